@@ -41,6 +41,10 @@ uint32_t ernic_net_hdr_len(const ErnicPath *path);
  */
 uint32_t ernic_net_emit(const ErnicPath *path, uint32_t ib_len, uint8_t *buf);
 
+/* The IP and UDP part of the above alone; returns 28 or 48. */
+uint32_t ernic_net_emit_ip(const ErnicPath *path, uint32_t ib_len,
+                           uint8_t *buf);
+
 /*
  * The 40 bytes in front of the payload in a UD receive buffer (IBTA A17.4.5):
  * the IPv6 header, or 20 zero bytes and the IPv4 header.
