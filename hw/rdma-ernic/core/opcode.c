@@ -14,7 +14,7 @@
 #define CONN    (RC | UC | XRC)
 
 #define RETH    ERNIC_HDR_RETH
-#define ATOMIC  ERNIC_HDR_ATOMIC_ETH
+#define SWAP    ERNIC_HDR_ATOMIC_ETH
 #define AETH    ERNIC_HDR_AETH
 #define ORIG    ERNIC_HDR_ATOMIC_ACK
 #define IMM     ERNIC_HDR_IMM
@@ -29,7 +29,7 @@
 #define HDR_LEN(h)                                      \
     (ERNIC_BTH_LEN +                                    \
      ((h) & RETH ? ERNIC_RETH_LEN : 0) +                \
-     ((h) & ATOMIC ? ERNIC_ATOMICETH_LEN : 0) +         \
+     ((h) & SWAP ? ERNIC_ATOMICETH_LEN : 0) +           \
      ((h) & AETH ? ERNIC_AETH_LEN : 0) +                \
      ((h) & ORIG ? ERNIC_ATOMICACK_LEN : 0) +           \
      ((h) & IMM ? ERNIC_IMM_LEN : 0) +                  \
@@ -69,8 +69,8 @@ static const ErnicOpcode opcode_table[ERNIC_OP_COUNT] = {
        REQ | RQE | CQE, CONN),
 
     OP(READ_REQUEST,    READ,   ONLY,   RETH,           REQ,             ACKED),
-    OP(COMPARE_SWAP,    ATOMIC, ONLY,   ATOMIC,         REQ,             ACKED),
-    OP(FETCH_ADD,       ATOMIC, ONLY,   ATOMIC,         REQ,             ACKED),
+    OP(COMPARE_SWAP,    ATOMIC, ONLY,   SWAP,           REQ,             ACKED),
+    OP(FETCH_ADD,       ATOMIC, ONLY,   SWAP,           REQ,             ACKED),
 
     OP(READ_RSP_FIRST,  READ_RSP, START,  AETH | DATA,  RSP,             ACKED),
     OP(READ_RSP_MIDDLE, READ_RSP, MIDDLE, DATA,         RSP,             ACKED),
