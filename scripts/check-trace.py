@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Check that trace calls and trace-events agree.
+
+usage: check-trace.py [ROOT]
+
+Every trace_NAME() that the engine calls is an event, every event is called, and
+every ernic_trace_count("NAME") of a test names an event.
+"""
+import re
+import sys
+from pathlib import Path
+
+CORE = 'hw/rdma-ernic/core'
+EVENT = re.compile(r'^([a-z0-9_]+)\(')
+CALL = re.compile(r'\btrace_(ernic_[a-z0-9_]+)\s*\(')
+COUNT = re.compile(r'\bernic_trace_count\(\s*"([a-z0-9_]*)"')
+COMMENT = re.compile(r'/\*.*?\*/', re.S)
+
+
+def find(pattern, path):
+    """(name, line) of every match outside comments."""
+    text = COMMENT.sub(lambda m: '\n' * m[0].count('\n'),
+                       path.read_text(encoding='utf-8'))
+    for m in pattern.finditer(text):
+        yield m[1], text.count('\n', 0, m.start()) + 1
+
+
+def check(root):
+    found, called = [], set()
+    events_file = root / CORE / 'trace-events'
+    events = {}
+    for number, line in enumerate(events_file.read_text().splitlines(), 1):
+        m = EVENT.match(line)
+        if m:
+            events[m[1]] = number
+    for path in sorted((root / CORE).glob('*.[ch]')):
+        for name, number in find(CALL, path):
+            called.add(name)
+            if name not in events:
+                found.append((path, number, f'trace_{name} is no event'))
+    for name, number in events.items():
+        if name not in called:
+            found.append((events_file, number, f'{name} is never called'))
+    for path in sorted((root / 'tests').rglob('*.[ch]')):
+        if path.name == 'test-trace.c':     # has events of its own
+            continue
+        for name, number in find(COUNT, path):
+            if name not in events:
+                found.append((path, number, f'{name} is no event'))
+    return found, len(events)
+
+
+def main():
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else '.')
+    found, count = check(root)
+    for path, number, why in found:
+        print(f'{path.relative_to(root)}:{number}: {why}')
+    print(f'check-trace: {count} events, {len(found)} findings')
+    return 1 if found else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Feed each check what it must accept and what it must refuse. Prints TAP.
+
+Every case is a small tree of files, with the text that the check has to say.
+"""
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SCRIPTS = Path(__file__).resolve().parents[2] / 'scripts'
+CORE = 'hw/rdma-ernic/core/'
+HEAD = ('/*\n * SPDX-License-Identifier: GPL-2.0-or-later\n *\n'
+        ' * The idea of this file.\n */\n')
+OSDEP = '#include "qemu/osdep.h"\n'
+PYTHON = '#!/usr/bin/env python3\n# SPDX-License-Identifier: GPL-2.0-or-later\n'
+BASH = '#!/bin/bash\n# SPDX-License-Identifier: GPL-2.0-or-later\n'
+CHAPTERS = '# Chapter 1: lifecycle\n# Chapter 2: data path\n# Chapter 3: errors\n'
+
+GOOD = HEAD + OSDEP + '''
+typedef struct ErnicThing {
+    uint32_t size;              /* bytes; a comment beside a field
+                                   may go on */
+    void (*done)(void *opaque);
+} ErnicThing;
+
+typedef enum { ERNIC_ONE, ERNIC_TWO } ErnicNumber;
+
+struct hidden;
+
+QEMU_BUILD_BUG_ON(sizeof(ErnicThing) != 16);
+
+static const char *const names[] = {
+    [ERNIC_ONE] = "one, // not a comment",
+    [ERNIC_TWO] = "two",
+};
+
+static int (*const handlers[])(int) = { NULL };
+
+static int plus(int a, int *b);
+
+static int plus(int a, int *b)
+{
+    static const int table[] = { 1, 2 };
+
+    do {
+        a += table[0] * *b;
+    } while (a < 3 && a != 2);
+    if (a) {
+        a = b ? -1 : 1;
+    } else if (*b >= 2) {
+        a <<= 2;
+    } else {
+        a = sizeof(int);
+    }
+    for (a = 0; a < 4; a++) {
+        *b -= handlers[0](a);
+    }
+    return a;
+}
+
+int ernic_plus(int a)
+{
+    int b = strlen(names[0]);
+
+    return plus(a, &b);
+}
+'''
+
+
+def body(code):
+    return GOOD + '\nvoid ernic_more(int a)\n{\n' + code + '\n}\n'
+
+
+def core(text, name='psn.c'):
+    return {CORE + name: text}
+
+
+def lines(n):
+    return ''.join(f'    a += {i};\n' for i in range(n))
+
+
+DEEP = ('    if (a) {\n' * 5 + '    }\n' * 5)[:-1]
+
+# (check, expected text or None for "accepts", files)
+STYLE = [
+    (None, core(GOOD)),
+    (None, {'scripts/x.py': PYTHON, 'scripts/x.sh': BASH + 'set -euo pipefail\n'}),
+    (None, core(body(lines(66)))),
+    ('lines, more than 70', core(body(lines(67)))),
+    ('lines, more than 800', core(HEAD + OSDEP + '\n' * 796 + 'struct a;\n')),
+    ('columns, more than 90', core(body('    a += 1;' + ' ' * 80 + '/* */'))),
+    ('nested deeper', core(body(DEEP))),
+    (': tab', core(body('\ta++;'))),
+    ('trailing blank', core(body('    a++; '))),
+    ('trailing blank', {'README.md': 'text \n'}),
+    ('does not end in one newline', core(GOOD + '\n')),
+    ('does not end in one newline', core(GOOD[:-1])),
+    ('no SPDX', core(GOOD.replace('SPDX-', ''))),
+    ('no SPDX', {'meson.build': 'project()\n'}),
+    ('no SPDX', {'scripts/x.py': '#!/usr/bin/env python3\n'}),
+    ('the idea of the file', core(GOOD.replace(' * The idea of this file.\n', ''))),
+    ('no include guard', core(HEAD + 'struct a;\n', 'psn.h')),
+    ('// comment', core(body('    a++; // why'))),
+    ('after the opening of a long', core(body('    /* a\n     * b\n     */'))),
+    ('before the end of a long', core(body('    /*\n     * b */'))),
+    ('developer', {'README.md': 'see ' + '/home' + '/someone/x\n'}),
+    ('developer', core(body('    f("' + '/root' + '/x");'))),
+    ('no braces after if', core(body('    if (a)\n        a++;'))),
+    ('no braces after if', core(body('    if (f(a,\n          b))\n        a++;'))),
+    ('no braces after for', core(body('    for (;;)\n        a++;'))),
+    ('no braces after for', core(body('    for (;;);'))),
+    ('no braces after while', core(body('    while (a)\n        a--;'))),
+    ('no braces after else', core(body('    if (a) {\n    } else\n        a--;'))),
+    ('no braces after do', core(body('    do\n        a--;\n    while (a);'))),
+    ('no braces after if', core(GOOD + '#define F(a)    \\\n    if (a)   \\\n'
+                                '        return;\n')),
+    ('brace of if on another', core(body('    if (a)\n    {\n    }'))),
+    ('else is not on the line', core(body('    if (a) {\n    }\n    else {\n    }'))),
+    ('brace of a function', core(GOOD.replace('int a)\n{', 'int a) {'))),
+    ('no space after if', core(body('    if(a) {\n    }'))),
+    ('no space before {', core(body('    if (a){\n    }'))),
+    ('no space after a comma', core(body('    f(a,a);'))),
+    ('space before a comma', core(body('    f(a , a);'))),
+    ('belongs to its name', core(body('    int* b;'))),
+    ('belongs to its name', core(body('    ErnicQp * b;'))),
+    ('sizeof', core(body('    a = sizeof a;'))),
+    ('doubled semicolon', core(body('    a++;;'))),
+    ('after return', core(body('    return(a);'))),
+    ('around an operator', core(body('    a = a==1;'))),
+    ('around an operator', core(body('    a = a &&b;'))),
+    ('constant on the left', core(body('    a = NULL == b;'))),
+    ('comparison with true', core(body('    a = b == true;'))),
+    ('CamelCase', core(GOOD.replace('} ErnicThing;', '} ernic_thing;'))),
+    ('crosses a file', core(GOOD.replace('ernic_plus', 'plus_one'))),
+    ('crosses a file', core(HEAD + '#ifndef P\n#define P\nstatic inline int f(void)\n'
+                            '{\n    return 1;\n}\n#endif\n', 'psn.h')),
+    ('not UTF-8', core(GOOD.replace('"two"', '"\udcff"'))),
+    ('first line is not', {'x.py': '#!/usr/bin/python\n' + PYTHON[23:]}),
+    ('syntax error', {'x.py': PYTHON + 'def f(:\n'}),
+    ('lines, more than 70', {'x.py': PYTHON + 'def f():\n' + '    f()\n' * 70}),
+    ('pipefail', {'x.sh': BASH}),
+    ('for bash', {'x.sh': BASH.replace('bash', 'sh') + 'set -euo pipefail\n'}),
+    ('0 files', {}),
+]
+STYLE += [(f': {call}', core(body(f'    a = {call}(a);'))) for call in (
+    'time', 'clock_gettime', 'gettimeofday', 'rand', 'g_random_int', 'printf',
+    'fprintf', 'g_warning', 'error_report', 'malloc', 'free', 'abort', 'exit',
+    'g_error', 'sprintf', 'strcpy', 'usleep')]
+STYLE += [(None, {'tests/sim/x.c': HEAD + OSDEP + 'int x;\nvoid f(void)\n{\n'
+                  '    printf("x");\n}\n'})]
+STYLE += [('file scope is not const', core(GOOD + text + '\n')) for text in (
+    'static int counter;', 'int counter = 1;', 'static const char *name;',
+    'static int a[ARRAY_SIZE(names)];', 'static struct { int a; } b;',
+    'static int (*handler)(int);', 'static uint64_t t[] = { 1, 2 };',
+    'extern unsigned mode;', 'static __thread int x;', 'enum { A } kind;')]
+STYLE += [('static variable is not const', core(body(f'    {text}'))) for text in (
+    'static int calls;', 'static const char *last;', 'static int t[] = { 1 };')]
+STYLE += [(None, core(GOOD + text + '\n')) for text in (
+    'static const int a = 1;', 'extern const ErnicThing ernic_things[];',
+    'typedef int (*ErnicFn)(int);', 'int ernic_f(int (*done)(void *), int b);',
+    'struct ErnicX {\n    int a;\n};', 'enum { ERNIC_A, ERNIC_B };')]
+
+
+def include(*headers):
+    return HEAD + ''.join(f'#include "{h}"\n' for h in headers)
+
+
+
+LAYERS = [
+    (None, core(include('qemu/osdep.h', 'psn.h', 'qemu/bswap.h', 'trace.h'))),
+    (None, core(include('qemu/osdep.h', 'qp.h', 'mr.h', 'sched.h'), 'req.c')),
+    (None, core(HEAD + OSDEP + '#include <isa-l/crc.h>\n', 'icrc.c')),
+    (None, {'hw/rdma-ernic/pci.c': include('qemu/osdep.h', 'hw/pci/pci.h',
+                                           'core/engine.h'), **core(HEAD + OSDEP)}),
+    ('in no layer', core(HEAD + OSDEP, 'surprise.c')),
+    ('in no layer', core(HEAD, 'surprise.h')),
+    ('in no layer', core(HEAD + OSDEP, 'sub/surprise.c')),
+    ('in no layer', {'include/hw/rdma-ernic/surprise.h': HEAD}),
+    ('in no layer', {**core(include('qemu/osdep.h', 'odd.h')),
+                     CORE + 'odd.h': HEAD}),
+    ('layer 1 includes qp.h of layer 3', core(include('qemu/osdep.h', 'qp.h'))),
+    ('layer 2 includes engine.h', core(include('qemu/osdep.h', 'engine.h'), 'mr.c')),
+    ('layer 0 includes', core(include('psn.h'), 'ib_spec.h')),
+    ('the roles share only', core(include('qemu/osdep.h', 'resp.h'), 'req.c')),
+    ('the roles share only', core(include('qemu/osdep.h', 'comp.h'), 'resp.c')),
+    ('the roles share only', core(include('req.h'), 'comp.h')),
+    ('neither ours nor', core(include('qemu/osdep.h', 'qemu/timer.h'))),
+    ('neither ours nor', core(include('qemu/osdep.h', 'hw/pci/pci.h'))),
+    ('neither ours nor', core(HEAD + OSDEP + '#include <sys/socket.h>\n')),
+    ('neither ours nor', core(HEAD + OSDEP + '#  include <stdio.h>\n')),
+    ('neither ours nor', core(HEAD + OSDEP + '#include <zlib.h>\n')),
+    ('trace.h includes', core(include('qp.h'), 'trace.h')),
+    ('contract includes', {'include/hw/rdma-ernic/ernic_abi.h':
+                           include('ib_spec.h')}),
+    ('first include is not', core(include('psn.h', 'qemu/osdep.h'))),
+    ('first include is not', core(HEAD)),
+    ('a header includes qemu/osdep.h', core(include('qemu/osdep.h'), 'psn.h')),
+    ('the front includes', {'hw/rdma-ernic/pci.c': include('core/req.h')}),
+    ('no file of the engine', {'README.md': 'x\n'}),
+]
+
+
+def traced(events, code, test=''):
+    return {CORE + 'trace-events': CHAPTERS + events, CORE + 'qp.c': code,
+            'tests/unit/test-x.c': test}
+
+
+EVENT = 'ernic_a(int x) "x %d"\n'
+TRACE = [
+    (None, traced(EVENT, 'trace_ernic_a(1);', 'ernic_trace_count("ernic_a")')),
+    (None, traced('', '')),
+    ('trace_ernic_b is no event', traced(EVENT, 'trace_ernic_a(1); trace_ernic_b();')),
+    ('ernic_a is never called', traced(EVENT, '/* trace_ernic_a(1) */')),
+    ('ernic_b is no event', traced(EVENT, 'trace_ernic_a(1);',
+                                   'ernic_trace_count("ernic_b")')),
+]
+
+GENERATE = [(None, {'events': CHAPTERS + EVENT}), (None, {'events': CHAPTERS})]
+GENERATE += [(why, {'events': CHAPTERS + text + '\n'}) for why, text in (
+    ('not of the form', 'ernic_a int x'),
+    ('not of the form', 'disable ernic_a(int x) "x %d"'),
+    ('argument type', 'ernic_a(float x) "x %d"'),
+    ('argument type', 'ernic_a(ErnicQp *x) "x %p"'),
+    ('bad argument', 'ernic_a(int) "x %d"'),
+    ('newline', 'ernic_a(int x) "x %d\\n"'),
+    ('unknown conversion', 'ernic_a(int x) "x %f"'),
+    ('differ in number', 'ernic_a(int x) "x"'),
+    ('differ in number', 'ernic_a(void) "x %d"'),
+    ('does not start with', 'nvme_a(void) "x"'),
+    ('name used twice', EVENT + EVENT),
+    ('out of order', '# Chapter 3: again'),
+    ('more than 10', 'ernic_a(' + ', '.join(f'int a{i}' for i in range(11)) + ') "x"'),
+)]
+GENERATE += [('before the first chapter', {'events': EVENT})]
+
+
+def run(script, root):
+    if script == 'gen-trace-stub':
+        args = ['--header', root / 'events', root / 'out.h']
+    else:
+        args = [root]
+    result = subprocess.run([sys.executable, SCRIPTS / f'{script}.py', *args],
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                            text=True, check=False)
+    return result.returncode, result.stdout
+
+
+def case(script, expect, tree):
+    """None if the check did what it should, else what it said."""
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        for path, text in tree.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_bytes(text.encode('utf-8', 'surrogateescape'))
+            (root / path).chmod(0o755 if path.endswith(('.py', '.sh')) else 0o644)
+        status, said = run(script, root)
+    if expect is None:
+        return None if status == 0 else said
+    return None if status == 1 and expect in said else f'status {status}: {said}'
+
+
+def main():
+    suites = {'check-style': STYLE, 'check-layers': LAYERS, 'check-trace': TRACE,
+              'gen-trace-stub': GENERATE}
+    cases = [(script, *c) for script, table in suites.items() for c in table]
+    print(f'1..{len(cases)}')
+    failed = 0
+    for number, (script, expect, tree) in enumerate(cases, 1):
+        wrong = case(script, expect, tree)
+        what = f'refuses: {expect}' if expect else 'accepts'
+        print(f'{"not " if wrong else ""}ok {number} - {script} {what}')
+        for line in (wrong or '').splitlines():
+            print(f'# {line}')
+        failed += bool(wrong)
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
