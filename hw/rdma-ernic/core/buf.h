@@ -1,0 +1,43 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A buffer in guest memory as the device holds it: one extent, or a private
+ * copy of a page list. Queues lie in one, memory regions are made of one.
+ */
+#ifndef ERNIC_BUF_H
+#define ERNIC_BUF_H
+
+#include "dev.h"
+#include "hw/rdma-ernic/ernic_abi.h"
+
+typedef struct ErnicBuf {
+    uint64_t *page;             /* npages addresses, owned; NULL: an extent */
+    uint64_t base;              /* of an extent */
+    uint32_t npages;
+    uint8_t page_shift;
+} ErnicBuf;
+
+/*
+ * Copy what @desc names, which has to cover @bytes. Lists are read from guest
+ * memory here and never again. Returns ERNIC_OK, ERNIC_ERR_RESERVED,
+ * ERNIC_ERR_PARAM, ERNIC_ERR_NO_RESOURCE or ERNIC_ERR_DMA, and then owns
+ * nothing.
+ */
+uint8_t ernic_buf_init(Ernic *e, ErnicBuf *buf,
+                       const struct ernic_buf_desc *desc, uint64_t bytes);
+/* Room for @max_pages pages, none filled in yet; for fast registration. */
+uint8_t ernic_buf_alloc(Ernic *e, ErnicBuf *buf, uint32_t max_pages);
+void ernic_buf_fini(Ernic *e, ErnicBuf *buf);
+
+/*
+ * The guest address of byte @off, and in *@run how many bytes follow on from
+ * there (at least 1). @off is inside the buffer: the caller checked.
+ */
+uint64_t ernic_buf_addr(const ErnicBuf *buf, uint64_t off, uint64_t *run);
+/* Copy from or to the buffer; false when guest memory did not answer. */
+bool ernic_buf_read(Ernic *e, const ErnicBuf *buf, uint64_t off, void *data,
+                    uint64_t len);
+bool ernic_buf_write(Ernic *e, const ErnicBuf *buf, uint64_t off,
+                     const void *data, uint64_t len);
+
+#endif /* ERNIC_BUF_H */

@@ -1,0 +1,71 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * One device: the tables of all objects and what they share. The layers above
+ * know the types behind the pointers; this file knows none of them.
+ */
+#ifndef ERNIC_DEV_H
+#define ERNIC_DEV_H
+
+#include "env.h"
+#include "limits.h"
+#include "stats.h"
+#include "res.h"
+#include "types.h"
+
+typedef struct ErnicEq ErnicEq;
+typedef struct ErnicCq ErnicCq;
+typedef struct ErnicSrq ErnicSrq;
+typedef struct ErnicQp ErnicQp;
+typedef struct ErnicMr ErnicMr;
+typedef struct ErnicPd ErnicPd;
+typedef struct ErnicMcast ErnicMcast;
+typedef struct ErnicTx ErnicTx;
+typedef struct ErnicTimers ErnicTimers;
+
+/* Chosen once, before ernic_new(); each at most ERNIC_LIM_*, at least 1. */
+typedef struct ErnicConfig {
+    uint32_t max_qp, max_cq, max_srq, max_eq, max_mr, max_pd, max_uctx;
+    uint16_t num_vectors;
+    uint8_t mtu;                /* greatest path MTU, 1: 256 ... 5: 4096 */
+    uint16_t udp_sport;         /* of every packet; 0: per queue pair */
+} ErnicConfig;
+
+typedef struct ErnicGidEntry {
+    ErnicGid gid;               /* all 0: free */
+    uint8_t mac[6];
+    uint16_t vlan;
+} ErnicGidEntry;
+
+struct Ernic {
+    const ErnicEnvOps *ops;
+    void *env;
+    ErnicConfig cfg;
+
+    /* Tables, index = number (keys: number >> 8). Entry 0 is never given out. */
+    ErnicIds pd_ids, eq_ids, cq_ids, srq_ids, mr_ids, qp_ids, uctx_ids;
+    ErnicPd *pd;
+    ErnicEq *eq;
+    ErnicCq *cq;
+    ErnicSrq *srq;
+    ErnicMr *mr;
+    ErnicQp *qp;
+    ErnicMcast *mcast;
+    uint32_t num_pages;         /* page addresses kept, of ERNIC_MAX_PAGES */
+
+    ErnicGidEntry gid[ERNIC_LIM_GID];
+    uint16_t pkey[ERNIC_LIM_PKEY];
+    uint32_t bad_pkey, bad_qkey;
+    bool port_active;
+    uint32_t async_eq;          /* 0: none */
+
+    ErnicTimers *timers;        /* one deadline per queue pair */
+    ErnicTx *tx;
+    /* Queue pairs with work: a ring by number, first and last. */
+    uint32_t ready_head, ready_tail;
+    uint64_t now;               /* of the present entry; not a clock */
+    ErnicStats stats;
+};
+typedef struct Ernic Ernic;
+
+#endif /* ERNIC_DEV_H */

@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The engine as its environment sees it. Every call carries the time in ns,
+ * which never goes back. Calls may come in any order and do not nest: none is
+ * made from inside an ErnicEnvOps call.
+ */
+#ifndef ERNIC_ENGINE_H
+#define ERNIC_ENGINE_H
+
+#include "dev.h"
+#include "hw/rdma-ernic/ernic_abi.h"
+
+/* @ops and @env outlive the engine. @cfg is copied. */
+Ernic *ernic_new(const ErnicConfig *cfg, const ErnicEnvOps *ops, void *env);
+void ernic_free(Ernic *e);
+/* Everything at once to the state after ernic_new(). */
+void ernic_reset(Ernic *e);
+
+/* One command, copied by the caller; always fills in @rsp. */
+void ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
+               struct ernic_rsp *rsp);
+/*
+ * One store to the doorbell page of context @uctx. Marks work and asks to be
+ * woken. Returns an ernic_status, which a register face ignores: it was
+ * counted, traced and raised as an event.
+ */
+uint8_t ernic_doorbell(Ernic *e, uint64_t now, uint32_t uctx, uint64_t value);
+/* Packets from the link; @train is borrowed. */
+void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train);
+/* The link takes trains again. */
+void ernic_tx_ready(Ernic *e, uint64_t now);
+/* Work, bounded; ends in wake_at(). */
+void ernic_run(Ernic *e, uint64_t now);
+/* The link goes up or down. */
+void ernic_set_link(Ernic *e, uint64_t now, bool up);
+
+/* state.c: everything that the guest could tell apart, as bytes. */
+void ernic_save(const Ernic *e, GByteArray *out);
+/*
+ * Into an engine of the same configuration, whose state it replaces. False:
+ * the bytes are not a valid state; the engine is then reset.
+ */
+bool ernic_load(Ernic *e, uint64_t now, const uint8_t *data, size_t len);
+
+/* check.c: do all invariants hold? Appends what does not to @why. */
+bool ernic_check(const Ernic *e, GString *why);
+
+#endif /* ERNIC_ENGINE_H */

@@ -1,0 +1,54 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Event queues. An event is a bit on the object it concerns, which waits in
+ * line until its queue has room: none is lost, none is written twice.
+ */
+#ifndef ERNIC_EQ_H
+#define ERNIC_EQ_H
+
+#include "buf.h"
+#include "dev.h"
+#include "hw/rdma-ernic/ernic_abi.h"
+
+/* What an object holds of its own events; embedded in CQ, QP, SRQ. */
+typedef struct ErnicEvents {
+    uint32_t pending;           /* bit per enum ernic_event */
+    uint32_t detail;            /* of BAD_DOORBELL */
+    bool queued;                /* in its event queue's line */
+} ErnicEvents;
+
+struct ErnicEq {
+    bool used;
+    uint32_t uctx;
+    uint16_t vector;
+    uint32_t depth;             /* power of two */
+    uint32_t pi, ci;            /* free-running */
+    uint32_t refs;              /* completion queues that report here */
+    ErnicBuf buf;
+    /* Objects with pending events, a ring of (class << 24) | number. */
+    uint32_t *line;
+    uint32_t line_size, line_head, line_count;
+    bool broken;                /* guest memory did not answer */
+};
+
+typedef enum ErnicEvClass {
+    ERNIC_EVC_CQ,
+    ERNIC_EVC_QP,
+    ERNIC_EVC_SRQ,
+    ERNIC_EVC_PORT,
+} ErnicEvClass;
+
+uint8_t ernic_eq_create(Ernic *e, uint32_t uctx,
+                        const struct ernic_cmd_eq_create *cmd, uint32_t *eqn);
+uint8_t ernic_eq_destroy(Ernic *e, uint32_t uctx, uint32_t eqn);
+/* Raise @type on an object; @ev is the object's own ErnicEvents. */
+void ernic_event_raise(Ernic *e, uint32_t eqn, ErnicEvClass cls, uint32_t id,
+                       ErnicEvents *ev, uint8_t type, uint32_t detail);
+/* Doorbell: entries up to @ci are consumed; writes what waited. */
+uint8_t ernic_eq_consume(Ernic *e, uint32_t eqn, uint32_t ci);
+/* An object goes away: its pending events with it. */
+void ernic_event_forget(Ernic *e, uint32_t eqn, ErnicEvClass cls, uint32_t id,
+                        ErnicEvents *ev);
+
+#endif /* ERNIC_EQ_H */

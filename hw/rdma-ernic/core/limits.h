@@ -1,0 +1,63 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Every number that this model chose itself, with its reason. What the
+ * specification fixes is in ib_spec.h; what the guest sees in ernic_abi.h.
+ */
+#ifndef ERNIC_LIMITS_H
+#define ERNIC_LIMITS_H
+
+/* Objects: what a configuration may ask for at the most. */
+#define ERNIC_LIM_QP            16384
+#define ERNIC_LIM_CQ            16384
+#define ERNIC_LIM_SRQ           4096
+#define ERNIC_LIM_EQ            64
+#define ERNIC_LIM_MR            65536       /* regions and windows */
+#define ERNIC_LIM_PD            16384
+#define ERNIC_LIM_UCTX          1024
+#define ERNIC_LIM_MCAST_GROUP   256
+#define ERNIC_LIM_MCAST_ATTACH  1024
+#define ERNIC_LIM_GID           64
+#define ERNIC_LIM_PKEY          16
+
+#define ERNIC_MAX_EQ_DEPTH      (1u << 16)
+#define ERNIC_MAX_CQ_DEPTH      (1u << 20)
+#define ERNIC_MAX_WQ_DEPTH      (1u << 15)
+#define ERNIC_MAX_FRWR_PAGES    4096
+/* Page addresses that one guest can make the host keep: 8 bytes each. */
+#define ERNIC_MAX_PAGES         (1u << 24)
+#define ERNIC_MAX_MR_SIZE       (1ull << 46)
+#define ERNIC_PAGE_SHIFT_MIN    12
+#define ERNIC_PAGE_SHIFT_MAX    31
+
+/* Requests of one send queue that are decoded and not yet completed. */
+#define ERNIC_SQ_WINDOW         64
+/* Outstanding reads and atomics per queue pair, at either end. */
+#define ERNIC_MAX_RD_ATOMIC     16
+
+/*
+ * A train is at most one UDP_SEGMENT datagram: 64 segments, and an IPv4
+ * datagram of 65535 bytes less its headers.
+ */
+#define ERNIC_TRAIN_BYTES       65000
+#define ERNIC_TRAIN_PACKETS     64
+
+/*
+ * Bytes in flight per queue pair. The greatest is an eighth of the 4 MiB
+ * receive buffer that the UDP link asks for; the least still fills a train.
+ */
+#define ERNIC_CWND_MAX          (512u * 1024)
+#define ERNIC_CWND_INIT         (256u * 1024)
+#define ERNIC_CWND_MIN          (16u * 1024)
+/* A long READ is asked for in pieces, so that the window bounds it as well. */
+#define ERNIC_READ_CHUNK        (128u * 1024)
+
+/* Work per ernic_run(): trains sent and timers fired before it returns. */
+#define ERNIC_RUN_BUDGET        64
+/* Packets that loopback holds before it drops, bytes. */
+#define ERNIC_LOOPBACK_BYTES    (256u * 1024)
+
+/* DCQCN: CNPs per queue pair not oftener than this (50 us, as NICs do). */
+#define ERNIC_CNP_INTERVAL_NS   50000
+
+#endif /* ERNIC_LIMITS_H */

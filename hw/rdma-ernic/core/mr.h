@@ -1,0 +1,87 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Protection domains, memory regions and memory windows: which key opens
+ * which bytes to whom. A key is (number << 8) | variant byte; regions and
+ * windows share the numbers.
+ */
+#ifndef ERNIC_MR_H
+#define ERNIC_MR_H
+
+#include "buf.h"
+#include "dev.h"
+#include "hw/rdma-ernic/ernic_abi.h"
+
+struct ErnicPd {
+    bool used;
+    uint32_t uctx;              /* 0: the kernel */
+    uint32_t refs;              /* regions, windows, queue pairs, SRQs */
+};
+
+typedef enum ErnicMrKind {
+    ERNIC_MR_FREE,
+    ERNIC_MR_REGION,            /* registered by command */
+    ERNIC_MR_FAST,              /* registered by work request */
+    ERNIC_MR_WINDOW_1,
+    ERNIC_MR_WINDOW_2,
+} ErnicMrKind;
+
+struct ErnicMr {
+    uint8_t kind;               /* ErnicMrKind */
+    bool valid;                 /* the key opens something */
+    uint8_t variant;            /* low byte of the key */
+    uint32_t pd;
+    uint32_t uctx;
+    uint32_t access;            /* ERNIC_ACCESS_* */
+    uint64_t iova;              /* first address the key covers */
+    uint64_t length;
+    uint64_t offset;            /* of iova in buf (region) */
+    ErnicBuf buf;               /* regions */
+    uint32_t refs;              /* region: windows bound to it */
+    uint32_t region;            /* bound window: number of its region */
+    uint32_t qpn;               /* bound type 2 window: its queue pair; 0 */
+};
+
+/*
+ * Check that @key, used by a queue pair of protection domain @pd and number
+ * @qpn, opens [@addr, @addr + @len) for @access (0: local read). Local keys
+ * are those of regions only, remote ones also of windows. 0 bytes are allowed
+ * with any key (IBTA C9-88, C10-...: a zero-length access checks no key).
+ * On success *@mr is the region and *@off the offset of @addr in its buffer.
+ */
+bool ernic_mr_check_local(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
+                          uint64_t len, uint32_t access,
+                          const ErnicMr **mr, uint64_t *off);
+bool ernic_mr_check_remote(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
+                           uint64_t addr, uint64_t len, uint32_t access,
+                           const ErnicMr **mr, uint64_t *off);
+
+/* Commands. Handles were copied and are checked here. */
+uint8_t ernic_pd_alloc(Ernic *e, uint32_t uctx, uint32_t *pd);
+uint8_t ernic_pd_free(Ernic *e, uint32_t uctx, uint32_t pd);
+/* NULL unless @pd exists and belongs to @uctx. */
+ErnicPd *ernic_pd_get(Ernic *e, uint32_t uctx, uint32_t pd);
+uint8_t ernic_mr_reg(Ernic *e, uint32_t uctx,
+                     const struct ernic_cmd_mr_reg *cmd, uint32_t *key);
+uint8_t ernic_mr_alloc(Ernic *e, uint32_t uctx, uint32_t pd,
+                       uint32_t max_pages, uint32_t *key);
+/* Windows and regions alike; ERNIC_ERR_BUSY while windows are bound. */
+uint8_t ernic_mr_free(Ernic *e, uint32_t uctx, uint32_t key, bool window);
+uint8_t ernic_mw_alloc(Ernic *e, uint32_t uctx, uint32_t pd, uint8_t type,
+                       uint32_t *key);
+
+/*
+ * Work requests of a queue pair of @pd and @qpn. @user: posted from user
+ * space, which may not use REG_MR... the caller's admission table decides.
+ */
+ErnicFault ernic_mr_fast_reg(Ernic *e, uint32_t pd,
+                             const struct ernic_wqe_reg_mr *wr);
+ErnicFault ernic_mw_bind(Ernic *e, uint32_t pd, uint32_t qpn,
+                         const struct ernic_wqe_bind_mw *wr);
+/* LOCAL_INV (@remote false) and SEND with Invalidate (@remote true). */
+bool ernic_mr_invalidate(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
+                         bool remote);
+/* The queue pair is destroyed or reset: unbind its type 2 windows. */
+void ernic_mw_forget_qp(Ernic *e, uint32_t qpn);
+
+#endif /* ERNIC_MR_H */

@@ -1,0 +1,241 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The queue pair context: the only place where requester, responder and
+ * completer meet. Every group of fields has one writer, named above it.
+ */
+#ifndef ERNIC_QP_H
+#define ERNIC_QP_H
+
+#include "buf.h"
+#include "cc.h"
+#include "dev.h"
+#include "eq.h"
+#include "rq.h"
+#include "wire.h"
+#include "wqe.h"
+#include "hw/rdma-ernic/ernic_abi.h"
+
+/* What may happen in a state (IBTA vol. 1, 10.3.1); ernic_qp_may(). */
+typedef enum ErnicQpMay {
+    ERNIC_MAY_POST_RECV = 1 << 0,
+    ERNIC_MAY_PROC_RECV = 1 << 1,   /* serve inbound packets */
+    ERNIC_MAY_POST_SEND = 1 << 2,
+    ERNIC_MAY_PROC_SEND = 1 << 3,   /* send, retransmit, take responses */
+    ERNIC_MAY_NEXT_SEND = 1 << 4,   /* start another send request */
+    ERNIC_MAY_FLUSH_RECV = 1 << 5,
+    ERNIC_MAY_FLUSH_SEND = 1 << 6,
+} ErnicQpMay;
+
+/* Why a send queue stands still. */
+typedef enum ErnicBlocked {
+    ERNIC_BLOCKED_NONE,
+    ERNIC_BLOCKED_EMPTY,            /* nothing is posted */
+    ERNIC_BLOCKED_FENCE,            /* earlier requests are not complete */
+    ERNIC_BLOCKED_RD_ATOMIC,        /* no read/atomic credit */
+    ERNIC_BLOCKED_WINDOW,           /* PSN or request window is full */
+    ERNIC_BLOCKED_RNR,              /* the RNR timer runs */
+    ERNIC_BLOCKED_RATE,             /* congestion control holds it back */
+    ERNIC_BLOCKED_TX,               /* the link is busy */
+    ERNIC_BLOCKED_STATE,            /* the queue pair's state forbids it */
+    ERNIC_BLOCKED_COUNT
+} ErnicBlocked;
+
+typedef struct ErnicAv {
+    ErnicGid dgid;
+    uint8_t dmac[6];
+    uint8_t sgid_index;
+    uint8_t hop_limit;
+    uint8_t tclass;
+    uint32_t flow_label;
+} ErnicAv;
+
+/* What QP_MODIFY sets; ranges are checked before anything is stored. */
+typedef struct ErnicQpAttr {
+    uint32_t access;                /* ERNIC_ACCESS_REMOTE_* */
+    uint32_t qkey;
+    uint32_t rq_psn, sq_psn;        /* initial */
+    uint32_t dest_qpn;
+    uint16_t pkey_index;
+    uint8_t path_mtu;               /* 1: 256 ... 5: 4096 */
+    uint8_t timeout;
+    uint8_t retry_cnt, rnr_retry, min_rnr_timer;
+    uint8_t max_rd_atomic, max_dest_rd_atomic;
+    bool sqd_notify;
+    ErnicAv av;
+} ErnicQpAttr;
+
+typedef struct ErnicSendQueue {
+    ErnicWq wq;                     /* pi: doorbell; ci, the oldest request
+                                       not completed: completer */
+    ErnicWqe *wqe;                  /* owned; slot (index & window_mask) */
+    uint32_t window_mask;
+
+    /* Requester. All counters of requests are free-running: ci <= next <=
+       started <= fetched <= pi. */
+    uint32_t fetched;               /* decoded below this */
+    uint32_t started;               /* have PSNs below this */
+    uint32_t next;                  /* the request that next_psn belongs to */
+    uint32_t next_psn;              /* to send */
+    uint32_t max_psn;               /* first PSN never sent */
+    uint32_t ssn;                   /* messages started */
+    uint8_t rd_out;                 /* reads and atomics outstanding */
+    uint8_t blocked_on;             /* ErnicBlocked */
+    uint8_t seen_gen;               /* rewinds obeyed */
+    uint32_t unasked;               /* packets since AckReq was last set */
+    uint32_t read_restart;          /* PSN at which a READ was asked again */
+
+    /* Completer. */
+    uint32_t una_psn;               /* oldest PSN not acknowledged */
+    uint8_t rewind_gen;             /* rewinds asked for */
+    uint32_t rewind_psn;
+    uint8_t retry_left, rnr_left;
+    uint64_t ack_due;               /* ACK timeout, or ERNIC_NEVER */
+    uint64_t rnr_due;               /* end of the RNR wait, or ERNIC_NEVER */
+    uint32_t cwnd;                  /* bytes that may be in flight */
+} ErnicSendQueue;
+
+/* An inbound READ or atomic, kept for its duplicates (IBTA 9.7.4.1.2). */
+typedef struct ErnicRdRes {
+    bool used, atomic;
+    bool pending;                   /* response packets are still to be sent */
+    uint32_t psn, npsn;             /* PSNs of the response */
+    uint32_t msn;
+    uint32_t rkey;
+    uint32_t len;                   /* READ: bytes */
+    uint64_t va;
+    uint64_t orig;                  /* atomic: the word as it was */
+    uint32_t start, next;           /* READ: packets of npsn; this response
+                                       began at start and goes on at next */
+} ErnicRdRes;
+
+/* Responder. */
+typedef struct ErnicRecvQueue {
+    ErnicWq wq;                     /* pi: doorbell; own ring without SRQ */
+    uint32_t epsn;                  /* expected PSN */
+    uint32_t msn;
+    uint8_t open;                   /* class of the open message, or CL_NONE */
+    bool nak_sent;                  /* of a gap: once, until it is filled */
+    bool skip;                      /* UC: ignore until First or Only */
+    bool recv_valid;                /* recv holds a taken request */
+    bool established;               /* COMM_EST was raised */
+    uint32_t off;                   /* bytes of the open message placed */
+    uint32_t rkey;                  /* of the open WRITE */
+    uint64_t va;
+    uint32_t dmalen;
+    ErnicRecv recv;
+    uint8_t rd_head;                /* where the next inbound READ goes */
+    uint64_t cnp_due;               /* no CNP before */
+} ErnicRecvQueue;
+
+/* Acknowledge generation. resp.c owes, ack.c pays. */
+typedef struct ErnicAckState {
+    bool owed;                      /* an ACK of epsn - 1 */
+    uint8_t nak;                    /* syndrome owed, 0: none */
+    uint8_t fault;                  /* ErnicFault to carry out behind it */
+    uint32_t nak_psn;
+    uint16_t rd_pending;            /* entries of rd[] that are pending */
+} ErnicAckState;
+
+struct ErnicQp {
+    bool used;
+    bool ready;                     /* in the ready ring */
+    bool broken_cq;                 /* a completion met an overrun */
+    uint8_t type;                   /* enum ernic_qp_type */
+    uint8_t transport;              /* ErnicTransport; GSI: UD */
+    uint8_t state;                  /* qp.c only */
+    uint8_t flags;
+    bool sq_drained;                /* in SQD: nothing is in flight */
+    uint32_t qpn, uctx, pd, send_cq, recv_cq;
+    uint32_t srq;                   /* 0: none */
+    uint32_t ready_next;            /* sched.c */
+    uint64_t timer_due;             /* as set in the heap */
+    ErnicQpAttr attr;               /* qp.c only */
+    ErnicSendQueue sq;
+    ErnicCc cc;
+    ErnicAckState ack;
+    ErnicEvents events;
+    ErnicRecvQueue rq;
+    ErnicRdRes rd[ERNIC_MAX_RD_ATOMIC];
+};
+
+/* ---- qp_table.c: legality, as data ------------------------------------- */
+
+/*
+ * May a queue pair of @type go from @from to @to with attribute mask @mask
+ * (ERNIC_QPA_*)? ERNIC_OK, ERNIC_ERR_STATE or ERNIC_ERR_ATTR_MASK.
+ */
+uint8_t ernic_qp_edge_check(uint8_t type, uint8_t from, uint8_t to,
+                            uint32_t mask);
+/* The masks behind it, for documentation and tests; false: no such edge. */
+bool ernic_qp_edge(uint8_t type, uint8_t from, uint8_t to, uint32_t *required,
+                   uint32_t *optional);
+/* ErnicQpMay bits of @state. */
+uint32_t ernic_qp_state_may(uint8_t state);
+const char *ernic_qp_state_name(uint8_t state);
+
+static inline bool ernic_qp_may(const ErnicQp *qp, uint32_t what)
+{
+    return (ernic_qp_state_may(qp->state) & what) == what;
+}
+
+/* ---- qp_cmd.c: commands ------------------------------------------------- */
+
+/* NULL unless @qpn exists and belongs to @uctx. */
+ErnicQp *ernic_qp_get(Ernic *e, uint32_t uctx, uint32_t qpn);
+uint8_t ernic_qp_create(Ernic *e, uint32_t uctx,
+                        const struct ernic_qp_init *init, uint32_t *qpn);
+/* All or nothing. */
+uint8_t ernic_qp_modify(Ernic *e, uint32_t uctx, uint32_t qpn,
+                        const struct ernic_qp_attr *attr);
+uint8_t ernic_qp_query(Ernic *e, uint32_t uctx, uint32_t qpn,
+                       struct ernic_qp_attr *attr);
+uint8_t ernic_qp_destroy(Ernic *e, uint32_t uctx, uint32_t qpn);
+
+/* ---- qp.c: what every role does to a queue pair -------------------------- */
+
+uint32_t ernic_qp_mtu(const ErnicQp *qp);       /* bytes */
+/* Headers of a path; false: @av names no valid GID of this port. */
+bool ernic_qp_path(Ernic *e, const ErnicQp *qp, const ErnicAv *av,
+                   ErnicPath *path);
+void ernic_qp_event(Ernic *e, ErnicQp *qp, uint8_t type);
+/* The only place that changes the state: traces, marks work. */
+void ernic_qp_set_state(Ernic *e, ErnicQp *qp, uint8_t state);
+/* To Error by @fault: event, and both queues are flushed in later steps. */
+void ernic_qp_error(Ernic *e, ErnicQp *qp, ErnicFault fault);
+/* Flush up to @budget requests of both queues; true: more are left. */
+bool ernic_qp_flush_step(Ernic *e, ErnicQp *qp, uint32_t budget);
+/* Post one completion to the queue pair's CQ. */
+void ernic_qp_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
+                            ErnicFault fault);
+void ernic_qp_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
+                            ErnicFault fault);
+/* Take the next receive request from the RQ or SRQ into rq.recv. */
+bool ernic_qp_take_recv(Ernic *e, ErnicQp *qp);
+/* The earliest of the queue pair's deadlines has changed. */
+void ernic_qp_timer(Ernic *e, ErnicQp *qp);
+/* Ask the requester to go back to @psn (IBTA 9.7.5.1). */
+void ernic_qp_rewind(Ernic *e, ErnicQp *qp, uint32_t psn);
+
+static inline ErnicWqe *ernic_sq_slot(ErnicQp *qp, uint32_t index)
+{
+    return &qp->sq.wqe[index & qp->sq.window_mask];
+}
+
+/* ---- the roles ----------------------------------------------------------- */
+
+/* req.c: send up to one train; true: there is more to do at once. */
+bool ernic_req_step(Ernic *e, ErnicQp *qp);
+/* resp.c: one inbound request packet. */
+void ernic_resp_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                       const ErnicTrain *train);
+/* comp.c: one inbound response packet. */
+void ernic_comp_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
+/* comp.c: complete what has been acknowledged, or (UC, UD) has left. */
+void ernic_comp_advance(Ernic *e, ErnicQp *qp);
+/* comp.c: deadlines that have passed. */
+void ernic_comp_timeout(Ernic *e, ErnicQp *qp);
+/* ack.c: send responses, ACKs and NAKs; true: there is more to do at once. */
+bool ernic_ack_step(Ernic *e, ErnicQp *qp);
+
+#endif /* ERNIC_QP_H */

@@ -1,0 +1,24 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Numbers of objects: given out in order, a freed one as late as possible, so
+ * that a stale reference seldom meets a new object.
+ */
+#ifndef ERNIC_RES_H
+#define ERNIC_RES_H
+
+typedef struct ErnicIds {
+    uint32_t *fifo;             /* free numbers, oldest first */
+    uint32_t size;              /* numbers 1 .. size - 1 exist */
+    uint32_t head, count;       /* of fifo */
+} ErnicIds;
+
+/* Numbers @first .. @size - 1 are free. */
+void ernic_ids_init(ErnicIds *ids, uint32_t first, uint32_t size);
+void ernic_ids_fini(ErnicIds *ids);
+/* Returns 0 when none is left. */
+uint32_t ernic_ids_alloc(ErnicIds *ids);
+/* @id was given out and is not free: the caller checked. */
+void ernic_ids_free(ErnicIds *ids, uint32_t id);
+
+#endif /* ERNIC_RES_H */

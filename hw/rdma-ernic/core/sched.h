@@ -1,0 +1,19 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Which queue pair is next: a ring of those that have work, each taking one
+ * train's turn. The cost does not depend on how many queue pairs exist.
+ */
+#ifndef ERNIC_SCHED_H
+#define ERNIC_SCHED_H
+
+#include "qp.h"
+
+/* Put @qp at the end of the ring unless it is in it. */
+void ernic_sched_mark(Ernic *e, ErnicQp *qp);
+/* Take the first queue pair off the ring; NULL: none has work. */
+ErnicQp *ernic_sched_take(Ernic *e);
+/* The queue pair goes away. */
+void ernic_sched_forget(Ernic *e, ErnicQp *qp);
+
+#endif /* ERNIC_SCHED_H */

@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The train that is being built: packets are appended as long as path and
+ * size allow, and leave together. While the link is busy nothing is appended.
+ */
+#ifndef ERNIC_TX_H
+#define ERNIC_TX_H
+
+#include "dev.h"
+#include "icrc.h"
+#include "wire.h"
+
+struct ErnicTx {
+    bool busy;                  /* the link refused the train that is held */
+    uint32_t len, seg, packets; /* of the train that is held */
+    bool closed;                /* its last packet was a short one */
+    uint64_t serial;            /* trains that have left */
+    ErnicPath path;
+    ErnicIcrcCtx icrc;
+    uint8_t buf[ERNIC_TRAIN_BYTES];
+    /* Loopback: trains to the device itself, in order, until ernic_run(). */
+    uint8_t *loop;
+    uint32_t loop_len;
+};
+
+ErnicTx *ernic_tx_new(void);
+void ernic_tx_free(ErnicTx *tx);
+
+/*
+ * Room for one packet on @path whose headers are those of @pkt, which is
+ * emitted there; *@payload is where @pkt->payload_len bytes go. Flushes the
+ * held train if the packet does not fit behind it. False: the link is busy.
+ */
+bool ernic_tx_packet(Ernic *e, const ErnicPath *path, const ErnicPkt *pkt,
+                     uint8_t **payload);
+/* The payload is in place: pad, ICRC, count. */
+void ernic_tx_commit(Ernic *e, const ErnicPkt *pkt);
+/* The packet is not sent after all. */
+void ernic_tx_cancel(Ernic *e);
+/* Hand the held train to the link or to loopback. False: the link is busy. */
+bool ernic_tx_flush(Ernic *e);
+/* Serial number of the train that is held, or that comes next. */
+static inline uint64_t ernic_tx_serial(const Ernic *e)
+{
+    return e->tx->serial + 1;
+}
+
+#endif /* ERNIC_TX_H */
