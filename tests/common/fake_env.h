@@ -1,0 +1,76 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The environment of an engine under test: guest memory, a link that records,
+ * interrupts and wake-ups that are written down. Knows no verbs; the guest
+ * software that drives an engine through it is in fake_verbs.h.
+ */
+#ifndef FAKE_ENV_H
+#define FAKE_ENV_H
+
+#include "dev.h"
+
+#define FAKE_MEM_SIZE   (16u << 20)
+/* Above 4 GiB, so that an address cut to 32 bits fails. */
+#define FAKE_MEM_BASE   0x123400000000ull
+
+/* A train as the link was given it: a deep copy. */
+typedef struct FakeTrain {
+    ErnicTrain train;           /* ip is NULL, data is owned */
+    uint64_t now;               /* env->now when it left */
+} FakeTrain;
+
+typedef struct FakeEnv {
+    uint8_t *mem;               /* FAKE_MEM_SIZE bytes at guest address base */
+    uint64_t base;
+    uint64_t next;              /* fake_alloc() goes on here */
+    uint64_t now;               /* tests write it; the engine is told it */
+    uint32_t uctx;              /* context of commands and doorbells */
+
+    /* Guest memory accesses: of each kind, and how many were refused. */
+    uint64_t reads, writes, atomics, refused;
+    uint64_t fail_in;           /* fake_fail_dma() */
+    bool fail_on;
+
+    bool tx_busy;               /* the link takes no trains */
+    GPtrArray *trains;          /* of FakeTrain, oldest first; owned */
+    GArray *irqs;               /* of uint16_t: vectors, oldest first */
+    GArray *wakes;              /* of uint64_t: arguments of wake_at() */
+    uint64_t wake;              /* the last of them; UINT64_MAX: none */
+} FakeEnv;
+
+extern const ErnicEnvOps fake_env_ops;
+
+void fake_env_init(FakeEnv *env);
+void fake_env_fini(FakeEnv *env);
+
+/*
+ * The @nth access to guest memory from now fails, 1 being the next; @for_good:
+ * so do all after it. 0: none fails. Walk a failure point by counting @nth up
+ * until env->refused stays 0.
+ */
+void fake_fail_dma(FakeEnv *env, uint64_t nth, bool for_good);
+
+/* Guest memory that nobody else uses, zeroed; @align is a power of two. */
+uint64_t fake_alloc(FakeEnv *env, uint64_t bytes, uint64_t align);
+/* Host address of guest bytes; asserts that they exist. */
+void *fake_ptr(FakeEnv *env, uint64_t addr, uint64_t len);
+void fake_put64(FakeEnv *env, uint64_t addr, uint64_t value);   /* LE */
+uint64_t fake_get64(FakeEnv *env, uint64_t addr);
+
+/* The oldest captured train; the caller frees it. NULL: none. */
+FakeTrain *fake_take_train(FakeEnv *env);
+void fake_train_free(FakeTrain *train);
+
+/*
+ * A device by hand, for tests of objects below the engine: configuration,
+ * tables of PDs, EQs, CQs, SRQs, regions and their free numbers. No queue
+ * pairs' contexts, timers or link: e->qp, e->timers and e->tx are NULL.
+ */
+void fake_bare_init(Ernic *e, FakeEnv *env);
+void fake_bare_fini(Ernic *e);
+
+/* The small configuration of both. */
+void fake_config(ErnicConfig *cfg);
+
+#endif /* FAKE_ENV_H */
