@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Count test results: passed, failed and skipped, then the names of what failed.
+
+usage: count-tests.py meson TESTLOG.JSON
+       count-tests.py tap LOG STATUS
+
+A program that dies, breaks its own plan or says nothing has failed, whatever its
+single lines say.
+"""
+import json
+import re
+import sys
+
+LINE = re.compile(r'^(not )?ok\b *(\d*)(?: *-)? *([^#]*)(?:# *(\w+))?')
+PLAN = re.compile(r'^1\.\.(\d+)')
+
+
+class Count:
+    def __init__(self):
+        self.passed, self.skipped, self.failures = 0, 0, []
+
+    def tap(self, text, name, status):
+        """Adds what a TAP stream says; @status is the exit status of its source."""
+        plan, seen, before = None, 0, len(self.failures)
+        prefix = f'{name}: ' if name else ''
+        for line in text.splitlines():
+            m = PLAN.match(line)
+            if m:
+                plan = int(m[1])
+            if line.startswith('Bail out!'):
+                self.failures.append(prefix + line)
+            m = LINE.match(line)
+            if not m:
+                continue
+            seen += 1
+            if (m[4] or '').lower() in ('skip', 'todo'):
+                self.skipped += 1
+            elif m[1]:
+                self.failures.append(prefix + (m[3].strip() or m[2]))
+            else:
+                self.passed += 1
+        if plan == 0 and status == 0:
+            self.skipped += 1
+        elif plan is None or plan != seen:
+            self.failures.append(f'{prefix}{seen} results, {plan} planned')
+        if status != 0 and len(self.failures) == before:
+            self.failures.append(f'{prefix}exit status {status}')
+
+    def meson(self, path):
+        with open(path, encoding='utf-8') as f:
+            for line in f:
+                self.meson_test(json.loads(line))
+
+    def meson_test(self, test):
+        name, result = test['name'].split(' / ')[-1], test['result']
+        before = len(self.failures)
+        out = test.get('stdout') or ''
+        if any(PLAN.match(line) for line in out.splitlines()):
+            self.tap(out, name, test['returncode'])
+        elif result == 'SKIP':
+            self.skipped += 1
+        elif result == 'OK':
+            self.passed += 1
+        if result not in ('OK', 'SKIP', 'EXPECTEDFAIL') \
+                and len(self.failures) == before:
+            self.failures.append(f'{name}: {result.lower()}')
+
+
+def main():
+    count = Count()
+    if sys.argv[1:2] == ['meson'] and len(sys.argv) == 3:
+        count.meson(sys.argv[2])
+    elif sys.argv[1:2] == ['tap'] and len(sys.argv) == 4:
+        with open(sys.argv[2], encoding='utf-8', errors='replace') as f:
+            count.tap(f.read(), '', int(sys.argv[3]))
+    else:
+        sys.exit(__doc__)
+    print(count.passed, len(count.failures), count.skipped)
+    print(*count.failures, sep='\n', end='\n' if count.failures else '')
+
+
+if __name__ == '__main__':
+    main()
