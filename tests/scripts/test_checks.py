@@ -207,6 +207,17 @@ def traced(events, code, test=''):
             'tests/unit/test-x.c': test}
 
 
+README = [
+    (None, {'README.md': '`scripts/x` `psn.h` `rdma_rxe` [a](docs/a.md#b)\n',
+            'scripts/x': '', CORE + 'psn.h': '', 'docs/a.md': '[b](../scripts/x)\n'}),
+    ('scripts/x is not there', {'README.md': 'see `scripts/x`\n'}),
+    ('psn.h is not there', {'README.md': 'see `psn.h`\n'}),
+    ('docs/a.md is not there', {'README.md': '[a](docs/a.md)\n'}),
+    ('docs/a.md:2: scripts/x', {'README.md': '`docs/a.md`\n',
+                                'docs/a.md': '\n`scripts/x`\n'}),
+    ('0 names', {}),
+]
+
 EVENT = 'ernic_a(int x) "x %d"\n'
 TRACE = [
     (None, traced(EVENT, 'trace_ernic_a(1);', 'ernic_trace_count("ernic_a")')),
@@ -263,7 +274,7 @@ def case(script, expect, tree):
 
 def main():
     suites = {'check-style': STYLE, 'check-layers': LAYERS, 'check-trace': TRACE,
-              'gen-trace-stub': GENERATE}
+              'check-readme': README, 'gen-trace-stub': GENERATE}
     cases = [(script, *c) for script, table in suites.items() for c in table]
     print(f'1..{len(cases)}')
     failed = 0

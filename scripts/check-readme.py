@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Check that what README.md and docs/ name in backticks or links is there.
+
+usage: check-readme.py [ROOT]
+
+A name with a slash is a path from the root; NAME.h, NAME.c is a file of the engine.
+"""
+import re
+import sys
+from pathlib import Path
+
+CORE = 'hw/rdma-ernic/core'
+NAME = re.compile(r'`([\w.-]+(?:/[\w.-]+)*/?)`|\]\(([^)#:]+)(?:#[^)]*)?\)')
+OURS = re.compile(r'^(?:include|hw|tests|scripts|docs|guest)/')
+
+
+def exists(root, page, name, link):
+    if link:
+        return (page.parent / name).exists()
+    if OURS.match(name):
+        return (root / name).exists()
+    if re.fullmatch(r'\w[\w-]*\.[ch]', name):
+        return any((root / d / name).exists()
+                   for d in (CORE, 'include/hw/rdma-ernic')) or any(
+                       (root / 'tests').rglob(name))
+    return True
+
+
+def main():
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else '.')
+    pages = [root / 'README.md']
+    pages += sorted(p for s in ('md', 'rst') for p in (root / 'docs').rglob(f'*.{s}'))
+    found = names = 0
+    for page in pages:
+        text = page.read_text(encoding='utf-8') if page.exists() else ''
+        for m in NAME.finditer(text):
+            names += 1
+            name = m[1] or m[2]
+            if not exists(root, page, name, m[2]):
+                line = text.count('\n', 0, m.start()) + 1
+                print(f'{page.relative_to(root)}:{line}: {name} is not there')
+                found += 1
+    print(f'check-readme: {len(pages)} pages, {names} names, {found} findings')
+    return 1 if found or not names else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
