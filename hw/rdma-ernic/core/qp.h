@@ -71,8 +71,10 @@ typedef struct ErnicSendQueue {
     ErnicWqe *wqe;                  /* owned; slot (index & window_mask) */
     uint32_t window_mask;
 
-    /* Requester. All counters of requests are free-running: ci <= next <=
-       started <= fetched <= pi. */
+    /*
+     * Requester. All counters of requests are free-running: ci <= next <=
+     * started <= fetched <= pi.
+     */
     uint32_t fetched;               /* decoded below this */
     uint32_t started;               /* have PSNs below this */
     uint32_t next;                  /* the request that next_psn belongs to */
