@@ -25,11 +25,11 @@ struct ErnicCq {
     uint32_t eq;                /* 0: none */
     uint32_t depth;             /* power of two */
     uint32_t pi, ci;            /* free-running */
-    uint32_t arm_pi;            /* pi when it was armed: what the consumer
-                                   may not have seen */
+    uint32_t sol_pi;            /* ci to pi: behind the last entry that is
+                                   solicited or an error; ci: none is left */
     uint64_t ci_addr;           /* 0: doorbell only */
     uint16_t mod_count, mod_period_us;
-    uint16_t mod_pending;       /* completions since the last event */
+    uint16_t mod_pending;       /* completions that moderation holds back */
     uint64_t mod_due;           /* event at the latest, or ERNIC_NEVER */
     uint32_t refs;              /* queues that complete here */
     ErnicBuf buf;
@@ -55,7 +55,10 @@ typedef struct ErnicWc {
 
 uint8_t ernic_cq_create(Ernic *e, uint32_t uctx,
                         const struct ernic_cmd_cq_create *cmd, uint32_t *cqn);
-/* The entries not yet consumed move to the new ring, from its slot ci. */
+/*
+ * The entries not yet consumed move to the new ring; all counters go on, and
+ * entry k lies in slot k modulo the new depth. All or nothing.
+ */
 uint8_t ernic_cq_resize(Ernic *e, uint32_t uctx,
                         const struct ernic_cmd_cq_create *cmd);
 uint8_t ernic_cq_moderate(Ernic *e, uint32_t uctx,

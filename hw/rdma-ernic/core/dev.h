@@ -37,6 +37,27 @@ typedef struct ErnicGidEntry {
     uint16_t vlan;
 } ErnicGidEntry;
 
+/* What an object holds of its own events; embedded in CQ, QP, SRQ (eq.c). */
+typedef struct ErnicEvents {
+    uint32_t pending;           /* bit per enum ernic_event */
+    uint32_t detail;            /* of BAD_DOORBELL */
+    bool queued;                /* in its event queue's line */
+} ErnicEvents;
+
+typedef enum ErnicEvClass {
+    ERNIC_EVC_CQ,
+    ERNIC_EVC_QP,
+    ERNIC_EVC_SRQ,
+    ERNIC_EVC_PORT,
+    ERNIC_EVC_COUNT
+} ErnicEvClass;
+
+/* Where the events of one class lie: number n at base + n * stride. */
+typedef struct ErnicEventsAt {
+    void *base;
+    size_t stride;
+} ErnicEventsAt;
+
 struct Ernic {
     const ErnicEnvOps *ops;
     void *env;
@@ -52,14 +73,18 @@ struct Ernic {
     ErnicQp *qp;
     ErnicMcast *mcast;
     uint32_t num_pages;         /* page addresses kept, of ERNIC_MAX_PAGES */
+    uint32_t num_bound;         /* type 2 windows that are bound */
 
     ErnicGidEntry gid[ERNIC_LIM_GID];
     uint16_t pkey[ERNIC_LIM_PKEY];
     uint32_t bad_pkey, bad_qkey;
     bool port_active;
     uint32_t async_eq;          /* 0: none */
+    ErnicEvents port_events;
+    ErnicEventsAt events_at[ERNIC_EVC_COUNT];   /* set by ernic_new() */
 
     ErnicTimers *timers;        /* one deadline per queue pair */
+    ErnicTimers *cq_timers;     /* one per completion queue: moderation */
     ErnicTx *tx;
     /* Queue pairs with work: a ring by number, first and last. */
     uint32_t ready_head, ready_tail;

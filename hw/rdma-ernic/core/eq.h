@@ -11,13 +11,6 @@
 #include "dev.h"
 #include "hw/rdma-ernic/ernic_abi.h"
 
-/* What an object holds of its own events; embedded in CQ, QP, SRQ. */
-typedef struct ErnicEvents {
-    uint32_t pending;           /* bit per enum ernic_event */
-    uint32_t detail;            /* of BAD_DOORBELL */
-    bool queued;                /* in its event queue's line */
-} ErnicEvents;
-
 struct ErnicEq {
     bool used;
     uint32_t uctx;
@@ -32,17 +25,14 @@ struct ErnicEq {
     bool broken;                /* guest memory did not answer */
 };
 
-typedef enum ErnicEvClass {
-    ERNIC_EVC_CQ,
-    ERNIC_EVC_QP,
-    ERNIC_EVC_SRQ,
-    ERNIC_EVC_PORT,
-} ErnicEvClass;
-
 uint8_t ernic_eq_create(Ernic *e, uint32_t uctx,
                         const struct ernic_cmd_eq_create *cmd, uint32_t *eqn);
 uint8_t ernic_eq_destroy(Ernic *e, uint32_t uctx, uint32_t eqn);
-/* Raise @type on an object; @ev is the object's own ErnicEvents. */
+/*
+ * Raise @type on object @id of class @cls, whose events @ev are; @eqn 0: there
+ * is no event queue and the event is dropped. CQs tell their own event queue
+ * (the asynchronous one if they have none), all others e->async_eq.
+ */
 void ernic_event_raise(Ernic *e, uint32_t eqn, ErnicEvClass cls, uint32_t id,
                        ErnicEvents *ev, uint8_t type, uint32_t detail);
 /* Doorbell: entries up to @ci are consumed; writes what waited. */

@@ -173,7 +173,9 @@ ERNIC_ABI_SIZE(struct ernic_rwqe, 16);
 /* ------------------------------------------------------------------------
  * Completions. Slot k of a completion queue of depth n is written with phase
  * 1 in the first round, 0 in the second, and so on; software clears the ring
- * before it creates the queue.
+ * before it creates the queue. CQ_RESIZE keeps the counters, so before it
+ * software gives each slot of the new ring the phase that the entry expected
+ * there, of [ci, ci + depth), does not have.
  */
 enum ernic_wc_status {          /* numbered as ibv_wc_status */
     ERNIC_WC_SUCCESS = 0,
