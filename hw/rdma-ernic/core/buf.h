@@ -18,20 +18,25 @@ typedef struct ErnicBuf {
 } ErnicBuf;
 
 /*
- * Copy what @desc names, which has to cover @bytes. Lists are read from guest
- * memory here and never again. Returns ERNIC_OK, ERNIC_ERR_RESERVED,
- * ERNIC_ERR_PARAM, ERNIC_ERR_NO_RESOURCE or ERNIC_ERR_DMA, and then owns
- * nothing.
+ * Copy what @desc (little-endian) names, which has to cover @bytes. Lists are
+ * read from guest memory here and never again. On ERNIC_ERR_RESERVED,
+ * ERNIC_ERR_PARAM, ERNIC_ERR_NO_RESOURCE and ERNIC_ERR_DMA @buf owns nothing.
  */
 uint8_t ernic_buf_init(Ernic *e, ErnicBuf *buf,
                        const struct ernic_buf_desc *desc, uint64_t bytes);
-/* Room for @max_pages pages, none filled in yet; for fast registration. */
+/* Room for @max_pages pages, at least 1; for fast registration. */
 uint8_t ernic_buf_alloc(Ernic *e, ErnicBuf *buf, uint32_t max_pages);
+/*
+ * Fill in the first @npages of them from the list at @list; the status is that
+ * of ernic_buf_init(). After a failure the pages are undefined.
+ */
+uint8_t ernic_buf_fill(Ernic *e, ErnicBuf *buf, uint64_t list, uint32_t npages,
+                       uint8_t page_shift);
 void ernic_buf_fini(Ernic *e, ErnicBuf *buf);
 
 /*
  * The guest address of byte @off, and in *@run how many bytes follow on from
- * there (at least 1). @off is inside the buffer: the caller checked.
+ * there (at least 1; no limit for an extent). @off is inside the buffer: the caller checked.
  */
 uint64_t ernic_buf_addr(const ErnicBuf *buf, uint64_t off, uint64_t *run);
 /* Copy from or to the buffer; false when guest memory did not answer. */

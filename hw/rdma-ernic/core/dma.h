@@ -25,7 +25,9 @@ typedef enum ErnicDma {
 
 /*
  * Bytes [@off, @off + @len) of the message that @sge describes, into @buf or
- * from it. The range is inside the message: the caller checked.
+ * from it. The range is inside the message: the caller checked. Each key is
+ * checked for the bytes that are touched; an SGE of length 0 has none to check.
+ * On failure part of the bytes may have been moved.
  */
 ErnicDma ernic_dma_gather(Ernic *e, uint32_t pd, const ErnicSge *sge,
                           uint32_t num_sge, uint64_t off, void *buf,
@@ -44,7 +46,10 @@ ErnicDma ernic_dma_remote_read(Ernic *e, uint32_t pd, uint32_t qpn,
 ErnicDma ernic_dma_remote_write(Ernic *e, uint32_t pd, uint32_t qpn,
                                 uint32_t key, uint64_t addr, const void *buf,
                                 uint32_t len);
-/* @addr is a multiple of 8: the caller checked. */
+/*
+ * @addr is a multiple of 8: the caller checked. PROT also where the key maps it
+ * to a bus address that is not, which no atomic operation can reach.
+ */
 ErnicDma ernic_dma_remote_atomic(Ernic *e, uint32_t pd, uint32_t qpn,
                                  uint32_t key, uint64_t addr,
                                  ErnicAtomicOp op, uint64_t arg,

@@ -29,13 +29,14 @@ typedef enum ErnicMrKind {
 struct ErnicMr {
     uint8_t kind;               /* ErnicMrKind */
     bool valid;                 /* the key opens something */
-    uint8_t variant;            /* low byte of the key */
+    uint8_t variant;            /* low byte of the key; outlives the object, so
+                                   that the next one has another key */
     uint32_t pd;
     uint32_t uctx;
     uint32_t access;            /* ERNIC_ACCESS_* */
     uint64_t iova;              /* first address the key covers */
     uint64_t length;
-    uint64_t offset;            /* of iova in buf (region) */
+    uint64_t offset;            /* of iova in buf; of a window: in its region's */
     ErnicBuf buf;               /* regions */
     uint32_t refs;              /* region: windows bound to it */
     uint32_t region;            /* bound window: number of its region */
@@ -44,10 +45,12 @@ struct ErnicMr {
 
 /*
  * Check that @key, used by a queue pair of protection domain @pd and number
- * @qpn, opens [@addr, @addr + @len) for @access (0: local read). Local keys
- * are those of regions only, remote ones also of windows. 0 bytes are allowed
- * with any key (IBTA C9-88, C10-...: a zero-length access checks no key).
- * On success *@mr is the region and *@off the offset of @addr in its buffer.
+ * @qpn, opens [@addr, @addr + @len) for all of @access (0: local read). Local
+ * keys are those of regions only, remote ones also of windows. On success *@mr
+ * is the region and *@off the offset of @addr in its buffer.
+ *
+ * 0 bytes are allowed with any key, and *@mr is then NULL: C9-88 for remote
+ * keys; for local ones the model does the same, as verbs software expects.
  */
 bool ernic_mr_check_local(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
                           uint64_t len, uint32_t access,
@@ -65,20 +68,28 @@ uint8_t ernic_mr_reg(Ernic *e, uint32_t uctx,
                      const struct ernic_cmd_mr_reg *cmd, uint32_t *key);
 uint8_t ernic_mr_alloc(Ernic *e, uint32_t uctx, uint32_t pd,
                        uint32_t max_pages, uint32_t *key);
-/* Windows and regions alike; ERNIC_ERR_BUSY while windows are bound. */
+/*
+ * Windows and regions alike; ERNIC_ERR_BUSY while windows are bound to it. The
+ * variant byte of @key is not looked at: software cannot know it when a work
+ * request that was to change it has been flushed.
+ */
 uint8_t ernic_mr_free(Ernic *e, uint32_t uctx, uint32_t key, bool window);
 uint8_t ernic_mw_alloc(Ernic *e, uint32_t uctx, uint32_t pd, uint8_t type,
                        uint32_t *key);
 
 /*
- * Work requests of a queue pair of @pd and @qpn. @user: posted from user
- * space, which may not use REG_MR... the caller's admission table decides.
+ * Work requests of a queue pair of @pd and @qpn, in host order. Whether the
+ * queue pair may post them at all is for the admission table (wqe.c) to say.
+ * A refused request has changed nothing that a key opens.
  */
 ErnicFault ernic_mr_fast_reg(Ernic *e, uint32_t pd,
                              const struct ernic_wqe_reg_mr *wr);
 ErnicFault ernic_mw_bind(Ernic *e, uint32_t pd, uint32_t qpn,
                          const struct ernic_wqe_bind_mw *wr);
-/* LOCAL_INV (@remote false) and SEND with Invalidate (@remote true). */
+/*
+ * LOCAL_INV (@remote false) and SEND with Invalidate (@remote true); false:
+ * refused. A local one of a key that is not valid at the moment does nothing.
+ */
 bool ernic_mr_invalidate(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
                          bool remote);
 /* The queue pair is destroyed or reset: unbind its type 2 windows. */
