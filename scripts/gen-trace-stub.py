@@ -14,7 +14,7 @@ EVENT = re.compile(r'^(?P<name>[a-z0-9_]+)\((?P<args>[^)]*)\)\s+(?P<fmt>".*)$')
 ARG = re.compile(r'^(?P<type>.*[\s*])(?P<name>[a-z_][a-z0-9_]*)$')
 CHAPTER = re.compile(r'^# Chapter ([123]): ')
 INT = r'%(?:0?\d*)(?:ll|l|hh|h|z)?[diuxXc]'
-PRI = r'%(?:0?\d*)" ?PRI[diuxX](?:8|16|32|64|PTR) ?"'
+PRI = r'%(?:0?\d*)" ?PRI[diuxX](?:8|16|32|64|PTR)(?: ?"|$)'
 CONVERSION = re.compile(f'{PRI}|{INT}|%s|%p')
 TYPES = {'bool', 'char', 'int', 'unsigned', 'unsigned int', 'long',
          'unsigned long', 'size_t', 'ssize_t', 'const char *',
