@@ -22,8 +22,8 @@ LAYERS = {
     1: 'env types limits psn drop opcode icrc net wire fault timer stats'
        ' ib_tables',
     2: 'res dev mr dma eq cq wqe rq buf',
-    3: 'qp_table qp req resp comp ack sched cc mcast tx',
-    4: 'cmd rx engine state check doorbell',
+    3: 'qp_table qp_cmd qp req resp comp ack sched cc mcast tx',
+    4: 'cmd rx engine state state_table check doorbell',
 }
 LAYER = {stem: level for level, stems in LAYERS.items() for stem in stems.split()}
 

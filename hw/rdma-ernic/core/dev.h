@@ -72,6 +72,7 @@ struct Ernic {
     ErnicMr *mr;
     ErnicQp *qp;
     ErnicMcast *mcast;
+    bool uctx_used[ERNIC_LIM_UCTX + 1];         /* cmd.c; index = number */
     uint32_t num_pages;         /* page addresses kept, of ERNIC_MAX_PAGES */
     uint32_t num_bound;         /* type 2 windows that are bound */
 

@@ -9,6 +9,7 @@
 
 #include "buf.h"
 #include "cc.h"
+#include "cq.h"
 #include "dev.h"
 #include "eq.h"
 #include "rq.h"
@@ -81,7 +82,7 @@ typedef struct ErnicSendQueue {
     uint32_t next_psn;              /* to send */
     uint32_t max_psn;               /* first PSN never sent */
     uint32_t ssn;                   /* messages started */
-    uint8_t rd_out;                 /* reads and atomics outstanding */
+    uint32_t rd_issued;             /* reads and atomics asked for */
     uint8_t blocked_on;             /* ErnicBlocked */
     uint8_t seen_gen;               /* rewinds obeyed */
     uint32_t unasked;               /* packets since AckReq was last set */
@@ -89,6 +90,8 @@ typedef struct ErnicSendQueue {
 
     /* Completer. */
     uint32_t una_psn;               /* oldest PSN not acknowledged */
+    uint32_t rd_done;               /* reads and atomics answered */
+    bool rewound;                   /* no progress since the last rewind */
     uint8_t rewind_gen;             /* rewinds asked for */
     uint32_t rewind_psn;
     uint8_t retry_left, rnr_left;
@@ -107,8 +110,9 @@ typedef struct ErnicRdRes {
     uint32_t len;                   /* READ: bytes */
     uint64_t va;
     uint64_t orig;                  /* atomic: the word as it was */
-    uint32_t start, next;           /* READ: packets of npsn; this response
-                                       began at start and goes on at next */
+    uint32_t start, next, end;      /* READ: packets of npsn; this response
+                                       began at start, goes on at next and
+                                       stops before end */
 } ErnicRdRes;
 
 /* Responder. */
@@ -137,12 +141,14 @@ typedef struct ErnicAckState {
     uint8_t fault;                  /* ErnicFault to carry out behind it */
     uint32_t nak_psn;
     uint16_t rd_pending;            /* entries of rd[] that are pending */
+    bool cnp_owed;                  /* a marked packet has come */
 } ErnicAckState;
 
 struct ErnicQp {
     bool used;
     bool ready;                     /* in the ready ring */
     bool broken_cq;                 /* a completion met an overrun */
+    bool last_wqe;                  /* LAST_WQE was raised */
     uint8_t type;                   /* enum ernic_qp_type */
     uint8_t transport;              /* ErnicTransport; GSI: UD */
     uint8_t state;                  /* qp.c only */
@@ -193,6 +199,13 @@ uint8_t ernic_qp_modify(Ernic *e, uint32_t uctx, uint32_t qpn,
 uint8_t ernic_qp_query(Ernic *e, uint32_t uctx, uint32_t qpn,
                        struct ernic_qp_attr *attr);
 uint8_t ernic_qp_destroy(Ernic *e, uint32_t uctx, uint32_t qpn);
+/*
+ * Forget all that a queue pair has done and was told, as on the way to Reset:
+ * queues are empty, attributes gone, type 2 windows unbound. Completions that
+ * were written stay: their ring is the guest's, and its driver skips those of
+ * a queue pair that it resets.
+ */
+void ernic_qp_reset_context(Ernic *e, ErnicQp *qp);
 
 /* ---- qp.c: what every role does to a queue pair -------------------------- */
 
@@ -214,6 +227,11 @@ void ernic_qp_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
                             ErnicFault fault);
 /* Take the next receive request from the RQ or SRQ into rq.recv. */
 bool ernic_qp_take_recv(Ernic *e, ErnicQp *qp);
+/*
+ * Carry out what the fault table says of a fault in an inbound message: the
+ * taken receive request completes in error, the state changes.
+ */
+void ernic_qp_recv_fault(Ernic *e, ErnicQp *qp, ErnicFault fault);
 /* The earliest of the queue pair's deadlines has changed. */
 void ernic_qp_timer(Ernic *e, ErnicQp *qp);
 /* Ask the requester to go back to @psn (IBTA 9.7.5.1). */
