@@ -52,11 +52,19 @@
 /* A long READ is asked for in pieces, so that the window bounds it as well. */
 #define ERNIC_READ_CHUNK        (128u * 1024)
 
+/*
+ * A UC packet at most this far behind the expected PSN is a duplicate; from
+ * farther behind it is taken for what follows a long loss.
+ */
+#define ERNIC_UC_DUP_WINDOW     65536
+
 /* Work per ernic_run(): trains sent and timers fired before it returns. */
 #define ERNIC_RUN_BUDGET        64
 /* Packets that loopback holds before it drops, bytes. */
 #define ERNIC_LOOPBACK_BYTES    (256u * 1024)
 
+/* The rate at which congestion control starts and stops to limit: 100 Gb/s. */
+#define ERNIC_LINE_RATE         12500000000ull
 /* DCQCN: CNPs per queue pair not oftener than this (50 us, as NICs do). */
 #define ERNIC_CNP_INTERVAL_NS   50000
 

@@ -34,12 +34,19 @@ void ernic_tx_free(ErnicTx *tx);
  */
 bool ernic_tx_packet(Ernic *e, const ErnicPath *path, const ErnicPkt *pkt,
                      uint8_t **payload);
-/* The payload is in place: pad, ICRC, count. */
+/*
+ * The payload is in place: pad, ICRC, count. A packet that is not committed
+ * is forgotten when the next one takes its room.
+ */
 void ernic_tx_commit(Ernic *e, const ErnicPkt *pkt);
-/* The packet is not sent after all. */
-void ernic_tx_cancel(Ernic *e);
 /* Hand the held train to the link or to loopback. False: the link is busy. */
 bool ernic_tx_flush(Ernic *e);
+/* The loopback train at *@pos, borrowed, and *@pos behind it; false: none. */
+bool ernic_tx_loop_next(Ernic *e, uint32_t *pos, ErnicTrain *train);
+/* Whether @loop_len bytes are whole loopback records; for loaded state. */
+bool ernic_tx_loop_check(const uint8_t *loop, uint32_t loop_len);
+/* Whether @gid is in the port's GID table. */
+bool ernic_gid_is_local(const Ernic *e, const ErnicGid *gid);
 /* Serial number of the train that is held, or that comes next. */
 static inline uint64_t ernic_tx_serial(const Ernic *e)
 {

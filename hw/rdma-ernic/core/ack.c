@@ -1,0 +1,217 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Paying what the responder owes, in the order of PSNs: READ and atomic
+ * responses first, then one NAK or one ACK for everything before (coalesced),
+ * and a CNP when a marked packet came.
+ */
+#include "qemu/osdep.h"
+#include "dma.h"
+#include "psn.h"
+#include "qp.h"
+#include "trace.h"
+#include "tx.h"
+
+static void ack_fill(Ernic *e, ErnicQp *qp, ErnicPkt *pkt, ErnicOp op,
+                     uint32_t psn)
+{
+    memset(pkt, 0, sizeof(*pkt));
+    pkt->transport = qp->transport;
+    pkt->op = ernic_opcode(ernic_bth_opcode(qp->transport, op));
+    pkt->migreq = true;
+    pkt->pkey = e->pkey[qp->attr.pkey_index];
+    pkt->dest_qp = qp->attr.dest_qpn;
+    pkt->psn = psn;
+    pkt->syndrome = ERNIC_AETH_ACK | ERNIC_AETH_CREDIT_NONE;
+    pkt->msn = qp->rq.msn;
+}
+
+static ErnicOp ack_read_op(const ErnicRdRes *rd)
+{
+    bool first = rd->next == rd->start, last = rd->next + 1 == rd->end;
+
+    return first ? last ? ERNIC_OP_READ_RSP_ONLY : ERNIC_OP_READ_RSP_FIRST :
+                   last ? ERNIC_OP_READ_RSP_LAST : ERNIC_OP_READ_RSP_MIDDLE;
+}
+
+/* The entry's response cannot go on: NAK in its place, then Error. */
+static void ack_read_fault(ErnicQp *qp, ErnicRdRes *rd, ErnicDma dma)
+{
+    ErnicFault fault = dma == ERNIC_DMA_PROT ? ERNIC_FAULT_REM_ACCESS :
+                                               ERNIC_FAULT_REM_DMA;
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
+        qp->rd[i].pending = false;
+    }
+    qp->ack.rd_pending = 0;
+    qp->ack.nak = ernic_fault_info(fault)->syndrome;
+    qp->ack.nak_psn = ernic_psn_add(rd->psn, rd->next);
+    qp->ack.fault = fault;
+}
+
+/* One packet of @rd's response. False: the link is busy. */
+static bool ack_rd_packet(Ernic *e, ErnicQp *qp, ErnicRdRes *rd,
+                          const ErnicPath *path)
+{
+    uint32_t mtu = ernic_qp_mtu(qp);
+    uint64_t off = (uint64_t)rd->next * mtu;
+    uint8_t *payload;
+    ErnicDma dma;
+    ErnicPkt pkt;
+
+    ack_fill(e, qp, &pkt, rd->atomic ? ERNIC_OP_ATOMIC_ACK : ack_read_op(rd),
+             ernic_psn_add(rd->psn, rd->next));
+    pkt.msn = rd->msn;
+    pkt.atomic_orig = rd->orig;
+    pkt.payload_len = rd->atomic ? 0 : MIN(rd->len - off, mtu);
+    if (!ernic_tx_packet(e, path, &pkt, &payload)) {
+        return false;
+    }
+    if (!rd->atomic) {
+        dma = ernic_dma_remote_read(e, qp->pd, qp->qpn, rd->rkey,
+                                    rd->va + off, payload, pkt.payload_len);
+        if (dma != ERNIC_DMA_OK) {
+            ack_read_fault(qp, rd, dma);
+            return true;
+        }
+    }
+    ernic_tx_commit(e, &pkt);
+    ernic_cc_sent(&qp->cc, e->now, pkt.payload_len);
+    rd->next++;
+    if (rd->next == rd->end) {
+        rd->pending = false;
+        qp->ack.rd_pending--;
+    }
+    return true;
+}
+
+/* The oldest entry that is pending; the ring's oldest is at rd_head. */
+static ErnicRdRes *ack_oldest(ErnicQp *qp)
+{
+    uint32_t size = qp->attr.max_dest_rd_atomic;
+    uint32_t i;
+
+    for (i = 0; i < size; i++) {
+        ErnicRdRes *rd = &qp->rd[(qp->rq.rd_head + i) % size];
+
+        if (rd->pending) {
+            return rd;
+        }
+    }
+    return NULL;
+}
+
+/* Up to a train of responses. False: blocked. */
+static bool ack_responses(Ernic *e, ErnicQp *qp, const ErnicPath *path)
+{
+    uint32_t sent;
+
+    for (sent = 0; qp->ack.rd_pending && sent < ERNIC_TRAIN_PACKETS; sent++) {
+        ErnicRdRes *rd = ack_oldest(qp);
+
+        if (ernic_cc_send_at(&qp->cc) > e->now) {
+            ernic_qp_timer(e, qp);
+            return false;
+        }
+        if (!ack_rd_packet(e, qp, rd, path)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The NAK has left, or cannot: now its fault takes effect. */
+static void ack_fault(Ernic *e, ErnicQp *qp)
+{
+    ErnicFault fault = qp->ack.fault;
+
+    qp->ack.nak = 0;
+    qp->ack.fault = ERNIC_FAULT_NONE;
+    if (fault) {
+        ernic_qp_recv_fault(e, qp, fault);
+    }
+}
+
+/* The ACK or NAK that is owed. False: the link is busy. */
+static bool ack_one(Ernic *e, ErnicQp *qp, const ErnicPath *path)
+{
+    uint8_t *payload;
+    ErnicPkt pkt;
+
+    ack_fill(e, qp, &pkt, ERNIC_OP_ACK, ernic_psn_add(qp->rq.epsn, -1));
+    if (qp->ack.nak) {
+        pkt.psn = qp->ack.nak_psn;
+        pkt.syndrome = qp->ack.nak;
+    }
+    if (!ernic_tx_packet(e, path, &pkt, &payload)) {
+        return false;
+    }
+    ernic_tx_commit(e, &pkt);
+    trace_ernic_tx_ack(qp->qpn, pkt.psn, pkt.syndrome, pkt.msn);
+    qp->ack.owed = false;
+    if (!qp->ack.nak) {
+        e->stats.tx_acks++;
+    } else if (qp->ack.nak < ERNIC_AETH_NAK) {
+        e->stats.tx_rnr_naks++;
+    } else {
+        e->stats.tx_naks++;
+    }
+    ack_fault(e, qp);
+    return true;
+}
+
+/* A congestion notification packet (A17.9.3): no transport, only BTH. */
+static bool ack_cnp(Ernic *e, ErnicQp *qp, const ErnicPath *path)
+{
+    uint8_t *payload;
+    ErnicPkt pkt;
+
+    if (qp->rq.cnp_due > e->now) {
+        qp->ack.cnp_owed = false;
+        return true;
+    }
+    ack_fill(e, qp, &pkt, ERNIC_OP_ACK, 0);
+    pkt.transport = ERNIC_RC;
+    pkt.op = ernic_opcode(ERNIC_BTH_CNP);
+    pkt.migreq = false;
+    pkt.becn = true;
+    if (!ernic_tx_packet(e, path, &pkt, &payload)) {
+        return false;
+    }
+    ernic_tx_commit(e, &pkt);
+    trace_ernic_tx_cnp(qp->qpn);
+    e->stats.tx_cnps++;
+    qp->ack.cnp_owed = false;
+    qp->rq.cnp_due = e->now + ERNIC_CNP_INTERVAL_NS;
+    return true;
+}
+
+bool ernic_ack_step(Ernic *e, ErnicQp *qp)
+{
+    ErnicAckState *ack = &qp->ack;
+    ErnicPath path;
+
+    if (!ack->rd_pending && !ack->nak && !ack->owed && !ack->cnp_owed) {
+        return false;
+    }
+    if (!ernic_qp_path(e, qp, &qp->attr.av, &path)) {
+        ack->owed = false;
+        ack->cnp_owed = false;
+        ack_fault(e, qp);
+        return false;
+    }
+    if (ack->cnp_owed && !ack_cnp(e, qp, &path)) {
+        return true;
+    }
+    if (ack->rd_pending && !ack_responses(e, qp, &path)) {
+        return e->tx->busy;
+    }
+    if (ack->rd_pending) {
+        return true;
+    }
+    if (ack->nak || ack->owed) {
+        return !ack_one(e, qp, &path);
+    }
+    return false;
+}

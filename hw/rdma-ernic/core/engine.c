@@ -1,0 +1,238 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The device's life, and the one place that knows the order of the stages:
+ * deadlines, what came by loopback, queue pairs with work, departure.
+ */
+#include "qemu/osdep.h"
+#include "cmd.h"
+#include "cq.h"
+#include "doorbell.h"
+#include "engine.h"
+#include "mcast.h"
+#include "mr.h"
+#include "qp.h"
+#include "rx.h"
+#include "sched.h"
+#include "timer.h"
+#include "trace.h"
+#include "tx.h"
+
+/* Requests flushed per turn of a queue pair. */
+#define ENGINE_FLUSH_BUDGET 64
+
+static void engine_init(Ernic *e)
+{
+    const ErnicConfig *cfg = &e->cfg;
+
+    ernic_ids_init(&e->pd_ids, 1, cfg->max_pd);
+    ernic_ids_init(&e->eq_ids, 1, cfg->max_eq);
+    ernic_ids_init(&e->cq_ids, 1, cfg->max_cq);
+    ernic_ids_init(&e->srq_ids, 1, cfg->max_srq);
+    ernic_ids_init(&e->mr_ids, 1, cfg->max_mr);
+    ernic_ids_init(&e->qp_ids, ERNIC_QPN_GSI + 1, cfg->max_qp);
+    ernic_ids_init(&e->uctx_ids, 1, cfg->max_uctx);
+    e->pd = g_new0(ErnicPd, cfg->max_pd);
+    e->eq = g_new0(ErnicEq, cfg->max_eq);
+    e->cq = g_new0(ErnicCq, cfg->max_cq);
+    e->srq = g_new0(ErnicSrq, cfg->max_srq);
+    e->mr = g_new0(ErnicMr, cfg->max_mr);
+    e->qp = g_new0(ErnicQp, cfg->max_qp);
+    e->mcast = g_new0(ErnicMcast, ERNIC_LIM_MCAST_ATTACH);
+    e->timers = ernic_timers_new(cfg->max_qp);
+    e->cq_timers = ernic_timers_new(cfg->max_cq);
+    e->tx = ernic_tx_new();
+    e->pkey[0] = ERNIC_PKEY_DEFAULT;
+}
+
+static void engine_fini(Ernic *e)
+{
+    uint32_t i;
+
+    for (i = 0; i < e->cfg.max_eq; i++) {
+        ernic_buf_fini(e, &e->eq[i].buf);
+        g_free(e->eq[i].line);
+    }
+    for (i = 0; i < e->cfg.max_cq; i++) {
+        ernic_buf_fini(e, &e->cq[i].buf);
+    }
+    for (i = 0; i < e->cfg.max_srq; i++) {
+        ernic_buf_fini(e, &e->srq[i].wq.buf);
+    }
+    for (i = 0; i < e->cfg.max_mr; i++) {
+        ernic_buf_fini(e, &e->mr[i].buf);
+    }
+    for (i = 0; i < e->cfg.max_qp; i++) {
+        ernic_buf_fini(e, &e->qp[i].sq.wq.buf);
+        ernic_buf_fini(e, &e->qp[i].rq.wq.buf);
+        g_free(e->qp[i].sq.wqe);
+    }
+    g_free(e->pd);
+    g_free(e->eq);
+    g_free(e->cq);
+    g_free(e->srq);
+    g_free(e->mr);
+    g_free(e->qp);
+    g_free(e->mcast);
+    ernic_ids_fini(&e->pd_ids);
+    ernic_ids_fini(&e->eq_ids);
+    ernic_ids_fini(&e->cq_ids);
+    ernic_ids_fini(&e->srq_ids);
+    ernic_ids_fini(&e->mr_ids);
+    ernic_ids_fini(&e->qp_ids);
+    ernic_ids_fini(&e->uctx_ids);
+    ernic_timers_free(e->timers);
+    ernic_timers_free(e->cq_timers);
+    ernic_tx_free(e->tx);
+}
+
+Ernic *ernic_new(const ErnicConfig *cfg, const ErnicEnvOps *ops, void *env)
+{
+    Ernic *e = g_new0(Ernic, 1);
+
+    e->cfg = *cfg;
+    e->ops = ops;
+    e->env = env;
+    engine_init(e);
+    trace_ernic_new(cfg->max_qp, cfg->max_cq, cfg->max_mr);
+    return e;
+}
+
+void ernic_free(Ernic *e)
+{
+    engine_fini(e);
+    g_free(e);
+}
+
+void ernic_reset(Ernic *e)
+{
+    ErnicConfig cfg = e->cfg;
+    const ErnicEnvOps *ops = e->ops;
+    void *env = e->env;
+    uint64_t now = e->now;
+
+    trace_ernic_reset(cfg.max_qp);
+    engine_fini(e);
+    *e = (Ernic) { .cfg = cfg, .ops = ops, .env = env, .now = now };
+    engine_init(e);
+    e->ops->wake_at(e->env, ERNIC_NEVER);
+}
+
+/* When there is something to do next, told once per entry. */
+static void engine_wake(Ernic *e)
+{
+    bool work = !e->tx->busy && (e->ready_head || e->tx->packets);
+    uint64_t next = MIN(ernic_timers_next(e->timers),
+                        ernic_timers_next(e->cq_timers));
+
+    e->ops->wake_at(e->env, work || e->tx->loop_len ? e->now : next);
+}
+
+void ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
+               struct ernic_rsp *rsp)
+{
+    e->now = now;
+    ernic_cmd_exec(e, cmd, rsp);
+    engine_wake(e);
+}
+
+uint8_t ernic_doorbell(Ernic *e, uint64_t now, uint32_t uctx, uint64_t value)
+{
+    uint8_t status;
+
+    e->now = now;
+    status = ernic_doorbell_exec(e, uctx, value);
+    engine_wake(e);
+    return status;
+}
+
+void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train)
+{
+    e->now = now;
+    if (e->port_active) {
+        ernic_rx_train(e, train);
+    }
+    engine_wake(e);
+}
+
+void ernic_tx_ready(Ernic *e, uint64_t now)
+{
+    e->now = now;
+    e->tx->busy = false;
+    ernic_tx_flush(e);
+    engine_wake(e);
+}
+
+void ernic_set_link(Ernic *e, uint64_t now, bool up)
+{
+    e->now = now;
+    if (e->port_active != up) {
+        e->port_active = up;
+        trace_ernic_link(up);
+        ernic_event_raise(e, e->async_eq, ERNIC_EVC_PORT, 1, &e->port_events,
+                          up ? ERNIC_EV_PORT_ACTIVE : ERNIC_EV_PORT_ERR, 0);
+    }
+    engine_wake(e);
+}
+
+static void engine_timers(Ernic *e)
+{
+    uint32_t budget, qpn;
+
+    for (budget = ERNIC_RUN_BUDGET; budget; budget--) {
+        qpn = ernic_timers_pop(e->timers, e->now);
+        if (!qpn) {
+            break;
+        }
+        ernic_comp_timeout(e, &e->qp[qpn]);
+    }
+    ernic_cq_moderation_run(e, e->now);
+}
+
+/* Serving a packet sends nothing, so the store does not grow meanwhile. */
+static void engine_loopback(Ernic *e)
+{
+    ErnicTrain train;
+    uint32_t pos = 0;
+
+    while (ernic_tx_loop_next(e, &pos, &train)) {
+        ernic_rx_train(e, &train);
+    }
+    e->tx->loop_len = 0;
+}
+
+/* One turn of one queue pair. */
+static void engine_turn(Ernic *e, ErnicQp *qp)
+{
+    bool more = ernic_qp_flush_step(e, qp, ENGINE_FLUSH_BUDGET);
+
+    more |= ernic_ack_step(e, qp);
+    more |= ernic_req_step(e, qp);
+    if (more) {
+        ernic_sched_mark(e, qp);
+    }
+}
+
+void ernic_run(Ernic *e, uint64_t now)
+{
+    uint32_t budget = ERNIC_RUN_BUDGET;
+    ErnicQp *qp;
+
+    e->now = now;
+    engine_timers(e);
+    engine_loopback(e);
+    /*
+     * A queue pair that waits for its train to leave comes round again behind
+     * the flush; every turn costs budget.
+     */
+    do {
+        while (budget && !e->tx->busy && (qp = ernic_sched_take(e))) {
+            engine_turn(e, qp);
+            budget--;
+        }
+        if (e->tx->busy || !ernic_tx_flush(e)) {
+            break;
+        }
+    } while (budget && e->ready_head);
+    engine_wake(e);
+}

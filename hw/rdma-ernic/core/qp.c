@@ -1,0 +1,284 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What every role does to a queue pair: state changes, completions, flushing,
+ * its path and its deadline.
+ */
+#include "qemu/osdep.h"
+#include "cq.h"
+#include "ib_tables.h"
+#include "qp.h"
+#include "sched.h"
+#include "timer.h"
+#include "trace.h"
+
+uint32_t ernic_qp_mtu(const ErnicQp *qp)
+{
+    return ernic_mtu_bytes(qp->attr.path_mtu);
+}
+
+/*
+ * The source port is what spreads flows over equal paths (IBTA A17.4.5.3), so
+ * it is the same for every packet of a connection.
+ */
+static uint16_t qp_udp_sport(const Ernic *e, const ErnicQp *qp)
+{
+    uint32_t v = (qp->qpn * 0x9e3779b1u) ^ (qp->attr.dest_qpn * 0x85ebca6bu);
+
+    return e->cfg.udp_sport ? e->cfg.udp_sport : 0xc000 | (v >> 18);
+}
+
+bool ernic_qp_path(Ernic *e, const ErnicQp *qp, const ErnicAv *av,
+                   ErnicPath *path)
+{
+    static const ErnicGid none;
+    const ErnicGidEntry *src;
+
+    if (av->sgid_index >= ERNIC_LIM_GID) {
+        return false;
+    }
+    src = &e->gid[av->sgid_index];
+    if (memcmp(&src->gid, &none, sizeof(none)) == 0 ||
+        ernic_gid_is_v4(&src->gid) != ernic_gid_is_v4(&av->dgid)) {
+        return false;
+    }
+    /* Paths are compared as memory, so the padding is cleared as well. */
+    memset(path, 0, sizeof(*path));
+    path->sgid = src->gid;
+    path->dgid = av->dgid;
+    memcpy(path->smac, src->mac, sizeof(path->smac));
+    memcpy(path->dmac, av->dmac, sizeof(path->dmac));
+    path->vlan = src->vlan;
+    path->udp_sport = qp_udp_sport(e, qp);
+    path->flow_label = av->flow_label;
+    /* Congestion control needs marks, so every packet is ECN-capable. */
+    path->tclass = (av->tclass & ~ERNIC_ECN_MASK) | ERNIC_ECN_ECT0;
+    path->hop_limit = av->hop_limit;
+    return true;
+}
+
+void ernic_qp_event(Ernic *e, ErnicQp *qp, uint8_t type)
+{
+    trace_ernic_qp_event(qp->qpn, type);
+    ernic_event_raise(e, e->async_eq, ERNIC_EVC_QP, qp->qpn, &qp->events,
+                      type, 0);
+}
+
+/* What is in flight, and what is owed, ends with the state that allowed it. */
+static void qp_stop(ErnicQp *qp)
+{
+    qp->sq.ack_due = ERNIC_NEVER;
+    qp->sq.rnr_due = ERNIC_NEVER;
+    qp->sq.blocked_on = ERNIC_BLOCKED_STATE;
+}
+
+void ernic_qp_set_state(Ernic *e, ErnicQp *qp, uint8_t state)
+{
+    trace_ernic_qp_state(qp->qpn, ernic_qp_state_name(qp->state),
+                         ernic_qp_state_name(state));
+    qp->state = state;
+    qp->sq_drained = false;
+    if (!ernic_qp_may(qp, ERNIC_MAY_PROC_SEND)) {
+        qp_stop(qp);
+    }
+    if (!ernic_qp_may(qp, ERNIC_MAY_PROC_RECV)) {
+        uint32_t i;
+
+        memset(&qp->ack, 0, sizeof(qp->ack));
+        for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
+            qp->rd[i].pending = false;
+        }
+    }
+    ernic_sched_mark(e, qp);
+}
+
+void ernic_qp_error(Ernic *e, ErnicQp *qp, ErnicFault fault)
+{
+    const ErnicFaultInfo *info = ernic_fault_info(fault);
+
+    if (qp->state == ERNIC_QPS_ERR || qp->state == ERNIC_QPS_RESET) {
+        return;
+    }
+    trace_ernic_qp_error(qp->qpn, info->name);
+    ernic_qp_set_state(e, qp, ERNIC_QPS_ERR);
+    if (info->event) {
+        ernic_qp_event(e, qp, info->event);
+    }
+}
+
+/* A completion met an overrun: nothing more can be told to software there. */
+static void qp_post_wc(Ernic *e, ErnicQp *qp, uint32_t cqn, const ErnicWc *wc)
+{
+    if (!ernic_cq_post(e, cqn, wc)) {
+        qp->broken_cq = true;
+        ernic_qp_error(e, qp, ERNIC_FAULT_CQ_OVERRUN);
+    }
+}
+
+static uint8_t qp_fault_status(Ernic *e, ErnicFault fault)
+{
+    if (fault == ERNIC_FAULT_NONE) {
+        return ERNIC_WC_SUCCESS;
+    }
+    if (fault == ERNIC_FAULT_FLUSH) {
+        e->stats.flushed++;
+    }
+    e->stats.fault[fault]++;
+    return ernic_fault_info(fault)->wc;
+}
+
+void ernic_qp_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
+                            ErnicFault fault)
+{
+    const ErnicWr *wr = ernic_wr(wqe->opcode);
+    ErnicWc wc = {
+        .wr_id = wqe->wr_id, .qpn = qp->qpn, .index = wqe->index,
+        .byte_len = wqe->len, .fault = fault,
+        .opcode = wr ? wr->wc_opcode : ERNIC_WC_SEND,
+    };
+
+    if (fault == ERNIC_FAULT_NONE && !(wqe->flags & ERNIC_WR_SIGNALED) &&
+        !(qp->flags & ERNIC_QPF_SQ_SIG_ALL)) {
+        trace_ernic_unsignaled(qp->qpn, wqe->index);
+        return;
+    }
+    wc.status = qp_fault_status(e, fault);
+    trace_ernic_complete_send(qp->qpn, wqe->index, wc.status);
+    qp_post_wc(e, qp, qp->send_cq, &wc);
+}
+
+void ernic_qp_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
+                            ErnicFault fault)
+{
+    wc->wr_id = qp->rq.recv.wr_id;
+    wc->index = qp->rq.recv.index;
+    wc->qpn = qp->qpn;
+    wc->fault = fault;
+    wc->flags |= ERNIC_CQE_RQ;
+    wc->status = qp_fault_status(e, fault);
+    qp->rq.recv_valid = false;
+    trace_ernic_complete_recv(qp->qpn, wc->index, wc->status, wc->byte_len);
+    qp_post_wc(e, qp, qp->recv_cq, wc);
+}
+
+bool ernic_qp_take_recv(Ernic *e, ErnicQp *qp)
+{
+    if (!qp->rq.recv_valid) {
+        qp->rq.recv_valid = qp->srq ?
+            ernic_srq_take(e, qp->srq, &qp->rq.recv) :
+            ernic_rq_take(e, &qp->rq.wq, &qp->rq.recv);
+        qp->rq.off = 0;
+    }
+    return qp->rq.recv_valid;
+}
+
+void ernic_qp_recv_fault(Ernic *e, ErnicQp *qp, ErnicFault fault)
+{
+    const ErnicFaultInfo *info = ernic_fault_info(fault);
+    uint8_t act = info->act[qp->transport];
+
+    if (qp->rq.recv_valid && info->wc != ERNIC_WC_SUCCESS) {
+        ErnicWc wc = { .opcode = ERNIC_WC_RECV };
+
+        ernic_qp_complete_recv(e, qp, &wc, fault);
+    } else {
+        e->stats.fault[fault]++;
+    }
+    if (act == ERNIC_ACT_QP_ERROR) {
+        ernic_qp_error(e, qp, fault);
+    }
+}
+
+/* The oldest request not completed, fetched if need be. */
+static ErnicWqe *qp_flush_send(Ernic *e, ErnicQp *qp)
+{
+    ErnicSendQueue *sq = &qp->sq;
+    ErnicWqe *wqe = ernic_sq_slot(qp, sq->wq.ci);
+
+    if (sq->wq.ci == sq->fetched) {
+        ernic_wqe_fetch(e, &sq->wq.buf, sq->wq.depth, sq->wq.stride,
+                        sq->fetched, qp->transport,
+                        qp->type == ERNIC_QPT_GSI, qp->uctx,
+                        ernic_qp_mtu(qp), wqe);
+        sq->fetched++;
+    }
+    sq->wq.ci++;
+    /* Keep ci <= next <= started <= fetched. */
+    if ((int32_t)(sq->wq.ci - sq->next) > 0) {
+        sq->next = sq->wq.ci;
+    }
+    if ((int32_t)(sq->wq.ci - sq->started) > 0) {
+        sq->started = sq->wq.ci;
+    }
+    return wqe;
+}
+
+static bool qp_flush_recv(Ernic *e, ErnicQp *qp)
+{
+    ErnicWc wc = { .opcode = ERNIC_WC_RECV };
+
+    /* An SRQ's requests stay: other queue pairs may take them. */
+    if (!qp->rq.recv_valid && (qp->srq || !ernic_qp_take_recv(e, qp))) {
+        return false;
+    }
+    ernic_qp_complete_recv(e, qp, &wc, ERNIC_FAULT_FLUSH);
+    return true;
+}
+
+bool ernic_qp_flush_step(Ernic *e, ErnicQp *qp, uint32_t budget)
+{
+    bool more = false;
+
+    if (ernic_qp_may(qp, ERNIC_MAY_FLUSH_SEND)) {
+        while (budget && qp->sq.wq.ci != qp->sq.wq.pi) {
+            ernic_qp_complete_send(e, qp, qp_flush_send(e, qp),
+                                   ERNIC_FAULT_FLUSH);
+            budget--;
+        }
+        more = qp->sq.wq.ci != qp->sq.wq.pi;
+    }
+    if (ernic_qp_may(qp, ERNIC_MAY_FLUSH_RECV)) {
+        while (budget && qp_flush_recv(e, qp)) {
+            budget--;
+        }
+        if (!budget) {
+            return true;
+        }
+        /*
+         * C11-39: with an SRQ, software learns from this event that the queue
+         * pair will take no more of its requests.
+         */
+        if (qp->srq && !more && !qp->last_wqe) {
+            qp->last_wqe = true;
+            ernic_qp_event(e, qp, ERNIC_EV_LAST_WQE);
+        }
+    }
+    return more;
+}
+
+void ernic_qp_timer(Ernic *e, ErnicQp *qp)
+{
+    uint64_t due = MIN(qp->sq.ack_due, qp->sq.rnr_due);
+
+    if (qp->sq.blocked_on == ERNIC_BLOCKED_RATE ||
+        (qp->ack.rd_pending && ernic_cc_send_at(&qp->cc) > e->now)) {
+        due = MIN(due, ernic_cc_send_at(&qp->cc));
+    }
+    /*
+     * A deadline that moved back stays in the heap and is found early: that
+     * costs one look, where moving it would cost one per acknowledgement.
+     */
+    if (due < qp->timer_due) {
+        qp->timer_due = due;
+        ernic_timer_set(e->timers, qp->qpn, due);
+    }
+}
+
+void ernic_qp_rewind(Ernic *e, ErnicQp *qp, uint32_t psn)
+{
+    trace_ernic_rewind(qp->qpn, psn, qp->sq.next_psn);
+    qp->sq.rewind_psn = psn;
+    qp->sq.rewind_gen++;
+    qp->sq.rewound = true;
+    ernic_sched_mark(e, qp);
+}

@@ -1,0 +1,442 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The requester: from posted work requests to request packets, in order, as
+ * far as state, fence, credits, window and rate allow (IBTA vol. 1, 9.7.3).
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "ib_tables.h"
+#include "mr.h"
+#include "psn.h"
+#include "qp.h"
+#include "timer.h"
+#include "trace.h"
+#include "tx.h"
+
+typedef enum ReqStep {
+    REQ_SENT,                   /* a packet was appended, go on */
+    REQ_AGAIN,                  /* no packet, but there was progress */
+    REQ_STOP,                   /* blocked_on says why */
+} ReqStep;
+
+static ReqStep req_block(ErnicQp *qp, ErnicBlocked why)
+{
+    if (qp->sq.blocked_on != why) {
+        trace_ernic_sq_blocked(qp->qpn, why, qp->sq.next);
+    }
+    qp->sq.blocked_on = why;
+    return REQ_STOP;
+}
+
+/* Judge @wqe to be at fault: it completes when all before it have. */
+static ReqStep req_fault(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
+                         ErnicFault fault)
+{
+    trace_ernic_send_fault(qp->qpn, wqe->index, ernic_fault_info(fault)->name);
+    wqe->fault = fault;
+    ernic_comp_advance(e, qp);
+    return req_block(qp, ERNIC_BLOCKED_FENCE);
+}
+
+/* Go back to the PSN that the completer asked for, but not behind una. */
+static void req_rewind(ErnicQp *qp)
+{
+    ErnicSendQueue *sq = &qp->sq;
+    uint32_t back = ernic_psn_distance(sq->una_psn, sq->next_psn);
+    uint32_t to = ernic_psn_distance(sq->una_psn, sq->rewind_psn);
+
+    sq->seen_gen = sq->rewind_gen;
+    if (to > back) {
+        to = 0;
+    }
+    sq->next_psn = ernic_psn_add(sq->una_psn, to);
+    for (sq->next = sq->wq.ci; sq->next != sq->started; sq->next++) {
+        const ErnicWqe *wqe = ernic_sq_slot(qp, sq->next);
+
+        if (ernic_psn_distance(wqe->first_psn, sq->next_psn) < wqe->npsn) {
+            break;
+        }
+    }
+    sq->rd_issued = sq->rd_done;
+    sq->unasked = 0;
+}
+
+/* Packets in flight, and how many the window allows; RC only. */
+static uint32_t req_room(const ErnicQp *qp, uint32_t mtu)
+{
+    uint32_t window = MAX(qp->sq.cwnd / mtu, 1u);
+    uint32_t out = ernic_psn_distance(qp->sq.una_psn, qp->sq.next_psn);
+
+    return out < window ? window - out : 0;
+}
+
+static void req_fill(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe, ErnicPkt *pkt)
+{
+    memset(pkt, 0, offsetof(ErnicPkt, payload));
+    pkt->transport = qp->transport;
+    pkt->migreq = true;
+    pkt->psn = qp->sq.next_psn;
+    pkt->pkey = e->pkey[qp->attr.pkey_index];
+    pkt->dest_qp = qp->attr.dest_qpn;
+    pkt->payload = NULL;
+    pkt->payload_len = 0;
+    pkt->rkey = wqe->rkey;
+}
+
+/* A packet (or what asks for @n packets) is on its way. */
+static void req_sent(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt, uint32_t n)
+{
+    ErnicSendQueue *sq = &qp->sq;
+    uint32_t ahead = ernic_psn_distance(sq->una_psn, sq->max_psn);
+
+    ernic_tx_commit(e, pkt);
+    if (qp->transport == ERNIC_RC) {
+        uint64_t wait = ernic_ack_timeout_ns(qp->attr.timeout);
+
+        if (ernic_psn_distance(sq->una_psn, sq->next_psn) < ahead) {
+            e->stats.retransmits++;
+        }
+        if (sq->ack_due == ERNIC_NEVER && wait) {
+            sq->ack_due = e->now + wait;
+            ernic_qp_timer(e, qp);
+        }
+    }
+    sq->next_psn = ernic_psn_add(sq->next_psn, n);
+    if (qp->transport != ERNIC_RC) {
+        sq->max_psn = sq->next_psn;
+    } else if (ernic_psn_distance(sq->una_psn, sq->next_psn) > ahead) {
+        sq->max_psn = sq->next_psn;
+    }
+    ernic_cc_sent(&qp->cc, e->now, pkt->payload_len);
+}
+
+/*
+ * An acknowledgement is asked for at the end of a message, and within one
+ * often enough that the window never closes unasked (C9-25 leaves it open).
+ */
+static bool req_ask(ErnicQp *qp, uint32_t mtu, bool last)
+{
+    ErnicSendQueue *sq = &qp->sq;
+
+    sq->unasked++;
+    if (last || sq->unasked >= MAX(sq->cwnd / mtu / 4, 1u) ||
+        req_room(qp, mtu) <= 1) {
+        sq->unasked = 0;
+        return true;
+    }
+    return false;
+}
+
+/* SEND and WRITE of a connection: one packet of @wqe. */
+static ReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
+                        const ErnicWr *wr, const ErnicPath *path)
+{
+    uint32_t mtu = ernic_qp_mtu(qp);
+    uint32_t k = ernic_psn_distance(wqe->first_psn, qp->sq.next_psn);
+    uint64_t off = (uint64_t)k * mtu;
+    uint32_t len = MIN(wqe->len - off, mtu);
+    bool first = k == 0, last = k == wqe->npsn - 1;
+    uint8_t *payload;
+    ErnicFault fault;
+    ErnicPkt pkt;
+
+    if (qp->transport == ERNIC_RC && !req_room(qp, mtu)) {
+        return req_block(qp, ERNIC_BLOCKED_WINDOW);
+    }
+    req_fill(e, qp, wqe, &pkt);
+    pkt.op = ernic_opcode(ernic_bth_opcode(qp->transport,
+        first ? last ? wr->only : wr->first : last ? wr->last : wr->middle));
+    pkt.payload_len = len;
+    pkt.se = last && (wqe->flags & ERNIC_WR_SOLICITED);
+    pkt.va = wqe->raddr;
+    pkt.dma_len = wqe->len;
+    pkt.imm = ldl_be_p(wqe->imm);
+    pkt.inv_rkey = wqe->inv_rkey;
+    if (qp->transport == ERNIC_RC) {
+        pkt.ackreq = req_ask(qp, mtu, last);
+    }
+    if (!ernic_tx_packet(e, path, &pkt, &payload)) {
+        return req_block(qp, ERNIC_BLOCKED_TX);
+    }
+    fault = ernic_wqe_gather(e, qp->pd, wqe, off, payload, len);
+    if (fault) {
+        return req_fault(e, qp, wqe, fault);
+    }
+    if (last) {
+        wqe->tx_serial = ernic_tx_serial(e);
+        qp->sq.next++;
+        e->stats.tx_messages++;
+    }
+    req_sent(e, qp, &pkt, 1);
+    return REQ_SENT;
+}
+
+/* Packets that one READ request asks for, from packet @k of @wqe. */
+static uint32_t req_read_chunk(const ErnicWqe *wqe, uint32_t mtu, uint32_t k)
+{
+    uint32_t chunk = ERNIC_READ_CHUNK / mtu;
+
+    return MIN(chunk - k % chunk, wqe->npsn - k);
+}
+
+/* READ and atomics: one request packet. */
+static ReqStep req_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
+                         const ErnicWr *wr, const ErnicPath *path)
+{
+    ErnicSendQueue *sq = &qp->sq;
+    uint32_t mtu = ernic_qp_mtu(qp);
+    uint32_t k = ernic_psn_distance(wqe->first_psn, sq->next_psn);
+    uint32_t n = req_read_chunk(wqe, mtu, k);
+    uint32_t psn = sq->next_psn;
+    uint64_t off = (uint64_t)k * mtu;
+    uint8_t *payload;
+    ErnicPkt pkt;
+
+    if (sq->rd_issued - sq->rd_done >= qp->attr.max_rd_atomic) {
+        return req_block(qp, ERNIC_BLOCKED_RD_ATOMIC);
+    }
+    /* A window smaller than a piece still lets one through. */
+    if (req_room(qp, mtu) < n && sq->una_psn != sq->next_psn) {
+        return req_block(qp, ERNIC_BLOCKED_WINDOW);
+    }
+    req_fill(e, qp, wqe, &pkt);
+    pkt.op = ernic_opcode(ernic_bth_opcode(ERNIC_RC, wr->only));
+    pkt.ackreq = true;
+    pkt.va = wqe->raddr + off;
+    pkt.dma_len = MIN((uint64_t)n * mtu, wqe->len - off);
+    pkt.swap_add = wqe->opcode == ERNIC_WR_CMP_SWAP ? wqe->swap :
+                                                      wqe->compare_add;
+    pkt.compare = wqe->opcode == ERNIC_WR_CMP_SWAP ? wqe->compare_add : 0;
+    if (!ernic_tx_packet(e, path, &pkt, &payload)) {
+        return req_block(qp, ERNIC_BLOCKED_TX);
+    }
+    req_sent(e, qp, &pkt, n);
+    sq->unasked = 0;
+    sq->rd_issued++;
+    if (k % (ERNIC_READ_CHUNK / mtu)) {
+        sq->read_restart = psn;
+    }
+    if (k + n == wqe->npsn) {
+        sq->next++;
+        e->stats.tx_messages++;
+    }
+    return REQ_SENT;
+}
+
+/* One datagram. */
+static ReqStep req_datagram(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
+                            const ErnicWr *wr)
+{
+    ErnicAv av = {
+        .sgid_index = wqe->ud.av.sgid_index,
+        .hop_limit = wqe->ud.av.hop_limit,
+        .tclass = wqe->ud.av.tclass,
+        .flow_label = wqe->ud.av.flow_label,
+    };
+    uint8_t *payload;
+    ErnicFault fault;
+    ErnicPath path;
+    ErnicPkt pkt;
+
+    memcpy(av.dgid.raw, wqe->ud.av.dgid, sizeof(av.dgid.raw));
+    memcpy(av.dmac, wqe->ud.av.dmac, sizeof(av.dmac));
+    if (!ernic_qp_path(e, qp, &av, &path)) {
+        return req_fault(e, qp, wqe, ERNIC_FAULT_SEND_AV);
+    }
+    req_fill(e, qp, wqe, &pkt);
+    pkt.op = ernic_opcode(ernic_bth_opcode(ERNIC_UD, wr->only));
+    pkt.payload_len = wqe->len;
+    pkt.se = wqe->flags & ERNIC_WR_SOLICITED;
+    pkt.imm = ldl_be_p(wqe->imm);
+    pkt.dest_qp = wqe->ud.dest_qpn;
+    pkt.src_qp = qp->qpn;
+    /* 10.2.5: with the high bit set, the queue pair's own Q_Key is sent. */
+    pkt.qkey = wqe->ud.qkey & ERNIC_QKEY_PRIVILEGED ? qp->attr.qkey :
+                                                      wqe->ud.qkey;
+    if (qp->type == ERNIC_QPT_GSI) {
+        pkt.qkey = ERNIC_QKEY_GSI;
+        if (wqe->ud.pkey_index >= ERNIC_LIM_PKEY) {
+            return req_fault(e, qp, wqe, ERNIC_FAULT_SEND_WQE);
+        }
+        pkt.pkey = e->pkey[wqe->ud.pkey_index];
+    }
+    if (!ernic_tx_packet(e, &path, &pkt, &payload)) {
+        return req_block(qp, ERNIC_BLOCKED_TX);
+    }
+    fault = ernic_wqe_gather(e, qp->pd, wqe, 0, payload, wqe->len);
+    if (fault) {
+        return req_fault(e, qp, wqe, fault);
+    }
+    wqe->tx_serial = ernic_tx_serial(e);
+    qp->sq.next++;
+    e->stats.tx_messages++;
+    req_sent(e, qp, &pkt, 1);
+    return REQ_SENT;
+}
+
+/* REG_MR, BIND_MW and LOCAL_INV take effect here, in the queue's order. */
+static ReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
+{
+    ErnicFault fault = ERNIC_FAULT_NONE;
+
+    if (wqe->done) {            /* passed again after a rewind */
+        qp->sq.next++;
+        return REQ_AGAIN;
+    }
+    switch (wqe->opcode) {
+    case ERNIC_WR_REG_MR:
+        fault = ernic_mr_fast_reg(e, qp->pd, &wqe->reg_mr);
+        break;
+    case ERNIC_WR_BIND_MW:
+        fault = ernic_mw_bind(e, qp->pd, qp->qpn, &wqe->bind_mw);
+        break;
+    default:
+        /* Requests under way may still need the key, if only to be resent. */
+        if (qp->sq.next != qp->sq.wq.ci) {
+            return req_block(qp, ERNIC_BLOCKED_FENCE);
+        }
+        if (!ernic_mr_invalidate(e, qp->pd, qp->qpn, wqe->inv_rkey, false)) {
+            fault = ERNIC_FAULT_LOCAL_INV;
+        }
+    }
+    if (fault) {
+        return req_fault(e, qp, wqe, fault);
+    }
+    wqe->done = true;
+    qp->sq.next++;
+    ernic_comp_advance(e, qp);
+    return REQ_AGAIN;
+}
+
+/* Give the next request its PSNs, if nothing holds it back. */
+static ReqStep req_start(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
+                         const ErnicWr *wr)
+{
+    ErnicSendQueue *sq = &qp->sq;
+
+    if (wqe->fault) {
+        ernic_comp_advance(e, qp);
+        return req_block(qp, ERNIC_BLOCKED_FENCE);
+    }
+    if (!ernic_qp_may(qp, ERNIC_MAY_NEXT_SEND)) {
+        return req_block(qp, ERNIC_BLOCKED_STATE);
+    }
+    /* C10-80: the fence waits for earlier reads and atomics. */
+    if ((wqe->flags & ERNIC_WR_FENCE) && sq->rd_issued != sq->rd_done) {
+        return req_block(qp, ERNIC_BLOCKED_FENCE);
+    }
+    if ((wr->flags & ERNIC_WRF_CREDIT) && !qp->attr.max_rd_atomic) {
+        return req_fault(e, qp, wqe, ERNIC_FAULT_SEND_WQE);
+    }
+    wqe->first_psn = sq->next_psn;
+    wqe->npsn = 0;
+    wqe->rsp_done = 0;
+    wqe->done = false;
+    if (!(wr->flags & ERNIC_WRF_LOCAL)) {
+        wqe->npsn = MAX(DIV_ROUND_UP(wqe->len, ernic_qp_mtu(qp)), 1u);
+        sq->ssn = (sq->ssn + 1) & ERNIC_MSN_MASK;
+    }
+    sq->started++;
+    trace_ernic_send_start(qp->qpn, wqe->index, wr->name, wqe->len,
+                           wqe->first_psn);
+    return REQ_AGAIN;
+}
+
+/* Decode the next request of the ring, if there is one and room for it. */
+static ReqStep req_fetch_wqe(Ernic *e, ErnicQp *qp)
+{
+    ErnicSendQueue *sq = &qp->sq;
+
+    if (!ernic_qp_may(qp, ERNIC_MAY_NEXT_SEND)) {
+        return req_block(qp, ERNIC_BLOCKED_STATE);
+    }
+    if (sq->fetched == sq->wq.pi) {
+        return req_block(qp, ERNIC_BLOCKED_EMPTY);
+    }
+    if (sq->fetched - sq->wq.ci > sq->window_mask) {
+        return req_block(qp, ERNIC_BLOCKED_WINDOW);
+    }
+    ernic_wqe_fetch(e, &sq->wq.buf, sq->wq.depth, sq->wq.stride, sq->fetched,
+                    qp->transport, qp->type == ERNIC_QPT_GSI, qp->uctx,
+                    ernic_qp_mtu(qp), ernic_sq_slot(qp, sq->fetched));
+    sq->fetched++;
+    return REQ_AGAIN;
+}
+
+static ReqStep req_one(Ernic *e, ErnicQp *qp)
+{
+    ErnicSendQueue *sq = &qp->sq;
+    ErnicPath path;
+    const ErnicWr *wr;
+    ErnicWqe *wqe;
+
+    if (sq->next == sq->fetched) {
+        return req_fetch_wqe(e, qp);
+    }
+    wqe = ernic_sq_slot(qp, sq->next);
+    wr = ernic_wr(wqe->opcode);
+    if (sq->next == sq->started) {
+        return req_start(e, qp, wqe, wr);
+    }
+    if (wqe->fault) {
+        return req_block(qp, ERNIC_BLOCKED_FENCE);
+    }
+    if (wr->flags & ERNIC_WRF_LOCAL) {
+        return req_local(e, qp, wqe);
+    }
+    if (qp->transport == ERNIC_UD) {
+        return req_datagram(e, qp, wqe, wr);
+    }
+    /* A GID that was taken back sends nothing; RC times out in the end. */
+    if (!ernic_qp_path(e, qp, &qp->attr.av, &path)) {
+        return req_fault(e, qp, wqe, ERNIC_FAULT_SEND_AV);
+    }
+    return wr->flags & ERNIC_WRF_CREDIT ?
+        req_fetch(e, qp, wqe, wr, &path) : req_data(e, qp, wqe, wr, &path);
+}
+
+bool ernic_req_step(Ernic *e, ErnicQp *qp)
+{
+    uint32_t sent = 0, steps;
+
+    /* What left with the last train is complete; SQD may have drained. */
+    if (qp->transport != ERNIC_RC || qp->state == ERNIC_QPS_SQD) {
+        ernic_comp_advance(e, qp);
+    }
+    /* Every step sends, fetches, starts or passes a request, or stops. */
+    for (steps = 0; steps < 4 * ERNIC_TRAIN_PACKETS; steps++) {
+        ReqStep step;
+
+        if (!ernic_qp_may(qp, ERNIC_MAY_PROC_SEND)) {
+            req_block(qp, ERNIC_BLOCKED_STATE);
+            return false;
+        }
+        if (qp->sq.seen_gen != qp->sq.rewind_gen) {
+            req_rewind(qp);
+        }
+        if (qp->sq.rnr_due != ERNIC_NEVER) {
+            req_block(qp, ERNIC_BLOCKED_RNR);
+            return false;
+        }
+        if (ernic_cc_send_at(&qp->cc) > e->now) {
+            req_block(qp, ERNIC_BLOCKED_RATE);
+            ernic_qp_timer(e, qp);
+            return false;
+        }
+        qp->sq.blocked_on = ERNIC_BLOCKED_NONE;
+        step = req_one(e, qp);
+        if (step == REQ_STOP) {
+            break;
+        }
+        sent += step == REQ_SENT;
+        if (sent == ERNIC_TRAIN_PACKETS) {
+            break;
+        }
+    }
+    if (qp->transport != ERNIC_RC && qp->sq.wq.ci != qp->sq.next) {
+        return true;            /* completes when its train has left */
+    }
+    return qp->sq.blocked_on == ERNIC_BLOCKED_NONE ||
+           qp->sq.blocked_on == ERNIC_BLOCKED_TX;
+}

@@ -1,0 +1,573 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The responder: one inbound request packet at a time, through the checks of
+ * the specification in their order (IBTA vol. 1, 9.7.4.1 and 9.8). A check
+ * returns a fault; the fault table says what it means.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "ib_tables.h"
+#include "mr.h"
+#include "net.h"
+#include "psn.h"
+#include "qp.h"
+#include "sched.h"
+#include "trace.h"
+
+/* ---- what a fault means -------------------------------------------------- */
+
+static void resp_nak(Ernic *e, ErnicQp *qp, const ErnicFaultInfo *info)
+{
+    uint8_t syndrome = info->syndrome;
+
+    /* C9-... : one NAK per gap; the rest of what is behind it is dropped. */
+    if (qp->rq.nak_sent) {
+        return;
+    }
+    if ((syndrome & ERNIC_AETH_KIND_MASK) == ERNIC_AETH_RNR_NAK) {
+        syndrome |= qp->attr.min_rnr_timer;
+    }
+    qp->rq.nak_sent = true;
+    qp->ack.nak = syndrome;
+    qp->ack.nak_psn = qp->rq.epsn;
+    ernic_sched_mark(e, qp);
+}
+
+/* Forget the open message; a receive request it took is used by the next. */
+static void resp_close(ErnicQp *qp)
+{
+    qp->rq.open = ERNIC_CL_NONE;
+    qp->rq.off = 0;
+}
+
+static void resp_fault(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                       ErnicFault fault)
+{
+    const ErnicFaultInfo *info = ernic_fault_info(fault);
+
+    trace_ernic_recv_fault(qp->qpn, pkt->op->name, pkt->psn, info->name);
+    switch (info->act[qp->transport]) {
+    case ERNIC_ACT_NAK:
+        e->stats.fault[fault]++;
+        resp_nak(e, qp, info);
+        break;
+    case ERNIC_ACT_QP_ERROR:
+        if (qp->transport == ERNIC_RC && info->syndrome) {
+            /* Behind the responses that are still to be sent. */
+            qp->ack.nak = info->syndrome;
+            qp->ack.nak_psn = qp->rq.epsn;
+            qp->ack.fault = fault;
+            ernic_sched_mark(e, qp);
+        } else {
+            ernic_qp_recv_fault(e, qp, fault);
+        }
+        break;
+    case ERNIC_ACT_DROP_MESSAGE:
+        e->stats.fault[fault]++;
+        resp_close(qp);
+        qp->rq.skip = true;
+        break;
+    case ERNIC_ACT_COMPLETE:
+        ernic_qp_recv_fault(e, qp, fault);
+        resp_close(qp);
+        qp->rq.skip = qp->transport == ERNIC_UC;
+        break;
+    default:
+        e->stats.fault[fault]++;
+        break;
+    }
+}
+
+/* ---- checks -------------------------------------------------------------- */
+
+/* 9.7.4.1.4 and 9.8.2.2.4: First, Middle, Last and Only in turn. */
+static ErnicFault resp_check_sequence(const ErnicQp *qp, const ErnicPkt *pkt)
+{
+    bool start = pkt->op->seg & ERNIC_SEG_START;
+
+    if (qp->rq.open == ERNIC_CL_NONE) {
+        return start ? ERNIC_FAULT_NONE : ERNIC_FAULT_OP_SEQ;
+    }
+    return !start && pkt->op->cls == qp->rq.open ? ERNIC_FAULT_NONE :
+                                                   ERNIC_FAULT_OP_SEQ;
+}
+
+/* C9-... 9.7.4.1.5: is the operation enabled on this queue pair? */
+static ErnicFault resp_check_enabled(const ErnicQp *qp, const ErnicPkt *pkt)
+{
+    static const uint32_t need[ERNIC_CL_COUNT] = {
+        [ERNIC_CL_WRITE] = ERNIC_ACCESS_REMOTE_WRITE,
+        [ERNIC_CL_READ] = ERNIC_ACCESS_REMOTE_READ,
+        [ERNIC_CL_ATOMIC] = ERNIC_ACCESS_REMOTE_ATOMIC,
+    };
+    uint32_t want = need[pkt->op->cls];
+
+    return (qp->attr.access & want) == want ? ERNIC_FAULT_NONE :
+                                              ERNIC_FAULT_OP_UNSUPPORTED;
+}
+
+/* 9.7.4.1.6: payload against path MTU, and against the RETH's length. */
+static ErnicFault resp_check_length(const ErnicQp *qp, const ErnicPkt *pkt)
+{
+    uint32_t mtu = ernic_qp_mtu(qp);
+    uint32_t len = pkt->payload_len;
+    bool start = pkt->op->seg & ERNIC_SEG_START;
+    bool end = pkt->op->seg & ERNIC_SEG_END;
+    uint32_t before = start ? 0 : qp->rq.off;
+    uint32_t whole = start ? pkt->dma_len : qp->rq.dmalen;
+
+    if (end ? len > mtu || (!start && len == 0) : len != mtu) {
+        return ERNIC_FAULT_PACKET_LENGTH;
+    }
+    if (len > ERNIC_MSG_MAX - before) {
+        return ERNIC_FAULT_PACKET_LENGTH;
+    }
+    if (pkt->op->cls != ERNIC_CL_WRITE) {
+        return ERNIC_FAULT_NONE;
+    }
+    if (whole > ERNIC_MSG_MAX || len > whole - before ||
+        (end && before + len != whole)) {
+        return ERNIC_FAULT_PACKET_LENGTH;
+    }
+    return ERNIC_FAULT_NONE;
+}
+
+static ErnicFault resp_dma_fault(ErnicDma dma, bool remote)
+{
+    if (dma == ERNIC_DMA_OK) {
+        return ERNIC_FAULT_NONE;
+    }
+    if (remote) {
+        return dma == ERNIC_DMA_PROT ? ERNIC_FAULT_REM_ACCESS :
+                                       ERNIC_FAULT_REM_DMA;
+    }
+    return dma == ERNIC_DMA_PROT ? ERNIC_FAULT_RECV_PROT :
+                                   ERNIC_FAULT_RECV_DMA;
+}
+
+/* Take a receive request for a message that needs one. */
+static ErnicFault resp_take(Ernic *e, ErnicQp *qp)
+{
+    if (!ernic_qp_take_recv(e, qp)) {
+        return ERNIC_FAULT_RNR;
+    }
+    return qp->rq.recv.fault;
+}
+
+/* ---- execution ----------------------------------------------------------- */
+
+static ErnicFault resp_send(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
+{
+    ErnicRecvQueue *rq = &qp->rq;
+    ErnicFault fault;
+    ErnicDma dma;
+
+    if (pkt->op->seg & ERNIC_SEG_START) {
+        fault = resp_take(e, qp);
+        if (fault) {
+            return fault;
+        }
+        rq->off = 0;
+    }
+    if (pkt->payload_len > rq->recv.len - rq->off) {
+        return ERNIC_FAULT_RECV_LENGTH;
+    }
+    dma = ernic_dma_scatter(e, qp->pd, rq->recv.sge, rq->recv.num_sge,
+                            rq->off, pkt->payload, pkt->payload_len);
+    rq->off += dma == ERNIC_DMA_OK ? pkt->payload_len : 0;
+    if (dma == ERNIC_DMA_OK && (pkt->op->hdrs & ERNIC_HDR_IETH) &&
+        !ernic_mr_invalidate(e, qp->pd, qp->qpn, pkt->inv_rkey, true)) {
+        return ERNIC_FAULT_INV_RKEY;
+    }
+    return resp_dma_fault(dma, false);
+}
+
+static ErnicFault resp_write(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
+{
+    ErnicRecvQueue *rq = &qp->rq;
+    ErnicFault fault;
+    const ErnicMr *mr;
+    ErnicDma dma;
+    uint64_t off;
+
+    if (pkt->op->seg & ERNIC_SEG_START) {
+        /* The whole range at once: nothing is written if part is not open. */
+        if (!ernic_mr_check_remote(e, qp->pd, qp->qpn, pkt->rkey, pkt->va,
+                                   pkt->dma_len, ERNIC_ACCESS_REMOTE_WRITE,
+                                   &mr, &off)) {
+            return ERNIC_FAULT_REM_ACCESS;
+        }
+    }
+    if (pkt->op->flags & ERNIC_OPF_CQE) {
+        fault = resp_take(e, qp);
+        if (fault) {
+            return fault;
+        }
+    }
+    if (pkt->op->seg & ERNIC_SEG_START) {
+        rq->rkey = pkt->rkey;
+        rq->va = pkt->va;
+        rq->dmalen = pkt->dma_len;
+        rq->off = 0;
+    }
+    dma = ernic_dma_remote_write(e, qp->pd, qp->qpn, rq->rkey,
+                                 rq->va + rq->off, pkt->payload,
+                                 pkt->payload_len);
+    rq->off += dma == ERNIC_DMA_OK ? pkt->payload_len : 0;
+    return resp_dma_fault(dma, true);
+}
+
+/* Room for one more READ or atomic; NULL: more than agreed on (9.7.4.1.7). */
+static ErnicRdRes *resp_rd_slot(ErnicQp *qp)
+{
+    uint32_t size = qp->attr.max_dest_rd_atomic;
+    ErnicRdRes *rd;
+
+    if (!size || qp->rd[qp->rq.rd_head].pending) {
+        return NULL;
+    }
+    rd = &qp->rd[qp->rq.rd_head];
+    *rd = (ErnicRdRes) { .used = true, .npsn = 1, .end = 1 };
+    qp->rq.rd_head = (qp->rq.rd_head + 1) % size;
+    return rd;
+}
+
+static void resp_rd_start(Ernic *e, ErnicQp *qp, ErnicRdRes *rd)
+{
+    if (!rd->pending) {
+        rd->pending = true;
+        qp->ack.rd_pending++;
+    }
+    ernic_sched_mark(e, qp);
+}
+
+static ErnicFault resp_read(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
+{
+    const ErnicMr *mr;
+    ErnicRdRes *rd;
+    uint64_t off;
+
+    if (pkt->dma_len > ERNIC_MSG_MAX) {
+        return ERNIC_FAULT_PACKET_LENGTH;
+    }
+    if (!ernic_mr_check_remote(e, qp->pd, qp->qpn, pkt->rkey, pkt->va,
+                               pkt->dma_len, ERNIC_ACCESS_REMOTE_READ, &mr,
+                               &off)) {
+        return ERNIC_FAULT_REM_ACCESS;
+    }
+    rd = resp_rd_slot(qp);
+    if (!rd) {
+        return ERNIC_FAULT_RD_ATOMIC_OVERFLOW;
+    }
+    rd->psn = pkt->psn;
+    rd->npsn = MAX(DIV_ROUND_UP(pkt->dma_len, ernic_qp_mtu(qp)), 1u);
+    rd->end = rd->npsn;
+    rd->rkey = pkt->rkey;
+    rd->va = pkt->va;
+    rd->len = pkt->dma_len;
+    rd->msn = (qp->rq.msn + 1) & ERNIC_MSN_MASK;
+    resp_rd_start(e, qp, rd);
+    return ERNIC_FAULT_NONE;
+}
+
+static ErnicFault resp_atomic(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
+{
+    bool swap = pkt->op->op == ERNIC_OP_COMPARE_SWAP;
+    ErnicFault fault;
+    ErnicRdRes *rd;
+    uint64_t orig;
+
+    if (pkt->va % ERNIC_ATOMIC_LEN) {
+        return ERNIC_FAULT_ATOMIC_ALIGN;
+    }
+    if (!qp->attr.max_dest_rd_atomic || qp->rd[qp->rq.rd_head].pending) {
+        return ERNIC_FAULT_RD_ATOMIC_OVERFLOW;
+    }
+    fault = resp_dma_fault(
+        ernic_dma_remote_atomic(e, qp->pd, qp->qpn, pkt->rkey, pkt->va,
+                                swap ? ERNIC_ATOMIC_CMP_SWAP :
+                                       ERNIC_ATOMIC_FETCH_ADD,
+                                pkt->swap_add, pkt->compare, &orig), true);
+    if (fault) {
+        return fault;
+    }
+    rd = resp_rd_slot(qp);
+    rd->atomic = true;
+    rd->psn = pkt->psn;
+    rd->orig = orig;
+    rd->msn = (qp->rq.msn + 1) & ERNIC_MSN_MASK;
+    resp_rd_start(e, qp, rd);
+    return ERNIC_FAULT_NONE;
+}
+
+static ErnicFault resp_execute(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
+{
+    switch (pkt->op->cls) {
+    case ERNIC_CL_SEND:
+        return resp_send(e, qp, pkt);
+    case ERNIC_CL_WRITE:
+        return resp_write(e, qp, pkt);
+    case ERNIC_CL_READ:
+        return resp_read(e, qp, pkt);
+    case ERNIC_CL_ATOMIC:
+        return resp_atomic(e, qp, pkt);
+    default:
+        return ERNIC_FAULT_OP_UNSUPPORTED;
+    }
+}
+
+/* The message is whole: complete its receive request, if it took one. */
+static void resp_finish(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
+{
+    ErnicWc wc = {
+        .byte_len = qp->rq.off,
+        .opcode = pkt->op->cls == ERNIC_CL_SEND ? ERNIC_WC_RECV :
+                                                  ERNIC_WC_RECV_WRITE_IMM,
+        .flags = pkt->se ? ERNIC_CQE_SOLICITED : 0,
+    };
+
+    resp_close(qp);
+    qp->rq.msn = (qp->rq.msn + 1) & ERNIC_MSN_MASK;
+    e->stats.rx_messages++;
+    if (!(pkt->op->flags & ERNIC_OPF_CQE)) {
+        return;
+    }
+    if (pkt->op->hdrs & ERNIC_HDR_IMM) {
+        wc.flags |= ERNIC_CQE_IMM;
+        stl_be_p(wc.imm, pkt->imm);
+    } else if (pkt->op->hdrs & ERNIC_HDR_IETH) {
+        wc.flags |= ERNIC_CQE_INV;
+        stl_le_p(wc.imm, pkt->inv_rkey);
+    }
+    ernic_qp_complete_recv(e, qp, &wc, ERNIC_FAULT_NONE);
+}
+
+/* All checks but PSN, then execution. */
+static ErnicFault resp_in_order(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
+{
+    ErnicFault fault = resp_check_sequence(qp, pkt);
+
+    fault = fault ? fault : resp_check_enabled(qp, pkt);
+    if (!fault && (pkt->op->hdrs & ERNIC_HDR_DATA)) {
+        fault = resp_check_length(qp, pkt);
+    }
+    return fault ? fault : resp_execute(e, qp, pkt);
+}
+
+/* ---- RC ------------------------------------------------------------------ */
+
+/* C9-105 ...: a request that was served before, and what it is owed. */
+static void resp_duplicate(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
+{
+    uint32_t mtu = ernic_qp_mtu(qp);
+    uint32_t i;
+
+    e->stats.rx_duplicates++;
+    trace_ernic_duplicate(qp->qpn, pkt->op->name, pkt->psn, qp->rq.epsn);
+    if (pkt->op->cls == ERNIC_CL_SEND || pkt->op->cls == ERNIC_CL_WRITE) {
+        qp->ack.owed = true;
+        ernic_sched_mark(e, qp);
+        return;
+    }
+    for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
+        ErnicRdRes *rd = &qp->rd[i];
+        uint32_t k = ernic_psn_distance(rd->psn, pkt->psn);
+        uint64_t off = (uint64_t)k * mtu;
+
+        if (!rd->used || k >= rd->npsn ||
+            rd->atomic != (pkt->op->cls == ERNIC_CL_ATOMIC)) {
+            continue;
+        }
+        if (rd->atomic) {
+            rd->next = 0;
+        } else if (pkt->rkey != rd->rkey || pkt->va != rd->va + off ||
+                   pkt->dma_len > rd->len - off) {
+            return;             /* not what was asked for the first time */
+        } else {
+            rd->start = rd->next = k;
+            rd->end = k + MAX(DIV_ROUND_UP(pkt->dma_len, mtu), 1u);
+        }
+        resp_rd_start(e, qp, rd);
+        return;
+    }
+}
+
+static void resp_rc(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
+{
+    ErnicRecvQueue *rq = &qp->rq;
+    int32_t diff = ernic_psn_diff(pkt->psn, rq->epsn);
+    ErnicFault fault;
+    uint32_t npsn;
+
+    if (diff < 0) {
+        resp_duplicate(e, qp, pkt);
+        return;
+    }
+    if (qp->ack.fault) {
+        return;                 /* in Error as soon as its NAK has left */
+    }
+    if (diff > 0) {
+        e->stats.rx_out_of_sequence++;
+        resp_fault(e, qp, pkt, ERNIC_FAULT_PSN_AHEAD);
+        return;
+    }
+    rq->nak_sent = false;
+    qp->ack.nak = 0;
+    fault = resp_in_order(e, qp, pkt);
+    if (fault) {
+        resp_fault(e, qp, pkt, fault);
+        return;
+    }
+    npsn = 1;
+    if (pkt->op->cls == ERNIC_CL_READ) {
+        npsn = MAX(DIV_ROUND_UP(pkt->dma_len, ernic_qp_mtu(qp)), 1u);
+    }
+    rq->epsn = ernic_psn_add(rq->epsn, npsn);
+    if (pkt->ackreq && (pkt->op->hdrs & ERNIC_HDR_DATA)) {
+        qp->ack.owed = true;
+        ernic_sched_mark(e, qp);
+    }
+    rq->open = pkt->op->cls;
+    if (pkt->op->seg & ERNIC_SEG_END) {
+        resp_finish(e, qp, pkt);
+    }
+}
+
+/* ---- UC ------------------------------------------------------------------ */
+
+/*
+ * 9.8.2.2: on a gap the open message is lost, and so is what follows up to the
+ * next First or Only. What is behind was served before.
+ */
+static void resp_uc(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
+{
+    ErnicRecvQueue *rq = &qp->rq;
+    int32_t diff = ernic_psn_diff(pkt->psn, rq->epsn);
+    bool start = pkt->op->seg & ERNIC_SEG_START;
+    ErnicFault fault;
+
+    if (diff < 0 && diff >= -ERNIC_UC_DUP_WINDOW) {
+        e->stats.rx_duplicates++;
+        return;
+    }
+    if (diff != 0) {
+        e->stats.rx_out_of_sequence++;
+        resp_fault(e, qp, pkt, ERNIC_FAULT_PSN_AHEAD);
+    }
+    rq->epsn = ernic_psn_next(pkt->psn);
+    if (start) {
+        rq->skip = false;
+    } else if (rq->skip) {
+        e->stats.drop[ERNIC_DROP_SEQUENCE]++;
+        return;
+    }
+    /* A First or Only inside a message: that message is lost, not this. */
+    if (start && rq->open != ERNIC_CL_NONE) {
+        resp_close(qp);
+    }
+    fault = resp_in_order(e, qp, pkt);
+    if (fault) {
+        resp_fault(e, qp, pkt, fault);
+        return;
+    }
+    rq->open = pkt->op->cls;
+    if (pkt->op->seg & ERNIC_SEG_END) {
+        resp_finish(e, qp, pkt);
+    }
+}
+
+/* ---- UD ------------------------------------------------------------------ */
+
+static ErnicFault resp_ud_place(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                                const ErnicTrain *train, uint32_t ib_len)
+{
+    ErnicRecv *recv = &qp->rq.recv;
+    uint8_t grh[ERNIC_GRH_LEN];
+    ErnicFault fault;
+    ErnicDma dma;
+
+    if (pkt->payload_len > ernic_mtu_bytes(e->cfg.mtu)) {
+        return ERNIC_FAULT_PACKET_LENGTH;
+    }
+    fault = resp_take(e, qp);
+    if (fault) {
+        return fault;
+    }
+    if (pkt->payload_len + ERNIC_GRH_LEN > recv->len) {
+        return ERNIC_FAULT_RECV_LENGTH;
+    }
+    ernic_net_grh(&train->path, ib_len, grh);
+    dma = ernic_dma_scatter(e, qp->pd, recv->sge, recv->num_sge, 0, grh,
+                            sizeof(grh));
+    if (dma == ERNIC_DMA_OK) {
+        dma = ernic_dma_scatter(e, qp->pd, recv->sge, recv->num_sge,
+                                sizeof(grh), pkt->payload, pkt->payload_len);
+    }
+    return resp_dma_fault(dma, false);
+}
+
+/* The index of @pkey in the port's table, for the completion on QP1. */
+static uint16_t resp_pkey_index(const Ernic *e, uint16_t pkey)
+{
+    uint16_t i;
+
+    for (i = 0; i < ERNIC_LIM_PKEY; i++) {
+        if (((e->pkey[i] ^ pkey) & ERNIC_PKEY_BASE_MASK) == 0 && e->pkey[i]) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+static void resp_ud(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                    const ErnicTrain *train)
+{
+    uint32_t ib_len = ernic_pkt_len(ernic_opcode_hdr_len(pkt->op, ERNIC_UD),
+                                    pkt->payload_len);
+    ErnicFault fault = resp_ud_place(e, qp, pkt, train, ib_len);
+    ErnicWc wc = {
+        .byte_len = pkt->payload_len + ERNIC_GRH_LEN,
+        .src_qp = pkt->src_qp,
+        .opcode = ERNIC_WC_RECV,
+        .vlan = train->path.vlan,
+        .pkey_index = resp_pkey_index(e, pkt->pkey),
+        .flags = ERNIC_CQE_GRH | (pkt->se ? ERNIC_CQE_SOLICITED : 0),
+    };
+
+    if (fault) {
+        resp_fault(e, qp, pkt, fault);
+        return;
+    }
+    memcpy(wc.smac, train->path.smac, sizeof(wc.smac));
+    if (train->path.vlan != ERNIC_NO_VLAN) {
+        wc.flags |= ERNIC_CQE_VLAN;
+    }
+    if (pkt->op->hdrs & ERNIC_HDR_IMM) {
+        wc.flags |= ERNIC_CQE_IMM;
+        stl_be_p(wc.imm, pkt->imm);
+    }
+    e->stats.rx_messages++;
+    ernic_qp_complete_recv(e, qp, &wc, ERNIC_FAULT_NONE);
+}
+
+void ernic_resp_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                       const ErnicTrain *train)
+{
+    if (!qp->rq.established && qp->state == ERNIC_QPS_RTR &&
+        qp->transport != ERNIC_UD) {
+        qp->rq.established = true;
+        ernic_qp_event(e, qp, ERNIC_EV_COMM_EST);
+    }
+    switch (qp->transport) {
+    case ERNIC_RC:
+        resp_rc(e, qp, pkt);
+        break;
+    case ERNIC_UC:
+        resp_uc(e, qp, pkt);
+        break;
+    default:
+        resp_ud(e, qp, pkt, train);
+        break;
+    }
+}

@@ -1,0 +1,176 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The way in: ICRC, form, queue pair, state, keys and addresses, in the order
+ * of IBTA vol. 1, 9.6. Behind it stand the only fork of the data path: to the
+ * responder, to the completer, or (a CNP) to congestion control.
+ */
+#include "qemu/osdep.h"
+#include "icrc.h"
+#include "mcast.h"
+#include "qp.h"
+#include "rx.h"
+#include "sched.h"
+#include "trace.h"
+#include "tx.h"
+#include "wire.h"
+
+static void rx_drop(Ernic *e, const ErnicPkt *pkt, ErnicDrop why)
+{
+    e->stats.drop[why]++;
+    trace_ernic_rx_drop(pkt->dest_qp, pkt->psn, ernic_drop_name(why));
+}
+
+/* 10.9.3: equal base values, and not both ends limited members. */
+static bool rx_pkey_match(uint16_t a, uint16_t b)
+{
+    return ((a ^ b) & ERNIC_PKEY_BASE_MASK) == 0 &&
+           ((a | b) & ERNIC_PKEY_FULL) && (a & ERNIC_PKEY_BASE_MASK);
+}
+
+static bool rx_pkey_ok(const Ernic *e, const ErnicQp *qp, uint16_t pkey)
+{
+    uint32_t i;
+
+    if (qp->type != ERNIC_QPT_GSI) {
+        return rx_pkey_match(e->pkey[qp->attr.pkey_index], pkey);
+    }
+    for (i = 0; i < ERNIC_LIM_PKEY; i++) {
+        if (rx_pkey_match(e->pkey[i], pkey)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* C9-... : a connection takes packets from its peer to its own address only. */
+static bool rx_address_ok(const Ernic *e, const ErnicQp *qp,
+                          const ErnicPath *path)
+{
+    const ErnicGidEntry *own = &e->gid[qp->attr.av.sgid_index];
+
+    if (qp->transport == ERNIC_UD) {
+        return ernic_gid_is_mcast(&path->dgid) ||
+               ernic_gid_is_local(e, &path->dgid);
+    }
+    return memcmp(&path->sgid, &qp->attr.av.dgid, sizeof(path->sgid)) == 0 &&
+           memcmp(&path->dgid, &own->gid, sizeof(path->dgid)) == 0;
+}
+
+static ErnicDrop rx_check(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
+                          const ErnicTrain *train)
+{
+    if (!ernic_qp_may(qp, ERNIC_MAY_PROC_RECV)) {
+        return ERNIC_DROP_QP_STATE;
+    }
+    if (pkt->op->cls == ERNIC_CL_CNP) {
+        return qp->transport == ERNIC_UD ? ERNIC_DROP_TRANSPORT :
+                                           ERNIC_DROP_NONE;
+    }
+    if (pkt->transport != qp->transport) {
+        return ERNIC_DROP_TRANSPORT;
+    }
+    if (!rx_pkey_ok(e, qp, pkt->pkey)) {
+        e->bad_pkey++;
+        return ERNIC_DROP_PKEY;
+    }
+    if (qp->transport == ERNIC_UD &&
+        pkt->qkey != (qp->type == ERNIC_QPT_GSI ? ERNIC_QKEY_GSI :
+                                                  qp->attr.qkey)) {
+        e->bad_qkey++;
+        return ERNIC_DROP_QKEY;
+    }
+    return rx_address_ok(e, qp, &train->path) ? ERNIC_DROP_NONE :
+                                                ERNIC_DROP_ADDRESS;
+}
+
+static void rx_to_qp(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                     const ErnicTrain *train)
+{
+    ErnicDrop why = rx_check(e, qp, pkt, train);
+
+    if (why) {
+        rx_drop(e, pkt, why);
+        return;
+    }
+    trace_ernic_rx_packet(qp->qpn, pkt->op->name, pkt->psn, pkt->payload_len);
+    if (pkt->op->cls == ERNIC_CL_CNP) {
+        e->stats.rx_cnps++;
+        e->stats.rate_cuts++;
+        ernic_cc_cnp(&qp->cc, e->now);
+        return;
+    }
+    if ((train->path.tclass & ERNIC_ECN_MASK) == ERNIC_ECN_CE) {
+        e->stats.rx_ecn_marked++;
+        if (qp->transport != ERNIC_UD) {
+            qp->ack.cnp_owed = true;
+            ernic_sched_mark(e, qp);
+        }
+    }
+    if (pkt->op->flags & ERNIC_OPF_REQ) {
+        ernic_resp_packet(e, qp, pkt, train);
+    } else {
+        ernic_comp_packet(e, qp, pkt);
+    }
+}
+
+static void rx_multicast(Ernic *e, const ErnicPkt *pkt,
+                         const ErnicTrain *train)
+{
+    uint32_t pos = 0, members = 0, qpn;
+
+    if (pkt->transport != ERNIC_UD ||
+        !ernic_gid_is_mcast(&train->path.dgid)) {
+        rx_drop(e, pkt, ERNIC_DROP_NO_QP);
+        return;
+    }
+    while ((qpn = ernic_mcast_next(e, &train->path.dgid, &pos))) {
+        rx_to_qp(e, &e->qp[qpn], pkt, train);
+        members++;
+    }
+    if (!members) {
+        rx_drop(e, pkt, ERNIC_DROP_NO_QP);
+    }
+}
+
+static void rx_packet(Ernic *e, const ErnicTrain *train,
+                      const ErnicIcrcCtx *icrc, const uint8_t *buf,
+                      uint32_t len)
+{
+    ErnicPkt pkt = { 0 };
+    ErnicDrop why;
+
+    e->stats.rx_packets++;
+    e->stats.rx_bytes += len;
+    why = ernic_pkt_parse(&pkt, buf, len);
+    if (why == ERNIC_DROP_NONE && !ernic_icrc_ok(icrc, buf, len)) {
+        why = ERNIC_DROP_BAD_ICRC;
+    }
+    if (why) {
+        rx_drop(e, &pkt, why);
+    } else if (pkt.dest_qp == ERNIC_QPN_MULTICAST) {
+        rx_multicast(e, &pkt, train);
+    } else if (pkt.dest_qp >= e->cfg.max_qp || !e->qp[pkt.dest_qp].used) {
+        rx_drop(e, &pkt, ERNIC_DROP_NO_QP);
+    } else {
+        rx_to_qp(e, &e->qp[pkt.dest_qp], &pkt, train);
+    }
+}
+
+void ernic_rx_train(Ernic *e, const ErnicTrain *train)
+{
+    ErnicIcrcCtx icrc;
+    uint32_t pos;
+
+    e->stats.rx_trains++;
+    if (train->ip) {
+        ernic_icrc_init_ip(&icrc, train->ip,
+                           !ernic_gid_is_v4(&train->path.dgid));
+    } else {
+        ernic_icrc_init(&icrc, &train->path);
+    }
+    for (pos = 0; pos < train->len; pos += train->seg) {
+        rx_packet(e, train, &icrc, train->data + pos,
+                  MIN(train->seg, train->len - pos));
+    }
+}

@@ -1,0 +1,14 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The way in: a train from the link, packet by packet, to its queue pairs.
+ */
+#ifndef ERNIC_RX_H
+#define ERNIC_RX_H
+
+#include "dev.h"
+
+/* Every packet is served, or dropped with a reason that is counted. */
+void ernic_rx_train(Ernic *e, const ErnicTrain *train);
+
+#endif /* ERNIC_RX_H */
