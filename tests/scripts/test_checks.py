@@ -198,6 +198,11 @@ LAYERS = [
     ('first include is not', core(HEAD)),
     ('a header includes qemu/osdep.h', core(include('qemu/osdep.h'), 'psn.h')),
     ('the front includes', {'hw/rdma-ernic/pci.c': include('core/req.h')}),
+    ('the link includes', {'hw/rdma-ernic/link_udp.c': include('core/env.h')}),
+    ('the link includes', {'hw/rdma-ernic/link_udp.c': include('qemu/timer.h')}),
+    (None, {'hw/rdma-ernic/link_udp.c': include('qemu/osdep.h', 'core/types.h',
+                                                'link_map.h')
+            + '#include <sys/socket.h>\n'}),
     ('no file of the engine', {'README.md': 'x\n'}),
 ]
 
