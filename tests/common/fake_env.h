@@ -13,6 +13,8 @@
 #define FAKE_MEM_SIZE   (16u << 20)
 /* Above 4 GiB, so that an address cut to 32 bits fails. */
 #define FAKE_MEM_BASE   0x123400000000ull
+/* The first page, which fake_alloc() never gives out, is for passing data. */
+#define FAKE_SCRATCH    4096
 
 /* A train as the link was given it: a deep copy. */
 typedef struct FakeTrain {
@@ -21,16 +23,16 @@ typedef struct FakeTrain {
 } FakeTrain;
 
 typedef struct FakeEnv {
-    uint8_t *mem;               /* FAKE_MEM_SIZE bytes at guest address base */
-    uint64_t base;
-    uint64_t next;              /* fake_alloc() goes on here */
+    uint8_t *mem;               /* FAKE_MEM_SIZE bytes at base */
+    uint64_t base;              /* guest address; a test may move it */
+    uint64_t next;              /* fake_alloc() goes on here, an offset */
     uint64_t now;               /* tests write it; the engine is told it */
     uint32_t uctx;              /* context of commands and doorbells */
 
     /* Guest memory accesses: of each kind, and how many were refused. */
     uint64_t reads, writes, atomics, refused;
     uint64_t fail_in;           /* fake_fail_dma() */
-    bool fail_on;
+    bool fail_on, fail_for_good;
 
     bool tx_busy;               /* the link takes no trains */
     GPtrArray *trains;          /* of FakeTrain, oldest first; owned */
@@ -41,6 +43,7 @@ typedef struct FakeEnv {
 
 extern const ErnicEnvOps fake_env_ops;
 
+/* Memory is zeroed, the time 1 ms: 0 must not pass for "never set". */
 void fake_env_init(FakeEnv *env);
 void fake_env_fini(FakeEnv *env);
 
@@ -63,9 +66,9 @@ FakeTrain *fake_take_train(FakeEnv *env);
 void fake_train_free(FakeTrain *train);
 
 /*
- * A device by hand, for tests of objects below the engine: configuration,
- * tables of PDs, EQs, CQs, SRQs, regions and their free numbers. No queue
- * pairs' contexts, timers or link: e->qp, e->timers and e->tx are NULL.
+ * A device by hand, for tests of what is below the engine: configuration, all
+ * tables and free numbers, timers. No link and no GIDs: e->tx is NULL. Objects
+ * that a test has made it takes away itself; *_fini frees the tables only.
  */
 void fake_bare_init(Ernic *e, FakeEnv *env);
 void fake_bare_fini(Ernic *e);

@@ -36,7 +36,8 @@ void ernic_buf_fini(Ernic *e, ErnicBuf *buf);
 
 /*
  * The guest address of byte @off, and in *@run how many bytes follow on from
- * there (at least 1; no limit for an extent). @off is inside the buffer: the caller checked.
+ * there (at least 1; no limit for an extent). @off is inside the buffer: the
+ * caller checked.
  */
 uint64_t ernic_buf_addr(const ErnicBuf *buf, uint64_t off, uint64_t *run);
 /* Copy from or to the buffer; false when guest memory did not answer. */
@@ -44,5 +45,11 @@ bool ernic_buf_read(Ernic *e, const ErnicBuf *buf, uint64_t off, void *data,
                     uint64_t len);
 bool ernic_buf_write(Ernic *e, const ErnicBuf *buf, uint64_t off,
                      const void *data, uint64_t len);
+
+/* Is @depth, of a queue, a power of two from @min to @max? */
+static inline bool ernic_depth_ok(uint32_t depth, uint32_t min, uint32_t max)
+{
+    return depth >= min && depth <= max && (depth & (depth - 1)) == 0;
+}
 
 #endif /* ERNIC_BUF_H */

@@ -36,7 +36,7 @@ struct ErnicMr {
     uint32_t access;            /* ERNIC_ACCESS_* */
     uint64_t iova;              /* first address the key covers */
     uint64_t length;
-    uint64_t offset;            /* of iova in buf; of a window: in its region's */
+    uint64_t offset;            /* of iova in buf, a window: in its region's */
     ErnicBuf buf;               /* regions */
     uint32_t refs;              /* region: windows bound to it */
     uint32_t region;            /* bound window: number of its region */

@@ -1,0 +1,265 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Fake environment: guest memory is an array, the rest is written down.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "cq.h"
+#include "fake_env.h"
+#include "mcast.h"
+#include "mr.h"
+#include "qp.h"
+#include "timer.h"
+
+static bool inside(const FakeEnv *env, uint64_t addr, uint64_t len)
+{
+    return addr >= env->base && addr - env->base <= FAKE_MEM_SIZE &&
+           len <= FAKE_MEM_SIZE - (addr - env->base);
+}
+
+/* One access more: does it fail on purpose, or miss? */
+static bool refuse(FakeEnv *env, uint64_t addr, uint64_t len)
+{
+    bool fail = env->fail_on || !inside(env, addr, len);
+
+    if (env->fail_in && --env->fail_in == 0) {
+        fail = true;
+        env->fail_on = env->fail_for_good;
+    }
+    env->refused += fail;
+    return fail;
+}
+
+static bool fake_dma_read(void *opaque, uint64_t addr, void *buf, uint64_t len)
+{
+    FakeEnv *env = opaque;
+
+    env->reads++;
+    if (refuse(env, addr, len)) {
+        return false;
+    }
+    memcpy(buf, env->mem + (addr - env->base), len);
+    return true;
+}
+
+static bool fake_dma_write(void *opaque, uint64_t addr, const void *buf,
+                           uint64_t len)
+{
+    FakeEnv *env = opaque;
+
+    env->writes++;
+    if (refuse(env, addr, len)) {
+        return false;
+    }
+    memcpy(env->mem + (addr - env->base), buf, len);
+    return true;
+}
+
+static bool fake_dma_atomic64(void *opaque, uint64_t addr, ErnicAtomicOp op,
+                              uint64_t arg, uint64_t compare, uint64_t *old)
+{
+    FakeEnv *env = opaque;
+    uint64_t word;
+
+    env->atomics++;
+    g_assert_cmpuint(addr % 8, ==, 0);
+    if (refuse(env, addr, 8)) {
+        return false;
+    }
+    word = fake_get64(env, addr);
+    *old = word;
+    if (op == ERNIC_ATOMIC_FETCH_ADD) {
+        fake_put64(env, addr, word + arg);
+    } else if (word == compare) {
+        fake_put64(env, addr, arg);
+    }
+    return true;
+}
+
+static bool fake_tx(void *opaque, const ErnicTrain *train)
+{
+    FakeEnv *env = opaque;
+    FakeTrain *copy;
+
+    g_assert(train->data && train->len > 0 && train->seg > 0);
+    if (env->tx_busy) {
+        return false;
+    }
+    copy = g_new0(FakeTrain, 1);
+    copy->train = *train;
+    copy->train.ip = NULL;
+    copy->train.data = g_memdup2(train->data, train->len);
+    copy->now = env->now;
+    g_ptr_array_add(env->trains, copy);
+    return true;
+}
+
+static void fake_irq(void *opaque, uint16_t vector)
+{
+    FakeEnv *env = opaque;
+
+    g_array_append_val(env->irqs, vector);
+}
+
+static void fake_wake_at(void *opaque, uint64_t ns)
+{
+    FakeEnv *env = opaque;
+
+    g_array_append_val(env->wakes, ns);
+    env->wake = ns;
+}
+
+const ErnicEnvOps fake_env_ops = {
+    .dma_read = fake_dma_read,
+    .dma_write = fake_dma_write,
+    .dma_atomic64 = fake_dma_atomic64,
+    .tx = fake_tx,
+    .irq = fake_irq,
+    .wake_at = fake_wake_at,
+};
+
+void fake_env_init(FakeEnv *env)
+{
+    *env = (FakeEnv) {
+        .mem = g_malloc0(FAKE_MEM_SIZE),
+        .base = FAKE_MEM_BASE,
+        .next = FAKE_SCRATCH,
+        .now = 1000000,
+        .trains = g_ptr_array_new(),
+        .irqs = g_array_new(false, false, sizeof(uint16_t)),
+        .wakes = g_array_new(false, false, sizeof(uint64_t)),
+        .wake = ERNIC_NEVER,
+    };
+}
+
+void fake_env_fini(FakeEnv *env)
+{
+    FakeTrain *train;
+
+    while ((train = fake_take_train(env))) {
+        fake_train_free(train);
+    }
+    g_ptr_array_free(env->trains, true);
+    g_array_free(env->irqs, true);
+    g_array_free(env->wakes, true);
+    g_free(env->mem);
+    memset(env, 0, sizeof(*env));
+}
+
+void fake_fail_dma(FakeEnv *env, uint64_t nth, bool for_good)
+{
+    env->fail_in = nth;
+    env->fail_for_good = for_good;
+    env->fail_on = false;
+    env->refused = 0;
+}
+
+uint64_t fake_alloc(FakeEnv *env, uint64_t bytes, uint64_t align)
+{
+    uint64_t at = ROUND_UP(env->next, align);
+
+    g_assert(align && !(align & (align - 1)));
+    g_assert(at <= FAKE_MEM_SIZE && bytes <= FAKE_MEM_SIZE - at);
+    env->next = at + bytes;
+    memset(env->mem + at, 0, bytes);
+    return env->base + at;
+}
+
+void *fake_ptr(FakeEnv *env, uint64_t addr, uint64_t len)
+{
+    g_assert(inside(env, addr, len));
+    return env->mem + (addr - env->base);
+}
+
+void fake_put64(FakeEnv *env, uint64_t addr, uint64_t value)
+{
+    stq_le_p(fake_ptr(env, addr, 8), value);
+}
+
+uint64_t fake_get64(FakeEnv *env, uint64_t addr)
+{
+    return ldq_le_p(fake_ptr(env, addr, 8));
+}
+
+FakeTrain *fake_take_train(FakeEnv *env)
+{
+    return env->trains->len ? g_ptr_array_steal_index(env->trains, 0) : NULL;
+}
+
+void fake_train_free(FakeTrain *train)
+{
+    g_free((void *)train->train.data);
+    g_free(train);
+}
+
+void fake_config(ErnicConfig *cfg)
+{
+    *cfg = (ErnicConfig) {
+        .max_qp = 64,
+        .max_cq = 64,
+        .max_srq = 16,
+        .max_eq = 8,
+        .max_mr = 256,
+        .max_pd = 32,
+        .max_uctx = 8,
+        .num_vectors = 8,
+        .mtu = 5,
+    };
+}
+
+void fake_bare_init(Ernic *e, FakeEnv *env)
+{
+    memset(e, 0, sizeof(*e));
+    e->ops = &fake_env_ops;
+    e->env = env;
+    e->now = env->now;
+    fake_config(&e->cfg);
+    ernic_ids_init(&e->pd_ids, 1, e->cfg.max_pd + 1);
+    ernic_ids_init(&e->eq_ids, 1, e->cfg.max_eq + 1);
+    ernic_ids_init(&e->cq_ids, 1, e->cfg.max_cq + 1);
+    ernic_ids_init(&e->srq_ids, 1, e->cfg.max_srq + 1);
+    ernic_ids_init(&e->mr_ids, 1, e->cfg.max_mr + 1);
+    ernic_ids_init(&e->qp_ids, 2, e->cfg.max_qp + 2);
+    ernic_ids_init(&e->uctx_ids, 1, e->cfg.max_uctx + 1);
+    e->pd = g_new0(ErnicPd, e->pd_ids.size);
+    e->eq = g_new0(ErnicEq, e->eq_ids.size);
+    e->cq = g_new0(ErnicCq, e->cq_ids.size);
+    e->srq = g_new0(ErnicSrq, e->srq_ids.size);
+    e->mr = g_new0(ErnicMr, e->mr_ids.size);
+    e->qp = g_new0(ErnicQp, e->qp_ids.size);
+    e->mcast = g_new0(ErnicMcast, ERNIC_LIM_MCAST_ATTACH);
+    e->timers = ernic_timers_new(e->qp_ids.size);
+    e->cq_timers = ernic_timers_new(e->cq_ids.size);
+    e->events_at[ERNIC_EVC_CQ] =
+        (ErnicEventsAt) { &e->cq->events, sizeof(*e->cq) };
+    e->events_at[ERNIC_EVC_QP] =
+        (ErnicEventsAt) { &e->qp->events, sizeof(*e->qp) };
+    e->events_at[ERNIC_EVC_SRQ] =
+        (ErnicEventsAt) { &e->srq->events, sizeof(*e->srq) };
+    e->events_at[ERNIC_EVC_PORT] =
+        (ErnicEventsAt) { &e->port_events, sizeof(e->port_events) };
+}
+
+void fake_bare_fini(Ernic *e)
+{
+    ErnicIds *ids[] = {
+        &e->pd_ids, &e->eq_ids, &e->cq_ids, &e->srq_ids, &e->mr_ids,
+        &e->qp_ids, &e->uctx_ids,
+    };
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(ids); i++) {
+        ernic_ids_fini(ids[i]);
+    }
+    g_free(e->pd);
+    g_free(e->eq);
+    g_free(e->cq);
+    g_free(e->srq);
+    g_free(e->mr);
+    g_free(e->qp);
+    g_free(e->mcast);
+    ernic_timers_free(e->timers);
+    ernic_timers_free(e->cq_timers);
+    memset(e, 0, sizeof(*e));
+}

@@ -1,0 +1,372 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Guest software for tests: commands, objects and time. Rings and requests
+ * are in fake_wr.c.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "fake_verbs.h"
+
+/* Runs after which an engine that still wants to run is in a loop. */
+#define RUN_LIMIT       1000000
+
+static uint8_t cmd_as(Ernic *e, uint32_t uctx, struct ernic_cmd *cmd,
+                      struct ernic_rsp *rsp)
+{
+    FakeEnv *env = fake_env_of(e);
+    struct ernic_rsp own;
+
+    rsp = rsp ? rsp : &own;
+    memset(rsp, 0xa5, sizeof(*rsp));
+    cmd->tag = cpu_to_le16(0x1234);
+    cmd->uctx = cpu_to_le32(uctx);
+    ernic_cmd(e, env->now, cmd, rsp);
+    g_assert_cmpuint(le16_to_cpu(rsp->tag), ==, 0x1234);
+    g_assert_cmpuint(rsp->status, <, ERNIC_STATUS_COUNT);
+    return rsp->status;
+}
+
+uint8_t fake_cmd(Ernic *e, struct ernic_cmd *cmd, struct ernic_rsp *rsp)
+{
+    return cmd_as(e, fake_env_of(e)->uctx, cmd, rsp);
+}
+
+/* A command that has to succeed; returns the handle. */
+static uint32_t must(Ernic *e, struct ernic_cmd *cmd)
+{
+    struct ernic_rsp rsp;
+    uint8_t status = fake_cmd(e, cmd, &rsp);
+
+    g_assert_cmpuint(status, ==, ERNIC_OK);
+    return le32_to_cpu(rsp.handle);
+}
+
+uint8_t fake_destroy(Ernic *e, uint8_t opcode, uint32_t handle)
+{
+    struct ernic_cmd cmd = { .opcode = opcode };
+
+    cmd.handle.handle = cpu_to_le32(handle);
+    return fake_cmd(e, &cmd, NULL);
+}
+
+Ernic *fake_ernic_new(FakeEnv *env)
+{
+    ErnicConfig cfg;
+    Ernic *e;
+
+    fake_config(&cfg);
+    e = ernic_new(&cfg, &fake_env_ops, env);
+    ernic_set_link(e, env->now, true);
+    fake_set_gid(e, 0, 1);
+    return e;
+}
+
+void fake_gid(uint8_t gid[16], uint8_t host)
+{
+    static const uint8_t net[15] = {
+        [10] = 0xff, [11] = 0xff, [12] = 10,
+    };
+
+    memcpy(gid, net, sizeof(net));
+    gid[15] = host;
+}
+
+void fake_set_gid(Ernic *e, uint8_t index, uint8_t host)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SET_GID };
+    uint8_t status;
+
+    fake_gid(cmd.set_gid.gid, host);
+    cmd.set_gid.mac[0] = 2;
+    cmd.set_gid.mac[5] = host;
+    cmd.set_gid.vlan = cpu_to_le16(0xffff);
+    cmd.set_gid.index = index;
+    status = cmd_as(e, 0, &cmd, NULL);
+    g_assert_cmpuint(status, ==, ERNIC_OK);
+}
+
+/* ---- time ------------------------------------------------------------------ */
+
+void fake_run(Ernic *e)
+{
+    FakeEnv *env = fake_env_of(e);
+    unsigned runs = 0;
+
+    do {
+        env->wake = UINT64_MAX;
+        ernic_run(e, env->now);
+        g_assert_cmpuint(++runs, <, RUN_LIMIT);
+    } while (env->wake <= env->now);
+}
+
+void fake_advance(Ernic *e, uint64_t ns)
+{
+    FakeEnv *env = fake_env_of(e);
+    uint64_t end = env->now + ns;
+
+    fake_run(e);
+    while (env->wake <= end) {
+        env->now = env->wake;
+        fake_run(e);
+    }
+    env->now = end;
+}
+
+uint32_t fake_deliver(Ernic *a, Ernic *b)
+{
+    FakeEnv *to = fake_env_of(b);
+    uint32_t count = 0;
+    FakeTrain *train;
+
+    while ((train = fake_take_train(fake_env_of(a)))) {
+        ernic_rx(b, to->now, &train->train);
+        fake_train_free(train);
+        fake_run(b);
+        count++;
+    }
+    return count;
+}
+
+/* ---- objects ---------------------------------------------------------------- */
+
+uint32_t fake_create_uctx(Ernic *e)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_UCTX_ALLOC };
+    struct ernic_rsp rsp;
+    uint8_t status = cmd_as(e, 0, &cmd, &rsp);
+
+    g_assert_cmpuint(status, ==, ERNIC_OK);
+    return le32_to_cpu(rsp.handle);
+}
+
+uint32_t fake_create_pd(Ernic *e)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_PD_ALLOC };
+
+    return must(e, &cmd);
+}
+
+static struct ernic_buf_desc extent(Ernic *e, uint64_t bytes, uint64_t *buf)
+{
+    struct ernic_buf_desc desc = { };
+
+    *buf = fake_alloc(fake_env_of(e), bytes, 4096);
+    desc.addr = cpu_to_le64(*buf);
+    return desc;
+}
+
+void fake_create_eq(Ernic *e, FakeEq *eq, uint32_t depth, uint16_t vector,
+                    bool async)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_EQ_CREATE };
+
+    *eq = (FakeEq) { .depth = depth };
+    cmd.eq_create.buf = extent(e, depth * sizeof(struct ernic_eqe), &eq->buf);
+    cmd.eq_create.depth = cpu_to_le32(depth);
+    cmd.eq_create.vector = cpu_to_le16(vector);
+    cmd.eq_create.async = async;
+    eq->eqn = must(e, &cmd);
+}
+
+void fake_create_cq(Ernic *e, FakeCq *cq, uint32_t depth, uint32_t eqn)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_CQ_CREATE };
+
+    *cq = (FakeCq) { .depth = depth };
+    cmd.cq_create.buf = extent(e, depth * sizeof(struct ernic_cqe), &cq->buf);
+    cmd.cq_create.depth = cpu_to_le32(depth);
+    cmd.cq_create.eq = cpu_to_le32(eqn);
+    cq->cqn = must(e, &cmd);
+}
+
+void fake_create_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth,
+                     uint32_t limit)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SRQ_CREATE };
+
+    *srq = (FakeSrq) { .depth = depth, .stride = 64 * ERNIC_RQ_STRIDE_MAX };
+    cmd.srq.buf = extent(e, (uint64_t)depth * srq->stride, &srq->buf);
+    cmd.srq.pd = cpu_to_le32(pd);
+    cmd.srq.depth = cpu_to_le32(depth);
+    cmd.srq.limit = cpu_to_le32(limit);
+    cmd.srq.stride = cpu_to_le16(ERNIC_RQ_STRIDE_MAX);
+    srq->srqn = must(e, &cmd);
+}
+
+uint32_t fake_reg_mr(Ernic *e, uint32_t pd, uint64_t addr, uint64_t len,
+                     uint32_t access)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_REG };
+    bool zero_based = access & ERNIC_ACCESS_ZERO_BASED;
+
+    cmd.mr_reg.buf.addr = cpu_to_le64(addr);
+    cmd.mr_reg.iova = cpu_to_le64(zero_based ? 0 : addr);
+    cmd.mr_reg.length = cpu_to_le64(len);
+    cmd.mr_reg.pd = cpu_to_le32(pd);
+    cmd.mr_reg.access = cpu_to_le32(access);
+    return must(e, &cmd);
+}
+
+uint32_t fake_alloc_mr(Ernic *e, uint32_t pd, uint32_t max_pages)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_ALLOC };
+
+    cmd.mr_alloc.pd = cpu_to_le32(pd);
+    cmd.mr_alloc.max_pages = cpu_to_le32(max_pages);
+    return must(e, &cmd);
+}
+
+uint32_t fake_alloc_mw(Ernic *e, uint32_t pd, uint8_t type)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MW_ALLOC };
+
+    cmd.mw_alloc.pd = cpu_to_le32(pd);
+    cmd.mw_alloc.type = type;
+    return must(e, &cmd);
+}
+
+/* ---- queue pairs ------------------------------------------------------------ */
+
+/* Put @data into the scratch page and pass it on as QP_CREATE and MODIFY do. */
+static uint8_t qp_cmd(Ernic *e, uint8_t opcode, uint32_t handle,
+                      const void *data, uint32_t len, uint32_t *qpn)
+{
+    FakeEnv *env = fake_env_of(e);
+    struct ernic_cmd cmd = { .opcode = opcode };
+    struct ernic_rsp rsp;
+    uint8_t status;
+
+    g_assert_cmpuint(len, <=, FAKE_SCRATCH);
+    memcpy(fake_ptr(env, env->base, len), data, len);
+    cmd.qp.addr = cpu_to_le64(env->base);
+    cmd.qp.length = cpu_to_le32(len);
+    cmd.qp.handle = cpu_to_le32(handle);
+    status = fake_cmd(e, &cmd, &rsp);
+    if (qpn) {
+        *qpn = le32_to_cpu(rsp.handle);
+    }
+    return status;
+}
+
+void fake_create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
+                    uint32_t send_cqn, uint32_t recv_cqn, uint32_t srqn)
+{
+    struct ernic_qp_init init = {
+        .pd = cpu_to_le32(pd),
+        .send_cq = cpu_to_le32(send_cqn),
+        .recv_cq = cpu_to_le32(recv_cqn),
+        .srq = cpu_to_le32(srqn),
+        .type = type,
+        .sq_stride = ERNIC_SQ_STRIDE_MAX,
+        .rq_stride = srqn == FAKE_NONE ? ERNIC_RQ_STRIDE_MAX : 0,
+    };
+    uint8_t status;
+
+    *qp = (FakeQp) {
+        .pd = pd,
+        .type = type,
+        .sq_depth = 64,
+        .rq_depth = srqn == FAKE_NONE ? 64 : 0,
+        .sq_stride = 64 * ERNIC_SQ_STRIDE_MAX,
+        .rq_stride = 64 * ERNIC_RQ_STRIDE_MAX,
+    };
+    init.sq_depth = cpu_to_le32(qp->sq_depth);
+    init.rq_depth = cpu_to_le32(qp->rq_depth);
+    init.sq_buf = extent(e, qp->sq_depth * qp->sq_stride, &qp->sq_buf);
+    if (qp->rq_depth) {
+        init.rq_buf = extent(e, qp->rq_depth * qp->rq_stride, &qp->rq_buf);
+    }
+    status = qp_cmd(e, ERNIC_CMD_QP_CREATE, 0, &init, sizeof(init), &qp->qpn);
+    g_assert_cmpuint(status, ==, ERNIC_OK);
+}
+
+uint32_t fake_qp_mask(uint8_t type, uint8_t state)
+{
+    static const uint32_t init[ERNIC_QPT_COUNT] = {
+        [ERNIC_QPT_RC] = ERNIC_QPA_PORT | ERNIC_QPA_ACCESS,
+        [ERNIC_QPT_UC] = ERNIC_QPA_PORT | ERNIC_QPA_ACCESS,
+        [ERNIC_QPT_UD] = ERNIC_QPA_PORT | ERNIC_QPA_QKEY,
+        [ERNIC_QPT_GSI] = ERNIC_QPA_QKEY,
+    };
+    static const uint32_t rtr[ERNIC_QPT_COUNT] = {
+        [ERNIC_QPT_RC] = ERNIC_QPA_AV | ERNIC_QPA_PATH_MTU |
+                         ERNIC_QPA_DEST_QPN | ERNIC_QPA_RQ_PSN |
+                         ERNIC_QPA_MAX_DEST_RD_ATOMIC |
+                         ERNIC_QPA_MIN_RNR_TIMER,
+        [ERNIC_QPT_UC] = ERNIC_QPA_AV | ERNIC_QPA_PATH_MTU |
+                         ERNIC_QPA_DEST_QPN | ERNIC_QPA_RQ_PSN,
+    };
+    static const uint32_t rts[ERNIC_QPT_COUNT] = {
+        [ERNIC_QPT_RC] = ERNIC_QPA_SQ_PSN | ERNIC_QPA_TIMEOUT |
+                         ERNIC_QPA_RETRY_CNT | ERNIC_QPA_RNR_RETRY |
+                         ERNIC_QPA_MAX_RD_ATOMIC,
+        [ERNIC_QPT_UC] = ERNIC_QPA_SQ_PSN,
+        [ERNIC_QPT_UD] = ERNIC_QPA_SQ_PSN,
+        [ERNIC_QPT_GSI] = ERNIC_QPA_SQ_PSN,
+    };
+
+    switch (state) {
+    case ERNIC_QPS_INIT:
+        return ERNIC_QPA_STATE | ERNIC_QPA_PKEY_INDEX | init[type];
+    case ERNIC_QPS_RTR:
+        return ERNIC_QPA_STATE | rtr[type];
+    case ERNIC_QPS_RTS:
+        return ERNIC_QPA_STATE | rts[type];
+    default:
+        return ERNIC_QPA_STATE;
+    }
+}
+
+void fake_qp_attr(struct ernic_qp_attr *attr, uint32_t dest_qpn, uint8_t host)
+{
+    *attr = (struct ernic_qp_attr) {
+        .path_mtu = 3,
+        .access = cpu_to_le32(ERNIC_ACCESS_REMOTE_WRITE |
+                              ERNIC_ACCESS_REMOTE_READ |
+                              ERNIC_ACCESS_REMOTE_ATOMIC),
+        .qkey = cpu_to_le32(0x11111111),
+        .dest_qpn = cpu_to_le32(dest_qpn),
+        .port = 1,
+        .timeout = 14,
+        .retry_cnt = 7,
+        .rnr_retry = 7,
+        .min_rnr_timer = 12,
+        .max_rd_atomic = ERNIC_MAX_RD_ATOMIC,
+        .max_dest_rd_atomic = ERNIC_MAX_RD_ATOMIC,
+        .av = { .dmac = { 2, 0, 0, 0, 0, host }, .hop_limit = 64 },
+    };
+    fake_gid(attr->av.dgid, host);
+}
+
+uint8_t fake_modify_qp(Ernic *e, uint32_t qpn, uint32_t mask, uint8_t state,
+                       const struct ernic_qp_attr *attr)
+{
+    struct ernic_qp_attr copy = { };
+
+    if (attr) {
+        copy = *attr;
+    }
+    copy.mask = cpu_to_le32(mask);
+    copy.state = state;
+    return qp_cmd(e, ERNIC_CMD_QP_MODIFY, qpn, &copy, sizeof(copy), NULL);
+}
+
+void fake_qp_to(Ernic *e, const FakeQp *qp, uint8_t state,
+                const struct ernic_qp_attr *attr)
+{
+    uint8_t status, s;
+
+    for (s = ERNIC_QPS_INIT; s <= state; s++) {
+        status = fake_modify_qp(e, qp->qpn, fake_qp_mask(qp->type, s), s, attr);
+        g_assert_cmpuint(status, ==, ERNIC_OK);
+    }
+}
+
+void fake_connect(Ernic *e, const FakeQp *qp, uint32_t dest_qpn, uint8_t host)
+{
+    struct ernic_qp_attr attr;
+
+    fake_qp_attr(&attr, dest_qpn, host);
+    fake_qp_to(e, qp, ERNIC_QPS_RTS, &attr);
+}
