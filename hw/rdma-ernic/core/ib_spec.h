@@ -60,7 +60,7 @@
 #define ERNIC_PKEY_FULL         0x8000u /* full membership */
 #define ERNIC_PKEY_BASE_MASK    0x7fffu
 
-/* AETH syndrome (IBTA vol. 1, 9.7.5.2): kind in bits 7:5, value in 4:0. */
+/* AETH syndrome: kind in bits 7:5, of which 7 is reserved, value in 4:0. */
 #define ERNIC_AETH_KIND_MASK    0xe0
 #define ERNIC_AETH_VALUE_MASK   0x1f
 #define ERNIC_AETH_ACK          0x00    /* | credit code */
@@ -78,7 +78,7 @@
 /* Path MTU, message and packet limits in bytes. */
 #define ERNIC_MTU_MIN           256
 #define ERNIC_MTU_MAX           4096
-#define ERNIC_MSG_MAX           0x80000000u /* 2 GiB, IBTA C9-1 */
+#define ERNIC_MSG_MAX           0x80000000u /* 2 GiB */
 #define ERNIC_ATOMIC_LEN        8
 
 /* QP attributes with values of their own. */
@@ -96,7 +96,7 @@
 #define ERNIC_ETHERTYPE_IP6     0x86dd
 #define ERNIC_ETHERTYPE_VLAN    0x8100
 #define ERNIC_IPPROTO_UDP       17
-#define ERNIC_UDP_PORT          4791    /* RoCEv2, A17.4 */
+#define ERNIC_UDP_PORT          4791    /* RoCEv2 */
 #define ERNIC_ECN_MASK          0x03    /* of a traffic class, RFC 3168 */
 #define ERNIC_ECN_ECT0          0x02
 #define ERNIC_ECN_ECT1          0x01

@@ -8,7 +8,7 @@
 
 #include "ib_spec.h"
 
-/* Path MTU codes (IBTA vol. 1, 11.2.4.1 and PathRecord). */
+/* Path MTU codes of QP attributes and path records. */
 typedef enum ErnicMtu {
     ERNIC_MTU_256 = 1,
     ERNIC_MTU_512,

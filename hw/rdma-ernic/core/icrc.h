@@ -3,7 +3,7 @@
  *
  * The invariant CRC of RoCEv2: CRC-32 over a dummy LRH, the IP and UDP headers
  * and the packet, with every field that a router may change read as ones
- * (IBTA vol. 1, 7.8.1 and A17.3.3).
+ * (IBTA vol. 1, 7.8.1, and annex A17).
  */
 #ifndef ERNIC_ICRC_H
 #define ERNIC_ICRC_H

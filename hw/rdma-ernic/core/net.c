@@ -110,7 +110,7 @@ static ErnicDrop parse_ip6(ErnicFrame *f, const uint8_t *ip, uint32_t len)
     f->path.hop_limit = ip[7];
     memcpy(f->path.sgid.raw, ip + 8, 16);
     memcpy(f->path.dgid.raw, ip + 24, 16);
-    /* Must not appear on a wire (RFC 4291, 4038), and would pass for IPv4. */
+    /* These are no addresses of a wire, and would pass for IPv4 above. */
     if (ernic_gid_is_v4(&f->path.sgid) || ernic_gid_is_v4(&f->path.dgid)) {
         return ERNIC_DROP_ADDRESS;
     }
@@ -201,7 +201,7 @@ uint32_t ernic_net_emit_ip(const ErnicPath *path, uint32_t ib_len, uint8_t *buf)
     stw_be_p(buf, path->udp_sport);
     stw_be_p(buf + 2, ERNIC_UDP_PORT);
     stw_be_p(buf + 4, udp_len);
-    stw_be_p(buf + 6, 0);               /* no checksum, also on IPv6: A17.4 */
+    stw_be_p(buf + 6, 0);               /* no checksum, also on IPv6 (RFC 6936) */
     return ip_len + ERNIC_UDP_LEN;
 }
 

@@ -46,7 +46,7 @@ uint32_t ernic_net_emit_ip(const ErnicPath *path, uint32_t ib_len,
                            uint8_t *buf);
 
 /*
- * The 40 bytes in front of the payload in a UD receive buffer (IBTA A17.4.5):
+ * The 40 bytes in front of the payload in a UD receive buffer:
  * the IPv6 header, or 20 zero bytes and the IPv4 header.
  */
 void ernic_net_grh(const ErnicPath *path, uint32_t ib_len,
