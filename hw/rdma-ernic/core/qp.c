@@ -175,17 +175,22 @@ bool ernic_qp_take_recv(Ernic *e, ErnicQp *qp)
 void ernic_qp_recv_fault(Ernic *e, ErnicQp *qp, ErnicFault fault)
 {
     const ErnicFaultInfo *info = ernic_fault_info(fault);
-    uint8_t act = info->act[qp->transport];
+    bool error = info->act[qp->transport] == ERNIC_ACT_QP_ERROR;
 
     if (qp->rq.recv_valid && info->wc != ERNIC_WC_SUCCESS) {
         ErnicWc wc = { .opcode = ERNIC_WC_RECV };
 
+        /* The completion tells the reason; no event has to. */
         ernic_qp_complete_recv(e, qp, &wc, fault);
+        if (error && qp->state != ERNIC_QPS_ERR) {
+            trace_ernic_qp_error(qp->qpn, info->name);
+            ernic_qp_set_state(e, qp, ERNIC_QPS_ERR);
+        }
     } else {
         e->stats.fault[fault]++;
-    }
-    if (act == ERNIC_ACT_QP_ERROR) {
-        ernic_qp_error(e, qp, fault);
+        if (error) {
+            ernic_qp_error(e, qp, fault);
+        }
     }
 }
 
