@@ -71,9 +71,11 @@ static uint8_t db_srq(Ernic *e, uint32_t uctx, uint32_t srqn, uint32_t index)
 static uint8_t db_cq_status(Ernic *e, uint32_t cqn, uint8_t status,
                             uint32_t kind)
 {
+    ErnicCq *cq = &e->cq[cqn];
+
     if (status) {
-        ernic_event_raise(e, e->async_eq, ERNIC_EVC_CQ, cqn,
-                          &e->cq[cqn].events, ERNIC_EV_BAD_DOORBELL, kind);
+        ernic_event_raise(e, cq->eq ? cq->eq : e->async_eq, ERNIC_EVC_CQ, cqn,
+                          &cq->events, ERNIC_EV_BAD_DOORBELL, kind);
     }
     return status;
 }

@@ -167,7 +167,6 @@ bool ernic_qp_take_recv(Ernic *e, ErnicQp *qp)
         qp->rq.recv_valid = qp->srq ?
             ernic_srq_take(e, qp->srq, &qp->rq.recv) :
             ernic_rq_take(e, &qp->rq.wq, &qp->rq.recv);
-        qp->rq.off = 0;
     }
     return qp->rq.recv_valid;
 }
