@@ -388,7 +388,7 @@ static ReqStep req_one(Ernic *e, ErnicQp *qp)
     if (qp->transport == ERNIC_UD) {
         return req_datagram(e, qp, wqe, wr);
     }
-    /* A GID that was taken back sends nothing; RC times out in the end. */
+    /* The GID of the path was taken back. */
     if (!ernic_qp_path(e, qp, &qp->attr.av, &path)) {
         return req_fault(e, qp, wqe, ERNIC_FAULT_SEND_AV);
     }

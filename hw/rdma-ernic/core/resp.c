@@ -479,6 +479,18 @@ static void resp_uc(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 
 /* ---- UD ------------------------------------------------------------------ */
 
+/* The IP header as it came, if the link saw it (A17.4.5). */
+static void resp_grh(const ErnicTrain *train, uint32_t ib_len,
+                     uint8_t grh[ERNIC_GRH_LEN])
+{
+    ernic_net_grh(&train->path, ib_len, grh);
+    if (train->ip && ernic_gid_is_v4(&train->path.dgid)) {
+        memcpy(grh + ERNIC_GRH_LEN - ERNIC_IP4_LEN, train->ip, ERNIC_IP4_LEN);
+    } else if (train->ip) {
+        memcpy(grh, train->ip, ERNIC_IP6_LEN);
+    }
+}
+
 static ErnicFault resp_ud_place(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                                 const ErnicTrain *train, uint32_t ib_len)
 {
@@ -497,7 +509,7 @@ static ErnicFault resp_ud_place(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
     if (pkt->payload_len + ERNIC_GRH_LEN > recv->len) {
         return ERNIC_FAULT_RECV_LENGTH;
     }
-    ernic_net_grh(&train->path, ib_len, grh);
+    resp_grh(train, ib_len, grh);
     dma = ernic_dma_scatter(e, qp->pd, recv->sge, recv->num_sge, 0, grh,
                             sizeof(grh));
     if (dma == ERNIC_DMA_OK) {
