@@ -61,20 +61,24 @@ typedef enum ErnicAct {
     ERNIC_ACT_NAK,              /* NAK once, drop, stay in the state */
     ERNIC_ACT_QP_ERROR,         /* NAK if the row has a syndrome, then Error */
     ERNIC_ACT_SQ_ERROR,         /* complete in error, send queue to SQE */
-    ERNIC_ACT_COMPLETE,         /* complete in error, stay in the state */
+    ERNIC_ACT_COMPLETE,         /* complete in error, drop the rest of the
+                                   message, stay in the state */
+    ERNIC_ACT_COUNT
 } ErnicAct;
 
-/* Where the completion of the fault goes. */
+/* What follows from a fault; a row of the table. */
 typedef struct ErnicFaultInfo {
     const char *name;
-    const char *cite;           /* IBTA volume 1 */
+    const char *cite;           /* IBTA volume 1, or "model": our choice */
     uint8_t syndrome;           /* AETH; 0: no NAK */
-    uint8_t wc;                 /* ERNIC_WC_* of the local request, receive
-                                   (responder rows) or send; SUCCESS: none */
+    uint8_t wc;                 /* ERNIC_WC_* of the local request: send, or
+                                   the receive that the message holds, if it
+                                   holds one; SUCCESS: none completes */
     uint8_t peer_wc;            /* ERNIC_WC_* at the requester that gets the
                                    NAK; SUCCESS: it retries, or none */
     uint8_t act[ERNIC_XRC];     /* ErnicAct for RC, UC, UD */
-    uint8_t event;              /* ERNIC_EV_* of the queue pair; 0: none */
+    uint8_t event;              /* ERNIC_EV_* when the QP goes to Error, for
+                                   what no completion tells; 0: none */
 } ErnicFaultInfo;
 
 const ErnicFaultInfo *ernic_fault_info(ErnicFault fault);

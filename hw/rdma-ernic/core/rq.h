@@ -37,12 +37,15 @@ typedef struct ErnicRecv {
     ErnicSge sge[ERNIC_MAX_SGE];
 } ErnicRecv;
 
-/* Take the oldest request; false: none is posted. It is consumed even if bad. */
+/*
+ * Take the oldest request; false: none is posted. It is consumed even if bad,
+ * and then has no SGEs and recv->fault.
+ */
 bool ernic_rq_take(Ernic *e, ErnicWq *wq, ErnicRecv *recv);
 
 struct ErnicSrq {
     bool used;
-    bool error;
+    bool error;                 /* the ring did not answer */
     uint32_t uctx;
     uint32_t pd;
     uint32_t limit;             /* 0: disarmed */
@@ -57,7 +60,10 @@ uint8_t ernic_srq_modify(Ernic *e, uint32_t uctx,
                          const struct ernic_cmd_srq *cmd);
 uint8_t ernic_srq_destroy(Ernic *e, uint32_t uctx, uint32_t srqn);
 ErnicSrq *ernic_srq_get(Ernic *e, uint32_t uctx, uint32_t srqn);
-/* As ernic_rq_take(); falling below the limit raises SRQ_LIMIT, once. */
+/*
+ * As ernic_rq_take(); falling below the limit raises SRQ_LIMIT, once. A ring
+ * that does not answer raises SRQ_ERR; nothing is taken from it thereafter.
+ */
 bool ernic_srq_take(Ernic *e, uint32_t srqn, ErnicRecv *recv);
 
 #endif /* ERNIC_RQ_H */

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Deadlines: a heap over small numbers, one deadline each. The cost of all
- * calls is logarithmic in the number of deadlines that are set.
+ * calls is logarithmic in the number of deadlines that are set. What fires
+ * first depends on the deadlines alone: of equal ones the smaller number.
  */
 #ifndef ERNIC_TIMER_H
 #define ERNIC_TIMER_H
@@ -16,6 +17,7 @@ typedef struct ErnicTimers {
     uint32_t size, count;
 } ErnicTimers;
 
+/* For the numbers 1 to @size - 1. */
 ErnicTimers *ernic_timers_new(uint32_t size);
 void ernic_timers_free(ErnicTimers *t);
 /* Set, move or (ERNIC_NEVER) clear the deadline of @id. */

@@ -39,9 +39,9 @@ const ErnicWr *ernic_wr(uint8_t opcode);
 typedef struct ErnicWqe {
     uint64_t wr_id;
     uint32_t index;             /* in its queue, free-running */
-    uint8_t opcode;             /* enum ernic_wr_opcode, valid if !fault */
+    uint8_t opcode;             /* enum ernic_wr_opcode */
     uint8_t flags;
-    uint8_t num_sge;
+    uint8_t num_sge;            /* 0 with ERNIC_WR_INLINE */
     uint8_t imm[4];             /* as in struct ernic_wqe */
     uint32_t inv_rkey;
     uint32_t len;               /* of the message; atomics 8 */
@@ -67,10 +67,12 @@ typedef struct ErnicWqe {
 
 /*
  * Fetch the slot of counter @index and judge it for a queue pair of
- * @transport (@gsi: QP1) and page @uctx (0: the kernel). Always fills in
- * wr_id, index and flags; a request that must not be executed has @wqe->fault
- * set. The transport's length limit is judged here (IBTA 9.5: 2^31 bytes; UD
- * one path MTU: @mtu bytes).
+ * @transport (@gsi: QP1) and page @uctx (0: the kernel). @stride: bytes per
+ * slot. Always fills in wr_id, index, flags and an opcode that exists; a
+ * request that must not be executed has @wqe->fault set. (SEND_FETCH: only the
+ * index is known, the others are 0.) The transport's length limit is judged
+ * here (IBTA 9.5: 2^31 bytes; UD one path MTU: @mtu bytes). Requests that send
+ * no data have no length.
  */
 void ernic_wqe_fetch(Ernic *e, const ErnicBuf *ring, uint32_t depth,
                      uint32_t stride, uint32_t index, ErnicTransport transport,
