@@ -39,6 +39,14 @@ static void engine_init(Ernic *e)
     e->mr = g_new0(ErnicMr, cfg->max_mr);
     e->qp = g_new0(ErnicQp, cfg->max_qp);
     e->mcast = g_new0(ErnicMcast, ERNIC_LIM_MCAST_ATTACH);
+    e->events_at[ERNIC_EVC_CQ] =
+        (ErnicEventsAt) { &e->cq->events, sizeof(*e->cq) };
+    e->events_at[ERNIC_EVC_QP] =
+        (ErnicEventsAt) { &e->qp->events, sizeof(*e->qp) };
+    e->events_at[ERNIC_EVC_SRQ] =
+        (ErnicEventsAt) { &e->srq->events, sizeof(*e->srq) };
+    e->events_at[ERNIC_EVC_PORT] =
+        (ErnicEventsAt) { &e->port_events, 0 };      /* there is one port */
     e->timers = ernic_timers_new(cfg->max_qp);
     e->cq_timers = ernic_timers_new(cfg->max_cq);
     e->tx = ernic_tx_new();
