@@ -238,7 +238,7 @@ void fake_bare_init(Ernic *e, FakeEnv *env)
     e->events_at[ERNIC_EVC_SRQ] =
         (ErnicEventsAt) { &e->srq->events, sizeof(*e->srq) };
     e->events_at[ERNIC_EVC_PORT] =
-        (ErnicEventsAt) { &e->port_events, sizeof(e->port_events) };
+        (ErnicEventsAt) { &e->port_events, 0 };
 }
 
 void fake_bare_fini(Ernic *e)
