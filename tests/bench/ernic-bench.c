@@ -1,0 +1,324 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The benchmark's programme: rounds of all measurements, the table of the best
+ * of them, and the targets as TAP. Other load on the host can only make a
+ * measurement worse, so the best of N rounds is what code and host can do; the
+ * yardstick is the best of the same rounds.
+ *
+ * usage: ernic-bench [--quick]
+ */
+#include "qemu/osdep.h"
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "bench.h"
+#include "icrc.h"
+
+#define MS              1000000ull
+#define KILL_SECONDS    150
+#define TARGET_RATIO    0.5             /* of the raw limit */
+#define TARGET_GROWTH   1.2             /* cost of many over few */
+
+typedef struct Plan {
+    uint32_t min_rounds, max_rounds;    /* more only while a target is missed */
+    uint64_t rate_ns, cost_ns, latency_ns;
+    uint64_t budget_ns;                 /* no new round after that */
+} Plan;
+
+static const Plan plan_full = {
+    .min_rounds = 5, .max_rounds = 15, .rate_ns = 100 * MS,
+    .cost_ns = 200 * MS, .latency_ns = 200 * MS, .budget_ns = 60000 * MS,
+};
+static const Plan plan_quick = {
+    .min_rounds = 2, .max_rounds = 12, .rate_ns = 40 * MS,
+    .cost_ns = 80 * MS, .latency_ns = 50 * MS, .budget_ns = 30000 * MS,
+};
+
+enum { OP_WRITE, OP_READ, OP_SEND, OP_COUNT };
+enum { SIZE_4K, SIZE_64K, SIZE_1M, SIZE_COUNT };
+enum { MTU_1024, MTU_4096, MTU_COUNT };
+
+static const struct {
+    const char *name;
+    uint8_t opcode;
+} ops[OP_COUNT] = {
+    [OP_WRITE] = { "RC WRITE", ERNIC_WR_WRITE },
+    [OP_READ] = { "RC READ", ERNIC_WR_READ },
+    [OP_SEND] = { "RC SEND", ERNIC_WR_SEND },
+};
+static const uint32_t sizes[SIZE_COUNT] = { 4096, 65536, 1u << 20 };
+static const struct {
+    uint32_t bytes, qp;
+} mtus[MTU_COUNT] = {
+    [MTU_1024] = { 1024, BENCH_QP_1024 },
+    [MTU_4096] = { 4096, BENCH_QP_4096 },
+};
+
+/* The best of all rounds; rates in bytes or messages a second. */
+typedef struct Results {
+    uint32_t rounds;
+    double raw[MTU_COUNT];
+    double rate[OP_COUNT][SIZE_COUNT][MTU_COUNT];
+    double small[OP_COUNT];
+    BenchLatency latency;
+    double cost[2];                     /* ns; few, many */
+} Results;
+
+static void greater(double *best, double value)
+{
+    *best = MAX(*best, value);
+}
+
+static void less(double *best, double value)
+{
+    if (*best == 0 || value < *best) {
+        *best = value;
+    }
+}
+
+/* ---- measuring ----------------------------------------------------------------- */
+
+static void measure_rates(Bench *b, const Plan *plan, Results *r, int mtu)
+{
+    uint32_t qp = mtus[mtu].qp;
+    int op, size;
+
+    greater(&r->raw[mtu], bench_raw_rate(b, mtus[mtu].bytes, plan->rate_ns));
+    for (op = 0; op < OP_COUNT; op++) {
+        for (size = 0; size < SIZE_COUNT; size++) {
+            greater(&r->rate[op][size][mtu],
+                    sizes[size] * bench_rate(b, ops[op].opcode, qp,
+                                             sizes[size], plan->rate_ns));
+        }
+    }
+    /* Once more: the host's mood may have changed meanwhile. */
+    greater(&r->raw[mtu], bench_raw_rate(b, mtus[mtu].bytes, plan->rate_ns));
+}
+
+static void measure_round(Bench *b, const Plan *plan, Results *r)
+{
+    BenchLatency latency;
+    int i;
+
+    for (i = 0; i < MTU_COUNT; i++) {
+        measure_rates(b, plan, r, i);
+    }
+    for (i = 0; i < OP_COUNT; i++) {
+        greater(&r->small[i], bench_rate(b, ops[i].opcode, BENCH_QP_4096, 8,
+                                         plan->rate_ns));
+    }
+    for (i = 0; i < 2; i++) {
+        less(&r->cost[i], bench_cost(b, i, plan->cost_ns));
+    }
+    bench_latency(b, plan->latency_ns, &latency);
+    less(&r->latency.median_us, latency.median_us);
+    less(&r->latency.p99_us, latency.p99_us);
+    r->rounds++;
+}
+
+static void verify(Bench *b)
+{
+    int op, size, mtu;
+
+    for (mtu = 0; mtu < MTU_COUNT; mtu++) {
+        for (op = 0; op < OP_COUNT; op++) {
+            for (size = 0; size < SIZE_COUNT; size++) {
+                bench_verify(b, ops[op].opcode, mtus[mtu].qp, sizes[size]);
+            }
+        }
+    }
+}
+
+static double of_raw(const Results *r, int op, int size, int mtu)
+{
+    return r->rate[op][size][mtu] / r->raw[mtu];
+}
+
+static double growth(const Results *r)
+{
+    return r->cost[1] / r->cost[0];
+}
+
+static bool all_met(const Results *r)
+{
+    int op;
+
+    for (op = 0; op < OP_COUNT; op++) {
+        if (of_raw(r, op, SIZE_1M, MTU_4096) < TARGET_RATIO) {
+            return false;
+        }
+    }
+    return growth(r) <= TARGET_GROWTH;
+}
+
+static void measure(Bench *b, const Plan *plan, Results *r)
+{
+    uint64_t start = bench_now();
+
+    while (r->rounds < plan->min_rounds ||
+           (r->rounds < plan->max_rounds && !all_met(r) &&
+            bench_now() - start < plan->budget_ns)) {
+        measure_round(b, plan, r);
+    }
+}
+
+/* ---- reporting ----------------------------------------------------------------- */
+
+static double gbps(double bytes)
+{
+    return bytes * 8 / 1e9;
+}
+
+static void print_table(const Results *r)
+{
+    static const char *const size_name[SIZE_COUNT] = { "4 KiB", "64 KiB",
+                                                       "1 MiB" };
+    int op, size;
+
+    printf("# best of %u rounds, one core a side, ICRC by %s\n", r->rounds,
+           ernic_icrc_backend());
+    printf("# %-9s %7s | %-18s | %-18s\n", "", "", "MTU 1024", "MTU 4096");
+    printf("# %-9s %7s | %6.1f Gb/s %7s | %6.1f Gb/s %7s\n", "raw UDP", "",
+           gbps(r->raw[MTU_1024]), "", gbps(r->raw[MTU_4096]), "");
+    for (op = 0; op < OP_COUNT; op++) {
+        for (size = 0; size < SIZE_COUNT; size++) {
+            printf("# %-9s %7s | %6.1f Gb/s   %4.0f%% | %6.1f Gb/s   %4.0f%%\n",
+                   ops[op].name, size_name[size],
+                   gbps(r->rate[op][size][MTU_1024]),
+                   100 * of_raw(r, op, size, MTU_1024),
+                   gbps(r->rate[op][size][MTU_4096]),
+                   100 * of_raw(r, op, size, MTU_4096));
+        }
+    }
+    for (op = 0; op < OP_COUNT; op++) {
+        printf("# %-9s %7s | %8.0f messages/s\n", ops[op].name, "8 B",
+               r->small[op]);
+    }
+    printf("# RC SEND       8 B | half a round trip %.2f us, 99 %% %.2f us\n",
+           r->latency.median_us, r->latency.p99_us);
+    printf("# RC WRITE      8 B | %u queue pairs: %.0f ns a message, %u: %.0f "
+           "ns, ratio %.2f (%u under way)\n", BENCH_FEW, r->cost[0],
+           BENCH_MANY, r->cost[1], growth(r), BENCH_FEW);
+}
+
+static bool tap(int number, bool ok, const char *text)
+{
+    printf("%sok %d - %s\n", ok ? "" : "not ", number, text);
+    return ok;
+}
+
+static bool print_tap(const Results *r)
+{
+    bool ok = true;
+    char *text;
+    int op;
+
+    printf("1..%d\n", OP_COUNT + 2);
+    ok &= tap(1, true, "data arrives as it was sent");  /* or we had died */
+    for (op = 0; op < OP_COUNT; op++) {
+        text = g_strdup_printf("%s 1 MiB MTU 4096 reaches half of raw",
+                               ops[op].name);
+        ok &= tap(2 + op,
+                  of_raw(r, op, SIZE_1M, MTU_4096) >= TARGET_RATIO, text);
+        g_free(text);
+    }
+    ok &= tap(2 + op, growth(r) <= TARGET_GROWTH,
+              "10,000 queue pairs within 1.2 of 10");
+    return ok;
+}
+
+/* ---- two processes --------------------------------------------------------------- */
+
+/* The first two cores that this process may run on; false: there is one. */
+static bool find_cores(int core[BENCH_SIDES])
+{
+    cpu_set_t set;
+    int i, n = 0;
+
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof(set), &set) < 0) {
+        return false;
+    }
+    for (i = 0; i < CPU_SETSIZE && n < BENCH_SIDES; i++) {
+        if (CPU_ISSET(i, &set)) {
+            core[n++] = i;
+        }
+    }
+    return n == BENCH_SIDES;
+}
+
+static void pin(int core)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET(core, &set);
+    if (sched_setaffinity(0, sizeof(set), &set) < 0) {
+        bench_die("cannot stay on core %d: %s", core, g_strerror(errno));
+    }
+    alarm(KILL_SECONDS);
+}
+
+static void run_side1(Bench *b, int core)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    b->side = 1;
+    pin(core);
+    bench_setup(b);
+    bench_serve(b);
+    bench_teardown(b);
+}
+
+static bool run_side0(Bench *b, int core, const Plan *plan)
+{
+    Results r = { 0 };
+
+    pin(core);
+    bench_setup(b);
+    verify(b);
+    measure(b, plan, &r);
+    bench_quit(b);
+    bench_teardown(b);
+    print_table(&r);
+    return print_tap(&r);
+}
+
+int main(int argc, char **argv)
+{
+    bool quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
+    int core[BENCH_SIDES], status = 0;
+    Bench b = { 0 };
+    pid_t child;
+    bool ok;
+
+    if (argc > 1 + quick) {
+        fprintf(stderr, "usage: ernic-bench [--quick]\n");
+        return 2;
+    }
+    if (!find_cores(core)) {
+        printf("1..0 # SKIP needs two processor cores\n");
+        return 0;
+    }
+    b.sh = mmap(NULL, sizeof(*b.sh), PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (b.sh == MAP_FAILED) {
+        bench_die("no shared memory: %s", g_strerror(errno));
+    }
+    fflush(stdout);
+    child = fork();
+    if (child < 0) {
+        bench_die("fork: %s", g_strerror(errno));
+    } else if (child == 0) {
+        run_side1(&b, core[1]);
+        return 0;
+    }
+    ok = run_side0(&b, core[0], quick ? &plan_quick : &plan_full);
+    if (waitpid(child, &status, 0) != child || status != 0) {
+        bench_die("the other side ended with status %d", status);
+    }
+    return !ok;
+}

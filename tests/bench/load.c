@@ -1,0 +1,371 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The measurements: what side 0 asks for and counts, and what side 1 does
+ * meanwhile. Orders go through shared memory; data never does.
+ */
+#include "qemu/osdep.h"
+#include "bench.h"
+
+#define ORDER_NS        20000000000ull      /* longer is dead */
+#define SMALL           8                   /* bytes of a small message */
+#define LATENCY_MAX     200000              /* samples */
+#define LATENCY_WARM    200
+
+const char *const bench_host[BENCH_SIDES] = { "127.0.0.1", "127.0.0.2" };
+
+/* ---- both sides ---------------------------------------------------------------- */
+
+/* @n receives, each for a message of any length. */
+static void repost(BenchGuest *g, BenchQp *qp, uint32_t n)
+{
+    if (n == 0) {
+        return;
+    }
+    while (n--) {
+        bench_post_recv(g, qp, g->dst, BENCH_MESSAGE_MAX);
+    }
+    bench_ring_rq(g, qp);
+}
+
+static void barrier(Bench *b)
+{
+    b->barriers++;
+    atomic_fetch_add(&b->sh->arrived, 1);
+    while (atomic_load(&b->sh->arrived) < BENCH_SIDES * b->barriers) {
+        continue;
+    }
+}
+
+void bench_setup(Bench *b)
+{
+    static const uint32_t num_qp[2] = { BENCH_FEW, BENCH_MANY };
+    uint16_t port = bench_raw_init(&b->raw, bench_host[b->side]);
+    uint32_t i;
+
+    if (b->side == 1) {
+        b->sh->raw_port = port;
+    }
+    for (i = 0; i < 2; i++) {
+        bench_guest_init(&b->guest[i], num_qp[i], b->side,
+                         &b->sh->peer[b->side][i]);
+    }
+    barrier(b);
+    for (i = 0; i < 2; i++) {
+        bench_guest_connect(&b->guest[i], b->side, &b->sh->peer[!b->side][i]);
+    }
+    for (i = 0; i < BENCH_FEW; i++) {
+        repost(&b->guest[0], &b->guest[0].qp[i], BENCH_RQ_DEPTH);
+    }
+    barrier(b);
+}
+
+void bench_teardown(Bench *b)
+{
+    bench_guest_free(&b->guest[0]);
+    bench_guest_free(&b->guest[1]);
+    bench_raw_free(&b->raw);
+}
+
+/* ---- side 1 ---------------------------------------------------------------------- */
+
+static void serve_once(Bench *b, const BenchOrder *o)
+{
+    BenchGuest *g = &b->guest[o->guest];
+    BenchQp *qp = &g->qp[o->qp];
+    uint32_t n;
+
+    if (o->mode == BENCH_RAW) {
+        atomic_fetch_add_explicit(&b->sh->raw_bytes, bench_raw_recv(&b->raw),
+                                  memory_order_relaxed);
+        return;
+    }
+    bench_node_step(&g->node);
+    n = bench_poll(&g->rcq, BENCH_RQ_DEPTH);
+    repost(g, qp, n);
+    if (o->mode == BENCH_ECHO && n) {
+        while (n--) {
+            bench_post_send(g, qp, ERNIC_WR_SEND, g->src, o->len, 0, 0);
+        }
+        bench_ring_sq(g, qp);
+    }
+    bench_poll(&g->scq, BENCH_SQ_DEPTH);
+}
+
+/* What an order does at once. */
+static void obey(Bench *b, const BenchOrder *o)
+{
+    BenchGuest *g = &b->guest[o->guest];
+
+    if (o->mode == BENCH_FILL) {
+        bench_pattern_fill(bench_mem(&g->node, g->src), o->len, o->seed);
+        memset(bench_mem(&g->node, g->dst), 0, BENCH_MESSAGE_MAX);
+    } else if (o->mode == BENCH_CHECK) {
+        b->sh->answer = bench_pattern_ok(bench_mem(&g->node, g->dst), o->len,
+                                         o->seed);
+    }
+}
+
+void bench_serve(Bench *b)
+{
+    BenchOrder now = { .mode = BENCH_SERVE };
+    uint32_t seen = 0, number;
+
+    while (now.mode != BENCH_QUIT) {
+        number = atomic_load_explicit(&b->sh->ordered, memory_order_acquire);
+        if (number != seen) {
+            seen = number;
+            now = b->sh->order;
+            obey(b, &now);
+            atomic_store_explicit(&b->sh->obeyed, number,
+                                  memory_order_release);
+        }
+        serve_once(b, &now);
+    }
+}
+
+/* ---- side 0 -------------------------------------------------------------------- */
+
+static void check_deadline(const BenchNode *n, uint64_t deadline,
+                           const char *what)
+{
+    if (n->now > deadline) {
+        bench_die("%s takes longer than %llu s", what, ORDER_NS / 1000000000);
+    }
+}
+
+/* Tell side 1, and serve the own node until it has obeyed. */
+static void order(Bench *b, BenchOrder o)
+{
+    uint64_t deadline = bench_now() + ORDER_NS;
+    uint32_t number = atomic_load(&b->sh->ordered) + 1;
+
+    b->sh->order = o;
+    atomic_store_explicit(&b->sh->ordered, number, memory_order_release);
+    while (atomic_load_explicit(&b->sh->obeyed, memory_order_acquire) !=
+           number) {
+        bench_node_step(&b->guest[o.guest].node);
+        check_deadline(&b->guest[o.guest].node, deadline, "an order");
+    }
+}
+
+void bench_quit(Bench *b)
+{
+    order(b, (BenchOrder) { .mode = BENCH_QUIT });
+}
+
+double bench_raw_rate(Bench *b, uint32_t mtu, uint64_t ns)
+{
+    uint64_t start, warm, end, bytes = 0;
+
+    order(b, (BenchOrder) { .mode = BENCH_RAW });
+    start = bench_now();
+    warm = start + ns / 4;
+    end = warm + ns;
+    for (;;) {
+        uint64_t now = bench_now();
+
+        if (warm && now >= warm) {
+            warm = 0;
+            start = now;
+            bytes = atomic_load(&b->sh->raw_bytes);
+        } else if (now >= end) {
+            bytes = atomic_load(&b->sh->raw_bytes) - bytes;
+            end = now;
+            break;
+        }
+        bench_raw_send(&b->raw, bench_host[1], b->sh->raw_port, mtu);
+    }
+    order(b, (BenchOrder) { .mode = BENCH_SERVE });
+    return bytes * 1e9 / (end - start);
+}
+
+/* Requests of one kind on queue pairs in turn. */
+typedef struct Stream {
+    Bench *b;
+    BenchGuest *g;
+    const BenchPeer *peer;
+    uint32_t guest, first_qp, num_qp, next_qp;
+    uint8_t opcode;
+    uint32_t len, depth;        /* bytes; requests under way */
+    uint64_t posted, done;
+} Stream;
+
+static Stream stream_of(Bench *b, uint32_t guest, uint32_t first_qp,
+                        uint32_t num_qp, uint8_t opcode, uint32_t len)
+{
+    Stream s = {
+        .b = b, .g = &b->guest[guest], .peer = &b->sh->peer[1][guest],
+        .guest = guest, .first_qp = first_qp, .num_qp = num_qp,
+        .opcode = opcode, .len = len,
+        .depth = MIN(4 * BENCH_MESSAGE_MAX / len, BENCH_SQ_DEPTH),
+    };
+
+    return s;
+}
+
+/* Messages lie one behind the other; receives all begin at dst. */
+static void stream_post(Stream *s, uint32_t n)
+{
+    uint32_t slots = BENCH_MESSAGE_MAX / s->len;
+    BenchQp *qp = NULL;
+
+    while (n--) {
+        uint64_t off = (s->posted++ % slots) * s->len;
+        bool read = s->opcode == ERNIC_WR_READ;
+
+        qp = &s->g->qp[s->first_qp + s->next_qp];
+        bench_post_send(s->g, qp, s->opcode,
+                        (read ? s->g->dst : s->g->src) + off, s->len,
+                        (read ? s->peer->src : s->peer->dst) + off,
+                        s->peer->key);
+        if (++s->next_qp == s->num_qp) {
+            s->next_qp = 0;
+        }
+        if (s->num_qp > 1) {
+            bench_ring_sq(s->g, qp);
+        }
+    }
+    if (s->num_qp == 1 && qp) {
+        bench_ring_sq(s->g, qp);
+    }
+}
+
+static void stream_step(Stream *s, bool post)
+{
+    if (post && s->posted - s->done < s->depth) {
+        stream_post(s, s->depth - (s->posted - s->done));
+    }
+    bench_node_step(&s->g->node);
+    s->done += bench_poll(&s->g->scq, BENCH_SQ_DEPTH);
+}
+
+static void stream_drain(Stream *s)
+{
+    uint64_t deadline = bench_now() + ORDER_NS;
+
+    while (s->done != s->posted) {
+        stream_step(s, false);
+        check_deadline(&s->g->node, deadline, "a message");
+    }
+}
+
+/* Messages a second, after a quarter of @ns to get going. */
+static double stream_rate(Stream *s, uint64_t ns)
+{
+    uint64_t start = bench_now(), deadline = start + ORDER_NS;
+    uint64_t warm = start + ns / 4, end = warm + ns, done = 0;
+
+    order(s->b, (BenchOrder) { .mode = BENCH_SERVE, .guest = s->guest,
+                               .qp = s->first_qp });
+    for (;;) {
+        stream_step(s, true);
+        if (warm && s->g->node.now >= warm) {
+            warm = 0;
+            start = s->g->node.now;
+            done = s->done;
+        } else if (!warm && s->g->node.now >= end && s->done > done) {
+            break;
+        }
+        check_deadline(&s->g->node, deadline, "a message");
+    }
+    done = s->done - done;
+    end = s->g->node.now;
+    stream_drain(s);
+    return done * 1e9 / (end - start);
+}
+
+double bench_rate(Bench *b, uint8_t opcode, uint32_t qp, uint32_t len,
+                  uint64_t ns)
+{
+    Stream s = stream_of(b, 0, qp, 1, opcode, len);
+
+    return stream_rate(&s, ns);
+}
+
+double bench_cost(Bench *b, bool many, uint64_t ns)
+{
+    Stream s = stream_of(b, many, 0, many ? BENCH_MANY : BENCH_FEW,
+                         ERNIC_WR_WRITE, SMALL);
+
+    s.depth = BENCH_FEW;
+    return 1e9 / stream_rate(&s, ns);
+}
+
+void bench_verify(Bench *b, uint8_t opcode, uint32_t qp, uint32_t len)
+{
+    static uint32_t seed;
+    BenchGuest *g = &b->guest[0];
+    Stream s = stream_of(b, 0, qp, 1, opcode, len);
+    uint8_t *src = bench_mem(&g->node, g->src);
+    uint8_t *dst = bench_mem(&g->node, g->dst);
+    BenchOrder o = { .qp = qp, .len = BENCH_MESSAGE_MAX, .seed = ++seed };
+    bool ok;
+
+    /* SENDs all land at dst: only what one message holds is compared. */
+    if (opcode == ERNIC_WR_SEND) {
+        o.len = len;
+    }
+    o.mode = BENCH_FILL;
+    order(b, o);
+    bench_pattern_fill(src, o.len, seed);
+    memset(dst, 0, BENCH_MESSAGE_MAX);
+    s.depth = MIN(s.depth, opcode == ERNIC_WR_SEND ? 1u : s.depth);
+    while (s.posted < o.len / len) {
+        s.depth = MIN(s.depth, o.len / len - s.posted);
+        stream_step(&s, true);
+        stream_drain(&s);
+    }
+    if (opcode == ERNIC_WR_READ) {
+        ok = bench_pattern_ok(dst, o.len, seed);
+    } else {
+        o.mode = BENCH_CHECK;
+        order(b, o);
+        ok = b->sh->answer;
+    }
+    if (!ok) {
+        bench_die("opcode %u, %u bytes: the data is wrong", opcode, len);
+    }
+}
+
+static int compare_ns(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+void bench_latency(Bench *b, uint64_t ns, BenchLatency *result)
+{
+    Stream s = stream_of(b, 0, BENCH_QP_4096, 1, ERNIC_WR_SEND, SMALL);
+    uint32_t *sample = g_new(uint32_t, LATENCY_MAX);
+    uint64_t end = bench_now() + ns, deadline = end + ORDER_NS;
+    uint32_t n = 0, skip = LATENCY_WARM;
+
+    order(b, (BenchOrder) { .mode = BENCH_ECHO, .len = SMALL });
+    while (n < LATENCY_MAX && (bench_now() < end || n == 0)) {
+        uint64_t start = bench_now();
+        uint32_t got = 0;
+
+        stream_post(&s, 1);
+        while (!got) {
+            bench_node_step(&s.g->node);
+            got = bench_poll(&s.g->rcq, 1);
+            check_deadline(&s.g->node, deadline, "an answer");
+        }
+        sample[n] = bench_now() - start;
+        repost(s.g, &s.g->qp[0], 1);
+        s.done += bench_poll(&s.g->scq, BENCH_SQ_DEPTH);
+        if (skip) {
+            skip--;
+        } else {
+            n++;
+        }
+    }
+    stream_drain(&s);
+    order(b, (BenchOrder) { .mode = BENCH_SERVE });
+    qsort(sample, n, sizeof(*sample), compare_ns);
+    result->median_us = sample[n / 2] / 2e3;
+    result->p99_us = sample[n - 1 - n / 100] / 2e3;
+    g_free(sample);
+}

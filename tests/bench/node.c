@@ -1,0 +1,190 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * An engine's environment as it is in a process of its own: memory is an
+ * arena, the clock is the host's, and whoever owns the node polls it.
+ */
+#include "qemu/osdep.h"
+#include <sys/mman.h>
+#include <time.h>
+#include "bench.h"
+
+uint64_t bench_now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+void bench_die(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    printf("Bail out! ");
+    vprintf(fmt, ap);
+    printf("\n");
+    va_end(ap);
+    fflush(stdout);
+    exit(1);
+}
+
+/* ---- the seam ---------------------------------------------------------------- */
+
+static bool in_arena(const BenchNode *n, uint64_t addr, uint64_t len)
+{
+    return addr >= BENCH_BASE && addr - BENCH_BASE <= n->size &&
+           len <= n->size - (addr - BENCH_BASE);
+}
+
+static bool env_dma_read(void *env, uint64_t addr, void *buf, uint64_t len)
+{
+    BenchNode *n = env;
+
+    if (!in_arena(n, addr, len)) {
+        return false;
+    }
+    memcpy(buf, bench_mem(n, addr), len);
+    return true;
+}
+
+static bool env_dma_write(void *env, uint64_t addr, const void *buf,
+                          uint64_t len)
+{
+    BenchNode *n = env;
+
+    if (!in_arena(n, addr, len)) {
+        return false;
+    }
+    memcpy(bench_mem(n, addr), buf, len);
+    return true;
+}
+
+static bool env_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
+                             uint64_t arg, uint64_t compare, uint64_t *old)
+{
+    BenchNode *n = env;
+    uint64_t *word;
+
+    if (!in_arena(n, addr, sizeof(*word))) {
+        return false;
+    }
+    word = bench_mem(n, addr);
+    *old = *word;
+    if (op == ERNIC_ATOMIC_FETCH_ADD) {
+        *word += arg;
+    } else if (*word == compare) {
+        *word = arg;
+    }
+    return true;
+}
+
+static bool env_tx(void *env, const ErnicTrain *train)
+{
+    BenchNode *n = env;
+
+    n->busy = !ernic_udp_send(n->udp, train);
+    return !n->busy;
+}
+
+/* Everything is polled for. */
+static void env_irq(void *env, uint16_t vector)
+{
+}
+
+static void env_wake_at(void *env, uint64_t ns)
+{
+    BenchNode *n = env;
+
+    n->wake = ns;
+}
+
+static const ErnicEnvOps env_ops = {
+    .dma_read = env_dma_read,
+    .dma_write = env_dma_write,
+    .dma_atomic64 = env_dma_atomic64,
+    .tx = env_tx,
+    .irq = env_irq,
+    .wake_at = env_wake_at,
+};
+
+/* ---- life -------------------------------------------------------------------- */
+
+static void open_link(BenchNode *n, const char *host)
+{
+    char *any = g_strdup_printf("%s:0", host);
+    ErnicUdpConfig cfg = { .bind = any };
+    char *err = NULL;
+
+    n->udp = ernic_udp_new(&cfg, &err);
+    if (!n->udp) {
+        bench_die("%s", err);
+    }
+    g_free(any);
+}
+
+void bench_node_init(BenchNode *n, uint32_t num_qp, uint64_t mem_bytes,
+                     const char *host)
+{
+    ErnicConfig cfg = {
+        /* Number 0 is nobody and 1 the GSI. */
+        .max_qp = num_qp + 2,
+        .max_cq = 4, .max_srq = 2, .max_eq = 2, .max_mr = 4, .max_pd = 4,
+        .max_uctx = 2, .num_vectors = 1, .mtu = 5,
+    };
+
+    memset(n, 0, sizeof(*n));
+    n->size = mem_bytes;
+    n->mem = mmap(NULL, n->size, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (n->mem == MAP_FAILED) {
+        bench_die("no memory for a guest: %s", g_strerror(errno));
+    }
+    /* As the memory of a virtual machine usually is; it may refuse. */
+    madvise(n->mem, n->size, MADV_HUGEPAGE);
+    open_link(n, host);
+    cfg.udp_sport = ernic_udp_port(n->udp);
+    n->e = ernic_new(&cfg, &env_ops, n);
+    ernic_set_link(n->e, bench_now(), true);
+}
+
+void bench_node_free(BenchNode *n)
+{
+    ernic_free(n->e);
+    ernic_udp_free(n->udp);
+    munmap(n->mem, n->size);
+}
+
+uint64_t bench_alloc(BenchNode *n, uint64_t bytes, uint64_t align)
+{
+    uint64_t at = ROUND_UP(n->used, align);
+
+    if (bytes > n->size || at > n->size - bytes) {
+        bench_die("a guest's memory is too small");
+    }
+    n->used = at + bytes;
+    return BENCH_BASE + at;
+}
+
+void bench_node_step(BenchNode *n)
+{
+    const ErnicTrain *train;
+    uint32_t i, got;
+
+    n->now = bench_now();
+    if (n->busy) {
+        n->busy = false;
+        ernic_tx_ready(n->e, n->now);
+    }
+    if (n->wake <= n->now) {
+        ernic_run(n->e, n->now);
+    }
+    got = ernic_udp_recv(n->udp, &train, NULL);
+    for (i = 0; i < got; i++) {
+        ernic_rx(n->e, n->now, &train[i]);
+    }
+    if (got && n->wake <= n->now) {
+        ernic_run(n->e, n->now);
+    }
+}
