@@ -86,7 +86,7 @@ void fake_set_gid(Ernic *e, uint8_t index, uint8_t host)
     g_assert_cmpuint(status, ==, ERNIC_OK);
 }
 
-/* ---- time ------------------------------------------------------------------ */
+/* ---- time --------------------------------------------------------------- */
 
 void fake_run(Ernic *e)
 {
@@ -128,7 +128,7 @@ uint32_t fake_deliver(Ernic *a, Ernic *b)
     return count;
 }
 
-/* ---- objects ---------------------------------------------------------------- */
+/* ---- objects ------------------------------------------------------------ */
 
 uint32_t fake_create_uctx(Ernic *e)
 {
@@ -226,7 +226,7 @@ uint32_t fake_alloc_mw(Ernic *e, uint32_t pd, uint8_t type)
     return must(e, &cmd);
 }
 
-/* ---- queue pairs ------------------------------------------------------------ */
+/* ---- queue pairs -------------------------------------------------------- */
 
 /* Put @data into the scratch page and pass it on as QP_CREATE and MODIFY do. */
 static uint8_t qp_cmd(Ernic *e, uint8_t opcode, uint32_t handle,

@@ -93,7 +93,7 @@ typedef struct FakeQp {
     uint32_t sq_pi, rq_pi;      /* posted, whether or not rung */
 } FakeQp;
 
-/* As create does it: sq_depth 64, rq_depth 64 (0 with @srqn), widest strides. */
+/* sq_depth 64, rq_depth 64 (0 with an SRQ), widest strides. */
 void fake_create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
                     uint32_t send_cqn, uint32_t recv_cqn, uint32_t srqn);
 
@@ -142,7 +142,7 @@ static inline struct ernic_sge fake_sge(uint64_t addr, uint32_t len,
     return sge;
 }
 
-/* Post a request with one SGE, and ring. wr_id is the counter of the request. */
+/* Post a request with one SGE, and ring. wr_id is the request's counter. */
 void fake_send(Ernic *e, FakeQp *qp, uint8_t opcode, uint8_t flags,
                uint64_t addr, uint32_t len, uint32_t lkey);
 void fake_rdma(Ernic *e, FakeQp *qp, uint8_t opcode, uint8_t flags,

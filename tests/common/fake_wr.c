@@ -30,7 +30,7 @@ static uint8_t phase_of(uint32_t ci, uint32_t depth)
     return !(ci / depth & 1);
 }
 
-/* ---- completions and events -------------------------------------------------- */
+/* ---- completions and events --------------------------------------------- */
 
 bool fake_poll_eq(Ernic *e, FakeEq *eq, struct ernic_eqe *eqe)
 {
@@ -84,7 +84,7 @@ void fake_arm_cq(Ernic *e, const FakeCq *cq, bool solicited)
               cq->cqn, cq->ci);
 }
 
-/* ---- requests ----------------------------------------------------------------- */
+/* ---- requests ----------------------------------------------------------- */
 
 uint64_t fake_sq_slot(const FakeQp *qp, uint32_t index)
 {
@@ -164,7 +164,7 @@ uint8_t fake_ring_srq(Ernic *e, const FakeSrq *srq)
     return doorbell(e, ERNIC_DB_SRQ, srq->srqn, srq->pi);
 }
 
-/* ---- whole requests ------------------------------------------------------------- */
+/* ---- whole requests ----------------------------------------------------- */
 
 static struct ernic_wqe head(const FakeQp *qp, uint8_t opcode, uint8_t flags)
 {

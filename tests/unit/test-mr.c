@@ -1,0 +1,558 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Keys: every combination of what can be wrong with an access, every refusal
+ * of a command, and what each leaves unchanged.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "mr-fixture.h"
+
+/* ---- access ------------------------------------------------------------- */
+
+/* What can be wrong with an access; each has an event of its own. */
+enum {
+    BAD_NUMBER, BAD_VARIANT, NOT_VALID, WRONG_PD, NO_RIGHT, BELOW, ABOVE,
+    WRONG_QP, LOCAL_WINDOW, DEFECTS
+};
+
+/* In the order in which they are looked at. */
+static const struct {
+    int defect;
+    const char *event;
+} told[] = {
+    { LOCAL_WINDOW, "ernic_key_local_window" },
+    { NOT_VALID, "ernic_key_invalid" },
+    { WRONG_PD, "ernic_key_wrong_pd" },
+    { NO_RIGHT, "ernic_key_no_right" },
+    { BELOW, "ernic_key_out_of_range" },
+    { ABOVE, "ernic_key_out_of_range" },
+    { WRONG_QP, "ernic_key_wrong_qp" },
+};
+
+typedef struct Access {
+    bool local;
+    uint32_t key, wanted, variant_of;
+    uint64_t iova, length;
+} Access;
+
+static const char *event_of(uint32_t defects)
+{
+    size_t i;
+
+    if (defects & (1 << BAD_NUMBER | 1 << BAD_VARIANT)) {
+        return "ernic_key_invalid";
+    }
+    for (i = 0; i < ARRAY_SIZE(told); i++) {
+        if (defects & 1 << told[i].defect) {
+            return told[i].event;
+        }
+    }
+    return NULL;
+}
+
+/* One access with exactly these defects. */
+static void try_access(Fixture *f, const Access *a, uint32_t defects)
+{
+    ErnicMr *opens = &f->e.mr[a->key >> 8];
+    uint32_t pd = defects & 1 << WRONG_PD ? f->other_pd : f->pd;
+    uint32_t qpn = defects & 1 << WRONG_QP ? QPN + 1 : QPN;
+    uint32_t held = opens->access, key = a->key;
+    uint64_t addr = a->iova, len = a->length, off;
+    const ErnicMr *mr;
+    bool ok;
+
+    if (defects & 1 << BAD_NUMBER) {
+        key = (key & 0xff) | (f->e.mr_ids.size - 1) << 8;
+    }
+    key ^= defects & 1 << BAD_VARIANT ? 0x80 : 0;
+    if (defects & 1 << BELOW) {
+        addr--;
+        len = defects & 1 << ABOVE ? len + 2 : len;
+    } else if (defects & 1 << ABOVE) {
+        len++;
+    }
+    opens->valid = !(defects & 1 << NOT_VALID);
+    opens->access = defects & 1 << NO_RIGHT ? held & ~a->wanted : held;
+    ernic_trace_reset();
+    ok = a->local ? ernic_mr_check_local(&f->e, pd, key, addr, len, a->wanted,
+                                         &mr, &off)
+                  : ernic_mr_check_remote(&f->e, pd, qpn, key, addr, len,
+                                          a->wanted, &mr, &off);
+    opens->valid = true;
+    opens->access = held;
+    g_assert_cmpint(ok, ==, !defects);
+    if (defects) {
+        g_assert_cmpuint(ernic_trace_lines(), ==, 1);
+        g_assert_cmpuint(ernic_trace_count(event_of(defects)), ==, 1);
+        g_assert_null(mr);
+    } else {
+        g_assert_cmpuint(ernic_trace_lines(), ==, 0);
+        g_assert_nonnull(mr);
+        g_assert_true(mr->kind == ERNIC_MR_REGION || mr->kind == ERNIC_MR_FAST);
+    }
+}
+
+/* Every subset of the defects that kind and direction can have. */
+static void walk_defects(Fixture *f, const Access *a)
+{
+    uint8_t kind = f->e.mr[a->key >> 8].kind;
+    bool window = kind == ERNIC_MR_WINDOW_1 || kind == ERNIC_MR_WINDOW_2;
+    uint32_t can = (1 << DEFECTS) - 1, set;
+
+    if (!a->wanted) {
+        can &= ~(1 << NO_RIGHT);
+    }
+    if (kind != ERNIC_MR_WINDOW_2 || a->local) {
+        can &= ~(1 << WRONG_QP);
+    }
+    can &= ~(1 << LOCAL_WINDOW);
+    for (set = 0; set < 1 << DEFECTS; set++) {
+        if (!(set & ~can)) {
+            try_access(f, a, set | (window && a->local) << LOCAL_WINDOW);
+        }
+    }
+}
+
+static void test_access_defects(Fixture *f, gconstpointer data)
+{
+    static const uint32_t remote[] = { RR, RW, RA };
+    uint32_t region = reg(f, ALL), fast = alloc_fast(f), keys[4];
+    struct ernic_wqe_reg_mr wr = fast_wr(f, fast);
+    struct ernic_wqe_bind_mw bind;
+    size_t i, k;
+    Access a;
+
+    g_assert_cmpint(ernic_mr_fast_reg(&f->e, f->pd, &wr), ==, ERNIC_FAULT_NONE);
+    keys[0] = region;
+    keys[1] = wr.key;
+    for (i = 0; i < 2; i++) {
+        bind = bind_wr(alloc_mw(f, i + 1), region, RR | RW | RA);
+        g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &bind), ==,
+                        ERNIC_FAULT_NONE);
+        keys[2 + i] = bind.rkey >> 8 << 8 | f->e.mr[bind.rkey >> 8].variant;
+    }
+    for (i = 0; i < ARRAY_SIZE(keys); i++) {
+        a = (Access) {
+            .key = keys[i],
+            .iova = f->e.mr[keys[i] >> 8].iova,
+            .length = f->e.mr[keys[i] >> 8].length,
+        };
+        for (k = 0; k < ARRAY_SIZE(remote); k++) {
+            a.wanted = remote[k];
+            walk_defects(f, &a);
+        }
+        a.local = true;
+        a.wanted = 0;
+        walk_defects(f, &a);
+        a.wanted = LW;
+        walk_defects(f, &a);
+    }
+}
+
+/* What is held against what is wanted: every pair. */
+static void test_rights(Fixture *f, gconstpointer data)
+{
+    uint32_t held, wanted, key;
+    const ErnicMr *mr;
+    uint64_t off;
+    bool ok;
+
+    for (held = 0; held <= ALL; held++) {
+        if ((held & (RW | RA)) && !(held & LW)) {
+            continue;
+        }
+        key = reg(f, held);
+        for (wanted = 0; wanted <= ALL; wanted++) {
+            ok = ernic_mr_check_local(&f->e, f->pd, key, IOVA, LEN, wanted,
+                                      &mr, &off);
+            g_assert_cmpint(ok, ==, (held | wanted) == held);
+            g_assert_cmpint(may(f, key, IOVA, LEN, wanted), ==,
+                            (held | wanted) == held);
+        }
+        g_assert_cmpuint(ernic_mr_free(&f->e, 0, key, false), ==, ERNIC_OK);
+    }
+}
+
+static const struct {
+    uint64_t addr, len;
+    bool ok;
+} range[] = {
+    { IOVA, LEN, true }, { IOVA, 1, true }, { IOVA + LEN - 1, 1, true },
+    { IOVA + 1, LEN - 1, true },
+    { IOVA - 1, 1, false }, { IOVA - 1, 2, false },
+    { IOVA - 1, LEN + 2, false },
+    { IOVA, LEN + 1, false }, { IOVA + 1, LEN, false },
+    { IOVA + LEN, 1, false }, { IOVA + LEN - 1, 2, false },
+    { IOVA, UINT64_MAX, false }, { IOVA + 1, UINT64_MAX - IOVA, false },
+    { IOVA + 1, -IOVA, false }, { 0, 1, false }, { 0, UINT64_MAX, false },
+    { UINT64_MAX, 1, false }, { UINT64_MAX, 2, false },
+    { UINT64_MAX, UINT64_MAX, false },
+    /* 0 bytes open nothing and need nothing. */
+    { IOVA - 1, 0, true }, { UINT64_MAX, 0, true },
+};
+
+static void test_range(Fixture *f, gconstpointer data)
+{
+    uint32_t key = reg(f, ALL);
+    const ErnicMr *mr;
+    uint64_t off;
+    size_t i;
+    bool ok;
+
+    for (i = 0; i < ARRAY_SIZE(range); i++) {
+        ok = ernic_mr_check_local(&f->e, f->pd, key, range[i].addr,
+                                  range[i].len, LW, &mr, &off);
+        g_assert_cmpint(ok, ==, range[i].ok);
+        g_assert_cmpint(may(f, key, range[i].addr, range[i].len, RW), ==,
+                        range[i].ok);
+        if (ok && range[i].len) {
+            g_assert_true(mr == &f->e.mr[key >> 8]);
+            g_assert_cmpuint(off, ==, range[i].addr - IOVA);
+        } else {
+            g_assert_null(mr);
+        }
+    }
+    /* No key at all will do. */
+    g_assert_true(may(f, 0, 0, 0, RW));
+    g_assert_true(may(f, UINT32_MAX, 0, 0, RA));
+    g_assert_false(may(f, 0, 0, 1, 0));
+    g_assert_false(may(f, UINT32_MAX, 0, 1, 0));
+    for (i = 0; i < 256; i++) {
+        g_assert_cmpint(may(f, (key & ~0xffu) | i, IOVA, 1, 0), ==,
+                        (key & 0xff) == i);
+    }
+}
+
+/* The last byte of the address space belongs to a region, and none behind. */
+static void test_top_of_space(Fixture *f, gconstpointer data)
+{
+    struct ernic_cmd_mr_reg cmd = reg_cmd(f, ALL);
+    uint32_t key = 0;
+
+    cmd.iova = cpu_to_le64(-LEN);
+    g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &key), ==, ERNIC_OK);
+    g_assert_true(may(f, key, -LEN, LEN, RR));
+    g_assert_true(may(f, key, UINT64_MAX, 1, RR));
+    g_assert_false(may(f, key, UINT64_MAX, 2, RR));
+    g_assert_false(may(f, key, 0, 1, RR));
+    g_assert_false(may(f, key, -LEN - 1, 2, RR));
+}
+
+/* ---- regions by command ------------------------------------------------- */
+
+typedef void Spoil(struct ernic_cmd_mr_reg *cmd);
+
+#define SPOIL(name, what) \
+    static void spoil_##name(struct ernic_cmd_mr_reg *c) { what; }
+
+SPOIL(pd_0, c->pd = 0)
+SPOIL(pd_none, c->pd = cpu_to_le32(20))
+SPOIL(pd_far, c->pd = cpu_to_le32(UINT32_MAX))
+SPOIL(pd_user, c->pd = cpu_to_le32(3))
+SPOIL(access, c->access = cpu_to_le32(0x40))
+SPOIL(access_top, c->access = cpu_to_le32(0x80000000))
+SPOIL(write, c->access = cpu_to_le32(RW))
+SPOIL(atomic, c->access = cpu_to_le32(RA | RR))
+SPOIL(zero_iova, c->access = cpu_to_le32(ZB))
+SPOIL(length, c->length = cpu_to_le64(ERNIC_MAX_MR_SIZE + 1))
+SPOIL(length_max, c->length = cpu_to_le64(UINT64_MAX))
+SPOIL(iova, c->iova = cpu_to_le64(1 - LEN))
+SPOIL(iova_max, c->iova = cpu_to_le64(UINT64_MAX))
+SPOIL(extent_wraps, c->buf.addr = cpu_to_le64(1 - LEN))
+SPOIL(extent_offset, c->offset = cpu_to_le32(1))
+SPOIL(reserved, c->buf.reserved[0] = 1)
+SPOIL(list_offset, c->buf.levels = 1; c->buf.page_shift = 12;
+      c->buf.npages = cpu_to_le32(9); c->offset = cpu_to_le32(4096))
+SPOIL(list_short, c->buf.levels = 1; c->buf.page_shift = 12;
+      c->buf.npages = cpu_to_le32(3); c->offset = cpu_to_le32(1))
+SPOIL(list_shift, c->buf.levels = 1; c->buf.page_shift = 200;
+      c->buf.npages = cpu_to_le32(3))
+SPOIL(list_dma, c->buf.levels = 1; c->buf.page_shift = 12;
+      c->buf.npages = cpu_to_le32(3); c->buf.addr = cpu_to_le64(64))
+
+static const struct {
+    Spoil *spoil;
+    uint8_t status;
+    const char *event;                  /* NULL: the command face tells it */
+} bad_reg[] = {
+    { spoil_pd_0, ERNIC_ERR_HANDLE, NULL },
+    { spoil_pd_none, ERNIC_ERR_HANDLE, NULL },
+    { spoil_pd_far, ERNIC_ERR_HANDLE, NULL },
+    { spoil_pd_user, ERNIC_ERR_HANDLE, NULL },
+    { spoil_access, ERNIC_ERR_PARAM, "ernic_mr_bad_access" },
+    { spoil_access_top, ERNIC_ERR_PARAM, "ernic_mr_bad_access" },
+    { spoil_write, ERNIC_ERR_PARAM, "ernic_mr_bad_access" },
+    { spoil_atomic, ERNIC_ERR_PARAM, "ernic_mr_bad_access" },
+    { spoil_zero_iova, ERNIC_ERR_PARAM, "ernic_mr_bad_range" },
+    { spoil_length, ERNIC_ERR_PARAM, "ernic_mr_bad_range" },
+    { spoil_length_max, ERNIC_ERR_PARAM, "ernic_mr_bad_range" },
+    { spoil_iova, ERNIC_ERR_PARAM, "ernic_mr_bad_range" },
+    { spoil_iova_max, ERNIC_ERR_PARAM, "ernic_mr_bad_range" },
+    { spoil_extent_wraps, ERNIC_ERR_PARAM, "ernic_buf_wraps" },
+    { spoil_extent_offset, ERNIC_ERR_PARAM, "ernic_mr_bad_offset" },
+    { spoil_reserved, ERNIC_ERR_RESERVED, "ernic_buf_bad_desc" },
+    { spoil_list_offset, ERNIC_ERR_PARAM, "ernic_mr_bad_offset" },
+    { spoil_list_short, ERNIC_ERR_PARAM, "ernic_buf_too_small" },
+    { spoil_list_shift, ERNIC_ERR_PARAM, "ernic_buf_bad_desc" },
+    { spoil_list_dma, ERNIC_ERR_DMA, "ernic_buf_dma_failed" },
+};
+
+static void test_bad_reg(Fixture *f, gconstpointer data)
+{
+    ErnicIds ids = f->e.mr_ids;
+    struct ernic_cmd_mr_reg cmd;
+    uint32_t key, i;
+
+    g_assert_cmpuint(f->user_pd, ==, 3);
+    for (i = 0; i < ARRAY_SIZE(bad_reg); i++) {
+        cmd = reg_cmd(f, ALL);
+        bad_reg[i].spoil(&cmd);
+        ernic_trace_reset();
+        key = 0;
+        g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &key), ==,
+                         bad_reg[i].status);
+        g_assert_cmpuint(key, ==, 0);
+        g_assert_cmpuint(ernic_trace_lines(), ==, bad_reg[i].event ? 1 : 0);
+        if (bad_reg[i].event) {
+            g_assert_cmpuint(ernic_trace_count(bad_reg[i].event), ==, 1);
+        }
+        /* Nothing has changed, not even the order of free numbers. */
+        g_assert_cmpmem(&f->e.mr_ids, sizeof(ids), &ids, sizeof(ids));
+        g_assert_cmpuint(f->e.pd[f->pd].refs, ==, 0);
+        g_assert_cmpuint(f->e.num_pages, ==, 0);
+    }
+}
+
+/* All access masks, and a few bits more. */
+static void test_reg_access(Fixture *f, gconstpointer data)
+{
+    struct ernic_cmd_mr_reg cmd;
+    uint32_t access, key;
+    bool ok;
+
+    for (access = 0; access < 256; access++) {
+        cmd = reg_cmd(f, access);
+        ok = access <= ERNIC_ACCESS_FLAGS &&
+             (!(access & (RW | RA)) || (access & LW));
+        g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &key), ==,
+                         ok ? ERNIC_OK : ERNIC_ERR_PARAM);
+        if (ok) {
+            g_assert_cmpuint(f->e.mr[key >> 8].access, ==, access);
+            g_assert_cmpuint(ernic_mr_free(&f->e, 0, key, false), ==, ERNIC_OK);
+        }
+    }
+}
+
+static void test_page_list(Fixture *f, gconstpointer data)
+{
+    struct ernic_cmd_mr_reg cmd = reg_cmd(f, ALL);
+    uint64_t off, run;
+    const ErnicMr *mr;
+    uint32_t key = 0;
+
+    cmd.buf.addr = cpu_to_le64(put_pages(f, 4, 12));
+    cmd.buf.npages = cpu_to_le32(4);
+    cmd.buf.page_shift = 12;
+    cmd.buf.levels = 1;
+    cmd.offset = cpu_to_le32(0xfff);
+    cmd.iova = cpu_to_le64(0x123);      /* need not agree with the offset */
+    g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &key), ==, ERNIC_OK);
+    g_assert_cmpuint(f->e.num_pages, ==, 4);
+    g_assert_true(ernic_mr_check_local(&f->e, f->pd, key, 0x123, LEN, LW, &mr,
+                                       &off));
+    g_assert_cmphex(ernic_buf_addr(&mr->buf, off, &run), ==, 0x4fff);
+    g_assert_cmpuint(run, ==, 1);
+    g_assert_true(ernic_mr_check_local(&f->e, f->pd, key, 0x124, 1, LW, &mr,
+                                       &off));
+    g_assert_cmphex(ernic_buf_addr(&mr->buf, off, &run), ==, 0x3000);
+    g_assert_cmpuint(ernic_mr_free(&f->e, 0, key, false), ==, ERNIC_OK);
+    g_assert_cmpuint(f->e.num_pages, ==, 0);
+}
+
+static void test_zero_based(Fixture *f, gconstpointer data)
+{
+    uint32_t key = reg(f, ALL | ZB);
+    const ErnicMr *mr;
+    uint64_t off;
+
+    g_assert_true(ernic_mr_check_remote(&f->e, f->pd, QPN, key, 0x10, 1, RR,
+                                        &mr, &off));
+    g_assert_cmpuint(off, ==, 0x10);
+    g_assert_true(may(f, key, 0, LEN, RW));
+    g_assert_false(may(f, key, 0, LEN + 1, RW));
+    g_assert_false(may(f, key, IOVA, 1, RW));
+}
+
+/* All of memory is the kernel's; a user's region stops short of it. */
+static void test_dma_region(Fixture *f, gconstpointer data)
+{
+    struct ernic_cmd_mr_reg cmd = reg_cmd(f, LW);
+    uint64_t off, run;
+    const ErnicMr *mr;
+    uint32_t key;
+
+    cmd.buf.addr = cmd.iova = 0;
+    cmd.length = cpu_to_le64(ERNIC_MAX_MR_SIZE);
+    g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &key), ==, ERNIC_OK);
+    g_assert_true(ernic_mr_check_local(&f->e, f->pd, key, FAKE_MEM_BASE, 4096,
+                                       LW, &mr, &off));
+    g_assert_cmphex(ernic_buf_addr(&mr->buf, off, &run), ==, FAKE_MEM_BASE);
+
+    cmd.pd = cpu_to_le32(f->user_pd);
+    g_assert_cmpuint(ernic_mr_reg(&f->e, USER, &cmd, &key), ==, ERNIC_ERR_PERM);
+    g_assert_cmpuint(ernic_trace_count("ernic_mr_dma_denied"), ==, 1);
+    cmd.length = cpu_to_le64(1 << 20);
+    g_assert_cmpuint(ernic_mr_reg(&f->e, USER, &cmd, &key), ==, ERNIC_OK);
+}
+
+static void test_free(Fixture *f, gconstpointer data)
+{
+    uint32_t region = reg(f, ALL), window = alloc_mw(f, 1);
+    struct ernic_wqe_bind_mw wr = bind_wr(window, region, RR);
+    uint32_t number = region >> 8, next, i;
+
+    /* Kinds and contexts are told apart; the variant byte does not matter. */
+    g_assert_cmpuint(ernic_mr_free(&f->e, 0, region, true), ==,
+                     ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(ernic_mr_free(&f->e, 0, window, false), ==,
+                     ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(ernic_mr_free(&f->e, USER, region, false), ==,
+                     ERNIC_ERR_PERM);
+    g_assert_cmpuint(ernic_mr_free(&f->e, USER, window, true), ==,
+                     ERNIC_ERR_PERM);
+    g_assert_cmpuint(ernic_mr_free(&f->e, 0, 0, false), ==, ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(ernic_mr_free(&f->e, 0, UINT32_MAX, false), ==,
+                     ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(f->e.pd[f->pd].refs, ==, 2);
+
+    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
+                    ERNIC_FAULT_NONE);
+    g_assert_cmpuint(ernic_mr_free(&f->e, 0, region, false), ==,
+                     ERNIC_ERR_BUSY);
+    g_assert_cmpuint(ernic_trace_count("ernic_mr_has_windows"), ==, 1);
+    g_assert_cmpuint(ernic_mr_free(&f->e, 0, window ^ 0x55, true), ==,
+                     ERNIC_OK);
+    g_assert_cmpuint(ernic_mr_free(&f->e, 0, region ^ 0x55, false), ==,
+                     ERNIC_OK);
+    g_assert_cmpuint(f->e.pd[f->pd].refs, ==, 0);
+    g_assert_cmpuint(ernic_mr_free(&f->e, 0, region, false), ==,
+                     ERNIC_ERR_HANDLE);
+    g_assert_false(may(f, region, IOVA, 1, RR));
+
+    /* The same number again has another key, whatever takes it. */
+    for (i = 0; i < 300; i++) {
+        f->e.mr_ids.head = 0;           /* next in line: number */
+        f->e.mr_ids.fifo[0] = number;
+        next = i % 2 ? reg(f, ALL) : alloc_mw(f, 2);
+        g_assert_cmpuint(next >> 8, ==, number);
+        g_assert_cmpuint(next, !=, region);
+        g_assert_false(may(f, region, IOVA, 1, RR));
+        g_assert_cmpuint(ernic_mr_free(&f->e, 0, next, !(i % 2)), ==, ERNIC_OK);
+        region = next;
+    }
+}
+
+static void test_exhaustion(Fixture *f, gconstpointer data)
+{
+    struct ernic_cmd_mr_reg cmd = reg_cmd(f, ALL);
+    uint32_t i, key, n = f->e.mr_ids.count;
+
+    for (i = 0; i < n; i++) {
+        reg(f, ALL);
+    }
+    g_assert_cmpuint(f->e.pd[f->pd].refs, ==, n);
+    f->env.reads = 0;
+    cmd.buf.levels = 1;
+    cmd.buf.page_shift = 12;
+    cmd.buf.npages = cpu_to_le32(3);
+    g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &key), ==,
+                     ERNIC_ERR_NO_RESOURCE);
+    g_assert_cmpuint(f->env.reads, ==, 0);
+    g_assert_cmpuint(ernic_mr_alloc(&f->e, 0, f->pd, 4, &key), ==,
+                     ERNIC_ERR_NO_RESOURCE);
+    g_assert_cmpuint(ernic_mw_alloc(&f->e, 0, f->pd, 1, &key), ==,
+                     ERNIC_ERR_NO_RESOURCE);
+    g_assert_cmpuint(f->e.num_pages, ==, 0);
+    g_assert_cmpuint(f->e.pd[f->pd].refs, ==, n);
+}
+
+static void test_alloc(Fixture *f, gconstpointer data)
+{
+    uint32_t key;
+
+    g_assert_cmpuint(ernic_mr_alloc(&f->e, 0, f->user_pd, 4, &key), ==,
+                     ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(ernic_mr_alloc(&f->e, 0, f->pd, 0, &key), ==,
+                     ERNIC_ERR_PARAM);
+    g_assert_cmpuint(ernic_mr_alloc(&f->e, 0, f->pd, ERNIC_MAX_FRWR_PAGES + 1,
+                                    &key), ==, ERNIC_ERR_PARAM);
+    g_assert_cmpuint(ernic_trace_count("ernic_mr_too_many_pages"), ==, 1);
+    f->e.num_pages = ERNIC_MAX_PAGES - 3;
+    g_assert_cmpuint(ernic_mr_alloc(&f->e, 0, f->pd, 4, &key), ==,
+                     ERNIC_ERR_NO_RESOURCE);
+    f->e.num_pages = 0;
+    g_assert_cmpuint(ernic_mr_alloc(&f->e, 0, f->pd, ERNIC_MAX_FRWR_PAGES,
+                                    &key), ==, ERNIC_OK);
+    /* Until it is registered its key opens nothing. */
+    g_assert_false(may(f, key, 0, 1, 0));
+
+    g_assert_cmpuint(ernic_mw_alloc(&f->e, USER, f->pd, 1, &key), ==,
+                     ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(ernic_mw_alloc(&f->e, 0, f->pd, 0, &key), ==,
+                     ERNIC_ERR_PARAM);
+    g_assert_cmpuint(ernic_mw_alloc(&f->e, 0, f->pd, 3, &key), ==,
+                     ERNIC_ERR_PARAM);
+    g_assert_cmpuint(ernic_trace_count("ernic_mw_bad_type"), ==, 2);
+    g_assert_false(may(f, alloc_mw(f, 1), 0, 1, 0));
+    g_assert_false(may(f, alloc_mw(f, 2), 0, 1, 0));
+}
+
+static void test_pd(Fixture *f, gconstpointer data)
+{
+    uint32_t pd, i, n = f->e.pd_ids.count;
+
+    g_assert_true(ernic_pd_get(&f->e, 0, f->pd) == &f->e.pd[f->pd]);
+    g_assert_null(ernic_pd_get(&f->e, USER, f->pd));
+    g_assert_null(ernic_pd_get(&f->e, 0, f->user_pd));
+    g_assert_null(ernic_pd_get(&f->e, 0, 0));
+    g_assert_null(ernic_pd_get(&f->e, 0, UINT32_MAX));
+    g_assert_cmpuint(ernic_pd_free(&f->e, 0, f->user_pd), ==, ERNIC_ERR_PERM);
+    g_assert_cmpuint(ernic_pd_free(&f->e, 0, 0), ==, ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(ernic_pd_free(&f->e, 0, UINT32_MAX), ==, ERNIC_ERR_HANDLE);
+    reg(f, ALL);
+    g_assert_cmpuint(ernic_pd_free(&f->e, 0, f->pd), ==, ERNIC_ERR_BUSY);
+
+    for (i = 0; i < n; i++) {
+        g_assert_cmpuint(ernic_pd_alloc(&f->e, 0, &pd), ==, ERNIC_OK);
+        g_assert_cmpuint(f->e.pd[pd].refs, ==, 0);
+    }
+    g_assert_cmpuint(ernic_pd_alloc(&f->e, 0, &i), ==, ERNIC_ERR_NO_RESOURCE);
+    g_assert_cmpuint(ernic_pd_free(&f->e, 0, pd), ==, ERNIC_OK);
+    g_assert_cmpuint(ernic_pd_free(&f->e, 0, pd), ==, ERNIC_ERR_HANDLE);
+    g_assert_null(ernic_pd_get(&f->e, 0, pd));
+    g_assert_cmpuint(ernic_pd_alloc(&f->e, 0, &i), ==, ERNIC_OK);
+    g_assert_cmpuint(i, ==, pd);
+}
+
+#define ADD(name, fn) \
+    g_test_add("/mr/" name, Fixture, NULL, setup, fn, teardown)
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    ADD("access-defects", test_access_defects);
+    ADD("rights", test_rights);
+    ADD("range", test_range);
+    ADD("top-of-space", test_top_of_space);
+    ADD("bad-reg", test_bad_reg);
+    ADD("reg-access", test_reg_access);
+    ADD("page-list", test_page_list);
+    ADD("zero-based", test_zero_based);
+    ADD("dma-region", test_dma_region);
+    ADD("free", test_free);
+    ADD("exhaustion", test_exhaustion);
+    ADD("alloc", test_alloc);
+    ADD("pd", test_pd);
+    return g_test_run();
+}
