@@ -162,7 +162,7 @@ double bench_raw_rate(Bench *b, uint32_t mtu, uint64_t ns)
     start = bench_now();
     warm = start + ns / 4;
     end = warm + ns;
-    for (;;) {
+    while (true) {
         uint64_t now = bench_now();
 
         if (warm && now >= warm) {
@@ -258,7 +258,7 @@ static double stream_rate(Stream *s, uint64_t ns)
 
     order(s->b, (BenchOrder) { .mode = BENCH_SERVE, .guest = s->guest,
                                .qp = s->first_qp });
-    for (;;) {
+    while (true) {
         stream_step(s, true);
         if (warm && s->g->node.now >= warm) {
             warm = 0;
