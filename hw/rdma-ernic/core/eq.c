@@ -29,8 +29,7 @@ static ErnicEvents *events_of(const Ernic *e, uint32_t entry)
                            (entry & LINE_ID_MASK) * at->stride);
 }
 
-/* Every object that could ever stand in line. */
-static uint32_t line_size(const ErnicConfig *cfg)
+uint32_t ernic_eq_line_size(const ErnicConfig *cfg)
 {
     return cfg->max_cq + cfg->max_qp + cfg->max_srq + 1;
 }
@@ -70,7 +69,7 @@ uint8_t ernic_eq_create(Ernic *e, uint32_t uctx,
     eq = &e->eq[*eqn];
     *eq = (ErnicEq) {
         .used = true, .uctx = uctx, .vector = vector, .depth = depth,
-        .buf = buf, .line_size = line_size(&e->cfg),
+        .buf = buf, .line_size = ernic_eq_line_size(&e->cfg),
     };
     eq->line = g_new0(uint32_t, eq->line_size);
     if (cmd->async) {

@@ -28,6 +28,8 @@ struct ErnicEq {
 uint8_t ernic_eq_create(Ernic *e, uint32_t uctx,
                         const struct ernic_cmd_eq_create *cmd, uint32_t *eqn);
 uint8_t ernic_eq_destroy(Ernic *e, uint32_t uctx, uint32_t eqn);
+/* Objects that could ever stand in line. */
+uint32_t ernic_eq_line_size(const ErnicConfig *cfg);
 /*
  * Raise @type on object @id of class @cls, whose events @ev are; @eqn 0: there
  * is no event queue and the event is dropped. CQs tell their own event queue

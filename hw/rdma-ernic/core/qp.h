@@ -237,6 +237,12 @@ void ernic_qp_timer(Ernic *e, ErnicQp *qp);
 /* Ask the requester to go back to @psn (IBTA 9.7.5.1). */
 void ernic_qp_rewind(Ernic *e, ErnicQp *qp, uint32_t psn);
 
+/* Slots of the window of a send queue of @depth: a power of two. */
+static inline uint32_t ernic_sq_window(uint32_t depth)
+{
+    return MIN(depth, ERNIC_SQ_WINDOW);
+}
+
 static inline ErnicWqe *ernic_sq_slot(ErnicQp *qp, uint32_t index)
 {
     return &qp->sq.wqe[index & qp->sq.window_mask];

@@ -125,8 +125,8 @@ ErnicQp *ernic_qp_get(Ernic *e, uint32_t uctx, uint32_t qpn)
 /* Depth and stride of a ring. */
 static bool ring_ok(uint32_t depth, uint8_t stride, uint8_t max_stride)
 {
-    return depth >= 1 && depth <= ERNIC_MAX_WQ_DEPTH &&
-           (depth & (depth - 1)) == 0 && stride >= 1 && stride <= max_stride;
+    return ernic_depth_ok(depth, 1, ERNIC_MAX_WQ_DEPTH) &&
+           stride >= 1 && stride <= max_stride;
 }
 
 /* With an SRQ the queue pair has no receive queue, and none may be described. */
@@ -281,7 +281,7 @@ uint8_t ernic_qp_create(Ernic *e, uint32_t uctx,
     qp->send_cq = le32_to_cpu(init->send_cq);
     qp->recv_cq = le32_to_cpu(init->recv_cq);
     qp->srq = srq == NO_SRQ ? 0 : srq;
-    window = MIN(sq.depth, ERNIC_SQ_WINDOW);
+    window = ernic_sq_window(sq.depth);
     qp->sq.wq = sq;
     qp->rq.wq = rq;
     qp->sq.wqe = g_new0(ErnicWqe, window);

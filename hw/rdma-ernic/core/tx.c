@@ -31,17 +31,18 @@ void ernic_tx_free(ErnicTx *tx)
 
 bool ernic_gid_is_local(const Ernic *e, const ErnicGid *gid)
 {
+    static const ErnicGid none;
     uint32_t i;
 
     for (i = 0; i < ERNIC_LIM_GID; i++) {
         if (memcmp(&e->gid[i].gid, gid, sizeof(*gid)) == 0) {
-            return true;
+            return memcmp(gid, &none, sizeof(none)) != 0;
         }
     }
     return false;
 }
 
-static void tx_loopback(Ernic *e, const ErnicTrain *train)
+bool ernic_tx_loop_add(Ernic *e, const ErnicTrain *train)
 {
     ErnicTx *tx = e->tx;
     TxLoopHdr hdr = {
@@ -50,18 +51,17 @@ static void tx_loopback(Ernic *e, const ErnicTrain *train)
     uint32_t need = sizeof(hdr) + train->len;
 
     if (need > ERNIC_LOOPBACK_BYTES - tx->loop_len) {
-        e->stats.loopback_drops++;
-        trace_ernic_loopback_drop(train->len);
-        return;
+        return false;
     }
     memcpy(tx->loop + tx->loop_len, &hdr, sizeof(hdr));
     memcpy(tx->loop + tx->loop_len + sizeof(hdr), train->data, train->len);
     tx->loop_len += need;
+    return true;
 }
 
-bool ernic_tx_loop_next(Ernic *e, uint32_t *pos, ErnicTrain *train)
+bool ernic_tx_loop_next(const Ernic *e, uint32_t *pos, ErnicTrain *train)
 {
-    ErnicTx *tx = e->tx;
+    const ErnicTx *tx = e->tx;
     TxLoopHdr hdr;
 
     if (*pos == tx->loop_len) {
@@ -73,25 +73,6 @@ bool ernic_tx_loop_next(Ernic *e, uint32_t *pos, ErnicTrain *train)
         .data = tx->loop + *pos + sizeof(hdr),
     };
     *pos += sizeof(hdr) + hdr.len;
-    return true;
-}
-
-bool ernic_tx_loop_check(const uint8_t *loop, uint32_t loop_len)
-{
-    uint32_t pos = 0;
-    TxLoopHdr hdr;
-
-    while (pos != loop_len) {
-        if (loop_len - pos < sizeof(hdr)) {
-            return false;
-        }
-        memcpy(&hdr, loop + pos, sizeof(hdr));
-        pos += sizeof(hdr);
-        if (hdr.len > loop_len - pos || hdr.len == 0 || hdr.seg == 0) {
-            return false;
-        }
-        pos += hdr.len;
-    }
     return true;
 }
 
@@ -114,8 +95,9 @@ bool ernic_tx_flush(Ernic *e)
         tx->busy = true;
         return false;
     }
-    if (local || mcast) {
-        tx_loopback(e, &train);
+    if ((local || mcast) && !ernic_tx_loop_add(e, &train)) {
+        e->stats.loopback_drops++;
+        trace_ernic_loopback_drop(train.len);
     }
     trace_ernic_tx_train(tx->packets, tx->len);
     e->stats.tx_trains++;

@@ -41,10 +41,10 @@ bool ernic_tx_packet(Ernic *e, const ErnicPath *path, const ErnicPkt *pkt,
 void ernic_tx_commit(Ernic *e, const ErnicPkt *pkt);
 /* Hand the held train to the link or to loopback. False: the link is busy. */
 bool ernic_tx_flush(Ernic *e);
+/* Copy @train into the loopback store. False: it is full. */
+bool ernic_tx_loop_add(Ernic *e, const ErnicTrain *train);
 /* The loopback train at *@pos, borrowed, and *@pos behind it; false: none. */
-bool ernic_tx_loop_next(Ernic *e, uint32_t *pos, ErnicTrain *train);
-/* Whether @loop_len bytes are whole loopback records; for loaded state. */
-bool ernic_tx_loop_check(const uint8_t *loop, uint32_t loop_len);
+bool ernic_tx_loop_next(const Ernic *e, uint32_t *pos, ErnicTrain *train);
 /* Whether @gid is in the port's GID table. */
 bool ernic_gid_is_local(const Ernic *e, const ErnicGid *gid);
 /* Serial number of the train that is held, or that comes next. */

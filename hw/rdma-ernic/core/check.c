@@ -1,0 +1,796 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Do all invariants hold? First every number is held against its row in the
+ * state description, so that the predicates may use it as an index; then
+ * references are counted; then each object answers for itself.
+ */
+#include "qemu/osdep.h"
+#include "check.h"
+#include "cq.h"
+#include "engine.h"
+#include "eq.h"
+#include "ib_spec.h"
+#include "ib_tables.h"
+#include "mcast.h"
+#include "mr.h"
+#include "qp.h"
+#include "rq.h"
+#include "state.h"
+#include "timer.h"
+#include "tx.h"
+
+/* ---- ranges ---------------------------------------------------------------- */
+
+static bool in_range(const ErnicStateField *f, const uint8_t *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < f->num; i++) {
+        if (ernic_state_get(p + i * f->size, f->size) > f->max) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool ernic_state_check_struct(const ErnicStateStruct *of, const void *obj,
+                              const char *what, GString *why)
+{
+    uint32_t i, k;
+
+    for (i = 0; i < of->num_fields; i++) {
+        const ErnicStateField *f = &of->field[i];
+        const uint8_t *p = (const uint8_t *)obj + f->offset;
+
+        if (f->kind == ERNIC_SK_UINT && f->max != UINT64_MAX &&
+            !in_range(f, p)) {
+            if (why) {
+                g_string_append_printf(why, "%s: %s.%s out of range\n", what,
+                                       of->name, f->name);
+            }
+            return false;
+        }
+        for (k = 0; f->kind == ERNIC_SK_STRUCT && k < f->num; k++) {
+            if (!ernic_state_check_struct(f->of, p + k * f->size, what, why)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool check_ranges(const Ernic *e, GString *why)
+{
+    uint32_t i, id;
+    bool ok = ernic_state_check_struct(&ernic_state_config, &e->cfg, "config",
+                                       why) &&
+              ernic_state_check_struct(&ernic_state_device, e, "device", why) &&
+              ernic_state_check_struct(&ernic_state_tx, e->tx, "tx", why);
+
+    for (i = 0; i < ernic_state_num_tables; i++) {
+        const ErnicStateTable *t = &ernic_state_tables[i];
+
+        for (id = t->first; id < ernic_state_table_size(e, t); id++) {
+            const void *obj = ernic_state_entry(e, t, id);
+
+            if (ernic_state_in_use(t, obj)) {
+                ok &= ernic_state_check_struct(t->of, obj, t->name, why);
+            }
+        }
+    }
+    return ok;
+}
+
+/* ---- counting -------------------------------------------------------------- */
+
+static void count(uint32_t *refs, uint32_t id, uint32_t size)
+{
+    if (id < size) {
+        refs[id]++;
+    }
+}
+
+static void count_buf(ErnicCheck *c, const ErnicBuf *buf)
+{
+    c->pages += buf->page ? buf->npages : 0;
+}
+
+static void count_mrs(ErnicCheck *c)
+{
+    const ErnicConfig *cfg = &c->e->cfg;
+    uint32_t i;
+
+    for (i = 1; i < cfg->max_mr; i++) {
+        const ErnicMr *mr = &c->e->mr[i];
+        bool window = mr->kind == ERNIC_MR_WINDOW_1 ||
+                      mr->kind == ERNIC_MR_WINDOW_2;
+
+        if (mr->kind == ERNIC_MR_FREE) {
+            continue;
+        }
+        count(c->pd_refs, mr->pd, cfg->max_pd);
+        count_buf(c, &mr->buf);
+        if (window && mr->valid) {
+            count(c->mr_refs, mr->region, cfg->max_mr);
+            c->bound += mr->kind == ERNIC_MR_WINDOW_2;
+        }
+    }
+}
+
+static void count_queues(ErnicCheck *c)
+{
+    const Ernic *e = c->e;
+    uint32_t i;
+
+    for (i = 1; i < e->cfg.max_cq; i++) {
+        if (e->cq[i].used) {
+            count(c->eq_refs, e->cq[i].eq, e->cfg.max_eq);
+            count_buf(c, &e->cq[i].buf);
+        }
+    }
+    for (i = 1; i < e->cfg.max_srq; i++) {
+        if (e->srq[i].used) {
+            count(c->pd_refs, e->srq[i].pd, e->cfg.max_pd);
+            count_buf(c, &e->srq[i].wq.buf);
+        }
+    }
+    for (i = 1; i < e->cfg.max_qp; i++) {
+        const ErnicQp *qp = &e->qp[i];
+
+        if (qp->used) {
+            count(c->pd_refs, qp->pd, e->cfg.max_pd);
+            count(c->cq_refs, qp->send_cq, e->cfg.max_cq);
+            count(c->cq_refs, qp->recv_cq, e->cfg.max_cq);
+            count(c->srq_refs, qp->srq, e->cfg.max_srq);
+            count_buf(c, &qp->sq.wq.buf);
+            count_buf(c, &qp->rq.wq.buf);
+        }
+    }
+}
+
+static uint32_t class_size(const Ernic *e, uint32_t cls)
+{
+    const uint32_t size[ERNIC_EVC_COUNT] = {
+        [ERNIC_EVC_CQ] = e->cfg.max_cq, [ERNIC_EVC_QP] = e->cfg.max_qp,
+        [ERNIC_EVC_SRQ] = e->cfg.max_srq, [ERNIC_EVC_PORT] = 2,
+    };
+
+    return cls < ERNIC_EVC_COUNT ? size[cls] : 0;
+}
+
+static bool exists(const Ernic *e, uint32_t cls, uint32_t id)
+{
+    if (id == 0 || id >= class_size(e, cls)) {
+        return false;
+    }
+    switch ((ErnicEvClass)cls) {
+    case ERNIC_EVC_CQ:
+        return e->cq[id].used;
+    case ERNIC_EVC_QP:
+        return e->qp[id].used;
+    case ERNIC_EVC_SRQ:
+        return e->srq[id].used;
+    default:
+        return true;
+    }
+}
+
+/* Note for each object whose line it stands in. */
+static void count_lines(ErnicCheck *c)
+{
+    const Ernic *e = c->e;
+    uint32_t i, k;
+
+    for (i = 1; i < e->cfg.max_eq; i++) {
+        const ErnicEq *eq = &e->eq[i];
+
+        if (!eq->used) {
+            continue;
+        }
+        count_buf(c, &eq->buf);
+        if (eq->line_count > eq->line_size) {
+            c->bad_line = true;
+            continue;
+        }
+        for (k = 0; k < eq->line_count; k++) {
+            uint32_t entry = eq->line[(eq->line_head + k) % eq->line_size];
+            uint32_t cls = entry >> 24, id = entry & 0xffffff;
+
+            if (!exists(e, cls, id) || c->line[cls][id]) {
+                c->bad_line = true;
+            } else {
+                c->line[cls][id] = i;
+            }
+        }
+    }
+}
+
+static void check_init(ErnicCheck *c, const Ernic *e)
+{
+    uint32_t cls;
+
+    *c = (ErnicCheck) {
+        .e = e,
+        .pd_refs = g_new0(uint32_t, e->cfg.max_pd),
+        .eq_refs = g_new0(uint32_t, e->cfg.max_eq),
+        .cq_refs = g_new0(uint32_t, e->cfg.max_cq),
+        .srq_refs = g_new0(uint32_t, e->cfg.max_srq),
+        .mr_refs = g_new0(uint32_t, e->cfg.max_mr),
+    };
+    for (cls = 0; cls < ERNIC_EVC_COUNT; cls++) {
+        c->line[cls] = g_new0(uint32_t, class_size(e, cls));
+    }
+    count_mrs(c);
+    count_queues(c);
+    count_lines(c);
+}
+
+static void check_fini(ErnicCheck *c)
+{
+    uint32_t cls;
+
+    g_free(c->pd_refs);
+    g_free(c->eq_refs);
+    g_free(c->cq_refs);
+    g_free(c->srq_refs);
+    g_free(c->mr_refs);
+    for (cls = 0; cls < ERNIC_EVC_COUNT; cls++) {
+        g_free(c->line[cls]);
+    }
+}
+
+/* ---- what several ask ------------------------------------------------------ */
+
+bool ernic_check_uctx(const ErnicCheck *c, uint32_t uctx)
+{
+    return uctx == 0 || (uctx <= ERNIC_LIM_UCTX && c->e->uctx_used[uctx]);
+}
+
+/* The buffer reaches to byte @bytes, and its pages are whole. */
+static bool buf_ok(const ErnicBuf *buf, uint64_t bytes)
+{
+    uint64_t mask = (1ull << buf->page_shift) - 1;
+    uint32_t i;
+
+    if (!buf->page) {
+        return buf->npages == 0 && buf->page_shift == 0 &&
+               (bytes == 0 || buf->base <= UINT64_MAX - (bytes - 1));
+    }
+    if (buf->npages == 0 || buf->page_shift < ERNIC_PAGE_SHIFT_MIN) {
+        return false;
+    }
+    for (i = 0; i < buf->npages; i++) {
+        if (buf->page[i] & mask) {
+            return false;
+        }
+    }
+    return bytes <= (uint64_t)buf->npages << buf->page_shift;
+}
+
+bool ernic_check_wq(const ErnicWq *wq, uint32_t max_stride)
+{
+    return ernic_depth_ok(wq->depth, 1, ERNIC_MAX_WQ_DEPTH) &&
+           wq->stride >= 64 && wq->stride % 64 == 0 &&
+           wq->stride <= max_stride * 64 && wq->pi - wq->ci <= wq->depth &&
+           buf_ok(&wq->buf, (uint64_t)wq->depth * wq->stride);
+}
+
+/* Pending events stand in exactly the line of @eqn. */
+bool ernic_check_events(const ErnicCheck *c, ErnicEvClass cls, uint32_t id,
+                        const ErnicEvents *ev, uint32_t eqn)
+{
+    if (!ev->pending) {
+        return !ev->queued && !c->line[cls][id];
+    }
+    return ev->queued && eqn && c->line[cls][id] == eqn;
+}
+
+/* ---- device ---------------------------------------------------------------- */
+
+/* Each number of @ids from @first on is either free, once, or in use. */
+static bool ids_ok(const ErnicIds *ids, uint32_t first, uint32_t size,
+                   const void *used, size_t stride)
+{
+    uint8_t *free_ids = g_new0(uint8_t, size);
+    bool ok = ids->size == size && ids->head < size && ids->count < size;
+    uint32_t i;
+
+    for (i = 0; ok && i < ids->count; i++) {
+        uint32_t id = ids->fifo[(ids->head + i) % ids->size];
+
+        ok = id >= first && id < size && !free_ids[id]++;
+    }
+    for (i = first; ok && i < size; i++) {
+        bool in_use = *((const uint8_t *)used + i * stride);
+
+        ok = in_use != (free_ids[i] == 1);
+    }
+    g_free(free_ids);
+    return ok;
+}
+
+#define IDS_OK(ids, first, max, table, flag) \
+    ids_ok(&e->ids, first, e->cfg.max, &e->table[0].flag, sizeof(e->table[0]))
+
+static bool free_numbers(const ErnicCheck *c, uint32_t id)
+{
+    const Ernic *e = c->e;
+
+    return IDS_OK(pd_ids, 1, max_pd, pd, used) &&
+           IDS_OK(eq_ids, 1, max_eq, eq, used) &&
+           IDS_OK(cq_ids, 1, max_cq, cq, used) &&
+           IDS_OK(srq_ids, 1, max_srq, srq, used) &&
+           IDS_OK(mr_ids, 1, max_mr, mr, kind) &&
+           IDS_OK(qp_ids, ERNIC_QPN_GSI + 1, max_qp, qp, used) &&
+           ids_ok(&e->uctx_ids, 1, e->cfg.max_uctx, e->uctx_used,
+                  sizeof(e->uctx_used[0]));
+}
+
+static bool ready_ring(const ErnicCheck *c, uint32_t id)
+{
+    const Ernic *e = c->e;
+    uint32_t marked = 0, last = 0, n = 0, i;
+
+    for (i = 1; i < e->cfg.max_qp; i++) {
+        marked += e->qp[i].used && e->qp[i].ready;
+    }
+    for (i = e->ready_head; i && n <= marked; i = e->qp[i].ready_next) {
+        if (i >= e->cfg.max_qp || !e->qp[i].used || !e->qp[i].ready) {
+            return false;
+        }
+        last = i;
+        n++;
+    }
+    return n == marked && last == e->ready_tail;
+}
+
+/* A heap: no deadline is before that of its parent, and all find themselves. */
+static bool heap_ok(const ErnicTimers *t)
+{
+    uint32_t i;
+
+    for (i = 0; i < t->count; i++) {
+        uint32_t id = t->heap[i];
+
+        if (id == 0 || id >= t->size || t->pos[id] != i + 1 ||
+            t->due[id] < t->due[t->heap[(i - (i > 0)) / 2]]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint64_t due_of(const ErnicTimers *t, uint32_t id)
+{
+    return t->pos[id] ? t->due[id] : ERNIC_NEVER;
+}
+
+static bool qp_deadlines(const ErnicCheck *c, uint32_t id)
+{
+    const Ernic *e = c->e;
+    uint32_t i;
+
+    for (i = 1; i < e->cfg.max_qp; i++) {
+        if (due_of(e->timers, i) !=
+            (e->qp[i].used ? e->qp[i].timer_due : ERNIC_NEVER)) {
+            return false;
+        }
+    }
+    return heap_ok(e->timers);
+}
+
+static bool cq_deadlines(const ErnicCheck *c, uint32_t id)
+{
+    const Ernic *e = c->e;
+    uint32_t i;
+
+    for (i = 1; i < e->cfg.max_cq; i++) {
+        if (due_of(e->cq_timers, i) !=
+            (e->cq[i].used ? e->cq[i].mod_due : ERNIC_NEVER)) {
+            return false;
+        }
+    }
+    return heap_ok(e->cq_timers);
+}
+
+static bool kept_pages(const ErnicCheck *c, uint32_t id)
+{
+    return c->e->num_pages == c->pages && c->pages <= ERNIC_MAX_PAGES;
+}
+
+static bool bound_windows(const ErnicCheck *c, uint32_t id)
+{
+    return c->e->num_bound == c->bound;
+}
+
+static bool async_eq(const ErnicCheck *c, uint32_t id)
+{
+    const Ernic *e = c->e;
+
+    return e->async_eq == 0 ||
+           (e->async_eq < e->cfg.max_eq && e->eq[e->async_eq].used &&
+            e->eq[e->async_eq].uctx == 0);
+}
+
+static bool event_lines(const ErnicCheck *c, uint32_t id)
+{
+    return !c->bad_line;
+}
+
+static bool port_events(const ErnicCheck *c, uint32_t id)
+{
+    return ernic_check_events(c, ERNIC_EVC_PORT, 1, &c->e->port_events,
+                              c->e->async_eq);
+}
+
+static bool gid_table(const ErnicCheck *c, uint32_t id)
+{
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_LIM_GID; i++) {
+        if (ernic_gid_is_mcast(&c->e->gid[i].gid)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool pkey_table(const ErnicCheck *c, uint32_t id)
+{
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_LIM_PKEY; i++) {
+        if (c->e->pkey[i] == ERNIC_PKEY_FULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool mcast_groups(const ErnicCheck *c, uint32_t id)
+{
+    return ernic_mcast_groups(c->e) <= ERNIC_LIM_MCAST_GROUP;
+}
+
+static bool path_ok(const ErnicPath *path)
+{
+    return ernic_gid_is_v4(&path->sgid) == ernic_gid_is_v4(&path->dgid);
+}
+
+/* All packets but the last are seg bytes long. */
+static bool held_train(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicTx *tx = c->e->tx;
+
+    if (tx->packets == 0) {
+        return tx->len == 0 && !tx->closed;
+    }
+    return tx->seg && tx->len > (tx->packets - 1) * tx->seg &&
+           tx->len <= tx->packets * tx->seg && path_ok(&tx->path) &&
+           tx->closed == (tx->len < tx->packets * tx->seg);
+}
+
+static bool loopback(const ErnicCheck *c, uint32_t id)
+{
+    uint32_t pos = 0;
+    ErnicTrain train;
+
+    while (ernic_tx_loop_next(c->e, &pos, &train)) {
+        if (!train.len || !train.seg || !path_ok(&train.path)) {
+            return false;
+        }
+    }
+    return c->e->tx->loop_len <= ERNIC_LOOPBACK_BYTES;
+}
+
+/* ---- PDs and event queues -------------------------------------------------- */
+
+static bool pd_owner(const ErnicCheck *c, uint32_t id)
+{
+    return ernic_check_uctx(c, c->e->pd[id].uctx);
+}
+
+static bool pd_refs(const ErnicCheck *c, uint32_t id)
+{
+    return c->e->pd[id].refs == c->pd_refs[id];
+}
+
+static bool eq_owner(const ErnicCheck *c, uint32_t id)
+{
+    return ernic_check_uctx(c, c->e->eq[id].uctx) &&
+           c->e->eq[id].vector < c->e->cfg.num_vectors;
+}
+
+static bool eq_ring(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicEq *eq = &c->e->eq[id];
+
+    return ernic_depth_ok(eq->depth, 2, ERNIC_MAX_EQ_DEPTH) &&
+           eq->pi - eq->ci <= eq->depth &&
+           buf_ok(&eq->buf, (uint64_t)eq->depth * sizeof(struct ernic_eqe));
+}
+
+static bool eq_refs(const ErnicCheck *c, uint32_t id)
+{
+    return c->e->eq[id].refs == c->eq_refs[id];
+}
+
+/* Who waits, waits for room. */
+static bool eq_line(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicEq *eq = &c->e->eq[id];
+
+    return eq->line_size == ernic_eq_line_size(&c->e->cfg) &&
+           eq->line_head < eq->line_size && eq->line_count <= eq->line_size &&
+           (!eq->line_count || eq->broken || eq->pi - eq->ci == eq->depth);
+}
+
+/* ---- completion and shared receive queues ---------------------------------- */
+
+static bool cq_owner(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicCq *cq = &c->e->cq[id];
+
+    return ernic_check_uctx(c, cq->uctx) &&
+           (cq->eq == 0 || (cq->eq < c->e->cfg.max_eq && c->e->eq[cq->eq].used));
+}
+
+static bool cq_ring(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicCq *cq = &c->e->cq[id];
+
+    return ernic_depth_ok(cq->depth, 2, ERNIC_MAX_CQ_DEPTH) &&
+           cq->pi - cq->ci <= cq->depth &&
+           cq->sol_pi - cq->ci <= cq->pi - cq->ci && cq->ci_addr % 4 == 0 &&
+           buf_ok(&cq->buf, (uint64_t)cq->depth * sizeof(struct ernic_cqe));
+}
+
+static bool cq_refs(const ErnicCheck *c, uint32_t id)
+{
+    return c->e->cq[id].refs == c->cq_refs[id];
+}
+
+static bool cq_events(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicCq *cq = &c->e->cq[id];
+
+    return ernic_check_events(c, ERNIC_EVC_CQ, id, &cq->events,
+                              cq->eq ? cq->eq : c->e->async_eq);
+}
+
+/* An event is held back only while the queue is armed. */
+static bool cq_moderation(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicCq *cq = &c->e->cq[id];
+
+    return cq->arm != ERNIC_CQ_DISARMED ||
+           (cq->mod_pending == 0 && cq->mod_due == ERNIC_NEVER);
+}
+
+static bool srq_owner(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicSrq *srq = &c->e->srq[id];
+
+    return ernic_check_uctx(c, srq->uctx) && srq->pd < c->e->cfg.max_pd &&
+           c->e->pd[srq->pd].used && c->e->pd[srq->pd].uctx == srq->uctx;
+}
+
+static bool srq_ring(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicSrq *srq = &c->e->srq[id];
+
+    return ernic_check_wq(&srq->wq, ERNIC_RQ_STRIDE_MAX) &&
+           srq->limit <= srq->wq.depth;
+}
+
+static bool srq_refs(const ErnicCheck *c, uint32_t id)
+{
+    return c->e->srq[id].refs == c->srq_refs[id];
+}
+
+static bool srq_events(const ErnicCheck *c, uint32_t id)
+{
+    return ernic_check_events(c, ERNIC_EVC_SRQ, id, &c->e->srq[id].events,
+                              c->e->async_eq);
+}
+
+/* ---- keys ------------------------------------------------------------------ */
+
+static bool is_window(const ErnicMr *mr)
+{
+    return mr->kind == ERNIC_MR_WINDOW_1 || mr->kind == ERNIC_MR_WINDOW_2;
+}
+
+static bool mr_owner(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicMr *mr = &c->e->mr[id];
+
+    return ernic_check_uctx(c, mr->uctx) && mr->pd < c->e->cfg.max_pd &&
+           c->e->pd[mr->pd].used && c->e->pd[mr->pd].uctx == mr->uctx;
+}
+
+static bool mr_rights(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicMr *mr = &c->e->mr[id];
+    uint32_t writes = ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_ATOMIC;
+
+    return !mr->valid || is_window(mr) || !(mr->access & writes) ||
+           (mr->access & ERNIC_ACCESS_LOCAL_WRITE);
+}
+
+/* What a region opens is inside its buffer, and addresses do not wrap. */
+static bool mr_range(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicMr *mr = &c->e->mr[id];
+
+    if (is_window(mr)) {
+        return !mr->buf.page;
+    }
+    if (!mr->valid) {
+        return buf_ok(&mr->buf, 0);
+    }
+    return (mr->length == 0 || mr->iova <= UINT64_MAX - (mr->length - 1)) &&
+           mr->offset <= UINT64_MAX - mr->length &&
+           buf_ok(&mr->buf, mr->offset + mr->length);
+}
+
+/* What a window opens is inside its region. */
+static bool mr_window(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicMr *mw = &c->e->mr[id], *mr;
+
+    if (!is_window(mw)) {
+        return mw->region == 0 && mw->qpn == 0;
+    }
+    if (!mw->valid) {
+        return mw->region == 0 && mw->qpn == 0;
+    }
+    if (mw->region == 0 || mw->region >= c->e->cfg.max_mr ||
+        mw->iova > UINT64_MAX - mw->length) {
+        return false;
+    }
+    mr = &c->e->mr[mw->region];
+    return mr->valid && !is_window(mr) && mr->kind != ERNIC_MR_FREE &&
+           mr->pd == mw->pd && mw->offset >= mr->offset &&
+           mw->offset - mr->offset <= mr->length &&
+           mw->length <= mr->length - (mw->offset - mr->offset) &&
+           (mw->kind == ERNIC_MR_WINDOW_1) == (mw->qpn == 0) &&
+           (mw->qpn == 0 ||
+            (mw->qpn < c->e->cfg.max_qp && c->e->qp[mw->qpn].used));
+}
+
+static bool mr_refs(const ErnicCheck *c, uint32_t id)
+{
+    return c->e->mr[id].refs == c->mr_refs[id];
+}
+
+/* ---- multicast ------------------------------------------------------------- */
+
+static bool mcast_member(const ErnicCheck *c, uint32_t id)
+{
+    const Ernic *e = c->e;
+    const ErnicMcast *m = &e->mcast[id];
+    uint32_t pos = 0, qpn, n = 0;
+
+    if (!ernic_gid_is_mcast(&m->gid) || m->qpn == 0 ||
+        m->qpn >= e->cfg.max_qp || !e->qp[m->qpn].used ||
+        e->qp[m->qpn].type != ERNIC_QPT_UD) {
+        return false;
+    }
+    while ((qpn = ernic_mcast_next(e, &m->gid, &pos))) {
+        n += qpn == m->qpn;
+    }
+    return n == 1;
+}
+
+/* ---- the lists ------------------------------------------------------------- */
+
+#define LIST(var) { var, G_N_ELEMENTS(var) }
+
+static const ErnicInvariant device_list[] = {
+    { "free-numbers", free_numbers },
+    { "ready-ring", ready_ring },
+    { "qp-deadlines", qp_deadlines },
+    { "cq-deadlines", cq_deadlines },
+    { "kept-pages", kept_pages },
+    { "bound-windows", bound_windows },
+    { "async-eq", async_eq },
+    { "event-lines", event_lines },
+    { "port-events", port_events },
+    { "gid-table", gid_table },
+    { "pkey-table", pkey_table },
+    { "mcast-groups", mcast_groups },
+    { "held-train", held_train },
+    { "loopback", loopback },
+};
+static const ErnicInvariant pd_list[] = {
+    { "pd-owner", pd_owner },
+    { "pd-refs", pd_refs },
+};
+static const ErnicInvariant eq_list[] = {
+    { "eq-owner", eq_owner },
+    { "eq-ring", eq_ring },
+    { "eq-refs", eq_refs },
+    { "eq-line", eq_line },
+};
+static const ErnicInvariant cq_list[] = {
+    { "cq-owner", cq_owner },
+    { "cq-ring", cq_ring },
+    { "cq-refs", cq_refs },
+    { "cq-events", cq_events },
+    { "cq-moderation", cq_moderation },
+};
+static const ErnicInvariant srq_list[] = {
+    { "srq-owner", srq_owner },
+    { "srq-ring", srq_ring },
+    { "srq-refs", srq_refs },
+    { "srq-events", srq_events },
+};
+static const ErnicInvariant mr_list[] = {
+    { "mr-owner", mr_owner },
+    { "mr-rights", mr_rights },
+    { "mr-range", mr_range },
+    { "mr-window", mr_window },
+    { "mr-refs", mr_refs },
+};
+static const ErnicInvariant mcast_list[] = {
+    { "mcast-member", mcast_member },
+};
+
+const ErnicInvariants ernic_invariants_device = LIST(device_list);
+
+static const ErnicInvariants *const by_table[] = {
+    &(const ErnicInvariants) LIST(pd_list),
+    &(const ErnicInvariants) LIST(eq_list),
+    &(const ErnicInvariants) LIST(cq_list),
+    &(const ErnicInvariants) LIST(srq_list),
+    &(const ErnicInvariants) LIST(mr_list),
+    &ernic_invariants_qp,
+    &(const ErnicInvariants) LIST(mcast_list),
+};
+
+const ErnicInvariants *ernic_check_invariants(uint32_t table)
+{
+    return table < G_N_ELEMENTS(by_table) ? by_table[table] : NULL;
+}
+
+static bool check_object(const ErnicCheck *c, const ErnicInvariants *list,
+                         const char *what, uint32_t id, GString *why)
+{
+    bool ok = true;
+    uint32_t i;
+
+    for (i = 0; i < list->count; i++) {
+        if (!list->list[i].holds(c, id)) {
+            g_string_append_printf(why, "%s %u: %s\n", what, id,
+                                   list->list[i].name);
+            ok = false;
+        }
+    }
+    return ok;
+}
+
+bool ernic_check(const Ernic *e, GString *why)
+{
+    ErnicCheck c;
+    uint32_t i, id;
+    bool ok;
+
+    if (!check_ranges(e, why)) {
+        return false;
+    }
+    check_init(&c, e);
+    ok = check_object(&c, &ernic_invariants_device, "device", 0, why);
+    for (i = 0; i < ernic_state_num_tables; i++) {
+        const ErnicStateTable *t = &ernic_state_tables[i];
+
+        for (id = t->first; id < ernic_state_table_size(e, t); id++) {
+            if (ernic_state_in_use(t, ernic_state_entry(e, t, id))) {
+                ok &= check_object(&c, by_table[i], t->name, id, why);
+            }
+        }
+    }
+    check_fini(&c);
+    return ok;
+}

@@ -1,0 +1,48 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Invariants by name, each a predicate on one object. The engine is built on
+ * them; state that was loaded is held against them before it is used.
+ */
+#ifndef ERNIC_CHECK_H
+#define ERNIC_CHECK_H
+
+#include "dev.h"
+#include "rq.h"
+
+/* What one pass over all objects has found out. */
+typedef struct ErnicCheck {
+    const Ernic *e;
+    /* References by number, counted where they come from. */
+    uint32_t *pd_refs, *eq_refs, *cq_refs, *srq_refs, *mr_refs;
+    uint64_t pages;
+    uint32_t bound;
+    /* The event queue in whose line an object stands; 0: none. */
+    uint32_t *line[ERNIC_EVC_COUNT];
+    bool bad_line;              /* an entry that is none, or that is doubled */
+} ErnicCheck;
+
+typedef struct ErnicInvariant {
+    const char *name;
+    bool (*holds)(const ErnicCheck *c, uint32_t id);
+} ErnicInvariant;
+
+typedef struct ErnicInvariants {
+    const ErnicInvariant *list;
+    uint32_t count;
+} ErnicInvariants;
+
+/* Of the device itself (id 0). */
+extern const ErnicInvariants ernic_invariants_device;
+/* Of the objects of ernic_state_tables[@table]; NULL: no such table. */
+const ErnicInvariants *ernic_check_invariants(uint32_t table);
+/* check_qp.c */
+extern const ErnicInvariants ernic_invariants_qp;
+
+/* What several of them ask. */
+bool ernic_check_uctx(const ErnicCheck *c, uint32_t uctx);
+bool ernic_check_wq(const ErnicWq *wq, uint32_t max_stride);
+bool ernic_check_events(const ErnicCheck *c, ErnicEvClass cls, uint32_t id,
+                        const ErnicEvents *ev, uint32_t eqn);
+
+#endif /* ERNIC_CHECK_H */

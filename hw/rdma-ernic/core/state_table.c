@@ -1,0 +1,396 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The descriptions of all state, structure by structure. A field that is added
+ * to a structure gets a row here: as a number, or as derived with the reason.
+ */
+#include "qemu/osdep.h"
+#include "cq.h"
+#include "eq.h"
+#include "ib_spec.h"
+#include "ib_tables.h"
+#include "mcast.h"
+#include "mr.h"
+#include "qp.h"
+#include "rq.h"
+#include "state.h"
+#include "tx.h"
+
+#define ROW(f, kind_, ...) \
+    { .name = #f, .offset = offsetof(S, f), .size = sizeof_field(S, f), \
+      .num = 1, .kind = ERNIC_SK_##kind_, __VA_ARGS__ }
+/* A number, of its whole width or at most @m. */
+#define U(f)            ROW(f, UINT, .max = UINT64_MAX)
+#define UMAX(f, m)      ROW(f, UINT, .max = (m))
+#define BOOL(f)         ROW(f, BOOL)
+#define BYTES(f) \
+    { .name = #f, .offset = offsetof(S, f), .size = 1, \
+      .num = sizeof_field(S, f), .kind = ERNIC_SK_BYTES }
+#define ARRAY(f, m) \
+    { .name = #f, .offset = offsetof(S, f), .size = sizeof(((S *)0)->f[0]), \
+      .num = G_N_ELEMENTS(((S *)0)->f), .kind = ERNIC_SK_UINT, .max = (m) }
+#define STRUCT(f, d)    ROW(f, STRUCT, .of = &(d))
+#define STRUCTS(f, d) \
+    { .name = #f, .offset = offsetof(S, f), .size = sizeof(((S *)0)->f[0]), \
+      .num = G_N_ELEMENTS(((S *)0)->f), .kind = ERNIC_SK_STRUCT, .of = &(d) }
+#define OWNED(f, o)     ROW(f, OWNED, .owned = &(o))
+#define DERIVED(f)      ROW(f, DERIVED)
+
+#define DESCRIBE(var, type) \
+    { .name = #type, .size = sizeof(type), .field = var, \
+      .num_fields = G_N_ELEMENTS(var) }
+
+/* ---- device ---------------------------------------------------------------- */
+
+#define S ErnicConfig
+static const ErnicStateField config_fields[] = {
+    U(max_qp), U(max_cq), U(max_srq), U(max_eq), U(max_mr), U(max_pd),
+    U(max_uctx), U(num_vectors), UMAX(mtu, ERNIC_MTU_4096), U(udp_sport),
+};
+#undef S
+const ErnicStateStruct ernic_state_config =
+    DESCRIBE(config_fields, ErnicConfig);
+
+#define S ErnicGidEntry
+static const ErnicStateField gid_fields[] = {
+    BYTES(gid), BYTES(mac), U(vlan),
+};
+#undef S
+static const ErnicStateStruct gid_struct = DESCRIBE(gid_fields, ErnicGidEntry);
+
+#define S ErnicEvents
+static const ErnicStateField events_fields[] = {
+    UMAX(pending, (1u << ERNIC_EV_COUNT) - 1), U(detail), BOOL(queued),
+};
+#undef S
+static const ErnicStateStruct events_struct =
+    DESCRIBE(events_fields, ErnicEvents);
+
+#define S ErnicStats
+static const ErnicStateField stats_fields[] = {
+#define X(name) U(name),
+    ERNIC_STATS_LIST(X)
+#undef X
+    ARRAY(drop, UINT64_MAX), ARRAY(fault, UINT64_MAX),
+};
+#undef S
+static const ErnicStateStruct stats_struct = DESCRIBE(stats_fields, ErnicStats);
+
+#define S ErnicIds
+static const ErnicStateField ids_fields[] = {
+    /* The numbers in their order; where the ring begins is nobody's matter. */
+    OWNED(fifo, ernic_state_ids), DERIVED(size), DERIVED(head), DERIVED(count),
+};
+#undef S
+static const ErnicStateStruct ids_struct = DESCRIBE(ids_fields, ErnicIds);
+
+#define S Ernic
+static const ErnicStateField device_fields[] = {
+    DERIVED(ops), DERIVED(env),
+    DERIVED(cfg),               /* in front of all, and compared */
+    STRUCT(pd_ids, ids_struct), STRUCT(eq_ids, ids_struct),
+    STRUCT(cq_ids, ids_struct), STRUCT(srq_ids, ids_struct),
+    STRUCT(mr_ids, ids_struct), STRUCT(qp_ids, ids_struct),
+    STRUCT(uctx_ids, ids_struct),
+    /* Tables have sections of their own. */
+    DERIVED(pd), DERIVED(eq), DERIVED(cq), DERIVED(srq), DERIVED(qp),
+    DERIVED(mcast),
+    /* The variant bytes of all keys: they outlive the objects. */
+    OWNED(mr, ernic_state_variants),
+    DERIVED(uctx_used),         /* not in uctx_ids */
+    DERIVED(num_pages), DERIVED(num_bound),
+    STRUCTS(gid, gid_struct), ARRAY(pkey, UINT16_MAX),
+    U(bad_pkey), U(bad_qkey), BOOL(port_active), U(async_eq),
+    STRUCT(port_events, events_struct), DERIVED(events_at),
+    DERIVED(timers),            /* timer_due of each queue pair */
+    DERIVED(cq_timers),         /* mod_due of each completion queue */
+    DERIVED(tx),                /* a section of its own */
+    U(ready_head), U(ready_tail),
+    DERIVED(now),               /* an argument of ernic_load() */
+    STRUCT(stats, stats_struct),
+};
+#undef S
+const ErnicStateStruct ernic_state_device = DESCRIBE(device_fields, Ernic);
+
+/* ---- objects --------------------------------------------------------------- */
+
+#define S ErnicBuf
+static const ErnicStateField buf_fields[] = {
+    U(base), UMAX(npages, ERNIC_MAX_PAGES),
+    UMAX(page_shift, ERNIC_PAGE_SHIFT_MAX), OWNED(page, ernic_state_pages),
+};
+#undef S
+static const ErnicStateStruct buf_struct = DESCRIBE(buf_fields, ErnicBuf);
+
+#define S ErnicPd
+static const ErnicStateField pd_fields[] = {
+    BOOL(used), UMAX(uctx, ERNIC_LIM_UCTX), U(refs),
+};
+#undef S
+static const ErnicStateStruct pd_struct = DESCRIBE(pd_fields, ErnicPd);
+
+#define S ErnicEq
+static const ErnicStateField eq_fields[] = {
+    BOOL(used), UMAX(uctx, ERNIC_LIM_UCTX), U(vector),
+    UMAX(depth, ERNIC_MAX_EQ_DEPTH), U(pi), U(ci), U(refs),
+    STRUCT(buf, buf_struct), OWNED(line, ernic_state_line),
+    DERIVED(line_size), DERIVED(line_head), DERIVED(line_count), BOOL(broken),
+};
+#undef S
+static const ErnicStateStruct eq_struct = DESCRIBE(eq_fields, ErnicEq);
+
+#define S ErnicCq
+static const ErnicStateField cq_fields[] = {
+    BOOL(used), BOOL(overrun), UMAX(arm, ERNIC_CQ_ARMED_ANY),
+    UMAX(uctx, ERNIC_LIM_UCTX), U(eq), UMAX(depth, ERNIC_MAX_CQ_DEPTH),
+    U(pi), U(ci), U(sol_pi), U(ci_addr), U(mod_count), U(mod_period_us),
+    U(mod_pending), U(mod_due), U(refs), STRUCT(buf, buf_struct),
+    STRUCT(events, events_struct),
+};
+#undef S
+static const ErnicStateStruct cq_struct = DESCRIBE(cq_fields, ErnicCq);
+
+#define S ErnicWq
+static const ErnicStateField wq_fields[] = {
+    STRUCT(buf, buf_struct), UMAX(depth, ERNIC_MAX_WQ_DEPTH),
+    UMAX(stride, 64 * ERNIC_SQ_STRIDE_MAX), U(pi), U(ci),
+};
+#undef S
+static const ErnicStateStruct wq_struct = DESCRIBE(wq_fields, ErnicWq);
+
+#define S ErnicSrq
+static const ErnicStateField srq_fields[] = {
+    BOOL(used), BOOL(error), UMAX(uctx, ERNIC_LIM_UCTX), U(pd),
+    UMAX(limit, ERNIC_MAX_WQ_DEPTH), U(refs), STRUCT(wq, wq_struct),
+    STRUCT(events, events_struct),
+};
+#undef S
+static const ErnicStateStruct srq_struct = DESCRIBE(srq_fields, ErnicSrq);
+
+#define S ErnicMr
+static const ErnicStateField mr_fields[] = {
+    UMAX(kind, ERNIC_MR_WINDOW_2), BOOL(valid), U(variant), U(pd),
+    UMAX(uctx, ERNIC_LIM_UCTX), UMAX(access, ERNIC_ACCESS_FLAGS), U(iova),
+    UMAX(length, ERNIC_MAX_MR_SIZE), U(offset), STRUCT(buf, buf_struct),
+    U(refs), U(region), U(qpn),
+};
+#undef S
+static const ErnicStateStruct mr_struct = DESCRIBE(mr_fields, ErnicMr);
+
+#define S ErnicMcast
+static const ErnicStateField mcast_fields[] = {
+    BOOL(used), BYTES(gid), U(qpn),
+};
+#undef S
+static const ErnicStateStruct mcast_struct = DESCRIBE(mcast_fields, ErnicMcast);
+
+/* ---- requests -------------------------------------------------------------- */
+
+#define S ErnicSge
+static const ErnicStateField sge_fields[] = { U(addr), U(len), U(lkey) };
+#undef S
+const ErnicStateStruct ernic_state_sge = DESCRIBE(sge_fields, ErnicSge);
+
+#define S struct ernic_av
+static const ErnicStateField abi_av_fields[] = {
+    BYTES(dgid), BYTES(dmac), U(sgid_index), U(hop_limit), U(flow_label),
+    U(tclass), BYTES(reserved),
+};
+#undef S
+static const ErnicStateStruct abi_av_struct =
+    DESCRIBE(abi_av_fields, struct ernic_av);
+
+#define S struct ernic_wqe_ud
+static const ErnicStateField ud_fields[] = {
+    U(qkey), UMAX(dest_qpn, ERNIC_QPN_MASK), U(pkey_index), BYTES(reserved),
+    STRUCT(av, abi_av_struct),
+};
+#undef S
+static const ErnicStateStruct ud_struct =
+    DESCRIBE(ud_fields, struct ernic_wqe_ud);
+
+#define S struct ernic_wqe_reg_mr
+static const ErnicStateField reg_mr_fields[] = {
+    U(key), U(access), U(iova), U(length), U(list_addr), U(npages),
+    U(page_shift), BYTES(reserved),
+};
+#undef S
+const ErnicStateStruct ernic_state_reg_mr =
+    DESCRIBE(reg_mr_fields, struct ernic_wqe_reg_mr);
+
+#define S struct ernic_wqe_bind_mw
+static const ErnicStateField bind_mw_fields[] = {
+    U(rkey), U(new_rkey), U(lkey), U(access), U(addr), U(length),
+    BYTES(reserved),
+};
+#undef S
+const ErnicStateStruct ernic_state_bind_mw =
+    DESCRIBE(bind_mw_fields, struct ernic_wqe_bind_mw);
+
+#define S ErnicWqe
+static const ErnicStateField wqe_fields[] = {
+    U(wr_id), U(index), U(opcode), UMAX(flags, ERNIC_WR_FLAGS),
+    UMAX(num_sge, ERNIC_MAX_SGE), BYTES(imm), U(inv_rkey),
+    UMAX(len, ERNIC_MSG_MAX), U(raddr), U(rkey), U(compare_add), U(swap),
+    STRUCT(ud, ud_struct), UMAX(fault, ERNIC_FAULT_COUNT - 1),
+    UMAX(first_psn, ERNIC_PSN_MASK), UMAX(npsn, ERNIC_PSN_MASK), BOOL(done),
+    U(tx_serial), U(rsp_done),
+    /* One of: SGEs, inline bytes, REG_MR, BIND_MW. */
+    { .name = "payload", .offset = offsetof(S, sge),
+      .size = sizeof(S) - offsetof(S, sge), .num = 1, .kind = ERNIC_SK_OWNED,
+      .owned = &ernic_state_payload },
+};
+#undef S
+const ErnicStateStruct ernic_state_wqe = DESCRIBE(wqe_fields, ErnicWqe);
+
+#define S ErnicRecv
+static const ErnicStateField recv_fields[] = {
+    U(wr_id), U(index), U(len), UMAX(num_sge, ERNIC_MAX_SGE),
+    UMAX(fault, ERNIC_FAULT_COUNT - 1), STRUCTS(sge, ernic_state_sge),
+};
+#undef S
+static const ErnicStateStruct recv_struct = DESCRIBE(recv_fields, ErnicRecv);
+
+/* ---- queue pairs ----------------------------------------------------------- */
+
+#define S ErnicAv
+static const ErnicStateField av_fields[] = {
+    BYTES(dgid), BYTES(dmac), UMAX(sgid_index, ERNIC_LIM_GID - 1),
+    U(hop_limit), U(tclass), UMAX(flow_label, 0xfffff),
+};
+#undef S
+static const ErnicStateStruct av_struct = DESCRIBE(av_fields, ErnicAv);
+
+#define S ErnicQpAttr
+static const ErnicStateField attr_fields[] = {
+    UMAX(access, ERNIC_ACCESS_FLAGS), U(qkey), UMAX(rq_psn, ERNIC_PSN_MASK),
+    UMAX(sq_psn, ERNIC_PSN_MASK), UMAX(dest_qpn, ERNIC_QPN_MASK),
+    UMAX(pkey_index, ERNIC_LIM_PKEY - 1), UMAX(path_mtu, ERNIC_MTU_4096),
+    UMAX(timeout, ERNIC_ACK_TIMEOUT_COUNT - 1), UMAX(retry_cnt, 7),
+    UMAX(rnr_retry, ERNIC_RNR_RETRY_FOREVER),
+    UMAX(min_rnr_timer, ERNIC_RNR_TIMER_COUNT - 1),
+    UMAX(max_rd_atomic, ERNIC_MAX_RD_ATOMIC),
+    UMAX(max_dest_rd_atomic, ERNIC_MAX_RD_ATOMIC), BOOL(sqd_notify),
+    STRUCT(av, av_struct),
+};
+#undef S
+static const ErnicStateStruct attr_struct = DESCRIBE(attr_fields, ErnicQpAttr);
+
+#define S ErnicSendQueue
+static const ErnicStateField sq_fields[] = {
+    STRUCT(wq, wq_struct), DERIVED(window_mask), U(fetched), U(started),
+    U(next), UMAX(next_psn, ERNIC_PSN_MASK), UMAX(max_psn, ERNIC_PSN_MASK),
+    UMAX(ssn, ERNIC_MSN_MASK), U(rd_issued),
+    UMAX(blocked_on, ERNIC_BLOCKED_COUNT - 1), U(seen_gen), U(unasked),
+    UMAX(read_restart, ERNIC_PSN_MASK), UMAX(una_psn, ERNIC_PSN_MASK),
+    U(rd_done), BOOL(rewound), U(rewind_gen),
+    UMAX(rewind_psn, ERNIC_PSN_MASK), UMAX(retry_left, 7),
+    UMAX(rnr_left, ERNIC_RNR_RETRY_FOREVER), U(ack_due), U(rnr_due),
+    UMAX(cwnd, ERNIC_CWND_MAX),
+    OWNED(wqe, ernic_state_window),     /* last: needs depth and counters */
+};
+#undef S
+static const ErnicStateStruct sq_struct = DESCRIBE(sq_fields, ErnicSendQueue);
+
+#define S ErnicRdRes
+static const ErnicStateField rd_fields[] = {
+    BOOL(used), BOOL(atomic), BOOL(pending), UMAX(psn, ERNIC_PSN_MASK),
+    UMAX(npsn, ERNIC_PSN_MASK), UMAX(msn, ERNIC_MSN_MASK), U(rkey),
+    UMAX(len, ERNIC_MSG_MAX), U(va), U(orig), U(start), U(next), U(end),
+};
+#undef S
+static const ErnicStateStruct rd_struct = DESCRIBE(rd_fields, ErnicRdRes);
+
+#define S ErnicRecvQueue
+static const ErnicStateField rq_fields[] = {
+    STRUCT(wq, wq_struct), UMAX(epsn, ERNIC_PSN_MASK),
+    UMAX(msn, ERNIC_MSN_MASK), U(open), BOOL(nak_sent), BOOL(skip),
+    BOOL(recv_valid), BOOL(established), UMAX(off, ERNIC_MSG_MAX), U(rkey),
+    U(va), UMAX(dmalen, ERNIC_MSG_MAX), STRUCT(recv, recv_struct),
+    UMAX(rd_head, ERNIC_MAX_RD_ATOMIC - 1), U(cnp_due),
+};
+#undef S
+static const ErnicStateStruct rq_struct = DESCRIBE(rq_fields, ErnicRecvQueue);
+
+#define S ErnicAckState
+static const ErnicStateField ack_fields[] = {
+    BOOL(owed), U(nak), UMAX(fault, ERNIC_FAULT_COUNT - 1),
+    UMAX(nak_psn, ERNIC_PSN_MASK), UMAX(rd_pending, ERNIC_MAX_RD_ATOMIC),
+    BOOL(cnp_owed),
+};
+#undef S
+static const ErnicStateStruct ack_struct = DESCRIBE(ack_fields, ErnicAckState);
+
+#define S ErnicCc
+static const ErnicStateField cc_fields[] = {
+    BOOL(limited), UMAX(rate, ERNIC_LINE_RATE), UMAX(target, ERNIC_LINE_RATE),
+    UMAX(alpha, 1u << 16), U(stage), U(alpha_at), U(rate_at), U(cut_at),
+    U(send_at),
+};
+#undef S
+static const ErnicStateStruct cc_struct = DESCRIBE(cc_fields, ErnicCc);
+
+#define S ErnicQp
+static const ErnicStateField qp_fields[] = {
+    BOOL(used), BOOL(ready), BOOL(broken_cq), BOOL(last_wqe),
+    UMAX(type, ERNIC_QPT_COUNT - 1), UMAX(transport, ERNIC_UD),
+    UMAX(state, ERNIC_QPS_COUNT - 1), UMAX(flags, ERNIC_QPF_SQ_SIG_ALL),
+    BOOL(sq_drained), U(qpn), UMAX(uctx, ERNIC_LIM_UCTX), U(pd), U(send_cq),
+    U(recv_cq), U(srq), U(ready_next), U(timer_due), STRUCT(attr, attr_struct),
+    STRUCT(sq, sq_struct), STRUCT(cc, cc_struct), STRUCT(ack, ack_struct),
+    STRUCT(events, events_struct), STRUCT(rq, rq_struct),
+    STRUCTS(rd, rd_struct),
+};
+#undef S
+static const ErnicStateStruct qp_struct = DESCRIBE(qp_fields, ErnicQp);
+
+/* ---- packets on their way out ---------------------------------------------- */
+
+#define S ErnicPath
+static const ErnicStateField path_fields[] = {
+    BYTES(sgid), BYTES(dgid), BYTES(smac), BYTES(dmac), U(vlan), U(udp_sport),
+    UMAX(flow_label, 0xfffff), U(tclass), U(hop_limit),
+};
+#undef S
+const ErnicStateStruct ernic_state_path = DESCRIBE(path_fields, ErnicPath);
+
+#define S ErnicTx
+static const ErnicStateField tx_fields[] = {
+    BOOL(busy), UMAX(len, ERNIC_TRAIN_BYTES), UMAX(seg, ERNIC_TRAIN_BYTES),
+    UMAX(packets, ERNIC_TRAIN_PACKETS), BOOL(closed), U(serial),
+    STRUCT(path, ernic_state_path),
+    DERIVED(icrc),              /* of path */
+    OWNED(buf, ernic_state_held),
+    OWNED(loop, ernic_state_loop), DERIVED(loop_len),
+};
+#undef S
+const ErnicStateStruct ernic_state_tx = DESCRIBE(tx_fields, ErnicTx);
+
+/* ---- all of it ------------------------------------------------------------- */
+
+#define TABLE(name_, of_, max, used_) \
+    { .name = #name_, .of = &of_, .table = offsetof(Ernic, name_), \
+      .size = offsetof(Ernic, cfg.max), .first = 1, .used = used_ }
+
+const ErnicStateTable ernic_state_tables[] = {
+    TABLE(pd, pd_struct, max_pd, offsetof(ErnicPd, used)),
+    TABLE(eq, eq_struct, max_eq, offsetof(ErnicEq, used)),
+    TABLE(cq, cq_struct, max_cq, offsetof(ErnicCq, used)),
+    TABLE(srq, srq_struct, max_srq, offsetof(ErnicSrq, used)),
+    TABLE(mr, mr_struct, max_mr, offsetof(ErnicMr, kind)),
+    TABLE(qp, qp_struct, max_qp, offsetof(ErnicQp, used)),
+    { .name = "mcast", .of = &mcast_struct, .table = offsetof(Ernic, mcast),
+      .fixed = ERNIC_LIM_MCAST_ATTACH, .used = offsetof(ErnicMcast, used) },
+};
+const uint32_t ernic_state_num_tables = G_N_ELEMENTS(ernic_state_tables);
+
+const ErnicStateStruct *const ernic_state_structs[] = {
+    &ernic_state_config, &gid_struct, &events_struct, &stats_struct,
+    &ids_struct, &ernic_state_device, &buf_struct, &pd_struct, &eq_struct,
+    &cq_struct, &wq_struct, &srq_struct, &mr_struct, &mcast_struct,
+    &ernic_state_sge, &abi_av_struct, &ud_struct, &ernic_state_reg_mr,
+    &ernic_state_bind_mw, &ernic_state_wqe, &recv_struct, &av_struct,
+    &attr_struct, &sq_struct, &rd_struct, &rq_struct, &ack_struct, &cc_struct,
+    &qp_struct, &ernic_state_path, &ernic_state_tx,
+};
+const uint32_t ernic_state_num_structs = G_N_ELEMENTS(ernic_state_structs);
