@@ -1,0 +1,396 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Completion queues: when software is told. Doorbells and their races, arming,
+ * moderation, and the order of entry, event and interrupt.
+ */
+#include "qemu/osdep.h"
+#include "cq_fixture.h"
+
+/* ---- doorbells ------------------------------------------------------------------ */
+
+static void test_doorbell_refused(Fixture *f, gconstpointer data)
+{
+    static const int32_t wrong[] = {
+        3, 4, 1000, INT32_MAX, INT32_MIN, -3, -4, -1000,
+    };
+    uint32_t base = 0xffffffff;
+    size_t i;
+
+    start_at(f, base);
+    post(f);
+    post(f);
+    for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+        g_assert_cmpuint(ernic_cq_consume(&f->e, f->cqn, base + wrong[i]), ==,
+                         ERNIC_ERR_FULL);
+        g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, base + wrong[i], i % 2),
+                         ==, ERNIC_ERR_FULL);
+        g_assert_cmpuint(cq(f)->ci, ==, base);
+        g_assert_cmpuint(cq(f)->arm, ==, ERNIC_CQ_DISARMED);
+    }
+    g_assert_cmpuint(ernic_trace_count("ernic_guest_cq_ci"), ==,
+                     2 * ARRAY_SIZE(wrong));
+    g_assert_cmpuint(events(f), ==, 0);
+}
+
+/* A doorbell that was overtaken moves nothing back, and its arming counts. */
+static void test_doorbell_late(Fixture *f, gconstpointer data)
+{
+    post_solicited(f);
+    post(f);
+    g_assert_cmpuint(ernic_cq_consume(&f->e, f->cqn, 2), ==, ERNIC_OK);
+    g_assert_cmpuint(ernic_cq_consume(&f->e, f->cqn, 1), ==, ERNIC_OK);
+    g_assert_cmpuint(cq(f)->ci, ==, 2);
+    g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, 1, false), ==, ERNIC_OK);
+    g_assert_cmpuint(events(f), ==, 1);
+    g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, 0, true), ==, ERNIC_OK);
+    g_assert_cmpuint(events(f), ==, 1);
+    g_assert_cmpuint(cq(f)->ci, ==, 2);
+}
+
+/* ---- arming ---------------------------------------------------------------------- */
+
+static void test_arm_any(Fixture *f, gconstpointer data)
+{
+    post(f);
+    g_assert_cmpuint(events(f), ==, 0);     /* not armed */
+    expect(f, 0);
+    arm(f, false);
+    g_assert_cmpuint(events(f), ==, 0);
+    post(f);
+    g_assert_cmpuint(events(f), ==, 1);
+    post(f);
+    g_assert_cmpuint(events(f), ==, 0);     /* once per arming */
+}
+
+/* The entry came between the last look and the arming. */
+static void test_arm_race(Fixture *f, gconstpointer data)
+{
+    expect_none(f);
+    post(f);
+    arm(f, false);
+    g_assert_cmpuint(events(f), ==, 1);
+    post(f);
+    g_assert_cmpuint(events(f), ==, 0);
+    expect(f, 0);
+    expect(f, 1);
+    arm(f, false);
+    arm(f, false);
+    g_assert_cmpuint(events(f), ==, 0);
+    post(f);
+    g_assert_cmpuint(events(f), ==, 1);
+}
+
+static void test_arm_solicited(Fixture *f, gconstpointer data)
+{
+    arm(f, true);
+    post(f);
+    g_assert_cmpuint(events(f), ==, 0);
+    post_solicited(f);
+    g_assert_cmpuint(events(f), ==, 1);
+    expect(f, 0);
+    expect(f, 1);
+    arm(f, true);
+    g_assert_cmpuint(events(f), ==, 0);
+    post_error(f);                          /* errors are solicited */
+    g_assert_cmpuint(events(f), ==, 1);
+}
+
+static void test_arm_solicited_race(Fixture *f, gconstpointer data)
+{
+    /* Unseen, but nothing that was asked for. */
+    post(f);
+    arm(f, true);
+    g_assert_cmpuint(events(f), ==, 0);
+    /* Seen up to behind the solicited one: it does not count again. */
+    post_solicited(f);
+    g_assert_cmpuint(events(f), ==, 1);
+    post(f);
+    f->seen = 2;
+    arm(f, true);
+    g_assert_cmpuint(events(f), ==, 0);
+    post_error(f);
+    g_assert_cmpuint(events(f), ==, 1);
+    /* Unseen and solicited, with a later one that is not. */
+    f->seen = 3;
+    consume(f);
+    post(f);
+    arm(f, true);
+    g_assert_cmpuint(events(f), ==, 1);
+}
+
+/* However long the last solicited entry is ago, it is not taken for a new one. */
+static void test_solicited_long_ago(Fixture *f, gconstpointer data)
+{
+    uint32_t round;
+
+    post_solicited(f);
+    expect(f, 0);
+    consume(f);
+    for (round = 0; round < 4; round++) {
+        start_at(f, round * 0x40000000u + 2);
+        cq(f)->sol_pi = f->seen;
+        post(f);
+        arm(f, true);
+        g_assert_cmpuint(events(f), ==, 0);
+        f->seen++;
+        consume(f);
+        g_assert_cmpuint(cq(f)->sol_pi, ==, f->seen);
+        cq(f)->arm = ERNIC_CQ_DISARMED;
+    }
+}
+
+/* Armed for any and then for solicited: any it stays until it fires. */
+static void test_arm_stronger(Fixture *f, gconstpointer data)
+{
+    arm(f, false);
+    arm(f, true);
+    post(f);
+    g_assert_cmpuint(events(f), ==, 1);
+    expect(f, 0);
+    arm(f, true);
+    arm(f, false);
+    post(f);
+    g_assert_cmpuint(events(f), ==, 1);
+    expect(f, 1);
+    arm(f, true);
+    post(f);
+    g_assert_cmpuint(events(f), ==, 0);
+}
+
+/* The event queue is full: the completion event waits and is not lost. */
+static void test_eq_full(Fixture *f, gconstpointer data)
+{
+    ErnicEq *eq = &f->e.eq[f->eqn];
+
+    eq->ci = eq->pi - eq->depth;
+    arm(f, false);
+    post(f);
+    g_assert_cmpuint(f->env.irqs->len, ==, 0);
+    g_assert_cmpuint(eq->line_count, ==, 1);
+    g_assert_cmpuint(ernic_eq_consume(&f->e, f->eqn, eq->pi), ==, ERNIC_OK);
+    g_assert_cmpuint(f->env.irqs->len, ==, 1);
+    g_assert_cmpuint(events(f), ==, 1);
+
+    /* Of a queue that goes away none is left. */
+    eq->ci = eq->pi - eq->depth;
+    expect(f, 0);
+    arm(f, false);
+    post(f);
+    g_assert_cmpuint(eq->line_count, ==, 1);
+    g_assert_cmpuint(ernic_cq_destroy(&f->e, 0, f->cqn), ==, ERNIC_OK);
+    g_assert_cmpuint(eq->line_count, ==, 0);
+    f->cqn = 0;
+    eq->ci = eq->pi;
+}
+
+/* ---- moderation ------------------------------------------------------------------ */
+
+static void moderate(Fixture *f, uint16_t count, uint16_t period_us)
+{
+    struct ernic_cmd_cq_moderate cmd = {
+        .handle = cpu_to_le32(f->cqn),
+        .count = cpu_to_le16(count),
+        .period_us = cpu_to_le16(period_us),
+    };
+
+    g_assert_cmpuint(ernic_cq_moderate(&f->e, 0, &cmd), ==, ERNIC_OK);
+}
+
+static void test_moderate_count(Fixture *f, gconstpointer data)
+{
+    uint32_t round, i;
+
+    recreate(f, 64, false);
+    moderate(f, 3, 50);
+    for (round = 0; round < 5; round++) {
+        arm(f, false);
+        for (i = 0; i < 3; i++) {
+            g_assert_cmpuint(events(f), ==, 0);
+            post(f);
+        }
+        g_assert_cmpuint(events(f), ==, 1);
+        g_assert_cmpuint(ernic_cq_moderation_run(&f->e, ERNIC_NEVER - 1), ==,
+                         ERNIC_NEVER);
+        g_assert_cmpuint(events(f), ==, 0);
+        f->seen += 3;
+    }
+}
+
+static void test_moderate_period(Fixture *f, gconstpointer data)
+{
+    uint64_t start = f->e.now;
+
+    moderate(f, 100, 50);
+    arm(f, false);
+    post(f);
+    f->e.now += 20 * US;
+    post(f);                    /* the first one's deadline stands */
+    g_assert_cmpuint(ernic_cq_moderation_run(&f->e, f->e.now), ==,
+                     start + 50 * US);
+    g_assert_cmpuint(events(f), ==, 0);
+    g_assert_cmpuint(ernic_cq_moderation_run(&f->e, start + 50 * US - 1), ==,
+                     start + 50 * US);
+    g_assert_cmpuint(events(f), ==, 0);
+    f->e.now = start + 50 * US;
+    g_assert_cmpuint(ernic_cq_moderation_run(&f->e, f->e.now), ==,
+                     ERNIC_NEVER);
+    g_assert_cmpuint(events(f), ==, 1);
+    g_assert_cmpuint(cq(f)->arm, ==, ERNIC_CQ_DISARMED);
+}
+
+/* A count without a period, or a count of 0 or 1, holds nothing back. */
+static void test_moderate_off(Fixture *f, gconstpointer data)
+{
+    static const uint16_t rows[][2] = {
+        { 0, 0 }, { 1, 0 }, { 100, 0 }, { 0, 100 }, { 1, 100 },
+    };
+    size_t i;
+
+    recreate(f, 8, false);
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        moderate(f, rows[i][0], rows[i][1]);
+        arm(f, false);
+        post(f);
+        g_assert_cmpuint(events(f), ==, 1);
+        f->seen++;
+    }
+}
+
+/* What is held back obeys a change of the moderation. */
+static void test_moderate_change(Fixture *f, gconstpointer data)
+{
+    recreate(f, 8, false);
+    moderate(f, 100, 1000);
+    arm(f, false);
+    post(f);
+    post(f);
+    moderate(f, 3, 100);
+    g_assert_cmpuint(ernic_timers_next(f->e.cq_timers), ==,
+                     f->e.now + 100 * US);
+    g_assert_cmpuint(events(f), ==, 0);
+    moderate(f, 2, 100);
+    g_assert_cmpuint(events(f), ==, 1);
+    g_assert_cmpuint(ernic_timers_next(f->e.cq_timers), ==, ERNIC_NEVER);
+
+    f->seen = 2;
+    moderate(f, 100, 1000);
+    arm(f, false);
+    post(f);
+    moderate(f, 0, 0);
+    g_assert_cmpuint(events(f), ==, 1);
+
+    /* To arm again with entries unseen is told at once. */
+    f->seen = 3;
+    moderate(f, 100, 1000);
+    arm(f, false);
+    post(f);
+    g_assert_cmpuint(events(f), ==, 0);
+    arm(f, false);
+    g_assert_cmpuint(events(f), ==, 1);
+    g_assert_cmpuint(ernic_timers_next(f->e.cq_timers), ==, ERNIC_NEVER);
+    moderate(f, 100, 1000);
+    f->seen = 4;
+    arm(f, false);
+    post(f);        /* teardown destroys with a deadline set */
+}
+
+/* All that are due are told, a bounded number at a time. */
+static void test_moderate_many(Fixture *f, gconstpointer data)
+{
+    struct ernic_cmd_cq_moderate mod = {
+        .count = cpu_to_le16(9), .period_us = cpu_to_le16(5),
+    };
+    uint32_t first = f->cqn, cqn[64], runs = 0, i, n = 0;
+    struct ernic_cmd_cq_create cmd = command(f, 2);
+    ErnicWc wc = { .wr_id = 1 };
+
+    while (ernic_cq_create(&f->e, 0, &cmd, &cqn[n]) == ERNIC_OK) {
+        mod.handle = cpu_to_le32(cqn[n]);
+        g_assert_cmpuint(ernic_cq_moderate(&f->e, 0, &mod), ==, ERNIC_OK);
+        g_assert_cmpuint(ernic_cq_arm(&f->e, cqn[n], 0, false), ==, ERNIC_OK);
+        g_assert_true(ernic_cq_post(&f->e, cqn[n], &wc));
+        n++;
+    }
+    g_assert_cmpuint(n, ==, f->e.cq_ids.size - 2);
+    f->e.now += 5 * US;
+    while (ernic_cq_moderation_run(&f->e, f->e.now) <= f->e.now) {
+        runs++;
+    }
+    g_assert_cmpuint(runs, <=, n / ERNIC_RUN_BUDGET);
+    g_assert_cmpuint(f->e.stats.events, ==, n);
+    for (i = 0; i < n; i++) {
+        g_assert_cmpuint(f->e.cq[cqn[i]].arm, ==, ERNIC_CQ_DISARMED);
+        g_assert_cmpuint(ernic_cq_destroy(&f->e, 0, cqn[i]), ==, ERNIC_OK);
+    }
+    f->cqn = first;
+}
+
+/* ---- order ------------------------------------------------------------------------ */
+
+/* Writes by address; the interrupt finds event and completion in place. */
+typedef struct Order {
+    FakeEnv env;                /* first: the calls are given its address */
+    uint64_t cq_ring, eq_ring;
+    uint64_t ends[8];
+    uint32_t writes, irqs;
+} Order;
+
+static bool order_write(void *opaque, uint64_t addr, const void *buf,
+                        uint64_t len)
+{
+    Order *o = opaque;
+
+    g_assert_cmpuint(o->writes, <, ARRAY_SIZE(o->ends));
+    o->ends[o->writes++] = addr + len;
+    return fake_env_ops.dma_write(opaque, addr, buf, len);
+}
+
+static void order_irq(void *opaque, uint16_t vector)
+{
+    Order *o = opaque;
+
+    g_assert_cmpuint(o->writes, ==, 4);
+    g_assert_cmpuint(o->ends[0], <, o->cq_ring + CQE_SIZE);
+    g_assert_cmpuint(o->ends[1], ==, o->cq_ring + CQE_SIZE);
+    g_assert_cmpuint(o->ends[3], ==,
+                     o->eq_ring + sizeof(struct ernic_eqe));
+    o->irqs++;
+}
+
+static void test_order(Fixture *f, gconstpointer data)
+{
+    ErnicEnvOps ops = fake_env_ops;
+    Order o = { .env = f->env, .cq_ring = f->ring, .eq_ring = f->eq_ring };
+
+    ops.dma_write = order_write;
+    ops.irq = order_irq;
+    arm(f, false);
+    f->e.ops = &ops;
+    f->e.env = &o;
+    post(f);
+    g_assert_cmpuint(o.irqs, ==, 1);
+    f->e.ops = &fake_env_ops;
+    f->e.env = &f->env;
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    CQ_TEST("/cq-notify/doorbell-refused", test_doorbell_refused);
+    CQ_TEST("/cq-notify/doorbell-late", test_doorbell_late);
+    CQ_TEST("/cq-notify/arm-any", test_arm_any);
+    CQ_TEST("/cq-notify/arm-race", test_arm_race);
+    CQ_TEST("/cq-notify/arm-solicited", test_arm_solicited);
+    CQ_TEST("/cq-notify/arm-solicited-race", test_arm_solicited_race);
+    CQ_TEST("/cq-notify/solicited-long-ago", test_solicited_long_ago);
+    CQ_TEST("/cq-notify/arm-stronger", test_arm_stronger);
+    CQ_TEST("/cq-notify/eq-full", test_eq_full);
+    CQ_TEST("/cq-notify/moderate-count", test_moderate_count);
+    CQ_TEST("/cq-notify/moderate-period", test_moderate_period);
+    CQ_TEST("/cq-notify/moderate-off", test_moderate_off);
+    CQ_TEST("/cq-notify/moderate-change", test_moderate_change);
+    CQ_TEST("/cq-notify/moderate-many", test_moderate_many);
+    CQ_TEST("/cq-notify/order", test_order);
+    return g_test_run();
+}
