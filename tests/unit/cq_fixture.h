@@ -95,7 +95,7 @@ static inline ErnicCq *cq(Fixture *f)
     return &f->e.cq[f->cqn];
 }
 
-/* ---- the device ------------------------------------------------------------- */
+/* ---- the device ---------------------------------------------------------- */
 
 static inline bool post_wc(Fixture *f, uint8_t status, uint8_t flags)
 {
@@ -121,7 +121,7 @@ static inline void post_error(Fixture *f)
     g_assert_true(post_wc(f, ERNIC_WC_WR_FLUSH_ERR, 0));
 }
 
-/* ---- the consumer ----------------------------------------------------------- */
+/* ---- the consumer -------------------------------------------------------- */
 
 static inline bool poll(Fixture *f, struct ernic_cqe *cqe)
 {

@@ -7,7 +7,7 @@
 #include "qemu/osdep.h"
 #include "cq_fixture.h"
 
-/* ---- doorbells ------------------------------------------------------------------ */
+/* ---- doorbells ----------------------------------------------------------- */
 
 static void test_doorbell_refused(Fixture *f, gconstpointer data)
 {
@@ -48,7 +48,7 @@ static void test_doorbell_late(Fixture *f, gconstpointer data)
     g_assert_cmpuint(cq(f)->ci, ==, 2);
 }
 
-/* ---- arming ---------------------------------------------------------------------- */
+/* ---- arming -------------------------------------------------------------- */
 
 static void test_arm_any(Fixture *f, gconstpointer data)
 {
@@ -184,7 +184,7 @@ static void test_eq_full(Fixture *f, gconstpointer data)
     eq->ci = eq->pi;
 }
 
-/* ---- moderation ------------------------------------------------------------------ */
+/* ---- moderation ---------------------------------------------------------- */
 
 static void moderate(Fixture *f, uint16_t count, uint16_t period_us)
 {
@@ -326,7 +326,7 @@ static void test_moderate_many(Fixture *f, gconstpointer data)
     f->cqn = first;
 }
 
-/* ---- order ------------------------------------------------------------------------ */
+/* ---- order --------------------------------------------------------------- */
 
 /* Writes by address; the interrupt finds event and completion in place. */
 typedef struct Order {

@@ -6,7 +6,7 @@
 #include "qemu/osdep.h"
 #include "cq_fixture.h"
 
-/* ---- commands ---------------------------------------------------------------- */
+/* ---- commands ------------------------------------------------------------ */
 
 static void test_create_refused(Fixture *f, gconstpointer data)
 {
@@ -85,7 +85,7 @@ static void test_handles(Fixture *f, gconstpointer data)
     cq(f)->refs = 0;
 }
 
-/* ---- entries ------------------------------------------------------------------ */
+/* ---- entries ------------------------------------------------------------- */
 
 static void test_fields(Fixture *f, gconstpointer data)
 {
@@ -148,7 +148,7 @@ static void test_wrap(Fixture *f, gconstpointer data)
     g_assert_cmpuint(f->seen, <, UINT32_MAX / 2);
 }
 
-/* ---- overrun ------------------------------------------------------------------- */
+/* ---- overrun ------------------------------------------------------------- */
 
 static void test_overrun(Fixture *f, gconstpointer data)
 {
@@ -216,7 +216,7 @@ static void test_write_fails(Fixture *f, gconstpointer data)
     }
 }
 
-/* ---- the counter in memory ------------------------------------------------------ */
+/* ---- the counter in memory ----------------------------------------------- */
 
 static void test_ci_in_memory(Fixture *f, gconstpointer data)
 {
@@ -268,7 +268,7 @@ static void test_ci_in_memory_wrong(Fixture *f, gconstpointer data)
     fake_fail_dma(&f->env, 0, false);
 }
 
-/* ---- resize ---------------------------------------------------------------------- */
+/* ---- resize -------------------------------------------------------------- */
 
 /* The new ring, prepared as the contract wants it. */
 static struct ernic_cmd_cq_create resize_command(Fixture *f, uint32_t depth)

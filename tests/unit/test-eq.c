@@ -105,7 +105,7 @@ static void consume(Fixture *f)
     g_assert_cmpuint(ernic_eq_consume(&f->e, f->eqn, f->seen), ==, ERNIC_OK);
 }
 
-/* ---- create and destroy ------------------------------------------------------ */
+/* ---- create and destroy -------------------------------------------------- */
 
 static void test_create_refused(Fixture *f, gconstpointer data)
 {
@@ -182,7 +182,7 @@ static void test_destroy_refused(Fixture *f, gconstpointer data)
     f->e.eq[f->eqn].refs--;
 }
 
-/* ---- entries ------------------------------------------------------------------ */
+/* ---- entries ------------------------------------------------------------- */
 
 static void test_entry(Fixture *f, gconstpointer data)
 {
@@ -248,7 +248,7 @@ static void test_unheard(Fixture *f, gconstpointer data)
     g_assert_cmpuint(ernic_trace_count("ernic_event_unheard"), ==, 1);
 }
 
-/* ---- a full ring -------------------------------------------------------------- */
+/* ---- a full ring --------------------------------------------------------- */
 
 /* What does not fit waits in line, in order, and comes with an interrupt. */
 static void test_full(Fixture *f, gconstpointer data)
@@ -342,7 +342,7 @@ static void test_line_of_all(Fixture *f, gconstpointer data)
     expect_none(f);
 }
 
-/* ---- doorbell ------------------------------------------------------------------ */
+/* ---- doorbell ------------------------------------------------------------ */
 
 static void test_consume_refused(Fixture *f, gconstpointer data)
 {
@@ -369,7 +369,7 @@ static void test_consume_refused(Fixture *f, gconstpointer data)
                      ERNIC_ERR_FULL);
 }
 
-/* ---- objects and queues that go away -------------------------------------------- */
+/* ---- objects and queues that go away ------------------------------------- */
 
 static void test_forget(Fixture *f, gconstpointer data)
 {
@@ -416,7 +416,7 @@ static void test_destroy_with_line(Fixture *f, gconstpointer data)
     expect_none(f);
 }
 
-/* ---- guest memory ---------------------------------------------------------------- */
+/* ---- guest memory -------------------------------------------------------- */
 
 static void test_broken(Fixture *f, gconstpointer data)
 {

@@ -18,7 +18,7 @@ QEMU_BUILD_BUG_ON(offsetof(struct ernic_cqe, flags) != CQE_SIZE - 1);
 #define NO_EQ 0xffffffffu
 #define NS_PER_US 1000
 
-/* ---- commands -------------------------------------------------------------- */
+/* ---- commands ------------------------------------------------------------ */
 
 ErnicCq *ernic_cq_get(Ernic *e, uint32_t uctx, uint32_t cqn)
 {
@@ -110,7 +110,7 @@ uint8_t ernic_cq_destroy(Ernic *e, uint32_t uctx, uint32_t cqn)
     return ERNIC_OK;
 }
 
-/* ---- the consumer's side --------------------------------------------------- */
+/* ---- the consumer's side ------------------------------------------------- */
 
 /*
  * Entries up to @ci are consumed; false: it names an entry that the ring does
@@ -149,7 +149,7 @@ static void read_ci(Ernic *e, uint32_t cqn, ErnicCq *cq)
     }
 }
 
-/* ---- entries --------------------------------------------------------------- */
+/* ---- entries ------------------------------------------------------------- */
 
 static bool write_entry(Ernic *e, const ErnicBuf *buf, uint32_t depth,
                         uint32_t index, struct ernic_cqe *cqe)
@@ -212,7 +212,7 @@ uint8_t ernic_cq_resize(Ernic *e, uint32_t uctx,
     return ERNIC_OK;
 }
 
-/* ---- telling --------------------------------------------------------------- */
+/* ---- telling ------------------------------------------------------------- */
 
 static void tell(Ernic *e, uint32_t cqn, ErnicCq *cq)
 {
@@ -272,7 +272,7 @@ uint64_t ernic_cq_moderation_run(Ernic *e, uint64_t now)
     return ernic_timers_next(e->cq_timers);
 }
 
-/* ---- the device's side ----------------------------------------------------- */
+/* ---- the device's side --------------------------------------------------- */
 
 static bool overrun(Ernic *e, uint32_t cqn, ErnicCq *cq)
 {
@@ -334,7 +334,7 @@ bool ernic_cq_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
     return true;
 }
 
-/* ---- doorbells ------------------------------------------------------------- */
+/* ---- doorbells ----------------------------------------------------------- */
 
 uint8_t ernic_cq_consume(Ernic *e, uint32_t cqn, uint32_t ci)
 {

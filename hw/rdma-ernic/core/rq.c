@@ -96,7 +96,7 @@ bool ernic_rq_take(Ernic *e, ErnicWq *wq, ErnicRecv *recv)
     return true;
 }
 
-/* ---- shared receive queues ------------------------------------------------- */
+/* ---- shared receive queues ----------------------------------------------- */
 
 ErnicSrq *ernic_srq_get(Ernic *e, uint32_t uctx, uint32_t srqn)
 {

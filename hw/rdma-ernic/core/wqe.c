@@ -20,7 +20,7 @@ QEMU_BUILD_BUG_ON(SLOT_MAX < HEAD_SIZE +
 
 #define FLOW_LABEL_MASK 0xfffffu
 
-/* ---- the table -------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------- */
 
 #define RC (1 << ERNIC_RC)
 #define UC (1 << ERNIC_UC)
@@ -112,7 +112,7 @@ const ErnicWr *ernic_wr(uint8_t opcode)
     return opcode < ERNIC_WR_COUNT ? &wr_table[opcode] : NULL;
 }
 
-/* ---- judging ---------------------------------------------------------------- */
+/* ---- judging ------------------------------------------------------------- */
 
 /* A slot, aligned for what lies in it. */
 typedef union Slot {
@@ -315,7 +315,7 @@ static ErnicFault judge_head(const struct ernic_wqe *head, const ErnicWr *wr,
     return ERNIC_FAULT_NONE;
 }
 
-/* ---- fetching --------------------------------------------------------------- */
+/* ---- fetching ------------------------------------------------------------ */
 
 void ernic_wqe_fetch(Ernic *e, const ErnicBuf *ring, uint32_t depth,
                      uint32_t stride, uint32_t index, ErnicTransport transport,
