@@ -85,7 +85,8 @@ static void comp_progress(Ernic *e, ErnicQp *qp)
     sq->retry_left = qp->attr.retry_cnt;
     sq->rnr_left = qp->attr.rnr_retry;
     sq->rewound = false;
-    if (sq->una_psn == sq->max_psn || !wait) {
+    /* During an RNR wait nothing is under way that could be answered. */
+    if (sq->una_psn == sq->max_psn || !wait || sq->rnr_due != ERNIC_NEVER) {
         sq->ack_due = ERNIC_NEVER;
     } else {
         sq->ack_due = e->now + wait;
@@ -163,6 +164,7 @@ static void comp_retry(Ernic *e, ErnicQp *qp)
         return;
     }
     qp->sq.retry_left--;
+    qp->sq.ack_due = ERNIC_NEVER;       /* counts anew from the resending */
     comp_cut_window(e, qp);
     ernic_qp_rewind(e, qp, qp->sq.una_psn);
 }
@@ -183,6 +185,9 @@ static void comp_rnr(Ernic *e, ErnicQp *qp, uint8_t timer)
     ErnicSendQueue *sq = &qp->sq;
 
     e->stats.rx_rnr_naks++;
+    if (sq->rnr_due != ERNIC_NEVER) {
+        return;                 /* of before the rewind, or doubled */
+    }
     if (qp->attr.rnr_retry != ERNIC_RNR_RETRY_FOREVER) {
         if (!sq->rnr_left) {
             comp_fail(e, qp, ERNIC_FAULT_RNR_RETRY_EXC);

@@ -54,7 +54,9 @@ static void req_rewind(ErnicQp *qp)
     for (sq->next = sq->wq.ci; sq->next != sq->started; sq->next++) {
         const ErnicWqe *wqe = ernic_sq_slot(qp, sq->next);
 
-        if (ernic_psn_distance(wqe->first_psn, sq->next_psn) < wqe->npsn) {
+        /* A local operation that was not executed is not passed over. */
+        if (wqe->npsn ? ernic_psn_distance(wqe->first_psn, sq->next_psn) <
+                        wqe->npsn : !wqe->done) {
             break;
         }
     }
@@ -148,7 +150,9 @@ static ReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     pkt.op = ernic_opcode(ernic_bth_opcode(qp->transport,
         first ? last ? wr->only : wr->first : last ? wr->last : wr->middle));
     pkt.payload_len = len;
-    pkt.se = last && (wqe->flags & ERNIC_WR_SOLICITED);
+    /* 9.2.3: a WRITE without immediate completes nothing to be told of. */
+    pkt.se = last && (wqe->flags & ERNIC_WR_SOLICITED) &&
+             (!(wr->flags & ERNIC_WRF_RETH) || (wr->flags & ERNIC_WRF_IMM));
     pkt.va = wqe->raddr;
     pkt.dma_len = wqe->len;
     pkt.imm = ldl_be_p(wqe->imm);
