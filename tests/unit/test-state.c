@@ -1,0 +1,517 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Saved state: the descriptions account for every byte, what is saved can be
+ * loaded and goes on as before, and nothing that is loaded is trusted.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "busy.h"
+#include "cq.h"
+#include "eq.h"
+#include "mcast.h"
+#include "mr.h"
+#include "qp.h"
+#include "rq.h"
+#include "state.h"
+#include "timer.h"
+#include "trace-mark.h"
+#include "tx.h"
+
+#ifndef __has_builtin
+#define __has_builtin(x) 0
+#endif
+
+/* ---- descriptions ----------------------------------------------------------- */
+
+/* Each byte by how many rows it is claimed. */
+static uint8_t *claims(const ErnicStateStruct *of)
+{
+    uint8_t *claim = g_new0(uint8_t, of->size);
+    uint32_t i, k;
+
+    for (i = 0; i < of->num_fields; i++) {
+        const ErnicStateField *f = &of->field[i];
+
+        g_assert_cmpuint(f->offset + f->size * f->num, <=, of->size);
+        for (k = 0; k < f->size * f->num; k++) {
+            claim[f->offset + k]++;
+        }
+    }
+    return claim;
+}
+
+/* No two rows claim a byte, and what none claims is too small for a field. */
+static void test_rows(void)
+{
+    uint32_t s, i, gap;
+
+    for (s = 0; s < ernic_state_num_structs; s++) {
+        const ErnicStateStruct *of = ernic_state_structs[s];
+        uint8_t *claim = claims(of);
+
+        for (i = gap = 0; i < of->size; i++) {
+            g_assert_cmpuint(claim[i], <=, 1);
+            gap = claim[i] ? 0 : gap + 1;
+            g_assert_cmpuint(gap, <, 8);
+        }
+        for (i = 0; i < of->num_fields; i++) {
+            const ErnicStateField *f = &of->field[i];
+
+            g_test_message("%s.%s", of->name, f->name);
+            g_assert_cmpint(f->kind == ERNIC_SK_STRUCT, ==, f->of != NULL);
+            g_assert_cmpint(f->kind == ERNIC_SK_OWNED, ==, f->owned != NULL);
+            g_assert_cmpint(f->kind == ERNIC_SK_UINT, ==, f->max != 0);
+            if (f->of) {
+                g_assert_cmpuint(f->of->size, ==, f->size);
+            }
+            if (f->kind == ERNIC_SK_UINT) {
+                g_assert_true(f->size == 1 || f->size == 2 || f->size == 4 ||
+                              f->size == 8);
+            }
+        }
+        g_free(claim);
+    }
+}
+
+/*
+ * The compiler says which bytes of a structure belong to no field: all others
+ * have to be claimed. A new field without a row ends up here. Behind an array
+ * of structures without padding gcc 12 loses count, so that three structures
+ * are looked at only up to that.
+ */
+static void test_every_byte(void)
+{
+#if __has_builtin(__builtin_clear_padding)
+    uint32_t checked = 0;
+
+#define CHECK(type, bytes)                                                  \
+    do {                                                                    \
+        type *obj = g_malloc(sizeof(type));                                 \
+        const ErnicStateStruct *of = NULL;                                  \
+        uint32_t i;                                                         \
+        uint8_t *claim;                                                     \
+        for (i = 0; i < ernic_state_num_structs; i++) {                     \
+            if (strcmp(ernic_state_structs[i]->name, #type) == 0) {         \
+                of = ernic_state_structs[i];                                \
+            }                                                               \
+        }                                                                   \
+        g_assert_nonnull(of);                                               \
+        g_assert_cmpuint(of->size, ==, sizeof(type));                       \
+        memset(obj, 0xff, sizeof(type));                                    \
+        __builtin_clear_padding(obj);                                       \
+        claim = claims(of);                                                 \
+        for (i = 0; i < (bytes); i++) {                                     \
+            if (!claim[i] && ((uint8_t *)obj)[i]) {                         \
+                g_error("byte %u of " #type " has no row", i);              \
+            }                                                               \
+        }                                                                   \
+        g_free(claim);                                                      \
+        g_free(obj);                                                        \
+        checked++;                                                          \
+    } while (0)
+
+    CHECK(ErnicConfig, sizeof(ErnicConfig));
+    CHECK(ErnicGidEntry, sizeof(ErnicGidEntry));
+    CHECK(ErnicEvents, sizeof(ErnicEvents));
+    CHECK(ErnicStats, sizeof(ErnicStats));
+    CHECK(ErnicIds, sizeof(ErnicIds));
+    CHECK(Ernic, offsetof(Ernic, gid));
+    CHECK(ErnicBuf, sizeof(ErnicBuf));
+    CHECK(ErnicPd, sizeof(ErnicPd));
+    CHECK(ErnicEq, sizeof(ErnicEq));
+    CHECK(ErnicCq, sizeof(ErnicCq));
+    CHECK(ErnicWq, sizeof(ErnicWq));
+    CHECK(ErnicSrq, sizeof(ErnicSrq));
+    CHECK(ErnicMr, sizeof(ErnicMr));
+    CHECK(ErnicMcast, sizeof(ErnicMcast));
+    CHECK(ErnicSge, sizeof(ErnicSge));
+    CHECK(struct ernic_av, sizeof(struct ernic_av));
+    CHECK(struct ernic_wqe_ud, sizeof(struct ernic_wqe_ud));
+    CHECK(struct ernic_wqe_reg_mr, sizeof(struct ernic_wqe_reg_mr));
+    CHECK(struct ernic_wqe_bind_mw, sizeof(struct ernic_wqe_bind_mw));
+    CHECK(ErnicWqe, sizeof(ErnicWqe));
+    CHECK(ErnicRecv, sizeof(ErnicRecv));
+    CHECK(ErnicAv, sizeof(ErnicAv));
+    CHECK(ErnicQpAttr, sizeof(ErnicQpAttr));
+    CHECK(ErnicSendQueue, sizeof(ErnicSendQueue));
+    CHECK(ErnicRdRes, sizeof(ErnicRdRes));
+    CHECK(ErnicRecvQueue, offsetof(ErnicRecvQueue, recv));
+    CHECK(ErnicAckState, sizeof(ErnicAckState));
+    CHECK(ErnicCc, sizeof(ErnicCc));
+    CHECK(ErnicQp, offsetof(ErnicQp, rq));
+    CHECK(ErnicPath, sizeof(ErnicPath));
+    CHECK(ErnicTx, sizeof(ErnicTx));
+#undef CHECK
+    g_assert_cmpuint(checked, ==, ernic_state_num_structs);
+#else
+    g_test_skip("the compiler has no __builtin_clear_padding");
+#endif
+}
+
+/* ---- round trips ------------------------------------------------------------ */
+
+static GByteArray *save(const Ernic *e)
+{
+    GByteArray *out = g_byte_array_new();
+
+    ernic_save(e, out);
+    return out;
+}
+
+static void assert_same(const GByteArray *a, const GByteArray *b)
+{
+    guint i;
+
+    g_assert_cmpuint(a->len, ==, b->len);
+    for (i = 0; i < a->len && a->data[i] == b->data[i]; i++) {
+    }
+    g_assert_cmpuint(i, ==, a->len);
+}
+
+static void assert_whole(const Ernic *e)
+{
+    GString *why = g_string_new(NULL);
+
+    ernic_check(e, why);
+    g_assert_cmpstr(why->str, ==, "");
+    g_string_free(why, true);
+}
+
+/* A device that nothing has happened to. */
+static Ernic *fresh(FakeEnv *env)
+{
+    ErnicConfig cfg;
+
+    fake_config(&cfg);
+    return ernic_new(&cfg, &fake_env_ops, env);
+}
+
+/* The busy device has something of everything that can be saved. */
+static void test_busy(void)
+{
+    Busy b;
+    Ernic *e;
+
+    busy_init(&b);
+    e = b.e;
+    assert_whole(e);
+    g_assert_cmpuint(e->eq[b.async.eqn].line_count, >=, 2);
+    g_assert_cmpuint(e->port_events.pending, !=, 0);
+    g_assert_cmpuint(e->num_pages, ==, 12);
+    g_assert_cmpuint(e->num_bound, ==, 1);
+    g_assert_true(e->tx->busy);
+    g_assert_cmpuint(e->tx->packets, >, 0);
+    g_assert_cmpuint(e->tx->loop_len, >, 0);
+    g_assert_cmpuint(e->ready_head, !=, 0);
+    g_assert_cmpuint(e->cq_timers->count, ==, 1);
+    g_assert_cmpuint(e->timers->count, >, 0);
+    g_assert_cmpuint(e->qp[b.in.qpn].rq.open, ==, ERNIC_CL_SEND);
+    g_assert_true(e->qp[b.in.qpn].rq.recv_valid);
+    g_assert_cmpuint(e->qp[b.rd.qpn].ack.rd_pending, ==, 1);
+    g_assert_cmpuint(e->qp[b.out.qpn].sq.fetched -
+                     e->qp[b.out.qpn].sq.wq.ci, >=, 4);
+    g_assert_cmpuint(e->qp[b.out.qpn].sq.una_psn, !=,
+                     e->qp[b.out.qpn].sq.max_psn);
+    busy_fini(&b);
+}
+
+static void test_round_trip(void)
+{
+    GByteArray *first, *second;
+    FakeEnv env;
+    Ernic *e;
+    Busy b;
+
+    busy_init(&b);
+    fake_env_init(&env);
+    e = fresh(&env);
+    first = save(b.e);
+    g_assert_true(ernic_load(e, b.env.now, first->data, first->len));
+    g_assert_cmpuint(env.wake, <=, b.env.now);
+    assert_whole(e);
+    second = save(e);
+    assert_same(first, second);
+    /* And into a device that is not empty. */
+    g_assert_true(ernic_load(b.peer, b.env.now, first->data, first->len));
+    g_byte_array_free(second, true);
+    second = save(b.peer);
+    assert_same(first, second);
+    g_byte_array_free(first, true);
+    g_byte_array_free(second, true);
+    ernic_free(e);
+    fake_env_fini(&env);
+    busy_fini(&b);
+}
+
+static void test_empty(void)
+{
+    GByteArray *first, *second;
+    FakeEnv env;
+    Ernic *e;
+
+    fake_env_init(&env);
+    e = fresh(&env);
+    first = save(e);
+    g_assert_true(ernic_load(e, 5, first->data, first->len));
+    second = save(e);
+    assert_same(first, second);
+    g_byte_array_free(first, true);
+    g_byte_array_free(second, true);
+    ernic_free(e);
+    fake_env_fini(&env);
+}
+
+/* The same that follows: link free again, everything acknowledged or not. */
+static void drive(Ernic *e, FakeEnv *env)
+{
+    int i;
+
+    env->tx_busy = false;
+    ernic_tx_ready(e, env->now);
+    for (i = 0; i < 20; i++) {
+        fake_advance(e, 20000000);
+    }
+}
+
+static void drop_trains(FakeEnv *env)
+{
+    FakeTrain *train;
+
+    while ((train = fake_take_train(env))) {
+        fake_train_free(train);
+    }
+}
+
+static void assert_same_trains(FakeEnv *a, FakeEnv *b)
+{
+    uint32_t n = 0;
+
+    for (;;) {
+        FakeTrain *x = fake_take_train(a), *y = fake_take_train(b);
+
+        g_assert_cmpint(x != NULL, ==, y != NULL);
+        if (!x) {
+            break;
+        }
+        g_assert_cmpuint(x->now, ==, y->now);
+        g_assert_cmpmem(x->train.data, x->train.len, y->train.data,
+                        y->train.len);
+        fake_train_free(x);
+        fake_train_free(y);
+        n++;
+    }
+    g_assert_cmpuint(n, >, 5);
+}
+
+/* A device goes on in another place as it would have gone on in its own. */
+static void test_continues(void)
+{
+    GByteArray *first, *second;
+    FakeEnv env;
+    Ernic *e;
+    Busy b;
+
+    busy_init(&b);
+    fake_env_init(&env);
+    drop_trains(&b.env);
+    memcpy(env.mem, b.env.mem, FAKE_MEM_SIZE);
+    env.now = b.env.now;
+    e = fresh(&env);
+    first = save(b.e);
+    g_assert_true(ernic_load(e, env.now, first->data, first->len));
+    g_byte_array_free(first, true);
+    drive(b.e, &b.env);
+    drive(e, &env);
+    assert_whole(b.e);
+    assert_same_trains(&b.env, &env);
+    first = save(b.e);
+    second = save(e);
+    assert_same(first, second);
+    g_assert_cmpmem(b.env.mem, FAKE_MEM_SIZE, env.mem, FAKE_MEM_SIZE);
+    g_byte_array_free(first, true);
+    g_byte_array_free(second, true);
+    ernic_free(e);
+    fake_env_fini(&env);
+    busy_fini(&b);
+}
+
+/* ---- hostile bytes ---------------------------------------------------------- */
+
+static void assert_empty(const Ernic *e, const GByteArray *empty)
+{
+    GByteArray *now = save(e);
+
+    assert_same(now, empty);
+    g_byte_array_free(now, true);
+}
+
+static void test_truncated(void)
+{
+    GByteArray *state, *empty;
+    FakeEnv env;
+    Ernic *e;
+    Busy b;
+    guint len;
+
+    busy_init(&b);
+    fake_env_init(&env);
+    e = fresh(&env);
+    empty = save(e);
+    state = save(b.e);
+    ernic_trace_set_mode(ERNIC_TRACE_COUNT);
+    ernic_trace_reset();
+    for (len = 0; len < state->len; len += g_test_slow() ? 1 : 37) {
+        uint8_t *copy = g_memdup2(state->data, len);
+
+        g_assert_false(ernic_load(e, 7, copy, len));
+        g_free(copy);
+    }
+    g_assert_cmpuint(ernic_trace_count("ernic_load_refused"), >, 100);
+    assert_empty(e, empty);
+    /* One byte too many. */
+    g_byte_array_append(state, (const guint8 *)"", 1);
+    g_assert_false(ernic_load(e, 7, state->data, state->len));
+    assert_empty(e, empty);
+    g_byte_array_free(state, true);
+    g_byte_array_free(empty, true);
+    ernic_free(e);
+    fake_env_fini(&env);
+    busy_fini(&b);
+}
+
+/* Magic, version, configuration: another device, or another format. */
+static void test_foreign(void)
+{
+    GByteArray *state;
+    ErnicConfig cfg;
+    FakeEnv env;
+    Ernic *e;
+    Busy b;
+    guint at;
+
+    busy_init(&b);
+    fake_env_init(&env);
+    fake_config(&cfg);
+    cfg.max_qp++;
+    e = ernic_new(&cfg, &fake_env_ops, &env);
+    state = save(b.e);
+    g_assert_false(ernic_load(e, 7, state->data, state->len));
+    ernic_free(e);
+    e = fresh(&env);
+    for (at = 0; at < 12; at++) {
+        state->data[at] ^= 1;
+        g_assert_false(ernic_load(e, 7, state->data, state->len));
+        state->data[at] ^= 1;
+    }
+    g_assert_true(ernic_load(e, 7, state->data, state->len));
+    g_byte_array_free(state, true);
+    ernic_free(e);
+    fake_env_fini(&env);
+    busy_fini(&b);
+}
+
+/*
+ * A state that was accepted is one to work with: it can be saved again, and
+ * whatever software and wire do next ends in no assertion.
+ */
+static void exercise(Ernic *e, FakeEnv *env, const Busy *b,
+                     const ErnicTrain *train)
+{
+    GByteArray *state = save(e);
+    uint32_t qpn, i;
+
+    g_assert_true(ernic_load(e, b->env.now, state->data, state->len));
+    g_byte_array_free(state, true);
+    assert_whole(e);
+    env->now = b->env.now;
+    env->tx_busy = false;
+    ernic_tx_ready(e, env->now);
+    ernic_rx(e, env->now, train);
+    for (i = 0; i < 30; i++) {
+        ernic_run(e, env->now);
+        env->now += 10000000;
+    }
+    for (qpn = 1; qpn < e->cfg.max_qp; qpn++) {
+        if (e->qp[qpn].used) {
+            ernic_doorbell(e, env->now, e->qp[qpn].uctx,
+                           ERNIC_DB(ERNIC_DB_SQ, qpn, e->qp[qpn].sq.wq.pi + 1));
+            fake_modify_qp(e, qpn, ERNIC_QPA_STATE, ERNIC_QPS_ERR, NULL);
+        }
+    }
+    for (i = 0; i < 5; i++) {
+        ernic_run(e, env->now);
+    }
+    for (qpn = 1; qpn < e->cfg.max_qp; qpn++) {
+        if (e->qp[qpn].used && e->qp[qpn].uctx == 0) {
+            fake_destroy(e, ERNIC_CMD_QP_DESTROY, qpn);
+        }
+    }
+    assert_whole(e);
+}
+
+static void test_mutated(void)
+{
+    GByteArray *state, *empty;
+    FakeTrain *train;
+    FakeEnv env;
+    Ernic *e;
+    Busy b;
+    guint at, accepted = 0, refused = 0, k;
+
+    busy_init(&b);
+    fake_env_init(&env);
+    memcpy(env.mem, b.env.mem, FAKE_MEM_SIZE);
+    e = fresh(&env);
+    empty = save(e);
+    state = save(b.e);
+    fake_send(b.peer, &b.peer_rd, ERNIC_WR_SEND, 0, b.peer_buf, 900,
+              b.peer_key);
+    fake_run(b.peer);
+    train = fake_take_train(&b.peer_env);
+    for (at = 12; at < state->len; at += g_test_slow() ? 1 : 7) {
+        uint8_t was = state->data[at];
+        const uint8_t values[] = {
+            was ^ (1 << (at % 8)), 0xff, was + 1, 0x80, 0,
+        };
+
+        k = g_test_slow() ? ARRAY_SIZE(values) : 2;
+        while (k--) {
+            state->data[at] = values[k];
+            if (ernic_load(e, b.env.now, state->data, state->len)) {
+                exercise(e, &env, &b, &train->train);
+                accepted++;
+            } else {
+                refused++;
+            }
+        }
+        state->data[at] = was;
+        drop_trains(&env);
+    }
+    g_test_message("%u accepted, %u refused", accepted, refused);
+    g_assert_cmpuint(accepted, >, 100);
+    g_assert_cmpuint(refused, >, 100);
+    g_assert_false(ernic_load(e, 7, state->data, 12));
+    assert_empty(e, empty);
+    fake_train_free(train);
+    g_byte_array_free(state, true);
+    g_byte_array_free(empty, true);
+    ernic_free(e);
+    fake_env_fini(&env);
+    busy_fini(&b);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/state/rows", test_rows);
+    g_test_add_func("/state/every-byte", test_every_byte);
+    g_test_add_func("/state/busy", test_busy);
+    g_test_add_func("/state/empty", test_empty);
+    g_test_add_func("/state/round-trip", test_round_trip);
+    g_test_add_func("/state/continues", test_continues);
+    g_test_add_func("/state/truncated", test_truncated);
+    g_test_add_func("/state/foreign", test_foreign);
+    g_test_add_func("/state/mutated", test_mutated);
+    return g_test_run();
+}
