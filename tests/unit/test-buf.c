@@ -68,6 +68,8 @@ static uint64_t put_list(FakeEnv *env, uint32_t npages, uint8_t shift,
     for (i = 0; i < leaves; i++) {
         fake_put64(env, dir + i * 8, list + i * 4096);
     }
+    /* What lies behind the directory is not part of it. */
+    memset(fake_ptr(env, fake_alloc(env, 4096, 8), 4096), 0xff, 4096);
     return dir;
 }
 

@@ -217,6 +217,7 @@ static void test_range(Fixture *f, gconstpointer data)
     g_assert_true(may(f, 0, 0, 0, RW));
     g_assert_true(may(f, UINT32_MAX, 0, 0, RA));
     g_assert_false(may(f, 0, 0, 1, 0));
+    g_assert_false(may(f, f->e.mr_ids.size << 8, 0, 1, 0));
     g_assert_false(may(f, UINT32_MAX, 0, 1, 0));
     for (i = 0; i < 256; i++) {
         g_assert_cmpint(may(f, (key & ~0xffu) | i, IOVA, 1, 0), ==,
@@ -516,6 +517,7 @@ static void test_pd(Fixture *f, gconstpointer data)
     g_assert_null(ernic_pd_get(&f->e, USER, f->pd));
     g_assert_null(ernic_pd_get(&f->e, 0, f->user_pd));
     g_assert_null(ernic_pd_get(&f->e, 0, 0));
+    g_assert_null(ernic_pd_get(&f->e, 0, f->e.pd_ids.size));
     g_assert_null(ernic_pd_get(&f->e, 0, UINT32_MAX));
     g_assert_cmpuint(ernic_pd_free(&f->e, 0, f->user_pd), ==, ERNIC_ERR_PERM);
     g_assert_cmpuint(ernic_pd_free(&f->e, 0, 0), ==, ERNIC_ERR_HANDLE);

@@ -136,14 +136,14 @@ static void test_fast_reg(Fixture *f, gconstpointer data)
     g_assert_true(ernic_mr_invalidate(&f->e, f->pd, QPN, wr.key, false));
     g_assert_false(may(f, wr.key, wr.iova, 1, RR));
     wr.key++;
-    wr.list_addr = put_pages(f, 4, 21);
+    wr.list_addr = put_pages(f, 4, 31);
     wr.npages = 4;
-    wr.page_shift = 21;
+    wr.page_shift = 31;
     wr.iova = 0;
-    wr.length = 4ull << 21;
+    wr.length = 4ull << 31;
     wr.access = RR | ZB;
     g_assert_cmpint(ernic_mr_fast_reg(&f->e, f->pd, &wr), ==, ERNIC_FAULT_NONE);
-    g_assert_true(may(f, wr.key, 0, 4ull << 21, RR));
+    g_assert_true(may(f, wr.key, 0, 4ull << 31, RR));
     g_assert_false(may(f, wr.key, 0, 1, RW));
     g_assert_false(may(f, wr.key - 1, 0, 1, RR));
 }
