@@ -35,7 +35,7 @@ typedef struct ErnicUdpStats {
 
 typedef struct ErnicUdpConfig {
     const char *bind;           /* "127.0.0.1:4791"; port 0: any free one */
-    uint32_t batch;             /* datagrams a call, at most 64; 0: 16 */
+    uint32_t batch;             /* most datagrams a call, to 64; 0: 16 */
     uint32_t buf_bytes;         /* of each, at most 65536; 0: 65536 */
     uint32_t socket_bytes;      /* kernel's buffer a direction; 0: 4 MiB */
     bool no_offload;            /* one datagram a packet */

@@ -383,9 +383,12 @@ static void test_bad_datagrams(void)
     uint8_t data[2000];
     const ErnicTrain *got;
     ErnicTrain train;
+    static const struct {
+        uint32_t off, len;
+    } want[] = { { 0, 1000 }, { 500, 900 } };
     struct sockaddr_in sa = { .sin_family = AF_INET };
-    uint32_t n = 0;
-    bool more;
+    uint32_t good = 0, i, n;
+    bool more = true;
     Pair p;
 
     pair_open(&p, false, &cfg);
@@ -402,11 +405,15 @@ static void test_bad_datagrams(void)
     g_assert_true(ernic_udp_send(p.a, &train));
 
     wait_for(p.b);
-    n = ernic_udp_recv(p.b, &got, &more);
-    g_assert_cmpuint(n, ==, 2);
-    g_assert_false(more);
-    g_assert_cmpmem(got[0].data, got[0].len, data, 1000);
-    g_assert_cmpmem(got[1].data, got[1].len, data + 500, 900);
+    while (more) {
+        n = ernic_udp_recv(p.b, &got, &more);
+        for (i = 0; i < n; i++, good++) {
+            g_assert_cmpuint(good, <, ARRAY_SIZE(want));
+            g_assert_cmpmem(got[i].data, got[i].len, data + want[good].off,
+                            want[good].len);
+        }
+    }
+    g_assert_cmpuint(good, ==, ARRAY_SIZE(want));
     g_assert_cmpuint(dropped(p.b, ERNIC_UDP_DROP_TRUNCATED), ==, 1);
     g_assert_cmpuint(dropped(p.b, ERNIC_UDP_DROP_EMPTY), ==, 1);
     g_assert_cmpuint(ernic_udp_stats(p.b)->rx_packets, ==, 2);

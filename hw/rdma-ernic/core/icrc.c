@@ -21,6 +21,8 @@
 #define IP_OFS          ERNIC_ICRC_LRH_LEN
 #define IP4_PSEUDO_LEN  (ERNIC_ICRC_LRH_LEN + ERNIC_IP4_LEN + ERNIC_UDP_LEN)
 #define IP6_PSEUDO_LEN  (ERNIC_ICRC_LRH_LEN + ERNIC_IP6_LEN + ERNIC_UDP_LEN)
+/* Below this a copy costs less than a second call of the library. */
+#define ONE_CALL_MAX    64
 
 #if defined(CONFIG_ERNIC_ISAL) && defined(__x86_64__)
 /*
@@ -102,7 +104,7 @@ void ernic_icrc_init(ErnicIcrcCtx *ctx, const ErnicPath *path)
 uint32_t ernic_icrc_packet(const ErnicIcrcCtx *ctx, const uint8_t *pkt,
                            uint32_t len)
 {
-    uint8_t head[ERNIC_ICRC_PSEUDO_MAX + ERNIC_BTH_LEN];
+    uint8_t head[ERNIC_ICRC_PSEUDO_MAX + ONE_CALL_MAX];
     uint32_t udp_len = ERNIC_UDP_LEN + len + ERNIC_ICRC_LEN;
     uint32_t crc;
 
@@ -115,9 +117,13 @@ uint32_t ernic_icrc_packet(const ErnicIcrcCtx *ctx, const uint8_t *pkt,
         stw_be_p(head + IP_OFS + 4, udp_len);
     }
     stw_be_p(head + ctx->pseudo_len - 4, udp_len);
+    if (len <= ONE_CALL_MAX) {
+        memcpy(head + ctx->pseudo_len, pkt, len);
+        head[ctx->pseudo_len + 4] = 0xff;       /* FECN, BECN, reserved */
+        return crc32_add(0, head, ctx->pseudo_len + len);
+    }
     memcpy(head + ctx->pseudo_len, pkt, ERNIC_BTH_LEN);
-    head[ctx->pseudo_len + 4] = 0xff;   /* FECN, BECN, reserved */
-
+    head[ctx->pseudo_len + 4] = 0xff;
     crc = crc32_add(0, head, ctx->pseudo_len + ERNIC_BTH_LEN);
     return crc32_add(crc, pkt + ERNIC_BTH_LEN, len - ERNIC_BTH_LEN);
 }
