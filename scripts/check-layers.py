@@ -23,7 +23,8 @@ LAYERS = {
        ' ib_tables',
     2: 'res dev mr dma eq cq wqe rq buf',
     3: 'qp_table qp_cmd qp req resp comp ack sched cc mcast tx',
-    4: 'cmd rx engine state state_owned state_table check check_qp doorbell',
+    4: 'cmd rx engine state state_owned state_table check check_objects check_qp'
+       ' doorbell',
 }
 LAYER = {stem: level for level, stems in LAYERS.items() for stem in stems.split()}
 

@@ -285,15 +285,12 @@ static void drop_trains(FakeEnv *env)
 
 static void assert_same_trains(FakeEnv *a, FakeEnv *b)
 {
+    FakeTrain *x, *y;
     uint32_t n = 0;
 
-    for (;;) {
-        FakeTrain *x = fake_take_train(a), *y = fake_take_train(b);
-
-        g_assert_cmpint(x != NULL, ==, y != NULL);
-        if (!x) {
-            break;
-        }
+    while ((x = fake_take_train(a))) {
+        y = fake_take_train(b);
+        g_assert_nonnull(y);
         g_assert_cmpuint(x->now, ==, y->now);
         g_assert_cmpmem(x->train.data, x->train.len, y->train.data,
                         y->train.len);
@@ -301,6 +298,7 @@ static void assert_same_trains(FakeEnv *a, FakeEnv *b)
         fake_train_free(y);
         n++;
     }
+    g_assert_null(fake_take_train(b));
     g_assert_cmpuint(n, >, 5);
 }
 

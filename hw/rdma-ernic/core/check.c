@@ -11,7 +11,6 @@
 #include "engine.h"
 #include "eq.h"
 #include "ib_spec.h"
-#include "ib_tables.h"
 #include "mcast.h"
 #include "mr.h"
 #include "qp.h"
@@ -248,7 +247,7 @@ bool ernic_check_uctx(const ErnicCheck *c, uint32_t uctx)
 }
 
 /* The buffer reaches to byte @bytes, and its pages are whole. */
-static bool buf_ok(const ErnicBuf *buf, uint64_t bytes)
+bool ernic_check_buf(const ErnicBuf *buf, uint64_t bytes)
 {
     uint64_t mask = (1ull << buf->page_shift) - 1;
     uint32_t i;
@@ -273,7 +272,7 @@ bool ernic_check_wq(const ErnicWq *wq, uint32_t max_stride)
     return ernic_depth_ok(wq->depth, 1, ERNIC_MAX_WQ_DEPTH) &&
            wq->stride >= 64 && wq->stride % 64 == 0 &&
            wq->stride <= max_stride * 64 && wq->pi - wq->ci <= wq->depth &&
-           buf_ok(&wq->buf, (uint64_t)wq->depth * wq->stride);
+           ernic_check_buf(&wq->buf, (uint64_t)wq->depth * wq->stride);
 }
 
 /* Pending events stand in exactly the line of @eqn. */
@@ -484,210 +483,6 @@ static bool loopback(const ErnicCheck *c, uint32_t id)
     return c->e->tx->loop_len <= ERNIC_LOOPBACK_BYTES;
 }
 
-/* ---- PDs and event queues -------------------------------------------------- */
-
-static bool pd_owner(const ErnicCheck *c, uint32_t id)
-{
-    return ernic_check_uctx(c, c->e->pd[id].uctx);
-}
-
-static bool pd_refs(const ErnicCheck *c, uint32_t id)
-{
-    return c->e->pd[id].refs == c->pd_refs[id];
-}
-
-static bool eq_owner(const ErnicCheck *c, uint32_t id)
-{
-    return ernic_check_uctx(c, c->e->eq[id].uctx) &&
-           c->e->eq[id].vector < c->e->cfg.num_vectors;
-}
-
-static bool eq_ring(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicEq *eq = &c->e->eq[id];
-
-    return ernic_depth_ok(eq->depth, 2, ERNIC_MAX_EQ_DEPTH) &&
-           eq->pi - eq->ci <= eq->depth &&
-           buf_ok(&eq->buf, (uint64_t)eq->depth * sizeof(struct ernic_eqe));
-}
-
-static bool eq_refs(const ErnicCheck *c, uint32_t id)
-{
-    return c->e->eq[id].refs == c->eq_refs[id];
-}
-
-/* Who waits, waits for room. */
-static bool eq_line(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicEq *eq = &c->e->eq[id];
-
-    return eq->line_size == ernic_eq_line_size(&c->e->cfg) &&
-           eq->line_head < eq->line_size && eq->line_count <= eq->line_size &&
-           (!eq->line_count || eq->broken || eq->pi - eq->ci == eq->depth);
-}
-
-/* ---- completion and shared receive queues ---------------------------------- */
-
-static bool cq_owner(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicCq *cq = &c->e->cq[id];
-
-    return ernic_check_uctx(c, cq->uctx) &&
-           (cq->eq == 0 || (cq->eq < c->e->cfg.max_eq && c->e->eq[cq->eq].used));
-}
-
-static bool cq_ring(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicCq *cq = &c->e->cq[id];
-
-    return ernic_depth_ok(cq->depth, 2, ERNIC_MAX_CQ_DEPTH) &&
-           cq->pi - cq->ci <= cq->depth &&
-           cq->sol_pi - cq->ci <= cq->pi - cq->ci && cq->ci_addr % 4 == 0 &&
-           buf_ok(&cq->buf, (uint64_t)cq->depth * sizeof(struct ernic_cqe));
-}
-
-static bool cq_refs(const ErnicCheck *c, uint32_t id)
-{
-    return c->e->cq[id].refs == c->cq_refs[id];
-}
-
-static bool cq_events(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicCq *cq = &c->e->cq[id];
-
-    return ernic_check_events(c, ERNIC_EVC_CQ, id, &cq->events,
-                              cq->eq ? cq->eq : c->e->async_eq);
-}
-
-/* An event is held back only while the queue is armed. */
-static bool cq_moderation(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicCq *cq = &c->e->cq[id];
-
-    return cq->arm != ERNIC_CQ_DISARMED ||
-           (cq->mod_pending == 0 && cq->mod_due == ERNIC_NEVER);
-}
-
-static bool srq_owner(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicSrq *srq = &c->e->srq[id];
-
-    return ernic_check_uctx(c, srq->uctx) && srq->pd < c->e->cfg.max_pd &&
-           c->e->pd[srq->pd].used && c->e->pd[srq->pd].uctx == srq->uctx;
-}
-
-static bool srq_ring(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicSrq *srq = &c->e->srq[id];
-
-    return ernic_check_wq(&srq->wq, ERNIC_RQ_STRIDE_MAX) &&
-           srq->limit <= srq->wq.depth;
-}
-
-static bool srq_refs(const ErnicCheck *c, uint32_t id)
-{
-    return c->e->srq[id].refs == c->srq_refs[id];
-}
-
-static bool srq_events(const ErnicCheck *c, uint32_t id)
-{
-    return ernic_check_events(c, ERNIC_EVC_SRQ, id, &c->e->srq[id].events,
-                              c->e->async_eq);
-}
-
-/* ---- keys ------------------------------------------------------------------ */
-
-static bool is_window(const ErnicMr *mr)
-{
-    return mr->kind == ERNIC_MR_WINDOW_1 || mr->kind == ERNIC_MR_WINDOW_2;
-}
-
-static bool mr_owner(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicMr *mr = &c->e->mr[id];
-
-    return ernic_check_uctx(c, mr->uctx) && mr->pd < c->e->cfg.max_pd &&
-           c->e->pd[mr->pd].used && c->e->pd[mr->pd].uctx == mr->uctx;
-}
-
-static bool mr_rights(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicMr *mr = &c->e->mr[id];
-    uint32_t writes = ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_ATOMIC;
-
-    return !mr->valid || is_window(mr) || !(mr->access & writes) ||
-           (mr->access & ERNIC_ACCESS_LOCAL_WRITE);
-}
-
-/* What a region opens is inside its buffer, and addresses do not wrap. */
-static bool mr_range(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicMr *mr = &c->e->mr[id];
-
-    if (is_window(mr)) {
-        return !mr->buf.page;
-    }
-    if (!mr->valid) {
-        return buf_ok(&mr->buf, 0);
-    }
-    return (mr->length == 0 || mr->iova <= UINT64_MAX - (mr->length - 1)) &&
-           mr->offset <= UINT64_MAX - mr->length &&
-           buf_ok(&mr->buf, mr->offset + mr->length);
-}
-
-/* What a window opens is inside its region. */
-static bool mr_window(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicMr *mw = &c->e->mr[id], *mr;
-
-    if (!is_window(mw)) {
-        return mw->region == 0 && mw->qpn == 0;
-    }
-    if (!mw->valid) {
-        return mw->region == 0 && mw->qpn == 0;
-    }
-    if (mw->region == 0 || mw->region >= c->e->cfg.max_mr ||
-        mw->iova > UINT64_MAX - mw->length) {
-        return false;
-    }
-    mr = &c->e->mr[mw->region];
-    return mr->valid && !is_window(mr) && mr->kind != ERNIC_MR_FREE &&
-           mr->pd == mw->pd && mw->offset >= mr->offset &&
-           mw->offset - mr->offset <= mr->length &&
-           mw->length <= mr->length - (mw->offset - mr->offset) &&
-           (mw->kind == ERNIC_MR_WINDOW_1) == (mw->qpn == 0) &&
-           (mw->qpn == 0 ||
-            (mw->qpn < c->e->cfg.max_qp && c->e->qp[mw->qpn].used));
-}
-
-static bool mr_refs(const ErnicCheck *c, uint32_t id)
-{
-    return c->e->mr[id].refs == c->mr_refs[id];
-}
-
-/* ---- multicast ------------------------------------------------------------- */
-
-static bool mcast_member(const ErnicCheck *c, uint32_t id)
-{
-    const Ernic *e = c->e;
-    const ErnicMcast *m = &e->mcast[id];
-    uint32_t pos = 0, qpn, n = 0;
-
-    if (!ernic_gid_is_mcast(&m->gid) || m->qpn == 0 ||
-        m->qpn >= e->cfg.max_qp || !e->qp[m->qpn].used ||
-        e->qp[m->qpn].type != ERNIC_QPT_UD) {
-        return false;
-    }
-    while ((qpn = ernic_mcast_next(e, &m->gid, &pos))) {
-        n += qpn == m->qpn;
-    }
-    return n == 1;
-}
-
-/* ---- the lists ------------------------------------------------------------- */
-
-#define LIST(var) { var, G_N_ELEMENTS(var) }
-
 static const ErnicInvariant device_list[] = {
     { "free-numbers", free_numbers },
     { "ready-ring", ready_ring },
@@ -704,56 +499,9 @@ static const ErnicInvariant device_list[] = {
     { "held-train", held_train },
     { "loopback", loopback },
 };
-static const ErnicInvariant pd_list[] = {
-    { "pd-owner", pd_owner },
-    { "pd-refs", pd_refs },
+const ErnicInvariants ernic_invariants_device = {
+    device_list, G_N_ELEMENTS(device_list)
 };
-static const ErnicInvariant eq_list[] = {
-    { "eq-owner", eq_owner },
-    { "eq-ring", eq_ring },
-    { "eq-refs", eq_refs },
-    { "eq-line", eq_line },
-};
-static const ErnicInvariant cq_list[] = {
-    { "cq-owner", cq_owner },
-    { "cq-ring", cq_ring },
-    { "cq-refs", cq_refs },
-    { "cq-events", cq_events },
-    { "cq-moderation", cq_moderation },
-};
-static const ErnicInvariant srq_list[] = {
-    { "srq-owner", srq_owner },
-    { "srq-ring", srq_ring },
-    { "srq-refs", srq_refs },
-    { "srq-events", srq_events },
-};
-static const ErnicInvariant mr_list[] = {
-    { "mr-owner", mr_owner },
-    { "mr-rights", mr_rights },
-    { "mr-range", mr_range },
-    { "mr-window", mr_window },
-    { "mr-refs", mr_refs },
-};
-static const ErnicInvariant mcast_list[] = {
-    { "mcast-member", mcast_member },
-};
-
-const ErnicInvariants ernic_invariants_device = LIST(device_list);
-
-static const ErnicInvariants *const by_table[] = {
-    &(const ErnicInvariants) LIST(pd_list),
-    &(const ErnicInvariants) LIST(eq_list),
-    &(const ErnicInvariants) LIST(cq_list),
-    &(const ErnicInvariants) LIST(srq_list),
-    &(const ErnicInvariants) LIST(mr_list),
-    &ernic_invariants_qp,
-    &(const ErnicInvariants) LIST(mcast_list),
-};
-
-const ErnicInvariants *ernic_check_invariants(uint32_t table)
-{
-    return table < G_N_ELEMENTS(by_table) ? by_table[table] : NULL;
-}
 
 static bool check_object(const ErnicCheck *c, const ErnicInvariants *list,
                          const char *what, uint32_t id, GString *why)
@@ -787,7 +535,7 @@ bool ernic_check(const Ernic *e, GString *why)
 
         for (id = t->first; id < ernic_state_table_size(e, t); id++) {
             if (ernic_state_in_use(t, ernic_state_entry(e, t, id))) {
-                ok &= check_object(&c, by_table[i], t->name, id, why);
+                ok &= check_object(&c, ernic_check_invariants(i), t->name, id, why);
             }
         }
     }

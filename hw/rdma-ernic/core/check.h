@@ -41,6 +41,8 @@ extern const ErnicInvariants ernic_invariants_qp;
 
 /* What several of them ask. */
 bool ernic_check_uctx(const ErnicCheck *c, uint32_t uctx);
+/* The buffer reaches to byte @bytes, and its pages are whole. */
+bool ernic_check_buf(const ErnicBuf *buf, uint64_t bytes);
 bool ernic_check_wq(const ErnicWq *wq, uint32_t max_stride);
 bool ernic_check_events(const ErnicCheck *c, ErnicEvClass cls, uint32_t id,
                         const ErnicEvents *ev, uint32_t eqn);
