@@ -109,7 +109,9 @@ static void comp_move_una(Ernic *e, ErnicQp *qp, uint32_t una)
 
     sq->una_psn = una;
     if (moved > ahead) {
+        /* At once: what is completed now must not be what is sent next. */
         ernic_qp_rewind(e, qp, una);
+        ernic_req_rewind(qp);
     }
     comp_progress(e, qp);
 }

@@ -252,6 +252,8 @@ static inline ErnicWqe *ernic_sq_slot(ErnicQp *qp, uint32_t index)
 
 /* req.c: send up to one train; true: there is more to do at once. */
 bool ernic_req_step(Ernic *e, ErnicQp *qp);
+/* req.c: go back to the PSN that was asked for, but not behind una_psn. */
+void ernic_req_rewind(ErnicQp *qp);
 /* resp.c: one inbound request packet. */
 void ernic_resp_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                        const ErnicTrain *train);

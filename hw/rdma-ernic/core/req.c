@@ -39,8 +39,7 @@ static ReqStep req_fault(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     return req_block(qp, ERNIC_BLOCKED_FENCE);
 }
 
-/* Go back to the PSN that the completer asked for, but not behind una. */
-static void req_rewind(ErnicQp *qp)
+void ernic_req_rewind(ErnicQp *qp)
 {
     ErnicSendQueue *sq = &qp->sq;
     uint32_t back = ernic_psn_distance(sq->una_psn, sq->next_psn);
@@ -417,7 +416,7 @@ bool ernic_req_step(Ernic *e, ErnicQp *qp)
             return false;
         }
         if (qp->sq.seen_gen != qp->sq.rewind_gen) {
-            req_rewind(qp);
+            ernic_req_rewind(qp);
         }
         if (qp->sq.rnr_due != ERNIC_NEVER) {
             req_block(qp, ERNIC_BLOCKED_RNR);
