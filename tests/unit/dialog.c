@@ -1,0 +1,648 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Dialogues: the peer's packets are emitted and the engine's are parsed by the
+ * codec, which has oracles of its own.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "dialog.h"
+#include "ib_tables.h"
+
+#define PKT_MAX (ERNIC_PKT_HDR_MAX + 8192 + ERNIC_PKT_TAIL_MAX)
+
+/* A packet that the engine sent. */
+typedef struct Sent {
+    ErnicPkt pkt;
+    ErnicPath path;
+    uint8_t bytes[];
+} Sent;
+
+static void fill(uint8_t *buf, uint32_t len, uint32_t seed)
+{
+    GRand *rand = g_rand_new_with_seed(seed);
+    uint32_t i;
+
+    for (i = 0; i < len; i += 4) {
+        stl_le_p(buf + i, g_rand_int(rand));
+    }
+    g_rand_free(rand);
+}
+
+static void make_attr(Dialog *d)
+{
+    fake_qp_attr(&d->attr, DLG_PEER_QPN, DLG_PEER);
+    d->attr.sq_psn = cpu_to_le32(DLG_SQ_PSN);
+    d->attr.rq_psn = cpu_to_le32(DLG_RQ_PSN);
+    d->path = (ErnicPath) {
+        .smac = { 2, 0, 0, 0, 0, DLG_PEER },
+        .dmac = { 2, 0, 0, 0, 0, DLG_HOST },
+        .vlan = ERNIC_NO_VLAN, .udp_sport = 0xc0de,
+        .tclass = ERNIC_ECN_ECT0, .hop_limit = 64,
+    };
+    fake_gid(d->path.sgid.raw, DLG_PEER);
+    fake_gid(d->path.dgid.raw, DLG_HOST);
+}
+
+void dlg_init(Dialog *d, uint8_t type, bool srq)
+{
+    memset(d, 0, sizeof(*d));
+    fake_env_init(&d->env);
+    d->e = fake_ernic_new(&d->env);
+    d->transport = type == ERNIC_QPT_RC ? ERNIC_RC :
+                   type == ERNIC_QPT_UC ? ERNIC_UC : ERNIC_UD;
+    fake_create_eq(d->e, &d->eq, 64, 0, true);
+    fake_create_cq(d->e, &d->scq, 256, FAKE_NONE);
+    fake_create_cq(d->e, &d->rcq, 256, FAKE_NONE);
+    d->pd = fake_create_pd(d->e);
+    if (srq) {
+        fake_create_srq(d->e, &d->srq, d->pd, 64, 0);
+    }
+    fake_create_qp(d->e, &d->qp, type, d->pd, d->scq.cqn, d->rcq.cqn,
+                   srq ? d->srq.srqn : FAKE_NONE);
+    d->mem = fake_alloc(&d->env, DLG_MEM, 4096);
+    d->at = fake_ptr(&d->env, d->mem, DLG_MEM);
+    d->key = fake_reg_mr(d->e, d->pd, d->mem, DLG_MEM,
+                         ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE |
+                         ERNIC_ACCESS_REMOTE_READ |
+                         ERNIC_ACCESS_REMOTE_ATOMIC | ERNIC_ACCESS_MW_BIND);
+    d->peer = g_malloc(DLG_SINK);
+    fill(d->at, DLG_SINK, 1);
+    fill(d->peer, DLG_SINK, 2);
+    make_attr(d);
+    g_queue_init(&d->sent);
+}
+
+void dlg_to(Dialog *d, uint8_t state)
+{
+    fake_qp_to(d->e, &d->qp, state, &d->attr);
+}
+
+void dlg_open(Dialog *d, uint8_t type)
+{
+    dlg_init(d, type, false);
+    dlg_to(d, ERNIC_QPS_RTS);
+}
+
+/* All invariants hold; after every step. */
+static void check(Dialog *d)
+{
+    GString *why = g_string_new(NULL);
+
+    if (!ernic_check(d->e, why)) {
+        g_error("%s", why->str);
+    }
+    g_string_free(why, true);
+}
+
+void dlg_close(Dialog *d)
+{
+    QUIET(d);
+    dlg_no_wc(d);
+    dlg_no_event(d);
+    ernic_free(d->e);
+    fake_env_fini(&d->env);
+    g_free(d->peer);
+}
+
+/* ---- packets in --------------------------------------------------------------- */
+
+static void deliver(Dialog *d, const uint8_t *bytes, uint32_t len,
+                    const ErnicPath *path)
+{
+    ErnicTrain train = {
+        .path = *path, .data = bytes, .len = len, .seg = len,
+    };
+
+    ernic_rx(d->e, d->env.now, &train);
+    check(d);
+    if (!d->hold) {
+        fake_run(d->e);
+        check(d);
+    }
+}
+
+void dlg_inject(Dialog *d, const ErnicPkt *pkt, const ErnicPath *path)
+{
+    uint8_t buf[PKT_MAX];
+    ErnicIcrcCtx icrc;
+    uint32_t len = ernic_pkt_emit_hdr(pkt, buf);
+
+    if (pkt->payload) {
+        memcpy(buf + len, pkt->payload, pkt->payload_len);
+    } else {
+        memset(buf + len, 0, pkt->payload_len);
+    }
+    ernic_icrc_init(&icrc, path);
+    len = ernic_pkt_finish(&icrc, buf, len + pkt->payload_len);
+    deliver(d, buf, len, path);
+}
+
+void dlg_inject_raw(Dialog *d, const uint8_t *bytes, uint32_t len, bool icrc)
+{
+    uint8_t buf[PKT_MAX];
+
+    memcpy(buf, bytes, len);
+    if (icrc) {
+        stl_le_p(buf + len, ernic_icrc(&d->path, buf, len));
+        len += ERNIC_ICRC_LEN;
+    }
+    deliver(d, buf, len, &d->path);
+}
+
+static ErnicPkt complete(const Dialog *d, ErnicOp op, const ErnicPkt *pkt,
+                         uint32_t dest_qp)
+{
+    ErnicPkt p = *pkt;
+
+    p.transport = d->transport;
+    p.op = ernic_opcode(ernic_bth_opcode(d->transport, op));
+    g_assert(p.op);
+    p.migreq = true;
+    p.dest_qp = p.dest_qp ? p.dest_qp : dest_qp;
+    p.pkey = p.pkey ? p.pkey : ERNIC_PKEY_DEFAULT;
+    return p;
+}
+
+void dlg_peer(Dialog *d, ErnicOp op, const ErnicPkt *pkt)
+{
+    ErnicPkt p = complete(d, op, pkt, d->qp.qpn);
+
+    dlg_inject(d, &p, &d->path);
+}
+
+static const ErnicPkt cnp = {
+    .transport = ERNIC_RC, .pkey = ERNIC_PKEY_DEFAULT, .becn = true,
+};
+
+void dlg_cnp(Dialog *d)
+{
+    ErnicPkt p = cnp;
+
+    p.op = ernic_opcode(ERNIC_BTH_CNP);
+    p.dest_qp = d->qp.qpn;
+    dlg_inject(d, &p, &d->path);
+}
+
+/* ---- packets out --------------------------------------------------------------- */
+
+static void collect_one(Dialog *d, const FakeTrain *ft, const uint8_t *bytes,
+                        uint32_t len)
+{
+    Sent *sent = g_malloc0(sizeof(*sent) + len);
+    ErnicIcrcCtx icrc;
+    ErnicDrop why;
+
+    memcpy(sent->bytes, bytes, len);
+    sent->path = ft->train.path;
+    why = ernic_pkt_parse(&sent->pkt, sent->bytes, len);
+    g_assert_cmpstr(ernic_drop_name(why), ==, "none");
+    ernic_icrc_init(&icrc, &sent->path);
+    g_assert_true(ernic_icrc_ok(&icrc, sent->bytes, len));
+    g_queue_push_tail(&d->sent, sent);
+}
+
+static void collect(Dialog *d)
+{
+    FakeTrain *ft;
+    uint32_t pos;
+
+    fake_run(d->e);
+    check(d);
+    while ((ft = fake_take_train(&d->env))) {
+        for (pos = 0; pos < ft->train.len; pos += ft->train.seg) {
+            collect_one(d, ft, ft->train.data + pos,
+                        MIN(ft->train.seg, ft->train.len - pos));
+        }
+        fake_train_free(ft);
+    }
+}
+
+uint32_t dlg_pending(Dialog *d)
+{
+    collect(d);
+    return g_queue_get_length(&d->sent);
+}
+
+ErnicPkt dlg_take(Dialog *d)
+{
+    Sent *sent;
+    ErnicPkt pkt;
+
+    g_assert_cmpuint(dlg_pending(d), >, 0);
+    sent = g_queue_pop_head(&d->sent);
+    pkt = sent->pkt;
+    pkt.payload = NULL;
+    d->sent_path = sent->path;
+    g_free(sent);
+    return pkt;
+}
+
+static void same_headers(const ErnicPkt *got, const ErnicPkt *want)
+{
+    g_assert_cmphex(got->psn, ==, want->psn);
+    g_assert_cmphex(got->dest_qp, ==, want->dest_qp);
+    g_assert_cmphex(got->pkey, ==, want->pkey);
+    g_assert_cmpint(got->se, ==, want->se);
+    g_assert_cmpint(got->ackreq, ==, want->ackreq);
+    g_assert_cmpint(got->migreq, ==, want->migreq);
+    g_assert_cmpint(got->becn, ==, want->becn);
+    g_assert_cmpint(got->fecn, ==, want->fecn);
+    g_assert_cmphex(got->qkey, ==, want->qkey);
+    g_assert_cmphex(got->src_qp, ==, want->src_qp);
+    g_assert_cmphex(got->va, ==, want->va);
+    g_assert_cmphex(got->rkey, ==, want->rkey);
+    g_assert_cmpuint(got->dma_len, ==, want->dma_len);
+    g_assert_cmphex(got->swap_add, ==, want->swap_add);
+    g_assert_cmphex(got->compare, ==, want->compare);
+    g_assert_cmphex(got->atomic_orig, ==, want->atomic_orig);
+    g_assert_cmphex(got->syndrome, ==, want->syndrome);
+    g_assert_cmphex(got->msn, ==, want->msn);
+    g_assert_cmphex(got->imm, ==, want->imm);
+    g_assert_cmphex(got->inv_rkey, ==, want->inv_rkey);
+}
+
+static void take_same(Dialog *d, const ErnicPkt *want, const char *where)
+{
+    Sent *sent;
+
+    if (!dlg_pending(d)) {
+        g_error("%s: %s was not sent", where, want->op->name);
+    }
+    sent = g_queue_pop_head(&d->sent);
+    if (sent->pkt.op != want->op || sent->pkt.psn != want->psn) {
+        g_error("%s: %s of PSN 0x%x was sent instead of %s of 0x%x", where,
+                sent->pkt.op->name, sent->pkt.psn, want->op->name, want->psn);
+    }
+    same_headers(&sent->pkt, want);
+    g_assert_cmpuint(sent->pkt.payload_len, ==, want->payload_len);
+    if (want->payload) {
+        g_assert_cmpmem(sent->pkt.payload, sent->pkt.payload_len,
+                        want->payload, want->payload_len);
+    }
+    d->sent_path = sent->path;
+    g_free(sent);
+}
+
+void dlg_sent(Dialog *d, ErnicOp op, const ErnicPkt *want, const char *where)
+{
+    ErnicPkt p = complete(d, op, want, DLG_PEER_QPN);
+
+    take_same(d, &p, where);
+}
+
+void dlg_sent_cnp(Dialog *d)
+{
+    ErnicPkt p = cnp;
+
+    p.op = ernic_opcode(ERNIC_BTH_CNP);
+    p.dest_qp = DLG_PEER_QPN;
+    take_same(d, &p, __func__);
+}
+
+/* ---- software -------------------------------------------------------------------- */
+
+struct ernic_wqe dlg_wqe(const Dialog *d, uint8_t opcode, uint8_t flags)
+{
+    struct ernic_wqe wqe = {
+        .opcode = opcode, .flags = flags, .wr_id = cpu_to_le64(d->qp.sq_pi),
+    };
+
+    if (opcode == ERNIC_WR_SEND_IMM || opcode == ERNIC_WR_WRITE_IMM) {
+        stl_be_p(wqe.imm, DLG_IMM);
+    } else if (opcode == ERNIC_WR_SEND_INV) {
+        stl_le_p(wqe.imm, DLG_INV_RKEY);
+    } else if (opcode == ERNIC_WR_CMP_SWAP) {
+        wqe.atomic.swap = cpu_to_le64(DLG_SWAP);
+    }
+    switch (opcode) {
+    case ERNIC_WR_WRITE:
+    case ERNIC_WR_WRITE_IMM:
+    case ERNIC_WR_READ:
+        wqe.rdma.raddr = cpu_to_le64(DLG_RADDR);
+        wqe.rdma.rkey = cpu_to_le32(DLG_RKEY);
+        break;
+    case ERNIC_WR_CMP_SWAP:
+    case ERNIC_WR_FETCH_ADD:
+        wqe.atomic.raddr = cpu_to_le64(DLG_RADDR);
+        wqe.atomic.rkey = cpu_to_le32(DLG_RKEY);
+        wqe.atomic.compare_add = cpu_to_le64(DLG_COMPARE);
+        break;
+    default:
+        break;
+    }
+    if (d->transport == ERNIC_UD) {
+        wqe.ud.qkey = cpu_to_le32(DLG_QKEY);
+        wqe.ud.dest_qpn = cpu_to_le32(DLG_PEER_QPN);
+        wqe.ud.av = d->attr.av;
+    }
+    return wqe;
+}
+
+void dlg_post_wqe(Dialog *d, const struct ernic_wqe *wqe, uint64_t off,
+                  uint32_t len)
+{
+    struct ernic_sge sge = fake_sge(d->mem + off, len, d->key);
+    struct ernic_wqe copy = *wqe;
+    uint8_t status;
+
+    copy.wr_id = cpu_to_le64(d->qp.sq_pi);
+    if (len && !wqe->count) {
+        copy.count = cpu_to_le16(1);
+    }
+    fake_post_send(d->e, &d->qp, &copy,
+                   wqe->flags & ERNIC_WR_INLINE ? (void *)(d->at + off) : &sge);
+    status = fake_ring_sq(d->e, &d->qp);
+    g_assert_cmpuint(status, ==, ERNIC_OK);
+}
+
+void dlg_post_flags(Dialog *d, uint8_t opcode, uint8_t flags, uint64_t off,
+                    uint32_t len)
+{
+    struct ernic_wqe wqe = dlg_wqe(d, opcode, flags);
+
+    if (flags & ERNIC_WR_INLINE) {
+        wqe.count = cpu_to_le16(len);
+    }
+    dlg_post_wqe(d, &wqe, off, len);
+}
+
+void dlg_post(Dialog *d, uint8_t opcode, uint64_t off, uint32_t len)
+{
+    dlg_post_flags(d, opcode, ERNIC_WR_SIGNALED, off, len);
+}
+
+void dlg_recv(Dialog *d, uint64_t off, uint32_t len)
+{
+    struct ernic_sge sge = fake_sge(d->mem + off, len, d->key);
+    uint8_t status;
+
+    if (d->srq.srqn) {
+        fake_post_srq(d->e, &d->srq, d->srq.pi, &sge, 1);
+        status = fake_ring_srq(d->e, &d->srq);
+    } else {
+        fake_post_recv(d->e, &d->qp, d->qp.rq_pi, &sge, 1);
+        status = fake_ring_rq(d->e, &d->qp);
+    }
+    g_assert_cmpuint(status, ==, ERNIC_OK);
+}
+
+static struct ernic_cqe take_wc(Dialog *d, FakeCq *cq, uint64_t wr_id,
+                                uint8_t status)
+{
+    struct ernic_cqe cqe;
+
+    fake_run(d->e);
+    g_assert_true(fake_poll_cq(d->e, cq, &cqe));
+    g_assert_cmphex(cqe.wr_id, ==, wr_id);
+    g_assert_cmpuint(cqe.status, ==, status);
+    g_assert_cmpuint(cqe.qpn, ==, d->qp.qpn);
+    g_assert_cmpint(!!(cqe.flags & ERNIC_CQE_RQ), ==, cq == &d->rcq);
+    g_assert_cmpint(cqe.vendor_err != 0, ==, status != ERNIC_WC_SUCCESS);
+    fake_ring_cq(d->e, cq);
+    return cqe;
+}
+
+struct ernic_cqe dlg_send_wc(Dialog *d, uint64_t wr_id, uint8_t status)
+{
+    return take_wc(d, &d->scq, wr_id, status);
+}
+
+struct ernic_cqe dlg_recv_wc(Dialog *d, uint64_t wr_id, uint8_t status)
+{
+    return take_wc(d, &d->rcq, wr_id, status);
+}
+
+void dlg_no_wc(Dialog *d)
+{
+    struct ernic_cqe cqe;
+
+    fake_run(d->e);
+    g_assert_false(fake_poll_cq(d->e, &d->scq, &cqe));
+    g_assert_false(fake_poll_cq(d->e, &d->rcq, &cqe));
+}
+
+struct ernic_eqe dlg_event_of(Dialog *d, uint8_t type, uint32_t element)
+{
+    struct ernic_eqe eqe;
+
+    fake_run(d->e);
+    g_assert_true(fake_poll_eq(d->e, &d->eq, &eqe));
+    g_assert_cmpuint(eqe.type, ==, type);
+    g_assert_cmpuint(eqe.element, ==, element);
+    fake_ring_eq(d->e, &d->eq);
+    return eqe;
+}
+
+void dlg_event(Dialog *d, uint8_t type)
+{
+    dlg_event_of(d, type, d->qp.qpn);
+}
+
+void dlg_no_event(Dialog *d)
+{
+    struct ernic_eqe eqe;
+
+    fake_run(d->e);
+    g_assert_false(fake_poll_eq(d->e, &d->eq, &eqe));
+}
+
+uint8_t dlg_modify(Dialog *d, uint32_t mask, uint8_t state)
+{
+    return fake_modify_qp(d->e, d->qp.qpn, mask, state, &d->attr);
+}
+
+void dlg_state(Dialog *d, uint8_t state)
+{
+    uint8_t status = dlg_modify(d, ERNIC_QPA_STATE, state);
+
+    g_assert_cmpuint(status, ==, ERNIC_OK);
+    fake_run(d->e);
+}
+
+void dlg_query(Dialog *d, struct ernic_qp_attr *attr)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_QUERY };
+    uint8_t status;
+
+    cmd.query.addr = cpu_to_le64(d->env.base);
+    cmd.query.length = cpu_to_le32(sizeof(*attr));
+    cmd.query.handle = cpu_to_le32(d->qp.qpn);
+    status = fake_cmd(d->e, &cmd, NULL);
+    g_assert_cmpuint(status, ==, ERNIC_OK);
+    memcpy(attr, fake_ptr(&d->env, d->env.base, sizeof(*attr)), sizeof(*attr));
+}
+
+void dlg_state_is(Dialog *d, uint8_t state)
+{
+    struct ernic_qp_attr attr;
+
+    fake_run(d->e);
+    dlg_query(d, &attr);
+    g_assert_cmpuint(attr.state, ==, state);
+}
+
+void dlg_wait(Dialog *d, uint64_t ns)
+{
+    fake_advance(d->e, ns);
+    check(d);
+}
+
+void dlg_mem_is(Dialog *d, uint64_t off, const uint8_t *bytes, uint32_t len)
+{
+    uint32_t i;
+
+    g_assert_cmpuint(off + len, <=, DLG_MEM);
+    if (bytes) {
+        g_assert_cmpmem(d->at + off, len, bytes, len);
+        return;
+    }
+    for (i = 0; i < len; i++) {
+        g_assert_cmphex(d->at[off + i], ==, 0);
+    }
+}
+
+uint32_t dlg_mtu(const Dialog *d)
+{
+    return ernic_mtu_bytes(d->attr.path_mtu);
+}
+
+/* ---- whole messages ---------------------------------------------------------------- */
+
+typedef struct Message {
+    uint8_t first, middle, last, only;
+} Message;
+
+static const Message messages[] = {
+    [ERNIC_WR_SEND] = { ERNIC_OP_SEND_FIRST, ERNIC_OP_SEND_MIDDLE,
+                        ERNIC_OP_SEND_LAST, ERNIC_OP_SEND_ONLY },
+    [ERNIC_WR_SEND_IMM] = { ERNIC_OP_SEND_FIRST, ERNIC_OP_SEND_MIDDLE,
+                            ERNIC_OP_SEND_LAST_IMM, ERNIC_OP_SEND_ONLY_IMM },
+    [ERNIC_WR_SEND_INV] = { ERNIC_OP_SEND_FIRST, ERNIC_OP_SEND_MIDDLE,
+                            ERNIC_OP_SEND_LAST_INV, ERNIC_OP_SEND_ONLY_INV },
+    [ERNIC_WR_WRITE] = { ERNIC_OP_WRITE_FIRST, ERNIC_OP_WRITE_MIDDLE,
+                         ERNIC_OP_WRITE_LAST, ERNIC_OP_WRITE_ONLY },
+    [ERNIC_WR_WRITE_IMM] = { ERNIC_OP_WRITE_FIRST, ERNIC_OP_WRITE_MIDDLE,
+                             ERNIC_OP_WRITE_LAST_IMM,
+                             ERNIC_OP_WRITE_ONLY_IMM },
+    /* What answers a READ. */
+    [ERNIC_WR_READ] = { ERNIC_OP_READ_RSP_FIRST, ERNIC_OP_READ_RSP_MIDDLE,
+                        ERNIC_OP_READ_RSP_LAST, ERNIC_OP_READ_RSP_ONLY },
+};
+
+/* Packet @k of @n of a message of @len bytes. */
+static ErnicOp packet_op(uint8_t opcode, uint32_t k, uint32_t n)
+{
+    const Message *m = &messages[opcode];
+
+    return n == 1 ? m->only : k == 0 ? m->first :
+           k == n - 1 ? m->last : m->middle;
+}
+
+static uint32_t packets(const Dialog *d, uint32_t len)
+{
+    uint32_t mtu = dlg_mtu(d);
+
+    return len == 0 ? 1 : len / mtu + (len % mtu != 0);
+}
+
+/* What packet @k of @n has, but for addresses, ACK request and immediate. */
+static ErnicPkt packet(const Dialog *d, uint32_t psn, const uint8_t *bytes,
+                       uint32_t len, uint32_t k, uint32_t n)
+{
+    uint32_t mtu = dlg_mtu(d);
+    ErnicPkt pkt = {
+        .psn = (psn + k) & 0xffffff,
+        .payload = bytes + k * mtu,
+        .payload_len = k == n - 1 ? len - k * mtu : mtu,
+    };
+
+    return pkt;
+}
+
+static void operands(ErnicPkt *pkt, uint8_t opcode, uint32_t k, uint32_t n,
+                     uint64_t va, uint32_t rkey, uint32_t len)
+{
+    bool write = opcode == ERNIC_WR_WRITE || opcode == ERNIC_WR_WRITE_IMM;
+    bool imm = opcode == ERNIC_WR_SEND_IMM || opcode == ERNIC_WR_WRITE_IMM;
+
+    if (write && k == 0) {
+        pkt->va = va;
+        pkt->rkey = rkey;
+        pkt->dma_len = len;
+    }
+    if (imm && k == n - 1) {
+        pkt->imm = DLG_IMM;
+    }
+    if (opcode == ERNIC_WR_SEND_INV && k == n - 1) {
+        pkt->inv_rkey = DLG_INV_RKEY;
+    }
+}
+
+uint32_t dlg_sent_message(Dialog *d, uint8_t opcode, uint8_t flags,
+                          uint32_t psn, uint64_t off, uint32_t len)
+{
+    uint32_t n = packets(d, len), k;
+
+    for (k = 0; k < n; k++) {
+        ErnicPkt pkt = packet(d, psn, d->at + off, len, k, n);
+
+        operands(&pkt, opcode, k, n, DLG_RADDR, DLG_RKEY, len);
+        pkt.ackreq = k == n - 1 && d->transport == ERNIC_RC;
+        pkt.se = k == n - 1 && (flags & ERNIC_WR_SOLICITED);
+        dlg_sent(d, packet_op(opcode, k, n), &pkt, __func__);
+    }
+    return n;
+}
+
+uint32_t dlg_peer_message(Dialog *d, uint8_t opcode, uint32_t psn,
+                          uint64_t to, uint32_t len)
+{
+    uint32_t n = packets(d, len), k;
+
+    for (k = 0; k < n; k++) {
+        ErnicPkt pkt = packet(d, psn, d->peer, len, k, n);
+
+        operands(&pkt, opcode, k, n, d->mem + to, d->key, len);
+        pkt.ackreq = k == n - 1 && d->transport == ERNIC_RC;
+        dlg_peer(d, packet_op(opcode, k, n), &pkt);
+    }
+    return n;
+}
+
+/* First, Last and Only have an AETH. */
+static void aeth(ErnicPkt *pkt, uint32_t k, uint32_t n, uint32_t msn)
+{
+    if (k == 0 || k == n - 1) {
+        pkt->syndrome = DLG_ACK;
+        pkt->msn = msn;
+    }
+}
+
+uint32_t dlg_peer_read(Dialog *d, uint32_t psn, uint32_t msn, uint32_t off,
+                       uint32_t len)
+{
+    uint32_t n = packets(d, len), k;
+
+    for (k = 0; k < n; k++) {
+        ErnicPkt pkt = packet(d, psn, d->peer + off, len, k, n);
+
+        aeth(&pkt, k, n, msn);
+        dlg_peer(d, packet_op(ERNIC_WR_READ, k, n), &pkt);
+    }
+    return n;
+}
+
+uint32_t dlg_sent_read(Dialog *d, uint32_t psn, uint32_t msn, uint32_t off,
+                       uint32_t len)
+{
+    uint32_t n = packets(d, len), k;
+
+    for (k = 0; k < n; k++) {
+        ErnicPkt pkt = packet(d, psn, d->at + off, len, k, n);
+
+        aeth(&pkt, k, n, msn);
+        dlg_sent(d, packet_op(ERNIC_WR_READ, k, n), &pkt, __func__);
+    }
+    return n;
+}
