@@ -346,12 +346,13 @@ static void test_fill(Fixture *f, gconstpointer data)
         { 8, 0, 12, ERNIC_OK }, { 3, 0, 21, ERNIC_OK }, { 0, 0, 12, ERNIC_OK },
         { 9, 0, 12, ERNIC_ERR_PARAM }, { 8, 0, 11, ERNIC_ERR_PARAM },
         { 8, 0, 32, ERNIC_ERR_PARAM }, { 8, 4, 12, ERNIC_ERR_PARAM },
-        { 8, FAKE_MEM_SIZE, 12, ERNIC_ERR_DMA },
+        { 8, 0, 12, ERNIC_OK }, { 8, FAKE_MEM_SIZE, 12, ERNIC_ERR_DMA },
+        { 8, 0, 13, ERNIC_OK }, { 2, 0, 31, ERNIC_OK },
     };
     uint8_t status;
     uint64_t list;
     ErnicBuf buf;
-    size_t i;
+    size_t i, k;
 
     g_assert_cmpuint(ernic_buf_alloc(&f->e, &buf, 8), ==, ERNIC_OK);
     for (i = 0; i < ARRAY_SIZE(row); i++) {
@@ -361,6 +362,13 @@ static void test_fill(Fixture *f, gconstpointer data)
         g_assert_cmpuint(status, ==, row[i].status);
         if (status == ERNIC_OK) {
             check_map(&buf, row[i].npages, row[i].shift);
+        }
+        /* Nothing stays that another page size would find unaligned. */
+        for (k = 0; k < 8; k++) {
+            g_assert_cmphex(buf.page[k] % (1ull << buf.page_shift), ==, 0);
+            if (status == ERNIC_OK && k >= row[i].npages) {
+                g_assert_cmphex(buf.page[k], ==, 0);
+            }
         }
         g_assert_cmpuint(buf.npages, ==, 8);
     }

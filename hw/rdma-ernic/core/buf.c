@@ -134,12 +134,19 @@ uint8_t ernic_buf_alloc(Ernic *e, ErnicBuf *buf, uint32_t max_pages)
 uint8_t ernic_buf_fill(Ernic *e, ErnicBuf *buf, uint64_t list, uint32_t npages,
                        uint8_t page_shift)
 {
+    uint8_t status;
+
     if (npages > buf->npages || !list_ok(list, npages, page_shift)) {
         trace_ernic_buf_bad_desc(list, npages, page_shift, 1);
         return ERNIC_ERR_PARAM;
     }
     buf->page_shift = page_shift;
-    return read_list(e, buf, list, npages);
+    status = read_list(e, buf, list, npages);
+    if (status != ERNIC_OK) {
+        npages = 0;
+    }
+    memset(buf->page + npages, 0, (buf->npages - npages) * sizeof(*buf->page));
+    return status;
 }
 
 static uint8_t init_extent(ErnicBuf *buf, uint64_t addr, uint64_t bytes)

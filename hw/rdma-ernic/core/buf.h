@@ -27,8 +27,8 @@ uint8_t ernic_buf_init(Ernic *e, ErnicBuf *buf,
 /* Room for @max_pages pages, at least 1; for fast registration. */
 uint8_t ernic_buf_alloc(Ernic *e, ErnicBuf *buf, uint32_t max_pages);
 /*
- * Fill in the first @npages of them from the list at @list; the status is that
- * of ernic_buf_init(). After a failure the pages are undefined.
+ * Fill in the first @npages of them from the list at @list, and 0 in the others;
+ * after a failure, in all. The status is that of ernic_buf_init().
  */
 uint8_t ernic_buf_fill(Ernic *e, ErnicBuf *buf, uint64_t list, uint32_t npages,
                        uint8_t page_shift);

@@ -177,7 +177,7 @@ static bool mr_window(const ErnicCheck *c, uint32_t id)
         return mw->region == 0 && mw->qpn == 0;
     }
     if (mw->region == 0 || mw->region >= c->e->cfg.max_mr ||
-        mw->iova > UINT64_MAX - mw->length) {
+        mw->length == 0 || mw->iova > UINT64_MAX - (mw->length - 1)) {
         return false;
     }
     mr = &c->e->mr[mw->region];
