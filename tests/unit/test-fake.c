@@ -60,6 +60,15 @@ static void teardown(Fixture *f, gconstpointer data)
     node_fini(&f->b);
 }
 
+static void check(Node *n)
+{
+    g_autoptr(GString) why = g_string_new(NULL);
+
+    if (!ernic_check(n->e, why)) {
+        g_error("%s", why->str);
+    }
+}
+
 /* Let packets pass until none is left. */
 static void settle(Fixture *f)
 {
@@ -71,6 +80,8 @@ static void settle(Fixture *f)
         moved = fake_deliver(f->a.e, f->b.e) + fake_deliver(f->b.e, f->a.e);
         g_assert_cmpuint(++rounds, <, 1000);
     } while (moved);
+    check(&f->a);
+    check(&f->b);
 }
 
 static void expect_cqe(Node *n, uint64_t wr_id, uint8_t opcode, uint32_t len)
