@@ -16,6 +16,7 @@
 #define CQE_SIZE sizeof(struct ernic_cqe)
 #define NO_EQ 0xffffffffu
 #define US 1000
+#define EQ_DEPTH 64
 
 typedef struct Fixture {
     FakeEnv env;
@@ -48,21 +49,26 @@ static inline void create(Fixture *f)
     g_assert_cmpuint(ernic_cq_create(&f->e, 0, &cmd, &f->cqn), ==, ERNIC_OK);
 }
 
-static inline void setup(Fixture *f, gconstpointer data)
+static inline void create_eq(Fixture *f, uint32_t depth)
 {
     struct ernic_cmd_eq_create cmd = {
-        .depth = cpu_to_le32(64),
+        .depth = cpu_to_le32(depth),
         .vector = cpu_to_le16(2),
         .async = 1,
     };
 
+    f->eq_ring = fake_alloc(&f->env, depth * sizeof(struct ernic_eqe), 4096);
+    cmd.buf.addr = cpu_to_le64(f->eq_ring);
+    g_assert_cmpuint(ernic_eq_create(&f->e, 0, &cmd, &f->eqn), ==, ERNIC_OK);
+}
+
+static inline void setup(Fixture *f, gconstpointer data)
+{
     fake_env_init(&f->env);
     fake_bare_init(&f->e, &f->env);
     ernic_trace_set_mode(ERNIC_TRACE_RING);
     ernic_trace_reset();
-    f->eq_ring = fake_alloc(&f->env, 64 * sizeof(struct ernic_eqe), 4096);
-    cmd.buf.addr = cpu_to_le64(f->eq_ring);
-    g_assert_cmpuint(ernic_eq_create(&f->e, 0, &cmd, &f->eqn), ==, ERNIC_OK);
+    create_eq(f, EQ_DEPTH);
     f->depth = 4;
     create(f);
 }
@@ -171,7 +177,7 @@ static inline uint32_t events_of_type(Fixture *f, uint8_t type)
 
     for (; f->events != f->e.eq[f->eqn].pi; f->events++, n++) {
         struct ernic_eqe *eqe =
-            fake_ptr(&f->env, f->eq_ring + f->events % 64 * sizeof(*eqe),
+            fake_ptr(&f->env, f->eq_ring + f->events % EQ_DEPTH * sizeof(*eqe),
                      sizeof(*eqe));
 
         g_assert_cmpuint(eqe->type, ==, type);

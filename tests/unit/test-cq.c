@@ -196,6 +196,34 @@ static void test_overrun_without_eq(Fixture *f, gconstpointer data)
     f->cqn = first;
 }
 
+/* An event queue of its own is told everything; the asynchronous one nothing. */
+static void test_overrun_own_eq(Fixture *f, gconstpointer data)
+{
+    struct ernic_cmd_eq_create eq = { .depth = cpu_to_le32(8) };
+    struct ernic_cmd_cq_create cmd = command(f, 2);
+    uint64_t ring = fake_alloc(&f->env, 8 * sizeof(struct ernic_eqe), 64);
+    uint32_t first = f->cqn, eqn;
+    struct ernic_eqe *eqe;
+
+    eq.buf.addr = cpu_to_le64(ring);
+    g_assert_cmpuint(ernic_eq_create(&f->e, 0, &eq, &eqn), ==, ERNIC_OK);
+    cmd.eq = cpu_to_le32(eqn);
+    g_assert_cmpuint(ernic_cq_create(&f->e, 0, &cmd, &f->cqn), ==, ERNIC_OK);
+    g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, eqn), ==, ERNIC_ERR_BUSY);
+    arm(f, false);
+    post(f);
+    post(f);
+    g_assert_false(post_wc(f, ERNIC_WC_SUCCESS, 0));
+    g_assert_cmpuint(f->e.eq[eqn].pi, ==, 2);
+    eqe = fake_ptr(&f->env, ring, 2 * sizeof(*eqe));
+    g_assert_cmpuint(eqe[0].type, ==, ERNIC_EV_COMPLETION);
+    g_assert_cmpuint(eqe[1].type, ==, ERNIC_EV_CQ_ERR);
+    g_assert_cmpuint(f->e.eq[f->eqn].pi, ==, 0);
+    g_assert_cmpuint(ernic_cq_destroy(&f->e, 0, f->cqn), ==, ERNIC_OK);
+    g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, eqn), ==, ERNIC_OK);
+    f->cqn = first;
+}
+
 /* An entry that memory does not take is an overrun, whichever part fails. */
 static void test_write_fails(Fixture *f, gconstpointer data)
 {
@@ -421,6 +449,7 @@ int main(int argc, char **argv)
     CQ_TEST("/cq/wrap", test_wrap);
     CQ_TEST("/cq/overrun", test_overrun);
     CQ_TEST("/cq/overrun-without-eq", test_overrun_without_eq);
+    CQ_TEST("/cq/overrun-own-eq", test_overrun_own_eq);
     CQ_TEST("/cq/write-fails", test_write_fails);
     CQ_TEST("/cq/ci-in-memory", test_ci_in_memory);
     CQ_TEST("/cq/ci-in-memory-wrong", test_ci_in_memory_wrong);

@@ -266,7 +266,6 @@ uint64_t ernic_cq_moderation_run(Ernic *e, uint64_t now)
     uint32_t cqn;
 
     while (budget-- && (cqn = ernic_timers_pop(e->cq_timers, now))) {
-        e->cq[cqn].mod_due = ERNIC_NEVER;
         tell(e, cqn, &e->cq[cqn]);
     }
     return ernic_timers_next(e->cq_timers);

@@ -14,7 +14,8 @@
 #define SLOT_UNIT 64
 #define SLOT_MAX (ERNIC_SQ_STRIDE_MAX * SLOT_UNIT)
 #define HEAD_SIZE sizeof(struct ernic_wqe)
-QEMU_BUILD_BUG_ON(SLOT_MAX < HEAD_SIZE + ERNIC_MAX_INLINE);
+/* No slot holds more inline bytes than ErnicWqe. */
+QEMU_BUILD_BUG_ON(SLOT_MAX != HEAD_SIZE + ERNIC_MAX_INLINE);
 QEMU_BUILD_BUG_ON(SLOT_MAX < HEAD_SIZE +
                              ERNIC_MAX_SGE * sizeof(struct ernic_sge));
 
@@ -243,7 +244,7 @@ static ErnicFault parse_operand(const struct ernic_wqe *head,
 static ErnicFault parse_inline(const Slot *slot, uint32_t stride,
                                uint32_t count, ErnicWqe *wqe)
 {
-    if (count > ERNIC_MAX_INLINE || HEAD_SIZE + count > stride) {
+    if (HEAD_SIZE + count > stride) {
         return refuse(wqe, ERNIC_FAULT_SEND_WQE, "too many inline bytes");
     }
     memcpy(wqe->data, slot->bytes + HEAD_SIZE, count);
