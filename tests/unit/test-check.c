@@ -1,0 +1,426 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Each invariant is broken on purpose, and has to be told by its name.
+ */
+#include "qemu/osdep.h"
+#include "busy.h"
+#include "check.h"
+#include "cq.h"
+#include "eq.h"
+#include "ib_spec.h"
+#include "mcast.h"
+#include "mr.h"
+#include "psn.h"
+#include "qp.h"
+#include "rq.h"
+#include "state.h"
+#include "timer.h"
+#include "tx.h"
+
+/* What was changed, to be put back: the device is broken many times. */
+static GPtrArray *undo;
+
+typedef struct Undo {
+    void *at;
+    size_t size;
+    uint8_t was[16];
+} Undo;
+
+static void poke(void *at, const void *value, size_t size)
+{
+    Undo *u = g_new0(Undo, 1);
+
+    g_assert_cmpuint(size, <=, sizeof(u->was));
+    g_assert_cmpint(memcmp(at, value, size), !=, 0);
+    u->at = at;
+    u->size = size;
+    memcpy(u->was, at, size);
+    memcpy(at, value, size);
+    g_ptr_array_add(undo, u);
+}
+
+#define SET(lvalue, ...) \
+    do { \
+        __typeof__(lvalue) value_ = __VA_ARGS__; \
+        poke(&(lvalue), &value_, sizeof(value_)); \
+    } while (0)
+
+static void put_back(void)
+{
+    while (undo->len) {
+        Undo *u = g_ptr_array_remove_index(undo, undo->len - 1);
+
+        memcpy(u->at, u->was, u->size);
+        g_free(u);
+    }
+}
+
+/* Objects of the busy device by what they are. */
+#define E       (b->e)
+#define QP(n)   (b->e->qp[b->n.qpn])
+#define CQ(n)   (b->e->cq[b->n.cqn])
+#define EQ(n)   (b->e->eq[b->n.eqn])
+#define SRQ     (b->e->srq[b->srq.srqn])
+#define MR(key) (b->e->mr[b->key >> 8])
+/* The oldest send request of a queue pair. */
+#define WQE(n)  (*ernic_sq_slot(&QP(n), QP(n).sq.wq.ci))
+
+#define BREAK(name, body) \
+    static void break_##name(Busy *b) \
+    { \
+        body; \
+    }
+
+BREAK(free_double, SET(E->pd_ids.fifo[E->pd_ids.head],
+                       E->pd_ids.fifo[E->pd_ids.head + 1]))
+BREAK(free_used, SET(E->qp_ids.fifo[E->qp_ids.head], b->out.qpn))
+BREAK(free_lost, SET(E->cq_ids.count, E->cq_ids.count - 1))
+BREAK(free_range, SET(E->mr_ids.fifo[E->mr_ids.head], 0xffffff))
+BREAK(ready_unlinked, SET(QP(in).ready, !QP(in).ready))
+BREAK(ready_loop, SET(E->qp[E->ready_tail].ready_next, E->ready_head))
+BREAK(ready_tail, SET(E->ready_tail, E->ready_tail + 1))
+BREAK(ready_range, SET(E->ready_head, 5000))
+BREAK(timer_value, SET(E->timers->due[b->out.qpn], 1))
+BREAK(timer_unknown, SET(E->timers->pos[b->out.qpn], 0))
+BREAK(timer_heap, SET(E->timers->heap[0], 63))
+BREAK(cq_timer, SET(CQ(slow).mod_due, ERNIC_NEVER))
+BREAK(pages, SET(E->num_pages, E->num_pages + 1))
+BREAK(bound, SET(E->num_bound, 0))
+BREAK(async, SET(E->async_eq, 7))
+BREAK(line_twice, SET(EQ(async).line[(EQ(async).line_head + 1) %
+                                     EQ(async).line_size],
+                      EQ(async).line[EQ(async).line_head]))
+BREAK(line_nobody, SET(EQ(async).line[EQ(async).line_head], 60))
+BREAK(port, SET(E->port_events.queued, false))
+BREAK(gid, SET(E->gid[5].gid, (ErnicGid) { { 0xff, 2 } }))
+BREAK(pkey, SET(E->pkey[3], 0x8000))
+BREAK(train_seg, SET(E->tx->seg, 0))
+BREAK(train_len, SET(E->tx->len, 60000))
+BREAK(train_path, SET(E->tx->path.dgid, (ErnicGid) { { 0xfe, 0x80 } }))
+BREAK(loop_len, SET(E->tx->loop_len, 0x7fffffff))
+BREAK(pd_owner, SET(E->pd[b->pd].uctx, 6))
+BREAK(pd_refs, SET(E->pd[b->pd].refs, 1))
+BREAK(eq_owner, SET(EQ(eq).uctx, 5))
+BREAK(eq_vector, SET(EQ(eq).vector, 100))
+BREAK(eq_depth, SET(EQ(eq).depth, 63))
+BREAK(eq_ci, SET(EQ(eq).ci, EQ(eq).pi + 1))
+BREAK(eq_buf, SET(EQ(eq).buf.base, UINT64_MAX - 100))
+BREAK(eq_refs, SET(EQ(eq).refs, 0))
+BREAK(eq_line_size, SET(EQ(eq).line_size, 3))
+BREAK(eq_line_waits, SET(EQ(async).ci, EQ(async).pi))
+BREAK(cq_owner, SET(CQ(cq).uctx, 3))
+BREAK(cq_eq, SET(CQ(cq).eq, 7))
+BREAK(cq_depth, SET(CQ(cq).depth, 3))
+BREAK(cq_ci, SET(CQ(cq).ci, CQ(cq).pi + 1))
+BREAK(cq_sol, SET(CQ(cq).sol_pi, CQ(cq).pi + 1))
+BREAK(cq_ci_addr, SET(CQ(cq).ci_addr, 2))
+BREAK(cq_refs, SET(CQ(cq).refs, 2))
+BREAK(cq_events, SET(CQ(cq).events.pending, 1u << ERNIC_EV_CQ_ERR))
+BREAK(cq_moderation, SET(CQ(slow).arm, ERNIC_CQ_DISARMED))
+BREAK(srq_owner, SET(SRQ.uctx, b->uctx))
+BREAK(srq_pd, SET(SRQ.pd, 31))
+BREAK(srq_stride, SET(SRQ.wq.stride, 60))
+BREAK(srq_limit, SET(SRQ.limit, 17))
+BREAK(srq_refs, SET(SRQ.refs, 9))
+BREAK(srq_events, SET(SRQ.events.queued, true))
+BREAK(mr_owner, SET(MR(key).uctx, b->uctx))
+BREAK(mr_pd, SET(MR(key).pd, 30))
+BREAK(mr_rights, SET(MR(paged).access, ERNIC_ACCESS_REMOTE_ATOMIC))
+BREAK(mr_range, SET(MR(paged).length, 4 * 4096 + 1))
+BREAK(mr_offset, SET(MR(fast).offset, UINT64_MAX - 1))
+BREAK(mr_iova, SET(MR(paged).iova, UINT64_MAX - 5))
+BREAK(mr_page, SET(MR(paged).buf.page[1], 0x1001))
+BREAK(mr_shift, SET(MR(paged).buf.page_shift, 5))
+BREAK(mw_region, SET(MR(mw1).region, 200))
+BREAK(mw_length, SET(MR(mw1).length, BUSY_BUF))
+BREAK(mw_offset, SET(MR(mw2).offset, BUSY_BUF + 1))
+BREAK(mw_qpn, SET(MR(mw2).qpn, 40))
+BREAK(mw_type, SET(MR(mw1).qpn, b->out.qpn))
+BREAK(mr_refs, SET(MR(key).refs, 1))
+BREAK(mcast_qp, SET(E->mcast[0].qpn, b->uc.qpn))
+BREAK(mcast_gone, SET(E->mcast[0].qpn, 50))
+BREAK(mcast_gid, SET(E->mcast[0].gid, (ErnicGid) { { 0xfe } }))
+BREAK(qp_number, SET(QP(rd).qpn, 9))
+BREAK(qp_transport, SET(QP(rd).transport, ERNIC_UC))
+BREAK(qp_owner, SET(QP(rd).uctx, b->uctx))
+BREAK(qp_cq, SET(QP(rd).send_cq, 63))
+BREAK(qp_pd, SET(QP(rd).pd, 0))
+BREAK(qp_srq, SET(QP(rd).srq, 15))
+BREAK(sq_depth, SET(QP(rd).sq.wq.depth, 65))
+BREAK(rq_stride, SET(QP(rd).rq.wq.stride, 6 * 64))
+BREAK(rq_pi, SET(QP(rd).rq.wq.pi, QP(rd).rq.wq.ci + 65))
+BREAK(srq_ring, SET(QP(in).rq.wq.depth, 8))
+BREAK(mtu_zero, SET(QP(uc).attr.path_mtu, 0))
+BREAK(reset_busy, SET(QP(gsi).state, ERNIC_QPS_RESET))
+BREAK(sqe_rc, SET(QP(out).state, ERNIC_QPS_SQE))
+BREAK(qp_deadline, SET(QP(out).timer_due, ERNIC_NEVER))
+BREAK(qp_events, SET(QP(uc).events.pending, 0))
+BREAK(sq_next, SET(QP(out).sq.next, QP(out).sq.started + 1))
+BREAK(sq_fetched, SET(QP(out).sq.fetched, QP(out).sq.wq.pi + 1))
+BREAK(sq_ci, SET(QP(out).sq.wq.ci, QP(out).sq.next + 1))
+BREAK(wqe_index, SET(WQE(out).index, 77))
+BREAK(wqe_opcode, SET(WQE(out).opcode, ERNIC_WR_COUNT))
+BREAK(wqe_len, SET(ernic_sq_slot(&QP(out), QP(out).sq.wq.ci + 1)->len, 3069))
+BREAK(wqe_sges, SET(WQE(out).num_sge, 200))
+BREAK(wqe_transport, SET(WQE(uc).opcode, ERNIC_WR_READ))
+BREAK(wqe_npsn, SET(WQE(out).npsn, 9))
+BREAK(wqe_first, SET(ernic_sq_slot(&QP(out), QP(out).sq.wq.ci + 1)->first_psn,
+                     0x1234))
+BREAK(sq_max, SET(QP(out).sq.max_psn, ernic_psn_add(QP(out).sq.next_psn, -1)))
+BREAK(sq_max_uc, SET(QP(uc).sq.max_psn, 0x4321))
+BREAK(sq_una, SET(QP(rd).sq.una_psn, 0xffffff))
+BREAK(sq_credits, SET(QP(out).sq.rd_issued, QP(out).sq.rd_done + 17))
+BREAK(sq_deadlines, SET(QP(out).state, ERNIC_QPS_RTR))
+BREAK(sq_drained, SET(QP(out).sq_drained, true))
+BREAK(cwnd, SET(QP(out).sq.cwnd, 5))
+BREAK(rate, SET(QP(out).cc.limited, true))
+BREAK(recv_len, SET(QP(in).rq.recv.len, 1))
+BREAK(recv_off, SET(QP(in).rq.off, BUSY_BUF + 1))
+BREAK(recv_none, SET(QP(in).rq.recv_valid, false))
+BREAK(recv_open, SET(QP(in).rq.open, ERNIC_CL_ATOMIC))
+BREAK(rd_pending, SET(QP(rd).ack.rd_pending, 2))
+BREAK(rd_next, SET(QP(rd).rd[0].next, 5))
+BREAK(rd_npsn, SET(QP(rd).rd[0].npsn, 6))
+BREAK(rd_unused, SET(QP(rd).rd[0].used, false))
+BREAK(rd_size, SET(QP(rd).attr.max_dest_rd_atomic, 0))
+BREAK(ack_fault, SET(QP(out).ack.fault, ERNIC_FAULT_REM_ACCESS))
+BREAK(ack_kind, SET(QP(out).ack.nak, 0x80))
+BREAK(ack_uc, SET(QP(uc).ack.owed, true))
+BREAK(range_state, SET(QP(uc).state, ERNIC_QPS_COUNT))
+BREAK(range_psn, SET(QP(uc).rq.epsn, 1 << 24))
+BREAK(range_rd, SET(QP(rd).rd[0].psn, 1 << 24))
+BREAK(range_tx, SET(E->tx->packets, ERNIC_TRAIN_PACKETS + 1))
+BREAK(range_kind, SET(MR(fast).kind, ERNIC_MR_WINDOW_2 + 1))
+BREAK(range_cc, SET(QP(uc).cc.alpha, 70000))
+
+/* More groups than there may be; too many for a single change. */
+static void break_groups(Busy *b)
+{
+    uint32_t i;
+
+    for (i = 1; i <= ERNIC_LIM_MCAST_GROUP; i++) {
+        ErnicGid gid = { { 0xff, 1, i, i >> 8 } };
+
+        SET(E->mcast[i].used, true);
+        SET(E->mcast[i].qpn, b->ud.qpn);
+        SET(E->mcast[i].gid, gid);
+    }
+}
+
+static const struct {
+    const char *told;
+    void (*fn)(Busy *b);
+} breaks[] = {
+    { "device 0: free-numbers", break_free_double },
+    { "free-numbers", break_free_used },
+    { "free-numbers", break_free_lost },
+    { "free-numbers", break_free_range },
+    { "ready-ring", break_ready_unlinked },
+    { "ready-ring", break_ready_loop },
+    { "ready-ring", break_ready_tail },
+    { "ready-ring", break_ready_range },
+    { "qp-deadlines", break_timer_value },
+    { "qp-deadlines", break_timer_unknown },
+    { "qp-deadlines", break_timer_heap },
+    { "cq-deadlines", break_cq_timer },
+    { "kept-pages", break_pages },
+    { "bound-windows", break_bound },
+    { "async-eq", break_async },
+    { "event-lines", break_line_twice },
+    { "event-lines", break_line_nobody },
+    { "port-events", break_port },
+    { "gid-table", break_gid },
+    { "pkey-table", break_pkey },
+    { "mcast-groups", break_groups },
+    { "held-train", break_train_seg },
+    { "held-train", break_train_len },
+    { "held-train", break_train_path },
+    { "loopback", break_loop_len },
+    { "pd-owner", break_pd_owner },
+    { "pd-refs", break_pd_refs },
+    { "eq-owner", break_eq_owner },
+    { "eq-owner", break_eq_vector },
+    { "eq-ring", break_eq_depth },
+    { "eq-ring", break_eq_ci },
+    { "eq-ring", break_eq_buf },
+    { "eq-refs", break_eq_refs },
+    { "eq-line", break_eq_line_size },
+    { "eq-line", break_eq_line_waits },
+    { "cq-owner", break_cq_owner },
+    { "cq-owner", break_cq_eq },
+    { "cq-ring", break_cq_depth },
+    { "cq-ring", break_cq_ci },
+    { "cq-ring", break_cq_sol },
+    { "cq-ring", break_cq_ci_addr },
+    { "cq-refs", break_cq_refs },
+    { "cq-events", break_cq_events },
+    { "cq-moderation", break_cq_moderation },
+    { "srq-owner", break_srq_owner },
+    { "srq-owner", break_srq_pd },
+    { "srq-ring", break_srq_stride },
+    { "srq-ring", break_srq_limit },
+    { "srq-refs", break_srq_refs },
+    { "srq-events", break_srq_events },
+    { "mr-owner", break_mr_owner },
+    { "mr-owner", break_mr_pd },
+    { "mr-rights", break_mr_rights },
+    { "mr-range", break_mr_range },
+    { "mr-range", break_mr_offset },
+    { "mr-range", break_mr_iova },
+    { "mr-range", break_mr_page },
+    { "mr-range", break_mr_shift },
+    { "mr-window", break_mw_region },
+    { "mr-window", break_mw_length },
+    { "mr-window", break_mw_offset },
+    { "mr-window", break_mw_qpn },
+    { "mr-window", break_mw_type },
+    { "mr-refs", break_mr_refs },
+    { "mcast 0: mcast-member", break_mcast_qp },
+    { "mcast-member", break_mcast_gone },
+    { "mcast-member", break_mcast_gid },
+    { "qp-number", break_qp_number },
+    { "qp-number", break_qp_transport },
+    { "qp-owner", break_qp_owner },
+    { "qp-owner", break_qp_cq },
+    { "qp-owner", break_qp_pd },
+    { "qp-owner", break_qp_srq },
+    { "qp-rings", break_sq_depth },
+    { "qp-rings", break_rq_stride },
+    { "qp-rings", break_rq_pi },
+    { "qp-rings", break_srq_ring },
+    { "qp-attributes", break_mtu_zero },
+    { "qp-state", break_reset_busy },
+    { "qp-state", break_sqe_rc },
+    { "qp-deadline", break_qp_deadline },
+    { "qp-events", break_qp_events },
+    { "sq-counters", break_sq_next },
+    { "sq-counters", break_sq_fetched },
+    { "sq-counters", break_sq_ci },
+    { "sq-requests", break_wqe_index },
+    { "sq-requests", break_wqe_opcode },
+    { "sq-requests", break_wqe_len },
+    { "sq-requests", break_wqe_sges },
+    { "sq-requests", break_wqe_transport },
+    { "sq-started", break_wqe_npsn },
+    { "sq-started", break_wqe_first },
+    { "sq-psn", break_sq_max },
+    { "sq-psn", break_sq_max_uc },
+    { "sq-una", break_sq_una },
+    { "sq-credits", break_sq_credits },
+    { "sq-deadlines", break_sq_deadlines },
+    { "sq-drained", break_sq_drained },
+    { "sq-rate", break_cwnd },
+    { "sq-rate", break_rate },
+    { "rq-request", break_recv_len },
+    { "rq-message", break_recv_off },
+    { "rq-message", break_recv_none },
+    { "rq-message", break_recv_open },
+    { "rd-ring", break_rd_pending },
+    { "rd-ring", break_rd_next },
+    { "rd-ring", break_rd_npsn },
+    { "rd-ring", break_rd_unused },
+    { "rd-ring", break_rd_size },
+    { "ack-state", break_ack_fault },
+    { "ack-state", break_ack_kind },
+    { "ack-state", break_ack_uc },
+    { "qp: ErnicQp.state out of range", break_range_state },
+    { "qp: ErnicRecvQueue.epsn out of range", break_range_psn },
+    { "qp: ErnicRdRes.psn out of range", break_range_rd },
+    { "tx: ErnicTx.packets out of range", break_range_tx },
+    { "mr: ErnicMr.kind out of range", break_range_kind },
+    { "qp: ErnicCc.alpha out of range", break_range_cc },
+};
+
+static void test_breaks(void)
+{
+    GString *why = g_string_new(NULL);
+    uint32_t i;
+    Busy b;
+
+    undo = g_ptr_array_new();
+    busy_init(&b);
+    for (i = 0; i < ARRAY_SIZE(breaks); i++) {
+        g_string_truncate(why, 0);
+        g_assert_true(ernic_check(b.e, why));
+        g_assert_cmpstr(why->str, ==, "");
+        g_test_message("entry %u: %s", i, breaks[i].told);
+        breaks[i].fn(&b);
+        g_assert_false(ernic_check(b.e, why));
+        if (!strstr(why->str, breaks[i].told)) {
+            g_error("entry %u: not \"%s\" but \"%s\"", i, breaks[i].told,
+                    why->str);
+        }
+        put_back();
+    }
+    busy_fini(&b);
+    g_string_free(why, true);
+    g_ptr_array_free(undo, true);
+}
+
+static void assert_broken(const ErnicInvariants *list)
+{
+    uint32_t i, k;
+
+    for (i = 0; i < list->count; i++) {
+        const char *name = list->list[i].name;
+
+        for (k = 0; k < ARRAY_SIZE(breaks); k++) {
+            if (g_str_has_suffix(breaks[k].told, name)) {
+                break;
+            }
+        }
+        if (k == ARRAY_SIZE(breaks)) {
+            g_error("nothing breaks %s", name);
+        }
+    }
+}
+
+/* No invariant is without a test, and each list belongs to its table. */
+static void test_all_named(void)
+{
+    uint32_t i;
+
+    assert_broken(&ernic_invariants_device);
+    for (i = 0; i < ernic_state_num_tables; i++) {
+        const ErnicInvariants *list = ernic_check_invariants(i);
+
+        g_assert_nonnull(list);
+        g_assert_true(g_str_has_prefix(list->list[0].name,
+                                       ernic_state_tables[i].name));
+        assert_broken(list);
+    }
+    g_assert_null(ernic_check_invariants(i));
+}
+
+/* An untouched device, and one whose objects have come and gone. */
+static void test_clean(void)
+{
+    GString *why = g_string_new(NULL);
+    FakeEnv env;
+    Ernic *e;
+    Busy b;
+
+    fake_env_init(&env);
+    e = fake_ernic_new(&env);
+    g_assert_true(ernic_check(e, why));
+    ernic_reset(e);
+    g_assert_true(ernic_check(e, why));
+    ernic_free(e);
+    fake_env_fini(&env);
+    busy_init(&b);
+    ernic_reset(b.e);
+    g_assert_true(ernic_check(b.e, why));
+    g_assert_cmpstr(why->str, ==, "");
+    busy_fini(&b);
+    g_string_free(why, true);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/check/clean", test_clean);
+    g_test_add_func("/check/breaks", test_breaks);
+    g_test_add_func("/check/all-named", test_all_named);
+    return g_test_run();
+}
