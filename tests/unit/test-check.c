@@ -73,126 +73,126 @@ static void put_back(void)
     }
 
 BREAK(free_double, SET(E->pd_ids.fifo[E->pd_ids.head],
-                       E->pd_ids.fifo[E->pd_ids.head + 1]))
-BREAK(free_used, SET(E->qp_ids.fifo[E->qp_ids.head], b->out.qpn))
-BREAK(free_lost, SET(E->cq_ids.count, E->cq_ids.count - 1))
-BREAK(free_range, SET(E->mr_ids.fifo[E->mr_ids.head], 0xffffff))
-BREAK(ready_unlinked, SET(QP(in).ready, !QP(in).ready))
-BREAK(ready_loop, SET(E->qp[E->ready_tail].ready_next, E->ready_head))
-BREAK(ready_tail, SET(E->ready_tail, E->ready_tail + 1))
-BREAK(ready_range, SET(E->ready_head, 5000))
-BREAK(timer_value, SET(E->timers->due[b->out.qpn], 1))
-BREAK(timer_unknown, SET(E->timers->pos[b->out.qpn], 0))
-BREAK(timer_heap, SET(E->timers->heap[0], 63))
-BREAK(cq_timer, SET(CQ(slow).mod_due, ERNIC_NEVER))
-BREAK(pages, SET(E->num_pages, E->num_pages + 1))
-BREAK(bound, SET(E->num_bound, 0))
-BREAK(async, SET(E->async_eq, 7))
+                       E->pd_ids.fifo[E->pd_ids.head + 1]));
+BREAK(free_used, SET(E->qp_ids.fifo[E->qp_ids.head], b->out.qpn));
+BREAK(free_lost, SET(E->cq_ids.count, E->cq_ids.count - 1));
+BREAK(free_range, SET(E->mr_ids.fifo[E->mr_ids.head], 0xffffff));
+BREAK(ready_unlinked, SET(QP(in).ready, !QP(in).ready));
+BREAK(ready_loop, SET(E->qp[E->ready_tail].ready_next, E->ready_head));
+BREAK(ready_tail, SET(E->ready_tail, E->ready_tail + 1));
+BREAK(ready_range, SET(E->ready_head, 5000));
+BREAK(timer_value, SET(E->timers->due[b->out.qpn], 1));
+BREAK(timer_unknown, SET(E->timers->pos[b->out.qpn], 0));
+BREAK(timer_heap, SET(E->timers->heap[0], 63));
+BREAK(cq_timer, SET(CQ(slow).mod_due, ERNIC_NEVER));
+BREAK(pages, SET(E->num_pages, E->num_pages + 1));
+BREAK(bound, SET(E->num_bound, 0));
+BREAK(async, SET(E->async_eq, 7));
 BREAK(line_twice, SET(EQ(async).line[(EQ(async).line_head + 1) %
                                      EQ(async).line_size],
-                      EQ(async).line[EQ(async).line_head]))
-BREAK(line_nobody, SET(EQ(async).line[EQ(async).line_head], 60))
-BREAK(port, SET(E->port_events.queued, false))
-BREAK(gid, SET(E->gid[5].gid, (ErnicGid) { { 0xff, 2 } }))
-BREAK(pkey, SET(E->pkey[3], 0x8000))
-BREAK(train_seg, SET(E->tx->seg, 0))
-BREAK(train_len, SET(E->tx->len, 60000))
-BREAK(train_path, SET(E->tx->path.dgid, (ErnicGid) { { 0xfe, 0x80 } }))
-BREAK(loop_len, SET(E->tx->loop_len, 0x7fffffff))
-BREAK(pd_owner, SET(E->pd[b->pd].uctx, 6))
-BREAK(pd_refs, SET(E->pd[b->pd].refs, 1))
-BREAK(eq_owner, SET(EQ(eq).uctx, 5))
-BREAK(eq_vector, SET(EQ(eq).vector, 100))
-BREAK(eq_depth, SET(EQ(eq).depth, 63))
-BREAK(eq_ci, SET(EQ(eq).ci, EQ(eq).pi + 1))
-BREAK(eq_buf, SET(EQ(eq).buf.base, UINT64_MAX - 100))
-BREAK(eq_refs, SET(EQ(eq).refs, 0))
-BREAK(eq_line_size, SET(EQ(eq).line_size, 3))
-BREAK(eq_line_waits, SET(EQ(async).ci, EQ(async).pi))
-BREAK(cq_owner, SET(CQ(cq).uctx, 3))
-BREAK(cq_eq, SET(CQ(cq).eq, 7))
-BREAK(cq_depth, SET(CQ(cq).depth, 3))
-BREAK(cq_ci, SET(CQ(cq).ci, CQ(cq).pi + 1))
-BREAK(cq_sol, SET(CQ(cq).sol_pi, CQ(cq).pi + 1))
-BREAK(cq_ci_addr, SET(CQ(cq).ci_addr, 2))
-BREAK(cq_refs, SET(CQ(cq).refs, 2))
-BREAK(cq_events, SET(CQ(cq).events.pending, 1u << ERNIC_EV_CQ_ERR))
-BREAK(cq_moderation, SET(CQ(slow).arm, ERNIC_CQ_DISARMED))
-BREAK(srq_owner, SET(SRQ.uctx, b->uctx))
-BREAK(srq_pd, SET(SRQ.pd, 31))
-BREAK(srq_stride, SET(SRQ.wq.stride, 60))
-BREAK(srq_limit, SET(SRQ.limit, 17))
-BREAK(srq_refs, SET(SRQ.refs, 9))
-BREAK(srq_events, SET(SRQ.events.queued, true))
-BREAK(mr_owner, SET(MR(key).uctx, b->uctx))
-BREAK(mr_pd, SET(MR(key).pd, 30))
-BREAK(mr_rights, SET(MR(paged).access, ERNIC_ACCESS_REMOTE_ATOMIC))
-BREAK(mr_range, SET(MR(paged).length, 4 * 4096 + 1))
-BREAK(mr_offset, SET(MR(fast).offset, UINT64_MAX - 1))
-BREAK(mr_iova, SET(MR(paged).iova, UINT64_MAX - 5))
-BREAK(mr_page, SET(MR(paged).buf.page[1], 0x1001))
-BREAK(mr_shift, SET(MR(paged).buf.page_shift, 5))
-BREAK(mw_region, SET(MR(mw1).region, 200))
-BREAK(mw_length, SET(MR(mw1).length, BUSY_BUF))
-BREAK(mw_offset, SET(MR(mw2).offset, BUSY_BUF + 1))
-BREAK(mw_qpn, SET(MR(mw2).qpn, 40))
-BREAK(mw_type, SET(MR(mw1).qpn, b->out.qpn))
-BREAK(mr_refs, SET(MR(key).refs, 1))
-BREAK(mcast_qp, SET(E->mcast[0].qpn, b->uc.qpn))
-BREAK(mcast_gone, SET(E->mcast[0].qpn, 50))
-BREAK(mcast_gid, SET(E->mcast[0].gid, (ErnicGid) { { 0xfe } }))
-BREAK(qp_number, SET(QP(rd).qpn, 9))
-BREAK(qp_transport, SET(QP(rd).transport, ERNIC_UC))
-BREAK(qp_owner, SET(QP(rd).uctx, b->uctx))
-BREAK(qp_cq, SET(QP(rd).send_cq, 63))
-BREAK(qp_pd, SET(QP(rd).pd, 0))
-BREAK(qp_srq, SET(QP(rd).srq, 15))
-BREAK(sq_depth, SET(QP(rd).sq.wq.depth, 65))
-BREAK(rq_stride, SET(QP(rd).rq.wq.stride, 6 * 64))
-BREAK(rq_pi, SET(QP(rd).rq.wq.pi, QP(rd).rq.wq.ci + 65))
-BREAK(srq_ring, SET(QP(in).rq.wq.depth, 8))
-BREAK(mtu_zero, SET(QP(uc).attr.path_mtu, 0))
-BREAK(reset_busy, SET(QP(gsi).state, ERNIC_QPS_RESET))
-BREAK(sqe_rc, SET(QP(out).state, ERNIC_QPS_SQE))
-BREAK(qp_deadline, SET(QP(out).timer_due, ERNIC_NEVER))
-BREAK(qp_events, SET(QP(uc).events.pending, 0))
-BREAK(sq_next, SET(QP(out).sq.next, QP(out).sq.started + 1))
-BREAK(sq_fetched, SET(QP(out).sq.fetched, QP(out).sq.wq.pi + 1))
-BREAK(sq_ci, SET(QP(out).sq.wq.ci, QP(out).sq.next + 1))
-BREAK(wqe_index, SET(WQE(out).index, 77))
-BREAK(wqe_opcode, SET(WQE(out).opcode, ERNIC_WR_COUNT))
-BREAK(wqe_len, SET(ernic_sq_slot(&QP(out), QP(out).sq.wq.ci + 1)->len, 3069))
-BREAK(wqe_sges, SET(WQE(out).num_sge, 200))
-BREAK(wqe_transport, SET(WQE(uc).opcode, ERNIC_WR_READ))
-BREAK(wqe_npsn, SET(WQE(out).npsn, 9))
+                      EQ(async).line[EQ(async).line_head]));
+BREAK(line_nobody, SET(EQ(async).line[EQ(async).line_head], 60));
+BREAK(port, SET(E->port_events.queued, false));
+BREAK(gid, SET(E->gid[5].gid, (ErnicGid) { { 0xff, 2 } }));
+BREAK(pkey, SET(E->pkey[3], 0x8000));
+BREAK(train_seg, SET(E->tx->seg, 0));
+BREAK(train_len, SET(E->tx->len, 60000));
+BREAK(train_path, SET(E->tx->path.dgid, (ErnicGid) { { 0xfe, 0x80 } }));
+BREAK(loop_len, SET(E->tx->loop_len, 0x7fffffff));
+BREAK(pd_owner, SET(E->pd[b->pd].uctx, 6));
+BREAK(pd_refs, SET(E->pd[b->pd].refs, 1));
+BREAK(eq_owner, SET(EQ(eq).uctx, 5));
+BREAK(eq_vector, SET(EQ(eq).vector, 100));
+BREAK(eq_depth, SET(EQ(eq).depth, 63));
+BREAK(eq_ci, SET(EQ(eq).ci, EQ(eq).pi + 1));
+BREAK(eq_buf, SET(EQ(eq).buf.base, UINT64_MAX - 100));
+BREAK(eq_refs, SET(EQ(eq).refs, 0));
+BREAK(eq_line_size, SET(EQ(eq).line_size, 3));
+BREAK(eq_line_waits, SET(EQ(async).ci, EQ(async).pi));
+BREAK(cq_owner, SET(CQ(cq).uctx, 3));
+BREAK(cq_eq, SET(CQ(cq).eq, 7));
+BREAK(cq_depth, SET(CQ(cq).depth, 3));
+BREAK(cq_ci, SET(CQ(cq).ci, CQ(cq).pi + 1));
+BREAK(cq_sol, SET(CQ(cq).sol_pi, CQ(cq).pi + 1));
+BREAK(cq_ci_addr, SET(CQ(cq).ci_addr, 2));
+BREAK(cq_refs, SET(CQ(cq).refs, 2));
+BREAK(cq_events, SET(CQ(cq).events.pending, 1u << ERNIC_EV_CQ_ERR));
+BREAK(cq_moderation, SET(CQ(slow).arm, ERNIC_CQ_DISARMED));
+BREAK(srq_owner, SET(SRQ.uctx, b->uctx));
+BREAK(srq_pd, SET(SRQ.pd, 31));
+BREAK(srq_stride, SET(SRQ.wq.stride, 60));
+BREAK(srq_limit, SET(SRQ.limit, 17));
+BREAK(srq_refs, SET(SRQ.refs, 9));
+BREAK(srq_events, SET(SRQ.events.queued, true));
+BREAK(mr_owner, SET(MR(key).uctx, b->uctx));
+BREAK(mr_pd, SET(MR(key).pd, 30));
+BREAK(mr_rights, SET(MR(paged).access, ERNIC_ACCESS_REMOTE_ATOMIC));
+BREAK(mr_range, SET(MR(paged).length, 4 * 4096 + 1));
+BREAK(mr_offset, SET(MR(fast).offset, UINT64_MAX - 1));
+BREAK(mr_iova, SET(MR(paged).iova, UINT64_MAX - 5));
+BREAK(mr_page, SET(MR(paged).buf.page[1], 0x1001));
+BREAK(mr_shift, SET(MR(paged).buf.page_shift, 5));
+BREAK(mw_region, SET(MR(mw1).region, 200));
+BREAK(mw_length, SET(MR(mw1).length, BUSY_BUF));
+BREAK(mw_offset, SET(MR(mw2).offset, BUSY_BUF + 1));
+BREAK(mw_qpn, SET(MR(mw2).qpn, 40));
+BREAK(mw_type, SET(MR(mw1).qpn, b->out.qpn));
+BREAK(mr_refs, SET(MR(key).refs, 1));
+BREAK(mcast_qp, SET(E->mcast[0].qpn, b->uc.qpn));
+BREAK(mcast_gone, SET(E->mcast[0].qpn, 50));
+BREAK(mcast_gid, SET(E->mcast[0].gid, (ErnicGid) { { 0xfe } }));
+BREAK(qp_number, SET(QP(rd).qpn, 9));
+BREAK(qp_transport, SET(QP(rd).transport, ERNIC_UC));
+BREAK(qp_owner, SET(QP(rd).uctx, b->uctx));
+BREAK(qp_cq, SET(QP(rd).send_cq, 63));
+BREAK(qp_pd, SET(QP(rd).pd, 0));
+BREAK(qp_srq, SET(QP(rd).srq, 15));
+BREAK(sq_depth, SET(QP(rd).sq.wq.depth, 65));
+BREAK(rq_stride, SET(QP(rd).rq.wq.stride, 6 * 64));
+BREAK(rq_pi, SET(QP(rd).rq.wq.pi, QP(rd).rq.wq.ci + 65));
+BREAK(srq_ring, SET(QP(in).rq.wq.depth, 8));
+BREAK(mtu_zero, SET(QP(uc).attr.path_mtu, 0));
+BREAK(reset_busy, SET(QP(gsi).state, ERNIC_QPS_RESET));
+BREAK(sqe_rc, SET(QP(out).state, ERNIC_QPS_SQE));
+BREAK(qp_deadline, SET(QP(out).timer_due, ERNIC_NEVER));
+BREAK(qp_events, SET(QP(uc).events.pending, 0));
+BREAK(sq_next, SET(QP(out).sq.next, QP(out).sq.started + 1));
+BREAK(sq_fetched, SET(QP(out).sq.fetched, QP(out).sq.wq.pi + 1));
+BREAK(sq_ci, SET(QP(out).sq.wq.ci, QP(out).sq.next + 1));
+BREAK(wqe_index, SET(WQE(out).index, 77));
+BREAK(wqe_opcode, SET(WQE(out).opcode, ERNIC_WR_COUNT));
+BREAK(wqe_len, SET(ernic_sq_slot(&QP(out), QP(out).sq.wq.ci + 1)->len, 3069));
+BREAK(wqe_sges, SET(WQE(out).num_sge, 200));
+BREAK(wqe_transport, SET(WQE(uc).opcode, ERNIC_WR_READ));
+BREAK(wqe_npsn, SET(WQE(out).npsn, 9));
 BREAK(wqe_first, SET(ernic_sq_slot(&QP(out), QP(out).sq.wq.ci + 1)->first_psn,
-                     0x1234))
-BREAK(sq_max, SET(QP(out).sq.max_psn, ernic_psn_add(QP(out).sq.next_psn, -1)))
-BREAK(sq_max_uc, SET(QP(uc).sq.max_psn, 0x4321))
-BREAK(sq_una, SET(QP(rd).sq.una_psn, 0xffffff))
-BREAK(sq_credits, SET(QP(out).sq.rd_issued, QP(out).sq.rd_done + 17))
-BREAK(sq_deadlines, SET(QP(out).state, ERNIC_QPS_RTR))
-BREAK(sq_drained, SET(QP(out).sq_drained, true))
-BREAK(cwnd, SET(QP(out).sq.cwnd, 5))
-BREAK(rate, SET(QP(out).cc.limited, true))
-BREAK(recv_len, SET(QP(in).rq.recv.len, 1))
-BREAK(recv_off, SET(QP(in).rq.off, BUSY_BUF + 1))
-BREAK(recv_none, SET(QP(in).rq.recv_valid, false))
-BREAK(recv_open, SET(QP(in).rq.open, ERNIC_CL_ATOMIC))
-BREAK(rd_pending, SET(QP(rd).ack.rd_pending, 2))
-BREAK(rd_next, SET(QP(rd).rd[0].next, 5))
-BREAK(rd_npsn, SET(QP(rd).rd[0].npsn, 6))
-BREAK(rd_unused, SET(QP(rd).rd[0].used, false))
-BREAK(rd_size, SET(QP(rd).attr.max_dest_rd_atomic, 0))
-BREAK(ack_fault, SET(QP(out).ack.fault, ERNIC_FAULT_REM_ACCESS))
-BREAK(ack_kind, SET(QP(out).ack.nak, 0x80))
-BREAK(ack_uc, SET(QP(uc).ack.owed, true))
-BREAK(range_state, SET(QP(uc).state, ERNIC_QPS_COUNT))
-BREAK(range_psn, SET(QP(uc).rq.epsn, 1 << 24))
-BREAK(range_rd, SET(QP(rd).rd[0].psn, 1 << 24))
-BREAK(range_tx, SET(E->tx->packets, ERNIC_TRAIN_PACKETS + 1))
-BREAK(range_kind, SET(MR(fast).kind, ERNIC_MR_WINDOW_2 + 1))
-BREAK(range_cc, SET(QP(uc).cc.alpha, 70000))
+                     0x1234));
+BREAK(sq_max, SET(QP(out).sq.max_psn, ernic_psn_add(QP(out).sq.next_psn, -1)));
+BREAK(sq_max_uc, SET(QP(uc).sq.max_psn, 0x4321));
+BREAK(sq_una, SET(QP(rd).sq.una_psn, 0xffffff));
+BREAK(sq_credits, SET(QP(out).sq.rd_issued, QP(out).sq.rd_done + 17));
+BREAK(sq_deadlines, SET(QP(out).state, ERNIC_QPS_RTR));
+BREAK(sq_drained, SET(QP(out).sq_drained, true));
+BREAK(cwnd, SET(QP(out).sq.cwnd, 5));
+BREAK(rate, SET(QP(out).cc.limited, true));
+BREAK(recv_len, SET(QP(in).rq.recv.len, 1));
+BREAK(recv_off, SET(QP(in).rq.off, BUSY_BUF + 1));
+BREAK(recv_none, SET(QP(in).rq.recv_valid, false));
+BREAK(recv_open, SET(QP(in).rq.open, ERNIC_CL_ATOMIC));
+BREAK(rd_pending, SET(QP(rd).ack.rd_pending, 2));
+BREAK(rd_next, SET(QP(rd).rd[0].next, 5));
+BREAK(rd_npsn, SET(QP(rd).rd[0].npsn, 6));
+BREAK(rd_unused, SET(QP(rd).rd[0].used, false));
+BREAK(rd_size, SET(QP(rd).attr.max_dest_rd_atomic, 0));
+BREAK(ack_fault, SET(QP(out).ack.fault, ERNIC_FAULT_REM_ACCESS));
+BREAK(ack_kind, SET(QP(out).ack.nak, 0x80));
+BREAK(ack_uc, SET(QP(uc).ack.owed, true));
+BREAK(range_state, SET(QP(uc).state, ERNIC_QPS_COUNT));
+BREAK(range_psn, SET(QP(uc).rq.epsn, 1 << 24));
+BREAK(range_rd, SET(QP(rd).rd[0].psn, 1 << 24));
+BREAK(range_tx, SET(E->tx->packets, ERNIC_TRAIN_PACKETS + 1));
+BREAK(range_kind, SET(MR(fast).kind, ERNIC_MR_WINDOW_2 + 1));
+BREAK(range_cc, SET(QP(uc).cc.alpha, 70000));
 
 /* More groups than there may be; too many for a single change. */
 static void break_groups(Busy *b)
