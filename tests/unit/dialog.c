@@ -105,7 +105,7 @@ void dlg_close(Dialog *d)
     g_free(d->peer);
 }
 
-/* ---- packets in --------------------------------------------------------------- */
+/* ---- packets in ------------------------------------------------------ */
 
 static void deliver(Dialog *d, const uint8_t *bytes, uint32_t len,
                     const ErnicPath *path)
@@ -184,7 +184,7 @@ void dlg_cnp(Dialog *d)
     dlg_inject(d, &p, &d->path);
 }
 
-/* ---- packets out --------------------------------------------------------------- */
+/* ---- packets out ----------------------------------------------------- */
 
 static void collect_one(Dialog *d, const FakeTrain *ft, const uint8_t *bytes,
                         uint32_t len)
@@ -300,7 +300,7 @@ void dlg_sent_cnp(Dialog *d)
     take_same(d, &p, __func__);
 }
 
-/* ---- software -------------------------------------------------------------------- */
+/* ---- software -------------------------------------------------------- */
 
 struct ernic_wqe dlg_wqe(const Dialog *d, uint8_t opcode, uint8_t flags)
 {
@@ -507,7 +507,7 @@ uint32_t dlg_mtu(const Dialog *d)
     return ernic_mtu_bytes(d->attr.path_mtu);
 }
 
-/* ---- whole messages ---------------------------------------------------------------- */
+/* ---- whole messages -------------------------------------------------- */
 
 typedef struct Message {
     uint8_t first, middle, last, only;

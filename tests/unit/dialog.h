@@ -59,7 +59,7 @@ void dlg_open(Dialog *d, uint8_t type);
 /* Nothing was said, completed or raised that the test did not take. */
 void dlg_close(Dialog *d);
 
-/* ---- the peer -------------------------------------------------------------- */
+/* ---- the peer -------------------------------------------------------- */
 
 /*
  * The peer sends @op with the fields of @pkt. Its op, transport and migreq are
@@ -67,7 +67,7 @@ void dlg_close(Dialog *d);
  */
 void dlg_peer(Dialog *d, ErnicOp op, const ErnicPkt *pkt);
 #define PEER(d, OP, ...) \
-    dlg_peer(d, ERNIC_OP_##OP, &(ErnicPkt){ __VA_ARGS__ })
+    dlg_peer(d, ERNIC_OP_##OP, &(ErnicPkt) { __VA_ARGS__ })
 #define PEER_ACK(d, PSN, MSN) \
     PEER(d, ACK, .psn = (PSN), .msn = (MSN), .syndrome = DLG_ACK)
 #define PEER_NAK(d, SYNDROME, PSN, MSN) \
@@ -88,7 +88,7 @@ void dlg_sent(Dialog *d, ErnicOp op, const ErnicPkt *want, const char *where);
 #define DLG_STR(x) #x
 #define DLG_WHERE(line) __FILE__ ":" DLG_STR(line)
 #define SENT_AT(d, OP, LINE, ...) \
-    dlg_sent(d, ERNIC_OP_##OP, &(ErnicPkt){ __VA_ARGS__ }, DLG_WHERE(LINE))
+    dlg_sent(d, ERNIC_OP_##OP, &(ErnicPkt) { __VA_ARGS__ }, DLG_WHERE(LINE))
 #define SENT(d, OP, ...) SENT_AT(d, OP, __LINE__, __VA_ARGS__)
 #define SENT_ACK(d, PSN, MSN) \
     SENT(d, ACK, .psn = (PSN), .msn = (MSN), .syndrome = DLG_ACK)
@@ -102,7 +102,7 @@ uint32_t dlg_pending(Dialog *d);
 ErnicPkt dlg_take(Dialog *d);
 #define QUIET(d) g_assert_cmpuint(dlg_pending(d), ==, 0)
 
-/* ---- software ---------------------------------------------------------------- */
+/* ---- software -------------------------------------------------------- */
 
 /* A request of this opcode, RDMA to DLG_RADDR with DLG_RKEY; wr_id: sq_pi. */
 struct ernic_wqe dlg_wqe(const Dialog *d, uint8_t opcode, uint8_t flags);
@@ -144,7 +144,7 @@ void dlg_mem_is(Dialog *d, uint64_t off, const uint8_t *bytes, uint32_t len);
 /* Path MTU in bytes of d->attr. */
 uint32_t dlg_mtu(const Dialog *d);
 
-/* ---- whole messages ------------------------------------------------------------ */
+/* ---- whole messages -------------------------------------------------- */
 
 /*
  * The next packets are the message of a SEND or WRITE request @opcode with the

@@ -40,7 +40,7 @@ static void sent_sends(Dialog *d, uint32_t first, uint32_t last)
     }
 }
 
-/* ---- acknowledgements --------------------------------------------------------------- */
+/* ---- acknowledgements ------------------------------------------------ */
 
 static void test_coalesced(void)
 {
@@ -144,7 +144,7 @@ static void test_credits(void)
     }
 }
 
-/* ---- NAKs ---------------------------------------------------------------------------- */
+/* ---- NAKs ------------------------------------------------------------ */
 
 /* What is before is acknowledged, this one fails, what is behind is flushed. */
 static void test_fatal_naks(void)
@@ -213,7 +213,7 @@ static void test_nak_once(void)
     dlg_close(&d);
 }
 
-/* ---- budgets and times ---------------------------------------------------------------- */
+/* ---- budgets and times ----------------------------------------------- */
 
 /* 9.7.5.2.8, table of the RNR NAK timer field, in 0.01 ms. */
 static const uint32_t rnr_timer[32] = {
@@ -454,7 +454,7 @@ static void test_timeout_busy(void)
     dlg_close(&d);
 }
 
-/* ---- READ and atomic responses ---------------------------------------------------------- */
+/* ---- READ and atomic responses --------------------------------------- */
 
 /* 9.7.5.1.5: an answer from behind a READ says that the READ's was lost. */
 static void test_implied_by_ack(void)
@@ -643,7 +643,7 @@ static void test_lkey_read_only(void)
     dlg_close(&d);
 }
 
-/* ---- late ones -------------------------------------------------------------------------- */
+/* ---- late ones ------------------------------------------------------- */
 
 /* An ACK of the first time comes while the second is being sent. */
 static void test_late_ack(void)

@@ -11,7 +11,7 @@
 #define PSN DLG_SQ_PSN
 #define WRITABLE (ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE)
 
-/* ---- local operations --------------------------------------------------------------- */
+/* ---- local operations ------------------------------------------------ */
 
 /* A key that a REG_MR has made valid: pages of 4 KiB at DLG_SINK, iova 0. */
 static uint32_t fast_key(Dialog *d)
@@ -205,7 +205,7 @@ static void test_bind_mw(void)
     dlg_close(&d);
 }
 
-/* ---- requests that must not be executed ------------------------------------------------- */
+/* ---- requests that must not be executed ------------------------------ */
 
 typedef struct Bad {
     const char *name;

@@ -16,7 +16,7 @@ static const uint8_t data_wrs[] = {
     ERNIC_WR_WRITE_IMM,
 };
 
-/* ---- segmentation -------------------------------------------------------------- */
+/* ---- segmentation ---------------------------------------------------- */
 
 static void open_mtu(Dialog *d, uint8_t code)
 {
@@ -197,7 +197,7 @@ static void test_unsignalled(void)
     dlg_close(&d);
 }
 
-/* ---- READ and atomics ------------------------------------------------------------- */
+/* ---- READ and atomics ------------------------------------------------ */
 
 #define SENT_READ(d, PSN_, OFF, LEN)                                        \
     SENT(d, READ_REQUEST, .psn = (PSN_), .va = DLG_RADDR + (OFF),           \
@@ -315,7 +315,7 @@ static void test_atomics(void)
     dlg_close(&d);
 }
 
-/* ---- what holds a request back ------------------------------------------------------ */
+/* ---- what holds a request back --------------------------------------- */
 
 /* 11.2.5.2: not more READs and atomics under way than the peer takes. */
 static void test_credits(void)
@@ -432,7 +432,7 @@ static void test_window(void)
     dlg_close(&d);
 }
 
-/* ---- sequence numbers ------------------------------------------------------------- */
+/* ---- sequence numbers ------------------------------------------------ */
 
 static void test_psn_wrap(void)
 {
