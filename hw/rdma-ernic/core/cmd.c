@@ -82,21 +82,27 @@ static uint8_t cmd_nop(Ernic *e, uint32_t uctx, const struct ernic_cmd *cmd,
     return ERNIC_OK;
 }
 
+/* What a table of @size entries has for software when @taken are not given. */
+static uint32_t usable(uint32_t size, uint32_t taken)
+{
+    return cpu_to_le32(size > taken ? size - taken : 0);
+}
+
 static uint8_t cmd_query_device(Ernic *e, uint32_t uctx,
                                 const struct ernic_cmd *cmd, CmdOut *out)
 {
     struct ernic_device_attr attr = {
         .abi_version = cpu_to_le32(ERNIC_ABI_VERSION),
-        .max_uctx = cpu_to_le32(e->cfg.max_uctx),
-        .max_pd = cpu_to_le32(e->cfg.max_pd),
-        .max_eq = cpu_to_le32(e->cfg.max_eq),
-        .max_cq = cpu_to_le32(e->cfg.max_cq),
+        .max_uctx = usable(e->cfg.max_uctx, 1),
+        .max_pd = usable(e->cfg.max_pd, 1),
+        .max_eq = usable(e->cfg.max_eq, 1),
+        .max_cq = usable(e->cfg.max_cq, 1),
         .max_cqe = cpu_to_le32(ERNIC_MAX_CQ_DEPTH),
-        .max_srq = cpu_to_le32(e->cfg.max_srq),
+        .max_srq = usable(e->cfg.max_srq, 1),
         .max_srq_wr = cpu_to_le32(ERNIC_MAX_WQ_DEPTH),
-        .max_qp = cpu_to_le32(e->cfg.max_qp),
+        .max_qp = usable(e->cfg.max_qp, ERNIC_QPN_GSI + 1),
         .max_qp_wr = cpu_to_le32(ERNIC_MAX_WQ_DEPTH),
-        .max_mr = cpu_to_le32(e->cfg.max_mr),
+        .max_mr = usable(e->cfg.max_mr, 1),
         .max_fast_reg_pages = cpu_to_le32(ERNIC_MAX_FRWR_PAGES),
         .max_mr_size = cpu_to_le64(ERNIC_MAX_MR_SIZE),
         .page_size_mask = cpu_to_le64((2ull << ERNIC_PAGE_SHIFT_MAX) -
