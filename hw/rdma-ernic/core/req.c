@@ -425,7 +425,7 @@ bool ernic_req_step(Ernic *e, ErnicQp *qp)
         if (ernic_cc_send_at(&qp->cc) > e->now) {
             req_block(qp, ERNIC_BLOCKED_RATE);
             ernic_qp_timer(e, qp);
-            return false;
+            break;
         }
         qp->sq.blocked_on = ERNIC_BLOCKED_NONE;
         step = req_one(e, qp);
@@ -437,8 +437,12 @@ bool ernic_req_step(Ernic *e, ErnicQp *qp)
             break;
         }
     }
+    /* Without an answer to wait for, a request is complete when it has left. */
     if (qp->transport != ERNIC_RC && qp->sq.wq.ci != qp->sq.next) {
-        return true;            /* completes when its train has left */
+        if (!ernic_tx_flush(e)) {
+            return true;
+        }
+        ernic_comp_advance(e, qp);
     }
     return qp->sq.blocked_on == ERNIC_BLOCKED_NONE ||
            qp->sq.blocked_on == ERNIC_BLOCKED_TX;

@@ -43,14 +43,15 @@ static bool rx_pkey_ok(const Ernic *e, const ErnicQp *qp, uint16_t pkey)
     return false;
 }
 
-/* C9-... : a connection takes packets from its peer to its own address only. */
+/* 9.6.1: a connection takes packets from its peer to its own address only. */
 static bool rx_address_ok(const Ernic *e, const ErnicQp *qp,
-                          const ErnicPath *path)
+                          const ErnicPkt *pkt, const ErnicPath *path)
 {
     const ErnicGidEntry *own = &e->gid[qp->attr.av.sgid_index];
 
     if (qp->transport == ERNIC_UD) {
-        return ernic_gid_is_mcast(&path->dgid) ||
+        /* A group is reached by the multicast QPN, and by no other. */
+        return pkt->dest_qp == ERNIC_QPN_MULTICAST ||
                ernic_gid_is_local(e, &path->dgid);
     }
     return memcmp(&path->sgid, &qp->attr.av.dgid, sizeof(path->sgid)) == 0 &&
@@ -80,8 +81,8 @@ static ErnicDrop rx_check(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
         e->bad_qkey++;
         return ERNIC_DROP_QKEY;
     }
-    return rx_address_ok(e, qp, &train->path) ? ERNIC_DROP_NONE :
-                                                ERNIC_DROP_ADDRESS;
+    return rx_address_ok(e, qp, pkt, &train->path) ? ERNIC_DROP_NONE :
+                                                     ERNIC_DROP_ADDRESS;
 }
 
 static void rx_to_qp(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
