@@ -1,0 +1,614 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Datagrams: address vector and Q_Key per request, the GRH area in front of
+ * what is received, partitions, multicast, QP1 (IBTA vol. 1, 9.8.3, 10.2.5,
+ * 10.5.2, 10.9.3; annex A17.4).
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "dialog.h"
+#include "ib_tables.h"
+#include "net.h"
+
+#define SQ DLG_SQ_PSN
+#define GRH ERNIC_GRH_LEN
+
+/* ---- requester ------------------------------------------------------ */
+
+#define SENT_UD(d, PSN_, LEN)                                               \
+    SENT(d, SEND_ONLY, .psn = (PSN_), .qkey = DLG_QKEY,                     \
+         .src_qp = (d)->qp.qpn, .payload = (d)->at, .payload_len = (LEN))
+
+static void test_send(void)
+{
+    static const uint32_t lens[] = { 0, 1, 2, 3, 4, 255, 1024, 4095, 4096 };
+    uint32_t i;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UD);
+    for (i = 0; i < ARRAY_SIZE(lens); i++) {
+        dlg_post(&d, ERNIC_WR_SEND, 0, lens[i]);
+        SENT_UD(&d, SQ + i, lens[i]);
+        SEND_WC(&d, i, SUCCESS);
+    }
+    dlg_post_flags(&d, ERNIC_WR_SEND_IMM,
+                   ERNIC_WR_SIGNALED | ERNIC_WR_SOLICITED | ERNIC_WR_INLINE,
+                   0, 77);
+    SENT(&d, SEND_ONLY_IMM, .psn = SQ + i, .qkey = DLG_QKEY, .se = true,
+         .src_qp = d.qp.qpn, .imm = DLG_IMM, .payload = d.at,
+         .payload_len = 77);
+    SEND_WC(&d, i, SUCCESS);
+    dlg_close(&d);
+}
+
+/* Each request goes where it says, from the address that it says. */
+static void test_av(void)
+{
+    struct ernic_wqe wqe;
+    uint32_t i;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UD);
+    fake_set_gid(d.e, 3, 7);
+    dlg_event_of(&d, ERNIC_EV_GID_CHANGE, 1);
+    for (i = 0; i < 4; i++) {
+        wqe = dlg_wqe(&d, ERNIC_WR_SEND, 0);
+        wqe.ud.dest_qpn = cpu_to_le32(0x900 + i);
+        wqe.ud.qkey = cpu_to_le32(0x70 + i);
+        fake_gid(wqe.ud.av.dgid, 20 + i);
+        wqe.ud.av.dmac[5] = 20 + i;
+        wqe.ud.av.sgid_index = i & 1 ? 3 : 0;
+        wqe.ud.av.hop_limit = 100 + i;
+        wqe.ud.av.tclass = 0x40 | i << 2;
+        dlg_post_wqe(&d, &wqe, 0, 16);
+    }
+    for (i = 0; i < 4; i++) {
+        SENT(&d, SEND_ONLY, .psn = SQ + i, .qkey = 0x70 + i,
+             .dest_qp = 0x900 + i, .src_qp = d.qp.qpn, .payload = d.at,
+             .payload_len = 16);
+        g_assert_cmpuint(d.sent_path.dgid.raw[15], ==, 20 + i);
+        g_assert_cmpuint(d.sent_path.dmac[5], ==, 20 + i);
+        g_assert_cmpuint(d.sent_path.sgid.raw[15], ==, i & 1 ? 7 : 1);
+        g_assert_cmpuint(d.sent_path.smac[5], ==, i & 1 ? 7 : 1);
+        g_assert_cmpuint(d.sent_path.hop_limit, ==, 100 + i);
+        g_assert_cmphex(d.sent_path.tclass & 0xfc, ==, 0x40 | i << 2);
+        g_assert_cmphex(d.sent_path.vlan, ==, ERNIC_NO_VLAN);
+    }
+    dlg_close(&d);
+}
+
+/* 10.2.5: with the high bit set in the request, the queue pair's is sent. */
+static void test_qkey_high_bit(void)
+{
+    struct ernic_wqe wqe;
+    Dialog d;
+
+    dlg_init(&d, ERNIC_QPT_UD, false);
+    d.attr.qkey = cpu_to_le32(0x87654321);
+    dlg_to(&d, ERNIC_QPS_RTS);
+    wqe = dlg_wqe(&d, ERNIC_WR_SEND, 0);
+    wqe.ud.qkey = cpu_to_le32(0x80000000);
+    dlg_post_wqe(&d, &wqe, 0, 16);
+    SENT(&d, SEND_ONLY, .psn = SQ, .qkey = 0x87654321, .src_qp = d.qp.qpn,
+         .payload_len = 16);
+    wqe.ud.qkey = cpu_to_le32(0x7fffffff);
+    dlg_post_wqe(&d, &wqe, 0, 16);
+    SENT(&d, SEND_ONLY, .psn = SQ + 1, .qkey = 0x7fffffff,
+         .src_qp = d.qp.qpn, .payload_len = 16);
+    dlg_close(&d);
+}
+
+static void test_complete_when_left(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UD);
+    d.env.tx_busy = true;
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 17);
+    dlg_wait(&d, 1000000000);
+    dlg_no_wc(&d);
+    d.env.tx_busy = false;
+    ernic_tx_ready(d.e, d.env.now);
+    SEND_WC(&d, 0, SUCCESS);
+    SEND_WC(&d, 1, SUCCESS);
+    SENT_UD(&d, SQ, 16);
+    SENT_UD(&d, SQ + 1, 17);
+    dlg_close(&d);
+}
+
+typedef struct Bad {
+    const char *name;
+    uint8_t status;
+    uint32_t len;
+    void (*spoil)(struct ernic_wqe *wqe);
+} Bad;
+
+#define SPOIL(NAME, ...)                                                    \
+    static void NAME(struct ernic_wqe *wqe)                                 \
+    {                                                                       \
+        __VA_ARGS__;                                                        \
+    }
+
+SPOIL(nothing, (void)wqe)
+SPOIL(bad_index, wqe->ud.av.sgid_index = ERNIC_LIM_GID)
+SPOIL(free_index, wqe->ud.av.sgid_index = 5)
+SPOIL(bad_version, wqe->ud.av.dgid[0] = 0xfe)
+SPOIL(bad_qpn, wqe->ud.dest_qpn = cpu_to_le32(0x1000000))
+SPOIL(bad_label, wqe->ud.av.flow_label = cpu_to_le32(0x100000))
+SPOIL(bad_reserved, wqe->ud.av.reserved[1] = 1)
+SPOIL(bad_pkey, wqe->ud.pkey_index = cpu_to_le16(1))
+SPOIL(bad_write, wqe->opcode = ERNIC_WR_WRITE)
+SPOIL(bad_read, wqe->opcode = ERNIC_WR_READ)
+SPOIL(bad_inv, wqe->opcode = ERNIC_WR_SEND_INV)
+SPOIL(bad_local, wqe->opcode = ERNIC_WR_LOCAL_INV)
+
+static const Bad bads[] = {
+    { "over-mtu", ERNIC_WC_LOC_LEN_ERR, 4097, nothing },
+    { "sgid-index", ERNIC_WC_LOC_QP_OP_ERR, 16, bad_index },
+    { "sgid-free", ERNIC_WC_LOC_QP_OP_ERR, 16, free_index },
+    { "ip-version", ERNIC_WC_LOC_QP_OP_ERR, 16, bad_version },
+    { "qpn", ERNIC_WC_LOC_QP_OP_ERR, 16, bad_qpn },
+    { "flow-label", ERNIC_WC_LOC_QP_OP_ERR, 16, bad_label },
+    { "reserved", ERNIC_WC_LOC_QP_OP_ERR, 16, bad_reserved },
+    { "pkey-index", ERNIC_WC_LOC_QP_OP_ERR, 16, bad_pkey },
+    { "write", ERNIC_WC_LOC_QP_OP_ERR, 16, bad_write },
+    { "read", ERNIC_WC_LOC_QP_OP_ERR, 16, bad_read },
+    { "send-inv", ERNIC_WC_LOC_QP_OP_ERR, 16, bad_inv },
+    { "local-inv", ERNIC_WC_LOC_QP_OP_ERR, 16, bad_local },
+};
+
+static void peer_send(Dialog *d, uint32_t len)
+{
+    PEER(d, SEND_ONLY, .psn = 5, .qkey = DLG_QKEY, .src_qp = 0x654321,
+         .payload = d->peer, .payload_len = len);
+}
+
+/*
+ * The bad one tells why, what is behind it is flushed, and receiving goes on;
+ * RTS makes sending go on (10.3.1, SQE).
+ */
+static void test_bad(gconstpointer opaque)
+{
+    const Bad *bad = opaque;
+    struct ernic_wqe wqe;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UD);
+    dlg_recv(&d, DLG_SINK, 64);
+    wqe = dlg_wqe(&d, ERNIC_WR_SEND, 0);
+    bad->spoil(&wqe);
+    d.env.tx_busy = true;
+    dlg_post(&d, ERNIC_WR_SEND, 0, 10);
+    dlg_post_wqe(&d, &wqe, 0, bad->len);
+    dlg_post_flags(&d, ERNIC_WR_SEND, 0, 0, 11);
+    dlg_no_wc(&d);
+    d.env.tx_busy = false;
+    ernic_tx_ready(d.e, d.env.now);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_send_wc(&d, 1, bad->status);
+    SEND_WC(&d, 2, WR_FLUSH_ERR);
+    SENT_UD(&d, SQ, 10);
+    STATE_IS(&d, SQE);
+    peer_send(&d, 10);
+    RECV_WC(&d, 0, SUCCESS);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 12);
+    SEND_WC(&d, 3, WR_FLUSH_ERR);
+    dlg_state(&d, ERNIC_QPS_RTS);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 13);
+    SENT_UD(&d, SQ + 1, 13);
+    SEND_WC(&d, 4, SUCCESS);
+    dlg_close(&d);
+}
+
+/* ---- responder ------------------------------------------------------ */
+
+static void test_recv(void)
+{
+    static const uint32_t lens[] = { 0, 1, 3, 1024, 4096 };
+    struct ernic_cqe cqe;
+    const uint8_t *ip;
+    uint32_t i;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UD);
+    ip = d.at + DLG_SINK + 20;
+    for (i = 0; i < ARRAY_SIZE(lens); i++) {
+        memset(d.at + DLG_SINK, 0xee, 5000);
+        dlg_recv(&d, DLG_SINK, GRH + lens[i]);
+        d.path.tclass = 0x58 | ERNIC_ECN_ECT0;
+        peer_send(&d, lens[i]);
+        cqe = RECV_WC(&d, i, SUCCESS);
+        g_assert_cmpuint(cqe.byte_len, ==, GRH + lens[i]);
+        g_assert_cmphex(cqe.src_qp, ==, 0x654321);
+        g_assert_cmphex(cqe.flags & (ERNIC_CQE_GRH | ERNIC_CQE_IMM |
+                                     ERNIC_CQE_VLAN), ==, ERNIC_CQE_GRH);
+        g_assert_cmpmem(cqe.smac, 6, d.path.smac, 6);
+        dlg_mem_is(&d, DLG_SINK + GRH, d.peer, lens[i]);
+        g_assert_cmphex(d.at[DLG_SINK + GRH + lens[i]], ==, 0xee);
+        /* A17.4.5.2: 20 zero bytes, then the IPv4 header. */
+        dlg_mem_is(&d, DLG_SINK, NULL, 20);
+        g_assert_cmphex(ip[0], ==, 0x45);
+        g_assert_cmphex(ip[1] & 0xfc, ==, 0x58);
+        /* IP, UDP, BTH, DETH, payload and pad, ICRC. */
+        g_assert_cmpuint(lduw_be_p(ip + 2), ==,
+                         20 + 8 + 12 + 8 + ROUND_UP(lens[i], 4) + 4);
+        g_assert_cmpuint(ip[8], ==, 64);
+        g_assert_cmpuint(ip[9], ==, 17);
+        g_assert_cmpuint(ernic_net_checksum(ip, 20), ==, 0);
+        g_assert_cmpmem(ip + 12, 4, d.path.sgid.raw + 12, 4);
+        g_assert_cmpmem(ip + 16, 4, d.path.dgid.raw + 12, 4);
+    }
+    dlg_close(&d);
+}
+
+static void set_gid6(Dialog *d, uint8_t index, const uint8_t gid[16])
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SET_GID };
+
+    memcpy(cmd.set_gid.gid, gid, 16);
+    cmd.set_gid.mac[5] = DLG_HOST;
+    cmd.set_gid.vlan = cpu_to_le16(0xffff);
+    cmd.set_gid.index = index;
+    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+    dlg_event_of(d, ERNIC_EV_GID_CHANGE, 1);
+}
+
+/* IPv6: its header is the GRH, and it is sent with flow label. */
+static void test_ipv6(void)
+{
+    static const uint8_t own[16] = { 0xfd, [15] = 1 };
+    static const uint8_t other[16] = { 0xfd, 9, [15] = 2 };
+    struct ernic_wqe wqe;
+    const uint8_t *grh;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UD);
+    set_gid6(&d, 2, own);
+    memcpy(d.path.sgid.raw, other, 16);
+    memcpy(d.path.dgid.raw, own, 16);
+    d.path.flow_label = 0x54321;
+    d.path.tclass = 0x9a;
+    dlg_recv(&d, DLG_SINK, 100);
+    peer_send(&d, 10);
+    g_assert_cmpuint(RECV_WC(&d, 0, SUCCESS).byte_len, ==, 50);
+    grh = d.at + DLG_SINK;
+    g_assert_cmphex((uint32_t)ldl_be_p(grh), ==, 0x69a54321);
+    g_assert_cmpuint(lduw_be_p(grh + 4), ==, 8 + 12 + 8 + 12 + 4);
+    g_assert_cmpuint(grh[6], ==, 17);
+    g_assert_cmpuint(grh[7], ==, 64);
+    g_assert_cmpmem(grh + 8, 16, other, 16);
+    g_assert_cmpmem(grh + 24, 16, own, 16);
+    dlg_mem_is(&d, DLG_SINK + GRH, d.peer, 10);
+
+    wqe = dlg_wqe(&d, ERNIC_WR_SEND, 0);
+    memcpy(wqe.ud.av.dgid, other, 16);
+    wqe.ud.av.sgid_index = 2;
+    wqe.ud.av.flow_label = cpu_to_le32(0xabcde);
+    dlg_post_wqe(&d, &wqe, 0, 16);
+    SENT_UD(&d, SQ, 16);
+    g_assert_cmpmem(d.sent_path.dgid.raw, 16, other, 16);
+    g_assert_cmpmem(d.sent_path.sgid.raw, 16, own, 16);
+    g_assert_cmphex(d.sent_path.flow_label, ==, 0xabcde);
+    dlg_close(&d);
+}
+
+/* Immediate data, solicited event and the tag of the VLAN reach software. */
+static void test_recv_fields(void)
+{
+    struct ernic_cqe cqe;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UD);
+    dlg_recv(&d, DLG_SINK, 100);
+    d.path.vlan = 0x2123;
+    PEER(&d, SEND_ONLY_IMM, .psn = 5, .qkey = DLG_QKEY, .src_qp = 9,
+         .imm = DLG_IMM, .se = true, .payload = d.peer, .payload_len = 8);
+    cqe = RECV_WC(&d, 0, SUCCESS);
+    g_assert_cmphex(cqe.flags & (ERNIC_CQE_IMM | ERNIC_CQE_VLAN |
+                                 ERNIC_CQE_SOLICITED), ==,
+                    ERNIC_CQE_IMM | ERNIC_CQE_VLAN | ERNIC_CQE_SOLICITED);
+    g_assert_cmphex(cqe.vlan, ==, 0x2123);
+    g_assert_cmphex((uint32_t)ldl_be_p(cqe.imm), ==, DLG_IMM);
+    dlg_close(&d);
+}
+
+/* A datagram has no order: any PSN is as good. */
+static void test_any_psn(void)
+{
+    static const uint32_t psns[] = { 7, 3, 3, 0xffffff, 0x800000 };
+    uint32_t i;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UD);
+    for (i = 0; i < ARRAY_SIZE(psns); i++) {
+        dlg_recv(&d, DLG_SINK, 100);
+        PEER(&d, SEND_ONLY, .psn = psns[i], .qkey = DLG_QKEY);
+        RECV_WC(&d, i, SUCCESS);
+    }
+    dlg_close(&d);
+}
+
+static uint32_t port_counter(Dialog *d, size_t offset)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QUERY_PORT };
+
+    cmd.query.addr = cpu_to_le64(d->env.base);
+    cmd.query.length = cpu_to_le32(sizeof(struct ernic_port_attr));
+    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+    return ldl_le_p((uint8_t *)fake_ptr(&d->env, d->env.base, 32) + offset);
+}
+
+static void test_qkey(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UD);
+    dlg_recv(&d, DLG_SINK, 100);
+    PEER(&d, SEND_ONLY, .qkey = DLG_QKEY ^ 1);
+    PEER(&d, SEND_ONLY, .qkey = 0);
+    PEER(&d, SEND_ONLY, .qkey = DLG_QKEY | 0x80000000u);
+    dlg_no_wc(&d);
+    g_assert_cmpuint(port_counter(&d, offsetof(struct ernic_port_attr,
+                                               bad_qkey_count)), ==, 3);
+    PEER(&d, SEND_ONLY, .qkey = DLG_QKEY);
+    RECV_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+static void set_pkey(Dialog *d, uint16_t index, uint16_t pkey)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SET_PKEY };
+
+    cmd.set_pkey.index = cpu_to_le16(index);
+    cmd.set_pkey.pkey = cpu_to_le16(pkey);
+    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+}
+
+/* 10.9.3: same base value, and not two limited members. */
+static void test_pkey(void)
+{
+    static const struct {
+        uint16_t own, peer;
+        bool match;
+    } rows[] = {
+        { 0xffff, 0xffff, true }, { 0xffff, 0x7fff, true },
+        { 0x7fff, 0xffff, true }, { 0x7fff, 0x7fff, false },
+        { 0x8001, 0x8001, true }, { 0x8001, 0x0001, true },
+        { 0x8001, 0x8002, false }, { 0x8001, 0xffff, false },
+        { 0xffff, 0x8001, false }, { 0x8001, 0x8000, false },
+    };
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        dlg_init(&d, ERNIC_QPT_UD, false);
+        set_pkey(&d, 3, rows[i].own);
+        d.attr.pkey_index = cpu_to_le16(3);
+        dlg_to(&d, ERNIC_QPS_RTS);
+        dlg_recv(&d, DLG_SINK, 100);
+        PEER(&d, SEND_ONLY, .qkey = DLG_QKEY, .pkey = rows[i].peer);
+        if (rows[i].match) {
+            RECV_WC(&d, 0, SUCCESS);
+        }
+        g_assert_cmpuint(port_counter(&d, offsetof(struct ernic_port_attr,
+                                                   bad_pkey_count)), ==,
+                         !rows[i].match);
+        dlg_post_flags(&d, ERNIC_WR_SEND, 0, 0, 4);
+        SENT(&d, SEND_ONLY, .psn = SQ, .qkey = DLG_QKEY, .pkey = rows[i].own,
+             .src_qp = d.qp.qpn, .payload_len = 4);
+        dlg_close(&d);
+    }
+}
+
+/* What cannot be delivered is lost, without a trace at the queue pair. */
+static void test_lost(void)
+{
+    uint8_t bytes[64] = { ERNIC_BTH_UD | ERNIC_OP_SEND_FIRST };
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UD);
+    peer_send(&d, 16);                  /* no receive request */
+    dlg_recv(&d, DLG_SINK, GRH + 4096);
+    stw_be_p(bytes + 2, 0xffff);
+    stl_be_p(bytes + 4, d.qp.qpn);
+    stl_be_p(bytes + 12, DLG_QKEY);
+    dlg_inject_raw(&d, bytes, 40, true);        /* no such opcode */
+    peer_send(&d, 4097);                /* more than a packet holds */
+    d.path.dgid.raw[15] = 99;
+    peer_send(&d, 16);                  /* not our address */
+    d.path.dgid.raw[15] = DLG_HOST;
+    PEER(&d, SEND_ONLY, .qkey = DLG_QKEY, .dest_qp = 0xffffff);
+    dlg_no_wc(&d);
+    STATE_IS(&d, RTS);
+    peer_send(&d, 4096);
+    RECV_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+/* A receive request that is too small says so; the queue pair stays. */
+static void test_recv_length(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UD);
+    dlg_recv(&d, DLG_SINK, GRH + 15);
+    dlg_recv(&d, DLG_SINK, GRH + 16);
+    peer_send(&d, 16);
+    RECV_WC(&d, 0, LOC_LEN_ERR);
+    STATE_IS(&d, RTS);
+    peer_send(&d, 16);
+    RECV_WC(&d, 1, SUCCESS);
+    dlg_close(&d);
+}
+
+static void test_recv_prot(void)
+{
+    struct ernic_sge sge;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UD);
+    sge = fake_sge(d.mem, 64, d.key ^ 1);
+    fake_post_recv(d.e, &d.qp, 0, &sge, 1);
+    dlg_recv(&d, DLG_SINK, 64);
+    peer_send(&d, 16);
+    RECV_WC(&d, 0, LOC_PROT_ERR);
+    RECV_WC(&d, 1, WR_FLUSH_ERR);
+    STATE_IS(&d, ERR);
+    dlg_close(&d);
+}
+
+/* ---- multicast ------------------------------------------------------ */
+
+static void group(uint8_t gid[16])
+{
+    fake_gid(gid, 9);
+    gid[12] = 239;
+}
+
+static void attach(Dialog *d, uint8_t opcode, uint32_t qpn)
+{
+    struct ernic_cmd cmd = { .opcode = opcode };
+
+    group(cmd.mcast.gid);
+    cmd.mcast.qpn = cpu_to_le32(qpn);
+    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+}
+
+static void peer_mcast(Dialog *d, uint32_t dest_qp)
+{
+    ErnicGid own = d->path.dgid;
+
+    group(d->path.dgid.raw);
+    PEER(d, SEND_ONLY, .qkey = DLG_QKEY, .dest_qp = dest_qp,
+         .payload = d->peer, .payload_len = 8);
+    d->path.dgid = own;
+}
+
+/* Each member has its copy, in a receive request and completion of its own. */
+static void test_mcast(void)
+{
+    struct ernic_cqe cqe;
+    FakeQp other;
+    struct ernic_sge sge;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UD);
+    fake_create_qp(d.e, &other, ERNIC_QPT_UD, d.pd, d.scq.cqn, d.rcq.cqn,
+                   FAKE_NONE);
+    fake_qp_to(d.e, &other, ERNIC_QPS_RTS, &d.attr);
+    sge = fake_sge(d.mem + DLG_SINK + 4096, 64, d.key);
+    fake_post_recv(d.e, &other, 0x99, &sge, 1);
+    g_assert_cmpuint(fake_ring_rq(d.e, &other), ==, ERNIC_OK);
+    dlg_recv(&d, DLG_SINK, 64);
+    peer_mcast(&d, 0xffffff);           /* nobody is attached */
+    dlg_no_wc(&d);
+    attach(&d, ERNIC_CMD_MCAST_ATTACH, d.qp.qpn);
+    attach(&d, ERNIC_CMD_MCAST_ATTACH, other.qpn);
+    /* A group is reached by its own queue pair number only (9.6.1). */
+    peer_mcast(&d, d.qp.qpn);
+    dlg_no_wc(&d);
+    peer_mcast(&d, 0xffffff);
+    RECV_WC(&d, 0, SUCCESS);
+    g_assert_true(fake_poll_cq(d.e, &d.rcq, &cqe));
+    g_assert_cmpuint(cqe.qpn, ==, other.qpn);
+    g_assert_cmpuint(cqe.wr_id, ==, 0x99);
+    dlg_mem_is(&d, DLG_SINK + GRH, d.peer, 8);
+    dlg_mem_is(&d, DLG_SINK + 4096 + GRH, d.peer, 8);
+    attach(&d, ERNIC_CMD_MCAST_DETACH, d.qp.qpn);
+    dlg_recv(&d, DLG_SINK, 64);
+    peer_mcast(&d, 0xffffff);
+    dlg_close(&d);
+}
+
+/* What goes to a group goes out, and comes back to members here. */
+static void test_mcast_loopback(void)
+{
+    struct ernic_wqe wqe;
+    struct ernic_cqe cqe;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UD);
+    attach(&d, ERNIC_CMD_MCAST_ATTACH, d.qp.qpn);
+    dlg_recv(&d, DLG_SINK, 64);
+    wqe = dlg_wqe(&d, ERNIC_WR_SEND, ERNIC_WR_SIGNALED);
+    wqe.ud.dest_qpn = cpu_to_le32(0xffffff);
+    group(wqe.ud.av.dgid);
+    dlg_post_wqe(&d, &wqe, 0, 16);
+    SENT(&d, SEND_ONLY, .psn = SQ, .qkey = DLG_QKEY, .dest_qp = 0xffffff,
+         .src_qp = d.qp.qpn, .payload = d.at, .payload_len = 16);
+    SEND_WC(&d, 0, SUCCESS);
+    cqe = RECV_WC(&d, 0, SUCCESS);
+    g_assert_cmpuint(cqe.src_qp, ==, d.qp.qpn);
+    dlg_mem_is(&d, DLG_SINK + GRH, d.at, 16);
+    dlg_close(&d);
+}
+
+/* ---- QP1 ------------------------------------------------------------ */
+
+/* 3.9, 10.9.5: its Q_Key is well known, its P_Key is that of each request. */
+static void test_gsi(void)
+{
+    struct ernic_wqe wqe;
+    struct ernic_cqe cqe;
+    Dialog d;
+
+    dlg_init(&d, ERNIC_QPT_GSI, false);
+    g_assert_cmpuint(d.qp.qpn, ==, 1);
+    set_pkey(&d, 4, 0x8123);
+    dlg_to(&d, ERNIC_QPS_RTS);
+    wqe = dlg_wqe(&d, ERNIC_WR_SEND, 0);
+    wqe.ud.pkey_index = cpu_to_le16(4);
+    wqe.ud.dest_qpn = cpu_to_le32(1);
+    wqe.ud.qkey = cpu_to_le32(0x80010000);
+    dlg_post_wqe(&d, &wqe, 0, 256);
+    SENT(&d, SEND_ONLY, .psn = SQ, .qkey = 0x80010000, .dest_qp = 1,
+         .src_qp = 1, .pkey = 0x8123, .payload = d.at, .payload_len = 256);
+    dlg_recv(&d, DLG_SINK, GRH + 256);
+    dlg_recv(&d, DLG_SINK, GRH + 256);
+    PEER(&d, SEND_ONLY, .qkey = DLG_QKEY, .src_qp = 1);
+    PEER(&d, SEND_ONLY, .qkey = 0x80010000, .src_qp = 1, .pkey = 0x8124);
+    dlg_no_wc(&d);
+    PEER(&d, SEND_ONLY, .qkey = 0x80010000, .src_qp = 1, .pkey = 0x0123,
+         .payload = d.peer, .payload_len = 256);
+    cqe = RECV_WC(&d, 0, SUCCESS);
+    g_assert_cmpuint(cqe.src_qp, ==, 1);
+    g_assert_cmpuint(cqe.pkey_index, ==, 4);
+    PEER(&d, SEND_ONLY, .qkey = 0x80010000, .src_qp = 1);
+    cqe = RECV_WC(&d, 1, SUCCESS);
+    g_assert_cmpuint(cqe.pkey_index, ==, 0);
+    dlg_close(&d);
+}
+
+#define TEST(NAME, FN) g_test_add_func("/ud/" NAME, FN)
+
+int main(int argc, char **argv)
+{
+    size_t i;
+
+    g_test_init(&argc, &argv, NULL);
+    TEST("req/send", test_send);
+    TEST("req/av", test_av);
+    TEST("req/qkey-high-bit", test_qkey_high_bit);
+    TEST("req/complete-when-left", test_complete_when_left);
+    for (i = 0; i < ARRAY_SIZE(bads); i++) {
+        char *path = g_strdup_printf("/ud/bad/%s", bads[i].name);
+
+        g_test_add_data_func(path, &bads[i], test_bad);
+        g_free(path);
+    }
+    TEST("resp/recv", test_recv);
+    TEST("resp/ipv6", test_ipv6);
+    TEST("resp/fields", test_recv_fields);
+    TEST("resp/any-psn", test_any_psn);
+    TEST("resp/qkey", test_qkey);
+    TEST("resp/pkey", test_pkey);
+    TEST("resp/lost", test_lost);
+    TEST("resp/recv-length", test_recv_length);
+    TEST("resp/recv-prot", test_recv_prot);
+    TEST("mcast/members", test_mcast);
+    TEST("mcast/loopback", test_mcast_loopback);
+    TEST("gsi", test_gsi);
+    return g_test_run();
+}
