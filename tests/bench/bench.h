@@ -43,7 +43,7 @@ void G_GNUC_PRINTF(1, 2) G_GNUC_NORETURN bench_die(const char *fmt, ...);
 void bench_node_init(BenchNode *n, uint32_t num_qp, uint64_t mem_bytes,
                      const char *host);
 void bench_node_free(BenchNode *n);
-/* One round: what is due, one batch from the link, what follows from it. */
+/* One round: what is due, then one batch from the link. */
 void bench_node_step(BenchNode *n);
 /* Bus address of @bytes of zeroed memory, aligned to @align. */
 uint64_t bench_alloc(BenchNode *n, uint64_t bytes, uint64_t align);
@@ -139,6 +139,7 @@ typedef struct BenchShared {
     atomic_uint ordered, obeyed;        /* numbers of orders */
     BenchOrder order;
     bool answer;
+    uint64_t preempted;                 /* side 1, as of the last order */
     atomic_ullong raw_bytes;
     uint16_t raw_port;
     BenchPeer peer[BENCH_SIDES][2];     /* by guest: few, many */
@@ -165,6 +166,8 @@ void bench_serve(Bench *b);
 
 /* Side 0. Durations are in ns; rates in units a second. */
 void bench_quit(Bench *b);
+/* How often either side had to give its core to others, so far. */
+uint64_t bench_preempted(Bench *b);
 /* Moves messages of @len with a pattern that is compared; dies if wrong. */
 void bench_verify(Bench *b, uint8_t opcode, uint32_t qp, uint32_t len);
 double bench_raw_rate(Bench *b, uint32_t mtu, uint64_t ns);     /* bytes */

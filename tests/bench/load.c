@@ -5,6 +5,7 @@
  * meanwhile. Orders go through shared memory; data never does.
  */
 #include "qemu/osdep.h"
+#include <sys/resource.h>
 #include "bench.h"
 
 #define ORDER_NS        20000000000ull      /* longer is dead */
@@ -26,6 +27,14 @@ static void repost(BenchGuest *g, BenchQp *qp, uint32_t n)
         bench_post_recv(g, qp, g->dst, BENCH_MESSAGE_MAX);
     }
     bench_ring_rq(g, qp);
+}
+
+static uint64_t preempted(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_nivcsw;
 }
 
 static void barrier(Bench *b)
@@ -117,6 +126,7 @@ void bench_serve(Bench *b)
             seen = number;
             now = b->sh->order;
             obey(b, &now);
+            b->sh->preempted = preempted();
             atomic_store_explicit(&b->sh->obeyed, number,
                                   memory_order_release);
         }
@@ -149,6 +159,12 @@ static void order(Bench *b, BenchOrder o)
     }
 }
 
+uint64_t bench_preempted(Bench *b)
+{
+    order(b, (BenchOrder) { .mode = BENCH_SERVE });
+    return preempted() + b->sh->preempted;
+}
+
 void bench_quit(Bench *b)
 {
     order(b, (BenchOrder) { .mode = BENCH_QUIT });
@@ -156,28 +172,21 @@ void bench_quit(Bench *b)
 
 double bench_raw_rate(Bench *b, uint32_t mtu, uint64_t ns)
 {
-    uint64_t start, warm, end, bytes = 0;
+    uint64_t begin, start = 0, now, bytes = 0;
 
     order(b, (BenchOrder) { .mode = BENCH_RAW });
-    start = bench_now();
-    warm = start + ns / 4;
-    end = warm + ns;
-    while (true) {
-        uint64_t now = bench_now();
-
-        if (warm && now >= warm) {
-            warm = 0;
+    begin = now = bench_now();
+    while (!start || now < start + ns) {
+        if (!start && now >= begin + ns / 4) {
             start = now;
             bytes = atomic_load(&b->sh->raw_bytes);
-        } else if (now >= end) {
-            bytes = atomic_load(&b->sh->raw_bytes) - bytes;
-            end = now;
-            break;
         }
         bench_raw_send(&b->raw, bench_host[1], b->sh->raw_port, mtu);
+        now = bench_now();
     }
+    bytes = atomic_load(&b->sh->raw_bytes) - bytes;
     order(b, (BenchOrder) { .mode = BENCH_SERVE });
-    return bytes * 1e9 / (end - start);
+    return bytes * 1e9 / (now - start);
 }
 
 /* Requests of one kind on queue pairs in turn. */
@@ -250,29 +259,31 @@ static void stream_drain(Stream *s)
     }
 }
 
-/* Messages a second, after a quarter of @ns to get going. */
+/*
+ * Messages a second, from a completion after a quarter of @ns to one after the
+ * end, so that no message is counted in part. The time is taken after each.
+ */
 static double stream_rate(Stream *s, uint64_t ns)
 {
-    uint64_t start = bench_now(), deadline = start + ORDER_NS;
-    uint64_t warm = start + ns / 4, end = warm + ns, done = 0;
+    uint64_t begin = bench_now(), deadline = begin + ORDER_NS;
+    uint64_t now = begin, start = 0, first = 0, last = s->done;
 
     order(s->b, (BenchOrder) { .mode = BENCH_SERVE, .guest = s->guest,
                                .qp = s->first_qp });
-    while (true) {
-        stream_step(s, true);
-        if (warm && s->g->node.now >= warm) {
-            warm = 0;
-            start = s->g->node.now;
-            done = s->done;
-        } else if (!warm && s->g->node.now >= end && s->done > done) {
-            break;
+    while (!start || now < start + ns) {
+        do {
+            stream_step(s, true);
+            check_deadline(&s->g->node, deadline, "a message");
+        } while (s->done == last);
+        last = s->done;
+        now = bench_now();
+        if (!start && now >= begin + ns / 4) {
+            start = now;
+            first = last;
         }
-        check_deadline(&s->g->node, deadline, "a message");
     }
-    done = s->done - done;
-    end = s->g->node.now;
     stream_drain(s);
-    return done * 1e9 / (end - start);
+    return (last - first) * 1e9 / (now - start);
 }
 
 double bench_rate(Bench *b, uint8_t opcode, uint32_t qp, uint32_t len,

@@ -184,7 +184,4 @@ void bench_node_step(BenchNode *n)
     for (i = 0; i < got; i++) {
         ernic_rx(n->e, n->now, &train[i]);
     }
-    if (got && n->wake <= n->now) {
-        ernic_run(n->e, n->now);
-    }
 }

@@ -138,7 +138,7 @@ void bench_guest_init(BenchGuest *g, uint32_t num_qp, uint32_t side,
                       BenchPeer *own)
 {
     bool few = num_qp == BENCH_FEW;
-    uint32_t sq_depth = few ? BENCH_SQ_DEPTH : 4;
+    uint32_t sq_depth = few ? BENCH_SQ_DEPTH : 1;
     uint32_t rq_depth = few ? BENCH_RQ_DEPTH : 1;
     uint64_t per_qp = (sq_depth * SQ_STRIDE + rq_depth * RQ_STRIDE + 8) * 64;
     struct ernic_cmd pd = { .opcode = ERNIC_CMD_PD_ALLOC };
