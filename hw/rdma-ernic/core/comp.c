@@ -52,6 +52,11 @@ void ernic_comp_advance(Ernic *e, ErnicQp *qp)
            sq->wq.ci != sq->fetched) {
         ErnicWqe *wqe = ernic_sq_slot(qp, sq->wq.ci);
 
+        /* What was not begun fails no earlier than it could be begun. */
+        if (sq->wq.ci == sq->started &&
+            !ernic_qp_may(qp, ERNIC_MAY_NEXT_SEND)) {
+            break;
+        }
         if (wqe->fault) {
             comp_fail(e, qp, wqe->fault);
             return;
