@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 CORE = 'hw/rdma-ernic/core'
+FRONT = 'hw/rdma-ernic'
 NAME = re.compile(r'`([\w.-]+(?:/[\w.-]+)*/?)`|\]\(([^)#:]+)(?:#[^)]*)?\)')
 OURS = re.compile(r'^(?:include|hw|tests|scripts|docs|guest)/')
 
@@ -22,7 +23,7 @@ def exists(root, page, name, link):
         return (root / name).exists()
     if re.fullmatch(r'\w[\w-]*\.[ch]', name):
         return any((root / d / name).exists()
-                   for d in (CORE, 'include/hw/rdma-ernic')) or any(
+                   for d in (CORE, FRONT, 'include/hw/rdma-ernic')) or any(
                        (root / 'tests').rglob(name))
     return True
 

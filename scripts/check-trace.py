@@ -11,7 +11,8 @@ import re
 import sys
 from pathlib import Path
 
-CORE = 'hw/rdma-ernic/core'
+# Each folder calls the events of its own trace-events.
+FOLDERS = ['hw/rdma-ernic/core', 'hw/rdma-ernic']
 EVENT = re.compile(r'^([a-z0-9_]+)\(')
 CALL = re.compile(r'\btrace_(ernic_[a-z0-9_]+)\s*\(')
 COUNT = re.compile(r'\bernic_trace_count\(\s*"([a-z0-9_]*)"')
@@ -26,15 +27,17 @@ def find(pattern, path):
         yield m[1], text.count('\n', 0, m.start()) + 1
 
 
-def check(root):
-    found, called = [], set()
-    events_file = root / CORE / 'trace-events'
-    events = {}
+def check_folder(root, folder):
+    """Findings in one folder, and its events by name."""
+    found, called, events = [], set(), {}
+    events_file = root / folder / 'trace-events'
+    if not events_file.exists():
+        return found, events
     for number, line in enumerate(events_file.read_text().splitlines(), 1):
         m = EVENT.match(line)
         if m:
             events[m[1]] = number
-    for path in sorted((root / CORE).glob('*.[ch]')):
+    for path in sorted((root / folder).glob('*.[ch]')):
         for name, number in find(CALL, path):
             called.add(name)
             if name not in events:
@@ -42,6 +45,18 @@ def check(root):
     for name, number in events.items():
         if name not in called:
             found.append((events_file, number, f'{name} is never called'))
+    return found, events
+
+
+def check(root):
+    found, events = [], {}
+    for folder in FOLDERS:
+        more, of_folder = check_folder(root, folder)
+        found += more
+        for name in of_folder.keys() & events.keys():
+            found.append((root / folder / 'trace-events', of_folder[name],
+                          f'{name} is an event of another folder'))
+        events.update(of_folder)
     for path in sorted((root / 'tests').rglob('*.[ch]')):
         if path.name == 'test-trace.c':     # has events of its own
             continue

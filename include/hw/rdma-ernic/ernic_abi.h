@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * The guest contract of the verbs face: doorbells, work requests, completions,
- * events and commands. Shared, byte for byte, by device, kernel driver,
- * provider and tests. All fields are little-endian unless the comment says
- * otherwise; reserved fields are written 0 by software and refused if not.
+ * The guest contract of the verbs face: registers, doorbells, work requests,
+ * completions, events and commands; docs/verbs-face.md explains their use.
+ * Shared, byte for byte, by device, kernel driver, provider and tests. All
+ * fields are little-endian unless the comment says otherwise; reserved fields
+ * are written 0 by software and refused if not.
  */
 #ifndef ERNIC_ABI_H
 #define ERNIC_ABI_H
@@ -12,10 +13,15 @@
 #include <linux/types.h>
 #include <linux/build_bug.h>
 #define ERNIC_ABI_SIZE(type, size) static_assert(sizeof(type) == (size))
+#define ERNIC_ABI_OFFSET(type, field, off) \
+    static_assert(__builtin_offsetof(type, field) == (off))
 #else
 #include <stdint.h>
 #define ERNIC_ABI_SIZE(type, size) \
     _Static_assert(sizeof(type) == (size), #type " is not " #size " bytes")
+#define ERNIC_ABI_OFFSET(type, field, off) \
+    _Static_assert(__builtin_offsetof(type, field) == (off), \
+                   #field " is not at " #off)
 #endif
 
 #define ERNIC_ABI_VERSION 1
@@ -25,8 +31,72 @@ typedef uint32_t ernic_le32;
 typedef uint64_t ernic_le64;
 
 /* ------------------------------------------------------------------------
- * Doorbells: one 64-bit store to a doorbell page. Obeyed only if the queue
- * belongs to that page.
+ * The PCI function. BAR 2 begins with the control page, which holds these
+ * registers; db_offset tells where the doorbell pages begin. BAR 4 holds the
+ * MSI-X table. BAR 0 is reserved.
+ *
+ * Registers are read and written in 32 bits; those of 64 bits also whole, or
+ * in two halves of any order. Anything else reads 0 and writes nothing.
+ */
+#define ERNIC_PCI_VENDOR    0x1af4
+#define ERNIC_PCI_DEVICE    0x10f4
+
+#define ERNIC_BAR_REGS      2
+#define ERNIC_BAR_MSIX      4
+
+#define ERNIC_MAGIC         0x43494e45      /* "ENIC" in memory */
+
+/* control; what is not listed is written 0 */
+#define ERNIC_CONTROL_ENABLE    0x1     /* 0 -> 1 takes the ring registers into
+                                           use, 1 -> 0 resets the device */
+#define ERNIC_CONTROL_RESET     0x2     /* resets the device; reads 0 */
+
+/* status */
+#define ERNIC_STATUS_ENABLED    0x1     /* commands and doorbells are taken */
+#define ERNIC_STATUS_FATAL      0x2     /* nothing is done until a reset */
+#define ERNIC_STATUS_LINK       0x4     /* the link is up */
+
+/* error: why ENABLE was refused, the device is FATAL, or cmd_pi was refused */
+enum ernic_dev_error {
+    ERNIC_DEVERR_NONE,
+    ERNIC_DEVERR_RING,          /* ring registers out of range, on ENABLE */
+    ERNIC_DEVERR_CMD_INDEX,     /* cmd_pi more than a ring beyond cmd_ci */
+    ERNIC_DEVERR_CMD_DMA,       /* fatal: a ring in memory did not answer */
+    ERNIC_DEVERR_COUNT
+};
+
+#define ERNIC_RING_SHIFT_MAX    10      /* entries of a command ring: 2^n */
+
+struct ernic_regs {
+    ernic_le32 magic;           /* RO ERNIC_MAGIC */
+    ernic_le32 abi_version;     /* RO ERNIC_ABI_VERSION */
+    ernic_le32 features;        /* RO 0: no optional part */
+    ernic_le32 status;          /* RO ERNIC_STATUS_* */
+    ernic_le32 control;         /* RW ERNIC_CONTROL_* */
+    ernic_le32 error;           /* RO enum ernic_dev_error; until a reset */
+    ernic_le32 num_vectors;     /* RO MSI-X vectors */
+    ernic_le32 num_uctx;        /* RO doorbell pages, that of context 0 too */
+    ernic_le32 db_offset;       /* RO of the page of context 0, in this BAR */
+    ernic_le32 db_shift;        /* RO from one page to the next: 2^n bytes */
+    ernic_le64 time;            /* RO ns, the clock of all timestamps */
+    ernic_le64 cmd_addr;        /* RW command ring; a multiple of 64. This
+                                   and the next two: only while disabled */
+    ernic_le64 rsp_addr;        /* RW response ring, likewise */
+    ernic_le32 ring_shift;      /* RW entries of each ring: 2^n, n <= 10 */
+    ernic_le32 cmd_pi;          /* RW doorbell: commands written, modulo 2^32 */
+    ernic_le32 cmd_ci;          /* RO commands executed */
+    ernic_le32 link_speed;      /* RO Mb/s */
+};
+ERNIC_ABI_SIZE(struct ernic_regs, 0x50);
+ERNIC_ABI_OFFSET(struct ernic_regs, status, 0x0c);
+ERNIC_ABI_OFFSET(struct ernic_regs, num_vectors, 0x18);
+ERNIC_ABI_OFFSET(struct ernic_regs, time, 0x28);
+ERNIC_ABI_OFFSET(struct ernic_regs, ring_shift, 0x40);
+ERNIC_ABI_OFFSET(struct ernic_regs, link_speed, 0x4c);
+
+/* ------------------------------------------------------------------------
+ * Doorbells: one 64-bit store to the beginning of a doorbell page. Obeyed only
+ * if the queue belongs to the context of that page.
  *   31:0   index: a free-running counter of entries (not bytes), modulo 2^32
  *   55:32  queue number
  *   59:56  kind
@@ -456,7 +526,7 @@ ERNIC_ABI_SIZE(struct ernic_cmd, 64);
 struct ernic_rsp {
     ernic_le16 tag;
     uint8_t status;             /* enum ernic_status */
-    uint8_t phase;              /* written by the ring that carries it */
+    uint8_t phase;              /* 1 in the ring's first round, then 0, ... */
     ernic_le32 handle;          /* of what was created: number, or key */
     ernic_le32 length;          /* QUERY_*: bytes of the whole answer */
     uint8_t reserved[52];

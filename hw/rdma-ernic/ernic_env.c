@@ -1,0 +1,253 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What the engine asks of its environment, given by QEMU: guest memory, the
+ * link, interrupts and a clock to wake by.
+ */
+#include "qemu/osdep.h"
+#include "qemu/atomic.h"
+#include "qemu/main-loop.h"
+#include "qemu/rcu.h"
+#include "block/aio-wait.h"
+#include "hw/pci/msix.h"
+#include "ernic_pci.h"
+#include "trace.h"
+
+/* Devices are not memory: an access that would need the BQL is refused. */
+#define DMA_ATTRS ((MemTxAttrs) { .memory = 1 })
+
+/* ---- entering ------------------------------------------------------------- */
+
+static uint64_t clock_now(void)
+{
+    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+}
+
+uint64_t ernic_pci_enter(ErnicPci *d)
+{
+    qemu_mutex_lock(&d->lock);
+    return clock_now();
+}
+
+/* As late as here, so that many calls arm the timer once. */
+void ernic_pci_leave(ErnicPci *d)
+{
+    if (!d->running || d->wake == UINT64_MAX) {
+        timer_del(&d->timer);
+    } else if (d->wake <= clock_now()) {
+        qemu_bh_schedule(d->bh);
+    } else {
+        timer_mod_ns(&d->timer, MIN(d->wake, (uint64_t)INT64_MAX));
+    }
+    qemu_mutex_unlock(&d->lock);
+}
+
+static void env_work(void *opaque)
+{
+    ErnicPci *d = opaque;
+    uint64_t now = ernic_pci_enter(d);
+
+    if (d->running) {
+        ernic_pci_verbs_run(d, now);
+        ernic_run(d->engine, now);
+    }
+    ernic_pci_leave(d);
+}
+
+/* ---- guest memory --------------------------------------------------------- */
+
+/*
+ * Without the BQL an access must never become one of a device or a write to
+ * ROM, for which the memory core would take it.
+ */
+static bool env_is_ram(ErnicPci *d, uint64_t addr, uint64_t len, bool write)
+{
+    AddressSpace *as = pci_get_address_space(PCI_DEVICE(d));
+    hwaddr xlat, n;
+
+    while (len) {
+        n = len;
+        if (!memory_access_is_direct(
+                address_space_translate(as, addr, &xlat, &n, write, DMA_ATTRS),
+                write, DMA_ATTRS)) {
+            return false;
+        }
+        addr += n;
+        len -= n;
+    }
+    return true;
+}
+
+bool ernic_pci_dma(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
+                   bool write)
+{
+    RCU_READ_LOCK_GUARD();
+
+    if (addr + len < addr || (d->iothread && !env_is_ram(d, addr, len, write)) ||
+        pci_dma_rw(PCI_DEVICE(d), addr, buf, len,
+                   write ? DMA_DIRECTION_FROM_DEVICE : DMA_DIRECTION_TO_DEVICE,
+                   DMA_ATTRS) != MEMTX_OK) {
+        trace_ernic_pci_dma_failed(ernic_pci_id(d), addr, len, write);
+        return false;
+    }
+    return true;
+}
+
+static bool env_dma_read(void *env, uint64_t addr, void *buf, uint64_t len)
+{
+    return ernic_pci_dma(env, addr, buf, len, false);
+}
+
+static bool env_dma_write(void *env, uint64_t addr, const void *buf,
+                          uint64_t len)
+{
+    return ernic_pci_dma(env, addr, (void *)buf, len, true);
+}
+
+static uint64_t atomic_result(ErnicAtomicOp op, uint64_t old, uint64_t arg,
+                              uint64_t compare)
+{
+    if (op == ERNIC_ATOMIC_FETCH_ADD) {
+        return old + arg;
+    }
+    return old == compare ? arg : old;
+}
+
+/* One operation for the guest's processors as well: on the host's memory. */
+static bool env_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
+                             uint64_t arg, uint64_t compare, uint64_t *old)
+{
+    ErnicPci *d = env;
+    dma_addr_t len = 8;
+    uint64_t *word, seen, was;
+
+    RCU_READ_LOCK_GUARD();
+    if (!env_is_ram(d, addr, len, true)) {
+        trace_ernic_pci_dma_failed(ernic_pci_id(d), addr, len, true);
+        return false;
+    }
+    word = pci_dma_map(PCI_DEVICE(d), addr, &len, DMA_DIRECTION_FROM_DEVICE);
+    if (!word || len < 8) {
+        if (word) {
+            pci_dma_unmap(PCI_DEVICE(d), word, len, DMA_DIRECTION_FROM_DEVICE,
+                          0);
+        }
+        return false;
+    }
+    smp_mb();
+    was = qatomic_read(word);
+    do {
+        seen = was;
+        was = qatomic_cmpxchg(word, seen,
+                              cpu_to_le64(atomic_result(op, le64_to_cpu(seen),
+                                                        arg, compare)));
+    } while (was != seen);
+    pci_dma_unmap(PCI_DEVICE(d), word, len, DMA_DIRECTION_FROM_DEVICE, 8);
+    *old = le64_to_cpu(was);
+    return true;
+}
+
+/* ---- link, interrupts, time ----------------------------------------------- */
+
+/* Without a link the wire is cut: what is sent is gone. */
+static bool env_tx(void *env, const ErnicTrain *train)
+{
+    ErnicPci *d = env;
+
+    return d->udp ? ernic_pci_udp_tx(d, train) : true;
+}
+
+void ernic_pci_irq(ErnicPci *d, uint16_t vector)
+{
+    trace_ernic_pci_irq(ernic_pci_id(d), vector);
+    if (d->irq_bh) {
+        qatomic_or(&d->irq_pending, 1ull << vector);
+        qemu_bh_schedule(d->irq_bh);
+    } else {
+        msix_notify(PCI_DEVICE(d), vector);
+    }
+}
+
+static void env_irq(void *env, uint16_t vector)
+{
+    ernic_pci_irq(env, vector);
+}
+
+static void env_irq_bh(void *opaque)
+{
+    ErnicPci *d = opaque;
+    uint64_t pending = qatomic_xchg(&d->irq_pending, 0);
+
+    for (; pending; pending &= pending - 1) {
+        msix_notify(PCI_DEVICE(d), ctz64(pending));
+    }
+}
+
+static void env_wake_at(void *env, uint64_t ns)
+{
+    ErnicPci *d = env;
+
+    d->wake = ns;
+}
+
+const ErnicEnvOps ernic_pci_env_ops = {
+    .dma_read = env_dma_read,
+    .dma_write = env_dma_write,
+    .dma_atomic64 = env_dma_atomic64,
+    .tx = env_tx,
+    .irq = env_irq,
+    .wake_at = env_wake_at,
+};
+
+/* ---- life ----------------------------------------------------------------- */
+
+/*
+ * The device reaches RAM alone and so never itself: its bottom half needs no
+ * guard against re-entrance, which with an iothread would refuse the register
+ * accesses that happen at the same time.
+ */
+void ernic_pci_env_init(ErnicPci *d)
+{
+    qemu_mutex_init(&d->lock);
+    qemu_mutex_init(&d->db_lock);
+    d->wake = UINT64_MAX;
+    if (d->iothread) {
+        object_ref(OBJECT(d->iothread));
+        d->ctx = d->fd_ctx = iothread_get_aio_context(d->iothread);
+        aio_timer_init(d->ctx, &d->timer, QEMU_CLOCK_VIRTUAL, SCALE_NS,
+                       env_work, d);
+        d->irq_bh = qemu_bh_new(env_irq_bh, d);
+    } else {
+        d->ctx = qemu_get_aio_context();
+        d->fd_ctx = iohandler_get_aio_context();
+        timer_init_ns(&d->timer, QEMU_CLOCK_VIRTUAL, env_work, d);
+    }
+    d->bh = aio_bh_new(d->ctx, env_work, d);
+}
+
+static void env_drained(void *opaque)
+{
+}
+
+void ernic_pci_drain(ErnicPci *d)
+{
+    if (d->iothread) {
+        aio_wait_bh_oneshot(d->ctx, env_drained, d);
+        env_irq_bh(d);
+    }
+}
+
+/* Nothing enters any more: running is false, sockets are closed. */
+void ernic_pci_env_fini(ErnicPci *d)
+{
+    timer_del(&d->timer);
+    qemu_bh_delete(d->bh);
+    ernic_pci_drain(d);
+    if (d->irq_bh) {
+        qemu_bh_delete(d->irq_bh);
+        d->irq_bh = NULL;
+        object_unref(OBJECT(d->iothread));
+    }
+    qemu_mutex_destroy(&d->lock);
+    qemu_mutex_destroy(&d->db_lock);
+}

@@ -1,0 +1,275 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The PCI function: identity, capabilities, BARs, properties, and the device's
+ * life from realize over reset, stop and go of the machine, to unplug.
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qemu/module.h"
+#include "hw/pci/msix.h"
+#include "hw/pci/pcie.h"
+#include "hw/pci/pcie_aer.h"
+#include "hw/qdev-properties.h"
+#include "hw/qdev-properties-system.h"
+#include "hw/resettable.h"
+#include "system/runstate.h"
+#include "ernic_pci.h"
+#include "trace.h"
+
+#define MSIX_TABLE_OFFSET   0
+#define MSIX_PBA_OFFSET     0x800
+#define MSIX_BAR_SIZE       0x1000
+QEMU_BUILD_BUG_ON(ERNIC_MAX_VECTORS * PCI_MSIX_ENTRY_SIZE > MSIX_PBA_OFFSET);
+
+/* ---- limits --------------------------------------------------------------- */
+
+/* One row per property that is a number of objects. */
+static const struct {
+    const char *name;
+    size_t field;
+    uint32_t min, max;
+} limits[] = {
+#define LIMIT(name, field, min, max) \
+    { name, offsetof(ErnicConfig, field), min, max }
+    /* Number 0 of each is never used; 0 and 1 of the queue pairs are special. */
+    LIMIT("max-qp", max_qp, 3, ERNIC_LIM_QP),
+    LIMIT("max-cq", max_cq, 2, ERNIC_LIM_CQ),
+    LIMIT("max-srq", max_srq, 2, ERNIC_LIM_SRQ),
+    LIMIT("max-eq", max_eq, 2, ERNIC_LIM_EQ),
+    LIMIT("max-mr", max_mr, 2, ERNIC_LIM_MR),
+    LIMIT("max-pd", max_pd, 2, ERNIC_LIM_PD),
+    LIMIT("max-uctx", max_uctx, 2, ERNIC_LIM_UCTX),
+#undef LIMIT
+};
+
+static bool check_limits(ErnicPci *d, Error **errp)
+{
+    uint32_t value;
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(limits); i++) {
+        value = *(uint32_t *)((uint8_t *)&d->cfg + limits[i].field);
+        if (value < limits[i].min || value > limits[i].max) {
+            error_setg(errp, "%s is %u, not %u to %u", limits[i].name, value,
+                       limits[i].min, limits[i].max);
+            return false;
+        }
+    }
+    if (d->cfg.num_vectors < 1 || d->cfg.num_vectors > ERNIC_MAX_VECTORS) {
+        error_setg(errp, "vectors is %u, not 1 to %u", d->cfg.num_vectors,
+                   ERNIC_MAX_VECTORS);
+        return false;
+    }
+    if (d->mtu < 256 || d->mtu > 4096 || !is_power_of_2(d->mtu)) {
+        error_setg(errp, "roce-mtu is %u, not 256, 512, 1024, 2048 or 4096",
+                   d->mtu);
+        return false;
+    }
+    d->cfg.mtu = ctz32(d->mtu) - 7;
+    return true;
+}
+
+/* ---- the virtual machine stops and goes ----------------------------------- */
+
+static void set_running(ErnicPci *d, bool running)
+{
+    uint64_t now = ernic_pci_enter(d);
+
+    if (!running && d->running) {
+        ernic_pci_doorbells_run(d, now);
+    }
+    d->running = running;
+    ernic_pci_udp_update(d);
+    if (running) {
+        d->wake = now;
+    }
+    ernic_pci_leave(d);
+    if (!running) {
+        ernic_pci_drain(d);
+    }
+}
+
+static void vm_state_changed(void *opaque, bool running, RunState state)
+{
+    set_running(opaque, running);
+}
+
+/* ---- capabilities --------------------------------------------------------- */
+
+static bool add_pm(PCIDevice *pci, Error **errp)
+{
+    int pos = pci_pm_init(pci, 0, errp);
+
+    if (pos < 0) {
+        return false;
+    }
+    pci_set_word(pci->config + pos + PCI_PM_PMC, 3);    /* PM 1.2 */
+    pci_set_word(pci->config + pos + PCI_PM_CTRL, PCI_PM_CTRL_NO_SOFT_RESET);
+    pci_set_word(pci->wmask + pos + PCI_PM_CTRL, PCI_PM_CTRL_STATE_MASK);
+    return true;
+}
+
+static bool add_capabilities(ErnicPci *d, Error **errp)
+{
+    PCIDevice *pci = PCI_DEVICE(d);
+    int ret, i;
+
+    if (!add_pm(pci, errp)) {
+        return false;
+    }
+    ret = pcie_endpoint_cap_init(pci, 0);
+    if (ret < 0) {
+        error_setg_errno(errp, -ret, "no PCIe capability");
+        return false;
+    }
+    pcie_cap_flr_init(pci);
+    if (pcie_aer_init(pci, PCI_ERR_VER, PCI_CONFIG_SPACE_SIZE, PCI_ERR_SIZEOF,
+                      errp) < 0) {
+        return false;
+    }
+    ret = msix_init(pci, d->cfg.num_vectors, &d->msix_bar, ERNIC_BAR_MSIX,
+                    MSIX_TABLE_OFFSET, &d->msix_bar, ERNIC_BAR_MSIX,
+                    MSIX_PBA_OFFSET, 0, errp);
+    if (ret < 0) {
+        if (ret == -ENOTSUP && errp && !*errp) {
+            error_setg(errp, "this machine has no MSI-X");
+        }
+        return false;
+    }
+    for (i = 0; i < d->cfg.num_vectors; i++) {
+        msix_vector_use(pci, i);
+    }
+    return true;
+}
+
+static void add_bars(ErnicPci *d)
+{
+    PCIDevice *pci = PCI_DEVICE(d);
+    uint8_t type = PCI_BASE_ADDRESS_SPACE_MEMORY | PCI_BASE_ADDRESS_MEM_TYPE_64;
+
+    memory_region_init_io(&d->bar, OBJECT(d), &ernic_pci_bar_ops, d,
+                          "ernic-verbs", ernic_pci_bar_size(d));
+    pci_register_bar(pci, ERNIC_BAR_REGS, type, &d->bar);
+    memory_region_init(&d->msix_bar, OBJECT(d), "ernic-msix", MSIX_BAR_SIZE);
+    pci_register_bar(pci, ERNIC_BAR_MSIX, type, &d->msix_bar);
+}
+
+/* ---- life ----------------------------------------------------------------- */
+
+static void ernic_pci_realize(PCIDevice *pci, Error **errp)
+{
+    ERRP_GUARD();
+    ErnicPci *d = ERNIC(pci);
+
+    if (!check_limits(d, errp) || !ernic_pci_udp_open(d, errp)) {
+        return;
+    }
+    add_bars(d);
+    if (!add_capabilities(d, errp)) {
+        pcie_aer_exit(pci);
+        pcie_cap_exit(pci);
+        ernic_pci_udp_close(d);
+        return;
+    }
+    ernic_pci_env_init(d);
+    d->engine = ernic_new(&d->cfg, &ernic_pci_env_ops, d);
+    d->vm_state = qemu_add_vm_change_state_handler(vm_state_changed, d);
+    set_running(d, runstate_is_running());
+    trace_ernic_pci_realize(ernic_pci_id(d), d->cfg.max_qp,
+                            d->cfg.num_vectors, d->roce_udp ?: "");
+}
+
+static void ernic_pci_exit(PCIDevice *pci)
+{
+    ErnicPci *d = ERNIC(pci);
+
+    trace_ernic_pci_exit(ernic_pci_id(d));
+    qemu_del_vm_change_state_handler(d->vm_state);
+    set_running(d, false);
+    ernic_pci_udp_close(d);
+    ernic_pci_env_fini(d);
+    ernic_free(d->engine);
+    msix_uninit(pci, &d->msix_bar, &d->msix_bar);
+    pcie_aer_exit(pci);
+    pcie_cap_exit(pci);
+}
+
+/* Nothing leaves the device here, so that order among devices is no matter. */
+static void ernic_pci_reset_enter(Object *obj, ResetType type)
+{
+    ErnicPci *d = ERNIC(obj);
+
+    trace_ernic_pci_reset(ernic_pci_id(d));
+    ernic_pci_enter(d);
+    ernic_pci_verbs_reset(d);
+    ernic_pci_leave(d);
+}
+
+/* By now the other devices have reset too: take what lies at the socket. */
+static void ernic_pci_reset_exit(Object *obj, ResetType type)
+{
+    ErnicPci *d = ERNIC(obj);
+
+    ernic_pci_enter(d);
+    ernic_pci_udp_update(d);
+    ernic_pci_leave(d);
+}
+
+static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
+                                   int len)
+{
+    pci_default_write_config(pci, addr, value, len);
+    pcie_cap_flr_write_config(pci, addr, value, len);
+}
+
+static const Property ernic_pci_properties[] = {
+    DEFINE_PROP_UINT32("max-qp", ErnicPci, cfg.max_qp, 1024),
+    DEFINE_PROP_UINT32("max-cq", ErnicPci, cfg.max_cq, 1024),
+    DEFINE_PROP_UINT32("max-srq", ErnicPci, cfg.max_srq, 256),
+    DEFINE_PROP_UINT32("max-eq", ErnicPci, cfg.max_eq, 64),
+    DEFINE_PROP_UINT32("max-mr", ErnicPci, cfg.max_mr, 8192),
+    DEFINE_PROP_UINT32("max-pd", ErnicPci, cfg.max_pd, 1024),
+    DEFINE_PROP_UINT32("max-uctx", ErnicPci, cfg.max_uctx, 256),
+    DEFINE_PROP_UINT16("vectors", ErnicPci, cfg.num_vectors, 17),
+    DEFINE_PROP_UINT32("roce-mtu", ErnicPci, mtu, 4096),
+    DEFINE_PROP_STRING("roce-udp", ErnicPci, roce_udp),
+    DEFINE_PROP_STRING("roce-peers", ErnicPci, roce_peers),
+    DEFINE_PROP_LINK("iothread", ErnicPci, iothread, TYPE_IOTHREAD, IOThread *),
+};
+
+static void ernic_pci_class_init(ObjectClass *oc, void *data)
+{
+    DeviceClass *dc = DEVICE_CLASS(oc);
+    PCIDeviceClass *pc = PCI_DEVICE_CLASS(oc);
+    ResettableClass *rc = RESETTABLE_CLASS(oc);
+
+    pc->realize = ernic_pci_realize;
+    pc->exit = ernic_pci_exit;
+    pc->config_write = ernic_pci_config_write;
+    pc->vendor_id = ERNIC_PCI_VENDOR;
+    pc->device_id = ERNIC_PCI_DEVICE;
+    pc->class_id = PCI_CLASS_NETWORK_ETHERNET;
+    rc->phases.enter = ernic_pci_reset_enter;
+    rc->phases.exit = ernic_pci_reset_exit;
+    dc->desc = "Embedded RDMA NIC (RoCEv2)";
+    dc->vmsd = &ernic_pci_vmstate;
+    set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);
+    device_class_set_props(dc, ernic_pci_properties);
+    ernic_pci_udp_class_init(oc);
+}
+
+static const TypeInfo ernic_pci_types[] = {
+    {
+        .name = TYPE_ERNIC,
+        .parent = TYPE_PCI_DEVICE,
+        .instance_size = sizeof(ErnicPci),
+        .class_init = ernic_pci_class_init,
+        .interfaces = (InterfaceInfo[]) {
+            { INTERFACE_PCIE_DEVICE },
+            { }
+        },
+    },
+};
+
+DEFINE_TYPES(ernic_pci_types)

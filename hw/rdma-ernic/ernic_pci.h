@@ -1,0 +1,131 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The device as QEMU holds it. Everything from the engine down to the links
+ * runs in one AioContext, the main loop's or that of an iothread, and under
+ * one lock; register accesses come from the CPUs' threads, under the BQL.
+ *
+ * Lock order: BQL, then lock, then db_lock. Who holds lock never takes the
+ * BQL: guest memory is reached only where that needs none (ernic_env.c), and
+ * interrupts of an iothread are raised by the main loop.
+ */
+#ifndef ERNIC_PCI_H
+#define ERNIC_PCI_H
+
+#include "hw/pci/pci_device.h"
+#include "qemu/thread.h"
+#include "qemu/timer.h"
+#include "system/iothread.h"
+#include "core/engine.h"
+#include "link_udp.h"
+
+#define TYPE_ERNIC "ernic"
+OBJECT_DECLARE_SIMPLE_TYPE(ErnicPci, ERNIC)
+
+/* The irq_pending bitmap has a bit for each. */
+#define ERNIC_MAX_VECTORS   64
+/* Doorbells rung and not yet seen by the engine. */
+#define ERNIC_DB_QUEUE      1024
+
+typedef struct ErnicDbEntry {
+    uint32_t uctx;
+    uint64_t value;
+} ErnicDbEntry;
+
+/* The control page, as far as the guest writes it, and the command ring. */
+typedef struct ErnicVerbs {
+    uint64_t cmd_addr, rsp_addr;
+    uint32_t ring_shift;
+    uint32_t cmd_pi, cmd_ci;
+    uint32_t error;             /* enum ernic_dev_error */
+    bool enabled, fatal;
+} ErnicVerbs;
+
+struct ErnicPci {
+    PCIDevice parent_obj;
+    MemoryRegion bar, msix_bar;
+
+    /* Properties. */
+    ErnicConfig cfg;
+    uint32_t mtu;               /* greatest path MTU, bytes */
+    char *roce_udp, *roce_peers;
+    IOThread *iothread;
+
+    AioContext *ctx;            /* of everything below */
+    AioContext *fd_ctx;         /* of the socket: the same, or main-loop I/O */
+    QemuMutex lock;
+    Ernic *engine;
+    ErnicVerbs verbs;
+    QEMUBH *bh;                 /* work: doorbells, commands, the engine */
+    QEMUTimer timer;
+    uint64_t wake;              /* when the engine wants to run, or never */
+    bool running;               /* the virtual machine is */
+    VMChangeStateEntry *vm_state;
+
+    QemuMutex db_lock;
+    ErnicDbEntry db[2][ERNIC_DB_QUEUE];
+    uint32_t db_count;          /* of those being rung */
+    uint8_t db_fill;            /* which they are; the other is being read */
+
+    QEMUBH *irq_bh;             /* with an iothread */
+    uint64_t irq_pending;       /* atomic; vectors that irq_bh is to raise */
+
+    ErnicUdp *udp;              /* NULL: no UDP link */
+    bool udp_blocked;           /* its socket takes no more */
+
+    uint32_t state_len;         /* of the engine, while it migrates */
+    uint8_t *state;
+};
+
+/* Its name in traces. */
+static inline const char *ernic_pci_id(const ErnicPci *d)
+{
+    return d->parent_obj.qdev.id ?: "";
+}
+
+/* ---- ernic_env.c: the engine's environment, and who may enter it ---------- */
+
+extern const ErnicEnvOps ernic_pci_env_ops;
+
+void ernic_pci_env_init(ErnicPci *d);
+void ernic_pci_env_fini(ErnicPci *d);
+/* Around every call into the engine. Returns the time. */
+uint64_t ernic_pci_enter(ErnicPci *d);
+void ernic_pci_leave(ErnicPci *d);
+/* Guest memory; false: the address is not all RAM that may be reached so. */
+bool ernic_pci_dma(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
+                   bool write);
+void ernic_pci_irq(ErnicPci *d, uint16_t vector);
+/* Wait until nothing of the device runs in its AioContext. BQL held. */
+void ernic_pci_drain(ErnicPci *d);
+
+/* ---- ernic_verbs.c: control page, command ring, doorbell pages ------------ */
+
+extern const MemoryRegionOps ernic_pci_bar_ops;
+
+/* Bytes of BAR 2: control page and doorbell pages. */
+uint64_t ernic_pci_bar_size(const ErnicPci *d);
+/* To the state of power-on; inside enter and leave. */
+void ernic_pci_verbs_reset(ErnicPci *d);
+/* Doorbells, then commands; inside enter and leave, in the AioContext. */
+void ernic_pci_verbs_run(ErnicPci *d, uint64_t now);
+/* Doorbells alone: none is left when the virtual machine stops. */
+void ernic_pci_doorbells_run(ErnicPci *d, uint64_t now);
+/* Is the link up? */
+bool ernic_pci_link(const ErnicPci *d);
+
+/* ---- ernic_udp.c: the UDP link -------------------------------------------- */
+
+bool ernic_pci_udp_open(ErnicPci *d, Error **errp);
+void ernic_pci_udp_close(ErnicPci *d);
+/* Listen, or no more, as d->running says. */
+void ernic_pci_udp_update(ErnicPci *d);
+bool ernic_pci_udp_tx(ErnicPci *d, const ErnicTrain *train);
+/* Properties that change peers at run time. */
+void ernic_pci_udp_class_init(ObjectClass *oc);
+
+/* ---- ernic_vmstate.c ------------------------------------------------------ */
+
+extern const VMStateDescription ernic_pci_vmstate;
+
+#endif /* ERNIC_PCI_H */

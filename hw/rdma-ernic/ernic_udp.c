@@ -1,0 +1,166 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The UDP link in QEMU: link_udp.c's socket in the device's AioContext, and
+ * the properties that name its address and its peers.
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "block/aio.h"
+#include "ernic_pci.h"
+#include "trace.h"
+
+static void udp_readable(void *opaque)
+{
+    ErnicPci *d = opaque;
+    uint64_t now = ernic_pci_enter(d);
+    const ErnicTrain *trains;
+    uint32_t i, n;
+
+    /* One batch; what is left makes the socket readable again. */
+    if (d->running && d->udp) {
+        n = ernic_udp_recv(d->udp, &trains, NULL);
+        for (i = 0; i < n; i++) {
+            ernic_rx(d->engine, now, &trains[i]);
+        }
+        ernic_run(d->engine, now);
+    }
+    ernic_pci_leave(d);
+}
+
+static void udp_writable(void *opaque)
+{
+    ErnicPci *d = opaque;
+    uint64_t now = ernic_pci_enter(d);
+
+    if (d->running && d->udp) {
+        d->udp_blocked = false;
+        ernic_tx_ready(d->engine, now);
+        ernic_run(d->engine, now);
+        ernic_pci_udp_update(d);
+    }
+    ernic_pci_leave(d);
+}
+
+void ernic_pci_udp_update(ErnicPci *d)
+{
+    if (d->udp) {
+        aio_set_fd_handler(d->fd_ctx, ernic_udp_fd(d->udp),
+                           d->running ? udp_readable : NULL,
+                           d->running && d->udp_blocked ? udp_writable : NULL,
+                           NULL, NULL, d);
+    }
+}
+
+bool ernic_pci_udp_tx(ErnicPci *d, const ErnicTrain *train)
+{
+    if (ernic_udp_send(d->udp, train)) {
+        return true;
+    }
+    d->udp_blocked = true;
+    ernic_pci_udp_update(d);
+    return false;
+}
+
+/* ---- peers ---------------------------------------------------------------- */
+
+static bool add_peers(ErnicPci *d, const char *list, Error **errp)
+{
+    g_auto(GStrv) peers = g_strsplit(list, "+", -1);
+    g_autofree char *err = NULL;
+    char **peer;
+
+    for (peer = peers; *peer; peer++) {
+        if (!ernic_udp_add_peer(d->udp, *peer, &err)) {
+            error_setg(errp, "roce-peers: %s", err);
+            return false;
+        }
+    }
+    return true;
+}
+
+static ErnicUdp *udp_of(ErnicPci *d, const char *property, Error **errp)
+{
+    if (!d->udp) {
+        error_setg(errp, "%s: the device has no roce-udp link", property);
+    }
+    return d->udp;
+}
+
+static void set_add_peer(Object *obj, const char *value, Error **errp)
+{
+    ErnicPci *d = ERNIC(obj);
+
+    if (udp_of(d, "add-peer", errp)) {
+        ernic_pci_enter(d);
+        add_peers(d, value, errp);
+        ernic_pci_leave(d);
+    }
+}
+
+static void set_remove_peer(Object *obj, const char *value, Error **errp)
+{
+    g_autofree char *err = NULL;
+    ErnicPci *d = ERNIC(obj);
+
+    if (udp_of(d, "remove-peer", errp)) {
+        ernic_pci_enter(d);
+        if (!ernic_udp_remove_peer(d->udp, value, &err)) {
+            error_setg(errp, "remove-peer: %s", err);
+        }
+        ernic_pci_leave(d);
+    }
+}
+
+static char *get_port(Object *obj, Error **errp)
+{
+    ErnicPci *d = ERNIC(obj);
+
+    return g_strdup_printf("%u", d->udp ? ernic_udp_port(d->udp) : 0);
+}
+
+void ernic_pci_udp_class_init(ObjectClass *oc)
+{
+    object_class_property_add_str(oc, "add-peer", NULL, set_add_peer);
+    object_class_property_set_description(oc, "add-peer",
+        "Write GUEST=HOST[:PORT] to add a peer of the UDP link at run time");
+    object_class_property_add_str(oc, "remove-peer", NULL, set_remove_peer);
+    object_class_property_set_description(oc, "remove-peer",
+        "Write GUEST to remove a peer of the UDP link at run time");
+    object_class_property_add_str(oc, "roce-port", get_port, NULL);
+    object_class_property_set_description(oc, "roce-port",
+        "The host's UDP port that the link is bound to");
+}
+
+/* ---- life ----------------------------------------------------------------- */
+
+bool ernic_pci_udp_open(ErnicPci *d, Error **errp)
+{
+    ErnicUdpConfig cfg = { .bind = d->roce_udp };
+    g_autofree char *err = NULL;
+
+    if (!d->roce_udp) {
+        if (d->roce_peers) {
+            error_setg(errp, "roce-peers= needs roce-udp=");
+        }
+        return !d->roce_peers;
+    }
+    d->udp = ernic_udp_new(&cfg, &err);
+    if (!d->udp) {
+        error_setg(errp, "roce-udp: %s", err);
+        return false;
+    }
+    if (d->roce_peers && !add_peers(d, d->roce_peers, errp)) {
+        ernic_pci_udp_close(d);
+        return false;
+    }
+    d->cfg.udp_sport = ernic_udp_port(d->udp);
+    return true;
+}
+
+/* The handlers are gone: the virtual machine's stop or unplug took them. */
+void ernic_pci_udp_close(ErnicPci *d)
+{
+    ernic_udp_free(d->udp);
+    d->udp = NULL;
+}

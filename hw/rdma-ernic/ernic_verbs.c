@@ -1,0 +1,386 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The verbs face as registers: the control page, which is one table, the
+ * command ring behind it, and the doorbell pages. docs/verbs-face.md is its
+ * description. No handler of a register access does work: it marks and kicks.
+ */
+#include "qemu/osdep.h"
+#include "qemu/main-loop.h"
+#include "ernic_pci.h"
+#include "trace.h"
+
+#define DB_SHIFT        12
+#define DB_OFFSET       0x1000          /* behind the control page */
+#define RING_ENTRY      sizeof(struct ernic_cmd)
+/* Commands in one run of the bottom half. */
+#define CMD_BUDGET      16
+#define LINK_SPEED      100000
+
+QEMU_BUILD_BUG_ON(sizeof(struct ernic_rsp) != RING_ENTRY);
+
+bool ernic_pci_link(const ErnicPci *d)
+{
+    return true;
+}
+
+uint64_t ernic_pci_bar_size(const ErnicPci *d)
+{
+    return pow2ceil(DB_OFFSET + ((uint64_t)d->cfg.max_uctx << DB_SHIFT));
+}
+
+void ernic_pci_verbs_reset(ErnicPci *d)
+{
+    qemu_mutex_lock(&d->db_lock);
+    d->db_count = 0;
+    qemu_mutex_unlock(&d->db_lock);
+    d->verbs = (ErnicVerbs) { };
+    d->udp_blocked = false;
+    ernic_reset(d->engine);
+}
+
+/* ---- commands ------------------------------------------------------------- */
+
+static void fatal(ErnicPci *d, uint32_t error)
+{
+    trace_ernic_guest_fatal(ernic_pci_id(d), error);
+    d->verbs.fatal = true;
+    d->verbs.error = error;
+    ernic_pci_irq(d, 0);
+}
+
+/* False: a ring did not answer. */
+static bool command(ErnicPci *d, uint64_t now)
+{
+    ErnicVerbs *v = &d->verbs;
+    uint32_t mask = (1u << v->ring_shift) - 1;
+    uint64_t at = (uint64_t)(v->cmd_ci & mask) * RING_ENTRY;
+    struct ernic_cmd cmd;
+    struct ernic_rsp rsp;
+
+    if (!ernic_pci_dma(d, v->cmd_addr + at, &cmd, sizeof(cmd), false)) {
+        return false;
+    }
+    ernic_cmd(d->engine, now, &cmd, &rsp);
+    rsp.phase = !(v->cmd_ci >> v->ring_shift & 1);
+    /* The phase byte says that the rest is there: last. */
+    if (!ernic_pci_dma(d, v->rsp_addr + at + 4, (uint8_t *)&rsp + 4,
+                       sizeof(rsp) - 4, true) ||
+        !ernic_pci_dma(d, v->rsp_addr + at, &rsp, 4, true)) {
+        return false;
+    }
+    v->cmd_ci++;
+    return true;
+}
+
+static void commands(ErnicPci *d, uint64_t now)
+{
+    ErnicVerbs *v = &d->verbs;
+    uint32_t pi = qatomic_load_acquire(&v->cmd_pi), i;
+
+    for (i = 0; i < CMD_BUDGET && v->cmd_ci != pi; i++) {
+        if (!command(d, now)) {
+            fatal(d, ERNIC_DEVERR_CMD_DMA);
+            return;
+        }
+    }
+    if (i) {
+        ernic_pci_irq(d, 0);
+    }
+    if (v->cmd_ci != pi) {
+        qemu_bh_schedule(d->bh);
+    }
+}
+
+/* ---- doorbells ------------------------------------------------------------ */
+
+void ernic_pci_doorbells_run(ErnicPci *d, uint64_t now)
+{
+    const ErnicDbEntry *db;
+    uint32_t i, n;
+
+    qemu_mutex_lock(&d->db_lock);
+    db = d->db[d->db_fill];
+    n = d->db_count;
+    d->db_fill ^= 1;
+    d->db_count = 0;
+    qemu_mutex_unlock(&d->db_lock);
+    for (i = 0; i < n; i++) {
+        ernic_doorbell(d->engine, now, db[i].uctx, db[i].value);
+    }
+}
+
+static void doorbell(ErnicPci *d, uint32_t uctx, uint64_t value)
+{
+    qemu_mutex_lock(&d->db_lock);
+    if (d->db_count == ERNIC_DB_QUEUE) {
+        /* None may be lost, so this one waits for the engine. */
+        qemu_mutex_unlock(&d->db_lock);
+        ernic_pci_doorbells_run(d, ernic_pci_enter(d));
+        ernic_pci_leave(d);
+        qemu_mutex_lock(&d->db_lock);
+    }
+    d->db[d->db_fill][d->db_count++] = (ErnicDbEntry) { uctx, value };
+    qemu_mutex_unlock(&d->db_lock);
+    qemu_bh_schedule(d->bh);
+}
+
+void ernic_pci_verbs_run(ErnicPci *d, uint64_t now)
+{
+    ErnicVerbs *v = &d->verbs;
+
+    if (v->enabled && !v->fatal) {
+        ernic_pci_doorbells_run(d, now);
+        commands(d, now);
+    }
+}
+
+/* ---- the control page ----------------------------------------------------- */
+
+static bool ring_ok(uint64_t addr, uint32_t shift)
+{
+    return addr && addr % RING_ENTRY == 0 &&
+           addr <= UINT64_MAX - (RING_ENTRY << shift);
+}
+
+static void enable(ErnicPci *d)
+{
+    ErnicVerbs *v = &d->verbs;
+    uint64_t now;
+
+    if (v->ring_shift > ERNIC_RING_SHIFT_MAX ||
+        !ring_ok(v->cmd_addr, v->ring_shift) ||
+        !ring_ok(v->rsp_addr, v->ring_shift)) {
+        trace_ernic_guest_bad_rings(ernic_pci_id(d), v->cmd_addr, v->rsp_addr,
+                                    v->ring_shift);
+        v->error = ERNIC_DEVERR_RING;
+        return;
+    }
+    trace_ernic_pci_enable(ernic_pci_id(d), v->cmd_addr, v->rsp_addr, v->ring_shift);
+    now = ernic_pci_enter(d);
+    ernic_set_link(d->engine, now, ernic_pci_link(d));
+    v->enabled = true;
+    ernic_pci_leave(d);
+}
+
+static void write_control(ErnicPci *d, uint64_t value)
+{
+    bool on = value & ERNIC_CONTROL_ENABLE;
+
+    if ((value & ERNIC_CONTROL_RESET) || (d->verbs.enabled && !on)) {
+        trace_ernic_pci_reset(ernic_pci_id(d));
+        ernic_pci_enter(d);
+        ernic_pci_verbs_reset(d);
+        ernic_pci_leave(d);
+    }
+    if (on && !d->verbs.enabled) {
+        enable(d);
+    }
+}
+
+static void write_cmd_pi(ErnicPci *d, uint64_t value)
+{
+    ErnicVerbs *v = &d->verbs;
+
+    if (!v->enabled || v->fatal) {
+        trace_ernic_guest_not_enabled(ernic_pci_id(d), "cmd_pi", value);
+        return;
+    }
+    if ((uint32_t)value - qatomic_read(&v->cmd_ci) > 1u << v->ring_shift) {
+        trace_ernic_guest_cmd_index(ernic_pci_id(d), value, v->cmd_ci);
+        v->error = ERNIC_DEVERR_CMD_INDEX;
+        return;
+    }
+    qatomic_store_release(&v->cmd_pi, value);
+    qemu_bh_schedule(d->bh);
+}
+
+static uint64_t read_status(ErnicPci *d)
+{
+    return (d->verbs.enabled ? ERNIC_STATUS_ENABLED : 0) |
+           (d->verbs.fatal ? ERNIC_STATUS_FATAL : 0) |
+           (ernic_pci_link(d) ? ERNIC_STATUS_LINK : 0);
+}
+
+static uint64_t read_control(ErnicPci *d)
+{
+    return d->verbs.enabled ? ERNIC_CONTROL_ENABLE : 0;
+}
+
+static uint64_t read_num_uctx(ErnicPci *d)
+{
+    return d->cfg.max_uctx;
+}
+
+static uint64_t read_num_vectors(ErnicPci *d)
+{
+    return d->cfg.num_vectors;
+}
+
+static uint64_t read_time(ErnicPci *d)
+{
+    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+}
+
+/* A register is a constant, a field of ErnicVerbs, or a function. */
+typedef struct Reg {
+    const char *name;
+    uint8_t size;
+    uint8_t field_size;         /* 0: none */
+    bool setup;                 /* the field is written while disabled */
+    uint16_t field;
+    uint32_t constant;
+    uint64_t (*read)(ErnicPci *d);
+    void (*write)(ErnicPci *d, uint64_t value);
+} Reg;
+
+#define AT(name) [offsetof(struct ernic_regs, name) / 4]
+#define REG(name, ...) \
+    AT(name) = { #name, sizeof_field(struct ernic_regs, name), __VA_ARGS__ }
+#define FIELD_OF(name) \
+    .field = offsetof(ErnicVerbs, name), \
+    .field_size = sizeof_field(ErnicVerbs, name)
+
+static const Reg regs[sizeof(struct ernic_regs) / 4] = {
+    REG(magic, .constant = ERNIC_MAGIC),
+    REG(abi_version, .constant = ERNIC_ABI_VERSION),
+    REG(features, .constant = 0),
+    REG(status, .read = read_status),
+    REG(control, .read = read_control, .write = write_control),
+    REG(error, FIELD_OF(error)),
+    REG(num_vectors, .read = read_num_vectors),
+    REG(num_uctx, .read = read_num_uctx),
+    REG(db_offset, .constant = DB_OFFSET),
+    REG(db_shift, .constant = DB_SHIFT),
+    REG(time, .read = read_time),
+    REG(cmd_addr, FIELD_OF(cmd_addr), .setup = true),
+    REG(rsp_addr, FIELD_OF(rsp_addr), .setup = true),
+    REG(ring_shift, FIELD_OF(ring_shift), .setup = true),
+    REG(cmd_pi, FIELD_OF(cmd_pi), .write = write_cmd_pi),
+    REG(cmd_ci, FIELD_OF(cmd_ci)),
+    REG(link_speed, .constant = LINK_SPEED),
+};
+
+/* The row of a well-formed access; *shift: bits of it below the access. */
+static const Reg *reg_at(uint64_t off, unsigned size, unsigned *shift)
+{
+    const Reg *reg;
+
+    *shift = 0;
+    if (off + size > sizeof(struct ernic_regs) || size < 4 || off % size) {
+        return NULL;
+    }
+    reg = &regs[off / 4];
+    if (!reg->name && off >= 4 && regs[off / 4 - 1].size == 8) {
+        reg--;
+        *shift = 32;
+    }
+    return reg->name && size <= reg->size ? reg : NULL;
+}
+
+static uint64_t reg_value(ErnicPci *d, const Reg *reg)
+{
+    const uint8_t *at = (const uint8_t *)&d->verbs + reg->field;
+
+    if (reg->read) {
+        return reg->read(d);
+    }
+    switch (reg->field_size) {
+    case 4:
+        return qatomic_read((const uint32_t *)at);
+    case 8:
+        return *(const uint64_t *)at;
+    default:
+        return reg->constant;
+    }
+}
+
+static uint64_t regs_read(ErnicPci *d, uint64_t off, unsigned size)
+{
+    unsigned shift;
+    const Reg *reg = reg_at(off, size, &shift);
+    uint64_t value;
+
+    if (!reg) {
+        trace_ernic_guest_bad_read(ernic_pci_id(d), off, size);
+        return 0;
+    }
+    value = reg_value(d, reg) >> shift;
+    if (size == 4) {
+        value = (uint32_t)value;
+    }
+    trace_ernic_pci_read(ernic_pci_id(d), reg->name, value);
+    return value;
+}
+
+/* Set-up registers: nothing reads them before the device is enabled. */
+static void regs_set(ErnicPci *d, const Reg *reg, unsigned shift, unsigned size,
+                     uint64_t value)
+{
+    uint8_t *at = (uint8_t *)&d->verbs + reg->field;
+
+    if (reg->field_size == 4) {
+        *(uint32_t *)at = value;
+    } else if (size == 8) {
+        *(uint64_t *)at = value;
+    } else {
+        *(uint64_t *)at = deposit64(*(uint64_t *)at, shift, 32, value);
+    }
+}
+
+static void regs_write(ErnicPci *d, uint64_t off, unsigned size, uint64_t value)
+{
+    unsigned shift;
+    const Reg *reg = reg_at(off, size, &shift);
+
+    if (!reg || (!reg->write && !reg->setup)) {
+        trace_ernic_guest_bad_write(ernic_pci_id(d), off, size, value);
+        return;
+    }
+    trace_ernic_pci_write(ernic_pci_id(d), reg->name, value);
+    if (reg->write) {
+        reg->write(d, value);
+    } else if (d->verbs.enabled) {
+        trace_ernic_guest_enabled(ernic_pci_id(d), reg->name, value);
+    } else {
+        regs_set(d, reg, shift, size, value);
+    }
+}
+
+/* ---- the BAR -------------------------------------------------------------- */
+
+static uint64_t bar_read(void *opaque, hwaddr off, unsigned size)
+{
+    ErnicPci *d = opaque;
+
+    if (off < DB_OFFSET) {
+        return regs_read(d, off, size);
+    }
+    trace_ernic_guest_bad_read(ernic_pci_id(d), off, size);
+    return 0;
+}
+
+static void bar_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
+{
+    ErnicPci *d = opaque;
+    uint64_t page = (off - DB_OFFSET) >> DB_SHIFT;
+
+    if (off < DB_OFFSET) {
+        regs_write(d, off, size, value);
+    } else if (size != 8 || off & ((1u << DB_SHIFT) - 1) ||
+               page >= d->cfg.max_uctx) {
+        trace_ernic_guest_bad_write(ernic_pci_id(d), off, size, value);
+    } else if (!d->verbs.enabled || d->verbs.fatal) {
+        trace_ernic_guest_not_enabled(ernic_pci_id(d), "doorbell", value);
+    } else {
+        doorbell(d, page, value);
+    }
+}
+
+const MemoryRegionOps ernic_pci_bar_ops = {
+    .read = bar_read,
+    .write = bar_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = { .min_access_size = 1, .max_access_size = 8 },
+    .impl = { .min_access_size = 1, .max_access_size = 8 },
+};

@@ -1,0 +1,96 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What migrates: the PCI function, the control page, and the engine as the
+ * bytes that it describes itself by (core/state.c). The sockets of the links
+ * are the destination's own; what they held is lost as on any network.
+ */
+#include "qemu/osdep.h"
+#include "hw/pci/msix.h"
+#include "migration/vmstate.h"
+#include "qemu/error-report.h"
+#include "ernic_pci.h"
+#include "trace.h"
+
+static int state_pre_save(void *opaque)
+{
+    GByteArray *bytes = g_byte_array_new();
+    ErnicPci *d = opaque;
+
+    ernic_pci_enter(d);
+    ernic_save(d->engine, bytes);
+    ernic_pci_leave(d);
+    d->state_len = bytes->len;
+    d->state = g_byte_array_free(bytes, false);
+    trace_ernic_pci_save(ernic_pci_id(d), d->state_len);
+    return 0;
+}
+
+static int state_post_save(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    g_free(d->state);
+    d->state = NULL;
+    return 0;
+}
+
+/* The other end is not trusted: neither a counter nor a byte of the engine. */
+static bool verbs_ok(const ErnicVerbs *v)
+{
+    return v->error < ERNIC_DEVERR_COUNT &&
+           (!v->enabled || (v->ring_shift <= ERNIC_RING_SHIFT_MAX &&
+                            v->cmd_pi - v->cmd_ci <= 1u << v->ring_shift));
+}
+
+static int state_post_load(void *opaque, int version)
+{
+    ErnicPci *d = opaque;
+    uint64_t now = ernic_pci_enter(d);
+    bool ok = verbs_ok(&d->verbs) &&
+              ernic_load(d->engine, now, d->state, d->state_len);
+
+    trace_ernic_pci_load(ernic_pci_id(d), d->state_len, ok);
+    state_post_save(d);
+    ernic_pci_leave(d);
+    if (!ok) {
+        error_report("ernic: the state that arrived is not a valid one of a"
+                     " device with these properties");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static const VMStateDescription verbs_vmstate = {
+    .name = "ernic/verbs",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(cmd_addr, ErnicVerbs),
+        VMSTATE_UINT64(rsp_addr, ErnicVerbs),
+        VMSTATE_UINT32(ring_shift, ErnicVerbs),
+        VMSTATE_UINT32(cmd_pi, ErnicVerbs),
+        VMSTATE_UINT32(cmd_ci, ErnicVerbs),
+        VMSTATE_UINT32(error, ErnicVerbs),
+        VMSTATE_BOOL(enabled, ErnicVerbs),
+        VMSTATE_BOOL(fatal, ErnicVerbs),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+const VMStateDescription ernic_pci_vmstate = {
+    .name = "ernic",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .pre_save = state_pre_save,
+    .post_save = state_post_save,
+    .post_load = state_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_PCI_DEVICE(parent_obj, ErnicPci),
+        VMSTATE_MSIX(parent_obj, ErnicPci),
+        VMSTATE_STRUCT(verbs, ErnicPci, 1, verbs_vmstate, ErnicVerbs),
+        VMSTATE_UINT32(state_len, ErnicPci),
+        VMSTATE_VBUFFER_ALLOC_UINT32(state, ErnicPci, 1, NULL, state_len),
+        VMSTATE_END_OF_LIST()
+    }
+};
