@@ -1,0 +1,418 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The PCI function and the verbs face as registers: what is there, and that
+ * nothing the guest writes does harm.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qemu/module.h"
+#include "hw/pci/pci_regs.h"
+#include "ernic.h"
+
+#define VECTORS     17
+
+/* ---- configuration space -------------------------------------------------- */
+
+static void test_config(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    uint8_t pcie, msix;
+    uint32_t cap;
+
+    g_assert_cmphex(qpci_config_readw(&q->dev, PCI_CLASS_DEVICE), ==, 0x0200);
+    pcie = qpci_find_capability(&q->dev, PCI_CAP_ID_EXP, 0);
+    g_assert_cmphex(pcie, !=, 0);
+    cap = qpci_config_readl(&q->dev, pcie + PCI_EXP_DEVCAP);
+    g_assert_cmphex(cap & PCI_EXP_DEVCAP_FLR, !=, 0);
+    g_assert_cmphex(qpci_find_capability(&q->dev, PCI_CAP_ID_PM, 0), !=, 0);
+    msix = qpci_find_capability(&q->dev, PCI_CAP_ID_MSIX, 0);
+    g_assert_cmphex(msix, !=, 0);
+    g_assert_cmpuint(qpci_msix_table_size(&q->dev), ==, VECTORS);
+    g_assert_cmphex(qpci_config_readl(&q->dev, msix + PCI_MSIX_TABLE) &
+                    PCI_MSIX_TABLE_BIR, ==, ERNIC_BAR_MSIX);
+    g_assert_cmphex(qpci_config_readl(&q->dev, PCI_BASE_ADDRESS_2) &
+                    PCI_BASE_ADDRESS_MEM_TYPE_MASK, ==,
+                    PCI_BASE_ADDRESS_MEM_TYPE_64);
+}
+
+/* ---- registers ------------------------------------------------------------ */
+
+/* Reset value, and the bits that stay written while the device is disabled. */
+static const struct {
+    const char *name;
+    uint16_t off;
+    uint32_t reset, rw;
+    bool any;                   /* the value is not known */
+} regs[] = {
+#define AT(field, ...) { #field, offsetof(struct ernic_regs, field), __VA_ARGS__ }
+#define HIGH(field) { #field, offsetof(struct ernic_regs, field) + 4, 0, ~0u }
+    AT(magic, ERNIC_MAGIC, 0),
+    AT(abi_version, ERNIC_ABI_VERSION, 0),
+    AT(features, 0, 0),
+    AT(status, ERNIC_STATUS_LINK, 0),
+    AT(error, 0, 0),
+    AT(num_vectors, VECTORS, 0),
+    AT(num_uctx, 256, 0),
+    AT(db_offset, 0x1000, 0),
+    AT(db_shift, 12, 0),
+    AT(time, 0, 0, true),
+    AT(cmd_addr, 0, ~0u),
+    HIGH(cmd_addr),
+    AT(rsp_addr, 0, ~0u),
+    HIGH(rsp_addr),
+    AT(ring_shift, 0, ~0u),
+    AT(cmd_pi, 0, 0),
+    AT(cmd_ci, 0, 0),
+    AT(link_speed, 100000, 0),
+#undef AT
+#undef HIGH
+};
+
+static void test_registers(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(regs); i++) {
+        g_test_message("%s", regs[i].name);
+        if (!regs[i].any) {
+            g_assert_cmphex(qernic_read(q, regs[i].off), ==, regs[i].reset);
+            qernic_write(q, regs[i].off, ~0u);
+            g_assert_cmphex(qernic_read(q, regs[i].off), ==,
+                            regs[i].reset | regs[i].rw);
+            qernic_write(q, regs[i].off, 0);
+            g_assert_cmphex(qernic_read(q, regs[i].off), ==,
+                            regs[i].reset & ~regs[i].rw);
+        }
+    }
+    /* Whole, by halves, and in no other way. */
+    qernic_write64(q, 0x30, 0x123456789abcdef0);
+    g_assert_cmphex(qpci_io_readq(&q->dev, q->bar, 0x30), ==,
+                    0x123456789abcdef0);
+    g_assert_cmphex(qernic_read(q, 0x34), ==, 0x12345678);
+    qpci_io_writew(&q->dev, q->bar, 0x30, 0xffff);
+    qpci_io_writeq(&q->dev, q->bar, 0x34, ~0ull);
+    qpci_io_writeq(&q->dev, q->bar, 0x40, ~0ull);
+    g_assert_cmphex(qernic_read(q, 0x30), ==, 0x9abcdef0);
+    g_assert_cmphex(qernic_reg(q, ring_shift), ==, 0);
+    g_assert_cmphex(qpci_io_readw(&q->dev, q->bar, 0), ==, 0);
+    g_assert_cmphex(qpci_io_readb(&q->dev, q->bar, 1), ==, 0);
+    g_assert_cmphex(qpci_io_readq(&q->dev, q->bar, 0), ==, 0);
+    qernic_set_reg(q, control, ERNIC_CONTROL_RESET);
+    g_assert_cmphex(qernic_reg(q, cmd_addr), ==, 0);
+}
+
+static void test_holes(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    uint64_t off;
+
+    for (off = sizeof(struct ernic_regs); off < 0x1000; off += 4) {
+        qernic_write(q, off, ~0u);
+        g_assert_cmphex(qernic_read(q, off), ==, 0);
+    }
+    g_assert_cmphex(qpci_io_readq(&q->dev, q->bar, 0x1000), ==, 0);
+}
+
+/* Every register and doorbell is written, in every size, enabled or not. */
+static void test_garbage(void *obj, void *data, QGuestAllocator *alloc)
+{
+    static const uint64_t values[] = { 0, 1, 2, 3, ~0ull, 0x8000000000000000,
+                                       ERNIC_DB(ERNIC_DB_SQ, 1, 1) };
+    QErnic *q = obj;
+    int enabled, i;
+    uint64_t off;
+
+    for (enabled = 0; enabled < 2; enabled++) {
+        for (off = 0x14; off < 0x2010; off += off < 0x60 ? 1 : 0xf9) {
+            for (i = 0; i < ARRAY_SIZE(values); i++) {
+                qpci_io_writeb(&q->dev, q->bar, off, values[i]);
+                qpci_io_writew(&q->dev, q->bar, off, values[i]);
+                qpci_io_writel(&q->dev, q->bar, off, values[i]);
+                qpci_io_writeq(&q->dev, q->bar, off, values[i]);
+            }
+        }
+        qernic_set_reg(q, control, ERNIC_CONTROL_RESET);
+        qernic_enable(q);
+    }
+    qernic_set_reg(q, control, ERNIC_CONTROL_RESET);
+    qernic_setup(q, 1);
+}
+
+/* ---- the handshake -------------------------------------------------------- */
+
+static void test_enable(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
+    static const struct {
+        uint64_t cmd, rsp;
+        uint32_t shift;
+    } bad[] = {
+        { 0, 0x100000, 4 }, { 0x100000, 0, 4 }, { 0x100020, 0x200000, 4 },
+        { 0x100000, 0x200001, 4 }, { 0x100000, 0x200000, 11 },
+        { 0x100000, 0x200000, ~0u }, { -64ull, 0x100000, 1 },
+    };
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+        qernic_write64(q, offsetof(struct ernic_regs, cmd_addr), bad[i].cmd);
+        qernic_write64(q, offsetof(struct ernic_regs, rsp_addr), bad[i].rsp);
+        qernic_set_reg(q, ring_shift, bad[i].shift);
+        qernic_set_reg(q, control, ERNIC_CONTROL_ENABLE);
+        g_assert_cmphex(qernic_reg(q, status), ==, ERNIC_STATUS_LINK);
+        g_assert_cmpuint(qernic_reg(q, error), ==, ERNIC_DEVERR_RING);
+    }
+    /* A reset forgets the error; set-up registers are fixed once enabled. */
+    qernic_set_reg(q, control, ERNIC_CONTROL_RESET);
+    g_assert_cmpuint(qernic_reg(q, error), ==, ERNIC_DEVERR_NONE);
+    qernic_enable(q);
+    g_assert_cmphex(qernic_reg(q, status), ==,
+                    ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
+    g_assert_cmphex(qernic_reg(q, control), ==, ERNIC_CONTROL_ENABLE);
+    qernic_set_reg(q, ring_shift, 1);
+    g_assert_cmpuint(qernic_reg(q, ring_shift), ==, QERNIC_RING_SHIFT);
+    /* More commands than the ring holds are refused and none is run. */
+    qernic_set_reg(q, cmd_pi, (1u << QERNIC_RING_SHIFT) + 1);
+    g_assert_cmpuint(qernic_reg(q, error), ==, ERNIC_DEVERR_CMD_INDEX);
+    g_assert_cmpuint(qernic_reg(q, cmd_pi), ==, 0);
+    g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
+    /* Disabling is a reset. */
+    qernic_set_reg(q, control, 0);
+    g_assert_cmphex(qernic_reg(q, status), ==, ERNIC_STATUS_LINK);
+    g_assert_cmpuint(qernic_reg(q, cmd_ci), ==, 0);
+}
+
+/* Rings where there is no memory: fatal until a reset. */
+static void test_fatal(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    uint64_t good = q->cmd_ring, deadline = 0;
+
+    q->cmd_ring = 0xffff000000000000;
+    qernic_enable(q);
+    qernic_set_reg(q, cmd_pi, 1);
+    while (!(qernic_reg(q, status) & ERNIC_STATUS_FATAL)) {
+        qernic_wait(q, &deadline);
+    }
+    g_assert_cmpuint(qernic_reg(q, error), ==, ERNIC_DEVERR_CMD_DMA);
+    qernic_set_reg(q, cmd_pi, 2);
+    qernic_doorbell(q, 0, ERNIC_DB(ERNIC_DB_SQ, 2, 1));
+    g_assert_cmpuint(qernic_reg(q, cmd_ci), ==, 0);
+    q->cmd_ring = good;
+    qernic_set_reg(q, control, ERNIC_CONTROL_RESET);
+    qernic_setup(q, 1);
+}
+
+/* ---- commands ------------------------------------------------------------- */
+
+static void test_commands(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_NOP };
+    struct ernic_device_attr attr;
+    struct ernic_rsp rsp;
+    int i;
+
+    qernic_enable(q);
+    /* Three rounds of the ring: the phase follows. */
+    for (i = 0; i < 3 << QERNIC_RING_SHIFT; i++) {
+        g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_OK);
+    }
+    g_assert_cmpuint(qernic_reg(q, cmd_ci), ==, 3 << QERNIC_RING_SHIFT);
+    for (i = ERNIC_CMD_COUNT; i < 256; i++) {
+        cmd.opcode = i;
+        g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_ERR_OPCODE);
+    }
+    cmd.opcode = ERNIC_CMD_NOP;
+    cmd.raw[55] = 1;
+    g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_ERR_RESERVED);
+    cmd = (struct ernic_cmd) { .opcode = ERNIC_CMD_PD_ALLOC,
+                               .uctx = cpu_to_le32(5) };
+    g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_ERR_HANDLE);
+    cmd = (struct ernic_cmd) {
+        .opcode = ERNIC_CMD_QUERY_DEVICE,
+        .query = { .addr = cpu_to_le64(q->scratch),
+                   .length = cpu_to_le32(sizeof(attr)) },
+    };
+    g_assert_cmpuint(qernic_cmd(q, &cmd, &rsp), ==, ERNIC_OK);
+    g_assert_cmpuint(le32_to_cpu(rsp.length), ==, sizeof(attr));
+    qtest_memread(q->qts, q->scratch, &attr, sizeof(attr));
+    g_assert_cmpuint(le32_to_cpu(attr.abi_version), ==, ERNIC_ABI_VERSION);
+    g_assert_cmpuint(le32_to_cpu(attr.max_uctx) + 1, ==,
+                     qernic_reg(q, num_uctx));
+    /* An answer cannot go to a device's registers. */
+    cmd.query.addr = cpu_to_le64(q->bar.addr + 0x30);
+    g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_ERR_DMA);
+}
+
+/* ---- doorbell pages ------------------------------------------------------- */
+
+static uint64_t bad_doorbells(QErnic *q)
+{
+    uint64_t stats[64] = { };
+    struct ernic_cmd cmd = {
+        .opcode = ERNIC_CMD_QUERY_STATS,
+        .query = { .addr = cpu_to_le64(q->scratch),
+                   .length = cpu_to_le32(sizeof(stats)) },
+    };
+
+    g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_OK);
+    qtest_memread(q->qts, q->scratch, stats, sizeof(stats));
+    return le64_to_cpu(stats[25]);      /* ERNIC_STATS_LIST */
+}
+
+static void test_foreign_page(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    uint64_t deadline = 0;
+    QErnicQp qp;
+    uint32_t i;
+
+    qernic_setup(q, 1);
+    qernic_qp_create(q, &qp, ERNIC_QPT_UD);
+    qernic_qp_connect(&qp, &qp);
+    g_assert_cmpuint(bad_doorbells(q), ==, 0);
+    /* Only the page of context 0, at its beginning, in 64 bits. */
+    for (i = 1; i < 256; i++) {
+        qernic_doorbell(q, i, ERNIC_DB(ERNIC_DB_RQ, qp.qpn, 1));
+    }
+    while (bad_doorbells(q) != 255) {
+        qernic_wait(q, &deadline);
+    }
+    qernic_write64(q, 0x1008, ERNIC_DB(ERNIC_DB_RQ, qp.qpn, 1));
+    qernic_write(q, 0x1000, 1);
+    qernic_write(q, 0x1004, 1);
+    qernic_write64(q, 0x1000 + (256 << 12), ERNIC_DB(ERNIC_DB_RQ, qp.qpn, 1));
+    /* None of them posted a receive: the ring's 16 are still free. */
+    for (i = 0; i < QERNIC_DEPTH; i++) {
+        qernic_post_recv(&qp, 0, 64);
+    }
+    g_assert_cmpuint(bad_doorbells(q), ==, 255);
+    qernic_doorbell(q, 0, ERNIC_DB(ERNIC_DB_RQ, qp.qpn, QERNIC_DEPTH + 1));
+    g_assert_cmpuint(bad_doorbells(q), ==, 256);
+}
+
+/* ---- properties ----------------------------------------------------------- */
+
+static void test_bad_properties(void *obj, void *data, QGuestAllocator *alloc)
+{
+    static const struct {
+        const char *name;
+        int number;
+        const char *text;       /* instead of the number */
+        const char *says;
+    } bad[] = {
+        { "max-qp", 2, NULL, "max-qp is 2, not 3 to 16384" },
+        { "max-qp", 16385, NULL, "max-qp is 16385, not 3 to 16384" },
+        { "max-mr", 0, NULL, "max-mr is 0, not 2 to 65536" },
+        { "max-uctx", 1025, NULL, "max-uctx is 1025, not 2 to 1024" },
+        { "vectors", 0, NULL, "vectors is 0, not 1 to 64" },
+        { "vectors", 65, NULL, "vectors is 65, not 1 to 64" },
+        { "roce-mtu", 1500, NULL,
+          "roce-mtu is 1500, not 256, 512, 1024, 2048 or 4096" },
+        { "roce-udp", 0, "nonsense", "roce-udp: " },
+        { "roce-udp", 0, "192.0.2.1:4791", "roce-udp: UDP socket on" },
+        { "roce-peers", 0, "10.0.0.1=127.0.0.1", "roce-peers= needs roce-udp=" },
+        { "iothread", 0, "none", "" },
+    };
+    QErnic *q = obj;
+    const char *desc;
+    QDict *rsp;
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+        QDict *args = qdict_new();
+
+        qdict_put_str(args, "driver", "ernic");
+        qdict_put_str(args, "id", "bad");
+        if (bad[i].text) {
+            qdict_put_str(args, bad[i].name, bad[i].text);
+        } else {
+            qdict_put_int(args, bad[i].name, bad[i].number);
+        }
+        rsp = qtest_qmp(q->qts, "{ 'execute': 'device_add',"
+                        " 'arguments': %p }", args);
+        g_assert_true(qdict_haskey(rsp, "error"));
+        desc = qdict_get_str(qdict_get_qdict(rsp, "error"), "desc");
+        g_test_message("%s: %s", bad[i].name, desc);
+        g_assert_true(g_str_has_prefix(desc, bad[i].says));
+        qobject_unref(rsp);
+    }
+}
+
+/* ---- interrupts ----------------------------------------------------------- */
+
+static void unmask(QErnic *q, uint16_t vector, uint64_t addr, uint32_t word)
+{
+    uint64_t at = q->dev.msix_table_off + vector * PCI_MSIX_ENTRY_SIZE;
+
+    qpci_io_writel(&q->dev, q->dev.msix_table_bar,
+                   at + PCI_MSIX_ENTRY_LOWER_ADDR, addr);
+    qpci_io_writel(&q->dev, q->dev.msix_table_bar,
+                   at + PCI_MSIX_ENTRY_UPPER_ADDR, addr >> 32);
+    qpci_io_writel(&q->dev, q->dev.msix_table_bar, at + PCI_MSIX_ENTRY_DATA,
+                   word);
+    qpci_io_writel(&q->dev, q->dev.msix_table_bar,
+                   at + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
+}
+
+/* A message to guest memory shows that it was sent. */
+static void test_msix(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
+    uint64_t deadline = 0;
+
+    qpci_msix_enable(&q->dev);
+    qernic_enable(q);
+    g_assert_true(qpci_msix_masked(&q->dev, 0));
+    g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
+    while (!qpci_msix_pending(&q->dev, 0)) {
+        qernic_wait(q, &deadline);
+    }
+    g_assert_false(qpci_msix_pending(&q->dev, 1));
+    qtest_writel(q->qts, q->scratch, 0);
+    unmask(q, 0, q->scratch, 0xabcd0000);
+    g_assert_false(qpci_msix_pending(&q->dev, 0));
+    g_assert_cmphex(qtest_readl(q->qts, q->scratch), ==, 0xabcd0000);
+    qtest_writel(q->qts, q->scratch, 0);
+    g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
+    deadline = 0;
+    while (qtest_readl(q->qts, q->scratch) != 0xabcd0000) {
+        qernic_wait(q, &deadline);
+    }
+    qpci_msix_disable(&q->dev);
+}
+
+/* ---- unplug --------------------------------------------------------------- */
+
+static void test_hotplug(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+
+    if (q->dev.bus->not_hotpluggable) {
+        g_test_skip("pci bus does not support hotplug");
+        return;
+    }
+    qtest_qmp_device_add(q->qts, "ernic", "plugged", "{'addr': '0x06'}");
+    qpci_unplug_acpi_device_test(q->qts, "plugged", 0x06);
+}
+
+static void register_tests(void)
+{
+    qos_add_test("config", "ernic", test_config, NULL);
+    qos_add_test("registers", "ernic", test_registers, NULL);
+    qos_add_test("holes", "ernic", test_holes, NULL);
+    qos_add_test("garbage", "ernic", test_garbage, NULL);
+    qos_add_test("enable", "ernic", test_enable, NULL);
+    qos_add_test("fatal", "ernic", test_fatal, NULL);
+    qos_add_test("commands", "ernic", test_commands, NULL);
+    qos_add_test("foreign-page", "ernic", test_foreign_page, NULL);
+    qos_add_test("bad-properties", "ernic", test_bad_properties, NULL);
+    qos_add_test("msix", "ernic", test_msix, NULL);
+    qos_add_test("hotplug", "ernic", test_hotplug, NULL);
+}
+
+libqos_init(register_tests);

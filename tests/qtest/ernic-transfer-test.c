@@ -1,0 +1,418 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Transfers through guest memory: within a device, between two devices of one
+ * virtual machine, and what is left of them by a reset or a migration.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qemu/module.h"
+#include "hw/pci/pci_regs.h"
+#include "ernic.h"
+
+#define OUT     0               /* offsets in the buffer */
+#define IN      (128 * 1024)
+#define LENGTH  5000            /* five packets */
+#define GRH     40
+
+static void pattern(QErnic *q, uint64_t at, uint32_t len, uint8_t seed)
+{
+    g_autofree uint8_t *bytes = g_malloc(len);
+    uint32_t i;
+
+    for (i = 0; i < len; i++) {
+        bytes[i] = seed + i * 7 + (i >> 8);
+    }
+    qtest_memwrite(q->qts, q->buf + at, bytes, len);
+}
+
+/* @len bytes at @at of @a are those at @bt of @b, and what follows is 0. */
+static void same(QErnic *a, uint64_t at, QErnic *b, uint64_t bt, uint32_t len)
+{
+    g_autofree uint8_t *x = g_malloc(len + 1), *y = g_malloc(len + 1);
+
+    qtest_memread(a->qts, a->buf + at, x, len + 1);
+    qtest_memread(b->qts, b->buf + bt, y, len + 1);
+    g_assert_cmpmem(x, len, y, len);
+    g_assert_cmpuint(y[len], ==, 0);
+}
+
+static void expect(QErnicQp *qp, uint8_t opcode, uint32_t len)
+{
+    struct ernic_cqe cqe;
+
+    qernic_poll(qp, &cqe);
+    g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+    g_assert_cmpuint(cqe.opcode, ==, opcode);
+    g_assert_cmpuint(le32_to_cpu(cqe.qpn), ==, qp->qpn);
+    if (opcode == ERNIC_WC_RECV) {
+        g_assert_cmpuint(le32_to_cpu(cqe.byte_len), ==, len);
+    }
+}
+
+static void connect_pair(QErnic *a, QErnic *b, QErnicQp *x, QErnicQp *y,
+                         uint8_t type)
+{
+    qernic_qp_create(a, x, type);
+    qernic_qp_create(b, y, type);
+    qernic_qp_connect(x, y);
+    qernic_qp_connect(y, x);
+}
+
+static void message(QErnicQp *from, QErnicQp *to)
+{
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+
+    pattern(from->q, OUT, LENGTH, 1);
+    qtest_memset(to->q->qts, to->q->buf + IN, 0, LENGTH + 1);
+    qernic_post_recv(to, IN, LENGTH);
+    qernic_post_send(from, &wqe, OUT, LENGTH);
+    expect(from, ERNIC_WC_SEND, 0);
+    expect(to, ERNIC_WC_RECV, LENGTH);
+    same(from->q, OUT, to->q, IN, LENGTH);
+}
+
+static void rdma(QErnicQp *from, QErnicQp *to, uint8_t opcode)
+{
+    bool read = opcode == ERNIC_WR_READ;
+    struct ernic_wqe wqe = {
+        .opcode = opcode,
+        .rdma = { .raddr = cpu_to_le64(to->q->buf + (read ? OUT : IN)),
+                  .rkey = cpu_to_le32(to->q->key) },
+    };
+    QErnic *source = read ? to->q : from->q, *sink = read ? from->q : to->q;
+    uint64_t deadline = 0;
+
+    pattern(source, OUT, LENGTH, opcode);
+    qtest_memset(sink->qts, sink->buf + IN, 0, LENGTH + 1);
+    qernic_post_send(from, &wqe, read ? IN : OUT, LENGTH);
+    expect(from, read ? ERNIC_WC_READ : ERNIC_WC_WRITE, 0);
+    /* A UC write completes when it has left. */
+    while (from->type == ERNIC_QPT_UC && qtest_readb(sink->qts, sink->buf + IN +
+                                                     LENGTH - 1) == 0) {
+        qernic_wait(sink, &deadline);
+    }
+    same(source, OUT, sink, IN, LENGTH);
+}
+
+static void fetch_add(QErnicQp *from, QErnicQp *to)
+{
+    struct ernic_wqe wqe = {
+        .opcode = ERNIC_WR_FETCH_ADD,
+        .atomic = { .raddr = cpu_to_le64(to->q->buf + IN),
+                    .rkey = cpu_to_le32(to->q->key),
+                    .compare_add = cpu_to_le64(5) },
+    };
+
+    qtest_writeq(to->q->qts, to->q->buf + IN, 0x1111111111111111);
+    qernic_post_send(from, &wqe, OUT, 8);
+    expect(from, ERNIC_WC_FETCH_ADD, 0);
+    g_assert_cmphex(qtest_readq(from->q->qts, from->q->buf + OUT), ==,
+                    0x1111111111111111);
+    g_assert_cmphex(qtest_readq(to->q->qts, to->q->buf + IN), ==,
+                    0x1111111111111116);
+}
+
+static void compare_swap(QErnicQp *from, QErnicQp *to, uint64_t compare)
+{
+    struct ernic_wqe wqe = {
+        .opcode = ERNIC_WR_CMP_SWAP,
+        .atomic = { .raddr = cpu_to_le64(to->q->buf + IN),
+                    .rkey = cpu_to_le32(to->q->key),
+                    .compare_add = cpu_to_le64(compare),
+                    .swap = cpu_to_le64(99) },
+    };
+
+    qtest_writeq(to->q->qts, to->q->buf + IN, 42);
+    qernic_post_send(from, &wqe, OUT, 8);
+    expect(from, ERNIC_WC_CMP_SWAP, 0);
+    g_assert_cmpuint(qtest_readq(from->q->qts, from->q->buf + OUT), ==, 42);
+    g_assert_cmpuint(qtest_readq(to->q->qts, to->q->buf + IN), ==,
+                     compare == 42 ? 99 : 42);
+}
+
+/* 40 bytes of header lie before a datagram's payload. */
+static void datagram(QErnicQp *from, QErnicQp *to)
+{
+    struct ernic_wqe wqe = {
+        .opcode = ERNIC_WR_SEND,
+        .ud = { .qkey = cpu_to_le32(QERNIC_QKEY),
+                .dest_qpn = cpu_to_le32(to->qpn), .av.hop_limit = 64 },
+    };
+
+    memcpy(wqe.ud.av.dgid, to->q->gid, sizeof(to->q->gid));
+    pattern(from->q, OUT, 500, 9);
+    qtest_memset(to->q->qts, to->q->buf + IN, 0, 1024);
+    qernic_post_recv(to, IN, 1024);
+    qernic_post_send(from, &wqe, OUT, 500);
+    expect(from, ERNIC_WC_SEND, 0);
+    expect(to, ERNIC_WC_RECV, 500 + GRH);
+    same(from->q, OUT, to->q, IN + GRH, 500);
+}
+
+static void rc_all(QErnic *a, QErnic *b)
+{
+    QErnicQp x, y;
+    int i;
+
+    connect_pair(a, b, &x, &y, ERNIC_QPT_RC);
+    /* Often enough for every ring to wrap. */
+    for (i = 0; i < QERNIC_DEPTH; i++) {
+        message(&x, &y);
+        message(&y, &x);
+        rdma(&x, &y, ERNIC_WR_WRITE);
+        rdma(&y, &x, ERNIC_WR_READ);
+    }
+    fetch_add(&x, &y);
+    compare_swap(&x, &y, 42);
+    compare_swap(&y, &x, 43);
+}
+
+static void uc_all(QErnic *a, QErnic *b)
+{
+    QErnicQp x, y;
+
+    connect_pair(a, b, &x, &y, ERNIC_QPT_UC);
+    message(&x, &y);
+    rdma(&y, &x, ERNIC_WR_WRITE);
+}
+
+static void ud_all(QErnic *a, QErnic *b)
+{
+    QErnicQp x, y;
+
+    connect_pair(a, b, &x, &y, ERNIC_QPT_UD);
+    datagram(&x, &y);
+    datagram(&y, &x);
+}
+
+static void test_loopback(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+
+    qernic_setup(q, 1);
+    rc_all(q, q);
+    uc_all(q, q);
+    ud_all(q, q);
+}
+
+/* A completion in the ring, then the event, then the interrupt. */
+static void test_events(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    uint64_t deadline = 0;
+    struct ernic_eqe eqe;
+    QErnicQp x, y;
+
+    qpci_msix_enable(&q->dev);
+    qernic_setup(q, 1);
+    connect_pair(q, q, &x, &y, ERNIC_QPT_RC);
+    qernic_arm(&y);
+    message(&x, &y);
+    while (!qpci_msix_pending(&q->dev, 1)) {
+        qernic_wait(q, &deadline);
+    }
+    qtest_memread(q->qts, q->eq_ring, &eqe, sizeof(eqe));
+    /* The first event is that of the established connection, or ours. */
+    if (eqe.type == ERNIC_EV_COMM_EST) {
+        qtest_memread(q->qts, q->eq_ring + sizeof(eqe), &eqe, sizeof(eqe));
+    }
+    g_assert_cmpuint(eqe.phase, ==, 1);
+    g_assert_cmpuint(eqe.type, ==, ERNIC_EV_COMPLETION);
+    g_assert_cmpuint(le32_to_cpu(eqe.element), ==, y.cq.cqn);
+    qpci_msix_disable(&q->dev);
+}
+
+/* ---- two devices ---------------------------------------------------------- */
+
+static void *two_devices(GString *cmd_line, void *arg)
+{
+    g_string_append_printf(cmd_line, " -device ernic,id=ernic1,addr=05.0,"
+                           "roce-udp=127.0.0.1:0%s ", (const char *)arg);
+    return arg;
+}
+
+static void *two_with_iothread(GString *cmd_line, void *arg)
+{
+    g_string_append(cmd_line, " -object iothread,id=io0 ");
+    return two_devices(cmd_line, (void *)",iothread=io0");
+}
+
+static void add_peer(QErnic *q, const char *id, const char *text)
+{
+    qtest_qmp_assert_success(q->qts, "{ 'execute': 'qom-set', 'arguments': {"
+                             " 'path': %s, 'property': 'add-peer',"
+                             " 'value': %s } }", id, text);
+}
+
+static char *port_of(QErnic *q, const char *id)
+{
+    QDict *rsp = qtest_qmp(q->qts, "{ 'execute': 'qom-get', 'arguments': {"
+                           " 'path': %s, 'property': 'roce-port' } }", id);
+    char *port = g_strdup(qdict_get_str(rsp, "return"));
+
+    qobject_unref(rsp);
+    return port;
+}
+
+/* Each device learns where both are. */
+static void introduce(QErnic *q)
+{
+    static const char *const ids[] = { "ernic0", "ernic1" };
+    int i, j;
+
+    for (i = 0; i < 2; i++) {
+        g_autofree char *port = port_of(q, ids[i]);
+        g_autofree char *text = g_strdup_printf("10.0.0.%d=127.0.0.1:%s",
+                                                i + 1, port);
+
+        for (j = 0; j < 2; j++) {
+            add_peer(q, ids[j], text);
+        }
+    }
+}
+
+static void forget(QErnic *q)
+{
+    static const char *const ids[] = { "ernic0", "ernic1" };
+    int i, j;
+
+    for (i = 0; i < 2; i++) {
+        for (j = 0; j < 2; j++) {
+            g_autofree char *guest = g_strdup_printf("10.0.0.%d", j + 1);
+
+            qtest_qmp_assert_success(
+                q->qts, "{ 'execute': 'qom-set', 'arguments': {"
+                " 'path': %s, 'property': 'remove-peer',"
+                " 'value': %s } }", ids[i], guest);
+        }
+    }
+}
+
+static void test_two(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *a = obj, b;
+
+    qernic_init(&b, a->dev.bus, QPCI_DEVFN(5, 0), alloc);
+    introduce(a);
+    qernic_setup(a, 1);
+    qernic_setup(&b, 2);
+    rc_all(a, &b);
+    uc_all(a, &b);
+    ud_all(a, &b);
+    forget(a);
+    qernic_fini(&b);
+}
+
+/* ---- reset and migration -------------------------------------------------- */
+
+/* An RC pair that has begun a message which cannot end: no receive is there. */
+static void begin(QErnic *q, QErnicQp *x, QErnicQp *y)
+{
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+    int i;
+
+    connect_pair(q, q, x, y, ERNIC_QPT_RC);
+    pattern(q, OUT, LENGTH, 3);
+    qernic_post_send(x, &wqe, OUT, LENGTH);
+    for (i = 0; i < 20; i++) {
+        qtest_clock_step(q->qts, 1000);
+    }
+    g_assert_false(qernic_has_cqe(x));
+}
+
+static void test_flr(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    uint8_t pcie = qpci_find_capability(&q->dev, PCI_CAP_ID_EXP, 0);
+    uint16_t ctl = qpci_config_readw(&q->dev, pcie + PCI_EXP_DEVCTL);
+    QErnicQp x, y;
+
+    qernic_setup(q, 1);
+    begin(q, &x, &y);
+    qpci_config_writew(&q->dev, pcie + PCI_EXP_DEVCTL,
+                       ctl | PCI_EXP_DEVCTL_BCR_FLR);
+    /* The function is as after power-on, its BARs too. */
+    g_assert_cmphex(qpci_config_readl(&q->dev, PCI_BASE_ADDRESS_2) &
+                    PCI_BASE_ADDRESS_MEM_MASK, ==, 0);
+    q->bar = qpci_iomap(&q->dev, ERNIC_BAR_REGS, NULL);
+    qpci_device_enable(&q->dev);
+    g_assert_cmphex(qernic_reg(q, status), ==, ERNIC_STATUS_LINK);
+    g_assert_cmphex(qernic_reg(q, cmd_addr), ==, 0);
+    g_assert_false(qernic_has_cqe(&x));
+    /* And works. */
+    qernic_setup(q, 1);
+    rc_all(q, q);
+}
+
+static bool migrated(QTestState *qts)
+{
+    QDict *rsp = qtest_qmp_assert_success_ref(
+        qts, "{ 'execute': 'query-migrate' }");
+    const char *status = qdict_get_try_str(rsp, "status");
+    bool done = g_str_equal(status, "completed");
+
+    g_assert_cmpstr(status, !=, "failed");
+    qobject_unref(rsp);
+    return done;
+}
+
+/* Put the machine that is loading in the place of the one that was saved. */
+static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
+{
+    g_autofree char *path = NULL, *uri = NULL;
+    QErnic *q = obj;
+    QTestState *from = q->qts, *to;
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+    QErnicQp x, y;
+    int fd;
+
+    qernic_setup(q, 1);
+    begin(q, &x, &y);
+    fd = g_file_open_tmp("ernic-XXXXXX", &path, NULL);
+    g_assert_cmpint(fd, >=, 0);
+    close(fd);
+    uri = g_strdup_printf("file:%s", path);
+    qtest_qmp_assert_success(from, "{ 'execute': 'migrate',"
+                             " 'arguments': { 'uri': %s } }", uri);
+    qtest_qmp_eventwait(from, "STOP");
+    while (!migrated(from)) {
+        g_usleep(1000);
+    }
+    to = qtest_initf("-M pc -device ernic,id=ernic0,addr=04.0,"
+                     "roce-udp=127.0.0.1:0 -incoming %s", uri);
+    qtest_qmp_eventwait(to, "RESUME");
+    unlink(path);
+    /* The driver goes on as if nothing had been: the receive is posted now. */
+    q->qts = to;
+    q->dev.bus->qts = to;
+    qtest_memset(to, q->buf + IN, 0, LENGTH + 1);
+    qernic_post_recv(&y, IN, LENGTH);
+    expect(&x, ERNIC_WC_SEND, 0);
+    expect(&y, ERNIC_WC_RECV, LENGTH);
+    same(q, OUT, q, IN, LENGTH);
+    message(&y, &x);
+    rdma(&x, &y, ERNIC_WR_READ);
+    qernic_post_recv(&y, IN, LENGTH);
+    qernic_post_send(&x, &wqe, OUT, LENGTH);
+    expect(&x, ERNIC_WC_SEND, 0);
+    q->qts = from;
+    q->dev.bus->qts = from;
+    qtest_quit(to);
+    qos_invalidate_command_line();
+}
+
+static void register_tests(void)
+{
+    QOSGraphTestOptions two = { .before = two_devices, .arg = (void *)"" };
+    QOSGraphTestOptions io = { .before = two_with_iothread };
+
+    qos_add_test("loopback", "ernic", test_loopback, NULL);
+    qos_add_test("events", "ernic", test_events, NULL);
+    qos_add_test("two-devices", "ernic", test_two, &two);
+    qos_add_test("two-devices-iothread", "ernic", test_two, &io);
+    qos_add_test("flr", "ernic", test_flr, NULL);
+    qos_add_test("migrate", "ernic", test_migrate, NULL);
+}
+
+libqos_init(register_tests);

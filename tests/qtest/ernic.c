@@ -1,0 +1,411 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * libqos node of the device and the small driver behind ernic.h.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qemu/module.h"
+#include "ernic.h"
+
+#define WAIT_SECONDS    10
+#define SGE_OFFSET      sizeof(struct ernic_wqe)
+#define SQ_STRIDE       2       /* units of 64 bytes: head and 4 SGEs */
+
+/* ---- registers ------------------------------------------------------------ */
+
+uint32_t qernic_read(QErnic *q, uint64_t off)
+{
+    return qpci_io_readl(&q->dev, q->bar, off);
+}
+
+void qernic_write(QErnic *q, uint64_t off, uint32_t value)
+{
+    qpci_io_writel(&q->dev, q->bar, off, value);
+}
+
+void qernic_write64(QErnic *q, uint64_t off, uint64_t value)
+{
+    qpci_io_writeq(&q->dev, q->bar, off, value);
+}
+
+void qernic_doorbell(QErnic *q, uint32_t uctx, uint64_t value)
+{
+    qernic_write64(q, qernic_reg(q, db_offset) +
+                   ((uint64_t)uctx << qernic_reg(q, db_shift)), value);
+}
+
+void qernic_enable(QErnic *q)
+{
+    size_t bytes = sizeof(struct ernic_cmd) << QERNIC_RING_SHIFT;
+
+    qtest_memset(q->qts, q->rsp_ring, 0, bytes);
+    q->cmd_pi = 0;
+    qernic_write64(q, offsetof(struct ernic_regs, cmd_addr), q->cmd_ring);
+    qernic_write64(q, offsetof(struct ernic_regs, rsp_addr), q->rsp_ring);
+    qernic_set_reg(q, ring_shift, QERNIC_RING_SHIFT);
+    qernic_set_reg(q, control, ERNIC_CONTROL_ENABLE);
+}
+
+/* ---- commands ------------------------------------------------------------- */
+
+void qernic_wait(QErnic *q, uint64_t *deadline)
+{
+    uint64_t now = g_get_monotonic_time();
+
+    if (!*deadline) {
+        *deadline = now + WAIT_SECONDS * G_TIME_SPAN_SECOND;
+    }
+    g_assert_cmpuint(now, <, *deadline);
+    qtest_clock_step(q->qts, 1000);
+}
+
+uint8_t qernic_cmd(QErnic *q, struct ernic_cmd *cmd, struct ernic_rsp *rsp)
+{
+    uint32_t slot = q->cmd_pi & ((1u << QERNIC_RING_SHIFT) - 1);
+    uint8_t phase = !(q->cmd_pi >> QERNIC_RING_SHIFT & 1);
+    uint64_t at = q->rsp_ring + slot * sizeof(*rsp), deadline = 0;
+    struct ernic_rsp answer;
+
+    cmd->tag = cpu_to_le16(q->cmd_pi * 7);
+    qtest_memwrite(q->qts, q->cmd_ring + slot * sizeof(*cmd), cmd,
+                   sizeof(*cmd));
+    qernic_set_reg(q, cmd_pi, ++q->cmd_pi);
+    while (qtest_readb(q->qts, at + offsetof(struct ernic_rsp, phase)) !=
+           phase) {
+        qernic_wait(q, &deadline);
+    }
+    qtest_memread(q->qts, at, &answer, sizeof(answer));
+    g_assert_cmpuint(answer.tag, ==, cmd->tag);
+    if (rsp) {
+        *rsp = answer;
+    }
+    return answer.status;
+}
+
+uint8_t qernic_cmd_handle(QErnic *q, uint8_t opcode, uint32_t handle)
+{
+    struct ernic_cmd cmd = {
+        .opcode = opcode,
+        .handle.handle = cpu_to_le32(handle),
+    };
+
+    return qernic_cmd(q, &cmd, NULL);
+}
+
+/* The command succeeds; returns the handle of what it made. */
+static uint32_t make(QErnic *q, struct ernic_cmd *cmd)
+{
+    struct ernic_rsp rsp;
+
+    g_assert_cmpuint(qernic_cmd(q, cmd, &rsp), ==, ERNIC_OK);
+    return le32_to_cpu(rsp.handle);
+}
+
+static uint64_t zeroed(QErnic *q, size_t bytes)
+{
+    uint64_t addr = guest_alloc(q->alloc, bytes);
+
+    qtest_memset(q->qts, addr, 0, bytes);
+    return addr;
+}
+
+/* ---- objects -------------------------------------------------------------- */
+
+void qernic_setup(QErnic *q, uint8_t host)
+{
+    uint8_t gid[16] = { [10] = 0xff, 0xff, 10, 0, 0, host };
+    struct ernic_cmd set_gid = {
+        .opcode = ERNIC_CMD_SET_GID,
+        .set_gid = { .mac = { 0x52, 0x54, 0, 0, 0, host },
+                     .vlan = cpu_to_le16(0xffff) },
+    };
+    struct ernic_cmd pd = { .opcode = ERNIC_CMD_PD_ALLOC };
+    struct ernic_cmd eq = {
+        .opcode = ERNIC_CMD_EQ_CREATE,
+        .eq_create = { .depth = cpu_to_le32(QERNIC_DEPTH),
+                       .vector = cpu_to_le16(1), .async = 1 },
+    };
+    struct ernic_cmd mr = { .opcode = ERNIC_CMD_MR_REG };
+
+    qernic_enable(q);
+    memcpy(q->gid, gid, sizeof(gid));
+    memcpy(set_gid.set_gid.gid, gid, sizeof(gid));
+    g_assert_cmpuint(qernic_cmd(q, &set_gid, NULL), ==, ERNIC_OK);
+    q->pd = make(q, &pd);
+    q->eq_ring = zeroed(q, QERNIC_DEPTH * sizeof(struct ernic_eqe));
+    eq.eq_create.buf.addr = cpu_to_le64(q->eq_ring);
+    q->eq = make(q, &eq);
+    q->buf = zeroed(q, QERNIC_BUF);
+    mr.mr_reg.buf.addr = cpu_to_le64(q->buf);
+    mr.mr_reg.iova = cpu_to_le64(q->buf);
+    mr.mr_reg.length = cpu_to_le64(QERNIC_BUF);
+    mr.mr_reg.pd = cpu_to_le32(q->pd);
+    mr.mr_reg.access = cpu_to_le32(
+        ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE |
+        ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_ATOMIC);
+    q->key = make(q, &mr);
+}
+
+void qernic_qp_create(QErnic *q, QErnicQp *qp, uint8_t type)
+{
+    struct ernic_cmd cq = {
+        .opcode = ERNIC_CMD_CQ_CREATE,
+        .cq_create = { .depth = cpu_to_le32(QERNIC_DEPTH * 2),
+                       .eq = cpu_to_le32(q->eq) },
+    };
+    struct ernic_cmd create = {
+        .opcode = ERNIC_CMD_QP_CREATE,
+        .qp = { .addr = cpu_to_le64(q->scratch),
+                .length = cpu_to_le32(sizeof(struct ernic_qp_init)) },
+    };
+    struct ernic_qp_init init = {
+        .pd = cpu_to_le32(q->pd),
+        .srq = cpu_to_le32(0xffffffff),
+        .sq_depth = cpu_to_le32(QERNIC_DEPTH),
+        .rq_depth = cpu_to_le32(QERNIC_DEPTH),
+        .type = type,
+        .sq_stride = SQ_STRIDE,
+        .rq_stride = 1,
+    };
+
+    *qp = (QErnicQp) { .q = q, .type = type };
+    qp->cq.ring = zeroed(q, QERNIC_DEPTH * 2 * sizeof(struct ernic_cqe));
+    cq.cq_create.buf.addr = cpu_to_le64(qp->cq.ring);
+    qp->cq.cqn = make(q, &cq);
+    qp->sq = zeroed(q, QERNIC_DEPTH * SQ_STRIDE * 64);
+    qp->rq = zeroed(q, QERNIC_DEPTH * 64);
+    init.sq_buf.addr = cpu_to_le64(qp->sq);
+    init.rq_buf.addr = cpu_to_le64(qp->rq);
+    init.send_cq = init.recv_cq = cpu_to_le32(qp->cq.cqn);
+    qtest_memwrite(q->qts, q->scratch, &init, sizeof(init));
+    qp->qpn = make(q, &create);
+}
+
+uint8_t qernic_qp_modify(QErnicQp *qp, struct ernic_qp_attr *attr)
+{
+    QErnic *q = qp->q;
+    struct ernic_cmd cmd = {
+        .opcode = ERNIC_CMD_QP_MODIFY,
+        .qp = { .addr = cpu_to_le64(q->scratch),
+                .length = cpu_to_le32(sizeof(*attr)),
+                .handle = cpu_to_le32(qp->qpn) },
+    };
+
+    qtest_memwrite(q->qts, q->scratch, attr, sizeof(*attr));
+    return qernic_cmd(q, &cmd, NULL);
+}
+
+/* What each step of each service requires, and an RC connection beyond UC's. */
+static uint32_t required(uint8_t type, uint8_t to)
+{
+    bool ud = type == ERNIC_QPT_UD, rc = type == ERNIC_QPT_RC;
+
+    switch (to) {
+    case ERNIC_QPS_INIT:
+        return ERNIC_QPA_PKEY_INDEX | ERNIC_QPA_PORT |
+               (ud ? ERNIC_QPA_QKEY : ERNIC_QPA_ACCESS);
+    case ERNIC_QPS_RTR:
+        return ud ? 0 : ERNIC_QPA_AV | ERNIC_QPA_PATH_MTU |
+               ERNIC_QPA_DEST_QPN | ERNIC_QPA_RQ_PSN |
+               (rc ? ERNIC_QPA_MAX_DEST_RD_ATOMIC | ERNIC_QPA_MIN_RNR_TIMER
+                   : 0);
+    default:
+        return ERNIC_QPA_SQ_PSN |
+               (rc ? ERNIC_QPA_TIMEOUT | ERNIC_QPA_RETRY_CNT |
+                ERNIC_QPA_RNR_RETRY | ERNIC_QPA_MAX_RD_ATOMIC : 0);
+    }
+}
+
+void qernic_qp_connect(QErnicQp *qp, const QErnicQp *peer)
+{
+    static const uint8_t path[] = {
+        ERNIC_QPS_INIT, ERNIC_QPS_RTR, ERNIC_QPS_RTS
+    };
+    struct ernic_qp_attr attr = {
+        .path_mtu = 3,
+        .qkey = cpu_to_le32(QERNIC_QKEY),
+        .rq_psn = cpu_to_le32(0x1000 + peer->qpn),
+        .sq_psn = cpu_to_le32(0x1000 + qp->qpn),
+        .dest_qpn = cpu_to_le32(peer->qpn),
+        .port = 1, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7,
+        .min_rnr_timer = 1, .max_rd_atomic = 4, .max_dest_rd_atomic = 4,
+        .access = cpu_to_le32(ERNIC_ACCESS_REMOTE_WRITE |
+                              ERNIC_ACCESS_REMOTE_READ |
+                              ERNIC_ACCESS_REMOTE_ATOMIC),
+        .av.hop_limit = 64,
+    };
+    size_t i;
+
+    /* UC knows no READ and no atomic. */
+    if (qp->type == ERNIC_QPT_UC) {
+        attr.access = cpu_to_le32(ERNIC_ACCESS_REMOTE_WRITE);
+    }
+    memcpy(attr.av.dgid, peer->q->gid, sizeof(attr.av.dgid));
+    attr.av.dmac[0] = 0x52;
+    attr.av.dmac[1] = 0x54;
+    attr.av.dmac[5] = peer->q->gid[15];
+    for (i = 0; i < ARRAY_SIZE(path); i++) {
+        attr.mask = cpu_to_le32(ERNIC_QPA_STATE | required(qp->type, path[i]));
+        attr.state = path[i];
+        g_assert_cmpuint(qernic_qp_modify(qp, &attr), ==, ERNIC_OK);
+    }
+}
+
+/* ---- work ----------------------------------------------------------------- */
+
+static void ring(QErnicQp *qp, unsigned kind, uint32_t queue, uint32_t index)
+{
+    qernic_doorbell(qp->q, 0, ERNIC_DB(kind, queue, index));
+}
+
+void qernic_post_recv(QErnicQp *qp, uint64_t at, uint32_t len)
+{
+    struct {
+        struct ernic_rwqe head;
+        struct ernic_sge sge;
+    } wqe = {
+        .head = { .wr_id = cpu_to_le64(qp->rq_pi), .num_sge = cpu_to_le16(1) },
+        .sge = { .addr = cpu_to_le64(qp->q->buf + at),
+                 .length = cpu_to_le32(len), .lkey = cpu_to_le32(qp->q->key) },
+    };
+
+    qtest_memwrite(qp->q->qts, qp->rq + qp->rq_pi % QERNIC_DEPTH * 64, &wqe,
+                   sizeof(wqe));
+    ring(qp, ERNIC_DB_RQ, qp->qpn, ++qp->rq_pi);
+}
+
+void qernic_post_send(QErnicQp *qp, struct ernic_wqe *wqe, uint64_t at,
+                      uint32_t len)
+{
+    uint64_t slot = qp->sq + qp->sq_pi % QERNIC_DEPTH * SQ_STRIDE * 64;
+    struct ernic_sge sge = {
+        .addr = cpu_to_le64(qp->q->buf + at),
+        .length = cpu_to_le32(len),
+        .lkey = cpu_to_le32(qp->q->key),
+    };
+
+    wqe->wr_id = cpu_to_le64(qp->sq_pi);
+    wqe->count = cpu_to_le16(1);
+    wqe->flags |= ERNIC_WR_SIGNALED;
+    qtest_memwrite(qp->q->qts, slot, wqe, sizeof(*wqe));
+    qtest_memwrite(qp->q->qts, slot + SGE_OFFSET, &sge, sizeof(sge));
+    ring(qp, ERNIC_DB_SQ, qp->qpn, ++qp->sq_pi);
+}
+
+static void next_cqe(QErnicQp *qp, struct ernic_cqe *cqe)
+{
+    uint32_t slot = qp->cq.ci % (QERNIC_DEPTH * 2);
+
+    qtest_memread(qp->q->qts, qp->cq.ring + slot * sizeof(*cqe), cqe,
+                  sizeof(*cqe));
+}
+
+static bool is_new(const QErnicQp *qp, const struct ernic_cqe *cqe)
+{
+    bool phase = !(qp->cq.ci / (QERNIC_DEPTH * 2) & 1);
+
+    return (cqe->flags & ERNIC_CQE_PHASE) == phase;
+}
+
+bool qernic_has_cqe(QErnicQp *qp)
+{
+    struct ernic_cqe cqe;
+
+    next_cqe(qp, &cqe);
+    return is_new(qp, &cqe);
+}
+
+void qernic_poll(QErnicQp *qp, struct ernic_cqe *cqe)
+{
+    uint64_t deadline = 0;
+
+    for (next_cqe(qp, cqe); !is_new(qp, cqe); next_cqe(qp, cqe)) {
+        qernic_wait(qp->q, &deadline);
+    }
+    ring(qp, ERNIC_DB_CQ, qp->cq.cqn, ++qp->cq.ci);
+}
+
+void qernic_arm(QErnicQp *qp)
+{
+    ring(qp, ERNIC_DB_CQ_ARM, qp->cq.cqn, qp->cq.ci);
+}
+
+/* ---- the node ------------------------------------------------------------- */
+
+static void alloc_rings(QErnic *q)
+{
+    q->cmd_ring = guest_alloc(q->alloc, 4096);
+    q->rsp_ring = guest_alloc(q->alloc, 4096);
+    q->scratch = guest_alloc(q->alloc, 4096);
+}
+
+void qernic_init(QErnic *q, QPCIBus *bus, int devfn, QGuestAllocator *alloc)
+{
+    QPCIDevice *dev = qpci_device_find(bus, devfn);
+
+    g_assert_nonnull(dev);
+    *q = (QErnic) { .dev = *dev, .qts = bus->qts, .alloc = alloc };
+    g_free(dev);
+    qpci_device_enable(&q->dev);
+    q->bar = qpci_iomap(&q->dev, ERNIC_BAR_REGS, NULL);
+    alloc_rings(q);
+}
+
+void qernic_fini(QErnic *q)
+{
+    qpci_iounmap(&q->dev, q->bar);
+}
+
+static void *node_get_driver(void *obj, const char *interface)
+{
+    QErnic *q = obj;
+
+    g_assert_cmpstr(interface, ==, "pci-device");
+    return &q->dev;
+}
+
+static void node_start_hw(QOSGraphObject *obj)
+{
+    QErnic *q = (QErnic *)obj;
+
+    qpci_device_enable(&q->dev);
+}
+
+static void node_destroy(QOSGraphObject *obj)
+{
+    qernic_fini((QErnic *)obj);
+}
+
+static void *node_create(void *bus, QGuestAllocator *alloc, void *addr)
+{
+    QErnic *q = g_new0(QErnic, 1);
+
+    qpci_device_init(&q->dev, bus, addr);
+    q->qts = q->dev.bus->qts;
+    q->alloc = alloc;
+    q->bar = qpci_iomap(&q->dev, ERNIC_BAR_REGS, NULL);
+    alloc_rings(q);
+    q->obj.get_driver = node_get_driver;
+    q->obj.start_hw = node_start_hw;
+    q->obj.destructor = node_destroy;
+    return &q->obj;
+}
+
+static void register_nodes(void)
+{
+    QPCIAddress addr = {
+        .devfn = QPCI_DEVFN(4, 0),
+        .vendor_id = ERNIC_PCI_VENDOR,
+        .device_id = ERNIC_PCI_DEVICE,
+    };
+    QOSGraphEdgeOptions opts = {
+        .extra_device_opts = "id=ernic0,addr=04.0,roce-udp=127.0.0.1:0",
+    };
+
+    add_qpci_address(&opts, &addr);
+    qos_node_create_driver("ernic", node_create);
+    qos_node_consumes("ernic", "pci-bus", &opts);
+}
+
+libqos_init(register_nodes);
