@@ -84,6 +84,30 @@ void dlg_open(Dialog *d, uint8_t type)
     dlg_to(d, ERNIC_QPS_RTS);
 }
 
+void dlg_open_in(Dialog *d, uint8_t type, uint8_t state)
+{
+    dlg_init(d, type, false);
+    switch (state) {
+    case ERNIC_QPS_RESET:
+        break;
+    case ERNIC_QPS_SQD:
+    case ERNIC_QPS_ERR:
+        dlg_to(d, ERNIC_QPS_RTS);
+        dlg_state(d, state);
+        break;
+    case ERNIC_QPS_SQE:
+        /* A request that the service does not have leads there. */
+        dlg_to(d, ERNIC_QPS_RTS);
+        dlg_post(d, ERNIC_WR_READ, 0, 8);
+        SEND_WC(d, 0, LOC_QP_OP_ERR);
+        break;
+    default:
+        dlg_to(d, state);
+        break;
+    }
+    dlg_state_is(d, state);
+}
+
 /* All invariants hold; after every step. */
 static void check(Dialog *d)
 {

@@ -56,6 +56,8 @@ void dlg_init(Dialog *d, uint8_t type, bool srq);
 void dlg_to(Dialog *d, uint8_t state);
 /* Both, up to RTS. */
 void dlg_open(Dialog *d, uint8_t type);
+/* Up to any @state that @type has. */
+void dlg_open_in(Dialog *d, uint8_t type, uint8_t state);
 /* Nothing was said, completed or raised that the test did not take. */
 void dlg_close(Dialog *d);
 

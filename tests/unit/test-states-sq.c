@@ -1,0 +1,416 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Queue pair states, second part: SQD, SQE, Error, and the end. The table of
+ * sentences is in test-states.c.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "dialog.h"
+#include "ib_tables.h"
+
+#define SQ DLG_SQ_PSN
+#define RQ DLG_RQ_PSN
+
+static void peer_send(Dialog *d, uint32_t psn)
+{
+    PEER(d, SEND_ONLY, .psn = psn, .payload = d->peer, .payload_len = 16,
+         .qkey = DLG_QKEY, .ackreq = d->transport == ERNIC_RC);
+}
+
+/* ---- SQD ------------------------------------------------------------ */
+
+static uint8_t to_sqd(Dialog *d, bool notify)
+{
+    d->attr.sqd_notify = notify;
+    return dlg_modify(d, ERNIC_QPA_STATE | ERNIC_QPA_SQD_NOTIFY,
+                      ERNIC_QPS_SQD);
+}
+
+static bool draining(Dialog *d)
+{
+    struct ernic_qp_attr attr;
+
+    fake_run(d->e);
+    dlg_query(d, &attr);
+    return attr.sq_draining;
+}
+
+/* A long message has begun, another has not. */
+static void test_sqd_drains(void)
+{
+    uint32_t psn = SQ;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_post(&d, ERNIC_WR_WRITE, 0, 400 * 1024);
+    fake_run(d.e);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    g_assert_cmpuint(to_sqd(&d, true), ==, ERNIC_OK);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 17);
+    while (psn != SQ + 400) {
+        if (!dlg_pending(&d)) {
+            g_assert_true(draining(&d));
+            dlg_no_event(&d);
+            PEER_ACK(&d, psn - 1, 0);
+        }
+        g_assert_cmphex(dlg_take(&d).psn, ==, psn++);
+    }
+    QUIET(&d);
+    dlg_no_wc(&d);
+    PEER_ACK(&d, psn - 1, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_event(&d, ERNIC_EV_SQ_DRAINED);
+    g_assert_false(draining(&d));
+    STATE_IS(&d, SQD);
+    QUIET(&d);
+    dlg_state(&d, ERNIC_QPS_RTS);
+    dlg_sent_message(&d, ERNIC_WR_SEND, 0, psn, 0, 16);
+    dlg_sent_message(&d, ERNIC_WR_SEND, 0, psn + 1, 0, 17);
+    PEER_ACK(&d, psn + 1, 3);
+    SEND_WC(&d, 1, SUCCESS);
+    SEND_WC(&d, 2, SUCCESS);
+    dlg_close(&d);
+}
+
+/* Asked for each time anew; and when there is nothing to drain, at once. */
+static void test_sqd_silent(void)
+{
+    uint8_t type;
+    Dialog d;
+
+    for (type = 0; type < ERNIC_QPT_GSI; type++) {
+        dlg_open(&d, type);
+        g_assert_cmpuint(to_sqd(&d, true), ==, ERNIC_OK);
+        dlg_event(&d, ERNIC_EV_SQ_DRAINED);
+        dlg_state(&d, ERNIC_QPS_RTS);
+        dlg_state(&d, ERNIC_QPS_SQD);
+        dlg_no_event(&d);
+        g_assert_false(draining(&d));
+        dlg_close(&d);
+    }
+}
+
+/* Not before it has drained, and then they count for what is sent next. */
+static void test_sqd_attributes(void)
+{
+    const uint32_t mask = ERNIC_QPA_STATE | ERNIC_QPA_TIMEOUT |
+                          ERNIC_QPA_RETRY_CNT;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    dlg_sent_message(&d, ERNIC_WR_SEND, 0, SQ, 0, 16);
+    dlg_state(&d, ERNIC_QPS_SQD);
+    d.attr.timeout = 10;
+    d.attr.retry_cnt = 0;
+    g_assert_cmpuint(dlg_modify(&d, mask, ERNIC_QPS_SQD), ==,
+                     ERNIC_ERR_STATE);
+    /* What is under way still has the old ones. */
+    dlg_wait(&d, ernic_ack_timeout_ns(14));
+    dlg_sent_message(&d, ERNIC_WR_SEND, 0, SQ, 0, 16);
+    PEER_ACK(&d, SQ, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    g_assert_cmpuint(dlg_modify(&d, mask, ERNIC_QPS_SQD), ==, ERNIC_OK);
+    dlg_state(&d, ERNIC_QPS_RTS);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    dlg_sent_message(&d, ERNIC_WR_SEND, 0, SQ + 1, 0, 16);
+    dlg_wait(&d, ernic_ack_timeout_ns(10));
+    SEND_WC(&d, 1, RETRY_EXC_ERR);
+    dlg_close(&d);
+}
+
+static void test_sqd_inbound(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_state(&d, ERNIC_QPS_SQD);
+    dlg_recv(&d, DLG_SINK, 16);
+    peer_send(&d, RQ);
+    SENT_ACK(&d, RQ, 1);
+    RECV_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+/* A request that will fail has not begun: it waits like all others. */
+static void test_sqd_faulty_waits(void)
+{
+    struct ernic_wqe wqe;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    wqe = dlg_wqe(&d, ERNIC_WR_COUNT, 0);
+    dlg_post_wqe(&d, &wqe, 0, 16);
+    dlg_sent_message(&d, ERNIC_WR_SEND, 0, SQ, 0, 16);
+    g_assert_cmpuint(to_sqd(&d, true), ==, ERNIC_OK);
+    PEER_ACK(&d, SQ, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_event(&d, ERNIC_EV_SQ_DRAINED);
+    STATE_IS(&d, SQD);
+    dlg_no_wc(&d);
+    dlg_state(&d, ERNIC_QPS_RTS);
+    SEND_WC(&d, 1, LOC_QP_OP_ERR);
+    STATE_IS(&d, ERR);
+    dlg_close(&d);
+}
+
+/* ---- SQE ------------------------------------------------------------ */
+
+static void test_sqe_automatic(void)
+{
+    uint8_t type;
+    Dialog d;
+
+    for (type = ERNIC_QPT_UC; type <= ERNIC_QPT_UD; type++) {
+        dlg_open(&d, type);
+        dlg_post(&d, ERNIC_WR_READ, 0, 8);
+        dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+        SEND_WC(&d, 0, LOC_QP_OP_ERR);
+        SEND_WC(&d, 1, WR_FLUSH_ERR);
+        STATE_IS(&d, SQE);
+        dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+        SEND_WC(&d, 2, WR_FLUSH_ERR);
+        QUIET(&d);
+        dlg_recv(&d, DLG_SINK, 64);
+        peer_send(&d, RQ);
+        RECV_WC(&d, 0, SUCCESS);
+        dlg_state(&d, ERNIC_QPS_RTS);
+        dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+        g_assert_cmphex(dlg_take(&d).psn, ==, SQ);
+        SEND_WC(&d, 3, SUCCESS);
+        dlg_close(&d);
+    }
+}
+
+static void test_sqe_not_by_software(void)
+{
+    uint8_t type, state;
+    Dialog d;
+
+    for (type = 0; type < ERNIC_QPT_GSI; type++) {
+        for (state = 0; state < ERNIC_QPS_COUNT; state++) {
+            if (state == ERNIC_QPS_SQE) {
+                continue;
+            }
+            dlg_open_in(&d, type, state);
+            g_assert_cmpuint(dlg_modify(&d, ERNIC_QPA_STATE, ERNIC_QPS_SQE),
+                             ==, ERNIC_ERR_STATE);
+            dlg_state_is(&d, state);
+            dlg_close(&d);
+        }
+    }
+}
+
+static void test_sqe_not_rc(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_post(&d, ERNIC_WR_COUNT, 0, 8);
+    SEND_WC(&d, 0, LOC_QP_OP_ERR);
+    STATE_IS(&d, ERR);
+    dlg_close(&d);
+}
+
+/* ---- Error ---------------------------------------------------------- */
+
+static void test_err_from_any(void)
+{
+    uint8_t type, state;
+    Dialog d;
+
+    for (type = 0; type < ERNIC_QPT_GSI; type++) {
+        for (state = ERNIC_QPS_INIT; state < ERNIC_QPS_COUNT; state++) {
+            if (type == ERNIC_QPT_RC && state == ERNIC_QPS_SQE) {
+                continue;
+            }
+            dlg_open_in(&d, type, state);
+            dlg_state(&d, ERNIC_QPS_ERR);
+            STATE_IS(&d, ERR);
+            dlg_close(&d);
+        }
+    }
+}
+
+/* By a failed send, and by a failed receive. */
+static void test_err_automatic(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_recv(&d, DLG_SINK, 64);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    dlg_post_flags(&d, ERNIC_WR_SEND, 0, 0, 16);
+    dlg_take(&d);
+    dlg_take(&d);
+    PEER_NAK(&d, ERNIC_NAK_REM_OP, SQ, 0);
+    SEND_WC(&d, 0, REM_OP_ERR);
+    SEND_WC(&d, 1, WR_FLUSH_ERR);
+    RECV_WC(&d, 0, WR_FLUSH_ERR);
+    STATE_IS(&d, ERR);
+    dlg_close(&d);
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_recv(&d, DLG_SINK, 8);
+    dlg_recv(&d, DLG_SINK, 64);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    dlg_take(&d);
+    peer_send(&d, RQ);
+    SENT_NAK(&d, ERNIC_NAK_INV_REQ, RQ, 0);
+    RECV_WC(&d, 0, LOC_LEN_ERR);
+    RECV_WC(&d, 1, WR_FLUSH_ERR);
+    SEND_WC(&d, 0, WR_FLUSH_ERR);
+    STATE_IS(&d, ERR);
+    dlg_close(&d);
+}
+
+/* All of them, in order, more than are flushed at once. */
+static void test_err_reclaim(void)
+{
+    uint32_t i;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    for (i = 0; i < 64; i++) {
+        dlg_recv(&d, DLG_SINK, 64);
+        dlg_post_flags(&d, i % 3 ? ERNIC_WR_SEND : ERNIC_WR_READ, 0, DLG_SINK,
+                       16);
+    }
+    while (dlg_pending(&d)) {
+        dlg_take(&d);
+    }
+    dlg_state(&d, ERNIC_QPS_ERR);
+    for (i = 0; i < 64; i++) {
+        SEND_WC(&d, i, WR_FLUSH_ERR);
+        RECV_WC(&d, i, WR_FLUSH_ERR);
+    }
+    dlg_close(&d);
+}
+
+static void test_err_silent(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    dlg_take(&d);
+    dlg_state(&d, ERNIC_QPS_ERR);
+    SEND_WC(&d, 0, WR_FLUSH_ERR);
+    peer_send(&d, RQ);
+    PEER_ACK(&d, SQ, 1);
+    dlg_cnp(&d);
+    dlg_wait(&d, 1000000000);
+    dlg_close(&d);
+}
+
+static void test_err_post(void)
+{
+    uint8_t type;
+    Dialog d;
+
+    for (type = 0; type < ERNIC_QPT_GSI; type++) {
+        dlg_open(&d, type);
+        dlg_state(&d, ERNIC_QPS_ERR);
+        dlg_no_wc(&d);
+        dlg_post_flags(&d, ERNIC_WR_SEND, 0, 0, 16);
+        SEND_WC(&d, 0, WR_FLUSH_ERR);
+        dlg_recv(&d, DLG_SINK, 64);
+        RECV_WC(&d, 0, WR_FLUSH_ERR);
+        dlg_close(&d);
+    }
+}
+
+/* ---- the rest ------------------------------------------------------- */
+
+static void test_destroy(void)
+{
+    uint8_t state;
+    Dialog d;
+
+    for (state = 0; state < ERNIC_QPS_COUNT; state++) {
+        uint8_t type = state == ERNIC_QPS_SQE ? ERNIC_QPT_UC : ERNIC_QPT_RC;
+
+        dlg_open_in(&d, type, state);
+        if (state == ERNIC_QPS_RTS) {
+            dlg_recv(&d, DLG_SINK, 64);
+            dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+            dlg_take(&d);
+        }
+        g_assert_cmpuint(fake_destroy(d.e, ERNIC_CMD_QP_DESTROY, d.qp.qpn),
+                         ==, ERNIC_OK);
+        PEER(&d, SEND_ONLY, .psn = RQ, .ackreq = true);
+        dlg_wait(&d, 1000000000);
+        g_assert_cmphex(d.env.wake, ==, UINT64_MAX);
+        dlg_close(&d);
+    }
+}
+
+/* A packet whose invariant CRC is wrong never reaches its queue pair. */
+static void test_bad_icrc(void)
+{
+    uint8_t bytes[16] = { ERNIC_BTH_UC | ERNIC_OP_SEND_ONLY, 0x40, 0xff, 0xff };
+    uint32_t bit;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UC);
+    dlg_recv(&d, DLG_SINK, 16);
+    stl_be_p(bytes + 4, d.qp.qpn);
+    stl_be_p(bytes + 8, RQ);
+    for (bit = 0; bit < 32; bit++) {
+        stl_le_p(bytes + 12, ernic_icrc(&d.path, bytes, 12) ^ 1u << bit);
+        dlg_inject_raw(&d, bytes, 16, false);
+        dlg_no_wc(&d);
+    }
+    dlg_inject_raw(&d, bytes, 12, true);
+    RECV_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+static void test_uc_operations(void)
+{
+    struct ernic_wqe wqe;
+    uint32_t key;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UC);
+    key = fake_alloc_mw(d.e, d.pd, 2);
+    wqe = dlg_wqe(&d, ERNIC_WR_BIND_MW, ERNIC_WR_SIGNALED);
+    wqe.bind_mw.rkey = cpu_to_le32(key);
+    wqe.bind_mw.new_rkey = cpu_to_le32(key + 1);
+    wqe.bind_mw.lkey = cpu_to_le32(d.key);
+    wqe.bind_mw.access = cpu_to_le32(ERNIC_ACCESS_REMOTE_WRITE);
+    wqe.bind_mw.addr = cpu_to_le64(d.mem + DLG_SINK);
+    wqe.bind_mw.length = cpu_to_le64(64);
+    dlg_post_wqe(&d, &wqe, 0, 0);
+    SEND_WC(&d, 0, SUCCESS);
+    d.key = key + 1;
+    dlg_peer_message(&d, ERNIC_WR_WRITE, RQ, DLG_SINK, 64);
+    dlg_mem_is(&d, DLG_SINK, d.peer, 64);
+    dlg_close(&d);
+}
+
+#define TEST(NAME, FN) g_test_add_func("/states/" NAME, FN)
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    TEST("sqd/drains", test_sqd_drains);
+    TEST("sqd/silent", test_sqd_silent);
+    TEST("sqd/attributes", test_sqd_attributes);
+    TEST("sqd/inbound", test_sqd_inbound);
+    TEST("sqd/faulty-waits", test_sqd_faulty_waits);
+    TEST("sqe/automatic", test_sqe_automatic);
+    TEST("sqe/not-by-software", test_sqe_not_by_software);
+    TEST("sqe/not-rc", test_sqe_not_rc);
+    TEST("err/from-any", test_err_from_any);
+    TEST("err/automatic", test_err_automatic);
+    TEST("err/reclaim", test_err_reclaim);
+    TEST("err/silent", test_err_silent);
+    TEST("err/post", test_err_post);
+    TEST("destroy", test_destroy);
+    TEST("bad-icrc", test_bad_icrc);
+    TEST("uc-operations", test_uc_operations);
+    return g_test_run();
+}
