@@ -96,6 +96,7 @@ BREAK(port, SET(E->port_events.queued, false));
 BREAK(gid, SET(E->gid[5].gid, (ErnicGid) { { 0xff, 2 } }));
 BREAK(pkey, SET(E->pkey[3], 0x8000));
 BREAK(train_seg, SET(E->tx->seg, 0));
+BREAK(train_busy, SET(E->tx->busy, false));
 BREAK(train_len, SET(E->tx->len, 60000));
 BREAK(train_path, SET(E->tx->path.dgid, (ErnicGid) { { 0xfe, 0x80 } }));
 BREAK(loop_len, SET(E->tx->loop_len, 0x7fffffff));
@@ -234,6 +235,7 @@ static const struct {
     { "pkey-table", break_pkey },
     { "mcast-groups", break_groups },
     { "held-train", break_train_seg },
+    { "held-train", break_train_busy },
     { "held-train", break_train_len },
     { "held-train", break_train_path },
     { "loopback", break_loop_len },

@@ -457,15 +457,18 @@ static bool path_ok(const ErnicPath *path)
     return ernic_gid_is_v4(&path->sgid) == ernic_gid_is_v4(&path->dgid);
 }
 
-/* All packets but the last are seg bytes long. */
+/*
+ * Between two calls a train is held only because the link is busy. All its
+ * packets but the last are seg bytes long.
+ */
 static bool held_train(const ErnicCheck *c, uint32_t id)
 {
     const ErnicTx *tx = c->e->tx;
 
     if (tx->packets == 0) {
-        return tx->len == 0 && !tx->closed;
+        return tx->len == 0 && !tx->closed && !tx->busy;
     }
-    return tx->seg && tx->len > (tx->packets - 1) * tx->seg &&
+    return tx->busy && tx->seg && tx->len > (tx->packets - 1) * tx->seg &&
            tx->len <= tx->packets * tx->seg && path_ok(&tx->path) &&
            tx->closed == (tx->len < tx->packets * tx->seg);
 }

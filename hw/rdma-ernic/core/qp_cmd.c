@@ -492,11 +492,10 @@ uint8_t ernic_qp_modify(Ernic *e, uint32_t uctx, uint32_t qpn,
     apply_values(qp, attr, mask);
     enter(e, qp, from, to, mask);
     if (to != from) {
-        ernic_qp_set_state(e, qp, to);
+        ernic_qp_set_state(e, qp, to);          /* marks work */
     }
     trace_ernic_qp_modify(qpn, ernic_qp_state_name(from),
                           ernic_qp_state_name(to), mask);
-    ernic_sched_mark(e, qp);
     ernic_qp_timer(e, qp);
     return ERNIC_OK;
 }

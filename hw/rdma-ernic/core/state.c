@@ -8,7 +8,6 @@
 #include "qemu/bswap.h"
 #include "cq.h"
 #include "engine.h"
-#include "icrc.h"
 #include "mr.h"
 #include "qp.h"
 #include "state.h"
@@ -316,9 +315,6 @@ static void derive(Ernic *e)
         if (e->qp[i].used) {
             ernic_timer_set(e->timers, i, e->qp[i].timer_due);
         }
-    }
-    if (e->tx->packets) {
-        ernic_icrc_init(&e->tx->icrc, &e->tx->path);
     }
 }
 
