@@ -34,13 +34,22 @@ static ErnicOp ack_read_op(const ErnicRdRes *rd)
                    last ? ERNIC_OP_READ_RSP_LAST : ERNIC_OP_READ_RSP_MIDDLE;
 }
 
-/* The entry's response cannot go on: NAK in its place, then Error. */
+/*
+ * The entry's response cannot go on: NAK in its place, then Error. Not so when
+ * it was whole once: the request may be a late duplicate of one that is long
+ * complete, after which software has every right to take the key back.
+ */
 static void ack_read_fault(ErnicQp *qp, ErnicRdRes *rd, ErnicDma dma)
 {
     ErnicFault fault = dma == ERNIC_DMA_PROT ? ERNIC_FAULT_REM_ACCESS :
                                                ERNIC_FAULT_REM_DMA;
     uint32_t i;
 
+    if (rd->again) {
+        rd->pending = false;
+        qp->ack.rd_pending--;
+        return;
+    }
     for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
         qp->rd[i].pending = false;
     }

@@ -104,6 +104,7 @@ typedef struct ErnicSendQueue {
 typedef struct ErnicRdRes {
     bool used, atomic;
     bool pending;                   /* response packets are still to be sent */
+    bool again;                     /* they were sent before */
     uint32_t psn, npsn;             /* PSNs of the response */
     uint32_t msn;
     uint32_t rkey;

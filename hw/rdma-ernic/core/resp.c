@@ -218,16 +218,29 @@ static ErnicFault resp_write(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     return resp_dma_fault(dma, true);
 }
 
-/* Room for one more READ or atomic; NULL: more than agreed on (9.7.4.1.7). */
+/*
+ * Is there room for one more READ or atomic, or are there more than agreed on
+ * (9.7.4.1.7)? A peer that asks for more has the oldest response; if that is
+ * under way again, a late duplicate has asked for it.
+ */
+static bool resp_rd_room(const ErnicQp *qp)
+{
+    const ErnicRdRes *rd = &qp->rd[qp->rq.rd_head];
+
+    return qp->attr.max_dest_rd_atomic && (!rd->pending || rd->again);
+}
+
+/* NULL: there is no room. */
 static ErnicRdRes *resp_rd_slot(ErnicQp *qp)
 {
     uint32_t size = qp->attr.max_dest_rd_atomic;
     ErnicRdRes *rd;
 
-    if (!size || qp->rd[qp->rq.rd_head].pending) {
+    if (!resp_rd_room(qp)) {
         return NULL;
     }
     rd = &qp->rd[qp->rq.rd_head];
+    qp->ack.rd_pending -= rd->pending;
     *rd = (ErnicRdRes) { .used = true, .npsn = 1, .end = 1 };
     qp->rq.rd_head = (qp->rq.rd_head + 1) % size;
     return rd;
@@ -281,7 +294,7 @@ static ErnicFault resp_atomic(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     if (pkt->va % ERNIC_ATOMIC_LEN) {
         return ERNIC_FAULT_ATOMIC_ALIGN;
     }
-    if (!qp->attr.max_dest_rd_atomic || qp->rd[qp->rq.rd_head].pending) {
+    if (!resp_rd_room(qp)) {
         return ERNIC_FAULT_RD_ATOMIC_OVERFLOW;
     }
     fault = resp_dma_fault(
@@ -380,11 +393,13 @@ static void resp_duplicate(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
             continue;
         }
         if (rd->atomic) {
+            rd->again |= !rd->pending;
             rd->next = 0;
         } else if (pkt->rkey != rd->rkey || pkt->va != rd->va + off ||
                    pkt->dma_len > rd->len - off) {
             return;             /* not what was asked for the first time */
         } else {
+            rd->again |= !rd->pending;
             rd->start = rd->next = k;
             rd->end = k + MAX(DIV_ROUND_UP(pkt->dma_len, mtu), 1u);
         }

@@ -295,9 +295,10 @@ static const ErnicStateStruct sq_struct = DESCRIBE(sq_fields, ErnicSendQueue);
 
 #define S ErnicRdRes
 static const ErnicStateField rd_fields[] = {
-    BOOL(used), BOOL(atomic), BOOL(pending), UMAX(psn, ERNIC_PSN_MASK),
-    UMAX(npsn, ERNIC_PSN_MASK), UMAX(msn, ERNIC_MSN_MASK), U(rkey),
-    UMAX(len, ERNIC_MSG_MAX), U(va), U(orig), U(start), U(next), U(end),
+    BOOL(used), BOOL(atomic), BOOL(pending), BOOL(again),
+    UMAX(psn, ERNIC_PSN_MASK), UMAX(npsn, ERNIC_PSN_MASK),
+    UMAX(msn, ERNIC_MSN_MASK), U(rkey), UMAX(len, ERNIC_MSG_MAX), U(va),
+    U(orig), U(start), U(next), U(end),
 };
 #undef S
 static const ErnicStateStruct rd_struct = DESCRIBE(rd_fields, ErnicRdRes);
@@ -360,7 +361,7 @@ static const ErnicStateField tx_fields[] = {
     BOOL(busy), UMAX(len, ERNIC_TRAIN_BYTES), UMAX(seg, ERNIC_TRAIN_BYTES),
     UMAX(packets, ERNIC_TRAIN_PACKETS), BOOL(closed), U(serial),
     STRUCT(path, ernic_state_path),
-    DERIVED(icrc),              /* of path */
+    DERIVED(icrc),              /* of path, when the next train begins */
     OWNED(buf, ernic_state_held),
     OWNED(loop, ernic_state_loop), DERIVED(loop_len),
 };
