@@ -67,6 +67,10 @@ void ernic_comp_advance(Ernic *e, ErnicQp *qp)
         if (qp->transport != ERNIC_RC) {
             sq->una_psn = ernic_psn_add(wqe->first_psn, wqe->npsn);
         }
+        /* A local operation that was executed before a rewind to it. */
+        if (sq->next == sq->wq.ci) {
+            sq->next++;
+        }
         sq->wq.ci++;
         ernic_qp_complete_send(e, qp, wqe, ERNIC_FAULT_NONE);
         ernic_sched_mark(e, qp);

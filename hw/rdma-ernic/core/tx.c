@@ -87,6 +87,9 @@ bool ernic_tx_flush(Ernic *e)
     if (!tx->packets) {
         return true;
     }
+    if (tx->busy) {
+        return false;           /* asked again when the link says so */
+    }
     train = (ErnicTrain) {
         .path = tx->path, .data = tx->buf, .len = tx->len, .seg = tx->seg,
     };
