@@ -1,0 +1,400 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What happens to engines and guests beside the traffic: migration, drained
+ * queues, errors, links, jumping clocks and guests that do not keep the rules.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "sim.h"
+
+static SimHost *some_host(Sim *s)
+{
+    return &s->host[sim_below(&s->rng, s->hosts)];
+}
+
+static SimQp *some_qp(Sim *s)
+{
+    return g_ptr_array_index(s->qps, sim_below(&s->rng, s->qps->len));
+}
+
+/* ---- the engine ---------------------------------------------------------- */
+
+static void step_save(Sim *s)
+{
+    sim_save_restore(some_host(s));
+}
+
+/* A reset engine is as a new one, to the last byte; its guest is gone. */
+static void step_engine_reset(Sim *s)
+{
+    SimHost *h = some_host(s);
+    GByteArray *reset = g_byte_array_new(), *fresh = g_byte_array_new();
+    uint32_t gen, i;
+    Ernic *e;
+
+    ernic_reset(h->e);
+    sim_checked(h);
+    ernic_save(h->e, reset);
+    gen = h->wake_gen;
+    e = ernic_new(&h->cfg, &sim_env_ops, h);
+    ernic_save(e, fresh);
+    ernic_free(e);
+    h->wake_gen = gen;
+    if (reset->len != fresh->len ||
+        memcmp(reset->data, fresh->data, fresh->len)) {
+        sim_fail(s, "reset", "host %u: a reset engine is not as a new one",
+                 h->id);
+    }
+    g_byte_array_unref(reset);
+    g_byte_array_unref(fresh);
+    h->reset = true;
+    for (i = 0; i < h->qps->len; i++) {
+        SimQp *qp = g_ptr_array_index(h->qps, i);
+
+        qp->life = SIM_QP_NONE;
+        qp->rts = false;
+        if (qp->peer) {
+            qp->peer->loss_excuse = true;
+        }
+    }
+    sim_log(s, "host %u: engine reset", h->id);
+}
+
+static void step_link(Sim *s)
+{
+    SimHost *h = some_host(s);
+
+    if (!h->link_up) {
+        return;
+    }
+    h->link_up = false;
+    sim_log(s, "host %u: link down", h->id);
+    ernic_set_link(h->e, s->now, false);
+    sim_checked(h);
+    sim_at(s, s->now + sim_range(&s->rng, 10 * SIM_US, 3 * SIM_MS),
+           SIM_EV_LINK_UP, h, NULL, 0);
+}
+
+static void step_jump(Sim *s)
+{
+    s->now += sim_range(&s->rng, SIM_MS, 3 * SIM_SEC);
+    sim_log(s, "time has jumped");
+    sim_progress(s);
+}
+
+static void step_stray(Sim *s)
+{
+    sim_wire_stray(s, some_host(s));
+}
+
+/* ---- queue pairs --------------------------------------------------------- */
+
+static void step_sqd(Sim *s)
+{
+    SimQp *qp = some_qp(s);
+    struct ernic_qp_attr attr = { .state = ERNIC_QPS_SQD };
+    uint32_t mask = ERNIC_QPA_STATE;
+    uint8_t status;
+
+    if (qp->life != SIM_QP_LIVE || !qp->rts || qp->failed || qp->sqd || qp->sqe) {
+        return;
+    }
+    qp->sqd_asked = sim_percent(&s->rng, 70);
+    if (qp->sqd_asked) {
+        mask |= ERNIC_QPA_SQD_NOTIFY;
+        attr.sqd_notify = 1;
+    }
+    attr.mask = cpu_to_le32(mask);
+    qp->sqd = true;
+    status = sim_qp_modify(qp, &attr);
+    if (status != ERNIC_OK) {
+        qp->sqd = false;
+        if (sim_qp_query(qp, &attr) != ERNIC_OK ||
+            (attr.state != ERNIC_QPS_ERR && attr.state != ERNIC_QPS_SQE)) {
+            sim_fail(s, "command", "host %u: QP %u to SQD fails with status %u "
+                     "in state %u", qp->host->id, qp->qpn, status, attr.state);
+        }
+    }
+    sim_think_soon(qp->host);
+}
+
+static void step_error(Sim *s)
+{
+    sim_qp_teardown(some_qp(s), SIM_STEP_ERROR);
+}
+
+static void step_reset(Sim *s)
+{
+    sim_qp_teardown(some_qp(s), SIM_STEP_RESET);
+}
+
+static void step_destroy(Sim *s)
+{
+    sim_qp_teardown(some_qp(s), SIM_STEP_DESTROY);
+}
+
+static void step_bad_send(Sim *s)
+{
+    sim_post_wrong(some_qp(s));
+}
+
+static void step_bad_recv(Sim *s)
+{
+    sim_post_wrong_recv(some_qp(s));
+}
+
+/* ---- doorbells and commands that are refused ----------------------------- */
+
+static void step_bad_doorbell(Sim *s)
+{
+    SimQp *qp = some_qp(s);
+    SimHost *h = qp->host;
+    SimCq *cq = g_ptr_array_index(h->cqs, 0);
+    uint32_t far = 0x10000 + sim_below(&s->rng, 0x70000000);
+    uint8_t status;
+
+    if (qp->life != SIM_QP_LIVE || h->reset) {
+        return;
+    }
+    h->bad_doorbell = true;
+    switch (sim_below(&s->rng, 6)) {
+    case 0:
+        status = sim_doorbell(h, h->other_uctx, ERNIC_DB_SQ, qp->qpn, qp->sq_pi);
+        break;
+    case 1:
+        status = sim_doorbell(h, h->other_uctx, ERNIC_DB_CQ_ARM, cq->cqn, cq->ci);
+        break;
+    case 2:
+        status = sim_doorbell(h, h->uctx, ERNIC_DB_SQ, qp->qpn, qp->sq_pi + far);
+        break;
+    case 3:
+        status = sim_doorbell(h, h->uctx, ERNIC_DB_RQ, qp->qpn, qp->rq_pi + far);
+        break;
+    case 4:
+        status = sim_doorbell(h, h->uctx, ERNIC_DB_KIND_COUNT +
+                              sim_below(&s->rng, 9), qp->qpn, 0);
+        break;
+    default:
+        status = sim_doorbell(h, h->uctx, sim_below(&s->rng, 3),
+                              0x8000 + sim_below(&s->rng, 0x10000), 1);
+        break;
+    }
+    if (status == ERNIC_OK) {
+        sim_fail(s, "doorbell", "host %u: a wrong doorbell is obeyed", h->id);
+    }
+}
+
+static void bad_command(SimHost *h, struct ernic_cmd *cmd)
+{
+    SimQp *qp = g_ptr_array_index(h->qps, 0);
+    SimCq *cq = g_ptr_array_index(h->cqs, 0);
+    SimRng *r = &h->sim->rng;
+
+    memset(cmd, 0, sizeof(*cmd));
+    cmd->uctx = cpu_to_le32(h->uctx);
+    switch (sim_below(r, 8)) {
+    case 0:
+        cmd->opcode = ERNIC_CMD_COUNT + sim_below(r, 200);
+        break;
+    case 1:
+        cmd->opcode = ERNIC_CMD_NOP;
+        cmd->reserved = 1;
+        break;
+    case 2:                             /* in use */
+        cmd->opcode = ERNIC_CMD_PD_FREE;
+        cmd->handle.handle = cpu_to_le32(h->pd);
+        break;
+    case 3:
+        cmd->opcode = ERNIC_CMD_CQ_DESTROY;
+        cmd->handle.handle = cpu_to_le32(qp->life == SIM_QP_NONE ? 0xfffff
+                                                              : qp->scq->cqn);
+        break;
+    case 4:                             /* another's */
+        cmd->uctx = cpu_to_le32(h->other_uctx);
+        cmd->opcode = ERNIC_CMD_CQ_DESTROY;
+        cmd->handle.handle = cpu_to_le32(cq->cqn);
+        break;
+    case 5:                             /* a list that lies outside memory */
+        cmd->opcode = ERNIC_CMD_MR_REG;
+        cmd->mr_reg.buf.addr = cpu_to_le64(h->mem.base + 0x123);
+        cmd->mr_reg.buf.npages = cpu_to_le32(16);
+        cmd->mr_reg.buf.page_shift = 12;
+        cmd->mr_reg.buf.levels = 3;
+        cmd->mr_reg.length = cpu_to_le64(0x4000);
+        cmd->mr_reg.pd = cpu_to_le32(h->pd);
+        break;
+    case 6:
+        cmd->opcode = ERNIC_CMD_CQ_CREATE;
+        cmd->cq_create.buf.addr = cpu_to_le64(h->mem.base);
+        cmd->cq_create.depth = cpu_to_le32(3);
+        cmd->cq_create.eq = cpu_to_le32(0xffffffff);
+        break;
+    default:
+        cmd->opcode = ERNIC_CMD_QP_DESTROY;
+        cmd->handle.handle = cpu_to_le32(0x700000 + sim_below(r, 1000));
+    }
+}
+
+/* A command that fails has changed nothing, counters aside. */
+static void step_bad_command(Sim *s)
+{
+    SimHost *h = some_host(s);
+    GByteArray *before = g_byte_array_new(), *after = g_byte_array_new();
+    ErnicStats stats = h->e->stats;
+    struct ernic_cmd cmd;
+
+    if (h->reset || !h->qps->len) {
+        g_byte_array_unref(before);
+        g_byte_array_unref(after);
+        return;
+    }
+    h->e->now = s->now;
+    bad_command(h, &cmd);
+    ernic_save(h->e, before);
+    if (sim_cmd(h, &cmd, NULL) == ERNIC_OK) {
+        sim_fail(s, "command", "host %u: command %u should have been refused",
+                 h->id, cmd.opcode);
+    }
+    h->e->stats = stats;
+    ernic_save(h->e, after);
+    if (before->len != after->len ||
+        memcmp(before->data, after->data, after->len)) {
+        sim_fail(s, "command", "host %u: refused command %u has changed the "
+                 "engine", h->id, cmd.opcode);
+    }
+    g_byte_array_unref(before);
+    g_byte_array_unref(after);
+}
+
+/* ---- completion queues --------------------------------------------------- */
+
+static SimCq *some_cq(Sim *s)
+{
+    SimHost *h = some_host(s);
+
+    return h->reset || !h->cqs->len ? NULL :
+           g_ptr_array_index(h->cqs, sim_below(&s->rng, h->cqs->len));
+}
+
+/* Slots of the new ring must not look as if they had been written. */
+static void prepare_ring(SimCq *cq)
+{
+    uint32_t i;
+
+    sim_shadow(cq->host, cq->spare,
+               cq->spare_depth * sizeof(struct ernic_cqe), 7);
+    for (i = cq->ci; i != cq->ci + cq->spare_depth; i++) {
+        uint8_t *p = sim_mem(cq->host, cq->spare +
+                             (uint64_t)(i % cq->spare_depth) *
+                             sizeof(struct ernic_cqe));
+
+        p[offsetof(struct ernic_cqe, flags)] =
+            i / cq->spare_depth % 2 ? ERNIC_CQE_PHASE : 0;
+    }
+}
+
+static void step_cq_resize(Sim *s)
+{
+    SimCq *cq = some_cq(s);
+    struct ernic_cmd cmd;
+    uint64_t old_ring;
+    uint32_t old_depth;
+
+    if (!cq || cq->tiny || cq->overrun) {
+        return;
+    }
+    prepare_ring(cq);
+    cmd = sim_cmd_new(cq->host, ERNIC_CMD_CQ_RESIZE);
+    cmd.cq_create.buf.addr = cpu_to_le64(cq->spare);
+    cmd.cq_create.depth = cpu_to_le32(cq->spare_depth);
+    cmd.cq_create.handle = cpu_to_le32(cq->cqn);
+    sim_cmd_ok(cq->host, &cmd, "CQ_RESIZE");
+    old_ring = cq->ring;
+    old_depth = cq->depth;
+    cq->ring = cq->spare;
+    cq->depth = cq->spare_depth;
+    cq->spare = old_ring;
+    cq->spare_depth = old_depth;
+    sim_shadow(cq->host, old_ring, old_depth * sizeof(struct ernic_cqe), 0);
+    if (!cq->evented) {
+        sim_poll_soon(cq);
+    }
+}
+
+static void step_cq_moderate(Sim *s)
+{
+    SimCq *cq = some_cq(s);
+    struct ernic_cmd cmd;
+
+    if (!cq) {
+        return;
+    }
+    cmd = sim_cmd_new(cq->host, ERNIC_CMD_CQ_MODERATE);
+    cmd.cq_moderate.handle = cpu_to_le32(cq->cqn);
+    cmd.cq_moderate.count = cpu_to_le16(sim_below(&s->rng, 8));
+    cmd.cq_moderate.period_us = cpu_to_le16(sim_below(&s->rng, 50));
+    sim_cmd_ok(cq->host, &cmd, "CQ_MODERATE");
+}
+
+/* ---- choice -------------------------------------------------------------- */
+
+static void (*const steps[SIM_STEP_COUNT])(Sim *s) = {
+    [SIM_STEP_SAVE] = step_save,
+    [SIM_STEP_SQD] = step_sqd,
+    [SIM_STEP_ERROR] = step_error,
+    [SIM_STEP_RESET] = step_reset,
+    [SIM_STEP_DESTROY] = step_destroy,
+    [SIM_STEP_LINK] = step_link,
+    [SIM_STEP_JUMP] = step_jump,
+    [SIM_STEP_BAD_SEND] = step_bad_send,
+    [SIM_STEP_BAD_RECV] = step_bad_recv,
+    [SIM_STEP_BAD_DOORBELL] = step_bad_doorbell,
+    [SIM_STEP_BAD_COMMAND] = step_bad_command,
+    [SIM_STEP_CQ_RESIZE] = step_cq_resize,
+    [SIM_STEP_CQ_MODERATE] = step_cq_moderate,
+    [SIM_STEP_STRAY] = step_stray,
+    [SIM_STEP_ENGINE_RESET] = step_engine_reset,
+};
+
+void sim_step(Sim *s)
+{
+    uint32_t sum = 0, pick, i;
+
+    for (i = 0; i < SIM_STEP_COUNT; i++) {
+        sum += s->plan.weight[i];
+    }
+    if (!sum || s->fair || s->ending) {
+        return;
+    }
+    pick = sim_below(&s->rng, sum);
+    for (i = 0; pick >= s->plan.weight[i]; i++) {
+        pick -= s->plan.weight[i];
+    }
+    if (!s->host[0].reset || i != SIM_STEP_ENGINE_RESET) {
+        steps[i](s);
+    }
+    sim_at(s, s->now + sim_range(&s->rng, s->plan.step_ns / 4,
+                                 2 * s->plan.step_ns), SIM_EV_STEP, NULL, NULL, 0);
+}
+
+/* Everything has been sent: both ends are compared, then all is flushed. */
+void sim_end_all(Sim *s)
+{
+    uint32_t i;
+
+    for (i = 0; i < s->hosts; i++) {
+        sim_poll_all(&s->host[i]);
+    }
+    for (i = 0; i < s->qps->len && !s->failed; i++) {
+        sim_check_agreement(g_ptr_array_index(s->qps, i));
+    }
+    for (i = 0; i < s->qps->len && !s->failed; i++) {
+        SimQp *qp = g_ptr_array_index(s->qps, i);
+
+        sim_check_epoch(qp);
+        if (qp->life == SIM_QP_LIVE) {
+            sim_qp_to_error(qp);
+        }
+    }
+}
