@@ -10,8 +10,8 @@
 
 /*
  * Obey one doorbell from the page of @uctx. Returns an ernic_status; what is
- * refused changes nothing, and is counted, traced and raised as an event once
- * per queue until software has seen it.
+ * refused changes nothing, and is counted, traced and raised as an event, once
+ * per queue as long as the event queue has no room for it.
  */
 uint8_t ernic_doorbell_exec(Ernic *e, uint32_t uctx, uint64_t value);
 

@@ -1,0 +1,395 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Congestion: marks and CNPs (annex A17.9.3, DCQCN), and the window that keeps
+ * a sender from overrunning its receiver.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "dialog.h"
+#include "ib_tables.h"
+
+#define SQ DLG_SQ_PSN
+#define RQ DLG_RQ_PSN
+#define US 1000ull
+#define MS 1000000ull
+#define INTERVAL (50 * US)
+
+/* ---- marks ---------------------------------------------------------- */
+
+static void mark(Dialog *d, uint8_t ecn)
+{
+    d->path.tclass = (d->path.tclass & ~3) | ecn;
+}
+
+static void peer_write(Dialog *d, uint32_t psn)
+{
+    PEER(d, WRITE_ONLY, .psn = psn, .va = d->mem + DLG_SINK, .rkey = d->key,
+         .dma_len = 8, .payload_len = 8, .ackreq = d->transport == ERNIC_RC);
+}
+
+/* A mark is answered with a CNP, and not oftener than every 50 us. */
+static void test_mark(void)
+{
+    uint32_t psn = RQ, i;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    mark(&d, ERNIC_ECN_CE);
+    peer_write(&d, psn);
+    dlg_sent_cnp(&d);
+    SENT_ACK(&d, psn++, 1);
+    for (i = 0; i < 10; i++) {
+        dlg_wait(&d, INTERVAL / 10 - 1);
+        peer_write(&d, psn);
+        SENT_ACK(&d, psn++, 2 + i);
+    }
+    dlg_wait(&d, INTERVAL);
+    peer_write(&d, psn);
+    dlg_sent_cnp(&d);
+    SENT_ACK(&d, psn++, 12);
+    dlg_wait(&d, INTERVAL);
+    QUIET(&d);
+    dlg_close(&d);
+}
+
+/* Only congestion experienced is a mark. */
+static void test_no_mark(void)
+{
+    static const uint8_t ecn[] = { 0, ERNIC_ECN_ECT0, ERNIC_ECN_ECT1 };
+    uint32_t i;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    for (i = 0; i < ARRAY_SIZE(ecn); i++) {
+        mark(&d, ecn[i]);
+        peer_write(&d, RQ + i);
+        SENT_ACK(&d, RQ + i, i + 1);
+        g_assert_cmphex(d.sent_path.tclass & 3, ==, ERNIC_ECN_ECT0);
+    }
+    dlg_close(&d);
+}
+
+/* UC is told as well; a datagram has no queue pair to be told. */
+static void test_mark_transports(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UC);
+    mark(&d, ERNIC_ECN_CE);
+    peer_write(&d, RQ);
+    dlg_sent_cnp(&d);
+    dlg_close(&d);
+
+    dlg_open(&d, ERNIC_QPT_UD);
+    mark(&d, ERNIC_ECN_CE);
+    dlg_recv(&d, DLG_SINK, 64);
+    PEER(&d, SEND_ONLY, .qkey = DLG_QKEY);
+    RECV_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+/* A mark on what is dropped says nothing. */
+static void test_mark_dropped(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    mark(&d, ERNIC_ECN_CE);
+    PEER(&d, SEND_ONLY, .psn = RQ, .pkey = 0x7123);
+    QUIET(&d);
+    dlg_close(&d);
+}
+
+/* Responses and ACKs carry marks too. */
+static void test_mark_response(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_post(&d, ERNIC_WR_READ, DLG_SINK, 16);
+    dlg_take(&d);
+    mark(&d, ERNIC_ECN_CE);
+    dlg_peer_read(&d, SQ, 1, 0, 16);
+    dlg_sent_cnp(&d);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+/* ---- the rate ------------------------------------------------------- */
+
+/* @n CNPs, as often as they count. */
+static void cnps(Dialog *d, uint32_t n)
+{
+    while (n--) {
+        dlg_cnp(d);
+        d->env.now += INTERVAL;
+    }
+    fake_run(d->e);
+}
+
+/* Time from now until the next @n packets have left. */
+static uint64_t time_of(Dialog *d, uint32_t n)
+{
+    uint64_t begin = d->env.now;
+
+    fake_run(d->e);
+    while (dlg_pending(d) < n) {
+        g_assert_cmphex(d->env.wake, !=, UINT64_MAX);
+        d->env.now = MAX(d->env.now, d->env.wake);
+        fake_run(d->e);
+    }
+    return d->env.now - begin;
+}
+
+static void drop(Dialog *d)
+{
+    while (dlg_pending(d)) {
+        dlg_take(d);
+    }
+}
+
+/* Without CNP at line rate; each CNP makes it slower, down to 10 Mb/s. */
+static void test_rate(void)
+{
+    uint64_t last = 0, t;
+    uint32_t i;
+    Dialog d;
+
+    dlg_init(&d, ERNIC_QPT_UC, false);
+    dlg_to(&d, ERNIC_QPS_RTS);
+    for (i = 0; i < 12; i++) {
+        dlg_post_flags(&d, ERNIC_WR_WRITE, 0, 0, 100 * 1024);
+        t = time_of(&d, 100);
+        if (i == 0) {
+            g_assert_cmpuint(t, ==, 0);
+        } else {
+            g_assert_cmpuint(t, >, last);
+        }
+        last = t;
+        drop(&d);
+        dlg_cnp(&d);
+        d.env.now += INTERVAL;
+    }
+    cnps(&d, 200);
+    dlg_post_flags(&d, ERNIC_WR_WRITE, 0, 0, 10 * 1024);
+    t = time_of(&d, 10);
+    /* 10 packets of 1024 bytes at 1.25 MB/s; recovery may help a little. */
+    g_assert_cmpuint(t, >, 9 * 1024 * 800 / 4);
+    g_assert_cmpuint(t, <=, 10 * 1024 * 800 + INTERVAL);
+    drop(&d);
+    dlg_close(&d);
+}
+
+/* The first CNP halves it: 12.5 to 6.25 GB/s, 1024 bytes in 163 ns. */
+static void test_first_cut(void)
+{
+    uint64_t t;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UC);
+    dlg_cnp(&d);
+    dlg_post_flags(&d, ERNIC_WR_WRITE, 0, 0, 100 * 1024);
+    t = time_of(&d, 100);
+    g_assert_cmpuint(t, >=, 99 * 163);
+    g_assert_cmpuint(t, <=, 100 * 165);
+    drop(&d);
+    dlg_close(&d);
+}
+
+/* CNPs closer than 50 us are one. */
+static void test_cnp_burst(void)
+{
+    uint32_t i;
+    uint64_t t;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UC);
+    for (i = 0; i < 50; i++) {
+        dlg_cnp(&d);
+    }
+    dlg_post_flags(&d, ERNIC_WR_WRITE, 0, 0, 100 * 1024);
+    t = time_of(&d, 100);
+    g_assert_cmpuint(t, <=, 100 * 165);
+    drop(&d);
+    dlg_close(&d);
+}
+
+/* Without CNPs it rises, and in the end there is no limit. */
+static void test_recovery(void)
+{
+    uint64_t last = UINT64_MAX, t = 0;
+    uint32_t i;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UC);
+    cnps(&d, 20);
+    for (i = 0; i < 2000; i++) {
+        dlg_post_flags(&d, ERNIC_WR_WRITE, 0, 0, 10 * 1024);
+        t = time_of(&d, 10);
+        g_assert_cmpuint(t, <=, last);
+        last = t + 10;
+        drop(&d);
+        if (t == 0) {
+            break;
+        }
+        d.env.now += MS;
+    }
+    g_assert_cmpuint(t, ==, 0);
+    g_assert_cmpuint(i, >, 3);
+    dlg_close(&d);
+}
+
+/* An RC request is held back too, and completes; an ACK never is. */
+static void test_rate_rc(void)
+{
+    uint64_t t;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    cnps(&d, 100);
+    dlg_post(&d, ERNIC_WR_WRITE, 0, 4096);
+    dlg_take(&d);
+    QUIET(&d);
+    peer_write(&d, RQ);
+    SENT_ACK(&d, RQ, 1);
+    t = time_of(&d, 3);
+    g_assert_cmpuint(t, >, 3 * 1024 * 800 / 4);
+    g_assert_cmphex(dlg_take(&d).psn, ==, SQ + 1);
+    g_assert_cmphex(dlg_take(&d).psn, ==, SQ + 2);
+    g_assert_cmphex(dlg_take(&d).psn, ==, SQ + 3);
+    PEER_ACK(&d, SQ + 3, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+/* So is the answer to a READ: it is the responder that has the bytes. */
+static void test_rate_read(void)
+{
+    uint64_t t;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    cnps(&d, 100);
+    PEER(&d, READ_REQUEST, .psn = RQ, .va = d.mem, .rkey = d.key,
+         .dma_len = 4096);
+    t = time_of(&d, 4);
+    g_assert_cmpuint(t, >, 3 * 1024 * 800 / 4);
+    dlg_sent_read(&d, RQ, 1, 0, 4096);
+    dlg_close(&d);
+}
+
+/* The limit is of one queue pair: the other is not in its way. */
+static void test_rate_alone(void)
+{
+    FakeQp first;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UC);
+    cnps(&d, 100);
+    first = d.qp;
+    dlg_post_flags(&d, ERNIC_WR_WRITE, 0, 0, 100 * 1024);
+    fake_run(d.e);
+    drop(&d);
+    fake_create_qp(d.e, &d.qp, ERNIC_QPT_UC, d.pd, d.scq.cqn, d.rcq.cqn,
+                   FAKE_NONE);
+    dlg_to(&d, ERNIC_QPS_RTS);
+    dlg_post(&d, ERNIC_WR_WRITE, 0, 100 * 1024);
+    SEND_WC(&d, 0, SUCCESS);
+    g_assert_cmpuint(dlg_pending(&d), >=, 100);
+    drop(&d);
+    g_assert_cmpuint(fake_destroy(d.e, ERNIC_CMD_QP_DESTROY, first.qpn), ==,
+                     ERNIC_OK);
+    dlg_close(&d);
+}
+
+/* ---- the window ----------------------------------------------------- */
+
+/* How much leaves before the first ACK: halved per loss, not without end. */
+static void test_window_cut(void)
+{
+    static const uint32_t sizes[] = { 256, 128, 64, 32, 16, 16, 16 };
+    uint32_t i;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_post(&d, ERNIC_WR_WRITE, 0, 1000 * 1024);
+    for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+        g_assert_cmpuint(dlg_pending(&d), ==, sizes[i]);
+        drop(&d);
+        dlg_wait(&d, ernic_ack_timeout_ns(14));
+    }
+    drop(&d);
+    dlg_state(&d, ERNIC_QPS_ERR);
+    SEND_WC(&d, 0, WR_FLUSH_ERR);
+    dlg_close(&d);
+}
+
+/* It grows with what is acknowledged, but never beyond 512 KiB. */
+static void test_window_growth(void)
+{
+    uint32_t acked = SQ, sent = SQ, most = 0;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_post(&d, ERNIC_WR_WRITE, 0, 1024 * 1024);
+    dlg_post(&d, ERNIC_WR_WRITE, 0, 1024 * 1024);
+    while (acked != SQ + 2048) {
+        while (dlg_pending(&d)) {
+            g_assert_cmphex(dlg_take(&d).psn, ==, sent++);
+        }
+        most = MAX(most, sent - acked);
+        PEER_ACK(&d, acked, 0);
+        acked++;
+    }
+    g_assert_cmpuint(most, ==, 512);
+    SEND_WC(&d, 0, SUCCESS);
+    SEND_WC(&d, 1, SUCCESS);
+    dlg_close(&d);
+}
+
+/* A message larger than the window at the largest MTU still moves. */
+static void test_window_least(void)
+{
+    uint32_t i;
+    Dialog d;
+
+    dlg_init(&d, ERNIC_QPT_RC, false);
+    d.attr.path_mtu = ERNIC_MTU_4096;
+    dlg_to(&d, ERNIC_QPS_RTS);
+    dlg_post(&d, ERNIC_WR_WRITE, 0, 100 * 4096);
+    for (i = 0; i < 6; i++) {
+        drop(&d);
+        dlg_wait(&d, ernic_ack_timeout_ns(14));
+    }
+    g_assert_cmpuint(dlg_pending(&d), ==, 4);
+    for (i = 0; i < 100; i++) {
+        g_assert_cmphex(dlg_take(&d).psn, ==, SQ + i);
+        PEER_ACK(&d, SQ + i, i == 99);
+    }
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+#define TEST(NAME, FN) g_test_add_func("/cc/" NAME, FN)
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    TEST("mark/cnp", test_mark);
+    TEST("mark/none", test_no_mark);
+    TEST("mark/transports", test_mark_transports);
+    TEST("mark/dropped", test_mark_dropped);
+    TEST("mark/response", test_mark_response);
+    TEST("rate/cuts", test_rate);
+    TEST("rate/first-cut", test_first_cut);
+    TEST("rate/burst", test_cnp_burst);
+    TEST("rate/recovery", test_recovery);
+    TEST("rate/rc", test_rate_rc);
+    TEST("rate/read", test_rate_read);
+    TEST("rate/alone", test_rate_alone);
+    TEST("window/cut", test_window_cut);
+    TEST("window/growth", test_window_growth);
+    TEST("window/least", test_window_least);
+    return g_test_run();
+}

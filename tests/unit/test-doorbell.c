@@ -1,0 +1,300 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Doorbells: each kind with each reason to refuse it. What is refused changes
+ * nothing, is counted, and is told by an event.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "dialog.h"
+
+typedef struct Kind {
+    const char *name;
+    uint8_t kind;
+    bool event;                 /* a refusal has an object to be told of */
+} Kind;
+
+static const Kind kinds[] = {
+    { "sq", ERNIC_DB_SQ, true },
+    { "rq", ERNIC_DB_RQ, true },
+    { "srq", ERNIC_DB_SRQ, true },
+    { "cq", ERNIC_DB_CQ, true },
+    { "cq-arm", ERNIC_DB_CQ_ARM, true },
+    { "cq-arm-solicited", ERNIC_DB_CQ_ARM_SOLICITED, true },
+    { "eq", ERNIC_DB_EQ, false },
+};
+QEMU_BUILD_BUG_ON(ARRAY_SIZE(kinds) != ERNIC_DB_KIND_COUNT);
+
+static uint32_t queue_of(const Dialog *d, uint8_t kind)
+{
+    switch (kind) {
+    case ERNIC_DB_SQ:
+    case ERNIC_DB_RQ:
+        return d->qp.qpn;
+    case ERNIC_DB_SRQ:
+        return d->srq.srqn;
+    case ERNIC_DB_EQ:
+        return d->eq.eqn;
+    default:
+        return d->scq.cqn;
+    }
+}
+
+/* The greatest index that is in order when nothing has been done yet. */
+static uint32_t limit_of(uint8_t kind)
+{
+    return kind <= ERNIC_DB_SRQ ? 64 : 0;
+}
+
+static uint8_t ring(Dialog *d, uint32_t uctx, uint64_t value)
+{
+    return ernic_doorbell(d->e, d->env.now, uctx, value);
+}
+
+static uint64_t counter(Dialog *d, size_t at)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QUERY_STATS };
+
+    cmd.query.addr = cpu_to_le64(d->env.base);
+    cmd.query.length = cpu_to_le32(4096);
+    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+    return fake_get64(&d->env, d->env.base + at);
+}
+
+static uint64_t bad_doorbells(Dialog *d)
+{
+    return counter(d, offsetof(ErnicStats, bad_doorbells));
+}
+
+static void told(Dialog *d, uint8_t kind, uint32_t queue)
+{
+    struct ernic_eqe eqe = dlg_event_of(d, ERNIC_EV_BAD_DOORBELL, queue);
+
+    g_assert_cmpuint(eqe.detail, ==, kind);
+    dlg_no_event(d);
+}
+
+static void open_for(Dialog *d, const Kind *k)
+{
+    dlg_init(d, ERNIC_QPT_RC, k->kind == ERNIC_DB_SRQ);
+    dlg_to(d, ERNIC_QPS_RTS);
+}
+
+/* No such queue: there is nothing that an event could name. */
+static void test_no_queue(gconstpointer opaque)
+{
+    static const uint32_t numbers[] = { 0, 63, 64, 65, 0xffff, 0xffffff };
+    const Kind *k = opaque;
+    uint32_t i;
+    Dialog d;
+
+    open_for(&d, k);
+    for (i = 0; i < ARRAY_SIZE(numbers); i++) {
+        g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, numbers[i], 0)), ==,
+                         ERNIC_ERR_HANDLE);
+    }
+    g_assert_cmpuint(bad_doorbells(&d), ==, ARRAY_SIZE(numbers));
+    dlg_close(&d);
+}
+
+/* A queue that belongs to another page. */
+static void test_other_page(gconstpointer opaque)
+{
+    const Kind *k = opaque;
+    uint32_t user, i;
+    Dialog d;
+
+    open_for(&d, k);
+    user = fake_create_uctx(d.e);
+    for (i = 0; i < 3; i++) {
+        g_assert_cmpuint(ring(&d, user + i,
+                              ERNIC_DB(k->kind, queue_of(&d, k->kind), 0)),
+                         ==, ERNIC_ERR_HANDLE);
+    }
+    g_assert_cmpuint(ring(&d, UINT32_MAX,
+                          ERNIC_DB(k->kind, queue_of(&d, k->kind), 0)), ==,
+                     ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(bad_doorbells(&d), ==, 4);
+    dlg_close(&d);
+}
+
+/* A counter beyond what the queue holds. */
+static void test_beyond(gconstpointer opaque)
+{
+    const Kind *k = opaque;
+    uint32_t queue, limit = limit_of(k->kind), i;
+    const uint32_t bad[] = { limit + 1, limit + 1000, 0x7fffffff, 0x80000000 };
+    Dialog d;
+
+    open_for(&d, k);
+    queue = queue_of(&d, k->kind);
+    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+        g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, queue, bad[i])), ==,
+                         ERNIC_ERR_FULL);
+        if (k->event) {
+            told(&d, k->kind, queue);
+        }
+    }
+    QUIET(&d);
+    dlg_no_wc(&d);
+    g_assert_cmpuint(bad_doorbells(&d), ==, ARRAY_SIZE(bad));
+    g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, queue, 0)), ==, ERNIC_OK);
+    dlg_close(&d);
+}
+
+/* The queue as full as it may be; a producer that goes back is refused. */
+static void test_full(gconstpointer opaque)
+{
+    const Kind *k = opaque;
+    uint32_t queue;
+    Dialog d;
+
+    open_for(&d, k);
+    queue = queue_of(&d, k->kind);
+    /* In SQD nothing is begun, so the send queue stays as it is. */
+    dlg_state(&d, ERNIC_QPS_SQD);
+    g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, queue,
+                                          limit_of(k->kind))), ==, ERNIC_OK);
+    g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, queue,
+                                          limit_of(k->kind))), ==, ERNIC_OK);
+    if (k->kind <= ERNIC_DB_SRQ) {
+        g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, queue, 63)), ==,
+                         ERNIC_ERR_FULL);
+        told(&d, k->kind, queue);
+    }
+    fake_run(d.e);
+    dlg_close(&d);
+}
+
+/* A flood of them fills the event queue once, and is one event from then on. */
+static void test_flood(void)
+{
+    uint32_t i, n = 0, last = 0;
+    struct ernic_eqe eqe;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    for (i = 0; i < 10000; i++) {
+        ring(&d, 0, ERNIC_DB(ERNIC_DB_SQ, d.qp.qpn, 65));
+        ring(&d, 0, ERNIC_DB(ERNIC_DB_RQ, d.qp.qpn, 65));
+    }
+    ernic_set_link(d.e, d.env.now, false);
+    while (fake_poll_eq(d.e, &d.eq, &eqe)) {
+        fake_ring_eq(d.e, &d.eq);
+        last = eqe.type;
+        n++;
+    }
+    /* The last two waited: the doorbells', and that of the port. */
+    g_assert_cmpuint(n, ==, d.eq.depth + 2);
+    g_assert_cmpuint(last, ==, ERNIC_EV_PORT_ERR);
+    g_assert_cmpuint(bad_doorbells(&d), ==, 20000);
+    dlg_close(&d);
+}
+
+/* Bits that have no meaning, and kinds that do not exist. */
+static void test_reserved(void)
+{
+    uint32_t bit, kind;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    for (bit = 60; bit < 64; bit++) {
+        g_assert_cmpuint(ring(&d, 0, ERNIC_DB(ERNIC_DB_SQ, d.qp.qpn, 0) |
+                              1ull << bit), ==, ERNIC_ERR_RESERVED);
+    }
+    for (kind = ERNIC_DB_KIND_COUNT; kind < 16; kind++) {
+        g_assert_cmpuint(ring(&d, 0, ERNIC_DB(kind, d.qp.qpn, 0)), ==,
+                         ERNIC_ERR_RESERVED);
+    }
+    g_assert_cmpuint(bad_doorbells(&d), ==, 4 + 16 - ERNIC_DB_KIND_COUNT);
+    dlg_close(&d);
+}
+
+/* Which state takes which doorbell (10.3.1). */
+static void test_states(void)
+{
+    static const struct {
+        uint8_t state;
+        bool sq, rq;
+    } rows[] = {
+        { ERNIC_QPS_RESET, false, false }, { ERNIC_QPS_INIT, false, true },
+        { ERNIC_QPS_RTR, false, true }, { ERNIC_QPS_RTS, true, true },
+        { ERNIC_QPS_SQD, true, true }, { ERNIC_QPS_SQE, true, true },
+        { ERNIC_QPS_ERR, true, true },
+    };
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        dlg_open_in(&d, ERNIC_QPT_UC, rows[i].state);
+        g_assert_cmpuint(ring(&d, 0, ERNIC_DB(ERNIC_DB_SQ, d.qp.qpn,
+                                              d.qp.sq_pi)), ==,
+                         rows[i].sq ? ERNIC_OK : ERNIC_ERR_STATE);
+        if (!rows[i].sq) {
+            told(&d, ERNIC_DB_SQ, d.qp.qpn);
+        }
+        g_assert_cmpuint(ring(&d, 0, ERNIC_DB(ERNIC_DB_RQ, d.qp.qpn, 0)), ==,
+                         rows[i].rq ? ERNIC_OK : ERNIC_ERR_STATE);
+        if (!rows[i].rq) {
+            told(&d, ERNIC_DB_RQ, d.qp.qpn);
+        }
+        dlg_close(&d);
+    }
+}
+
+/* With an SRQ the queue pair has no receive queue of its own. */
+static void test_rq_of_srq(void)
+{
+    Dialog d;
+
+    dlg_init(&d, ERNIC_QPT_RC, true);
+    dlg_to(&d, ERNIC_QPS_RTS);
+    g_assert_cmpuint(ring(&d, 0, ERNIC_DB(ERNIC_DB_RQ, d.qp.qpn, 0)), ==,
+                     ERNIC_ERR_STATE);
+    told(&d, ERNIC_DB_RQ, d.qp.qpn);
+    dlg_close(&d);
+}
+
+/* A doorbell only marks work: nothing is sent before the engine runs. */
+static void test_marks_only(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    d.env.reads = d.env.writes = 0;
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    g_assert_cmpuint(d.env.reads, ==, 0);
+    g_assert_cmpuint(d.env.trains->len, ==, 0);
+    g_assert_cmpuint(d.env.wake, <=, d.env.now);
+    dlg_sent_message(&d, ERNIC_WR_SEND, 0, DLG_SQ_PSN, 0, 16);
+    PEER_ACK(&d, DLG_SQ_PSN, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+static void add(const char *what, GTestDataFunc fn)
+{
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+        char *path = g_strdup_printf("/doorbell/%s/%s", kinds[i].name, what);
+
+        g_test_add_data_func(path, &kinds[i], fn);
+        g_free(path);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    add("no-queue", test_no_queue);
+    add("other-page", test_other_page);
+    add("beyond", test_beyond);
+    add("full", test_full);
+    g_test_add_func("/doorbell/flood", test_flood);
+    g_test_add_func("/doorbell/reserved", test_reserved);
+    g_test_add_func("/doorbell/states", test_states);
+    g_test_add_func("/doorbell/rq-of-srq", test_rq_of_srq);
+    g_test_add_func("/doorbell/marks-only", test_marks_only);
+    return g_test_run();
+}

@@ -1,0 +1,394 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The engine's entry points: when it asks to be woken, how much it does before
+ * it returns, the link going away and coming back, loopback, reset.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "dialog.h"
+#include "ib_tables.h"
+
+#define SQ DLG_SQ_PSN
+#define RQ DLG_RQ_PSN
+#define NEVER UINT64_MAX
+
+static void run(Dialog *d)
+{
+    ernic_run(d->e, d->env.now);
+}
+
+/* ---- waking --------------------------------------------------------- */
+
+/* Each entry ends by naming the next deadline, of all that there is. */
+static void test_wake(void)
+{
+    uint64_t now;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    run(&d);
+    now = d.env.now;
+    g_assert_cmphex(d.env.wake, ==, NEVER);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    g_assert_cmphex(d.env.wake, ==, now);
+    run(&d);
+    g_assert_cmphex(d.env.wake, ==, now + ernic_ack_timeout_ns(14));
+    dlg_take(&d);
+    d.hold = true;
+    PEER_NAK(&d, ERNIC_AETH_RNR_NAK | 5, SQ, 0);
+    g_assert_cmphex(d.env.wake, <=, now);
+    run(&d);
+    g_assert_cmphex(d.env.wake, ==, now + ernic_rnr_timer_ns(5));
+    d.env.now = d.env.wake;
+    run(&d);
+    dlg_take(&d);
+    g_assert_cmphex(d.env.wake, <=, d.env.now + ernic_ack_timeout_ns(14));
+    PEER_ACK(&d, SQ, 1);
+    run(&d);
+    SEND_WC(&d, 0, SUCCESS);
+    /* A deadline that has become needless is found so, once. */
+    dlg_wait(&d, 2 * ernic_ack_timeout_ns(14));
+    g_assert_cmphex(d.env.wake, ==, NEVER);
+    dlg_close(&d);
+}
+
+/* While the link is busy there is nothing to wake up for but deadlines. */
+static void test_wake_busy(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UC);
+    d.env.tx_busy = true;
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    run(&d);
+    g_assert_cmphex(d.env.wake, ==, NEVER);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    g_assert_cmphex(d.env.wake, ==, NEVER);
+    d.env.tx_busy = false;
+    ernic_tx_ready(d.e, d.env.now);
+    g_assert_cmpuint(d.env.trains->len, ==, 1);
+    g_assert_cmphex(d.env.wake, ==, d.env.now);
+    SEND_WC(&d, 0, SUCCESS);
+    SEND_WC(&d, 1, SUCCESS);
+    dlg_take(&d);
+    dlg_take(&d);
+    dlg_close(&d);
+}
+
+/* An early or a needless call does nothing. */
+static void test_needless(void)
+{
+    uint32_t i;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    dlg_take(&d);
+    for (i = 0; i < 10; i++) {
+        d.env.now += 1000;
+        run(&d);
+        ernic_tx_ready(d.e, d.env.now);
+        QUIET(&d);
+    }
+    PEER_ACK(&d, SQ, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+/* ---- the budget ----------------------------------------------------- */
+
+/* However much is posted, one call sends so many trains and returns. */
+static void test_budget(void)
+{
+    uint32_t i, runs = 0, sent = 0;
+    Dialog d;
+    FakeQp qp[40];
+
+    dlg_init(&d, ERNIC_QPT_UC, false);
+    for (i = 0; i < ARRAY_SIZE(qp); i++) {
+        fake_create_qp(d.e, &qp[i], ERNIC_QPT_UC, d.pd, d.scq.cqn, d.rcq.cqn,
+                       FAKE_NONE);
+        fake_qp_to(d.e, &qp[i], ERNIC_QPS_RTS, &d.attr);
+        d.qp = qp[i];
+        dlg_post_flags(&d, ERNIC_WR_WRITE, 0, 0, 512 * 1024);
+    }
+    do {
+        run(&d);
+        g_assert_cmpuint(d.env.trains->len - sent, <=, 2 * ERNIC_RUN_BUDGET);
+        sent = d.env.trains->len;
+        runs++;
+        g_assert_cmpuint(runs, <, 1000);
+    } while (d.env.wake <= d.env.now);
+    g_assert_cmpuint(runs, >, 2);
+    g_assert_cmpuint(dlg_pending(&d), ==, 512 * ARRAY_SIZE(qp));
+    while (dlg_pending(&d)) {
+        dlg_take(&d);
+    }
+    dlg_close(&d);
+}
+
+/* Everybody has a turn before anybody has a second one. */
+static void test_fair(void)
+{
+    uint32_t i, first;
+    Dialog d;
+    FakeQp qp[4];
+
+    dlg_init(&d, ERNIC_QPT_RC, false);
+    for (i = 0; i < ARRAY_SIZE(qp); i++) {
+        fake_create_qp(d.e, &qp[i], ERNIC_QPT_RC, d.pd, d.scq.cqn, d.rcq.cqn,
+                       FAKE_NONE);
+        d.attr.dest_qpn = cpu_to_le32(0x100 + i);
+        fake_qp_to(d.e, &qp[i], ERNIC_QPS_RTS, &d.attr);
+        d.qp = qp[i];
+        dlg_post(&d, ERNIC_WR_WRITE, 0, 200 * 1024);
+    }
+    first = dlg_take(&d).dest_qp;
+    g_assert_cmphex(first, ==, 0x100);
+    for (i = 0; i < 4; i++) {
+        uint32_t n = 0;
+
+        /* No queue pair's turn is more than a train of 64 packets. */
+        while (n < 64 && dlg_take(&d).dest_qp == 0x100 + i) {
+            n++;
+        }
+        g_assert_cmpuint(n, <=, 64);
+        g_assert_cmpuint(n, >=, 32);
+    }
+    while (dlg_pending(&d)) {
+        dlg_take(&d);
+    }
+    dlg_close(&d);
+}
+
+/* ---- the link ------------------------------------------------------- */
+
+/* A port that is down neither sends nor receives, and says so. */
+static void test_link(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_recv(&d, DLG_SINK, 16);
+    ernic_set_link(d.e, d.env.now, false);
+    dlg_event_of(&d, ERNIC_EV_PORT_ERR, 1);
+    ernic_set_link(d.e, d.env.now, false);
+    dlg_no_event(&d);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    QUIET(&d);
+    PEER(&d, SEND_ONLY, .psn = RQ, .ackreq = true);
+    dlg_no_wc(&d);
+    ernic_set_link(d.e, d.env.now, true);
+    dlg_event_of(&d, ERNIC_EV_PORT_ACTIVE, 1);
+    /* What was lost is found missing in time. */
+    dlg_wait(&d, ernic_ack_timeout_ns(14));
+    dlg_sent_message(&d, ERNIC_WR_SEND, 0, SQ, 0, 16);
+    PEER_ACK(&d, SQ, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    PEER(&d, SEND_ONLY, .psn = RQ, .ackreq = true);
+    SENT_ACK(&d, RQ, 1);
+    RECV_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+/* For ever: the budget of retries ends it. */
+static void test_link_for_good(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    ernic_set_link(d.e, d.env.now, false);
+    dlg_event_of(&d, ERNIC_EV_PORT_ERR, 1);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    dlg_wait(&d, 8 * ernic_ack_timeout_ns(14));
+    SEND_WC(&d, 0, RETRY_EXC_ERR);
+    dlg_close(&d);
+}
+
+/* A busy link: all kinds of packets wait, none is lost, order stays. */
+static void test_busy(void)
+{
+    uint32_t round;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    for (round = 0; round < 3; round++) {
+        dlg_recv(&d, DLG_SINK, 16);
+        d.env.tx_busy = true;
+        dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+        PEER(&d, SEND_ONLY, .psn = RQ + round, .ackreq = true);
+        RECV_WC(&d, round, SUCCESS);
+        QUIET(&d);
+        /* It says ready, and is not. */
+        ernic_tx_ready(d.e, d.env.now);
+        QUIET(&d);
+        d.env.tx_busy = false;
+        ernic_tx_ready(d.e, d.env.now);
+        SENT_ACK(&d, RQ + round, round + 1);
+        dlg_sent_message(&d, ERNIC_WR_SEND, 0, SQ + round, 0, 16);
+        PEER_ACK(&d, SQ + round, round + 1);
+        SEND_WC(&d, round, SUCCESS);
+    }
+    dlg_close(&d);
+}
+
+/* ---- loopback ------------------------------------------------------- */
+
+/* A connection to our own address: nothing leaves, everything arrives. */
+static void test_loop_rc(void)
+{
+    struct ernic_cqe cqe;
+    FakeQp other;
+    struct ernic_sge sge;
+    Dialog d;
+
+    dlg_init(&d, ERNIC_QPT_RC, false);
+    fake_create_qp(d.e, &other, ERNIC_QPT_RC, d.pd, d.scq.cqn, d.rcq.cqn,
+                   FAKE_NONE);
+    fake_connect(d.e, &d.qp, other.qpn, DLG_HOST);
+    fake_connect(d.e, &other, d.qp.qpn, DLG_HOST);
+    sge = fake_sge(d.mem + DLG_SINK, 1 << 19, d.key);
+    fake_post_recv(d.e, &other, 0x77, &sge, 1);
+    g_assert_cmpuint(fake_ring_rq(d.e, &other), ==, ERNIC_OK);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 1 << 19);
+    SEND_WC(&d, 0, SUCCESS);
+    g_assert_true(fake_poll_cq(d.e, &d.rcq, &cqe));
+    g_assert_cmpuint(cqe.qpn, ==, other.qpn);
+    g_assert_cmpuint(cqe.byte_len, ==, 1 << 19);
+    dlg_mem_is(&d, DLG_SINK, d.at, 1 << 19);
+    dlg_close(&d);
+}
+
+/* To itself: requester and responder of one queue pair meet. */
+static void test_loop_self(void)
+{
+    struct ernic_wqe wqe;
+    Dialog d;
+
+    dlg_init(&d, ERNIC_QPT_RC, false);
+    fake_connect(d.e, &d.qp, d.qp.qpn, DLG_HOST);
+    wqe = dlg_wqe(&d, ERNIC_WR_READ, ERNIC_WR_SIGNALED);
+    wqe.rdma.raddr = cpu_to_le64(d.mem);
+    wqe.rdma.rkey = cpu_to_le32(d.key);
+    dlg_post_wqe(&d, &wqe, DLG_SINK, 300000);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_mem_is(&d, DLG_SINK, d.at, 300000);
+    wqe.opcode = ERNIC_WR_WRITE;
+    dlg_post_wqe(&d, &wqe, DLG_SINK + 1, 200000);
+    SEND_WC(&d, 1, SUCCESS);
+    dlg_mem_is(&d, 0, d.at + DLG_SINK + 1, 200000);
+    dlg_close(&d);
+}
+
+/* A datagram, with the port down as well: it needs none. */
+static void test_loop_ud(void)
+{
+    struct ernic_wqe wqe;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UD);
+    ernic_set_link(d.e, d.env.now, false);
+    dlg_event_of(&d, ERNIC_EV_PORT_ERR, 1);
+    dlg_recv(&d, DLG_SINK, 64);
+    wqe = dlg_wqe(&d, ERNIC_WR_SEND, ERNIC_WR_SIGNALED);
+    wqe.ud.dest_qpn = cpu_to_le32(d.qp.qpn);
+    fake_gid(wqe.ud.av.dgid, DLG_HOST);
+    dlg_post_wqe(&d, &wqe, 0, 24);
+    SEND_WC(&d, 0, SUCCESS);
+    g_assert_cmpuint(RECV_WC(&d, 0, SUCCESS).src_qp, ==, d.qp.qpn);
+    dlg_mem_is(&d, DLG_SINK + 40, d.at, 24);
+    dlg_close(&d);
+}
+
+/* ---- reset ---------------------------------------------------------- */
+
+/* Whatever was going on, it is as new. */
+static void test_reset(void)
+{
+    uint32_t round;
+    Dialog d;
+
+    for (round = 0; round < 2; round++) {
+        dlg_open(&d, ERNIC_QPT_RC);
+        dlg_recv(&d, DLG_SINK, 4096);
+        dlg_post(&d, ERNIC_WR_WRITE, 0, 500000);
+        d.env.tx_busy = round;
+        fake_run(d.e);
+        PEER(&d, SEND_FIRST, .psn = RQ, .payload_len = 1024);
+        PEER(&d, READ_REQUEST, .psn = RQ, .va = d.mem, .rkey = d.key,
+             .dma_len = 500000);
+        while (dlg_pending(&d)) {
+            dlg_take(&d);
+        }
+        ernic_reset(d.e);
+        d.env.tx_busy = false;
+        g_assert_cmphex(d.env.wake, ==, NEVER);
+        g_assert_cmpuint(fake_destroy(d.e, ERNIC_CMD_QP_DESTROY, d.qp.qpn),
+                         ==, ERNIC_ERR_HANDLE);
+        g_assert_cmpuint(fake_ring_sq(d.e, &d.qp), ==, ERNIC_ERR_HANDLE);
+        dlg_wait(&d, 1000000000000ull);
+        QUIET(&d);
+        /* The link's state is the environment's to tell again. */
+        ernic_set_link(d.e, d.env.now, true);
+        fake_set_gid(d.e, 0, DLG_HOST);
+        fake_create_eq(d.e, &d.eq, 64, 0, true);
+        fake_create_cq(d.e, &d.scq, 256, FAKE_NONE);
+        fake_create_cq(d.e, &d.rcq, 256, FAKE_NONE);
+        d.pd = fake_create_pd(d.e);
+        d.key = fake_reg_mr(d.e, d.pd, d.mem, DLG_MEM, 0);
+        fake_create_qp(d.e, &d.qp, ERNIC_QPT_RC, d.pd, d.scq.cqn, d.rcq.cqn,
+                       FAKE_NONE);
+        dlg_to(&d, ERNIC_QPS_RTS);
+        dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+        dlg_sent_message(&d, ERNIC_WR_SEND, 0, SQ, 0, 16);
+        PEER_ACK(&d, SQ, 1);
+        SEND_WC(&d, 0, SUCCESS);
+        dlg_close(&d);
+    }
+}
+
+/* ---- packets -------------------------------------------------------- */
+
+/* Bytes at random never reach a queue pair; with an ICRC they may be a packet. */
+static void test_garbage(void)
+{
+    GRand *rand = g_rand_new_with_seed(7);
+    uint8_t bytes[256];
+    uint32_t i, k, len;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    for (i = 0; i < 5000; i++) {
+        len = g_rand_int_range(rand, 1, sizeof(bytes));
+        for (k = 0; k < len; k++) {
+            bytes[k] = g_rand_int(rand);
+        }
+        dlg_inject_raw(&d, bytes, len, false);
+    }
+    QUIET(&d);
+    STATE_IS(&d, RTS);
+    g_rand_free(rand);
+    dlg_close(&d);
+}
+
+#define TEST(NAME, FN) g_test_add_func("/engine/" NAME, FN)
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    TEST("wake/deadlines", test_wake);
+    TEST("wake/busy", test_wake_busy);
+    TEST("wake/needless", test_needless);
+    TEST("run/budget", test_budget);
+    TEST("run/fair", test_fair);
+    TEST("link/down-up", test_link);
+    TEST("link/for-good", test_link_for_good);
+    TEST("link/busy", test_busy);
+    TEST("loopback/rc", test_loop_rc);
+    TEST("loopback/self", test_loop_self);
+    TEST("loopback/ud", test_loop_ud);
+    TEST("reset", test_reset);
+    TEST("garbage", test_garbage);
+    return g_test_run();
+}
