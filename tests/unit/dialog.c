@@ -244,7 +244,10 @@ static void collect(Dialog *d)
 
 uint32_t dlg_pending(Dialog *d)
 {
-    collect(d);
+    if (g_queue_is_empty(&d->sent) || d->env.trains->len ||
+        d->env.wake <= d->env.now) {
+        collect(d);
+    }
     return g_queue_get_length(&d->sent);
 }
 

@@ -111,7 +111,7 @@ static void test_budget(void)
                        FAKE_NONE);
         fake_qp_to(d.e, &qp[i], ERNIC_QPS_RTS, &d.attr);
         d.qp = qp[i];
-        dlg_post_flags(&d, ERNIC_WR_WRITE, 0, 0, 512 * 1024);
+        dlg_post_flags(&d, ERNIC_WR_WRITE, 0, 0, 256 * 1024);
     }
     do {
         run(&d);
@@ -121,7 +121,7 @@ static void test_budget(void)
         g_assert_cmpuint(runs, <, 1000);
     } while (d.env.wake <= d.env.now);
     g_assert_cmpuint(runs, >, 2);
-    g_assert_cmpuint(dlg_pending(&d), ==, 512 * ARRAY_SIZE(qp));
+    g_assert_cmpuint(dlg_pending(&d), ==, 256 * ARRAY_SIZE(qp));
     while (dlg_pending(&d)) {
         dlg_take(&d);
     }
