@@ -1,0 +1,319 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Hostile saved states. What is loaded has to hold all invariants, to save as
+ * it was loaded, and to stand everything that can happen to an engine; what is
+ * refused leaves the engine as if it were new.
+ *
+ * The input names a valid state and changes to it, or is a state of its own.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "cq.h"
+#include "harness.h"
+#include "icrc.h"
+#include "input.h"
+#include "qp.h"
+#include "world.h"
+
+/* Records. Of the kinds of change the first byte of a patch says how wide. */
+enum { ST_BASE, ST_PATCH, ST_CUT, ST_INSERT, ST_RAW, ST_COUNT };
+
+#define BASES 6
+
+static FuzzHost host;
+static GByteArray *base[BASES];
+
+static GByteArray *save(void)
+{
+    GByteArray *out = g_byte_array_new();
+
+    ernic_save(host.e, out);
+    return out;
+}
+
+static void same(const char *check, GByteArray *a, GByteArray *b)
+{
+    if (fuzz_break(check)) {
+        a->data[a->len / 2] ^= 1;
+    }
+    if (a->len != b->len || memcmp(a->data, b->data, a->len) != 0) {
+        uint32_t i = 0;
+
+        while (i < MIN(a->len, b->len) && a->data[i] == b->data[i]) {
+            i++;
+        }
+        fuzz_fail(check, "%u and %u bytes differ at %u", a->len, b->len, i);
+    }
+    g_byte_array_free(a, true);
+    g_byte_array_free(b, true);
+}
+
+/* A refused state leaves nothing behind. */
+static void refused(void)
+{
+    GByteArray *left = save();
+
+    ernic_reset(host.e);
+    same("refused", left, save());
+}
+
+/* What was saved loads again, and is the same. */
+static void again(void)
+{
+    GByteArray *first = save();
+    bool ok = ernic_load(host.e, host.env.now, first->data, first->len);
+
+    if (!ok || fuzz_break("reload")) {
+        fuzz_fail("reload", "what was saved does not load");
+    }
+    fuzz_check(&host);
+    same("resave", first, save());
+}
+
+/* One packet for queue pair @qpn, of its transport and from its peer. */
+static void packet(uint32_t qpn, ErnicOp op)
+{
+    const ErnicQp *qp = &host.e->qp[qpn];
+    const ErnicOpcode *row;
+    uint8_t buf[ERNIC_PKT_HDR_MAX + 64] = { 0 };
+    ErnicTrain train = { .data = buf };
+    ErnicIcrcCtx icrc;
+    ErnicPkt pkt;
+    uint32_t len;
+
+    row = ernic_opcode(ernic_bth_opcode(qp->transport, op));
+    if (!row) {
+        return;
+    }
+    pkt = (ErnicPkt) {
+        .op = row, .transport = qp->transport, .dest_qp = qpn,
+        .psn = row->flags & ERNIC_OPF_REQ ? qp->rq.epsn : qp->sq.una_psn,
+        .pkey = host.e->pkey[qp->attr.pkey_index], .qkey = qp->attr.qkey,
+        .ackreq = true, .va = host.env.base, .rkey = 0x100, .dma_len = 16,
+        .syndrome = 0x1f,
+        .payload_len = row->hdrs & ERNIC_HDR_DATA ? 16 : 0,
+    };
+    if (!ernic_qp_path(host.e, qp, &qp->attr.av, &train.path)) {
+        return;
+    }
+    train.path.sgid = qp->attr.av.dgid;
+    train.path.dgid = host.e->gid[qp->attr.av.sgid_index].gid;
+    ernic_icrc_init(&icrc, &train.path);
+    len = ernic_pkt_emit_hdr(&pkt, buf);
+    train.len = train.seg = ernic_pkt_finish(&icrc, buf,
+                                             len + pkt.payload_len);
+    fuzz_rx(&host, &train, FUZZ_ALL, FUZZ_ALL);
+}
+
+static void everything(void)
+{
+    static const ErnicOp ops[] = {
+        ERNIC_OP_SEND_ONLY, ERNIC_OP_WRITE_ONLY, ERNIC_OP_READ_REQUEST,
+        ERNIC_OP_SEND_LAST, ERNIC_OP_READ_RSP_MIDDLE, ERNIC_OP_ACK,
+    };
+    uint32_t id, i;
+
+    for (id = 1; id < host.e->cfg.max_qp; id++) {
+        const ErnicQp *qp = &host.e->qp[id];
+
+        if (!qp->used) {
+            continue;
+        }
+        for (i = 0; i < ARRAY_SIZE(ops); i++) {
+            packet(id, ops[i]);
+        }
+        fuzz_doorbell(&host, qp->uctx, ERNIC_DB(ERNIC_DB_SQ, id,
+                                                qp->sq.wq.pi + 1), FUZZ_ALL);
+        fuzz_doorbell(&host, qp->uctx, ERNIC_DB(ERNIC_DB_RQ, id,
+                                                qp->rq.wq.pi + 1), FUZZ_ALL);
+    }
+    for (id = 1; id < host.e->cfg.max_cq; id++) {
+        fuzz_doorbell(&host, host.e->cq[id].uctx,
+                      ERNIC_DB(ERNIC_DB_CQ_ARM, id, host.e->cq[id].pi),
+                      FUZZ_ALL);
+    }
+    fuzz_settle(&host, FUZZ_ALL, FUZZ_ALL, 16);
+    fuzz_pass(&host, 1000000000, 32, FUZZ_ALL, FUZZ_ALL);
+    fuzz_check(&host);
+}
+
+/* Take everything down again, as a driver does: what refers first. */
+static void destroy(void)
+{
+    static const uint8_t order[] = {
+        ERNIC_CMD_QP_DESTROY, ERNIC_CMD_SRQ_DESTROY, ERNIC_CMD_MW_FREE,
+        ERNIC_CMD_MR_FREE, ERNIC_CMD_CQ_DESTROY, ERNIC_CMD_EQ_DESTROY,
+        ERNIC_CMD_PD_FREE,
+    };
+    struct ernic_cmd cmd = { 0 };
+    uint32_t uctx, id, i;
+
+    for (i = 0; i < ARRAY_SIZE(order); i++) {
+        bool key = order[i] == ERNIC_CMD_MW_FREE ||
+                   order[i] == ERNIC_CMD_MR_FREE;
+
+        for (uctx = 0; uctx < host.e->cfg.max_uctx; uctx++) {
+            for (id = 1; id < host.e->cfg.max_mr; id++) {
+                cmd.opcode = order[i];
+                cmd.uctx = cpu_to_le32(uctx);
+                cmd.handle.handle = cpu_to_le32(key ? id << 8 : id);
+                fuzz_cmd(&host, &cmd, NULL);
+            }
+        }
+    }
+    fuzz_check(&host);
+    for (id = 1; id < host.e->cfg.max_qp; id++) {
+        if (host.e->qp[id].used || fuzz_break("destroy")) {
+            fuzz_fail("destroy", "queue pair 0x%x stays", id);
+        }
+    }
+    if (host.e->num_pages) {
+        fuzz_fail("destroy", "%u pages are kept", host.e->num_pages);
+    }
+}
+
+/* ---- valid states ----------------------------------------------------- */
+
+/* Rows of world_rows, and what has happened to them. */
+static const struct {
+    uint32_t rows;
+    bool busy, lazy;
+} bases[BASES] = {
+    { 0x1 },
+    { 0x1 | 1 << 1 | 1 << 2, .busy = true },
+    { 0x1 | 1 << 3 | 1 << 4 | 1 << 8, .lazy = true },
+    { 0x1 | 1 << 10 | 1 << 11 | 1 << 12, .busy = true, .lazy = true },
+    { 0x1 | 1 << 13 | 1 << 14 | 1 << 16, .lazy = true },
+    { UINT32_MAX },
+};
+
+static void make_base(uint32_t n)
+{
+    static World w;
+    uint32_t i;
+
+    world_open(&w, bases[n].rows);
+    w.g.lazy = bases[n].lazy;
+    w.g.h.env.tx_busy = bases[n].busy;
+    for (i = 0; i < w.g.qps; i++) {
+        world_send(&w, &w.g.qp[i], ERNIC_WR_SEND, ERNIC_WR_SIGNALED, 900);
+        world_recv(&w, &w.g.qp[i], w.g.qp[i].srq != GUEST_NO_SRQ, 500);
+    }
+    fuzz_run(&w.g.h, WORLD_WRITES, WORLD_READS);
+    base[n] = g_byte_array_new();
+    ernic_save(w.g.h.e, base[n]);
+    fuzz_close(&w.g.h);
+}
+
+static GByteArray *start(const FuzzIn *in)
+{
+    FuzzIn rec = *in;
+    GByteArray *state = g_byte_array_new();
+    uint32_t n = fuzz_u8(&rec) % BASES;
+
+    if (!base[n]) {
+        make_base(n);
+    }
+    g_byte_array_append(state, base[n]->data, base[n]->len);
+    return state;
+}
+
+static void change(GByteArray *state, uint8_t kind, FuzzIn *in)
+{
+    uint32_t at, len;
+    uint8_t fill;
+
+    if (!state->len) {
+        return;
+    }
+    at = fuzz_u32(in) % state->len;
+    switch (kind) {
+    case ST_PATCH:
+        len = MIN(in->left, state->len - at);
+        fuzz_bytes(in, state->data + at, len);
+        break;
+    case ST_CUT:
+        len = fuzz_u16(in);
+        g_byte_array_remove_range(state, at, MIN(len, state->len - at));
+        break;
+    default:
+        len = fuzz_u16(in) % 512;
+        fill = fuzz_u8(in);
+        for (; len; len--) {
+            g_byte_array_append(state, &fill, 1);
+        }
+        break;
+    }
+}
+
+static GByteArray *state_of(const uint8_t *data, size_t size)
+{
+    FuzzIn in = { data, size }, rec;
+    GByteArray *state = g_byte_array_new();
+    uint32_t records = 0;
+    uint8_t kind;
+
+    while (records++ < 64 && fuzz_record(&in, &kind, &rec)) {
+        if (kind % ST_COUNT == ST_BASE) {
+            g_byte_array_free(state, true);
+            state = start(&rec);
+        } else if (kind % ST_COUNT == ST_RAW) {
+            g_byte_array_append(state, rec.p, rec.left);
+        } else {
+            change(state, kind % ST_COUNT, &rec);
+        }
+    }
+    return state;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    GByteArray *state = state_of(data, size);
+
+    fuzz_open(&host, 1);
+    fuzz_paint(&host, host.env.base, FUZZ_MEM, FUZZ_ALL);
+    if (ernic_load(host.e, host.env.now, state->data, state->len)) {
+        fuzz_check(&host);
+        again();
+        everything();
+        again();
+        destroy();
+    } else {
+        refused();
+    }
+    fuzz_close(&host);
+    g_byte_array_free(state, true);
+    return 0;
+}
+
+/* ---- input that means something --------------------------------------- */
+
+static uint8_t make(FuzzRng *rng, FuzzOut *out)
+{
+    uint8_t kind = fuzz_rand(rng, 8) ? ST_PATCH : fuzz_rand(rng, ST_RAW);
+    uint32_t bytes = 1u << fuzz_rand(rng, 4);
+
+    if (kind == ST_BASE) {
+        fuzz_put(out, fuzz_rand(rng, BASES), 1);
+        return kind;
+    }
+    fuzz_put(out, fuzz_rand(rng, UINT32_MAX), 4);
+    while (bytes--) {
+        fuzz_put(out, fuzz_rand(rng, 3) ? 0 : fuzz_rand(rng, 256), 1);
+    }
+    return kind;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,
+                               unsigned seed)
+{
+    return fuzz_mutate(data, size, max, seed, make);
+}
+
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_len,
+                                 const uint8_t *b, size_t b_len, uint8_t *out,
+                                 size_t max, unsigned seed)
+{
+    return fuzz_cross(a, a_len, b, b_len, out, max, seed);
+}

@@ -1,0 +1,485 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Guest software of a fuzzed engine: objects, rings and books.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "fault.h"
+#include "guest.h"
+#include "qp.h"
+
+#define SRQN(g, qp) ((qp)->srq == GUEST_NO_SRQ ? FAKE_NONE : (g)->srq.q.srqn)
+
+/* ---- objects ---------------------------------------------------------- */
+
+uint64_t guest_alloc(Guest *g, uint64_t bytes, uint8_t may)
+{
+    uint64_t addr = fake_alloc(&g->h.env, bytes, 64);
+
+    g_assert(addr + bytes <= g->h.env.base + FUZZ_MEM);
+    fuzz_paint(&g->h, addr, bytes, may);
+    return addr;
+}
+
+uint64_t guest_buffer(Guest *g)
+{
+    uint32_t i;
+
+    for (i = 0; i < GUEST_POOL; i++) {
+        if (!g->pool_busy[i]) {
+            return g->pool + i * GUEST_BUF;
+        }
+    }
+    return 0;
+}
+
+/* The device may do @may with a buffer, or no longer. */
+static void lend(Guest *g, uint64_t addr, uint32_t len, uint8_t may)
+{
+    if (may) {
+        fuzz_paint(&g->h, addr, len, may);
+        if (addr - g->pool < GUEST_POOL * GUEST_BUF) {
+            g->pool_busy[(addr - g->pool) / GUEST_BUF] = true;
+        }
+    }
+}
+
+static void take_back(Guest *g, uint64_t addr, uint32_t len, uint8_t may)
+{
+    if (may) {
+        fuzz_unpaint(&g->h, addr, len, may);
+        if (addr - g->pool < GUEST_POOL * GUEST_BUF) {
+            g->pool_busy[(addr - g->pool) / GUEST_BUF] = false;
+        }
+    }
+}
+
+static void release(Guest *g, GuestReq *req)
+{
+    take_back(g, req->addr, req->len, req->paint);
+    req->state = GUEST_DONE;
+    req->paint = 0;
+}
+
+static void paint_ring(Guest *g, uint64_t addr, uint64_t bytes, uint8_t may)
+{
+    g_assert(addr + bytes <= g->h.env.base + FUZZ_MEM);
+    fuzz_paint(&g->h, addr, bytes, may);
+}
+
+void guest_open(Guest *g, uint8_t number)
+{
+    FuzzHost h = g->h;
+    uint32_t i;
+
+    memset(g, 0, sizeof(*g));
+    g->h = h;
+    fuzz_open(&g->h, number);
+    for (i = 0; i < ARRAY_SIZE(g->eq); i++) {
+        fake_create_eq(g->h.e, &g->eq[i], GUEST_EQ_DEPTH, i, i == 0);
+        paint_ring(g, g->eq[i].buf, GUEST_EQ_DEPTH * sizeof(struct ernic_eqe),
+                   FUZZ_RING);
+    }
+    g->pool = guest_alloc(g, GUEST_POOL * GUEST_BUF, 0);
+}
+
+uint32_t guest_create_cq(Guest *g, uint32_t uctx)
+{
+    uint32_t n = g->cqs++;
+
+    g->h.env.uctx = uctx;
+    fake_create_cq(g->h.e, &g->cq[n], GUEST_CQ_DEPTH, g->eq[1].eqn);
+    g->h.env.uctx = 0;
+    g->uctx_of_cq[n] = uctx;
+    paint_ring(g, g->cq[n].buf, GUEST_CQ_DEPTH * sizeof(struct ernic_cqe),
+               FUZZ_RING);
+    return n;
+}
+
+void guest_create_srq(Guest *g, uint32_t pd)
+{
+    fake_create_srq(g->h.e, &g->srq.q, pd, GUEST_DEPTH, 2);
+    paint_ring(g, g->srq.q.buf, GUEST_DEPTH * GUEST_STRIDE, FUZZ_QUEUE);
+}
+
+uint32_t guest_create_qp(Guest *g, uint8_t type, uint32_t pd, uint32_t cq,
+                         bool srq, uint8_t flags)
+{
+    GuestQp *qp = &g->qp[g->qps];
+    struct ernic_qp_init init = { .type = type, .flags = flags };
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
+    struct ernic_rsp rsp;
+    uint8_t status;
+
+    *qp = (GuestQp) {
+        .used = true, .cq = cq, .srq = srq ? 0 : GUEST_NO_SRQ,
+        .uctx = g->uctx_of_cq[cq],
+        .q = { .pd = pd, .type = type, .sq_depth = GUEST_DEPTH,
+               .rq_depth = srq ? 0 : GUEST_DEPTH,
+               .sq_stride = GUEST_STRIDE, .rq_stride = GUEST_STRIDE },
+    };
+    qp->q.sq_buf = guest_alloc(g, GUEST_DEPTH * GUEST_STRIDE, FUZZ_QUEUE);
+    qp->q.rq_buf = srq ? 0 : guest_alloc(g, GUEST_DEPTH * GUEST_STRIDE,
+                                         FUZZ_QUEUE);
+    init.sq_buf.addr = cpu_to_le64(qp->q.sq_buf);
+    init.rq_buf.addr = cpu_to_le64(qp->q.rq_buf);
+    init.pd = cpu_to_le32(pd);
+    init.send_cq = init.recv_cq = cpu_to_le32(g->cq[cq].cqn);
+    init.srq = cpu_to_le32(SRQN(g, qp));
+    init.sq_depth = cpu_to_le32(qp->q.sq_depth);
+    init.rq_depth = cpu_to_le32(qp->q.rq_depth);
+    init.sq_stride = GUEST_STRIDE / 64;
+    init.rq_stride = srq ? 0 : GUEST_STRIDE / 64;
+    memcpy(fake_ptr(&g->h.env, g->h.env.base, sizeof(init)), &init,
+           sizeof(init));
+    cmd.uctx = cpu_to_le32(qp->uctx);
+    cmd.qp.addr = cpu_to_le64(g->h.env.base);
+    cmd.qp.length = cpu_to_le32(sizeof(init));
+    status = fuzz_cmd(&g->h, &cmd, &rsp);
+    g_assert_cmpuint(status, ==, ERNIC_OK);
+    qp->q.qpn = le32_to_cpu(rsp.handle);
+    return g->qps++;
+}
+
+void guest_connect(Guest *g, uint32_t n, uint8_t state,
+                   const struct ernic_qp_attr *attr)
+{
+    g->h.env.uctx = g->qp[n].uctx;
+    fake_qp_to(g->h.e, &g->qp[n].q, state, attr);
+    g->h.env.uctx = 0;
+}
+
+/* ---- posting ---------------------------------------------------------- */
+
+static GuestReq *req_of(GuestWq *wq, uint32_t index)
+{
+    return &wq->req[index % ARRAY_SIZE(wq->req)];
+}
+
+static void write_slot(Guest *g, GuestWq *wq, uint64_t slot, uint32_t index,
+                       const uint8_t *data, uint32_t len)
+{
+    GuestReq *req = req_of(wq, index);
+    uint8_t *at = fake_ptr(&g->h.env, slot, GUEST_STRIDE);
+    uint32_t i;
+
+    memset(at, 0, GUEST_STRIDE);
+    memcpy(at, data, MIN(len, GUEST_STRIDE));
+    /* Whoever writes over what is posted does not know what becomes of it. */
+    for (i = 0; i < ARRAY_SIZE(wq->req); i++) {
+        req = &wq->req[i];
+        if (req->state == GUEST_POSTED &&
+            req->index % GUEST_DEPTH == index % GUEST_DEPTH) {
+            req->loose = true;
+        }
+    }
+}
+
+void guest_write_slot(Guest *g, GuestQp *qp, bool send, uint32_t index,
+                      const uint8_t *data, uint32_t len)
+{
+    if (send) {
+        write_slot(g, &qp->sq, fake_sq_slot(&qp->q, index), index, data, len);
+    } else if (qp->q.rq_depth) {
+        write_slot(g, &qp->rq, fake_rq_slot(&qp->q, index), index, data, len);
+    }
+}
+
+void guest_write_srq_slot(Guest *g, uint32_t index, const uint8_t *data,
+                          uint32_t len)
+{
+    write_slot(g, &g->srq.wq, g->srq.q.buf + index % GUEST_DEPTH * GUEST_STRIDE,
+               index, data, len);
+}
+
+/* The engine has taken the counter @pi: what is new is posted. */
+static void accept(Guest *g, GuestWq *wq, uint64_t ring, uint32_t pi,
+                   bool send, bool sig_all)
+{
+    if (pi - wq->pi > GUEST_DEPTH) {
+        fuzz_fail("doorbell", "counter 0x%x accepted after 0x%x", pi, wq->pi);
+    }
+    for (; wq->pi != pi; wq->pi++) {
+        const uint8_t *slot = fake_ptr(&g->h.env, ring + wq->pi % GUEST_DEPTH *
+                                       GUEST_STRIDE, GUEST_STRIDE);
+        GuestReq *req = req_of(wq, wq->pi);
+
+        *req = (GuestReq) {
+            .index = wq->pi, .state = GUEST_POSTED,
+            .wr_id = ldq_le_p(slot + (send ? 8 : 0)),
+            .may_skip = send && !sig_all && !(slot[1] & ERNIC_WR_SIGNALED),
+        };
+    }
+}
+
+static void remember(GuestWq *wq, uint32_t index, uint64_t addr, uint32_t len,
+                     uint8_t paint)
+{
+    GuestReq *req = req_of(wq, index);
+
+    req->addr = addr;
+    req->len = len;
+    req->paint = paint;
+}
+
+static uint8_t ring(Guest *g, uint32_t uctx, uint8_t kind, uint32_t queue,
+                    uint32_t index)
+{
+    uint8_t status = fuzz_doorbell(&g->h, uctx, ERNIC_DB(kind, queue, index),
+                                   FUZZ_QUEUE);
+
+    return fuzz_break("doorbell") ? ERNIC_OK : status;
+}
+
+uint8_t guest_ring(Guest *g, GuestQp *qp, bool send, uint32_t index,
+                   uint64_t addr, uint32_t len, uint8_t paint)
+{
+    GuestWq *wq = send ? &qp->sq : &qp->rq;
+    uint32_t before = wq->pi;
+    uint8_t status;
+
+    lend(g, addr, len, paint);
+    status = ring(g, qp->uctx, send ? ERNIC_DB_SQ : ERNIC_DB_RQ, qp->q.qpn,
+                  index);
+    if (status == ERNIC_OK) {
+        accept(g, wq, send ? qp->q.sq_buf : qp->q.rq_buf, index, send,
+               g->h.e->qp[qp->q.qpn].flags & ERNIC_QPF_SQ_SIG_ALL);
+    }
+    if (status == ERNIC_OK && wq->pi != before) {
+        remember(wq, index - 1, addr, len, paint);
+    } else {
+        take_back(g, addr, len, paint);
+    }
+    return status;
+}
+
+uint8_t guest_ring_srq(Guest *g, uint32_t index, uint64_t addr, uint32_t len)
+{
+    uint32_t before = g->srq.wq.pi;
+    uint8_t status;
+
+    lend(g, addr, len, FUZZ_RECV);
+    status = ring(g, 0, ERNIC_DB_SRQ, g->srq.q.srqn, index);
+    if (status == ERNIC_OK) {
+        accept(g, &g->srq.wq, g->srq.q.buf, index, false, true);
+    }
+    if (status == ERNIC_OK && g->srq.wq.pi != before) {
+        remember(&g->srq.wq, index - 1, addr, len, FUZZ_RECV);
+    } else {
+        take_back(g, addr, len, FUZZ_RECV);
+    }
+    return status;
+}
+
+/* ---- completions and events ------------------------------------------- */
+
+static GuestQp *find_qp(Guest *g, uint32_t qpn)
+{
+    uint32_t i;
+
+    for (i = 0; i < g->qps; i++) {
+        if (g->qp[i].used && g->qp[i].q.qpn == qpn) {
+            return &g->qp[i];
+        }
+    }
+    fuzz_fail("completion", "of queue pair 0x%x, which is not there", qpn);
+}
+
+/* A request that could not be read has no wr_id that anyone knows. */
+static bool knows_wr_id(const Guest *g, const GuestReq *req,
+                        const struct ernic_cqe *cqe)
+{
+    return !req->loose && !(g->faulty && cqe->status && cqe->wr_id == 0);
+}
+
+static void complete(Guest *g, GuestWq *wq, const struct ernic_cqe *cqe,
+                     bool ordered, bool gaps)
+{
+    GuestReq *req = req_of(wq, cqe->index);
+    uint32_t i;
+
+    if (req->index != cqe->index || req->state != GUEST_POSTED) {
+        fuzz_fail("completion", "index 0x%x of queue pair 0x%x: %s",
+                  cqe->index, cqe->qpn,
+                  req->index == cqe->index && req->state == GUEST_DONE ?
+                  "completed before" : "never posted");
+    }
+    if (knows_wr_id(g, req, cqe) && req->wr_id != cqe->wr_id) {
+        fuzz_fail("completion", "index 0x%x with wr_id 0x%" PRIx64
+                  ", not 0x%" PRIx64, cqe->index, cqe->wr_id, req->wr_id);
+    }
+    if (ordered && (gaps ? (int32_t)(cqe->index - wq->next) < 0 :
+                           cqe->index != wq->next)) {
+        fuzz_fail("order", "index 0x%x of queue pair 0x%x, expected 0x%x",
+                  cqe->index, cqe->qpn, wq->next);
+    }
+    for (i = wq->next; ordered && i != cqe->index; i++) {
+        if (req_of(wq, i)->state == GUEST_POSTED && !req_of(wq, i)->may_skip &&
+            !req_of(wq, i)->loose) {
+            fuzz_fail("order", "index 0x%x of queue pair 0x%x was passed over",
+                      i, cqe->qpn);
+        }
+        release(g, req_of(wq, i));
+    }
+    wq->next = cqe->index + 1;
+    release(g, req);
+}
+
+static void judge_cqe(Guest *g, const struct ernic_cqe *cqe)
+{
+    GuestQp *qp = find_qp(g, cqe->qpn);
+    uint32_t i;
+
+    for (i = 0; i < sizeof(cqe->reserved); i++) {
+        if (cqe->reserved[i]) {
+            fuzz_fail("completion", "reserved byte %u", i);
+        }
+    }
+    if (cqe->status >= ERNIC_WC_STATUS_COUNT ||
+        cqe->opcode >= ERNIC_WC_OPCODE_COUNT ||
+        cqe->vendor_err >= ERNIC_FAULT_COUNT ||
+        !cqe->status != !cqe->vendor_err) {
+        fuzz_fail("completion", "status %u opcode %u fault %u", cqe->status,
+                  cqe->opcode, cqe->vendor_err);
+    }
+    if (!(cqe->flags & ERNIC_CQE_RQ)) {
+        complete(g, &qp->sq, cqe, true, true);
+    } else if (qp->srq != GUEST_NO_SRQ) {
+        complete(g, &g->srq.wq, cqe, false, true);
+    } else {
+        complete(g, &qp->rq, cqe, true, false);
+    }
+}
+
+static void poll_eq(Guest *g, FakeEq *eq)
+{
+    struct ernic_eqe eqe;
+    uint32_t before = eq->ci;
+
+    while (fake_poll_eq(g->h.e, eq, &eqe)) {
+        if (fuzz_break("event")) {
+            eqe.type = ERNIC_EV_COUNT;
+        }
+        if (eqe.type >= ERNIC_EV_COUNT || eq->ci - before > eq->depth) {
+            fuzz_fail("event", "type %u, %u at once", eqe.type,
+                      eq->ci - before);
+        }
+    }
+    if (eq->ci != before) {
+        fuzz_doorbell(&g->h, 0, ERNIC_DB(ERNIC_DB_EQ, eq->eqn, eq->ci), 0);
+    }
+}
+
+static void poll_cq(Guest *g, uint32_t n)
+{
+    FakeCq *cq = &g->cq[n];
+    uint32_t before = cq->ci;
+    struct ernic_cqe cqe;
+
+    while (fake_poll_cq(g->h.e, cq, &cqe)) {
+        if (fuzz_break("lost") || (fuzz_break("order") && cq->ci % 2)) {
+            continue;
+        }
+        judge_cqe(g, &cqe);
+        if (fuzz_break("completion")) {
+            judge_cqe(g, &cqe);
+        }
+        if (cq->ci - before > cq->depth) {
+            fuzz_fail("completion", "more than the ring holds");
+        }
+    }
+    if (cq->ci != before) {
+        fuzz_doorbell(&g->h, g->uctx_of_cq[n],
+                      ERNIC_DB(ERNIC_DB_CQ_ARM, cq->cqn, cq->ci), 0);
+    }
+    g->overrun[n] |= g->h.e->cq[cq->cqn].overrun;
+}
+
+void guest_poll(Guest *g)
+{
+    uint32_t i;
+
+    for (i = 0; i < g->cqs && !g->lazy; i++) {
+        poll_cq(g, i);
+    }
+    for (i = 0; i < ARRAY_SIZE(g->eq); i++) {
+        poll_eq(g, &g->eq[i]);
+    }
+}
+
+/* ---- states ----------------------------------------------------------- */
+
+static void forget(Guest *g, GuestWq *wq)
+{
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(wq->req); i++) {
+        release(g, &wq->req[i]);
+    }
+    memset(wq, 0, sizeof(*wq));
+}
+
+uint8_t guest_modify(Guest *g, GuestQp *qp, uint32_t mask, uint8_t state,
+                     const struct ernic_qp_attr *attr)
+{
+    bool lazy = g->lazy;
+    uint8_t status;
+
+    /* What it completed is read before its counters begin anew. */
+    g->lazy = false;
+    guest_poll(g);
+    g->lazy = lazy;
+    g->h.env.uctx = qp->uctx;
+    status = fake_modify_qp(g->h.e, qp->q.qpn, mask, state, attr);
+    g->h.env.uctx = 0;
+    if (status == ERNIC_OK && (mask & ERNIC_QPA_STATE) &&
+        state == ERNIC_QPS_RESET) {
+        forget(g, &qp->sq);
+        forget(g, &qp->rq);
+    }
+    return status;
+}
+
+static void must_be_done(Guest *g, GuestQp *qp, GuestWq *wq, const char *which)
+{
+    uint32_t i;
+
+    for (i = wq->next; i != wq->pi; i++) {
+        const GuestReq *req = req_of(wq, i);
+
+        if (req->state == GUEST_POSTED && !req->may_skip && !req->loose) {
+            fuzz_fail("lost", "%s index 0x%x of queue pair 0x%x never "
+                      "completed", which, i, qp->q.qpn);
+        }
+    }
+}
+
+void guest_finish(Guest *g, uint32_t may_write)
+{
+    uint32_t i, rounds;
+
+    g->lazy = false;
+    for (i = 0; i < g->qps; i++) {
+        guest_modify(g, &g->qp[i], ERNIC_QPA_STATE, ERNIC_QPS_ERR, NULL);
+    }
+    for (rounds = 0; rounds < 64; rounds++) {
+        bool idle = fuzz_settle(&g->h, may_write, FUZZ_ALL, 4);
+
+        guest_poll(g);
+        fuzz_drop_trains(&g->h);
+        if (idle) {
+            break;
+        }
+    }
+    fuzz_check(&g->h);
+    for (i = 0; i < g->qps; i++) {
+        GuestQp *qp = &g->qp[i];
+
+        if (g->h.e->qp[qp->q.qpn].state == ERNIC_QPS_ERR &&
+            !g->overrun[qp->cq]) {
+            must_be_done(g, qp, &qp->sq, "send");
+            must_be_done(g, qp, &qp->rq, "receive");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Guest software of a fuzzed engine, and its books: what was posted, what has
+ * completed. It reads completions where a guest does, in the rings.
+ */
+#ifndef FUZZ_GUEST_H
+#define FUZZ_GUEST_H
+
+#include "harness.h"
+
+#define GUEST_QPS       24
+#define GUEST_CQS       4
+#define GUEST_DEPTH     16      /* of every work queue */
+#define GUEST_CQ_DEPTH  128
+#define GUEST_EQ_DEPTH  16
+#define GUEST_STRIDE    320     /* 64 bytes and 16 SGEs */
+#define GUEST_NO_SRQ    (-1)
+#define GUEST_POOL      32
+#define GUEST_BUF       4096
+
+typedef enum GuestReqState {
+    GUEST_FREE,
+    GUEST_POSTED,
+    GUEST_DONE,
+} GuestReqState;
+
+typedef struct GuestReq {
+    uint32_t index;
+    uint8_t state;              /* GuestReqState */
+    bool may_skip;              /* unsignalled: success is not told */
+    bool loose;                 /* its slot was written over: wr_id unknown */
+    uint64_t wr_id;
+    uint64_t addr;              /* unpainted, and free, when it completes */
+    uint32_t len;
+    uint8_t paint;
+} GuestReq;
+
+/* A work queue. Requests are kept after their slot may be used again. */
+typedef struct GuestWq {
+    uint32_t pi;                /* as the engine accepted it */
+    uint32_t next;              /* the first that may complete, in order */
+    GuestReq req[4 * GUEST_DEPTH];
+} GuestWq;
+
+typedef struct GuestQp {
+    FakeQp q;
+    bool used;
+    uint8_t cq;                 /* of both queues */
+    int srq;                    /* or GUEST_NO_SRQ */
+    uint32_t uctx;
+    GuestWq sq, rq;
+} GuestQp;
+
+typedef struct GuestSrq {
+    FakeSrq q;
+    GuestWq wq;
+} GuestSrq;
+
+typedef struct Guest {
+    FuzzHost h;
+    uint32_t qps, cqs;
+    GuestQp qp[GUEST_QPS];
+    FakeCq cq[GUEST_CQS];
+    bool overrun[GUEST_CQS];
+    GuestSrq srq;
+    FakeEq eq[2];               /* asynchronous events; completions */
+    bool lazy;                  /* completions are not consumed */
+    bool faulty;                /* memory has been made to fail */
+    uint32_t uctx_of_cq[GUEST_CQS];
+    uint64_t pool;              /* buffers; see guest_buffer() */
+    bool pool_busy[GUEST_POOL];
+} Guest;
+
+/* After fuzz_open(): event queues, CQs (in contexts @uctx) and books. */
+void guest_open(Guest *g, uint8_t number);
+/* A completion queue of the kernel or of a user context. */
+uint32_t guest_create_cq(Guest *g, uint32_t uctx);
+void guest_create_srq(Guest *g, uint32_t pd);
+/* In Reset; @srq: attached to the shared queue. Returns its place in g->qp. */
+uint32_t guest_create_qp(Guest *g, uint8_t type, uint32_t pd, uint32_t cq,
+                         bool srq, uint8_t flags);
+/* To @state, connected to @dest_qpn at 10.0.0.@host, or fd00::@host. */
+void guest_connect(Guest *g, uint32_t qp, uint8_t state,
+                   const struct ernic_qp_attr *attr);
+/* Memory of the guest's that the device may do @may with. */
+uint64_t guest_alloc(Guest *g, uint64_t bytes, uint8_t may);
+/*
+ * GUEST_BUF bytes of a pool, to be painted by guest_ring(), and free again when
+ * the request has completed; 0: all are in use.
+ */
+uint64_t guest_buffer(Guest *g);
+
+/* Write @len raw bytes into the slot of counter @index of a send queue. */
+void guest_write_slot(Guest *g, GuestQp *qp, bool send, uint32_t index,
+                      const uint8_t *data, uint32_t len);
+void guest_write_srq_slot(Guest *g, uint32_t index, const uint8_t *data,
+                          uint32_t len);
+/*
+ * Doorbells; what the engine accepts enters the books. The request of counter
+ * index - 1 is to unpaint [@addr, @addr + @len) when it completes.
+ */
+uint8_t guest_ring(Guest *g, GuestQp *qp, bool send, uint32_t index,
+                   uint64_t addr, uint32_t len, uint8_t paint);
+uint8_t guest_ring_srq(Guest *g, uint32_t index, uint64_t addr, uint32_t len);
+
+/* Read completions and events, check them against the books, ring for them. */
+void guest_poll(Guest *g);
+/* Another state; the books of a queue pair in Reset are empty. */
+uint8_t guest_modify(Guest *g, GuestQp *qp, uint32_t mask, uint8_t state,
+                     const struct ernic_qp_attr *attr);
+/*
+ * Every queue pair to Error; whatever was posted has completed once then.
+ * The link takes trains and memory answers: the caller saw to it.
+ */
+void guest_finish(Guest *g, uint32_t may_write);
+
+#endif /* FUZZ_GUEST_H */

@@ -1,0 +1,109 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What the fuzz targets share: an engine behind a guarded seam. Every call
+ * that it makes is judged, every call into it is followed by the invariants,
+ * and an engine that asks to run for ever without doing anything is found.
+ *
+ * ERNIC_FUZZ_BREAK=NAME makes the harness commit the defect that its check NAME
+ * is there to find; tests/fuzz/prove shows so that each check bites.
+ * ERNIC_FUZZ_TRACE=1 prints the trace events of what is replayed.
+ */
+#ifndef FUZZ_HARNESS_H
+#define FUZZ_HARNESS_H
+
+#include "engine.h"
+#include "fake_verbs.h"
+#include "types.h"
+
+/* Bytes of guest memory that answer; what lies behind does not. */
+#define FUZZ_MEM        (512u << 10)
+/* Calls into the seam that one call into the engine may make. */
+#define FUZZ_CALLS      (1u << 20)
+/* Runs on end that change nothing, after which the engine is in a loop. */
+#define FUZZ_IDLE       512
+
+/* What the device may do with a byte of guest memory. */
+typedef enum FuzzMay {
+    FUZZ_RING = 1 << 0,         /* write completions and events */
+    FUZZ_RECV = 1 << 1,         /* write: receive buffers */
+    FUZZ_LAND = 1 << 2,         /* write: what READs and atomics bring */
+    FUZZ_RWRITE = 1 << 3,       /* write: the peer's WRITEs */
+    FUZZ_RATOMIC = 1 << 4,      /* the peer's atomics */
+    FUZZ_QUEUE = 1 << 5,        /* read: work requests, lists, structures */
+    FUZZ_SEND = 1 << 6,         /* read: what is sent */
+    FUZZ_RREAD = 1 << 7,        /* read: the peer's READs */
+} FuzzMay;
+
+#define FUZZ_ALL        0xffu
+#define FUZZ_WRITES     (FUZZ_RECV | FUZZ_LAND | FUZZ_RWRITE)
+
+typedef struct FuzzHost FuzzHost;
+
+struct FuzzHost {
+    FakeEnv env;                /* first: this is what the engine is given */
+    Ernic *e;
+    uint8_t *shadow;            /* FuzzMay of the first FUZZ_MEM bytes */
+    bool strict;                /* memory that does not answer is not asked */
+    uint32_t may_read, may_write;       /* FuzzMay, in the present entry */
+    uint32_t calls;             /* into the seam, in the present entry */
+    uint32_t idle;              /* runs on end without a change */
+    ErnicStats seen;
+    /* After each run, before anything else: what work requests registered. */
+    void (*sync)(FuzzHost *h);
+};
+
+/* The named check has found a defect: say so and end. */
+G_NORETURN void fuzz_fail(const char *check, const char *fmt, ...)
+    G_GNUC_PRINTF(2, 3);
+/* Is the harness to commit the defect that check @name finds? */
+bool fuzz_break(const char *name);
+
+/*
+ * A fresh engine with a small configuration in @h, whose memory is zero. GID 0
+ * is 10.0.0.@number, GID 1 fd00::@number; the link is up. @h is static and
+ * zero before the first time.
+ */
+void fuzz_open(FuzzHost *h, uint8_t number);
+void fuzz_close(FuzzHost *h);
+void fuzz_config(ErnicConfig *cfg);
+void fuzz_gid6(uint8_t gid[16], uint8_t number);
+
+/* Give and take away @may on bytes of memory; those outside are ignored. */
+void fuzz_paint(FuzzHost *h, uint64_t addr, uint64_t len, uint8_t may);
+void fuzz_unpaint(FuzzHost *h, uint64_t addr, uint64_t len, uint8_t may);
+
+/*
+ * The engine's entries. @may_write, @may_read: all that the device may do until
+ * it returns.
+ */
+void fuzz_rx(FuzzHost *h, const ErnicTrain *train, uint32_t may_write,
+             uint32_t may_read);
+uint8_t fuzz_cmd(FuzzHost *h, const struct ernic_cmd *cmd,
+                 struct ernic_rsp *rsp);
+uint8_t fuzz_cmd_within(FuzzHost *h, const struct ernic_cmd *cmd,
+                        struct ernic_rsp *rsp, uint32_t may_write);
+uint8_t fuzz_doorbell(FuzzHost *h, uint32_t uctx, uint64_t value,
+                      uint32_t may_read);
+void fuzz_tx_ready(FuzzHost *h);
+void fuzz_set_link(FuzzHost *h, bool up);
+/* One ernic_run(). */
+void fuzz_run(FuzzHost *h, uint32_t may_write, uint32_t may_read);
+/*
+ * Run until the engine wants no more at the present time, at most @limit times;
+ * false: it still wants.
+ */
+bool fuzz_settle(FuzzHost *h, uint32_t may_write, uint32_t may_read,
+                 uint32_t limit);
+/* Let time pass, stopping at no more than @wakes deadlines on the way. */
+void fuzz_pass(FuzzHost *h, uint64_t ns, uint32_t wakes, uint32_t may_write,
+               uint32_t may_read);
+/* The invariants, ernic_check(); a target calls it after each step. */
+void fuzz_check(FuzzHost *h);
+
+/* FuzzMay that serving the packets of @train may use for writing. */
+uint32_t fuzz_train_writes(const ErnicTrain *train);
+/* Throw away what the engine has sent. */
+void fuzz_drop_trains(FuzzHost *h);
+
+#endif /* FUZZ_HARNESS_H */

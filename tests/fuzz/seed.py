@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Write seeds for the fuzz targets: short dialogues that go as they should.
+
+usage: seed.py DIR      (makes DIR/NAME/seed-* for each target NAME)
+"""
+import struct
+import sys
+from pathlib import Path
+
+
+def record(kind, fmt='', *values, tail=b''):
+    payload = struct.pack('<' + fmt, *values) + tail
+    return struct.pack('<BH', kind, len(payload)) + payload
+
+
+# ---- rx: packets for the queue pairs of world.c, by their place there ---------------
+
+RC, UC, UD = 0x00, 0x20, 0x60
+RTS, SENT, READS, SRQ, V6, UC_RTS, UD_RTS, GSI = 0, 1, 2, 3, 4, 10, 13, 16
+
+
+def packet(dest, opcode, length=0, psn=0, base=0, key=0, dma_len=0, syndrome=0x1f,
+           how=0, path=0, swap=0, compare=0, bits=16, off=0, inv=6):
+    return record(0, 'BBBBiBBBBIIQQBIIIHB', opcode, bits, dest, base, psn, how, path,
+                  key, inv, off, dma_len, swap, compare, syndrome, 1, 0x01020304,
+                  0x123, length, 0x5a)
+
+
+def time(shift, ticks):
+    return record(3, 'BH', shift, ticks)
+
+
+RX = {
+    'send': packet(RTS, RC | 0, 1024) + packet(RTS, RC | 2, 100),
+    'send-imm': packet(RTS, RC | 5, 64) + packet(SRQ, RC | 5, 10),
+    'send-inv': b''.join(packet(RTS, RC | 0x17, 8, inv=i) + record(5, 'BH', 0, 500)
+                         for i in (6, 8)),
+    'write': packet(RTS, RC | 6, 1024, dma_len=2100) + packet(RTS, RC | 7, 1024) +
+             packet(RTS, RC | 8, 52),
+    'write-imm': packet(RTS, RC | 11, 100, dma_len=100, key=4),
+    'write-keys': b''.join(packet(RTS, RC | 10, 8, dma_len=8, key=k)
+                           for k in range(9)),
+    'read': packet(RTS, RC | 12, dma_len=3000) + packet(RTS, RC | 12, psn=-3,
+                                                         dma_len=3000),
+    'atomics': packet(RTS, RC | 0x13, swap=5) + packet(RTS, RC | 0x14, swap=7) +
+               packet(RTS, RC | 0x14, psn=-1, swap=7),
+    'gap': packet(RTS, RC | 4, 9, psn=2) + packet(RTS, RC | 4, 9),
+    'rnr': packet(RTS, RC | 4, 9) + packet(RTS, RC | 4, 9) + time(20, 9),
+    'ack': packet(SENT, RC | 0x11, base=1, psn=2) + packet(SENT, RC | 0x11, base=1,
+                                                           psn=1),
+    'nak': packet(SENT, RC | 0x11, base=1, syndrome=0x60) +
+           packet(SENT, RC | 0x11, base=1, syndrome=0x25) + time(20, 500) +
+           packet(SENT, RC | 0x11, base=1, syndrome=0x62),
+    'responses': b''.join(packet(READS, RC | op, n, base=1)
+                          for op, n in ((13, 256), (14, 256), (14, 256), (14, 256),
+                                        (14, 256), (15, 220), (0x12, 0))),
+    'timeouts': time(23, 4000) * 6,
+    'uc': packet(UC_RTS, UC | 0, 256) + packet(UC_RTS, UC | 1, 256) +
+          packet(UC_RTS, UC | 2, 6) + packet(UC_RTS, UC | 10, 20, dma_len=20) +
+          packet(UC_RTS, UC | 4, 6, psn=4),
+    'ud': packet(UD_RTS, UD | 4, 60) + packet(14, UD | 5, 60, path=0x40) +
+          packet(UD_RTS, UD | 4, 8, path=0x10) + packet(GSI, UD | 4, 256),
+    'cnp': packet(RTS, 0x81) + record(4, 'BBBH', RTS, 0, 2, 4000) +
+           packet(RTS, RC | 4, 4, path=8) + time(16, 999),
+    'v6': packet(V6, RC | 4, 400, path=1) + packet(V6, RC | 10, 40, dma_len=40,
+                                                   path=0x41),
+    'train': packet(RTS, RC | 6, 1024, dma_len=3000, how=1) +
+             packet(RTS, RC | 7, 1024, psn=1, how=1) +
+             packet(RTS, RC | 8, 952, psn=2),
+    'states': b''.join(packet(i, RC | 4, 4) for i in range(5, 10)),
+    'events': record(8, 'B', 1) + packet(RTS, RC | 4, 4, bits=17) + record(8, 'B', 0),
+    'modify': b''.join(record(7, 'BBB', RTS, s, 3) for s in (4, 3, 6, 0, 1, 2, 3)),
+    'link': record(6, 'B', 1) + record(4, 'BBBH', RTS, 0, 2, 900) + record(6, 'B', 0) +
+            record(6, 'B', 2) + record(6, 'B', 0),
+    'memory-fails': record(9, 'B', 1) + packet(RTS, RC | 4, 60),
+}
+
+# ---- wr: work requests of the queue pairs of pair.c -----------------------------------
+
+SEND, SEND_IMM, SEND_INV, WRITE, WRITE_IMM, READ, SWAP, ADD, INV, REG, BIND = range(11)
+
+
+def sge(key, off, length):
+    return struct.pack('<BII', key, off, length)
+
+
+def send(qp, op, sges, middle=b'', flags=1, side=0, how=0):
+    return record(0, 'BBBBBHB', qp | side << 7, op, flags, how, len(sges), 7, 8,
+                  tail=middle + b''.join(sges))
+
+
+def recv(qp, length=3000, side=1, key=0):
+    return record(1, 'BHB', qp | side << 7, 5, 1, tail=sge(key, 4096, length))
+
+
+def remote(key, off=0):
+    return struct.pack('<BBI', key, 0, off)
+
+
+def memory(key, other, length, access, pages=0, variant=1):
+    return struct.pack('<BBBIIBBB', key, other, variant, length, 0, access, pages, 0)
+
+
+LOCAL = [sge(0, 0, 1500), sge(5, 16, 1500)]
+TO_UD = struct.pack('<BB', 0, 6)
+WR = {
+    'send': recv(0) + send(0, SEND, LOCAL) + recv(1) + send(1, SEND_IMM, LOCAL),
+    'rnr': send(0, SEND, LOCAL) + recv(0) + record(3, 'BH', 10, 9999),
+    'write': send(0, WRITE, LOCAL, remote(3)) + recv(0) +
+             send(0, WRITE_IMM, LOCAL, remote(6, 100)),
+    'read': send(0, READ, LOCAL, remote(1)) + send(1, READ, LOCAL, remote(6)),
+    'atomics': b''.join(send(0, op, [sge(0, 64, 8)], remote(0, 8) + b'\1\0\2\0')
+                        for op in (SWAP, ADD)),
+    'fast': send(0, REG, [], memory(8, 0, 9000, 15, 3), side=1) +
+            send(0, WRITE, [sge(0, 0, 700)], remote(8)) +
+            recv(0) + send(0, SEND_INV, [sge(0, 0, 9)]) +
+            send(0, INV, [], side=1),
+    'windows': b''.join(send(0, BIND, [], memory(k, 0, 4000, 2), side=1) +
+                        send(0, WRITE, [sge(0, 0, 70)], remote(k)) for k in (10, 11)),
+    'user': recv(2, key=7) + send(2, SEND, [sge(7, 0, 9000)]) +
+            send(2, WRITE, [sge(7, 0, 900)], remote(7)),
+    'uc': recv(4) + send(4, SEND, LOCAL) + send(5, WRITE, LOCAL, remote(0)),
+    'ud': recv(6) + send(6, SEND, [sge(0, 0, 900)], TO_UD) +
+          recv(8) + send(8, SEND, [sge(0, 0, 256)], struct.pack('<BB', 0, 8)) +
+          recv(6, side=0) + send(6, SEND, [sge(0, 0, 9)], struct.pack('<BB', 2, 6)),
+    'inline': recv(0) + record(0, 'BBBBBHB', 0, SEND, 9, 0, 200, 7, 8),
+    'fence': send(0, READ, LOCAL, remote(0), how=1) +
+             send(0, WRITE, LOCAL, remote(0), flags=5),
+    'wrong': send(0, SEND, [sge(4, 0, 9)]) + send(4, READ, LOCAL, remote(0)) +
+             send(6, WRITE, LOCAL, TO_UD) + send(0, 99, []) +
+             send(1, WRITE, LOCAL, remote(4)),
+    'loss': record(4, 'II', 0x35, 0) + recv(0) + send(0, SEND, LOCAL) +
+            record(3, 'BH', 16, 999) + record(4, 'II', 0, 0xff) +
+            send(0, READ, LOCAL, remote(0)) + record(3, 'BH', 16, 999),
+    'doorbells': b''.join(record(2, 'BBBBI', 0, how, kind, 1, index)
+                          for kind in range(8) for how, index in ((0, 0), (2, 1))),
+    'states': b''.join(record(5, 'BB', q, s) for q in (0, 4, 6) for s in (4, 3, 6)) +
+              b''.join(record(9, 'B', q) for q in (0, 4, 6)) + recv(0) +
+              send(0, SEND, LOCAL),
+    'busy': record(8, 'BB', 0, 1) + send(0, WRITE, LOCAL, remote(0)) +
+            record(8, 'BB', 0, 0),
+    'lazy': record(6, 'BB', 0, 1) + send(0, WRITE, LOCAL, remote(0)) * 4 +
+            record(6, 'BB', 0, 0),
+    'memory-fails': record(7, 'BB', 0, 2) + send(0, SEND, LOCAL),
+}
+
+# ---- cmd: commands by number, objects by place ------------------------------------------
+
+
+def cmd(opcode, fmt='', *values, uctx=0, hints=0):
+    return record(0, 'BBH' + fmt, opcode, uctx, hints, *values)
+
+
+def buf(addr, npages=0, shift=0, levels=0):
+    return (addr, npages, shift, levels, 0)
+
+
+BUF = 'QIBBH'
+CMD = {
+    'queries': b''.join(cmd(op, 'QII', 0x40000, 1000, 0) for op in (1, 2, 3, 18, 27)),
+    'port': cmd(4, '16s6sHB', bytes(10) + b'\xff\xff\x0a\0\0\5', b'\2\0\0\0\0\5',
+                0xffff, 3) + cmd(5, 'HH', 2, 0x8123),
+    'contexts': cmd(6) + cmd(8, uctx=3) + cmd(9, 'I', 0, uctx=3) + cmd(7, 'I', 1),
+    'queues': cmd(10, BUF + 'IH', *buf(0x50000), 16, 1) +
+              cmd(12, BUF + 'QII', *buf(0x51000), 0x52000, 32, 0) +
+              cmd(13, BUF + 'QIII', *buf(0x53000), 0, 128, 0, 0) +
+              cmd(14, 'IHH', 0, 4, 10) + cmd(15, 'I', 2) + cmd(11, 'I', 1),
+    'srq': cmd(16, BUF + 'IIIIH', *buf(0x50000), 0, 0, 8, 2, 2) +
+           cmd(17, BUF + 'III', *buf(0), 0, 0, 0) + cmd(18, 'QII', 0x60000, 8, 0) +
+           record(3, 'BBBI', 2, 0, 0, 3) + cmd(19, 'I', 0),
+    'regions': record(2, 'IHBB', 0x60000, 16, 80, 3) +
+               cmd(20, BUF + 'QQIII', *buf(0x60000, 16, 12, 1), 0x1000, 60000, 0, 15,
+                   8) +
+               record(2, 'IHBB', 0x61000, 1, 0x60, 0) +
+               cmd(20, BUF + 'QQIII', *buf(0x61000, 16, 12, 2), 0, 60000, 0, 15, 0) +
+               cmd(21, 'II', 0, 8) + cmd(23, 'IB', 0, 1) + cmd(23, 'IB', 0, 2) +
+               cmd(24, 'I', 0) + cmd(22, 'I', 2),
+    'queue-pairs': cmd(25, 'B' + BUF * 2 + '6I4BI', 0, *buf(0x50000), *buf(0x58000), 0,
+                       0, 0, 0xffffffff, 8, 8, 0, 1, 2, 1, 0) +
+                   cmd(28, 'I', 8) + cmd(28, 'I', 0),
+    'multicast': b''.join(cmd(op, '16sI', b'\xff\x0e' + bytes(13) + b'\1', 3)
+                          for op in (29, 29, 30, 30)),
+    'posts': b''.join(record(5, 'BBBBBBII', q, 0, 0, 0, 1, 0, 0, 4000)
+                      for q in (0, 1, 2, 3)) +
+             b''.join(record(5, 'BBBBBBII', 0, 1, op, 1, 0, 0, 0, 8)
+                      for op in (0, 1, 3, 4, 5, 6, 7)) +
+             record(5, 'BBBBBBII', 2, 1, 0, 1, 0, 0, 0, 2000) +
+             record(5, 'BBBBBBII', 3, 1, 0, 1, 0, 0, 0, 500) + record(4, 'BH', 20, 900),
+    'doorbells': b''.join(record(3, 'BBBI', kind, how, 0, 1) for kind in range(8)
+                          for how in (0, 0x12)),
+    'users': b''.join(cmd(op, 'II', 0, 0, uctx=1) for op in range(31)),
+}
+
+# ---- state, net ------------------------------------------------------------------------
+
+STATE = {f'base-{i}': record(0, 'B', i) for i in range(6)}
+STATE |= {f'cut-{i}': record(0, 'B', i) + record(2, 'IH', 3000 * i + 99, 1)
+          for i in range(6)}
+
+
+def ip4(length):
+    return struct.pack('>BBHHHBBH4s4s', 0x45, 2, 20 + length, 0, 0x4000, 64, 17, 0,
+                       b'\x0a\0\0\1', b'\x0a\0\0\2')
+
+
+def ip6(length):
+    return struct.pack('>IHBB16s16s', 0x60212345, length, 17, 64,
+                       b'\xfd' + bytes(14) + b'\1', b'\xfd' + bytes(14) + b'\2')
+
+
+def frame(opcode, rest, pad=0, vlan=False, v6=False):
+    ib = struct.pack('>BBHII', opcode, 0x40 | pad << 4, 0xffff, 0x11, 0x80000001)
+    ib += rest + bytes(4)
+    udp = struct.pack('>HHHH', 0xc000, 4791, 8 + len(ib), 0) + ib
+    tag = struct.pack('>HH', 0x8100, 0x2005) if vlan else b''
+    kind = struct.pack('>H', 0x86dd if v6 else 0x0800)
+    return (b'\x0f' + b'\2\0\0\0\0\2' + b'\2\0\0\0\0\1' + tag + kind +
+            (ip6 if v6 else ip4)(len(udp)) + udp)
+
+
+NET = {}
+for op in range(0x18):
+    for service in (0x00, 0x20, 0x60, 0xa0):
+        NET[f'op-{service | op:02x}'] = frame(service | op, bytes(range(1, 61)),
+                                              vlan=op % 3 == 0, v6=op % 2 == 0)
+NET['cnp'] = frame(0x81, bytes(16))
+for length in (1, 2, 3):
+    NET[f'pad-{length}'] = frame(0x04, bytes(4), pad=length)
+for length in (4, 8, 12, 16, 20, 24, 28):       # headers with nothing behind them
+    NET[f'bare-{length}'] = frame(0x11 if length == 4 else 0x0c if length == 16 else 0x13,
+                                  bytes(length))
+
+
+def main():
+    sets = {'rx': RX, 'wr': WR, 'cmd': CMD, 'state': STATE, 'net': NET}
+    for target, seeds in sets.items():
+        path = Path(sys.argv[1]) / target
+        path.mkdir(parents=True, exist_ok=True)
+        for name, data in seeds.items():
+            (path / f'seed-{name}').write_bytes(data)
+
+
+if __name__ == '__main__':
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main()

@@ -1,0 +1,57 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * One engine with queue pairs of every type and in every state, keys of every
+ * kind, and work outstanding in both directions. The peer is at 10.0.0.2, and
+ * is nobody.
+ */
+#ifndef FUZZ_WORLD_H
+#define FUZZ_WORLD_H
+
+#include "guest.h"
+
+/* What the device may do in a run: it sends, and completes. */
+#define WORLD_WRITES    FUZZ_RING
+#define WORLD_READS     (FUZZ_QUEUE | FUZZ_SEND | FUZZ_RREAD)
+#define WORLD_RUNS      16
+
+#define WORLD_KEYS      9
+#define WORLD_KEY_INV   6       /* from here on they can be invalidated */
+#define WORLD_ROWS      17
+
+/* A queue pair, and how it is when the input begins. */
+typedef struct WorldRow {
+    uint8_t type, state, mtu;
+    bool srq, v6;
+    uint32_t psn;
+    uint8_t work;
+} WorldRow;
+
+typedef struct WorldKey {
+    uint32_t key;
+    uint64_t iova;
+} WorldKey;
+
+typedef struct World {
+    Guest g;
+    const WorldRow *row[GUEST_QPS];     /* of g.qp */
+    uint32_t pd, other_pd;
+    uint32_t lkey;              /* of the pool */
+    WorldKey key[WORLD_KEYS];
+} World;
+
+extern const WorldRow world_rows[WORLD_ROWS];
+/* The multicast group of the UD queue pairs. */
+extern const uint8_t world_group[16];
+
+/* With the rows of @mask, of which the first is always one. */
+void world_open(World *w, uint32_t mask);
+/* Attributes that connect queue pair @qpn as @row says. */
+void world_attr(const WorldRow *row, uint32_t qpn, struct ernic_qp_attr *attr);
+/* Post one request with a buffer of the pool, if there is one, and ring. */
+void world_send(World *w, GuestQp *qp, uint8_t op, uint8_t flags, uint32_t len);
+void world_recv(World *w, GuestQp *qp, bool srq, uint32_t len);
+/* Run, read completions, forget what was sent. */
+void world_settle(World *w);
+
+#endif /* FUZZ_WORLD_H */
