@@ -134,6 +134,8 @@ static void everything(void)
                       FUZZ_ALL);
     }
     fuzz_settle(&host, FUZZ_ALL, FUZZ_ALL, 16);
+    fuzz_pass(&host, 1000000, 8, FUZZ_ALL, FUZZ_ALL);
+    fuzz_tx_ready(&host);
     fuzz_pass(&host, 1000000000, 32, FUZZ_ALL, FUZZ_ALL);
     fuzz_check(&host);
 }
@@ -273,6 +275,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     fuzz_open(&host, 1);
     fuzz_paint(&host, host.env.base, FUZZ_MEM, FUZZ_ALL);
+    host.any_packet = true;
     if (ernic_load(host.e, host.env.now, state->data, state->len)) {
         fuzz_check(&host);
         again();

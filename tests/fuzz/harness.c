@@ -102,7 +102,7 @@ static bool guard_write(void *opaque, uint64_t addr, const void *buf,
 
     count_call(h);
     if (fuzz_break("write")) {
-        addr += 4096;           /* one page further on than it should be */
+        addr = h->env.base + FUZZ_MEM - len;
     }
     if (answers(h, addr, len)) {
         judge(h, "write", addr, len, h->may_write);
@@ -208,7 +208,7 @@ static bool guard_tx(void *opaque, const ErnicTrain *train)
         fuzz_fail("train", "between two versions of IP");
     }
     ernic_icrc_init(&icrc, &train->path);
-    for (pos = 0; pos < train->len; pos += train->seg) {
+    for (pos = 0; pos < train->len && !h->any_packet; pos += train->seg) {
         judge_packet(train, &icrc, pos, MIN(train->seg, train->len - pos));
     }
     return fake_env_ops.tx(&h->env, train);
@@ -290,6 +290,7 @@ void fuzz_open(FuzzHost *h, uint8_t number)
         ernic_trace_set_mode(ERNIC_TRACE_STDERR);
     }
     h->strict = false;
+    h->any_packet = false;
     h->sync = NULL;
     h->idle = 0;
     h->may_read = h->may_write = 0;
@@ -461,7 +462,7 @@ void fuzz_pass(FuzzHost *h, uint64_t ns, uint32_t wakes, uint32_t may_write,
         if (memcmp(&before, &h->e->stats, sizeof(before)) != 0 &&
             !fuzz_break("timers")) {
             wakes--;
-        } else if (h->env.tx_busy) {
+        } else if (h->e->tx->busy) {
             break;              /* ACK timeouts start anew, and anew */
         } else if (++vain > FUZZ_IDLE) {
             fuzz_fail("timers", "%u wake-ups for nothing", vain);

@@ -45,6 +45,7 @@ struct FuzzHost {
     Ernic *e;
     uint8_t *shadow;            /* FuzzMay of the first FUZZ_MEM bytes */
     bool strict;                /* memory that does not answer is not asked */
+    bool any_packet;            /* what leaves may be no packet: it was loaded */
     uint32_t may_read, may_write;       /* FuzzMay, in the present entry */
     uint32_t calls;             /* into the seam, in the present entry */
     uint32_t idle;              /* runs on end without a change */

@@ -134,7 +134,9 @@ WR = {
             record(3, 'BH', 16, 999) + record(4, 'II', 0, 0xff) +
             send(0, READ, LOCAL, remote(0)) + record(3, 'BH', 16, 999),
     'doorbells': b''.join(record(2, 'BBBBI', 0, how, kind, 1, index)
-                          for kind in range(8) for how, index in ((0, 0), (2, 1))),
+                          for kind in range(8)
+                          for how, index in ((0, 0), (2, 1), (0, 999))),
+    'many': recv(0) * 5 + send(0, SEND, LOCAL, how=1) * 4 + send(0, SEND, LOCAL),
     'states': b''.join(record(5, 'BB', q, s) for q in (0, 4, 6) for s in (4, 3, 6)) +
               b''.join(record(9, 'B', q) for q in (0, 4, 6)) + recv(0) +
               send(0, SEND, LOCAL),
@@ -145,7 +147,7 @@ WR = {
     'memory-fails': record(7, 'BB', 0, 2) + send(0, SEND, LOCAL),
 }
 
-# ---- cmd: commands by number, objects by place ------------------------------------------
+# ---- cmd: commands by number, objects by place ----------------------------------------
 
 
 def cmd(opcode, fmt='', *values, uctx=0, hints=0):
@@ -186,7 +188,8 @@ CMD = {
              b''.join(record(5, 'BBBBBBII', 0, 1, op, 1, 0, 0, 0, 8)
                       for op in (0, 1, 3, 4, 5, 6, 7)) +
              record(5, 'BBBBBBII', 2, 1, 0, 1, 0, 0, 0, 2000) +
-             record(5, 'BBBBBBII', 3, 1, 0, 1, 0, 0, 0, 500) + record(4, 'BH', 20, 900),
+             record(5, 'BBBBBBII', 3, 1, 0, 1, 0, 0, 0, 500) +
+             record(5, 'BBBBBBII', 3, 1, 0, 1, 0, 0, 1 << 31, 500) + record(4, 'BH', 20, 900),
     'doorbells': b''.join(record(3, 'BBBI', kind, how, 0, 1) for kind in range(8)
                           for how in (0, 0x12)),
     'users': b''.join(cmd(op, 'II', 0, 0, uctx=1) for op in range(31)),
