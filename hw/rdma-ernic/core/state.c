@@ -8,6 +8,7 @@
 #include "qemu/bswap.h"
 #include "cq.h"
 #include "engine.h"
+#include "icrc.h"
 #include "mr.h"
 #include "qp.h"
 #include "state.h"
@@ -133,7 +134,7 @@ static bool load_field(Ernic *e, const ErnicStateField *f, void *obj,
             if (v > 1) {
                 return false;
             }
-            *(bool *)p = v;
+            *(bool *)(p + i * f->size) = v;
             break;
         case ERNIC_SK_BYTES:
             ernic_state_read_bytes(in, p, f->num);
@@ -315,6 +316,10 @@ static void derive(Ernic *e)
         if (e->qp[i].used) {
             ernic_timer_set(e->timers, i, e->qp[i].timer_due);
         }
+    }
+    /* More packets may join those that are held. */
+    if (e->tx->packets) {
+        ernic_icrc_init(&e->tx->icrc, &e->tx->path);
     }
 }
 
