@@ -48,6 +48,7 @@ static void env_work(void *opaque)
     uint64_t now = ernic_pci_enter(d);
 
     if (d->running) {
+        ernic_pci_netdev_run(d, now);
         ernic_pci_verbs_run(d, now);
         ernic_run(d->engine, now);
     }
@@ -149,12 +150,12 @@ static bool env_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
 
 /* ---- link, interrupts, time ----------------------------------------------- */
 
-/* Without a link the wire is cut: what is sent is gone. */
 static bool env_tx(void *env, const ErnicTrain *train)
 {
     ErnicPci *d = env;
 
-    return d->udp ? ernic_pci_udp_tx(d, train) : true;
+    return d->udp ? ernic_pci_udp_tx(d, train)
+                  : ernic_pci_netdev_tx(d, train);
 }
 
 void ernic_pci_irq(ErnicPci *d, uint16_t vector)

@@ -13,7 +13,9 @@
 #include "hw/qdev-properties.h"
 #include "hw/qdev-properties-system.h"
 #include "hw/resettable.h"
+#include "qemu/main-loop.h"
 #include "system/runstate.h"
+#include "system/system.h"
 #include "ernic_pci.h"
 #include "trace.h"
 
@@ -85,7 +87,9 @@ static void set_running(ErnicPci *d, bool running)
         d->wake = now;
     }
     ernic_pci_leave(d);
-    if (!running) {
+    if (running) {
+        qemu_bh_schedule(d->net.bh);
+    } else {
         ernic_pci_drain(d);
     }
 }
@@ -162,7 +166,8 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     ERRP_GUARD();
     ErnicPci *d = ERNIC(pci);
 
-    if (!check_limits(d, errp) || !ernic_pci_udp_open(d, errp)) {
+    if (!check_limits(d, errp) || !ernic_pci_netdev_open(d, errp) ||
+        !ernic_pci_udp_open(d, errp)) {
         return;
     }
     add_bars(d);
@@ -174,6 +179,7 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     }
     ernic_pci_env_init(d);
     d->engine = ernic_new(&d->cfg, &ernic_pci_env_ops, d);
+    ernic_pci_netdev_start(d);
     d->vm_state = qemu_add_vm_change_state_handler(vm_state_changed, d);
     set_running(d, runstate_is_running());
     trace_ernic_pci_realize(ernic_pci_id(d), d->cfg.max_qp,
@@ -187,6 +193,7 @@ static void ernic_pci_exit(PCIDevice *pci)
     trace_ernic_pci_exit(ernic_pci_id(d));
     qemu_del_vm_change_state_handler(d->vm_state);
     set_running(d, false);
+    ernic_pci_netdev_close(d);
     ernic_pci_udp_close(d);
     ernic_pci_env_fini(d);
     ernic_free(d->engine);
@@ -223,7 +230,14 @@ static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value
     pcie_cap_flr_write_config(pci, addr, value, len);
 }
 
+static void ernic_pci_instance_init(Object *obj)
+{
+    device_add_bootindex_property(obj, &ERNIC(obj)->net.conf.bootindex,
+                                  "bootindex", "/ethernet-phy@0", DEVICE(obj));
+}
+
 static const Property ernic_pci_properties[] = {
+    DEFINE_NIC_PROPERTIES(ErnicPci, net.conf),
     DEFINE_PROP_UINT32("max-qp", ErnicPci, cfg.max_qp, 1024),
     DEFINE_PROP_UINT32("max-cq", ErnicPci, cfg.max_cq, 1024),
     DEFINE_PROP_UINT32("max-srq", ErnicPci, cfg.max_srq, 256),
@@ -238,7 +252,7 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_LINK("iothread", ErnicPci, iothread, TYPE_IOTHREAD, IOThread *),
 };
 
-static void ernic_pci_class_init(ObjectClass *oc, void *data)
+static void ernic_pci_class_init(ObjectClass *oc, ERNIC_CLASS_DATA *data)
 {
     DeviceClass *dc = DEVICE_CLASS(oc);
     PCIDeviceClass *pc = PCI_DEVICE_CLASS(oc);
@@ -264,6 +278,7 @@ static const TypeInfo ernic_pci_types[] = {
         .name = TYPE_ERNIC,
         .parent = TYPE_PCI_DEVICE,
         .instance_size = sizeof(ErnicPci),
+        .instance_init = ernic_pci_instance_init,
         .class_init = ernic_pci_class_init,
         .interfaces = (InterfaceInfo[]) {
             { INTERFACE_PCIE_DEVICE },

@@ -17,6 +17,8 @@
 #include "qemu/timer.h"
 #include "system/iothread.h"
 #include "core/engine.h"
+#include "ernic_eth.h"
+#include "ernic_mmio.h"
 #include "link_udp.h"
 
 #define TYPE_ERNIC "ernic"
@@ -73,6 +75,8 @@ struct ErnicPci {
     ErnicUdp *udp;              /* NULL: no UDP link */
     bool udp_blocked;           /* its socket takes no more */
 
+    ErnicNetdev net;
+
     uint32_t state_len;         /* of the engine, while it migrates */
     uint8_t *state;
 };
@@ -123,6 +127,31 @@ void ernic_pci_udp_update(ErnicPci *d);
 bool ernic_pci_udp_tx(ErnicPci *d, const ErnicTrain *train);
 /* Properties that change peers at run time. */
 void ernic_pci_udp_class_init(ObjectClass *oc);
+
+/* ---- ernic_netdev.c: the device as a QEMU NIC, and the netdev link -------- */
+
+bool ernic_pci_netdev_open(ErnicPci *d, Error **errp);
+void ernic_pci_netdev_start(ErnicPci *d);
+void ernic_pci_netdev_close(ErnicPci *d);
+/* Inside enter and leave. */
+void ernic_pci_netdev_reset(ErnicPci *d);
+bool ernic_pci_netdev_tx(ErnicPci *d, const ErnicTrain *train);
+/* Tell the engine if the backend takes frames again; inside enter and leave. */
+void ernic_pci_netdev_run(ErnicPci *d, uint64_t now);
+bool ernic_pci_netdev_link(const ErnicPci *d);
+
+/* ---- ernic_eth.c: the Ethernet face --------------------------------------- */
+
+ErnicRegBlock ernic_pci_eth_block(ErnicPci *d);
+void ernic_pci_eth_init(ErnicPci *d);
+void ernic_pci_eth_fini(ErnicPci *d);
+void ernic_pci_eth_reset(ErnicPci *d);
+/* A frame that is not the engine's. */
+void ernic_pci_eth_receive(ErnicPci *d, const uint8_t *frame, size_t len);
+void ernic_pci_eth_link_changed(ErnicPci *d);
+void ernic_pci_eth_show_mac(ErnicPci *d);
+/* Makes what was loaded consistent; false: it cannot be. */
+bool ernic_pci_eth_valid(ErnicPci *d);
 
 /* ---- ernic_vmstate.c ------------------------------------------------------ */
 

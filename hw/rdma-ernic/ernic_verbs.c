@@ -7,6 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
+#include "ernic_mmio.h"
 #include "ernic_pci.h"
 #include "trace.h"
 
@@ -19,9 +20,10 @@
 
 QEMU_BUILD_BUG_ON(sizeof(struct ernic_rsp) != RING_ENTRY);
 
+/* Loopback and a socket know no cable. */
 bool ernic_pci_link(const ErnicPci *d)
 {
-    return true;
+    return d->udp || ernic_pci_netdev_link(d);
 }
 
 uint64_t ernic_pci_bar_size(const ErnicPci *d)
@@ -36,6 +38,7 @@ void ernic_pci_verbs_reset(ErnicPci *d)
     qemu_mutex_unlock(&d->db_lock);
     d->verbs = (ErnicVerbs) { };
     d->udp_blocked = false;
+    ernic_pci_netdev_reset(d);
     ernic_reset(d->engine);
 }
 
@@ -222,29 +225,15 @@ static uint64_t read_time(ErnicPci *d)
     return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
 }
 
-/* A register is a constant, a field of ErnicVerbs, or a function. */
-typedef struct Reg {
-    const char *name;
-    uint8_t size;
-    uint8_t field_size;         /* 0: none */
-    bool setup;                 /* the field is written while disabled */
-    uint16_t field;
-    uint32_t constant;
-    uint64_t (*read)(ErnicPci *d);
-    void (*write)(ErnicPci *d, uint64_t value);
-} Reg;
-
 #define AT(name) [offsetof(struct ernic_regs, name) / 4]
 #define REG(name, ...) \
     AT(name) = { #name, sizeof_field(struct ernic_regs, name), __VA_ARGS__ }
-#define FIELD_OF(name) \
-    .field = offsetof(ErnicVerbs, name), \
-    .field_size = sizeof_field(ErnicVerbs, name)
+#define FIELD_OF(name) ERNIC_REG_FIELD(ErnicVerbs, name)
 
-static const Reg regs[sizeof(struct ernic_regs) / 4] = {
+static const ErnicReg regs[sizeof(struct ernic_regs) / 4] = {
     REG(magic, .constant = ERNIC_MAGIC),
     REG(abi_version, .constant = ERNIC_ABI_VERSION),
-    REG(features, .constant = 0),
+    REG(features, .constant = ERNIC_FEATURE_ETH),
     REG(status, .read = read_status),
     REG(control, .read = read_control, .write = write_control),
     REG(error, FIELD_OF(error)),
@@ -261,100 +250,29 @@ static const Reg regs[sizeof(struct ernic_regs) / 4] = {
     REG(link_speed, .constant = LINK_SPEED),
 };
 
-/* The row of a well-formed access; *shift: bits of it below the access. */
-static const Reg *reg_at(uint64_t off, unsigned size, unsigned *shift)
-{
-    const Reg *reg;
-
-    *shift = 0;
-    if (off + size > sizeof(struct ernic_regs) || size < 4 || off % size) {
-        return NULL;
-    }
-    reg = &regs[off / 4];
-    if (!reg->name && off >= 4 && regs[off / 4 - 1].size == 8) {
-        reg--;
-        *shift = 32;
-    }
-    return reg->name && size <= reg->size ? reg : NULL;
-}
-
-static uint64_t reg_value(ErnicPci *d, const Reg *reg)
-{
-    const uint8_t *at = (const uint8_t *)&d->verbs + reg->field;
-
-    if (reg->read) {
-        return reg->read(d);
-    }
-    switch (reg->field_size) {
-    case 4:
-        return qatomic_read((const uint32_t *)at);
-    case 8:
-        return *(const uint64_t *)at;
-    default:
-        return reg->constant;
-    }
-}
-
-static uint64_t regs_read(ErnicPci *d, uint64_t off, unsigned size)
-{
-    unsigned shift;
-    const Reg *reg = reg_at(off, size, &shift);
-    uint64_t value;
-
-    if (!reg) {
-        trace_ernic_guest_bad_read(ernic_pci_id(d), off, size);
-        return 0;
-    }
-    value = reg_value(d, reg) >> shift;
-    if (size == 4) {
-        value = (uint32_t)value;
-    }
-    trace_ernic_pci_read(ernic_pci_id(d), reg->name, value);
-    return value;
-}
-
-/* Set-up registers: nothing reads them before the device is enabled. */
-static void regs_set(ErnicPci *d, const Reg *reg, unsigned shift, unsigned size,
-                     uint64_t value)
-{
-    uint8_t *at = (uint8_t *)&d->verbs + reg->field;
-
-    if (reg->field_size == 4) {
-        *(uint32_t *)at = value;
-    } else if (size == 8) {
-        *(uint64_t *)at = value;
-    } else {
-        *(uint64_t *)at = deposit64(*(uint64_t *)at, shift, 32, value);
-    }
-}
-
-static void regs_write(ErnicPci *d, uint64_t off, unsigned size, uint64_t value)
-{
-    unsigned shift;
-    const Reg *reg = reg_at(off, size, &shift);
-
-    if (!reg || (!reg->write && !reg->setup)) {
-        trace_ernic_guest_bad_write(ernic_pci_id(d), off, size, value);
-        return;
-    }
-    trace_ernic_pci_write(ernic_pci_id(d), reg->name, value);
-    if (reg->write) {
-        reg->write(d, value);
-    } else if (d->verbs.enabled) {
-        trace_ernic_guest_enabled(ernic_pci_id(d), reg->name, value);
-    } else {
-        regs_set(d, reg, shift, size, value);
-    }
-}
-
 /* ---- the BAR -------------------------------------------------------------- */
+
+/* The blocks of the control page. */
+static ErnicRegBlock block_at(ErnicPci *d, hwaddr *off)
+{
+    if (*off >= ERNIC_ETH_OFFSET) {
+        *off -= ERNIC_ETH_OFFSET;
+        return ernic_pci_eth_block(d);
+    }
+    return (ErnicRegBlock) {
+        .reg = regs, .num = ARRAY_SIZE(regs), .fields = &d->verbs,
+        .locked = d->verbs.enabled,
+    };
+}
 
 static uint64_t bar_read(void *opaque, hwaddr off, unsigned size)
 {
     ErnicPci *d = opaque;
+    ErnicRegBlock block;
 
     if (off < DB_OFFSET) {
-        return regs_read(d, off, size);
+        block = block_at(d, &off);
+        return ernic_regs_read(d, &block, off, size);
     }
     trace_ernic_guest_bad_read(ernic_pci_id(d), off, size);
     return 0;
@@ -364,9 +282,11 @@ static void bar_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
 {
     ErnicPci *d = opaque;
     uint64_t page = (off - DB_OFFSET) >> DB_SHIFT;
+    ErnicRegBlock block;
 
     if (off < DB_OFFSET) {
-        regs_write(d, off, size, value);
+        block = block_at(d, &off);
+        ernic_regs_write(d, &block, off, size, value);
     } else if (size != 8 || off & ((1u << DB_SHIFT) - 1) ||
                page >= d->cfg.max_uctx) {
         trace_ernic_guest_bad_write(ernic_pci_id(d), off, size, value);

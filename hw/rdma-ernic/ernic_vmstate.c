@@ -47,7 +47,7 @@ static int state_post_load(void *opaque, int version)
 {
     ErnicPci *d = opaque;
     uint64_t now = ernic_pci_enter(d);
-    bool ok = verbs_ok(&d->verbs) &&
+    bool ok = verbs_ok(&d->verbs) && ernic_pci_eth_valid(d) &&
               ernic_load(d->engine, now, d->state, d->state_len);
 
     trace_ernic_pci_load(ernic_pci_id(d), d->state_len, ok);
@@ -78,6 +78,40 @@ static const VMStateDescription verbs_vmstate = {
     }
 };
 
+static const VMStateDescription eth_vmstate = {
+    .name = "ernic/eth",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(ctrl, ErnicEth),
+        VMSTATE_UINT32(mac_lo, ErnicEth),
+        VMSTATE_UINT32(mac_hi, ErnicEth),
+        VMSTATE_UINT64(mc_hash, ErnicEth),
+        VMSTATE_UINT64(tx_addr, ErnicEth),
+        VMSTATE_UINT64(rx_addr, ErnicEth),
+        VMSTATE_UINT64(state_addr, ErnicEth),
+        VMSTATE_UINT32(tx_shift, ErnicEth),
+        VMSTATE_UINT32(rx_shift, ErnicEth),
+        VMSTATE_UINT32(vector, ErnicEth),
+        VMSTATE_UINT32(tx_pi, ErnicEth),
+        VMSTATE_UINT32(tx_ci, ErnicEth),
+        VMSTATE_UINT32(rx_pi, ErnicEth),
+        VMSTATE_UINT32(rx_ci, ErnicEth),
+        VMSTATE_UINT32(tx_arm, ErnicEth),
+        VMSTATE_UINT32(rx_arm, ErnicEth),
+        VMSTATE_BOOL(tx_armed, ErnicEth),
+        VMSTATE_BOOL(rx_armed, ErnicEth),
+        VMSTATE_UINT64(tx_packets, ErnicEth),
+        VMSTATE_UINT64(tx_bytes, ErnicEth),
+        VMSTATE_UINT64(tx_errors, ErnicEth),
+        VMSTATE_UINT64(rx_packets, ErnicEth),
+        VMSTATE_UINT64(rx_bytes, ErnicEth),
+        VMSTATE_UINT64(rx_no_buffer, ErnicEth),
+        VMSTATE_UINT64(rx_errors, ErnicEth),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 const VMStateDescription ernic_pci_vmstate = {
     .name = "ernic",
     .version_id = 1,
@@ -89,6 +123,7 @@ const VMStateDescription ernic_pci_vmstate = {
         VMSTATE_PCI_DEVICE(parent_obj, ErnicPci),
         VMSTATE_MSIX(parent_obj, ErnicPci),
         VMSTATE_STRUCT(verbs, ErnicPci, 1, verbs_vmstate, ErnicVerbs),
+        VMSTATE_STRUCT(net.eth, ErnicPci, 1, eth_vmstate, ErnicEth),
         VMSTATE_UINT32(state_len, ErnicPci),
         VMSTATE_VBUFFER_ALLOC_UINT32(state, ErnicPci, 1, NULL, state_len),
         VMSTATE_END_OF_LIST()

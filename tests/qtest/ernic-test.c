@@ -49,7 +49,7 @@ static const struct {
 #define HIGH(field) { #field, offsetof(struct ernic_regs, field) + 4, 0, ~0u }
     AT(magic, ERNIC_MAGIC, 0),
     AT(abi_version, ERNIC_ABI_VERSION, 0),
-    AT(features, 0, 0),
+    AT(features, ERNIC_FEATURE_ETH, 0),
     AT(status, ERNIC_STATUS_LINK, 0),
     AT(error, 0, 0),
     AT(num_vectors, VECTORS, 0),
@@ -109,6 +109,9 @@ static void test_holes(void *obj, void *data, QGuestAllocator *alloc)
     uint64_t off;
 
     for (off = sizeof(struct ernic_regs); off < 0x1000; off += 4) {
+        if (off == ERNIC_ETH_OFFSET) {
+            off += sizeof(struct ernic_eth_regs);
+        }
         qernic_write(q, off, ~0u);
         g_assert_cmphex(qernic_read(q, off), ==, 0);
     }
@@ -125,7 +128,7 @@ static void test_garbage(void *obj, void *data, QGuestAllocator *alloc)
     uint64_t off;
 
     for (enabled = 0; enabled < 2; enabled++) {
-        for (off = 0x14; off < 0x2010; off += off < 0x60 ? 1 : 0xf9) {
+        for (off = 0x14; off < 0x2010; off += off < 0x1a0 ? 1 : 0xf9) {
             for (i = 0; i < ARRAY_SIZE(values); i++) {
                 qpci_io_writeb(&q->dev, q->bar, off, values[i]);
                 qpci_io_writew(&q->dev, q->bar, off, values[i]);

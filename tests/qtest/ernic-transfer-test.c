@@ -186,14 +186,19 @@ static void ud_all(QErnic *a, QErnic *b)
     datagram(&y, &x);
 }
 
+void qernic_transfers(QErnic *a, QErnic *b)
+{
+    rc_all(a, b);
+    uc_all(a, b);
+    ud_all(a, b);
+}
+
 static void test_loopback(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
 
     qernic_setup(q, 1);
-    rc_all(q, q);
-    uc_all(q, q);
-    ud_all(q, q);
+    qernic_transfers(q, q);
 }
 
 /* A completion in the ring, then the event, then the interrupt. */
@@ -297,9 +302,7 @@ static void test_two(void *obj, void *data, QGuestAllocator *alloc)
     introduce(a);
     qernic_setup(a, 1);
     qernic_setup(&b, 2);
-    rc_all(a, &b);
-    uc_all(a, &b);
-    ud_all(a, &b);
+    qernic_transfers(a, &b);
     forget(a);
     qernic_fini(&b);
 }
@@ -357,6 +360,15 @@ static bool migrated(QTestState *qts)
     return done;
 }
 
+/* The registers at an offset, of both blocks; but not the time. */
+static uint32_t eth_or_ring(QErnic *q, uint32_t off)
+{
+    uint32_t time = offsetof(struct ernic_regs, time);
+
+    return qernic_read(q, ERNIC_ETH_OFFSET + off) ^
+           (off >= time && off < time + 8 ? 0 : qernic_read(q, off));
+}
+
 /* Put the machine that is loading in the place of the one that was saved. */
 static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
 {
@@ -364,11 +376,18 @@ static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
     QErnic *q = obj;
     QTestState *from = q->qts, *to;
     struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+    struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
+    uint32_t regs[64], off;
     QErnicQp x, y;
     int fd;
 
     qernic_setup(q, 1);
+    qernic_write64(q, ERNIC_ETH_OFFSET + 0x18, 0x123456789abcdef0);
+    qernic_write(q, ERNIC_ETH_OFFSET + 0x0c, 0x7788);
     begin(q, &x, &y);
+    for (off = 0; off < sizeof(regs); off += 4) {
+        regs[off / 4] = eth_or_ring(q, off);
+    }
     fd = g_file_open_tmp("ernic-XXXXXX", &path, NULL);
     g_assert_cmpint(fd, >=, 0);
     close(fd);
@@ -383,9 +402,13 @@ static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
                      "roce-udp=127.0.0.1:0 -incoming %s", uri);
     qtest_qmp_eventwait(to, "RESUME");
     unlink(path);
-    /* The driver goes on as if nothing had been: the receive is posted now. */
     q->qts = to;
     q->dev.bus->qts = to;
+    for (off = 0; off < sizeof(regs); off += 4) {
+        g_assert_cmphex(regs[off / 4], ==, eth_or_ring(q, off));
+    }
+    g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
+    /* The driver goes on as if nothing had been: the receive is posted now. */
     qtest_memset(to, q->buf + IN, 0, LENGTH + 1);
     qernic_post_recv(&y, IN, LENGTH);
     expect(&x, ERNIC_WC_SEND, 0);

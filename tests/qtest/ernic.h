@@ -90,4 +90,7 @@ void qernic_poll(QErnicQp *qp, struct ernic_cqe *cqe);
 bool qernic_has_cqe(QErnicQp *qp);
 void qernic_arm(QErnicQp *qp);
 
+/* RC, UC and UD between two devices that are set up, or within one. */
+void qernic_transfers(QErnic *a, QErnic *b);
+
 #endif /* QTEST_ERNIC_H */

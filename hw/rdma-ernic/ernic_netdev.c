@@ -1,0 +1,201 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The device as a QEMU NIC. Without a UDP link it is also the netdev link:
+ * frames to UDP port 4791 of an address of the device are the engine's, all
+ * others the Ethernet face's.
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qemu/iov.h"
+#include "qemu/main-loop.h"
+#include "core/net.h"
+#include "ernic_pci.h"
+#include "trace.h"
+
+bool ernic_pci_netdev_link(const ErnicPci *d)
+{
+    return !d->net.nic || !qemu_get_queue(d->net.nic)->link_down;
+}
+
+/* ---- out ------------------------------------------------------------------ */
+
+static void roce_sent(NetClientState *nc, ssize_t len)
+{
+    ErnicPci *d = qemu_get_nic_opaque(nc);
+
+    if (d->net.pending && --d->net.pending == 0) {
+        qemu_bh_schedule(d->bh);        /* which asks us whether to go on */
+    }
+}
+
+/* The train is copied or gone on return; what waits is the backend's. */
+static void send_packet(ErnicPci *d, const ErnicPath *path, const uint8_t *data,
+                        uint32_t len)
+{
+    uint8_t head[ERNIC_NET_HDR_MAX];
+    struct iovec iov[] = {
+        { head, ernic_net_emit(path, len, head) },
+        { (void *)data, len },
+    };
+
+    if (qemu_sendv_packet_async(qemu_get_queue(d->net.nic), iov,
+                                ARRAY_SIZE(iov), roce_sent) == 0) {
+        d->net.pending++;
+    }
+}
+
+bool ernic_pci_netdev_tx(ErnicPci *d, const ErnicTrain *train)
+{
+    uint32_t pos;
+
+    if (!d->net.nic) {
+        return true;            /* no wire: what is sent is gone */
+    }
+    if (d->net.pending) {
+        d->net.blocked = true;
+        return false;
+    }
+    d->net.sending = true;
+    for (pos = 0; pos < train->len; pos += train->seg) {
+        send_packet(d, &train->path, train->data + pos,
+                    MIN(train->seg, train->len - pos));
+    }
+    d->net.sending = false;
+    return true;
+}
+
+void ernic_pci_netdev_run(ErnicPci *d, uint64_t now)
+{
+    if (d->net.blocked && !d->net.pending) {
+        d->net.blocked = false;
+        ernic_tx_ready(d->engine, now);
+    }
+}
+
+/* ---- in ------------------------------------------------------------------- */
+
+static bool is_local(const Ernic *e, const ErnicGid *gid)
+{
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_LIM_GID; i++) {
+        if (memcmp(&e->gid[i].gid, gid, sizeof(*gid)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A frame for the engine; groups are the engine's if the frame is RoCE. */
+static bool roce_frame(ErnicPci *d, ErnicFrame *f, const uint8_t *buf,
+                       size_t size, ErnicDrop *drop)
+{
+    if (d->udp || !d->verbs.enabled) {
+        return false;
+    }
+    *drop = ernic_net_parse(f, buf, size);
+    return *drop != ERNIC_DROP_NOT_ROCE &&
+           (*drop != ERNIC_DROP_NONE || (f->path.dmac[0] & 1) ||
+            is_local(d->engine, &f->path.dgid));
+}
+
+static void roce_receive(ErnicPci *d, const ErnicFrame *f)
+{
+    ErnicTrain train = {
+        .path = f->path, .ip = f->ip, .data = f->ib, .len = f->ib_len,
+        .seg = f->ib_len,
+    };
+    uint64_t now;
+
+    /* Answered by its own backend while it sends: as a collision, lost. */
+    if (d->net.sending || !f->ib_len) {
+        return;
+    }
+    now = ernic_pci_enter(d);
+    ernic_rx(d->engine, now, &train);
+    ernic_pci_leave(d);
+}
+
+static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
+                              size_t size)
+{
+    ErnicPci *d = qemu_get_nic_opaque(nc);
+    ErnicDrop drop = ERNIC_DROP_NONE;
+    ErnicFrame f;
+
+    if (!roce_frame(d, &f, buf, size, &drop)) {
+        ernic_pci_eth_receive(d, buf, size);
+    } else if (drop != ERNIC_DROP_NONE) {
+        ernic_pci_enter(d);
+        d->engine->stats.drop[drop]++;
+        ernic_pci_leave(d);
+        trace_ernic_pci_frame_drop(ernic_pci_id(d), drop, size);
+    } else {
+        roce_receive(d, &f);
+    }
+    return size;
+}
+
+static void netdev_link_changed(NetClientState *nc)
+{
+    ErnicPci *d = qemu_get_nic_opaque(nc);
+    uint64_t now = ernic_pci_enter(d);
+
+    if (d->verbs.enabled) {
+        ernic_set_link(d->engine, now, ernic_pci_link(d));
+    }
+    ernic_pci_leave(d);
+    ernic_pci_eth_link_changed(d);
+}
+
+static NetClientInfo netdev_info = {
+    .type = NET_CLIENT_DRIVER_NIC,
+    .size = sizeof(NICState),
+    .receive = netdev_receive,
+    .link_status_changed = netdev_link_changed,
+};
+
+/* ---- life ----------------------------------------------------------------- */
+
+bool ernic_pci_netdev_open(ErnicPci *d, Error **errp)
+{
+    qemu_macaddr_default_if_unset(&d->net.conf.macaddr);
+    if (d->net.conf.peers.ncs[0] && d->iothread && !d->roce_udp) {
+        error_setg(errp, "iothread= with netdev= needs roce-udp= too");
+        return false;
+    }
+    return true;
+}
+
+/* When nothing can fail any more. */
+void ernic_pci_netdev_start(ErnicPci *d)
+{
+    DeviceState *dev = DEVICE(d);
+
+    ernic_pci_eth_init(d);
+    if (d->net.conf.peers.ncs[0]) {
+        d->net.nic = qemu_new_nic(&netdev_info, &d->net.conf, TYPE_ERNIC,
+                                  dev->id, &dev->mem_reentrancy_guard, d);
+        ernic_pci_eth_show_mac(d);
+    }
+}
+
+void ernic_pci_netdev_reset(ErnicPci *d)
+{
+    if (d->net.nic) {
+        qemu_purge_queued_packets(qemu_get_queue(d->net.nic));
+    }
+    d->net.pending = 0;
+    d->net.blocked = false;
+    ernic_pci_eth_reset(d);
+}
+
+void ernic_pci_netdev_close(ErnicPci *d)
+{
+    if (d->net.nic) {
+        qemu_del_nic(d->net.nic);
+        d->net.nic = NULL;
+    }
+    ernic_pci_eth_fini(d);
+}
