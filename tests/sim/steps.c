@@ -69,6 +69,7 @@ static void step_link(Sim *s)
         return;
     }
     h->link_up = false;
+    h->tx_blocked = false;              /* what waited is lost */
     sim_log(s, "host %u: link down", h->id);
     ernic_set_link(h->e, s->now, false);
     sim_checked(h);

@@ -7,6 +7,9 @@
 #include "qemu/osdep.h"
 #include "sim.h"
 
+/* How long to go on where completions and events may have been lost. */
+#define BAD_RINGS_NS    (20 * SIM_MS)
+
 void sim_log(Sim *s, const char *fmt, ...)
 {
     va_list ap;
@@ -143,6 +146,7 @@ void sim_save_restore(SimHost *h)
     ernic_free(h->e);
     h->wake_gen++;
     h->e = ernic_new(&h->cfg, &sim_env_ops, h);
+    h->tx_blocked = false;              /* on another host is another link */
     if (!ernic_load(h->e, s->now, one->data, one->len)) {
         sim_fail(s, "save", "host %u: the engine refuses what it saved", h->id);
     }
@@ -197,7 +201,9 @@ static bool think(SimHost *h)
             did |= sim_post_sends(qp, 1 + sim_below(&h->rng, 8));
         }
         did |= sim_post_recvs(qp);
-        more |= !h->sim->ending && !sim_qp_finished(qp);
+        more |= !h->sim->ending &&
+                (!sim_qp_finished(qp) || (qp->peer &&
+                                          !sim_qp_finished(qp->peer)));
     }
     h->think_ns = did ? 2 * SIM_US : MIN(h->think_ns * 2, 5 * SIM_MS);
     return more;
@@ -222,6 +228,7 @@ static void fair(Sim *s)
 
     sim_log(s, "the wire is fair from now on");
     s->fair = true;
+    s->fair_at = s->now;
     s->plan.dma_fail = s->plan.ring_fail = 0;
     f->drop = f->duplicate = f->reorder = f->corrupt = f->truncate = 0;
     f->rx_bytes = UINT32_MAX;
@@ -233,6 +240,7 @@ static void fair(Sim *s)
 static void set_link(SimHost *h, bool up)
 {
     h->link_up = up;
+    h->tx_blocked = false;
     sim_log(h->sim, "host %u: link %s", h->id, up ? "up" : "down");
     ernic_set_link(h->e, h->sim->now, up);
     sim_checked(h);
@@ -310,6 +318,9 @@ static bool all_finished(Sim *s)
 {
     uint32_t i;
 
+    if (s->plan.bad_rings) {
+        return s->fair && s->now > s->fair_at + BAD_RINGS_NS;
+    }
     for (i = 0; i < s->qps->len; i++) {
         if (!sim_qp_finished(g_ptr_array_index(s->qps, i))) {
             return false;
@@ -358,7 +369,7 @@ static void pump(Sim *s, bool until)
             return;
         }
         if (!s->heap_len) {
-            if (until) {
+            if (until && !s->plan.bad_rings) {
                 stalled(s, "nothing is due, but not all is done");
             }
             return;

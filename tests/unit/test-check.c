@@ -77,10 +77,14 @@ BREAK(free_double, SET(E->pd_ids.fifo[E->pd_ids.head],
 BREAK(free_used, SET(E->qp_ids.fifo[E->qp_ids.head], b->out.qpn));
 BREAK(free_lost, SET(E->cq_ids.count, E->cq_ids.count - 1));
 BREAK(free_range, SET(E->mr_ids.fifo[E->mr_ids.head], 0xffffff));
-BREAK(ready_unlinked, SET(QP(in).ready, !QP(in).ready));
-BREAK(ready_loop, SET(E->qp[E->ready_tail].ready_next, E->ready_head));
-BREAK(ready_tail, SET(E->ready_tail, E->ready_tail + 1));
-BREAK(ready_range, SET(E->ready_head, 5000));
+BREAK(ready_unlinked, SET(QP(in).in_ring[0], !QP(in).in_ring[0]));
+BREAK(ready_loop, SET(E->qp[E->ready.tail].ring_next[0], E->ready.head));
+BREAK(ready_tail, SET(E->ready.tail, E->ready.tail + 1));
+BREAK(ready_range, SET(E->ready.head, 5000));
+BREAK(waiting_unlinked, SET(E->waiting.tail, 5000));
+BREAK(wakes, SET(QP(out).sq.ack_due, ERNIC_NEVER));
+BREAK(flushing, SET(QP(out).sq.flushing, true);
+      SET(QP(out).sq.flush_to, QP(out).sq.wq.pi + 1));
 BREAK(timer_value, SET(E->timers->due[b->out.qpn], 1));
 BREAK(timer_unknown, SET(E->timers->pos[b->out.qpn], 0));
 BREAK(timer_heap, SET(E->timers->heap[0], 63));
@@ -96,7 +100,7 @@ BREAK(port, SET(E->port_events.queued, false));
 BREAK(gid, SET(E->gid[5].gid, (ErnicGid) { { 0xff, 2 } }));
 BREAK(pkey, SET(E->pkey[3], 0x8000));
 BREAK(train_seg, SET(E->tx->seg, 0));
-BREAK(train_busy, SET(E->tx->busy, false));
+BREAK(train_closed, SET(E->tx->closed, !E->tx->closed));
 BREAK(train_len, SET(E->tx->len, 60000));
 BREAK(train_path, SET(E->tx->path.dgid, (ErnicGid) { { 0xfe, 0x80 } }));
 BREAK(loop_len, SET(E->tx->loop_len, 0x7fffffff));
@@ -221,6 +225,9 @@ static const struct {
     { "ready-ring", break_ready_loop },
     { "ready-ring", break_ready_tail },
     { "ready-ring", break_ready_range },
+    { "waiting-ring", break_waiting_unlinked },
+    { "sq-wakes", break_wakes },
+    { "sq-flushing", break_flushing },
     { "qp-deadlines", break_timer_value },
     { "qp-deadlines", break_timer_unknown },
     { "qp-deadlines", break_timer_heap },
@@ -235,7 +242,7 @@ static const struct {
     { "pkey-table", break_pkey },
     { "mcast-groups", break_groups },
     { "held-train", break_train_seg },
-    { "held-train", break_train_busy },
+    { "held-train", break_train_closed },
     { "held-train", break_train_len },
     { "held-train", break_train_path },
     { "loopback", break_loop_len },

@@ -87,7 +87,8 @@ static void test_derived_rows(void)
         "Ernic.uctx_used", "Ernic.num_pages", "Ernic.num_bound",
         "Ernic.events_at", "Ernic.timers", "Ernic.cq_timers", "Ernic.tx",
         "Ernic.now", "ErnicEq.line_size", "ErnicEq.line_head",
-        "ErnicEq.line_count", "ErnicSendQueue.window_mask", "ErnicTx.icrc",
+        "ErnicEq.line_count", "ErnicSendQueue.window_mask", "ErnicTx.busy",
+        "ErnicTx.loop_full", "ErnicTx.icrc",
         "ErnicTx.loop_len",
     };
     uint32_t s, i, n = 0;
@@ -150,6 +151,7 @@ static void test_every_byte(void)
     CHECK(ErnicEvents, sizeof(ErnicEvents));
     CHECK(ErnicStats, sizeof(ErnicStats));
     CHECK(ErnicIds, sizeof(ErnicIds));
+    CHECK(ErnicRing, sizeof(ErnicRing));
     CHECK(Ernic, offsetof(Ernic, gid));
     CHECK(ErnicBuf, sizeof(ErnicBuf));
     CHECK(ErnicPd, sizeof(ErnicPd));
@@ -237,7 +239,7 @@ static void test_busy(void)
     g_assert_true(e->tx->busy);
     g_assert_cmpuint(e->tx->packets, >, 0);
     g_assert_cmpuint(e->tx->loop_len, >, 0);
-    g_assert_cmpuint(e->ready_head, !=, 0);
+    g_assert_cmpuint(e->ready.head, !=, 0);
     g_assert_cmpuint(e->cq_timers->count, ==, 1);
     g_assert_cmpuint(e->timers->count, >, 0);
     g_assert_cmpuint(e->qp[b.in.qpn].rq.open, ==, ERNIC_CL_SEND);

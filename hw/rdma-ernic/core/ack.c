@@ -34,6 +34,17 @@ static ErnicOp ack_read_op(const ErnicRdRes *rd)
                    last ? ERNIC_OP_READ_RSP_LAST : ERNIC_OP_READ_RSP_MIDDLE;
 }
 
+/* Nothing of what is pending will be sent. */
+static void ack_drop_responses(ErnicQp *qp)
+{
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
+        qp->rd[i].pending = false;
+    }
+    qp->ack.rd_pending = 0;
+}
+
 /*
  * The entry's response cannot go on: NAK in its place, then Error. Not so when
  * it was whole once: the request may be a late duplicate of one that is long
@@ -43,17 +54,13 @@ static void ack_read_fault(ErnicQp *qp, ErnicRdRes *rd, ErnicDma dma)
 {
     ErnicFault fault = dma == ERNIC_DMA_PROT ? ERNIC_FAULT_REM_ACCESS :
                                                ERNIC_FAULT_REM_DMA;
-    uint32_t i;
 
     if (rd->again) {
         rd->pending = false;
         qp->ack.rd_pending--;
         return;
     }
-    for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
-        qp->rd[i].pending = false;
-    }
-    qp->ack.rd_pending = 0;
+    ack_drop_responses(qp);
     qp->ack.nak = ernic_fault_info(fault)->syndrome;
     qp->ack.nak_psn = ernic_psn_add(rd->psn, rd->next);
     qp->ack.fault = fault;
@@ -137,7 +144,14 @@ static void ack_fault(Ernic *e, ErnicQp *qp)
 
     qp->ack.nak = 0;
     qp->ack.fault = ERNIC_FAULT_NONE;
-    if (fault) {
+    if (!fault) {
+        return;
+    }
+    if (qp->ack.nak_psn != qp->rq.epsn) {
+        /* Of a READ: the message that is open has no part in it. */
+        e->stats.fault[fault]++;
+        ernic_qp_error(e, qp, fault);
+    } else {
         ernic_qp_recv_fault(e, qp, fault);
     }
 }
@@ -207,6 +221,7 @@ bool ernic_ack_step(Ernic *e, ErnicQp *qp)
     if (!ernic_qp_path(e, qp, &qp->attr.av, &path)) {
         ack->owed = false;
         ack->cnp_owed = false;
+        ack_drop_responses(qp);
         ack_fault(e, qp);
         return false;
     }
@@ -214,7 +229,7 @@ bool ernic_ack_step(Ernic *e, ErnicQp *qp)
         return true;
     }
     if (ack->rd_pending && !ack_responses(e, qp, &path)) {
-        return e->tx->busy;
+        return ernic_cc_send_at(&qp->cc) <= e->now;     /* else by timer */
     }
     if (ack->rd_pending) {
         return true;

@@ -326,22 +326,32 @@ static bool free_numbers(const ErnicCheck *c, uint32_t id)
                   sizeof(e->uctx_used[0]));
 }
 
-static bool ready_ring(const ErnicCheck *c, uint32_t id)
+/* All that say they are in the ring are met on the way along it, once. */
+static bool ring_ok(const Ernic *e, const ErnicRing *ring, ErnicRingKind kind)
 {
-    const Ernic *e = c->e;
     uint32_t marked = 0, last = 0, n = 0, i;
 
     for (i = 1; i < e->cfg.max_qp; i++) {
-        marked += e->qp[i].used && e->qp[i].ready;
+        marked += e->qp[i].used && e->qp[i].in_ring[kind];
     }
-    for (i = e->ready_head; i && n <= marked; i = e->qp[i].ready_next) {
-        if (i >= e->cfg.max_qp || !e->qp[i].used || !e->qp[i].ready) {
+    for (i = ring->head; i && n <= marked; i = e->qp[i].ring_next[kind]) {
+        if (i >= e->cfg.max_qp || !e->qp[i].used || !e->qp[i].in_ring[kind]) {
             return false;
         }
         last = i;
         n++;
     }
-    return n == marked && last == e->ready_tail;
+    return n == marked && last == ring->tail;
+}
+
+static bool ready_ring(const ErnicCheck *c, uint32_t id)
+{
+    return ring_ok(c->e, &c->e->ready, ERNIC_RING_READY);
+}
+
+static bool waiting_ring(const ErnicCheck *c, uint32_t id)
+{
+    return ring_ok(c->e, &c->e->waiting, ERNIC_RING_WAITING);
 }
 
 /* A heap: no deadline is before that of its parent, and all find themselves. */
@@ -458,17 +468,17 @@ static bool path_ok(const ErnicPath *path)
 }
 
 /*
- * Between two calls a train is held only because the link is busy. All its
- * packets but the last are seg bytes long.
+ * All packets of the held train but the last are seg bytes long. Nothing is
+ * busy without one.
  */
 static bool held_train(const ErnicCheck *c, uint32_t id)
 {
     const ErnicTx *tx = c->e->tx;
 
     if (tx->packets == 0) {
-        return tx->len == 0 && !tx->closed && !tx->busy;
+        return tx->len == 0 && !tx->closed && !tx->busy && !tx->loop_full;
     }
-    return tx->busy && tx->seg && tx->len > (tx->packets - 1) * tx->seg &&
+    return tx->seg && tx->len > (tx->packets - 1) * tx->seg &&
            tx->len <= tx->packets * tx->seg && path_ok(&tx->path) &&
            tx->closed == (tx->len < tx->packets * tx->seg);
 }
@@ -489,6 +499,7 @@ static bool loopback(const ErnicCheck *c, uint32_t id)
 static const ErnicInvariant device_list[] = {
     { "free-numbers", free_numbers },
     { "ready-ring", ready_ring },
+    { "waiting-ring", waiting_ring },
     { "qp-deadlines", qp_deadlines },
     { "cq-deadlines", cq_deadlines },
     { "kept-pages", kept_pages },

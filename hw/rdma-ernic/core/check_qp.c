@@ -227,6 +227,31 @@ static bool sq_deadlines(const ErnicCheck *c, uint32_t id)
            (qp->sq.ack_due == ERNIC_NEVER && qp->sq.rnr_due == ERNIC_NEVER);
 }
 
+/*
+ * Whoever waits is waited for by something: a deadline, a rewind to obey, a
+ * turn in a ring. Without that a queue would stand still for ever.
+ */
+static bool sq_wakes(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicQp *qp = get(c, id);
+    const ErnicSendQueue *sq = &qp->sq;
+
+    return qp->transport != ERNIC_RC || !qp->attr.timeout ||
+           !ernic_qp_may(qp, ERNIC_MAY_PROC_SEND) ||
+           sq->una_psn == sq->max_psn || sq->ack_due != ERNIC_NEVER ||
+           sq->rnr_due != ERNIC_NEVER ||
+           sq->blocked_on == ERNIC_BLOCKED_RATE ||
+           qp->in_ring[ERNIC_RING_READY] || qp->in_ring[ERNIC_RING_WAITING];
+}
+
+/* Requests that are flushed after a recovery are posted ones. */
+static bool sq_flushing(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicSendQueue *sq = &get(c, id)->sq;
+
+    return !sq->flushing || sq->flush_to - sq->wq.ci <= sq->wq.pi - sq->wq.ci;
+}
+
 static bool sq_drained(const ErnicCheck *c, uint32_t id)
 {
     const ErnicQp *qp = get(c, id);
@@ -251,7 +276,7 @@ static bool rq_request(const ErnicCheck *c, uint32_t id)
     uint64_t len = 0;
     uint32_t i;
 
-    if (!get(c, id)->rq.recv_valid || recv->fault) {
+    if (!get(c, id)->rq.recv_valid) {
         return true;
     }
     for (i = 0; i < recv->num_sge; i++) {
@@ -271,7 +296,8 @@ static bool rq_message(const ErnicCheck *c, uint32_t id)
         return true;
     case ERNIC_CL_SEND:
         return !ernic_qp_may(qp, ERNIC_MAY_PROC_RECV) ||
-               (rq->recv_valid && rq->off <= rq->recv.len);
+               (rq->recv_valid && !rq->recv.fault &&
+                rq->off <= rq->recv.len);
     case ERNIC_CL_WRITE:
         return rq->off <= rq->dmalen;
     default:
@@ -374,6 +400,8 @@ static const ErnicInvariant qp_list[] = {
     { "sq-una", sq_una },
     { "sq-credits", sq_credits },
     { "sq-deadlines", sq_deadlines },
+    { "sq-wakes", sq_wakes },
+    { "sq-flushing", sq_flushing },
     { "sq-drained", sq_drained },
     { "sq-rate", sq_rate },
     { "rq-request", rq_request },

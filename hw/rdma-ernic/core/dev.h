@@ -31,6 +31,11 @@ typedef struct ErnicConfig {
     uint16_t udp_sport;         /* of every packet; 0: per queue pair */
 } ErnicConfig;
 
+/* Queue pairs in line, by number; 0: none. */
+typedef struct ErnicRing {
+    uint32_t head, tail;
+} ErnicRing;
+
 typedef struct ErnicGidEntry {
     ErnicGid gid;               /* all 0: free */
     uint8_t mac[6];
@@ -87,8 +92,8 @@ struct Ernic {
     ErnicTimers *timers;        /* one deadline per queue pair */
     ErnicTimers *cq_timers;     /* one per completion queue: moderation */
     ErnicTx *tx;
-    /* Queue pairs with work: a ring by number, first and last. */
-    uint32_t ready_head, ready_tail;
+    ErnicRing ready;            /* queue pairs that can do something */
+    ErnicRing waiting;          /* and those that can when the link is free */
     uint64_t now;               /* of the present entry; not a clock */
     ErnicStats stats;
 };

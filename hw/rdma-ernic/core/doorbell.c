@@ -12,6 +12,27 @@
 #include "sched.h"
 #include "trace.h"
 
+#define CACHE_LINE  64
+
+/*
+ * What the turn of a queue pair will touch, fetched while other doorbells are
+ * rung: of thousands of queue pairs, none is in a cache. Always inline: gcc
+ * takes a call of a function that only prefetches for one without effect.
+ */
+static inline void __attribute__((always_inline))
+db_prefetch(ErnicQp *qp, uint32_t index)
+{
+    const uint8_t *wqe = (const uint8_t *)ernic_sq_slot(qp, index);
+    uint32_t i;
+
+    for (i = 0; i < offsetof(ErnicQp, events); i += CACHE_LINE) {
+        __builtin_prefetch((const uint8_t *)qp + i, 1);
+    }
+    for (i = 0; i < offsetof(ErnicWqe, sge); i += CACHE_LINE) {
+        __builtin_prefetch(wqe + i, 1);
+    }
+}
+
 static uint8_t db_sq(Ernic *e, uint32_t uctx, uint32_t qpn, uint32_t index)
 {
     ErnicQp *qp = ernic_qp_get(e, uctx, qpn);
@@ -27,6 +48,7 @@ static uint8_t db_sq(Ernic *e, uint32_t uctx, uint32_t qpn, uint32_t index)
                           ERNIC_EV_BAD_DOORBELL, ERNIC_DB_SQ);
         return status;
     }
+    db_prefetch(qp, index - 1);
     ernic_sched_mark(e, qp);
     return ERNIC_OK;
 }

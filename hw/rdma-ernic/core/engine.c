@@ -129,11 +129,12 @@ void ernic_reset(Ernic *e)
 /* When there is something to do next, told once per entry. */
 static void engine_wake(Ernic *e)
 {
-    bool work = !e->tx->busy && (e->ready_head || e->tx->packets);
+    bool work = ernic_sched_ready(e) || (!e->tx->busy && e->tx->packets) ||
+                e->tx->loop_len;
     uint64_t next = MIN(ernic_timers_next(e->timers),
                         ernic_timers_next(e->cq_timers));
 
-    e->ops->wake_at(e->env, work || e->tx->loop_len ? e->now : next);
+    e->ops->wake_at(e->env, work ? e->now : next);
 }
 
 void ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
@@ -180,6 +181,11 @@ void ernic_set_link(Ernic *e, uint64_t now, bool up)
         ernic_event_raise(e, e->async_eq, ERNIC_EVC_PORT, 1, &e->port_events,
                           up ? ERNIC_EV_PORT_ACTIVE : ERNIC_EV_PORT_ERR, 0);
     }
+    if (!up) {
+        /* What waited for the link is lost with it. */
+        e->tx->busy = false;
+        ernic_tx_flush(e);
+    }
     engine_wake(e);
 }
 
@@ -207,17 +213,32 @@ static void engine_loopback(Ernic *e)
         ernic_rx_train(e, &train);
     }
     e->tx->loop_len = 0;
+    e->tx->loop_full = false;
 }
 
-/* One turn of one queue pair. */
+/*
+ * One turn of one queue pair. What does not need the link - flushing, draining,
+ * local operations - goes on while it is busy.
+ */
 static void engine_turn(Ernic *e, ErnicQp *qp)
 {
-    bool more = ernic_qp_flush_step(e, qp, ENGINE_FLUSH_BUDGET);
+    bool flush = ernic_qp_flush_step(e, qp, ENGINE_FLUSH_BUDGET);
+    bool send = ernic_ack_step(e, qp);
 
-    more |= ernic_ack_step(e, qp);
-    more |= ernic_req_step(e, qp);
-    if (more) {
+    send |= ernic_req_step(e, qp);
+    if (flush || (send && !e->tx->busy)) {
         ernic_sched_mark(e, qp);
+    } else if (send) {
+        ernic_sched_wait(e, qp);
+    }
+}
+
+/* Let the held train go; one to ourselves finds room when all are served. */
+static void engine_depart(Ernic *e)
+{
+    if (!ernic_tx_flush(e) && e->tx->loop_full) {
+        engine_loopback(e);
+        ernic_tx_flush(e);
     }
 }
 
@@ -234,13 +255,14 @@ void ernic_run(Ernic *e, uint64_t now)
      * the flush; every turn costs budget.
      */
     do {
-        while (budget && !e->tx->busy && (qp = ernic_sched_take(e))) {
+        while (budget && (qp = ernic_sched_take(e))) {
             engine_turn(e, qp);
             budget--;
+            if (e->tx->loop_full) {
+                engine_depart(e);
+            }
         }
-        if (e->tx->busy || !ernic_tx_flush(e)) {
-            break;
-        }
-    } while (budget && e->ready_head);
+        engine_depart(e);
+    } while (budget && ernic_sched_ready(e));
     engine_wake(e);
 }

@@ -85,12 +85,18 @@ static const ErnicFaultInfo faults[] = {
     /*
      * The short buffer is the fault of the receive request, which says so
      * itself: Local Length Error, not the Remote Invalid Request that the peer
-     * is told of. UC and UD may reuse the request (class D) or, with an SRQ,
-     * complete it in error and stay (class E): here always the latter, so that
-     * software sees the message that it lost.
+     * is told of. UC and UD drop the message (class D), and the request serves
+     * the next one; no stranger's datagrams can use up what QP1 has posted.
      */
     [ERNIC_FAULT_RECV_LENGTH] = {
-        "recv-length", "11.6.2; 9.9.3 class C, UC and UD class E",
+        "recv-length", "11.6.2; 9.9.3 class C, UC and UD class D",
+        .syndrome = ERNIC_NAK_INV_REQ,
+        .wc = ERNIC_WC_LOC_LEN_ERR, .peer_wc = ERNIC_WC_REM_INV_REQ_ERR,
+        .act = ACTS(QP_ERROR, DROP_MESSAGE, DROP),
+    },
+    /* An SRQ's request cannot be put back: it completes in error (class E). */
+    [ERNIC_FAULT_SRQ_LENGTH] = {
+        "srq-length", "11.6.2; 9.9.3 class C, UC and UD class E",
         .syndrome = ERNIC_NAK_INV_REQ,
         .wc = ERNIC_WC_LOC_LEN_ERR, .peer_wc = ERNIC_WC_REM_INV_REQ_ERR,
         .act = ACTS(QP_ERROR, COMPLETE, COMPLETE),

@@ -22,6 +22,7 @@ typedef enum ErnicFault {
     ERNIC_FAULT_ATOMIC_ALIGN,       /* address not a multiple of 8 */
     ERNIC_FAULT_PACKET_LENGTH,      /* payload against MTU or RETH length */
     ERNIC_FAULT_RECV_LENGTH,        /* message exceeds the receive buffer */
+    ERNIC_FAULT_SRQ_LENGTH,         /* the same, and the buffer is an SRQ's */
     ERNIC_FAULT_REM_ACCESS,         /* rkey, range or rights */
     ERNIC_FAULT_REM_DMA,            /* memory behind the rkey failed */
     ERNIC_FAULT_INV_RKEY,           /* SEND with Invalidate of a bad key */

@@ -119,6 +119,15 @@ const ErnicOpcode *ernic_opcode(uint8_t bth_opcode)
     return &opcode_table[op];
 }
 
+const ErnicOpcode *ernic_opcode_reserved(uint8_t bth_opcode)
+{
+    static const ErnicOpcode reserved =
+        ROW(0, "RESERVED", RESERVED, ONLY, 0, ERNIC_OPF_REQ, CONN);
+    uint8_t transport = top_transport[bth_opcode >> 5];
+
+    return transport == ERNIC_RC || transport == ERNIC_UC ? &reserved : NULL;
+}
+
 ErnicTransport ernic_opcode_transport(uint8_t bth_opcode)
 {
     uint8_t transport = top_transport[bth_opcode >> 5];

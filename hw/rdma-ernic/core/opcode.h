@@ -67,6 +67,7 @@ typedef enum ErnicOpClass {
     ERNIC_CL_ATOMIC_RSP,
     ERNIC_CL_ACK,
     ERNIC_CL_CNP,
+    ERNIC_CL_RESERVED,          /* no operation of its service */
     ERNIC_CL_COUNT
 } ErnicOpClass;
 
@@ -94,6 +95,9 @@ typedef struct ErnicOpcode {
 
 /* The row of a whole BTH OpCode; NULL when its transport does not have it. */
 const ErnicOpcode *ernic_opcode(uint8_t bth_opcode);
+
+/* A row that stands for what RC and UC do not have; NULL: other services. */
+const ErnicOpcode *ernic_opcode_reserved(uint8_t bth_opcode);
 
 /*
  * The transport of a BTH OpCode that ernic_opcode() knows. A CNP belongs to

@@ -233,13 +233,16 @@ bool ernic_qp_flush_step(Ernic *e, ErnicQp *qp, uint32_t budget)
 {
     bool more = false;
 
-    if (ernic_qp_may(qp, ERNIC_MAY_FLUSH_SEND)) {
-        while (budget && qp->sq.wq.ci != qp->sq.wq.pi) {
+    if (ernic_qp_may(qp, ERNIC_MAY_FLUSH_SEND) || qp->sq.flushing) {
+        uint32_t to = qp->sq.flushing ? qp->sq.flush_to : qp->sq.wq.pi;
+
+        while (budget && qp->sq.wq.ci != to) {
             ernic_qp_complete_send(e, qp, qp_flush_send(e, qp),
                                    ERNIC_FAULT_FLUSH);
             budget--;
         }
-        more = qp->sq.wq.ci != qp->sq.wq.pi;
+        more = qp->sq.wq.ci != to;
+        qp->sq.flushing &= more;
     }
     if (ernic_qp_may(qp, ERNIC_MAY_FLUSH_RECV)) {
         while (budget && qp_flush_recv(e, qp)) {

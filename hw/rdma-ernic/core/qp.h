@@ -42,6 +42,13 @@ typedef enum ErnicBlocked {
     ERNIC_BLOCKED_COUNT
 } ErnicBlocked;
 
+/* The rings of the scheduler that a queue pair can be in, one or both. */
+typedef enum ErnicRingKind {
+    ERNIC_RING_READY,
+    ERNIC_RING_WAITING,
+    ERNIC_RING_COUNT
+} ErnicRingKind;
+
 typedef struct ErnicAv {
     ErnicGid dgid;
     uint8_t dmac[6];
@@ -84,7 +91,7 @@ typedef struct ErnicSendQueue {
     uint32_t ssn;                   /* messages started */
     uint32_t rd_issued;             /* reads and atomics asked for */
     uint8_t blocked_on;             /* ErnicBlocked */
-    uint8_t seen_gen;               /* rewinds obeyed */
+    uint32_t seen_gen;              /* rewinds obeyed */
     uint32_t unasked;               /* packets since AckReq was last set */
     uint32_t read_restart;          /* PSN at which a READ was asked again */
 
@@ -92,12 +99,16 @@ typedef struct ErnicSendQueue {
     uint32_t una_psn;               /* oldest PSN not acknowledged */
     uint32_t rd_done;               /* reads and atomics answered */
     bool rewound;                   /* no progress since the last rewind */
-    uint8_t rewind_gen;             /* rewinds asked for */
+    uint32_t rewind_gen;            /* rewinds asked for */
     uint32_t rewind_psn;
     uint8_t retry_left, rnr_left;
     uint64_t ack_due;               /* ACK timeout, or ERNIC_NEVER */
     uint64_t rnr_due;               /* end of the RNR wait, or ERNIC_NEVER */
     uint32_t cwnd;                  /* bytes that may be in flight */
+
+    /* Modify: requests below flush_to are flushed, whatever the state. */
+    bool flushing;
+    uint32_t flush_to;
 } ErnicSendQueue;
 
 /* An inbound READ or atomic, kept for its duplicates (IBTA 9.7.4.1.2). */
@@ -110,6 +121,8 @@ typedef struct ErnicRdRes {
     uint32_t rkey;
     uint32_t len;                   /* READ: bytes */
     uint64_t va;
+    uint8_t op;                     /* atomic: ErnicOp, and its operands */
+    uint64_t swap_add, compare;
     uint64_t orig;                  /* atomic: the word as it was */
     uint32_t start, next, end;      /* READ: packets of npsn; this response
                                        began at start, goes on at next and
@@ -147,7 +160,7 @@ typedef struct ErnicAckState {
 
 struct ErnicQp {
     bool used;
-    bool ready;                     /* in the ready ring */
+    bool in_ring[ERNIC_RING_COUNT]; /* sched.c */
     bool broken_cq;                 /* a completion met an overrun */
     bool last_wqe;                  /* LAST_WQE was raised */
     uint8_t type;                   /* enum ernic_qp_type */
@@ -157,7 +170,7 @@ struct ErnicQp {
     bool sq_drained;                /* in SQD: nothing is in flight */
     uint32_t qpn, uctx, pd, send_cq, recv_cq;
     uint32_t srq;                   /* 0: none */
-    uint32_t ready_next;            /* sched.c */
+    uint32_t ring_next[ERNIC_RING_COUNT];   /* sched.c */
     uint64_t timer_due;             /* as set in the heap */
     ErnicQpAttr attr;               /* qp.c only */
     ErnicSendQueue sq;

@@ -393,6 +393,11 @@ static uint8_t modify_check(const Ernic *e, const ErnicQp *qp,
     if (qp->state == ERNIC_QPS_SQD && to == ERNIC_QPS_SQD && !qp->sq_drained) {
         return ERNIC_ERR_STATE;
     }
+    /* Responses that were not sent yet need their places. */
+    if ((mask & ERNIC_QPA_MAX_DEST_RD_ATOMIC) &&
+        attr->max_dest_rd_atomic < qp->ack.rd_pending) {
+        return ERNIC_ERR_BUSY;
+    }
     return check_values(e, attr, mask);
 }
 
@@ -465,6 +470,10 @@ static void enter(Ernic *e, ErnicQp *qp, uint8_t from, uint8_t to,
         qp->sq.next_psn = qp->attr.sq_psn;
         qp->sq.max_psn = qp->attr.sq_psn;
         qp->sq.una_psn = qp->attr.sq_psn;
+    } else if (from == ERNIC_QPS_SQE && to == ERNIC_QPS_RTS) {
+        /* What was posted before the recovery is flushed all the same. */
+        qp->sq.flushing = qp->sq.wq.ci != qp->sq.wq.pi;
+        qp->sq.flush_to = qp->sq.wq.pi;
     } else if (from != ERNIC_QPS_SQD && to == ERNIC_QPS_SQD) {
         /* Asked for each time anew. */
         qp->attr.sqd_notify &= !!(mask & ERNIC_QPA_SQD_NOTIFY);

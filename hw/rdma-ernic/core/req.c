@@ -15,7 +15,7 @@
 #include "tx.h"
 
 typedef enum ReqStep {
-    REQ_SENT,                   /* a packet was appended, go on */
+    REQ_SENT,                   /* a packet's worth of work, go on */
     REQ_AGAIN,                  /* no packet, but there was progress */
     REQ_STOP,                   /* blocked_on says why */
 } ReqStep;
@@ -237,6 +237,7 @@ static ReqStep req_datagram(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
         .tclass = wqe->ud.av.tclass,
         .flow_label = wqe->ud.av.flow_label,
     };
+    uint32_t own_qkey;
     uint8_t *payload;
     ErnicFault fault;
     ErnicPath path;
@@ -255,10 +256,9 @@ static ReqStep req_datagram(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     pkt.dest_qp = wqe->ud.dest_qpn;
     pkt.src_qp = qp->qpn;
     /* 10.2.5: with the high bit set, the queue pair's own Q_Key is sent. */
-    pkt.qkey = wqe->ud.qkey & ERNIC_QKEY_PRIVILEGED ? qp->attr.qkey :
-                                                      wqe->ud.qkey;
+    own_qkey = qp->type == ERNIC_QPT_GSI ? ERNIC_QKEY_GSI : qp->attr.qkey;
+    pkt.qkey = wqe->ud.qkey & ERNIC_QKEY_PRIVILEGED ? own_qkey : wqe->ud.qkey;
     if (qp->type == ERNIC_QPT_GSI) {
-        pkt.qkey = ERNIC_QKEY_GSI;
         if (wqe->ud.pkey_index >= ERNIC_LIM_PKEY) {
             return req_fault(e, qp, wqe, ERNIC_FAULT_SEND_WQE);
         }
@@ -309,7 +309,7 @@ static ReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
     wqe->done = true;
     qp->sq.next++;
     ernic_comp_advance(e, qp);
-    return REQ_AGAIN;
+    return REQ_SENT;            /* a registration is as much work as that */
 }
 
 /* Give the next request its PSNs, if nothing holds it back. */
@@ -411,7 +411,7 @@ bool ernic_req_step(Ernic *e, ErnicQp *qp)
     for (steps = 0; steps < 4 * ERNIC_TRAIN_PACKETS; steps++) {
         ReqStep step;
 
-        if (!ernic_qp_may(qp, ERNIC_MAY_PROC_SEND)) {
+        if (!ernic_qp_may(qp, ERNIC_MAY_PROC_SEND) || qp->sq.flushing) {
             req_block(qp, ERNIC_BLOCKED_STATE);
             return false;
         }

@@ -103,6 +103,9 @@ static ErnicFault resp_check_enabled(const ErnicQp *qp, const ErnicPkt *pkt)
     };
     uint32_t want = need[pkt->op->cls];
 
+    if (pkt->op->cls == ERNIC_CL_RESERVED) {
+        return ERNIC_FAULT_OP_UNSUPPORTED;
+    }
     return (qp->attr.access & want) == want ? ERNIC_FAULT_NONE :
                                               ERNIC_FAULT_OP_UNSUPPORTED;
 }
@@ -155,6 +158,18 @@ static ErnicFault resp_take(Ernic *e, ErnicQp *qp)
     return qp->rq.recv.fault;
 }
 
+/* The receive request is too short for its message. */
+static ErnicFault resp_too_short(const ErnicQp *qp)
+{
+    return qp->srq ? ERNIC_FAULT_SRQ_LENGTH : ERNIC_FAULT_RECV_LENGTH;
+}
+
+/* The protection domain of receive requests: an SRQ brings its own (10.2.9). */
+static uint32_t resp_recv_pd(const Ernic *e, const ErnicQp *qp)
+{
+    return qp->srq ? e->srq[qp->srq].pd : qp->pd;
+}
+
 /* ---- execution ----------------------------------------------------------- */
 
 static ErnicFault resp_send(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
@@ -171,9 +186,9 @@ static ErnicFault resp_send(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
         rq->off = 0;
     }
     if (pkt->payload_len > rq->recv.len - rq->off) {
-        return ERNIC_FAULT_RECV_LENGTH;
+        return resp_too_short(qp);
     }
-    dma = ernic_dma_scatter(e, qp->pd, rq->recv.sge, rq->recv.num_sge,
+    dma = ernic_dma_scatter(e, resp_recv_pd(e, qp), rq->recv.sge, rq->recv.num_sge,
                             rq->off, pkt->payload, pkt->payload_len);
     rq->off += dma == ERNIC_DMA_OK ? pkt->payload_len : 0;
     if (dma == ERNIC_DMA_OK && (pkt->op->hdrs & ERNIC_HDR_IETH) &&
@@ -308,6 +323,11 @@ static ErnicFault resp_atomic(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     rd = resp_rd_slot(qp);
     rd->atomic = true;
     rd->psn = pkt->psn;
+    rd->op = pkt->op->op;
+    rd->rkey = pkt->rkey;
+    rd->va = pkt->va;
+    rd->swap_add = pkt->swap_add;
+    rd->compare = pkt->compare;
     rd->orig = orig;
     rd->msn = (qp->rq.msn + 1) & ERNIC_MSN_MASK;
     resp_rd_start(e, qp, rd);
@@ -370,11 +390,36 @@ static ErnicFault resp_in_order(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 
 /* ---- RC ------------------------------------------------------------------ */
 
-/* C9-105 ...: a request that was served before, and what it is owed. */
+/*
+ * Does the duplicate @pkt ask for what @rd holds, or (READ) for a part of it?
+ * Then *@k is the packet of the response that it begins with.
+ */
+static bool resp_rd_match(const ErnicQp *qp, const ErnicRdRes *rd,
+                          const ErnicPkt *pkt, uint32_t *k)
+{
+    uint64_t off;
+
+    *k = ernic_psn_distance(rd->psn, pkt->psn);
+    off = (uint64_t)*k * ernic_qp_mtu(qp);
+    /* What is farther behind than half the circle is of an earlier lap. */
+    if (!rd->used || *k >= rd->npsn || pkt->rkey != rd->rkey ||
+        pkt->va != rd->va + off ||
+        ernic_psn_diff(rd->psn, qp->rq.epsn) >= 0) {
+        return false;
+    }
+    if (rd->atomic) {
+        /* 9.7.5.1.3: verified to be identical in all respects. */
+        return pkt->op->cls == ERNIC_CL_ATOMIC && pkt->op->op == rd->op &&
+               pkt->swap_add == rd->swap_add && pkt->compare == rd->compare;
+    }
+    return pkt->op->cls == ERNIC_CL_READ && pkt->dma_len <= rd->len - off;
+}
+
+/* 9.7.5.1.2 to .5: a request that was served before, and what it is owed. */
 static void resp_duplicate(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 {
-    uint32_t mtu = ernic_qp_mtu(qp);
-    uint32_t i;
+    uint32_t mtu = ernic_qp_mtu(qp), size = qp->attr.max_dest_rd_atomic;
+    uint32_t i, k;
 
     e->stats.rx_duplicates++;
     trace_ernic_duplicate(qp->qpn, pkt->op->name, pkt->psn, qp->rq.epsn);
@@ -383,26 +428,16 @@ static void resp_duplicate(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
         ernic_sched_mark(e, qp);
         return;
     }
-    for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
-        ErnicRdRes *rd = &qp->rd[i];
-        uint32_t k = ernic_psn_distance(rd->psn, pkt->psn);
-        uint64_t off = (uint64_t)k * mtu;
+    for (i = 1; i <= size; i++) {       /* newest first */
+        ErnicRdRes *rd = &qp->rd[(qp->rq.rd_head + size - i) % size];
 
-        if (!rd->used || k >= rd->npsn ||
-            rd->atomic != (pkt->op->cls == ERNIC_CL_ATOMIC)) {
+        if (!resp_rd_match(qp, rd, pkt, &k)) {
             continue;
         }
-        if (rd->atomic) {
-            rd->again |= !rd->pending;
-            rd->next = 0;
-        } else if (pkt->rkey != rd->rkey || pkt->va != rd->va + off ||
-                   pkt->dma_len > rd->len - off) {
-            return;             /* not what was asked for the first time */
-        } else {
-            rd->again |= !rd->pending;
-            rd->start = rd->next = k;
-            rd->end = k + MAX(DIV_ROUND_UP(pkt->dma_len, mtu), 1u);
-        }
+        rd->again |= !rd->pending;
+        rd->start = rd->next = k;
+        rd->end = k + (rd->atomic ? 1 :
+                       MAX(DIV_ROUND_UP(pkt->dma_len, mtu), 1u));
         resp_rd_start(e, qp, rd);
         return;
     }
@@ -509,6 +544,7 @@ static void resp_grh(const ErnicTrain *train, uint32_t ib_len,
 static ErnicFault resp_ud_place(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                                 const ErnicTrain *train, uint32_t ib_len)
 {
+    uint32_t pd = resp_recv_pd(e, qp);
     ErnicRecv *recv = &qp->rq.recv;
     uint8_t grh[ERNIC_GRH_LEN];
     ErnicFault fault;
@@ -522,13 +558,13 @@ static ErnicFault resp_ud_place(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
         return fault;
     }
     if (pkt->payload_len + ERNIC_GRH_LEN > recv->len) {
-        return ERNIC_FAULT_RECV_LENGTH;
+        return resp_too_short(qp);
     }
     resp_grh(train, ib_len, grh);
-    dma = ernic_dma_scatter(e, qp->pd, recv->sge, recv->num_sge, 0, grh,
+    dma = ernic_dma_scatter(e, pd, recv->sge, recv->num_sge, 0, grh,
                             sizeof(grh));
     if (dma == ERNIC_DMA_OK) {
-        dma = ernic_dma_scatter(e, qp->pd, recv->sge, recv->num_sge,
+        dma = ernic_dma_scatter(e, pd, recv->sge, recv->num_sge,
                                 sizeof(grh), pkt->payload, pkt->payload_len);
     }
     return resp_dma_fault(dma, false);

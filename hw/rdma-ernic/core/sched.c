@@ -1,66 +1,99 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The ring of queue pairs that have work: linked through ready_next, first in
- * first out, so that every one of them gets its turn.
+ * The rings of queue pairs that have work: linked by number, first in first
+ * out, so that every one of them gets its turn.
  */
 #include "qemu/osdep.h"
 #include "sched.h"
+#include "tx.h"
+
+static ErnicRing *sched_ring(Ernic *e, ErnicRingKind kind)
+{
+    return kind == ERNIC_RING_READY ? &e->ready : &e->waiting;
+}
+
+static void sched_add(Ernic *e, ErnicQp *qp, ErnicRingKind kind)
+{
+    ErnicRing *ring = sched_ring(e, kind);
+
+    if (qp->in_ring[kind]) {
+        return;
+    }
+    qp->in_ring[kind] = true;
+    qp->ring_next[kind] = 0;
+    if (ring->tail) {
+        e->qp[ring->tail].ring_next[kind] = qp->qpn;
+    } else {
+        ring->head = qp->qpn;
+    }
+    ring->tail = qp->qpn;
+}
 
 void ernic_sched_mark(Ernic *e, ErnicQp *qp)
 {
-    if (qp->ready) {
-        return;
-    }
-    qp->ready = true;
-    qp->ready_next = 0;
-    if (e->ready_tail) {
-        e->qp[e->ready_tail].ready_next = qp->qpn;
-    } else {
-        e->ready_head = qp->qpn;
-    }
-    e->ready_tail = qp->qpn;
+    sched_add(e, qp, ERNIC_RING_READY);
+}
+
+void ernic_sched_wait(Ernic *e, ErnicQp *qp)
+{
+    sched_add(e, qp, ERNIC_RING_WAITING);
+}
+
+bool ernic_sched_ready(const Ernic *e)
+{
+    return e->ready.head || (!e->tx->busy && e->waiting.head);
 }
 
 ErnicQp *ernic_sched_take(Ernic *e)
 {
+    ErnicRingKind kind = !e->tx->busy && e->waiting.head ?
+                         ERNIC_RING_WAITING : ERNIC_RING_READY;
+    ErnicRing *ring = sched_ring(e, kind);
     ErnicQp *qp;
 
-    if (!e->ready_head) {
+    if (!ring->head) {
         return NULL;
     }
-    qp = &e->qp[e->ready_head];
-    e->ready_head = qp->ready_next;
-    if (!e->ready_head) {
-        e->ready_tail = 0;
+    qp = &e->qp[ring->head];
+    ring->head = qp->ring_next[kind];
+    if (!ring->head) {
+        ring->tail = 0;
     } else {
         /* The next turn's first lines: many queue pairs do not fit a cache. */
-        __builtin_prefetch(&e->qp[e->ready_head].sq);
+        __builtin_prefetch(&e->qp[ring->head].sq);
     }
-    qp->ready = false;
-    qp->ready_next = 0;
+    qp->in_ring[kind] = false;
+    qp->ring_next[kind] = 0;
     return qp;
+}
+
+static void sched_remove(Ernic *e, ErnicQp *qp, ErnicRingKind kind)
+{
+    ErnicRing *ring = sched_ring(e, kind);
+    uint32_t prev = 0;
+    uint32_t id;
+
+    if (!qp->in_ring[kind]) {
+        return;
+    }
+    for (id = ring->head; id != qp->qpn; id = e->qp[id].ring_next[kind]) {
+        prev = id;
+    }
+    if (prev) {
+        e->qp[prev].ring_next[kind] = qp->ring_next[kind];
+    } else {
+        ring->head = qp->ring_next[kind];
+    }
+    if (ring->tail == qp->qpn) {
+        ring->tail = prev;
+    }
+    qp->in_ring[kind] = false;
+    qp->ring_next[kind] = 0;
 }
 
 void ernic_sched_forget(Ernic *e, ErnicQp *qp)
 {
-    uint32_t prev = 0;
-    uint32_t id;
-
-    if (!qp->ready) {
-        return;
-    }
-    for (id = e->ready_head; id != qp->qpn; id = e->qp[id].ready_next) {
-        prev = id;
-    }
-    if (prev) {
-        e->qp[prev].ready_next = qp->ready_next;
-    } else {
-        e->ready_head = qp->ready_next;
-    }
-    if (e->ready_tail == qp->qpn) {
-        e->ready_tail = prev;
-    }
-    qp->ready = false;
-    qp->ready_next = 0;
+    sched_remove(e, qp, ERNIC_RING_READY);
+    sched_remove(e, qp, ERNIC_RING_WAITING);
 }

@@ -9,9 +9,16 @@
 
 #include "qp.h"
 
-/* Put @qp at the end of the ring unless it is in it. */
+/* Put @qp at the end of the ready ring unless it is in it. */
 void ernic_sched_mark(Ernic *e, ErnicQp *qp);
-/* Take the first queue pair off the ring; NULL: none has work. */
+/* The same for the ring of those that wait for the link. */
+void ernic_sched_wait(Ernic *e, ErnicQp *qp);
+/* Whether ernic_sched_take() would find a queue pair. */
+bool ernic_sched_ready(const Ernic *e);
+/*
+ * Take the queue pair whose turn it is; those that waited for the link go
+ * first when it is free. NULL: none has work.
+ */
 ErnicQp *ernic_sched_take(Ernic *e);
 /* The queue pair goes away. */
 void ernic_sched_forget(Ernic *e, ErnicQp *qp);

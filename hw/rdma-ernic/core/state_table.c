@@ -23,6 +23,9 @@
 #define U(f)            ROW(f, UINT, .max = UINT64_MAX)
 #define UMAX(f, m)      ROW(f, UINT, .max = (m))
 #define BOOL(f)         ROW(f, BOOL)
+#define BOOLS(f) \
+    { .name = #f, .offset = offsetof(S, f), .size = sizeof(bool), \
+      .num = sizeof_field(S, f), .kind = ERNIC_SK_BOOL }
 #define BYTES(f) \
     { .name = #f, .offset = offsetof(S, f), .size = 1, \
       .num = sizeof_field(S, f), .kind = ERNIC_SK_BYTES }
@@ -85,6 +88,11 @@ static const ErnicStateField ids_fields[] = {
 #undef S
 static const ErnicStateStruct ids_struct = DESCRIBE(ids_fields, ErnicIds);
 
+#define S ErnicRing
+static const ErnicStateField ring_fields[] = { U(head), U(tail) };
+#undef S
+static const ErnicStateStruct ring_struct = DESCRIBE(ring_fields, ErnicRing);
+
 #define S Ernic
 static const ErnicStateField device_fields[] = {
     DERIVED(ops), DERIVED(env),
@@ -106,7 +114,7 @@ static const ErnicStateField device_fields[] = {
     DERIVED(timers),            /* timer_due of each queue pair */
     DERIVED(cq_timers),         /* mod_due of each completion queue */
     DERIVED(tx),                /* a section of its own */
-    U(ready_head), U(ready_tail),
+    STRUCT(ready, ring_struct), STRUCT(waiting, ring_struct),
     DERIVED(now),               /* an argument of ernic_load() */
     STRUCT(stats, stats_struct),
 };
@@ -287,7 +295,7 @@ static const ErnicStateField sq_fields[] = {
     U(rd_done), BOOL(rewound), U(rewind_gen),
     UMAX(rewind_psn, ERNIC_PSN_MASK), UMAX(retry_left, 7),
     UMAX(rnr_left, ERNIC_RNR_RETRY_FOREVER), U(ack_due), U(rnr_due),
-    UMAX(cwnd, ERNIC_CWND_MAX),
+    UMAX(cwnd, ERNIC_CWND_MAX), BOOL(flushing), U(flush_to),
     OWNED(wqe, ernic_state_window),     /* last: needs depth and counters */
 };
 #undef S
@@ -298,7 +306,7 @@ static const ErnicStateField rd_fields[] = {
     BOOL(used), BOOL(atomic), BOOL(pending), BOOL(again),
     UMAX(psn, ERNIC_PSN_MASK), UMAX(npsn, ERNIC_PSN_MASK),
     UMAX(msn, ERNIC_MSN_MASK), U(rkey), UMAX(len, ERNIC_MSG_MAX), U(va),
-    U(orig), U(start), U(next), U(end),
+    U(op), U(swap_add), U(compare), U(orig), U(start), U(next), U(end),
 };
 #undef S
 static const ErnicStateStruct rd_struct = DESCRIBE(rd_fields, ErnicRdRes);
@@ -334,11 +342,11 @@ static const ErnicStateStruct cc_struct = DESCRIBE(cc_fields, ErnicCc);
 
 #define S ErnicQp
 static const ErnicStateField qp_fields[] = {
-    BOOL(used), BOOL(ready), BOOL(broken_cq), BOOL(last_wqe),
+    BOOL(used), BOOLS(in_ring), BOOL(broken_cq), BOOL(last_wqe),
     UMAX(type, ERNIC_QPT_COUNT - 1), UMAX(transport, ERNIC_UD),
     UMAX(state, ERNIC_QPS_COUNT - 1), UMAX(flags, ERNIC_QPF_SQ_SIG_ALL),
     BOOL(sq_drained), U(qpn), UMAX(uctx, ERNIC_LIM_UCTX), U(pd), U(send_cq),
-    U(recv_cq), U(srq), U(ready_next), U(timer_due), STRUCT(attr, attr_struct),
+    U(recv_cq), U(srq), ARRAY(ring_next, UINT32_MAX), U(timer_due), STRUCT(attr, attr_struct),
     STRUCT(sq, sq_struct), STRUCT(cc, cc_struct), STRUCT(ack, ack_struct),
     STRUCT(events, events_struct), STRUCT(rq, rq_struct),
     STRUCTS(rd, rd_struct),
@@ -358,10 +366,12 @@ const ErnicStateStruct ernic_state_path = DESCRIBE(path_fields, ErnicPath);
 
 #define S ErnicTx
 static const ErnicStateField tx_fields[] = {
-    BOOL(busy), UMAX(len, ERNIC_TRAIN_BYTES), UMAX(seg, ERNIC_TRAIN_BYTES),
+    DERIVED(busy),              /* another link: it is asked anew */
+    DERIVED(loop_full),
+    UMAX(len, ERNIC_TRAIN_BYTES), UMAX(seg, ERNIC_TRAIN_BYTES),
     UMAX(packets, ERNIC_TRAIN_PACKETS), BOOL(closed), U(serial),
     STRUCT(path, ernic_state_path),
-    DERIVED(icrc),              /* of path, when the next train begins */
+    DERIVED(icrc),              /* of path */
     OWNED(buf, ernic_state_held),
     OWNED(loop, ernic_state_loop), DERIVED(loop_len),
 };
@@ -388,7 +398,7 @@ const uint32_t ernic_state_num_tables = G_N_ELEMENTS(ernic_state_tables);
 
 const ErnicStateStruct *const ernic_state_structs[] = {
     &ernic_state_config, &gid_struct, &events_struct, &stats_struct,
-    &ids_struct, &ernic_state_device, &buf_struct, &pd_struct, &eq_struct,
+    &ids_struct, &ring_struct, &ernic_state_device, &buf_struct, &pd_struct, &eq_struct,
     &cq_struct, &wq_struct, &srq_struct, &mr_struct, &mcast_struct,
     &ernic_state_sge, &abi_av_struct, &ud_struct, &ernic_state_reg_mr,
     &ernic_state_bind_mw, &ernic_state_wqe, &recv_struct, &av_struct,

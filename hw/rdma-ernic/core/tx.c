@@ -87,8 +87,8 @@ bool ernic_tx_flush(Ernic *e)
     if (!tx->packets) {
         return true;
     }
-    if (tx->busy) {
-        return false;           /* asked again when the link says so */
+    if (tx->busy || tx->loop_full) {
+        return false;           /* asked again when there is room */
     }
     train = (ErnicTrain) {
         .path = tx->path, .data = tx->buf, .len = tx->len, .seg = tx->seg,
@@ -99,6 +99,11 @@ bool ernic_tx_flush(Ernic *e)
         return false;
     }
     if ((local || mcast) && !ernic_tx_loop_add(e, &train)) {
+        if (local) {
+            tx->loop_full = true;
+            return false;
+        }
+        /* The group's other members have it; a datagram may be lost. */
         e->stats.loopback_drops++;
         trace_ernic_loopback_drop(train.len);
     }
@@ -128,7 +133,7 @@ bool ernic_tx_packet(Ernic *e, const ErnicPath *path, const ErnicPkt *pkt,
     uint32_t hdr_len = ernic_opcode_hdr_len(pkt->op, pkt->transport);
     uint32_t len = ernic_pkt_len(hdr_len, pkt->payload_len);
 
-    if (tx->busy) {
+    if (tx->busy || tx->loop_full) {
         return false;
     }
     if (tx->packets && !tx_fits(tx, path, len) && !ernic_tx_flush(e)) {

@@ -13,6 +13,7 @@
 
 struct ErnicTx {
     bool busy;                  /* the link refused the train that is held */
+    bool loop_full;             /* loopback has no room for it */
     uint32_t len, seg, packets; /* of the train that is held */
     bool closed;                /* its last packet was a short one */
     uint64_t serial;            /* trains that have left */
@@ -30,7 +31,7 @@ void ernic_tx_free(ErnicTx *tx);
 /*
  * Room for one packet on @path whose headers are those of @pkt, which is
  * emitted there; *@payload is where @pkt->payload_len bytes go. Flushes the
- * held train if the packet does not fit behind it. False: the link is busy.
+ * held train if the packet does not fit behind it. False: that has to wait.
  */
 bool ernic_tx_packet(Ernic *e, const ErnicPath *path, const ErnicPkt *pkt,
                      uint8_t **payload);
@@ -39,7 +40,10 @@ bool ernic_tx_packet(Ernic *e, const ErnicPath *path, const ErnicPkt *pkt,
  * is forgotten when the next one takes its room.
  */
 void ernic_tx_commit(Ernic *e, const ErnicPkt *pkt);
-/* Hand the held train to the link or to loopback. False: the link is busy. */
+/*
+ * Hand the held train to the link or to loopback. False: it is held on, until
+ * ernic_tx_ready(), or until loopback is served.
+ */
 bool ernic_tx_flush(Ernic *e);
 /* Copy @train into the loopback store. False: it is full. */
 bool ernic_tx_loop_add(Ernic *e, const ErnicTrain *train);

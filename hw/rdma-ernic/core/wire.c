@@ -65,6 +65,18 @@ static void parse_ext(ErnicPkt *p, const uint8_t *b, uint32_t hdrs)
     }
 }
 
+ErnicDrop ernic_pkt_parse_reserved(ErnicPkt *p, const uint8_t *buf,
+                                   uint32_t len)
+{
+    *p = (ErnicPkt) { .op = ernic_opcode_reserved(buf[0]) };
+    if (!p->op || len % 4) {
+        return ERNIC_DROP_BAD_OPCODE;
+    }
+    p->transport = ernic_opcode_transport(buf[0]);
+    parse_bth(p, buf);
+    return ERNIC_DROP_NONE;
+}
+
 ErnicDrop ernic_pkt_parse(ErnicPkt *p, const uint8_t *buf, uint32_t len)
 {
     uint32_t hdrs, hdr_len, rest;

@@ -61,6 +61,15 @@ typedef struct ErnicPkt {
 ErnicDrop ernic_pkt_parse(ErnicPkt *p, const uint8_t *buf, uint32_t len);
 
 /*
+ * Parse a packet that ernic_pkt_parse() refused for its opcode. On RC and UC
+ * that is for the queue pair to answer (IBTA 9.9.3, unsupported or reserved
+ * opcode): *p has the BTH and a row of class ERNIC_CL_RESERVED. Else
+ * ERNIC_DROP_BAD_OPCODE.
+ */
+ErnicDrop ernic_pkt_parse_reserved(ErnicPkt *p, const uint8_t *buf,
+                                   uint32_t len);
+
+/*
  * Write BTH and extension headers, at most ERNIC_PKT_HDR_MAX bytes; returns
  * how many. The caller puts p->payload_len bytes of payload behind them
  * (p->payload is not read), then calls ernic_pkt_finish().
