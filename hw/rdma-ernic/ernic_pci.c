@@ -202,7 +202,10 @@ static void ernic_pci_exit(PCIDevice *pci)
     pcie_cap_exit(pci);
 }
 
-/* Nothing leaves the device here, so that order among devices is no matter. */
+/*
+ * All of a reset happens in the first of its phases: nothing leaves the device
+ * here, and there is no line to lower in the others.
+ */
 static void ernic_pci_reset_enter(Object *obj, ResetType type)
 {
     ErnicPci *d = ERNIC(obj);
@@ -210,16 +213,6 @@ static void ernic_pci_reset_enter(Object *obj, ResetType type)
     trace_ernic_pci_reset(ernic_pci_id(d));
     ernic_pci_enter(d);
     ernic_pci_verbs_reset(d);
-    ernic_pci_leave(d);
-}
-
-/* By now the other devices have reset too: take what lies at the socket. */
-static void ernic_pci_reset_exit(Object *obj, ResetType type)
-{
-    ErnicPci *d = ERNIC(obj);
-
-    ernic_pci_enter(d);
-    ernic_pci_udp_update(d);
     ernic_pci_leave(d);
 }
 
@@ -265,7 +258,6 @@ static void ernic_pci_class_init(ObjectClass *oc, ERNIC_CLASS_DATA *data)
     pc->device_id = ERNIC_PCI_DEVICE;
     pc->class_id = PCI_CLASS_NETWORK_ETHERNET;
     rc->phases.enter = ernic_pci_reset_enter;
-    rc->phases.exit = ernic_pci_reset_exit;
     dc->desc = "Embedded RDMA NIC (RoCEv2)";
     dc->vmsd = &ernic_pci_vmstate;
     set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);

@@ -38,6 +38,7 @@ void ernic_pci_verbs_reset(ErnicPci *d)
     qemu_mutex_unlock(&d->db_lock);
     d->verbs = (ErnicVerbs) { };
     d->udp_blocked = false;
+    ernic_pci_udp_update(d);
     ernic_pci_netdev_reset(d);
     ernic_reset(d->engine);
 }

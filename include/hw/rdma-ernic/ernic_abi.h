@@ -56,7 +56,7 @@ typedef uint64_t ernic_le64;
 
 /* status */
 #define ERNIC_STATUS_ENABLED    0x1     /* commands and doorbells are taken */
-#define ERNIC_STATUS_FATAL      0x2     /* nothing is done until a reset */
+#define ERNIC_STATUS_FATAL      0x2     /* neither is, until a reset */
 #define ERNIC_STATUS_LINK       0x4     /* the link is up */
 
 /* error: why ENABLE was refused, the device is FATAL, or cmd_pi was refused */
