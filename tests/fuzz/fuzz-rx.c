@@ -16,7 +16,7 @@
 
 enum {
     RX_PACKET, RX_RAW, RX_TRAIN, RX_TIME, RX_SEND, RX_RECV, RX_LINK, RX_MODIFY,
-    RX_LAZY, RX_DMA, RX_COUNT
+    RX_LAZY, RX_DMA, RX_TUNE, RX_COUNT
 };
 
 static struct {
@@ -250,7 +250,9 @@ static void rx_modify(FuzzIn *in)
 
     world_attr(rx.w.row[qp - rx.w.g.qp], qp->q.qpn, &attr);
     attr.max_dest_rd_atomic = fuzz_u8(in) % (ERNIC_MAX_RD_ATOMIC + 1);
-    guest_modify(&rx.w.g, qp, fake_qp_mask(qp->q.type, state), state, &attr);
+    attr.sqd_notify = 1;
+    guest_modify(&rx.w.g, qp, fake_qp_mask(qp->q.type, state) ^ fuzz_u32(in),
+                 state, &attr);
     world_settle(&rx.w);
 }
 
@@ -312,6 +314,12 @@ static void one(uint8_t kind, FuzzIn *in)
     case RX_DMA:
         rx.w.g.faulty = true;
         fake_fail_dma(&rx.w.g.h.env, fuzz_u8(in), false);
+        break;
+    case RX_TUNE:
+        kind = fuzz_u8(in);
+        shift = fuzz_u8(in);
+        guest_tune(&rx.w.g, kind, shift, fuzz_u16(in));
+        world_settle(&rx.w);
         break;
     default:
         break;

@@ -17,7 +17,7 @@
 
 enum {
     WR_SEND, WR_RECV, WR_DOORBELL, WR_TIME, WR_WIRE, WR_MODIFY, WR_LAZY,
-    WR_DMA, WR_BUSY, WR_RECONNECT, WR_COUNT
+    WR_DMA, WR_BUSY, WR_RECONNECT, WR_TUNE, WR_COUNT
 };
 
 static Pair pair;
@@ -307,7 +307,9 @@ static void wr_modify(FuzzIn *in)
     struct ernic_qp_attr attr;
 
     pair_attr(&pair, who >> 7, qp - g->qp, &attr);
-    guest_modify(g, qp, fake_qp_mask(qp->q.type, state), state, &attr);
+    attr.sqd_notify = 1;
+    guest_modify(g, qp, fake_qp_mask(qp->q.type, state) ^ fuzz_u32(in), state,
+                 &attr);
     if (state == ERNIC_QPS_RESET) {
         pair.unrung[who >> 7][qp - g->qp] = 0;
     }
@@ -345,6 +347,14 @@ static void wr_time(FuzzIn *in)
         fuzz_pass(&pair.g[1].h, ns / 8, 8, PAIR_WRITES, PAIR_READS);
         exchange();
     }
+}
+
+static void wr_tune(FuzzIn *in)
+{
+    uint8_t who = fuzz_u8(in), what = fuzz_u8(in), a = fuzz_u8(in);
+
+    guest_tune(&pair.g[who & 1], what, a, fuzz_u16(in));
+    exchange();
 }
 
 static void one(uint8_t kind, FuzzIn *in)
@@ -390,6 +400,9 @@ static void one(uint8_t kind, FuzzIn *in)
         break;
     case WR_RECONNECT:
         wr_reconnect(in);
+        break;
+    case WR_TUNE:
+        wr_tune(in);
         break;
     default:
         break;

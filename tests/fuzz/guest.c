@@ -75,6 +75,8 @@ void guest_open(Guest *g, uint8_t number)
 
     memset(g, 0, sizeof(*g));
     g->h = h;
+    g->number = number;
+    g->arm = ERNIC_DB_CQ_ARM;
     fuzz_open(&g->h, number);
     for (i = 0; i < ARRAY_SIZE(g->eq); i++) {
         fake_create_eq(g->h.e, &g->eq[i], GUEST_EQ_DEPTH, i, i == 0);
@@ -401,7 +403,7 @@ static void poll_cq(Guest *g, uint32_t n)
     }
     if (cq->ci != before) {
         fuzz_doorbell(&g->h, g->uctx_of_cq[n],
-                      ERNIC_DB(ERNIC_DB_CQ_ARM, cq->cqn, cq->ci), 0);
+                      ERNIC_DB(g->arm, cq->cqn, cq->ci), 0);
     }
     g->overrun[n] |= g->h.e->cq[cq->cqn].overrun;
 }
@@ -465,6 +467,53 @@ static void must_be_done(Guest *g, GuestQp *qp, GuestWq *wq, const char *which)
     }
 }
 
+static void tune_gid(Guest *g, struct ernic_cmd *cmd, uint8_t index, bool take)
+{
+    cmd->opcode = ERNIC_CMD_SET_GID;
+    cmd->set_gid.index = index;
+    if (take) {
+        return;
+    }
+    if (index) {
+        fuzz_gid6(cmd->set_gid.gid, g->number);
+    } else {
+        fake_gid(cmd->set_gid.gid, g->number);
+    }
+    cmd->set_gid.vlan = cpu_to_le16(0xffff);
+}
+
+void guest_tune(Guest *g, uint8_t what, uint8_t a, uint16_t b)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_NOP };
+
+    switch (what % GUEST_TUNES) {
+    case GUEST_GID:
+        tune_gid(g, &cmd, a & 1, b & 1);
+        break;
+    case GUEST_MODERATE:
+        cmd.opcode = ERNIC_CMD_CQ_MODERATE;
+        cmd.uctx = cpu_to_le32(g->uctx_of_cq[a % g->cqs]);
+        cmd.cq_moderate.handle = cpu_to_le32(g->cq[a % g->cqs].cqn);
+        cmd.cq_moderate.count = cpu_to_le16(b & 0xff);
+        cmd.cq_moderate.period_us = cpu_to_le16(b >> 8);
+        break;
+    case GUEST_PKEY:
+        cmd.opcode = ERNIC_CMD_SET_PKEY;
+        cmd.set_pkey.index = cpu_to_le16(a % 4);
+        cmd.set_pkey.pkey = cpu_to_le16(b);
+        break;
+    case GUEST_LIMIT:
+        cmd.opcode = ERNIC_CMD_SRQ_MODIFY;
+        cmd.srq.handle = cpu_to_le32(g->srq.q.srqn);
+        cmd.srq.limit = cpu_to_le32(b);
+        break;
+    default:
+        g->arm = ERNIC_DB_CQ + a % 3;
+        break;
+    }
+    fuzz_cmd_within(&g->h, &cmd, NULL, FUZZ_RING);
+}
+
 void guest_finish(Guest *g, uint32_t may_write)
 {
     uint32_t i, rounds;
@@ -472,14 +521,14 @@ void guest_finish(Guest *g, uint32_t may_write)
     g->lazy = false;
     for (i = 0; i < g->qps; i++) {
         guest_modify(g, &g->qp[i], ERNIC_QPA_STATE, ERNIC_QPS_ERR, NULL);
-    }
-    for (rounds = 0; rounds < 64; rounds++) {
-        bool idle = fuzz_settle(&g->h, may_write, FUZZ_ALL, 4);
+        for (rounds = 0; rounds < 8; rounds++) {
+            bool idle = fuzz_settle(&g->h, may_write, FUZZ_ALL, 4);
 
-        guest_poll(g);
-        fuzz_drop_trains(&g->h);
-        if (idle) {
-            break;
+            guest_poll(g);
+            fuzz_drop_trains(&g->h);
+            if (idle) {
+                break;
+            }
         }
     }
     fuzz_check(&g->h);

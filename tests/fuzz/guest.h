@@ -12,7 +12,7 @@
 #define GUEST_QPS       24
 #define GUEST_CQS       4
 #define GUEST_DEPTH     16      /* of every work queue */
-#define GUEST_CQ_DEPTH  128
+#define GUEST_CQ_DEPTH  64
 #define GUEST_EQ_DEPTH  16
 #define GUEST_STRIDE    320     /* 64 bytes and 16 SGEs */
 #define GUEST_NO_SRQ    (-1)
@@ -66,6 +66,8 @@ typedef struct Guest {
     GuestSrq srq;
     FakeEq eq[2];               /* asynchronous events; completions */
     bool lazy;                  /* completions are not consumed */
+    uint8_t arm;                /* enum ernic_db_kind of what was consumed */
+    uint8_t number;             /* of the host */
     bool faulty;                /* memory has been made to fail */
     uint32_t uctx_of_cq[GUEST_CQS];
     uint64_t pool;              /* buffers; see guest_buffer() */
@@ -109,6 +111,10 @@ void guest_poll(Guest *g);
 /* Another state; the books of a queue pair in Reset are empty. */
 uint8_t guest_modify(Guest *g, GuestQp *qp, uint32_t mask, uint8_t state,
                      const struct ernic_qp_attr *attr);
+/* What a guest may change meanwhile; @what says which. */
+enum { GUEST_GID, GUEST_MODERATE, GUEST_PKEY, GUEST_LIMIT, GUEST_ARM,
+       GUEST_TUNES };
+void guest_tune(Guest *g, uint8_t what, uint8_t a, uint16_t b);
 /*
  * Every queue pair to Error; whatever was posted has completed once then.
  * The link takes trains and memory answers: the caller saw to it.

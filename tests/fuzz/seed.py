@@ -74,6 +74,15 @@ RX = {
     'link': record(6, 'B', 1) + record(4, 'BBBH', RTS, 0, 2, 900) + record(6, 'B', 0) +
             record(6, 'B', 2) + record(6, 'B', 0),
     'memory-fails': record(9, 'B', 1) + packet(RTS, RC | 4, 60),
+    'moderation': record(10, 'BBH', 1, 0, 0x0a08) + packet(RTS, RC | 4, 60) +
+                  record(5, 'BH', RTS, 500) + packet(RTS, RC | 4, 60) + time(12, 99),
+    'no-address': packet(RTS, RC | 12, dma_len=99) + record(10, 'BBH', 0, 0, 1) +
+                  packet(RTS, RC | 4, 60) + record(4, 'BBBH', RTS, 0, 2, 900) +
+                  record(10, 'BBH', 0, 0, 0),
+    'drained': record(7, 'BBBI', RTS, 4, 3, 4) + record(7, 'BBBI', RTS, 4, 1, 0x10001) +
+               packet(RTS, RC | 12, dma_len=99),
+    'overrun': record(8, 'B', 1) + (record(5, 'BH', RTS, 99) + packet(RTS, RC | 4, 9)) *
+               60 + record(8, 'B', 0),
 }
 
 # ---- wr: work requests of the queue pairs of pair.c -----------------------------------
@@ -145,6 +154,15 @@ WR = {
     'lazy': record(6, 'BB', 0, 1) + send(0, WRITE, LOCAL, remote(0)) * 4 +
             record(6, 'BB', 0, 0),
     'memory-fails': record(7, 'BB', 0, 2) + send(0, SEND, LOCAL),
+    'moderation': record(10, 'BBBH', 0, 1, 0, 0x0a08) +
+                  send(0, WRITE, LOCAL, remote(0)) * 3 + record(3, 'BH', 12, 99),
+    'no-address': record(10, 'BBBH', 0, 0, 0, 1) + send(0, WRITE, LOCAL, remote(0)) +
+                  send(6, SEND, [sge(0, 0, 9)], TO_UD),
+    'refused-binds': b''.join(send(0, BIND, [], memory(k, other, 4000, access))
+                              for k in (10, 11) for other, access in
+                              ((1, 2), (3, 2), (4, 2), (0, 64), (5, 2))),
+    'replaced': b''.join(send(0, REG, [], memory(8, 0, n, 15, 3, variant=v))
+                         for n, v in ((9000, 1), (8, 2), (90000, 3))),
 }
 
 # ---- cmd: commands by number, objects by place ----------------------------------------
