@@ -335,7 +335,7 @@ static const struct {
     { "ack-state", break_ack_uc },
     { "qp: ErnicQp.state out of range", break_range_state },
     { "qp: ErnicRecvQueue.epsn out of range", break_range_psn },
-    { "qp: ErnicRdRes.psn out of range", break_range_rd },
+    { "rd-ring", break_range_rd },
     { "tx: ErnicTx.packets out of range", break_range_tx },
     { "mr: ErnicMr.kind out of range", break_range_kind },
     { "qp: ErnicCc.alpha out of range", break_range_cc },

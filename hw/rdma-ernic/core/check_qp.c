@@ -310,7 +310,8 @@ static bool rd_entry_ok(const ErnicQp *qp, const ErnicRdRes *rd)
     uint32_t npsn = rd->atomic ? 1 :
         MAX(DIV_ROUND_UP((uint64_t)rd->len, mtu_of(qp)), 1u);
 
-    return rd->npsn == npsn && rd->start <= rd->next && rd->next <= rd->end &&
+    return ernic_state_check_struct(&ernic_state_rd, rd, "", NULL) &&
+           rd->npsn == npsn && rd->start <= rd->next && rd->next <= rd->end &&
            rd->end <= rd->npsn && (!rd->pending || rd->next < rd->end);
 }
 

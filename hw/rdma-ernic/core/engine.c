@@ -74,6 +74,7 @@ static void engine_fini(Ernic *e)
         ernic_buf_fini(e, &e->qp[i].sq.wq.buf);
         ernic_buf_fini(e, &e->qp[i].rq.wq.buf);
         g_free(e->qp[i].sq.wqe);
+        g_free(e->qp[i].rd);
     }
     g_free(e->pd);
     g_free(e->eq);

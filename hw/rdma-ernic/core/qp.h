@@ -178,7 +178,11 @@ struct ErnicQp {
     ErnicAckState ack;
     ErnicEvents events;
     ErnicRecvQueue rq;
-    ErnicRdRes rd[ERNIC_MAX_RD_ATOMIC];
+    /*
+     * ERNIC_MAX_RD_ATOMIC entries, owned. Apart, so that what every packet
+     * needs of thousands of queue pairs lies close together.
+     */
+    ErnicRdRes *rd;
 };
 
 /* ---- qp_table.c: legality, as data ------------------------------------- */

@@ -222,7 +222,7 @@ void ernic_qp_reset_context(Ernic *e, ErnicQp *qp)
     memset(rq, 0, sizeof(*rq));
     rq->wq = rwq;
     memset(&qp->ack, 0, sizeof(qp->ack));
-    memset(qp->rd, 0, sizeof(qp->rd));
+    memset(qp->rd, 0, ERNIC_MAX_RD_ATOMIC * sizeof(*qp->rd));
     memset(&qp->attr, 0, sizeof(qp->attr));
     qp->attr.path_mtu = e->cfg.mtu;     /* datagrams are told no other */
     ernic_cc_reset(&qp->cc);
@@ -285,6 +285,7 @@ uint8_t ernic_qp_create(Ernic *e, uint32_t uctx,
     qp->sq.wq = sq;
     qp->rq.wq = rq;
     qp->sq.wqe = g_new0(ErnicWqe, window);
+    qp->rd = g_new0(ErnicRdRes, ERNIC_MAX_RD_ATOMIC);
     qp->sq.window_mask = window - 1;
     ernic_qp_reset_context(e, qp);
     refer(e, qp, 1);
@@ -308,6 +309,7 @@ uint8_t ernic_qp_destroy(Ernic *e, uint32_t uctx, uint32_t qpn)
     ernic_buf_fini(e, &qp->sq.wq.buf);
     ernic_buf_fini(e, &qp->rq.wq.buf);
     g_free(qp->sq.wqe);
+    g_free(qp->rd);
     memset(qp, 0, sizeof(*qp));
     if (qpn != ERNIC_QPN_GSI) {
         ernic_ids_free(&e->qp_ids, qpn);

@@ -72,6 +72,7 @@ extern const ErnicStateStruct ernic_state_sge;
 extern const ErnicStateStruct ernic_state_reg_mr;
 extern const ErnicStateStruct ernic_state_bind_mw;
 extern const ErnicStateStruct ernic_state_wqe;
+extern const ErnicStateStruct ernic_state_rd;
 /* Objects before those that refer to them. */
 extern const ErnicStateTable ernic_state_tables[];
 extern const uint32_t ernic_state_num_tables;
@@ -121,6 +122,7 @@ extern const ErnicStateOwned ernic_state_variants;  /* of Ernic.mr */
 extern const ErnicStateOwned ernic_state_pages;     /* ErnicBuf.page */
 extern const ErnicStateOwned ernic_state_line;      /* ErnicEq.line */
 extern const ErnicStateOwned ernic_state_window;    /* ErnicSendQueue.wqe */
+extern const ErnicStateOwned ernic_state_answers;   /* ErnicQp.rd */
 extern const ErnicStateOwned ernic_state_payload;   /* of an ErnicWqe */
 extern const ErnicStateOwned ernic_state_held;      /* ErnicTx.buf */
 extern const ErnicStateOwned ernic_state_loop;      /* ErnicTx.loop */

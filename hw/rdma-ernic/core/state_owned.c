@@ -185,6 +185,34 @@ static bool load_window(Ernic *e, void *obj, ErnicReader *in)
 
 const ErnicStateOwned ernic_state_window = { save_window, load_window };
 
+/* ---- answers to READs and atomics ------------------------------------------ */
+
+static void save_answers(const Ernic *e, const void *obj, GByteArray *out)
+{
+    const ErnicQp *qp = obj;
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
+        ernic_state_save_struct(e, &ernic_state_rd, &qp->rd[i], out);
+    }
+}
+
+static bool load_answers(Ernic *e, void *obj, ErnicReader *in)
+{
+    ErnicQp *qp = obj;
+    uint32_t i;
+
+    qp->rd = g_new0(ErnicRdRes, ERNIC_MAX_RD_ATOMIC);
+    for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
+        if (!ernic_state_load_struct(e, &ernic_state_rd, &qp->rd[i], in)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const ErnicStateOwned ernic_state_answers = { save_answers, load_answers };
+
 /* ---- what a send request carries ------------------------------------------- */
 
 /* A request at fault is not executed, and needs nothing any more. */

@@ -309,7 +309,7 @@ static const ErnicStateField rd_fields[] = {
     U(op), U(swap_add), U(compare), U(orig), U(start), U(next), U(end),
 };
 #undef S
-static const ErnicStateStruct rd_struct = DESCRIBE(rd_fields, ErnicRdRes);
+const ErnicStateStruct ernic_state_rd = DESCRIBE(rd_fields, ErnicRdRes);
 
 #define S ErnicRecvQueue
 static const ErnicStateField rq_fields[] = {
@@ -346,10 +346,11 @@ static const ErnicStateField qp_fields[] = {
     UMAX(type, ERNIC_QPT_COUNT - 1), UMAX(transport, ERNIC_UD),
     UMAX(state, ERNIC_QPS_COUNT - 1), UMAX(flags, ERNIC_QPF_SQ_SIG_ALL),
     BOOL(sq_drained), U(qpn), UMAX(uctx, ERNIC_LIM_UCTX), U(pd), U(send_cq),
-    U(recv_cq), U(srq), ARRAY(ring_next, UINT32_MAX), U(timer_due), STRUCT(attr, attr_struct),
+    U(recv_cq), U(srq), ARRAY(ring_next, UINT32_MAX), U(timer_due),
+    STRUCT(attr, attr_struct),
     STRUCT(sq, sq_struct), STRUCT(cc, cc_struct), STRUCT(ack, ack_struct),
     STRUCT(events, events_struct), STRUCT(rq, rq_struct),
-    STRUCTS(rd, rd_struct),
+    OWNED(rd, ernic_state_answers),
 };
 #undef S
 static const ErnicStateStruct qp_struct = DESCRIBE(qp_fields, ErnicQp);
@@ -402,7 +403,7 @@ const ErnicStateStruct *const ernic_state_structs[] = {
     &cq_struct, &wq_struct, &srq_struct, &mr_struct, &mcast_struct,
     &ernic_state_sge, &abi_av_struct, &ud_struct, &ernic_state_reg_mr,
     &ernic_state_bind_mw, &ernic_state_wqe, &recv_struct, &av_struct,
-    &attr_struct, &sq_struct, &rd_struct, &rq_struct, &ack_struct, &cc_struct,
+    &attr_struct, &sq_struct, &ernic_state_rd, &rq_struct, &ack_struct, &cc_struct,
     &qp_struct, &ernic_state_path, &ernic_state_tx,
 };
 const uint32_t ernic_state_num_structs = G_N_ELEMENTS(ernic_state_structs);
