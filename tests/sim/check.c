@@ -180,13 +180,29 @@ static void check_send(SimQp *qp, SimCq *cq, const struct ernic_cqe *cqe)
 
 /* ---- receives ------------------------------------------------------------ */
 
+static SimRecv *find_srq_recv(SimSrq *srq, uint32_t index)
+{
+    uint32_t i;
+
+    for (i = 0; i < srq->out->len; i++) {
+        SimRecv *r = g_ptr_array_index(srq->out, i);
+
+        if (r->index == index) {
+            if ((int32_t)(index + 1 - srq->taken) > 0) {
+                srq->taken = index + 1;
+            }
+            return r;
+        }
+    }
+    return NULL;
+}
+
 static SimRecv *find_recv(SimQp *qp, uint32_t index)
 {
     SimRecv *r;
 
     if (qp->srq) {
-        r = &qp->srq->slot[index % qp->srq->depth];
-        return r->posted && r->index == index ? r : NULL;
+        return find_srq_recv(qp->srq, index);
     }
     r = &qp->rq_slot[index % qp->rq_depth];
     if (index != qp->rq_done || index == qp->rq_pi) {
@@ -261,7 +277,7 @@ static void check_recv(SimQp *qp, SimCq *cq, const struct ernic_cqe *cqe)
     sim_sg_free(&r->sg);
     r->posted = false;
     if (qp->srq) {
-        qp->srq->posted--;
+        g_ptr_array_remove_fast(qp->srq->out, r);
     }
 }
 
@@ -328,7 +344,8 @@ void sim_check_agreement(SimQp *qp)
 
     if (qp->type != ERNIC_QPT_RC || qp->life != SIM_QP_LIVE || qp->failed ||
         qp->peer->life != SIM_QP_LIVE || qp->peer->failed || qp->host->reset ||
-        qp->peer->host->reset || a->state != ERNIC_QPS_RTS) {
+        qp->peer->host->reset || a->state != ERNIC_QPS_RTS ||
+        qp->host->sim->plan.bad_memory) {
         return;
     }
     b = &qp->peer->host->e->qp[qp->peer->qpn];

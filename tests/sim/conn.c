@@ -175,10 +175,11 @@ void sim_qp_to_error(SimQp *qp)
 
     qp->doom = MIN(qp->doom, qp->sq_done);
     qp->doom_recv = true;
-    qp->error_at = qp->host->sim->now;
-    qp->rts = false;
     qp->life = SIM_QP_FLUSHING;
-    modify_ok(qp, &attr, ERNIC_QPS_ERR, 0);
+    if (modify_ok(qp, &attr, ERNIC_QPS_ERR, 0) && sim_percent(&qp->rng, 30)) {
+        sim_post_sends(qp, 2);          /* flushed like the others */
+    }
+    qp->rts = false;
     sim_think_soon(qp->host);
 }
 
@@ -394,7 +395,10 @@ static void live_step(SimQp *qp)
         sim_qp_sqd_back(qp);
     }
     if (qp->sqe) {
-        if (qp->sq_done == qp->sq_pi) {
+        if (state_is(qp, ERNIC_QPS_ERR)) {
+            qp->sqe = false;
+            sim_qp_failed(qp, "in Error behind SQE");
+        } else if (qp->sq_done == qp->sq_pi) {
             memset(&attr, 0, sizeof(attr));
             attr.cur_state = ERNIC_QPS_SQE;
             if (modify_ok(qp, &attr, ERNIC_QPS_RTS, ERNIC_QPA_CUR_STATE)) {

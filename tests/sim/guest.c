@@ -238,7 +238,7 @@ SimSrq *sim_srq_new(SimHost *h, SimRng *r, uint32_t depth, uint32_t cap)
     srq->depth = depth;
     srq->cap = cap;
     srq->stride = 2 + sim_below(r, 4);
-    srq->slot = g_new0(SimRecv, depth);
+    srq->out = g_ptr_array_new_with_free_func(g_free);
     srq->ring = sim_mem_take(h, depth * srq->stride * 64, 64,
                              SIM_SH_READ | SIM_SH_RING);
     cmd.srq.buf = extent(srq->ring);

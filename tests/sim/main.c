@@ -285,7 +285,7 @@ static bool noticed(uint8_t what, GString *how)
         s->plan.faults.reorder = 0;
         s->plan.lossy = s->plan.shuffles = s->plan.overrun = false;
         s->plan.dma_fail = s->plan.ring_fail = 0;
-        s->plan.bad_memory = false;
+        s->plan.bad_memory = s->plan.bad_rings = false;
         s->sabotage = what;
         if (!sim_run(s) && s->sabotaged) {
             g_string_assign(how, s->why->str);

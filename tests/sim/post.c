@@ -177,6 +177,10 @@ static bool take_source(SimQp *qp, SimMsg *m)
         return false;
     }
     sim_sg_fill(&m->sg, m->pattern, m->pattern_off);
+    if (m->op == ERNIC_WR_SEND && m->number + 1 < qp->planned &&
+        sim_sabotage(qp->host->sim, SIM_SAB_SWAP_MSG)) {
+        sim_sg_fill(&m->sg, sim_msg_at(qp, m->number + 1)->pattern, 0);
+    }
     sim_sg_shadow(&m->sg, SIM_SH_READ);
     return true;
 }

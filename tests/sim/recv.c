@@ -179,16 +179,17 @@ bool sim_post_srq(SimSrq *srq)
         (s->plan.late && !s->fair && sim_percent(&h->rng, 70))) {
         return false;
     }
-    while (!srq->slot[srq->pi % srq->depth].posted) {
-        SimRecv *r = &srq->slot[srq->pi % srq->depth];
+    while (srq->pi - srq->taken < srq->depth) {
+        SimRecv *r = g_new0(SimRecv, 1);
 
         if (!fill(h, &h->rng, r, srq->pi, srq->cap)) {
+            g_free(r);
             break;
         }
+        g_ptr_array_add(srq->out, r);
         write_slot(h, srq->ring + (uint64_t)(srq->pi % srq->depth) *
                    srq->stride * 64, srq->stride, r);
         srq->pi++;
-        srq->posted++;
         n++;
     }
     if (!n) {

@@ -126,6 +126,7 @@ void sim_plan(Sim *s)
         p->ring_fail = 1 + sim_below(r, 2000);
     }
     p->bad_memory = p->dma_fail || p->ring_fail;
+    p->bad_rings = p->ring_fail;
     p->overrun = sim_percent(r, 4);
 }
 
@@ -217,7 +218,8 @@ static void datagram(Sim *s)
 
 static uint32_t recv_need(const SimQp *qp)
 {
-    return qp->srq ? qp->srq->depth : qp->rq_depth;
+    /* One that it keeps beside those that are in the ring. */
+    return qp->srq ? qp->srq->depth + 1 : qp->rq_depth;
 }
 
 /* One to three CQs for all queues of a host; an SRQ's users share theirs. */
@@ -361,7 +363,7 @@ static void host_free(SimHost *h)
     for (i = 0; i < h->srqs->len; i++) {
         SimSrq *srq = g_ptr_array_index(h->srqs, i);
 
-        g_free(srq->slot);
+        g_ptr_array_unref(srq->out);
     }
     g_ptr_array_set_free_func(h->srqs, g_free);
     g_ptr_array_set_free_func(h->cqs, g_free);

@@ -83,6 +83,7 @@ typedef struct SimPlan {
     bool shuffles;                  /* packets may come twice or out of turn */
     bool mcast;
     bool bad_memory;                /* DMA fails or may have failed */
+    bool bad_rings;                 /* queues too: nothing need get done */
     uint8_t mtu_max;
 } SimPlan;
 
@@ -200,8 +201,12 @@ typedef struct SimSrq {
     uint32_t srqn, depth, pi, cap;
     uint64_t ring;
     uint32_t stride;
-    SimRecv *slot;
-    uint32_t posted, lost;          /* lost: taken by a QP that was reset */
+    /*
+     * The device takes requests in order, but a queue pair may keep one for
+     * long: below @taken the slots are free, whatever has completed.
+     */
+    uint32_t taken;
+    GPtrArray *out;                 /* SimRecv, posted and not completed */
     bool limit_armed;
 } SimSrq;
 
@@ -305,7 +310,6 @@ struct SimQp {
     bool doom_recv;                 /* receives may fail */
     bool loss_excuse;               /* RETRY_EXC is no finding */
     bool loss_static;               /* and never will be */
-    uint64_t error_at;              /* when it was moved to Error */
     SimPiece atomic;                /* word at the peer */
     uint64_t atomic_model;
     SimWin win[SIM_WINS];
@@ -412,7 +416,7 @@ struct Sim {
     uint32_t hosts;
     GPtrArray *qps;                 /* all, by id */
     ErnicGid group;                 /* of the multicast members */
-    uint64_t progress_at;
+    uint64_t progress_at, fair_at;
     SimItem *heap;
     uint32_t heap_len, heap_size;
     uint8_t sabotage;               /* SimSabotage */
