@@ -180,7 +180,7 @@ static void comp_retry(Ernic *e, ErnicQp *qp)
     ernic_qp_rewind(e, qp, qp->sq.una_psn);
 }
 
-/* C9-... 9.7.5.1.5: a later response says that an earlier one was lost. */
+/* 9.7.5.1.5: a later response says that an earlier one was lost. */
 static void comp_implied_nak(Ernic *e, ErnicQp *qp)
 {
     if (qp->sq.rewound || !ernic_qp_may(qp, ERNIC_MAY_PROC_SEND)) {

@@ -21,7 +21,7 @@ static void resp_nak(Ernic *e, ErnicQp *qp, const ErnicFaultInfo *info)
 {
     uint8_t syndrome = info->syndrome;
 
-    /* C9-... : one NAK per gap; the rest of what is behind it is dropped. */
+    /* 9.7.5.2: one NAK per gap; what else is behind it is dropped. */
     if (qp->rq.nak_sent) {
         return;
     }
@@ -93,7 +93,7 @@ static ErnicFault resp_check_sequence(const ErnicQp *qp, const ErnicPkt *pkt)
                                                    ERNIC_FAULT_OP_SEQ;
 }
 
-/* C9-... 9.7.4.1.5: is the operation enabled on this queue pair? */
+/* 9.7.4.1.5: is the operation enabled on this queue pair? */
 static ErnicFault resp_check_enabled(const ErnicQp *qp, const ErnicPkt *pkt)
 {
     static const uint32_t need[ERNIC_CL_COUNT] = {
