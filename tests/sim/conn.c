@@ -78,9 +78,9 @@ static bool to_rtr(SimQp *qp, uint32_t psn)
     return modify_ok(qp, &attr, ERNIC_QPS_RTR, mask);
 }
 
-static bool to_rts(SimQp *qp, uint32_t psn)
+static bool to_rts(SimQp *qp)
 {
-    struct ernic_qp_attr attr = { .sq_psn = cpu_to_le32(psn) };
+    struct ernic_qp_attr attr = { .sq_psn = cpu_to_le32(qp->sq_psn) };
     uint32_t mask = ERNIC_QPA_SQ_PSN;
 
     if (qp->type == ERNIC_QPT_RC) {
@@ -107,10 +107,29 @@ static bool may_lose(const SimQp *qp)
     return qp->scq->tiny || qp->rcq->tiny;
 }
 
+static bool state_is(SimQp *qp, uint8_t state)
+{
+    struct ernic_qp_attr attr;
+
+    return sim_qp_query(qp, &attr) == ERNIC_OK && attr.state == state;
+}
+
+void sim_qp_to_rts(SimQp *qp)
+{
+    qp->rtr = false;
+    sim_think_soon(qp->host);
+    if (state_is(qp, ERNIC_QPS_ERR)) {
+        sim_qp_failed(qp, "in Error before it was in RTS");
+    } else {
+        qp->rts = to_rts(qp);
+    }
+}
+
 /* A connected queue pair comes up with its peer. */
 void sim_qp_up(SimQp *qp)
 {
     SimQp *end[2] = { qp, qp->peer };
+    Sim *s = qp->host->sim;
     uint32_t psn[2] = { first_psn(qp), 0 }, n = qp->peer ? 2 : 1, i;
 
     if (qp->peer) {
@@ -124,7 +143,7 @@ void sim_qp_up(SimQp *qp)
         end[i]->lives++;
         end[i]->excused = may_lose(end[i]) || (end[i]->peer &&
                                                may_lose(end[i]->peer));
-        if (!qp->host->sim->plan.late || sim_percent(&end[i]->rng, 50)) {
+        if (!s->plan.late || sim_percent(&end[i]->rng, 50)) {
             sim_post_recvs(end[i]);
         }
     }
@@ -134,12 +153,15 @@ void sim_qp_up(SimQp *qp)
         }
     }
     for (i = 0; i < n; i++) {
-        if (!to_rts(end[i], psn[i])) {
-            return;
-        }
-        end[i]->rts = true;
+        end[i]->sq_psn = psn[i];
         sim_win_init(end[i]);
         sim_think_soon(end[i]->host);
+        /* A server may wait for the first message before it goes on. */
+        end[i]->rtr = end[i]->established = i && sim_percent(&qp->rng, 25);
+        end[i]->rts_at = s->now + sim_range(&qp->rng, 0, SIM_MS);
+        if (!end[i]->rtr) {
+            sim_qp_to_rts(end[i]);
+        }
     }
 }
 
@@ -323,7 +345,8 @@ void sim_qp_reconnect(SimQp *qp)
         q->next = q->sq_pi = q->sq_rung = q->sq_done = q->quiet = 0;
         q->rq_pi = q->rq_rung = q->rq_done = q->rx_count = q->sent_recvs = 0;
         q->out_bytes = q->recv_bytes = q->verified = q->uc_next = 0;
-        q->failed = q->sqe = q->sqd = q->sq_error = q->doom_recv = false;
+        q->failed = q->sqe = q->sqd = q->sq_error = false;
+        q->doom_recv = q->rtr = q->established = false;
         q->loss_excuse = q->loss_static;
         q->doom = SIM_NO_INDEX;
         q->last_read = NULL;
@@ -350,13 +373,6 @@ void sim_qp_reconnect(SimQp *qp)
 }
 
 /* ---- what a state asks for next ------------------------------------------ */
-
-static bool state_is(SimQp *qp, uint8_t state)
-{
-    struct ernic_qp_attr attr;
-
-    return sim_qp_query(qp, &attr) == ERNIC_OK && attr.state == state;
-}
 
 /* The send queue has drained: change an attribute and go on. */
 void sim_qp_sqd_back(SimQp *qp)
@@ -409,6 +425,9 @@ static void live_step(SimQp *qp)
         }
         return;
     }
+    if (qp->rtr && !qp->failed && qp->host->sim->now >= qp->rts_at) {
+        sim_qp_to_rts(qp);
+    }
     if (qp->failed) {
         static const SimStep how[] = { SIM_STEP_ERROR, SIM_STEP_RESET,
                                        SIM_STEP_DESTROY };
@@ -440,6 +459,6 @@ bool sim_qp_finished(const SimQp *qp)
         return !qp->planned;
     }
     return qp->life == SIM_QP_LIVE && qp->next >= qp->planned && !qp->failed &&
-           qp->sq_done == qp->sq_pi && !qp->sqd && !qp->sqe &&
+           qp->sq_done == qp->sq_pi && !qp->sqd && !qp->sqe && !qp->rtr &&
            (qp->type != ERNIC_QPT_RC || qp->sent_recvs == qp->peer->rx_count);
 }

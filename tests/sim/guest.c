@@ -201,6 +201,7 @@ SimCq *sim_cq_new(SimHost *h, uint32_t need, bool tiny)
     cq->ring = sim_mem_take(h, cq->depth * CQE_SIZE, 64, 7);
     cq->spare = sim_mem_take(h, cq->spare_depth * CQE_SIZE, 64, 0);
     cq->evented = sim_percent(&h->rng, 50);
+    cq->poll_ns = sim_percent(&h->rng, 70) ? 5 * SIM_US : 300 * SIM_US;
     cq->eq = &h->eq[h->eqs - 1];
     if (sim_percent(&h->rng, 50)) {
         cq->ci_addr = sim_mem_take(h, 4, 4, SIM_SH_READ | SIM_SH_RING);
@@ -391,8 +392,8 @@ void sim_guest_init(SimHost *h)
     if (sim_percent(&h->rng, 30)) {
         h->uctx = sim_cmd_ok(h, &cmd, "UCTX_ALLOC");
     }
-    make_eq(h, 4 << sim_below(&h->rng, 5), 0, true);
-    make_eq(h, 4 << sim_below(&h->rng, 5), 1, false);
+    make_eq(h, 2 << sim_below(&h->rng, 6), 0, true);
+    make_eq(h, 2 << sim_below(&h->rng, 6), 1, false);
     cmd = sim_cmd_new(h, ERNIC_CMD_PD_ALLOC);
     h->pd = sim_cmd_ok(h, &cmd, "PD_ALLOC");
     h->foreign_pd = sim_cmd_ok(h, &cmd, "PD_ALLOC");

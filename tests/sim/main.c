@@ -125,15 +125,33 @@ static int run_one(const Options *o)
 
 /* ---- many seeds ---------------------------------------------------------- */
 
-/* A worker tells of each block: "p FIRST LAST" or "f SEED WHY" by line. */
+/* The sum of what many seeds did, to see that they did something. */
+static void add_stats(SimStats *sum, const SimStats *s)
+{
+    uint64_t *to = (uint64_t *)sum;
+    const uint64_t *from = (const uint64_t *)s;
+    size_t i;
+
+    for (i = 0; i < sizeof(*s) / sizeof(*from); i++) {
+        to[i] += from[i];
+    }
+}
+
+/*
+ * A worker tells of each block, by line: "s SEED" before, "f SEED WHY" after a
+ * seed that failed, "t NUMBERS" what all did, "p FIRST LAST" at the end.
+ */
 static void worker(const Options *o, uint32_t id, int out)
 {
     FILE *f = fdopen(out, "w");
     uint64_t first, i;
+    SimStats sum;
 
     for (first = id * BLOCK; first < o->count; first += o->jobs * BLOCK) {
-        uint64_t end = MIN(first + BLOCK, o->count);
+        uint64_t end = MIN(first + BLOCK, o->count), *n = (uint64_t *)&sum;
+        size_t k;
 
+        memset(&sum, 0, sizeof(sum));
         for (i = first; i < end; i++) {
             Sim *s = sim_new(o->first + i);
 
@@ -144,9 +162,14 @@ static void worker(const Options *o, uint32_t id, int out)
             if (!sim_run(s)) {
                 fprintf(f, "f %" PRIu64 " %s\n", s->seed, s->why->str);
             }
+            add_stats(&sum, &s->stats);
             sim_free(s);
         }
-        fprintf(f, "p %" PRIu64 " %" PRIu64 "\n", o->first + first,
+        fprintf(f, "t");
+        for (k = 0; k < sizeof(sum) / sizeof(*n); k++) {
+            fprintf(f, " %" PRIu64, n[k]);
+        }
+        fprintf(f, "\np %" PRIu64 " %" PRIu64 "\n", o->first + first,
                 o->first + end - 1);
         fflush(f);
     }
@@ -155,6 +178,7 @@ static void worker(const Options *o, uint32_t id, int out)
 
 typedef struct Tally {
     uint32_t tests, failed;
+    SimStats sum;
 } Tally;
 
 static void failure(Tally *t, uint64_t seed, const char *why)
@@ -183,6 +207,16 @@ static bool hear(FILE *f, Tally *t, uint64_t *last_seed, uint32_t *block_failed)
         a = g_ascii_strtoull(line + 2, NULL, 10);
         failure(t, a, strchr(line + 2, ' ') + 1);
         ++*block_failed;
+    } else if (line[0] == 't') {
+        SimStats got = { 0 };
+        uint64_t *to = (uint64_t *)&got;
+        char *next = line + 1;
+        size_t i;
+
+        for (i = 0; i < sizeof(got) / sizeof(*to); i++) {
+            to[i] = g_ascii_strtoull(next, &next, 10);
+        }
+        add_stats(&t->sum, &got);
     } else if (sscanf(line, "p %" SCNu64 " %" SCNu64, &a, &b) == 2) {
         if (!*block_failed) {
             printf("ok %u - seeds %" PRIu64 "..%" PRIu64 "\n", ++t->tests, a, b);
@@ -193,6 +227,17 @@ static bool hear(FILE *f, Tally *t, uint64_t *last_seed, uint32_t *block_failed)
     fflush(stdout);
     free(line);
     return true;
+}
+
+static void print_sum(const SimStats *s)
+{
+    printf("# %" PRIu64 " packets of %" PRIu64 " bytes, %" PRIu64 " lost; %"
+           PRIu64 " requests (%" PRIu64 " wrong), %" PRIu64 " messages "
+           "delivered, %" PRIu64 " completions, %" PRIu64 " events\n",
+           s->packets, s->bytes, s->dropped, s->messages, s->wrong,
+           s->delivered, s->completions, s->events);
+    printf("# %" PRIu64 " queue pairs failed, %" PRIu64 " reconnects, %" PRIu64
+           " saves\n", s->failures, s->reconnects, s->saves);
 }
 
 static int run_many(const Options *o)
@@ -241,6 +286,7 @@ static int run_many(const Options *o)
             }
         }
     }
+    print_sum(&tally.sum);
     printf("1..%u\n", tally.tests);
     g_free(in);
     g_free(pid);

@@ -58,7 +58,7 @@ void sim_poll_soon(SimCq *cq)
 
     if (!cq->pending) {
         cq->pending = true;
-        sim_at(h->sim, h->sim->now + sim_range(&h->rng, 100, 5 * SIM_US),
+        sim_at(h->sim, h->sim->now + sim_range(&h->rng, 100, cq->poll_ns),
                SIM_EV_POLL, h, cq, 0);
     }
 }
@@ -195,6 +195,13 @@ static void qp_event(SimHost *h, const struct ernic_eqe *e)
         }
         break;
     case ERNIC_EV_COMM_EST:
+        if (!qp->established) {
+            unexpected(h, e);
+        }
+        qp->established = false;
+        if (qp->life == SIM_QP_LIVE && qp->rtr) {
+            sim_qp_to_rts(qp);
+        }
         break;
     default:
         if (!qp->doom_recv && !qp->excused && !h->sim->plan.bad_memory) {

@@ -155,6 +155,7 @@ typedef struct SimCq {
     uint64_t ci_addr;
     SimEq *eq;
     bool evented;                   /* is polled on events only */
+    uint64_t poll_ns;               /* how long the guest takes to look */
     uint32_t arms;                  /* each allows one event */
     bool pending, overrun;
     bool tiny;                      /* may overrun */
@@ -271,6 +272,10 @@ struct SimQp {
     uint8_t type;                   /* enum ernic_qp_type */
     uint8_t life;
     bool rts;                       /* posts sends */
+    bool rtr;                       /* stays in RTR until rts_at */
+    bool established;               /* COMM_EST may come */
+    uint64_t rts_at;
+    uint32_t sq_psn;
     bool failed;                    /* an error completion or event was seen */
     bool sqe;
     bool sq_error;                  /* a send has completed in error */
@@ -515,6 +520,7 @@ void sim_qp_forget(SimQp *qp);          /* requests that never complete */
 bool sim_qp_finished(const SimQp *qp);
 bool sim_qp_flushed(const SimQp *qp);
 void sim_qp_sqd_back(SimQp *qp);
+void sim_qp_to_rts(SimQp *qp);
 void sim_qp_to_error(SimQp *qp);
 bool sim_takes_recv(uint8_t op);
 
