@@ -36,12 +36,12 @@ static ErnicDma copy_sge(Ernic *e, uint32_t pd, const ErnicSge *sge,
     return copy(e, mr, at, in, out, len);
 }
 
-ErnicDma ernic_dma_gather(Ernic *e, uint32_t pd, const ErnicSge *sge,
-                          uint32_t num_sge, uint64_t off, void *buf,
-                          uint32_t len)
+/* The message's bytes from @off on, to @in or from @out; the other is NULL. */
+static ErnicDma copy_sges(Ernic *e, uint32_t pd, const ErnicSge *sge,
+                          uint32_t num_sge, uint64_t off, uint8_t *in,
+                          const uint8_t *out, uint32_t len)
 {
     ErnicDma result = ERNIC_DMA_OK;
-    uint8_t *to = buf;
     uint32_t n;
 
     for (; num_sge && len; sge++, num_sge--) {
@@ -50,11 +50,12 @@ ErnicDma ernic_dma_gather(Ernic *e, uint32_t pd, const ErnicSge *sge,
             continue;
         }
         n = MIN(sge->len - off, len);
-        result = copy_sge(e, pd, sge, off, to, NULL, n);
+        result = copy_sge(e, pd, sge, off, in, out, n);
         if (unlikely(result != ERNIC_DMA_OK)) {
             return result;
         }
-        to += n;
+        in = in ? in + n : NULL;
+        out = out ? out + n : NULL;
         len -= n;
         off = 0;
     }
@@ -62,30 +63,18 @@ ErnicDma ernic_dma_gather(Ernic *e, uint32_t pd, const ErnicSge *sge,
     return result;
 }
 
+ErnicDma ernic_dma_gather(Ernic *e, uint32_t pd, const ErnicSge *sge,
+                          uint32_t num_sge, uint64_t off, void *buf,
+                          uint32_t len)
+{
+    return copy_sges(e, pd, sge, num_sge, off, buf, NULL, len);
+}
+
 ErnicDma ernic_dma_scatter(Ernic *e, uint32_t pd, const ErnicSge *sge,
                            uint32_t num_sge, uint64_t off, const void *buf,
                            uint32_t len)
 {
-    ErnicDma result = ERNIC_DMA_OK;
-    const uint8_t *from = buf;
-    uint32_t n;
-
-    for (; num_sge && len; sge++, num_sge--) {
-        if (off >= sge->len) {
-            off -= sge->len;
-            continue;
-        }
-        n = MIN(sge->len - off, len);
-        result = copy_sge(e, pd, sge, off, NULL, from, n);
-        if (unlikely(result != ERNIC_DMA_OK)) {
-            return result;
-        }
-        from += n;
-        len -= n;
-        off = 0;
-    }
-    g_assert(len == 0);
-    return result;
+    return copy_sges(e, pd, sge, num_sge, off, NULL, buf, len);
 }
 
 ErnicDma ernic_dma_check(Ernic *e, uint32_t pd, const ErnicSge *sge,

@@ -18,6 +18,14 @@ typedef struct ErnicQpEdge {
 #define T(name) (1 << ERNIC_QPT_##name)
 #define ALL_TYPES ((1 << ERNIC_QPT_COUNT) - 1)
 
+/* What may be changed on every way into RTS, and in it. */
+#define IN_RTS {                                                            \
+        [ERNIC_QPT_RC] = A(CUR_STATE) | A(ACCESS) | A(MIN_RNR_TIMER),       \
+        [ERNIC_QPT_UC] = A(CUR_STATE) | A(ACCESS),                          \
+        [ERNIC_QPT_UD] = A(CUR_STATE) | A(QKEY),                            \
+        [ERNIC_QPT_GSI] = A(CUR_STATE) | A(QKEY),                           \
+    }
+
 /*
  * IBTA vol. 1, 11.2.5.2, for the services and attributes that this device has:
  * no alternate path, no path migration, no resizing of work queues. QP1 is as
@@ -82,12 +90,7 @@ static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
                 [ERNIC_QPT_UD] = A(SQ_PSN),
                 [ERNIC_QPT_GSI] = A(SQ_PSN),
             },
-            .optional = {
-                [ERNIC_QPT_RC] = A(CUR_STATE) | A(ACCESS) | A(MIN_RNR_TIMER),
-                [ERNIC_QPT_UC] = A(CUR_STATE) | A(ACCESS),
-                [ERNIC_QPT_UD] = A(CUR_STATE) | A(QKEY),
-                [ERNIC_QPT_GSI] = A(CUR_STATE) | A(QKEY),
-            },
+            .optional = IN_RTS,
         },
     },
     [ERNIC_QPS_RTS] = {
@@ -95,12 +98,7 @@ static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
         [ERNIC_QPS_ERR] = { .types = ALL_TYPES },
         [ERNIC_QPS_RTS] = {
             .types = ALL_TYPES,
-            .optional = {
-                [ERNIC_QPT_RC] = A(CUR_STATE) | A(ACCESS) | A(MIN_RNR_TIMER),
-                [ERNIC_QPT_UC] = A(CUR_STATE) | A(ACCESS),
-                [ERNIC_QPT_UD] = A(CUR_STATE) | A(QKEY),
-                [ERNIC_QPT_GSI] = A(CUR_STATE) | A(QKEY),
-            },
+            .optional = IN_RTS,
         },
         [ERNIC_QPS_SQD] = {
             .types = ALL_TYPES,
@@ -117,12 +115,7 @@ static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
         [ERNIC_QPS_ERR] = { .types = ALL_TYPES },
         [ERNIC_QPS_RTS] = {
             .types = ALL_TYPES,
-            .optional = {
-                [ERNIC_QPT_RC] = A(CUR_STATE) | A(ACCESS) | A(MIN_RNR_TIMER),
-                [ERNIC_QPT_UC] = A(CUR_STATE) | A(ACCESS),
-                [ERNIC_QPT_UD] = A(CUR_STATE) | A(QKEY),
-                [ERNIC_QPT_GSI] = A(CUR_STATE) | A(QKEY),
-            },
+            .optional = IN_RTS,
         },
         [ERNIC_QPS_SQD] = {
             .types = ALL_TYPES,
@@ -157,6 +150,7 @@ static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
 };
 QEMU_BUILD_BUG_ON(ARRAY_SIZE(edges) != ERNIC_QPS_COUNT);
 
+#undef IN_RTS
 #undef A
 #undef T
 
