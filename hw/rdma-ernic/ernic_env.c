@@ -161,12 +161,8 @@ static bool env_tx(void *env, const ErnicTrain *train)
 void ernic_pci_irq(ErnicPci *d, uint16_t vector)
 {
     trace_ernic_pci_irq(ernic_pci_id(d), vector);
-    if (d->irq_bh) {
-        qatomic_or(&d->irq_pending, 1ull << vector);
-        qemu_bh_schedule(d->irq_bh);
-    } else {
-        msix_notify(PCI_DEVICE(d), vector);
-    }
+    qatomic_or(&d->irq_pending, 1ull << vector);
+    qemu_bh_schedule(d->irq_bh);
 }
 
 static void env_irq(void *env, uint16_t vector)
@@ -203,9 +199,9 @@ const ErnicEnvOps ernic_pci_env_ops = {
 /* ---- life ----------------------------------------------------------------- */
 
 /*
- * The device reaches RAM alone and so never itself: its bottom half needs no
- * guard against re-entrance, which with an iothread would refuse the register
- * accesses that happen at the same time.
+ * The device's work reaches RAM alone and so never itself: its bottom half needs
+ * no guard against re-entrance, which with an iothread would refuse the register
+ * accesses that happen at the same time. Interrupts do need one.
  */
 void ernic_pci_env_init(ErnicPci *d)
 {
@@ -217,13 +213,14 @@ void ernic_pci_env_init(ErnicPci *d)
         d->ctx = d->fd_ctx = iothread_get_aio_context(d->iothread);
         aio_timer_init(d->ctx, &d->timer, QEMU_CLOCK_VIRTUAL, SCALE_NS,
                        env_work, d);
-        d->irq_bh = qemu_bh_new(env_irq_bh, d);
     } else {
         d->ctx = qemu_get_aio_context();
         d->fd_ctx = iohandler_get_aio_context();
         timer_init_ns(&d->timer, QEMU_CLOCK_VIRTUAL, env_work, d);
     }
     d->bh = aio_bh_new(d->ctx, env_work, d);
+    d->irq_bh = qemu_bh_new_guarded(env_irq_bh, d,
+                                    &DEVICE(d)->mem_reentrancy_guard);
 }
 
 static void env_drained(void *opaque)
@@ -234,8 +231,8 @@ void ernic_pci_drain(ErnicPci *d)
 {
     if (d->iothread) {
         aio_wait_bh_oneshot(d->ctx, env_drained, d);
-        env_irq_bh(d);
     }
+    env_irq_bh(d);
 }
 
 /* Nothing enters any more: running is false, sockets are closed. */
@@ -244,9 +241,8 @@ void ernic_pci_env_fini(ErnicPci *d)
     timer_del(&d->timer);
     qemu_bh_delete(d->bh);
     ernic_pci_drain(d);
-    if (d->irq_bh) {
-        qemu_bh_delete(d->irq_bh);
-        d->irq_bh = NULL;
+    qemu_bh_delete(d->irq_bh);
+    if (d->iothread) {
         object_unref(OBJECT(d->iothread));
     }
     qemu_mutex_destroy(&d->lock);

@@ -6,8 +6,9 @@
  * one lock; register accesses come from the CPUs' threads, under the BQL.
  *
  * Lock order: BQL, then lock, then db_lock. Who holds lock never takes the
- * BQL: guest memory is reached only where that needs none (ernic_env.c), and
- * interrupts of an iothread are raised by the main loop.
+ * BQL: guest memory is reached only where that needs none (ernic_env.c). Who
+ * holds it raises no interrupt either, for a message goes where the guest says,
+ * this device's registers included: a bottom half of the main loop does.
  */
 #ifndef ERNIC_PCI_H
 #define ERNIC_PCI_H
@@ -69,7 +70,7 @@ struct ErnicPci {
     uint32_t db_count;          /* of those being rung */
     uint8_t db_fill;            /* which they are; the other is being read */
 
-    QEMUBH *irq_bh;             /* with an iothread */
+    QEMUBH *irq_bh;             /* in the main loop */
     uint64_t irq_pending;       /* atomic; vectors that irq_bh is to raise */
 
     ErnicUdp *udp;              /* NULL: no UDP link */

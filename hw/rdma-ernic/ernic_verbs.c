@@ -36,6 +36,7 @@ void ernic_pci_verbs_reset(ErnicPci *d)
     qemu_mutex_lock(&d->db_lock);
     d->db_count = 0;
     qemu_mutex_unlock(&d->db_lock);
+    qatomic_set(&d->irq_pending, 0);
     d->verbs = (ErnicVerbs) { };
     d->udp_blocked = false;
     ernic_pci_udp_update(d);
