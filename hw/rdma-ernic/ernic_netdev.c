@@ -194,6 +194,8 @@ void ernic_pci_netdev_reset(ErnicPci *d)
 void ernic_pci_netdev_close(ErnicPci *d)
 {
     if (d->net.nic) {
+        /* What the backend has yet to take would be reported to nobody. */
+        qemu_purge_queued_packets(qemu_get_queue(d->net.nic));
         qemu_del_nic(d->net.nic);
         d->net.nic = NULL;
     }

@@ -440,6 +440,42 @@ static void test_bad(void *obj, void *data, QGuestAllocator *alloc)
     finish(&e, data);
 }
 
+/* The device goes while the backend has frames of it, and then takes them. */
+static void test_unplug(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *any = obj;
+    struct ernic_eth_txd desc = {
+        .flags = ERNIC_ETH_EOP, .len = cpu_to_le16(BUFFER),
+    };
+    uint8_t junk[BUFFER];
+    int i, quiet;
+    Eth e;
+
+    if (any->dev.bus->not_hotpluggable) {
+        g_test_skip("pci bus does not support hotplug");
+        return;
+    }
+    start(&e, obj, data, alloc, ERNIC_ETH_TX);
+    desc.addr = cpu_to_le64(e.buf);
+    /* Nobody reads what leaves: in the end the device waits. */
+    for (quiet = 0; quiet < 20; quiet++) {
+        while (e.tx_pi - get(&e, OFF(tx_ci)) < ENTRIES) {
+            post(&e, &desc);
+            set(&e, OFF(tx_pi), e.tx_pi);
+            quiet = 0;
+        }
+        qtest_clock_step(e.q.qts, 1000);
+    }
+    g_assert_cmpuint(e.tx_pi, >, 2 * ENTRIES);
+    qpci_unplug_acpi_device_test(e.q.qts, "eth0", 0x06);
+    for (i = 0; i < 1000; i++) {
+        if (recv(e.fd, junk, sizeof(junk), MSG_DONTWAIT) < 0) {
+            qtest_clock_step(e.q.qts, 1000);
+        }
+    }
+    finish(&e, data);
+}
+
 /* ---- the netdev link ------------------------------------------------------ */
 
 static void *with_hub(GString *cmd_line, void *arg)
@@ -486,6 +522,7 @@ static void register_tests(void)
     qos_add_test("eth-checksum", "ernic", test_checksum, &eth);
     qos_add_test("eth-interrupt", "ernic", test_interrupt, &eth);
     qos_add_test("eth-bad", "ernic", test_bad, &eth);
+    qos_add_test("eth-unplug", "ernic", test_unplug, &eth);
     qos_add_test("netdev-link", "ernic", test_netdev_link, &hub);
 }
 
