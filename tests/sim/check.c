@@ -361,6 +361,41 @@ void sim_check_agreement(SimQp *qp)
     }
 }
 
+/* Whether host @h always had a receive request and room for what came. */
+static bool dropped_nothing(const SimHost *h)
+{
+    const ErnicStats *stats = &h->e->stats;
+
+    return !stats->loopback_drops && !stats->fault[ERNIC_FAULT_RNR] &&
+           !stats->drop[ERNIC_DROP_NO_RQE] && !h->lost_to;
+}
+
+/*
+ * UC promises nothing, but in a world where nothing was lost, dropped, changed
+ * or done wrong every message comes.
+ */
+void sim_check_unreliable(SimQp *qp)
+{
+    Sim *s = qp->host->sim;
+    uint32_t sent = 0, i;
+
+    if (qp->type != ERNIC_QPT_UC || s->plan.lossy || s->plan.bad_memory ||
+        s->plan.overrun || s->stats.failures || s->stats.reconnects ||
+        s->stats.wrong || s->stats.resets || qp->life != SIM_QP_LIVE ||
+        qp->sqe || !dropped_nothing(qp->peer->host)) {
+        return;
+    }
+    for (i = 0; i < qp->next; i++) {
+        sent += sim_takes_recv(((SimMsg *)g_ptr_array_index(qp->msgs, i))->op);
+    }
+    s->stats.whole++;
+    if (sent != qp->peer->rx_count) {
+        sim_fail(s, "lost", "host %u: QP %u: %u messages were sent, nothing was "
+                 "dropped, but %u were delivered", qp->host->id, qp->qpn, sent,
+                 qp->peer->rx_count);
+    }
+}
+
 static void check_qp_end(SimQp *qp)
 {
     Sim *s = qp->host->sim;

@@ -249,6 +249,7 @@ static void to_reset(SimQp *qp, bool destroy)
 {
     struct ernic_qp_attr attr = { };
 
+    qp->host->sim->stats.resets++;
     if (destroy) {
         sim_qp_destroy(qp);
     } else {

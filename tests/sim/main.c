@@ -237,7 +237,8 @@ static void print_sum(const SimStats *s)
            s->packets, s->bytes, s->dropped, s->messages, s->wrong,
            s->delivered, s->completions, s->events);
     printf("# %" PRIu64 " queue pairs failed, %" PRIu64 " reconnects, %" PRIu64
-           " saves\n", s->failures, s->reconnects, s->saves);
+           " saves, %" PRIu64 " UC flows without any excuse\n", s->failures,
+           s->reconnects, s->saves, s->whole);
 }
 
 static int run_many(const Options *o)

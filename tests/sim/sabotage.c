@@ -22,6 +22,7 @@ static const SimSabotageRow rows[] = {
     [SIM_SAB_SKIP_CQE] = { "skip-cqe", "completion" },
     [SIM_SAB_SWAP_MSG] = { "swap-messages", "order" },
     [SIM_SAB_LOSE_MSG] = { "lose-message", "lost stall agreement" },
+    [SIM_SAB_LOSE_UC] = { "lose-uc-message", "lost" },
     [SIM_SAB_STRAY_WRITE] = { "stray-write", "write" },
     [SIM_SAB_LATE_WRITE] = { "late-write", "write" },
     [SIM_SAB_STRAY_READ] = { "stray-read", "read" },

@@ -392,6 +392,7 @@ typedef enum SimSabotage {
     SIM_SAB_SKIP_CQE,
     SIM_SAB_SWAP_MSG,
     SIM_SAB_LOSE_MSG,
+    SIM_SAB_LOSE_UC,
     SIM_SAB_STRAY_WRITE,
     SIM_SAB_LATE_WRITE,
     SIM_SAB_STRAY_READ,
@@ -406,7 +407,8 @@ typedef enum SimSabotage {
 
 typedef struct SimStats {
     uint64_t packets, bytes, dropped, messages, delivered, completions,
-             failures, reconnects, saves, wrong, events;
+             failures, reconnects, saves, wrong, events, resets,
+             whole;                 /* UC flows of which all had to come */
 } SimStats;
 
 struct Sim {
@@ -563,6 +565,7 @@ void sim_check_cqe(SimCq *cq, const struct ernic_cqe *cqe);
 void sim_check_epoch(SimQp *qp);
 void sim_check_end(Sim *s);
 void sim_check_agreement(SimQp *qp);
+void sim_check_unreliable(SimQp *qp);
 bool sim_may_have_failed(const SimQp *qp);
 void sim_msg_done(SimMsg *m, uint8_t status);
 void sim_check_write(SimMsg *m);

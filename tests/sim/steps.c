@@ -49,6 +49,7 @@ static void step_engine_reset(Sim *s)
     g_byte_array_unref(reset);
     g_byte_array_unref(fresh);
     h->reset = true;
+    s->stats.resets++;
     for (i = 0; i < h->qps->len; i++) {
         SimQp *qp = g_ptr_array_index(h->qps, i);
 
@@ -389,6 +390,7 @@ void sim_end_all(Sim *s)
     }
     for (i = 0; i < s->qps->len && !s->failed; i++) {
         sim_check_agreement(g_ptr_array_index(s->qps, i));
+        sim_check_unreliable(g_ptr_array_index(s->qps, i));
     }
     for (i = 0; i < s->qps->len && !s->failed; i++) {
         SimQp *qp = g_ptr_array_index(s->qps, i);

@@ -9,6 +9,7 @@
 #include "qemu/bswap.h"
 #include "icrc.h"
 #include "net.h"
+#include "opcode.h"
 #include "sim.h"
 
 /* Bytes that a link holds before it says that it is busy. */
@@ -105,6 +106,11 @@ static void send_to(SimHost *from, SimHost *to, SimPacket *p, uint64_t departs)
     if (!from->link_up || !to->link_up || sim_chance(&s->wire_rng, f->drop)) {
         lose(to, "lost", p);
         return;
+    }
+    /* A last or only packet, and nothing tells of it. */
+    if (p->data[0] == (ERNIC_BTH_UC | ERNIC_OP_SEND_ONLY_IMM) &&
+        s->stats.packets > 50) {
+        hole |= sim_sabotage(s, SIM_SAB_LOSE_UC);
     }
     if (hole) {
         s->sabotaged = true;
