@@ -454,7 +454,8 @@ void ernic_pci_eth_reset(ErnicPci *d)
 
 void ernic_pci_eth_init(ErnicPci *d)
 {
-    d->net.bh = qemu_bh_new(eth_tx_bh, d);
+    d->net.bh = qemu_bh_new_guarded(eth_tx_bh, d,
+                                    &DEVICE(d)->mem_reentrancy_guard);
     ernic_pci_eth_reset(d);
 }
 

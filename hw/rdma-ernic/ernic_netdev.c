@@ -10,6 +10,7 @@
 #include "qemu/iov.h"
 #include "qemu/main-loop.h"
 #include "core/net.h"
+#include "core/tx.h"
 #include "ernic_pci.h"
 #include "trace.h"
 
@@ -45,8 +46,14 @@ static void send_packet(ErnicPci *d, const ErnicPath *path, const uint8_t *data,
     }
 }
 
+/*
+ * Backends deliver at once, to other devices too, whose DMA may be aimed at our
+ * registers: with the lock held these are not for them.
+ */
 bool ernic_pci_netdev_tx(ErnicPci *d, const ErnicTrain *train)
 {
+    MemReentrancyGuard *guard = &DEVICE(d)->mem_reentrancy_guard;
+    bool engaged = guard->engaged_in_io;
     uint32_t pos;
 
     if (!d->net.nic) {
@@ -57,10 +64,12 @@ bool ernic_pci_netdev_tx(ErnicPci *d, const ErnicTrain *train)
         return false;
     }
     d->net.sending = true;
+    guard->engaged_in_io = true;
     for (pos = 0; pos < train->len; pos += train->seg) {
         send_packet(d, &train->path, train->data + pos,
                     MIN(train->seg, train->len - pos));
     }
+    guard->engaged_in_io = engaged;
     d->net.sending = false;
     return true;
 }
@@ -75,18 +84,6 @@ void ernic_pci_netdev_run(ErnicPci *d, uint64_t now)
 
 /* ---- in ------------------------------------------------------------------- */
 
-static bool is_local(const Ernic *e, const ErnicGid *gid)
-{
-    uint32_t i;
-
-    for (i = 0; i < ERNIC_LIM_GID; i++) {
-        if (memcmp(&e->gid[i].gid, gid, sizeof(*gid)) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A frame for the engine; groups are the engine's if the frame is RoCE. */
 static bool roce_frame(ErnicPci *d, ErnicFrame *f, const uint8_t *buf,
                        size_t size, ErnicDrop *drop)
@@ -97,7 +94,7 @@ static bool roce_frame(ErnicPci *d, ErnicFrame *f, const uint8_t *buf,
     *drop = ernic_net_parse(f, buf, size);
     return *drop != ERNIC_DROP_NOT_ROCE &&
            (*drop != ERNIC_DROP_NONE || (f->path.dmac[0] & 1) ||
-            is_local(d->engine, &f->path.dgid));
+            ernic_gid_is_local(d->engine, &f->path.dgid));
 }
 
 static void roce_receive(ErnicPci *d, const ErnicFrame *f)
@@ -108,8 +105,7 @@ static void roce_receive(ErnicPci *d, const ErnicFrame *f)
     };
     uint64_t now;
 
-    /* Answered by its own backend while it sends: as a collision, lost. */
-    if (d->net.sending || !f->ib_len) {
+    if (!f->ib_len) {
         return;
     }
     now = ernic_pci_enter(d);
@@ -126,6 +122,9 @@ static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
 
     if (!roce_frame(d, &f, buf, size, &drop)) {
         ernic_pci_eth_receive(d, buf, size);
+    } else if (d->net.sending) {
+        /* Answered by its own backend while it sends: as a collision, lost. */
+        trace_ernic_pci_frame_drop(ernic_pci_id(d), drop, size);
     } else if (drop != ERNIC_DROP_NONE) {
         ernic_pci_enter(d);
         d->engine->stats.drop[drop]++;

@@ -511,10 +511,72 @@ static void test_netdev_link(void *obj, void *data, QGuestAllocator *alloc)
     qernic_fini(&b);
 }
 
+static void *with_other_card(GString *cmd_line, void *arg)
+{
+    g_string_append(cmd_line, " -netdev hubport,id=h0,hubid=0"
+                    " -netdev hubport,id=h1,hubid=0"
+                    " -device ernic,id=net0,addr=06.0,netdev=h0"
+                    " -device e1000,id=net1,addr=07.0,netdev=h1 ");
+    return arg;
+}
+
+/* An e1000 that receives all frames, each into the memory at @to. */
+static void aim(QPCIDevice *dev, QErnic *q, uint64_t to)
+{
+    uint64_t ring = guest_alloc(q->alloc, 4096);
+    QPCIBar bar;
+    int i;
+
+    qpci_device_enable(dev);
+    bar = qpci_iomap(dev, 0, NULL);
+    qtest_memset(q->qts, ring, 0, 4096);
+    for (i = 0; i < 64; i++) {
+        qtest_writeq(q->qts, ring + i * 16, to);
+    }
+    qpci_io_writel(dev, bar, 0x2800, ring);             /* RDBAL */
+    qpci_io_writel(dev, bar, 0x2808, 64 * 16);          /* RDLEN */
+    qpci_io_writel(dev, bar, 0x2818, 63);               /* RDT */
+    qpci_io_writel(dev, bar, 0x100, 0x1a);              /* RCTL: EN UPE MPE */
+    qpci_iounmap(dev, bar);
+    /* It begins a second later. */
+    qtest_clock_step(q->qts, 2000000000);
+}
+
+/* What the device sends comes back into its registers, as another card's DMA. */
+static void test_other_card(void *obj, void *data, QGuestAllocator *alloc)
+{
+    struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
+    const uint32_t payload = 64, frame = 14 + 20 + 8 + 12 + payload + 4;
+    QErnic *any = obj, q, peer = { .gid = { [10] = 0xff, 0xff, 10, 0, 0, 2 } };
+    QPCIDevice *card = qpci_device_find(any->dev.bus, QPCI_DEVFN(7, 0));
+    QErnicQp qp, far = { .q = &peer, .qpn = 7, .type = ERNIC_QPT_RC };
+    int i;
+
+    g_assert_nonnull(card);
+    qernic_init(&q, any->dev.bus, QPCI_DEVFN(6, 0), alloc);
+    qernic_setup(&q, 1);
+    qernic_qp_create(&q, &qp, ERNIC_QPT_RC);
+    qernic_qp_connect(&qp, &far);
+    /* The last four bytes, the ICRC, are a write to control; most are resets. */
+    aim(card, &q, q.bar.addr + offsetof(struct ernic_regs, control) + 4 - frame);
+    for (i = 0; i < 10; i++) {
+        struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+
+        qernic_post_send(&qp, &wqe, 0, payload);
+        qtest_clock_step(q.qts, 1000);
+    }
+    g_assert_cmphex(qernic_reg(&q, status), ==,
+                    ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
+    g_assert_cmpuint(qernic_cmd(&q, &nop, NULL), ==, ERNIC_OK);
+    g_free(card);
+    qernic_fini(&q);
+}
+
 static void register_tests(void)
 {
     QOSGraphTestOptions eth = { .before = with_socket };
     QOSGraphTestOptions hub = { .before = with_hub };
+    QOSGraphTestOptions card = { .before = with_other_card };
 
     qos_add_test("eth-tx", "ernic", test_tx, &eth);
     qos_add_test("eth-rx", "ernic", test_rx, &eth);
@@ -524,6 +586,7 @@ static void register_tests(void)
     qos_add_test("eth-bad", "ernic", test_bad, &eth);
     qos_add_test("eth-unplug", "ernic", test_unplug, &eth);
     qos_add_test("netdev-link", "ernic", test_netdev_link, &hub);
+    qos_add_test("netdev-other-card", "ernic", test_other_card, &card);
 }
 
 libqos_init(register_tests);
