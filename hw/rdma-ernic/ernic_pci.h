@@ -32,6 +32,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(ErnicPci, ERNIC)
 
 typedef struct ErnicDbEntry {
     uint32_t uctx;
+    uint32_t cmd_pi;            /* when it was rung: these come first */
     uint64_t value;
 } ErnicDbEntry;
 
@@ -69,6 +70,7 @@ struct ErnicPci {
     ErnicDbEntry db[2][ERNIC_DB_QUEUE];
     uint32_t db_count;          /* of those being rung */
     uint8_t db_fill;            /* which they are; the other is being read */
+    uint32_t db_pos, db_len;    /* of that one; under lock */
 
     QEMUBH *irq_bh;             /* in the main loop */
     uint64_t irq_pending;       /* atomic; vectors that irq_bh is to raise */
@@ -112,9 +114,9 @@ extern const MemoryRegionOps ernic_pci_bar_ops;
 uint64_t ernic_pci_bar_size(const ErnicPci *d);
 /* To the state of power-on; inside enter and leave. */
 void ernic_pci_verbs_reset(ErnicPci *d);
-/* Doorbells, then commands; inside enter and leave, in the AioContext. */
+/* Commands and doorbells; inside enter and leave, in the AioContext. */
 void ernic_pci_verbs_run(ErnicPci *d, uint64_t now);
-/* Doorbells alone: none is left when the virtual machine stops. */
+/* All doorbells: none is left when the virtual machine stops. */
 void ernic_pci_doorbells_run(ErnicPci *d, uint64_t now);
 /* Is the link up? */
 bool ernic_pci_link(const ErnicPci *d);

@@ -31,11 +31,17 @@ uint64_t ernic_pci_bar_size(const ErnicPci *d)
     return pow2ceil(DB_OFFSET + ((uint64_t)d->cfg.max_uctx << DB_SHIFT));
 }
 
-void ernic_pci_verbs_reset(ErnicPci *d)
+static void drop_doorbells(ErnicPci *d)
 {
     qemu_mutex_lock(&d->db_lock);
     d->db_count = 0;
     qemu_mutex_unlock(&d->db_lock);
+    d->db_pos = d->db_len = 0;
+}
+
+void ernic_pci_verbs_reset(ErnicPci *d)
+{
+    drop_doorbells(d);
     qatomic_set(&d->irq_pending, 0);
     d->verbs = (ErnicVerbs) { };
     d->udp_blocked = false;
@@ -51,6 +57,7 @@ static void fatal(ErnicPci *d, uint32_t error)
     trace_ernic_guest_fatal(ernic_pci_id(d), error);
     d->verbs.fatal = true;
     d->verbs.error = error;
+    drop_doorbells(d);
     ernic_pci_irq(d, 0);
 }
 
@@ -78,45 +85,94 @@ static bool command(ErnicPci *d, uint64_t now)
     return true;
 }
 
-static void commands(ErnicPci *d, uint64_t now)
+/* Up to @pi; false: the budget is used up, or a ring did not answer. */
+static bool commands(ErnicPci *d, uint64_t now, uint32_t pi, uint32_t *budget)
 {
     ErnicVerbs *v = &d->verbs;
-    uint32_t pi = qatomic_load_acquire(&v->cmd_pi), i;
 
-    for (i = 0; i < CMD_BUDGET && v->cmd_ci != pi; i++) {
+    while ((int32_t)(pi - v->cmd_ci) > 0) {
+        if (!*budget) {
+            return false;
+        }
+        --*budget;
         if (!command(d, now)) {
             fatal(d, ERNIC_DEVERR_CMD_DMA);
-            return;
+            return false;
         }
     }
-    if (i) {
-        ernic_pci_irq(d, 0);
-    }
-    if (v->cmd_ci != pi) {
-        qemu_bh_schedule(d->bh);
-    }
+    return true;
 }
 
 /* ---- doorbells ------------------------------------------------------------ */
 
-void ernic_pci_doorbells_run(ErnicPci *d, uint64_t now)
+/* Those being read, each behind the commands that were written before it. */
+static bool doorbells_read(ErnicPci *d, uint64_t now, uint32_t *budget)
 {
     const ErnicDbEntry *db;
-    uint32_t i, n;
 
+    while (d->db_pos < d->db_len) {
+        db = &d->db[!d->db_fill][d->db_pos];
+        if (!commands(d, now, db->cmd_pi, budget)) {
+            return false;
+        }
+        ernic_doorbell(d->engine, now, db->uctx, db->value);
+        d->db_pos++;
+    }
+    return true;
+}
+
+/* What was left the last time, then what has been rung since. */
+static bool doorbells(ErnicPci *d, uint64_t now, uint32_t *budget)
+{
+    if (!doorbells_read(d, now, budget)) {
+        return false;
+    }
     qemu_mutex_lock(&d->db_lock);
-    db = d->db[d->db_fill];
-    n = d->db_count;
     d->db_fill ^= 1;
+    d->db_pos = 0;
+    d->db_len = d->db_count;
     d->db_count = 0;
     qemu_mutex_unlock(&d->db_lock);
-    for (i = 0; i < n; i++) {
-        ernic_doorbell(d->engine, now, db[i].uctx, db[i].value);
+    return doorbells_read(d, now, budget);
+}
+
+static void run(ErnicPci *d, uint64_t now, uint32_t budget, bool all)
+{
+    ErnicVerbs *v = &d->verbs;
+    uint32_t pi, ci = v->cmd_ci;
+    bool done;
+
+    if (!v->enabled || v->fatal) {
+        drop_doorbells(d);
+        return;
     }
+    /* Read before the doorbells: none that was rung before it is left behind. */
+    pi = qatomic_load_acquire(&v->cmd_pi);
+    done = doorbells(d, now, &budget) &&
+           (!all || commands(d, now, pi, &budget));
+    if (v->cmd_ci != ci) {
+        ernic_pci_irq(d, 0);
+    }
+    if (!done && !v->fatal) {
+        qemu_bh_schedule(d->bh);
+    }
+}
+
+void ernic_pci_verbs_run(ErnicPci *d, uint64_t now)
+{
+    run(d, now, CMD_BUDGET, true);
+}
+
+/* Before each at most the commands of one ring. */
+void ernic_pci_doorbells_run(ErnicPci *d, uint64_t now)
+{
+    run(d, now, UINT32_MAX, false);
 }
 
 static void doorbell(ErnicPci *d, uint32_t uctx, uint64_t value)
 {
+    ErnicDbEntry db = { uctx, d->verbs.cmd_pi, value };
+
     qemu_mutex_lock(&d->db_lock);
     if (d->db_count == ERNIC_DB_QUEUE) {
         /* None may be lost, so this one waits for the engine. */
@@ -125,19 +181,9 @@ static void doorbell(ErnicPci *d, uint32_t uctx, uint64_t value)
         ernic_pci_leave(d);
         qemu_mutex_lock(&d->db_lock);
     }
-    d->db[d->db_fill][d->db_count++] = (ErnicDbEntry) { uctx, value };
+    d->db[d->db_fill][d->db_count++] = db;
     qemu_mutex_unlock(&d->db_lock);
     qemu_bh_schedule(d->bh);
-}
-
-void ernic_pci_verbs_run(ErnicPci *d, uint64_t now)
-{
-    ErnicVerbs *v = &d->verbs;
-
-    if (v->enabled && !v->fatal) {
-        ernic_pci_doorbells_run(d, now);
-        commands(d, now);
-    }
 }
 
 /* ---- the control page ----------------------------------------------------- */
@@ -186,13 +232,17 @@ static void write_control(ErnicPci *d, uint64_t value)
 static void write_cmd_pi(ErnicPci *d, uint64_t value)
 {
     ErnicVerbs *v = &d->verbs;
+    uint32_t ci;
 
     if (!v->enabled || v->fatal) {
         trace_ernic_guest_not_enabled(ernic_pci_id(d), "cmd_pi", value);
         return;
     }
-    if ((uint32_t)value - qatomic_read(&v->cmd_ci) > 1u << v->ring_shift) {
-        trace_ernic_guest_cmd_index(ernic_pci_id(d), value, v->cmd_ci);
+    ci = qatomic_read(&v->cmd_ci);
+    /* Nothing that was written can be taken back. */
+    if ((uint32_t)value - ci > 1u << v->ring_shift ||
+        (uint32_t)value - ci < v->cmd_pi - ci) {
+        trace_ernic_guest_cmd_index(ernic_pci_id(d), value, ci);
         v->error = ERNIC_DEVERR_CMD_INDEX;
         return;
     }

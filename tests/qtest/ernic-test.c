@@ -297,6 +297,50 @@ static void test_foreign_page(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmpuint(bad_doorbells(q), ==, 256);
 }
 
+/* Commands and doorbells of one processor, in the order that it wrote them. */
+static void test_order(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
+    struct ernic_cmd destroy = { .opcode = ERNIC_CMD_QP_DESTROY };
+    QErnicQp qp[2];
+    int i, round;
+
+    qernic_setup(q, 1);
+    for (i = 0; i < 2; i++) {
+        qernic_qp_create(q, &qp[i], ERNIC_QPT_UD);
+        qernic_qp_connect(&qp[i], &qp[i]);
+    }
+    /* Nothing is done while the machine is stopped, so all of it is waiting. */
+    qtest_qmp_assert_success(q->qts, "{ 'execute': 'stop' }");
+    destroy.handle.handle = cpu_to_le32(qp[0].qpn);
+    qernic_cmd_post(q, &destroy);
+    qernic_doorbell(q, 0, ERNIC_DB(ERNIC_DB_RQ, qp[0].qpn, 1));
+    qernic_doorbell(q, 0, ERNIC_DB(ERNIC_DB_RQ, qp[1].qpn, 1));
+    destroy.handle.handle = cpu_to_le32(qp[1].qpn);
+    qernic_cmd_post(q, &destroy);
+    for (i = 0; i < 12; i++) {
+        qernic_cmd_post(q, &nop);
+    }
+    qernic_doorbell(q, 0, ERNIC_DB(ERNIC_DB_RQ, qp[1].qpn, 2));
+    qtest_qmp_assert_success(q->qts, "{ 'execute': 'cont' }");
+    g_assert_cmpuint(bad_doorbells(q), ==, 2);
+    /* More doorbells than are kept, with commands before and between them. */
+    qtest_qmp_assert_success(q->qts, "{ 'execute': 'stop' }");
+    for (round = 0; round < 3; round++) {
+        qernic_cmd_post(q, &nop);
+        for (i = 0; i < 700; i++) {
+            qernic_doorbell(q, 0, ERNIC_DB(ERNIC_DB_RQ, qp[1].qpn, 2));
+        }
+    }
+    qtest_qmp_assert_success(q->qts, "{ 'execute': 'cont' }");
+    g_assert_cmpuint(bad_doorbells(q), ==, 2102);
+    /* A command that was written stays written. */
+    qernic_set_reg(q, cmd_pi, q->cmd_pi - 1);
+    g_assert_cmpuint(qernic_reg(q, error), ==, ERNIC_DEVERR_CMD_INDEX);
+    g_assert_cmpuint(qernic_reg(q, cmd_pi), ==, q->cmd_pi);
+}
+
 /* ---- properties ----------------------------------------------------------- */
 
 static void test_bad_properties(void *obj, void *data, QGuestAllocator *alloc)
@@ -447,6 +491,7 @@ static void register_tests(void)
     qos_add_test("fatal", "ernic", test_fatal, NULL);
     qos_add_test("commands", "ernic", test_commands, NULL);
     qos_add_test("foreign-page", "ernic", test_foreign_page, NULL);
+    qos_add_test("order", "ernic", test_order, NULL);
     qos_add_test("bad-properties", "ernic", test_bad_properties, NULL);
     qos_add_test("msix", "ernic", test_msix, NULL);
     qos_add_test("msix-to-itself", "ernic", test_msix_to_itself, NULL);

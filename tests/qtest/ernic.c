@@ -60,6 +60,16 @@ void qernic_wait(QErnic *q, uint64_t *deadline)
     qtest_clock_step(q->qts, 1000);
 }
 
+void qernic_cmd_post(QErnic *q, struct ernic_cmd *cmd)
+{
+    uint32_t slot = q->cmd_pi & ((1u << QERNIC_RING_SHIFT) - 1);
+
+    cmd->tag = cpu_to_le16(q->cmd_pi * 7);
+    qtest_memwrite(q->qts, q->cmd_ring + slot * sizeof(*cmd), cmd,
+                   sizeof(*cmd));
+    qernic_set_reg(q, cmd_pi, ++q->cmd_pi);
+}
+
 uint8_t qernic_cmd(QErnic *q, struct ernic_cmd *cmd, struct ernic_rsp *rsp)
 {
     uint32_t slot = q->cmd_pi & ((1u << QERNIC_RING_SHIFT) - 1);
@@ -67,10 +77,7 @@ uint8_t qernic_cmd(QErnic *q, struct ernic_cmd *cmd, struct ernic_rsp *rsp)
     uint64_t at = q->rsp_ring + slot * sizeof(*rsp), deadline = 0;
     struct ernic_rsp answer;
 
-    cmd->tag = cpu_to_le16(q->cmd_pi * 7);
-    qtest_memwrite(q->qts, q->cmd_ring + slot * sizeof(*cmd), cmd,
-                   sizeof(*cmd));
-    qernic_set_reg(q, cmd_pi, ++q->cmd_pi);
+    qernic_cmd_post(q, cmd);
     while (qtest_readb(q->qts, at + offsetof(struct ernic_rsp, phase)) !=
            phase) {
         qernic_wait(q, &deadline);

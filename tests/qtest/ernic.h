@@ -65,6 +65,8 @@ void qernic_enable(QErnic *q);
 void qernic_wait(QErnic *q, uint64_t *deadline);
 /* Run one command; returns its status. @rsp may be NULL. */
 uint8_t qernic_cmd(QErnic *q, struct ernic_cmd *cmd, struct ernic_rsp *rsp);
+/* Write a command, and do not wait. */
+void qernic_cmd_post(QErnic *q, struct ernic_cmd *cmd);
 /* A command that takes nothing but a handle. */
 uint8_t qernic_cmd_handle(QErnic *q, uint8_t opcode, uint32_t handle);
 void qernic_doorbell(QErnic *q, uint32_t uctx, uint64_t value);
