@@ -136,16 +136,29 @@ static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
     return size;
 }
 
-static void netdev_link_changed(NetClientState *nc)
+/* While the machine is stopped, its memory stays as it is: told afterwards. */
+void ernic_pci_netdev_tell_link(ErnicPci *d)
 {
-    ErnicPci *d = qemu_get_nic_opaque(nc);
-    uint64_t now = ernic_pci_enter(d);
+    uint64_t now;
 
+    if (!d->running || !d->net.link_moved) {
+        return;
+    }
+    d->net.link_moved = false;
+    now = ernic_pci_enter(d);
     if (d->verbs.enabled) {
         ernic_set_link(d->engine, now, ernic_pci_link(d));
     }
     ernic_pci_leave(d);
     ernic_pci_eth_link_changed(d);
+}
+
+static void netdev_link_changed(NetClientState *nc)
+{
+    ErnicPci *d = qemu_get_nic_opaque(nc);
+
+    d->net.link_moved = true;
+    ernic_pci_netdev_tell_link(d);
 }
 
 static NetClientInfo netdev_info = {

@@ -142,6 +142,8 @@ bool ernic_pci_netdev_tx(ErnicPci *d, const ErnicTrain *train);
 /* Tell the engine if the backend takes frames again; inside enter and leave. */
 void ernic_pci_netdev_run(ErnicPci *d, uint64_t now);
 bool ernic_pci_netdev_link(const ErnicPci *d);
+/* If the link has changed: tell the guest, unless the machine is stopped. */
+void ernic_pci_netdev_tell_link(ErnicPci *d);
 
 /* ---- ernic_eth.c: the Ethernet face --------------------------------------- */
 

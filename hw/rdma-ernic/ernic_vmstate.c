@@ -52,6 +52,11 @@ static int state_post_load(void *opaque, int version)
 
     trace_ernic_pci_load(ernic_pci_id(d), d->state_len, ok);
     state_post_save(d);
+    if (ok) {
+        d->net.link_moved = true;       /* it may: this is another link */
+    } else {
+        ernic_pci_verbs_reset(d);
+    }
     ernic_pci_leave(d);
     if (!ok) {
         error_report("ernic: the state that arrived is not a valid one of a"

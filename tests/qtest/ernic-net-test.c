@@ -511,6 +511,41 @@ static void test_netdev_link(void *obj, void *data, QGuestAllocator *alloc)
     qernic_fini(&b);
 }
 
+static void link_to(QErnic *q, bool up)
+{
+    qtest_qmp_assert_success(q->qts, "{ 'execute': 'set_link', 'arguments': {"
+                             " 'name': 'h0', 'up': %i } }", up);
+}
+
+static uint8_t first_event(QErnic *q)
+{
+    struct ernic_eqe eqe;
+
+    qtest_memread(q->qts, q->eq_ring, &eqe, sizeof(eqe));
+    return eqe.phase ? eqe.type : 0;
+}
+
+/* Nothing is written to the memory of a machine that is stopped. */
+static void test_link_while_stopped(void *obj, void *data,
+                                    QGuestAllocator *alloc)
+{
+    QErnic *any = obj, q;
+    uint64_t deadline = 0;
+
+    qernic_init(&q, any->dev.bus, QPCI_DEVFN(6, 0), alloc);
+    qernic_setup(&q, 1);
+    qtest_qmp_assert_success(q.qts, "{ 'execute': 'stop' }");
+    link_to(&q, false);
+    g_assert_cmpuint(first_event(&q), ==, 0);
+    qtest_qmp_assert_success(q.qts, "{ 'execute': 'cont' }");
+    while (!first_event(&q)) {
+        qernic_wait(&q, &deadline);
+    }
+    g_assert_cmpuint(first_event(&q), ==, ERNIC_EV_PORT_ERR);
+    link_to(&q, true);
+    qernic_fini(&q);
+}
+
 static void *with_other_card(GString *cmd_line, void *arg)
 {
     g_string_append(cmd_line, " -netdev hubport,id=h0,hubid=0"
@@ -586,6 +621,8 @@ static void register_tests(void)
     qos_add_test("eth-bad", "ernic", test_bad, &eth);
     qos_add_test("eth-unplug", "ernic", test_unplug, &eth);
     qos_add_test("netdev-link", "ernic", test_netdev_link, &hub);
+    qos_add_test("netdev-link-stopped", "ernic", test_link_while_stopped,
+                 &hub);
     qos_add_test("netdev-other-card", "ernic", test_other_card, &card);
 }
 

@@ -425,6 +425,61 @@ static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
     qos_invalidate_command_line();
 }
 
+/* A state that is refused leaves nothing of itself. */
+static void test_refused(void *obj, void *data, QGuestAllocator *alloc)
+{
+    static const char magic[] = "RNICiCsT";
+    g_autofree char *path = NULL, *uri = NULL, *state = NULL;
+    QErnic *q = obj;
+    QTestState *from = q->qts, *to;
+    bool failed = false;
+    char *at;
+    gsize len;
+    int fd;
+
+    qernic_setup(q, 1);
+    fd = g_file_open_tmp("ernic-XXXXXX", &path, NULL);
+    g_assert_cmpint(fd, >=, 0);
+    close(fd);
+    uri = g_strdup_printf("file:%s", path);
+    qtest_qmp_assert_success(from, "{ 'execute': 'migrate',"
+                             " 'arguments': { 'uri': %s } }", uri);
+    qtest_qmp_eventwait(from, "STOP");
+    while (!migrated(from)) {
+        g_usleep(1000);
+    }
+    g_assert_true(g_file_get_contents(path, &state, &len, NULL));
+    at = memmem(state, len, magic, strlen(magic));
+    g_assert_nonnull(at);
+    *at = 'X';
+    g_assert_true(g_file_set_contents(path, state, len, NULL));
+    to = qtest_init("-M pc -device ernic,id=ernic0,addr=04.0,"
+                    "roce-udp=127.0.0.1:0 -incoming defer");
+    qtest_qmp_assert_success(to, "{ 'execute': 'migrate-incoming',"
+                             " 'arguments': { 'uri': %s,"
+                             " 'exit-on-error': false } }", uri);
+    while (!failed) {
+        QDict *rsp = qtest_qmp_assert_success_ref(
+            to, "{ 'execute': 'query-migrate' }");
+        const char *status = qdict_get_try_str(rsp, "status");
+
+        g_assert_cmpstr(status, !=, "completed");
+        failed = g_strcmp0(status, "failed") == 0;
+        qobject_unref(rsp);
+        g_usleep(1000);
+    }
+    unlink(path);
+    q->qts = to;
+    q->dev.bus->qts = to;
+    g_assert_cmphex(qernic_reg(q, magic), ==, ERNIC_MAGIC);
+    g_assert_cmphex(qernic_reg(q, status), ==, ERNIC_STATUS_LINK);
+    g_assert_cmphex(qernic_reg(q, cmd_pi), ==, 0);
+    q->qts = from;
+    q->dev.bus->qts = from;
+    qtest_quit(to);
+    qos_invalidate_command_line();
+}
+
 static void register_tests(void)
 {
     QOSGraphTestOptions two = { .before = two_devices, .arg = (void *)"" };
@@ -435,6 +490,7 @@ static void register_tests(void)
     qos_add_test("two-devices", "ernic", test_two, &two);
     qos_add_test("two-devices-iothread", "ernic", test_two, &io);
     qos_add_test("flr", "ernic", test_flr, NULL);
+    qos_add_test("migrate-refused", "ernic", test_refused, NULL);
     qos_add_test("migrate", "ernic", test_migrate, NULL);
 }
 
