@@ -10,7 +10,6 @@
 #include "qemu/iov.h"
 #include "qemu/main-loop.h"
 #include "core/net.h"
-#include "core/tx.h"
 #include "ernic_pci.h"
 #include "trace.h"
 
@@ -84,6 +83,20 @@ void ernic_pci_netdev_run(ErnicPci *d, uint64_t now)
 
 /* ---- in ------------------------------------------------------------------- */
 
+/* Free entries of the table are all 0, which is nobody's address. */
+static bool is_local(const Ernic *e, const ErnicGid *gid)
+{
+    static const ErnicGid none;
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_LIM_GID; i++) {
+        if (memcmp(&e->gid[i].gid, gid, sizeof(*gid)) == 0) {
+            return memcmp(gid, &none, sizeof(none)) != 0;
+        }
+    }
+    return false;
+}
+
 /* A frame for the engine; groups are the engine's if the frame is RoCE. */
 static bool roce_frame(ErnicPci *d, ErnicFrame *f, const uint8_t *buf,
                        size_t size, ErnicDrop *drop)
@@ -94,7 +107,7 @@ static bool roce_frame(ErnicPci *d, ErnicFrame *f, const uint8_t *buf,
     *drop = ernic_net_parse(f, buf, size);
     return *drop != ERNIC_DROP_NOT_ROCE &&
            (*drop != ERNIC_DROP_NONE || (f->path.dmac[0] & 1) ||
-            ernic_gid_is_local(d->engine, &f->path.dgid));
+            is_local(d->engine, &f->path.dgid));
 }
 
 static void roce_receive(ErnicPci *d, const ErnicFrame *f)

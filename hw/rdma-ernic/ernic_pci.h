@@ -127,6 +127,8 @@ bool ernic_pci_udp_open(ErnicPci *d, Error **errp);
 void ernic_pci_udp_close(ErnicPci *d);
 /* Listen, or no more, as d->running says. */
 void ernic_pci_udp_update(ErnicPci *d);
+/* Inside enter and leave. */
+void ernic_pci_udp_reset(ErnicPci *d);
 bool ernic_pci_udp_tx(ErnicPci *d, const ErnicTrain *train);
 /* Properties that change peers at run time. */
 void ernic_pci_udp_class_init(ObjectClass *oc);

@@ -52,6 +52,15 @@ void ernic_pci_udp_update(ErnicPci *d)
     }
 }
 
+void ernic_pci_udp_reset(ErnicPci *d)
+{
+    d->udp_blocked = false;
+    if (d->udp) {
+        ernic_udp_forget(d->udp);
+    }
+    ernic_pci_udp_update(d);
+}
+
 bool ernic_pci_udp_tx(ErnicPci *d, const ErnicTrain *train)
 {
     if (ernic_udp_send(d->udp, train)) {

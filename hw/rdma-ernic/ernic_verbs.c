@@ -44,8 +44,7 @@ void ernic_pci_verbs_reset(ErnicPci *d)
     drop_doorbells(d);
     qatomic_set(&d->irq_pending, 0);
     d->verbs = (ErnicVerbs) { };
-    d->udp_blocked = false;
-    ernic_pci_udp_update(d);
+    ernic_pci_udp_reset(d);
     ernic_pci_netdev_reset(d);
     ernic_reset(d->engine);
 }

@@ -462,6 +462,11 @@ bool ernic_udp_send(ErnicUdp *udp, const ErnicTrain *train)
     return true;
 }
 
+void ernic_udp_forget(ErnicUdp *udp)
+{
+    udp->resume_len = 0;
+}
+
 /* ---- receiving ----------------------------------------------------------- */
 
 /* What the control messages of a datagram say. */

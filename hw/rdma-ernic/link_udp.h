@@ -69,6 +69,8 @@ bool ernic_udp_remove_peer(ErnicUdp *udp, const char *guest, char **err);
  * when it is writable. What cannot be sent at all is dropped and counted.
  */
 bool ernic_udp_send(ErnicUdp *udp, const ErnicTrain *train);
+/* The train that was refused is not offered again: the next one is another. */
+void ernic_udp_forget(ErnicUdp *udp);
 /*
  * Receive one batch: *@trains has as many elements as the value returned, and
  * both they and their data are valid until the next call. *@more (may be

@@ -474,6 +474,28 @@ static void test_busy(void)
     pair_close(&p);
 }
 
+/* After a reset another train of that shape leaves whole. */
+static void test_forget(void)
+{
+    ErnicUdpConfig cfg = { .no_offload = true };
+    uint8_t data[8000];
+    ErnicTrain train;
+    Pair p, back;
+
+    pair_open(&p, false, &cfg);
+    fill(data, sizeof(data));
+    back = (Pair) { p.b, p.a, p.gid_b, p.gid_a };
+    train = train_of(&back, data, sizeof(data), 1000);
+    hook.err = EAGAIN;
+    hook.after = 3;
+    g_assert_false(ernic_udp_send(back.a, &train));
+    hook_reset();
+    ernic_udp_forget(back.a);
+    g_assert_true(ernic_udp_send(back.a, &train));
+    g_assert_cmpint(hook.calls, ==, 8);
+    pair_close(&p);
+}
+
 /* A way that cannot segment is served packet by packet, from then on. */
 static void test_fallback(void)
 {
@@ -719,6 +741,7 @@ int main(int argc, char **argv)
     g_test_add_func("/link-udp/bad-datagrams", test_bad_datagrams);
     g_test_add_func("/link-udp/kernel-drops", test_kernel_drops);
     g_test_add_func("/link-udp/busy", test_busy);
+    g_test_add_func("/link-udp/forget", test_forget);
     g_test_add_func("/link-udp/fallback", test_fallback);
     g_test_add_func("/link-udp/send-errors", test_send_errors);
     g_test_add_func("/link-udp/prefix", test_prefix);
