@@ -388,6 +388,9 @@ void sim_qp_sqd_back(SimQp *qp)
         sim_qp_failed(qp, "in Error when drained");
         return;
     }
+    if (state_is(qp, ERNIC_QPS_SQE)) {
+        return;                 /* its completion is on the way */
+    }
     if (qp->type == ERNIC_QPT_RC) {
         attr.min_rnr_timer = 1 + sim_below(&qp->rng, 12);
         attr.timeout = qp->timeout;
