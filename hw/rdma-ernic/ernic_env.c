@@ -59,24 +59,65 @@ static void env_work(void *opaque)
 
 /*
  * Without the BQL an access must never become one of a device or a write to
- * ROM, for which the memory core would take it.
+ * ROM, for which the memory core would take it. The guest may change what is
+ * where at any time: only what is mapped stays what it is. *@len is cut to what
+ * can be had at once; NULL: not RAM.
  */
-static bool env_is_ram(ErnicPci *d, uint64_t addr, uint64_t len, bool write)
+static void *env_map(ErnicPci *d, uint64_t addr, hwaddr *len, bool write)
 {
     AddressSpace *as = pci_get_address_space(PCI_DEVICE(d));
-    hwaddr xlat, n;
+    hwaddr xlat, n = *len;
+    ram_addr_t offset;
+    void *map;
 
-    while (len) {
+    if (!memory_access_is_direct(
+            address_space_translate(as, addr, &xlat, &n, write, DMA_ATTRS),
+            write, DMA_ATTRS)) {
+        return NULL;
+    }
+    map = address_space_map(as, addr, len, write, DMA_ATTRS);
+    if (map && !memory_region_from_host(map, &offset)) {
+        /* It was RAM a moment ago: this is a buffer, and not to be written. */
+        address_space_unmap(as, map, *len, write, 0);
+        map = NULL;
+    }
+    return map;
+}
+
+static void env_unmap(ErnicPci *d, void *map, hwaddr len, bool write)
+{
+    address_space_unmap(pci_get_address_space(PCI_DEVICE(d)), map, len, write,
+                        write ? len : 0);
+}
+
+static bool env_copy(ErnicPci *d, uint64_t addr, uint8_t *buf, uint64_t len,
+                     bool write)
+{
+    hwaddr n;
+    void *map;
+
+    smp_mb();                   /* in the order of the calls */
+    for (; len; addr += n, buf += n, len -= n) {
         n = len;
-        if (!memory_access_is_direct(
-                address_space_translate(as, addr, &xlat, &n, write, DMA_ATTRS),
-                write, DMA_ATTRS)) {
+        map = env_map(d, addr, &n, write);
+        if (!map) {
             return false;
         }
-        addr += n;
-        len -= n;
+        memcpy(write ? map : buf, write ? buf : map, n);
+        env_unmap(d, map, n, write);
     }
     return true;
+}
+
+static bool env_access(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
+                       bool write)
+{
+    if (d->iothread) {
+        return env_copy(d, addr, buf, len, write);
+    }
+    return pci_dma_rw(PCI_DEVICE(d), addr, buf, len,
+                      write ? DMA_DIRECTION_FROM_DEVICE
+                            : DMA_DIRECTION_TO_DEVICE, DMA_ATTRS) == MEMTX_OK;
 }
 
 bool ernic_pci_dma(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
@@ -84,10 +125,7 @@ bool ernic_pci_dma(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
 {
     RCU_READ_LOCK_GUARD();
 
-    if (addr + len < addr || (d->iothread && !env_is_ram(d, addr, len, write)) ||
-        pci_dma_rw(PCI_DEVICE(d), addr, buf, len,
-                   write ? DMA_DIRECTION_FROM_DEVICE : DMA_DIRECTION_TO_DEVICE,
-                   DMA_ATTRS) != MEMTX_OK) {
+    if (addr + len < addr || !env_access(d, addr, buf, len, write)) {
         trace_ernic_pci_dma_failed(ernic_pci_id(d), addr, len, write);
         return false;
     }
@@ -119,19 +157,15 @@ static bool env_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
                              uint64_t arg, uint64_t compare, uint64_t *old)
 {
     ErnicPci *d = env;
-    dma_addr_t len = 8;
+    hwaddr len = sizeof(*old);
     uint64_t *word, seen, was;
 
     RCU_READ_LOCK_GUARD();
-    if (!env_is_ram(d, addr, len, true)) {
-        trace_ernic_pci_dma_failed(ernic_pci_id(d), addr, len, true);
-        return false;
-    }
-    word = pci_dma_map(PCI_DEVICE(d), addr, &len, DMA_DIRECTION_FROM_DEVICE);
-    if (!word || len < 8) {
+    word = env_map(d, addr, &len, true);
+    if (!word || len < sizeof(*old)) {
+        trace_ernic_pci_dma_failed(ernic_pci_id(d), addr, sizeof(*old), true);
         if (word) {
-            pci_dma_unmap(PCI_DEVICE(d), word, len, DMA_DIRECTION_FROM_DEVICE,
-                          0);
+            env_unmap(d, word, len, true);
         }
         return false;
     }
@@ -143,7 +177,7 @@ static bool env_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
                               cpu_to_le64(atomic_result(op, le64_to_cpu(seen),
                                                         arg, compare)));
     } while (was != seen);
-    pci_dma_unmap(PCI_DEVICE(d), word, len, DMA_DIRECTION_FROM_DEVICE, 8);
+    env_unmap(d, word, len, true);
     *old = le64_to_cpu(was);
     return true;
 }

@@ -307,6 +307,40 @@ static void test_two(void *obj, void *data, QGuestAllocator *alloc)
     qernic_fini(&b);
 }
 
+#define I440FX_PAM0 0x59        /* f0000 to fffff */
+
+/* Registers, ROM and nothing at all are not RAM, with an iothread as without. */
+static void test_not_ram(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *any = obj, q;
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QUERY_DEVICE };
+    QPCIDevice bridge = { .bus = any->dev.bus };
+    uint64_t at[4];
+    int i;
+
+    qernic_init(&q, any->dev.bus, QPCI_DEVFN(5, 0), alloc);
+    qernic_enable(&q);
+    at[0] = q.bar.addr + offsetof(struct ernic_regs, cmd_addr);
+    at[1] = 0xfffff000;
+    at[2] = 1ull << 40;
+    at[3] = (128ull << 20) - 8;         /* the end of RAM, and beyond */
+    cmd.query.length = cpu_to_le32(sizeof(struct ernic_device_attr));
+    for (i = 0; i < ARRAY_SIZE(at); i++) {
+        cmd.query.addr = cpu_to_le64(at[i]);
+        g_assert_cmpuint(qernic_cmd(&q, &cmd, NULL), ==, ERNIC_ERR_DMA);
+    }
+    cmd.query.addr = cpu_to_le64(q.scratch);
+    g_assert_cmpuint(qernic_cmd(&q, &cmd, NULL), ==, ERNIC_OK);
+    /* The same address is RAM, ROM and RAM again, as the chipset is told. */
+    cmd.query.addr = cpu_to_le64(0xf0000);
+    for (i = 0; i < 6; i++) {
+        qpci_config_writeb(&bridge, I440FX_PAM0, i % 2 ? 0 : 0x30);
+        g_assert_cmpuint(qernic_cmd(&q, &cmd, NULL), ==,
+                         i % 2 ? ERNIC_ERR_DMA : ERNIC_OK);
+    }
+    qernic_fini(&q);
+}
+
 /* ---- reset and migration -------------------------------------------------- */
 
 /* An RC pair that has begun a message which cannot end: no receive is there. */
@@ -489,6 +523,8 @@ static void register_tests(void)
     qos_add_test("events", "ernic", test_events, NULL);
     qos_add_test("two-devices", "ernic", test_two, &two);
     qos_add_test("two-devices-iothread", "ernic", test_two, &io);
+    qos_add_test("not-ram", "ernic", test_not_ram, &two);
+    qos_add_test("not-ram-iothread", "ernic", test_not_ram, &io);
     qos_add_test("flr", "ernic", test_flr, NULL);
     qos_add_test("migrate-refused", "ernic", test_refused, NULL);
     qos_add_test("migrate", "ernic", test_migrate, NULL);
