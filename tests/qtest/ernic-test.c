@@ -471,7 +471,9 @@ static void test_msix_to_itself(void *obj, void *data, QGuestAllocator *alloc)
 
 static void test_hotplug(void *obj, void *data, QGuestAllocator *alloc)
 {
-    QErnic *q = obj;
+    QErnic *q = obj, plugged;
+    struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
+    int i;
 
     if (q->dev.bus->not_hotpluggable) {
         g_test_skip("pci bus does not support hotplug");
@@ -479,6 +481,20 @@ static void test_hotplug(void *obj, void *data, QGuestAllocator *alloc)
     }
     qtest_qmp_device_add(q->qts, "ernic", "plugged", "{'addr': '0x06'}");
     qpci_unplug_acpi_device_test(q->qts, "plugged", 0x06);
+    /* And again with an iothread and a socket, enabled and with work to do. */
+    qtest_qmp_assert_success(q->qts, "{ 'execute': 'object-add', 'arguments': {"
+                             " 'qom-type': 'iothread', 'id': 'io1' } }");
+    qtest_qmp_device_add(q->qts, "ernic", "plugged", "{'addr': '0x06',"
+                         " 'iothread': 'io1', 'roce-udp': '127.0.0.1:0' }");
+    qernic_init(&plugged, q->dev.bus, QPCI_DEVFN(6, 0), alloc);
+    qernic_setup(&plugged, 1);
+    for (i = 0; i < QERNIC_DEPTH; i++) {
+        qernic_cmd_post(&plugged, &nop);
+    }
+    qpci_unplug_acpi_device_test(q->qts, "plugged", 0x06);
+    qtest_qmp_assert_success(q->qts, "{ 'execute': 'object-del', 'arguments': {"
+                             " 'id': 'io1' } }");
+    qernic_fini(&plugged);
 }
 
 static void register_tests(void)
