@@ -242,7 +242,11 @@ static void write_cmd_pi(ErnicPci *d, uint64_t value)
     if ((uint32_t)value - ci > 1u << v->ring_shift ||
         (uint32_t)value - ci < v->cmd_pi - ci) {
         trace_ernic_guest_cmd_index(ernic_pci_id(d), value, ci);
-        v->error = ERNIC_DEVERR_CMD_INDEX;
+        ernic_pci_enter(d);
+        if (!v->fatal) {
+            v->error = ERNIC_DEVERR_CMD_INDEX;      /* FATAL keeps its reason */
+        }
+        ernic_pci_leave(d);
         return;
     }
     qatomic_store_release(&v->cmd_pi, value);
