@@ -159,6 +159,19 @@ static GuestReq *req_of(GuestWq *wq, uint32_t index)
     return &wq->req[index % ARRAY_SIZE(wq->req)];
 }
 
+bool guest_has_room(const GuestWq *wq, uint32_t index)
+{
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(wq->req); i++) {
+        if (wq->req[i].state == GUEST_POSTED &&
+            wq->req[i].index % GUEST_DEPTH == index % GUEST_DEPTH) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void write_slot(Guest *g, GuestWq *wq, uint64_t slot, uint32_t index,
                        const uint8_t *data, uint32_t len)
 {

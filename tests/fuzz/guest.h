@@ -93,6 +93,8 @@ uint64_t guest_alloc(Guest *g, uint64_t bytes, uint8_t may);
  */
 uint64_t guest_buffer(Guest *g);
 
+/* Is the slot of counter @index free, as far as completions have told? */
+bool guest_has_room(const GuestWq *wq, uint32_t index);
 /* Write @len raw bytes into the slot of counter @index of a send queue. */
 void guest_write_slot(Guest *g, GuestQp *qp, bool send, uint32_t index,
                       const uint8_t *data, uint32_t len);

@@ -207,7 +207,8 @@ CMD = {
                       for op in (0, 1, 3, 4, 5, 6, 7)) +
              record(5, 'BBBBBBII', 2, 1, 0, 1, 0, 0, 0, 2000) +
              record(5, 'BBBBBBII', 3, 1, 0, 1, 0, 0, 0, 500) +
-             record(5, 'BBBBBBII', 3, 1, 0, 1, 0, 0, 1 << 31, 500) + record(4, 'BH', 20, 900),
+             record(5, 'BBBBBBII', 3, 1, 0, 1, 0, 0, 1 << 31, 500) +
+             record(4, 'BH', 20, 900),
     'doorbells': b''.join(record(3, 'BBBI', kind, how, 0, 1) for kind in range(8)
                           for how in (0, 0x12)),
     'users': b''.join(cmd(op, 'II', 0, 0, uctx=1) for op in range(31)),

@@ -103,7 +103,7 @@ static void post(World *w, GuestQp *qp, struct ernic_wqe *wqe, uint32_t len,
     uint8_t slot[sizeof(*wqe) + sizeof(sge)];
     uint64_t addr = guest_buffer(&w->g);
 
-    if (!addr) {
+    if (!addr || !guest_has_room(&qp->sq, qp->sq.pi)) {
         return;
     }
     sge = fake_sge(addr, len, w->lkey);
@@ -195,7 +195,7 @@ void world_recv(World *w, GuestQp *qp, bool srq, uint32_t len)
     uint64_t addr = guest_buffer(&w->g);
     uint32_t index = srq ? w->g.srq.wq.pi : qp->rq.pi, cut;
 
-    if (!addr) {
+    if (!addr || !guest_has_room(srq ? &w->g.srq.wq : &qp->rq, index)) {
         return;
     }
     len = MIN(len, GUEST_BUF);
