@@ -249,8 +249,9 @@ static uint8_t qp_cmd(Ernic *e, uint8_t opcode, uint32_t handle,
     return status;
 }
 
-void fake_create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
-                    uint32_t send_cqn, uint32_t recv_cqn, uint32_t srqn)
+static void create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
+                      uint32_t send_cqn, uint32_t recv_cqn, uint32_t srqn,
+                      uint32_t sq_depth)
 {
     struct ernic_qp_init init = {
         .pd = cpu_to_le32(pd),
@@ -266,7 +267,7 @@ void fake_create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
     *qp = (FakeQp) {
         .pd = pd,
         .type = type,
-        .sq_depth = 64,
+        .sq_depth = sq_depth,
         .rq_depth = srqn == FAKE_NONE ? 64 : 0,
         .sq_stride = 64 * ERNIC_SQ_STRIDE_MAX,
         .rq_stride = 64 * ERNIC_RQ_STRIDE_MAX,
@@ -279,6 +280,19 @@ void fake_create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
     }
     status = qp_cmd(e, ERNIC_CMD_QP_CREATE, 0, &init, sizeof(init), &qp->qpn);
     g_assert_cmpuint(status, ==, ERNIC_OK);
+}
+
+void fake_create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
+                    uint32_t send_cqn, uint32_t recv_cqn, uint32_t srqn)
+{
+    create_qp(e, qp, type, pd, send_cqn, recv_cqn, srqn, 64);
+}
+
+void fake_create_deep_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
+                         uint32_t send_cqn, uint32_t recv_cqn,
+                         uint32_t sq_depth)
+{
+    create_qp(e, qp, type, pd, send_cqn, recv_cqn, FAKE_NONE, sq_depth);
 }
 
 uint32_t fake_qp_mask(uint8_t type, uint8_t state)

@@ -96,6 +96,10 @@ typedef struct FakeQp {
 /* sq_depth 64, rq_depth 64 (0 with an SRQ), widest strides. */
 void fake_create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
                     uint32_t send_cqn, uint32_t recv_cqn, uint32_t srqn);
+/* The same, without SRQ, with room for @sq_depth send requests. */
+void fake_create_deep_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
+                         uint32_t send_cqn, uint32_t recv_cqn,
+                         uint32_t sq_depth);
 
 /* The masks that take a queue pair of @type into @state from the one before. */
 uint32_t fake_qp_mask(uint8_t type, uint8_t state);

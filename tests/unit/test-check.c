@@ -183,10 +183,15 @@ BREAK(rate, SET(QP(out).cc.limited, true));
 BREAK(recv_len, SET(QP(in).rq.recv.len, 1));
 BREAK(recv_off, SET(QP(in).rq.off, BUSY_BUF + 1));
 BREAK(recv_none, SET(QP(in).rq.recv_valid, false));
+BREAK(recv_fault, SET(QP(in).rq.recv.fault, ERNIC_FAULT_RECV_WQE));
+BREAK(recv_fault_len, SET(QP(in).rq.recv.fault, ERNIC_FAULT_RECV_WQE);
+      SET(QP(in).rq.recv.len, 1));
 BREAK(recv_open, SET(QP(in).rq.open, ERNIC_CL_ATOMIC));
 BREAK(rd_pending, SET(QP(rd).ack.rd_pending, 2));
 BREAK(rd_next, SET(QP(rd).rd[0].next, 5));
 BREAK(rd_npsn, SET(QP(rd).rd[0].npsn, 6));
+BREAK(rd_stop, SET(QP(rd).rd[0].stop, QP(rd).rd[0].len + 1));
+BREAK(rd_stop_early, SET(QP(rd).rd[0].stop, 0));
 BREAK(rd_unused, SET(QP(rd).rd[0].used, false));
 BREAK(rd_size, SET(QP(rd).attr.max_dest_rd_atomic, 0));
 BREAK(ack_fault, SET(QP(out).ack.fault, ERNIC_FAULT_REM_ACCESS));
@@ -322,12 +327,16 @@ static const struct {
     { "sq-rate", break_cwnd },
     { "sq-rate", break_rate },
     { "rq-request", break_recv_len },
+    { "rq-request", break_recv_fault_len },
+    { "rq-message", break_recv_fault },
     { "rq-message", break_recv_off },
     { "rq-message", break_recv_none },
     { "rq-message", break_recv_open },
     { "rd-ring", break_rd_pending },
     { "rd-ring", break_rd_next },
     { "rd-ring", break_rd_npsn },
+    { "rd-ring", break_rd_stop },
+    { "rd-ring", break_rd_stop_early },
     { "rd-ring", break_rd_unused },
     { "rd-ring", break_rd_size },
     { "ack-state", break_ack_fault },
@@ -364,6 +373,45 @@ static void test_breaks(void)
     }
     busy_fini(&b);
     g_string_free(why, true);
+    g_ptr_array_free(undo, true);
+}
+
+/*
+ * A saved state that says so is refused: of a message that is open, the receive
+ * request would be used without its judgement.
+ */
+static void test_load_refused(void)
+{
+    static void (*const fns[])(Busy *b) = {
+        break_recv_fault, break_recv_fault_len, break_wakes, break_flushing,
+        break_waiting_unlinked,
+    };
+    GByteArray *state = g_byte_array_new();
+    ErnicConfig cfg;
+    FakeEnv env;
+    uint32_t i;
+    Ernic *e;
+    Busy b;
+
+    undo = g_ptr_array_new();
+    busy_init(&b);
+    fake_env_init(&env);
+    fake_config(&cfg);
+    e = ernic_new(&cfg, &fake_env_ops, &env);
+    for (i = 0; i < ARRAY_SIZE(fns); i++) {
+        fns[i](&b);
+        g_byte_array_set_size(state, 0);
+        ernic_save(b.e, state);
+        g_assert_false(ernic_load(e, b.env.now, state->data, state->len));
+        put_back();
+        g_byte_array_set_size(state, 0);
+        ernic_save(b.e, state);
+        g_assert_true(ernic_load(e, b.env.now, state->data, state->len));
+    }
+    ernic_free(e);
+    fake_env_fini(&env);
+    busy_fini(&b);
+    g_byte_array_free(state, true);
     g_ptr_array_free(undo, true);
 }
 
@@ -430,6 +478,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/check/clean", test_clean);
     g_test_add_func("/check/breaks", test_breaks);
+    g_test_add_func("/check/load-refused", test_load_refused);
     g_test_add_func("/check/all-named", test_all_named);
     return g_test_run();
 }

@@ -236,6 +236,157 @@ static void test_busy(void)
     dlg_close(&d);
 }
 
+/*
+ * The host that takes over has a link of its own: it is asked, not believed to
+ * be as busy as the one that was left.
+ */
+static void saved_busy(uint8_t type)
+{
+    GByteArray *state = g_byte_array_new();
+    ErnicConfig cfg;
+    uint32_t psn;
+    Dialog d;
+
+    dlg_open(&d, type);
+    d.env.tx_busy = true;
+    dlg_post(&d, ERNIC_WR_WRITE, 0, 100 * 1024);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    QUIET(&d);
+    ernic_save(d.e, state);
+    ernic_free(d.e);
+    fake_config(&cfg);
+    d.e = ernic_new(&cfg, &fake_env_ops, &d.env);
+    d.env.tx_busy = false;
+    g_assert_true(ernic_load(d.e, d.env.now, state->data, state->len));
+    g_byte_array_free(state, true);
+    /* No ernic_tx_ready(). */
+    for (psn = SQ; psn < SQ + 100; psn++) {
+        g_assert_cmphex(dlg_take(&d).psn, ==, psn);
+    }
+    dlg_sent_message(&d, ERNIC_WR_SEND, 0, SQ + 100, 0, 16);
+    if (type == ERNIC_QPT_RC) {
+        PEER_ACK(&d, SQ + 100, 2);
+    }
+    SEND_WC(&d, 0, SUCCESS);
+    SEND_WC(&d, 1, SUCCESS);
+    dlg_close(&d);
+}
+
+static void test_saved_busy(void)
+{
+    saved_busy(ERNIC_QPT_UC);
+    saved_busy(ERNIC_QPT_RC);
+}
+
+/* ---- what does not need the link ------------------------------------ */
+
+/* An ACK that the link does not take. */
+static void make_busy(Dialog *d)
+{
+    d->env.tx_busy = true;
+    dlg_recv(d, DLG_SINK, 16);
+    PEER(d, SEND_ONLY, .psn = RQ, .ackreq = true);
+    RECV_WC(d, 0, SUCCESS);
+    QUIET(d);
+}
+
+static void make_ready(Dialog *d)
+{
+    d->env.tx_busy = false;
+    ernic_tx_ready(d->e, d->env.now);
+    SENT_ACK(d, RQ, 1);
+}
+
+/* In Error all is flushed at once: software may be waiting for just that. */
+static void test_busy_error(void)
+{
+    uint32_t i;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    make_busy(&d);
+    for (i = 0; i < 3; i++) {
+        dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+        dlg_recv(&d, DLG_SINK, 16);
+    }
+    fake_run(d.e);
+    dlg_no_wc(&d);
+    dlg_state(&d, ERNIC_QPS_ERR);
+    for (i = 0; i < 3; i++) {
+        SEND_WC(&d, i, WR_FLUSH_ERR);
+        RECV_WC(&d, i + 1, WR_FLUSH_ERR);
+    }
+    make_ready(&d);
+    dlg_close(&d);
+}
+
+/* A queue with nothing under way has drained, whatever the link does. */
+static void test_busy_drain(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    make_busy(&d);
+    d.attr.sqd_notify = 1;
+    g_assert_cmpuint(dlg_modify(&d, ERNIC_QPA_STATE | ERNIC_QPA_SQD_NOTIFY,
+                                ERNIC_QPS_SQD), ==, ERNIC_OK);
+    dlg_event(&d, ERNIC_EV_SQ_DRAINED);
+    make_ready(&d);
+    dlg_close(&d);
+}
+
+static void test_busy_local(void)
+{
+    struct ernic_wqe wqe;
+    uint32_t key;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    key = fake_alloc_mw(d.e, d.pd, 2);
+    make_busy(&d);
+    wqe = dlg_wqe(&d, ERNIC_WR_BIND_MW, ERNIC_WR_SIGNALED);
+    wqe.bind_mw.rkey = cpu_to_le32(key);
+    wqe.bind_mw.new_rkey = cpu_to_le32(key + 1);
+    wqe.bind_mw.lkey = cpu_to_le32(d.key);
+    wqe.bind_mw.access = cpu_to_le32(ERNIC_ACCESS_REMOTE_WRITE);
+    wqe.bind_mw.addr = cpu_to_le64(d.mem + DLG_SINK);
+    wqe.bind_mw.length = cpu_to_le64(64);
+    dlg_post_wqe(&d, &wqe, 0, 0);
+    wqe = dlg_wqe(&d, ERNIC_WR_LOCAL_INV, ERNIC_WR_SIGNALED);
+    stl_le_p(wqe.imm, key + 1);
+    dlg_post_wqe(&d, &wqe, 0, 0);
+    SEND_WC(&d, 0, SUCCESS);
+    SEND_WC(&d, 1, SUCCESS);
+    QUIET(&d);
+    make_ready(&d);
+    dlg_close(&d);
+}
+
+/* A link that goes down takes along what waited for it. */
+static void test_busy_down(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UC);
+    d.env.tx_busy = true;
+    dlg_post(&d, ERNIC_WR_WRITE, 0, 100 * 1024);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    dlg_no_wc(&d);
+    ernic_set_link(d.e, d.env.now, false);
+    dlg_event_of(&d, ERNIC_EV_PORT_ERR, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    SEND_WC(&d, 1, SUCCESS);
+    QUIET(&d);
+    d.env.tx_busy = false;
+    ernic_set_link(d.e, d.env.now, true);
+    dlg_event_of(&d, ERNIC_EV_PORT_ACTIVE, 1);
+    QUIET(&d);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 17);
+    dlg_sent_message(&d, ERNIC_WR_SEND, 0, SQ + 101, 0, 17);
+    SEND_WC(&d, 2, SUCCESS);
+    dlg_close(&d);
+}
+
 /* ---- loopback ------------------------------------------------------- */
 
 /* A connection to our own address: nothing leaves, everything arrives. */
@@ -281,6 +432,67 @@ static void test_loop_self(void)
     dlg_post_wqe(&d, &wqe, DLG_SINK + 1, 200000);
     SEND_WC(&d, 1, SUCCESS);
     dlg_mem_is(&d, 0, d.at + DLG_SINK + 1, 200000);
+    dlg_close(&d);
+}
+
+/* Nothing was lost on the way, so nothing had to be asked for again. */
+static void assert_no_loss(const Dialog *d)
+{
+    g_assert_cmpuint(d->e->stats.loopback_drops, ==, 0);
+    g_assert_cmpuint(d->e->stats.retransmits, ==, 0);
+    g_assert_cmpuint(d->e->stats.ack_timeouts, ==, 0);
+    g_assert_cmpuint(d->e->stats.tx_naks, ==, 0);
+}
+
+/* A response that is longer than what loopback holds. */
+static void test_loop_read(void)
+{
+    struct ernic_wqe wqe;
+    FakeQp other;
+    Dialog d;
+
+    dlg_init(&d, ERNIC_QPT_RC, false);
+    fake_create_qp(d.e, &other, ERNIC_QPT_RC, d.pd, d.scq.cqn, d.rcq.cqn,
+                   FAKE_NONE);
+    fake_connect(d.e, &d.qp, other.qpn, DLG_HOST);
+    fake_connect(d.e, &other, d.qp.qpn, DLG_HOST);
+    wqe = dlg_wqe(&d, ERNIC_WR_READ, ERNIC_WR_SIGNALED);
+    wqe.rdma.raddr = cpu_to_le64(d.mem);
+    wqe.rdma.rkey = cpu_to_le32(d.key);
+    dlg_post_wqe(&d, &wqe, DLG_SINK, 1 << 19);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_mem_is(&d, DLG_SINK, d.at, 1 << 19);
+    assert_no_loss(&d);
+    dlg_close(&d);
+}
+
+/* Queue pairs which together send more than loopback holds. */
+static void test_loop_many(void)
+{
+    struct ernic_wqe wqe;
+    struct ernic_cqe cqe;
+    FakeQp qp[20];
+    uint32_t i;
+    Dialog d;
+
+    dlg_init(&d, ERNIC_QPT_RC, false);
+    for (i = 0; i < ARRAY_SIZE(qp); i++) {
+        fake_create_qp(d.e, &qp[i], ERNIC_QPT_RC, d.pd, d.scq.cqn, d.rcq.cqn,
+                       FAKE_NONE);
+        fake_connect(d.e, &qp[i], qp[i].qpn, DLG_HOST);
+        d.qp = qp[i];
+        wqe = dlg_wqe(&d, ERNIC_WR_WRITE, ERNIC_WR_SIGNALED);
+        wqe.rdma.raddr = cpu_to_le64(d.mem + DLG_SINK + i * 50000);
+        wqe.rdma.rkey = cpu_to_le32(d.key);
+        dlg_post_wqe(&d, &wqe, i, 50000);
+    }
+    fake_run(d.e);
+    for (i = 0; i < ARRAY_SIZE(qp); i++) {
+        g_assert_true(fake_poll_cq(d.e, &d.scq, &cqe));
+        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+        dlg_mem_is(&d, DLG_SINK + i * 50000, d.at + i, 50000);
+    }
+    assert_no_loss(&d);
     dlg_close(&d);
 }
 
@@ -388,8 +600,15 @@ int main(int argc, char **argv)
     TEST("link/down-up", test_link);
     TEST("link/for-good", test_link_for_good);
     TEST("link/busy", test_busy);
+    TEST("link/saved-busy", test_saved_busy);
+    TEST("busy/error", test_busy_error);
+    TEST("busy/drain", test_busy_drain);
+    TEST("busy/local", test_busy_local);
+    TEST("busy/down", test_busy_down);
     TEST("loopback/rc", test_loop_rc);
     TEST("loopback/self", test_loop_self);
+    TEST("loopback/read", test_loop_read);
+    TEST("loopback/many", test_loop_many);
     TEST("loopback/ud", test_loop_ud);
     TEST("reset", test_reset);
     TEST("garbage", test_garbage);

@@ -145,6 +145,28 @@ static void test_cnp(void)
     g_assert_cmpint(o->hdrs, ==, ERNIC_HDR_CNP);
 }
 
+/* Only connections answer what they do not have; it starts and ends itself. */
+static void test_reserved(void)
+{
+    uint32_t i;
+
+    for (i = 0; i < 256; i++) {
+        const ErnicOpcode *o = ernic_opcode_reserved(i);
+        bool connection = i < 0x40;
+
+        g_assert_cmpint(o != NULL, ==, connection);
+        if (!connection) {
+            continue;
+        }
+        g_assert_cmpstr(o->name, ==, "RESERVED");
+        g_assert_cmpint(o->cls, ==, ERNIC_CL_RESERVED);
+        g_assert_cmphex(o->seg, ==, ERNIC_SEG_START | ERNIC_SEG_END);
+        g_assert_cmphex(o->flags, ==, ERNIC_OPF_REQ);
+        g_assert_cmphex(o->hdrs, ==, 0);
+        g_assert_cmpuint(o->hdr_len, ==, 12);
+    }
+}
+
 /* The length of the headers is that of the parts, for every mask in use. */
 static void test_lengths(void)
 {
@@ -185,6 +207,7 @@ int main(int argc, char **argv)
     g_test_add_func("/opcode/rows", test_rows);
     g_test_add_func("/opcode/all-256", test_all_256);
     g_test_add_func("/opcode/cnp", test_cnp);
+    g_test_add_func("/opcode/reserved", test_reserved);
     g_test_add_func("/opcode/lengths", test_lengths);
     return g_test_run();
 }

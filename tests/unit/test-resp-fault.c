@@ -373,6 +373,70 @@ static void test_read_key_lost(void)
     dlg_close(&d);
 }
 
+/* The message that is open behind it is not to blame: it is flushed. */
+static void test_read_key_lost_open(void)
+{
+    uint32_t key, n;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    key = fake_reg_mr(d.e, d.pd, d.mem, DLG_MEM, ERNIC_ACCESS_REMOTE_READ);
+    dlg_recv(&d, DLG_SINK, 4096);
+    dlg_recv(&d, DLG_SINK, 4096);
+    d.env.tx_busy = true;
+    PEER(&d, READ_REQUEST, .psn = PSN, .va = d.mem, .rkey = key,
+         .dma_len = 500 * 1024);
+    PEER(&d, SEND_FIRST, .psn = PSN + 500, .payload_len = 1024);
+    g_assert_cmpuint(fake_destroy(d.e, ERNIC_CMD_MR_FREE, key), ==, ERNIC_OK);
+    d.env.tx_busy = false;
+    ernic_tx_ready(d.e, d.env.now);
+    n = dlg_pending(&d) - 1;
+    while (dlg_pending(&d) > 1) {
+        dlg_take(&d);
+    }
+    SENT_NAK(&d, ERNIC_NAK_REM_ACC, PSN + n, 1);
+    dlg_event(&d, ERNIC_EV_QP_ACCESS_ERR);
+    RECV_WC(&d, 0, WR_FLUSH_ERR);
+    RECV_WC(&d, 1, WR_FLUSH_ERR);
+    STATE_IS(&d, ERR);
+    dlg_close(&d);
+}
+
+/*
+ * The address goes away while the answer is being sent: what has not left is
+ * forgotten, for the peer to ask for again when there is an address.
+ */
+static void test_read_gid_lost(void)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SET_GID };
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_recv(&d, DLG_SINK, 16);
+    d.env.tx_busy = true;
+    PEER(&d, READ_REQUEST, .psn = PSN, .va = d.mem, .rkey = d.key,
+         .dma_len = 200 * 1024);
+    g_assert_cmpuint(fake_cmd(d.e, &cmd, NULL), ==, ERNIC_OK);
+    dlg_event_of(&d, ERNIC_EV_GID_CHANGE, 1);
+    d.env.tx_busy = false;
+    ernic_tx_ready(d.e, d.env.now);
+    g_assert_cmpuint(dlg_pending(&d), <=, 64);
+    while (dlg_pending(&d)) {
+        dlg_take(&d);
+    }
+    fake_set_gid(d.e, 0, DLG_HOST);
+    dlg_event_of(&d, ERNIC_EV_GID_CHANGE, 1);
+    QUIET(&d);
+    PEER(&d, SEND_ONLY, .psn = PSN + 200, .ackreq = true);
+    SENT_ACK(&d, PSN + 200, 2);
+    RECV_WC(&d, 0, SUCCESS);
+    PEER(&d, READ_REQUEST, .psn = PSN, .va = d.mem, .rkey = d.key,
+         .dma_len = 200 * 1024);
+    dlg_sent_read(&d, PSN, 1, 0, 200 * 1024);
+    STATE_IS(&d, RTS);
+    dlg_close(&d);
+}
+
 /*
  * The same for memory that does not answer. The request was found good and
  * counted (9.7.7.1) before the first byte was looked for.
@@ -476,6 +540,8 @@ int main(int argc, char **argv)
     TEST("recv/dma", test_recv_dma);
     TEST("overflow", test_overflow);
     TEST("read-key-lost", test_read_key_lost);
+    TEST("read-key-lost-open", test_read_key_lost_open);
+    TEST("read-gid-lost", test_read_gid_lost);
     TEST("read-memory", test_read_memory);
     TEST("one-fault", test_one_fault);
     TEST("nak-busy", test_nak_busy);

@@ -430,6 +430,129 @@ static void test_duplicate_atomic(void)
     dlg_close(&d);
 }
 
+/* 9.7.5.1.3: it has to be the same in all respects, or there is silence. */
+static void test_duplicate_atomic_other(void)
+{
+    uint32_t key;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    key = fake_reg_mr(d.e, d.pd, d.mem, DLG_MEM,
+                      ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_ATOMIC);
+    fake_put64(&d.env, d.mem, 10);
+    PEER(&d, COMPARE_SWAP, .psn = PSN, .va = d.mem, .rkey = d.key,
+         .compare = 10, .swap_add = 20);
+    SENT(&d, ATOMIC_ACK, .psn = PSN, .syndrome = DLG_ACK, .msn = 1,
+         .atomic_orig = 10);
+    PEER(&d, COMPARE_SWAP, .psn = PSN, .va = d.mem, .rkey = d.key,
+         .compare = 10, .swap_add = 21);
+    PEER(&d, COMPARE_SWAP, .psn = PSN, .va = d.mem, .rkey = d.key,
+         .compare = 20, .swap_add = 20);
+    PEER(&d, COMPARE_SWAP, .psn = PSN, .va = d.mem, .rkey = key,
+         .compare = 10, .swap_add = 20);
+    PEER(&d, COMPARE_SWAP, .psn = PSN, .va = d.mem + 8, .rkey = d.key,
+         .compare = 10, .swap_add = 20);
+    PEER(&d, FETCH_ADD, .psn = PSN, .va = d.mem, .rkey = d.key,
+         .compare = 10, .swap_add = 20);
+    PEER_READ(&d, PSN, 0, 8);
+    QUIET(&d);
+    PEER(&d, COMPARE_SWAP, .psn = PSN, .va = d.mem, .rkey = d.key,
+         .compare = 10, .swap_add = 20);
+    SENT(&d, ATOMIC_ACK, .psn = PSN, .syndrome = DLG_ACK, .msn = 1,
+         .atomic_orig = 10);
+    g_assert_cmphex(fake_get64(&d.env, d.mem), ==, 20);
+    STATE_IS(&d, RTS);
+    dlg_close(&d);
+}
+
+/*
+ * A READ of @packets of 256 bytes whose answer is lost with the address: PSNs
+ * go by fast.
+ */
+static void lost_read(Dialog *d, uint32_t psn, uint32_t packets, uint32_t key)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SET_GID };
+
+    d->env.tx_busy = true;
+    PEER(d, READ_REQUEST, .psn = psn, .va = d->mem, .rkey = key,
+         .dma_len = packets * 256);
+    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+    dlg_event_of(d, ERNIC_EV_GID_CHANGE, 1);
+    d->env.tx_busy = false;
+    ernic_tx_ready(d->e, d->env.now);
+    while (dlg_pending(d)) {
+        dlg_take(d);
+    }
+    fake_set_gid(d->e, 0, DLG_HOST);
+    dlg_event_of(d, ERNIC_EV_GID_CHANGE, 1);
+}
+
+/* A duplicate may ask for less than is left: it gets that, to the byte. */
+static void test_duplicate_read_less(void)
+{
+    static const uint32_t lens[] = { 0, 1, 500, 1024, 1025, 1976 };
+    uint32_t i;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    PEER_READ(&d, PSN, 0, 3000);
+    dlg_sent_read(&d, PSN, 1, 0, 3000);
+    for (i = 0; i < ARRAY_SIZE(lens); i++) {
+        PEER_READ(&d, PSN + 1, 1024, lens[i]);
+        dlg_sent_read(&d, PSN + 1, 1, 1024, lens[i]);
+    }
+    PEER_READ(&d, PSN + 1, 1024, 1977);
+    QUIET(&d);
+    dlg_close(&d);
+}
+
+#define HALF (1u << 23)
+
+/* Of two READs with one PSN, a lap apart, the later one is meant. */
+static void test_duplicate_lap(void)
+{
+    uint32_t key;
+    Dialog d;
+
+    dlg_init(&d, ERNIC_QPT_RC, false);
+    d.attr.path_mtu = ERNIC_MTU_256;
+    dlg_to(&d, ERNIC_QPS_RTS);
+    key = fake_reg_mr(d.e, d.pd, d.mem, 1ull << 31, ERNIC_ACCESS_REMOTE_READ);
+    PEER_READ(&d, PSN, 0, 200);
+    dlg_sent_read(&d, PSN, 1, 0, 200);
+    lost_read(&d, PSN + 1, HALF, key);
+    lost_read(&d, PSN + 1 + HALF, HALF - 1, key);
+    PEER_READ(&d, PSN, 512, 100);
+    dlg_sent_read(&d, PSN, 4, 512, 100);
+    PEER_READ(&d, PSN, 512, 100);
+    dlg_sent_read(&d, PSN, 4, 512, 100);
+    PEER_READ(&d, PSN, 0, 200);
+    QUIET(&d);
+    STATE_IS(&d, RTS);
+    dlg_close(&d);
+}
+
+/* The end of a READ is asked for again when its beginning is half a lap old. */
+static void test_duplicate_half_lap(void)
+{
+    uint32_t key;
+    Dialog d;
+
+    dlg_init(&d, ERNIC_QPT_RC, false);
+    d.attr.path_mtu = ERNIC_MTU_256;
+    dlg_to(&d, ERNIC_QPS_RTS);
+    key = fake_reg_mr(d.e, d.pd, d.mem, 1ull << 31, ERNIC_ACCESS_REMOTE_READ);
+    dlg_recv(&d, DLG_SINK, 16);
+    lost_read(&d, PSN, HALF, key);
+    PEER(&d, SEND_ONLY, .psn = PSN + HALF, .ackreq = true);
+    SENT_ACK(&d, PSN + HALF, 2);
+    RECV_WC(&d, 0, SUCCESS);
+    PEER(&d, READ_REQUEST, .psn = PSN + 16, .va = d.mem + 16 * 256,
+         .rkey = key, .dma_len = 600);
+    dlg_sent_read(&d, PSN + 16, 1, 16 * 256, 600);
+    dlg_close(&d);
+}
+
 /* The cache holds as many answers as were agreed on, the newest ones. */
 static void test_cache_depth(void)
 {
@@ -649,6 +772,10 @@ int main(int argc, char **argv)
     TEST("duplicate/inside", test_duplicate_inside);
     TEST("duplicate/read", test_duplicate_read);
     TEST("duplicate/atomic", test_duplicate_atomic);
+    TEST("duplicate/atomic-other", test_duplicate_atomic_other);
+    TEST("duplicate/read-less", test_duplicate_read_less);
+    TEST("duplicate/lap", test_duplicate_lap);
+    TEST("duplicate/half-lap", test_duplicate_half_lap);
     TEST("duplicate/cache-depth", test_cache_depth);
     TEST("early/gap", test_gap);
     TEST("early/rnr", test_rnr);

@@ -156,6 +156,43 @@ static void test_sqd_faulty_waits(void)
     dlg_close(&d);
 }
 
+/* Answers that have not left need their places: all stays as it was. */
+static void test_sqd_rd_atomic(void)
+{
+    const uint32_t mask = ERNIC_QPA_STATE | ERNIC_QPA_MIN_RNR_TIMER |
+                          ERNIC_QPA_MAX_DEST_RD_ATOMIC;
+    struct ernic_qp_attr before, after;
+    uint32_t i;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_state(&d, ERNIC_QPS_SQD);
+    d.env.tx_busy = true;
+    for (i = 0; i < 3; i++) {
+        PEER(&d, READ_REQUEST, .psn = RQ + 100 * i, .va = d.mem,
+             .rkey = d.key, .dma_len = 100 * 1024);
+    }
+    dlg_query(&d, &before);
+    d.attr.min_rnr_timer = 3;
+    for (i = 0; i < 3; i++) {
+        d.attr.max_dest_rd_atomic = i;
+        g_assert_cmpuint(dlg_modify(&d, mask, ERNIC_QPS_SQD), ==,
+                         ERNIC_ERR_BUSY);
+        dlg_query(&d, &after);
+        g_assert_cmpmem(&after, sizeof(after), &before, sizeof(before));
+    }
+    d.attr.max_dest_rd_atomic = 3;
+    g_assert_cmpuint(dlg_modify(&d, mask, ERNIC_QPS_SQD), ==, ERNIC_OK);
+    d.env.tx_busy = false;
+    ernic_tx_ready(d.e, d.env.now);
+    for (i = 0; i < 3; i++) {
+        dlg_sent_read(&d, RQ + 100 * i, i + 1, 0, 100 * 1024);
+    }
+    d.attr.max_dest_rd_atomic = 0;
+    g_assert_cmpuint(dlg_modify(&d, mask, ERNIC_QPS_SQD), ==, ERNIC_OK);
+    dlg_close(&d);
+}
+
 /* ---- SQE ------------------------------------------------------------ */
 
 static void test_sqe_automatic(void)
@@ -181,6 +218,83 @@ static void test_sqe_automatic(void)
         g_assert_cmphex(dlg_take(&d).psn, ==, SQ);
         SEND_WC(&d, 3, SUCCESS);
         dlg_close(&d);
+    }
+}
+
+/* In SQE without a turn of the engine since; 200 more requests are posted. */
+static void open_deep_sqe(Dialog *d)
+{
+    uint32_t i;
+
+    dlg_init(d, ERNIC_QPT_UC, false);
+    fake_create_deep_qp(d->e, &d->qp, ERNIC_QPT_UC, d->pd, d->scq.cqn,
+                        d->rcq.cqn, 256);
+    dlg_to(d, ERNIC_QPS_RTS);
+    dlg_post(d, ERNIC_WR_READ, 0, 8);
+    SEND_WC(d, 0, LOC_QP_OP_ERR);
+    STATE_IS(d, SQE);
+    for (i = 0; i < 200; i++) {
+        dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    }
+}
+
+static void assert_flushed(Dialog *d, uint32_t from, uint32_t to)
+{
+    for (; from < to; from++) {
+        SEND_WC(d, from, WR_FLUSH_ERR);
+    }
+}
+
+/*
+ * 10.3.1.6: what was posted in SQE is flushed, if software recovers before all
+ * of it was; only what is posted from then on is executed.
+ */
+static void test_sqe_recovery(void)
+{
+    Dialog d;
+
+    open_deep_sqe(&d);
+    g_assert_cmpuint(dlg_modify(&d, ERNIC_QPA_STATE, ERNIC_QPS_RTS), ==,
+                     ERNIC_OK);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 17);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 18);
+    assert_flushed(&d, 1, 201);
+    SEND_WC(&d, 201, SUCCESS);
+    SEND_WC(&d, 202, SUCCESS);
+    dlg_sent_message(&d, ERNIC_WR_SEND, 0, SQ, 0, 17);
+    dlg_sent_message(&d, ERNIC_WR_SEND, 0, SQ + 1, 0, 18);
+    dlg_close(&d);
+}
+
+/* The recovery is not the end: what comes next finds the rest. */
+static void test_sqe_recovery_again(void)
+{
+    static const uint8_t next[] = {
+        ERNIC_QPS_SQD, ERNIC_QPS_ERR, ERNIC_QPS_RESET,
+    };
+    uint32_t i, turns;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(next); i++) {
+        for (turns = 0; turns < 2; turns++) {
+            open_deep_sqe(&d);
+            g_assert_cmpuint(dlg_modify(&d, ERNIC_QPA_STATE, ERNIC_QPS_RTS),
+                             ==, ERNIC_OK);
+            dlg_post(&d, ERNIC_WR_SEND, 0, 17);
+            if (turns) {
+                assert_flushed(&d, 1, 201);
+                SEND_WC(&d, 201, SUCCESS);
+                g_assert_cmphex(dlg_take(&d).psn, ==, SQ);
+            }
+            dlg_state(&d, next[i]);
+            if (next[i] != ERNIC_QPS_RESET && !turns) {
+                assert_flushed(&d, 1, 201);
+            }
+            if (next[i] == ERNIC_QPS_ERR && !turns) {
+                SEND_WC(&d, 201, WR_FLUSH_ERR);
+            }
+            dlg_close(&d);
+        }
     }
 }
 
@@ -401,7 +515,10 @@ int main(int argc, char **argv)
     TEST("sqd/attributes", test_sqd_attributes);
     TEST("sqd/inbound", test_sqd_inbound);
     TEST("sqd/faulty-waits", test_sqd_faulty_waits);
+    TEST("sqd/rd-atomic", test_sqd_rd_atomic);
     TEST("sqe/automatic", test_sqe_automatic);
+    TEST("sqe/recovery", test_sqe_recovery);
+    TEST("sqe/recovery-again", test_sqe_recovery_again);
     TEST("sqe/not-by-software", test_sqe_not_by_software);
     TEST("sqe/not-rc", test_sqe_not_rc);
     TEST("err/from-any", test_err_from_any);

@@ -583,6 +583,30 @@ static void test_gsi(void)
     dlg_close(&d);
 }
 
+/* 10.2.5: the high bit asks for its own; any other Q_Key is sent as it is. */
+static void test_gsi_qkey(void)
+{
+    static const struct {
+        uint32_t asked, sent;
+    } rows[] = {
+        { 0x80000000, 0x80010000 }, { 0xffffffff, 0x80010000 },
+        { 0x12345678, 0x12345678 }, { 0, 0 },
+    };
+    struct ernic_wqe wqe;
+    uint32_t i;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_GSI);
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        wqe = dlg_wqe(&d, ERNIC_WR_SEND, 0);
+        wqe.ud.qkey = cpu_to_le32(rows[i].asked);
+        dlg_post_wqe(&d, &wqe, 0, 256);
+        SENT(&d, SEND_ONLY, .psn = SQ + i, .qkey = rows[i].sent, .src_qp = 1,
+             .payload = d.at, .payload_len = 256);
+    }
+    dlg_close(&d);
+}
+
 #define TEST(NAME, FN) g_test_add_func("/ud/" NAME, FN)
 
 int main(int argc, char **argv)
@@ -612,5 +636,6 @@ int main(int argc, char **argv)
     TEST("mcast/members", test_mcast);
     TEST("mcast/loopback", test_mcast_loopback);
     TEST("gsi", test_gsi);
+    TEST("gsi-qkey", test_gsi_qkey);
     return g_test_run();
 }

@@ -80,7 +80,7 @@ static bool ack_rd_packet(Ernic *e, ErnicQp *qp, ErnicRdRes *rd,
              ernic_psn_add(rd->psn, rd->next));
     pkt.msn = rd->msn;
     pkt.atomic_orig = rd->orig;
-    pkt.payload_len = rd->atomic ? 0 : MIN(rd->len - off, mtu);
+    pkt.payload_len = rd->atomic ? 0 : MIN(rd->stop - off, mtu);
     if (!ernic_tx_packet(e, path, &pkt, &payload)) {
         return false;
     }

@@ -307,12 +307,14 @@ static bool rq_message(const ErnicCheck *c, uint32_t id)
 
 static bool rd_entry_ok(const ErnicQp *qp, const ErnicRdRes *rd)
 {
-    uint32_t npsn = rd->atomic ? 1 :
-        MAX(DIV_ROUND_UP((uint64_t)rd->len, mtu_of(qp)), 1u);
+    uint64_t mtu = mtu_of(qp);
+    uint32_t npsn = rd->atomic ? 1 : MAX(DIV_ROUND_UP(rd->len, mtu), 1u);
 
     return ernic_state_check_struct(&ernic_state_rd, rd, "", NULL) &&
            rd->npsn == npsn && rd->start <= rd->next && rd->next <= rd->end &&
-           rd->end <= rd->npsn && (!rd->pending || rd->next < rd->end);
+           rd->end <= rd->npsn && (!rd->pending || rd->next < rd->end) &&
+           rd->stop >= rd->start * mtu && rd->stop <= rd->len &&
+           rd->end == MAX(DIV_ROUND_UP(rd->stop, mtu), rd->start + 1);
 }
 
 static bool rd_ring(const ErnicCheck *c, uint32_t id)

@@ -231,10 +231,11 @@ static bool qp_flush_recv(Ernic *e, ErnicQp *qp)
 
 bool ernic_qp_flush_step(Ernic *e, ErnicQp *qp, uint32_t budget)
 {
+    bool all = ernic_qp_may(qp, ERNIC_MAY_FLUSH_SEND);
     bool more = false;
 
-    if (ernic_qp_may(qp, ERNIC_MAY_FLUSH_SEND) || qp->sq.flushing) {
-        uint32_t to = qp->sq.flushing ? qp->sq.flush_to : qp->sq.wq.pi;
+    if (all || qp->sq.flushing) {
+        uint32_t to = all ? qp->sq.wq.pi : qp->sq.flush_to;
 
         while (budget && qp->sq.wq.ci != to) {
             ernic_qp_complete_send(e, qp, qp_flush_send(e, qp),
@@ -242,7 +243,7 @@ bool ernic_qp_flush_step(Ernic *e, ErnicQp *qp, uint32_t budget)
             budget--;
         }
         more = qp->sq.wq.ci != to;
-        qp->sq.flushing &= more;
+        qp->sq.flushing &= more && !all;
     }
     if (ernic_qp_may(qp, ERNIC_MAY_FLUSH_RECV)) {
         while (budget && qp_flush_recv(e, qp)) {

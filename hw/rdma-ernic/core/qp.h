@@ -126,7 +126,8 @@ typedef struct ErnicRdRes {
     uint64_t orig;                  /* atomic: the word as it was */
     uint32_t start, next, end;      /* READ: packets of npsn; this response
                                        began at start, goes on at next and
-                                       stops before end */
+                                       stops before end, and before */
+    uint32_t stop;                  /* this byte */
 } ErnicRdRes;
 
 /* Responder. */

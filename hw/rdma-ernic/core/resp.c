@@ -294,6 +294,7 @@ static ErnicFault resp_read(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     rd->rkey = pkt->rkey;
     rd->va = pkt->va;
     rd->len = pkt->dma_len;
+    rd->stop = pkt->dma_len;
     rd->msn = (qp->rq.msn + 1) & ERNIC_MSN_MASK;
     resp_rd_start(e, qp, rd);
     return ERNIC_FAULT_NONE;
@@ -391,20 +392,35 @@ static ErnicFault resp_in_order(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 /* ---- RC ------------------------------------------------------------------ */
 
 /*
- * Does the duplicate @pkt ask for what @rd holds, or (READ) for a part of it?
- * Then *@k is the packet of the response that it begins with.
+ * The entry whose response has @psn; NULL: none. The newest one, of the present
+ * lap: what ended farther behind than half the circle is of an earlier one.
+ */
+static ErnicRdRes *resp_rd_find(ErnicQp *qp, uint32_t psn)
+{
+    uint32_t size = qp->attr.max_dest_rd_atomic, i;
+
+    for (i = 1; i <= size; i++) {
+        ErnicRdRes *rd = &qp->rd[(qp->rq.rd_head + size - i) % size];
+        uint32_t end = ernic_psn_add(rd->psn, rd->npsn);
+
+        if (rd->used && ernic_psn_distance(rd->psn, psn) < rd->npsn &&
+            ernic_psn_diff(end, qp->rq.epsn) <= 0) {
+            return rd;
+        }
+    }
+    return NULL;
+}
+
+/*
+ * Does the duplicate @pkt ask for what @rd holds, or (READ) for what is left
+ * of it from packet @k of its response on?
  */
 static bool resp_rd_match(const ErnicQp *qp, const ErnicRdRes *rd,
-                          const ErnicPkt *pkt, uint32_t *k)
+                          const ErnicPkt *pkt, uint32_t k)
 {
-    uint64_t off;
+    uint64_t off = (uint64_t)k * ernic_qp_mtu(qp);
 
-    *k = ernic_psn_distance(rd->psn, pkt->psn);
-    off = (uint64_t)*k * ernic_qp_mtu(qp);
-    /* What is farther behind than half the circle is of an earlier lap. */
-    if (!rd->used || *k >= rd->npsn || pkt->rkey != rd->rkey ||
-        pkt->va != rd->va + off ||
-        ernic_psn_diff(rd->psn, qp->rq.epsn) >= 0) {
+    if (pkt->rkey != rd->rkey || pkt->va != rd->va + off) {
         return false;
     }
     if (rd->atomic) {
@@ -418,8 +434,9 @@ static bool resp_rd_match(const ErnicQp *qp, const ErnicRdRes *rd,
 /* 9.7.5.1.2 to .5: a request that was served before, and what it is owed. */
 static void resp_duplicate(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 {
-    uint32_t mtu = ernic_qp_mtu(qp), size = qp->attr.max_dest_rd_atomic;
-    uint32_t i, k;
+    uint32_t mtu = ernic_qp_mtu(qp);
+    ErnicRdRes *rd;
+    uint32_t k;
 
     e->stats.rx_duplicates++;
     trace_ernic_duplicate(qp->qpn, pkt->op->name, pkt->psn, qp->rq.epsn);
@@ -428,19 +445,16 @@ static void resp_duplicate(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
         ernic_sched_mark(e, qp);
         return;
     }
-    for (i = 1; i <= size; i++) {       /* newest first */
-        ErnicRdRes *rd = &qp->rd[(qp->rq.rd_head + size - i) % size];
-
-        if (!resp_rd_match(qp, rd, pkt, &k)) {
-            continue;
-        }
-        rd->again |= !rd->pending;
-        rd->start = rd->next = k;
-        rd->end = k + (rd->atomic ? 1 :
-                       MAX(DIV_ROUND_UP(pkt->dma_len, mtu), 1u));
-        resp_rd_start(e, qp, rd);
+    rd = resp_rd_find(qp, pkt->psn);
+    k = rd ? ernic_psn_distance(rd->psn, pkt->psn) : 0;
+    if (!rd || !resp_rd_match(qp, rd, pkt, k)) {
         return;
     }
+    rd->again |= !rd->pending;
+    rd->start = rd->next = k;
+    rd->end = k + MAX(DIV_ROUND_UP(pkt->dma_len, mtu), 1u);
+    rd->stop = k * mtu + pkt->dma_len;
+    resp_rd_start(e, qp, rd);
 }
 
 static void resp_rc(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)

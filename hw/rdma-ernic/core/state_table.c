@@ -307,6 +307,7 @@ static const ErnicStateField rd_fields[] = {
     UMAX(psn, ERNIC_PSN_MASK), UMAX(npsn, ERNIC_PSN_MASK),
     UMAX(msn, ERNIC_MSN_MASK), U(rkey), UMAX(len, ERNIC_MSG_MAX), U(va),
     U(op), U(swap_add), U(compare), U(orig), U(start), U(next), U(end),
+    UMAX(stop, ERNIC_MSG_MAX),
 };
 #undef S
 const ErnicStateStruct ernic_state_rd = DESCRIBE(rd_fields, ErnicRdRes);

@@ -1,0 +1,409 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What one peer, or one guest context, cannot do to another: floods, strangers'
+ * packets, opcodes that nobody has, messages that do not fit, long queues.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "dialog.h"
+#include "ib_tables.h"
+
+#define SQ DLG_SQ_PSN
+#define RQ DLG_RQ_PSN
+#define GRH ERNIC_GRH_LEN
+
+/* ---- floods --------------------------------------------------------- */
+
+/*
+ * NAKs in one batch, each of which acknowledges one packet more and asks for
+ * all behind it anew. However many: the rest is sent again.
+ */
+static void nak_flood(uint32_t naks)
+{
+    const uint32_t packets = 600;
+    uint32_t psn;
+    Dialog d;
+
+    dlg_init(&d, ERNIC_QPT_RC, false);
+    d.attr.path_mtu = ERNIC_MTU_256;
+    dlg_to(&d, ERNIC_QPS_RTS);
+    dlg_post(&d, ERNIC_WR_WRITE, 0, packets * 256);
+    for (psn = SQ; psn < SQ + packets; psn++) {
+        g_assert_cmphex(dlg_take(&d).psn, ==, psn);
+    }
+    QUIET(&d);
+    d.hold = true;
+    for (psn = SQ + 1; psn <= SQ + naks; psn++) {
+        PEER_NAK(&d, ERNIC_NAK_PSN_SEQ, psn, 0);
+    }
+    d.hold = false;
+    for (psn = SQ + naks; psn < SQ + packets; psn++) {
+        if (!dlg_pending(&d)) {
+            PEER_ACK(&d, psn - 1, 0);
+        }
+        g_assert_cmphex(dlg_take(&d).psn, ==, psn);
+    }
+    QUIET(&d);
+    PEER_ACK(&d, psn - 1, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+static void test_nak_flood(void)
+{
+    static const uint32_t floods[] = { 1, 255, 256, 257, 300, 512 };
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(floods); i++) {
+        nak_flood(floods[i]);
+    }
+}
+
+/* Congestion is what the peer sees, not what any host may say. */
+static void test_cnp_foreign(void)
+{
+    static const uint8_t types[] = { ERNIC_QPT_RC, ERNIC_QPT_UC };
+    uint32_t i, k;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(types); i++) {
+        dlg_open(&d, types[i]);
+        for (k = 0; k < 10; k++) {
+            d.path.sgid.raw[15] ^= k + 1;
+            dlg_cnp(&d);
+            d.path.sgid.raw[15] ^= k + 1;
+            d.path.dgid.raw[15] ^= 4;
+            dlg_cnp(&d);
+            d.path.dgid.raw[15] ^= 4;
+            d.env.now += ERNIC_CNP_INTERVAL_NS;
+        }
+        g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_ADDRESS], ==, 20);
+        g_assert_cmpuint(d.e->stats.rx_cnps, ==, 0);
+        g_assert_cmpuint(d.e->stats.rate_cuts, ==, 0);
+        /* All at once, as fast as ever. */
+        dlg_post_flags(&d, ERNIC_WR_WRITE, 0, 0, 200 * 1024);
+        g_assert_cmpuint(dlg_pending(&d), ==, 200);
+        while (dlg_pending(&d)) {
+            dlg_take(&d);
+        }
+        dlg_cnp(&d);
+        g_assert_cmpuint(d.e->stats.rx_cnps, ==, 1);
+        dlg_close(&d);
+    }
+}
+
+/* ---- opcodes that nobody has ---------------------------------------- */
+
+static const uint8_t reserved[] = {
+    0x15, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f,
+};
+
+static void peer_raw(Dialog *d, uint8_t opcode, uint32_t psn, uint32_t len)
+{
+    uint8_t bytes[64] = { opcode, 0x40, 0xff, 0xff };
+
+    stl_be_p(bytes + 4, d->qp.qpn);
+    stl_be_p(bytes + 8, psn);
+    dlg_inject_raw(d, bytes, len, true);
+}
+
+/* 9.9.3: in turn, an unsupported or reserved opcode ends a connection. */
+static void test_reserved_rc(void)
+{
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(reserved); i++) {
+        dlg_open(&d, ERNIC_QPT_RC);
+        dlg_recv(&d, DLG_SINK, 16);
+        peer_raw(&d, reserved[i], RQ, i & 1 ? 12 : 40);
+        SENT_NAK(&d, ERNIC_NAK_INV_REQ, RQ, 0);
+        RECV_WC(&d, 0, WR_FLUSH_ERR);
+        dlg_event(&d, ERNIC_EV_QP_REQ_ERR);
+        STATE_IS(&d, ERR);
+        g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_BAD_OPCODE], ==, 0);
+        dlg_close(&d);
+    }
+}
+
+/* Inside a message it is that message's end. */
+static void test_reserved_inside(void)
+{
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(reserved); i++) {
+        dlg_open(&d, ERNIC_QPT_RC);
+        dlg_recv(&d, DLG_SINK, 4096);
+        dlg_recv(&d, DLG_SINK, 4096);
+        PEER(&d, SEND_FIRST, .psn = RQ, .payload_len = 1024);
+        peer_raw(&d, reserved[i], RQ + 1, 12);
+        SENT_NAK(&d, ERNIC_NAK_INV_REQ, RQ + 1, 0);
+        RECV_WC(&d, 0, REM_INV_REQ_ERR);
+        RECV_WC(&d, 1, WR_FLUSH_ERR);
+        STATE_IS(&d, ERR);
+        dlg_close(&d);
+    }
+}
+
+/* What looks like a duplicate is none: silence. Too early is too early. */
+static void test_reserved_out_of_turn(void)
+{
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(reserved); i++) {
+        dlg_open(&d, ERNIC_QPT_RC);
+        PEER(&d, READ_REQUEST, .psn = RQ, .va = d.mem, .rkey = d.key,
+             .dma_len = 8);
+        dlg_sent_read(&d, RQ, 1, 0, 8);
+        peer_raw(&d, reserved[i], RQ, 12);
+        peer_raw(&d, reserved[i], RQ - 1, 12);
+        QUIET(&d);
+        peer_raw(&d, reserved[i], RQ + 2, 12);
+        SENT_NAK(&d, ERNIC_NAK_PSN_SEQ, RQ + 1, 1);
+        STATE_IS(&d, RTS);
+        dlg_close(&d);
+    }
+}
+
+/* Neither does a stranger end the connection, nor who cannot sign. */
+static void test_reserved_foreign(void)
+{
+    uint8_t bytes[16] = { 0x1f, 0x40, 0xff, 0xff };
+    uint64_t *drop;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    drop = d.e->stats.drop;
+    d.path.sgid.raw[15] ^= 1;
+    peer_raw(&d, 0x1f, RQ, 12);
+    d.path.sgid.raw[15] ^= 1;
+    g_assert_cmpuint(drop[ERNIC_DROP_ADDRESS], ==, 1);
+    peer_raw(&d, 0x3f, RQ, 12);
+    g_assert_cmpuint(drop[ERNIC_DROP_TRANSPORT], ==, 1);
+    stl_be_p(bytes + 4, d.qp.qpn);
+    stl_be_p(bytes + 8, RQ);
+    dlg_inject_raw(&d, bytes, 16, false);
+    g_assert_cmpuint(drop[ERNIC_DROP_BAD_ICRC], ==, 1);
+    QUIET(&d);
+    STATE_IS(&d, RTS);
+    dlg_close(&d);
+}
+
+/* 9.9.3 class D: the message is lost with the packet that ought to be its. */
+static void test_reserved_uc(void)
+{
+    uint32_t i, psn = RQ;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UC);
+    dlg_recv(&d, DLG_SINK, 4096);
+    for (i = 0; i < ARRAY_SIZE(reserved); i++) {
+        PEER(&d, SEND_FIRST, .psn = psn, .payload_len = 1024);
+        peer_raw(&d, 0x20 | reserved[i], psn + 1, 12);
+        PEER(&d, SEND_LAST, .psn = psn + 1, .payload_len = 8);
+        PEER(&d, SEND_LAST, .psn = psn + 2, .payload_len = 8);
+        psn += 3;
+    }
+    dlg_no_wc(&d);
+    STATE_IS(&d, RTS);
+    g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_BAD_OPCODE], ==, 0);
+    PEER(&d, SEND_ONLY, .psn = psn, .payload_len = 8);
+    g_assert_cmpuint(RECV_WC(&d, 0, SUCCESS).byte_len, ==, 8);
+    dlg_close(&d);
+}
+
+/* A datagram has nobody to be told, and other services are not here at all. */
+static void test_reserved_services(void)
+{
+    uint32_t i, bad = 0;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UD);
+    dlg_recv(&d, DLG_SINK, 64);
+    for (i = 0x40; i < 0x100; i++) {
+        if (ernic_opcode(i)) {
+            continue;
+        }
+        peer_raw(&d, i, RQ, 60);
+        bad++;
+        g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_BAD_OPCODE], ==, bad);
+    }
+    g_assert_cmpuint(bad, >, 100);
+    QUIET(&d);
+    STATE_IS(&d, RTS);
+    PEER(&d, SEND_ONLY, .qkey = DLG_QKEY);
+    RECV_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+/* ---- messages that do not fit --------------------------------------- */
+
+/* Anybody can reach QP1; nobody can use up what is posted there. */
+static void test_gsi_long(void)
+{
+    uint32_t i;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_GSI);
+    for (i = 0; i < 8; i++) {
+        dlg_recv(&d, DLG_SINK + i * 512, GRH + 256);
+    }
+    for (i = 0; i < 8; i++) {
+        PEER(&d, SEND_ONLY, .qkey = 0x80010000, .src_qp = 1,
+             .payload = d.peer, .payload_len = 300);
+    }
+    dlg_no_wc(&d);
+    dlg_mem_is(&d, DLG_SINK, NULL, 8 * 512);
+    for (i = 0; i < 8; i++) {
+        PEER(&d, SEND_ONLY, .qkey = 0x80010000, .src_qp = 1,
+             .payload = d.peer + i, .payload_len = 256);
+        RECV_WC(&d, i, SUCCESS);
+        dlg_mem_is(&d, DLG_SINK + i * 512 + GRH, d.peer + i, 256);
+    }
+    dlg_close(&d);
+}
+
+/* 9.9.3 class D: the request serves the next; class E with an SRQ: it is told. */
+static void recv_short(uint8_t type, bool srq)
+{
+    uint32_t grh = type == ERNIC_QPT_UD ? GRH : 0, id = srq;
+    Dialog d;
+
+    dlg_init(&d, type, srq);
+    dlg_to(&d, ERNIC_QPS_RTS);
+    dlg_recv(&d, DLG_SINK, grh + 15);
+    dlg_recv(&d, DLG_SINK + 512, grh + 15);
+    PEER(&d, SEND_ONLY, .psn = RQ, .qkey = DLG_QKEY, .payload = d.peer,
+         .payload_len = 16);
+    if (srq) {
+        RECV_WC(&d, 0, LOC_LEN_ERR);
+    }
+    dlg_no_wc(&d);
+    STATE_IS(&d, RTS);
+    PEER(&d, SEND_ONLY, .psn = RQ + 1, .qkey = DLG_QKEY,
+         .payload = d.peer + 64, .payload_len = 15);
+    RECV_WC(&d, id, SUCCESS);
+    dlg_mem_is(&d, DLG_SINK + 512 * id + grh, d.peer + 64, 15);
+    dlg_close(&d);
+}
+
+static void test_recv_short(void)
+{
+    recv_short(ERNIC_QPT_UC, false);
+    recv_short(ERNIC_QPT_UC, true);
+    recv_short(ERNIC_QPT_UD, false);
+    recv_short(ERNIC_QPT_UD, true);
+}
+
+/* ---- protection domains --------------------------------------------- */
+
+/* 10.2.9: what is posted to an SRQ names the keys of the SRQ's own domain. */
+static void test_srq_domain(void)
+{
+    uint32_t pd, grh;
+    uint8_t type;
+    Dialog d;
+
+    for (type = ERNIC_QPT_RC; type <= ERNIC_QPT_UD; type++) {
+        grh = type == ERNIC_QPT_UD ? GRH : 0;
+        dlg_init(&d, type, false);
+        pd = fake_create_pd(d.e);
+        fake_create_srq(d.e, &d.srq, pd, 64, 0);
+        fake_create_qp(d.e, &d.qp, type, d.pd, d.scq.cqn, d.rcq.cqn,
+                       d.srq.srqn);
+        dlg_to(&d, ERNIC_QPS_RTS);
+        d.key = fake_reg_mr(d.e, pd, d.mem, DLG_MEM,
+                            ERNIC_ACCESS_LOCAL_WRITE);
+        dlg_recv(&d, DLG_SINK, 64);
+        PEER(&d, SEND_ONLY, .psn = RQ, .qkey = DLG_QKEY, .payload = d.peer,
+             .payload_len = 16);
+        RECV_WC(&d, 0, SUCCESS);
+        dlg_mem_is(&d, DLG_SINK + grh, d.peer, 16);
+        /* Those of the queue pair's domain open nothing. */
+        d.key = fake_reg_mr(d.e, d.pd, d.mem, DLG_MEM,
+                            ERNIC_ACCESS_LOCAL_WRITE);
+        dlg_recv(&d, DLG_SINK + 512, 64);
+        PEER(&d, SEND_ONLY, .psn = RQ + 1, .qkey = DLG_QKEY,
+             .payload = d.peer, .payload_len = 16);
+        RECV_WC(&d, 1, LOC_PROT_ERR);
+        dlg_mem_is(&d, DLG_SINK + 512, NULL, 64);
+        if (type == ERNIC_QPT_RC) {
+            SENT_NAK(&d, ERNIC_NAK_REM_OP, RQ + 1, 1);
+        }
+        dlg_event(&d, ERNIC_EV_LAST_WQE);
+        STATE_IS(&d, ERR);
+        dlg_close(&d);
+    }
+}
+
+/* ---- long queues ---------------------------------------------------- */
+
+/* Signalled: the window of @key, which it becomes @key + 1 with, over 64 B. */
+static void post_bind(Dialog *d, uint32_t key)
+{
+    struct ernic_wqe wqe = dlg_wqe(d, ERNIC_WR_BIND_MW, ERNIC_WR_SIGNALED);
+
+    wqe.bind_mw.rkey = cpu_to_le32(key);
+    wqe.bind_mw.new_rkey = cpu_to_le32(key + 1);
+    wqe.bind_mw.lkey = cpu_to_le32(d->key);
+    wqe.bind_mw.access = cpu_to_le32(ERNIC_ACCESS_REMOTE_READ);
+    wqe.bind_mw.addr = cpu_to_le64(d->mem);
+    wqe.bind_mw.length = cpu_to_le64(64);
+    dlg_post_wqe(d, &wqe, 0, 0);
+}
+
+/* Requests that send nothing take their turns as well: a neighbour waits 64. */
+static void test_local_turns(void)
+{
+    uint32_t key, i, at = UINT32_MAX;
+    struct ernic_cqe cqe;
+    FakeQp deep, other;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    other = d.qp;
+    fake_create_deep_qp(d.e, &deep, ERNIC_QPT_RC, d.pd, d.scq.cqn,
+                        d.rcq.cqn, 256);
+    fake_qp_to(d.e, &deep, ERNIC_QPS_RTS, &d.attr);
+    fake_run(d.e);                      /* the states are marked as work */
+    d.qp = deep;
+    key = fake_alloc_mw(d.e, d.pd, 1);
+    for (i = 0; i < 200; i++) {
+        post_bind(&d, key + i);
+    }
+    d.qp = other;
+    post_bind(&d, fake_alloc_mw(d.e, d.pd, 1));
+    fake_run(d.e);
+    for (i = 0; i < 201; i++) {
+        g_assert_true(fake_poll_cq(d.e, &d.scq, &cqe));
+        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+        if (cqe.qpn == other.qpn) {
+            at = i;
+        }
+    }
+    g_assert_cmpuint(at, ==, 64);
+    dlg_close(&d);
+}
+
+#define TEST(NAME, FN) g_test_add_func("/hostile/" NAME, FN)
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    TEST("nak-flood", test_nak_flood);
+    TEST("cnp-foreign", test_cnp_foreign);
+    TEST("reserved/rc", test_reserved_rc);
+    TEST("reserved/inside", test_reserved_inside);
+    TEST("reserved/out-of-turn", test_reserved_out_of_turn);
+    TEST("reserved/foreign", test_reserved_foreign);
+    TEST("reserved/uc", test_reserved_uc);
+    TEST("reserved/services", test_reserved_services);
+    TEST("short/gsi", test_gsi_long);
+    TEST("short/recv", test_recv_short);
+    TEST("srq-domain", test_srq_domain);
+    TEST("local-turns", test_local_turns);
+    return g_test_run();
+}
