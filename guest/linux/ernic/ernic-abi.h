@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: (GPL-2.0-or-later OR BSD-2-Clause) */
+/*
+ * The user ABI between ernic.ko and libernic: the driver-specific parts of the
+ * verbs commands. The layout of queues, work requests, completions and
+ * doorbells is that of the device, hw/rdma-ernic/ernic_abi.h.
+ *
+ * Every queue is memory of the process, page-aligned, that the kernel pins and
+ * hands to the device. The process clears completion rings before it creates
+ * them. Depths are powers of two; strides are in units of 64 bytes.
+ */
+#ifndef ERNIC_UABI_H
+#define ERNIC_UABI_H
+
+#include <linux/types.h>
+
+#define ERNIC_UABI_VERSION 1
+
+struct ernic_alloc_ucontext_resp {
+	/* mmap() of the device's doorbell page: offset, bytes, PROT_WRITE */
+	__aligned_u64 db_mmap_offset;
+	__u32 db_mmap_size;
+	/* number of the context; commands of this process carry it */
+	__u32 uctx;
+	__u32 max_sq_wr;
+	__u32 max_rq_wr;
+	__u32 max_srq_wr;
+	__u32 max_cqe;
+	__u16 max_inline;
+	__u16 max_sge;
+	__u8 sq_stride_max;
+	__u8 rq_stride_max;
+	__u8 reserved[2];
+};
+
+struct ernic_alloc_pd_resp {
+	__u32 pdn;
+	__u32 reserved;
+};
+
+struct ernic_create_cq_req {
+	/* ring of depth entries of 64 bytes, cleared; cqe + 1 rounded up */
+	__aligned_u64 buf_addr;
+	/*
+	 * 32-bit consumer counter, kept by the process, that the device reads
+	 * when the ring looks full; 0: the CQ doorbell alone tells it. With it,
+	 * polling needs no doorbell. A multiple of 4.
+	 */
+	__aligned_u64 ci_addr;
+	__u32 depth;
+	__u32 reserved;
+};
+
+struct ernic_create_cq_resp {
+	__u32 cqn;
+	__u32 depth;
+};
+
+struct ernic_resize_cq_req {
+	/* new ring, phases set as ernic_abi.h demands */
+	__aligned_u64 buf_addr;
+	__u32 depth;
+	__u32 reserved;
+};
+
+struct ernic_create_srq_req {
+	__aligned_u64 buf_addr;
+	__u32 depth;
+	__u16 stride;
+	__u16 reserved;
+};
+
+struct ernic_create_srq_resp {
+	__u32 srqn;
+	__u32 reserved;
+};
+
+struct ernic_create_qp_req {
+	__aligned_u64 sq_addr;
+	/* 0 with an SRQ */
+	__aligned_u64 rq_addr;
+	__u32 sq_depth;
+	/* 0 with an SRQ */
+	__u32 rq_depth;
+	__u8 sq_stride;
+	__u8 rq_stride;
+	__u8 reserved[6];
+};
+
+struct ernic_create_qp_resp {
+	__u32 qpn;
+	__u32 reserved;
+};
+
+/*
+ * Address handles are made in the process; the kernel resolves the next hop.
+ * The answer is the first bytes of struct ernic_av, as the device takes it.
+ */
+struct ernic_create_ah_resp {
+	__u8 dmac[6];
+	__u8 sgid_index;
+	__u8 hop_limit;
+};
+
+#endif /* ERNIC_UABI_H */

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the files of the driver share: the device, and the layers' functions.
+ * Includes point downwards: main, net and verbs use cmd, cmd uses com.
+ */
+#ifndef ERNIC_H
+#define ERNIC_H
+
+#include <linux/io-64-nonatomic-lo-hi.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/pci.h>
+#include <linux/wait.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+#include <hw/rdma-ernic/ernic_abi.h>
+
+#define ERNIC_NONE		0xffffffff	/* no SRQ, no event queue */
+#define ERNIC_CMD_SHIFT		4
+#define ERNIC_EQ_DEPTH		1024
+
+/* MSI-X vectors; with fewer than these the driver does not load */
+enum ernic_vector {
+	ERNIC_VEC_ASYNC,	/* commands and asynchronous events */
+	ERNIC_VEC_COMP,
+	ERNIC_VEC_ETH,
+	ERNIC_VEC_COUNT
+};
+
+struct ernic_eq {
+	struct ernic_eqe *ring;
+	dma_addr_t dma;
+	u32 ci;
+	u32 eqn;
+};
+
+/* One command at a time, under the lock; answers go through the page buf. */
+struct ernic_com {
+	struct mutex lock;
+	wait_queue_head_t wait;
+	struct ernic_cmd *cmds;
+	struct ernic_rsp *rsps;
+	void *buf;
+	dma_addr_t cmds_dma;
+	dma_addr_t rsps_dma;
+	dma_addr_t buf_dma;
+	u32 pi;
+	bool dead;		/* the device no longer answers */
+};
+
+struct ernic_dev {
+	struct ib_device ibdev;
+	struct pci_dev *pdev;
+	struct net_device *netdev;
+	void __iomem *regs;
+	void __iomem *db;	/* of context 0 */
+	phys_addr_t db_phys;
+	u32 db_shift;
+	struct ernic_com com;
+	struct ernic_eq eqs[2];	/* by vector: asynchronous, completion */
+	bool events_on;		/* the event queues exist */
+	bool ib_on;		/* the RDMA core knows the device */
+	struct ernic_device_attr attr;
+	/* numbers to objects; the events' handler runs under this lock */
+	spinlock_t table_lock;
+	struct xarray cqs;
+	struct xarray qps;
+	struct xarray srqs;
+};
+
+#define ernic_reg(d, field) \
+	((d)->regs + offsetof(struct ernic_regs, field))
+#define ernic_eth_reg(d, field) \
+	((d)->regs + ERNIC_ETH_OFFSET + offsetof(struct ernic_eth_regs, field))
+
+static inline void ernic_doorbell(struct ernic_dev *dev, u64 value)
+{
+	writeq(value, dev->db);
+}
+
+static inline void ernic_table_erase(struct ernic_dev *dev,
+				     struct xarray *table, u32 n)
+{
+	unsigned long flags;
+
+	/* behind this no event of the object is being delivered */
+	spin_lock_irqsave(&dev->table_lock, flags);
+	xa_erase(table, n);
+	spin_unlock_irqrestore(&dev->table_lock, flags);
+}
+
+/* ernic_com.c */
+void ernic_com_prepare(struct ernic_dev *dev);
+int ernic_com_init(struct ernic_dev *dev);
+void ernic_com_fini(struct ernic_dev *dev);
+void ernic_com_irq(struct ernic_dev *dev);
+/*
+ * Executes cmd. With in, in_len bytes are put into memory first; with out, up
+ * to out_len bytes are fetched after it. The command's address is that of the
+ * page buf, as ernic_com_buf() gives it. Returns 0 or a negative errno.
+ */
+int ernic_com_exec(struct ernic_dev *dev, struct ernic_cmd *cmd,
+		   struct ernic_rsp *rsp, const void *in, size_t in_len,
+		   void *out, size_t out_len);
+
+static inline u64 ernic_com_buf(struct ernic_dev *dev)
+{
+	return dev->com.buf_dma;
+}
+
+/* ernic_cmd.c: one function for each command */
+int ernic_cmd_query(struct ernic_dev *dev, u8 opcode, u32 uctx, u32 handle,
+		    void *out, size_t len);
+int ernic_cmd_alloc(struct ernic_dev *dev, u8 opcode, u32 uctx, u32 *handle);
+int ernic_cmd_free(struct ernic_dev *dev, u8 opcode, u32 uctx, u32 handle);
+int ernic_cmd_set_gid(struct ernic_dev *dev, u8 index, const u8 *gid,
+		      const u8 *mac, u16 vlan);
+int ernic_cmd_eq_create(struct ernic_dev *dev, struct ernic_eq *eq,
+			u16 vector, bool async);
+int ernic_cmd_qp_modify(struct ernic_dev *dev, u32 uctx, u32 qpn,
+			const struct ernic_qp_attr *attr);
+
+/* ernic_net.c */
+int ernic_net_register(struct ernic_dev *dev);
+void ernic_net_unregister(struct ernic_dev *dev);
+
+/* ernic_verbs.c */
+int ernic_ib_register(struct ernic_dev *dev);
+void ernic_ib_event(struct ernic_dev *dev, u8 type, u32 element);
+
+#endif /* ERNIC_H */

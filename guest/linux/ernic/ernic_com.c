@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Talking to the device: reset, the rings of commands and responses.
+ */
+#include "ernic.h"
+
+#define ERNIC_CMD_TIMEOUT	(10 * HZ)
+
+static const int ernic_errno[ERNIC_STATUS_COUNT] = {
+	[ERNIC_OK] = 0,
+	[ERNIC_ERR_OPCODE] = -EOPNOTSUPP,
+	[ERNIC_ERR_RESERVED] = -EINVAL,
+	[ERNIC_ERR_HANDLE] = -ENOENT,
+	[ERNIC_ERR_PARAM] = -EINVAL,
+	[ERNIC_ERR_STATE] = -EINVAL,
+	[ERNIC_ERR_ATTR_MASK] = -EINVAL,
+	[ERNIC_ERR_NO_RESOURCE] = -ENOMEM,
+	[ERNIC_ERR_BUSY] = -EBUSY,
+	[ERNIC_ERR_DMA] = -EFAULT,
+	[ERNIC_ERR_PERM] = -EPERM,
+	[ERNIC_ERR_FULL] = -ENOSPC,
+};
+
+static size_t ernic_ring_bytes(void)
+{
+	return sizeof(struct ernic_cmd) << ERNIC_CMD_SHIFT;
+}
+
+static bool ernic_com_answered(struct ernic_dev *dev, u32 index)
+{
+	u32 slot = index & ((1 << ERNIC_CMD_SHIFT) - 1);
+	u8 phase = !((index >> ERNIC_CMD_SHIFT) & 1);
+
+	return READ_ONCE(dev->com.rsps[slot].phase) == phase;
+}
+
+int ernic_com_exec(struct ernic_dev *dev, struct ernic_cmd *cmd,
+		   struct ernic_rsp *rsp, const void *in, size_t in_len,
+		   void *out, size_t out_len)
+{
+	struct ernic_com *com = &dev->com;
+	u32 index, slot;
+	int ret = -EIO;
+
+	if (WARN_ON(in_len > PAGE_SIZE || out_len > PAGE_SIZE))
+		return -EINVAL;
+
+	mutex_lock(&com->lock);
+	if (com->dead)
+		goto out;
+
+	index = com->pi++;
+	slot = index & ((1 << ERNIC_CMD_SHIFT) - 1);
+	if (in)
+		memcpy(com->buf, in, in_len);
+	cmd->tag = cpu_to_le16(index);
+	com->cmds[slot] = *cmd;
+	/* writel orders the entry before the doorbell */
+	writel(com->pi, ernic_reg(dev, cmd_pi));
+
+	if (!wait_event_timeout(com->wait, ernic_com_answered(dev, index),
+				ERNIC_CMD_TIMEOUT)) {
+		dev_err(&dev->pdev->dev, "command %u: no answer, error %u\n",
+			cmd->opcode, readl(ernic_reg(dev, error)));
+		com->dead = true;
+		goto out;
+	}
+	dma_rmb();
+	*rsp = com->rsps[slot];
+	if (rsp->status >= ERNIC_STATUS_COUNT)
+		goto out;
+	ret = ernic_errno[rsp->status];
+	if (!ret && out)
+		memcpy(out, com->buf, out_len);
+out:
+	mutex_unlock(&com->lock);
+	return ret;
+}
+
+void ernic_com_irq(struct ernic_dev *dev)
+{
+	wake_up(&dev->com.wait);
+}
+
+/* What interrupts need, and quiet: an earlier driver may have left anything. */
+void ernic_com_prepare(struct ernic_dev *dev)
+{
+	mutex_init(&dev->com.lock);
+	init_waitqueue_head(&dev->com.wait);
+	writel(ERNIC_CONTROL_RESET, ernic_reg(dev, control));
+}
+
+int ernic_com_init(struct ernic_dev *dev)
+{
+	struct ernic_com *com = &dev->com;
+	struct device *d = &dev->pdev->dev;
+
+	com->cmds = dmam_alloc_coherent(d, ernic_ring_bytes(), &com->cmds_dma,
+					GFP_KERNEL);
+	com->rsps = dmam_alloc_coherent(d, ernic_ring_bytes(), &com->rsps_dma,
+					GFP_KERNEL);
+	com->buf = dmam_alloc_coherent(d, PAGE_SIZE, &com->buf_dma,
+				       GFP_KERNEL);
+	if (!com->cmds || !com->rsps || !com->buf)
+		return -ENOMEM;
+
+	writeq(com->cmds_dma, ernic_reg(dev, cmd_addr));
+	writeq(com->rsps_dma, ernic_reg(dev, rsp_addr));
+	writel(ERNIC_CMD_SHIFT, ernic_reg(dev, ring_shift));
+	writel(ERNIC_CONTROL_ENABLE, ernic_reg(dev, control));
+	if (!(readl(ernic_reg(dev, status)) & ERNIC_STATUS_ENABLED)) {
+		dev_err(d, "not enabled, error %u\n",
+			readl(ernic_reg(dev, error)));
+		return -EIO;
+	}
+	return 0;
+}
+
+void ernic_com_fini(struct ernic_dev *dev)
+{
+	mutex_lock(&dev->com.lock);
+	dev->com.dead = true;
+	writel(ERNIC_CONTROL_RESET, ernic_reg(dev, control));
+	mutex_unlock(&dev->com.lock);
+}

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The network card: a ring of descriptors each way, served by one NAPI.
+ */
+#include <linux/crc32.h>
+#include <linux/etherdevice.h>
+#include "ernic.h"
+
+#define ERNIC_NET_SHIFT		8
+#define ERNIC_NET_DEPTH		(1 << ERNIC_NET_SHIFT)
+#define ERNIC_NET_SLOT(k)	((k) & (ERNIC_NET_DEPTH - 1))
+#define ERNIC_NET_RX_SIZE	4096
+/* descriptors of the longest frame that the stack hands over */
+#define ERNIC_NET_TX_MAX	(MAX_SKB_FRAGS + 1)
+
+struct ernic_net_tx {
+	struct sk_buff *skb;	/* on the last descriptor of its frame */
+	dma_addr_t dma;
+	u32 len;
+	bool page;
+};
+
+struct ernic_net {
+	struct ernic_dev *dev;
+	struct napi_struct napi;
+	struct ernic_eth_txd *txd;
+	struct ernic_eth_rxd *rxd;
+	struct ernic_eth_state *state;
+	dma_addr_t txd_dma;
+	dma_addr_t rxd_dma;
+	dma_addr_t state_dma;
+	struct ernic_net_tx tx[ERNIC_NET_DEPTH];
+	struct page *rx[ERNIC_NET_DEPTH];
+	dma_addr_t rx_dma[ERNIC_NET_DEPTH];
+	u32 tx_pi;
+	u32 tx_ci;
+	u32 rx_pi;
+	u32 rx_ci;
+};
+
+static u32 ernic_net_tx_free(struct ernic_net *net)
+{
+	return ERNIC_NET_DEPTH - (net->tx_pi - READ_ONCE(net->tx_ci));
+}
+
+static void ernic_net_unmap_tx(struct ernic_net *net, struct ernic_net_tx *tx)
+{
+	struct device *d = &net->dev->pdev->dev;
+
+	if (tx->page)
+		dma_unmap_page(d, tx->dma, tx->len, DMA_TO_DEVICE);
+	else
+		dma_unmap_single(d, tx->dma, tx->len, DMA_TO_DEVICE);
+}
+
+static void ernic_net_put_tx(struct ernic_net *net, u32 k, dma_addr_t dma,
+			     u32 len, bool page)
+{
+	struct ernic_eth_txd *txd = &net->txd[ERNIC_NET_SLOT(k)];
+	struct ernic_net_tx *tx = &net->tx[ERNIC_NET_SLOT(k)];
+
+	*tx = (struct ernic_net_tx) { .dma = dma, .len = len, .page = page };
+	memset(txd, 0, sizeof(*txd));
+	txd->addr = cpu_to_le64(dma);
+	txd->len = cpu_to_le16(len);
+}
+
+static int ernic_net_map(struct ernic_net *net, struct sk_buff *skb, u32 *pi)
+{
+	struct device *d = &net->dev->pdev->dev;
+	dma_addr_t dma;
+	u32 k = net->tx_pi;
+	int i;
+
+	dma = dma_map_single(d, skb->data, skb_headlen(skb), DMA_TO_DEVICE);
+	if (dma_mapping_error(d, dma))
+		return -ENOMEM;
+	ernic_net_put_tx(net, k++, dma, skb_headlen(skb), false);
+	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
+		const skb_frag_t *frag = &skb_shinfo(skb)->frags[i];
+		u32 len = skb_frag_size(frag);
+
+		dma = skb_frag_dma_map(d, frag, 0, len, DMA_TO_DEVICE);
+		if (dma_mapping_error(d, dma))
+			goto err;
+		ernic_net_put_tx(net, k++, dma, len, true);
+	}
+	*pi = k;
+	return 0;
+
+err:
+	while (k-- != net->tx_pi)
+		ernic_net_unmap_tx(net, &net->tx[ERNIC_NET_SLOT(k)]);
+	return -ENOMEM;
+}
+
+static netdev_tx_t ernic_net_xmit(struct sk_buff *skb, struct net_device *nd)
+{
+	struct ernic_net *net = netdev_priv(nd);
+	struct ernic_eth_txd *txd;
+	u32 pi;
+
+	if (ernic_net_map(net, skb, &pi)) {
+		nd->stats.tx_dropped++;
+		dev_kfree_skb_any(skb);
+		return NETDEV_TX_OK;
+	}
+	txd = &net->txd[ERNIC_NET_SLOT(pi - 1)];
+	txd->flags = ERNIC_ETH_EOP;
+	if (skb->ip_summed == CHECKSUM_PARTIAL) {
+		txd->flags |= ERNIC_ETH_CSUM;
+		txd->csum_start = cpu_to_le16(skb_checksum_start_offset(skb));
+		txd->csum_offset = cpu_to_le16(skb->csum_offset);
+	}
+	net->tx[ERNIC_NET_SLOT(pi - 1)].skb = skb;
+	skb_tx_timestamp(skb);
+	WRITE_ONCE(net->tx_pi, pi);
+
+	if (ernic_net_tx_free(net) < ERNIC_NET_TX_MAX) {
+		netif_stop_queue(nd);
+		/* pairs with the barrier in ernic_net_clean_tx() */
+		smp_mb();
+		if (ernic_net_tx_free(net) >= ERNIC_NET_TX_MAX)
+			netif_start_queue(nd);
+	}
+	writel(pi, ernic_eth_reg(net->dev, tx_pi));
+	return NETDEV_TX_OK;
+}
+
+static void ernic_net_clean_tx(struct ernic_net *net, u32 done, int budget)
+{
+	struct net_device *nd = net->dev->netdev;
+	u32 ci = net->tx_ci;
+
+	for (; ci != done; ci++) {
+		struct ernic_net_tx *tx = &net->tx[ERNIC_NET_SLOT(ci)];
+
+		ernic_net_unmap_tx(net, tx);
+		if (!tx->skb)
+			continue;
+		nd->stats.tx_packets++;
+		nd->stats.tx_bytes += tx->skb->len;
+		napi_consume_skb(tx->skb, budget);
+		tx->skb = NULL;
+	}
+	WRITE_ONCE(net->tx_ci, ci);
+	/* pairs with the barrier in ernic_net_xmit() */
+	smp_mb();
+	if (netif_queue_stopped(nd) &&
+	    ernic_net_tx_free(net) >= ERNIC_NET_TX_MAX)
+		netif_wake_queue(nd);
+}
+
+static void ernic_net_refill(struct ernic_net *net)
+{
+	struct device *d = &net->dev->pdev->dev;
+	u32 k = net->rx_pi;
+
+	for (; k - net->rx_ci < ERNIC_NET_DEPTH; k++) {
+		u32 slot = ERNIC_NET_SLOT(k);
+		struct page *page = dev_alloc_page();
+		dma_addr_t dma;
+
+		if (!page)
+			break;
+		dma = dma_map_page(d, page, 0, ERNIC_NET_RX_SIZE,
+				   DMA_FROM_DEVICE);
+		if (dma_mapping_error(d, dma)) {
+			__free_page(page);
+			break;
+		}
+		net->rx[slot] = page;
+		net->rx_dma[slot] = dma;
+		memset(&net->rxd[slot], 0, sizeof(net->rxd[slot]));
+		net->rxd[slot].addr = cpu_to_le64(dma);
+		net->rxd[slot].size = cpu_to_le16(ERNIC_NET_RX_SIZE);
+	}
+	if (k != net->rx_pi) {
+		net->rx_pi = k;
+		writel(k, ernic_eth_reg(net->dev, rx_pi));
+	}
+}
+
+/* One frame. The device counts whole frames, so the last part is there. */
+static void ernic_net_rx_frame(struct ernic_net *net, u32 done)
+{
+	struct device *d = &net->dev->pdev->dev;
+	struct net_device *nd = net->dev->netdev;
+	struct sk_buff *skb = napi_get_frags(&net->napi);
+	u8 flags = 0;
+
+	while (net->rx_ci != done && !(flags & ERNIC_ETH_EOP)) {
+		u32 slot = ERNIC_NET_SLOT(net->rx_ci++);
+		u32 len = min_t(u32, le16_to_cpu(net->rxd[slot].len),
+				ERNIC_NET_RX_SIZE);
+
+		flags = net->rxd[slot].flags;
+		dma_unmap_page(d, net->rx_dma[slot], ERNIC_NET_RX_SIZE,
+			       DMA_FROM_DEVICE);
+		if (skb && skb_shinfo(skb)->nr_frags < MAX_SKB_FRAGS)
+			skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags,
+					net->rx[slot], 0, len, PAGE_SIZE);
+		else
+			__free_page(net->rx[slot]);
+		net->rx[slot] = NULL;
+	}
+	if (!skb) {
+		nd->stats.rx_dropped++;
+		return;
+	}
+	if (flags & ERNIC_ETH_CSUM_OK)
+		skb->ip_summed = CHECKSUM_UNNECESSARY;
+	nd->stats.rx_packets++;
+	nd->stats.rx_bytes += skb->len;
+	napi_gro_frags(&net->napi);
+}
+
+static int ernic_net_poll(struct napi_struct *napi, int budget)
+{
+	struct ernic_net *net = container_of(napi, struct ernic_net, napi);
+	u32 rx_done = le32_to_cpu(READ_ONCE(net->state->rx_ci));
+	u32 tx_done = le32_to_cpu(READ_ONCE(net->state->tx_ci));
+	int work = 0;
+
+	dma_rmb();
+	ernic_net_clean_tx(net, tx_done, budget);
+	while (work < budget && net->rx_ci != rx_done) {
+		ernic_net_rx_frame(net, rx_done);
+		work++;
+	}
+	ernic_net_refill(net);
+	if (work < budget && napi_complete_done(napi, work)) {
+		/* at once, if more has come since the counters were read */
+		writel(net->tx_ci, ernic_eth_reg(net->dev, tx_arm));
+		writel(net->rx_ci, ernic_eth_reg(net->dev, rx_arm));
+	}
+	return work;
+}
+
+static void ernic_net_carrier(struct ernic_net *net)
+{
+	struct net_device *nd = net->dev->netdev;
+	bool up = readl(ernic_eth_reg(net->dev, link)) & 1;
+
+	if (up == netif_carrier_ok(nd))
+		return;
+	if (up)
+		netif_carrier_on(nd);
+	else
+		netif_carrier_off(nd);
+}
+
+static irqreturn_t ernic_net_irq(int irq, void *arg)
+{
+	struct ernic_net *net = arg;
+
+	ernic_net_carrier(net);
+	napi_schedule_irqoff(&net->napi);
+	return IRQ_HANDLED;
+}
+
+static void ernic_net_set_rx_mode(struct net_device *nd)
+{
+	struct ernic_net *net = netdev_priv(nd);
+	struct netdev_hw_addr *ha;
+	u32 ctrl = 0;
+	u64 hash = 0;
+
+	if (netif_running(nd))
+		ctrl |= ERNIC_ETH_TX | ERNIC_ETH_RX;
+	if (nd->flags & IFF_PROMISC)
+		ctrl |= ERNIC_ETH_PROMISC;
+	if (nd->flags & IFF_ALLMULTI)
+		ctrl |= ERNIC_ETH_ALLMULTI;
+	netdev_for_each_mc_addr(ha, nd)
+		hash |= BIT_ULL(ether_crc_le(ETH_ALEN, ha->addr) & 63);
+	writeq(hash, ernic_eth_reg(net->dev, mc_hash));
+	writel(ctrl, ernic_eth_reg(net->dev, ctrl));
+}
+
+static void ernic_net_write_mac(struct ernic_net *net, const u8 *mac)
+{
+	writel(mac[0] | mac[1] << 8 | mac[2] << 16 | (u32)mac[3] << 24,
+	       ernic_eth_reg(net->dev, mac_lo));
+	writel(mac[4] | mac[5] << 8, ernic_eth_reg(net->dev, mac_hi));
+}
+
+static int ernic_net_set_mac(struct net_device *nd, void *addr)
+{
+	int ret = eth_mac_addr(nd, addr);
+
+	if (!ret)
+		ernic_net_write_mac(netdev_priv(nd), nd->dev_addr);
+	return ret;
+}
+
+/* The device has let go of both rings. */
+static void ernic_net_drop(struct ernic_net *net)
+{
+	struct device *d = &net->dev->pdev->dev;
+
+	for (; net->tx_ci != net->tx_pi; net->tx_ci++) {
+		struct ernic_net_tx *tx = &net->tx[ERNIC_NET_SLOT(net->tx_ci)];
+
+		ernic_net_unmap_tx(net, tx);
+		dev_kfree_skb_any(tx->skb);
+		tx->skb = NULL;
+	}
+	for (; net->rx_ci != net->rx_pi; net->rx_ci++) {
+		u32 slot = ERNIC_NET_SLOT(net->rx_ci);
+
+		dma_unmap_page(d, net->rx_dma[slot], ERNIC_NET_RX_SIZE,
+			       DMA_FROM_DEVICE);
+		__free_page(net->rx[slot]);
+		net->rx[slot] = NULL;
+	}
+}
+
+static int ernic_net_open(struct net_device *nd)
+{
+	struct ernic_net *net = netdev_priv(nd);
+	struct ernic_dev *dev = net->dev;
+	const u32 on = ERNIC_ETH_TX | ERNIC_ETH_RX;
+	int irq = pci_irq_vector(dev->pdev, ERNIC_VEC_ETH);
+	int ret;
+
+	net->tx_pi = net->tx_ci = net->rx_pi = net->rx_ci = 0;
+	memset(net->state, 0, sizeof(*net->state));
+	writeq(net->txd_dma, ernic_eth_reg(dev, tx_addr));
+	writeq(net->rxd_dma, ernic_eth_reg(dev, rx_addr));
+	writeq(net->state_dma, ernic_eth_reg(dev, state_addr));
+	writel(ERNIC_NET_SHIFT, ernic_eth_reg(dev, tx_shift));
+	writel(ERNIC_NET_SHIFT, ernic_eth_reg(dev, rx_shift));
+	writel(ERNIC_VEC_ETH, ernic_eth_reg(dev, vector));
+	ret = request_irq(irq, ernic_net_irq, 0, nd->name, net);
+	if (ret)
+		return ret;
+	ernic_net_set_rx_mode(nd);
+	if ((readl(ernic_eth_reg(dev, ctrl)) & on) != on) {
+		free_irq(irq, net);
+		return -EIO;
+	}
+	napi_enable(&net->napi);
+	ernic_net_refill(net);
+	ernic_net_carrier(net);
+	netif_start_queue(nd);
+	writel(0, ernic_eth_reg(dev, tx_arm));
+	writel(0, ernic_eth_reg(dev, rx_arm));
+	return 0;
+}
+
+static int ernic_net_stop(struct net_device *nd)
+{
+	struct ernic_net *net = netdev_priv(nd);
+
+	netif_tx_disable(nd);
+	writel(0, ernic_eth_reg(net->dev, ctrl));
+	free_irq(pci_irq_vector(net->dev->pdev, ERNIC_VEC_ETH), net);
+	napi_disable(&net->napi);
+	ernic_net_drop(net);
+	return 0;
+}
+
+static const struct net_device_ops ernic_net_ops = {
+	.ndo_open = ernic_net_open,
+	.ndo_stop = ernic_net_stop,
+	.ndo_start_xmit = ernic_net_xmit,
+	.ndo_set_rx_mode = ernic_net_set_rx_mode,
+	.ndo_set_mac_address = ernic_net_set_mac,
+	.ndo_validate_addr = eth_validate_addr,
+};
+
+static int ernic_net_alloc_rings(struct ernic_net *net)
+{
+	struct device *d = &net->dev->pdev->dev;
+
+	net->txd = dmam_alloc_coherent(d, ERNIC_NET_DEPTH * sizeof(*net->txd),
+				       &net->txd_dma, GFP_KERNEL);
+	net->rxd = dmam_alloc_coherent(d, ERNIC_NET_DEPTH * sizeof(*net->rxd),
+				       &net->rxd_dma, GFP_KERNEL);
+	net->state = dmam_alloc_coherent(d, 64, &net->state_dma, GFP_KERNEL);
+	return net->txd && net->rxd && net->state ? 0 : -ENOMEM;
+}
+
+static void ernic_net_read_mac(struct ernic_net *net, struct net_device *nd)
+{
+	u32 lo = readl(ernic_eth_reg(net->dev, mac_lo));
+	u32 hi = readl(ernic_eth_reg(net->dev, mac_hi));
+	u8 mac[ETH_ALEN] = { lo, lo >> 8, lo >> 16, lo >> 24, hi, hi >> 8 };
+
+	eth_hw_addr_set(nd, mac);
+}
+
+int ernic_net_register(struct ernic_dev *dev)
+{
+	struct ernic_net *net;
+	struct net_device *nd;
+	int ret;
+
+	if (!(readl(ernic_reg(dev, features)) & ERNIC_FEATURE_ETH))
+		return -ENODEV;
+	nd = alloc_etherdev(sizeof(*net));
+	if (!nd)
+		return -ENOMEM;
+	SET_NETDEV_DEV(nd, &dev->pdev->dev);
+	net = netdev_priv(nd);
+	net->dev = dev;
+	dev->netdev = nd;
+	ret = ernic_net_alloc_rings(net);
+	if (ret)
+		goto err;
+
+	ernic_net_read_mac(net, nd);
+	nd->netdev_ops = &ernic_net_ops;
+	nd->min_mtu = ETH_MIN_MTU;
+	nd->max_mtu = readl(ernic_eth_reg(dev, mtu));
+	nd->hw_features = NETIF_F_SG | NETIF_F_HW_CSUM | NETIF_F_RXCSUM;
+	nd->features = nd->hw_features;
+	netif_napi_add(nd, &net->napi, ernic_net_poll);
+	netif_carrier_off(nd);
+	ret = register_netdev(nd);
+	if (!ret)
+		return 0;
+err:
+	free_netdev(nd);
+	dev->netdev = NULL;
+	return ret;
+}
+
+void ernic_net_unregister(struct ernic_dev *dev)
+{
+	unregister_netdev(dev->netdev);
+	free_netdev(dev->netdev);
+	dev->netdev = NULL;
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Queue pairs of processes: their queues, their attributes.
+ */
+#include <linux/log2.h>
+#include "ernic_verbs.h"
+
+static const u8 ernic_qp_types[] = {
+	[IB_QPT_RC] = ERNIC_QPT_RC,
+	[IB_QPT_UC] = ERNIC_QPT_UC,
+	[IB_QPT_UD] = ERNIC_QPT_UD,
+};
+
+static const struct {
+	u32 ib;
+	u32 ernic;
+} ernic_qp_masks[] = {
+	{ IB_QP_STATE, ERNIC_QPA_STATE },
+	{ IB_QP_CUR_STATE, ERNIC_QPA_CUR_STATE },
+	{ IB_QP_EN_SQD_ASYNC_NOTIFY, ERNIC_QPA_SQD_NOTIFY },
+	{ IB_QP_ACCESS_FLAGS, ERNIC_QPA_ACCESS },
+	{ IB_QP_PKEY_INDEX, ERNIC_QPA_PKEY_INDEX },
+	{ IB_QP_PORT, ERNIC_QPA_PORT },
+	{ IB_QP_QKEY, ERNIC_QPA_QKEY },
+	{ IB_QP_AV, ERNIC_QPA_AV },
+	{ IB_QP_PATH_MTU, ERNIC_QPA_PATH_MTU },
+	{ IB_QP_TIMEOUT, ERNIC_QPA_TIMEOUT },
+	{ IB_QP_RETRY_CNT, ERNIC_QPA_RETRY_CNT },
+	{ IB_QP_RNR_RETRY, ERNIC_QPA_RNR_RETRY },
+	{ IB_QP_RQ_PSN, ERNIC_QPA_RQ_PSN },
+	{ IB_QP_MAX_QP_RD_ATOMIC, ERNIC_QPA_MAX_RD_ATOMIC },
+	{ IB_QP_MIN_RNR_TIMER, ERNIC_QPA_MIN_RNR_TIMER },
+	{ IB_QP_SQ_PSN, ERNIC_QPA_SQ_PSN },
+	{ IB_QP_MAX_DEST_RD_ATOMIC, ERNIC_QPA_MAX_DEST_RD_ATOMIC },
+	{ IB_QP_DEST_QPN, ERNIC_QPA_DEST_QPN },
+};
+static_assert(ARRAY_SIZE(ernic_qp_masks) == ERNIC_QPA_COUNT);
+static_assert((int)IB_QPS_RESET == (int)ERNIC_QPS_RESET);
+static_assert((int)IB_QPS_ERR == (int)ERNIC_QPS_ERR);
+
+#define ERNIC_QP_REMOTE (ERNIC_ACCESS_REMOTE_WRITE | \
+			 ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_ATOMIC)
+
+static int ernic_qp_check(struct ernic_dev *dev,
+			  const struct ib_qp_init_attr *init,
+			  const struct ernic_create_qp_req *req)
+{
+	u32 max = le32_to_cpu(dev->attr.max_qp_wr);
+	const struct ib_qp_cap *cap = &init->cap;
+	u32 sq = req->sq_stride * 64, rq = req->rq_stride * 64;
+
+	if (!is_power_of_2(req->sq_depth) || req->sq_depth > max ||
+	    req->sq_depth < cap->max_send_wr ||
+	    req->sq_stride > ERNIC_SQ_STRIDE_MAX ||
+	    memchr_inv(req->reserved, 0, sizeof(req->reserved)) ||
+	    cap->max_send_sge > ERNIC_MAX_SGE ||
+	    cap->max_inline_data > ERNIC_MAX_INLINE ||
+	    sq < sizeof(struct ernic_wqe) + cap->max_inline_data ||
+	    sq < sizeof(struct ernic_wqe) +
+			cap->max_send_sge * sizeof(struct ernic_sge))
+		return -EINVAL;
+	if (init->srq)
+		return req->rq_depth || req->rq_addr ? -EINVAL : 0;
+	if (!is_power_of_2(req->rq_depth) || req->rq_depth > max ||
+	    req->rq_depth < cap->max_recv_wr ||
+	    req->rq_stride > ERNIC_RQ_STRIDE_MAX ||
+	    cap->max_recv_sge > ERNIC_MAX_SGE ||
+	    rq < sizeof(struct ernic_rwqe) +
+			cap->max_recv_sge * sizeof(struct ernic_sge))
+		return -EINVAL;
+	return 0;
+}
+
+static int ernic_qp_cmd(struct ernic_dev *dev, struct ernic_qp *qp,
+			const struct ib_qp_init_attr *attr,
+			const struct ernic_create_qp_req *req)
+{
+	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
+	struct ernic_pages sq = {}, rq = {};
+	struct ernic_qp_init init = {};
+	struct ernic_rsp rsp;
+	int ret;
+
+	qp->sq_umem = ernic_queue_get(dev, req->sq_addr,
+				      (u64)req->sq_depth * req->sq_stride * 64,
+				      &init.sq_buf, &sq);
+	if (IS_ERR(qp->sq_umem))
+		return PTR_ERR(qp->sq_umem);
+	if (!attr->srq) {
+		qp->rq_umem = ernic_queue_get(dev, req->rq_addr,
+				(u64)req->rq_depth * req->rq_stride * 64,
+				&init.rq_buf, &rq);
+		if (IS_ERR(qp->rq_umem)) {
+			ret = PTR_ERR(qp->rq_umem);
+			qp->rq_umem = NULL;
+			goto out;
+		}
+	}
+	init.pd = cpu_to_le32(to_pd(qp->ibqp.pd)->pdn);
+	init.send_cq = cpu_to_le32(to_cq(attr->send_cq)->cqn);
+	init.recv_cq = cpu_to_le32(to_cq(attr->recv_cq)->cqn);
+	init.srq = cpu_to_le32(attr->srq ? to_srq(attr->srq)->srqn :
+					   ERNIC_NONE);
+	init.sq_depth = cpu_to_le32(req->sq_depth);
+	init.rq_depth = cpu_to_le32(req->rq_depth);
+	init.type = ernic_qp_types[attr->qp_type];
+	if (attr->sq_sig_type == IB_SIGNAL_ALL_WR)
+		init.flags = ERNIC_QPF_SQ_SIG_ALL;
+	init.sq_stride = req->sq_stride;
+	init.rq_stride = req->rq_stride;
+
+	cmd.uctx = cpu_to_le32(qp->uctx);
+	cmd.qp.addr = cpu_to_le64(ernic_com_buf(dev));
+	cmd.qp.length = cpu_to_le32(sizeof(init));
+	ret = ernic_com_exec(dev, &cmd, &rsp, &init, sizeof(init), NULL, 0);
+	if (!ret)
+		qp->ibqp.qp_num = le32_to_cpu(rsp.handle);
+out:
+	ernic_pages_fini(dev, &rq);
+	ernic_pages_fini(dev, &sq);
+	if (ret) {
+		ib_umem_release(qp->rq_umem);
+		ib_umem_release(qp->sq_umem);
+	}
+	return ret;
+}
+
+int ernic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+		    struct ib_udata *udata)
+{
+	struct ernic_dev *dev = to_dev(ibqp->device);
+	struct ernic_qp *qp = to_qp(ibqp);
+	struct ernic_create_qp_resp resp = {};
+	struct ernic_create_qp_req req;
+	int ret;
+
+	if (!udata || init->create_flags ||
+	    (init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UC &&
+	     init->qp_type != IB_QPT_UD))
+		return -EOPNOTSUPP;
+	if (udata->inlen < sizeof(req))
+		return -EINVAL;
+	ret = ib_copy_from_udata(&req, udata, sizeof(req));
+	if (ret)
+		return ret;
+	ret = ernic_qp_check(dev, init, &req);
+	if (ret)
+		return ret;
+	qp->uctx = to_pd(ibqp->pd)->uctx;
+	ret = ernic_qp_cmd(dev, qp, init, &req);
+	if (ret)
+		return ret;
+	init->cap.max_send_wr = req.sq_depth;
+	if (!init->srq)
+		init->cap.max_recv_wr = req.rq_depth;
+	qp->cap = init->cap;
+	ret = xa_err(xa_store_irq(&dev->qps, ibqp->qp_num, qp, GFP_KERNEL));
+	if (ret)
+		goto err;
+	resp.qpn = ibqp->qp_num;
+	ret = ernic_respond(udata, &resp, sizeof(resp));
+	if (!ret)
+		return 0;
+err:
+	ernic_destroy_qp(ibqp, udata);
+	return ret;
+}
+
+void ernic_av_from_ah(struct ernic_av *av, const struct rdma_ah_attr *ah)
+{
+	const struct ib_global_route *grh = rdma_ah_read_grh(ah);
+
+	memcpy(av->dgid, grh->dgid.raw, sizeof(av->dgid));
+	memcpy(av->dmac, ah->roce.dmac, sizeof(av->dmac));
+	av->sgid_index = grh->sgid_index;
+	av->hop_limit = grh->hop_limit;
+	av->flow_label = cpu_to_le32(grh->flow_label & 0xfffff);
+	av->tclass = grh->traffic_class;
+}
+
+int ernic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		    struct ib_udata *udata)
+{
+	struct ernic_qp_attr a = {};
+	u32 known = 0, set = 0;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(ernic_qp_masks); i++) {
+		known |= ernic_qp_masks[i].ib;
+		if (mask & ernic_qp_masks[i].ib)
+			set |= ernic_qp_masks[i].ernic;
+	}
+	if (mask & ~known)
+		return -EOPNOTSUPP;
+	a.mask = cpu_to_le32(set);
+	if (mask & IB_QP_STATE)
+		a.state = attr->qp_state;
+	if (mask & IB_QP_CUR_STATE)
+		a.cur_state = attr->cur_qp_state;
+	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
+		a.sqd_notify = attr->en_sqd_async_notify;
+	if (mask & IB_QP_ACCESS_FLAGS)
+		a.access = cpu_to_le32(attr->qp_access_flags &
+				       ERNIC_QP_REMOTE);
+	if (mask & IB_QP_PKEY_INDEX)
+		a.pkey_index = cpu_to_le16(attr->pkey_index);
+	if (mask & IB_QP_PORT)
+		a.port = attr->port_num;
+	if (mask & IB_QP_QKEY)
+		a.qkey = cpu_to_le32(attr->qkey);
+	if (mask & IB_QP_AV)
+		ernic_av_from_ah(&a.av, &attr->ah_attr);
+	if (mask & IB_QP_PATH_MTU)
+		a.path_mtu = attr->path_mtu;
+	if (mask & IB_QP_TIMEOUT)
+		a.timeout = attr->timeout;
+	if (mask & IB_QP_RETRY_CNT)
+		a.retry_cnt = attr->retry_cnt;
+	if (mask & IB_QP_RNR_RETRY)
+		a.rnr_retry = attr->rnr_retry;
+	if (mask & IB_QP_RQ_PSN)
+		a.rq_psn = cpu_to_le32(attr->rq_psn & 0xffffff);
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		a.max_rd_atomic = attr->max_rd_atomic;
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		a.min_rnr_timer = attr->min_rnr_timer;
+	if (mask & IB_QP_SQ_PSN)
+		a.sq_psn = cpu_to_le32(attr->sq_psn & 0xffffff);
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		a.max_dest_rd_atomic = attr->max_dest_rd_atomic;
+	if (mask & IB_QP_DEST_QPN)
+		a.dest_qpn = cpu_to_le32(attr->dest_qp_num);
+	return ernic_cmd_qp_modify(to_dev(ibqp->device), to_qp(ibqp)->uctx,
+				   ibqp->qp_num, &a);
+}
+
+int ernic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_qp_init_attr *init)
+{
+	struct ernic_qp *qp = to_qp(ibqp);
+	struct ernic_qp_attr a = {};
+	int ret = ernic_cmd_query(to_dev(ibqp->device), ERNIC_CMD_QP_QUERY,
+				  qp->uctx, ibqp->qp_num, &a, sizeof(a));
+
+	if (ret)
+		return ret;
+	memset(attr, 0, sizeof(*attr));
+	attr->qp_state = a.state;
+	attr->cur_qp_state = a.state;
+	attr->path_mtu = a.path_mtu;
+	attr->qp_access_flags = le32_to_cpu(a.access);
+	attr->qkey = le32_to_cpu(a.qkey);
+	attr->rq_psn = le32_to_cpu(a.rq_psn);
+	attr->sq_psn = le32_to_cpu(a.sq_psn);
+	attr->dest_qp_num = le32_to_cpu(a.dest_qpn);
+	attr->pkey_index = le16_to_cpu(a.pkey_index);
+	attr->port_num = 1;
+	attr->timeout = a.timeout;
+	attr->retry_cnt = a.retry_cnt;
+	attr->rnr_retry = a.rnr_retry;
+	attr->min_rnr_timer = a.min_rnr_timer;
+	attr->max_rd_atomic = a.max_rd_atomic;
+	attr->max_dest_rd_atomic = a.max_dest_rd_atomic;
+	attr->sq_draining = a.sq_draining;
+	attr->ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
+	rdma_ah_set_port_num(&attr->ah_attr, 1);
+	rdma_ah_set_grh(&attr->ah_attr, (union ib_gid *)a.av.dgid,
+			le32_to_cpu(a.av.flow_label), a.av.sgid_index,
+			a.av.hop_limit, a.av.tclass);
+	memcpy(attr->ah_attr.roce.dmac, a.av.dmac, sizeof(a.av.dmac));
+	attr->cap = qp->cap;
+	init->cap = qp->cap;
+	return 0;
+}
+
+int ernic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct ernic_dev *dev = to_dev(ibqp->device);
+	struct ernic_qp *qp = to_qp(ibqp);
+
+	/* fails only when the device is gone, and then reaches no memory */
+	ernic_cmd_free(dev, ERNIC_CMD_QP_DESTROY, qp->uctx, ibqp->qp_num);
+	ernic_table_erase(dev, &dev->qps, ibqp->qp_num);
+	ib_umem_release(qp->rq_umem);
+	ib_umem_release(qp->sq_umem);
+	return 0;
+}

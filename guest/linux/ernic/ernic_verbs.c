@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The ib_device: what it tells of itself, contexts, domains, addresses, events.
+ *
+ * Verbs of processes only. Without post_send and its like the RDMA core takes
+ * the device for one without kernel verbs, and keeps CM, MAD and the upper
+ * layers away from it. Nor are there yet: resizing and moderation of CQs,
+ * windows, multicast, counters, the link's true speed.
+ */
+#include <linux/version.h>
+#include <net/addrconf.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
+#include "ernic_verbs.h"
+
+static int ernic_query_device(struct ib_device *ibdev,
+			      struct ib_device_attr *p, struct ib_udata *udata)
+{
+	struct ernic_dev *dev = to_dev(ibdev);
+	const struct ernic_device_attr *a = &dev->attr;
+
+	memset(p, 0, sizeof(*p));
+	addrconf_addr_eui48((u8 *)&p->sys_image_guid, dev->netdev->dev_addr);
+	p->vendor_id = ERNIC_PCI_VENDOR;
+	p->vendor_part_id = ERNIC_PCI_DEVICE;
+	p->hw_ver = dev->pdev->revision;
+	p->max_mr_size = le64_to_cpu(a->max_mr_size);
+	p->page_size_cap = le64_to_cpu(a->page_size_mask);
+	p->max_qp = le32_to_cpu(a->max_qp);
+	p->max_qp_wr = le32_to_cpu(a->max_qp_wr);
+	p->device_cap_flags = IB_DEVICE_RC_RNR_NAK_GEN;
+	p->max_send_sge = a->max_sge;
+	p->max_recv_sge = a->max_sge;
+	p->max_sge_rd = a->max_sge;
+	p->max_cq = le32_to_cpu(a->max_cq);
+	p->max_cqe = le32_to_cpu(a->max_cqe);
+	p->max_mr = le32_to_cpu(a->max_mr);
+	p->max_pd = le32_to_cpu(a->max_pd);
+	p->max_qp_rd_atom = a->max_rd_atomic;
+	p->max_qp_init_rd_atom = a->max_rd_atomic;
+	p->max_res_rd_atom = p->max_qp * a->max_rd_atomic;
+	p->atomic_cap = IB_ATOMIC_HCA;
+	p->max_ah = INT_MAX;
+	p->max_srq = le32_to_cpu(a->max_srq);
+	p->max_srq_wr = le32_to_cpu(a->max_srq_wr);
+	p->max_srq_sge = a->max_sge;
+	p->max_pkeys = le16_to_cpu(a->max_pkeys);
+	return 0;
+}
+
+static int ernic_query_port(struct ib_device *ibdev, u32 port,
+			    struct ib_port_attr *p)
+{
+	struct ernic_dev *dev = to_dev(ibdev);
+	struct ernic_port_attr a = {};
+	int ret = ernic_cmd_query(dev, ERNIC_CMD_QUERY_PORT, 0, 0, &a,
+				  sizeof(a));
+
+	if (ret)
+		return ret;
+	p->state = a.active ? IB_PORT_ACTIVE : IB_PORT_DOWN;
+	p->phys_state = a.active ? IB_PORT_PHYS_STATE_LINK_UP :
+				   IB_PORT_PHYS_STATE_DISABLED;
+	p->max_mtu = a.max_mtu;
+	p->active_mtu = a.active_mtu;
+	p->gid_tbl_len = dev->attr.max_gids;
+	p->pkey_tbl_len = 1;
+	p->max_msg_sz = le32_to_cpu(a.max_msg_size);
+	p->bad_pkey_cntr = le32_to_cpu(a.bad_pkey_count);
+	p->qkey_viol_cntr = le32_to_cpu(a.bad_qkey_count);
+	p->active_width = IB_WIDTH_4X;
+	p->active_speed = IB_SPEED_QDR;
+	p->ip_gids = true;
+	return 0;
+}
+
+static int ernic_port_immutable(struct ib_device *ibdev, u32 port,
+				struct ib_port_immutable *p)
+{
+	p->gid_tbl_len = to_dev(ibdev)->attr.max_gids;
+	p->pkey_tbl_len = 1;
+	p->core_cap_flags = RDMA_CORE_CAP_PROT_ROCE_UDP_ENCAP;
+	return 0;
+}
+
+static enum rdma_link_layer ernic_link_layer(struct ib_device *ibdev, u32 port)
+{
+	return IB_LINK_LAYER_ETHERNET;
+}
+
+static int ernic_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
+			    u16 *pkey)
+{
+	if (index)
+		return -EINVAL;
+	*pkey = 0xffff;
+	return 0;
+}
+
+static int ernic_add_gid(const struct ib_gid_attr *attr, void **context)
+{
+	u8 mac[ETH_ALEN];
+	u16 vlan;
+	int ret = rdma_read_gid_l2_fields(attr, &vlan, mac);
+
+	if (ret)
+		return ret;
+	return ernic_cmd_set_gid(to_dev(attr->device), attr->index,
+				 attr->gid.raw, mac, vlan);
+}
+
+static int ernic_del_gid(const struct ib_gid_attr *attr, void **context)
+{
+	static const u8 none[16];
+
+	return ernic_cmd_set_gid(to_dev(attr->device), attr->index, none, none,
+				 0xffff);
+}
+
+static int ernic_alloc_ucontext(struct ib_ucontext *ibuctx,
+				struct ib_udata *udata)
+{
+	struct ernic_ucontext *u =
+		container_of(ibuctx, struct ernic_ucontext, ibuctx);
+	struct ernic_dev *dev = to_dev(ibuctx->device);
+	struct ernic_alloc_ucontext_resp resp = {
+		.db_mmap_size = PAGE_SIZE,
+		.max_sq_wr = le32_to_cpu(dev->attr.max_qp_wr),
+		.max_rq_wr = le32_to_cpu(dev->attr.max_qp_wr),
+		.max_srq_wr = le32_to_cpu(dev->attr.max_srq_wr),
+		.max_cqe = le32_to_cpu(dev->attr.max_cqe),
+		.max_inline = le16_to_cpu(dev->attr.max_inline),
+		.max_sge = dev->attr.max_sge,
+		.sq_stride_max = ERNIC_SQ_STRIDE_MAX,
+		.rq_stride_max = ERNIC_RQ_STRIDE_MAX,
+	};
+	int ret = ernic_cmd_alloc(dev, ERNIC_CMD_UCTX_ALLOC, 0, &u->uctx);
+
+	if (ret)
+		return ret;
+	resp.uctx = u->uctx;
+	ret = ernic_respond(udata, &resp, sizeof(resp));
+	if (ret)
+		ernic_cmd_free(dev, ERNIC_CMD_UCTX_FREE, 0, u->uctx);
+	return ret;
+}
+
+static void ernic_dealloc_ucontext(struct ib_ucontext *ibuctx)
+{
+	struct ernic_ucontext *u =
+		container_of(ibuctx, struct ernic_ucontext, ibuctx);
+
+	ernic_cmd_free(to_dev(ibuctx->device), ERNIC_CMD_UCTX_FREE, 0,
+		       u->uctx);
+}
+
+static int ernic_mmap(struct ib_ucontext *ibuctx, struct vm_area_struct *vma)
+{
+	struct ernic_ucontext *u =
+		container_of(ibuctx, struct ernic_ucontext, ibuctx);
+	struct ernic_dev *dev = to_dev(ibuctx->device);
+	phys_addr_t page = dev->db_phys + ((u64)u->uctx << dev->db_shift);
+
+	if (vma->vm_pgoff || vma->vm_end - vma->vm_start != PAGE_SIZE)
+		return -EINVAL;
+	return rdma_user_mmap_io(ibuctx, vma, page >> PAGE_SHIFT, PAGE_SIZE,
+				 pgprot_noncached(vma->vm_page_prot), NULL);
+}
+
+/* The core takes the mappings away; the device forgets the rest by reset. */
+static void ernic_disassociate(struct ib_ucontext *ibuctx)
+{
+}
+
+static int ernic_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct ernic_dev *dev = to_dev(ibpd->device);
+	struct ernic_pd *pd = to_pd(ibpd);
+	struct ernic_alloc_pd_resp resp = {};
+	int ret;
+
+	pd->uctx = udata ? ernic_udata_uctx(udata) : 0;
+	ret = ernic_cmd_alloc(dev, ERNIC_CMD_PD_ALLOC, pd->uctx, &pd->pdn);
+	if (ret || !udata)
+		return ret;
+	resp.pdn = pd->pdn;
+	ret = ernic_respond(udata, &resp, sizeof(resp));
+	if (ret)
+		ernic_cmd_free(dev, ERNIC_CMD_PD_FREE, pd->uctx, pd->pdn);
+	return ret;
+}
+
+static int ernic_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct ernic_pd *pd = to_pd(ibpd);
+	int ret = ernic_cmd_free(to_dev(ibpd->device), ERNIC_CMD_PD_FREE,
+				 pd->uctx, pd->pdn);
+
+	return ret == -EBUSY ? ret : 0;
+}
+
+static int ernic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
+			   struct ib_udata *udata)
+{
+	struct ernic_create_ah_resp resp = {};
+	struct ernic_av av = {};
+
+	if (!udata)
+		return -EOPNOTSUPP;
+	ernic_av_from_ah(&av, init->ah_attr);
+	memcpy(resp.dmac, av.dmac, sizeof(resp.dmac));
+	resp.sgid_index = av.sgid_index;
+	resp.hop_limit = av.hop_limit;
+	return ernic_respond(udata, &resp, sizeof(resp));
+}
+
+static int ernic_destroy_ah(struct ib_ah *ibah, u32 flags)
+{
+	return 0;
+}
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+static int ernic_create_cq(struct ib_cq *ibcq,
+			   const struct ib_cq_init_attr *attr,
+			   struct uverbs_attr_bundle *attrs)
+{
+	return ernic_create_user_cq(ibcq, attr,
+				    attrs ? &attrs->driver_udata : NULL);
+}
+#else
+#define ernic_create_cq ernic_create_user_cq
+#endif
+
+static const struct ib_device_ops ernic_ib_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = RDMA_DRIVER_UNKNOWN,
+	.uverbs_abi_ver = ERNIC_UABI_VERSION,
+	.add_gid = ernic_add_gid,
+	.alloc_pd = ernic_alloc_pd,
+	.alloc_ucontext = ernic_alloc_ucontext,
+	.create_cq = ernic_create_cq,
+	.create_qp = ernic_create_qp,
+	.create_srq = ernic_create_srq,
+	.create_user_ah = ernic_create_ah,
+	.create_ah = ernic_create_ah,
+	.dealloc_pd = ernic_dealloc_pd,
+	.dealloc_ucontext = ernic_dealloc_ucontext,
+	.del_gid = ernic_del_gid,
+	.dereg_mr = ernic_dereg_mr,
+	.destroy_ah = ernic_destroy_ah,
+	.destroy_cq = ernic_destroy_cq,
+	.destroy_qp = ernic_destroy_qp,
+	.destroy_srq = ernic_destroy_srq,
+	.disassociate_ucontext = ernic_disassociate,
+	.get_link_layer = ernic_link_layer,
+	.get_port_immutable = ernic_port_immutable,
+	.mmap = ernic_mmap,
+	.modify_qp = ernic_modify_qp,
+	.modify_srq = ernic_modify_srq,
+	.query_device = ernic_query_device,
+	.query_pkey = ernic_query_pkey,
+	.query_port = ernic_query_port,
+	.query_qp = ernic_query_qp,
+	.query_srq = ernic_query_srq,
+	.reg_user_mr = ernic_reg_user_mr,
+	INIT_RDMA_OBJ_SIZE(ib_ah, ernic_ah, ibah),
+	INIT_RDMA_OBJ_SIZE(ib_cq, ernic_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_pd, ernic_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_qp, ernic_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_srq, ernic_srq, ibsrq),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, ernic_ucontext, ibuctx),
+};
+
+static const u8 ernic_ib_events[ERNIC_EV_COUNT] = {
+	[ERNIC_EV_CQ_ERR] = IB_EVENT_CQ_ERR,
+	[ERNIC_EV_QP_FATAL] = IB_EVENT_QP_FATAL,
+	[ERNIC_EV_QP_REQ_ERR] = IB_EVENT_QP_REQ_ERR,
+	[ERNIC_EV_QP_ACCESS_ERR] = IB_EVENT_QP_ACCESS_ERR,
+	[ERNIC_EV_COMM_EST] = IB_EVENT_COMM_EST,
+	[ERNIC_EV_SQ_DRAINED] = IB_EVENT_SQ_DRAINED,
+	[ERNIC_EV_LAST_WQE] = IB_EVENT_QP_LAST_WQE_REACHED,
+	[ERNIC_EV_SRQ_ERR] = IB_EVENT_SRQ_ERR,
+	[ERNIC_EV_SRQ_LIMIT] = IB_EVENT_SRQ_LIMIT_REACHED,
+	[ERNIC_EV_PORT_ACTIVE] = IB_EVENT_PORT_ACTIVE,
+	[ERNIC_EV_PORT_ERR] = IB_EVENT_PORT_ERR,
+};
+
+static void ernic_object_event(struct ernic_dev *dev, struct ib_event *ev,
+			       u8 type, u32 n)
+{
+	struct ernic_cq *cq;
+	struct ernic_qp *qp;
+	struct ernic_srq *srq;
+
+	if (type == ERNIC_EV_COMPLETION || type == ERNIC_EV_CQ_ERR) {
+		cq = xa_load(&dev->cqs, n);
+		if (!cq)
+			return;
+		ev->element.cq = &cq->ibcq;
+		if (type == ERNIC_EV_COMPLETION)
+			cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+		else if (cq->ibcq.event_handler)
+			cq->ibcq.event_handler(ev, cq->ibcq.cq_context);
+	} else if (type == ERNIC_EV_SRQ_ERR || type == ERNIC_EV_SRQ_LIMIT) {
+		srq = xa_load(&dev->srqs, n);
+		if (!srq || !srq->ibsrq.event_handler)
+			return;
+		ev->element.srq = &srq->ibsrq;
+		srq->ibsrq.event_handler(ev, srq->ibsrq.srq_context);
+	} else {
+		qp = xa_load(&dev->qps, n);
+		if (!qp || !qp->ibqp.event_handler)
+			return;
+		ev->element.qp = &qp->ibqp;
+		qp->ibqp.event_handler(ev, qp->ibqp.qp_context);
+	}
+}
+
+/* In an interrupt. Port events wait until the core knows the device. */
+void ernic_ib_event(struct ernic_dev *dev, u8 type, u32 element)
+{
+	struct ib_event ev = { .device = &dev->ibdev };
+	unsigned long flags;
+
+	if (type >= ERNIC_EV_COUNT || type == ERNIC_EV_BAD_DOORBELL ||
+	    type == ERNIC_EV_GID_CHANGE)
+		return;
+	ev.event = ernic_ib_events[type];
+	if (type == ERNIC_EV_PORT_ACTIVE || type == ERNIC_EV_PORT_ERR) {
+		ev.element.port_num = 1;
+		if (READ_ONCE(dev->ib_on))
+			ib_dispatch_event(&ev);
+		return;
+	}
+	spin_lock_irqsave(&dev->table_lock, flags);
+	ernic_object_event(dev, &ev, type, element);
+	spin_unlock_irqrestore(&dev->table_lock, flags);
+}
+
+int ernic_ib_register(struct ernic_dev *dev)
+{
+	struct ib_device *ibdev = &dev->ibdev;
+	int ret;
+
+	ibdev->node_type = RDMA_NODE_IB_CA;
+	ibdev->phys_port_cnt = 1;
+	ibdev->num_comp_vectors = 1;
+	ibdev->dev.parent = &dev->pdev->dev;
+	addrconf_addr_eui48((u8 *)&ibdev->node_guid, dev->netdev->dev_addr);
+	ib_set_device_ops(ibdev, &ernic_ib_ops);
+	ret = ib_device_set_netdev(ibdev, dev->netdev, 1);
+	if (ret)
+		return ret;
+	ret = ib_register_device(ibdev, "ernic%d", &dev->pdev->dev);
+	if (!ret)
+		WRITE_ONCE(dev->ib_on, true);
+	return ret;
+}
