@@ -325,6 +325,10 @@ static bool deliver_ud(SimQp *qp, SimRecv *r, const struct ernic_cqe *cqe)
             m = find_sent(from, qp, r, cqe, GRH, 0);
         }
     }
+    /* An event was lost: this was read late, the sender may be another by now. */
+    if (!m && s->plan.bad_rings) {
+        return true;
+    }
     if (!m || (m->delivered && m->dest && !s->plan.shuffles)) {
         sim_fail(s, "content", "host %u: QP %u: a datagram of %u bytes from QP "
                  "%u of %s that was not sent, or only once", qp->host->id,
