@@ -22,7 +22,7 @@
 #define MS              1000000ull
 #define KILL_SECONDS    150
 /* Longer than the queue pairs' timeout, so that their timers are paid for. */
-#define COST_NS         (200 * MS)
+#define COST_NS         (300 * MS)
 #define TARGET_RATIO    0.5             /* of the raw limit */
 #define TARGET_GROWTH   1.2             /* cost of many over few */
 
