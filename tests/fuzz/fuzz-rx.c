@@ -179,7 +179,7 @@ static void deliver(uint8_t path_bits, uint32_t seg)
     init_icrc(path_bits, &train.path, ip, &icrc);
     train.ip = path_bits & RXP_IP ? ip : NULL;
     if (train.seg && train.len) {
-        fuzz_rx(&rx.w.g.h, &train, fuzz_train_writes(&train), FUZZ_QUEUE);
+        world_rx(&rx.w, &train);
     }
     rx.held_len = 0;
     world_settle(&rx.w);
@@ -253,6 +253,10 @@ static void rx_modify(FuzzIn *in)
     attr.sqd_notify = 1;
     guest_modify(&rx.w.g, qp, fake_qp_mask(qp->q.type, state) ^ fuzz_u32(in),
                  state, &attr);
+    if (state == ERNIC_QPS_RESET && qp == &rx.w.g.qp[0] &&
+        rx.w.g.h.e->qp[qp->q.qpn].state == ERNIC_QPS_RESET) {
+        rx.w.key[WORLD_KEYS - 1].access = 0;    /* its window is unbound */
+    }
     world_settle(&rx.w);
 }
 

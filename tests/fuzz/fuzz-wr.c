@@ -227,7 +227,7 @@ static void wr_recv(FuzzIn *in)
     patch(in, slot);
     if (qp->srq != GUEST_NO_SRQ) {
         guest_write_srq_slot(g, g->srq.wq.pi, slot, sizeof(slot));
-        guest_ring_srq(g, g->srq.wq.pi + 1, 0, 0);
+        guest_ring_srq(g, g->srq.wq.pi + 1, 0, 0, 0);
     } else {
         guest_write_slot(g, qp, false, qp->rq.pi, slot, sizeof(slot));
         guest_ring(g, qp, false, qp->rq.pi + 1, 0, 0, 0);
@@ -254,7 +254,7 @@ static bool known(Guest *g, uint32_t uctx, uint32_t kind, uint32_t queue,
         return true;
     }
     if (kind == ERNIC_DB_SRQ && queue == g->srq.q.srqn && uctx == 0) {
-        guest_ring_srq(g, index, 0, 0);
+        guest_ring_srq(g, index, 0, 0, 0);
         return true;
     }
     return false;

@@ -269,20 +269,21 @@ uint8_t guest_ring(Guest *g, GuestQp *qp, bool send, uint32_t index,
     return status;
 }
 
-uint8_t guest_ring_srq(Guest *g, uint32_t index, uint64_t addr, uint32_t len)
+uint8_t guest_ring_srq(Guest *g, uint32_t index, uint64_t addr, uint32_t len,
+                       uint8_t paint)
 {
     uint32_t before = g->srq.wq.pi;
     uint8_t status;
 
-    lend(g, addr, len, FUZZ_RECV);
+    lend(g, addr, len, paint);
     status = ring(g, 0, ERNIC_DB_SRQ, g->srq.q.srqn, index);
     if (status == ERNIC_OK) {
         accept(g, &g->srq.wq, g->srq.q.buf, index, false, true);
     }
     if (status == ERNIC_OK && g->srq.wq.pi != before) {
-        remember(&g->srq.wq, index - 1, addr, len, FUZZ_RECV);
+        remember(&g->srq.wq, index - 1, addr, len, paint);
     } else {
-        take_back(g, addr, len, FUZZ_RECV);
+        take_back(g, addr, len, paint);
     }
     return status;
 }
@@ -358,6 +359,9 @@ static void judge_cqe(Guest *g, const struct ernic_cqe *cqe)
         fuzz_fail("completion", "status %u opcode %u fault %u", cqe->status,
                   cqe->opcode, cqe->vendor_err);
     }
+    if ((cqe->flags & ERNIC_CQE_INV) && g->taken_back) {
+        g->taken_back(g, ldl_le_p(cqe->imm));
+    }
     if (!(cqe->flags & ERNIC_CQE_RQ)) {
         complete(g, &qp->sq, cqe, true, true);
     } else if (qp->srq != GUEST_NO_SRQ) {
@@ -425,8 +429,16 @@ void guest_poll(Guest *g)
 {
     uint32_t i;
 
-    for (i = 0; i < g->cqs && !g->lazy; i++) {
-        poll_cq(g, i);
+    for (i = 0; i < g->cqs; i++) {
+        const ErnicCq *cq = &g->h.e->cq[g->cq[i].cqn];
+
+        if (cq->pi - g->cq[i].ci > cq->depth || fuzz_break("room")) {
+            fuzz_fail("room", "%u completions in a ring of %u",
+                      cq->pi - g->cq[i].ci, cq->depth);
+        }
+        if (!g->lazy) {
+            poll_cq(g, i);
+        }
     }
     for (i = 0; i < ARRAY_SIZE(g->eq); i++) {
         poll_eq(g, &g->eq[i]);
@@ -452,9 +464,11 @@ uint8_t guest_modify(Guest *g, GuestQp *qp, uint32_t mask, uint8_t state,
     uint8_t status;
 
     /* What it completed is read before its counters begin anew. */
-    g->lazy = false;
-    guest_poll(g);
-    g->lazy = lazy;
+    if (state == ERNIC_QPS_RESET) {
+        g->lazy = false;
+        guest_poll(g);
+        g->lazy = lazy;
+    }
     g->h.env.uctx = qp->uctx;
     status = fake_modify_qp(g->h.e, qp->q.qpn, mask, state, attr);
     g->h.env.uctx = 0;

@@ -57,7 +57,9 @@ typedef struct GuestSrq {
     GuestWq wq;
 } GuestSrq;
 
-typedef struct Guest {
+typedef struct Guest Guest;
+
+struct Guest {
     FuzzHost h;
     uint32_t qps, cqs;
     GuestQp qp[GUEST_QPS];
@@ -72,7 +74,9 @@ typedef struct Guest {
     uint32_t uctx_of_cq[GUEST_CQS];
     uint64_t pool;              /* buffers; see guest_buffer() */
     bool pool_busy[GUEST_POOL];
-} Guest;
+    /* A completion says that the peer has invalidated @rkey. */
+    void (*taken_back)(Guest *g, uint32_t rkey);
+};
 
 /* After fuzz_open(): event queues, CQs (in contexts @uctx) and books. */
 void guest_open(Guest *g, uint8_t number);
@@ -106,7 +110,8 @@ void guest_write_srq_slot(Guest *g, uint32_t index, const uint8_t *data,
  */
 uint8_t guest_ring(Guest *g, GuestQp *qp, bool send, uint32_t index,
                    uint64_t addr, uint32_t len, uint8_t paint);
-uint8_t guest_ring_srq(Guest *g, uint32_t index, uint64_t addr, uint32_t len);
+uint8_t guest_ring_srq(Guest *g, uint32_t index, uint64_t addr, uint32_t len,
+                       uint8_t paint);
 
 /* Read completions and events, check them against the books, ring for them. */
 void guest_poll(Guest *g);

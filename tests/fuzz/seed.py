@@ -81,8 +81,27 @@ RX = {
                   record(10, 'BBH', 0, 0, 0),
     'drained': record(7, 'BBBI', RTS, 4, 3, 4) + record(7, 'BBBI', RTS, 4, 1, 0x10001) +
                packet(RTS, RC | 12, dma_len=99),
-    'overrun': record(8, 'B', 1) + (record(5, 'BH', RTS, 99) + packet(RTS, RC | 4, 9)) *
-               60 + record(8, 'B', 0),
+    'overrun': record(8, 'B', 1) + b''.join(
+        record(5, 'BH', q, 99) * 16 + record(7, 'BBBI', q, 6, 3, 0)
+        for q in (0, 1, 2, 4, 10)) + record(8, 'B', 0),
+    'write-edges': b''.join(packet(RTS, RC | 10, n, dma_len=n, key=k, off=off)
+                            for k, off, n in ((0, 8184, 8), (4, 8188, 8), (7, 504, 8),
+                                              (8, 0, 512), (1, 0, 8))),
+    'write-beyond': packet(RTS, RC | 10, 8, dma_len=8, off=8190),
+    'write-beyond-window': packet(RTS, RC | 10, 8, dma_len=8, key=7, off=510),
+    'write-longer': packet(RTS, RC | 6, 1024, dma_len=1100) +
+                    packet(RTS, RC | 7, 1024),
+    'write-last-longer': packet(RTS, RC | 6, 1024, dma_len=1100) +
+                         packet(RTS, RC | 8, 80),
+    'write-foreign-window': packet(SRQ, RC | 10, 8, dma_len=8, key=8, off=400),
+    'write-taken-back': packet(RTS, RC | 0x17, 8, inv=8) +
+                        packet(RTS, RC | 10, 8, dma_len=8, key=8, off=400),
+    'read-beyond': packet(RTS, RC | 12, dma_len=9, off=8184),
+    'read-more-later': packet(RTS, RC | 12, dma_len=300) +
+                       packet(RTS, RC | 12, psn=-1, dma_len=3000),
+    'read-other-later': packet(RTS, RC | 12, dma_len=300) +
+                        packet(RTS, RC | 12, psn=-1, dma_len=300, off=2000),
+    'atomic-beyond': packet(RTS, RC | 0x14, off=8192),
 }
 
 # ---- wr: work requests of the queue pairs of pair.c -----------------------------------
@@ -145,6 +164,8 @@ WR = {
     'doorbells': b''.join(record(2, 'BBBBI', 0, how, kind, 1, index)
                           for kind in range(8)
                           for how, index in ((0, 0), (2, 1), (0, 999))),
+    'foreign-doorbells': b''.join(record(2, 'BBBBIB', q, 1, kind, 0, 1, 1 - (q == 2))
+                                  for q in (0, 2) for kind in range(3)),
     'many': recv(0) * 5 + send(0, SEND, LOCAL, how=1) * 4 + send(0, SEND, LOCAL),
     'states': b''.join(record(5, 'BB', q, s) for q in (0, 4, 6) for s in (4, 3, 6)) +
               b''.join(record(9, 'B', q) for q in (0, 4, 6)) + recv(0) +
@@ -211,6 +232,8 @@ CMD = {
              record(4, 'BH', 20, 900),
     'doorbells': b''.join(record(3, 'BBBI', kind, how, 0, 1) for kind in range(8)
                           for how in (0, 0x12)),
+    'edges': record(5, 'BBBBBBII', 1, 0, 0, 0, 0, 0, 40, 5000) +
+             record(5, 'BBBBBBII', 0, 1, 0, 1, 1, 0, 0, 5000),
     'users': b''.join(cmd(op, 'II', 0, 0, uctx=1) for op in range(31)),
 }
 

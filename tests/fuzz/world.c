@@ -32,27 +32,36 @@ const WorldRow world_rows[WORLD_ROWS] = {
     { ERNIC_QPT_GSI, ERNIC_QPS_RTS, 3 },
 };
 
+#define REMOTE_ANY (ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_READ | \
+                    ERNIC_ACCESS_REMOTE_ATOMIC)
+#define REMOTE_ALL (ERNIC_ACCESS_LOCAL_WRITE | REMOTE_ANY)
+
 const uint8_t world_group[16] = { [0] = 0xff, [1] = 0x0e, [15] = 9 };
 
-static void add_key(World *w, uint32_t n, uint32_t key, uint64_t iova)
+static WorldKey *add_key(World *w, uint32_t n, uint32_t key, uint64_t iova,
+                         uint64_t len, uint32_t access)
 {
-    w->key[n] = (WorldKey) { key, iova };
+    w->key[n] = (WorldKey) {
+        .key = key, .iova = iova, .len = len, .access = access & REMOTE_ANY,
+    };
+    return &w->key[n];
 }
 
 static void region(World *w, uint32_t pd, uint64_t len, uint32_t access,
-                   uint8_t may, uint32_t n)
+                   uint32_t n)
 {
     uint64_t addr;
     uint32_t key;
 
     w->g.h.env.next = ROUND_UP(w->g.h.env.next, 4096);
-    addr = guest_alloc(&w->g, len, may);
+    addr = guest_alloc(&w->g, len, 0);
     key = fake_reg_mr(w->g.h.e, pd, addr, len, access);
-    add_key(w, n, key, access & ERNIC_ACCESS_ZERO_BASED ? 0 : addr);
+    add_key(w, n, key, access & ERNIC_ACCESS_ZERO_BASED ? 0 : addr, len,
+            pd == w->pd ? access : 0)->page[0] = addr;
 }
 
 /* Three pages of five, out of order: as MR_REG, or for REG_MR. */
-static uint64_t page_list(World *w, uint8_t may)
+static uint64_t page_list(World *w, WorldKey *key)
 {
     static const uint8_t order[] = { 4, 0, 2 };
     uint64_t list = guest_alloc(&w->g, sizeof(order) * 8, FUZZ_QUEUE);
@@ -63,37 +72,36 @@ static uint64_t page_list(World *w, uint8_t may)
     pages = guest_alloc(&w->g, 5 * 4096, 0);
     for (i = 0; i < sizeof(order); i++) {
         fake_put64(&w->g.h.env, list + 8 * i, pages + 4096 * order[i]);
-        fuzz_paint(&w->g.h, pages + 4096 * order[i], 4096, may);
+        key->page[i] = pages + 4096 * order[i];
     }
+    key->list = true;
     return list;
 }
-
-#define REMOTE_ALL (ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE | \
-                    ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_ATOMIC)
-#define PAINT_ALL  (FUZZ_RWRITE | FUZZ_RATOMIC | FUZZ_RREAD)
 
 static void setup_keys(World *w)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_REG };
     struct ernic_rsp rsp;
+    WorldKey *key;
 
     w->lkey = fake_reg_mr(w->g.h.e, w->pd, w->g.pool, GUEST_POOL * GUEST_BUF,
                           ERNIC_ACCESS_LOCAL_WRITE);
-    region(w, w->pd, 8192, REMOTE_ALL | ERNIC_ACCESS_MW_BIND, PAINT_ALL, 0);
-    region(w, w->pd, 5000, ERNIC_ACCESS_REMOTE_READ, FUZZ_RREAD, 1);
-    region(w, w->pd, 4096, REMOTE_ALL | ERNIC_ACCESS_ZERO_BASED, PAINT_ALL, 2);
-    region(w, w->other_pd, 4096, REMOTE_ALL, 0, 3);
-    cmd.mr_reg.buf.addr = cpu_to_le64(page_list(w, PAINT_ALL));
+    region(w, w->pd, 8192, REMOTE_ALL | ERNIC_ACCESS_MW_BIND, 0);
+    region(w, w->pd, 5000, ERNIC_ACCESS_REMOTE_READ, 1);
+    region(w, w->pd, 4096, REMOTE_ALL | ERNIC_ACCESS_ZERO_BASED, 2);
+    region(w, w->other_pd, 4096, REMOTE_ALL, 3);
+    key = add_key(w, 4, 0, 0xfffffffffffff000ull - 8192, 3 * 4096, REMOTE_ALL);
+    cmd.mr_reg.buf.addr = cpu_to_le64(page_list(w, key));
     cmd.mr_reg.buf.npages = cpu_to_le32(3);
     cmd.mr_reg.buf.page_shift = 12;
     cmd.mr_reg.buf.levels = 1;
-    cmd.mr_reg.iova = cpu_to_le64(0xfffffffffffff000ull - 8192);
+    cmd.mr_reg.iova = cpu_to_le64(key->iova);
     cmd.mr_reg.length = cpu_to_le64(3 * 4096);
     cmd.mr_reg.pd = cpu_to_le32(w->pd);
     cmd.mr_reg.access = cpu_to_le32(REMOTE_ALL);
     fuzz_cmd(&w->g.h, &cmd, &rsp);
-    add_key(w, 4, le32_to_cpu(rsp.handle), 0xfffffffffffff000ull - 8192);
-    add_key(w, 5, w->lkey, w->g.pool);
+    key->key = le32_to_cpu(rsp.handle);
+    add_key(w, 5, w->lkey, w->g.pool, GUEST_POOL * GUEST_BUF, 0);
 }
 
 static void post(World *w, GuestQp *qp, struct ernic_wqe *wqe, uint32_t len,
@@ -120,30 +128,33 @@ static void setup_windows(World *w)
     uint32_t type_1 = fake_alloc_mw(w->g.h.e, w->pd, 1);
     uint32_t type_2 = fake_alloc_mw(w->g.h.e, w->pd, 2);
     struct ernic_wqe wqe = { .opcode = ERNIC_WR_REG_MR };
+    uint64_t bound = w->key[0].iova + 64;
     GuestQp *qp = &w->g.qp[0];
+    WorldKey *key = add_key(w, 6, fast, 0x10000, 3 * 4096 - 100, REMOTE_ALL);
 
     wqe.reg_mr.key = cpu_to_le32(fast);
     wqe.reg_mr.access = cpu_to_le32(REMOTE_ALL);
-    wqe.reg_mr.iova = cpu_to_le64(0x10000);
-    wqe.reg_mr.length = cpu_to_le64(3 * 4096 - 100);
-    wqe.reg_mr.list_addr = cpu_to_le64(page_list(w, PAINT_ALL));
+    wqe.reg_mr.iova = cpu_to_le64(key->iova);
+    wqe.reg_mr.length = cpu_to_le64(key->len);
+    wqe.reg_mr.list_addr = cpu_to_le64(page_list(w, key));
     wqe.reg_mr.npages = cpu_to_le32(3);
     wqe.reg_mr.page_shift = 12;
     post(w, qp, &wqe, 0, 0);
-    add_key(w, 6, fast, 0x10000);
     wqe = (struct ernic_wqe) { .opcode = ERNIC_WR_BIND_MW };
     wqe.bind_mw.rkey = cpu_to_le32(type_1);
     wqe.bind_mw.lkey = cpu_to_le32(w->key[0].key);
     wqe.bind_mw.access = cpu_to_le32(ERNIC_ACCESS_REMOTE_WRITE);
-    wqe.bind_mw.addr = cpu_to_le64(w->key[0].iova + 64);
+    wqe.bind_mw.addr = cpu_to_le64(bound);
     wqe.bind_mw.length = cpu_to_le64(512);
     post(w, qp, &wqe, 0, 0);
     /* The device steps the variant of a type 1 window. */
-    add_key(w, 7, (type_1 & ~0xffu) | ((type_1 + 1) & 0xff),
-            w->key[0].iova + 64);
+    add_key(w, 7, (type_1 & ~0xffu) | ((type_1 + 1) & 0xff), bound, 512,
+            ERNIC_ACCESS_REMOTE_WRITE)->page[0] = bound;
     wqe.bind_mw.rkey = wqe.bind_mw.new_rkey = cpu_to_le32(type_2);
     post(w, qp, &wqe, 0, 0);
-    add_key(w, 8, type_2, w->key[0].iova + 64);
+    key = add_key(w, 8, type_2, bound, 512, ERNIC_ACCESS_REMOTE_WRITE);
+    key->page[0] = bound;
+    key->qpn = qp->q.qpn;
 }
 
 void world_attr(const WorldRow *row, uint32_t qpn, struct ernic_qp_attr *attr)
@@ -195,8 +206,12 @@ void world_recv(World *w, GuestQp *qp, bool srq, uint32_t len)
     uint64_t addr = guest_buffer(&w->g);
     uint32_t index = srq ? w->g.srq.wq.pi : qp->rq.pi, cut;
 
-    if (!addr || !guest_has_room(srq ? &w->g.srq.wq : &qp->rq, index)) {
+    if (!guest_has_room(srq ? &w->g.srq.wq : &qp->rq, index)) {
         return;
+    }
+    if (!addr) {                /* a message of no bytes still has a place */
+        slot.head.num_sge = 0;
+        len = 0;
     }
     len = MIN(len, GUEST_BUF);
     cut = MIN(len, 100);
@@ -206,11 +221,12 @@ void world_recv(World *w, GuestQp *qp, bool srq, uint32_t len)
     slot.sge[2] = fake_sge(addr + cut, len - cut, w->lkey);
     if (srq) {
         guest_write_srq_slot(&w->g, index, (uint8_t *)&slot, sizeof(slot));
-        guest_ring_srq(&w->g, index + 1, addr, len);
+        guest_ring_srq(&w->g, index + 1, addr, len, addr ? FUZZ_RECV : 0);
     } else if (qp->srq == GUEST_NO_SRQ) {
         guest_write_slot(&w->g, qp, false, index, (uint8_t *)&slot,
                          sizeof(slot));
-        guest_ring(&w->g, qp, false, index + 1, addr, len, FUZZ_RECV);
+        guest_ring(&w->g, qp, false, index + 1, addr, len,
+                   addr ? FUZZ_RECV : 0);
     }
 }
 
@@ -253,6 +269,18 @@ static void setup_qp(World *w, const WorldRow *row)
     }
 }
 
+static void taken_back(Guest *g, uint32_t rkey)
+{
+    World *w = container_of(g, World, g);
+    uint32_t i;
+
+    for (i = WORLD_KEY_INV; i < WORLD_KEYS; i++) {
+        if (w->key[i].key == rkey) {
+            w->key[i].access = 0;
+        }
+    }
+}
+
 void world_open(World *w, uint32_t mask)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MCAST_ATTACH };
@@ -260,6 +288,8 @@ void world_open(World *w, uint32_t mask)
 
     guest_open(&w->g, 1);
     w->g.h.strict = true;
+    w->g.taken_back = taken_back;
+    memset(w->write, 0, sizeof(w->write));
     w->pd = fake_create_pd(w->g.h.e);
     w->other_pd = fake_create_pd(w->g.h.e);
     guest_create_cq(&w->g, 0);

@@ -27,10 +27,21 @@ typedef struct WorldRow {
     uint8_t work;
 } WorldRow;
 
+/* A key, and what it opens to whom. */
 typedef struct WorldKey {
     uint32_t key;
-    uint64_t iova;
+    uint64_t iova, len;
+    uint64_t page[3];           /* memory: 4 KiB each, or one extent at [0] */
+    bool list;
+    uint32_t access;            /* ERNIC_ACCESS_REMOTE_*, 0: opens nothing */
+    uint32_t qpn;               /* 0: to every queue pair */
 } WorldKey;
+
+/* Part of what a key opens. */
+typedef struct WorldRange {
+    const WorldKey *key;        /* NULL: nothing */
+    uint64_t off, len;
+} WorldRange;
 
 typedef struct World {
     Guest g;
@@ -38,6 +49,7 @@ typedef struct World {
     uint32_t pd, other_pd;
     uint32_t lkey;              /* of the pool */
     WorldKey key[WORLD_KEYS];
+    WorldRange write[GUEST_QPS];        /* of the last WRITE that began */
 } World;
 
 extern const WorldRow world_rows[WORLD_ROWS];
@@ -51,6 +63,11 @@ void world_attr(const WorldRow *row, uint32_t qpn, struct ernic_qp_attr *attr);
 /* Post one request with a buffer of the pool, if there is one, and ring. */
 void world_send(World *w, GuestQp *qp, uint8_t op, uint8_t flags, uint32_t len);
 void world_recv(World *w, GuestQp *qp, bool srq, uint32_t len);
+/*
+ * Deliver @train. Its WRITEs may touch what their RETH names, if their key opens
+ * all of it, and nothing else; READs and atomics what any of them has named.
+ */
+void world_rx(World *w, const ErnicTrain *train);
 /* Run, read completions, forget what was sent. */
 void world_settle(World *w);
 
