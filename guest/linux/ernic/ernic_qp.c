@@ -166,18 +166,6 @@ err:
 	return ret;
 }
 
-void ernic_av_from_ah(struct ernic_av *av, const struct rdma_ah_attr *ah)
-{
-	const struct ib_global_route *grh = rdma_ah_read_grh(ah);
-
-	memcpy(av->dgid, grh->dgid.raw, sizeof(av->dgid));
-	memcpy(av->dmac, ah->roce.dmac, sizeof(av->dmac));
-	av->sgid_index = grh->sgid_index;
-	av->hop_limit = grh->hop_limit;
-	av->flow_label = cpu_to_le32(grh->flow_label & 0xfffff);
-	av->tclass = grh->traffic_class;
-}
-
 int ernic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		    struct ib_udata *udata)
 {

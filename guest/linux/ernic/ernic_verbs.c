@@ -10,7 +10,6 @@
 #include <linux/version.h>
 #include <net/addrconf.h>
 #include <rdma/ib_addr.h>
-#include <rdma/ib_cache.h>
 #include "ernic_verbs.h"
 
 static int ernic_query_device(struct ib_device *ibdev,
@@ -97,26 +96,6 @@ static int ernic_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
 	return 0;
 }
 
-static int ernic_add_gid(const struct ib_gid_attr *attr, void **context)
-{
-	u8 mac[ETH_ALEN];
-	u16 vlan;
-	int ret = rdma_read_gid_l2_fields(attr, &vlan, mac);
-
-	if (ret)
-		return ret;
-	return ernic_cmd_set_gid(to_dev(attr->device), attr->index,
-				 attr->gid.raw, mac, vlan);
-}
-
-static int ernic_del_gid(const struct ib_gid_attr *attr, void **context)
-{
-	static const u8 none[16];
-
-	return ernic_cmd_set_gid(to_dev(attr->device), attr->index, none, none,
-				 0xffff);
-}
-
 static int ernic_alloc_ucontext(struct ib_ucontext *ibuctx,
 				struct ib_udata *udata)
 {
@@ -197,26 +176,6 @@ static int ernic_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 				 pd->uctx, pd->pdn);
 
 	return ret == -EBUSY ? ret : 0;
-}
-
-static int ernic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
-			   struct ib_udata *udata)
-{
-	struct ernic_create_ah_resp resp = {};
-	struct ernic_av av = {};
-
-	if (!udata)
-		return -EOPNOTSUPP;
-	ernic_av_from_ah(&av, init->ah_attr);
-	memcpy(resp.dmac, av.dmac, sizeof(resp.dmac));
-	resp.sgid_index = av.sgid_index;
-	resp.hop_limit = av.hop_limit;
-	return ernic_respond(udata, &resp, sizeof(resp));
-}
-
-static int ernic_destroy_ah(struct ib_ah *ibah, u32 flags)
-{
-	return 0;
 }
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)

@@ -89,6 +89,14 @@ static inline int ernic_respond(struct ib_udata *udata, const void *resp,
 	return ib_copy_to_udata(udata, (void *)resp, min(len, udata->outlen));
 }
 
+/* ernic_addr.c */
+void ernic_av_from_ah(struct ernic_av *av, const struct rdma_ah_attr *ah);
+int ernic_add_gid(const struct ib_gid_attr *attr, void **context);
+int ernic_del_gid(const struct ib_gid_attr *attr, void **context);
+int ernic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
+		    struct ib_udata *udata);
+int ernic_destroy_ah(struct ib_ah *ibah, u32 flags);
+
 /* ernic_mr.c */
 int ernic_pages_init(struct ernic_dev *dev, struct ib_umem *umem,
 		     unsigned long pgsz, struct ernic_buf_desc *desc,
@@ -105,6 +113,8 @@ int ernic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 int ernic_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *a,
 			 struct ib_udata *udata);
 int ernic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+
+/* ernic_srq.c */
 int ernic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		     struct ib_udata *udata);
 int ernic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
@@ -120,6 +130,5 @@ int ernic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int ernic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_qp_init_attr *init);
 int ernic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
-void ernic_av_from_ah(struct ernic_av *av, const struct rdma_ah_attr *ah);
 
 #endif /* ERNIC_VERBS_H */

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Addresses: the GID table, and handles of the addresses of peers.
+ */
+#include <rdma/ib_cache.h>
+#include "ernic_verbs.h"
+
+int ernic_add_gid(const struct ib_gid_attr *attr, void **context)
+{
+	u8 mac[ETH_ALEN];
+	u16 vlan;
+	int ret = rdma_read_gid_l2_fields(attr, &vlan, mac);
+
+	if (ret)
+		return ret;
+	return ernic_cmd_set_gid(to_dev(attr->device), attr->index,
+				 attr->gid.raw, mac, vlan);
+}
+
+int ernic_del_gid(const struct ib_gid_attr *attr, void **context)
+{
+	static const u8 none[16];
+
+	return ernic_cmd_set_gid(to_dev(attr->device), attr->index, none, none,
+				 0xffff);
+}
+
+void ernic_av_from_ah(struct ernic_av *av, const struct rdma_ah_attr *ah)
+{
+	const struct ib_global_route *grh = rdma_ah_read_grh(ah);
+
+	memcpy(av->dgid, grh->dgid.raw, sizeof(av->dgid));
+	memcpy(av->dmac, ah->roce.dmac, sizeof(av->dmac));
+	av->sgid_index = grh->sgid_index;
+	av->hop_limit = grh->hop_limit;
+	av->flow_label = cpu_to_le32(grh->flow_label & 0xfffff);
+	av->tclass = grh->traffic_class;
+}
+
+int ernic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
+		    struct ib_udata *udata)
+{
+	struct ernic_create_ah_resp resp = {};
+	struct ernic_av av = {};
+
+	if (!udata)
+		return -EOPNOTSUPP;
+	ernic_av_from_ah(&av, init->ah_attr);
+	memcpy(resp.dmac, av.dmac, sizeof(resp.dmac));
+	resp.sgid_index = av.sgid_index;
+	resp.hop_limit = av.hop_limit;
+	return ernic_respond(udata, &resp, sizeof(resp));
+}
+
+int ernic_destroy_ah(struct ib_ah *ibah, u32 flags)
+{
+	return 0;
+}
