@@ -11,6 +11,7 @@
 #include <linux/netdevice.h>
 #include <linux/pci.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include <hw/rdma-ernic/ernic_abi.h>
@@ -19,19 +20,23 @@
 #define ERNIC_CMD_SHIFT		4
 #define ERNIC_EQ_DEPTH		1024
 
-/* MSI-X vectors; with fewer than these the driver does not load */
+/* MSI-X vectors; with fewer than three the driver does not load */
 enum ernic_vector {
 	ERNIC_VEC_ASYNC,	/* commands and asynchronous events */
-	ERNIC_VEC_COMP,
 	ERNIC_VEC_ETH,
-	ERNIC_VEC_COUNT
+	ERNIC_VEC_COMP,		/* completions, and all vectors behind it */
 };
 
+/* An event queue and the vector that serves it. */
 struct ernic_eq {
+	struct ernic_dev *dev;
 	struct ernic_eqe *ring;
 	dma_addr_t dma;
 	u32 ci;
 	u32 eqn;
+	bool on;		/* the queue exists: events may be read */
+	unsigned int irq;	/* 0: not requested */
+	char name[24];
 };
 
 /* One command at a time, under the lock; answers go through the page buf. */
@@ -45,7 +50,7 @@ struct ernic_com {
 	dma_addr_t rsps_dma;
 	dma_addr_t buf_dma;
 	u32 pi;
-	bool dead;		/* the device no longer answers */
+	bool dead;		/* reset, and given no command any more */
 };
 
 struct ernic_dev {
@@ -57,9 +62,11 @@ struct ernic_dev {
 	phys_addr_t db_phys;
 	u32 db_shift;
 	struct ernic_com com;
-	struct ernic_eq eqs[2];	/* by vector: asynchronous, completion */
-	bool events_on;		/* the event queues exist */
+	struct ernic_eq async_eq;
+	struct ernic_eq *comp_eqs;
+	unsigned int num_comp;
 	bool ib_on;		/* the RDMA core knows the device */
+	struct work_struct fatal_work;
 	struct ernic_device_attr attr;
 	/* numbers to objects; the events' handler runs under this lock */
 	spinlock_t table_lock;
@@ -89,15 +96,33 @@ static inline void ernic_table_erase(struct ernic_dev *dev,
 	spin_unlock_irqrestore(&dev->table_lock, flags);
 }
 
+/*
+ * The device has stopped answering and was reset: it reaches no memory, its
+ * objects are gone, commands fail with -EIO.
+ */
+static inline bool ernic_dead(struct ernic_dev *dev)
+{
+	return READ_ONCE(dev->com.dead);
+}
+
+/* The event queue of a completion vector of the RDMA core. */
+static inline u32 ernic_comp_eqn(struct ernic_dev *dev, unsigned int vector)
+{
+	return dev->comp_eqs[vector % dev->num_comp].eqn;
+}
+
 /* ernic_com.c */
 void ernic_com_prepare(struct ernic_dev *dev);
 int ernic_com_init(struct ernic_dev *dev);
+/* Resets the device: behind it DMA has ended, and commands fail. */
+void ernic_com_stop(struct ernic_dev *dev);
 void ernic_com_fini(struct ernic_dev *dev);
 void ernic_com_irq(struct ernic_dev *dev);
 /*
  * Executes cmd. With in, in_len bytes are put into memory first; with out, up
  * to out_len bytes are fetched after it. The command's address is that of the
- * page buf, as ernic_com_buf() gives it. Returns 0 or a negative errno.
+ * page buf, as ernic_com_buf() gives it. Returns 0 or a negative errno; -EIO
+ * when the device does not answer, which is then reset and dead.
  */
 int ernic_com_exec(struct ernic_dev *dev, struct ernic_cmd *cmd,
 		   struct ernic_rsp *rsp, const void *in, size_t in_len,
@@ -112,20 +137,34 @@ static inline u64 ernic_com_buf(struct ernic_dev *dev)
 int ernic_cmd_query(struct ernic_dev *dev, u8 opcode, u32 uctx, u32 handle,
 		    void *out, size_t len);
 int ernic_cmd_alloc(struct ernic_dev *dev, u8 opcode, u32 uctx, u32 *handle);
+/* 0 also when the device is dead: what it forgot need not be freed. */
 int ernic_cmd_free(struct ernic_dev *dev, u8 opcode, u32 uctx, u32 handle);
 int ernic_cmd_set_gid(struct ernic_dev *dev, u8 index, const u8 *gid,
 		      const u8 *mac, u16 vlan);
+int ernic_cmd_set_pkey(struct ernic_dev *dev, u16 index, u16 pkey);
 int ernic_cmd_eq_create(struct ernic_dev *dev, struct ernic_eq *eq,
 			u16 vector, bool async);
 int ernic_cmd_qp_modify(struct ernic_dev *dev, u32 uctx, u32 qpn,
 			const struct ernic_qp_attr *attr);
 
+/* ernic_eq.c */
+int ernic_irqs_init(struct ernic_dev *dev);
+void ernic_irqs_fini(struct ernic_dev *dev);
+int ernic_eqs_init(struct ernic_dev *dev);
+/* After ernic_com_stop(): the device must not write to the rings any more. */
+void ernic_eqs_fini(struct ernic_dev *dev);
+
 /* ernic_net.c */
 int ernic_net_register(struct ernic_dev *dev);
 void ernic_net_unregister(struct ernic_dev *dev);
+/* The device is dead: takes the network card away from the stack. */
+void ernic_net_fatal(struct ernic_dev *dev);
 
 /* ernic_verbs.c */
 int ernic_ib_register(struct ernic_dev *dev);
+void ernic_ib_unregister(struct ernic_dev *dev);
 void ernic_ib_event(struct ernic_dev *dev, u8 type, u32 element);
+/* The device is dead: tells all who hold objects of it. */
+void ernic_ib_fatal(struct ernic_dev *dev);
 
 #endif /* ERNIC_H */

@@ -31,9 +31,11 @@ int ernic_cmd_free(struct ernic_dev *dev, u8 opcode, u32 uctx, u32 handle)
 {
 	struct ernic_cmd cmd = { .opcode = opcode, .uctx = cpu_to_le32(uctx) };
 	struct ernic_rsp rsp;
+	int ret;
 
 	cmd.handle.handle = cpu_to_le32(handle);
-	return ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
+	ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
+	return ret && ernic_dead(dev) ? 0 : ret;
 }
 
 int ernic_cmd_set_gid(struct ernic_dev *dev, u8 index, const u8 *gid,
@@ -46,6 +48,16 @@ int ernic_cmd_set_gid(struct ernic_dev *dev, u8 index, const u8 *gid,
 	memcpy(cmd.set_gid.mac, mac, sizeof(cmd.set_gid.mac));
 	cmd.set_gid.vlan = cpu_to_le16(vlan);
 	cmd.set_gid.index = index;
+	return ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
+}
+
+int ernic_cmd_set_pkey(struct ernic_dev *dev, u16 index, u16 pkey)
+{
+	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SET_PKEY };
+	struct ernic_rsp rsp;
+
+	cmd.set_pkey.index = cpu_to_le16(index);
+	cmd.set_pkey.pkey = cpu_to_le16(pkey);
 	return ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
 }
 

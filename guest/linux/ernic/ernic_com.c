@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Talking to the device: reset, the rings of commands and responses.
+ * Talking to the device: reset, the rings of commands and responses, and what
+ * happens when it no longer answers.
  */
+#include <linux/jiffies.h>
 #include "ernic.h"
 
-#define ERNIC_CMD_TIMEOUT	(10 * HZ)
+/* An emulated device may have to wait long for a processor of its host. */
+#define ERNIC_CMD_TIMEOUT	(30 * HZ)
+/* How long a lost interrupt, or FATAL, goes unnoticed. */
+#define ERNIC_CMD_LOOK		(HZ / 2)
 
 static const int ernic_errno[ERNIC_STATUS_COUNT] = {
 	[ERNIC_OK] = 0,
@@ -34,6 +39,39 @@ static bool ernic_com_answered(struct ernic_dev *dev, u32 index)
 	return READ_ONCE(dev->com.rsps[slot].phase) == phase;
 }
 
+/* True: answered. An absent device reads as all ones, FATAL among them. */
+static bool ernic_com_wait(struct ernic_dev *dev, u32 index)
+{
+	unsigned long end = jiffies + ERNIC_CMD_TIMEOUT;
+
+	while (!wait_event_timeout(dev->com.wait,
+				   ernic_com_answered(dev, index),
+				   ERNIC_CMD_LOOK)) {
+		if (readl(ernic_reg(dev, status)) & ERNIC_STATUS_FATAL ||
+		    time_after(jiffies, end))
+			return ernic_com_answered(dev, index);
+	}
+	return true;
+}
+
+/* The read sees to it that the reset has arrived. */
+static void ernic_com_reset(struct ernic_dev *dev)
+{
+	writel(ERNIC_CONTROL_RESET, ernic_reg(dev, control));
+	readl(ernic_reg(dev, status));
+}
+
+static void ernic_com_die(struct ernic_dev *dev, u8 opcode)
+{
+	dev_err(&dev->pdev->dev,
+		"command %u: no answer, status %#x, error %u; device reset\n",
+		opcode, readl(ernic_reg(dev, status)),
+		readl(ernic_reg(dev, error)));
+	ernic_com_reset(dev);
+	WRITE_ONCE(dev->com.dead, true);
+	schedule_work(&dev->fatal_work);
+}
+
 int ernic_com_exec(struct ernic_dev *dev, struct ernic_cmd *cmd,
 		   struct ernic_rsp *rsp, const void *in, size_t in_len,
 		   void *out, size_t out_len)
@@ -58,11 +96,8 @@ int ernic_com_exec(struct ernic_dev *dev, struct ernic_cmd *cmd,
 	/* writel orders the entry before the doorbell */
 	writel(com->pi, ernic_reg(dev, cmd_pi));
 
-	if (!wait_event_timeout(com->wait, ernic_com_answered(dev, index),
-				ERNIC_CMD_TIMEOUT)) {
-		dev_err(&dev->pdev->dev, "command %u: no answer, error %u\n",
-			cmd->opcode, readl(ernic_reg(dev, error)));
-		com->dead = true;
+	if (!ernic_com_wait(dev, index)) {
+		ernic_com_die(dev, cmd->opcode);
 		goto out;
 	}
 	dma_rmb();
@@ -87,39 +122,62 @@ void ernic_com_prepare(struct ernic_dev *dev)
 {
 	mutex_init(&dev->com.lock);
 	init_waitqueue_head(&dev->com.wait);
-	writel(ERNIC_CONTROL_RESET, ernic_reg(dev, control));
+	ernic_com_reset(dev);
+}
+
+static int ernic_com_alloc(struct ernic_dev *dev)
+{
+	struct ernic_com *com = &dev->com;
+	struct device *d = &dev->pdev->dev;
+
+	com->cmds = dma_alloc_coherent(d, ernic_ring_bytes(), &com->cmds_dma,
+				       GFP_KERNEL);
+	com->rsps = dma_alloc_coherent(d, ernic_ring_bytes(), &com->rsps_dma,
+				       GFP_KERNEL);
+	com->buf = dma_alloc_coherent(d, PAGE_SIZE, &com->buf_dma, GFP_KERNEL);
+	return com->cmds && com->rsps && com->buf ? 0 : -ENOMEM;
 }
 
 int ernic_com_init(struct ernic_dev *dev)
 {
 	struct ernic_com *com = &dev->com;
-	struct device *d = &dev->pdev->dev;
+	int ret = ernic_com_alloc(dev);
 
-	com->cmds = dmam_alloc_coherent(d, ernic_ring_bytes(), &com->cmds_dma,
-					GFP_KERNEL);
-	com->rsps = dmam_alloc_coherent(d, ernic_ring_bytes(), &com->rsps_dma,
-					GFP_KERNEL);
-	com->buf = dmam_alloc_coherent(d, PAGE_SIZE, &com->buf_dma,
-				       GFP_KERNEL);
-	if (!com->cmds || !com->rsps || !com->buf)
-		return -ENOMEM;
-
+	if (ret)
+		goto err;
 	writeq(com->cmds_dma, ernic_reg(dev, cmd_addr));
 	writeq(com->rsps_dma, ernic_reg(dev, rsp_addr));
 	writel(ERNIC_CMD_SHIFT, ernic_reg(dev, ring_shift));
 	writel(ERNIC_CONTROL_ENABLE, ernic_reg(dev, control));
-	if (!(readl(ernic_reg(dev, status)) & ERNIC_STATUS_ENABLED)) {
-		dev_err(d, "not enabled, error %u\n",
-			readl(ernic_reg(dev, error)));
-		return -EIO;
-	}
-	return 0;
+	if (readl(ernic_reg(dev, status)) & ERNIC_STATUS_ENABLED)
+		return 0;
+	dev_err(&dev->pdev->dev, "not enabled, error %u\n",
+		readl(ernic_reg(dev, error)));
+	ret = -EIO;
+err:
+	ernic_com_fini(dev);
+	return ret;
+}
+
+void ernic_com_stop(struct ernic_dev *dev)
+{
+	mutex_lock(&dev->com.lock);
+	WRITE_ONCE(dev->com.dead, true);
+	ernic_com_reset(dev);
+	mutex_unlock(&dev->com.lock);
 }
 
 void ernic_com_fini(struct ernic_dev *dev)
 {
-	mutex_lock(&dev->com.lock);
-	dev->com.dead = true;
-	writel(ERNIC_CONTROL_RESET, ernic_reg(dev, control));
-	mutex_unlock(&dev->com.lock);
+	struct ernic_com *com = &dev->com;
+	struct device *d = &dev->pdev->dev;
+
+	if (com->cmds)
+		dma_free_coherent(d, ernic_ring_bytes(), com->cmds,
+				  com->cmds_dma);
+	if (com->rsps)
+		dma_free_coherent(d, ernic_ring_bytes(), com->rsps,
+				  com->rsps_dma);
+	if (com->buf)
+		dma_free_coherent(d, PAGE_SIZE, com->buf, com->buf_dma);
 }

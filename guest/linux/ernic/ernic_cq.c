@@ -27,7 +27,8 @@ static int ernic_cq_ci(struct ernic_dev *dev, struct ernic_cq *cq, u64 addr,
 }
 
 static int ernic_cq_cmd(struct ernic_dev *dev, struct ernic_cq *cq,
-			const struct ernic_create_cq_req *req)
+			const struct ernic_create_cq_req *req,
+			unsigned int vector)
 {
 	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_CQ_CREATE };
 	struct ernic_pages pages = {};
@@ -46,7 +47,7 @@ static int ernic_cq_cmd(struct ernic_dev *dev, struct ernic_cq *cq,
 	cmd.uctx = cpu_to_le32(cq->uctx);
 	cmd.cq_create.ci_addr = cpu_to_le64(ci);
 	cmd.cq_create.depth = cpu_to_le32(req->depth);
-	cmd.cq_create.eq = cpu_to_le32(dev->eqs[ERNIC_VEC_COMP].eqn);
+	cmd.cq_create.eq = cpu_to_le32(ernic_comp_eqn(dev, vector));
 	ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
 	if (!ret)
 		cq->cqn = le32_to_cpu(rsp.handle);
@@ -79,7 +80,7 @@ int ernic_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *a,
 	    req.depth > le32_to_cpu(dev->attr.max_cqe) || req.reserved)
 		return -EINVAL;
 	cq->uctx = ernic_udata_uctx(udata);
-	ret = ernic_cq_cmd(dev, cq, &req);
+	ret = ernic_cq_cmd(dev, cq, &req, a->comp_vector);
 	if (ret)
 		return ret;
 	ibcq->cqe = req.depth;

@@ -1,133 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The PCI function: BAR, MSI-X vectors, event queues, and the order in which
- * the parts of the driver come and go.
+ * The PCI function, and the order in which the parts of the driver come and go.
  */
 #include <linux/module.h>
 #include "ernic.h"
 
-static void ernic_async_event(struct ernic_dev *dev,
-			      const struct ernic_eqe *eqe)
-{
-	u32 n = le32_to_cpu(eqe->element);
-
-	ernic_ib_event(dev, eqe->type, n);
-	if (eqe->type == ERNIC_EV_BAD_DOORBELL)
-		dev_warn_ratelimited(&dev->pdev->dev,
-				     "bad doorbell, kind %u queue %u\n",
-				     le32_to_cpu(eqe->detail), n);
-}
-
-static void ernic_eq_drain(struct ernic_dev *dev, struct ernic_eq *eq)
-{
-	u32 seen = eq->ci;
-
-	for (;;) {
-		struct ernic_eqe *eqe = &eq->ring[eq->ci % ERNIC_EQ_DEPTH];
-		u8 phase = !((eq->ci / ERNIC_EQ_DEPTH) & 1);
-
-		if (READ_ONCE(eqe->phase) != phase)
-			break;
-		dma_rmb();
-		ernic_async_event(dev, eqe);
-		eq->ci++;
-	}
-	if (eq->ci != seen)
-		ernic_doorbell(dev, ERNIC_DB(ERNIC_DB_EQ, eq->eqn, eq->ci));
-}
-
-static irqreturn_t ernic_irq_async(int irq, void *arg)
-{
-	struct ernic_dev *dev = arg;
-
-	ernic_com_irq(dev);
-	if (READ_ONCE(dev->events_on))
-		ernic_eq_drain(dev, &dev->eqs[ERNIC_VEC_ASYNC]);
-	return IRQ_HANDLED;
-}
-
-static irqreturn_t ernic_irq_comp(int irq, void *arg)
-{
-	struct ernic_dev *dev = arg;
-
-	if (READ_ONCE(dev->events_on))
-		ernic_eq_drain(dev, &dev->eqs[ERNIC_VEC_COMP]);
-	return IRQ_HANDLED;
-}
-
-static int ernic_events_init(struct ernic_dev *dev)
-{
-	size_t bytes = ERNIC_EQ_DEPTH * sizeof(struct ernic_eqe);
-	int i, ret;
-
-	for (i = 0; i < ARRAY_SIZE(dev->eqs); i++) {
-		struct ernic_eq *eq = &dev->eqs[i];
-
-		eq->ring = dmam_alloc_coherent(&dev->pdev->dev, bytes,
-					       &eq->dma, GFP_KERNEL);
-		if (!eq->ring)
-			return -ENOMEM;
-		ret = ernic_cmd_eq_create(dev, eq, i, i == ERNIC_VEC_ASYNC);
-		if (ret)
-			return ret;
-	}
-	/* an event that came before this is drained with the next one */
-	smp_store_release(&dev->events_on, true);
-	return 0;
-}
-
-static int ernic_irqs_init(struct ernic_dev *dev)
+static int ernic_check_regs(struct ernic_dev *dev)
 {
 	struct pci_dev *pdev = dev->pdev;
-	int ret;
-
-	ret = pci_alloc_irq_vectors(pdev, ERNIC_VEC_COUNT, ERNIC_VEC_COUNT,
-				    PCI_IRQ_MSIX);
-	if (ret < 0)
-		return ret;
-	ret = request_irq(pci_irq_vector(pdev, ERNIC_VEC_ASYNC),
-			  ernic_irq_async, 0, "ernic-async", dev);
-	if (ret)
-		goto err_vectors;
-	ret = request_irq(pci_irq_vector(pdev, ERNIC_VEC_COMP),
-			  ernic_irq_comp, 0, "ernic-comp", dev);
-	if (ret)
-		goto err_async;
-	return 0;
-
-err_async:
-	free_irq(pci_irq_vector(pdev, ERNIC_VEC_ASYNC), dev);
-err_vectors:
-	pci_free_irq_vectors(pdev);
-	return ret;
-}
-
-static void ernic_irqs_fini(struct ernic_dev *dev)
-{
-	free_irq(pci_irq_vector(dev->pdev, ERNIC_VEC_COMP), dev);
-	free_irq(pci_irq_vector(dev->pdev, ERNIC_VEC_ASYNC), dev);
-	pci_free_irq_vectors(dev->pdev);
-}
-
-static int ernic_pci_init(struct ernic_dev *dev)
-{
-	struct pci_dev *pdev = dev->pdev;
+	u64 end;
 	u32 offset;
-	int ret;
 
-	ret = pcim_enable_device(pdev);
-	if (ret)
-		return ret;
-	ret = pcim_iomap_regions(pdev, BIT(ERNIC_BAR_REGS), "ernic");
-	if (ret)
-		return ret;
-	ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
-	if (ret)
-		return ret;
-	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
-	pci_set_master(pdev);
-
-	dev->regs = pcim_iomap_table(pdev)[ERNIC_BAR_REGS];
 	if (readl(ernic_reg(dev, magic)) != ERNIC_MAGIC ||
 	    readl(ernic_reg(dev, abi_version)) != ERNIC_ABI_VERSION) {
 		dev_err(&pdev->dev, "not a device that this driver knows\n");
@@ -135,8 +18,13 @@ static int ernic_pci_init(struct ernic_dev *dev)
 	}
 	offset = readl(ernic_reg(dev, db_offset));
 	dev->db_shift = readl(ernic_reg(dev, db_shift));
-	if (dev->db_shift < PAGE_SHIFT) {
+	if (dev->db_shift < PAGE_SHIFT || dev->db_shift > 31) {
 		dev_err(&pdev->dev, "doorbells of two contexts in a page\n");
+		return -ENODEV;
+	}
+	end = offset + ((u64)readl(ernic_reg(dev, num_uctx)) << dev->db_shift);
+	if (end > pci_resource_len(pdev, ERNIC_BAR_REGS)) {
+		dev_err(&pdev->dev, "doorbells beyond the BAR\n");
 		return -ENODEV;
 	}
 	dev->db = dev->regs + offset;
@@ -144,28 +32,83 @@ static int ernic_pci_init(struct ernic_dev *dev)
 	return 0;
 }
 
-static int ernic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+static int ernic_pci_init(struct ernic_dev *dev)
 {
-	struct ernic_dev *dev;
+	struct pci_dev *pdev = dev->pdev;
 	int ret;
 
-	dev = ib_alloc_device(ernic_dev, ibdev);
+	ret = pci_enable_device_mem(pdev);
+	if (ret)
+		return ret;
+	ret = pci_request_region(pdev, ERNIC_BAR_REGS, "ernic");
+	if (ret)
+		goto err_enable;
+	ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
+	if (ret)
+		goto err_region;
+	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
+	dev->regs = pci_ioremap_bar(pdev, ERNIC_BAR_REGS);
+	if (!dev->regs) {
+		ret = -ENOMEM;
+		goto err_region;
+	}
+	ret = ernic_check_regs(dev);
+	if (ret)
+		goto err_map;
+	pci_set_master(pdev);
+	return 0;
+
+err_map:
+	iounmap(dev->regs);
+err_region:
+	pci_release_region(pdev, ERNIC_BAR_REGS);
+err_enable:
+	pci_disable_device(pdev);
+	return ret;
+}
+
+static void ernic_pci_fini(struct ernic_dev *dev)
+{
+	iounmap(dev->regs);
+	pci_release_region(dev->pdev, ERNIC_BAR_REGS);
+	pci_disable_device(dev->pdev);
+}
+
+static void ernic_fatal(struct work_struct *work)
+{
+	struct ernic_dev *dev =
+		container_of(work, struct ernic_dev, fatal_work);
+
+	/* none yet: probe fails by itself */
+	if (dev->netdev)
+		ernic_net_fatal(dev);
+	ernic_ib_fatal(dev);
+}
+
+static struct ernic_dev *ernic_alloc(struct pci_dev *pdev)
+{
+	struct ernic_dev *dev = ib_alloc_device(ernic_dev, ibdev);
+
 	if (!dev)
-		return -ENOMEM;
+		return NULL;
 	dev->pdev = pdev;
+	INIT_WORK(&dev->fatal_work, ernic_fatal);
 	spin_lock_init(&dev->table_lock);
 	xa_init(&dev->cqs);
 	xa_init(&dev->qps);
 	xa_init(&dev->srqs);
-	pci_set_drvdata(pdev, dev);
+	return dev;
+}
 
-	ret = ernic_pci_init(dev);
-	if (ret)
-		goto err_dealloc;
+/* The device answers commands and tells of events. */
+static int ernic_start(struct ernic_dev *dev)
+{
+	int ret;
+
 	ernic_com_prepare(dev);
 	ret = ernic_irqs_init(dev);
 	if (ret)
-		goto err_dealloc;
+		return ret;
 	ret = ernic_com_init(dev);
 	if (ret)
 		goto err_irqs;
@@ -173,23 +116,57 @@ static int ernic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 			      sizeof(dev->attr));
 	if (ret)
 		goto err_com;
-	ret = ernic_events_init(dev);
+	ret = ernic_eqs_init(dev);
 	if (ret)
 		goto err_com;
-	ret = ernic_net_register(dev);
-	if (ret)
-		goto err_com;
-	ret = ernic_ib_register(dev);
-	if (ret)
-		goto err_net;
 	return 0;
 
-err_net:
-	ernic_net_unregister(dev);
 err_com:
+	ernic_com_stop(dev);
 	ernic_com_fini(dev);
 err_irqs:
 	ernic_irqs_fini(dev);
+	return ret;
+}
+
+static void ernic_stop(struct ernic_dev *dev)
+{
+	ernic_com_stop(dev);
+	ernic_eqs_fini(dev);
+	ernic_irqs_fini(dev);
+	ernic_com_fini(dev);
+}
+
+static int ernic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct ernic_dev *dev = ernic_alloc(pdev);
+	int ret;
+
+	if (!dev)
+		return -ENOMEM;
+	ret = ernic_pci_init(dev);
+	if (ret)
+		goto err_dealloc;
+	ret = ernic_start(dev);
+	if (ret)
+		goto err_pci;
+	ret = ernic_net_register(dev);
+	if (ret)
+		goto err_stop;
+	ret = ernic_ib_register(dev);
+	if (ret)
+		goto err_net;
+	pci_set_drvdata(pdev, dev);
+	return 0;
+
+err_net:
+	cancel_work_sync(&dev->fatal_work);
+	ernic_net_unregister(dev);
+err_stop:
+	ernic_stop(dev);
+err_pci:
+	cancel_work_sync(&dev->fatal_work);
+	ernic_pci_fini(dev);
 err_dealloc:
 	ib_dealloc_device(&dev->ibdev);
 	return ret;
@@ -199,12 +176,39 @@ static void ernic_remove(struct pci_dev *pdev)
 {
 	struct ernic_dev *dev = pci_get_drvdata(pdev);
 
-	ib_unregister_device(&dev->ibdev);
+	/* none, if the device did not come back from a reset */
+	if (!dev)
+		return;
+	pci_set_drvdata(pdev, NULL);
+	ernic_ib_unregister(dev);
+	cancel_work_sync(&dev->fatal_work);
 	ernic_net_unregister(dev);
-	ernic_com_fini(dev);
-	ernic_irqs_fini(dev);
+	ernic_stop(dev);
+	ernic_pci_fini(dev);
 	ib_dealloc_device(&dev->ibdev);
 }
+
+/*
+ * A function level reset by the user: nothing of the device outlives it, so the
+ * driver leaves before it and begins anew behind it.
+ */
+static void ernic_reset_prepare(struct pci_dev *pdev)
+{
+	ernic_remove(pdev);
+}
+
+static void ernic_reset_done(struct pci_dev *pdev)
+{
+	int ret = ernic_probe(pdev, NULL);
+
+	if (ret)
+		dev_err(&pdev->dev, "not back from the reset: %d\n", ret);
+}
+
+static const struct pci_error_handlers ernic_err_handlers = {
+	.reset_prepare = ernic_reset_prepare,
+	.reset_done = ernic_reset_done,
+};
 
 static const struct pci_device_id ernic_pci_ids[] = {
 	{ PCI_DEVICE(ERNIC_PCI_VENDOR, ERNIC_PCI_DEVICE) },
@@ -217,6 +221,7 @@ static struct pci_driver ernic_pci_driver = {
 	.id_table = ernic_pci_ids,
 	.probe = ernic_probe,
 	.remove = ernic_remove,
+	.err_handler = &ernic_err_handlers,
 };
 module_pci_driver(ernic_pci_driver);
 

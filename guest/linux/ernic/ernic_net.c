@@ -4,43 +4,17 @@
  */
 #include <linux/crc32.h>
 #include <linux/etherdevice.h>
-#include "ernic.h"
+#include <linux/rtnetlink.h>
+#include "ernic_net.h"
 
-#define ERNIC_NET_SHIFT		8
-#define ERNIC_NET_DEPTH		(1 << ERNIC_NET_SHIFT)
-#define ERNIC_NET_SLOT(k)	((k) & (ERNIC_NET_DEPTH - 1))
 #define ERNIC_NET_RX_SIZE	4096
 /* descriptors of the longest frame that the stack hands over */
 #define ERNIC_NET_TX_MAX	(MAX_SKB_FRAGS + 1)
-
-struct ernic_net_tx {
-	struct sk_buff *skb;	/* on the last descriptor of its frame */
-	dma_addr_t dma;
-	u32 len;
-	bool page;
-};
-
-struct ernic_net {
-	struct ernic_dev *dev;
-	struct napi_struct napi;
-	struct ernic_eth_txd *txd;
-	struct ernic_eth_rxd *rxd;
-	struct ernic_eth_state *state;
-	dma_addr_t txd_dma;
-	dma_addr_t rxd_dma;
-	dma_addr_t state_dma;
-	struct ernic_net_tx tx[ERNIC_NET_DEPTH];
-	struct page *rx[ERNIC_NET_DEPTH];
-	dma_addr_t rx_dma[ERNIC_NET_DEPTH];
-	u32 tx_pi;
-	u32 tx_ci;
-	u32 rx_pi;
-	u32 rx_ci;
-};
+static_assert(ERNIC_NET_TX_MAX < 1 << ERNIC_NET_SHIFT_MIN);
 
 static u32 ernic_net_tx_free(struct ernic_net *net)
 {
-	return ERNIC_NET_DEPTH - (net->tx_pi - READ_ONCE(net->tx_ci));
+	return (1u << net->tx_shift) - (net->tx_pi - READ_ONCE(net->tx_ci));
 }
 
 static void ernic_net_unmap_tx(struct ernic_net *net, struct ernic_net_tx *tx)
@@ -56,8 +30,8 @@ static void ernic_net_unmap_tx(struct ernic_net *net, struct ernic_net_tx *tx)
 static void ernic_net_put_tx(struct ernic_net *net, u32 k, dma_addr_t dma,
 			     u32 len, bool page)
 {
-	struct ernic_eth_txd *txd = &net->txd[ERNIC_NET_SLOT(k)];
-	struct ernic_net_tx *tx = &net->tx[ERNIC_NET_SLOT(k)];
+	struct ernic_eth_txd *txd = &net->txd[ernic_net_tx_slot(net, k)];
+	struct ernic_net_tx *tx = &net->tx[ernic_net_tx_slot(net, k)];
 
 	*tx = (struct ernic_net_tx) { .dma = dma, .len = len, .page = page };
 	memset(txd, 0, sizeof(*txd));
@@ -90,7 +64,7 @@ static int ernic_net_map(struct ernic_net *net, struct sk_buff *skb, u32 *pi)
 
 err:
 	while (k-- != net->tx_pi)
-		ernic_net_unmap_tx(net, &net->tx[ERNIC_NET_SLOT(k)]);
+		ernic_net_unmap_tx(net, &net->tx[ernic_net_tx_slot(net, k)]);
 	return -ENOMEM;
 }
 
@@ -105,14 +79,14 @@ static netdev_tx_t ernic_net_xmit(struct sk_buff *skb, struct net_device *nd)
 		dev_kfree_skb_any(skb);
 		return NETDEV_TX_OK;
 	}
-	txd = &net->txd[ERNIC_NET_SLOT(pi - 1)];
+	txd = &net->txd[ernic_net_tx_slot(net, pi - 1)];
 	txd->flags = ERNIC_ETH_EOP;
 	if (skb->ip_summed == CHECKSUM_PARTIAL) {
 		txd->flags |= ERNIC_ETH_CSUM;
 		txd->csum_start = cpu_to_le16(skb_checksum_start_offset(skb));
 		txd->csum_offset = cpu_to_le16(skb->csum_offset);
 	}
-	net->tx[ERNIC_NET_SLOT(pi - 1)].skb = skb;
+	net->tx[ernic_net_tx_slot(net, pi - 1)].skb = skb;
 	skb_tx_timestamp(skb);
 	WRITE_ONCE(net->tx_pi, pi);
 
@@ -133,7 +107,7 @@ static void ernic_net_clean_tx(struct ernic_net *net, u32 done, int budget)
 	u32 ci = net->tx_ci;
 
 	for (; ci != done; ci++) {
-		struct ernic_net_tx *tx = &net->tx[ERNIC_NET_SLOT(ci)];
+		struct ernic_net_tx *tx = &net->tx[ernic_net_tx_slot(net, ci)];
 
 		ernic_net_unmap_tx(net, tx);
 		if (!tx->skb)
@@ -156,8 +130,8 @@ static void ernic_net_refill(struct ernic_net *net)
 	struct device *d = &net->dev->pdev->dev;
 	u32 k = net->rx_pi;
 
-	for (; k - net->rx_ci < ERNIC_NET_DEPTH; k++) {
-		u32 slot = ERNIC_NET_SLOT(k);
+	for (; k - net->rx_ci < 1u << net->rx_shift; k++) {
+		u32 slot = ernic_net_rx_slot(net, k);
 		struct page *page = dev_alloc_page();
 		dma_addr_t dma;
 
@@ -169,8 +143,8 @@ static void ernic_net_refill(struct ernic_net *net)
 			__free_page(page);
 			break;
 		}
-		net->rx[slot] = page;
-		net->rx_dma[slot] = dma;
+		net->rx[slot].page = page;
+		net->rx[slot].dma = dma;
 		memset(&net->rxd[slot], 0, sizeof(net->rxd[slot]));
 		net->rxd[slot].addr = cpu_to_le64(dma);
 		net->rxd[slot].size = cpu_to_le16(ERNIC_NET_RX_SIZE);
@@ -190,19 +164,19 @@ static void ernic_net_rx_frame(struct ernic_net *net, u32 done)
 	u8 flags = 0;
 
 	while (net->rx_ci != done && !(flags & ERNIC_ETH_EOP)) {
-		u32 slot = ERNIC_NET_SLOT(net->rx_ci++);
+		u32 slot = ernic_net_rx_slot(net, net->rx_ci++);
 		u32 len = min_t(u32, le16_to_cpu(net->rxd[slot].len),
 				ERNIC_NET_RX_SIZE);
 
 		flags = net->rxd[slot].flags;
-		dma_unmap_page(d, net->rx_dma[slot], ERNIC_NET_RX_SIZE,
+		dma_unmap_page(d, net->rx[slot].dma, ERNIC_NET_RX_SIZE,
 			       DMA_FROM_DEVICE);
 		if (skb && skb_shinfo(skb)->nr_frags < MAX_SKB_FRAGS)
 			skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags,
-					net->rx[slot], 0, len, PAGE_SIZE);
+					net->rx[slot].page, 0, len, PAGE_SIZE);
 		else
-			__free_page(net->rx[slot]);
-		net->rx[slot] = NULL;
+			__free_page(net->rx[slot].page);
+		net->rx[slot].page = NULL;
 	}
 	if (!skb) {
 		nd->stats.rx_dropped++;
@@ -300,45 +274,97 @@ static void ernic_net_drop(struct ernic_net *net)
 	struct device *d = &net->dev->pdev->dev;
 
 	for (; net->tx_ci != net->tx_pi; net->tx_ci++) {
-		struct ernic_net_tx *tx = &net->tx[ERNIC_NET_SLOT(net->tx_ci)];
+		struct ernic_net_tx *tx = &net->tx[ernic_net_tx_slot(net, net->tx_ci)];
 
 		ernic_net_unmap_tx(net, tx);
 		dev_kfree_skb_any(tx->skb);
 		tx->skb = NULL;
 	}
 	for (; net->rx_ci != net->rx_pi; net->rx_ci++) {
-		u32 slot = ERNIC_NET_SLOT(net->rx_ci);
+		u32 slot = ernic_net_rx_slot(net, net->rx_ci);
 
-		dma_unmap_page(d, net->rx_dma[slot], ERNIC_NET_RX_SIZE,
+		dma_unmap_page(d, net->rx[slot].dma, ERNIC_NET_RX_SIZE,
 			       DMA_FROM_DEVICE);
-		__free_page(net->rx[slot]);
-		net->rx[slot] = NULL;
+		__free_page(net->rx[slot].page);
+		net->rx[slot].page = NULL;
 	}
 }
 
-static int ernic_net_open(struct net_device *nd)
+static void ernic_net_free_rings(struct ernic_net *net)
 {
-	struct ernic_net *net = netdev_priv(nd);
-	struct ernic_dev *dev = net->dev;
-	const u32 on = ERNIC_ETH_TX | ERNIC_ETH_RX;
-	int irq = pci_irq_vector(dev->pdev, ERNIC_VEC_ETH);
-	int ret;
+	struct device *d = &net->dev->pdev->dev;
 
-	net->tx_pi = net->tx_ci = net->rx_pi = net->rx_ci = 0;
-	memset(net->state, 0, sizeof(*net->state));
+	if (net->txd)
+		dma_free_coherent(d, sizeof(*net->txd) << net->tx_shift,
+				  net->txd, net->txd_dma);
+	if (net->rxd)
+		dma_free_coherent(d, sizeof(*net->rxd) << net->rx_shift,
+				  net->rxd, net->rxd_dma);
+	if (net->state)
+		dma_free_coherent(d, sizeof(*net->state), net->state,
+				  net->state_dma);
+	net->txd = NULL;
+	net->rxd = NULL;
+	net->state = NULL;
+	kvfree(net->tx);
+	kvfree(net->rx);
+	net->tx = NULL;
+	net->rx = NULL;
+}
+
+static int ernic_net_alloc_rings(struct ernic_net *net)
+{
+	struct device *d = &net->dev->pdev->dev;
+
+	net->txd = dma_alloc_coherent(d, sizeof(*net->txd) << net->tx_shift,
+				      &net->txd_dma, GFP_KERNEL);
+	net->rxd = dma_alloc_coherent(d, sizeof(*net->rxd) << net->rx_shift,
+				      &net->rxd_dma, GFP_KERNEL);
+	net->state = dma_alloc_coherent(d, sizeof(*net->state),
+					&net->state_dma, GFP_KERNEL);
+	net->tx = kvcalloc(1 << net->tx_shift, sizeof(*net->tx), GFP_KERNEL);
+	net->rx = kvcalloc(1 << net->rx_shift, sizeof(*net->rx), GFP_KERNEL);
+	if (net->txd && net->rxd && net->state && net->tx && net->rx)
+		return 0;
+	ernic_net_free_rings(net);
+	return -ENOMEM;
+}
+
+static void ernic_net_setup(struct ernic_net *net)
+{
+	struct ernic_dev *dev = net->dev;
+
+	net->tx_pi = 0;
+	net->tx_ci = 0;
+	net->rx_pi = 0;
+	net->rx_ci = 0;
 	writeq(net->txd_dma, ernic_eth_reg(dev, tx_addr));
 	writeq(net->rxd_dma, ernic_eth_reg(dev, rx_addr));
 	writeq(net->state_dma, ernic_eth_reg(dev, state_addr));
-	writel(ERNIC_NET_SHIFT, ernic_eth_reg(dev, tx_shift));
-	writel(ERNIC_NET_SHIFT, ernic_eth_reg(dev, rx_shift));
+	writel(net->tx_shift, ernic_eth_reg(dev, tx_shift));
+	writel(net->rx_shift, ernic_eth_reg(dev, rx_shift));
 	writel(ERNIC_VEC_ETH, ernic_eth_reg(dev, vector));
-	ret = request_irq(irq, ernic_net_irq, 0, nd->name, net);
+}
+
+int ernic_net_open(struct net_device *nd)
+{
+	const u32 on = ERNIC_ETH_TX | ERNIC_ETH_RX;
+	struct ernic_net *net = netdev_priv(nd);
+	struct ernic_dev *dev = net->dev;
+	int irq = pci_irq_vector(dev->pdev, ERNIC_VEC_ETH);
+	int ret;
+
+	ret = ernic_net_alloc_rings(net);
 	if (ret)
 		return ret;
+	ernic_net_setup(net);
+	ret = request_irq(irq, ernic_net_irq, 0, nd->name, net);
+	if (ret)
+		goto err_rings;
 	ernic_net_set_rx_mode(nd);
 	if ((readl(ernic_eth_reg(dev, ctrl)) & on) != on) {
-		free_irq(irq, net);
-		return -EIO;
+		ret = -EIO;
+		goto err_irq;
 	}
 	napi_enable(&net->napi);
 	ernic_net_refill(net);
@@ -347,18 +373,43 @@ static int ernic_net_open(struct net_device *nd)
 	writel(0, ernic_eth_reg(dev, tx_arm));
 	writel(0, ernic_eth_reg(dev, rx_arm));
 	return 0;
+
+err_irq:
+	free_irq(irq, net);
+err_rings:
+	ernic_net_free_rings(net);
+	return ret;
 }
 
-static int ernic_net_stop(struct net_device *nd)
+int ernic_net_stop(struct net_device *nd)
 {
 	struct ernic_net *net = netdev_priv(nd);
 
+	/* what ethtool could not open again is closed already */
+	if (!net->txd)
+		return 0;
 	netif_tx_disable(nd);
 	writel(0, ernic_eth_reg(net->dev, ctrl));
+	readl(ernic_eth_reg(net->dev, ctrl));
 	free_irq(pci_irq_vector(net->dev->pdev, ERNIC_VEC_ETH), net);
 	napi_disable(&net->napi);
 	ernic_net_drop(net);
+	ernic_net_free_rings(net);
 	return 0;
+}
+
+/* Losses are the device's to count, frames are counted here. */
+static void ernic_net_get_stats(struct net_device *nd,
+				struct rtnl_link_stats64 *s)
+{
+	struct ernic_net *net = netdev_priv(nd);
+
+	netdev_stats_to_stats64(s, &nd->stats);
+	if (!netif_device_present(nd))
+		return;
+	s->tx_errors = readq(ernic_eth_reg(net->dev, tx_errors));
+	s->rx_errors = readq(ernic_eth_reg(net->dev, rx_errors));
+	s->rx_missed_errors = readq(ernic_eth_reg(net->dev, rx_no_buffer));
 }
 
 static const struct net_device_ops ernic_net_ops = {
@@ -368,19 +419,8 @@ static const struct net_device_ops ernic_net_ops = {
 	.ndo_set_rx_mode = ernic_net_set_rx_mode,
 	.ndo_set_mac_address = ernic_net_set_mac,
 	.ndo_validate_addr = eth_validate_addr,
+	.ndo_get_stats64 = ernic_net_get_stats,
 };
-
-static int ernic_net_alloc_rings(struct ernic_net *net)
-{
-	struct device *d = &net->dev->pdev->dev;
-
-	net->txd = dmam_alloc_coherent(d, ERNIC_NET_DEPTH * sizeof(*net->txd),
-				       &net->txd_dma, GFP_KERNEL);
-	net->rxd = dmam_alloc_coherent(d, ERNIC_NET_DEPTH * sizeof(*net->rxd),
-				       &net->rxd_dma, GFP_KERNEL);
-	net->state = dmam_alloc_coherent(d, 64, &net->state_dma, GFP_KERNEL);
-	return net->txd && net->rxd && net->state ? 0 : -ENOMEM;
-}
 
 static void ernic_net_read_mac(struct ernic_net *net, struct net_device *nd)
 {
@@ -405,25 +445,24 @@ int ernic_net_register(struct ernic_dev *dev)
 	SET_NETDEV_DEV(nd, &dev->pdev->dev);
 	net = netdev_priv(nd);
 	net->dev = dev;
+	net->tx_shift = ERNIC_NET_SHIFT;
+	net->rx_shift = ERNIC_NET_SHIFT;
 	dev->netdev = nd;
-	ret = ernic_net_alloc_rings(net);
-	if (ret)
-		goto err;
-
 	ernic_net_read_mac(net, nd);
 	nd->netdev_ops = &ernic_net_ops;
+	nd->ethtool_ops = &ernic_ethtool_ops;
 	nd->min_mtu = ETH_MIN_MTU;
 	nd->max_mtu = readl(ernic_eth_reg(dev, mtu));
 	nd->hw_features = NETIF_F_SG | NETIF_F_HW_CSUM | NETIF_F_RXCSUM;
 	nd->features = nd->hw_features;
+	nd->vlan_features = nd->hw_features;
 	netif_napi_add(nd, &net->napi, ernic_net_poll);
 	netif_carrier_off(nd);
 	ret = register_netdev(nd);
-	if (!ret)
-		return 0;
-err:
-	free_netdev(nd);
-	dev->netdev = NULL;
+	if (ret) {
+		free_netdev(nd);
+		dev->netdev = NULL;
+	}
 	return ret;
 }
 
@@ -432,4 +471,12 @@ void ernic_net_unregister(struct ernic_dev *dev)
 	unregister_netdev(dev->netdev);
 	free_netdev(dev->netdev);
 	dev->netdev = NULL;
+}
+
+void ernic_net_fatal(struct ernic_dev *dev)
+{
+	rtnl_lock();
+	netif_device_detach(dev->netdev);
+	netif_carrier_off(dev->netdev);
+	rtnl_unlock();
 }

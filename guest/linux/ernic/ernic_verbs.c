@@ -296,6 +296,33 @@ void ernic_ib_event(struct ernic_dev *dev, u8 type, u32 element)
 	spin_unlock_irqrestore(&dev->table_lock, flags);
 }
 
+/* Queues learn of it by their own events, the rest by that of the device. */
+void ernic_ib_fatal(struct ernic_dev *dev)
+{
+	struct ib_event ev = {
+		.device = &dev->ibdev,
+		.event = IB_EVENT_DEVICE_FATAL,
+		.element.port_num = 1,
+	};
+	struct ernic_cq *cq;
+	struct ernic_qp *qp;
+	unsigned long n, flags;
+
+	if (!READ_ONCE(dev->ib_on))
+		return;
+	spin_lock_irqsave(&dev->table_lock, flags);
+	xa_for_each(&dev->qps, n, qp)
+		ernic_object_event(dev, &(struct ib_event) {
+			.device = &dev->ibdev, .event = IB_EVENT_QP_FATAL,
+		}, ERNIC_EV_QP_FATAL, n);
+	/* who waits for a completion shall look */
+	xa_for_each(&dev->cqs, n, cq)
+		ernic_object_event(dev, &(struct ib_event) { },
+				   ERNIC_EV_COMPLETION, n);
+	spin_unlock_irqrestore(&dev->table_lock, flags);
+	ib_dispatch_event(&ev);
+}
+
 int ernic_ib_register(struct ernic_dev *dev)
 {
 	struct ib_device *ibdev = &dev->ibdev;
@@ -303,7 +330,7 @@ int ernic_ib_register(struct ernic_dev *dev)
 
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->phys_port_cnt = 1;
-	ibdev->num_comp_vectors = 1;
+	ibdev->num_comp_vectors = dev->num_comp;
 	ibdev->dev.parent = &dev->pdev->dev;
 	addrconf_addr_eui48((u8 *)&ibdev->node_guid, dev->netdev->dev_addr);
 	ib_set_device_ops(ibdev, &ernic_ib_ops);
@@ -314,4 +341,13 @@ int ernic_ib_register(struct ernic_dev *dev)
 	if (!ret)
 		WRITE_ONCE(dev->ib_on, true);
 	return ret;
+}
+
+void ernic_ib_unregister(struct ernic_dev *dev)
+{
+	/* nobody tells the core of an event behind this */
+	WRITE_ONCE(dev->ib_on, false);
+	synchronize_irq(dev->async_eq.irq);
+	flush_work(&dev->fatal_work);
+	ib_unregister_device(&dev->ibdev);
 }

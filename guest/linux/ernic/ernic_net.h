@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The network card's state, for its data path (ernic_net.c) and for what
+ * ethtool asks (ernic_ethtool.c).
+ */
+#ifndef ERNIC_NET_H
+#define ERNIC_NET_H
+
+#include "ernic.h"
+
+#define ERNIC_NET_SHIFT		8	/* descriptors of a ring, at first: 2^n */
+#define ERNIC_NET_SHIFT_MIN	6
+
+struct ernic_net_tx {
+	struct sk_buff *skb;	/* on the last descriptor of its frame */
+	dma_addr_t dma;
+	u32 len;
+	bool page;
+};
+
+struct ernic_net_rx {
+	struct page *page;
+	dma_addr_t dma;
+};
+
+/* The rings exist while the card is open. Counters run freely. */
+struct ernic_net {
+	struct ernic_dev *dev;
+	struct napi_struct napi;
+	struct ernic_eth_txd *txd;
+	struct ernic_eth_rxd *rxd;
+	struct ernic_eth_state *state;
+	dma_addr_t txd_dma;
+	dma_addr_t rxd_dma;
+	dma_addr_t state_dma;
+	struct ernic_net_tx *tx;
+	struct ernic_net_rx *rx;
+	u8 tx_shift;
+	u8 rx_shift;
+	u32 tx_pi;
+	u32 tx_ci;
+	u32 rx_pi;
+	u32 rx_ci;
+};
+
+static inline u32 ernic_net_tx_slot(const struct ernic_net *net, u32 k)
+{
+	return k & ((1u << net->tx_shift) - 1);
+}
+
+static inline u32 ernic_net_rx_slot(const struct ernic_net *net, u32 k)
+{
+	return k & ((1u << net->rx_shift) - 1);
+}
+
+/* ernic_net.c; both under RTNL */
+int ernic_net_open(struct net_device *nd);
+int ernic_net_stop(struct net_device *nd);
+
+/* ernic_ethtool.c */
+extern const struct ethtool_ops ernic_ethtool_ops;
+
+#endif /* ERNIC_NET_H */
