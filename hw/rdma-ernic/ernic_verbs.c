@@ -329,6 +329,10 @@ static uint64_t bar_read(void *opaque, hwaddr off, unsigned size)
         block = block_at(d, &off);
         return ernic_regs_read(d, &block, off, size);
     }
+    if (size == 8 && off % (1u << DB_SHIFT) == ERNIC_DB_TIME &&
+        (off - DB_OFFSET) >> DB_SHIFT < d->cfg.max_uctx) {
+        return read_time(d);
+    }
     trace_ernic_guest_bad_read(ernic_pci_id(d), off, size);
     return 0;
 }

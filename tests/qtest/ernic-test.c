@@ -118,6 +118,33 @@ static void test_holes(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmphex(qpci_io_readq(&q->dev, q->bar, 0x1000), ==, 0);
 }
 
+/* The clock is in every doorbell page, and only whole. */
+static void test_page_clock(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    uint32_t last = qernic_reg(q, num_uctx) - 1;
+    const uint64_t pages[] = { 0x1000, 0x2000, 0x1000 + last * 0x1000ull };
+    uint64_t before, time, after;
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(pages); i++) {
+        uint64_t at = pages[i] + ERNIC_DB_TIME;
+
+        before = qpci_io_readq(&q->dev, q->bar, 0x28);
+        qtest_clock_step(q->dev.bus->qts, 1000);
+        time = qpci_io_readq(&q->dev, q->bar, at);
+        qtest_clock_step(q->dev.bus->qts, 1000);
+        after = qpci_io_readq(&q->dev, q->bar, 0x28);
+        g_assert_cmpuint(time, ==, before + 1000);
+        g_assert_cmpuint(after, ==, before + 2000);
+        g_assert_cmphex(qernic_read(q, at), ==, 0);
+        g_assert_cmphex(qernic_read(q, at + 4), ==, 0);
+        g_assert_cmphex(qpci_io_readq(&q->dev, q->bar, at + 8), ==, 0);
+    }
+    g_assert_cmphex(qpci_io_readq(&q->dev, q->bar,
+                                  pages[2] + 0x1000 + ERNIC_DB_TIME), ==, 0);
+}
+
 /* Every register and doorbell is written, in every size, enabled or not. */
 static void test_garbage(void *obj, void *data, QGuestAllocator *alloc)
 {
@@ -502,6 +529,7 @@ static void register_tests(void)
     qos_add_test("config", "ernic", test_config, NULL);
     qos_add_test("registers", "ernic", test_registers, NULL);
     qos_add_test("holes", "ernic", test_holes, NULL);
+    qos_add_test("page-clock", "ernic", test_page_clock, NULL);
     qos_add_test("garbage", "ernic", test_garbage, NULL);
     qos_add_test("enable", "ernic", test_enable, NULL);
     qos_add_test("fatal", "ernic", test_fatal, NULL);

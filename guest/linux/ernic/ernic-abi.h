@@ -16,7 +16,10 @@
 #define ERNIC_UABI_VERSION 1
 
 struct ernic_alloc_ucontext_resp {
-	/* mmap() of the device's doorbell page: offset, bytes, PROT_WRITE */
+	/*
+	 * mmap() of the context's doorbell page: offset, bytes; PROT_WRITE to
+	 * ring, PROT_READ to read the clock
+	 */
 	__aligned_u64 db_mmap_offset;
 	__u32 db_mmap_size;
 	/* number of the context; commands of this process carry it */
@@ -29,7 +32,11 @@ struct ernic_alloc_ucontext_resp {
 	__u16 max_sge;
 	__u8 sq_stride_max;
 	__u8 rq_stride_max;
-	__u8 reserved[2];
+	/*
+	 * Where in the doorbell page 64 bits of the device's clock are read:
+	 * ns, as in completions. 0: nowhere.
+	 */
+	__u16 db_time_offset;
 };
 
 struct ernic_alloc_pd_resp {

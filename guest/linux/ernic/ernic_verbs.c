@@ -44,6 +44,9 @@ static int ernic_query_device(struct ib_device *ibdev,
 	p->max_srq_wr = le32_to_cpu(a->max_srq_wr);
 	p->max_srq_sge = a->max_sge;
 	p->max_pkeys = le16_to_cpu(a->max_pkeys);
+	/* ns, as many bits of them as there are */
+	p->timestamp_mask = U64_MAX;
+	p->hca_core_clock = NSEC_PER_SEC / 1000;
 	return 0;
 }
 
@@ -112,6 +115,7 @@ static int ernic_alloc_ucontext(struct ib_ucontext *ibuctx,
 		.max_sge = dev->attr.max_sge,
 		.sq_stride_max = ERNIC_SQ_STRIDE_MAX,
 		.rq_stride_max = ERNIC_RQ_STRIDE_MAX,
+		.db_time_offset = ERNIC_DB_TIME,
 	};
 	int ret = ernic_cmd_alloc(dev, ERNIC_CMD_UCTX_ALLOC, 0, &u->uctx);
 

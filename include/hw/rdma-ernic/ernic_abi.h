@@ -204,6 +204,12 @@ enum ernic_db_kind {
     ERNIC_DB_KIND_COUNT
 };
 
+/*
+ * In every doorbell page, read in 64 bits: the time of struct ernic_regs, for
+ * processes, which see no control page.
+ */
+#define ERNIC_DB_TIME   8
+
 #define ERNIC_DB(kind, queue, index)                                        \
     (((uint64_t)(kind) << 56) | ((uint64_t)((queue) & 0xffffff) << 32) |    \
      (uint32_t)(index))
