@@ -1,0 +1,441 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Compose kernel and initramfs of the test guest from Debian's packages.
+
+usage: build.py [--kernel 6.1|6.12] [--driver FILE] [--provider FOLDER]
+                [--add FILE:PATH] [--headers]
+
+No root: packages of Debian 12 and its backports are fetched by an apt
+configuration of our own (derived from the machine's, as scripts/qemu-tree
+does), unpacked with dpkg-deb, and written to a cpio archive from here. The last
+line of output is a folder with `kernel` and `initrd`; all is kept in
+${XDG_CACHE_HOME:-~/.cache}/rdma-ernic/image, which may be removed.
+
+--driver     the kernel module ernic.ko (default: guest/linux/build makes it);
+             none: without
+--provider   a folder with libernic-rdmav*.so and ernic.driver, for libibverbs
+             (default: guest/rdma-core/build makes it); none: without
+--add        any other file, to a path in the guest
+--headers    print the folder to build modules of this kernel against, no image
+"""
+import argparse
+import fcntl
+import gzip
+import hashlib
+import lzma
+import os
+import re
+import shutil
+import stat
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+GUEST = HERE.parent
+CACHE = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache')
+CACHE = CACHE / 'rdma-ernic' / 'image'
+KEYRING = Path('/usr/share/keyrings/debian-archive-keyring.gpg')
+RELEASE = 'bookworm'
+LIB = 'usr/lib/x86_64-linux-gnu'
+
+# Kernel version: where Debian 12 has its newest.
+KERNELS = {'6.1': RELEASE, '6.12': RELEASE + '-backports'}
+
+# With all that they depend on.
+PROGRAMS = ['busybox-static', 'dash', 'ethtool', 'ibverbs-providers', 'ibverbs-utils',
+            'iproute2', 'iputils-ping', 'kmod', 'pciutils', 'perftest',
+            'python3-minimal', 'python3-pyverbs', 'rdmacm-utils']
+# Files of this folder, and where they are in the guest.
+OURS = {'init': 'init', 'agent': 'agent', 'udhcpc': 'etc/udhcpc/default.script'}
+# As they are: rdma-core has the tests of pyverbs among its documents.
+SINGLE = ['rdma-core']
+MODULES = ['virtio_pci', 'virtio_console', 'virtio_net', 'virtio_rng', 'rdma_rxe',
+           'rdma_ucm', 'ib_uverbs', 'ib_umad', 'ib_ipoib', 'crc32_generic', '8021q',
+           'vrf', 'dummy', 'veth', 'macvlan', 'bridge', 'e1000e']
+# Weight without use in the guest.
+UNUSED = [*(f'usr/share/{name}' for name in (
+              'bash-completion', 'debconf', 'doc', 'dpkg', 'i18n', 'info', 'lintian',
+              'locale', 'man', 'misc', 'perl', 'perl5', 'zoneinfo')),
+          *(f'usr/lib/python3.*/{name}' for name in (
+              'config-*', 'ensurepip', 'idlelib', 'lib2to3', 'pydoc_data', 'test',
+              'tkinter', 'turtle*', 'lib-dynload/_codecs_*', 'lib-dynload/_test*')),
+          *(f'{LIB}/{name}' for name in (
+              'gconv', 'perl', 'perl-base', 'security', 'libblkid.*', 'libdb-5*',
+              'libgcrypt.*', 'libmvec.*', 'libperl.*', 'libsemanage.*', 'libsepol.*',
+              'libsqlite3.*', 'libsystemd.*')),
+          'usr/lib/python3/dist-packages/tests', 'usr/lib/udev', 'usr/bin/dpkg*',
+          'usr/bin/perl*', 'usr/bin/systemd*', 'usr/bin/udevadm', 'usr/sbin/user*',
+          'usr/sbin/group*', 'usr/sbin/new*']
+
+
+def say(text):
+    print('guest/image:', text, file=sys.stderr)
+
+
+def run(command, **options):
+    options.setdefault('stdout', subprocess.PIPE)
+    done = subprocess.run(list(map(str, command)), stderr=subprocess.PIPE,
+                          text=True, check=False, **options)
+    if done.returncode:
+        raise SystemExit(f'guest/image: {command[0]} {command[1]} failed:\n'
+                         + (done.stdout or '')[-2000:] + done.stderr[-2000:])
+    return done.stdout
+
+
+# ---- packages ------------------------------------------------------------------
+
+def apt(*command, **options):
+    """apt with these sources alone, and nothing installed."""
+    place = CACHE / 'apt'
+    settings = {
+        'Dir::Etc::sourcelist': place / 'debian.sources',
+        'Dir::Etc::sourceparts': '/dev/null', 'Dir::Etc::preferencesparts': '/dev/null',
+        'Dir::State': place, 'Dir::State::lists': place / 'lists',
+        'Dir::State::status': place / 'status', 'Dir::Cache': place / 'cache',
+        'APT::Sandbox::User': '', 'APT::Install-Recommends': 'false',
+        'APT::Architecture': 'amd64', 'Debug::NoLocking': 'true'}
+    words = [word for key, value in settings.items() for word in ('-o', f'{key}={value}')]
+    return run([command[0], '-q', *words, *command[1:]], **options)
+
+
+def write_sources():
+    place = CACHE / 'apt'
+    origin = run(['apt-get', 'indextargets', '--format', '$(REPO_URI) $(LABEL)',
+                  'Created-By: Packages', 'Origin: Debian'])
+    uris = sorted(line.split()[0] for line in origin.splitlines()
+                  if line.endswith(' Debian'))
+    if not uris:
+        raise SystemExit('guest/image: apt knows no Debian archive; run apt-get update')
+    for folder in ('lists/partial', 'cache/archives/partial'):
+        (place / folder).mkdir(parents=True, exist_ok=True)
+    (place / 'status').touch()
+    text = (f'Types: deb\nURIs: {uris[0]}\nSuites: {" ".join(KERNELS.values())}\n'
+            'Components: main\n')
+    if KEYRING.exists():
+        text += f'Signed-By: {KEYRING}\n'
+    (place / 'debian.sources').write_text(text)
+    say(f'reading what {uris[0]} has')
+    apt('apt-get', 'update')
+
+
+def unpack(debs, root):
+    # Debian's folders in / are links; packages of this release still fill both.
+    for name in ('bin', 'sbin', 'lib', 'lib64'):
+        (root / 'usr' / name).mkdir(parents=True, exist_ok=True)
+        if not (root / name).is_symlink():
+            (root / name).symlink_to('usr/' + name)
+    for deb in debs:
+        # As dpkg-deb -x does, but through those links.
+        files = subprocess.Popen(['dpkg-deb', '--fsys-tarfile', deb],
+                                 stdout=subprocess.PIPE)
+        run(['tar', '-x', '--keep-directory-symlink', '--no-same-owner', '-C', root],
+            stdin=files.stdout)
+        files.stdout.close()
+        if files.wait():
+            raise SystemExit(f'guest/image: cannot unpack {deb}')
+
+
+def download(names, folder):
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    apt('apt-get', 'download', *names, cwd=folder)
+    return sorted(folder.glob('*.deb'))
+
+
+def kernel_packages(suite):
+    """The names of the newest kernel of a suite: image, headers, kbuild."""
+    text = apt('apt-cache', 'show', 'linux-image-amd64', 'linux-headers-amd64')
+    found = {}
+    for part in text.split('\n\n'):
+        field = dict(re.findall(r'^(Package|Version|Depends): (.*)$', part, re.M))
+        name = field.get('Depends', '').split()
+        backport = '~bpo' in field.get('Version', '')
+        if name and backport == suite.endswith('-backports'):
+            found[field['Package']] = name[0]
+    image, headers = found['linux-image-amd64'], found['linux-headers-amd64']
+    text = apt('apt-cache', 'depends', headers)
+    more = re.findall(r'Depends: (linux-(?:headers|kbuild)-\S+)', text)
+    return image, [headers, *more]
+
+
+# ---- kept from run to run -------------------------------------------------------
+
+def once(folder, make):
+    """The folder, made by make(folder) unless an earlier run completed it."""
+    if not (folder / '.complete').exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        make(folder)
+        (folder / '.complete').touch()
+    return folder
+
+
+def make_programs(root):
+    say('fetching the programs of the guest')
+    if not (CACHE / 'apt/debian.sources').exists():
+        write_sources()
+    archives = CACHE / 'apt/cache/archives'
+    for old in archives.glob('*.deb'):
+        old.unlink()
+    apt('apt-get', 'install', '-y', '--download-only', *PROGRAMS)
+    unpack(sorted(archives.glob('*.deb')), root)
+    unpack(download(SINGLE, CACHE / 'deb'), root)
+    tests = root / 'usr/share/rdma-core-tests/tests'
+    tests.mkdir(parents=True)
+    for file in (root / 'usr/share/doc/rdma-core/tests').iterdir():
+        text = file.read_bytes()
+        if file.suffix == '.gz':
+            text = gzip.decompress(text)
+        (tests / file.name.removesuffix('.gz')).write_bytes(text)
+    for path in [path for pattern in UNUSED for path in root.glob(pattern)]:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    busybox = root / 'usr/bin/busybox'
+    if not busybox.exists():
+        raise SystemExit('guest/image: busybox-static has no /bin/busybox')
+    # Where nothing better is, busybox.
+    there = {file.name for folder in ('usr/bin', 'usr/sbin')
+             for file in (root / folder).iterdir()}
+    for name in set(run([busybox, '--list']).split()) - there:
+        (root / 'usr/bin' / name).symlink_to('busybox')
+    python = next((root / 'usr/bin').glob('python3.[0-9]*'))
+    # The archive has no times that could be compared with those of the sources.
+    in_image(root, python, '-m', 'compileall', '-q', '-j2', '-s', root,
+             '--invalidation-mode', 'unchecked-hash',
+             root / 'usr/lib' / python.name, root / 'usr/lib/python3', tests)
+
+
+def in_image(root, program, *arguments, name=None):
+    """Run a program of the image, by that name, with its libraries; no chroot."""
+    environment = dict(os.environ, PYTHONHOME=str(root / 'usr'))
+    return run([root / 'usr/lib64/ld-linux-x86-64.so.2', '--library-path',
+                root / LIB, '--argv0', name or program, program, *arguments],
+               env=environment)
+
+
+def make_kernel(folder, image, programs):
+    say(f'fetching {image}')
+    unpack(download([image], CACHE / 'deb'), folder)
+    version = next((folder / 'usr/lib/modules').iterdir()).name
+    in_image(programs, programs / 'usr/bin/kmod', '-b', folder, version,
+             name='depmod')
+
+
+def make_headers(folder, packages):
+    say('fetching ' + ' '.join(packages))
+    unpack(download(packages, CACHE / 'deb'), folder)
+    tree = next((folder / 'usr/src').glob('linux-headers-*-amd64'))
+    # Makefiles name /usr/src and /usr/lib, where a package would be.
+    for path in [*tree.rglob('Makefile'), tree / '.kernelvariables']:
+        if path.exists() and not path.is_symlink():
+            text = path.read_text()
+            path.write_text(re.sub(r'(?<![\w)])/usr/(src|lib)/linux-',
+                                   rf'{folder}/usr/\1/linux-', text))
+    for link in tree.iterdir():
+        target = str(os.readlink(link)) if link.is_symlink() else ''
+        if target.startswith('/usr/') or target.startswith('../../lib/'):
+            link.unlink()
+            link.symlink_to(folder / 'usr/lib' / target.split('/lib/', 1)[1])
+
+
+# ---- modules --------------------------------------------------------------------
+
+def needed_modules(folder):
+    """Paths of MODULES and all that they need, below the folder of a kernel."""
+    deps, by_name = {}, {}
+    for line in (folder / 'modules.dep').read_text().splitlines():
+        path, rest = line.split(':')
+        deps[path] = rest.split()
+        by_name[Path(path).name.split('.')[0].replace('-', '_')] = path
+    soft = {}
+    for line in (folder / 'modules.softdep').read_text().splitlines():
+        if line.startswith('softdep '):
+            name, *others = line.split()[1:]
+            soft.setdefault(name, []).extend(o for o in others if not o.endswith(':'))
+    wanted, paths = list(MODULES), set()
+    while wanted:
+        name = wanted.pop().replace('-', '_')
+        path = by_name.get(name)
+        if path is None or path in paths:
+            continue                    # built in, or an alias
+        for one in [path, *deps[path]]:
+            paths.add(one)
+            wanted += soft.get(Path(one).name.split('.')[0].replace('-', '_'), [])
+    return sorted(paths)
+
+
+def put_modules(kernel, programs, root, driver):
+    source = next((kernel / 'usr/lib/modules').iterdir())
+    target = root / 'usr/lib/modules' / source.name
+    target.mkdir(parents=True)
+    for name in needed_modules(source):
+        data = (source / name).read_bytes()
+        file = target / name.removesuffix('.xz')
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(lzma.decompress(data) if name.endswith('.xz') else data)
+    if driver:
+        (target / 'extra').mkdir()
+        run(['strip', '--strip-debug', '-o', target / 'extra/ernic.ko', driver])
+    for name in ('modules.builtin', 'modules.builtin.modinfo', 'modules.order'):
+        shutil.copy(source / name, target)
+    in_image(programs, programs / 'usr/bin/kmod', '-b', root, source.name,
+             name='depmod')
+
+
+# ---- the archive ----------------------------------------------------------------
+
+def cpio_entry(name, mode, data=b'', device=(0, 0), number=[0]):
+    number[0] += 1
+    raw = name.encode() + b'\0'
+    fields = [number[0], mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(raw), 0]
+    head = b'070701' + b''.join(b'%08X' % field for field in fields) + raw
+    return head + b'\0' * (-len(head) % 4) + data + b'\0' * (-len(data) % 4)
+
+
+def cpio(roots):
+    """Yield an archive (newc) of what is below the roots, owned by root."""
+    seen = set()
+    for root in roots:
+        for path in sorted(root.rglob('*')):
+            name = str(path.relative_to(root))
+            if name in seen or name == '.complete':
+                continue
+            seen.add(name)
+            mode = path.lstat().st_mode
+            if stat.S_ISLNK(mode):
+                yield cpio_entry(name, mode, os.readlink(path).encode())
+            elif stat.S_ISDIR(mode):
+                yield cpio_entry(name, stat.S_IFDIR | 0o755)
+            elif stat.S_ISREG(mode):
+                yield cpio_entry(name, mode & ~0o6000, path.read_bytes())
+    for name in ('dev', 'proc', 'sys', 'run', 'tmp', 'root'):
+        if name not in seen:
+            yield cpio_entry(name, stat.S_IFDIR | 0o755)
+    yield cpio_entry('dev/console', stat.S_IFCHR | 0o600, device=(5, 1))
+    yield cpio_entry('TRAILER!!!', 0)
+
+
+def put_provider(folder, root):
+    library = root / LIB / 'libibverbs'
+    library.mkdir(parents=True)
+    (root / 'etc/libibverbs.d').mkdir(parents=True)
+    libraries = sorted(Path(folder).glob('libernic*.so*'))
+    if not libraries:
+        raise SystemExit(f'guest/image: no libernic*.so in {folder}')
+    for file in libraries:
+        shutil.copy(file, library)
+    shutil.copy(Path(folder) / 'ernic.driver', root / 'etc/libibverbs.d')
+
+
+def put_kernel(file, target):
+    """The kernel as an ELF file, which starts at once: inside the emulated machine
+    its decompression takes half of the boot. What is not xz stays as it is."""
+    data = file.read_bytes()
+    setup_sectors = data[0x1f1]             # Linux' boot protocol
+    offset, length = struct.unpack_from('<II', data, 0x248)
+    payload = data[(setup_sectors + 1) * 512 + offset:][:length]
+    if payload.startswith(b'\xfd7zXZ\0'):
+        data = lzma.LZMADecompressor().decompress(payload)
+    target.write_bytes(data)
+
+
+def fingerprint(options, image):
+    """Names an image by all that goes into it."""
+    digest = hashlib.sha256(image.encode())
+    files = [Path(__file__), *(HERE / name for name in OURS)]
+    if options.driver:
+        files.append(Path(options.driver))
+    if options.provider:
+        files += sorted(Path(options.provider).glob('*ernic*'))
+    for pair in options.add:
+        digest.update(pair.encode())
+        files.append(Path(pair.split(':')[0]))
+    for file in files:
+        digest.update(file.name.encode() + file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def make_image(folder, options, kernel, programs):
+    say('composing the image')
+    root = folder / 'root'
+    unpack([], root)
+    put_modules(kernel, programs, root, options.driver)
+    if options.provider:
+        put_provider(options.provider, root)
+    pairs = [(HERE / name, path) for name, path in OURS.items()]
+    for file, path in [*pairs, *(pair.split(':') for pair in options.add)]:
+        target = root / path.lstrip('/')
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, target)
+    put_kernel(next((kernel / 'boot').glob('vmlinuz-*')), folder / 'kernel')
+    with open(folder / 'initrd', 'wb') as out:
+        out.writelines(cpio([root, programs]))
+    shutil.rmtree(root)
+
+
+def kernel_names(release):
+    """The packages of a kernel; chosen once, so that later runs need no network."""
+    file = CACHE / f'kernel-{release}'
+    if not file.exists():
+        if not (CACHE / 'apt/debian.sources').exists():
+            write_sources()
+        image, headers = kernel_packages(KERNELS[release])
+        file.write_text(' '.join([image, *headers]))
+    image, *headers = file.read_text().split()
+    return image, headers
+
+
+def last_line(script, *arguments):
+    """What a script of this repository made; it speaks on stderr."""
+    done = subprocess.run([script, *arguments], stdout=subprocess.PIPE, text=True,
+                          check=False)
+    if done.returncode or not done.stdout.strip():
+        raise SystemExit(f'guest/image: {script.relative_to(GUEST.parent)} failed')
+    return done.stdout.strip().splitlines()[-1]
+
+
+def our_parts(options):
+    """Sets driver and provider, where the caller did not, to what is built here."""
+    provider = GUEST / 'rdma-core/build'
+    if options.driver is None:
+        options.driver = last_line(GUEST / 'linux/build', '--kernel', options.kernel)
+    if options.provider is None and provider.exists():
+        options.provider = last_line(provider)
+    for name in ('driver', 'provider'):
+        if getattr(options, name) == 'none':
+            setattr(options, name, None)
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument('--kernel', choices=KERNELS, default='6.1')
+    parser.add_argument('--driver')
+    parser.add_argument('--provider')
+    parser.add_argument('--add', action='append', default=[])
+    parser.add_argument('--headers', action='store_true')
+    options = parser.parse_args()
+    CACHE.mkdir(parents=True, exist_ok=True)
+    if not options.headers:
+        our_parts(options)
+    with open(CACHE / 'lock', 'w', encoding='ascii') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        image, headers = kernel_names(options.kernel)
+        if options.headers:
+            folder = once(CACHE / headers[0],
+                          lambda folder: make_headers(folder, headers))
+            print(next((folder / 'usr/src').glob('linux-headers-*-amd64')))
+            return
+        recipe = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+        programs = once(CACHE / f'programs-{recipe[:12]}', make_programs)
+        kernel = once(CACHE / image,
+                      lambda folder: make_kernel(folder, image, programs))
+        print(once(CACHE / f'image-{fingerprint(options, image)}',
+                   lambda folder: make_image(folder, options, kernel, programs)))
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Virtual machines for tests: start them, run commands in them, clean up.
+
+    with Guests(2, links.Netdev()) as guests:
+        assert guests[0].check('uname -r').startswith('6.')
+
+Each Guest is one QEMU (of scripts/qemu-tree, or the one that QEMU names) with the
+image of guest/image, under TCG, on a virtio-serial port of which an agent listens
+(guest/image/agent).
+"""
+import base64
+import itertools
+import json
+import os
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BOOT_SECONDS = 120             # the host may be busy
+MEMORY_MIB = 768
+
+
+class GuestError(Exception):
+    """A guest that did not start, went away, or a command that failed."""
+
+
+class Result:
+    """Exit status (124: out of time) and output of a command."""
+
+    def __init__(self, status, output):
+        self.status = status
+        self.output = output
+
+
+def last_line(*command):
+    done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, text=True,
+                          check=False)
+    if done.returncode or not done.stdout.strip():
+        raise GuestError(f'{command[0]} failed')
+    return done.stdout.strip().splitlines()[-1]
+
+
+def find_qemu():
+    return os.environ.get('QEMU') or (
+        last_line(ROOT / 'scripts/qemu-tree') + '/qemu-system-x86_64')
+
+
+def find_image(kernel='6.1'):
+    return Path(last_line(ROOT / 'guest/image/build.py', '--kernel', kernel))
+
+
+class Monitor:
+    """QEMU's machine protocol (QMP)."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(30)
+        self.socket.connect(str(path))
+        self.stream = self.socket.makefile('rw')
+        self.stream.readline()
+        self.execute('qmp_capabilities')
+
+    def execute(self, command, **arguments):
+        """What the command returns."""
+        self.stream.write(json.dumps({'execute': command, 'arguments': arguments}))
+        self.stream.flush()
+        while line := self.stream.readline():
+            answer = json.loads(line)
+            if 'error' in answer:
+                raise GuestError(f'{command}: {answer["error"]["desc"]}')
+            if 'return' in answer:
+                return answer['return']
+        raise GuestError(f'{command}: QEMU went away')
+
+    def human(self, line):
+        return self.execute('human-monitor-command', **{'command-line': line})
+
+    def close(self):
+        self.stream.close()
+        self.socket.close()
+
+
+class Guest:
+    """One machine. options: further words for QEMU's command line."""
+
+    def __init__(self, name, folder, options, qemu, image):
+        self.name = name
+        self.folder = folder
+        self.image = image
+        self.console = folder / f'{name}.console'
+        self.log = folder / f'{name}.qemu'
+        self.numbers = itertools.count(1)
+        self.answers = {}
+        self.changed = threading.Condition()
+        self.gone = False
+        self.socket = socket.socket(socket.AF_UNIX)
+        port = folder / f'{name}.agent'
+        command = [
+            qemu, '-nodefaults', '-no-reboot', '-display', 'none',
+            '-machine', 'q35', '-accel', 'tcg,thread=multi', '-cpu', 'qemu64',
+            '-smp', '1', '-m', str(MEMORY_MIB), '-name', name,
+            '-kernel', image / 'kernel', '-initrd', image / 'initrd', '-append',
+            f'console=ttyS0 quiet panic=-1 mitigations=off hostname={name}',
+            '-serial', f'file:{self.console}', '-device', 'virtio-serial-pci',
+            '-chardev', f'socket,id=agent,path={port},server=on,wait=off',
+            '-device', 'virtserialport,chardev=agent,name=ernic.agent',
+            '-qmp', f'unix:{folder / name}.qmp,server=on,wait=off',
+            '-object', 'rng-random,id=rng,filename=/dev/urandom',
+            '-device', 'virtio-rng-pci,rng=rng', *options]
+        self.started = time.monotonic()
+        with open(self.log, 'wb') as log:
+            log.write((shlex.join(map(str, command)) + '\n').encode())
+            log.flush()
+            self.process = subprocess.Popen(list(map(str, command)), stdout=log,
+                                            stderr=log, stdin=subprocess.DEVNULL)
+        try:
+            self.connect(port)
+        except BaseException:
+            self.stop()
+            raise
+
+    def connect(self, port):
+        while True:
+            try:
+                self.socket.connect(str(port))
+                break
+            except OSError:
+                if self.process.poll() is not None or self.age() > BOOT_SECONDS:
+                    raise GuestError(f'{self.name}: QEMU did not start\n'
+                                     + self.tail()) from None
+                time.sleep(0.02)
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def age(self):
+        return time.monotonic() - self.started
+
+    def monitor(self):
+        """A new connection to QEMU itself; one at a time, to be closed."""
+        return Monitor(self.folder / f'{self.name}.qmp')
+
+    def tail(self, lines=30):
+        """The end of what QEMU and the guest's console said."""
+        text = ''
+        for file in (self.log, self.console):
+            if file.exists():
+                said = file.read_text(errors='replace').splitlines()[-lines:]
+                text += f'--- {file.name}\n' + '\n'.join(said) + '\n'
+        return text
+
+    def read(self):
+        stream = self.socket.makefile('rb')
+        try:
+            while line := stream.readline():
+                number, status, length = map(int, line.split())
+                output = stream.read(length).decode(errors='replace')
+                with self.changed:
+                    self.answers[number] = Result(status, output)
+                    self.changed.notify_all()
+        except (OSError, ValueError):
+            pass
+        with self.changed:
+            self.gone = True
+            self.changed.notify_all()
+
+    def answer(self, number, seconds):
+        with self.changed:
+            self.changed.wait_for(lambda: number in self.answers or self.gone, seconds)
+            if number not in self.answers:
+                raise GuestError(f'{self.name} {self.fate()}\n' + self.tail())
+            return self.answers.pop(number)
+
+    def fate(self):
+        """Why there is no answer."""
+        if not self.gone:
+            return 'does not answer'
+        try:
+            status = self.process.wait(2)
+        except subprocess.TimeoutExpired:
+            return 'hung up'
+        if status < 0:
+            return f'was killed ({signal.Signals(-status).name})'
+        return f'went away, QEMU with status {status}'
+
+    def wait_boot(self):
+        """Wait for the agent; seconds since QEMU was started."""
+        self.answer(0, BOOT_SECONDS)
+        return self.age()
+
+    def start(self, command, seconds=30):
+        """Start a command. Returns a function that waits for its Result."""
+        number = next(self.numbers)
+        text = base64.b64encode(command.encode()).decode()
+        try:
+            self.socket.sendall(f'{number} {seconds} {text}\n'.encode())
+        except OSError:
+            raise GuestError(f'{self.name} {self.fate()}\n' + self.tail()) from None
+        return lambda: self.answer(number, seconds + 15)
+
+    def run(self, command, seconds=30):
+        return self.start(command, seconds)()
+
+    def check(self, command, seconds=30):
+        """Run a command that has to succeed; its output."""
+        result = self.run(command, seconds)
+        if result.status:
+            raise GuestError(f'{self.name}: {command}: status {result.status}\n'
+                             + result.output)
+        return result.output
+
+    def put(self, file, path):
+        """Copy a (small) file of the host to a path in the guest."""
+        text = base64.b64encode(Path(file).read_bytes()).decode()
+        self.check(f'echo {text} | base64 -d >{path}')
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(5)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.socket.close()
+
+
+class Guests(list):
+    """So many guests, started at once and always stopped.
+
+    link.options(n, folder) gives the words for QEMU of guest n, from 0 on.
+    """
+
+    def __init__(self, count, link, image):
+        super().__init__()
+        self.link = link
+        self.folder = Path(tempfile.mkdtemp(prefix='ernic-guest.'))
+        try:
+            self.boot(count, find_qemu(), image)
+        except BaseException:
+            self.close()
+            raise
+
+    def boot(self, count, qemu, image, retry=True):
+        try:
+            for n in range(count):
+                self.append(Guest(f'guest{n}', self.folder,
+                                  self.link.options(n, self.folder), qemu, image))
+            self.boot_seconds = [guest.wait_boot() for guest in self]
+        except GuestError as e:
+            # Somebody else was faster with a port that had been free.
+            if not retry or 'Address already in use' not in str(e):
+                raise
+            self.stop()
+            self.boot(count, qemu, image, retry=False)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def stop(self):
+        for guest in self:
+            guest.stop()
+        self.clear()
+
+    def close(self):
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the files of tests have in common: how they are declared and run."""
+import traceback
+from typing import Callable, NamedTuple
+
+# Tests that are known to fail, and why: 'suite/test': 'reason'.
+EXPECTED_FAILURES = {}
+
+
+class Suite(NamedTuple):
+    """Tests on one set of machines, in order: what the first does, others may use.
+
+    machines() returns a context manager; what it yields is the tests' argument.
+    """
+
+    name: str
+    machines: Callable
+    tests: list
+
+
+def test_name(suite, test):
+    return f'{suite.name}/{test.__name__.removeprefix("test_")}'
+
+
+class Tap:
+    """The Test Anything Protocol, with the reasons of failures before their line."""
+
+    def __init__(self, count):
+        self.number = self.failed = 0
+        print(f'1..{count}', flush=True)
+
+    def comment(self, text):
+        for line in text.splitlines():
+            print('#', line, flush=True)
+
+    def result(self, name, passed):
+        self.number += 1
+        directive = ''
+        if name in EXPECTED_FAILURES:
+            if passed:
+                self.comment('This was expected to fail: strike it from the list.')
+            else:
+                directive = f' # TODO {EXPECTED_FAILURES[name]}'
+            passed = not passed
+        self.failed += not passed
+        print('ok' if passed and not directive else 'not ok', self.number, '-',
+              name + directive, flush=True)
+
+
+def run_suite(suite, tap):
+    try:
+        machines = suite.machines()
+    except Exception:                           # the other suites have to run
+        tap.comment(traceback.format_exc())
+        for test in suite.tests:
+            tap.result(test_name(suite, test), False)
+        return
+    failed = tap.failed
+    with machines as guests:
+        for test in suite.tests:
+            passed = True
+            try:
+                test(guests)
+            except Exception:                   # so do the other tests
+                tap.comment(traceback.format_exc())
+                passed = False
+            tap.result(test_name(suite, test), passed)
+        if tap.failed > failed:
+            for guest in guests:
+                tap.comment(guest.tail())
+
+
+def run(suites):
+    """Run them all; the exit status."""
+    tap = Tap(sum(len(suite.tests) for suite in suites))
+    for suite in suites:
+        run_suite(suite, tap)
+    return 1 if tap.failed else 0

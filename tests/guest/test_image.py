@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The test guest itself: image, agent, boot, our parts in it."""
+import functools
+import subprocess
+import time
+
+import guest
+import links
+from suite import Suite
+
+BOOT_LIMIT = 10                 # seconds, two guests at once
+
+
+def machines(image):
+    return guest.Guests(2, links.Netdev(), image)
+
+
+def suites(kernel, image, short):
+    def test_kernel(guests):
+        for one in guests:
+            assert one.check('uname -r').startswith(kernel + '.')
+
+    def test_driver_warnings(_):
+        done = subprocess.run([guest.ROOT / 'guest/linux/build', '--kernel', kernel],
+                              stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                              text=True, check=True)
+        assert not done.stderr, done.stderr
+
+    tests = [test_kernel, test_driver_warnings, test_devices, test_no_complaints]
+    if not short:
+        tests += [test_boot, test_status, test_timeout, test_together, test_python]
+    return [Suite(f'image-{kernel}', functools.partial(machines, image), tests)]
+
+
+def test_boot(guests):
+    seconds = guests.boot_seconds
+    print('# boot seconds:', *(f'{s:.1f}' for s in seconds))
+    if max(seconds) >= BOOT_LIMIT:              # the host was busy
+        image = guests[0].image
+        guests.stop()
+        guests.boot(2, guest.find_qemu(), image)
+        seconds = guests.boot_seconds
+        print('# and once more:', *(f'{s:.1f}' for s in seconds))
+    assert max(seconds) < BOOT_LIMIT, seconds
+
+
+def test_status(guests):
+    result = guests[0].run('echo out; echo err >&2; exit 7')
+    assert (result.status, result.output) == (7, 'out\nerr\n')
+    assert guests[0].run('kill -9 $$').status == 137
+    assert len(guests[0].run('head -c 300000 /dev/zero | tr "\\0" x').output) == 300000
+
+
+def test_timeout(guests):
+    start = time.monotonic()
+    result = guests[0].run('echo begun; sleep 60', seconds=2)
+    assert (result.status, result.output) == (124, 'begun\n')
+    assert time.monotonic() - start < 10
+
+
+def test_together(guests):
+    slow = guests[0].start('while [ ! -e /tmp/go ]; do sleep 0.1; done; echo went')
+    guests[0].check('touch /tmp/go')
+    assert slow().output == 'went\n'
+
+
+def test_python(guests):
+    guests[0].check('python3 -c "import pyverbs.device, unittest, hashlib, socket"')
+    guests[0].check('test -e /usr/share/rdma-core-tests/tests/test_qp.py')
+
+
+def test_devices(guests):
+    """The driver has found the card: an interface and an RDMA device."""
+    for one in guests:
+        assert '1af4:10f4' in one.check('lspci -n')
+        one.check(f'test -e /sys/class/net/{links.INTERFACE}')
+        assert links.DEVICE in one.check('rdma link')
+
+
+def test_no_complaints(guests):
+    """The kernel says nothing of level warning or worse that is not known."""
+    known = ('out-of-tree module', 'module verification failed')
+    for one in guests:
+        lines = [line for line in one.check('dmesg -r').splitlines()
+                 if 'ernic' in line and int(line[1:line.index('>')]) & 7 <= 4]
+        lines = [line for line in lines if not any(text in line for text in known)]
+        assert not lines, lines

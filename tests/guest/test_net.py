@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The network card: two guests, and one behind QEMU's user network."""
+import functools
+import hashlib
+import re
+import urllib.request
+
+import guest
+import links
+from suite import Suite
+
+MIB = 1 << 20
+INSIDE = guest.ROOT / 'tests/guest/inside'
+
+
+def suites(kernel, image, short):
+    pair = Suite(f'net-{kernel}',
+                 functools.partial(guest.Guests, 2, links.Netdev(), image),
+                 [test_up, test_ping, test_big_ping, test_tcp, test_module])
+    user = Suite(f'user-{kernel}', functools.partial(guest.Guests, 1, User(), image),
+                 [test_dhcp, test_forwarded])
+    return [pair] if short else [pair, user]
+
+
+class User:
+    """A guest behind libslirp: DHCP server, router, a forwarded port."""
+
+    def options(self, n, folder):
+        return ['-netdev', 'user,id=net,hostfwd=tcp:127.0.0.1:0-:8000',
+                '-device', f'ernic,id=nic,netdev=net,mac={links.mac(n)}']
+
+
+def test_up(guests):
+    links.up(guests)
+    for one in guests:
+        one.check('timeout 10 sh -c \'until grep -q up '
+                  f'/sys/class/net/{links.INTERFACE}/operstate; do sleep 0.1; done\'')
+
+
+def test_ping(guests):
+    for address in (links.ipv4(1), links.ipv6(1)):
+        # The first may wait for the neighbour to be found.
+        guests[0].check(f'ping -c 1 -W 5 {address}')
+        assert ' 0% packet loss' in guests[0].check(f'ping -c 5 -i 0.2 {address}')
+
+
+def test_big_ping(guests):
+    for mtu in (9000, 1500):
+        links.up(guests, mtu)
+        guests[0].check(f'ping -c 2 -i 0.2 -M do -s {mtu - 28} {links.ipv4(1)}')
+        assert guests[0].run(
+            f'ping -c 1 -W 1 -M do -s {mtu - 27} {links.ipv4(1)}').status != 0
+
+
+def test_tcp(guests):
+    """32 MiB each way at the same time, by IPv4 and IPv6."""
+    for one in guests:
+        one.put(INSIDE / 'tcp.py', '/tmp/tcp.py')
+    for address in (links.ipv4, links.ipv6):
+        servers = [one.start('python3 /tmp/tcp.py 5000', 120) for one in guests]
+        clients = [one.start(f'python3 /tmp/tcp.py 5000 {address(1 - n)} 32', 120)
+                   for n, one in enumerate(guests)]
+        received = [wait() for wait in servers]
+        sent = [wait() for wait in clients]
+        for one in (*received, *sent):
+            assert one.status == 0 and one.output.startswith(f'{32 * MIB} '), one.output
+        assert [one.output for one in received] == [one.output for one in sent[::-1]]
+
+
+def test_module(guests):
+    """Unload and load again: everything is there as before."""
+    for _ in range(3):
+        guests[0].check('rmmod ernic')
+        assert not guests[0].check('ls /sys/class/infiniband').strip()
+        assert guests[0].run(f'ip link show {links.INTERFACE}').status != 0
+        guests[0].check('modprobe ernic')
+    links.up(guests)
+    guests[0].check(f'ping -c 2 -W 5 {links.ipv4(1)}')
+    assert links.DEVICE in guests[0].check('rdma link')
+
+
+def test_dhcp(guests):
+    guests[0].check(f'ip link set {links.INTERFACE} up')
+    guests[0].check(f'udhcpc -i {links.INTERFACE} -n -q -t 10')
+    assert '10.0.2.15/24' in guests[0].check('ip addr')
+    guests[0].check('ping -c 1 -W 5 10.0.2.2')
+
+
+def test_forwarded(guests):
+    """A connection from the host to a server in the guest."""
+    monitor = guests[0].monitor()
+    ports = re.findall(r'HOST_FORWARD.*127\.0\.0\.1\s+(\d+)',
+                       monitor.human('info usernet'))
+    monitor.close()
+    guests[0].check(f'mkdir /tmp/www && head -c {8 * MIB} /dev/urandom >/tmp/www/file')
+    guests[0].start('cd /tmp/www && python3 -m http.server 8000', 60)
+    guests[0].check('timeout 20 sh -c "until netstat -ltn | grep -q :8000; '
+                    'do sleep 0.2; done"')
+    with urllib.request.urlopen(f'http://127.0.0.1:{ports[0]}/file', timeout=30) as file:
+        data = file.read()
+    assert len(data) == 8 * MIB
+    assert hashlib.sha256(data).hexdigest() in guests[0].check('sha256sum /tmp/www/file')
