@@ -226,6 +226,7 @@ static const struct ib_device_ops ernic_ib_ops = {
 	.query_qp = ernic_query_qp,
 	.query_srq = ernic_query_srq,
 	.reg_user_mr = ernic_reg_user_mr,
+	.rereg_user_mr = ernic_rereg_user_mr,
 	INIT_RDMA_OBJ_SIZE(ib_ah, ernic_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, ernic_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_pd, ernic_pd, ibpd),

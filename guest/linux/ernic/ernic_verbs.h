@@ -25,6 +25,8 @@ struct ernic_pd {
 struct ernic_mr {
 	struct ib_mr ibmr;
 	struct ib_umem *umem;
+	u64 iova;
+	int access;		/* IB_ACCESS_* */
 	u32 uctx;
 };
 
@@ -55,11 +57,17 @@ struct ernic_ah {
 	struct ib_ah ibah;
 };
 
+/* Addresses in DMA memory */
+struct ernic_list {
+	__le64 *entry;
+	dma_addr_t dma;
+};
+
 /* A list of pages in DMA memory, for the time of one command. */
 struct ernic_pages {
-	__le64 *list;
-	dma_addr_t dma;
-	size_t bytes;
+	struct ernic_list *leaves;
+	struct ernic_list root;		/* with more than one leaf */
+	size_t num_leaves;
 };
 
 #define ERNIC_OBJ(type, ib) \
@@ -97,7 +105,11 @@ int ernic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		    struct ib_udata *udata);
 int ernic_destroy_ah(struct ib_ah *ibah, u32 flags);
 
-/* ernic_mr.c */
+/*
+ * ernic_pages.c: the list of umem's blocks of pgsz bytes in DMA memory, and the
+ * description of the buffer for a command. Free after the command, as well when
+ * pages is all 0. 0, -ENOMEM, -EINVAL.
+ */
 int ernic_pages_init(struct ernic_dev *dev, struct ib_umem *umem,
 		     unsigned long pgsz, struct ernic_buf_desc *desc,
 		     struct ernic_pages *pages);
@@ -105,8 +117,13 @@ void ernic_pages_fini(struct ernic_dev *dev, struct ernic_pages *pages);
 struct ib_umem *ernic_queue_get(struct ernic_dev *dev, u64 addr, u64 bytes,
 				struct ernic_buf_desc *desc,
 				struct ernic_pages *pages);
+
+/* ernic_mr.c */
 struct ib_mr *ernic_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 				u64 iova, int access, struct ib_udata *udata);
+struct ib_mr *ernic_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				  u64 length, u64 iova, int access,
+				  struct ib_pd *ibpd, struct ib_udata *udata);
 int ernic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 
 /* ernic_cq.c */
