@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Addresses: the GID table, and handles of the addresses of peers.
+ * Addresses: the GID table, handles of the addresses of peers, groups.
  */
 #include <rdma/ib_cache.h>
 #include "ernic_verbs.h"
@@ -41,18 +41,42 @@ int ernic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		    struct ib_udata *udata)
 {
 	struct ernic_create_ah_resp resp = {};
-	struct ernic_av av = {};
+	struct ernic_av *av = &to_ah(ibah)->av;
 
+	ernic_av_from_ah(av, init->ah_attr);
 	if (!udata)
-		return -EOPNOTSUPP;
-	ernic_av_from_ah(&av, init->ah_attr);
-	memcpy(resp.dmac, av.dmac, sizeof(resp.dmac));
-	resp.sgid_index = av.sgid_index;
-	resp.hop_limit = av.hop_limit;
+		return 0;
+	memcpy(resp.dmac, av->dmac, sizeof(resp.dmac));
+	resp.sgid_index = av->sgid_index;
+	resp.hop_limit = av->hop_limit;
 	return ernic_respond(udata, &resp, sizeof(resp));
 }
 
 int ernic_destroy_ah(struct ib_ah *ibah, u32 flags)
 {
 	return 0;
+}
+
+static int ernic_mcast(struct ib_qp *ibqp, const union ib_gid *gid, u8 opcode)
+{
+	struct ernic_cmd cmd = {
+		.opcode = opcode,
+		.uctx = cpu_to_le32(to_qp(ibqp)->uctx),
+	};
+	struct ernic_rsp rsp;
+
+	memcpy(cmd.mcast.gid, gid->raw, sizeof(cmd.mcast.gid));
+	cmd.mcast.qpn = cpu_to_le32(ibqp->qp_num);
+	return ernic_com_exec(to_dev(ibqp->device), &cmd, &rsp, NULL, 0, NULL,
+			      0);
+}
+
+int ernic_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	return ernic_mcast(ibqp, gid, ERNIC_CMD_MCAST_ATTACH);
+}
+
+int ernic_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	return ernic_mcast(ibqp, gid, ERNIC_CMD_MCAST_DETACH);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Completion queues of processes.
+ * Completion queues, of processes and of the kernel.
  */
 #include <linux/log2.h>
 #include "ernic_verbs.h"
@@ -26,74 +26,112 @@ static int ernic_cq_ci(struct ernic_dev *dev, struct ernic_cq *cq, u64 addr,
 	return 0;
 }
 
-static int ernic_cq_cmd(struct ernic_dev *dev, struct ernic_cq *cq,
-			const struct ernic_create_cq_req *req,
-			unsigned int vector)
+/* A queue of the process, as req describes it. */
+static int ernic_cq_user(struct ernic_dev *dev, struct ernic_cq *cq,
+			 struct ernic_create_cq_req *req,
+			 const struct ib_cq_init_attr *a,
+			 struct ib_udata *udata, struct ernic_cmd *cmd,
+			 struct ernic_pages *pages)
 {
-	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_CQ_CREATE };
-	struct ernic_pages pages = {};
-	struct ernic_rsp rsp;
 	u64 ci;
 	int ret;
 
+	if (udata->inlen < sizeof(*req))
+		return -EINVAL;
+	ret = ib_copy_from_udata(req, udata, sizeof(*req));
+	if (ret)
+		return ret;
+	if (!is_power_of_2(req->depth) || req->depth < a->cqe ||
+	    req->depth > le32_to_cpu(dev->attr.max_cqe) || req->reserved)
+		return -EINVAL;
+	cq->uctx = ernic_udata_uctx(udata);
 	cq->umem = ernic_queue_get(dev, req->buf_addr,
 				   (u64)req->depth * sizeof(struct ernic_cqe),
-				   &cmd.cq_create.buf, &pages);
-	if (IS_ERR(cq->umem))
-		return PTR_ERR(cq->umem);
-	ret = ernic_cq_ci(dev, cq, req->ci_addr, &ci);
-	if (ret)
-		goto out;
-	cmd.uctx = cpu_to_le32(cq->uctx);
-	cmd.cq_create.ci_addr = cpu_to_le64(ci);
-	cmd.cq_create.depth = cpu_to_le32(req->depth);
-	cmd.cq_create.eq = cpu_to_le32(ernic_comp_eqn(dev, vector));
-	ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
-	if (!ret)
-		cq->cqn = le32_to_cpu(rsp.handle);
-out:
-	ernic_pages_fini(dev, &pages);
-	if (ret) {
-		ib_umem_release(cq->ci_umem);
-		ib_umem_release(cq->umem);
+				   &cmd->cq_create.buf, pages);
+	if (IS_ERR(cq->umem)) {
+		ret = PTR_ERR(cq->umem);
+		cq->umem = NULL;
+		return ret;
 	}
+	ret = ernic_cq_ci(dev, cq, req->ci_addr, &ci);
+	cmd->cq_create.ci_addr = cpu_to_le64(ci);
+	cmd->cq_create.depth = cpu_to_le32(req->depth);
 	return ret;
 }
 
-int ernic_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *a,
-			 struct ib_udata *udata)
+/* A queue of the kernel. Memory comes cleared, as the device wants it. */
+static int ernic_cq_kernel(struct ernic_dev *dev, struct ernic_cq *cq,
+			   const struct ib_cq_init_attr *a,
+			   struct ernic_cmd *cmd)
 {
-	struct ernic_dev *dev = to_dev(ibcq->device);
-	struct ernic_cq *cq = to_cq(ibcq);
-	struct ernic_create_cq_resp resp = {};
-	struct ernic_create_cq_req req;
+	u32 depth = roundup_pow_of_two(max_t(u32, a->cqe, 2));
 	int ret;
 
-	if (!udata || a->flags)
+	if (depth > le32_to_cpu(dev->attr.max_cqe))
+		return -EINVAL;
+	spin_lock_init(&cq->lock);
+	ret = ernic_ring_init(dev, &cq->ring,
+			      (size_t)depth * sizeof(struct ernic_cqe));
+	if (ret)
+		return ret;
+	ret = ernic_ring_init(dev, &cq->ci_word, sizeof(__le32));
+	cmd->cq_create.buf.addr = cpu_to_le64(cq->ring.dma);
+	cmd->cq_create.ci_addr = cpu_to_le64(cq->ci_word.dma);
+	cmd->cq_create.depth = cpu_to_le32(depth);
+	return ret;
+}
+
+static void ernic_cq_release(struct ernic_dev *dev, struct ernic_cq *cq)
+{
+	ib_umem_release(cq->ci_umem);
+	ib_umem_release(cq->umem);
+	ernic_ring_fini(dev, &cq->ci_word);
+	ernic_ring_fini(dev, &cq->ring);
+}
+
+static int ernic_cq_respond(struct ernic_cq *cq, struct ib_udata *udata)
+{
+	struct ernic_create_cq_resp resp = {
+		.cqn = cq->cqn,
+		.depth = cq->ibcq.cqe,
+	};
+
+	return udata ? ernic_respond(udata, &resp, sizeof(resp)) : 0;
+}
+
+int ernic_make_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *a,
+		  struct ib_udata *udata)
+{
+	struct ernic_dev *dev = to_dev(ibcq->device);
+	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_CQ_CREATE };
+	struct ernic_cq *cq = to_cq(ibcq);
+	struct ernic_create_cq_req req;
+	struct ernic_pages pages = {};
+	struct ernic_rsp rsp;
+	int ret;
+
+	if (a->flags)
 		return -EOPNOTSUPP;
-	if (udata->inlen < sizeof(req))
-		return -EINVAL;
-	ret = ib_copy_from_udata(&req, udata, sizeof(req));
-	if (ret)
+	ret = udata ? ernic_cq_user(dev, cq, &req, a, udata, &cmd, &pages) :
+		      ernic_cq_kernel(dev, cq, a, &cmd);
+	if (!ret) {
+		cmd.uctx = cpu_to_le32(cq->uctx);
+		cmd.cq_create.eq =
+			cpu_to_le32(ernic_comp_eqn(dev, a->comp_vector));
+		ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
+	}
+	ernic_pages_fini(dev, &pages);
+	if (ret) {
+		ernic_cq_release(dev, cq);
 		return ret;
-	if (!is_power_of_2(req.depth) || req.depth < a->cqe ||
-	    req.depth > le32_to_cpu(dev->attr.max_cqe) || req.reserved)
-		return -EINVAL;
-	cq->uctx = ernic_udata_uctx(udata);
-	ret = ernic_cq_cmd(dev, cq, &req, a->comp_vector);
-	if (ret)
-		return ret;
-	ibcq->cqe = req.depth;
+	}
+	cq->cqn = le32_to_cpu(rsp.handle);
+	ibcq->cqe = le32_to_cpu(cmd.cq_create.depth);
 	ret = xa_err(xa_store_irq(&dev->cqs, cq->cqn, cq, GFP_KERNEL));
-	if (ret)
-		goto err;
-	resp.cqn = cq->cqn;
-	resp.depth = req.depth;
-	ret = ernic_respond(udata, &resp, sizeof(resp));
 	if (!ret)
-		return 0;
-err:
-	ernic_destroy_cq(ibcq, udata);
+		ret = ernic_cq_respond(cq, udata);
+	if (ret)
+		ernic_destroy_cq(ibcq, udata);
 	return ret;
 }
 
@@ -101,12 +139,11 @@ int ernic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct ernic_dev *dev = to_dev(ibcq->device);
 	struct ernic_cq *cq = to_cq(ibcq);
-	int ret = ernic_cmd_free(dev, ERNIC_CMD_CQ_DESTROY, cq->uctx, cq->cqn);
+	int ret = ernic_destroy(dev, ERNIC_CMD_CQ_DESTROY, cq->uctx, cq->cqn);
 
-	if (ret == -EBUSY)
+	if (ret)
 		return ret;
 	ernic_table_erase(dev, &dev->cqs, cq->cqn);
-	ib_umem_release(cq->ci_umem);
-	ib_umem_release(cq->umem);
+	ernic_cq_release(dev, cq);
 	return 0;
 }

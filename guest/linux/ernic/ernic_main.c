@@ -43,7 +43,8 @@ static int ernic_pci_init(struct ernic_dev *dev)
 	ret = pci_request_region(pdev, ERNIC_BAR_REGS, "ernic");
 	if (ret)
 		goto err_enable;
-	ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
+	/* what the region of all memory spans */
+	ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(46));
 	if (ret)
 		goto err_region;
 	dma_set_max_seg_size(&pdev->dev, UINT_MAX);

@@ -103,15 +103,23 @@ struct ib_mr *ernic_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	return ernic_reg_user_mr(ibpd, start, length, iova, access, udata);
 }
 
+void ernic_mr_release(struct ernic_dev *dev, struct ernic_mr *mr)
+{
+	ib_umem_release(mr->umem);
+	if (mr->list)
+		dma_free_coherent(&dev->pdev->dev,
+				  mr->max_pages * sizeof(*mr->list), mr->list,
+				  mr->list_dma);
+	kfree(mr);
+}
+
 int ernic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
+	struct ernic_dev *dev = to_dev(ibmr->device);
 	struct ernic_mr *mr = to_mr(ibmr);
-	int ret = ernic_cmd_free(to_dev(ibmr->device), ERNIC_CMD_MR_FREE,
-				 mr->uctx, ibmr->lkey);
+	int ret = ernic_destroy(dev, ERNIC_CMD_MR_FREE, mr->uctx, ibmr->lkey);
 
-	if (ret == -EBUSY)
-		return ret;
-	ib_umem_release(mr->umem);
-	kfree(mr);
-	return 0;
+	if (!ret)
+		ernic_mr_release(dev, mr);
+	return ret;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Queue pairs of processes: their queues, their attributes.
+ * Queue pairs: their queues, their attributes.
  */
 #include <linux/log2.h>
 #include "ernic_verbs.h"
@@ -9,6 +9,7 @@ static const u8 ernic_qp_types[] = {
 	[IB_QPT_RC] = ERNIC_QPT_RC,
 	[IB_QPT_UC] = ERNIC_QPT_UC,
 	[IB_QPT_UD] = ERNIC_QPT_UD,
+	[IB_QPT_GSI] = ERNIC_QPT_GSI,
 };
 
 static const struct {
@@ -71,107 +72,188 @@ static int ernic_qp_check(struct ernic_dev *dev,
 	return 0;
 }
 
-static int ernic_qp_cmd(struct ernic_dev *dev, struct ernic_qp *qp,
-			const struct ib_qp_init_attr *attr,
-			const struct ernic_create_qp_req *req)
+/* The queues of a process, as it describes them. */
+static int ernic_qp_user(struct ernic_dev *dev, struct ernic_qp *qp,
+			 struct ib_qp_init_attr *attr, struct ib_udata *udata,
+			 struct ernic_qp_init *init, struct ernic_pages *sq,
+			 struct ernic_pages *rq)
 {
-	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
-	struct ernic_pages sq = {}, rq = {};
-	struct ernic_qp_init init = {};
-	struct ernic_rsp rsp;
-	int ret;
-
-	qp->sq_umem = ernic_queue_get(dev, req->sq_addr,
-				      (u64)req->sq_depth * req->sq_stride * 64,
-				      &init.sq_buf, &sq);
-	if (IS_ERR(qp->sq_umem))
-		return PTR_ERR(qp->sq_umem);
-	if (!attr->srq) {
-		qp->rq_umem = ernic_queue_get(dev, req->rq_addr,
-				(u64)req->rq_depth * req->rq_stride * 64,
-				&init.rq_buf, &rq);
-		if (IS_ERR(qp->rq_umem)) {
-			ret = PTR_ERR(qp->rq_umem);
-			qp->rq_umem = NULL;
-			goto out;
-		}
-	}
-	init.pd = cpu_to_le32(to_pd(qp->ibqp.pd)->pdn);
-	init.send_cq = cpu_to_le32(to_cq(attr->send_cq)->cqn);
-	init.recv_cq = cpu_to_le32(to_cq(attr->recv_cq)->cqn);
-	init.srq = cpu_to_le32(attr->srq ? to_srq(attr->srq)->srqn :
-					   ERNIC_NONE);
-	init.sq_depth = cpu_to_le32(req->sq_depth);
-	init.rq_depth = cpu_to_le32(req->rq_depth);
-	init.type = ernic_qp_types[attr->qp_type];
-	if (attr->sq_sig_type == IB_SIGNAL_ALL_WR)
-		init.flags = ERNIC_QPF_SQ_SIG_ALL;
-	init.sq_stride = req->sq_stride;
-	init.rq_stride = req->rq_stride;
-
-	cmd.uctx = cpu_to_le32(qp->uctx);
-	cmd.qp.addr = cpu_to_le64(ernic_com_buf(dev));
-	cmd.qp.length = cpu_to_le32(sizeof(init));
-	ret = ernic_com_exec(dev, &cmd, &rsp, &init, sizeof(init), NULL, 0);
-	if (!ret)
-		qp->ibqp.qp_num = le32_to_cpu(rsp.handle);
-out:
-	ernic_pages_fini(dev, &rq);
-	ernic_pages_fini(dev, &sq);
-	if (ret) {
-		ib_umem_release(qp->rq_umem);
-		ib_umem_release(qp->sq_umem);
-	}
-	return ret;
-}
-
-int ernic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
-		    struct ib_udata *udata)
-{
-	struct ernic_dev *dev = to_dev(ibqp->device);
-	struct ernic_qp *qp = to_qp(ibqp);
-	struct ernic_create_qp_resp resp = {};
 	struct ernic_create_qp_req req;
 	int ret;
 
-	if (!udata || init->create_flags ||
-	    (init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UC &&
-	     init->qp_type != IB_QPT_UD))
-		return -EOPNOTSUPP;
 	if (udata->inlen < sizeof(req))
 		return -EINVAL;
 	ret = ib_copy_from_udata(&req, udata, sizeof(req));
 	if (ret)
 		return ret;
-	ret = ernic_qp_check(dev, init, &req);
+	ret = ernic_qp_check(dev, attr, &req);
 	if (ret)
 		return ret;
-	qp->uctx = to_pd(ibqp->pd)->uctx;
-	ret = ernic_qp_cmd(dev, qp, init, &req);
-	if (ret)
-		return ret;
-	init->cap.max_send_wr = req.sq_depth;
-	if (!init->srq)
-		init->cap.max_recv_wr = req.rq_depth;
-	qp->cap = init->cap;
-	ret = xa_err(xa_store_irq(&dev->qps, ibqp->qp_num, qp, GFP_KERNEL));
-	if (ret)
-		goto err;
-	resp.qpn = ibqp->qp_num;
-	ret = ernic_respond(udata, &resp, sizeof(resp));
+	qp->sq_umem = ernic_queue_get(dev, req.sq_addr,
+				      (u64)req.sq_depth * req.sq_stride * 64,
+				      &init->sq_buf, sq);
+	if (!IS_ERR(qp->sq_umem) && !attr->srq)
+		qp->rq_umem = ernic_queue_get(dev, req.rq_addr,
+				(u64)req.rq_depth * req.rq_stride * 64,
+				&init->rq_buf, rq);
+	ret = PTR_ERR_OR_ZERO(qp->sq_umem);
 	if (!ret)
-		return 0;
-err:
-	ernic_destroy_qp(ibqp, udata);
+		ret = PTR_ERR_OR_ZERO(qp->rq_umem);
+	init->sq_depth = cpu_to_le32(req.sq_depth);
+	init->sq_stride = req.sq_stride;
+	init->rq_depth = cpu_to_le32(req.rq_depth);
+	init->rq_stride = req.rq_stride;
 	return ret;
+}
+
+static int ernic_qp_kernel(struct ernic_dev *dev, struct ernic_qp *qp,
+			   struct ib_qp_init_attr *attr,
+			   struct ernic_qp_init *init)
+{
+	const struct ib_qp_cap *cap = &attr->cap;
+	u32 max = le32_to_cpu(dev->attr.max_qp_wr), depth;
+	int ret;
+
+	if (cap->max_send_wr > max || cap->max_recv_wr > max ||
+	    cap->max_send_sge > dev->attr.max_sge ||
+	    cap->max_recv_sge > dev->attr.max_sge ||
+	    cap->max_inline_data > le16_to_cpu(dev->attr.max_inline))
+		return -EINVAL;
+	init->sq_stride = DIV_ROUND_UP(sizeof(struct ernic_wqe) +
+			max_t(size_t, cap->max_inline_data,
+			      cap->max_send_sge * sizeof(struct ernic_sge)),
+			64);
+	depth = roundup_pow_of_two(max(cap->max_send_wr, 1U));
+	init->sq_depth = cpu_to_le32(depth);
+	ret = ernic_wq_init(dev, &qp->sq, depth, init->sq_stride * 64,
+			    &init->sq_buf);
+	if (ret || attr->srq)
+		return ret;
+	init->rq_stride = DIV_ROUND_UP(sizeof(struct ernic_rwqe) +
+			cap->max_recv_sge * sizeof(struct ernic_sge), 64);
+	depth = roundup_pow_of_two(max(cap->max_recv_wr, 1U));
+	init->rq_depth = cpu_to_le32(depth);
+	return ernic_wq_init(dev, &qp->rq, depth, init->rq_stride * 64,
+			     &init->rq_buf);
+}
+
+static void ernic_qp_release(struct ernic_dev *dev, struct ernic_qp *qp)
+{
+	if (!IS_ERR(qp->rq_umem))
+		ib_umem_release(qp->rq_umem);
+	if (!IS_ERR(qp->sq_umem))
+		ib_umem_release(qp->sq_umem);
+	ernic_wq_fini(dev, &qp->rq);
+	ernic_wq_fini(dev, &qp->sq);
+}
+
+static int ernic_qp_cmd(struct ernic_dev *dev, struct ernic_qp *qp,
+			const struct ib_qp_init_attr *attr,
+			struct ernic_qp_init *init)
+{
+	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
+	struct ernic_rsp rsp;
+	int ret;
+
+	init->pd = cpu_to_le32(to_pd(qp->ibqp.pd)->pdn);
+	init->send_cq = cpu_to_le32(to_cq(attr->send_cq)->cqn);
+	init->recv_cq = cpu_to_le32(to_cq(attr->recv_cq)->cqn);
+	init->srq = cpu_to_le32(attr->srq ? to_srq(attr->srq)->srqn :
+					    ERNIC_NONE);
+	init->type = ernic_qp_types[attr->qp_type];
+	if (attr->sq_sig_type == IB_SIGNAL_ALL_WR)
+		init->flags = ERNIC_QPF_SQ_SIG_ALL;
+
+	cmd.uctx = cpu_to_le32(qp->uctx);
+	cmd.qp.addr = cpu_to_le64(ernic_com_buf(dev));
+	cmd.qp.length = cpu_to_le32(sizeof(*init));
+	ret = ernic_com_exec(dev, &cmd, &rsp, init, sizeof(*init), NULL, 0);
+	if (!ret)
+		qp->ibqp.qp_num = le32_to_cpu(rsp.handle);
+	return ret;
+}
+
+static bool ernic_qp_type_ok(const struct ib_qp_init_attr *init, bool kernel)
+{
+	return init->qp_type == IB_QPT_RC || init->qp_type == IB_QPT_UC ||
+	       init->qp_type == IB_QPT_UD ||
+	       (init->qp_type == IB_QPT_GSI && kernel);
+}
+
+static int ernic_qp_respond(struct ernic_qp *qp, struct ib_udata *udata)
+{
+	struct ernic_create_qp_resp resp = { .qpn = qp->ibqp.qp_num };
+
+	return udata ? ernic_respond(udata, &resp, sizeof(resp)) : 0;
+}
+
+int ernic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+		    struct ib_udata *udata)
+{
+	struct ernic_dev *dev = to_dev(ibqp->device);
+	struct ernic_pages sq = {}, rq = {};
+	struct ernic_qp *qp = to_qp(ibqp);
+	struct ernic_qp_init init = {};
+	int ret;
+
+	if (attr->create_flags || !ernic_qp_type_ok(attr, !udata))
+		return -EOPNOTSUPP;
+	qp->uctx = to_pd(ibqp->pd)->uctx;
+	ret = udata ? ernic_qp_user(dev, qp, attr, udata, &init, &sq, &rq) :
+		      ernic_qp_kernel(dev, qp, attr, &init);
+	if (!ret)
+		ret = ernic_qp_cmd(dev, qp, attr, &init);
+	ernic_pages_fini(dev, &rq);
+	ernic_pages_fini(dev, &sq);
+	if (ret) {
+		ernic_qp_release(dev, qp);
+		return ret;
+	}
+	attr->cap.max_send_wr = le32_to_cpu(init.sq_depth);
+	if (!attr->srq)
+		attr->cap.max_recv_wr = le32_to_cpu(init.rq_depth);
+	qp->cap = attr->cap;
+	ret = xa_err(xa_store_irq(&dev->qps, ibqp->qp_num, qp, GFP_KERNEL));
+	if (!ret)
+		ret = ernic_qp_respond(qp, udata);
+	if (ret)
+		ernic_destroy_qp(ibqp, udata);
+	return ret;
+}
+
+/* What was posted and not completed is forgotten, as the device does. */
+static void ernic_qp_forget(struct ernic_qp *qp)
+{
+	ernic_cq_clean(qp->ibqp.send_cq, qp);
+	if (qp->ibqp.recv_cq != qp->ibqp.send_cq)
+		ernic_cq_clean(qp->ibqp.recv_cq, qp);
+}
+
+/* What posting may do now. Of processes the device alone knows. */
+static void ernic_qp_set_state(struct ernic_qp *qp, u8 state)
+{
+	struct ernic_wq *wqs[] = { &qp->sq, &qp->rq };
+	unsigned long flags;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(wqs); i++) {
+		if (!wqs[i]->ring.buf)
+			continue;
+		spin_lock_irqsave(&wqs[i]->lock, flags);
+		qp->state = state;
+		if (state == IB_QPS_RESET)
+			ernic_wq_reset(wqs[i]);
+		spin_unlock_irqrestore(&wqs[i]->lock, flags);
+	}
 }
 
 int ernic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		    struct ib_udata *udata)
 {
 	struct ernic_qp_attr a = {};
+	struct ernic_qp *qp = to_qp(ibqp);
 	u32 known = 0, set = 0;
-	int i;
+	int i, ret;
 
 	for (i = 0; i < ARRAY_SIZE(ernic_qp_masks); i++) {
 		known |= ernic_qp_masks[i].ib;
@@ -218,8 +300,14 @@ int ernic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		a.max_dest_rd_atomic = attr->max_dest_rd_atomic;
 	if (mask & IB_QP_DEST_QPN)
 		a.dest_qpn = cpu_to_le32(attr->dest_qp_num);
-	return ernic_cmd_qp_modify(to_dev(ibqp->device), to_qp(ibqp)->uctx,
-				   ibqp->qp_num, &a);
+	ret = ernic_cmd_qp_modify(to_dev(ibqp->device), qp->uctx, ibqp->qp_num,
+				  &a);
+	if (!ret && (mask & IB_QP_STATE)) {
+		if (attr->qp_state == IB_QPS_RESET)
+			ernic_qp_forget(qp);
+		ernic_qp_set_state(qp, attr->qp_state);
+	}
+	return ret;
 }
 
 int ernic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -258,6 +346,10 @@ int ernic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	memcpy(attr->ah_attr.roce.dmac, a.av.dmac, sizeof(a.av.dmac));
 	attr->cap = qp->cap;
 	init->cap = qp->cap;
+	init->qp_type = ibqp->qp_type;
+	init->send_cq = ibqp->send_cq;
+	init->recv_cq = ibqp->recv_cq;
+	init->srq = ibqp->srq;
 	return 0;
 }
 
@@ -265,11 +357,14 @@ int ernic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct ernic_dev *dev = to_dev(ibqp->device);
 	struct ernic_qp *qp = to_qp(ibqp);
+	int ret = ernic_destroy(dev, ERNIC_CMD_QP_DESTROY, qp->uctx,
+				ibqp->qp_num);
 
-	/* fails only when the device is gone, and then reaches no memory */
-	ernic_cmd_free(dev, ERNIC_CMD_QP_DESTROY, qp->uctx, ibqp->qp_num);
+	if (ret)
+		return ret;
+	/* behind it, who polls meets the queue pair no more */
+	ernic_qp_forget(qp);
 	ernic_table_erase(dev, &dev->qps, ibqp->qp_num);
-	ib_umem_release(qp->rq_umem);
-	ib_umem_release(qp->sq_umem);
+	ernic_qp_release(dev, qp);
 	return 0;
 }

@@ -1,75 +1,133 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Shared receive queues of processes.
+ * Shared receive queues, of processes and of the kernel.
  */
 #include <linux/log2.h>
 #include "ernic_verbs.h"
 
-static int ernic_srq_cmd(struct ernic_dev *dev, struct ernic_srq *srq, u32 pdn,
-			 const struct ernic_create_srq_req *req, u32 limit)
+/* The request that the device knows by the tag, which is free again. */
+bool ernic_srq_complete(struct ernic_srq *srq, u64 tag, u64 *wr_id)
 {
-	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SRQ_CREATE };
-	struct ernic_pages pages = {};
-	struct ernic_rsp rsp;
-	int ret;
+	struct ernic_wq *wq = &srq->wq;
+	unsigned long flags;
 
-	srq->umem = ernic_queue_get(dev, req->buf_addr,
-				    (u64)req->depth * req->stride * 64,
-				    &cmd.srq.buf, &pages);
-	if (IS_ERR(srq->umem))
-		return PTR_ERR(srq->umem);
-	cmd.uctx = cpu_to_le32(srq->uctx);
-	cmd.srq.pd = cpu_to_le32(pdn);
-	cmd.srq.depth = cpu_to_le32(req->depth);
-	cmd.srq.limit = cpu_to_le32(limit);
-	cmd.srq.stride = cpu_to_le16(req->stride);
-	ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
-	ernic_pages_fini(dev, &pages);
-	if (ret)
-		ib_umem_release(srq->umem);
-	else
-		srq->srqn = le32_to_cpu(rsp.handle);
-	return ret;
+	if (!tag || tag > wq->depth)
+		return false;
+	spin_lock_irqsave(&wq->lock, flags);
+	*wr_id = wq->wr_ids[tag - 1];
+	wq->wr_ids[tag - 1] = srq->free_tag;
+	srq->free_tag = tag - 1;
+	wq->ci++;
+	spin_unlock_irqrestore(&wq->lock, flags);
+	return true;
 }
 
-int ernic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
-		     struct ib_udata *udata)
+/* A queue of the process, as it describes it. */
+static int ernic_srq_user(struct ernic_dev *dev, struct ernic_srq *srq,
+			  const struct ib_srq_attr *attr,
+			  struct ib_udata *udata, struct ernic_cmd_srq *cmd,
+			  struct ernic_pages *pages)
 {
-	struct ernic_dev *dev = to_dev(ibsrq->device);
-	struct ernic_pd *pd = to_pd(ibsrq->pd);
-	struct ernic_srq *srq = to_srq(ibsrq);
-	struct ernic_create_srq_resp resp = {};
 	struct ernic_create_srq_req req;
 	int ret;
 
-	if (!udata || init->srq_type != IB_SRQT_BASIC)
-		return -EOPNOTSUPP;
 	if (udata->inlen < sizeof(req))
 		return -EINVAL;
 	ret = ib_copy_from_udata(&req, udata, sizeof(req));
 	if (ret)
 		return ret;
 	if (!is_power_of_2(req.depth) || !req.stride || req.reserved ||
-	    req.depth < init->attr.max_wr ||
+	    req.depth < attr->max_wr ||
 	    req.depth > le32_to_cpu(dev->attr.max_srq_wr) ||
 	    req.stride > ERNIC_RQ_STRIDE_MAX ||
 	    req.stride * 64 < sizeof(struct ernic_rwqe) +
-			init->attr.max_sge * sizeof(struct ernic_sge))
+			attr->max_sge * sizeof(struct ernic_sge))
 		return -EINVAL;
-	srq->uctx = pd->uctx;
-	ret = ernic_srq_cmd(dev, srq, pd->pdn, &req, init->attr.srq_limit);
+	srq->umem = ernic_queue_get(dev, req.buf_addr,
+				    (u64)req.depth * req.stride * 64,
+				    &cmd->buf, pages);
+	if (IS_ERR(srq->umem)) {
+		ret = PTR_ERR(srq->umem);
+		srq->umem = NULL;
+		return ret;
+	}
+	cmd->depth = cpu_to_le32(req.depth);
+	cmd->stride = cpu_to_le16(req.stride);
+	return 0;
+}
+
+static int ernic_srq_kernel(struct ernic_dev *dev, struct ernic_srq *srq,
+			    const struct ib_srq_attr *attr,
+			    struct ernic_cmd_srq *cmd)
+{
+	u32 stride = DIV_ROUND_UP(sizeof(struct ernic_rwqe) +
+				  attr->max_sge * sizeof(struct ernic_sge), 64);
+	u32 depth, i;
+	int ret;
+
+	if (attr->max_wr > le32_to_cpu(dev->attr.max_srq_wr) ||
+	    attr->max_sge > dev->attr.max_sge)
+		return -EINVAL;
+	depth = roundup_pow_of_two(max(attr->max_wr, 1U));
+	ret = ernic_wq_init(dev, &srq->wq, depth, stride * 64, &cmd->buf);
 	if (ret)
 		return ret;
-	init->attr.max_wr = req.depth;
+	for (i = 0; i < depth; i++)
+		srq->wq.wr_ids[i] = i + 1;
+	srq->max_sge = attr->max_sge;
+	cmd->depth = cpu_to_le32(depth);
+	cmd->stride = cpu_to_le16(stride);
+	return 0;
+}
+
+static void ernic_srq_release(struct ernic_dev *dev, struct ernic_srq *srq)
+{
+	ib_umem_release(srq->umem);
+	ernic_wq_fini(dev, &srq->wq);
+}
+
+static int ernic_srq_respond(struct ernic_srq *srq, struct ib_udata *udata)
+{
+	struct ernic_create_srq_resp resp = { .srqn = srq->srqn };
+
+	return udata ? ernic_respond(udata, &resp, sizeof(resp)) : 0;
+}
+
+int ernic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
+		     struct ib_udata *udata)
+{
+	struct ernic_dev *dev = to_dev(ibsrq->device);
+	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SRQ_CREATE };
+	struct ernic_pd *pd = to_pd(ibsrq->pd);
+	struct ernic_srq *srq = to_srq(ibsrq);
+	struct ernic_pages pages = {};
+	struct ernic_rsp rsp;
+	int ret;
+
+	if (init->srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	srq->uctx = pd->uctx;
+	ret = udata ? ernic_srq_user(dev, srq, &init->attr, udata, &cmd.srq,
+				     &pages) :
+		      ernic_srq_kernel(dev, srq, &init->attr, &cmd.srq);
+	if (!ret) {
+		cmd.uctx = cpu_to_le32(srq->uctx);
+		cmd.srq.pd = cpu_to_le32(pd->pdn);
+		cmd.srq.limit = cpu_to_le32(init->attr.srq_limit);
+		ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
+	}
+	ernic_pages_fini(dev, &pages);
+	if (ret) {
+		ernic_srq_release(dev, srq);
+		return ret;
+	}
+	srq->srqn = le32_to_cpu(rsp.handle);
+	init->attr.max_wr = le32_to_cpu(cmd.srq.depth);
 	ret = xa_err(xa_store_irq(&dev->srqs, srq->srqn, srq, GFP_KERNEL));
-	if (ret)
-		goto err;
-	resp.srqn = srq->srqn;
-	ret = ernic_respond(udata, &resp, sizeof(resp));
 	if (!ret)
-		return 0;
-err:
-	ernic_destroy_srq(ibsrq, udata);
+		ret = ernic_srq_respond(srq, udata);
+	if (ret)
+		ernic_destroy_srq(ibsrq, udata);
 	return ret;
 }
 
@@ -108,12 +166,12 @@ int ernic_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	struct ernic_dev *dev = to_dev(ibsrq->device);
 	struct ernic_srq *srq = to_srq(ibsrq);
-	int ret = ernic_cmd_free(dev, ERNIC_CMD_SRQ_DESTROY, srq->uctx,
-				 srq->srqn);
+	int ret = ernic_destroy(dev, ERNIC_CMD_SRQ_DESTROY, srq->uctx,
+				srq->srqn);
 
-	if (ret == -EBUSY)
+	if (ret)
 		return ret;
 	ernic_table_erase(dev, &dev->srqs, srq->srqn);
-	ib_umem_release(srq->umem);
+	ernic_srq_release(dev, srq);
 	return 0;
 }

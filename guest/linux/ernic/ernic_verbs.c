@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The ib_device: what it tells of itself, contexts, domains, addresses, events.
- *
- * Verbs of processes only. Without post_send and its like the RDMA core takes
- * the device for one without kernel verbs, and keeps CM, MAD and the upper
- * layers away from it. Nor are there yet: resizing and moderation of CQs,
- * windows, multicast, counters, the link's true speed.
  */
 #include <linux/version.h>
 #include <net/addrconf.h>
 #include <rdma/ib_addr.h>
+#include <rdma/ib_mad.h>
 #include "ernic_verbs.h"
+
+#define ERNIC_CAP_FLAGS (IB_DEVICE_BAD_PKEY_CNTR | IB_DEVICE_BAD_QKEY_CNTR | \
+			 IB_DEVICE_CURR_QP_STATE_MOD | \
+			 IB_DEVICE_PORT_ACTIVE_EVENT | \
+			 IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN | \
+			 IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B | \
+			 IB_DEVICE_MEM_MGT_EXTENSIONS)
 
 static int ernic_query_device(struct ib_device *ibdev,
 			      struct ib_device_attr *p, struct ib_udata *udata)
@@ -27,13 +30,18 @@ static int ernic_query_device(struct ib_device *ibdev,
 	p->page_size_cap = le64_to_cpu(a->page_size_mask);
 	p->max_qp = le32_to_cpu(a->max_qp);
 	p->max_qp_wr = le32_to_cpu(a->max_qp_wr);
-	p->device_cap_flags = IB_DEVICE_RC_RNR_NAK_GEN;
+	p->device_cap_flags = ERNIC_CAP_FLAGS;
 	p->max_send_sge = a->max_sge;
 	p->max_recv_sge = a->max_sge;
 	p->max_sge_rd = a->max_sge;
 	p->max_cq = le32_to_cpu(a->max_cq);
 	p->max_cqe = le32_to_cpu(a->max_cqe);
 	p->max_mr = le32_to_cpu(a->max_mr);
+	p->max_mw = p->max_mr;
+	p->max_fast_reg_page_list_len = le32_to_cpu(a->max_fast_reg_pages);
+	p->max_mcast_grp = le32_to_cpu(a->max_mcast_group);
+	p->max_mcast_qp_attach = le32_to_cpu(a->max_mcast_attach);
+	p->max_total_mcast_qp_attach = p->max_mcast_qp_attach;
 	p->max_pd = le32_to_cpu(a->max_pd);
 	p->max_qp_rd_atom = a->max_rd_atomic;
 	p->max_qp_init_rd_atom = a->max_rd_atomic;
@@ -81,7 +89,8 @@ static int ernic_port_immutable(struct ib_device *ibdev, u32 port,
 {
 	p->gid_tbl_len = to_dev(ibdev)->attr.max_gids;
 	p->pkey_tbl_len = 1;
-	p->core_cap_flags = RDMA_CORE_CAP_PROT_ROCE_UDP_ENCAP;
+	p->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	p->max_mad_size = IB_MGMT_MAD_SIZE;
 	return 0;
 }
 
@@ -133,8 +142,8 @@ static void ernic_dealloc_ucontext(struct ib_ucontext *ibuctx)
 	struct ernic_ucontext *u =
 		container_of(ibuctx, struct ernic_ucontext, ibuctx);
 
-	ernic_cmd_free(to_dev(ibuctx->device), ERNIC_CMD_UCTX_FREE, 0,
-		       u->uctx);
+	/* its objects are gone before it; else the device keeps the number */
+	ernic_destroy(to_dev(ibuctx->device), ERNIC_CMD_UCTX_FREE, 0, u->uctx);
 }
 
 static int ernic_mmap(struct ib_ucontext *ibuctx, struct vm_area_struct *vma)
@@ -176,10 +185,9 @@ static int ernic_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 static int ernic_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct ernic_pd *pd = to_pd(ibpd);
-	int ret = ernic_cmd_free(to_dev(ibpd->device), ERNIC_CMD_PD_FREE,
-				 pd->uctx, pd->pdn);
 
-	return ret == -EBUSY ? ret : 0;
+	return ernic_destroy(to_dev(ibpd->device), ERNIC_CMD_PD_FREE, pd->uctx,
+			     pd->pdn);
 }
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
@@ -187,11 +195,10 @@ static int ernic_create_cq(struct ib_cq *ibcq,
 			   const struct ib_cq_init_attr *attr,
 			   struct uverbs_attr_bundle *attrs)
 {
-	return ernic_create_user_cq(ibcq, attr,
-				    attrs ? &attrs->driver_udata : NULL);
+	return ernic_make_cq(ibcq, attr, attrs ? &attrs->driver_udata : NULL);
 }
 #else
-#define ernic_create_cq ernic_create_user_cq
+#define ernic_create_cq ernic_make_cq
 #endif
 
 static const struct ib_device_ops ernic_ib_ops = {
@@ -199,13 +206,17 @@ static const struct ib_device_ops ernic_ib_ops = {
 	.driver_id = RDMA_DRIVER_UNKNOWN,
 	.uverbs_abi_ver = ERNIC_UABI_VERSION,
 	.add_gid = ernic_add_gid,
+	.alloc_mr = ernic_alloc_mr,
+	.alloc_mw = ernic_alloc_mw,
 	.alloc_pd = ernic_alloc_pd,
 	.alloc_ucontext = ernic_alloc_ucontext,
+	.attach_mcast = ernic_attach_mcast,
 	.create_cq = ernic_create_cq,
 	.create_qp = ernic_create_qp,
 	.create_srq = ernic_create_srq,
 	.create_user_ah = ernic_create_ah,
 	.create_ah = ernic_create_ah,
+	.dealloc_mw = ernic_dealloc_mw,
 	.dealloc_pd = ernic_dealloc_pd,
 	.dealloc_ucontext = ernic_dealloc_ucontext,
 	.del_gid = ernic_del_gid,
@@ -214,12 +225,19 @@ static const struct ib_device_ops ernic_ib_ops = {
 	.destroy_cq = ernic_destroy_cq,
 	.destroy_qp = ernic_destroy_qp,
 	.destroy_srq = ernic_destroy_srq,
+	.detach_mcast = ernic_detach_mcast,
 	.disassociate_ucontext = ernic_disassociate,
+	.get_dma_mr = ernic_get_dma_mr,
 	.get_link_layer = ernic_link_layer,
 	.get_port_immutable = ernic_port_immutable,
+	.map_mr_sg = ernic_map_mr_sg,
 	.mmap = ernic_mmap,
 	.modify_qp = ernic_modify_qp,
 	.modify_srq = ernic_modify_srq,
+	.poll_cq = ernic_poll_cq,
+	.post_recv = ernic_post_recv,
+	.post_send = ernic_post_send,
+	.post_srq_recv = ernic_post_srq_recv,
 	.query_device = ernic_query_device,
 	.query_pkey = ernic_query_pkey,
 	.query_port = ernic_query_port,
@@ -227,8 +245,10 @@ static const struct ib_device_ops ernic_ib_ops = {
 	.query_srq = ernic_query_srq,
 	.reg_user_mr = ernic_reg_user_mr,
 	.rereg_user_mr = ernic_rereg_user_mr,
+	.req_notify_cq = ernic_req_notify_cq,
 	INIT_RDMA_OBJ_SIZE(ib_ah, ernic_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, ernic_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_mw, ernic_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, ernic_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, ernic_qp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_srq, ernic_srq, ibsrq),
@@ -261,9 +281,9 @@ static void ernic_object_event(struct ernic_dev *dev, struct ib_event *ev,
 		if (!cq)
 			return;
 		ev->element.cq = &cq->ibcq;
-		if (type == ERNIC_EV_COMPLETION)
+		if (type == ERNIC_EV_COMPLETION && cq->ibcq.comp_handler)
 			cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
-		else if (cq->ibcq.event_handler)
+		else if (type == ERNIC_EV_CQ_ERR && cq->ibcq.event_handler)
 			cq->ibcq.event_handler(ev, cq->ibcq.cq_context);
 	} else if (type == ERNIC_EV_SRQ_ERR || type == ERNIC_EV_SRQ_LIMIT) {
 		srq = xa_load(&dev->srqs, n);

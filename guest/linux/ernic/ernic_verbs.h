@@ -24,37 +24,86 @@ struct ernic_pd {
 
 struct ernic_mr {
 	struct ib_mr ibmr;
+	/* of a process */
 	struct ib_umem *umem;
 	u64 iova;
 	int access;		/* IB_ACCESS_* */
 	u32 uctx;
+	/* for REG_MR: the page list that the device reads */
+	__le64 *list;
+	dma_addr_t list_dma;
+	u32 npages;
+	u32 max_pages;
+};
+
+struct ernic_mw {
+	struct ib_mw ibmw;
+	u32 uctx;
+};
+
+/* Memory of a queue of the kernel: one extent. */
+struct ernic_ring {
+	void *buf;
+	dma_addr_t dma;
+	size_t bytes;
+};
+
+/*
+ * A work queue of the kernel. Who posts holds the lock and moves pi; who polls
+ * holds the completion queue's lock and moves ci. The device is told slots, not
+ * wr_ids, so that no pointer comes back from it.
+ */
+struct ernic_wq {
+	spinlock_t lock;
+	struct ernic_ring ring;
+	u64 *wr_ids;		/* of the request in each slot */
+	u32 depth;		/* slots: a power of two */
+	u32 stride;		/* bytes of a slot */
+	u32 pi;			/* requests written */
+	u32 ci;			/* requests completed */
 };
 
 struct ernic_cq {
 	struct ib_cq ibcq;
-	struct ib_umem *umem;
+	struct ib_umem *umem;	/* of a process */
 	struct ib_umem *ci_umem;
 	u32 uctx;
 	u32 cqn;
+	/* Of the kernel. Taken before the lock of an SRQ, inside no other. */
+	spinlock_t lock;
+	struct ernic_ring ring;
+	struct ernic_ring ci_word;	/* where the device looks ci up */
+	u32 ci;			/* entries consumed */
 };
 
+/*
+ * Of the kernel: requests complete in any order, so each is known to the device
+ * by a tag, which is taken until its completion; wr_ids links the free tags.
+ */
 struct ernic_srq {
 	struct ib_srq ibsrq;
-	struct ib_umem *umem;
+	struct ib_umem *umem;	/* of a process */
 	u32 uctx;
 	u32 srqn;
+	struct ernic_wq wq;	/* ci counts completions; all under the lock */
+	u32 max_sge;
+	u32 free_tag;
 };
 
 struct ernic_qp {
 	struct ib_qp ibqp;
-	struct ib_umem *sq_umem;
+	struct ib_umem *sq_umem;	/* of a process */
 	struct ib_umem *rq_umem;
 	struct ib_qp_cap cap;
 	u32 uctx;
+	struct ernic_wq sq;	/* of the kernel */
+	struct ernic_wq rq;	/* likewise, without an SRQ */
+	u8 state;		/* as last set, under the locks of both */
 };
 
 struct ernic_ah {
 	struct ib_ah ibah;
+	struct ernic_av av;
 };
 
 /* Addresses in DMA memory */
@@ -78,6 +127,8 @@ ERNIC_OBJ(mr, ibmr)
 ERNIC_OBJ(cq, ibcq)
 ERNIC_OBJ(srq, ibsrq)
 ERNIC_OBJ(qp, ibqp)
+ERNIC_OBJ(ah, ibah)
+ERNIC_OBJ(mw, ibmw)
 
 static inline struct ernic_dev *to_dev(struct ib_device *ibdev)
 {
@@ -88,6 +139,22 @@ static inline u32 ernic_udata_uctx(struct ib_udata *udata)
 {
 	return rdma_udata_to_drv_context(udata, struct ernic_ucontext,
 					 ibuctx)->uctx;
+}
+
+/*
+ * Takes an object back from the device. 0: the device knows it no more and keeps
+ * away from its memory, or does so because it is dead.
+ */
+static inline int ernic_destroy(struct ernic_dev *dev, u8 opcode, u32 uctx,
+				u32 handle)
+{
+	int ret = ernic_cmd_free(dev, opcode, uctx, handle);
+
+	if (!ret || ernic_dead(dev))
+		return 0;
+	/* others refer to it, and keep it for now: not the driver's fault */
+	WARN_ONCE(ret != -EBUSY, "ernic: command %u: %d\n", opcode, ret);
+	return ret;
 }
 
 /* Copies what fits of an answer to the process, which may be older. */
@@ -104,6 +171,8 @@ int ernic_del_gid(const struct ib_gid_attr *attr, void **context);
 int ernic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		    struct ib_udata *udata);
 int ernic_destroy_ah(struct ib_ah *ibah, u32 flags);
+int ernic_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+int ernic_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 
 /*
  * ernic_pages.c: the list of umem's blocks of pgsz bytes in DMA memory, and the
@@ -124,14 +193,50 @@ struct ib_mr *ernic_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 struct ib_mr *ernic_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				  u64 length, u64 iova, int access,
 				  struct ib_pd *ibpd, struct ib_udata *udata);
+void ernic_mr_release(struct ernic_dev *dev, struct ernic_mr *mr);
 int ernic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 
+/* ernic_kmr.c */
+struct ib_mr *ernic_get_dma_mr(struct ib_pd *ibpd, int access);
+struct ib_mr *ernic_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
+			     u32 max_num_sg);
+int ernic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
+		    unsigned int *sg_offset);
+
+/* ernic_mw.c */
+int ernic_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
+int ernic_dealloc_mw(struct ib_mw *ibmw);
+
+/* ernic_wq.c */
+int ernic_ring_init(struct ernic_dev *dev, struct ernic_ring *ring,
+		    size_t bytes);
+void ernic_ring_fini(struct ernic_dev *dev, struct ernic_ring *ring);
+int ernic_wq_init(struct ernic_dev *dev, struct ernic_wq *wq, u32 depth,
+		  u32 stride, struct ernic_buf_desc *desc);
+void ernic_wq_fini(struct ernic_dev *dev, struct ernic_wq *wq);
+void ernic_wq_reset(struct ernic_wq *wq);
+bool ernic_wq_complete(struct ernic_wq *wq, u32 index, u64 *wr_id);
+
+/* ernic_post.c */
+int ernic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		    const struct ib_send_wr **bad_wr);
+int ernic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		    const struct ib_recv_wr **bad_wr);
+int ernic_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+			const struct ib_recv_wr **bad_wr);
+
+/* ernic_poll.c */
+int ernic_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
+int ernic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+void ernic_cq_clean(struct ib_cq *ibcq, struct ernic_qp *qp);
+
 /* ernic_cq.c */
-int ernic_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *a,
-			 struct ib_udata *udata);
+int ernic_make_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *a,
+		  struct ib_udata *udata);
 int ernic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 
 /* ernic_srq.c */
+bool ernic_srq_complete(struct ernic_srq *srq, u64 tag, u64 *wr_id);
 int ernic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		     struct ib_udata *udata);
 int ernic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
