@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * The memory of queues: pages of the process that the kernel pins.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "ernic.h"
+
+/* The allocator of a parent domain; 0: buf has its memory. */
+static int take_from(struct ernic_buf *buf, struct ernic_pd *pd, size_t page)
+{
+	void *addr;
+
+	if (!pd || !pd->alloc)
+		return EAGAIN;
+	addr = pd->alloc(&pd->ibv_pd, pd->pd_context, buf->size, page,
+			 buf->type);
+	if (addr == IBV_ALLOCATOR_USE_DEFAULT)
+		return EAGAIN;
+	if (!addr)
+		return ENOMEM;
+	memset(addr, 0, buf->size);
+	buf->addr = addr;
+	buf->from = pd;
+	return 0;
+}
+
+/* Returns 0 or an error number. pd: whose allocator to ask, or NULL. */
+int ernic_buf_alloc(struct ernic_buf *buf, struct ernic_pd *pd,
+		    enum ernic_resource type, size_t size)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	int ret;
+
+	*buf = (struct ernic_buf){ .type = type };
+	buf->size = (size + page - 1) & ~(page - 1);
+	ret = take_from(buf, pd, page);
+	if (ret == EAGAIN) {
+		buf->addr = mmap(NULL, buf->size, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		ret = buf->addr == MAP_FAILED ? ENOMEM : 0;
+	}
+	if (!ret && ibv_dontfork_range(buf->addr, buf->size)) {
+		ret = ENOMEM;
+		if (buf->from)
+			pd->free(&pd->ibv_pd, pd->pd_context, buf->addr, type);
+		else
+			munmap(buf->addr, buf->size);
+	}
+	if (ret)
+		buf->addr = NULL;
+	return ret;
+}
+
+/* Does nothing for a buffer that was not allocated. */
+void ernic_buf_free(struct ernic_buf *buf)
+{
+	struct ernic_pd *pd = buf->from;
+
+	if (!buf->addr)
+		return;
+	ibv_dofork_range(buf->addr, buf->size);
+	if (pd)
+		pd->free(&pd->ibv_pd, pd->pd_context, buf->addr, buf->type);
+	else
+		munmap(buf->addr, buf->size);
+	buf->addr = NULL;
+}
+
+/* A ring for so many requests of at most slot bytes each. */
+int ernic_wq_init(struct ernic_wq *wq, struct ernic_pd *pd,
+		  enum ernic_resource type, uint32_t wrs, size_t slot)
+{
+	wq->depth = roundup_pow_of_two(wrs ? wrs : 1);
+	wq->stride = (slot + 63) / 64 * 64;
+	ernic_lock_init(&wq->lock, !pd || !pd->td);
+	return ernic_buf_alloc(&wq->buf, pd, type,
+			       (size_t)wq->depth * wq->stride);
+}
+
+void ernic_wq_fini(struct ernic_wq *wq)
+{
+	ernic_buf_free(&wq->buf);
+	ernic_lock_fini(&wq->lock);
+}
+
+/* As the device does when the queue pair enters RESET. */
+void ernic_wq_reset(struct ernic_wq *wq)
+{
+	wq->pi = 0;
+	atomic_store_explicit(&wq->ci, 0, memory_order_release);
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * The provider: which devices it is for, contexts, what a device can do.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "ernic.h"
+#include "ernic_cmd.h"
+
+static int ernic_query_device_ex(struct ibv_context *ibctx,
+				 const struct ibv_query_device_ex_input *input,
+				 struct ibv_device_attr_ex *attr,
+				 size_t attr_size)
+{
+	struct ib_uverbs_ex_query_device_resp resp;
+	size_t resp_size = sizeof(resp);
+	uint64_t fw;
+	int ret;
+
+	ret = ibv_cmd_query_device_any(ibctx, input, attr, attr_size, &resp,
+				       &resp_size);
+	if (ret)
+		return ret;
+	fw = resp.base.fw_ver;
+	snprintf(attr->orig_attr.fw_ver, sizeof(attr->orig_attr.fw_ver),
+		 "%u.%u.%u", (unsigned int)(fw >> 32),
+		 (unsigned int)(fw >> 16) & 0xffff,
+		 (unsigned int)fw & 0xffff);
+	return 0;
+}
+
+static int ernic_query_port(struct ibv_context *ibctx, uint8_t port,
+			    struct ibv_port_attr *attr)
+{
+	struct ibv_query_port cmd;
+
+	return ibv_cmd_query_port(ibctx, port, attr, &cmd, sizeof(cmd));
+}
+
+static void ernic_free_context(struct ibv_context *ibctx)
+{
+	struct ernic_context *ctx = to_ernic_context(ibctx);
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ctx->qp_pages); i++)
+		free(ctx->qp_pages[i]);
+	munmap(ctx->db, ctx->caps.db_mmap_size);
+	verbs_uninit_context(&ctx->ibv_ctx);
+	pthread_mutex_destroy(&ctx->qp_lock);
+	free(ctx);
+}
+
+static const struct verbs_context_ops ernic_ops = {
+	.alloc_mw = ernic_alloc_mw,
+	.alloc_parent_domain = ernic_alloc_parent_domain,
+	.alloc_pd = ernic_alloc_pd,
+	.alloc_td = ernic_alloc_td,
+	.attach_mcast = ibv_cmd_attach_mcast,
+	.bind_mw = ernic_bind_mw,
+	.create_ah = ernic_create_ah,
+	.create_cq = ernic_create_cq,
+	.create_cq_ex = ernic_create_cq_ex,
+	.create_qp = ernic_create_qp,
+	.create_qp_ex = ernic_create_qp_ex,
+	.create_srq = ernic_create_srq,
+	.create_srq_ex = ernic_create_srq_ex,
+	.dealloc_mw = ernic_dealloc_mw,
+	.dealloc_pd = ernic_dealloc_pd,
+	.dealloc_td = ernic_dealloc_td,
+	.dereg_mr = ernic_dereg_mr,
+	.destroy_ah = ernic_destroy_ah,
+	.destroy_cq = ernic_destroy_cq,
+	.destroy_qp = ernic_destroy_qp,
+	.destroy_srq = ernic_destroy_srq,
+	.detach_mcast = ibv_cmd_detach_mcast,
+	.free_context = ernic_free_context,
+	.modify_cq = ernic_modify_cq,
+	.modify_qp = ernic_modify_qp,
+	.modify_srq = ernic_modify_srq,
+	.poll_cq = ernic_poll_cq,
+	.post_recv = ernic_post_recv,
+	.post_send = ernic_post_send,
+	.post_srq_recv = ernic_post_srq_recv,
+	.query_device_ex = ernic_query_device_ex,
+	.query_port = ernic_query_port,
+	.query_qp = ernic_query_qp,
+	.query_srq = ernic_query_srq,
+	.reg_mr = ernic_reg_mr,
+	.req_notify_cq = ernic_req_notify_cq,
+	.rereg_mr = ernic_rereg_mr,
+	.resize_cq = ernic_resize_cq,
+};
+
+static struct verbs_context *ernic_alloc_context(struct ibv_device *ibdev,
+						 int cmd_fd,
+						 void *private_data)
+{
+	struct uernic_get_context_resp resp = {};
+	struct ibv_get_context cmd = {};
+	struct ernic_context *ctx;
+
+	ctx = verbs_init_and_alloc_context(ibdev, cmd_fd, ctx, ibv_ctx,
+					   RDMA_DRIVER_UNKNOWN);
+	if (!ctx)
+		return NULL;
+	if (ibv_cmd_get_context(&ctx->ibv_ctx, &cmd, sizeof(cmd),
+				&resp.ibv_resp, sizeof(resp)))
+		goto err;
+	ctx->caps = resp.drv_payload;
+	ctx->db = mmap(NULL, ctx->caps.db_mmap_size, PROT_WRITE, MAP_SHARED,
+		       cmd_fd, ctx->caps.db_mmap_offset);
+	if (ctx->db == MAP_FAILED)
+		goto err;
+	pthread_mutex_init(&ctx->qp_lock, NULL);
+	verbs_set_ops(&ctx->ibv_ctx, &ernic_ops);
+	return &ctx->ibv_ctx;
+
+err:
+	verbs_uninit_context(&ctx->ibv_ctx);
+	free(ctx);
+	return NULL;
+}
+
+static struct verbs_device *ernic_alloc_device(struct verbs_sysfs_dev *sysfs)
+{
+	return calloc(1, sizeof(struct verbs_device));
+}
+
+static void ernic_uninit_device(struct verbs_device *vdev)
+{
+	free(vdev);
+}
+
+static const struct verbs_match_ent ernic_match[] = {
+	VERBS_PCI_MATCH(ERNIC_PCI_VENDOR, ERNIC_PCI_DEVICE, NULL),
+	{},
+};
+
+static const struct verbs_device_ops ernic_dev_ops = {
+	.name = "ernic",
+	.match_min_abi_version = ERNIC_UABI_VERSION,
+	.match_max_abi_version = ERNIC_UABI_VERSION,
+	.match_table = ernic_match,
+	.alloc_device = ernic_alloc_device,
+	.uninit_device = ernic_uninit_device,
+	.alloc_context = ernic_alloc_context,
+};
+PROVIDER_DRIVER(ernic, ernic_dev_ops);

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * libernic: the objects of a process, on top of the rings and doorbells of
+ * ernic_abi.h. Counters of rings run freely, as the device's do.
+ */
+#ifndef ERNIC_H
+#define ERNIC_H
+
+#include <endian.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ccan/array_size.h>
+#include <infiniband/driver.h>
+#include <util/mmio.h>
+#include <util/udma_barrier.h>
+#include <util/util.h>
+
+#include <rdma/ernic-abi.h>
+#include "ernic_abi.h"
+
+/* A lock that a thread domain makes needless. */
+struct ernic_lock {
+	pthread_spinlock_t spin;
+	bool needed;
+};
+
+static inline void ernic_lock(struct ernic_lock *lock)
+{
+	if (lock->needed)
+		pthread_spin_lock(&lock->spin);
+}
+
+static inline void ernic_unlock(struct ernic_lock *lock)
+{
+	if (lock->needed)
+		pthread_spin_unlock(&lock->spin);
+}
+
+static inline void ernic_lock_init(struct ernic_lock *lock, bool needed)
+{
+	pthread_spin_init(&lock->spin, PTHREAD_PROCESS_PRIVATE);
+	lock->needed = needed;
+}
+
+static inline void ernic_lock_fini(struct ernic_lock *lock)
+{
+	pthread_spin_destroy(&lock->spin);
+}
+
+/* Queue pairs by number, of 24 bits, in two steps. */
+#define ERNIC_QP_STEP 4096
+
+struct ernic_qp_page {
+	struct ernic_qp *qp[ERNIC_QP_STEP];
+	unsigned int used;
+};
+
+struct ernic_context {
+	struct verbs_context ibv_ctx;
+	void *db; /* doorbell page */
+	struct ernic_alloc_ucontext_resp caps;
+	pthread_mutex_t qp_lock; /* guards changes of qp_pages */
+	struct ernic_qp_page *qp_pages[(1 << 24) / ERNIC_QP_STEP];
+};
+
+struct ernic_td {
+	struct ibv_td ibv_td;
+	atomic_int refs; /* parent domains */
+};
+
+/* A domain, or a parent domain over one. */
+struct ernic_pd {
+	struct ibv_pd ibv_pd;
+	struct ernic_pd *inner; /* of a parent domain */
+	struct ernic_td *td;	/* of a parent domain, or NULL */
+	atomic_int refs;	/* parent domains, and what was made in one */
+	void *(*alloc)(struct ibv_pd *pd, void *pd_context, size_t size,
+		       size_t alignment, uint64_t resource_type);
+	void (*free)(struct ibv_pd *pd, void *pd_context, void *ptr,
+		     uint64_t resource_type);
+	void *pd_context;
+};
+
+/* What a parent domain's allocator is told that the memory is for. */
+enum ernic_resource {
+	ERNIC_RES_CQ = 1,
+	ERNIC_RES_SRQ,
+	ERNIC_RES_SQ,
+	ERNIC_RES_RQ,
+};
+
+/* Memory of a queue: whole pages, cleared, not shared with a forked child. */
+struct ernic_buf {
+	void *addr;
+	size_t size;
+	enum ernic_resource type;
+	struct ernic_pd *from; /* its allocator gave the memory, or NULL */
+};
+
+/* A ring of requests. Whoever posts holds the lock. */
+struct ernic_wq {
+	struct ernic_lock lock;
+	struct ernic_buf buf;
+	uint32_t depth;	 /* power of two */
+	uint32_t stride; /* bytes */
+	uint32_t max_sge;
+	uint32_t pi;	 /* requests posted */
+	atomic_uint ci;	 /* requests known to be done, told by completions */
+	uint64_t db;	 /* doorbell, less the index */
+};
+
+struct ernic_srq {
+	struct verbs_srq vsrq;
+	struct ernic_pd *pd;
+	struct ernic_wq wq;
+};
+
+struct ernic_cq {
+	struct verbs_cq vcq;
+	struct ernic_lock lock;	    /* for taking entries */
+	struct ernic_lock arm_lock; /* for arming */
+	struct ernic_pd *pd;	    /* parent domain, or NULL */
+	struct ernic_buf buf;
+	struct ernic_buf ci_buf;
+	uint32_t depth; /* power of two */
+	uint32_t cqn;
+	uint32_t ci;		/* entries consumed */
+	_Atomic(__le32) *ci_word; /* the same for the device */
+	struct ernic_cqe *cur;	/* between start_poll and end_poll */
+	struct ernic_qp *cur_qp;
+};
+
+struct ernic_qp {
+	struct verbs_qp vqp;
+	struct ernic_pd *pd;
+	struct ernic_srq *srq; /* or NULL */
+	struct ernic_cq *send_cq;
+	struct ernic_cq *recv_cq;
+	bool sig_all;
+	uint32_t max_inline;
+	struct ernic_wq sq;
+	struct ernic_wq rq; /* unused with an SRQ */
+
+	/* between wr_start and wr_complete; under the lock of sq */
+	uint32_t wr_pi;
+	int wr_err;
+	struct ernic_wqe *wr_cur;
+};
+
+struct ernic_mw {
+	struct ibv_mw ibv_mw;
+	uint32_t rkey; /* as the device will know it after the binds posted */
+};
+
+struct ernic_ah {
+	struct ibv_ah ibv_ah;
+	struct ernic_av av;
+};
+
+#define ERNIC_TO(type, ibv, memb)                                              \
+	static inline struct ernic_##type *to_ernic_##type(struct ibv *p)      \
+	{                                                                      \
+		return container_of(p, struct ernic_##type, memb);             \
+	}
+ERNIC_TO(context, ibv_context, ibv_ctx.context)
+ERNIC_TO(td, ibv_td, ibv_td)
+ERNIC_TO(pd, ibv_pd, ibv_pd)
+ERNIC_TO(cq, ibv_cq, vcq.cq)
+ERNIC_TO(srq, ibv_srq, vsrq.srq)
+ERNIC_TO(qp, ibv_qp, vqp.qp)
+ERNIC_TO(mw, ibv_mw, ibv_mw)
+ERNIC_TO(ah, ibv_ah, ibv_ah)
+
+/* What the request with this counter lies in. */
+static inline void *ernic_wq_slot(const struct ernic_wq *wq, uint32_t counter)
+{
+	return (uint8_t *)wq->buf.addr +
+	       (size_t)(counter & (wq->depth - 1)) * wq->stride;
+}
+
+static inline bool ernic_wq_full(struct ernic_wq *wq, uint32_t pi)
+{
+	return pi - atomic_load_explicit(&wq->ci, memory_order_acquire) >=
+	       wq->depth;
+}
+
+/*
+ * A completion of the request index tells that the device has taken it, and
+ * all before it, from the ring; their slots are free. Those of a shared
+ * queue's requests arrive in any order.
+ */
+static inline void ernic_wq_done(struct ernic_wq *wq, uint32_t index)
+{
+	unsigned int ci = atomic_load_explicit(&wq->ci, memory_order_relaxed);
+
+	while ((int32_t)(index + 1 - ci) > 0 &&
+	       !atomic_compare_exchange_weak_explicit(&wq->ci, &ci, index + 1,
+						      memory_order_release,
+						      memory_order_relaxed))
+		;
+}
+
+/* One store of 64 bits, which the device sees after all stores before it. */
+static inline void ernic_ring(struct ibv_context *ibctx, uint64_t value)
+{
+	udma_to_device_barrier();
+	mmio_write64_le(to_ernic_context(ibctx)->db, htole64(value));
+}
+
+/* buf.c */
+int ernic_buf_alloc(struct ernic_buf *buf, struct ernic_pd *pd,
+		    enum ernic_resource type, size_t size);
+void ernic_buf_free(struct ernic_buf *buf);
+int ernic_wq_init(struct ernic_wq *wq, struct ernic_pd *pd,
+		  enum ernic_resource type, uint32_t wrs, size_t slot);
+void ernic_wq_fini(struct ernic_wq *wq);
+void ernic_wq_reset(struct ernic_wq *wq);
+
+/* mem.c */
+struct ibv_pd *ernic_alloc_pd(struct ibv_context *ibctx);
+int ernic_dealloc_pd(struct ibv_pd *ibpd);
+struct ibv_td *ernic_alloc_td(struct ibv_context *ibctx,
+			      struct ibv_td_init_attr *attr);
+int ernic_dealloc_td(struct ibv_td *ibtd);
+struct ibv_pd *
+ernic_alloc_parent_domain(struct ibv_context *ibctx,
+			  struct ibv_parent_domain_init_attr *attr);
+struct ibv_mr *ernic_reg_mr(struct ibv_pd *ibpd, void *addr, size_t length,
+			    uint64_t iova, int access);
+int ernic_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *ibpd,
+		   void *addr, size_t length, int access);
+int ernic_dereg_mr(struct verbs_mr *vmr);
+struct ibv_mw *ernic_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type);
+int ernic_dealloc_mw(struct ibv_mw *ibmw);
+struct ibv_ah *ernic_create_ah(struct ibv_pd *ibpd, struct ibv_ah_attr *attr);
+int ernic_destroy_ah(struct ibv_ah *ibah);
+
+/* A parent domain that objects refer to; NULL is allowed. */
+void ernic_pd_ref(struct ernic_pd *pd);
+void ernic_pd_unref(struct ernic_pd *pd);
+
+/* cq.c */
+struct ibv_cq *ernic_create_cq(struct ibv_context *ibctx, int cqe,
+			       struct ibv_comp_channel *channel, int vector);
+struct ibv_cq_ex *ernic_create_cq_ex(struct ibv_context *ibctx,
+				     struct ibv_cq_init_attr_ex *attr);
+int ernic_resize_cq(struct ibv_cq *ibcq, int cqe);
+int ernic_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr);
+int ernic_destroy_cq(struct ibv_cq *ibcq);
+/* Takes the entries of a queue pair out; the caller holds the lock. */
+void ernic_cq_clean(struct ernic_cq *cq, uint32_t qpn, struct ernic_srq *srq);
+/* Consumed is what is before ci: told to the device, without a doorbell. */
+static inline void ernic_cq_consumed(struct ernic_cq *cq)
+{
+	atomic_store_explicit(cq->ci_word, htole32(cq->ci),
+			      memory_order_release);
+}
+
+/* poll.c */
+int ernic_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc);
+int ernic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
+void ernic_cq_init_ex(struct ernic_cq *cq, uint64_t wc_flags);
+/* The entry with this counter if the device has written it, else NULL. */
+struct ernic_cqe *ernic_cq_entry(struct ernic_cq *cq, uint32_t counter);
+/* What a poll can tell: flags of ibv_create_cq_ex(). */
+#define ERNIC_WC_FLAGS                                                         \
+	(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+
+/* srq.c */
+struct ibv_srq *ernic_create_srq(struct ibv_pd *ibpd,
+				 struct ibv_srq_init_attr *attr);
+struct ibv_srq *ernic_create_srq_ex(struct ibv_context *ibctx,
+				    struct ibv_srq_init_attr_ex *attr);
+int ernic_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
+		     int mask);
+int ernic_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr);
+int ernic_destroy_srq(struct ibv_srq *ibsrq);
+
+/* qp.c */
+struct ibv_qp *ernic_create_qp(struct ibv_pd *ibpd,
+			       struct ibv_qp_init_attr *attr);
+struct ibv_qp *ernic_create_qp_ex(struct ibv_context *ibctx,
+				  struct ibv_qp_init_attr_ex *attr);
+int ernic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask);
+int ernic_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
+		   struct ibv_qp_init_attr *init);
+int ernic_destroy_qp(struct ibv_qp *ibqp);
+struct ernic_qp *ernic_qp_find(struct ernic_context *ctx, uint32_t qpn);
+
+/* post.c */
+int ernic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		    struct ibv_send_wr **bad_wr);
+int ernic_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+		    struct ibv_recv_wr **bad_wr);
+int ernic_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
+			struct ibv_recv_wr **bad_wr);
+int ernic_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *ibmw,
+		  struct ibv_mw_bind *bind);
+
+/* The head of a request: everything but operand and data. */
+void ernic_wqe_head(struct ernic_wqe *wqe, uint8_t opcode, uint64_t wr_id,
+		    unsigned int send_flags);
+void ernic_wqe_rdma(struct ernic_wqe *wqe, uint64_t raddr, uint32_t rkey);
+void ernic_wqe_atomic(struct ernic_wqe *wqe, uint64_t raddr, uint32_t rkey,
+		      uint64_t compare_add, uint64_t swap);
+void ernic_wqe_ud(struct ernic_wqe *wqe, struct ibv_ah *ah, uint32_t qpn,
+		  uint32_t qkey);
+void ernic_wqe_key(struct ernic_wqe *wqe, uint32_t key);
+int ernic_wqe_bind(struct ernic_wqe *wqe, struct ibv_mw *ibmw, uint32_t rkey,
+		   const struct ibv_mw_bind_info *info);
+int ernic_wqe_sges(struct ernic_qp *qp, struct ernic_wqe *wqe,
+		   const struct ibv_sge *sge, size_t n);
+int ernic_wqe_inline(struct ernic_qp *qp, struct ernic_wqe *wqe,
+		     const struct ibv_data_buf *buf, size_t n);
+
+/* wr.c */
+int ernic_qp_init_ex(struct ernic_qp *qp, enum ibv_qp_type type,
+		     uint64_t send_ops);
+
+#endif /* ERNIC_H */

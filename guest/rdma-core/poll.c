@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Taking completions: in the classic form and entry by entry.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "ernic.h"
+
+static const uint8_t wc_opcodes[ERNIC_WC_OPCODE_COUNT] = {
+	[ERNIC_WC_SEND] = IBV_WC_SEND,
+	[ERNIC_WC_WRITE] = IBV_WC_RDMA_WRITE,
+	[ERNIC_WC_READ] = IBV_WC_RDMA_READ,
+	[ERNIC_WC_CMP_SWAP] = IBV_WC_COMP_SWAP,
+	[ERNIC_WC_FETCH_ADD] = IBV_WC_FETCH_ADD,
+	[ERNIC_WC_LOCAL_INV] = IBV_WC_LOCAL_INV,
+	[ERNIC_WC_REG_MR] = IBV_WC_DRIVER1,
+	[ERNIC_WC_BIND_MW] = IBV_WC_BIND_MW,
+	[ERNIC_WC_RECV] = IBV_WC_RECV,
+	[ERNIC_WC_RECV_WRITE_IMM] = IBV_WC_RECV_RDMA_WITH_IMM,
+};
+static_assert((int)ERNIC_WC_REM_ACCESS_ERR == (int)IBV_WC_REM_ACCESS_ERR &&
+		      (int)ERNIC_WC_GENERAL_ERR == (int)IBV_WC_GENERAL_ERR,
+	      "statuses are verbs' own");
+
+static enum ibv_wc_opcode wc_opcode(const struct ernic_cqe *cqe)
+{
+	return cqe->opcode < ERNIC_WC_OPCODE_COUNT ? wc_opcodes[cqe->opcode] :
+						     IBV_WC_DRIVER1;
+}
+
+static unsigned int wc_flags(const struct ernic_cqe *cqe)
+{
+	return (cqe->flags & ERNIC_CQE_GRH ? IBV_WC_GRH : 0) |
+	       (cqe->flags & ERNIC_CQE_IMM ? IBV_WC_WITH_IMM : 0) |
+	       (cqe->flags & ERNIC_CQE_INV ? IBV_WC_WITH_INV : 0);
+}
+
+/* Immediate data as it came, or the key in the byte order of the host. */
+static __be32 wc_imm(const struct ernic_cqe *cqe)
+{
+	uint32_t imm;
+
+	memcpy(&imm, cqe->imm, sizeof(imm));
+	if (cqe->flags & ERNIC_CQE_INV)
+		imm = le32toh(imm);
+	return (__force __be32)imm;
+}
+
+struct ernic_cqe *ernic_cq_entry(struct ernic_cq *cq, uint32_t counter)
+{
+	struct ernic_cqe *cqe = (struct ernic_cqe *)cq->buf.addr +
+				(counter & (cq->depth - 1));
+	uint8_t phase = counter & cq->depth ? 0 : ERNIC_CQE_PHASE;
+	uint8_t flags = *(volatile uint8_t *)&cqe->flags;
+
+	if ((flags & ERNIC_CQE_PHASE) != phase)
+		return NULL;
+	udma_from_device_barrier();
+	return cqe;
+}
+
+/*
+ * The next entry, consumed: its queue has the slots of requests back. *last
+ * saves looking up the queue pair of the entry before. NULL: there is none.
+ */
+static struct ernic_cqe *cq_next(struct ernic_cq *cq, struct ernic_qp **last)
+{
+	struct ernic_context *ctx = to_ernic_context(cq->vcq.cq.context);
+	struct ernic_cqe *cqe;
+	struct ernic_wq *wq;
+	uint32_t qpn;
+
+	while ((cqe = ernic_cq_entry(cq, cq->ci))) {
+		cq->ci++;
+		qpn = le32toh(cqe->qpn);
+		if (!*last || (*last)->vqp.qp.qp_num != qpn)
+			*last = ernic_qp_find(ctx, qpn);
+		if (!*last)
+			continue; /* of a queue pair that is gone */
+		if (!(cqe->flags & ERNIC_CQE_RQ))
+			wq = &(*last)->sq;
+		else
+			wq = (*last)->srq ? &(*last)->srq->wq : &(*last)->rq;
+		ernic_wq_done(wq, le32toh(cqe->index));
+		return cqe;
+	}
+	return NULL;
+}
+
+static void fill_wc(struct ibv_wc *wc, const struct ernic_cqe *cqe)
+{
+	*wc = (struct ibv_wc){
+		.wr_id = le64toh(cqe->wr_id),
+		.status = cqe->status,
+		.opcode = wc_opcode(cqe),
+		.vendor_err = le32toh(cqe->vendor_err),
+		.byte_len = le32toh(cqe->byte_len),
+		.imm_data = wc_imm(cqe),
+		.qp_num = le32toh(cqe->qpn),
+		.src_qp = le32toh(cqe->src_qp),
+		.wc_flags = wc_flags(cqe),
+		.pkey_index = le16toh(cqe->pkey_index),
+	};
+}
+
+int ernic_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
+{
+	struct ernic_cq *cq = to_ernic_cq(ibcq);
+	struct ernic_qp *qp = NULL;
+	struct ernic_cqe *cqe;
+	int i;
+
+	ernic_lock(&cq->lock);
+	for (i = 0; i < n; i++) {
+		cqe = cq_next(cq, &qp);
+		if (!cqe)
+			break;
+		fill_wc(&wc[i], cqe);
+	}
+	if (i)
+		ernic_cq_consumed(cq);
+	ernic_unlock(&cq->lock);
+	return i;
+}
+
+int ernic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
+{
+	struct ernic_cq *cq = to_ernic_cq(ibcq);
+	enum ernic_db_kind kind = solicited_only ? ERNIC_DB_CQ_ARM_SOLICITED :
+						   ERNIC_DB_CQ_ARM;
+
+	uint32_t ci;
+
+	/*
+	 * A lock of its own, so that one may arm between start_poll and
+	 * end_poll: indices reach the device in their order.
+	 */
+	ernic_lock(&cq->arm_lock);
+	ci = le32toh(atomic_load_explicit(cq->ci_word, memory_order_acquire));
+	ernic_ring(ibcq->context, ERNIC_DB(kind, cq->cqn, ci));
+	ernic_unlock(&cq->arm_lock);
+	return 0;
+}
+
+/* ---- entry by entry ------------------------------------------------------ */
+
+static struct ernic_cq *ex_to_cq(struct ibv_cq_ex *ex)
+{
+	return container_of(ex, struct ernic_cq, vcq.cq_ex);
+}
+
+static int ex_next(struct ibv_cq_ex *ex)
+{
+	struct ernic_cq *cq = ex_to_cq(ex);
+
+	cq->cur = cq_next(cq, &cq->cur_qp);
+	if (!cq->cur)
+		return ENOENT;
+	ex->wr_id = le64toh(cq->cur->wr_id);
+	ex->status = cq->cur->status;
+	return 0;
+}
+
+static void ex_end(struct ibv_cq_ex *ex)
+{
+	struct ernic_cq *cq = ex_to_cq(ex);
+
+	ernic_cq_consumed(cq);
+	ernic_unlock(&cq->lock);
+}
+
+static int ex_start(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
+{
+	struct ernic_cq *cq = ex_to_cq(ex);
+	int ret;
+
+	if (attr->comp_mask)
+		return EINVAL;
+	ernic_lock(&cq->lock);
+	cq->cur_qp = NULL;
+	ret = ex_next(ex);
+	if (ret)
+		ex_end(ex);
+	return ret;
+}
+
+static enum ibv_wc_opcode ex_opcode(struct ibv_cq_ex *ex)
+{
+	return wc_opcode(ex_to_cq(ex)->cur);
+}
+
+static unsigned int ex_wc_flags(struct ibv_cq_ex *ex)
+{
+	return wc_flags(ex_to_cq(ex)->cur);
+}
+
+static __be32 ex_imm_data(struct ibv_cq_ex *ex)
+{
+	return wc_imm(ex_to_cq(ex)->cur);
+}
+
+/* A number of the entry, of 32 bits. */
+#define EX_READ(field)                                                         \
+	static uint32_t ex_##field(struct ibv_cq_ex *ex)                       \
+	{                                                                      \
+		return le32toh(ex_to_cq(ex)->cur->field);                      \
+	}
+EX_READ(vendor_err)
+EX_READ(byte_len)
+EX_READ(qpn)
+EX_READ(src_qp)
+
+static uint64_t ex_timestamp(struct ibv_cq_ex *ex)
+{
+	return le64toh(ex_to_cq(ex)->cur->timestamp);
+}
+
+/* InfiniBand's own, of which RoCE has none. */
+static uint32_t ex_slid(struct ibv_cq_ex *ex)
+{
+	return 0;
+}
+
+static uint8_t ex_none(struct ibv_cq_ex *ex)
+{
+	return 0;
+}
+
+void ernic_cq_init_ex(struct ernic_cq *cq, uint64_t flags)
+{
+	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
+
+	ex->start_poll = ex_start;
+	ex->next_poll = ex_next;
+	ex->end_poll = ex_end;
+	ex->read_opcode = ex_opcode;
+	ex->read_vendor_err = ex_vendor_err;
+	ex->read_wc_flags = ex_wc_flags;
+	if (flags & IBV_WC_EX_WITH_BYTE_LEN)
+		ex->read_byte_len = ex_byte_len;
+	if (flags & IBV_WC_EX_WITH_IMM)
+		ex->read_imm_data = ex_imm_data;
+	if (flags & IBV_WC_EX_WITH_QP_NUM)
+		ex->read_qp_num = ex_qpn;
+	if (flags & IBV_WC_EX_WITH_SRC_QP)
+		ex->read_src_qp = ex_src_qp;
+	if (flags & IBV_WC_EX_WITH_SLID)
+		ex->read_slid = ex_slid;
+	if (flags & IBV_WC_EX_WITH_SL)
+		ex->read_sl = ex_none;
+	if (flags & IBV_WC_EX_WITH_DLID_PATH_BITS)
+		ex->read_dlid_path_bits = ex_none;
+	if (flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+		ex->read_completion_ts = ex_timestamp;
+}

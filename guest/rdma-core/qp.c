@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Queue pairs: made, modified, found by number.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ernic.h"
+#include "ernic_cmd.h"
+
+/* ---- by number ----------------------------------------------------------- */
+
+/* Without a lock: called while an entry of the queue pair is being taken. */
+struct ernic_qp *ernic_qp_find(struct ernic_context *ctx, uint32_t qpn)
+{
+	struct ernic_qp_page *page =
+		ctx->qp_pages[(qpn & 0xffffff) / ERNIC_QP_STEP];
+
+	return page ? page->qp[qpn % ERNIC_QP_STEP] : NULL;
+}
+
+/* The next three under qp_lock. Pages stay until the context goes. */
+static int qp_page_get(struct ernic_context *ctx, uint32_t qpn)
+{
+	struct ernic_qp_page **page =
+		&ctx->qp_pages[(qpn & 0xffffff) / ERNIC_QP_STEP];
+
+	if (!*page)
+		*page = calloc(1, sizeof(**page));
+	return *page ? 0 : ENOMEM;
+}
+
+static void qp_table_set(struct ernic_context *ctx, uint32_t qpn,
+			 struct ernic_qp *qp)
+{
+	ctx->qp_pages[(qpn & 0xffffff) / ERNIC_QP_STEP]
+		->qp[qpn % ERNIC_QP_STEP] = qp;
+}
+
+/* ---- making -------------------------------------------------------------- */
+
+static int qp_attr_check(const struct ernic_alloc_ucontext_resp *caps,
+			 const struct ibv_qp_init_attr_ex *attr)
+{
+	const struct ibv_qp_cap *cap = &attr->cap;
+
+	if ((attr->comp_mask &
+	     ~(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
+	       IBV_QP_INIT_ATTR_CREATE_FLAGS)) ||
+	    ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
+	     attr->create_flags))
+		return EOPNOTSUPP;
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD))
+		return EINVAL;
+	if (attr->qp_type != IBV_QPT_RC && attr->qp_type != IBV_QPT_UC &&
+	    attr->qp_type != IBV_QPT_UD)
+		return EOPNOTSUPP;
+	if (!attr->send_cq || !attr->recv_cq ||
+	    cap->max_send_wr > caps->max_sq_wr ||
+	    cap->max_send_sge > caps->max_sge ||
+	    cap->max_inline_data > caps->max_inline)
+		return EINVAL;
+	if (!attr->srq && (cap->max_recv_wr > caps->max_rq_wr ||
+			   cap->max_recv_sge > caps->max_sge))
+		return EINVAL;
+	return 0;
+}
+
+static int qp_queues(struct ernic_qp *qp, const struct ibv_qp_cap *cap)
+{
+	size_t sges, data;
+	int ret;
+
+	qp->max_inline = cap->max_inline_data;
+	qp->sq.max_sge = cap->max_send_sge ? cap->max_send_sge : 1;
+	sges = qp->sq.max_sge * sizeof(struct ernic_sge);
+	data = sges > qp->max_inline ? sges : qp->max_inline;
+	ret = ernic_wq_init(&qp->sq, qp->pd, ERNIC_RES_SQ, cap->max_send_wr,
+			    sizeof(struct ernic_wqe) + data);
+	if (ret || qp->srq)
+		return ret;
+	qp->rq.max_sge = cap->max_recv_sge ? cap->max_recv_sge : 1;
+	sges = qp->rq.max_sge * sizeof(struct ernic_sge);
+	ret = ernic_wq_init(&qp->rq, qp->pd, ERNIC_RES_RQ, cap->max_recv_wr,
+			    sizeof(struct ernic_rwqe) + sges);
+	if (ret)
+		ernic_wq_fini(&qp->sq);
+	return ret;
+}
+
+static void qp_queues_fini(struct ernic_qp *qp)
+{
+	if (!qp->srq)
+		ernic_wq_fini(&qp->rq);
+	ernic_wq_fini(&qp->sq);
+}
+
+static int qp_command(struct ibv_context *ibctx, struct ernic_qp *qp,
+		      struct ibv_qp_init_attr_ex *attr)
+{
+	struct uernic_create_qp_resp resp = {};
+	struct ibv_qp_init_attr_ex plain = *attr;
+	struct uernic_create_qp cmd = {};
+	int ret;
+
+	plain.comp_mask = IBV_QP_INIT_ATTR_PD;
+	cmd.drv_payload.sq_addr = (uintptr_t)qp->sq.buf.addr;
+	cmd.drv_payload.sq_depth = qp->sq.depth;
+	cmd.drv_payload.sq_stride = qp->sq.stride / 64;
+	if (!qp->srq) {
+		cmd.drv_payload.rq_addr = (uintptr_t)qp->rq.buf.addr;
+		cmd.drv_payload.rq_depth = qp->rq.depth;
+		cmd.drv_payload.rq_stride = qp->rq.stride / 64;
+	}
+	ret = ibv_cmd_create_qp_ex(ibctx, &qp->vqp, &plain, &cmd.ibv_cmd,
+				   sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	attr->cap = plain.cap;
+	return ret;
+}
+
+/* In the table before anything can complete, and not under another's number. */
+static int qp_register(struct ernic_context *ctx, struct ernic_qp *qp,
+		       struct ibv_qp_init_attr_ex *attr)
+{
+	uint32_t qpn;
+	int ret;
+
+	pthread_mutex_lock(&ctx->qp_lock);
+	ret = qp_command(&ctx->ibv_ctx.context, qp, attr);
+	if (ret)
+		goto out;
+	qpn = qp->vqp.qp.qp_num;
+	ret = qp_page_get(ctx, qpn);
+	if (ret) {
+		ibv_cmd_destroy_qp(&qp->vqp.qp);
+		goto out;
+	}
+	qp->sq.db = ERNIC_DB(ERNIC_DB_SQ, qpn, 0);
+	qp->rq.db = ERNIC_DB(ERNIC_DB_RQ, qpn, 0);
+	qp_table_set(ctx, qpn, qp);
+out:
+	pthread_mutex_unlock(&ctx->qp_lock);
+	return ret;
+}
+
+struct ibv_qp *ernic_create_qp_ex(struct ibv_context *ibctx,
+				  struct ibv_qp_init_attr_ex *attr)
+{
+	struct ernic_context *ctx = to_ernic_context(ibctx);
+	struct ernic_qp *qp = NULL;
+	int ret = qp_attr_check(&ctx->caps, attr);
+
+	if (ret)
+		goto err;
+	ret = ENOMEM;
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		goto err;
+	qp->pd = to_ernic_pd(attr->pd);
+	qp->srq = attr->srq ? to_ernic_srq(attr->srq) : NULL;
+	qp->send_cq = to_ernic_cq(attr->send_cq);
+	qp->recv_cq = to_ernic_cq(attr->recv_cq);
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
+		ret = ernic_qp_init_ex(qp, attr->qp_type,
+				       attr->send_ops_flags);
+		if (ret)
+			goto err;
+	}
+	ret = qp_queues(qp, &attr->cap);
+	if (ret)
+		goto err;
+	ret = qp_register(ctx, qp, attr);
+	if (ret)
+		goto err_queues;
+	/* The library's own function clears what it does not know. */
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+		qp->vqp.comp_mask |= VERBS_QP_EX;
+	ernic_pd_ref(qp->pd);
+	return &qp->vqp.qp;
+
+err_queues:
+	qp_queues_fini(qp);
+err:
+	free(qp);
+	errno = ret;
+	return NULL;
+}
+
+struct ibv_qp *ernic_create_qp(struct ibv_pd *ibpd,
+			       struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp_init_attr_ex ex = {
+		.qp_context = attr->qp_context,
+		.send_cq = attr->send_cq,
+		.recv_cq = attr->recv_cq,
+		.srq = attr->srq,
+		.cap = attr->cap,
+		.qp_type = attr->qp_type,
+		.sq_sig_all = attr->sq_sig_all,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = ibpd,
+	};
+	struct ibv_qp *qp = ernic_create_qp_ex(ibpd->context, &ex);
+
+	if (qp)
+		attr->cap = ex.cap;
+	return qp;
+}
+
+/* ---- the rest of its life ------------------------------------------------ */
+
+/* Both locks in the order of the queues' numbers; one queue may be both. */
+static void qp_clean_cqs(struct ernic_qp *qp)
+{
+	struct ernic_cq *a = qp->send_cq, *b = qp->recv_cq;
+	uint32_t qpn = qp->vqp.qp.qp_num;
+
+	ernic_lock(&a->lock);
+	ernic_cq_clean(a, qpn, qp->srq);
+	ernic_unlock(&a->lock);
+	if (a == b)
+		return;
+	ernic_lock(&b->lock);
+	ernic_cq_clean(b, qpn, qp->srq);
+	ernic_unlock(&b->lock);
+}
+
+int ernic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
+{
+	struct ernic_qp *qp = to_ernic_qp(ibqp);
+	struct ibv_modify_qp cmd = {};
+	int ret = ibv_cmd_modify_qp(ibqp, attr, mask, &cmd, sizeof(cmd));
+
+	if (!ret && (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET) {
+		qp_clean_cqs(qp);
+		ernic_wq_reset(&qp->sq);
+		ernic_wq_reset(&qp->rq);
+	}
+	return ret;
+}
+
+int ernic_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
+		   struct ibv_qp_init_attr *init)
+{
+	struct ibv_query_qp cmd;
+
+	return ibv_cmd_query_qp(ibqp, attr, mask, init, &cmd, sizeof(cmd));
+}
+
+int ernic_destroy_qp(struct ibv_qp *ibqp)
+{
+	struct ernic_context *ctx = to_ernic_context(ibqp->context);
+	struct ernic_qp *qp = to_ernic_qp(ibqp);
+	int ret;
+
+	/* No other gets the number before the entries are gone. */
+	pthread_mutex_lock(&ctx->qp_lock);
+	ret = ibv_cmd_destroy_qp(ibqp);
+	if (!ret) {
+		qp_clean_cqs(qp);
+		qp_table_set(ctx, ibqp->qp_num, NULL);
+	}
+	pthread_mutex_unlock(&ctx->qp_lock);
+	if (ret)
+		return ret;
+	qp_queues_fini(qp);
+	ernic_pd_unref(qp->pd);
+	free(qp);
+	return 0;
+}
