@@ -18,7 +18,7 @@ CONTRACT = 'include/hw/rdma-ernic'
 
 # Stems: a stem stands for its .c and its .h.
 LAYERS = {
-    0: 'ernic_abi ernic_regs ib_spec',
+    0: 'ernic_abi ernic_counters ernic_regs ib_spec',
     1: 'env types limits psn drop opcode icrc net wire fault timer stats'
        ' ib_tables',
     2: 'res dev mr dma eq cq wqe rq buf',

@@ -371,7 +371,7 @@ def main():
             built = with_scapy(op, values)
             wrong_parse += tool_sees(op, values, tool.parse(built))
             bad = with_scapy(op, values, icrc=rnd.randrange(1 << 32))
-            if tool.parse(bad) != {'drop': 'drop bad-icrc'}:
+            if tool.parse(bad) != {'drop': 'drop bad_icrc'}:
                 wrong_icrc.append(bad.hex())
         tap.test(f'scapy reads {op.name}', wrong_emit)
         tap.test(f'codec reads scapy\'s {op.name}', wrong_parse)
