@@ -99,6 +99,13 @@ static int ernic_cq_respond(struct ernic_cq *cq, struct ib_udata *udata)
 	return udata ? ernic_respond(udata, &resp, sizeof(resp)) : 0;
 }
 
+/*
+ * Every completion has its time. Overrun is found whether or not it is to be
+ * ignored: who promises that there is none does not see the difference.
+ */
+#define ERNIC_CQ_FLAGS	(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | \
+			 IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
+
 int ernic_make_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *a,
 		  struct ib_udata *udata)
 {
@@ -110,8 +117,9 @@ int ernic_make_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *a,
 	struct ernic_rsp rsp;
 	int ret;
 
-	if (a->flags)
+	if (a->flags & ~ERNIC_CQ_FLAGS)
 		return -EOPNOTSUPP;
+	mutex_init(&cq->resize_lock);
 	ret = udata ? ernic_cq_user(dev, cq, &req, a, udata, &cmd, &pages) :
 		      ernic_cq_kernel(dev, cq, a, &cmd);
 	if (!ret) {

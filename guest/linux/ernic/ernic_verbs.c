@@ -14,6 +14,7 @@
 			 IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN | \
 			 IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B | \
 			 IB_DEVICE_MEM_MGT_EXTENSIONS)
+#define ERNIC_DEFAULT_PKEY	0xffff
 
 static int ernic_query_device(struct ib_device *ibdev,
 			      struct ib_device_attr *p, struct ib_udata *udata)
@@ -55,6 +56,8 @@ static int ernic_query_device(struct ib_device *ibdev,
 	/* ns, as many bits of them as there are */
 	p->timestamp_mask = U64_MAX;
 	p->hca_core_clock = NSEC_PER_SEC / 1000;
+	p->cq_caps.max_cq_moderation_count = U16_MAX;
+	p->cq_caps.max_cq_moderation_period = U16_MAX;
 	return 0;
 }
 
@@ -70,25 +73,27 @@ static int ernic_query_port(struct ib_device *ibdev, u32 port,
 		return ret;
 	p->state = a.active ? IB_PORT_ACTIVE : IB_PORT_DOWN;
 	p->phys_state = a.active ? IB_PORT_PHYS_STATE_LINK_UP :
-				   IB_PORT_PHYS_STATE_DISABLED;
+		netif_running(dev->netdev) ? IB_PORT_PHYS_STATE_POLLING :
+					     IB_PORT_PHYS_STATE_DISABLED;
 	p->max_mtu = a.max_mtu;
-	p->active_mtu = a.active_mtu;
+	/* packets have to fit the frames of the network card */
+	p->active_mtu = clamp_t(int, iboe_get_mtu(READ_ONCE(dev->netdev->mtu)),
+				IB_MTU_256, a.active_mtu);
 	p->gid_tbl_len = dev->attr.max_gids;
-	p->pkey_tbl_len = 1;
+	p->pkey_tbl_len = le16_to_cpu(dev->attr.max_pkeys);
 	p->max_msg_sz = le32_to_cpu(a.max_msg_size);
 	p->bad_pkey_cntr = le32_to_cpu(a.bad_pkey_count);
 	p->qkey_viol_cntr = le32_to_cpu(a.bad_qkey_count);
-	p->active_width = IB_WIDTH_4X;
-	p->active_speed = IB_SPEED_QDR;
 	p->ip_gids = true;
-	return 0;
+	return ib_get_eth_speed(ibdev, port, &p->active_speed,
+				&p->active_width);
 }
 
 static int ernic_port_immutable(struct ib_device *ibdev, u32 port,
 				struct ib_port_immutable *p)
 {
 	p->gid_tbl_len = to_dev(ibdev)->attr.max_gids;
-	p->pkey_tbl_len = 1;
+	p->pkey_tbl_len = le16_to_cpu(to_dev(ibdev)->attr.max_pkeys);
 	p->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
 	p->max_mad_size = IB_MGMT_MAD_SIZE;
 	return 0;
@@ -99,12 +104,13 @@ static enum rdma_link_layer ernic_link_layer(struct ib_device *ibdev, u32 port)
 	return IB_LINK_LAYER_ETHERNET;
 }
 
+/* The default one first; no other is ever set. */
 static int ernic_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
 			    u16 *pkey)
 {
-	if (index)
+	if (index >= le16_to_cpu(to_dev(ibdev)->attr.max_pkeys))
 		return -EINVAL;
-	*pkey = 0xffff;
+	*pkey = index ? 0 : ERNIC_DEFAULT_PKEY;
 	return 0;
 }
 
@@ -206,6 +212,7 @@ static const struct ib_device_ops ernic_ib_ops = {
 	.driver_id = RDMA_DRIVER_UNKNOWN,
 	.uverbs_abi_ver = ERNIC_UABI_VERSION,
 	.add_gid = ernic_add_gid,
+	.alloc_hw_port_stats = ernic_alloc_stats,
 	.alloc_mr = ernic_alloc_mr,
 	.alloc_mw = ernic_alloc_mw,
 	.alloc_pd = ernic_alloc_pd,
@@ -226,12 +233,19 @@ static const struct ib_device_ops ernic_ib_ops = {
 	.destroy_qp = ernic_destroy_qp,
 	.destroy_srq = ernic_destroy_srq,
 	.detach_mcast = ernic_detach_mcast,
+	.device_group = &ernic_attr_group,
 	.disassociate_ucontext = ernic_disassociate,
+	.fill_res_cq_entry = ernic_fill_res_cq,
+	.fill_res_mr_entry = ernic_fill_res_mr,
+	.fill_res_qp_entry = ernic_fill_res_qp,
+	.get_dev_fw_str = ernic_fw_str,
 	.get_dma_mr = ernic_get_dma_mr,
+	.get_hw_stats = ernic_get_stats,
 	.get_link_layer = ernic_link_layer,
 	.get_port_immutable = ernic_port_immutable,
 	.map_mr_sg = ernic_map_mr_sg,
 	.mmap = ernic_mmap,
+	.modify_cq = ernic_modify_cq,
 	.modify_qp = ernic_modify_qp,
 	.modify_srq = ernic_modify_srq,
 	.poll_cq = ernic_poll_cq,
@@ -246,6 +260,7 @@ static const struct ib_device_ops ernic_ib_ops = {
 	.reg_user_mr = ernic_reg_user_mr,
 	.rereg_user_mr = ernic_rereg_user_mr,
 	.req_notify_cq = ernic_req_notify_cq,
+	.resize_cq = ernic_resize_cq,
 	INIT_RDMA_OBJ_SIZE(ib_ah, ernic_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, ernic_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_mw, ernic_mw, ibmw),
@@ -359,6 +374,9 @@ int ernic_ib_register(struct ernic_dev *dev)
 	ibdev->dev.parent = &dev->pdev->dev;
 	addrconf_addr_eui48((u8 *)&ibdev->node_guid, dev->netdev->dev_addr);
 	ib_set_device_ops(ibdev, &ernic_ib_ops);
+	ret = ernic_cmd_set_pkey(dev, 0, ERNIC_DEFAULT_PKEY);
+	if (ret)
+		return ret;
 	ret = ib_device_set_netdev(ibdev, dev->netdev, 1);
 	if (ret)
 		return ret;

@@ -66,6 +66,7 @@ struct ernic_wq {
 struct ernic_cq {
 	struct ib_cq ibcq;
 	struct ib_umem *umem;	/* of a process */
+	struct mutex resize_lock;	/* of umem, when the ring changes */
 	struct ib_umem *ci_umem;
 	u32 uctx;
 	u32 cqn;
@@ -252,5 +253,19 @@ int ernic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int ernic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_qp_init_attr *init);
 int ernic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+
+/* ernic_cq_resize.c */
+int ernic_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
+int ernic_modify_cq(struct ib_cq *ibcq, u16 count, u16 period);
+
+/* ernic_info.c */
+extern const struct attribute_group ernic_attr_group;
+struct rdma_hw_stats *ernic_alloc_stats(struct ib_device *ibdev, u32 port);
+int ernic_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+		    u32 port, int index);
+void ernic_fw_str(struct ib_device *ibdev, char *str);
+int ernic_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp);
+int ernic_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq);
+int ernic_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr);
 
 #endif /* ERNIC_VERBS_H */

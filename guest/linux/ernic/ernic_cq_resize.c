@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Completion queues that exist: another ring for one, events held back.
+ */
+#include <linux/log2.h>
+#include "ernic_verbs.h"
+
+static int ernic_cq_resize_cmd(struct ernic_dev *dev, struct ernic_cq *cq,
+			       const struct ernic_resize_cq_req *req)
+{
+	struct ernic_cmd cmd = {
+		.opcode = ERNIC_CMD_CQ_RESIZE,
+		.uctx = cpu_to_le32(cq->uctx),
+	};
+	struct ernic_pages pages = {};
+	struct ernic_rsp rsp;
+	struct ib_umem *umem;
+	int ret;
+
+	umem = ernic_queue_get(dev, req->buf_addr,
+			       (u64)req->depth * sizeof(struct ernic_cqe),
+			       &cmd.cq_create.buf, &pages);
+	if (IS_ERR(umem))
+		return PTR_ERR(umem);
+	cmd.cq_create.depth = cpu_to_le32(req->depth);
+	cmd.cq_create.handle = cpu_to_le32(cq->cqn);
+	ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
+	ernic_pages_fini(dev, &pages);
+	if (!ret)
+		swap(cq->umem, umem);
+	ib_umem_release(umem);
+	return ret;
+}
+
+int ernic_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+{
+	struct ernic_dev *dev = to_dev(ibcq->device);
+	struct ernic_cq *cq = to_cq(ibcq);
+	struct ernic_resize_cq_req req;
+	int ret;
+
+	if (!udata)
+		return -EOPNOTSUPP;
+	if (udata->inlen < sizeof(req))
+		return -EINVAL;
+	ret = ib_copy_from_udata(&req, udata, sizeof(req));
+	if (ret)
+		return ret;
+	if (!is_power_of_2(req.depth) || cqe < 1 || req.depth < cqe ||
+	    req.depth > le32_to_cpu(dev->attr.max_cqe) || req.reserved)
+		return -EINVAL;
+	/* the memory that is let go has to be the one the device left */
+	mutex_lock(&cq->resize_lock);
+	ret = ernic_cq_resize_cmd(dev, cq, &req);
+	if (!ret)
+		ibcq->cqe = req.depth;
+	mutex_unlock(&cq->resize_lock);
+	return ret;
+}
+
+int ernic_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
+{
+	struct ernic_cq *cq = to_cq(ibcq);
+	struct ernic_cmd cmd = {
+		.opcode = ERNIC_CMD_CQ_MODERATE,
+		.uctx = cpu_to_le32(cq->uctx),
+	};
+	struct ernic_rsp rsp;
+
+	cmd.cq_moderate.handle = cpu_to_le32(cq->cqn);
+	cmd.cq_moderate.count = cpu_to_le16(count);
+	cmd.cq_moderate.period_us = cpu_to_le16(period);
+	return ernic_com_exec(to_dev(ibcq->device), &cmd, &rsp, NULL, 0,
+			      NULL, 0);
+}
