@@ -176,6 +176,7 @@ static void eth_tx_bh(void *opaque)
         } else {
             eth->tx_errors++;
             trace_ernic_guest_bad_frame(ernic_pci_id(d), ci, len);
+            ernic_pci_guest_error(d, "a frame that cannot be sent");
         }
     }
     if (eth->tx_ci != before) {
@@ -326,6 +327,7 @@ static void write_ctrl(ErnicPci *d, uint64_t value)
         (value & ~ERNIC_ETH_CTRL)) {
         trace_ernic_guest_bad_eth(ernic_pci_id(d), value, eth->tx_addr,
                                   eth->rx_addr);
+        ernic_pci_guest_error(d, "ctrl 0x%x is refused", (uint32_t)value);
         return;
     }
     if (on & ERNIC_ETH_TX) {
@@ -344,7 +346,7 @@ static void write_index(ErnicPci *d, const char *name, uint32_t bit,
                         uint32_t value)
 {
     if (!(eth_of(d)->ctrl & bit) || value - ci > 1u << shift) {
-        trace_ernic_guest_not_enabled(ernic_pci_id(d), name, value);
+        ernic_guest_not_enabled(d, name, value);
         return;
     }
     *pi = value;

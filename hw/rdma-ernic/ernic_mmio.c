@@ -28,6 +28,27 @@ static const ErnicReg *reg_at(const ErnicRegBlock *b, uint64_t off,
     return reg->name && size <= reg->size ? reg : NULL;
 }
 
+void ernic_guest_bad_read(ErnicPci *d, uint64_t off, unsigned size)
+{
+    trace_ernic_guest_bad_read(ernic_pci_id(d), off, size);
+    ernic_pci_guest_error(d, "no register of %u bytes to read at 0x%" PRIx64,
+                          size, off);
+}
+
+void ernic_guest_bad_write(ErnicPci *d, uint64_t off, unsigned size,
+                           uint64_t value)
+{
+    trace_ernic_guest_bad_write(ernic_pci_id(d), off, size, value);
+    ernic_pci_guest_error(d, "no register of %u bytes to write at 0x%" PRIx64,
+                          size, off);
+}
+
+void ernic_guest_not_enabled(ErnicPci *d, const char *what, uint64_t value)
+{
+    trace_ernic_guest_not_enabled(ernic_pci_id(d), what, value);
+    ernic_pci_guest_error(d, "%s 0x%" PRIx64 " is not taken", what, value);
+}
+
 static uint64_t reg_value(ErnicPci *d, const ErnicRegBlock *b,
                           const ErnicReg *reg)
 {
@@ -54,7 +75,7 @@ uint64_t ernic_regs_read(ErnicPci *d, const ErnicRegBlock *b, uint64_t off,
     uint64_t value;
 
     if (!reg) {
-        trace_ernic_guest_bad_read(ernic_pci_id(d), off, size);
+        ernic_guest_bad_read(d, off, size);
         return 0;
     }
     value = reg_value(d, b, reg) >> shift;
@@ -87,7 +108,7 @@ void ernic_regs_write(ErnicPci *d, const ErnicRegBlock *b, uint64_t off,
     const ErnicReg *reg = reg_at(b, off, size, &shift);
 
     if (!reg || (!reg->write && !reg->setup && !reg->any_time)) {
-        trace_ernic_guest_bad_write(ernic_pci_id(d), off, size, value);
+        ernic_guest_bad_write(d, off, size, value);
         return;
     }
     trace_ernic_pci_write(ernic_pci_id(d), reg->name, value);
@@ -95,6 +116,7 @@ void ernic_regs_write(ErnicPci *d, const ErnicRegBlock *b, uint64_t off,
         reg->write(d, value);
     } else if (b->locked && !reg->any_time) {
         trace_ernic_guest_enabled(ernic_pci_id(d), reg->name, value);
+        ernic_pci_guest_error(d, "%s is not written while enabled", reg->name);
     } else {
         set_field(b, reg, shift, size, value);
     }

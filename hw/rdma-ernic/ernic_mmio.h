@@ -37,4 +37,11 @@ uint64_t ernic_regs_read(ErnicPci *d, const ErnicRegBlock *b, uint64_t off,
 void ernic_regs_write(ErnicPci *d, const ErnicRegBlock *b, uint64_t off,
                       unsigned size, uint64_t value);
 
+/* Accesses that do nothing, told in traces and in QEMU's log. */
+void ernic_guest_bad_read(ErnicPci *d, uint64_t off, unsigned size);
+void ernic_guest_bad_write(ErnicPci *d, uint64_t off, unsigned size,
+                           uint64_t value);
+/* @what is not in use, or @value not in its range. */
+void ernic_guest_not_enabled(ErnicPci *d, const char *what, uint64_t value);
+
 #endif /* ERNIC_MMIO_H */

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The device as a QEMU NIC. Without a UDP link it is also the netdev link:
- * frames to UDP port 4791 of an address of the device are the engine's, all
- * others the Ethernet face's.
+ * frames to UDP port 4791 of an address of the device, in the VLAN of that
+ * address, are the engine's, all others the Ethernet face's.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -83,21 +83,29 @@ void ernic_pci_netdev_run(ErnicPci *d, uint64_t now)
 
 /* ---- in ------------------------------------------------------------------- */
 
-/* Free entries of the table are all 0, which is nobody's address. */
-static bool is_local(const Ernic *e, const ErnicGid *gid)
+/*
+ * Is it to an address of ours, or to a group in a VLAN where we have one? Free
+ * entries of the table are all 0, which is nobody's address.
+ */
+static bool is_ours(const Ernic *e, const ErnicPath *path)
 {
     static const ErnicGid none;
     uint32_t i;
 
     for (i = 0; i < ERNIC_LIM_GID; i++) {
-        if (memcmp(&e->gid[i].gid, gid, sizeof(*gid)) == 0) {
-            return memcmp(gid, &none, sizeof(none)) != 0;
+        const ErnicGidEntry *own = &e->gid[i];
+
+        if (memcmp(&own->gid, &none, sizeof(none)) != 0 &&
+            ERNIC_VLAN_ID(own->vlan) == ERNIC_VLAN_ID(path->vlan) &&
+            ((path->dmac[0] & 1) ||
+             memcmp(&own->gid, &path->dgid, sizeof(own->gid)) == 0)) {
+            return true;
         }
     }
     return false;
 }
 
-/* A frame for the engine; groups are the engine's if the frame is RoCE. */
+/* A frame for the engine. */
 static bool roce_frame(ErnicPci *d, ErnicFrame *f, const uint8_t *buf,
                        size_t size, ErnicDrop *drop)
 {
@@ -106,8 +114,7 @@ static bool roce_frame(ErnicPci *d, ErnicFrame *f, const uint8_t *buf,
     }
     *drop = ernic_net_parse(f, buf, size);
     return *drop != ERNIC_DROP_NOT_ROCE &&
-           (*drop != ERNIC_DROP_NONE || (f->path.dmac[0] & 1) ||
-            is_local(d->engine, &f->path.dgid));
+           (*drop != ERNIC_DROP_NONE || is_ours(d->engine, &f->path));
 }
 
 static void roce_receive(ErnicPci *d, const ErnicFrame *f)
@@ -133,6 +140,9 @@ static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
     ErnicDrop drop = ERNIC_DROP_NONE;
     ErnicFrame f;
 
+    if (!ernic_pci_powered(d)) {
+        return size;            /* lost */
+    }
     if (!roce_frame(d, &f, buf, size, &drop)) {
         ernic_pci_eth_receive(d, buf, size);
     } else if (d->net.sending) {

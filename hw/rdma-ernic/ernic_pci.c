@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The PCI function: identity, capabilities, BARs, properties, and the device's
- * life from realize over reset, stop and go of the machine, to unplug.
+ * life from realize over reset, power, stop and go of the machine, to unplug.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -26,7 +26,7 @@ QEMU_BUILD_BUG_ON(ERNIC_MAX_VECTORS * PCI_MSIX_ENTRY_SIZE > MSIX_PBA_OFFSET);
 
 /* ---- limits --------------------------------------------------------------- */
 
-/* One row per property that is a number of objects. */
+/* One row per property that is a number in the engine's configuration. */
 static const struct {
     const char *name;
     size_t field;
@@ -42,6 +42,7 @@ static const struct {
     LIMIT("max-mr", max_mr, 2, ERNIC_LIM_MR),
     LIMIT("max-pd", max_pd, 2, ERNIC_LIM_PD),
     LIMIT("max-uctx", max_uctx, 2, ERNIC_LIM_UCTX),
+    LIMIT("link-speed", link_speed, 1, ERNIC_MAX_LINK_SPEED),
 #undef LIMIT
 };
 
@@ -72,7 +73,15 @@ static bool check_limits(ErnicPci *d, Error **errp)
     return true;
 }
 
-/* ---- the virtual machine stops and goes ----------------------------------- */
+/* ---- the virtual machine stops and goes, so does power -------------------- */
+
+bool ernic_pci_powered(const ErnicPci *d)
+{
+    const PCIDevice *pci = &d->parent_obj;
+
+    return !(pci_get_word(pci->config + pci->pm_cap + PCI_PM_CTRL) &
+             PCI_PM_CTRL_STATE_MASK);
+}
 
 static void set_running(ErnicPci *d, bool running)
 {
@@ -97,7 +106,23 @@ static void set_running(ErnicPci *d, bool running)
 
 static void vm_state_changed(void *opaque, bool running, RunState state)
 {
-    set_running(opaque, running);
+    ErnicPci *d = opaque;
+
+    set_running(d, running && ernic_pci_powered(d));
+}
+
+/*
+ * In D3hot the function reaches no memory, raises no interrupt and hears no
+ * packet; its state stays. What was rung before is done before.
+ */
+static void update_power(ErnicPci *d)
+{
+    bool powered = ernic_pci_powered(d);
+
+    if (runstate_is_running() && d->running != powered) {
+        trace_ernic_pci_power(ernic_pci_id(d), powered);
+        set_running(d, powered);
+    }
 }
 
 /* ---- capabilities --------------------------------------------------------- */
@@ -205,7 +230,7 @@ static void ernic_pci_exit(PCIDevice *pci)
 
 /*
  * All of a reset happens in the first of its phases: nothing leaves the device
- * here, and there is no line to lower in the others.
+ * here, and there is no line to lower in the others. Then the bus gives power.
  */
 static void ernic_pci_reset_enter(Object *obj, ResetType type)
 {
@@ -217,11 +242,17 @@ static void ernic_pci_reset_enter(Object *obj, ResetType type)
     ernic_pci_leave(d);
 }
 
+static void ernic_pci_reset_exit(Object *obj, ResetType type)
+{
+    update_power(ERNIC(obj));
+}
+
 static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
                                    int len)
 {
     pci_default_write_config(pci, addr, value, len);
     pcie_cap_flr_write_config(pci, addr, value, len);
+    update_power(ERNIC(pci));
 }
 
 static void ernic_pci_instance_init(Object *obj)
@@ -241,6 +272,7 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_UINT32("max-uctx", ErnicPci, cfg.max_uctx, 256),
     DEFINE_PROP_UINT16("vectors", ErnicPci, cfg.num_vectors, 17),
     DEFINE_PROP_UINT32("roce-mtu", ErnicPci, mtu, 4096),
+    DEFINE_PROP_UINT32("link-speed", ErnicPci, cfg.link_speed, 100000),
     DEFINE_PROP_STRING("roce-udp", ErnicPci, roce_udp),
     DEFINE_PROP_STRING("roce-peers", ErnicPci, roce_peers),
     DEFINE_PROP_LINK("iothread", ErnicPci, iothread, TYPE_IOTHREAD, IOThread *),
@@ -259,11 +291,13 @@ static void ernic_pci_class_init(ObjectClass *oc, ERNIC_CLASS_DATA *data)
     pc->device_id = ERNIC_PCI_DEVICE;
     pc->class_id = PCI_CLASS_NETWORK_ETHERNET;
     rc->phases.enter = ernic_pci_reset_enter;
+    rc->phases.exit = ernic_pci_reset_exit;
     dc->desc = "Embedded RDMA NIC (RoCEv2)";
     dc->vmsd = &ernic_pci_vmstate;
     set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);
     device_class_set_props(dc, ernic_pci_properties);
     ernic_pci_udp_class_init(oc);
+    ernic_pci_stats_class_init(oc);
 }
 
 static const TypeInfo ernic_pci_types[] = {

@@ -14,6 +14,7 @@
 #define ERNIC_PCI_H
 
 #include "hw/pci/pci_device.h"
+#include "qemu/log.h"
 #include "qemu/thread.h"
 #include "qemu/timer.h"
 #include "system/iothread.h"
@@ -27,6 +28,8 @@ OBJECT_DECLARE_SIMPLE_TYPE(ErnicPci, ERNIC)
 
 /* The irq_pending bitmap has a bit for each. */
 #define ERNIC_MAX_VECTORS   64
+/* Mb/s; the fastest port that verbs can name. */
+#define ERNIC_MAX_LINK_SPEED 1600000
 /* Doorbells rung and not yet seen by the engine. */
 #define ERNIC_DB_QUEUE      1024
 
@@ -63,7 +66,7 @@ struct ErnicPci {
     QEMUBH *bh;                 /* work: doorbells, commands, the engine */
     QEMUTimer timer;
     uint64_t wake;              /* when the engine wants to run, or never */
-    bool running;               /* the virtual machine is */
+    bool running;               /* the virtual machine is, and D0 */
     VMChangeStateEntry *vm_state;
 
     QemuMutex db_lock;
@@ -89,6 +92,16 @@ static inline const char *ernic_pci_id(const ErnicPci *d)
 {
     return d->parent_obj.qdev.id ?: "";
 }
+
+/* What the guest did wrong at the registers, for -d guest_errors. */
+#define ernic_pci_guest_error(d, fmt, ...) \
+    qemu_log_mask(LOG_GUEST_ERROR, "ernic %s: " fmt "\n", ernic_pci_id(d), \
+                  ## __VA_ARGS__)
+
+/* ---- ernic_pci.c: the PCI function ---------------------------------------- */
+
+/* In D0, and not in the one other power state, D3hot? */
+bool ernic_pci_powered(const ErnicPci *d);
 
 /* ---- ernic_env.c: the engine's environment, and who may enter it ---------- */
 
@@ -159,6 +172,10 @@ void ernic_pci_eth_link_changed(ErnicPci *d);
 void ernic_pci_eth_show_mac(ErnicPci *d);
 /* Makes what was loaded consistent; false: it cannot be. */
 bool ernic_pci_eth_valid(ErnicPci *d);
+
+/* ---- ernic_stats.c: the property "statistics" ----------------------------- */
+
+void ernic_pci_stats_class_init(ObjectClass *oc);
 
 /* ---- ernic_vmstate.c ------------------------------------------------------ */
 

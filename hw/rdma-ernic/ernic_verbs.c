@@ -16,7 +16,6 @@
 #define RING_ENTRY      sizeof(struct ernic_cmd)
 /* Commands in one run of the bottom half. */
 #define CMD_BUDGET      16
-#define LINK_SPEED      100000
 
 QEMU_BUILD_BUG_ON(sizeof(struct ernic_rsp) != RING_ENTRY);
 
@@ -54,6 +53,7 @@ void ernic_pci_verbs_reset(ErnicPci *d)
 static void fatal(ErnicPci *d, uint32_t error)
 {
     trace_ernic_guest_fatal(ernic_pci_id(d), error);
+    ernic_pci_guest_error(d, "the rings of commands are not in memory");
     d->verbs.fatal = true;
     d->verbs.error = error;
     drop_doorbells(d);
@@ -203,6 +203,7 @@ static void enable(ErnicPci *d)
         !ring_ok(v->rsp_addr, v->ring_shift)) {
         trace_ernic_guest_bad_rings(ernic_pci_id(d), v->cmd_addr, v->rsp_addr,
                                     v->ring_shift);
+        ernic_pci_guest_error(d, "not enabled: ring registers out of range");
         v->error = ERNIC_DEVERR_RING;
         return;
     }
@@ -234,7 +235,7 @@ static void write_cmd_pi(ErnicPci *d, uint64_t value)
     uint32_t ci;
 
     if (!v->enabled || v->fatal) {
-        trace_ernic_guest_not_enabled(ernic_pci_id(d), "cmd_pi", value);
+        ernic_guest_not_enabled(d, "cmd_pi", value);
         return;
     }
     ci = qatomic_read(&v->cmd_ci);
@@ -242,6 +243,8 @@ static void write_cmd_pi(ErnicPci *d, uint64_t value)
     if ((uint32_t)value - ci > 1u << v->ring_shift ||
         (uint32_t)value - ci < v->cmd_pi - ci) {
         trace_ernic_guest_cmd_index(ernic_pci_id(d), value, ci);
+        ernic_pci_guest_error(d, "cmd_pi %u does not follow %u",
+                              (uint32_t)value, v->cmd_pi);
         ernic_pci_enter(d);
         if (!v->fatal) {
             v->error = ERNIC_DEVERR_CMD_INDEX;      /* FATAL keeps its reason */
@@ -263,6 +266,18 @@ static uint64_t read_status(ErnicPci *d)
 static uint64_t read_control(ErnicPci *d)
 {
     return d->verbs.enabled ? ERNIC_CONTROL_ENABLE : 0;
+}
+
+/* Frames of the network card carry RoCEv2 where there is no other link. */
+static uint64_t read_features(ErnicPci *d)
+{
+    return ERNIC_FEATURE_ETH |
+           (d->net.nic && !d->udp ? ERNIC_FEATURE_ROCE_ETH : 0);
+}
+
+static uint64_t read_link_speed(ErnicPci *d)
+{
+    return d->cfg.link_speed;
 }
 
 static uint64_t read_num_uctx(ErnicPci *d)
@@ -288,7 +303,7 @@ static uint64_t read_time(ErnicPci *d)
 static const ErnicReg regs[sizeof(struct ernic_regs) / 4] = {
     REG(magic, .constant = ERNIC_MAGIC),
     REG(abi_version, .constant = ERNIC_ABI_VERSION),
-    REG(features, .constant = ERNIC_FEATURE_ETH),
+    REG(features, .read = read_features),
     REG(status, .read = read_status),
     REG(control, .read = read_control, .write = write_control),
     REG(error, FIELD_OF(error)),
@@ -302,7 +317,7 @@ static const ErnicReg regs[sizeof(struct ernic_regs) / 4] = {
     REG(ring_shift, FIELD_OF(ring_shift), .setup = true),
     REG(cmd_pi, FIELD_OF(cmd_pi), .write = write_cmd_pi),
     REG(cmd_ci, FIELD_OF(cmd_ci)),
-    REG(link_speed, .constant = LINK_SPEED),
+    REG(link_speed, .read = read_link_speed),
 };
 
 /* ---- the BAR -------------------------------------------------------------- */
@@ -333,7 +348,7 @@ static uint64_t bar_read(void *opaque, hwaddr off, unsigned size)
         (off - DB_OFFSET) >> DB_SHIFT < d->cfg.max_uctx) {
         return read_time(d);
     }
-    trace_ernic_guest_bad_read(ernic_pci_id(d), off, size);
+    ernic_guest_bad_read(d, off, size);
     return 0;
 }
 
@@ -348,9 +363,9 @@ static void bar_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
         ernic_regs_write(d, &block, off, size, value);
     } else if (size != 8 || off & ((1u << DB_SHIFT) - 1) ||
                page >= d->cfg.max_uctx) {
-        trace_ernic_guest_bad_write(ernic_pci_id(d), off, size, value);
+        ernic_guest_bad_write(d, off, size, value);
     } else if (!d->verbs.enabled || d->verbs.fatal) {
-        trace_ernic_guest_not_enabled(ernic_pci_id(d), "doorbell", value);
+        ernic_guest_not_enabled(d, "doorbell", value);
     } else {
         doorbell(d, page, value);
     }

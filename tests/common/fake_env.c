@@ -205,6 +205,7 @@ void fake_config(ErnicConfig *cfg)
         .max_uctx = 8,
         .num_vectors = 8,
         .mtu = 5,
+        .link_speed = 40000,
     };
 }
 

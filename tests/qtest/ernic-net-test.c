@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The Ethernet face and the netdev link: rings, filter, checksums, and the fork
- * between frames of the engine and frames of the network.
+ * The Ethernet face: registers, rings, filter, checksums, interrupts.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qemu/iov.h"
 #include "qemu/module.h"
+#include "hw/pci/pci_regs.h"
 #include "ernic.h"
 
 #define SHIFT       3
@@ -78,7 +78,7 @@ static void start(Eth *e, QErnic *any, int *fds, QGuestAllocator *alloc,
                   uint32_t ctrl)
 {
     *e = (Eth) { .fd = fds[0] };
-    qernic_init(&e->q, any->dev.bus, QPCI_DEVFN(6, 0), alloc);
+    qernic_init(&e->q, "eth0", any->dev.bus, QPCI_DEVFN(6, 0), alloc);
     e->tx = guest_alloc(alloc, 4096);
     e->rx = e->tx + 1024;
     e->state = e->tx + 2048;
@@ -440,6 +440,121 @@ static void test_bad(void *obj, void *data, QGuestAllocator *alloc)
     finish(&e, data);
 }
 
+/* What the registers hold at reset, and which bits of them are kept. */
+static const struct {
+    const char *name;
+    uint16_t off;
+    uint32_t reset, rw;
+} regs[] = {
+#define AT(field, ...) \
+    { #field, offsetof(struct ernic_eth_regs, field), __VA_ARGS__ }
+#define WIDE(field, rw) \
+    AT(field, 0, rw), \
+    { #field " high", offsetof(struct ernic_eth_regs, field) + 4, 0, rw }
+    AT(ctrl, 0, 0),             /* what is reserved is refused */
+    AT(link, 1, 0),
+    AT(mtu, ERNIC_ETH_MTU, 0),
+    AT(mac_lo, 0x00005452, ~0u),
+    AT(mac_hi, 0x4200, 0xffff),
+    WIDE(mc_hash, ~0u),
+    WIDE(tx_addr, ~0u),
+    WIDE(rx_addr, ~0u),
+    WIDE(state_addr, ~0u),
+    AT(tx_shift, 0, ~0u),
+    AT(rx_shift, 0, ~0u),
+    AT(vector, 0, ~0u),
+    AT(tx_pi, 0, 0),            /* while the ring is not in use */
+    AT(rx_pi, 0, 0),
+    AT(tx_arm, 0, ~0u),
+    AT(rx_arm, 0, ~0u),
+    AT(tx_ci, 0, 0),
+    AT(rx_ci, 0, 0),
+    WIDE(tx_packets, 0),
+    WIDE(tx_bytes, 0),
+    WIDE(tx_errors, 0),
+    WIDE(rx_packets, 0),
+    WIDE(rx_bytes, 0),
+    WIDE(rx_no_buffer, 0),
+    WIDE(rx_errors, 0),
+#undef AT
+#undef WIDE
+};
+
+static bool is_register(uint32_t off)
+{
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(regs); i++) {
+        if (regs[i].off == off) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void test_registers(void *obj, void *data, QGuestAllocator *alloc)
+{
+    uint32_t off, holes = 0;
+    size_t i;
+    Eth e;
+
+    start(&e, obj, data, alloc, 0);
+    qernic_set_reg(&e.q, control, ERNIC_CONTROL_RESET);
+    for (i = 0; i < ARRAY_SIZE(regs); i++) {
+        off = eth_off(regs[i].off);
+        g_test_message("%s", regs[i].name);
+        g_assert_cmphex(get(&e, off), ==, regs[i].reset);
+        set(&e, off, ~0u);
+        g_assert_cmphex(get(&e, off), ==, regs[i].reset | regs[i].rw);
+        qpci_io_writew(&e.q.dev, e.q.bar, off, 0);
+        qpci_io_writeb(&e.q.dev, e.q.bar, off + 3, 0);
+        g_assert_cmphex(get(&e, off), ==, regs[i].reset | regs[i].rw);
+        g_assert_cmphex(qpci_io_readw(&e.q.dev, e.q.bar, off), ==, 0);
+        set(&e, off, 0);
+        g_assert_cmphex(get(&e, off), ==, regs[i].reset & ~regs[i].rw);
+    }
+    for (off = 0; off < sizeof(struct ernic_eth_regs); off += 4) {
+        if (!is_register(off)) {
+            set(&e, eth_off(off), ~0u);
+            g_assert_cmphex(get(&e, eth_off(off)), ==, 0);
+            holes++;
+        }
+    }
+    g_assert_cmpuint(holes, ==, 2);             /* reserved, reserved2 */
+    finish(&e, data);
+}
+
+static void set_power(QErnic *q, uint16_t state)
+{
+    uint8_t at = qpci_find_capability(&q->dev, PCI_CAP_ID_PM, 0) + PCI_PM_CTRL;
+
+    qpci_config_writew(&q->dev, at, state);
+}
+
+/* A frame that comes in D3hot is lost; the rings stay. */
+static void test_power(void *obj, void *data, QGuestAllocator *alloc)
+{
+    uint8_t frame[FRAME], got[BUFFER], flags;
+    Eth e;
+    int i;
+
+    start(&e, obj, data, alloc, ERNIC_ETH_RX | ERNIC_ETH_TX);
+    fill(frame, FRAME, own_mac);
+    post_rx(&e, BUFFER);
+    set_power(&e.q, 3);
+    to_wire(&e, frame, FRAME);
+    for (i = 0; i < 100; i++) {
+        qtest_clock_step(e.q.qts, 1000);
+    }
+    g_assert_cmpuint(qernic_stat(&e.q, "eth.rx_packets"), ==, 0);
+    set_power(&e.q, 0);
+    to_wire(&e, frame, 100);
+    g_assert_cmpuint(receive(&e, got, &flags), ==, 100);
+    transmit(&e, frame, 60, 60, &(struct ernic_eth_txd) { });
+    g_assert_cmpuint(from_wire(&e, got, sizeof(got)), ==, 60);
+    finish(&e, data);
+}
+
 /* The device goes while the backend has frames of it, and then takes them. */
 static void test_unplug(void *obj, void *data, QGuestAllocator *alloc)
 {
@@ -476,142 +591,9 @@ static void test_unplug(void *obj, void *data, QGuestAllocator *alloc)
     finish(&e, data);
 }
 
-/* ---- the netdev link ------------------------------------------------------ */
-
-static void *with_hub(GString *cmd_line, void *arg)
-{
-    g_string_append(cmd_line, " -netdev hubport,id=h0,hubid=0"
-                    " -netdev hubport,id=h1,hubid=0"
-                    " -device ernic,id=net0,addr=06.0,netdev=h0"
-                    " -device ernic,id=net1,addr=07.0,netdev=h1 ");
-    return arg;
-}
-
-static void test_netdev_link(void *obj, void *data, QGuestAllocator *alloc)
-{
-    QErnic *any = obj, a, b;
-
-    qernic_init(&a, any->dev.bus, QPCI_DEVFN(6, 0), alloc);
-    qernic_init(&b, any->dev.bus, QPCI_DEVFN(7, 0), alloc);
-    qernic_setup(&a, 1);
-    qernic_setup(&b, 2);
-    qernic_transfers(&a, &b);
-    /* A cable that is pulled: the port says so. */
-    qtest_qmp_assert_success(a.qts, "{ 'execute': 'set_link', 'arguments': {"
-                             " 'name': 'h0', 'up': false } }");
-    g_assert_cmphex(qernic_reg(&a, status), ==, ERNIC_STATUS_ENABLED);
-    g_assert_cmphex(qernic_reg(&b, status), ==,
-                    ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
-    qtest_qmp_assert_success(a.qts, "{ 'execute': 'set_link', 'arguments': {"
-                             " 'name': 'h0', 'up': true } }");
-    g_assert_cmphex(qernic_reg(&a, status), ==,
-                    ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
-    qernic_transfers(&b, &a);
-    qernic_fini(&a);
-    qernic_fini(&b);
-}
-
-static void link_to(QErnic *q, bool up)
-{
-    qtest_qmp_assert_success(q->qts, "{ 'execute': 'set_link', 'arguments': {"
-                             " 'name': 'h0', 'up': %i } }", up);
-}
-
-static uint8_t first_event(QErnic *q)
-{
-    struct ernic_eqe eqe;
-
-    qtest_memread(q->qts, q->eq_ring, &eqe, sizeof(eqe));
-    return eqe.phase ? eqe.type : 0;
-}
-
-/* Nothing is written to the memory of a machine that is stopped. */
-static void test_link_while_stopped(void *obj, void *data,
-                                    QGuestAllocator *alloc)
-{
-    QErnic *any = obj, q;
-    uint64_t deadline = 0;
-
-    qernic_init(&q, any->dev.bus, QPCI_DEVFN(6, 0), alloc);
-    qernic_setup(&q, 1);
-    qtest_qmp_assert_success(q.qts, "{ 'execute': 'stop' }");
-    link_to(&q, false);
-    g_assert_cmpuint(first_event(&q), ==, 0);
-    qtest_qmp_assert_success(q.qts, "{ 'execute': 'cont' }");
-    while (!first_event(&q)) {
-        qernic_wait(&q, &deadline);
-    }
-    g_assert_cmpuint(first_event(&q), ==, ERNIC_EV_PORT_ERR);
-    link_to(&q, true);
-    qernic_fini(&q);
-}
-
-static void *with_other_card(GString *cmd_line, void *arg)
-{
-    g_string_append(cmd_line, " -netdev hubport,id=h0,hubid=0"
-                    " -netdev hubport,id=h1,hubid=0"
-                    " -device ernic,id=net0,addr=06.0,netdev=h0"
-                    " -device e1000,id=net1,addr=07.0,netdev=h1 ");
-    return arg;
-}
-
-/* An e1000 that receives all frames, each into the memory at @to. */
-static void aim(QPCIDevice *dev, QErnic *q, uint64_t to)
-{
-    uint64_t ring = guest_alloc(q->alloc, 4096);
-    QPCIBar bar;
-    int i;
-
-    qpci_device_enable(dev);
-    bar = qpci_iomap(dev, 0, NULL);
-    qtest_memset(q->qts, ring, 0, 4096);
-    for (i = 0; i < 64; i++) {
-        qtest_writeq(q->qts, ring + i * 16, to);
-    }
-    qpci_io_writel(dev, bar, 0x2800, ring);             /* RDBAL */
-    qpci_io_writel(dev, bar, 0x2808, 64 * 16);          /* RDLEN */
-    qpci_io_writel(dev, bar, 0x2818, 63);               /* RDT */
-    qpci_io_writel(dev, bar, 0x100, 0x1a);              /* RCTL: EN UPE MPE */
-    qpci_iounmap(dev, bar);
-    /* It begins a second later. */
-    qtest_clock_step(q->qts, 2000000000);
-}
-
-/* What the device sends comes back into its registers, as another card's DMA. */
-static void test_other_card(void *obj, void *data, QGuestAllocator *alloc)
-{
-    struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
-    const uint32_t payload = 64, frame = 14 + 20 + 8 + 12 + payload + 4;
-    QErnic *any = obj, q, peer = { .gid = { [10] = 0xff, 0xff, 10, 0, 0, 2 } };
-    QPCIDevice *card = qpci_device_find(any->dev.bus, QPCI_DEVFN(7, 0));
-    QErnicQp qp, far = { .q = &peer, .qpn = 7, .type = ERNIC_QPT_RC };
-    int i;
-
-    g_assert_nonnull(card);
-    qernic_init(&q, any->dev.bus, QPCI_DEVFN(6, 0), alloc);
-    qernic_setup(&q, 1);
-    qernic_qp_create(&q, &qp, ERNIC_QPT_RC);
-    qernic_qp_connect(&qp, &far);
-    /* The last four bytes, the ICRC, are a write to control; most are resets. */
-    aim(card, &q, q.bar.addr + offsetof(struct ernic_regs, control) + 4 - frame);
-    for (i = 0; i < 10; i++) {
-        struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
-
-        qernic_post_send(&qp, &wqe, 0, payload);
-        qtest_clock_step(q.qts, 1000);
-    }
-    g_assert_cmphex(qernic_reg(&q, status), ==,
-                    ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
-    g_assert_cmpuint(qernic_cmd(&q, &nop, NULL), ==, ERNIC_OK);
-    g_free(card);
-    qernic_fini(&q);
-}
-
 static void register_tests(void)
 {
     QOSGraphTestOptions eth = { .before = with_socket };
-    QOSGraphTestOptions hub = { .before = with_hub };
-    QOSGraphTestOptions card = { .before = with_other_card };
 
     qos_add_test("eth-tx", "ernic", test_tx, &eth);
     qos_add_test("eth-rx", "ernic", test_rx, &eth);
@@ -619,11 +601,9 @@ static void register_tests(void)
     qos_add_test("eth-checksum", "ernic", test_checksum, &eth);
     qos_add_test("eth-interrupt", "ernic", test_interrupt, &eth);
     qos_add_test("eth-bad", "ernic", test_bad, &eth);
+    qos_add_test("eth-registers", "ernic", test_registers, &eth);
+    qos_add_test("eth-power", "ernic", test_power, &eth);
     qos_add_test("eth-unplug", "ernic", test_unplug, &eth);
-    qos_add_test("netdev-link", "ernic", test_netdev_link, &hub);
-    qos_add_test("netdev-link-stopped", "ernic", test_link_while_stopped,
-                 &hub);
-    qos_add_test("netdev-other-card", "ernic", test_other_card, &card);
 }
 
 libqos_init(register_tests);

@@ -131,23 +131,53 @@ static void compare_swap(QErnicQp *from, QErnicQp *to, uint64_t compare)
                      compare == 42 ? 99 : 42);
 }
 
-/* 40 bytes of header lie before a datagram's payload. */
-static void datagram(QErnicQp *from, QErnicQp *to)
+#define DATAGRAM    500
+#define GSI_QKEY    0x80010000
+
+static void post_datagram(QErnicQp *from, const uint8_t gid[16],
+                          const uint8_t mac[6], uint32_t qpn, uint32_t qkey)
 {
     struct ernic_wqe wqe = {
         .opcode = ERNIC_WR_SEND,
-        .ud = { .qkey = cpu_to_le32(QERNIC_QKEY),
-                .dest_qpn = cpu_to_le32(to->qpn), .av.hop_limit = 64 },
+        .ud = { .qkey = cpu_to_le32(qkey), .dest_qpn = cpu_to_le32(qpn),
+                .av.hop_limit = 64 },
     };
 
-    memcpy(wqe.ud.av.dgid, to->q->gid, sizeof(to->q->gid));
-    pattern(from->q, OUT, 500, 9);
+    memcpy(wqe.ud.av.dgid, gid, 16);
+    memcpy(wqe.ud.av.dmac, mac, 6);
+    pattern(from->q, OUT, DATAGRAM, 9);
+    qernic_post_send(from, &wqe, OUT, DATAGRAM);
+    expect(from, ERNIC_WC_SEND, 0);
+}
+
+void qernic_datagram(QErnicQp *from, const QErnicQp *to)
+{
+    const uint8_t mac[6] = { 0x52, 0x54, 0, 0, 0, to->q->gid[15] };
+
+    post_datagram(from, to->q->gid, mac, to->qpn,
+                  to->type == ERNIC_QPT_GSI ? GSI_QKEY : QERNIC_QKEY);
+}
+
+static void expect_datagram(QErnicQp *from, QErnicQp *to)
+{
+    struct ernic_cqe cqe;
+
+    qernic_poll(to, &cqe);
+    g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+    g_assert_cmpuint(cqe.opcode, ==, ERNIC_WC_RECV);
+    g_assert_cmpuint(le32_to_cpu(cqe.byte_len), ==, DATAGRAM + GRH);
+    g_assert_cmpuint(le32_to_cpu(cqe.src_qp), ==, from->qpn);
+    g_assert_cmphex(cqe.flags & ERNIC_CQE_GRH, !=, 0);
+    /* 40 bytes of header lie before the payload. */
+    same(from->q, OUT, to->q, IN + GRH, DATAGRAM);
+}
+
+static void datagram(QErnicQp *from, QErnicQp *to)
+{
     qtest_memset(to->q->qts, to->q->buf + IN, 0, 1024);
     qernic_post_recv(to, IN, 1024);
-    qernic_post_send(from, &wqe, OUT, 500);
-    expect(from, ERNIC_WC_SEND, 0);
-    expect(to, ERNIC_WC_RECV, 500 + GRH);
-    same(from->q, OUT, to->q, IN + GRH, 500);
+    qernic_datagram(from, to);
+    expect_datagram(from, to);
 }
 
 static void rc_all(QErnic *a, QErnic *b)
@@ -186,11 +216,79 @@ static void ud_all(QErnic *a, QErnic *b)
     datagram(&y, &x);
 }
 
+/* There is one such queue pair on each device. */
+static void gsi_all(QErnic *a, QErnic *b)
+{
+    QErnicQp x, y;
+
+    qernic_qp_create(a, &x, ERNIC_QPT_GSI);
+    g_assert_cmpuint(x.qpn, ==, 1);
+    qernic_qp_connect(&x, &x);
+    if (a == b) {
+        datagram(&x, &x);
+    } else {
+        qernic_qp_create(b, &y, ERNIC_QPT_GSI);
+        qernic_qp_connect(&y, &y);
+        datagram(&x, &y);
+        datagram(&y, &x);
+        g_assert_cmpuint(qernic_cmd_handle(b, ERNIC_CMD_QP_DESTROY, 1), ==,
+                         ERNIC_OK);
+    }
+    g_assert_cmpuint(qernic_cmd_handle(a, ERNIC_CMD_QP_DESTROY, 1), ==,
+                     ERNIC_OK);
+}
+
 void qernic_transfers(QErnic *a, QErnic *b)
 {
     rc_all(a, b);
     uc_all(a, b);
     ud_all(a, b);
+    gsi_all(a, b);
+}
+
+static const uint8_t group_gid[16] = { [10] = 0xff, 0xff, 224, 0, 0, 5 };
+static const uint8_t group_mac[6] = { 0x01, 0x00, 0x5e, 0, 0, 5 };
+
+static void membership(QErnicQp *qp, uint8_t opcode)
+{
+    struct ernic_cmd cmd = { .opcode = opcode };
+
+    memcpy(cmd.mcast.gid, group_gid, sizeof(group_gid));
+    cmd.mcast.qpn = cpu_to_le32(qp->qpn);
+    g_assert_cmpuint(qernic_cmd(qp->q, &cmd, NULL), ==, ERNIC_OK);
+}
+
+static void to_group(QErnicQp *from)
+{
+    post_datagram(from, group_gid, group_mac, 0xffffff, QERNIC_QKEY);
+}
+
+void qernic_multicast(QErnic *a, QErnic *b)
+{
+    QErnicQp from, to[3];
+    int i;
+
+    qernic_qp_create(a, &from, ERNIC_QPT_UD);
+    qernic_qp_connect(&from, &from);
+    qtest_memset(b->qts, b->buf + IN, 0, 1024);
+    for (i = 0; i < 3; i++) {
+        qernic_qp_create(b, &to[i], ERNIC_QPT_UD);
+        qernic_qp_connect(&to[i], &to[i]);
+        qernic_post_recv(&to[i], IN, 1024);
+        qernic_post_recv(&to[i], IN, 1024);
+    }
+    /* Two members, one of them twice, and one who is none. */
+    membership(&to[0], ERNIC_CMD_MCAST_ATTACH);
+    membership(&to[0], ERNIC_CMD_MCAST_ATTACH);
+    membership(&to[1], ERNIC_CMD_MCAST_ATTACH);
+    to_group(&from);
+    expect_datagram(&from, &to[0]);
+    expect_datagram(&from, &to[1]);
+    membership(&to[0], ERNIC_CMD_MCAST_DETACH);
+    to_group(&from);
+    expect_datagram(&from, &to[1]);
+    g_assert_false(qernic_has_cqe(&to[0]));
+    g_assert_false(qernic_has_cqe(&to[2]));
 }
 
 static void test_loopback(void *obj, void *data, QGuestAllocator *alloc)
@@ -199,6 +297,7 @@ static void test_loopback(void *obj, void *data, QGuestAllocator *alloc)
 
     qernic_setup(q, 1);
     qernic_transfers(q, q);
+    qernic_multicast(q, q);
 }
 
 /* A completion in the ring, then the event, then the interrupt. */
@@ -298,7 +397,7 @@ static void test_two(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *a = obj, b;
 
-    qernic_init(&b, a->dev.bus, QPCI_DEVFN(5, 0), alloc);
+    qernic_init(&b, "ernic1", a->dev.bus, QPCI_DEVFN(5, 0), alloc);
     introduce(a);
     qernic_setup(a, 1);
     qernic_setup(&b, 2);
@@ -318,7 +417,7 @@ static void test_not_ram(void *obj, void *data, QGuestAllocator *alloc)
     uint64_t at[4];
     int i;
 
-    qernic_init(&q, any->dev.bus, QPCI_DEVFN(5, 0), alloc);
+    qernic_init(&q, "ernic1", any->dev.bus, QPCI_DEVFN(5, 0), alloc);
     qernic_enable(&q);
     at[0] = q.bar.addr + offsetof(struct ernic_regs, cmd_addr);
     at[1] = 0xfffff000;
@@ -343,8 +442,7 @@ static void test_not_ram(void *obj, void *data, QGuestAllocator *alloc)
 
 /* ---- reset and migration -------------------------------------------------- */
 
-/* An RC pair that has begun a message which cannot end: no receive is there. */
-static void begin(QErnic *q, QErnicQp *x, QErnicQp *y)
+void qernic_begin(QErnic *q, QErnicQp *x, QErnicQp *y)
 {
     struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
     int i;
@@ -358,6 +456,15 @@ static void begin(QErnic *q, QErnicQp *x, QErnicQp *y)
     g_assert_false(qernic_has_cqe(x));
 }
 
+void qernic_end(QErnicQp *x, QErnicQp *y)
+{
+    qtest_memset(y->q->qts, y->q->buf + IN, 0, LENGTH + 1);
+    qernic_post_recv(y, IN, LENGTH);
+    expect(x, ERNIC_WC_SEND, 0);
+    expect(y, ERNIC_WC_RECV, LENGTH);
+    same(x->q, OUT, y->q, IN, LENGTH);
+}
+
 static void test_flr(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
@@ -366,7 +473,7 @@ static void test_flr(void *obj, void *data, QGuestAllocator *alloc)
     QErnicQp x, y;
 
     qernic_setup(q, 1);
-    begin(q, &x, &y);
+    qernic_begin(q, &x, &y);
     qpci_config_writew(&q->dev, pcie + PCI_EXP_DEVCTL,
                        ctl | PCI_EXP_DEVCTL_BCR_FLR);
     /* The function is as after power-on, its BARs too. */
@@ -418,7 +525,7 @@ static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
     qernic_setup(q, 1);
     qernic_write64(q, ERNIC_ETH_OFFSET + 0x18, 0x123456789abcdef0);
     qernic_write(q, ERNIC_ETH_OFFSET + 0x0c, 0x7788);
-    begin(q, &x, &y);
+    qernic_begin(q, &x, &y);
     for (off = 0; off < sizeof(regs); off += 4) {
         regs[off / 4] = eth_or_ring(q, off);
     }
@@ -443,11 +550,7 @@ static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
     }
     g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
     /* The driver goes on as if nothing had been: the receive is posted now. */
-    qtest_memset(to, q->buf + IN, 0, LENGTH + 1);
-    qernic_post_recv(&y, IN, LENGTH);
-    expect(&x, ERNIC_WC_SEND, 0);
-    expect(&y, ERNIC_WC_RECV, LENGTH);
-    same(q, OUT, q, IN, LENGTH);
+    qernic_end(&x, &y);
     message(&y, &x);
     rdma(&x, &y, ERNIC_WR_READ);
     qernic_post_recv(&y, IN, LENGTH);

@@ -6,6 +6,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qemu/module.h"
+#include "qobject/qdict.h"
 #include "ernic.h"
 
 #define WAIT_SECONDS    10
@@ -45,6 +46,26 @@ void qernic_enable(QErnic *q)
     qernic_write64(q, offsetof(struct ernic_regs, rsp_addr), q->rsp_ring);
     qernic_set_reg(q, ring_shift, QERNIC_RING_SHIFT);
     qernic_set_reg(q, control, ERNIC_CONTROL_ENABLE);
+}
+
+uint64_t qernic_stat(QErnic *q, const char *name)
+{
+    QDict *rsp = qtest_qmp(q->qts, "{ 'execute': 'qom-get', 'arguments': {"
+                           " 'path': %s, 'property': 'statistics' } }", q->id);
+    g_auto(GStrv) part = g_strsplit(name, ".", -1);
+    QDict *dict = qdict_get_qdict(rsp, "return");
+    uint64_t value;
+    int i;
+
+    g_assert_nonnull(dict);
+    for (i = 0; part[i + 1]; i++) {
+        dict = qdict_get_qdict(dict, part[i]);
+        g_assert_nonnull(dict);
+    }
+    g_assert_true(qdict_haskey(dict, part[i]));
+    value = qdict_get_int(dict, part[i]);
+    qobject_unref(rsp);
+    return value;
 }
 
 /* ---- commands ------------------------------------------------------------- */
@@ -119,14 +140,21 @@ static uint64_t zeroed(QErnic *q, size_t bytes)
 
 /* ---- objects -------------------------------------------------------------- */
 
+void qernic_set_gid(QErnic *q, uint8_t index, uint16_t vlan)
+{
+    struct ernic_cmd cmd = {
+        .opcode = ERNIC_CMD_SET_GID,
+        .set_gid = { .mac = { 0x52, 0x54, 0, 0, 0, q->gid[15] },
+                     .vlan = cpu_to_le16(vlan), .index = index },
+    };
+
+    memcpy(cmd.set_gid.gid, q->gid, sizeof(q->gid));
+    g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_OK);
+}
+
 void qernic_setup(QErnic *q, uint8_t host)
 {
     uint8_t gid[16] = { [10] = 0xff, 0xff, 10, 0, 0, host };
-    struct ernic_cmd set_gid = {
-        .opcode = ERNIC_CMD_SET_GID,
-        .set_gid = { .mac = { 0x52, 0x54, 0, 0, 0, host },
-                     .vlan = cpu_to_le16(0xffff) },
-    };
     struct ernic_cmd pd = { .opcode = ERNIC_CMD_PD_ALLOC };
     struct ernic_cmd eq = {
         .opcode = ERNIC_CMD_EQ_CREATE,
@@ -137,8 +165,7 @@ void qernic_setup(QErnic *q, uint8_t host)
 
     qernic_enable(q);
     memcpy(q->gid, gid, sizeof(gid));
-    memcpy(set_gid.set_gid.gid, gid, sizeof(gid));
-    g_assert_cmpuint(qernic_cmd(q, &set_gid, NULL), ==, ERNIC_OK);
+    qernic_set_gid(q, 0, 0xffff);
     q->pd = make(q, &pd);
     q->eq_ring = zeroed(q, QERNIC_DEPTH * sizeof(struct ernic_eqe));
     eq.eq_create.buf.addr = cpu_to_le64(q->eq_ring);
@@ -206,11 +233,12 @@ uint8_t qernic_qp_modify(QErnicQp *qp, struct ernic_qp_attr *attr)
 /* What each step of each service requires, and an RC connection beyond UC's. */
 static uint32_t required(uint8_t type, uint8_t to)
 {
-    bool ud = type == ERNIC_QPT_UD, rc = type == ERNIC_QPT_RC;
+    bool gsi = type == ERNIC_QPT_GSI, rc = type == ERNIC_QPT_RC;
+    bool ud = type == ERNIC_QPT_UD || gsi;
 
     switch (to) {
     case ERNIC_QPS_INIT:
-        return ERNIC_QPA_PKEY_INDEX | ERNIC_QPA_PORT |
+        return ERNIC_QPA_PKEY_INDEX | (gsi ? 0 : ERNIC_QPA_PORT) |
                (ud ? ERNIC_QPA_QKEY : ERNIC_QPA_ACCESS);
     case ERNIC_QPS_RTR:
         return ud ? 0 : ERNIC_QPA_AV | ERNIC_QPA_PATH_MTU |
@@ -347,12 +375,13 @@ static void alloc_rings(QErnic *q)
     q->scratch = guest_alloc(q->alloc, 4096);
 }
 
-void qernic_init(QErnic *q, QPCIBus *bus, int devfn, QGuestAllocator *alloc)
+void qernic_init(QErnic *q, const char *id, QPCIBus *bus, int devfn,
+                 QGuestAllocator *alloc)
 {
     QPCIDevice *dev = qpci_device_find(bus, devfn);
 
     g_assert_nonnull(dev);
-    *q = (QErnic) { .dev = *dev, .qts = bus->qts, .alloc = alloc };
+    *q = (QErnic) { .dev = *dev, .qts = bus->qts, .alloc = alloc, .id = id };
     g_free(dev);
     qpci_device_enable(&q->dev);
     q->bar = qpci_iomap(&q->dev, ERNIC_BAR_REGS, NULL);
@@ -391,6 +420,7 @@ static void *node_create(void *bus, QGuestAllocator *alloc, void *addr)
     qpci_device_init(&q->dev, bus, addr);
     q->qts = q->dev.bus->qts;
     q->alloc = alloc;
+    q->id = "ernic0";
     q->bar = qpci_iomap(&q->dev, ERNIC_BAR_REGS, NULL);
     alloc_rings(q);
     q->obj.get_driver = node_get_driver;

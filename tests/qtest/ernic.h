@@ -24,6 +24,7 @@ typedef struct QErnic {
     QTestState *qts;
     QGuestAllocator *alloc;
     QPCIBar bar;
+    const char *id;             /* of -device */
     uint64_t cmd_ring, rsp_ring;
     uint64_t scratch;           /* a page to pass structures in */
     uint32_t cmd_pi;
@@ -48,7 +49,8 @@ typedef struct QErnicQp {
 } QErnicQp;
 
 /* A device that was found by hand rather than by the graph. */
-void qernic_init(QErnic *q, QPCIBus *bus, int devfn, QGuestAllocator *alloc);
+void qernic_init(QErnic *q, const char *id, QPCIBus *bus, int devfn,
+                 QGuestAllocator *alloc);
 void qernic_fini(QErnic *q);
 
 #define qernic_reg(q, name) \
@@ -69,10 +71,14 @@ uint8_t qernic_cmd(QErnic *q, struct ernic_cmd *cmd, struct ernic_rsp *rsp);
 void qernic_cmd_post(QErnic *q, struct ernic_cmd *cmd);
 /* A command that takes nothing but a handle. */
 uint8_t qernic_cmd_handle(QErnic *q, uint8_t opcode, uint32_t handle);
+/* One of the device's counters, as the monitor tells it; "drops.psn" as well. */
+uint64_t qernic_stat(QErnic *q, const char *name);
 void qernic_doorbell(QErnic *q, uint32_t uctx, uint64_t value);
 
 /* PD, EQ of vector 1, buffer with a key to it, GID 0 of 10.0.0.@host. */
 void qernic_setup(QErnic *q, uint8_t host);
+/* The device's address, in a VLAN or (0xffff) in none. */
+void qernic_set_gid(QErnic *q, uint8_t index, uint16_t vlan);
 /* A queue pair with a CQ of its own, in RESET. */
 void qernic_qp_create(QErnic *q, QErnicQp *qp, uint8_t type);
 /* To INIT, RTR and RTS, connected to @peer on another device or the same. */
@@ -92,7 +98,15 @@ void qernic_poll(QErnicQp *qp, struct ernic_cqe *cqe);
 bool qernic_has_cqe(QErnicQp *qp);
 void qernic_arm(QErnicQp *qp);
 
-/* RC, UC and UD between two devices that are set up, or within one. */
+/* An RC pair that has begun a message which cannot end: no receive is there. */
+void qernic_begin(QErnic *q, QErnicQp *x, QErnicQp *y);
+/* The receive is posted now, and the message arrives. */
+void qernic_end(QErnicQp *x, QErnicQp *y);
+/* RC, UC, UD and GSI between two devices that are set up, or within one. */
 void qernic_transfers(QErnic *a, QErnic *b);
+/* A group of which queue pairs of @b are members. */
+void qernic_multicast(QErnic *a, QErnic *b);
+/* A datagram is sent, and nobody waits for it. */
+void qernic_datagram(QErnicQp *from, const QErnicQp *to);
 
 #endif /* QTEST_ERNIC_H */

@@ -298,6 +298,7 @@ static void test_query_port(Fixture *f, gconstpointer data)
     g_assert_cmphex(le32_to_cpu(attr.max_msg_size), ==, 0x80000000);
     g_assert_cmphex(le32_to_cpu(attr.bad_pkey_count), ==, 0x11223344);
     g_assert_cmphex(le32_to_cpu(attr.bad_qkey_count), ==, 0x55667788);
+    g_assert_cmpuint(le32_to_cpu(attr.link_speed), ==, 40000);
     ernic_set_link(f->e, f->env.now, false);
     g_assert_cmpint(query(f, ERNIC_CMD_QUERY_PORT, f->mem, sizeof(attr),
                           &whole), ==, ERNIC_OK);

@@ -130,6 +130,7 @@ static uint8_t cmd_query_port(Ernic *e, uint32_t uctx,
         .max_msg_size = cpu_to_le32(ERNIC_MSG_MAX),
         .bad_pkey_count = cpu_to_le32(e->bad_pkey),
         .bad_qkey_count = cpu_to_le32(e->bad_qkey),
+        .link_speed = cpu_to_le32(e->cfg.link_speed),
     };
 
     return answer(e, cmd, &attr, sizeof(attr), out);

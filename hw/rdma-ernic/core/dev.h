@@ -29,6 +29,7 @@ typedef struct ErnicConfig {
     uint16_t num_vectors;
     uint8_t mtu;                /* greatest path MTU, 1: 256 ... 5: 4096 */
     uint16_t udp_sport;         /* of every packet; 0: per queue pair */
+    uint32_t link_speed;        /* Mb/s; told to software, limits nothing */
 } ErnicConfig;
 
 /* Queue pairs in line, by number; 0: none. */

@@ -49,10 +49,15 @@ static bool rx_pkey_ok(const Ernic *e, const ErnicQp *qp, uint16_t pkey)
     return false;
 }
 
-/* 9.6.1: a connection takes packets from its peer to its own address only. */
+/*
+ * 9.6.1: a connection takes packets from its peer to its own address only. An
+ * address of one VLAN is not that of another; links that see no headers know
+ * of none.
+ */
 static bool rx_address_ok(const Ernic *e, const ErnicQp *qp,
-                          const ErnicPkt *pkt, const ErnicPath *path)
+                          const ErnicPkt *pkt, const ErnicTrain *train)
 {
+    const ErnicPath *path = &train->path;
     const ErnicGidEntry *own = &e->gid[qp->attr.av.sgid_index];
 
     if (qp->transport == ERNIC_UD) {
@@ -61,7 +66,9 @@ static bool rx_address_ok(const Ernic *e, const ErnicQp *qp,
                ernic_gid_is_local(e, &path->dgid);
     }
     return memcmp(&path->sgid, &qp->attr.av.dgid, sizeof(path->sgid)) == 0 &&
-           memcmp(&path->dgid, &own->gid, sizeof(path->dgid)) == 0;
+           memcmp(&path->dgid, &own->gid, sizeof(path->dgid)) == 0 &&
+           (!train->ip ||
+            ERNIC_VLAN_ID(path->vlan) == ERNIC_VLAN_ID(own->vlan));
 }
 
 static ErnicDrop rx_check(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
@@ -73,8 +80,8 @@ static ErnicDrop rx_check(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
     if (pkt->op->cls == ERNIC_CL_CNP) {
         /* From the peer only, or anybody could slow down anybody. */
         return qp->transport == ERNIC_UD ? ERNIC_DROP_TRANSPORT :
-               rx_address_ok(e, qp, pkt, &train->path) ? ERNIC_DROP_NONE :
-                                                         ERNIC_DROP_ADDRESS;
+               rx_address_ok(e, qp, pkt, train) ? ERNIC_DROP_NONE :
+                                                  ERNIC_DROP_ADDRESS;
     }
     if (pkt->transport != qp->transport) {
         return ERNIC_DROP_TRANSPORT;
@@ -89,8 +96,8 @@ static ErnicDrop rx_check(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
         e->bad_qkey++;
         return ERNIC_DROP_QKEY;
     }
-    return rx_address_ok(e, qp, pkt, &train->path) ? ERNIC_DROP_NONE :
-                                                     ERNIC_DROP_ADDRESS;
+    return rx_address_ok(e, qp, pkt, train) ? ERNIC_DROP_NONE :
+                                              ERNIC_DROP_ADDRESS;
 }
 
 static void rx_to_qp(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,

@@ -50,6 +50,7 @@ static const ErnicStateField config_fields[] = {
     U(max_qp), U(max_cq), U(max_srq), U(max_eq), U(max_mr), U(max_pd),
     U(max_uctx), U(num_vectors), UMAX(mtu, ERNIC_MTU_4096),
     DERIVED(udp_sport),         /* a port of the host that loads */
+    DERIVED(link_speed),        /* nothing that the engine acts on */
 };
 #undef S
 const ErnicStateStruct ernic_state_config =

@@ -25,6 +25,8 @@ typedef struct ErnicGid {
 } ErnicGid;
 
 #define ERNIC_NO_VLAN 0xffff
+/* The VLAN that a tag names; 0: none, as a tag of a priority alone. */
+#define ERNIC_VLAN_ID(tci) ((tci) == ERNIC_NO_VLAN ? 0 : (tci) & 0xfff)
 
 /*
  * All of a packet's headers below BTH that one train has in common. The IPv4

@@ -48,6 +48,8 @@ typedef uint64_t ernic_le64;
 
 /* features */
 #define ERNIC_FEATURE_ETH       0x1     /* the device is a network card too */
+#define ERNIC_FEATURE_ROCE_ETH  0x2     /* RoCEv2 packets are frames of that
+                                           card: they have to fit its MTU */
 
 /* control; what is not listed is written 0 */
 #define ERNIC_CONTROL_ENABLE    0x1     /* 0 -> 1 takes the ring registers into
@@ -753,7 +755,8 @@ struct ernic_port_attr {
     ernic_le32 max_msg_size;
     ernic_le32 bad_pkey_count;
     ernic_le32 bad_qkey_count;
-    uint8_t reserved2[12];
+    ernic_le32 link_speed;              /* Mb/s */
+    uint8_t reserved2[8];
 };
 ERNIC_ABI_SIZE(struct ernic_port_attr, 32);
 

@@ -1,0 +1,341 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The device as the user sees it: properties, refused and in effect, counters
+ * and messages.
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qemu/bswap.h"
+#include "qemu/module.h"
+#include "qobject/qdict.h"
+#include "qobject/qlist.h"
+#include "qobject/qjson.h"
+#include "qobject/qstring.h"
+#include "ernic.h"
+
+/* ---- refused -------------------------------------------------------------- */
+
+/* A value in JSON, and how the message begins. */
+typedef struct Bad {
+    const char *name, *value, *says;
+} Bad;
+
+static const Bad bad[] = {
+    { "max-qp", "2", "max-qp is 2, not 3 to 16384" },
+    { "max-qp", "16385", "max-qp is 16385, not 3 to 16384" },
+    { "max-cq", "1", "max-cq is 1, not 2 to 16384" },
+    { "max-srq", "4097", "max-srq is 4097, not 2 to 4096" },
+    { "max-eq", "65", "max-eq is 65, not 2 to 64" },
+    { "max-mr", "0", "max-mr is 0, not 2 to 65536" },
+    { "max-pd", "16385", "max-pd is 16385, not 2 to 16384" },
+    { "max-uctx", "1025", "max-uctx is 1025, not 2 to 1024" },
+    { "max-uctx", "-1", "Parameter 'max-uctx' expects uint32_t" },
+    { "vectors", "0", "vectors is 0, not 1 to 64" },
+    { "vectors", "65", "vectors is 65, not 1 to 64" },
+    { "vectors", "65536", "Parameter 'vectors' expects uint16_t" },
+    { "roce-mtu", "1500",
+      "roce-mtu is 1500, not 256, 512, 1024, 2048 or 4096" },
+    { "roce-mtu", "8192",
+      "roce-mtu is 8192, not 256, 512, 1024, 2048 or 4096" },
+    { "link-speed", "0", "link-speed is 0, not 1 to 1600000" },
+    { "link-speed", "1600001", "link-speed is 1600001, not 1 to 1600000" },
+    { "roce-udp", "'nonsense'", "roce-udp: " },
+    { "roce-udp", "'127.0.0.1:65536'", "roce-udp: " },
+    { "roce-udp", "'192.0.2.1:4791'", "roce-udp: UDP socket on" },
+    { "roce-peers", "'10.0.0.1=127.0.0.1'", "roce-peers= needs roce-udp=" },
+    { "iothread", "'none'", "Device 'none' not found" },
+    { "mac", "'52:54'", "Property 'ernic.mac' doesn't take value '52:54'" },
+    { "netdev", "'none'", "Property 'ernic.netdev' can't find value 'none'" },
+    { "bootindex", "'first'", "Invalid parameter type" },
+    { "add-peer", "'10.0.0.1=127.0.0.1'",
+      "add-peer: the device has no roce-udp link" },
+    { "remove-peer", "'10.0.0.1'",
+      "remove-peer: the device has no roce-udp link" },
+    { "roce-port", "'1'", "Property 'ernic.roce-port' is not writable" },
+    { "statistics", "1", "Property 'ernic.statistics' is not writable" },
+    { "no-such", "1", "Property 'ernic.no-such' not found" },
+};
+
+static void refused(QErnic *q, const char *name, QObject *value, QDict *args,
+                    const char *says)
+{
+    const char *desc;
+    QDict *rsp;
+
+    qdict_put_str(args, "driver", "ernic");
+    qdict_put_str(args, "id", "bad");
+    qdict_put_obj(args, name, value);
+    rsp = qtest_qmp(q->qts, "{ 'execute': 'device_add', 'arguments': %p }",
+                    args);
+    g_assert_true(qdict_haskey(rsp, "error"));
+    desc = qdict_get_str(qdict_get_qdict(rsp, "error"), "desc");
+    g_test_message("%s: %s", name, desc);
+    g_assert_true(g_str_has_prefix(desc, says));
+    qobject_unref(rsp);
+}
+
+static bool in_table(const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+        if (g_str_equal(bad[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static QList *properties(QErnic *q, const char *driver)
+{
+    QDict *rsp = qtest_qmp(q->qts, "{ 'execute': 'device-list-properties',"
+                           " 'arguments': { 'typename': %s } }", driver);
+    QList *list = qobject_ref(qdict_get_qlist(rsp, "return"));
+
+    g_assert_nonnull(list);
+    qobject_unref(rsp);
+    return list;
+}
+
+static bool has(const QList *list, const char *name)
+{
+    const QListEntry *entry;
+
+    QLIST_FOREACH_ENTRY(list, entry) {
+        if (g_str_equal(qdict_get_str(qobject_to(QDict,
+                                                 qlist_entry_obj(entry)),
+                                      "name"), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Each property of ours, beyond those of every PCI device, has its row. */
+static void test_all_known(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    QList *own = properties(q, "ernic"), *pci = properties(q, "pci-testdev");
+    const QListEntry *entry;
+    const char *name;
+    int n = 0;
+
+    QLIST_FOREACH_ENTRY(own, entry) {
+        name = qdict_get_str(qobject_to(QDict, qlist_entry_obj(entry)),
+                             "name");
+        if (!has(pci, name)) {
+            g_test_message("%s", name);
+            g_assert_true(in_table(name));
+            n++;
+        }
+    }
+    g_assert_cmpint(n, >=, 17);
+    qobject_unref(own);
+    qobject_unref(pci);
+}
+
+static void test_bad(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+        refused(q, bad[i].name, qobject_from_json(bad[i].value, &error_abort),
+                qdict_new(), bad[i].says);
+    }
+}
+
+static char *port_of(QErnic *q)
+{
+    QDict *rsp = qtest_qmp(q->qts, "{ 'execute': 'qom-get', 'arguments': {"
+                           " 'path': %s, 'property': 'roce-port' } }", q->id);
+    char *port = g_strdup(qdict_get_str(rsp, "return"));
+
+    qobject_unref(rsp);
+    return port;
+}
+
+/* Values that are wrong together. */
+static void test_bad_together(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    g_autofree char *port = port_of(q);
+    g_autofree char *taken = g_strdup_printf("127.0.0.1:%s", port);
+    QDict *args = qdict_new();
+
+    refused(q, "roce-udp", QOBJECT(qstring_from_str(taken)), args,
+            "roce-udp: ");
+    args = qdict_new();
+    qdict_put_str(args, "roce-udp", "127.0.0.1:0");
+    refused(q, "roce-peers", QOBJECT(qstring_from_str("10.0.0.1")), args,
+            "roce-peers: ");
+    qtest_qmp_assert_success(q->qts, "{ 'execute': 'object-add', 'arguments': {"
+                             " 'qom-type': 'iothread', 'id': 'io2' } }");
+    qtest_qmp_assert_success(q->qts, "{ 'execute': 'netdev_add', 'arguments': {"
+                             " 'type': 'hubport', 'id': 'hub2',"
+                             " 'hubid': 2 } }");
+    args = qdict_new();
+    qdict_put_str(args, "netdev", "hub2");
+    refused(q, "iothread", QOBJECT(qstring_from_str("io2")), args,
+            "iothread= with netdev= needs roce-udp= too");
+    /* What was refused holds nothing any more. */
+    qtest_qmp_assert_success(q->qts, "{ 'execute': 'netdev_del', 'arguments': {"
+                             " 'id': 'hub2' } }");
+    qtest_qmp_assert_success(q->qts, "{ 'execute': 'object-del', 'arguments': {"
+                             " 'id': 'io2' } }");
+}
+
+/* ---- in effect ------------------------------------------------------------ */
+
+static void *with_others(GString *cmd_line, void *arg)
+{
+    g_string_append(cmd_line, " -netdev hubport,id=h0,hubid=0"
+                    " -device ernic,id=net0,addr=06.0,netdev=h0,"
+                    "link-speed=25000,roce-mtu=1024,max-qp=10,vectors=3 ");
+    return arg;
+}
+
+static void query(QErnic *q, uint8_t opcode, void *data, uint32_t len)
+{
+    struct ernic_cmd cmd = {
+        .opcode = opcode,
+        .query = { .addr = cpu_to_le64(q->scratch),
+                   .length = cpu_to_le32(len) },
+    };
+    struct ernic_rsp rsp;
+
+    g_assert_cmpuint(qernic_cmd(q, &cmd, &rsp), ==, ERNIC_OK);
+    g_assert_cmpuint(le32_to_cpu(rsp.length), ==, len);
+    qtest_memread(q->qts, q->scratch, data, len);
+}
+
+static void test_in_effect(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *any = obj, q;
+    struct ernic_device_attr attr;
+    struct ernic_port_attr port;
+
+    g_assert_cmphex(qernic_reg(any, features), ==, ERNIC_FEATURE_ETH);
+    qernic_init(&q, "net0", any->dev.bus, QPCI_DEVFN(6, 0), alloc);
+    qernic_enable(&q);
+    g_assert_cmphex(qernic_reg(&q, features), ==,
+                    ERNIC_FEATURE_ETH | ERNIC_FEATURE_ROCE_ETH);
+    g_assert_cmpuint(qernic_reg(&q, link_speed), ==, 25000);
+    g_assert_cmpuint(qernic_reg(&q, num_vectors), ==, 3);
+    query(&q, ERNIC_CMD_QUERY_PORT, &port, sizeof(port));
+    g_assert_cmpuint(le32_to_cpu(port.link_speed), ==, 25000);
+    g_assert_cmpuint(port.active, ==, 1);
+    g_assert_cmpuint(port.max_mtu, ==, 3);
+    g_assert_cmpuint(port.active_mtu, ==, 3);
+    query(&q, ERNIC_CMD_QUERY_DEVICE, &attr, sizeof(attr));
+    g_assert_cmpuint(le32_to_cpu(attr.max_qp), ==, 8);
+    qernic_fini(&q);
+}
+
+/* ---- counters ------------------------------------------------------------- */
+
+/* The property tells what QUERY_STATS tells, and what the faces count. */
+static void test_statistics(void *obj, void *data, QGuestAllocator *alloc)
+{
+    static const char *const first[] = {
+        "tx_packets", "tx_bytes", "tx_trains", "rx_packets", "rx_bytes",
+        "rx_trains", "tx_messages", "rx_messages", "tx_acks", "rx_acks",
+    };
+    static const char *const others[] = {
+        "drops.bad_icrc", "drops.fault", "faults.retry-exceeded", "udp.tx_busy",
+        "udp.drops.kernel", "eth.tx_packets", "eth.rx_errors",
+    };
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QUERY_STATS };
+    QErnic *q = obj;
+    g_autofree char *hmp = NULL;
+    uint64_t stats[ARRAY_SIZE(first)];
+    size_t i;
+
+    qernic_setup(q, 1);
+    qernic_transfers(q, q);
+    cmd.query.addr = cpu_to_le64(q->scratch);
+    cmd.query.length = cpu_to_le32(sizeof(stats));
+    g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_OK);
+    qtest_memread(q->qts, q->scratch, stats, sizeof(stats));
+    for (i = 0; i < ARRAY_SIZE(first); i++) {
+        g_test_message("%s", first[i]);
+        g_assert_cmpuint(le64_to_cpu(stats[i]), >, 0);
+        g_assert_cmpuint(qernic_stat(q, first[i]), ==, le64_to_cpu(stats[i]));
+    }
+    for (i = 0; i < ARRAY_SIZE(others); i++) {
+        g_test_message("%s", others[i]);
+        g_assert_cmpuint(qernic_stat(q, others[i]), ==, 0);
+    }
+    hmp = qtest_hmp(q->qts, "qom-get ernic0 statistics");
+    g_assert_nonnull(strstr(hmp, "\"tx_packets\": "));
+    g_assert_null(strstr(hmp, "Error"));
+    qernic_set_reg(q, control, ERNIC_CONTROL_RESET);
+    g_assert_cmpuint(qernic_stat(q, "tx_packets"), ==, 0);
+}
+
+/* ---- QEMU's log ----------------------------------------------------------- */
+
+static void *with_log(GString *cmd_line, void *arg)
+{
+    char *path = NULL;
+    int fd = g_file_open_tmp("ernic-log-XXXXXX", &path, NULL);
+
+    g_assert_cmpint(fd, >=, 0);
+    close(fd);
+    g_string_append_printf(cmd_line, " -d guest_errors -D %s ", path);
+    return path;
+}
+
+/* What the guest does wrong at the registers is told, and nothing else is. */
+static void test_log(void *obj, void *data, QGuestAllocator *alloc)
+{
+    static const char *const says[] = {
+        "ernic ernic0: no register of 2 bytes to read at 0x0\n",
+        "ernic ernic0: no register of 4 bytes to write at 0xc\n",
+        "ernic ernic0: doorbell 0x0 is not taken\n",
+        "ernic ernic0: not enabled: ring registers out of range\n",
+        "ernic ernic0: ring_shift is not written while enabled\n",
+        "ernic ernic0: cmd_pi 4096 does not follow 0\n",
+        "ernic ernic0: ctrl 0x10 is refused\n",
+    };
+    g_autofree char *path = data, *text = NULL;
+    GString *all = g_string_new(NULL);
+    QErnic *q = obj;
+    size_t i;
+
+    qpci_io_readw(&q->dev, q->bar, 0);
+    qernic_set_reg(q, status, 1);
+    qernic_doorbell(q, 0, 0);
+    qernic_set_reg(q, control, ERNIC_CONTROL_ENABLE);
+    qernic_setup(q, 1);
+    qernic_transfers(q, q);
+    qernic_set_reg(q, ring_shift, 1);
+    qernic_set_reg(q, control, ERNIC_CONTROL_RESET);
+    qernic_enable(q);
+    qernic_set_reg(q, cmd_pi, 4096);
+    qernic_write(q, ERNIC_ETH_OFFSET, 0x10);
+    g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+    for (i = 0; i < ARRAY_SIZE(says); i++) {
+        g_string_append(all, says[i]);
+    }
+    g_assert_cmpstr(text, ==, all->str);
+    g_string_free(all, true);
+    unlink(path);
+    qos_invalidate_command_line();
+}
+
+static void register_tests(void)
+{
+    QOSGraphTestOptions others = { .before = with_others };
+    QOSGraphTestOptions log = { .before = with_log };
+
+    qos_add_test("properties-known", "ernic", test_all_known, NULL);
+    qos_add_test("properties-bad", "ernic", test_bad, NULL);
+    qos_add_test("properties-bad-together", "ernic", test_bad_together, NULL);
+    qos_add_test("properties-in-effect", "ernic", test_in_effect, &others);
+    qos_add_test("statistics", "ernic", test_statistics, NULL);
+    qos_add_test("guest-errors", "ernic", test_log, &log);
+}
+
+libqos_init(register_tests);
