@@ -20,7 +20,7 @@ CONTRACT = 'include/hw/rdma-ernic'
 LAYERS = {
     0: 'ernic_abi ernic_counters ernic_regs ib_spec',
     1: 'env types limits psn drop opcode icrc net wire fault timer stats'
-       ' ib_tables',
+       ' ib_tables server lru line profile',
     2: 'res dev mr dma eq cq wqe rq buf',
     3: 'qp_table qp_cmd qp req resp comp ack sched cc mcast tx',
     4: 'cmd rx engine state state_owned state_table check check_objects check_qp'

@@ -1,0 +1,55 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Lines of records with a time, as rings of slots.
+ */
+#include "qemu/osdep.h"
+#include "line.h"
+
+void ernic_line_init(ErnicLine *l, uint32_t slots, uint32_t size)
+{
+    *l = (ErnicLine) { .slots = slots, .size = ROUND_UP(size, 8) };
+    l->slot = g_malloc0_n(slots, l->size);
+    l->due = g_new0(uint64_t, slots);
+}
+
+void ernic_line_fini(ErnicLine *l)
+{
+    g_free(l->slot);
+    g_free(l->due);
+}
+
+void *ernic_line_at(const ErnicLine *l, uint32_t n, uint64_t *due)
+{
+    uint32_t i = (l->head + n) % l->slots;
+
+    g_assert(n < l->count);
+    *due = l->due[i];
+    return l->slot + (size_t)i * l->size;
+}
+
+void *ernic_line_add(ErnicLine *l, uint64_t due)
+{
+    uint32_t i = (l->head + l->count) % l->slots;
+    uint32_t last = (i + l->slots - 1) % l->slots;
+
+    g_assert(!ernic_line_full(l));
+    l->due[i] = l->count ? MAX(due, l->due[last]) : due;
+    l->count++;
+    return l->slot + (size_t)i * l->size;
+}
+
+void *ernic_line_peek(const ErnicLine *l, uint64_t now)
+{
+    if (!l->count || l->due[l->head] > now) {
+        return NULL;
+    }
+    return l->slot + (size_t)l->head * l->size;
+}
+
+void ernic_line_pop(ErnicLine *l)
+{
+    g_assert(l->count);
+    l->head = (l->head + 1) % l->slots;
+    l->count--;
+}

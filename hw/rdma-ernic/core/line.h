@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A line of records, each with the time before which it does not leave: what
+ * the timing model keeps from view. First in, first out; all space is taken
+ * when the line is made.
+ */
+#ifndef ERNIC_LINE_H
+#define ERNIC_LINE_H
+
+#include "timer.h"
+
+typedef struct ErnicLine {
+    uint8_t *slot;
+    uint64_t *due;              /* ns; never less than that of the one before */
+    uint32_t size;              /* bytes of a record */
+    uint32_t slots, head, count;
+} ErnicLine;
+
+void ernic_line_init(ErnicLine *l, uint32_t slots, uint32_t size);
+void ernic_line_fini(ErnicLine *l);
+
+static inline bool ernic_line_full(const ErnicLine *l)
+{
+    return l->count == l->slots;
+}
+
+/* Place of one more record, to be filled in by the caller; room is there. */
+void *ernic_line_add(ErnicLine *l, uint64_t due);
+/* Record @n from the head and when it is due. */
+void *ernic_line_at(const ErnicLine *l, uint32_t n, uint64_t *due);
+/* When the record at the head is due; ERNIC_NEVER: there is none. */
+static inline uint64_t ernic_line_due(const ErnicLine *l)
+{
+    return l->count ? l->due[l->head] : ERNIC_NEVER;
+}
+/* The record at the head if it is due, else NULL; valid until popped. */
+void *ernic_line_peek(const ErnicLine *l, uint64_t now);
+void ernic_line_pop(ErnicLine *l);
+
+#endif /* ERNIC_LINE_H */

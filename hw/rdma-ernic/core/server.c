@@ -1,0 +1,60 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * "Busy until", and nothing else: the cost of a passage does not depend on how
+ * long it takes.
+ */
+#include "qemu/osdep.h"
+#include "server.h"
+
+void ernic_server_pass(ErnicServer *s, ErnicSpan *span, uint64_t work,
+                       uint64_t latency, bool whole)
+{
+    uint64_t in = whole ? span->tail : span->head;
+    uint64_t start = MAX(in, s->free);
+    uint64_t end = ernic_sat_add(start, work);
+
+    /* What it works on may come more slowly than it could go. */
+    if (end < span->tail) {
+        s->stalled += span->tail - end;
+        end = span->tail;
+    }
+    s->items++;
+    s->busy += work;
+    s->waited += start - in;
+    s->free = end;
+    span->head = ernic_sat_add(start, latency);
+    span->tail = ernic_sat_add(end, latency);
+}
+
+void ernic_limit_init(ErnicLimit *l, uint32_t size)
+{
+    g_assert(size > 0 && size <= ERNIC_LIM_UNDER_WAY);
+    memset(l, 0, sizeof(*l));
+    l->size = size;
+}
+
+void ernic_limit_take(ErnicLimit *l, uint64_t end)
+{
+    l->end[l->next] = end;
+    l->next = (l->next + 1) % l->size;
+}
+
+static uint64_t rebased(uint64_t at, uint64_t by)
+{
+    return at > by ? at - by : 0;
+}
+
+void ernic_server_rebase(ErnicServer *s, uint64_t by)
+{
+    s->free = rebased(s->free, by);
+}
+
+void ernic_limit_rebase(ErnicLimit *l, uint64_t by)
+{
+    uint32_t i;
+
+    for (i = 0; i < l->size; i++) {
+        l->end[i] = rebased(l->end[i], by);
+    }
+}

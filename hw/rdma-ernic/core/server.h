@@ -1,0 +1,63 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The arithmetic of the timing model: servers that are busy until a time, and
+ * limits on what may be under way. All times are in ps from one origin; sums
+ * saturate. Nothing here runs: a passage is computed when it is entered.
+ */
+#ifndef ERNIC_SERVER_H
+#define ERNIC_SERVER_H
+
+/* At the most as many pieces of work under way as any limit counts. */
+#define ERNIC_LIM_UNDER_WAY 256
+
+/* When the first and when the last byte of a piece of work is at a place. */
+typedef struct ErnicSpan {
+    uint64_t head, tail;
+} ErnicSpan;
+
+/*
+ * A stage: works on one thing at a time. Its counters are in ps and wrap after
+ * 213 days of work.
+ */
+typedef struct ErnicServer {
+    uint64_t free;              /* takes nothing new before */
+    uint64_t items;
+    uint64_t busy;              /* at work */
+    uint64_t stalled;           /* held up by a tail that came late */
+    uint64_t waited;            /* that things stood in front of it */
+} ErnicServer;
+
+/* Work that may be under way at once: when each of the last of them ends. */
+typedef struct ErnicLimit {
+    uint64_t end[ERNIC_LIM_UNDER_WAY];
+    uint32_t size, next;        /* next: the oldest, which gives its place */
+} ErnicLimit;
+
+static inline uint64_t ernic_sat_add(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/*
+ * Send @span through @s, which works on it for @work and passes it on @latency
+ * later. @whole: not before its last byte is there (store and forward).
+ */
+void ernic_server_pass(ErnicServer *s, ErnicSpan *span, uint64_t work,
+                       uint64_t latency, bool whole);
+
+/* At most @size at once, 1 to ERNIC_LIM_UNDER_WAY; none is under way. */
+void ernic_limit_init(ErnicLimit *l, uint32_t size);
+/* The earliest time from @at on at which one more may begin. */
+static inline uint64_t ernic_limit_at(const ErnicLimit *l, uint64_t at)
+{
+    return MAX(at, l->end[l->next]);
+}
+/* It has begun, and ends at @end. */
+void ernic_limit_take(ErnicLimit *l, uint64_t end);
+
+/* The origin moves on by @by: what is before it becomes 0. */
+void ernic_server_rebase(ErnicServer *s, uint64_t by);
+void ernic_limit_rebase(ErnicLimit *l, uint64_t by);
+
+#endif /* ERNIC_SERVER_H */

@@ -1,0 +1,227 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Profiles of the timing model: those of the tree, and files that are wrong in
+ * every way there is.
+ */
+#include "qemu/osdep.h"
+#include "profile.h"
+
+static char *read_profile(const char *name)
+{
+    char *path = g_strdup_printf("%s/%s.profile", ERNIC_PROFILES, name);
+    char *text = NULL;
+
+    g_file_get_contents(path, &text, NULL, NULL);
+    g_free(path);
+    return text;
+}
+
+/* Texts live as long as the test program. */
+static const char *find(void *opaque, const char *name)
+{
+    return g_intern_string(read_profile(name));
+}
+
+static void load(ErnicProfile *p, const char *name)
+{
+    char *text = read_profile(name), *err = NULL;
+
+    g_assert_nonnull(text);
+    if (!ernic_profile_parse(p, name, text, find, NULL, &err)) {
+        g_error("%s", err);
+    }
+    g_free(text);
+}
+
+static void test_tree(void)
+{
+    GDir *dir = g_dir_open(ERNIC_PROFILES, 0, NULL);
+    GHashTable *seen = g_hash_table_new(g_int64_hash, g_int64_equal);
+    const char *file;
+    uint32_t n = 0;
+
+    g_assert_nonnull(dir);
+    while ((file = g_dir_read_name(dir))) {
+        char *name = g_strndup(file, strlen(file) - strlen(".profile"));
+        ErnicProfile *p = g_new(ErnicProfile, 1);
+        uint64_t *hash = g_new(uint64_t, 1);
+
+        g_assert_true(g_str_has_suffix(file, ".profile"));
+        load(p, name);
+        *hash = ernic_profile_hash(p);
+        g_assert_true(g_hash_table_add(seen, hash));
+        g_free(name);
+        n++;
+    }
+    g_assert_cmpuint(n, ==, 5);
+    g_dir_close(dir);
+}
+
+static void test_values(void)
+{
+    ErnicProfile p, fast;
+
+    load(&p, "ernic-200mhz-100g");
+    g_assert_cmpuint(p.core_ps, ==, 5000);
+    g_assert_cmpuint(p.wire_mbps, ==, 100000);
+    g_assert_cmpuint(p.wire_extra, ==, 24);
+    g_assert_cmpuint(p.wire_flight, ==, 15000);
+    g_assert_cmpuint(p.dma_request, ==, 4096);
+    g_assert_cmpuint(p.stage[ERNIC_STAGE_BUILD].width, ==, 64);
+    g_assert_cmpuint(p.stage[ERNIC_STAGE_RECEIVE].close, ==, 18);
+    g_assert_cmpuint(p.stage[ERNIC_STAGE_DMA_READ].latency, ==, 365000);
+    load(&fast, "ernic-250mhz-100g");
+    g_assert_cmpuint(fast.core_ps, ==, 4000);
+    g_assert_cmpuint(fast.host_ps, ==, 4000);
+    g_assert_cmpuint(fast.stage[ERNIC_STAGE_DMA_READ].latency, ==, 365000);
+    fast.core_ps = fast.host_ps = 5000;
+    g_assert_cmpuint(ernic_profile_hash(&fast), ==, ernic_profile_hash(&p));
+    fast.rx_packets++;
+    g_assert_cmpuint(ernic_profile_hash(&fast), !=, ernic_profile_hash(&p));
+}
+
+/* One line behind a good base; @member is where it goes. */
+static void test_units(void)
+{
+    static const struct {
+        const char *line;
+        uint32_t at;
+        uint64_t value;
+    } good[] = {
+#define AT(member) offsetof(ErnicProfile, member)
+        { "wire.flight = 1.5 us # s", AT(wire_flight), 1500000 },
+        { "wire.flight=17ps#s", AT(wire_flight), 17 },
+        { "wire.flight = 0.001 ns # s", AT(wire_flight), 1 },
+        { "\twire.flight = 0 ns # s\r", AT(wire_flight), 0 },
+        { "clock.core = 161.132812 MHz # CMAC", AT(core_ps), 6206 },
+        { "clock.core = 1.5 GHz # s", AT(core_ps), 667 },
+        { "wire.rate = 2.5 Gb/s # s", AT(wire_mbps), 2500 },
+        { "wire.rate = 10 Mb/s # s", AT(wire_mbps), 10 },
+        { "dma-read.request = 4 KiB # s", AT(dma_request), 4096 },
+        { "build.packet = 1 cycle # s",
+          AT(stage[ERNIC_STAGE_BUILD].packet), 1 },
+        { "dma-write.width = 32 B/cycle # s",
+          AT(stage[ERNIC_STAGE_DMA_WRITE].width), 32 },
+#undef AT
+    };
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(good); i++) {
+        char *text = g_strdup_printf("# mine\nbase = generic-25g\n%s\n",
+                                     good[i].line);
+        ErnicProfile p;
+        char *err = NULL;
+
+        if (!ernic_profile_parse(&p, "mine", text, find, NULL, &err)) {
+            g_error("%s", err);
+        }
+        g_assert_cmpuint(*(uint64_t *)((char *)&p + good[i].at), ==,
+                         good[i].value);
+        g_free(text);
+    }
+}
+
+static void test_bad(void)
+{
+    static const struct {
+        const char *text, *err;
+    } bad[] = {
+        { "", "x: clock.core: is missing" },
+        { "nonsense # s",
+          "x:1: \"nonsense\" is not \"key = value unit # source\"" },
+        { "\n\nclock.core = 200 MHz", "x:3: clock.core: no source is named" },
+        { "clock.core = 200 MHz #  ", "x:1: clock.core: no source is named" },
+        { "clock.cores = 200 MHz # s", "x:1: clock.cores: no such parameter" },
+        { "= 200 MHz # s", "x:1: : no such parameter" },
+        { "clock.core = # s", "does not begin with a number" },
+        { "clock.core = fast # s",
+          "x:1: clock.core: \"fast\" does not begin with a number" },
+        { "clock.core = -1 MHz # s", "does not begin with a number" },
+        { "clock.core = .5 MHz # s", "does not begin with a number" },
+        { "clock.core = 1. MHz # s", "does not begin with a number" },
+        { "clock.core = 1.2.3 MHz # s", "no unit of this value" },
+        { "clock.core = 200 # s", "x:1: clock.core: a value needs its unit" },
+        { "clock.core = 200 ns # s",
+          "x:1: clock.core: \"ns\" is no unit of this value" },
+        { "clock.core = 200 mhz # s", "is no unit of this value" },
+        { "clock.core = 0 MHz # s", "is out of range or too fine" },
+        { "clock.core = 11 GHz # s", "is out of range or too fine" },
+        { "clock.core = 99999999999999999999999 MHz # s", "number" },
+        { "wire.flight = 1.0001 ns # s", "is out of range or too fine" },
+        { "wire.flight = 0.00000001 us # s", "does not begin with a number" },
+        { "wire.flight = 2000 us # s", "is out of range or too fine" },
+        { "build.packet = 1.5 cycles # s", "is out of range or too fine" },
+        { "build.width = 0 B/cycle # s", "is out of range or too fine" },
+        { "read-response.overlap = 257 responses # s", "is out of range" },
+        { "clock.core = 200 MHz # s\nclock.core = 200 MHz # s",
+          "x:2: clock.core: given twice" },
+        { "base = nobody", "x:1: base: there is no profile \"nobody\"" },
+        { "clock.core = 200 MHz # s\nbase = generic-25g",
+          "x:2: base: has to come first" },
+        { "base = generic-25g\nbase = generic-25g",
+          "x:2: base: has to come first" },
+    };
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+        ErnicProfile p;
+        char *err = NULL;
+
+        g_assert_false(ernic_profile_parse(&p, "x", bad[i].text, find, NULL,
+                                           &err));
+        if (!strstr(err, bad[i].err)) {
+            g_error("\"%s\": \"%s\" instead of \"%s\"", bad[i].text, err,
+                    bad[i].err);
+        }
+        g_free(err);
+    }
+}
+
+static const char *find_itself(void *opaque, const char *name)
+{
+    return "# turns round\nbase = me\n";
+}
+
+static void test_endless(void)
+{
+    ErnicProfile p;
+    char *err = NULL;
+
+    g_assert_false(ernic_profile_parse(&p, "me", find_itself(NULL, "me"),
+                                       find_itself, NULL, &err));
+    g_assert_cmpstr(err, ==,
+                    "me:2: base: too many bases, or a profile based on itself");
+    g_free(err);
+    g_assert_false(ernic_profile_parse(&p, "me", "base = you", NULL, NULL,
+                                       &err));
+    g_assert_cmpstr(err, ==, "me:1: base: there is no profile \"you\"");
+    g_free(err);
+}
+
+/* Every stage has a name, and a key that begins with it. */
+static void test_stages(void)
+{
+    char *text = read_profile("ernic-200mhz-100g");
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
+        char *key = g_strdup_printf("\n%s.latency", ernic_stage_name(i));
+
+        g_assert_nonnull(strstr(text, key));
+        g_free(key);
+    }
+    g_free(text);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/profile/tree", test_tree);
+    g_test_add_func("/profile/values", test_values);
+    g_test_add_func("/profile/units", test_units);
+    g_test_add_func("/profile/bad", test_bad);
+    g_test_add_func("/profile/endless", test_endless);
+    g_test_add_func("/profile/stages", test_stages);
+    return g_test_run();
+}
