@@ -20,9 +20,10 @@ CONTRACT = 'include/hw/rdma-ernic'
 LAYERS = {
     0: 'ernic_abi ernic_counters ernic_regs ib_spec',
     1: 'env types limits psn drop opcode icrc net wire fault timer stats'
-       ' ib_tables server lru line profile',
-    2: 'res dev mr dma eq cq wqe rq buf',
-    3: 'qp_table qp_cmd qp req resp comp ack sched cc mcast tx',
+       ' ib_tables server lru line profile regs regfile',
+    2: 'res dev mr dma eq cq wqe rq buf format',
+    3: 'qp_table qp_cmd qp req resp comp ack sched cc mcast tx pg332'
+       ' pg332_queue',
     4: 'cmd rx engine state state_owned state_table check check_objects check_qp'
        ' doorbell',
 }

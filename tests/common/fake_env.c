@@ -7,6 +7,7 @@
 #include "qemu/bswap.h"
 #include "cq.h"
 #include "fake_env.h"
+#include "format.h"
 #include "mcast.h"
 #include "mr.h"
 #include "qp.h"
@@ -214,6 +215,7 @@ void fake_bare_init(Ernic *e, FakeEnv *env)
     memset(e, 0, sizeof(*e));
     e->ops = &fake_env_ops;
     e->env = env;
+    e->format = &ernic_format_verbs;
     e->now = env->now;
     fake_config(&e->cfg);
     ernic_ids_init(&e->pd_ids, 1, e->cfg.max_pd);

@@ -6,7 +6,7 @@
  * docs/registers.md, which has to be what the table says.
  */
 #include "qemu/osdep.h"
-#include "ernic_regfile.h"
+#include "regfile.h"
 
 static const char *const version_names[PG332_VERSIONS] = { "3.1", "4.0", "4.2" };
 static const char *const scope_names[ERNIC_REG_SCOPES] = {
@@ -66,7 +66,7 @@ static GString *print_doc(void)
         "# Registers of PG332\n"
         "\n"
         "Printed by `test-regs --print` from the table in\n"
-        "`hw/rdma-ernic/ernic_regs.c`; a unit test compares the two. Names of bits\n"
+        "`hw/rdma-ernic/core/regs.c`; a unit test compares the two. Names of bits\n"
         "are in `include/hw/rdma-ernic/ernic_regs.h`.\n"
         "\n"
         "The numbers are hexadecimal: offsets in the window of each version, bits\n"

@@ -81,15 +81,15 @@ static void test_rows(void)
 static void test_derived_rows(void)
 {
     static const char *const names[] = {
-        "ErnicConfig.udp_sport", "ErnicConfig.link_speed", "ErnicIds.size",
-        "ErnicIds.head", "ErnicIds.count", "Ernic.ops", "Ernic.env",
-        "Ernic.cfg", "Ernic.pd", "Ernic.eq", "Ernic.cq", "Ernic.srq",
-        "Ernic.qp", "Ernic.mcast", "Ernic.uctx_used", "Ernic.num_pages",
-        "Ernic.num_bound", "Ernic.events_at", "Ernic.timers",
-        "Ernic.cq_timers", "Ernic.tx", "Ernic.now", "ErnicEq.line_size",
-        "ErnicEq.line_head", "ErnicEq.line_count",
-        "ErnicSendQueue.window_mask", "ErnicTx.busy", "ErnicTx.loop_full",
-        "ErnicTx.icrc", "ErnicTx.loop_len",
+        "ErnicConfig.udp_sport", "ErnicConfig.link_speed", "ErnicConfig.pg332",
+        "ErnicIds.size", "ErnicIds.head", "ErnicIds.count", "Ernic.ops",
+        "Ernic.env", "Ernic.cfg", "Ernic.format", "Ernic.pd", "Ernic.eq",
+        "Ernic.cq", "Ernic.srq", "Ernic.qp", "Ernic.mcast", "Ernic.uctx_used",
+        "Ernic.num_pages", "Ernic.num_bound", "Ernic.udp_sport",
+        "Ernic.events_at", "Ernic.timers", "Ernic.cq_timers", "Ernic.tx",
+        "Ernic.now", "ErnicEq.line_size", "ErnicEq.line_head",
+        "ErnicEq.line_count", "ErnicSendQueue.window_mask", "ErnicTx.busy",
+        "ErnicTx.loop_full", "ErnicTx.icrc", "ErnicTx.loop_len",
     };
     uint32_t s, i, n = 0;
 

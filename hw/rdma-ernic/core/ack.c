@@ -19,7 +19,7 @@ static void ack_fill(Ernic *e, ErnicQp *qp, ErnicPkt *pkt, ErnicOp op,
     pkt->transport = qp->transport;
     pkt->op = ernic_opcode(ernic_bth_opcode(qp->transport, op));
     pkt->migreq = true;
-    pkt->pkey = e->pkey[qp->attr.pkey_index];
+    pkt->pkey = ernic_qp_pkey(e, qp);
     pkt->dest_qp = qp->attr.dest_qpn;
     pkt->psn = psn;
     pkt->syndrome = ERNIC_AETH_ACK | ERNIC_AETH_CREDIT_NONE;

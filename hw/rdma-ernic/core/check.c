@@ -321,7 +321,8 @@ static bool free_numbers(const ErnicCheck *c, uint32_t id)
            IDS_OK(cq_ids, 1, max_cq, cq, used) &&
            IDS_OK(srq_ids, 1, max_srq, srq, used) &&
            IDS_OK(mr_ids, 1, max_mr, mr, kind) &&
-           IDS_OK(qp_ids, ERNIC_QPN_GSI + 1, max_qp, qp, used) &&
+           IDS_OK(qp_ids, e->regs ? e->cfg.max_qp : ERNIC_QPN_GSI + 1, max_qp,
+                  qp, used) &&
            ids_ok(&e->uctx_ids, 1, e->cfg.max_uctx, e->uctx_used,
                   sizeof(e->uctx_used[0]));
 }

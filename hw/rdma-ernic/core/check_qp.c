@@ -42,6 +42,10 @@ static bool qp_owner(const ErnicCheck *c, uint32_t id)
     const Ernic *e = c->e;
     const ErnicConfig *cfg = &e->cfg;
 
+    if (e->regs) {
+        return qp->uctx == 0 && qp->type == ERNIC_QPT_RC && qp->send_cq == 0 &&
+               qp->recv_cq == 0 && qp->srq == 0;
+    }
     return ernic_check_uctx(c, qp->uctx) &&
            qp->pd < cfg->max_pd && e->pd[qp->pd].used &&
            e->pd[qp->pd].uctx == qp->uctx &&

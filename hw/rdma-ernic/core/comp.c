@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "format.h"
 #include "ib_tables.h"
 #include "psn.h"
 #include "qp.h"
@@ -167,14 +168,19 @@ static void comp_cut_window(Ernic *e, ErnicQp *qp)
     e->stats.window_cuts++;
 }
 
+static bool comp_retry_forever(const Ernic *e, const ErnicQp *qp)
+{
+    return e->format->retry_forever && e->format->retry_forever(e, qp);
+}
+
 /* Spend one retry and go back to una_psn; the last one spent is the end. */
 static void comp_retry(Ernic *e, ErnicQp *qp)
 {
-    if (!qp->sq.retry_left) {
+    if (!qp->sq.retry_left && !comp_retry_forever(e, qp)) {
         comp_fail(e, qp, ERNIC_FAULT_RETRY_EXC);
         return;
     }
-    qp->sq.retry_left--;
+    qp->sq.retry_left -= qp->sq.retry_left > 0;
     qp->sq.ack_due = ERNIC_NEVER;       /* counts anew from the resending */
     comp_cut_window(e, qp);
     ernic_qp_rewind(e, qp, qp->sq.una_psn);
@@ -200,11 +206,11 @@ static void comp_rnr(Ernic *e, ErnicQp *qp, uint8_t timer)
         return;                 /* of before the rewind, or doubled */
     }
     if (qp->attr.rnr_retry != ERNIC_RNR_RETRY_FOREVER) {
-        if (!sq->rnr_left) {
+        if (!sq->rnr_left && !comp_retry_forever(e, qp)) {
             comp_fail(e, qp, ERNIC_FAULT_RNR_RETRY_EXC);
             return;
         }
-        sq->rnr_left--;
+        sq->rnr_left -= sq->rnr_left > 0;
     }
     sq->ack_due = ERNIC_NEVER;
     sq->rnr_due = e->now + ernic_rnr_timer_ns(timer);

@@ -21,6 +21,8 @@ typedef struct ErnicMr ErnicMr;
 typedef struct ErnicPd ErnicPd;
 typedef struct ErnicMcast ErnicMcast;
 typedef struct ErnicTx ErnicTx;
+typedef struct ErnicFormat ErnicFormat;
+typedef struct ErnicRegFile ErnicRegFile;
 typedef struct ErnicTimers ErnicTimers;
 
 /* Chosen once, before ernic_new(); each at most ERNIC_LIM_*, at least 1. */
@@ -30,6 +32,11 @@ typedef struct ErnicConfig {
     uint8_t mtu;                /* greatest path MTU, 1: 256 ... 5: 4096 */
     uint16_t udp_sport;         /* of every packet; 0: per queue pair */
     uint32_t link_speed;        /* Mb/s; told to software, limits nothing */
+    /*
+     * 0: the engine's guest drives it by verbs. Else 1 + enum pg332_version: by
+     * the registers of PG332, with queue pairs 1 to max_qp - 1.
+     */
+    uint8_t pg332;
 } ErnicConfig;
 
 /* Queue pairs in line, by number; 0: none. */
@@ -68,6 +75,8 @@ struct Ernic {
     const ErnicEnvOps *ops;
     void *env;
     ErnicConfig cfg;
+    const ErnicFormat *format;
+    ErnicRegFile *regs;         /* owned; NULL: verbs */
 
     /* Tables, index = number (keys: number >> 8). Entry 0 is never given out. */
     ErnicIds pd_ids, eq_ids, cq_ids, srq_ids, mr_ids, qp_ids, uctx_ids;
@@ -85,6 +94,7 @@ struct Ernic {
     ErnicGidEntry gid[ERNIC_LIM_GID];
     uint16_t pkey[ERNIC_LIM_PKEY];
     uint32_t bad_pkey, bad_qkey;
+    uint16_t udp_sport;         /* of every packet; 0: per queue pair */
     bool port_active;
     uint32_t async_eq;          /* 0: none */
     ErnicEvents port_events;

@@ -9,8 +9,10 @@
 #include "cq.h"
 #include "doorbell.h"
 #include "engine.h"
+#include "format.h"
 #include "mcast.h"
 #include "mr.h"
+#include "pg332.h"
 #include "qp.h"
 #include "rx.h"
 #include "sched.h"
@@ -25,12 +27,17 @@ static void engine_init(Ernic *e)
 {
     const ErnicConfig *cfg = &e->cfg;
 
+    e->format = cfg->pg332 ? &ernic_format_pg332 : &ernic_format_verbs;
+    e->regs = ernic_pg332_regs(cfg);
+    e->udp_sport = cfg->udp_sport;
     ernic_ids_init(&e->pd_ids, 1, cfg->max_pd);
     ernic_ids_init(&e->eq_ids, 1, cfg->max_eq);
     ernic_ids_init(&e->cq_ids, 1, cfg->max_cq);
     ernic_ids_init(&e->srq_ids, 1, cfg->max_srq);
     ernic_ids_init(&e->mr_ids, 1, cfg->max_mr);
-    ernic_ids_init(&e->qp_ids, ERNIC_QPN_GSI + 1, cfg->max_qp);
+    /* Those of PG332 are numbered by its registers. */
+    ernic_ids_init(&e->qp_ids, cfg->pg332 ? cfg->max_qp : ERNIC_QPN_GSI + 1,
+                   cfg->max_qp);
     ernic_ids_init(&e->uctx_ids, 1, cfg->max_uctx);
     e->pd = g_new0(ErnicPd, cfg->max_pd);
     e->eq = g_new0(ErnicEq, cfg->max_eq);
@@ -93,6 +100,7 @@ static void engine_fini(Ernic *e)
     ernic_timers_free(e->timers);
     ernic_timers_free(e->cq_timers);
     ernic_tx_free(e->tx);
+    ernic_regfile_free(e->regs);
 }
 
 Ernic *ernic_new(const ErnicConfig *cfg, const ErnicEnvOps *ops, void *env)
@@ -154,6 +162,24 @@ uint8_t ernic_doorbell(Ernic *e, uint64_t now, uint32_t uctx, uint64_t value)
     status = ernic_doorbell_exec(e, uctx, value);
     engine_wake(e);
     return status;
+}
+
+uint32_t ernic_reg_read(Ernic *e, uint64_t now, uint32_t offset)
+{
+    e->now = now;
+    return ernic_pg332_read(e, offset);
+}
+
+void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value)
+{
+    e->now = now;
+    ernic_pg332_write(e, offset, value);
+    engine_wake(e);
+}
+
+bool ernic_irq_level(const Ernic *e)
+{
+    return ernic_pg332_irq(e);
 }
 
 void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train)

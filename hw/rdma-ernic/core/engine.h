@@ -26,6 +26,14 @@ void ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
  * counted, traced and raised as an event.
  */
 uint8_t ernic_doorbell(Ernic *e, uint64_t now, uint32_t uctx, uint64_t value);
+/*
+ * Registers of PG332, by offset in their window, if the configuration has them:
+ * aligned 32 bits; where nothing is, 0 is read and nothing written.
+ */
+uint32_t ernic_reg_read(Ernic *e, uint64_t now, uint32_t offset);
+void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value);
+/* Its one interrupt line; irq() of vector 0 tells that it rises. */
+bool ernic_irq_level(const Ernic *e);
 /* Packets from the link; @train is borrowed. */
 void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train);
 /* The link takes trains again. */

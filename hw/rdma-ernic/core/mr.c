@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "format.h"
 #include "mr.h"
 #include "trace.h"
 
@@ -83,6 +84,11 @@ static bool check_opens(const ErnicMr *mr, uint32_t pd, uint32_t key,
     return true;
 }
 
+/* All of the bus, where a format names its addresses. */
+static const ErnicMr bus_mr = {
+    .kind = ERNIC_MR_REGION, .valid = true, .length = UINT64_MAX,
+};
+
 bool ernic_mr_check_local(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
                           uint64_t len, uint32_t access,
                           const ErnicMr **mr, uint64_t *off)
@@ -92,6 +98,11 @@ bool ernic_mr_check_local(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
     *mr = NULL;
     *off = 0;
     if (len == 0) {
+        return true;
+    }
+    if (unlikely(e->format->check_remote)) {
+        *mr = &bus_mr;
+        *off = addr;
         return true;
     }
     if (unlikely(region && is_window(region))) {
@@ -116,6 +127,10 @@ bool ernic_mr_check_remote(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
     *off = 0;
     if (len == 0) {
         return true;
+    }
+    if (unlikely(e->format->check_remote)) {
+        *mr = &bus_mr;
+        return e->format->check_remote(e, pd, key, addr, len, access, off);
     }
     if (!check_opens(opens, pd, key, addr, len, access)) {
         return false;

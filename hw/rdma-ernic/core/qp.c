@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "cq.h"
+#include "format.h"
 #include "ib_tables.h"
 #include "qp.h"
 #include "sched.h"
@@ -25,7 +26,13 @@ static uint16_t qp_udp_sport(const Ernic *e, const ErnicQp *qp)
 {
     uint32_t v = (qp->qpn * 0x9e3779b1u) ^ (qp->attr.dest_qpn * 0x85ebca6bu);
 
-    return e->cfg.udp_sport ? e->cfg.udp_sport : 0xc000 | (v >> 18);
+    return e->udp_sport ? e->udp_sport : 0xc000 | (v >> 18);
+}
+
+uint16_t ernic_qp_pkey(const Ernic *e, const ErnicQp *qp)
+{
+    return e->format->pkey ? e->format->pkey(e, qp) :
+                             e->pkey[qp->attr.pkey_index];
 }
 
 bool ernic_qp_path(Ernic *e, const ErnicQp *qp, const ErnicAv *av,
@@ -92,6 +99,15 @@ void ernic_qp_set_state(Ernic *e, ErnicQp *qp, uint8_t state)
     ernic_sched_mark(e, qp);
 }
 
+static void qp_fatal(Ernic *e, ErnicQp *qp, ErnicFault fault)
+{
+    trace_ernic_qp_error(qp->qpn, ernic_fault_info(fault)->name);
+    if (e->format->fatal) {
+        e->format->fatal(e, qp, fault);
+    }
+    ernic_qp_set_state(e, qp, ERNIC_QPS_ERR);
+}
+
 void ernic_qp_error(Ernic *e, ErnicQp *qp, ErnicFault fault)
 {
     const ErnicFaultInfo *info = ernic_fault_info(fault);
@@ -99,8 +115,7 @@ void ernic_qp_error(Ernic *e, ErnicQp *qp, ErnicFault fault)
     if (qp->state == ERNIC_QPS_ERR || qp->state == ERNIC_QPS_RESET) {
         return;
     }
-    trace_ernic_qp_error(qp->qpn, info->name);
-    ernic_qp_set_state(e, qp, ERNIC_QPS_ERR);
+    qp_fatal(e, qp, fault);
     if (info->event) {
         ernic_qp_event(e, qp, info->event);
     }
@@ -115,7 +130,7 @@ static void qp_post_wc(Ernic *e, ErnicQp *qp, uint32_t cqn, const ErnicWc *wc)
     }
 }
 
-static uint8_t qp_fault_status(Ernic *e, ErnicFault fault)
+uint8_t ernic_qp_fault_status(Ernic *e, ErnicFault fault)
 {
     if (fault == ERNIC_FAULT_NONE) {
         return ERNIC_WC_SUCCESS;
@@ -127,8 +142,8 @@ static uint8_t qp_fault_status(Ernic *e, ErnicFault fault)
     return ernic_fault_info(fault)->wc;
 }
 
-void ernic_qp_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
-                            ErnicFault fault)
+static void verbs_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
+                                ErnicFault fault)
 {
     const ErnicWr *wr = ernic_wr(wqe->opcode);
     ErnicWc wc = {
@@ -142,31 +157,63 @@ void ernic_qp_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
         trace_ernic_unsignaled(qp->qpn, wqe->index);
         return;
     }
-    wc.status = qp_fault_status(e, fault);
+    wc.status = ernic_qp_fault_status(e, fault);
     trace_ernic_complete_send(qp->qpn, wqe->index, wc.status);
     qp_post_wc(e, qp, qp->send_cq, &wc);
 }
 
-void ernic_qp_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
-                            ErnicFault fault)
+static void verbs_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
+                                ErnicFault fault)
 {
     wc->wr_id = qp->rq.recv.wr_id;
     wc->index = qp->rq.recv.index;
     wc->qpn = qp->qpn;
     wc->fault = fault;
     wc->flags |= ERNIC_CQE_RQ;
-    wc->status = qp_fault_status(e, fault);
+    wc->status = ernic_qp_fault_status(e, fault);
     qp->rq.recv_valid = false;
     trace_ernic_complete_recv(qp->qpn, wc->index, wc->status, wc->byte_len);
     qp_post_wc(e, qp, qp->recv_cq, wc);
 }
 
+static bool verbs_take_recv(Ernic *e, ErnicQp *qp, ErnicRecv *recv)
+{
+    return qp->srq ? ernic_srq_take(e, qp->srq, recv) :
+                     ernic_rq_take(e, &qp->rq.wq, recv);
+}
+
+static void verbs_fetch(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe)
+{
+    const ErnicWq *wq = &qp->sq.wq;
+
+    ernic_wqe_fetch(e, &wq->buf, wq->depth, wq->stride, index, qp->transport,
+                    qp->type == ERNIC_QPT_GSI, qp->uctx, ernic_qp_mtu(qp), wqe);
+}
+
+const ErnicFormat ernic_format_verbs = {
+    .fetch = verbs_fetch,
+    .complete_send = verbs_complete_send,
+    .take_recv = verbs_take_recv,
+    .complete_recv = verbs_complete_recv,
+    .recv_requests = true,
+};
+
+void ernic_qp_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
+                            ErnicFault fault)
+{
+    e->format->complete_send(e, qp, wqe, fault);
+}
+
+void ernic_qp_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
+                            ErnicFault fault)
+{
+    e->format->complete_recv(e, qp, wc, fault);
+}
+
 bool ernic_qp_take_recv(Ernic *e, ErnicQp *qp)
 {
     if (!qp->rq.recv_valid) {
-        qp->rq.recv_valid = qp->srq ?
-            ernic_srq_take(e, qp->srq, &qp->rq.recv) :
-            ernic_rq_take(e, &qp->rq.wq, &qp->rq.recv);
+        qp->rq.recv_valid = e->format->take_recv(e, qp, &qp->rq.recv);
     }
     return qp->rq.recv_valid;
 }
@@ -182,8 +229,7 @@ void ernic_qp_recv_fault(Ernic *e, ErnicQp *qp, ErnicFault fault)
         /* The completion tells the reason; no event has to. */
         ernic_qp_complete_recv(e, qp, &wc, fault);
         if (error && qp->state != ERNIC_QPS_ERR) {
-            trace_ernic_qp_error(qp->qpn, info->name);
-            ernic_qp_set_state(e, qp, ERNIC_QPS_ERR);
+            qp_fatal(e, qp, fault);
         }
     } else {
         e->stats.fault[fault]++;
@@ -200,10 +246,7 @@ static ErnicWqe *qp_flush_send(Ernic *e, ErnicQp *qp)
     ErnicWqe *wqe = ernic_sq_slot(qp, sq->wq.ci);
 
     if (sq->wq.ci == sq->fetched) {
-        ernic_wqe_fetch(e, &sq->wq.buf, sq->wq.depth, sq->wq.stride,
-                        sq->fetched, qp->transport,
-                        qp->type == ERNIC_QPT_GSI, qp->uctx,
-                        ernic_qp_mtu(qp), wqe);
+        e->format->fetch(e, qp, sq->fetched, wqe);
         sq->fetched++;
     }
     sq->wq.ci++;
@@ -221,6 +264,9 @@ static bool qp_flush_recv(Ernic *e, ErnicQp *qp)
 {
     ErnicWc wc = { .opcode = ERNIC_WC_RECV };
 
+    if (!e->format->recv_requests) {
+        return false;
+    }
     /* An SRQ's requests stay: other queue pairs may take them. */
     if (!qp->rq.recv_valid && (qp->srq || !ernic_qp_take_recv(e, qp))) {
         return false;

@@ -219,6 +219,14 @@ uint8_t ernic_qp_query(Ernic *e, uint32_t uctx, uint32_t qpn,
                        struct ernic_qp_attr *attr);
 uint8_t ernic_qp_destroy(Ernic *e, uint32_t uctx, uint32_t qpn);
 /*
+ * The context of @qpn, which is not in use, in Reset, with these rings, whose
+ * pages it owns from now on; all else of it is 0.
+ */
+ErnicQp *ernic_qp_open(Ernic *e, uint32_t qpn, uint8_t type,
+                       const ErnicWq *sq, const ErnicWq *rq);
+/* Back to not in use. */
+void ernic_qp_close(Ernic *e, ErnicQp *qp);
+/*
  * Forget all that a queue pair has done and was told, as on the way to Reset:
  * queues are empty, attributes gone, type 2 windows unbound. Completions that
  * were written stay: their ring is the guest's, and its driver skips those of
@@ -239,7 +247,11 @@ void ernic_qp_set_state(Ernic *e, ErnicQp *qp, uint8_t state);
 void ernic_qp_error(Ernic *e, ErnicQp *qp, ErnicFault fault);
 /* Flush up to @budget requests of both queues; true: more are left. */
 bool ernic_qp_flush_step(Ernic *e, ErnicQp *qp, uint32_t budget);
-/* Post one completion to the queue pair's CQ. */
+/* Counts @fault; the status of the completion that tells of it. */
+uint8_t ernic_qp_fault_status(Ernic *e, ErnicFault fault);
+/* The P_Key of the packets that @qp sends. */
+uint16_t ernic_qp_pkey(const Ernic *e, const ErnicQp *qp);
+/* One request has ended: its completion, as the engine's format has it. */
 void ernic_qp_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                             ErnicFault fault);
 void ernic_qp_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,

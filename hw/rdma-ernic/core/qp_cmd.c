@@ -245,11 +245,45 @@ static void refer(Ernic *e, const ErnicQp *qp, int delta)
     }
 }
 
+ErnicQp *ernic_qp_open(Ernic *e, uint32_t qpn, uint8_t type,
+                       const ErnicWq *sq, const ErnicWq *rq)
+{
+    uint32_t window = ernic_sq_window(sq->depth);
+    ErnicQp *qp = &e->qp[qpn];
+
+    memset(qp, 0, sizeof(*qp));
+    qp->used = true;
+    qp->qpn = qpn;
+    qp->type = type;
+    qp->transport = type == ERNIC_QPT_RC ? ERNIC_RC :
+                    type == ERNIC_QPT_UC ? ERNIC_UC : ERNIC_UD;
+    qp->state = ERNIC_QPS_RESET;
+    qp->sq.wq = *sq;
+    qp->rq.wq = *rq;
+    qp->sq.wqe = g_new0(ErnicWqe, window);
+    qp->rd = g_new0(ErnicRdRes, ERNIC_MAX_RD_ATOMIC);
+    qp->sq.window_mask = window - 1;
+    ernic_qp_reset_context(e, qp);
+    return qp;
+}
+
+void ernic_qp_close(Ernic *e, ErnicQp *qp)
+{
+    ernic_qp_reset_context(e, qp);
+    ernic_sched_forget(e, qp);
+    ernic_event_forget(e, e->async_eq, ERNIC_EVC_QP, qp->qpn, &qp->events);
+    ernic_buf_fini(e, &qp->sq.wq.buf);
+    ernic_buf_fini(e, &qp->rq.wq.buf);
+    g_free(qp->sq.wqe);
+    g_free(qp->rd);
+    memset(qp, 0, sizeof(*qp));
+}
+
 uint8_t ernic_qp_create(Ernic *e, uint32_t uctx,
                         const struct ernic_qp_init *init, uint32_t *qpn)
 {
     uint8_t status = create_check(e, uctx, init);
-    uint32_t srq = le32_to_cpu(init->srq), window;
+    uint32_t srq = le32_to_cpu(init->srq);
     ErnicWq sq, rq;
     ErnicQp *qp;
 
@@ -267,27 +301,13 @@ uint8_t ernic_qp_create(Ernic *e, uint32_t uctx,
         ernic_buf_fini(e, &rq.buf);
         return ERNIC_ERR_NO_RESOURCE;
     }
-    qp = &e->qp[*qpn];
-    memset(qp, 0, sizeof(*qp));
-    qp->used = true;
-    qp->qpn = *qpn;
+    qp = ernic_qp_open(e, *qpn, init->type, &sq, &rq);
     qp->uctx = uctx;
-    qp->type = init->type;
-    qp->transport = init->type == ERNIC_QPT_RC ? ERNIC_RC :
-                    init->type == ERNIC_QPT_UC ? ERNIC_UC : ERNIC_UD;
-    qp->state = ERNIC_QPS_RESET;
     qp->flags = init->flags;
     qp->pd = le32_to_cpu(init->pd);
     qp->send_cq = le32_to_cpu(init->send_cq);
     qp->recv_cq = le32_to_cpu(init->recv_cq);
     qp->srq = srq == NO_SRQ ? 0 : srq;
-    window = ernic_sq_window(sq.depth);
-    qp->sq.wq = sq;
-    qp->rq.wq = rq;
-    qp->sq.wqe = g_new0(ErnicWqe, window);
-    qp->rd = g_new0(ErnicRdRes, ERNIC_MAX_RD_ATOMIC);
-    qp->sq.window_mask = window - 1;
-    ernic_qp_reset_context(e, qp);
     refer(e, qp, 1);
     trace_ernic_qp_create(qp->qpn, qp->type, qp->uctx, qp->pd, sq.depth,
                           rq.depth, qp->srq);
@@ -301,16 +321,9 @@ uint8_t ernic_qp_destroy(Ernic *e, uint32_t uctx, uint32_t qpn)
     if (!qp) {
         return ERNIC_ERR_HANDLE;
     }
-    ernic_qp_reset_context(e, qp);
-    ernic_sched_forget(e, qp);
     ernic_mcast_forget(e, qpn);
-    ernic_event_forget(e, e->async_eq, ERNIC_EVC_QP, qpn, &qp->events);
     refer(e, qp, -1);
-    ernic_buf_fini(e, &qp->sq.wq.buf);
-    ernic_buf_fini(e, &qp->rq.wq.buf);
-    g_free(qp->sq.wqe);
-    g_free(qp->rd);
-    memset(qp, 0, sizeof(*qp));
+    ernic_qp_close(e, qp);
     if (qpn != ERNIC_QPN_GSI) {
         ernic_ids_free(&e->qp_ids, qpn);
     }

@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "format.h"
 #include "ib_tables.h"
 #include "mr.h"
 #include "psn.h"
@@ -78,7 +79,7 @@ static void req_fill(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe, ErnicPkt *pkt)
     pkt->transport = qp->transport;
     pkt->migreq = true;
     pkt->psn = qp->sq.next_psn;
-    pkt->pkey = e->pkey[qp->attr.pkey_index];
+    pkt->pkey = ernic_qp_pkey(e, qp);
     pkt->dest_qp = qp->attr.dest_qpn;
     pkt->payload = NULL;
     pkt->payload_len = 0;
@@ -360,9 +361,7 @@ static ReqStep req_fetch_wqe(Ernic *e, ErnicQp *qp)
     if (sq->fetched - sq->wq.ci > sq->window_mask) {
         return req_block(qp, ERNIC_BLOCKED_WINDOW);
     }
-    ernic_wqe_fetch(e, &sq->wq.buf, sq->wq.depth, sq->wq.stride, sq->fetched,
-                    qp->transport, qp->type == ERNIC_QPT_GSI, qp->uctx,
-                    ernic_qp_mtu(qp), ernic_sq_slot(qp, sq->fetched));
+    e->format->fetch(e, qp, sq->fetched, ernic_sq_slot(qp, sq->fetched));
     sq->fetched++;
     return REQ_AGAIN;
 }

@@ -7,6 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "format.h"
 #include "ib_tables.h"
 #include "mr.h"
 #include "net.h"
@@ -192,6 +193,7 @@ static ErnicFault resp_send(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
                             rq->off, pkt->payload, pkt->payload_len);
     rq->off += dma == ERNIC_DMA_OK ? pkt->payload_len : 0;
     if (dma == ERNIC_DMA_OK && (pkt->op->hdrs & ERNIC_HDR_IETH) &&
+        e->format->recv_requests &&
         !ernic_mr_invalidate(e, qp->pd, qp->qpn, pkt->inv_rkey, true)) {
         return ERNIC_FAULT_INV_RKEY;
     }
@@ -214,7 +216,7 @@ static ErnicFault resp_write(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
             return ERNIC_FAULT_REM_ACCESS;
         }
     }
-    if (pkt->op->flags & ERNIC_OPF_CQE) {
+    if ((pkt->op->flags & ERNIC_OPF_CQE) && e->format->recv_requests) {
         fault = resp_take(e, qp);
         if (fault) {
             return fault;

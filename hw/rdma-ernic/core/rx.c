@@ -7,6 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "format.h"
 #include "icrc.h"
 #include "mcast.h"
 #include "qp.h"
@@ -86,7 +87,7 @@ static ErnicDrop rx_check(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
     if (pkt->transport != qp->transport) {
         return ERNIC_DROP_TRANSPORT;
     }
-    if (!rx_pkey_ok(e, qp, pkt->pkey)) {
+    if (!e->format->pkey && !rx_pkey_ok(e, qp, pkt->pkey)) {
         e->bad_pkey++;
         return ERNIC_DROP_PKEY;
     }

@@ -10,6 +10,7 @@
 #include "engine.h"
 #include "icrc.h"
 #include "mr.h"
+#include "pg332.h"
 #include "qp.h"
 #include "state.h"
 #include "timer.h"
@@ -316,6 +317,9 @@ static void derive(Ernic *e)
         if (e->qp[i].used) {
             ernic_timer_set(e->timers, i, e->qp[i].timer_due);
         }
+    }
+    if (e->regs) {
+        ernic_pg332_restore(e);
     }
     /* More packets may join those that are held. */
     if (e->tx->packets) {

@@ -117,6 +117,7 @@ static inline uint64_t ernic_state_get(const void *p, uint32_t size)
 }
 
 /* state_owned.c: what lies behind a pointer, or is one of several. */
+extern const ErnicStateOwned ernic_state_regs;      /* Ernic.regs */
 extern const ErnicStateOwned ernic_state_ids;       /* ErnicIds.fifo */
 extern const ErnicStateOwned ernic_state_variants;  /* of Ernic.mr */
 extern const ErnicStateOwned ernic_state_pages;     /* ErnicBuf.page */

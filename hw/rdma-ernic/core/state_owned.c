@@ -9,8 +9,44 @@
 #include "eq.h"
 #include "mr.h"
 #include "qp.h"
+#include "regfile.h"
 #include "state.h"
 #include "tx.h"
+
+/* ---- registers of PG332 ---------------------------------------------------- */
+
+static void save_regs(const Ernic *e, const void *obj, GByteArray *out)
+{
+    uint32_t num, i;
+    const uint32_t *word;
+
+    if (!e->regs) {
+        return;
+    }
+    word = ernic_regfile_words(e->regs, &num);
+    for (i = 0; i < num; i++) {
+        ernic_state_put(out, word[i], 4);
+    }
+}
+
+static bool load_regs(Ernic *e, void *obj, ErnicReader *in)
+{
+    uint32_t num, i, *word;
+
+    if (!e->regs) {
+        return true;
+    }
+    word = ernic_regfile_words(e->regs, &num);
+    if (!ernic_state_has(in, num, 4)) {
+        return false;
+    }
+    for (i = 0; i < num; i++) {
+        word[i] = ernic_state_read(in, 4);
+    }
+    return true;
+}
+
+const ErnicStateOwned ernic_state_regs = { save_regs, load_regs };
 
 /* ---- free numbers, oldest first -------------------------------------------- */
 

@@ -51,6 +51,7 @@ static const ErnicStateField config_fields[] = {
     U(max_uctx), U(num_vectors), UMAX(mtu, ERNIC_MTU_4096),
     DERIVED(udp_sport),         /* a port of the host that loads */
     DERIVED(link_speed),        /* nothing that the engine acts on */
+    DERIVED(pg332),             /* another engine altogether */
 };
 #undef S
 const ErnicStateStruct ernic_state_config =
@@ -98,6 +99,8 @@ static const ErnicStateStruct ring_struct = DESCRIBE(ring_fields, ErnicRing);
 static const ErnicStateField device_fields[] = {
     DERIVED(ops), DERIVED(env),
     DERIVED(cfg),               /* in front of all, and compared */
+    DERIVED(format),            /* of cfg */
+    OWNED(regs, ernic_state_regs),
     STRUCT(pd_ids, ids_struct), STRUCT(eq_ids, ids_struct),
     STRUCT(cq_ids, ids_struct), STRUCT(srq_ids, ids_struct),
     STRUCT(mr_ids, ids_struct), STRUCT(qp_ids, ids_struct),
@@ -111,6 +114,7 @@ static const ErnicStateField device_fields[] = {
     DERIVED(num_pages), DERIVED(num_bound),
     STRUCTS(gid, gid_struct), ARRAY(pkey, UINT16_MAX),
     U(bad_pkey), U(bad_qkey), BOOL(port_active), U(async_eq),
+    DERIVED(udp_sport),         /* of cfg or regs */
     STRUCT(port_events, events_struct), DERIVED(events_at),
     DERIVED(timers),            /* timer_due of each queue pair */
     DERIVED(cq_timers),         /* mod_due of each completion queue */

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The register file of the ERNIC face: one table says what registers there are
- * (ernic_regs.c), one object holds their values (ernic_regfile.c). Nothing here
+ * (regs.c), one object holds their values (regfile.c). Nothing here
  * knows what a register is for.
  */
 #ifndef ERNIC_REGFILE_H

@@ -6,7 +6,7 @@
  * of an offset.
  */
 #include "qemu/osdep.h"
-#include "ernic_regfile.h"
+#include "regfile.h"
 
 #define NO_ROW 0xff
 

@@ -5,7 +5,7 @@
  * What the public sources leave open is a choice named in docs/ernic-face.md.
  */
 #include "qemu/osdep.h"
-#include "ernic_regfile.h"
+#include "regfile.h"
 
 /* Rows: @o and the others are named parts of an ErnicRegDef. */
 #define REG(s, v, reg, ...) \

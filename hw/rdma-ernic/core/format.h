@@ -1,0 +1,51 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * How queues, completions and keys look in guest memory: what the engine asks of
+ * the face that its guest drives. An engine has one format for its whole life.
+ */
+#ifndef ERNIC_FORMAT_H
+#define ERNIC_FORMAT_H
+
+#include "cq.h"
+#include "dev.h"
+#include "fault.h"
+#include "rq.h"
+#include "wqe.h"
+
+struct ErnicFormat {
+    /* As ernic_wqe_fetch(): the send request of counter @index. */
+    void (*fetch)(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe);
+    /* @wqe, the oldest of the send queue, has ended. */
+    void (*complete_send)(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
+                          ErnicFault fault);
+    /* Take the place of the next message; false: there is none. */
+    bool (*take_recv)(Ernic *e, ErnicQp *qp, ErnicRecv *recv);
+    /* A message has come, into rq.recv if that is valid. */
+    void (*complete_recv)(Ernic *e, ErnicQp *qp, ErnicWc *wc, ErnicFault fault);
+    /*
+     * Receive requests are software's: it gets each of them back, flushed if
+     * need be, and WRITE with immediate takes one.
+     */
+    bool recv_requests;
+
+    /*
+     * What follows is NULL where keys, P_Keys and errors are those of verbs.
+     */
+    /* As ernic_mr_check_remote(); *@bus is the bus address of @addr. */
+    bool (*check_remote)(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
+                         uint64_t len, uint32_t access, uint64_t *bus);
+    /* Of all packets that leave; none that comes is checked. */
+    uint16_t (*pkey)(const Ernic *e, const ErnicQp *qp);
+    /* @qp goes to Error. */
+    void (*fatal)(Ernic *e, ErnicQp *qp, ErnicFault fault);
+    /* Whether @qp tries again although it has used up its retries. */
+    bool (*retry_forever)(const Ernic *e, const ErnicQp *qp);
+};
+
+/* qp.c: work queues, completion queues and keys of verbs. */
+extern const ErnicFormat ernic_format_verbs;
+/* pg332_queue.c: queues in the layout of PG332; addresses are those of the bus. */
+extern const ErnicFormat ernic_format_pg332;
+
+#endif /* ERNIC_FORMAT_H */

@@ -1,0 +1,61 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The registers of PG332 as the way to drive the engine: what a write does, and
+ * where a queue pair's counters are read. Registers hold the set-up, and the
+ * counters of a queue pair that does not run; those of one that runs are the
+ * engine's. docs/ernic-face.md has the choices made here.
+ */
+#ifndef ERNIC_PG332_H
+#define ERNIC_PG332_H
+
+#include "qp.h"
+#include "regfile.h"
+
+/* The register file that @cfg asks for; NULL: none. */
+ErnicRegFile *ernic_pg332_regs(const ErnicConfig *cfg);
+/* What follows from registers that were loaded. */
+void ernic_pg332_restore(Ernic *e);
+uint32_t ernic_pg332_read(Ernic *e, uint32_t offset);
+void ernic_pg332_write(Ernic *e, uint32_t offset, uint32_t value);
+/* Whether a cause in INTSTS is enabled. */
+bool ernic_pg332_irq(const Ernic *e);
+
+/* ---- for pg332_queue.c too ------------------------------------------------- */
+
+enum pg332_version ernic_pg332_version(const Ernic *e);
+/* A global register, by its offset in the block. */
+uint32_t *ernic_pg332_reg(const Ernic *e, uint32_t offset);
+/* A register of the slot of @qpn, and a pair of them: an address. */
+uint32_t *ernic_pg332_qp_reg(const Ernic *e, uint32_t qpn, uint32_t offset);
+uint64_t ernic_pg332_qp_addr(const Ernic *e, uint32_t qpn, uint32_t low,
+                             uint32_t high);
+/* Latch causes (PG332_INT_*); interrupt if one that is enabled is new. */
+void ernic_pg332_raise(Ernic *e, uint32_t causes);
+/* The bit of @qpn in a bank that begins at @bank. */
+void ernic_pg332_bank(Ernic *e, uint32_t bank, uint32_t qpn);
+
+/*
+ * Indices as registers and memory show them: 1 to the depth, then 1 again; 0
+ * before the first. @count runs freely.
+ */
+static inline uint32_t ernic_pg332_index(uint32_t count, uint32_t depth)
+{
+    return count ? ((count - 1) & (depth - 1)) + 1 : 0;
+}
+
+/* How far the index @to is ahead of @from; @to may be any number. */
+static inline uint32_t ernic_pg332_ahead(uint32_t from, uint32_t to,
+                                         uint32_t depth)
+{
+    return from ? (to - from) & (depth - 1) :
+           to ? ernic_pg332_index(to, depth) : 0;
+}
+
+/* Messages that have come whole, into places taken one after the other. */
+static inline uint32_t ernic_pg332_received(const ErnicQp *qp)
+{
+    return qp->rq.wq.ci - qp->rq.recv_valid;
+}
+
+#endif /* ERNIC_PG332_H */
