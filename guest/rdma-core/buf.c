@@ -70,12 +70,25 @@ void ernic_buf_free(struct ernic_buf *buf)
 	buf->addr = NULL;
 }
 
+/*
+ * A ring has so many entries, or those that fill a page, if more: programs that
+ * wait for an event and then poll once may be a little behind, as they may with
+ * other adapters.
+ */
+uint32_t ernic_depth(uint32_t entries, size_t bytes)
+{
+	uint64_t fill = 1ull << (ilog64(sysconf(_SC_PAGESIZE) / bytes) - 1);
+	uint64_t depth = roundup_pow_of_two(entries ? entries : 1);
+
+	return depth > fill ? depth : fill;
+}
+
 /* A ring for so many requests of at most slot bytes each. */
 int ernic_wq_init(struct ernic_wq *wq, struct ernic_pd *pd,
 		  enum ernic_resource type, uint32_t wrs, size_t slot)
 {
-	wq->depth = roundup_pow_of_two(wrs ? wrs : 1);
 	wq->stride = (slot + 63) / 64 * 64;
+	wq->depth = ernic_depth(wrs, wq->stride);
 	ernic_lock_init(&wq->lock, !pd || !pd->td);
 	return ernic_buf_alloc(&wq->buf, pd, type,
 			       (size_t)wq->depth * wq->stride);

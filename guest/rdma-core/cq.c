@@ -13,11 +13,6 @@
 	(IBV_CREATE_CQ_ATTR_SINGLE_THREADED |                                  \
 	 IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN)
 
-static uint32_t cq_depth(uint32_t cqe)
-{
-	return cqe < 2 ? 2 : roundup_pow_of_two(cqe);
-}
-
 static int cq_attr_check(struct ernic_context *ctx,
 			 const struct ibv_cq_init_attr_ex *attr)
 {
@@ -41,7 +36,7 @@ static int cq_buffers(struct ernic_cq *cq, uint32_t cqe)
 {
 	int ret;
 
-	cq->depth = cq_depth(cqe);
+	cq->depth = ernic_depth(cqe, sizeof(struct ernic_cqe));
 	ret = ernic_buf_alloc(&cq->buf, cq->pd, ERNIC_RES_CQ,
 			      (size_t)cq->depth * sizeof(struct ernic_cqe));
 	if (ret)
@@ -179,8 +174,9 @@ int ernic_resize_cq(struct ibv_cq *ibcq, int cqe)
 	if (cqe <= 0 ||
 	    cqe > to_ernic_context(ibcq->context)->caps.max_cqe)
 		return EINVAL;
+	/* Not more than asked for: who makes it smaller wants the memory. */
 	ernic_lock(&cq->lock);
-	ret = cq_resize_locked(cq, cq_depth(cqe));
+	ret = cq_resize_locked(cq, cqe < 2 ? 2 : roundup_pow_of_two(cqe));
 	ernic_unlock(&cq->lock);
 	return ret;
 }

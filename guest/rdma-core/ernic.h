@@ -215,6 +215,7 @@ static inline void ernic_ring(struct ibv_context *ibctx, uint64_t value)
 int ernic_buf_alloc(struct ernic_buf *buf, struct ernic_pd *pd,
 		    enum ernic_resource type, size_t size);
 void ernic_buf_free(struct ernic_buf *buf);
+uint32_t ernic_depth(uint32_t entries, size_t bytes);
 int ernic_wq_init(struct ernic_wq *wq, struct ernic_pd *pd,
 		  enum ernic_resource type, uint32_t wrs, size_t slot);
 void ernic_wq_fini(struct ernic_wq *wq);
