@@ -10,14 +10,21 @@
 #include "hw/pci/msix.h"
 #include "hw/pci/pcie.h"
 #include "hw/pci/pcie_aer.h"
-#include "hw/qdev-properties.h"
-#include "hw/qdev-properties-system.h"
-#include "hw/resettable.h"
 #include "qemu/main-loop.h"
 #include "system/runstate.h"
 #include "system/system.h"
 #include "ernic_pci.h"
 #include "trace.h"
+/* QEMU 11 has moved them. */
+#if __has_include("hw/core/qdev-properties.h")
+#include "hw/core/qdev-properties.h"
+#include "hw/core/qdev-properties-system.h"
+#include "hw/core/resettable.h"
+#else
+#include "hw/qdev-properties.h"
+#include "hw/qdev-properties-system.h"
+#include "hw/resettable.h"
+#endif
 
 #define MSIX_TABLE_OFFSET   0
 #define MSIX_PBA_OFFSET     0x800
