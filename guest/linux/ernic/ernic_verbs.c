@@ -76,9 +76,11 @@ static int ernic_query_port(struct ib_device *ibdev, u32 port,
 		netif_running(dev->netdev) ? IB_PORT_PHYS_STATE_POLLING :
 					     IB_PORT_PHYS_STATE_DISABLED;
 	p->max_mtu = a.max_mtu;
-	/* packets have to fit the frames of the network card */
-	p->active_mtu = clamp_t(int, iboe_get_mtu(READ_ONCE(dev->netdev->mtu)),
-				IB_MTU_256, a.active_mtu);
+	p->active_mtu = a.active_mtu;
+	/* packets that are frames of the network card have to fit its MTU */
+	if (readl(ernic_reg(dev, features)) & ERNIC_FEATURE_ROCE_ETH)
+		p->active_mtu = clamp_t(int, iboe_get_mtu(READ_ONCE(dev->netdev->mtu)),
+					IB_MTU_256, a.active_mtu);
 	p->gid_tbl_len = dev->attr.max_gids;
 	p->pkey_tbl_len = le16_to_cpu(dev->attr.max_pkeys);
 	p->max_msg_sz = le32_to_cpu(a.max_msg_size);
