@@ -23,6 +23,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+INSIDE = ROOT / 'tests/guest/inside'
 BOOT_SECONDS = 120             # the host may be busy
 MEMORY_MIB = 768
 
@@ -37,6 +38,22 @@ class Result:
     def __init__(self, status, output):
         self.status = status
         self.output = output
+
+
+class Job:
+    """A command that runs in a guest."""
+
+    def __init__(self, guest, number, seconds):
+        self.guest = guest
+        self.number = number
+        self.seconds = seconds
+
+    def done(self):
+        return self.number in self.guest.answers or self.guest.gone
+
+    def wait(self):
+        """Its Result."""
+        return self.guest.answer(self.number, self.seconds + 15)
 
 
 def last_line(*command):
@@ -174,7 +191,7 @@ class Guest:
             self.changed.wait_for(lambda: number in self.answers or self.gone, seconds)
             if number not in self.answers:
                 raise GuestError(f'{self.name} {self.fate()}\n' + self.tail())
-            return self.answers.pop(number)
+            return self.answers[number]
 
     def fate(self):
         """Why there is no answer."""
@@ -194,17 +211,17 @@ class Guest:
         return self.age()
 
     def start(self, command, seconds=30):
-        """Start a command. Returns a function that waits for its Result."""
+        """Start a command; a Job. It is killed after so many seconds."""
         number = next(self.numbers)
         text = base64.b64encode(command.encode()).decode()
         try:
             self.socket.sendall(f'{number} {seconds} {text}\n'.encode())
         except OSError:
             raise GuestError(f'{self.name} {self.fate()}\n' + self.tail()) from None
-        return lambda: self.answer(number, seconds + 15)
+        return Job(self, number, seconds)
 
     def run(self, command, seconds=30):
-        return self.start(command, seconds)()
+        return self.start(command, seconds).wait()
 
     def check(self, command, seconds=30):
         """Run a command that has to succeed; its output."""

@@ -39,6 +39,19 @@ def free_udp_ports(count):
     return ports
 
 
+def qemu(guest, command, **arguments):
+    monitor = guest.monitor()
+    try:
+        monitor.execute(command, **arguments)
+    finally:
+        monitor.close()
+
+
+def set_property(guest, name, value):
+    """Of the device, while it runs."""
+    qemu(guest, 'qom-set', path='/machine/peripheral/nic', property=name, value=value)
+
+
 class Netdev:
     """Everything through one netdev of QEMU: frames of the network, RoCEv2 too."""
 
@@ -46,6 +59,10 @@ class Netdev:
 
     def options(self, n, folder):
         return [*wire(n, folder), '-device', f'ernic,id=nic,netdev=wire,mac={mac(n)}']
+
+    def plug(self, guest, plugged):
+        """Pull the guest's cable, or put it back."""
+        qemu(guest, 'set_link', name='nic', up=plugged)
 
 
 class Udp:
@@ -58,15 +75,32 @@ class Udp:
         self.ports = []
 
     def peers(self):
-        return '+'.join(f'{self.address(n)}=127.0.0.1:{port}'
-                        for n, port in enumerate(self.ports))
+        """Who is where: lines of the map."""
+        return [f'{self.address(n)}=127.0.0.1:{port}'
+                for n, port in enumerate(self.ports)]
+
+    def move(self, guests, address):
+        """Give the guests' ends other addresses, at run time."""
+        old, self.address = self.address, address
+        for guest in guests:
+            for n, line in enumerate(self.peers()):
+                set_property(guest, 'remove-peer', old(n))
+                set_property(guest, 'add-peer', line)
+
+    def plug(self, guest, plugged):
+        """Cut the guest off from its peers, or connect it again."""
+        for n, line in enumerate(self.peers()):
+            if plugged:
+                set_property(guest, 'add-peer', line)
+            else:
+                set_property(guest, 'remove-peer', self.address(n))
 
     def options(self, n, folder):
         if n == 0:
             self.ports = free_udp_ports(2)
         return [*wire(n, folder), '-device',
                 f'ernic,id=nic,netdev=wire,mac={mac(n)},'
-                f'roce-udp=127.0.0.1:{self.ports[n]},roce-peers={self.peers()}']
+                f'roce-udp=127.0.0.1:{self.ports[n]},roce-peers={"+".join(self.peers())}']
 
 
 def up(guests, mtu=1500):

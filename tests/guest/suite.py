@@ -22,6 +22,14 @@ def test_name(suite, test):
     return f'{suite.name}/{test.__name__.removeprefix("test_")}'
 
 
+def named(name, function, *arguments):
+    """A test of that name: the function with arguments after the machines."""
+    def test(guests):
+        function(guests, *arguments)
+    test.__name__ = name
+    return test
+
+
 class Tap:
     """The Test Anything Protocol, with the reasons of failures before their line."""
 

@@ -61,7 +61,7 @@ def test_timeout(guests):
 def test_together(guests):
     slow = guests[0].start('while [ ! -e /tmp/go ]; do sleep 0.1; done; echo went')
     guests[0].check('touch /tmp/go')
-    assert slow().output == 'went\n'
+    assert slow.wait().output == 'went\n'
 
 
 def test_python(guests):

@@ -10,7 +10,6 @@ import links
 from suite import Suite
 
 MIB = 1 << 20
-INSIDE = guest.ROOT / 'tests/guest/inside'
 
 
 def suites(kernel, image, short):
@@ -55,13 +54,13 @@ def test_big_ping(guests):
 def test_tcp(guests):
     """32 MiB each way at the same time, by IPv4 and IPv6."""
     for one in guests:
-        one.put(INSIDE / 'tcp.py', '/tmp/tcp.py')
+        one.put(guest.INSIDE / 'tcp.py', '/tmp/tcp.py')
     for address in (links.ipv4, links.ipv6):
         servers = [one.start('python3 /tmp/tcp.py 5000', 120) for one in guests]
         clients = [one.start(f'python3 /tmp/tcp.py 5000 {address(1 - n)} 32', 120)
                    for n, one in enumerate(guests)]
-        received = [wait() for wait in servers]
-        sent = [wait() for wait in clients]
+        received = [job.wait() for job in servers]
+        sent = [job.wait() for job in clients]
         for one in (*received, *sent):
             assert one.status == 0 and one.output.startswith(f'{32 * MIB} '), one.output
         assert [one.output for one in received] == [one.output for one in sent[::-1]]

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The RDMA programs of Debian, as a table, and how a pair of them is run.
+
+One is server in guests[1], the other client in guests[0]. What proves success and
+what the figure is are columns of the table, so that tests and scripts/demo agree.
+"""
+import ipaddress
+import re
+import time
+from typing import NamedTuple
+
+import links
+
+SECONDS = 60
+GRACE = 10                      # seconds that one end may take longer
+PORT = 18515                    # of ibverbs-utils and perftest
+
+
+class Family(NamedTuple):
+    """Programs that are called alike.
+
+    {gid} is the index of the GID for {address}; {tcp} where the ends meet before.
+    """
+
+    server: str
+    client: str
+    listens: str                # succeeds in the server's guest when it is ready
+    figure: str                 # pattern of the figure in the client's output, or ''
+    unit: str
+
+
+class Program(NamedTuple):
+    name: str
+    family: Family
+    options: str = ''
+    good: str = ''              # what the server says so often when data was right
+    times: int = 1
+
+
+class Outcome(NamedTuple):
+    """reason: '' or why it failed. output: of both ends."""
+
+    reason: str
+    figure: str
+    output: str
+
+
+LISTENS = f'netstat -ltn | grep -q ":{PORT} "'
+CALL = f'{{name}} -d {links.DEVICE} -g {{gid}} {{opt}}'
+PINGPONG = Family(CALL, CALL + ' {tcp}', LISTENS, r'= ([\d.]+) usec/iter',
+                  'us/iteration')
+CALL = f'{{name}} -d {links.DEVICE} -x {{gid}} -F {{opt}}'
+BANDWIDTH = Family(CALL, CALL + ' {tcp}', LISTENS,
+                   r'\n *\d+ +\d+ +[\d.]+ +([\d.]+)\s+[\d.]+ *\n', 'MiB/s')
+RATE = BANDWIDTH._replace(figure=r'\n *\d+ +\d+ +[\d.]+ +[\d.]+\s+([\d.]+) *\n',
+                          unit='million/s')
+LATENCY = BANDWIDTH._replace(figure=r'\n *\d+ +\d+ +[\d.]+ +[\d.]+ +([\d.]+)\s',
+                             unit='us')
+# rping ends its server without a word; its exit status is no use.
+RPING = Family('rping -s -a {address} {opt}; true', 'rping -c -a {address} {opt}',
+               'rdma resource show cm_id | grep -q LISTEN', '', 'pings verified')
+
+PROGRAMS = [
+    Program('ibv_rc_pingpong', PINGPONG, '-c -n 1000'),
+    Program('ibv_uc_pingpong', PINGPONG, '-c -n 1000'),
+    Program('ibv_ud_pingpong', PINGPONG, '-c -n 1000'),
+    Program('ibv_srq_pingpong', PINGPONG, '-c -n 1000'),
+    Program('rping', RPING, '-C 100 -V -v', 'server ping data: rdma-ping', 100),
+    Program('ib_write_bw', BANDWIDTH, '-s 65536 -n 1000'),
+    Program('ib_read_bw', BANDWIDTH, '-s 65536 -n 1000'),
+    Program('ib_send_bw', BANDWIDTH, '-s 65536 -n 1000'),
+    Program('ib_atomic_bw', RATE, '-n 1000'),
+    Program('ib_send_lat', LATENCY, '-s 64 -n 1000'),
+]
+BY_NAME = {program.name: program for program in PROGRAMS}
+
+
+def gid_index(guest, address):
+    """The number of the GID that holds an IP address; it may appear a bit later."""
+    ip = ipaddress.ip_address(address)
+    wanted = ipaddress.ip_address(f'::ffff:{ip}' if ip.version == 4 else ip).exploded
+    for _ in range(20):
+        gids = guest.check(f'cd /sys/class/infiniband/{links.DEVICE}/ports/1/gids && '
+                           'for i in $(seq 0 15); do cat $i || echo none; done').split()
+        if wanted in gids:
+            return gids.index(wanted)
+        time.sleep(0.2)
+    raise ValueError(f'{guest.name} has no GID {wanted}: {gids}')
+
+
+def wait_until(guest, condition, seconds=20):
+    guest.check(f"timeout {seconds} sh -c 'until {condition}; do sleep 0.05; done'",
+                seconds + 10)
+
+
+def devinfo(guest):
+    """Outcome of ibv_devinfo in one guest."""
+    result = guest.run(f'ibv_devinfo -d {links.DEVICE} -v')
+    state = re.search(r'state:\s+(\w+)', result.output)
+    mtu = re.search(r'active_mtu:\s+(\d+)', result.output)
+    if result.status or not state or state[1] != 'PORT_ACTIVE':
+        return Outcome(f'status {result.status}, the port is not active', '',
+                       result.output)
+    return Outcome('', f'{state[1]}, MTU {mtu[1]}', result.output)
+
+
+def judge(program, server, client):
+    """The figure; raises ValueError with the reason why it failed."""
+    for end, result in (('client', client), ('server', server)):
+        if result.status == 124:
+            raise ValueError(f'the {end} did not end in time')
+        if result.status:
+            raise ValueError(f'the {end} ended with status {result.status}')
+        if 'invalid data' in result.output:
+            raise ValueError(f'the {end} found wrong data')
+    seen = server.output.count(program.good) if program.good else program.times
+    if seen != program.times:
+        raise ValueError(f'the server had {seen} of {program.times} right')
+    if not program.family.figure:
+        return f'{seen} {program.family.unit}'
+    figure = re.search(program.family.figure, client.output)
+    if not figure:
+        raise ValueError('the client shows no figure')
+    return f'{figure[1]} {program.family.unit}'
+
+
+def end_together(jobs, names):
+    """When one of the ends has failed or is long gone, the other need not wait."""
+    since = None
+    while not all(job.done() for job in jobs):
+        ended = [job for job in jobs if job.done()]
+        since = since or (ended and time.monotonic())
+        if ended and (time.monotonic() - since > GRACE or ended[0].wait().status):
+            for job in jobs:
+                job.guest.run(f'pkill -9 -f "^{names} "')
+            return
+        time.sleep(0.05)
+
+
+def run(guests, program, options='', address=links.ipv4, seconds=SECONDS):
+    """Run it with further options between two guests; the Outcome."""
+    words = {'name': program.name, 'address': address(1), 'tcp': links.ipv4(1),
+             'opt': f'{program.options} {options}'}
+    gids = [gid_index(guest, address(n)) for n, guest in enumerate(guests)]
+    server = guests[1].start(program.family.server.format(gid=gids[1], **words), seconds)
+    wait_until(guests[1], program.family.listens)
+    client = guests[0].start(program.family.client.format(gid=gids[0], **words), seconds)
+    end_together([client, server], program.name)
+    server, client = server.wait(), client.wait()
+    output = f'--- client\n{client.output}--- server\n{server.output}'
+    try:
+        return Outcome('', judge(program, server, client), output)
+    except ValueError as e:
+        return Outcome(str(e), '', output)
