@@ -237,7 +237,8 @@ static void ernic_pci_exit(PCIDevice *pci)
 
 /*
  * All of a reset happens in the first of its phases: nothing leaves the device
- * here, and there is no line to lower in the others. Then the bus gives power.
+ * here, and there is no line to lower in the others. It ends in D0, which shows at
+ * the next write to configuration space; until then no BAR is mapped.
  */
 static void ernic_pci_reset_enter(Object *obj, ResetType type)
 {
@@ -247,11 +248,6 @@ static void ernic_pci_reset_enter(Object *obj, ResetType type)
     ernic_pci_enter(d);
     ernic_pci_verbs_reset(d);
     ernic_pci_leave(d);
-}
-
-static void ernic_pci_reset_exit(Object *obj, ResetType type)
-{
-    update_power(ERNIC(obj));
 }
 
 static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
@@ -298,7 +294,6 @@ static void ernic_pci_class_init(ObjectClass *oc, ERNIC_CLASS_DATA *data)
     pc->device_id = ERNIC_PCI_DEVICE;
     pc->class_id = PCI_CLASS_NETWORK_ETHERNET;
     rc->phases.enter = ernic_pci_reset_enter;
-    rc->phases.exit = ernic_pci_reset_exit;
     dc->desc = "Embedded RDMA NIC (RoCEv2)";
     dc->vmsd = &ernic_pci_vmstate;
     set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);

@@ -54,8 +54,18 @@ static uint16_t power(QErnic *q)
     return qpci_config_readw(&q->dev, pm_ctrl(q)) & PCI_PM_CTRL_STATE_MASK;
 }
 
-/* Long enough for many retransmissions. */
-static uint64_t sent_meanwhile(QErnic *q)
+/* A message that is retransmitted for ever is, now. */
+static void sends(QErnic *q)
+{
+    uint64_t before = qernic_stat(q, "tx_packets"), deadline = 0;
+
+    while (qernic_stat(q, "tx_packets") == before) {
+        qernic_wait(q, &deadline);
+    }
+}
+
+/* Not for the time of a thousand retransmissions. */
+static void sends_nothing(QErnic *q)
 {
     uint64_t before = qernic_stat(q, "tx_packets");
     int i;
@@ -63,20 +73,19 @@ static uint64_t sent_meanwhile(QErnic *q)
     for (i = 0; i < 10; i++) {
         qtest_clock_step(q->qts, MS);
     }
-    return qernic_stat(q, "tx_packets") - before;
+    g_assert_cmpuint(qernic_stat(q, "tx_packets"), ==, before);
 }
 
 /* In D3hot nothing happens, and in D0 it goes on where it was. */
-static void test_power(void *obj, void *data, QGuestAllocator *alloc)
+static void check_power(QErnic *q)
 {
-    QErnic *q = obj;
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
     QErnicQp x, y;
     uint16_t d;
 
     qernic_setup(q, 1);
     qernic_begin(q, &x, &y);
-    g_assert_cmpuint(sent_meanwhile(q), >, 0);
+    sends(q);
     for (d = 1; d < 3; d++) {           /* which the device has not */
         set_power(q, d);
         g_assert_cmpuint(power(q), ==, 0);
@@ -84,17 +93,38 @@ static void test_power(void *obj, void *data, QGuestAllocator *alloc)
     set_power(q, 3);
     g_assert_cmpuint(power(q), ==, 3);
     g_assert_cmphex(qernic_reg(q, magic), !=, ERNIC_MAGIC);
-    g_assert_cmpuint(sent_meanwhile(q), ==, 0);
+    sends_nothing(q);
     /* It is not the machine that gives it power again. */
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'stop' }");
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'cont' }");
-    g_assert_cmpuint(sent_meanwhile(q), ==, 0);
+    sends_nothing(q);
     set_power(q, 0);
     g_assert_cmphex(qernic_reg(q, status), ==,
                     ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
     g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
-    g_assert_cmpuint(sent_meanwhile(q), >, 0);
+    sends(q);
     qernic_end(&x, &y);
+}
+
+static void test_power(void *obj, void *data, QGuestAllocator *alloc)
+{
+    check_power(obj);
+}
+
+static void *with_iothread(GString *cmd_line, void *arg)
+{
+    g_string_append(cmd_line, " -object iothread,id=io0 -device ernic,id=ernic1,"
+                    "addr=05.0,roce-udp=127.0.0.1:0,iothread=io0 ");
+    return arg;
+}
+
+static void test_power_iothread(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *any = obj, q;
+
+    qernic_init(&q, "ernic1", any->dev.bus, QPCI_DEVFN(5, 0), alloc);
+    check_power(&q);
+    qernic_fini(&q);
 }
 
 /* What was rung before the state changed is done, and its interrupt raised. */
@@ -374,8 +404,11 @@ static void test_hotplug(void *obj, void *data, QGuestAllocator *alloc)
 
 static void register_tests(void)
 {
+    QOSGraphTestOptions io = { .before = with_iothread };
+
     qos_add_test("aer", "ernic", test_aer, NULL);
     qos_add_test("power", "ernic", test_power, NULL);
+    qos_add_test("power-iothread", "ernic", test_power_iothread, &io);
     qos_add_test("power-order", "ernic", test_power_order, NULL);
     qos_add_test("power-reset", "ernic", test_power_reset, NULL);
     qos_add_test("vectors", "ernic", test_vectors, NULL);
