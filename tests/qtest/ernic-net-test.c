@@ -591,6 +591,46 @@ static void test_unplug(void *obj, void *data, QGuestAllocator *alloc)
     finish(&e, data);
 }
 
+/* The same with packets of the engine, to a peer that never answers. */
+static void test_unplug_roce(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *any = obj, peer = { .gid = { [10] = 0xff, 0xff, 10, 0, 0, 2 } };
+    QErnicQp qp[4], far = { .q = &peer, .qpn = 7, .type = ERNIC_QPT_RC };
+    uint8_t junk[BUFFER];
+    uint64_t sent = 0;
+    int i, quiet = 0;
+    Eth e;
+
+    if (any->dev.bus->not_hotpluggable) {
+        g_test_skip("pci bus does not support hotplug");
+        return;
+    }
+    start(&e, obj, data, alloc, 0);
+    qernic_setup(&e.q, 1);
+    for (i = 0; i < 4; i++) {
+        struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+
+        qernic_qp_create(&e.q, &qp[i], ERNIC_QPT_RC);
+        qernic_qp_connect(&qp[i], &far);
+        qernic_post_send(&qp[i], &wqe, 0, QERNIC_BUF);
+    }
+    /* Nobody reads what leaves: in the end the engine waits. */
+    while (quiet < 20) {
+        qtest_clock_step(e.q.qts, 1000);
+        quiet = qernic_stat(&e.q, "tx_packets") == sent ? quiet + 1 : 0;
+        sent = qernic_stat(&e.q, "tx_packets");
+    }
+    g_assert_cmpuint(sent, >, 0);
+    g_assert_cmpuint(sent, <, 4 * QERNIC_BUF / 1024);
+    qpci_unplug_acpi_device_test(e.q.qts, "eth0", 0x06);
+    for (i = 0; i < 1000; i++) {
+        if (recv(e.fd, junk, sizeof(junk), MSG_DONTWAIT) < 0) {
+            qtest_clock_step(e.q.qts, 1000);
+        }
+    }
+    finish(&e, data);
+}
+
 static void register_tests(void)
 {
     QOSGraphTestOptions eth = { .before = with_socket };
@@ -604,6 +644,7 @@ static void register_tests(void)
     qos_add_test("eth-registers", "ernic", test_registers, &eth);
     qos_add_test("eth-power", "ernic", test_power, &eth);
     qos_add_test("eth-unplug", "ernic", test_unplug, &eth);
+    qos_add_test("eth-unplug-roce", "ernic", test_unplug_roce, &eth);
 }
 
 libqos_init(register_tests);
