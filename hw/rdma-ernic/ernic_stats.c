@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The property "statistics": every counter of the device by its name, for
- * qom-get of QMP and HMP. The names are those of the lists that count.
+ * qom-get of QMP and HMP. The names are those of the lists that count, all of
+ * them spelt with _.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -83,7 +84,9 @@ static bool visit_numbered(Visitor *v, const char *name, uint64_t *value,
         return false;
     }
     for (i = first; ok && i < end; i++) {
-        ok = visit_type_uint64(v, name_of(i), &value[i], errp);
+        g_autofree char *spelt = g_strdelimit(g_strdup(name_of(i)), "-", '_');
+
+        ok = visit_type_uint64(v, spelt, &value[i], errp);
     }
     visit_end_struct(v, NULL);
     return ok;

@@ -243,7 +243,7 @@ static void test_statistics(void *obj, void *data, QGuestAllocator *alloc)
         "rx_trains", "tx_messages", "rx_messages", "tx_acks", "rx_acks",
     };
     static const char *const others[] = {
-        "drops.bad_icrc", "drops.fault", "faults.retry-exceeded", "udp.tx_busy",
+        "drops.bad_icrc", "drops.fault", "faults.retry_exceeded", "udp.tx_busy",
         "udp.drops.kernel", "eth.tx_packets", "eth.rx_errors",
     };
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QUERY_STATS };
