@@ -151,6 +151,25 @@ static void test_power_order(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmpuint(qernic_stat(q, "bad_doorbells"), ==, 1);
 }
 
+/* The state goes with the machine: it is not its arrival that gives power. */
+static void test_power_migrate(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    QTestState *from;
+    QErnicQp x, y;
+
+    qernic_setup(q, 1);
+    qernic_begin(q, &x, &y);
+    set_power(q, 3);
+    from = qernic_migrate(q);
+    g_assert_cmpuint(power(q), ==, 3);
+    sends_nothing(q);
+    set_power(q, 0);
+    sends(q);
+    qernic_end(&x, &y);
+    qernic_migrate_end(q, from);
+}
+
 static void flr(QErnic *q)
 {
     uint8_t pcie = qpci_find_capability(&q->dev, PCI_CAP_ID_EXP, 0);
@@ -410,6 +429,7 @@ static void register_tests(void)
     qos_add_test("power", "ernic", test_power, NULL);
     qos_add_test("power-iothread", "ernic", test_power_iothread, &io);
     qos_add_test("power-order", "ernic", test_power_order, NULL);
+    qos_add_test("power-migrate", "ernic", test_power_migrate, NULL);
     qos_add_test("power-reset", "ernic", test_power_reset, NULL);
     qos_add_test("vectors", "ernic", test_vectors, NULL);
     qos_add_test("random", "ernic", test_random, NULL);

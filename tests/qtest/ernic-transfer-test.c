@@ -510,26 +510,12 @@ static uint32_t eth_or_ring(QErnic *q, uint32_t off)
            (off >= time && off < time + 8 ? 0 : qernic_read(q, off));
 }
 
-/* Put the machine that is loading in the place of the one that was saved. */
-static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
+QTestState *qernic_migrate(QErnic *q)
 {
     g_autofree char *path = NULL, *uri = NULL;
-    QErnic *q = obj;
-    QTestState *from = q->qts, *to;
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
-    struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
-    uint32_t regs[64], off;
-    QErnicQp x, y;
-    int fd;
+    QTestState *from = q->qts;
+    int fd = g_file_open_tmp("ernic-XXXXXX", &path, NULL);
 
-    qernic_setup(q, 1);
-    qernic_write64(q, ERNIC_ETH_OFFSET + 0x18, 0x123456789abcdef0);
-    qernic_write(q, ERNIC_ETH_OFFSET + 0x0c, 0x7788);
-    qernic_begin(q, &x, &y);
-    for (off = 0; off < sizeof(regs); off += 4) {
-        regs[off / 4] = eth_or_ring(q, off);
-    }
-    fd = g_file_open_tmp("ernic-XXXXXX", &path, NULL);
     g_assert_cmpint(fd, >=, 0);
     close(fd);
     uri = g_strdup_printf("file:%s", path);
@@ -539,12 +525,39 @@ static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
     while (!migrated(from)) {
         g_usleep(1000);
     }
-    to = qtest_initf("-M pc -device ernic,id=ernic0,addr=04.0,"
-                     "roce-udp=127.0.0.1:0 -incoming %s", uri);
-    qtest_qmp_eventwait(to, "RESUME");
+    q->qts = qtest_initf("-M pc -device ernic,id=ernic0,addr=04.0,"
+                         "roce-udp=127.0.0.1:0 -incoming %s", uri);
+    q->dev.bus->qts = q->qts;
+    qtest_qmp_eventwait(q->qts, "RESUME");
     unlink(path);
-    q->qts = to;
-    q->dev.bus->qts = to;
+    return from;
+}
+
+void qernic_migrate_end(QErnic *q, QTestState *from)
+{
+    qtest_quit(q->qts);
+    q->qts = from;
+    q->dev.bus->qts = from;
+    qos_invalidate_command_line();
+}
+
+static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    QTestState *from;
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+    struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
+    uint32_t regs[64], off;
+    QErnicQp x, y;
+
+    qernic_setup(q, 1);
+    qernic_write64(q, ERNIC_ETH_OFFSET + 0x18, 0x123456789abcdef0);
+    qernic_write(q, ERNIC_ETH_OFFSET + 0x0c, 0x7788);
+    qernic_begin(q, &x, &y);
+    for (off = 0; off < sizeof(regs); off += 4) {
+        regs[off / 4] = eth_or_ring(q, off);
+    }
+    from = qernic_migrate(q);
     for (off = 0; off < sizeof(regs); off += 4) {
         g_assert_cmphex(regs[off / 4], ==, eth_or_ring(q, off));
     }
@@ -556,10 +569,7 @@ static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
     qernic_post_recv(&y, IN, LENGTH);
     qernic_post_send(&x, &wqe, OUT, LENGTH);
     expect(&x, ERNIC_WC_SEND, 0);
-    q->qts = from;
-    q->dev.bus->qts = from;
-    qtest_quit(to);
-    qos_invalidate_command_line();
+    qernic_migrate_end(q, from);
 }
 
 /* A state that is refused leaves nothing of itself. */

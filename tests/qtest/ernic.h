@@ -102,6 +102,12 @@ void qernic_arm(QErnicQp *qp);
 void qernic_begin(QErnic *q, QErnicQp *x, QErnicQp *y);
 /* The receive is posted now, and the message arrives. */
 void qernic_end(QErnicQp *x, QErnicQp *y);
+/*
+ * The machine is saved, and another that loads it takes its place, with the device
+ * of the node alone. Returns the old one, for the end.
+ */
+QTestState *qernic_migrate(QErnic *q);
+void qernic_migrate_end(QErnic *q, QTestState *from);
 /* RC, UC, UD and GSI between two devices that are set up, or within one. */
 void qernic_transfers(QErnic *a, QErnic *b);
 /* A group of which queue pairs of @b are members. */
