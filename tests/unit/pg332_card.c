@@ -7,6 +7,8 @@
 #include "qemu/bswap.h"
 #include "pg332_card.h"
 
+Card cards[2];
+
 /* ---- registers -------------------------------------------------------------- */
 
 uint32_t card_at(const Card *c, ErnicRegScope scope, uint32_t element,
@@ -121,9 +123,11 @@ void card_open_qp(Card *c, int i)
 
 void card_config(ErnicConfig *cfg, unsigned version)
 {
-    fake_config(cfg);
-    cfg->max_qp = 9;
-    cfg->pg332 = 1 + version;
+    *cfg = (ErnicConfig) {
+        .max_qp = 33, .max_cq = 1, .max_srq = 1, .max_eq = 1, .max_mr = 1,
+        .max_pd = 1, .max_uctx = 1, .num_vectors = 1, .mtu = 5,
+        .pg332 = 1 + version,
+    };
 }
 
 void card_open(Card *c, int i, unsigned version)
@@ -217,4 +221,41 @@ void check_received(Card *c, uint32_t n)
 {
     g_assert_cmpuint(get_qp(c, PG332_STATRQPIDB), ==, card_index(n));
     g_assert_cmpuint(card_word(c, c->rq_db), ==, card_index(n));
+}
+
+/* ---- two of them ---------------------------------------------------------------- */
+
+void setup(unsigned version)
+{
+    card_open(&cards[0], 0, version);
+    card_open(&cards[1], 1, version);
+}
+
+void teardown(void)
+{
+    card_close(&cards[0]);
+    card_close(&cards[1]);
+}
+
+void settle(void)
+{
+    uint32_t n;
+
+    do {
+        fake_run(cards[0].e);
+        fake_run(cards[1].e);
+        card_check(&cards[0]);
+        card_check(&cards[1]);
+        n = fake_deliver(cards[0].e, cards[1].e) +
+            fake_deliver(cards[1].e, cards[0].e);
+    } while (n);
+}
+
+void lose_all(Card *c)
+{
+    FakeTrain *train;
+
+    while ((train = fake_take_train(&c->env))) {
+        fake_train_free(train);
+    }
 }

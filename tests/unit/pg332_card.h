@@ -84,4 +84,13 @@ uint32_t card_index(uint32_t n);
 void check_done(Card *c, uint32_t n);
 void check_received(Card *c, uint32_t n);
 
+/* Two cards of one version, each with a queue pair to the other. */
+extern Card cards[2];
+void setup(unsigned version);
+void teardown(void);
+/* Packets go to and fro until neither has anything to say. */
+void settle(void);
+/* What @c has sent is lost. */
+void lose_all(Card *c);
+
 #endif /* PG332_CARD_H */

@@ -87,7 +87,7 @@ static void test_derived_rows(void)
         "Ernic.cq", "Ernic.srq", "Ernic.qp", "Ernic.mcast", "Ernic.uctx_used",
         "Ernic.num_pages", "Ernic.num_bound", "Ernic.udp_sport",
         "Ernic.events_at", "Ernic.timers", "Ernic.cq_timers", "Ernic.tx",
-        "Ernic.now", "ErnicEq.line_size", "ErnicEq.line_head",
+        "Ernic.now", "Ernic.rx_fault", "ErnicEq.line_size", "ErnicEq.line_head",
         "ErnicEq.line_count", "ErnicSendQueue.window_mask", "ErnicTx.busy",
         "ErnicTx.loop_full", "ErnicTx.icrc", "ErnicTx.loop_len",
     };

@@ -92,7 +92,7 @@ static bool ack_rd_packet(Ernic *e, ErnicQp *qp, ErnicRdRes *rd,
             return true;
         }
     }
-    ernic_tx_commit(e, &pkt);
+    ernic_tx_commit(e, qp->qpn, &pkt);
     ernic_cc_sent(&qp->cc, e->now, pkt.payload_len);
     rd->next++;
     if (rd->next == rd->end) {
@@ -170,7 +170,7 @@ static bool ack_one(Ernic *e, ErnicQp *qp, const ErnicPath *path)
     if (!ernic_tx_packet(e, path, &pkt, &payload)) {
         return false;
     }
-    ernic_tx_commit(e, &pkt);
+    ernic_tx_commit(e, qp->qpn, &pkt);
     trace_ernic_tx_ack(qp->qpn, pkt.psn, pkt.syndrome, pkt.msn);
     qp->ack.owed = false;
     if (!qp->ack.nak) {
@@ -202,7 +202,7 @@ static bool ack_cnp(Ernic *e, ErnicQp *qp, const ErnicPath *path)
     if (!ernic_tx_packet(e, path, &pkt, &payload)) {
         return false;
     }
-    ernic_tx_commit(e, &pkt);
+    ernic_tx_commit(e, qp->qpn, &pkt);
     trace_ernic_tx_cnp(qp->qpn);
     e->stats.tx_cnps++;
     qp->ack.cnp_owed = false;

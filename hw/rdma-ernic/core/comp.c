@@ -22,6 +22,7 @@ static void comp_fail(Ernic *e, ErnicQp *qp, ErnicFault fault)
     ErnicWqe *wqe = ernic_sq_slot(qp, sq->wq.ci);
     uint8_t act = ernic_fault_info(fault)->act[qp->transport];
 
+    e->rx_fault = fault;
     sq->wq.ci++;
     /* What was decoded behind it is flushed; decoding starts anew. */
     sq->next = sq->started = sq->fetched = sq->wq.ci;

@@ -107,6 +107,7 @@ struct Ernic {
     ErnicRing waiting;          /* and those that can when the link is free */
     uint64_t now;               /* of the present entry; not a clock */
     ErnicStats stats;
+    uint8_t rx_fault;           /* ErnicFault of the packet being served */
 };
 typedef struct Ernic Ernic;
 

@@ -11,6 +11,7 @@
 #include "dev.h"
 #include "fault.h"
 #include "rq.h"
+#include "wire.h"
 #include "wqe.h"
 
 struct ErnicFormat {
@@ -39,6 +40,16 @@ struct ErnicFormat {
     uint16_t (*pkey)(const Ernic *e, const ErnicQp *qp);
     /* @qp goes to Error. */
     void (*fatal)(Ernic *e, ErnicQp *qp, ErnicFault fault);
+    /* A packet leaves @qpn; one has come for @qp and is about to be served. */
+    void (*sent)(Ernic *e, uint32_t qpn, const ErnicPkt *pkt);
+    void (*came)(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
+    /*
+     * The packet at @buf of @train was dropped with a reason, or (NONE) is at
+     * @fault.
+     */
+    void (*refused)(Ernic *e, const ErnicTrain *train, const uint8_t *buf,
+                    uint32_t len, uint32_t dest_qp, ErnicDrop why,
+                    ErnicFault fault);
     /* Whether @qp tries again although it has used up its retries. */
     bool (*retry_forever)(const Ernic *e, const ErnicQp *qp);
 };

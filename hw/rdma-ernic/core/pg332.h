@@ -35,6 +35,13 @@ void ernic_pg332_raise(Ernic *e, uint32_t causes);
 /* The bit of @qpn in a bank that begins at @bank. */
 void ernic_pg332_bank(Ernic *e, uint32_t bank, uint32_t qpn);
 
+/* pg332_count.c: members of the format, see there. */
+void ernic_pg332_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt);
+void ernic_pg332_came(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
+void ernic_pg332_refused(Ernic *e, const ErnicTrain *train, const uint8_t *buf,
+                         uint32_t len, uint32_t dest_qp, ErnicDrop why,
+                         ErnicFault fault);
+
 /*
  * Indices as registers and memory show them: 1 to the depth, then 1 again; 0
  * before the first. @count runs freely.

@@ -39,9 +39,12 @@ QEMU_BUILD_BUG_ON(sizeof(Pg332Wqe) != 64);
 /* PG332's request opcodes and the engine's. */
 static const uint8_t wr_opcodes[16] = {
     [0 ... 15] = NO_OPCODE,
-    [0x0] = ERNIC_WR_WRITE, [0x1] = ERNIC_WR_WRITE_IMM,
-    [0x2] = ERNIC_WR_SEND, [0x3] = ERNIC_WR_SEND_IMM,
-    [0x4] = ERNIC_WR_READ, [0xc] = ERNIC_WR_SEND_INV,
+    [PG332_OP_WRITE] = ERNIC_WR_WRITE,
+    [PG332_OP_WRITE_IMM] = ERNIC_WR_WRITE_IMM,
+    [PG332_OP_SEND] = ERNIC_WR_SEND,
+    [PG332_OP_SEND_IMM] = ERNIC_WR_SEND_IMM,
+    [PG332_OP_READ] = ERNIC_WR_READ,
+    [PG332_OP_SEND_INV] = ERNIC_WR_SEND_INV,
 };
 
 /* ---- send requests --------------------------------------------------------- */
@@ -98,6 +101,7 @@ static void pg332_fetch(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe)
         wqe->fault = ERNIC_FAULT_SEND_FETCH;
         return;
     }
+    *ernic_pg332_reg(e, PG332_QPMSTS) += PG332_QPM_WQE;
     /* What the completion entry will say. */
     wqe->wr_id = le16_to_cpu(slot.wrid) | (uint32_t)slot.opcode << 16;
     if (slot.opcode >= ARRAY_SIZE(wr_opcodes) ||
@@ -336,5 +340,8 @@ const ErnicFormat ernic_format_pg332 = {
     .check_remote = pg332_check_remote,
     .pkey = pg332_pkey,
     .fatal = pg332_fatal,
+    .sent = ernic_pg332_sent,
+    .came = ernic_pg332_came,
+    .refused = ernic_pg332_refused,
     .retry_forever = pg332_retry_forever,
 };

@@ -92,7 +92,7 @@ static void req_sent(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt, uint32_t n)
     ErnicSendQueue *sq = &qp->sq;
     uint32_t ahead = ernic_psn_distance(sq->una_psn, sq->max_psn);
 
-    ernic_tx_commit(e, pkt);
+    ernic_tx_commit(e, qp->qpn, pkt);
     if (qp->transport == ERNIC_RC) {
         uint64_t wait = ernic_ack_timeout_ns(qp->attr.timeout);
 

@@ -48,6 +48,7 @@ static void resp_fault(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
     const ErnicFaultInfo *info = ernic_fault_info(fault);
 
     trace_ernic_recv_fault(qp->qpn, pkt->op->name, pkt->psn, info->name);
+    e->rx_fault = fault;
     switch (info->act[qp->transport]) {
     case ERNIC_ACT_NAK:
         e->stats.fault[fault]++;

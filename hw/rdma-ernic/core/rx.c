@@ -101,21 +101,24 @@ static ErnicDrop rx_check(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
                                               ERNIC_DROP_ADDRESS;
 }
 
-static void rx_to_qp(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
-                     const ErnicTrain *train)
+static ErnicDrop rx_to_qp(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                          const ErnicTrain *train)
 {
     ErnicDrop why = rx_check(e, qp, pkt, train);
 
     if (why) {
         rx_drop(e, pkt, why);
-        return;
+        return why;
+    }
+    if (unlikely(e->format->came)) {
+        e->format->came(e, qp, pkt);
     }
     trace_ernic_rx_packet(qp->qpn, pkt->op->name, pkt->psn, pkt->payload_len);
     if (pkt->op->cls == ERNIC_CL_CNP) {
         e->stats.rx_cnps++;
         e->stats.rate_cuts++;
         ernic_cc_cnp(&qp->cc, e->now);
-        return;
+        return ERNIC_DROP_NONE;
     }
     if ((train->path.tclass & ERNIC_ECN_MASK) == ERNIC_ECN_CE) {
         e->stats.rx_ecn_marked++;
@@ -129,6 +132,7 @@ static void rx_to_qp(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
     } else {
         ernic_comp_packet(e, qp, pkt);
     }
+    return ERNIC_DROP_NONE;
 }
 
 static void rx_multicast(Ernic *e, const ErnicPkt *pkt,
@@ -157,6 +161,7 @@ static void rx_packet(Ernic *e, const ErnicTrain *train,
     ErnicPkt pkt = { 0 };
     ErnicDrop why;
 
+    e->rx_fault = ERNIC_FAULT_NONE;
     e->stats.rx_packets++;
     e->stats.rx_bytes += len;
     why = ernic_pkt_parse(&pkt, buf, len);
@@ -171,9 +176,13 @@ static void rx_packet(Ernic *e, const ErnicTrain *train,
     } else if (pkt.dest_qp == ERNIC_QPN_MULTICAST) {
         rx_multicast(e, &pkt, train);
     } else if (pkt.dest_qp >= e->cfg.max_qp || !e->qp[pkt.dest_qp].used) {
-        rx_drop(e, &pkt, ERNIC_DROP_NO_QP);
+        why = ERNIC_DROP_NO_QP;
+        rx_drop(e, &pkt, why);
     } else {
-        rx_to_qp(e, &e->qp[pkt.dest_qp], &pkt, train);
+        why = rx_to_qp(e, &e->qp[pkt.dest_qp], &pkt, train);
+    }
+    if (unlikely(e->format->refused) && (why || e->rx_fault)) {
+        e->format->refused(e, train, buf, len, pkt.dest_qp, why, e->rx_fault);
     }
 }
 

@@ -122,6 +122,7 @@ static const ErnicStateField device_fields[] = {
     STRUCT(ready, ring_struct), STRUCT(waiting, ring_struct),
     DERIVED(now),               /* an argument of ernic_load() */
     STRUCT(stats, stats_struct),
+    DERIVED(rx_fault),          /* none between two packets */
 };
 #undef S
 const ErnicStateStruct ernic_state_device = DESCRIBE(device_fields, Ernic);

@@ -5,6 +5,7 @@
  * into the loopback store instead, a record per train, until the next run.
  */
 #include "qemu/osdep.h"
+#include "format.h"
 #include "mcast.h"
 #include "trace.h"
 #include "tx.h"
@@ -152,7 +153,7 @@ bool ernic_tx_packet(Ernic *e, const ErnicPath *path, const ErnicPkt *pkt,
     return true;
 }
 
-void ernic_tx_commit(Ernic *e, const ErnicPkt *pkt)
+void ernic_tx_commit(Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
 {
     ErnicTx *tx = e->tx;
     uint32_t hdr_len = ernic_opcode_hdr_len(pkt->op, pkt->transport);
@@ -165,4 +166,7 @@ void ernic_tx_commit(Ernic *e, const ErnicPkt *pkt)
     tx->closed = len < tx->seg;
     e->stats.tx_packets++;
     e->stats.tx_bytes += len;
+    if (unlikely(e->format->sent)) {
+        e->format->sent(e, qpn, pkt);
+    }
 }

@@ -39,7 +39,7 @@ bool ernic_tx_packet(Ernic *e, const ErnicPath *path, const ErnicPkt *pkt,
  * The payload is in place: pad, ICRC, count. A packet that is not committed
  * is forgotten when the next one takes its room.
  */
-void ernic_tx_commit(Ernic *e, const ErnicPkt *pkt);
+void ernic_tx_commit(Ernic *e, uint32_t qpn, const ErnicPkt *pkt);
 /*
  * Hand the held train to the link or to loopback. False: it is held on, until
  * ernic_tx_ready(), or until loopback is served.

@@ -152,6 +152,7 @@ enum pg332_global_reg {
 #define PG332_CON_IO_READY      0x80000000
 #define PG332_RESPHND_PTR_DONE  0x00010000  /* no pointer is being moved */
 #define PG332_QPM_CACHE_EMPTY   0x00000002
+#define PG332_QPM_WQE           0x00010000  /* [31:16]: WQEs processed */
 
 /* INTEN, INTSTS */
 #define PG332_INT_VALIDATION    0x00000001
@@ -243,5 +244,17 @@ enum pg332_qp_reg {
 #define PG332_STATQP_SYNDROME   0x007f0000
 #define PG332_STATQP_RETRY      0x07000000
 #define PG332_STATQP_RNR_RETRY  0x70000000
+
+/* ---- requests in memory -------------------------------------------------------- */
+
+/* Byte 16 of a WQE, and bits 23:16 of a completion entry. */
+enum pg332_opcode {
+    PG332_OP_WRITE              = 0x00,
+    PG332_OP_WRITE_IMM          = 0x01,
+    PG332_OP_SEND               = 0x02,
+    PG332_OP_SEND_IMM           = 0x03,
+    PG332_OP_READ               = 0x04,
+    PG332_OP_SEND_INV           = 0x0c
+};
 
 #endif /* ERNIC_REGS_H */

@@ -1,0 +1,137 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What the registers of PG332 tell of packets, as hardware was seen to tell it.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "pg332_card.h"
+
+/*
+ * Register values that were read on hardware (3.1, 32 queue pairs, peers set up by
+ * RecoNIC's library with SQPSN abd).
+ */
+static void test_observed(void)
+{
+    Card *a = &cards[0], *b = &cards[1];
+
+    setup(PG332_V3_1);
+    put_qp(a, PG332_SQPSN, 0xabd);
+    put_qp(b, PG332_LSTRQREQ, 0x0a000abc);
+    POST(a, .opcode = READ, .laddr = a->mem, .len = 64, .rkey = KEY, .raddr = VA);
+    fake_run(a->e);                     /* and no answer */
+    g_assert_cmphex(get(a, PG332_OUTIOPKTCNT), ==, 0x00010000);
+    g_assert_cmphex(get(a, PG332_LSTOUTPKT), ==, 0x0157a204);
+    g_assert_cmphex(get(a, PG332_QPMSTS), ==, 0x00010002);
+    g_assert_cmphex(get(a, PG332_INTSTS), ==, 0);
+    teardown();
+
+    setup(PG332_V3_1);
+    put_qp(a, PG332_SQPSN, 0xabd);
+    put_qp(b, PG332_LSTRQREQ, 0x0a000abc);
+    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 64, .rkey = KEY, .raddr = VA);
+    settle();
+    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 64, .rkey = KEY, .raddr = VA);
+    fake_run(a->e);                     /* one of two is complete */
+    g_assert_cmphex(get(a, PG332_V3_CQINTSTS), ==, 0x4);
+    g_assert_cmpuint(get_qp(a, PG332_CQHEAD), ==, 1);
+    g_assert_cmpuint(get_qp(a, PG332_STATSSN), ==, 3);
+    g_assert_cmpuint(get_qp(a, PG332_STATMSN), ==, 0);
+    g_assert_cmphex(get_qp(a, PG332_STATQP), ==, 0x001f0200);
+    g_assert_cmpuint(get_qp(a, PG332_STATCURSQPTR), ==, 2);
+    g_assert_cmphex(get_qp(a, PG332_STATRESPSN), ==, 0xabe);
+    g_assert_cmphex(get_qp(a, PG332_STATRQBUFCA), ==, (uint32_t)a->rq);
+    teardown();
+}
+
+static void test_counters(void)
+{
+    Card *a = &cards[0], *b = &cards[1];
+
+    setup(PG332_V3_1);
+    POST(a, .opcode = SEND, .laddr = a->mem, .len = 300);
+    settle();
+    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x2100, .rkey = KEY,
+         .raddr = VA);
+    settle();
+    POST(a, .opcode = READ, .laddr = a->mem, .len = 0x2100, .rkey = KEY,
+         .raddr = VA);
+    settle();
+    g_assert_cmphex(get(a, PG332_OUTIOPKTCNT), ==, 4 << 16 | 1);
+    g_assert_cmphex(get(a, PG332_INAMPKTCNT), ==, 2);
+    g_assert_cmphex(get(a, PG332_INSRRPKTCNT), ==, 3 << 16);
+    g_assert_cmphex(get(a, PG332_INALLDRPPKTCNT), ==, 5);
+    g_assert_cmphex(get(a, PG332_QPMSTS), ==, 3 << 16 | 2);
+    g_assert_cmphex(get(a, PG332_LSTINPKT) & 0x1fff, ==, QPN << 8 | 5);
+    g_assert_cmphex(get(b, PG332_INSRRPKTCNT), ==, 1);
+    g_assert_cmphex(get(b, PG332_OUTAMPKTCNT), ==, 2);
+    g_assert_cmphex(get(b, PG332_OUTRDRSPPKTCNT), ==, 3);
+    g_assert_cmphex(get(b, PG332_INALLDRPPKTCNT), ==, 5);
+    g_assert_cmphex(get(b, PG332_LSTINPKT) & 0x1fff, ==, QPN << 8 | READ);
+    teardown();
+}
+
+/* Entries as XRNICCONF asks: the syndrome, then the packet's headers. */
+static void test_error_buffer(void)
+{
+    Card *a = &cards[0], *b = &cards[1];
+    FakeTrain *train, *again;
+    uint64_t ring;
+
+    setup(PG332_V3_1);
+    ring = fake_alloc(&b->env, 2 * 128, 256);
+    put(b, PG332_ERRBUFBA, ring);
+    put(b, PG332_ERRBUFBAMSB, ring >> 32);
+    put(b, PG332_ERRBUFSZ, 128 << 16 | 2);
+    POST(a, .opcode = SEND, .laddr = a->mem, .len = 300);
+    fake_run(a->e);
+    train = fake_take_train(&a->env);
+    ((uint8_t *)train->train.data)[20] ^= 1;
+    ernic_rx(b->e, b->env.now, &train->train);
+    g_assert_cmphex(card_word(b, ring), ==, 1u << 30);           /* ICRC */
+    g_assert_cmpuint(get(b, PG332_ERRBUFWPTR), ==, 1);
+    g_assert_cmphex(get(b, PG332_INTSTS), ==, PG332_INT_VALIDATION);
+    g_assert_cmphex(get(b, PG332_ININVDUPCNT), ==, 1);
+    g_assert_cmphex(get(b, PG332_INALLDRPPKTCNT), ==, 1 << 16 | 1);
+    /* Ethernet, IPv4, UDP; then the packet. */
+    g_assert_cmpmem(fake_ptr(&b->env, ring + 4 + 42, 64), 64, train->train.data,
+                    64);
+
+    ((uint8_t *)train->train.data)[20] ^= 1;
+    put_qp(b, PG332_LSTRQREQ, 0x0a000000 | ((PSN - 2) & 0xffffff));
+    ernic_rx(b->e, b->env.now, &train->train);
+    g_assert_cmphex(card_word(b, ring + 128), ==, 1u << 21);     /* sequence */
+    g_assert_cmpuint(get(b, PG332_ERRBUFWPTR), ==, 2);
+    put_qp(b, PG332_QPCONF, 0);
+    ernic_rx(b->e, b->env.now, &train->train);
+    g_assert_cmphex(card_word(b, ring), ==, 1u << 15);           /* not enabled */
+    g_assert_cmpuint(get(b, PG332_ERRBUFWPTR), ==, 1);
+
+    /* Without the bit only what is fatal: here nothing. */
+    put(b, PG332_XRNICCONF, get(b, PG332_XRNICCONF) & ~PG332_CONF_ERRBUF);
+    ernic_rx(b->e, b->env.now, &train->train);
+    g_assert_cmpuint(get(b, PG332_ERRBUFWPTR), ==, 1);
+    put_qp(b, PG332_QPCONF, QPCONF);
+    put_qp(b, PG332_LSTRQREQ, 0x0a000000 | ((PSN - 1) & 0xffffff));
+    put_qp(b, PG332_QPCONF, QPCONF & ~PG332_QPCONF_ENABLE);
+    put_qp(b, PG332_QPCONF, (QPCONF & ~PG332_QPCONF_PMTU));     /* 256 */
+    again = train;
+    ernic_rx(b->e, b->env.now, &again->train);
+    g_assert_cmphex(card_word(b, ring + 128), ==, 1u << 19);     /* length */
+    g_assert_cmpuint(get(b, PG332_ERRBUFWPTR), ==, 2);
+    fake_run(b->e);
+    g_assert_cmphex(card_word(b, b->errq), ==, QPN << 16 | 0x02);
+    g_assert_cmphex(get_qp(b, PG332_STATQP) & PG332_STATQP_FATAL, !=, 0);
+    fake_train_free(train);
+    lose_all(b);
+    teardown();
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/pg332-count/observed", test_observed);
+    g_test_add_func("/pg332-count/counters", test_counters);
+    g_test_add_func("/pg332-count/error-buffer", test_error_buffer);
+    return g_test_run();
+}
