@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Posting: the kernel's work requests as the device takes them.
+ * Posting: the kernel's work requests as the device takes them. bad_wr is written
+ * only on failure; some upper layers count on that.
  */
 #include <linux/log2.h>
 #include "ernic_verbs.h"
@@ -196,16 +197,21 @@ int ernic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	int ret = 0;
 	u32 pi;
 
-	*bad_wr = wr;
-	if (!qp->sq.ring.buf)
-		return -EINVAL;		/* the process posts itself */
+	if (!qp->sq.ring.buf) {		/* the process posts itself */
+		*bad_wr = wr;
+		return -EINVAL;
+	}
 	spin_lock_irqsave(&qp->sq.lock, flags);
 	if (qp->state < IB_QPS_RTS)
 		ret = -EINVAL;
-	for (pi = qp->sq.pi; wr && !ret; wr = wr->next) {
-		*bad_wr = wr;
+	pi = qp->sq.pi;
+	while (wr && !ret) {
 		ret = ernic_put_send(qp, wr);
+		if (!ret)
+			wr = wr->next;
 	}
+	if (ret)
+		*bad_wr = wr;
 	if (qp->sq.pi != pi)
 		ernic_doorbell(dev, ERNIC_DB(ERNIC_DB_SQ, ibqp->qp_num,
 					     qp->sq.pi));
@@ -239,18 +245,23 @@ int ernic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	int ret = 0;
 	u32 pi;
 
-	*bad_wr = wr;
-	if (!qp->rq.ring.buf)
+	if (!qp->rq.ring.buf) {
+		*bad_wr = wr;
 		return -EINVAL;
+	}
 	spin_lock_irqsave(&qp->rq.lock, flags);
 	if (qp->state == IB_QPS_RESET)
 		ret = -EINVAL;
-	for (pi = qp->rq.pi; wr && !ret; wr = wr->next) {
-		*bad_wr = wr;
+	pi = qp->rq.pi;
+	while (wr && !ret) {
 		ret = ernic_put_recv(&qp->rq, wr, qp->cap.max_recv_sge, 0);
-		if (!ret)
+		if (!ret) {
 			ernic_slot_done(&qp->rq, wr->wr_id);
+			wr = wr->next;
+		}
 	}
+	if (ret)
+		*bad_wr = wr;
 	if (qp->rq.pi != pi)
 		ernic_doorbell(dev, ERNIC_DB(ERNIC_DB_RQ, ibqp->qp_num,
 					     qp->rq.pi));
@@ -286,14 +297,19 @@ int ernic_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	int ret = 0;
 	u32 pi;
 
-	*bad_wr = wr;
-	if (!wq->ring.buf)
-		return -EINVAL;
-	spin_lock_irqsave(&wq->lock, flags);
-	for (pi = wq->pi; wr && !ret; wr = wr->next) {
+	if (!wq->ring.buf) {
 		*bad_wr = wr;
-		ret = ernic_srq_put(srq, wr);
+		return -EINVAL;
 	}
+	spin_lock_irqsave(&wq->lock, flags);
+	pi = wq->pi;
+	while (wr && !ret) {
+		ret = ernic_srq_put(srq, wr);
+		if (!ret)
+			wr = wr->next;
+	}
+	if (ret)
+		*bad_wr = wr;
 	if (wq->pi != pi)
 		ernic_doorbell(dev, ERNIC_DB(ERNIC_DB_SRQ, srq->srqn, wq->pi));
 	spin_unlock_irqrestore(&wq->lock, flags);

@@ -68,6 +68,36 @@ out:
 	return ret;
 }
 
+/* bad_wr names the request that was refused, and stays as it was if none is. */
+static int kv_test_bad_wr(struct kv_env *env)
+{
+	const struct ib_send_wr *bad = NULL;
+	const struct ib_recv_wr *bad_recv = NULL;
+	struct ib_send_wr wr[5] = {};
+	struct ib_recv_wr recv[5] = {};
+	struct kv_end p[2];
+	int i, ret = kv_pair_init(p, env, IB_QPT_RC, 4);
+
+	if (ret)
+		return ret;
+	for (i = 0; i < 5; i++) {
+		wr[i].opcode = IB_WR_SEND;
+		wr[i].next = i < 3 ? &wr[i + 1] : NULL;
+		recv[i].next = i < 3 ? &recv[i + 1] : NULL;
+	}
+	KV_CHECK(!ib_post_send(p[0].qp, wr, &bad) && !bad);
+	KV_CHECK(!ib_post_recv(p[0].qp, recv, &bad_recv) && !bad_recv);
+	KV_CHECK(!kv_reset(&p[0]) && !kv_connect(&p[0], &p[1]));
+	wr[3].next = &wr[4];
+	recv[3].next = &recv[4];
+	KV_CHECK(ib_post_send(p[0].qp, wr, &bad) == -ENOMEM && bad == &wr[4]);
+	KV_CHECK(ib_post_recv(p[0].qp, recv, &bad_recv) == -ENOMEM);
+	KV_CHECK(bad_recv == &recv[4]);
+out:
+	kv_pair_fini(p);
+	return ret;
+}
+
 /* Rings of a few slots, many times around; most requests tell nothing. */
 static int kv_test_wrap(struct kv_env *env)
 {
@@ -279,6 +309,7 @@ no_pair:
 const struct kv_test kv_msg_tests[] = {
 	{ "send", kv_test_send },
 	{ "inline", kv_test_inline },
+	{ "bad_wr", kv_test_bad_wr },
 	{ "wrap", kv_test_wrap },
 	{ "srq", kv_test_srq },
 	{ "ud", kv_test_ud },
