@@ -40,6 +40,38 @@ static int ernic_query_port(struct ibv_context *ibctx, uint8_t port,
 	return ibv_cmd_query_port(ibctx, port, attr, &cmd, sizeof(cmd));
 }
 
+/* Returns 0, or EOPNOTSUPP: this driver shows no clock. */
+int ernic_clock(struct ibv_context *ibctx, uint64_t *ns)
+{
+	struct ernic_context *ctx = to_ernic_context(ibctx);
+
+	if (!ctx->caps.db_time_offset)
+		return EOPNOTSUPP;
+	*ns = mmio_read64((uint8_t *)ctx->db + ctx->caps.db_time_offset);
+	return 0;
+}
+
+static int ernic_query_rt_values(struct ibv_context *ibctx,
+				 struct ibv_values_ex *values)
+{
+	uint64_t ns;
+	int ret;
+
+	if (values->comp_mask & ~IBV_VALUES_MASK_RAW_CLOCK)
+		return EINVAL;
+	if (!values->comp_mask)
+		return 0;
+	values->comp_mask = 0;
+	ret = ernic_clock(ibctx, &ns);
+	if (ret)
+		return ret;
+	/* All of it in tv_nsec, as other providers have the raw clock. */
+	values->raw_clock.tv_sec = 0;
+	values->raw_clock.tv_nsec = ns;
+	values->comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
+	return 0;
+}
+
 static void ernic_free_context(struct ibv_context *ibctx)
 {
 	struct ernic_context *ctx = to_ernic_context(ibctx);
@@ -87,6 +119,7 @@ static const struct verbs_context_ops ernic_ops = {
 	.query_device_ex = ernic_query_device_ex,
 	.query_port = ernic_query_port,
 	.query_qp = ernic_query_qp,
+	.query_rt_values = ernic_query_rt_values,
 	.query_srq = ernic_query_srq,
 	.reg_mr = ernic_reg_mr,
 	.req_notify_cq = ernic_req_notify_cq,
@@ -110,8 +143,8 @@ static struct verbs_context *ernic_alloc_context(struct ibv_device *ibdev,
 				&resp.ibv_resp, sizeof(resp)))
 		goto err;
 	ctx->caps = resp.drv_payload;
-	ctx->db = mmap(NULL, ctx->caps.db_mmap_size, PROT_WRITE, MAP_SHARED,
-		       cmd_fd, ctx->caps.db_mmap_offset);
+	ctx->db = mmap(NULL, ctx->caps.db_mmap_size, PROT_READ | PROT_WRITE,
+		       MAP_SHARED, cmd_fd, ctx->caps.db_mmap_offset);
 	if (ctx->db == MAP_FAILED)
 		goto err;
 	pthread_mutex_init(&ctx->qp_lock, NULL);

@@ -211,6 +211,9 @@ static inline void ernic_ring(struct ibv_context *ibctx, uint64_t value)
 	mmio_write64_le(to_ernic_context(ibctx)->db, htole64(value));
 }
 
+/* ernic.c */
+int ernic_clock(struct ibv_context *ibctx, uint64_t *ns);
+
 /* buf.c */
 int ernic_buf_alloc(struct ernic_buf *buf, struct ernic_pd *pd,
 		    enum ernic_resource type, size_t size);
@@ -269,7 +272,8 @@ void ernic_cq_init_ex(struct ernic_cq *cq, uint64_t wc_flags);
 struct ernic_cqe *ernic_cq_entry(struct ernic_cq *cq, uint32_t counter);
 /* What a poll can tell: flags of ibv_create_cq_ex(). */
 #define ERNIC_WC_FLAGS                                                         \
-	(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+	(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |         \
+	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
 
 /* srq.c */
 struct ibv_srq *ernic_create_srq(struct ibv_pd *ibpd,

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "ernic.h"
 
@@ -216,6 +217,19 @@ static uint64_t ex_timestamp(struct ibv_cq_ex *ex)
 	return le64toh(ex_to_cq(ex)->cur->timestamp);
 }
 
+/* As long ago by the system's clock as it is by the device's. */
+static uint64_t ex_wallclock(struct ibv_cq_ex *ex)
+{
+	struct timespec now;
+	uint64_t device;
+
+	if (ernic_clock(ex->context, &device) ||
+	    clock_gettime(CLOCK_REALTIME, &now))
+		return 0;
+	return now.tv_sec * UINT64_C(1000000000) + now.tv_nsec -
+	       (device - ex_timestamp(ex));
+}
+
 /* InfiniBand's own, of which RoCE has none. */
 static uint32_t ex_slid(struct ibv_cq_ex *ex)
 {
@@ -253,4 +267,6 @@ void ernic_cq_init_ex(struct ernic_cq *cq, uint64_t flags)
 		ex->read_dlid_path_bits = ex_none;
 	if (flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
 		ex->read_completion_ts = ex_timestamp;
+	if (flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+		ex->read_completion_wallclock_ns = ex_wallclock;
 }

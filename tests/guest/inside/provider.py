@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tests of the provider's own book-keeping, on one device that talks to itself.
+
+usage: provider.py DEVICE GID-INDEX [NAME]
+
+Prints "ok NAME" for each test that passes, and ends with status 1 if one does not.
+"""
+import errno
+import sys
+import time
+import traceback
+
+import pyverbs.enums as e
+from pyverbs.addr import AHAttr, GlobalRoute
+from pyverbs.cq import CQ, CQEX, CqInitAttrEx, PollCqAttr
+from pyverbs.device import Context
+from pyverbs.mr import MR
+from pyverbs.pd import PD
+from pyverbs.pyverbs_error import PyverbsRDMAError
+from pyverbs.qp import QP, QPAttr, QPCap, QPEx, QPInitAttr, QPInitAttrEx
+from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
+from pyverbs.wr import SGE, RecvWR, SendWR
+
+SIZE = 4096
+SECONDS = 20
+
+
+class Rig:
+    """A context, a domain, a region, and what makes queue pairs of them."""
+
+    def __init__(self):
+        self.ctx = Context(name=DEVICE)
+        self.pd = PD(self.ctx)
+        self.mr = MR(self.pd, SIZE, e.IBV_ACCESS_LOCAL_WRITE |
+                     e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ)
+
+    def qp(self, cq, kind=e.IBV_QPT_RC, srq=None, sends=16, receives=16, inline=0,
+           recv_cq=None):
+        cap = QPCap(max_send_wr=sends, max_recv_wr=0 if srq else receives,
+                    max_inline_data=inline)
+        return QP(self.pd, QPInitAttr(qp_type=kind, scq=cq, rcq=recv_cq or cq,
+                                      cap=cap, srq=srq, sq_sig_all=False))
+
+    def attr(self, peer):
+        gid = self.ctx.query_gid(1, GID)
+        attr = QPAttr(port_num=1)
+        attr.qp_access_flags = (e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ |
+                                e.IBV_ACCESS_LOCAL_WRITE)
+        attr.dest_qp_num = peer.qp_num
+        attr.path_mtu = e.IBV_MTU_1024
+        attr.max_rd_atomic = attr.max_dest_rd_atomic = 1
+        attr.timeout, attr.retry_cnt, attr.rnr_retry, attr.min_rnr_timer = 14, 7, 7, 1
+        attr.ah_attr = AHAttr(gr=GlobalRoute(dgid=gid, sgid_index=GID), is_global=1,
+                              port_num=1)
+        return attr
+
+    def connect(self, a, b):
+        a.to_rts(self.attr(b))
+        b.to_rts(self.attr(a))
+
+    def sge(self, length=16):
+        return SGE(self.mr.buf, length, self.mr.lkey)
+
+    def send(self, qp, wr_id, flags=e.IBV_SEND_SIGNALED):
+        qp.post_send(SendWR(wr_id, sg=[self.sge()], num_sge=1, send_flags=flags))
+
+    def write(self, qp, wr_id, flags=e.IBV_SEND_SIGNALED, rkey=None):
+        wr = SendWR(wr_id, sg=[self.sge()], num_sge=1, opcode=e.IBV_WR_RDMA_WRITE,
+                    send_flags=flags)
+        wr.set_wr_rdma(self.mr.rkey if rkey is None else rkey, self.mr.buf)
+        qp.post_send(wr)
+
+    def receive(self, queue, wr_id, length=16):
+        queue.post_recv(RecvWR(wr_id, num_sge=1, sg=[self.sge(length)]))
+
+
+def take(cq, count):
+    """So many completions, within the time."""
+    found, end = [], time.monotonic() + SECONDS
+    while len(found) < count and time.monotonic() < end:
+        found += cq.poll(count - len(found))[1]
+    assert len(found) == count, f'{len(found)} of {count} completions'
+    return found
+
+
+def ids(completions):
+    assert all(wc.status == e.IBV_WC_SUCCESS for wc in completions), \
+        [wc.status for wc in completions]
+    return [wc.wr_id for wc in completions]
+
+
+def refused(error, function, *arguments):
+    try:
+        function(*arguments)
+    except PyverbsRDMAError as e_:
+        assert e_.error_code == error, e_.error_code
+        return
+    raise AssertionError('was not refused')
+
+
+def test_send_queue_full(rig):
+    """As many requests as the queue says, and again when they are done."""
+    cq = CQ(rig.ctx, 256)
+    a, b = rig.qp(cq, sends=8), rig.qp(cq)
+    rig.connect(a, b)
+    depth = a.query(e.IBV_QP_CAP)[0].cap.max_send_wr
+    assert depth >= 8
+    for turn in range(3):
+        for n in range(depth):
+            rig.write(a, turn * depth + n)
+        refused(errno.ENOMEM, rig.write, a, 0)
+        assert ids(take(cq, depth)) == [turn * depth + n for n in range(depth)]
+
+
+def test_unsignalled(rig):
+    """One completion frees the slots of all requests before it."""
+    cq = CQ(rig.ctx, 64)
+    a, b = rig.qp(cq, sends=8), rig.qp(cq)
+    rig.connect(a, b)
+    depth = a.query(e.IBV_QP_CAP)[0].cap.max_send_wr
+    for turn in range(20):
+        for _ in range(depth - 1):
+            rig.write(a, 0, flags=0)
+        rig.write(a, turn)
+        assert ids(take(cq, 1)) == [turn]
+
+
+def test_receive_queue_wraps(rig):
+    cq = CQ(rig.ctx, 64)
+    a, b = rig.qp(cq), rig.qp(cq)
+    rig.connect(a, b)
+    for n in range(400):
+        rig.receive(b, n)
+        rig.send(a, n, flags=0 if n % 8 else e.IBV_SEND_SIGNALED)
+        found = take(cq, 1 if n % 8 else 2)
+        assert n in ids(found)
+
+
+def test_shared_receive_queue(rig):
+    """Two queue pairs, RC and UC, drain it in any order, many times round."""
+    send_cq, recv_cq = CQ(rig.ctx, 256), CQ(rig.ctx, 256)
+    srq = SRQ(rig.pd, SrqInitAttr(attr=SrqAttr(max_wr=16, max_sge=1)))
+    pairs = []
+    for kind in (e.IBV_QPT_RC, e.IBV_QPT_UC):
+        a = rig.qp(send_cq, kind, sends=64)
+        b = rig.qp(send_cq, kind, srq=srq, recv_cq=recv_cq)
+        rig.connect(a, b)
+        pairs.append((a, b))
+    posted = 0
+    while True:
+        try:
+            rig.receive(srq, posted)
+            posted += 1
+        except PyverbsRDMAError as error:
+            assert error.error_code == errno.ENOMEM
+            break
+    assert posted >= 16
+    for turn in range(30):
+        for n in range(posted):
+            rig.send(pairs[(turn + n) % 2][0], n)
+        take(send_cq, posted)
+        assert sorted(ids(take(recv_cq, posted))) == list(range(posted))
+        for n in range(posted):
+            rig.receive(srq, n)
+
+
+def test_shared_receives_of_the_dead(rig):
+    """What a queue pair took and never completed does not fill the queue for ever."""
+    cq = CQ(rig.ctx, 256)
+    srq = SRQ(rig.pd, SrqInitAttr(attr=SrqAttr(max_wr=4, max_sge=1)))
+    room = 0
+    while room < 1000:
+        try:
+            rig.receive(srq, room)
+            room += 1
+        except PyverbsRDMAError:
+            break
+    for _ in range(2 * room):
+        a, b = rig.qp(cq), rig.qp(cq, srq=srq)
+        rig.connect(a, b)
+        rig.send(a, 1000)
+        take(cq, 1)                 # one of the two; the other goes with its owner
+        a.close()
+        b.close()
+        rig.receive(srq, 0)
+    cq.poll(1)
+
+
+def test_entries_of_the_destroyed(rig):
+    """They leave the completion queue; those of others stay, in order."""
+    cq = CQ(rig.ctx, 64)
+    a, b, c, d = (rig.qp(cq, sends=32) for _ in range(4))
+    rig.connect(a, b)
+    rig.connect(c, d)
+    for turn in range(8):           # the queue of completions goes round
+        for n in range(16):
+            rig.write(a if n % 3 else c, n)
+        time.sleep(0.3)
+        a.modify(QPAttr(qp_state=e.IBV_QPS_RESET), e.IBV_QP_STATE)
+        found = cq.poll(64)[1]
+        assert [wc.wr_id for wc in found] == [n for n in range(16) if n % 3 == 0]
+        assert all(wc.qp_num == c.qp_num for wc in found)
+        b.modify(QPAttr(qp_state=e.IBV_QPS_RESET), e.IBV_QP_STATE)
+        rig.connect(a, b)
+    rig.write(a, 77)
+    rig.write(c, 78)
+    time.sleep(0.3)
+    a.close()
+    assert ids(take(cq, 1)) == [78]
+    assert cq.poll(1)[0] == 0
+
+
+def test_resize(rig):
+    """Entries survive, in order, at every place of the ring and in both directions."""
+    cq = CQ(rig.ctx, 64)
+    a, b = rig.qp(cq, sends=64), rig.qp(cq)
+    rig.connect(a, b)
+    sizes = [128, 32, 256, 16, 64, 1024, 32]
+    for turn in range(28):
+        for n in range(13):
+            rig.write(a, n)
+        time.sleep(0.1)
+        assert ids(take(cq, 5)) == list(range(5))
+        cq.resize(sizes[turn % len(sizes)])
+        assert cq.cqe >= sizes[turn % len(sizes)]
+        rig.write(a, 13)
+        assert ids(take(cq, 9)) == list(range(5, 14))
+    for n in range(13):
+        rig.write(a, n)
+    time.sleep(0.3)
+    refused(errno.EINVAL, cq.resize, 8)
+    assert ids(take(cq, 13)) == list(range(13))
+
+
+def test_errors(rig):
+    """The first completion tells the reason, the others are flushed."""
+    cq = CQ(rig.ctx, 64)
+    a, b = rig.qp(cq), rig.qp(cq)
+    rig.connect(a, b)
+    rig.receive(a, 100)
+    rig.write(a, 1, rkey=0x12345678)
+    rig.write(a, 2, flags=0)
+    found = {wc.wr_id: wc.status for wc in take(cq, 3)}
+    assert found == {1: e.IBV_WC_REM_ACCESS_ERR, 2: e.IBV_WC_WR_FLUSH_ERR,
+                     100: e.IBV_WC_WR_FLUSH_ERR}, found
+    rig.write(a, 3)
+    assert take(cq, 1)[0].status == e.IBV_WC_WR_FLUSH_ERR
+
+
+def test_refused_requests(rig):
+    cq = CQ(rig.ctx, 64)
+    a, b = rig.qp(cq, inline=64), rig.qp(cq)
+    refused(errno.EINVAL, rig.write, a, 0)          # in RESET
+    rig.connect(a, b)
+    for bad in (SendWR(1, sg=[rig.sge(65)], num_sge=1,
+                       send_flags=e.IBV_SEND_INLINE | e.IBV_SEND_SIGNALED),
+                SendWR(1, sg=[rig.sge()] * 2, num_sge=2),
+                SendWR(1, sg=[rig.sge()], num_sge=1, opcode=e.IBV_WR_TSO)):
+        refused(errno.EINVAL, a.post_send, bad)
+    rig.receive(b, 2, 64)
+    a.post_send(SendWR(1, sg=[rig.sge(64)], num_sge=1,
+                       send_flags=e.IBV_SEND_INLINE | e.IBV_SEND_SIGNALED))
+    assert sorted(ids(take(cq, 2))) == [1, 2]
+
+
+def test_piecewise_posting(rig):
+    """wr_*: an error posts nothing of what was begun, abort neither."""
+    cq = CQ(rig.ctx, 64)
+    b = rig.qp(cq)
+    init = QPInitAttrEx(qp_type=e.IBV_QPT_RC, scq=cq, rcq=cq, pd=rig.pd,
+                        cap=QPCap(max_send_wr=8, max_inline_data=32), sq_sig_all=False,
+                        comp_mask=e.IBV_QP_INIT_ATTR_PD |
+                        e.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+                        send_ops_flags=e.IBV_QP_EX_WITH_RDMA_WRITE)
+    a = QPEx(rig.ctx, init)
+    rig.connect(a, b)
+
+    def begin(wr_id):
+        a.wr_id, a.wr_flags = wr_id, e.IBV_SEND_SIGNALED
+        a.wr_rdma_write(rig.mr.rkey, rig.mr.buf)
+
+    def one(wr_id):
+        begin(wr_id)
+        a.wr_set_sge(rig.sge())
+
+    a.wr_start()
+    one(1)
+    a.wr_abort()
+    a.wr_start()
+    one(2)
+    begin(3)
+    a.wr_set_inline_data(rig.mr.buf, 33)
+    refused(errno.EINVAL, a.wr_complete)
+    a.wr_start()
+    for n in range(1000):
+        one(n)
+    refused(errno.ENOMEM, a.wr_complete)
+    a.wr_start()
+    for n in range(4, 12):
+        one(n)
+    a.wr_complete()
+    assert ids(take(cq, 8)) == list(range(4, 12))
+    assert cq.poll(1)[0] == 0
+
+
+def test_times(rig):
+    """Completions, the clock, and the wall clock agree."""
+    flags = (e.IBV_WC_STANDARD_FLAGS | e.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+             e.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+    cq = CQEX(rig.ctx, CqInitAttrEx(cqe=16, wc_flags=flags))
+    a, b = rig.qp(cq), rig.qp(cq)
+    rig.connect(a, b)
+    last = 0
+    for n in range(5):
+        before = rig.ctx.query_rt_values_ex(e.IBV_VALUES_MASK_RAW_CLOCK)[1]
+        wall = time.time_ns()
+        rig.write(a, n)
+        end = time.monotonic() + SECONDS
+        while cq.start_poll(PollCqAttr()):
+            assert time.monotonic() < end
+        stamp, stamp_wall = cq.read_timestamp(), cq.read_completion_wallclock_ns()
+        cq.end_poll()
+        after = rig.ctx.query_rt_values_ex(e.IBV_VALUES_MASK_RAW_CLOCK)[1]
+        assert last < before <= stamp <= after, (last, before, stamp, after)
+        # The two clocks are read one after the other: allow for a pause.
+        assert wall - 10**8 < stamp_wall < time.time_ns() + 10**8
+        last = stamp
+    attr = rig.ctx.query_device_ex()
+    assert attr.completion_timestamp_mask == 2**64 - 1 and attr.hca_core_clock == 10**6
+
+
+def main():
+    wanted = sys.argv[3:]
+    failed = False
+    for name, test in list(globals().items()):
+        if not name.startswith('test_') or wanted and name[5:] not in wanted:
+            continue
+        try:
+            rig = Rig()
+            test(rig)
+            rig.ctx.close()
+            print('ok', name[5:], flush=True)
+        except Exception:                       # the others have to run
+            traceback.print_exc()
+            print('failed', name[5:], flush=True)
+            failed = True
+    return failed
+
+
+DEVICE, GID = sys.argv[1], int(sys.argv[2])
+if __name__ == '__main__':
+    sys.exit(main())
