@@ -67,19 +67,32 @@ static int qp_attr_check(const struct ernic_alloc_ucontext_resp *caps,
 	return 0;
 }
 
-static int qp_queues(struct ernic_qp *qp, const struct ibv_qp_cap *cap)
+/*
+ * Makes both queues; cap becomes what they can do, which is what their slots have
+ * room for: some programs send inline without having asked for it.
+ */
+static int qp_queues(struct ernic_qp *qp, struct ibv_qp_cap *cap,
+		     const struct ernic_alloc_ucontext_resp *caps)
 {
 	size_t sges, data;
 	int ret;
 
-	qp->max_inline = cap->max_inline_data;
-	qp->sq.max_sge = cap->max_send_sge ? cap->max_send_sge : 1;
-	sges = qp->sq.max_sge * sizeof(struct ernic_sge);
-	data = sges > qp->max_inline ? sges : qp->max_inline;
+	sges = (cap->max_send_sge ? cap->max_send_sge : 1) *
+	       sizeof(struct ernic_sge);
+	data = sges > cap->max_inline_data ? sges : cap->max_inline_data;
 	ret = ernic_wq_init(&qp->sq, qp->pd, ERNIC_RES_SQ, cap->max_send_wr,
 			    sizeof(struct ernic_wqe) + data);
-	if (ret || qp->srq)
+	if (ret)
 		return ret;
+	data = qp->sq.stride - sizeof(struct ernic_wqe);
+	qp->max_inline = data < caps->max_inline ? data : caps->max_inline;
+	qp->sq.max_sge = data / sizeof(struct ernic_sge);
+	if (qp->sq.max_sge > caps->max_sge)
+		qp->sq.max_sge = caps->max_sge;
+	cap->max_inline_data = qp->max_inline;
+	cap->max_send_sge = qp->sq.max_sge;
+	if (qp->srq)
+		return 0;
 	qp->rq.max_sge = cap->max_recv_sge ? cap->max_recv_sge : 1;
 	sges = qp->rq.max_sge * sizeof(struct ernic_sge);
 	ret = ernic_wq_init(&qp->rq, qp->pd, ERNIC_RES_RQ, cap->max_recv_wr,
@@ -97,7 +110,8 @@ static void qp_queues_fini(struct ernic_qp *qp)
 }
 
 static int qp_command(struct ibv_context *ibctx, struct ernic_qp *qp,
-		      struct ibv_qp_init_attr_ex *attr)
+		      struct ibv_qp_init_attr_ex *attr,
+		      const struct ibv_qp_cap *cap)
 {
 	struct uernic_create_qp_resp resp = {};
 	struct ibv_qp_init_attr_ex plain = *attr;
@@ -105,6 +119,7 @@ static int qp_command(struct ibv_context *ibctx, struct ernic_qp *qp,
 	int ret;
 
 	plain.comp_mask = IBV_QP_INIT_ATTR_PD;
+	plain.cap = *cap;
 	cmd.drv_payload.sq_addr = (uintptr_t)qp->sq.buf.addr;
 	cmd.drv_payload.sq_depth = qp->sq.depth;
 	cmd.drv_payload.sq_stride = qp->sq.stride / 64;
@@ -115,19 +130,21 @@ static int qp_command(struct ibv_context *ibctx, struct ernic_qp *qp,
 	}
 	ret = ibv_cmd_create_qp_ex(ibctx, &qp->vqp, &plain, &cmd.ibv_cmd,
 				   sizeof(cmd), &resp.ibv_resp, sizeof(resp));
-	attr->cap = plain.cap;
+	if (!ret)
+		attr->cap = plain.cap;
 	return ret;
 }
 
 /* In the table before anything can complete, and not under another's number. */
 static int qp_register(struct ernic_context *ctx, struct ernic_qp *qp,
-		       struct ibv_qp_init_attr_ex *attr)
+		       struct ibv_qp_init_attr_ex *attr,
+		       const struct ibv_qp_cap *cap)
 {
 	uint32_t qpn;
 	int ret;
 
 	pthread_mutex_lock(&ctx->qp_lock);
-	ret = qp_command(&ctx->ibv_ctx.context, qp, attr);
+	ret = qp_command(&ctx->ibv_ctx.context, qp, attr, cap);
 	if (ret)
 		goto out;
 	qpn = qp->vqp.qp.qp_num;
@@ -148,6 +165,7 @@ struct ibv_qp *ernic_create_qp_ex(struct ibv_context *ibctx,
 				  struct ibv_qp_init_attr_ex *attr)
 {
 	struct ernic_context *ctx = to_ernic_context(ibctx);
+	struct ibv_qp_cap cap = attr->cap;
 	struct ernic_qp *qp = NULL;
 	int ret = qp_attr_check(&ctx->caps, attr);
 
@@ -167,10 +185,10 @@ struct ibv_qp *ernic_create_qp_ex(struct ibv_context *ibctx,
 		if (ret)
 			goto err;
 	}
-	ret = qp_queues(qp, &attr->cap);
+	ret = qp_queues(qp, &cap, &ctx->caps);
 	if (ret)
 		goto err;
-	ret = qp_register(ctx, qp, attr);
+	ret = qp_register(ctx, qp, attr, &cap);
 	if (ret)
 		goto err_queues;
 	/* The library's own function clears what it does not know. */
@@ -210,7 +228,7 @@ struct ibv_qp *ernic_create_qp(struct ibv_pd *ibpd,
 
 /* ---- the rest of its life ------------------------------------------------ */
 
-/* Both locks in the order of the queues' numbers; one queue may be both. */
+/* Of one queue after the other; it may be one for both. */
 static void qp_clean_cqs(struct ernic_qp *qp)
 {
 	struct ernic_cq *a = qp->send_cq, *b = qp->recv_cq;

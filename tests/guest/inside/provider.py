@@ -249,12 +249,15 @@ def test_errors(rig):
 
 def test_refused_requests(rig):
     cq = CQ(rig.ctx, 64)
-    a, b = rig.qp(cq, inline=64), rig.qp(cq)
+    a, b = rig.qp(cq, inline=60), rig.qp(cq)
     refused(errno.EINVAL, rig.write, a, 0)          # in RESET
     rig.connect(a, b)
-    for bad in (SendWR(1, sg=[rig.sge(65)], num_sge=1,
+    cap = a.query(e.IBV_QP_CAP)[0].cap
+    assert cap.max_inline_data >= 60 and cap.max_send_sge >= 1
+    for bad in (SendWR(1, sg=[rig.sge(cap.max_inline_data + 1)], num_sge=1,
                        send_flags=e.IBV_SEND_INLINE | e.IBV_SEND_SIGNALED),
-                SendWR(1, sg=[rig.sge()] * 2, num_sge=2),
+                SendWR(1, sg=[rig.sge()] * (cap.max_send_sge + 1),
+                       num_sge=cap.max_send_sge + 1),
                 SendWR(1, sg=[rig.sge()], num_sge=1, opcode=e.IBV_WR_TSO)):
         refused(errno.EINVAL, a.post_send, bad)
     rig.receive(b, 2, 64)
@@ -289,7 +292,7 @@ def test_piecewise_posting(rig):
     a.wr_start()
     one(2)
     begin(3)
-    a.wr_set_inline_data(rig.mr.buf, 33)
+    a.wr_set_inline_data(rig.mr.buf, 513)
     refused(errno.EINVAL, a.wr_complete)
     a.wr_start()
     for n in range(1000):
