@@ -21,11 +21,11 @@ LAYERS = {
     0: 'ernic_abi ernic_counters ernic_regs ib_spec',
     1: 'env types limits psn drop opcode icrc net wire fault timer stats'
        ' ib_tables server lru line profile regs regfile',
-    2: 'res dev mr dma eq cq wqe rq buf format',
+    2: 'res dev mr dma eq cq wqe rq buf format timing',
     3: 'qp_table qp_cmd qp req resp comp ack sched cc mcast tx pg332'
        ' pg332_count pg332_queue',
-    4: 'cmd rx engine state state_owned state_table check check_objects check_qp'
-       ' doorbell',
+    4: 'cmd rx engine state state_owned state_table state_timing check'
+       ' check_objects check_qp doorbell',
 }
 LAYER = {stem: level for level, stems in LAYERS.items() for stem in stems.split()}
 

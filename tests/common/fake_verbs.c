@@ -52,10 +52,16 @@ uint8_t fake_destroy(Ernic *e, uint8_t opcode, uint32_t handle)
 
 Ernic *fake_ernic_new(FakeEnv *env)
 {
+    return fake_ernic_timed(env, NULL);
+}
+
+Ernic *fake_ernic_timed(FakeEnv *env, const ErnicProfile *timing)
+{
     ErnicConfig cfg;
     Ernic *e;
 
     fake_config(&cfg);
+    cfg.timing = timing;
     e = ernic_new(&cfg, &fake_env_ops, env);
     ernic_set_link(e, env->now, true);
     fake_set_gid(e, 0, 1);

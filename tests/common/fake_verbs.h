@@ -20,6 +20,8 @@ static inline FakeEnv *fake_env_of(Ernic *e)
 
 /* Engine with fake_config(); GID 0 is 10.0.0.1, the link is up. */
 Ernic *fake_ernic_new(FakeEnv *env);
+/* The same with a timing model, which outlives it; NULL: without. */
+Ernic *fake_ernic_timed(FakeEnv *env, const ErnicProfile *timing);
 
 /* Sends @cmd; @rsp may be NULL. Returns the status. */
 uint8_t fake_cmd(Ernic *e, struct ernic_cmd *cmd, struct ernic_rsp *rsp);

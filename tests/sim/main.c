@@ -330,6 +330,7 @@ static bool noticed(uint8_t what, GString *how)
         s->plan.faults.drop = s->plan.faults.duplicate = 0;
         s->plan.faults.corrupt = s->plan.faults.truncate = 0;
         s->plan.faults.reorder = 0;
+        s->plan.timed = false;
         s->plan.lossy = s->plan.shuffles = s->plan.overrun = false;
         s->plan.dma_fail = s->plan.ring_fail = 0;
         s->plan.bad_memory = s->plan.bad_rings = false;

@@ -288,8 +288,13 @@ void sim_poll_eq(SimHost *h, SimEq *eq)
 
 void sim_poll_all(SimHost *h)
 {
+    struct ernic_cmd nop = sim_cmd_new(h, ERNIC_CMD_NOP);
     uint32_t i;
 
+    /* The timing model lets a command meet nothing that is still on its way. */
+    if (h->sim->plan.timed && !h->reset) {
+        sim_cmd(h, &nop, NULL);
+    }
     for (i = 0; i < h->eqs; i++) {
         sim_poll_eq(h, &h->eq[i]);
     }

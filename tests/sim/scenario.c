@@ -102,6 +102,52 @@ static void plan_steps(Sim *s)
     p->step_ns = sim_range(r, 20 * SIM_US, SIM_MS);
 }
 
+/*
+ * Hardware of any kind, in a third of all runs. From a stream of its own, so
+ * that the other runs are what they would be without.
+ */
+static void plan_timing(Sim *s)
+{
+    ErnicProfile *p = &s->plan.profile;
+    uint32_t i;
+    SimRng r;
+
+    sim_rng_init(&r, s->seed, 3);
+    s->plan.timed = sim_percent(&r, 33);
+    *p = (ErnicProfile) {
+        .core_ps = sim_range(&r, 1000, 10000),
+        .host_ps = sim_range(&r, 1000, 10000),
+        .wire_mbps = sim_range(&r, 5000, 400000),
+        .wire_extra = 24, .wire_min = 60,
+        .wire_flight = sim_range(&r, 0, 5 * SIM_US * 1000),
+        .wqe_batch = 1 + sim_below(&r, 16),
+        .wqe_miss = sim_range(&r, 0, SIM_US * 1000),
+        .context_entries = sim_below(&r, 8),
+        .context_miss = sim_range(&r, 0, SIM_US * 1000),
+        .key_entries = sim_below(&r, 8),
+        .key_miss = sim_range(&r, 0, SIM_US * 1000),
+        .read_overlap = 1 + sim_below(&r, 16),
+        .dma_requests = 1 + sim_below(&r, 64),
+        .dma_request = 64u << sim_below(&r, 7),
+        .tx_packets = 1 + sim_below(&r, 64),
+        .rx_packets = sim_percent(&r, 25) ? 8 + sim_below(&r, 64) : 4096,
+    };
+    for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
+        p->stage[i] = (ErnicCost) {
+            .latency = sim_percent(&r, 30) ? 0 :
+                       sim_range(&r, 0, SIM_US * 1000),
+            .packet = sim_below(&r, 8),
+            .close = sim_below(&r, 20),
+            .width = sim_percent(&r, 20) ? 0 : 8u << sim_below(&r, 5),
+        };
+    }
+    /* Where nothing may be lost, what comes is served as fast as it comes. */
+    for (i = ERNIC_STAGE_RECEIVE; !s->plan.lossy && i < ERNIC_STAGE_CQE; i++) {
+        p->stage[i] = (ErnicCost) { .latency = p->stage[i].latency };
+        p->rx_packets = 4096;
+    }
+}
+
 void sim_plan(Sim *s)
 {
     static const uint32_t lens[] = { 256, 4096, 16384, 16384, 65536, 300000 };
@@ -128,6 +174,7 @@ void sim_plan(Sim *s)
     p->bad_memory = p->dma_fail || p->ring_fail;
     p->bad_rings = p->ring_fail;
     p->overrun = sim_percent(r, 4);
+    plan_timing(s);
 }
 
 /* ---- hosts --------------------------------------------------------------- */
@@ -156,6 +203,7 @@ static void host_init(Sim *s, uint32_t id)
         .max_qp = 40, .max_cq = 16, .max_srq = 4, .max_eq = 4, .max_mr = 128,
         .max_pd = 8, .max_uctx = 8, .num_vectors = 2, .mtu = s->plan.mtu_max,
         .udp_sport = sim_percent(&h->rng, 50) ? 0 : 4791,
+        .timing = s->plan.timed ? &s->plan.profile : NULL,
     };
     sim_engine_new(h);
     h->link_up = true;

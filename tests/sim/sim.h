@@ -18,6 +18,7 @@
 
 #include "engine.h"
 #include "ib_spec.h"
+#include "profile.h"
 #include "rng.h"
 
 #define SIM_MAX_HOSTS   6
@@ -85,6 +86,8 @@ typedef struct SimPlan {
     bool bad_memory;                /* DMA fails or may have failed */
     bool bad_rings;                 /* queues too: nothing need get done */
     uint8_t mtu_max;
+    bool timed;                     /* engines have the timing model */
+    ErnicProfile profile;           /* and this one's numbers */
 } SimPlan;
 
 /* ---- guest memory (mem.c) ------------------------------------------------ */

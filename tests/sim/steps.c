@@ -182,7 +182,8 @@ static void step_bad_doorbell(Sim *s)
                               0x8000 + sim_below(&s->rng, 0x10000), 1);
         break;
     }
-    if (status == ERNIC_OK) {
+    /* Under the timing model it is judged when it has arrived. */
+    if (status == ERNIC_OK && !s->plan.timed) {
         sim_fail(s, "doorbell", "host %u: a wrong doorbell is obeyed", h->id);
     }
 }
@@ -243,14 +244,19 @@ static void step_bad_command(Sim *s)
 {
     SimHost *h = some_host(s);
     GByteArray *before = g_byte_array_new(), *after = g_byte_array_new();
-    ErnicStats stats = h->e->stats;
-    struct ernic_cmd cmd;
+    struct ernic_cmd cmd = sim_cmd_new(h, ERNIC_CMD_NOP);
+    ErnicStats stats;
 
     if (h->reset || !h->qps->len) {
         g_byte_array_unref(before);
         g_byte_array_unref(after);
         return;
     }
+    /* Any command makes the timing model let go what stands before it. */
+    if (s->plan.timed) {
+        sim_cmd(h, &cmd, NULL);
+    }
+    stats = h->e->stats;
     h->e->now = s->now;
     bad_command(h, &cmd);
     ernic_save(h->e, before);

@@ -11,6 +11,7 @@
 #include "net.h"
 #include "opcode.h"
 #include "sim.h"
+#include "timing.h"
 
 /* Bytes that a link holds before it says that it is busy. */
 #define LINK_BACKLOG    (512 * 1024)
@@ -271,11 +272,23 @@ static uint8_t *coalesce(SimHost *h, ErnicTrain *t)
     return buf;
 }
 
+/* The timing model has no room for all that comes: as if the wire lost it. */
+static void overflow(SimHost *h, uint64_t before)
+{
+    uint64_t lost = h->e->timing ? h->e->timing->rx_overflows - before : 0;
+
+    if (lost) {
+        h->lost_to += lost;
+        h->sim->stats.dropped += lost;
+    }
+}
+
 void sim_wire_rx(SimHost *h)
 {
     Sim *s = h->sim;
     uint8_t ip[ERNIC_IP6_LEN + ERNIC_UDP_LEN];
     ErnicTrain t;
+    uint64_t before;
     uint8_t *data;
 
     h->rx_pending = false;
@@ -285,7 +298,9 @@ void sim_wire_rx(SimHost *h)
             ernic_net_emit_ip(&t.path, t.len, ip);
             t.ip = ip;
         }
+        before = h->e->timing ? h->e->timing->rx_overflows : 0;
         ernic_rx(h->e, s->now, &t);
+        overflow(h, before);
         sim_checked(h);
         g_free(data);
     }

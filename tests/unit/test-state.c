@@ -81,13 +81,15 @@ static void test_rows(void)
 static void test_derived_rows(void)
 {
     static const char *const names[] = {
-        "ErnicConfig.udp_sport", "ErnicConfig.link_speed", "ErnicConfig.pg332",
+        "ErnicConfig.udp_sport", "ErnicConfig.timing",
+        "ErnicConfig.link_speed", "ErnicConfig.pg332",
         "ErnicIds.size", "ErnicIds.head", "ErnicIds.count", "Ernic.ops",
         "Ernic.env", "Ernic.cfg", "Ernic.format", "Ernic.pd", "Ernic.eq",
         "Ernic.cq", "Ernic.srq", "Ernic.qp", "Ernic.mcast", "Ernic.uctx_used",
         "Ernic.num_pages", "Ernic.num_bound", "Ernic.udp_sport",
         "Ernic.events_at", "Ernic.timers", "Ernic.cq_timers", "Ernic.tx",
-        "Ernic.now", "Ernic.rx_fault", "ErnicEq.line_size", "ErnicEq.line_head",
+        "Ernic.timing", "Ernic.now", "Ernic.rx_fault", "ErnicEq.line_size",
+        "ErnicEq.line_head",
         "ErnicEq.line_count", "ErnicSendQueue.window_mask", "ErnicTx.busy",
         "ErnicTx.loop_full", "ErnicTx.icrc", "ErnicTx.loop_len",
     };
@@ -161,7 +163,7 @@ static void test_every_byte(void)
     CHECK(ErnicSrq, sizeof(ErnicSrq));
     CHECK(ErnicMr, sizeof(ErnicMr));
     CHECK(ErnicMcast, sizeof(ErnicMcast));
-    CHECK(ErnicSge, sizeof(ErnicSge));
+    CHECK(ErnicSge, sizeof(ErnicSge)); CHECK(ErnicWc, sizeof(ErnicWc));
     CHECK(struct ernic_av, sizeof(struct ernic_av));
     CHECK(struct ernic_wqe_ud, sizeof(struct ernic_wqe_ud));
     CHECK(struct ernic_wqe_reg_mr, sizeof(struct ernic_wqe_reg_mr));
@@ -178,6 +180,7 @@ static void test_every_byte(void)
     CHECK(ErnicQp, offsetof(ErnicQp, rq));
     CHECK(ErnicPath, sizeof(ErnicPath));
     CHECK(ErnicTx, sizeof(ErnicTx));
+    CHECK(ErnicServer, sizeof(ErnicServer));
 #undef CHECK
     g_assert_cmpuint(checked, ==, ernic_state_num_structs);
 #else

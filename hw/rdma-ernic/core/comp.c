@@ -375,7 +375,7 @@ void ernic_comp_timeout(Ernic *e, ErnicQp *qp)
     }
     if (sq->ack_due <= e->now) {
         sq->ack_due = ERNIC_NEVER;
-        if (e->tx->busy) {
+        if (ernic_tx_link_busy(e)) {
             /* Nobody could answer what has not left. */
             sq->ack_due = e->now + ernic_ack_timeout_ns(qp->attr.timeout);
         } else if (sq->una_psn != sq->max_psn) {

@@ -24,6 +24,8 @@ typedef struct ErnicTx ErnicTx;
 typedef struct ErnicFormat ErnicFormat;
 typedef struct ErnicRegFile ErnicRegFile;
 typedef struct ErnicTimers ErnicTimers;
+typedef struct ErnicTiming ErnicTiming;
+typedef struct ErnicProfile ErnicProfile;
 
 /* Chosen once, before ernic_new(); each at most ERNIC_LIM_*, at least 1. */
 typedef struct ErnicConfig {
@@ -37,6 +39,8 @@ typedef struct ErnicConfig {
      * the registers of PG332, with queue pairs 1 to max_qp - 1.
      */
     uint8_t pg332;
+    /* The timing model's, which outlives the engine; NULL: it is off. */
+    const ErnicProfile *timing;
 } ErnicConfig;
 
 /* Queue pairs in line, by number; 0: none. */
@@ -103,6 +107,7 @@ struct Ernic {
     ErnicTimers *timers;        /* one deadline per queue pair */
     ErnicTimers *cq_timers;     /* one per completion queue: moderation */
     ErnicTx *tx;
+    ErnicTiming *timing;        /* NULL: off */
     ErnicRing ready;            /* queue pairs that can do something */
     ErnicRing waiting;          /* and those that can when the link is free */
     uint64_t now;               /* of the present entry; not a clock */

@@ -17,6 +17,7 @@
 #include "rx.h"
 #include "sched.h"
 #include "timer.h"
+#include "timing.h"
 #include "trace.h"
 #include "tx.h"
 
@@ -57,6 +58,9 @@ static void engine_init(Ernic *e)
     e->timers = ernic_timers_new(cfg->max_qp);
     e->cq_timers = ernic_timers_new(cfg->max_cq);
     e->tx = ernic_tx_new();
+    if (cfg->timing) {
+        e->timing = ernic_timing_new(cfg);
+    }
     e->pkey[0] = ERNIC_PKEY_DEFAULT;
 }
 
@@ -101,6 +105,7 @@ static void engine_fini(Ernic *e)
     ernic_timers_free(e->cq_timers);
     ernic_tx_free(e->tx);
     ernic_regfile_free(e->regs);
+    ernic_timing_free(e->timing);
 }
 
 Ernic *ernic_new(const ErnicConfig *cfg, const ErnicEnvOps *ops, void *env)
@@ -143,13 +148,36 @@ static void engine_wake(Ernic *e)
     uint64_t next = MIN(ernic_timers_next(e->timers),
                         ernic_timers_next(e->cq_timers));
 
+    if (e->timing) {
+        next = MIN(next, ernic_timing_next(e));
+    }
     e->ops->wake_at(e->env, work ? e->now : next);
+}
+
+/* Timing model: stores of software's that have arrived by @until. */
+static void engine_doorbells(Ernic *e, uint64_t until)
+{
+    ErnicLine *line = &e->timing->doorbells;
+    const ErnicTimedDoorbell *db;
+
+    while ((db = ernic_line_peek(line, until))) {
+        ernic_doorbell_exec(e, db->uctx, db->value);
+        ernic_line_pop(line);
+    }
 }
 
 void ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
                struct ernic_rsp *rsp)
 {
     e->now = now;
+    if (e->timing) {
+        /*
+         * A command comes behind what was stored before, and may take away
+         * what completions on their way are for.
+         */
+        engine_doorbells(e, ERNIC_NEVER);
+        ernic_qp_post_due(e, ERNIC_NEVER);
+    }
     ernic_cmd_exec(e, cmd, rsp);
     engine_wake(e);
 }
@@ -159,7 +187,15 @@ uint8_t ernic_doorbell(Ernic *e, uint64_t now, uint32_t uctx, uint64_t value)
     uint8_t status;
 
     e->now = now;
-    status = ernic_doorbell_exec(e, uctx, value);
+    if (!e->timing) {
+        status = ernic_doorbell_exec(e, uctx, value);
+    } else {
+        if (ernic_line_full(&e->timing->doorbells)) {
+            engine_doorbells(e, ernic_line_due(&e->timing->doorbells));
+        }
+        ernic_timing_doorbell(e, uctx, value);
+        status = ERNIC_OK;
+    }
     engine_wake(e);
     return status;
 }
@@ -185,7 +221,9 @@ bool ernic_irq_level(const Ernic *e)
 void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train)
 {
     e->now = now;
-    if (e->port_active) {
+    if (e->port_active && e->timing) {
+        ernic_timing_rx(e, train);
+    } else if (e->port_active) {
         ernic_rx_train(e, train);
     }
     engine_wake(e);
@@ -194,7 +232,12 @@ void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train)
 void ernic_tx_ready(Ernic *e, uint64_t now)
 {
     e->now = now;
-    e->tx->busy = false;
+    if (e->timing) {
+        e->timing->link_busy = false;
+        ernic_tx_depart(e);
+    } else {
+        e->tx->busy = false;
+    }
     ernic_tx_flush(e);
     engine_wake(e);
 }
@@ -211,6 +254,9 @@ void ernic_set_link(Ernic *e, uint64_t now, bool up)
     if (!up) {
         /* What waited for the link is lost with it. */
         e->tx->busy = false;
+        if (e->timing) {
+            e->timing->link_busy = false;
+        }
         ernic_tx_flush(e);
     }
     engine_wake(e);
@@ -241,6 +287,27 @@ static void engine_loopback(Ernic *e)
     }
     e->tx->loop_len = 0;
     e->tx->loop_full = false;
+}
+
+/*
+ * Timing model: what is due becomes visible, in the order in which it passes
+ * through the device. Each line is bounded, and so is the work.
+ */
+static void engine_due(Ernic *e)
+{
+    ErnicTiming *t = e->timing;
+    const ErnicTimedPacket *p;
+    ErnicTrain train;
+
+    engine_doorbells(e, e->now);
+    while ((p = ernic_line_peek(&t->rx, e->now))) {
+        ernic_timing_train(p, &train);
+        ernic_rx_train(e, &train);
+        ernic_line_pop(&t->rx);
+    }
+    ernic_qp_post_due(e, e->now);
+    ernic_timing_run_irqs(e);
+    ernic_tx_depart(e);
 }
 
 /*
@@ -275,6 +342,9 @@ void ernic_run(Ernic *e, uint64_t now)
     ErnicQp *qp;
 
     e->now = now;
+    if (e->timing) {
+        engine_due(e);
+    }
     engine_timers(e);
     engine_loopback(e);
     /*

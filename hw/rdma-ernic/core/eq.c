@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "eq.h"
+#include "timing.h"
 #include "trace.h"
 
 #define EQE_SIZE sizeof(struct ernic_eqe)
@@ -162,7 +163,11 @@ static void drain(Ernic *e, uint32_t eqn, ErnicEq *eq)
     }
     if (wrote) {
         e->stats.interrupts++;
-        e->ops->irq(e->env, eq->vector);
+        if (e->timing) {
+            ernic_timing_irq(e, eq->vector);
+        } else {
+            e->ops->irq(e->env, eq->vector);
+        }
     }
 }
 

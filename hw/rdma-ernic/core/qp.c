@@ -11,6 +11,7 @@
 #include "qp.h"
 #include "sched.h"
 #include "timer.h"
+#include "timing.h"
 #include "trace.h"
 
 uint32_t ernic_qp_mtu(const ErnicQp *qp)
@@ -122,12 +123,40 @@ void ernic_qp_error(Ernic *e, ErnicQp *qp, ErnicFault fault)
 }
 
 /* A completion met an overrun: nothing more can be told to software there. */
-static void qp_post_wc(Ernic *e, ErnicQp *qp, uint32_t cqn, const ErnicWc *wc)
+static void qp_post_now(Ernic *e, uint32_t cqn, const ErnicWc *wc)
 {
+    ErnicQp *qp = &e->qp[wc->qpn];
+
     if (!ernic_cq_post(e, cqn, wc)) {
         qp->broken_cq = true;
         ernic_qp_error(e, qp, ERNIC_FAULT_CQ_OVERRUN);
     }
+}
+
+void ernic_qp_post_due(Ernic *e, uint64_t until)
+{
+    ErnicLine *line = &e->timing->cqes;
+    const ErnicTimedCqe *head;
+    ErnicTimedCqe cqe;
+
+    while ((head = ernic_line_peek(line, until))) {
+        cqe = *head;
+        ernic_line_pop(line);
+        qp_post_now(e, cqe.cqn, &cqe.wc);
+    }
+}
+
+/* @sent: what completes has left the device and waits for no answer. */
+static void qp_post_wc(Ernic *e, uint32_t cqn, const ErnicWc *wc, bool sent)
+{
+    if (!e->timing) {
+        qp_post_now(e, cqn, wc);
+        return;
+    }
+    if (ernic_line_full(&e->timing->cqes)) {
+        ernic_qp_post_due(e, ernic_line_due(&e->timing->cqes));
+    }
+    ernic_timing_cqe(e, cqn, wc, sent);
 }
 
 uint8_t ernic_qp_fault_status(Ernic *e, ErnicFault fault)
@@ -159,7 +188,8 @@ static void verbs_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
     }
     wc.status = ernic_qp_fault_status(e, fault);
     trace_ernic_complete_send(qp->qpn, wqe->index, wc.status);
-    qp_post_wc(e, qp, qp->send_cq, &wc);
+    qp_post_wc(e, qp->send_cq, &wc,
+               qp->transport != ERNIC_RC && fault == ERNIC_FAULT_NONE);
 }
 
 static void verbs_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
@@ -173,7 +203,7 @@ static void verbs_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
     wc->status = ernic_qp_fault_status(e, fault);
     qp->rq.recv_valid = false;
     trace_ernic_complete_recv(qp->qpn, wc->index, wc->status, wc->byte_len);
-    qp_post_wc(e, qp, qp->recv_cq, wc);
+    qp_post_wc(e, qp->recv_cq, wc, false);
 }
 
 static bool verbs_take_recv(Ernic *e, ErnicQp *qp, ErnicRecv *recv)

@@ -13,6 +13,7 @@
 #include "qp.h"
 #include "sched.h"
 #include "timer.h"
+#include "timing.h"
 #include "trace.h"
 
 #define NO_SRQ 0xffffffffu
@@ -226,6 +227,9 @@ void ernic_qp_reset_context(Ernic *e, ErnicQp *qp)
     memset(&qp->attr, 0, sizeof(qp->attr));
     qp->attr.path_mtu = e->cfg.mtu;     /* datagrams are told no other */
     ernic_cc_reset(&qp->cc);
+    if (e->timing) {
+        e->timing->fetched[qp->qpn] = 0;
+    }
     qp->sq_drained = false;
     qp->broken_cq = false;
     qp->last_wqe = false;

@@ -18,8 +18,12 @@
 #include "tx.h"
 
 #define STATE_MAGIC     0x5473436943494e52ull
-/* Of the format; a state of another version is refused. */
-#define STATE_VERSION   1
+/*
+ * Of the format; a state of another version is refused. The second is the first
+ * and what the timing model keeps, and is that of devices that have the model.
+ */
+#define STATE_VERSION           1
+#define STATE_VERSION_TIMING    2
 
 /* ---- numbers and bytes ----------------------------------------------------- */
 
@@ -264,18 +268,29 @@ static bool load_table(Ernic *e, const ErnicStateTable *t, ErnicReader *in)
     return true;
 }
 
+static uint32_t version(const Ernic *e)
+{
+    return e->timing ? STATE_VERSION_TIMING : STATE_VERSION;
+}
+
 void ernic_save(const Ernic *e, GByteArray *out)
 {
     uint32_t i;
 
     ernic_state_put(out, STATE_MAGIC, 8);
-    ernic_state_put(out, STATE_VERSION, 4);
+    ernic_state_put(out, version(e), 4);
     save_struct(e, &ernic_state_config, &e->cfg, "config", out);
     save_struct(e, &ernic_state_device, e, "device", out);
     for (i = 0; i < ernic_state_num_tables; i++) {
         save_table(e, &ernic_state_tables[i], out);
     }
     save_struct(e, &ernic_state_tx, e->tx, "tx", out);
+    if (e->timing) {
+        guint start = begin(out, "time");
+
+        ernic_state_save_timing(e, out);
+        end(out, start);
+    }
 }
 
 /* The configuration is not taken over: it has to be the one we have. */
@@ -329,10 +344,11 @@ static void derive(Ernic *e)
 
 static bool load_all(Ernic *e, ErnicReader *in)
 {
+    ErnicReader timing;
     uint32_t i;
 
     if (ernic_state_read(in, 8) != STATE_MAGIC ||
-        ernic_state_read(in, 4) != STATE_VERSION || !same_config(e, in) ||
+        ernic_state_read(in, 4) != version(e) || !same_config(e, in) ||
         !load_struct(e, &ernic_state_device, e, "device", in)) {
         return false;
     }
@@ -341,7 +357,14 @@ static bool load_all(Ernic *e, ErnicReader *in)
             return false;
         }
     }
-    return load_struct(e, &ernic_state_tx, e->tx, "tx", in) && !in->left;
+    if (!load_struct(e, &ernic_state_tx, e->tx, "tx", in)) {
+        return false;
+    }
+    if (e->timing && (!enter(in, "time", &timing) ||
+                      !ernic_state_load_timing(e, &timing) || timing.left)) {
+        return false;
+    }
+    return !in->left;
 }
 
 bool ernic_load(Ernic *e, uint64_t now, const uint8_t *data, size_t len)

@@ -73,6 +73,8 @@ extern const ErnicStateStruct ernic_state_reg_mr;
 extern const ErnicStateStruct ernic_state_bind_mw;
 extern const ErnicStateStruct ernic_state_wqe;
 extern const ErnicStateStruct ernic_state_rd;
+extern const ErnicStateStruct ernic_state_wc;
+extern const ErnicStateStruct ernic_state_server;
 /* Objects before those that refer to them. */
 extern const ErnicStateTable ernic_state_tables[];
 extern const uint32_t ernic_state_num_tables;
@@ -127,6 +129,11 @@ extern const ErnicStateOwned ernic_state_answers;   /* ErnicQp.rd */
 extern const ErnicStateOwned ernic_state_payload;   /* of an ErnicWqe */
 extern const ErnicStateOwned ernic_state_held;      /* ErnicTx.buf */
 extern const ErnicStateOwned ernic_state_loop;      /* ErnicTx.loop */
+
+/* state_timing.c: what the timing model keeps; e->timing is there. */
+void ernic_state_save_timing(const Ernic *e, GByteArray *out);
+/* Behind all tables, to which its records refer. */
+bool ernic_state_load_timing(Ernic *e, ErnicReader *in);
 
 /* state.c, for the functions of owned rows. */
 void ernic_state_put(GByteArray *out, uint64_t v, uint32_t size);

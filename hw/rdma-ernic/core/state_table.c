@@ -50,6 +50,7 @@ static const ErnicStateField config_fields[] = {
     U(max_qp), U(max_cq), U(max_srq), U(max_eq), U(max_mr), U(max_pd),
     U(max_uctx), U(num_vectors), UMAX(mtu, ERNIC_MTU_4096),
     DERIVED(udp_sport),         /* a port of the host that loads */
+    DERIVED(timing),            /* compared by its hash, with what it keeps */
     DERIVED(link_speed),        /* nothing that the engine acts on */
     DERIVED(pg332),             /* another engine altogether */
 };
@@ -119,6 +120,7 @@ static const ErnicStateField device_fields[] = {
     DERIVED(timers),            /* timer_due of each queue pair */
     DERIVED(cq_timers),         /* mod_due of each completion queue */
     DERIVED(tx),                /* a section of its own */
+    DERIVED(timing),            /* as well, if there is one */
     STRUCT(ready, ring_struct), STRUCT(waiting, ring_struct),
     DERIVED(now),               /* an argument of ernic_load() */
     STRUCT(stats, stats_struct),
@@ -266,6 +268,24 @@ static const ErnicStateField recv_fields[] = {
 #undef S
 static const ErnicStateStruct recv_struct = DESCRIBE(recv_fields, ErnicRecv);
 
+/* ---- the timing model ------------------------------------------------------ */
+
+#define S ErnicWc
+static const ErnicStateField wc_fields[] = {
+    U(wr_id), U(qpn), U(byte_len), BYTES(imm), U(src_qp), U(index), U(fault),
+    BYTES(smac), U(vlan), U(pkey_index), U(opcode), U(status), U(flags),
+};
+#undef S
+const ErnicStateStruct ernic_state_wc = DESCRIBE(wc_fields, ErnicWc);
+
+#define S ErnicServer
+static const ErnicStateField server_fields[] = {
+    U(free), U(items), U(busy), U(stalled), U(waited),
+};
+#undef S
+const ErnicStateStruct ernic_state_server =
+    DESCRIBE(server_fields, ErnicServer);
+
 /* ---- queue pairs ----------------------------------------------------------- */
 
 #define S ErnicAv
@@ -411,6 +431,7 @@ const ErnicStateStruct *const ernic_state_structs[] = {
     &ernic_state_sge, &abi_av_struct, &ud_struct, &ernic_state_reg_mr,
     &ernic_state_bind_mw, &ernic_state_wqe, &recv_struct, &av_struct,
     &attr_struct, &sq_struct, &ernic_state_rd, &rq_struct, &ack_struct, &cc_struct,
-    &qp_struct, &ernic_state_path, &ernic_state_tx,
+    &qp_struct, &ernic_state_path, &ernic_state_tx, &ernic_state_wc,
+    &ernic_state_server,
 };
 const uint32_t ernic_state_num_structs = G_N_ELEMENTS(ernic_state_structs);

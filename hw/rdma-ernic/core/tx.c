@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "format.h"
 #include "mcast.h"
+#include "qp.h"
 #include "trace.h"
 #include "tx.h"
 
@@ -77,12 +78,46 @@ bool ernic_tx_loop_next(const Ernic *e, uint32_t *pos, ErnicTrain *train)
     return true;
 }
 
+/* Where trains to the device itself go; false: no room. */
+static bool tx_loop(Ernic *e, const ErnicTrain *train)
+{
+    if (!e->timing) {
+        return ernic_tx_loop_add(e, train);
+    }
+    if (ernic_line_full(&e->timing->rx)) {
+        return false;
+    }
+    ernic_timing_rx_packet(e, train);
+    return true;
+}
+
+/* To the link or to the device itself; false: *@full will have room later. */
+static bool tx_deliver(Ernic *e, const ErnicTrain *train, bool *busy,
+                       bool *full)
+{
+    bool mcast = ernic_gid_is_mcast(&train->path.dgid);
+    bool local = !mcast && ernic_gid_is_local(e, &train->path.dgid);
+
+    /* A port that is down loses what is sent, as an unplugged cable does. */
+    if (!local && e->port_active && !e->ops->tx(e->env, train)) {
+        *busy = true;
+        return false;
+    }
+    if ((local || mcast) && !tx_loop(e, train)) {
+        if (local) {
+            *full = true;
+            return false;
+        }
+        /* The group's other members have it; a datagram may be lost. */
+        e->stats.loopback_drops++;
+        trace_ernic_loopback_drop(train->len);
+    }
+    return true;
+}
+
 bool ernic_tx_flush(Ernic *e)
 {
     ErnicTx *tx = e->tx;
-    bool mcast = ernic_gid_is_mcast(&tx->path.dgid);
-    bool local = !mcast && tx->packets &&
-                 ernic_gid_is_local(e, &tx->path.dgid);
     ErnicTrain train;
 
     if (!tx->packets) {
@@ -94,23 +129,16 @@ bool ernic_tx_flush(Ernic *e)
     train = (ErnicTrain) {
         .path = tx->path, .data = tx->buf, .len = tx->len, .seg = tx->seg,
     };
-    /* A port that is down loses what is sent, as an unplugged cable does. */
-    if (!local && e->port_active && !e->ops->tx(e->env, &train)) {
-        tx->busy = true;
-        return false;
+    if (e->timing) {
+        tx->busy = !ernic_timing_depart(e, &train);
+    } else {
+        tx_deliver(e, &train, &tx->busy, &tx->loop_full);
     }
-    if ((local || mcast) && !ernic_tx_loop_add(e, &train)) {
-        if (local) {
-            tx->loop_full = true;
-            return false;
-        }
-        /* The group's other members have it; a datagram may be lost. */
-        e->stats.loopback_drops++;
-        trace_ernic_loopback_drop(train.len);
+    if (tx->busy || tx->loop_full) {
+        return false;
     }
     trace_ernic_tx_train(tx->packets, tx->len);
     e->stats.tx_trains++;
-    tx->busy = false;
     tx->closed = false;
     tx->len = 0;
     tx->packets = 0;
@@ -118,10 +146,31 @@ bool ernic_tx_flush(Ernic *e)
     return true;
 }
 
-/* Whether a packet of @len bytes may follow those that are held. */
-static bool tx_fits(const ErnicTx *tx, const ErnicPath *path, uint32_t len)
+void ernic_tx_depart(Ernic *e)
 {
-    return !tx->closed && len <= tx->seg &&
+    ErnicTiming *t = e->timing;
+    const ErnicTimedPacket *p;
+    ErnicTrain train;
+
+    t->loop_full = false;
+    while (!t->link_busy && (p = ernic_line_peek(&t->tx, e->now))) {
+        ernic_timing_train(p, &train);
+        if (!tx_deliver(e, &train, &t->link_busy, &t->loop_full)) {
+            break;
+        }
+        ernic_line_pop(&t->tx);
+    }
+    if (!ernic_line_full(&t->tx)) {
+        e->tx->busy = false;
+    }
+}
+
+/* Whether a packet of @len bytes may follow those that are held. */
+static bool tx_fits(const ErnicTx *tx, const ErnicPath *path, uint32_t len,
+                    bool timed)
+{
+    /* Under the timing model each packet leaves at a time of its own. */
+    return !tx->closed && !timed && len <= tx->seg &&
            len <= ERNIC_TRAIN_BYTES - tx->len &&
            tx->packets < ERNIC_TRAIN_PACKETS &&
            memcmp(path, &tx->path, sizeof(*path)) == 0;
@@ -137,7 +186,8 @@ bool ernic_tx_packet(Ernic *e, const ErnicPath *path, const ErnicPkt *pkt,
     if (tx->busy || tx->loop_full) {
         return false;
     }
-    if (tx->packets && !tx_fits(tx, path, len) && !ernic_tx_flush(e)) {
+    if (tx->packets && !tx_fits(tx, path, len, e->timing) &&
+        !ernic_tx_flush(e)) {
         return false;
     }
     if (!tx->packets) {
@@ -168,5 +218,11 @@ void ernic_tx_commit(Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
     e->stats.tx_bytes += len;
     if (unlikely(e->format->sent)) {
         e->format->sent(e, qpn, pkt);
+    }
+    if (e->timing) {
+        const ErnicSendQueue *sq = &e->qp[qpn].sq;
+
+        ernic_timing_sent(e, qpn, pkt, &tx->path, len,
+                          sq->wq.pi - sq->started);
     }
 }

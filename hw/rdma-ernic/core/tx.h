@@ -9,6 +9,7 @@
 
 #include "dev.h"
 #include "icrc.h"
+#include "timing.h"
 #include "wire.h"
 
 struct ErnicTx {
@@ -45,6 +46,8 @@ void ernic_tx_commit(Ernic *e, uint32_t qpn, const ErnicPkt *pkt);
  * ernic_tx_ready(), or until loopback is served.
  */
 bool ernic_tx_flush(Ernic *e);
+/* Timing model: hand over the packets whose time has come. */
+void ernic_tx_depart(Ernic *e);
 /* Copy @train into the loopback store. False: it is full. */
 bool ernic_tx_loop_add(Ernic *e, const ErnicTrain *train);
 /* The loopback train at *@pos, borrowed, and *@pos behind it; false: none. */
@@ -55,6 +58,12 @@ bool ernic_gid_is_local(const Ernic *e, const ErnicGid *gid);
 static inline uint64_t ernic_tx_serial(const Ernic *e)
 {
     return e->tx->serial + 1;
+}
+
+/* What has left the engine may still not have left the device. */
+static inline bool ernic_tx_link_busy(const Ernic *e)
+{
+    return e->timing ? e->timing->link_busy : e->tx->busy;
 }
 
 #endif /* ERNIC_TX_H */

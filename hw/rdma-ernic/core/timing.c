@@ -1,0 +1,373 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What passes which stages, and how long each of them takes for it. The ways
+ * through the device are functions of a few lines below: transmit(), receive().
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "timing.h"
+
+#define PS_PER_NS       1000
+/* The origin moves on before a time in ps could come near to 64 bits. */
+#define EPOCH_NS        (1ull << 32)
+
+ErnicTiming *ernic_timing_new(const ErnicConfig *cfg)
+{
+    const ErnicProfile *p = cfg->timing;
+    ErnicTiming *t = g_new0(ErnicTiming, 1);
+
+    t->p = p;
+    ernic_limit_init(&t->dma, p->dma_requests);
+    ernic_limit_init(&t->rsp, p->read_overlap);
+    ernic_lru_init(&t->context, cfg->max_qp, p->context_entries);
+    ernic_lru_init(&t->key, cfg->max_mr, p->key_entries);
+    t->fetched = g_new0(uint32_t, cfg->max_qp);
+    ernic_line_init(&t->doorbells, ERNIC_TIMING_DOORBELLS,
+                    sizeof(ErnicTimedDoorbell));
+    ernic_line_init(&t->tx, p->tx_packets, sizeof(ErnicTimedPacket));
+    ernic_line_init(&t->rx, p->rx_packets, sizeof(ErnicTimedPacket));
+    ernic_line_init(&t->cqes, ERNIC_TIMING_CQES, sizeof(ErnicTimedCqe));
+    t->irqs = ernic_timers_new(cfg->num_vectors + 1);
+    return t;
+}
+
+void ernic_timing_free(ErnicTiming *t)
+{
+    if (!t) {
+        return;
+    }
+    ernic_lru_fini(&t->context);
+    ernic_lru_fini(&t->key);
+    g_free(t->fetched);
+    ernic_line_fini(&t->doorbells);
+    ernic_line_fini(&t->tx);
+    ernic_line_fini(&t->rx);
+    ernic_line_fini(&t->cqes);
+    ernic_timers_free(t->irqs);
+    g_free(t);
+}
+
+/* ---- time ------------------------------------------------------------------ */
+
+static void rebase(ErnicTiming *t, uint64_t now)
+{
+    uint64_t ns = now - t->epoch;
+    uint64_t by = ns > UINT64_MAX / PS_PER_NS ? UINT64_MAX : ns * PS_PER_NS;
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
+        ernic_server_rebase(&t->server[i], by);
+    }
+    ernic_limit_rebase(&t->dma, by);
+    ernic_limit_rebase(&t->rsp, by);
+    t->tx_done = t->tx_done > by ? t->tx_done - by : 0;
+    t->epoch = now;
+}
+
+/* Something begins now. */
+static ErnicSpan begin(Ernic *e)
+{
+    ErnicTiming *t = e->timing;
+    uint64_t ps;
+
+    if (e->now - t->epoch >= EPOCH_NS) {
+        rebase(t, e->now);
+    }
+    ps = (e->now - t->epoch) * PS_PER_NS;
+    return (ErnicSpan) { ps, ps };
+}
+
+/* The ns at which, or just after which, @ps is. */
+static uint64_t due_ns(const ErnicTiming *t, uint64_t ps)
+{
+    uint64_t ns = ps / PS_PER_NS + (ps % PS_PER_NS != 0);
+
+    return MIN(ernic_sat_add(t->epoch, ns), ERNIC_NEVER - 1);
+}
+
+/* ---- stages ---------------------------------------------------------------- */
+
+/* The clock of each stage: false, the core's; true, the host interface's. */
+static const bool host_clock[ERNIC_STAGE_COUNT] = {
+    [ERNIC_STAGE_DOORBELL] = true, [ERNIC_STAGE_DMA_READ] = true,
+    [ERNIC_STAGE_DMA_WRITE] = true, [ERNIC_STAGE_CQE] = true,
+    [ERNIC_STAGE_INTERRUPT] = true,
+};
+
+/* @extra: ps of latency on top, of a miss. */
+static void pass(ErnicTiming *t, ErnicStage stage, ErnicSpan *span,
+                 uint32_t bytes, bool close, uint64_t extra)
+{
+    const ErnicCost *c = &t->p->stage[stage];
+    uint64_t cycle = host_clock[stage] ? t->p->host_ps : t->p->core_ps;
+    uint64_t cycles = c->packet + (close ? c->close : 0) +
+                      (c->width ? DIV_ROUND_UP(bytes, c->width) : 0);
+
+    ernic_server_pass(&t->server[stage], span, cycles * cycle,
+                      c->latency + extra, false);
+}
+
+/* Bytes of a frame without FCS. */
+static uint32_t frame_len(const ErnicPath *path, uint32_t len)
+{
+    return ERNIC_ETH_LEN + (path->vlan == ERNIC_NO_VLAN ? 0 : ERNIC_VLAN_LEN) +
+           (ernic_gid_is_v4(&path->dgid) ? ERNIC_IP4_LEN : ERNIC_IP6_LEN) +
+           ERNIC_UDP_LEN + len;
+}
+
+static void pass_context(ErnicTiming *t, ErnicStage stage, ErnicSpan *span,
+                         uint32_t qpn)
+{
+    pass(t, stage, span, 0, false,
+         ernic_lru_use(&t->context, qpn) ? 0 : t->p->context_miss);
+}
+
+/* A fetch brings what is posted, up to a batch; the rest of it is here. */
+static void pass_wqe(ErnicTiming *t, ErnicSpan *span, uint32_t qpn,
+                     uint32_t behind)
+{
+    uint32_t *here = &t->fetched[qpn];
+    bool hit = *here > 0;
+
+    *here = (hit ? *here : MIN(behind + 1, t->p->wqe_batch)) - 1;
+    pass(t, ERNIC_STAGE_WQE, span, 0, false, hit ? 0 : t->p->wqe_miss);
+}
+
+/* Payload comes by requests of their own, as many at once as may be. */
+static void pass_dma_read(ErnicTiming *t, ErnicSpan *span, uint32_t bytes)
+{
+    ErnicSpan whole = *span;
+    uint32_t done, n;
+
+    for (done = 0; done < bytes; done += n) {
+        uint64_t at = ernic_limit_at(&t->dma, span->head);
+        ErnicSpan part = { at, at };
+
+        n = MIN(bytes - done, t->p->dma_request);
+        pass(t, ERNIC_STAGE_DMA_READ, &part, n, false, 0);
+        ernic_limit_take(&t->dma, part.tail);
+        if (!done) {
+            whole.head = part.head;
+        }
+        whole.tail = MAX(whole.tail, part.tail);
+    }
+    *span = whole;
+}
+
+static void pass_mac(ErnicTiming *t, ErnicSpan *span, uint32_t frame)
+{
+    const ErnicProfile *p = t->p;
+    /* 8 bits a byte, 10^6 ps a us. */
+    uint64_t work = DIV_ROUND_UP((MAX(frame, p->wire_min) + p->wire_extra) *
+                                 8 * 1000000, p->wire_mbps);
+
+    ernic_server_pass(&t->server[ERNIC_STAGE_MAC], span, work,
+                      p->stage[ERNIC_STAGE_MAC].latency, false);
+}
+
+static void transmit(ErnicTiming *t, ErnicSpan *span, uint32_t qpn,
+                     const ErnicPkt *pkt, uint32_t frame, uint32_t behind)
+{
+    const ErnicOpcode *op = pkt->op;
+    bool request = op->flags & ERNIC_OPF_REQ;
+    bool response = op->cls == ERNIC_CL_READ_RSP;
+
+    if (request && (op->seg & ERNIC_SEG_START)) {
+        pass_wqe(t, span, qpn, behind);
+    }
+    pass_context(t, ERNIC_STAGE_TX_CONTEXT, span, qpn);
+    if (response && (op->seg & ERNIC_SEG_START)) {
+        span->head = ernic_limit_at(&t->rsp, span->head);
+        span->tail = MAX(span->tail, span->head);
+        pass(t, ERNIC_STAGE_READ_RSP, span, 0, false, 0);
+    }
+    pass_dma_read(t, span, pkt->payload_len);
+    if (response && (op->seg & ERNIC_SEG_END)) {
+        ernic_limit_take(&t->rsp, span->tail);
+    }
+    pass(t, ERNIC_STAGE_BUILD, span, frame,
+         request && (op->seg & ERNIC_SEG_END), 0);
+    pass_mac(t, span, frame);
+}
+
+/* What a packet that came is, as far as it matters for what it takes. */
+typedef struct Inbound {
+    uint32_t qpn, key, payload;
+    bool close;                 /* software is told of a message's end */
+} Inbound;
+
+/* Not checked yet: what is no packet of ours passes as one without anything. */
+static void inspect(const uint8_t *data, uint32_t len, Inbound *in)
+{
+    ErnicPkt pkt;
+
+    memset(in, 0, sizeof(*in));
+    if (ernic_pkt_parse(&pkt, data, len) != ERNIC_DROP_NONE) {
+        return;
+    }
+    in->qpn = pkt.dest_qp;
+    in->payload = pkt.payload_len;
+    in->key = pkt.rkey >> 8;
+    in->close = (pkt.op->flags & ERNIC_OPF_CQE) ||
+                ((pkt.op->cls == ERNIC_CL_READ_RSP ||
+                  pkt.op->cls == ERNIC_CL_ATOMIC_RSP) &&
+                 (pkt.op->seg & ERNIC_SEG_END));
+}
+
+static void receive(ErnicTiming *t, ErnicSpan *span, const Inbound *in,
+                    uint32_t frame)
+{
+    pass(t, ERNIC_STAGE_RECEIVE, span, frame, in->close, 0);
+    pass_context(t, ERNIC_STAGE_RX_CONTEXT, span, in->qpn);
+    if (in->key) {
+        pass(t, ERNIC_STAGE_KEY, span, 0, false,
+             ernic_lru_use(&t->key, in->key) ? 0 : t->p->key_miss);
+    }
+    if (in->payload) {
+        pass(t, ERNIC_STAGE_DMA_WRITE, span, in->payload, false, 0);
+    }
+}
+
+/* ---- packets --------------------------------------------------------------- */
+
+void ernic_timing_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt,
+                       const ErnicPath *path, uint32_t len, uint32_t behind)
+{
+    ErnicTiming *t = e->timing;
+    ErnicSpan span = begin(e);
+
+    transmit(t, &span, qpn, pkt, frame_len(path, len), behind);
+    t->tx_done = span.tail;
+    t->held_due = due_ns(t, ernic_sat_add(span.tail, t->p->wire_flight));
+}
+
+static void put_packet(ErnicLine *line, uint64_t due, const ErnicTrain *train)
+{
+    ErnicTimedPacket *p = ernic_line_add(line, due);
+
+    p->path = train->path;
+    p->len = train->len;
+    p->ip_len = 0;
+    if (train->ip) {
+        p->ip_len = ERNIC_UDP_LEN + (ernic_gid_is_v4(&train->path.dgid) ?
+                                     ERNIC_IP4_LEN : ERNIC_IP6_LEN);
+        memcpy(p->ip, train->ip, p->ip_len);
+    }
+    memcpy(p->data, train->data, train->len);
+}
+
+void ernic_timing_train(const ErnicTimedPacket *p, ErnicTrain *train)
+{
+    *train = (ErnicTrain) {
+        .path = p->path, .ip = p->ip_len ? p->ip : NULL, .data = p->data,
+        .len = p->len, .seg = p->len,
+    };
+}
+
+bool ernic_timing_depart(Ernic *e, const ErnicTrain *train)
+{
+    ErnicTiming *t = e->timing;
+
+    if (ernic_line_full(&t->tx)) {
+        return false;
+    }
+    put_packet(&t->tx, t->held_due, train);
+    return true;
+}
+
+void ernic_timing_rx_packet(Ernic *e, const ErnicTrain *packet)
+{
+    ErnicTiming *t = e->timing;
+    ErnicSpan span = begin(e);
+    Inbound in;
+
+    inspect(packet->data, packet->len, &in);
+    receive(t, &span, &in, frame_len(&packet->path, packet->len));
+    put_packet(&t->rx, due_ns(t, span.tail), packet);
+}
+
+void ernic_timing_rx(Ernic *e, const ErnicTrain *train)
+{
+    ErnicTrain packet = *train;
+    uint32_t pos;
+
+    for (pos = 0; pos < train->len; pos += train->seg) {
+        packet.data = train->data + pos;
+        packet.len = packet.seg = MIN(train->seg, train->len - pos);
+        /* What is longer than any packet is good for nothing. */
+        if (ernic_line_full(&e->timing->rx) ||
+            packet.len > ERNIC_TIMING_PACKET) {
+            e->timing->rx_overflows++;
+            continue;
+        }
+        ernic_timing_rx_packet(e, &packet);
+    }
+}
+
+/* ---- stores, completions, interrupts --------------------------------------- */
+
+void ernic_timing_doorbell(Ernic *e, uint32_t uctx, uint64_t value)
+{
+    ErnicTiming *t = e->timing;
+    ErnicSpan span = begin(e);
+    ErnicTimedDoorbell *db;
+
+    pass(t, ERNIC_STAGE_DOORBELL, &span, 0, false, 0);
+    db = ernic_line_add(&t->doorbells, due_ns(t, span.tail));
+    db->uctx = uctx;
+    db->value = value;
+}
+
+void ernic_timing_cqe(Ernic *e, uint32_t cqn, const ErnicWc *wc, bool sent)
+{
+    ErnicTiming *t = e->timing;
+    ErnicSpan span = begin(e);
+    ErnicTimedCqe *cqe;
+
+    if (sent) {
+        span.head = span.tail = MAX(span.tail, t->tx_done);
+    }
+    pass(t, ERNIC_STAGE_CQE, &span, 0, false, 0);
+    cqe = ernic_line_add(&t->cqes, due_ns(t, span.tail));
+    cqe->wc = *wc;
+    cqe->cqn = cqn;
+}
+
+void ernic_timing_irq(Ernic *e, uint16_t vector)
+{
+    ErnicTiming *t = e->timing;
+    uint32_t id = vector + 1;
+    ErnicSpan span;
+
+    /* One that is on its way tells of what comes meanwhile. */
+    if (t->irqs->pos[id]) {
+        return;
+    }
+    span = begin(e);
+    pass(t, ERNIC_STAGE_INTERRUPT, &span, 0, false, 0);
+    ernic_timer_set(t->irqs, id, due_ns(t, span.tail));
+}
+
+void ernic_timing_run_irqs(Ernic *e)
+{
+    uint32_t id;
+
+    while ((id = ernic_timers_pop(e->timing->irqs, e->now))) {
+        e->ops->irq(e->env, id - 1);
+    }
+}
+
+uint64_t ernic_timing_next(const Ernic *e)
+{
+    const ErnicTiming *t = e->timing;
+    uint64_t next = ernic_timers_next(t->irqs);
+
+    next = MIN(next, ernic_line_due(&t->doorbells));
+    next = MIN(next, ernic_line_due(&t->rx));
+    next = MIN(next, ernic_line_due(&t->cqes));
+    if (!t->link_busy && !t->loop_full) {
+        next = MIN(next, ernic_line_due(&t->tx));
+    }
+    return next;
+}

@@ -1,0 +1,91 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The timing model of one device: every store, packet, completion and interrupt
+ * passes the stages of its way, which say when it may be seen, and stands in a
+ * line until then. e->timing is NULL when the model is off.
+ */
+#ifndef ERNIC_TIMING_H
+#define ERNIC_TIMING_H
+
+#include "cq.h"
+#include "dev.h"
+#include "line.h"
+#include "lru.h"
+#include "profile.h"
+#include "server.h"
+#include "wire.h"
+
+/*
+ * Doorbells and completions on their way; when there is no room the oldest of
+ * them takes effect early.
+ */
+#define ERNIC_TIMING_DOORBELLS  256
+#define ERNIC_TIMING_CQES       1024
+/* Greatest packet, BTH to ICRC, of the greatest path MTU. */
+#define ERNIC_TIMING_PACKET     (4096 + 128)
+#define ERNIC_TIMING_IP         48
+
+/* A packet in a line; it is a train of its own. */
+typedef struct ErnicTimedPacket {
+    ErnicPath path;
+    uint32_t len, ip_len;
+    uint8_t ip[ERNIC_TIMING_IP];        /* as ErnicTrain.ip; ip_len 0: none */
+    uint8_t data[ERNIC_TIMING_PACKET];
+} ErnicTimedPacket;
+
+typedef struct ErnicTimedDoorbell {
+    uint64_t value;
+    uint32_t uctx;
+} ErnicTimedDoorbell;
+
+typedef struct ErnicTimedCqe {
+    ErnicWc wc;
+    uint32_t cqn;
+} ErnicTimedCqe;
+
+struct ErnicTiming {
+    const ErnicProfile *p;
+    uint64_t epoch;             /* ns: origin of all times in ps */
+    ErnicServer server[ERNIC_STAGE_COUNT];
+    ErnicLimit dma;             /* reads of memory */
+    ErnicLimit rsp;             /* responses to READs */
+    ErnicLru context, key;
+    uint32_t *fetched;          /* by queue pair: requests that are here */
+    ErnicLine doorbells, tx, rx, cqes;
+    ErnicTimers *irqs;          /* by vector + 1 */
+    uint64_t tx_done;           /* ps: the last frame has left */
+    uint64_t held_due;          /* ns, of the packet that tx.c holds */
+    uint64_t rx_overflows;      /* packets for which there was no room */
+    bool link_busy;             /* the link refused the packet at the head */
+    bool loop_full;             /* rx has no room for it */
+};
+
+/* With the model of cfg->timing, which is not NULL. */
+ErnicTiming *ernic_timing_new(const ErnicConfig *cfg);
+void ernic_timing_free(ErnicTiming *t);
+
+/*
+ * Queue pair @qpn, which has @behind more requests posted, has built @pkt of
+ * @len bytes; held_due says when the peer has it.
+ */
+void ernic_timing_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt,
+                       const ErnicPath *path, uint32_t len, uint32_t behind);
+/* The train that tx.c holds, one packet, into its line. False: it is full. */
+bool ernic_timing_depart(Ernic *e, const ErnicTrain *train);
+/* A train from the link, packet by packet; what finds no room is lost. */
+void ernic_timing_rx(Ernic *e, const ErnicTrain *train);
+/* The same of one packet that is sure to find room. */
+void ernic_timing_rx_packet(Ernic *e, const ErnicTrain *packet);
+void ernic_timing_doorbell(Ernic *e, uint32_t uctx, uint64_t value);
+/* @sent: it completes when the last frame has left, and not before. */
+void ernic_timing_cqe(Ernic *e, uint32_t cqn, const ErnicWc *wc, bool sent);
+void ernic_timing_irq(Ernic *e, uint16_t vector);
+/* Raise the interrupts that are due. */
+void ernic_timing_run_irqs(Ernic *e);
+/* When something is due, ns. */
+uint64_t ernic_timing_next(const Ernic *e);
+/* The train that @p is; borrows from it. */
+void ernic_timing_train(const ErnicTimedPacket *p, ErnicTrain *train);
+
+#endif /* ERNIC_TIMING_H */

@@ -1,0 +1,490 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The timing model of an engine: when packets leave, completions appear and
+ * interrupts come, against times worked out by hand.
+ */
+#include "qemu/osdep.h"
+#include "fake_verbs.h"
+#include "qp.h"
+#include "timing.h"
+
+/* The core has a cycle of 1 ns, the host's side one of 2 ns; 1 B is 1 ns. */
+#define NS(n) ((n) * 1000ull)
+static const ErnicProfile hand = {
+    .core_ps = NS(1), .host_ps = NS(2),
+    .wire_mbps = 8000, .wire_extra = 24, .wire_min = 60,
+    .wire_flight = NS(50),
+    .wqe_batch = 4, .wqe_miss = NS(1000),
+    .read_overlap = 1, .dma_requests = 4, .dma_request = 512,
+    .tx_packets = 4, .rx_packets = 4,
+    .stage = {
+        [ERNIC_STAGE_DOORBELL] = { NS(100), 1 },
+        [ERNIC_STAGE_WQE] = { NS(10), 2 },
+        [ERNIC_STAGE_TX_CONTEXT] = { NS(20), 1 },
+        [ERNIC_STAGE_READ_RSP] = { NS(5), 3 },
+        [ERNIC_STAGE_DMA_READ] = { NS(300), 1, 0, 32 },
+        [ERNIC_STAGE_BUILD] = { NS(40), 2, 3, 64 },
+        [ERNIC_STAGE_MAC] = { NS(7) },
+        [ERNIC_STAGE_RECEIVE] = { NS(60), 4, 9, 32 },
+        [ERNIC_STAGE_RX_CONTEXT] = { NS(15), 1 },
+        [ERNIC_STAGE_KEY] = { NS(25), 1 },
+        [ERNIC_STAGE_DMA_WRITE] = { NS(80), 1, 0, 16 },
+        [ERNIC_STAGE_CQE] = { NS(90), 5 },
+        [ERNIC_STAGE_INTERRUPT] = { NS(200), 1 },
+    },
+};
+
+/* A timed engine, @e, and the one it talks to, which takes no time. */
+typedef struct Pair {
+    FakeEnv env, peer_env;
+    Ernic *e, *peer;
+    FakeEq eq;
+    FakeCq cq, peer_cq;
+    FakeQp qp, peer_qp;
+    uint64_t mem, peer_mem;
+    uint32_t key, peer_key;
+    uint64_t start;             /* the times of a test begin here */
+} Pair;
+
+/* Let the timed engine live until @ns after the start. */
+static void until(Pair *p, uint64_t ns)
+{
+    g_assert_cmpuint(p->start + ns, >=, p->env.now);
+    fake_advance(p->e, p->start + ns - p->env.now);
+    p->peer_env.now = p->env.now;
+    /* What is due at @ns has happened. */
+    fake_run(p->e);
+}
+
+static void open_pair(Pair *p, const ErnicProfile *profile, uint8_t type)
+{
+    struct ernic_qp_attr attr;
+    uint32_t pd, peer_pd;
+
+    memset(p, 0, sizeof(*p));
+    fake_env_init(&p->env);
+    fake_env_init(&p->peer_env);
+    p->e = fake_ernic_timed(&p->env, profile);
+    p->peer = fake_ernic_new(&p->peer_env);
+    fake_set_gid(p->peer, 0, 2);
+    pd = fake_create_pd(p->e);
+    peer_pd = fake_create_pd(p->peer);
+    fake_create_eq(p->e, &p->eq, 16, 3, false);
+    fake_create_cq(p->e, &p->cq, 64, p->eq.eqn);
+    fake_create_cq(p->peer, &p->peer_cq, 64, FAKE_NONE);
+    fake_create_qp(p->e, &p->qp, type, pd, p->cq.cqn, p->cq.cqn, FAKE_NONE);
+    fake_create_qp(p->peer, &p->peer_qp, type, peer_pd, p->peer_cq.cqn,
+                   p->peer_cq.cqn, FAKE_NONE);
+    fake_qp_attr(&attr, p->peer_qp.qpn, 2);
+    attr.path_mtu = 5;
+    fake_qp_to(p->e, &p->qp, ERNIC_QPS_RTS, &attr);
+    fake_qp_attr(&attr, p->qp.qpn, 1);
+    attr.path_mtu = 5;
+    fake_qp_to(p->peer, &p->peer_qp, ERNIC_QPS_RTS, &attr);
+    p->mem = fake_alloc(&p->env, 65536, 4096);
+    p->peer_mem = fake_alloc(&p->peer_env, 65536, 4096);
+    p->key = fake_reg_mr(p->e, pd, p->mem, 65536,
+                         ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_READ |
+                         ERNIC_ACCESS_REMOTE_WRITE);
+    p->peer_key = fake_reg_mr(p->peer, peer_pd, p->peer_mem, 65536,
+                              ERNIC_ACCESS_LOCAL_WRITE |
+                              ERNIC_ACCESS_REMOTE_READ |
+                              ERNIC_ACCESS_REMOTE_WRITE);
+    fake_advance(p->e, 1000000);        /* what setting up left behind */
+    p->start = p->peer_env.now = p->env.now;
+}
+
+static void close_pair(Pair *p)
+{
+    GString *why = g_string_new(NULL);
+
+    if (!ernic_check(p->e, why)) {
+        g_error("%s", why->str);
+    }
+    g_string_free(why, true);
+    ernic_free(p->e);
+    ernic_free(p->peer);
+    fake_env_fini(&p->env);
+    fake_env_fini(&p->peer_env);
+}
+
+/* The next packet left the timed engine @ns after the start. */
+static void left_at(Pair *p, uint64_t ns)
+{
+    FakeTrain *t = fake_take_train(&p->env);
+
+    g_assert_nonnull(t);
+    g_assert_cmpuint(t->now - p->start, ==, ns);
+    g_assert_cmpuint(t->train.len, ==, t->train.seg);
+    fake_train_free(t);
+}
+
+static void post(Pair *p, uint32_t len)
+{
+    fake_send(p->e, &p->qp, ERNIC_WR_SEND, ERNIC_WR_SIGNALED, p->mem, len,
+              p->key);
+}
+
+/*
+ * A SEND of 1024 bytes, a frame of 1082. The store is there at 102; from then:
+ *
+ *   wqe          fetched: 1000 + 10, 2 of work        1010 to 1012
+ *   tx-context   20, 1 of work                        1030 to 1032
+ *   dma-read     2 requests, each 17 cycles: 34, 300  1330 to 1398
+ *   build        40; 2 + 3 + 17 = 22, waits for DMA   1370 to 1438
+ *   mac          7, 1082 + 24 = 1106                  1377 to 2483
+ *   flight       50                                           2533
+ *
+ * The second finds its work request fetched, and waits for the wire alone.
+ */
+static void test_send(void)
+{
+    const ErnicServer *s;
+    Pair p;
+
+    open_pair(&p, &hand, ERNIC_QPT_RC);
+    post(&p, 1024);
+    post(&p, 1024);
+    until(&p, 2634);
+    g_assert_null(fake_take_train(&p.env));
+    until(&p, 10000);
+    left_at(&p, 102 + 2533);
+    left_at(&p, 102 + 2533 + 1106);
+    s = p.e->timing->server;
+    g_assert_cmpuint(s[ERNIC_STAGE_WQE].items, ==, 2);
+    g_assert_cmpuint(s[ERNIC_STAGE_DMA_READ].items, ==, 4);
+    g_assert_cmpuint(s[ERNIC_STAGE_DMA_READ].busy, ==, NS(4 * 34));
+    g_assert_cmpuint(s[ERNIC_STAGE_BUILD].busy, ==, NS(44));
+    /* 1398 - 1352, and for the second as much. */
+    g_assert_cmpuint(s[ERNIC_STAGE_BUILD].stalled, ==, NS(46 + 46));
+    g_assert_cmpuint(s[ERNIC_STAGE_MAC].busy, ==, NS(2212));
+    close_pair(&p);
+}
+
+/*
+ * A SEND of 100 bytes arrives, a frame of 158:
+ *
+ *   receive      60; 4 + 9 + 5 = 18                     60 to 78
+ *   rx-context   15, 1 of work, waits for the tail      75 to 93
+ *   dma-write    80; 8 cycles: 16                      155 to 173
+ *   cqe          90; 5 cycles: 10                              273
+ *   interrupt    200; 1 cycle: 2                               475
+ *
+ * and its ACK, a frame of 62, is built at 173: tx-context 20, build 40, mac 7 and
+ * 86 of work, flight 50; the work before the mac's is done meanwhile.
+ */
+static void test_receive(void)
+{
+    struct ernic_cqe cqe;
+    Pair p;
+
+    open_pair(&p, &hand, ERNIC_QPT_RC);
+    fake_recv(p.e, &p.qp, p.mem, 4096, p.key);
+    fake_arm_cq(p.e, &p.cq, false);
+    until(&p, 1000);
+    p.start += 1000;
+    fake_send(p.peer, &p.peer_qp, ERNIC_WR_SEND, 0, p.peer_mem, 100,
+              p.peer_key);
+    fake_run(p.peer);
+    g_assert_cmpuint(fake_deliver(p.peer, p.e), ==, 1);
+    until(&p, 272);
+    g_assert_false(fake_poll_cq(p.e, &p.cq, &cqe));
+    until(&p, 273);
+    g_assert_true(fake_poll_cq(p.e, &p.cq, &cqe));
+    g_assert_cmpuint(cqe.timestamp, ==, p.env.now);
+    g_assert_cmpuint(p.env.irqs->len, ==, 0);
+    until(&p, 474);
+    g_assert_cmpuint(p.env.irqs->len, ==, 0);
+    until(&p, 475);
+    g_assert_cmpuint(p.env.irqs->len, ==, 1);
+    g_assert_cmpuint(g_array_index(p.env.irqs, uint16_t, 0), ==, 3);
+    left_at(&p, 173 + 20 + 40 + 7 + 86 + 50);
+    close_pair(&p);
+}
+
+/*
+ * READs of 8 bytes: a response cannot begin before the one before it has been
+ * read, so that they leave a memory latency apart, and not a frame. Each takes
+ * 300 and 2 cycles of 2 in dma-read, behind read-response's 5.
+ */
+static void test_read_gap(void)
+{
+    ErnicProfile many = hand;
+    uint64_t first, gap[2];
+    FakeTrain *t;
+    uint32_t overlap, i;
+    Pair p;
+
+    for (overlap = 0; overlap < 2; overlap++) {
+        many.read_overlap = overlap ? 8 : 1;
+        open_pair(&p, &many, ERNIC_QPT_RC);
+        for (i = 0; i < 3; i++) {
+            fake_rdma(p.peer, &p.peer_qp, ERNIC_WR_READ, 0, p.peer_mem,
+                      8, p.peer_key, p.mem, p.key);
+        }
+        fake_run(p.peer);
+        fake_deliver(p.peer, p.e);
+        until(&p, 20000);
+        t = fake_take_train(&p.env);
+        first = t->now;
+        fake_train_free(t);
+        t = fake_take_train(&p.env);
+        gap[overlap] = t->now - first;
+        fake_train_free(t);
+        close_pair(&p);
+    }
+    g_assert_cmpuint(gap[0], ==, 5 + 300 + 4);
+    g_assert_cmpuint(gap[1], ==, 94);           /* a frame of 70, and 24 */
+}
+
+/* WRITEs to two regions in turn: a cache of one misses all, one of two finds. */
+static void test_cache(void)
+{
+    ErnicProfile small = hand;
+    uint32_t entries, i, key[2];
+    Pair p;
+
+    small.rx_packets = 16;
+    for (entries = 1; entries <= 2; entries++) {
+        small.context_entries = small.key_entries = entries;
+        open_pair(&p, &small, ERNIC_QPT_RC);
+        key[0] = p.key;
+        key[1] = fake_reg_mr(p.e, p.qp.pd, p.mem, 4096,
+                             ERNIC_ACCESS_LOCAL_WRITE |
+                             ERNIC_ACCESS_REMOTE_WRITE);
+        for (i = 0; i < 10; i++) {
+            fake_rdma(p.peer, &p.peer_qp, ERNIC_WR_WRITE, 0, p.peer_mem, 8,
+                      p.peer_key, p.mem, key[i % 2]);
+        }
+        fake_run(p.peer);
+        fake_deliver(p.peer, p.e);
+        until(&p, 20000);
+        g_assert_cmpuint(p.e->timing->key.misses, ==, entries == 1 ? 10 : 2);
+        g_assert_cmpuint(p.e->timing->key.hits, ==, entries == 1 ? 0 : 8);
+        /* One queue pair: its context misses once, and answers from there. */
+        g_assert_cmpuint(p.e->timing->context.misses, ==, 1);
+        g_assert_cmpuint(p.e->timing->context.hits, >=, 10);
+        close_pair(&p);
+    }
+}
+
+/* A datagram completes when it has left, and no sooner. */
+static void test_datagram(void)
+{
+    struct ernic_cqe cqe;
+    FakeTrain *t;
+    uint64_t left;
+    Pair p;
+
+    open_pair(&p, &hand, ERNIC_QPT_UD);
+    fake_send_ud(p.e, &p.qp, ERNIC_WR_SIGNALED, p.mem, 64, p.key,
+                 p.peer_qp.qpn, 0x11111111, 2);
+    until(&p, 20000);
+    t = fake_take_train(&p.env);
+    left = t->now - 50;                 /* without the flight */
+    fake_train_free(t);
+    g_assert_true(fake_poll_cq(p.e, &p.cq, &cqe));
+    g_assert_cmpuint(cqe.timestamp, ==, left + 90 + 10);
+    close_pair(&p);
+}
+
+/* Lines that are full push back, and lose nothing but what comes by wire. */
+static void test_full(void)
+{
+    uint32_t i, n = 0;
+    FakeTrain *t;
+    Pair p;
+
+    open_pair(&p, &hand, ERNIC_QPT_RC);
+    for (i = 0; i < 20; i++) {
+        post(&p, 8);
+    }
+    p.env.tx_busy = true;
+    until(&p, 20000);
+    g_assert_cmpuint(p.e->timing->tx.count, ==, 4);
+    g_assert_true(p.e->timing->link_busy);
+    p.env.tx_busy = false;
+    ernic_tx_ready(p.e, p.env.now);
+    until(&p, 40000);
+    while ((t = fake_take_train(&p.env))) {
+        fake_train_free(t);
+        n++;
+    }
+    g_assert_cmpuint(n, ==, 20);
+    for (i = 0; i < 6; i++) {
+        fake_rdma(p.peer, &p.peer_qp, ERNIC_WR_WRITE, 0, p.peer_mem, 8,
+                  p.peer_key, p.mem, p.key);
+    }
+    fake_run(p.peer);
+    while ((t = fake_take_train(&p.peer_env))) {
+        ernic_rx(p.e, p.env.now, &t->train);
+        fake_train_free(t);
+    }
+    g_assert_cmpuint(p.e->timing->rx_overflows, ==, 2);
+    close_pair(&p);
+}
+
+/* Doorbells: more than the line holds, and a command that comes behind them. */
+static void test_doorbells(void)
+{
+    struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
+    Pair p;
+    uint32_t i;
+
+    open_pair(&p, &hand, ERNIC_QPT_RC);
+    for (i = 0; i < ERNIC_TIMING_DOORBELLS + 10; i++) {
+        fake_ring_cq(p.e, &p.cq);
+    }
+    g_assert_cmpuint(p.e->timing->doorbells.count, ==,
+                     ERNIC_TIMING_DOORBELLS);
+    post(&p, 8);
+    g_assert_cmpuint(p.e->qp[p.qp.qpn].sq.wq.pi, ==, 0);
+    g_assert_cmpuint(fake_cmd(p.e, &nop, NULL), ==, ERNIC_OK);
+    g_assert_cmpuint(p.e->timing->doorbells.count, ==, 0);
+    g_assert_cmpuint(p.e->qp[p.qp.qpn].sq.wq.pi, ==, 1);
+    close_pair(&p);
+}
+
+/* To itself: through both ways of the one device. */
+static void test_loopback(void)
+{
+    struct ernic_qp_attr attr;
+    struct ernic_cqe cqe;
+    uint32_t i, n = 0;
+    Pair p;
+
+    open_pair(&p, &hand, ERNIC_QPT_RC);
+    fake_modify_qp(p.e, p.qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL);
+    p.qp.sq_pi = p.qp.rq_pi = 0;
+    fake_qp_attr(&attr, p.qp.qpn, 1);
+    fake_qp_to(p.e, &p.qp, ERNIC_QPS_RTS, &attr);
+    p.start = p.env.now;
+    for (i = 0; i < 10; i++) {
+        fake_recv(p.e, &p.qp, p.mem + 4096, 4096, p.key);
+        post(&p, 3000);
+    }
+    until(&p, 100000);
+    while (fake_poll_cq(p.e, &p.cq, &cqe)) {
+        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+        n++;
+    }
+    g_assert_cmpuint(n, ==, 20);
+    g_assert_cmpuint(p.env.trains->len, ==, 0);
+    close_pair(&p);
+}
+
+/* Times do not depend on when the device was made, nor on its age. */
+static void test_age(void)
+{
+    static const uint64_t ages[] = { 1, 1ull << 32, 1ull << 40, 1ull << 62 };
+    uint32_t i;
+    Pair p;
+
+    for (i = 0; i < ARRAY_SIZE(ages); i++) {
+        open_pair(&p, &hand, ERNIC_QPT_UC);
+        post(&p, 1024);
+        until(&p, 10000);
+        left_at(&p, 2635);
+        p.env.now += ages[i];
+        p.start = p.env.now;
+        post(&p, 1024);
+        until(&p, 10000);
+        left_at(&p, 2635);
+        close_pair(&p);
+    }
+}
+
+/* Saved in the middle, it goes on elsewhere at the same times. */
+static void test_state(void)
+{
+    uint64_t cut;
+
+    for (cut = 0; cut < 6000; cut += 97) {
+        GByteArray *one = g_byte_array_new(), *two = g_byte_array_new();
+        uint32_t i;
+        Pair p;
+
+        open_pair(&p, &hand, ERNIC_QPT_RC);
+        fake_recv(p.e, &p.qp, p.mem, 4096, p.key);
+        fake_arm_cq(p.e, &p.cq, false);
+        for (i = 0; i < 5; i++) {
+            post(&p, 1024);
+        }
+        fake_send(p.peer, &p.peer_qp, ERNIC_WR_SEND, 0, p.peer_mem, 3000,
+                  p.peer_key);
+        fake_run(p.peer);
+        fake_deliver(p.peer, p.e);
+        until(&p, cut);
+        ernic_save(p.e, one);
+        ernic_reset(p.e);
+        g_assert_true(ernic_load(p.e, p.env.now, one->data, one->len));
+        ernic_save(p.e, two);
+        g_assert_cmpmem(one->data, one->len, two->data, two->len);
+        until(&p, 20000);
+        for (i = 0; i < 5; i++) {
+            /* The ACK of what came goes first. */
+            FakeTrain *t = fake_take_train(&p.env);
+
+            if (t->train.len < 100) {
+                fake_train_free(t);
+                t = fake_take_train(&p.env);
+            }
+            g_assert_cmpuint(t->now - p.start, >=, 2635 + i * 1106);
+            g_assert_cmpuint(t->now - p.start, <=, 2635 + i * 1106 + 100);
+            fake_train_free(t);
+        }
+        g_byte_array_unref(one);
+        g_byte_array_unref(two);
+        close_pair(&p);
+    }
+}
+
+/* A state of another profile, or cut off anywhere, is refused. */
+static void test_bad_state(void)
+{
+    ErnicProfile other = hand;
+    GByteArray *state = g_byte_array_new();
+    uint32_t len;
+    FakeEnv env;
+    Ernic *e;
+    Pair p;
+
+    other.stage[ERNIC_STAGE_CQE].packet++;
+    open_pair(&p, &hand, ERNIC_QPT_RC);
+    post(&p, 1024);
+    until(&p, 1500);
+    ernic_save(p.e, state);
+    fake_env_init(&env);
+    e = fake_ernic_timed(&env, &other);
+    g_assert_false(ernic_load(e, p.env.now, state->data, state->len));
+    ernic_free(e);
+    e = fake_ernic_new(&env);
+    g_assert_false(ernic_load(e, p.env.now, state->data, state->len));
+    ernic_free(e);
+    e = fake_ernic_timed(&env, &hand);
+    for (len = state->len - 1; len > state->len - 3000; len--) {
+        g_assert_false(ernic_load(e, p.env.now, state->data, len));
+    }
+    ernic_free(e);
+    fake_env_fini(&env);
+    g_byte_array_unref(state);
+    close_pair(&p);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/timing/send", test_send);
+    g_test_add_func("/timing/receive", test_receive);
+    g_test_add_func("/timing/read-gap", test_read_gap);
+    g_test_add_func("/timing/cache", test_cache);
+    g_test_add_func("/timing/datagram", test_datagram);
+    g_test_add_func("/timing/full", test_full);
+    g_test_add_func("/timing/doorbells", test_doorbells);
+    g_test_add_func("/timing/loopback", test_loopback);
+    g_test_add_func("/timing/age", test_age);
+    g_test_add_func("/timing/state", test_state);
+    g_test_add_func("/timing/bad-state", test_bad_state);
+    return g_test_run();
+}
