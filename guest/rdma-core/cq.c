@@ -61,8 +61,12 @@ static int cq_command(struct ibv_context *ibctx,
 	cmd.drv_payload.ci_addr = (uintptr_t)cq->ci_buf.addr;
 	cmd.drv_payload.depth = cq->depth;
 	/* Every entry has its time: the kernel need not know. */
-	ret = ibv_cmd_create_cq_ex(ibctx, attr, &cq->vcq, &cmd.ibv_cmd,
-				   sizeof(cmd), &resp.ibv_resp, sizeof(resp),
+	ret = ibv_cmd_create_cq_ex(ibctx, attr,
+#ifdef ERNIC_HAVE_verbs_create_cq_prov_attr
+				   NULL,
+#endif
+				   &cq->vcq, &cmd.ibv_cmd, sizeof(cmd),
+				   &resp.ibv_resp, sizeof(resp),
 				   CREATE_CQ_CMD_FLAGS_TS_IGNORED_EX);
 	cq->cqn = resp.drv_payload.cqn;
 	return ret;

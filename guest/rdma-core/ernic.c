@@ -140,6 +140,9 @@ static struct verbs_context *ernic_alloc_context(struct ibv_device *ibdev,
 	if (!ctx)
 		return NULL;
 	if (ibv_cmd_get_context(&ctx->ibv_ctx, &cmd, sizeof(cmd),
+#ifdef ERNIC_HAVE_ibv_fd_arr
+				NULL,
+#endif
 				&resp.ibv_resp, sizeof(resp)))
 		goto err;
 	ctx->caps = resp.drv_payload;
