@@ -27,6 +27,8 @@ static int ernic_query_device(struct ib_device *ibdev,
 	p->vendor_id = ERNIC_PCI_VENDOR;
 	p->vendor_part_id = ERNIC_PCI_DEVICE;
 	p->hw_ver = dev->pdev->revision;
+	/* as ernic_fw_str() has it; the provider writes it in three parts */
+	p->fw_ver = (u64)le32_to_cpu(a->abi_version) << 32;
 	p->max_mr_size = le64_to_cpu(a->max_mr_size);
 	p->page_size_cap = le64_to_cpu(a->page_size_mask);
 	p->max_qp = le32_to_cpu(a->max_qp);

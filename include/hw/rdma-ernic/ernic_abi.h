@@ -26,9 +26,15 @@
 
 #define ERNIC_ABI_VERSION 1
 
+#ifdef __KERNEL__               /* types that sparse tells apart */
+typedef __le16 ernic_le16;
+typedef __le32 ernic_le32;
+typedef __le64 ernic_le64;
+#else
 typedef uint16_t ernic_le16;
 typedef uint32_t ernic_le32;
 typedef uint64_t ernic_le64;
+#endif
 
 /* ------------------------------------------------------------------------
  * The PCI function. BAR 2 begins with the control page, which holds these

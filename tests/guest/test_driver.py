@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The driver: what it tells, what it makes, how it comes and goes."""
+import functools
+import os
+import re
+import time
+
+import guest
+import links
+from suite import Suite
+
+INSIDE = guest.ROOT / 'tests/guest/inside'
+DRIVER = '/sys/bus/pci/drivers/ernic'
+RDMA = f'/sys/class/infiniband/{links.DEVICE}'
+PORT = f'{RDMA}/ports/1'
+UP = (f'ip link set {links.INTERFACE} mtu 9000 up; '
+      f'ip addr replace {links.ipv4(0)}/24 dev {links.INTERFACE}')
+# How often the device comes and goes under traffic, in each of four ways.
+ROUNDS = int(os.environ.get('ERNIC_ROUNDS', '5'))
+
+
+class Plugged:
+    """A guest of two processors; its device, and another, can be plugged."""
+
+    options_of_device = {'driver': 'ernic', 'id': 'nic', 'bus': 'port0',
+                         'netdev': 'wire', 'mac': links.mac(0)}
+
+    def options(self, n, folder):
+        return ['-smp', '2', *links.wire(n, folder),
+                '-device', 'pcie-root-port,id=port0,chassis=1',
+                '-device', 'pcie-root-port,id=port1,chassis=2',
+                '-device', ','.join(f'{key}={value}' for key, value
+                                    in self.options_of_device.items())]
+
+
+def suites(kernel, image, short):
+    tests = [test_up, test_attributes, test_vectors, test_large_regions, test_resize,
+             test_counters, test_resources, test_dead, test_reset, test_unplug,
+             test_no_trace]
+    if not short:
+        tests[2:2] = [test_port, test_ethtool, test_zero_based, test_rereg,
+                      test_lost_interrupt, test_bad_device, test_remove, test_reload]
+    one = Suite(f'driver-{kernel}',
+                functools.partial(guest.Guests, 1, Plugged(), image), tests)
+    vlan = Suite(f'vlan-{kernel}',
+                 functools.partial(guest.Guests, 2, links.Netdev(), image),
+                 [test_vlan])
+    return [one] if short else [one, vlan]
+
+
+def inside(one, check, seconds=60):
+    result = one.run(f'cd /tmp && python3 regions.py {check}', seconds)
+    assert result.status == 0, result.output
+
+
+def address_of(one):
+    """The device's place on the PCI bus."""
+    return one.check(f'basename $(ls -d {DRIVER}/0*)').strip()
+
+
+def test_up(guests):
+    for name in ('loop.py', 'regions.py'):
+        guests[0].put(INSIDE / name, f'/tmp/{name}')
+    guests[0].check(UP)
+
+
+def test_attributes(guests):
+    want = {'fw_ver': '1.0.0', 'hca_type': 'ernic', 'board_id': '1af4:10f4',
+            'hw_rev': '0x0', 'node_guid': '5054:00ff:fe00:0001'}
+    for name, value in want.items():
+        assert guests[0].check(f'cat {RDMA}/{name}').strip() == value, name
+    assert re.search(r'fw_ver:\s+1\.0\.0', guests[0].check('ibv_devinfo'))
+
+
+def test_port(guests):
+    """Speed, state and P_Keys; the MTU follows that of the card."""
+    assert guests[0].check(f'cat {PORT}/rate') == '100 Gb/sec (4X EDR)\n'
+    assert guests[0].check(f'cat {PORT}/state {PORT}/phys_state') \
+        == '4: ACTIVE\n5: LinkUp\n'
+    keys = guests[0].check(f'cd {PORT}/pkeys && cat $(ls | sort -n)').split()
+    assert keys == ['0xffff'] + 15 * ['0x0000'], keys
+    for mtu, want in ((1500, 1024), (700, 512), (4500, 4096), (9000, 4096)):
+        guests[0].check(f'ip link set {links.INTERFACE} mtu {mtu}')
+        assert re.search(rf'active_mtu:\s+{want} ', guests[0].check('ibv_devinfo')), mtu
+
+
+def test_ethtool(guests):
+    def asked(option):
+        return guests[0].check(f'ethtool {option} {links.INTERFACE}')
+
+    assert 'driver: ernic\n' in asked('-i')
+    assert f'bus-info: {address_of(guests[0])}\n' in asked('-i')
+    assert 'Speed: 100000Mb/s' in asked('') and 'Duplex: Full' in asked('')
+    for rx, tx, rx_want, tx_want in ((1000, 16, 1024, 64), (4096, 4096, 4096, 4096),
+                                     (256, 256, 256, 256)):
+        guests[0].check(f'ethtool -G {links.INTERFACE} rx {rx} tx {tx}')
+        assert re.findall(r'^[RT]X:\s+(\d+)', asked('-g'), re.M) \
+            == ['4096', '4096', str(rx_want), str(tx_want)]
+    assert guests[0].run(f'ethtool -G {links.INTERFACE} rx 8192').status != 0
+    before = int(re.search(r'device_tx_packets: (\d+)', asked('-S'))[1])
+    guests[0].run(f'ping -c 3 -i 0.2 -W 1 {links.ipv4(9)}')
+    assert int(re.search(r'device_tx_packets: (\d+)', asked('-S'))[1]) > before
+
+
+def test_vectors(guests):
+    inside(guests[0], 'vectors')
+
+
+def test_large_regions(guests):
+    inside(guests[0], 'large', 120)
+
+
+def test_zero_based(guests):
+    inside(guests[0], 'zero_based')
+
+
+def test_rereg(guests):
+    inside(guests[0], 'rereg')
+
+
+def test_resize(guests):
+    inside(guests[0], 'resize')
+
+
+def counter(one, name):
+    return int(one.check(f'sleep 0.05; cat {PORT}/hw_counters/{name}'))
+
+
+def test_counters(guests):
+    """Each WRITE is one message sent and, to ourselves, one received."""
+    names = ('tx_messages', 'rx_messages', 'tx_packets', 'completions')
+    before = [counter(guests[0], name) for name in names]
+    output = guests[0].check('python3 /tmp/loop.py 1 1')
+    writes = int(re.search(r'writes (\d+) end time', output)[1])
+    grown = [counter(guests[0], name) - old for name, old in zip(names, before)]
+    assert grown[:2] == [writes, writes], (grown, writes)
+    assert grown[2] >= 4 * writes and grown[3] == writes, (grown, writes)
+    shown = guests[0].check('rdma statistic show')
+    assert f'tx_messages {counter(guests[0], "tx_messages")} ' in shown
+    assert 'drop_bad_icrc 0 ' in shown
+
+
+def test_resources(guests):
+    """What rdma(8) shows of the objects of a process."""
+    job = guests[0].start('python3 /tmp/loop.py 1 12')
+    guests[0].check('timeout 10 sh -c "until rdma res show mr | grep -q mrlen; '
+                    'do sleep 0.2; done"')
+    qps = guests[0].check('rdma res show qp -dd')
+    assert len(re.findall(r'type RC state RTS .*comm python3 drv_uctx [1-9]\d* '
+                          r'drv_sq_wr \d+ drv_sq_sge \d+ ', qps)) == 2, qps
+    assert 'type GSI state RTS' in qps
+    assert 'drv_hw_cqn' in guests[0].check('rdma res show cq -dd')
+    assert 'mrlen 8192' in guests[0].check('rdma res show mr -dd')
+    assert job.wait().status == 0
+
+
+def test_lost_interrupt(guests):
+    """Commands are answered, if later, when the device's messages do not come."""
+    place = address_of(guests[0])
+    count = 'grep ernic-async /proc/interrupts'
+    guests[0].check(f'setpci -s {place} CAP_MSIX+2.w=c000:c000')
+    before = guests[0].check(count)
+    first, second = (counter(guests[0], 'commands') for _ in range(2))
+    assert second == first + 1
+    assert guests[0].check(count) == before
+    guests[0].check(f'setpci -s {place} CAP_MSIX+2.w=8000:c000')
+    counter(guests[0], 'commands')
+    assert guests[0].check(count) != before
+
+
+def test_bad_device(guests):
+    """A device that the driver cannot use leaves nothing behind in it."""
+    def state():
+        return guests[0].check('ls /sys/class/net /sys/class/infiniband; rdma link; '
+                               'grep ernic /proc/interrupts | sed "s/ .* / /"; '
+                               'grep ernic /proc/iomem; lsmod | grep ^ernic')
+
+    before = state()
+    guests[0].check('dmesg -c')
+    monitor = guests[0].monitor()
+    monitor.execute('device_add', driver='ernic', id='bad', bus='port1', vectors=2)
+    guests[0].check('timeout 15 sh -c "until dmesg | grep -q \'ernic.*error -\'; '
+                    'do sleep 0.1; done"')
+    assert 'fewer than 3 MSI-X vectors' in guests[0].check('dmesg')
+    assert state() == before
+    unplug(monitor, 'bad')
+    monitor.close()
+
+
+def test_dead(guests):
+    """A device without access to memory: all are told, and a new start mends it."""
+    place = address_of(guests[0])
+    guests[0].check('dmesg -c')
+    job = guests[0].start('python3 /tmp/loop.py 1 30 >/tmp/dead', 60)
+    ready(guests[0], '/tmp/dead', 1)
+    guests[0].check(f'setpci -s {place} COMMAND=0:4')
+    start = time.monotonic()
+    assert guests[0].run('rdma link').status != 0
+    assert time.monotonic() - start < 5
+    assert guests[0].run('ibv_devinfo').status != 0
+    assert job.wait().status == 0
+    told = guests[0].check('cat /tmp/dead')
+    assert 'event 8\n' in told and 'end gone\nleft 0\n' in told, told
+    assert 'no answer' in guests[0].check('dmesg')
+    assert guests[0].run(f'ip link set {links.INTERFACE} down && '
+                         f'ip link set {links.INTERFACE} up').status != 0
+    guests[0].check('rmmod ernic && modprobe ernic && ' + UP)
+    assert 'end time' in guests[0].check('python3 /tmp/loop.py 1 1')
+
+
+def ready(one, file, count):
+    """Wait until the traffic has begun so many times."""
+    one.check(f'timeout 25 sh -c "until [ \\$(grep -c ready {file}) -ge {count} ]; '
+              'do sleep 0.05; done"')
+
+
+def in_traffic(one, leave):
+    """leave() takes the device away and brings it back, with traffic on it."""
+    one.check('dmesg -c')
+    job = one.start(f'python3 /tmp/loop.py {ROUNDS} 900 >/tmp/rounds', 910)
+    for n in range(ROUNDS):
+        ready(one, '/tmp/rounds', n + 1)
+        leave()
+        one.check(UP)
+    assert job.wait().status == 0
+    told = one.check('cat /tmp/rounds')
+    assert told.endswith('left 0\n'), told[-500:]
+    assert len(re.findall(r'^writes \d+ end gone$', told, re.M)) == ROUNDS, told
+    quiet(one)
+    assert 'end time' in one.check('python3 /tmp/loop.py 1 1')
+
+
+def quiet(one):
+    """The kernel has nothing to complain of."""
+    said = one.check('dmesg')
+    bad = re.search(r'.*(WARNING|BUG|Oops|Call Trace|refcount|leak|hung|ernic.*error'
+                    r'|unregister_netdevice).*', said)
+    assert not bad, bad[0]
+
+
+def test_remove(guests):
+    in_traffic(guests[0], lambda: guests[0].check(
+        f'echo 1 >$(ls -d {DRIVER}/0*)/remove; echo 1 >/sys/bus/pci/rescan'))
+
+
+def test_reset(guests):
+    """Function level reset, while the driver is bound."""
+    in_traffic(guests[0], lambda: guests[0].check(
+        f'echo 1 >$(ls -d {DRIVER}/0*)/reset'))
+
+
+def test_reload(guests):
+    in_traffic(guests[0], lambda: guests[0].check('rmmod ernic && modprobe ernic'))
+
+
+def unplug(monitor, name):
+    """Ask the guest to let go of the device, and wait until it has."""
+    monitor.execute('device_del', id=name)
+    end = time.monotonic() + 30
+    while name in str(monitor.execute('qom-list', path='/machine/peripheral')):
+        assert time.monotonic() < end, f'{name} stays'
+        time.sleep(0.02)
+
+
+def test_unplug(guests):
+    monitor = guests[0].monitor()
+
+    def leave():
+        unplug(monitor, 'nic')
+        monitor.execute('device_add', **Plugged.options_of_device)
+        guests[0].check(f'timeout 20 sh -c "until [ -e {PORT} ]; do sleep 0.05; done"')
+
+    in_traffic(guests[0], leave)
+    monitor.close()
+
+
+def test_no_trace(guests):
+    """After all that, unloading finds nothing held."""
+    guests[0].check('dmesg -c >/dev/null; rmmod ernic')
+    assert 'ernic' not in guests[0].check('cat /proc/interrupts /proc/iomem')
+    guests[0].check('modprobe ernic')
+    quiet(guests[0])
+
+
+def test_vlan(guests):
+    """A VLAN of the card: packets of the network, and RDMA by its GID."""
+    for n, one in enumerate(guests):
+        one.check(
+            f'ip link set {links.INTERFACE} up && modprobe 8021q && '
+            f'ip link add link {links.INTERFACE} name vlan100 type vlan id 100 && '
+            f'ip link set vlan100 up && ip addr add 10.100.0.{n + 1}/24 dev vlan100')
+    guests[0].check('ping -c 1 -W 5 10.100.0.2')
+    assert ' 0% packet loss' in guests[0].check('ping -c 3 -i 0.2 10.100.0.2')
+    index = guests[0].check(
+        f'cd {PORT}/gid_attrs/ndevs && for n in $(ls | sort -n); do '
+        'if grep -qx vlan100 $n 2>/dev/null && '
+        'grep -q "ffff:0a64:0001" ../../gids/$n && '
+        'grep -q "RoCE v2" ../types/$n; then echo $n; fi; done').split()[-1]
+    server = guests[1].start(f'ibv_rc_pingpong -g {index} -n 200', 60)
+    client = guests[0].check('sleep 1; ibv_rc_pingpong -g '
+                             f'{index} -n 200 10.100.0.2', 60)
+    assert server.wait().status == 0 and '200 iters' in client
