@@ -44,9 +44,9 @@ LIB = 'usr/lib/x86_64-linux-gnu'
 KERNELS = {'6.1': RELEASE, '6.12': RELEASE + '-backports'}
 
 # With all that they depend on.
-PROGRAMS = ['busybox-static', 'dash', 'ethtool', 'ibverbs-providers', 'ibverbs-utils',
-            'iproute2', 'iputils-ping', 'kmod', 'pciutils', 'perftest',
-            'python3-minimal', 'python3-pyverbs', 'rdmacm-utils']
+PROGRAMS = ['bash', 'busybox-static', 'dash', 'ethtool', 'ibverbs-providers',
+            'ibverbs-utils', 'iproute2', 'iputils-ping', 'kmod', 'pciutils',
+            'perftest', 'python3-minimal', 'python3-pyverbs', 'rdmacm-utils']
 # Files of this folder, and where they are in the guest.
 OURS = {'init': 'init', 'agent': 'agent', 'udhcpc': 'etc/udhcpc/default.script'}
 # As they are: rdma-core has the tests of pyverbs among its documents.

@@ -9,6 +9,7 @@ image of guest/image, under TCG, on a virtio-serial port of which an agent liste
 (guest/image/agent).
 """
 import base64
+import ctypes
 import itertools
 import json
 import os
@@ -54,6 +55,11 @@ class Job:
     def wait(self):
         """Its Result."""
         return self.guest.answer(self.number, self.seconds + 15)
+
+
+def die_with_parent():
+    """In the child: no machine outlives the process that started it."""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)      # PR_SET_PDEATHSIG
 
 
 def last_line(*command):
@@ -105,12 +111,14 @@ class Monitor:
 
 
 class Guest:
-    """One machine. options: further words for QEMU's command line."""
+    """One machine. options: further words for QEMU's command line.
 
-    def __init__(self, name, folder, options, qemu, image):
+    shell: a prompt on the serial console, which is the socket NAME.serial.
+    """
+
+    def __init__(self, name, folder, options, qemu, image, shell=False):
         self.name = name
         self.folder = folder
-        self.image = image
         self.console = folder / f'{name}.console'
         self.log = folder / f'{name}.qemu'
         self.numbers = itertools.count(1)
@@ -119,13 +127,17 @@ class Guest:
         self.gone = False
         self.socket = socket.socket(socket.AF_UNIX)
         port = folder / f'{name}.agent'
+        self.serial = folder / f'{name}.serial'
         command = [
             qemu, '-nodefaults', '-no-reboot', '-display', 'none',
             '-machine', 'q35', '-accel', 'tcg,thread=multi', '-cpu', 'qemu64',
             '-smp', '1', '-m', str(MEMORY_MIB), '-name', name,
             '-kernel', image / 'kernel', '-initrd', image / 'initrd', '-append',
-            f'console=ttyS0 quiet panic=-1 mitigations=off hostname={name}',
-            '-serial', f'file:{self.console}', '-device', 'virtio-serial-pci',
+            f'console=ttyS0 quiet panic=-1 mitigations=off hostname={name}'
+            + ' shell' * shell,
+            '-chardev', f'socket,id=serial,path={self.serial},server=on,wait=off,'
+            f'logfile={self.console}', '-serial', 'chardev:serial',
+            '-device', 'virtio-serial-pci',
             '-chardev', f'socket,id=agent,path={port},server=on,wait=off',
             '-device', 'virtserialport,chardev=agent,name=ernic.agent',
             '-qmp', f'unix:{folder / name}.qmp,server=on,wait=off',
@@ -136,7 +148,9 @@ class Guest:
             log.write((shlex.join(map(str, command)) + '\n').encode())
             log.flush()
             self.process = subprocess.Popen(list(map(str, command)), stdout=log,
-                                            stderr=log, stdin=subprocess.DEVNULL)
+                                            stderr=log, stdin=subprocess.DEVNULL,
+                                            start_new_session=True,
+                                            preexec_fn=die_with_parent)
         try:
             self.connect(port)
         except BaseException:
@@ -157,6 +171,11 @@ class Guest:
 
     def age(self):
         return time.monotonic() - self.started
+
+    def waited(self):
+        """Seconds that a thread of QEMU was ready and had no processor; the most."""
+        threads = Path(f'/proc/{self.process.pid}/task').glob('*/schedstat')
+        return max(int(file.read_text().split()[1]) for file in threads) / 1e9
 
     def monitor(self):
         """A new connection to QEMU itself; one at a time, to be closed."""
@@ -250,12 +269,14 @@ class Guest:
 class Guests(list):
     """So many guests, started at once and always stopped.
 
-    link.options(n, folder) gives the words for QEMU of guest n, from 0 on.
+    link: one of links.py; its options are asked for with n from 0 on.
     """
 
-    def __init__(self, count, link, image):
+    def __init__(self, count, link, image, shell=False):
         super().__init__()
         self.link = link
+        self.image = image
+        self.shell = shell
         self.folder = Path(tempfile.mkdtemp(prefix='ernic-guest.'))
         try:
             self.boot(count, find_qemu(), image)
@@ -263,18 +284,14 @@ class Guests(list):
             self.close()
             raise
 
-    def boot(self, count, qemu, image, retry=True):
-        try:
-            for n in range(count):
-                self.append(Guest(f'guest{n}', self.folder,
-                                  self.link.options(n, self.folder), qemu, image))
-            self.boot_seconds = [guest.wait_boot() for guest in self]
-        except GuestError as e:
-            # Somebody else was faster with a port that had been free.
-            if not retry or 'Address already in use' not in str(e):
-                raise
-            self.stop()
-            self.boot(count, qemu, image, retry=False)
+    def boot(self, count, qemu, image):
+        for n in range(count):
+            self.append(Guest(f'guest{n + 1}', self.folder,
+                              self.link.options(n, self.folder), qemu, image,
+                              self.shell))
+        self.link.join(self)
+        self.boot_seconds = [guest.wait_boot() for guest in self]
+        self.boot_waited = [guest.waited() for guest in self]
 
     def __enter__(self):
         return self

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How two guests are joined: options for QEMU, addresses in the guests.
 
-A link has a name and options(n, folder), the words for QEMU of guest n. Both give a
-guest one network interface, eth0, and one RDMA device, ernic0.
+A link has a name, options(n, folder), the words for QEMU of guest n, and join(guests),
+what is left to do when all have started. Both give a guest one network interface, eth0,
+and one RDMA device, ernic0.
 """
-import socket
 
 DEVICE, INTERFACE = 'ernic0', 'eth0'
+NIC = '/machine/peripheral/nic'
 
 
 def ipv4(n):
@@ -28,31 +29,27 @@ def wire(n, folder):
             f'remote.type=unix,remote.path={there}']
 
 
-def free_udp_ports(count):
-    """Ports of 127.0.0.1 that nobody has at the moment."""
-    sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
-    for one in sockets:
-        one.bind(('127.0.0.1', 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
-
-
 def qemu(guest, command, **arguments):
     monitor = guest.monitor()
     try:
-        monitor.execute(command, **arguments)
+        return monitor.execute(command, **arguments)
     finally:
         monitor.close()
 
 
 def set_property(guest, name, value):
     """Of the device, while it runs."""
-    qemu(guest, 'qom-set', path='/machine/peripheral/nic', property=name, value=value)
+    qemu(guest, 'qom-set', path=NIC, property=name, value=value)
 
 
-class Netdev:
+class Link:
+    """What is common: nothing is left to do when the machines have started."""
+
+    def join(self, guests):
+        pass
+
+
+class Netdev(Link):
     """Everything through one netdev of QEMU: frames of the network, RoCEv2 too."""
 
     name = 'netdev'
@@ -65,47 +62,48 @@ class Netdev:
         qemu(guest, 'set_link', name='nic', up=plugged)
 
 
-class Udp:
-    """RoCEv2 through UDP sockets of the host, the network through a netdev."""
+class Udp(Link):
+    """RoCEv2 through UDP sockets of the host, the network through a netdev.
+
+    The ports are those that the host has free; each device is told of them at run
+    time.
+    """
 
     name = 'udp'
 
-    def __init__(self, address=ipv4):
-        self.address = address
-        self.ports = []
+    def options(self, n, folder):
+        return [*wire(n, folder), '-device',
+                f'ernic,id=nic,netdev=wire,mac={mac(n)},roce-udp=127.0.0.1:0']
 
-    def peers(self):
-        """Who is where: lines of the map."""
-        return [f'{self.address(n)}=127.0.0.1:{port}'
-                for n, port in enumerate(self.ports)]
-
-    def move(self, guests, address):
-        """Give the guests' ends other addresses, at run time."""
-        old, self.address = self.address, address
+    def join(self, guests):
+        self.address = ipv4
+        self.ports = [qemu(guest, 'qom-get', path=NIC, property='roce-port')
+                      for guest in guests]
         for guest in guests:
-            for n, line in enumerate(self.peers()):
-                set_property(guest, 'remove-peer', old(n))
-                set_property(guest, 'add-peer', line)
+            self.plug(guest, True)
 
     def plug(self, guest, plugged):
-        """Cut the guest off from its peers, or connect it again."""
-        for n, line in enumerate(self.peers()):
+        """Connect the guest with its peers (itself is one), or cut it off."""
+        for n, port in enumerate(self.ports):
             if plugged:
-                set_property(guest, 'add-peer', line)
+                set_property(guest, 'add-peer', f'{self.address(n)}=127.0.0.1:{port}')
             else:
                 set_property(guest, 'remove-peer', self.address(n))
 
-    def options(self, n, folder):
-        if n == 0:
-            self.ports = free_udp_ports(2)
-        return [*wire(n, folder), '-device',
-                f'ernic,id=nic,netdev=wire,mac={mac(n)},'
-                f'roce-udp=127.0.0.1:{self.ports[n]},roce-peers={"+".join(self.peers())}']
+    def move(self, guests, address):
+        """Other addresses for the same sockets."""
+        for guest in guests:
+            self.plug(guest, False)
+        self.address = address
+        for guest in guests:
+            self.plug(guest, True)
 
 
 def up(guests, mtu=1500):
     """Give each guest its addresses."""
+    names = '\n'.join(f'{ipv4(n)} guest{n + 1}' for n in range(len(guests)))
     for n, guest in enumerate(guests):
+        guest.check(f'grep -q guest1 /etc/hosts || echo "{names}" >>/etc/hosts')
         guest.check(
             f'ip link set {INTERFACE} mtu {mtu} up && '
             f'ip addr replace {ipv4(n)}/24 dev {INTERFACE} && '

@@ -33,15 +33,14 @@ def suites(kernel, image, short):
 
 
 def test_boot(guests):
-    seconds = guests.boot_seconds
-    print('# boot seconds:', *(f'{s:.1f}' for s in seconds))
-    if max(seconds) >= BOOT_LIMIT:              # the host was busy
-        image = guests[0].image
+    """Within the limit by the clock, twice tried; on a host whose processors others
+    have, without what the machines waited for one."""
+    if max(guests.boot_seconds) >= BOOT_LIMIT:
         guests.stop()
-        guests.boot(2, guest.find_qemu(), image)
-        seconds = guests.boot_seconds
-        print('# and once more:', *(f'{s:.1f}' for s in seconds))
-    assert max(seconds) < BOOT_LIMIT, seconds
+        guests.boot(2, guest.find_qemu(), guests.image)
+    seconds, waited = max(guests.boot_seconds), max(guests.boot_waited)
+    print(f'# {seconds:.1f} s, {waited:.1f} s of it without a processor')
+    assert seconds - (waited if waited > seconds / 4 else 0) < BOOT_LIMIT
 
 
 def test_status(guests):

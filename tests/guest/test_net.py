@@ -21,7 +21,7 @@ def suites(kernel, image, short):
     return [pair] if short else [pair, user]
 
 
-class User:
+class User(links.Link):
     """A guest behind libslirp: DHCP server, router, a forwarded port."""
 
     def options(self, n, folder):

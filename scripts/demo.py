@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The second half of scripts/demo, when Python and the packages are there."""
+import argparse
+import os
+import select
+import signal
+import socket
+import sys
+import termios
+import time
+import tty
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / 'tests/guest'))
+
+# pylint: disable=wrong-import-position
+import guest                    # noqa: E402
+import links                    # noqa: E402
+import programs                 # noqa: E402
+
+CACHE = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache') / 'rdma-ernic'
+# Where the machines of a running --shell are.
+RUNNING = CACHE / 'demo'
+LINKS = {'udp': links.Udp, 'netdev': links.Netdev}
+MTU = 9000                      # of Ethernet, for a path MTU of 4096
+ESCAPE = b'\x1d'                # Ctrl-]
+KEYS = 'Ctrl-] 1 and Ctrl-] 2 change the guest, Ctrl-] q leaves.'
+
+
+class Failure(Exception):
+    """What ends the demo, in a sentence."""
+
+
+# ---- the show -------------------------------------------------------------------
+
+def say(text='', end='\n'):
+    print(text, end=end, flush=True)
+
+
+def boot(link, image, shell=False):
+    say(f'Booting two guests, joined by the {link.name} link ... ', end='')
+    guests = guest.Guests(2, link, image, shell)
+    links.up(guests, MTU)
+    say(f'{max(guests.boot_seconds):.1f} s')
+    return guests
+
+
+def outcomes(guests):
+    """Yield (name, function that runs it): what is shown on one link."""
+    yield 'ibv_devinfo', lambda: programs.devinfo(guests[0])
+    for program in programs.PROGRAMS:
+        yield program.name, lambda program=program: programs.run(guests, program)
+
+
+def show(link, image, rows):
+    """Run everything on a link; adds rows to the table."""
+    with boot(link, image) as guests:
+        for name, run in outcomes(guests):
+            say(f'  {name:18}', end='')
+            outcome = run()
+            if outcome.reason:
+                say(f'FAILED: {outcome.reason}')
+                say('    ' + outcome.output.strip().replace('\n', '\n    '))
+            else:
+                say(outcome.figure)
+            rows.append((name, link.name, 'failed' if outcome.reason else 'ok',
+                         outcome.reason or outcome.figure))
+
+
+def table(rows):
+    say()
+    for name, link, result, figure in [('program', 'link', 'result', 'figure'), *rows]:
+        say(f'{name:18}{link:8}{result:8}{figure}')
+    failed = sum(row[2] != 'ok' for row in rows)
+    say(f'\n{len(rows) - failed} of {len(rows)} worked.'
+        + ('' if failed else ' scripts/demo --shell leaves you in the guests.'))
+    return 1 if failed else 0
+
+
+def demo(names, image):
+    rows = []
+    for name in names:
+        try:
+            show(LINKS[name](), image, rows)
+        except guest.GuestError as e:
+            say(f'\n{e}')
+            rows.append(('(the guests)', name, 'failed', str(e).splitlines()[0]))
+    return table(rows)
+
+
+# ---- prompts --------------------------------------------------------------------
+
+def connect(path):
+    console = socket.socket(socket.AF_UNIX)
+    try:
+        console.connect(str(path))
+    except OSError:
+        raise Failure('that guest does not run (any more)') from None
+    console.sendall(b'\n')      # for a prompt
+    return console
+
+
+def pump(console):
+    """Terminal to console and back, until Ctrl-]; the key after that one."""
+    while True:
+        ready = select.select([0, console], [], [])[0]
+        if console in ready:
+            data = console.recv(65536)
+            if not data:
+                return 'gone'
+            os.write(1, data)
+        if 0 in ready:
+            data = os.read(0, 1024)
+            if not data:
+                return 'q'
+            keys, escape, rest = data.partition(ESCAPE)
+            console.sendall(keys)
+            if escape:
+                return (rest or os.read(0, 1))[:1].decode(errors='replace')
+
+
+def consoles(paths, number):
+    """The prompts of the guests by number, one at a time, in this terminal."""
+    saved = termios.tcgetattr(0)
+    try:
+        while True:
+            console = connect(paths[number])
+            tty.setraw(0)
+            key = pump(console)
+            console.close()
+            termios.tcsetattr(0, termios.TCSADRAIN, saved)
+            say()
+            if key in ('q', 'gone'):
+                return
+            if key.isdigit() and int(key) in paths:
+                number = int(key)
+                say(f'-- guest{number}')
+            else:
+                say(f'-- {KEYS}')
+    finally:
+        termios.tcsetattr(0, termios.TCSADRAIN, saved)
+
+
+def serials(folder):
+    return {n: folder / f'guest{n}.serial' for n in (1, 2)}
+
+
+def attach(number):
+    if not RUNNING.exists():
+        raise Failure('no scripts/demo --shell runs')
+    if not sys.stdin.isatty():
+        raise Failure('--attach needs a terminal')
+    say(f'-- guest{number}. {KEYS}')
+    consoles(serials(RUNNING.resolve()), number)
+    return 0
+
+
+def announce(folder):
+    RUNNING.unlink(missing_ok=True)
+    RUNNING.symlink_to(folder)
+
+
+def shell(link, image):
+    if RUNNING.exists():
+        raise Failure('a scripts/demo --shell runs already; --attach 1 goes there')
+    with boot(link, image, shell=True) as guests:
+        announce(guests.folder)
+        try:
+            say('The guests know each other as guest1 and guest2; try in guest2:\n'
+                f'    ibv_rc_pingpong -g {programs.gid_index(guests[1], links.ipv4(1))}\n'
+                'and then in guest1:\n'
+                f'    ibv_rc_pingpong -g {programs.gid_index(guests[0], links.ipv4(0))}'
+                ' guest2\n'
+                'In a second terminal, scripts/demo --attach 2 gives the other prompt.')
+            if sys.stdin.isatty():
+                say(f'{KEYS}\n-- guest1')
+                consoles(serials(guests.folder), 1)
+            else:
+                say('No terminal here: the guests run until Ctrl-C.')
+                while all(one.process.poll() is None for one in guests):
+                    time.sleep(1)
+        finally:
+            RUNNING.unlink(missing_ok=True)
+    say('The guests are gone.')
+    return 0
+
+
+# ---- command line ---------------------------------------------------------------
+
+def prepare(kernel):
+    """Build what is missing; the image. The scripts tell what they do."""
+    say('Building QEMU with the device, unless it is there ...')
+    os.environ['QEMU'] = guest.find_qemu()
+    say('Building driver, provider and guest image, unless they are there ...')
+    return guest.find_image(kernel)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog='scripts/demo')
+    parser.add_argument('--link', choices=LINKS)
+    parser.add_argument('--kernel', choices=['6.1', '6.12'], default='6.1')
+    parser.add_argument('--shell', action='store_true')
+    parser.add_argument('--attach', type=int, choices=[1, 2])
+    options = parser.parse_args()
+    if options.attach:
+        return attach(options.attach)
+    image = prepare(options.kernel)
+    if options.shell:
+        return shell(LINKS[options.link or 'udp'](), image)
+    return demo([options.link] if options.link else list(LINKS), image)
+
+
+def terminated(*_):
+    raise KeyboardInterrupt
+
+
+if __name__ == '__main__':
+    signal.signal(signal.SIGTERM, terminated)
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit('\nscripts/demo: stopped; the guests are gone')
+    except (Failure, guest.GuestError) as e:
+        sys.exit(f'scripts/demo: {e}')
