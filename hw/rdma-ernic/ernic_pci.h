@@ -80,6 +80,7 @@ struct ErnicPci {
 
     ErnicUdp *udp;              /* NULL: no UDP link */
     bool udp_blocked;           /* its socket takes no more */
+    uint32_t udp_told;          /* bits of ErnicUdpDrop: the user knows */
 
     ErnicNetdev net;
 

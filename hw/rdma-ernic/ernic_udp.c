@@ -5,10 +5,64 @@
  * the properties that name its address and its peers.
  */
 #include "qemu/osdep.h"
+#include <arpa/inet.h>
 #include "qapi/error.h"
+#include "qemu/bitops.h"
+#include "qemu/error-report.h"
 #include "block/aio.h"
 #include "ernic_pci.h"
 #include "trace.h"
+
+/* ---- drops that the user can do something about --------------------------- */
+
+/* Whether packets are dropped for that reason, and nobody has been told yet. */
+static bool to_be_told(ErnicPci *d, ErnicUdpDrop reason)
+{
+    if (d->udp_told & BIT(reason) || !ernic_udp_stats(d->udp)->drop[reason]) {
+        return false;
+    }
+    d->udp_told |= BIT(reason);
+    return true;
+}
+
+static const char *gid_text(const ErnicGid *gid, char *buf)
+{
+    return ernic_gid_is_v4(gid)
+           ? inet_ntop(AF_INET, gid->raw + 12, buf, INET6_ADDRSTRLEN)
+           : inet_ntop(AF_INET6, gid->raw, buf, INET6_ADDRSTRLEN);
+}
+
+/*
+ * The guest sees nothing of these but retries that run out. What the user has
+ * set up wrong is told to him, each kind once.
+ */
+static void tell_tx_drops(ErnicPci *d, const ErnicTrain *train)
+{
+    char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN];
+
+    if (to_be_told(d, ERNIC_UDP_DROP_UNKNOWN_DEST)) {
+        warn_report("ernic %s: roce-peers has no host address for packets from "
+                    "%s to %s", ernic_pci_id(d),
+                    gid_text(&train->path.sgid, src),
+                    gid_text(&train->path.dgid, dst));
+    }
+    if (to_be_told(d, ERNIC_UDP_DROP_TOO_BIG)) {
+        warn_report("ernic %s: the host's network does not carry datagrams of "
+                    "%u bytes to %s; roce-mtu= would keep them smaller",
+                    ernic_pci_id(d), train->seg,
+                    gid_text(&train->path.dgid, dst));
+    }
+}
+
+static void tell_rx_drops(ErnicPci *d)
+{
+    if (to_be_told(d, ERNIC_UDP_DROP_UNKNOWN_SOURCE)) {
+        warn_report("ernic %s: datagrams arrive at %s from a host address that "
+                    "roce-peers does not have", ernic_pci_id(d), d->roce_udp);
+    }
+}
+
+/* ---- the socket ------------------------------------------------------------ */
 
 static void udp_readable(void *opaque)
 {
@@ -20,6 +74,7 @@ static void udp_readable(void *opaque)
     /* One batch; what is left makes the socket readable again. */
     if (d->running && d->udp) {
         n = ernic_udp_recv(d->udp, &trains, NULL);
+        tell_rx_drops(d);
         for (i = 0; i < n; i++) {
             ernic_rx(d->engine, now, &trains[i]);
         }
@@ -64,6 +119,7 @@ void ernic_pci_udp_reset(ErnicPci *d)
 bool ernic_pci_udp_tx(ErnicPci *d, const ErnicTrain *train)
 {
     if (ernic_udp_send(d->udp, train)) {
+        tell_tx_drops(d, train);
         return true;
     }
     d->udp_blocked = true;

@@ -59,6 +59,8 @@ LATENCY = BANDWIDTH._replace(figure=r'\n *\d+ +\d+ +[\d.]+ +[\d.]+ +([\d.]+)\s',
 # rping ends its server without a word; its exit status is no use.
 RPING = Family('rping -s -a {address} {opt}; true', 'rping -c -a {address} {opt}',
                'rdma resource show cm_id | grep -q LISTEN', '', 'pings verified')
+CM = Family('{name} -b {address} {opt}', '{name} -s {address} {opt}', RPING.listens,
+            r'return status (0)', 'status')
 
 PROGRAMS = [
     Program('ibv_rc_pingpong', PINGPONG, '-c -n 1000'),
@@ -72,7 +74,12 @@ PROGRAMS = [
     Program('ib_atomic_bw', RATE, '-n 1000'),
     Program('ib_send_lat', LATENCY, '-s 64 -n 1000'),
 ]
-BY_NAME = {program.name: program for program in PROGRAMS}
+# Without a figure to show.
+MORE = [
+    Program('ucmatose', CM, '-c 4 -C 100 -S 1000', 'return status 0'),
+    Program('udaddy', CM, '-c 4 -C 100 -S 1000', 'return status 0'),
+]
+BY_NAME = {program.name: program for program in PROGRAMS + MORE}
 
 
 def gid_index(guest, address):
@@ -137,9 +144,13 @@ def end_together(jobs, names):
         time.sleep(0.05)
 
 
-def run(guests, program, options='', address=links.ipv4, seconds=SECONDS):
-    """Run it with further options between two guests; the Outcome."""
-    words = {'name': program.name, 'address': address(1), 'tcp': links.ipv4(1),
+def run(guests, program, options='', address=links.ipv4, tcp=links.ipv4,
+        seconds=SECONDS):
+    """Run it with further options between two guests; the Outcome.
+
+    Guest n has the GID of address(n), and is found by TCP at tcp(n).
+    """
+    words = {'name': program.name, 'address': address(1), 'tcp': tcp(1),
              'opt': f'{program.options} {options}'}
     gids = [gid_index(guest, address(n)) for n, guest in enumerate(guests)]
     server = guests[1].start(program.family.server.format(gid=gids[1], **words), seconds)

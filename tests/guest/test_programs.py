@@ -28,6 +28,8 @@ VARIANTS = [
     ('both_ways', 'ib_write_bw', '-b'),
     ('both_ways_send', 'ib_send_bw', '-b'),
     ('all_sizes', 'ib_write_bw', '-a -n 50'),
+    ('ucmatose', 'ucmatose', ''),
+    ('udaddy', 'udaddy', ''),
     ('compare_swap', 'ib_atomic_bw', '-A CMP_AND_SWAP'),
     *((f'mtu_{mtu}', 'ibv_rc_pingpong', f'-m {mtu} -s 100000 -n 30')
       for mtu in PATH_MTUS),
@@ -40,8 +42,8 @@ def suites(kernel, image, short):
     if not short:
         table += [named(name, run_program, program, options)
                   for name, program, options in VARIANTS]
-        table += [test_ipv6, test_processes, test_bulk, test_tcp_beside, test_link_down,
-                  test_dead_peer]
+        table += [test_ipv6, test_stranger, test_processes, test_bulk, test_tcp_beside,
+                  test_link_down, test_dead_peer]
     return [Suite(f'{link.name}-{kernel}',
                   functools.partial(guest.Guests, 2, link, image),
                   [test_up, *table])
@@ -70,6 +72,22 @@ def test_ipv6(guests):
         run_program(guests, name, address=links.ipv6)
     if isinstance(guests.link, links.Udp):
         guests.link.move(guests, links.ipv4)
+
+
+def test_stranger(guests):
+    """An address that the UDP link does not know: retries run out, QEMU says why."""
+    if not isinstance(guests.link, links.Udp):
+        return
+    monitor, nic = guests[0].monitor(), {'path': '/machine/peripheral/nic'}
+    monitor.execute('qom-set', **nic, property='remove-peer', value=links.ipv4(1))
+    outcome = programs.run(guests, programs.BY_NAME['ibv_rc_pingpong'])
+    assert 'transport retry counter exceeded' in outcome.output, outcome
+    said = guests[0].log.read_text()
+    assert said.count(': warning: ernic nic: roce-peers has no host address for packets '
+                      f'from {links.ipv4(0)} to {links.ipv4(1)}') == 1, said
+    monitor.execute('qom-set', **nic, property='add-peer', value=guests.link.peers()[1])
+    monitor.close()
+    run_program(guests, 'ibv_rc_pingpong')
 
 
 def test_processes(guests):
