@@ -9,7 +9,6 @@ import guest
 import links
 from suite import Suite
 
-INSIDE = guest.ROOT / 'tests/guest/inside'
 DRIVER = '/sys/bus/pci/drivers/ernic'
 RDMA = f'/sys/class/infiniband/{links.DEVICE}'
 PORT = f'{RDMA}/ports/1'
@@ -19,7 +18,7 @@ UP = (f'ip link set {links.INTERFACE} mtu 9000 up; '
 ROUNDS = int(os.environ.get('ERNIC_ROUNDS', '5'))
 
 
-class Plugged:
+class Plugged(links.Link):
     """A guest of two processors; its device, and another, can be plugged."""
 
     options_of_device = {'driver': 'ernic', 'id': 'nic', 'bus': 'port0',
@@ -60,7 +59,7 @@ def address_of(one):
 
 def test_up(guests):
     for name in ('loop.py', 'regions.py'):
-        guests[0].put(INSIDE / name, f'/tmp/{name}')
+        guests[0].put(guest.INSIDE / name, f'/tmp/{name}')
     guests[0].check(UP)
 
 

@@ -6,7 +6,6 @@ import guest
 import links
 from suite import Suite
 
-INSIDE = guest.ROOT / 'tests/guest/inside'
 
 # Of rdma-core's own tests: those that this device cannot pass yet, and those that ask
 # for what it does not owe them.
@@ -27,7 +26,7 @@ def suites(kernel, image, short):
                   [test_devinfo, test_bookkeeping, test_pyverbs])]
 
 
-class Alone:
+class Alone(links.Link):
     """A device on no network."""
 
     def options(self, n, folder):
@@ -36,7 +35,7 @@ class Alone:
 
 def run_inside(one, name, seconds):
     """The output of a program of tests/guest/inside, about the IPv4 GID."""
-    one.put(INSIDE / name, f'/tmp/{name}')
+    one.put(guest.INSIDE / name, f'/tmp/{name}')
     return one.run(f'python3 /tmp/{name} {links.DEVICE} 1', seconds)
 
 
