@@ -15,7 +15,7 @@ static const ErnicProfile hand = {
     .core_ps = NS(1), .host_ps = NS(2),
     .wire_mbps = 8000, .wire_extra = 24, .wire_min = 60,
     .wire_flight = NS(50),
-    .wqe_batch = 4, .wqe_miss = NS(1000),
+    .wqe_batch = 4, .wqe_miss = NS(1000), .wqe_fetches = 1,
     .read_overlap = 1, .dma_requests = 4, .dma_request = 512,
     .tx_packets = 4, .rx_packets = 4,
     .stage = {
@@ -238,6 +238,33 @@ static void test_read_gap(void)
     g_assert_cmpuint(gap[1], ==, 94);           /* a frame of 70, and 24 */
 }
 
+/*
+ * Three requests, a doorbell for each: each is fetched alone, one after the
+ * other. With one doorbell for all they come together.
+ */
+static void test_fetch(void)
+{
+    FakeTrain *t[3];
+    uint32_t i;
+    Pair p;
+
+    open_pair(&p, &hand, ERNIC_QPT_UC);
+    for (i = 0; i < 3; i++) {
+        post(&p, 8);
+    }
+    until(&p, 20000);
+    for (i = 0; i < 3; i++) {
+        t[i] = fake_take_train(&p.env);
+    }
+    /* The doorbell of the second is there 2 later, when its fetch waits. */
+    g_assert_cmpuint(t[1]->now - t[0]->now, ==, 1000 + 10 + 2);
+    g_assert_cmpuint(t[2]->now - t[1]->now, ==, 1000 + 10 + 2);
+    for (i = 0; i < 3; i++) {
+        fake_train_free(t[i]);
+    }
+    close_pair(&p);
+}
+
 /* WRITEs to two regions in turn: a cache of one misses all, one of two finds. */
 static void test_cache(void)
 {
@@ -322,6 +349,10 @@ static void test_full(void)
         fake_train_free(t);
     }
     g_assert_cmpuint(p.e->timing->rx_overflows, ==, 2);
+    g_assert_cmpuint(ernic_rx_room(p.e), ==, 0);
+    until(&p, 50000);
+    g_assert_cmpuint(ernic_rx_room(p.e), ==, 4);
+    g_assert_cmpuint(ernic_rx_room(p.peer), ==, UINT32_MAX);
     close_pair(&p);
 }
 
@@ -478,6 +509,7 @@ int main(int argc, char **argv)
     g_test_add_func("/timing/send", test_send);
     g_test_add_func("/timing/receive", test_receive);
     g_test_add_func("/timing/read-gap", test_read_gap);
+    g_test_add_func("/timing/fetch", test_fetch);
     g_test_add_func("/timing/cache", test_cache);
     g_test_add_func("/timing/datagram", test_datagram);
     g_test_add_func("/timing/full", test_full);

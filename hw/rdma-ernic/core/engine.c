@@ -229,6 +229,11 @@ void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train)
     engine_wake(e);
 }
 
+uint32_t ernic_rx_room(const Ernic *e)
+{
+    return e->timing ? e->timing->rx.slots - e->timing->rx.count : UINT32_MAX;
+}
+
 void ernic_tx_ready(Ernic *e, uint64_t now)
 {
     e->now = now;

@@ -36,6 +36,11 @@ void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value);
 bool ernic_irq_level(const Ernic *e);
 /* Packets from the link; @train is borrowed. */
 void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train);
+/*
+ * Packets for which there is room; what is more is lost. A link that can push
+ * back asks before it calls ernic_rx(). Without a timing model there is no end.
+ */
+uint32_t ernic_rx_room(const Ernic *e);
 /* The link takes trains again. */
 void ernic_tx_ready(Ernic *e, uint64_t now);
 /* Work, bounded; ends in wake_at(). */

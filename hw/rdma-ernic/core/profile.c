@@ -77,6 +77,7 @@ static const Key keys[] = {
     LATENCY("wqe", WQE), PACKET("wqe", WQE),
     KEY("wqe.batch", COUNT, wqe_batch, 1, 1024),
     KEY("wqe.fetch", TIME, wqe_miss, 0, MAX_TIME),
+    KEY("wqe.outstanding", COUNT, wqe_fetches, 1, ERNIC_LIM_UNDER_WAY),
     LATENCY("tx-context", TX_CONTEXT), PACKET("tx-context", TX_CONTEXT),
     LATENCY("rx-context", RX_CONTEXT), PACKET("rx-context", RX_CONTEXT),
     KEY("context.entries", COUNT, context_entries, 0, UINT32_MAX),

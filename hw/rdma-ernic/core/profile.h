@@ -42,6 +42,7 @@ struct ErnicProfile {
     uint64_t wire_flight;       /* ps */
     uint64_t wqe_batch;         /* requests that one fetch brings */
     uint64_t wqe_miss;          /* ps that a fetch takes */
+    uint64_t wqe_fetches;       /* that are under way at once */
     uint64_t context_entries, context_miss;     /* cache; ps of a miss */
     uint64_t key_entries, key_miss;
     uint64_t read_overlap;      /* responses to READs that overlap */

@@ -258,6 +258,7 @@ void ernic_state_save_timing(const Ernic *e, GByteArray *out)
     for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
         ernic_state_save_struct(e, &ernic_state_server, &t->server[i], out);
     }
+    save_limit(&t->fetch, out);
     save_limit(&t->dma, out);
     save_limit(&t->rsp, out);
     save_lru(&t->context, out);
@@ -291,7 +292,8 @@ bool ernic_state_load_timing(Ernic *e, ErnicReader *in)
             return false;
         }
     }
-    if (!load_limit(&t->dma, in) || !load_limit(&t->rsp, in) ||
+    if (!load_limit(&t->fetch, in) || !load_limit(&t->dma, in) ||
+        !load_limit(&t->rsp, in) ||
         !load_lru(&t->context, in) || !load_lru(&t->key, in) ||
         !load_fetched(e, in) ||
         !load_line(e, &t->doorbells, load_doorbell, in) ||

@@ -18,6 +18,7 @@ ErnicTiming *ernic_timing_new(const ErnicConfig *cfg)
     ErnicTiming *t = g_new0(ErnicTiming, 1);
 
     t->p = p;
+    ernic_limit_init(&t->fetch, p->wqe_fetches);
     ernic_limit_init(&t->dma, p->dma_requests);
     ernic_limit_init(&t->rsp, p->read_overlap);
     ernic_lru_init(&t->context, cfg->max_qp, p->context_entries);
@@ -59,6 +60,7 @@ static void rebase(ErnicTiming *t, uint64_t now)
     for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
         ernic_server_rebase(&t->server[i], by);
     }
+    ernic_limit_rebase(&t->fetch, by);
     ernic_limit_rebase(&t->dma, by);
     ernic_limit_rebase(&t->rsp, by);
     t->tx_done = t->tx_done > by ? t->tx_done - by : 0;
@@ -131,7 +133,14 @@ static void pass_wqe(ErnicTiming *t, ErnicSpan *span, uint32_t qpn,
     bool hit = *here > 0;
 
     *here = (hit ? *here : MIN(behind + 1, t->p->wqe_batch)) - 1;
-    pass(t, ERNIC_STAGE_WQE, span, 0, false, hit ? 0 : t->p->wqe_miss);
+    if (hit) {
+        pass(t, ERNIC_STAGE_WQE, span, 0, false, 0);
+        return;
+    }
+    span->head = ernic_limit_at(&t->fetch, span->head);
+    span->tail = MAX(span->tail, span->head);
+    pass(t, ERNIC_STAGE_WQE, span, 0, false, t->p->wqe_miss);
+    ernic_limit_take(&t->fetch, span->tail);
 }
 
 /* Payload comes by requests of their own, as many at once as may be. */

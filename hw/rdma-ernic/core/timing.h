@@ -48,7 +48,8 @@ struct ErnicTiming {
     const ErnicProfile *p;
     uint64_t epoch;             /* ns: origin of all times in ps */
     ErnicServer server[ERNIC_STAGE_COUNT];
-    ErnicLimit dma;             /* reads of memory */
+    ErnicLimit fetch;           /* of work requests */
+    ErnicLimit dma;             /* reads of payload */
     ErnicLimit rsp;             /* responses to READs */
     ErnicLru context, key;
     uint32_t *fetched;          /* by queue pair: requests that are here */

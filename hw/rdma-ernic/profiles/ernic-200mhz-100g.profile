@@ -19,6 +19,7 @@ wqe.latency             = 50 ns         # estimate: arbitration and check of the
 wqe.packet              = 2 cycles      # estimate: 64 bytes on the 512-bit bus, and a grant
 wqe.batch               = 8 requests    # estimate: PG332 says "prefetches", not how many
 wqe.fetch               = 365 ns        # as dma-read.latency: the same memory
+wqe.outstanding         = 2 requests    # estimate: as few as a simple prefetcher has
 tx-context.latency      = 20 ns         # estimate: on-chip memory
 tx-context.packet       = 1 cycle       # estimate
 rx-context.latency      = 20 ns         # estimate: on-chip memory

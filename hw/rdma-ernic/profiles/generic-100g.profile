@@ -18,6 +18,7 @@ wqe.latency             = 20 ns         # assumption: arbitration
 wqe.packet              = 4 cycles      # assumption: 125 M requests a second
 wqe.batch               = 16 requests   # assumption: 1 KiB of queue in one fetch
 wqe.fetch               = 600 ns        # assumption: read over PCIe
+wqe.outstanding         = 16 requests   # assumption
 tx-context.latency      = 10 ns         # assumption: on-chip memory
 tx-context.packet       = 1 cycle       # assumption
 rx-context.latency      = 10 ns         # assumption: on-chip memory
