@@ -508,10 +508,14 @@ static void bind_to(Ernic *e, ErnicMr *mw, ErnicMr *mr, uint32_t qpn,
     }
 }
 
+/*
+ * The number names the window: software keeps its variant, and does not learn
+ * which binds were flushed with their queue.
+ */
 ErnicFault ernic_mw_bind(Ernic *e, uint32_t pd, uint32_t qpn,
                          const struct ernic_wqe_bind_mw *wr)
 {
-    ErnicMr *mw = find_key(e, wr->rkey);
+    ErnicMr *mw = find_number(e, wr->rkey);
     ErnicMr *mr = wr->length ? find_key(e, wr->lkey) : NULL;
 
     if (!mw || !is_window(mw)) {
@@ -526,7 +530,8 @@ ErnicFault ernic_mw_bind(Ernic *e, uint32_t pd, uint32_t qpn,
     if (mw->kind == ERNIC_MR_WINDOW_2) {
         mw->variant = KEY_VARIANT(wr->new_rkey);
     } else {
-        mw->variant++;                  /* the old key is good for nothing */
+        /* The old key is good for nothing. */
+        mw->variant = KEY_VARIANT(wr->rkey) + 1;
     }
     if (wr->length) {
         bind_to(e, mw, mr, qpn, wr);

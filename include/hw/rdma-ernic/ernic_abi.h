@@ -305,9 +305,10 @@ struct ernic_wqe_reg_mr {       /* REG_MR: count is 0 */
 };
 
 struct ernic_wqe_bind_mw {      /* BIND_MW: count is 0 */
-    ernic_le32 rkey;            /* the window: its present key */
+    ernic_le32 rkey;            /* the window: its key, as software knows it */
     ernic_le32 new_rkey;        /* type 2: same index, new variant byte;
-                                   type 1: ignored, the device steps it */
+                                   type 1: ignored, the device takes rkey with
+                                   its variant stepped */
     ernic_le32 lkey;            /* the region beneath */
     ernic_le32 access;
     ernic_le64 addr;
