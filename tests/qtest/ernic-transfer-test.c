@@ -525,9 +525,12 @@ QTestState *qernic_migrate(QErnic *q)
     while (!migrated(from)) {
         g_usleep(1000);
     }
-    q->qts = qtest_initf("-M pc -device ernic,id=ernic0,addr=04.0,"
-                         "roce-udp=127.0.0.1:0 -incoming %s", uri);
+    /* Not before we listen, or its event may be over. */
+    q->qts = qtest_init("-M pc -device ernic,id=ernic0,addr=04.0,"
+                        "roce-udp=127.0.0.1:0 -incoming defer");
     q->dev.bus->qts = q->qts;
+    qtest_qmp_assert_success(q->qts, "{ 'execute': 'migrate-incoming',"
+                             " 'arguments': { 'uri': %s } }", uri);
     qtest_qmp_eventwait(q->qts, "RESUME");
     unlink(path);
     return from;
