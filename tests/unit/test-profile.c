@@ -20,7 +20,11 @@ static char *read_profile(const char *name)
 /* Texts live as long as the test program. */
 static const char *find(void *opaque, const char *name)
 {
-    return g_intern_string(read_profile(name));
+    char *text = read_profile(name);
+    const char *kept = g_intern_string(text);
+
+    g_free(text);
+    return kept;
 }
 
 static void load(ErnicProfile *p, const char *name)
@@ -37,24 +41,26 @@ static void load(ErnicProfile *p, const char *name)
 static void test_tree(void)
 {
     GDir *dir = g_dir_open(ERNIC_PROFILES, 0, NULL);
-    GHashTable *seen = g_hash_table_new(g_int64_hash, g_int64_equal);
+    GHashTable *seen = g_hash_table_new_full(g_int64_hash, g_int64_equal,
+                                             g_free, NULL);
     const char *file;
     uint32_t n = 0;
 
     g_assert_nonnull(dir);
     while ((file = g_dir_read_name(dir))) {
         char *name = g_strndup(file, strlen(file) - strlen(".profile"));
-        ErnicProfile *p = g_new(ErnicProfile, 1);
         uint64_t *hash = g_new(uint64_t, 1);
+        ErnicProfile p;
 
         g_assert_true(g_str_has_suffix(file, ".profile"));
-        load(p, name);
-        *hash = ernic_profile_hash(p);
+        load(&p, name);
+        *hash = ernic_profile_hash(&p);
         g_assert_true(g_hash_table_add(seen, hash));
         g_free(name);
         n++;
     }
     g_assert_cmpuint(n, ==, 5);
+    g_hash_table_destroy(seen);
     g_dir_close(dir);
 }
 

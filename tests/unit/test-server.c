@@ -22,6 +22,7 @@ static void test_idle(void)
     ernic_server_pass(&s, &span, 325, 50, false);
     SPAN(span, 1050, 1375);             /* 1000 + 50, 1000 + 325 + 50 */
     g_assert_cmpuint(s.free, ==, 1325);
+    g_assert_cmpuint(s.last, ==, 1375);
     g_assert_cmpuint(s.items, ==, 1);
     g_assert_cmpuint(s.busy, ==, 325);
     g_assert_cmpuint(s.stalled, ==, 0);

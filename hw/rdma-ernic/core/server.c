@@ -25,6 +25,7 @@ void ernic_server_pass(ErnicServer *s, ErnicSpan *span, uint64_t work,
     s->free = end;
     span->head = ernic_sat_add(start, latency);
     span->tail = ernic_sat_add(end, latency);
+    s->last = span->tail;
 }
 
 void ernic_limit_init(ErnicLimit *l, uint32_t size)
@@ -48,6 +49,7 @@ static uint64_t rebased(uint64_t at, uint64_t by)
 void ernic_server_rebase(ErnicServer *s, uint64_t by)
 {
     s->free = rebased(s->free, by);
+    s->last = rebased(s->last, by);
 }
 
 void ernic_limit_rebase(ErnicLimit *l, uint64_t by)

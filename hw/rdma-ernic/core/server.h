@@ -22,6 +22,7 @@ typedef struct ErnicSpan {
  */
 typedef struct ErnicServer {
     uint64_t free;              /* takes nothing new before */
+    uint64_t last;              /* what passed last has left it */
     uint64_t items;
     uint64_t busy;              /* at work */
     uint64_t stalled;           /* held up by a tail that came late */

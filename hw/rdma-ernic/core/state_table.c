@@ -280,7 +280,7 @@ const ErnicStateStruct ernic_state_wc = DESCRIBE(wc_fields, ErnicWc);
 
 #define S ErnicServer
 static const ErnicStateField server_fields[] = {
-    U(free), U(items), U(busy), U(stalled), U(waited),
+    U(free), U(last), U(items), U(busy), U(stalled), U(waited),
 };
 #undef S
 const ErnicStateStruct ernic_state_server =
