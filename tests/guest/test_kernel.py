@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The verbs of the kernel: a module that uses all of them, and NVMe over RDMA."""
+"""The verbs of the kernel: a module that uses all of them; NVMe, NFS, RDS on RDMA."""
 import functools
 import lzma
 import re
@@ -12,6 +12,7 @@ import guest
 import links
 from suite import Suite
 
+INSIDE = guest.ROOT / 'tests/guest/inside'
 KVERBS = guest.ROOT / 'guest/linux/kverbs'
 MIB = 120                       # what is written to the disk, and read back
 SUBSYSTEM = '/sys/kernel/config/nvmet/subsystems/disk'
@@ -23,7 +24,8 @@ TROUBLE = re.compile(r'.*(?:BUG|WARNING|Oops|Call Trace|ernic.*(?:bad|error)).*'
 def suites(kernel, image, short):
     found = [Suite(f'kernel-{link.name}-{kernel}',
                    functools.partial(guest.Guests, 2, link, image),
-                   [test_kverbs, test_nvme, test_nvme_again, test_log])
+                   [test_kverbs, test_rds, test_nvme, test_nvme_again, test_nfs,
+                    test_log])
              for link in (links.Netdev(), links.Udp())]
     return found[:1] if short else found
 
@@ -90,16 +92,36 @@ def detach(one):
     assert one.run('ls /dev/nvme0*').status != 0
 
 
+def md5(one, command):
+    """Of what the command prints; its sum under emulation costs least."""
+    return one.check(f'{command} 2>/dev/null | md5sum', 200).split()[0]
+
+
+def test_rds(guests):
+    """Datagrams of 1 byte to 32 KiB there, and their beginnings back."""
+    links.up(guests, 4200)
+    for one in guests:
+        one.check('modprobe rds_rdma')
+        one.put(INSIDE / 'rds.py', '/tmp/rds.py')
+    server = guests[0].start(f'python3 /tmp/rds.py {links.ipv4(0)}', 120)
+    guests[0].check('timeout 20 sh -c "until [ -e /tmp/rds.bound ]; do sleep 0.1; done"')
+    client = guests[1].run(
+        f'python3 /tmp/rds.py {links.ipv4(1)} {links.ipv4(0)}', 120)
+    assert client.output.strip() == '100 echoes', client.output
+    assert server.wait().status == 0
+    for one in guests:
+        one.check('modprobe -r rds_rdma')
+
+
 def test_nvme(guests):
     """Write random bytes past the page cache, read them, compare all three copies."""
     serve(guests[0])
     attach(guests[1])
     guests[1].check(f'head -c {MIB << 20} /dev/urandom >/dev/shm/data', 60)
     guests[1].check('dd if=/dev/shm/data of=/dev/nvme0n1 bs=1M oflag=direct', 200)
-    guests[1].check('dd if=/dev/nvme0n1 bs=1M iflag=direct | cmp - /dev/shm/data', 200)
-    sums = [one.check(f'sha256sum {file}', 60).split()[0] for one, file in
-            zip(guests, ('/dev/shm/disk', '/dev/shm/data'))]
-    assert sums[0] == sums[1]
+    data = md5(guests[1], 'cat /dev/shm/data')
+    assert md5(guests[1], 'dd if=/dev/nvme0n1 bs=1M iflag=direct') == data
+    assert md5(guests[0], 'cat /dev/shm/disk') == data
     detach(guests[1])
 
 
@@ -111,8 +133,34 @@ def test_nvme_again(guests):
     guests[1].check('! ls /dev/nvme0n1 && modprobe ernic')
     links.up(guests, 4200)
     attach(guests[1])
-    guests[1].check('cmp /dev/nvme0n1 /dev/shm/data', 200)
+    assert (md5(guests[1], 'cat /dev/nvme0n1') == md5(guests[0], 'cat /dev/shm/disk'))
     detach(guests[1])
+
+
+def test_nfs(guests):
+    """A file system of one guest in the other; what mountd would do is done here."""
+    guests[0].check(f'''
+        modprobe nfsd && modprobe rpcrdma && mkdir -p /export &&
+        mount -t tmpfs none /export && mount -t nfsd none /proc/fs/nfsd &&
+        cd /proc/net/rpc &&
+        echo 'nfsd {links.ipv4(1)} 2147483647 *' >auth.unix.ip/channel &&
+        echo '* /export 2147483647 9234 65534 65534 0' >nfsd.export/channel &&
+        echo '* 1 \\\\x00000000 2147483647 /export' >nfsd.fh/channel &&
+        cd /proc/fs/nfsd && echo '-2 -3 +4 +4.1' >versions &&
+        echo 10 >nfsv4leasetime && echo 10 >nfsv4gracetime &&
+        echo 'rdma 20049' >portlist && echo 2 >threads''', 60)
+    guests[1].check('modprobe nfsv4 && modprobe rpcrdma && mkdir -p /mnt')
+    guests[1].put(INSIDE / 'mount_nfs.py', '/tmp/mount_nfs.py')
+    guests[1].check(f'python3 /tmp/mount_nfs.py {links.ipv4(0)} {links.ipv4(1)}', 60)
+    assert 'proto=rdma' in guests[1].check('mount')
+    guests[1].check('head -c 33554432 /dev/urandom >/tmp/file')
+    guests[1].check('cp /tmp/file /mnt/file && sync && '
+                    'echo 3 >/proc/sys/vm/drop_caches', 120)
+    file = md5(guests[1], 'cat /tmp/file')
+    assert md5(guests[0], 'cat /export/file') == file
+    assert md5(guests[1], 'cat /mnt/file') == file
+    guests[1].check('umount /mnt', 60)
+    guests[0].check('echo 0 >/proc/fs/nfsd/threads', 60)
 
 
 def test_log(guests):

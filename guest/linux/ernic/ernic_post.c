@@ -37,6 +37,7 @@ static void *ernic_slot(struct ernic_wq *wq, u32 head)
 {
 	void *slot;
 
+	/* who polled it is done with the slot's wr_id */
 	if (wq->pi - smp_load_acquire(&wq->ci) >= wq->depth)
 		return NULL;
 	slot = wq->ring.buf + (size_t)(wq->pi & (wq->depth - 1)) * wq->stride;

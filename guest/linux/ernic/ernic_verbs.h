@@ -54,7 +54,7 @@ struct ernic_ring {
  * wr_ids, so that no pointer comes back from it.
  */
 struct ernic_wq {
-	spinlock_t lock;
+	spinlock_t lock;	/* of posting */
 	struct ernic_ring ring;
 	u64 *wr_ids;		/* of the request in each slot */
 	u32 depth;		/* slots: a power of two */

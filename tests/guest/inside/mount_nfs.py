@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""mount_nfs.py SERVER CLIENT: what mount.nfs does, at /mnt, over RDMA."""
+import ctypes
+import os
+import sys
+
+server, client = sys.argv[1:]
+libc = ctypes.CDLL(None, use_errno=True)
+options = f'vers=4.1,proto=rdma,port=20049,addr={server},clientaddr={client},sec=sys'
+if libc.mount(f'{server}:/'.encode(), b'/mnt', b'nfs4', 0, options.encode()):
+    sys.exit(os.strerror(ctypes.get_errno()))
