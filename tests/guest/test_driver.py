@@ -38,7 +38,8 @@ def suites(kernel, image, short):
              test_no_trace]
     if not short:
         tests[2:2] = [test_port, test_ethtool, test_zero_based, test_rereg,
-                      test_lost_interrupt, test_bad_device, test_remove, test_reload]
+                      test_lost_interrupt, test_bad_device, test_stolen, test_remove,
+                      test_reload]
     one = Suite(f'driver-{kernel}',
                 functools.partial(guest.Guests, 1, Plugged(), image), tests)
     vlan = Suite(f'vlan-{kernel}',
@@ -187,24 +188,37 @@ def test_bad_device(guests):
 
 
 def test_dead(guests):
-    """A device without access to memory: all are told, and a new start mends it."""
-    place = address_of(guests[0])
-    guests[0].check('dmesg -c')
-    job = guests[0].start('python3 /tmp/loop.py 1 30 >/tmp/dead', 60)
-    ready(guests[0], '/tmp/dead', 1)
-    guests[0].check(f'setpci -s {place} COMMAND=0:4')
+    """A device without access to memory."""
+    dies(guests[0], f'setpci -s {address_of(guests[0])} COMMAND=0:4')
+
+
+def test_stolen(guests):
+    """A function level reset behind the driver's back; it is still to be reached."""
+    setpci = f'setpci -s {address_of(guests[0])}'
+    names = [f'BASE_ADDRESS_{n}' for n in range(2, 6)] + ['COMMAND']
+    values = guests[0].check(f'{setpci} {" ".join(names)}').split()
+    back = ' '.join(f'{name}={value}' for name, value in zip(names, values))
+    dies(guests[0], f'{setpci} CAP_EXP+8.w=8000:8000 && sleep 0.2 && {setpci} {back}')
+
+
+def dies(one, how):
+    """All are told, nothing hangs, and a new start mends it."""
+    one.check('dmesg -c')
+    job = one.start('python3 /tmp/loop.py 1 30 >/tmp/dead', 60)
+    ready(one, '/tmp/dead', 1)
+    one.check(how)
     start = time.monotonic()
-    assert guests[0].run('rdma link').status != 0
+    assert one.run('rdma link').status != 0
     assert time.monotonic() - start < 5
-    assert guests[0].run('ibv_devinfo').status != 0
+    assert one.run('ibv_devinfo').status != 0
     assert job.wait().status == 0
-    told = guests[0].check('cat /tmp/dead')
+    told = one.check('cat /tmp/dead')
     assert 'event 8\n' in told and 'end gone\nleft 0\n' in told, told
-    assert 'no answer' in guests[0].check('dmesg')
-    assert guests[0].run(f'ip link set {links.INTERFACE} down && '
-                         f'ip link set {links.INTERFACE} up').status != 0
-    guests[0].check('rmmod ernic && modprobe ernic && ' + UP)
-    assert 'end time' in guests[0].check('python3 /tmp/loop.py 1 1')
+    assert 'no answer' in one.check('dmesg')
+    assert one.run(f'ip link set {links.INTERFACE} down && '
+                   f'ip link set {links.INTERFACE} up').status != 0
+    one.check('rmmod ernic && modprobe ernic && ' + UP)
+    assert 'end time' in one.check('python3 /tmp/loop.py 1 1')
 
 
 def ready(one, file, count):

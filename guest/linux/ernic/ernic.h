@@ -41,7 +41,7 @@ struct ernic_eq {
 
 /* One command at a time, under the lock; answers go through the page buf. */
 struct ernic_com {
-	struct mutex lock;
+	struct mutex lock;	/* from a command to its answer */
 	wait_queue_head_t wait;
 	struct ernic_cmd *cmds;
 	struct ernic_rsp *rsps;

@@ -8,7 +8,7 @@
 
 /* An emulated device may have to wait long for a processor of its host. */
 #define ERNIC_CMD_TIMEOUT	(30 * HZ)
-/* How long a lost interrupt, or FATAL, goes unnoticed. */
+/* How long a lost interrupt, or a device that has stopped, goes unnoticed. */
 #define ERNIC_CMD_LOOK		(HZ / 2)
 
 static const int ernic_errno[ERNIC_STATUS_COUNT] = {
@@ -39,7 +39,19 @@ static bool ernic_com_answered(struct ernic_dev *dev, u32 index)
 	return READ_ONCE(dev->com.rsps[slot].phase) == phase;
 }
 
-/* True: answered. An absent device reads as all ones, FATAL among them. */
+/*
+ * A device that was reset behind our back is not enabled; one that is absent
+ * reads as all ones, FATAL among them.
+ */
+static bool ernic_com_alive(struct ernic_dev *dev)
+{
+	u32 status = readl(ernic_reg(dev, status));
+
+	return (status & (ERNIC_STATUS_ENABLED | ERNIC_STATUS_FATAL)) ==
+	       ERNIC_STATUS_ENABLED;
+}
+
+/* True: answered. */
 static bool ernic_com_wait(struct ernic_dev *dev, u32 index)
 {
 	unsigned long end = jiffies + ERNIC_CMD_TIMEOUT;
@@ -47,8 +59,7 @@ static bool ernic_com_wait(struct ernic_dev *dev, u32 index)
 	while (!wait_event_timeout(dev->com.wait,
 				   ernic_com_answered(dev, index),
 				   ERNIC_CMD_LOOK)) {
-		if (readl(ernic_reg(dev, status)) & ERNIC_STATUS_FATAL ||
-		    time_after(jiffies, end))
+		if (!ernic_com_alive(dev) || time_after(jiffies, end))
 			return ernic_com_answered(dev, index);
 	}
 	return true;

@@ -123,15 +123,14 @@ void ernic_irqs_fini(struct ernic_dev *dev)
 
 static int ernic_comp_eq_init(struct ernic_dev *dev, unsigned int i)
 {
+	int ret, cpu = cpumask_local_spread(i, dev_to_node(&dev->pdev->dev));
 	struct ernic_eq *eq = &dev->comp_eqs[i];
-	int ret;
 
 	snprintf(eq->name, sizeof(eq->name), "ernic-comp%u", i);
 	ret = ernic_eq_request(dev, eq, ERNIC_VEC_COMP + i);
 	if (ret)
 		return ret;
-	irq_set_affinity_and_hint(eq->irq,
-		cpumask_of(cpumask_local_spread(i, dev_to_node(&dev->pdev->dev))));
+	irq_set_affinity_and_hint(eq->irq, cpumask_of(cpu));
 	return ernic_eq_init(eq, ERNIC_VEC_COMP + i, false);
 }
 
