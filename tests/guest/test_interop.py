@@ -34,7 +34,7 @@ def suites(kernel, image, short):
                   functools.partial(guest.Guests, 2, SoftRoce(), image), tests)]
 
 
-class SoftRoce:
+class SoftRoce(links.Link):
     """The device in the first guest, virtio-net for rdma_rxe in the second."""
 
     name = 'interop'
