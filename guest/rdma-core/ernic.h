@@ -140,7 +140,6 @@ struct ernic_qp {
 	struct ernic_srq *srq; /* or NULL */
 	struct ernic_cq *send_cq;
 	struct ernic_cq *recv_cq;
-	bool sig_all;
 	uint32_t max_inline;
 	struct ernic_wq sq;
 	struct ernic_wq rq; /* unused with an SRQ */
