@@ -98,7 +98,11 @@ def apt(*command, **options):
         'APT::Sandbox::User': '', 'APT::Install-Recommends': 'false',
         'APT::Architecture': 'amd64', 'Debug::NoLocking': 'true'}
     words = [word for key, value in settings.items() for word in ('-o', f'{key}={value}')]
-    return run([command[0], '-q', *words, *command[1:]], **options)
+    try:
+        return run([command[0], '-q', *words, *command[1:]], **options)
+    except SystemExit as e:
+        raise SystemExit(f'{e}\nguest/image: no answer from Debian\'s archive; is there '
+                         'a network?') from None
 
 
 def write_sources():
@@ -118,7 +122,11 @@ def write_sources():
         text += f'Signed-By: {KEYRING}\n'
     (place / 'debian.sources').write_text(text)
     say(f'reading what {uris[0]} has')
-    apt('apt-get', 'update')
+    try:
+        apt('apt-get', '-o', 'APT::Update::Error-Mode=any', 'update')
+    except SystemExit:
+        (place / 'debian.sources').unlink()     # the next run tries again
+        raise
 
 
 def unpack(debs, root):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the files of tests have in common: how they are declared and run."""
+import time
 import traceback
 from typing import Callable, NamedTuple
 
@@ -85,5 +86,7 @@ def run(suites):
     """Run them all; the exit status."""
     tap = Tap(sum(len(suite.tests) for suite in suites))
     for suite in suites:
+        start = time.monotonic()
         run_suite(suite, tap)
+        tap.comment(f'{suite.name}: {time.monotonic() - start:.0f} s')
     return 1 if tap.failed else 0

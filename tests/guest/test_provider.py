@@ -6,7 +6,6 @@ import guest
 import links
 from suite import Suite
 
-
 # Of rdma-core's own tests: those that this device cannot pass yet, and those that ask
 # for what it does not owe them.
 PYVERBS_FAIL = {
