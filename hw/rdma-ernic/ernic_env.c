@@ -32,14 +32,22 @@ uint64_t ernic_pci_enter(ErnicPci *d)
 /* As late as here, so that many calls arm the timer once. */
 void ernic_pci_leave(ErnicPci *d)
 {
-    if (!d->running || d->wake == UINT64_MAX) {
+    uint64_t wake = MIN(d->wake, d->pg332.wake);
+
+    if (!d->running || wake == UINT64_MAX) {
         timer_del(&d->timer);
-    } else if (d->wake <= clock_now()) {
+    } else if (wake <= clock_now()) {
         qemu_bh_schedule(d->bh);
     } else {
-        timer_mod_ns(&d->timer, MIN(d->wake, (uint64_t)INT64_MAX));
+        timer_mod_ns(&d->timer, MIN(wake, (uint64_t)INT64_MAX));
     }
     qemu_mutex_unlock(&d->lock);
+}
+
+void ernic_pci_engines_run(ErnicPci *d, uint64_t now)
+{
+    ernic_run(d->engine, now);
+    ernic_pci_pg332_run(d, now);
 }
 
 static void env_work(void *opaque)
@@ -50,7 +58,7 @@ static void env_work(void *opaque)
     if (d->running) {
         ernic_pci_netdev_run(d, now);
         ernic_pci_verbs_run(d, now);
-        ernic_run(d->engine, now);
+        ernic_pci_engines_run(d, now);
     }
     ernic_pci_leave(d);
 }
@@ -192,6 +200,23 @@ static bool env_tx(void *env, const ErnicTrain *train)
                   : ernic_pci_netdev_tx(d, train);
 }
 
+void ernic_pci_tx_ready(ErnicPci *d, uint64_t now)
+{
+    ernic_tx_ready(d->engine, now);
+    if (d->pg332.engine) {
+        ernic_tx_ready(d->pg332.engine, now);
+    }
+}
+
+/* What neither face expects is dropped, and counted, by one that is in use. */
+void ernic_pci_rx(ErnicPci *d, uint64_t now, const ErnicTrain *train)
+{
+    bool pg332 = d->pg332.engine &&
+        (!d->verbs.enabled || ernic_expects(d->pg332.engine, train));
+
+    ernic_rx(pg332 ? d->pg332.engine : d->engine, now, train);
+}
+
 void ernic_pci_irq(ErnicPci *d, uint16_t vector)
 {
     trace_ernic_pci_irq(ernic_pci_id(d), vector);
@@ -230,6 +255,30 @@ const ErnicEnvOps ernic_pci_env_ops = {
     .wake_at = env_wake_at,
 };
 
+/* The ERNIC face has one interrupt: the last vector. */
+static void pg332_irq(void *env, uint16_t vector)
+{
+    ErnicPci *d = env;
+
+    ernic_pci_irq(d, d->cfg.num_vectors - 1);
+}
+
+static void pg332_wake_at(void *env, uint64_t ns)
+{
+    ErnicPci *d = env;
+
+    d->pg332.wake = ns;
+}
+
+const ErnicEnvOps ernic_pci_pg332_env_ops = {
+    .dma_read = env_dma_read,
+    .dma_write = env_dma_write,
+    .dma_atomic64 = env_dma_atomic64,
+    .tx = env_tx,
+    .irq = pg332_irq,
+    .wake_at = pg332_wake_at,
+};
+
 /* ---- life ----------------------------------------------------------------- */
 
 /*
@@ -241,7 +290,7 @@ void ernic_pci_env_init(ErnicPci *d)
 {
     qemu_mutex_init(&d->lock);
     qemu_mutex_init(&d->db_lock);
-    d->wake = UINT64_MAX;
+    d->wake = d->pg332.wake = UINT64_MAX;
     if (d->iothread) {
         object_ref(OBJECT(d->iothread));
         d->ctx = d->fd_ctx = iothread_get_aio_context(d->iothread);

@@ -77,7 +77,7 @@ void ernic_pci_netdev_run(ErnicPci *d, uint64_t now)
 {
     if (d->net.blocked && !d->net.pending) {
         d->net.blocked = false;
-        ernic_tx_ready(d->engine, now);
+        ernic_pci_tx_ready(d, now);
     }
 }
 
@@ -109,12 +109,14 @@ static bool is_ours(const Ernic *e, const ErnicPath *path)
 static bool roce_frame(ErnicPci *d, ErnicFrame *f, const uint8_t *buf,
                        size_t size, ErnicDrop *drop)
 {
-    if (d->udp || !d->verbs.enabled) {
+    if (d->udp || (!d->verbs.enabled && !d->pg332.engine)) {
         return false;
     }
     *drop = ernic_net_parse(f, buf, size);
     return *drop != ERNIC_DROP_NOT_ROCE &&
-           (*drop != ERNIC_DROP_NONE || is_ours(d->engine, &f->path));
+           (*drop != ERNIC_DROP_NONE ||
+            (d->verbs.enabled && is_ours(d->engine, &f->path)) ||
+            (d->pg332.engine && is_ours(d->pg332.engine, &f->path)));
 }
 
 static void roce_receive(ErnicPci *d, const ErnicFrame *f)
@@ -129,7 +131,7 @@ static void roce_receive(ErnicPci *d, const ErnicFrame *f)
         return;
     }
     now = ernic_pci_enter(d);
-    ernic_rx(d->engine, now, &train);
+    ernic_pci_rx(d, now, &train);
     ernic_pci_leave(d);
 }
 
@@ -172,6 +174,7 @@ void ernic_pci_netdev_tell_link(ErnicPci *d)
     if (d->verbs.enabled) {
         ernic_set_link(d->engine, now, ernic_pci_link(d));
     }
+    ernic_pci_pg332_link(d, now);
     ernic_pci_leave(d);
     ernic_pci_eth_link_changed(d);
 }

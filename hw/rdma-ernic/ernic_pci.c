@@ -100,7 +100,7 @@ static void set_running(ErnicPci *d, bool running)
     d->running = running;
     ernic_pci_udp_update(d);
     if (running) {
-        d->wake = now;
+        d->wake = d->pg332.wake = now;
     }
     ernic_pci_leave(d);
     if (running) {
@@ -203,6 +203,10 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
         !ernic_pci_udp_open(d, errp)) {
         return;
     }
+    if (!ernic_pci_pg332_open(d, errp)) {
+        ernic_pci_udp_close(d);
+        return;
+    }
     add_bars(d);
     if (!add_capabilities(d, errp)) {
         pcie_aer_exit(pci);
@@ -212,6 +216,7 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     }
     ernic_pci_env_init(d);
     d->engine = ernic_new(&d->cfg, &ernic_pci_env_ops, d);
+    ernic_pci_pg332_start(d);
     ernic_pci_netdev_start(d);
     d->vm_state = qemu_add_vm_change_state_handler(vm_state_changed, d);
     set_running(d, runstate_is_running());
@@ -230,6 +235,7 @@ static void ernic_pci_exit(PCIDevice *pci)
     ernic_pci_udp_close(d);
     ernic_pci_env_fini(d);
     ernic_free(d->engine);
+    ernic_pci_pg332_close(d);
     msix_uninit(pci, &d->msix_bar, &d->msix_bar);
     pcie_aer_exit(pci);
     pcie_cap_exit(pci);
@@ -243,10 +249,12 @@ static void ernic_pci_exit(PCIDevice *pci)
 static void ernic_pci_reset_enter(Object *obj, ResetType type)
 {
     ErnicPci *d = ERNIC(obj);
+    uint64_t now;
 
     trace_ernic_pci_reset(ernic_pci_id(d));
-    ernic_pci_enter(d);
-    ernic_pci_verbs_reset(d);
+    now = ernic_pci_enter(d);
+    ernic_pci_verbs_reset(d, now);
+    ernic_pci_pg332_reset(d, now);
     ernic_pci_leave(d);
 }
 
@@ -278,6 +286,8 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_UINT32("link-speed", ErnicPci, cfg.link_speed, 100000),
     DEFINE_PROP_STRING("roce-udp", ErnicPci, roce_udp),
     DEFINE_PROP_STRING("roce-peers", ErnicPci, roce_peers),
+    DEFINE_PROP_STRING("ernic-version", ErnicPci, pg332.version),
+    DEFINE_PROP_UINT32("ernic-qps", ErnicPci, pg332.num_qp, 0),
     DEFINE_PROP_LINK("iothread", ErnicPci, iothread, TYPE_IOTHREAD, IOThread *),
 };
 

@@ -18,6 +18,7 @@
 #include "qemu/thread.h"
 #include "qemu/timer.h"
 #include "system/iothread.h"
+#include "hw/rdma-ernic/ernic_regs.h"
 #include "core/engine.h"
 #include "ernic_eth.h"
 #include "ernic_mmio.h"
@@ -47,6 +48,18 @@ typedef struct ErnicVerbs {
     uint32_t error;             /* enum ernic_dev_error */
     bool enabled, fatal;
 } ErnicVerbs;
+
+/* The ERNIC face: an engine of its own, under the same lock. */
+typedef struct ErnicPg332 {
+    char *version;              /* properties; NULL: no such face */
+    uint32_t num_qp;            /* 0: the default */
+    ErnicConfig cfg;
+    MemoryRegion bar;
+    Ernic *engine;              /* NULL: no such face */
+    uint64_t wake;              /* as ErnicPci.wake */
+    uint32_t state_len;
+    uint8_t *state;
+} ErnicPg332;
 
 struct ErnicPci {
     PCIDevice parent_obj;
@@ -83,6 +96,7 @@ struct ErnicPci {
     uint32_t udp_told;          /* bits of ErnicUdpDrop: the user knows */
 
     ErnicNetdev net;
+    ErnicPg332 pg332;
 
     uint32_t state_len;         /* of the engine, while it migrates */
     uint8_t *state;
@@ -107,6 +121,7 @@ bool ernic_pci_powered(const ErnicPci *d);
 /* ---- ernic_env.c: the engine's environment, and who may enter it ---------- */
 
 extern const ErnicEnvOps ernic_pci_env_ops;
+extern const ErnicEnvOps ernic_pci_pg332_env_ops;
 
 void ernic_pci_env_init(ErnicPci *d);
 void ernic_pci_env_fini(ErnicPci *d);
@@ -117,6 +132,12 @@ void ernic_pci_leave(ErnicPci *d);
 bool ernic_pci_dma(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
                    bool write);
 void ernic_pci_irq(ErnicPci *d, uint16_t vector);
+/* Packets of the link, for the face that they name; inside enter and leave. */
+void ernic_pci_rx(ErnicPci *d, uint64_t now, const ErnicTrain *train);
+/* The link takes trains again. */
+void ernic_pci_tx_ready(ErnicPci *d, uint64_t now);
+/* Both engines. */
+void ernic_pci_engines_run(ErnicPci *d, uint64_t now);
 /* Wait until nothing of the device runs in its AioContext. BQL held. */
 void ernic_pci_drain(ErnicPci *d);
 
@@ -127,13 +148,24 @@ extern const MemoryRegionOps ernic_pci_bar_ops;
 /* Bytes of BAR 2: control page and doorbell pages. */
 uint64_t ernic_pci_bar_size(const ErnicPci *d);
 /* To the state of power-on; inside enter and leave. */
-void ernic_pci_verbs_reset(ErnicPci *d);
+void ernic_pci_verbs_reset(ErnicPci *d, uint64_t now);
 /* Commands and doorbells; inside enter and leave, in the AioContext. */
 void ernic_pci_verbs_run(ErnicPci *d, uint64_t now);
 /* All doorbells: none is left when the virtual machine stops. */
 void ernic_pci_doorbells_run(ErnicPci *d, uint64_t now);
 /* Is the link up? */
 bool ernic_pci_link(const ErnicPci *d);
+
+/* ---- ernic_pg332.c: the ERNIC face ---------------------------------------- */
+
+/* The BAR, if there is to be one. */
+bool ernic_pci_pg332_open(ErnicPci *d, Error **errp);
+void ernic_pci_pg332_start(ErnicPci *d);
+void ernic_pci_pg332_close(ErnicPci *d);
+/* Inside enter and leave; nothing, where the face is not there. */
+void ernic_pci_pg332_run(ErnicPci *d, uint64_t now);
+void ernic_pci_pg332_link(ErnicPci *d, uint64_t now);
+void ernic_pci_pg332_reset(ErnicPci *d, uint64_t now);
 
 /* ---- ernic_udp.c: the UDP link -------------------------------------------- */
 

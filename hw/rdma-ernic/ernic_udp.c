@@ -76,9 +76,9 @@ static void udp_readable(void *opaque)
         n = ernic_udp_recv(d->udp, &trains, NULL);
         tell_rx_drops(d);
         for (i = 0; i < n; i++) {
-            ernic_rx(d->engine, now, &trains[i]);
+            ernic_pci_rx(d, now, &trains[i]);
         }
-        ernic_run(d->engine, now);
+        ernic_pci_engines_run(d, now);
     }
     ernic_pci_leave(d);
 }
@@ -90,8 +90,8 @@ static void udp_writable(void *opaque)
 
     if (d->running && d->udp) {
         d->udp_blocked = false;
-        ernic_tx_ready(d->engine, now);
-        ernic_run(d->engine, now);
+        ernic_pci_tx_ready(d, now);
+        ernic_pci_engines_run(d, now);
         ernic_pci_udp_update(d);
     }
     ernic_pci_leave(d);

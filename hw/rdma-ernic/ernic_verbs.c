@@ -38,7 +38,7 @@ static void drop_doorbells(ErnicPci *d)
     d->db_pos = d->db_len = 0;
 }
 
-void ernic_pci_verbs_reset(ErnicPci *d)
+void ernic_pci_verbs_reset(ErnicPci *d, uint64_t now)
 {
     drop_doorbells(d);
     qatomic_set(&d->irq_pending, 0);
@@ -46,6 +46,10 @@ void ernic_pci_verbs_reset(ErnicPci *d)
     ernic_pci_udp_reset(d);
     ernic_pci_netdev_reset(d);
     ernic_reset(d->engine);
+    /* What the link held back of the other face may go. */
+    if (d->pg332.engine) {
+        ernic_tx_ready(d->pg332.engine, now);
+    }
 }
 
 /* ---- commands ------------------------------------------------------------- */
@@ -220,8 +224,7 @@ static void write_control(ErnicPci *d, uint64_t value)
 
     if ((value & ERNIC_CONTROL_RESET) || (d->verbs.enabled && !on)) {
         trace_ernic_pci_reset(ernic_pci_id(d));
-        ernic_pci_enter(d);
-        ernic_pci_verbs_reset(d);
+        ernic_pci_verbs_reset(d, ernic_pci_enter(d));
         ernic_pci_leave(d);
     }
     if (on && !d->verbs.enabled) {

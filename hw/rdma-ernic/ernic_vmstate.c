@@ -12,6 +12,20 @@
 #include "ernic_pci.h"
 #include "trace.h"
 
+static void save_pg332(ErnicPci *d)
+{
+    GByteArray *bytes;
+
+    if (d->pg332.engine) {
+        bytes = g_byte_array_new();
+        ernic_pci_enter(d);
+        ernic_save(d->pg332.engine, bytes);
+        ernic_pci_leave(d);
+        d->pg332.state_len = bytes->len;
+        d->pg332.state = g_byte_array_free(bytes, false);
+    }
+}
+
 static int state_pre_save(void *opaque)
 {
     GByteArray *bytes = g_byte_array_new();
@@ -22,6 +36,7 @@ static int state_pre_save(void *opaque)
     ernic_pci_leave(d);
     d->state_len = bytes->len;
     d->state = g_byte_array_free(bytes, false);
+    save_pg332(d);
     trace_ernic_pci_save(ernic_pci_id(d), d->state_len);
     return 0;
 }
@@ -31,7 +46,8 @@ static int state_post_save(void *opaque)
     ErnicPci *d = opaque;
 
     g_free(d->state);
-    d->state = NULL;
+    g_free(d->pg332.state);
+    d->state = d->pg332.state = NULL;
     return 0;
 }
 
@@ -48,14 +64,18 @@ static int state_post_load(void *opaque, int version)
     ErnicPci *d = opaque;
     uint64_t now = ernic_pci_enter(d);
     bool ok = verbs_ok(&d->verbs) && ernic_pci_eth_valid(d) &&
-              ernic_load(d->engine, now, d->state, d->state_len);
+              ernic_load(d->engine, now, d->state, d->state_len) &&
+              (!d->pg332.engine ||
+               ernic_load(d->pg332.engine, now, d->pg332.state,
+                          d->pg332.state_len));
 
     trace_ernic_pci_load(ernic_pci_id(d), d->state_len, ok);
     state_post_save(d);
     if (ok) {
         d->net.link_moved = true;       /* it may: this is another link */
     } else {
-        ernic_pci_verbs_reset(d);
+        ernic_pci_verbs_reset(d, now);
+        ernic_pci_pg332_reset(d, now);
     }
     ernic_pci_leave(d);
     if (!ok) {
@@ -117,6 +137,13 @@ static const VMStateDescription eth_vmstate = {
     }
 };
 
+static bool has_pg332(void *opaque, int version)
+{
+    ErnicPci *d = opaque;
+
+    return d->pg332.engine;
+}
+
 const VMStateDescription ernic_pci_vmstate = {
     .name = "ernic",
     .version_id = 1,
@@ -131,6 +158,9 @@ const VMStateDescription ernic_pci_vmstate = {
         VMSTATE_STRUCT(net.eth, ErnicPci, 1, eth_vmstate, ErnicEth),
         VMSTATE_UINT32(state_len, ErnicPci),
         VMSTATE_VBUFFER_ALLOC_UINT32(state, ErnicPci, 1, NULL, state_len),
+        VMSTATE_UINT32_TEST(pg332.state_len, ErnicPci, has_pg332),
+        VMSTATE_VBUFFER_ALLOC_UINT32(pg332.state, ErnicPci, 1, has_pg332,
+                                     pg332.state_len),
         VMSTATE_END_OF_LIST()
     }
 };

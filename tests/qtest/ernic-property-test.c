@@ -44,6 +44,8 @@ static const Bad bad[] = {
     { "roce-udp", "'127.0.0.1:65536'", "roce-udp: " },
     { "roce-udp", "'192.0.2.1:4791'", "roce-udp: UDP socket on" },
     { "roce-peers", "'10.0.0.1=127.0.0.1'", "roce-peers= needs roce-udp=" },
+    { "ernic-version", "'3.0'", "ernic-version is 3.0, not 3.1, 4.0 or 4.2" },
+    { "ernic-qps", "8", "ernic-qps= needs ernic-version=" },
     { "iothread", "'none'", "Device 'none' not found" },
     { "mac", "'52:54'", "Property 'ernic.mac' doesn't take value '52:54'" },
     { "netdev", "'none'", "Property 'ernic.netdev' can't find value 'none'" },

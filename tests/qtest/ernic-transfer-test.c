@@ -510,7 +510,7 @@ static uint32_t eth_or_ring(QErnic *q, uint32_t off)
            (off >= time && off < time + 8 ? 0 : qernic_read(q, off));
 }
 
-QTestState *qernic_migrate(QErnic *q)
+QTestState *qernic_migrate_to(QErnic *q, const char *more)
 {
     g_autofree char *path = NULL, *uri = NULL;
     QTestState *from = q->qts;
@@ -526,14 +526,19 @@ QTestState *qernic_migrate(QErnic *q)
         g_usleep(1000);
     }
     /* Not before we listen, or its event may be over. */
-    q->qts = qtest_init("-M pc -device ernic,id=ernic0,addr=04.0,"
-                        "roce-udp=127.0.0.1:0 -incoming defer");
+    q->qts = qtest_initf("-M pc -device ernic,id=ernic0,addr=04.0,"
+                         "roce-udp=127.0.0.1:0%s -incoming defer", more);
     q->dev.bus->qts = q->qts;
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'migrate-incoming',"
                              " 'arguments': { 'uri': %s } }", uri);
     qtest_qmp_eventwait(q->qts, "RESUME");
     unlink(path);
     return from;
+}
+
+QTestState *qernic_migrate(QErnic *q)
+{
+    return qernic_migrate_to(q, "");
 }
 
 void qernic_migrate_end(QErnic *q, QTestState *from)

@@ -107,6 +107,8 @@ void qernic_end(QErnicQp *x, QErnicQp *y);
  * of the node alone. Returns the old one, for the end.
  */
 QTestState *qernic_migrate(QErnic *q);
+/* The same, to a device with @more properties. */
+QTestState *qernic_migrate_to(QErnic *q, const char *more);
 void qernic_migrate_end(QErnic *q, QTestState *from);
 /* RC, UC, UD and GSI between two devices that are set up, or within one. */
 void qernic_transfers(QErnic *a, QErnic *b);

@@ -218,6 +218,12 @@ bool ernic_irq_level(const Ernic *e)
     return ernic_pg332_irq(e);
 }
 
+bool ernic_expects(const Ernic *e, const ErnicTrain *train)
+{
+    return ernic_gid_is_local(e, &train->path.dgid) &&
+           ernic_rx_expects(e, train);
+}
+
 void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train)
 {
     e->now = now;

@@ -34,6 +34,11 @@ uint32_t ernic_reg_read(Ernic *e, uint64_t now, uint32_t offset);
 void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value);
 /* Its one interrupt line; irq() of vector 0 tells that it rises. */
 bool ernic_irq_level(const Ernic *e);
+/*
+ * Is @train to an address of this engine, and to a queue pair that it has? One
+ * device may have two engines on one link.
+ */
+bool ernic_expects(const Ernic *e, const ErnicTrain *train);
 /* Packets from the link; @train is borrowed. */
 void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train);
 /*

@@ -456,12 +456,21 @@ static void update_qp(Ernic *e, uint32_t qpn)
 
 /* ---- writes -------------------------------------------------------------- */
 
+/* The UDP source port; that of a socket, where there is one, outweighs it. */
+void ernic_pg332_restore(Ernic *e)
+{
+    uint32_t conf = *ernic_pg332_reg(e, PG332_XRNICCONF);
+
+    e->udp_sport = e->cfg.udp_sport ? e->cfg.udp_sport :
+        ernic_pg332_version(e) == PG332_V3_1 ?
+        field(conf, PG332_V3_CONF_SPORT) : field(conf, PG332_V4_CONF_SPORT);
+}
+
 static void wrote_global(Ernic *e)
 {
-    uint32_t conf = *ernic_pg332_reg(e, PG332_XRNICCONF), qpn;
+    uint32_t qpn;
 
-    e->udp_sport = ernic_pg332_version(e) == PG332_V3_1 ?
-        field(conf, PG332_V3_CONF_SPORT) : field(conf, PG332_V4_CONF_SPORT);
+    ernic_pg332_restore(e);
     for (qpn = 1; qpn < e->cfg.max_qp; qpn++) {
         if (running(e, qpn) || should_run(e, qpn)) {
             update_qp(e, qpn);
@@ -620,12 +629,4 @@ void ernic_pg332_write(Ernic *e, uint32_t offset, uint32_t value)
     } else if (ref.def->offset == PG332_INTSTS) {
         pg332_rise(e, false);
     }
-}
-
-void ernic_pg332_restore(Ernic *e)
-{
-    uint32_t conf = *ernic_pg332_reg(e, PG332_XRNICCONF);
-
-    e->udp_sport = ernic_pg332_version(e) == PG332_V3_1 ?
-        field(conf, PG332_V3_CONF_SPORT) : field(conf, PG332_V4_CONF_SPORT);
 }

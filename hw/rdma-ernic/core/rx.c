@@ -186,6 +186,17 @@ static void rx_packet(Ernic *e, const ErnicTrain *train,
     }
 }
 
+bool ernic_rx_expects(const Ernic *e, const ErnicTrain *train)
+{
+    uint32_t qpn;
+
+    if (train->len < ERNIC_BTH_LEN) {
+        return false;
+    }
+    qpn = ldl_be_p(train->data + BTH_DEST_QP) & ERNIC_QPN_MASK;
+    return qpn < e->cfg.max_qp && e->qp[qpn].used;
+}
+
 /*
  * The packets of a train may be for as many queue pairs, none of which is in a
  * cache: fetch the contexts while the packets before them are served. Whether

@@ -11,4 +11,7 @@
 /* Every packet is served, or dropped with a reason that is counted. */
 void ernic_rx_train(Ernic *e, const ErnicTrain *train);
 
+/* Does its first packet name a queue pair that there is? */
+bool ernic_rx_expects(const Ernic *e, const ErnicTrain *train);
+
 #endif /* ERNIC_RX_H */

@@ -8,6 +8,9 @@
 #ifndef ERNIC_REGS_H
 #define ERNIC_REGS_H
 
+/* Where the device has them. */
+#define ERNIC_BAR_PG332         0
+
 enum pg332_version {
     PG332_V3_1,
     PG332_V4_0,

@@ -1,0 +1,138 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The ERNIC face: BAR 0 with the registers of PG332, in front of an engine of
+ * its own beside that of the verbs face. Both use the same link; a packet goes
+ * to the one whose address and queue pair it names.
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "ernic_pci.h"
+#include "trace.h"
+
+#define DEFAULT_QPS 32
+
+static const struct {
+    const char *name;
+    uint32_t window, max_qp;
+} versions[PG332_VERSIONS] = {
+    [PG332_V3_1] = { "3.1", PG332_V3_SIZE, PG332_V3_MAX_QP },
+    [PG332_V4_0] = { "4.0", PG332_V4_SIZE, PG332_V4_MAX_QP },
+    [PG332_V4_2] = { "4.2", PG332_V4_SIZE, PG332_V4_MAX_QP },
+};
+
+/* ---- registers ------------------------------------------------------------ */
+
+static uint64_t bar_read(void *opaque, hwaddr off, unsigned size)
+{
+    ErnicPci *d = opaque;
+    uint64_t now = ernic_pci_enter(d);
+    uint32_t value = ernic_reg_read(d->pg332.engine, now, off);
+
+    ernic_pci_leave(d);
+    return value;
+}
+
+static void bar_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
+{
+    ErnicPci *d = opaque;
+    uint64_t now = ernic_pci_enter(d);
+
+    ernic_reg_write(d->pg332.engine, now, off, value);
+    ernic_pci_leave(d);
+}
+
+/* Registers are words; wider accesses arrive as two of them. */
+static const MemoryRegionOps bar_ops = {
+    .read = bar_read,
+    .write = bar_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = { .min_access_size = 4, .max_access_size = 8 },
+    .impl = { .min_access_size = 4, .max_access_size = 4 },
+};
+
+/* ---- work ----------------------------------------------------------------- */
+
+void ernic_pci_pg332_run(ErnicPci *d, uint64_t now)
+{
+    if (d->pg332.engine) {
+        ernic_run(d->pg332.engine, now);
+    }
+}
+
+void ernic_pci_pg332_link(ErnicPci *d, uint64_t now)
+{
+    if (d->pg332.engine) {
+        ernic_set_link(d->pg332.engine, now, ernic_pci_link(d));
+    }
+}
+
+void ernic_pci_pg332_reset(ErnicPci *d, uint64_t now)
+{
+    if (d->pg332.engine) {
+        ernic_reset(d->pg332.engine);
+        ernic_pci_pg332_link(d, now);
+    }
+}
+
+/* ---- life ----------------------------------------------------------------- */
+
+/* What verbs alone has is there once, for the engine's tables are not empty. */
+static void configure(ErnicPci *d, unsigned version)
+{
+    d->pg332.cfg = (ErnicConfig) {
+        .max_qp = d->pg332.num_qp + 1, .max_cq = 1, .max_srq = 1, .max_eq = 1,
+        .max_mr = 1, .max_pd = 1, .max_uctx = 1,
+        .num_vectors = d->cfg.num_vectors, .mtu = d->cfg.mtu,
+        .link_speed = d->cfg.link_speed, .udp_sport = d->cfg.udp_sport,
+        .pg332 = 1 + version,
+    };
+}
+
+bool ernic_pci_pg332_open(ErnicPci *d, Error **errp)
+{
+    unsigned v = 0;
+
+    if (!d->pg332.version) {
+        if (d->pg332.num_qp) {
+            error_setg(errp, "ernic-qps= needs ernic-version=");
+        }
+        return !d->pg332.num_qp;
+    }
+    d->pg332.num_qp = d->pg332.num_qp ?: DEFAULT_QPS;
+    while (v < PG332_VERSIONS && strcmp(d->pg332.version, versions[v].name)) {
+        v++;
+    }
+    if (v == PG332_VERSIONS) {
+        error_setg(errp, "ernic-version is %s, not 3.1, 4.0 or 4.2",
+                   d->pg332.version);
+        return false;
+    }
+    if (d->pg332.num_qp < 2 || d->pg332.num_qp > versions[v].max_qp) {
+        error_setg(errp, "ernic-qps is %u, not 2 to %u", d->pg332.num_qp,
+                   versions[v].max_qp);
+        return false;
+    }
+    configure(d, v);
+    memory_region_init_io(&d->pg332.bar, OBJECT(d), &bar_ops, d, "ernic-pg332",
+                          versions[v].window);
+    pci_register_bar(PCI_DEVICE(d), ERNIC_BAR_PG332,
+                     PCI_BASE_ADDRESS_SPACE_MEMORY |
+                     PCI_BASE_ADDRESS_MEM_TYPE_64, &d->pg332.bar);
+    return true;
+}
+
+void ernic_pci_pg332_start(ErnicPci *d)
+{
+    if (d->pg332.version) {
+        d->pg332.engine = ernic_new(&d->pg332.cfg, &ernic_pci_pg332_env_ops, d);
+    }
+}
+
+void ernic_pci_pg332_close(ErnicPci *d)
+{
+    if (d->pg332.engine) {
+        ernic_free(d->pg332.engine);
+        d->pg332.engine = NULL;
+    }
+}
