@@ -133,7 +133,8 @@ class Guest:
             '-machine', 'q35', '-accel', 'tcg,thread=multi', '-cpu', 'qemu64',
             '-smp', '1', '-m', str(MEMORY_MIB), '-name', name,
             '-kernel', image / 'kernel', '-initrd', image / 'initrd', '-append',
-            f'console=ttyS0 quiet panic=-1 mitigations=off hostname={name}'
+            'console=ttyS0 quiet panic=-1 mitigations=off no_timer_check '
+            f'hostname={name}'
             + ' shell' * shell,
             '-chardev', f'socket,id=serial,path={self.serial},server=on,wait=off,'
             f'logfile={self.console}', '-serial', 'chardev:serial',
