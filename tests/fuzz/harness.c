@@ -270,10 +270,8 @@ static void set_gid6(FuzzHost *h, uint8_t number)
     fuzz_cmd(h, &cmd, NULL);
 }
 
-void fuzz_open(FuzzHost *h, uint8_t number)
+void fuzz_open_as(FuzzHost *h, const ErnicConfig *cfg)
 {
-    ErnicConfig cfg;
-
     if (!h->env.mem) {
         fake_env_init(&h->env);
         h->shadow = g_malloc(FUZZ_MEM);
@@ -295,9 +293,16 @@ void fuzz_open(FuzzHost *h, uint8_t number)
     h->idle = 0;
     h->may_read = h->may_write = 0;
     fuzz_paint(h, h->env.base, FAKE_SCRATCH, FUZZ_QUEUE);
-    fuzz_config(&cfg);
-    h->e = ernic_new(&cfg, &guard_ops, h);
+    h->e = ernic_new(cfg, &guard_ops, h);
     fuzz_set_link(h, true);
+}
+
+void fuzz_open(FuzzHost *h, uint8_t number)
+{
+    ErnicConfig cfg;
+
+    fuzz_config(&cfg);
+    fuzz_open_as(h, &cfg);
     fake_set_gid(h->e, 0, number);
     set_gid6(h, number);
 }
@@ -391,6 +396,23 @@ uint8_t fuzz_doorbell(FuzzHost *h, uint32_t uctx, uint64_t value,
     status = ernic_doorbell(h->e, h->env.now, uctx, value);
     leave(h);
     return status;
+}
+
+void fuzz_reg_write(FuzzHost *h, uint32_t offset, uint32_t value)
+{
+    enter(h, 0, 0);
+    ernic_reg_write(h->e, h->env.now, offset, value);
+    leave(h);
+}
+
+uint32_t fuzz_reg_read(FuzzHost *h, uint32_t offset)
+{
+    uint32_t value;
+
+    enter(h, 0, 0);
+    value = ernic_reg_read(h->e, h->env.now, offset);
+    leave(h);
+    return value;
 }
 
 void fuzz_tx_ready(FuzzHost *h)

@@ -66,6 +66,8 @@ bool fuzz_break(const char *name);
  * zero before the first time.
  */
 void fuzz_open(FuzzHost *h, uint8_t number);
+/* The same with another configuration, and without addresses. */
+void fuzz_open_as(FuzzHost *h, const ErnicConfig *cfg);
 void fuzz_close(FuzzHost *h);
 void fuzz_config(ErnicConfig *cfg);
 void fuzz_gid6(uint8_t gid[16], uint8_t number);
@@ -86,6 +88,9 @@ uint8_t fuzz_cmd_within(FuzzHost *h, const struct ernic_cmd *cmd,
                         struct ernic_rsp *rsp, uint32_t may_write);
 uint8_t fuzz_doorbell(FuzzHost *h, uint32_t uctx, uint64_t value,
                       uint32_t may_read);
+/* Registers of PG332: no access to them reaches memory. */
+void fuzz_reg_write(FuzzHost *h, uint32_t offset, uint32_t value);
+uint32_t fuzz_reg_read(FuzzHost *h, uint32_t offset);
 void fuzz_tx_ready(FuzzHost *h);
 void fuzz_set_link(FuzzHost *h, bool up);
 /* One ernic_run(). */

@@ -237,6 +237,38 @@ CMD = {
     'users': b''.join(cmd(op, 'II', 0, 0, uctx=1) for op in range(31)),
 }
 
+# ---- pg332: registers and requests of two cards ----------------------------------------
+
+CROSS = record(3, 'B', 0)
+
+
+def card_post(opcode, length, host=0, key=0x35c, off=0):
+    return record(1, 'BBBBIIIH', host, 0, opcode, 0, length, key, off, 0) + CROSS
+
+
+def card_reg(scope, element, word, value, host=0):
+    return record(0, 'BBBBI', host, scope, element, word, value)
+
+
+PG332 = {}
+for version in range(3):
+    start = record(7, 'B', version)
+    PG332 |= {f'{name}-{version}': start + data for name, data in {
+        'all': b''.join(card_post(op, n) for op in (0, 1, 2, 3, 4, 12)
+                        for n in (8, 400 if op in (2, 3, 12) else 5000)),
+        'both': card_post(2, 900) + card_post(0, 9000, 1) + card_post(4, 20000, 1),
+        'illegal': card_post(5, 64) + card_post(2, 64) + card_reg(2, 1, 0, 0x45d),
+        'keys': card_post(0, 64, key=0x35d) + card_post(4, 64, 1, off=1 << 20),
+        'full': card_post(2, 64) * 10 + card_reg(2, 1, 13, 8, 1) +
+                record(5, 'BH', 20, 99),
+        'lost': record(4, 'B', 0) + card_post(0, 3000) + record(5, 'BH', 22, 99),
+        'restart': card_post(2, 64) + card_reg(2, 1, 0, 0x243c) +
+                   card_reg(2, 1, 0, 0x2043d) + card_post(2, 64),
+        'recover': card_post(2, 64) + card_reg(2, 1, 0, 0x2047d) +
+                   card_reg(1, 0, 1, 5) + card_reg(2, 1, 12, 0) + CROSS,
+        'off': card_post(0, 100000) + card_reg(1, 0, 0, 0) + card_post(2, 64),
+    }.items()}
+
 # ---- state, net ------------------------------------------------------------------------
 
 STATE = {f'base-{i}': record(0, 'B', i) for i in range(6)}
@@ -278,7 +310,7 @@ for length in (4, 8, 12, 16, 20, 24, 28):       # headers with nothing behind th
 
 
 def main():
-    sets = {'rx': RX, 'wr': WR, 'cmd': CMD, 'state': STATE, 'net': NET}
+    sets = {'rx': RX, 'wr': WR, 'cmd': CMD, 'pg332': PG332, 'state': STATE, 'net': NET}
     for target, seeds in sets.items():
         path = Path(sys.argv[1]) / target
         path.mkdir(parents=True, exist_ok=True)
