@@ -100,7 +100,8 @@ static void set_running(ErnicPci *d, bool running)
     d->running = running;
     ernic_pci_udp_update(d);
     if (running) {
-        d->wake = d->pg332.wake = now;
+        d->wake = now;
+        d->pg332.wake = d->pg332.engine ? now : UINT64_MAX;
     }
     ernic_pci_leave(d);
     if (running) {
@@ -253,8 +254,8 @@ static void ernic_pci_reset_enter(Object *obj, ResetType type)
 
     trace_ernic_pci_reset(ernic_pci_id(d));
     now = ernic_pci_enter(d);
-    ernic_pci_verbs_reset(d, now);
     ernic_pci_pg332_reset(d, now);
+    ernic_pci_verbs_reset(d, now);
     ernic_pci_leave(d);
 }
 

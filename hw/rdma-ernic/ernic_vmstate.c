@@ -74,8 +74,8 @@ static int state_post_load(void *opaque, int version)
     if (ok) {
         d->net.link_moved = true;       /* it may: this is another link */
     } else {
-        ernic_pci_verbs_reset(d, now);
         ernic_pci_pg332_reset(d, now);
+        ernic_pci_verbs_reset(d, now);
     }
     ernic_pci_leave(d);
     if (!ok) {

@@ -380,6 +380,35 @@ static void test_random(void *obj, void *data, QGuestAllocator *alloc)
     qos_invalidate_command_line();
 }
 
+/* ---- idle ----------------------------------------------------------------- */
+
+/* Time of a processor that QEMU has used, in ticks of the host. */
+static unsigned long ticks_used(QTestState *qts)
+{
+    g_autofree char *path = g_strdup_printf("/proc/%d/stat", qtest_pid(qts));
+    g_autofree char *text = NULL;
+    unsigned long user = 0, system = 0;
+
+    g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+    g_assert_cmpint(sscanf(strrchr(text, ')'),
+                           ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u"
+                           " %lu %lu", &user, &system), ==, 2);
+    return user + system;
+}
+
+/* Nobody waits for anything: neither does the host work. */
+static void test_idle(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    unsigned long before;
+
+    qernic_enable(q);
+    before = ticks_used(q->qts);
+    g_usleep(G_USEC_PER_SEC);
+    g_assert_cmpuint(ticks_used(q->qts) - before, <=,
+                     sysconf(_SC_CLK_TCK) / 20);
+}
+
 /* ---- unplug --------------------------------------------------------------- */
 
 /* With commands and a transfer under way. */
@@ -433,6 +462,7 @@ static void register_tests(void)
     qos_add_test("power-reset", "ernic", test_power_reset, NULL);
     qos_add_test("vectors", "ernic", test_vectors, NULL);
     qos_add_test("random", "ernic", test_random, NULL);
+    qos_add_test("idle", "ernic", test_idle, NULL);
     qos_add_test("hotplug", "ernic", test_hotplug, NULL);
 }
 
