@@ -7,6 +7,8 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "pg332_card.h"
+#include "psn.h"
+#include "qp.h"
 
 /* ---- tests: the data path ------------------------------------------------------ */
 
@@ -588,6 +590,59 @@ static void test_save(void)
     teardown();
 }
 
+/* 4.0 and 4.2 have as many registers, elsewhere. */
+static void test_load_other_version(void)
+{
+    uint32_t from, to;
+    Card a, b;
+
+    for (from = 0; from < PG332_VERSIONS; from++) {
+        for (to = 0; to < PG332_VERSIONS; to++) {
+            GByteArray *state = g_byte_array_new();
+
+            card_open(&a, 0, from);
+            card_open(&b, 0, to);
+            ernic_save(a.e, state);
+            g_assert(ernic_load(b.e, b.env.now, state->data, state->len) ==
+                     (from == to));
+            g_byte_array_free(state, true);
+            card_close(&a);
+            card_close(&b);
+        }
+    }
+}
+
+/* Numbers of 24 bits stay such, whatever a state says that registers hold. */
+static void test_load_wide_numbers(void)
+{
+    static const uint32_t wide[] = {
+        PG332_SQPSN, PG332_STATMSN, PG332_DESTQPCONF,
+    };
+    GByteArray *state = g_byte_array_new();
+    uint32_t conf, i;
+    ErnicQp *qp;
+    Card c;
+
+    card_open(&c, 0, PG332_V4_2);
+    conf = get_qp(&c, PG332_QPCONF);
+    put_qp(&c, PG332_QPCONF, 0);
+    for (i = 0; i < G_N_ELEMENTS(wide); i++) {
+        *ernic_regfile_at(c.e->regs, ERNIC_REG_QP, QPN - 1, wide[i]) =
+            UINT32_MAX;
+    }
+    ernic_save(c.e, state);
+    g_assert(ernic_load(c.e, c.env.now, state->data, state->len));
+    put_qp(&c, PG332_QPCONF, conf);
+    qp = &c.e->qp[QPN];
+    g_assert(qp->used);
+    g_assert_cmphex(qp->sq.next_psn, ==, ERNIC_PSN_MASK);
+    g_assert_cmphex(qp->rq.msn, ==, ERNIC_MSN_MASK);
+    g_assert_cmphex(qp->attr.dest_qpn, ==, ERNIC_QPN_MASK);
+    card_check(&c);
+    g_byte_array_free(state, true);
+    card_close(&c);
+}
+
 /* Software without sense: every register, any value, in any order. */
 static void test_any_order(void)
 {
@@ -657,6 +712,8 @@ int main(int argc, char **argv)
     g_test_add_func("/pg332/retries", test_retries);
     g_test_add_func("/pg332/verbs-peer", test_verbs_peer);
     g_test_add_func("/pg332/save", test_save);
+    g_test_add_func("/pg332/load-other-version", test_load_other_version);
+    g_test_add_func("/pg332/load-wide-numbers", test_load_wide_numbers);
     g_test_add_func("/pg332/any-order", test_any_order);
     return g_test_run();
 }

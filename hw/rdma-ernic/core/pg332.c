@@ -149,7 +149,7 @@ static void load_attributes(Ernic *e, ErnicQp *qp)
 
     qp->pd = reg[PG332_PD / 4];
     attr->access = ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_WRITE;
-    attr->dest_qpn = reg[PG332_DESTQPCONF / 4];
+    attr->dest_qpn = reg[PG332_DESTQPCONF / 4] & ERNIC_QPN_MASK;
     attr->timeout = MIN(field(wait, PG332_TIMEOUT_ACK),
                         ERNIC_ACK_TIMEOUT_COUNT - 1);
     attr->retry_cnt = field(wait, PG332_TIMEOUT_RETRY);
@@ -223,7 +223,8 @@ static uint32_t ring_depth(uint32_t depth)
 
 static void load_psn(Ernic *e, ErnicQp *qp)
 {
-    uint32_t psn = *ernic_pg332_qp_reg(e, qp->qpn, PG332_SQPSN);
+    uint32_t psn = *ernic_pg332_qp_reg(e, qp->qpn, PG332_SQPSN) &
+                   ERNIC_PSN_MASK;
 
     qp->attr.sq_psn = psn;
     qp->sq.next_psn = qp->sq.max_psn = qp->sq.una_psn = psn;
@@ -253,7 +254,7 @@ static void load_counters(Ernic *e, ErnicQp *qp)
     rq->ci = pi;
     rq->pi = pi + rq->depth - ernic_pg332_ahead(reg[PG332_RQCI / 4], pi,
                                                 rq->depth);
-    qp->rq.msn = reg[PG332_STATMSN / 4];
+    qp->rq.msn = reg[PG332_STATMSN / 4] & ERNIC_MSN_MASK;
     load_psn(e, qp);
     load_expected(e, qp);
 }

@@ -23,6 +23,7 @@ static void save_regs(const Ernic *e, const void *obj, GByteArray *out)
     if (!e->regs) {
         return;
     }
+    ernic_state_put(out, e->cfg.pg332, 1);
     word = ernic_regfile_words(e->regs, &num);
     for (i = 0; i < num; i++) {
         ernic_state_put(out, word[i], 4);
@@ -35,6 +36,10 @@ static bool load_regs(Ernic *e, void *obj, ErnicReader *in)
 
     if (!e->regs) {
         return true;
+    }
+    /* Versions may have as many registers, and not the same. */
+    if (ernic_state_read(in, 1) != e->cfg.pg332) {
+        return false;
     }
     word = ernic_regfile_words(e->regs, &num);
     if (!ernic_state_has(in, num, 4)) {
