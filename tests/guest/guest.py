@@ -110,6 +110,13 @@ class Monitor:
         self.socket.close()
 
 
+def processor():
+    """QEMU's words: emulated everywhere alike, or what GUEST_ACCEL asks for."""
+    if os.environ.get('GUEST_ACCEL') == 'kvm':
+        return ['-accel', 'kvm', '-cpu', 'host']
+    return ['-accel', 'tcg,thread=multi', '-cpu', 'qemu64']
+
+
 class Guest:
     """One machine. options: further words for QEMU's command line.
 
@@ -130,7 +137,7 @@ class Guest:
         self.serial = folder / f'{name}.serial'
         command = [
             qemu, '-nodefaults', '-no-reboot', '-display', 'none',
-            '-machine', 'q35', '-accel', 'tcg,thread=multi', '-cpu', 'qemu64',
+            '-machine', 'q35', *processor(),
             '-smp', '1', '-m', str(MEMORY_MIB), '-name', name,
             '-kernel', image / 'kernel', '-initrd', image / 'initrd', '-append',
             'console=ttyS0 quiet panic=-1 mitigations=off no_timer_check '
