@@ -37,9 +37,9 @@ def suites(kernel, image, short):
              test_counters, test_resources, test_dead, test_reset, test_unplug,
              test_no_trace]
     if not short:
-        tests[2:2] = [test_port, test_ethtool, test_zero_based, test_rereg,
-                      test_lost_interrupt, test_bad_device, test_stolen, test_remove,
-                      test_reload]
+        tests[2:2] = [test_port, test_ethtool, test_rings_in_traffic, test_zero_based,
+                      test_rereg, test_lost_interrupt, test_bad_device, test_stolen,
+                      test_remove, test_reload]
     one = Suite(f'driver-{kernel}',
                 functools.partial(guest.Guests, 1, Plugged(), image), tests)
     vlan = Suite(f'vlan-{kernel}',
@@ -100,6 +100,30 @@ def test_ethtool(guests):
     before = int(re.search(r'device_tx_packets: (\d+)', asked('-S'))[1])
     guests[0].run(f'ping -c 3 -i 0.2 -W 1 {links.ipv4(9)}')
     assert int(re.search(r'device_tx_packets: (\d+)', asked('-S'))[1]) > before
+
+
+def test_rings_in_traffic(guests):
+    """Rings change under a program that sends as fast as it can; it goes on behind."""
+    def sent():
+        return int(re.search(r'device_tx_packets: (\d+)', guests[0].check(
+            f'ethtool -S {links.INTERFACE}'))[1])
+
+    guests[0].check('dmesg -c')
+    guests[0].check(f'ip neigh replace {links.ipv4(9)} lladdr {links.mac(9)} '
+                    f'dev {links.INTERFACE}')
+    job = guests[0].start(
+        'python3 -c "import socket, time\n'
+        's = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n'
+        'end = time.time() + 6\n'
+        f'while time.time() < end: s.sendto(bytes(8000), (\'{links.ipv4(9)}\', 9))"', 40)
+    guests[0].check('for n in $(seq 20); do for size in 64 128; do '
+                    f'ethtool -G {links.INTERFACE} rx $size tx $size || exit 1; '
+                    'sleep 0.02; done; done', 40)
+    before = sent()
+    assert job.wait().status == 0
+    assert sent() > before
+    guests[0].check(f'ethtool -G {links.INTERFACE} rx 256 tx 256')
+    quiet(guests[0])
 
 
 def test_vectors(guests):

@@ -125,7 +125,8 @@ static void ernic_net_clean_tx(struct ernic_net *net, u32 done, int budget)
 		netif_wake_queue(nd);
 }
 
-static void ernic_net_refill(struct ernic_net *net)
+/* False: no memory for even one buffer, so no frame's interrupt will come. */
+static bool ernic_net_refill(struct ernic_net *net)
 {
 	struct device *d = &net->dev->pdev->dev;
 	u32 k = net->rx_pi;
@@ -153,6 +154,7 @@ static void ernic_net_refill(struct ernic_net *net)
 		net->rx_pi = k;
 		writel(k, ernic_eth_reg(net->dev, rx_pi));
 	}
+	return k != net->rx_ci;
 }
 
 /* One frame. The device counts whole frames, so the last part is there. */
@@ -182,7 +184,7 @@ static void ernic_net_rx_frame(struct ernic_net *net, u32 done)
 		nd->stats.rx_dropped++;
 		return;
 	}
-	if (flags & ERNIC_ETH_CSUM_OK)
+	if ((flags & ERNIC_ETH_CSUM_OK) && (nd->features & NETIF_F_RXCSUM))
 		skb->ip_summed = CHECKSUM_UNNECESSARY;
 	nd->stats.rx_packets++;
 	nd->stats.rx_bytes += skb->len;
@@ -202,7 +204,8 @@ static int ernic_net_poll(struct napi_struct *napi, int budget)
 		ernic_net_rx_frame(net, rx_done);
 		work++;
 	}
-	ernic_net_refill(net);
+	if (!ernic_net_refill(net))
+		return budget;
 	if (work < budget && napi_complete_done(napi, work)) {
 		/* at once, if more has come since the counters were read */
 		writel(net->tx_ci, ernic_eth_reg(net->dev, tx_arm));
@@ -367,14 +370,21 @@ int ernic_net_open(struct net_device *nd)
 		goto err_irq;
 	}
 	napi_enable(&net->napi);
-	ernic_net_refill(net);
+	if (!ernic_net_refill(net)) {
+		ret = -ENOMEM;
+		goto err_napi;
+	}
 	ernic_net_carrier(net);
-	netif_start_queue(nd);
+	/* after a change of the rings, frames may be waiting */
+	netif_wake_queue(nd);
 	writel(0, ernic_eth_reg(dev, tx_arm));
 	writel(0, ernic_eth_reg(dev, rx_arm));
 	return 0;
 
+err_napi:
+	napi_disable(&net->napi);
 err_irq:
+	writel(0, ernic_eth_reg(dev, ctrl));
 	free_irq(irq, net);
 err_rings:
 	ernic_net_free_rings(net);
@@ -388,11 +398,12 @@ int ernic_net_stop(struct net_device *nd)
 	/* what ethtool could not open again is closed already */
 	if (!net->txd)
 		return 0;
-	netif_tx_disable(nd);
 	writel(0, ernic_eth_reg(net->dev, ctrl));
 	readl(ernic_eth_reg(net->dev, ctrl));
 	free_irq(pci_irq_vector(net->dev->pdev, ERNIC_VEC_ETH), net);
 	napi_disable(&net->napi);
+	/* here, where no poll wakes it again: frames come while rings change */
+	netif_tx_disable(nd);
 	ernic_net_drop(net);
 	ernic_net_free_rings(net);
 	return 0;
