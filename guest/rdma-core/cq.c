@@ -180,7 +180,10 @@ int ernic_resize_cq(struct ibv_cq *ibcq, int cqe)
 		return EINVAL;
 	/* Not more than asked for: who makes it smaller wants the memory. */
 	ernic_lock(&cq->lock);
+	/* An older index behind that of the new ring would not arm it. */
+	ernic_lock(&cq->arm_lock);
 	ret = cq_resize_locked(cq, cqe < 2 ? 2 : roundup_pow_of_two(cqe));
+	ernic_unlock(&cq->arm_lock);
 	ernic_unlock(&cq->lock);
 	return ret;
 }

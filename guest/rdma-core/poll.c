@@ -110,16 +110,18 @@ int ernic_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 	struct ernic_cq *cq = to_ernic_cq(ibcq);
 	struct ernic_qp *qp = NULL;
 	struct ernic_cqe *cqe;
+	uint32_t seen;
 	int i;
 
 	ernic_lock(&cq->lock);
+	seen = cq->ci;
 	for (i = 0; i < n; i++) {
 		cqe = cq_next(cq, &qp);
 		if (!cqe)
 			break;
 		fill_wc(&wc[i], cqe);
 	}
-	if (i)
+	if (cq->ci != seen)
 		ernic_cq_consumed(cq);
 	ernic_unlock(&cq->lock);
 	return i;
