@@ -16,6 +16,10 @@
 #include <rdma/ib_verbs.h>
 #include <hw/rdma-ernic/ernic_abi.h>
 
+#ifndef CONFIG_64BIT
+#error a doorbell is one store of 64 bits
+#endif
+
 #define ERNIC_NONE		0xffffffff	/* no SRQ, no event queue */
 #define ERNIC_CMD_SHIFT		4
 #define ERNIC_EQ_DEPTH		1024
@@ -68,6 +72,11 @@ struct ernic_dev {
 	bool ib_on;		/* the RDMA core knows the device */
 	struct work_struct fatal_work;
 	struct ernic_device_attr attr;
+	/*
+	 * Around commands that give a number and, until the table has lost it,
+	 * around those that take one: none is given again before.
+	 */
+	struct mutex number_lock;
 	/* numbers to objects; the events' handler runs under this lock */
 	spinlock_t table_lock;
 	struct xarray cqs;

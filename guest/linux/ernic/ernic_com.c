@@ -79,6 +79,8 @@ static void ernic_com_die(struct ernic_dev *dev, u8 opcode)
 		opcode, readl(ernic_reg(dev, status)),
 		readl(ernic_reg(dev, error)));
 	ernic_com_reset(dev);
+	/* where its registers are not to be reached, neither is memory */
+	pci_clear_master(dev->pdev);
 	WRITE_ONCE(dev->com.dead, true);
 	schedule_work(&dev->fatal_work);
 }

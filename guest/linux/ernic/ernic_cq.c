@@ -126,7 +126,9 @@ int ernic_make_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *a,
 		cmd.uctx = cpu_to_le32(cq->uctx);
 		cmd.cq_create.eq =
 			cpu_to_le32(ernic_comp_eqn(dev, a->comp_vector));
+		mutex_lock(&dev->number_lock);
 		ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
+		mutex_unlock(&dev->number_lock);
 	}
 	ernic_pages_fini(dev, &pages);
 	if (ret) {
@@ -147,11 +149,14 @@ int ernic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct ernic_dev *dev = to_dev(ibcq->device);
 	struct ernic_cq *cq = to_cq(ibcq);
-	int ret = ernic_destroy(dev, ERNIC_CMD_CQ_DESTROY, cq->uctx, cq->cqn);
+	int ret;
 
-	if (ret)
-		return ret;
-	ernic_table_erase(dev, &dev->cqs, cq->cqn);
-	ernic_cq_release(dev, cq);
-	return 0;
+	mutex_lock(&dev->number_lock);
+	ret = ernic_destroy(dev, ERNIC_CMD_CQ_DESTROY, cq->uctx, cq->cqn);
+	if (!ret)
+		ernic_table_erase(dev, &dev->cqs, cq->cqn);
+	mutex_unlock(&dev->number_lock);
+	if (!ret)
+		ernic_cq_release(dev, cq);
+	return ret;
 }

@@ -41,7 +41,8 @@ struct ib_mr *ernic_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 
 	if (type != IB_MR_TYPE_MEM_REG)
 		return ERR_PTR(-EOPNOTSUPP);
-	if (max_num_sg > le32_to_cpu(dev->attr.max_fast_reg_pages))
+	if (!max_num_sg ||
+	    max_num_sg > le32_to_cpu(dev->attr.max_fast_reg_pages))
 		return ERR_PTR(-EINVAL);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)

@@ -94,6 +94,7 @@ static struct ernic_dev *ernic_alloc(struct pci_dev *pdev)
 		return NULL;
 	dev->pdev = pdev;
 	INIT_WORK(&dev->fatal_work, ernic_fatal);
+	mutex_init(&dev->number_lock);
 	spin_lock_init(&dev->table_lock);
 	xa_init(&dev->cqs);
 	xa_init(&dev->qps);

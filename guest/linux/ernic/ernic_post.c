@@ -203,7 +203,9 @@ int ernic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		return -EINVAL;
 	}
 	spin_lock_irqsave(&qp->sq.lock, flags);
-	if (qp->state < IB_QPS_RTS)
+	if (ernic_dead(dev))
+		ret = -EIO;
+	else if (qp->state < IB_QPS_RTS)
 		ret = -EINVAL;
 	pi = qp->sq.pi;
 	while (wr && !ret) {
@@ -251,7 +253,9 @@ int ernic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		return -EINVAL;
 	}
 	spin_lock_irqsave(&qp->rq.lock, flags);
-	if (qp->state == IB_QPS_RESET)
+	if (ernic_dead(dev))
+		ret = -EIO;
+	else if (qp->state == IB_QPS_RESET)
 		ret = -EINVAL;
 	pi = qp->rq.pi;
 	while (wr && !ret) {
@@ -295,7 +299,7 @@ int ernic_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	struct ernic_srq *srq = to_srq(ibsrq);
 	struct ernic_wq *wq = &srq->wq;
 	unsigned long flags;
-	int ret = 0;
+	int ret = ernic_dead(dev) ? -EIO : 0;
 	u32 pi;
 
 	if (!wq->ring.buf) {

@@ -167,7 +167,9 @@ static int ernic_qp_cmd(struct ernic_dev *dev, struct ernic_qp *qp,
 	cmd.uctx = cpu_to_le32(qp->uctx);
 	cmd.qp.addr = cpu_to_le64(ernic_com_buf(dev));
 	cmd.qp.length = cpu_to_le32(sizeof(*init));
+	mutex_lock(&dev->number_lock);
 	ret = ernic_com_exec(dev, &cmd, &rsp, init, sizeof(*init), NULL, 0);
+	mutex_unlock(&dev->number_lock);
 	if (!ret)
 		qp->ibqp.qp_num = le32_to_cpu(rsp.handle);
 	return ret;
@@ -198,7 +200,10 @@ int ernic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 
 	if (attr->create_flags || !ernic_qp_type_ok(attr, !udata))
 		return -EOPNOTSUPP;
+	if (!attr->send_cq || !attr->recv_cq)
+		return -EINVAL;
 	qp->uctx = to_pd(ibqp->pd)->uctx;
+	qp->sig_type = attr->sq_sig_type;
 	ret = udata ? ernic_qp_user(dev, qp, attr, udata, &init, &sq, &rq) :
 		      ernic_qp_kernel(dev, qp, attr, &init);
 	if (!ret)
@@ -347,6 +352,7 @@ int ernic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->cap = qp->cap;
 	init->cap = qp->cap;
 	init->qp_type = ibqp->qp_type;
+	init->sq_sig_type = qp->sig_type;
 	init->send_cq = ibqp->send_cq;
 	init->recv_cq = ibqp->recv_cq;
 	init->srq = ibqp->srq;
@@ -357,14 +363,17 @@ int ernic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct ernic_dev *dev = to_dev(ibqp->device);
 	struct ernic_qp *qp = to_qp(ibqp);
-	int ret = ernic_destroy(dev, ERNIC_CMD_QP_DESTROY, qp->uctx,
-				ibqp->qp_num);
+	int ret;
 
-	if (ret)
-		return ret;
-	/* behind it, who polls meets the queue pair no more */
-	ernic_qp_forget(qp);
-	ernic_table_erase(dev, &dev->qps, ibqp->qp_num);
-	ernic_qp_release(dev, qp);
-	return 0;
+	mutex_lock(&dev->number_lock);
+	ret = ernic_destroy(dev, ERNIC_CMD_QP_DESTROY, qp->uctx, ibqp->qp_num);
+	if (!ret) {
+		/* behind it, who polls meets the queue pair no more */
+		ernic_qp_forget(qp);
+		ernic_table_erase(dev, &dev->qps, ibqp->qp_num);
+	}
+	mutex_unlock(&dev->number_lock);
+	if (!ret)
+		ernic_qp_release(dev, qp);
+	return ret;
 }

@@ -74,7 +74,6 @@ static int ernic_srq_kernel(struct ernic_dev *dev, struct ernic_srq *srq,
 		return ret;
 	for (i = 0; i < depth; i++)
 		srq->wq.wr_ids[i] = i + 1;
-	srq->max_sge = attr->max_sge;
 	cmd->depth = cpu_to_le32(depth);
 	cmd->stride = cpu_to_le16(stride);
 	return 0;
@@ -107,6 +106,7 @@ int ernic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	if (init->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
 	srq->uctx = pd->uctx;
+	srq->max_sge = init->attr.max_sge;
 	ret = udata ? ernic_srq_user(dev, srq, &init->attr, udata, &cmd.srq,
 				     &pages) :
 		      ernic_srq_kernel(dev, srq, &init->attr, &cmd.srq);
@@ -114,7 +114,9 @@ int ernic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		cmd.uctx = cpu_to_le32(srq->uctx);
 		cmd.srq.pd = cpu_to_le32(pd->pdn);
 		cmd.srq.limit = cpu_to_le32(init->attr.srq_limit);
+		mutex_lock(&dev->number_lock);
 		ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
+		mutex_unlock(&dev->number_lock);
 	}
 	ernic_pages_fini(dev, &pages);
 	if (ret) {
@@ -157,7 +159,7 @@ int ernic_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 	if (ret)
 		return ret;
 	attr->max_wr = le32_to_cpu(a.depth);
-	attr->max_sge = to_dev(ibsrq->device)->attr.max_sge;
+	attr->max_sge = srq->max_sge;
 	attr->srq_limit = le32_to_cpu(a.limit);
 	return 0;
 }
@@ -166,12 +168,14 @@ int ernic_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	struct ernic_dev *dev = to_dev(ibsrq->device);
 	struct ernic_srq *srq = to_srq(ibsrq);
-	int ret = ernic_destroy(dev, ERNIC_CMD_SRQ_DESTROY, srq->uctx,
-				srq->srqn);
+	int ret;
 
-	if (ret)
-		return ret;
-	ernic_table_erase(dev, &dev->srqs, srq->srqn);
-	ernic_srq_release(dev, srq);
-	return 0;
+	mutex_lock(&dev->number_lock);
+	ret = ernic_destroy(dev, ERNIC_CMD_SRQ_DESTROY, srq->uctx, srq->srqn);
+	if (!ret)
+		ernic_table_erase(dev, &dev->srqs, srq->srqn);
+	mutex_unlock(&dev->number_lock);
+	if (!ret)
+		ernic_srq_release(dev, srq);
+	return ret;
 }

@@ -385,7 +385,9 @@ int ernic_ib_register(struct ernic_dev *dev)
 	if (ret)
 		return ret;
 	ret = ib_register_device(ibdev, "ernic%d", &dev->pdev->dev);
-	if (!ret)
+	if (ret)		/* else the network card could not leave */
+		ib_device_set_netdev(ibdev, NULL, 1);
+	else
 		WRITE_ONCE(dev->ib_on, true);
 	return ret;
 }

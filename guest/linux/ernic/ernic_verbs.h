@@ -96,6 +96,7 @@ struct ernic_qp {
 	struct ib_umem *sq_umem;	/* of a process */
 	struct ib_umem *rq_umem;
 	struct ib_qp_cap cap;
+	enum ib_sig_type sig_type;
 	u32 uctx;
 	struct ernic_wq sq;	/* of the kernel */
 	struct ernic_wq rq;	/* likewise, without an SRQ */

@@ -210,6 +210,19 @@ def test_entries_of_the_destroyed(rig):
     assert cq.poll(1)[0] == 0
 
 
+def test_query(rig):
+    """What was asked for at the start is what is told of it later."""
+    cq = CQ(rig.ctx, 16)
+    srq = SRQ(rig.pd, SrqInitAttr(attr=SrqAttr(max_wr=16, max_sge=3)))
+    assert srq.query().max_sge == 3
+    for signal_all in (False, True):
+        qp = QP(rig.pd, QPInitAttr(qp_type=e.IBV_QPT_RC, scq=cq, rcq=cq, srq=srq,
+                                   cap=QPCap(max_recv_wr=0), sq_sig_all=signal_all))
+        _, init = qp.query(e.IBV_QP_CAP)
+        assert bool(init.sq_sig_all) == signal_all, init
+        assert init.qp_type == e.IBV_QPT_RC
+
+
 def test_resize(rig):
     """Entries survive, in order, at every place of the ring and in both directions."""
     cq = CQ(rig.ctx, 64)
