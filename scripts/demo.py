@@ -220,6 +220,7 @@ if __name__ == '__main__':
     try:
         sys.exit(main())
     except KeyboardInterrupt:
-        sys.exit('\nscripts/demo: stopped; the guests are gone')
+        print('\nscripts/demo: stopped; nothing is left running', file=sys.stderr)
+        sys.exit(130)
     except (Failure, guest.GuestError) as e:
         sys.exit(f'scripts/demo: {e}')
