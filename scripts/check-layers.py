@@ -34,8 +34,8 @@ ROLES = {'req', 'resp', 'comp'}
 
 # Layer 5: what the front may see of the engine.
 FACE = {'ernic_abi', 'ernic_regs', 'engine', 'env', 'types'}
-# The netdev link carries frames.
-FRAMES = {'ernic_netdev': {'net', 'drop', 'ib_spec'}}
+# The netdev link carries frames; the timing model's properties are profiles.
+MORE = {'ernic_netdev': {'net', 'drop', 'ib_spec'}, 'ernic_timing': {'profile'}}
 # The links, also layer 5, run without QEMU and know no verbs: addresses, trains
 # and the C library alone.
 LINKS = {'link_map', 'link_udp'}
@@ -101,7 +101,7 @@ def check_front_include(root, path, header):
     """Why this include of layer 5 is wrong, or None."""
     target = target_of(root, header)
     if path.stem not in LINKS:
-        face = FACE | FRAMES.get(path.stem, set())
+        face = FACE | MORE.get(path.stem, set())
         if target in LAYER and target not in face:
             return f'the front includes {header} of layer {LAYER[target]}'
         return None

@@ -29,6 +29,45 @@ uint64_t ernic_pci_enter(ErnicPci *d)
     return clock_now();
 }
 
+/*
+ * With the timing model nothing depends on when the main loop gets its turn: work
+ * is a timer's, which under -icount runs at the instruction where it is due, and
+ * messages go at once.
+ */
+void ernic_pci_kick(ErnicPci *d)
+{
+    if (d->profile) {
+        timer_mod_ns(&d->kick, clock_now());
+    } else {
+        qemu_bh_schedule(d->bh);
+    }
+}
+
+static bool irq_at_once(const ErnicPci *d)
+{
+    return d->profile && !d->iothread;
+}
+
+static void send_irqs(ErnicPci *d)
+{
+    uint64_t pending = qatomic_xchg(&d->irq_pending, 0);
+
+    for (; pending; pending &= pending - 1) {
+        msix_notify(PCI_DEVICE(d), ctz64(pending));
+    }
+}
+
+/* As a guarded bottom half: no message of the device writes its own registers. */
+static void send_irqs_at_once(ErnicPci *d)
+{
+    MemReentrancyGuard *guard = &DEVICE(d)->mem_reentrancy_guard;
+    bool engaged = guard->engaged_in_io;
+
+    guard->engaged_in_io = true;
+    send_irqs(d);
+    guard->engaged_in_io = engaged;
+}
+
 /* As late as here, so that many calls arm the timer once. */
 void ernic_pci_leave(ErnicPci *d)
 {
@@ -37,11 +76,14 @@ void ernic_pci_leave(ErnicPci *d)
     if (!d->running || wake == UINT64_MAX) {
         timer_del(&d->timer);
     } else if (wake <= clock_now()) {
-        qemu_bh_schedule(d->bh);
+        ernic_pci_kick(d);
     } else {
         timer_mod_ns(&d->timer, MIN(wake, (uint64_t)INT64_MAX));
     }
     qemu_mutex_unlock(&d->lock);
+    if (irq_at_once(d) && d->running) {
+        send_irqs_at_once(d);
+    }
 }
 
 void ernic_pci_engines_run(ErnicPci *d, uint64_t now)
@@ -59,8 +101,10 @@ static void env_work(void *opaque)
         ernic_pci_netdev_run(d, now);
         ernic_pci_verbs_run(d, now);
         ernic_pci_engines_run(d, now);
+        ernic_pci_udp_run(d, now);
     }
     ernic_pci_leave(d);
+    ernic_pci_netdev_resume(d);
 }
 
 /* ---- guest memory --------------------------------------------------------- */
@@ -217,11 +261,18 @@ void ernic_pci_rx(ErnicPci *d, uint64_t now, const ErnicTrain *train)
     ernic_rx(pg332 ? d->pg332.engine : d->engine, now, train);
 }
 
+uint32_t ernic_pci_rx_room(const ErnicPci *d)
+{
+    uint32_t room = ernic_rx_room(d->engine);
+
+    return d->pg332.engine ? MIN(room, ernic_rx_room(d->pg332.engine)) : room;
+}
+
 void ernic_pci_irq(ErnicPci *d, uint16_t vector)
 {
     trace_ernic_pci_irq(ernic_pci_id(d), vector);
     qatomic_or(&d->irq_pending, 1ull << vector);
-    qemu_bh_schedule(d->irq_bh);
+    qemu_bh_schedule(d->irq_bh);        /* unless leave() is first */
 }
 
 static void env_irq(void *env, uint16_t vector)
@@ -231,12 +282,7 @@ static void env_irq(void *env, uint16_t vector)
 
 static void env_irq_bh(void *opaque)
 {
-    ErnicPci *d = opaque;
-    uint64_t pending = qatomic_xchg(&d->irq_pending, 0);
-
-    for (; pending; pending &= pending - 1) {
-        msix_notify(PCI_DEVICE(d), ctz64(pending));
-    }
+    send_irqs(opaque);
 }
 
 static void env_wake_at(void *env, uint64_t ns)
@@ -296,10 +342,13 @@ void ernic_pci_env_init(ErnicPci *d)
         d->ctx = d->fd_ctx = iothread_get_aio_context(d->iothread);
         aio_timer_init(d->ctx, &d->timer, QEMU_CLOCK_VIRTUAL, SCALE_NS,
                        env_work, d);
+        aio_timer_init(d->ctx, &d->kick, QEMU_CLOCK_VIRTUAL, SCALE_NS,
+                       env_work, d);
     } else {
         d->ctx = qemu_get_aio_context();
         d->fd_ctx = iohandler_get_aio_context();
         timer_init_ns(&d->timer, QEMU_CLOCK_VIRTUAL, env_work, d);
+        timer_init_ns(&d->kick, QEMU_CLOCK_VIRTUAL, env_work, d);
     }
     d->bh = aio_bh_new(d->ctx, env_work, d);
     d->irq_bh = qemu_bh_new_guarded(env_irq_bh, d,
@@ -322,6 +371,7 @@ void ernic_pci_drain(ErnicPci *d)
 void ernic_pci_env_fini(ErnicPci *d)
 {
     timer_del(&d->timer);
+    timer_del(&d->kick);
     qemu_bh_delete(d->bh);
     ernic_pci_drain(d);
     qemu_bh_delete(d->irq_bh);

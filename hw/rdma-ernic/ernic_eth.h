@@ -32,6 +32,7 @@ typedef struct ErnicNetdev {
     uint32_t pending;           /* RoCE frames the backend has yet to take */
     bool blocked;               /* the engine waits for that */
     bool sending;               /* in the backend's hands */
+    bool rx_full;               /* frames wait for room in the engine */
     bool link_moved;            /* the guest does not know yet */
     ErnicEth eth;
 } ErnicNetdev;

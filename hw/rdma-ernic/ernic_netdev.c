@@ -25,7 +25,7 @@ static void roce_sent(NetClientState *nc, ssize_t len)
     ErnicPci *d = qemu_get_nic_opaque(nc);
 
     if (d->net.pending && --d->net.pending == 0) {
-        qemu_bh_schedule(d->bh);        /* which asks us whether to go on */
+        ernic_pci_kick(d);      /* which asks us whether to go on */
     }
 }
 
@@ -161,6 +161,23 @@ static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
     return size;
 }
 
+/* A frame that the engine has no room for waits, as behind a PAUSE frame. */
+static bool netdev_can_receive(NetClientState *nc)
+{
+    ErnicPci *d = qemu_get_nic_opaque(nc);
+
+    d->net.rx_full = !d->udp && ernic_pci_rx_room(d) == 0;
+    return !d->net.rx_full;
+}
+
+void ernic_pci_netdev_resume(ErnicPci *d)
+{
+    if (d->net.rx_full && ernic_pci_rx_room(d)) {
+        d->net.rx_full = false;
+        qemu_flush_queued_packets(qemu_get_queue(d->net.nic));
+    }
+}
+
 /* While the machine is stopped, its memory stays as it is: told afterwards. */
 void ernic_pci_netdev_tell_link(ErnicPci *d)
 {
@@ -190,6 +207,7 @@ static void netdev_link_changed(NetClientState *nc)
 static NetClientInfo netdev_info = {
     .type = NET_CLIENT_DRIVER_NIC,
     .size = sizeof(NICState),
+    .can_receive = netdev_can_receive,
     .receive = netdev_receive,
     .link_status_changed = netdev_link_changed,
 };

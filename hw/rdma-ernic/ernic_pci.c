@@ -201,11 +201,16 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     ErnicPci *d = ERNIC(pci);
 
     if (!check_limits(d, errp) || !ernic_pci_netdev_open(d, errp) ||
-        !ernic_pci_udp_open(d, errp)) {
+        !ernic_pci_timing_open(d, errp)) {
+        return;
+    }
+    if (!ernic_pci_udp_open(d, errp)) {
+        ernic_pci_timing_close(d);
         return;
     }
     if (!ernic_pci_pg332_open(d, errp)) {
         ernic_pci_udp_close(d);
+        ernic_pci_timing_close(d);
         return;
     }
     add_bars(d);
@@ -213,6 +218,7 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
         pcie_aer_exit(pci);
         pcie_cap_exit(pci);
         ernic_pci_udp_close(d);
+        ernic_pci_timing_close(d);
         return;
     }
     ernic_pci_env_init(d);
@@ -237,6 +243,7 @@ static void ernic_pci_exit(PCIDevice *pci)
     ernic_pci_env_fini(d);
     ernic_free(d->engine);
     ernic_pci_pg332_close(d);
+    ernic_pci_timing_close(d);
     msix_uninit(pci, &d->msix_bar, &d->msix_bar);
     pcie_aer_exit(pci);
     pcie_cap_exit(pci);
@@ -289,6 +296,8 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_STRING("roce-peers", ErnicPci, roce_peers),
     DEFINE_PROP_STRING("ernic-version", ErnicPci, pg332.version),
     DEFINE_PROP_UINT32("ernic-qps", ErnicPci, pg332.num_qp, 0),
+    DEFINE_PROP_BOOL("timing", ErnicPci, timing, false),
+    DEFINE_PROP_STRING("timing-profile", ErnicPci, timing_profile),
     DEFINE_PROP_LINK("iothread", ErnicPci, iothread, TYPE_IOTHREAD, IOThread *),
 };
 

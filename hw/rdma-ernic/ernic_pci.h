@@ -70,7 +70,10 @@ struct ErnicPci {
     uint32_t mtu;               /* greatest path MTU, bytes */
     char *roce_udp, *roce_peers;
     IOThread *iothread;
+    bool timing;
+    char *timing_profile;
 
+    ErnicProfile *profile;      /* owned; NULL: no timing model */
     AioContext *ctx;            /* of everything below */
     AioContext *fd_ctx;         /* of the socket: the same, or main-loop I/O */
     QemuMutex lock;
@@ -78,6 +81,7 @@ struct ErnicPci {
     ErnicVerbs verbs;
     QEMUBH *bh;                 /* work: doorbells, commands, the engine */
     QEMUTimer timer;
+    QEMUTimer kick;             /* in place of bh, with the timing model */
     uint64_t wake;              /* when the engine wants to run, or never */
     bool running;               /* the virtual machine is, and D0 */
     VMChangeStateEntry *vm_state;
@@ -93,6 +97,9 @@ struct ErnicPci {
 
     ErnicUdp *udp;              /* NULL: no UDP link */
     bool udp_blocked;           /* its socket takes no more */
+    const ErnicTrain *udp_train;        /* received, and the engine is full */
+    uint32_t udp_trains;        /* from there on */
+    uint32_t udp_pos;           /* bytes of the first that were taken */
     uint32_t udp_told;          /* bits of ErnicUdpDrop: the user knows */
 
     ErnicNetdev net;
@@ -131,9 +138,14 @@ void ernic_pci_leave(ErnicPci *d);
 /* Guest memory; false: the address is not all RAM that may be reached so. */
 bool ernic_pci_dma(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
                    bool write);
+/* A message; from inside enter and leave, or with the BQL held. */
 void ernic_pci_irq(ErnicPci *d, uint16_t vector);
+/* Let the device's work be done, as soon as may be. */
+void ernic_pci_kick(ErnicPci *d);
 /* Packets of the link, for the face that they name; inside enter and leave. */
 void ernic_pci_rx(ErnicPci *d, uint64_t now, const ErnicTrain *train);
+/* Packets for which there is room, in whichever engine. */
+uint32_t ernic_pci_rx_room(const ErnicPci *d);
 /* The link takes trains again. */
 void ernic_pci_tx_ready(ErnicPci *d, uint64_t now);
 /* Both engines. */
@@ -176,6 +188,8 @@ void ernic_pci_udp_update(ErnicPci *d);
 /* Inside enter and leave. */
 void ernic_pci_udp_reset(ErnicPci *d);
 bool ernic_pci_udp_tx(ErnicPci *d, const ErnicTrain *train);
+/* Hand up what waits, as far as there is room; inside enter and leave. */
+void ernic_pci_udp_run(ErnicPci *d, uint64_t now);
 /* Properties that change peers at run time. */
 void ernic_pci_udp_class_init(ObjectClass *oc);
 
@@ -190,6 +204,8 @@ bool ernic_pci_netdev_tx(ErnicPci *d, const ErnicTrain *train);
 /* Tell the engine if the backend takes frames again; inside enter and leave. */
 void ernic_pci_netdev_run(ErnicPci *d, uint64_t now);
 bool ernic_pci_netdev_link(const ErnicPci *d);
+/* Frames that waited for room in the engine. Outside of enter and leave. */
+void ernic_pci_netdev_resume(ErnicPci *d);
 /* If the link has changed: tell the guest, unless the machine is stopped. */
 void ernic_pci_netdev_tell_link(ErnicPci *d);
 
@@ -205,6 +221,12 @@ void ernic_pci_eth_link_changed(ErnicPci *d);
 void ernic_pci_eth_show_mac(ErnicPci *d);
 /* Makes what was loaded consistent; false: it cannot be. */
 bool ernic_pci_eth_valid(ErnicPci *d);
+
+/* ---- ernic_timing.c: the timing model's properties ------------------------- */
+
+/* Reads the profile, if there is to be one. */
+bool ernic_pci_timing_open(ErnicPci *d, Error **errp);
+void ernic_pci_timing_close(ErnicPci *d);
 
 /* ---- ernic_stats.c: the property "statistics" ----------------------------- */
 

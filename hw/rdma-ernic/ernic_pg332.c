@@ -85,7 +85,7 @@ static void configure(ErnicPci *d, unsigned version)
         .max_mr = 1, .max_pd = 1, .max_uctx = 1,
         .num_vectors = d->cfg.num_vectors, .mtu = d->cfg.mtu,
         .link_speed = d->cfg.link_speed, .udp_sport = d->cfg.udp_sport,
-        .pg332 = 1 + version,
+        .pg332 = 1 + version, .timing = d->profile,
     };
 }
 

@@ -64,21 +64,54 @@ static void tell_rx_drops(ErnicPci *d)
 
 /* ---- the socket ------------------------------------------------------------ */
 
+/*
+ * What was received, packet by packet where the timing model has room for so many.
+ * The socket is not read meanwhile, and holds what comes.
+ */
+static void hand_up(ErnicPci *d, uint64_t now)
+{
+    uint32_t room;
+    ErnicTrain t;
+
+    while (d->udp_trains && (room = ernic_pci_rx_room(d))) {
+        t = *d->udp_train;
+        t.data += d->udp_pos;
+        t.len -= d->udp_pos;
+        t.len = MIN(t.len, (uint64_t)room * t.seg);
+        ernic_pci_rx(d, now, &t);
+        d->udp_pos += t.len;
+        if (d->udp_pos == d->udp_train->len) {
+            d->udp_pos = 0;
+            d->udp_train++;
+            d->udp_trains--;
+        }
+    }
+}
+
+void ernic_pci_udp_run(ErnicPci *d, uint64_t now)
+{
+    if (d->udp_trains) {
+        hand_up(d, now);
+        if (!d->udp_trains) {
+            ernic_pci_udp_update(d);
+        }
+    }
+}
+
 static void udp_readable(void *opaque)
 {
     ErnicPci *d = opaque;
     uint64_t now = ernic_pci_enter(d);
-    const ErnicTrain *trains;
-    uint32_t i, n;
 
     /* One batch; what is left makes the socket readable again. */
-    if (d->running && d->udp) {
-        n = ernic_udp_recv(d->udp, &trains, NULL);
+    if (d->running && d->udp && !d->udp_trains) {
+        d->udp_trains = ernic_udp_recv(d->udp, &d->udp_train, NULL);
         tell_rx_drops(d);
-        for (i = 0; i < n; i++) {
-            ernic_pci_rx(d, now, &trains[i]);
-        }
+        hand_up(d, now);
         ernic_pci_engines_run(d, now);
+        if (d->udp_trains) {
+            ernic_pci_udp_update(d);
+        }
     }
     ernic_pci_leave(d);
 }
@@ -101,7 +134,7 @@ void ernic_pci_udp_update(ErnicPci *d)
 {
     if (d->udp) {
         aio_set_fd_handler(d->fd_ctx, ernic_udp_fd(d->udp),
-                           d->running ? udp_readable : NULL,
+                           d->running && !d->udp_trains ? udp_readable : NULL,
                            d->running && d->udp_blocked ? udp_writable : NULL,
                            NULL, NULL, d);
     }
@@ -110,6 +143,7 @@ void ernic_pci_udp_update(ErnicPci *d)
 void ernic_pci_udp_reset(ErnicPci *d)
 {
     d->udp_blocked = false;
+    d->udp_trains = d->udp_pos = 0;
     if (d->udp) {
         ernic_udp_forget(d->udp);
     }

@@ -46,6 +46,8 @@ static const Bad bad[] = {
     { "roce-peers", "'10.0.0.1=127.0.0.1'", "roce-peers= needs roce-udp=" },
     { "ernic-version", "'3.0'", "ernic-version is 3.0, not 3.1, 4.0 or 4.2" },
     { "ernic-qps", "8", "ernic-qps= needs ernic-version=" },
+    { "timing", "'perhaps'", "Invalid parameter type for 'timing'" },
+    { "timing-profile", "'generic-100g'", "timing-profile= needs timing=on" },
     { "iothread", "'none'", "Device 'none' not found" },
     { "mac", "'52:54'", "Property 'ernic.mac' doesn't take value '52:54'" },
     { "netdev", "'none'", "Property 'ernic.netdev' can't find value 'none'" },

@@ -65,6 +65,12 @@ typedef const char *ErnicProfileFind(void *opaque, const char *name);
  */
 bool ernic_profile_parse(ErnicProfile *p, const char *name, const char *text,
                          ErnicProfileFind *find, void *opaque, char **err);
+/* The profiles of the folder, for who has them in the binary; ends in NULL. */
+typedef struct ErnicProfileText {
+    const char *name, *text;
+} ErnicProfileText;
+extern const ErnicProfileText ernic_profiles[];
+
 /* Tells profiles apart that differ in any value. */
 uint64_t ernic_profile_hash(const ErnicProfile *p);
 
