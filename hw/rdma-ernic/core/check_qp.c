@@ -9,6 +9,7 @@
 #include "ib_tables.h"
 #include "mr.h"
 #include "psn.h"
+#include "pg332.h"
 #include "qp.h"
 #include "state.h"
 #include "timer.h"
@@ -43,8 +44,9 @@ static bool qp_owner(const ErnicCheck *c, uint32_t id)
     const ErnicConfig *cfg = &e->cfg;
 
     if (e->regs) {
-        return qp->uctx == 0 && qp->type == ERNIC_QPT_RC && qp->send_cq == 0 &&
-               qp->recv_cq == 0 && qp->srq == 0;
+        return qp->uctx == 0 && qp->send_cq == 0 && qp->recv_cq == 0 &&
+               qp->srq == 0 && (qp->type == ERNIC_QPT_RC ||
+                                qp->type == ERNIC_QPT_GSI);
     }
     return ernic_check_uctx(c, qp->uctx) &&
            qp->pd < cfg->max_pd && e->pd[qp->pd].used &&
@@ -111,7 +113,13 @@ static bool wqe_payload_ok(const ErnicWqe *wqe, const ErnicWr *wr)
            (!(wr->flags & ERNIC_WRF_ATOMIC) || len == ERNIC_ATOMIC_LEN);
 }
 
-static bool wqe_ok(const ErnicQp *qp, const ErnicWqe *wqe, uint32_t index)
+/* Bytes of a datagram's request: of PG332 they are a frame. */
+static uint32_t datagram_max(const Ernic *e, const ErnicQp *qp)
+{
+    return e->regs ? ERNIC_PG332_FRAME_MAX : mtu_of(qp);
+}
+
+static bool wqe_ok(const Ernic *e, const ErnicQp *qp, const ErnicWqe *wqe, uint32_t index)
 {
     const ErnicWr *wr = ernic_wr(wqe->opcode);
 
@@ -125,7 +133,7 @@ static bool wqe_ok(const ErnicQp *qp, const ErnicWqe *wqe, uint32_t index)
     return (wr->transports & (1 << qp->transport)) &&
            !(wqe->flags & ~wr->allowed) &&
            !((wr->flags & ERNIC_WRF_KERNEL) && qp->uctx) &&
-           (qp->transport != ERNIC_UD || wqe->len <= mtu_of(qp)) &&
+           (qp->transport != ERNIC_UD || wqe->len <= datagram_max(e, qp)) &&
            wqe_payload_ok(wqe, wr);
 }
 
@@ -141,7 +149,7 @@ static bool sq_requests(const ErnicCheck *c, uint32_t id)
     for (i = 0; i < n; i++) {
         uint32_t index = sq->wq.ci + i;
 
-        if (!wqe_ok(qp, &sq->wqe[index & sq->window_mask], index)) {
+        if (!wqe_ok(c->e, qp, &sq->wqe[index & sq->window_mask], index)) {
             return false;
         }
     }
@@ -154,7 +162,8 @@ static uint32_t packets_of(const ErnicQp *qp, const ErnicWqe *wqe)
     if (ernic_wr(wqe->opcode)->flags & ERNIC_WRF_LOCAL) {
         return 0;
     }
-    return MAX(DIV_ROUND_UP((uint64_t)wqe->len, mtu_of(qp)), 1u);
+    return qp->transport == ERNIC_UD ? 1 :
+           MAX(DIV_ROUND_UP((uint64_t)wqe->len, mtu_of(qp)), 1u);
 }
 
 /*

@@ -27,7 +27,9 @@ static void comp_fail(Ernic *e, ErnicQp *qp, ErnicFault fault)
     /* What was decoded behind it is flushed; decoding starts anew. */
     sq->next = sq->started = sq->fetched = sq->wq.ci;
     ernic_qp_complete_send(e, qp, wqe, fault);
-    if (act == ERNIC_ACT_SQ_ERROR && qp->state != ERNIC_QPS_ERR) {
+    /* PG332 knows nothing between running and fatal. */
+    if (act == ERNIC_ACT_SQ_ERROR && qp->state != ERNIC_QPS_ERR &&
+        !e->format->fatal) {
         ernic_qp_set_state(e, qp, ERNIC_QPS_SQE);
     } else {
         ernic_qp_error(e, qp, fault);

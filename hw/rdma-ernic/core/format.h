@@ -14,6 +14,9 @@
 #include "wire.h"
 #include "wqe.h"
 
+/* A GRH, or IP, UDP, BTH, DETH and immediate data. */
+#define ERNIC_RECV_HEAD_MAX 72
+
 struct ErnicFormat {
     /* As ernic_wqe_fetch(): the send request of counter @index. */
     void (*fetch)(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe);
@@ -50,6 +53,25 @@ struct ErnicFormat {
     void (*refused)(Ernic *e, const ErnicTrain *train, const uint8_t *buf,
                     uint32_t len, uint32_t dest_qp, ErnicDrop why,
                     ErnicFault fault);
+    /*
+     * The datagram of @wqe: its path, its headers, and where in the request its
+     * payload begins. NULL: by the address vector of the request.
+     */
+    ErnicFault (*datagram)(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
+                           ErnicPath *path, ErnicPkt *pkt, uint32_t *off);
+    /*
+     * What stands in front of the payload of a datagram of @ib_len bytes:
+     * ERNIC_RECV_HEAD_MAX bytes at most. NULL: the 40 bytes of a GRH.
+     */
+    uint32_t (*recv_head)(const ErnicPkt *pkt, const ErnicTrain *train,
+                          uint32_t ib_len, uint8_t *head);
+    /* A packet with a mark of congestion, a CNP, came; NULL: DCQCN. */
+    void (*marked)(Ernic *e, ErnicQp *qp);
+    void (*cnp)(Ernic *e, ErnicQp *qp);
+    /* Requests of @qp that may be outstanding at once. */
+    uint32_t (*outstanding)(const ErnicQp *qp);
+    /* Is the Ethernet header of @train that of a packet for @qp? */
+    bool (*mac_ok)(const Ernic *e, const ErnicQp *qp, const ErnicTrain *train);
     /* Whether @qp tries again although it has used up its retries. */
     bool (*retry_forever)(const Ernic *e, const ErnicQp *qp);
 };

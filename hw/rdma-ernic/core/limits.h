@@ -34,6 +34,8 @@
 #define ERNIC_SQ_WINDOW         64
 /* Outstanding reads and atomics per queue pair, at either end. */
 #define ERNIC_MAX_RD_ATOMIC     16
+/* PG332: outstanding requests of a queue pair; half as many after a CNP. */
+#define ERNIC_PG332_OUTSTANDING 16
 
 /*
  * A train is at most one UDP_SEGMENT datagram: 64 segments, and an IPv4

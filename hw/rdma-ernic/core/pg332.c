@@ -175,7 +175,8 @@ static void arm(Ernic *e, ErnicQp *qp)
     uint64_t wait = ernic_ack_timeout_ns(qp->attr.timeout);
     ErnicSendQueue *sq = &qp->sq;
 
-    if (wait && ernic_qp_may(qp, ERNIC_MAY_PROC_SEND) &&
+    if (wait && qp->transport == ERNIC_RC &&
+        ernic_qp_may(qp, ERNIC_MAY_PROC_SEND) &&
         sq->una_psn != sq->max_psn && sq->ack_due == ERNIC_NEVER &&
         sq->rnr_due == ERNIC_NEVER) {
         sq->ack_due = e->now + wait;
@@ -200,15 +201,12 @@ static bool in_bound(const Ernic *e, uint32_t qpn)
     return qpn <= n + 1;
 }
 
-/*
- * One that runs may be under recovery, but none begins so. Queue pair 1, of
- * management datagrams, does not run yet.
- */
+/* One that runs may be under recovery, but none begins so. */
 static bool should_run(const Ernic *e, uint32_t qpn)
 {
     uint32_t conf = *ernic_pg332_qp_reg(e, qpn, PG332_QPCONF);
 
-    return qpn > 1 && in_bound(e, qpn) &&
+    return in_bound(e, qpn) &&
            (*ernic_pg332_reg(e, PG332_XRNICCONF) & PG332_CONF_ENABLE) &&
            (conf & PG332_QPCONF_ENABLE) &&
            (running(e, qpn) || !(conf & PG332_QPCONF_RECOVERY));
@@ -264,7 +262,9 @@ static void start(Ernic *e, uint32_t qpn)
     uint32_t depth = *ernic_pg332_qp_reg(e, qpn, PG332_QDEPTH);
     ErnicWq sq = { .depth = ring_depth(depth & 0xffff), .stride = 64 };
     ErnicWq rq = { .depth = ring_depth(depth >> 16), .stride = 64 };
-    ErnicQp *qp = ernic_qp_open(e, qpn, ERNIC_QPT_RC, &sq, &rq);
+    ErnicQp *qp = ernic_qp_open(e, qpn, qpn == ERNIC_QPN_GSI ? ERNIC_QPT_GSI :
+                                                               ERNIC_QPT_RC,
+                                &sq, &rq);
     uint32_t pmtu = field(*ernic_pg332_qp_reg(e, qpn, PG332_QPCONF),
                           PG332_QPCONF_PMTU);
 
@@ -312,12 +312,23 @@ static const uint8_t live_regs[] = {
     PG332_STATWQE, PG332_STATRQPIDB, PG332_STATRQBUFCAMSB,
 };
 
+/* What counts packets of a connection: of queue pair 1 the register is storage. */
+static bool of_connection(uint32_t offset)
+{
+    return offset == PG332_SQPSN || offset == PG332_LSTRQREQ ||
+           offset == PG332_STATSSN || offset == PG332_STATMSN ||
+           offset == PG332_STATRESPSN;
+}
+
 /* One of them; @stored: what the register holds. */
 static uint32_t live(const Ernic *e, const ErnicQp *qp, uint32_t offset,
                      uint32_t stored)
 {
     const ErnicSendQueue *sq = &qp->sq;
 
+    if (qp->type == ERNIC_QPT_GSI && of_connection(offset)) {
+        return stored;
+    }
     switch (offset) {
     case PG332_CQHEAD:
         return ernic_pg332_index(sq->wq.ci, sq->wq.depth);
@@ -529,7 +540,7 @@ static void wrote_sqpsn(Ernic *e, uint32_t qpn)
 {
     ErnicQp *qp = running(e, qpn);
 
-    if (qp->sq.started == qp->sq.wq.ci) {
+    if (qp->transport == ERNIC_RC && qp->sq.started == qp->sq.wq.ci) {
         load_psn(e, qp);
     }
 }
@@ -538,7 +549,8 @@ static void wrote_lstrqreq(Ernic *e, uint32_t qpn)
 {
     ErnicQp *qp = running(e, qpn);
 
-    if (qp->rq.open == ERNIC_CL_NONE && !qp->ack.rd_pending) {
+    if (qp->transport == ERNIC_RC && qp->rq.open == ERNIC_CL_NONE &&
+        !qp->ack.rd_pending) {
         load_expected(e, qp);
         qp->rq.nak_sent = false;
     }

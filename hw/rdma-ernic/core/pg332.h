@@ -35,6 +35,17 @@ void ernic_pg332_raise(Ernic *e, uint32_t causes);
 /* The bit of @qpn in a bank that begins at @bank. */
 void ernic_pg332_bank(Ernic *e, uint32_t bank, uint32_t qpn);
 
+/* pg332_qp1.c: members of the format, see there. */
+ErnicFault ernic_pg332_datagram(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
+                                ErnicPath *path, ErnicPkt *pkt, uint32_t *off);
+uint32_t ernic_pg332_recv_head(const ErnicPkt *pkt, const ErnicTrain *train,
+                               uint32_t ib_len, uint8_t *head);
+/*
+ * The longest frame that queue pair 1 takes: Ethernet, VLAN, IP, UDP, BTH, DETH,
+ * immediate data, the greatest path MTU and its pad.
+ */
+#define ERNIC_PG332_FRAME_MAX   (14 + 4 + 40 + 8 + 12 + 8 + 4 + 4096 + 3)
+
 /* pg332_count.c: members of the format, see there. */
 void ernic_pg332_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt);
 void ernic_pg332_came(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);

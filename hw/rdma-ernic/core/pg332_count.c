@@ -16,6 +16,7 @@
 #define OPCODE_ACK      6
 
 /* Syndrome bits (table 2-3). */
+#define SYN_DEST_MAC    (1u << 0)
 #define SYN_FRAGMENT    (1u << 6)
 #define SYN_DEST_IP     (1u << 8)
 #define SYN_IP_HEADER   (1u << 9)
@@ -31,12 +32,14 @@
 #define SYN_PSN         (1u << 21)
 #define SYN_RESPONSE    (1u << 23)
 #define SYN_SOURCE_IP   (1u << 27)
+#define SYN_SOURCE_MAC  (1u << 28)
 #define SYN_ICRC        (1u << 30)
 
 static const uint32_t drop_syndromes[ERNIC_DROP_COUNT] = {
     [ERNIC_DROP_IP_HEADER] = SYN_IP_HEADER,
     [ERNIC_DROP_FRAGMENT] = SYN_FRAGMENT,
     [ERNIC_DROP_ADDRESS] = SYN_SOURCE_IP,
+    [ERNIC_DROP_MAC] = SYN_SOURCE_MAC,
     [ERNIC_DROP_TOO_SHORT] = SYN_LENGTH,
     [ERNIC_DROP_BAD_LENGTH] = SYN_LENGTH,
     [ERNIC_DROP_BAD_TVER] = SYN_VERSION,
@@ -125,7 +128,11 @@ void ernic_pg332_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
 {
     switch (pkt->op->cls) {
     case ERNIC_CL_SEND:
-        count_low(e, PG332_OUTIOPKTCNT);
+        if (qpn == ERNIC_QPN_GSI) {
+            count_high(e, PG332_OUTAMPKTCNT);
+        } else {
+            count_low(e, PG332_OUTIOPKTCNT);
+        }
         break;
     case ERNIC_CL_WRITE:
     case ERNIC_CL_READ:
@@ -140,6 +147,10 @@ void ernic_pg332_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
             count_nak(e, PG332_OUTRNRPKTSTS, qpn);
         }
         break;
+    case ERNIC_CL_CNP:
+        e->stats.tx_cnps++;
+        trace_ernic_tx_cnp(qpn);
+        return;
     default:
         return;
     }
@@ -164,7 +175,11 @@ void ernic_pg332_came(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     }
     switch (pkt->op->cls) {
     case ERNIC_CL_SEND:
-        count_low(e, PG332_INSRRPKTCNT);
+        if (qp->type == ERNIC_QPT_GSI) {
+            count_high(e, PG332_INAMPKTCNT);
+        } else {
+            count_low(e, PG332_INSRRPKTCNT);
+        }
         break;
     case ERNIC_CL_READ_RSP:
         count_high(e, PG332_INSRRPKTCNT);
@@ -175,6 +190,8 @@ void ernic_pg332_came(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
             count_nak(e, PG332_INNCKPKTSTS, qp->qpn);
         }
         break;
+    case ERNIC_CL_CNP:
+        return;
     default:
         break;
     }
@@ -189,6 +206,11 @@ static uint32_t syndrome_of(const Ernic *e, const ErnicTrain *train,
     if (why == ERNIC_DROP_ADDRESS &&
         !ernic_gid_is_local(e, &train->path.dgid)) {
         return SYN_DEST_IP;
+    }
+    /* Both versions of the address have the same one. */
+    if (why == ERNIC_DROP_MAC &&
+        memcmp(train->path.dmac, e->gid[0].mac, sizeof(e->gid[0].mac)) != 0) {
+        return SYN_DEST_MAC;
     }
     if (why == ERNIC_DROP_NO_QP && dest_qp && dest_qp < e->cfg.max_qp) {
         return SYN_QP_OFF;

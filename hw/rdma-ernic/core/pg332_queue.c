@@ -62,7 +62,8 @@ static bool is_inline(const Ernic *e, const ErnicWqe *wqe)
            (send || (write && ernic_pg332_version(e) == PG332_V4_0));
 }
 
-static void parse_wqe(const Ernic *e, const Pg332Wqe *slot, ErnicWqe *wqe)
+static void parse_wqe(const Ernic *e, uint32_t qpn, const Pg332Wqe *slot,
+                      ErnicWqe *wqe)
 {
     wqe->opcode = wr_opcodes[slot->opcode];
     wqe->len = le32_to_cpu(slot->length);
@@ -72,7 +73,8 @@ static void parse_wqe(const Ernic *e, const Pg332Wqe *slot, ErnicWqe *wqe)
     if (wqe->opcode == ERNIC_WR_SEND_INV) {
         wqe->inv_rkey = wqe->rkey;
     }
-    if (wqe->len > ERNIC_MSG_MAX) {
+    if (wqe->len > (qpn == ERNIC_QPN_GSI ? ERNIC_PG332_FRAME_MAX :
+                                           ERNIC_MSG_MAX)) {
         wqe->fault = ERNIC_FAULT_SEND_LENGTH;
         wqe->len = 0;
     } else if (is_inline(e, wqe)) {
@@ -111,7 +113,12 @@ static void pg332_fetch(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe)
         wqe->fault = ERNIC_FAULT_SEND_WQE;
         return;
     }
-    parse_wqe(e, &slot, wqe);
+    if (qp->type == ERNIC_QPT_GSI && slot.opcode != PG332_OP_SEND) {
+        trace_ernic_guest_wqe(index, slot.opcode, "not of queue pair 1");
+        wqe->fault = ERNIC_FAULT_SEND_WQE;
+        return;
+    }
+    parse_wqe(e, qp->qpn, &slot, wqe);
 }
 
 /* ---- completions ------------------------------------------------------------ */
@@ -147,6 +154,7 @@ static void pg332_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
     uint8_t status = ernic_qp_fault_status(e, fault);
 
     trace_ernic_complete_send(qp->qpn, wqe->index, status);
+    qp->sq.narrow -= qp->sq.narrow != 0;
     e->stats.completions++;
     if ((conf & PG332_QPCONF_CQE) &&
         !e->ops->dma_write(e->env, at, &cqe, sizeof(cqe))) {
@@ -171,7 +179,10 @@ static bool pg332_take_recv(Ernic *e, ErnicQp *qp, ErnicRecv *recv)
     ErnicWq *wq = &qp->rq.wq;
 
     if (wq->pi == wq->ci) {
-        ernic_pg332_raise(e, PG332_INT_RNR);
+        /* Datagrams get no RNR NAK. */
+        if (qp->transport == ERNIC_RC) {
+            ernic_pg332_raise(e, PG332_INT_RNR);
+        }
         return false;
     }
     *recv = (ErnicRecv) {
@@ -205,6 +216,9 @@ static void pg332_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
     e->stats.completions++;
     write_doorbell(e, qp, PG332_RQWPTRDBADD, PG332_RQWPTRDBADDMSB,
                    ernic_pg332_index(qp->rq.wq.ci, qp->rq.wq.depth));
+    if (qp->type == ERNIC_QPT_GSI) {
+        ernic_pg332_raise(e, PG332_INT_MAD);
+    }
     if (qpconf(e, qp) & PG332_QPCONF_RQ_INT) {
         ernic_pg332_bank(e, ernic_pg332_version(e) == PG332_V3_1 ?
                          PG332_V3_RQINTSTS : PG332_V4_RQINTSTS, qp->qpn);
@@ -332,6 +346,42 @@ static bool pg332_retry_forever(const Ernic *e, const ErnicQp *qp)
     return *ernic_pg332_reg(e, PG332_XRNICADCONF) & PG332_ADCONF_NO_FATAL;
 }
 
+/* ---- congestion ---------------------------------------------------------------- */
+
+/* Software builds the CNP, and posts it to queue pair 1. */
+static void pg332_marked(Ernic *e, ErnicQp *qp)
+{
+    trace_ernic_pg332_marked(qp->qpn);
+    ernic_pg332_bank(e, ernic_pg332_version(e) == PG332_V3_1 ?
+                     PG332_V3_CNPSCHDSTS : PG332_V4_CNPSCHDSTS, qp->qpn);
+    ernic_pg332_raise(e, PG332_INT_CNP);
+}
+
+/* One step, whose end no source tells: so many requests without another CNP. */
+static void pg332_cnp(Ernic *e, ErnicQp *qp)
+{
+    trace_ernic_pg332_cnp(qp->qpn);
+    qp->sq.narrow = ERNIC_PG332_OUTSTANDING;
+}
+
+static uint32_t pg332_outstanding(const ErnicQp *qp)
+{
+    return qp->sq.narrow ? ERNIC_PG332_OUTSTANDING / 2 :
+                           ERNIC_PG332_OUTSTANDING;
+}
+
+/* A datagram may come from anybody. */
+static bool pg332_mac_ok(const Ernic *e, const ErnicQp *qp,
+                         const ErnicTrain *train)
+{
+    const ErnicPath *path = &train->path;
+    const uint8_t *own = e->gid[qp->attr.av.sgid_index].mac;
+
+    return memcmp(path->dmac, own, sizeof(path->dmac)) == 0 &&
+           (qp->transport != ERNIC_RC ||
+            memcmp(path->smac, qp->attr.av.dmac, sizeof(path->smac)) == 0);
+}
+
 const ErnicFormat ernic_format_pg332 = {
     .fetch = pg332_fetch,
     .complete_send = pg332_complete_send,
@@ -343,5 +393,11 @@ const ErnicFormat ernic_format_pg332 = {
     .sent = ernic_pg332_sent,
     .came = ernic_pg332_came,
     .refused = ernic_pg332_refused,
+    .datagram = ernic_pg332_datagram,
+    .recv_head = ernic_pg332_recv_head,
+    .marked = pg332_marked,
+    .cnp = pg332_cnp,
+    .outstanding = pg332_outstanding,
+    .mac_ok = pg332_mac_ok,
     .retry_forever = pg332_retry_forever,
 };

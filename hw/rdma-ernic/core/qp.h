@@ -105,6 +105,8 @@ typedef struct ErnicSendQueue {
     uint64_t ack_due;               /* ACK timeout, or ERNIC_NEVER */
     uint64_t rnr_due;               /* end of the RNR wait, or ERNIC_NEVER */
     uint32_t cwnd;                  /* bytes that may be in flight */
+    uint8_t narrow;                 /* PG332: requests to complete before all
+                                       may be outstanding again */
 
     /* Modify: requests below flush_to are flushed, whatever the state. */
     bool flushing;

@@ -228,9 +228,9 @@ static ReqStep req_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     return REQ_SENT;
 }
 
-/* One datagram. */
-static ReqStep req_datagram(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
-                            const ErnicWr *wr)
+/* Path and headers of a datagram, as the request's address vector has them. */
+static ErnicFault req_address(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
+                              ErnicPath *path, ErnicPkt *pkt)
 {
     ErnicAv av = {
         .sgid_index = wqe->ud.av.sgid_index,
@@ -239,36 +239,51 @@ static ReqStep req_datagram(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
         .flow_label = wqe->ud.av.flow_label,
     };
     uint32_t own_qkey;
+
+    memcpy(av.dgid.raw, wqe->ud.av.dgid, sizeof(av.dgid.raw));
+    memcpy(av.dmac, wqe->ud.av.dmac, sizeof(av.dmac));
+    if (!ernic_qp_path(e, qp, &av, path)) {
+        return ERNIC_FAULT_SEND_AV;
+    }
+    req_fill(e, qp, wqe, pkt);
+    pkt->op = ernic_opcode(ernic_bth_opcode(ERNIC_UD,
+                                            ernic_wr(wqe->opcode)->only));
+    pkt->payload_len = wqe->len;
+    pkt->se = wqe->flags & ERNIC_WR_SOLICITED;
+    pkt->imm = ldl_be_p(wqe->imm);
+    pkt->dest_qp = wqe->ud.dest_qpn;
+    pkt->src_qp = qp->qpn;
+    /* 10.2.5: with the high bit set, the queue pair's own Q_Key is sent. */
+    own_qkey = qp->type == ERNIC_QPT_GSI ? ERNIC_QKEY_GSI : qp->attr.qkey;
+    pkt->qkey = wqe->ud.qkey & ERNIC_QKEY_PRIVILEGED ? own_qkey : wqe->ud.qkey;
+    if (qp->type == ERNIC_QPT_GSI) {
+        if (wqe->ud.pkey_index >= ERNIC_LIM_PKEY) {
+            return ERNIC_FAULT_SEND_WQE;
+        }
+        pkt->pkey = e->pkey[wqe->ud.pkey_index];
+    }
+    return ERNIC_FAULT_NONE;
+}
+
+/* One datagram. */
+static ReqStep req_datagram(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
+{
+    uint32_t off = 0;
     uint8_t *payload;
     ErnicFault fault;
     ErnicPath path;
     ErnicPkt pkt;
 
-    memcpy(av.dgid.raw, wqe->ud.av.dgid, sizeof(av.dgid.raw));
-    memcpy(av.dmac, wqe->ud.av.dmac, sizeof(av.dmac));
-    if (!ernic_qp_path(e, qp, &av, &path)) {
-        return req_fault(e, qp, wqe, ERNIC_FAULT_SEND_AV);
-    }
-    req_fill(e, qp, wqe, &pkt);
-    pkt.op = ernic_opcode(ernic_bth_opcode(ERNIC_UD, wr->only));
-    pkt.payload_len = wqe->len;
-    pkt.se = wqe->flags & ERNIC_WR_SOLICITED;
-    pkt.imm = ldl_be_p(wqe->imm);
-    pkt.dest_qp = wqe->ud.dest_qpn;
-    pkt.src_qp = qp->qpn;
-    /* 10.2.5: with the high bit set, the queue pair's own Q_Key is sent. */
-    own_qkey = qp->type == ERNIC_QPT_GSI ? ERNIC_QKEY_GSI : qp->attr.qkey;
-    pkt.qkey = wqe->ud.qkey & ERNIC_QKEY_PRIVILEGED ? own_qkey : wqe->ud.qkey;
-    if (qp->type == ERNIC_QPT_GSI) {
-        if (wqe->ud.pkey_index >= ERNIC_LIM_PKEY) {
-            return req_fault(e, qp, wqe, ERNIC_FAULT_SEND_WQE);
-        }
-        pkt.pkey = e->pkey[wqe->ud.pkey_index];
+    fault = e->format->datagram ?
+            e->format->datagram(e, qp, wqe, &path, &pkt, &off) :
+            req_address(e, qp, wqe, &path, &pkt);
+    if (fault) {
+        return req_fault(e, qp, wqe, fault);
     }
     if (!ernic_tx_packet(e, &path, &pkt, &payload)) {
         return req_block(qp, ERNIC_BLOCKED_TX);
     }
-    fault = ernic_wqe_gather(e, qp->pd, wqe, 0, payload, wqe->len);
+    fault = ernic_wqe_gather(e, qp->pd, wqe, off, payload, pkt.payload_len);
     if (fault) {
         return req_fault(e, qp, wqe, fault);
     }
@@ -330,6 +345,10 @@ static ReqStep req_start(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     if ((wqe->flags & ERNIC_WR_FENCE) && sq->rd_issued != sq->rd_done) {
         return req_block(qp, ERNIC_BLOCKED_FENCE);
     }
+    if (e->format->outstanding &&
+        sq->started - sq->wq.ci >= e->format->outstanding(qp)) {
+        return req_block(qp, ERNIC_BLOCKED_WINDOW);
+    }
     if ((wr->flags & ERNIC_WRF_CREDIT) && !qp->attr.max_rd_atomic) {
         return req_fault(e, qp, wqe, ERNIC_FAULT_SEND_WQE);
     }
@@ -338,7 +357,8 @@ static ReqStep req_start(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     wqe->rsp_done = 0;
     wqe->done = false;
     if (!(wr->flags & ERNIC_WRF_LOCAL)) {
-        wqe->npsn = MAX(DIV_ROUND_UP(wqe->len, ernic_qp_mtu(qp)), 1u);
+        wqe->npsn = qp->transport == ERNIC_UD ? 1 :
+                    MAX(DIV_ROUND_UP(wqe->len, ernic_qp_mtu(qp)), 1u);
         sq->ssn = (sq->ssn + 1) & ERNIC_MSN_MASK;
     }
     sq->started++;
@@ -388,7 +408,7 @@ static ReqStep req_one(Ernic *e, ErnicQp *qp)
         return req_local(e, qp, wqe);
     }
     if (qp->transport == ERNIC_UD) {
-        return req_datagram(e, qp, wqe, wr);
+        return req_datagram(e, qp, wqe);
     }
     /* The GID of the path was taken back. */
     if (!ernic_qp_path(e, qp, &qp->attr.av, &path)) {

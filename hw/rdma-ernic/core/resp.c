@@ -563,7 +563,8 @@ static ErnicFault resp_ud_place(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
 {
     uint32_t pd = resp_recv_pd(e, qp);
     ErnicRecv *recv = &qp->rq.recv;
-    uint8_t grh[ERNIC_GRH_LEN];
+    uint8_t head[ERNIC_RECV_HEAD_MAX];
+    uint32_t head_len = ERNIC_GRH_LEN;
     ErnicFault fault;
     ErnicDma dma;
 
@@ -574,15 +575,18 @@ static ErnicFault resp_ud_place(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
     if (fault) {
         return fault;
     }
-    if (pkt->payload_len + ERNIC_GRH_LEN > recv->len) {
+    if (e->format->recv_head) {
+        head_len = e->format->recv_head(pkt, train, ib_len, head);
+    } else {
+        resp_grh(train, ib_len, head);
+    }
+    if (pkt->payload_len + head_len > recv->len) {
         return resp_too_short(qp);
     }
-    resp_grh(train, ib_len, grh);
-    dma = ernic_dma_scatter(e, pd, recv->sge, recv->num_sge, 0, grh,
-                            sizeof(grh));
+    dma = ernic_dma_scatter(e, pd, recv->sge, recv->num_sge, 0, head, head_len);
     if (dma == ERNIC_DMA_OK) {
         dma = ernic_dma_scatter(e, pd, recv->sge, recv->num_sge,
-                                sizeof(grh), pkt->payload, pkt->payload_len);
+                                head_len, pkt->payload, pkt->payload_len);
     }
     return resp_dma_fault(dma, false);
 }

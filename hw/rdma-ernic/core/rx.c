@@ -78,6 +78,9 @@ static ErnicDrop rx_check(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
     if (!ernic_qp_may(qp, ERNIC_MAY_PROC_RECV)) {
         return ERNIC_DROP_QP_STATE;
     }
+    if (e->format->mac_ok && train->ip && !e->format->mac_ok(e, qp, train)) {
+        return ERNIC_DROP_MAC;
+    }
     if (pkt->op->cls == ERNIC_CL_CNP) {
         /* From the peer only, or anybody could slow down anybody. */
         return qp->transport == ERNIC_UD ? ERNIC_DROP_TRANSPORT :
@@ -101,6 +104,31 @@ static ErnicDrop rx_check(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
                                               ERNIC_DROP_ADDRESS;
 }
 
+static void rx_cnp(Ernic *e, ErnicQp *qp)
+{
+    e->stats.rx_cnps++;
+    if (e->format->cnp) {
+        e->format->cnp(e, qp);
+    } else {
+        e->stats.rate_cuts++;
+        ernic_cc_cnp(&qp->cc, e->now);
+    }
+}
+
+static void rx_marked(Ernic *e, ErnicQp *qp)
+{
+    e->stats.rx_ecn_marked++;
+    if (qp->transport == ERNIC_UD) {
+        return;
+    }
+    if (e->format->marked) {
+        e->format->marked(e, qp);
+    } else {
+        qp->ack.cnp_owed = true;
+        ernic_sched_mark(e, qp);
+    }
+}
+
 static ErnicDrop rx_to_qp(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                           const ErnicTrain *train)
 {
@@ -115,17 +143,11 @@ static ErnicDrop rx_to_qp(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
     }
     trace_ernic_rx_packet(qp->qpn, pkt->op->name, pkt->psn, pkt->payload_len);
     if (pkt->op->cls == ERNIC_CL_CNP) {
-        e->stats.rx_cnps++;
-        e->stats.rate_cuts++;
-        ernic_cc_cnp(&qp->cc, e->now);
+        rx_cnp(e, qp);
         return ERNIC_DROP_NONE;
     }
     if ((train->path.tclass & ERNIC_ECN_MASK) == ERNIC_ECN_CE) {
-        e->stats.rx_ecn_marked++;
-        if (qp->transport != ERNIC_UD) {
-            qp->ack.cnp_owed = true;
-            ernic_sched_mark(e, qp);
-        }
+        rx_marked(e, qp);
     }
     if (pkt->op->flags & ERNIC_OPF_REQ) {
         ernic_resp_packet(e, qp, pkt, train);

@@ -321,7 +321,8 @@ static const ErnicStateField sq_fields[] = {
     U(rd_done), BOOL(rewound), U(rewind_gen),
     UMAX(rewind_psn, ERNIC_PSN_MASK), UMAX(retry_left, 7),
     UMAX(rnr_left, ERNIC_RNR_RETRY_FOREVER), U(ack_due), U(rnr_due),
-    UMAX(cwnd, ERNIC_CWND_MAX), BOOL(flushing), U(flush_to),
+    UMAX(cwnd, ERNIC_CWND_MAX), UMAX(narrow, ERNIC_PG332_OUTSTANDING),
+    BOOL(flushing), U(flush_to),
     OWNED(wqe, ernic_state_window),     /* last: needs depth and counters */
 };
 #undef S

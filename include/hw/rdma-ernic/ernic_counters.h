@@ -25,6 +25,7 @@
     X(IP_HEADER,    "ip_header")      /* options, or bad checksum */         \
     X(FRAGMENT,     "fragment")       /* an IP fragment */                   \
     X(ADDRESS,      "address")        /* address not valid, or not the QP's */ \
+    X(MAC,          "mac")            /* ERNIC face: MAC not its own or the QP's */ \
     /* packet: BTH to ICRC */                                                \
     X(TOO_SHORT,    "too_short")      /* ends inside a header */             \
     X(BAD_LENGTH,   "bad_length")     /* lengths that contradict */          \
