@@ -76,6 +76,15 @@ static bool command(ErnicPci *d, uint64_t now)
     if (!ernic_pci_dma(d, v->cmd_addr + at, &cmd, sizeof(cmd), false)) {
         return false;
     }
+    /*
+     * Whether what a queue holds fits its new ring is asked when the requests
+     * rung before have had their turn. Not by a processor that came across the
+     * command: the links are not its business.
+     */
+    if (cmd.opcode == ERNIC_CMD_CQ_RESIZE &&
+        qemu_get_current_aio_context() == d->ctx) {
+        ernic_run(d->engine, now);
+    }
     ernic_cmd(d->engine, now, &cmd, &rsp);
     rsp.phase = !(v->cmd_ci >> v->ring_shift & 1);
     /* The phase byte says that the rest is there: last. */

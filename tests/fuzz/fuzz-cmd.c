@@ -71,7 +71,8 @@ static void inner(struct ernic_cmd *cmd, const ModelCmd *row, FuzzIn *in,
 /* The longest lists take their time; the budget has a unit test. */
 static void shorten(struct ernic_cmd *cmd)
 {
-    if (cmd->opcode == ERNIC_CMD_MR_REG) {
+    if (cmd->opcode == ERNIC_CMD_MR_REG ||
+        cmd->opcode == ERNIC_CMD_MR_REREG) {
         cmd->mr_reg.buf.npages &= cpu_to_le32(0xffff);
     } else if (cmd->opcode == ERNIC_CMD_CQ_CREATE ||
                cmd->opcode == ERNIC_CMD_CQ_RESIZE) {

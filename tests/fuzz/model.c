@@ -61,6 +61,11 @@ const ModelCmd model_cmds[ERNIC_CMD_COUNT] = {
         .field = { { MODEL_NONE, IN(mr_reg.buf.addr) },
                    { MODEL_PD, IN(mr_reg.pd) } },
     },
+    [ERNIC_CMD_MR_REREG] = {
+        .fields = 3, .field = { { MODEL_NONE, IN(mr_reg.buf.addr) },
+                                { MODEL_PD, IN(mr_reg.pd) },
+                                { MODEL_MR, IN(mr_reg.key) } },
+    },
     [ERNIC_CMD_MR_ALLOC] = {
         .makes = MODEL_MR, .fields = 1,
         .field = { { MODEL_PD, IN(mr_alloc.pd) } },
@@ -238,6 +243,7 @@ static uint8_t opens(Model *m, const struct ernic_cmd *cmd, ModelMem *mem)
                 mem);
         return FUZZ_RING;
     case ERNIC_CMD_MR_REG:
+    case ERNIC_CMD_MR_REREG:
         resolve(m, &cmd->mr_reg.buf, le32_to_cpu(cmd->mr_reg.offset),
                 le64_to_cpu(cmd->mr_reg.length), mem);
         return may_of(le32_to_cpu(cmd->mr_reg.access));
@@ -393,6 +399,15 @@ static void succeeded(Model *m, const struct ernic_cmd *cmd, uint32_t handle,
     } else if (cmd->opcode == ERNIC_CMD_CQ_RESIZE) {
         o = model_find(m, MODEL_CQ, le32_to_cpu(cmd->cq_create.handle));
         o->mem = *mem;
+        repaint(m);
+    } else if (cmd->opcode == ERNIC_CMD_MR_REREG) {
+        o = model_find(m, MODEL_MR, le32_to_cpu(cmd->mr_reg.key));
+        if (le32_to_cpu(cmd->mr_reg.flags) & ERNIC_REREG_TRANS) {
+            o->mem = *mem;
+        }
+        if (le32_to_cpu(cmd->mr_reg.flags) & ERNIC_REREG_ACCESS) {
+            o->may = may;
+        }
         repaint(m);
     } else if (cmd->opcode == ERNIC_CMD_QP_MODIFY) {
         o = model_find(m, MODEL_QP, le32_to_cpu(cmd->qp.handle));

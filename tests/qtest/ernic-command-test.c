@@ -174,6 +174,14 @@ static void mr_reg(World *w, struct ernic_cmd *cmd)
     cmd->mr_reg.pd = cpu_to_le32(w->q->pd);
 }
 
+static void mr_rereg(World *w, struct ernic_cmd *cmd)
+{
+    mr_reg(w, cmd);
+    cmd->mr_reg.access = cpu_to_le32(ERNIC_ACCESS_LOCAL_WRITE);
+    cmd->mr_reg.key = cpu_to_le32(fresh(w, ERNIC_CMD_MR_REG));
+    cmd->mr_reg.flags = cpu_to_le32(ERNIC_REREG_FLAGS);
+}
+
 static void mr_alloc(World *w, struct ernic_cmd *cmd)
 {
     cmd->mr_alloc.pd = cpu_to_le32(w->q->pd);
@@ -301,6 +309,8 @@ static const Row rows[ERNIC_CMD_COUNT] = {
         mcast_attach),
     ROW(MCAST_DETACH, UPTO(mcast.qpn), false, ERR_HANDLE, OFF(mcast.qpn),
         mcast_detach),
+    ROW(MR_REREG, UPTO(mr_reg.flags), false, ERR_PERM, OFF(mr_reg.key),
+        mr_rereg),
 };
 
 /* ---- mistakes that are a command's own ------------------------------------ */
@@ -374,6 +384,14 @@ static const Wrong wrongs[] = {
     CMD(MR_REG, mr_reg.iova, -1ull, PARAM),
     CMD(MR_REG, mr_reg.offset, 1, PARAM),
     CMD(MR_REG, mr_reg.buf.addr, -1ull, PARAM),
+    CMD(MR_REREG, mr_reg.flags, 8, RESERVED),
+    CMD(MR_REREG, mr_reg.flags, ERNIC_REREG_TRANS, RESERVED),
+    CMD(MR_REREG, mr_reg.flags, ERNIC_REREG_PD | ERNIC_REREG_ACCESS, RESERVED),
+    CMD(MR_REREG, mr_reg.pd, NONE, HANDLE),
+    CMD(MR_REREG, mr_reg.access, ERNIC_ACCESS_REMOTE_WRITE, PARAM),
+    CMD(MR_REREG, mr_reg.length, 1ull << 47, PARAM),
+    CMD(MR_REREG, mr_reg.offset, 1, PARAM),
+    CMD(MR_REREG, mr_reg.buf.addr, -1ull, PARAM),
     CMD(MR_ALLOC, mr_alloc.max_pages, 0, PARAM),
     CMD(MR_ALLOC, mr_alloc.max_pages, 4097, PARAM),
     CMD(MW_ALLOC, mw_alloc.type, 0, PARAM),

@@ -345,6 +345,133 @@ static void test_reg_access(Fixture *f, gconstpointer data)
     }
 }
 
+/* ---- regions that are changed in place ---------------------------------- */
+
+static struct ernic_cmd_mr_reg rereg_cmd(uint32_t key, uint32_t flags)
+{
+    return (struct ernic_cmd_mr_reg) {
+        .key = cpu_to_le32(key), .flags = cpu_to_le32(flags),
+    };
+}
+
+static void test_rereg(Fixture *f, gconstpointer data)
+{
+    uint32_t key = reg(f, LW);
+    struct ernic_cmd_mr_reg cmd = rereg_cmd(key, ERNIC_REREG_ACCESS);
+    uint64_t off, run;
+    const ErnicMr *mr;
+
+    g_assert_false(may(f, key, IOVA, LEN, RW));
+    cmd.access = cpu_to_le32(LW | RW);
+    g_assert_cmpuint(ernic_mr_rereg(&f->e, 0, &cmd), ==, ERNIC_OK);
+    g_assert_true(may(f, key, IOVA, LEN, RW));
+    g_assert_false(may(f, key, IOVA, LEN, RR));
+
+    cmd = rereg_cmd(key, ERNIC_REREG_TRANS);
+    cmd.buf = (struct ernic_buf_desc) {
+        .addr = cpu_to_le64(put_pages(f, 2, 12)), .npages = cpu_to_le32(2),
+        .page_shift = 12, .levels = 1,
+    };
+    cmd.iova = cpu_to_le64(0x50000);
+    cmd.length = cpu_to_le64(0x1100);
+    cmd.offset = cpu_to_le32(0x800);
+    g_assert_cmpuint(ernic_mr_rereg(&f->e, 0, &cmd), ==, ERNIC_OK);
+    g_assert_false(may(f, key, IOVA, 1, RW));
+    g_assert_true(ernic_mr_check_remote(&f->e, f->pd, QPN, key, 0x50000, 0x1100,
+                                        RW, &mr, &off));
+    g_assert_cmphex(ernic_buf_addr(&mr->buf, off, &run), ==, 0x2800);
+    g_assert_cmpuint(f->e.num_pages, ==, 2);
+
+    cmd = rereg_cmd(key, ERNIC_REREG_PD);
+    cmd.pd = cpu_to_le32(f->other_pd);
+    g_assert_cmpuint(ernic_mr_rereg(&f->e, 0, &cmd), ==, ERNIC_OK);
+    g_assert_false(may(f, key, 0x50000, 1, RW));
+    g_assert_cmpuint(f->e.pd[f->pd].refs, ==, 0);
+    g_assert_cmpuint(f->e.pd[f->other_pd].refs, ==, 1);
+    g_assert_true(ernic_mr_check_remote(&f->e, f->other_pd, QPN, key, 0x50000,
+                                        0x1100, RW, &mr, &off));
+    g_assert_cmphex(ernic_buf_addr(&mr->buf, off, &run), ==, 0x2800);
+    g_assert_cmpuint(ernic_trace_count("ernic_mr_rereg"), ==, 3);
+}
+
+static void rereg_refused(Fixture *f, uint32_t uctx,
+                          const struct ernic_cmd_mr_reg *cmd, uint8_t status)
+{
+    ErnicMr before = f->e.mr[1];
+
+    g_assert_cmpuint(ernic_mr_rereg(&f->e, uctx, cmd), ==, status);
+    g_assert_cmpmem(&f->e.mr[1], sizeof(before), &before, sizeof(before));
+    g_assert_cmpuint(f->e.num_pages, ==, 0);
+    g_assert_cmpuint(f->e.pd[f->pd].refs, ==, f->e.mr_ids.size - 1 -
+                     f->e.mr_ids.count);
+}
+
+/* Fields that no flag names, one after the other. */
+static void test_rereg_reserved(Fixture *f, gconstpointer data)
+{
+    static const struct {
+        uint32_t but;                   /* the flag that would name it */
+        uint8_t off;
+    } fields[] = {
+        { ERNIC_REREG_TRANS, offsetof(struct ernic_cmd_mr_reg, buf.addr) },
+        { ERNIC_REREG_TRANS, offsetof(struct ernic_cmd_mr_reg, buf.reserved) },
+        { ERNIC_REREG_TRANS, offsetof(struct ernic_cmd_mr_reg, iova) },
+        { ERNIC_REREG_TRANS, offsetof(struct ernic_cmd_mr_reg, length) },
+        { ERNIC_REREG_TRANS, offsetof(struct ernic_cmd_mr_reg, offset) },
+        { ERNIC_REREG_PD, offsetof(struct ernic_cmd_mr_reg, pd) },
+        { ERNIC_REREG_ACCESS, offsetof(struct ernic_cmd_mr_reg, access) },
+    };
+    uint32_t key = reg(f, ALL);
+    struct ernic_cmd_mr_reg cmd;
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(fields); i++) {
+        cmd = rereg_cmd(key, 0);
+        *((uint8_t *)&cmd + fields[i].off) = 1;
+        rereg_refused(f, 0, &cmd, ERNIC_ERR_RESERVED);
+    }
+    cmd = rereg_cmd(key, ERNIC_REREG_FLAGS + 1);
+    rereg_refused(f, 0, &cmd, ERNIC_ERR_RESERVED);
+    g_assert_cmpuint(ernic_trace_count("ernic_mr_rereg_reserved"), ==,
+                     ARRAY_SIZE(fields) + 1);
+}
+
+static void test_rereg_refused(Fixture *f, gconstpointer data)
+{
+    uint32_t key = reg(f, ALL), fast = alloc_fast(f), mw = alloc_mw(f, 1);
+    struct ernic_cmd_mr_reg cmd = rereg_cmd(key ^ 1, 0);
+    struct ernic_wqe_bind_mw wr = bind_wr(mw, key, RR);
+
+    ernic_mr_free(&f->e, 0, fast, false);
+    rereg_refused(f, 0, &cmd, ERNIC_ERR_HANDLE);
+    cmd = rereg_cmd(mw, 0);
+    rereg_refused(f, 0, &cmd, ERNIC_ERR_HANDLE);
+    cmd = rereg_cmd(key, 0);
+    rereg_refused(f, USER, &cmd, ERNIC_ERR_PERM);
+    cmd = rereg_cmd(key, ERNIC_REREG_PD);
+    cmd.pd = cpu_to_le32(f->user_pd);
+    rereg_refused(f, 0, &cmd, ERNIC_ERR_HANDLE);
+    cmd = rereg_cmd(key, ERNIC_REREG_ACCESS);
+    cmd.access = cpu_to_le32(RW);
+    rereg_refused(f, 0, &cmd, ERNIC_ERR_PARAM);
+    cmd.access = cpu_to_le32(ZB);               /* it begins at IOVA */
+    rereg_refused(f, 0, &cmd, ERNIC_ERR_PARAM);
+    cmd = reg_cmd(f, ALL);
+    cmd.key = cpu_to_le32(key);
+    cmd.flags = cpu_to_le32(ERNIC_REREG_FLAGS);
+    cmd.buf.levels = 1;
+    cmd.buf.page_shift = 12;
+    cmd.buf.npages = cpu_to_le32(3);
+    cmd.buf.addr = cpu_to_le64(64);
+    rereg_refused(f, 0, &cmd, ERNIC_ERR_DMA);
+    cmd.offset = cpu_to_le32(4096);
+    rereg_refused(f, 0, &cmd, ERNIC_ERR_PARAM);
+    g_assert_cmpuint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
+                     ERNIC_FAULT_NONE);
+    cmd = rereg_cmd(key, 0);
+    rereg_refused(f, 0, &cmd, ERNIC_ERR_BUSY);
+}
+
 static void test_page_list(Fixture *f, gconstpointer data)
 {
     struct ernic_cmd_mr_reg cmd = reg_cmd(f, ALL);
@@ -549,6 +676,9 @@ int main(int argc, char **argv)
     ADD("top-of-space", test_top_of_space);
     ADD("bad-reg", test_bad_reg);
     ADD("reg-access", test_reg_access);
+    ADD("rereg", test_rereg);
+    ADD("rereg-reserved", test_rereg_reserved);
+    ADD("rereg-refused", test_rereg_refused);
     ADD("page-list", test_page_list);
     ADD("zero-based", test_zero_based);
     ADD("dma-region", test_dma_region);

@@ -15,31 +15,47 @@ static_assert(IB_ZERO_BASED == ERNIC_ACCESS_ZERO_BASED);
 #define ERNIC_MR_KNOWN	(ERNIC_ACCESS_FLAGS | IB_ACCESS_HUGETLB | \
 			 IB_ACCESS_OPTIONAL)
 
-static int ernic_mr_cmd(struct ernic_dev *dev, struct ernic_pd *pd,
-			struct ernic_mr *mr)
+/* Where the region's bytes are, for a command. pages live as long as that. */
+static int ernic_mr_trans(struct ernic_dev *dev, struct ib_umem *umem,
+			  u64 iova, bool zero, struct ernic_cmd_mr_reg *reg,
+			  struct ernic_pages *pages)
 {
-	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_REG };
-	bool zero = mr->access & IB_ZERO_BASED;
-	u64 iova = zero ? mr->umem->address : mr->iova;
-	struct ernic_pages pages = {};
-	struct ernic_rsp rsp;
 	unsigned long pgsz;
 	int ret;
 
-	pgsz = ib_umem_find_best_pgsz(mr->umem,
+	if (zero)
+		iova = umem->address;
+	pgsz = ib_umem_find_best_pgsz(umem,
 				      le64_to_cpu(dev->attr.page_size_mask),
 				      iova);
 	if (!pgsz)
 		return -EINVAL;
-	ret = ernic_pages_init(dev, mr->umem, pgsz, &cmd.mr_reg.buf, &pages);
+	ret = ernic_pages_init(dev, umem, pgsz, &reg->buf, pages);
 	if (ret)
 		return ret;
-	cmd.uctx = cpu_to_le32(pd->uctx);
-	cmd.mr_reg.iova = cpu_to_le64(zero ? 0 : iova);
-	cmd.mr_reg.length = cpu_to_le64(mr->umem->length);
+	reg->iova = cpu_to_le64(zero ? 0 : iova);
+	reg->length = cpu_to_le64(umem->length);
+	reg->offset = cpu_to_le32(iova & (pgsz - 1));
+	return 0;
+}
+
+static int ernic_mr_cmd(struct ernic_dev *dev, struct ernic_pd *pd,
+			struct ernic_mr *mr)
+{
+	struct ernic_cmd cmd = {
+		.opcode = ERNIC_CMD_MR_REG,
+		.uctx = cpu_to_le32(pd->uctx),
+	};
+	struct ernic_pages pages = {};
+	struct ernic_rsp rsp;
+	int ret;
+
+	ret = ernic_mr_trans(dev, mr->umem, mr->iova,
+			     mr->access & IB_ZERO_BASED, &cmd.mr_reg, &pages);
+	if (ret)
+		return ret;
 	cmd.mr_reg.pd = cpu_to_le32(pd->pdn);
 	cmd.mr_reg.access = cpu_to_le32(mr->access & ERNIC_ACCESS_FLAGS);
-	cmd.mr_reg.offset = cpu_to_le32(iova & (pgsz - 1));
 	ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
 	ernic_pages_fini(dev, &pages);
 	if (ret)
@@ -81,26 +97,81 @@ err_mr:
 	return ERR_PTR(ret);
 }
 
+/* umem, if there is one, and access are the region's from here on. */
+static int ernic_rereg_cmd(struct ernic_dev *dev, struct ernic_mr *mr,
+			   int flags, struct ib_umem *umem, u64 iova,
+			   int access, struct ernic_pd *pd)
+{
+	struct ernic_cmd cmd = {
+		.opcode = ERNIC_CMD_MR_REREG,
+		.uctx = cpu_to_le32(mr->uctx),
+	};
+	struct ernic_pages pages = {};
+	struct ernic_rsp rsp;
+	int ret;
+
+	cmd.mr_reg.key = cpu_to_le32(mr->ibmr.lkey);
+	cmd.mr_reg.flags = cpu_to_le32(flags);
+	if (flags & IB_MR_REREG_TRANS) {
+		ret = ernic_mr_trans(dev, umem, iova, access & IB_ZERO_BASED,
+				     &cmd.mr_reg, &pages);
+		if (ret)
+			return ret;
+	}
+	if (flags & IB_MR_REREG_PD)
+		cmd.mr_reg.pd = cpu_to_le32(pd->pdn);
+	if (flags & IB_MR_REREG_ACCESS)
+		cmd.mr_reg.access = cpu_to_le32(access & ERNIC_ACCESS_FLAGS);
+	ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
+	ernic_pages_fini(dev, &pages);
+	return ret;
+}
+
 /*
- * A new region with a new key, which has what is not changed from the old one.
- * The core destroys the old one behind it.
+ * In place: the key stays, and a failure changes nothing. Pages are pinned anew
+ * where they are other ones, or have to be written for the first time; where the
+ * base of the addresses changes, so does the translation.
  */
 struct ib_mr *ernic_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				  u64 length, u64 iova, int access,
 				  struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct ernic_mr *mr = to_mr(ibmr);
+	struct ib_umem *umem = NULL;
+	int ret;
 
 	if (flags & ~(IB_MR_REREG_TRANS | IB_MR_REREG_PD | IB_MR_REREG_ACCESS))
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!(flags & IB_MR_REREG_ACCESS))
+		access = mr->access;
+	if (access & ~ERNIC_MR_KNOWN)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_TRANS)) {
 		start = mr->umem->address;
 		length = mr->umem->length;
 		iova = mr->iova;
+		if ((ib_access_writable(access) && !mr->umem->writable) ||
+		    ((access ^ mr->access) & IB_ZERO_BASED))
+			flags |= IB_MR_REREG_TRANS;
 	}
-	if (!(flags & IB_MR_REREG_ACCESS))
-		access = mr->access;
-	return ernic_reg_user_mr(ibpd, start, length, iova, access, udata);
+	if (flags & IB_MR_REREG_TRANS) {
+		umem = ib_umem_get(ibmr->device, start, length, access);
+		if (IS_ERR(umem))
+			return ERR_CAST(umem);
+	}
+	ret = ernic_rereg_cmd(to_dev(ibmr->device), mr, flags, umem, iova,
+			      access, to_pd(ibpd));
+	if (ret) {
+		ib_umem_release(umem);
+		return ERR_PTR(ret);
+	}
+	if (umem) {
+		ib_umem_release(mr->umem);
+		mr->umem = umem;
+		mr->iova = iova;
+	}
+	mr->access = access;
+	return NULL;
 }
 
 void ernic_mr_release(struct ernic_dev *dev, struct ernic_mr *mr)

@@ -338,6 +338,12 @@ static uint8_t cmd_mr_reg(Ernic *e, uint32_t uctx,
     return ernic_mr_reg(e, uctx, &cmd->mr_reg, &out->handle);
 }
 
+static uint8_t cmd_mr_rereg(Ernic *e, uint32_t uctx,
+                            const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_mr_rereg(e, uctx, &cmd->mr_reg);
+}
+
 static uint8_t cmd_mr_alloc(Ernic *e, uint32_t uctx,
                             const struct ernic_cmd *cmd, CmdOut *out)
 {
@@ -474,6 +480,7 @@ static const CmdRow rows[] = {
     ROW(QP_DESTROY, UPTO(handle, handle), 0, qp_destroy),
     ROW(MCAST_ATTACH, UPTO(mcast, qpn), 0, mcast_attach),
     ROW(MCAST_DETACH, UPTO(mcast, qpn), 0, mcast_detach),
+    ROW(MR_REREG, UPTO(mr_reg, flags), 0, mr_rereg),
 };
 QEMU_BUILD_BUG_ON(ARRAY_SIZE(rows) != ERNIC_CMD_COUNT);
 

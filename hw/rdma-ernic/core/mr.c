@@ -239,16 +239,13 @@ static void open_region(ErnicMr *mr, uint32_t access, uint64_t iova,
     mr->valid = true;
 }
 
-/* What of the command does not depend on the contents of memory. */
-static uint8_t check_reg(uint32_t uctx, const struct ernic_cmd_mr_reg *cmd)
+/* Where its bytes are, as far as that does not depend on what memory holds. */
+static uint8_t check_trans(uint32_t uctx, const struct ernic_cmd_mr_reg *cmd)
 {
     uint64_t length = le64_to_cpu(cmd->length);
     uint32_t offset = le32_to_cpu(cmd->offset);
     bool extent = cmd->buf.levels == 0;
 
-    if (!region_ok(le32_to_cpu(cmd->access), le64_to_cpu(cmd->iova), length)) {
-        return ERNIC_ERR_PARAM;
-    }
     if (extent ? offset : offset >> MIN(cmd->buf.page_shift, 31)) {
         trace_ernic_mr_bad_offset(offset);
         return ERNIC_ERR_PARAM;
@@ -259,6 +256,12 @@ static uint8_t check_reg(uint32_t uctx, const struct ernic_cmd_mr_reg *cmd)
         return ERNIC_ERR_PERM;
     }
     return ERNIC_OK;
+}
+
+static bool rights_ok(const struct ernic_cmd_mr_reg *cmd)
+{
+    return region_ok(le32_to_cpu(cmd->access), le64_to_cpu(cmd->iova),
+                     le64_to_cpu(cmd->length));
 }
 
 uint8_t ernic_mr_reg(Ernic *e, uint32_t uctx,
@@ -274,7 +277,7 @@ uint8_t ernic_mr_reg(Ernic *e, uint32_t uctx,
     if (!pd) {
         return ERNIC_ERR_HANDLE;
     }
-    status = check_reg(uctx, cmd);
+    status = rights_ok(cmd) ? check_trans(uctx, cmd) : ERNIC_ERR_PARAM;
     if (status != ERNIC_OK) {
         return status;
     }
@@ -291,6 +294,113 @@ uint8_t ernic_mr_reg(Ernic *e, uint32_t uctx,
                 offset);
     *key = key_of(e, mr);
     trace_ernic_mr_reg(uctx, *key, mr->pd, mr->access, mr->iova, mr->length);
+    return ERNIC_OK;
+}
+
+/* What is not named is not given. */
+static bool rereg_reserved_ok(const struct ernic_cmd_mr_reg *cmd,
+                              uint32_t flags)
+{
+    static const struct ernic_buf_desc none;
+    bool trans = flags & ERNIC_REREG_TRANS;
+
+    return !(flags & ~ERNIC_REREG_FLAGS) &&
+           (trans || (!memcmp(&cmd->buf, &none, sizeof(none)) && !cmd->iova &&
+                      !cmd->length && !cmd->offset)) &&
+           ((flags & ERNIC_REREG_PD) || !cmd->pd) &&
+           ((flags & ERNIC_REREG_ACCESS) || !cmd->access);
+}
+
+/* The region as it shall be, as a command that registers it anew. */
+static void rereg_complete(const ErnicMr *mr, uint32_t flags,
+                           struct ernic_cmd_mr_reg *cmd)
+{
+    if (!(flags & ERNIC_REREG_TRANS)) {
+        cmd->iova = cpu_to_le64(mr->iova);
+        cmd->length = cpu_to_le64(mr->length);
+    }
+    if (!(flags & ERNIC_REREG_PD)) {
+        cmd->pd = cpu_to_le32(mr->pd);
+    }
+    if (!(flags & ERNIC_REREG_ACCESS)) {
+        cmd->access = cpu_to_le32(mr->access);
+    }
+}
+
+/* Whether the object can be changed at all. */
+static uint8_t check_rereg(const ErnicMr *mr, uint32_t uctx, uint32_t key)
+{
+    if (!mr || mr->kind != ERNIC_MR_REGION) {
+        return ERNIC_ERR_HANDLE;
+    }
+    if (mr->uctx != uctx) {
+        return ERNIC_ERR_PERM;
+    }
+    if (mr->refs) {
+        trace_ernic_mr_has_windows(key, mr->refs);
+        return ERNIC_ERR_BUSY;
+    }
+    return ERNIC_OK;
+}
+
+static uint8_t rereg_trans(Ernic *e, ErnicMr *mr,
+                           const struct ernic_cmd_mr_reg *cmd)
+{
+    uint32_t offset = le32_to_cpu(cmd->offset);
+    uint8_t status = check_trans(mr->uctx, cmd);
+    ErnicBuf buf;
+
+    if (status != ERNIC_OK) {
+        return status;
+    }
+    status = ernic_buf_init(e, &buf, &cmd->buf,
+                            le64_to_cpu(cmd->length) + offset);
+    if (status != ERNIC_OK) {
+        return status;
+    }
+    ernic_buf_fini(e, &mr->buf);
+    mr->buf = buf;
+    mr->offset = offset;
+    return ERNIC_OK;
+}
+
+uint8_t ernic_mr_rereg(Ernic *e, uint32_t uctx,
+                       const struct ernic_cmd_mr_reg *cmd)
+{
+    uint32_t flags = le32_to_cpu(cmd->flags), key = le32_to_cpu(cmd->key);
+    struct ernic_cmd_mr_reg want = *cmd;
+    ErnicMr *mr = find_key(e, key);
+    uint8_t status = check_rereg(mr, uctx, key);
+    ErnicPd *pd;
+
+    if (status != ERNIC_OK) {
+        return status;
+    }
+    if (!rereg_reserved_ok(cmd, flags)) {
+        trace_ernic_mr_rereg_reserved(key, flags);
+        return ERNIC_ERR_RESERVED;
+    }
+    rereg_complete(mr, flags, &want);
+    pd = ernic_pd_get(e, uctx, le32_to_cpu(want.pd));
+    if (!pd) {
+        return ERNIC_ERR_HANDLE;
+    }
+    if (!rights_ok(&want)) {
+        return ERNIC_ERR_PARAM;
+    }
+    if (flags & ERNIC_REREG_TRANS) {
+        status = rereg_trans(e, mr, &want);
+        if (status != ERNIC_OK) {
+            return status;
+        }
+    }
+    e->pd[mr->pd].refs--;
+    pd->refs++;
+    mr->pd = pd - e->pd;
+    open_region(mr, le32_to_cpu(want.access), le64_to_cpu(want.iova),
+                le64_to_cpu(want.length), mr->offset);
+    trace_ernic_mr_rereg(uctx, key, flags, mr->pd, mr->access, mr->iova,
+                         mr->length);
     return ERNIC_OK;
 }
 

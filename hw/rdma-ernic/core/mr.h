@@ -66,6 +66,12 @@ uint8_t ernic_pd_free(Ernic *e, uint32_t uctx, uint32_t pd);
 ErnicPd *ernic_pd_get(Ernic *e, uint32_t uctx, uint32_t pd);
 uint8_t ernic_mr_reg(Ernic *e, uint32_t uctx,
                      const struct ernic_cmd_mr_reg *cmd, uint32_t *key);
+/*
+ * Change a region in place; its key stays. ERNIC_ERR_BUSY while windows are
+ * bound to it. A failure has changed nothing.
+ */
+uint8_t ernic_mr_rereg(Ernic *e, uint32_t uctx,
+                       const struct ernic_cmd_mr_reg *cmd);
 uint8_t ernic_mr_alloc(Ernic *e, uint32_t uctx, uint32_t pd,
                        uint32_t max_pages, uint32_t *key);
 /*

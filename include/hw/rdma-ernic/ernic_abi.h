@@ -498,6 +498,7 @@ enum ernic_cmd_opcode {
     ERNIC_CMD_QP_DESTROY,
     ERNIC_CMD_MCAST_ATTACH,
     ERNIC_CMD_MCAST_DETACH,
+    ERNIC_CMD_MR_REREG,
     ERNIC_CMD_COUNT
 };
 
@@ -574,13 +575,21 @@ struct ernic_cmd_srq {          /* SRQ_CREATE, SRQ_MODIFY */
     ernic_le16 stride;          /* units of 64 bytes, 1 to 5 */
 };
 
-struct ernic_cmd_mr_reg {
+/* What MR_REREG changes; fields for the rest are 0. */
+#define ERNIC_REREG_TRANS       0x1     /* buf, iova, length, offset */
+#define ERNIC_REREG_PD          0x2
+#define ERNIC_REREG_ACCESS      0x4
+#define ERNIC_REREG_FLAGS       0x7
+
+struct ernic_cmd_mr_reg {       /* MR_REREG: key and flags too */
     struct ernic_buf_desc buf;
     ernic_le64 iova;            /* address of the first byte */
     ernic_le64 length;
     ernic_le32 pd;
     ernic_le32 access;
     ernic_le32 offset;          /* of the first byte in the first page */
+    ernic_le32 key;
+    ernic_le32 flags;           /* ERNIC_REREG_* */
 };
 
 struct ernic_cmd_mr_alloc {     /* for REG_MR */
