@@ -301,6 +301,24 @@ const ErnicEnvOps ernic_pci_env_ops = {
     .wake_at = env_wake_at,
 };
 
+static bool pg332_dma_read(void *env, uint64_t addr, void *buf, uint64_t len)
+{
+    return ernic_pci_shell_dma(env, addr, buf, len, false);
+}
+
+static bool pg332_dma_write(void *env, uint64_t addr, const void *buf,
+                            uint64_t len)
+{
+    return ernic_pci_shell_dma(env, addr, (void *)buf, len, true);
+}
+
+/* PG332 has no atomics: no key of it lets one pass. */
+static bool pg332_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
+                               uint64_t arg, uint64_t compare, uint64_t *old)
+{
+    return false;
+}
+
 /* The ERNIC face has one interrupt: the last vector. */
 static void pg332_irq(void *env, uint16_t vector)
 {
@@ -317,9 +335,9 @@ static void pg332_wake_at(void *env, uint64_t ns)
 }
 
 const ErnicEnvOps ernic_pci_pg332_env_ops = {
-    .dma_read = env_dma_read,
-    .dma_write = env_dma_write,
-    .dma_atomic64 = env_dma_atomic64,
+    .dma_read = pg332_dma_read,
+    .dma_write = pg332_dma_write,
+    .dma_atomic64 = pg332_dma_atomic64,
     .tx = env_tx,
     .irq = pg332_irq,
     .wake_at = pg332_wake_at,

@@ -26,10 +26,17 @@
 #include "hw/resettable.h"
 #endif
 
-#define MSIX_TABLE_OFFSET   0
-#define MSIX_PBA_OFFSET     0x800
 #define MSIX_BAR_SIZE       0x1000
-QEMU_BUILD_BUG_ON(ERNIC_MAX_VECTORS * PCI_MSIX_ENTRY_SIZE > MSIX_PBA_OFFSET);
+QEMU_BUILD_BUG_ON(ERNIC_MAX_VECTORS * PCI_MSIX_ENTRY_SIZE > 0x800);
+
+/* By shell.reconic: where in which BAR table and pending bits are. */
+static const struct {
+    uint8_t bar;
+    uint32_t table, pba;
+} msix_at[] = {
+    { ERNIC_BAR_MSIX, 0, 0x800 },
+    { ERNIC_RECONIC_BAR_QDMA, ERNIC_RECONIC_MSIX, ERNIC_RECONIC_PBA },
+};
 
 /* ---- limits --------------------------------------------------------------- */
 
@@ -150,6 +157,7 @@ static bool add_pm(PCIDevice *pci, Error **errp)
 
 static bool add_capabilities(ErnicPci *d, Error **errp)
 {
+    const typeof(msix_at[0]) *at = &msix_at[d->shell.reconic];
     PCIDevice *pci = PCI_DEVICE(d);
     int ret, i;
 
@@ -166,9 +174,8 @@ static bool add_capabilities(ErnicPci *d, Error **errp)
                       errp) < 0) {
         return false;
     }
-    ret = msix_init(pci, d->cfg.num_vectors, &d->msix_bar, ERNIC_BAR_MSIX,
-                    MSIX_TABLE_OFFSET, &d->msix_bar, ERNIC_BAR_MSIX,
-                    MSIX_PBA_OFFSET, 0, errp);
+    ret = msix_init(pci, d->cfg.num_vectors, &d->msix_bar, at->bar, at->table,
+                    &d->msix_bar, at->bar, at->pba, 0, errp);
     if (ret < 0) {
         if (ret == -ENOTSUP && errp && !*errp) {
             error_setg(errp, "this machine has no MSI-X");
@@ -181,6 +188,18 @@ static bool add_capabilities(ErnicPci *d, Error **errp)
     return true;
 }
 
+/* MSI-X, and memory of the card in the upper half of a BAR that is twice as big. */
+static void init_msix_bar(ErnicPci *d)
+{
+    uint64_t card = d->shell.card_size;
+
+    memory_region_init(&d->msix_bar, OBJECT(d), "ernic-msix",
+                       card ? 2 * card : MSIX_BAR_SIZE);
+    if (card) {
+        memory_region_add_subregion(&d->msix_bar, card, &d->shell.card);
+    }
+}
+
 static void add_bars(ErnicPci *d)
 {
     PCIDevice *pci = PCI_DEVICE(d);
@@ -189,8 +208,11 @@ static void add_bars(ErnicPci *d)
     memory_region_init_io(&d->bar, OBJECT(d), &ernic_pci_bar_ops, d,
                           "ernic-verbs", ernic_pci_bar_size(d));
     pci_register_bar(pci, ERNIC_BAR_REGS, type, &d->bar);
-    memory_region_init(&d->msix_bar, OBJECT(d), "ernic-msix", MSIX_BAR_SIZE);
+    init_msix_bar(d);
     pci_register_bar(pci, ERNIC_BAR_MSIX, type, &d->msix_bar);
+    if (d->pg332.version) {
+        pci_register_bar(pci, ERNIC_BAR_PG332, type, &d->pg332.bar);
+    }
 }
 
 /* ---- life ----------------------------------------------------------------- */
@@ -208,12 +230,16 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
         ernic_pci_timing_close(d);
         return;
     }
-    if (!ernic_pci_pg332_open(d, errp)) {
+    if (!ernic_pci_shell_open(d, errp) || !ernic_pci_pg332_open(d, errp)) {
         ernic_pci_udp_close(d);
         ernic_pci_timing_close(d);
         return;
     }
-    add_bars(d);
+    if (d->shell.reconic) {
+        ernic_pci_shell_add_bars(d);
+    } else {
+        add_bars(d);
+    }
     if (!add_capabilities(d, errp)) {
         pcie_aer_exit(pci);
         pcie_cap_exit(pci);
@@ -261,6 +287,7 @@ static void ernic_pci_reset_enter(Object *obj, ResetType type)
 
     trace_ernic_pci_reset(ernic_pci_id(d));
     now = ernic_pci_enter(d);
+    ernic_pci_shell_reset(d);
     ernic_pci_pg332_reset(d, now);
     ernic_pci_verbs_reset(d, now);
     ernic_pci_leave(d);
@@ -298,6 +325,8 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_UINT32("ernic-qps", ErnicPci, pg332.num_qp, 0),
     DEFINE_PROP_BOOL("timing", ErnicPci, timing, false),
     DEFINE_PROP_STRING("timing-profile", ErnicPci, timing_profile),
+    DEFINE_PROP_STRING("shell", ErnicPci, shell.name),
+    DEFINE_PROP_SIZE("card-memory", ErnicPci, shell.card_size, 0),
     DEFINE_PROP_LINK("iothread", ErnicPci, iothread, TYPE_IOTHREAD, IOThread *),
 };
 

@@ -61,6 +61,18 @@ typedef struct ErnicPg332 {
     uint8_t *state;
 } ErnicPg332;
 
+/* Words of the shell that are stored: those of the table in ernic_shell.c. */
+#define ERNIC_SHELL_WORDS   (8 * 6 + 4 * (1 + 128 + 10) + 2 * (1 + 1 + 11 + 2 + 1 + 1))
+
+/* What is around the ERNIC face; under lock. */
+typedef struct ErnicShell {
+    char *name;                 /* properties */
+    uint64_t card_size;         /* bytes; 0: the card has no memory */
+    bool reconic;
+    MemoryRegion card;
+    uint32_t regs[ERNIC_SHELL_WORDS];
+} ErnicShell;
+
 struct ErnicPci {
     PCIDevice parent_obj;
     MemoryRegion bar, msix_bar;
@@ -104,6 +116,7 @@ struct ErnicPci {
 
     ErnicNetdev net;
     ErnicPg332 pg332;
+    ErnicShell shell;
 
     uint32_t state_len;         /* of the engine, while it migrates */
     uint8_t *state;
@@ -170,7 +183,7 @@ bool ernic_pci_link(const ErnicPci *d);
 
 /* ---- ernic_pg332.c: the ERNIC face ---------------------------------------- */
 
-/* The BAR, if there is to be one. */
+/* The properties, and the registers as a region, if there are to be any. */
 bool ernic_pci_pg332_open(ErnicPci *d, Error **errp);
 void ernic_pci_pg332_start(ErnicPci *d);
 void ernic_pci_pg332_close(ErnicPci *d);
@@ -178,6 +191,21 @@ void ernic_pci_pg332_close(ErnicPci *d);
 void ernic_pci_pg332_run(ErnicPci *d, uint64_t now);
 void ernic_pci_pg332_link(ErnicPci *d, uint64_t now);
 void ernic_pci_pg332_reset(ErnicPci *d, uint64_t now);
+
+/* ---- ernic_shell.c: RecoNIC's shell around the ERNIC face; memory of the card */
+
+/* The properties, before those of the ERNIC face. */
+bool ernic_pci_shell_open(ErnicPci *d, Error **errp);
+/* Identity and BARs of shell=reconic. */
+void ernic_pci_shell_add_bars(ErnicPci *d);
+/* Its registers; inside enter and leave. */
+void ernic_pci_shell_reset(ErnicPci *d);
+/*
+ * As ernic_pci_dma(), for the masters of the ERNIC face: memory of the card, or
+ * the guest's, with shell=reconic through the windows. Inside enter and leave.
+ */
+bool ernic_pci_shell_dma(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
+                         bool write);
 
 /* ---- ernic_udp.c: the UDP link -------------------------------------------- */
 

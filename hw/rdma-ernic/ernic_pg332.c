@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The ERNIC face: BAR 0 with the registers of PG332, in front of an engine of
+ * The ERNIC face: the registers of PG332, in front of an engine of
  * its own beside that of the verbs face. Both use the same link; a packet goes
  * to the one whose address and queue pair it names.
  */
@@ -116,9 +116,6 @@ bool ernic_pci_pg332_open(ErnicPci *d, Error **errp)
     configure(d, v);
     memory_region_init_io(&d->pg332.bar, OBJECT(d), &bar_ops, d, "ernic-pg332",
                           versions[v].window);
-    pci_register_bar(PCI_DEVICE(d), ERNIC_BAR_PG332,
-                     PCI_BASE_ADDRESS_SPACE_MEMORY |
-                     PCI_BASE_ADDRESS_MEM_TYPE_64, &d->pg332.bar);
     return true;
 }
 

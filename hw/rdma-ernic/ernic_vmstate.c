@@ -144,6 +144,25 @@ static bool has_pg332(void *opaque, int version)
     return d->pg332.engine;
 }
 
+static bool has_shell(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    return d->shell.reconic;
+}
+
+/* Memory of the card migrates as any RAM does. */
+static const VMStateDescription shell_vmstate = {
+    .name = "ernic/shell",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = has_shell,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32_ARRAY(shell.regs, ErnicPci, ERNIC_SHELL_WORDS),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 const VMStateDescription ernic_pci_vmstate = {
     .name = "ernic",
     .version_id = 1,
@@ -162,5 +181,9 @@ const VMStateDescription ernic_pci_vmstate = {
         VMSTATE_VBUFFER_ALLOC_UINT32(pg332.state, ErnicPci, 1, has_pg332,
                                      pg332.state_len),
         VMSTATE_END_OF_LIST()
+    },
+    .subsections = (const VMStateDescription * const []) {
+        &shell_vmstate,
+        NULL
     }
 };

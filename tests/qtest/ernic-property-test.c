@@ -8,8 +8,10 @@
 #include "qapi/error.h"
 #include "qemu/bswap.h"
 #include "qemu/module.h"
+#include "qemu/units.h"
 #include "qobject/qdict.h"
 #include "qobject/qlist.h"
+#include "qobject/qnum.h"
 #include "qobject/qjson.h"
 #include "qobject/qstring.h"
 #include "ernic.h"
@@ -48,6 +50,9 @@ static const Bad bad[] = {
     { "ernic-qps", "8", "ernic-qps= needs ernic-version=" },
     { "timing", "'perhaps'", "Invalid parameter type for 'timing'" },
     { "timing-profile", "'generic-100g'", "timing-profile= needs timing=on" },
+    { "shell", "'onic'", "shell is onic, not none or reconic" },
+    { "card-memory", "1048576",
+      "card-memory= needs ernic-version= or shell=" },
     { "iothread", "'none'", "Device 'none' not found" },
     { "mac", "'52:54'", "Property 'ernic.mac' doesn't take value '52:54'" },
     { "netdev", "'none'", "Property 'ernic.netdev' can't find value 'none'" },
@@ -166,7 +171,10 @@ static void test_bad_together(void *obj, void *data, QGuestAllocator *alloc)
     QErnic *q = obj;
     g_autofree char *port = port_of(q);
     g_autofree char *taken = g_strdup_printf("127.0.0.1:%s", port);
+    static const uint64_t card[] = { 1, 512 * KiB, 3 * MiB, 8 * GiB };
     QDict *args = qdict_new();
+    char *says;
+    size_t i;
 
     refused(q, "roce-udp", QOBJECT(qstring_from_str(taken)), args,
             "roce-udp: ");
@@ -183,6 +191,18 @@ static void test_bad_together(void *obj, void *data, QGuestAllocator *alloc)
     qdict_put_str(args, "netdev", "hub2");
     refused(q, "iothread", QOBJECT(qstring_from_str("io2")), args,
             "iothread= with netdev= needs roce-udp= too");
+    for (i = 0; i < ARRAY_SIZE(card); i++) {
+        args = qdict_new();
+        qdict_put_str(args, "shell", "reconic");
+        says = g_strdup_printf("card-memory is %" PRIu64 ", not a power of two from"
+                               " 1M to 4G", card[i]);
+        refused(q, "card-memory", QOBJECT(qnum_from_uint(card[i])), args, says);
+        g_free(says);
+    }
+    args = qdict_new();
+    qdict_put_str(args, "shell", "reconic");
+    refused(q, "ernic-version", QOBJECT(qstring_from_str("1.0")), args,
+            "ernic-version is 1.0, not 3.1, 4.0 or 4.2");
     /* What was refused holds nothing any more. */
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'netdev_del', 'arguments': {"
                              " 'id': 'hub2' } }");

@@ -11,6 +11,25 @@
 /* Where the device has them. */
 #define ERNIC_BAR_PG332         0
 
+/*
+ * On a card: addresses with this tag in 63:52 are of the card's own memory, for
+ * all that the ERNIC reads and writes. Software finds that memory in the upper half
+ * of BAR 4, or (RecoNIC) in all of it.
+ */
+#define ERNIC_CARD_TAG          0xa35
+#define ERNIC_CARD_TAG_SHIFT    52
+#define ERNIC_BAR_CARD          4
+
+/* shell=reconic: the function as RecoNIC's shell has it. */
+#define ERNIC_RECONIC_VENDOR    0x10ee
+#define ERNIC_RECONIC_DEVICE    0x903f
+#define ERNIC_RECONIC_BAR_QDMA  0
+#define ERNIC_RECONIC_QDMA_SIZE 0x40000
+#define ERNIC_RECONIC_MSIX      0x30000
+#define ERNIC_RECONIC_PBA       0x34000
+#define ERNIC_RECONIC_BAR_USER  2       /* the ERNIC is in there as well */
+#define ERNIC_SHELL_BUILD       0x20260000
+
 enum pg332_version {
     PG332_V3_1,
     PG332_V4_0,
