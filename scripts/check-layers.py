@@ -20,7 +20,7 @@ CONTRACT = 'include/hw/rdma-ernic'
 LAYERS = {
     0: 'ernic_abi ernic_counters ernic_regs ib_spec',
     1: 'env types limits psn drop opcode icrc net wire fault timer stats'
-       ' ib_tables server lru line profile regs regfile',
+       ' ib_tables server lru line profile timing_trace regs regfile',
     2: 'res dev mr dma eq cq wqe rq buf format timing',
     3: 'qp_table qp_cmd qp req resp comp ack sched cc mcast tx pg332'
        ' pg332_count pg332_qp1 pg332_queue',
@@ -36,10 +36,10 @@ ROLES = {'req', 'resp', 'comp'}
 FACE = {'ernic_abi', 'ernic_regs', 'engine', 'env', 'types'}
 # The netdev link carries frames; the timing model's properties are profiles.
 MORE = {'ernic_netdev': {'net', 'drop', 'ib_spec'}, 'ernic_timing': {'profile'}}
-# The links, also layer 5, run without QEMU and know no verbs: addresses, trains
-# and the C library alone.
-LINKS = {'link_map', 'link_udp'}
-LINK_FACE = {'types'}
+# The links and the trace file, also layer 5, run without QEMU and know no verbs:
+# addresses, trains, hooks and the C library alone.
+LINKS = {'link_map', 'link_udp', 'timing_file'}
+LINK_FACE = {'types', 'timing_trace'}
 
 # Allowed everywhere in the engine, whatever the layer.
 PURE = {'qemu/osdep.h', 'qemu/bswap.h', 'trace.h', 'glib.h'}

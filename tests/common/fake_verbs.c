@@ -57,11 +57,18 @@ Ernic *fake_ernic_new(FakeEnv *env)
 
 Ernic *fake_ernic_timed(FakeEnv *env, const ErnicProfile *timing)
 {
+    return fake_ernic_traced(env, timing, NULL);
+}
+
+Ernic *fake_ernic_traced(FakeEnv *env, const ErnicProfile *timing,
+                         const ErnicTimingTrace *trace)
+{
     ErnicConfig cfg;
     Ernic *e;
 
     fake_config(&cfg);
     cfg.timing = timing;
+    cfg.timing_trace = trace;
     e = ernic_new(&cfg, &fake_env_ops, env);
     ernic_set_link(e, env->now, true);
     fake_set_gid(e, 0, 1);

@@ -22,6 +22,9 @@ static inline FakeEnv *fake_env_of(Ernic *e)
 Ernic *fake_ernic_new(FakeEnv *env);
 /* The same with a timing model, which outlives it; NULL: without. */
 Ernic *fake_ernic_timed(FakeEnv *env, const ErnicProfile *timing);
+/* And with somebody who is told what the model does; NULL: nobody. */
+Ernic *fake_ernic_traced(FakeEnv *env, const ErnicProfile *timing,
+                         const ErnicTimingTrace *trace);
 
 /* Sends @cmd; @rsp may be NULL. Returns the status. */
 uint8_t fake_cmd(Ernic *e, struct ernic_cmd *cmd, struct ernic_rsp *rsp);

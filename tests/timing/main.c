@@ -6,11 +6,14 @@
  * predictions, and what the model itself has to keep: the same run gives the
  * same packets at the same times, and takes little of the host's time.
  *
- * usage: ernic-timing PROFILE-DIR
+ * usage: ernic-timing PROFILE-DIR [--data | --trace FILE]
+ *
+ * --data prints what scripts/plot-timing draws, --trace what happens to a few
+ * requests, stage by stage.
  */
 #include "qemu/osdep.h"
 #include <time.h>
-#include "profile.h"
+#include "programs.h"
 #include "timing.h"
 #include "world.h"
 
@@ -23,7 +26,6 @@ enum { CARD, OTHER };
 #define MEAN_ERROR  3.0
 #define MIN_RATE    100000      /* packets per second of the host's time */
 
-static const char *profile_dir;
 static int tests, failures;
 
 /*
@@ -63,32 +65,6 @@ static void ok(bool good, const char *what)
 {
     printf("%sok %d - %s\n", good ? "" : "not ", ++tests, what);
     failures += !good;
-}
-
-/* ---- profiles -------------------------------------------------------------- */
-
-static const char *find(void *opaque, const char *name)
-{
-    char *path = g_strdup_printf("%s/%s.profile", profile_dir, name);
-    char *text = NULL;
-    const char *kept;
-
-    g_file_get_contents(path, &text, NULL, NULL);
-    kept = g_intern_string(text);
-    g_free(text);
-    g_free(path);
-    return kept;
-}
-
-static void load(ErnicProfile *p, const char *name)
-{
-    const char *text = find(NULL, name);
-    char *err = NULL;
-
-    if (!text || !ernic_profile_parse(p, name, text, find, NULL, &err)) {
-        printf("Bail out! %s\n", text ? err : name);
-        exit(1);
-    }
 }
 
 /* ---- rows ------------------------------------------------------------------ */
@@ -371,13 +347,22 @@ int main(int argc, char **argv)
     ErnicProfile card, other;
 
     setbuf(stdout, NULL);
-    if (argc != 2) {
-        fprintf(stderr, "usage: ernic-timing PROFILE-DIR\n");
+    if (argc < 2 || argc > 4 ||
+        (argc == 3 && strcmp(argv[2], "--data") != 0) ||
+        (argc == 4 && strcmp(argv[2], "--trace") != 0)) {
+        fprintf(stderr, "usage: ernic-timing PROFILE-DIR"
+                " [--data | --trace FILE]\n");
         return 2;
     }
-    profile_dir = argv[1];
-    load(&card, ERNIC);
-    load(&other, PEER);
+    timing_profile(&card, argv[1], ERNIC);
+    timing_profile(&other, argv[1], PEER);
+    if (argc == 3) {
+        timing_data(&card, &other, argv[1]);
+        return 0;
+    }
+    if (argc == 4) {
+        return timing_trace(&card, &other, argv[3]) ? 0 : 1;
+    }
     run_rows(&card, &other);
     predictions(&card, &other);
     run_repeatable(&card, &other);

@@ -15,13 +15,15 @@
 /* Packets that may still come after a pause was asked for. */
 #define HEADROOM    40
 
-static void end_init(TimingEnd *end, const ErnicProfile *p, uint8_t host)
+static void end_init(TimingEnd *end, const ErnicProfile *p,
+                     const ErnicTimingTrace *trace, uint8_t host)
 {
     fake_env_init(&end->env);
-    end->e = fake_ernic_timed(&end->env, p);
+    end->e = fake_ernic_traced(&end->env, p, trace);
     fake_set_gid(end->e, 0, host);
     end->pd = fake_create_pd(end->e);
-    fake_create_cq(end->e, &end->scq, 1024, FAKE_NONE);
+    fake_create_eq(end->e, &end->eq, 1024, 0, false);
+    fake_create_cq(end->e, &end->scq, 1024, end->eq.eqn);
     fake_create_cq(end->e, &end->rcq, 1024, FAKE_NONE);
     fake_create_deep_qp(end->e, &end->qp, ERNIC_QPT_RC, end->pd, end->scq.cqn,
                         end->rcq.cqn, SQ_DEPTH);
@@ -34,12 +36,21 @@ static void end_init(TimingEnd *end, const ErnicProfile *p, uint8_t host)
 
 void timing_open(TimingWorld *w, const ErnicProfile *a, const ErnicProfile *b)
 {
+    static const ErnicTimingTrace *const nobody[2];
+
+    timing_open_traced(w, a, b, nobody);
+}
+
+void timing_open_traced(TimingWorld *w, const ErnicProfile *a,
+                        const ErnicProfile *b,
+                        const ErnicTimingTrace *const trace[2])
+{
     struct ernic_qp_attr attr;
     uint32_t i;
 
     memset(w, 0, sizeof(*w));
-    end_init(&w->end[0], a, 1);
-    end_init(&w->end[1], b, 2);
+    end_init(&w->end[0], a, trace[0], 1);
+    end_init(&w->end[1], b, trace[1], 2);
     for (i = 0; i < 2; i++) {
         fake_qp_attr(&attr, w->end[!i].qp.qpn, i ? 1 : 2);
         attr.path_mtu = MTU_4096;
@@ -173,6 +184,17 @@ static void check(const struct ernic_cqe *cqe)
     }
 }
 
+/* Software was told, and asks to be told of the next completion. */
+static void take_events(TimingEnd *end)
+{
+    struct ernic_eqe eqe;
+
+    while (fake_poll_eq(end->e, &end->eq, &eqe)) {
+        fake_ring_eq(end->e, &end->eq);
+    }
+    fake_arm_cq(end->e, &end->scq, false);
+}
+
 /* What appeared since the last look. */
 static void poll_flow(TimingWorld *w, TimingFlow *f)
 {
@@ -188,6 +210,9 @@ static void poll_flow(TimingWorld *w, TimingFlow *f)
     }
     if (f->done != before) {
         fake_ring_cq(end->e, &end->scq);
+        if (w->events) {
+            take_events(end);
+        }
     }
     while (fake_poll_cq(peer->e, &peer->rcq, &cqe)) {
         check(&cqe);
@@ -208,6 +233,9 @@ void timing_run(TimingWorld *w, TimingFlow *flows, uint32_t num)
         TimingFlow *f = &flows[i];
 
         f->start = f->next = w->now;
+        if (w->events) {
+            take_events(&w->end[f->from]);
+        }
         if (f->opcode == ERNIC_WR_SEND || f->opcode == ERNIC_WR_WRITE_IMM) {
             post_recvs(&w->end[!f->from], RECVS);
         }

@@ -15,6 +15,7 @@
 typedef struct TimingEnd {
     FakeEnv env;
     Ernic *e;
+    FakeEq eq;                  /* of the send completion queue */
     FakeCq scq, rcq;
     FakeQp qp;
     uint32_t pd, key;
@@ -26,6 +27,7 @@ typedef struct TimingWorld {
     uint64_t now;
     uint64_t packets, pauses;
     uint64_t hash;              /* of every packet and when it came */
+    bool events;                /* software waits for interrupts */
 } TimingWorld;
 
 /* Messages of one kind from one end; the rest is what came out, in ns. */
@@ -45,6 +47,10 @@ typedef struct TimingFlow {
 
 /* A connection with a path MTU of 4096 between devices of these profiles. */
 void timing_open(TimingWorld *w, const ErnicProfile *a, const ErnicProfile *b);
+/* The same, with somebody told what their models do, or NULL. */
+void timing_open_traced(TimingWorld *w, const ErnicProfile *a,
+                        const ErnicProfile *b,
+                        const ErnicTimingTrace *const trace[2]);
 void timing_close(TimingWorld *w);
 /* Until all of @flows, at most one from each end, are done. */
 void timing_run(TimingWorld *w, TimingFlow *flows, uint32_t num);

@@ -82,6 +82,7 @@ static void test_derived_rows(void)
 {
     static const char *const names[] = {
         "ErnicConfig.udp_sport", "ErnicConfig.timing",
+        "ErnicConfig.timing_trace",
         "ErnicConfig.link_speed", "ErnicConfig.pg332",
         "ErnicIds.size", "ErnicIds.head", "ErnicIds.count", "Ernic.ops",
         "Ernic.env", "Ernic.cfg", "Ernic.format", "Ernic.pd", "Ernic.eq",

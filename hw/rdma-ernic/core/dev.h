@@ -26,6 +26,7 @@ typedef struct ErnicRegFile ErnicRegFile;
 typedef struct ErnicTimers ErnicTimers;
 typedef struct ErnicTiming ErnicTiming;
 typedef struct ErnicProfile ErnicProfile;
+typedef struct ErnicTimingTrace ErnicTimingTrace;
 
 /* Chosen once, before ernic_new(); each at most ERNIC_LIM_*, at least 1. */
 typedef struct ErnicConfig {
@@ -41,6 +42,8 @@ typedef struct ErnicConfig {
     uint8_t pg332;
     /* The timing model's, which outlives the engine; NULL: it is off. */
     const ErnicProfile *timing;
+    /* Told what the timing model does, and outlives the engine; NULL: nobody. */
+    const ErnicTimingTrace *timing_trace;
 } ErnicConfig;
 
 /* Queue pairs in line, by number; 0: none. */

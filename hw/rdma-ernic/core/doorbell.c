@@ -10,6 +10,7 @@
 #include "qp.h"
 #include "rq.h"
 #include "sched.h"
+#include "timing.h"
 #include "trace.h"
 
 #define CACHE_LINE  64
@@ -36,11 +37,13 @@ db_prefetch(ErnicQp *qp, uint32_t index)
 static uint8_t db_sq(Ernic *e, uint32_t uctx, uint32_t qpn, uint32_t index)
 {
     ErnicQp *qp = ernic_qp_get(e, uctx, qpn);
+    uint32_t before;
     uint8_t status;
 
     if (!qp) {
         return ERNIC_ERR_HANDLE;
     }
+    before = qp->sq.wq.pi;
     status = ernic_qp_may(qp, ERNIC_MAY_POST_SEND) ?
         ernic_wq_produce(&qp->sq.wq, qp->sq.wq.ci, index) : ERNIC_ERR_STATE;
     if (status) {
@@ -48,6 +51,7 @@ static uint8_t db_sq(Ernic *e, uint32_t uctx, uint32_t qpn, uint32_t index)
                           ERNIC_EV_BAD_DOORBELL, ERNIC_DB_SQ);
         return status;
     }
+    ernic_timing_posted(e, qpn, before, index);
     db_prefetch(qp, index - 1);
     ernic_sched_mark(e, qp);
     return ERNIC_OK;

@@ -150,6 +150,9 @@ static void engine_wake(Ernic *e)
 
     if (e->timing) {
         next = MIN(next, ernic_timing_next(e));
+        if (unlikely(e->timing->trace)) {
+            ernic_timing_waiting(e);
+        }
     }
     e->ops->wake_at(e->env, work ? e->now : next);
 }
@@ -161,9 +164,11 @@ static void engine_doorbells(Ernic *e, uint64_t until)
     const ErnicTimedDoorbell *db;
 
     while ((db = ernic_line_peek(line, until))) {
+        ernic_timing_taken(e, ERNIC_TIMED_DOORBELL, line->count);
         ernic_doorbell_exec(e, db->uctx, db->value);
         ernic_line_pop(line);
     }
+    ernic_timing_taken(e, ERNIC_TIMED_DOORBELL, 0);
 }
 
 void ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
@@ -313,9 +318,11 @@ static void engine_due(Ernic *e)
     engine_doorbells(e, e->now);
     while ((p = ernic_line_peek(&t->rx, e->now))) {
         ernic_timing_train(p, &train);
+        ernic_timing_taken(e, ERNIC_TIMED_RECEIVED, t->rx.count);
         ernic_rx_train(e, &train);
         ernic_line_pop(&t->rx);
     }
+    ernic_timing_taken(e, ERNIC_TIMED_RECEIVED, 0);
     ernic_qp_post_due(e, e->now);
     ernic_timing_run_irqs(e);
     ernic_tx_depart(e);

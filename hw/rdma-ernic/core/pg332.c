@@ -14,6 +14,7 @@
 #include "psn.h"
 #include "sched.h"
 #include "timer.h"
+#include "timing.h"
 #include "trace.h"
 
 /* The GIDs that the address registers make; QPCONF's IPv6 bit chooses. */
@@ -512,6 +513,7 @@ static void wrote_sqpi(Ernic *e, uint32_t qpn)
         trace_ernic_guest_pg332_sqpi(qpn, sqpi, room);
         more = room;
     }
+    ernic_timing_posted(e, qpn, wq->pi, wq->pi + more);
     wq->pi += more;
     trace_ernic_pg332_sqpi(qpn, sqpi, more);
     ernic_sched_mark(e, qp);

@@ -141,9 +141,11 @@ void ernic_qp_post_due(Ernic *e, uint64_t until)
 
     while ((head = ernic_line_peek(line, until))) {
         cqe = *head;
+        ernic_timing_taken(e, ERNIC_TIMED_CQE, line->count);
         ernic_line_pop(line);
         qp_post_now(e, cqe.cqn, &cqe.wc);
     }
+    ernic_timing_taken(e, ERNIC_TIMED_CQE, 0);
 }
 
 /* @sent: what completes has left the device and waits for no answer. */
@@ -232,6 +234,7 @@ void ernic_qp_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                             ErnicFault fault)
 {
     e->format->complete_send(e, qp, wqe, fault);
+    ernic_timing_completed(e, qp->qpn, wqe->index);
 }
 
 void ernic_qp_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,

@@ -51,6 +51,7 @@ static const ErnicStateField config_fields[] = {
     U(max_uctx), U(num_vectors), UMAX(mtu, ERNIC_MTU_4096),
     DERIVED(udp_sport),         /* a port of the host that loads */
     DERIVED(timing),            /* compared by its hash, with what it keeps */
+    DERIVED(timing_trace),      /* changes nothing */
     DERIVED(link_speed),        /* nothing that the engine acts on */
     DERIVED(pg332),             /* another engine altogether */
 };

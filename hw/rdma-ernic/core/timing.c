@@ -18,6 +18,7 @@ ErnicTiming *ernic_timing_new(const ErnicConfig *cfg)
     ErnicTiming *t = g_new0(ErnicTiming, 1);
 
     t->p = p;
+    t->trace = cfg->timing_trace;
     ernic_limit_init(&t->fetch, p->wqe_fetches);
     ernic_limit_init(&t->dma, p->dma_requests);
     ernic_limit_init(&t->rsp, p->read_overlap);
@@ -97,6 +98,25 @@ static const bool host_clock[ERNIC_STAGE_COUNT] = {
     [ERNIC_STAGE_INTERRUPT] = true,
 };
 
+static void serve(ErnicTiming *t, ErnicStage stage, ErnicSpan *span,
+                  uint32_t bytes, uint64_t work, uint64_t latency)
+{
+    ErnicServer *s = &t->server[stage], was = *s;
+    ErnicPassage p;
+
+    ernic_server_pass(s, span, work, latency, false);
+    if (likely(!t->trace)) {
+        return;
+    }
+    p = (ErnicPassage) {
+        .what = t->what, .stage = stage, .bytes = bytes, .epoch = t->epoch,
+        .start = s->free - work - (s->stalled - was.stalled),
+        .end = s->free, .work = work, .out = span->tail,
+    };
+    p.in = p.start - (s->waited - was.waited);
+    t->trace->passed(t->trace->opaque, &p);
+}
+
 /* @extra: ps of latency on top, of a miss. */
 static void pass(ErnicTiming *t, ErnicStage stage, ErnicSpan *span,
                  uint32_t bytes, bool close, uint64_t extra)
@@ -106,8 +126,7 @@ static void pass(ErnicTiming *t, ErnicStage stage, ErnicSpan *span,
     uint64_t cycles = c->packet + (close ? c->close : 0) +
                       (c->width ? DIV_ROUND_UP(bytes, c->width) : 0);
 
-    ernic_server_pass(&t->server[stage], span, cycles * cycle,
-                      c->latency + extra, false);
+    serve(t, stage, span, bytes, cycles * cycle, c->latency + extra);
 }
 
 /* Bytes of a frame without FCS. */
@@ -171,8 +190,8 @@ static void pass_mac(ErnicTiming *t, ErnicSpan *span, uint32_t frame)
     uint64_t work = DIV_ROUND_UP((MAX(frame, p->wire_min) + p->wire_extra) *
                                  8 * 1000000, p->wire_mbps);
 
-    ernic_server_pass(&t->server[ERNIC_STAGE_MAC], span, work,
-                      p->stage[ERNIC_STAGE_MAC].latency, false);
+    serve(t, ERNIC_STAGE_MAC, span, frame, work,
+          p->stage[ERNIC_STAGE_MAC].latency);
 }
 
 static void transmit(ErnicTiming *t, ErnicSpan *span, uint32_t qpn,
@@ -200,6 +219,22 @@ static void transmit(ErnicTiming *t, ErnicSpan *span, uint32_t qpn,
     pass_mac(t, span, frame);
 }
 
+/* FNV-1a of what two packets under way at once do not share. */
+static uint64_t packet_id(const ErnicPath *path, const ErnicPkt *pkt)
+{
+    uint32_t word[] = {
+        ldl_be_p(path->dgid.raw + 12), pkt->dest_qp, pkt->psn,
+        ernic_opcode_bth(pkt->op, pkt->transport),
+    };
+    uint64_t id = 0xcbf29ce484222325ull;
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(word); i++) {
+        id = (id ^ word[i]) * 0x100000001b3ull;
+    }
+    return id;
+}
+
 /* What a packet that came is, as far as it matters for what it takes. */
 typedef struct Inbound {
     uint32_t qpn, key, payload;
@@ -207,13 +242,20 @@ typedef struct Inbound {
 } Inbound;
 
 /* Not checked yet: what is no packet of ours passes as one without anything. */
-static void inspect(const uint8_t *data, uint32_t len, Inbound *in)
+static void inspect(ErnicTiming *t, const ErnicTrain *packet, Inbound *in)
 {
     ErnicPkt pkt;
 
     memset(in, 0, sizeof(*in));
-    if (ernic_pkt_parse(&pkt, data, len) != ERNIC_DROP_NONE) {
+    t->what = (ErnicTimedThing) { .kind = ERNIC_TIMED_RECEIVED };
+    if (ernic_pkt_parse(&pkt, packet->data, packet->len) != ERNIC_DROP_NONE) {
         return;
+    }
+    if (unlikely(t->trace)) {
+        t->what.name = pkt.op->name;
+        t->what.qpn = pkt.dest_qp;
+        t->what.psn = pkt.psn;
+        t->what.id = packet_id(&packet->path, &pkt);
     }
     in->qpn = pkt.dest_qp;
     in->payload = pkt.payload_len;
@@ -241,11 +283,19 @@ static void receive(ErnicTiming *t, ErnicSpan *span, const Inbound *in,
 /* ---- packets --------------------------------------------------------------- */
 
 void ernic_timing_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt,
-                       const ErnicPath *path, uint32_t len, uint32_t behind)
+                       const ErnicPath *path, uint32_t len, uint32_t behind,
+                       uint32_t index)
 {
     ErnicTiming *t = e->timing;
     ErnicSpan span = begin(e);
 
+    if (unlikely(t->trace)) {
+        t->what = (ErnicTimedThing) {
+            .kind = ERNIC_TIMED_SENT, .name = pkt->op->name, .qpn = qpn,
+            .of_request = pkt->op->flags & ERNIC_OPF_REQ, .index = index,
+            .psn = pkt->psn, .id = packet_id(path, pkt),
+        };
+    }
     transmit(t, &span, qpn, pkt, frame_len(path, len), behind);
     t->tx_done = span.tail;
     t->held_due = due_ns(t, ernic_sat_add(span.tail, t->p->wire_flight));
@@ -291,7 +341,7 @@ void ernic_timing_rx_packet(Ernic *e, const ErnicTrain *packet)
     ErnicSpan span = begin(e);
     Inbound in;
 
-    inspect(packet->data, packet->len, &in);
+    inspect(t, packet, &in);
     receive(t, &span, &in, frame_len(&packet->path, packet->len));
     put_packet(&t->rx, due_ns(t, span.tail), packet);
 }
@@ -322,6 +372,10 @@ void ernic_timing_doorbell(Ernic *e, uint32_t uctx, uint64_t value)
     ErnicSpan span = begin(e);
     ErnicTimedDoorbell *db;
 
+    t->what = (ErnicTimedThing) {
+        .kind = ERNIC_TIMED_DOORBELL, .qpn = value >> 32 & 0xffffff,
+        .index = value,
+    };
     pass(t, ERNIC_STAGE_DOORBELL, &span, 0, false, 0);
     db = ernic_line_add(&t->doorbells, due_ns(t, span.tail));
     db->uctx = uctx;
@@ -337,6 +391,10 @@ void ernic_timing_cqe(Ernic *e, uint32_t cqn, const ErnicWc *wc, bool sent)
     if (sent) {
         span.head = span.tail = MAX(span.tail, t->tx_done);
     }
+    t->what = (ErnicTimedThing) {
+        .kind = ERNIC_TIMED_CQE, .qpn = wc->qpn, .index = wc->index,
+        .of_request = !(wc->flags & ERNIC_CQE_RQ),
+    };
     pass(t, ERNIC_STAGE_CQE, &span, 0, false, 0);
     cqe = ernic_line_add(&t->cqes, due_ns(t, span.tail));
     cqe->wc = *wc;
@@ -354,6 +412,9 @@ void ernic_timing_irq(Ernic *e, uint16_t vector)
         return;
     }
     span = begin(e);
+    t->what = (ErnicTimedThing) {
+        .kind = ERNIC_TIMED_INTERRUPT, .qpn = vector,
+    };
     pass(t, ERNIC_STAGE_INTERRUPT, &span, 0, false, 0);
     ernic_timer_set(t->irqs, id, due_ns(t, span.tail));
 }
@@ -379,4 +440,17 @@ uint64_t ernic_timing_next(const Ernic *e)
         next = MIN(next, ernic_line_due(&t->tx));
     }
     return next;
+}
+
+void ernic_timing_waiting(const Ernic *e)
+{
+    const ErnicTiming *t = e->timing;
+    const uint32_t num[ERNIC_TIMED_LINES] = {
+        [ERNIC_TIMED_DOORBELLS] = t->doorbells.count,
+        [ERNIC_TIMED_TX] = t->tx.count,
+        [ERNIC_TIMED_RX] = t->rx.count,
+        [ERNIC_TIMED_CQES] = t->cqes.count,
+    };
+
+    t->trace->waiting(t->trace->opaque, e->now, num);
 }

@@ -14,6 +14,7 @@
 #include "lru.h"
 #include "profile.h"
 #include "server.h"
+#include "timing_trace.h"
 #include "wire.h"
 
 /*
@@ -46,6 +47,8 @@ typedef struct ErnicTimedCqe {
 
 struct ErnicTiming {
     const ErnicProfile *p;
+    const ErnicTimingTrace *trace;      /* NULL: nobody listens */
+    ErnicTimedThing what;       /* for it: what passes at present */
     uint64_t epoch;             /* ns: origin of all times in ps */
     ErnicServer server[ERNIC_STAGE_COUNT];
     ErnicLimit fetch;           /* of work requests */
@@ -68,10 +71,12 @@ void ernic_timing_free(ErnicTiming *t);
 
 /*
  * Queue pair @qpn, which has @behind more requests posted, has built @pkt of
- * @len bytes; held_due says when the peer has it.
+ * @len bytes; held_due says when the peer has it. If it is a request, it is of
+ * the one that @index counts.
  */
 void ernic_timing_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt,
-                       const ErnicPath *path, uint32_t len, uint32_t behind);
+                       const ErnicPath *path, uint32_t len, uint32_t behind,
+                       uint32_t index);
 /* The train that tx.c holds, one packet, into its line. False: it is full. */
 bool ernic_timing_depart(Ernic *e, const ErnicTrain *train);
 /* A train from the link, packet by packet; what finds no room is lost. */
@@ -88,5 +93,35 @@ void ernic_timing_run_irqs(Ernic *e);
 uint64_t ernic_timing_next(const Ernic *e);
 /* The train that @p is; borrows from it. */
 void ernic_timing_train(const ErnicTimedPacket *p, ErnicTrain *train);
+
+/* For e->cfg.timing_trace; without it, or without the model, these do nothing. */
+static inline void ernic_timing_taken(const Ernic *e, ErnicTimedKind kind,
+                                      uint32_t count)
+{
+    if (unlikely(e->timing && e->timing->trace)) {
+        e->timing->trace->taken(e->timing->trace->opaque, kind, count);
+    }
+}
+
+static inline void ernic_timing_posted(const Ernic *e, uint32_t qpn,
+                                       uint32_t from, uint32_t to)
+{
+    if (unlikely(e->timing && e->timing->trace)) {
+        e->timing->trace->posted(e->timing->trace->opaque, e->now, qpn, from,
+                                 to);
+    }
+}
+
+static inline void ernic_timing_completed(const Ernic *e, uint32_t qpn,
+                                          uint32_t index)
+{
+    if (unlikely(e->timing && e->timing->trace)) {
+        e->timing->trace->completed(e->timing->trace->opaque, e->now, qpn,
+                                    index);
+    }
+}
+
+/* How long the lines are; there is a trace. */
+void ernic_timing_waiting(const Ernic *e);
 
 #endif /* ERNIC_TIMING_H */

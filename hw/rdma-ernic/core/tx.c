@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "format.h"
 #include "mcast.h"
+#include "psn.h"
 #include "qp.h"
 #include "trace.h"
 #include "tx.h"
@@ -203,6 +204,20 @@ bool ernic_tx_packet(Ernic *e, const ErnicPath *path, const ErnicPkt *pkt,
     return true;
 }
 
+/*
+ * The request that @pkt, if it is one, is of: the next one, or the one before
+ * if this is its last packet.
+ */
+static uint32_t tx_request(Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
+{
+    ErnicQp *qp = &e->qp[qpn];
+    const ErnicWqe *last = ernic_sq_slot(qp, qp->sq.next - 1);
+
+    return qp->sq.next != qp->sq.wq.ci &&
+           ernic_psn_distance(last->first_psn, pkt->psn) < last->npsn ?
+           qp->sq.next - 1 : qp->sq.next;
+}
+
 void ernic_tx_commit(Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
 {
     ErnicTx *tx = e->tx;
@@ -223,6 +238,6 @@ void ernic_tx_commit(Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
         const ErnicSendQueue *sq = &e->qp[qpn].sq;
 
         ernic_timing_sent(e, qpn, pkt, &tx->path, len,
-                          sq->wq.pi - sq->started);
+                          sq->wq.pi - sq->started, tx_request(e, qpn, pkt));
     }
 }

@@ -1,0 +1,26 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What the timing program does beside its test.
+ */
+#ifndef TIMING_PROGRAMS_H
+#define TIMING_PROGRAMS_H
+
+#include "profile.h"
+
+/* Profile @name of the folder @dir; ends the program if there is none. */
+void timing_profile(ErnicProfile *p, const char *dir, const char *name);
+
+/*
+ * Write what happens to a few requests between @card and @other into the file
+ * @path (timing_file.h), and print what each stage has counted. False: @path
+ * cannot be written; standard error says why.
+ */
+bool timing_trace(const ErnicProfile *card, const ErnicProfile *other,
+                  const char *path);
+
+/* Print what scripts/plot-timing draws, a point per line. */
+void timing_data(const ErnicProfile *card, const ErnicProfile *other,
+                 const char *dir);
+
+#endif /* TIMING_PROGRAMS_H */

@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The trace that a timing model writes, against what it has counted.
+
+usage: test_trace.py ERNIC-TIMING PROFILE-DIR
+"""
+import json
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from decimal import Decimal
+from pathlib import Path
+
+# The stages that every request between two cards passes, in this order.
+CHAIN = ['doorbell', 'wqe', 'tx-context', 'build', 'mac', 'receive', 'cqe']
+
+
+class Trace:
+    """Events by what they are; times in ps, as integers."""
+
+    def __init__(self, path):
+        events = json.loads(path.read_text(), parse_float=Decimal)
+        self.events = events
+        self.processes, self.threads = {}, {}
+        self.slices = defaultdict(list)         # by device and stage
+        self.arrows = defaultdict(list)         # by kind and number
+        self.requests = defaultdict(list)       # by number
+        self.counters = defaultdict(list)       # by device and name
+        for e in events:
+            if 'ts' in e:
+                e['ps'] = self.ps(e['ts'])
+            if e['ph'] == 'M':
+                self.name(e)
+        for e in events:
+            self.sort(e)
+
+    @staticmethod
+    def ps(us):
+        value = us * 1000000
+        assert value == int(value), f'{us} us is no number of ps'
+        return int(value)
+
+    def name(self, e):
+        if e['name'] == 'process_name':
+            self.processes[e['pid']] = e['args']['name']
+        elif e['name'] == 'thread_name':
+            self.threads[e['pid'], e['tid']] = e['args']['name']
+
+    def track(self, e):
+        return self.processes[e['pid']], self.threads[e['pid'], e['tid']]
+
+    def sort(self, e):
+        if e['ph'] == 'X':
+            e['end'] = e['ps'] + self.ps(e['dur'])
+            self.slices[self.track(e)].append(e)
+        elif e['ph'] in 'stf':
+            self.arrows[e['cat'], e['id']].append(e)
+        elif e['ph'] in 'be':
+            self.requests[e['id']].append(e)
+        elif e['ph'] == 'C':
+            self.counters[self.processes[e['pid']], e['name']].append(e)
+
+    def ns_sum(self, track, key):
+        """ps in all of what the slices of @track say of @key in ns."""
+        return sum(int(e['args'][key] * 1000) for e in self.slices[track])
+
+    def stages(self, kind, number):
+        """The stages that one arrow touches, in the order of time."""
+        points = sorted(self.arrows[kind, number],
+                        key=lambda e: (e['ps'], 'stf'.index(e['ph'])))
+        return points, [self.track(e)[1] for e in points]
+
+
+def counters_of(text):
+    """What the program printed: how many requests, and each stage's numbers."""
+    requests, stages = 0, {}
+    for line in text.splitlines():
+        kind, *rest = line.split('\t')
+        if kind == 'requests':
+            requests += int(rest[0])
+        else:
+            stages[rest[0], rest[1]] = [int(n) for n in rest[2:]]
+    return requests, stages
+
+
+def check_stages(trace, stages):
+    assert set(trace.processes.values()) == {'card', 'other'}
+    named = {(trace.processes[pid], name)
+             for (pid, _), name in trace.threads.items()}
+    assert named == set(stages), named ^ set(stages)
+    for track, (items, busy, stalled, waited) in stages.items():
+        found = trace.slices[track]
+        assert len(found) == items, f'{track}: {len(found)} slices of {items}'
+        sums = [trace.ns_sum(track, key) for key in ('work', 'held up', 'waited')]
+        assert sums == [busy, stalled, waited], f'{track}: {sums}'
+        end = 0
+        for e in sorted(found, key=lambda e: (e['ps'], e['end'])):
+            assert e['ps'] >= end, f'{track}: two at once at {e["ts"]}'
+            end = e['end']
+        assert end > 0 or not items
+
+
+def check_requests(trace, requests):
+    assert len(trace.requests) == requests
+    for number, ends in trace.requests.items():
+        assert [e['ph'] for e in ends] == ['b', 'e'], number
+        begin, end = (e['ps'] for e in ends)
+        assert begin <= end
+        points, stages = trace.stages('request', number)
+        assert points[0]['ph'] == 's' and points[-1]['ph'] == 'f'
+        assert begin <= points[0]['ps'] and points[-1]['ps'] <= end
+        # Packets overlap: the first time at each stage is what is in order.
+        first = [s for i, s in enumerate(stages) if s not in stages[:i]]
+        assert [s for s in first if s in CHAIN] == CHAIN, stages
+
+
+def check_interrupts(trace, stages):
+    found = [number for kind, number in trace.arrows if kind == 'interrupt']
+    assert len(found) == stages['card', 'interrupt'][0] > 0
+    causes = []
+    for number in found:
+        points, names = trace.stages('interrupt', number)
+        causes.append(names[0])
+        assert names[1:] == ['interrupt'], names
+        assert points[0]['ps'] < points[1]['ps']
+    # Or by a store that asks to be told, when there is one already.
+    assert set(causes) == {'cqe', 'doorbell'}
+    assert causes.count('cqe') > causes.count('doorbell'), causes
+
+
+def check_packets(trace, stages):
+    arrived = 0
+    for (kind, number) in list(trace.arrows):
+        if kind != 'packet':
+            continue
+        points, names = trace.stages(kind, number)
+        assert names == ['mac', 'receive'], names
+        assert points[0]['pid'] != points[1]['pid']
+        arrived += 1
+    assert arrived == stages['card', 'receive'][0] + stages['other', 'receive'][0]
+
+
+def check_arrows(trace):
+    """Each point of an arrow lies on a slice, or viewers do not draw it."""
+    spans = {track: [(e['ps'], e['end']) for e in found]
+             for track, found in trace.slices.items()}
+    starts = {track: {a for a, _ in found} for track, found in spans.items()}
+    for points in trace.arrows.values():
+        for e in points:
+            track = trace.track(e)
+            assert e['ps'] in starts[track], f'{track}: an arrow at {e["ts"]}'
+            assert any(a == e['ps'] < b for a, b in spans[track])
+
+
+def check_counters(trace):
+    names = {name for _, name in trace.counters}
+    assert {'requests of QP 2', 'doorbells in line', 'packets to leave',
+            'packets to be served', 'completions to appear'} <= names, names
+    for (device, name), values in trace.counters.items():
+        assert all(e['args']['value'] >= 0 for e in values)
+        times = [e['ps'] for e in values]
+        assert times == sorted(times), (device, name)
+        # All is done in the end, but for doorbells that tell it.
+        if name != 'doorbells in line':
+            assert values[-1]['args']['value'] == 0, (device, name)
+    assert max(e['args']['value']
+               for e in trace.counters['card', 'requests of QP 2']) == 8
+
+
+def run(program, profiles, path, size=resource.RLIM_INFINITY):
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+    return subprocess.run([program, profiles, '--trace', path], text=True,
+                          capture_output=True, preexec_fn=limit,
+                          restore_signals=False, timeout=60, check=False)
+
+
+def check_no_room(program, profiles, path, whole):
+    """What has been written by the time the disk is full is a whole trace."""
+    full = run(program, profiles, path, 300000)
+    assert full.returncode == 0 and 'the trace ends here' in full.stderr, full
+    assert full.stderr.count('\n') == 1, full.stderr
+    some = Trace(path).events
+    assert 0 < len(some) < len(whole.events)
+    assert some == whole.events[:len(some)]
+    assert 200000 < path.stat().st_size <= 300000
+
+
+def check_no_file(program, profiles, folder):
+    for path in folder, folder / 'none' / 'trace.json', Path('/dev/null'):
+        refused = run(program, profiles, path)
+        assert refused.returncode == 1, refused
+        assert str(path) in refused.stderr, refused.stderr
+
+
+def main():
+    program, profiles = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        path = folder / 'trace.json'
+        done = run(program, profiles, path)
+        assert done.returncode == 0 and not done.stderr, done
+        trace = Trace(path)
+        requests, stages = counters_of(done.stdout)
+        checks = [
+            ('each stage has a track, and it says what the counters say',
+             lambda: check_stages(trace, stages)),
+            ('each request goes from doorbell to completion',
+             lambda: check_requests(trace, requests)),
+            ('interrupts follow completions',
+             lambda: check_interrupts(trace, stages)),
+            ('each packet departs and arrives',
+             lambda: check_packets(trace, stages)),
+            ('all arrows lie on slices', lambda: check_arrows(trace)),
+            ('queues fill and drain', lambda: check_counters(trace)),
+            ('a full disk ends a trace that stays whole',
+             lambda: check_no_room(program, profiles, path, trace)),
+            ('what cannot be written is refused',
+             lambda: check_no_file(program, profiles, folder)),
+        ]
+        failed = 0
+        for number, (what, check) in enumerate(checks, 1):
+            try:
+                check()
+                print(f'ok {number} - {what}')
+            except AssertionError as e:
+                failed += 1
+                print(f'not ok {number} - {what}\n# {e}')
+        print(f'1..{len(checks)}')
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
