@@ -135,6 +135,21 @@ static void roce_receive(ErnicPci *d, const ErnicFrame *f)
     ernic_pci_leave(d);
 }
 
+/* One that nobody serves: the face that it is to tells why. */
+static void bad_frame(ErnicPci *d, const ErnicFrame *f, ErnicDrop drop,
+                      const uint8_t *buf, size_t size)
+{
+    uint64_t now = ernic_pci_enter(d);
+
+    if (d->pg332.engine && is_ours(d->pg332.engine, &f->path)) {
+        ernic_rx_bad_frame(d->pg332.engine, now, buf, size);
+    } else {
+        d->engine->stats.drop[drop]++;
+    }
+    ernic_pci_leave(d);
+    trace_ernic_pci_frame_drop(ernic_pci_id(d), drop, size);
+}
+
 static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
                               size_t size)
 {
@@ -151,10 +166,7 @@ static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
         /* Answered by its own backend while it sends: as a collision, lost. */
         trace_ernic_pci_frame_drop(ernic_pci_id(d), drop, size);
     } else if (drop != ERNIC_DROP_NONE) {
-        ernic_pci_enter(d);
-        d->engine->stats.drop[drop]++;
-        ernic_pci_leave(d);
-        trace_ernic_pci_frame_drop(ernic_pci_id(d), drop, size);
+        bad_frame(d, &f, drop, buf, size);
     } else {
         roce_receive(d, &f);
     }

@@ -50,7 +50,7 @@ static void ack_drop_responses(ErnicQp *qp)
  * it was whole once: the request may be a late duplicate of one that is long
  * complete, after which software has every right to take the key back.
  */
-static void ack_read_fault(ErnicQp *qp, ErnicRdRes *rd, ErnicDma dma)
+static void ack_read_fault(Ernic *e, ErnicQp *qp, ErnicRdRes *rd, ErnicDma dma)
 {
     ErnicFault fault = dma == ERNIC_DMA_PROT ? ERNIC_FAULT_REM_ACCESS :
                                                ERNIC_FAULT_REM_DMA;
@@ -61,6 +61,7 @@ static void ack_read_fault(ErnicQp *qp, ErnicRdRes *rd, ErnicDma dma)
         return;
     }
     ack_drop_responses(qp);
+    ernic_qp_note_fault(e, qp, NULL, fault);
     qp->ack.nak = ernic_fault_info(fault)->syndrome;
     qp->ack.nak_psn = ernic_psn_add(rd->psn, rd->next);
     qp->ack.fault = fault;
@@ -88,7 +89,7 @@ static bool ack_rd_packet(Ernic *e, ErnicQp *qp, ErnicRdRes *rd,
         dma = ernic_dma_remote_read(e, qp->pd, qp->qpn, rd->rkey,
                                     rd->va + off, payload, pkt.payload_len);
         if (dma != ERNIC_DMA_OK) {
-            ack_read_fault(qp, rd, dma);
+            ack_read_fault(e, qp, rd, dma);
             return true;
         }
     }

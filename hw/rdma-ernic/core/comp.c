@@ -23,6 +23,7 @@ static void comp_fail(Ernic *e, ErnicQp *qp, ErnicFault fault)
     uint8_t act = ernic_fault_info(fault)->act[qp->transport];
 
     e->rx_fault = fault;
+    ernic_qp_note_fault(e, qp, e->rx_pkt, fault);
     sq->wq.ci++;
     /* What was decoded behind it is flushed; decoding starts anew. */
     sq->next = sq->started = sq->fetched = sq->wq.ci;
@@ -363,6 +364,20 @@ void ernic_comp_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
         comp_aeth(e, qp, pkt);
     } else {
         comp_data(e, qp, pkt);
+    }
+}
+
+/*
+ * A check of the face has found @pkt, an answer to what is under way, to be at
+ * @fault. It still acknowledges what stands before it.
+ */
+void ernic_comp_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                       ErnicFault fault)
+{
+    if (!comp_ack(e, qp, ernic_psn_distance(qp->sq.una_psn, pkt->psn))) {
+        comp_implied_nak(e, qp);
+    } else if (ernic_qp_may(qp, ERNIC_MAY_PROC_SEND)) {
+        comp_fail(e, qp, fault);
     }
 }
 

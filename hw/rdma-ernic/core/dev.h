@@ -116,6 +116,7 @@ struct Ernic {
     uint64_t now;               /* of the present entry; not a clock */
     ErnicStats stats;
     uint8_t rx_fault;           /* ErnicFault of the packet being served */
+    const struct ErnicPkt *rx_pkt;  /* that packet, if the face asks; or NULL */
 };
 typedef struct Ernic Ernic;
 

@@ -240,6 +240,16 @@ void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train)
     engine_wake(e);
 }
 
+void ernic_rx_bad_frame(Ernic *e, uint64_t now, const uint8_t *frame,
+                        uint32_t len)
+{
+    e->now = now;
+    if (e->port_active) {
+        ernic_rx_frame(e, frame, len);
+    }
+    engine_wake(e);
+}
+
 uint32_t ernic_rx_room(const Ernic *e)
 {
     return e->timing ? e->timing->rx.slots - e->timing->rx.count : UINT32_MAX;

@@ -42,6 +42,12 @@ bool ernic_expects(const Ernic *e, const ErnicTrain *train);
 /* Packets from the link; @train is borrowed. */
 void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train);
 /*
+ * A RoCEv2 frame to this engine that ernic_net_parse() refuses, from its Ethernet
+ * header on: it is dropped, and the face told why.
+ */
+void ernic_rx_bad_frame(Ernic *e, uint64_t now, const uint8_t *frame,
+                        uint32_t len);
+/*
  * Packets for which there is room; what is more is lost. A link that can push
  * back asks before it calls ernic_rx(). Without a timing model there is no end.
  */

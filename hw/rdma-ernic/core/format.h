@@ -17,6 +17,29 @@
 /* A GRH, or IP, UDP, BTH, DETH and immediate data. */
 #define ERNIC_RECV_HEAD_MAX 72
 
+/* A packet that came, and what was found before anybody judged it. */
+typedef struct ErnicArrival {
+    const ErnicPath *path;
+    const uint8_t *ip;          /* NULL: the link saw no Ethernet and IP header */
+    /* A frame that the link could not take apart, from Ethernet on; or NULL. */
+    const uint8_t *frame;
+    uint32_t frame_len;
+    const uint8_t *buf;         /* BTH to ICRC; NULL: not to be found */
+    uint32_t len;
+    const ErnicPkt *pkt;        /* as far as @form says */
+    uint8_t form;               /* ErnicDrop: why parsing it stopped */
+    bool icrc_bad;
+    uint32_t dest_qp;
+    ErnicQp *qp;                /* NULL: none in use */
+} ErnicArrival;
+
+/* Neither a reason to drop it nor a fault: the packet is to be served. */
+typedef struct ErnicVerdict {
+    uint8_t drop;               /* ErnicDrop */
+    uint8_t fault;              /* ErnicFault, to be carried out */
+    uint32_t syndrome;          /* the face's own word for it */
+} ErnicVerdict;
+
 struct ErnicFormat {
     /* As ernic_wqe_fetch(): the send request of counter @index. */
     void (*fetch)(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe);
@@ -46,13 +69,16 @@ struct ErnicFormat {
     /* A packet leaves @qpn; one has come for @qp and is about to be served. */
     void (*sent)(Ernic *e, uint32_t qpn, const ErnicPkt *pkt);
     void (*came)(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
+    /* All checks of a packet that stand before its execution, in their order. */
+    ErnicVerdict (*judge)(Ernic *e, const ErnicArrival *a);
+    /* A packet was dropped with a reason, or is at fault. */
+    void (*refused)(Ernic *e, const ErnicArrival *a, const ErnicVerdict *v);
     /*
-     * The packet at @buf of @train was dropped with a reason, or (NONE) is at
-     * @fault.
+     * The face's number of @fault, found in @pkt (NULL: in none); kept until the
+     * queue pair goes to Error.
      */
-    void (*refused)(Ernic *e, const ErnicTrain *train, const uint8_t *buf,
-                    uint32_t len, uint32_t dest_qp, ErnicDrop why,
-                    ErnicFault fault);
+    uint8_t (*fault_code)(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
+                          ErnicFault fault);
     /*
      * The datagram of @wqe: its path, its headers, and where in the request its
      * payload begins. NULL: by the address vector of the request.
@@ -70,8 +96,6 @@ struct ErnicFormat {
     void (*cnp)(Ernic *e, ErnicQp *qp);
     /* Requests of @qp that may be outstanding at once. */
     uint32_t (*outstanding)(const ErnicQp *qp);
-    /* Is the Ethernet header of @train that of a packet for @qp? */
-    bool (*mac_ok)(const Ernic *e, const ErnicQp *qp, const ErnicTrain *train);
     /* Whether @qp tries again although it has used up its retries. */
     bool (*retry_forever)(const Ernic *e, const ErnicQp *qp);
 };

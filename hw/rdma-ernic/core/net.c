@@ -38,15 +38,19 @@ static bool is_roce(const uint8_t *udp)
     return lduw_be_p(udp + 2) == ERNIC_UDP_PORT;
 }
 
-static ErnicDrop parse_udp(ErnicFrame *f, const uint8_t *udp, uint32_t len)
+/* The packet in a datagram of @len bytes, as the IP header says. */
+static void find_ib(ErnicFrame *f, const uint8_t *udp, uint32_t len)
 {
-    if (lduw_be_p(udp + 4) != len) {
-        return ERNIC_DROP_BAD_LENGTH;
-    }
     f->path.udp_sport = lduw_be_p(udp);
     f->ib = udp + ERNIC_UDP_LEN;
     f->ib_len = len - ERNIC_UDP_LEN;
-    return ERNIC_DROP_NONE;
+}
+
+/* And as its own header says. */
+static ErnicDrop check_udp(const ErnicFrame *f)
+{
+    return lduw_be_p(f->ib - ERNIC_UDP_LEN + 4) == f->ib_len + ERNIC_UDP_LEN ?
+           ERNIC_DROP_NONE : ERNIC_DROP_BAD_LENGTH;
 }
 
 static void gid_from_ip4(ErnicGid *gid, const uint8_t *addr)
@@ -71,6 +75,15 @@ static ErnicDrop parse_ip4(ErnicFrame *f, const uint8_t *ip, uint32_t len)
         return ERNIC_DROP_NOT_ROCE;
     }
 
+    f->path.tclass = ip[1];
+    f->path.hop_limit = ip[8];
+    f->path.flow_label = 0;
+    gid_from_ip4(&f->path.sgid, ip + 12);
+    gid_from_ip4(&f->path.dgid, ip + 16);
+    total = lduw_be_p(ip + 2);
+    if (total >= hdr_len + ERNIC_UDP_LEN && total <= len) {
+        find_ib(f, ip + hdr_len, total - hdr_len);
+    }
     if (frag & IP4_MF) {
         return ERNIC_DROP_FRAGMENT;
     }
@@ -78,16 +91,7 @@ static ErnicDrop parse_ip4(ErnicFrame *f, const uint8_t *ip, uint32_t len)
     if (hdr_len != ERNIC_IP4_LEN || ernic_net_checksum(ip, hdr_len) != 0) {
         return ERNIC_DROP_IP_HEADER;
     }
-    total = lduw_be_p(ip + 2);
-    if (total < ERNIC_IP4_LEN + ERNIC_UDP_LEN || total > len) {
-        return ERNIC_DROP_BAD_LENGTH;
-    }
-    f->path.tclass = ip[1];
-    f->path.hop_limit = ip[8];
-    f->path.flow_label = 0;
-    gid_from_ip4(&f->path.sgid, ip + 12);
-    gid_from_ip4(&f->path.dgid, ip + 16);
-    return parse_udp(f, ip + ERNIC_IP4_LEN, total - ERNIC_IP4_LEN);
+    return f->ib ? check_udp(f) : ERNIC_DROP_BAD_LENGTH;
 }
 
 /* Extension headers are not followed: RoCEv2 has UDP right behind IPv6. */
@@ -101,9 +105,6 @@ static ErnicDrop parse_ip6(ErnicFrame *f, const uint8_t *ip, uint32_t len)
     }
 
     payload = lduw_be_p(ip + 4);
-    if (payload < ERNIC_UDP_LEN || ERNIC_IP6_LEN + payload > len) {
-        return ERNIC_DROP_BAD_LENGTH;
-    }
     first = ldl_be_p(ip);
     f->path.tclass = first >> 20;
     f->path.flow_label = first & 0xfffff;
@@ -114,7 +115,11 @@ static ErnicDrop parse_ip6(ErnicFrame *f, const uint8_t *ip, uint32_t len)
     if (ernic_gid_is_v4(&f->path.sgid) || ernic_gid_is_v4(&f->path.dgid)) {
         return ERNIC_DROP_ADDRESS;
     }
-    return parse_udp(f, ip + ERNIC_IP6_LEN, payload);
+    if (payload < ERNIC_UDP_LEN || ERNIC_IP6_LEN + payload > len) {
+        return ERNIC_DROP_BAD_LENGTH;
+    }
+    find_ib(f, ip + ERNIC_IP6_LEN, payload);
+    return check_udp(f);
 }
 
 ErnicDrop ernic_net_parse(ErnicFrame *f, const uint8_t *frame, uint32_t len)
@@ -129,6 +134,8 @@ ErnicDrop ernic_net_parse(ErnicFrame *f, const uint8_t *frame, uint32_t len)
     memcpy(f->path.dmac, frame, 6);
     memcpy(f->path.smac, frame + 6, 6);
     f->path.vlan = ERNIC_NO_VLAN;
+    f->ib = NULL;
+    f->ib_len = 0;
     type = lduw_be_p(frame + ETHERTYPE_OFS);
     if (type == ERNIC_ETHERTYPE_VLAN) {
         f->path.vlan = lduw_be_p(frame + ERNIC_ETH_LEN);

@@ -19,7 +19,7 @@
 typedef struct ErnicFrame {
     ErnicPath path;             /* as sent: sgid and smac are the peer's */
     const uint8_t *ip;          /* IP header, for ernic_icrc_init_ip() */
-    const uint8_t *ib;          /* BTH to ICRC */
+    const uint8_t *ib;          /* BTH to ICRC; NULL: not to be found */
     uint32_t ib_len;
     bool is_v6;
 } ErnicFrame;
@@ -27,8 +27,9 @@ typedef struct ErnicFrame {
 /*
  * Parse an Ethernet frame (no FCS). ERNIC_DROP_NOT_ROCE: the frame is not a
  * UDP datagram to port 4791, hand it to others; any other reason: it is, and
- * is to be dropped. Neither the UDP checksum (the ICRC protects more) nor the
- * ICRC is checked, and whether the addresses are ours is the caller's affair.
+ * is to be dropped; @f then holds what is known of it. Neither the UDP checksum
+ * (the ICRC protects more) nor the ICRC is checked, and whether the addresses are
+ * ours is the caller's affair.
  */
 ErnicDrop ernic_net_parse(ErnicFrame *f, const uint8_t *frame, uint32_t len);
 

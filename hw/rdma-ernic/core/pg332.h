@@ -9,6 +9,7 @@
 #ifndef ERNIC_PG332_H
 #define ERNIC_PG332_H
 
+#include "format.h"
 #include "qp.h"
 #include "regfile.h"
 
@@ -49,9 +50,8 @@ uint32_t ernic_pg332_recv_head(const ErnicPkt *pkt, const ErnicTrain *train,
 /* pg332_count.c: members of the format, see there. */
 void ernic_pg332_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt);
 void ernic_pg332_came(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
-void ernic_pg332_refused(Ernic *e, const ErnicTrain *train, const uint8_t *buf,
-                         uint32_t len, uint32_t dest_qp, ErnicDrop why,
-                         ErnicFault fault);
+void ernic_pg332_refused(Ernic *e, const ErnicArrival *a,
+                         const ErnicVerdict *v);
 
 /*
  * Indices as registers and memory show them: 1 to the depth, then 1 again; 0

@@ -8,59 +8,13 @@
 #include "qemu/bswap.h"
 #include "net.h"
 #include "pg332.h"
+#include "pg332_check.h"
 #include "trace.h"
 #include "tx.h"
 
 /* The hardware's own numbers of packets that no request asks for. */
 #define OPCODE_READ_RSP 5
 #define OPCODE_ACK      6
-
-/* Syndrome bits (table 2-3). */
-#define SYN_DEST_MAC    (1u << 0)
-#define SYN_FRAGMENT    (1u << 6)
-#define SYN_DEST_IP     (1u << 8)
-#define SYN_IP_HEADER   (1u << 9)
-#define SYN_LENGTH      (1u << 12)
-#define SYN_VERSION     (1u << 13)
-#define SYN_NO_QP       (1u << 14)
-#define SYN_QP_OFF      (1u << 15)
-#define SYN_SEQUENCE    (1u << 16)
-#define SYN_OPCODE      (1u << 17)
-#define SYN_PAD         (1u << 18)
-#define SYN_PAYLOAD     (1u << 19)
-#define SYN_RQ_FULL     (1u << 20)
-#define SYN_PSN         (1u << 21)
-#define SYN_RESPONSE    (1u << 23)
-#define SYN_SOURCE_IP   (1u << 27)
-#define SYN_SOURCE_MAC  (1u << 28)
-#define SYN_ICRC        (1u << 30)
-
-static const uint32_t drop_syndromes[ERNIC_DROP_COUNT] = {
-    [ERNIC_DROP_IP_HEADER] = SYN_IP_HEADER,
-    [ERNIC_DROP_FRAGMENT] = SYN_FRAGMENT,
-    [ERNIC_DROP_ADDRESS] = SYN_SOURCE_IP,
-    [ERNIC_DROP_MAC] = SYN_SOURCE_MAC,
-    [ERNIC_DROP_TOO_SHORT] = SYN_LENGTH,
-    [ERNIC_DROP_BAD_LENGTH] = SYN_LENGTH,
-    [ERNIC_DROP_BAD_TVER] = SYN_VERSION,
-    [ERNIC_DROP_BAD_OPCODE] = SYN_OPCODE,
-    [ERNIC_DROP_BAD_PAD] = SYN_PAD,
-    [ERNIC_DROP_BAD_ICRC] = SYN_ICRC,
-    [ERNIC_DROP_NO_QP] = SYN_NO_QP,
-    [ERNIC_DROP_QP_STATE] = SYN_QP_OFF,
-    [ERNIC_DROP_TRANSPORT] = SYN_OPCODE,
-};
-
-static const uint32_t fault_syndromes[ERNIC_FAULT_COUNT] = {
-    [ERNIC_FAULT_PSN_AHEAD] = SYN_PSN,
-    [ERNIC_FAULT_RNR] = SYN_RQ_FULL,
-    [ERNIC_FAULT_OP_SEQ] = SYN_SEQUENCE,
-    [ERNIC_FAULT_OP_UNSUPPORTED] = SYN_OPCODE,
-    [ERNIC_FAULT_PACKET_LENGTH] = SYN_PAYLOAD,
-    [ERNIC_FAULT_RECV_LENGTH] = SYN_PAYLOAD,
-    [ERNIC_FAULT_NAK_INV_REQ] = SYN_RESPONSE,
-    [ERNIC_FAULT_BAD_RESPONSE] = SYN_RESPONSE,
-};
 
 /* ---- counters ---------------------------------------------------------------- */
 
@@ -200,32 +154,28 @@ void ernic_pg332_came(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 
 /* ---- errors ------------------------------------------------------------------ */
 
-static uint32_t syndrome_of(const Ernic *e, const ErnicTrain *train,
-                            uint32_t dest_qp, ErnicDrop why, ErnicFault fault)
+/* What came, from the Ethernet header on; made of the path where it has none. */
+static void copy_packet(const ErnicArrival *a, uint8_t *to, uint32_t room)
 {
-    if (why == ERNIC_DROP_ADDRESS &&
-        !ernic_gid_is_local(e, &train->path.dgid)) {
-        return SYN_DEST_IP;
+    uint8_t head[ERNIC_NET_HDR_MAX];
+    uint32_t len;
+
+    if (a->frame) {
+        memcpy(to, a->frame, MIN(a->frame_len, room));
+        return;
     }
-    /* Both versions of the address have the same one. */
-    if (why == ERNIC_DROP_MAC &&
-        memcmp(train->path.dmac, e->gid[0].mac, sizeof(e->gid[0].mac)) != 0) {
-        return SYN_DEST_MAC;
-    }
-    if (why == ERNIC_DROP_NO_QP && dest_qp && dest_qp < e->cfg.max_qp) {
-        return SYN_QP_OFF;
-    }
-    return why ? drop_syndromes[why] : fault_syndromes[fault];
+    len = ernic_net_emit(a->path, a->len, head);
+    memcpy(to, head, len);
+    memcpy(to + len, a->buf, MIN(a->len, room - len));
 }
 
 /* The syndrome and the packet's beginning, as far as a buffer has room. */
-static void write_entry(Ernic *e, uint32_t syndrome, const ErnicTrain *train,
-                        const uint8_t *buf, uint32_t len)
+static void write_entry(Ernic *e, uint32_t syndrome, const ErnicArrival *a)
 {
     uint64_t base = *ernic_pg332_reg(e, PG332_ERRBUFBA) |
                     (uint64_t)*ernic_pg332_reg(e, PG332_ERRBUFBAMSB) << 32;
     uint32_t size = *ernic_pg332_reg(e, PG332_ERRBUFSZ);
-    uint32_t num = size & 0xffff, bytes = size >> 16, head;
+    uint32_t num = size & 0xffff, bytes = size >> 16;
     uint32_t *wptr = ernic_pg332_reg(e, PG332_ERRBUFWPTR);
     uint8_t entry[256] = { };
     uint64_t at;
@@ -234,9 +184,7 @@ static void write_entry(Ernic *e, uint32_t syndrome, const ErnicTrain *train,
         return;
     }
     stl_le_p(entry, syndrome);
-    head = sizeof(syndrome);
-    head += ernic_net_emit(&train->path, len, entry + head);
-    memcpy(entry + head, buf, MIN(len, sizeof(entry) - head));
+    copy_packet(a, entry + sizeof(syndrome), sizeof(entry) - sizeof(syndrome));
     at = base + (uint64_t)(*wptr % num) * bytes;
     if (!e->ops->dma_write(e->env, at, entry, MIN(bytes, sizeof(entry)))) {
         trace_ernic_guest_pg332_dma(0, at);
@@ -244,21 +192,23 @@ static void write_entry(Ernic *e, uint32_t syndrome, const ErnicTrain *train,
     *wptr = *wptr % num + 1;
 }
 
-void ernic_pg332_refused(Ernic *e, const ErnicTrain *train, const uint8_t *buf,
-                         uint32_t len, uint32_t dest_qp, ErnicDrop why,
-                         ErnicFault fault)
+void ernic_pg332_refused(Ernic *e, const ErnicArrival *a,
+                         const ErnicVerdict *v)
 {
-    uint32_t syndrome = syndrome_of(e, train, dest_qp, why, fault);
-    bool fatal = !why && ernic_fault_info(fault)->act[ERNIC_RC] ==
-                         ERNIC_ACT_QP_ERROR;
+    const Pg332Check *c = ernic_pg332_check_of(v);
+    bool datagram = a->qp && a->qp->transport == ERNIC_UD;
+    bool fatal;
 
-    if (!syndrome) {
+    /* Of datagrams, PG332 knows no more than that there is no buffer. */
+    if (!c || (datagram && !v->syndrome)) {
         return;
     }
-    trace_ernic_pg332_refused(syndrome, dest_qp);
+    fatal = c->effect == PG332_NAK_FATAL || c->effect == PG332_FATAL;
+    trace_ernic_pg332_refused(1u << c->bit, c->name, a->dest_qp);
     count_low(e, PG332_ININVDUPCNT);
     if (fatal || (*ernic_pg332_reg(e, PG332_XRNICCONF) & PG332_CONF_ERRBUF)) {
-        write_entry(e, syndrome, train, buf, len);
+        write_entry(e, 1u << c->bit, a);
     }
-    ernic_pg332_raise(e, PG332_INT_VALIDATION);
+    ernic_pg332_raise(e, PG332_INT_VALIDATION |
+                      (c->effect == PG332_RNR && !datagram ? PG332_INT_RNR : 0));
 }

@@ -9,6 +9,7 @@
 #include "qemu/bswap.h"
 #include "format.h"
 #include "pg332.h"
+#include "pg332_check.h"
 #include "sched.h"
 #include "trace.h"
 
@@ -74,7 +75,7 @@ static void parse_wqe(const Ernic *e, uint32_t qpn, const Pg332Wqe *slot,
         wqe->inv_rkey = wqe->rkey;
     }
     if (wqe->len > (qpn == ERNIC_QPN_GSI ? ERNIC_PG332_FRAME_MAX :
-                                           ERNIC_MSG_MAX)) {
+                                           PG332_MESSAGE_MAX)) {
         wqe->fault = ERNIC_FAULT_SEND_LENGTH;
         wqe->len = 0;
     } else if (is_inline(e, wqe)) {
@@ -179,10 +180,6 @@ static bool pg332_take_recv(Ernic *e, ErnicQp *qp, ErnicRecv *recv)
     ErnicWq *wq = &qp->rq.wq;
 
     if (wq->pi == wq->ci) {
-        /* Datagrams get no RNR NAK. */
-        if (qp->transport == ERNIC_RC) {
-            ernic_pg332_raise(e, PG332_INT_RNR);
-        }
         return false;
     }
     *recv = (ErnicRecv) {
@@ -281,37 +278,6 @@ static bool pg332_check_remote(Ernic *e, uint32_t pd, uint32_t key,
 
 /* ---- errors ------------------------------------------------------------------ */
 
-/*
- * The fatal code of each fault; @write: of an inbound WRITE, where that differs.
- * Memory that does not answer has none of its own.
- */
-static const struct {
-    uint8_t code, write;
-} fatal_codes[ERNIC_FAULT_COUNT] = {
-    [ERNIC_FAULT_OP_SEQ] = { 0x01, 0x11 },
-    [ERNIC_FAULT_PACKET_LENGTH] = { 0x02, 0x12 },
-    [ERNIC_FAULT_RECV_LENGTH] = { 0x02 },
-    [ERNIC_FAULT_OP_UNSUPPORTED] = { 0x04 },
-    [ERNIC_FAULT_ATOMIC_ALIGN] = { 0x04 },
-    [ERNIC_FAULT_SEND_WQE] = { 0x05 },
-    [ERNIC_FAULT_SEND_FETCH] = { 0x05 },
-    [ERNIC_FAULT_SEND_LENGTH] = { 0x05 },
-    [ERNIC_FAULT_SEND_PROT] = { 0x05 },
-    [ERNIC_FAULT_SEND_DMA] = { 0x05 },
-    [ERNIC_FAULT_SEND_AV] = { 0x05 },
-    [ERNIC_FAULT_RETRY_EXC] = { 0x06 },
-    [ERNIC_FAULT_RNR_RETRY_EXC] = { 0x09 },
-    [ERNIC_FAULT_NAK_INV_REQ] = { 0x0a },
-    [ERNIC_FAULT_NAK_REM_ACCESS] = { 0x0a },
-    [ERNIC_FAULT_NAK_REM_OP] = { 0x0a },
-    [ERNIC_FAULT_RD_ATOMIC_OVERFLOW] = { 0x10 },
-    [ERNIC_FAULT_REM_ACCESS] = { 0x15 },
-    [ERNIC_FAULT_REM_DMA] = { 0x15 },
-    [ERNIC_FAULT_RECV_PROT] = { 0x15 },
-    [ERNIC_FAULT_RECV_DMA] = { 0x15 },
-    [ERNIC_FAULT_BAD_RESPONSE] = { 0x1b },
-};
-
 #define FATAL_ENTRY 8
 
 /* An entry of the queue of fatal errors, which nobody keeps from overrunning. */
@@ -321,8 +287,8 @@ static void pg332_fatal(Ernic *e, ErnicQp *qp, ErnicFault fault)
                     (uint64_t)*ernic_pg332_reg(e, PG332_IPKTERRQBAMSB) << 32;
     uint32_t size = *ernic_pg332_reg(e, PG332_IPKTERRQSZ);
     uint32_t *wptr = ernic_pg332_reg(e, PG332_IPKTERRQWPTR);
-    bool write = qp->rq.open == ERNIC_CL_WRITE && fatal_codes[fault].write;
-    uint8_t code = write ? fatal_codes[fault].write : fatal_codes[fault].code;
+    uint8_t code = qp->ack.code ? qp->ack.code :
+                   ernic_pg332_fatal_code(e, qp, NULL, fault);
     uint64_t entry = cpu_to_le64(code | qp->qpn << 16);
 
     if (size && ring) {
@@ -333,6 +299,7 @@ static void pg332_fatal(Ernic *e, ErnicQp *qp, ErnicFault fault)
         }
         *wptr = *wptr % size + 1;
     }
+    trace_ernic_pg332_fatal(qp->qpn, code, ernic_fault_info(fault)->name);
     ernic_pg332_raise(e, PG332_INT_FATAL);
 }
 
@@ -370,18 +337,6 @@ static uint32_t pg332_outstanding(const ErnicQp *qp)
                            ERNIC_PG332_OUTSTANDING;
 }
 
-/* A datagram may come from anybody. */
-static bool pg332_mac_ok(const Ernic *e, const ErnicQp *qp,
-                         const ErnicTrain *train)
-{
-    const ErnicPath *path = &train->path;
-    const uint8_t *own = e->gid[qp->attr.av.sgid_index].mac;
-
-    return memcmp(path->dmac, own, sizeof(path->dmac)) == 0 &&
-           (qp->transport != ERNIC_RC ||
-            memcmp(path->smac, qp->attr.av.dmac, sizeof(path->smac)) == 0);
-}
-
 const ErnicFormat ernic_format_pg332 = {
     .fetch = pg332_fetch,
     .complete_send = pg332_complete_send,
@@ -392,12 +347,13 @@ const ErnicFormat ernic_format_pg332 = {
     .fatal = pg332_fatal,
     .sent = ernic_pg332_sent,
     .came = ernic_pg332_came,
+    .judge = ernic_pg332_judge,
     .refused = ernic_pg332_refused,
+    .fault_code = ernic_pg332_fatal_code,
     .datagram = ernic_pg332_datagram,
     .recv_head = ernic_pg332_recv_head,
     .marked = pg332_marked,
     .cnp = pg332_cnp,
     .outstanding = pg332_outstanding,
-    .mac_ok = pg332_mac_ok,
     .retry_forever = pg332_retry_forever,
 };

@@ -100,6 +100,14 @@ void ernic_qp_set_state(Ernic *e, ErnicQp *qp, uint8_t state)
     ernic_sched_mark(e, qp);
 }
 
+void ernic_qp_note_fault(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                         ErnicFault fault)
+{
+    if (unlikely(e->format->fault_code)) {
+        qp->ack.code = e->format->fault_code(e, qp, pkt, fault);
+    }
+}
+
 static void qp_fatal(Ernic *e, ErnicQp *qp, ErnicFault fault)
 {
     trace_ernic_qp_error(qp->qpn, ernic_fault_info(fault)->name);

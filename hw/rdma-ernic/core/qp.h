@@ -156,6 +156,7 @@ typedef struct ErnicAckState {
     bool owed;                      /* an ACK of epsn - 1 */
     uint8_t nak;                    /* syndrome owed, 0: none */
     uint8_t fault;                  /* ErnicFault to carry out behind it */
+    uint8_t code;                   /* the face's number of it */
     uint32_t nak_psn;
     uint16_t rd_pending;            /* entries of rd[] that are pending */
     bool cnp_owed;                  /* a marked packet has come */
@@ -251,6 +252,9 @@ void ernic_qp_error(Ernic *e, ErnicQp *qp, ErnicFault fault);
 bool ernic_qp_flush_step(Ernic *e, ErnicQp *qp, uint32_t budget);
 /* Counts @fault; the status of the completion that tells of it. */
 uint8_t ernic_qp_fault_status(Ernic *e, ErnicFault fault);
+/* A fault was found in @pkt (NULL: in none): what the face will call it. */
+void ernic_qp_note_fault(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                         ErnicFault fault);
 /* The P_Key of the packets that @qp sends. */
 uint16_t ernic_qp_pkey(const Ernic *e, const ErnicQp *qp);
 /* One request has ended: its completion, as the engine's format has it. */
@@ -289,6 +293,19 @@ static inline ErnicWqe *ernic_sq_slot(ErnicQp *qp, uint32_t index)
 bool ernic_req_step(Ernic *e, ErnicQp *qp);
 /* req.c: go back to the PSN that was asked for, but not behind una_psn. */
 void ernic_req_rewind(ErnicQp *qp);
+/* resp.c: First, Middle, Last and Only in turn (9.7.4.1.4 and 9.8.2.2.4)? */
+bool ernic_resp_in_sequence(const ErnicQp *qp, const ErnicPkt *pkt);
+/*
+ * resp.c: is the payload as long as the path MTU and the part of its message ask
+ * for; and is it what the RETH says too (9.7.4.1.6)?
+ */
+bool ernic_resp_payload_fits(const ErnicQp *qp, const ErnicPkt *pkt);
+bool ernic_resp_length_fits(const ErnicQp *qp, const ErnicPkt *pkt);
+/* resp.c and comp.c: a packet that the face's own checks refuse. */
+void ernic_resp_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                       ErnicFault fault);
+void ernic_comp_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                       ErnicFault fault);
 /* resp.c: one inbound request packet. */
 void ernic_resp_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                        const ErnicTrain *train);

@@ -49,6 +49,7 @@ static void resp_fault(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
 
     trace_ernic_recv_fault(qp->qpn, pkt->op->name, pkt->psn, info->name);
     e->rx_fault = fault;
+    ernic_qp_note_fault(e, qp, pkt, fault);
     switch (info->act[qp->transport]) {
     case ERNIC_ACT_NAK:
         e->stats.fault[fault]++;
@@ -83,16 +84,12 @@ static void resp_fault(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
 
 /* ---- checks -------------------------------------------------------------- */
 
-/* 9.7.4.1.4 and 9.8.2.2.4: First, Middle, Last and Only in turn. */
-static ErnicFault resp_check_sequence(const ErnicQp *qp, const ErnicPkt *pkt)
+bool ernic_resp_in_sequence(const ErnicQp *qp, const ErnicPkt *pkt)
 {
     bool start = pkt->op->seg & ERNIC_SEG_START;
 
-    if (qp->rq.open == ERNIC_CL_NONE) {
-        return start ? ERNIC_FAULT_NONE : ERNIC_FAULT_OP_SEQ;
-    }
-    return !start && pkt->op->cls == qp->rq.open ? ERNIC_FAULT_NONE :
-                                                   ERNIC_FAULT_OP_SEQ;
+    return qp->rq.open == ERNIC_CL_NONE ? start :
+           !start && pkt->op->cls == qp->rq.open;
 }
 
 /* 9.7.4.1.5: is the operation enabled on this queue pair? */
@@ -112,30 +109,28 @@ static ErnicFault resp_check_enabled(const ErnicQp *qp, const ErnicPkt *pkt)
                                               ERNIC_FAULT_OP_UNSUPPORTED;
 }
 
-/* 9.7.4.1.6: payload against path MTU, and against the RETH's length. */
-static ErnicFault resp_check_length(const ErnicQp *qp, const ErnicPkt *pkt)
+bool ernic_resp_payload_fits(const ErnicQp *qp, const ErnicPkt *pkt)
 {
-    uint32_t mtu = ernic_qp_mtu(qp);
+    uint32_t mtu = ernic_qp_mtu(qp), len = pkt->payload_len;
+
+    return pkt->op->seg & ERNIC_SEG_END ?
+           len <= mtu && (len || (pkt->op->seg & ERNIC_SEG_START)) : len == mtu;
+}
+
+bool ernic_resp_length_fits(const ErnicQp *qp, const ErnicPkt *pkt)
+{
     uint32_t len = pkt->payload_len;
     bool start = pkt->op->seg & ERNIC_SEG_START;
     bool end = pkt->op->seg & ERNIC_SEG_END;
     uint32_t before = start ? 0 : qp->rq.off;
     uint32_t whole = start ? pkt->dma_len : qp->rq.dmalen;
 
-    if (end ? len > mtu || (!start && len == 0) : len != mtu) {
-        return ERNIC_FAULT_PACKET_LENGTH;
+    if (!ernic_resp_payload_fits(qp, pkt) || len > ERNIC_MSG_MAX - before) {
+        return false;
     }
-    if (len > ERNIC_MSG_MAX - before) {
-        return ERNIC_FAULT_PACKET_LENGTH;
-    }
-    if (pkt->op->cls != ERNIC_CL_WRITE) {
-        return ERNIC_FAULT_NONE;
-    }
-    if (whole > ERNIC_MSG_MAX || len > whole - before ||
-        (end && before + len != whole)) {
-        return ERNIC_FAULT_PACKET_LENGTH;
-    }
-    return ERNIC_FAULT_NONE;
+    return pkt->op->cls != ERNIC_CL_WRITE ||
+           (whole <= ERNIC_MSG_MAX && len <= whole - before &&
+            (!end || before + len == whole));
 }
 
 static ErnicFault resp_dma_fault(ErnicDma dma, bool remote)
@@ -383,13 +378,18 @@ static void resp_finish(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 /* All checks but PSN, then execution. */
 static ErnicFault resp_in_order(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 {
-    ErnicFault fault = resp_check_sequence(qp, pkt);
+    ErnicFault fault = resp_check_enabled(qp, pkt);
 
-    fault = fault ? fault : resp_check_enabled(qp, pkt);
-    if (!fault && (pkt->op->hdrs & ERNIC_HDR_DATA)) {
-        fault = resp_check_length(qp, pkt);
+    if (!ernic_resp_in_sequence(qp, pkt)) {
+        return ERNIC_FAULT_OP_SEQ;
     }
-    return fault ? fault : resp_execute(e, qp, pkt);
+    if (fault) {
+        return fault;
+    }
+    if ((pkt->op->hdrs & ERNIC_HDR_DATA) && !ernic_resp_length_fits(qp, pkt)) {
+        return ERNIC_FAULT_PACKET_LENGTH;
+    }
+    return resp_execute(e, qp, pkt);
 }
 
 /* ---- RC ------------------------------------------------------------------ */
@@ -499,6 +499,25 @@ static void resp_rc(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     if (pkt->op->seg & ERNIC_SEG_END) {
         resp_finish(e, qp, pkt);
     }
+}
+
+/*
+ * A check of the face has found @pkt, which is not behind what is expected, to
+ * be at @fault.
+ */
+void ernic_resp_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                       ErnicFault fault)
+{
+    if (qp->ack.fault) {
+        return;                 /* in Error as soon as its NAK has left */
+    }
+    if (fault == ERNIC_FAULT_PSN_AHEAD) {
+        e->stats.rx_out_of_sequence++;
+    } else {
+        qp->rq.nak_sent = false;
+        qp->ack.nak = 0;
+    }
+    resp_fault(e, qp, pkt, fault);
 }
 
 /* ---- UC ------------------------------------------------------------------ */

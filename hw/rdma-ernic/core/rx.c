@@ -10,6 +10,7 @@
 #include "format.h"
 #include "icrc.h"
 #include "mcast.h"
+#include "net.h"
 #include "qp.h"
 #include "rx.h"
 #include "sched.h"
@@ -77,9 +78,6 @@ static ErnicDrop rx_check(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
 {
     if (!ernic_qp_may(qp, ERNIC_MAY_PROC_RECV)) {
         return ERNIC_DROP_QP_STATE;
-    }
-    if (e->format->mac_ok && train->ip && !e->format->mac_ok(e, qp, train)) {
-        return ERNIC_DROP_MAC;
     }
     if (pkt->op->cls == ERNIC_CL_CNP) {
         /* From the peer only, or anybody could slow down anybody. */
@@ -176,6 +174,66 @@ static void rx_multicast(Ernic *e, const ErnicPkt *pkt,
     }
 }
 
+static ErnicDrop rx_parse(ErnicPkt *pkt, const uint8_t *buf, uint32_t len)
+{
+    ErnicDrop why = ernic_pkt_parse(pkt, buf, len);
+
+    return why == ERNIC_DROP_BAD_OPCODE ?
+           ernic_pkt_parse_reserved(pkt, buf, len) : why;
+}
+
+/* The queue pair that the BTH at @buf names, if it is all there. */
+static ErnicQp *rx_dest(Ernic *e, const uint8_t *buf, uint32_t len,
+                        uint32_t *qpn)
+{
+    *qpn = len < ERNIC_BTH_LEN ? 0 :
+           ldl_be_p(buf + BTH_DEST_QP) & ERNIC_QPN_MASK;
+    return *qpn && *qpn < e->cfg.max_qp && e->qp[*qpn].used ? &e->qp[*qpn] :
+                                                              NULL;
+}
+
+/* A packet that the face has judged, before anything else looked at it. */
+static void rx_judged(Ernic *e, const ErnicArrival *a,
+                      const ErnicTrain *train)
+{
+    ErnicVerdict v = e->format->judge(e, a);
+
+    e->rx_pkt = a->pkt;
+    if (v.drop) {
+        rx_drop(e, a->pkt, v.drop);
+    } else if (v.fault) {
+        e->format->came(e, a->qp, a->pkt);
+        if (a->pkt->op->flags & ERNIC_OPF_REQ) {
+            ernic_resp_refuse(e, a->qp, a->pkt, v.fault);
+        } else {
+            ernic_comp_refuse(e, a->qp, a->pkt, v.fault);
+        }
+    } else {
+        v.drop = rx_to_qp(e, a->qp, a->pkt, train);
+        v.fault = e->rx_fault;
+    }
+    e->rx_pkt = NULL;
+    if (v.drop || v.fault) {
+        e->format->refused(e, a, &v);
+    }
+}
+
+static void rx_arrival(Ernic *e, const ErnicTrain *train,
+                       const ErnicIcrcCtx *icrc, const uint8_t *buf,
+                       uint32_t len)
+{
+    ErnicPkt pkt = { 0 };
+    ErnicArrival a = {
+        .path = &train->path, .ip = train->ip, .buf = buf, .len = len,
+        .pkt = &pkt, .form = rx_parse(&pkt, buf, len),
+        .icrc_bad = len >= ERNIC_BTH_LEN + ERNIC_ICRC_LEN &&
+                    !ernic_icrc_ok(icrc, buf, len),
+    };
+
+    a.qp = rx_dest(e, buf, len, &a.dest_qp);
+    rx_judged(e, &a, train);
+}
+
 static void rx_packet(Ernic *e, const ErnicTrain *train,
                       const ErnicIcrcCtx *icrc, const uint8_t *buf,
                       uint32_t len)
@@ -186,10 +244,11 @@ static void rx_packet(Ernic *e, const ErnicTrain *train,
     e->rx_fault = ERNIC_FAULT_NONE;
     e->stats.rx_packets++;
     e->stats.rx_bytes += len;
-    why = ernic_pkt_parse(&pkt, buf, len);
-    if (why == ERNIC_DROP_BAD_OPCODE) {
-        why = ernic_pkt_parse_reserved(&pkt, buf, len);
+    if (unlikely(e->format->judge)) {
+        rx_arrival(e, train, icrc, buf, len);
+        return;
     }
+    why = rx_parse(&pkt, buf, len);
     if (why == ERNIC_DROP_NONE && !ernic_icrc_ok(icrc, buf, len)) {
         why = ERNIC_DROP_BAD_ICRC;
     }
@@ -198,13 +257,57 @@ static void rx_packet(Ernic *e, const ErnicTrain *train,
     } else if (pkt.dest_qp == ERNIC_QPN_MULTICAST) {
         rx_multicast(e, &pkt, train);
     } else if (pkt.dest_qp >= e->cfg.max_qp || !e->qp[pkt.dest_qp].used) {
-        why = ERNIC_DROP_NO_QP;
-        rx_drop(e, &pkt, why);
+        rx_drop(e, &pkt, ERNIC_DROP_NO_QP);
     } else {
-        why = rx_to_qp(e, &e->qp[pkt.dest_qp], &pkt, train);
+        rx_to_qp(e, &e->qp[pkt.dest_qp], &pkt, train);
     }
-    if (unlikely(e->format->refused) && (why || e->rx_fault)) {
-        e->format->refused(e, train, buf, len, pkt.dest_qp, why, e->rx_fault);
+}
+
+/*
+ * What is left to judge of @f, a frame that was taken apart up to its fault: the
+ * ICRC, where its headers leave it one, and whose it is.
+ */
+static void rx_bad_frame(Ernic *e, const ErnicFrame *f, const uint8_t *frame,
+                         uint32_t len, ErnicDrop drop)
+{
+    ErnicPkt pkt = { 0 };
+    ErnicArrival a = {
+        .path = &f->path, .ip = f->ip, .frame = frame, .frame_len = len,
+        .pkt = &pkt,
+    };
+    ErnicVerdict v;
+
+    if (f->ib && f->ib_len >= ERNIC_BTH_LEN + ERNIC_ICRC_LEN) {
+        bool options = f->ib - f->ip != ERNIC_UDP_LEN +
+                       (f->is_v6 ? ERNIC_IP6_LEN : ERNIC_IP4_LEN);
+        ErnicIcrcCtx icrc;
+
+        if (!options) {
+            ernic_icrc_init_ip(&icrc, f->ip, f->is_v6);
+            a.icrc_bad = !ernic_icrc_ok(&icrc, f->ib, f->ib_len);
+        }
+        a.qp = rx_dest(e, f->ib, f->ib_len, &a.dest_qp);
+    }
+    v = e->format->judge(e, &a);
+    v.drop = v.drop ? v.drop : drop;
+    rx_drop(e, &pkt, v.drop);
+    e->format->refused(e, &a, &v);
+}
+
+void ernic_rx_frame(Ernic *e, const uint8_t *frame, uint32_t len)
+{
+    ErnicFrame f;
+    ErnicDrop drop = ernic_net_parse(&f, frame, len);
+
+    if (drop == ERNIC_DROP_NOT_ROCE) {
+        return;
+    }
+    e->stats.rx_packets++;
+    e->stats.rx_bytes += len;
+    if (drop && e->format->judge) {
+        rx_bad_frame(e, &f, frame, len, drop);
+    } else if (drop) {
+        e->stats.drop[drop]++;
     }
 }
 

@@ -126,6 +126,7 @@ static const ErnicStateField device_fields[] = {
     DERIVED(now),               /* an argument of ernic_load() */
     STRUCT(stats, stats_struct),
     DERIVED(rx_fault),          /* none between two packets */
+    DERIVED(rx_pkt),
 };
 #undef S
 const ErnicStateStruct ernic_state_device = DESCRIBE(device_fields, Ernic);
@@ -353,7 +354,7 @@ static const ErnicStateStruct rq_struct = DESCRIBE(rq_fields, ErnicRecvQueue);
 
 #define S ErnicAckState
 static const ErnicStateField ack_fields[] = {
-    BOOL(owed), U(nak), UMAX(fault, ERNIC_FAULT_COUNT - 1),
+    BOOL(owed), U(nak), UMAX(fault, ERNIC_FAULT_COUNT - 1), U(code),
     UMAX(nak_psn, ERNIC_PSN_MASK), UMAX(rd_pending, ERNIC_MAX_RD_ATOMIC),
     BOOL(cnp_owed),
 };

@@ -267,6 +267,9 @@ enum pg332_qp_reg {
 #define PG332_STATQP_RETRY      0x07000000
 #define PG332_STATQP_RNR_RETRY  0x70000000
 
+/* The longest message of a request, in bytes. */
+#define PG332_MESSAGE_MAX       0x00800000
+
 /* ---- requests in memory -------------------------------------------------------- */
 
 /* Byte 16 of a WQE, and bits 23:16 of a completion entry. */

@@ -1,0 +1,35 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The test as the peer of card 0: packets and frames with what defects it likes.
+ */
+#ifndef PG332_PEER_H
+#define PG332_PEER_H
+
+#include "net.h"
+#include "pg332_card.h"
+#include "wire.h"
+
+#define PEER_PSN    PSN_OF(1)       /* that the card expects first */
+#define PEER_MTU    4096
+
+/* The path from the peer to the card. */
+ErnicPath peer_path(void);
+/*
+ * The peer sends @op with the fields of @pkt; dest_qp, pkey, migreq are filled in
+ * and the payload is zeros. The card serves it, and sends what it has to say.
+ */
+void peer_says(Card *c, ErnicOp op, const ErnicPkt *pkt);
+#define PEER(c, OP, ...) \
+    peer_says(c, ERNIC_OP_##OP, &(ErnicPkt) { __VA_ARGS__ })
+
+/*
+ * The next packet that @c has sent; false: it has sent nothing more. Its payload
+ * is gone.
+ */
+bool peer_hears(Card *c, ErnicPkt *pkt);
+/* It is an acknowledgement with this syndrome, and the last packet. */
+void peer_hears_ack(Card *c, uint8_t syndrome);
+void peer_hears_nothing(Card *c);
+
+#endif /* PG332_PEER_H */
