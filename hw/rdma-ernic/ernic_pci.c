@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
+#include "qemu/units.h"
 #include "qemu/module.h"
 #include "hw/pci/msix.h"
 #include "hw/pci/pcie.h"
@@ -109,6 +110,9 @@ static void set_running(ErnicPci *d, bool running)
     if (running) {
         d->wake = now;
         d->pg332.wake = d->pg332.engine ? now : UINT64_MAX;
+    }
+    if (!running) {
+        ernic_pci_timing_flush(d);
     }
     ernic_pci_leave(d);
     if (running) {
@@ -325,6 +329,9 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_UINT32("ernic-qps", ErnicPci, pg332.num_qp, 0),
     DEFINE_PROP_BOOL("timing", ErnicPci, timing, false),
     DEFINE_PROP_STRING("timing-profile", ErnicPci, timing_profile),
+    DEFINE_PROP_STRING("timing-trace", ErnicPci, timing_trace),
+    DEFINE_PROP_SIZE("timing-trace-limit", ErnicPci, timing_trace_limit,
+                     256 * MiB),
     DEFINE_PROP_STRING("shell", ErnicPci, shell.name),
     DEFINE_PROP_SIZE("card-memory", ErnicPci, shell.card_size, 0),
     DEFINE_PROP_LINK("iothread", ErnicPci, iothread, TYPE_IOTHREAD, IOThread *),

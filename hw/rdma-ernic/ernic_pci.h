@@ -83,9 +83,11 @@ struct ErnicPci {
     char *roce_udp, *roce_peers;
     IOThread *iothread;
     bool timing;
-    char *timing_profile;
+    char *timing_profile, *timing_trace;
+    uint64_t timing_trace_limit;        /* bytes */
 
     ErnicProfile *profile;      /* owned; NULL: no timing model */
+    struct ErnicTimingFile *trace[2];   /* of both engines; owned; or NULL */
     AioContext *ctx;            /* of everything below */
     AioContext *fd_ctx;         /* of the socket: the same, or main-loop I/O */
     QemuMutex lock;
@@ -252,9 +254,13 @@ bool ernic_pci_eth_valid(ErnicPci *d);
 
 /* ---- ernic_timing.c: the timing model's properties ------------------------- */
 
-/* Reads the profile, if there is to be one. */
+/* Reads the profile and begins the trace, if there are to be any. */
 bool ernic_pci_timing_open(ErnicPci *d, Error **errp);
+/* Writes to the trace what it does not have yet; inside enter and leave. */
+void ernic_pci_timing_flush(ErnicPci *d);
 void ernic_pci_timing_close(ErnicPci *d);
+/* For the engine of the ERNIC face; NULL: nobody asked. */
+const ErnicTimingTrace *ernic_pci_timing_pg332_trace(const ErnicPci *d);
 
 /* ---- ernic_stats.c: the property "statistics" ----------------------------- */
 

@@ -86,6 +86,7 @@ static void configure(ErnicPci *d, unsigned version)
         .num_vectors = d->cfg.num_vectors, .mtu = d->cfg.mtu,
         .link_speed = d->cfg.link_speed, .udp_sport = d->cfg.udp_sport,
         .pg332 = 1 + version, .timing = d->profile,
+        .timing_trace = ernic_pci_timing_pg332_trace(d),
     };
 }
 
