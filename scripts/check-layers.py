@@ -35,7 +35,8 @@ ROLES = {'req', 'resp', 'comp'}
 # Layer 5: what the front may see of the engine.
 FACE = {'ernic_abi', 'ernic_regs', 'engine', 'env', 'types'}
 # The netdev link carries frames; the timing model's properties are profiles.
-MORE = {'ernic_netdev': {'net', 'drop', 'ib_spec'}, 'ernic_timing': {'profile', 'timing_trace'}}
+MORE = {'ernic_netdev': {'net', 'drop', 'ib_spec'},
+        'ernic_timing': {'profile', 'timing_trace'}}
 # The links and the trace file, also layer 5, run without QEMU and know no verbs:
 # addresses, trains, hooks and the C library alone.
 LINKS = {'link_map', 'link_udp', 'timing_file'}
