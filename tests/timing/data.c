@@ -1,10 +1,121 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What scripts/plot-timing draws and puts into tables: a point per line, with
+ * tabs between the words, the first of which says what the line is.
  */
 #include "qemu/osdep.h"
+#include "measure.h"
 #include "programs.h"
+#include "rows.h"
+
+#define MAX_LEN     (1u << 20)
+#define BURST       64
+
+static const char *const ends[] = { "card", "other" };
+
+static void rows(const ErnicProfile *card, const ErnicProfile *other)
+{
+    static const char *const hows[] = {
+        [TIMING_FITTED] = "fitted", [TIMING_PREDICTED] = "predicted",
+        [TIMING_QUOTED] = "quoted",
+    };
+    uint64_t worst;
+    uint32_t i, k;
+
+    for (i = 0; i < timing_num_rows; i++) {
+        const TimingRow *r = &timing_rows[i];
+        const char *op = "";
+
+        for (k = 0; k < timing_num_ops; k++) {
+            op = timing_ops[k].opcode == r->opcode ? timing_ops[k].name : op;
+        }
+        printf("row\t%s\t%s\t%.2f\t%.2f\t%s\t%s\t%s\t%s\t%s\t%u\n", r->name,
+               r->conditions, timing_row_model(r, card, other), r->hardware,
+               hows[r->how], r->parameter ?: "", r->source, ends[r->from], op,
+               r->len);
+    }
+    printf("both\t%.2f\t%.2f\n", timing_both_ways(card, other, 8192, &worst),
+           timing_both_ways(card, other, 0, &worst));
+}
+
+/* Between a card of @name and its peer, from @num ends. */
+static void sweep(const char *name, const ErnicProfile *card,
+                  const ErnicProfile *other, uint32_t num)
+{
+    uint32_t i, len, end;
+
+    for (i = 0; i < timing_num_ops; i++) {
+        const TimingOp *op = &timing_ops[i];
+
+        for (end = 0; end < num; end++) {
+            for (len = 64; len <= MAX_LEN; len *= 2) {
+                printf("rate\t%s\t%s\t%s\t%u\t%.2f\n", name, ends[end],
+                       op->name, len,
+                       timing_throughput(op, end, card, other, len));
+            }
+        }
+        printf("messages\t%s\t%s\t%.2f\n", name, op->name,
+               timing_message_rate(op, card, other, 64));
+    }
+}
+
+static void latencies(const ErnicProfile *card, const ErnicProfile *other)
+{
+    static const uint32_t lens[] = { 8, 64, 256, 1024, 4096, 16384, 65536 };
+    uint32_t i, k, h;
+    TimingMakeUp m;
+
+    for (i = 0; i < timing_num_ops; i++) {
+        const TimingOp *op = &timing_ops[i];
+
+        for (k = 0; k < ARRAY_SIZE(lens); k++) {
+            printf("latency\t%s\t%u\t%" PRIu64 "\n", op->name, lens[k],
+                   timing_latency(op, card, other, lens[k]));
+            timing_make_up(op, card, other, lens[k], &m);
+            for (h = 0; h < m.num; h++) {
+                printf("hop\t%s\t%u\t%s\t%s\t%.1f\n", op->name, lens[k],
+                       ends[m.hop[h].end], ernic_stage_name(m.hop[h].stage),
+                       m.hop[h].ps / 1000.0);
+            }
+        }
+    }
+}
+
+static void bursts(const char *name, const ErnicProfile *both)
+{
+    uint32_t i, batch;
+
+    for (i = 0; i < timing_num_ops; i++) {
+        for (batch = 1; batch <= BURST; batch *= 2) {
+            if (batch <= 8) {
+                printf("eight\t%s\t%s\t%u\t%" PRIu64 "\n", name,
+                       timing_ops[i].name, batch,
+                       timing_burst(&timing_ops[i], both, 8, batch));
+            }
+            printf("burst\t%s\t%s\t%u\t%" PRIu64 "\n", name,
+                   timing_ops[i].name, batch,
+                   timing_burst(&timing_ops[i], both, BURST, batch));
+        }
+    }
+}
 
 void timing_data(const ErnicProfile *card, const ErnicProfile *other,
                  const char *dir)
 {
+    static const char *const more[] = {
+        "ernic-250mhz-100g", "generic-25g", "generic-100g", "generic-400g",
+    };
+    ErnicProfile p;
+    uint32_t i;
+
+    rows(card, other);
+    sweep(TIMING_ERNIC, card, other, 2);
+    latencies(card, other);
+    bursts(TIMING_ERNIC, card);
+    bursts(TIMING_PEER, other);
+    for (i = 0; i < ARRAY_SIZE(more); i++) {
+        timing_profile(&p, dir, more[i]);
+        sweep(more[i], &p, i ? &p : other, i ? 1 : 2);
+    }
 }

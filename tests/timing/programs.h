@@ -8,6 +8,10 @@
 
 #include "profile.h"
 
+/* The profiles of the card that was measured, and of its peer. */
+#define TIMING_ERNIC    "ernic-200mhz-100g"
+#define TIMING_PEER     "generic-100g"
+
 /* Profile @name of the folder @dir; ends the program if there is none. */
 void timing_profile(ErnicProfile *p, const char *dir, const char *name);
 

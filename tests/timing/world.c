@@ -236,7 +236,9 @@ void timing_run(TimingWorld *w, TimingFlow *flows, uint32_t num)
         if (w->events) {
             take_events(&w->end[f->from]);
         }
-        if (f->opcode == ERNIC_WR_SEND || f->opcode == ERNIC_WR_WRITE_IMM) {
+        if ((f->opcode == ERNIC_WR_SEND || f->opcode == ERNIC_WR_WRITE_IMM) &&
+            !w->end[!f->from].receives) {
+            w->end[!f->from].receives = true;
             post_recvs(&w->end[!f->from], RECVS);
         }
         post(w, f);

@@ -12,6 +12,9 @@
 
 #define TIMING_NEVER UINT64_MAX
 
+/* Ends of the connection. */
+enum { TIMING_CARD, TIMING_OTHER };
+
 typedef struct TimingEnd {
     FakeEnv env;
     Ernic *e;
@@ -20,6 +23,7 @@ typedef struct TimingEnd {
     FakeQp qp;
     uint32_t pd, key;
     uint64_t mem;
+    bool receives;              /* requests are posted, and again when used */
 } TimingEnd;
 
 typedef struct TimingWorld {

@@ -1,0 +1,55 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What nobody has published: experiments whose results are predictions.
+ */
+#ifndef TIMING_MEASURE_H
+#define TIMING_MEASURE_H
+
+#include "profile.h"
+#include "world.h"
+
+typedef struct TimingOp {
+    const char *name;
+    uint8_t opcode;
+} TimingOp;
+
+extern const TimingOp timing_ops[];
+extern const uint32_t timing_num_ops;
+
+/* ns from the doorbell to the completion, of one at a time, caches warm. */
+uint64_t timing_latency(const TimingOp *op, const ErnicProfile *card,
+                        const ErnicProfile *other, uint32_t len);
+/*
+ * ns until @num messages of 64 bytes are complete that are posted at once with
+ * a doorbell for each @batch; between two devices of one kind.
+ */
+uint64_t timing_burst(const TimingOp *op, const ErnicProfile *both,
+                      uint32_t num, uint32_t batch);
+/* Million messages of @len bytes a second, 64 under way. */
+double timing_message_rate(const TimingOp *op, const ErnicProfile *card,
+                           const ErnicProfile *other, uint32_t len);
+/* Gb/s of payload asked for by end @from, 64 under way. */
+double timing_throughput(const TimingOp *op, uint8_t from,
+                         const ErnicProfile *card, const ErnicProfile *other,
+                         uint32_t len);
+
+/* Where the last byte of a request, then of its answer, spends the time. */
+typedef struct TimingHop {
+    uint8_t end;
+    ErnicStage stage;
+    uint64_t ps;                /* the wire behind a mac included */
+} TimingHop;
+#define TIMING_HOPS 32
+
+typedef struct TimingMakeUp {
+    TimingHop hop[TIMING_HOPS];
+    uint32_t num;
+    uint64_t total;             /* ns, as software sees it */
+} TimingMakeUp;
+
+/* Of one request, caches warm, posted from CARD. */
+void timing_make_up(const TimingOp *op, const ErnicProfile *card,
+                    const ErnicProfile *other, uint32_t len, TimingMakeUp *m);
+
+#endif /* TIMING_MEASURE_H */
