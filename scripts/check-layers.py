@@ -23,7 +23,8 @@ LAYERS = {
        ' ib_tables server lru line profile timing_trace regs regfile',
     2: 'res dev mr dma eq cq wqe rq buf format timing',
     3: 'qp_table qp_cmd qp req resp comp ack sched cc mcast tx pg332'
-       ' pg332_check pg332_count pg332_fatal pg332_qp1 pg332_queue',
+       ' pg332_check pg332_count pg332_fatal pg332_qp1 pg332_queue'
+       ' pg332_side',
     4: 'cmd rx engine state state_owned state_table state_timing check'
        ' check_objects check_qp doorbell',
 }

@@ -319,12 +319,13 @@ static bool pg332_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
     return false;
 }
 
-/* The ERNIC face has one interrupt: the last vector. */
+/* The ERNIC face has the last vector, its side stream the one before. */
 static void pg332_irq(void *env, uint16_t vector)
 {
     ErnicPci *d = env;
 
-    ernic_pci_irq(d, d->cfg.num_vectors - 1);
+    ernic_pci_irq(d, d->cfg.num_vectors - 1 -
+                     MIN(vector, d->cfg.num_vectors - 1));
 }
 
 static void pg332_wake_at(void *env, uint64_t ns)

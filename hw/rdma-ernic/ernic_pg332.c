@@ -115,8 +115,9 @@ bool ernic_pci_pg332_open(ErnicPci *d, Error **errp)
         return false;
     }
     configure(d, v);
+    /* The side stream is behind the window, which RecoNIC leaves unconnected. */
     memory_region_init_io(&d->pg332.bar, OBJECT(d), &bar_ops, d, "ernic-pg332",
-                          versions[v].window);
+                          versions[v].window * (d->shell.reconic ? 1 : 2));
     return true;
 }
 

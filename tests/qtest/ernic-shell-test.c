@@ -42,7 +42,7 @@ static const Kind kinds[] = {
     { "reconic-4.2", "shell=reconic,card-memory=1M,ernic-version=4.2",
       PG332_V4_2, true, 2, 0x800000, 16 << 20 },
     { "plain-3.1", "shell=none,card-memory=1M,ernic-version=3.1", PG332_V3_1,
-      false, 0, 0, PG332_V3_SIZE },
+      false, 0, 0, 2 * PG332_V3_SIZE },
 };
 
 /* One device to itself; addresses are those that its registers take. */

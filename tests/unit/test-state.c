@@ -11,6 +11,7 @@
 #include "eq.h"
 #include "mcast.h"
 #include "mr.h"
+#include "pg332_side.h"
 #include "qp.h"
 #include "rq.h"
 #include "state.h"
@@ -89,8 +90,8 @@ static void test_derived_rows(void)
         "Ernic.cq", "Ernic.srq", "Ernic.qp", "Ernic.mcast", "Ernic.uctx_used",
         "Ernic.num_pages", "Ernic.num_bound", "Ernic.udp_sport",
         "Ernic.events_at", "Ernic.timers", "Ernic.cq_timers", "Ernic.tx",
-        "Ernic.timing", "Ernic.now", "Ernic.rx_fault", "Ernic.rx_pkt",
-        "ErnicEq.line_size",
+        "Ernic.side", "Ernic.timing", "Ernic.now", "Ernic.rx_fault",
+        "Ernic.rx_pkt", "ErnicEq.line_size",
         "ErnicEq.line_head",
         "ErnicEq.line_count", "ErnicSendQueue.window_mask", "ErnicTx.busy",
         "ErnicTx.loop_full", "ErnicTx.icrc", "ErnicTx.loop_len",
@@ -178,7 +179,7 @@ static void test_every_byte(void)
     CHECK(ErnicRdRes, sizeof(ErnicRdRes));
     CHECK(ErnicRecvQueue, offsetof(ErnicRecvQueue, recv));
     CHECK(ErnicAckState, sizeof(ErnicAckState));
-    CHECK(ErnicCc, sizeof(ErnicCc));
+    CHECK(ErnicCc, sizeof(ErnicCc)); CHECK(ErnicSide, sizeof(ErnicSide));
     CHECK(ErnicQp, offsetof(ErnicQp, rq));
     CHECK(ErnicPath, sizeof(ErnicPath));
     CHECK(ErnicTx, sizeof(ErnicTx));

@@ -23,6 +23,7 @@ typedef struct ErnicMcast ErnicMcast;
 typedef struct ErnicTx ErnicTx;
 typedef struct ErnicFormat ErnicFormat;
 typedef struct ErnicRegFile ErnicRegFile;
+typedef struct ErnicSide ErnicSide;
 typedef struct ErnicTimers ErnicTimers;
 typedef struct ErnicTiming ErnicTiming;
 typedef struct ErnicProfile ErnicProfile;
@@ -84,6 +85,7 @@ struct Ernic {
     ErnicConfig cfg;
     const ErnicFormat *format;
     ErnicRegFile *regs;         /* owned; NULL: verbs */
+    ErnicSide *side;            /* owned; NULL: verbs */
 
     /* Tables, index = number (keys: number >> 8). Entry 0 is never given out. */
     ErnicIds pd_ids, eq_ids, cq_ids, srq_ids, mr_ids, qp_ids, uctx_ids;

@@ -13,6 +13,7 @@
 #include "mcast.h"
 #include "mr.h"
 #include "pg332.h"
+#include "pg332_side.h"
 #include "qp.h"
 #include "rx.h"
 #include "sched.h"
@@ -30,6 +31,7 @@ static void engine_init(Ernic *e)
 
     e->format = cfg->pg332 ? &ernic_format_pg332 : &ernic_format_verbs;
     e->regs = ernic_pg332_regs(cfg);
+    e->side = cfg->pg332 ? ernic_side_new() : NULL;
     e->udp_sport = cfg->udp_sport;
     ernic_ids_init(&e->pd_ids, 1, cfg->max_pd);
     ernic_ids_init(&e->eq_ids, 1, cfg->max_eq);
@@ -105,6 +107,7 @@ static void engine_fini(Ernic *e)
     ernic_timers_free(e->cq_timers);
     ernic_tx_free(e->tx);
     ernic_regfile_free(e->regs);
+    ernic_side_free(e->side);
     ernic_timing_free(e->timing);
 }
 
@@ -207,20 +210,29 @@ uint8_t ernic_doorbell(Ernic *e, uint64_t now, uint32_t uctx, uint64_t value)
 
 uint32_t ernic_reg_read(Ernic *e, uint64_t now, uint32_t offset)
 {
+    uint32_t window = ernic_reg_window(e->cfg.pg332 - 1);
+
     e->now = now;
-    return ernic_pg332_read(e, offset);
+    return offset < window ? ernic_pg332_read(e, offset) :
+                             ernic_side_read(e, offset - window);
 }
 
 void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value)
 {
+    uint32_t window = ernic_reg_window(e->cfg.pg332 - 1);
+
     e->now = now;
-    ernic_pg332_write(e, offset, value);
+    if (offset < window) {
+        ernic_pg332_write(e, offset, value);
+    } else {
+        ernic_side_write(e, offset - window, value);
+    }
     engine_wake(e);
 }
 
 bool ernic_irq_level(const Ernic *e)
 {
-    return ernic_pg332_irq(e);
+    return ernic_pg332_irq(e) || ernic_side_irq(e);
 }
 
 bool ernic_expects(const Ernic *e, const ErnicTrain *train)

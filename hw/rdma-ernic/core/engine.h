@@ -28,11 +28,12 @@ void ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
 uint8_t ernic_doorbell(Ernic *e, uint64_t now, uint32_t uctx, uint64_t value);
 /*
  * Registers of PG332, by offset in their window, if the configuration has them:
- * aligned 32 bits; where nothing is, 0 is read and nothing written.
+ * aligned 32 bits; where nothing is, 0 is read and nothing written. Behind the
+ * window are those of the side stream.
  */
 uint32_t ernic_reg_read(Ernic *e, uint64_t now, uint32_t offset);
 void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value);
-/* Its one interrupt line; irq() of vector 0 tells that it rises. */
+/* Is a line high? irq() tells that one rises: vector 0, or 1 of the side stream. */
 bool ernic_irq_level(const Ernic *e);
 /*
  * Is @train to an address of this engine, and to a queue pair that it has? One

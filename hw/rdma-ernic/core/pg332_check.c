@@ -8,6 +8,7 @@
 #include "qemu/bswap.h"
 #include "net.h"
 #include "pg332_check.h"
+#include "pg332_side.h"
 #include "psn.h"
 #include "qp.h"
 #include "tx.h"
@@ -207,8 +208,13 @@ static bool psn(const Ernic *e, const ErnicArrival *a)
     return request(a, &diff) && diff > 0;
 }
 
+/* No buffer, or no room in the side stream for what comes beside the data. */
 static bool rq_full(const Ernic *e, const ErnicArrival *a)
 {
+    if (expected(a) && (a->pkt->op->hdrs & (ERNIC_HDR_IMM | ERNIC_HDR_IETH)) &&
+        !ernic_side_room(e)) {
+        return true;
+    }
     return (expected(a) || datagram(a)) &&
            (a->pkt->op->flags & ERNIC_OPF_RQE) && !a->qp->rq.recv_valid &&
            a->qp->rq.wq.pi == a->qp->rq.wq.ci;

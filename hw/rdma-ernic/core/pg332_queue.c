@@ -10,6 +10,7 @@
 #include "format.h"
 #include "pg332.h"
 #include "pg332_check.h"
+#include "pg332_side.h"
 #include "sched.h"
 #include "trace.h"
 
@@ -193,13 +194,33 @@ static bool pg332_take_recv(Ernic *e, ErnicQp *qp, ErnicRecv *recv)
     return true;
 }
 
-/* Of WRITE with immediate, which has no buffer, nothing is told here. */
+/* What a message brings beside its data goes into the side stream. */
+static void tell_side(Ernic *e, const ErnicQp *qp, const ErnicWc *wc)
+{
+    bool inv = wc->flags & ERNIC_CQE_INV;
+    uint32_t value = inv ? ldl_le_p(wc->imm) : ldl_be_p(wc->imm);
+    uint64_t type = inv ? PG332_SIDE_SEND_INV :
+                    wc->opcode == ERNIC_WC_RECV ? PG332_SIDE_SEND_IMM :
+                                                  PG332_SIDE_WRITE_IMM;
+    uint64_t pi = ernic_pg332_index(ernic_pg332_received(qp), qp->rq.wq.depth);
+    uint64_t qpn = qp->qpn;
+
+    if (wc->flags & (ERNIC_CQE_IMM | ERNIC_CQE_INV)) {
+        ernic_side_push(e, value | type << PG332_SIDE_TYPE_SHIFT |
+                        (qpn & 0xff) << PG332_SIDE_QPN_SHIFT |
+                        (pi & 0xff) << PG332_SIDE_RQ_PI_SHIFT |
+                        qpn >> 8 << PG332_SIDE_QPN_HI_SHIFT);
+    }
+}
+
+/* WRITE with immediate has no buffer. */
 static void pg332_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
                                 ErnicFault fault)
 {
     uint8_t status = ernic_qp_fault_status(e, fault);
 
     if (!qp->rq.recv_valid) {
+        tell_side(e, qp, wc);
         return;
     }
     /* A message that failed leaves its buffer to the next. */
@@ -211,6 +232,10 @@ static void pg332_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
         return;
     }
     e->stats.completions++;
+    /* Before software looks for it. */
+    if (qp->transport == ERNIC_RC) {
+        tell_side(e, qp, wc);
+    }
     write_doorbell(e, qp, PG332_RQWPTRDBADD, PG332_RQWPTRDBADDMSB,
                    ernic_pg332_index(qp->rq.wq.ci, qp->rq.wq.depth));
     if (qp->type == ERNIC_QPT_GSI) {

@@ -11,6 +11,7 @@
 #include "icrc.h"
 #include "mr.h"
 #include "pg332.h"
+#include "pg332_side.h"
 #include "qp.h"
 #include "state.h"
 #include "timer.h"
@@ -285,6 +286,9 @@ void ernic_save(const Ernic *e, GByteArray *out)
         save_table(e, &ernic_state_tables[i], out);
     }
     save_struct(e, &ernic_state_tx, e->tx, "tx", out);
+    if (e->side) {
+        save_struct(e, &ernic_state_side, e->side, "side", out);
+    }
     if (e->timing) {
         guint start = begin(out, "time");
 
@@ -357,7 +361,9 @@ static bool load_all(Ernic *e, ErnicReader *in)
             return false;
         }
     }
-    if (!load_struct(e, &ernic_state_tx, e->tx, "tx", in)) {
+    if (!load_struct(e, &ernic_state_tx, e->tx, "tx", in) ||
+        (e->side &&
+         !load_struct(e, &ernic_state_side, e->side, "side", in))) {
         return false;
     }
     if (e->timing && (!enter(in, "time", &timing) ||

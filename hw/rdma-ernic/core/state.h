@@ -68,6 +68,7 @@ extern const ErnicStateStruct ernic_state_device;
 extern const ErnicStateStruct ernic_state_config;
 extern const ErnicStateStruct ernic_state_path;
 extern const ErnicStateStruct ernic_state_tx;
+extern const ErnicStateStruct ernic_state_side;
 extern const ErnicStateStruct ernic_state_sge;
 extern const ErnicStateStruct ernic_state_reg_mr;
 extern const ErnicStateStruct ernic_state_bind_mw;

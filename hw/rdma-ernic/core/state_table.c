@@ -11,6 +11,7 @@
 #include "ib_tables.h"
 #include "mcast.h"
 #include "mr.h"
+#include "pg332_side.h"
 #include "qp.h"
 #include "rq.h"
 #include "state.h"
@@ -121,6 +122,7 @@ static const ErnicStateField device_fields[] = {
     DERIVED(timers),            /* timer_due of each queue pair */
     DERIVED(cq_timers),         /* mod_due of each completion queue */
     DERIVED(tx),                /* a section of its own */
+    DERIVED(side),              /* as well, if there is one */
     DERIVED(timing),            /* as well, if there is one */
     STRUCT(ready, ring_struct), STRUCT(waiting, ring_struct),
     DERIVED(now),               /* an argument of ernic_load() */
@@ -409,6 +411,15 @@ static const ErnicStateField tx_fields[] = {
 #undef S
 const ErnicStateStruct ernic_state_tx = DESCRIBE(tx_fields, ErnicTx);
 
+#define S ErnicSide
+static const ErnicStateField side_fields[] = {
+    U(cr), U(sr), U(cur), U(tail), U(next), BOOL(idle), U(left),
+    UMAX(head, ERNIC_SIDE_FIFO - 1), UMAX(count, ERNIC_SIDE_FIFO), U(lost),
+    ARRAY(fifo, UINT64_MAX),
+};
+#undef S
+const ErnicStateStruct ernic_state_side = DESCRIBE(side_fields, ErnicSide);
+
 /* ---- all of it ------------------------------------------------------------- */
 
 #define TABLE(name_, of_, max, used_) \
@@ -434,7 +445,8 @@ const ErnicStateStruct *const ernic_state_structs[] = {
     &ernic_state_sge, &abi_av_struct, &ud_struct, &ernic_state_reg_mr,
     &ernic_state_bind_mw, &ernic_state_wqe, &recv_struct, &av_struct,
     &attr_struct, &sq_struct, &ernic_state_rd, &rq_struct, &ack_struct, &cc_struct,
-    &qp_struct, &ernic_state_path, &ernic_state_tx, &ernic_state_wc,
+    &qp_struct, &ernic_state_path, &ernic_state_tx, &ernic_state_side,
+    &ernic_state_wc,
     &ernic_state_server,
 };
 const uint32_t ernic_state_num_structs = G_N_ELEMENTS(ernic_state_structs);

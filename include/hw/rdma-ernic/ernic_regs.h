@@ -270,6 +270,71 @@ enum pg332_qp_reg {
 /* The longest message of a request, in bytes. */
 #define PG332_MESSAGE_MAX       0x00800000
 
+/* ---- the side stream --------------------------------------------------------- */
+
+/*
+ * Immediate data and keys to invalidate go to memory by the S2MM channel of an AXI
+ * DMA, with scatter/gather, as PG021 has it. Its registers begin where the window
+ * of PG332 ends; the last two are this model's own.
+ */
+enum pg332_side_reg {
+    PG332_SIDE_DMACR            = 0x30,
+    PG332_SIDE_DMASR            = 0x34,
+    PG332_SIDE_CURDESC          = 0x38,
+    PG332_SIDE_CURDESC_MSB      = 0x3c,
+    PG332_SIDE_TAILDESC         = 0x40,
+    PG332_SIDE_TAILDESC_MSB     = 0x44,
+    PG332_SIDE_WAITING          = 0x80,     /* entries without a descriptor */
+    PG332_SIDE_LOST             = 0x84      /* entries while it was halted */
+};
+
+/* DMACR */
+#define PG332_DMACR_RUN         0x00000001
+#define PG332_DMACR_ONES        0x00000002  /* always 1 */
+#define PG332_DMACR_RESET       0x00000004
+#define PG332_DMACR_CYCLIC      0x00000010
+#define PG332_DMACR_THRESHOLD   0x00ff0000  /* entries for each IOC */
+#define PG332_DMACR_THRESHOLD_SHIFT 16
+#define PG332_DMACR_DELAY       0xff000000
+#define PG332_DMACR_WRITE       0xff007011  /* and the threshold, but for 0 */
+#define PG332_DMACR_RESET_VALUE 0x00010002
+
+/* DMASR; [23:16] entries before IOC, [31:24] the delay */
+#define PG332_DMASR_HALTED      0x00000001
+#define PG332_DMASR_IDLE        0x00000002
+#define PG332_DMASR_SG_INCLUDED 0x00000008
+#define PG332_DMASR_INTERNAL    0x00000010  /* a buffer of less than 8 bytes */
+#define PG332_DMASR_DECODE      0x00000040  /* the buffer is not memory */
+#define PG332_DMASR_SG_INTERNAL 0x00000100  /* the descriptor was complete */
+#define PG332_DMASR_SG_DECODE   0x00000400  /* the descriptor is not memory */
+#define PG332_DMASR_ERRORS      0x00000550
+
+/* Causes in DMASR, and what enables them in DMACR. */
+#define PG332_DMA_IOC_IRQ       0x00001000
+#define PG332_DMA_DELAY_IRQ     0x00002000
+#define PG332_DMA_ERROR_IRQ     0x00004000
+#define PG332_DMA_IRQS          0x00007000
+
+/*
+ * A descriptor, 64-byte aligned: words of next descriptor and of buffer, low half
+ * first; control at 18, status at 1c.
+ */
+#define PG332_DESC_CONTROL      0x18
+#define PG332_DESC_STATUS       0x1c
+#define PG332_DESC_LENGTH       0x03ffffff
+#define PG332_DESC_EOF          0x04000000
+#define PG332_DESC_SOF          0x08000000
+#define PG332_DESC_COMPLETE     0x80000000
+
+/* An entry of 64 bits: [31:0] immediate data or R_Key, then */
+#define PG332_SIDE_TYPE_SHIFT   32          /* [39:32] */
+#define PG332_SIDE_SEND_INV     1
+#define PG332_SIDE_SEND_IMM     2
+#define PG332_SIDE_WRITE_IMM    3
+#define PG332_SIDE_QPN_SHIFT    40          /* [47:40] QPN[7:0] */
+#define PG332_SIDE_RQ_PI_SHIFT  48          /* [55:48] behind the message */
+#define PG332_SIDE_QPN_HI_SHIFT 56          /* [63:56] QPN[15:8] */
+
 /* ---- requests in memory -------------------------------------------------------- */
 
 /* Byte 16 of a WQE, and bits 23:16 of a completion entry. */
