@@ -3,7 +3,7 @@
 """Compose kernel and initramfs of the test guest from Debian's packages.
 
 usage: build.py [--kernel 6.1|6.12] [--driver FILE] [--provider FOLDER]
-                [--add FILE:PATH] [--headers]
+                [--packages NAME,NAME] [--add FILE:PATH] [--headers]
 
 No root: packages of Debian 12 and its backports are fetched by an apt
 configuration of our own (derived from the machine's, as scripts/qemu-tree
@@ -15,6 +15,7 @@ ${XDG_CACHE_HOME:-~/.cache}/rdma-ernic/image, which may be removed.
              none: without
 --provider   a folder with libernic-rdmav*.so and ernic.driver, for libibverbs
              (default: guest/rdma-core/build makes it); none: without
+--packages   further packages of Debian, with all that they depend on
 --add        any other file, to a path in the guest
 --headers    print the folder to build modules of this kernel against, no image
 """
@@ -56,9 +57,10 @@ MODULES = ['virtio_pci', 'virtio_console', 'virtio_net', 'virtio_rng', 'rdma_rxe
            'vrf', 'dummy', 'veth', 'macvlan', 'bridge', 'e1000e', 'nvme_rdma',
            'nvmet_rdma', 'loop', 'rds_rdma', 'rpcrdma', 'nfsd', 'nfsv4']
 # Weight without use in the guest.
-UNUSED = [*(f'usr/share/{name}' for name in (
-              'bash-completion', 'debconf', 'doc', 'dpkg', 'i18n', 'info', 'lintian',
-              'locale', 'man', 'misc', 'perl', 'perl5', 'zoneinfo')),
+DOCUMENTS = [f'usr/share/{name}' for name in (
+    'bash-completion', 'debconf', 'doc', 'dpkg', 'i18n', 'info', 'lintian', 'locale',
+    'man', 'misc', 'perl', 'perl5', 'zoneinfo')]
+UNUSED = [*DOCUMENTS,
           *(f'usr/lib/python3.*/{name}' for name in (
               'config-*', 'ensurepip', 'idlelib', 'lib2to3', 'pydoc_data', 'test',
               'tkinter', 'turtle*', 'lib-dynload/_codecs_*', 'lib-dynload/_test*')),
@@ -218,6 +220,18 @@ def make_programs(root):
              root / 'usr/lib' / python.name, root / 'usr/lib/python3', tests)
 
 
+def make_more(root, names):
+    """Further packages; what is in the image anyway is not doubled by the archive."""
+    say('fetching ' + ' '.join(names))
+    archives = CACHE / 'apt/cache/archives'
+    for old in archives.glob('*.deb'):
+        old.unlink()
+    apt('apt-get', 'install', '-y', '--download-only', *names)
+    unpack(sorted(archives.glob('*.deb')), root)
+    for path in [path for pattern in DOCUMENTS for path in root.glob(pattern)]:
+        shutil.rmtree(path)
+
+
 def in_image(root, program, *arguments, name=None):
     """Run a program of the image, by that name, with its libraries; no chroot."""
     environment = dict(os.environ, PYTHONHOME=str(root / 'usr'))
@@ -354,7 +368,7 @@ def put_kernel(file, target):
 
 def fingerprint(options, image):
     """Names an image by all that goes into it."""
-    digest = hashlib.sha256(image.encode())
+    digest = hashlib.sha256(f'{image} {options.packages}'.encode())
     files = [Path(__file__), *(HERE / name for name in OURS)]
     if options.driver:
         files.append(Path(options.driver))
@@ -368,7 +382,7 @@ def fingerprint(options, image):
     return digest.hexdigest()[:12]
 
 
-def make_image(folder, options, kernel, programs):
+def make_image(folder, options, kernel, programs, more):
     say('composing the image')
     root = folder / 'root'
     unpack([], root)
@@ -382,7 +396,7 @@ def make_image(folder, options, kernel, programs):
         shutil.copy(file, target)
     put_kernel(next((kernel / 'boot').glob('vmlinuz-*')), folder / 'kernel')
     with open(folder / 'initrd', 'wb') as out:
-        out.writelines(cpio([root, programs]))
+        out.writelines(cpio([root, programs, *more]))
     shutil.rmtree(root)
 
 
@@ -424,6 +438,7 @@ def main():
     parser.add_argument('--kernel', choices=KERNELS, default='6.1')
     parser.add_argument('--driver')
     parser.add_argument('--provider')
+    parser.add_argument('--packages', default='')
     parser.add_argument('--add', action='append', default=[])
     parser.add_argument('--headers', action='store_true')
     options = parser.parse_args()
@@ -442,8 +457,13 @@ def main():
         programs = once(CACHE / f'programs-{recipe[:12]}', make_programs)
         kernel = once(CACHE / image,
                       lambda folder: make_kernel(folder, image, programs))
-        print(once(CACHE / f'image-{fingerprint(options, image)}',
-                   lambda folder: make_image(folder, options, kernel, programs)))
+        more = []
+        if options.packages:
+            recipe = hashlib.sha256(f'{recipe} {options.packages}'.encode()).hexdigest()
+            more = [once(CACHE / f'more-{recipe[:12]}', lambda folder: make_more(
+                folder, options.packages.split(',')))]
+        print(once(CACHE / f'image-{fingerprint(options, image)}', lambda folder:
+                   make_image(folder, options, kernel, programs, more)))
 
 
 if __name__ == '__main__':

@@ -121,9 +121,11 @@ class Guest:
     """One machine. options: further words for QEMU's command line.
 
     shell: a prompt on the serial console, which is the socket NAME.serial.
+    memory: MiB.
     """
 
-    def __init__(self, name, folder, options, qemu, image, shell=False):
+    def __init__(self, name, folder, options, qemu, image, shell=False,
+                 memory=MEMORY_MIB):
         self.name = name
         self.folder = folder
         self.console = folder / f'{name}.console'
@@ -138,7 +140,7 @@ class Guest:
         command = [
             qemu, '-nodefaults', '-no-reboot', '-display', 'none',
             '-machine', 'q35', *processor(),
-            '-smp', '1', '-m', str(MEMORY_MIB), '-name', name,
+            '-smp', '1', '-m', str(memory), '-name', name,
             '-kernel', image / 'kernel', '-initrd', image / 'initrd', '-append',
             'console=ttyS0 quiet panic=-1 mitigations=off no_timer_check '
             f'hostname={name}'
@@ -280,11 +282,12 @@ class Guests(list):
     link: one of links.py; its options are asked for with n from 0 on.
     """
 
-    def __init__(self, count, link, image, shell=False):
+    def __init__(self, count, link, image, shell=False, memory=MEMORY_MIB):
         super().__init__()
         self.link = link
         self.image = image
         self.shell = shell
+        self.memory = memory
         self.folder = Path(tempfile.mkdtemp(prefix='ernic-guest.'))
         try:
             self.boot(count, find_qemu(), image)
@@ -296,7 +299,7 @@ class Guests(list):
         for n in range(count):
             self.append(Guest(f'guest{n + 1}', self.folder,
                               self.link.options(n, self.folder), qemu, image,
-                              self.shell))
+                              self.shell, self.memory))
         self.link.join(self)
         self.boot_seconds = [guest.wait_boot() for guest in self]
         self.boot_waited = [guest.waited() for guest in self]

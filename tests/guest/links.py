@@ -108,3 +108,7 @@ def up(guests, mtu=1500):
             f'ip link set {INTERFACE} mtu {mtu} up && '
             f'ip addr replace {ipv4(n)}/24 dev {INTERFACE} && '
             f'ip addr replace {ipv6(n)}/64 dev {INTERFACE} nodad')
+    # Neighbours are asked from the link-local address, once it is known to be unique.
+    for guest in guests:
+        guest.check(f'timeout 10 sh -c "while ip -6 addr show dev {INTERFACE} | '
+                    'grep -q tentative; do sleep 0.1; done"', 15)

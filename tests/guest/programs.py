@@ -100,6 +100,20 @@ def wait_until(guest, condition, seconds=20):
                 seconds + 10)
 
 
+def wait_for_server(guest, program, job, seconds=20):
+    """Whether it listens; not if it ends before."""
+    ready = guest.start(f"timeout {seconds} sh -c 'until {program.family.listens}; "
+                        "do sleep 0.05; done'", seconds + 10)
+    while not ready.done():
+        if job.done():
+            return False
+        time.sleep(0.02)
+    if ready.wait().status:
+        guest.run(f'pkill -9 -f "^{program.name} "')
+        return False
+    return True
+
+
 def devinfo(guest):
     """Outcome of ibv_devinfo in one guest."""
     result = guest.run(f'ibv_devinfo -d {links.DEVICE} -v')
@@ -154,7 +168,8 @@ def run(guests, program, options='', address=links.ipv4, tcp=links.ipv4,
              'opt': f'{program.options} {options}'}
     gids = [gid_index(guest, address(n)) for n, guest in enumerate(guests)]
     server = guests[1].start(program.family.server.format(gid=gids[1], **words), seconds)
-    wait_until(guests[1], program.family.listens)
+    if not wait_for_server(guests[1], program, server):
+        return Outcome('the server did not start', '', server.wait().output)
     client = guests[0].start(program.family.client.format(gid=gids[0], **words), seconds)
     end_together([client, server], program.name)
     server, client = server.wait(), client.wait()

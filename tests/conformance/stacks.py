@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The two devices that suites run on, under the same names, and images of guests."""
+from pathlib import Path
+from typing import Callable, NamedTuple
+
+import guest
+import links
+
+MTU = 9000                      # of Ethernet, for a path MTU of 4096
+
+
+class Suite(NamedTuple):
+    """cases(guests, short) yields the Cases.
+
+    packages: of Debian, beside those of the test guest. memory: MiB of a guest.
+    rxe: whether soft-RoCE can run it.
+    """
+
+    name: str
+    machines: int
+    cases: Callable
+    packages: tuple = ()
+    memory: int = guest.MEMORY_MIB
+    rxe: bool = True
+
+
+class SoftRoce(links.Link):
+    """rdma_rxe over virtio-net, under the device's name."""
+
+    def options(self, n, folder):
+        return [*links.wire(n, folder), '-device',
+                f'virtio-net-pci,id=nic,netdev=wire,mac={links.mac(n)}']
+
+
+STACKS = {'ernic': links.Netdev, 'rxe': SoftRoce}
+
+
+def image(kernel, packages):
+    words = ['--packages', ','.join(packages)] if packages else []
+    return Path(guest.last_line(guest.ROOT / 'guest/image/build.py', '--kernel', kernel,
+                                *words))
+
+
+def machines(stack, suite, folder):
+    """The guests, with addresses and an active RDMA device each."""
+    guests = guest.Guests(suite.machines, STACKS[stack](), folder, memory=suite.memory)
+    try:
+        links.up(guests, MTU)
+        for one in guests:
+            if stack == 'rxe':
+                one.check(f'modprobe rdma_rxe && rdma link add {links.DEVICE} '
+                          f'type rxe netdev {links.INTERFACE}')
+            one.check('timeout 10 sh -c "until ibv_devinfo -v | grep -q '
+                      'PORT_ACTIVE; do sleep 0.2; done"', 15)
+    except BaseException:
+        guests.close()
+        raise
+    return guests

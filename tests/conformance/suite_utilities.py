@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""ibverbs-utils and rdmacm-utils of Debian: every program between two guests."""
+import links
+import programs
+from programs import Family, Program
+from report import Case
+from stacks import Suite
+
+FAMILIES = {'ipv4': links.ipv4, 'ipv6': links.ipv6}
+# What a program says where the device lacks what it tests.
+LACKS = ("Couldn't Open the XRC Domain", 'Error opening XRC domain')
+
+PINGPONGS = [Program(f'ibv_{kind}_pingpong', programs.PINGPONG, '-c -n 300')
+             for kind in ('rc', 'uc', 'ud', 'srq', 'xsrq')]
+CM_LISTENS = programs.RPING.listens
+SOCKET = Family('{name} -b {address} {opt}', '{name} -s {address} {opt}', CM_LISTENS,
+                r'(1m|64k|1k|custom)\s', 'done')
+CMTIME = Family('{name} -b {address} {opt}; true',
+                '{name} -s {address} {opt}', CM_LISTENS, r'connect\s+:?\s*([\d.]+)', 'us')
+CM = [
+    Program('rping', programs.RPING, '-C 100 -V -v', 'server ping data: rdma-ping', 100),
+    Program('ucmatose', programs.CM, '-c 4 -C 100 -S 1000', 'return status 0'),
+    Program('udaddy', programs.CM, '-c 4 -C 100 -S 1000', 'return status 0'),
+    Program('cmtime', CMTIME, '-c 20'),
+    Program('rstream', SOCKET, '-I 20 -C 10 -S 65536 -T v'),
+    Program('riostream', SOCKET, '-I 20 -C 10 -S 65536 -T v'),
+]
+
+
+def run(guests, name, program, options='', address=links.ipv4):
+    try:
+        outcome = programs.run(guests, program, options, address)
+    except Exception as e:                          # the other programs have to run
+        return Case(name, 'fail', str(e))
+    if outcome.reason and any(text in outcome.output for text in LACKS):
+        return Case(name, 'skip', outcome.output)
+    return Case(name, 'fail' if outcome.reason else 'ok',
+                outcome.reason and f'{outcome.reason}\n{outcome.output}')
+
+
+def ibverbs(guests, short):
+    yield case('ibv_devices', links.DEVICE in guests[0].check('ibv_devices'))
+    outcome = programs.devinfo(guests[0])
+    yield case('ibv_devinfo', not outcome.reason, outcome.reason)
+    for program in PINGPONGS:
+        for family, address in FAMILIES.items():
+            for wait, options in (('poll', ''), ('events', '-e')):
+                if not short or (family == 'ipv4') == (wait == 'poll'):
+                    yield run(guests, f'{program.name} {family} {wait}', program,
+                              options, address)
+    yield asyncwatch(guests)
+
+
+def case(name, good, why=''):
+    return Case(name, 'ok' if good else 'fail', '' if good else why)
+
+
+def asyncwatch(guests):
+    """A cable that is pulled and put back: two events."""
+    job = guests[0].start(f'timeout 12 ibv_asyncwatch -d {links.DEVICE}', 30)
+    guests[0].check('sleep 1')
+    for up in (False, True):
+        links.qemu(guests[0], 'set_link', name='nic', up=up)
+        guests[0].check('sleep 2')
+    output = job.wait().output
+    return case('ibv_asyncwatch', 'IBV_EVENT_PORT_ERR' in output
+                and 'IBV_EVENT_PORT_ACTIVE' in output, output)
+
+
+def rdmacm(guests, short):
+    for program in CM:
+        for family, address in FAMILIES.items():
+            if not short or family == 'ipv4':
+                yield run(guests, f'{program.name} {family}', program, address=address)
+    yield mckey(guests)
+    yield rcopy(guests)
+
+
+def mckey(guests):
+    """A multicast group that both join; one sends to it."""
+    options = '-m 239.1.2.3 -c 1 -C 10'
+    listener = guests[1].start(f'mckey -b {links.ipv4(1)} {options}', 40)
+    guests[1].check('sleep 3')
+    sender = guests[0].run(f'mckey -s -b {links.ipv4(0)} {options}', 40)
+    heard = listener.wait()
+    return case('mckey', sender.status == heard.status == 0
+                and 'test complete' in heard.output, sender.output + heard.output)
+
+
+def rcopy(guests):
+    """1 MiB through rsockets, the same at the other end."""
+    guests[0].check('head -c 1048576 /dev/urandom >/tmp/copied')
+    server = guests[1].start('cd /tmp && timeout 20 rcopy', 40)
+    programs.wait_until(guests[1], CM_LISTENS)
+    client = guests[0].run(f'rcopy /tmp/copied {links.ipv4(1)}:/tmp/copied', 30)
+    guests[1].run('pkill rcopy')
+    server.wait()
+    sums = [one.run('md5sum </tmp/copied').output for one in guests]
+    return case('rcopy', client.status == 0 and sums[0] == sums[1], client.output)
+
+
+SUITES = [Suite('ibverbs-utils', 2, ibverbs), Suite('rdmacm-utils', 2, rdmacm)]
