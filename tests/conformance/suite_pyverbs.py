@@ -8,6 +8,7 @@ from stacks import Suite
 
 def cases(guests, _):
     one = guests[0]
+    one.check('echo 32 >/proc/sys/vm/nr_hugepages')     # of 2 MiB, for some tests
     one.put(guest.INSIDE / 'pyverbs_suite.py', '/tmp/pyverbs_suite.py')
     result = one.run(f'python3 /tmp/pyverbs_suite.py {links.DEVICE} 1', 900)
     said = ''
