@@ -90,7 +90,8 @@ class Report:
     def table(self):
         """The lines of the table in Markdown."""
         kinds = ('ok', 'fail', 'skip')
-        yield '| Suite | Passed | Failed | Skipped | soft-RoCE: passed | failed | skipped |'
+        yield ('| Suite | Passed | Failed | Skipped '
+               '| soft-RoCE: passed | failed | skipped |')
         yield '| --- | ---: | ---: | ---: | ---: | ---: | ---: |'
         total = Counter()
         for suite in dict.fromkeys(suite for suite, _ in self.counts):
