@@ -122,6 +122,7 @@ static void plan_timing(Sim *s)
         .wire_flight = sim_range(&r, 0, 5 * SIM_US * 1000),
         .wqe_batch = 1 + sim_below(&r, 16),
         .wqe_miss = sim_range(&r, 0, SIM_US * 1000),
+        .key_update = sim_range(&r, 0, SIM_US * 1000),
         .wqe_fetches = 1 + sim_below(&r, 4),
         .context_entries = sim_below(&r, 8),
         .context_miss = sim_range(&r, 0, SIM_US * 1000),

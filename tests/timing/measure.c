@@ -81,11 +81,13 @@ double timing_throughput(const TimingOp *op, uint8_t from,
 #define MAX_PASSAGES    8192
 
 /* All passages at both ends, in the order in which they were computed. */
+typedef struct Seen {
+    ErnicPassage p;
+    uint8_t end;
+} Seen;
+
 typedef struct Listener {
-    struct {
-        ErnicPassage p;
-        uint8_t end;
-    } seen[MAX_PASSAGES];
+    Seen seen[MAX_PASSAGES];
     uint32_t num;
     bool on;
 } Listener;

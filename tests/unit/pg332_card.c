@@ -8,6 +8,9 @@
 #include "pg332_card.h"
 
 Card cards[2];
+const ErnicProfile *card_timing;
+
+#define SOON    50000           /* ns; less than any time-out */
 
 /* ---- registers -------------------------------------------------------------- */
 
@@ -126,7 +129,7 @@ void card_config(ErnicConfig *cfg, unsigned version)
     *cfg = (ErnicConfig) {
         .max_qp = 33, .max_cq = 1, .max_srq = 1, .max_eq = 1, .max_mr = 1,
         .max_pd = 1, .max_uctx = 1, .num_vectors = 1, .mtu = 5,
-        .pg332 = 1 + version,
+        .pg332 = 1 + version, .timing = card_timing,
     };
 }
 
@@ -237,6 +240,19 @@ void teardown(void)
     card_close(&cards[1]);
 }
 
+/* On to what is due next; false: nothing is, for a while. */
+static bool next_time(void)
+{
+    uint64_t next = MIN(cards[0].env.wake, cards[1].env.wake);
+    uint64_t now = cards[0].env.now;
+
+    if (!card_timing || next > now + SOON) {
+        return false;
+    }
+    cards[0].env.now = cards[1].env.now = MAX(now, next);
+    return true;
+}
+
 void settle(void)
 {
     uint32_t n;
@@ -248,7 +264,7 @@ void settle(void)
         card_check(&cards[1]);
         n = fake_deliver(cards[0].e, cards[1].e) +
             fake_deliver(cards[1].e, cards[0].e);
-    } while (n);
+    } while (n || next_time());
 }
 
 void lose_all(Card *c)

@@ -84,11 +84,17 @@ uint32_t card_index(uint32_t n);
 void check_done(Card *c, uint32_t n);
 void check_received(Card *c, uint32_t n);
 
+/* The timing model of cards that are opened; NULL: none. */
+extern const ErnicProfile *card_timing;
+
 /* Two cards of one version, each with a queue pair to the other. */
 extern Card cards[2];
 void setup(unsigned version);
 void teardown(void);
-/* Packets go to and fro until neither has anything to say. */
+/*
+ * Packets go to and fro until neither has anything to say; with the timing model
+ * time goes on to where something is due, but not as far as to a time-out.
+ */
 void settle(void);
 /* What @c has sent is lost. */
 void lose_all(Card *c);

@@ -29,6 +29,13 @@ typedef struct ErnicTiming ErnicTiming;
 typedef struct ErnicProfile ErnicProfile;
 typedef struct ErnicTimingTrace ErnicTimingTrace;
 
+/* What a completion waits for under the timing model, before it is written. */
+typedef enum ErnicTimedAfter {
+    ERNIC_AFTER_NOTHING,
+    ERNIC_AFTER_SENT,           /* until the last frame has left */
+    ERNIC_AFTER_LOCAL,          /* until the last local operation has ended */
+} ErnicTimedAfter;
+
 /* Chosen once, before ernic_new(); each at most ERNIC_LIM_*, at least 1. */
 typedef struct ErnicConfig {
     uint32_t max_qp, max_cq, max_srq, max_eq, max_mr, max_pd, max_uctx;

@@ -168,10 +168,32 @@ static void engine_doorbells(Ernic *e, uint64_t until)
 
     while ((db = ernic_line_peek(line, until))) {
         ernic_timing_taken(e, ERNIC_TIMED_DOORBELL, line->count);
-        ernic_doorbell_exec(e, db->uctx, db->value);
+        if (e->regs) {
+            ernic_pg332_doorbell(e, db->where, db->value);
+        } else {
+            ernic_doorbell_exec(e, db->where, db->value);
+        }
         ernic_line_pop(line);
     }
     ernic_timing_taken(e, ERNIC_TIMED_DOORBELL, 0);
+}
+
+/*
+ * Timing model: software sets up, which comes behind what it stored before, and may
+ * take away what completions on their way are for.
+ */
+static void engine_catch_up(Ernic *e)
+{
+    engine_doorbells(e, ERNIC_NEVER);
+    ernic_qp_post_due(e, ERNIC_NEVER);
+}
+
+/* Timing model: room for one more store. */
+static void engine_doorbell_room(Ernic *e)
+{
+    if (ernic_line_full(&e->timing->doorbells)) {
+        engine_doorbells(e, ernic_line_due(&e->timing->doorbells));
+    }
 }
 
 void ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
@@ -179,12 +201,7 @@ void ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
 {
     e->now = now;
     if (e->timing) {
-        /*
-         * A command comes behind what was stored before, and may take away
-         * what completions on their way are for.
-         */
-        engine_doorbells(e, ERNIC_NEVER);
-        ernic_qp_post_due(e, ERNIC_NEVER);
+        engine_catch_up(e);
     }
     ernic_cmd_exec(e, cmd, rsp);
     engine_wake(e);
@@ -198,9 +215,7 @@ uint8_t ernic_doorbell(Ernic *e, uint64_t now, uint32_t uctx, uint64_t value)
     if (!e->timing) {
         status = ernic_doorbell_exec(e, uctx, value);
     } else {
-        if (ernic_line_full(&e->timing->doorbells)) {
-            engine_doorbells(e, ernic_line_due(&e->timing->doorbells));
-        }
+        engine_doorbell_room(e);
         ernic_timing_doorbell(e, uctx, value);
         status = ERNIC_OK;
     }
@@ -222,6 +237,12 @@ void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value)
     uint32_t window = ernic_reg_window(e->cfg.pg332 - 1);
 
     e->now = now;
+    if (e->timing && offset < window) {
+        if (ernic_pg332_sets_up(e, offset)) {
+            engine_catch_up(e);
+        }
+        engine_doorbell_room(e);
+    }
     if (offset < window) {
         ernic_pg332_write(e, offset, value);
     } else {

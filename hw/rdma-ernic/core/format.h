@@ -46,6 +46,8 @@ struct ErnicFormat {
     /* @wqe, the oldest of the send queue, has ended. */
     void (*complete_send)(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                           ErnicFault fault);
+    /* Tell software of @wc, of queue @cqn where there are such queues. */
+    void (*post)(Ernic *e, uint32_t cqn, const ErnicWc *wc);
     /* Take the place of the next message; false: there is none. */
     bool (*take_recv)(Ernic *e, ErnicQp *qp, ErnicRecv *recv);
     /* A message has come, into rq.recv if that is valid. */

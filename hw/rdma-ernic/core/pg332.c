@@ -65,7 +65,11 @@ static void pg332_rise(Ernic *e, bool was)
 {
     if (!was && ernic_pg332_irq(e)) {
         e->stats.interrupts++;
-        e->ops->irq(e->env, 0);
+        if (e->timing) {
+            ernic_timing_irq(e, 0);
+        } else {
+            e->ops->irq(e->env, 0);
+        }
     }
 }
 
@@ -321,6 +325,11 @@ static bool of_connection(uint32_t offset)
            offset == PG332_STATRESPSN;
 }
 
+static uint32_t hidden(const Ernic *e, const ErnicQp *qp, bool recv)
+{
+    return e->timing ? ernic_timing_hidden(e, qp->qpn, recv) : 0;
+}
+
 /* One of them; @stored: what the register holds. */
 static uint32_t live(const Ernic *e, const ErnicQp *qp, uint32_t offset,
                      uint32_t stored)
@@ -332,7 +341,8 @@ static uint32_t live(const Ernic *e, const ErnicQp *qp, uint32_t offset,
     }
     switch (offset) {
     case PG332_CQHEAD:
-        return ernic_pg332_index(sq->wq.ci, sq->wq.depth);
+        return ernic_pg332_index(sq->wq.ci - hidden(e, qp, false),
+                                 sq->wq.depth);
     case PG332_SQPSN:
         return sq->next_psn;
     case PG332_LSTRQREQ:
@@ -355,7 +365,8 @@ static uint32_t live(const Ernic *e, const ErnicQp *qp, uint32_t offset,
     case PG332_STATWQE:
         return sq->fetched & 0xffff;
     case PG332_STATRQPIDB:
-        return ernic_pg332_index(ernic_pg332_received(qp), qp->rq.wq.depth);
+        return ernic_pg332_index(ernic_pg332_received(qp) -
+                                 hidden(e, qp, true), qp->rq.wq.depth);
     default:
         return stored;
     }
@@ -500,9 +511,9 @@ static void wrote_qpconf(Ernic *e, uint32_t qpn)
 }
 
 /* New requests: as many as the index has moved, round its ring. */
-static void wrote_sqpi(Ernic *e, uint32_t qpn)
+static void post_requests(Ernic *e, uint32_t qpn, uint32_t sqpi)
 {
-    uint32_t sqpi = *ernic_pg332_qp_reg(e, qpn, PG332_SQPI), room, more;
+    uint32_t room, more;
     ErnicQp *qp = running(e, qpn);
     ErnicWq *wq = &qp->sq.wq;
 
@@ -520,9 +531,8 @@ static void wrote_sqpi(Ernic *e, uint32_t qpn)
 }
 
 /* Buffers that software has emptied. */
-static void wrote_rqci(Ernic *e, uint32_t qpn)
+static void post_buffers(Ernic *e, uint32_t qpn, uint32_t rqci)
 {
-    uint32_t rqci = *ernic_pg332_qp_reg(e, qpn, PG332_RQCI);
     ErnicQp *qp = running(e, qpn);
     ErnicWq *wq = &qp->rq.wq;
     uint32_t done = wq->pi - wq->depth;
@@ -535,6 +545,21 @@ static void wrote_rqci(Ernic *e, uint32_t qpn)
         more = held;
     }
     wq->pi += more;
+}
+
+void ernic_pg332_doorbell(Ernic *e, uint32_t offset, uint32_t value)
+{
+    ErnicRegRef ref;
+
+    if (!ernic_regfile_find(e->regs, offset, &ref) ||
+        ref.def->scope != ERNIC_REG_QP || !running(e, ref.element + 1)) {
+        return;
+    }
+    if (ref.def->offset == PG332_SQPI) {
+        post_requests(e, ref.element + 1, value);
+    } else if (ref.def->offset == PG332_RQCI) {
+        post_buffers(e, ref.element + 1, value);
+    }
 }
 
 /* Sequence numbers are set while nothing is under way. */
@@ -574,8 +599,6 @@ static const struct {
     void (*wrote)(Ernic *e, uint32_t qpn);
 } qp_effects[] = {
     { PG332_QPCONF, true, wrote_qpconf },
-    { PG332_SQPI, false, wrote_sqpi },
-    { PG332_RQCI, false, wrote_rqci },
     { PG332_SQPSN, false, wrote_sqpsn },
     { PG332_LSTRQREQ, false, wrote_lstrqreq },
     { PG332_STATQP, false, wrote_statqp },
@@ -615,6 +638,45 @@ static void wrote_qp_reg(Ernic *e, const ErnicRegRef *ref)
     }
 }
 
+bool ernic_pg332_sets_up(const Ernic *e, uint32_t offset)
+{
+    ErnicRegRef ref;
+    uint32_t i;
+
+    if (!ernic_regfile_find(e->regs, offset, &ref)) {
+        return false;
+    }
+    for (i = 0; ref.def->scope == ERNIC_REG_QP &&
+                i < ARRAY_SIZE(qp_effects); i++) {
+        if (qp_effects[i].offset == ref.def->offset) {
+            return true;
+        }
+    }
+    for (i = 0; ref.def->scope == ERNIC_REG_GLOBAL &&
+                i < ARRAY_SIZE(global_effects); i++) {
+        if (global_effects[i].offset == ref.def->offset) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* At once, or under the timing model when the store has arrived. */
+static void wrote_doorbell(Ernic *e, const ErnicRegRef *ref, uint32_t offset)
+{
+    bool doorbell = ref->def->scope == ERNIC_REG_QP &&
+        (ref->def->offset == PG332_SQPI || ref->def->offset == PG332_RQCI);
+
+    if (e->timing && doorbell) {
+        ernic_timing_doorbell(e, offset, *ref->value |
+                              (uint64_t)(ref->element + 1) << 32);
+    } else if (e->timing) {
+        ernic_timing_store(e);
+    } else if (doorbell) {
+        ernic_pg332_doorbell(e, offset, *ref->value);
+    }
+}
+
 void ernic_pg332_write(Ernic *e, uint32_t offset, uint32_t value)
 {
     bool was = ernic_pg332_irq(e);
@@ -626,6 +688,7 @@ void ernic_pg332_write(Ernic *e, uint32_t offset, uint32_t value)
         return;
     }
     trace_ernic_pg332_write(offset, ref.def->name, value);
+    wrote_doorbell(e, &ref, offset);
     if (ref.def->scope == ERNIC_REG_QP) {
         wrote_qp_reg(e, &ref);
     }

@@ -19,6 +19,10 @@ ErnicRegFile *ernic_pg332_regs(const ErnicConfig *cfg);
 void ernic_pg332_restore(Ernic *e);
 uint32_t ernic_pg332_read(Ernic *e, uint32_t offset);
 void ernic_pg332_write(Ernic *e, uint32_t offset, uint32_t value);
+/* Does the register at @offset do more than hold a value or take a doorbell? */
+bool ernic_pg332_sets_up(const Ernic *e, uint32_t offset);
+/* A doorbell that was stored at @offset has arrived. */
+void ernic_pg332_doorbell(Ernic *e, uint32_t offset, uint32_t value);
 /* Whether a cause in INTSTS is enabled. */
 bool ernic_pg332_irq(const Ernic *e);
 

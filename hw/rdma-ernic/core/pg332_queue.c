@@ -149,22 +149,34 @@ static void write_doorbell(Ernic *e, const ErnicQp *qp, uint32_t low,
 static void pg332_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                                 ErnicFault fault)
 {
-    uint64_t ring = ernic_pg332_qp_addr(e, qp->qpn, PG332_CQBA, PG332_CQBAMSB);
-    uint32_t depth = qp->sq.wq.depth, conf = qpconf(e, qp);
-    uint64_t at = ring + (uint64_t)(wqe->index & (depth - 1)) * CQE_SIZE;
-    uint32_t cqe = cpu_to_le32((uint32_t)wqe->wr_id | (fault ? CQE_ERROR : 0));
     uint8_t status = ernic_qp_fault_status(e, fault);
+    ErnicWc wc = {
+        .wr_id = wqe->wr_id, .qpn = qp->qpn, .index = wqe->index,
+        .src_qp = qp->sq.wq.ci,         /* which has counted it already */
+        .fault = fault,
+    };
 
     trace_ernic_complete_send(qp->qpn, wqe->index, status);
     qp->sq.narrow -= qp->sq.narrow != 0;
+    ernic_qp_post(e, 0, &wc, fault || qp->transport == ERNIC_RC ?
+                  ERNIC_AFTER_NOTHING : ERNIC_AFTER_SENT);
+}
+
+static void post_send(Ernic *e, const ErnicQp *qp, const ErnicWc *wc)
+{
+    uint64_t ring = ernic_pg332_qp_addr(e, qp->qpn, PG332_CQBA, PG332_CQBAMSB);
+    uint32_t depth = qp->sq.wq.depth, conf = qpconf(e, qp);
+    uint64_t at = ring + (uint64_t)(wc->index & (depth - 1)) * CQE_SIZE;
+    uint32_t cqe = cpu_to_le32((uint32_t)wc->wr_id |
+                               (wc->fault ? CQE_ERROR : 0));
+
     e->stats.completions++;
     if ((conf & PG332_QPCONF_CQE) &&
         !e->ops->dma_write(e->env, at, &cqe, sizeof(cqe))) {
         trace_ernic_guest_pg332_dma(qp->qpn, at);
     }
-    /* The completer has counted it already. */
     write_doorbell(e, qp, PG332_CQDBADD, PG332_CQDBADDMSB,
-                   ernic_pg332_index(qp->sq.wq.ci, depth));
+                   ernic_pg332_index(wc->src_qp, depth));
     if (conf & PG332_QPCONF_CQ_INT) {
         ernic_pg332_bank(e, ernic_pg332_version(e) == PG332_V3_1 ?
                          PG332_V3_CQINTSTS : PG332_V4_CQINTSTS, qp->qpn);
@@ -202,7 +214,7 @@ static void tell_side(Ernic *e, const ErnicQp *qp, const ErnicWc *wc)
     uint64_t type = inv ? PG332_SIDE_SEND_INV :
                     wc->opcode == ERNIC_WC_RECV ? PG332_SIDE_SEND_IMM :
                                                   PG332_SIDE_WRITE_IMM;
-    uint64_t pi = ernic_pg332_index(ernic_pg332_received(qp), qp->rq.wq.depth);
+    uint64_t pi = ernic_pg332_index(wc->src_qp, qp->rq.wq.depth);
     uint64_t qpn = qp->qpn;
 
     if (wc->flags & (ERNIC_CQE_IMM | ERNIC_CQE_INV)) {
@@ -213,14 +225,24 @@ static void tell_side(Ernic *e, const ErnicQp *qp, const ErnicWc *wc)
     }
 }
 
-/* WRITE with immediate has no buffer. */
+/*
+ * WRITE with immediate, which has no buffer, is one with another opcode than RECV.
+ * What is told carries the counter of messages in buffers as src_qp.
+ */
 static void pg332_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
                                 ErnicFault fault)
 {
     uint8_t status = ernic_qp_fault_status(e, fault);
+    ErnicWc told = {
+        .qpn = qp->qpn, .opcode = wc->opcode, .src_qp = qp->rq.wq.ci,
+        .flags = wc->flags | ERNIC_CQE_RQ,
+    };
 
+    memcpy(told.imm, wc->imm, sizeof(told.imm));
     if (!qp->rq.recv_valid) {
-        tell_side(e, qp, wc);
+        if (wc->opcode != ERNIC_WC_RECV) {
+            ernic_qp_post(e, 0, &told, ERNIC_AFTER_NOTHING);
+        }
         return;
     }
     /* A message that failed leaves its buffer to the next. */
@@ -231,13 +253,21 @@ static void pg332_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
         qp->rq.wq.ci--;
         return;
     }
-    e->stats.completions++;
+    ernic_qp_post(e, 0, &told, ERNIC_AFTER_NOTHING);
+}
+
+static void post_recv(Ernic *e, const ErnicQp *qp, const ErnicWc *wc)
+{
     /* Before software looks for it. */
     if (qp->transport == ERNIC_RC) {
         tell_side(e, qp, wc);
     }
+    if (wc->opcode != ERNIC_WC_RECV) {
+        return;
+    }
+    e->stats.completions++;
     write_doorbell(e, qp, PG332_RQWPTRDBADD, PG332_RQWPTRDBADDMSB,
-                   ernic_pg332_index(qp->rq.wq.ci, qp->rq.wq.depth));
+                   ernic_pg332_index(wc->src_qp, qp->rq.wq.depth));
     if (qp->type == ERNIC_QPT_GSI) {
         ernic_pg332_raise(e, PG332_INT_MAD);
     }
@@ -245,6 +275,18 @@ static void pg332_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
         ernic_pg332_bank(e, ernic_pg332_version(e) == PG332_V3_1 ?
                          PG332_V3_RQINTSTS : PG332_V4_RQINTSTS, qp->qpn);
         ernic_pg332_raise(e, PG332_INT_RECEIVE);
+    }
+}
+
+/* Index and counter, @wc->src_qp, are those of its queue. */
+static void pg332_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
+{
+    const ErnicQp *qp = &e->qp[wc->qpn];
+
+    if (wc->flags & ERNIC_CQE_RQ) {
+        post_recv(e, qp, wc);
+    } else {
+        post_send(e, qp, wc);
     }
 }
 
@@ -365,6 +407,7 @@ static uint32_t pg332_outstanding(const ErnicQp *qp)
 const ErnicFormat ernic_format_pg332 = {
     .fetch = pg332_fetch,
     .complete_send = pg332_complete_send,
+    .post = pg332_post,
     .take_recv = pg332_take_recv,
     .complete_recv = pg332_complete_recv,
     .check_remote = pg332_check_remote,

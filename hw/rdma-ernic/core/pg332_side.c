@@ -8,6 +8,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "pg332_side.h"
+#include "timing.h"
 #include "trace.h"
 #include "hw/rdma-ernic/ernic_regs.h"
 
@@ -47,7 +48,11 @@ static void side_rise(Ernic *e, bool was)
 {
     if (!was && ernic_side_irq(e)) {
         e->stats.interrupts++;
-        e->ops->irq(e->env, SIDE_VECTOR);
+        if (e->timing) {
+            ernic_timing_irq(e, SIDE_VECTOR);
+        } else {
+            e->ops->irq(e->env, SIDE_VECTOR);
+        }
     }
 }
 
@@ -164,7 +169,10 @@ static void side_run(Ernic *e)
 
 bool ernic_side_room(const Ernic *e)
 {
-    return halted(e->side) || e->side->count < ERNIC_SIDE_FIFO;
+    /* Any completion on its way may bring one. */
+    uint32_t due = e->timing ? e->timing->cqes.count : 0;
+
+    return halted(e->side) || e->side->count + due < ERNIC_SIDE_FIFO;
 }
 
 void ernic_side_push(Ernic *e, uint64_t entry)

@@ -85,6 +85,7 @@ static const Key keys[] = {
     LATENCY("key", KEY), PACKET("key", KEY),
     KEY("key.entries", COUNT, key_entries, 0, UINT32_MAX),
     KEY("key.miss", TIME, key_miss, 0, MAX_TIME),
+    KEY("key.update", TIME, key_update, 0, MAX_TIME),
     LATENCY("read-response", READ_RSP), PACKET("read-response", READ_RSP),
     KEY("read-response.overlap", COUNT, read_overlap, 1, ERNIC_LIM_UNDER_WAY),
     LATENCY("dma-read", DMA_READ), PACKET("dma-read", DMA_READ),

@@ -45,6 +45,7 @@ struct ErnicProfile {
     uint64_t wqe_fetches;       /* that are under way at once */
     uint64_t context_entries, context_miss;     /* cache; ps of a miss */
     uint64_t key_entries, key_miss;
+    uint64_t key_update;        /* ps: a key is made, bound or taken away */
     uint64_t read_overlap;      /* responses to READs that overlap */
     uint64_t dma_requests;      /* reads of memory that are under way at once */
     uint64_t dma_request;       /* bytes of each */

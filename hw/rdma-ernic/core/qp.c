@@ -131,7 +131,7 @@ void ernic_qp_error(Ernic *e, ErnicQp *qp, ErnicFault fault)
 }
 
 /* A completion met an overrun: nothing more can be told to software there. */
-static void qp_post_now(Ernic *e, uint32_t cqn, const ErnicWc *wc)
+static void verbs_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
 {
     ErnicQp *qp = &e->qp[wc->qpn];
 
@@ -151,22 +151,22 @@ void ernic_qp_post_due(Ernic *e, uint64_t until)
         cqe = *head;
         ernic_timing_taken(e, ERNIC_TIMED_CQE, line->count);
         ernic_line_pop(line);
-        qp_post_now(e, cqe.cqn, &cqe.wc);
+        e->format->post(e, cqe.cqn, &cqe.wc);
     }
     ernic_timing_taken(e, ERNIC_TIMED_CQE, 0);
 }
 
-/* @sent: what completes has left the device and waits for no answer. */
-static void qp_post_wc(Ernic *e, uint32_t cqn, const ErnicWc *wc, bool sent)
+void ernic_qp_post(Ernic *e, uint32_t cqn, const ErnicWc *wc,
+                   ErnicTimedAfter after)
 {
     if (!e->timing) {
-        qp_post_now(e, cqn, wc);
+        e->format->post(e, cqn, wc);
         return;
     }
     if (ernic_line_full(&e->timing->cqes)) {
         ernic_qp_post_due(e, ernic_line_due(&e->timing->cqes));
     }
-    ernic_timing_cqe(e, cqn, wc, sent);
+    ernic_timing_cqe(e, cqn, wc, after);
 }
 
 uint8_t ernic_qp_fault_status(Ernic *e, ErnicFault fault)
@@ -179,6 +179,15 @@ uint8_t ernic_qp_fault_status(Ernic *e, ErnicFault fault)
     }
     e->stats.fault[fault]++;
     return ernic_fault_info(fault)->wc;
+}
+
+/* What the completion of a request that has gone well waits for. */
+static ErnicTimedAfter verbs_after(const ErnicQp *qp, const ErnicWr *wr)
+{
+    if (wr->flags & ERNIC_WRF_LOCAL) {
+        return ERNIC_AFTER_LOCAL;
+    }
+    return qp->transport == ERNIC_RC ? ERNIC_AFTER_NOTHING : ERNIC_AFTER_SENT;
 }
 
 static void verbs_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
@@ -198,8 +207,8 @@ static void verbs_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
     }
     wc.status = ernic_qp_fault_status(e, fault);
     trace_ernic_complete_send(qp->qpn, wqe->index, wc.status);
-    qp_post_wc(e, qp->send_cq, &wc,
-               qp->transport != ERNIC_RC && fault == ERNIC_FAULT_NONE);
+    ernic_qp_post(e, qp->send_cq, &wc,
+                  fault ? ERNIC_AFTER_NOTHING : verbs_after(qp, wr));
 }
 
 static void verbs_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
@@ -213,7 +222,7 @@ static void verbs_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
     wc->status = ernic_qp_fault_status(e, fault);
     qp->rq.recv_valid = false;
     trace_ernic_complete_recv(qp->qpn, wc->index, wc->status, wc->byte_len);
-    qp_post_wc(e, qp->recv_cq, wc, false);
+    ernic_qp_post(e, qp->recv_cq, wc, ERNIC_AFTER_NOTHING);
 }
 
 static bool verbs_take_recv(Ernic *e, ErnicQp *qp, ErnicRecv *recv)
@@ -233,6 +242,7 @@ static void verbs_fetch(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe)
 const ErnicFormat ernic_format_verbs = {
     .fetch = verbs_fetch,
     .complete_send = verbs_complete_send,
+    .post = verbs_post,
     .take_recv = verbs_take_recv,
     .complete_recv = verbs_complete_recv,
     .recv_requests = true,

@@ -262,7 +262,13 @@ void ernic_qp_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                             ErnicFault fault);
 void ernic_qp_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
                             ErnicFault fault);
-/* Timing model: write the completions that are due by @until. */
+/*
+ * The format's post() of @wc: now, or under the timing model when it has come to
+ * its place, which is not before @after.
+ */
+void ernic_qp_post(Ernic *e, uint32_t cqn, const ErnicWc *wc,
+                   ErnicTimedAfter after);
+/* Timing model: post the completions that are due by @until. */
 void ernic_qp_post_due(Ernic *e, uint64_t until);
 /* Take the next receive request from the RQ or SRQ into rq.recv. */
 bool ernic_qp_take_recv(Ernic *e, ErnicQp *qp);

@@ -12,6 +12,7 @@
 #include "psn.h"
 #include "qp.h"
 #include "timer.h"
+#include "timing.h"
 #include "trace.h"
 #include "tx.h"
 
@@ -321,6 +322,10 @@ static ReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
     }
     if (fault) {
         return req_fault(e, qp, wqe, fault);
+    }
+    if (e->timing) {
+        ernic_timing_local(e, qp->qpn, ernic_wr(wqe->opcode)->name,
+                           wqe->index, qp->sq.wq.pi - qp->sq.started);
     }
     wqe->done = true;
     qp->sq.next++;

@@ -157,7 +157,7 @@ static void save_doorbell(const Ernic *e, const void *record, GByteArray *out)
 {
     const ErnicTimedDoorbell *db = record;
 
-    ernic_state_put(out, db->uctx, 4);
+    ernic_state_put(out, db->where, 4);
     ernic_state_put(out, db->value, 8);
 }
 
@@ -165,7 +165,7 @@ static bool load_doorbell(Ernic *e, void *record, ErnicReader *in)
 {
     ErnicTimedDoorbell *db = record;
 
-    db->uctx = ernic_state_read(in, 4);
+    db->where = ernic_state_read(in, 4);
     db->value = ernic_state_read(in, 8);
     return true;
 }
@@ -218,9 +218,9 @@ static bool load_cqe(Ernic *e, void *record, ErnicReader *in)
 
     cqe->cqn = ernic_state_read(in, 4);
     return ernic_state_load_struct(e, &ernic_state_wc, &cqe->wc, in) &&
-           cqe->cqn > 0 && cqe->cqn < e->cfg.max_cq &&
-           e->cq[cqe->cqn].used && cqe->wc.qpn < e->cfg.max_qp &&
-           e->qp[cqe->wc.qpn].used;
+           (e->cfg.pg332 ? cqe->cqn == 0 :
+            cqe->cqn > 0 && cqe->cqn < e->cfg.max_cq && e->cq[cqe->cqn].used) &&
+           cqe->wc.qpn < e->cfg.max_qp && e->qp[cqe->wc.qpn].used;
 }
 
 static void save_irqs(const Ernic *e, GByteArray *out)
@@ -253,6 +253,7 @@ void ernic_state_save_timing(const Ernic *e, GByteArray *out)
     ernic_state_put(out, ernic_profile_hash(t->p), 8);
     ernic_state_put(out, t->epoch, 8);
     ernic_state_put(out, t->tx_done, 8);
+    ernic_state_put(out, t->local_done, 8);
     ernic_state_put(out, t->held_due, 8);
     ernic_state_put(out, t->rx_overflows, 8);
     for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
@@ -281,9 +282,11 @@ bool ernic_state_load_timing(Ernic *e, ErnicReader *in)
     }
     t->epoch = ernic_state_read(in, 8);
     t->tx_done = ernic_state_read(in, 8);
+    t->local_done = ernic_state_read(in, 8);
     t->held_due = ernic_state_read(in, 8);
     t->rx_overflows = ernic_state_read(in, 8);
-    if (t->epoch > e->now || t->tx_done > FREE_MAX) {
+    if (t->epoch > e->now || t->tx_done > FREE_MAX ||
+        t->local_done > FREE_MAX) {
         return false;
     }
     for (i = 0; i < ERNIC_STAGE_COUNT; i++) {

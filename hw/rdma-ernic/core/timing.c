@@ -9,6 +9,7 @@
 #include "timing.h"
 
 #define PS_PER_NS       1000
+#define ATOMIC_LEN      8
 /* The origin moves on before a time in ps could come near to 64 bits. */
 #define EPOCH_NS        (1ull << 32)
 
@@ -30,7 +31,8 @@ ErnicTiming *ernic_timing_new(const ErnicConfig *cfg)
     ernic_line_init(&t->tx, p->tx_packets, sizeof(ErnicTimedPacket));
     ernic_line_init(&t->rx, p->rx_packets, sizeof(ErnicTimedPacket));
     ernic_line_init(&t->cqes, ERNIC_TIMING_CQES, sizeof(ErnicTimedCqe));
-    t->irqs = ernic_timers_new(cfg->num_vectors + 1);
+    /* PG332 has its own and that of the side stream. */
+    t->irqs = ernic_timers_new(MAX(cfg->num_vectors, cfg->pg332 ? 2 : 1) + 1);
     return t;
 }
 
@@ -65,6 +67,7 @@ static void rebase(ErnicTiming *t, uint64_t now)
     ernic_limit_rebase(&t->dma, by);
     ernic_limit_rebase(&t->rsp, by);
     t->tx_done = t->tx_done > by ? t->tx_done - by : 0;
+    t->local_done = t->local_done > by ? t->local_done - by : 0;
     t->epoch = now;
 }
 
@@ -237,7 +240,8 @@ static uint64_t packet_id(const ErnicPath *path, const ErnicPkt *pkt)
 
 /* What a packet that came is, as far as it matters for what it takes. */
 typedef struct Inbound {
-    uint32_t qpn, key, payload;
+    uint32_t qpn, key, inv_key, payload;
+    bool atomic;                /* 8 bytes are read and written */
     bool close;                 /* software is told of a message's end */
 } Inbound;
 
@@ -258,8 +262,11 @@ static void inspect(ErnicTiming *t, const ErnicTrain *packet, Inbound *in)
         t->what.id = packet_id(&packet->path, &pkt);
     }
     in->qpn = pkt.dest_qp;
-    in->payload = pkt.payload_len;
+    in->atomic = pkt.op->cls == ERNIC_CL_ATOMIC;
+    in->payload = in->atomic || pkt.op->cls == ERNIC_CL_ATOMIC_RSP ? ATOMIC_LEN :
+                  pkt.payload_len;
     in->key = pkt.rkey >> 8;
+    in->inv_key = pkt.inv_rkey >> 8;
     in->close = (pkt.op->flags & ERNIC_OPF_CQE) ||
                 ((pkt.op->cls == ERNIC_CL_READ_RSP ||
                   pkt.op->cls == ERNIC_CL_ATOMIC_RSP) &&
@@ -274,6 +281,12 @@ static void receive(ErnicTiming *t, ErnicSpan *span, const Inbound *in,
     if (in->key) {
         pass(t, ERNIC_STAGE_KEY, span, 0, false,
              ernic_lru_use(&t->key, in->key) ? 0 : t->p->key_miss);
+    }
+    if (in->inv_key) {
+        pass(t, ERNIC_STAGE_KEY, span, 0, false, t->p->key_update);
+    }
+    if (in->atomic) {
+        pass_dma_read(t, span, ATOMIC_LEN);
     }
     if (in->payload) {
         pass(t, ERNIC_STAGE_DMA_WRITE, span, in->payload, false, 0);
@@ -366,7 +379,30 @@ void ernic_timing_rx(Ernic *e, const ErnicTrain *train)
 
 /* ---- stores, completions, interrupts --------------------------------------- */
 
-void ernic_timing_doorbell(Ernic *e, uint32_t uctx, uint64_t value)
+void ernic_timing_local(Ernic *e, uint32_t qpn, const char *name,
+                        uint32_t index, uint32_t behind)
+{
+    ErnicTiming *t = e->timing;
+    ErnicSpan span = begin(e);
+
+    t->what = (ErnicTimedThing) {
+        .kind = ERNIC_TIMED_SENT, .name = name, .qpn = qpn, .of_request = true,
+        .index = index,
+    };
+    pass_wqe(t, &span, qpn, behind);
+    pass(t, ERNIC_STAGE_KEY, &span, 0, false, t->p->key_update);
+    t->local_done = MAX(t->local_done, span.tail);
+}
+
+void ernic_timing_store(Ernic *e)
+{
+    ErnicSpan span = begin(e);
+
+    e->timing->what = (ErnicTimedThing) { .kind = ERNIC_TIMED_DOORBELL };
+    pass(e->timing, ERNIC_STAGE_DOORBELL, &span, 0, false, 0);
+}
+
+void ernic_timing_doorbell(Ernic *e, uint32_t where, uint64_t value)
 {
     ErnicTiming *t = e->timing;
     ErnicSpan span = begin(e);
@@ -378,18 +414,21 @@ void ernic_timing_doorbell(Ernic *e, uint32_t uctx, uint64_t value)
     };
     pass(t, ERNIC_STAGE_DOORBELL, &span, 0, false, 0);
     db = ernic_line_add(&t->doorbells, due_ns(t, span.tail));
-    db->uctx = uctx;
+    db->where = where;
     db->value = value;
 }
 
-void ernic_timing_cqe(Ernic *e, uint32_t cqn, const ErnicWc *wc, bool sent)
+void ernic_timing_cqe(Ernic *e, uint32_t cqn, const ErnicWc *wc,
+                      ErnicTimedAfter after)
 {
     ErnicTiming *t = e->timing;
     ErnicSpan span = begin(e);
     ErnicTimedCqe *cqe;
 
-    if (sent) {
-        span.head = span.tail = MAX(span.tail, t->tx_done);
+    if (after != ERNIC_AFTER_NOTHING) {
+        uint64_t ps = after == ERNIC_AFTER_SENT ? t->tx_done : t->local_done;
+
+        span.head = span.tail = MAX(span.tail, ps);
     }
     t->what = (ErnicTimedThing) {
         .kind = ERNIC_TIMED_CQE, .qpn = wc->qpn, .index = wc->index,
@@ -399,6 +438,21 @@ void ernic_timing_cqe(Ernic *e, uint32_t cqn, const ErnicWc *wc, bool sent)
     cqe = ernic_line_add(&t->cqes, due_ns(t, span.tail));
     cqe->wc = *wc;
     cqe->cqn = cqn;
+}
+
+uint32_t ernic_timing_hidden(const Ernic *e, uint32_t qpn, bool recv)
+{
+    const ErnicLine *line = &e->timing->cqes;
+    uint32_t i, n = 0;
+    uint64_t due;
+
+    for (i = 0; i < line->count; i++) {
+        const ErnicTimedCqe *cqe = ernic_line_at(line, i, &due);
+
+        n += cqe->wc.qpn == qpn && !(cqe->wc.flags & ERNIC_CQE_RQ) == !recv &&
+             (!recv || cqe->wc.opcode == ERNIC_WC_RECV);
+    }
+    return n;
 }
 
 void ernic_timing_irq(Ernic *e, uint16_t vector)

@@ -37,12 +37,12 @@ typedef struct ErnicTimedPacket {
 
 typedef struct ErnicTimedDoorbell {
     uint64_t value;
-    uint32_t uctx;
+    uint32_t where;             /* context; of PG332 a register's offset */
 } ErnicTimedDoorbell;
 
 typedef struct ErnicTimedCqe {
     ErnicWc wc;
-    uint32_t cqn;
+    uint32_t cqn;               /* 0 with PG332 */
 } ErnicTimedCqe;
 
 struct ErnicTiming {
@@ -59,6 +59,7 @@ struct ErnicTiming {
     ErnicLine doorbells, tx, rx, cqes;
     ErnicTimers *irqs;          /* by vector + 1 */
     uint64_t tx_done;           /* ps: the last frame has left */
+    uint64_t local_done;        /* ps: the last local operation has ended */
     uint64_t held_due;          /* ns, of the packet that tx.c holds */
     uint64_t rx_overflows;      /* packets for which there was no room */
     bool link_busy;             /* the link refused the packet at the head */
@@ -83,9 +84,20 @@ bool ernic_timing_depart(Ernic *e, const ErnicTrain *train);
 void ernic_timing_rx(Ernic *e, const ErnicTrain *train);
 /* The same of one packet that is sure to find room. */
 void ernic_timing_rx_packet(Ernic *e, const ErnicTrain *packet);
-void ernic_timing_doorbell(Ernic *e, uint32_t uctx, uint64_t value);
-/* @sent: it completes when the last frame has left, and not before. */
-void ernic_timing_cqe(Ernic *e, uint32_t cqn, const ErnicWc *wc, bool sent);
+/*
+ * Queue pair @qpn has carried out the local operation @name, which @index counts,
+ * and has @behind more requests posted.
+ */
+void ernic_timing_local(Ernic *e, uint32_t qpn, const char *name,
+                        uint32_t index, uint32_t behind);
+/* A store that does its work at once, and takes its turn among the others. */
+void ernic_timing_store(Ernic *e);
+/* One that does its work when it has arrived; the line has room. */
+void ernic_timing_doorbell(Ernic *e, uint32_t where, uint64_t value);
+void ernic_timing_cqe(Ernic *e, uint32_t cqn, const ErnicWc *wc,
+                      ErnicTimedAfter after);
+/* Completions of @qpn that PG332's software does not see yet. */
+uint32_t ernic_timing_hidden(const Ernic *e, uint32_t qpn, bool recv);
 void ernic_timing_irq(Ernic *e, uint16_t vector);
 /* Raise the interrupts that are due. */
 void ernic_timing_run_irqs(Ernic *e);

@@ -13,7 +13,7 @@
 /* What passes stages. */
 typedef enum ErnicTimedKind {
     ERNIC_TIMED_DOORBELL,
-    ERNIC_TIMED_SENT,           /* a packet on its way out */
+    ERNIC_TIMED_SENT,           /* a packet on its way out; a local operation */
     ERNIC_TIMED_RECEIVED,       /* and one on its way in */
     ERNIC_TIMED_CQE,
     ERNIC_TIMED_INTERRUPT,

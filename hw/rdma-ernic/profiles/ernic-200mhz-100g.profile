@@ -30,6 +30,7 @@ key.latency             = 20 ns         # estimate: on-chip table
 key.packet              = 1 cycle       # estimate
 key.entries             = 0 entries     # PG332: all regions are on chip, none misses
 key.miss                = 0 ns          # PG332: see above
+key.update              = 0 ns          # PG332: software writes the table itself
 read-response.latency   = 0 ns          # contained in dma-read.latency
 read-response.packet    = 0 cycles      # contained in dma-read.latency
 read-response.overlap   = 1 responses   # UG 7.4.4: incoming READ loses a gap per request

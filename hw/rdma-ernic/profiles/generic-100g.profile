@@ -29,6 +29,7 @@ key.latency             = 10 ns         # assumption: on-chip memory
 key.packet              = 1 cycle       # assumption
 key.entries             = 4096 entries  # assumption
 key.miss                = 600 ns        # as wqe.fetch: read over PCIe
+key.update              = 250 ns        # as dma-write.latency: its table is in memory
 read-response.latency   = 10 ns         # assumption
 read-response.packet    = 2 cycles      # assumption
 read-response.overlap   = 16 responses  # assumption: as many as READs may be under way
