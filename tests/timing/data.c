@@ -25,13 +25,15 @@ static void rows(const ErnicProfile *card, const ErnicProfile *other)
 
     for (i = 0; i < timing_num_rows; i++) {
         const TimingRow *r = &timing_rows[i];
+        double model = timing_row_model(r, card, other);
         const char *op = "";
 
         for (k = 0; k < timing_num_ops; k++) {
             op = timing_ops[k].opcode == r->opcode ? timing_ops[k].name : op;
         }
-        printf("row\t%s\t%s\t%.2f\t%.2f\t%s\t%s\t%s\t%s\t%s\t%u\n", r->name,
-               r->conditions, timing_row_model(r, card, other), r->hardware,
+        printf("row\t%s\t%s\t%.2f\t%.2f\t%+.4f\t%s\t%s\t%s\t%s\t%s\t%u\n",
+               r->name, r->conditions, model, r->hardware,
+               timing_row_error(model, r->hardware),
                hows[r->how], r->parameter ?: "", r->source, ends[r->from], op,
                r->len);
     }
@@ -100,6 +102,28 @@ static void bursts(const char *name, const ErnicProfile *both)
     }
 }
 
+/* Latency in ns and what each thing costs, of @card's stages. */
+static void costs(const ErnicProfile *card)
+{
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
+        const ErnicCost *c = &card->stage[i];
+
+        printf("cost\t%s\t%" PRIu64 "\t", ernic_stage_name(i),
+               c->latency / 1000);
+        if (i == ERNIC_STAGE_MAC) {
+            printf("%" PRIu64 " Gb/s\n", card->wire_mbps / 1000);
+            continue;
+        }
+        printf("%" PRIu64 " cycle%s", c->packet, c->packet == 1 ? "" : "s");
+        if (c->width) {
+            printf(" + %" PRIu64 " B/cycle", c->width);
+        }
+        printf("\n");
+    }
+}
+
 void timing_data(const ErnicProfile *card, const ErnicProfile *other,
                  const char *dir)
 {
@@ -109,6 +133,7 @@ void timing_data(const ErnicProfile *card, const ErnicProfile *other,
     ErnicProfile p;
     uint32_t i;
 
+    costs(card);
     rows(card, other);
     sweep(TIMING_ERNIC, card, other, 2);
     latencies(card, other);
