@@ -48,13 +48,27 @@ static bool irq_at_once(const ErnicPci *d)
     return d->profile && !d->iothread;
 }
 
+/* The ERNIC face has the last vector, its side stream the one before. */
+static uint64_t pg332_vectors(const ErnicPci *d, uint32_t risen)
+{
+    uint32_t last = d->cfg.num_vectors - 1;
+    uint64_t vectors = 0;
+
+    for (; risen; risen &= risen - 1) {
+        vectors |= 1ull << (last - MIN(ctz32(risen), last));
+    }
+    return vectors;
+}
+
 static void send_irqs(ErnicPci *d)
 {
     uint64_t pending = qatomic_xchg(&d->irq_pending, 0);
 
+    pending |= pg332_vectors(d, qatomic_xchg(&d->pg332.risen, 0));
     for (; pending; pending &= pending - 1) {
         msix_notify(PCI_DEVICE(d), ctz64(pending));
     }
+    ernic_pci_pg332_intx(d);
 }
 
 /* As a guarded bottom half: no message of the device writes its own registers. */
@@ -86,10 +100,17 @@ void ernic_pci_leave(ErnicPci *d)
     }
 }
 
+/* Neither face is always the first. */
 void ernic_pci_engines_run(ErnicPci *d, uint64_t now)
 {
+    d->pg332.first = !d->pg332.first;
+    if (d->pg332.first) {
+        ernic_pci_pg332_run(d, now);
+    }
     ernic_run(d->engine, now);
-    ernic_pci_pg332_run(d, now);
+    if (!d->pg332.first) {
+        ernic_pci_pg332_run(d, now);
+    }
 }
 
 static void env_work(void *opaque)
@@ -236,18 +257,37 @@ static bool env_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
 
 /* ---- link, interrupts, time ----------------------------------------------- */
 
-static bool env_tx(void *env, const ErnicTrain *train)
+/* To the other face of the function: between the two there is no link. */
+static bool to_face(Ernic *e, uint64_t now, const ErnicTrain *train)
 {
-    ErnicPci *d = env;
+    if (!e || !ernic_expects(e, train)) {
+        return false;
+    }
+    ernic_rx(e, now, train);
+    return true;
+}
 
+static bool to_link(ErnicPci *d, const ErnicTrain *train)
+{
     return d->udp ? ernic_pci_udp_tx(d, train)
                   : ernic_pci_netdev_tx(d, train);
 }
 
+static bool env_tx(void *env, const ErnicTrain *train)
+{
+    ErnicPci *d = env;
+
+    return to_face(d->pg332.engine, d->engine->now, train) || to_link(d, train);
+}
+
 void ernic_pci_tx_ready(ErnicPci *d, uint64_t now)
 {
+    d->pg332.first = !d->pg332.first;
+    if (d->pg332.engine && d->pg332.first) {
+        ernic_tx_ready(d->pg332.engine, now);
+    }
     ernic_tx_ready(d->engine, now);
-    if (d->pg332.engine) {
+    if (d->pg332.engine && !d->pg332.first) {
         ernic_tx_ready(d->pg332.engine, now);
     }
 }
@@ -319,13 +359,21 @@ static bool pg332_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
     return false;
 }
 
-/* The ERNIC face has the last vector, its side stream the one before. */
+static bool pg332_tx(void *env, const ErnicTrain *train)
+{
+    ErnicPci *d = env;
+
+    return (d->verbs.enabled && to_face(d->engine, d->pg332.engine->now, train)) ||
+           to_link(d, train);
+}
+
+/* Apart from those of verbs, whose reset forgets what is pending. */
 static void pg332_irq(void *env, uint16_t vector)
 {
     ErnicPci *d = env;
 
-    ernic_pci_irq(d, d->cfg.num_vectors - 1 -
-                     MIN(vector, d->cfg.num_vectors - 1));
+    qatomic_or(&d->pg332.risen, 1u << vector);
+    qemu_bh_schedule(d->irq_bh);        /* unless leave() is first */
 }
 
 static void pg332_wake_at(void *env, uint64_t ns)
@@ -339,7 +387,7 @@ const ErnicEnvOps ernic_pci_pg332_env_ops = {
     .dma_read = pg332_dma_read,
     .dma_write = pg332_dma_write,
     .dma_atomic64 = pg332_dma_atomic64,
-    .tx = env_tx,
+    .tx = pg332_tx,
     .irq = pg332_irq,
     .wake_at = pg332_wake_at,
 };

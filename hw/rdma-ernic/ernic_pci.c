@@ -281,7 +281,7 @@ static void ernic_pci_exit(PCIDevice *pci)
 
 /*
  * All of a reset happens in the first of its phases: nothing leaves the device
- * here, and there is no line to lower in the others. It ends in D0, which shows at
+ * here, and INTx is lowered by the bus. It ends in D0, which shows at
  * the next write to configuration space; until then no BAR is mapped.
  */
 static void ernic_pci_reset_enter(Object *obj, ResetType type)
@@ -303,6 +303,7 @@ static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value
     pci_default_write_config(pci, addr, value, len);
     pcie_cap_flr_write_config(pci, addr, value, len);
     update_power(ERNIC(pci));
+    ernic_pci_pg332_intx(ERNIC(pci));
 }
 
 static void ernic_pci_instance_init(Object *obj)

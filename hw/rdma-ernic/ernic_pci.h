@@ -57,6 +57,8 @@ typedef struct ErnicPg332 {
     MemoryRegion bar;
     Ernic *engine;              /* NULL: no such face */
     uint64_t wake;              /* as ErnicPci.wake */
+    uint32_t risen;             /* atomic; bits of irq(): irq_bh is to tell */
+    bool first;                 /* it had the first turn, the last time */
     uint32_t state_len;
     uint8_t *state;
 } ErnicPg332;
@@ -193,6 +195,8 @@ void ernic_pci_pg332_close(ErnicPci *d);
 void ernic_pci_pg332_run(ErnicPci *d, uint64_t now);
 void ernic_pci_pg332_link(ErnicPci *d, uint64_t now);
 void ernic_pci_pg332_reset(ErnicPci *d, uint64_t now);
+/* INTx as its interrupt is, while MSI-X is off. BQL held, outside enter and leave. */
+void ernic_pci_pg332_intx(ErnicPci *d);
 
 /* ---- ernic_shell.c: RecoNIC's shell around the ERNIC face; memory of the card */
 

@@ -6,7 +6,10 @@
  * to the one whose address and queue pair it names.
  */
 #include "qemu/osdep.h"
+#include "qemu/atomic.h"
+#include "qemu/main-loop.h"
 #include "qapi/error.h"
+#include "hw/pci/msix.h"
 #include "ernic_pci.h"
 #include "trace.h"
 
@@ -40,6 +43,7 @@ static void bar_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
 
     ernic_reg_write(d->pg332.engine, now, off, value);
     ernic_pci_leave(d);
+    ernic_pci_pg332_intx(d);
 }
 
 /* Registers are words; wider accesses arrive as two of them. */
@@ -70,9 +74,28 @@ void ernic_pci_pg332_link(ErnicPci *d, uint64_t now)
 void ernic_pci_pg332_reset(ErnicPci *d, uint64_t now)
 {
     if (d->pg332.engine) {
+        qatomic_set(&d->pg332.risen, 0);
         ernic_reset(d->pg332.engine);
         ernic_pci_pg332_link(d, now);
+        qemu_bh_schedule(d->irq_bh);    /* the line falls */
     }
+}
+
+/* ---- interrupt ------------------------------------------------------------ */
+
+/* RecoNIC's function has no pin. In D3hot nothing is asserted. */
+void ernic_pci_pg332_intx(ErnicPci *d)
+{
+    PCIDevice *pci = PCI_DEVICE(d);
+    bool level;
+
+    if (!d->pg332.engine || !pci_get_byte(pci->config + PCI_INTERRUPT_PIN)) {
+        return;
+    }
+    qemu_mutex_lock(&d->lock);          /* leave() sends interrupts itself */
+    level = ernic_irq_level(d->pg332.engine);
+    qemu_mutex_unlock(&d->lock);
+    pci_set_irq(pci, level && !msix_enabled(pci) && ernic_pci_powered(d));
 }
 
 /* ---- life ----------------------------------------------------------------- */
@@ -115,6 +138,9 @@ bool ernic_pci_pg332_open(ErnicPci *d, Error **errp)
         return false;
     }
     configure(d, v);
+    if (!d->shell.reconic) {
+        pci_config_set_interrupt_pin(PCI_DEVICE(d)->config, 1);
+    }
     /* The side stream is behind the window, which RecoNIC leaves unconnected. */
     memory_region_init_io(&d->pg332.bar, OBJECT(d), &bar_ops, d, "ernic-pg332",
                           versions[v].window * (d->shell.reconic ? 1 : 2));

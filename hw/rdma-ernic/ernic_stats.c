@@ -13,6 +13,7 @@
 /* Everything at one moment. */
 typedef struct Snapshot {
     ErnicStats engine;
+    ErnicStats pg332;           /* of the ERNIC face; 0 without it */
     ErnicUdpStats udp;          /* 0 without that link */
     ErnicEth eth;
 } Snapshot;
@@ -103,6 +104,18 @@ static bool visit_engine(Visitor *v, ErnicStats *stats, Error **errp)
                           fault_name, errp);
 }
 
+static bool visit_pg332(Visitor *v, ErnicStats *stats, Error **errp)
+{
+    bool ok;
+
+    if (!visit_start_struct(v, "pg332", NULL, 0, errp)) {
+        return false;
+    }
+    ok = visit_engine(v, stats, errp);
+    visit_end_struct(v, NULL);
+    return ok;
+}
+
 static bool visit_udp(Visitor *v, ErnicUdpStats *stats, Error **errp)
 {
     bool ok;
@@ -143,12 +156,16 @@ static void get_statistics(Object *obj, Visitor *v, const char *name,
     ernic_pci_enter(d);
     s.engine = d->engine->stats;
     s.eth = d->net.eth;
+    if (d->pg332.engine) {
+        s.pg332 = d->pg332.engine->stats;
+    }
     if (d->udp) {
         s.udp = *ernic_udp_stats(d->udp);
     }
     ernic_pci_leave(d);
     if (visit_start_struct(v, name, NULL, 0, errp)) {
         (void)(visit_engine(v, &s.engine, errp) &&
+               visit_pg332(v, &s.pg332, errp) &&
                visit_udp(v, &s.udp, errp) && visit_eth(v, &s.eth, errp));
         visit_end_struct(v, NULL);
     }
@@ -159,6 +176,6 @@ void ernic_pci_stats_class_init(ObjectClass *oc)
     object_class_property_add(oc, "statistics", "struct", get_statistics, NULL,
                               NULL, NULL);
     object_class_property_set_description(oc, "statistics",
-        "Counters of the engine and the Ethernet face since the last reset, and"
+        "Counters of both engines and the Ethernet face since the last reset, and"
         " of the UDP link");
 }

@@ -6,6 +6,7 @@
  * are the destination's own; what they held is lost as on any network.
  */
 #include "qemu/osdep.h"
+#include "qemu/main-loop.h"
 #include "hw/pci/msix.h"
 #include "migration/vmstate.h"
 #include "qemu/error-report.h"
@@ -73,6 +74,7 @@ static int state_post_load(void *opaque, int version)
     state_post_save(d);
     if (ok) {
         d->net.link_moved = true;       /* it may: this is another link */
+        qemu_bh_schedule(d->irq_bh);
     } else {
         ernic_pci_pg332_reset(d, now);
         ernic_pci_verbs_reset(d, now);

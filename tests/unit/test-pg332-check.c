@@ -309,7 +309,7 @@ static void check_rows(uint32_t i, uint32_t j)
     Shot s;
 
     g_test_message("%s and %s", row->name, defects[j].name);
-    setup(PG332_V3_1);
+    card_open(&cards[0], 0, PG332_V3_1);
     put(c, PG332_IPv6XADD1, 1);
     put(c, PG332_IPv6XADD4, 0xfe800000);
     ring = entries(c);
@@ -323,7 +323,7 @@ static void check_rows(uint32_t i, uint32_t j)
     g_assert_cmphex(card_word(c, ring), ==, 1u << row->bit);
     g_assert_cmphex(get(c, PG332_ININVDUPCNT), ==, 1);
     check_effect(c, row);
-    teardown();
+    card_close(&cards[0]);
 }
 
 static void test_rows(void)
@@ -380,7 +380,7 @@ static void test_good(void)
     Card *c = &cards[0];
     Shot s;
 
-    setup(PG332_V4_2);
+    card_open(&cards[0], 0, PG332_V4_2);
     shot_init(&s);
     shoot(c, &s);
     fake_run(c->e);
@@ -393,7 +393,7 @@ static void test_good(void)
     peer_hears_ack(c, ERNIC_AETH_ACK | ERNIC_AETH_CREDIT_NONE);
     g_assert_cmpuint(get_qp(c, PG332_STATRQPIDB), ==, 2);
     g_assert_cmphex(get(c, PG332_ININVDUPCNT), ==, 1 << 16);
-    teardown();
+    card_close(&cards[0]);
 }
 
 static void test_receive_buffer(void)
@@ -401,13 +401,13 @@ static void test_receive_buffer(void)
     Card *c = &cards[0];
     uint64_t ring;
 
-    setup(PG332_V3_1);
+    card_open(&cards[0], 0, PG332_V3_1);
     ring = entries(c);
     PEER(c, SEND_ONLY, .psn = PEER_PSN, .payload_len = SLOT_BYTES + 4);
     g_assert_cmphex(card_word(c, ring), ==, 1u << 19);
     peer_hears_ack(c, ERNIC_NAK_INV_REQ);
     g_assert_cmphex(get_qp(c, PG332_STATQP) & PG332_STATQP_FATAL, !=, 0);
-    teardown();
+    card_close(&cards[0]);
 }
 
 /* Answers: the bit, or none. */
@@ -434,7 +434,7 @@ static void test_responses(void)
     uint32_t i;
 
     for (i = 0; i < ARRAY_SIZE(cases); i++) {
-        setup(PG332_V4_0);
+        card_open(&cards[0], 0, PG332_V4_0);
         ring = entries(c);
         POST(c, .opcode = SEND, .laddr = c->mem, .len = 64);
         fake_run(c->e);
@@ -452,7 +452,7 @@ static void test_responses(void)
         g_assert_cmphex(get_qp(c, PG332_STATQP) & PG332_STATQP_FATAL, ==,
                         cases[i].fatal);
         lose_all(c);
-        teardown();
+        card_close(&cards[0]);
     }
 }
 

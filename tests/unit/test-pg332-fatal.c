@@ -303,12 +303,12 @@ static void test_codes(void)
         g_test_message("%02x: %s", ernic_pg332_fatals[i].code,
                        ernic_pg332_fatals[i].cause);
         g_assert_cmphex(dialogues[i].code, ==, ernic_pg332_fatals[i].code);
-        setup(PG332_V3_1);
+        card_open(&cards[0], 0, PG332_V3_1);
         dialogues[i].provoke(c);
         check_told(c, dialogues[i].code);
         g_assert_cmpuint(ernic_trace_count("ernic_pg332_fatal"), ==, i + 1);
         lose_all(c);
-        teardown();
+        card_close(&cards[0]);
     }
 }
 
@@ -318,7 +318,7 @@ static void test_ring(void)
     Card *c = &cards[0];
     uint32_t i;
 
-    setup(PG332_V4_2);
+    card_open(&cards[0], 0, PG332_V4_2);
     put(c, PG332_IPKTERRQSZ, 2);
     for (i = 0; i < 5; i++) {
         PEER(c, SEND_LAST, .psn = PEER_PSN, .payload_len = 64);
@@ -328,7 +328,7 @@ static void test_ring(void)
         put_qp(c, PG332_QPCONF, QPCONF);
     }
     lose_all(c);
-    teardown();
+    card_close(&cards[0]);
 }
 
 int main(int argc, char **argv)

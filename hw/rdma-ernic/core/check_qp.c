@@ -68,6 +68,8 @@ static bool qp_rings(const ErnicCheck *c, uint32_t id)
     return ernic_check_wq(&qp->sq.wq, ERNIC_SQ_STRIDE_MAX) &&
            qp->sq.wqe &&
            qp->sq.window_mask == ernic_sq_window(qp->sq.wq.depth) - 1 &&
+           /* Of PG332, a place taken comes back with RQCI only. */
+           (!c->e->regs || rq->pi - rq->ci + qp->rq.recv_valid <= rq->depth) &&
            (qp->srq ? rq->depth == 0 && rq->pi == 0 && rq->ci == 0 &&
                       !rq->buf.page :
                       ernic_check_wq(rq, ERNIC_RQ_STRIDE_MAX));
