@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include <infiniband/cmd_ioctl.h>
+
 #include "ernic.h"
 #include "ernic_cmd.h"
 
@@ -86,6 +88,7 @@ static void ernic_free_context(struct ibv_context *ibctx)
 }
 
 static const struct verbs_context_ops ernic_ops = {
+	.alloc_dm = ernic_alloc_dm,
 	.alloc_mw = ernic_alloc_mw,
 	.alloc_parent_domain = ernic_alloc_parent_domain,
 	.alloc_pd = ernic_alloc_pd,
@@ -109,6 +112,10 @@ static const struct verbs_context_ops ernic_ops = {
 	.destroy_srq = ernic_destroy_srq,
 	.detach_mcast = ibv_cmd_detach_mcast,
 	.free_context = ernic_free_context,
+	.free_dm = ernic_free_dm,
+	.import_dm = ernic_import_dm,
+	.import_mr = ernic_import_mr,
+	.import_pd = ernic_import_pd,
 	.modify_cq = ernic_modify_cq,
 	.modify_qp = ernic_modify_qp,
 	.modify_srq = ernic_modify_srq,
@@ -121,11 +128,26 @@ static const struct verbs_context_ops ernic_ops = {
 	.query_qp = ernic_query_qp,
 	.query_rt_values = ernic_query_rt_values,
 	.query_srq = ernic_query_srq,
+	.reg_dm_mr = ernic_reg_dm_mr,
 	.reg_mr = ernic_reg_mr,
 	.req_notify_cq = ernic_req_notify_cq,
 	.rereg_mr = ernic_rereg_mr,
 	.resize_cq = ernic_resize_cq,
+	.unimport_dm = ernic_unimport_dm,
+	.unimport_mr = ernic_unimport_mr,
+	.unimport_pd = ernic_unimport_pd,
 };
+
+static int map_doorbells(struct ernic_context *ctx, int cmd_fd)
+{
+	ctx->db = mmap(NULL, ctx->caps.db_mmap_size, PROT_READ | PROT_WRITE,
+		       MAP_SHARED, cmd_fd, ctx->caps.db_mmap_offset);
+	if (ctx->db == MAP_FAILED)
+		return errno;
+	pthread_mutex_init(&ctx->qp_lock, NULL);
+	verbs_set_ops(&ctx->ibv_ctx, &ernic_ops);
+	return 0;
+}
 
 static struct verbs_context *ernic_alloc_context(struct ibv_device *ibdev,
 						 int cmd_fd,
@@ -146,18 +168,36 @@ static struct verbs_context *ernic_alloc_context(struct ibv_device *ibdev,
 				&resp.ibv_resp, sizeof(resp)))
 		goto err;
 	ctx->caps = resp.drv_payload;
-	ctx->db = mmap(NULL, ctx->caps.db_mmap_size, PROT_READ | PROT_WRITE,
-		       MAP_SHARED, cmd_fd, ctx->caps.db_mmap_offset);
-	if (ctx->db == MAP_FAILED)
+	if (map_doorbells(ctx, cmd_fd))
 		goto err;
-	pthread_mutex_init(&ctx->qp_lock, NULL);
-	verbs_set_ops(&ctx->ibv_ctx, &ernic_ops);
 	return &ctx->ibv_ctx;
 
 err:
 	verbs_uninit_context(&ctx->ibv_ctx);
 	free(ctx);
 	return NULL;
+}
+
+/* A context of another process, by its file: the same doorbell page. */
+static struct verbs_context *ernic_import_context(struct ibv_device *ibdev,
+						  int cmd_fd)
+{
+	DECLARE_COMMAND_BUFFER_LINK(attrs, UVERBS_OBJECT_DEVICE,
+				    UVERBS_METHOD_QUERY_CONTEXT, 1, NULL);
+	struct ernic_context *ctx;
+
+	ctx = verbs_init_and_alloc_context(ibdev, cmd_fd, ctx, ibv_ctx,
+					   RDMA_DRIVER_UNKNOWN);
+	if (!ctx)
+		return NULL;
+	fill_attr_out_ptr(attrs, ERNIC_ATTR_QUERY_CONTEXT, &ctx->caps);
+	if (ibv_cmd_query_context(&ctx->ibv_ctx.context, attrs) ||
+	    map_doorbells(ctx, cmd_fd)) {
+		verbs_uninit_context(&ctx->ibv_ctx);
+		free(ctx);
+		return NULL;
+	}
+	return &ctx->ibv_ctx;
 }
 
 static struct verbs_device *ernic_alloc_device(struct verbs_sysfs_dev *sysfs)
@@ -183,5 +223,6 @@ static const struct verbs_device_ops ernic_dev_ops = {
 	.alloc_device = ernic_alloc_device,
 	.uninit_device = ernic_uninit_device,
 	.alloc_context = ernic_alloc_context,
+	.import_context = ernic_import_context,
 };
 PROVIDER_DRIVER(ernic, ernic_dev_ops);

@@ -150,6 +150,12 @@ struct ernic_qp {
 	struct ernic_wqe *wr_cur;
 };
 
+struct ernic_dm {
+	struct verbs_dm vdm;
+	void *addr;
+	size_t length;
+};
+
 struct ernic_mw {
 	struct ibv_mw ibv_mw;
 	uint32_t rkey; /* as the device will know it after the binds posted */
@@ -173,6 +179,7 @@ ERNIC_TO(srq, ibv_srq, vsrq.srq)
 ERNIC_TO(qp, ibv_qp, vqp.qp)
 ERNIC_TO(mw, ibv_mw, ibv_mw)
 ERNIC_TO(ah, ibv_ah, ibv_ah)
+ERNIC_TO(dm, ibv_dm, vdm.dm)
 
 /* What the request with this counter lies in. */
 static inline void *ernic_wq_slot(const struct ernic_wq *wq, uint32_t counter)
@@ -225,6 +232,8 @@ void ernic_wq_reset(struct ernic_wq *wq);
 
 /* mem.c */
 struct ibv_pd *ernic_alloc_pd(struct ibv_context *ibctx);
+struct ibv_pd *ernic_import_pd(struct ibv_context *ibctx, uint32_t handle);
+void ernic_unimport_pd(struct ibv_pd *ibpd);
 int ernic_dealloc_pd(struct ibv_pd *ibpd);
 struct ibv_td *ernic_alloc_td(struct ibv_context *ibctx,
 			      struct ibv_td_init_attr *attr);
@@ -236,6 +245,8 @@ struct ibv_mr *ernic_reg_mr(struct ibv_pd *ibpd, void *addr, size_t length,
 			    uint64_t iova, int access);
 int ernic_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *ibpd,
 		   void *addr, size_t length, int access);
+struct ibv_mr *ernic_import_mr(struct ibv_pd *ibpd, uint32_t handle);
+void ernic_unimport_mr(struct ibv_mr *ibmr);
 int ernic_dereg_mr(struct verbs_mr *vmr);
 struct ibv_mw *ernic_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type);
 int ernic_dealloc_mw(struct ibv_mw *ibmw);
@@ -273,6 +284,16 @@ struct ernic_cqe *ernic_cq_entry(struct ernic_cq *cq, uint32_t counter);
 #define ERNIC_WC_FLAGS                                                         \
 	(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |         \
 	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+
+/* dm.c */
+struct ibv_dm *ernic_alloc_dm(struct ibv_context *ibctx,
+			      struct ibv_alloc_dm_attr *attr);
+int ernic_free_dm(struct ibv_dm *ibdm);
+struct ibv_dm *ernic_import_dm(struct ibv_context *ibctx, uint32_t handle);
+void ernic_unimport_dm(struct ibv_dm *ibdm);
+struct ibv_mr *ernic_reg_dm_mr(struct ibv_pd *ibpd, struct ibv_dm *ibdm,
+			       uint64_t offset, size_t length,
+			       unsigned int access);
 
 /* srq.c */
 struct ibv_srq *ernic_create_srq(struct ibv_pd *ibpd,

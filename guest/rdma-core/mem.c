@@ -27,6 +27,22 @@ struct ibv_pd *ernic_alloc_pd(struct ibv_context *ibctx)
 	return &pd->ibv_pd;
 }
 
+struct ibv_pd *ernic_import_pd(struct ibv_context *ibctx, uint32_t handle)
+{
+	struct ernic_pd *pd = calloc(1, sizeof(*pd));
+
+	if (!pd)
+		return NULL;
+	pd->ibv_pd.context = ibctx;
+	pd->ibv_pd.handle = handle;
+	return &pd->ibv_pd;
+}
+
+void ernic_unimport_pd(struct ibv_pd *ibpd)
+{
+	free(to_ernic_pd(ibpd));
+}
+
 struct ibv_td *ernic_alloc_td(struct ibv_context *ibctx,
 			      struct ibv_td_init_attr *attr)
 {
@@ -150,6 +166,25 @@ int ernic_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *ibpd,
 	return ibv_cmd_rereg_mr(vmr, flags, addr, length, (uintptr_t)addr,
 				access, ibpd, &cmd, sizeof(cmd), &resp,
 				sizeof(resp));
+}
+
+/* Of a context that this process was given: handles are the kernel's. */
+struct ibv_mr *ernic_import_mr(struct ibv_pd *ibpd, uint32_t handle)
+{
+	struct verbs_mr *vmr = calloc(1, sizeof(*vmr));
+
+	if (!vmr)
+		return NULL;
+	if (ibv_cmd_query_mr(ibpd, vmr, handle)) {
+		free(vmr);
+		return NULL;
+	}
+	return &vmr->ibv_mr;
+}
+
+void ernic_unimport_mr(struct ibv_mr *ibmr)
+{
+	free(verbs_get_mr(ibmr));
 }
 
 int ernic_dereg_mr(struct verbs_mr *vmr)

@@ -198,6 +198,9 @@ bool ernic_pci_dma(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
 {
     RCU_READ_LOCK_GUARD();
 
+    if (addr >= ERNIC_ADDR_MEMORY) {
+        return ernic_pci_mem_rw(d, addr, buf, len, write);
+    }
     if (addr + len < addr || !env_access(d, addr, buf, len, write)) {
         trace_ernic_pci_dma_failed(ernic_pci_id(d), addr, len, write);
         return false;
@@ -226,22 +229,11 @@ static uint64_t atomic_result(ErnicAtomicOp op, uint64_t old, uint64_t arg,
 }
 
 /* One operation for the guest's processors as well: on the host's memory. */
-static bool env_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
-                             uint64_t arg, uint64_t compare, uint64_t *old)
+static uint64_t atomic_on(uint64_t *word, ErnicAtomicOp op, uint64_t arg,
+                          uint64_t compare)
 {
-    ErnicPci *d = env;
-    hwaddr len = sizeof(*old);
-    uint64_t *word, seen, was;
+    uint64_t seen, was;
 
-    RCU_READ_LOCK_GUARD();
-    word = env_map(d, addr, &len, true);
-    if (!word || len < sizeof(*old)) {
-        trace_ernic_pci_dma_failed(ernic_pci_id(d), addr, sizeof(*old), true);
-        if (word) {
-            env_unmap(d, word, len, true);
-        }
-        return false;
-    }
     smp_mb();
     was = qatomic_read(word);
     do {
@@ -250,8 +242,34 @@ static bool env_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
                               cpu_to_le64(atomic_result(op, le64_to_cpu(seen),
                                                         arg, compare)));
     } while (was != seen);
+    return le64_to_cpu(was);
+}
+
+static bool env_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
+                             uint64_t arg, uint64_t compare, uint64_t *old)
+{
+    ErnicPci *d = env;
+    hwaddr len = sizeof(*old);
+    uint64_t *word;
+
+    RCU_READ_LOCK_GUARD();
+    if (addr >= ERNIC_ADDR_MEMORY) {
+        word = ernic_pci_mem_word(d, addr);
+        if (word) {
+            *old = atomic_on(word, op, arg, compare);
+        }
+        return word;
+    }
+    word = env_map(d, addr, &len, true);
+    if (!word || len < sizeof(*old)) {
+        trace_ernic_pci_dma_failed(ernic_pci_id(d), addr, sizeof(*old), true);
+        if (word) {
+            env_unmap(d, word, len, true);
+        }
+        return false;
+    }
+    *old = atomic_on(word, op, arg, compare);
     env_unmap(d, word, len, true);
-    *old = le64_to_cpu(was);
     return true;
 }
 

@@ -8,6 +8,7 @@
 #include "qapi/error.h"
 #include "qemu/units.h"
 #include "qemu/module.h"
+#include "qemu/units.h"
 #include "hw/pci/msix.h"
 #include "hw/pci/pcie.h"
 #include "hw/pci/pcie_aer.h"
@@ -210,7 +211,9 @@ static void add_bars(ErnicPci *d)
     uint8_t type = PCI_BASE_ADDRESS_SPACE_MEMORY | PCI_BASE_ADDRESS_MEM_TYPE_64;
 
     memory_region_init_io(&d->bar, OBJECT(d), &ernic_pci_bar_ops, d,
-                          "ernic-verbs", ernic_pci_bar_size(d));
+                          "ernic-verbs",
+                          pow2ceil(ernic_pci_regs_size(d) + d->mem_size));
+    ernic_pci_mem_start(d);
     pci_register_bar(pci, ERNIC_BAR_REGS, type, &d->bar);
     init_msix_bar(d);
     pci_register_bar(pci, ERNIC_BAR_MSIX, type, &d->msix_bar);
@@ -226,8 +229,8 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     ERRP_GUARD();
     ErnicPci *d = ERNIC(pci);
 
-    if (!check_limits(d, errp) || !ernic_pci_netdev_open(d, errp) ||
-        !ernic_pci_timing_open(d, errp)) {
+    if (!check_limits(d, errp) || !ernic_pci_mem_open(d, errp) ||
+        !ernic_pci_netdev_open(d, errp) || !ernic_pci_timing_open(d, errp)) {
         return;
     }
     if (!ernic_pci_udp_open(d, errp)) {
@@ -247,6 +250,7 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     if (!add_capabilities(d, errp)) {
         pcie_aer_exit(pci);
         pcie_cap_exit(pci);
+        ernic_pci_mem_close(d);
         ernic_pci_udp_close(d);
         ernic_pci_timing_close(d);
         return;
@@ -274,6 +278,7 @@ static void ernic_pci_exit(PCIDevice *pci)
     ernic_free(d->engine);
     ernic_pci_pg332_close(d);
     ernic_pci_timing_close(d);
+    ernic_pci_mem_close(d);
     msix_uninit(pci, &d->msix_bar, &d->msix_bar);
     pcie_aer_exit(pci);
     pcie_cap_exit(pci);
@@ -323,6 +328,7 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_UINT32("max-uctx", ErnicPci, cfg.max_uctx, 256),
     DEFINE_PROP_UINT16("vectors", ErnicPci, cfg.num_vectors, 17),
     DEFINE_PROP_UINT32("roce-mtu", ErnicPci, mtu, 4096),
+    DEFINE_PROP_SIZE("device-memory", ErnicPci, mem_size, 1 * MiB),
     DEFINE_PROP_UINT32("link-speed", ErnicPci, cfg.link_speed, 100000),
     DEFINE_PROP_STRING("roce-udp", ErnicPci, roce_udp),
     DEFINE_PROP_STRING("roce-peers", ErnicPci, roce_peers),

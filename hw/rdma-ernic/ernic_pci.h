@@ -78,10 +78,12 @@ typedef struct ErnicShell {
 struct ErnicPci {
     PCIDevice parent_obj;
     MemoryRegion bar, msix_bar;
+    MemoryRegion mem;           /* the device's own, if there is any */
 
     /* Properties. */
     ErnicConfig cfg;
     uint32_t mtu;               /* greatest path MTU, bytes */
+    uint64_t mem_size;          /* bytes of its own memory */
     char *roce_udp, *roce_peers;
     IOThread *iothread;
     bool timing;
@@ -174,8 +176,8 @@ void ernic_pci_drain(ErnicPci *d);
 
 extern const MemoryRegionOps ernic_pci_bar_ops;
 
-/* Bytes of BAR 2: control page and doorbell pages. */
-uint64_t ernic_pci_bar_size(const ErnicPci *d);
+/* Bytes of control page and doorbell pages, rounded up to a power of two. */
+uint64_t ernic_pci_regs_size(const ErnicPci *d);
 /* To the state of power-on; inside enter and leave. */
 void ernic_pci_verbs_reset(ErnicPci *d, uint64_t now);
 /* Commands and doorbells; inside enter and leave, in the AioContext. */
@@ -184,6 +186,19 @@ void ernic_pci_verbs_run(ErnicPci *d, uint64_t now);
 void ernic_pci_doorbells_run(ErnicPci *d, uint64_t now);
 /* Is the link up? */
 bool ernic_pci_link(const ErnicPci *d);
+
+/* ---- ernic_mem.c: the device's own memory --------------------------------- */
+
+bool ernic_pci_mem_open(ErnicPci *d, Error **errp);
+void ernic_pci_mem_start(ErnicPci *d);
+void ernic_pci_mem_close(ErnicPci *d);
+/* In BAR 2; 0: there is none. */
+uint64_t ernic_pci_mem_offset(const ErnicPci *d);
+/* @addr is from ERNIC_ADDR_MEMORY on; false: not all of it is there. */
+bool ernic_pci_mem_rw(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
+                      bool write);
+/* A word that will be written; NULL: it is not there. */
+uint64_t *ernic_pci_mem_word(ErnicPci *d, uint64_t addr);
 
 /* ---- ernic_pg332.c: the ERNIC face ---------------------------------------- */
 

@@ -25,7 +25,7 @@ bool ernic_pci_link(const ErnicPci *d)
     return d->udp || ernic_pci_netdev_link(d);
 }
 
-uint64_t ernic_pci_bar_size(const ErnicPci *d)
+uint64_t ernic_pci_regs_size(const ErnicPci *d)
 {
     return pow2ceil(DB_OFFSET + ((uint64_t)d->cfg.max_uctx << DB_SHIFT));
 }
@@ -312,6 +312,16 @@ static uint64_t read_link_speed(ErnicPci *d)
     return d->cfg.link_speed;
 }
 
+static uint64_t read_mem_size(ErnicPci *d)
+{
+    return d->mem_size;
+}
+
+static uint64_t read_mem_offset(ErnicPci *d)
+{
+    return ernic_pci_mem_offset(d);
+}
+
 static uint64_t read_num_uctx(ErnicPci *d)
 {
     return d->cfg.max_uctx;
@@ -350,6 +360,8 @@ static const ErnicReg regs[sizeof(struct ernic_regs) / 4] = {
     REG(cmd_pi, FIELD_OF(cmd_pi), .write = write_cmd_pi),
     REG(cmd_ci, FIELD_OF(cmd_ci)),
     REG(link_speed, .read = read_link_speed),
+    REG(mem_offset, .read = read_mem_offset),
+    REG(mem_size, .read = read_mem_size),
 };
 
 /* ---- the BAR -------------------------------------------------------------- */

@@ -42,6 +42,10 @@ static const Bad bad[] = {
       "roce-mtu is 8192, not 256, 512, 1024, 2048 or 4096" },
     { "link-speed", "0", "link-speed is 0, not 1 to 1600000" },
     { "link-speed", "1600001", "link-speed is 1600001, not 1 to 1600000" },
+    { "device-memory", "4095",
+      "device-memory is 4095, not a multiple of 4096 up to 1073741824" },
+    { "device-memory", "1073745920",
+      "device-memory is 1073745920, not a multiple of 4096 up to 1073741824" },
     { "roce-udp", "'nonsense'", "roce-udp: " },
     { "roce-udp", "'127.0.0.1:65536'", "roce-udp: " },
     { "roce-udp", "'192.0.2.1:4791'", "roce-udp: UDP socket on" },
@@ -219,7 +223,8 @@ static void *with_others(GString *cmd_line, void *arg)
 {
     g_string_append(cmd_line, " -netdev hubport,id=h0,hubid=0"
                     " -device ernic,id=net0,addr=06.0,netdev=h0,"
-                    "link-speed=25000,roce-mtu=1024,max-qp=10,vectors=3 ");
+                    "link-speed=25000,roce-mtu=1024,max-qp=10,vectors=3,"
+                    "device-memory=0 ");
     return arg;
 }
 
@@ -250,6 +255,8 @@ static void test_in_effect(void *obj, void *data, QGuestAllocator *alloc)
                     ERNIC_FEATURE_ETH | ERNIC_FEATURE_ROCE_ETH);
     g_assert_cmpuint(qernic_reg(&q, link_speed), ==, 25000);
     g_assert_cmpuint(qernic_reg(&q, num_vectors), ==, 3);
+    g_assert_cmpuint(qernic_reg(&q, mem_size), ==, 0);
+    g_assert_cmpuint(qernic_reg(&q, mem_offset), ==, 0);
     query(&q, ERNIC_CMD_QUERY_PORT, &port, sizeof(port));
     g_assert_cmpuint(le32_to_cpu(port.link_speed), ==, 25000);
     g_assert_cmpuint(port.active, ==, 1);

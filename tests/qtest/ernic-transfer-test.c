@@ -635,6 +635,74 @@ static void test_refused(void *obj, void *data, QGuestAllocator *alloc)
     qos_invalidate_command_line();
 }
 
+/* ---- the device's own memory ---------------------------------------------- */
+
+/* A region of 8192 bytes, counted from 0, at @off of that memory. */
+static uint32_t memory_key(QErnic *q, uint64_t off)
+{
+    struct ernic_cmd cmd = {
+        .opcode = ERNIC_CMD_MR_REG,
+        .mr_reg = { .buf.addr = cpu_to_le64(ERNIC_ADDR_MEMORY + off),
+                    .length = cpu_to_le64(8192),
+                    .pd = cpu_to_le32(q->pd),
+                    .access = cpu_to_le32(ERNIC_ACCESS_FLAGS) },
+    };
+    struct ernic_rsp rsp;
+
+    g_assert_cmpuint(qernic_cmd(q, &cmd, &rsp), ==, ERNIC_OK);
+    return le32_to_cpu(rsp.handle);
+}
+
+static void memory_request(QErnicQp *qp, uint8_t opcode, uint32_t key,
+                           uint64_t at, uint32_t len, uint8_t status)
+{
+    struct ernic_wqe wqe = { .opcode = opcode };
+    struct ernic_cqe cqe;
+
+    if (opcode == ERNIC_WR_FETCH_ADD) {
+        wqe.atomic.rkey = cpu_to_le32(key);
+        wqe.atomic.compare_add = cpu_to_le64(3);
+    } else {
+        wqe.rdma.raddr = cpu_to_le64(at);
+        wqe.rdma.rkey = cpu_to_le32(key);
+    }
+    qernic_post_send(qp, &wqe, opcode == ERNIC_WR_WRITE ? OUT : IN, len);
+    qernic_poll(qp, &cqe);
+    g_assert_cmpuint(cqe.status, ==, status);
+}
+
+static void test_memory(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    uint64_t base = qernic_reg(q, mem_offset), size = qernic_reg(q, mem_size);
+    uint8_t sent[LENGTH], got[LENGTH];
+    QErnicQp x, y;
+    uint32_t key;
+
+    qernic_setup(q, 1);
+    connect_pair(q, q, &x, &y, ERNIC_QPT_RC);
+    key = memory_key(q, 4096);
+    pattern(q, OUT, LENGTH, 9);
+    qtest_memread(q->qts, q->buf + OUT, sent, LENGTH);
+    memory_request(&x, ERNIC_WR_WRITE, key, 100, LENGTH, ERNIC_WC_SUCCESS);
+    qpci_memread(&q->dev, q->bar, base + 4196, got, LENGTH);
+    g_assert_cmpmem(got, LENGTH, sent, LENGTH);
+    memory_request(&x, ERNIC_WR_READ, key, 100, LENGTH, ERNIC_WC_SUCCESS);
+    same(q, OUT, q, IN, LENGTH);
+
+    qpci_io_writeq(&q->dev, q->bar, base + 4096, 39);
+    memory_request(&x, ERNIC_WR_FETCH_ADD, key, 0, 8, ERNIC_WC_SUCCESS);
+    g_assert_cmpuint(qtest_readq(q->qts, q->buf + IN), ==, 39);
+    g_assert_cmpuint(qpci_io_readq(&q->dev, q->bar, base + 4096), ==, 42);
+
+    /* The last byte there is, and the one behind it. */
+    key = memory_key(q, size - 4096);
+    memory_request(&x, ERNIC_WR_WRITE, key, 4095, 1, ERNIC_WC_SUCCESS);
+    g_assert_cmphex(qpci_io_readb(&q->dev, q->bar, base + size - 1), ==,
+                    sent[0]);
+    memory_request(&x, ERNIC_WR_WRITE, key, 4095, 2, ERNIC_WC_REM_OP_ERR);
+}
+
 static void register_tests(void)
 {
     QOSGraphTestOptions two = { .before = two_devices, .arg = (void *)"" };
@@ -646,6 +714,7 @@ static void register_tests(void)
     qos_add_test("two-devices-iothread", "ernic", test_two, &io);
     qos_add_test("not-ram", "ernic", test_not_ram, &two);
     qos_add_test("not-ram-iothread", "ernic", test_not_ram, &io);
+    qos_add_test("memory", "ernic", test_memory, NULL);
     qos_add_test("flr", "ernic", test_flr, NULL);
     qos_add_test("migrate-refused", "ernic", test_refused, NULL);
     qos_add_test("migrate", "ernic", test_migrate, NULL);

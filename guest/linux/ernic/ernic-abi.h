@@ -12,6 +12,7 @@
 #define ERNIC_UABI_H
 
 #include <linux/types.h>
+#include <rdma/ib_user_ioctl_cmds.h>
 
 #define ERNIC_UABI_VERSION 1
 
@@ -106,6 +107,32 @@ struct ernic_create_ah_resp {
 	__u8 dmac[6];
 	__u8 sgid_index;
 	__u8 hop_limit;
+};
+
+/* What the driver adds to ioctl()s: attributes and methods. */
+enum ernic_query_context_attrs {
+	/* struct ernic_alloc_ucontext_resp */
+	ERNIC_ATTR_QUERY_CONTEXT = (1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum ernic_alloc_dm_attrs {
+	/* 64 bits: where to mmap() the memory, in whole pages */
+	ERNIC_ATTR_ALLOC_DM_OFFSET = (1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum ernic_dm_methods {
+	ERNIC_METHOD_DM_QUERY = (1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum ernic_query_dm_attrs {
+	ERNIC_ATTR_QUERY_DM_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
+	/* struct ernic_dm_resp */
+	ERNIC_ATTR_QUERY_DM_RESP,
+};
+
+struct ernic_dm_resp {
+	__aligned_u64 mmap_offset;
+	__aligned_u64 length;
 };
 
 #endif /* ERNIC_UABI_H */

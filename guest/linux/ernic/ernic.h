@@ -72,6 +72,11 @@ struct ernic_dev {
 	bool ib_on;		/* the RDMA core knows the device */
 	struct work_struct fatal_work;
 	struct ernic_device_attr attr;
+	/* its own memory: pages in the BAR, a bit for each that is taken */
+	phys_addr_t dm_phys;
+	unsigned long dm_pages;
+	unsigned long *dm_taken;
+	struct mutex dm_lock;	/* of dm_taken */
 	/*
 	 * Around commands that give a number and, until the table has lost it,
 	 * around those that take one: none is given again before.
@@ -168,6 +173,12 @@ int ernic_net_register(struct ernic_dev *dev);
 void ernic_net_unregister(struct ernic_dev *dev);
 /* The device is dead: takes the network card away from the stack. */
 void ernic_net_fatal(struct ernic_dev *dev);
+
+/* ernic_dm.c */
+int ernic_dm_init(struct ernic_dev *dev);
+void ernic_dm_fini(struct ernic_dev *dev);
+/* Bytes, in all */
+u64 ernic_dm_size(struct ernic_dev *dev);
 
 /* ernic_verbs.c */
 int ernic_ib_register(struct ernic_dev *dev);

@@ -56,6 +56,9 @@ static int ernic_pci_init(struct ernic_dev *dev)
 	ret = ernic_check_regs(dev);
 	if (ret)
 		goto err_map;
+	ret = ernic_dm_init(dev);
+	if (ret)
+		goto err_map;
 	pci_set_master(pdev);
 	return 0;
 
@@ -70,6 +73,7 @@ err_enable:
 
 static void ernic_pci_fini(struct ernic_dev *dev)
 {
+	ernic_dm_fini(dev);
 	iounmap(dev->regs);
 	pci_release_region(dev->pdev, ERNIC_BAR_REGS);
 	pci_disable_device(dev->pdev);

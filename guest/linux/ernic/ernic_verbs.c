@@ -58,6 +58,7 @@ static int ernic_query_device(struct ib_device *ibdev,
 	/* ns, as many bits of them as there are */
 	p->timestamp_mask = U64_MAX;
 	p->hca_core_clock = NSEC_PER_SEC / 1000;
+	p->max_dm_size = ernic_dm_size(dev);
 	p->cq_caps.max_cq_moderation_count = U16_MAX;
 	p->cq_caps.max_cq_moderation_period = U16_MAX;
 	return 0;
@@ -118,14 +119,12 @@ static int ernic_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
 	return 0;
 }
 
-static int ernic_alloc_ucontext(struct ib_ucontext *ibuctx,
-				struct ib_udata *udata)
+void ernic_ucontext_resp(struct ernic_dev *dev, u32 uctx,
+			 struct ernic_alloc_ucontext_resp *resp)
 {
-	struct ernic_ucontext *u =
-		container_of(ibuctx, struct ernic_ucontext, ibuctx);
-	struct ernic_dev *dev = to_dev(ibuctx->device);
-	struct ernic_alloc_ucontext_resp resp = {
+	*resp = (struct ernic_alloc_ucontext_resp) {
 		.db_mmap_size = PAGE_SIZE,
+		.uctx = uctx,
 		.max_sq_wr = le32_to_cpu(dev->attr.max_qp_wr),
 		.max_rq_wr = le32_to_cpu(dev->attr.max_qp_wr),
 		.max_srq_wr = le32_to_cpu(dev->attr.max_srq_wr),
@@ -136,11 +135,20 @@ static int ernic_alloc_ucontext(struct ib_ucontext *ibuctx,
 		.rq_stride_max = ERNIC_RQ_STRIDE_MAX,
 		.db_time_offset = ERNIC_DB_TIME,
 	};
+}
+
+static int ernic_alloc_ucontext(struct ib_ucontext *ibuctx,
+				struct ib_udata *udata)
+{
+	struct ernic_ucontext *u =
+		container_of(ibuctx, struct ernic_ucontext, ibuctx);
+	struct ernic_dev *dev = to_dev(ibuctx->device);
+	struct ernic_alloc_ucontext_resp resp;
 	int ret = ernic_cmd_alloc(dev, ERNIC_CMD_UCTX_ALLOC, 0, &u->uctx);
 
 	if (ret)
 		return ret;
-	resp.uctx = u->uctx;
+	ernic_ucontext_resp(dev, u->uctx, &resp);
 	ret = ernic_respond(udata, &resp, sizeof(resp));
 	if (ret)
 		ernic_cmd_free(dev, ERNIC_CMD_UCTX_FREE, 0, u->uctx);
@@ -163,7 +171,9 @@ static int ernic_mmap(struct ib_ucontext *ibuctx, struct vm_area_struct *vma)
 	struct ernic_dev *dev = to_dev(ibuctx->device);
 	phys_addr_t page = dev->db_phys + ((u64)u->uctx << dev->db_shift);
 
-	if (vma->vm_pgoff || vma->vm_end - vma->vm_start != PAGE_SIZE)
+	if (vma->vm_pgoff)
+		return ernic_dm_mmap(ibuctx, vma);
+	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
 		return -EINVAL;
 	return rdma_user_mmap_io(ibuctx, vma, page >> PAGE_SHIFT, PAGE_SIZE,
 				 pgprot_noncached(vma->vm_page_prot), NULL);
@@ -216,6 +226,7 @@ static const struct ib_device_ops ernic_ib_ops = {
 	.driver_id = RDMA_DRIVER_UNKNOWN,
 	.uverbs_abi_ver = ERNIC_UABI_VERSION,
 	.add_gid = ernic_add_gid,
+	.alloc_dm = ernic_alloc_dm,
 	.alloc_hw_port_stats = ernic_alloc_stats,
 	.alloc_mr = ernic_alloc_mr,
 	.alloc_mw = ernic_alloc_mw,
@@ -227,6 +238,7 @@ static const struct ib_device_ops ernic_ib_ops = {
 	.create_srq = ernic_create_srq,
 	.create_user_ah = ernic_create_ah,
 	.create_ah = ernic_create_ah,
+	.dealloc_dm = ernic_dealloc_dm,
 	.dealloc_mw = ernic_dealloc_mw,
 	.dealloc_pd = ernic_dealloc_pd,
 	.dealloc_ucontext = ernic_dealloc_ucontext,
@@ -249,6 +261,7 @@ static const struct ib_device_ops ernic_ib_ops = {
 	.get_port_immutable = ernic_port_immutable,
 	.map_mr_sg = ernic_map_mr_sg,
 	.mmap = ernic_mmap,
+	.mmap_free = ernic_mmap_free,
 	.modify_cq = ernic_modify_cq,
 	.modify_qp = ernic_modify_qp,
 	.modify_srq = ernic_modify_srq,
@@ -261,6 +274,8 @@ static const struct ib_device_ops ernic_ib_ops = {
 	.query_port = ernic_query_port,
 	.query_qp = ernic_query_qp,
 	.query_srq = ernic_query_srq,
+	.query_ucontext = ernic_query_ucontext,
+	.reg_dm_mr = ernic_reg_dm_mr,
 	.reg_user_mr = ernic_reg_user_mr,
 	.rereg_user_mr = ernic_rereg_user_mr,
 	.req_notify_cq = ernic_req_notify_cq,
@@ -378,6 +393,7 @@ int ernic_ib_register(struct ernic_dev *dev)
 	ibdev->dev.parent = &dev->pdev->dev;
 	addrconf_addr_eui48((u8 *)&ibdev->node_guid, dev->netdev->dev_addr);
 	ib_set_device_ops(ibdev, &ernic_ib_ops);
+	ibdev->driver_def = ernic_uapi_defs;
 	ret = ernic_cmd_set_pkey(dev, 0, ERNIC_DEFAULT_PKEY);
 	if (ret)
 		return ret;

@@ -36,6 +36,13 @@ struct ernic_mr {
 	u32 max_pages;
 };
 
+struct ernic_dm {
+	struct ib_dm ibdm;
+	struct rdma_user_mmap_entry entry;
+	unsigned long first;	/* page */
+	unsigned long pages;
+};
+
 struct ernic_mw {
 	struct ib_mw ibmw;
 	u32 uctx;
@@ -131,6 +138,7 @@ ERNIC_OBJ(srq, ibsrq)
 ERNIC_OBJ(qp, ibqp)
 ERNIC_OBJ(ah, ibah)
 ERNIC_OBJ(mw, ibmw)
+ERNIC_OBJ(dm, ibdm)
 
 static inline struct ernic_dev *to_dev(struct ib_device *ibdev)
 {
@@ -197,6 +205,27 @@ struct ib_mr *ernic_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				  struct ib_pd *ibpd, struct ib_udata *udata);
 void ernic_mr_release(struct ernic_dev *dev, struct ernic_mr *mr);
 int ernic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+
+/* ernic_dm.c */
+struct ib_dm *ernic_alloc_dm(struct ib_device *ibdev,
+			     struct ib_ucontext *ibuctx,
+			     struct ib_dm_alloc_attr *attr,
+			     struct uverbs_attr_bundle *attrs);
+int ernic_dealloc_dm(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs);
+void ernic_mmap_free(struct rdma_user_mmap_entry *entry);
+int ernic_dm_mmap(struct ib_ucontext *ibuctx, struct vm_area_struct *vma);
+struct ib_mr *ernic_reg_dm_mr(struct ib_pd *ibpd, struct ib_dm *ibdm,
+			      struct ib_dm_mr_attr *attr,
+			      struct uverbs_attr_bundle *attrs);
+
+/* ernic_uapi.c */
+extern const struct uapi_definition ernic_uapi_defs[];
+int ernic_query_ucontext(struct ib_ucontext *ibuctx,
+			 struct uverbs_attr_bundle *attrs);
+
+/* ernic_verbs.c: what a process is told of its context. */
+void ernic_ucontext_resp(struct ernic_dev *dev, u32 uctx,
+			 struct ernic_alloc_ucontext_resp *resp);
 
 /* ernic_kmr.c */
 struct ib_mr *ernic_get_dma_mr(struct ib_pd *ibpd, int access);

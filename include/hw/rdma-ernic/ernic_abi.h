@@ -97,13 +97,22 @@ struct ernic_regs {
     ernic_le32 cmd_pi;          /* RW doorbell: commands written, modulo 2^32 */
     ernic_le32 cmd_ci;          /* RO commands executed */
     ernic_le32 link_speed;      /* RO Mb/s */
+    ernic_le64 mem_offset;      /* RO of the device's own memory, in this BAR */
+    ernic_le64 mem_size;        /* RO bytes, a multiple of 4096; 0: none */
 };
-ERNIC_ABI_SIZE(struct ernic_regs, 0x50);
+ERNIC_ABI_SIZE(struct ernic_regs, 0x60);
 ERNIC_ABI_OFFSET(struct ernic_regs, status, 0x0c);
 ERNIC_ABI_OFFSET(struct ernic_regs, num_vectors, 0x18);
 ERNIC_ABI_OFFSET(struct ernic_regs, time, 0x28);
 ERNIC_ABI_OFFSET(struct ernic_regs, ring_shift, 0x40);
 ERNIC_ABI_OFFSET(struct ernic_regs, link_speed, 0x4c);
+ERNIC_ABI_OFFSET(struct ernic_regs, mem_offset, 0x50);
+
+/*
+ * Where a bus address is asked for, these name the device's own memory: this
+ * one its first byte, which BAR 2 shows at mem_offset.
+ */
+#define ERNIC_ADDR_MEMORY       0x8000000000000000ull
 
 /* ------------------------------------------------------------------------
  * The Ethernet face: registers at this offset of the control page, and a ring
