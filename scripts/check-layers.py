@@ -20,7 +20,8 @@ CONTRACT = 'include/hw/rdma-ernic'
 LAYERS = {
     0: 'ernic_abi ernic_counters ernic_regs ib_spec',
     1: 'env types limits psn drop opcode icrc net wire fault timer stats'
-       ' ib_tables server lru line profile timing_trace regs regfile',
+       ' ib_tables server lru line profile timing_trace regs regfile cable'
+       ' switch',
     2: 'res dev mr dma eq cq wqe rq buf format timing',
     3: 'qp_table qp_cmd qp req resp comp ack sched cc mcast tx pg332'
        ' pg332_check pg332_count pg332_fatal pg332_qp1 pg332_queue'
@@ -37,10 +38,10 @@ ROLES = {'req', 'resp', 'comp'}
 FACE = {'ernic_abi', 'ernic_regs', 'engine', 'env', 'types'}
 # The netdev link carries frames; the timing model's properties are profiles.
 MORE = {'ernic_netdev': {'net', 'drop', 'ib_spec'},
-        'ernic_timing': {'profile', 'timing_trace'}}
-# The links and the trace file, also layer 5, run without QEMU and know no verbs:
-# addresses, trains, hooks and the C library alone.
-LINKS = {'link_map', 'link_udp', 'timing_file'}
+        'ernic_timing': {'profile', 'timing_trace'}, 'ernic_wire': {'switch'}}
+# The links and the files that are written, also layer 5, run without QEMU and know
+# no verbs: addresses, trains, hooks and the C library alone.
+LINKS = {'link_map', 'link_udp', 'pcapng', 'timing_file'}
 LINK_FACE = {'types', 'timing_trace'}
 
 # Allowed everywhere in the engine, whatever the layer.
@@ -108,8 +109,8 @@ def check_front_include(root, path, header):
             return f'the front includes {header} of layer {LAYER[target]}'
         return None
     system = header in {name for _, name in includes(path, '<')}
-    if system or header == 'qemu/osdep.h' or Path(header).stem in LINKS \
-            or target in LINK_FACE:
+    if system or header in {'qemu/osdep.h', 'qemu/bswap.h'} \
+            or Path(header).stem in LINKS or target in LINK_FACE:
         return None
     return f'the link includes {header}'
 

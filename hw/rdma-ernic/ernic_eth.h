@@ -8,6 +8,7 @@
 #define ERNIC_ETH_H
 
 #include "net/net.h"
+#include "ernic_wire.h"
 #include "hw/rdma-ernic/ernic_abi.h"
 
 /* As struct ernic_eth_regs, in host byte order. */
@@ -28,6 +29,8 @@ typedef struct ErnicEth {
 typedef struct ErnicNetdev {
     NICConf conf;
     NICState *nic;
+    ErnicWire *wire;            /* property: in place of a netdev */
+    NetClientState *port;       /* of the wire */
     QEMUBH *bh;                 /* transmission of the Ethernet face */
     uint32_t pending;           /* RoCE frames the backend has yet to take */
     bool blocked;               /* the engine waits for that */

@@ -229,11 +229,17 @@ static NetClientInfo netdev_info = {
 bool ernic_pci_netdev_open(ErnicPci *d, Error **errp)
 {
     qemu_macaddr_default_if_unset(&d->net.conf.macaddr);
-    if (d->net.conf.peers.ncs[0] && d->iothread && !d->roce_udp) {
-        error_setg(errp, "iothread= with netdev= needs roce-udp= too");
+    if (d->net.conf.peers.ncs[0] && d->net.wire) {
+        error_setg(errp, "netdev= and wire= exclude each other");
         return false;
     }
-    return true;
+    if ((d->net.conf.peers.ncs[0] || d->net.wire) && d->iothread &&
+        !d->roce_udp) {
+        error_setg(errp, "iothread= with %s= needs roce-udp= too",
+                   d->net.wire ? "wire" : "netdev");
+        return false;
+    }
+    return !d->net.wire || ernic_wire_has_room(d->net.wire, errp);
 }
 
 /* When nothing can fail any more. */
@@ -242,6 +248,10 @@ void ernic_pci_netdev_start(ErnicPci *d)
     DeviceState *dev = DEVICE(d);
 
     ernic_pci_eth_init(d);
+    if (d->net.wire) {
+        d->net.port = ernic_wire_plug(d->net.wire, dev->id ?: "", d->profile);
+        d->net.conf.peers.ncs[0] = d->net.port;
+    }
     if (d->net.conf.peers.ncs[0]) {
         d->net.nic = qemu_new_nic(&netdev_info, &d->net.conf, TYPE_ERNIC,
                                   dev->id, &dev->mem_reentrancy_guard, d);
@@ -266,6 +276,10 @@ void ernic_pci_netdev_close(ErnicPci *d)
         qemu_purge_queued_packets(qemu_get_queue(d->net.nic));
         qemu_del_nic(d->net.nic);
         d->net.nic = NULL;
+    }
+    if (d->net.port) {
+        ernic_wire_unplug(d->net.wire, d->net.port);
+        d->net.port = d->net.conf.peers.ncs[0] = NULL;
     }
     ernic_pci_eth_fini(d);
 }

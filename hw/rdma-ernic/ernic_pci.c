@@ -341,6 +341,7 @@ static const Property ernic_pci_properties[] = {
                      256 * MiB),
     DEFINE_PROP_STRING("shell", ErnicPci, shell.name),
     DEFINE_PROP_SIZE("card-memory", ErnicPci, shell.card_size, 0),
+    DEFINE_PROP_LINK("wire", ErnicPci, net.wire, TYPE_ERNIC_WIRE, ErnicWire *),
     DEFINE_PROP_LINK("iothread", ErnicPci, iothread, TYPE_IOTHREAD, IOThread *),
 };
 

@@ -135,6 +135,9 @@ bool ernic_pci_timing_open(ErnicPci *d, Error **errp)
         g_free(p);
         return false;
     }
+    if (d->net.wire && !d->roce_udp) {
+        p->wire_flight = 0;     /* the wire's own counts */
+    }
     trace_ernic_pci_timing(ernic_pci_id(d), name, ernic_profile_hash(p));
     d->profile = p;
     d->cfg.timing = p;

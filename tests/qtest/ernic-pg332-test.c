@@ -283,6 +283,15 @@ static void *two_with_iothread(GString *cmd_line, void *arg)
     return arg;
 }
 
+static void *two_on_wire(GString *cmd_line, void *arg)
+{
+    one_card(cmd_line, arg);
+    g_string_append(cmd_line, " -device ernic-wire,id=w0"
+                    " -device ernic,id=net0,addr=06.0,wire=w0"
+                    " -device ernic,id=net1,addr=07.0,wire=w0 ");
+    return arg;
+}
+
 /* Each device learns where both are. */
 static void introduce(QErnic *q)
 {
@@ -368,17 +377,13 @@ static void test_registers(void *obj, void *data, QGuestAllocator *alloc)
     ernic_regfile_free(rf);
 }
 
-static void test_transfer(void *obj, void *data, QGuestAllocator *alloc)
+static void transfer(QErnic *q, QErnic *other, unsigned version)
 {
-    QErnic *q = obj, other;
-    unsigned version = version_of(data);
     Card a, b;
     int i;
 
-    qernic_init(&other, "ernic1", q->dev.bus, QPCI_DEVFN(5, 0), alloc);
-    introduce(q);
     open_one(&a, q, version, 1);
-    open_one(&b, &other, version, 2);
+    open_one(&b, other, version, 2);
     for (i = 0; i < 2; i++) {           /* and once more from the beginning */
         open_qp(&a, 2, QPN);
         open_qp(&b, 1, QPN);
@@ -392,7 +397,27 @@ static void test_transfer(void *obj, void *data, QGuestAllocator *alloc)
     }
     put(&a, PG332_XRNICCONF, 0);
     put(&b, PG332_XRNICCONF, 0);
+}
+
+static void test_transfer(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj, other;
+
+    qernic_init(&other, "ernic1", q->dev.bus, QPCI_DEVFN(5, 0), alloc);
+    introduce(q);
+    transfer(q, &other, version_of(data));
     qernic_fini(&other);
+}
+
+static void test_wire(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *any = obj, a, b;
+
+    qernic_init(&a, "net0", any->dev.bus, QPCI_DEVFN(6, 0), alloc);
+    qernic_init(&b, "net1", any->dev.bus, QPCI_DEVFN(7, 0), alloc);
+    transfer(&a, &b, version_of(data));
+    qernic_fini(&a);
+    qernic_fini(&b);
 }
 
 /* A message to guest memory, by the device's last vector. */
@@ -694,6 +719,7 @@ static void register_tests(void)
         { "registers", test_registers, one_card, ANY },
         { "transfer", test_transfer, two_cards, ANY },
         { "transfer-iothread", test_transfer, two_with_iothread, V3_1 },
+        { "wire", test_wire, two_on_wire, ANY },
         { "interrupt", test_interrupt, one_card, V3_1 | V4_2 },
         { "intx", test_intx, one_card, V4_2 },
         { "interrupt-reset", test_interrupt_reset, one_card, V3_1 },

@@ -61,6 +61,7 @@ static const Bad bad[] = {
     { "card-memory", "1048576",
       "card-memory= needs ernic-version= or shell=" },
     { "iothread", "'none'", "Device 'none' not found" },
+    { "wire", "'none'", "Device 'none' not found" },
     { "mac", "'52:54'", "Property 'ernic.mac' doesn't take value '52:54'" },
     { "netdev", "'none'", "Property 'ernic.netdev' can't find value 'none'" },
     { "bootindex", "'first'", "Invalid parameter type" },

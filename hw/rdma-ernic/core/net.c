@@ -241,3 +241,44 @@ void ernic_net_grh(const ErnicPath *path, uint32_t ib_len,
         emit_ip6(path, ERNIC_UDP_LEN + ib_len, out);
     }
 }
+
+static bool mark_ip4(uint8_t *ip, uint32_t len)
+{
+    uint32_t hdr_len = (ip[0] & 0xf) * 4, sum;
+
+    if (ip[0] >> 4 != 4 || hdr_len < ERNIC_IP4_LEN || hdr_len > len ||
+        !(ip[1] & ERNIC_ECN_MASK)) {
+        return false;
+    }
+    /* RFC 1624, equation 3: the sum goes where the word goes. */
+    sum = (uint16_t)~lduw_be_p(ip + 10) + (uint16_t)~lduw_be_p(ip);
+    ip[1] |= ERNIC_ECN_CE;
+    sum += lduw_be_p(ip);
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    stw_be_p(ip + 10, (uint16_t)~sum);
+    return true;
+}
+
+bool ernic_net_mark(uint8_t *frame, uint32_t len)
+{
+    uint32_t at = ETHERTYPE_OFS;
+
+    if (len >= at + 2 + ERNIC_VLAN_LEN &&
+        lduw_be_p(frame + at) == ERNIC_ETHERTYPE_VLAN) {
+        at += ERNIC_VLAN_LEN;
+    }
+    if (len >= at + 2 + ERNIC_IP4_LEN &&
+        lduw_be_p(frame + at) == ERNIC_ETHERTYPE_IP4) {
+        return mark_ip4(frame + at + 2, len - at - 2);
+    }
+    /* The class is the second to fourth half byte of the IPv6 header. */
+    if (len >= at + 2 + ERNIC_IP6_LEN &&
+        lduw_be_p(frame + at) == ERNIC_ETHERTYPE_IP6 &&
+        frame[at + 2] >> 4 == 6 &&
+        frame[at + 3] >> 4 & ERNIC_ECN_MASK) {
+        frame[at + 3] |= ERNIC_ECN_CE << 4;
+        return true;
+    }
+    return false;
+}

@@ -53,6 +53,12 @@ uint32_t ernic_net_emit_ip(const ErnicPath *path, uint32_t ib_len,
 void ernic_net_grh(const ErnicPath *path, uint32_t ib_len,
                    uint8_t out[ERNIC_GRH_LEN]);
 
+/*
+ * As a switch under load: says Congestion Experienced in an IP header that is
+ * ECN-capable (RFC 3168), checksum included. False: there is none such.
+ */
+bool ernic_net_mark(uint8_t *frame, uint32_t len);
+
 /* The internet checksum of @len bytes (even) as a host-order value. */
 uint16_t ernic_net_checksum(const uint8_t *buf, uint32_t len);
 

@@ -1,0 +1,684 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The in-process wire: two functions of one machine and their times to the ns,
+ * captures that are the same twice, a switch under incast, and functions that
+ * come and go.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qemu/module.h"
+#include "qobject/qdict.h"
+#include "tests/qtest/libqos/malloc-pc.h"
+#include "tests/qtest/libqos/pci-pc.h"
+#include "ernic.h"
+
+#define RATE    "rate=100G,flight=500ns"
+#define FLIGHT  500
+#define CABLE(more) \
+    " -device ernic-wire,id=w0," RATE more \
+    " -device ernic,id=net0,addr=06.0,wire=w0" \
+    " -device ernic,id=net1,addr=07.0,wire=w0 "
+#define SWITCH(more) \
+    " -device ernic-wire,id=w0,ports=3," RATE more \
+    " -device ernic,id=net0,addr=06.0,wire=w0" \
+    " -device ernic,id=net1,addr=07.0,wire=w0" \
+    " -device ernic,id=net2,addr=08.0,wire=w0 "
+/* Ethernet, IPv4, UDP, BTH, ICRC; and AETH. */
+#define HEADERS (14 + 20 + 8 + 12 + 4)
+#define ACK     (HEADERS + 4)
+#define PACKET  1024
+#define MESSAGE (64 * 1024)
+
+/* ns on a cable of 100 Gb/s, for frames one after the other, without flight. */
+static uint64_t on_cable(uint32_t frames, uint32_t len)
+{
+    return DIV_ROUND_UP(frames * (uint64_t)(len + 24) * 80, 1000);
+}
+
+/* ---- machines -------------------------------------------------------------- */
+
+/* A machine of the test's own. */
+typedef struct Machine {
+    QTestState *qts;
+    QGuestAllocator alloc;
+    QPCIBus *bus;
+    QErnic q[3];
+    uint32_t num;
+} Machine;
+
+static void find_functions(Machine *m, uint32_t num)
+{
+    static const char *const id[] = { "net0", "net1", "net2" };
+
+    for (m->num = 0; m->num < num; m->num++) {
+        qernic_init(&m->q[m->num], id[m->num], m->bus,
+                    QPCI_DEVFN(6 + m->num, 0), &m->alloc);
+        qernic_setup(&m->q[m->num], m->num + 1);
+    }
+}
+
+static void open_machine(Machine *m, const char *args, uint32_t num)
+{
+    m->qts = qtest_initf("-M pc %s", args);
+    pc_alloc_init(&m->alloc, m->qts, 0);
+    m->bus = qpci_new_pc(m->qts, &m->alloc);
+    find_functions(m, num);
+}
+
+static void close_machine(Machine *m)
+{
+    while (m->num) {
+        qernic_fini(&m->q[--m->num]);
+    }
+    qpci_free_pc(m->bus);
+    alloc_destroy(&m->alloc);
+    qtest_quit(m->qts);
+}
+
+static uint64_t wire_stat(QTestState *qts, uint32_t port, const char *name)
+{
+    QDict *rsp = qtest_qmp(qts, "{ 'execute': 'qom-get', 'arguments': {"
+                           " 'path': 'w0', 'property': 'statistics' } }");
+    g_autofree char *of = g_strdup_printf("port%u", port);
+    QDict *dict = qdict_get_qdict(qdict_get_qdict(rsp, "return"), of);
+    uint64_t value;
+
+    g_assert_true(qdict_haskey(dict, name));
+    value = qdict_get_int(dict, name);
+    qobject_unref(rsp);
+    return value;
+}
+
+static void connect_rc(QErnic *a, QErnicQp *x, QErnic *b, QErnicQp *y)
+{
+    qernic_qp_create(a, x, ERNIC_QPT_RC);
+    qernic_qp_create(b, y, ERNIC_QPT_RC);
+    qernic_qp_connect(x, y);
+    qernic_qp_connect(y, x);
+}
+
+/* What is due next has been done, in bottom halves as well. */
+static void step(QErnic *q)
+{
+    qtest_clock_step_next(q->qts);
+    qernic_reg(q, magic);
+    qernic_reg(q, magic);
+}
+
+static uint64_t now(QErnic *q)
+{
+    return qpci_io_readq(&q->dev, q->bar, offsetof(struct ernic_regs, time));
+}
+
+static uint64_t completed(QErnicQp *qp)
+{
+    struct ernic_cqe cqe;
+
+    while (!qernic_has_cqe(qp)) {
+        step(qp->q);
+    }
+    qernic_poll(qp, &cqe);
+    g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+    return le64_to_cpu(cqe.timestamp);
+}
+
+/* ---- captures -------------------------------------------------------------- */
+
+typedef struct Frame {
+    uint64_t ns;
+    uint32_t port, len, flags;
+} Frame;
+
+static char *temporary(void)
+{
+    char *path = NULL;
+    int fd = g_file_open_tmp("ernic-wire-XXXXXX", &path, NULL);
+
+    g_assert_cmpint(fd, >=, 0);
+    close(fd);
+    return path;
+}
+
+/* The frames of a capture, by its blocks. */
+static GArray *read_capture(const char *path, uint32_t interfaces)
+{
+    GArray *frames = g_array_new(false, false, sizeof(Frame));
+    g_autofree char *data = NULL;
+    gsize size, at;
+    uint32_t type, len;
+
+    g_assert_true(g_file_get_contents(path, &data, &size, NULL));
+    for (at = 0; at < size; at += len) {
+        const char *b = data + at;
+
+        type = ldl_le_p(b);
+        len = ldl_le_p(b + 4);
+        g_assert_cmpuint(len, <=, size - at);
+        g_assert_cmpuint(ldl_le_p(b + len - 4), ==, len);
+        if (type == 6) {
+            Frame f = {
+                .port = ldl_le_p(b + 8),
+                .ns = (uint64_t)ldl_le_p(b + 12) << 32 | (uint32_t)ldl_le_p(b + 16),
+                .len = ldl_le_p(b + 20), .flags = ldl_le_p(b + len - 12),
+            };
+
+            g_assert_cmpuint(ldl_le_p(b + 24), ==, f.len);
+            g_array_append_val(frames, f);
+        } else {
+            g_assert_cmphex(type, ==, at ? 1 : 0x0a0d0d0a);
+            interfaces -= at != 0;
+        }
+    }
+    g_assert_cmpuint(interfaces, ==, 0);
+    return frames;
+}
+
+static void is_frame(GArray *frames, uint32_t i, uint32_t port, bool sent,
+                     uint64_t ns, uint32_t len)
+{
+    const Frame *f = &g_array_index(frames, Frame, i);
+
+    g_assert_cmpuint(i, <, frames->len);
+    g_assert_cmpuint(f->port, ==, port);
+    g_assert_cmpuint(f->flags, ==, sent ? 2 : 1);
+    g_assert_cmpuint(f->ns, ==, ns);
+    g_assert_cmpuint(f->len, ==, len);
+}
+
+/* ---- times ----------------------------------------------------------------- */
+
+/* A message takes its bytes and the flight, to the ns, and so does its ACK. */
+static void test_times(void)
+{
+    g_autofree char *path = temporary();
+    g_autofree char *args = g_strdup_printf(CABLE(",dump=%s"), path);
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+    uint64_t start, come, back;
+    QErnicQp x, y;
+    GArray *frames;
+    Machine m;
+
+    open_machine(&m, args, 2);
+    connect_rc(&m.q[0], &x, &m.q[1], &y);
+    qtest_clock_step(m.qts, 1000000);
+    qernic_post_recv(&y, 0, PACKET);
+    start = now(&m.q[0]);
+    qernic_post_send(&x, &wqe, PACKET, PACKET);
+    come = start + on_cable(1, HEADERS + PACKET) + FLIGHT;
+    back = come + on_cable(1, ACK) + FLIGHT;
+    g_assert_cmpuint(completed(&y), ==, come);
+    g_assert_cmpuint(completed(&x), ==, back);
+    frames = read_capture(path, 2);
+    g_assert_cmpuint(frames->len, ==, 4);
+    is_frame(frames, 0, 0, true, come - FLIGHT, HEADERS + PACKET);
+    is_frame(frames, 1, 1, false, come, HEADERS + PACKET);
+    is_frame(frames, 2, 1, true, back - FLIGHT, ACK);
+    is_frame(frames, 3, 0, false, back, ACK);
+    g_array_free(frames, true);
+    /* 32 packets one behind the other, and nothing between them. */
+    qernic_post_recv(&y, 0, 32 * PACKET);
+    start = now(&m.q[0]);
+    qernic_post_send(&x, &wqe, 0, 32 * PACKET);
+    come = start + on_cable(32, HEADERS + PACKET) + FLIGHT;
+    g_assert_cmpuint(completed(&y), ==, come);
+    g_assert_cmpuint(completed(&x), ==, come + on_cable(1, ACK) + FLIGHT);
+    g_assert_cmpuint(wire_stat(m.qts, 0, "rx_frames"), ==, 33);
+    g_assert_cmpuint(wire_stat(m.qts, 1, "tx_bytes"), ==,
+                     33 * (HEADERS + PACKET));
+    close_machine(&m);
+    unlink(path);
+}
+
+/* ---- the same twice -------------------------------------------------------- */
+
+#define TIMED ",timing=on,timing-profile=generic-100g"
+
+/* The capture of messages over a wire that loses and reorders. */
+static char *lossy_run(const char *seed, const char *timing, gsize *len)
+{
+    g_autofree char *path = temporary();
+    g_autofree char *args = g_strdup_printf(
+        " -device ernic-wire,id=w0," RATE ",loss=0.02,reorder=0.02,"
+        "reorder-max=2us,seed=%s,dump=%s"
+        " -device ernic,id=net0,addr=06.0,wire=w0%s"
+        " -device ernic,id=net1,addr=07.0,wire=w0%s",
+        seed, path, timing, timing);
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+    char *bytes = NULL;
+    QErnicQp x, y;
+    Machine m;
+    int i;
+
+    open_machine(&m, args, 2);
+    connect_rc(&m.q[0], &x, &m.q[1], &y);
+    for (i = 0; i < 8; i++) {
+        qernic_post_recv(&y, 0, MESSAGE);
+    }
+    /* The instant is the same, however long the set-up took. */
+    qtest_clock_set(m.qts, 10000000000);
+    for (i = 0; i < 8; i++) {
+        qernic_post_send(&x, &wqe, 0, MESSAGE);
+    }
+    for (i = 0; i < 8; i++) {
+        completed(&x);
+        completed(&y);
+    }
+    g_assert_cmpuint(wire_stat(m.qts, 0, "lost"), >, 0);
+    g_assert_cmpuint(wire_stat(m.qts, 0, "held_up"), >, 0);
+    g_assert_cmpuint(qernic_stat(&m.q[0], "retransmits"), >, 0);
+    close_machine(&m);
+    g_assert_true(g_file_get_contents(path, &bytes, len, NULL));
+    unlink(path);
+    return bytes;
+}
+
+static void test_repeats(void)
+{
+    static const char *const timing[] = { "", TIMED };
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(timing); i++) {
+        gsize a_len, b_len, c_len;
+        g_autofree char *a = lossy_run("1", timing[i], &a_len);
+        g_autofree char *b = lossy_run("1", timing[i], &b_len);
+        g_autofree char *c = lossy_run("2", timing[i], &c_len);
+
+        g_assert_cmpmem(a, a_len, b, b_len);
+        g_assert_false(a_len == c_len && !memcmp(a, c, a_len));
+    }
+}
+
+/*
+ * With the timing model a frame has been on the cable when it is sent: the wire
+ * adds its flight, and no second time at its rate.
+ */
+static void test_timed(void)
+{
+    g_autofree char *path = temporary();
+    g_autofree char *args = g_strdup_printf(
+        " -global ernic.timing=on " CABLE(",dump=%s"), path);
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+    const Frame *f, *first = NULL;
+    QErnicQp x, y;
+    GArray *frames;
+    uint32_t i, n = 0;
+    Machine m;
+
+    open_machine(&m, args, 2);
+    connect_rc(&m.q[0], &x, &m.q[1], &y);
+    qernic_post_recv(&y, 0, 32 * PACKET);
+    qernic_post_send(&x, &wqe, 0, 32 * PACKET);
+    completed(&x);
+    completed(&y);
+    frames = read_capture(path, 2);
+    for (i = 0; i < frames->len; i++) {
+        f = &g_array_index(frames, Frame, i);
+        if (f->port == 0 && f->flags == 2) {
+            /* The n-th ends n frames behind the first. */
+            first = first ?: f;
+            g_assert_cmpuint(f->ns - first->ns, <=,
+                             on_cable(n, HEADERS + PACKET) + 1);
+            g_assert_cmpuint(f->ns - first->ns + 1, >=,
+                             on_cable(n, HEADERS + PACKET));
+            n++;
+        }
+    }
+    g_assert_cmpuint(n, ==, 32);
+    is_frame(frames, 0, 0, true, first->ns, HEADERS + PACKET);
+    g_array_free(frames, true);
+    qernic_transfers(&m.q[0], &m.q[1]);
+    qernic_multicast(&m.q[1], &m.q[0]);
+    close_machine(&m);
+    unlink(path);
+}
+
+/* ---- a switch -------------------------------------------------------------- */
+
+#define BURSTS  2
+#define BURST   8
+
+typedef struct Flow {
+    QErnicQp x, y;              /* sender, receiver */
+} Flow;
+
+/* net1 and net2 send to net0, as fast as they can. */
+static void incast(Machine *m, const char *args)
+{
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+    Flow flow[2];
+    int i, j, k;
+
+    open_machine(m, args, 3);
+    for (i = 0; i < 2; i++) {
+        connect_rc(&m->q[1 + i], &flow[i].x, &m->q[0], &flow[i].y);
+    }
+    for (k = 0; k < BURSTS; k++) {
+        for (i = 0; i < 2; i++) {
+            for (j = 0; j < BURST; j++) {
+                qernic_post_recv(&flow[i].y, 0, MESSAGE);
+            }
+        }
+        for (i = 0; i < 2; i++) {
+            for (j = 0; j < BURST; j++) {
+                qernic_post_send(&flow[i].x, &wqe, 0, MESSAGE);
+            }
+        }
+        for (i = 0; i < 2; i++) {
+            for (j = 0; j < BURST; j++) {
+                completed(&flow[i].x);
+                completed(&flow[i].y);
+            }
+        }
+    }
+    g_test_message("drops %" PRIu64 " marks %" PRIu64 " pauses %" PRIu64
+                   " deepest %" PRIu64,
+                   wire_stat(m->qts, 0, "tail_drops"),
+                   wire_stat(m->qts, 0, "marks"),
+                   wire_stat(m->qts, 1, "pauses") +
+                   wire_stat(m->qts, 2, "pauses"),
+                   wire_stat(m->qts, 0, "max_depth"));
+    g_assert_cmpuint(wire_stat(m->qts, 0, "depth"), ==, 0);
+}
+
+/* Without either a queue fills, packets are lost and sent again. */
+static void test_incast(void)
+{
+    Machine m;
+
+    incast(&m, SWITCH(",queue=200K"));
+    g_assert_cmpuint(wire_stat(m.qts, 0, "tail_drops"), >, 0);
+    g_assert_cmpuint(wire_stat(m.qts, 0, "max_depth"), >, 195 * 1024);
+    g_assert_cmpuint(qernic_stat(&m.q[1], "retransmits") +
+                     qernic_stat(&m.q[2], "retransmits"), >, 0);
+    g_assert_cmpuint(wire_stat(m.qts, 0, "marks"), ==, 0);
+    close_machine(&m);
+}
+
+/* Marks slow the senders down before it does. */
+static void test_marks(void)
+{
+    Machine m;
+
+    incast(&m, SWITCH(",queue=200K,kmin=5K,kmax=10K,pmax=0.5"));
+    g_assert_cmpuint(wire_stat(m.qts, 0, "marks"), >, 0);
+    g_assert_cmpuint(qernic_stat(&m.q[0], "rx_ecn_marked"), ==,
+                     wire_stat(m.qts, 0, "marks"));
+    g_assert_cmpuint(qernic_stat(&m.q[1], "rx_cnps"), >, 0);
+    g_assert_cmpuint(qernic_stat(&m.q[2], "rx_cnps"), >, 0);
+    g_assert_cmpuint(wire_stat(m.qts, 0, "tail_drops"), ==, 0);
+    g_assert_cmpuint(qernic_stat(&m.q[1], "retransmits"), ==, 0);
+    close_machine(&m);
+}
+
+/* Pauses keep the packets with the senders. */
+static void test_pauses(void)
+{
+    Machine m;
+
+    incast(&m, SWITCH(",queue=200K,xoff=50K,xon=25K"));
+    g_assert_cmpuint(wire_stat(m.qts, 0, "tail_drops"), ==, 0);
+    g_assert_cmpuint(wire_stat(m.qts, 1, "pauses"), >, 0);
+    g_assert_cmpuint(wire_stat(m.qts, 2, "pauses"), >, 0);
+    g_assert_cmpuint(wire_stat(m.qts, 1, "paused_ns"), >, 0);
+    /* Twice what a sender may have there, and what was under way. */
+    g_assert_cmpuint(wire_stat(m.qts, 0, "max_depth"), <, 2 * 70 * 1024);
+    g_assert_cmpuint(qernic_stat(&m.q[1], "retransmits"), ==, 0);
+    g_assert_cmpuint(qernic_stat(&m.q[2], "retransmits"), ==, 0);
+    close_machine(&m);
+}
+
+/* Every service between any two, by addresses learnt. */
+static void test_forwarding(void)
+{
+    uint64_t other, floods;
+    Machine m;
+
+    open_machine(&m, SWITCH(""), 3);
+    qernic_transfers(&m.q[0], &m.q[1]);
+    other = wire_stat(m.qts, 2, "tx_frames");
+    floods = wire_stat(m.qts, 0, "floods");
+    g_assert_cmpuint(other, ==, floods);        /* until net1 had answered */
+    qernic_transfers(&m.q[0], &m.q[1]);
+    g_assert_cmpuint(wire_stat(m.qts, 2, "tx_frames"), ==, other);
+    g_assert_cmpuint(wire_stat(m.qts, 0, "floods"), ==, floods);
+    qernic_transfers(&m.q[2], &m.q[0]);
+    qernic_transfers(&m.q[1], &m.q[2]);
+    qernic_multicast(&m.q[1], &m.q[2]);
+    close_machine(&m);
+}
+
+/* ---- the Ethernet face ----------------------------------------------------- */
+
+#define ETH(name) (ERNIC_ETH_OFFSET + offsetof(struct ernic_eth_regs, name))
+
+/* Rings of one entry for either direction; returns the page they are in. */
+static uint64_t open_eth(QErnic *q, uint32_t ctrl)
+{
+    uint64_t page = guest_alloc(q->alloc, 4096);
+
+    qtest_memset(q->qts, page, 0, 4096);
+    qernic_write64(q, ETH(tx_addr), page);
+    qernic_write64(q, ETH(rx_addr), page + 64);
+    qernic_write64(q, ETH(state_addr), page + 128);
+    qernic_write(q, ETH(ctrl), ctrl);
+    return page;
+}
+
+/* A frame of any kind, from one function's Ethernet face to the other's. */
+static void test_ethernet(void)
+{
+    struct ernic_eth_txd tx = { .len = cpu_to_le16(500),
+                                .flags = ERNIC_ETH_EOP };
+    struct ernic_eth_rxd rx = { .size = cpu_to_le16(1024) };
+    uint8_t frame[500], got[500];
+    uint64_t a, b, start;
+    QErnic *q;
+    Machine m;
+
+    open_machine(&m, CABLE(""), 2);
+    q = m.q;
+    a = open_eth(&q[0], ERNIC_ETH_TX);
+    b = open_eth(&q[1], ERNIC_ETH_RX | ERNIC_ETH_PROMISC);
+    g_assert_cmpuint(qernic_read(&q[0], ETH(link)), ==, 1);
+    memset(frame, 0x5a, sizeof(frame));
+    qtest_memwrite(m.qts, a + 1024, frame, sizeof(frame));
+    tx.addr = cpu_to_le64(a + 1024);
+    rx.addr = cpu_to_le64(b + 1024);
+    qtest_memwrite(m.qts, a, &tx, sizeof(tx));
+    qtest_memwrite(m.qts, b + 64, &rx, sizeof(rx));
+    qernic_write(&q[1], ETH(rx_pi), 1);
+    start = now(&q[0]);
+    qernic_write(&q[0], ETH(tx_pi), 1);
+    while (!qtest_readl(m.qts, b + 128 + 4)) {
+        step(q);
+    }
+    g_assert_cmpuint(now(&q[0]), ==, start + on_cable(1, 500) + FLIGHT);
+    qtest_memread(m.qts, b + 1024, got, sizeof(got));
+    g_assert_cmpmem(got, sizeof(got), frame, sizeof(frame));
+    close_machine(&m);
+}
+
+/* ---- coming, going, refusing ----------------------------------------------- */
+
+static void set_link(Machine *m, const char *name, bool up)
+{
+    qtest_qmp_assert_success(m->qts, "{ 'execute': 'set_link', 'arguments': {"
+                             " 'name': %s, 'up': %i } }", name, up);
+}
+
+static void test_link(void)
+{
+    static const char *const names[] = { "net0", "w0.0" };
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+    QErnicQp x, y;
+    Machine m;
+    size_t i;
+
+    open_machine(&m, CABLE(""), 2);
+    connect_rc(&m.q[0], &x, &m.q[1], &y);
+    for (i = 0; i < ARRAY_SIZE(names); i++) {
+        set_link(&m, names[i], false);
+        g_assert_cmphex(qernic_reg(&m.q[0], status), ==, ERNIC_STATUS_ENABLED);
+        g_assert_cmphex(qernic_reg(&m.q[1], status), ==,
+                        ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
+        qernic_post_recv(&y, 0, MESSAGE);
+        qernic_post_send(&x, &wqe, 0, MESSAGE);
+        step(&m.q[0]);
+        g_assert_false(qernic_has_cqe(&y));
+        set_link(&m, names[i], true);
+        completed(&x);
+        completed(&y);
+    }
+    close_machine(&m);
+}
+
+/* At moments of a transfer a function goes, another comes, or all is reset. */
+static void test_hotplug(void)
+{
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+    QErnicQp x, y;
+    Machine m;
+    QDict *rsp;
+    int i, j;
+
+    open_machine(&m, CABLE(""), 2);
+    for (i = 0; i < 5; i++) {
+        connect_rc(&m.q[0], &x, &m.q[1], &y);
+        qernic_post_recv(&y, 0, MESSAGE);
+        qernic_post_send(&x, &wqe, 0, MESSAGE);
+        for (j = 0; j < i * 3; j++) {
+            step(&m.q[0]);
+        }
+        /* In use, and not to be taken away. */
+        rsp = qtest_qmp(m.qts, "{ 'execute': 'device_del', 'arguments': {"
+                        " 'id': 'w0' } }");
+        g_assert_true(qdict_haskey(rsp, "error"));
+        qobject_unref(rsp);
+        qernic_fini(&m.q[1]);
+        qpci_unplug_acpi_device_test(m.qts, "net1", 0x07);
+        step(&m.q[0]);
+        qtest_qmp_device_add(m.qts, "ernic", "net1",
+                             "{'addr': '07.0', 'wire': 'w0'}");
+        /* There is no third port. */
+        rsp = qtest_qmp(m.qts, "{ 'execute': 'device_add', 'arguments': {"
+                        " 'driver': 'ernic', 'wire': 'w0', 'id': 'net2' } }");
+        g_assert_cmpstr(qdict_get_str(qdict_get_qdict(rsp, "error"), "desc"),
+                        ==, "wire=w0 has 2 ports, and all are in use");
+        qobject_unref(rsp);
+        qernic_init(&m.q[1], "net1", m.bus, QPCI_DEVFN(7, 0), &m.alloc);
+        qernic_set_reg(&m.q[0], control, ERNIC_CONTROL_RESET);
+        /* What was on the cable would fit the next queue pair's numbers. */
+        qtest_clock_step(m.qts, 100000);
+        qernic_setup(&m.q[0], 1);
+        qernic_setup(&m.q[1], 2);
+        qernic_transfers(&m.q[0], &m.q[1]);
+    }
+    close_machine(&m);
+}
+
+static void test_reset(void)
+{
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+    QErnicQp x, y;
+    Machine m;
+    int i, j;
+
+    open_machine(&m, CABLE(""), 2);
+    for (i = 0; i < 4; i++) {
+        connect_rc(&m.q[0], &x, &m.q[1], &y);
+        qernic_post_recv(&y, 0, MESSAGE);
+        qernic_post_send(&x, &wqe, 0, MESSAGE);
+        for (j = 0; j < i * 3; j++) {
+            step(&m.q[0]);
+        }
+        qtest_system_reset(m.qts);
+        g_assert_cmpuint(wire_stat(m.qts, 0, "rx_frames"), ==, 0);
+        for (j = 0; j < 2; j++) {
+            qernic_fini(&m.q[j]);
+        }
+        find_functions(&m, 2);
+        qernic_transfers(&m.q[0], &m.q[1]);
+    }
+    close_machine(&m);
+}
+
+/* What a command line is refused for. */
+static void test_refused(void)
+{
+    static const struct {
+        const char *args, *says;
+    } rows[] = {
+#define WIRE(more) "-device ernic-wire,id=w0," more
+        { "-device ernic-wire",
+          "ernic-wire needs an id=, for wire= to name it" },
+        { WIRE("ports=1"), "ports is not 2 to 64" },
+        { WIRE("rate=fast"),
+          "rate is \"fast\", not bits per second, as 100G" },
+        { WIRE("rate=1"), "rate is not 1M to 1600G" },
+        { WIRE("flight=3m"), "flight is \"3m\", not a time, as 500ns or 2us" },
+        { WIRE("flight=-1"), "flight is \"-1\", not a time, as 500ns or 2us" },
+        { WIRE("flight=2s"), "a time is longer than 1s" },
+        { WIRE("ports=3,latency=x"),
+          "latency is \"x\", not a time, as 500ns or 2us" },
+        { WIRE("reorder-max=x"),
+          "reorder-max is \"x\", not a time, as 500ns or 2us" },
+        { WIRE("loss=2"), "loss is \"2\", not a probability, 0 to 1" },
+        { WIRE("loss=nan"), "loss is \"nan\", not a probability, 0 to 1" },
+        { WIRE("reorder=-1"), "reorder is \"-1\", not a probability, 0 to 1" },
+        { WIRE("pmax=1%"), "pmax is \"1%\", not a probability, 0 to 1" },
+        { WIRE("queue=1K"), "queue is not 16K to 64M" },
+        { WIRE("kmax=1"), "kmax, xoff and latency are of a switch" },
+        { WIRE("ports=3,kmin=2,kmax=1"), "kmin, kmax and queue do not" },
+        { WIRE("ports=3,xon=2,xoff=1"), "xon, xoff and queue do not" },
+        { WIRE("reorder=1"), "reorder and reorder-max need each other" },
+        { WIRE("seed=x"), "Parameter 'seed' expects" },
+        { WIRE("dump=/no/such/folder/x"), "Could not open" },
+        { WIRE("ports=2") " -netdev hubport,id=h0,hubid=0"
+          " -device ernic,netdev=h0,wire=w0",
+          "netdev= and wire= exclude each other" },
+        { WIRE("ports=2") " -object iothread,id=io"
+          " -device ernic,wire=w0,iothread=io",
+          "iothread= with wire= needs roce-udp= too" },
+        { WIRE("ports=2") " -device ernic,wire=w1", "Device 'w1' not found" },
+        { WIRE("ports=2") " -device ernic,wire=w0 -device ernic,wire=w0"
+          " -device ernic,wire=w0",
+          "wire=w0 has 2 ports, and all are in use" },
+#undef WIRE
+    };
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        g_autofree char *command = g_strdup_printf(
+            "%s -M pc -display none -nodefaults %s",
+            getenv("QTEST_QEMU_BINARY"), rows[i].args);
+        g_autofree char *err = NULL;
+        int status = 0;
+
+        g_assert_true(g_spawn_command_line_sync(command, NULL, &err, &status,
+                                                NULL));
+        g_test_message("%s: %s", rows[i].args, err);
+        g_assert_true(WIFEXITED(status));
+        g_assert_cmpint(WEXITSTATUS(status), ==, 1);
+        g_assert_nonnull(strstr(err, rows[i].says));
+    }
+}
+
+/* Each has machines of its own, and no need of the graph's, which is full. */
+static void register_tests(void)
+{
+    qtest_add_func("/ernic-wire/times", test_times);
+    qtest_add_func("/ernic-wire/timed", test_timed);
+    qtest_add_func("/ernic-wire/repeats", test_repeats);
+    qtest_add_func("/ernic-wire/forwarding", test_forwarding);
+    qtest_add_func("/ernic-wire/incast", test_incast);
+    qtest_add_func("/ernic-wire/marks", test_marks);
+    qtest_add_func("/ernic-wire/pauses", test_pauses);
+    qtest_add_func("/ernic-wire/ethernet", test_ethernet);
+    qtest_add_func("/ernic-wire/link", test_link);
+    qtest_add_func("/ernic-wire/hotplug", test_hotplug);
+    qtest_add_func("/ernic-wire/reset", test_reset);
+    qtest_add_func("/ernic-wire/refused", test_refused);
+}
+
+libqos_init(register_tests);
