@@ -22,11 +22,12 @@ LAYERS = {
     1: 'env types limits psn drop opcode icrc net wire fault timer stats'
        ' ib_tables server lru line profile timing_trace regs regfile cable'
        ' switch',
-    2: 'res dev mr dma eq cq wqe rq buf format timing',
+    2: 'res dev mr dma eq cq wqe rq buf format timing strict',
     3: 'qp_table qp_cmd qp req resp comp ack sched cc mcast tx pg332'
        ' pg332_check pg332_count pg332_fatal pg332_qp1 pg332_queue'
-       ' pg332_side',
-    4: 'cmd rx engine state state_owned state_table state_timing check'
+       ' pg332_rules pg332_side pg332_strict',
+    4: 'cmd rx engine state state_owned state_table state_timing'
+       ' state_strict check'
        ' check_objects check_qp doorbell',
 }
 LAYER = {stem: level for level, stems in LAYERS.items() for stem in stems.split()}

@@ -401,6 +401,11 @@ static void pg332_wake_at(void *env, uint64_t ns)
     d->pg332.wake = ns;
 }
 
+static void pg332_violation(void *env, const ErnicReport *report)
+{
+    ernic_pci_pg332_warn(env, report);
+}
+
 const ErnicEnvOps ernic_pci_pg332_env_ops = {
     .dma_read = pg332_dma_read,
     .dma_write = pg332_dma_write,
@@ -408,6 +413,7 @@ const ErnicEnvOps ernic_pci_pg332_env_ops = {
     .tx = pg332_tx,
     .irq = pg332_irq,
     .wake_at = pg332_wake_at,
+    .violation = pg332_violation,
 };
 
 /* ---- life ----------------------------------------------------------------- */

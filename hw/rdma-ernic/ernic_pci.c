@@ -342,6 +342,7 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_STRING("shell", ErnicPci, shell.name),
     DEFINE_PROP_SIZE("card-memory", ErnicPci, shell.card_size, 0),
     DEFINE_PROP_LINK("wire", ErnicPci, net.wire, TYPE_ERNIC_WIRE, ErnicWire *),
+    DEFINE_PROP_STRING("ernic-strict", ErnicPci, pg332.strict),
     DEFINE_PROP_LINK("iothread", ErnicPci, iothread, TYPE_IOTHREAD, IOThread *),
 };
 
@@ -364,6 +365,7 @@ static void ernic_pci_class_init(ObjectClass *oc, ERNIC_CLASS_DATA *data)
     device_class_set_props(dc, ernic_pci_properties);
     ernic_pci_udp_class_init(oc);
     ernic_pci_stats_class_init(oc);
+    ernic_pci_pg332_class_init(oc);
 }
 
 static const TypeInfo ernic_pci_types[] = {

@@ -52,7 +52,9 @@ typedef struct ErnicVerbs {
 /* The ERNIC face: an engine of its own, under the same lock. */
 typedef struct ErnicPg332 {
     char *version;              /* properties; NULL: no such face */
+    char *strict;               /* NULL: off */
     uint32_t num_qp;            /* 0: the default */
+    uint32_t warned;            /* violations that the user was told */
     ErnicConfig cfg;
     MemoryRegion bar;
     Ernic *engine;              /* NULL: no such face */
@@ -212,6 +214,10 @@ void ernic_pci_pg332_link(ErnicPci *d, uint64_t now);
 void ernic_pci_pg332_reset(ErnicPci *d, uint64_t now);
 /* INTx as its interrupt is, while MSI-X is off. BQL held, outside enter and leave. */
 void ernic_pci_pg332_intx(ErnicPci *d);
+/* Tell the user of a rule that the guest, or a peer, breaks. */
+void ernic_pci_pg332_warn(ErnicPci *d, const ErnicReport *report);
+/* The property "ernic-violations". */
+void ernic_pci_pg332_class_init(ObjectClass *oc);
 
 /* ---- ernic_shell.c: RecoNIC's shell around the ERNIC face; memory of the card */
 

@@ -60,6 +60,8 @@ static const Bad bad[] = {
     { "shell", "'onic'", "shell is onic, not none or reconic" },
     { "card-memory", "1048576",
       "card-memory= needs ernic-version= or shell=" },
+    { "ernic-strict", "'report'", "ernic-strict= needs ernic-version=" },
+    { "ernic-violations", "1", "Property 'ernic.ernic-violations' is not writable" },
     { "iothread", "'none'", "Device 'none' not found" },
     { "wire", "'none'", "Device 'none' not found" },
     { "mac", "'52:54'", "Property 'ernic.mac' doesn't take value '52:54'" },
@@ -211,6 +213,10 @@ static void test_bad_together(void *obj, void *data, QGuestAllocator *alloc)
     qdict_put_str(args, "shell", "reconic");
     refused(q, "ernic-version", QOBJECT(qstring_from_str("1.0")), args,
             "ernic-version is 1.0, not 3.1, 4.0 or 4.2");
+    args = qdict_new();
+    qdict_put_str(args, "ernic-version", "3.1");
+    refused(q, "ernic-strict", QOBJECT(qstring_from_str("loud")), args,
+            "ernic-strict is loud, not off, report or enforce");
     /* What was refused holds nothing any more. */
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'netdev_del', 'arguments': {"
                              " 'id': 'hub2' } }");

@@ -15,6 +15,7 @@
 #include "qp.h"
 #include "rq.h"
 #include "state.h"
+#include "strict.h"
 #include "timer.h"
 #include "trace-mark.h"
 #include "tx.h"
@@ -84,9 +85,10 @@ static void test_derived_rows(void)
     static const char *const names[] = {
         "ErnicConfig.udp_sport", "ErnicConfig.timing",
         "ErnicConfig.timing_trace",
-        "ErnicConfig.link_speed", "ErnicConfig.pg332",
+        "ErnicConfig.link_speed", "ErnicConfig.pg332", "ErnicConfig.strict",
         "ErnicIds.size", "ErnicIds.head", "ErnicIds.count", "Ernic.ops",
-        "Ernic.env", "Ernic.cfg", "Ernic.format", "Ernic.pd", "Ernic.eq",
+        "Ernic.env", "Ernic.cfg", "Ernic.format", "Ernic.strict", "Ernic.pd",
+        "Ernic.eq",
         "Ernic.cq", "Ernic.srq", "Ernic.qp", "Ernic.mcast", "Ernic.uctx_used",
         "Ernic.num_pages", "Ernic.num_bound", "Ernic.udp_sport",
         "Ernic.events_at", "Ernic.timers", "Ernic.cq_timers", "Ernic.tx",
@@ -161,8 +163,7 @@ static void test_every_byte(void)
     CHECK(ErnicBuf, sizeof(ErnicBuf));
     CHECK(ErnicPd, sizeof(ErnicPd));
     CHECK(ErnicEq, sizeof(ErnicEq));
-    CHECK(ErnicCq, sizeof(ErnicCq));
-    CHECK(ErnicWq, sizeof(ErnicWq));
+    CHECK(ErnicCq, sizeof(ErnicCq)); CHECK(ErnicWq, sizeof(ErnicWq));
     CHECK(ErnicSrq, sizeof(ErnicSrq));
     CHECK(ErnicMr, sizeof(ErnicMr));
     CHECK(ErnicMcast, sizeof(ErnicMcast));
@@ -184,6 +185,7 @@ static void test_every_byte(void)
     CHECK(ErnicPath, sizeof(ErnicPath));
     CHECK(ErnicTx, sizeof(ErnicTx));
     CHECK(ErnicServer, sizeof(ErnicServer));
+    CHECK(ErnicViolation, sizeof(ErnicViolation));
 #undef CHECK
     g_assert_cmpuint(checked, ==, ernic_state_num_structs);
 #else

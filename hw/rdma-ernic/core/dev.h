@@ -28,6 +28,15 @@ typedef struct ErnicTimers ErnicTimers;
 typedef struct ErnicTiming ErnicTiming;
 typedef struct ErnicProfile ErnicProfile;
 typedef struct ErnicTimingTrace ErnicTimingTrace;
+typedef struct ErnicStrict ErnicStrict;
+
+/* What becomes of rules of PG332 that are broken. */
+typedef enum ErnicStrictMode {
+    ERNIC_STRICT_OFF,           /* nobody looks */
+    ERNIC_STRICT_REPORT,        /* counted and told */
+    ERNIC_STRICT_ENFORCE,       /* and it has consequences */
+    ERNIC_STRICT_MODES
+} ErnicStrictMode;
 
 /* What a completion waits for under the timing model, before it is written. */
 typedef enum ErnicTimedAfter {
@@ -48,6 +57,7 @@ typedef struct ErnicConfig {
      * the registers of PG332, with queue pairs 1 to max_qp - 1.
      */
     uint8_t pg332;
+    uint8_t strict;             /* ErnicStrictMode; with PG332 only */
     /* The timing model's, which outlives the engine; NULL: it is off. */
     const ErnicProfile *timing;
     /* Told what the timing model does, and outlives the engine; NULL: nobody. */
@@ -93,6 +103,7 @@ struct Ernic {
     const ErnicFormat *format;
     ErnicRegFile *regs;         /* owned; NULL: verbs */
     ErnicSide *side;            /* owned; NULL: verbs */
+    ErnicStrict *strict;        /* owned; NULL: off */
 
     /* Tables, index = number (keys: number >> 8). Entry 0 is never given out. */
     ErnicIds pd_ids, eq_ids, cq_ids, srq_ids, mr_ids, qp_ids, uctx_ids;

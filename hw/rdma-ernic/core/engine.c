@@ -17,6 +17,7 @@
 #include "qp.h"
 #include "rx.h"
 #include "sched.h"
+#include "strict.h"
 #include "timer.h"
 #include "timing.h"
 #include "trace.h"
@@ -32,6 +33,7 @@ static void engine_init(Ernic *e)
     e->format = cfg->pg332 ? &ernic_format_pg332 : &ernic_format_verbs;
     e->regs = ernic_pg332_regs(cfg);
     e->side = cfg->pg332 ? ernic_side_new() : NULL;
+    e->strict = ernic_strict_new(cfg);
     e->udp_sport = cfg->udp_sport;
     ernic_ids_init(&e->pd_ids, 1, cfg->max_pd);
     ernic_ids_init(&e->eq_ids, 1, cfg->max_eq);
@@ -108,6 +110,7 @@ static void engine_fini(Ernic *e)
     ernic_tx_free(e->tx);
     ernic_regfile_free(e->regs);
     ernic_side_free(e->side);
+    ernic_strict_free(e->strict);
     ernic_timing_free(e->timing);
 }
 
@@ -254,6 +257,11 @@ void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value)
 bool ernic_irq_level(const Ernic *e)
 {
     return ernic_pg332_irq(e) || ernic_side_irq(e);
+}
+
+bool ernic_next_rule(const Ernic *e, uint32_t *pos, ErnicReport *r)
+{
+    return ernic_strict_next(e, pos, r);
 }
 
 bool ernic_expects(const Ernic *e, const ErnicTrain *train)

@@ -36,6 +36,11 @@ void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value);
 /* Is a line high? irq() tells that one rises: vector 0, or 1 of the side stream. */
 bool ernic_irq_level(const Ernic *e);
 /*
+ * Strict mode: the rules of the version, one by one, with what broke each since
+ * the last reset. *@pos is 0 at first. False: that was all.
+ */
+bool ernic_next_rule(const Ernic *e, uint32_t *pos, ErnicReport *r);
+/*
  * Is @train to an address of this engine, and to a queue pair that it has? One
  * device may have two engines on one link.
  */

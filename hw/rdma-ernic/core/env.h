@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The seam: six calls that the engine makes into its environment. The calls
+ * The seam: seven calls that the engine makes into its environment. The calls
  * that the environment makes into the engine are in engine.h.
  */
 #ifndef ERNIC_ENV_H
@@ -13,6 +13,19 @@ typedef enum ErnicAtomicOp {
     ERNIC_ATOMIC_CMP_SWAP,
     ERNIC_ATOMIC_FETCH_ADD,
 } ErnicAtomicOp;
+
+#define ERNIC_REPORT_NAME 40
+
+/* A rule of PG332, and the last time that it was broken (strict mode). */
+typedef struct ErnicReport {
+    const char *rule, *text;    /* its name, and what it does not allow */
+    char reg[ERNIC_REPORT_NAME];        /* the register, or field, by name */
+    uint32_t offset;            /* in the window; of the field: in its record */
+    uint32_t qpn;               /* 0: none in particular */
+    uint64_t value;
+    uint64_t time;              /* ns; as the entry that saw it was told */
+    uint64_t count;             /* 0: never; only rule and text mean something */
+} ErnicReport;
 
 /*
  * All addresses are guest bus addresses. A call that returns false has had no
@@ -42,6 +55,8 @@ typedef struct ErnicEnvOps {
      * the last call counts; UINT64_MAX: not before something happens.
      */
     void (*wake_at)(void *env, uint64_t ns);
+    /* A rule was broken for the first time by its queue pair; may be NULL. */
+    void (*violation)(void *env, const ErnicReport *report);
 } ErnicEnvOps;
 
 #endif /* ERNIC_ENV_H */

@@ -11,6 +11,7 @@
 #include "ib_tables.h"
 #include "mcast.h"
 #include "pg332.h"
+#include "pg332_rules.h"
 #include "psn.h"
 #include "sched.h"
 #include "timer.h"
@@ -197,7 +198,7 @@ static ErnicQp *running(const Ernic *e, uint32_t qpn)
 }
 
 /* The bound on numbers that the configuration sets; one more is let pass. */
-static bool in_bound(const Ernic *e, uint32_t qpn)
+bool ernic_pg332_in_bound(const Ernic *e, uint32_t qpn)
 {
     uint32_t n = ernic_pg332_version(e) == PG332_V3_1 ?
         field(*ernic_pg332_reg(e, PG332_XRNICCONF), PG332_V3_CONF_QPS) :
@@ -211,7 +212,7 @@ static bool should_run(const Ernic *e, uint32_t qpn)
 {
     uint32_t conf = *ernic_pg332_qp_reg(e, qpn, PG332_QPCONF);
 
-    return in_bound(e, qpn) &&
+    return ernic_pg332_in_bound(e, qpn) &&
            (*ernic_pg332_reg(e, PG332_XRNICCONF) & PG332_CONF_ENABLE) &&
            (conf & PG332_QPCONF_ENABLE) &&
            (running(e, qpn) || !(conf & PG332_QPCONF_RECOVERY));
@@ -683,6 +684,9 @@ void ernic_pg332_write(Ernic *e, uint32_t offset, uint32_t value)
     ErnicRegRef ref;
     uint32_t i;
 
+    if (!ernic_rules_write(e, offset, &value)) {
+        return;
+    }
     if (!ernic_regfile_write(e->regs, offset, value, &ref)) {
         trace_ernic_guest_pg332_hole(offset);
         return;

@@ -35,6 +35,8 @@ uint32_t *ernic_pg332_reg(const Ernic *e, uint32_t offset);
 uint32_t *ernic_pg332_qp_reg(const Ernic *e, uint32_t qpn, uint32_t offset);
 uint64_t ernic_pg332_qp_addr(const Ernic *e, uint32_t qpn, uint32_t low,
                              uint32_t high);
+/* Does the configuration let @qpn run? */
+bool ernic_pg332_in_bound(const Ernic *e, uint32_t qpn);
 /* Latch causes (PG332_INT_*); interrupt if one that is enabled is new. */
 void ernic_pg332_raise(Ernic *e, uint32_t causes);
 /* The bit of @qpn in a bank that begins at @bank. */

@@ -8,11 +8,13 @@
 #include "qemu/bswap.h"
 #include "net.h"
 #include "pg332_check.h"
+#include "pg332_rules.h"
 #include "pg332_side.h"
 #include "psn.h"
 #include "qp.h"
 #include "tx.h"
 
+#define OPCODE_BIT      17
 #define IP4_FLAGS_DF    2               /* of three bits: 010b */
 #define IP4_MIN_LEN     (ERNIC_IP4_LEN + ERNIC_UDP_LEN)
 
@@ -295,9 +297,9 @@ const Pg332Check ernic_pg332_checks[] = {
     CHECK(13, 10, "BTH version", DROP, DROPS(BAD_TVER), .fails = bth_version),
     CHECK(14, 10, "queue pair number", DROP, DROPS(NO_QP),
           .fails = no_queue_pair),
-    CHECK(17, 10, "opcode", NAK_FATAL, FAULT(OP_UNSUPPORTED), .fails = opcode),
+    CHECK(OPCODE_BIT, 10, "opcode", NAK_FATAL, FAULT(OP_UNSUPPORTED), .fails = opcode),
     /* Nobody to answer, or not the one whose turn it is. */
-    CHECK(17, 10, "opcode, not expected", DROP, DROPS(BAD_OPCODE),
+    CHECK(OPCODE_BIT, 10, "opcode, not expected", DROP, DROPS(BAD_OPCODE),
           .fails = unknown_opcode),
     CHECK(15, 11, "queue pair not enabled", DROP, DROPS(QP_STATE),
           .fails = not_enabled),
@@ -326,7 +328,8 @@ static ErnicVerdict verdict(const Pg332Check *c)
     };
 }
 
-ErnicVerdict ernic_pg332_judge(Ernic *e, const ErnicArrival *a)
+/* The check of table 2-3 that fails; NULL: none. */
+static const Pg332Check *failed(const Ernic *e, const ErnicArrival *a)
 {
     uint32_t i;
 
@@ -338,10 +341,27 @@ ErnicVerdict ernic_pg332_judge(Ernic *e, const ErnicArrival *a)
             break;
         }
         if (c->fails && c->fails(e, a)) {
-            return verdict(c);
+            return c;
         }
     }
-    return (ErnicVerdict) { };
+    return NULL;
+}
+
+ErnicVerdict ernic_pg332_judge(Ernic *e, const ErnicArrival *a)
+{
+    const Pg332Check *c = failed(e, a);
+    ErnicVerdict v = c ? verdict(c) : (ErnicVerdict) { };
+    bool asked = c ? c->fault == ERNIC_FAULT_OP_UNSUPPORTED :
+                     a->buf && expected(a);
+
+    /* What strict mode refuses counts as not supported. */
+    if (asked && a->form == ERNIC_DROP_NONE &&
+        !ernic_rules_packet(e, a->qp, a->pkt)) {
+        v = (ErnicVerdict) {
+            .fault = ERNIC_FAULT_OP_UNSUPPORTED, .syndrome = 1u << OPCODE_BIT,
+        };
+    }
+    return v;
 }
 
 const Pg332Check *ernic_pg332_check_of(const ErnicVerdict *v)

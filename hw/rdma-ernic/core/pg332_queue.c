@@ -10,6 +10,7 @@
 #include "format.h"
 #include "pg332.h"
 #include "pg332_check.h"
+#include "pg332_rules.h"
 #include "pg332_side.h"
 #include "sched.h"
 #include "trace.h"
@@ -108,6 +109,7 @@ static void pg332_fetch(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe)
     *ernic_pg332_reg(e, PG332_QPMSTS) += PG332_QPM_WQE;
     /* What the completion entry will say. */
     wqe->wr_id = le16_to_cpu(slot.wrid) | (uint32_t)slot.opcode << 16;
+    ernic_rules_request(e, qp, slot.opcode, le32_to_cpu(slot.length), wqe);
     if (slot.opcode >= ARRAY_SIZE(wr_opcodes) ||
         wr_opcodes[slot.opcode] == NO_OPCODE) {
         trace_ernic_guest_wqe(index, slot.opcode, "no such opcode");

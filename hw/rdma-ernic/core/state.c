@@ -295,6 +295,12 @@ void ernic_save(const Ernic *e, GByteArray *out)
         ernic_state_save_timing(e, out);
         end(out, start);
     }
+    if (e->strict) {
+        guint start = begin(out, "rule");
+
+        ernic_state_save_strict(e, out);
+        end(out, start);
+    }
 }
 
 /* The configuration is not taken over: it has to be the one we have. */
@@ -348,7 +354,7 @@ static void derive(Ernic *e)
 
 static bool load_all(Ernic *e, ErnicReader *in)
 {
-    ErnicReader timing;
+    ErnicReader timing, strict;
     uint32_t i;
 
     if (ernic_state_read(in, 8) != STATE_MAGIC ||
@@ -368,6 +374,10 @@ static bool load_all(Ernic *e, ErnicReader *in)
     }
     if (e->timing && (!enter(in, "time", &timing) ||
                       !ernic_state_load_timing(e, &timing) || timing.left)) {
+        return false;
+    }
+    if (e->strict && (!enter(in, "rule", &strict) ||
+                      !ernic_state_load_strict(e, &strict) || strict.left)) {
         return false;
     }
     return !in->left;

@@ -76,6 +76,7 @@ extern const ErnicStateStruct ernic_state_wqe;
 extern const ErnicStateStruct ernic_state_rd;
 extern const ErnicStateStruct ernic_state_wc;
 extern const ErnicStateStruct ernic_state_server;
+extern const ErnicStateStruct ernic_state_violation;
 /* Objects before those that refer to them. */
 extern const ErnicStateTable ernic_state_tables[];
 extern const uint32_t ernic_state_num_tables;
@@ -135,6 +136,10 @@ extern const ErnicStateOwned ernic_state_loop;      /* ErnicTx.loop */
 void ernic_state_save_timing(const Ernic *e, GByteArray *out);
 /* Behind all tables, to which its records refer. */
 bool ernic_state_load_timing(Ernic *e, ErnicReader *in);
+
+/* state_strict.c: what strict mode keeps; e->strict is there. */
+void ernic_state_save_strict(const Ernic *e, GByteArray *out);
+bool ernic_state_load_strict(Ernic *e, ErnicReader *in);
 
 /* state.c, for the functions of owned rows. */
 void ernic_state_put(GByteArray *out, uint64_t v, uint32_t size);

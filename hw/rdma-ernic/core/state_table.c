@@ -15,6 +15,7 @@
 #include "qp.h"
 #include "rq.h"
 #include "state.h"
+#include "strict.h"
 #include "tx.h"
 
 #define ROW(f, kind_, ...) \
@@ -55,6 +56,7 @@ static const ErnicStateField config_fields[] = {
     DERIVED(timing_trace),      /* changes nothing */
     DERIVED(link_speed),        /* nothing that the engine acts on */
     DERIVED(pg332),             /* another engine altogether */
+    DERIVED(strict),            /* compared with what it keeps */
 };
 #undef S
 const ErnicStateStruct ernic_state_config =
@@ -104,6 +106,7 @@ static const ErnicStateField device_fields[] = {
     DERIVED(cfg),               /* in front of all, and compared */
     DERIVED(format),            /* of cfg */
     OWNED(regs, ernic_state_regs),
+    DERIVED(strict),            /* a section of its own, if there is one */
     STRUCT(pd_ids, ids_struct), STRUCT(eq_ids, ids_struct),
     STRUCT(cq_ids, ids_struct), STRUCT(srq_ids, ids_struct),
     STRUCT(mr_ids, ids_struct), STRUCT(qp_ids, ids_struct),
@@ -420,6 +423,16 @@ static const ErnicStateField side_fields[] = {
 #undef S
 const ErnicStateStruct ernic_state_side = DESCRIBE(side_fields, ErnicSide);
 
+/* ---- strict mode ------------------------------------------------------------ */
+
+#define S ErnicViolation
+static const ErnicStateField violation_fields[] = {
+    U(count), U(value), U(time), U(offset), U(qpn),
+};
+#undef S
+const ErnicStateStruct ernic_state_violation =
+    DESCRIBE(violation_fields, ErnicViolation);
+
 /* ---- all of it ------------------------------------------------------------- */
 
 #define TABLE(name_, of_, max, used_) \
@@ -446,7 +459,6 @@ const ErnicStateStruct *const ernic_state_structs[] = {
     &ernic_state_bind_mw, &ernic_state_wqe, &recv_struct, &av_struct,
     &attr_struct, &sq_struct, &ernic_state_rd, &rq_struct, &ack_struct, &cc_struct,
     &qp_struct, &ernic_state_path, &ernic_state_tx, &ernic_state_side,
-    &ernic_state_wc,
-    &ernic_state_server,
+    &ernic_state_wc, &ernic_state_server, &ernic_state_violation,
 };
 const uint32_t ernic_state_num_structs = G_N_ELEMENTS(ernic_state_structs);

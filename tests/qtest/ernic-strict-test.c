@@ -1,0 +1,236 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * ernic-strict: what the user is told of rules of PG332 that the guest breaks, what
+ * the monitor counts, what is enforced, and that all of it migrates.
+ */
+#include "qemu/osdep.h"
+#include "qemu/module.h"
+#include "hw/pci/pci_regs.h"
+#include "qobject/qdict.h"
+#include "hw/rdma-ernic/core/regfile.h"
+#include "ernic.h"
+
+#define VERSION PG332_V3_1
+#define QPN     2
+
+static uint32_t at(ErnicRegScope scope, uint32_t element, uint32_t reg)
+{
+    return ernic_reg_blocks[VERSION][scope].base + element * PG332_SLOT + reg;
+}
+
+static uint32_t qp_at(uint32_t qpn, uint32_t reg)
+{
+    return at(ERNIC_REG_QP, qpn - 1, reg);
+}
+
+static QPCIBar face(QErnic *q)
+{
+    return qpci_iomap(&q->dev, ERNIC_BAR_PG332, NULL);
+}
+
+/* ---- the monitor ------------------------------------------------------------ */
+
+static QDict *violations(QErnic *q)
+{
+    return qtest_qmp(q->qts, "{ 'execute': 'qom-get', 'arguments': {"
+                     " 'path': %s, 'property': 'ernic-violations' } }", q->id);
+}
+
+static QDict *rule(const QDict *rsp, const char *name)
+{
+    QDict *dict = qdict_get_qdict(qdict_get_qdict(rsp, "return"), name);
+
+    g_assert_nonnull(dict);
+    return dict;
+}
+
+/* @name was broken @count times, and last by a write of @value at @offset. */
+static void expect(QErnic *q, const char *name, uint64_t count, const char *reg,
+                   uint32_t qpn, uint32_t offset, uint32_t value, uint64_t time)
+{
+    QDict *rsp = violations(q), *r = rule(rsp, name);
+
+    g_assert_cmpuint(qdict_get_int(r, "count"), ==, count);
+    if (!count) {
+        g_assert_cmpuint(qdict_size(r), ==, 1);
+        qobject_unref(rsp);
+        return;
+    }
+    g_assert_cmpstr(qdict_get_str(r, "register"), ==, reg);
+    g_assert_cmpuint(qdict_get_int(r, "queue-pair"), ==, qpn);
+    g_assert_cmphex(qdict_get_int(r, "offset"), ==, offset);
+    g_assert_cmphex(qdict_get_int(r, "value"), ==, value);
+    g_assert_cmpuint(qdict_get_int(r, "time"), ==, time);
+    qobject_unref(rsp);
+}
+
+/* A moment later, what time is it? */
+static uint64_t tick(QErnic *q)
+{
+    return qtest_clock_step(q->qts, 1000);
+}
+
+/* ---- tests ------------------------------------------------------------------- */
+
+static void *with_log(GString *cmd_line, void *arg)
+{
+    char *path = NULL;
+    int fd = g_file_open_tmp("ernic-log-XXXXXX", &path, NULL);
+
+    g_assert_cmpint(fd, >=, 0);
+    close(fd);
+    g_string_append_printf(cmd_line, " -global ernic.ernic-version=3.1"
+                           " -global ernic.ernic-strict=report"
+                           " -trace ernic_guest_pg332_rule -D %s ", path);
+    return path;
+}
+
+static void *with_mode(GString *cmd_line, void *arg)
+{
+    g_string_append_printf(cmd_line, " -global ernic.ernic-version=3.1"
+                           " -global ernic.ernic-strict=%s ", (const char *)arg);
+    return arg;
+}
+
+/* Each queue pair once, with all that a report has to have. */
+static void test_report(void *obj, void *data, QGuestAllocator *alloc)
+{
+    static const char *const says[] = {
+        "ernic_guest_pg332_rule reserved-bits qpn 0x000000 INTEN offset 0x20180"
+        " value 0xff at 1000 ns",
+        "ernic_guest_pg332_rule depth-power-of-two qpn 0x000002 QDEPTH offset"
+        " 0x2033c value 0x30010 at 2000 ns",
+        "ernic_guest_pg332_rule depth-power-of-two qpn 0x000003 QDEPTH offset"
+        " 0x2043c value 0x50010 at 2000 ns",
+    };
+    g_autofree char *path = data, *text = NULL;
+    g_auto(GStrv) lines = NULL;
+    QErnic *q = obj;
+    QPCIBar bar = face(q);
+    size_t i;
+
+    qtest_clock_set(q->qts, 1000);
+    qpci_io_writel(&q->dev, bar, at(ERNIC_REG_GLOBAL, 0, PG332_INTEN), 0xff);
+    qtest_clock_set(q->qts, 2000);
+    qpci_io_writel(&q->dev, bar, qp_at(2, PG332_QDEPTH), 0x30010);
+    qpci_io_writel(&q->dev, bar, qp_at(2, PG332_QDEPTH), 0x30020);
+    qpci_io_writel(&q->dev, bar, qp_at(3, PG332_QDEPTH), 0x50010);
+    g_assert_cmphex(qpci_io_readl(&q->dev, bar, qp_at(3, PG332_QDEPTH)), ==,
+                    0x50010);
+    g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+    lines = g_strsplit(text, "\n", 0);
+    for (i = 0; i < ARRAY_SIZE(says); i++) {
+        g_assert_nonnull(lines[i]);
+        g_assert_true(g_str_has_suffix(lines[i], says[i]));
+    }
+    g_assert_cmpstr(lines[i], ==, "");
+    expect(q, "reserved-bits", 1, "INTEN", 0, 0x20180, 0xff, 1000);
+    expect(q, "depth-power-of-two", 3, "QDEPTH", 3, 0x2043c, 0x50010, 2000);
+    unlink(path);
+    qos_invalidate_command_line();
+}
+
+/* The rules are those of the version; a reset of the device counts anew. */
+static void test_violations(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    uint8_t pcie = qpci_find_capability(&q->dev, PCI_CAP_ID_EXP, 0);
+    QPCIBar bar = face(q);
+    QDict *rsp = violations(q);
+    uint64_t now;
+    char *hmp;
+
+    g_assert_false(qdict_haskey(qdict_get_qdict(rsp, "return"),
+                                "depth-minimum"));
+    g_assert_cmpuint(qdict_size(qdict_get_qdict(rsp, "return")), >, 40);
+    qobject_unref(rsp);
+    expect(q, "no-register", 0, NULL, 0, 0, 0, 0);
+    now = tick(q);
+    qpci_io_writel(&q->dev, bar, 0x20, 7);
+    qpci_io_writel(&q->dev, bar, 0x20, 8);
+    expect(q, "no-register", 2, "none", 0, 0x20, 8, now);
+    hmp = qtest_hmp(q->qts, "qom-get %s ernic-violations", q->id);
+    g_assert_nonnull(strstr(hmp, "\"no-register\": {"));
+    g_free(hmp);
+    qpci_config_writew(&q->dev, pcie + PCI_EXP_DEVCTL,
+                       qpci_config_readw(&q->dev, pcie + PCI_EXP_DEVCTL) |
+                       PCI_EXP_DEVCTL_BCR_FLR);
+    expect(q, "no-register", 0, NULL, 0, 0, 0, 0);
+}
+
+/* Without strict mode there is nothing to tell. */
+static void test_off(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    QPCIBar bar = face(q);
+    QDict *rsp;
+
+    qpci_io_writel(&q->dev, bar, qp_at(QPN, PG332_QDEPTH), 0x30010);
+    rsp = violations(q);
+    g_assert_cmpstr(qdict_get_str(qdict_get_qdict(rsp, "error"), "desc"), ==,
+                    "ernic-violations: ernic-strict is off");
+    qobject_unref(rsp);
+}
+
+static void test_enforce(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    QPCIBar bar = face(q);
+    uint32_t conf = at(ERNIC_REG_GLOBAL, 0, PG332_XRNICCONF);
+    uint32_t depth = qp_at(QPN, PG332_QDEPTH);
+    uint64_t now = tick(q);
+
+    qpci_io_writel(&q->dev, bar, depth, 0x30010);
+    g_assert_cmphex(qpci_io_readl(&q->dev, bar, depth), ==, 0);
+    expect(q, "depth-power-of-two", 1, "QDEPTH", QPN, depth, 0x30010, now);
+    /* Enabled without an address, and then with one. */
+    qpci_io_writel(&q->dev, bar, conf, 0x12b70821);
+    g_assert_cmphex(qpci_io_readl(&q->dev, bar, conf), ==, 0x12b70820);
+    expect(q, "mac-unset", 1, "XRNICCONF", 0, conf, 0x12b70821, now);
+    expect(q, "ip-unset", 1, "XRNICCONF", 0, conf, 0x12b70821, now);
+    qpci_io_writel(&q->dev, bar, at(ERNIC_REG_GLOBAL, 0, PG332_MACXADDLSB), 1);
+    qpci_io_writel(&q->dev, bar, at(ERNIC_REG_GLOBAL, 0, PG332_IPv4XADD),
+                   0x0a000001);
+    qpci_io_writel(&q->dev, bar, conf, 0x12b70821);
+    g_assert_cmphex(qpci_io_readl(&q->dev, bar, conf), ==, 0x12b70821);
+    expect(q, "mac-unset", 1, "XRNICCONF", 0, conf, 0x12b70821, now);
+}
+
+static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj;
+    uint32_t depth = qp_at(QPN, PG332_QDEPTH);
+    QPCIBar bar = face(q);
+    QTestState *from;
+    uint64_t then = tick(q), now;
+
+    qpci_io_writel(&q->dev, bar, depth, 0x30010);
+    expect(q, "depth-power-of-two", 1, "QDEPTH", QPN, depth, 0x30010, then);
+    from = qernic_migrate_to(q, ",ernic-version=3.1,ernic-strict=report");
+    expect(q, "depth-power-of-two", 1, "QDEPTH", QPN, depth, 0x30010, then);
+    now = tick(q);
+    qpci_io_writel(&q->dev, bar, depth, 0x50010);
+    expect(q, "depth-power-of-two", 2, "QDEPTH", QPN, depth, 0x50010, now);
+    qernic_migrate_end(q, from);
+}
+
+static void register_tests(void)
+{
+    QOSGraphTestOptions log = { .before = with_log };
+    QOSGraphTestOptions off = { .before = with_mode, .arg = (void *)"off" };
+    QOSGraphTestOptions report = {
+        .before = with_mode, .arg = (void *)"report",
+    };
+    QOSGraphTestOptions enforce = {
+        .before = with_mode, .arg = (void *)"enforce",
+    };
+
+    qos_add_test("strict-report", "ernic", test_report, &log);
+    qos_add_test("strict-violations", "ernic", test_violations, &report);
+    qos_add_test("strict-off", "ernic", test_off, &off);
+    qos_add_test("strict-enforce", "ernic", test_enforce, &enforce);
+    qos_add_test("strict-migrate", "ernic", test_migrate, &report);
+}
+
+libqos_init(register_tests);

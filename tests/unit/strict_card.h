@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A card with strict mode, set up by the book as far as a test wants, a peer that
+ * is a function, and what the card has recorded of rules that were broken.
+ */
+#ifndef STRICT_CARD_H
+#define STRICT_CARD_H
+
+#include "pg332_software.h"
+
+#define CONF    0x0002043d      /* QPCONF */
+#define CONF_3  0x12b70821      /* XRNICCONF */
+#define CONF_4  0x0012b721
+#define ADCONF  0x000a0004
+#define RINGS   0x00100010      /* QDEPTH: 16 and 16 */
+
+extern const char *const version_names[PG332_VERSIONS];
+
+extern Card card;
+extern ErnicReport told;        /* the last one */
+extern uint32_t num_told;       /* since open_card() */
+
+/* How far a card is set up: not; all but enabled; the queue pair too; running. */
+typedef enum Stage { BARE, SET, READY, RUNNING } Stage;
+
+void open_card(unsigned version, ErnicStrictMode mode);
+void bring_to(Stage stage);
+#define PLAY(...) do { \
+    const Pg332Write writes[] = { __VA_ARGS__ }; \
+    pg332_play(&card, writes, ARRAY_SIZE(writes)); \
+} while (0)
+
+/*
+ * A request from 10.0.0.2 to queue pair 2, next in sequence, with @payload bytes of
+ * 0; the card takes it and has not run.
+ */
+void inject(uint8_t opcode, uint64_t va, uint32_t key, uint32_t dma_len,
+            uint32_t payload);
+
+/* What is recorded of @name; its rule has to be one of the card's version. */
+ErnicReport report_of(const char *name);
+uint64_t all_counts(void);
+void expect_silence(const char *when);
+/* @name alone was broken, once, now, and that has been told. */
+void expect_broken(const char *name, const char *reg, uint32_t qpn,
+                   uint32_t offset, uint64_t value);
+
+#endif /* STRICT_CARD_H */
