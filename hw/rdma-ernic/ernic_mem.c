@@ -8,6 +8,7 @@
 #include "qemu/atomic.h"
 #include "qemu/units.h"
 #include "qapi/error.h"
+#include "migration/vmstate.h"
 #include "ernic_pci.h"
 #include "trace.h"
 
@@ -15,7 +16,7 @@
 #define MEM_PAGE    (4 * KiB)
 #define MEM_MAX     (1 * GiB)
 
-/* Behind the other parts of the BAR, which are a power of two in all. */
+/* Right behind the other parts of the BAR, which stays small enough to hot-plug. */
 uint64_t ernic_pci_mem_offset(const ErnicPci *d)
 {
     return d->mem_size ? ernic_pci_regs_size(d) : 0;
@@ -42,11 +43,18 @@ void ernic_pci_mem_start(ErnicPci *d)
     }
 }
 
-/* The BAR, if this identity has one, would keep the device alive by it. */
+/*
+ * The BAR, if this identity has one, would keep the device alive by it; its
+ * block is free when RCU is, and the name of that has to be before: another
+ * device may come to this slot at once.
+ */
 void ernic_pci_mem_close(ErnicPci *d)
 {
-    if (d->mem_size && memory_region_is_mapped(&d->mem)) {
-        memory_region_del_subregion(&d->bar, &d->mem);
+    if (d->mem_size) {
+        if (memory_region_is_mapped(&d->mem)) {
+            memory_region_del_subregion(&d->bar, &d->mem);
+        }
+        vmstate_unregister_ram(&d->mem, DEVICE(d));
     }
 }
 

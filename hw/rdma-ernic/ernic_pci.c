@@ -229,18 +229,17 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     ERRP_GUARD();
     ErnicPci *d = ERNIC(pci);
 
-    if (!check_limits(d, errp) || !ernic_pci_mem_open(d, errp) ||
-        !ernic_pci_netdev_open(d, errp) || !ernic_pci_timing_open(d, errp)) {
+    if (!check_limits(d, errp) || !ernic_pci_mem_open(d, errp)) {
         return;
+    }
+    if (!ernic_pci_netdev_open(d, errp) || !ernic_pci_timing_open(d, errp)) {
+        goto no_timing;
     }
     if (!ernic_pci_udp_open(d, errp)) {
-        ernic_pci_timing_close(d);
-        return;
+        goto no_udp;
     }
     if (!ernic_pci_shell_open(d, errp) || !ernic_pci_pg332_open(d, errp)) {
-        ernic_pci_udp_close(d);
-        ernic_pci_timing_close(d);
-        return;
+        goto no_face;
     }
     if (d->shell.reconic) {
         ernic_pci_shell_add_bars(d);
@@ -250,10 +249,7 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     if (!add_capabilities(d, errp)) {
         pcie_aer_exit(pci);
         pcie_cap_exit(pci);
-        ernic_pci_mem_close(d);
-        ernic_pci_udp_close(d);
-        ernic_pci_timing_close(d);
-        return;
+        goto no_face;
     }
     ernic_pci_env_init(d);
     d->engine = ernic_new(&d->cfg, &ernic_pci_env_ops, d);
@@ -263,6 +259,15 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     set_running(d, runstate_is_running());
     trace_ernic_pci_realize(ernic_pci_id(d), d->cfg.max_qp,
                             d->cfg.num_vectors, d->roce_udp ?: "");
+    return;
+
+no_face:
+    ernic_pci_shell_close(d);
+    ernic_pci_udp_close(d);
+no_udp:
+    ernic_pci_timing_close(d);
+no_timing:
+    ernic_pci_mem_close(d);
 }
 
 static void ernic_pci_exit(PCIDevice *pci)
@@ -278,6 +283,7 @@ static void ernic_pci_exit(PCIDevice *pci)
     ernic_free(d->engine);
     ernic_pci_pg332_close(d);
     ernic_pci_timing_close(d);
+    ernic_pci_shell_close(d);
     ernic_pci_mem_close(d);
     msix_uninit(pci, &d->msix_bar, &d->msix_bar);
     pcie_aer_exit(pci);
@@ -328,7 +334,7 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_UINT32("max-uctx", ErnicPci, cfg.max_uctx, 256),
     DEFINE_PROP_UINT16("vectors", ErnicPci, cfg.num_vectors, 17),
     DEFINE_PROP_UINT32("roce-mtu", ErnicPci, mtu, 4096),
-    DEFINE_PROP_SIZE("device-memory", ErnicPci, mem_size, 1 * MiB),
+    DEFINE_PROP_SIZE("device-memory", ErnicPci, mem_size, 512 * KiB),
     DEFINE_PROP_UINT32("link-speed", ErnicPci, cfg.link_speed, 100000),
     DEFINE_PROP_STRING("roce-udp", ErnicPci, roce_udp),
     DEFINE_PROP_STRING("roce-peers", ErnicPci, roce_peers),

@@ -225,6 +225,8 @@ void ernic_pci_pg332_class_init(ObjectClass *oc);
 bool ernic_pci_shell_open(ErnicPci *d, Error **errp);
 /* Identity and BARs of shell=reconic. */
 void ernic_pci_shell_add_bars(ErnicPci *d);
+/* After ernic_pci_shell_open(), whatever came of it. */
+void ernic_pci_shell_close(ErnicPci *d);
 /* Its registers; inside enter and leave. */
 void ernic_pci_shell_reset(ErnicPci *d);
 /*

@@ -9,6 +9,7 @@
 #include "qapi/error.h"
 #include "qemu/bitops.h"
 #include "qemu/units.h"
+#include "migration/vmstate.h"
 #include "ernic_pci.h"
 #include "trace.h"
 
@@ -270,6 +271,13 @@ bool ernic_pci_shell_open(ErnicPci *d, Error **errp)
     return !s->card_size ||
            memory_region_init_ram(&s->card, OBJECT(d), "ernic-card",
                                   s->card_size, errp);
+}
+
+void ernic_pci_shell_close(ErnicPci *d)
+{
+    if (d->shell.card.ram_block) {
+        vmstate_unregister_ram(&d->shell.card, DEVICE(d));
+    }
 }
 
 void ernic_pci_shell_add_bars(ErnicPci *d)

@@ -27,7 +27,7 @@ bool ernic_pci_link(const ErnicPci *d)
 
 uint64_t ernic_pci_regs_size(const ErnicPci *d)
 {
-    return pow2ceil(DB_OFFSET + ((uint64_t)d->cfg.max_uctx << DB_SHIFT));
+    return DB_OFFSET + ((uint64_t)d->cfg.max_uctx << DB_SHIFT);
 }
 
 static void drop_doorbells(ErnicPci *d)

@@ -65,8 +65,8 @@ static const struct {
     AT(cmd_pi, 0, 0),
     AT(cmd_ci, 0, 0),
     AT(link_speed, 100000, 0),
-    AT(mem_offset, 0x200000, 0),
-    AT(mem_size, 0x100000, 0),
+    AT(mem_offset, 0x101000, 0),
+    AT(mem_size, 0x80000, 0),
 #undef AT
 #undef HIGH
 };
