@@ -449,6 +449,7 @@ static void recover(Ernic *e, uint32_t qpn)
     uint32_t depth = *ernic_pg332_qp_reg(e, qpn, PG332_QDEPTH) & 0xffff;
     ErnicQp *qp = running(e, qpn);
 
+    trace_ernic_pg332_recover(qpn, qp ? qp->sq.wq.pi - qp->sq.wq.ci : 0);
     if (qp) {
         if (qp->state != ERNIC_QPS_ERR) {
             ernic_qp_set_state(e, qp, ERNIC_QPS_ERR);
