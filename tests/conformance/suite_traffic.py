@@ -95,7 +95,7 @@ def qperf(guests, short):
         result = guests[0].run(f'qperf -lp 19765 -cm1 -t 1 -m 1024 {links.ipv4(1)} '
                                f'{test}', 30)
         yield case(test, result.status == 0 and ' = ' in result.output, result.output)
-    guests[1].run('pkill qperf')
+    guests[1].run('killall qperf')
     server.wait()
 
 

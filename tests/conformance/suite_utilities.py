@@ -93,7 +93,7 @@ def rcopy(guests):
     server = guests[1].start('cd /tmp && timeout 20 rcopy', 40)
     programs.wait_until(guests[1], CM_LISTENS)
     client = guests[0].run(f'rcopy /tmp/copied {links.ipv4(1)}:/tmp/copied', 30)
-    guests[1].run('pkill rcopy')
+    guests[1].run('killall rcopy')
     server.wait()
     sums = [one.run('md5sum </tmp/copied').output for one in guests]
     return case('rcopy', client.status == 0 and sums[0] == sums[1], client.output)

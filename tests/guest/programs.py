@@ -109,7 +109,7 @@ def wait_for_server(guest, program, job, seconds=20):
             return False
         time.sleep(0.02)
     if ready.wait().status:
-        guest.run(f'pkill -9 -f "^{program.name} "')
+        guest.run(f'killall -9 {program.name}')
         return False
     return True
 
@@ -153,7 +153,7 @@ def end_together(jobs, names):
         since = since or (ended and time.monotonic())
         if ended and (time.monotonic() - since > GRACE or ended[0].wait().status):
             for job in jobs:
-                job.guest.run(f'pkill -9 -f "^{names} "')
+                job.guest.run(f'killall -9 {names}')
             return
         time.sleep(0.05)
 

@@ -165,7 +165,7 @@ def test_link_down(guests):
     try:
         end_of_retries(client)
     finally:
-        guests[1].run('pkill -9 ib_write_bw')
+        guests[1].run('killall -9 ib_write_bw')
         guests.link.plug(guests[1], True)
     run_program(guests, 'ib_write_bw')
 
