@@ -310,13 +310,18 @@ void ernic_pci_tx_ready(ErnicPci *d, uint64_t now)
     }
 }
 
-/* What neither face expects is dropped, and counted, by one that is in use. */
+/*
+ * What neither face expects is dropped, and counted, by the one that alone has
+ * the address, or else by one that is in use.
+ */
 void ernic_pci_rx(ErnicPci *d, uint64_t now, const ErnicTrain *train)
 {
-    bool pg332 = d->pg332.engine &&
-        (!d->verbs.enabled || ernic_expects(d->pg332.engine, train));
+    Ernic *pg332 = d->pg332.engine;
+    bool its = pg332 && (!d->verbs.enabled || ernic_expects(pg332, train) ||
+                         (ernic_has_address(pg332, train) &&
+                          !ernic_has_address(d->engine, train)));
 
-    ernic_rx(pg332 ? d->pg332.engine : d->engine, now, train);
+    ernic_rx(its ? pg332 : d->engine, now, train);
 }
 
 uint32_t ernic_pci_rx_room(const ErnicPci *d)

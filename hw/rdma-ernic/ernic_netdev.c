@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The device as a QEMU NIC. Without a UDP link it is also the netdev link:
- * frames to UDP port 4791 of an address of the device, in the VLAN of that
- * address, are the engine's, all others the Ethernet face's.
+ * frames to UDP port 4791 of an address of a face that is enabled, in the VLAN of
+ * that address, are its engine's, all others the Ethernet face's.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -105,7 +105,14 @@ static bool is_ours(const Ernic *e, const ErnicPath *path)
     return false;
 }
 
-/* A frame for the engine. */
+/* One that the ERNIC face takes, which software has to enable first. */
+static bool is_pg332s(const ErnicPci *d, const ErnicPath *path)
+{
+    return d->pg332.engine && ernic_reg_enabled(d->pg332.engine) &&
+           is_ours(d->pg332.engine, path);
+}
+
+/* A frame for an engine. Of what is malformed verbs takes all, and counts it. */
 static bool roce_frame(ErnicPci *d, ErnicFrame *f, const uint8_t *buf,
                        size_t size, ErnicDrop *drop)
 {
@@ -113,10 +120,11 @@ static bool roce_frame(ErnicPci *d, ErnicFrame *f, const uint8_t *buf,
         return false;
     }
     *drop = ernic_net_parse(f, buf, size);
-    return *drop != ERNIC_DROP_NOT_ROCE &&
-           (*drop != ERNIC_DROP_NONE ||
-            (d->verbs.enabled && is_ours(d->engine, &f->path)) ||
-            (d->pg332.engine && is_ours(d->pg332.engine, &f->path)));
+    if (*drop == ERNIC_DROP_NOT_ROCE) {
+        return false;
+    }
+    return (d->verbs.enabled && (*drop || is_ours(d->engine, &f->path))) ||
+           is_pg332s(d, &f->path);
 }
 
 static void roce_receive(ErnicPci *d, const ErnicFrame *f)
@@ -141,7 +149,7 @@ static void bad_frame(ErnicPci *d, const ErnicFrame *f, ErnicDrop drop,
 {
     uint64_t now = ernic_pci_enter(d);
 
-    if (d->pg332.engine && is_ours(d->pg332.engine, &f->path)) {
+    if (is_pg332s(d, &f->path)) {
         ernic_rx_bad_frame(d->pg332.engine, now, buf, size);
     } else {
         d->engine->stats.drop[drop]++;

@@ -1,13 +1,17 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The Ethernet face: registers, rings, filter, checksums, interrupts.
+ * The Ethernet face: registers, rings, filter, checksums, interrupts, and which
+ * frames are its own.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qemu/iov.h"
 #include "qemu/module.h"
 #include "hw/pci/pci_regs.h"
+#include "tests/qtest/libqos/malloc-pc.h"
+#include "tests/qtest/libqos/pci-pc.h"
+#include "hw/rdma-ernic/ernic_regs.h"
 #include "ernic.h"
 
 #define SHIFT       3
@@ -631,6 +635,130 @@ static void test_unplug_roce(void *obj, void *data, QGuestAllocator *alloc)
     finish(&e, data);
 }
 
+/* ---- whose frame is it? ------------------------------------------------------ */
+
+#define ROCE_LEN    (14 + 20 + 8 + 12 + 4)
+
+/* Frames to 10.0.0.1: RoCEv2 or not, right or not. */
+enum { GOOD, SHORT_UDP, OTHER_ADDRESS, OTHER_PORT };
+
+static void roce_frame(uint8_t frame[ROCE_LEN], int kind)
+{
+    static const uint8_t ip[20] = {
+        0x45, 0, 0, ROCE_LEN - 14, 0, 0, 0x40, 0, 64, 17, 0x26, 0xbf,
+        10, 0, 0, 2, 10, 0, 0, 1,
+    };
+    uint8_t *udp = frame + 34;
+
+    memset(frame, 0, ROCE_LEN);
+    memcpy(frame, own_mac, 6);
+    memcpy(frame + 6, "\x52\x54\x00\x99\x99\x99\x08\x00", 8);
+    memcpy(frame + 14, ip, sizeof(ip));
+    if (kind == OTHER_ADDRESS) {
+        frame[33]++;
+        frame[25]--;                            /* of the checksum */
+    }
+    stw_be_p(udp, 22222);
+    stw_be_p(udp + 2, kind == OTHER_PORT ? 4790 : 4791);
+    stw_be_p(udp + 4, 8 + 12 + 4 - (kind == SHORT_UDP));
+    udp[8] = 4;                                 /* SEND Only, to queue pair 2 */
+    udp[15] = 2;
+}
+
+typedef struct Taken {
+    uint64_t eth, pg332, verbs;
+} Taken;
+
+static Taken taken(Eth *e)
+{
+    return (Taken) {
+        .eth = qernic_stat(&e->q, "eth.rx_packets"),
+        .pg332 = qernic_stat(&e->q, "pg332.rx_packets"),
+        .verbs = qernic_stat(&e->q, "rx_packets") +
+                 qernic_stat(&e->q, "drops.bad_length"),
+    };
+}
+
+/* One frame of @kind comes, and goes to the one face that @whose counts it for. */
+static void comes(Eth *e, int kind, Taken whose)
+{
+    Taken was = taken(e), is = was;
+    uint8_t frame[ROCE_LEN];
+    uint64_t deadline = 0;
+
+    roce_frame(frame, kind);
+    post_rx(e, BUFFER);
+    to_wire(e, frame, sizeof(frame));
+    while (memcmp(&is, &was, sizeof(is)) == 0) {
+        qernic_wait(&e->q, &deadline);
+        is = taken(e);
+    }
+    g_test_message("kind %d: Ethernet %" PRIu64 ", ERNIC %" PRIu64 ", verbs %"
+                   PRIu64, kind, is.eth, is.pg332, is.verbs);
+    g_assert_cmpuint(is.eth - was.eth, ==, whose.eth);
+    g_assert_cmpuint(is.pg332 - was.pg332, ==, whose.pg332);
+    g_assert_cmpuint(is.verbs - was.verbs, ==, whose.verbs);
+}
+
+#define TO_ETH      ((Taken) { .eth = 1 })
+#define TO_PG332    ((Taken) { .pg332 = 1 })
+#define TO_VERBS    ((Taken) { .verbs = 1 })
+
+static void registers_say(Eth *e, bool enable)
+{
+    QPCIBar bar = qpci_iomap(&e->q.dev, ERNIC_BAR_PG332, NULL);
+
+    qpci_io_writel(&e->q.dev, bar, PG332_V3_GLOBAL + PG332_IPv4XADD, 0x0a000001);
+    qpci_io_writel(&e->q.dev, bar, PG332_V3_GLOBAL + PG332_XRNICCONF,
+                   22222u << 16 | 0x0820 | enable);
+}
+
+/* What no engine is there for is the network card's, malformed or not. */
+static void test_whose(void)
+{
+    int fds[2], i;
+    g_autofree char *args = NULL;
+    QGuestAllocator alloc;
+    QErnic any = { };
+    QTestState *qts;
+    Eth e;
+
+    g_assert_cmpint(socketpair(PF_UNIX, SOCK_STREAM, 0, fds), ==, 0);
+    args = g_strdup_printf("-M pc -netdev socket,fd=%d,id=sock0"
+                           " -device ernic,id=eth0,addr=06.0,netdev=sock0,"
+                           "mac=52:54:00:00:00:42,ernic-version=3.1", fds[1]);
+    qts = qtest_init(args);
+    pc_alloc_init(&alloc, qts, 0);
+    any.dev.bus = qpci_new_pc(qts, &alloc);
+    start(&e, &any, fds, &alloc, ERNIC_ETH_RX);
+    for (i = GOOD; i <= OTHER_PORT; i++) {
+        comes(&e, i, TO_ETH);
+    }
+    registers_say(&e, false);                   /* an address, and no more */
+    for (i = GOOD; i <= OTHER_PORT; i++) {
+        comes(&e, i, TO_ETH);
+    }
+    registers_say(&e, true);
+    comes(&e, GOOD, TO_PG332);
+    comes(&e, SHORT_UDP, TO_PG332);
+    comes(&e, OTHER_ADDRESS, TO_ETH);
+    comes(&e, OTHER_PORT, TO_ETH);
+    qernic_enable(&e.q);                        /* with an address of no one */
+    comes(&e, GOOD, TO_PG332);
+    comes(&e, SHORT_UDP, TO_PG332);
+    comes(&e, OTHER_ADDRESS, TO_ETH);
+    registers_say(&e, false);
+    comes(&e, GOOD, TO_ETH);
+    comes(&e, SHORT_UDP, TO_VERBS);
+    comes(&e, OTHER_PORT, TO_ETH);
+    qernic_fini(&e.q);
+    qpci_free_pc(any.dev.bus);
+    alloc_destroy(&alloc);
+    qtest_quit(qts);
+    close(fds[0]);
+    close(fds[1]);
+}
+
 static void register_tests(void)
 {
     QOSGraphTestOptions eth = { .before = with_socket };
@@ -645,6 +773,8 @@ static void register_tests(void)
     qos_add_test("eth-power", "ernic", test_power, &eth);
     qos_add_test("eth-unplug", "ernic", test_unplug, &eth);
     qos_add_test("eth-unplug-roce", "ernic", test_unplug_roce, &eth);
+    /* A machine of its own: the graph is full. */
+    qtest_add_func("/ernic-net/whose", test_whose);
 }
 
 libqos_init(register_tests);

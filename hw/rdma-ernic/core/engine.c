@@ -254,6 +254,11 @@ void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value)
     engine_wake(e);
 }
 
+bool ernic_reg_enabled(const Ernic *e)
+{
+    return *ernic_pg332_reg(e, PG332_XRNICCONF) & PG332_CONF_ENABLE;
+}
+
 bool ernic_irq_level(const Ernic *e)
 {
     return ernic_pg332_irq(e) || ernic_side_irq(e);
@@ -264,10 +269,14 @@ bool ernic_next_rule(const Ernic *e, uint32_t *pos, ErnicReport *r)
     return ernic_strict_next(e, pos, r);
 }
 
+bool ernic_has_address(const Ernic *e, const ErnicTrain *train)
+{
+    return ernic_gid_is_local(e, &train->path.dgid);
+}
+
 bool ernic_expects(const Ernic *e, const ErnicTrain *train)
 {
-    return ernic_gid_is_local(e, &train->path.dgid) &&
-           ernic_rx_expects(e, train);
+    return ernic_has_address(e, train) && ernic_rx_expects(e, train);
 }
 
 void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train)

@@ -33,6 +33,8 @@ uint8_t ernic_doorbell(Ernic *e, uint64_t now, uint32_t uctx, uint64_t value);
  */
 uint32_t ernic_reg_read(Ernic *e, uint64_t now, uint32_t offset);
 void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value);
+/* Has software enabled the face of these registers (XRNICCONF[0])? */
+bool ernic_reg_enabled(const Ernic *e);
 /* Is a line high? irq() tells that one rises: vector 0, or 1 of the side stream. */
 bool ernic_irq_level(const Ernic *e);
 /*
@@ -45,6 +47,8 @@ bool ernic_next_rule(const Ernic *e, uint32_t *pos, ErnicReport *r);
  * device may have two engines on one link.
  */
 bool ernic_expects(const Ernic *e, const ErnicTrain *train);
+/* Is it to an address of this engine, whoever it names there? */
+bool ernic_has_address(const Ernic *e, const ErnicTrain *train);
 /* Packets from the link; @train is borrowed. */
 void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train);
 /*
