@@ -21,7 +21,7 @@ LAYERS = {
     0: 'ernic_abi ernic_counters ernic_regs ib_spec',
     1: 'env types limits psn drop opcode icrc net wire fault timer stats'
        ' ib_tables server lru line profile timing_trace regs regfile cable'
-       ' switch',
+       ' switch pcie',
     2: 'res dev mr dma eq cq wqe rq buf format timing strict',
     3: 'qp_table qp_cmd qp req resp comp ack sched cc mcast tx pg332'
        ' pg332_check pg332_count pg332_fatal pg332_qp1 pg332_queue'

@@ -87,5 +87,11 @@ def profiles(data):
                  ['---'] + ['---:'] * 6, lines)
 
 
-ALL = {'rows': rows, 'latency': latency, 'make-up': make_up, 'batching': batching,
-       'profiles': profiles}
+def what_ifs(data):
+    return table(['Changed', 'Limit', 'Formula', 'Model'], ['---', '---', '---:', '---:'],
+                 [[f'`{change}`' if '=' in change else change, limit, formula, model]
+                  for change, limit, formula, model in data.of('what-if')])
+
+
+ALL = {'rows': rows, 'what-if': what_ifs, 'latency': latency, 'make-up': make_up,
+       'batching': batching, 'profiles': profiles}

@@ -134,6 +134,17 @@ static void plan_timing(Sim *s)
         .tx_packets = 1 + sim_below(&r, 64),
         .rx_packets = sim_percent(&r, 25) ? 8 + sim_below(&r, 64) : 4096,
     };
+    if (sim_percent(&r, 50)) {
+        p->pcie = (ErnicPcie) {
+            .speed = sim_percent(&r, 50) ? 8000 : 2500,
+            .lanes = 1u << sim_below(&r, 6),
+            .payload = 128u << sim_below(&r, 6),
+            .completion = sim_range(&r, 0, SIM_US * 1000),
+            .posted = sim_range(&r, 0, SIM_US * 1000),
+            .headers = 1 + sim_below(&r, 64), .data = 256 << sim_below(&r, 4),
+            .credit_return = sim_range(&r, 0, SIM_US * 1000),
+        };
+    }
     for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
         p->stage[i] = (ErnicCost) {
             .latency = sim_percent(&r, 30) ? 0 :
@@ -147,6 +158,7 @@ static void plan_timing(Sim *s)
     for (i = ERNIC_STAGE_RECEIVE; !s->plan.lossy && i < ERNIC_STAGE_CQE; i++) {
         p->stage[i] = (ErnicCost) { .latency = p->stage[i].latency };
         p->rx_packets = 4096;
+        p->pcie.speed = 0;
     }
 }
 

@@ -8,6 +8,7 @@
 #include "measure.h"
 #include "programs.h"
 #include "rows.h"
+#include "what_if.h"
 
 #define MAX_LEN     (1u << 20)
 #define BURST       64
@@ -124,6 +125,18 @@ static void costs(const ErnicProfile *card)
     }
 }
 
+static void what_ifs(const ErnicProfile *fast)
+{
+    TimingWhatIf w[TIMING_WHAT_IFS];
+    uint32_t i;
+
+    timing_what_if(fast, w);
+    for (i = 0; i < TIMING_WHAT_IFS; i++) {
+        printf("what-if\t%s\t%s\t%.2f\t%.2f\n", w[i].change, w[i].limit,
+               w[i].formula, w[i].model);
+    }
+}
+
 void timing_data(const ErnicProfile *card, const ErnicProfile *other,
                  const char *dir)
 {
@@ -143,4 +156,6 @@ void timing_data(const ErnicProfile *card, const ErnicProfile *other,
         timing_profile(&p, dir, more[i]);
         sweep(more[i], &p, i ? &p : other, i ? 1 : 2);
     }
+    timing_profile(&p, dir, TIMING_FAST);
+    what_ifs(&p);
 }

@@ -16,9 +16,11 @@
 #include "measure.h"
 #include "programs.h"
 #include "rows.h"
+#include "what_if.h"
 
 #define MAX_ERROR   5.0         /* per cent, of each row */
 #define MEAN_ERROR  3.0
+#define OFF_FORMULA 1.0         /* per cent, of a change of a parameter */
 #define MIN_RATE    100000      /* packets per second of the host's time */
 
 static int tests, failures;
@@ -181,6 +183,28 @@ static void predictions(const ErnicProfile *card, const ErnicProfile *other)
            timing_both_ways(card, other, 0, &worst));
 }
 
+/* ---- what a formula predicts ------------------------------------------------ */
+
+static void what_ifs(const ErnicProfile *fast)
+{
+    TimingWhatIf w[TIMING_WHAT_IFS];
+    uint32_t i;
+
+    printf("# WRITEs of 1 MiB, Gb/s, %s with one parameter changed\n",
+           TIMING_FAST);
+    timing_what_if(fast, w);
+    for (i = 0; i < TIMING_WHAT_IFS; i++) {
+        double error = timing_row_error(w[i].model, w[i].formula);
+        char *what;
+
+        what = g_strdup_printf("%s: %.2f Gb/s, by the formula of its limit"
+                               " (%s) %.2f, %+.2f %%", w[i].change, w[i].model,
+                               w[i].limit, w[i].formula, error);
+        ok(error <= OFF_FORMULA && error >= -OFF_FORMULA, what);
+        g_free(what);
+    }
+}
+
 /* ---- what the model keeps ---------------------------------------------------- */
 
 static void run_repeatable(const ErnicProfile *card, const ErnicProfile *other)
@@ -214,7 +238,7 @@ static void run_repeatable(const ErnicProfile *card, const ErnicProfile *other)
 
 int main(int argc, char **argv)
 {
-    ErnicProfile card, other;
+    ErnicProfile card, other, fast;
 
     setbuf(stdout, NULL);
     if (argc < 2 || argc > 4 ||
@@ -226,6 +250,7 @@ int main(int argc, char **argv)
     }
     timing_profile(&card, argv[1], TIMING_ERNIC);
     timing_profile(&other, argv[1], TIMING_PEER);
+    timing_profile(&fast, argv[1], TIMING_FAST);
     if (argc == 3) {
         timing_data(&card, &other, argv[1]);
         return 0;
@@ -235,6 +260,7 @@ int main(int argc, char **argv)
     }
     run_rows(&card, &other);
     predictions(&card, &other);
+    what_ifs(&fast);
     run_repeatable(&card, &other);
     printf("1..%d\n", tests);
     return failures ? 1 : 0;

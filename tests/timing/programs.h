@@ -11,6 +11,8 @@
 /* The profiles of the card that was measured, and of its peer. */
 #define TIMING_ERNIC    "ernic-200mhz-100g"
 #define TIMING_PEER     "generic-100g"
+/* One whose wire is not what limits it first. */
+#define TIMING_FAST     "generic-400g"
 
 /* Profile @name of the folder @dir; ends the program if there is none. */
 void timing_profile(ErnicProfile *p, const char *dir, const char *name);

@@ -22,7 +22,21 @@ typedef enum KeyKind {
     KIND_WIDTH,                 /* bytes per cycle */
     KIND_CYCLES,
     KIND_COUNT,
+    KIND_SPEED,                 /* kept in MT/s */
 } KeyKind;
+
+/* What a value has to be beside within its bounds. */
+typedef enum KeyRule {
+    RULE_NONE,
+    RULE_POWER,                 /* a power of two, or 0 */
+    RULE_SPEED,                 /* one of PCI Express, or 0 */
+    RULE_COUNT
+} KeyRule;
+
+static const char *const rule_says[RULE_COUNT] = {
+    [RULE_POWER] = "neither 0 nor a power of two",
+    [RULE_SPEED] = "neither 0 nor a speed of PCI Express 1.0 to 5.0",
+};
 
 typedef struct Unit {
     uint8_t kind;
@@ -41,12 +55,14 @@ static const Unit units[] = {
     { KIND_CYCLES, "cycles", 1 }, { KIND_CYCLES, "cycle", 1 },
     { KIND_COUNT, "entries", 1 }, { KIND_COUNT, "requests", 1 },
     { KIND_COUNT, "packets", 1 }, { KIND_COUNT, "responses", 1 },
+    { KIND_COUNT, "lanes", 1 }, { KIND_COUNT, "credits", 1 },
+    { KIND_SPEED, "GT/s", 1000 },
 };
 
 typedef struct Key {
     const char *name;
     uint32_t offset;
-    uint8_t kind;
+    uint8_t kind, rule;
     uint64_t min, max;          /* as kept */
 } Key;
 
@@ -56,6 +72,9 @@ typedef struct Key {
 #define KEY(name_, kind_, member, min_, max_) \
     { .name = name_, .offset = offsetof(ErnicProfile, member), \
       .kind = KIND_##kind_, .min = min_, .max = max_ }
+#define RULED(name_, kind_, member, max_, rule_) \
+    { .name = name_, .offset = offsetof(ErnicProfile, member), \
+      .kind = KIND_##kind_, .max = max_, .rule = RULE_##rule_ }
 #define LATENCY(name, s) \
     KEY(name ".latency", TIME, stage[ERNIC_STAGE_##s].latency, 0, MAX_TIME)
 #define PACKET(name, s) \
@@ -103,7 +122,16 @@ static const Key keys[] = {
     WIDTH("dma-write", DMA_WRITE),
     LATENCY("cqe", CQE), PACKET("cqe", CQE),
     LATENCY("interrupt", INTERRUPT), PACKET("interrupt", INTERRUPT),
+    RULED("pcie.speed", SPEED, pcie.speed, 32000, SPEED),
+    RULED("pcie.lanes", COUNT, pcie.lanes, 32, POWER),
+    RULED("pcie.payload", BYTES, pcie.payload, 4096, POWER),
+    KEY("pcie.completion", TIME, pcie.completion, 0, MAX_TIME),
+    KEY("pcie.posted", TIME, pcie.posted, 0, MAX_TIME),
+    KEY("pcie.headers", COUNT, pcie.headers, 0, 4096),
+    KEY("pcie.data", COUNT, pcie.data, 0, 65536),
+    KEY("pcie.credit-return", TIME, pcie.credit_return, 0, MAX_TIME),
 };
+#define NUM_KEYS G_N_ELEMENTS(keys)
 
 static const char *const stage_names[] = {
     [ERNIC_STAGE_DOORBELL] = "doorbell",
@@ -121,8 +149,6 @@ static const char *const stage_names[] = {
     [ERNIC_STAGE_INTERRUPT] = "interrupt",
 };
 QEMU_BUILD_BUG_ON(G_N_ELEMENTS(stage_names) != ERNIC_STAGE_COUNT);
-/* One bit for each key that was set. */
-QEMU_BUILD_BUG_ON(G_N_ELEMENTS(keys) > 64);
 
 /* One text being read. */
 typedef struct Reader {
@@ -132,8 +158,9 @@ typedef struct Reader {
     const char *name;
     uint32_t line;              /* 0: the text as a whole */
     uint32_t depth;
-    uint64_t set;               /* keys that have a value, of bases too */
-    uint64_t here;              /* keys of this text alone */
+    uint32_t num;               /* values of this text and its bases */
+    bool set[NUM_KEYS];         /* keys that have a value, of bases too */
+    bool here[NUM_KEYS];        /* keys of this text alone */
     char **err;
 } Reader;
 
@@ -216,6 +243,12 @@ static bool convert(const Unit *unit, uint64_t micro, uint64_t *v)
     return whole % MICRO == 0;
 }
 
+static bool obeys(uint8_t rule, uint64_t v)
+{
+    return rule == RULE_NONE || v == 0 ||
+           (rule == RULE_POWER ? (v & (v - 1)) == 0 : ernic_pcie_speed_ok(v));
+}
+
 static bool set_value(Reader *r, const Key *key, const char *text)
 {
     const char *end;
@@ -237,6 +270,9 @@ static bool set_value(Reader *r, const Key *key, const char *text)
     if (!convert(unit, micro, &v) || v < key->min || v > key->max) {
         return fail(r, "%s: %s is out of range or too fine", key->name, text);
     }
+    if (!obeys(key->rule, v)) {
+        return fail(r, "%s: %s is %s", key->name, text, rule_says[key->rule]);
+    }
     *(uint64_t *)((char *)r->p + key->offset) = v;
     return true;
 }
@@ -250,7 +286,7 @@ static bool set_base(Reader *r, const char *name)
     const char *text = r->find ? r->find(r->opaque, name) : NULL;
     Reader base = *r;
 
-    if (r->here || r->set) {
+    if (r->num) {
         return fail(r, "base: has to come first");
     }
     if (!text) {
@@ -264,7 +300,8 @@ static bool set_base(Reader *r, const char *name)
     if (!parse_text(&base, text)) {
         return false;
     }
-    r->set = base.set;
+    memcpy(r->set, base.set, sizeof(r->set));
+    r->num = base.num;
     return true;
 }
 
@@ -272,19 +309,19 @@ static bool set_key(Reader *r, const char *name, const char *value)
 {
     uint32_t i;
 
-    for (i = 0; i < G_N_ELEMENTS(keys); i++) {
+    for (i = 0; i < NUM_KEYS; i++) {
         if (strcmp(keys[i].name, name) == 0) {
             break;
         }
     }
-    if (i == G_N_ELEMENTS(keys)) {
+    if (i == NUM_KEYS) {
         return fail(r, "%s: no such parameter", name);
     }
-    if (r->here & 1ull << i) {
+    if (r->here[i]) {
         return fail(r, "%s: given twice", name);
     }
-    r->here |= 1ull << i;
-    r->set |= 1ull << i;
+    r->here[i] = r->set[i] = true;
+    r->num++;
     return set_value(r, &keys[i], value);
 }
 
@@ -331,6 +368,26 @@ static bool parse_text(Reader *r, const char *text)
     return ok;
 }
 
+/* What belongs together; no line is to blame. */
+static bool check_pcie(Reader *r)
+{
+    const ErnicPcie *p = &r->p->pcie;
+
+    if (!p->speed) {
+        return true;
+    }
+    if (!p->lanes || p->payload < 128) {
+        return fail(r, "%s is too small for a pcie.speed that is not 0",
+                    p->lanes ? "pcie.payload: less than 128 B" :
+                    "pcie.lanes: 0");
+    }
+    if (!p->headers || p->data < DIV_ROUND_UP(p->payload, ERNIC_PCIE_CREDIT)) {
+        return fail(r, "%s: no TLP of pcie.payload could ever be sent",
+                    p->headers ? "pcie.data" : "pcie.headers");
+    }
+    return true;
+}
+
 bool ernic_profile_parse(ErnicProfile *p, const char *name, const char *text,
                          ErnicProfileFind *find, void *opaque, char **err)
 {
@@ -343,12 +400,12 @@ bool ernic_profile_parse(ErnicProfile *p, const char *name, const char *text,
         return false;
     }
     r.line = 0;
-    for (i = 0; i < G_N_ELEMENTS(keys); i++) {
-        if (!(r.set & 1ull << i)) {
+    for (i = 0; i < NUM_KEYS; i++) {
+        if (!r.set[i]) {
             return fail(&r, "%s: is missing", keys[i].name);
         }
     }
-    return true;
+    return check_pcie(&r);
 }
 
 uint64_t ernic_profile_hash(const ErnicProfile *p)

@@ -7,6 +7,8 @@
 #ifndef ERNIC_PROFILE_H
 #define ERNIC_PROFILE_H
 
+#include "pcie.h"
+
 /* In the order in which work passes them; the names are in profile.c. */
 typedef enum ErnicStage {
     ERNIC_STAGE_DOORBELL,       /* a store of software's: on its way, decoded */
@@ -51,6 +53,7 @@ struct ErnicProfile {
     uint64_t dma_request;       /* bytes of each */
     uint64_t tx_packets;        /* built, and waiting to leave */
     uint64_t rx_packets;        /* come, and waiting to be served */
+    ErnicPcie pcie;
     ErnicCost stage[ERNIC_STAGE_COUNT];
 };
 typedef struct ErnicProfile ErnicProfile;

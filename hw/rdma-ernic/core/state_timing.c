@@ -262,6 +262,7 @@ void ernic_state_save_timing(const Ernic *e, GByteArray *out)
     save_limit(&t->fetch, out);
     save_limit(&t->dma, out);
     save_limit(&t->rsp, out);
+    save_limit(&t->posted, out);
     save_lru(&t->context, out);
     save_lru(&t->key, out);
     save_fetched(e, out);
@@ -296,7 +297,7 @@ bool ernic_state_load_timing(Ernic *e, ErnicReader *in)
         }
     }
     if (!load_limit(&t->fetch, in) || !load_limit(&t->dma, in) ||
-        !load_limit(&t->rsp, in) ||
+        !load_limit(&t->rsp, in) || !load_limit(&t->posted, in) ||
         !load_lru(&t->context, in) || !load_lru(&t->key, in) ||
         !load_fetched(e, in) ||
         !load_line(e, &t->doorbells, load_doorbell, in) ||

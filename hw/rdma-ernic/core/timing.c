@@ -10,6 +10,11 @@
 
 #define PS_PER_NS       1000
 #define ATOMIC_LEN      8
+/* What the device reads, or stores, of its own: a context, a key; a request. */
+#define ENTRY_LEN       64
+/* Stores of software's, and those that an interrupt is. */
+#define STORE_LEN       8
+#define MSIX_LEN        4
 /* The origin moves on before a time in ps could come near to 64 bits. */
 #define EPOCH_NS        (1ull << 32)
 
@@ -23,6 +28,7 @@ ErnicTiming *ernic_timing_new(const ErnicConfig *cfg)
     ernic_limit_init(&t->fetch, p->wqe_fetches);
     ernic_limit_init(&t->dma, p->dma_requests);
     ernic_limit_init(&t->rsp, p->read_overlap);
+    ernic_limit_init(&t->posted, ernic_pcie_posted_tlps(&p->pcie));
     ernic_lru_init(&t->context, cfg->max_qp, p->context_entries);
     ernic_lru_init(&t->key, cfg->max_mr, p->key_entries);
     t->fetched = g_new0(uint32_t, cfg->max_qp);
@@ -66,6 +72,7 @@ static void rebase(ErnicTiming *t, uint64_t now)
     ernic_limit_rebase(&t->fetch, by);
     ernic_limit_rebase(&t->dma, by);
     ernic_limit_rebase(&t->rsp, by);
+    ernic_limit_rebase(&t->posted, by);
     t->tx_done = t->tx_done > by ? t->tx_done - by : 0;
     t->local_done = t->local_done > by ? t->local_done - by : 0;
     t->epoch = now;
@@ -94,12 +101,11 @@ static uint64_t due_ns(const ErnicTiming *t, uint64_t ps)
 
 /* ---- stages ---------------------------------------------------------------- */
 
-/* The clock of each stage: false, the core's; true, the host interface's. */
-static const bool host_clock[ERNIC_STAGE_COUNT] = {
-    [ERNIC_STAGE_DOORBELL] = true, [ERNIC_STAGE_DMA_READ] = true,
-    [ERNIC_STAGE_DMA_WRITE] = true, [ERNIC_STAGE_CQE] = true,
-    [ERNIC_STAGE_INTERRUPT] = true,
-};
+/* A read of the device's own, of @len bytes, that it has to wait for. */
+static uint64_t own_read(const ErnicTiming *t, uint32_t len)
+{
+    return ernic_pcie_read(&t->p->pcie, len);
+}
 
 static void serve(ErnicTiming *t, ErnicStage stage, ErnicSpan *span,
                   uint32_t bytes, uint64_t work, uint64_t latency)
@@ -120,16 +126,34 @@ static void serve(ErnicTiming *t, ErnicStage stage, ErnicSpan *span,
     t->trace->passed(t->trace->opaque, &p);
 }
 
-/* @extra: ps of latency on top, of a miss. */
+/* A stage of the core. @extra: ps of latency on top, of a miss. */
 static void pass(ErnicTiming *t, ErnicStage stage, ErnicSpan *span,
                  uint32_t bytes, bool close, uint64_t extra)
 {
     const ErnicCost *c = &t->p->stage[stage];
-    uint64_t cycle = host_clock[stage] ? t->p->host_ps : t->p->core_ps;
     uint64_t cycles = c->packet + (close ? c->close : 0) +
                       (c->width ? DIV_ROUND_UP(bytes, c->width) : 0);
 
-    serve(t, stage, span, bytes, cycles * cycle, c->latency + extra);
+    serve(t, stage, span, bytes, cycles * t->p->core_ps, c->latency + extra);
+}
+
+/*
+ * A stage on the host's side, in its clock; @len bytes also take the host's link,
+ * and the slower of the two counts. Only payload comes by reads here.
+ */
+static void pass_host(ErnicTiming *t, ErnicStage stage, ErnicSpan *span,
+                      uint32_t len)
+{
+    const ErnicCost *c = &t->p->stage[stage];
+    const ErnicPcie *pcie = &t->p->pcie;
+    bool read = stage == ERNIC_STAGE_DMA_READ;
+    uint64_t cycles = c->packet + (c->width ? DIV_ROUND_UP(len, c->width) : 0);
+    uint64_t link = ernic_pcie_work(pcie, len, read ? ERNIC_PCIE_COMPLETION :
+                                                      ERNIC_PCIE_WRITE);
+
+    serve(t, stage, span, c->width ? len : 0,
+          MAX(cycles * t->p->host_ps, link), c->latency +
+          (!pcie->speed ? 0 : read ? pcie->completion : pcie->posted));
 }
 
 /* Bytes of a frame without FCS. */
@@ -144,7 +168,8 @@ static void pass_context(ErnicTiming *t, ErnicStage stage, ErnicSpan *span,
                          uint32_t qpn)
 {
     pass(t, stage, span, 0, false,
-         ernic_lru_use(&t->context, qpn) ? 0 : t->p->context_miss);
+         ernic_lru_use(&t->context, qpn) ? 0 :
+         t->p->context_miss + own_read(t, ENTRY_LEN));
 }
 
 /* A fetch brings what is posted, up to a batch; the rest of it is here. */
@@ -153,16 +178,25 @@ static void pass_wqe(ErnicTiming *t, ErnicSpan *span, uint32_t qpn,
 {
     uint32_t *here = &t->fetched[qpn];
     bool hit = *here > 0;
+    uint32_t num = MIN(behind + 1, t->p->wqe_batch);
 
-    *here = (hit ? *here : MIN(behind + 1, t->p->wqe_batch)) - 1;
+    *here = (hit ? *here : num) - 1;
     if (hit) {
         pass(t, ERNIC_STAGE_WQE, span, 0, false, 0);
         return;
     }
     span->head = ernic_limit_at(&t->fetch, span->head);
     span->tail = MAX(span->tail, span->head);
-    pass(t, ERNIC_STAGE_WQE, span, 0, false, t->p->wqe_miss);
+    pass(t, ERNIC_STAGE_WQE, span, 0, false,
+         t->p->wqe_miss + own_read(t, num * ENTRY_LEN));
     ernic_limit_take(&t->fetch, span->tail);
+}
+
+/* A key is made, bound or taken away: its table is where contexts are. */
+static void pass_key_update(ErnicTiming *t, ErnicSpan *span)
+{
+    pass(t, ERNIC_STAGE_KEY, span, 0, false,
+         t->p->key_update + ernic_pcie_write(&t->p->pcie, ENTRY_LEN));
 }
 
 /* Payload comes by requests of their own, as many at once as may be. */
@@ -176,7 +210,7 @@ static void pass_dma_read(ErnicTiming *t, ErnicSpan *span, uint32_t bytes)
         ErnicSpan part = { at, at };
 
         n = MIN(bytes - done, t->p->dma_request);
-        pass(t, ERNIC_STAGE_DMA_READ, &part, n, false, 0);
+        pass_host(t, ERNIC_STAGE_DMA_READ, &part, n);
         ernic_limit_take(&t->dma, part.tail);
         if (!done) {
             whole.head = part.head;
@@ -184,6 +218,23 @@ static void pass_dma_read(ErnicTiming *t, ErnicSpan *span, uint32_t bytes)
         whole.tail = MAX(whole.tail, part.tail);
     }
     *span = whole;
+}
+
+/* A TLP leaves when there are credits for it, however fast payload comes. */
+static void pass_dma_write(ErnicTiming *t, ErnicSpan *span, uint32_t bytes)
+{
+    const ErnicPcie *pcie = &t->p->pcie;
+    uint64_t at = MAX(span->head, t->server[ERNIC_STAGE_DMA_WRITE].free);
+    uint32_t done, n;
+
+    for (done = 0; pcie->speed && done < bytes; done += n) {
+        n = MIN(bytes - done, pcie->payload);
+        at = ernic_limit_at(&t->posted, at);
+        at = ernic_sat_add(at, ernic_pcie_work(pcie, n, ERNIC_PCIE_WRITE));
+        ernic_limit_take(&t->posted, ernic_sat_add(at, pcie->credit_return));
+        span->tail = MAX(span->tail, at);
+    }
+    pass_host(t, ERNIC_STAGE_DMA_WRITE, span, bytes);
 }
 
 static void pass_mac(ErnicTiming *t, ErnicSpan *span, uint32_t frame)
@@ -280,16 +331,17 @@ static void receive(ErnicTiming *t, ErnicSpan *span, const Inbound *in,
     pass_context(t, ERNIC_STAGE_RX_CONTEXT, span, in->qpn);
     if (in->key) {
         pass(t, ERNIC_STAGE_KEY, span, 0, false,
-             ernic_lru_use(&t->key, in->key) ? 0 : t->p->key_miss);
+             ernic_lru_use(&t->key, in->key) ? 0 :
+             t->p->key_miss + own_read(t, ENTRY_LEN));
     }
     if (in->inv_key) {
-        pass(t, ERNIC_STAGE_KEY, span, 0, false, t->p->key_update);
+        pass_key_update(t, span);
     }
     if (in->atomic) {
         pass_dma_read(t, span, ATOMIC_LEN);
     }
     if (in->payload) {
-        pass(t, ERNIC_STAGE_DMA_WRITE, span, in->payload, false, 0);
+        pass_dma_write(t, span, in->payload);
     }
 }
 
@@ -390,7 +442,7 @@ void ernic_timing_local(Ernic *e, uint32_t qpn, const char *name,
         .index = index,
     };
     pass_wqe(t, &span, qpn, behind);
-    pass(t, ERNIC_STAGE_KEY, &span, 0, false, t->p->key_update);
+    pass_key_update(t, &span);
     t->local_done = MAX(t->local_done, span.tail);
 }
 
@@ -399,7 +451,7 @@ void ernic_timing_store(Ernic *e)
     ErnicSpan span = begin(e);
 
     e->timing->what = (ErnicTimedThing) { .kind = ERNIC_TIMED_DOORBELL };
-    pass(e->timing, ERNIC_STAGE_DOORBELL, &span, 0, false, 0);
+    pass_host(e->timing, ERNIC_STAGE_DOORBELL, &span, STORE_LEN);
 }
 
 void ernic_timing_doorbell(Ernic *e, uint32_t where, uint64_t value)
@@ -412,7 +464,7 @@ void ernic_timing_doorbell(Ernic *e, uint32_t where, uint64_t value)
         .kind = ERNIC_TIMED_DOORBELL, .qpn = value >> 32 & 0xffffff,
         .index = value,
     };
-    pass(t, ERNIC_STAGE_DOORBELL, &span, 0, false, 0);
+    pass_host(t, ERNIC_STAGE_DOORBELL, &span, STORE_LEN);
     db = ernic_line_add(&t->doorbells, due_ns(t, span.tail));
     db->where = where;
     db->value = value;
@@ -434,7 +486,7 @@ void ernic_timing_cqe(Ernic *e, uint32_t cqn, const ErnicWc *wc,
         .kind = ERNIC_TIMED_CQE, .qpn = wc->qpn, .index = wc->index,
         .of_request = !(wc->flags & ERNIC_CQE_RQ),
     };
-    pass(t, ERNIC_STAGE_CQE, &span, 0, false, 0);
+    pass_host(t, ERNIC_STAGE_CQE, &span, ENTRY_LEN);
     cqe = ernic_line_add(&t->cqes, due_ns(t, span.tail));
     cqe->wc = *wc;
     cqe->cqn = cqn;
@@ -469,7 +521,7 @@ void ernic_timing_irq(Ernic *e, uint16_t vector)
     t->what = (ErnicTimedThing) {
         .kind = ERNIC_TIMED_INTERRUPT, .qpn = vector,
     };
-    pass(t, ERNIC_STAGE_INTERRUPT, &span, 0, false, 0);
+    pass_host(t, ERNIC_STAGE_INTERRUPT, &span, MSIX_LEN);
     ernic_timer_set(t->irqs, id, due_ns(t, span.tail));
 }
 

@@ -54,6 +54,7 @@ struct ErnicTiming {
     ErnicLimit fetch;           /* of work requests */
     ErnicLimit dma;             /* reads of payload */
     ErnicLimit rsp;             /* responses to READs */
+    ErnicLimit posted;          /* TLPs of payload, by their credits */
     ErnicLru context, key;
     uint32_t *fetched;          /* by queue pair: requests that are here */
     ErnicLine doorbells, tx, rx, cqes;

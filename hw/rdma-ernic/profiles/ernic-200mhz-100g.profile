@@ -57,3 +57,13 @@ cqe.latency             = 100 ns        # estimate: posted write to DDR
 cqe.packet              = 4 cycles      # estimate: entry and doorbell write-back
 interrupt.latency       = 100 ns        # estimate: wire to the processor
 interrupt.packet        = 1 cycle       # estimate
+
+# Nothing of this is behind PCI Express: what follows counts nothing.
+pcie.speed              = 0 GT/s        # UG 7.4.4: queues and payload in memory of the board
+pcie.lanes              = 0 lanes       # see above
+pcie.payload            = 0 B           # see above
+pcie.completion         = 0 ns          # see above
+pcie.posted             = 0 ns          # see above
+pcie.headers            = 0 credits     # see above
+pcie.data               = 0 credits     # see above
+pcie.credit-return      = 0 ns          # see above

@@ -5,3 +5,6 @@
 base = generic-100g
 
 wire.rate               = 25 Gb/s       # its name
+
+pcie.speed              = 8 GT/s        # assumption: PCIe 3.0
+pcie.lanes              = 8 lanes       # assumption
