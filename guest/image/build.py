@@ -375,8 +375,9 @@ def fingerprint(options, image):
     if options.provider:
         files += sorted(Path(options.provider).glob('*ernic*'))
     for pair in options.add:
-        digest.update(pair.encode())
-        files.append(Path(pair.split(':')[0]))
+        file, path = pair.split(':')
+        digest.update(path.encode())
+        files.append(Path(file))
     for file in files:
         digest.update(file.name.encode() + file.read_bytes())
     return digest.hexdigest()[:12]
@@ -422,12 +423,14 @@ def last_line(script, *arguments):
 
 
 def our_parts(options):
-    """Sets driver and provider, where the caller did not, to what is built here."""
+    """Sets driver and provider, where the caller did not, to what is built here, and
+    adds the program for the ERNIC face."""
     provider = GUEST / 'rdma-core/build'
     if options.driver is None:
         options.driver = last_line(GUEST / 'linux/build', '--kernel', options.kernel)
     if options.provider is None and provider.exists():
         options.provider = last_line(provider)
+    options.add.append(last_line(GUEST / 'ernic-user/build') + ':usr/bin/ernic-user')
     for name in ('driver', 'provider'):
         if getattr(options, name) == 'none':
             setattr(options, name, None)

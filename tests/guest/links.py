@@ -22,10 +22,10 @@ def mac(n):
     return f'52:54:00:00:00:{n + 1:02x}'
 
 
-def wire(n, folder):
-    """Ethernet between two guests: AF_UNIX datagrams. Its id is "wire"."""
-    here, there = folder / f'wire{n}', folder / f'wire{1 - n}'
-    return ['-netdev', f'dgram,id=wire,local.type=unix,local.path={here},'
+def wire(n, folder, name='wire'):
+    """Ethernet between two guests: AF_UNIX datagrams. The name is its id."""
+    here, there = folder / f'{name}{n}', folder / f'{name}{1 - n}'
+    return ['-netdev', f'dgram,id={name},local.type=unix,local.path={here},'
             f'remote.type=unix,remote.path={there}']
 
 

@@ -1,0 +1,227 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The PCI function, found and mapped through sysfs; huge pages, whose physical
+ * addresses are those of the bus (there must be no IOMMU); memory of the card.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "ernic-user.h"
+
+#define DEVICES     "/sys/bus/pci/devices"
+#define MSIX_ALONE  4096            /* BAR 4 of a card without memory */
+
+/* The two identities, and where each has registers and memory. */
+static const struct {
+    uint16_t vendor, device;
+    bool shell;
+    int bar;
+} functions[] = {
+    { ERNIC_RECONIC_VENDOR, ERNIC_RECONIC_DEVICE, true, ERNIC_RECONIC_BAR_USER },
+    { 0x1af4, 0x10f4, false, ERNIC_BAR_PG332 },
+};
+
+/* By size of that BAR: version, and the place of the ERNIC in it. */
+static const struct {
+    bool shell;
+    uint64_t size;
+    enum pg332_version version;
+    uint32_t at;
+} maps[] = {
+    { true, 4 << 20, PG332_V3_1, 0x40000 },
+    { true, 8 << 20, PG332_V4_0, 0x200000 },
+    { true, 16 << 20, PG332_V4_2, 0x800000 },
+    { false, 2 * PG332_V3_SIZE, PG332_V3_1, 0 },      /* the side stream is behind */
+    { false, 2 * PG332_V4_SIZE, PG332_V4_2, 0 },      /* or 4.0: a register tells */
+};
+
+static int open_file(const struct card *card, const char *name, int flags)
+{
+    char path[128];
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/%s", card->path, name);
+    fd = open(path, flags | O_CLOEXEC);
+    if (fd < 0) {
+        die("%s: %m", path);
+    }
+    return fd;
+}
+
+static unsigned long number(const struct card *card, const char *name)
+{
+    char text[32] = "";
+    int fd = open_file(card, name, O_RDONLY);
+
+    if (read(fd, text, sizeof(text) - 1) < 0) {
+        die("%s/%s: %m", card->path, name);
+    }
+    close(fd);
+    return strtoul(text, NULL, 0);
+}
+
+/* Of a BAR; 0: there is none. */
+static uint64_t bar_size(const struct card *card, int bar)
+{
+    char path[128];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "%s/resource%d", card->path, bar);
+    return stat(path, &st) ? 0 : (uint64_t)st.st_size;
+}
+
+static uint8_t *map_bar(const struct card *card, int bar, uint64_t at,
+                        uint64_t size)
+{
+    char name[16];
+    void *map;
+    int fd;
+
+    snprintf(name, sizeof(name), "resource%d", bar);
+    fd = open_file(card, name, O_RDWR | O_SYNC);
+    map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
+    if (map == MAP_FAILED) {
+        die("%s/%s: %m", card->path, name);
+    }
+    close(fd);
+    return map;
+}
+
+/* Memory decoding and bus mastering, which a driver would switch on. */
+static void enable(const struct card *card)
+{
+    int fd = open_file(card, "config", O_RDWR);
+    uint16_t command;
+
+    if (pread(fd, &command, 2, 4) != 2) {
+        die("%s/config: %m", card->path);
+    }
+    command |= 0x6;
+    if (pwrite(fd, &command, 2, 4) != 2) {
+        die("%s/config: %m", card->path);
+    }
+    close(fd);
+}
+
+/* The row of functions[], or -1. */
+static int kind_of(const struct card *card)
+{
+    unsigned long vendor = number(card, "vendor"), device = number(card, "device");
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        if (functions[i].vendor == vendor && functions[i].device == device &&
+            bar_size(card, functions[i].bar)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static int find(struct card *card, unsigned nth)
+{
+    struct dirent **names;
+    int count = scandir(DEVICES, &names, NULL, alphasort), kind, i;
+
+    for (i = 0; i < count; i++) {
+        if (names[i]->d_name[0] == '.') {
+            continue;
+        }
+        snprintf(card->path, sizeof(card->path), DEVICES "/%.12s",
+                 names[i]->d_name);
+        kind = kind_of(card);
+        if (kind >= 0 && !nth--) {
+            return kind;
+        }
+    }
+    die("no PCI function with the registers of an ERNIC");
+}
+
+static void map_card_memory(struct card *card)
+{
+    uint64_t size = bar_size(card, ERNIC_BAR_CARD), at = 0;
+
+    if (!card->shell) {
+        size = size > MSIX_ALONE ? size / 2 : 0;
+        at = size;
+    }
+    if (size) {
+        card->mem = map_bar(card, ERNIC_BAR_CARD, at, size);
+        card->mem_size = size;
+    }
+}
+
+void card_open(struct card *card, unsigned nth)
+{
+    int kind = find(card, nth), bar = functions[kind].bar;
+    uint64_t size = bar_size(card, bar);
+    unsigned i;
+
+    card->shell = functions[kind].shell;
+    for (i = 0; maps[i].shell != card->shell || maps[i].size != size; i++) {
+        if (i + 1 == sizeof(maps) / sizeof(maps[0])) {
+            die("%s: no version has a BAR of %llu bytes", card->path,
+                (unsigned long long)size);
+        }
+    }
+    enable(card);
+    card->user = map_bar(card, bar, 0, size);
+    card->regs = card->user + maps[i].at;
+    card->version = maps[i].version;
+    if (card->version == PG332_V4_2 &&
+        *(volatile uint32_t *)(card->regs + 0x100000 + PG332_XRNIC_VERSION) ==
+        0x40000) {
+        card->version = PG332_V4_0;
+    }
+    map_card_memory(card);
+}
+
+/* ---- memory ------------------------------------------------------------------ */
+
+static uint64_t physical(const void *at)
+{
+    int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    uint64_t entry, page = (uintptr_t)at / 4096;
+
+    if (fd < 0 || pread(fd, &entry, 8, page * 8) != 8) {
+        die("/proc/self/pagemap: %m");
+    }
+    close(fd);
+    entry &= (1ull << 55) - 1;
+    if (!entry) {
+        die("/proc/self/pagemap tells no addresses: not root?");
+    }
+    return entry * 4096;
+}
+
+struct mem mem_alloc(struct card *card, bool on_card)
+{
+    struct mem mem;
+
+    if (on_card) {
+        if (card->mem_size - card->mem_used < AREA) {
+            die("the card has %llu bytes of memory, too few",
+                (unsigned long long)card->mem_size);
+        }
+        mem.at = card->mem + card->mem_used;
+        mem.bus = (uint64_t)ERNIC_CARD_TAG << ERNIC_CARD_TAG_SHIFT |
+                  card->mem_used;
+        card->mem_used += AREA;
+    } else {
+        mem.at = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_SHARED |
+                      MAP_ANONYMOUS | MAP_HUGETLB | MAP_LOCKED, -1, 0);
+        if (mem.at == MAP_FAILED) {
+            die("no huge page (%m): echo 8 >/proc/sys/vm/nr_hugepages");
+        }
+        mem.at[0] = 0;
+        mem.bus = physical(mem.at);
+    }
+    memset(mem.at, 0, AREA);
+    return mem;
+}

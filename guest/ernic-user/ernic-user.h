@@ -1,0 +1,87 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A program that drives the ERNIC from user space, without a driver: the parts
+ * of it, in the order of their use.
+ */
+#ifndef ERNIC_USER_H
+#define ERNIC_USER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include "hw/rdma-ernic/ernic_regs.h"
+
+#define QPN         2
+#define DEPTH       64              /* requests, and buffers to receive */
+#define SLOT        32768           /* bytes of such a buffer: the longest SEND */
+#define AREA        (2u << 20)      /* bytes of a piece of memory: a huge page */
+
+/* Ends the program with a message. */
+void die(const char *format, ...)
+    __attribute__((noreturn, format(printf, 1, 2)));
+
+/* ---- card.c: the PCI function, and memory that it reaches ------------------- */
+
+struct card {
+    char path[64];                  /* in sysfs */
+    bool shell;                     /* RecoNIC's function */
+    enum pg332_version version;
+    volatile uint8_t *regs;         /* of the ERNIC */
+    volatile uint8_t *user;         /* BAR 2 of the shell */
+    uint8_t *mem;                   /* of the card; NULL: none */
+    uint64_t mem_size, mem_used;
+};
+
+struct mem {
+    uint8_t *at;                    /* for this program */
+    uint64_t bus;                   /* for the ERNIC */
+};
+
+/* The @nth such function; dies if there is none. */
+void card_open(struct card *card, unsigned nth);
+/* AREA bytes, zeroed; for the ERNIC they are contiguous. */
+struct mem mem_alloc(struct card *card, bool on_card);
+
+/* ---- meet.c: what both ends tell each other over TCP ------------------------ */
+
+struct end {
+    uint32_t qpn, psn, ip, rkey, slot, mtu;
+    uint8_t mac[6];
+    uint64_t va, bytes;             /* the region that the peer may reach */
+};
+
+/* @host an IPv4 address; NULL: waits for a peer. The stream is of lines, in both directions. */
+FILE *meet(const char *host, unsigned port);
+/* Address and MAC of the interface that the connection uses. */
+void own_address(FILE *peer, struct end *own);
+/* Each tells of itself. */
+void introduce(FILE *peer, const struct end *own, struct end *other);
+void say(FILE *peer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The next line; false: the peer has gone. */
+bool hear(FILE *peer, char *line, int size);
+
+/* ---- face.c: sequences of register accesses --------------------------------- */
+
+struct face {
+    struct card *card;
+    struct mem queues, data, region;
+    struct end own, peer;
+    uint32_t posted, completed, received;
+};
+
+/* Windows, global registers, protection domain and region. */
+void face_open(struct face *face);
+void face_connect(struct face *face);
+/* The @n-th request from now on, at @local of data; not rung yet. */
+void face_request(struct face *face, unsigned n, enum pg332_opcode opcode,
+                  uint64_t local, uint32_t len, uint64_t remote);
+/* Rings for @n of them, and waits until they are complete. */
+void face_run(struct face *face, unsigned n);
+/* Waits for a message; its buffer is the program's until face_give_back(). */
+const uint8_t *face_receive(struct face *face);
+void face_give_back(struct face *face);
+void face_close(struct face *face);
+
+#endif /* ERNIC_USER_H */

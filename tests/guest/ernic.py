@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Guests with the ERNIC face, and the program that drives it (guest/ernic-user)."""
+import re
+from typing import NamedTuple
+
+import guest
+import links
+import programs
+
+PORT = 5003                     # of ernic-user and its peers
+SECONDS = 60
+PAGES = 8                       # of 2 MiB; ernic-user takes three
+FIGURE = re.compile(r'[\d.]+ us each, [\d.]+ MB/s, verified')
+LISTENS = f'netstat -ltn | grep -q ":{PORT} "'
+
+
+class Card(NamedTuple):
+    """A function with the face: its properties for QEMU."""
+
+    name: str
+    properties: str
+
+
+# In the order of their slots, which ernic-user counts.
+CARDS = {card.name: card for card in (
+    Card('3.1', 'ernic-version=3.1,card-memory=16M,ernic-strict=report'),
+    Card('4.0', 'ernic-version=4.0,card-memory=16M'),
+    Card('4.2', 'ernic-version=4.2,card-memory=16M'),
+    Card('reconic', 'shell=reconic,card-memory=16M'),
+    Card('reconic-4.0', 'shell=reconic,ernic-version=4.0,card-memory=16M'),
+    Card('reconic-4.2', 'shell=reconic,ernic-version=4.2,card-memory=16M'))}
+
+
+class Cards(links.Link):
+    """Several functions in each guest, each joined with its like in the other one.
+
+    The first is the guest's network card as well, its id "nic"; the others are nic1, ...
+    """
+
+    def __init__(self, cards=('3.1',)):
+        self.cards = cards
+
+    def options(self, n, folder):
+        words = [*links.wire(n, folder)]
+        for i, card in enumerate(self.cards):
+            network = '' if i else f',netdev=wire,mac={links.mac(n)}'
+            before, roce = self.roce(i, n, folder)
+            words += [*before, '-device', f'ernic,id=nic{i or ""},'
+                      f'{CARDS[card].properties}{network}{roce}']
+        return words
+
+    def index(self, card):
+        """For ernic-user --card."""
+        return self.cards.index(card)
+
+
+class Netdev(Cards):
+    name = 'netdev'
+
+    def roce(self, i, n, folder):
+        """Words for QEMU, and properties of function i of guest n."""
+        if i == 0:
+            return [], ''
+        return links.wire(n, folder, f'roce{i}.'), f',netdev=roce{i}.'
+
+
+class Udp(Cards):
+    name = 'udp'
+
+    def roce(self, _i, _n, _folder):
+        return [], ',roce-udp=127.0.0.1:0'
+
+    def join(self, guests):
+        paths = [links.NIC + str(i or '') for i in range(len(self.cards))]
+        for path in paths:
+            ports = [links.qemu(one, 'qom-get', path=path, property='roce-port')
+                     for one in guests]
+            for one in guests:
+                for n, port in enumerate(ports):
+                    links.qemu(one, 'qom-set', path=path, property='add-peer',
+                               value=f'{links.ipv4(n)}=127.0.0.1:{port}')
+
+
+class SoftRoce(Netdev):
+    """The device in the first guest, virtio-net for rdma_rxe in the second."""
+
+    name = 'rxe'
+
+    def options(self, n, folder):
+        if n == 0:
+            return super().options(n, folder)
+        return [*links.wire(n, folder), '-device',
+                f'virtio-net-pci,id=nic,netdev=wire,mac={links.mac(n)}']
+
+
+def up(guests):
+    """Addresses, huge pages, and the peer by libibverbs."""
+    links.up(guests, 9000)
+    for one in guests:
+        one.check(f'echo {PAGES} >/proc/sys/vm/nr_hugepages')
+        one.put(guest.INSIDE / 'ernic_peer.py', '/tmp/ernic_peer.py')
+
+
+def soft_roce(one):
+    one.check(f'modprobe rdma_rxe && rdma link add {links.DEVICE} type rxe '
+              f'netdev {links.INTERFACE}')
+
+
+def between(client, server):
+    """Run server and client (guest, command); an Outcome as of programs.run()."""
+    called = server[0].start(server[1], SECONDS)
+    programs.wait_until(server[0], LISTENS)
+    calling = client[0].start(client[1], SECONDS)
+    programs.end_together([calling, called], 'ernic-user python3')
+    results = {'client': calling.wait(), 'server': called.wait()}
+    output = ''.join(f'--- {name}\n{result.output}' for name, result in results.items())
+    for name, result in results.items():
+        if result.status:
+            return programs.Outcome(f'the {name} ended with status {result.status}', '',
+                                    output)
+    figure = FIGURE.search(results['client'].output)
+    if not figure:
+        return programs.Outcome('the client shows no figure', '', output)
+    return programs.Outcome('', figure[0], output)
+
+
+def run(guests, what, options='', server=''):
+    """ernic-user in guests[0], its peer in guests[1], each with further options."""
+    return between((guests[0], f'ernic-user {what} {links.ipv4(1)} {options}'),
+                   (guests[1], f'ernic-user serve {server}'))
+
+
+def verbs(one, what='serve', options=''):
+    """The command for a queue pair of libibverbs in that guest."""
+    n = int(one.name[-1]) - 1
+    return (f'python3 /tmp/ernic_peer.py {links.DEVICE} '
+            f'{programs.gid_index(one, links.ipv4(n))} {what} {options}')
+
+
+def run_to_verbs(guests, what, options='', card=''):
+    return between((guests[0], f'ernic-user {what} {links.ipv4(1)} {options} {card}'),
+                   (guests[1], verbs(guests[1])))
+
+
+def run_from_verbs(guests, what, options='', card=''):
+    """guests[1] asks guests[0]."""
+    return between((guests[1], verbs(guests[1], what, f'{links.ipv4(0)} {options}')),
+                   (guests[0], f'ernic-user serve {card}'))

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""An RC queue pair of libibverbs as the peer of guest/ernic-user, in its words.
+
+usage: ernic_peer.py DEVICE GID-INDEX serve
+       ernic_peer.py DEVICE GID-INDEX send|write|read ADDRESS [COUNT [SIZE]]
+
+Tells and hears over TCP what ernic-user does (guest/ernic-user/meet.c): queue
+pair, PSN, address, MAC, region, key; then jobs. Every byte is looked at.
+"""
+import ipaddress
+import os
+import socket
+import sys
+import time
+
+import pyverbs.enums as e
+from pyverbs.addr import AHAttr, GID, GlobalRoute
+from pyverbs.cq import CQ
+from pyverbs.device import Context
+from pyverbs.mr import MR
+from pyverbs.pd import PD
+from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+from pyverbs.wr import SGE, RecvWR, SendWR
+
+PORT = 5003
+SECONDS = 30
+DEPTH = 64
+SLOT = 32768
+BYTES = 2 << 20
+MTUS = {256: e.IBV_MTU_256, 512: e.IBV_MTU_512, 1024: e.IBV_MTU_1024,
+        2048: e.IBV_MTU_2048, 4096: e.IBV_MTU_4096}
+REMOTE = e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ
+OPCODES = {'send': e.IBV_WR_SEND, 'write': e.IBV_WR_RDMA_WRITE,
+           'read': e.IBV_WR_RDMA_READ}
+
+
+def pattern(seed, offset, length):
+    """As ernic-user has it."""
+    return bytes((seed * 31 + o * 7 + (o >> 8)) & 0xff
+                 for o in range(offset, offset + length))
+
+
+class Job:
+    def __init__(self, what, count, size, seed):
+        self.what, self.count, self.size, self.seed = what, count, size, seed
+        self.places = min(count, BYTES // size)
+        self.bytes = pattern(seed, 0, self.places * size)
+
+    def place(self, n):
+        return n % self.places * self.size
+
+
+class End:
+    """The queue pair, memory for one side each of what goes and comes, and a stream."""
+
+    def __init__(self, device, gid_index, connection):
+        # One stream for both would lose what it has read ahead when it writes.
+        self.heard, self.said = connection.makefile('r'), connection.makefile('w')
+        self.gid_index = gid_index
+        self.context = Context(name=device)
+        self.pd = PD(self.context)
+        self.cq = CQ(self.context, 2 * DEPTH)
+        access = e.IBV_ACCESS_LOCAL_WRITE | REMOTE
+        self.data = MR(self.pd, BYTES, access)      # SENDs arrive here, requests start
+        self.region = MR(self.pd, BYTES, access)
+        cap = QPCap(max_send_wr=DEPTH, max_recv_wr=DEPTH)
+        self.qp = QP(self.pd, QPInitAttr(qp_type=e.IBV_QPT_RC, scq=self.cq, rcq=self.cq,
+                                         cap=cap))
+        self.psn = 0x123456
+        self.ip = int(ipaddress.ip_address(connection.getsockname()[0]))
+        self.introduce()
+        self.connect()
+        self.received = 0
+
+    # ---- meeting ----
+
+    def introduce(self):
+        mac = open(f'/sys/class/net/{os.environ.get("NETDEV", "eth0")}/address',
+                   encoding='ascii').read().strip()
+        self.say(self.qp.qp_num, self.psn, self.ip, mac, self.region.buf,
+                 self.region.rkey, BYTES, SLOT, 4096)
+        words = self.hear().split()
+        self.peer_qpn, self.peer_psn, self.peer_ip = map(int, words[:3])
+        self.peer_va, self.peer_key, _, _, self.peer_mtu = map(int, words[4:])
+
+    def connect(self):
+        mapped = ipaddress.ip_address(0xffff << 32 | self.peer_ip).exploded
+        port = self.context.query_port(1)
+        mtu = min(self.peer_mtu, 128 << port.active_mtu)
+        attr = QPAttr(port_num=1)
+        attr.dest_qp_num = self.peer_qpn
+        attr.path_mtu = MTUS[mtu]
+        attr.sq_psn, attr.rq_psn = self.psn, self.peer_psn
+        attr.ah_attr = AHAttr(port_num=1, is_global=1, gr=GlobalRoute(
+            dgid=GID(mapped), sgid_index=self.gid_index, hop_limit=64))
+        attr.max_rd_atomic = attr.max_dest_rd_atomic = 16
+        attr.min_rnr_timer, attr.timeout = 12, 14
+        attr.retry_cnt, attr.rnr_retry = 7, 7
+        attr.qp_access_flags = REMOTE | e.IBV_ACCESS_LOCAL_WRITE
+        self.qp.to_rts(attr)
+
+    def say(self, *words):
+        self.said.write(' '.join(map(str, words)) + '\n')
+        self.said.flush()
+
+    def hear(self, wanted=None):
+        line = self.heard.readline().strip()
+        if not line or (wanted and line != wanted):
+            raise SystemExit(f'the peer says {line!r}, not {wanted!r}')
+        return line
+
+    # ---- requests ----
+
+    def completion(self):
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            count, found = self.cq.poll(1)
+            if count:
+                if found[0].status:
+                    raise SystemExit(f'completion with status {found[0].status}')
+                return found[0]
+        raise SystemExit('no completion')
+
+    def post_recv(self, n):
+        self.qp.post_recv(RecvWR(wr_id=n, num_sge=1, sg=[
+            SGE(self.data.buf + n % DEPTH * SLOT, SLOT, self.data.lkey)]))
+
+    def receive(self, job):
+        """Whether all of a job's SENDs were right."""
+        good = True
+        for n in range(job.count):
+            wc = self.completion()
+            seen = self.data.read(job.size, wc.wr_id % DEPTH * SLOT)
+            at = job.place(n)
+            good &= wc.byte_len == job.size and seen == job.bytes[at:at + job.size]
+            self.post_recv(wc.wr_id)
+        return good
+
+    def serve(self):
+        for n in range(DEPTH - 1):
+            self.post_recv(n)
+        self.say('connected')
+        self.hear('connected')
+        while (line := self.hear()) != 'quit':
+            what, *numbers = line.split()
+            job, good = Job(what, *map(int, numbers)), True
+            spoilt = bytes(b ^ 0xff for b in job.bytes)
+            content = job.bytes if what == 'read' else spoilt
+            self.region.write(content, len(content), 0)
+            self.say('ready')
+            if what == 'send':
+                good = self.receive(job)
+            self.hear('check')
+            if what == 'write':
+                good = self.region.read(len(job.bytes), 0) == job.bytes
+            self.say('good' if good else 'bad')
+        self.say('quit')
+
+    def ask(self, job):
+        self.say('connected')
+        self.hear('connected')
+        spoilt = bytes(b ^ 0xff for b in job.bytes)
+        self.data.write(spoilt if job.what == 'read' else job.bytes, len(spoilt), 0)
+        self.say(job.what, job.count, job.size, job.seed)
+        self.hear('ready')
+        under_way, since = 0, time.monotonic()
+        for n in range(job.count):
+            if under_way == DEPTH:
+                self.completion()
+                under_way -= 1
+            request = SendWR(
+                opcode=OPCODES[job.what], num_sge=1, send_flags=e.IBV_SEND_SIGNALED,
+                sg=[SGE(self.data.buf + job.place(n), job.size, self.data.lkey)])
+            if job.what != 'send':
+                request.set_wr_rdma(self.peer_key, self.peer_va + job.place(n))
+            self.qp.post_send(request)
+            under_way += 1
+        for _ in range(under_way):
+            self.completion()
+        took = time.monotonic() - since
+        self.say('check')
+        self.hear('good')
+        if job.what == 'read' and self.data.read(len(job.bytes), 0) != job.bytes:
+            raise SystemExit('what was read is wrong')
+        self.say('quit')
+        self.hear('quit')
+        print(f'{job.what}: {job.count} x {job.size} bytes: '
+              f'{took * 1e6 / job.count:.2f} us each, '
+              f'{job.count * job.size / took / 1e6:.1f} MB/s, verified')
+
+
+def main():
+    device, gid_index, what, *more = sys.argv[1:]
+    if what == 'serve':
+        listener = socket.create_server(('', PORT))
+        connection = listener.accept()[0]
+    else:
+        for _ in range(100):
+            try:
+                connection = socket.create_connection((more[0], PORT))
+                break
+            except OSError:
+                time.sleep(0.1)
+        else:
+            raise SystemExit('the peer does not answer')
+    end = End(device, int(gid_index), connection)
+    if what == 'serve':
+        end.serve()
+    else:
+        count, size = [*map(int, more[1:]), 16, 4096][:2]
+        end.ask(Job(what, count, size, int(time.time()) & 0xffff))
+
+
+main()
