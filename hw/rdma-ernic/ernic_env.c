@@ -12,6 +12,12 @@
 #include "hw/pci/msix.h"
 #include "ernic_pci.h"
 #include "trace.h"
+/* Elsewhere in other versions of QEMU. */
+#if __has_include("exec/icount.h")
+#include "exec/icount.h"
+#else
+#include "system/cpu-timers.h"
+#endif
 
 /* Devices are not memory: an access that would need the BQL is refused. */
 #define DMA_ATTRS ((MemTxAttrs) { .memory = 1 })
@@ -30,22 +36,42 @@ uint64_t ernic_pci_enter(ErnicPci *d)
 }
 
 /*
- * With the timing model nothing depends on when the main loop gets its turn: work
- * is a timer's, which under -icount runs at the instruction where it is due, and
- * messages go at once.
+ * With the timing model or under -icount nothing depends on when the main loop gets
+ * its turn: work is a timer's, which under -icount runs at the instruction where
+ * it is due, and messages go at once.
  */
+static bool in_virtual_time(const ErnicPci *d)
+{
+    return d->profile || icount_enabled();
+}
+
+void ernic_pci_schedule(ErnicPci *d, QEMUTimer *timer, QEMUBH *bh)
+{
+    if (in_virtual_time(d)) {
+        timer_mod_ns(timer, clock_now());
+    } else {
+        qemu_bh_schedule(bh);
+    }
+}
+
 void ernic_pci_kick(ErnicPci *d)
 {
-    if (d->profile) {
-        timer_mod_ns(&d->kick, clock_now());
-    } else {
-        qemu_bh_schedule(d->bh);
-    }
+    ernic_pci_schedule(d, &d->kick, d->bh);
 }
 
 static bool irq_at_once(const ErnicPci *d)
 {
-    return d->profile && !d->iothread;
+    return in_virtual_time(d) && !d->iothread;
+}
+
+void ernic_pci_guarded(ErnicPci *d, QEMUBHFunc *work)
+{
+    MemReentrancyGuard *guard = &DEVICE(d)->mem_reentrancy_guard;
+    bool engaged = guard->engaged_in_io;
+
+    guard->engaged_in_io = true;
+    work(d);
+    guard->engaged_in_io = engaged;
 }
 
 /* The ERNIC face has the last vector, its side stream the one before. */
@@ -60,8 +86,9 @@ static uint64_t pg332_vectors(const ErnicPci *d, uint32_t risen)
     return vectors;
 }
 
-static void send_irqs(ErnicPci *d)
+static void send_irqs(void *opaque)
 {
+    ErnicPci *d = opaque;
     uint64_t pending = qatomic_xchg(&d->irq_pending, 0);
 
     pending |= pg332_vectors(d, qatomic_xchg(&d->pg332.risen, 0));
@@ -69,17 +96,6 @@ static void send_irqs(ErnicPci *d)
         msix_notify(PCI_DEVICE(d), ctz64(pending));
     }
     ernic_pci_pg332_intx(d);
-}
-
-/* As a guarded bottom half: no message of the device writes its own registers. */
-static void send_irqs_at_once(ErnicPci *d)
-{
-    MemReentrancyGuard *guard = &DEVICE(d)->mem_reentrancy_guard;
-    bool engaged = guard->engaged_in_io;
-
-    guard->engaged_in_io = true;
-    send_irqs(d);
-    guard->engaged_in_io = engaged;
 }
 
 /* As late as here, so that many calls arm the timer once. */
@@ -96,7 +112,7 @@ void ernic_pci_leave(ErnicPci *d)
     }
     qemu_mutex_unlock(&d->lock);
     if (irq_at_once(d) && d->running) {
-        send_irqs_at_once(d);
+        ernic_pci_guarded(d, send_irqs);
     }
 }
 
@@ -343,11 +359,6 @@ static void env_irq(void *env, uint16_t vector)
     ernic_pci_irq(env, vector);
 }
 
-static void env_irq_bh(void *opaque)
-{
-    send_irqs(opaque);
-}
-
 static void env_wake_at(void *env, uint64_t ns)
 {
     ErnicPci *d = env;
@@ -447,7 +458,7 @@ void ernic_pci_env_init(ErnicPci *d)
         timer_init_ns(&d->kick, QEMU_CLOCK_VIRTUAL, env_work, d);
     }
     d->bh = aio_bh_new(d->ctx, env_work, d);
-    d->irq_bh = qemu_bh_new_guarded(env_irq_bh, d,
+    d->irq_bh = qemu_bh_new_guarded(send_irqs, d,
                                     &DEVICE(d)->mem_reentrancy_guard);
 }
 
@@ -460,7 +471,7 @@ void ernic_pci_drain(ErnicPci *d)
     if (d->iothread) {
         aio_wait_bh_oneshot(d->ctx, env_drained, d);
     }
-    env_irq_bh(d);
+    send_irqs(d);
 }
 
 /* Nothing enters any more: running is false, sockets are closed. */

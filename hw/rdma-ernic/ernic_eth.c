@@ -76,12 +76,17 @@ void ernic_pci_eth_link_changed(ErnicPci *d)
 
 /* ---- out ------------------------------------------------------------------ */
 
+void ernic_pci_eth_kick(ErnicPci *d)
+{
+    ernic_pci_schedule(d, &d->net.kick, d->net.bh);
+}
+
 static void eth_sent(NetClientState *nc, ssize_t len)
 {
     ErnicPci *d = qemu_get_nic_opaque(nc);
 
     eth_of(d)->tx_wait = false;
-    qemu_bh_schedule(d->net.bh);
+    ernic_pci_eth_kick(d);
 }
 
 /*
@@ -183,8 +188,13 @@ static void eth_tx_bh(void *opaque)
         tell(d);
     }
     if (!budget) {
-        qemu_bh_schedule(d->net.bh);
+        ernic_pci_eth_kick(d);
     }
+}
+
+static void eth_tx_timer(void *opaque)
+{
+    ernic_pci_guarded(opaque, eth_tx_bh);
 }
 
 /* ---- in ------------------------------------------------------------------- */
@@ -358,7 +368,7 @@ static void write_tx_pi(ErnicPci *d, uint64_t value)
 
     write_index(d, "tx_pi", ERNIC_ETH_TX, &eth->tx_pi, eth->tx_ci,
                 eth->tx_shift, value);
-    qemu_bh_schedule(d->net.bh);
+    ernic_pci_eth_kick(d);
 }
 
 static void write_rx_pi(ErnicPci *d, uint64_t value)
@@ -458,11 +468,13 @@ void ernic_pci_eth_init(ErnicPci *d)
 {
     d->net.bh = qemu_bh_new_guarded(eth_tx_bh, d,
                                     &DEVICE(d)->mem_reentrancy_guard);
+    timer_init_ns(&d->net.kick, QEMU_CLOCK_VIRTUAL, eth_tx_timer, d);
     ernic_pci_eth_reset(d);
 }
 
 void ernic_pci_eth_fini(ErnicPci *d)
 {
+    timer_del(&d->net.kick);
     qemu_bh_delete(d->net.bh);
     d->net.bh = NULL;
 }

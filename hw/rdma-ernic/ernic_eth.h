@@ -32,6 +32,7 @@ typedef struct ErnicNetdev {
     ErnicWire *wire;            /* property: in place of a netdev */
     NetClientState *port;       /* of the wire */
     QEMUBH *bh;                 /* transmission of the Ethernet face */
+    QEMUTimer kick;             /* in place of bh: ernic_pci_schedule() */
     uint32_t pending;           /* RoCE frames the backend has yet to take */
     bool blocked;               /* the engine waits for that */
     bool sending;               /* in the backend's hands */

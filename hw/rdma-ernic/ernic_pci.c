@@ -118,7 +118,7 @@ static void set_running(ErnicPci *d, bool running)
     ernic_pci_leave(d);
     if (running) {
         ernic_pci_netdev_tell_link(d);
-        qemu_bh_schedule(d->net.bh);
+        ernic_pci_eth_kick(d);
     } else {
         ernic_pci_drain(d);
     }

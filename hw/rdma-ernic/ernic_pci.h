@@ -101,7 +101,7 @@ struct ErnicPci {
     ErnicVerbs verbs;
     QEMUBH *bh;                 /* work: doorbells, commands, the engine */
     QEMUTimer timer;
-    QEMUTimer kick;             /* in place of bh, with the timing model */
+    QEMUTimer kick;             /* in place of bh: ernic_pci_schedule() */
     uint64_t wake;              /* when the engine wants to run, or never */
     bool running;               /* the virtual machine is, and D0 */
     VMChangeStateEntry *vm_state;
@@ -163,6 +163,10 @@ bool ernic_pci_dma(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
 void ernic_pci_irq(ErnicPci *d, uint16_t vector);
 /* Let the device's work be done, as soon as may be. */
 void ernic_pci_kick(ErnicPci *d);
+/* One of the two, which do the same: the one that repeats, if time is to. */
+void ernic_pci_schedule(ErnicPci *d, QEMUTimer *timer, QEMUBH *bh);
+/* As a guarded bottom half of the device would: its own registers are not reached. */
+void ernic_pci_guarded(ErnicPci *d, QEMUBHFunc *work);
 /* Packets of the link, for the face that they name; inside enter and leave. */
 void ernic_pci_rx(ErnicPci *d, uint64_t now, const ErnicTrain *train);
 /* Packets for which there is room, in whichever engine. */
@@ -275,6 +279,8 @@ void ernic_pci_eth_reset(ErnicPci *d);
 /* A frame that is not the engine's. */
 void ernic_pci_eth_receive(ErnicPci *d, const uint8_t *frame, size_t len);
 void ernic_pci_eth_link_changed(ErnicPci *d);
+/* Let what is in the ring be sent, as soon as may be. */
+void ernic_pci_eth_kick(ErnicPci *d);
 void ernic_pci_eth_show_mac(ErnicPci *d);
 /* Makes what was loaded consistent; false: it cannot be. */
 bool ernic_pci_eth_valid(ErnicPci *d);

@@ -1,0 +1,93 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What a PC has for a program of its own: ports, PCI configuration space, the time
+ * stamp counter, one interrupt vector, text for the host.
+ */
+#ifndef REPEAT_IO_H
+#define REPEAT_IO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DEBUGCON    0xe9
+#define PM_CONTROL  0x604           /* as SeaBIOS places it */
+#define PM_OFF      0x2000
+#define LAPIC       0xfee00000u
+#define VECTOR      0x40
+
+static inline void out8(uint16_t port, uint8_t value)
+{
+    asm volatile("outb %0, %1" :: "a" (value), "Nd" (port));
+}
+
+static inline void out16(uint16_t port, uint16_t value)
+{
+    asm volatile("outw %0, %1" :: "a" (value), "Nd" (port));
+}
+
+static inline void out32(uint16_t port, uint32_t value)
+{
+    asm volatile("outl %0, %1" :: "a" (value), "Nd" (port));
+}
+
+static inline uint32_t in32(uint16_t port)
+{
+    uint32_t value;
+
+    asm volatile("inl %1, %0" : "=a" (value) : "Nd" (port));
+    return value;
+}
+
+static inline uint64_t tsc(void)
+{
+    uint64_t value;
+
+    asm volatile("rdtsc" : "=A" (value));
+    return value;
+}
+
+static inline void barrier(void)
+{
+    asm volatile("" ::: "memory");
+}
+
+/* One store of 64 bits, as doorbells want it. */
+static inline void store64(uintptr_t at, uint64_t value)
+{
+    barrier();
+    asm volatile("movq %1, %%mm0\n\tmovq %%mm0, %0\n\temms"
+                 : "=m" (*(volatile uint64_t *)at) : "m" (value));
+}
+
+/* The device of bus 0. */
+static inline uint32_t pci_read(uint8_t devfn, uint8_t at)
+{
+    out32(0xcf8, 0x80000000u | devfn << 8 | (at & 0xfc));
+    return in32(0xcfc);
+}
+
+static inline void pci_write(uint8_t devfn, uint8_t at, uint32_t value)
+{
+    out32(0xcf8, 0x80000000u | devfn << 8 | (at & 0xfc));
+    out32(0xcfc, value);
+}
+
+/* Interrupts come in sleep() alone, which returns behind one. */
+void irq_open(void);
+void irq(void);
+
+static inline void sleep(void)
+{
+    asm volatile("sti\n\thlt\n\tcli" ::: "memory");
+}
+
+/* Words of text and numbers (hexadecimal), then the end of the line. */
+void put(const char *text);
+void put_num(uint64_t value);
+void put_end(void);
+/* The end of the machine; @why in front of it, if not NULL. */
+void power_off(const char *why) __attribute__((noreturn));
+
+#endif /* REPEAT_IO_H */
