@@ -1,148 +1,241 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Software without sense at the registers of PG332: two cards back to back, with
- * two queue pairs each that are connected; then any register, any request, any
- * bytes in memory, in any order, with packets lost and time that passes.
+ * Software without sense at the registers of PG332, and a peer without any: two cards
+ * back to back with two connections, queue pair 1 and the side stream; then any
+ * register, request, frame, packet and descriptor, any bytes in memory, in any order,
+ * in every version and strict mode, with packets lost, memory that goes away, cards
+ * that are saved and loaded, and time that passes.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "harness.h"
-#include "input.h"
-#include "regfile.h"
+#include "card.h"
+#include "net.h"
+#include "qp.h"
 
 enum { PG_REG, PG_POST, PG_POKE, PG_CROSS, PG_LOSE, PG_TIME, PG_BUSY, PG_VERSION,
-       PG_COUNT };
+       PG_FRAME, PG_PACKET, PG_SIDE, PG_SHUT, PG_SAVE, PG_LINK, PG_FAIL, PG_COUNT };
 
-#define CARDS   2
-#define QPS     8
-#define DEPTH   8
-#define REGION  3
-#define VA      0x7f0000000000ull
-#define SPAN    (256u << 10)        /* bytes that the region opens */
-/* One queue pair's rings and buffers, each of a page. */
-#define RINGS   0x10000
-#define PAGE    0x1000
+/* Kinds of cards, see cards_open(). */
+#define KINDS       (PG332_VERSIONS * ERNIC_STRICT_MODES * 2)
+/* Packets of a train that is made of one. */
+#define TRAIN       4
+/* ns; less than any time-out. */
+#define SOON        50000
 
-static FuzzHost cards[CARDS];
-static unsigned version;
+/* ---- what software does --------------------------------------------------------- */
 
-static void put(FuzzHost *h, ErnicRegScope scope, uint32_t element, uint32_t reg,
-                uint32_t value)
+static void set_reg(FuzzCard *c, FuzzIn *in)
 {
-    const ErnicRegBlockDef *b = &ernic_reg_blocks[version][scope];
+    uint32_t scope = fuzz_u8(in) % (ERNIC_REG_SCOPES + 1);
+    uint32_t element = fuzz_u8(in), word = fuzz_u8(in), value = fuzz_u32(in);
 
-    fuzz_reg_write(h, b->base + element * PG332_SLOT + reg, value);
-    fuzz_reg_read(h, b->base + element * PG332_SLOT + reg);
-}
-
-static uint64_t rings_of(const FuzzHost *h, uint32_t qpn)
-{
-    return h->env.base + FUZZ_MEM - qpn * RINGS;
-}
-
-static void put_addr(FuzzHost *h, uint32_t qpn, uint32_t low, uint32_t high,
-                     uint64_t addr)
-{
-    put(h, ERNIC_REG_QP, qpn - 1, low, addr);
-    put(h, ERNIC_REG_QP, qpn - 1, high, addr >> 32);
-}
-
-static void open_qp(FuzzHost *h, uint32_t qpn, uint32_t peer)
-{
-    uint64_t at = rings_of(h, qpn);
-
-    put_addr(h, qpn, PG332_SQBA, PG332_SQBAMSB, at);
-    put_addr(h, qpn, PG332_CQBA, PG332_CQBAMSB, at + PAGE);
-    put_addr(h, qpn, PG332_RQBA, PG332_RQBAMSB, at + 2 * PAGE);
-    put_addr(h, qpn, PG332_CQDBADD, PG332_CQDBADDMSB, at + 4 * PAGE);
-    put_addr(h, qpn, PG332_RQWPTRDBADD, PG332_RQWPTRDBADDMSB, at + 4 * PAGE + 4);
-    put(h, ERNIC_REG_QP, qpn - 1, PG332_IPDESADDR1, 0x0a000001 + peer);
-    put(h, ERNIC_REG_QP, qpn - 1, PG332_DESTQPCONF, qpn);
-    put(h, ERNIC_REG_QP, qpn - 1, PG332_QDEPTH, DEPTH << 16 | DEPTH);
-    put(h, ERNIC_REG_QP, qpn - 1, PG332_TIMEOUTCONF, 1 << 16 | 0x1f08);
-    put(h, ERNIC_REG_QP, qpn - 1, PG332_QPCONF, 0x0002003d | 2 << 8);
-    put(h, ERNIC_REG_QP, qpn - 1, PG332_QPADVCONF, 0xffff4000);
-}
-
-static void open_card(int i)
-{
-    FuzzHost *h = &cards[i];
-    ErnicConfig cfg = {
-        .max_qp = QPS + 1, .max_cq = 1, .max_srq = 1, .max_eq = 1, .max_mr = 1,
-        .max_pd = 1, .max_uctx = 1, .num_vectors = 1, .mtu = 5,
-        .pg332 = 1 + version,
-    };
-    uint64_t errq;
-
-    fuzz_open_as(h, &cfg);
-    errq = h->env.base + FUZZ_MEM - PAGE;
-    put(h, ERNIC_REG_GLOBAL, 0, PG332_IPKTERRQBA, errq);
-    put(h, ERNIC_REG_GLOBAL, 0, PG332_IPKTERRQBAMSB, errq >> 32);
-    put(h, ERNIC_REG_GLOBAL, 0, PG332_IPKTERRQSZ, 16);
-    put(h, ERNIC_REG_GLOBAL, 0, PG332_INTEN, PG332_INT_ALL);
-    put(h, ERNIC_REG_GLOBAL, 0, PG332_IPv4XADD, 0x0a000001 + i);
-    put(h, ERNIC_REG_GLOBAL, 0, PG332_XRNIC_CONF_QP_EN, QPS);
-    put(h, ERNIC_REG_GLOBAL, 0, PG332_XRNICCONF, 0x12b70000 | QPS << 8 | 0x21);
-    put(h, ERNIC_REG_REGION, REGION, PG332_VIRTADDRMSB, VA >> 32);
-    put(h, ERNIC_REG_REGION, REGION, PG332_BUFBASEADDRLSB, h->env.base);
-    put(h, ERNIC_REG_REGION, REGION, PG332_BUFBASEADDRMSB, h->env.base >> 32);
-    put(h, ERNIC_REG_REGION, REGION, PG332_BUFRKEY, 0x5c);
-    put(h, ERNIC_REG_REGION, REGION, PG332_WRRDBUFLEN, SPAN);
-    put(h, ERNIC_REG_REGION, REGION, PG332_ACCESSDESC,
-        PG332_ACCESS_READ_WRITE);
-    open_qp(h, 2, !i);
-    open_qp(h, 3, !i);
-}
-
-static void open_cards(unsigned v)
-{
-    int i;
-
-    version = v % PG332_VERSIONS;
-    for (i = 0; i < CARDS; i++) {
-        if (cards[i].e) {
-            fuzz_close(&cards[i]);
-        }
-        open_card(i);
+    if (scope == ERNIC_REG_SCOPES) {
+        card_put_side(c, word % 0x28 * 4, value);
+    } else {
+        element = scope == ERNIC_REG_GLOBAL ? 0 : element % (CARD_QPS + 1);
+        card_put(c, scope, element, word * 4, value);
     }
 }
 
-/* ---- records ---------------------------------------------------------------- */
-
-static void set_reg(FuzzHost *h, FuzzIn *in)
-{
-    ErnicRegScope scope = fuzz_u8(in) % ERNIC_REG_SCOPES;
-    uint32_t element = fuzz_u8(in), word = fuzz_u8(in);
-
-    element = scope == ERNIC_REG_GLOBAL ? 0 : element % (QPS + 1);
-    put(h, scope, element, word * 4, fuzz_u32(in));
-}
-
 /* A request in the slot that the card reads next, and its index. */
-static void post(FuzzHost *h, FuzzIn *in)
+static void post(FuzzCard *c, FuzzIn *in)
 {
-    const ErnicRegBlockDef *b = &ernic_reg_blocks[version][ERNIC_REG_QP];
     uint32_t qpn = 2 + fuzz_u8(in) % 2, opcode = fuzz_u8(in), skip = fuzz_u8(in);
-    uint32_t at = b->base + (qpn - 1) * PG332_SLOT + PG332_SQPI;
-    uint32_t index = fuzz_reg_read(h, at) % DEPTH;
-    uint8_t *slot = fake_ptr(&h->env, rings_of(h, qpn) + index * 64, 64);
+    uint32_t index;
+    uint8_t *slot = card_slot(c, qpn, &index);
 
-    memset(slot, 0, 64);
-    stw_le_p(slot, index);
     slot[16] = opcode;
     stl_le_p(slot + 12, fuzz_u32(in));
     stl_le_p(slot + 28, fuzz_u32(in));
-    stq_le_p(slot + 20, VA + fuzz_u32(in));
-    stq_le_p(slot + 4, h->env.base + fuzz_u16(in));
-    fuzz_reg_write(h, at, index + 1 + skip);
+    stq_le_p(slot + 20, CARD_VA + fuzz_u32(in));
+    stq_le_p(slot + 4, c->h.env.base + fuzz_u16(in));
+    stl_le_p(slot + 48, fuzz_u32(in));
+    fuzz_bytes(in, slot + 32, 16);
+    card_ring(c, qpn, index, skip);
 }
 
-static void poke(FuzzHost *h, FuzzIn *in)
+static void poke(FuzzCard *c, FuzzIn *in)
 {
     uint32_t off = fuzz_u32(in) % FUZZ_MEM;
 
-    fuzz_bytes(in, h->env.mem + off, MIN(in->left, FUZZ_MEM - off));
+    fuzz_bytes(in, c->h.env.mem + off, MIN(in->left, FUZZ_MEM - off));
+}
+
+/* Bits of a frame that queue pair 1 sends. */
+enum { FRAME_V6 = 1 << 0, FRAME_CNP = 1 << 1, FRAME_SELF = 1 << 2,
+       FRAME_IMM = 1 << 3 };
+
+/* A datagram or a CNP to the other card, with anything wrong. */
+static void post_frame(FuzzCard *c, FuzzIn *in)
+{
+    uint8_t bits = fuzz_u8(in), opcode = fuzz_u8(in);
+    uint32_t len = fuzz_u16(in) % (ERNIC_MTU_MAX + 9);
+    int8_t more = fuzz_u8(in);
+    uint8_t *frame = fake_ptr(&c->h.env, card_frame(c), CARD_FRAME), *slot;
+    ErnicPkt pkt = {
+        .op = ernic_opcode(bits & FRAME_CNP ? ERNIC_BTH_CNP :
+                           ernic_bth_opcode(ERNIC_UD, bits & FRAME_IMM ?
+                                            ERNIC_OP_SEND_ONLY_IMM :
+                                            ERNIC_OP_SEND_ONLY)),
+        .transport = bits & FRAME_CNP ? ERNIC_RC : ERNIC_UD,
+        .dest_qp = bits & FRAME_CNP ? 2 : 1, .pkey = ERNIC_PKEY_DEFAULT,
+        .qkey = ERNIC_QKEY_GSI, .src_qp = 1, .becn = bits & FRAME_CNP,
+        .payload_len = bits & FRAME_CNP ? 0 : len,
+    };
+    uint32_t index, hdrs;
+    ErnicPath path;
+
+    card_path(&cards[bits & FRAME_SELF ? c->number : !c->number],
+              bits & FRAME_V6 ? WAY_V6 : 0, &path);
+    if (bits & FRAME_SELF) {
+        path.sgid = path.dgid;
+    }
+    hdrs = ernic_net_emit(&path, ernic_pkt_len(
+        ernic_opcode_hdr_len(pkt.op, pkt.transport), pkt.payload_len), frame);
+    hdrs += ernic_pkt_emit_hdr(&pkt, frame + hdrs);
+    len = hdrs + pkt.payload_len;
+    memset(frame + hdrs, 0x5a, pkt.payload_len);
+    while (in->left) {
+        uint16_t at = fuzz_u16(in);
+
+        frame[at % len] ^= fuzz_u8(in);
+    }
+    slot = card_slot(c, 1, &index);
+    stq_le_p(slot + 4, card_frame(c));
+    stl_le_p(slot + 12, len + more);
+    slot[16] = opcode;
+    card_ring(c, 1, index, 0);
+}
+
+/* Bits of a step of the side stream's driver. */
+enum { SIDE_START = 1 << 0, SIDE_IRQS = 1 << 1, SIDE_CYCLIC = 1 << 2,
+       SIDE_RESET = 1 << 3, SIDE_HIGH = 1 << 4 };
+
+static void side(FuzzCard *c, FuzzIn *in)
+{
+    uint8_t bits = fuzz_u8(in), from = fuzz_u8(in), num = fuzz_u8(in);
+    uint8_t tail = fuzz_u8(in), threshold = fuzz_u8(in);
+    uint64_t desc = card_desc(c, from);
+
+    card_listen(c, from, num % (CARD_RING + 1));
+    while (in->left) {
+        uint32_t at = fuzz_u8(in), word = fuzz_u8(in) % 16;
+
+        stl_le_p(fake_ptr(&c->h.env, card_desc(c, at) + word * 4, 4), fuzz_u32(in));
+    }
+    if (bits & SIDE_RESET) {
+        card_put_side(c, PG332_SIDE_DMACR, PG332_DMACR_RESET);
+    }
+    if (bits & SIDE_START) {
+        card_put_side(c, PG332_SIDE_CURDESC, desc);
+        card_put_side(c, PG332_SIDE_CURDESC_MSB, desc >> 32);
+        card_put_side(c, PG332_SIDE_DMACR, PG332_DMACR_RUN | threshold << 16 |
+                      (bits & SIDE_IRQS ? PG332_DMA_IRQS : 0) |
+                      (bits & SIDE_CYCLIC ? PG332_DMACR_CYCLIC : 0));
+    }
+    desc = card_desc(c, tail);
+    card_put_side(c, PG332_SIDE_TAILDESC, desc);
+    if (bits & SIDE_HIGH) {
+        card_put_side(c, PG332_SIDE_TAILDESC_MSB, desc >> 32);
+    }
+}
+
+/* ---- what the peer does --------------------------------------------------------- */
+
+/* What is wrong with a packet, beside its way. */
+enum { PKT_ICRC = 1 << 0, PKT_QKEY = 1 << 1, PKT_RAW_DEST = 1 << 2,
+       PKT_TRAIN = 1 << 3, PKT_SE = 1 << 4, PKT_ACK = 1 << 5 };
+
+static uint32_t psn_of(const FuzzCard *c, uint32_t qpn, uint8_t base, int32_t more)
+{
+    const ErnicQp *qp = &c->h.e->qp[qpn];
+    const uint32_t from[] = {
+        qp->rq.epsn, qp->sq.una_psn, qp->sq.next_psn, qp->sq.max_psn, 0,
+    };
+
+    return (from[base % ARRAY_SIZE(from)] + more) & ERNIC_PSN_MASK;
+}
+
+/* The fields of a packet to @c, in the order of the record. */
+static void read_pkt(const FuzzCard *c, FuzzIn *in, uint8_t opcode, uint8_t bits,
+                     ErnicPkt *pkt)
+{
+    uint32_t qpn = fuzz_u8(in) % (CARD_QPS + 1);
+    uint8_t base = fuzz_u8(in);
+
+    *pkt = (ErnicPkt) {
+        .op = ernic_opcode(opcode) ?: ernic_opcode(ERNIC_OP_SEND_ONLY),
+        .transport = ernic_opcode(opcode) ? ernic_opcode_transport(opcode) :
+                                            ERNIC_RC,
+        .dest_qp = qpn, .psn = psn_of(c, qpn, base, (int8_t)fuzz_u8(in)),
+        .pkey = ERNIC_PKEY_DEFAULT, .src_qp = 1, .se = bits & PKT_SE,
+        .ackreq = bits & PKT_ACK, .qkey = ERNIC_QKEY_GSI,
+    };
+    pkt->syndrome = fuzz_u8(in);
+    pkt->rkey = pkt->inv_rkey = fuzz_u32(in);
+    pkt->va = CARD_VA + fuzz_u32(in);
+    pkt->dma_len = fuzz_u32(in);
+    pkt->payload_len = fuzz_u16(in) % (ERNIC_MTU_MAX + 9);
+    pkt->imm = fuzz_u32(in);
+    if (!(ernic_opcode_hdrs(pkt->op, pkt->transport) & ERNIC_HDR_DATA)) {
+        pkt->payload_len = 0;
+    }
+    pkt->qkey ^= bits & PKT_QKEY ? pkt->imm : 0;
+    pkt->dest_qp = bits & PKT_RAW_DEST ? pkt->imm & ERNIC_QPN_MASK : qpn;
+}
+
+/*
+ * One packet, or the same a few times with the PSNs that follow; as a train, or as
+ * the frame of a link that has them, in which any byte may be another.
+ */
+static void packet(FuzzCard *c, FuzzIn *in)
+{
+    static uint8_t buf[TRAIN * (ERNIC_PKT_HDR_MAX + ERNIC_MTU_MAX + 64)];
+    uint8_t opcode = fuzz_u8(in), bits = fuzz_u8(in), way = fuzz_u8(in);
+    uint32_t num = bits & PKT_TRAIN && !(way & WAY_FRAME) ? TRAIN : 1;
+    uint32_t head = 0, len = 0, at;
+    ErnicTrain train = { .data = buf };
+    ErnicIcrcCtx icrc;
+    ErnicPkt pkt;
+
+    card_path(c, way, &train.path);
+    ernic_icrc_init(&icrc, &train.path);
+    read_pkt(c, in, opcode, bits, &pkt);
+    if (way & WAY_FRAME) {
+        head = ernic_net_emit(&train.path, ernic_pkt_len(
+            ernic_opcode_hdr_len(pkt.op, pkt.transport), pkt.payload_len), buf);
+    }
+    for (; num--; pkt.psn = (pkt.psn + 1) & ERNIC_PSN_MASK) {
+        at = ernic_pkt_emit_hdr(&pkt, buf + head + len);
+        buf[head + len] = opcode;
+        memset(buf + head + len + at, 0xc3, pkt.payload_len);
+        at = ernic_pkt_finish(&icrc, buf + head + len, at + pkt.payload_len);
+        len += at;
+        train.seg = at;
+    }
+    buf[head + len - 1] ^= bits & PKT_ICRC;
+    while (in->left) {
+        at = fuzz_u16(in);
+        buf[at % (head + len)] ^= fuzz_u8(in);
+    }
+    if (way & WAY_FRAME) {
+        fuzz_rx_frame(&c->h, buf, head + len, FUZZ_ALL, FUZZ_ALL);
+    } else {
+        train.len = len;
+        fuzz_rx(&c->h, &train, FUZZ_ALL, FUZZ_ALL);
+    }
+}
+
+/* ---- what happens to both -------------------------------------------------------- */
+
+/* All that a card does at once, and what soon comes of it under the timing model. */
+static void settle(FuzzCard *c)
+{
+    fuzz_settle(&c->h, FUZZ_ALL, FUZZ_ALL, 16);
+    if (c->h.e->timing) {
+        fuzz_pass(&c->h, SOON, 64, FUZZ_ALL, FUZZ_ALL);
+    }
 }
 
 /* What has left one card comes to the other, a few times to and fro. */
@@ -154,12 +247,12 @@ static void cross(bool lose)
         for (i = 0; i < CARDS; i++) {
             FakeTrain *train;
 
-            fuzz_settle(&cards[i], FUZZ_ALL, FUZZ_ALL, 16);
-            while (!lose && (train = fake_take_train(&cards[i].env))) {
-                fuzz_rx(&cards[!i], &train->train, FUZZ_ALL, FUZZ_ALL);
+            settle(&cards[i]);
+            while (!lose && (train = fake_take_train(&cards[i].h.env))) {
+                fuzz_rx(&cards[!i].h, &train->train, FUZZ_ALL, FUZZ_ALL);
                 fake_train_free(train);
             }
-            fuzz_drop_trains(&cards[i]);
+            fuzz_drop_trains(&cards[i].h);
         }
     }
 }
@@ -170,24 +263,30 @@ static void pass(uint32_t shift, FuzzIn *in)
     int i;
 
     for (i = 0; i < CARDS; i++) {
-        fuzz_pass(&cards[i], ns, 16, FUZZ_ALL, FUZZ_ALL);
+        fuzz_pass(&cards[i].h, ns, 16, FUZZ_ALL, FUZZ_ALL);
     }
+}
+
+static void busy(FuzzCard *c, bool is)
+{
+    c->h.env.tx_busy = is;
+    fuzz_tx_ready(&c->h);
 }
 
 static void one(uint8_t kind, FuzzIn *in)
 {
     uint8_t first = fuzz_u8(in);
-    FuzzHost *h = &cards[first % CARDS];
+    FuzzCard *c = &cards[first % CARDS];
 
     switch (kind % PG_COUNT) {
     case PG_REG:
-        set_reg(h, in);
+        set_reg(c, in);
         break;
     case PG_POST:
-        post(h, in);
+        post(c, in);
         break;
     case PG_POKE:
-        poke(h, in);
+        poke(c, in);
         break;
     case PG_CROSS:
     case PG_LOSE:
@@ -197,11 +296,32 @@ static void one(uint8_t kind, FuzzIn *in)
         pass(first % 32, in);
         break;
     case PG_BUSY:
-        h->env.tx_busy = first & 2;
-        fuzz_tx_ready(h);
+        busy(c, first & 2);
+        break;
+    case PG_VERSION:
+        cards_open(first % KINDS);
+        break;
+    case PG_FRAME:
+        post_frame(c, in);
+        break;
+    case PG_PACKET:
+        packet(c, in);
+        break;
+    case PG_SIDE:
+        side(c, in);
+        break;
+    case PG_SHUT:
+        c->shut = fuzz_u8(in);
+        break;
+    case PG_SAVE:
+        fuzz_reload(&c->h);
+        break;
+    case PG_LINK:
+        fuzz_set_link(&c->h, !(first & 2));
         break;
     default:
-        open_cards(first);
+        fake_fail_dma(&c->h.env, fuzz_u8(in), first & 2);
+        break;
     }
 }
 
@@ -212,51 +332,144 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t kind;
     int i;
 
-    open_cards(0);
+    cards_open(0);
     while (records++ < 96 && fuzz_record(&in, &kind, &record)) {
         one(kind, &record);
         for (i = 0; i < CARDS; i++) {
-            fuzz_check(&cards[i]);
+            fuzz_check(&cards[i].h);
         }
     }
     cross(false);
     for (i = 0; i < CARDS; i++) {
-        fuzz_check(&cards[i]);
-        fuzz_close(&cards[i]);
+        card_read_all(&cards[i]);
+        fuzz_check(&cards[i].h);
+        fuzz_reload(&cards[i].h);
     }
+    cards_close();
     return 0;
 }
 
 /* ---- mutation ----------------------------------------------------------------- */
 
+static const uint32_t lengths[] = {
+    0, 1, 8, 16, 17, 64, 256, 1024, 1025, 4096, 70000,
+};
+static const uint8_t opcodes[] = {
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 22, 23,
+    0x24, 0x2a, 0x64, 0x65, 0x81, 0x1f,
+};
+static const uint32_t values[] = {
+    0, 1, 2, 8, 9, 0x0002023d, 0x0002047d, 0x0002043d, 0x00080008, 0x0a000001, 0x35c,
+    0xffffffff, 0x00400040, 0x12b70821, 0x00017001, 0x01007011,
+};
+
+static void make_reg(FuzzRng *rng, FuzzOut *out)
+{
+    fuzz_put(out, fuzz_rand(rng, ERNIC_REG_SCOPES + 1), 1);
+    fuzz_put(out, fuzz_rand(rng, 4), 1);
+    fuzz_put(out, fuzz_rand(rng, 0x40), 1);
+    fuzz_put(out, values[fuzz_rand(rng, ARRAY_SIZE(values))], 4);
+}
+
+static void make_post(FuzzRng *rng, FuzzOut *out)
+{
+    fuzz_put(out, fuzz_rand(rng, 2), 1);
+    fuzz_put(out, fuzz_rand(rng, 13), 1);
+    fuzz_put(out, fuzz_rand(rng, 4) ? 0 : fuzz_rand(rng, 9), 1);
+    fuzz_put(out, lengths[fuzz_rand(rng, ARRAY_SIZE(lengths))], 4);
+    fuzz_put(out, fuzz_rand(rng, 8) ? CARD_KEY : fuzz_rand(rng, 0x400), 4);
+    fuzz_put(out, fuzz_rand(rng, CARD_SPAN), 4);
+    fuzz_put(out, fuzz_rand(rng, 0x10000), 2);
+    fuzz_put(out, fuzz_rand(rng, UINT32_MAX), 4);
+}
+
+/* A few bytes to be other ones; @at: how far on. */
+static void make_patches(FuzzRng *rng, FuzzOut *out, uint32_t at)
+{
+    uint32_t n;
+
+    for (n = fuzz_rand(rng, 4) ? 0 : 1 + fuzz_rand(rng, 2); n; n--) {
+        fuzz_put(out, fuzz_rand(rng, at), 2);
+        fuzz_put(out, 1u << fuzz_rand(rng, 8), 1);
+    }
+}
+
+static void make_frame(FuzzRng *rng, FuzzOut *out)
+{
+    fuzz_put(out, fuzz_rand(rng, 16), 1);
+    fuzz_put(out, fuzz_rand(rng, 8) ? 2 : fuzz_rand(rng, 13), 1);
+    fuzz_put(out, lengths[fuzz_rand(rng, ARRAY_SIZE(lengths))], 2);
+    fuzz_put(out, fuzz_rand(rng, 8) ? 0 : fuzz_rand(rng, 256), 1);
+    make_patches(rng, out, 90);
+}
+
+static void make_packet(FuzzRng *rng, FuzzOut *out)
+{
+    fuzz_put(out, opcodes[fuzz_rand(rng, ARRAY_SIZE(opcodes))], 1);
+    fuzz_put(out, fuzz_rand(rng, 8) ? PKT_ACK : fuzz_rand(rng, 64), 1);
+    fuzz_put(out, fuzz_rand(rng, 2) ? 0 : 1u << fuzz_rand(rng, 8), 1);
+    fuzz_put(out, 1 + fuzz_rand(rng, 3), 1);
+    fuzz_put(out, fuzz_rand(rng, 4) ? 0 : fuzz_rand(rng, 5), 1);
+    fuzz_put(out, fuzz_rand(rng, 4) ? 0 : fuzz_rand(rng, 256), 1);
+    fuzz_put(out, fuzz_rand(rng, 2) ? 0x1f : fuzz_rand(rng, 256), 1);
+    fuzz_put(out, fuzz_rand(rng, 8) ? CARD_KEY : fuzz_rand(rng, 0x400), 4);
+    fuzz_put(out, fuzz_rand(rng, CARD_SPAN), 4);
+    fuzz_put(out, lengths[fuzz_rand(rng, ARRAY_SIZE(lengths))], 4);
+    fuzz_put(out, lengths[fuzz_rand(rng, ARRAY_SIZE(lengths))], 2);
+    fuzz_put(out, fuzz_rand(rng, UINT32_MAX), 4);
+    make_patches(rng, out, 120);
+}
+
+static void make_side(FuzzRng *rng, FuzzOut *out)
+{
+    fuzz_put(out, fuzz_rand(rng, 32), 1);
+    fuzz_put(out, fuzz_rand(rng, CARD_RING), 1);
+    fuzz_put(out, fuzz_rand(rng, CARD_RING + 1), 1);
+    fuzz_put(out, fuzz_rand(rng, CARD_RING), 1);
+    fuzz_put(out, fuzz_rand(rng, 4), 1);
+    if (!fuzz_rand(rng, 4)) {
+        fuzz_put(out, fuzz_rand(rng, CARD_RING), 1);
+        fuzz_put(out, fuzz_rand(rng, 8), 1);
+        fuzz_put(out, values[fuzz_rand(rng, ARRAY_SIZE(values))], 4);
+    }
+}
+
 static uint8_t make(FuzzRng *rng, FuzzOut *out)
 {
-    static const uint32_t values[] = {
-        0, 1, 2, 8, 9, 0x0002023d, 0x0002047d, 0x0002043d, 0x00080008, 0x0a000001,
-        0x35c, 0xffffffff, 0x00400040, 0x12b70821,
-    };
-    static const uint32_t lengths[] = { 0, 1, 8, 16, 17, 64, 1024, 1025, 70000 };
     uint8_t kind = fuzz_rand(rng, PG_COUNT);
 
-    fuzz_put(out, fuzz_rand(rng, 3), 1);
-    if (kind == PG_REG) {
-        fuzz_put(out, fuzz_rand(rng, ERNIC_REG_SCOPES), 1);
-        fuzz_put(out, fuzz_rand(rng, 4), 1);
-        fuzz_put(out, fuzz_rand(rng, 0x40), 1);
-        fuzz_put(out, values[fuzz_rand(rng, ARRAY_SIZE(values))], 4);
-    } else if (kind == PG_POST) {
-        fuzz_put(out, fuzz_rand(rng, 2), 1);
-        fuzz_put(out, fuzz_rand(rng, 13), 1);
-        fuzz_put(out, fuzz_rand(rng, 4) ? 0 : fuzz_rand(rng, 9), 1);
-        fuzz_put(out, lengths[fuzz_rand(rng, ARRAY_SIZE(lengths))], 4);
-        fuzz_put(out, fuzz_rand(rng, 8) ? 0x35c : fuzz_rand(rng, 0x400), 4);
-        fuzz_put(out, fuzz_rand(rng, SPAN), 4);
-        fuzz_put(out, fuzz_rand(rng, 0x10000), 2);
-    } else if (kind == PG_POKE) {
-        fuzz_put(out, FUZZ_MEM - fuzz_rand(rng, 4 * RINGS), 4);
+    fuzz_put(out, kind == PG_VERSION ? fuzz_rand(rng, KINDS) : fuzz_rand(rng, 4), 1);
+    switch (kind) {
+    case PG_REG:
+        make_reg(rng, out);
+        break;
+    case PG_POST:
+        make_post(rng, out);
+        break;
+    case PG_POKE:
+        fuzz_put(out, FUZZ_MEM - fuzz_rand(rng, 4 * CARD_RINGS), 4);
         fuzz_put(out, fuzz_rand(rng, UINT32_MAX), 4);
-    } else if (kind == PG_TIME) {
+        break;
+    case PG_TIME:
         fuzz_put(out, fuzz_rand(rng, 1000), 2);
+        break;
+    case PG_FRAME:
+        make_frame(rng, out);
+        break;
+    case PG_PACKET:
+        make_packet(rng, out);
+        break;
+    case PG_SIDE:
+        make_side(rng, out);
+        break;
+    case PG_SHUT:
+        fuzz_put(out, fuzz_rand(rng, 2) ? 0 : fuzz_rand(rng, 256), 1);
+        break;
+    case PG_FAIL:
+        fuzz_put(out, fuzz_rand(rng, 6), 1);
+        break;
+    default:
+        break;
     }
     return kind;
 }

@@ -24,51 +24,13 @@ enum { ST_BASE, ST_PATCH, ST_CUT, ST_INSERT, ST_RAW, ST_COUNT };
 static FuzzHost host;
 static GByteArray *base[BASES];
 
-static GByteArray *save(void)
-{
-    GByteArray *out = g_byte_array_new();
-
-    ernic_save(host.e, out);
-    return out;
-}
-
-static void same(const char *check, GByteArray *a, GByteArray *b)
-{
-    if (fuzz_break(check)) {
-        a->data[a->len / 2] ^= 1;
-    }
-    if (a->len != b->len || memcmp(a->data, b->data, a->len) != 0) {
-        uint32_t i = 0;
-
-        while (i < MIN(a->len, b->len) && a->data[i] == b->data[i]) {
-            i++;
-        }
-        fuzz_fail(check, "%u and %u bytes differ at %u", a->len, b->len, i);
-    }
-    g_byte_array_free(a, true);
-    g_byte_array_free(b, true);
-}
-
 /* A refused state leaves nothing behind. */
 static void refused(void)
 {
-    GByteArray *left = save();
+    GByteArray *left = fuzz_save(&host);
 
     ernic_reset(host.e);
-    same("refused", left, save());
-}
-
-/* What was saved loads again, and is the same. */
-static void again(void)
-{
-    GByteArray *first = save();
-    bool ok = ernic_load(host.e, host.env.now, first->data, first->len);
-
-    if (!ok || fuzz_break("reload")) {
-        fuzz_fail("reload", "what was saved does not load");
-    }
-    fuzz_check(&host);
-    same("resave", first, save());
+    fuzz_same("refused", left, fuzz_save(&host));
 }
 
 /* One packet for queue pair @qpn, of its transport and from its peer. */
@@ -278,9 +240,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     host.any_packet = true;
     if (ernic_load(host.e, host.env.now, state->data, state->len)) {
         fuzz_check(&host);
-        again();
+        fuzz_reload(&host);
         everything();
-        again();
+        fuzz_reload(&host);
         destroy();
     } else {
         refused();

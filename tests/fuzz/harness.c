@@ -8,6 +8,8 @@
 #include "harness.h"
 #include "icrc.h"
 #include "mcast.h"
+#include "net.h"
+#include "regfile.h"
 #include "timer.h"
 #include "trace-mark.h"
 #include "tx.h"
@@ -53,6 +55,12 @@ static void count_call(FuzzHost *h)
     }
 }
 
+/* Where the device's own accesses go; bytes that answer, or none at all. */
+static uint64_t reached(FuzzHost *h, uint64_t addr, uint64_t len)
+{
+    return h->reach ? h->reach(h, addr, len) : addr;
+}
+
 static bool answers(const FuzzHost *h, uint64_t addr, uint64_t len)
 {
     return addr >= h->env.base && addr - h->env.base <= FUZZ_MEM &&
@@ -82,6 +90,7 @@ static bool guard_read(void *opaque, uint64_t addr, void *buf, uint64_t len)
     FuzzHost *h = opaque;
 
     count_call(h);
+    addr = reached(h, addr, len);
     if (fuzz_break("read") && h->may_read != FUZZ_ALL) {
         addr = h->env.base + FUZZ_MEM - len;
     }
@@ -101,6 +110,7 @@ static bool guard_write(void *opaque, uint64_t addr, const void *buf,
     FuzzHost *h = opaque;
 
     count_call(h);
+    addr = reached(h, addr, len);
     if (fuzz_break("write")) {
         addr = h->env.base + FUZZ_MEM - len;
     }
@@ -289,6 +299,7 @@ void fuzz_open_as(FuzzHost *h, const ErnicConfig *cfg)
     }
     h->strict = false;
     h->any_packet = false;
+    h->reach = NULL;
     h->sync = NULL;
     h->idle = 0;
     h->may_read = h->may_write = 0;
@@ -327,9 +338,11 @@ void fuzz_drop_trains(FuzzHost *h)
 
 static void enter(FuzzHost *h, uint32_t may_write, uint32_t may_read)
 {
+    bool late = h->e->timing;           /* what has become due comes first */
+
     h->calls = 0;
-    h->may_write = may_write;
-    h->may_read = may_read;
+    h->may_write = late ? FUZZ_ALL : may_write;
+    h->may_read = late ? FUZZ_ALL : may_read;
 }
 
 void fuzz_check(FuzzHost *h)
@@ -343,6 +356,43 @@ void fuzz_check(FuzzHost *h)
         fuzz_fail("invariant", "%s", why->str);
     }
     g_string_free(why, true);
+}
+
+GByteArray *fuzz_save(const FuzzHost *h)
+{
+    GByteArray *out = g_byte_array_new();
+
+    ernic_save(h->e, out);
+    return out;
+}
+
+void fuzz_same(const char *check, GByteArray *a, GByteArray *b)
+{
+    if (fuzz_break(check)) {
+        a->data[a->len / 2] ^= 1;
+    }
+    if (a->len != b->len || memcmp(a->data, b->data, a->len) != 0) {
+        uint32_t i = 0;
+
+        while (i < MIN(a->len, b->len) && a->data[i] == b->data[i]) {
+            i++;
+        }
+        fuzz_fail(check, "%u and %u bytes differ at %u", a->len, b->len, i);
+    }
+    g_byte_array_free(a, true);
+    g_byte_array_free(b, true);
+}
+
+void fuzz_reload(FuzzHost *h)
+{
+    GByteArray *first = fuzz_save(h);
+    bool ok = ernic_load(h->e, h->env.now, first->data, first->len);
+
+    if (!ok || fuzz_break("reload")) {
+        fuzz_fail("reload", "what was saved does not load");
+    }
+    fuzz_check(h);
+    fuzz_same("resave", first, fuzz_save(h));
 }
 
 static void leave(FuzzHost *h)
@@ -360,6 +410,28 @@ void fuzz_rx(FuzzHost *h, const ErnicTrain *train, uint32_t may_write,
     enter(h, may_write, may_read);
     ernic_rx(h->e, h->env.now, train);
     leave(h);
+}
+
+void fuzz_rx_frame(FuzzHost *h, const uint8_t *frame, uint32_t len,
+                   uint32_t may_write, uint32_t may_read)
+{
+    ErnicTrain train = { 0 };
+    ErnicFrame f = { 0 };
+    ErnicDrop why = ernic_net_parse(&f, frame, len);
+
+    if (why == ERNIC_DROP_NONE) {
+        train.path = f.path;
+        train.ip = f.ip;
+        train.data = f.ib;
+        train.len = train.seg = f.ib_len;
+        if (train.len) {
+            fuzz_rx(h, &train, may_write, may_read);
+        }
+    } else if (why != ERNIC_DROP_NOT_ROCE) {
+        enter(h, may_write, may_read);
+        ernic_rx_bad_frame(h->e, h->env.now, frame, len);
+        leave(h);
+    }
 }
 
 uint8_t fuzz_cmd(FuzzHost *h, const struct ernic_cmd *cmd,
@@ -400,7 +472,9 @@ uint8_t fuzz_doorbell(FuzzHost *h, uint32_t uctx, uint64_t value,
 
 void fuzz_reg_write(FuzzHost *h, uint32_t offset, uint32_t value)
 {
-    enter(h, 0, 0);
+    bool side = offset >= ernic_reg_window(h->e->cfg.pg332 - 1);
+
+    enter(h, side ? FUZZ_ALL : 0, side ? FUZZ_ALL : 0);
     ernic_reg_write(h->e, h->env.now, offset, value);
     leave(h);
 }

@@ -36,6 +36,8 @@ typedef enum FuzzMay {
 } FuzzMay;
 
 #define FUZZ_ALL        0xffu
+/* An address that no memory has. */
+#define FUZZ_NOWHERE    UINT64_MAX
 #define FUZZ_WRITES     (FUZZ_RECV | FUZZ_LAND | FUZZ_RWRITE)
 
 typedef struct FuzzHost FuzzHost;
@@ -50,6 +52,11 @@ struct FuzzHost {
     uint32_t calls;             /* into the seam, in the present entry */
     uint32_t idle;              /* runs on end without a change */
     ErnicStats seen;
+    /*
+     * What is between the device and memory: where @len bytes at @addr are, or
+     * FUZZ_NOWHERE. NULL: they are where they are.
+     */
+    uint64_t (*reach)(FuzzHost *h, uint64_t addr, uint64_t len);
     /* After each run, before anything else: what work requests registered. */
     void (*sync)(FuzzHost *h);
 };
@@ -82,13 +89,16 @@ void fuzz_unpaint(FuzzHost *h, uint64_t addr, uint64_t len, uint8_t may);
  */
 void fuzz_rx(FuzzHost *h, const ErnicTrain *train, uint32_t may_write,
              uint32_t may_read);
+/* What a link with frames has received: a good frame, a bad one, or no RoCEv2. */
+void fuzz_rx_frame(FuzzHost *h, const uint8_t *frame, uint32_t len,
+                   uint32_t may_write, uint32_t may_read);
 uint8_t fuzz_cmd(FuzzHost *h, const struct ernic_cmd *cmd,
                  struct ernic_rsp *rsp);
 uint8_t fuzz_cmd_within(FuzzHost *h, const struct ernic_cmd *cmd,
                         struct ernic_rsp *rsp, uint32_t may_write);
 uint8_t fuzz_doorbell(FuzzHost *h, uint32_t uctx, uint64_t value,
                       uint32_t may_read);
-/* Registers of PG332: no access to them reaches memory. */
+/* Registers of PG332: of them, only those of the side stream reach memory. */
 void fuzz_reg_write(FuzzHost *h, uint32_t offset, uint32_t value);
 uint32_t fuzz_reg_read(FuzzHost *h, uint32_t offset);
 void fuzz_tx_ready(FuzzHost *h);
@@ -104,6 +114,12 @@ bool fuzz_settle(FuzzHost *h, uint32_t may_write, uint32_t may_read,
 /* Let time pass, stopping at no more than @wakes deadlines on the way. */
 void fuzz_pass(FuzzHost *h, uint64_t ns, uint32_t wakes, uint32_t may_write,
                uint32_t may_read);
+/* The state as bytes; the caller frees it. */
+GByteArray *fuzz_save(const FuzzHost *h);
+/* @a and @b, which are freed, are the same; else @check has found a defect. */
+void fuzz_same(const char *check, GByteArray *a, GByteArray *b);
+/* The engine is saved, and loads what was saved; it is the same then. */
+void fuzz_reload(FuzzHost *h);
 /* The invariants, ernic_check(); a target calls it after each step. */
 void fuzz_check(FuzzHost *h);
 

@@ -250,24 +250,78 @@ def card_reg(scope, element, word, value, host=0):
     return record(0, 'BBBBI', host, scope, element, word, value)
 
 
-PG332 = {}
-for version in range(3):
-    start = record(7, 'B', version)
-    PG332 |= {f'{name}-{version}': start + data for name, data in {
-        'all': b''.join(card_post(op, n) for op in (0, 1, 2, 3, 4, 12)
-                        for n in (8, 400 if op in (2, 3, 12) else 5000)),
-        'both': card_post(2, 900) + card_post(0, 9000, 1) + card_post(4, 20000, 1),
-        'illegal': card_post(5, 64) + card_post(2, 64) + card_reg(2, 1, 0, 0x45d),
-        'keys': card_post(0, 64, key=0x35d) + card_post(4, 64, 1, off=1 << 20),
-        'full': card_post(2, 64) * 10 + card_reg(2, 1, 13, 8, 1) +
-                record(5, 'BH', 20, 99),
-        'lost': record(4, 'B', 0) + card_post(0, 3000) + record(5, 'BH', 22, 99),
-        'restart': card_post(2, 64) + card_reg(2, 1, 0, 0x243c) +
-                   card_reg(2, 1, 0, 0x2043d) + card_post(2, 64),
-        'recover': card_post(2, 64) + card_reg(2, 1, 0, 0x2047d) +
-                   card_reg(1, 0, 1, 5) + card_reg(2, 1, 12, 0) + CROSS,
-        'off': card_post(0, 100000) + card_reg(1, 0, 0, 0) + card_post(2, 64),
-    }.items()}
+def card_frame(bits=0, length=256, opcode=2, more=0, host=0, patches=b''):
+    return record(8, 'BBBHb', host, bits, opcode, length, more, tail=patches) + CROSS
+
+
+def card_packet(opcode, length=0, dest=2, bits=32, way=0, base=0, psn=0, syndrome=0x1f,
+                key=0x35c, off=0, dma_len=0, imm=0, patches=b''):
+    return record(9, 'BBBBBBbBIIIHI', 0, opcode, bits, way, dest, base, psn, syndrome,
+                  key, off, dma_len, length, imm, tail=patches)
+
+
+def card_side(bits, start=0, num=16, tail=15, threshold=1, host=1, words=()):
+    return record(10, 'BBBBBB', host, bits, start, num, tail, threshold,
+                  tail=b''.join(struct.pack('<BBI', *w) for w in words))
+
+
+CARD_V6, CARD_FRAME = 0x01, 0x80
+CARDS = {
+    'all': b''.join(card_post(op, n) for op in (0, 1, 2, 3, 4, 12)
+                    for n in (8, 400 if op in (2, 3, 12) else 5000)),
+    'both': card_post(2, 900) + card_post(0, 9000, 1) + card_post(4, 20000, 1),
+    'illegal': card_post(5, 64) + card_post(2, 64) + card_reg(2, 1, 0, 0x45d),
+    'keys': card_post(0, 64, key=0x35d) + card_post(4, 64, 1, off=1 << 20),
+    'full': card_post(2, 64) * 10 + card_reg(2, 1, 13, 8, 1) +
+            record(5, 'BH', 20, 99),
+    'lost': record(4, 'B', 0) + card_post(0, 3000) + record(5, 'BH', 22, 99),
+    'restart': card_post(2, 64) + card_reg(2, 1, 0, 0x243c) +
+               card_reg(2, 1, 0, 0x2043d) + card_post(2, 64),
+    'recover': card_post(2, 64) + card_reg(2, 1, 0, 0x2047d) +
+               card_reg(1, 0, 1, 5) + card_reg(2, 1, 12, 0) + CROSS,
+    'off': card_post(0, 100000) + card_reg(1, 0, 0, 0) + card_post(2, 64),
+    'datagrams': card_frame() + card_frame(1) + card_frame(8) + card_frame(4) +
+                 card_frame(length=440) + card_frame(more=-4) + card_frame(opcode=0) +
+                 card_frame(patches=struct.pack('<HB', 24, 1)),
+    'cnp': card_frame(2) + card_packet(4, 64, way=0x20) + card_packet(0x81),
+    'gsi': b''.join(card_packet(op, 256, dest=1, way=w, bits=b) for op, w, b in
+                    ((0x64, 0, 0), (0x64, CARD_FRAME, 0), (0x65, CARD_V6, 0),
+                     (0x64, 0, 2))),
+    'requests': card_packet(4, 64) + card_packet(0, 1024) + card_packet(2, 8) +
+                card_packet(10, 64, dma_len=64) + card_packet(12, dma_len=3000) +
+                CROSS + card_packet(12, dma_len=3000, psn=-3) + card_packet(4, 64, psn=5),
+    'refused': card_packet(4, 1025) + card_packet(1, 1024) + card_packet(19) +
+               card_packet(10, 64, dma_len=64, key=0x35d) + card_packet(4, 64, bits=33) +
+               card_packet(4, 64, dest=7) + card_packet(4, 64, bits=36, imm=99),
+    'responses': record(4, 'B', 0) + card_post(4, 3000) +
+                 card_packet(13, 1024, base=1) + card_packet(15, 952, base=1) +
+                 b''.join(card_packet(17, base=1, syndrome=s)
+                          for s in (0x20, 0x60, 0x9f)),
+    'frames': b''.join(card_packet(4, 64, way=CARD_FRAME | w,
+                                   patches=struct.pack('<HB', at, 1) if at else b'')
+                       for w in (0, CARD_V6, 2, 4, 8, 16, 0x40)
+                       for at in (0, 14, 16, 20, 24, 38)),
+    'train': card_packet(4, 64, bits=40) + card_packet(7, 1024, bits=8),
+    'side': card_side(0x13) + card_post(3, 64) + card_post(12, 64) + card_post(1, 64) +
+            card_side(0x10, start=3, num=4, tail=2) + card_post(3, 64),
+    'side-full': card_side(0x13, num=1, tail=0) + card_post(1, 8) * 9 +
+                 card_side(8) + card_side(0x17, threshold=3) + card_post(1, 8) * 4,
+    'side-errors': b''.join(card_side(0x1b, words=[w]) + card_post(1, 8)
+                            for w in ((0, 6, 4), (0, 7, 1 << 31), (0, 3, 1), (0, 1, 9))),
+    'windows': record(11, 'BB', 0, 0x80) + card_post(2, 64) + record(11, 'BB', 0, 0) +
+               card_reg(2, 1, 5, 0xa3500000) + card_post(0, 64) + record(11, 'BB', 1, 1) +
+               card_post(0, 64),
+    'fails': b''.join(record(14, 'BB', 0, n) + card_post(2, 64) for n in range(1, 6)),
+    'saved': card_side(0x13) + record(4, 'B', 0) + card_post(3, 600) +
+             record(12, 'B', 0) + record(12, 'B', 1) + record(5, 'BH', 22, 99) + CROSS +
+             record(12, 'B', 1) + card_post(4, 9000),
+    'link': record(13, 'B', 2) + card_post(2, 64) + record(13, 'B', 0) +
+            record(5, 'BH', 22, 99) + CROSS,
+}
+# Every dialogue with each version, and with some strict mode or the timing model.
+PG332 = {f'{name}-{kind}': record(7, 'B', kind) + data
+         for i, (name, data) in enumerate(CARDS.items())
+         for kind in (0, 1, 2, 3 + i % 15)}
 
 # ---- state, net ------------------------------------------------------------------------
 

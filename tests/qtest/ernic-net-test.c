@@ -9,10 +9,7 @@
 #include "qemu/iov.h"
 #include "qemu/module.h"
 #include "hw/pci/pci_regs.h"
-#include "tests/qtest/libqos/malloc-pc.h"
-#include "tests/qtest/libqos/pci-pc.h"
-#include "hw/rdma-ernic/ernic_regs.h"
-#include "ernic.h"
+#include "ernic-card.h"
 
 #define SHIFT       3
 #define ENTRIES     (1u << SHIFT)
@@ -718,19 +715,17 @@ static void test_whose(void)
 {
     int fds[2], i;
     g_autofree char *args = NULL;
-    QGuestAllocator alloc;
     QErnic any = { };
-    QTestState *qts;
+    CardMachine m;
     Eth e;
 
     g_assert_cmpint(socketpair(PF_UNIX, SOCK_STREAM, 0, fds), ==, 0);
-    args = g_strdup_printf("-M pc -netdev socket,fd=%d,id=sock0"
+    args = g_strdup_printf("-netdev socket,fd=%d,id=sock0"
                            " -device ernic,id=eth0,addr=06.0,netdev=sock0,"
                            "mac=52:54:00:00:00:42,ernic-version=3.1", fds[1]);
-    qts = qtest_init(args);
-    pc_alloc_init(&alloc, qts, 0);
-    any.dev.bus = qpci_new_pc(qts, &alloc);
-    start(&e, &any, fds, &alloc, ERNIC_ETH_RX);
+    card_machine_open(&m, args);
+    any.dev.bus = m.bus;
+    start(&e, &any, fds, &m.alloc, ERNIC_ETH_RX);
     for (i = GOOD; i <= OTHER_PORT; i++) {
         comes(&e, i, TO_ETH);
     }
@@ -752,9 +747,7 @@ static void test_whose(void)
     comes(&e, SHORT_UDP, TO_VERBS);
     comes(&e, OTHER_PORT, TO_ETH);
     qernic_fini(&e.q);
-    qpci_free_pc(any.dev.bus);
-    alloc_destroy(&alloc);
-    qtest_quit(qts);
+    card_machine_close(&m);
     close(fds[0]);
     close(fds[1]);
 }

@@ -1,0 +1,279 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Software of the ERNIC face, in the order of RecoNIC's library.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qobject/qdict.h"
+#include "tests/qtest/libqos/malloc-pc.h"
+#include "tests/qtest/libqos/pci-pc.h"
+#include "ernic-card.h"
+
+/* ---- machines -------------------------------------------------------------- */
+
+void card_machine_open(CardMachine *m, const char *args)
+{
+    m->qts = qtest_initf("-M pc %s", args);
+    pc_alloc_init(&m->alloc, m->qts, 0);
+    m->bus = qpci_new_pc(m->qts, &m->alloc);
+}
+
+void card_machine_close(CardMachine *m)
+{
+    qpci_free_pc(m->bus);
+    alloc_destroy(&m->alloc);
+    qtest_quit(m->qts);
+}
+
+/* ---- registers ------------------------------------------------------------- */
+
+uint32_t card_at(const Card *c, ErnicRegScope scope, uint32_t element,
+                   uint32_t reg)
+{
+    return ernic_reg_blocks[c->version][scope].base + element * PG332_SLOT + reg;
+}
+
+void card_put_at(Card *c, uint32_t off, uint32_t value)
+{
+    qpci_io_writel(&c->q->dev, c->bar, off, value);
+}
+
+uint32_t card_get_at(Card *c, uint32_t off)
+{
+    return qpci_io_readl(&c->q->dev, c->bar, off);
+}
+
+void card_put(Card *c, uint32_t reg, uint32_t value)
+{
+    card_put_at(c, card_at(c, ERNIC_REG_GLOBAL, 0, reg), value);
+}
+
+uint32_t card_get(Card *c, uint32_t reg)
+{
+    return card_get_at(c, card_at(c, ERNIC_REG_GLOBAL, 0, reg));
+}
+
+void card_put_qp(Card *c, uint32_t reg, uint32_t value)
+{
+    card_put_at(c, card_at(c, ERNIC_REG_QP, CARD_QPN - 1, reg), value);
+}
+
+uint32_t card_get_qp(Card *c, uint32_t reg)
+{
+    return card_get_at(c, card_at(c, ERNIC_REG_QP, CARD_QPN - 1, reg));
+}
+
+void card_put_region(Card *c, uint32_t reg, uint32_t value)
+{
+    card_put_at(c, card_at(c, ERNIC_REG_REGION, CARD_REGION, reg), value);
+}
+
+/* ---- set-up, in RecoNIC's order ------------------------------------------- */
+
+uint64_t card_zeroed(Card *c, size_t bytes)
+{
+    uint64_t addr = guest_alloc(c->q->alloc, bytes);
+
+    qtest_memset(c->q->qts, addr, 0, bytes);
+    return addr;
+}
+
+static void open_card(Card *c)
+{
+    bool v3 = c->version == PG332_V3_1;
+
+    c->errq = card_zeroed(c, 4096);
+    card_put(c, PG332_DATBUFSZ, 0x10001000);
+    card_put(c, PG332_IPKTERRQBA, c->errq);
+    card_put(c, PG332_IPKTERRQBAMSB, c->errq >> 32);
+    card_put(c, PG332_IPKTERRQSZ, 64);
+    card_put(c, PG332_ERRBUFSZ, 0x01000100);
+    card_put(c, PG332_RESPERRSZ, 0x10000);
+    card_put(c, PG332_INTEN, 0xff);
+    card_put(c, PG332_MACXADDLSB, 0x35010200 + c->host);
+    card_put(c, PG332_MACXADDMSB, 0x000a);
+    card_put(c, PG332_IPv4XADD, 0x0a000000 + c->host);
+    card_put(c, PG332_XRNICCONF, v3 ? 22222u << 16 | 0x0821 : 22222u << 8 | 0x21);
+    card_put(c, PG332_XRNICADCONF, 0x000a0004);
+    if (!v3) {
+        card_put(c, PG332_XRNIC_CONF_QP_EN, 8);
+    }
+}
+
+static void open_region(Card *c)
+{
+    card_put_region(c, PG332_PDPDNUM, 0);
+    card_put_region(c, PG332_VIRTADDRLSB, (uint32_t)CARD_VA);
+    card_put_region(c, PG332_VIRTADDRMSB, CARD_VA >> 32);
+    card_put_region(c, PG332_BUFBASEADDRLSB, c->mem);
+    card_put_region(c, PG332_BUFBASEADDRMSB, c->mem >> 32);
+    card_put_region(c, PG332_BUFRKEY, CARD_KEY);
+    card_put_region(c, PG332_WRRDBUFLEN, CARD_MEM);
+    card_put_region(c, PG332_ACCESSDESC, PG332_ACCESS_READ_WRITE);
+}
+
+static void put_pair(Card *c, uint32_t low, uint32_t high, uint64_t addr)
+{
+    card_put_qp(c, low, addr);
+    card_put_qp(c, high, addr >> 32);
+}
+
+void card_open_qp(Card *c, uint8_t peer, uint32_t peer_qpn)
+{
+    card_put_qp(c, PG332_IPDESADDR1, 0x0a000000 + peer);
+    card_put_qp(c, PG332_MACDESADDLSB, 0x35010200 + peer);
+    card_put_qp(c, PG332_MACDESADDMSB, 0x000a);
+    put_pair(c, PG332_SQBA, PG332_SQBAMSB, c->sq);
+    put_pair(c, PG332_CQBA, PG332_CQBAMSB, c->cq);
+    put_pair(c, PG332_RQBA, PG332_RQBAMSB, c->rq);
+    put_pair(c, PG332_CQDBADD, PG332_CQDBADDMSB, c->db);
+    put_pair(c, PG332_RQWPTRDBADD, PG332_RQWPTRDBADDMSB, c->db + 4);
+    card_put_qp(c, PG332_DESTQPCONF, peer_qpn);
+    card_put_qp(c, PG332_QDEPTH, CARD_DEPTH << 16 | CARD_DEPTH);
+    card_put_qp(c, PG332_QPCONF, (CARD_QPCONF & 0xffff) | (CARD_SLOT / 256) << 16);
+    card_put_qp(c, PG332_QPADVCONF, 0xffff4000);
+    card_put_qp(c, PG332_PD, 0);
+    card_put_qp(c, PG332_LSTRQREQ, 0x0a000abc);
+    card_put_qp(c, PG332_SQPSN, 0xabd);
+}
+
+void card_open(Card *c, QErnic *q, unsigned version, uint8_t host)
+{
+    *c = (Card) { .q = q, .version = version, .host = host };
+    c->bar = qpci_iomap(&q->dev, ERNIC_BAR_PG332, NULL);
+    c->sq = card_zeroed(c, CARD_DEPTH * 64);
+    c->cq = card_zeroed(c, 4096);
+    c->rq = card_zeroed(c, CARD_DEPTH * CARD_SLOT);
+    c->db = card_zeroed(c, 4096);
+    c->mem = card_zeroed(c, CARD_MEM);
+    open_card(c);
+    open_region(c);
+}
+
+/* ---- work ----------------------------------------------------------------- */
+
+void card_post(Card *c, uint8_t opcode, uint64_t at, uint32_t len,
+                 uint64_t raddr, uint32_t rkey)
+{
+    uint8_t wqe[64] = { [16] = opcode };
+
+    stw_le_p(wqe, c->posted);
+    stq_le_p(wqe + 4, c->mem + at);
+    stl_le_p(wqe + 12, len);
+    stq_le_p(wqe + 20, raddr);
+    stl_le_p(wqe + 28, rkey);
+    qtest_memwrite(c->q->qts, c->sq + c->posted % CARD_DEPTH * 64, wqe, 64);
+    card_put_qp(c, PG332_SQPI, ++c->posted);
+}
+
+void card_wait(Card *c, uint32_t reg, uint32_t value)
+{
+    uint64_t deadline = 0;
+
+    while (card_get_qp(c, reg) != value) {
+        qernic_wait(c->q, &deadline);
+    }
+}
+
+void card_done(Card *c, uint8_t opcode)
+{
+    card_wait(c, PG332_CQHEAD, c->posted);
+    g_assert_cmpuint(qtest_readl(c->q->qts, c->db), ==, c->posted);
+    g_assert_cmphex(qtest_readl(c->q->qts, c->cq + (c->posted - 1) * 4), ==,
+                    opcode << 16 | (c->posted - 1));
+}
+
+void card_pattern(QTestState *qts, uint64_t addr, uint32_t len, uint8_t seed)
+{
+    g_autofree uint8_t *bytes = g_malloc(len);
+    uint32_t i;
+
+    for (i = 0; i < len; i++) {
+        bytes[i] = seed + i * 7 + (i >> 8);
+    }
+    qtest_memwrite(qts, addr, bytes, len);
+}
+
+void card_same(QTestState *qts, uint64_t a, uint64_t b, uint32_t len)
+{
+    g_autofree uint8_t *x = g_malloc(len), *y = g_malloc(len);
+
+    qtest_memread(qts, a, x, len);
+    qtest_memread(qts, b, y, len);
+    g_assert_cmpmem(x, len, y, len);
+}
+
+/* CARD_SEND, CARD_WRITE and CARD_READ by @a; @b has part in none of them. */
+void card_transfers(Card *a, Card *b)
+{
+    QTestState *qts = a->q->qts;
+
+    card_pattern(qts, a->mem, CARD_LENGTH, a->host);
+    card_post(a, CARD_SEND, 0, 500, 0, 0);
+    card_done(a, CARD_SEND);
+    card_wait(b, PG332_STATRQPIDB, ++b->received);
+    g_assert_cmpuint(qtest_readl(qts, b->db + 4), ==, b->received);
+    card_same(qts, a->mem, b->rq + (b->received - 1) * CARD_SLOT, 500);
+    card_put_qp(b, PG332_RQCI, b->received);
+
+    card_post(a, CARD_WRITE, 0, CARD_LENGTH, CARD_VA + 0x10000, CARD_KEY);
+    card_done(a, CARD_WRITE);
+    card_same(qts, a->mem, b->mem + 0x10000, CARD_LENGTH);
+    card_post(a, CARD_READ, 0x8000, CARD_LENGTH, CARD_VA + 0x10000, CARD_KEY);
+    card_done(a, CARD_READ);
+    card_same(qts, a->mem, a->mem + 0x8000, CARD_LENGTH);
+}
+
+void card_close_qp(Card *c)
+{
+    static const uint8_t zero[] = {
+        PG332_RQWPTRDBADD, PG332_SQPI, PG332_CQHEAD, PG332_RQCI,
+        PG332_STATRQPIDB, PG332_STATCURSQPTR, PG332_SQPSN, PG332_LSTRQREQ,
+        PG332_STATMSN,
+    };
+    uint32_t conf = card_get_qp(c, PG332_QPCONF), i;
+
+    g_assert_cmphex(card_get_qp(c, PG332_STATQP) & 0x6ff, ==, 0x600);
+    g_assert_cmpuint(card_get_qp(c, PG332_CQHEAD), ==, card_get_qp(c, PG332_SQPI));
+    card_put(c, PG332_XRNICADCONF,
+             card_get(c, PG332_XRNICADCONF) | PG332_ADCONF_OVERRIDE);
+    card_put_qp(c, PG332_QPCONF, conf & ~PG332_QPCONF_ENABLE);
+    for (i = 0; i < ARRAY_SIZE(zero); i++) {
+        card_put_qp(c, zero[i], 0);
+        g_assert_cmphex(card_get_qp(c, zero[i]), ==, 0);
+    }
+    card_put_qp(c, PG332_QPCONF, (conf & ~PG332_QPCONF_ENABLE) |
+           PG332_QPCONF_RECOVERY);
+    card_put(c, PG332_XRNICADCONF,
+             card_get(c, PG332_XRNICADCONF) & ~PG332_ADCONF_OVERRIDE);
+    c->posted = c->received = 0;
+}
+
+void card_introduce(QErnic *q)
+{
+    static const char *const ids[] = { "ernic0", "ernic1" };
+    int i, j;
+
+    for (i = 0; i < 2; i++) {
+        QDict *rsp = qtest_qmp(q->qts, "{ 'execute': 'qom-get', 'arguments': {"
+                               " 'path': %s, 'property': 'roce-port' } }",
+                               ids[i]);
+        g_autofree char *text = g_strdup_printf("10.0.0.%d=127.0.0.1:%s", i + 1,
+                                                qdict_get_str(rsp, "return"));
+
+        for (j = 0; j < 2; j++) {
+            qtest_qmp_assert_success(
+                q->qts, "{ 'execute': 'qom-set', 'arguments': {"
+                " 'path': %s, 'property': 'add-peer', 'value': %s } }",
+                ids[j], text);
+        }
+        qobject_unref(rsp);
+    }
+}
+
+unsigned card_version(const char *name)
+{
+    return g_str_equal(name, "3.1") ? PG332_V3_1 :
+           g_str_equal(name, "4.0") ? PG332_V4_0 : PG332_V4_2;
+}

@@ -1,0 +1,83 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A few lines of software for the ERNIC face: a card that is set up in the order of
+ * RecoNIC's library, moves data, and takes its queue pair down again; and machines
+ * for tests that have their own.
+ */
+#ifndef QTEST_ERNIC_CARD_H
+#define QTEST_ERNIC_CARD_H
+
+#include "hw/rdma-ernic/core/regfile.h"
+#include "ernic.h"
+
+#define CARD_QPN        2
+#define CARD_DEPTH      64
+#define CARD_SLOT       512         /* bytes of a receive buffer */
+#define CARD_REGION     0
+#define CARD_KEY        8           /* RecoNIC's: number 0, byte 8 */
+#define CARD_VA         0x7f0012340000ull
+#define CARD_MEM        (128 * 1024)
+#define CARD_VECTOR     16          /* the last of 17 */
+#define CARD_LENGTH     (16 * 1024)
+#define CARD_QPCONF     0x0200043d
+
+enum { CARD_WRITE = 0, CARD_WRITE_IMM, CARD_SEND, CARD_SEND_IMM, CARD_READ };
+
+/* One device, driven through BAR 0. */
+typedef struct Card {
+    QErnic *q;
+    QPCIBar bar;
+    unsigned version;
+    uint8_t host;               /* 10.0.0.host */
+    uint64_t sq, cq, rq, db, mem, errq;
+    uint32_t posted, received;
+} Card;
+
+/* Registers: anywhere, global, of CARD_QPN's slot, of CARD_REGION's entry. */
+uint32_t card_at(const Card *c, ErnicRegScope scope, uint32_t element,
+                 uint32_t reg);
+void card_put_at(Card *c, uint32_t off, uint32_t value);
+uint32_t card_get_at(Card *c, uint32_t off);
+void card_put(Card *c, uint32_t reg, uint32_t value);
+uint32_t card_get(Card *c, uint32_t reg);
+void card_put_qp(Card *c, uint32_t reg, uint32_t value);
+uint32_t card_get_qp(Card *c, uint32_t reg);
+void card_put_region(Card *c, uint32_t reg, uint32_t value);
+
+/* Memory, globals and region of @q's face; then a queue pair to 10.0.0.@peer. */
+void card_open(Card *c, QErnic *q, unsigned version, uint8_t host);
+void card_open_qp(Card *c, uint8_t peer, uint32_t peer_qpn);
+/* Guest memory of zeros. */
+uint64_t card_zeroed(Card *c, size_t bytes);
+/* As RecoNIC's library takes a queue pair down. */
+void card_close_qp(Card *c);
+
+/* One request with data at offset @at of the region; the index follows. */
+void card_post(Card *c, uint8_t opcode, uint64_t at, uint32_t len,
+               uint64_t raddr, uint32_t rkey);
+/* Until a register of the slot has @value. */
+void card_wait(Card *c, uint32_t reg, uint32_t value);
+/* The last request is complete, and memory says so too. */
+void card_done(Card *c, uint8_t opcode);
+void card_pattern(QTestState *qts, uint64_t addr, uint32_t len, uint8_t seed);
+void card_same(QTestState *qts, uint64_t a, uint64_t b, uint32_t len);
+/* SEND, WRITE and READ by @a; @b has part in none of them. */
+void card_transfers(Card *a, Card *b);
+
+/* Devices ernic0 and ernic1 learn of each other's sockets. */
+void card_introduce(QErnic *q);
+/* The enum of a name as of ernic-version. */
+unsigned card_version(const char *name);
+
+/* A machine of a test's own, as the graph has room for no more of them. */
+typedef struct CardMachine {
+    QTestState *qts;
+    QGuestAllocator alloc;
+    QPCIBus *bus;
+} CardMachine;
+
+void card_machine_open(CardMachine *m, const char *args);
+void card_machine_close(CardMachine *m);
+
+#endif /* QTEST_ERNIC_CARD_H */
