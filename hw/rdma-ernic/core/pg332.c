@@ -83,8 +83,17 @@ void ernic_pg332_raise(Ernic *e, uint32_t causes)
     pg332_rise(e, was);
 }
 
+uint32_t ernic_pg332_qpn_bits(const Ernic *e)
+{
+    return g_bit_storage(e->cfg.max_qp - 2);
+}
+
 void ernic_pg332_bank(Ernic *e, uint32_t bank, uint32_t qpn)
 {
+    /* Seen on 4.2: of C_NUM_QP queue pairs, the last has bit 0. */
+    if (ernic_pg332_version(e) != PG332_V3_1) {
+        qpn &= (1u << ernic_pg332_qpn_bits(e)) - 1;
+    }
     *ernic_pg332_reg(e, bank + qpn / 32 * 4) |= 1u << (qpn % 32);
 }
 

@@ -39,7 +39,9 @@ uint64_t ernic_pg332_qp_addr(const Ernic *e, uint32_t qpn, uint32_t low,
 bool ernic_pg332_in_bound(const Ernic *e, uint32_t qpn);
 /* Latch causes (PG332_INT_*); interrupt if one that is enabled is new. */
 void ernic_pg332_raise(Ernic *e, uint32_t causes);
-/* The bit of @qpn in a bank that begins at @bank. */
+/* Bits that the numbers of queue pairs need, where hardware packs or cuts them. */
+uint32_t ernic_pg332_qpn_bits(const Ernic *e);
+/* Set the bit of @qpn in the banks that begin at @bank. */
 void ernic_pg332_bank(Ernic *e, uint32_t bank, uint32_t qpn);
 
 /* pg332_qp1.c: members of the format, see there. */

@@ -57,7 +57,7 @@ static uint8_t opcode_of(const ErnicPkt *pkt)
  */
 static uint32_t last_packet(const Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
 {
-    uint32_t bits = g_bit_storage(e->cfg.max_qp - 2);
+    uint32_t bits = ernic_pg332_qpn_bits(e);
 
     return opcode_of(pkt) | (qpn & ((1u << bits) - 1)) << 8 |
            pkt->psn << (8 + bits);

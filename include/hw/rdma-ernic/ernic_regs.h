@@ -132,7 +132,10 @@ enum pg332_global_reg {
     PG332_OUTRDRSPPKTCNT        = 0x17c,
     PG332_INTEN                 = 0x180,
     PG332_INTSTS                = 0x184,
-    /* Banks: bit b of register k, from 0 on, is of queue pair 32 k + b. */
+    /*
+     * Banks: bit b of register k, from 0 on, is of queue pair 32 k + b; in 4.x,
+     * queue pair C_NUM_QP, a power of two, has bit 0 of register 0.
+     */
     PG332_V3_RQINTSTS           = 0x190,
     PG332_V3_CQINTSTS           = 0x1b0,
     PG332_V3_CNPSCHDSTS         = 0x1d0,
