@@ -23,6 +23,8 @@ static void test_observed(void)
     g_assert_cmphex(get(a, PG332_OUTIOPKTCNT), ==, 0x00010000);
     g_assert_cmphex(get(a, PG332_LSTOUTPKT), ==, 0x0157a204);
     g_assert_cmphex(get(a, PG332_QPMSTS), ==, 0x00010002);
+    g_assert_cmphex(get(a, PG332_WQEPROCSTS), ==, 0x01012040);
+    g_assert_cmphex(get(a, PG332_RESPHNDSTS), ==, 0x00030202);
     g_assert_cmphex(get(a, PG332_INTSTS), ==, 0);
     teardown();
 
@@ -69,6 +71,89 @@ static void test_counters(void)
     g_assert_cmphex(get(b, PG332_INALLDRPPKTCNT), ==, 5);
     g_assert_cmphex(get(b, PG332_LSTINPKT) & 0x1fff, ==, QPN << 8 | READ);
     teardown();
+}
+
+/* What the pipeline shows, and what it was like when it did. */
+static void test_pipeline(void)
+{
+    static const Wqe write = { .opcode = WRITE, .len = 0x2000, .rkey = KEY,
+                               .raddr = VA };
+    Card *a = &cards[0];
+    Wqe w = write;
+    uint32_t i;
+
+    setup(PG332_V4_2);
+    put(a, PG332_XRNICCONF, 0);
+    g_assert_cmphex(get(a, PG332_WQEPROCSTS), ==, 0);
+    put(a, PG332_XRNICCONF, 0x0012b721);
+    g_assert_cmphex(get(a, PG332_WQEPROCSTS), ==, PG332_WQEPROC_EMPTY);
+    g_assert_cmphex(get(a, PG332_RESPHNDSTS), ==, PG332_RESPHND_PTR_DONE);
+
+    /* A link that takes nothing: one train is held, the rest waits. */
+    a->env.tx_busy = true;
+    w.laddr = a->mem;
+    for (i = 0; i < 3; i++) {
+        card_wqe(a, w);
+    }
+    card_ring(a);
+    fake_run(a->e);
+    g_assert_cmphex(get(a, PG332_WQEPROCSTS) & 0xffff, ==, PG332_WQEPROC_BUSY |
+                    PG332_WQEPROC_HEADER | PG332_WQEPROC_PRESSED);
+    g_assert_cmphex(get(a, PG332_WQEPROCSTS) >> 24, >,
+                    get(a, PG332_WQEPROCSTS) >> 16 & 0xff);
+    a->env.tx_busy = false;
+    ernic_tx_ready(a->e, a->env.now);
+    settle();
+    check_done(a, 3);
+    g_assert_cmphex(get(a, PG332_WQEPROCSTS), ==, 0x06060000 |
+                    PG332_WQEPROC_EMPTY | PG332_WQEPROC_PRESSED);
+    g_assert_cmphex(get(a, PG332_QPMSTS), ==, 3 << 16 | PG332_QPM_CACHE_EMPTY);
+
+    /* Under recovery, the pointer moves until all that is posted has ended. */
+    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 64, .rkey = KEY, .raddr = VA);
+    fake_run(a->e);
+    put_qp(a, PG332_QPCONF, QPCONF | PG332_QPCONF_RECOVERY);
+    g_assert_cmphex(get(a, PG332_RESPHNDSTS) & PG332_RESPHND_PTR_DONE, ==, 0);
+    fake_run(a->e);
+    g_assert_cmphex(get(a, PG332_RESPHNDSTS), ==, PG332_RESPHND_PTR_DONE);
+    lose_all(a);
+    teardown();
+}
+
+/* As many requests as may be outstanding, and more behind them. */
+static void test_window(void)
+{
+    enum { MANY = 64 };
+    Card *a = &cards[0];
+    uint64_t sq;
+    uint32_t i;
+
+    card_open(a, 0, PG332_V3_1);
+    put_qp(a, PG332_QPCONF, 0);
+    sq = fake_alloc(&a->env, MANY * 64, 256);
+    for (i = 0; i < MANY; i++) {
+        uint8_t *slot = fake_ptr(&a->env, sq + i * 64, 64);
+
+        stq_le_p(slot + 4, a->mem);
+        stl_le_p(slot + 12, 64);
+        slot[16] = SEND;
+    }
+    put_qp(a, PG332_SQBA, sq);
+    put_qp(a, PG332_SQBAMSB, sq >> 32);
+    put_qp(a, PG332_QDEPTH, DEPTH << 16 | MANY);
+    put_qp(a, PG332_QPCONF, QPCONF & ~PG332_QPCONF_CQE);
+    put_qp(a, PG332_SQPI, 16);
+    fake_run(a->e);
+    g_assert_cmphex(get(a, PG332_QPMSTS), ==, 16 << 16 | PG332_QPM_CACHE_EMPTY);
+    g_assert_cmphex(get(a, PG332_WQEPROCSTS) & PG332_WQEPROC_NO_BUFFER, !=, 0);
+    put_qp(a, PG332_SQPI, 17);
+    fake_run(a->e);
+    g_assert_cmphex(get(a, PG332_QPMSTS), ==, 17 << 16);
+    put_qp(a, PG332_SQPI, MANY);
+    fake_run(a->e);
+    g_assert_cmphex(get(a, PG332_QPMSTS), ==, 17 << 16 | PG332_QPM_CACHE_FULL);
+    lose_all(a);
+    card_close(a);
 }
 
 /* Entries as XRNICCONF asks: the syndrome, then the packet's headers. */
@@ -132,6 +217,8 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/pg332-count/observed", test_observed);
     g_test_add_func("/pg332-count/counters", test_counters);
+    g_test_add_func("/pg332-count/pipeline", test_pipeline);
+    g_test_add_func("/pg332-count/window", test_window);
     g_test_add_func("/pg332-count/error-buffer", test_error_buffer);
     return g_test_run();
 }

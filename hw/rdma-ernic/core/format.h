@@ -96,6 +96,8 @@ struct ErnicFormat {
     /* A packet with a mark of congestion, a CNP, came; NULL: DCQCN. */
     void (*marked)(Ernic *e, ErnicQp *qp);
     void (*cnp)(Ernic *e, ErnicQp *qp);
+    /* The link does not take what there is for it. */
+    void (*pressed)(Ernic *e);
     /* Requests of @qp that may be outstanding at once. */
     uint32_t (*outstanding)(const ErnicQp *qp);
     /* Whether @qp tries again although it has used up its retries. */

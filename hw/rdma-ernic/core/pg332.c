@@ -407,6 +407,10 @@ static uint32_t global(const Ernic *e, uint32_t offset, uint32_t stored)
         return stats->rx_cnps;
     case PG332_OUTCNPPKTCNT:
         return stats->tx_cnps;
+    case PG332_WQEPROCSTS:
+    case PG332_QPMSTS:
+    case PG332_RESPHNDSTS:
+        return ernic_pg332_pipeline(e, offset, stored);
     default:
         return stored;
     }

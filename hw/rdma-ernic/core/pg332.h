@@ -55,6 +55,11 @@ uint32_t ernic_pg332_recv_head(const ErnicPkt *pkt, const ErnicTrain *train,
  */
 #define ERNIC_PG332_FRAME_MAX   (14 + 4 + 40 + 8 + 12 + 8 + 4 + 4096 + 3)
 
+/* pg332_status.c: what a status register of the pipeline shows now. */
+uint32_t ernic_pg332_pipeline(const Ernic *e, uint32_t offset, uint32_t stored);
+/* A member of the format, see there. */
+void ernic_pg332_pressed(Ernic *e);
+
 /* pg332_count.c: members of the format, see there. */
 void ernic_pg332_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt);
 void ernic_pg332_came(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);

@@ -422,6 +422,7 @@ const ErnicFormat ernic_format_pg332 = {
     .fault_code = ernic_pg332_fatal_code,
     .datagram = ernic_pg332_datagram,
     .recv_head = ernic_pg332_recv_head,
+    .pressed = ernic_pg332_pressed,
     .marked = pg332_marked,
     .cnp = pg332_cnp,
     .outstanding = pg332_outstanding,

@@ -102,6 +102,9 @@ static bool tx_deliver(Ernic *e, const ErnicTrain *train, bool *busy,
     /* A port that is down loses what is sent, as an unplugged cable does. */
     if (!local && e->port_active && !e->ops->tx(e->env, train)) {
         *busy = true;
+        if (e->format->pressed) {
+            e->format->pressed(e);
+        }
         return false;
     }
     if ((local || mcast) && !tx_loop(e, train)) {

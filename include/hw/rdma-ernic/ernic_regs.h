@@ -172,12 +172,29 @@ enum pg332_global_reg {
 #define PG332_PAUSE_PRIO_OTHER  0x00000f00
 #define PG332_PAUSE_NO_CHECK    0x00003000
 
-/* XRNIC_CONF_QP_EN, CON_IO_CONF, RESPHNDSTS, QPMSTS */
+/* XRNIC_CONF_QP_EN, CON_IO_CONF */
 #define PG332_QP_EN             0x00000fff
 #define PG332_CON_IO_READY      0x80000000
+
+/* RESPHNDSTS: [7:0] is a queue pair, [13:8] the state of its FSM. */
+#define PG332_RESPHND_WAITS     0x00000200  /* FSM 2, for an answer */
 #define PG332_RESPHND_PTR_DONE  0x00010000  /* no pointer is being moved */
+#define PG332_RESPHND_ACKS      0x00020000  /* ACKs to process */
+
+/* WQEPROCSTS: [2:0] and [15:12] are states; the buffers are those of packets. */
+#define PG332_WQEPROC_NO_BUFFER 0x00000010  /* retry buffers unavailable */
+#define PG332_WQEPROC_EMPTY     0x00000020
+#define PG332_WQEPROC_BUSY      0x00000040
+#define PG332_WQEPROC_PRESSED   0x00001000  /* the MAC was busy; stays */
+#define PG332_WQEPROC_HEADER    0x00002000  /* header manager, state 2 */
+#define PG332_WQEPROC_TAIL_SHIFT 16
+#define PG332_WQEPROC_HEAD_SHIFT 24
+
+/* QPMSTS */
+#define PG332_QPM_CACHE_FULL    0x00000001
 #define PG332_QPM_CACHE_EMPTY   0x00000002
 #define PG332_QPM_WQE           0x00010000  /* [31:16]: WQEs processed */
+#define PG332_QPM_WQES          0xffff0000
 
 /* INTEN, INTSTS */
 #define PG332_INT_VALIDATION    0x00000001
