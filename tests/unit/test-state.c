@@ -13,6 +13,7 @@
 #include "mr.h"
 #include "pg332_side.h"
 #include "qp.h"
+#include "regfile.h"
 #include "rq.h"
 #include "state.h"
 #include "strict.h"
@@ -114,6 +115,55 @@ static void test_derived_rows(void)
         }
     }
     g_assert_cmpuint(n, ==, ARRAY_SIZE(names));
+}
+
+static uint64_t digest(uint64_t h, const char *s)
+{
+    for (; *s; s++) {
+        h = (h ^ (uint8_t)*s) * 0x100000001b3ull;       /* FNV-1a */
+    }
+    return h;
+}
+
+/* All that makes the format of structures and registers. */
+static uint64_t format_digest(void)
+{
+    uint64_t h = 0xcbf29ce484222325ull;
+    uint32_t s, i;
+
+    for (s = 0; s < ernic_state_num_structs; s++) {
+        const ErnicStateStruct *of = ernic_state_structs[s];
+
+        h = digest(h, of->name);
+        for (i = 0; i < of->num_fields; i++) {
+            const ErnicStateField *f = &of->field[i];
+            bool sized = f->kind == ERNIC_SK_UINT || f->kind == ERNIC_SK_BYTES;
+            g_autofree char *row = g_strdup_printf("%s %u %u %u;", f->name,
+                f->kind, sized ? f->size : 0, f->num);
+
+            h = f->kind == ERNIC_SK_DERIVED ? h : digest(h, row);
+        }
+    }
+    for (i = 0; i < PG332_VERSIONS; i++) {
+        for (s = 0; s < ERNIC_REG_SCOPES; s++) {
+            const ErnicRegBlockDef *b = &ernic_reg_blocks[i][s];
+            g_autofree char *row = g_strdup_printf("%u %u;", b->size, b->num);
+
+            h = digest(h, row);
+        }
+    }
+    return h;
+}
+
+/*
+ * A state is of its version alone. When this fails, what is stored has changed:
+ * both versions in state.h grow by 2, and the digest becomes the new one.
+ */
+static void test_version(void)
+{
+    g_assert_cmphex(format_digest(), ==, 0xf584a1fa4cfa452);
+    g_assert_cmpuint(ERNIC_STATE_VERSION, ==, 3);
+    g_assert_cmpuint(ERNIC_STATE_VERSION_TIMING, ==, 4);
 }
 
 /*
@@ -636,6 +686,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/state/rows", test_rows);
     g_test_add_func("/state/derived-rows", test_derived_rows);
+    g_test_add_func("/state/version", test_version);
     g_test_add_func("/state/every-byte", test_every_byte);
     g_test_add_func("/state/busy", test_busy);
     g_test_add_func("/state/empty", test_empty);

@@ -174,6 +174,7 @@ static bool ack_one(Ernic *e, ErnicQp *qp, const ErnicPath *path)
     ernic_tx_commit(e, qp->qpn, &pkt);
     trace_ernic_tx_ack(qp->qpn, pkt.psn, pkt.syndrome, pkt.msn);
     qp->ack.owed = false;
+    qp->ack.due = 0;                /* a NAK tells of all before it as well */
     if (!qp->ack.nak) {
         e->stats.tx_acks++;
     } else if (qp->ack.nak < ERNIC_AETH_NAK) {
@@ -209,6 +210,15 @@ static bool ack_cnp(Ernic *e, ErnicQp *qp, const ErnicPath *path)
     qp->ack.cnp_owed = false;
     qp->rq.cnp_due = e->now + ERNIC_CNP_INTERVAL_NS;
     return true;
+}
+
+void ernic_ack_due(Ernic *e, ErnicQp *qp)
+{
+    if (qp->ack.due && qp->ack.due <= e->now) {
+        trace_ernic_ack_due(qp->qpn, qp->rq.epsn);
+        qp->ack.due = 0;
+        qp->ack.owed = true;
+    }
 }
 
 bool ernic_ack_step(Ernic *e, ErnicQp *qp)

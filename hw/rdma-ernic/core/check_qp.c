@@ -359,7 +359,8 @@ static bool ack_state(const ErnicCheck *c, uint32_t id)
     const ErnicQp *qp = get(c, id);
     const ErnicAckState *ack = &qp->ack;
     uint8_t kind = ack->nak & ERNIC_AETH_KIND_MASK;
-    bool reliable = ack->owed || ack->nak || ack->fault || ack->rd_pending;
+    bool reliable = ack->owed || ack->due || ack->nak || ack->fault ||
+                    ack->rd_pending;
 
     if (reliable && qp->transport != ERNIC_RC) {
         return false;
@@ -381,7 +382,8 @@ static bool qp_deadline(const ErnicCheck *c, uint32_t id)
 {
     const ErnicQp *qp = get(c, id);
 
-    return qp->timer_due <= MIN(qp->sq.ack_due, qp->sq.rnr_due);
+    return qp->timer_due <= MIN(qp->sq.ack_due, qp->sq.rnr_due) &&
+           (!qp->ack.due || qp->timer_due <= qp->ack.due);
 }
 
 static bool qp_events(const ErnicCheck *c, uint32_t id)

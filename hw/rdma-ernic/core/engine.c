@@ -347,6 +347,7 @@ static void engine_timers(Ernic *e)
         if (!qpn) {
             break;
         }
+        ernic_ack_due(e, &e->qp[qpn]);
         ernic_comp_timeout(e, &e->qp[qpn]);
     }
     ernic_cq_moderation_run(e, e->now);

@@ -96,6 +96,11 @@ struct ErnicFormat {
     /* A packet with a mark of congestion, a CNP, came; NULL: DCQCN. */
     void (*marked)(Ernic *e, ErnicQp *qp);
     void (*cnp)(Ernic *e, ErnicQp *qp);
+    /*
+     * How long until @pkt, with data of RC, is owed an ACK: ns, 0 at once,
+     * ERNIC_NEVER not by itself. NULL: at once if it asks for one.
+     */
+    uint64_t (*ack_delay)(const Ernic *e, const ErnicPkt *pkt);
     /* The link does not take what there is for it. */
     void (*pressed)(Ernic *e);
     /* Requests of @qp that may be outstanding at once. */

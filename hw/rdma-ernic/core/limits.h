@@ -36,6 +36,8 @@
 #define ERNIC_MAX_RD_ATOMIC     16
 /* PG332: outstanding requests of a queue pair; half as many after a CNP. */
 #define ERNIC_PG332_OUTSTANDING 16
+/* PG332: how long an ACK that nobody asked for waits, four ticks of 4.096 us. */
+#define ERNIC_PG332_ACK_NS      16384
 
 /*
  * A train is at most one UDP_SEGMENT datagram: 64 segments, and an IPv4

@@ -13,6 +13,7 @@
 #include "pg332_rules.h"
 #include "pg332_side.h"
 #include "sched.h"
+#include "timer.h"
 #include "trace.h"
 
 /* A send request (table 2-1). Reserved bytes are not looked at. */
@@ -382,6 +383,19 @@ static bool pg332_retry_forever(const Ernic *e, const ErnicQp *qp)
     return *ernic_pg332_reg(e, PG332_XRNICADCONF) & PG332_ADCONF_NO_FATAL;
 }
 
+/* XRNICCONF[4:3]; 11, which is no policy, counts as 00. */
+static uint64_t pg332_ack_delay(const Ernic *e, const ErnicPkt *pkt)
+{
+    switch (*ernic_pg332_reg(e, PG332_XRNICCONF) & PG332_CONF_ACK) {
+    case PG332_CONF_ACK_TIMEOUT:
+        return ERNIC_PG332_ACK_NS;
+    case PG332_CONF_ACK_EXPLICIT:
+        return pkt->ackreq ? 0 : ERNIC_NEVER;
+    default:
+        return pkt->ackreq ? 0 : ERNIC_PG332_ACK_NS;
+    }
+}
+
 /* ---- congestion ---------------------------------------------------------------- */
 
 /* Software builds the CNP, and posts it to queue pair 1. */
@@ -422,6 +436,7 @@ const ErnicFormat ernic_format_pg332 = {
     .fault_code = ernic_pg332_fatal_code,
     .datagram = ernic_pg332_datagram,
     .recv_head = ernic_pg332_recv_head,
+    .ack_delay = pg332_ack_delay,
     .pressed = ernic_pg332_pressed,
     .marked = pg332_marked,
     .cnp = pg332_cnp,

@@ -365,6 +365,9 @@ void ernic_qp_timer(Ernic *e, ErnicQp *qp)
 {
     uint64_t due = MIN(qp->sq.ack_due, qp->sq.rnr_due);
 
+    if (qp->ack.due) {
+        due = MIN(due, qp->ack.due);
+    }
     if (ernic_cc_send_at(&qp->cc) > e->now &&
         (qp->sq.blocked_on == ERNIC_BLOCKED_RATE || qp->ack.rd_pending)) {
         due = MIN(due, ernic_cc_send_at(&qp->cc));

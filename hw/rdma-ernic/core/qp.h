@@ -154,6 +154,7 @@ typedef struct ErnicRecvQueue {
 /* Acknowledge generation. resp.c owes, ack.c pays. */
 typedef struct ErnicAckState {
     bool owed;                      /* an ACK of epsn - 1 */
+    uint64_t due;                   /* when one will be; 0: by no time */
     uint8_t nak;                    /* syndrome owed, 0: none */
     uint8_t fault;                  /* ErnicFault to carry out behind it */
     uint8_t code;                   /* the face's number of it */
@@ -321,6 +322,8 @@ void ernic_comp_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
 void ernic_comp_advance(Ernic *e, ErnicQp *qp);
 /* comp.c: deadlines that have passed. */
 void ernic_comp_timeout(Ernic *e, ErnicQp *qp);
+/* ack.c: an ACK whose time has come is owed. */
+void ernic_ack_due(Ernic *e, ErnicQp *qp);
 /* ack.c: send responses, ACKs and NAKs; true: there is more to do at once. */
 bool ernic_ack_step(Ernic *e, ErnicQp *qp);
 

@@ -14,6 +14,7 @@
 #include "psn.h"
 #include "qp.h"
 #include "sched.h"
+#include "timer.h"
 #include "trace.h"
 
 /* ---- what a fault means -------------------------------------------------- */
@@ -460,6 +461,21 @@ static void resp_duplicate(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     resp_rd_start(e, qp, rd);
 }
 
+/* @pkt was served: when does its sender hear of it? */
+static void resp_owe(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
+{
+    uint64_t delay = e->format->ack_delay ? e->format->ack_delay(e, pkt) :
+                     pkt->ackreq ? 0 : ERNIC_NEVER;
+
+    if (!delay) {
+        qp->ack.owed = true;
+        ernic_sched_mark(e, qp);
+    } else if (delay != ERNIC_NEVER && !qp->ack.due) {
+        qp->ack.due = e->now + delay;
+        ernic_qp_timer(e, qp);
+    }
+}
+
 static void resp_rc(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 {
     ErnicRecvQueue *rq = &qp->rq;
@@ -491,9 +507,8 @@ static void resp_rc(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
         npsn = MAX(DIV_ROUND_UP(pkt->dma_len, ernic_qp_mtu(qp)), 1u);
     }
     rq->epsn = ernic_psn_add(rq->epsn, npsn);
-    if (pkt->ackreq && (pkt->op->hdrs & ERNIC_HDR_DATA)) {
-        qp->ack.owed = true;
-        ernic_sched_mark(e, qp);
+    if (pkt->op->hdrs & ERNIC_HDR_DATA) {
+        resp_owe(e, qp, pkt);
     }
     rq->open = pkt->op->cls;
     if (pkt->op->seg & ERNIC_SEG_END) {

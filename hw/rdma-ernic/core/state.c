@@ -19,12 +19,6 @@
 #include "tx.h"
 
 #define STATE_MAGIC     0x5473436943494e52ull
-/*
- * Of the format; a state of another version is refused. The second is the first
- * and what the timing model keeps, and is that of devices that have the model.
- */
-#define STATE_VERSION           1
-#define STATE_VERSION_TIMING    2
 
 /* ---- numbers and bytes ----------------------------------------------------- */
 
@@ -271,7 +265,7 @@ static bool load_table(Ernic *e, const ErnicStateTable *t, ErnicReader *in)
 
 static uint32_t version(const Ernic *e)
 {
-    return e->timing ? STATE_VERSION_TIMING : STATE_VERSION;
+    return e->timing ? ERNIC_STATE_VERSION_TIMING : ERNIC_STATE_VERSION;
 }
 
 void ernic_save(const Ernic *e, GByteArray *out)

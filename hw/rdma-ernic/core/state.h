@@ -9,6 +9,15 @@
 
 #include "dev.h"
 
+/*
+ * Of the format; a state of another version is refused. The second is the first
+ * and what the timing model keeps, and is that of devices that have the model.
+ * Both grow by 2 with each change of what is stored; tests/unit/test-state.c has
+ * a digest of the rows, which tells that they have changed.
+ */
+#define ERNIC_STATE_VERSION         3
+#define ERNIC_STATE_VERSION_TIMING  4
+
 /* What a row stands for; how it is stored. All numbers are little-endian. */
 typedef enum ErnicStateKind {
     ERNIC_SK_UINT,              /* num numbers of size bytes, each <= max */

@@ -359,7 +359,7 @@ static const ErnicStateStruct rq_struct = DESCRIBE(rq_fields, ErnicRecvQueue);
 
 #define S ErnicAckState
 static const ErnicStateField ack_fields[] = {
-    BOOL(owed), U(nak), UMAX(fault, ERNIC_FAULT_COUNT - 1), U(code),
+    BOOL(owed), U(due), U(nak), UMAX(fault, ERNIC_FAULT_COUNT - 1), U(code),
     UMAX(nak_psn, ERNIC_PSN_MASK), UMAX(rd_pending, ERNIC_MAX_RD_ATOMIC),
     BOOL(cnp_owed),
 };
