@@ -10,11 +10,13 @@ import termios
 import time
 import tty
 from pathlib import Path
+from typing import Callable, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / 'tests/guest'))
 
 # pylint: disable=wrong-import-position
+import ernic                    # noqa: E402
 import guest                    # noqa: E402
 import links                    # noqa: E402
 import programs                 # noqa: E402
@@ -22,7 +24,7 @@ import programs                 # noqa: E402
 CACHE = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache') / 'rdma-ernic'
 # Where the machines of a running --shell are.
 RUNNING = CACHE / 'demo'
-LINKS = {'udp': links.Udp, 'netdev': links.Netdev}
+LINKS = ('udp', 'netdev')
 MTU = 9000                      # of Ethernet, for a path MTU of 4096
 ESCAPE = b'\x1d'                # Ctrl-]
 KEYS = 'Ctrl-] 1 and Ctrl-] 2 change the guest, Ctrl-] q leaves.'
@@ -32,31 +34,59 @@ class Failure(Exception):
     """What ends the demo, in a sentence."""
 
 
+# ---- the faces ------------------------------------------------------------------
+
+class Face(NamedTuple):
+    links: dict                 # by name: what makes one
+    up: Callable                # gives the guests what they need
+    outcomes: Callable          # yields (name, function that runs it) for the guests
+    commands: Callable          # to try at the prompts: of guest2, then of guest1
+
+
+def verbs_up(guests):
+    links.up(guests, MTU)
+
+
+def verbs_outcomes(guests):
+    yield 'ibv_devinfo', lambda: programs.devinfo(guests[0])
+    for program in programs.PROGRAMS:
+        yield program.name, lambda program=program: programs.run(guests, program)
+
+
+def verbs_commands(guests):
+    index = [programs.gid_index(one, links.ipv4(n)) for n, one in enumerate(guests)]
+    return f'ibv_rc_pingpong -g {index[1]}', f'ibv_rc_pingpong -g {index[0]} guest2'
+
+
+def ernic_commands(_):
+    return 'ernic-user serve', f'ernic-user write {links.ipv4(1)} --count 200 --batch 63'
+
+
+FACES = {
+    'verbs': Face({'udp': links.Udp, 'netdev': links.Netdev}, verbs_up, verbs_outcomes,
+                  verbs_commands),
+    'ernic': Face({'udp': ernic.Udp, 'netdev': ernic.Netdev}, ernic.up, ernic.shown,
+                  ernic_commands)}
+
+
 # ---- the show -------------------------------------------------------------------
 
 def say(text='', end='\n'):
     print(text, end=end, flush=True)
 
 
-def boot(link, image, shell=False):
-    say(f'Booting two guests, joined by the {link.name} link ... ', end='')
-    guests = guest.Guests(2, link, image, shell)
-    links.up(guests, MTU)
+def boot(face, link, image, shell=False):
+    say(f'Booting two guests, joined by the {link} link ... ', end='')
+    guests = guest.Guests(2, face.links[link](), image, shell)
+    face.up(guests)
     say(f'{max(guests.boot_seconds):.1f} s')
     return guests
 
 
-def outcomes(guests):
-    """Yield (name, function that runs it): what is shown on one link."""
-    yield 'ibv_devinfo', lambda: programs.devinfo(guests[0])
-    for program in programs.PROGRAMS:
-        yield program.name, lambda program=program: programs.run(guests, program)
-
-
-def show(link, image, rows):
+def show(face, link, image, rows):
     """Run everything on a link; adds rows to the table."""
-    with boot(link, image) as guests:
-        for name, run in outcomes(guests):
+    with boot(face, link, image) as guests:
+        for name, run in face.outcomes(guests):
             say(f'  {name:18}', end='')
             outcome = run()
             if outcome.reason:
@@ -64,7 +94,7 @@ def show(link, image, rows):
                 say('    ' + outcome.output.strip().replace('\n', '\n    '))
             else:
                 say(outcome.figure)
-            rows.append((name, link.name, 'failed' if outcome.reason else 'ok',
+            rows.append((name, link, 'failed' if outcome.reason else 'ok',
                          outcome.reason or outcome.figure))
 
 
@@ -78,11 +108,11 @@ def table(rows):
     return 1 if failed else 0
 
 
-def demo(names, image):
+def demo(face, names, image):
     rows = []
     for name in names:
         try:
-            show(LINKS[name](), image, rows)
+            show(face, name, image, rows)
         except guest.GuestError as e:
             say(f'\n{e}')
             rows.append(('(the guests)', name, 'failed', str(e).splitlines()[0]))
@@ -161,17 +191,17 @@ def announce(folder):
     RUNNING.symlink_to(folder)
 
 
-def shell(link, image):
+def shell(face, link, image):
     if RUNNING.exists():
         raise Failure('a scripts/demo --shell runs already; --attach 1 goes there')
-    with boot(link, image, shell=True) as guests:
+    with boot(face, link, image, shell=True) as guests:
         announce(guests.folder)
         try:
+            first, then = face.commands(guests)
             say('The guests know each other as guest1 and guest2; try in guest2:\n'
-                f'    ibv_rc_pingpong -g {programs.gid_index(guests[1], links.ipv4(1))}\n'
+                f'    {first}\n'
                 'and then in guest1:\n'
-                f'    ibv_rc_pingpong -g {programs.gid_index(guests[0], links.ipv4(0))}'
-                ' guest2\n'
+                f'    {then}\n'
                 'In a second terminal, scripts/demo --attach 2 gives the other prompt.')
             if sys.stdin.isatty():
                 say(f'{KEYS}\n-- guest1')
@@ -198,6 +228,7 @@ def prepare(kernel):
 
 def main():
     parser = argparse.ArgumentParser(prog='scripts/demo')
+    parser.add_argument('--face', choices=FACES, default='verbs')
     parser.add_argument('--link', choices=LINKS)
     parser.add_argument('--kernel', choices=['6.1', '6.12'], default='6.1')
     parser.add_argument('--shell', action='store_true')
@@ -205,10 +236,10 @@ def main():
     options = parser.parse_args()
     if options.attach:
         return attach(options.attach)
-    image = prepare(options.kernel)
+    image, face = prepare(options.kernel), FACES[options.face]
     if options.shell:
-        return shell(LINKS[options.link or 'udp'](), image)
-    return demo([options.link] if options.link else list(LINKS), image)
+        return shell(face, options.link or 'udp', image)
+    return demo(face, [options.link] if options.link else LINKS, image)
 
 
 def terminated(*_):

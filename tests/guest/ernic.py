@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Guests with the ERNIC face, and the program that drives it (guest/ernic-user)."""
+import functools
 import re
 from typing import NamedTuple
 
@@ -11,6 +12,11 @@ PORT = 5003                     # of ernic-user and its peers
 SECONDS = 60
 PAGES = 8                       # of 2 MiB; ernic-user takes three
 FIGURE = re.compile(r'[\d.]+ us each, [\d.]+ MB/s, verified')
+OPERATIONS = ('send', 'write', 'read')
+# Requests one after the other, and in batches that go round the queue.
+SHAPES = {'single': '--count 16 --size 4096',
+          'batch': '--count 200 --batch 63 --size 16384',
+          'odd': '--count 20 --batch 7 --size 5003'}
 LISTENS = f'netstat -ltn | grep -q ":{PORT} "'
 
 
@@ -37,7 +43,7 @@ class Cards(links.Link):
     The first is the guest's network card as well, its id "nic"; the others are nic1, ...
     """
 
-    def __init__(self, cards=('3.1',)):
+    def __init__(self, cards=('3.1', 'reconic')):
         self.cards = cards
 
     def options(self, n, folder):
@@ -109,7 +115,7 @@ def soft_roce(one):
 def between(client, server):
     """Run server and client (guest, command); an Outcome as of programs.run()."""
     called = server[0].start(server[1], SECONDS)
-    programs.wait_until(server[0], LISTENS)
+    programs.wait_until(server[0], LISTENS, SECONDS)
     calling = client[0].start(client[1], SECONDS)
     programs.end_together([calling, called], 'ernic-user python3')
     results = {'client': calling.wait(), 'server': called.wait()}
@@ -146,3 +152,17 @@ def run_from_verbs(guests, what, options='', card=''):
     """guests[1] asks guests[0]."""
     return between((guests[1], verbs(guests[1], what, f'{links.ipv4(0)} {options}')),
                    (guests[0], f'ernic-user serve {card}'))
+
+
+def shown(guests):
+    """Yield (name, function that runs it) for scripts/demo."""
+    reconic = f' --card {guests.link.index("reconic")}'
+    for what in OPERATIONS:
+        for name, options, server in (
+                (what, SHAPES['single'], ''), (f'{what} batch', SHAPES['batch'], ''),
+                (f'reconic {what}', SHAPES['batch'] + reconic, reconic)):
+            yield name, functools.partial(run, guests, what, options, server)
+        yield f'{what} to verbs', functools.partial(run_to_verbs, guests, what,
+                                                    SHAPES['batch'])
+        yield f'{what} from verbs', functools.partial(run_from_verbs, guests, what,
+                                                      '200 16384')

@@ -35,17 +35,21 @@ OPCODES = {'send': e.IBV_WR_SEND, 'write': e.IBV_WR_RDMA_WRITE,
            'read': e.IBV_WR_RDMA_READ}
 
 
-def pattern(seed, offset, length):
-    """As ernic-user has it."""
-    return bytes((seed * 31 + o * 7 + (o >> 8)) & 0xff
-                 for o in range(offset, offset + length))
+INVERSE = bytes(255 - b for b in range(256))
+
+
+def pattern(seed, length):
+    """As ernic-user has it. It begins anew every 64 KiB."""
+    period = bytes((seed * 31 + o * 7 + (o >> 8)) & 0xff
+                   for o in range(min(length, 1 << 16)))
+    return (period * (length // len(period) + 1))[:length]
 
 
 class Job:
     def __init__(self, what, count, size, seed):
         self.what, self.count, self.size, self.seed = what, count, size, seed
         self.places = min(count, BYTES // size)
-        self.bytes = pattern(seed, 0, self.places * size)
+        self.bytes = pattern(seed, self.places * size)
 
     def place(self, n):
         return n % self.places * self.size
@@ -145,7 +149,7 @@ class End:
         while (line := self.hear()) != 'quit':
             what, *numbers = line.split()
             job, good = Job(what, *map(int, numbers)), True
-            spoilt = bytes(b ^ 0xff for b in job.bytes)
+            spoilt = job.bytes.translate(INVERSE)
             content = job.bytes if what == 'read' else spoilt
             self.region.write(content, len(content), 0)
             self.say('ready')
@@ -160,7 +164,7 @@ class End:
     def ask(self, job):
         self.say('connected')
         self.hear('connected')
-        spoilt = bytes(b ^ 0xff for b in job.bytes)
+        spoilt = job.bytes.translate(INVERSE)
         self.data.write(spoilt if job.what == 'read' else job.bytes, len(spoilt), 0)
         self.say(job.what, job.count, job.size, job.seed)
         self.hear('ready')
