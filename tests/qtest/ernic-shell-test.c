@@ -10,6 +10,8 @@
 #include "hw/pci/pci_ids.h"
 #include "hw/pci/pci_regs.h"
 #include "hw/rdma-ernic/core/regfile.h"
+#include "tests/qtest/libqos/malloc-pc.h"
+#include "tests/qtest/libqos/pci-pc.h"
 #include "ernic.h"
 
 #define QPN         2
@@ -526,6 +528,58 @@ static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
     qernic_migrate_end(q, from);
 }
 
+/* Windows that show the device itself, then any value in any word of the shell. */
+static void test_attack(const void *data)
+{
+    static const uint32_t blocks[] = { 0, 0x1000, 0x8000, 0xc000, 0x16400 };
+    const Kind *kind = data;
+    g_autofree char *args = g_strdup_printf(
+        "-M pc -device ernic,id=ernic0,addr=04.0,%s", kind->options);
+    QTestState *qts = qtest_init(args);
+    QGuestAllocator alloc;
+    uint64_t sq;
+    QPCIBus *bus;
+    QErnic q;
+    Card c;
+    int i;
+
+    pc_alloc_init(&alloc, qts, 0);
+    bus = qpci_new_pc(qts, &alloc);
+    qernic_init(&q, "ernic0", bus, QPCI_DEVFN(4, 0), &alloc);
+    for (i = 0; i < 3; i++) {
+        open_all(&c, &q, kind, false, false);
+        clear_qp(&c);
+        open_qp(&c);
+        put_at(&c, WINDOW(1), c.bar.addr);
+        put_at(&c, WINDOW(1) + 4, c.bar.addr >> 32);
+        c.mem = (1ull << 37) + at(&c, ERNIC_REG_GLOBAL, 0, PG332_XRNICCONF);
+        if (i == 1) {                           /* and a completion there */
+            put_pair(&c, PG332_CQDBADD, PG332_CQDBADDMSB,
+                     (1ull << 37) + WINDOW(0) + 16);
+        } else if (i == 2) {                    /* requests, too */
+            sq = (1ull << 37) + at(&c, ERNIC_REG_QP, QPN - 1, 0);
+            put_pair(&c, PG332_SQBA, PG332_SQBAMSB, sq);
+        }
+        fails(&c);
+        g_assert_cmphex(get_at(&c, WINDOW(0) + 16), ==, BOTH);
+    }
+    for (i = 0; i < 5000; i++) {
+        put_at(&c, blocks[g_test_rand_int_range(0, ARRAY_SIZE(blocks))] +
+               g_test_rand_int_range(0, 0x200) * 4, g_test_rand_int());
+        if (i % 100 == 0) {
+            put_qp(&c, PG332_SQPI, g_test_rand_int());
+            qtest_clock_step(qts, 100000);
+        }
+    }
+    put_at(&c, 0x4, 1);
+    open_all(&c, &q, kind, true, true);
+    transfers(&c, 3);
+    qernic_fini(&q);
+    qpci_free_pc(bus);
+    alloc_destroy(&alloc);
+    qtest_quit(qts);
+}
+
 static void *options(GString *cmd_line, void *arg)
 {
     const Kind *kind = arg;
@@ -577,6 +631,12 @@ static void register_tests(void)
                 qos_add_test(name, "ernic", tests[i].fn, &opts);
             }
         }
+    }
+    for (k = 0; kinds[k].shell; k++) {
+        g_autofree char *path = g_strdup_printf("/ernic-attack/shell-%s",
+                                                kinds[k].name);
+
+        qtest_add_data_func(path, &kinds[k], test_attack);
     }
 }
 

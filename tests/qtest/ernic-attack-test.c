@@ -1,0 +1,504 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A guest that means harm, at the ERNIC face: bases that are the device itself, rings
+ * and depths at every edge, doorbells before there is anything to ring for, causes by
+ * the thousand, and resets in the midst of it. What is asked for each time: the device
+ * has told of the error where it can, has written nowhere else, and works.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qemu/module.h"
+#include "hw/pci/pci_regs.h"
+#include "ernic-card.h"
+
+#define FATAL       PG332_STATQP_FATAL
+#define MSIX_ENTRY(v)   ((v) * 16)
+
+/* A machine with one function at 04.0, and the card in it. */
+typedef struct Attack {
+    CardMachine m;
+    QErnic q;
+    Card c;
+} Attack;
+
+static void begin(Attack *a, const char *more)
+{
+    g_autofree char *args = g_strdup_printf(
+        " -object iothread,id=io0 -device ernic,id=ernic0,addr=04.0,"
+        "ernic-version=3.1,roce-udp=127.0.0.1:0%s", more);
+
+    card_machine_open(&a->m, args);
+    qernic_init(&a->q, "ernic0", a->m.bus, QPCI_DEVFN(4, 0), &a->m.alloc);
+}
+
+static void end(Attack *a)
+{
+    qernic_fini(&a->q);
+    card_machine_close(&a->m);
+}
+
+static void function_reset(Attack *a)
+{
+    uint8_t pcie = qpci_find_capability(&a->q.dev, PCI_CAP_ID_EXP, 0);
+
+    qpci_config_writew(&a->q.dev, pcie + PCI_EXP_DEVCTL,
+                       qpci_config_readw(&a->q.dev, pcie + PCI_EXP_DEVCTL) |
+                       PCI_EXP_DEVCTL_BCR_FLR);
+}
+
+/* A card as new, with a queue pair to itself. */
+static void renew(Attack *a)
+{
+    function_reset(a);
+    qpci_device_enable(&a->q.dev);
+    a->c.bar = qpci_iomap(&a->q.dev, ERNIC_BAR_PG332, NULL);
+    card_open(&a->c, &a->q, PG332_V3_1, 1);
+    card_put_qp(&a->c, PG332_TIMEOUTCONF, 1 << 16 | 7 << 11 | 7 << 8 | 1);
+    card_open_qp(&a->c, 1, CARD_QPN);
+}
+
+/* Time for everything that is going on, and for all of its retries. */
+static void pass(Attack *a)
+{
+    int i;
+
+    for (i = 0; i < 60; i++) {
+        qtest_clock_step(a->m.qts, 10000);
+    }
+}
+
+/* Until it is fatal, or says that it is not and has done all. */
+static void ends(Attack *a, bool fatal)
+{
+    uint64_t deadline = 0;
+
+    if (fatal) {
+        while (!(card_get_qp(&a->c, PG332_STATQP) & FATAL)) {
+            qernic_wait(&a->q, &deadline);
+        }
+    } else {
+        card_wait(&a->c, PG332_CQHEAD, a->c.posted);
+        g_assert_cmphex(card_get_qp(&a->c, PG332_STATQP) & FATAL, ==, 0);
+    }
+}
+
+static void works(Attack *a)
+{
+    renew(a);
+    card_transfers(&a->c, &a->c);
+}
+
+/* ---- bases that are the device ---------------------------------------------- */
+
+
+/* Where an address goes, and whether missing it ends the queue pair. */
+static const struct {
+    const char *name;
+    ErnicRegScope scope;
+    uint16_t low, high;
+    bool fatal;
+} aims[] = {
+    { "SQBA", ERNIC_REG_QP, PG332_SQBA, PG332_SQBAMSB, true },
+    { "RQBA", ERNIC_REG_QP, PG332_RQBA, PG332_RQBAMSB, true },
+    { "CQBA", ERNIC_REG_QP, PG332_CQBA, PG332_CQBAMSB },
+    { "CQDBADD", ERNIC_REG_QP, PG332_CQDBADD, PG332_CQDBADDMSB },
+    { "RQWPTRDBADD", ERNIC_REG_QP, PG332_RQWPTRDBADD, PG332_RQWPTRDBADDMSB },
+    { "BUFBASEADDR", ERNIC_REG_REGION, PG332_BUFBASEADDRLSB,
+      PG332_BUFBASEADDRMSB, true },
+    { "IPKTERRQBA", ERNIC_REG_GLOBAL, PG332_IPKTERRQBA, PG332_IPKTERRQBAMSB },
+    { "ERRBUFBA", ERNIC_REG_GLOBAL, PG332_ERRBUFBA, PG332_ERRBUFBAMSB },
+};
+
+static void aim(Card *c, size_t i, uint64_t addr)
+{
+    uint32_t element = aims[i].scope == ERNIC_REG_QP ? CARD_QPN - 1 : 0;
+
+    card_put_at(c, card_at(c, aims[i].scope, element, aims[i].low), addr);
+    card_put_at(c, card_at(c, aims[i].scope, element, aims[i].high), addr >> 32);
+}
+
+/* What no guest has written, of the registers that were aimed at. */
+static void snapshot(Card *c, uint32_t words[64])
+{
+    static const uint16_t globals[] = {
+        PG332_XRNICCONF, PG332_XRNICADCONF, PG332_MACXADDLSB, PG332_IPv4XADD,
+        PG332_DATBUFSZ, PG332_INTEN, PG332_IPKTERRQSZ,
+    };
+    static const uint16_t slot[] = {
+        PG332_QPCONF, PG332_QPADVCONF, PG332_RQBA, PG332_SQBA, PG332_QDEPTH,
+        PG332_DESTQPCONF, PG332_IPDESADDR1, PG332_TIMEOUTCONF,
+    };
+    size_t i, n = 0;
+
+    memset(words, 0, 64 * sizeof(*words));
+    for (i = 0; i < ARRAY_SIZE(globals); i++) {
+        words[n++] = card_get(c, globals[i]);
+    }
+    for (i = 0; i < ARRAY_SIZE(slot); i++) {
+        words[n++] = card_get_qp(c, slot[i]);
+    }
+    words[n++] = qernic_reg(c->q, magic);
+    words[n++] = qernic_reg(c->q, status);
+}
+
+static void test_self(const void *more)
+{
+    uint32_t before[64], after[64];
+    uint64_t target[3];
+    uint8_t junk[CARD_LENGTH];
+    Attack a;
+    size_t i, t;
+
+    begin(&a, more);
+    memset(junk, 0, sizeof(junk));
+    for (i = 0; i < ARRAY_SIZE(aims); i++) {
+        for (t = 0; t < ARRAY_SIZE(target); t++) {
+            renew(&a);
+            target[0] = a.c.bar.addr + PG332_V3_GLOBAL;
+            target[1] = a.q.bar.addr;
+            target[2] = a.c.bar.addr + PG332_V3_QP + PG332_SLOT;
+            g_test_message("%s at target %zu", aims[i].name, t);
+            qtest_memwrite(a.m.qts, a.c.mem, junk, sizeof(junk));
+            aim(&a.c, i, target[t]);
+            snapshot(&a.c, before);
+            card_post(&a.c, CARD_SEND, 0, 500, 0, 0);
+            card_post(&a.c, CARD_WRITE, 0, 4096, CARD_VA + 0x8000, CARD_KEY);
+            ends(&a, aims[i].fatal);
+            if (!aims[i].fatal) {               /* one that is told of */
+                card_post(&a.c, CARD_WRITE, 0, 64, CARD_VA, CARD_KEY + 1);
+                ends(&a, true);
+            }
+            snapshot(&a.c, after);
+            g_assert_cmpmem(before, sizeof(before), after, sizeof(after));
+        }
+    }
+    works(&a);
+    end(&a);
+}
+
+/* ---- the side stream and interrupts, at the device ---------------------------- */
+
+static void put_side(Card *c, uint32_t reg, uint32_t value)
+{
+    card_put_at(c, ernic_reg_window(c->version) + reg, value);
+}
+
+static uint32_t get_side(Card *c, uint32_t reg)
+{
+    return card_get_at(c, ernic_reg_window(c->version) + reg);
+}
+
+/* Run from @desc on, and give it all. */
+static void listen_at(Card *c, uint64_t desc)
+{
+    put_side(c, PG332_SIDE_DMACR, PG332_DMACR_RESET);
+    put_side(c, PG332_SIDE_CURDESC, desc);
+    put_side(c, PG332_SIDE_CURDESC_MSB, desc >> 32);
+    put_side(c, PG332_SIDE_DMACR, PG332_DMACR_RUN | 1 << 16);
+    put_side(c, PG332_SIDE_TAILDESC, desc + 64);
+    put_side(c, PG332_SIDE_TAILDESC_MSB, desc >> 32);
+}
+
+static void test_side(const void *more)
+{
+    uint8_t desc[64] = { [PG332_DESC_CONTROL] = 8 };
+    uint64_t ring;
+    Attack a;
+
+    begin(&a, more);
+    renew(&a);
+    /* A descriptor in the registers of the channel. */
+    listen_at(&a.c, a.c.bar.addr + ernic_reg_window(a.c.version));
+    card_post(&a.c, CARD_WRITE_IMM, 0, 64, CARD_VA + 0x8000, CARD_KEY);
+    ends(&a, false);
+    g_assert_cmphex(get_side(&a.c, PG332_SIDE_DMASR) & PG332_DMASR_ERRORS, ==,
+                    PG332_DMASR_SG_DECODE);
+    /* One in memory, the entry to the register that says run. */
+    ring = card_zeroed(&a.c, 4096);
+    stq_le_p(desc, ring);
+    stq_le_p(desc + 8, a.c.bar.addr + ernic_reg_window(a.c.version) +
+             PG332_SIDE_DMACR);
+    qtest_memwrite(a.m.qts, ring, desc, sizeof(desc));
+    listen_at(&a.c, ring);
+    card_post(&a.c, CARD_WRITE_IMM, 0, 64, CARD_VA + 0x8000, CARD_KEY);
+    ends(&a, false);
+    g_assert_cmphex(get_side(&a.c, PG332_SIDE_DMASR) & PG332_DMASR_ERRORS, ==,
+                    PG332_DMASR_DECODE);
+    /* A ring of one that is its own successor, over and over. */
+    stq_le_p(desc + 8, ring + 1024);
+    qtest_memwrite(a.m.qts, ring, desc, sizeof(desc));
+    listen_at(&a.c, ring);
+    put_side(&a.c, PG332_SIDE_DMACR, PG332_DMACR_RUN | PG332_DMACR_CYCLIC | 1 << 16);
+    while (a.c.posted < 40) {
+        card_post(&a.c, CARD_WRITE_IMM, 0, 64, CARD_VA + 0x8000, CARD_KEY);
+    }
+    ends(&a, false);
+    g_assert_cmphex(get_side(&a.c, PG332_SIDE_DMASR) & PG332_DMASR_ERRORS, ==, 0);
+    works(&a);
+    end(&a);
+}
+
+static void vector_to(Attack *a, uint16_t vector, uint64_t addr, uint32_t data)
+{
+    QPCIDevice *dev = &a->q.dev;
+    uint64_t at = dev->msix_table_off + MSIX_ENTRY(vector);
+
+    qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_LOWER_ADDR, addr);
+    qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_UPPER_ADDR,
+                   addr >> 32);
+    qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_DATA, data);
+    qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
+}
+
+/* Messages that are doorbells, disable the face, or clear and set their own cause. */
+static void test_message(const void *more)
+{
+    static const uint16_t global[] = {
+        PG332_XRNICCONF, PG332_INTSTS, PG332_INTEN, PG332_XRNICADCONF,
+    };
+    uint32_t words[2][64];
+    Attack a;
+    size_t i;
+
+    begin(&a, more);
+    for (i = 0; i <= ARRAY_SIZE(global); i++) {
+        renew(&a);
+        qpci_msix_enable(&a.q.dev);
+        vector_to(&a, CARD_VECTOR, i < ARRAY_SIZE(global) ?
+                  a.c.bar.addr + card_at(&a.c, ERNIC_REG_GLOBAL, 0, global[i]) :
+                  a.c.bar.addr + card_at(&a.c, ERNIC_REG_QP, CARD_QPN - 1,
+                                         PG332_SQPI), 0);
+        snapshot(&a.c, words[0]);
+        card_post(&a.c, CARD_WRITE, 0, 64, CARD_VA + 0x8000, CARD_KEY);
+        card_done(&a.c, CARD_WRITE);
+        pass(&a);
+        g_assert_cmphex(card_get(&a.c, PG332_INTSTS), ==, PG332_INT_COMPLETION);
+        snapshot(&a.c, words[1]);
+        g_assert_cmpmem(words[0], sizeof(words[0]), words[1], sizeof(words[1]));
+        qpci_msix_disable(&a.q.dev);
+    }
+    works(&a);
+    end(&a);
+}
+
+/* Causes that come and go by the thousand, on the pin and as messages. */
+static void test_storm(const void *more)
+{
+    uint64_t at;
+    Attack a;
+    int i;
+
+    begin(&a, more);
+    renew(&a);
+    card_post(&a.c, CARD_WRITE, 0, 64, CARD_VA + 0x8000, CARD_KEY);
+    card_done(&a.c, CARD_WRITE);
+    for (i = 0; i < 2000; i++) {
+        card_put(&a.c, PG332_INTEN, i & 1 ? 0xff : 0);
+        g_assert(!(qpci_config_readw(&a.q.dev, PCI_STATUS) & PCI_STATUS_INTERRUPT)
+                 == !(i & 1));
+    }
+    at = card_zeroed(&a.c, 4096);
+    qpci_msix_enable(&a.q.dev);
+    vector_to(&a, CARD_VECTOR, at, 0x1234);
+    for (i = 0; i < 2000; i++) {
+        card_put(&a.c, PG332_INTEN, i & 1 ? 0xff : 0);
+        card_put(&a.c, PG332_INTSTS, PG332_INT_RECEIVE);        /* tells again */
+    }
+    pass(&a);
+    g_assert_cmphex(qtest_readl(a.m.qts, at), ==, 0x1234);
+    qpci_msix_disable(&a.q.dev);
+    works(&a);
+    end(&a);
+}
+
+/* ---- edges --------------------------------------------------------------------- */
+
+/* Values of set-up registers; the face has to live with each, alone and together. */
+static const struct {
+    const char *name;
+    uint16_t reg;
+    uint32_t value;
+} edges[] = {
+    { "no depth", PG332_QDEPTH, 0 },
+    { "one each", PG332_QDEPTH, 0x00010001 },
+    { "no power of two", PG332_QDEPTH, 0x00030005 },
+    { "all there is", PG332_QDEPTH, 0xffffffff },
+    { "ring at the end", PG332_SQBAMSB, 0xffffffff },
+    { "buffers at the end", PG332_RQBAMSB, 0xffffffff },
+    { "entries at the end", PG332_CQBAMSB, 0xffffffff },
+    { "word at the end", PG332_CQDBADDMSB, 0xffffffff },
+    { "on a card that is none", PG332_SQBAMSB, 0xa3500000 },
+    { "odd ring", PG332_SQBA, 0x00000003 },
+    { "no buffer size", PG332_QPCONF, CARD_QPCONF & 0xffff },
+    { "greatest buffer size", PG332_QPCONF, CARD_QPCONF | 0xffff0000 },
+    { "no MTU", PG332_QPCONF, 0x0002073d },
+    { "peer is everybody", PG332_IPDESADDR1, 0xffffffff },
+    { "peer is none", PG332_DESTQPCONF, 0xffffff },
+    { "all of it", PG332_QPCONF, 0xffffffff },
+};
+
+static void test_edges(const void *more)
+{
+    static const uint32_t indices[] = {
+        1, 2, 63, 64, 65, 0xffff, 0x10000, 0xffffffff, 0, 1,
+    };
+    uint64_t deadline;
+    Attack a;
+    size_t i, n;
+
+    begin(&a, more);
+    for (i = 0; i < ARRAY_SIZE(edges); i++) {
+        g_test_message("%s", edges[i].name);
+        renew(&a);
+        card_put_qp(&a.c, PG332_QPCONF, 0);
+        card_put_qp(&a.c, edges[i].reg, edges[i].value);
+        if (edges[i].reg != PG332_QPCONF) {
+            card_put_qp(&a.c, PG332_QPCONF, CARD_QPCONF);
+        }
+        for (n = 0; n < ARRAY_SIZE(indices); n++) {
+            card_put_qp(&a.c, PG332_SQPI, indices[n]);
+            card_put_qp(&a.c, PG332_RQCI, indices[n]);
+            qtest_clock_step(a.m.qts, 100000);
+        }
+        pass(&a);
+        /* It drains, whatever it was. */
+        card_put_qp(&a.c, PG332_QPCONF, card_get_qp(&a.c, PG332_QPCONF) |
+                    PG332_QPCONF_RECOVERY);
+        deadline = 0;
+        while ((card_get_qp(&a.c, PG332_STATQP) & 0x600) != 0x600) {
+            qernic_wait(&a.q, &deadline);
+        }
+    }
+    works(&a);
+    end(&a);
+}
+
+/* Nothing is set up, not even the address; and everything is rung for. */
+static void test_early(const void *more)
+{
+    uint32_t qpn, reg;
+    Attack a;
+
+    begin(&a, more);
+    a.c = (Card) { .q = &a.q, .version = PG332_V3_1 };
+    a.c.bar = qpci_iomap(&a.q.dev, ERNIC_BAR_PG332, NULL);
+    for (qpn = 1; qpn <= 33; qpn++) {
+        for (reg = 0; reg < PG332_SLOT; reg += 4) {
+            card_put_at(&a.c, card_at(&a.c, ERNIC_REG_QP, qpn - 1, reg),
+                        reg == PG332_QPCONF ? 0 : 0xffff);
+        }
+    }
+    card_put(&a.c, PG332_XRNICCONF, 0xffffffff);
+    pass(&a);
+    for (qpn = 1; qpn <= 32; qpn++) {           /* and now they run */
+        card_put_at(&a.c, card_at(&a.c, ERNIC_REG_QP, qpn - 1, PG332_QPCONF),
+                    0xffffffbf);
+    }
+    pass(&a);
+    works(&a);
+    end(&a);
+}
+
+/* ---- resets ---------------------------------------------------------------------- */
+
+static void no_master(Attack *a)
+{
+    qpci_config_writew(&a->q.dev, PCI_COMMAND,
+                       qpci_config_readw(&a->q.dev, PCI_COMMAND) &
+                       ~PCI_COMMAND_MASTER);
+}
+
+static void no_face(Attack *a)
+{
+    card_put(&a->c, PG332_XRNICCONF, 0);
+}
+
+static void no_qp(Attack *a)
+{
+    card_put_qp(&a->c, PG332_QPCONF, 0);
+}
+
+static void recover(Attack *a)
+{
+    card_put_qp(&a->c, PG332_QPCONF, CARD_QPCONF | PG332_QPCONF_RECOVERY);
+}
+
+static void verbs_reset(Attack *a)
+{
+    qernic_set_reg(&a->q, control, ERNIC_CONTROL_RESET);
+}
+
+static void power_off(Attack *a)
+{
+    uint8_t pm = qpci_find_capability(&a->q.dev, PCI_CAP_ID_PM, 0);
+
+    qpci_config_writew(&a->q.dev, pm + PCI_PM_CTRL, 3);
+    pass(a);
+    qpci_config_writew(&a->q.dev, pm + PCI_PM_CTRL, 0);
+}
+
+static void move_bar(Attack *a)
+{
+    qpci_config_writel(&a->q.dev, PCI_BASE_ADDRESS_0, a->c.mem);
+    qpci_config_writel(&a->q.dev, PCI_BASE_ADDRESS_1, a->c.mem >> 32);
+    pass(a);
+    qpci_config_writel(&a->q.dev, PCI_BASE_ADDRESS_0, a->c.bar.addr);
+    qpci_config_writel(&a->q.dev, PCI_BASE_ADDRESS_1, a->c.bar.addr >> 32);
+}
+
+/* In the midst of 3 MiB, at several moments of it. */
+static void test_resets(const void *more)
+{
+    static void (*const stops[])(Attack *a) = {
+        function_reset, no_master, no_face, no_qp, recover, verbs_reset, power_off,
+        move_bar,
+    };
+    Attack a;
+    size_t i;
+    int n;
+
+    begin(&a, more);
+    for (i = 0; i < ARRAY_SIZE(stops) * 4; i++) {
+        renew(&a);
+        for (n = 0; n < 50; n++) {
+            card_post(&a.c, n & 1 ? CARD_READ : CARD_WRITE, 0, CARD_MEM / 2,
+                      CARD_VA + CARD_MEM / 2, CARD_KEY);
+        }
+        qtest_clock_step(a.m.qts, 1 + i / ARRAY_SIZE(stops) * 3000);
+        g_test_message("stop %zu", i);
+        stops[i % ARRAY_SIZE(stops)](&a);
+        pass(&a);
+    }
+    works(&a);
+    end(&a);
+}
+
+static void add(const char *name, const char *kind, const char *more,
+                void (*fn)(const void *more))
+{
+    g_autofree char *path = g_strdup_printf("/ernic-attack/%s%s", name, kind);
+
+    qtest_add_data_func(path, more, fn);
+}
+
+static void register_tests(void)
+{
+    static const struct {
+        const char *name;
+        void (*fn)(const void *more);
+    } tests[] = {
+        { "self", test_self }, { "side", test_side }, { "message", test_message },
+        { "storm", test_storm }, { "edges", test_edges }, { "early", test_early },
+        { "resets", test_resets },
+    };
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(tests); i++) {
+        add(tests[i].name, "", "", tests[i].fn);
+        add(tests[i].name, "-iothread", ",iothread=io0", tests[i].fn);
+        add(tests[i].name, "-timing", ",timing=on", tests[i].fn);
+    }
+}
+
+libqos_init(register_tests);
