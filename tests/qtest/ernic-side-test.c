@@ -1,0 +1,463 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What the ERNIC face has beside its connections: queue pair 1 over every link, the
+ * side stream and its interrupt; and migration in the midst of all of it, with INTx
+ * and with MSI-X.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qemu/module.h"
+#include "hw/pci/pci_regs.h"
+#include "ernic-card.h"
+
+#define DEPTH       16
+#define MAD         256
+#define FRAME       (14 + 20 + 8 + 12 + 8 + MAD)
+#define MAD_AT      68              /* in a receive buffer */
+#define SIDE_VECTOR (CARD_VECTOR - 1)
+#define RING        8               /* descriptors */
+
+/* ---- machines ---------------------------------------------------------------- */
+
+typedef struct Pair {
+    CardMachine m;
+    QErnic q[2];
+    Card c[2];
+} Pair;
+
+/* Ways from one device to the other. */
+static const struct Link {
+    const char *name, *args;
+} links[] = {
+#define BOTH(first, second) \
+    " -device ernic,id=ernic0,addr=06.0," first \
+    " -device ernic,id=ernic1,addr=07.0," second
+    { "udp", BOTH("roce-udp=127.0.0.1:0", "roce-udp=127.0.0.1:0") },
+    { "netdev", " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0"
+      BOTH("netdev=h0", "netdev=h1") },
+    { "wire", " -device ernic-wire,id=w0" BOTH("wire=w0", "wire=w0") },
+#undef BOTH
+};
+
+static void open_pair(Pair *p, const struct Link *link, const char *version)
+{
+    g_autofree char *args = g_strdup_printf(" -global ernic.ernic-version=%s %s",
+                                            version, link->args);
+    int i;
+
+    card_machine_open(&p->m, args);
+    for (i = 0; i < 2; i++) {
+        qernic_init(&p->q[i], i ? "ernic1" : "ernic0", p->m.bus,
+                    QPCI_DEVFN(6 + i, 0), &p->m.alloc);
+    }
+    if (g_str_equal(link->name, "udp")) {
+        card_introduce(&p->q[0]);
+    }
+    for (i = 0; i < 2; i++) {
+        card_open(&p->c[i], &p->q[i], card_version(version), 1 + i);
+        card_open_qp(&p->c[i], 2 - i, CARD_QPN);
+    }
+}
+
+static void close_pair(Pair *p)
+{
+    qernic_fini(&p->q[0]);
+    qernic_fini(&p->q[1]);
+    card_machine_close(&p->m);
+}
+
+/* ---- queue pair 1 -------------------------------------------------------------- */
+
+typedef struct Gsi {
+    Card *c;
+    uint64_t sq, rq, db, frame;
+    uint32_t posted;
+} Gsi;
+
+static void put1(Gsi *g, uint32_t reg, uint32_t value)
+{
+    card_put_at(g->c, card_at(g->c, ERNIC_REG_QP, 0, reg), value);
+}
+
+static uint32_t get1(Gsi *g, uint32_t reg)
+{
+    return card_get_at(g->c, card_at(g->c, ERNIC_REG_QP, 0, reg));
+}
+
+static void open1(Gsi *g, Card *c)
+{
+    *g = (Gsi) { .c = c };
+    g->sq = card_zeroed(c, DEPTH * 64);
+    g->rq = card_zeroed(c, DEPTH * CARD_SLOT);
+    g->db = card_zeroed(c, 4096);
+    g->frame = card_zeroed(c, 4096);
+    put1(g, PG332_SQBA, g->sq);
+    put1(g, PG332_RQBA, g->rq);
+    put1(g, PG332_CQDBADD, g->db);
+    put1(g, PG332_RQWPTRDBADD, g->db + 4);
+    put1(g, PG332_QDEPTH, DEPTH << 16 | DEPTH);
+    put1(g, PG332_QPCONF, 0x419 | (CARD_SLOT / 256) << 16);
+}
+
+/* A MAD from one card to the other, as software makes it. */
+static void make(uint8_t f[FRAME], uint8_t from, uint8_t to, uint8_t seed)
+{
+    const uint8_t head[] = {
+        0, 0x0a, 0x35, 1, 2, to, 0, 0x0a, 0x35, 1, 2, from, 8, 0,
+        0x45, 0, (FRAME - 10) >> 8, (FRAME - 10) & 0xff, 0, 0, 0x40, 0, 64, 17, 0, 0,
+        10, 0, 0, from, 10, 0, 0, to,
+        0x8c, 0xd1, 0x12, 0xb7, (FRAME - 30) >> 8, (FRAME - 30) & 0xff, 0, 0,
+        0x64, 0, 0xff, 0xff, 0, 0, 0, 1, 0, 0, 0, seed,
+        0x80, 1, 0, 0, 0, 0, 0, 1,
+    };
+    uint32_t sum = 0, i;
+
+    memcpy(f, head, sizeof(head));
+    for (i = 14; i < 34; i += 2) {
+        sum += lduw_be_p(f + i);
+    }
+    stw_be_p(f + 24, ~((sum & 0xffff) + (sum >> 16)));
+    for (i = 0; i < MAD; i++) {
+        f[sizeof(head) + i] = seed + i * 3;
+    }
+}
+
+static void post1(Gsi *g, uint8_t to, uint8_t seed)
+{
+    uint8_t frame[FRAME], wqe[64] = { [16] = CARD_SEND };
+    QTestState *qts = g->c->q->qts;
+
+    make(frame, g->c->host, to, seed);
+    qtest_memwrite(qts, g->frame, frame, FRAME);
+    stq_le_p(wqe + 4, g->frame);
+    stl_le_p(wqe + 12, FRAME);
+    qtest_memwrite(qts, g->sq + g->posted % DEPTH * 64, wqe, 64);
+    put1(g, PG332_SQPI, ++g->posted);
+}
+
+static void wait1(Gsi *g, uint32_t reg, uint32_t value)
+{
+    uint64_t deadline = 0;
+
+    while (get1(g, reg) != value) {
+        qernic_wait(g->c->q, &deadline);
+    }
+}
+
+/* The @n-th datagram, from 1 on, is the one that @from made of @seed. */
+static void came(Gsi *g, uint32_t n, uint8_t from, uint8_t seed)
+{
+    uint8_t want[FRAME], slot[CARD_SLOT], zero[20] = { 0 };
+
+    wait1(g, PG332_STATRQPIDB, n);
+    g_assert_cmpuint(qtest_readl(g->c->q->qts, g->db + 4), ==, n);
+    make(want, from, g->c->host, seed);
+    qtest_memread(g->c->q->qts, g->rq + (n - 1) * CARD_SLOT, slot, sizeof(slot));
+    g_assert_cmpmem(slot, 20, zero, 20);
+    g_assert_cmpmem(slot + 32, 8, want + 26, 8);        /* addresses */
+    g_assert_cmpmem(slot + MAD_AT - 20, 20 + MAD, want + 42, 20 + MAD);
+    put1(g, PG332_RQCI, n);
+}
+
+static void test_gsi(const void *data)
+{
+    static const char *const versions[] = { "3.1", "4.0", "4.2" };
+    const struct Link *link = data;
+    Gsi g[2];
+    Pair p;
+    int i;
+
+    open_pair(&p, link, versions[link - links]);
+    for (i = 0; i < 2; i++) {
+        open1(&g[i], &p.c[i]);
+    }
+    for (i = 0; i < 12; i++) {
+        post1(&g[i & 1], 2 - (i & 1), i);
+        came(&g[!(i & 1)], i / 2 + 1, 1 + (i & 1), i);
+        wait1(&g[i & 1], PG332_CQHEAD, i / 2 + 1);
+        g_assert_cmphex(card_get(&p.c[!(i & 1)], PG332_INTSTS) & PG332_INT_MAD, ==,
+                        PG332_INT_MAD);
+        card_put(&p.c[!(i & 1)], PG332_INTSTS, PG332_INT_MAD);
+    }
+    /* Connections go on meanwhile. */
+    card_transfers(&p.c[0], &p.c[1]);
+    for (i = 0; i < 2; i++) {
+        g_assert_cmphex(card_get(&p.c[i], PG332_INAMPKTCNT) >> 16, ==, 6);
+        g_assert_cmphex(card_get(&p.c[i], PG332_OUTAMPKTCNT) >> 16, ==, 6);
+    }
+    /* To nobody: gone, and the request is done. */
+    post1(&g[0], 9, 1);
+    wait1(&g[0], PG332_CQHEAD, 7);
+    close_pair(&p);
+}
+
+/* ---- the side stream ------------------------------------------------------------ */
+
+typedef struct Side {
+    Card *c;
+    uint64_t ring, entries;
+    uint32_t given;
+} Side;
+
+static void put_side(Card *c, uint32_t reg, uint32_t value)
+{
+    card_put_at(c, ernic_reg_window(c->version) + reg, value);
+}
+
+static uint32_t get_side(Card *c, uint32_t reg)
+{
+    return card_get_at(c, ernic_reg_window(c->version) + reg);
+}
+
+/* The channel runs, and has no descriptor yet. */
+static void listen_to(Side *s, Card *c, uint32_t threshold)
+{
+    uint8_t desc[64] = { [PG332_DESC_CONTROL] = 8 };
+    int i;
+
+    *s = (Side) { .c = c };
+    s->ring = card_zeroed(c, RING * 64);
+    s->entries = card_zeroed(c, RING * 8);
+    for (i = 0; i < RING; i++) {
+        stq_le_p(desc, s->ring + (i + 1) % RING * 64);
+        stq_le_p(desc + 8, s->entries + i * 8);
+        qtest_memwrite(c->q->qts, s->ring + i * 64, desc, sizeof(desc));
+    }
+    put_side(c, PG332_SIDE_CURDESC, s->ring);
+    put_side(c, PG332_SIDE_CURDESC_MSB, s->ring >> 32);
+    put_side(c, PG332_SIDE_DMACR, PG332_DMACR_RUN | PG332_DMA_IRQS |
+             threshold << PG332_DMACR_THRESHOLD_SHIFT);
+}
+
+static void give(Side *s, uint32_t n)
+{
+    s->given += n;
+    put_side(s->c, PG332_SIDE_TAILDESC, s->ring + (s->given - 1) % RING * 64);
+}
+
+/* Entry @n is there. */
+static void entry(Side *s, uint32_t n, uint32_t imm, uint32_t type, uint32_t pi)
+{
+    QTestState *qts = s->c->q->qts;
+    uint64_t deadline = 0;
+
+    while (!qtest_readl(qts, s->ring + n * 64 + PG332_DESC_STATUS)) {
+        qernic_wait(s->c->q, &deadline);
+    }
+    g_assert_cmphex(qtest_readl(qts, s->ring + n * 64 + PG332_DESC_STATUS), ==,
+                    0x8c000008);
+    g_assert_cmphex(qtest_readq(qts, s->entries + n * 8), ==, imm |
+                    (uint64_t)(type | CARD_QPN << 8 | pi << 16) << 32);
+}
+
+static void post_imm(Card *c, uint8_t opcode, uint32_t imm)
+{
+    uint8_t wqe[64] = { [16] = opcode };
+
+    stq_le_p(wqe + 4, c->mem);
+    stl_le_p(wqe + 12, 64);
+    stq_le_p(wqe + 20, CARD_VA + 0x8000);
+    stl_le_p(wqe + 28, CARD_KEY);
+    stl_le_p(wqe + 48, imm);
+    qtest_memwrite(c->q->qts, c->sq + c->posted % CARD_DEPTH * 64, wqe, 64);
+    card_put_qp(c, PG332_SQPI, ++c->posted);
+}
+
+static bool intx(Card *c)
+{
+    return qpci_config_readw(&c->q->dev, PCI_STATUS) & PCI_STATUS_INTERRUPT;
+}
+
+static void pending(Card *c, uint16_t vector, bool is)
+{
+    uint64_t deadline = 0;
+
+    while (is && !qpci_msix_pending(&c->q->dev, vector)) {
+        qernic_wait(c->q, &deadline);
+    }
+    g_assert(qpci_msix_pending(&c->q->dev, vector) == is);
+}
+
+/* Entries, their order and their own interrupt, with which the pin is shared. */
+static void test_stream(const void *data)
+{
+    const struct Link *link = data;
+    Side s;
+    Pair p;
+
+    open_pair(&p, link, "4.2");
+    listen_to(&s, &p.c[1], 2);
+    give(&s, 2);
+    card_put(&p.c[1], PG332_INTEN, 0);
+    qpci_msix_enable(&p.q[1].dev);
+    post_imm(&p.c[0], CARD_SEND_IMM, 0x11223344);
+    card_wait(&p.c[0], PG332_CQHEAD, 1);
+    entry(&s, 0, 0x11223344, PG332_SIDE_SEND_IMM, 1);
+    pending(&p.c[1], SIDE_VECTOR, false);               /* one of two */
+    post_imm(&p.c[0], CARD_WRITE_IMM, 0xaabbccdd);
+    pending(&p.c[1], SIDE_VECTOR, true);
+    entry(&s, 1, 0xaabbccdd, PG332_SIDE_WRITE_IMM, 1);
+    pending(&p.c[1], CARD_VECTOR, false);
+    g_assert(!intx(&p.c[1]));
+    qpci_msix_disable(&p.q[1].dev);
+    g_assert(intx(&p.c[1]));
+    g_assert_cmphex(get_side(&p.c[1], PG332_SIDE_DMASR) & PG332_DMA_IRQS, ==,
+                    PG332_DMA_IOC_IRQ);
+    put_side(&p.c[1], PG332_SIDE_DMASR, PG332_DMA_IRQS);
+    g_assert(!intx(&p.c[1]));
+    /* Without a descriptor it waits; the next one takes it. */
+    post_imm(&p.c[0], CARD_WRITE_IMM, 0x55);
+    card_wait(&p.c[0], PG332_CQHEAD, 3);
+    g_assert_cmpuint(get_side(&p.c[1], PG332_SIDE_WAITING), ==, 1);
+    give(&s, 1);
+    entry(&s, 2, 0x55, PG332_SIDE_WRITE_IMM, 1);
+    close_pair(&p);
+}
+
+/* ---- migration -------------------------------------------------------------------- */
+
+typedef struct Flow {
+    CardMachine m;
+    QErnic q;
+    Card c;
+    Side s;
+    Gsi g;
+} Flow;
+
+static void open_flow(Flow *f, const char *version)
+{
+    g_autofree char *args = g_strdup_printf(
+        " -device ernic,id=ernic0,addr=04.0,roce-udp=127.0.0.1:0,ernic-version=%s",
+        version);
+
+    card_machine_open(&f->m, args);
+    qernic_init(&f->q, "ernic0", f->m.bus, QPCI_DEVFN(4, 0), &f->m.alloc);
+    card_open(&f->c, &f->q, card_version(version), 1);
+    card_open_qp(&f->c, 1, CARD_QPN);                   /* to itself */
+    open1(&f->g, &f->c);
+    listen_to(&f->s, &f->c, 1);
+}
+
+/*
+ * Entries that wait, a cause that is on, then a long queue of WRITEs and a datagram of
+ * which nothing, or not much, has left when the machine stops.
+ */
+static void begin_flow(Flow *f)
+{
+    uint32_t i;
+
+    for (i = 0; i < 3; i++) {
+        post_imm(&f->c, CARD_WRITE_IMM, 0x100 + i);
+    }
+    card_wait(&f->c, PG332_CQHEAD, 3);
+    g_assert_cmpuint(get_side(&f->c, PG332_SIDE_WAITING), ==, 3);
+    card_pattern(f->q.qts, f->c.mem, CARD_LENGTH, 7);
+    for (i = 0; i < 40; i++) {
+        card_post(&f->c, CARD_WRITE, 0, CARD_LENGTH, CARD_VA + 0x10000, CARD_KEY);
+    }
+    post1(&f->g, 1, 77);
+}
+
+static void end_flow(Flow *f)
+{
+    uint32_t i;
+
+    g_assert_cmpuint(get_side(&f->c, PG332_SIDE_WAITING), ==, 3);
+    give(&f->s, RING);
+    for (i = 0; i < 3; i++) {
+        entry(&f->s, i, 0x100 + i, PG332_SIDE_WRITE_IMM, 0);
+    }
+    card_wait(&f->c, PG332_CQHEAD, f->c.posted);
+    card_same(f->q.qts, f->c.mem, f->c.mem + 0x10000, CARD_LENGTH);
+    came(&f->g, 1, 1, 77);
+    post_imm(&f->c, CARD_SEND_IMM, 0x200);
+    entry(&f->s, 3, 0x200, PG332_SIDE_SEND_IMM, 1);
+    g_assert_cmphex(card_get_qp(&f->c, PG332_STATQP) & PG332_STATQP_FATAL, ==, 0);
+}
+
+static void test_migrate(const void *version)
+{
+    g_autofree char *more = g_strdup_printf(",ernic-version=%s",
+                                            (const char *)version);
+    QTestState *from;
+    Flow f;
+
+    open_flow(&f, version);
+    begin_flow(&f);
+    g_assert(intx(&f.c));
+    from = qernic_migrate_to(&f.q, more);
+    g_assert(intx(&f.c));
+    end_flow(&f);
+    card_put(&f.c, PG332_INTSTS, PG332_INT_ALL);
+    g_assert(intx(&f.c));                               /* of the entries */
+    put_side(&f.c, PG332_SIDE_DMASR, PG332_DMA_IRQS);
+    g_assert(!intx(&f.c));
+    qernic_migrate_end(&f.q, from);
+    qernic_fini(&f.q);
+    card_machine_close(&f.m);
+}
+
+/* Vectors are masked: what is pending goes along, and comes when it may. */
+static void test_migrate_msix(const void *version)
+{
+    g_autofree char *more = g_strdup_printf(",ernic-version=%s",
+                                            (const char *)version);
+    QPCIDevice *dev;
+    QTestState *from;
+    uint64_t message, at;
+    Flow f;
+
+    open_flow(&f, version);
+    dev = &f.q.dev;
+    qpci_msix_enable(dev);
+    message = card_zeroed(&f.c, 4096);
+    give(&f.s, 1);
+    post_imm(&f.c, CARD_WRITE_IMM, 0x99);
+    pending(&f.c, CARD_VECTOR, true);
+    pending(&f.c, SIDE_VECTOR, true);
+    from = qernic_migrate_to(&f.q, more);
+    g_assert(!intx(&f.c));
+    for (at = SIDE_VECTOR; at <= CARD_VECTOR; at++) {
+        uint64_t off = dev->msix_table_off + at * PCI_MSIX_ENTRY_SIZE;
+
+        pending(&f.c, at, true);
+        qpci_io_writel(dev, dev->msix_table_bar, off + PCI_MSIX_ENTRY_LOWER_ADDR,
+                       message + at * 4);
+        qpci_io_writel(dev, dev->msix_table_bar, off + PCI_MSIX_ENTRY_DATA, at);
+        qpci_io_writel(dev, dev->msix_table_bar, off + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
+        g_assert_cmphex(qtest_readl(f.q.qts, message + at * 4), ==, at);
+        pending(&f.c, at, false);
+    }
+    entry(&f.s, 0, 0x99, PG332_SIDE_WRITE_IMM, 0);
+    g_assert_cmphex(card_get(&f.c, PG332_INTSTS), ==, PG332_INT_COMPLETION);
+    qernic_migrate_end(&f.q, from);
+    qpci_msix_disable(dev);
+    qernic_fini(&f.q);
+    card_machine_close(&f.m);
+}
+
+static void register_tests(void)
+{
+    static const char *const versions[] = { "3.1", "4.0", "4.2" };
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(links); i++) {
+        g_autofree char *gsi = g_strdup_printf("/ernic-side/gsi-%s", links[i].name);
+        g_autofree char *stream = g_strdup_printf("/ernic-side/stream-%s",
+                                                  links[i].name);
+
+        qtest_add_data_func(gsi, &links[i], test_gsi);
+        qtest_add_data_func(stream, &links[i], test_stream);
+    }
+    for (i = 0; i < ARRAY_SIZE(versions); i++) {
+        g_autofree char *intx_ = g_strdup_printf("/ernic-side/migrate-%s", versions[i]);
+        g_autofree char *msix = g_strdup_printf("/ernic-side/migrate-msix-%s",
+                                                versions[i]);
+
+        qtest_add_data_func(intx_, versions[i], test_migrate);
+        qtest_add_data_func(msix, versions[i], test_migrate_msix);
+    }
+}
+
+libqos_init(register_tests);
