@@ -22,13 +22,14 @@ LAYERS = {
     1: 'env types limits psn drop opcode icrc net wire fault timer stats'
        ' ib_tables server lru line profile timing_trace regs regfile cable'
        ' switch pcie',
-    2: 'res dev mr dma eq cq wqe rq buf format timing strict',
+    2: 'res dev mr dma eq cq wqe rq buf format timing timing_count'
+       ' strict',
     3: 'qp_table qp_cmd qp req resp comp ack sched cc mcast tx pg332'
        ' pg332_check pg332_count pg332_fatal pg332_qp1 pg332_queue'
        ' pg332_rules pg332_side pg332_status pg332_strict',
     4: 'cmd rx engine state state_owned state_table state_timing'
        ' state_strict check'
-       ' check_objects check_qp doorbell',
+       ' check_objects check_qp check_timing doorbell',
 }
 LAYER = {stem: level for level, stems in LAYERS.items() for stem in stems.split()}
 
@@ -39,7 +40,8 @@ ROLES = {'req', 'resp', 'comp'}
 FACE = {'ernic_abi', 'ernic_regs', 'engine', 'env', 'types'}
 # The netdev link carries frames; the timing model's properties are profiles.
 MORE = {'ernic_netdev': {'net', 'drop', 'ib_spec'},
-        'ernic_timing': {'profile', 'timing_trace'}, 'ernic_wire': {'switch'}}
+        'ernic_timing': {'profile', 'timing_trace'}, 'ernic_wire': {'switch'},
+        'ernic_stats': {'timing_count'}}
 # The links and the files that are written, also layer 5, run without QEMU and know
 # no verbs: addresses, trains, hooks and the C library alone.
 LINKS = {'link_map', 'link_udp', 'pcapng', 'timing_file'}

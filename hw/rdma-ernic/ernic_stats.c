@@ -8,12 +8,19 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
+#include "core/timing_count.h"
 #include "ernic_pci.h"
+
+/* Of an engine; all 0 of one that is not there. */
+typedef struct Face {
+    ErnicStats stats;
+    ErnicTimingCount timing;
+    bool timed;                 /* the timing model is on */
+} Face;
 
 /* Everything at one moment. */
 typedef struct Snapshot {
-    ErnicStats engine;
-    ErnicStats pg332;           /* of the ERNIC face; 0 without it */
+    Face engine, pg332;
     ErnicUdpStats udp;          /* 0 without that link */
     ErnicEth eth;
 } Snapshot;
@@ -42,6 +49,34 @@ static const Counter eth_counters[] = {
     ETH(rx_bytes), ETH(rx_no_buffer), ETH(rx_errors),
 };
 #undef ETH
+
+#define STAGE(name) { #name, offsetof(ErnicStageCount, name) }
+static const Counter stage_counters[] = {
+    STAGE(items), STAGE(busy), STAGE(stalled), STAGE(idle), STAGE(waited),
+};
+#undef STAGE
+
+#define QUEUE(name) { #name, offsetof(ErnicQueueCount, name) }
+static const Counter queue_counters[] = {
+    QUEUE(size), QUEUE(count), QUEUE(peak), QUEUE(area),
+};
+#undef QUEUE
+
+#define TIME(name) { #name, offsetof(ErnicTimingCount, name) }
+static const Counter time_counters[] = { TIME(since), TIME(now) };
+#undef TIME
+
+static const char *const stage_names[] = {
+#define X(symbol, name) name,
+    ERNIC_TIMING_STAGES(X)
+#undef X
+};
+
+static const char *const queue_names[] = {
+#define X(symbol, name) name,
+    ERNIC_TIMING_QUEUES(X)
+#undef X
+};
 
 static bool visit_counters(Visitor *v, const Counter *c, size_t num,
                            const void *base, Error **errp)
@@ -93,25 +128,76 @@ static bool visit_numbered(Visitor *v, const char *name, uint64_t *value,
     return ok;
 }
 
-/* Number 0 of drops and faults is none at all. */
-static bool visit_engine(Visitor *v, ErnicStats *stats, Error **errp)
+/* A structure of @num structures, of the counters @c each, @size bytes apart. */
+static bool visit_records(Visitor *v, const char *name,
+                          const char *const *names, size_t num,
+                          const Counter *c, size_t num_counters,
+                          const void *records, size_t size, Error **errp)
 {
+    bool ok = true;
+    size_t i;
+
+    if (!visit_start_struct(v, name, NULL, 0, errp)) {
+        return false;
+    }
+    for (i = 0; ok && i < num; i++) {
+        g_autofree char *spelt = g_strdelimit(g_strdup(names[i]), "- ", '_');
+
+        ok = visit_start_struct(v, spelt, NULL, 0, errp);
+        if (ok) {
+            ok = visit_counters(v, c, num_counters,
+                                (const uint8_t *)records + i * size, errp);
+            visit_end_struct(v, NULL);
+        }
+    }
+    visit_end_struct(v, NULL);
+    return ok;
+}
+
+static bool visit_timing(Visitor *v, const Face *face, Error **errp)
+{
+    const ErnicTimingCount *c = &face->timing;
+    bool ok;
+
+    if (!face->timed) {
+        return true;
+    }
+    if (!visit_start_struct(v, "timing", NULL, 0, errp)) {
+        return false;
+    }
+    ok = visit_counters(v, time_counters, ARRAY_SIZE(time_counters), c, errp) &&
+         visit_records(v, "stages", stage_names, ARRAY_SIZE(stage_names),
+                       stage_counters, ARRAY_SIZE(stage_counters), c->stage,
+                       sizeof(c->stage[0]), errp) &&
+         visit_records(v, "queues", queue_names, ARRAY_SIZE(queue_names),
+                       queue_counters, ARRAY_SIZE(queue_counters), c->queue,
+                       sizeof(c->queue[0]), errp);
+    visit_end_struct(v, NULL);
+    return ok;
+}
+
+/* Number 0 of drops and faults is none at all. */
+static bool visit_engine(Visitor *v, Face *face, Error **errp)
+{
+    ErnicStats *stats = &face->stats;
+
     return visit_counters(v, engine_counters, ARRAY_SIZE(engine_counters),
                           stats, errp) &&
            visit_numbered(v, "drops", stats->drop, 1, ERNIC_DROP_COUNT,
                           drop_name, errp) &&
            visit_numbered(v, "faults", stats->fault, 1, ERNIC_FAULT_COUNT,
-                          fault_name, errp);
+                          fault_name, errp) &&
+           visit_timing(v, face, errp);
 }
 
-static bool visit_pg332(Visitor *v, ErnicStats *stats, Error **errp)
+static bool visit_pg332(Visitor *v, Face *face, Error **errp)
 {
     bool ok;
 
     if (!visit_start_struct(v, "pg332", NULL, 0, errp)) {
         return false;
     }
-    ok = visit_engine(v, stats, errp);
+    ok = visit_engine(v, face, errp);
     visit_end_struct(v, NULL);
     return ok;
 }
@@ -143,22 +229,29 @@ static bool visit_eth(Visitor *v, const ErnicEth *eth, Error **errp)
     return ok;
 }
 
+static void take(Face *face, const Ernic *e, uint64_t now)
+{
+    if (e) {
+        face->stats = e->stats;
+        face->timed = ernic_timing_count(e, now, &face->timing);
+    }
+}
+
 static void get_statistics(Object *obj, Visitor *v, const char *name,
                            void *opaque, Error **errp)
 {
     ErnicPci *d = ERNIC(obj);
     Snapshot s = { };
+    uint64_t now;
 
     if (!d->engine) {
         error_setg(errp, "%s: the device is not realized", name);
         return;
     }
-    ernic_pci_enter(d);
-    s.engine = d->engine->stats;
+    now = ernic_pci_enter(d);
+    take(&s.engine, d->engine, now);
+    take(&s.pg332, d->pg332.engine, now);
     s.eth = d->net.eth;
-    if (d->pg332.engine) {
-        s.pg332 = d->pg332.engine->stats;
-    }
     if (d->udp) {
         s.udp = *ernic_udp_stats(d->udp);
     }

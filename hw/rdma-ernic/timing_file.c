@@ -56,7 +56,7 @@ struct ErnicTimingFile {
     GHashTable *qps;            /* of Life, by number */
     uint64_t interrupts;
     uint64_t ended;             /* flow of the request that ended last */
-    uint32_t waiting[ERNIC_TIMED_LINES];
+    uint32_t waiting[ERNIC_TIMED_QUEUES];
 };
 
 /* ---- the file -------------------------------------------------------------- */
@@ -241,7 +241,8 @@ static void end_request(ErnicTimingFile *f, uint32_t qpn, uint64_t flow,
 static void slice(ErnicTimingFile *f, const ErnicPassage *p)
 {
     static const char *const names[ERNIC_TIMED_KINDS] = {
-        [ERNIC_TIMED_DOORBELL] = "doorbell", [ERNIC_TIMED_SENT] = "packet",
+        [ERNIC_TIMED_DOORBELL] = "doorbell", [ERNIC_TIMED_STORE] = "store",
+        [ERNIC_TIMED_SENT] = "packet",
         [ERNIC_TIMED_RECEIVED] = "packet", [ERNIC_TIMED_CQE] = "completion",
         [ERNIC_TIMED_INTERRUPT] = "interrupt",
     };
@@ -340,8 +341,11 @@ static void hook_passed(void *opaque, const ErnicPassage *p)
     case ERNIC_TIMED_INTERRUPT:
         passed_interrupt(f, &here);
         break;
-    default:
+    case ERNIC_TIMED_DOORBELL:
         put_mark(f, what->kind, &here);
+        break;
+    default:
+        break;
     }
 }
 
@@ -425,18 +429,17 @@ static void hook_completed(void *opaque, uint64_t now, uint32_t qpn,
 }
 
 static void hook_waiting(void *opaque, uint64_t now,
-                         const uint32_t num[ERNIC_TIMED_LINES])
+                         const uint32_t num[ERNIC_TIMED_QUEUES])
 {
-    static const char *const names[ERNIC_TIMED_LINES] = {
-        [ERNIC_TIMED_DOORBELLS] = "doorbells in line",
-        [ERNIC_TIMED_TX] = "packets to leave",
-        [ERNIC_TIMED_RX] = "packets to be served",
-        [ERNIC_TIMED_CQES] = "completions to appear",
+    static const char *const names[] = {
+#define X(symbol, name) name,
+        ERNIC_TIMING_QUEUES(X)
+#undef X
     };
     ErnicTimingFile *f = opaque;
     uint32_t i;
 
-    for (i = 0; i < ERNIC_TIMED_LINES; i++) {
+    for (i = 0; i < ERNIC_TIMED_QUEUES; i++) {
         if (num[i] != f->waiting[i]) {
             f->waiting[i] = num[i];
             counter(f, now, names[i], num[i]);

@@ -23,6 +23,7 @@ const ModelCmd model_cmds[ERNIC_CMD_COUNT] = {
     [ERNIC_CMD_QUERY_DEVICE] = QUERY(MODEL_NONE),
     [ERNIC_CMD_QUERY_PORT] = QUERY(MODEL_NONE),
     [ERNIC_CMD_QUERY_STATS] = QUERY(MODEL_NONE),
+    [ERNIC_CMD_QUERY_TIMING] = QUERY(MODEL_NONE),
     [ERNIC_CMD_UCTX_ALLOC] = { .makes = MODEL_UCTX },
     [ERNIC_CMD_UCTX_FREE] = TAKES(UCTX),
     [ERNIC_CMD_PD_ALLOC] = { .makes = MODEL_PD },
@@ -425,6 +426,7 @@ static void paint_answer(Model *m, const struct ernic_cmd *cmd,
     case ERNIC_CMD_QUERY_DEVICE:
     case ERNIC_CMD_QUERY_PORT:
     case ERNIC_CMD_QUERY_STATS:
+    case ERNIC_CMD_QUERY_TIMING:
     case ERNIC_CMD_SRQ_QUERY:
     case ERNIC_CMD_QP_QUERY:
         brush(&m->h, le64_to_cpu(cmd->query.addr),

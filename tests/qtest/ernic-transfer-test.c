@@ -514,6 +514,8 @@ QTestState *qernic_migrate_to(QErnic *q, const char *more)
 {
     g_autofree char *path = NULL, *uri = NULL;
     QTestState *from = q->qts;
+    uint64_t now = qpci_io_readq(&q->dev, q->bar,
+                                 offsetof(struct ernic_regs, time));
     int fd = g_file_open_tmp("ernic-XXXXXX", &path, NULL);
 
     g_assert_cmpint(fd, >=, 0);
@@ -529,6 +531,8 @@ QTestState *qernic_migrate_to(QErnic *q, const char *more)
     q->qts = qtest_initf("-M pc -device ernic,id=ernic0,addr=04.0,"
                          "roce-udp=127.0.0.1:0%s -incoming defer", more);
     q->dev.bus->qts = q->qts;
+    /* The virtual clock migrates, but not that of qtest. */
+    qtest_clock_set(q->qts, now);
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'migrate-incoming',"
                              " 'arguments': { 'uri': %s } }", uri);
     qtest_qmp_eventwait(q->qts, "RESUME");

@@ -179,7 +179,7 @@ static void test_contexts(Fixture *f, gconstpointer data)
             g_assert_cmpint(exec(f, f->uctx, &cmd, NULL), !=, ERNIC_ERR_PERM);
         }
     }
-    g_assert_cmpuint(kernel, ==, 7);
+    g_assert_cmpuint(kernel, ==, 8);
     g_assert_cmpuint(ernic_trace_count("ernic_guest_cmd_perm"), ==, kernel);
     g_assert_cmpuint(ernic_trace_count("ernic_guest_cmd_uctx"), ==,
                      ERNIC_CMD_COUNT * ARRAY_SIZE(unknown));
@@ -244,6 +244,7 @@ static void test_cut(Fixture *f, gconstpointer data)
         { ERNIC_CMD_QUERY_DEVICE, sizeof(struct ernic_device_attr) },
         { ERNIC_CMD_QUERY_PORT, sizeof(struct ernic_port_attr) },
         { ERNIC_CMD_QUERY_STATS, sizeof(ErnicStats) },
+        { ERNIC_CMD_QUERY_TIMING, sizeof(struct ernic_timing_info) },
     };
     uint8_t *mem = fake_ptr(&f->env, f->mem, 4096);
     uint32_t i, len, k, whole;

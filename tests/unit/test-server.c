@@ -84,7 +84,7 @@ static void test_limit(void)
         uint64_t at = ernic_limit_at(&l, 10);
 
         g_assert_cmpuint(at, ==, 10 + i / 3 * 1000);
-        ernic_limit_take(&l, at + 1000);
+        ernic_limit_take(&l, at, at + 1000);
     }
     ernic_limit_rebase(&l, 3000);
     g_assert_cmpuint(ernic_limit_at(&l, 0), ==, 10);
@@ -178,7 +178,8 @@ static void test_line(void)
         for (i = 0; i < 3; i++) {
             g_assert_false(ernic_line_full(&l));
             /* The last is due before the second, and waits for it. */
-            *(uint32_t *)ernic_line_add(&l, i == 2 ? 15 : 10 * (i + 1)) = i;
+            *(uint32_t *)ernic_line_add(&l, round,
+                                        i == 2 ? 15 : 10 * (i + 1)) = i;
         }
         g_assert_true(ernic_line_full(&l));
         g_assert_cmpuint(*(uint32_t *)ernic_line_at(&l, 2, &due), ==, 2);
@@ -190,11 +191,11 @@ static void test_line(void)
 
             g_assert_nonnull(p);
             g_assert_cmpuint(*p, ==, i);
-            ernic_line_pop(&l);
+            ernic_line_pop(&l, round);
         }
         /* So that the ring wraps elsewhere each time. */
-        ernic_line_add(&l, 0);
-        ernic_line_pop(&l);
+        ernic_line_add(&l, round, 0);
+        ernic_line_pop(&l, round);
     }
     ernic_line_fini(&l);
 }

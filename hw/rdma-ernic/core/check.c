@@ -355,8 +355,7 @@ static bool waiting_ring(const ErnicCheck *c, uint32_t id)
     return ring_ok(c->e, &c->e->waiting, ERNIC_RING_WAITING);
 }
 
-/* A heap: no deadline is before that of its parent, and all find themselves. */
-static bool heap_ok(const ErnicTimers *t)
+bool ernic_check_heap(const ErnicTimers *t)
 {
     uint32_t i;
 
@@ -387,7 +386,7 @@ static bool qp_deadlines(const ErnicCheck *c, uint32_t id)
             return false;
         }
     }
-    return heap_ok(e->timers);
+    return ernic_check_heap(e->timers);
 }
 
 static bool cq_deadlines(const ErnicCheck *c, uint32_t id)
@@ -401,7 +400,7 @@ static bool cq_deadlines(const ErnicCheck *c, uint32_t id)
             return false;
         }
     }
-    return heap_ok(e->cq_timers);
+    return ernic_check_heap(e->cq_timers);
 }
 
 static bool kept_pages(const ErnicCheck *c, uint32_t id)
@@ -463,7 +462,7 @@ static bool mcast_groups(const ErnicCheck *c, uint32_t id)
     return ernic_mcast_groups(c->e) <= ERNIC_LIM_MCAST_GROUP;
 }
 
-static bool path_ok(const ErnicPath *path)
+bool ernic_check_path(const ErnicPath *path)
 {
     return ernic_gid_is_v4(&path->sgid) == ernic_gid_is_v4(&path->dgid);
 }
@@ -480,7 +479,8 @@ static bool held_train(const ErnicCheck *c, uint32_t id)
         return tx->len == 0 && !tx->closed && !tx->busy && !tx->loop_full;
     }
     return tx->seg && tx->len > (tx->packets - 1) * tx->seg &&
-           tx->len <= tx->packets * tx->seg && path_ok(&tx->path) &&
+           tx->len <= tx->packets * tx->seg &&
+           ernic_check_path(&tx->path) &&
            tx->closed == (tx->len < tx->packets * tx->seg);
 }
 
@@ -490,7 +490,8 @@ static bool loopback(const ErnicCheck *c, uint32_t id)
     ErnicTrain train;
 
     while (ernic_tx_loop_next(c->e, &pos, &train)) {
-        if (!train.len || !train.seg || !path_ok(&train.path)) {
+        if (!train.len || !train.seg ||
+            !ernic_check_path(&train.path)) {
             return false;
         }
     }
@@ -545,6 +546,9 @@ bool ernic_check(const Ernic *e, GString *why)
     }
     check_init(&c, e);
     ok = check_object(&c, &ernic_invariants_device, "device", 0, why);
+    if (e->timing) {
+        ok &= check_object(&c, &ernic_invariants_timing, "timing", 0, why);
+    }
     for (i = 0; i < ernic_state_num_tables; i++) {
         const ErnicStateTable *t = &ernic_state_tables[i];
 

@@ -9,6 +9,7 @@
 
 #include "dev.h"
 #include "rq.h"
+#include "timer.h"
 
 /* What one pass over all objects has found out. */
 typedef struct ErnicCheck {
@@ -34,6 +35,8 @@ typedef struct ErnicInvariants {
 
 /* Of the device itself (id 0). */
 extern const ErnicInvariants ernic_invariants_device;
+/* Of its timing model, where there is one; check_timing.c. */
+extern const ErnicInvariants ernic_invariants_timing;
 /* Of the objects of ernic_state_tables[@table]; NULL: no such table. */
 const ErnicInvariants *ernic_check_invariants(uint32_t table);
 /* check_qp.c */
@@ -44,6 +47,10 @@ bool ernic_check_uctx(const ErnicCheck *c, uint32_t uctx);
 /* The buffer reaches to byte @bytes, and its pages are whole. */
 bool ernic_check_buf(const ErnicBuf *buf, uint64_t bytes);
 bool ernic_check_wq(const ErnicWq *wq, uint32_t max_stride);
+/* A heap: no deadline is before that of its parent, and all find themselves. */
+bool ernic_check_heap(const ErnicTimers *t);
+/* Both ends are of one family. */
+bool ernic_check_path(const ErnicPath *path);
 bool ernic_check_events(const ErnicCheck *c, ErnicEvClass cls, uint32_t id,
                         const ErnicEvents *ev, uint32_t eqn);
 

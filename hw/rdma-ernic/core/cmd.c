@@ -14,6 +14,7 @@
 #include "mcast.h"
 #include "mr.h"
 #include "qp.h"
+#include "timing_count.h"
 #include "trace.h"
 
 /* Structures in guest memory may grow; what is behind ours has to be 0. */
@@ -148,6 +149,15 @@ static uint8_t cmd_query_stats(Ernic *e, uint32_t uctx,
         v[i] = cpu_to_le64(v[i]);
     }
     return answer(e, cmd, v, sizeof(v), out);
+}
+
+static uint8_t cmd_query_timing(Ernic *e, uint32_t uctx,
+                                const struct ernic_cmd *cmd, CmdOut *out)
+{
+    struct ernic_timing_info info;
+
+    ernic_timing_info(e, &info);
+    return answer(e, cmd, &info, sizeof(info), out);
 }
 
 /* Nothing is sent from a group's address, nor from 0.0.0.0. */
@@ -481,6 +491,7 @@ static const CmdRow rows[] = {
     ROW(MCAST_ATTACH, UPTO(mcast, qpn), 0, mcast_attach),
     ROW(MCAST_DETACH, UPTO(mcast, qpn), 0, mcast_detach),
     ROW(MR_REREG, UPTO(mr_reg, flags), 0, mr_rereg),
+    ROW(QUERY_TIMING, UPTO(query, length), K, query_timing),
 };
 QEMU_BUILD_BUG_ON(ARRAY_SIZE(rows) != ERNIC_CMD_COUNT);
 

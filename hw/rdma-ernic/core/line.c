@@ -28,14 +28,22 @@ void *ernic_line_at(const ErnicLine *l, uint32_t n, uint64_t *due)
     return l->slot + (size_t)i * l->size;
 }
 
-void *ernic_line_add(ErnicLine *l, uint64_t due)
+static void line_account(ErnicLine *l, uint64_t now)
+{
+    l->area = ernic_line_area(l, now);
+    l->at = MAX(l->at, now);
+}
+
+void *ernic_line_add(ErnicLine *l, uint64_t now, uint64_t due)
 {
     uint32_t i = (l->head + l->count) % l->slots;
     uint32_t last = (i + l->slots - 1) % l->slots;
 
     g_assert(!ernic_line_full(l));
+    line_account(l, now);
     l->due[i] = l->count ? MAX(due, l->due[last]) : due;
     l->count++;
+    l->peak = MAX(l->peak, l->count);
     return l->slot + (size_t)i * l->size;
 }
 
@@ -47,9 +55,10 @@ void *ernic_line_peek(const ErnicLine *l, uint64_t now)
     return l->slot + (size_t)l->head * l->size;
 }
 
-void ernic_line_pop(ErnicLine *l)
+void ernic_line_pop(ErnicLine *l, uint64_t now)
 {
     g_assert(l->count);
+    line_account(l, now);
     l->head = (l->head + 1) % l->slots;
     l->count--;
 }

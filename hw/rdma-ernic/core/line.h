@@ -15,6 +15,9 @@ typedef struct ErnicLine {
     uint64_t *due;              /* ns; never less than that of the one before */
     uint32_t size;              /* bytes of a record */
     uint32_t slots, head, count;
+    uint32_t peak;              /* of count */
+    uint64_t area;              /* ns, of all that stood in it until @at */
+    uint64_t at;                /* ns */
 } ErnicLine;
 
 void ernic_line_init(ErnicLine *l, uint32_t slots, uint32_t size);
@@ -25,8 +28,8 @@ static inline bool ernic_line_full(const ErnicLine *l)
     return l->count == l->slots;
 }
 
-/* Place of one more record, to be filled in by the caller; room is there. */
-void *ernic_line_add(ErnicLine *l, uint64_t due);
+/* At @now, one more record, to be filled in by the caller; room is there. */
+void *ernic_line_add(ErnicLine *l, uint64_t now, uint64_t due);
 /* Record @n from the head and when it is due. */
 void *ernic_line_at(const ErnicLine *l, uint32_t n, uint64_t *due);
 /* When the record at the head is due; ERNIC_NEVER: there is none. */
@@ -36,6 +39,11 @@ static inline uint64_t ernic_line_due(const ErnicLine *l)
 }
 /* The record at the head if it is due, else NULL; valid until popped. */
 void *ernic_line_peek(const ErnicLine *l, uint64_t now);
-void ernic_line_pop(ErnicLine *l);
+void ernic_line_pop(ErnicLine *l, uint64_t now);
+/* ns, of all that has stood in it by @now; wraps. */
+static inline uint64_t ernic_line_area(const ErnicLine *l, uint64_t now)
+{
+    return l->area + (now > l->at ? (now - l->at) * l->count : 0);
+}
 
 #endif /* ERNIC_LINE_H */

@@ -134,21 +134,10 @@ static const Key keys[] = {
 #define NUM_KEYS G_N_ELEMENTS(keys)
 
 static const char *const stage_names[] = {
-    [ERNIC_STAGE_DOORBELL] = "doorbell",
-    [ERNIC_STAGE_WQE] = "wqe",
-    [ERNIC_STAGE_TX_CONTEXT] = "tx-context",
-    [ERNIC_STAGE_READ_RSP] = "read-response",
-    [ERNIC_STAGE_DMA_READ] = "dma-read",
-    [ERNIC_STAGE_BUILD] = "build",
-    [ERNIC_STAGE_MAC] = "mac",
-    [ERNIC_STAGE_RECEIVE] = "receive",
-    [ERNIC_STAGE_RX_CONTEXT] = "rx-context",
-    [ERNIC_STAGE_KEY] = "key",
-    [ERNIC_STAGE_DMA_WRITE] = "dma-write",
-    [ERNIC_STAGE_CQE] = "cqe",
-    [ERNIC_STAGE_INTERRUPT] = "interrupt",
+#define X(symbol, name) [ERNIC_STAGE_##symbol] = name,
+    ERNIC_TIMING_STAGES(X)
+#undef X
 };
-QEMU_BUILD_BUG_ON(G_N_ELEMENTS(stage_names) != ERNIC_STAGE_COUNT);
 
 /* One text being read. */
 typedef struct Reader {

@@ -7,23 +7,13 @@
 #ifndef ERNIC_PROFILE_H
 #define ERNIC_PROFILE_H
 
+#include "hw/rdma-ernic/ernic_counters.h"
 #include "pcie.h"
 
-/* In the order in which work passes them; the names are in profile.c. */
 typedef enum ErnicStage {
-    ERNIC_STAGE_DOORBELL,       /* a store of software's: on its way, decoded */
-    ERNIC_STAGE_WQE,            /* send queue arbitration, a work request */
-    ERNIC_STAGE_TX_CONTEXT,     /* queue pair context of what is sent */
-    ERNIC_STAGE_READ_RSP,       /* taking up the response to a READ */
-    ERNIC_STAGE_DMA_READ,       /* payload out of memory */
-    ERNIC_STAGE_BUILD,          /* headers, ICRC, the way to the MAC */
-    ERNIC_STAGE_MAC,            /* the wire, for as long as a frame takes */
-    ERNIC_STAGE_RECEIVE,        /* parsing, ICRC, validation */
-    ERNIC_STAGE_RX_CONTEXT,     /* queue pair context of what came */
-    ERNIC_STAGE_KEY,            /* a remote key: region and rights */
-    ERNIC_STAGE_DMA_WRITE,      /* payload into memory */
-    ERNIC_STAGE_CQE,            /* a completion into its ring */
-    ERNIC_STAGE_INTERRUPT,
+#define X(symbol, name) ERNIC_STAGE_##symbol,
+    ERNIC_TIMING_STAGES(X)
+#undef X
     ERNIC_STAGE_COUNT
 } ErnicStage;
 

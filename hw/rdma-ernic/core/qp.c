@@ -150,7 +150,7 @@ void ernic_qp_post_due(Ernic *e, uint64_t until)
     while ((head = ernic_line_peek(line, until))) {
         cqe = *head;
         ernic_timing_taken(e, ERNIC_TIMED_CQE, line->count);
-        ernic_line_pop(line);
+        ernic_line_pop(line, e->now);
         e->format->post(e, cqe.cqn, &cqe.wc);
     }
     ernic_timing_taken(e, ERNIC_TIMED_CQE, 0);

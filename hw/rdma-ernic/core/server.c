@@ -20,6 +20,7 @@ void ernic_server_pass(ErnicServer *s, ErnicSpan *span, uint64_t work,
         end = span->tail;
     }
     s->items++;
+    s->idle += start - s->free;
     s->busy += work;
     s->waited += start - in;
     s->free = end;
@@ -35,8 +36,27 @@ void ernic_limit_init(ErnicLimit *l, uint32_t size)
     l->size = size;
 }
 
-void ernic_limit_take(ErnicLimit *l, uint64_t end)
+/* The oldest of those that count. */
+static uint64_t limit_oldest(const ErnicLimit *l, uint32_t count)
 {
+    return l->end[(l->next + l->size - count) % l->size];
+}
+
+uint32_t ernic_limit_count(const ErnicLimit *l, uint64_t at)
+{
+    uint32_t n = l->count;
+
+    while (n && limit_oldest(l, n) <= at) {
+        n--;
+    }
+    return n;
+}
+
+void ernic_limit_take(ErnicLimit *l, uint64_t begin, uint64_t end)
+{
+    l->count = MIN(ernic_limit_count(l, begin), l->size - 1) + 1;
+    l->peak = MAX(l->peak, l->count);
+    l->area += end - begin;
     l->end[l->next] = end;
     l->next = (l->next + 1) % l->size;
 }
@@ -48,6 +68,7 @@ static uint64_t rebased(uint64_t at, uint64_t by)
 
 void ernic_server_rebase(ErnicServer *s, uint64_t by)
 {
+    s->idle += by - MIN(by, s->free);
     s->free = rebased(s->free, by);
     s->last = rebased(s->last, by);
 }

@@ -18,7 +18,7 @@ typedef struct ErnicSpan {
 
 /*
  * A stage: works on one thing at a time. Its counters are in ps and wrap after
- * 213 days of work.
+ * 213 days; busy, stalled and idle are all the time from the first origin to free.
  */
 typedef struct ErnicServer {
     uint64_t free;              /* takes nothing new before */
@@ -26,13 +26,20 @@ typedef struct ErnicServer {
     uint64_t items;
     uint64_t busy;              /* at work */
     uint64_t stalled;           /* held up by a tail that came late */
+    uint64_t idle;              /* nothing was there for it */
     uint64_t waited;            /* that things stood in front of it */
 } ErnicServer;
 
-/* Work that may be under way at once: when each of the last of them ends. */
+/*
+ * Work that may be under way at once: when each of the last of them ends. Places
+ * are given and given back in the same order.
+ */
 typedef struct ErnicLimit {
     uint64_t end[ERNIC_LIM_UNDER_WAY];
     uint32_t size, next;        /* next: the oldest, which gives its place */
+    uint32_t count;             /* the last ones, that end after the last began */
+    uint32_t peak;
+    uint64_t area;              /* ps, of all of them; wraps as a server's */
 } ErnicLimit;
 
 static inline uint64_t ernic_sat_add(uint64_t a, uint64_t b)
@@ -54,8 +61,10 @@ static inline uint64_t ernic_limit_at(const ErnicLimit *l, uint64_t at)
 {
     return MAX(at, l->end[l->next]);
 }
-/* It has begun, and ends at @end. */
-void ernic_limit_take(ErnicLimit *l, uint64_t end);
+/* It begins at @begin, of which ernic_limit_at() knows, and ends at @end. */
+void ernic_limit_take(ErnicLimit *l, uint64_t begin, uint64_t end);
+/* How many are under way at @at. */
+uint32_t ernic_limit_count(const ErnicLimit *l, uint64_t at);
 
 /* The origin moves on by @by: what is before it becomes 0. */
 void ernic_server_rebase(ErnicServer *s, uint64_t by);

@@ -287,7 +287,7 @@ const ErnicStateStruct ernic_state_wc = DESCRIBE(wc_fields, ErnicWc);
 
 #define S ErnicServer
 static const ErnicStateField server_fields[] = {
-    U(free), U(last), U(items), U(busy), U(stalled), U(waited),
+    U(free), U(last), U(items), U(busy), U(stalled), U(idle), U(waited),
 };
 #undef S
 const ErnicStateStruct ernic_state_server =

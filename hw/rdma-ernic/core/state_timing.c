@@ -10,9 +10,6 @@
 #include "state.h"
 #include "timing.h"
 
-/* No stage is busy for longer than this from the origin on, ps. */
-#define FREE_MAX (1ull << 62)
-
 /* ---- stages ---------------------------------------------------------------- */
 
 static void save_limit(const ErnicLimit *l, GByteArray *out)
@@ -20,6 +17,9 @@ static void save_limit(const ErnicLimit *l, GByteArray *out)
     uint32_t i;
 
     ernic_state_put(out, l->next, 4);
+    ernic_state_put(out, l->count, 4);
+    ernic_state_put(out, l->peak, 4);
+    ernic_state_put(out, l->area, 8);
     for (i = 0; i < l->size; i++) {
         ernic_state_put(out, l->end[i], 8);
     }
@@ -30,13 +30,14 @@ static bool load_limit(ErnicLimit *l, ErnicReader *in)
     uint32_t i;
 
     l->next = ernic_state_read(in, 4);
+    l->count = ernic_state_read(in, 4);
+    l->peak = ernic_state_read(in, 4);
+    l->area = ernic_state_read(in, 8);
     for (i = 0; i < l->size; i++) {
         l->end[i] = ernic_state_read(in, 8);
-        if (l->end[i] > FREE_MAX) {
-            return false;
-        }
     }
-    return l->next < l->size;
+    /* check_timing.c has the rest, for which these are indices. */
+    return l->next < l->size && l->count <= l->size;
 }
 
 /* What is in a cache, from what was used last on. */
@@ -124,6 +125,9 @@ static void save_line(const Ernic *e, const ErnicLine *l, SaveRecord *save,
     uint64_t due;
     uint32_t i;
 
+    ernic_state_put(out, l->peak, 4);
+    ernic_state_put(out, l->area, 8);
+    ernic_state_put(out, l->at, 8);
     ernic_state_put(out, l->count, 4);
     for (i = 0; i < l->count; i++) {
         const void *record = ernic_line_at(l, i, &due);
@@ -136,20 +140,25 @@ static void save_line(const Ernic *e, const ErnicLine *l, SaveRecord *save,
 static bool load_line(Ernic *e, ErnicLine *l, LoadRecord *load,
                       ErnicReader *in)
 {
-    uint32_t n = ernic_state_read(in, 4), i;
+    uint32_t peak = ernic_state_read(in, 4), n, i;
+    uint64_t area = ernic_state_read(in, 8), at = ernic_state_read(in, 8);
     uint64_t last = 0, due;
 
+    n = ernic_state_read(in, 4);
     if (n > l->slots) {
         return false;
     }
     for (i = 0; i < n; i++) {
         due = ernic_state_read(in, 8);
         if (due < last || due == ERNIC_NEVER ||
-            !load(e, ernic_line_add(l, due), in) || in->failed) {
+            !load(e, ernic_line_add(l, at, due), in) || in->failed) {
             return false;
         }
         last = due;
     }
+    l->peak = peak;
+    l->area = area;
+    l->at = at;
     return true;
 }
 
@@ -251,9 +260,11 @@ void ernic_state_save_timing(const Ernic *e, GByteArray *out)
     uint32_t i;
 
     ernic_state_put(out, ernic_profile_hash(t->p), 8);
+    ernic_state_put(out, t->since, 8);
     ernic_state_put(out, t->epoch, 8);
     ernic_state_put(out, t->tx_done, 8);
     ernic_state_put(out, t->local_done, 8);
+    ernic_state_put(out, t->rsp_begin, 8);
     ernic_state_put(out, t->held_due, 8);
     ernic_state_put(out, t->rx_overflows, 8);
     for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
@@ -281,18 +292,16 @@ bool ernic_state_load_timing(Ernic *e, ErnicReader *in)
     if (ernic_state_read(in, 8) != ernic_profile_hash(t->p)) {
         return false;
     }
+    t->since = ernic_state_read(in, 8);
     t->epoch = ernic_state_read(in, 8);
     t->tx_done = ernic_state_read(in, 8);
     t->local_done = ernic_state_read(in, 8);
+    t->rsp_begin = ernic_state_read(in, 8);
     t->held_due = ernic_state_read(in, 8);
     t->rx_overflows = ernic_state_read(in, 8);
-    if (t->epoch > e->now || t->tx_done > FREE_MAX ||
-        t->local_done > FREE_MAX) {
-        return false;
-    }
     for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
         if (!ernic_state_load_struct(e, &ernic_state_server, &t->server[i],
-                                     in) || t->server[i].free > FREE_MAX) {
+                                     in)) {
             return false;
         }
     }

@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "timing.h"
+#include "timing_count.h"
 
 #define PS_PER_NS       1000
 #define ATOMIC_LEN      8
@@ -25,6 +26,7 @@ ErnicTiming *ernic_timing_new(const ErnicConfig *cfg)
 
     t->p = p;
     t->trace = cfg->timing_trace;
+    t->since = ERNIC_NEVER;
     ernic_limit_init(&t->fetch, p->wqe_fetches);
     ernic_limit_init(&t->dma, p->dma_requests);
     ernic_limit_init(&t->rsp, p->read_overlap);
@@ -60,10 +62,14 @@ void ernic_timing_free(ErnicTiming *t)
 
 /* ---- time ------------------------------------------------------------------ */
 
-static void rebase(ErnicTiming *t, uint64_t now)
+static uint64_t moved(uint64_t at, uint64_t by)
 {
-    uint64_t ns = now - t->epoch;
-    uint64_t by = ns > UINT64_MAX / PS_PER_NS ? UINT64_MAX : ns * PS_PER_NS;
+    return at > by ? at - by : 0;
+}
+
+static void rebase(ErnicTiming *t, uint64_t ns)
+{
+    uint64_t by = ns * PS_PER_NS;
     uint32_t i;
 
     for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
@@ -73,9 +79,10 @@ static void rebase(ErnicTiming *t, uint64_t now)
     ernic_limit_rebase(&t->dma, by);
     ernic_limit_rebase(&t->rsp, by);
     ernic_limit_rebase(&t->posted, by);
-    t->tx_done = t->tx_done > by ? t->tx_done - by : 0;
-    t->local_done = t->local_done > by ? t->local_done - by : 0;
-    t->epoch = now;
+    t->tx_done = moved(t->tx_done, by);
+    t->local_done = moved(t->local_done, by);
+    t->rsp_begin = moved(t->rsp_begin, by);
+    t->epoch += ns;
 }
 
 /* Something begins now. */
@@ -84,8 +91,12 @@ static ErnicSpan begin(Ernic *e)
     ErnicTiming *t = e->timing;
     uint64_t ps;
 
-    if (e->now - t->epoch >= EPOCH_NS) {
-        rebase(t, e->now);
+    if (unlikely(t->since == ERNIC_NEVER)) {
+        t->since = t->epoch = e->now;
+    }
+    /* More than once only if the clock has jumped by months. */
+    while (e->now - t->epoch >= EPOCH_NS) {
+        rebase(t, MIN(e->now - t->epoch, UINT64_MAX / PS_PER_NS));
     }
     ps = (e->now - t->epoch) * PS_PER_NS;
     return (ErnicSpan) { ps, ps };
@@ -97,6 +108,14 @@ static uint64_t due_ns(const ErnicTiming *t, uint64_t ps)
     uint64_t ns = ps / PS_PER_NS + (ps % PS_PER_NS != 0);
 
     return MIN(ernic_sat_add(t->epoch, ns), ERNIC_NEVER - 1);
+}
+
+bool ernic_timing_held_due_ok(const ErnicTiming *t)
+{
+    uint64_t due = due_ns(t, ernic_sat_add(t->tx_done, t->p->wire_flight));
+
+    /* The origin has moved beyond the end: what is known is that it is over. */
+    return t->tx_done ? t->held_due == due : t->held_due <= due;
 }
 
 /* ---- stages ---------------------------------------------------------------- */
@@ -179,17 +198,18 @@ static void pass_wqe(ErnicTiming *t, ErnicSpan *span, uint32_t qpn,
     uint32_t *here = &t->fetched[qpn];
     bool hit = *here > 0;
     uint32_t num = MIN(behind + 1, t->p->wqe_batch);
+    uint64_t begin;
 
     *here = (hit ? *here : num) - 1;
     if (hit) {
         pass(t, ERNIC_STAGE_WQE, span, 0, false, 0);
         return;
     }
-    span->head = ernic_limit_at(&t->fetch, span->head);
+    begin = span->head = ernic_limit_at(&t->fetch, span->head);
     span->tail = MAX(span->tail, span->head);
     pass(t, ERNIC_STAGE_WQE, span, 0, false,
          t->p->wqe_miss + own_read(t, num * ENTRY_LEN));
-    ernic_limit_take(&t->fetch, span->tail);
+    ernic_limit_take(&t->fetch, begin, span->tail);
 }
 
 /* A key is made, bound or taken away: its table is where contexts are. */
@@ -211,7 +231,7 @@ static void pass_dma_read(ErnicTiming *t, ErnicSpan *span, uint32_t bytes)
 
         n = MIN(bytes - done, t->p->dma_request);
         pass_host(t, ERNIC_STAGE_DMA_READ, &part, n);
-        ernic_limit_take(&t->dma, part.tail);
+        ernic_limit_take(&t->dma, at, part.tail);
         if (!done) {
             whole.head = part.head;
         }
@@ -231,7 +251,7 @@ static void pass_dma_write(ErnicTiming *t, ErnicSpan *span, uint32_t bytes)
         n = MIN(bytes - done, pcie->payload);
         at = ernic_limit_at(&t->posted, at);
         at = ernic_sat_add(at, ernic_pcie_work(pcie, n, ERNIC_PCIE_WRITE));
-        ernic_limit_take(&t->posted, ernic_sat_add(at, pcie->credit_return));
+        ernic_limit_take(&t->posted, at, ernic_sat_add(at, pcie->credit_return));
         span->tail = MAX(span->tail, at);
     }
     pass_host(t, ERNIC_STAGE_DMA_WRITE, span, bytes);
@@ -260,13 +280,13 @@ static void transmit(ErnicTiming *t, ErnicSpan *span, uint32_t qpn,
     }
     pass_context(t, ERNIC_STAGE_TX_CONTEXT, span, qpn);
     if (response && (op->seg & ERNIC_SEG_START)) {
-        span->head = ernic_limit_at(&t->rsp, span->head);
+        t->rsp_begin = span->head = ernic_limit_at(&t->rsp, span->head);
         span->tail = MAX(span->tail, span->head);
         pass(t, ERNIC_STAGE_READ_RSP, span, 0, false, 0);
     }
     pass_dma_read(t, span, pkt->payload_len);
     if (response && (op->seg & ERNIC_SEG_END)) {
-        ernic_limit_take(&t->rsp, span->tail);
+        ernic_limit_take(&t->rsp, MIN(t->rsp_begin, span->tail), span->tail);
     }
     pass(t, ERNIC_STAGE_BUILD, span, frame,
          request && (op->seg & ERNIC_SEG_END), 0);
@@ -366,9 +386,10 @@ void ernic_timing_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt,
     t->held_due = due_ns(t, ernic_sat_add(span.tail, t->p->wire_flight));
 }
 
-static void put_packet(ErnicLine *line, uint64_t due, const ErnicTrain *train)
+static void put_packet(ErnicLine *line, uint64_t now, uint64_t due,
+                       const ErnicTrain *train)
 {
-    ErnicTimedPacket *p = ernic_line_add(line, due);
+    ErnicTimedPacket *p = ernic_line_add(line, now, due);
 
     p->path = train->path;
     p->len = train->len;
@@ -396,7 +417,7 @@ bool ernic_timing_depart(Ernic *e, const ErnicTrain *train)
     if (ernic_line_full(&t->tx)) {
         return false;
     }
-    put_packet(&t->tx, t->held_due, train);
+    put_packet(&t->tx, e->now, t->held_due, train);
     return true;
 }
 
@@ -408,7 +429,7 @@ void ernic_timing_rx_packet(Ernic *e, const ErnicTrain *packet)
 
     inspect(t, packet, &in);
     receive(t, &span, &in, frame_len(&packet->path, packet->len));
-    put_packet(&t->rx, due_ns(t, span.tail), packet);
+    put_packet(&t->rx, e->now, due_ns(t, span.tail), packet);
 }
 
 void ernic_timing_rx(Ernic *e, const ErnicTrain *train)
@@ -450,7 +471,7 @@ void ernic_timing_store(Ernic *e)
 {
     ErnicSpan span = begin(e);
 
-    e->timing->what = (ErnicTimedThing) { .kind = ERNIC_TIMED_DOORBELL };
+    e->timing->what = (ErnicTimedThing) { .kind = ERNIC_TIMED_STORE };
     pass_host(e->timing, ERNIC_STAGE_DOORBELL, &span, STORE_LEN);
 }
 
@@ -465,7 +486,7 @@ void ernic_timing_doorbell(Ernic *e, uint32_t where, uint64_t value)
         .index = value,
     };
     pass_host(t, ERNIC_STAGE_DOORBELL, &span, STORE_LEN);
-    db = ernic_line_add(&t->doorbells, due_ns(t, span.tail));
+    db = ernic_line_add(&t->doorbells, e->now, due_ns(t, span.tail));
     db->where = where;
     db->value = value;
 }
@@ -487,7 +508,7 @@ void ernic_timing_cqe(Ernic *e, uint32_t cqn, const ErnicWc *wc,
         .of_request = !(wc->flags & ERNIC_CQE_RQ),
     };
     pass_host(t, ERNIC_STAGE_CQE, &span, ENTRY_LEN);
-    cqe = ernic_line_add(&t->cqes, due_ns(t, span.tail));
+    cqe = ernic_line_add(&t->cqes, e->now, due_ns(t, span.tail));
     cqe->wc = *wc;
     cqe->cqn = cqn;
 }
@@ -550,13 +571,10 @@ uint64_t ernic_timing_next(const Ernic *e)
 
 void ernic_timing_waiting(const Ernic *e)
 {
-    const ErnicTiming *t = e->timing;
-    const uint32_t num[ERNIC_TIMED_LINES] = {
-        [ERNIC_TIMED_DOORBELLS] = t->doorbells.count,
-        [ERNIC_TIMED_TX] = t->tx.count,
-        [ERNIC_TIMED_RX] = t->rx.count,
-        [ERNIC_TIMED_CQES] = t->cqes.count,
-    };
+    uint32_t num[ERNIC_TIMED_QUEUES], i;
 
-    t->trace->waiting(t->trace->opaque, e->now, num);
+    for (i = 0; i < ERNIC_TIMED_QUEUES; i++) {
+        num[i] = ernic_timing_queued(e, i);
+    }
+    e->timing->trace->waiting(e->timing->trace->opaque, e->now, num);
 }

@@ -49,6 +49,7 @@ struct ErnicTiming {
     const ErnicProfile *p;
     const ErnicTimingTrace *trace;      /* NULL: nobody listens */
     ErnicTimedThing what;       /* for it: what passes at present */
+    uint64_t since;             /* ns: the first origin; ERNIC_NEVER: none yet */
     uint64_t epoch;             /* ns: origin of all times in ps */
     ErnicServer server[ERNIC_STAGE_COUNT];
     ErnicLimit fetch;           /* of work requests */
@@ -61,13 +62,17 @@ struct ErnicTiming {
     ErnicTimers *irqs;          /* by vector + 1 */
     uint64_t tx_done;           /* ps: the last frame has left */
     uint64_t local_done;        /* ps: the last local operation has ended */
+    uint64_t rsp_begin;         /* ps: of the response that is being sent */
     uint64_t held_due;          /* ns, of the packet that tx.c holds */
     uint64_t rx_overflows;      /* packets for which there was no room */
     bool link_busy;             /* the link refused the packet at the head */
     bool loop_full;             /* rx has no room for it */
 };
 
-/* With the model of cfg->timing, which is not NULL. */
+/*
+ * With the model of cfg->timing, which is not NULL. Its counters begin when the
+ * first thing does.
+ */
 ErnicTiming *ernic_timing_new(const ErnicConfig *cfg);
 void ernic_timing_free(ErnicTiming *t);
 
@@ -134,7 +139,10 @@ static inline void ernic_timing_completed(const Ernic *e, uint32_t qpn,
     }
 }
 
-/* How long the lines are; there is a trace. */
+/* How long the queues are; there is a trace. */
 void ernic_timing_waiting(const Ernic *e);
+
+/* When the packet that tx.c holds is at the peer, as held_due has it. */
+bool ernic_timing_held_due_ok(const ErnicTiming *t);
 
 #endif /* ERNIC_TIMING_H */

@@ -12,7 +12,8 @@
 
 /* What passes stages. */
 typedef enum ErnicTimedKind {
-    ERNIC_TIMED_DOORBELL,
+    ERNIC_TIMED_DOORBELL,       /* a store that waits in line */
+    ERNIC_TIMED_STORE,          /* and one whose work was done at once */
     ERNIC_TIMED_SENT,           /* a packet on its way out; a local operation */
     ERNIC_TIMED_RECEIVED,       /* and one on its way in */
     ERNIC_TIMED_CQE,
@@ -42,11 +43,12 @@ typedef struct ErnicPassage {
     uint64_t out;               /* its last byte has left the stage */
 } ErnicPassage;
 
-/* Lines in which things wait to become visible. */
-typedef enum ErnicTimedLine {
-    ERNIC_TIMED_DOORBELLS, ERNIC_TIMED_TX, ERNIC_TIMED_RX, ERNIC_TIMED_CQES,
-    ERNIC_TIMED_LINES
-} ErnicTimedLine;
+typedef enum ErnicTimedQueue {
+#define X(symbol, name) ERNIC_TIMED_##symbol,
+    ERNIC_TIMING_QUEUES(X)
+#undef X
+    ERNIC_TIMED_QUEUES
+} ErnicTimedQueue;
 
 struct ErnicTimingTrace {
     void *opaque;
@@ -64,9 +66,9 @@ struct ErnicTimingTrace {
     /* A request is over; if there is a completion, it has passed its stage. */
     void (*completed)(void *opaque, uint64_t now, uint32_t qpn,
                       uint32_t index);
-    /* How many stand in each line. */
+    /* How many stand in each queue. */
     void (*waiting)(void *opaque, uint64_t now,
-                    const uint32_t num[ERNIC_TIMED_LINES]);
+                    const uint32_t num[ERNIC_TIMED_QUEUES]);
 };
 typedef struct ErnicTimingTrace ErnicTimingTrace;
 

@@ -162,7 +162,7 @@ void ernic_tx_depart(Ernic *e)
         if (!tx_deliver(e, &train, &t->link_busy, &t->loop_full)) {
             break;
         }
-        ernic_line_pop(&t->tx);
+        ernic_line_pop(&t->tx, e->now);
     }
     if (!ernic_line_full(&t->tx)) {
         e->tx->busy = false;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What the device counts, in two lists: the answer to QUERY_STATS is 64 bits for
- * each row of the first, then of the second, then for each fault by its number.
- * Engine, monitor, kernel driver and tests take order and names from here.
+ * What the device counts, in lists: the answer to QUERY_STATS is 64 bits for each
+ * row of the first, then of the second, then for each fault by its number; that to
+ * QUERY_TIMING has a record for each row of the two of the timing model. Engine,
+ * monitor, kernel driver, traces and tests take order and names from here.
  */
 #ifndef ERNIC_COUNTERS_H
 #define ERNIC_COUNTERS_H
+
+#include "ernic_abi.h"
 
 #define ERNIC_STATS_LIST(X)                                                 \
     X(tx_packets) X(tx_bytes) X(tx_trains) X(rx_packets) X(rx_bytes)        \
@@ -45,5 +48,71 @@
     X(MSG_LENGTH,   "msg_length")     /* longer than the buffer or MTU */    \
     X(REMOTE_ACCESS, "remote_access") /* UC: key, bounds or rights */        \
     X(FAULT,        "fault")          /* injected on purpose */
+
+/* Stages of the timing model, in the order in which work passes them. */
+#define ERNIC_TIMING_STAGES(X)                                               \
+    X(DOORBELL,     "doorbell")       /* a store: on its way, decoded */     \
+    X(WQE,          "wqe")            /* arbitration, a work request */      \
+    X(TX_CONTEXT,   "tx-context")     /* queue pair context of what is sent */ \
+    X(READ_RSP,     "read-response")  /* taking up the response to a READ */ \
+    X(DMA_READ,     "dma-read")       /* payload out of memory */            \
+    X(BUILD,        "build")          /* headers, ICRC, the way to the MAC */ \
+    X(MAC,          "mac")            /* the wire, while a frame takes it */ \
+    X(RECEIVE,      "receive")        /* parsing, ICRC, validation */        \
+    X(RX_CONTEXT,   "rx-context")     /* queue pair context of what came */  \
+    X(KEY,          "key")            /* a remote key: region and rights */  \
+    X(DMA_WRITE,    "dma-write")      /* payload into memory */              \
+    X(CQE,          "cqe")            /* a completion into its ring */       \
+    X(INTERRUPT,    "interrupt")
+
+/* What stands in line, or is under way at once. */
+#define ERNIC_TIMING_QUEUES(X)                                               \
+    X(DOORBELLS,    "doorbells in line")        /* stores on their way */    \
+    X(TX,           "packets to leave")         /* built */                  \
+    X(RX,           "packets to be served")     /* come */                   \
+    X(CQES,         "completions to appear")                                 \
+    X(FETCHES,      "fetches of work requests")                              \
+    X(READS,        "reads of memory")          /* of payload */             \
+    X(RESPONSES,    "responses to READs")                                    \
+    X(WRITES,       "writes to memory")         /* without their credits */
+
+#define ERNIC_TIMING_ONE(symbol, name) + 1
+#define ERNIC_TIMING_NUM_STAGES (0 ERNIC_TIMING_STAGES(ERNIC_TIMING_ONE))
+#define ERNIC_TIMING_NUM_QUEUES (0 ERNIC_TIMING_QUEUES(ERNIC_TIMING_ONE))
+
+/*
+ * QUERY_TIMING: what the timing model has counted since since. All 0 without a
+ * model. Times are in ps and wrap; of a stage busy + stalled + idle is the time
+ * from since to now, or to where the work that it has been given ends.
+ */
+struct ernic_timing_stage {
+    ernic_le64 items;
+    ernic_le64 busy;
+    ernic_le64 stalled;         /* held up by data that came late */
+    ernic_le64 idle;
+    ernic_le64 waited;          /* that things stood in front of it */
+};
+ERNIC_ABI_SIZE(struct ernic_timing_stage, 40);
+
+struct ernic_timing_queue {
+    ernic_le64 size;
+    ernic_le64 count;           /* at present */
+    ernic_le64 peak;
+    ernic_le64 area;            /* time that all of them stood there */
+};
+ERNIC_ABI_SIZE(struct ernic_timing_queue, 32);
+
+struct ernic_timing_info {
+    ernic_le64 since;           /* ns */
+    ernic_le64 now;             /* ns */
+    ernic_le16 num_stages;
+    ernic_le16 stage_size;      /* bytes of a record */
+    ernic_le16 num_queues;
+    ernic_le16 queue_size;
+    struct ernic_timing_stage stage[ERNIC_TIMING_NUM_STAGES];
+    struct ernic_timing_queue queue[ERNIC_TIMING_NUM_QUEUES];
+};
+ERNIC_ABI_SIZE(struct ernic_timing_info, 24 + 40 * ERNIC_TIMING_NUM_STAGES +
+               32 * ERNIC_TIMING_NUM_QUEUES);
 
 #endif /* ERNIC_COUNTERS_H */

@@ -308,6 +308,12 @@ enum pg332_side_reg {
     PG332_SIDE_LOST             = 0x84      /* entries while it was halted */
 };
 
+/*
+ * The timing model's counters, 64 bits each with the low half first, are words behind
+ * the window: struct ernic_timing_info, of ernic_counters.h. Read only.
+ */
+#define PG332_SIDE_TIMING           0x10000
+
 /* DMACR */
 #define PG332_DMACR_RUN         0x00000001
 #define PG332_DMACR_ONES        0x00000002  /* always 1 */

@@ -1,0 +1,193 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Invariants of the timing model: stages account for all their time, limits and
+ * lines keep their order and their counts, and nothing is promised for a time
+ * that never comes.
+ */
+#include "qemu/osdep.h"
+#include "check.h"
+#include "qp.h"
+#include "timing.h"
+
+#define PS_PER_NS   1000
+/* No stage is busy for longer than this from the origin on. */
+#define PS_MAX      (1ull << 62)
+/* What is due is so before this, counted from now. */
+#define DUE_MAX     (2 * PS_MAX / PS_PER_NS)
+
+static bool origin(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicTiming *t = c->e->timing;
+    uint32_t i;
+
+    if (t->since != ERNIC_NEVER) {
+        return t->since <= t->epoch && t->epoch <= c->e->now;
+    }
+    for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
+        if (t->server[i].items) {
+            return false;
+        }
+    }
+    return !t->epoch;
+}
+
+/* Modulo 2^64, as the counters are. */
+static bool stage_time(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicTiming *t = c->e->timing;
+    bool begun = t->since != ERNIC_NEVER;
+    uint64_t before = begun ? (t->epoch - t->since) * PS_PER_NS : 0;
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
+        const ErnicServer *s = &t->server[i];
+
+        if (s->busy + s->stalled + s->idle != before + s->free) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool stage_busy(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicTiming *t = c->e->timing;
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
+        if (t->server[i].free > PS_MAX || t->server[i].last > PS_MAX) {
+            return false;
+        }
+    }
+    return t->tx_done <= PS_MAX && t->local_done <= PS_MAX &&
+           t->rsp_begin <= PS_MAX;
+}
+
+static bool limit_ok(const ErnicLimit *l)
+{
+    uint32_t i;
+
+    for (i = 0; i < l->size; i++) {
+        if (l->end[i] > PS_MAX) {
+            return false;
+        }
+    }
+    return l->next < l->size && l->count <= l->peak && l->peak <= l->size;
+}
+
+static bool limits(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicTiming *t = c->e->timing;
+
+    return limit_ok(&t->fetch) && limit_ok(&t->dma) && limit_ok(&t->rsp) &&
+           limit_ok(&t->posted);
+}
+
+static bool line_ok(const Ernic *e, const ErnicLine *l)
+{
+    uint64_t last = 0, due;
+    uint32_t i;
+
+    if (l->head >= l->slots || l->count > l->peak || l->peak > l->slots ||
+        l->at > e->now) {
+        return false;
+    }
+    for (i = 0; i < l->count; i++) {
+        ernic_line_at(l, i, &due);
+        if (due < last || due > ernic_sat_add(e->now, DUE_MAX)) {
+            return false;
+        }
+        last = due;
+    }
+    return true;
+}
+
+static bool lines(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicTiming *t = c->e->timing;
+
+    return line_ok(c->e, &t->doorbells) && line_ok(c->e, &t->tx) &&
+           line_ok(c->e, &t->rx) && line_ok(c->e, &t->cqes);
+}
+
+static bool packets_ok(const ErnicLine *l)
+{
+    uint64_t due;
+    uint32_t i;
+
+    for (i = 0; i < l->count; i++) {
+        const ErnicTimedPacket *p = ernic_line_at(l, i, &due);
+
+        if (!p->len || p->len > sizeof(p->data) ||
+            p->ip_len > sizeof(p->ip) || !ernic_check_path(&p->path)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool packets(const ErnicCheck *c, uint32_t id)
+{
+    return packets_ok(&c->e->timing->tx) && packets_ok(&c->e->timing->rx);
+}
+
+static bool held_due(const ErnicCheck *c, uint32_t id)
+{
+    return ernic_timing_held_due_ok(c->e->timing);
+}
+
+/* What is written to them as a matter of course exists. */
+static bool completions(const ErnicCheck *c, uint32_t id)
+{
+    const Ernic *e = c->e;
+    const ErnicLine *l = &e->timing->cqes;
+    uint64_t due;
+    uint32_t i;
+
+    for (i = 0; i < l->count; i++) {
+        const ErnicTimedCqe *cqe = ernic_line_at(l, i, &due);
+
+        if (cqe->wc.qpn >= e->cfg.max_qp || !e->qp[cqe->wc.qpn].used ||
+            (e->regs ? cqe->cqn != 0 :
+             cqe->cqn >= e->cfg.max_cq || !e->cq[cqe->cqn].used)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool interrupts(const ErnicCheck *c, uint32_t id)
+{
+    return ernic_check_heap(c->e->timing->irqs);
+}
+
+/* A fetch brings a batch, and the first of it is used at once. */
+static bool fetched(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicTiming *t = c->e->timing;
+    uint32_t i;
+
+    for (i = 0; i < c->e->cfg.max_qp; i++) {
+        if (t->fetched[i] >= t->p->wqe_batch) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const ErnicInvariant timing_list[] = {
+    { "origin", origin },
+    { "stage-time", stage_time },
+    { "stage-busy", stage_busy },
+    { "limits", limits },
+    { "lines", lines },
+    { "packets", packets },
+    { "held-due", held_due },
+    { "completions", completions },
+    { "interrupts", interrupts },
+    { "fetched", fetched },
+};
+const ErnicInvariants ernic_invariants_timing = {
+    timing_list, G_N_ELEMENTS(timing_list)
+};
