@@ -1,0 +1,213 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The timing model as software and the monitor see it: a doorbell of the ERNIC face
+ * takes as long as the profile says, and its counters are the same by word, by
+ * command and by QMP.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qemu/module.h"
+#include "hw/rdma-ernic/ernic_counters.h"
+#include "ernic-card.h"
+
+#define LEN         64
+#define WORDS       (PG332_V4_SIZE + PG332_SIDE_TIMING)
+
+/* The profile that the times of tests/unit/test-pg332-timing.c are worked out for. */
+static const char profile[] =
+    "base = ernic-200mhz-100g\n"
+    "clock.core = 1 GHz # test\n" "clock.host = 500 MHz # test\n"
+    "wire.rate = 8 Gb/s # test\n" "wire.flight = 50 ns # test\n"
+    "doorbell.latency = 100 ns # test\n" "doorbell.packet = 1 cycle # test\n"
+    "wqe.latency = 10 ns # test\n" "wqe.fetch = 1000 ns # test\n"
+    "dma-read.latency = 300 ns # test\n" "dma-read.width = 32 B/cycle # test\n"
+    "build.latency = 40 ns # test\n" "build.packet = 2 cycles # test\n"
+    "build.close = 3 cycles # test\n" "mac.latency = 7 ns # test\n"
+    "receive.latency = 60 ns # test\n" "receive.packet = 4 cycles # test\n"
+    "receive.close = 9 cycles # test\n" "receive.width = 32 B/cycle # test\n"
+    "rx-context.latency = 15 ns # test\n" "key.latency = 25 ns # test\n"
+    "dma-write.latency = 80 ns # test\n" "dma-write.width = 16 B/cycle # test\n"
+    "cqe.latency = 90 ns # test\n" "cqe.packet = 5 cycles # test\n";
+#define RECEIVED    1947
+#define COMPLETED   (1847 + 203 + 60 + 6 + 15 + 100)
+
+static const char *const stages[] = {
+#define X(symbol, name) name,
+    ERNIC_TIMING_STAGES(X)
+#undef X
+};
+
+static const char *const queues[] = {
+#define X(symbol, name) name,
+    ERNIC_TIMING_QUEUES(X)
+#undef X
+};
+
+typedef struct Pair {
+    CardMachine m;
+    QErnic q[2];
+    char *path;
+} Pair;
+
+static void open_pair(Pair *p)
+{
+    int fd = g_file_open_tmp("ernic-profile-XXXXXX", &p->path, NULL), i;
+    g_autofree char *args = NULL;
+
+    g_assert_cmpint(fd, >=, 0);
+    close(fd);
+    g_assert_true(g_file_set_contents(p->path, profile, -1, NULL));
+    args = g_strdup_printf(
+        " -global ernic.ernic-version=4.2 -global ernic.timing=on"
+        " -global ernic.timing-profile=%s"
+        " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0"
+        " -device ernic,id=ernic0,addr=06.0,netdev=h0"
+        " -device ernic,id=ernic1,addr=07.0,netdev=h1", p->path);
+    card_machine_open(&p->m, args);
+    for (i = 0; i < 2; i++) {
+        qernic_init(&p->q[i], i ? "ernic1" : "ernic0", p->m.bus,
+                    QPCI_DEVFN(6 + i, 0), &p->m.alloc);
+    }
+}
+
+static void close_pair(Pair *p)
+{
+    qernic_fini(&p->q[0]);
+    qernic_fini(&p->q[1]);
+    card_machine_close(&p->m);
+    unlink(p->path);
+    g_free(p->path);
+}
+
+/* A counter by QMP; @face is "" or "pg332.". */
+static uint64_t told(QErnic *q, const char *face, const char *table,
+                     const char *row, const char *counter)
+{
+    g_autofree char *spelt = g_strdelimit(g_strdup(row), "- ", '_');
+    g_autofree char *name = g_strdup_printf("%stiming.%s.%s.%s", face, table,
+                                            spelt, counter);
+
+    return qernic_stat(q, name);
+}
+
+/* @info is what QMP tells; idle goes on with the time, unless it stands @still. */
+static void agree(QErnic *q, const char *face,
+                  const struct ernic_timing_info *info, bool still)
+{
+    size_t i;
+
+    g_assert_cmpuint(le16_to_cpu(info->num_stages), ==, ARRAY_SIZE(stages));
+    g_assert_cmpuint(le16_to_cpu(info->num_queues), ==, ARRAY_SIZE(queues));
+    for (i = 0; i < ARRAY_SIZE(stages); i++) {
+        const struct ernic_timing_stage *s = &info->stage[i];
+        uint64_t sum = le64_to_cpu(s->busy) + le64_to_cpu(s->stalled) +
+                       le64_to_cpu(s->idle);
+
+        g_test_message("%s%s", face, stages[i]);
+        g_assert_cmpuint(sum, ==, 1000 * (le64_to_cpu(info->now) -
+                                          le64_to_cpu(info->since)));
+        g_assert_cmpuint(told(q, face, "stages", stages[i], "items"), ==,
+                         le64_to_cpu(s->items));
+        g_assert_cmpuint(told(q, face, "stages", stages[i], "busy"), ==,
+                         le64_to_cpu(s->busy));
+        g_assert_cmpuint(told(q, face, "stages", stages[i], "stalled"), ==,
+                         le64_to_cpu(s->stalled));
+        g_assert_cmpuint(told(q, face, "stages", stages[i], "waited"), ==,
+                         le64_to_cpu(s->waited));
+        g_assert_cmpuint(told(q, face, "stages", stages[i], "idle"), >=,
+                         le64_to_cpu(s->idle));
+        g_assert_true(!still || told(q, face, "stages", stages[i], "idle") ==
+                      le64_to_cpu(s->idle));
+    }
+    for (i = 0; i < ARRAY_SIZE(queues); i++) {
+        const struct ernic_timing_queue *s = &info->queue[i];
+
+        g_assert_cmpuint(told(q, face, "queues", queues[i], "size"), ==,
+                         le64_to_cpu(s->size));
+        g_assert_cmpuint(told(q, face, "queues", queues[i], "count"), ==, 0);
+        g_assert_cmpuint(told(q, face, "queues", queues[i], "peak"), ==,
+                         le64_to_cpu(s->peak));
+        g_assert_cmpuint(told(q, face, "queues", queues[i], "area"), ==,
+                         le64_to_cpu(s->area));
+    }
+}
+
+static void read_words(Card *c, struct ernic_timing_info *info)
+{
+    uint32_t off, word;
+
+    for (off = 0; off < sizeof(*info); off += 4) {
+        word = cpu_to_le32(card_get_at(c, WORDS + off));
+        memcpy((uint8_t *)info + off, &word, 4);
+    }
+}
+
+static void test_face(void)
+{
+    struct ernic_timing_info info;
+    Card a, b;
+    Pair p;
+
+    open_pair(&p);
+    card_open(&a, &p.q[0], PG332_V4_2, 1);
+    card_open(&b, &p.q[1], PG332_V4_2, 2);
+    card_open_qp(&a, 2, CARD_QPN);
+    card_open_qp(&b, 1, CARD_QPN);
+    card_pattern(p.m.qts, a.mem, LEN, 5);
+    qtest_clock_step(p.m.qts, 1000000);     /* all stores are there */
+    card_post(&a, CARD_SEND, 0, LEN, 0, 0);
+    qtest_clock_step(p.m.qts, RECEIVED - 1);
+    g_assert_cmpuint(card_get_qp(&b, PG332_STATRQPIDB), ==, 0);
+    qtest_clock_step(p.m.qts, 1);
+    g_assert_cmpuint(card_get_qp(&b, PG332_STATRQPIDB), ==, 1);
+    card_same(p.m.qts, a.mem, b.rq, LEN);
+    qtest_clock_step(p.m.qts, COMPLETED - RECEIVED - 1);
+    g_assert_cmpuint(card_get_qp(&a, PG332_CQHEAD), ==, 0);
+    qtest_clock_step(p.m.qts, 1);
+    g_assert_cmpuint(card_get_qp(&a, PG332_CQHEAD), ==, 1);
+    card_done(&a, CARD_SEND);
+    qtest_clock_step(p.m.qts, 1000000);
+
+    read_words(&a, &info);
+    agree(&p.q[0], "pg332.", &info, true);
+    /* One SEND: 2 + 3 cycles, and 2 for its 122 bytes. */
+    g_assert_cmpuint(told(&p.q[0], "pg332.", "stages", "build", "items"), ==, 1);
+    g_assert_cmpuint(told(&p.q[0], "pg332.", "stages", "build", "busy"), ==, 7000);
+    g_assert_cmpuint(told(&p.q[0], "pg332.", "stages", "cqe", "items"), ==, 1);
+    g_assert_cmpuint(told(&p.q[0], "", "stages", "build", "items"), ==, 0);
+    read_words(&b, &info);
+    agree(&p.q[1], "pg332.", &info, true);
+    card_post(&a, CARD_WRITE, 0, CARD_LENGTH, CARD_VA, CARD_KEY);
+    card_done(&a, CARD_WRITE);
+    close_pair(&p);
+}
+
+static void test_verbs(void)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QUERY_TIMING };
+    struct ernic_timing_info info;
+    Pair p;
+
+    open_pair(&p);
+    qernic_setup(&p.q[0], 1);
+    qernic_setup(&p.q[1], 2);
+    qernic_transfers(&p.q[0], &p.q[1]);
+    qtest_clock_step(p.m.qts, 1000000);
+    cmd.query.addr = cpu_to_le64(p.q[0].scratch);
+    cmd.query.length = cpu_to_le32(sizeof(info));
+    g_assert_cmpuint(qernic_cmd(&p.q[0], &cmd, NULL), ==, ERNIC_OK);
+    qtest_memread(p.m.qts, p.q[0].scratch, &info, sizeof(info));
+    g_assert_cmpuint(told(&p.q[0], "", "stages", "build", "items"), >, 10);
+    agree(&p.q[0], "", &info, false);
+    g_assert_cmpuint(told(&p.q[0], "pg332.", "stages", "build", "items"), ==, 0);
+    close_pair(&p);
+}
+
+static void register_tests(void)
+{
+    qtest_add_func("/ernic-counters/face", test_face);
+    qtest_add_func("/ernic-counters/verbs", test_verbs);
+}
+
+libqos_init(register_tests);
