@@ -65,11 +65,37 @@ static void test_ring(void)
     card_close(&cards[0]);
 }
 
+/* The document has the same codes. */
+static void test_document(void)
+{
+    g_autofree char *text = NULL;
+    g_auto(GStrv) lines = NULL;
+    uint32_t told = 0, known = 0, i;
+    char *at, *end;
+
+    g_assert(g_file_get_contents(ERNIC_DOCS "/ernic-face.md", &text, NULL, NULL));
+    at = strstr(text, "| Code | Cause |\n| --- | --- |\n");
+    g_assert_nonnull(at);
+    lines = g_strsplit(at, "\n", 0);
+    for (i = 2; lines[i][0] == '|'; i++) {
+        for (at = lines[i] + 1; *at != '|'; at = *end == ',' ? end + 1 : end) {
+            told |= 1u << g_ascii_strtoull(at, &end, 16);
+            g_assert(end > at);
+            end += *end == ' ';
+        }
+    }
+    for (i = 0; i < ernic_pg332_num_fatals; i++) {
+        known |= 1u << ernic_pg332_fatals[i].code;
+    }
+    g_assert_cmphex(told, ==, known);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     ernic_trace_set_mode(ERNIC_TRACE_COUNT);
     g_test_add_func("/pg332-fatal/codes", test_codes);
     g_test_add_func("/pg332-fatal/ring", test_ring);
+    g_test_add_func("/pg332-fatal/document", test_document);
     return g_test_run();
 }
