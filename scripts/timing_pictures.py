@@ -6,16 +6,17 @@ from timing_tables import CARD, NIC, OPS
 
 COLOUR = {'WRITE': BLUE, 'SEND': ORANGE, 'READ': GREEN}
 HARDWARE = ('hardware', RED, 'mark')
-STAGES = ['doorbell', 'wqe', 'tx-context', 'read-response', 'dma-read', 'build', 'mac',
-          'receive', 'rx-context', 'key', 'dma-write', 'cqe', 'interrupt']
+STAGES = ['doorbell', 'arbiter', 'wqe', 'ack', 'tx-context', 'read-response', 'dma-read',
+          'build', 'icrc', 'mac', 'receive', 'rx-context', 'key', 'dma-write', 'cqe',
+          'interrupt']
 
 # What a latency is made up of, by stage.
 PARTS = [('doorbell', GREY, ['doorbell']),
-         ('request fetched', ORANGE, ['wqe']),
+         ('request fetched', ORANGE, ['arbiter', 'wqe']),
          ('contexts, keys', YELLOW, ['tx-context', 'rx-context', 'key',
                                      'read-response']),
          ('memory, read', GREEN, ['dma-read']),
-         ('build', SKY, ['build']),
+         ('ack, build, icrc', SKY, ['ack', 'build', 'icrc']),
          ('mac, wire', BLUE, ['mac']),
          ('receive', PINK, ['receive']),
          ('memory, written', RED, ['dma-write']),
@@ -111,13 +112,16 @@ def batching(data):
 
 
 # Stages where they stand in the picture: column and row; and who feeds whom.
-PLACE = {'doorbell': (0, 0), 'wqe': (1, 0), 'tx-context': (2, 0),
-         'read-response': (3, 1), 'dma-read': (4, 0), 'build': (5, 0), 'mac': (6, 0),
+PLACE = {'doorbell': (0, 0), 'arbiter': (0, 1), 'wqe': (1, 0), 'ack': (2, 1),
+         'tx-context': (2, 0), 'read-response': (3, 1), 'dma-read': (4, 0),
+         'build': (5, 0), 'icrc': (5, 1), 'mac': (6, 0),
          'receive': (6, 2), 'rx-context': (5, 2), 'key': (4, 2), 'dma-write': (3, 2),
          'cqe': (2, 2), 'interrupt': (1, 2)}
-WAYS = [('doorbell', 'wqe'), ('wqe', 'tx-context'), ('tx-context', 'dma-read'),
+WAYS = [('doorbell', 'arbiter'), ('arbiter', 'wqe'), ('wqe', 'tx-context'),
+        ('ack', 'tx-context'), ('tx-context', 'dma-read'),
         ('tx-context', 'read-response'), ('read-response', 'dma-read'),
-        ('dma-read', 'build'), ('build', 'mac'), ('receive', 'rx-context'),
+        ('dma-read', 'build'), ('build', 'icrc'), ('icrc', 'mac'),
+        ('receive', 'rx-context'),
         ('rx-context', 'key'), ('key', 'dma-write'), ('dma-write', 'cqe'),
         ('cqe', 'interrupt')]
 
@@ -156,7 +160,7 @@ def pipeline(data):
     svg.line([(195, 322), (195, 352)], arrow=True)
     svg.text(195, 368, 'software is told', 11, 'middle')
     # A request that came may have to be answered.
-    svg.line([(620, 270), (620, 235), (320, 235), (320, 112)], GREY, 1, '5,4', True)
+    svg.line([(620, 270), (620, 235), (320, 235), (320, 217)], GREY, 1, '5,4', True)
     svg.text(470, 229, 'ACK, NAK, CNP, response to a READ', 11, 'middle')
     svg.text(450, 392, f'latency, and what each thing costs: profile {CARD}', 11,
              'middle', GREY)

@@ -55,9 +55,10 @@ def make_up(data):
             column[end if end == 'other' else 'back' if turned else 'card', stage] = ns
         keyed.append(column)
     names = {'card': 'card', 'other': 'NIC', 'back': 'card, answer'}
-    order = {'other': ['receive', 'rx-context', 'key', 'dma-write', 'tx-context',
-                       'read-response', 'dma-read', 'build', 'mac'],
-             'card': ['doorbell', 'wqe', 'tx-context', 'dma-read', 'build', 'mac'],
+    order = {'other': ['receive', 'rx-context', 'key', 'dma-write', 'ack', 'tx-context',
+                       'read-response', 'dma-read', 'build', 'icrc', 'mac'],
+             'card': ['doorbell', 'arbiter', 'wqe', 'tx-context', 'dma-read', 'build',
+                      'icrc', 'mac'],
              'back': ['receive', 'rx-context', 'dma-write', 'cqe']}
     lines = []
     for end in 'card', 'other', 'back':
@@ -93,5 +94,10 @@ def what_ifs(data):
                   for change, limit, formula, model in data.of('what-if')])
 
 
+def effects(data):
+    return table(['What', 'Changed', 'Seen in', 'Expected', 'Model'],
+                 ['---', '---', '---', '---:', '---:'], data.of('effect'))
+
+
 ALL = {'rows': rows, 'what-if': what_ifs, 'latency': latency, 'make-up': make_up,
-       'batching': batching, 'profiles': profiles}
+       'batching': batching, 'profiles': profiles, 'effects': effects}

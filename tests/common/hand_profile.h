@@ -16,7 +16,7 @@ static const ErnicProfile hand = {
     .wire_flight = NS(50),
     .wqe_batch = 4, .wqe_miss = NS(1000), .wqe_fetches = 1, .key_update = NS(500),
     .read_overlap = 1, .dma_requests = 4, .dma_request = 512,
-    .tx_packets = 4, .rx_packets = 4,
+    .tx_packets = 4, .rx_packets = 4, .outstanding = 64, .ack_coalesce = 1,
     .stage = {
         [ERNIC_STAGE_DOORBELL] = { NS(100), 1 },
         [ERNIC_STAGE_WQE] = { NS(10), 2 },

@@ -134,6 +134,10 @@ static void plan_timing(Sim *s)
         .tx_packets = 1 + sim_below(&r, 64),
         .rx_packets = sim_percent(&r, 25) ? 8 + sim_below(&r, 64) : 4096,
     };
+    p->outstanding = 1 + sim_below(&r, ERNIC_SQ_WINDOW);
+    p->retry_packets = sim_percent(&r, 50) ? 0 : 1 + sim_below(&r, 100);
+    p->ack_coalesce = sim_percent(&r, 50) ? 1 : 1 + sim_below(&r, 8);
+    p->ack_delay = sim_range(&r, 0, 20 * SIM_US * 1000);
     if (sim_percent(&r, 50)) {
         p->pcie = (ErnicPcie) {
             .speed = sim_percent(&r, 50) ? 8000 : 2500,

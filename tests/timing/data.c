@@ -5,6 +5,7 @@
  * tabs between the words, the first of which says what the line is.
  */
 #include "qemu/osdep.h"
+#include "costs.h"
 #include "measure.h"
 #include "programs.h"
 #include "rows.h"
@@ -94,16 +95,17 @@ static void bursts(const char *name, const ErnicProfile *both)
             if (batch <= 8) {
                 printf("eight\t%s\t%s\t%u\t%" PRIu64 "\n", name,
                        timing_ops[i].name, batch,
-                       timing_burst(&timing_ops[i], both, 8, batch));
+                       timing_burst(&timing_ops[i], both, both, 8, batch));
             }
             printf("burst\t%s\t%s\t%u\t%" PRIu64 "\n", name,
                    timing_ops[i].name, batch,
-                   timing_burst(&timing_ops[i], both, BURST, batch));
+                   timing_burst(&timing_ops[i], both, both, BURST,
+                                batch));
         }
     }
 }
 
-/* Latency in ns and what each thing costs, of @card's stages. */
+/* Latency in ns and work for each thing, of @card's stages. */
 static void costs(const ErnicProfile *card)
 {
     uint32_t i;
@@ -122,6 +124,21 @@ static void costs(const ErnicProfile *card)
             printf(" + %" PRIu64 " B/cycle", c->width);
         }
         printf("\n");
+    }
+}
+
+static void cost_rows(const ErnicProfile *card, const ErnicProfile *other)
+{
+    TimingCostRow row[TIMING_COSTS];
+    uint32_t i, n = timing_costs(card, other, row);
+
+    for (i = 0; i < n; i++) {
+        /* Rates are small. */
+        int digits = row[i].expected < 100 ? 3 : 0;
+
+        printf("effect\t%s\t%s\t%s\t%.*f %s\t%.*f %s\n", row[i].item,
+               row[i].change, row[i].seen, digits, row[i].expected,
+               row[i].unit, digits, row[i].model, row[i].unit);
     }
 }
 
@@ -158,4 +175,5 @@ void timing_data(const ErnicProfile *card, const ErnicProfile *other,
     }
     timing_profile(&p, dir, TIMING_FAST);
     what_ifs(&p);
+    cost_rows(card, other);
 }

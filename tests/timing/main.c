@@ -13,6 +13,7 @@
  */
 #include "qemu/osdep.h"
 #include <time.h>
+#include "costs.h"
 #include "measure.h"
 #include "programs.h"
 #include "rows.h"
@@ -170,7 +171,7 @@ static void predictions(const ErnicProfile *card, const ErnicProfile *other)
         printf("#   %-67s", timing_ops[i].name);
         for (k = 0; k < ARRAY_SIZE(batches); k++) {
             printf(" %5" PRIu64,
-                   timing_burst(&timing_ops[i], card, 8, batches[k]));
+                   timing_burst(&timing_ops[i], card, card, 8, batches[k]));
         }
         printf("\n");
     }
@@ -201,6 +202,23 @@ static void what_ifs(const ErnicProfile *fast)
                                " (%s) %.2f, %+.2f %%", w[i].change, w[i].model,
                                w[i].limit, w[i].formula, error);
         ok(error <= OFF_FORMULA && error >= -OFF_FORMULA, what);
+        g_free(what);
+    }
+}
+
+static void costs(const ErnicProfile *card, const ErnicProfile *other)
+{
+    TimingCostRow row[TIMING_COSTS];
+    uint32_t i, n = timing_costs(card, other, row);
+
+    for (i = 0; i < n; i++) {
+        const TimingCostRow *r = &row[i];
+        double off = r->model - r->expected;
+        char *what = g_strdup_printf("%s: %s: %s %.2f %s, expected %.2f",
+                                     r->item, r->change, r->seen, r->model,
+                                     r->unit, r->expected);
+
+        ok(off <= r->tolerance && off >= -r->tolerance, what);
         g_free(what);
     }
 }
@@ -261,6 +279,7 @@ int main(int argc, char **argv)
     run_rows(&card, &other);
     predictions(&card, &other);
     what_ifs(&fast);
+    costs(&card, &other);
     run_repeatable(&card, &other);
     printf("1..%d\n", tests);
     return failures ? 1 : 0;

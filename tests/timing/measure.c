@@ -27,15 +27,43 @@ uint64_t timing_latency(const TimingOp *op, const ErnicProfile *card,
     return (f.last - f.first) / 10;
 }
 
-uint64_t timing_burst(const TimingOp *op, const ErnicProfile *both,
-                      uint32_t num, uint32_t batch)
+uint64_t timing_first(const TimingOp *op, const ErnicProfile *card,
+                      const ErnicProfile *other, uint32_t len)
+{
+    TimingFlow f = { .from = TIMING_CARD, .opcode = op->opcode, .len = len,
+                     .depth = 1, .total = 1 };
+    TimingWorld w;
+
+    timing_open(&w, card, other);
+    timing_run(&w, &f, 1);
+    timing_close(&w);
+    return f.last - f.start;
+}
+
+uint64_t timing_interrupt(const TimingOp *op, const ErnicProfile *card,
+                          const ErnicProfile *other, uint32_t len)
+{
+    TimingFlow f = { .from = TIMING_CARD, .opcode = op->opcode, .len = len,
+                     .depth = 1, .total = 1 };
+    TimingWorld w;
+
+    timing_open(&w, card, other);
+    w.events = true;
+    timing_run(&w, &f, 1);
+    timing_until_irq(&w, TIMING_CARD);
+    timing_close(&w);
+    return w.now - f.last;
+}
+
+uint64_t timing_burst(const TimingOp *op, const ErnicProfile *card,
+                      const ErnicProfile *other, uint32_t num, uint32_t batch)
 {
     TimingFlow f = { .from = TIMING_CARD, .opcode = op->opcode, .len = 64,
                      .depth = num, .total = num, .batch = batch };
     TimingWorld w;
 
-    timing_open(&w, both, both);
-    if (both->context_entries || both->key_entries) {
+    timing_open(&w, card, other);
+    if (other->context_entries || other->key_entries) {
         timing_run(&w, &f, 1);          /* caches are warm from here on */
         f.total += num;
     }

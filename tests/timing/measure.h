@@ -20,12 +20,18 @@ extern const uint32_t timing_num_ops;
 /* ns from the doorbell to the completion, of one at a time, caches warm. */
 uint64_t timing_latency(const TimingOp *op, const ErnicProfile *card,
                         const ErnicProfile *other, uint32_t len);
+/* The same of the first of all, caches cold. */
+uint64_t timing_first(const TimingOp *op, const ErnicProfile *card,
+                      const ErnicProfile *other, uint32_t len);
+/* ns from a completion to the interrupt that tells of it. */
+uint64_t timing_interrupt(const TimingOp *op, const ErnicProfile *card,
+                          const ErnicProfile *other, uint32_t len);
 /*
  * ns until @num messages of 64 bytes are complete that are posted at once with
- * a doorbell for each @batch; between two devices of one kind.
+ * a doorbell for each @batch, caches warm.
  */
-uint64_t timing_burst(const TimingOp *op, const ErnicProfile *both,
-                      uint32_t num, uint32_t batch);
+uint64_t timing_burst(const TimingOp *op, const ErnicProfile *card,
+                      const ErnicProfile *other, uint32_t num, uint32_t batch);
 /* Million messages of @len bytes a second, 64 under way. */
 double timing_message_rate(const TimingOp *op, const ErnicProfile *card,
                            const ErnicProfile *other, uint32_t len);

@@ -15,7 +15,8 @@ from decimal import Decimal
 from pathlib import Path
 
 # The stages that every request between two cards passes, in this order.
-CHAIN = ['doorbell', 'wqe', 'tx-context', 'build', 'mac', 'receive', 'cqe']
+CHAIN = ['doorbell', 'arbiter', 'wqe', 'tx-context', 'build', 'icrc', 'mac', 'receive',
+         'cqe']
 
 
 class Trace:

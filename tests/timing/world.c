@@ -266,6 +266,17 @@ void timing_run(TimingWorld *w, TimingFlow *flows, uint32_t num)
     } while (left);
 }
 
+void timing_until_irq(TimingWorld *w, uint32_t end)
+{
+    while (!w->end[end].env.irqs->len) {
+        uint64_t next = MIN(w->end[0].env.wake, w->end[1].env.wake);
+
+        g_assert_cmpuint(next, !=, TIMING_NEVER);
+        w->now = MAX(w->now, next);
+        settle(w);
+    }
+}
+
 static double rate(uint32_t messages, uint32_t len, uint64_t ns)
 {
     return ns ? (double)(messages - 1) * len * 8 / ns : 0;

@@ -59,6 +59,9 @@ void timing_close(TimingWorld *w);
 /* Until all of @flows, at most one from each end, are done. */
 void timing_run(TimingWorld *w, TimingFlow *flows, uint32_t num);
 
+/* Until software is told of the next event at @end; there will be one. */
+void timing_until_irq(TimingWorld *w, uint32_t end);
+
 /* Payload in Gb/s from the first completion to the last, as the sender sees. */
 double timing_rate(const TimingFlow *f);
 /* The same of the receive requests. */

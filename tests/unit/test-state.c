@@ -161,9 +161,9 @@ static uint64_t format_digest(void)
  */
 static void test_version(void)
 {
-    g_assert_cmphex(format_digest(), ==, 0x4ca1b3e90df238c);
-    g_assert_cmpuint(ERNIC_STATE_VERSION, ==, 5);
-    g_assert_cmpuint(ERNIC_STATE_VERSION_TIMING, ==, 6);
+    g_assert_cmphex(format_digest(), ==, 0x7717740434b5887d);
+    g_assert_cmpuint(ERNIC_STATE_VERSION, ==, 7);
+    g_assert_cmpuint(ERNIC_STATE_VERSION_TIMING, ==, 8);
 }
 
 /*

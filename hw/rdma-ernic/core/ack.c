@@ -175,6 +175,7 @@ static bool ack_one(Ernic *e, ErnicQp *qp, const ErnicPath *path)
     trace_ernic_tx_ack(qp->qpn, pkt.psn, pkt.syndrome, pkt.msn);
     qp->ack.owed = false;
     qp->ack.due = 0;                /* a NAK tells of all before it as well */
+    qp->ack.count = 0;
     if (!qp->ack.nak) {
         e->stats.tx_acks++;
     } else if (qp->ack.nak < ERNIC_AETH_NAK) {
@@ -231,6 +232,7 @@ bool ernic_ack_step(Ernic *e, ErnicQp *qp)
     }
     if (!ernic_qp_path(e, qp, &qp->attr.av, &path)) {
         ack->owed = false;
+        ack->count = 0;
         ack->cnp_owed = false;
         ack_drop_responses(qp);
         ack_fault(e, qp);

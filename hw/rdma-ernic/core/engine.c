@@ -19,6 +19,7 @@
 #include "sched.h"
 #include "strict.h"
 #include "timer.h"
+#include "retry.h"
 #include "timing.h"
 #include "timing_count.h"
 #include "trace.h"
@@ -405,6 +406,7 @@ static void engine_turn(Ernic *e, ErnicQp *qp)
     bool send = ernic_ack_step(e, qp);
 
     send |= ernic_req_step(e, qp);
+    ernic_retry_sync(e, qp);
     if (flush || (send && !e->tx->busy)) {
         ernic_sched_mark(e, qp);
     } else if (send) {

@@ -5,6 +5,7 @@
  * given and between which bounds; every line has to name its source.
  */
 #include "qemu/osdep.h"
+#include "limits.h"
 #include "profile.h"
 #include "server.h"
 
@@ -93,6 +94,7 @@ static const Key keys[] = {
     KEY("wire.shortest", BYTES, wire_min, 0, 1024),
     KEY("wire.flight", TIME, wire_flight, 0, MAX_TIME),
     LATENCY("doorbell", DOORBELL), PACKET("doorbell", DOORBELL),
+    LATENCY("arbiter", ARBITER), PACKET("arbiter", ARBITER),
     LATENCY("wqe", WQE), PACKET("wqe", WQE),
     KEY("wqe.batch", COUNT, wqe_batch, 1, 1024),
     KEY("wqe.fetch", TIME, wqe_miss, 0, MAX_TIME),
@@ -105,6 +107,11 @@ static const Key keys[] = {
     KEY("key.entries", COUNT, key_entries, 0, UINT32_MAX),
     KEY("key.miss", TIME, key_miss, 0, MAX_TIME),
     KEY("key.update", TIME, key_update, 0, MAX_TIME),
+    LATENCY("ack", ACK), PACKET("ack", ACK),
+    KEY("ack.coalesce", COUNT, ack_coalesce, 1, UINT16_MAX),
+    KEY("ack.delay", TIME, ack_delay, 0, MAX_TIME),
+    KEY("outstanding.requests", COUNT, outstanding, 1, ERNIC_SQ_WINDOW),
+    KEY("retry.buffer", COUNT, retry_packets, 0, 65536),
     LATENCY("read-response", READ_RSP), PACKET("read-response", READ_RSP),
     KEY("read-response.overlap", COUNT, read_overlap, 1, ERNIC_LIM_UNDER_WAY),
     LATENCY("dma-read", DMA_READ), PACKET("dma-read", DMA_READ),
@@ -114,6 +121,7 @@ static const Key keys[] = {
     LATENCY("build", BUILD), PACKET("build", BUILD), CLOSE("build", BUILD),
     WIDTH("build", BUILD),
     KEY("build.buffer", COUNT, tx_packets, 1, 1024),
+    LATENCY("icrc", ICRC), PACKET("icrc", ICRC), WIDTH("icrc", ICRC),
     LATENCY("mac", MAC),
     LATENCY("receive", RECEIVE), PACKET("receive", RECEIVE),
     CLOSE("receive", RECEIVE), WIDTH("receive", RECEIVE),

@@ -43,6 +43,10 @@ struct ErnicProfile {
     uint64_t dma_request;       /* bytes of each */
     uint64_t tx_packets;        /* built, and waiting to leave */
     uint64_t rx_packets;        /* come, and waiting to be served */
+    uint64_t outstanding;       /* requests of a queue pair under way */
+    uint64_t retry_packets;     /* of WRITEs, kept until acknowledged; 0: none */
+    uint64_t ack_coalesce;      /* requests that one ACK waits for */
+    uint64_t ack_delay;         /* ps: but no longer than this */
     ErnicPcie pcie;
     ErnicCost stage[ERNIC_STAGE_COUNT];
 };

@@ -39,6 +39,7 @@ typedef enum ErnicBlocked {
     ERNIC_BLOCKED_RATE,             /* congestion control holds it back */
     ERNIC_BLOCKED_TX,               /* the link is busy */
     ERNIC_BLOCKED_STATE,            /* the queue pair's state forbids it */
+    ERNIC_BLOCKED_RETRY,            /* timing: the retry buffer is full */
     ERNIC_BLOCKED_COUNT
 } ErnicBlocked;
 
@@ -161,6 +162,7 @@ typedef struct ErnicAckState {
     uint32_t nak_psn;
     uint16_t rd_pending;            /* entries of rd[] that are pending */
     bool cnp_owed;                  /* a marked packet has come */
+    uint16_t count;                 /* timing: requests that wait for it */
 } ErnicAckState;
 
 struct ErnicQp {

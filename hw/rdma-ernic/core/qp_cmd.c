@@ -13,6 +13,7 @@
 #include "qp.h"
 #include "sched.h"
 #include "timer.h"
+#include "retry.h"
 #include "timing.h"
 #include "trace.h"
 
@@ -229,6 +230,7 @@ void ernic_qp_reset_context(Ernic *e, ErnicQp *qp)
     ernic_cc_reset(&qp->cc);
     if (e->timing) {
         e->timing->fetched[qp->qpn] = 0;
+        ernic_retry_sync(e, qp);        /* nothing of it is under way */
     }
     qp->sq_drained = false;
     qp->broken_cq = false;

@@ -11,6 +11,7 @@
 #include "mr.h"
 #include "psn.h"
 #include "qp.h"
+#include "retry.h"
 #include "timer.h"
 #include "timing.h"
 #include "trace.h"
@@ -118,13 +119,14 @@ static void req_sent(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt, uint32_t n)
  * An acknowledgement is asked for at the end of a message, and within one
  * often enough that the window never closes unasked (C9-25 leaves it open).
  */
-static bool req_ask(ErnicQp *qp, uint32_t mtu, bool last)
+static bool req_ask(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe, uint32_t mtu,
+                    bool last)
 {
     ErnicSendQueue *sq = &qp->sq;
 
     sq->unasked++;
     if (last || sq->unasked >= MAX(sq->cwnd / mtu / 4, 1u) ||
-        req_room(qp, mtu) <= 1) {
+        req_room(qp, mtu) <= 1 || ernic_retry_asks(e, wqe)) {
         sq->unasked = 0;
         return true;
     }
@@ -147,6 +149,9 @@ static ReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     if (qp->transport == ERNIC_RC && !req_room(qp, mtu)) {
         return req_block(qp, ERNIC_BLOCKED_WINDOW);
     }
+    if (qp->transport == ERNIC_RC && !ernic_retry_room(e, qp, wqe)) {
+        return req_block(qp, ERNIC_BLOCKED_RETRY);
+    }
     req_fill(e, qp, wqe, &pkt);
     pkt.op = ernic_opcode(ernic_bth_opcode(qp->transport,
         first ? last ? wr->only : wr->first : last ? wr->last : wr->middle));
@@ -159,7 +164,7 @@ static ReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     pkt.imm = ldl_be_p(wqe->imm);
     pkt.inv_rkey = wqe->inv_rkey;
     if (qp->transport == ERNIC_RC) {
-        pkt.ackreq = req_ask(qp, mtu, last);
+        pkt.ackreq = req_ask(e, qp, wqe, mtu, last);
     }
     if (!ernic_tx_packet(e, path, &pkt, &payload)) {
         return req_block(qp, ERNIC_BLOCKED_TX);
@@ -167,6 +172,9 @@ static ReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     fault = ernic_wqe_gather(e, qp->pd, wqe, off, payload, len);
     if (fault) {
         return req_fault(e, qp, wqe, fault);
+    }
+    if (qp->transport == ERNIC_RC) {
+        ernic_retry_sent(e, qp, wqe);
     }
     if (last) {
         wqe->tx_serial = ernic_tx_serial(e);
@@ -333,6 +341,15 @@ static ReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
     return REQ_SENT;            /* a registration is as much work as that */
 }
 
+/* Requests that may be under way at once: the format's limit, the hardware's. */
+static uint32_t req_outstanding(const Ernic *e, const ErnicQp *qp)
+{
+    uint32_t most = e->format->outstanding ? e->format->outstanding(qp) :
+                                             UINT32_MAX;
+
+    return e->timing ? MIN(most, e->timing->p->outstanding) : most;
+}
+
 /* Give the next request its PSNs, if nothing holds it back. */
 static ReqStep req_start(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
                          const ErnicWr *wr)
@@ -350,8 +367,7 @@ static ReqStep req_start(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     if ((wqe->flags & ERNIC_WR_FENCE) && sq->rd_issued != sq->rd_done) {
         return req_block(qp, ERNIC_BLOCKED_FENCE);
     }
-    if (e->format->outstanding &&
-        sq->started - sq->wq.ci >= e->format->outstanding(qp)) {
+    if (sq->started - sq->wq.ci >= req_outstanding(e, qp)) {
         return req_block(qp, ERNIC_BLOCKED_WINDOW);
     }
     if ((wr->flags & ERNIC_WRF_CREDIT) && !qp->attr.max_rd_atomic) {

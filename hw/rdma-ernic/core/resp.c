@@ -15,6 +15,7 @@
 #include "qp.h"
 #include "sched.h"
 #include "timer.h"
+#include "timing.h"
 #include "trace.h"
 
 /* ---- what a fault means -------------------------------------------------- */
@@ -461,12 +462,22 @@ static void resp_duplicate(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     resp_rd_start(e, qp, rd);
 }
 
+/* One more waits for an ACK: how long the hardware lets it, ns. */
+static uint64_t resp_coalesce(const Ernic *e, ErnicQp *qp)
+{
+    const ErnicProfile *p = e->timing ? e->timing->p : NULL;
+
+    return p && ++qp->ack.count < p->ack_coalesce ?
+           DIV_ROUND_UP(p->ack_delay, 1000) : 0;
+}
+
 /* @pkt was served: when does its sender hear of it? */
 static void resp_owe(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 {
     uint64_t delay = e->format->ack_delay ? e->format->ack_delay(e, pkt) :
                      pkt->ackreq ? 0 : ERNIC_NEVER;
 
+    delay = delay ?: resp_coalesce(e, qp);
     if (!delay) {
         qp->ack.owed = true;
         ernic_sched_mark(e, qp);

@@ -361,7 +361,7 @@ static const ErnicStateStruct rq_struct = DESCRIBE(rq_fields, ErnicRecvQueue);
 static const ErnicStateField ack_fields[] = {
     BOOL(owed), U(due), U(nak), UMAX(fault, ERNIC_FAULT_COUNT - 1), U(code),
     UMAX(nak_psn, ERNIC_PSN_MASK), UMAX(rd_pending, ERNIC_MAX_RD_ATOMIC),
-    BOOL(cnp_owed),
+    BOOL(cnp_owed), U(count),
 };
 #undef S
 static const ErnicStateStruct ack_struct = DESCRIBE(ack_fields, ErnicAckState);

@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "cq.h"
 #include "qp.h"
+#include "retry.h"
 #include "state.h"
 #include "timing.h"
 
@@ -316,5 +317,6 @@ bool ernic_state_load_timing(Ernic *e, ErnicReader *in)
         return false;
     }
     load_irqs(e, in);
+    ernic_retry_load(e);
     return !in->failed;
 }

@@ -31,6 +31,12 @@ ErnicTiming *ernic_timing_new(const ErnicConfig *cfg)
     ernic_limit_init(&t->dma, p->dma_requests);
     ernic_limit_init(&t->rsp, p->read_overlap);
     ernic_limit_init(&t->posted, ernic_pcie_posted_tlps(&p->pcie));
+    t->retry = (ErnicTimedRetry) {
+        .size = p->retry_packets, .qps = cfg->max_qp,
+        .held = g_new0(uint32_t, cfg->max_qp),
+        .line = g_new0(uint32_t, cfg->max_qp),
+        .waits = g_new0(bool, cfg->max_qp),
+    };
     ernic_lru_init(&t->context, cfg->max_qp, p->context_entries);
     ernic_lru_init(&t->key, cfg->max_mr, p->key_entries);
     t->fetched = g_new0(uint32_t, cfg->max_qp);
@@ -49,6 +55,9 @@ void ernic_timing_free(ErnicTiming *t)
     if (!t) {
         return;
     }
+    g_free(t->retry.held);
+    g_free(t->retry.line);
+    g_free(t->retry.waits);
     ernic_lru_fini(&t->context);
     ernic_lru_fini(&t->key);
     g_free(t->fetched);
@@ -201,6 +210,7 @@ static void pass_wqe(ErnicTiming *t, ErnicSpan *span, uint32_t qpn,
     uint64_t begin;
 
     *here = (hit ? *here : num) - 1;
+    pass(t, ERNIC_STAGE_ARBITER, span, 0, false, 0);
     if (hit) {
         pass(t, ERNIC_STAGE_WQE, span, 0, false, 0);
         return;
@@ -278,6 +288,9 @@ static void transmit(ErnicTiming *t, ErnicSpan *span, uint32_t qpn,
     if (request && (op->seg & ERNIC_SEG_START)) {
         pass_wqe(t, span, qpn, behind);
     }
+    if (!request && !response) {
+        pass(t, ERNIC_STAGE_ACK, span, 0, false, 0);
+    }
     pass_context(t, ERNIC_STAGE_TX_CONTEXT, span, qpn);
     if (response && (op->seg & ERNIC_SEG_START)) {
         t->rsp_begin = span->head = ernic_limit_at(&t->rsp, span->head);
@@ -290,6 +303,7 @@ static void transmit(ErnicTiming *t, ErnicSpan *span, uint32_t qpn,
     }
     pass(t, ERNIC_STAGE_BUILD, span, frame,
          request && (op->seg & ERNIC_SEG_END), 0);
+    pass(t, ERNIC_STAGE_ICRC, span, frame, false, 0);
     pass_mac(t, span, frame);
 }
 

@@ -45,6 +45,20 @@ typedef struct ErnicTimedCqe {
     uint32_t cqn;               /* 0 with PG332 */
 } ErnicTimedCqe;
 
+/*
+ * The retry buffer, in which the payload of WRITEs is kept until it is
+ * acknowledged (PG332: DATBUF); retry.c. What is in it follows from the queue
+ * pairs, and is counted anew on loading.
+ */
+typedef struct ErnicTimedRetry {
+    uint32_t size;              /* packets; 0: nothing is kept */
+    uint32_t used;
+    uint32_t *held;             /* by queue pair */
+    uint32_t *line;             /* those that wait, each once, as a ring */
+    bool *waits;
+    uint32_t qps, head, count;
+} ErnicTimedRetry;
+
 struct ErnicTiming {
     const ErnicProfile *p;
     const ErnicTimingTrace *trace;      /* NULL: nobody listens */
@@ -56,6 +70,7 @@ struct ErnicTiming {
     ErnicLimit dma;             /* reads of payload */
     ErnicLimit rsp;             /* responses to READs */
     ErnicLimit posted;          /* TLPs of payload, by their credits */
+    ErnicTimedRetry retry;
     ErnicLru context, key;
     uint32_t *fetched;          /* by queue pair: requests that are here */
     ErnicLine doorbells, tx, rx, cqes;

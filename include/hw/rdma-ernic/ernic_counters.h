@@ -52,11 +52,14 @@
 /* Stages of the timing model, in the order in which work passes them. */
 #define ERNIC_TIMING_STAGES(X)                                               \
     X(DOORBELL,     "doorbell")       /* a store: on its way, decoded */     \
-    X(WQE,          "wqe")            /* arbitration, a work request */      \
+    X(ARBITER,      "arbiter")        /* which send queue is next */         \
+    X(WQE,          "wqe")            /* a work request: fetched, checked */ \
+    X(ACK,          "ack")            /* an answer without data is made up */ \
     X(TX_CONTEXT,   "tx-context")     /* queue pair context of what is sent */ \
     X(READ_RSP,     "read-response")  /* taking up the response to a READ */ \
     X(DMA_READ,     "dma-read")       /* payload out of memory */            \
-    X(BUILD,        "build")          /* headers, ICRC, the way to the MAC */ \
+    X(BUILD,        "build")          /* headers in front of payload */      \
+    X(ICRC,         "icrc")           /* and behind; the way to the MAC */   \
     X(MAC,          "mac")            /* the wire, while a frame takes it */ \
     X(RECEIVE,      "receive")        /* parsing, ICRC, validation */        \
     X(RX_CONTEXT,   "rx-context")     /* queue pair context of what came */  \

@@ -1,0 +1,142 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The timing model's limits on what is under way: outstanding requests, the
+ * retry buffer; and ACKs that wait for each other.
+ */
+#include "qemu/osdep.h"
+#include "hand_profile.h"
+#include "qp.h"
+#include "timed_pair.h"
+#include "timing.h"
+
+static uint32_t trains_out(Pair *p)
+{
+    FakeTrain *t;
+    uint32_t n = 0;
+
+    while ((t = fake_take_train(&p->env))) {
+        fake_train_free(t);
+        n++;
+    }
+    return n;
+}
+
+/* No more requests than may be outstanding are begun. */
+static void test_outstanding(void)
+{
+    ErnicProfile few = hand;
+    uint32_t i;
+    Pair p;
+
+    few.outstanding = 3;
+    open_pair(&p, &few, ERNIC_QPT_RC);
+    for (i = 0; i < 10; i++) {
+        post(&p, 8);
+        fake_recv(p.peer, &p.peer_qp, p.peer_mem, 4096, p.peer_key);
+    }
+    until(&p, 20000);
+    g_assert_cmpuint(p.e->qp[p.qp.qpn].sq.blocked_on, ==,
+                     ERNIC_BLOCKED_WINDOW);
+    g_assert_cmpuint(fake_deliver(p.e, p.peer), ==, 3);
+    fake_run(p.peer);
+    g_assert_cmpuint(fake_deliver(p.peer, p.e), >, 0);
+    until(&p, 40000);
+    g_assert_cmpuint(trains_out(&p), ==, 3);
+    close_pair(&p);
+}
+
+/* WRITEs of two queue pairs share a retry buffer of three packets. */
+static void test_retry_buffer(void)
+{
+    ErnicProfile small = hand;
+    GByteArray *state = g_byte_array_new();
+    struct ernic_qp_attr attr;
+    FakeQp second;
+    uint32_t i;
+    Pair p;
+
+    small.retry_packets = 3;
+    open_pair(&p, &small, ERNIC_QPT_RC);
+    fake_create_qp(p.e, &second, ERNIC_QPT_RC, p.qp.pd, p.cq.cqn, p.cq.cqn,
+                   FAKE_NONE);
+    fake_qp_attr(&attr, 77, 2);
+    attr.timeout = 0;
+    fake_qp_to(p.e, &second, ERNIC_QPS_RTS, &attr);
+    for (i = 0; i < 5; i++) {
+        fake_rdma(p.e, &p.qp, ERNIC_WR_WRITE, 0, p.mem, 8, p.key, p.peer_mem,
+                  p.peer_key);
+    }
+    fake_rdma(p.e, &second, ERNIC_WR_WRITE, 0, p.mem, 8, p.key, p.peer_mem,
+              p.peer_key);
+    fake_send(p.e, &second, ERNIC_WR_SEND, 0, p.mem, 8, p.key);
+    until(&p, 20000);
+    g_assert_cmpuint(p.e->timing->retry.used, ==, 3);
+    g_assert_cmpuint(p.e->qp[p.qp.qpn].sq.blocked_on, ==, ERNIC_BLOCKED_RETRY);
+    g_assert_cmpuint(p.e->qp[second.qpn].sq.blocked_on, ==,
+                     ERNIC_BLOCKED_RETRY);
+    /* Elsewhere they wait for the same room. */
+    ernic_save(p.e, state);
+    ernic_reset(p.e);
+    g_assert_true(ernic_load(p.e, p.env.now, state->data, state->len));
+    g_assert_cmpuint(p.e->timing->retry.used, ==, 3);
+    g_assert_cmpuint(p.e->timing->retry.count, ==, 2);
+    g_assert_cmpuint(fake_deliver(p.e, p.peer), ==, 3);
+    fake_run(p.peer);
+    fake_deliver(p.peer, p.e);
+    until(&p, 40000);
+    /* Two more, one of the second; and its SEND, which is not kept. */
+    g_assert_cmpuint(trains_out(&p), ==, 4);
+    g_assert_cmpuint(p.e->timing->retry.used, ==, 3);
+    /* What nobody will acknowledge any more gives its room back. */
+    fake_modify_qp(p.e, second.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL);
+    g_assert_cmpuint(p.e->timing->retry.used, ==, 2);
+    fake_modify_qp(p.e, p.qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL);
+    g_assert_cmpuint(p.e->timing->retry.used, ==, 0);
+    g_byte_array_unref(state);
+    close_pair(&p);
+}
+
+/* The peer's three SENDs, and how many ACKs there are by then. */
+static void acks(Pair *p, uint32_t sends, uint64_t by, uint32_t num)
+{
+    uint32_t i;
+
+    for (i = 0; i < sends; i++) {
+        fake_recv(p->e, &p->qp, p->mem, 4096, p->key);
+        fake_send(p->peer, &p->peer_qp, ERNIC_WR_SEND, 0, p->peer_mem, 8,
+                  p->peer_key);
+    }
+    fake_run(p->peer);
+    fake_deliver(p->peer, p->e);
+    until(p, p->env.now - p->start + by);
+    g_assert_cmpuint(trains_out(p), ==, num);
+}
+
+/* One ACK for three requests; for fewer when it has been held long enough. */
+static void test_coalesce(void)
+{
+    ErnicProfile lazy = hand;
+    Pair p;
+
+    lazy.rx_packets = 16;
+    lazy.ack_coalesce = 3;
+    lazy.ack_delay = NS(5000);
+    open_pair(&p, &lazy, ERNIC_QPT_RC);
+    acks(&p, 3, 2000, 1);
+    acks(&p, 2, 4000, 0);
+    acks(&p, 0, 4000, 1);
+    acks(&p, 4, 2000, 1);
+    acks(&p, 0, 10000, 1);
+    g_assert_cmpuint(p.e->stats.tx_acks, ==, 4);
+    close_pair(&p);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/timing-limits/outstanding", test_outstanding);
+    g_test_add_func("/timing-limits/retry-buffer", test_retry_buffer);
+    g_test_add_func("/timing-limits/coalesce", test_coalesce);
+    return g_test_run();
+}

@@ -1,0 +1,91 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A connection between an engine with the timing model and one without.
+ */
+#ifndef TIMED_PAIR_H
+#define TIMED_PAIR_H
+
+#include "fake_verbs.h"
+
+#define ALL_RIGHTS \
+    (ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_READ | \
+     ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_ATOMIC | \
+     ERNIC_ACCESS_MW_BIND)
+
+/* A timed engine, @e, and the one it talks to, which takes no time. */
+typedef struct Pair {
+    FakeEnv env, peer_env;
+    Ernic *e, *peer;
+    FakeEq eq;
+    FakeCq cq, peer_cq;
+    FakeQp qp, peer_qp;
+    uint64_t mem, peer_mem;
+    uint32_t key, peer_key;
+    uint64_t start;             /* the times of a test begin here */
+} Pair;
+
+/* Let the timed engine live until @ns after the start. */
+static inline void until(Pair *p, uint64_t ns)
+{
+    g_assert_cmpuint(p->start + ns, >=, p->env.now);
+    fake_advance(p->e, p->start + ns - p->env.now);
+    p->peer_env.now = p->env.now;
+    /* What is due at @ns has happened. */
+    fake_run(p->e);
+}
+
+static inline void open_pair(Pair *p, const ErnicProfile *profile, uint8_t type)
+{
+    struct ernic_qp_attr attr;
+    uint32_t pd, peer_pd;
+
+    memset(p, 0, sizeof(*p));
+    fake_env_init(&p->env);
+    fake_env_init(&p->peer_env);
+    p->e = fake_ernic_timed(&p->env, profile);
+    p->peer = fake_ernic_new(&p->peer_env);
+    fake_set_gid(p->peer, 0, 2);
+    pd = fake_create_pd(p->e);
+    peer_pd = fake_create_pd(p->peer);
+    fake_create_eq(p->e, &p->eq, 16, 3, false);
+    fake_create_cq(p->e, &p->cq, 64, p->eq.eqn);
+    fake_create_cq(p->peer, &p->peer_cq, 64, FAKE_NONE);
+    fake_create_qp(p->e, &p->qp, type, pd, p->cq.cqn, p->cq.cqn, FAKE_NONE);
+    fake_create_qp(p->peer, &p->peer_qp, type, peer_pd, p->peer_cq.cqn,
+                   p->peer_cq.cqn, FAKE_NONE);
+    fake_qp_attr(&attr, p->peer_qp.qpn, 2);
+    attr.path_mtu = 5;
+    fake_qp_to(p->e, &p->qp, ERNIC_QPS_RTS, &attr);
+    fake_qp_attr(&attr, p->qp.qpn, 1);
+    attr.path_mtu = 5;
+    fake_qp_to(p->peer, &p->peer_qp, ERNIC_QPS_RTS, &attr);
+    p->mem = fake_alloc(&p->env, 65536, 4096);
+    p->peer_mem = fake_alloc(&p->peer_env, 65536, 4096);
+    p->key = fake_reg_mr(p->e, pd, p->mem, 65536, ALL_RIGHTS);
+    p->peer_key = fake_reg_mr(p->peer, peer_pd, p->peer_mem, 65536, ALL_RIGHTS);
+    fake_advance(p->e, 1000000);        /* what setting up left behind */
+    p->start = p->peer_env.now = p->env.now;
+}
+
+static inline void close_pair(Pair *p)
+{
+    GString *why = g_string_new(NULL);
+
+    if (!ernic_check(p->e, why)) {
+        g_error("%s", why->str);
+    }
+    g_string_free(why, true);
+    ernic_free(p->e);
+    ernic_free(p->peer);
+    fake_env_fini(&p->env);
+    fake_env_fini(&p->peer_env);
+}
+
+static inline void post(Pair *p, uint32_t len)
+{
+    fake_send(p->e, &p->qp, ERNIC_WR_SEND, ERNIC_WR_SIGNALED, p->mem, len,
+              p->key);
+}
+
+#endif /* TIMED_PAIR_H */
