@@ -137,17 +137,31 @@ static uint8_t cmd_query_port(Ernic *e, uint32_t uctx,
     return answer(e, cmd, &attr, sizeof(attr), out);
 }
 
+/* Rows of ERNIC_STATS_LIST, the first members of ErnicStats. */
+#define STATS_ROWS (offsetof(ErnicStats, drop) / sizeof(uint64_t))
+QEMU_BUILD_BUG_ON(STATS_ROWS > ERNIC_STATS_DROPS);
+QEMU_BUILD_BUG_ON(ERNIC_DROP_COUNT > ERNIC_STATS_FAULTS - ERNIC_STATS_DROPS);
+QEMU_BUILD_BUG_ON(ERNIC_FAULT_COUNT > ERNIC_STATS_WORDS - ERNIC_STATS_FAULTS);
+
+static void put_counters(uint64_t *to, const void *from, uint32_t n)
+{
+    uint32_t i;
+
+    memcpy(to, from, n * sizeof(*to));
+    for (i = 0; i < n; i++) {
+        to[i] = cpu_to_le64(to[i]);
+    }
+}
+
 /* 64-bit counters: ERNIC_STATS_LIST, drops by reason, faults by number. */
 static uint8_t cmd_query_stats(Ernic *e, uint32_t uctx,
                                const struct ernic_cmd *cmd, CmdOut *out)
 {
-    uint64_t v[sizeof(ErnicStats) / sizeof(uint64_t)];
-    uint32_t i;
+    uint64_t v[ERNIC_STATS_WORDS] = { };
 
-    memcpy(v, &e->stats, sizeof(v));
-    for (i = 0; i < ARRAY_SIZE(v); i++) {
-        v[i] = cpu_to_le64(v[i]);
-    }
+    put_counters(v, &e->stats, STATS_ROWS);
+    put_counters(v + ERNIC_STATS_DROPS, e->stats.drop, ERNIC_DROP_COUNT);
+    put_counters(v + ERNIC_STATS_FAULTS, e->stats.fault, ERNIC_FAULT_COUNT);
     return answer(e, cmd, v, sizeof(v), out);
 }
 

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
  * What the device counts, in lists: the answer to QUERY_STATS is 64 bits for each
- * row of the first, then of the second, then for each fault by its number; that to
- * QUERY_TIMING has a record for each row of the two of the timing model. Engine,
- * monitor, kernel driver, traces and tests take order and names from here.
+ * row of the first, from ERNIC_STATS_DROPS on for each of the second, from
+ * ERNIC_STATS_FAULTS on for each fault by its number; words between them are 0.
+ * That to QUERY_TIMING has a record for each row of the two of the timing model.
+ * Engine, monitor, kernel driver, traces and tests take order and names from here. A
+ * new row of the first two comes at the end of its list: a driver may be older than
+ * the device.
  */
 #ifndef ERNIC_COUNTERS_H
 #define ERNIC_COUNTERS_H
 
 #include "ernic_abi.h"
+
+/* Words of the answer to QUERY_STATS: where a list begins, and all of it. */
+#define ERNIC_STATS_DROPS   64
+#define ERNIC_STATS_FAULTS  128
+#define ERNIC_STATS_WORDS   192
 
 #define ERNIC_STATS_LIST(X)                                                 \
     X(tx_packets) X(tx_bytes) X(tx_trains) X(rx_packets) X(rx_bytes)        \
