@@ -97,6 +97,12 @@ struct ErnicFormat {
     void (*marked)(Ernic *e, ErnicQp *qp);
     void (*cnp)(Ernic *e, ErnicQp *qp);
     /*
+     * The payload of @pkt, of an RC SEND or WRITE, that is at @off of @wqe, into
+     * @to. NULL: ernic_wqe_gather().
+     */
+    ErnicFault (*gather)(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
+                         uint64_t off, const ErnicPkt *pkt, uint8_t *to);
+    /*
      * How long until @pkt, with data of RC, is owed an ACK: ns, 0 at once,
      * ERNIC_NEVER not by itself. NULL: at once if it asks for one.
      */

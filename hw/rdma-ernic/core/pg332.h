@@ -60,6 +60,10 @@ uint32_t ernic_pg332_pipeline(const Ernic *e, uint32_t offset, uint32_t stored);
 /* A member of the format, see there. */
 void ernic_pg332_pressed(Ernic *e);
 
+/* pg332_retry.c: a member of the format, see there. */
+ErnicFault ernic_pg332_gather(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
+                              uint64_t off, const ErnicPkt *pkt, uint8_t *to);
+
 /* pg332_count.c: members of the format, see there. */
 void ernic_pg332_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt);
 void ernic_pg332_came(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);

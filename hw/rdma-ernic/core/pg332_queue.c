@@ -436,6 +436,7 @@ const ErnicFormat ernic_format_pg332 = {
     .fault_code = ernic_pg332_fatal_code,
     .datagram = ernic_pg332_datagram,
     .recv_head = ernic_pg332_recv_head,
+    .gather = ernic_pg332_gather,
     .ack_delay = pg332_ack_delay,
     .pressed = ernic_pg332_pressed,
     .marked = pg332_marked,

@@ -169,7 +169,9 @@ static ReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     if (!ernic_tx_packet(e, path, &pkt, &payload)) {
         return req_block(qp, ERNIC_BLOCKED_TX);
     }
-    fault = ernic_wqe_gather(e, qp->pd, wqe, off, payload, len);
+    fault = e->format->gather ?
+            e->format->gather(e, qp, wqe, off, &pkt, payload) :
+            ernic_wqe_gather(e, qp->pd, wqe, off, payload, len);
     if (fault) {
         return req_fault(e, qp, wqe, fault);
     }
