@@ -55,7 +55,8 @@ SINGLE = ['rdma-core']
 MODULES = ['virtio_pci', 'virtio_console', 'virtio_net', 'virtio_rng', 'rdma_rxe',
            'rdma_ucm', 'ib_uverbs', 'ib_umad', 'ib_ipoib', 'crc32_generic', '8021q',
            'vrf', 'dummy', 'veth', 'macvlan', 'bridge', 'e1000e', 'nvme_rdma',
-           'nvmet_rdma', 'loop', 'rds_rdma', 'rpcrdma', 'nfsd', 'nfsv4']
+           'nvmet_rdma', 'loop', 'rds_rdma', 'rpcrdma', 'nfsd', 'nfsv4', 'ib_iser',
+           'ib_isert', 'target_core_file', 'sd_mod', 'crc32c_generic']
 # Weight without use in the guest.
 DOCUMENTS = [f'usr/share/{name}' for name in (
     'bash-completion', 'debconf', 'doc', 'dpkg', 'i18n', 'info', 'lintian', 'locale',
