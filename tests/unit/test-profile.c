@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "profile.h"
+#include "timed_pair.h"
 
 static char *read_profile(const char *name)
 {
@@ -205,6 +206,151 @@ static void test_bad(void)
     }
 }
 
+/* ---- hostile texts --------------------------------------------------------- */
+
+/* @text, with what changed, is refused, and *@says at the beginning of why. */
+static void refused(const char *text, const char *says)
+{
+    ErnicProfile p;
+    char *err = NULL;
+
+    g_assert_false(ernic_profile_parse(&p, "x", text, find, NULL, &err));
+    if (!g_str_has_prefix(err, says)) {
+        g_error("\"%s\" instead of \"%s\"", err, says);
+    }
+    g_free(err);
+}
+
+/*
+ * @other in place of line @line of @lines, or (@more) behind it: refused with the
+ * line's number, or (@all) none, its key and @why.
+ */
+static void with_line(char **lines, uint32_t line, bool more, const char *other,
+                      bool all, const char *why)
+{
+    GString *text = g_string_new(NULL);
+    char *key = g_strndup(lines[line], strcspn(lines[line], " ="));
+    char *where = all ? g_strdup("x") :
+                        g_strdup_printf("x:%u", line + 1 + more);
+    char *says = g_strdup_printf("%s: %s: %s", where, key, why);
+    uint32_t i;
+
+    for (i = 0; lines[i]; i++) {
+        if (i != line || more) {
+            g_string_append_printf(text, "%s\n", lines[i]);
+        }
+        if (i == line) {
+            g_string_append_printf(text, "%s\n", other);
+        }
+    }
+    refused(text->str, says);
+    g_string_free(text, true);
+    g_free(says);
+    g_free(where);
+    g_free(key);
+}
+
+/* Each line of a profile, and what is wrong with it and where. */
+static void test_lines(void)
+{
+    char *text = read_profile("generic-100g");
+    char **lines = g_strsplit(text, "\n", -1);
+    uint32_t i, n = 0;
+
+    for (i = 0; lines[i]; i++) {
+        char *key, *wrong;
+
+        if (!strchr(lines[i], '=') || lines[i][0] == '#') {
+            continue;
+        }
+        key = g_strndup(lines[i], strcspn(lines[i], " ="));
+        with_line(lines, i, false, "", true, "is missing");
+        with_line(lines, i, true, lines[i], false, "given twice");
+        wrong = g_strdup_printf("%s = 1 parsec # s", key);
+        with_line(lines, i, false, wrong, false, "\"parsec\" is no unit");
+        g_free(wrong);
+        wrong = g_strdup_printf("%s = 1 ", key);
+        with_line(lines, i, false, wrong, false, "no source is named");
+        g_free(wrong);
+        wrong = g_strdup_printf("%s = # s", key);
+        with_line(lines, i, false, wrong, false, "\"\" does not begin");
+        g_free(wrong);
+        g_free(key);
+        n++;
+    }
+    g_assert_cmpuint(n, >, 60);
+    g_strfreev(lines);
+    g_free(text);
+}
+
+/* Bytes at random: no text does harm, and each that is refused is told why. */
+static void test_bytes(void)
+{
+    static const char some[] = "0123456789.=#\n \t-%scnGMBx\xff";
+    char *text = read_profile("generic-100g");
+    gsize len = strlen(text);
+    GRand *rng = g_rand_new_with_seed(5);
+    uint32_t i, k, bad = 0;
+
+    for (i = 0; i < 5000; i++) {
+        char *other = g_strdup(text), *err = NULL;
+        ErnicProfile p;
+
+        for (k = g_rand_int_range(rng, 1, 8); k; k--) {
+            other[g_rand_int_range(rng, 0, len)] =
+                some[g_rand_int_range(rng, 0, sizeof(some))];
+        }
+        if (!ernic_profile_parse(&p, "x", other, find, NULL, &err)) {
+            g_assert_true(g_str_has_prefix(err, "x:"));
+            g_free(err);
+            bad++;
+        }
+        g_free(other);
+    }
+    g_assert_cmpuint(bad, >, 1000);
+    g_assert_cmpuint(bad, <, 5000);
+    g_rand_free(rng);
+    g_free(text);
+}
+
+/*
+ * The example of docs/timing.md: its values, and that it can be run: two packets
+ * of 4096 bytes leave as far apart as its wire says.
+ */
+static void test_own(void)
+{
+    char *page = NULL, *text, *err = NULL;
+    FakeTrain *first, *second;
+    ErnicProfile p;
+    Pair pair;
+
+    g_assert_true(g_file_get_contents(ERNIC_DOCS "/timing.md", &page, NULL,
+                                      NULL));
+    text = strstr(page, "```profile\n");
+    g_assert_nonnull(text);
+    text += strlen("```profile\n");
+    *strstr(text, "```") = 0;
+    if (!ernic_profile_parse(&p, "own", text, find, NULL, &err)) {
+        g_error("%s", err);
+    }
+    g_assert_cmpuint(p.wire_mbps, ==, 50000);
+    g_assert_cmpuint(p.pcie.speed, ==, 8000);
+    g_assert_cmpuint(p.pcie.payload, ==, 128);
+    g_assert_cmpuint(p.stage[ERNIC_STAGE_ARBITER].packet, ==, 62);
+    g_free(page);
+    open_pair(&pair, &p, ERNIC_QPT_RC);
+    post(&pair, 8192);
+    until(&pair, 100000);
+    first = fake_take_train(&pair.env);
+    second = fake_take_train(&pair.env);
+    /* 4096, 58 of headers, 24: 668.48 ns. */
+    g_assert_cmpuint(second->now - first->now, >=, 668);
+    g_assert_cmpuint(second->now - first->now, <=, 669);
+    fake_train_free(first);
+    fake_train_free(second);
+    close_pair(&pair);
+}
+
 static const char *find_itself(void *opaque, const char *name)
 {
     return "# turns round\nbase = me\n";
@@ -248,6 +394,9 @@ int main(int argc, char **argv)
     g_test_add_func("/profile/values", test_values);
     g_test_add_func("/profile/units", test_units);
     g_test_add_func("/profile/bad", test_bad);
+    g_test_add_func("/profile/lines", test_lines);
+    g_test_add_func("/profile/bytes", test_bytes);
+    g_test_add_func("/profile/own", test_own);
     g_test_add_func("/profile/endless", test_endless);
     g_test_add_func("/profile/stages", test_stages);
     return g_test_run();
