@@ -9,6 +9,7 @@
 #include "busy.h"
 #include "cq.h"
 #include "eq.h"
+#include "hand_profile.h"
 #include "mcast.h"
 #include "mr.h"
 #include "pg332_side.h"
@@ -155,12 +156,50 @@ static uint64_t format_digest(void)
     return h;
 }
 
+/* Bytes of the state of an engine that has done nothing. */
+static uint32_t empty_len(uint8_t pg332, const ErnicProfile *timing)
+{
+    GByteArray *out = g_byte_array_new();
+    ErnicConfig cfg;
+    FakeEnv env;
+    uint32_t len;
+    Ernic *e;
+
+    fake_env_init(&env);
+    fake_config(&cfg);
+    cfg.pg332 = pg332;
+    cfg.max_qp = 33;
+    cfg.timing = timing;
+    e = ernic_new(&cfg, &fake_env_ops, &env);
+    ernic_save(e, out);
+    len = out->len;
+    ernic_free(e);
+    fake_env_fini(&env);
+    g_byte_array_free(out, true);
+    return len;
+}
+
 /*
  * A state is of its version alone. When this fails, what is stored has changed:
- * both versions in state.h grow by 2, and the digest becomes the new one.
+ * both versions in state.h grow by 2, and digest and lengths become the new ones.
  */
 static void test_version(void)
 {
+    static const struct {
+        uint8_t pg332;
+        const ErnicProfile *timing;
+        uint32_t len;
+    } empty[] = {
+        { 0, NULL, 4236 }, { 0, &hand, 5548 },
+        { 1 + PG332_V3_1, NULL, 20411 }, { 1 + PG332_V3_1, &hand, 21723 },
+        { 1 + PG332_V4_2, NULL, 78427 },
+    };
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(empty); i++) {
+        g_assert_cmpuint(empty_len(empty[i].pg332, empty[i].timing), ==,
+                         empty[i].len);
+    }
     g_assert_cmphex(format_digest(), ==, 0x7717740434b5887d);
     g_assert_cmpuint(ERNIC_STATE_VERSION, ==, 7);
     g_assert_cmpuint(ERNIC_STATE_VERSION_TIMING, ==, 8);
