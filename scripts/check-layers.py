@@ -44,7 +44,7 @@ MORE = {'ernic_netdev': {'net', 'drop', 'ib_spec'},
         'ernic_stats': {'timing_count'}}
 # The links and the files that are written, also layer 5, run without QEMU and know
 # no verbs: addresses, trains, hooks and the C library alone.
-LINKS = {'link_map', 'link_udp', 'pcapng', 'timing_file'}
+LINKS = {'link_map', 'link_udp', 'pcapng', 'timing_file', 'timing_usage'}
 LINK_FACE = {'types', 'timing_trace'}
 
 # Allowed everywhere in the engine, whatever the layer.

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "timing_file.h"
+#include "timing_usage.h"
 
 #define FILE_BUFFER     (64 << 10)
 #define FILE_HEAD       "[\n"
@@ -57,6 +58,7 @@ struct ErnicTimingFile {
     uint64_t interrupts;
     uint64_t ended;             /* flow of the request that ended last */
     uint32_t waiting[ERNIC_TIMED_QUEUES];
+    ErnicUsage usage[ERNIC_STAGE_COUNT];
 };
 
 /* ---- the file -------------------------------------------------------------- */
@@ -214,6 +216,19 @@ static void counter(ErnicTimingFile *f, uint64_t now, const char *name,
           value);
 }
 
+/* ErnicUsageEmit */
+static void use_counter(void *opaque, ErnicStage stage, uint64_t us,
+                        const uint64_t ps[ERNIC_USE_COUNT])
+{
+    ErnicTimingFile *f = opaque;
+
+    event(f, "\"ph\":\"C\",\"name\":\"use of %s, ns in %u us\",\"pid\":%u,"
+          "\"ts\":%" PRIu64 ",\"args\":{\"busy\":" NS ",\"stalled\":" NS
+          ",\"idle\":" NS "}", ernic_stage_name(stage),
+          ERNIC_USAGE_WINDOW_US, f->pid, us, NS_ARGS(ps[ERNIC_USE_BUSY]),
+          NS_ARGS(ps[ERNIC_USE_STALLED]), NS_ARGS(ps[ERNIC_USE_IDLE]));
+}
+
 /* The number of a request's arrows; 0: it was posted before the trace began. */
 static uint64_t request_flow(const ErnicTimingFile *f, uint32_t qpn,
                              uint32_t index)
@@ -318,9 +333,11 @@ static void hook_passed(void *opaque, const ErnicPassage *p)
     };
 
     slice(f, p);
+    ernic_usage_pass(&f->usage[p->stage], p, use_counter, f);
     switch (what->kind) {
     case ERNIC_TIMED_SENT:
-        if (here.flow) {
+        /* A slice of no length is none that an arrow could bind to. */
+        if (here.flow && p->end > p->start) {
             arrow(f, 't', "request", here.flow, &here);
         }
         if (p->stage == ERNIC_STAGE_MAC) {
@@ -525,6 +542,9 @@ void ernic_timing_file_close(ErnicTimingFile *f)
 
     if (!f) {
         return;
+    }
+    for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
+        ernic_usage_end(&f->usage[i], i, use_counter, f);
     }
     g_mutex_lock(&files_lock);
     file_put(f->file);

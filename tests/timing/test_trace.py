@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The trace that a timing model writes, against what it has counted.
 
-usage: test_trace.py ERNIC-TIMING PROFILE-DIR
+usage: test_trace.py ERNIC-TIMING PROFILE-DIR PG332-TRACE
 """
 import json
 import resource
@@ -14,9 +14,12 @@ from collections import defaultdict
 from decimal import Decimal
 from pathlib import Path
 
+from trace_rules import check_rules, slice_at, slices_of
+
 # The stages that every request between two cards passes, in this order.
 CHAIN = ['doorbell', 'arbiter', 'wqe', 'tx-context', 'build', 'icrc', 'mac', 'receive',
          'cqe']
+WINDOW = 10000000      # ps
 
 
 class Trace:
@@ -68,6 +71,12 @@ class Trace:
         """ps in all of what the slices of @track say of @key in ns."""
         return sum(int(e['args'][key] * 1000) for e in self.slices[track])
 
+    def begins(self, device):
+        """When the first thing came to a device."""
+        return min(e['ps'] - int(e['args']['waited'] * 1000)
+                   for (name, _), found in self.slices.items()
+                   if name == device for e in found)
+
     def stages(self, kind, number):
         """The stages that one arrow touches, in the order of time."""
         points = sorted(self.arrows[kind, number],
@@ -92,16 +101,21 @@ def check_stages(trace, stages):
     named = {(trace.processes[pid], name)
              for (pid, _), name in trace.threads.items()}
     assert named == set(stages), named ^ set(stages)
-    for track, (items, busy, stalled, waited) in stages.items():
+    for track, (items, busy, stalled, waited, idle) in stages.items():
         found = trace.slices[track]
         assert len(found) == items, f'{track}: {len(found)} slices of {items}'
         sums = [trace.ns_sum(track, key) for key in ('work', 'held up', 'waited')]
         assert sums == [busy, stalled, waited], f'{track}: {sums}'
-        end = 0
+        end = gaps = 0
         for e in sorted(found, key=lambda e: (e['ps'], e['end'])):
             assert e['ps'] >= end, f'{track}: two at once at {e["ts"]}'
+            gaps += e['ps'] - end
             end = e['end']
         assert end > 0 or not items
+        # Counting began with the first thing of all, and not at 0.
+        if items:
+            first = trace.begins(track[0])
+            assert gaps - first == idle, f'{track}: {gaps - first} of {idle}'
 
 
 def check_requests(trace, requests):
@@ -161,6 +175,8 @@ def check_counters(trace):
     assert {'requests of QP 2', 'doorbells in line', 'packets to leave',
             'packets to be served', 'completions to appear'} <= names, names
     for (device, name), values in trace.counters.items():
+        if name.startswith('use of '):
+            continue
         assert all(e['args']['value'] >= 0 for e in values)
         times = [e['ps'] for e in values]
         assert times == sorted(times), (device, name)
@@ -169,6 +185,71 @@ def check_counters(trace):
             assert values[-1]['args']['value'] == 0, (device, name)
     assert max(e['args']['value']
                for e in trace.counters['card', 'requests of QP 2']) == 8
+
+
+def check_usage(trace, stages):
+    """Each window's parts are the window, and all of them what was counted."""
+    for (device, stage), (items, busy, stalled, *_) in stages.items():
+        values = trace.counters[device, f'use of {stage}, ns in 10 us']
+        assert bool(values) == bool(items), stage
+        for e in values:
+            assert e['ps'] % WINDOW == 0
+            assert sum(e['args'].values()) * 1000 == WINDOW, e
+        for part, ps in ('busy', busy), ('stalled', stalled):
+            assert sum(e['args'][part] for e in values) * 1000 == ps, stage
+
+
+def check_face(program, path):
+    """PG332: from the SQPI that was stored to CQE and interrupt, by slices."""
+    done = subprocess.run([program, path], text=True, capture_output=True,
+                          timeout=60, check=False)
+    assert done.returncode == 0, done
+    trace = Trace(path)
+    check_rules(trace.events)
+    tracks = slices_of(trace.events)
+    requests = int(done.stdout.split()[1])
+    assert len(trace.requests) == requests
+    told = set()
+    for kind, number in trace.arrows:
+        if kind == 'interrupt':
+            start = min(trace.arrows[kind, number], key=lambda e: e['ps'])
+            told.add(id(slice_at(tracks, start)))
+    for index, (number, ends) in enumerate(sorted(trace.requests.items())):
+        points, stages = trace.stages('request', number)
+        first, last = (slice_at(tracks, e) for e in (points[0], points[-1]))
+        assert first['name'] == 'doorbell' and first['args']['queue'] == 2, first
+        assert stages[0] == 'doorbell' and stages[-1] == 'cqe', stages
+        assert ends[0]['args']['request'] == index
+        # Requests were posted one after the other: the n-th store of SQPI.
+        stores = [s for _, _, s in tracks[first['pid'], first['tid']]
+                  if s['name'] == 'doorbell' and s['args']['queue'] == 2]
+        assert stores[index] is first, f'request {index}: {first}'
+        assert id(last) in told, f'request {index}: no interrupt tells of it'
+    assert any(s['name'] == 'store' for found in tracks.values()
+               for *_, s in found)
+
+
+def check_bites(events):
+    """Each rule is broken once, and has to be missed."""
+    def first(phase):
+        return next(i for i, e in enumerate(events) if e['ph'] == phase)
+    breaks = {
+        'phase': ('X', {'ph': 'Q'}), 'time': ('X', {'ts': '7'}),
+        'duration': ('X', {'dur': -1}), 'process': ('C', {'pid': 99}),
+        'thread': ('X', {'tid': 99}), 'overlap': ('X', {'dur': 10 ** 9}),
+        'flow off its slice': ('s', {'ts': 10 ** 9}), 'no start': ('s', {'ph': 't'}),
+        'next slice': ('f', {'bp': 's'}), 'end first': ('b', {'ts': 10 ** 9}),
+        'counter': ('C', {'ts': 10 ** 9}), 'series': ('C', {'args': {'x': 'y'}}),
+        'two names': ('M', {'pid': 2}),
+    }
+    for what, (phase, change) in breaks.items():
+        at = first(phase)
+        broken = events[:at] + [{**events[at], **change}] + events[at + 1:]
+        try:
+            check_rules(broken)
+        except AssertionError:
+            continue
+        raise AssertionError(f'nobody misses {what}')
 
 
 def run(program, profiles, path, size=resource.RLIM_INFINITY):
@@ -199,7 +280,7 @@ def check_no_file(program, profiles, folder):
 
 
 def main():
-    program, profiles = sys.argv[1:]
+    program, profiles, face = sys.argv[1:]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = folder / 'trace.json'
@@ -218,6 +299,12 @@ def main():
              lambda: check_packets(trace, stages)),
             ('all arrows lie on slices', lambda: check_arrows(trace)),
             ('queues fill and drain', lambda: check_counters(trace)),
+            ('windows add up to the counters',
+             lambda: check_usage(trace, stages)),
+            ("the rules of Chrome's format", lambda: check_rules(trace.events)),
+            ('each rule bites', lambda: check_bites(trace.events)),
+            ('PG332: doorbell, request, completion, interrupt',
+             lambda: check_face(face, path)),
             ('a full disk ends a trace that stays whole',
              lambda: check_no_room(program, profiles, path, trace)),
             ('what cannot be written is refused',

@@ -35,8 +35,9 @@ static void show_counters(const TimingWorld *w, const char *const *names)
             const ErnicServer *s = &w->end[i].e->timing->server[k];
 
             printf("stage\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
-                   "\t%" PRIu64 "\n", names[i], ernic_stage_name(k), s->items,
-                   s->busy, s->stalled, s->waited);
+                   "\t%" PRIu64 "\t%" PRIu64 "\n", names[i],
+                   ernic_stage_name(k), s->items, s->busy, s->stalled,
+                   s->waited, s->idle);
         }
     }
 }

@@ -9,6 +9,7 @@
 
 Card cards[2];
 const ErnicProfile *card_timing;
+const ErnicTimingTrace *card_trace[2];
 
 #define SOON    50000           /* ns; less than any time-out */
 
@@ -140,6 +141,7 @@ void card_open(Card *c, int i, unsigned version)
     memset(c, 0, sizeof(*c));
     fake_env_init(&c->env);
     card_config(&cfg, version);
+    cfg.timing_trace = card_trace[i];
     c->version = version;
     c->e = ernic_new(&cfg, &fake_env_ops, &c->env);
     ernic_set_link(c->e, c->env.now, true);

@@ -86,6 +86,8 @@ void check_received(Card *c, uint32_t n);
 
 /* The timing model of cards that are opened; NULL: none. */
 extern const ErnicProfile *card_timing;
+/* Who is told what it does, by card; NULL: nobody. */
+extern const ErnicTimingTrace *card_trace[2];
 
 /* Two cards of one version, each with a queue pair to the other. */
 extern Card cards[2];
