@@ -68,6 +68,7 @@ struct face {
     struct card *card;
     struct mem queues, data, region;
     struct end own, peer;
+    bool poll_memory;               /* the words of the doorbells, not the registers */
     uint32_t posted, completed, received;
 };
 

@@ -245,13 +245,22 @@ static void check_fatal(struct face *f, time_t since)
     }
 }
 
-static void wait_for(struct face *f, uint32_t reg, uint32_t value)
+/* CQHEAD or STATRQPIDB: the register, or the word that the card keeps in memory. */
+static uint32_t index_of(struct face *f, uint32_t reg)
 {
-    time_t since = time(NULL);
-    uint32_t polls = 0;
+    uint32_t off = DOORBELLS + (reg == PG332_CQHEAD ? 0 : 4);
 
-    while (get_qp(f, reg) != value) {
-        if (++polls % 256 == 0) {
+    return f->poll_memory ? get_at(f->queues.at, off) : get_qp(f, reg);
+}
+
+/* Until that index is @value, or (@other) is not. */
+static void wait_for(struct face *f, uint32_t reg, uint32_t value, bool other)
+{
+    uint32_t polls = 0, rarely = f->poll_memory ? 1 << 16 : 1 << 8;
+    time_t since = time(NULL);
+
+    while ((index_of(f, reg) == value) == other) {
+        if (++polls % rarely == 0) {
             check_fatal(f, since);
         }
     }
@@ -279,7 +288,7 @@ void face_run(struct face *f, unsigned n)
 
     f->posted += n;
     put_qp(f, PG332_SQPI, pointer(f->posted, DEPTH));
-    wait_for(f, PG332_CQHEAD, pointer(f->posted, DEPTH));
+    wait_for(f, PG332_CQHEAD, pointer(f->posted, DEPTH), false);
     check_fatal(f, time(NULL));
     memcpy(&cqe, f->queues.at + CQ + (f->posted - 1) % DEPTH * 4, 4);
     if ((le32toh(cqe) & 0xff00ffff) != id) {
@@ -289,14 +298,9 @@ void face_run(struct face *f, unsigned n)
 
 const uint8_t *face_receive(struct face *f)
 {
-    uint32_t depth = AREA / 2 / SLOT, polls = 0;
-    time_t since = time(NULL);
+    uint32_t depth = AREA / 2 / SLOT;
 
-    while (get_qp(f, PG332_STATRQPIDB) == pointer(f->received, depth)) {
-        if (++polls % 256 == 0) {
-            check_fatal(f, since);
-        }
-    }
+    wait_for(f, PG332_STATRQPIDB, pointer(f->received, depth), true);
     return f->queues.at + RQ + f->received++ % depth * SLOT;
 }
 

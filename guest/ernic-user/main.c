@@ -24,6 +24,8 @@ static const char usage[] =
     "--queues host|card memory of the queues (host)\n"
     "--data host|card   memory of what is sent, read and written (host)\n"
     "--memory host|card both\n"
+    "--poll registers|memory\n"
+    "                  where to look for what is done (registers)\n"
     "--mtu BYTES        path MTU (4096)\n"
     "--port N           of TCP (5003)\n"
     "--card N           which of several, from 0 on\n";
@@ -31,7 +33,7 @@ static const char usage[] =
 struct job {
     const char *what, *host;
     unsigned count, batch, size, port, card, seed;
-    bool queues_on_card, data_on_card;
+    bool queues_on_card, data_on_card, poll_memory;
     unsigned mtu;
 };
 
@@ -250,12 +252,18 @@ static unsigned count_of(const char *text, unsigned min, unsigned max)
     return value;
 }
 
+/* The second of two words. */
+static bool is_second(const char *text, const char *first, const char *second)
+{
+    if (strcmp(text, first) && strcmp(text, second)) {
+        die("%s is not %s or %s", text, first, second);
+    }
+    return !strcmp(text, second);
+}
+
 static bool is_card(const char *text)
 {
-    if (strcmp(text, "host") && strcmp(text, "card")) {
-        die("%s is not host or card", text);
-    }
-    return !strcmp(text, "card");
+    return is_second(text, "host", "card");
 }
 
 static void parse(struct job *job, int argc, char **argv)
@@ -265,7 +273,7 @@ static void parse(struct job *job, int argc, char **argv)
         { "size", 1, NULL, 's' }, { "queues", 1, NULL, 'q' },
         { "data", 1, NULL, 'd' }, { "memory", 1, NULL, 'm' },
         { "mtu", 1, NULL, 'M' }, { "port", 1, NULL, 'p' },
-        { "card", 1, NULL, 'n' }, { 0 },
+        { "card", 1, NULL, 'n' }, { "poll", 1, NULL, 'P' }, { 0 },
     };
     int c;
 
@@ -279,6 +287,7 @@ static void parse(struct job *job, int argc, char **argv)
         case 'm': job->queues_on_card = job->data_on_card = is_card(optarg); break;
         case 'M': job->mtu = count_of(optarg, 256, 4096); break;
         case 'p': job->port = count_of(optarg, 1, 65535); break;
+        case 'P': job->poll_memory = is_second(optarg, "registers", "memory"); break;
         case 'n': job->card = count_of(optarg, 0, 31); break;
         default: fputs(usage, stderr); exit(2);
         }
@@ -323,6 +332,7 @@ int main(int argc, char **argv)
         die("a SEND has at most %u bytes", SLOT);
     }
     card_open(&card, job.card);
+    face.poll_memory = job.poll_memory;
     face.queues = mem_alloc(&card, job.queues_on_card);
     face.data = mem_alloc(&card, job.data_on_card);
     face.region = mem_alloc(&card, job.data_on_card);

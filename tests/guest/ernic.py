@@ -2,6 +2,7 @@
 """Guests with the ERNIC face, and the program that drives it (guest/ernic-user)."""
 import functools
 import re
+import time
 from typing import NamedTuple
 
 import guest
@@ -112,10 +113,23 @@ def soft_roce(one):
               f'netdev {links.INTERFACE}')
 
 
+def listens(one, job):
+    """Whether the peer does; not if it ends before."""
+    ready = one.start(f"timeout {SECONDS} sh -c 'until {LISTENS}; do sleep 0.05; done'",
+                      SECONDS + 10)
+    while not ready.done():
+        if job.done():
+            return False
+        time.sleep(0.02)
+    return not ready.wait().status
+
+
 def between(client, server):
     """Run server and client (guest, command); an Outcome as of programs.run()."""
     called = server[0].start(server[1], SECONDS)
-    programs.wait_until(server[0], LISTENS, SECONDS)
+    if not listens(server[0], called):
+        server[0].run('killall -9 ernic-user python3')
+        return programs.Outcome('the server did not start', '', called.wait().output)
     calling = client[0].start(client[1], SECONDS)
     programs.end_together([calling, called], 'ernic-user python3')
     results = {'client': calling.wait(), 'server': called.wait()}

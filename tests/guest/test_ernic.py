@@ -24,6 +24,7 @@ def suites(kernel, image, short):
     return [
         between(kernel, image, udp, [
             *matrix(udp, '3.1', SHAPES), *memories(udp, '3.1', MEMORIES),
+            *polls(udp, '3.1'),
             *matrix(udp, 'reconic', SHAPES), *memories(udp, 'reconic', ['card']),
             *(test for card in ('4.0', '4.2', 'reconic-4.0', 'reconic-4.2')
               for test in matrix(udp, card, ['batch'])),
@@ -71,6 +72,12 @@ def memories(link, card, names):
     return [one(link, card, name, what, f'{SHAPES["odd"]} {MEMORIES[name][0]}',
                 MEMORIES[name][1])
             for name in names for what in OPERATIONS]
+
+
+def polls(link, card):
+    """The words of the doorbells tell as much as the registers do."""
+    return [one(link, card, 'poll_memory', what, f'{SHAPES["batch"]} --poll memory',
+                '--poll memory') for what in OPERATIONS]
 
 
 def run_to_verbs(guests, what):
