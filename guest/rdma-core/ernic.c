@@ -88,6 +88,7 @@ static void ernic_free_context(struct ibv_context *ibctx)
 }
 
 static const struct verbs_context_ops ernic_ops = {
+	.advise_mr = ernic_advise_mr,
 	.alloc_dm = ernic_alloc_dm,
 	.alloc_mw = ernic_alloc_mw,
 	.alloc_parent_domain = ernic_alloc_parent_domain,

@@ -241,6 +241,8 @@ int ernic_dealloc_td(struct ibv_td *ibtd);
 struct ibv_pd *
 ernic_alloc_parent_domain(struct ibv_context *ibctx,
 			  struct ibv_parent_domain_init_attr *attr);
+int ernic_advise_mr(struct ibv_pd *ibpd, enum ibv_advise_mr_advice advice,
+		    uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sge);
 struct ibv_mr *ernic_reg_mr(struct ibv_pd *ibpd, void *addr, size_t length,
 			    uint64_t iova, int access);
 int ernic_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *ibpd,

@@ -168,6 +168,12 @@ int ernic_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *ibpd,
 				sizeof(resp));
 }
 
+int ernic_advise_mr(struct ibv_pd *ibpd, enum ibv_advise_mr_advice advice,
+		    uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sge)
+{
+	return ibv_cmd_advise_mr(ibpd, advice, flags, sg_list, num_sge);
+}
+
 /* Of a context that this process was given: handles are the kernel's. */
 struct ibv_mr *ernic_import_mr(struct ibv_pd *ibpd, uint32_t handle)
 {

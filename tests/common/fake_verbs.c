@@ -221,6 +221,50 @@ uint32_t fake_reg_mr(Ernic *e, uint32_t pd, uint64_t addr, uint64_t len,
     return must(e, &cmd);
 }
 
+uint32_t fake_reg_demand(Ernic *e, uint32_t pd, uint64_t iova, uint64_t len,
+                         uint32_t access)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_REG };
+
+    cmd.mr_reg.buf.page_shift = 12;
+    cmd.mr_reg.iova = cpu_to_le64(iova);
+    cmd.mr_reg.offset = cpu_to_le32(iova % 4096);
+    cmd.mr_reg.length = cpu_to_le64(len);
+    cmd.mr_reg.pd = cpu_to_le32(pd);
+    cmd.mr_reg.access = cpu_to_le32(access | ERNIC_ACCESS_ON_DEMAND);
+    return must(e, &cmd);
+}
+
+uint8_t fake_set_pages(Ernic *e, uint32_t key, uint64_t first, uint32_t n,
+                       uint64_t addr, uint32_t flags)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_PAGES };
+    FakeEnv *env = fake_env_of(e);
+    uint64_t list = fake_alloc(env, n * 8, 8);
+    uint32_t i;
+
+    for (i = 0; i < n; i++) {
+        fake_put64(env, list + i * 8, addr ? (addr + i * 4096) | flags : 0);
+    }
+    cmd.mr_pages.list = cpu_to_le64(addr ? list : 0);
+    cmd.mr_pages.first = cpu_to_le64(first);
+    cmd.mr_pages.npages = cpu_to_le64(n);
+    cmd.mr_pages.key = cpu_to_le32(key);
+    return fake_cmd(e, &cmd, NULL);
+}
+
+void fake_page_resume(Ernic *e, const struct ernic_eqe *eqe, bool failed)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_PAGE_RESUME };
+
+    cmd.page_resume.qpn = cpu_to_le32(eqe->element);
+    cmd.page_resume.key = cpu_to_le32(eqe->detail);
+    cmd.page_resume.offset = cpu_to_le64(eqe->offset);
+    cmd.page_resume.failed = failed;
+    must(e, &cmd);
+    fake_run(e);
+}
+
 uint32_t fake_alloc_mr(Ernic *e, uint32_t pd, uint32_t max_pages)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_ALLOC };

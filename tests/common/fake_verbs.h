@@ -85,6 +85,17 @@ void fake_create_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth,
  */
 uint32_t fake_reg_mr(Ernic *e, uint32_t pd, uint64_t addr, uint64_t len,
                      uint32_t access);
+/* A region on demand of pages of 4096 bytes, none of them there yet. */
+uint32_t fake_reg_demand(Ernic *e, uint32_t pd, uint64_t iova, uint64_t len,
+                         uint32_t access);
+/*
+ * Its pages [@first, @first + @n), at most 512, are those at @addr, with
+ * @flags (ERNIC_PAGE_*); 0: absent. Returns the status.
+ */
+uint8_t fake_set_pages(Ernic *e, uint32_t key, uint64_t first, uint32_t n,
+                       uint64_t addr, uint32_t flags);
+/* Software's answer to the page fault that @eqe tells. */
+void fake_page_resume(Ernic *e, const struct ernic_eqe *eqe, bool failed);
 /* A region for REG_MR, and windows of type 1 and 2. Return the key. */
 uint32_t fake_alloc_mr(Ernic *e, uint32_t pd, uint32_t max_pages);
 uint32_t fake_alloc_mw(Ernic *e, uint32_t pd, uint8_t type);

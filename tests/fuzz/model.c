@@ -67,6 +67,14 @@ const ModelCmd model_cmds[ERNIC_CMD_COUNT] = {
                                 { MODEL_PD, IN(mr_reg.pd) },
                                 { MODEL_MR, IN(mr_reg.key) } },
     },
+    [ERNIC_CMD_MR_PAGES] = {
+        .fields = 2, .field = { { MODEL_NONE, IN(mr_pages.list) },
+                                { MODEL_MR, IN(mr_pages.key) } },
+    },
+    [ERNIC_CMD_PAGE_RESUME] = {
+        .fields = 2, .field = { { MODEL_MR, IN(page_resume.key) },
+                                { MODEL_QP, IN(page_resume.qpn) } },
+    },
     [ERNIC_CMD_MR_ALLOC] = {
         .makes = MODEL_MR, .fields = 1,
         .field = { { MODEL_PD, IN(mr_alloc.pd) } },
@@ -245,6 +253,10 @@ static uint8_t opens(Model *m, const struct ernic_cmd *cmd, ModelMem *mem)
         return FUZZ_RING;
     case ERNIC_CMD_MR_REG:
     case ERNIC_CMD_MR_REREG:
+        /* What a region on demand opens comes later: sync_pages(). */
+        if (le32_to_cpu(cmd->mr_reg.access) & ERNIC_ACCESS_ON_DEMAND) {
+            return may_of(le32_to_cpu(cmd->mr_reg.access));
+        }
         resolve(m, &cmd->mr_reg.buf, le32_to_cpu(cmd->mr_reg.offset),
                 le64_to_cpu(cmd->mr_reg.length), mem);
         return may_of(le32_to_cpu(cmd->mr_reg.access));
@@ -275,6 +287,29 @@ static void sync_fast(FuzzHost *h)
     }
 }
 
+/* Regions on demand: as the engine has them, too. */
+static void sync_pages(Model *m)
+{
+    uint32_t i, c, k;
+
+    for (i = 1; i < m->h.e->cfg.max_mr; i++) {
+        const ErnicMr *mr = &m->h.e->mr[i];
+        ModelMem mem = { .parts = 0 };
+
+        for (c = 0; mr->odp && c < mr->odp->num; c++) {
+            for (k = 0; k < ERNIC_ODP_CHUNK; k++) {
+                uint64_t entry = mr->odp->chunk[c].entry[k];
+                uint64_t size = 1ull << mr->odp->page_shift;
+
+                if (entry) {
+                    add_page(m, &mem, entry & ~(size - 1), size, 0, size);
+                }
+            }
+        }
+        paint(m, &mem, may_of(mr->access), fuzz_paint);
+    }
+}
+
 static void repaint(Model *m)
 {
     uint32_t i;
@@ -284,6 +319,7 @@ static void repaint(Model *m)
         paint(m, &m->object[i].mem, m->object[i].may, fuzz_paint);
     }
     sync_fast(&m->h);
+    sync_pages(m);
 }
 
 /* ---- commands --------------------------------------------------------- */
@@ -348,6 +384,9 @@ static void owners(Model *m, const struct ernic_cmd *cmd)
         fuzz_fail("owner", "%s for context %u",
                   ernic_cmd_info(cmd->opcode)->name, uctx);
     }
+    if (cmd->opcode == ERNIC_CMD_PAGE_RESUME) {
+        return;                 /* of any context; a stale one does nothing */
+    }
     for (i = 0; i < row->fields; i++) {
         if (row->field[i].kind != MODEL_NONE) {
             owner(m, cmd, &row->field[i], cmd->raw + row->field[i].offset);
@@ -409,6 +448,8 @@ static void succeeded(Model *m, const struct ernic_cmd *cmd, uint32_t handle,
         if (le32_to_cpu(cmd->mr_reg.flags) & ERNIC_REREG_ACCESS) {
             o->may = may;
         }
+        repaint(m);
+    } else if (cmd->opcode == ERNIC_CMD_MR_PAGES) {
         repaint(m);
     } else if (cmd->opcode == ERNIC_CMD_QP_MODIFY) {
         o = model_find(m, MODEL_QP, le32_to_cpu(cmd->qp.handle));

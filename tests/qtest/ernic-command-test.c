@@ -182,6 +182,26 @@ static void mr_rereg(World *w, struct ernic_cmd *cmd)
     cmd->mr_reg.flags = cpu_to_le32(ERNIC_REREG_FLAGS);
 }
 
+/* A page of a region on demand goes, which was never there. */
+static void mr_pages(World *w, struct ernic_cmd *cmd)
+{
+    struct ernic_cmd reg = { .opcode = ERNIC_CMD_MR_REG };
+    struct ernic_rsp rsp;
+
+    reg.mr_reg.buf.page_shift = 12;
+    reg.mr_reg.length = cpu_to_le64(1ull << 47);
+    reg.mr_reg.pd = cpu_to_le32(w->q->pd);
+    reg.mr_reg.access = cpu_to_le32(ERNIC_ACCESS_ON_DEMAND);
+    g_assert_cmpuint(qernic_cmd(w->q, &reg, &rsp), ==, ERNIC_OK);
+    cmd->mr_pages.npages = cpu_to_le64(1);
+    cmd->mr_pages.key = rsp.handle;
+}
+
+static void page_resume(World *w, struct ernic_cmd *cmd)
+{
+    cmd->page_resume.qpn = cpu_to_le32(w->qp);
+}
+
 static void mr_alloc(World *w, struct ernic_cmd *cmd)
 {
     cmd->mr_alloc.pd = cpu_to_le32(w->q->pd);
@@ -312,6 +332,10 @@ static const Row rows[ERNIC_CMD_COUNT] = {
         mcast_detach),
     ROW(MR_REREG, UPTO(mr_reg.flags), false, ERR_PERM, OFF(mr_reg.key),
         mr_rereg),
+    ROW(MR_PAGES, UPTO(mr_pages.key), false, ERR_PERM, OFF(mr_pages.key),
+        mr_pages),
+    ROW(PAGE_RESUME, UPTO(page_resume.failed), true, ERR_PERM,
+        OFF(page_resume.qpn), page_resume),
 };
 
 /* ---- mistakes that are a command's own ------------------------------------ */
@@ -394,6 +418,11 @@ static const Wrong wrongs[] = {
     CMD(MR_REREG, mr_reg.length, 1ull << 47, PARAM),
     CMD(MR_REREG, mr_reg.offset, 1, PARAM),
     CMD(MR_REREG, mr_reg.buf.addr, -1ull, PARAM),
+    CMD(MR_PAGES, mr_pages.first, 1ull << 35, PARAM),
+    CMD(MR_PAGES, mr_pages.npages, 0, PARAM),
+    CMD(MR_PAGES, mr_pages.list, 4, PARAM),
+    CMD(MR_PAGES, mr_pages.list, NOWHERE, DMA),
+    CMD(PAGE_RESUME, page_resume.failed, 2, PARAM),
     CMD(MR_ALLOC, mr_alloc.max_pages, 0, PARAM),
     CMD(MR_ALLOC, mr_alloc.max_pages, 4097, PARAM),
     CMD(MW_ALLOC, mw_alloc.type, 0, PARAM),

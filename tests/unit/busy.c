@@ -56,6 +56,9 @@ static void objects(Busy *b)
     b->buf = fake_alloc(&b->env, BUSY_BUF, 4096);
     b->key = fake_reg_mr(b->e, b->pd, b->buf, BUSY_BUF, ALL);
     b->paged = reg_paged(b);
+    b->demand = fake_reg_demand(b->e, b->pd, 0, 1ull << 47, ALL);
+    must(fake_set_pages(b->e, b->demand, 0x5000001ff, 2, b->buf,
+                        ERNIC_PAGE_READ | ERNIC_PAGE_WRITE));
     b->fast = fake_alloc_mr(b->e, b->pd, 8);
     b->mw1 = fake_alloc_mw(b->e, b->pd, 1);
     b->mw2 = fake_alloc_mw(b->e, b->pd, 2);

@@ -14,7 +14,7 @@ typedef struct Busy {
     Ernic *e, *peer;
     uint32_t uctx, pd, user_pd;
     uint32_t key;               /* a region over buf, all rights */
-    uint32_t paged, fast, mw1, mw2;     /* keys of the other kinds */
+    uint32_t paged, demand, fast, mw1, mw2;     /* keys of the other kinds */
     uint64_t buf;               /* BUSY_BUF bytes */
     FakeEq async, eq;
     FakeCq cq, slow;            /* slow is moderated */

@@ -137,6 +137,13 @@ BREAK(mr_offset, SET(MR(fast).offset, UINT64_MAX - 1));
 BREAK(mr_iova, SET(MR(paged).iova, UINT64_MAX - 5));
 BREAK(mr_page, SET(MR(paged).buf.page[1], 0x1001));
 BREAK(mr_shift, SET(MR(paged).buf.page_shift, 5));
+BREAK(mr_size, SET(MR(fast).length, 1ull << 47));
+BREAK(mr_no_table, SET(MR(demand).odp, NULL));
+BREAK(mr_no_demand, SET(MR(demand).access, 0));
+BREAK(mr_fast_table, SET(MR(demand).kind, ERNIC_MR_FAST));
+BREAK(mr_present, SET(MR(demand).odp->chunk[0].present, 2));
+BREAK(mr_order, SET(MR(demand).odp->chunk[1].number, 0));
+BREAK(mr_beyond, SET(MR(demand).odp->chunk[1].number, 1ull << 30));
 BREAK(mw_region, SET(MR(mw1).region, 200));
 BREAK(mw_length, SET(MR(mw1).length, BUSY_BUF));
 BREAK(mw_offset, SET(MR(mw2).offset, BUSY_BUF + 1));
@@ -284,6 +291,13 @@ static const struct {
     { "mr-range", break_mr_iova },
     { "mr-range", break_mr_page },
     { "mr-range", break_mr_shift },
+    { "mr-range", break_mr_size },
+    { "mr-pages", break_mr_no_table },
+    { "mr-pages", break_mr_no_demand },
+    { "mr-pages", break_mr_fast_table },
+    { "mr-pages", break_mr_present },
+    { "mr-pages", break_mr_order },
+    { "mr-pages", break_mr_beyond },
     { "mr-window", break_mw_region },
     { "mr-window", break_mw_length },
     { "mr-window", break_mw_offset },

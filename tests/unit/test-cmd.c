@@ -179,7 +179,7 @@ static void test_contexts(Fixture *f, gconstpointer data)
             g_assert_cmpint(exec(f, f->uctx, &cmd, NULL), !=, ERNIC_ERR_PERM);
         }
     }
-    g_assert_cmpuint(kernel, ==, 8);
+    g_assert_cmpuint(kernel, ==, 9);
     g_assert_cmpuint(ernic_trace_count("ernic_guest_cmd_perm"), ==, kernel);
     g_assert_cmpuint(ernic_trace_count("ernic_guest_cmd_uctx"), ==,
                      ERNIC_CMD_COUNT * ARRAY_SIZE(unknown));
@@ -320,6 +320,7 @@ static void test_counter_order(Fixture *f, gconstpointer data)
         "tx_cnps", "rx_cnps", "rx_ecn_marked", "rate_cuts", "window_cuts",
         "loopback_drops", "bad_doorbells", "bad_commands", "commands",
         "completions", "flushed", "cq_overruns", "events", "interrupts",
+        "page_faults",
     };
     static const char *const drops[] = {
         "none", "not_roce", "vlan", "ip_header", "fragment", "address", "mac",
@@ -336,6 +337,7 @@ static void test_counter_order(Fixture *f, gconstpointer data)
         "reg-mr", "local-invalidate", "nak-invalid-request",
         "nak-remote-access", "nak-remote-operation", "bad-response",
         "retry-exceeded", "rnr-retry-exceeded", "flush", "cq-overrun",
+        "page-absent",
     };
     static const char *const now[] = {
 #define X(name) #name,

@@ -10,6 +10,8 @@
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/pci.h>
+#include <linux/rwsem.h>
+#include <linux/version.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -18,6 +20,15 @@
 
 #ifndef CONFIG_64BIT
 #error a doorbell is one store of 64 bits
+#endif
+
+/*
+ * Regions on demand hand the lists of the core to the device as they are: since
+ * 6.16 they are others.
+ */
+#if IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING) && \
+	defined(__LITTLE_ENDIAN) && LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+#define ERNIC_HAS_ODP
 #endif
 
 #define ERNIC_NONE		0xffffffff	/* no SRQ, no event queue */
@@ -77,6 +88,10 @@ struct ernic_dev {
 	unsigned long dm_pages;
 	unsigned long *dm_taken;
 	struct mutex dm_lock;	/* of dm_taken */
+	/* faults and advice; NULL: there are no regions on demand */
+	struct workqueue_struct *odp_wq;
+	struct rw_semaphore odp_sem;	/* of odps, and while one is used */
+	struct xarray odps;		/* regions on demand by number */
 	/*
 	 * Around commands that give a number and, until the table has lost it,
 	 * around those that take one: none is given again before.
@@ -179,6 +194,21 @@ int ernic_dm_init(struct ernic_dev *dev);
 void ernic_dm_fini(struct ernic_dev *dev);
 /* Bytes, in all */
 u64 ernic_dm_size(struct ernic_dev *dev);
+
+/* ernic_odp.c */
+#ifdef ERNIC_HAS_ODP
+int ernic_odp_init(struct ernic_dev *dev);
+void ernic_odp_fini(struct ernic_dev *dev);
+void ernic_odp_caps(struct ernic_dev *dev, struct ib_device_attr *p);
+void ernic_odp_fault(struct ernic_dev *dev, const struct ernic_eqe *eqe);
+#else
+static inline int ernic_odp_init(struct ernic_dev *dev) { return 0; }
+static inline void ernic_odp_fini(struct ernic_dev *dev) { }
+static inline void ernic_odp_caps(struct ernic_dev *dev,
+				  struct ib_device_attr *p) { }
+static inline void ernic_odp_fault(struct ernic_dev *dev,
+				   const struct ernic_eqe *eqe) { }
+#endif
 
 /* ernic_verbs.c */
 int ernic_ib_register(struct ernic_dev *dev);

@@ -13,6 +13,10 @@ static void ernic_event(struct ernic_dev *dev, const struct ernic_eqe *eqe)
 {
 	u32 n = le32_to_cpu(eqe->element);
 
+	if (eqe->type == ERNIC_EV_PAGE_FAULT) {
+		ernic_odp_fault(dev, eqe);
+		return;
+	}
 	ernic_ib_event(dev, eqe->type, n);
 	if (eqe->type == ERNIC_EV_BAD_DOORBELL)
 		dev_warn_ratelimited(&dev->pdev->dev,

@@ -122,11 +122,16 @@ static int ernic_start(struct ernic_dev *dev)
 			      sizeof(dev->attr));
 	if (ret)
 		goto err_com;
-	ret = ernic_eqs_init(dev);
+	ret = ernic_odp_init(dev);
 	if (ret)
 		goto err_com;
+	ret = ernic_eqs_init(dev);
+	if (ret)
+		goto err_odp;
 	return 0;
 
+err_odp:
+	ernic_odp_fini(dev);
 err_com:
 	ernic_com_stop(dev);
 	ernic_com_fini(dev);
@@ -138,6 +143,7 @@ err_irqs:
 static void ernic_stop(struct ernic_dev *dev)
 {
 	ernic_com_stop(dev);
+	ernic_odp_fini(dev);
 	ernic_eqs_fini(dev);
 	ernic_irqs_fini(dev);
 	ernic_com_fini(dev);

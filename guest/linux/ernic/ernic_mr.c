@@ -72,8 +72,10 @@ struct ib_mr *ernic_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	struct ernic_mr *mr;
 	int ret;
 
-	if (access & ~ERNIC_MR_KNOWN)
+	if (access & ~(ERNIC_MR_KNOWN | IB_ACCESS_ON_DEMAND))
 		return ERR_PTR(-EOPNOTSUPP);
+	if (access & IB_ACCESS_ON_DEMAND)
+		return ernic_odp_reg(ibpd, start, length, iova, access);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
@@ -142,8 +144,8 @@ struct ib_mr *ernic_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 
 	if (flags & ~(IB_MR_REREG_TRANS | IB_MR_REREG_PD | IB_MR_REREG_ACCESS))
 		return ERR_PTR(-EOPNOTSUPP);
-	/* of the device's own memory: as it is */
-	if (!mr->umem)
+	/* of the device's own memory, or on demand: as it is */
+	if (!mr->umem || mr->umem->is_odp)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = mr->access;
@@ -191,8 +193,11 @@ int ernic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct ernic_dev *dev = to_dev(ibmr->device);
 	struct ernic_mr *mr = to_mr(ibmr);
-	int ret = ernic_destroy(dev, ERNIC_CMD_MR_FREE, mr->uctx, ibmr->lkey);
+	int ret;
 
+	if (mr->umem && mr->umem->is_odp)
+		return ernic_odp_dereg(dev, mr);
+	ret = ernic_destroy(dev, ERNIC_CMD_MR_FREE, mr->uctx, ibmr->lkey);
 	if (!ret)
 		ernic_mr_release(dev, mr);
 	return ret;

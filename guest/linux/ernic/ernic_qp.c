@@ -204,6 +204,7 @@ int ernic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		return -EINVAL;
 	qp->uctx = to_pd(ibqp->pd)->uctx;
 	qp->sig_type = attr->sq_sig_type;
+	INIT_WORK(&qp->fault_work, ernic_odp_work);
 	ret = udata ? ernic_qp_user(dev, qp, attr, udata, &init, &sq, &rq) :
 		      ernic_qp_kernel(dev, qp, attr, &init);
 	if (!ret)
@@ -373,7 +374,10 @@ int ernic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 		ernic_table_erase(dev, &dev->qps, ibqp->qp_num);
 	}
 	mutex_unlock(&dev->number_lock);
-	if (!ret)
+	if (!ret) {
+		/* no fault is told any more */
+		cancel_work_sync(&qp->fault_work);
 		ernic_qp_release(dev, qp);
+	}
 	return ret;
 }

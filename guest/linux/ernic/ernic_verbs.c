@@ -59,6 +59,7 @@ static int ernic_query_device(struct ib_device *ibdev,
 	p->timestamp_mask = U64_MAX;
 	p->hca_core_clock = NSEC_PER_SEC / 1000;
 	p->max_dm_size = ernic_dm_size(dev);
+	ernic_odp_caps(dev, p);
 	p->cq_caps.max_cq_moderation_count = U16_MAX;
 	p->cq_caps.max_cq_moderation_period = U16_MAX;
 	return 0;
@@ -226,6 +227,7 @@ static const struct ib_device_ops ernic_ib_ops = {
 	.driver_id = RDMA_DRIVER_UNKNOWN,
 	.uverbs_abi_ver = ERNIC_UABI_VERSION,
 	.add_gid = ernic_add_gid,
+	.advise_mr = ernic_advise_mr,
 	.alloc_dm = ernic_alloc_dm,
 	.alloc_hw_port_stats = ernic_alloc_stats,
 	.alloc_mr = ernic_alloc_mr,

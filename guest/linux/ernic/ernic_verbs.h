@@ -7,6 +7,7 @@
 #define ERNIC_VERBS_H
 
 #include <rdma/ib_umem.h>
+#include <rdma/ib_umem_odp.h>
 #include <rdma/uverbs_ioctl.h>
 #include "ernic.h"
 #include "ernic-abi.h"
@@ -28,6 +29,12 @@ struct ernic_mr {
 	struct ib_umem *umem;
 	u64 iova;
 	int access;		/* IB_ACCESS_* */
+	/* on demand: length, and where in the first page the region begins */
+	u64 length;
+	u32 offset;
+	bool implicit;		/* all of the process; its chunks by number */
+	struct mutex chunk_lock;
+	struct xarray chunks;
 	u32 uctx;
 	/* for REG_MR: the page list that the device reads */
 	__le64 *list;
@@ -108,6 +115,8 @@ struct ernic_qp {
 	struct ernic_wq sq;	/* of the kernel */
 	struct ernic_wq rq;	/* likewise, without an SRQ */
 	u8 state;		/* as last set, under the locks of both */
+	struct work_struct fault_work;
+	struct ernic_eqe fault;	/* the last one, under the table's lock */
 };
 
 struct ernic_ah {
@@ -196,6 +205,22 @@ void ernic_pages_fini(struct ernic_dev *dev, struct ernic_pages *pages);
 struct ib_umem *ernic_queue_get(struct ernic_dev *dev, u64 addr, u64 bytes,
 				struct ernic_buf_desc *desc,
 				struct ernic_pages *pages);
+
+/* ernic_odp.c */
+#ifdef ERNIC_HAS_ODP
+struct ib_mr *ernic_odp_reg(struct ib_pd *ibpd, u64 start, u64 length,
+			    u64 iova, int access);
+int ernic_odp_dereg(struct ernic_dev *dev, struct ernic_mr *mr);
+int ernic_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice,
+		    u32 flags, struct ib_sge *sge, u32 num_sge,
+		    struct uverbs_attr_bundle *attrs);
+void ernic_odp_work(struct work_struct *work);
+#else
+#define ernic_odp_reg(ibpd, start, length, iova, access) ERR_PTR(-EOPNOTSUPP)
+#define ernic_odp_dereg(dev, mr) (-EOPNOTSUPP)
+#define ernic_advise_mr NULL
+static inline void ernic_odp_work(struct work_struct *work) { }
+#endif
 
 /* ernic_mr.c */
 struct ib_mr *ernic_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,

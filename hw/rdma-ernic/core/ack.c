@@ -67,7 +67,23 @@ static void ack_read_fault(Ernic *e, ErnicQp *qp, ErnicRdRes *rd, ErnicDma dma)
     qp->ack.fault = fault;
 }
 
-/* One packet of @rd's response. False: the link is busy. */
+/* The data was not to be had. False: it waits for a page. */
+static bool ack_no_memory(Ernic *e, ErnicQp *qp, ErnicRdRes *rd, ErnicDma dma,
+                          uint32_t ahead)
+{
+    if (dma == ERNIC_DMA_ABSENT) {
+        e->absent.len += ahead;
+        if (ernic_qp_page_fault(e, qp)) {
+            qp->ack.page_wait = true;
+            return false;
+        }
+        dma = ERNIC_DMA_PROT;
+    }
+    ack_read_fault(e, qp, rd, dma);
+    return true;
+}
+
+/* One packet of @rd's response. False: the link is busy, or a page absent. */
 static bool ack_rd_packet(Ernic *e, ErnicQp *qp, ErnicRdRes *rd,
                           const ErnicPath *path)
 {
@@ -89,8 +105,8 @@ static bool ack_rd_packet(Ernic *e, ErnicQp *qp, ErnicRdRes *rd,
         dma = ernic_dma_remote_read(e, qp->pd, qp->qpn, rd->rkey,
                                     rd->va + off, payload, pkt.payload_len);
         if (dma != ERNIC_DMA_OK) {
-            ack_read_fault(e, qp, rd, dma);
-            return true;
+            return ack_no_memory(e, qp, rd, dma,
+                                 rd->stop - off - pkt.payload_len);
         }
     }
     ernic_tx_commit(e, qp->qpn, &pkt);
@@ -230,6 +246,7 @@ bool ernic_ack_step(Ernic *e, ErnicQp *qp)
     if (!ack->rd_pending && !ack->nak && !ack->owed && !ack->cnp_owed) {
         return false;
     }
+    ack->page_wait &= ernic_qp_page_asked(qp) && ack->rd_pending;
     if (!ernic_qp_path(e, qp, &qp->attr.av, &path)) {
         ack->owed = false;
         ack->count = 0;
@@ -241,8 +258,12 @@ bool ernic_ack_step(Ernic *e, ErnicQp *qp)
     if (ack->cnp_owed && !ack_cnp(e, qp, &path)) {
         return true;
     }
+    if (ack->page_wait) {
+        return false;           /* what stands behind the responses too */
+    }
     if (ack->rd_pending && !ack_responses(e, qp, &path)) {
-        return ernic_cc_send_at(&qp->cc) <= e->now;     /* else by timer */
+        /* Else by timer, or when software has answered. */
+        return !ack->page_wait && ernic_cc_send_at(&qp->cc) <= e->now;
     }
     if (ack->rd_pending) {
         return true;

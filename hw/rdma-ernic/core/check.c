@@ -95,6 +95,11 @@ static void count_buf(ErnicCheck *c, const ErnicBuf *buf)
     c->pages += buf->page ? buf->npages : 0;
 }
 
+static void count_odp(ErnicCheck *c, const ErnicOdp *odp)
+{
+    c->pages += odp ? odp->num * ERNIC_ODP_CHUNK : 0;
+}
+
 static void count_mrs(ErnicCheck *c)
 {
     const ErnicConfig *cfg = &c->e->cfg;
@@ -110,6 +115,7 @@ static void count_mrs(ErnicCheck *c)
         }
         count(c->pd_refs, mr->pd, cfg->max_pd);
         count_buf(c, &mr->buf);
+        count_odp(c, mr->odp);
         if (window && mr->valid) {
             count(c->mr_refs, mr->region, cfg->max_mr);
             c->bound += mr->kind == ERNIC_MR_WINDOW_2;

@@ -157,12 +157,50 @@ static bool mr_range(const ErnicCheck *c, uint32_t id)
     if (is_window(mr)) {
         return !mr->buf.page;
     }
+    if (!mr->odp && mr->length > ERNIC_MAX_MR_SIZE) {
+        return false;
+    }
     if (!mr->valid) {
         return ernic_check_buf(&mr->buf, 0);
     }
     return (mr->length == 0 || mr->iova <= UINT64_MAX - (mr->length - 1)) &&
            mr->offset <= UINT64_MAX - mr->length &&
            ernic_check_buf(&mr->buf, mr->offset + mr->length);
+}
+
+/* Chunks in order, none of them empty or beyond the region. */
+static bool mr_pages(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicMr *mr = &c->e->mr[id];
+    const ErnicOdp *odp = mr->odp;
+    uint64_t pages, next = 0;
+    uint32_t i, k, n;
+
+    if (!(mr->access & ERNIC_ACCESS_ON_DEMAND) || !odp) {
+        return !(mr->access & ERNIC_ACCESS_ON_DEMAND) && !odp;
+    }
+    if (mr->kind != ERNIC_MR_REGION || mr->buf.page || mr->buf.base ||
+        mr->offset >> odp->page_shift) {
+        return false;
+    }
+    pages = DIV_ROUND_UP(mr->offset + mr->length, 1ull << odp->page_shift);
+    for (i = 0; i < odp->num; i++) {
+        const ErnicOdpChunk *chunk = &odp->chunk[i];
+
+        for (k = n = 0; k < ERNIC_ODP_CHUNK; k++) {
+            n += !!chunk->entry[k];
+            if (chunk->entry[k] &&
+                (chunk->number > pages / ERNIC_ODP_CHUNK ||
+                 chunk->number * ERNIC_ODP_CHUNK + k >= pages)) {
+                return false;
+            }
+        }
+        if (chunk->number < next || n == 0 || n != chunk->present) {
+            return false;
+        }
+        next = chunk->number + 1;
+    }
+    return true;
 }
 
 /* What a window opens is inside its region. */
@@ -243,6 +281,7 @@ static const ErnicInvariant mr_list[] = {
     { "mr-owner", mr_owner },
     { "mr-rights", mr_rights },
     { "mr-range", mr_range },
+    { "mr-pages", mr_pages },
     { "mr-window", mr_window },
     { "mr-refs", mr_refs },
 };

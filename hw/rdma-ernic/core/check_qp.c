@@ -256,6 +256,7 @@ static bool sq_wakes(const ErnicCheck *c, uint32_t id)
            sq->una_psn == sq->max_psn || sq->ack_due != ERNIC_NEVER ||
            sq->rnr_due != ERNIC_NEVER ||
            sq->blocked_on == ERNIC_BLOCKED_RATE ||
+           (sq->page_wait && ernic_qp_page_asked(qp)) ||
            qp->in_ring[ERNIC_RING_READY] || qp->in_ring[ERNIC_RING_WAITING];
 }
 

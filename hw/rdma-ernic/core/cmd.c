@@ -116,6 +116,7 @@ static uint8_t cmd_query_device(Ernic *e, uint32_t uctx,
         .max_inline = cpu_to_le16(ERNIC_MAX_INLINE),
         .max_rd_atomic = ERNIC_MAX_RD_ATOMIC,
         .num_ports = 1,
+        .odp = cpu_to_le32(ERNIC_ODP_REGION),
     };
 
     return answer(e, cmd, &attr, sizeof(attr), out);
@@ -368,6 +369,18 @@ static uint8_t cmd_mr_rereg(Ernic *e, uint32_t uctx,
     return ernic_mr_rereg(e, uctx, &cmd->mr_reg);
 }
 
+static uint8_t cmd_mr_pages(Ernic *e, uint32_t uctx,
+                            const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_mr_pages(e, uctx, &cmd->mr_pages);
+}
+
+static uint8_t cmd_page_resume(Ernic *e, uint32_t uctx,
+                               const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_qp_page_resume(e, &cmd->page_resume);
+}
+
 static uint8_t cmd_mr_alloc(Ernic *e, uint32_t uctx,
                             const struct ernic_cmd *cmd, CmdOut *out)
 {
@@ -506,6 +519,9 @@ static const CmdRow rows[] = {
     ROW(MCAST_DETACH, UPTO(mcast, qpn), 0, mcast_detach),
     ROW(MR_REREG, UPTO(mr_reg, flags), 0, mr_rereg),
     ROW(QUERY_TIMING, UPTO(query, length), K, query_timing),
+    ROW(MR_PAGES, UPTO(mr_pages, key), 0, mr_pages),
+    /* The events were the kernel's, whosever queue pair it is. */
+    ROW(PAGE_RESUME, UPTO(page_resume, failed), K, page_resume),
 };
 QEMU_BUILD_BUG_ON(ARRAY_SIZE(rows) != ERNIC_CMD_COUNT);
 

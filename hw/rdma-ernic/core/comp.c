@@ -301,7 +301,24 @@ static ErnicFault comp_place(Ernic *e, ErnicQp *qp, ErnicWqe *wqe, uint32_t k,
     }
     return dma == ERNIC_DMA_OK ? ERNIC_FAULT_NONE :
            dma == ERNIC_DMA_PROT ? ERNIC_FAULT_SEND_PROT :
-                                   ERNIC_FAULT_SEND_DMA;
+           dma == ERNIC_DMA_ABSENT ? ERNIC_FAULT_PAGE :
+                                     ERNIC_FAULT_SEND_DMA;
+}
+
+/*
+ * The page for the data is absent. The data is let go, and asked for again when
+ * software has answered: the peer has it, or (atomics) its old value, still.
+ * False: there will be no page.
+ */
+static bool comp_page_wait(Ernic *e, ErnicQp *qp)
+{
+    if (!ernic_qp_page_fault(e, qp)) {
+        return false;
+    }
+    qp->sq.page_wait = true;
+    qp->sq.ack_due = ERNIC_NEVER;       /* counts anew from the resending */
+    ernic_qp_rewind(e, qp, qp->sq.una_psn);
+    return true;
 }
 
 /* READ and atomic responses: they also acknowledge what stands before. */
@@ -330,6 +347,12 @@ static void comp_data(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
         return;
     }
     fault = comp_place(e, qp, wqe, k, pkt);
+    if (fault == ERNIC_FAULT_PAGE) {
+        if (comp_page_wait(e, qp)) {
+            return;
+        }
+        fault = ERNIC_FAULT_SEND_PROT;
+    }
     if (fault) {
         comp_fail(e, qp, fault);
         return;
@@ -392,7 +415,7 @@ void ernic_comp_timeout(Ernic *e, ErnicQp *qp)
     }
     if (sq->ack_due <= e->now) {
         sq->ack_due = ERNIC_NEVER;
-        if (ernic_tx_link_busy(e)) {
+        if (ernic_tx_link_busy(e) || sq->page_wait) {
             /* Nobody could answer what has not left. */
             sq->ack_due = e->now + ernic_ack_timeout_ns(qp->attr.timeout);
         } else if (sq->una_psn != sq->max_psn) {

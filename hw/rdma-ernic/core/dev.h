@@ -75,11 +75,29 @@ typedef struct ErnicGidEntry {
     uint16_t vlan;
 } ErnicGidEntry;
 
+/* How far a page fault of a queue pair is. */
+typedef enum ErnicPageState {
+    ERNIC_PAGE_NONE,
+    ERNIC_PAGE_ASKED,           /* software was asked, and will say RESUME */
+    ERNIC_PAGE_FAILED,          /* and has said that it will not be there */
+    ERNIC_PAGE_STATES
+} ErnicPageState;
+
+/* A page that an access met absent (odp.h). */
+typedef struct ErnicPageFault {
+    uint64_t off;               /* of the first byte, in its region's buffer */
+    uint32_t key;               /* of the region */
+    uint32_t len;               /* bytes that are wanted from there on */
+    bool write;
+    uint8_t state;              /* ErnicPageState */
+} ErnicPageFault;
+
 /* What an object holds of its own events; embedded in CQ, QP, SRQ (eq.c). */
 typedef struct ErnicEvents {
     uint32_t pending;           /* bit per enum ernic_event */
     uint32_t detail;            /* of BAD_DOORBELL */
     bool queued;                /* in its event queue's line */
+    ErnicPageFault page;        /* of PAGE_FAULT, and until it is resumed */
 } ErnicEvents;
 
 typedef enum ErnicEvClass {
@@ -135,6 +153,7 @@ struct Ernic {
     ErnicRing waiting;          /* and those that can when the link is free */
     uint64_t now;               /* of the present entry; not a clock */
     ErnicStats stats;
+    ErnicPageFault absent;      /* of the last access that was ABSENT */
     uint8_t rx_fault;           /* ErnicFault of the packet being served */
     const struct ErnicPkt *rx_pkt;  /* that packet, if the face asks; or NULL */
 };

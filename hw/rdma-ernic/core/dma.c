@@ -9,13 +9,52 @@
 #include "mr.h"
 #include "trace.h"
 
+/* The access met an absent page at @off, and has @len bytes to go. */
+static ErnicDma absent(Ernic *e, const ErnicMr *mr, uint64_t off, uint32_t len,
+                       bool write)
+{
+    e->absent = (ErnicPageFault) {
+        .off = off, .key = (uint32_t)(mr - e->mr) << 8 | mr->variant,
+        .len = len, .write = write,
+    };
+    return ERNIC_DMA_ABSENT;
+}
+
+/* As copy(), in a region on demand. */
+static ErnicDma copy_pages(Ernic *e, const ErnicMr *mr, uint64_t off,
+                           uint8_t *in, const uint8_t *out, uint32_t len)
+{
+    uint64_t addr, run;
+    bool ok;
+
+    for (; len; off += run, len -= run) {
+        if (!ernic_odp_find(mr->odp, off, out, &addr, &run)) {
+            return absent(e, mr, off, len, out);
+        }
+        run = MIN(run, len);
+        ok = out ? e->ops->dma_write(e->env, addr, out, run)
+                 : e->ops->dma_read(e->env, addr, in, run);
+        if (!ok) {
+            trace_ernic_buf_dma_failed(addr, run);
+            return ERNIC_DMA_FAILED;
+        }
+        in = in ? in + run : NULL;
+        out = out ? out + run : NULL;
+    }
+    return ERNIC_DMA_OK;
+}
+
 /* To @in from guest memory, or from @out to it; the other one is NULL. */
 static ErnicDma copy(Ernic *e, const ErnicMr *mr, uint64_t off, void *in,
                      const void *out, uint32_t len)
 {
-    bool ok = out ? ernic_buf_write(e, &mr->buf, off, out, len)
-                  : ernic_buf_read(e, &mr->buf, off, in, len);
+    bool ok;
 
+    if (unlikely(mr->odp)) {
+        return copy_pages(e, mr, off, in, out, len);
+    }
+    ok = out ? ernic_buf_write(e, &mr->buf, off, out, len)
+             : ernic_buf_read(e, &mr->buf, off, in, len);
     return likely(ok) ? ERNIC_DMA_OK : ERNIC_DMA_FAILED;
 }
 
@@ -26,6 +65,7 @@ static ErnicDma copy_sge(Ernic *e, uint32_t pd, const ErnicSge *sge,
     uint32_t access = out ? ERNIC_ACCESS_LOCAL_WRITE : 0;
     uint64_t addr = sge->addr + off;
     const ErnicMr *mr;
+    ErnicDma result;
     uint64_t at;
 
     /* Past the end of the address space is in no region. */
@@ -33,7 +73,12 @@ static ErnicDma copy_sge(Ernic *e, uint32_t pd, const ErnicSge *sge,
         !ernic_mr_check_local(e, pd, sge->lkey, addr, len, access, &mr, &at)) {
         return ERNIC_DMA_PROT;
     }
-    return copy(e, mr, at, in, out, len);
+    result = copy(e, mr, at, in, out, len);
+    if (unlikely(result == ERNIC_DMA_ABSENT)) {
+        /* Of the rest of the SGE as well there will be need. */
+        e->absent.len += sge->len - off - len;
+    }
+    return result;
 }
 
 /* The message's bytes from @off on, to @in or from @out; the other is NULL. */
@@ -133,7 +178,11 @@ ErnicDma ernic_dma_remote_atomic(Ernic *e, uint32_t pd, uint32_t qpn,
                                ERNIC_ACCESS_REMOTE_ATOMIC, &mr, &off)) {
         return ERNIC_DMA_PROT;
     }
-    bus = ernic_buf_addr(&mr->buf, off, &run);
+    if (!mr->odp) {
+        bus = ernic_buf_addr(&mr->buf, off, &run);
+    } else if (!ernic_odp_find(mr->odp, off, true, &bus, &run)) {
+        return absent(e, mr, off, sizeof(*old), true);
+    }
     if (bus % sizeof(*old)) {
         trace_ernic_atomic_unaligned(key, addr, bus);
         return ERNIC_DMA_PROT;

@@ -21,6 +21,7 @@ typedef enum ErnicDma {
     ERNIC_DMA_OK,
     ERNIC_DMA_PROT,             /* key, range or rights */
     ERNIC_DMA_FAILED,           /* guest memory did not answer */
+    ERNIC_DMA_ABSENT,           /* a page is not there: e->absent */
 } ErnicDma;
 
 /*

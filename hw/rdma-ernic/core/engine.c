@@ -86,6 +86,7 @@ static void engine_fini(Ernic *e)
     }
     for (i = 0; i < e->cfg.max_mr; i++) {
         ernic_buf_fini(e, &e->mr[i].buf);
+        ernic_odp_free(e, e->mr[i].odp);
     }
     for (i = 0; i < e->cfg.max_qp; i++) {
         ernic_buf_fini(e, &e->qp[i].sq.wq.buf);

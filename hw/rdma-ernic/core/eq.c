@@ -113,18 +113,31 @@ uint8_t ernic_eq_destroy(Ernic *e, uint32_t uctx, uint32_t eqn)
     return ERNIC_OK;
 }
 
+/* What @type tells beside its object. */
+static void fill_eqe(const ErnicEvents *ev, uint8_t type, struct ernic_eqe *eqe)
+{
+    if (type == ERNIC_EV_BAD_DOORBELL) {
+        eqe->detail = cpu_to_le32(ev->detail);
+    } else if (type == ERNIC_EV_PAGE_FAULT) {
+        eqe->detail = cpu_to_le32(ev->page.key);
+        eqe->offset = cpu_to_le64(ev->page.off);
+        eqe->length = cpu_to_le32(ev->page.len);
+        eqe->flags = ev->page.write ? ERNIC_EQE_WRITE : 0;
+    }
+}
+
 static bool write_eqe(Ernic *e, ErnicEq *eq, uint8_t type, uint32_t element,
-                      uint32_t detail)
+                      const ErnicEvents *ev)
 {
     uint64_t off = (uint64_t)(eq->pi & (eq->depth - 1)) * EQE_SIZE;
     struct ernic_eqe eqe = {
         .element = cpu_to_le32(element),
-        .detail = cpu_to_le32(detail),
         .timestamp = cpu_to_le64(e->now),
         .type = type,
         .phase = (eq->pi / eq->depth + 1) & 1,
     };
 
+    fill_eqe(ev, type, &eqe);
     if (!ernic_buf_write(e, &eq->buf, off, &eqe, EQE_SIZE - EQE_TAIL) ||
         !ernic_buf_write(e, &eq->buf, off + EQE_SIZE - EQE_TAIL,
                          (char *)&eqe + EQE_SIZE - EQE_TAIL, EQE_TAIL)) {
@@ -144,15 +157,14 @@ static void drain(Ernic *e, uint32_t eqn, ErnicEq *eq)
         uint32_t entry = *line_at(eq, 0);
         ErnicEvents *ev = events_of(e, entry);
         uint8_t type = __builtin_ctz(ev->pending);
-        uint32_t detail = type == ERNIC_EV_BAD_DOORBELL ? ev->detail : 0;
 
         g_assert(ev->queued && ev->pending);
-        if (!write_eqe(e, eq, type, entry & LINE_ID_MASK, detail)) {
+        if (!write_eqe(e, eq, type, entry & LINE_ID_MASK, ev)) {
             trace_ernic_guest_eq_broken(eqn, eq->pi);
             eq->broken = true;
             break;
         }
-        trace_ernic_event(eqn, type, entry & LINE_ID_MASK, detail);
+        trace_ernic_event(eqn, type, entry & LINE_ID_MASK);
         wrote = true;
         ev->pending &= ev->pending - 1;
         if (!ev->pending) {

@@ -41,6 +41,15 @@ static const ErnicFaultInfo faults[] = {
         .syndrome = ERNIC_AETH_RNR_NAK,
         .act = ACTS(NAK, DROP_MESSAGE, DROP),
     },
+    /*
+     * A page of a region on demand is absent: the responder is not ready. The
+     * requester waits, so that nothing of this is seen of a request to send.
+     */
+    [ERNIC_FAULT_PAGE] = {
+        "page-absent", "9.7.5.2 RNR NAK; UC and UD: model",
+        .syndrome = ERNIC_AETH_RNR_NAK,
+        .act = ACTS(NAK, DROP_MESSAGE, DROP),
+    },
 
     /*
      * Responder, class C: NAK and Error. If the message holds a receive

@@ -52,6 +52,9 @@ typedef enum ErnicFault {
     /* Of the queues themselves. */
     ERNIC_FAULT_FLUSH,              /* the queue pair is in error */
     ERNIC_FAULT_CQ_OVERRUN,
+
+    /* Found by the responder too; numbers keep their meaning. */
+    ERNIC_FAULT_PAGE,               /* software is asked for a page */
     ERNIC_FAULT_COUNT
 } ErnicFault;
 

@@ -27,6 +27,8 @@
 /* Page addresses that one guest can make the host keep: 8 bytes each. */
 #define ERNIC_MAX_PAGES         (1u << 24)
 #define ERNIC_MAX_MR_SIZE       (1ull << 46)
+/* A region on demand may be as large as the address space of a process. */
+#define ERNIC_MAX_ODP_SIZE      (1ull << 57)
 #define ERNIC_PAGE_SHIFT_MIN    12
 #define ERNIC_PAGE_SHIFT_MAX    31
 

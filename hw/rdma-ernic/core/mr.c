@@ -213,14 +213,15 @@ static ErnicMr *new_mr(Ernic *e, ErnicPd *pd, uint8_t kind)
  * Rights and range of a region, by command or work request: remote write and
  * atomics need local write (IBTA 11.2.8.2), and addresses do not wrap.
  */
-static bool region_ok(uint32_t access, uint64_t iova, uint64_t length)
+static bool region_ok(uint32_t access, uint64_t iova, uint64_t length,
+                      uint64_t max)
 {
     if ((access & ~ERNIC_ACCESS_FLAGS) ||
         ((access & REMOTE_WRITABLE) && !(access & ERNIC_ACCESS_LOCAL_WRITE))) {
         trace_ernic_mr_bad_access(access);
         return false;
     }
-    if (length > ERNIC_MAX_MR_SIZE ||
+    if (length > max ||
         (length && iova > UINT64_MAX - (length - 1)) ||
         ((access & ERNIC_ACCESS_ZERO_BASED) && iova)) {
         trace_ernic_mr_bad_range(access, iova, length);
@@ -239,6 +240,21 @@ static void open_region(ErnicMr *mr, uint32_t access, uint64_t iova,
     mr->valid = true;
 }
 
+/* A region on demand has pages of a size, and no buffer. */
+static uint8_t check_demand(const struct ernic_cmd_mr_reg *cmd)
+{
+    const struct ernic_buf_desc *buf = &cmd->buf;
+
+    if (buf->addr || buf->npages || buf->levels || buf->reserved[0] ||
+        buf->reserved[1] || buf->page_shift < ERNIC_PAGE_SHIFT_MIN ||
+        buf->page_shift > ERNIC_PAGE_SHIFT_MAX ||
+        le32_to_cpu(cmd->offset) >> buf->page_shift) {
+        trace_ernic_odp_bad_desc(0, le64_to_cpu(buf->addr), buf->page_shift);
+        return ERNIC_ERR_PARAM;
+    }
+    return ERNIC_OK;
+}
+
 /* Where its bytes are, as far as that does not depend on what memory holds. */
 static uint8_t check_trans(uint32_t uctx, const struct ernic_cmd_mr_reg *cmd)
 {
@@ -246,6 +262,9 @@ static uint8_t check_trans(uint32_t uctx, const struct ernic_cmd_mr_reg *cmd)
     uint32_t offset = le32_to_cpu(cmd->offset);
     bool extent = cmd->buf.levels == 0;
 
+    if (le32_to_cpu(cmd->access) & ERNIC_ACCESS_ON_DEMAND) {
+        return check_demand(cmd);
+    }
     if (extent ? offset : offset >> MIN(cmd->buf.page_shift, 31)) {
         trace_ernic_mr_bad_offset(offset);
         return ERNIC_ERR_PARAM;
@@ -260,8 +279,12 @@ static uint8_t check_trans(uint32_t uctx, const struct ernic_cmd_mr_reg *cmd)
 
 static bool rights_ok(const struct ernic_cmd_mr_reg *cmd)
 {
-    return region_ok(le32_to_cpu(cmd->access), le64_to_cpu(cmd->iova),
-                     le64_to_cpu(cmd->length));
+    uint32_t access = le32_to_cpu(cmd->access);
+    bool demand = access & ERNIC_ACCESS_ON_DEMAND;
+
+    return region_ok(access & ~ERNIC_ACCESS_ON_DEMAND, le64_to_cpu(cmd->iova),
+                     le64_to_cpu(cmd->length),
+                     demand ? ERNIC_MAX_ODP_SIZE : ERNIC_MAX_MR_SIZE);
 }
 
 uint8_t ernic_mr_reg(Ernic *e, uint32_t uctx,
@@ -270,8 +293,9 @@ uint8_t ernic_mr_reg(Ernic *e, uint32_t uctx,
     ErnicPd *pd = ernic_pd_get(e, uctx, le32_to_cpu(cmd->pd));
     uint64_t length = le64_to_cpu(cmd->length);
     uint32_t offset = le32_to_cpu(cmd->offset);
+    bool demand = le32_to_cpu(cmd->access) & ERNIC_ACCESS_ON_DEMAND;
+    ErnicBuf buf = { };
     uint8_t status;
-    ErnicBuf buf;
     ErnicMr *mr;
 
     if (!pd) {
@@ -284,12 +308,15 @@ uint8_t ernic_mr_reg(Ernic *e, uint32_t uctx,
     if (e->mr_ids.count == 0) {
         return ERNIC_ERR_NO_RESOURCE;
     }
-    status = ernic_buf_init(e, &buf, &cmd->buf, length + offset);
-    if (status != ERNIC_OK) {
-        return status;
+    if (!demand) {
+        status = ernic_buf_init(e, &buf, &cmd->buf, length + offset);
+        if (status != ERNIC_OK) {
+            return status;
+        }
     }
     mr = new_mr(e, pd, ERNIC_MR_REGION);
     mr->buf = buf;
+    mr->odp = demand ? ernic_odp_new(cmd->buf.page_shift) : NULL;
     open_region(mr, le32_to_cpu(cmd->access), le64_to_cpu(cmd->iova), length,
                 offset);
     *key = key_of(e, mr);
@@ -388,6 +415,12 @@ uint8_t ernic_mr_rereg(Ernic *e, uint32_t uctx,
     if (!rights_ok(&want)) {
         return ERNIC_ERR_PARAM;
     }
+    /* Whether pages are there on demand is for ever, and so is where they are. */
+    if (!mr->odp != !(le32_to_cpu(want.access) & ERNIC_ACCESS_ON_DEMAND) ||
+        (mr->odp && (flags & ERNIC_REREG_TRANS))) {
+        trace_ernic_odp_bad_key(key);
+        return ERNIC_ERR_STATE;
+    }
     if (flags & ERNIC_REREG_TRANS) {
         status = rereg_trans(e, mr, &want);
         if (status != ERNIC_OK) {
@@ -402,6 +435,35 @@ uint8_t ernic_mr_rereg(Ernic *e, uint32_t uctx,
     trace_ernic_mr_rereg(uctx, key, flags, mr->pd, mr->access, mr->iova,
                          mr->length);
     return ERNIC_OK;
+}
+
+uint8_t ernic_mr_pages(Ernic *e, uint32_t uctx,
+                       const struct ernic_cmd_mr_pages *cmd)
+{
+    uint32_t key = le32_to_cpu(cmd->key);
+    uint64_t first = le64_to_cpu(cmd->first), n = le64_to_cpu(cmd->npages);
+    uint64_t list = le64_to_cpu(cmd->list), pages;
+    ErnicMr *mr = find_key(e, key);
+    uint8_t status;
+
+    if (!mr || !mr->odp) {
+        trace_ernic_odp_bad_key(key);
+        return ERNIC_ERR_HANDLE;
+    }
+    if (mr->uctx != uctx) {
+        return ERNIC_ERR_PERM;
+    }
+    pages = DIV_ROUND_UP(mr->offset + mr->length, 1ull << mr->odp->page_shift);
+    if (first >= pages || n == 0 || n > pages - first ||
+        (list && n > ERNIC_PAGES_MAX) || list % sizeof(uint64_t)) {
+        trace_ernic_odp_bad_range(key, first, n);
+        return ERNIC_ERR_PARAM;
+    }
+    status = ernic_odp_update(e, mr->odp, first, n, list);
+    if (status == ERNIC_OK) {
+        trace_ernic_mr_pages(uctx, key, first, n, !list);
+    }
+    return status;
 }
 
 uint8_t ernic_mr_alloc(Ernic *e, uint32_t uctx, uint32_t pd_number,
@@ -492,6 +554,7 @@ uint8_t ernic_mr_free(Ernic *e, uint32_t uctx, uint32_t key, bool window)
         unbind(e, mr);
     } else {
         ernic_buf_fini(e, &mr->buf);
+        ernic_odp_free(e, mr->odp);
     }
     e->pd[mr->pd].refs--;
     variant = mr->variant;
@@ -516,7 +579,7 @@ ErnicFault ernic_mr_fast_reg(Ernic *e, uint32_t pd,
         trace_ernic_fast_reg_bad_key(wr->key, pd);
         return ERNIC_FAULT_REG_MR;
     }
-    if (!region_ok(wr->access, wr->iova, wr->length)) {
+    if (!region_ok(wr->access, wr->iova, wr->length, ERNIC_MAX_MR_SIZE)) {
         return ERNIC_FAULT_REG_MR;
     }
     if (wr->page_shift > ERNIC_PAGE_SHIFT_MAX || wr->npages > mr->buf.npages) {

@@ -10,6 +10,7 @@
 
 #include "buf.h"
 #include "dev.h"
+#include "odp.h"
 #include "hw/rdma-ernic/ernic_abi.h"
 
 struct ErnicPd {
@@ -37,7 +38,8 @@ struct ErnicMr {
     uint64_t iova;              /* first address the key covers */
     uint64_t length;
     uint64_t offset;            /* of iova in buf, a window: in its region's */
-    ErnicBuf buf;               /* regions */
+    ErnicBuf buf;               /* regions, but those on demand */
+    ErnicOdp *odp;              /* owned; region on demand: its pages */
     uint32_t refs;              /* region: windows bound to it */
     uint32_t region;            /* bound window: number of its region */
     uint32_t qpn;               /* bound type 2 window: its queue pair; 0 */
@@ -72,6 +74,12 @@ uint8_t ernic_mr_reg(Ernic *e, uint32_t uctx,
  */
 uint8_t ernic_mr_rereg(Ernic *e, uint32_t uctx,
                        const struct ernic_cmd_mr_reg *cmd);
+/*
+ * Pages of a region on demand come and go. When this returns, nothing uses a page
+ * any more that it took away.
+ */
+uint8_t ernic_mr_pages(Ernic *e, uint32_t uctx,
+                       const struct ernic_cmd_mr_pages *cmd);
 uint8_t ernic_mr_alloc(Ernic *e, uint32_t uctx, uint32_t pd,
                        uint32_t max_pages, uint32_t *key);
 /*

@@ -5,6 +5,7 @@
  * its path and its deadline.
  */
 #include "qemu/osdep.h"
+#include "qemu/bswap.h"
 #include "cq.h"
 #include "format.h"
 #include "ib_tables.h"
@@ -77,6 +78,7 @@ static void qp_stop(ErnicQp *qp)
 {
     qp->sq.ack_due = ERNIC_NEVER;
     qp->sq.rnr_due = ERNIC_NEVER;
+    qp->sq.page_wait = false;
     qp->sq.blocked_on = ERNIC_BLOCKED_STATE;
 }
 
@@ -380,6 +382,56 @@ void ernic_qp_timer(Ernic *e, ErnicQp *qp)
         qp->timer_due = due;
         ernic_timer_set(e->timers, qp->qpn, due);
     }
+}
+
+static bool same_page(const ErnicPageFault *a, const ErnicPageFault *b)
+{
+    return a->key == b->key && a->write == b->write &&
+           a->off >> ERNIC_PAGE_SHIFT_MIN == b->off >> ERNIC_PAGE_SHIFT_MIN;
+}
+
+bool ernic_qp_page_fault(Ernic *e, ErnicQp *qp)
+{
+    ErnicPageFault *page = &qp->events.page;
+
+    if (page->state == ERNIC_PAGE_ASKED) {
+        return true;            /* one at a time */
+    }
+    if ((page->state == ERNIC_PAGE_FAILED && same_page(page, &e->absent)) ||
+        !e->async_eq) {
+        trace_ernic_page_unresolved(qp->qpn, e->absent.key, e->absent.off);
+        page->state = ERNIC_PAGE_NONE;
+        return false;
+    }
+    trace_ernic_page_fault(qp->qpn, e->absent.key, e->absent.off,
+                           e->absent.len, e->absent.write);
+    e->stats.page_faults++;
+    *page = e->absent;
+    page->state = ERNIC_PAGE_ASKED;
+    ernic_qp_event(e, qp, ERNIC_EV_PAGE_FAULT);
+    return true;
+}
+
+uint8_t ernic_qp_page_resume(Ernic *e, const struct ernic_cmd_page_resume *cmd)
+{
+    uint32_t qpn = le32_to_cpu(cmd->qpn), key = le32_to_cpu(cmd->key);
+    uint64_t off = le64_to_cpu(cmd->offset);
+    ErnicPageFault *page;
+
+    if (cmd->failed > 1) {
+        return ERNIC_ERR_PARAM;
+    }
+    if (qpn >= e->qp_ids.size || !e->qp[qpn].used) {
+        return ERNIC_ERR_HANDLE;
+    }
+    page = &e->qp[qpn].events.page;
+    trace_ernic_page_resume(qpn, key, off, cmd->failed);
+    if (page->state == ERNIC_PAGE_ASKED && page->key == key &&
+        page->off == off) {
+        page->state = cmd->failed ? ERNIC_PAGE_FAILED : ERNIC_PAGE_NONE;
+        ernic_sched_mark(e, &e->qp[qpn]);
+    }
+    return ERNIC_OK;
 }
 
 void ernic_qp_rewind(Ernic *e, ErnicQp *qp, uint32_t psn)

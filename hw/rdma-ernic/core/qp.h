@@ -38,6 +38,7 @@ typedef enum ErnicBlocked {
     ERNIC_BLOCKED_RNR,              /* the RNR timer runs */
     ERNIC_BLOCKED_RATE,             /* congestion control holds it back */
     ERNIC_BLOCKED_TX,               /* the link is busy */
+    ERNIC_BLOCKED_PAGE,             /* software was asked for a page */
     ERNIC_BLOCKED_STATE,            /* the queue pair's state forbids it */
     ERNIC_BLOCKED_RETRY,            /* timing: the retry buffer is full */
     ERNIC_BLOCKED_COUNT
@@ -95,6 +96,8 @@ typedef struct ErnicSendQueue {
     uint32_t seen_gen;              /* rewinds obeyed */
     uint32_t unasked;               /* packets since AckReq was last set */
     uint32_t read_restart;          /* PSN at which a READ was asked again */
+    bool page_wait;                 /* completer too: until the page fault is
+                                       resumed nothing is sent */
 
     /* Completer. */
     uint32_t una_psn;               /* oldest PSN not acknowledged */
@@ -162,6 +165,7 @@ typedef struct ErnicAckState {
     uint32_t nak_psn;
     uint16_t rd_pending;            /* entries of rd[] that are pending */
     bool cnp_owed;                  /* a marked packet has come */
+    bool page_wait;                 /* responses wait for a page fault */
     uint16_t count;                 /* timing: requests that wait for it */
 } ErnicAckState;
 
@@ -280,6 +284,20 @@ bool ernic_qp_take_recv(Ernic *e, ErnicQp *qp);
  * taken receive request completes in error, the state changes.
  */
 void ernic_qp_recv_fault(Ernic *e, ErnicQp *qp, ErnicFault fault);
+/*
+ * An access for @qp was ABSENT, as e->absent has it: ask software, unless it is
+ * being asked already for what @qp met before. True: to be tried again when it
+ * has answered; false: it has, and the page will not be there.
+ */
+bool ernic_qp_page_fault(Ernic *e, ErnicQp *qp);
+/* Is an answer of software's still to come? */
+static inline bool ernic_qp_page_asked(const ErnicQp *qp)
+{
+    return qp->events.page.state == ERNIC_PAGE_ASKED;
+}
+/* Software's answer; one to what was not asked, or not so, changes nothing. */
+uint8_t ernic_qp_page_resume(Ernic *e,
+                             const struct ernic_cmd_page_resume *cmd);
 /* The earliest of the queue pair's deadlines has changed. */
 void ernic_qp_timer(Ernic *e, ErnicQp *qp);
 /* Ask the requester to go back to @psn (IBTA 9.7.5.1). */

@@ -211,6 +211,9 @@ void ernic_qp_reset_context(Ernic *e, ErnicQp *qp)
     ErnicWqe *wqe = sq->wqe;
     uint32_t window_mask = sq->window_mask;
 
+    if (qp->events.page.state == ERNIC_PAGE_FAILED) {
+        qp->events.page.state = ERNIC_PAGE_NONE;
+    }
     swq.pi = swq.ci = 0;
     rwq.pi = rwq.ci = 0;
     memset(sq, 0, sizeof(*sq));

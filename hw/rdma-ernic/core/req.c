@@ -42,6 +42,20 @@ static ReqStep req_fault(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     return req_block(qp, ERNIC_BLOCKED_FENCE);
 }
 
+/* Memory of @wqe was not to be had: wait for its page, or that was its end. */
+static ReqStep req_no_memory(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
+                             ErnicFault fault)
+{
+    if (fault != ERNIC_FAULT_PAGE) {
+        return req_fault(e, qp, wqe, fault);
+    }
+    if (!ernic_qp_page_fault(e, qp)) {
+        return req_fault(e, qp, wqe, ERNIC_FAULT_SEND_PROT);
+    }
+    qp->sq.page_wait = true;
+    return req_block(qp, ERNIC_BLOCKED_PAGE);
+}
+
 void ernic_req_rewind(ErnicQp *qp)
 {
     ErnicSendQueue *sq = &qp->sq;
@@ -173,7 +187,7 @@ static ReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
             e->format->gather(e, qp, wqe, off, &pkt, payload) :
             ernic_wqe_gather(e, qp->pd, wqe, off, payload, len);
     if (fault) {
-        return req_fault(e, qp, wqe, fault);
+        return req_no_memory(e, qp, wqe, fault);
     }
     if (qp->transport == ERNIC_RC) {
         ernic_retry_sent(e, qp, wqe);
@@ -296,7 +310,7 @@ static ReqStep req_datagram(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
     }
     fault = ernic_wqe_gather(e, qp->pd, wqe, off, payload, pkt.payload_len);
     if (fault) {
-        return req_fault(e, qp, wqe, fault);
+        return req_no_memory(e, qp, wqe, fault);
     }
     wqe->tx_serial = ernic_tx_serial(e);
     qp->sq.next++;
@@ -460,6 +474,11 @@ bool ernic_req_step(Ernic *e, ErnicQp *qp)
         if (qp->sq.seen_gen != qp->sq.rewind_gen) {
             ernic_req_rewind(qp);
         }
+        if (qp->sq.page_wait && ernic_qp_page_asked(qp)) {
+            req_block(qp, ERNIC_BLOCKED_PAGE);
+            break;
+        }
+        qp->sq.page_wait = false;
         if (qp->sq.rnr_due != ERNIC_NEVER) {
             req_block(qp, ERNIC_BLOCKED_RNR);
             return false;

@@ -135,10 +135,17 @@ bool ernic_resp_length_fits(const ErnicQp *qp, const ErnicPkt *pkt)
             (!end || before + len == whole));
 }
 
-static ErnicFault resp_dma_fault(ErnicDma dma, bool remote)
+static ErnicFault resp_dma_fault(Ernic *e, ErnicQp *qp, ErnicDma dma,
+                                 bool remote)
 {
     if (dma == ERNIC_DMA_OK) {
         return ERNIC_FAULT_NONE;
+    }
+    if (dma == ERNIC_DMA_ABSENT) {
+        if (ernic_qp_page_fault(e, qp)) {
+            return ERNIC_FAULT_PAGE;
+        }
+        dma = ERNIC_DMA_PROT;
     }
     if (remote) {
         return dma == ERNIC_DMA_PROT ? ERNIC_FAULT_REM_ACCESS :
@@ -195,7 +202,7 @@ static ErnicFault resp_send(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
         !ernic_mr_invalidate(e, qp->pd, qp->qpn, pkt->inv_rkey, true)) {
         return ERNIC_FAULT_INV_RKEY;
     }
-    return resp_dma_fault(dma, false);
+    return resp_dma_fault(e, qp, dma, false);
 }
 
 static ErnicFault resp_write(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
@@ -230,7 +237,10 @@ static ErnicFault resp_write(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
                                  rq->va + rq->off, pkt->payload,
                                  pkt->payload_len);
     rq->off += dma == ERNIC_DMA_OK ? pkt->payload_len : 0;
-    return resp_dma_fault(dma, true);
+    if (dma == ERNIC_DMA_ABSENT) {
+        e->absent.len += rq->dmalen - rq->off - pkt->payload_len;
+    }
+    return resp_dma_fault(e, qp, dma, true);
 }
 
 /*
@@ -313,7 +323,7 @@ static ErnicFault resp_atomic(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     if (!resp_rd_room(qp)) {
         return ERNIC_FAULT_RD_ATOMIC_OVERFLOW;
     }
-    fault = resp_dma_fault(
+    fault = resp_dma_fault(e, qp,
         ernic_dma_remote_atomic(e, qp->pd, qp->qpn, pkt->rkey, pkt->va,
                                 swap ? ERNIC_ATOMIC_CMP_SWAP :
                                        ERNIC_ATOMIC_FETCH_ADD,
@@ -633,7 +643,7 @@ static ErnicFault resp_ud_place(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
         dma = ernic_dma_scatter(e, pd, recv->sge, recv->num_sge,
                                 head_len, pkt->payload, pkt->payload_len);
     }
-    return resp_dma_fault(dma, false);
+    return resp_dma_fault(e, qp, dma, false);
 }
 
 /* The index of @pkey in the port's table, for the completion on QP1. */

@@ -15,8 +15,8 @@
  * Both grow by 2 with each change of what is stored; tests/unit/test-state.c has
  * a digest of the rows, which tells that they have changed.
  */
-#define ERNIC_STATE_VERSION         7
-#define ERNIC_STATE_VERSION_TIMING  8
+#define ERNIC_STATE_VERSION         9
+#define ERNIC_STATE_VERSION_TIMING  10
 
 /* What a row stands for; how it is stored. All numbers are little-endian. */
 typedef enum ErnicStateKind {
@@ -134,6 +134,7 @@ extern const ErnicStateOwned ernic_state_regs;      /* Ernic.regs */
 extern const ErnicStateOwned ernic_state_ids;       /* ErnicIds.fifo */
 extern const ErnicStateOwned ernic_state_variants;  /* of Ernic.mr */
 extern const ErnicStateOwned ernic_state_pages;     /* ErnicBuf.page */
+extern const ErnicStateOwned ernic_state_odp;       /* ErnicMr.odp */
 extern const ErnicStateOwned ernic_state_line;      /* ErnicEq.line */
 extern const ErnicStateOwned ernic_state_window;    /* ErnicSendQueue.wqe */
 extern const ErnicStateOwned ernic_state_answers;   /* ErnicQp.rd */

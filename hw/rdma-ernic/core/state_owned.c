@@ -155,6 +155,58 @@ static bool load_pages(Ernic *e, void *obj, ErnicReader *in)
 
 const ErnicStateOwned ernic_state_pages = { save_pages, load_pages };
 
+/* ---- pages of a region on demand -------------------------------------------- */
+
+static void save_odp(const Ernic *e, const void *obj, GByteArray *out)
+{
+    const ErnicMr *mr = obj;
+    uint32_t i, k;
+
+    if (!mr->odp) {
+        return;
+    }
+    ernic_state_put(out, mr->odp->page_shift, 1);
+    ernic_state_put(out, mr->odp->num, 4);
+    for (i = 0; i < mr->odp->num; i++) {
+        ernic_state_put(out, mr->odp->chunk[i].number, 8);
+        for (k = 0; k < ERNIC_ODP_CHUNK; k++) {
+            ernic_state_put(out, mr->odp->chunk[i].entry[k], 8);
+        }
+    }
+}
+
+/* access is loaded; it says whether there is a table. */
+static bool load_odp(Ernic *e, void *obj, ErnicReader *in)
+{
+    uint64_t entry[ERNIC_ODP_CHUNK], number;
+    ErnicMr *mr = obj;
+    uint8_t page_shift;
+    uint32_t n, i, k;
+
+    if (!(mr->access & ERNIC_ACCESS_ON_DEMAND)) {
+        return true;
+    }
+    page_shift = ernic_state_read(in, 1);
+    n = ernic_state_read(in, 4);
+    if (page_shift < ERNIC_PAGE_SHIFT_MIN || page_shift > ERNIC_PAGE_SHIFT_MAX ||
+        !ernic_state_has(in, n, 8 * (1 + ERNIC_ODP_CHUNK))) {
+        return false;
+    }
+    mr->odp = ernic_odp_new(page_shift);
+    for (i = 0; i < n; i++) {
+        number = ernic_state_read(in, 8);
+        for (k = 0; k < ERNIC_ODP_CHUNK; k++) {
+            entry[k] = ernic_state_read(in, 8);
+        }
+        if (!ernic_odp_append(e, mr->odp, number, entry)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const ErnicStateOwned ernic_state_odp = { save_odp, load_odp };
+
 /* ---- objects that wait for room in an event queue -------------------------- */
 
 static void save_line(const Ernic *e, const void *obj, GByteArray *out)

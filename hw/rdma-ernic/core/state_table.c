@@ -69,9 +69,18 @@ static const ErnicStateField gid_fields[] = {
 #undef S
 static const ErnicStateStruct gid_struct = DESCRIBE(gid_fields, ErnicGidEntry);
 
+#define S ErnicPageFault
+static const ErnicStateField page_fields[] = {
+    U(off), U(key), U(len), BOOL(write), UMAX(state, ERNIC_PAGE_STATES - 1),
+};
+#undef S
+static const ErnicStateStruct page_struct =
+    DESCRIBE(page_fields, ErnicPageFault);
+
 #define S ErnicEvents
 static const ErnicStateField events_fields[] = {
     UMAX(pending, (1u << ERNIC_EV_COUNT) - 1), U(detail), BOOL(queued),
+    STRUCT(page, page_struct),
 };
 #undef S
 static const ErnicStateStruct events_struct =
@@ -130,6 +139,7 @@ static const ErnicStateField device_fields[] = {
     STRUCT(ready, ring_struct), STRUCT(waiting, ring_struct),
     DERIVED(now),               /* an argument of ernic_load() */
     STRUCT(stats, stats_struct),
+    DERIVED(absent),            /* none between two accesses */
     DERIVED(rx_fault),          /* none between two packets */
     DERIVED(rx_pkt),
 };
@@ -194,8 +204,10 @@ static const ErnicStateStruct srq_struct = DESCRIBE(srq_fields, ErnicSrq);
 #define S ErnicMr
 static const ErnicStateField mr_fields[] = {
     UMAX(kind, ERNIC_MR_WINDOW_2), BOOL(valid), U(variant), U(pd),
-    UMAX(uctx, ERNIC_LIM_UCTX), UMAX(access, ERNIC_ACCESS_FLAGS), U(iova),
-    UMAX(length, ERNIC_MAX_MR_SIZE), U(offset), STRUCT(buf, buf_struct),
+    UMAX(uctx, ERNIC_LIM_UCTX),
+    UMAX(access, ERNIC_ACCESS_FLAGS | ERNIC_ACCESS_ON_DEMAND), U(iova),
+    UMAX(length, ERNIC_MAX_ODP_SIZE), U(offset), STRUCT(buf, buf_struct),
+    OWNED(odp, ernic_state_odp),        /* needs access */
     U(refs), U(region), U(qpn),
 };
 #undef S
@@ -324,7 +336,7 @@ static const ErnicStateField sq_fields[] = {
     U(next), UMAX(next_psn, ERNIC_PSN_MASK), UMAX(max_psn, ERNIC_PSN_MASK),
     UMAX(ssn, ERNIC_MSN_MASK), U(rd_issued),
     UMAX(blocked_on, ERNIC_BLOCKED_COUNT - 1), U(seen_gen), U(unasked),
-    UMAX(read_restart, ERNIC_PSN_MASK), UMAX(una_psn, ERNIC_PSN_MASK),
+    UMAX(read_restart, ERNIC_PSN_MASK), BOOL(page_wait), UMAX(una_psn, ERNIC_PSN_MASK),
     U(rd_done), BOOL(rewound), U(rewind_gen),
     UMAX(rewind_psn, ERNIC_PSN_MASK), UMAX(retry_left, 7),
     UMAX(rnr_left, ERNIC_RNR_RETRY_FOREVER), U(ack_due), U(rnr_due),
@@ -361,7 +373,7 @@ static const ErnicStateStruct rq_struct = DESCRIBE(rq_fields, ErnicRecvQueue);
 static const ErnicStateField ack_fields[] = {
     BOOL(owed), U(due), U(nak), UMAX(fault, ERNIC_FAULT_COUNT - 1), U(code),
     UMAX(nak_psn, ERNIC_PSN_MASK), UMAX(rd_pending, ERNIC_MAX_RD_ATOMIC),
-    BOOL(cnp_owed), U(count),
+    BOOL(cnp_owed), BOOL(page_wait), U(count),
 };
 #undef S
 static const ErnicStateStruct ack_struct = DESCRIBE(ack_fields, ErnicAckState);
@@ -452,7 +464,7 @@ const ErnicStateTable ernic_state_tables[] = {
 const uint32_t ernic_state_num_tables = G_N_ELEMENTS(ernic_state_tables);
 
 const ErnicStateStruct *const ernic_state_structs[] = {
-    &ernic_state_config, &gid_struct, &events_struct, &stats_struct,
+    &ernic_state_config, &gid_struct, &page_struct, &events_struct, &stats_struct,
     &ids_struct, &ring_struct, &ernic_state_device, &buf_struct, &pd_struct, &eq_struct,
     &cq_struct, &wq_struct, &srq_struct, &mr_struct, &mcast_struct,
     &ernic_state_sge, &abi_av_struct, &ud_struct, &ernic_state_reg_mr,

@@ -373,6 +373,8 @@ ErnicFault ernic_wqe_gather(Ernic *e, uint32_t pd, const ErnicWqe *wqe,
         return ERNIC_FAULT_NONE;
     case ERNIC_DMA_PROT:
         return ERNIC_FAULT_SEND_PROT;
+    case ERNIC_DMA_ABSENT:
+        return ERNIC_FAULT_PAGE;
     default:
         return ERNIC_FAULT_SEND_DMA;
     }

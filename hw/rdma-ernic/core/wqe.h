@@ -77,7 +77,7 @@ typedef struct ErnicWqe {
 void ernic_wqe_fetch(Ernic *e, const ErnicBuf *ring, uint32_t depth,
                      uint32_t stride, uint32_t index, ErnicTransport transport,
                      bool gsi, uint32_t uctx, uint32_t mtu, ErnicWqe *wqe);
-/* Bytes [@off, @off + @len) of the message. */
+/* Bytes [@off, @off + @len) of the message. FAULT_PAGE: e->absent is. */
 ErnicFault ernic_wqe_gather(Ernic *e, uint32_t pd, const ErnicWqe *wqe,
                             uint64_t off, void *buf, uint32_t len);
 

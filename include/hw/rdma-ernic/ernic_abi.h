@@ -114,93 +114,7 @@ ERNIC_ABI_OFFSET(struct ernic_regs, mem_offset, 0x50);
  */
 #define ERNIC_ADDR_MEMORY       0x8000000000000000ull
 
-/* ------------------------------------------------------------------------
- * The Ethernet face: registers at this offset of the control page, and a ring
- * of descriptors each way. Its counters run freely, as all others.
- */
-#define ERNIC_ETH_OFFSET        0x100
-
-/* ctrl */
-#define ERNIC_ETH_TX            0x1     /* 0 -> 1 takes the ring into use */
-#define ERNIC_ETH_RX            0x2     /* likewise */
-#define ERNIC_ETH_PROMISC       0x4     /* receive everything */
-#define ERNIC_ETH_ALLMULTI      0x8     /* receive every group's frames */
-#define ERNIC_ETH_CTRL          0xf
-
-#define ERNIC_ETH_SHIFT_MAX     12      /* entries of a ring: 2^n */
-#define ERNIC_ETH_MTU           9000
-/* Header, one VLAN tag and payload; a frame has no FCS here. */
-#define ERNIC_ETH_FRAME_MAX     (14 + 4 + ERNIC_ETH_MTU)
-
-struct ernic_eth_regs {
-    ernic_le32 ctrl;            /* RW ERNIC_ETH_* */
-    ernic_le32 link;            /* RO 1: up */
-    ernic_le32 mtu;             /* RO greatest payload of a frame, bytes */
-    ernic_le32 mac_lo;          /* RW bytes 0 to 3 of the MAC address */
-    ernic_le32 mac_hi;          /* RW bytes 4 and 5 */
-    ernic_le32 reserved;
-    ernic_le64 mc_hash;         /* RW groups to receive: bit n for addresses
-                                   whose CRC-32, as Ethernet's FCS begins and
-                                   without its final inversion, has n in its
-                                   low 6 bits */
-    ernic_le64 tx_addr;         /* RW these and the next four: only while TX
-                                   and RX are 0. Multiples of 64 */
-    ernic_le64 rx_addr;         /* RW */
-    ernic_le64 state_addr;      /* RW struct ernic_eth_state in memory */
-    ernic_le32 tx_shift;        /* RW ring entries: 2^n, n <= 12 */
-    ernic_le32 rx_shift;        /* RW */
-    ernic_le32 vector;          /* RW MSI-X vector */
-    ernic_le32 tx_pi;           /* RW doorbell: descriptors written */
-    ernic_le32 rx_pi;           /* RW doorbell: descriptors written */
-    ernic_le32 tx_arm;          /* RW raise vector when tx_ci is another */
-    ernic_le32 rx_arm;          /* RW raise vector when rx_ci is another */
-    ernic_le32 tx_ci;           /* RO descriptors done with */
-    ernic_le32 rx_ci;           /* RO descriptors filled */
-    ernic_le32 reserved2;
-    ernic_le64 tx_packets;      /* RO counters, until a reset */
-    ernic_le64 tx_bytes;
-    ernic_le64 tx_errors;       /* frames that were too long, or no memory */
-    ernic_le64 rx_packets;
-    ernic_le64 rx_bytes;
-    ernic_le64 rx_no_buffer;    /* frames for which too little was posted */
-    ernic_le64 rx_errors;       /* frames that were too long, or no memory */
-};
-ERNIC_ABI_SIZE(struct ernic_eth_regs, 0x98);
-ERNIC_ABI_OFFSET(struct ernic_eth_regs, mc_hash, 0x18);
-ERNIC_ABI_OFFSET(struct ernic_eth_regs, vector, 0x40);
-ERNIC_ABI_OFFSET(struct ernic_eth_regs, tx_packets, 0x60);
-
-/* The device writes both counters here, before the interrupt. */
-struct ernic_eth_state {
-    ernic_le32 tx_ci;
-    ernic_le32 rx_ci;
-};
-ERNIC_ABI_SIZE(struct ernic_eth_state, 8);
-
-#define ERNIC_ETH_EOP           0x1     /* the frame ends here */
-/* tx: compute a checksum. On the last descriptor of a frame. */
-#define ERNIC_ETH_CSUM          0x2
-/* rx: the frame is IPv4 or IPv6 with TCP or UDP, and its checksum is right. */
-#define ERNIC_ETH_CSUM_OK       0x4
-
-struct ernic_eth_txd {
-    ernic_le64 addr;
-    ernic_le16 len;
-    uint8_t flags;              /* EOP, CSUM */
-    uint8_t reserved;
-    ernic_le16 csum_start;      /* sum from here to the end of the frame, */
-    ernic_le16 csum_offset;     /* and put its complement here behind it */
-};
-ERNIC_ABI_SIZE(struct ernic_eth_txd, 16);
-
-struct ernic_eth_rxd {
-    ernic_le64 addr;
-    ernic_le16 size;            /* of the buffer */
-    ernic_le16 len;             /* written by the device: bytes in it */
-    uint8_t flags;              /* written by the device: EOP, CSUM_OK */
-    uint8_t reserved[3];
-};
-ERNIC_ABI_SIZE(struct ernic_eth_rxd, 16);
+#include "ernic_abi_eth.h"
 
 /* ------------------------------------------------------------------------
  * Doorbells: one 64-bit store to the beginning of a doorbell page. Obeyed only
@@ -442,14 +356,23 @@ enum ernic_event {
     ERNIC_EV_PORT_ACTIVE,       /* port */
     ERNIC_EV_PORT_ERR,          /* port */
     ERNIC_EV_GID_CHANGE,        /* port */
+    ERNIC_EV_PAGE_FAULT,        /* QP, which waits for PAGE_RESUME; detail: the
+                                   key of the region */
     ERNIC_EV_COUNT
 };
+
+#define ERNIC_EQE_WRITE     0x01    /* PAGE_FAULT: to be written */
 
 struct ernic_eqe {
     ernic_le32 element;         /* number of the queue, queue pair or port */
     ernic_le32 detail;
     ernic_le64 timestamp;       /* ns of the device's clock */
-    uint8_t reserved[14];
+    ernic_le64 offset;          /* PAGE_FAULT: of the byte that is not there, as
+                                   MR_PAGES counts; else 0 */
+    ernic_le32 length;          /* PAGE_FAULT: bytes that will be wanted from
+                                   there on, at least 1; else 0 */
+    uint8_t flags;              /* ERNIC_EQE_* */
+    uint8_t reserved;
     uint8_t type;               /* enum ernic_event */
     uint8_t phase;              /* 0 or 1; the last byte written */
 };
@@ -509,6 +432,8 @@ enum ernic_cmd_opcode {
     ERNIC_CMD_MCAST_DETACH,
     ERNIC_CMD_MR_REREG,
     ERNIC_CMD_QUERY_TIMING,
+    ERNIC_CMD_MR_PAGES,
+    ERNIC_CMD_PAGE_RESUME,
     ERNIC_CMD_COUNT
 };
 
@@ -519,6 +444,8 @@ enum ernic_cmd_opcode {
 #define ERNIC_ACCESS_MW_BIND        0x10
 #define ERNIC_ACCESS_ZERO_BASED     0x20
 #define ERNIC_ACCESS_FLAGS          0x3f
+#define ERNIC_ACCESS_ON_DEMAND      0x40    /* MR_REG beside them: the region has
+                                               the pages of MR_PAGES */
 
 /* A buffer in guest memory: one extent, or a list of equal pages. */
 struct ernic_buf_desc {
@@ -602,6 +529,28 @@ struct ernic_cmd_mr_reg {       /* MR_REREG: key and flags too */
     ernic_le32 flags;           /* ERNIC_REREG_* */
 };
 
+/*
+ * An entry of the list that MR_PAGES takes: a page address and these, or 0 for a
+ * page that is absent. What may be written may be read.
+ */
+#define ERNIC_PAGE_READ         0x1
+#define ERNIC_PAGE_WRITE        0x2
+#define ERNIC_PAGES_MAX         512     /* entries of a list */
+
+struct ernic_cmd_mr_pages {     /* pages of a region with ON_DEMAND */
+    ernic_le64 list;            /* npages entries of 64 bits; 0: all absent */
+    ernic_le64 first;           /* page, from that of the region's first byte */
+    ernic_le64 npages;          /* with a list at most ERNIC_PAGES_MAX */
+    ernic_le32 key;
+};
+
+struct ernic_cmd_page_resume {  /* as the event told them */
+    ernic_le64 offset;
+    ernic_le32 key;
+    ernic_le32 qpn;
+    uint8_t failed;             /* 1: the page will not be there */
+};
+
 struct ernic_cmd_mr_alloc {     /* for REG_MR */
     ernic_le32 pd;
     ernic_le32 max_pages;
@@ -639,6 +588,8 @@ struct ernic_cmd {
         struct ernic_cmd_cq_moderate cq_moderate;
         struct ernic_cmd_srq srq;
         struct ernic_cmd_mr_reg mr_reg;
+        struct ernic_cmd_mr_pages mr_pages;
+        struct ernic_cmd_page_resume page_resume;
         struct ernic_cmd_mr_alloc mr_alloc;
         struct ernic_cmd_mw_alloc mw_alloc;
         struct ernic_cmd_qp qp;
@@ -746,6 +697,8 @@ ERNIC_ABI_SIZE(struct ernic_qp_attr, 96);
 
 /* Answers to QUERY_* ------------------------------------------------------ */
 
+#define ERNIC_ODP_REGION    0x1     /* regions with ON_DEMAND */
+
 struct ernic_device_attr {
     ernic_le32 abi_version;
     ernic_le32 max_uctx;
@@ -769,7 +722,8 @@ struct ernic_device_attr {
     ernic_le16 max_inline;
     uint8_t max_rd_atomic;              /* at either end of a queue pair */
     uint8_t num_ports;
-    uint8_t reserved[24];
+    ernic_le32 odp;                     /* ERNIC_ODP_* */
+    uint8_t reserved[20];
 };
 ERNIC_ABI_SIZE(struct ernic_device_attr, 104);
 

@@ -25,7 +25,8 @@
     X(rx_out_of_sequence) X(implied_naks) X(retransmits) X(ack_timeouts)    \
     X(tx_cnps) X(rx_cnps) X(rx_ecn_marked) X(rate_cuts) X(window_cuts)      \
     X(loopback_drops) X(bad_doorbells) X(bad_commands) X(commands)          \
-    X(completions) X(flushed) X(cq_overruns) X(events) X(interrupts)
+    X(completions) X(flushed) X(cq_overruns) X(events) X(interrupts)     \
+    X(page_faults)
 
 /* Why a received frame or packet was dropped without an answer. */
 #define ERNIC_DROPS(X)                                                       \

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * The guest contract of the Ethernet face, a part of ernic_abi.h, which has the
+ * types: registers at this offset of the control page, and a ring of descriptors
+ * each way. Its counters run freely, as all others.
+ */
+#ifndef ERNIC_ABI_ETH_H
+#define ERNIC_ABI_ETH_H
+
+#define ERNIC_ETH_OFFSET        0x100
+
+/* ctrl */
+#define ERNIC_ETH_TX            0x1     /* 0 -> 1 takes the ring into use */
+#define ERNIC_ETH_RX            0x2     /* likewise */
+#define ERNIC_ETH_PROMISC       0x4     /* receive everything */
+#define ERNIC_ETH_ALLMULTI      0x8     /* receive every group's frames */
+#define ERNIC_ETH_CTRL          0xf
+
+#define ERNIC_ETH_SHIFT_MAX     12      /* entries of a ring: 2^n */
+#define ERNIC_ETH_MTU           9000
+/* Header, one VLAN tag and payload; a frame has no FCS here. */
+#define ERNIC_ETH_FRAME_MAX     (14 + 4 + ERNIC_ETH_MTU)
+
+struct ernic_eth_regs {
+    ernic_le32 ctrl;            /* RW ERNIC_ETH_* */
+    ernic_le32 link;            /* RO 1: up */
+    ernic_le32 mtu;             /* RO greatest payload of a frame, bytes */
+    ernic_le32 mac_lo;          /* RW bytes 0 to 3 of the MAC address */
+    ernic_le32 mac_hi;          /* RW bytes 4 and 5 */
+    ernic_le32 reserved;
+    ernic_le64 mc_hash;         /* RW groups to receive: bit n for addresses
+                                   whose CRC-32, as Ethernet's FCS begins and
+                                   without its final inversion, has n in its
+                                   low 6 bits */
+    ernic_le64 tx_addr;         /* RW these and the next four: only while TX
+                                   and RX are 0. Multiples of 64 */
+    ernic_le64 rx_addr;         /* RW */
+    ernic_le64 state_addr;      /* RW struct ernic_eth_state in memory */
+    ernic_le32 tx_shift;        /* RW ring entries: 2^n, n <= 12 */
+    ernic_le32 rx_shift;        /* RW */
+    ernic_le32 vector;          /* RW MSI-X vector */
+    ernic_le32 tx_pi;           /* RW doorbell: descriptors written */
+    ernic_le32 rx_pi;           /* RW doorbell: descriptors written */
+    ernic_le32 tx_arm;          /* RW raise vector when tx_ci is another */
+    ernic_le32 rx_arm;          /* RW raise vector when rx_ci is another */
+    ernic_le32 tx_ci;           /* RO descriptors done with */
+    ernic_le32 rx_ci;           /* RO descriptors filled */
+    ernic_le32 reserved2;
+    ernic_le64 tx_packets;      /* RO counters, until a reset */
+    ernic_le64 tx_bytes;
+    ernic_le64 tx_errors;       /* frames that were too long, or no memory */
+    ernic_le64 rx_packets;
+    ernic_le64 rx_bytes;
+    ernic_le64 rx_no_buffer;    /* frames for which too little was posted */
+    ernic_le64 rx_errors;       /* frames that were too long, or no memory */
+};
+ERNIC_ABI_SIZE(struct ernic_eth_regs, 0x98);
+ERNIC_ABI_OFFSET(struct ernic_eth_regs, mc_hash, 0x18);
+ERNIC_ABI_OFFSET(struct ernic_eth_regs, vector, 0x40);
+ERNIC_ABI_OFFSET(struct ernic_eth_regs, tx_packets, 0x60);
+
+/* The device writes both counters here, before the interrupt. */
+struct ernic_eth_state {
+    ernic_le32 tx_ci;
+    ernic_le32 rx_ci;
+};
+ERNIC_ABI_SIZE(struct ernic_eth_state, 8);
+
+#define ERNIC_ETH_EOP           0x1     /* the frame ends here */
+/* tx: compute a checksum. On the last descriptor of a frame. */
+#define ERNIC_ETH_CSUM          0x2
+/* rx: the frame is IPv4 or IPv6 with TCP or UDP, and its checksum is right. */
+#define ERNIC_ETH_CSUM_OK       0x4
+
+struct ernic_eth_txd {
+    ernic_le64 addr;
+    ernic_le16 len;
+    uint8_t flags;              /* EOP, CSUM */
+    uint8_t reserved;
+    ernic_le16 csum_start;      /* sum from here to the end of the frame, */
+    ernic_le16 csum_offset;     /* and put its complement here behind it */
+};
+ERNIC_ABI_SIZE(struct ernic_eth_txd, 16);
+
+struct ernic_eth_rxd {
+    ernic_le64 addr;
+    ernic_le16 size;            /* of the buffer */
+    ernic_le16 len;             /* written by the device: bytes in it */
+    uint8_t flags;              /* written by the device: EOP, CSUM_OK */
+    uint8_t reserved[3];
+};
+ERNIC_ABI_SIZE(struct ernic_eth_rxd, 16);
+
+#endif /* ERNIC_ABI_ETH_H */

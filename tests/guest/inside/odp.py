@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Regions on demand of a process, whose memory comes and goes under them.
+
+usage: odp.py CHECK
+
+CHECK is one of the functions below that begin with check_. Nothing is printed and
+the exit status is 0 when all is right.
+"""
+import ctypes
+import mmap
+import os
+import sys
+import threading
+import time
+
+import loop
+import pyverbs.enums as e
+from pyverbs.mr import MR
+from pyverbs.pyverbs_error import PyverbsRDMAError
+from pyverbs.wr import SGE
+
+PAGE = 4096
+MIB = 1 << 20
+DEMAND = loop.ACCESS | e.IBV_ACCESS_ON_DEMAND
+FAULTS = '/sys/class/infiniband/ernic0/ports/1/hw_counters/page_faults'
+ANONYMOUS = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+BOTH = mmap.PROT_READ | mmap.PROT_WRITE
+MAP_FIXED = 0x10
+MADV_DONTNEED = 4
+FALLOC_PUNCH = 0x1 | 0x2            # and keep the size
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int,
+                      ctypes.c_int, ctypes.c_long]
+libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_long]
+
+
+def expect(what, want):
+    if what != want:
+        raise SystemExit(f'{what!r} instead of {want!r}')
+
+
+def map_memory(size, prot=BOTH, at=None, fd=-1):
+    flags = ANONYMOUS if fd < 0 else mmap.MAP_SHARED
+    return libc.mmap(at, size, prot, flags | (MAP_FIXED if at else 0), fd, 0)
+
+
+def faults():
+    with open(FAULTS, encoding='ascii') as counter:
+        return int(counter.read())
+
+
+class Mover:
+    """Bytes from and to a region that is pinned."""
+
+    def __init__(self):
+        self.pair = loop.Pair(loop.open_device())
+        self.mr = MR(self.pair.pd, MIB, loop.ACCESS)
+
+    def write(self, data, rkey, address):
+        self.mr.write(data, len(data))
+        return self.pair.move(e.IBV_WR_RDMA_WRITE,
+                              SGE(self.mr.buf, len(data), self.mr.lkey), rkey, address)
+
+    def read(self, length, rkey, address):
+        """What is there, or the status of the completion."""
+        status = self.pair.move(e.IBV_WR_RDMA_READ,
+                                SGE(self.mr.buf, length, self.mr.lkey), rkey, address)
+        return self.mr.read(length, 0) if status == e.IBV_WC_SUCCESS else status
+
+    def demand(self, size, address, access=DEMAND):
+        return MR(self.pair.pd, size, access, address=address)
+
+
+def stamp(n, length=3 * PAGE + 100):
+    return (n.to_bytes(4, 'little') * (length // 4 + 1))[:length]
+
+
+def check_pages():
+    """Memory that nobody has touched, both ways; each page is asked for once."""
+    mover = Mover()
+    base = map_memory(4 * MIB)
+    mr = mover.demand(4 * MIB, base)
+    before = faults()
+    expect(mover.read(16, mr.rkey, base + 5), bytes(16))
+    for n, at in enumerate((0, 100 * PAGE + 50, 4 * MIB - 3 * PAGE - 100)):
+        expect(mover.write(stamp(n), mr.rkey, base + at), e.IBV_WC_SUCCESS)
+        expect(ctypes.string_at(base + at, len(stamp(n))), stamp(n))
+        expect(mover.read(len(stamp(n)), mr.rkey, base + at), stamp(n))
+    expect(faults() > before, True)
+    before = faults()
+    expect(mover.write(stamp(9), mr.rkey, base), e.IBV_WC_SUCCESS)
+    expect(faults(), before)
+
+
+def check_local():
+    """Sent from and received into such memory."""
+    mover = Mover()
+    base = map_memory(MIB)
+    mr = mover.demand(MIB, base)
+    ctypes.memmove(base, stamp(7), len(stamp(7)))
+    sge = SGE(base, len(stamp(7)), mr.lkey)
+    expect(mover.pair.move(e.IBV_WR_RDMA_WRITE, sge, mover.mr.rkey, mover.mr.buf),
+           e.IBV_WC_SUCCESS)
+    expect(mover.mr.read(len(stamp(7)), 0), stamp(7))
+    sge = SGE(base + MIB // 2, len(stamp(7)), mr.lkey)
+    expect(mover.pair.move(e.IBV_WR_RDMA_READ, sge, mover.mr.rkey, mover.mr.buf),
+           e.IBV_WC_SUCCESS)
+    expect(ctypes.string_at(base + MIB // 2, len(stamp(7))), stamp(7))
+
+
+def check_fork():
+    """What the parent is written stays hidden from the child, however often."""
+    mover = Mover()
+    base = map_memory(MIB)
+    mr = mover.demand(MIB, base)
+    for n in range(5):
+        expect(mover.write(stamp(n), mr.rkey, base), e.IBV_WC_SUCCESS)
+        ends = os.pipe()
+        child = os.fork()
+        if not child:
+            os.read(ends[0], 1)
+            os._exit(ctypes.string_at(base, len(stamp(n))) != stamp(n))
+        expect(mover.write(stamp(n + 100), mr.rkey, base), e.IBV_WC_SUCCESS)
+        expect(ctypes.string_at(base, len(stamp(n))), stamp(n + 100))
+        os.write(ends[1], b'x')
+        expect(os.waitpid(child, 0)[1], 0)
+
+
+def check_dontneed():
+    """Memory given back is empty to both, and taken anew."""
+    mover = Mover()
+    base = map_memory(MIB)
+    mr = mover.demand(MIB, base)
+    for n in range(20):
+        expect(mover.write(stamp(n + 1), mr.rkey, base), e.IBV_WC_SUCCESS)
+        expect(libc.madvise(base, MIB, MADV_DONTNEED), 0)
+        expect(mover.read(PAGE, mr.rkey, base + PAGE), bytes(PAGE))
+        expect(ctypes.string_at(base, PAGE), bytes(PAGE))
+
+
+def check_punch():
+    """Pages of a file that are taken away, and those that take their place."""
+    mover = Mover()
+    fd = os.memfd_create('pages')
+    os.truncate(fd, MIB)
+    base = map_memory(MIB, fd=fd)
+    mr = mover.demand(MIB, base)
+    for n in range(20):
+        expect(mover.write(stamp(n), mr.rkey, base), e.IBV_WC_SUCCESS)
+        expect(os.pread(fd, len(stamp(n)), 0), stamp(n))
+        expect(libc.fallocate(fd, FALLOC_PUNCH, 0, MIB), 0)
+        expect(mover.read(PAGE, mr.rkey, base), bytes(PAGE))
+
+
+def check_traffic():
+    """
+    Memory is given back, protected and mapped anew while writes are under way: each
+    of them succeeds, and none reaches memory that others have by then.
+    """
+    mover = Mover()
+    base = map_memory(MIB)
+    mr = mover.demand(MIB, base)
+    stop = threading.Event()
+
+    def churn():
+        while not stop.is_set():
+            libc.madvise(base, MIB, MADV_DONTNEED)
+            map_memory(MIB, at=base)
+            other = map_memory(MIB)
+            ctypes.memset(other, 0x5a, MIB)
+            time.sleep(0.002)
+            if ctypes.string_at(other, MIB) != b'\x5a' * MIB:
+                os._exit(3)
+            libc.munmap(other, MIB)
+
+    thread = threading.Thread(target=churn)
+    thread.start()
+    end = time.monotonic() + 5
+    writes = 0
+    while time.monotonic() < end:
+        expect(mover.write(stamp(writes, 100000), mr.rkey, base), e.IBV_WC_SUCCESS)
+        writes += 1
+    stop.set()
+    thread.join()
+    expect(writes > 20, True)
+
+
+def check_unmap():
+    """A page that is not there any more ends the connection, on either side."""
+    mover = Mover()
+    base = map_memory(MIB)
+    mr = mover.demand(MIB, base)
+    expect(mover.write(stamp(1), mr.rkey, base), e.IBV_WC_SUCCESS)
+    expect(libc.munmap(base, MIB), 0)
+    expect(mover.write(stamp(2), mr.rkey, base), e.IBV_WC_REM_ACCESS_ERR)
+    mover = Mover()
+    base = map_memory(MIB)
+    mr = mover.demand(MIB, base)
+    expect(libc.munmap(base + PAGE, MIB - PAGE), 0)
+    sge = SGE(base, 2 * PAGE, mr.lkey)
+    expect(mover.pair.move(e.IBV_WR_RDMA_WRITE, sge, mover.mr.rkey, mover.mr.buf),
+           e.IBV_WC_LOC_PROT_ERR)
+
+
+def check_protect():
+    """Memory that the process itself must not write."""
+    mover = Mover()
+    base = map_memory(MIB, mmap.PROT_READ)
+    mr = mover.demand(MIB, base)
+    expect(mover.read(PAGE, mr.rkey, base), bytes(PAGE))
+    expect(mover.write(stamp(1), mr.rkey, base), e.IBV_WC_REM_ACCESS_ERR)
+    mover = Mover()
+    mr = mover.demand(MIB, base)
+    expect(libc.mprotect(base, MIB, BOTH), 0)
+    expect(mover.write(stamp(1), mr.rkey, base), e.IBV_WC_SUCCESS)
+
+
+def check_implicit():
+    """One region of all memory, also of what is mapped later."""
+    mover = Mover()
+    mr = MR(mover.pair.pd, MIB, DEMAND, implicit=True)
+    for n in range(5):
+        base = map_memory(5 * MIB)
+        for at in (0, 2 * MIB - 5000, 5 * MIB - len(stamp(n))):
+            expect(mover.write(stamp(n), mr.rkey, base + at), e.IBV_WC_SUCCESS)
+            expect(ctypes.string_at(base + at, len(stamp(n))), stamp(n))
+        expect(libc.munmap(base, 5 * MIB), 0)
+    expect(mover.write(stamp(1), mr.rkey, base), e.IBV_WC_REM_ACCESS_ERR)
+    for address in (0, 1 << 46, (1 << 56) - PAGE):
+        mover = Mover()
+        mr = MR(mover.pair.pd, MIB, DEMAND, implicit=True)
+        expect(mover.write(stamp(1), mr.rkey, address), e.IBV_WC_REM_ACCESS_ERR)
+
+
+def advise(mover, mr, sge, advice, flags=e._IBV_ADVISE_MR_FLAG_FLUSH):
+    try:
+        mover.pair.pd.advise_mr(advice, flags, [sge])
+    except PyverbsRDMAError as error:
+        return error.error_code
+    return 0
+
+
+def check_advice():
+    """What was fetched in advance is not asked for; nonsense is refused."""
+    mover = Mover()
+    base = map_memory(4 * MIB)
+    mr = mover.demand(4 * MIB, base)
+    sge = SGE(base, 4 * MIB, mr.lkey)
+    expect(advise(mover, mr, sge, e._IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE), 0)
+    before = faults()
+    expect(mover.write(stamp(1), mr.rkey, base + 2 * MIB - 100), e.IBV_WC_SUCCESS)
+    expect(faults(), before)
+    for bad in (SGE(base, 16, mr.lkey ^ 0x100), SGE(base, 16, mover.mr.lkey)):
+        expect(advise(mover, mr, bad, e._IBV_ADVISE_MR_ADVICE_PREFETCH) != 0, True)
+        expect(advise(mover, mr, bad, e._IBV_ADVISE_MR_ADVICE_PREFETCH, 0) != 0, True)
+    for bad in (SGE(base + 1, 4 * MIB, mr.lkey), SGE(base - 1, 16, mr.lkey)):
+        expect(advise(mover, mr, bad, e._IBV_ADVISE_MR_ADVICE_PREFETCH) != 0, True)
+
+
+def check_many():
+    """Regions come and go while their pages are asked for."""
+    mover = Mover()
+    for n in range(40):
+        base = map_memory(MIB)
+        with mover.demand(MIB, base) as mr:
+            expect(mover.write(stamp(n), mr.rkey, base), e.IBV_WC_SUCCESS)
+            if n % 2:
+                expect(libc.munmap(base, MIB), 0)
+        if not n % 2:
+            expect(libc.munmap(base, MIB), 0)
+
+
+if __name__ == '__main__':
+    globals()['check_' + sys.argv[1]]()
+    sys.stdout.flush()
+    os._exit(0)                 # whatever Python has still to let go

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Regions on demand, whose memory comes and goes under them."""
+import functools
+import re
+
+import guest
+from suite import Suite
+from test_driver import UP, Plugged
+
+CHECKS = ('pages', 'local', 'fork', 'dontneed', 'punch', 'traffic', 'unmap', 'protect',
+          'implicit', 'advice', 'many')
+# When a process is killed with its regions: of all of it, and of a part.
+KILLED = ('cd /tmp; for n in 1 2 3; do python3 odp.py traffic & sleep 2.$n; '
+          'kill -9 $!; wait $!; done; true')
+
+
+def suites(kernel, image, short):
+    tests = [make(check) for check in CHECKS]
+    return [Suite(f'odp-{kernel}', functools.partial(guest.Guests, 1, Plugged(), image),
+                  [test_up, *tests, test_killed, test_left])]
+
+
+def make(check):
+    def test(guests):
+        result = guests[0].run(f'cd /tmp && timeout 90 python3 odp.py {check}', 100)
+        assert result.status == 0, result.output
+    test.__name__ = f'test_{check}'
+    return test
+
+
+def test_up(guests):
+    for name in ('loop.py', 'odp.py'):
+        guests[0].put(guest.INSIDE / name, f'/tmp/{name}')
+    guests[0].check(UP)
+
+
+def test_killed(guests):
+    guests[0].check(KILLED, 60)
+
+
+def test_left(guests):
+    """No region is left, and the kernel has nothing to complain of."""
+    left = guests[0].check('rdma res show')
+    assert re.search(r'\bmr 0\b', left), left
+    log = guests[0].check('dmesg')
+    assert not re.search(r'WARNING|BUG|ernic.*(no answer|pages stay)', log), log
+    guests[0].check('rmmod ernic')
