@@ -21,7 +21,7 @@ LAYERS = {
     0: 'ernic_abi ernic_abi_eth ernic_counters ernic_regs ib_spec',
     1: 'env types limits psn drop opcode icrc net wire fault timer stats'
        ' ib_tables server lru line profile timing_trace regs regfile cable'
-       ' switch pcie',
+       ' switch switch_port switch_state walk pcie',
     2: 'res dev mr odp dma eq cq wqe rq buf format timing timing_count'
        ' strict',
     3: 'qp_table qp_cmd qp req resp comp ack sched cc mcast tx pg332'
@@ -40,8 +40,8 @@ ROLES = {'req', 'resp', 'comp'}
 FACE = {'ernic_abi', 'ernic_regs', 'engine', 'env', 'types'}
 # The netdev link carries frames; the timing model's properties are profiles.
 MORE = {'ernic_netdev': {'net', 'drop', 'ib_spec'},
-        'ernic_timing': {'profile', 'timing_trace'}, 'ernic_wire': {'switch'},
-        'ernic_stats': {'timing_count'}}
+        'ernic_timing': {'profile', 'timing_trace'},
+        'ernic_wire': {'cable', 'switch', 'walk'}, 'ernic_stats': {'timing_count'}}
 # The links and the files that are written, also layer 5, run without QEMU and know
 # no verbs: addresses, trains, hooks and the C library alone.
 LINKS = {'link_map', 'link_udp', 'pcapng', 'timing_file', 'timing_usage'}

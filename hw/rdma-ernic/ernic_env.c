@@ -98,6 +98,20 @@ static void send_irqs(void *opaque)
     ernic_pci_pg332_intx(d);
 }
 
+static void irq_timer(void *opaque)
+{
+    ernic_pci_guarded(opaque, send_irqs);
+}
+
+static void schedule_irqs(ErnicPci *d)
+{
+    if (irq_at_once(d)) {
+        timer_mod_ns(&d->irq_timer, clock_now());
+    } else {
+        qemu_bh_schedule(d->irq_bh);
+    }
+}
+
 /* As late as here, so that many calls arm the timer once. */
 void ernic_pci_leave(ErnicPci *d)
 {
@@ -351,7 +365,7 @@ void ernic_pci_irq(ErnicPci *d, uint16_t vector)
 {
     trace_ernic_pci_irq(ernic_pci_id(d), vector);
     qatomic_or(&d->irq_pending, 1ull << vector);
-    qemu_bh_schedule(d->irq_bh);        /* unless leave() is first */
+    schedule_irqs(d);           /* unless leave() is first */
 }
 
 static void env_irq(void *env, uint16_t vector)
@@ -407,7 +421,7 @@ static void pg332_irq(void *env, uint16_t vector)
     ErnicPci *d = env;
 
     qatomic_or(&d->pg332.risen, 1u << vector);
-    qemu_bh_schedule(d->irq_bh);        /* unless leave() is first */
+    schedule_irqs(d);           /* unless leave() is first */
 }
 
 static void pg332_wake_at(void *env, uint64_t ns)
@@ -458,6 +472,7 @@ void ernic_pci_env_init(ErnicPci *d)
         timer_init_ns(&d->kick, QEMU_CLOCK_VIRTUAL, env_work, d);
     }
     d->bh = aio_bh_new(d->ctx, env_work, d);
+    timer_init_ns(&d->irq_timer, QEMU_CLOCK_VIRTUAL, irq_timer, d);
     d->irq_bh = qemu_bh_new_guarded(send_irqs, d,
                                     &DEVICE(d)->mem_reentrancy_guard);
 }
@@ -481,6 +496,7 @@ void ernic_pci_env_fini(ErnicPci *d)
     timer_del(&d->kick);
     qemu_bh_delete(d->bh);
     ernic_pci_drain(d);
+    timer_del(&d->irq_timer);
     qemu_bh_delete(d->irq_bh);
     if (d->iothread) {
         object_unref(OBJECT(d->iothread));

@@ -81,12 +81,17 @@ void ernic_pci_eth_kick(ErnicPci *d)
     ernic_pci_schedule(d, &d->net.kick, d->net.bh);
 }
 
+void ernic_pci_eth_sent(ErnicPci *d)
+{
+    if (eth_of(d)->tx_wait) {
+        eth_of(d)->tx_wait = false;
+        ernic_pci_eth_kick(d);
+    }
+}
+
 static void eth_sent(NetClientState *nc, ssize_t len)
 {
-    ErnicPci *d = qemu_get_nic_opaque(nc);
-
-    eth_of(d)->tx_wait = false;
-    ernic_pci_eth_kick(d);
+    ernic_pci_eth_sent(qemu_get_nic_opaque(nc));
 }
 
 /*
@@ -150,7 +155,8 @@ static void transmit(ErnicPci *d, const uint8_t *frame, uint32_t len)
     eth->tx_bytes += len;
     if (d->net.nic) {
         eth->tx_wait = qemu_send_packet_async(qemu_get_queue(d->net.nic), frame,
-                                              len, eth_sent) == 0;
+                                              len, eth_sent) == 0 ||
+                       (d->net.port && ernic_wire_waits(d->net.port));
     }
 }
 

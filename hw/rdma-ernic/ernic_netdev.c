@@ -20,6 +20,12 @@ bool ernic_pci_netdev_link(const ErnicPci *d)
 
 /* ---- out ------------------------------------------------------------------ */
 
+/* Has the backend, or the wire, frames of ours that it has yet to take? */
+static bool is_busy(const ErnicPci *d)
+{
+    return d->net.pending || (d->net.port && ernic_wire_waits(d->net.port));
+}
+
 static void roce_sent(NetClientState *nc, ssize_t len)
 {
     ErnicPci *d = qemu_get_nic_opaque(nc);
@@ -27,6 +33,16 @@ static void roce_sent(NetClientState *nc, ssize_t len)
     if (d->net.pending && --d->net.pending == 0) {
         ernic_pci_kick(d);      /* which asks us whether to go on */
     }
+}
+
+static void wire_ready(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    if (d->net.blocked) {
+        ernic_pci_kick(d);
+    }
+    ernic_pci_eth_sent(d);
 }
 
 /* The train is copied or gone on return; what waits is the backend's. */
@@ -58,7 +74,7 @@ bool ernic_pci_netdev_tx(ErnicPci *d, const ErnicTrain *train)
     if (!d->net.nic) {
         return true;            /* no wire: what is sent is gone */
     }
-    if (d->net.pending) {
+    if (is_busy(d)) {
         d->net.blocked = true;
         return false;
     }
@@ -75,7 +91,7 @@ bool ernic_pci_netdev_tx(ErnicPci *d, const ErnicTrain *train)
 
 void ernic_pci_netdev_run(ErnicPci *d, uint64_t now)
 {
-    if (d->net.blocked && !d->net.pending) {
+    if (d->net.blocked && !is_busy(d)) {
         d->net.blocked = false;
         ernic_pci_tx_ready(d, now);
     }
@@ -195,6 +211,9 @@ void ernic_pci_netdev_resume(ErnicPci *d)
     if (d->net.rx_full && ernic_pci_rx_room(d)) {
         d->net.rx_full = false;
         qemu_flush_queued_packets(qemu_get_queue(d->net.nic));
+        if (d->net.port) {
+            ernic_wire_resume(d->net.port);
+        }
     }
 }
 
@@ -257,7 +276,8 @@ void ernic_pci_netdev_start(ErnicPci *d)
 
     ernic_pci_eth_init(d);
     if (d->net.wire) {
-        d->net.port = ernic_wire_plug(d->net.wire, dev->id ?: "", d->profile);
+        d->net.port = ernic_wire_plug(d->net.wire, dev->id ?: "", d->profile,
+                                      wire_ready, d);
         d->net.conf.peers.ncs[0] = d->net.port;
     }
     if (d->net.conf.peers.ncs[0]) {
@@ -271,6 +291,9 @@ void ernic_pci_netdev_reset(ErnicPci *d)
 {
     if (d->net.nic) {
         qemu_purge_queued_packets(qemu_get_queue(d->net.nic));
+    }
+    if (d->net.port) {
+        ernic_wire_purge(d->net.port);
     }
     d->net.pending = 0;
     d->net.blocked = false;

@@ -113,6 +113,7 @@ struct ErnicPci {
     uint32_t db_pos, db_len;    /* of that one; under lock */
 
     QEMUBH *irq_bh;             /* in the main loop */
+    QEMUTimer irq_timer;        /* in place of irq_bh: as kick */
     uint64_t irq_pending;       /* atomic; vectors that irq_bh is to raise */
 
     ErnicUdp *udp;              /* NULL: no UDP link */
@@ -279,6 +280,8 @@ void ernic_pci_eth_reset(ErnicPci *d);
 /* A frame that is not the engine's. */
 void ernic_pci_eth_receive(ErnicPci *d, const uint8_t *frame, size_t len);
 void ernic_pci_eth_link_changed(ErnicPci *d);
+/* The link takes frames again, if it was busy. */
+void ernic_pci_eth_sent(ErnicPci *d);
 /* Let what is in the ring be sent, as soon as may be. */
 void ernic_pci_eth_kick(ErnicPci *d);
 void ernic_pci_eth_show_mac(ErnicPci *d);

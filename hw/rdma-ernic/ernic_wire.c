@@ -2,10 +2,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The wire as a device without a bus: properties, ports, the timer that takes
- * frames further, captures and counters.
+ * frames further, captures, counters and saved state.
  *
- * What a port refuses waits in QEMU's queue in front of it, for which the device
- * that sends counts as busy; what its device refuses waits in that one's.
+ * What the cable does not take waits at the port, and the device that sends counts
+ * as busy; so does what its device does not take. Nothing waits in QEMU's queues,
+ * which are in no saved state.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -15,7 +16,9 @@
 #include "qemu/iov.h"
 #include "qemu/module.h"
 #include "qemu/timer.h"
+#include "migration/vmstate.h"
 #include "core/switch.h"
+#include "core/walk.h"
 #include "ernic_wire.h"
 #include "pcapng.h"
 #include "trace.h"
@@ -34,6 +37,10 @@ typedef struct ErnicWirePort {
     ErnicWire *wire;
     uint32_t number;
     char *device;
+    ErnicWireReady *ready;
+    void *opaque;
+    ErnicCarriedList out;       /* that the cable has yet to take */
+    ErnicCarriedList in;        /* that the device has yet to take */
 } ErnicWirePort;
 
 struct ErnicWire {
@@ -49,6 +56,9 @@ struct ErnicWire {
     QEMUTimer timer;
     ErnicWirePort *port[ERNIC_SWITCH_PORTS];
     FILE *dump_file;            /* NULL: none, or no more */
+
+    uint32_t state_len;         /* while it migrates */
+    uint8_t *state;
 };
 
 static const char *wire_id(const ErnicWire *w)
@@ -128,23 +138,39 @@ static void wire_run(void *opaque)
     update_timer(w);
 }
 
-/* The NIC has taken the frame that waited for it. */
-static void port_delivered(NetClientState *nc, ssize_t len)
+/* As long as the NIC takes them. */
+static void hand_over(ErnicWirePort *p)
+{
+    ErnicCarried *f;
+
+    while (p->in.head && qemu_can_send_packet(&p->nc)) {
+        f = ernic_carried_take(&p->in);
+        qemu_send_packet(&p->nc, f->data, f->len);
+        g_free(f);
+    }
+}
+
+void ernic_wire_resume(NetClientState *nc)
 {
     ErnicWirePort *p = DO_UPCAST(ErnicWirePort, nc, nc);
 
-    ernic_switch_resume(p->wire->net, p->number, wire_now());
-    update_timer(p->wire);
+    hand_over(p);
+    if (!p->in.head) {
+        ernic_switch_resume(p->wire->net, p->number, wire_now());
+        update_timer(p->wire);
+    }
 }
 
 static bool wire_deliver(void *opaque, uint32_t port, uint64_t at,
                          const uint8_t *frame, uint32_t len)
 {
     ErnicWire *w = opaque;
+    ErnicWirePort *p = w->port[port];
 
     dump_frame(w, port, false, at, frame, len);
-    return qemu_send_packet_async(&w->port[port]->nc, frame, len,
-                                  port_delivered) != 0;
+    ernic_carried_append(&p->in, ernic_carried_new(frame, len, port));
+    hand_over(p);
+    return !p->in.head;
 }
 
 static void wire_sent(void *opaque, uint32_t port, uint64_t at,
@@ -156,9 +182,17 @@ static void wire_sent(void *opaque, uint32_t port, uint64_t at,
 static void wire_ready(void *opaque, uint32_t port)
 {
     ErnicWire *w = opaque;
+    ErnicWirePort *p = w->port[port];
+    ErnicCarried *f;
 
-    if (w->port[port]) {
-        qemu_flush_queued_packets(&w->port[port]->nc);
+    while (p->out.head &&
+           ernic_switch_send(w->net, port, wire_now(), p->out.head->data,
+                             p->out.head->len)) {
+        f = ernic_carried_take(&p->out);
+        g_free(f);
+    }
+    if (!p->out.head) {
+        p->ready(p->opaque);
     }
 }
 
@@ -176,11 +210,25 @@ static ssize_t port_receive_iov(NetClientState *nc, const struct iovec *iov,
     /* One byte more tells the switch of a frame that is too long. */
     uint8_t buf[ERNIC_SWITCH_FRAME_MAX + 1];
     size_t len = iov_to_buf(iov, num, 0, buf, sizeof(buf));
-    bool taken = ernic_switch_send(p->wire->net, p->number, wire_now(), buf,
-                                   len);
+    bool is_frame = len >= ERNIC_SWITCH_FRAME_MIN &&
+                    len <= ERNIC_SWITCH_FRAME_MAX;
 
+    if ((is_frame && p->out.head) ||
+        !ernic_switch_send(p->wire->net, p->number, wire_now(), buf, len)) {
+        ernic_carried_append(&p->out, ernic_carried_new(buf, len, p->number));
+    }
     update_timer(p->wire);
-    return taken ? iov_size(iov, num) : 0;
+    return iov_size(iov, num);
+}
+
+bool ernic_wire_waits(NetClientState *nc)
+{
+    return DO_UPCAST(ErnicWirePort, nc, nc)->out.head;
+}
+
+void ernic_wire_purge(NetClientState *nc)
+{
+    ernic_carried_drop(&DO_UPCAST(ErnicWirePort, nc, nc)->out);
 }
 
 static ssize_t port_receive(NetClientState *nc, const uint8_t *buf, size_t len)
@@ -222,7 +270,8 @@ bool ernic_wire_has_room(const ErnicWire *w, Error **errp)
     return true;
 }
 
-NetClientState *ernic_wire_plug(ErnicWire *w, const char *name, bool paced)
+NetClientState *ernic_wire_plug(ErnicWire *w, const char *name, bool paced,
+                                ErnicWireReady *ready, void *opaque)
 {
     uint32_t number = free_port(w);
     g_autofree char *id = g_strdup_printf("%s.%u", wire_id(w), number);
@@ -234,6 +283,8 @@ NetClientState *ernic_wire_plug(ErnicWire *w, const char *name, bool paced)
     p->wire = w;
     p->number = number;
     p->device = g_strdup(name);
+    p->ready = ready;
+    p->opaque = opaque;
     w->port[number] = p;
     ernic_switch_plug(w->net, number, paced);
     return nc;
@@ -246,6 +297,8 @@ void ernic_wire_unplug(ErnicWire *w, NetClientState *nc)
     trace_ernic_wire_unplug(wire_id(w), p->number);
     ernic_switch_unplug(w->net, p->number, wire_now());
     w->port[p->number] = NULL;
+    ernic_carried_drop(&p->out);
+    ernic_carried_drop(&p->in);
     g_free(p->device);
     qemu_del_net_client(nc);
     update_timer(w);
@@ -401,6 +454,18 @@ static void wire_realize(DeviceState *dev, Error **errp)
                              w->cfg.flight);
 }
 
+static void drop_waiting(ErnicWire *w)
+{
+    uint32_t i;
+
+    for (i = 0; i < w->cfg.ports; i++) {
+        if (w->port[i]) {
+            ernic_carried_drop(&w->port[i]->out);
+            ernic_carried_drop(&w->port[i]->in);
+        }
+    }
+}
+
 /* Devices hold a reference: the last of them has gone. */
 static void wire_unrealize(DeviceState *dev)
 {
@@ -418,9 +483,85 @@ static void wire_reset_hold(Object *obj, ResetType type)
     ErnicWire *w = ERNIC_WIRE(obj);
 
     trace_ernic_wire_reset(wire_id(w));
+    drop_waiting(w);
     ernic_switch_reset(w->net);
     update_timer(w);
 }
+
+/* ---- saved state ----------------------------------------------------------- */
+
+static bool wire_walk(ErnicWire *w, ErnicWalk *walk)
+{
+    uint32_t i;
+
+    ernic_switch_walk(w->net, walk);
+    for (i = 0; i < w->cfg.ports && !walk->bad; i++) {
+        ErnicWirePort *p = w->port[i];
+
+        if (p) {
+            ernic_walk_list(walk, &p->out, w->cfg.ports, ERNIC_SWITCH_FRAME_MIN,
+                            ERNIC_SWITCH_FRAME_MAX, false);
+            ernic_walk_list(walk, &p->in, w->cfg.ports, ERNIC_SWITCH_FRAME_MIN,
+                            ERNIC_SWITCH_FRAME_MAX, false);
+        }
+    }
+    return !walk->bad;
+}
+
+static int wire_pre_save(void *opaque)
+{
+    ErnicWire *w = opaque;
+    ErnicWalk walk = { .out = g_byte_array_new(), .now = wire_now() };
+
+    wire_walk(w, &walk);
+    w->state_len = walk.out->len;
+    w->state = g_byte_array_free(walk.out, false);
+    trace_ernic_wire_save(wire_id(w), w->state_len);
+    return 0;
+}
+
+static int wire_post_save(void *opaque)
+{
+    ErnicWire *w = opaque;
+
+    g_free(w->state);
+    w->state = NULL;
+    return 0;
+}
+
+static int wire_post_load(void *opaque, int version)
+{
+    ErnicWire *w = opaque;
+    ErnicWalk walk = { .in = w->state, .left = w->state_len, .now = wire_now() };
+    bool ok;
+
+    drop_waiting(w);
+    ok = wire_walk(w, &walk) && walk.left == 0;
+    trace_ernic_wire_load(wire_id(w), w->state_len, ok);
+    wire_post_save(w);
+    if (!ok) {
+        drop_waiting(w);
+        ernic_switch_reset(w->net);
+        error_report("ernic-wire %s: the state that arrived is not a valid one of"
+                     " a wire with these properties and devices", wire_id(w));
+    }
+    update_timer(w);
+    return ok ? 0 : -EINVAL;
+}
+
+static const VMStateDescription wire_vmstate = {
+    .name = "ernic-wire",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .pre_save = wire_pre_save,
+    .post_save = wire_post_save,
+    .post_load = wire_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(state_len, ErnicWire),
+        VMSTATE_VBUFFER_ALLOC_UINT32(state, ErnicWire, 1, NULL, state_len),
+        VMSTATE_END_OF_LIST()
+    }
+};
 
 static const Property wire_properties[] = {
     DEFINE_PROP_UINT32("ports", ErnicWire, cfg.ports, 2),
@@ -455,6 +596,7 @@ static void wire_class_init(ObjectClass *oc, ERNIC_CLASS_DATA *data)
 
     dc->realize = wire_realize;
     dc->unrealize = wire_unrealize;
+    dc->vmsd = &wire_vmstate;
     dc->desc = "In-process wire or switch between ernic devices";
     dc->hotpluggable = false;
     dc->user_creatable = true;

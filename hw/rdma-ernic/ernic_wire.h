@@ -14,14 +14,25 @@
 #define TYPE_ERNIC_WIRE "ernic-wire"
 OBJECT_DECLARE_SIMPLE_TYPE(ErnicWire, ERNIC_WIRE)
 
+/* What a port tells its device: it sends all that waited. */
+typedef void ErnicWireReady(void *opaque);
+
 /* Has it a port for another device? */
 bool ernic_wire_has_room(const ErnicWire *w, Error **errp);
 /*
  * The port of the device that is called @name, for its NIC; there is room.
  * @paced: as ernic_switch_plug().
  */
-NetClientState *ernic_wire_plug(ErnicWire *w, const char *name, bool paced);
+NetClientState *ernic_wire_plug(ErnicWire *w, const char *name, bool paced,
+                                ErnicWireReady *ready, void *opaque);
 /* The device is gone, and so is its NIC. */
 void ernic_wire_unplug(ErnicWire *w, NetClientState *nc);
+
+/* Do frames of the device wait in front of the cable? Then it sends no more. */
+bool ernic_wire_waits(NetClientState *nc);
+/* Those frames go. */
+void ernic_wire_purge(NetClientState *nc);
+/* The device may have room again. */
+void ernic_wire_resume(NetClientState *nc);
 
 #endif /* ERNIC_WIRE_H */

@@ -8,9 +8,11 @@ The guest (main.c) drives functions that a wire joins, and tells when it saw wha
 """
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -90,36 +92,78 @@ class Monitor:
             self.events.append(self.read().get('event'))
 
 
+def of_the_guest(statistics):
+    """Without what depends on when one asks: the machine waits for that."""
+    if isinstance(statistics, dict):
+        return {name: of_the_guest(value) for name, value in statistics.items()
+                if name not in ('idle', 'now')}
+    return statistics
+
+
+class Machine:
+    """A QEMU in a folder of its own, made here; more: further words for it."""
+
+    def __init__(self, qemu, program, folder, case, *more):
+        folder.mkdir()
+        self.folder, self.case = folder, case
+        self.names = ['w0'] + [f'net{i}' for i in range(case.functions)]
+        devices = ['-device', f'ernic-wire,id=w0,dump=wire.pcapng,{case.wire}']
+        for name in self.names[1:]:
+            devices += ['-device', f'ernic,id={name},wire=w0,{case.nic}']
+        # pylint: disable-next=consider-using-with
+        self.process = subprocess.Popen(
+            ['timeout', '-s', 'KILL', str(SECONDS), qemu, *MACHINE.split(), *devices,
+             '-kernel', program, *more], cwd=folder, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.monitor = Monitor(self.process)
+
+    def statistics(self):
+        return {name: self.monitor.run('qom-get', path=name, property='statistics')
+                for name in self.names}
+
+    def text(self):
+        return (self.folder / 'text').read_text()
+
+    def finish(self):
+        """To its end; returns PRODUCTS, as bytes."""
+        self.monitor.wait('SHUTDOWN')
+        self.monitor.wait('STOP')
+        statistics = self.statistics()
+        self.close()
+        check_counts(self.case, statistics)
+        (self.folder / 'statistics').write_text(
+            json.dumps(of_the_guest(statistics), indent=1))
+        return {name: (self.folder / name).read_bytes() for name in PRODUCTS
+                if (self.folder / name).exists()}
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.terminate()
+        self.process.wait()
+        self.process.stdout.close()
+
+
 def run(qemu, program, folder, case):
     """Returns what came of it: PRODUCTS, as bytes."""
-    folder.mkdir()
-    devices = ['-device', f'ernic-wire,id=w0,dump=wire.pcapng,{case.wire}']
-    names = [f'net{i}' for i in range(case.functions)]
-    for name in names:
-        devices += ['-device', f'ernic,id={name},wire=w0,{case.nic}']
-    with subprocess.Popen(['timeout', str(SECONDS), qemu, *MACHINE.split(), *devices,
-                           '-kernel', program], cwd=folder, text=True,
-                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        try:
-            monitor = Monitor(process)
-            monitor.wait('STOP')
-            statistics = {name: monitor.run('qom-get', path=name, property='statistics')
-                          for name in ['w0', *names]}
-            monitor.run('quit')
-        except AssertionError as e:
-            raise AssertionError(f'{e}; the guest said:\n'
-                                 + (folder / 'text').read_text()[-500:]) from e
-    check_sane(case, (folder / 'text').read_text(), statistics)
-    (folder / 'statistics').write_text(json.dumps(statistics, indent=1))
-    return {name: (folder / name).read_bytes() for name in PRODUCTS
-            if (folder / name).exists()}
+    machine = Machine(qemu, program, folder, case)
+    try:
+        products = machine.finish()
+    except AssertionError as e:
+        machine.close()
+        raise AssertionError(f'{e}; the guest said:\n{machine.text()[-500:]}') from e
+    check_text(case, machine.text())
+    return products
 
 
-def check_sane(case, text, statistics):
-    """It did what it is there for."""
+def check_text(case, text):
+    """The guest came to its end."""
     lines = text.splitlines()
     assert lines and lines[-1].strip() == 'end', f'the guest said {lines[-3:]}'
     assert lines[0].split() == ['functions', str(case.functions)], lines[0]
+
+
+def check_counts(case, statistics):
+    """What it is there for has happened."""
     for device, part, counter in case.counts:
         of = statistics[device]
         assert (of[part] if part else of)[counter] > 0, f'{device}: no {counter}'
@@ -157,6 +201,75 @@ def check_case(qemu, program, folder, case):
         check_same(first, run(qemu, program, folder / 'busy', case))
 
 
+def under_way(statistics):
+    """Frames on the wire."""
+    ports = statistics['w0'].values()
+    return sum(p['rx_frames'] for p in ports) - sum(
+        p[name] for p in ports
+        for name in ('tx_frames', 'lost', 'tail_drops', 'filtered', 'unplugged'))
+
+
+def stop_in_traffic(machine):
+    """When frames are on the wire, and some have been."""
+    for _ in range(2000):
+        machine.monitor.run('stop')
+        if under_way(machine.statistics()) > 0:
+            return
+        machine.monitor.run('cont')
+    raise AssertionError('it was never stopped with frames on the wire')
+
+
+def save(machine):
+    """To a file of its folder, and ends it."""
+    path = machine.folder / 'state'
+    machine.monitor.run('migrate', uri=f'file:{path}')
+    while (status := machine.monitor.run('query-migrate')['status']) != 'completed':
+        assert status != 'failed', status
+        time.sleep(0.01)
+    machine.close()
+    return path
+
+
+def restore(machine, path):
+    """It goes on; without QEMU's announcement of its network cards, frames as well."""
+    machine.monitor.run('migrate-set-parameters', **{'announce-rounds': 0})
+    machine.monitor.run('migrate-incoming', uri=f'file:{path}')
+    while (status := machine.monitor.run('query-status')['status']) == 'inmigrate':
+        time.sleep(0.01)
+    assert status == 'paused', status
+    machine.monitor.events.clear()
+    machine.monitor.run('cont')
+
+
+def frames(capture):
+    """The blocks of a pcapng file that are frames."""
+    at, found = 0, []
+    while at < len(capture):
+        kind, length = struct.unpack_from('<II', capture, at)
+        if kind == 6:
+            found.append(capture[at:at + length])
+        at += length
+    return found
+
+
+def check_saved(qemu, program, folder, case):
+    """Saved with frames on the wire, in another process it goes on as it would have."""
+    whole = run(qemu, program, folder / 'whole', case)
+    first = Machine(qemu, program, folder / 'first', case)
+    stop_in_traffic(first)
+    state = save(first)
+    second = Machine(qemu, program, folder / 'second', case, '-incoming', 'defer')
+    restore(second, state)
+    rest = second.finish()
+    text = first.text() + second.text()
+    check_text(case, text)
+    check_same({name: whole[name] for name in ('text', 'statistics')},
+               {'text': text.encode(), 'statistics': rest['statistics']})
+    before = frames((first.folder / 'wire.pcapng').read_bytes())
+    assert before + frames(rest['wire.pcapng']) == frames(whole['wire.pcapng']), (
+        'other frames')
+
+
 def check_seed(qemu, program, folder):
     """Chance has a part in it, or the comparison would be of nothing."""
     runs = [run(qemu, program, folder / seed, CASES[3]._replace(wire=LOSSES + seed))
@@ -173,6 +286,9 @@ def main():
         checks = [(f'the same three times: {case.name}',
                    lambda folder, case=case: check_case(qemu, program, folder, case))
                   for case in CASES]
+        checks += [(f'saved and restored: {case.name}',
+                    lambda folder, case=case: check_saved(qemu, program, folder, case))
+                   for case in CASES if case.nic == TIMED]
         checks.append(('another seed is another run',
                        lambda folder: check_seed(qemu, program, folder)))
         print(f'1..{len(checks)}')

@@ -6,9 +6,8 @@
  * down in enum Step.
  */
 #include "qemu/osdep.h"
-#include "cable.h"
 #include "net.h"
-#include "switch.h"
+#include "switch_port.h"
 #include "trace.h"
 
 /* Bytes under way on one cable, which take the host's memory. */
@@ -18,7 +17,6 @@
 #define NS_PER_S                1000000000ull
 #define RATE_MIN                1000000ull
 #define RATE_MAX                1600000000000ull
-#define MAC_LEN                 6
 
 /* What may be due at a port. */
 typedef enum Step {
@@ -30,29 +28,6 @@ typedef enum Step {
     STEP_READY,                 /* the cable from the device takes another */
     STEP_COUNT
 } Step;
-
-typedef struct Port {
-    bool plugged, paced;
-    bool full;                  /* the device takes no frames */
-    bool refused;               /* it was told so, and waits to be called */
-    bool stopped;               /* it was told to stop */
-    bool stopping;              /* it is, or will be when that has come there */
-    uint64_t stopped_at;
-    uint64_t held;              /* bytes of its frames that wait in the switch */
-    ErnicCable up, down;        /* from the device, to the device */
-    ErnicCarriedList queue;     /* that wait for down */
-    uint8_t mac[ERNIC_SWITCH_MACS][MAC_LEN];
-    uint32_t macs;              /* learnt so far; the oldest is replaced */
-    ErnicSwitchStats stats;
-} Port;
-
-struct ErnicSwitch {
-    ErnicSwitchConfig cfg;
-    const ErnicSwitchOps *ops;
-    void *opaque;
-    uint64_t loss_rng, reorder_rng, mark_rng;
-    Port port[];
-};
 
 /* ---- chance ---------------------------------------------------------------- */
 

@@ -115,6 +115,10 @@ void ernic_switch_run(ErnicSwitch *s, uint64_t now);
 /* When something is due, ns; UINT64_MAX: nothing is. */
 uint64_t ernic_switch_next(const ErnicSwitch *s);
 
+/* All of it but the devices; what is bad leaves it as after a reset. */
+struct ErnicWalk;
+void ernic_switch_walk(ErnicSwitch *s, struct ErnicWalk *w);
+
 void ernic_switch_stats(const ErnicSwitch *s, uint32_t port, uint64_t now,
                         ErnicSwitchStats *stats);
 
