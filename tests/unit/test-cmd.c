@@ -555,7 +555,8 @@ static void test_noise(Fixture *f, gconstpointer data)
         0xffffffff,
     };
     uint8_t *mem = fake_ptr(&f->env, f->mem, 4096);
-    uint32_t n, i, seen = 0;
+    uint64_t seen = 0;
+    uint32_t n, i;
 
     for (n = 0; n < (g_test_slow() ? 100000 : 3000); n++) {
         struct ernic_cmd cmd = { };
@@ -578,12 +579,12 @@ static void test_noise(Fixture *f, gconstpointer data)
                      words[g_test_rand_int_range(0, ARRAY_SIZE(words))]);
         }
         if (exec(f, g_test_rand_bit() ? f->uctx : 0, &cmd, NULL) == ERNIC_OK) {
-            seen |= 1u << op;
+            seen |= 1ull << op;
         }
         ernic_run(f->e, f->env.now++);
     }
-    g_test_message("commands that have succeeded: 0x%08x", seen);
-    g_assert_cmphex(seen & (1 << ERNIC_CMD_PD_ALLOC), !=, 0);
+    g_test_message("commands that have succeeded: 0x%" PRIx64, seen);
+    g_assert_cmphex(seen & (1ull << ERNIC_CMD_PD_ALLOC), !=, 0);
 }
 
 int main(int argc, char **argv)
