@@ -211,11 +211,20 @@ int ernic_destroy_cq(struct ibv_cq *ibcq)
 	return 0;
 }
 
+/* Entries of XRC are those of their SRQ, else of their queue pair. */
+static bool is_of(const struct ernic_cqe *cqe, bool xrc, uint32_t n)
+{
+	if (!(cqe->flags & ERNIC_CQE_XRC))
+		return !xrc && le32toh(cqe->qpn) == n;
+	return xrc && le32toh(cqe->src_qp) == n;
+}
+
 /*
  * From the newest entry back, the others move up over those that go. Each slot
  * keeps its phase, which tells of the round and not of the entry.
  */
-void ernic_cq_clean(struct ernic_cq *cq, uint32_t qpn, struct ernic_srq *srq)
+static void cq_clean(struct ernic_cq *cq, bool xrc, uint32_t n,
+		     struct ernic_srq *srq)
 {
 	struct ernic_cqe *from, *to;
 	uint32_t end = cq->ci, gone = 0;
@@ -225,7 +234,7 @@ void ernic_cq_clean(struct ernic_cq *cq, uint32_t qpn, struct ernic_srq *srq)
 		end++;
 	while (end-- != cq->ci) {
 		from = ernic_cq_entry(cq, end);
-		if (le32toh(from->qpn) == qpn) {
+		if (is_of(from, xrc, n)) {
 			if (srq && (from->flags & ERNIC_CQE_RQ))
 				ernic_wq_done(&srq->wq, le32toh(from->index));
 			gone++;
@@ -240,4 +249,14 @@ void ernic_cq_clean(struct ernic_cq *cq, uint32_t qpn, struct ernic_srq *srq)
 		cq->ci += gone;
 		ernic_cq_consumed(cq);
 	}
+}
+
+void ernic_cq_clean(struct ernic_cq *cq, uint32_t qpn, struct ernic_srq *srq)
+{
+	cq_clean(cq, false, qpn, srq);
+}
+
+void ernic_cq_clean_xrc(struct ernic_cq *cq, uint32_t srqn)
+{
+	cq_clean(cq, true, srqn, NULL);
 }

@@ -77,13 +77,12 @@ static int ernic_query_rt_values(struct ibv_context *ibctx,
 static void ernic_free_context(struct ibv_context *ibctx)
 {
 	struct ernic_context *ctx = to_ernic_context(ibctx);
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(ctx->qp_pages); i++)
-		free(ctx->qp_pages[i]);
+	ernic_table_fini(&ctx->qps);
+	ernic_table_fini(&ctx->srqs);
 	munmap(ctx->db, ctx->caps.db_mmap_size);
 	verbs_uninit_context(&ctx->ibv_ctx);
-	pthread_mutex_destroy(&ctx->qp_lock);
+	pthread_mutex_destroy(&ctx->table_lock);
 	free(ctx);
 }
 
@@ -96,6 +95,7 @@ static const struct verbs_context_ops ernic_ops = {
 	.alloc_td = ernic_alloc_td,
 	.attach_mcast = ibv_cmd_attach_mcast,
 	.bind_mw = ernic_bind_mw,
+	.close_xrcd = ernic_close_xrcd,
 	.create_ah = ernic_create_ah,
 	.create_cq = ernic_create_cq,
 	.create_cq_ex = ernic_create_cq_ex,
@@ -114,12 +114,15 @@ static const struct verbs_context_ops ernic_ops = {
 	.detach_mcast = ibv_cmd_detach_mcast,
 	.free_context = ernic_free_context,
 	.free_dm = ernic_free_dm,
+	.get_srq_num = ernic_get_srq_num,
 	.import_dm = ernic_import_dm,
 	.import_mr = ernic_import_mr,
 	.import_pd = ernic_import_pd,
 	.modify_cq = ernic_modify_cq,
 	.modify_qp = ernic_modify_qp,
 	.modify_srq = ernic_modify_srq,
+	.open_qp = ernic_open_qp,
+	.open_xrcd = ernic_open_xrcd,
 	.poll_cq = ernic_poll_cq,
 	.post_recv = ernic_post_recv,
 	.post_send = ernic_post_send,
@@ -145,7 +148,7 @@ static int map_doorbells(struct ernic_context *ctx, int cmd_fd)
 		       MAP_SHARED, cmd_fd, ctx->caps.db_mmap_offset);
 	if (ctx->db == MAP_FAILED)
 		return errno;
-	pthread_mutex_init(&ctx->qp_lock, NULL);
+	pthread_mutex_init(&ctx->table_lock, NULL);
 	verbs_set_ops(&ctx->ibv_ctx, &ernic_ops);
 	return 0;
 }

@@ -51,20 +51,24 @@ static inline void ernic_lock_fini(struct ernic_lock *lock)
 	pthread_spin_destroy(&lock->spin);
 }
 
-/* Queue pairs by number, of 24 bits, in two steps. */
-#define ERNIC_QP_STEP 4096
+/* Objects by number, of 24 bits, in two steps; table.c. */
+#define ERNIC_TABLE_STEP 4096
 
-struct ernic_qp_page {
-	struct ernic_qp *qp[ERNIC_QP_STEP];
-	unsigned int used;
+struct ernic_table_page {
+	void *obj[ERNIC_TABLE_STEP];
+};
+
+struct ernic_table {
+	struct ernic_table_page *page[(1 << 24) / ERNIC_TABLE_STEP];
 };
 
 struct ernic_context {
 	struct verbs_context ibv_ctx;
 	void *db; /* doorbell page */
 	struct ernic_alloc_ucontext_resp caps;
-	pthread_mutex_t qp_lock; /* guards changes of qp_pages */
-	struct ernic_qp_page *qp_pages[(1 << 24) / ERNIC_QP_STEP];
+	pthread_mutex_t table_lock; /* guards changes of both */
+	struct ernic_table qps;
+	struct ernic_table srqs; /* of XRC */
 };
 
 struct ernic_td {
@@ -116,6 +120,7 @@ struct ernic_wq {
 struct ernic_srq {
 	struct verbs_srq vsrq;
 	struct ernic_pd *pd;
+	struct ernic_cq *cq; /* XRC, else NULL */
 	struct ernic_wq wq;
 };
 
@@ -138,11 +143,11 @@ struct ernic_qp {
 	struct verbs_qp vqp;
 	struct ernic_pd *pd;
 	struct ernic_srq *srq; /* or NULL */
-	struct ernic_cq *send_cq;
-	struct ernic_cq *recv_cq;
+	struct ernic_cq *send_cq; /* NULL: an XRC target */
+	struct ernic_cq *recv_cq; /* NULL: XRC */
 	uint32_t max_inline;
 	struct ernic_wq sq;
-	struct ernic_wq rq; /* unused with an SRQ */
+	struct ernic_wq rq; /* unused with an SRQ, and of XRC */
 
 	/* between wr_start and wr_complete; under the lock of sq */
 	uint32_t wr_pi;
@@ -217,6 +222,22 @@ static inline void ernic_ring(struct ibv_context *ibctx, uint64_t value)
 	mmio_write64_le(to_ernic_context(ibctx)->db, htole64(value));
 }
 
+/* table.c */
+/* Without a lock: called while an entry of the object is being taken. */
+static inline void *ernic_table_find(const struct ernic_table *table,
+				     uint32_t n)
+{
+	const struct ernic_table_page *page =
+		table->page[(n & 0xffffff) / ERNIC_TABLE_STEP];
+
+	return page ? page->obj[n % ERNIC_TABLE_STEP] : NULL;
+}
+
+/* These under the lock. Pages stay until the context goes. 0 or ENOMEM. */
+int ernic_table_reserve(struct ernic_table *table, uint32_t n);
+void ernic_table_set(struct ernic_table *table, uint32_t n, void *obj);
+void ernic_table_fini(struct ernic_table *table);
+
 /* ernic.c */
 int ernic_clock(struct ibv_context *ibctx, uint64_t *ns);
 
@@ -269,6 +290,8 @@ int ernic_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr);
 int ernic_destroy_cq(struct ibv_cq *ibcq);
 /* Takes the entries of a queue pair out; the caller holds the lock. */
 void ernic_cq_clean(struct ernic_cq *cq, uint32_t qpn, struct ernic_srq *srq);
+/* The same for what XRC targets have received into an SRQ. */
+void ernic_cq_clean_xrc(struct ernic_cq *cq, uint32_t srqn);
 /* Consumed is what is before ci: told to the device, without a doorbell. */
 static inline void ernic_cq_consumed(struct ernic_cq *cq)
 {
@@ -306,6 +329,17 @@ int ernic_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 		     int mask);
 int ernic_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr);
 int ernic_destroy_srq(struct ibv_srq *ibsrq);
+int ernic_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num);
+
+/* xrc.c */
+struct ibv_xrcd *ernic_open_xrcd(struct ibv_context *ibctx,
+				 struct ibv_xrcd_init_attr *attr);
+int ernic_close_xrcd(struct ibv_xrcd *ibxrcd);
+struct ibv_qp *ernic_create_tgt(struct ibv_context *ibctx,
+				struct ibv_qp_init_attr_ex *attr);
+struct ibv_qp *ernic_open_qp(struct ibv_context *ibctx,
+			     struct ibv_qp_open_attr *attr);
+int ernic_destroy_tgt(struct ibv_qp *ibqp);
 
 /* qp.c */
 struct ibv_qp *ernic_create_qp(struct ibv_pd *ibpd,
@@ -316,7 +350,6 @@ int ernic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask);
 int ernic_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
 		   struct ibv_qp_init_attr *init);
 int ernic_destroy_qp(struct ibv_qp *ibqp);
-struct ernic_qp *ernic_qp_find(struct ernic_context *ctx, uint32_t qpn);
 
 /* post.c */
 int ernic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
@@ -336,6 +369,7 @@ void ernic_wqe_atomic(struct ernic_wqe *wqe, uint64_t raddr, uint32_t rkey,
 		      uint64_t compare_add, uint64_t swap);
 void ernic_wqe_ud(struct ernic_wqe *wqe, struct ibv_ah *ah, uint32_t qpn,
 		  uint32_t qkey);
+void ernic_wqe_xrc(struct ernic_wqe *wqe, uint32_t srqn);
 void ernic_wqe_key(struct ernic_wqe *wqe, uint32_t key);
 int ernic_wqe_bind(struct ernic_wqe *wqe, struct ibv_mw *ibmw, uint32_t rkey,
 		   const struct ibv_mw_bind_info *info);

@@ -61,6 +61,37 @@ struct ernic_cqe *ernic_cq_entry(struct ernic_cq *cq, uint32_t counter)
 	return cqe;
 }
 
+/* The queue that the entry's request was posted to; NULL: it is gone. */
+static struct ernic_wq *cqe_wq(struct ernic_context *ctx,
+			       const struct ernic_cqe *cqe,
+			       struct ernic_qp **last)
+{
+	uint32_t qpn = le32toh(cqe->qpn);
+
+	if (!*last || (*last)->vqp.qp.qp_num != qpn)
+		*last = ernic_table_find(&ctx->qps, qpn);
+	if (!*last)
+		return NULL;
+	if (!(cqe->flags & ERNIC_CQE_RQ))
+		return &(*last)->sq;
+	return (*last)->srq ? &(*last)->srq->wq : &(*last)->rq;
+}
+
+static struct ernic_wq *cqe_wq_xrc(struct ernic_context *ctx,
+				   const struct ernic_cqe *cqe)
+{
+	struct ernic_srq *srq =
+		ernic_table_find(&ctx->srqs, le32toh(cqe->src_qp));
+
+	return srq ? &srq->wq : NULL;
+}
+
+/* Of datagrams; of XRC the device tells the SRQ there, which no one asks for. */
+static uint32_t wc_src_qp(const struct ernic_cqe *cqe)
+{
+	return cqe->flags & ERNIC_CQE_XRC ? 0 : le32toh(cqe->src_qp);
+}
+
 /*
  * The next entry, consumed: its queue has the slots of requests back. *last
  * saves looking up the queue pair of the entry before. NULL: there is none.
@@ -70,19 +101,13 @@ static struct ernic_cqe *cq_next(struct ernic_cq *cq, struct ernic_qp **last)
 	struct ernic_context *ctx = to_ernic_context(cq->vcq.cq.context);
 	struct ernic_cqe *cqe;
 	struct ernic_wq *wq;
-	uint32_t qpn;
 
 	while ((cqe = ernic_cq_entry(cq, cq->ci))) {
 		cq->ci++;
-		qpn = le32toh(cqe->qpn);
-		if (!*last || (*last)->vqp.qp.qp_num != qpn)
-			*last = ernic_qp_find(ctx, qpn);
-		if (!*last)
-			continue; /* of a queue pair that is gone */
-		if (!(cqe->flags & ERNIC_CQE_RQ))
-			wq = &(*last)->sq;
-		else
-			wq = (*last)->srq ? &(*last)->srq->wq : &(*last)->rq;
+		wq = cqe->flags & ERNIC_CQE_XRC ? cqe_wq_xrc(ctx, cqe) :
+						  cqe_wq(ctx, cqe, last);
+		if (!wq)
+			continue; /* of what is gone */
 		ernic_wq_done(wq, le32toh(cqe->index));
 		return cqe;
 	}
@@ -99,7 +124,7 @@ static void fill_wc(struct ibv_wc *wc, const struct ernic_cqe *cqe)
 		.byte_len = le32toh(cqe->byte_len),
 		.imm_data = wc_imm(cqe),
 		.qp_num = le32toh(cqe->qpn),
-		.src_qp = le32toh(cqe->src_qp),
+		.src_qp = wc_src_qp(cqe),
 		.wc_flags = wc_flags(cqe),
 		.pkey_index = le16toh(cqe->pkey_index),
 	};
@@ -212,7 +237,11 @@ static __be32 ex_imm_data(struct ibv_cq_ex *ex)
 EX_READ(vendor_err)
 EX_READ(byte_len)
 EX_READ(qpn)
-EX_READ(src_qp)
+
+static uint32_t ex_src_qp(struct ibv_cq_ex *ex)
+{
+	return wc_src_qp(ex_to_cq(ex)->cur);
+}
 
 static uint64_t ex_timestamp(struct ibv_cq_ex *ex)
 {

@@ -43,6 +43,12 @@ void ernic_wqe_ud(struct ernic_wqe *wqe, struct ibv_ah *ah, uint32_t qpn,
 	wqe->ud.av = to_ernic_ah(ah)->av;
 }
 
+/* The SRQ of the peer's, on an XRC initiator: the same place in every request. */
+void ernic_wqe_xrc(struct ernic_wqe *wqe, uint32_t srqn)
+{
+	wqe->send.xrc_srq = htole32(srqn);
+}
+
 /* A key to invalidate, where others have immediate data. */
 void ernic_wqe_key(struct ernic_wqe *wqe, uint32_t key)
 {
@@ -131,28 +137,31 @@ enum operand { OP_NONE, OP_RDMA, OP_ATOMIC, OP_BIND };
 #define RC (1u << IBV_QPT_RC)
 #define UC (1u << IBV_QPT_UC)
 #define UD (1u << IBV_QPT_UD)
+#define XRC (1u << IBV_QPT_XRC_SEND)
+#define ACKED (RC | XRC)
+#define CONN (RC | UC | XRC)
 
 static const struct {
 	uint8_t opcode; /* enum ernic_wr_opcode */
-	uint8_t types;	/* of queue pairs; 0: no such request */
+	uint16_t types;	/* of queue pairs; 0: no such request */
 	uint8_t operand;
 	bool inlines;
 	bool imm;
 	bool key; /* to invalidate */
 } send_ops[] = {
-	[IBV_WR_RDMA_WRITE] = { ERNIC_WR_WRITE, RC | UC, OP_RDMA, true },
-	[IBV_WR_RDMA_WRITE_WITH_IMM] = { ERNIC_WR_WRITE_IMM, RC | UC, OP_RDMA,
+	[IBV_WR_RDMA_WRITE] = { ERNIC_WR_WRITE, CONN, OP_RDMA, true },
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = { ERNIC_WR_WRITE_IMM, CONN, OP_RDMA,
 					 true, .imm = true },
-	[IBV_WR_SEND] = { ERNIC_WR_SEND, RC | UC | UD, OP_NONE, true },
-	[IBV_WR_SEND_WITH_IMM] = { ERNIC_WR_SEND_IMM, RC | UC | UD, OP_NONE,
+	[IBV_WR_SEND] = { ERNIC_WR_SEND, CONN | UD, OP_NONE, true },
+	[IBV_WR_SEND_WITH_IMM] = { ERNIC_WR_SEND_IMM, CONN | UD, OP_NONE,
 				   true, .imm = true },
-	[IBV_WR_RDMA_READ] = { ERNIC_WR_READ, RC, OP_RDMA },
-	[IBV_WR_ATOMIC_CMP_AND_SWP] = { ERNIC_WR_CMP_SWAP, RC, OP_ATOMIC },
-	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { ERNIC_WR_FETCH_ADD, RC, OP_ATOMIC },
-	[IBV_WR_LOCAL_INV] = { ERNIC_WR_LOCAL_INV, RC | UC, OP_NONE,
+	[IBV_WR_RDMA_READ] = { ERNIC_WR_READ, ACKED, OP_RDMA },
+	[IBV_WR_ATOMIC_CMP_AND_SWP] = { ERNIC_WR_CMP_SWAP, ACKED, OP_ATOMIC },
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { ERNIC_WR_FETCH_ADD, ACKED, OP_ATOMIC },
+	[IBV_WR_LOCAL_INV] = { ERNIC_WR_LOCAL_INV, CONN, OP_NONE,
 			       .key = true },
-	[IBV_WR_BIND_MW] = { ERNIC_WR_BIND_MW, RC | UC, OP_BIND },
-	[IBV_WR_SEND_WITH_INV] = { ERNIC_WR_SEND_INV, RC, OP_NONE, true,
+	[IBV_WR_BIND_MW] = { ERNIC_WR_BIND_MW, CONN, OP_BIND },
+	[IBV_WR_SEND_WITH_INV] = { ERNIC_WR_SEND_INV, ACKED, OP_NONE, true,
 				   .key = true },
 };
 
@@ -201,6 +210,8 @@ static int wqe_build(struct ernic_qp *qp, struct ernic_wqe *wqe,
 	if (ret || send_ops[wr->opcode].operand == OP_BIND ||
 	    wr->opcode == IBV_WR_LOCAL_INV)
 		return ret;
+	if (qp->vqp.qp.qp_type == IBV_QPT_XRC_SEND)
+		ernic_wqe_xrc(wqe, wr->qp_type.xrc.remote_srqn);
 	return wqe_data(qp, wqe, wr);
 }
 

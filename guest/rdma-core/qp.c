@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Queue pairs: made, modified, found by number.
+ * Queue pairs: made, modified, destroyed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,36 +9,12 @@
 #include "ernic.h"
 #include "ernic_cmd.h"
 
-/* ---- by number ----------------------------------------------------------- */
-
-/* Without a lock: called while an entry of the queue pair is being taken. */
-struct ernic_qp *ernic_qp_find(struct ernic_context *ctx, uint32_t qpn)
-{
-	struct ernic_qp_page *page =
-		ctx->qp_pages[(qpn & 0xffffff) / ERNIC_QP_STEP];
-
-	return page ? page->qp[qpn % ERNIC_QP_STEP] : NULL;
-}
-
-/* The next three under qp_lock. Pages stay until the context goes. */
-static int qp_page_get(struct ernic_context *ctx, uint32_t qpn)
-{
-	struct ernic_qp_page **page =
-		&ctx->qp_pages[(qpn & 0xffffff) / ERNIC_QP_STEP];
-
-	if (!*page)
-		*page = calloc(1, sizeof(**page));
-	return *page ? 0 : ENOMEM;
-}
-
-static void qp_table_set(struct ernic_context *ctx, uint32_t qpn,
-			 struct ernic_qp *qp)
-{
-	ctx->qp_pages[(qpn & 0xffffff) / ERNIC_QP_STEP]
-		->qp[qpn % ERNIC_QP_STEP] = qp;
-}
-
 /* ---- making -------------------------------------------------------------- */
+
+static bool has_rq(const struct ibv_qp_init_attr_ex *attr)
+{
+	return !attr->srq && attr->qp_type != IBV_QPT_XRC_SEND;
+}
 
 static int qp_attr_check(const struct ernic_alloc_ucontext_resp *caps,
 			 const struct ibv_qp_init_attr_ex *attr)
@@ -54,14 +30,15 @@ static int qp_attr_check(const struct ernic_alloc_ucontext_resp *caps,
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD))
 		return EINVAL;
 	if (attr->qp_type != IBV_QPT_RC && attr->qp_type != IBV_QPT_UC &&
-	    attr->qp_type != IBV_QPT_UD)
+	    attr->qp_type != IBV_QPT_UD && attr->qp_type != IBV_QPT_XRC_SEND)
 		return EOPNOTSUPP;
-	if (!attr->send_cq || !attr->recv_cq ||
+	if (!attr->send_cq ||
+	    (!attr->recv_cq && attr->qp_type != IBV_QPT_XRC_SEND) ||
 	    cap->max_send_wr > caps->max_sq_wr ||
 	    cap->max_send_sge > caps->max_sge ||
 	    cap->max_inline_data > caps->max_inline)
 		return EINVAL;
-	if (!attr->srq && (cap->max_recv_wr > caps->max_rq_wr ||
+	if (has_rq(attr) && (cap->max_recv_wr > caps->max_rq_wr ||
 			   cap->max_recv_sge > caps->max_sge))
 		return EINVAL;
 	return 0;
@@ -71,7 +48,7 @@ static int qp_attr_check(const struct ernic_alloc_ucontext_resp *caps,
  * Makes both queues; cap becomes what they can do, which is what their slots have
  * room for: some programs send inline without having asked for it.
  */
-static int qp_queues(struct ernic_qp *qp, struct ibv_qp_cap *cap,
+static int qp_queues(struct ernic_qp *qp, bool rq, struct ibv_qp_cap *cap,
 		     const struct ernic_alloc_ucontext_resp *caps)
 {
 	size_t sges, data;
@@ -91,7 +68,7 @@ static int qp_queues(struct ernic_qp *qp, struct ibv_qp_cap *cap,
 		qp->sq.max_sge = caps->max_sge;
 	cap->max_inline_data = qp->max_inline;
 	cap->max_send_sge = qp->sq.max_sge;
-	if (qp->srq)
+	if (!rq)
 		return 0;
 	qp->rq.max_sge = cap->max_recv_sge ? cap->max_recv_sge : 1;
 	sges = qp->rq.max_sge * sizeof(struct ernic_sge);
@@ -104,7 +81,7 @@ static int qp_queues(struct ernic_qp *qp, struct ibv_qp_cap *cap,
 
 static void qp_queues_fini(struct ernic_qp *qp)
 {
-	if (!qp->srq)
+	if (qp->rq.depth)
 		ernic_wq_fini(&qp->rq);
 	ernic_wq_fini(&qp->sq);
 }
@@ -119,11 +96,15 @@ static int qp_command(struct ibv_context *ibctx, struct ernic_qp *qp,
 	int ret;
 
 	plain.comp_mask = IBV_QP_INIT_ATTR_PD;
+	if (attr->qp_type == IBV_QPT_XRC_SEND) {
+		plain.recv_cq = NULL;
+		plain.srq = NULL;
+	}
 	plain.cap = *cap;
 	cmd.drv_payload.sq_addr = (uintptr_t)qp->sq.buf.addr;
 	cmd.drv_payload.sq_depth = qp->sq.depth;
 	cmd.drv_payload.sq_stride = qp->sq.stride / 64;
-	if (!qp->srq) {
+	if (qp->rq.depth) {
 		cmd.drv_payload.rq_addr = (uintptr_t)qp->rq.buf.addr;
 		cmd.drv_payload.rq_depth = qp->rq.depth;
 		cmd.drv_payload.rq_stride = qp->rq.stride / 64;
@@ -143,21 +124,21 @@ static int qp_register(struct ernic_context *ctx, struct ernic_qp *qp,
 	uint32_t qpn;
 	int ret;
 
-	pthread_mutex_lock(&ctx->qp_lock);
+	pthread_mutex_lock(&ctx->table_lock);
 	ret = qp_command(&ctx->ibv_ctx.context, qp, attr, cap);
 	if (ret)
 		goto out;
 	qpn = qp->vqp.qp.qp_num;
-	ret = qp_page_get(ctx, qpn);
+	ret = ernic_table_reserve(&ctx->qps, qpn);
 	if (ret) {
 		ibv_cmd_destroy_qp(&qp->vqp.qp);
 		goto out;
 	}
 	qp->sq.db = ERNIC_DB(ERNIC_DB_SQ, qpn, 0);
 	qp->rq.db = ERNIC_DB(ERNIC_DB_RQ, qpn, 0);
-	qp_table_set(ctx, qpn, qp);
+	ernic_table_set(&ctx->qps, qpn, qp);
 out:
-	pthread_mutex_unlock(&ctx->qp_lock);
+	pthread_mutex_unlock(&ctx->table_lock);
 	return ret;
 }
 
@@ -167,8 +148,11 @@ struct ibv_qp *ernic_create_qp_ex(struct ibv_context *ibctx,
 	struct ernic_context *ctx = to_ernic_context(ibctx);
 	struct ibv_qp_cap cap = attr->cap;
 	struct ernic_qp *qp = NULL;
-	int ret = qp_attr_check(&ctx->caps, attr);
+	int ret;
 
+	if (attr->qp_type == IBV_QPT_XRC_RECV)
+		return ernic_create_tgt(ibctx, attr);
+	ret = qp_attr_check(&ctx->caps, attr);
 	if (ret)
 		goto err;
 	ret = ENOMEM;
@@ -176,16 +160,18 @@ struct ibv_qp *ernic_create_qp_ex(struct ibv_context *ibctx,
 	if (!qp)
 		goto err;
 	qp->pd = to_ernic_pd(attr->pd);
-	qp->srq = attr->srq ? to_ernic_srq(attr->srq) : NULL;
 	qp->send_cq = to_ernic_cq(attr->send_cq);
-	qp->recv_cq = to_ernic_cq(attr->recv_cq);
+	if (attr->qp_type != IBV_QPT_XRC_SEND) {
+		qp->srq = attr->srq ? to_ernic_srq(attr->srq) : NULL;
+		qp->recv_cq = to_ernic_cq(attr->recv_cq);
+	}
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
 		ret = ernic_qp_init_ex(qp, attr->qp_type,
 				       attr->send_ops_flags);
 		if (ret)
 			goto err;
 	}
-	ret = qp_queues(qp, &cap, &ctx->caps);
+	ret = qp_queues(qp, has_rq(attr), &cap, &ctx->caps);
 	if (ret)
 		goto err;
 	ret = qp_register(ctx, qp, attr, &cap);
@@ -234,10 +220,12 @@ static void qp_clean_cqs(struct ernic_qp *qp)
 	struct ernic_cq *a = qp->send_cq, *b = qp->recv_cq;
 	uint32_t qpn = qp->vqp.qp.qp_num;
 
+	if (!a)
+		return;
 	ernic_lock(&a->lock);
 	ernic_cq_clean(a, qpn, qp->srq);
 	ernic_unlock(&a->lock);
-	if (a == b)
+	if (!b || a == b)
 		return;
 	ernic_lock(&b->lock);
 	ernic_cq_clean(b, qpn, qp->srq);
@@ -272,14 +260,16 @@ int ernic_destroy_qp(struct ibv_qp *ibqp)
 	struct ernic_qp *qp = to_ernic_qp(ibqp);
 	int ret;
 
+	if (ibqp->qp_type == IBV_QPT_XRC_RECV)
+		return ernic_destroy_tgt(ibqp);
 	/* No other gets the number before the entries are gone. */
-	pthread_mutex_lock(&ctx->qp_lock);
+	pthread_mutex_lock(&ctx->table_lock);
 	ret = ibv_cmd_destroy_qp(ibqp);
 	if (!ret) {
 		qp_clean_cqs(qp);
-		qp_table_set(ctx, ibqp->qp_num, NULL);
+		ernic_table_set(&ctx->qps, ibqp->qp_num, NULL);
 	}
-	pthread_mutex_unlock(&ctx->qp_lock);
+	pthread_mutex_unlock(&ctx->table_lock);
 	if (ret)
 		return ret;
 	qp_queues_fini(qp);

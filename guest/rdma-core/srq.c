@@ -8,28 +8,69 @@
 #include "ernic.h"
 #include "ernic_cmd.h"
 
-static int srq_command(struct ibv_pd *ibpd, struct ernic_srq *srq,
-		       struct ibv_srq_init_attr *attr)
+static bool is_xrc(const struct ibv_srq_init_attr_ex *attr)
 {
+	return (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) &&
+	       attr->srq_type == IBV_SRQT_XRC;
+}
+
+static void srq_request(const struct ernic_srq *srq,
+			struct ernic_create_srq_req *req)
+{
+	req->buf_addr = (uintptr_t)srq->wq.buf.addr;
+	req->depth = srq->wq.depth;
+	req->stride = srq->wq.stride / 64;
+}
+
+static int srq_command(struct ernic_srq *srq,
+		       struct ibv_srq_init_attr_ex *attr)
+{
+	struct ibv_srq_init_attr basic = {
+		.srq_context = attr->srq_context,
+		.attr = attr->attr,
+	};
 	struct uernic_create_srq_resp resp = {};
 	struct uernic_create_srq cmd = {};
 	int ret;
 
-	cmd.drv_payload.buf_addr = (uintptr_t)srq->wq.buf.addr;
-	cmd.drv_payload.depth = srq->wq.depth;
-	cmd.drv_payload.stride = srq->wq.stride / 64;
-	ret = ibv_cmd_create_srq(ibpd, &srq->vsrq.srq, attr, &cmd.ibv_cmd,
+	srq_request(srq, &cmd.drv_payload);
+	ret = ibv_cmd_create_srq(attr->pd, &srq->vsrq.srq, &basic, &cmd.ibv_cmd,
 				 sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	attr->attr = basic.attr;
 	srq->vsrq.srq_num = resp.drv_payload.srqn;
-	srq->wq.db = ERNIC_DB(ERNIC_DB_SRQ, resp.drv_payload.srqn, 0);
 	return ret;
 }
 
-struct ibv_srq *ernic_create_srq(struct ibv_pd *ibpd,
-				 struct ibv_srq_init_attr *attr)
+/* In the table before anything can complete, and not under another's number. */
+static int srq_command_xrc(struct ernic_context *ctx, struct ernic_srq *srq,
+			   struct ibv_srq_init_attr_ex *attr)
 {
-	const struct ernic_alloc_ucontext_resp *caps =
-		&to_ernic_context(ibpd->context)->caps;
+	struct uernic_create_srq_ex_resp resp = {};
+	struct uernic_create_srq_ex cmd = {};
+	int ret;
+
+	srq_request(srq, &cmd.drv_payload);
+	pthread_mutex_lock(&ctx->table_lock);
+	ret = ibv_cmd_create_srq_ex(&ctx->ibv_ctx.context, &srq->vsrq, attr,
+				    &cmd.ibv_cmd, sizeof(cmd), &resp.ibv_resp,
+				    sizeof(resp));
+	if (!ret) {
+		ret = ernic_table_reserve(&ctx->srqs, srq->vsrq.srq_num);
+		if (ret)
+			ibv_cmd_destroy_srq(&srq->vsrq.srq);
+		else
+			ernic_table_set(&ctx->srqs, srq->vsrq.srq_num, srq);
+	}
+	pthread_mutex_unlock(&ctx->table_lock);
+	srq->cq = to_ernic_cq(attr->cq);
+	return ret;
+}
+
+static struct ibv_srq *srq_create(struct ibv_context *ibctx,
+				  struct ibv_srq_init_attr_ex *attr)
+{
+	struct ernic_context *ctx = to_ernic_context(ibctx);
+	const struct ernic_alloc_ucontext_resp *caps = &ctx->caps;
 	struct ernic_srq *srq;
 	int ret;
 
@@ -41,7 +82,7 @@ struct ibv_srq *ernic_create_srq(struct ibv_pd *ibpd,
 	srq = calloc(1, sizeof(*srq));
 	if (!srq)
 		return NULL;
-	srq->pd = to_ernic_pd(ibpd);
+	srq->pd = to_ernic_pd(attr->pd);
 	srq->wq.max_sge = attr->attr.max_sge ? attr->attr.max_sge : 1;
 	ret = ernic_wq_init(&srq->wq, srq->pd, ERNIC_RES_SRQ,
 			    attr->attr.max_wr,
@@ -49,9 +90,11 @@ struct ibv_srq *ernic_create_srq(struct ibv_pd *ibpd,
 				    srq->wq.max_sge * sizeof(struct ernic_sge));
 	if (ret)
 		goto err;
-	ret = srq_command(ibpd, srq, attr);
+	ret = is_xrc(attr) ? srq_command_xrc(ctx, srq, attr) :
+			     srq_command(srq, attr);
 	if (ret)
 		goto err_wq;
+	srq->wq.db = ERNIC_DB(ERNIC_DB_SRQ, srq->vsrq.srq_num, 0);
 	ernic_pd_ref(srq->pd);
 	return &srq->vsrq.srq;
 
@@ -66,23 +109,39 @@ err:
 struct ibv_srq *ernic_create_srq_ex(struct ibv_context *ibctx,
 				    struct ibv_srq_init_attr_ex *attr)
 {
-	struct ibv_srq_init_attr basic = {
-		.srq_context = attr->srq_context,
-		.attr = attr->attr,
-	};
-	struct ibv_srq *srq;
+	const uint32_t common = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
+	const uint32_t xrc = IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
 
-	if ((attr->comp_mask &
-	     ~(IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD)) ||
+	if ((attr->comp_mask & ~(common | xrc)) ||
 	    !(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) ||
+	    (attr->comp_mask & xrc) != (is_xrc(attr) ? xrc : 0) ||
 	    ((attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) &&
-	     attr->srq_type != IBV_SRQT_BASIC)) {
+	     attr->srq_type != IBV_SRQT_BASIC && !is_xrc(attr))) {
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
-	srq = ernic_create_srq(attr->pd, &basic);
-	attr->attr = basic.attr;
+	return srq_create(ibctx, attr);
+}
+
+struct ibv_srq *ernic_create_srq(struct ibv_pd *ibpd,
+				 struct ibv_srq_init_attr *attr)
+{
+	struct ibv_srq_init_attr_ex ex = {
+		.srq_context = attr->srq_context,
+		.attr = attr->attr,
+		.comp_mask = IBV_SRQ_INIT_ATTR_PD,
+		.pd = ibpd,
+	};
+	struct ibv_srq *srq = srq_create(ibpd->context, &ex);
+
+	attr->attr = ex.attr;
 	return srq;
+}
+
+int ernic_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num)
+{
+	*srq_num = to_ernic_srq(ibsrq)->vsrq.srq_num;
+	return 0;
 }
 
 int ernic_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
@@ -102,9 +161,20 @@ int ernic_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
 
 int ernic_destroy_srq(struct ibv_srq *ibsrq)
 {
+	struct ernic_context *ctx = to_ernic_context(ibsrq->context);
 	struct ernic_srq *srq = to_ernic_srq(ibsrq);
-	int ret = ibv_cmd_destroy_srq(ibsrq);
+	int ret;
 
+	/* No other gets the number before the entries are gone. */
+	pthread_mutex_lock(&ctx->table_lock);
+	ret = ibv_cmd_destroy_srq(ibsrq);
+	if (!ret && srq->cq) {
+		ernic_lock(&srq->cq->lock);
+		ernic_cq_clean_xrc(srq->cq, srq->vsrq.srq_num);
+		ernic_table_set(&ctx->srqs, srq->vsrq.srq_num, NULL);
+		ernic_unlock(&srq->cq->lock);
+	}
+	pthread_mutex_unlock(&ctx->table_lock);
 	if (ret)
 		return ret;
 	ernic_wq_fini(&srq->wq);

@@ -155,6 +155,14 @@ static void set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn,
 		ernic_wqe_ud(qp->wr_cur, ah, qpn, qkey);
 }
 
+static void set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t srqn)
+{
+	struct ernic_qp *qp = ex_to_qp(ex);
+
+	if (!qp->wr_err)
+		ernic_wqe_xrc(qp->wr_cur, srqn);
+}
+
 static void set_sge_list(struct ibv_qp_ex *ex, size_t n,
 			 const struct ibv_sge *sge)
 {
@@ -202,7 +210,7 @@ static void set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 int ernic_qp_init_ex(struct ernic_qp *qp, enum ibv_qp_type type,
 		     uint64_t send_ops)
 {
-	uint64_t ops = type == IBV_QPT_RC ? OPS_RC :
+	uint64_t ops = type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND ? OPS_RC :
 		       type == IBV_QPT_UC ? OPS_UC :
 					    OPS_UD;
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
@@ -213,6 +221,7 @@ int ernic_qp_init_ex(struct ernic_qp *qp, enum ibv_qp_type type,
 	ex->wr_complete = wr_complete;
 	ex->wr_abort = wr_abort;
 	ex->wr_set_ud_addr = set_ud_addr;
+	ex->wr_set_xrc_srqn = set_xrc_srqn;
 	ex->wr_set_sge = set_sge;
 	ex->wr_set_sge_list = set_sge_list;
 	ex->wr_set_inline_data = set_inline_data;

@@ -193,8 +193,8 @@ void fake_create_cq(Ernic *e, FakeCq *cq, uint32_t depth, uint32_t eqn)
     cq->cqn = must(e, &cmd);
 }
 
-void fake_create_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth,
-                     uint32_t limit)
+static void create_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth,
+                       uint32_t limit, uint32_t xrcd, uint32_t cqn)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SRQ_CREATE };
 
@@ -204,7 +204,21 @@ void fake_create_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth,
     cmd.srq.depth = cpu_to_le32(depth);
     cmd.srq.limit = cpu_to_le32(limit);
     cmd.srq.stride = cpu_to_le16(ERNIC_RQ_STRIDE_MAX);
+    cmd.srq.xrcd = cpu_to_le32(xrcd);
+    cmd.srq.cq = cpu_to_le32(cqn);
     srq->srqn = must(e, &cmd);
+}
+
+void fake_create_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth,
+                     uint32_t limit)
+{
+    create_srq(e, srq, pd, depth, limit, 0, 0);
+}
+
+void fake_create_xrc_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth,
+                         uint32_t xrcd, uint32_t cqn)
+{
+    create_srq(e, srq, pd, depth, 0, xrcd, cqn);
 }
 
 uint32_t fake_reg_mr(Ernic *e, uint32_t pd, uint64_t addr, uint64_t len,
@@ -310,6 +324,7 @@ static void create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
                       uint32_t send_cqn, uint32_t recv_cqn, uint32_t srqn,
                       uint32_t sq_depth)
 {
+    bool rq = srqn == FAKE_NONE && type != ERNIC_QPT_XRC_INI;
     struct ernic_qp_init init = {
         .pd = cpu_to_le32(pd),
         .send_cq = cpu_to_le32(send_cqn),
@@ -317,7 +332,7 @@ static void create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
         .srq = cpu_to_le32(srqn),
         .type = type,
         .sq_stride = ERNIC_SQ_STRIDE_MAX,
-        .rq_stride = srqn == FAKE_NONE ? ERNIC_RQ_STRIDE_MAX : 0,
+        .rq_stride = rq ? ERNIC_RQ_STRIDE_MAX : 0,
     };
     uint8_t status;
 
@@ -325,7 +340,7 @@ static void create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
         .pd = pd,
         .type = type,
         .sq_depth = sq_depth,
-        .rq_depth = srqn == FAKE_NONE ? 64 : 0,
+        .rq_depth = rq ? 64 : 0,
         .sq_stride = 64 * ERNIC_SQ_STRIDE_MAX,
         .rq_stride = 64 * ERNIC_RQ_STRIDE_MAX,
     };
@@ -345,6 +360,19 @@ void fake_create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
     create_qp(e, qp, type, pd, send_cqn, recv_cqn, srqn, 64);
 }
 
+void fake_create_xrc_tgt(Ernic *e, FakeQp *qp, uint32_t xrcd)
+{
+    struct ernic_qp_init init = {
+        .pd = cpu_to_le32(xrcd), .srq = cpu_to_le32(FAKE_NONE),
+        .type = ERNIC_QPT_XRC_TGT,
+    };
+    uint8_t status;
+
+    *qp = (FakeQp) { .pd = xrcd, .type = ERNIC_QPT_XRC_TGT };
+    status = qp_cmd(e, ERNIC_CMD_QP_CREATE, 0, &init, sizeof(init), &qp->qpn);
+    g_assert_cmpuint(status, ==, ERNIC_OK);
+}
+
 void fake_create_deep_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
                          uint32_t send_cqn, uint32_t recv_cqn,
                          uint32_t sq_depth)
@@ -359,6 +387,8 @@ uint32_t fake_qp_mask(uint8_t type, uint8_t state)
         [ERNIC_QPT_UC] = ERNIC_QPA_PORT | ERNIC_QPA_ACCESS,
         [ERNIC_QPT_UD] = ERNIC_QPA_PORT | ERNIC_QPA_QKEY,
         [ERNIC_QPT_GSI] = ERNIC_QPA_QKEY,
+        [ERNIC_QPT_XRC_INI] = ERNIC_QPA_PORT | ERNIC_QPA_ACCESS,
+        [ERNIC_QPT_XRC_TGT] = ERNIC_QPA_PORT | ERNIC_QPA_ACCESS,
     };
     static const uint32_t rtr[ERNIC_QPT_COUNT] = {
         [ERNIC_QPT_RC] = ERNIC_QPA_AV | ERNIC_QPA_PATH_MTU |
@@ -367,6 +397,12 @@ uint32_t fake_qp_mask(uint8_t type, uint8_t state)
                          ERNIC_QPA_MIN_RNR_TIMER,
         [ERNIC_QPT_UC] = ERNIC_QPA_AV | ERNIC_QPA_PATH_MTU |
                          ERNIC_QPA_DEST_QPN | ERNIC_QPA_RQ_PSN,
+        [ERNIC_QPT_XRC_INI] = ERNIC_QPA_AV | ERNIC_QPA_PATH_MTU |
+                              ERNIC_QPA_DEST_QPN | ERNIC_QPA_RQ_PSN,
+        [ERNIC_QPT_XRC_TGT] = ERNIC_QPA_AV | ERNIC_QPA_PATH_MTU |
+                              ERNIC_QPA_DEST_QPN | ERNIC_QPA_RQ_PSN |
+                              ERNIC_QPA_MAX_DEST_RD_ATOMIC |
+                              ERNIC_QPA_MIN_RNR_TIMER,
     };
     static const uint32_t rts[ERNIC_QPT_COUNT] = {
         [ERNIC_QPT_RC] = ERNIC_QPA_SQ_PSN | ERNIC_QPA_TIMEOUT |
@@ -375,6 +411,10 @@ uint32_t fake_qp_mask(uint8_t type, uint8_t state)
         [ERNIC_QPT_UC] = ERNIC_QPA_SQ_PSN,
         [ERNIC_QPT_UD] = ERNIC_QPA_SQ_PSN,
         [ERNIC_QPT_GSI] = ERNIC_QPA_SQ_PSN,
+        [ERNIC_QPT_XRC_INI] = ERNIC_QPA_SQ_PSN | ERNIC_QPA_TIMEOUT |
+                              ERNIC_QPA_RETRY_CNT | ERNIC_QPA_RNR_RETRY |
+                              ERNIC_QPA_MAX_RD_ATOMIC,
+        [ERNIC_QPT_XRC_TGT] = ERNIC_QPA_SQ_PSN | ERNIC_QPA_TIMEOUT,
     };
 
     switch (state) {

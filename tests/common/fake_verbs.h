@@ -79,6 +79,10 @@ typedef struct FakeSrq {
 void fake_create_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth,
                      uint32_t limit);
 
+/* In XRC domain @xrcd, a PD of context 0; its requests complete in @cqn. */
+void fake_create_xrc_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth,
+                         uint32_t xrcd, uint32_t cqn);
+
 /*
  * A region over [@addr, @addr + @len), one extent, iova = @addr. Returns the
  * key, which is lkey and rkey.
@@ -109,13 +113,18 @@ typedef struct FakeQp {
     uint32_t sq_pi, rq_pi;      /* posted, whether or not rung */
 } FakeQp;
 
-/* sq_depth 64, rq_depth 64 (0 with an SRQ), widest strides. */
+/*
+ * sq_depth 64, rq_depth 64 (0 with an SRQ), widest strides. XRC initiators: without
+ * @recv_cqn (0) and SRQ.
+ */
 void fake_create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
                     uint32_t send_cqn, uint32_t recv_cqn, uint32_t srqn);
 /* The same, without SRQ, with room for @sq_depth send requests. */
 void fake_create_deep_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
                          uint32_t send_cqn, uint32_t recv_cqn,
                          uint32_t sq_depth);
+/* An XRC target; env->uctx is 0. */
+void fake_create_xrc_tgt(Ernic *e, FakeQp *qp, uint32_t xrcd);
 
 /* The masks that take a queue pair of @type into @state from the one before. */
 uint32_t fake_qp_mask(uint8_t type, uint8_t state);

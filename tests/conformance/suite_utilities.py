@@ -10,8 +10,11 @@ FAMILIES = {'ipv4': links.ipv4, 'ipv6': links.ipv6}
 # What a program says where the device lacks what it tests.
 LACKS = ("Couldn't Open the XRC Domain", 'Error opening XRC domain')
 
-PINGPONGS = [Program(f'ibv_{kind}_pingpong', programs.PINGPONG, '-c -n 300')
-             for kind in ('rc', 'uc', 'ud', 'srq', 'xsrq')]
+# The last one has no figure, and its -c is how many clients there are.
+XSRQ = programs.PINGPONG._replace(figure='(success)', unit='done')
+PINGPONGS = [*(Program(f'ibv_{kind}_pingpong', programs.PINGPONG, '-c -n 300')
+               for kind in ('rc', 'uc', 'ud', 'srq')),
+             Program('ibv_xsrq_pingpong', XSRQ, '-n 300', good='success')]
 CM_LISTENS = programs.RPING.listens
 SOCKET = Family('{name} -b {address} {opt}', '{name} -s {address} {opt}', CM_LISTENS,
                 r'(1m|64k|1k|custom)\s', 'done')

@@ -71,6 +71,11 @@ static void objects(Busy *b)
     moderate.cq_moderate.period_us = cpu_to_le16(50000);
     must(fake_cmd(b->e, &moderate, NULL));
     fake_create_srq(b->e, &b->srq, b->pd, 16, 4);
+    b->xrcd = fake_create_pd(b->e);
+    b->env.uctx = b->uctx;
+    fake_create_cq(b->e, &b->xcq, 16, b->eq.eqn);
+    fake_create_xrc_srq(b->e, &b->xsrq, b->user_pd, 8, b->xrcd, b->xcq.cqn);
+    b->env.uctx = 0;
 }
 
 static void queue_pairs(Busy *b)
@@ -84,6 +89,8 @@ static void queue_pairs(Busy *b)
                    FAKE_NONE);
     fake_create_qp(b->e, &b->ud, ERNIC_QPT_UD, b->pd, cqn, cqn, FAKE_NONE);
     fake_create_qp(b->e, &b->gsi, ERNIC_QPT_GSI, b->pd, cqn, cqn, FAKE_NONE);
+    fake_create_qp(b->e, &b->ini, ERNIC_QPT_XRC_INI, b->pd, cqn, 0, FAKE_NONE);
+    fake_create_xrc_tgt(b->e, &b->tgt, b->xrcd);
 
     b->peer_pd = fake_create_pd(b->peer);
     b->peer_buf = fake_alloc(&b->peer_env, BUSY_BUF, 4096);
@@ -96,6 +103,8 @@ static void queue_pairs(Busy *b)
                    FAKE_NONE);
     fake_create_qp(b->peer, &b->peer_rd, ERNIC_QPT_RC, b->peer_pd, cqn, cqn,
                    FAKE_NONE);
+    fake_create_qp(b->peer, &b->peer_ini, ERNIC_QPT_XRC_INI, b->peer_pd, cqn, 0,
+                   FAKE_NONE);
 
     fake_connect(b->e, &b->out, b->peer_out.qpn, 2);
     fake_connect(b->e, &b->in, b->peer_in.qpn, 2);
@@ -103,9 +112,12 @@ static void queue_pairs(Busy *b)
     fake_connect(b->e, &b->uc, 77, 3);
     fake_connect(b->e, &b->ud, 0, 0);
     fake_connect(b->e, &b->gsi, 0, 0);
+    fake_connect(b->e, &b->ini, 78, 3);
+    fake_connect(b->e, &b->tgt, b->peer_ini.qpn, 2);
     fake_connect(b->peer, &b->peer_out, b->out.qpn, 1);
     fake_connect(b->peer, &b->peer_in, b->in.qpn, 1);
     fake_connect(b->peer, &b->peer_rd, b->rd.qpn, 1);
+    fake_connect(b->peer, &b->peer_ini, b->tgt.qpn, 1);
 }
 
 static void multicast(Busy *b)
@@ -151,11 +163,22 @@ static void local_requests(Busy *b)
     g_assert_true(b->e->mr[b->mw2 >> 8].valid);
 }
 
+/* The first packet of what the peer sends arrives, alone. */
+static void first_packet(Busy *b)
+{
+    FakeTrain *train;
+
+    fake_run(b->peer);
+    train = fake_take_train(&b->peer_env);
+    train->train.len = train->train.seg;
+    ernic_rx(b->e, b->env.now, &train->train);
+    fake_train_free(train);
+}
+
 /* A message of two packets of which the first has come. */
 static void inbound(Busy *b)
 {
     struct ernic_sge sge = fake_sge(b->buf, BUSY_BUF, b->key);
-    FakeTrain *train;
     int i;
 
     for (i = 0; i < 5; i++) {
@@ -164,12 +187,32 @@ static void inbound(Busy *b)
     must(fake_ring_srq(b->e, &b->srq));
     fake_send(b->peer, &b->peer_in, ERNIC_WR_SEND, 0, b->peer_buf, 1500,
               b->peer_key);
-    fake_run(b->peer);
-    train = fake_take_train(&b->peer_env);
-    train->train.len = train->train.seg;
-    ernic_rx(b->e, b->env.now, &train->train);
-    fake_train_free(train);
+    first_packet(b);
     g_assert_cmpuint(b->e->qp[b->in.qpn].rq.off, ==, 1024);
+}
+
+/* XRC: half a message comes for the SRQ of a process; requests are under way. */
+static void xrc(Busy *b)
+{
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND, .count = cpu_to_le16(1) };
+    struct ernic_sge sge = fake_sge(b->peer_buf, 1500, b->peer_key);
+    struct ernic_sge to = fake_sge(b->buf, BUSY_BUF, 0);
+
+    b->env.uctx = b->uctx;
+    to.lkey = cpu_to_le32(fake_reg_mr(b->e, b->user_pd, b->buf, BUSY_BUF, ALL));
+    fake_post_srq(b->e, &b->xsrq, 0, &to, 1);
+    must(fake_ring_srq(b->e, &b->xsrq));
+    b->env.uctx = 0;
+    wqe.send.xrc_srq = cpu_to_le32(b->xsrq.srqn);
+    fake_post_send(b->peer, &b->peer_ini, &wqe, &sge);
+    must(fake_ring_sq(b->peer, &b->peer_ini));
+    first_packet(b);
+    g_assert_cmpuint(b->e->qp[b->tgt.qpn].rq.off, ==, 1024);
+
+    sge = fake_sge(b->buf, 1500, b->key);
+    fake_post_send(b->e, &b->ini, &wqe, &sge);
+    must(fake_ring_sq(b->e, &b->ini));
+    fake_run(b->e);
 }
 
 /* A READ that the busy link lets nobody answer. */
@@ -250,6 +293,7 @@ void busy_init(Busy *b)
     multicast(b);
     local_requests(b);
     inbound(b);
+    xrc(b);
     outbound(b);
     inbound_read(b);
 }

@@ -24,10 +24,18 @@ typedef struct Busy {
      * three others have no peer.
      */
     FakeQp out, in, rd, uc, ud, gsi;
+    /*
+     * XRC: an initiator without a peer, a target with half a message for the
+     * SRQ of a process, which has domain and completion queue of its own.
+     */
+    FakeQp ini, tgt;
+    FakeSrq xsrq;
+    FakeCq xcq;
+    uint32_t xrcd;
     FakeCq peer_cq;
     uint32_t peer_pd, peer_key;
     uint64_t peer_buf;
-    FakeQp peer_out, peer_in, peer_rd;
+    FakeQp peer_out, peer_in, peer_rd, peer_ini;
 } Busy;
 
 #define BUSY_BUF 65536

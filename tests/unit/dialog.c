@@ -44,22 +44,57 @@ static void make_attr(Dialog *d)
     fake_gid(d->path.dgid.raw, DLG_HOST);
 }
 
+/* The queue pair and what it receives with. */
+static void make_qp(Dialog *d, uint8_t type, bool srq)
+{
+    bool tgt = type == ERNIC_QPT_XRC_TGT;
+
+    if (tgt) {
+        d->xrcd = fake_create_pd(d->e);
+        fake_create_xrc_srq(d->e, &d->srq, d->pd, 64, d->xrcd, d->rcq.cqn);
+        fake_create_xrc_tgt(d->e, &d->qp, d->xrcd);
+        return;
+    }
+    if (srq) {
+        fake_create_srq(d->e, &d->srq, d->pd, 64, 0);
+    }
+    fake_create_qp(d->e, &d->qp, type, d->pd, d->scq.cqn,
+                   type == ERNIC_QPT_XRC_INI ? 0 : d->rcq.cqn,
+                   srq ? d->srq.srqn : FAKE_NONE);
+}
+
+/* Whether requests are answered. */
+static bool acknowledged(const Dialog *d)
+{
+    return d->transport == ERNIC_RC || d->transport == ERNIC_XRC;
+}
+
+static ErnicTransport transport_of(uint8_t type)
+{
+    switch (type) {
+    case ERNIC_QPT_RC:
+        return ERNIC_RC;
+    case ERNIC_QPT_UC:
+        return ERNIC_UC;
+    case ERNIC_QPT_XRC_INI:
+    case ERNIC_QPT_XRC_TGT:
+        return ERNIC_XRC;
+    default:
+        return ERNIC_UD;
+    }
+}
+
 void dlg_init(Dialog *d, uint8_t type, bool srq)
 {
     memset(d, 0, sizeof(*d));
     fake_env_init(&d->env);
     d->e = fake_ernic_new(&d->env);
-    d->transport = type == ERNIC_QPT_RC ? ERNIC_RC :
-                   type == ERNIC_QPT_UC ? ERNIC_UC : ERNIC_UD;
+    d->transport = transport_of(type);
     fake_create_eq(d->e, &d->eq, 64, 0, true);
     fake_create_cq(d->e, &d->scq, 256, FAKE_NONE);
     fake_create_cq(d->e, &d->rcq, 256, FAKE_NONE);
     d->pd = fake_create_pd(d->e);
-    if (srq) {
-        fake_create_srq(d->e, &d->srq, d->pd, 64, 0);
-    }
-    fake_create_qp(d->e, &d->qp, type, d->pd, d->scq.cqn, d->rcq.cqn,
-                   srq ? d->srq.srqn : FAKE_NONE);
+    make_qp(d, type, srq);
     d->mem = fake_alloc(&d->env, DLG_MEM, 4096);
     d->at = fake_ptr(&d->env, d->mem, DLG_MEM);
     d->key = fake_reg_mr(d->e, d->pd, d->mem, DLG_MEM,
@@ -192,6 +227,7 @@ void dlg_peer(Dialog *d, ErnicOp op, const ErnicPkt *pkt)
 {
     ErnicPkt p = complete(d, op, pkt, d->qp.qpn);
 
+    p.xrcsrq = p.xrcsrq ? p.xrcsrq : d->srq.srqn;
     dlg_inject(d, &p, &d->path);
 }
 
@@ -275,6 +311,7 @@ static void same_headers(const ErnicPkt *got, const ErnicPkt *want)
     g_assert_cmpint(got->migreq, ==, want->migreq);
     g_assert_cmpint(got->becn, ==, want->becn);
     g_assert_cmpint(got->fecn, ==, want->fecn);
+    g_assert_cmphex(got->xrcsrq, ==, want->xrcsrq);
     g_assert_cmphex(got->qkey, ==, want->qkey);
     g_assert_cmphex(got->src_qp, ==, want->src_qp);
     g_assert_cmphex(got->va, ==, want->va);
@@ -315,6 +352,7 @@ void dlg_sent(Dialog *d, ErnicOp op, const ErnicPkt *want, const char *where)
 {
     ErnicPkt p = complete(d, op, want, DLG_PEER_QPN);
 
+    p.xrcsrq = d->qp.type == ERNIC_QPT_XRC_INI ? DLG_XRC_SRQ : 0;
     take_same(d, &p, where);
 }
 
@@ -358,7 +396,9 @@ struct ernic_wqe dlg_wqe(const Dialog *d, uint8_t opcode, uint8_t flags)
     default:
         break;
     }
-    if (d->transport == ERNIC_UD) {
+    if (d->transport == ERNIC_XRC) {
+        wqe.send.xrc_srq = cpu_to_le32(DLG_XRC_SRQ);
+    } else if (d->transport == ERNIC_UD) {
         wqe.ud.qkey = cpu_to_le32(DLG_QKEY);
         wqe.ud.dest_qpn = cpu_to_le32(DLG_PEER_QPN);
         wqe.ud.av = d->attr.av;
@@ -615,7 +655,7 @@ uint32_t dlg_sent_message(Dialog *d, uint8_t opcode, uint8_t flags,
         ErnicPkt pkt = packet(d, psn, d->at + off, len, k, n);
 
         operands(&pkt, opcode, k, n, DLG_RADDR, DLG_RKEY, len);
-        pkt.ackreq = k == n - 1 && d->transport == ERNIC_RC;
+        pkt.ackreq = k == n - 1 && acknowledged(d);
         pkt.se = k == n - 1 && (flags & ERNIC_WR_SOLICITED);
         dlg_sent(d, packet_op(opcode, k, n), &pkt, __func__);
     }
@@ -631,7 +671,7 @@ uint32_t dlg_peer_message(Dialog *d, uint8_t opcode, uint32_t psn,
         ErnicPkt pkt = packet(d, psn, d->peer, len, k, n);
 
         operands(&pkt, opcode, k, n, d->mem + to, d->key, len);
-        pkt.ackreq = k == n - 1 && d->transport == ERNIC_RC;
+        pkt.ackreq = k == n - 1 && acknowledged(d);
         dlg_peer(d, packet_op(opcode, k, n), &pkt);
     }
     return n;

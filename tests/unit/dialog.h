@@ -23,6 +23,7 @@
 #define DLG_RKEY        0x5a5a5a01u
 #define DLG_IMM         0x8badf00du
 #define DLG_INV_RKEY    0xcafed00du
+#define DLG_XRC_SRQ     0x5a1u      /* what our XRC requests name */
 #define DLG_COMPARE     0x1111222233334444ull   /* and the summand */
 #define DLG_SWAP        0x9999aaaabbbbccccull
 /* Our region: bytes at random in front of DLG_SINK, 0 from there on. */
@@ -38,6 +39,7 @@ typedef struct Dialog {
     FakeSrq srq;                /* used if srqn is not 0 */
     FakeQp qp;
     uint32_t pd;
+    uint32_t xrcd;              /* XRC target: its domain, in which srq is */
     ErnicTransport transport;
     struct ernic_qp_attr attr;  /* what dlg_to() sets */
     ErnicPath path;             /* on which the peer sends */
@@ -50,7 +52,10 @@ typedef struct Dialog {
     GQueue sent;
 } Dialog;
 
-/* The queue pair is in RESET; @srq: its receive requests are shared. */
+/*
+ * The queue pair is in RESET; @srq: its receive requests are shared. An XRC
+ * target always has d->srq, in its domain; the peer names it unless told.
+ */
 void dlg_init(Dialog *d, uint8_t type, bool srq);
 /* On to @state with d->attr. */
 void dlg_to(Dialog *d, uint8_t state);

@@ -74,7 +74,12 @@ static inline void assert_unchanged(Fixture *f, GByteArray *before)
 
 static inline void create(Fixture *f, FakeQp *qp, uint8_t type)
 {
-    fake_create_qp(f->e, qp, type, f->pd, f->cq.cqn, f->cq.cqn, FAKE_NONE);
+    if (type == ERNIC_QPT_XRC_TGT) {
+        fake_create_xrc_tgt(f->e, qp, f->pd);
+        return;
+    }
+    fake_create_qp(f->e, qp, type, f->pd, f->cq.cqn,
+                   type == ERNIC_QPT_XRC_INI ? 0 : f->cq.cqn, FAKE_NONE);
 }
 
 static inline uint8_t state(Fixture *f, const FakeQp *qp)

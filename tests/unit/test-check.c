@@ -125,6 +125,18 @@ BREAK(cq_events, SET(CQ(cq).events.pending, 1u << ERNIC_EV_CQ_ERR));
 BREAK(cq_moderation, SET(CQ(slow).arm, ERNIC_CQ_DISARMED));
 BREAK(srq_owner, SET(SRQ.uctx, b->uctx));
 BREAK(srq_pd, SET(SRQ.pd, 31));
+BREAK(srq_domain, SET(E->srq[b->xsrq.srqn].xrcd, b->user_pd));
+BREAK(srq_no_domain, SET(SRQ.cq, b->cq.cqn));
+BREAK(srq_cq, SET(E->srq[b->xsrq.srqn].cq, b->cq.cqn));
+BREAK(tgt_owner, SET(QP(tgt).uctx, b->uctx));
+BREAK(tgt_cq, SET(QP(tgt).recv_cq, b->cq.cqn));
+BREAK(ini_cq, SET(QP(ini).recv_cq, b->cq.cqn));
+BREAK(ini_srq, SET(QP(ini).srq, b->srq.srqn));
+BREAK(qp_xsrq, SET(QP(in).srq, b->xsrq.srqn));
+BREAK(tgt_ring, SET(QP(tgt).sq.wq.depth, 4));
+BREAK(ini_ring, SET(QP(ini).rq.wq.depth, 4));
+BREAK(sqe_ini, SET(QP(ini).state, ERNIC_QPS_SQE));
+BREAK(tgt_srq, SET(QP(tgt).rq.xrc_srq, b->srq.srqn));
 BREAK(srq_stride, SET(SRQ.wq.stride, 60));
 BREAK(srq_limit, SET(SRQ.limit, 17));
 BREAK(srq_refs, SET(SRQ.refs, 9));
@@ -279,6 +291,9 @@ static const struct {
     { "cq-moderation", break_cq_moderation },
     { "srq-owner", break_srq_owner },
     { "srq-owner", break_srq_pd },
+    { "srq-domain", break_srq_domain },
+    { "srq-domain", break_srq_no_domain },
+    { "srq-domain", break_srq_cq },
     { "srq-ring", break_srq_stride },
     { "srq-ring", break_srq_limit },
     { "srq-refs", break_srq_refs },
@@ -313,6 +328,15 @@ static const struct {
     { "qp-owner", break_qp_cq },
     { "qp-owner", break_qp_pd },
     { "qp-owner", break_qp_srq },
+    { "qp-owner", break_tgt_owner },
+    { "qp-owner", break_tgt_cq },
+    { "qp-owner", break_ini_cq },
+    { "qp-owner", break_ini_srq },
+    { "qp-owner", break_qp_xsrq },
+    { "qp-rings", break_tgt_ring },
+    { "qp-rings", break_ini_ring },
+    { "qp-state", break_sqe_ini },
+    { "rq-request", break_tgt_srq },
     { "qp-rings", break_sq_depth },
     { "qp-rings", break_rq_stride },
     { "qp-rings", break_rq_pi },

@@ -337,7 +337,7 @@ static void test_counter_order(Fixture *f, gconstpointer data)
         "reg-mr", "local-invalidate", "nak-invalid-request",
         "nak-remote-access", "nak-remote-operation", "bad-response",
         "retry-exceeded", "rnr-retry-exceeded", "flush", "cq-overrun",
-        "page-absent",
+        "page-absent", "xrc-srq",
     };
     static const char *const now[] = {
 #define X(name) #name,

@@ -11,7 +11,8 @@
 
 static const char *const type_names[ERNIC_QPT_COUNT] = {
     [ERNIC_QPT_RC] = "RC", [ERNIC_QPT_UC] = "UC", [ERNIC_QPT_UD] = "UD",
-    [ERNIC_QPT_GSI] = "GSI",
+    [ERNIC_QPT_GSI] = "GSI", [ERNIC_QPT_XRC_INI] = "XRC-INI",
+    [ERNIC_QPT_XRC_TGT] = "XRC-TGT",
 };
 
 /* By bit number of ERNIC_QPA_*. */
@@ -111,7 +112,7 @@ static GString *print_doc(void)
         "## Edges that software may take, and their attributes\n"
         "\n"
         "A pair of states without a row is refused. SQE is entered by the\n"
-        "device alone, and never by an RC queue pair. Besides these edges the\n"
+        "device alone, and never by an RC or XRC queue pair. Besides these edges the\n"
         "device takes a queue pair to ERR or SQE when a request fails.\n");
     for (i = 0; i < ERNIC_QPT_COUNT; i++) {
         print_edges(doc, i);
@@ -168,8 +169,8 @@ static void test_masks(void)
             }
         }
     }
-    /* 18 pairs of states for RC, and the three out of SQE for the others. */
-    g_assert_cmpint(edges, ==, 18 + 3 * 21);
+    /* 18 pairs of states for RC and XRC, three out of SQE for the others. */
+    g_assert_cmpint(edges, ==, 3 * 18 + 3 * 21);
 }
 
 /* Which states each state may be left for, as the state diagram draws it. */
@@ -195,7 +196,8 @@ static void test_diagram(void)
                 bool edge = g_strv_contains((const char *const *)want, name);
                 uint32_t r, o;
 
-                if (type == ERNIC_QPT_RC && from == ERNIC_QPS_SQE) {
+                if (from == ERNIC_QPS_SQE &&
+                    (type == ERNIC_QPT_RC || type >= ERNIC_QPT_XRC_INI)) {
                     edge = false;
                 }
                 g_assert_cmpint(ernic_qp_edge(type, from, to, &r, &o), ==,
@@ -237,67 +239,71 @@ static void test_bounds(void)
  * What the specification's tables of Modify QP parameters call required and
  * optional, by attribute; a service that is not named may not use it there.
  */
+static const struct {
+    uint8_t from, to;
+    uint32_t attr;
+    const char *required, *optional;        /* services */
+} parameters[] = {
+#define E(a, b) ERNIC_QPS_##a, ERNIC_QPS_##b
+    /* Reset to Init */
+    { E(RESET, INIT), ERNIC_QPA_ACCESS, "RC UC XRC-INI XRC-TGT", "" },
+    { E(RESET, INIT), ERNIC_QPA_PKEY_INDEX,
+      "RC UC UD GSI XRC-INI XRC-TGT", "" },
+    { E(RESET, INIT), ERNIC_QPA_QKEY, "UD GSI", "" },
+    { E(RESET, INIT), ERNIC_QPA_PORT, "RC UC UD XRC-INI XRC-TGT", "" },
+    /* Init to RTR */
+    { E(INIT, RTR), ERNIC_QPA_AV, "RC UC XRC-INI XRC-TGT", "" },
+    { E(INIT, RTR), ERNIC_QPA_PATH_MTU, "RC UC XRC-INI XRC-TGT", "" },
+    { E(INIT, RTR), ERNIC_QPA_DEST_QPN, "RC UC XRC-INI XRC-TGT", "" },
+    { E(INIT, RTR), ERNIC_QPA_RQ_PSN, "RC UC XRC-INI XRC-TGT", "" },
+    { E(INIT, RTR), ERNIC_QPA_MAX_DEST_RD_ATOMIC, "RC XRC-TGT", "" },
+    { E(INIT, RTR), ERNIC_QPA_MIN_RNR_TIMER, "RC XRC-TGT", "" },
+    { E(INIT, RTR), ERNIC_QPA_ACCESS, "", "RC UC XRC-INI XRC-TGT" },
+    { E(INIT, RTR), ERNIC_QPA_QKEY, "", "UD GSI" },
+    /* RTR to RTS */
+    { E(RTR, RTS), ERNIC_QPA_TIMEOUT, "RC XRC-INI XRC-TGT", "" },
+    { E(RTR, RTS), ERNIC_QPA_SQ_PSN, "RC UC UD GSI XRC-INI XRC-TGT", "" },
+    { E(RTR, RTS), ERNIC_QPA_RETRY_CNT, "RC XRC-INI", "" },
+    { E(RTR, RTS), ERNIC_QPA_RNR_RETRY, "RC XRC-INI", "" },
+    { E(RTR, RTS), ERNIC_QPA_MAX_RD_ATOMIC, "RC XRC-INI", "" },
+    { E(RTR, RTS), ERNIC_QPA_ACCESS, "", "RC UC XRC-INI XRC-TGT" },
+    { E(RTR, RTS), ERNIC_QPA_QKEY, "", "UD GSI" },
+    { E(RTR, RTS), ERNIC_QPA_MIN_RNR_TIMER, "", "RC XRC-TGT" },
+    /* SQD: what may change while the send queue stands still */
+    { E(RTS, SQD), ERNIC_QPA_SQD_NOTIFY,
+      "", "RC UC UD GSI XRC-INI XRC-TGT" },
+    { E(SQD, SQD), ERNIC_QPA_AV, "", "RC UC XRC-INI XRC-TGT" },
+    { E(SQD, SQD), ERNIC_QPA_TIMEOUT, "", "RC XRC-INI XRC-TGT" },
+    { E(SQD, SQD), ERNIC_QPA_RETRY_CNT, "", "RC XRC-INI" },
+    { E(SQD, SQD), ERNIC_QPA_RNR_RETRY, "", "RC XRC-INI" },
+    { E(SQD, SQD), ERNIC_QPA_MAX_RD_ATOMIC, "", "RC XRC-INI" },
+    { E(SQD, SQD), ERNIC_QPA_MAX_DEST_RD_ATOMIC, "", "RC XRC-TGT" },
+    { E(SQD, SQD), ERNIC_QPA_PKEY_INDEX,
+      "", "RC UC UD GSI XRC-INI XRC-TGT" },
+    { E(SQD, SQD), ERNIC_QPA_QKEY, "", "UD GSI" },
+    { E(SQD, SQD), ERNIC_QPA_SQ_PSN, "", "" },
+    { E(SQD, SQD), ERNIC_QPA_RQ_PSN, "", "" },
+    { E(SQD, SQD), ERNIC_QPA_PATH_MTU, "", "" },
+    { E(SQE, RTS), ERNIC_QPA_CUR_STATE, "", "UC UD GSI" },
+#undef E
+};
+
 static void test_parameters(void)
 {
-    static const struct {
-        uint8_t from, to;
-        uint32_t attr;
-        const char *required, *optional;        /* services */
-    } rows[] = {
-#define E(a, b) ERNIC_QPS_##a, ERNIC_QPS_##b
-        /* Reset to Init */
-        { E(RESET, INIT), ERNIC_QPA_ACCESS, "RC UC", "" },
-        { E(RESET, INIT), ERNIC_QPA_PKEY_INDEX, "RC UC UD GSI", "" },
-        { E(RESET, INIT), ERNIC_QPA_QKEY, "UD GSI", "" },
-        { E(RESET, INIT), ERNIC_QPA_PORT, "RC UC UD", "" },
-        /* Init to RTR */
-        { E(INIT, RTR), ERNIC_QPA_AV, "RC UC", "" },
-        { E(INIT, RTR), ERNIC_QPA_PATH_MTU, "RC UC", "" },
-        { E(INIT, RTR), ERNIC_QPA_DEST_QPN, "RC UC", "" },
-        { E(INIT, RTR), ERNIC_QPA_RQ_PSN, "RC UC", "" },
-        { E(INIT, RTR), ERNIC_QPA_MAX_DEST_RD_ATOMIC, "RC", "" },
-        { E(INIT, RTR), ERNIC_QPA_MIN_RNR_TIMER, "RC", "" },
-        { E(INIT, RTR), ERNIC_QPA_ACCESS, "", "RC UC" },
-        { E(INIT, RTR), ERNIC_QPA_QKEY, "", "UD GSI" },
-        /* RTR to RTS */
-        { E(RTR, RTS), ERNIC_QPA_TIMEOUT, "RC", "" },
-        { E(RTR, RTS), ERNIC_QPA_SQ_PSN, "RC UC UD GSI", "" },
-        { E(RTR, RTS), ERNIC_QPA_RETRY_CNT, "RC", "" },
-        { E(RTR, RTS), ERNIC_QPA_RNR_RETRY, "RC", "" },
-        { E(RTR, RTS), ERNIC_QPA_MAX_RD_ATOMIC, "RC", "" },
-        { E(RTR, RTS), ERNIC_QPA_ACCESS, "", "RC UC" },
-        { E(RTR, RTS), ERNIC_QPA_QKEY, "", "UD GSI" },
-        { E(RTR, RTS), ERNIC_QPA_MIN_RNR_TIMER, "", "RC" },
-        /* SQD: what may change while the send queue stands still */
-        { E(RTS, SQD), ERNIC_QPA_SQD_NOTIFY, "", "RC UC UD GSI" },
-        { E(SQD, SQD), ERNIC_QPA_AV, "", "RC UC" },
-        { E(SQD, SQD), ERNIC_QPA_TIMEOUT, "", "RC" },
-        { E(SQD, SQD), ERNIC_QPA_RETRY_CNT, "", "RC" },
-        { E(SQD, SQD), ERNIC_QPA_RNR_RETRY, "", "RC" },
-        { E(SQD, SQD), ERNIC_QPA_MAX_RD_ATOMIC, "", "RC" },
-        { E(SQD, SQD), ERNIC_QPA_MAX_DEST_RD_ATOMIC, "", "RC" },
-        { E(SQD, SQD), ERNIC_QPA_PKEY_INDEX, "", "RC UC UD GSI" },
-        { E(SQD, SQD), ERNIC_QPA_QKEY, "", "UD GSI" },
-        { E(SQD, SQD), ERNIC_QPA_SQ_PSN, "", "" },
-        { E(SQD, SQD), ERNIC_QPA_RQ_PSN, "", "" },
-        { E(SQD, SQD), ERNIC_QPA_PATH_MTU, "", "" },
-        { E(SQE, RTS), ERNIC_QPA_CUR_STATE, "", "UC UD GSI" },
-#undef E
-    };
     int i, type;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
-        char **required = g_strsplit(rows[i].required, " ", 0);
-        char **optional = g_strsplit(rows[i].optional, " ", 0);
+    for (i = 0; i < ARRAY_SIZE(parameters); i++) {
+        char **required = g_strsplit(parameters[i].required, " ", 0);
+        char **optional = g_strsplit(parameters[i].optional, " ", 0);
 
         for (type = 0; type < ERNIC_QPT_COUNT; type++) {
             uint32_t r = 0, o = 0;
 
-            ernic_qp_edge(type, rows[i].from, rows[i].to, &r, &o);
-            g_assert_cmpint(!!(r & rows[i].attr), ==,
+            ernic_qp_edge(type, parameters[i].from, parameters[i].to, &r, &o);
+            g_assert_cmpint(!!(r & parameters[i].attr), ==,
                 g_strv_contains((const char *const *)required,
                                 type_names[type]));
-            g_assert_cmpint(!!(o & rows[i].attr), ==,
+            g_assert_cmpint(!!(o & parameters[i].attr), ==,
                 g_strv_contains((const char *const *)optional,
                                 type_names[type]));
         }

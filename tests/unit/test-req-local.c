@@ -223,7 +223,7 @@ typedef struct Bad {
 SPOIL(bad_opcode, wqe->opcode = ERNIC_WR_COUNT)
 SPOIL(bad_flags, wqe->flags = 0x80)
 SPOIL(bad_count, wqe->count = cpu_to_le16(17))
-SPOIL(bad_reserved, wqe->rdma.reserved[35] = 1)
+SPOIL(bad_reserved, wqe->rdma.reserved[31] = 1)
 SPOIL(bad_operand, wqe->raw[0] = 1)
 SPOIL(bad_inline, wqe->count = cpu_to_le16(0);
       wqe->flags |= ERNIC_WR_INLINE)

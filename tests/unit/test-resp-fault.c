@@ -187,20 +187,44 @@ static const Wrong wrongs[] = {
       { .rkey = 0xbad, .dma_len = 9, LEN(8) }, INV, REQ_ERR },
 };
 
-/* One good message before, so that PSN and MSN of the NAK tell something. */
-static void test_wrong(gconstpointer opaque)
+/* What becomes of the receive requests 1 and 2; those of an SRQ stay there. */
+static void end_of_wrong(Dialog *d, const Wrong *w)
 {
-    const Wrong *w = opaque;
+    bool shared = d->qp.type == ERNIC_QPT_XRC_TGT;
+
+    if (w->wc) {
+        dlg_recv_wc(d, 1, w->wc);
+    } else if (!shared) {
+        RECV_WC(d, 1, WR_FLUSH_ERR);
+    }
+    if (!shared) {
+        RECV_WC(d, 2, WR_FLUSH_ERR);
+    }
+    if (w->event) {
+        dlg_event(d, w->event);
+    }
+    if (shared) {
+        dlg_event(d, ERNIC_EV_LAST_WQE);
+    }
+}
+
+/* One good message before, so that PSN and MSN of the NAK tell something. */
+static void check_wrong(const Wrong *w, uint8_t type)
+{
     uint32_t psn = PSN + 1;
     ErnicPkt pkt = w->pkt;
     Dialog d;
 
-    dlg_init(&d, ERNIC_QPT_RC, false);
+    dlg_init(&d, type, false);
     if (w->setup) {
         w->setup(&d);
     }
     dlg_to(&d, ERNIC_QPS_RTS);
-    fake_post_recv(d.e, &d.qp, 0, NULL, 0);
+    if (type == ERNIC_QPT_XRC_TGT) {
+        fake_post_srq(d.e, &d.srq, 0, NULL, 0);
+    } else {
+        fake_post_recv(d.e, &d.qp, 0, NULL, 0);
+    }
     PEER(&d, SEND_ONLY, .psn = PSN);
     /* It is not there yet. */
     SENT_NAK(&d, ERNIC_AETH_RNR_NAK | 12, PSN, 0);
@@ -221,15 +245,7 @@ static void test_wrong(gconstpointer opaque)
     pkt.payload = pkt.payload_len ? d.peer : NULL;
     dlg_peer(&d, w->op, &pkt);
     SENT_NAK(&d, w->syndrome, psn, 1);
-    if (w->wc) {
-        dlg_recv_wc(&d, 1, w->wc);
-    } else {
-        RECV_WC(&d, 1, WR_FLUSH_ERR);
-    }
-    RECV_WC(&d, 2, WR_FLUSH_ERR);
-    if (w->event) {
-        dlg_event(&d, w->event);
-    }
+    end_of_wrong(&d, w);
     dlg_mem_is(&d, DLG_SINK, NULL, d.mem == d.env.base + FAKE_MEM_SIZE ? 0 :
                1 << 16);
     STATE_IS(&d, ERR);
@@ -238,6 +254,16 @@ static void test_wrong(gconstpointer opaque)
     PEER(&d, SEND_ONLY, .psn = psn, .ackreq = true);
     PEER(&d, SEND_ONLY, .psn = psn + 1, .ackreq = true);
     dlg_close(&d);
+}
+
+static void test_wrong(gconstpointer w)
+{
+    check_wrong(w, ERNIC_QPT_RC);
+}
+
+static void test_wrong_xrc(gconstpointer w)
+{
+    check_wrong(w, ERNIC_QPT_XRC_TGT);
 }
 
 /* ---- receive requests ----------------------------------------------- */
@@ -532,6 +558,9 @@ int main(int argc, char **argv)
         char *path = g_strdup_printf("/resp-fault/%s", wrongs[i].name);
 
         g_test_add_data_func(path, &wrongs[i], test_wrong);
+        g_free(path);
+        path = g_strdup_printf("/resp-fault/xrc/%s", wrongs[i].name);
+        g_test_add_data_func(path, &wrongs[i], test_wrong_xrc);
         g_free(path);
     }
     TEST("recv/length", test_recv_length);

@@ -196,7 +196,7 @@ static void test_reset_post(void)
     uint8_t type;
     Dialog d;
 
-    for (type = 0; type < ERNIC_QPT_COUNT; type++) {
+    for (type = 0; type <= ERNIC_QPT_GSI; type++) {
         dlg_init(&d, type, false);
         g_assert_cmpuint(post_status(&d), ==, ERNIC_ERR_STATE);
         refused(&d, ERNIC_DB_SQ);
@@ -334,7 +334,7 @@ static void refuses_sends(uint8_t state)
     uint8_t type;
     Dialog d;
 
-    for (type = 0; type < ERNIC_QPT_COUNT; type++) {
+    for (type = 0; type <= ERNIC_QPT_GSI; type++) {
         dlg_open_in(&d, type, state);
         g_assert_cmpuint(post_status(&d), ==, ERNIC_ERR_STATE);
         refused(&d, ERNIC_DB_SQ);

@@ -331,14 +331,15 @@ static void test_reserved(void)
 
             memset(&q, 0xa5, sizeof(q));
             why = ernic_pkt_parse_reserved(&q, buf, len);
-            if (bth >= 0x40 || len % 4) {
+            if ((bth >= 0x40 && bth >> 5 != 5) || len % 4) {
                 g_assert_cmpint(why, ==, ERNIC_DROP_BAD_OPCODE);
                 continue;
             }
             g_assert_cmpint(why, ==, ERNIC_DROP_NONE);
             g_assert_cmpint(q.op->cls, ==, ERNIC_CL_RESERVED);
             g_assert_cmpint(q.transport, ==,
-                            bth < 0x20 ? ERNIC_RC : ERNIC_UC);
+                            bth < 0x20 ? ERNIC_RC :
+                            bth < 0x40 ? ERNIC_UC : ERNIC_XRC);
             g_assert_true(q.se && q.migreq && q.fecn && q.becn && q.ackreq);
             g_assert_cmphex(q.pkey, ==, 0x8fed);
             g_assert_cmphex(q.dest_qp, ==, 0x812345);

@@ -160,17 +160,19 @@ static void check_packets(const ErnicWr *wr, ErnicTransport transport)
 #define RC (1 << ERNIC_RC)
 #define UC (1 << ERNIC_UC)
 #define UD (1 << ERNIC_UD)
+#define XRC (1 << ERNIC_XRC)
+#define CONN (RC | UC | XRC)
 
 static void test_table(void)
 {
     /* As ibv_post_send(3) has them, but SEND_INV, which no UC packet carries. */
     static const uint8_t transports[ERNIC_WR_COUNT] = {
-        [ERNIC_WR_SEND] = RC | UC | UD, [ERNIC_WR_SEND_IMM] = RC | UC | UD,
-        [ERNIC_WR_SEND_INV] = RC, [ERNIC_WR_WRITE] = RC | UC,
-        [ERNIC_WR_WRITE_IMM] = RC | UC, [ERNIC_WR_READ] = RC,
-        [ERNIC_WR_CMP_SWAP] = RC, [ERNIC_WR_FETCH_ADD] = RC,
-        [ERNIC_WR_LOCAL_INV] = RC | UC, [ERNIC_WR_REG_MR] = RC | UC,
-        [ERNIC_WR_BIND_MW] = RC | UC,
+        [ERNIC_WR_SEND] = CONN | UD, [ERNIC_WR_SEND_IMM] = CONN | UD,
+        [ERNIC_WR_SEND_INV] = RC | XRC, [ERNIC_WR_WRITE] = CONN,
+        [ERNIC_WR_WRITE_IMM] = CONN, [ERNIC_WR_READ] = RC | XRC,
+        [ERNIC_WR_CMP_SWAP] = RC | XRC, [ERNIC_WR_FETCH_ADD] = RC | XRC,
+        [ERNIC_WR_LOCAL_INV] = CONN, [ERNIC_WR_REG_MR] = CONN,
+        [ERNIC_WR_BIND_MW] = CONN,
     };
     int opcode, other, transport;
 
@@ -190,7 +192,7 @@ static void test_table(void)
                       !(wr->flags & ERNIC_WRF_RESPONSE));
         g_assert_false((wr->allowed & ERNIC_WR_INLINE) &&
                        (wr->flags & (ERNIC_WRF_RESPONSE | ERNIC_WRF_LOCAL)));
-        for (transport = ERNIC_RC; transport <= ERNIC_UD; transport++) {
+        for (transport = ERNIC_RC; transport <= ERNIC_XRC; transport++) {
             if (wr->transports & (1 << transport) && !local) {
                 check_packets(wr, transport);
             } else if (!local) {
@@ -271,6 +273,18 @@ static const Row rows[] = {
       .at = UD_AT(reserved), .to = 1 },
     { "reserved field", BAD, ERNIC_WR_SEND, ERNIC_UD,
       .at = UD_AT(av.reserved) + 2, .to = 1 },
+
+    { "reserved field", BAD, ERNIC_WR_SEND, ERNIC_RC, .at = 60, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_FETCH_ADD, ERNIC_RC, .at = 60, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_SEND, ERNIC_XRC, .at = 59, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_READ, ERNIC_XRC, .at = 59, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_CMP_SWAP, ERNIC_XRC, .at = 59, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_LOCAL_INV, ERNIC_XRC, .at = 60, .to = 1 },
+    { "SRQ number over 24 bits", BAD, ERNIC_WR_WRITE, ERNIC_XRC,
+      .at = 63, .to = 1 },
+    { NULL, 0, ERNIC_WR_SEND_INV, ERNIC_XRC, .at = 62, .to = 0xff },
+    { NULL, 0, ERNIC_WR_READ, ERNIC_XRC, .at = 60, .to = 1 },
+    { NULL, 0, ERNIC_WR_FETCH_ADD, ERNIC_XRC, .at = 60, .to = 1 },
 
     { "QPN over 24 bits", BAD, ERNIC_WR_SEND, ERNIC_UD,
       .at = UD_AT(dest_qpn) + 3, .to = 1 },

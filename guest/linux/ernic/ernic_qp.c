@@ -10,6 +10,8 @@ static const u8 ernic_qp_types[] = {
 	[IB_QPT_UC] = ERNIC_QPT_UC,
 	[IB_QPT_UD] = ERNIC_QPT_UD,
 	[IB_QPT_GSI] = ERNIC_QPT_GSI,
+	[IB_QPT_XRC_INI] = ERNIC_QPT_XRC_INI,
+	[IB_QPT_XRC_TGT] = ERNIC_QPT_XRC_TGT,
 };
 
 static const struct {
@@ -42,6 +44,11 @@ static_assert((int)IB_QPS_ERR == (int)ERNIC_QPS_ERR);
 #define ERNIC_QP_REMOTE (ERNIC_ACCESS_REMOTE_WRITE | \
 			 ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_ATOMIC)
 
+static bool ernic_qp_has_rq(const struct ib_qp_init_attr *init)
+{
+	return !init->srq && init->qp_type != IB_QPT_XRC_INI;
+}
+
 static int ernic_qp_check(struct ernic_dev *dev,
 			  const struct ib_qp_init_attr *init,
 			  const struct ernic_create_qp_req *req)
@@ -60,7 +67,7 @@ static int ernic_qp_check(struct ernic_dev *dev,
 	    sq < sizeof(struct ernic_wqe) +
 			cap->max_send_sge * sizeof(struct ernic_sge))
 		return -EINVAL;
-	if (init->srq)
+	if (!ernic_qp_has_rq(init))
 		return req->rq_depth || req->rq_addr ? -EINVAL : 0;
 	if (!is_power_of_2(req->rq_depth) || req->rq_depth > max ||
 	    req->rq_depth < cap->max_recv_wr ||
@@ -92,7 +99,7 @@ static int ernic_qp_user(struct ernic_dev *dev, struct ernic_qp *qp,
 	qp->sq_umem = ernic_queue_get(dev, req.sq_addr,
 				      (u64)req.sq_depth * req.sq_stride * 64,
 				      &init->sq_buf, sq);
-	if (!IS_ERR(qp->sq_umem) && !attr->srq)
+	if (!IS_ERR(qp->sq_umem) && ernic_qp_has_rq(attr))
 		qp->rq_umem = ernic_queue_get(dev, req.rq_addr,
 				(u64)req.rq_depth * req.rq_stride * 64,
 				&init->rq_buf, rq);
@@ -155,14 +162,19 @@ static int ernic_qp_cmd(struct ernic_dev *dev, struct ernic_qp *qp,
 	struct ernic_rsp rsp;
 	int ret;
 
-	init->pd = cpu_to_le32(to_pd(qp->ibqp.pd)->pdn);
-	init->send_cq = cpu_to_le32(to_cq(attr->send_cq)->cqn);
-	init->recv_cq = cpu_to_le32(to_cq(attr->recv_cq)->cqn);
 	init->srq = cpu_to_le32(attr->srq ? to_srq(attr->srq)->srqn :
 					    ERNIC_NONE);
 	init->type = ernic_qp_types[attr->qp_type];
-	if (attr->sq_sig_type == IB_SIGNAL_ALL_WR)
-		init->flags = ERNIC_QPF_SQ_SIG_ALL;
+	if (attr->qp_type == IB_QPT_XRC_TGT) {
+		init->pd = cpu_to_le32(to_xrcd(attr->xrcd)->pdn);
+	} else {
+		init->pd = cpu_to_le32(to_pd(qp->ibqp.pd)->pdn);
+		init->send_cq = cpu_to_le32(to_cq(attr->send_cq)->cqn);
+		if (attr->sq_sig_type == IB_SIGNAL_ALL_WR)
+			init->flags = ERNIC_QPF_SQ_SIG_ALL;
+		if (attr->qp_type != IB_QPT_XRC_INI)
+			init->recv_cq = cpu_to_le32(to_cq(attr->recv_cq)->cqn);
+	}
 
 	cmd.uctx = cpu_to_le32(qp->uctx);
 	cmd.qp.addr = cpu_to_le64(ernic_com_buf(dev));
@@ -175,11 +187,42 @@ static int ernic_qp_cmd(struct ernic_dev *dev, struct ernic_qp *qp,
 	return ret;
 }
 
-static bool ernic_qp_type_ok(const struct ib_qp_init_attr *init, bool kernel)
+/* XRC is for processes; the core makes their shared targets for itself. */
+static int ernic_qp_attr_check(const struct ib_qp_init_attr *init, bool kernel)
 {
-	return init->qp_type == IB_QPT_RC || init->qp_type == IB_QPT_UC ||
-	       init->qp_type == IB_QPT_UD ||
-	       (init->qp_type == IB_QPT_GSI && kernel);
+	if (init->create_flags)
+		return -EOPNOTSUPP;
+	switch (init->qp_type) {
+	case IB_QPT_RC:
+	case IB_QPT_UC:
+	case IB_QPT_UD:
+		return init->send_cq && init->recv_cq ? 0 : -EINVAL;
+	case IB_QPT_GSI:
+		if (!kernel)
+			return -EOPNOTSUPP;
+		return init->send_cq && init->recv_cq ? 0 : -EINVAL;
+	case IB_QPT_XRC_INI:
+		if (kernel)
+			return -EOPNOTSUPP;
+		return init->send_cq ? 0 : -EINVAL;
+	case IB_QPT_XRC_TGT:
+		return kernel && init->xrcd ? 0 : -EINVAL;
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+/* The two queues, where the type has them. */
+static int ernic_qp_queues(struct ernic_dev *dev, struct ernic_qp *qp,
+			   struct ib_qp_init_attr *attr,
+			   struct ib_udata *udata, struct ernic_qp_init *init,
+			   struct ernic_pages *sq, struct ernic_pages *rq)
+{
+	if (attr->qp_type == IB_QPT_XRC_TGT)
+		return 0;
+	qp->uctx = to_pd(qp->ibqp.pd)->uctx;
+	return udata ? ernic_qp_user(dev, qp, attr, udata, init, sq, rq) :
+		       ernic_qp_kernel(dev, qp, attr, init);
 }
 
 static int ernic_qp_respond(struct ernic_qp *qp, struct ib_udata *udata)
@@ -198,15 +241,12 @@ int ernic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	struct ernic_qp_init init = {};
 	int ret;
 
-	if (attr->create_flags || !ernic_qp_type_ok(attr, !udata))
-		return -EOPNOTSUPP;
-	if (!attr->send_cq || !attr->recv_cq)
-		return -EINVAL;
-	qp->uctx = to_pd(ibqp->pd)->uctx;
+	ret = ernic_qp_attr_check(attr, !udata);
+	if (ret)
+		return ret;
 	qp->sig_type = attr->sq_sig_type;
 	INIT_WORK(&qp->fault_work, ernic_odp_work);
-	ret = udata ? ernic_qp_user(dev, qp, attr, udata, &init, &sq, &rq) :
-		      ernic_qp_kernel(dev, qp, attr, &init);
+	ret = ernic_qp_queues(dev, qp, attr, udata, &init, &sq, &rq);
 	if (!ret)
 		ret = ernic_qp_cmd(dev, qp, attr, &init);
 	ernic_pages_fini(dev, &rq);
@@ -216,7 +256,7 @@ int ernic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		return ret;
 	}
 	attr->cap.max_send_wr = le32_to_cpu(init.sq_depth);
-	if (!attr->srq)
+	if (ernic_qp_has_rq(attr))
 		attr->cap.max_recv_wr = le32_to_cpu(init.rq_depth);
 	qp->cap = attr->cap;
 	ret = xa_err(xa_store_irq(&dev->qps, ibqp->qp_num, qp, GFP_KERNEL));
@@ -230,8 +270,10 @@ int ernic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 /* What was posted and not completed is forgotten, as the device does. */
 static void ernic_qp_forget(struct ernic_qp *qp)
 {
+	if (qp->ibqp.qp_type == IB_QPT_XRC_TGT)
+		return;		/* what has come is of the SRQs */
 	ernic_cq_clean(qp->ibqp.send_cq, qp);
-	if (qp->ibqp.recv_cq != qp->ibqp.send_cq)
+	if (qp->ibqp.recv_cq && qp->ibqp.recv_cq != qp->ibqp.send_cq)
 		ernic_cq_clean(qp->ibqp.recv_cq, qp);
 }
 

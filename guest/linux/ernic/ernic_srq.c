@@ -103,7 +103,9 @@ int ernic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	struct ernic_rsp rsp;
 	int ret;
 
-	if (init->srq_type != IB_SRQT_BASIC)
+	/* XRC is for processes */
+	if (init->srq_type != IB_SRQT_BASIC &&
+	    (init->srq_type != IB_SRQT_XRC || !udata))
 		return -EOPNOTSUPP;
 	srq->uctx = pd->uctx;
 	srq->max_sge = init->attr.max_sge;
@@ -114,6 +116,10 @@ int ernic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		cmd.uctx = cpu_to_le32(srq->uctx);
 		cmd.srq.pd = cpu_to_le32(pd->pdn);
 		cmd.srq.limit = cpu_to_le32(init->attr.srq_limit);
+		if (init->srq_type == IB_SRQT_XRC) {
+			cmd.srq.xrcd = cpu_to_le32(to_xrcd(init->ext.xrc.xrcd)->pdn);
+			cmd.srq.cq = cpu_to_le32(to_cq(init->ext.cq)->cqn);
+		}
 		mutex_lock(&dev->number_lock);
 		ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
 		mutex_unlock(&dev->number_lock);
@@ -124,6 +130,8 @@ int ernic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		return ret;
 	}
 	srq->srqn = le32_to_cpu(rsp.handle);
+	if (init->srq_type == IB_SRQT_XRC)
+		ibsrq->ext.xrc.srq_num = srq->srqn;
 	init->attr.max_wr = le32_to_cpu(cmd.srq.depth);
 	ret = xa_err(xa_store_irq(&dev->srqs, srq->srqn, srq, GFP_KERNEL));
 	if (!ret)

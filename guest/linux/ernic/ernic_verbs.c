@@ -34,6 +34,8 @@ static int ernic_query_device(struct ib_device *ibdev,
 	p->max_qp = le32_to_cpu(a->max_qp);
 	p->max_qp_wr = le32_to_cpu(a->max_qp_wr);
 	p->device_cap_flags = ERNIC_CAP_FLAGS;
+	if (readl(ernic_reg(dev, features)) & ERNIC_FEATURE_XRC)
+		p->device_cap_flags |= IB_DEVICE_XRC;
 	p->max_send_sge = a->max_sge;
 	p->max_recv_sge = a->max_sge;
 	p->max_sge_rd = a->max_sge;
@@ -211,6 +213,22 @@ static int ernic_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 			     pd->pdn);
 }
 
+static int ernic_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
+{
+	struct ernic_dev *dev = to_dev(ibxrcd->device);
+
+	if (!(readl(ernic_reg(dev, features)) & ERNIC_FEATURE_XRC))
+		return -EOPNOTSUPP;
+	return ernic_cmd_alloc(dev, ERNIC_CMD_PD_ALLOC, 0,
+			       &to_xrcd(ibxrcd)->pdn);
+}
+
+static int ernic_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
+{
+	return ernic_destroy(to_dev(ibxrcd->device), ERNIC_CMD_PD_FREE, 0,
+			     to_xrcd(ibxrcd)->pdn);
+}
+
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 static int ernic_create_cq(struct ib_cq *ibcq,
 			   const struct ib_cq_init_attr *attr,
@@ -234,6 +252,7 @@ static const struct ib_device_ops ernic_ib_ops = {
 	.alloc_mw = ernic_alloc_mw,
 	.alloc_pd = ernic_alloc_pd,
 	.alloc_ucontext = ernic_alloc_ucontext,
+	.alloc_xrcd = ernic_alloc_xrcd,
 	.attach_mcast = ernic_attach_mcast,
 	.create_cq = ernic_create_cq,
 	.create_qp = ernic_create_qp,
@@ -244,6 +263,7 @@ static const struct ib_device_ops ernic_ib_ops = {
 	.dealloc_mw = ernic_dealloc_mw,
 	.dealloc_pd = ernic_dealloc_pd,
 	.dealloc_ucontext = ernic_dealloc_ucontext,
+	.dealloc_xrcd = ernic_dealloc_xrcd,
 	.del_gid = ernic_del_gid,
 	.dereg_mr = ernic_dereg_mr,
 	.destroy_ah = ernic_destroy_ah,
@@ -289,6 +309,7 @@ static const struct ib_device_ops ernic_ib_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_qp, ernic_qp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_srq, ernic_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, ernic_ucontext, ibuctx),
+	INIT_RDMA_OBJ_SIZE(ib_xrcd, ernic_xrcd, ibxrcd),
 };
 
 static const u8 ernic_ib_events[ERNIC_EV_COUNT] = {

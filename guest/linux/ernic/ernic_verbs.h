@@ -23,6 +23,12 @@ struct ernic_pd {
 	u32 pdn;
 };
 
+/* To the device a domain of context 0. */
+struct ernic_xrcd {
+	struct ib_xrcd ibxrcd;
+	u32 pdn;
+};
+
 struct ernic_mr {
 	struct ib_mr ibmr;
 	/* of a process */
@@ -145,6 +151,7 @@ ERNIC_OBJ(mr, ibmr)
 ERNIC_OBJ(cq, ibcq)
 ERNIC_OBJ(srq, ibsrq)
 ERNIC_OBJ(qp, ibqp)
+ERNIC_OBJ(xrcd, ibxrcd)
 ERNIC_OBJ(ah, ibah)
 ERNIC_OBJ(mw, ibmw)
 ERNIC_OBJ(dm, ibdm)

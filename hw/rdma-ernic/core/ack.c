@@ -92,6 +92,7 @@ static bool ack_rd_packet(Ernic *e, ErnicQp *qp, ErnicRdRes *rd,
     uint8_t *payload;
     ErnicDma dma;
     ErnicPkt pkt;
+    uint32_t pd;
 
     ack_fill(e, qp, &pkt, rd->atomic ? ERNIC_OP_ATOMIC_ACK : ack_read_op(rd),
              ernic_psn_add(rd->psn, rd->next));
@@ -102,8 +103,9 @@ static bool ack_rd_packet(Ernic *e, ErnicQp *qp, ErnicRdRes *rd,
         return false;
     }
     if (!rd->atomic) {
-        dma = ernic_dma_remote_read(e, qp->pd, qp->qpn, rd->rkey,
-                                    rd->va + off, payload, pkt.payload_len);
+        dma = !ernic_qp_remote_pd(e, qp, rd->xrc_srq, &pd) ? ERNIC_DMA_PROT :
+              ernic_dma_remote_read(e, pd, qp->qpn, rd->rkey, rd->va + off,
+                                    payload, pkt.payload_len);
         if (dma != ERNIC_DMA_OK) {
             return ack_no_memory(e, qp, rd, dma,
                                  rd->stop - off - pkt.payload_len);

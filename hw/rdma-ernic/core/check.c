@@ -137,6 +137,8 @@ static void count_queues(ErnicCheck *c)
     for (i = 1; i < e->cfg.max_srq; i++) {
         if (e->srq[i].used) {
             count(c->pd_refs, e->srq[i].pd, e->cfg.max_pd);
+            count(c->pd_refs, e->srq[i].xrcd, e->cfg.max_pd);
+            count(c->cq_refs, e->srq[i].cq, e->cfg.max_cq);
             count_buf(c, &e->srq[i].wq.buf);
         }
     }

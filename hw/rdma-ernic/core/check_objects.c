@@ -106,6 +106,20 @@ static bool srq_owner(const ErnicCheck *c, uint32_t id)
            c->e->pd[srq->pd].used && c->e->pd[srq->pd].uctx == srq->uctx;
 }
 
+/* The XRC domain is the kernel's, the completion queue the owner's. */
+static bool srq_domain(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicSrq *srq = &c->e->srq[id];
+    const Ernic *e = c->e;
+
+    if (!srq->xrcd) {
+        return srq->cq == 0;
+    }
+    return srq->xrcd < e->cfg.max_pd && e->pd[srq->xrcd].used &&
+           e->pd[srq->xrcd].uctx == 0 && srq->cq < e->cfg.max_cq &&
+           e->cq[srq->cq].used && e->cq[srq->cq].uctx == srq->uctx;
+}
+
 static bool srq_ring(const ErnicCheck *c, uint32_t id)
 {
     const ErnicSrq *srq = &c->e->srq[id];
@@ -273,6 +287,7 @@ static const ErnicInvariant cq_list[] = {
 };
 static const ErnicInvariant srq_list[] = {
     { "srq-owner", srq_owner },
+    { "srq-domain", srq_domain },
     { "srq-ring", srq_ring },
     { "srq-refs", srq_refs },
     { "srq-events", srq_events },

@@ -31,10 +31,18 @@ static bool qp_number(const ErnicCheck *c, uint32_t id)
     static const uint8_t transport[ERNIC_QPT_COUNT] = {
         [ERNIC_QPT_RC] = ERNIC_RC, [ERNIC_QPT_UC] = ERNIC_UC,
         [ERNIC_QPT_UD] = ERNIC_UD, [ERNIC_QPT_GSI] = ERNIC_UD,
+        [ERNIC_QPT_XRC_INI] = ERNIC_XRC, [ERNIC_QPT_XRC_TGT] = ERNIC_XRC,
     };
 
     return qp->qpn == id && qp->transport == transport[qp->type] &&
            (qp->type == ERNIC_QPT_GSI) == (id == ERNIC_QPN_GSI);
+}
+
+/* @cq is one of the owner's, or 0 where it has not @some. */
+static bool cq_of(const Ernic *e, const ErnicQp *qp, uint32_t cq, bool some)
+{
+    return some ? cq < e->cfg.max_cq && e->cq[cq].used &&
+                  e->cq[cq].uctx == qp->uctx : cq == 0;
 }
 
 static bool qp_owner(const ErnicCheck *c, uint32_t id)
@@ -42,6 +50,7 @@ static bool qp_owner(const ErnicCheck *c, uint32_t id)
     const ErnicQp *qp = get(c, id);
     const Ernic *e = c->e;
     const ErnicConfig *cfg = &e->cfg;
+    bool tgt = qp->type == ERNIC_QPT_XRC_TGT;
 
     if (e->regs) {
         return qp->uctx == 0 && qp->send_cq == 0 && qp->recv_cq == 0 &&
@@ -51,13 +60,18 @@ static bool qp_owner(const ErnicCheck *c, uint32_t id)
     return ernic_check_uctx(c, qp->uctx) &&
            qp->pd < cfg->max_pd && e->pd[qp->pd].used &&
            e->pd[qp->pd].uctx == qp->uctx &&
-           qp->send_cq < cfg->max_cq && e->cq[qp->send_cq].used &&
-           e->cq[qp->send_cq].uctx == qp->uctx &&
-           qp->recv_cq < cfg->max_cq && e->cq[qp->recv_cq].used &&
-           e->cq[qp->recv_cq].uctx == qp->uctx &&
+           cq_of(e, qp, qp->send_cq, !tgt) &&
+           cq_of(e, qp, qp->recv_cq, !tgt && qp->type != ERNIC_QPT_XRC_INI) &&
+           (!tgt || qp->uctx == 0) &&
            (qp->srq == 0 ||
-            (qp->srq < cfg->max_srq && e->srq[qp->srq].used &&
-             e->srq[qp->srq].uctx == qp->uctx));
+            (qp->transport != ERNIC_XRC &&
+             qp->srq < cfg->max_srq && e->srq[qp->srq].used &&
+             e->srq[qp->srq].uctx == qp->uctx && !e->srq[qp->srq].xrcd));
+}
+
+static bool no_ring(const ErnicWq *wq)
+{
+    return wq->depth == 0 && wq->pi == 0 && wq->ci == 0 && !wq->buf.page;
 }
 
 static bool qp_rings(const ErnicCheck *c, uint32_t id)
@@ -65,14 +79,14 @@ static bool qp_rings(const ErnicCheck *c, uint32_t id)
     const ErnicQp *qp = get(c, id);
     const ErnicWq *rq = &qp->rq.wq;
 
-    return ernic_check_wq(&qp->sq.wq, ERNIC_SQ_STRIDE_MAX) &&
+    return (qp->type == ERNIC_QPT_XRC_TGT ? no_ring(&qp->sq.wq) :
+                ernic_check_wq(&qp->sq.wq, ERNIC_SQ_STRIDE_MAX)) &&
            qp->sq.wqe &&
            qp->sq.window_mask == ernic_sq_window(qp->sq.wq.depth) - 1 &&
            /* Of PG332, a place taken comes back with RQCI only. */
            (!c->e->regs || rq->pi - rq->ci + qp->rq.recv_valid <= rq->depth) &&
-           (qp->srq ? rq->depth == 0 && rq->pi == 0 && rq->ci == 0 &&
-                      !rq->buf.page :
-                      ernic_check_wq(rq, ERNIC_RQ_STRIDE_MAX));
+           (qp->srq || qp->transport == ERNIC_XRC ? no_ring(rq) :
+                ernic_check_wq(rq, ERNIC_RQ_STRIDE_MAX));
 }
 
 static bool qp_attributes(const ErnicCheck *c, uint32_t id)
@@ -202,7 +216,7 @@ static bool sq_psn(const ErnicCheck *c, uint32_t id)
     const ErnicQp *qp = get(c, id);
     const ErnicSendQueue *sq = &qp->sq;
 
-    if (qp->transport != ERNIC_RC) {
+    if (!ernic_qp_reliable(qp)) {
         return sq->next_psn == sq->max_psn;
     }
     return ernic_psn_distance(sq->una_psn, sq->next_psn) <=
@@ -217,7 +231,7 @@ static bool sq_una(const ErnicCheck *c, uint32_t id)
     const ErnicSendQueue *sq = &qp->sq;
     const ErnicWqe *wqe = &sq->wqe[sq->wq.ci & sq->window_mask];
 
-    if (qp->transport != ERNIC_RC || !ernic_qp_may(qp, ERNIC_MAY_PROC_SEND)) {
+    if (!ernic_qp_reliable(qp) || !ernic_qp_may(qp, ERNIC_MAY_PROC_SEND)) {
         return true;
     }
     if (sq->wq.ci == sq->started) {
@@ -251,7 +265,7 @@ static bool sq_wakes(const ErnicCheck *c, uint32_t id)
     const ErnicQp *qp = get(c, id);
     const ErnicSendQueue *sq = &qp->sq;
 
-    return qp->transport != ERNIC_RC || !qp->attr.timeout ||
+    return !ernic_qp_reliable(qp) || !qp->attr.timeout ||
            !ernic_qp_may(qp, ERNIC_MAY_PROC_SEND) ||
            sq->una_psn == sq->max_psn || sq->ack_due != ERNIC_NEVER ||
            sq->rnr_due != ERNIC_NEVER ||
@@ -297,6 +311,10 @@ static bool rq_request(const ErnicCheck *c, uint32_t id)
     }
     for (i = 0; i < recv->num_sge; i++) {
         len += recv->sge[i].len;
+    }
+    if (get(c, id)->type == ERNIC_QPT_XRC_TGT &&
+        !ernic_srq_in_domain(c->e, get(c, id)->rq.xrc_srq, get(c, id)->pd)) {
+        return false;
     }
     return recv->len == MIN(len, UINT32_MAX);
 }
@@ -363,7 +381,7 @@ static bool ack_state(const ErnicCheck *c, uint32_t id)
     bool reliable = ack->owed || ack->due || ack->nak || ack->fault ||
                     ack->rd_pending;
 
-    if (reliable && qp->transport != ERNIC_RC) {
+    if (reliable && !ernic_qp_reliable(qp)) {
         return false;
     }
     if (!ernic_qp_may(qp, ERNIC_MAY_PROC_RECV) &&
@@ -397,7 +415,7 @@ static bool qp_state(const ErnicCheck *c, uint32_t id)
 {
     const ErnicQp *qp = get(c, id);
 
-    if (qp->state == ERNIC_QPS_SQE && qp->transport == ERNIC_RC) {
+    if (qp->state == ERNIC_QPS_SQE && ernic_qp_reliable(qp)) {
         return false;
     }
     return qp->state != ERNIC_QPS_RESET ||

@@ -354,7 +354,15 @@ static uint8_t cmd_srq_query(Ernic *e, uint32_t uctx,
 static uint8_t cmd_srq_destroy(Ernic *e, uint32_t uctx,
                                const struct ernic_cmd *cmd, CmdOut *out)
 {
-    return ernic_srq_destroy(e, uctx, le32_to_cpu(cmd->handle.handle));
+    uint32_t srqn = le32_to_cpu(cmd->handle.handle);
+    const ErnicSrq *srq = ernic_srq_get(e, uctx, srqn);
+    bool xrc = srq && srq->xrcd;
+    uint8_t status = ernic_srq_destroy(e, uctx, srqn);
+
+    if (!status && xrc) {
+        ernic_qp_forget_srq(e, srqn);
+    }
+    return status;
 }
 
 static uint8_t cmd_mr_reg(Ernic *e, uint32_t uctx,
@@ -502,7 +510,7 @@ static const CmdRow rows[] = {
     ROW(CQ_RESIZE, UPTO(cq_create, handle), 0, cq_resize),
     ROW(CQ_MODERATE, UPTO(cq_moderate, period_us), 0, cq_moderate),
     ROW(CQ_DESTROY, UPTO(handle, handle), 0, cq_destroy),
-    ROW(SRQ_CREATE, UPTO(srq, stride), 0, srq_create),
+    ROW(SRQ_CREATE, UPTO(srq, cq), 0, srq_create),
     ROW(SRQ_MODIFY, UPTO(srq, limit), 0, srq_modify),
     ROW(SRQ_QUERY, UPTO(query, handle), 0, srq_query),
     ROW(SRQ_DESTROY, UPTO(handle, handle), 0, srq_destroy),

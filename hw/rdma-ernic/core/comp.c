@@ -20,7 +20,7 @@ static void comp_fail(Ernic *e, ErnicQp *qp, ErnicFault fault)
 {
     ErnicSendQueue *sq = &qp->sq;
     ErnicWqe *wqe = ernic_sq_slot(qp, sq->wq.ci);
-    uint8_t act = ernic_fault_info(fault)->act[qp->transport];
+    uint8_t act = ernic_fault_act(fault, qp->transport);
 
     e->rx_fault = fault;
     ernic_qp_note_fault(e, qp, e->rx_pkt, fault);
@@ -43,7 +43,7 @@ static bool comp_is_done(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe)
     if (!wqe->npsn) {
         return wqe->done;
     }
-    if (qp->transport != ERNIC_RC) {
+    if (!ernic_qp_reliable(qp)) {
         return wqe->index != qp->sq.next && wqe->tx_serial <= e->tx->serial;
     }
     return ernic_psn_distance(wqe->first_psn, qp->sq.una_psn) >= wqe->npsn;
@@ -69,7 +69,7 @@ void ernic_comp_advance(Ernic *e, ErnicQp *qp)
         if (sq->wq.ci == sq->started || !comp_is_done(e, qp, wqe)) {
             break;
         }
-        if (qp->transport != ERNIC_RC) {
+        if (!ernic_qp_reliable(qp)) {
             sq->una_psn = ernic_psn_add(wqe->first_psn, wqe->npsn);
         }
         /* A local operation that was executed before a rewind to it. */

@@ -255,6 +255,15 @@ static const ErnicFaultInfo faults[] = {
         .act = ACTS(QP_ERROR, QP_ERROR, QP_ERROR),
         .event = ERNIC_EV_QP_FATAL,
     },
+
+    /* Responder, class C; XRC only, whose acts are those of RC. */
+    [ERNIC_FAULT_XRC_SRQ] = {
+        "xrc-srq", "A14 (XRCETH, XRC domain); 9.9.3 class C",
+        .syndrome = ERNIC_NAK_INV_REQ,
+        .wc = ERNIC_WC_REM_INV_REQ_ERR, .peer_wc = ERNIC_WC_REM_INV_REQ_ERR,
+        .act = ACTS(QP_ERROR, CANNOT, CANNOT),
+        .event = ERNIC_EV_QP_REQ_ERR,
+    },
 };
 QEMU_BUILD_BUG_ON(ARRAY_SIZE(faults) != ERNIC_FAULT_COUNT);
 
@@ -262,6 +271,12 @@ const ErnicFaultInfo *ernic_fault_info(ErnicFault fault)
 {
     g_assert((unsigned)fault < ERNIC_FAULT_COUNT);
     return &faults[fault];
+}
+
+uint8_t ernic_fault_act(ErnicFault fault, ErnicTransport transport)
+{
+    return ernic_fault_info(fault)->act[transport == ERNIC_XRC ? ERNIC_RC :
+                                                                 transport];
 }
 
 ErnicFault ernic_fault_of_syndrome(uint8_t syndrome)

@@ -55,6 +55,7 @@ typedef enum ErnicFault {
 
     /* Found by the responder too; numbers keep their meaning. */
     ERNIC_FAULT_PAGE,               /* software is asked for a page */
+    ERNIC_FAULT_XRC_SRQ,            /* XRCETH names no SRQ of the domain */
     ERNIC_FAULT_COUNT
 } ErnicFault;
 
@@ -86,6 +87,8 @@ typedef struct ErnicFaultInfo {
 } ErnicFaultInfo;
 
 const ErnicFaultInfo *ernic_fault_info(ErnicFault fault);
+/* ErnicAct on @transport; XRC acts as RC. */
+uint8_t ernic_fault_act(ErnicFault fault, ErnicTransport transport);
 /* The fault that a NAK syndrome tells of; NONE for retries and unknown ones. */
 ErnicFault ernic_fault_of_syndrome(uint8_t syndrome);
 

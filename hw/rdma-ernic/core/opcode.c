@@ -125,7 +125,8 @@ const ErnicOpcode *ernic_opcode_reserved(uint8_t bth_opcode)
         ROW(0, "RESERVED", RESERVED, ONLY, 0, ERNIC_OPF_REQ, CONN);
     uint8_t transport = top_transport[bth_opcode >> 5];
 
-    return transport == ERNIC_RC || transport == ERNIC_UC ? &reserved : NULL;
+    return transport == ERNIC_RC || transport == ERNIC_UC ||
+           transport == ERNIC_XRC ? &reserved : NULL;
 }
 
 ErnicTransport ernic_opcode_transport(uint8_t bth_opcode)

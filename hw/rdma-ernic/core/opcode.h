@@ -96,7 +96,7 @@ typedef struct ErnicOpcode {
 /* The row of a whole BTH OpCode; NULL when its transport does not have it. */
 const ErnicOpcode *ernic_opcode(uint8_t bth_opcode);
 
-/* A row that stands for what RC and UC do not have; NULL: other services. */
+/* A row that stands for what RC, UC and XRC do not have; NULL: UD and others. */
 const ErnicOpcode *ernic_opcode_reserved(uint8_t bth_opcode);
 
 /*

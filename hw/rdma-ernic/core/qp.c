@@ -189,7 +189,7 @@ static ErnicTimedAfter verbs_after(const ErnicQp *qp, const ErnicWr *wr)
     if (wr->flags & ERNIC_WRF_LOCAL) {
         return ERNIC_AFTER_LOCAL;
     }
-    return qp->transport == ERNIC_RC ? ERNIC_AFTER_NOTHING : ERNIC_AFTER_SENT;
+    return ernic_qp_reliable(qp) ? ERNIC_AFTER_NOTHING : ERNIC_AFTER_SENT;
 }
 
 static void verbs_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
@@ -216,6 +216,8 @@ static void verbs_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
 static void verbs_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
                                 ErnicFault fault)
 {
+    uint32_t cq = qp->recv_cq;
+
     wc->wr_id = qp->rq.recv.wr_id;
     wc->index = qp->rq.recv.index;
     wc->qpn = qp->qpn;
@@ -224,13 +226,20 @@ static void verbs_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
     wc->status = ernic_qp_fault_status(e, fault);
     qp->rq.recv_valid = false;
     trace_ernic_complete_recv(qp->qpn, wc->index, wc->status, wc->byte_len);
-    ernic_qp_post(e, qp->recv_cq, wc, ERNIC_AFTER_NOTHING);
+    if (qp->type == ERNIC_QPT_XRC_TGT) {
+        wc->src_qp = qp->rq.xrc_srq;
+        wc->flags |= ERNIC_CQE_XRC;
+        cq = e->srq[qp->rq.xrc_srq].cq;
+    }
+    ernic_qp_post(e, cq, wc, ERNIC_AFTER_NOTHING);
 }
 
 static bool verbs_take_recv(Ernic *e, ErnicQp *qp, ErnicRecv *recv)
 {
-    return qp->srq ? ernic_srq_take(e, qp->srq, recv) :
-                     ernic_rq_take(e, &qp->rq.wq, recv);
+    uint32_t srq = ernic_qp_srq(qp);
+
+    return srq ? ernic_srq_take(e, srq, recv) :
+                 ernic_rq_take(e, &qp->rq.wq, recv);
 }
 
 static void verbs_fetch(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe)
@@ -274,7 +283,7 @@ bool ernic_qp_take_recv(Ernic *e, ErnicQp *qp)
 void ernic_qp_recv_fault(Ernic *e, ErnicQp *qp, ErnicFault fault)
 {
     const ErnicFaultInfo *info = ernic_fault_info(fault);
-    bool error = info->act[qp->transport] == ERNIC_ACT_QP_ERROR;
+    bool error = ernic_fault_act(fault, qp->transport) == ERNIC_ACT_QP_ERROR;
 
     if (qp->rq.recv_valid && info->wc != ERNIC_WC_SUCCESS) {
         ErnicWc wc = { .opcode = ERNIC_WC_RECV };
@@ -313,6 +322,11 @@ static ErnicWqe *qp_flush_send(Ernic *e, ErnicQp *qp)
     return wqe;
 }
 
+static bool uses_srq(const ErnicQp *qp)
+{
+    return qp->srq || qp->type == ERNIC_QPT_XRC_TGT;
+}
+
 static bool qp_flush_recv(Ernic *e, ErnicQp *qp)
 {
     ErnicWc wc = { .opcode = ERNIC_WC_RECV };
@@ -321,7 +335,7 @@ static bool qp_flush_recv(Ernic *e, ErnicQp *qp)
         return false;
     }
     /* An SRQ's requests stay: other queue pairs may take them. */
-    if (!qp->rq.recv_valid && (qp->srq || !ernic_qp_take_recv(e, qp))) {
+    if (!qp->rq.recv_valid && (uses_srq(qp) || !ernic_qp_take_recv(e, qp))) {
         return false;
     }
     ernic_qp_complete_recv(e, qp, &wc, ERNIC_FAULT_FLUSH);
@@ -355,7 +369,7 @@ bool ernic_qp_flush_step(Ernic *e, ErnicQp *qp, uint32_t budget)
          * C11-39: with an SRQ, software learns from this event that the queue
          * pair will take no more of its requests.
          */
-        if (qp->srq && !more && !qp->last_wqe) {
+        if (uses_srq(qp) && !more && !qp->last_wqe) {
             qp->last_wqe = true;
             ernic_qp_event(e, qp, ERNIC_EV_LAST_WQE);
         }

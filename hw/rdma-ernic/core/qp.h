@@ -125,6 +125,7 @@ typedef struct ErnicRdRes {
     uint32_t psn, npsn;             /* PSNs of the response */
     uint32_t msn;
     uint32_t rkey;
+    uint32_t xrc_srq;               /* XRC: whose domain opens the memory */
     uint32_t len;                   /* READ: bytes */
     uint64_t va;
     uint8_t op;                     /* atomic: ErnicOp, and its operands */
@@ -147,6 +148,8 @@ typedef struct ErnicRecvQueue {
     bool recv_valid;                /* recv holds a taken request */
     bool established;               /* COMM_EST was raised */
     uint32_t off;                   /* bytes of the open message placed */
+    uint32_t xrc_srq;               /* XRC: that the open message is for, and
+                                       that recv is of */
     uint32_t rkey;                  /* of the open WRITE */
     uint64_t va;
     uint32_t dmalen;
@@ -196,6 +199,18 @@ struct ErnicQp {
     ErnicRdRes *rd;
 };
 
+/* Acknowledged, retried and in order: RC, and XRC, which is RC on the wire. */
+static inline bool ernic_qp_reliable(const ErnicQp *qp)
+{
+    return qp->transport == ERNIC_RC || qp->transport == ERNIC_XRC;
+}
+
+/* The SRQ that receive requests come from: its own, XRC the message's; or 0. */
+static inline uint32_t ernic_qp_srq(const ErnicQp *qp)
+{
+    return qp->type == ERNIC_QPT_XRC_TGT ? qp->rq.xrc_srq : qp->srq;
+}
+
 /* ---- qp_table.c: legality, as data ------------------------------------- */
 
 /*
@@ -228,6 +243,8 @@ uint8_t ernic_qp_modify(Ernic *e, uint32_t uctx, uint32_t qpn,
 uint8_t ernic_qp_query(Ernic *e, uint32_t uctx, uint32_t qpn,
                        struct ernic_qp_attr *attr);
 uint8_t ernic_qp_destroy(Ernic *e, uint32_t uctx, uint32_t qpn);
+/* SRQ @srqn is gone: what XRC targets had begun with it ends here. */
+void ernic_qp_forget_srq(Ernic *e, uint32_t srqn);
 /*
  * The context of @qpn, which is not in use, in Reset, with these rings, whose
  * pages it owns from now on; all else of it is 0.
@@ -303,10 +320,10 @@ void ernic_qp_timer(Ernic *e, ErnicQp *qp);
 /* Ask the requester to go back to @psn (IBTA 9.7.5.1). */
 void ernic_qp_rewind(Ernic *e, ErnicQp *qp, uint32_t psn);
 
-/* Slots of the window of a send queue of @depth: a power of two. */
+/* Slots of the window of a send queue of @depth, or without one: 2^n. */
 static inline uint32_t ernic_sq_window(uint32_t depth)
 {
-    return MIN(depth, ERNIC_SQ_WINDOW);
+    return MIN(MAX(depth, 1u), ERNIC_SQ_WINDOW);
 }
 
 static inline ErnicWqe *ernic_sq_slot(ErnicQp *qp, uint32_t index)
@@ -320,6 +337,12 @@ static inline ErnicWqe *ernic_sq_slot(ErnicQp *qp, uint32_t index)
 bool ernic_req_step(Ernic *e, ErnicQp *qp);
 /* req.c: go back to the PSN that was asked for, but not behind una_psn. */
 void ernic_req_rewind(ErnicQp *qp);
+/*
+ * The domain in which the memory is that peers name: that of the queue pair, of
+ * an XRC target that of SRQ @xrc_srq, if it is one of its XRC domain (A14).
+ */
+bool ernic_qp_remote_pd(const Ernic *e, const ErnicQp *qp, uint32_t xrc_srq,
+                        uint32_t *pd);
 /* resp.c: First, Middle, Last and Only in turn (9.7.4.1.4 and 9.8.2.2.4)? */
 bool ernic_resp_in_sequence(const ErnicQp *qp, const ErnicPkt *pkt);
 /*

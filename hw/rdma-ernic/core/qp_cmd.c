@@ -140,6 +140,39 @@ static uint8_t check_no_rq(const struct ernic_qp_init *init)
     return init->rq_depth || init->rq_stride ? ERNIC_ERR_PARAM : ERNIC_OK;
 }
 
+/*
+ * An XRC target: nothing but its domain. Contexts share it, and it outlives the
+ * one that made it, so it is context 0's.
+ */
+static uint8_t check_xrc_tgt(Ernic *e, uint32_t uctx,
+                             const struct ernic_qp_init *init)
+{
+    struct ernic_qp_init bare = {
+        .pd = init->pd, .srq = cpu_to_le32(NO_SRQ), .type = init->type,
+    };
+
+    if (uctx != 0) {
+        return ERNIC_ERR_PERM;
+    }
+    if (memcmp(init, &bare, sizeof(bare)) != 0) {
+        return ERNIC_ERR_RESERVED;
+    }
+    return ernic_pd_get(e, 0, le32_to_cpu(init->pd)) ? ERNIC_OK :
+                                                       ERNIC_ERR_HANDLE;
+}
+
+/* An XRC initiator: no way to receive. */
+static uint8_t check_xrc_ini(Ernic *e, uint32_t uctx,
+                             const struct ernic_qp_init *init)
+{
+    if (init->recv_cq || le32_to_cpu(init->srq) != NO_SRQ) {
+        return ERNIC_ERR_RESERVED;
+    }
+    return ernic_pd_get(e, uctx, le32_to_cpu(init->pd)) &&
+           ernic_cq_get(e, uctx, le32_to_cpu(init->send_cq)) ?
+           check_no_rq(init) : ERNIC_ERR_HANDLE;
+}
+
 /* All that can be judged without taking anything. */
 static uint8_t create_check(Ernic *e, uint32_t uctx,
                             const struct ernic_qp_init *init)
@@ -149,16 +182,25 @@ static uint8_t create_check(Ernic *e, uint32_t uctx,
     if (!all_zero(init->reserved, sizeof(init->reserved))) {
         return ERNIC_ERR_RESERVED;
     }
+    if (init->type == ERNIC_QPT_XRC_TGT) {
+        return check_xrc_tgt(e, uctx, init);
+    }
     if (init->type >= ERNIC_QPT_COUNT || (init->flags & ~ERNIC_QPF_SQ_SIG_ALL) ||
         !ring_ok(le32_to_cpu(init->sq_depth), init->sq_stride,
                  ERNIC_SQ_STRIDE_MAX)) {
         return ERNIC_ERR_PARAM;
+    }
+    if (init->type == ERNIC_QPT_XRC_INI) {
+        return check_xrc_ini(e, uctx, init);
     }
     if (!ernic_pd_get(e, uctx, le32_to_cpu(init->pd)) ||
         !ernic_cq_get(e, uctx, le32_to_cpu(init->send_cq)) ||
         !ernic_cq_get(e, uctx, le32_to_cpu(init->recv_cq)) ||
         (srq != NO_SRQ && !ernic_srq_get(e, uctx, srq))) {
         return ERNIC_ERR_HANDLE;
+    }
+    if (srq != NO_SRQ && e->srq[srq].xrcd) {
+        return ERNIC_ERR_PARAM;     /* it is for XRC targets */
     }
     if (init->type == ERNIC_QPT_GSI) {
         if (uctx != 0) {
@@ -189,10 +231,15 @@ static uint8_t create_rings(Ernic *e, const struct ernic_qp_init *init,
 {
     uint8_t status;
 
+    memset(sq, 0, sizeof(*sq));
     memset(rq, 0, sizeof(*rq));
+    if (init->type == ERNIC_QPT_XRC_TGT) {
+        return ERNIC_OK;
+    }
     status = wq_init(e, sq, &init->sq_buf, le32_to_cpu(init->sq_depth),
                      init->sq_stride);
-    if (status || le32_to_cpu(init->srq) != NO_SRQ) {
+    if (status || le32_to_cpu(init->srq) != NO_SRQ ||
+        init->type == ERNIC_QPT_XRC_INI) {
         return status;
     }
     status = wq_init(e, rq, &init->rq_buf, le32_to_cpu(init->rq_depth),
@@ -247,8 +294,12 @@ void ernic_qp_reset_context(Ernic *e, ErnicQp *qp)
 static void refer(Ernic *e, const ErnicQp *qp, int delta)
 {
     e->pd[qp->pd].refs += delta;
-    e->cq[qp->send_cq].refs += delta;
-    e->cq[qp->recv_cq].refs += delta;
+    if (qp->send_cq) {
+        e->cq[qp->send_cq].refs += delta;
+    }
+    if (qp->recv_cq) {
+        e->cq[qp->recv_cq].refs += delta;
+    }
     if (qp->srq) {
         e->srq[qp->srq].refs += delta;
     }
@@ -257,6 +308,11 @@ static void refer(Ernic *e, const ErnicQp *qp, int delta)
 ErnicQp *ernic_qp_open(Ernic *e, uint32_t qpn, uint8_t type,
                        const ErnicWq *sq, const ErnicWq *rq)
 {
+    static const uint8_t transport[ERNIC_QPT_COUNT] = {
+        [ERNIC_QPT_RC] = ERNIC_RC, [ERNIC_QPT_UC] = ERNIC_UC,
+        [ERNIC_QPT_UD] = ERNIC_UD, [ERNIC_QPT_GSI] = ERNIC_UD,
+        [ERNIC_QPT_XRC_INI] = ERNIC_XRC, [ERNIC_QPT_XRC_TGT] = ERNIC_XRC,
+    };
     uint32_t window = ernic_sq_window(sq->depth);
     ErnicQp *qp = &e->qp[qpn];
 
@@ -264,8 +320,7 @@ ErnicQp *ernic_qp_open(Ernic *e, uint32_t qpn, uint8_t type,
     qp->used = true;
     qp->qpn = qpn;
     qp->type = type;
-    qp->transport = type == ERNIC_QPT_RC ? ERNIC_RC :
-                    type == ERNIC_QPT_UC ? ERNIC_UC : ERNIC_UD;
+    qp->transport = transport[type];
     qp->state = ERNIC_QPS_RESET;
     qp->sq.wq = *sq;
     qp->rq.wq = *rq;
@@ -274,6 +329,24 @@ ErnicQp *ernic_qp_open(Ernic *e, uint32_t qpn, uint8_t type,
     qp->sq.window_mask = window - 1;
     ernic_qp_reset_context(e, qp);
     return qp;
+}
+
+void ernic_qp_forget_srq(Ernic *e, uint32_t srqn)
+{
+    uint32_t i;
+
+    for (i = 1; i < e->cfg.max_qp; i++) {
+        ErnicQp *qp = &e->qp[i];
+
+        /* A READ that waits asks for the SRQ again, in vain. */
+        if (qp->used && qp->type == ERNIC_QPT_XRC_TGT &&
+            qp->rq.xrc_srq == srqn) {
+            qp->rq.recv_valid = false;
+            qp->rq.open = ERNIC_CL_NONE;
+            qp->rq.off = 0;
+            qp->rq.xrc_srq = 0;
+        }
+    }
 }
 
 void ernic_qp_close(Ernic *e, ErnicQp *qp)

@@ -17,6 +17,7 @@ typedef struct ErnicQpEdge {
 #define A(name) ERNIC_QPA_##name
 #define T(name) (1 << ERNIC_QPT_##name)
 #define ALL_TYPES ((1 << ERNIC_QPT_COUNT) - 1)
+#define UNRELIABLE (T(UC) | T(UD) | T(GSI))
 
 /* What may be changed on every way into RTS, and in it. */
 #define IN_RTS {                                                            \
@@ -24,10 +25,12 @@ typedef struct ErnicQpEdge {
         [ERNIC_QPT_UC] = A(CUR_STATE) | A(ACCESS),                          \
         [ERNIC_QPT_UD] = A(CUR_STATE) | A(QKEY),                            \
         [ERNIC_QPT_GSI] = A(CUR_STATE) | A(QKEY),                           \
+        [ERNIC_QPT_XRC_INI] = A(CUR_STATE) | A(ACCESS),                     \
+        [ERNIC_QPT_XRC_TGT] = A(CUR_STATE) | A(ACCESS) | A(MIN_RNR_TIMER),  \
     }
 
 /*
- * IBTA vol. 1, 11.2.5.2, for the services and attributes that this device has:
+ * IBTA vol. 1, 11.2.5.2 (XRC: A14), for what services and attributes there are:
  * no alternate path, no path migration, no resizing of work queues. QP1 is as
  * UD, but its port was chosen when it was created (11.2.4.1 and 3.9).
  *
@@ -46,6 +49,8 @@ static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
                 [ERNIC_QPT_UC] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),
                 [ERNIC_QPT_UD] = A(PKEY_INDEX) | A(PORT) | A(QKEY),
                 [ERNIC_QPT_GSI] = A(PKEY_INDEX) | A(QKEY),
+                [ERNIC_QPT_XRC_INI] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),
+                [ERNIC_QPT_XRC_TGT] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),
             },
         },
     },
@@ -59,6 +64,8 @@ static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
                 [ERNIC_QPT_UC] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),
                 [ERNIC_QPT_UD] = A(PKEY_INDEX) | A(PORT) | A(QKEY),
                 [ERNIC_QPT_GSI] = A(PKEY_INDEX) | A(QKEY),
+                [ERNIC_QPT_XRC_INI] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),
+                [ERNIC_QPT_XRC_TGT] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),
             },
         },
         [ERNIC_QPS_RTR] = {
@@ -69,12 +76,19 @@ static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
                                  A(MIN_RNR_TIMER),
                 [ERNIC_QPT_UC] = A(AV) | A(PATH_MTU) | A(DEST_QPN) |
                                  A(RQ_PSN),
+                [ERNIC_QPT_XRC_INI] = A(AV) | A(PATH_MTU) | A(DEST_QPN) |
+                                      A(RQ_PSN),
+                [ERNIC_QPT_XRC_TGT] = A(AV) | A(PATH_MTU) | A(DEST_QPN) |
+                                      A(RQ_PSN) | A(MAX_DEST_RD_ATOMIC) |
+                                      A(MIN_RNR_TIMER),
             },
             .optional = {
                 [ERNIC_QPT_RC] = A(PKEY_INDEX) | A(ACCESS),
                 [ERNIC_QPT_UC] = A(PKEY_INDEX) | A(ACCESS),
                 [ERNIC_QPT_UD] = A(PKEY_INDEX) | A(QKEY),
                 [ERNIC_QPT_GSI] = A(PKEY_INDEX) | A(QKEY),
+                [ERNIC_QPT_XRC_INI] = A(PKEY_INDEX) | A(ACCESS),
+                [ERNIC_QPT_XRC_TGT] = A(PKEY_INDEX) | A(ACCESS),
             },
         },
     },
@@ -89,6 +103,9 @@ static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
                 [ERNIC_QPT_UC] = A(SQ_PSN),
                 [ERNIC_QPT_UD] = A(SQ_PSN),
                 [ERNIC_QPT_GSI] = A(SQ_PSN),
+                [ERNIC_QPT_XRC_INI] = A(SQ_PSN) | A(TIMEOUT) | A(RETRY_CNT) |
+                                      A(RNR_RETRY) | A(MAX_RD_ATOMIC),
+                [ERNIC_QPT_XRC_TGT] = A(SQ_PSN) | A(TIMEOUT),
             },
             .optional = IN_RTS,
         },
@@ -107,6 +124,8 @@ static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
                 [ERNIC_QPT_UC] = A(SQD_NOTIFY),
                 [ERNIC_QPT_UD] = A(SQD_NOTIFY),
                 [ERNIC_QPT_GSI] = A(SQD_NOTIFY),
+                [ERNIC_QPT_XRC_INI] = A(SQD_NOTIFY),
+                [ERNIC_QPT_XRC_TGT] = A(SQD_NOTIFY),
             },
         },
     },
@@ -127,15 +146,22 @@ static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
                 [ERNIC_QPT_UC] = A(AV) | A(ACCESS) | A(PKEY_INDEX),
                 [ERNIC_QPT_UD] = A(PKEY_INDEX) | A(QKEY),
                 [ERNIC_QPT_GSI] = A(PKEY_INDEX) | A(QKEY),
+                [ERNIC_QPT_XRC_INI] = A(PORT) | A(AV) | A(TIMEOUT) |
+                                      A(RETRY_CNT) | A(RNR_RETRY) |
+                                      A(MAX_RD_ATOMIC) | A(ACCESS) |
+                                      A(PKEY_INDEX),
+                [ERNIC_QPT_XRC_TGT] = A(PORT) | A(AV) | A(TIMEOUT) |
+                                      A(MAX_DEST_RD_ATOMIC) | A(ACCESS) |
+                                      A(PKEY_INDEX) | A(MIN_RNR_TIMER),
             },
         },
     },
     [ERNIC_QPS_SQE] = {
-        [ERNIC_QPS_RESET] = { .types = ALL_TYPES & ~T(RC) },
-        [ERNIC_QPS_ERR] = { .types = ALL_TYPES & ~T(RC) },
-        /* RC never gets here: its send errors lead to Error (10.3.1.6). */
+        [ERNIC_QPS_RESET] = { .types = UNRELIABLE },
+        [ERNIC_QPS_ERR] = { .types = UNRELIABLE },
+        /* RC and XRC never get here: their send errors lead to Error (10.3.1.6). */
         [ERNIC_QPS_RTS] = {
-            .types = ALL_TYPES & ~T(RC),
+            .types = UNRELIABLE,
             .optional = {
                 [ERNIC_QPT_UC] = A(CUR_STATE) | A(ACCESS),
                 [ERNIC_QPT_UD] = A(CUR_STATE) | A(QKEY),

@@ -80,7 +80,7 @@ void ernic_req_rewind(ErnicQp *qp)
     sq->unasked = 0;
 }
 
-/* Packets in flight, and how many the window allows; RC only. */
+/* Packets in flight, and how many the window allows; RC and XRC. */
 static uint32_t req_room(const ErnicQp *qp, uint32_t mtu)
 {
     uint32_t window = MAX(qp->sq.cwnd / mtu, 1u);
@@ -100,6 +100,7 @@ static void req_fill(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe, ErnicPkt *pkt)
     pkt->payload = NULL;
     pkt->payload_len = 0;
     pkt->rkey = wqe->rkey;
+    pkt->xrcsrq = wqe->xrc_srq;
 }
 
 /* A packet (or what asks for @n packets) is on its way. */
@@ -109,7 +110,7 @@ static void req_sent(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt, uint32_t n)
     uint32_t ahead = ernic_psn_distance(sq->una_psn, sq->max_psn);
 
     ernic_tx_commit(e, qp->qpn, pkt);
-    if (qp->transport == ERNIC_RC) {
+    if (ernic_qp_reliable(qp)) {
         uint64_t wait = ernic_ack_timeout_ns(qp->attr.timeout);
 
         if (ernic_psn_distance(sq->una_psn, sq->next_psn) < ahead) {
@@ -121,7 +122,7 @@ static void req_sent(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt, uint32_t n)
         }
     }
     sq->next_psn = ernic_psn_add(sq->next_psn, n);
-    if (qp->transport != ERNIC_RC) {
+    if (!ernic_qp_reliable(qp)) {
         sq->max_psn = sq->next_psn;
     } else if (ernic_psn_distance(sq->una_psn, sq->next_psn) > ahead) {
         sq->max_psn = sq->next_psn;
@@ -160,10 +161,10 @@ static ReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     ErnicFault fault;
     ErnicPkt pkt;
 
-    if (qp->transport == ERNIC_RC && !req_room(qp, mtu)) {
+    if (ernic_qp_reliable(qp) && !req_room(qp, mtu)) {
         return req_block(qp, ERNIC_BLOCKED_WINDOW);
     }
-    if (qp->transport == ERNIC_RC && !ernic_retry_room(e, qp, wqe)) {
+    if (ernic_qp_reliable(qp) && !ernic_retry_room(e, qp, wqe)) {
         return req_block(qp, ERNIC_BLOCKED_RETRY);
     }
     req_fill(e, qp, wqe, &pkt);
@@ -177,7 +178,7 @@ static ReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     pkt.dma_len = wqe->len;
     pkt.imm = ldl_be_p(wqe->imm);
     pkt.inv_rkey = wqe->inv_rkey;
-    if (qp->transport == ERNIC_RC) {
+    if (ernic_qp_reliable(qp)) {
         pkt.ackreq = req_ask(e, qp, wqe, mtu, last);
     }
     if (!ernic_tx_packet(e, path, &pkt, &payload)) {
@@ -189,7 +190,7 @@ static ReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     if (fault) {
         return req_no_memory(e, qp, wqe, fault);
     }
-    if (qp->transport == ERNIC_RC) {
+    if (ernic_qp_reliable(qp)) {
         ernic_retry_sent(e, qp, wqe);
     }
     if (last) {
@@ -460,7 +461,7 @@ bool ernic_req_step(Ernic *e, ErnicQp *qp)
     uint32_t sent = 0, steps;
 
     /* What left with the last train is complete; SQD may have drained. */
-    if (qp->transport != ERNIC_RC || qp->state == ERNIC_QPS_SQD) {
+    if (!ernic_qp_reliable(qp) || qp->state == ERNIC_QPS_SQD) {
         ernic_comp_advance(e, qp);
     }
     /* Every step sends, fetches, starts or passes a request, or stops. */
@@ -499,7 +500,7 @@ bool ernic_req_step(Ernic *e, ErnicQp *qp)
         }
     }
     /* Without an answer to wait for, a request is complete when it has left. */
-    if (qp->transport != ERNIC_RC && qp->sq.wq.ci != qp->sq.next) {
+    if (!ernic_qp_reliable(qp) && qp->sq.wq.ci != qp->sq.next) {
         if (!ernic_tx_flush(e)) {
             return true;
         }

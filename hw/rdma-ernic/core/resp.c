@@ -52,13 +52,13 @@ static void resp_fault(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
     trace_ernic_recv_fault(qp->qpn, pkt->op->name, pkt->psn, info->name);
     e->rx_fault = fault;
     ernic_qp_note_fault(e, qp, pkt, fault);
-    switch (info->act[qp->transport]) {
+    switch (ernic_fault_act(fault, qp->transport)) {
     case ERNIC_ACT_NAK:
         e->stats.fault[fault]++;
         resp_nak(e, qp, info);
         break;
     case ERNIC_ACT_QP_ERROR:
-        if (qp->transport == ERNIC_RC && info->syndrome) {
+        if (ernic_qp_reliable(qp) && info->syndrome) {
             /* Behind the responses that are still to be sent. */
             qp->ack.nak = info->syndrome;
             qp->ack.nak_psn = qp->rq.epsn;
@@ -167,13 +167,55 @@ static ErnicFault resp_take(Ernic *e, ErnicQp *qp)
 /* The receive request is too short for its message. */
 static ErnicFault resp_too_short(const ErnicQp *qp)
 {
-    return qp->srq ? ERNIC_FAULT_SRQ_LENGTH : ERNIC_FAULT_RECV_LENGTH;
+    return ernic_qp_srq(qp) ? ERNIC_FAULT_SRQ_LENGTH : ERNIC_FAULT_RECV_LENGTH;
 }
 
 /* The protection domain of receive requests: an SRQ brings its own (10.2.9). */
 static uint32_t resp_recv_pd(const Ernic *e, const ErnicQp *qp)
 {
-    return qp->srq ? e->srq[qp->srq].pd : qp->pd;
+    uint32_t srq = ernic_qp_srq(qp);
+
+    return srq ? e->srq[srq].pd : qp->pd;
+}
+
+bool ernic_qp_remote_pd(const Ernic *e, const ErnicQp *qp, uint32_t xrc_srq,
+                        uint32_t *pd)
+{
+    *pd = qp->pd;
+    if (qp->type != ERNIC_QPT_XRC_TGT) {
+        return true;
+    }
+    if (!ernic_srq_in_domain(e, xrc_srq, qp->pd)) {
+        trace_ernic_xrc_srq(qp->qpn, xrc_srq, qp->pd);
+        return false;
+    }
+    *pd = e->srq[xrc_srq].pd;
+    return true;
+}
+
+/* Its first packet says which SRQ a message is for; the others repeat it. */
+static ErnicFault resp_check_xrc(const Ernic *e, ErnicQp *qp,
+                                 const ErnicPkt *pkt)
+{
+    uint32_t pd;
+
+    if (qp->type != ERNIC_QPT_XRC_TGT) {
+        return ERNIC_FAULT_NONE;
+    }
+    if (!(pkt->op->seg & ERNIC_SEG_START) && pkt->xrcsrq != qp->rq.xrc_srq) {
+        return ERNIC_FAULT_OP_SEQ;
+    }
+    if (!ernic_qp_remote_pd(e, qp, pkt->xrcsrq, &pd)) {
+        return ERNIC_FAULT_XRC_SRQ;
+    }
+    qp->rq.xrc_srq = pkt->xrcsrq;
+    return ERNIC_FAULT_NONE;
+}
+
+/* The protection domain of what the peer names by key. */
+static uint32_t resp_pd(const Ernic *e, const ErnicQp *qp)
+{
+    return qp->type == ERNIC_QPT_XRC_TGT ? resp_recv_pd(e, qp) : qp->pd;
 }
 
 /* ---- execution ----------------------------------------------------------- */
@@ -199,7 +241,7 @@ static ErnicFault resp_send(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     rq->off += dma == ERNIC_DMA_OK ? pkt->payload_len : 0;
     if (dma == ERNIC_DMA_OK && (pkt->op->hdrs & ERNIC_HDR_IETH) &&
         e->format->recv_requests &&
-        !ernic_mr_invalidate(e, qp->pd, qp->qpn, pkt->inv_rkey, true)) {
+        !ernic_mr_invalidate(e, resp_pd(e, qp), qp->qpn, pkt->inv_rkey, true)) {
         return ERNIC_FAULT_INV_RKEY;
     }
     return resp_dma_fault(e, qp, dma, false);
@@ -215,7 +257,7 @@ static ErnicFault resp_write(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 
     if (pkt->op->seg & ERNIC_SEG_START) {
         /* The whole range at once: nothing is written if part is not open. */
-        if (!ernic_mr_check_remote(e, qp->pd, qp->qpn, pkt->rkey, pkt->va,
+        if (!ernic_mr_check_remote(e, resp_pd(e, qp), qp->qpn, pkt->rkey, pkt->va,
                                    pkt->dma_len, ERNIC_ACCESS_REMOTE_WRITE,
                                    &mr, &off)) {
             return ERNIC_FAULT_REM_ACCESS;
@@ -233,7 +275,7 @@ static ErnicFault resp_write(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
         rq->dmalen = pkt->dma_len;
         rq->off = 0;
     }
-    dma = ernic_dma_remote_write(e, qp->pd, qp->qpn, rq->rkey,
+    dma = ernic_dma_remote_write(e, resp_pd(e, qp), qp->qpn, rq->rkey,
                                  rq->va + rq->off, pkt->payload,
                                  pkt->payload_len);
     rq->off += dma == ERNIC_DMA_OK ? pkt->payload_len : 0;
@@ -289,7 +331,7 @@ static ErnicFault resp_read(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     if (pkt->dma_len > ERNIC_MSG_MAX) {
         return ERNIC_FAULT_PACKET_LENGTH;
     }
-    if (!ernic_mr_check_remote(e, qp->pd, qp->qpn, pkt->rkey, pkt->va,
+    if (!ernic_mr_check_remote(e, resp_pd(e, qp), qp->qpn, pkt->rkey, pkt->va,
                                pkt->dma_len, ERNIC_ACCESS_REMOTE_READ, &mr,
                                &off)) {
         return ERNIC_FAULT_REM_ACCESS;
@@ -302,6 +344,7 @@ static ErnicFault resp_read(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     rd->npsn = MAX(DIV_ROUND_UP(pkt->dma_len, ernic_qp_mtu(qp)), 1u);
     rd->end = rd->npsn;
     rd->rkey = pkt->rkey;
+    rd->xrc_srq = qp->rq.xrc_srq;
     rd->va = pkt->va;
     rd->len = pkt->dma_len;
     rd->stop = pkt->dma_len;
@@ -324,7 +367,7 @@ static ErnicFault resp_atomic(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
         return ERNIC_FAULT_RD_ATOMIC_OVERFLOW;
     }
     fault = resp_dma_fault(e, qp,
-        ernic_dma_remote_atomic(e, qp->pd, qp->qpn, pkt->rkey, pkt->va,
+        ernic_dma_remote_atomic(e, resp_pd(e, qp), qp->qpn, pkt->rkey, pkt->va,
                                 swap ? ERNIC_ATOMIC_CMP_SWAP :
                                        ERNIC_ATOMIC_FETCH_ADD,
                                 pkt->swap_add, pkt->compare, &orig), true);
@@ -336,6 +379,7 @@ static ErnicFault resp_atomic(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     rd->psn = pkt->psn;
     rd->op = pkt->op->op;
     rd->rkey = pkt->rkey;
+    rd->xrc_srq = qp->rq.xrc_srq;
     rd->va = pkt->va;
     rd->swap_add = pkt->swap_add;
     rd->compare = pkt->compare;
@@ -401,10 +445,11 @@ static ErnicFault resp_in_order(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     if ((pkt->op->hdrs & ERNIC_HDR_DATA) && !ernic_resp_length_fits(qp, pkt)) {
         return ERNIC_FAULT_PACKET_LENGTH;
     }
-    return resp_execute(e, qp, pkt);
+    fault = resp_check_xrc(e, qp, pkt);
+    return fault ? fault : resp_execute(e, qp, pkt);
 }
 
-/* ---- RC ------------------------------------------------------------------ */
+/* ---- RC, XRC ------------------------------------------------------------- */
 
 /*
  * The entry whose response has @psn; NULL: none. The newest one, of the present
@@ -435,7 +480,8 @@ static bool resp_rd_match(const ErnicQp *qp, const ErnicRdRes *rd,
 {
     uint64_t off = (uint64_t)k * ernic_qp_mtu(qp);
 
-    if (pkt->rkey != rd->rkey || pkt->va != rd->va + off) {
+    if (pkt->rkey != rd->rkey || pkt->va != rd->va + off ||
+        pkt->xrcsrq != rd->xrc_srq) {
         return false;
     }
     if (rd->atomic) {
@@ -700,6 +746,7 @@ void ernic_resp_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
     }
     switch (qp->transport) {
     case ERNIC_RC:
+    case ERNIC_XRC:
         resp_rc(e, qp, pkt);
         break;
     case ERNIC_UC:

@@ -73,7 +73,7 @@ static uint32_t count_held(ErnicQp *qp)
     uint32_t sent = ernic_psn_distance(sq->una_psn, sq->max_psn);
     uint32_t i, n = 0;
 
-    if (!qp->used || qp->transport != ERNIC_RC) {
+    if (!qp->used || !ernic_qp_reliable(qp)) {
         return 0;
     }
     for (i = sq->wq.ci; i != sq->started; i++) {

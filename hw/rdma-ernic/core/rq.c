@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "cq.h"
 #include "fault.h"
 #include "mr.h"
 #include "rq.h"
@@ -107,6 +108,12 @@ ErnicSrq *ernic_srq_get(Ernic *e, uint32_t uctx, uint32_t srqn)
     return &e->srq[srqn];
 }
 
+bool ernic_srq_in_domain(const Ernic *e, uint32_t srqn, uint32_t xrcd)
+{
+    return xrcd && srqn < e->srq_ids.size && e->srq[srqn].used &&
+           e->srq[srqn].xrcd == xrcd;
+}
+
 /* As ernic_srq_get(), telling what is wrong with @srqn. */
 static uint8_t find(Ernic *e, uint32_t uctx, uint32_t srqn, ErnicSrq **srq)
 {
@@ -118,6 +125,29 @@ static uint8_t find(Ernic *e, uint32_t uctx, uint32_t srqn, ErnicSrq **srq)
                                                          ERNIC_ERR_HANDLE;
 }
 
+/* The references of an SRQ, by @delta +1 or -1. */
+static void srq_refer(Ernic *e, const ErnicSrq *srq, int delta)
+{
+    e->pd[srq->pd].refs += delta;
+    if (srq->xrcd) {
+        e->pd[srq->xrcd].refs += delta;
+        e->cq[srq->cq].refs += delta;
+    }
+}
+
+/* The XRC domain and completion queue, or neither. */
+static uint8_t check_xrc(Ernic *e, uint32_t uctx,
+                         const struct ernic_cmd_srq *cmd)
+{
+    uint32_t xrcd = le32_to_cpu(cmd->xrcd), cq = le32_to_cpu(cmd->cq);
+
+    if (cmd->reserved[0] || cmd->reserved[1] || (!xrcd && cq)) {
+        return ERNIC_ERR_RESERVED;
+    }
+    return !xrcd || (ernic_pd_get(e, 0, xrcd) && ernic_cq_get(e, uctx, cq)) ?
+           ERNIC_OK : ERNIC_ERR_HANDLE;
+}
+
 uint8_t ernic_srq_create(Ernic *e, uint32_t uctx,
                          const struct ernic_cmd_srq *cmd, uint32_t *srqn)
 {
@@ -125,7 +155,6 @@ uint8_t ernic_srq_create(Ernic *e, uint32_t uctx,
     uint32_t stride = le16_to_cpu(cmd->stride);
     uint32_t limit = le32_to_cpu(cmd->limit);
     uint32_t pdn = le32_to_cpu(cmd->pd);
-    ErnicPd *pd;
     ErnicWq wq = { .depth = depth, .stride = stride * SLOT_UNIT };
     uint8_t status;
 
@@ -136,9 +165,12 @@ uint8_t ernic_srq_create(Ernic *e, uint32_t uctx,
         stride > ERNIC_RQ_STRIDE_MAX || limit > depth) {
         return ERNIC_ERR_PARAM;
     }
-    pd = ernic_pd_get(e, uctx, pdn);
-    if (!pd) {
+    if (!ernic_pd_get(e, uctx, pdn)) {
         return ERNIC_ERR_HANDLE;
+    }
+    status = check_xrc(e, uctx, cmd);
+    if (status != ERNIC_OK) {
+        return status;
     }
     if (e->srq_ids.count == 0) {
         return ERNIC_ERR_NO_RESOURCE;
@@ -151,9 +183,10 @@ uint8_t ernic_srq_create(Ernic *e, uint32_t uctx,
     *srqn = ernic_ids_alloc(&e->srq_ids);
     e->srq[*srqn] = (ErnicSrq) {
         .used = true, .uctx = uctx, .pd = pdn, .limit = limit, .wq = wq,
+        .xrcd = le32_to_cpu(cmd->xrcd), .cq = le32_to_cpu(cmd->cq),
     };
-    pd->refs++;
-    trace_ernic_srq_create(*srqn, pdn, depth, limit);
+    srq_refer(e, &e->srq[*srqn], 1);
+    trace_ernic_srq_create(*srqn, pdn, depth, limit, e->srq[*srqn].xrcd);
     return ERNIC_OK;
 }
 
@@ -208,7 +241,7 @@ uint8_t ernic_srq_destroy(Ernic *e, uint32_t uctx, uint32_t srqn)
         return ERNIC_ERR_BUSY;
     }
     ernic_event_forget(e, e->async_eq, ERNIC_EVC_SRQ, srqn, &srq->events);
-    e->pd[srq->pd].refs--;
+    srq_refer(e, srq, -1);
     ernic_buf_fini(e, &srq->wq.buf);
     *srq = (ErnicSrq) { 0 };
     ernic_ids_free(&e->srq_ids, srqn);

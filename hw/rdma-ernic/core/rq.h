@@ -50,6 +50,8 @@ struct ErnicSrq {
     uint32_t pd;
     uint32_t limit;             /* 0: disarmed */
     uint32_t refs;              /* queue pairs */
+    uint32_t xrcd;              /* XRC domain, a PD of context 0; 0: none */
+    uint32_t cq;                /* with xrcd */
     ErnicWq wq;
     ErnicEvents events;
 };
@@ -60,6 +62,8 @@ uint8_t ernic_srq_modify(Ernic *e, uint32_t uctx,
                          const struct ernic_cmd_srq *cmd);
 uint8_t ernic_srq_destroy(Ernic *e, uint32_t uctx, uint32_t srqn);
 ErnicSrq *ernic_srq_get(Ernic *e, uint32_t uctx, uint32_t srqn);
+/* Whether @srqn is an SRQ in XRC domain @xrcd. */
+bool ernic_srq_in_domain(const Ernic *e, uint32_t srqn, uint32_t xrcd);
 /*
  * As ernic_rq_take(); falling below the limit raises SRQ_LIMIT, once. A ring
  * that does not answer raises SRQ_ERR; nothing is taken from it thereafter.

@@ -85,7 +85,10 @@ static ErnicDrop rx_check(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
                rx_address_ok(e, qp, pkt, train) ? ERNIC_DROP_NONE :
                                                   ERNIC_DROP_ADDRESS;
     }
-    if (pkt->transport != qp->transport) {
+    /* Of the two ends of XRC one sends requests, the other answers. */
+    if (pkt->transport != qp->transport ||
+        (qp->transport == ERNIC_XRC &&
+         !(pkt->op->flags & ERNIC_OPF_REQ) != (qp->type == ERNIC_QPT_XRC_INI))) {
         return ERNIC_DROP_TRANSPORT;
     }
     if (!e->format->pkey && !rx_pkey_ok(e, qp, pkt->pkey)) {

@@ -258,7 +258,7 @@ static bool load_window(Ernic *e, void *obj, ErnicReader *in)
     ErnicSendQueue *sq = obj;
     uint32_t window, i;
 
-    if (!ernic_depth_ok(sq->wq.depth, 1, ERNIC_MAX_WQ_DEPTH)) {
+    if (sq->wq.depth && !ernic_depth_ok(sq->wq.depth, 1, ERNIC_MAX_WQ_DEPTH)) {
         return false;
     }
     window = ernic_sq_window(sq->wq.depth);

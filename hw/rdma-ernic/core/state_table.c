@@ -195,7 +195,8 @@ static const ErnicStateStruct wq_struct = DESCRIBE(wq_fields, ErnicWq);
 #define S ErnicSrq
 static const ErnicStateField srq_fields[] = {
     BOOL(used), BOOL(error), UMAX(uctx, ERNIC_LIM_UCTX), U(pd),
-    UMAX(limit, ERNIC_MAX_WQ_DEPTH), U(refs), STRUCT(wq, wq_struct),
+    UMAX(limit, ERNIC_MAX_WQ_DEPTH), U(refs), U(xrcd), U(cq),
+    STRUCT(wq, wq_struct),
     STRUCT(events, events_struct),
 };
 #undef S
@@ -267,7 +268,8 @@ const ErnicStateStruct ernic_state_bind_mw =
 static const ErnicStateField wqe_fields[] = {
     U(wr_id), U(index), U(opcode), UMAX(flags, ERNIC_WR_FLAGS),
     UMAX(num_sge, ERNIC_MAX_SGE), BYTES(imm), U(inv_rkey),
-    UMAX(len, ERNIC_MSG_MAX), U(raddr), U(rkey), U(compare_add), U(swap),
+    UMAX(len, ERNIC_MSG_MAX), U(raddr), U(rkey), UMAX(xrc_srq, ERNIC_QPN_MASK),
+    U(compare_add), U(swap),
     STRUCT(ud, ud_struct), UMAX(fault, ERNIC_FAULT_COUNT - 1),
     UMAX(first_psn, ERNIC_PSN_MASK), UMAX(npsn, ERNIC_PSN_MASK), BOOL(done),
     U(tx_serial), U(rsp_done),
@@ -351,7 +353,8 @@ static const ErnicStateStruct sq_struct = DESCRIBE(sq_fields, ErnicSendQueue);
 static const ErnicStateField rd_fields[] = {
     BOOL(used), BOOL(atomic), BOOL(pending), BOOL(again),
     UMAX(psn, ERNIC_PSN_MASK), UMAX(npsn, ERNIC_PSN_MASK),
-    UMAX(msn, ERNIC_MSN_MASK), U(rkey), UMAX(len, ERNIC_MSG_MAX), U(va),
+    UMAX(msn, ERNIC_MSN_MASK), U(rkey), UMAX(xrc_srq, ERNIC_QPN_MASK),
+    UMAX(len, ERNIC_MSG_MAX), U(va),
     U(op), U(swap_add), U(compare), U(orig), U(start), U(next), U(end),
     UMAX(stop, ERNIC_MSG_MAX),
 };
@@ -362,7 +365,8 @@ const ErnicStateStruct ernic_state_rd = DESCRIBE(rd_fields, ErnicRdRes);
 static const ErnicStateField rq_fields[] = {
     STRUCT(wq, wq_struct), UMAX(epsn, ERNIC_PSN_MASK),
     UMAX(msn, ERNIC_MSN_MASK), U(open), BOOL(nak_sent), BOOL(skip),
-    BOOL(recv_valid), BOOL(established), UMAX(off, ERNIC_MSG_MAX), U(rkey),
+    BOOL(recv_valid), BOOL(established), UMAX(off, ERNIC_MSG_MAX),
+    UMAX(xrc_srq, ERNIC_QPN_MASK), U(rkey),
     U(va), UMAX(dmalen, ERNIC_MSG_MAX), STRUCT(recv, recv_struct),
     UMAX(rd_head, ERNIC_MAX_RD_ATOMIC - 1), U(cnp_due),
 };
@@ -390,7 +394,7 @@ static const ErnicStateStruct cc_struct = DESCRIBE(cc_fields, ErnicCc);
 #define S ErnicQp
 static const ErnicStateField qp_fields[] = {
     BOOL(used), BOOLS(in_ring), BOOL(broken_cq), BOOL(last_wqe),
-    UMAX(type, ERNIC_QPT_COUNT - 1), UMAX(transport, ERNIC_UD),
+    UMAX(type, ERNIC_QPT_COUNT - 1), UMAX(transport, ERNIC_XRC),
     UMAX(state, ERNIC_QPS_COUNT - 1), UMAX(flags, ERNIC_QPF_SQ_SIG_ALL),
     BOOL(sq_drained), U(qpn), UMAX(uctx, ERNIC_LIM_UCTX), U(pd), U(send_cq),
     U(recv_cq), U(srq), ARRAY(ring_next, UINT32_MAX), U(timer_due),

@@ -12,7 +12,7 @@ typedef enum ErnicTransport {
     ERNIC_RC,
     ERNIC_UC,
     ERNIC_UD,
-    ERNIC_XRC,                  /* wire codec only */
+    ERNIC_XRC,
     ERNIC_TRANSPORT_COUNT
 } ErnicTransport;
 

@@ -61,7 +61,7 @@ typedef struct ErnicPkt {
 ErnicDrop ernic_pkt_parse(ErnicPkt *p, const uint8_t *buf, uint32_t len);
 
 /*
- * Parse a packet that ernic_pkt_parse() refused for its opcode. On RC and UC
+ * Parse a packet that ernic_pkt_parse() refused for its opcode. On RC, UC and XRC
  * that is for the queue pair to answer (IBTA 9.9.3, unsupported or reserved
  * opcode): *p has the BTH and a row of class ERNIC_CL_RESERVED. Else
  * ERNIC_DROP_BAD_OPCODE.

@@ -26,6 +26,9 @@ QEMU_BUILD_BUG_ON(SLOT_MAX < HEAD_SIZE +
 #define RC (1 << ERNIC_RC)
 #define UC (1 << ERNIC_UC)
 #define UD (1 << ERNIC_UD)
+#define XRC (1 << ERNIC_XRC)
+#define ACKED (RC | XRC)
+#define CONN (RC | UC | XRC)
 
 #define OPS(FIRST, MIDDLE, LAST, ONLY)                                      \
     .first = ERNIC_OP_##FIRST, .middle = ERNIC_OP_##MIDDLE,                 \
@@ -42,66 +45,66 @@ QEMU_BUILD_BUG_ON(SLOT_MAX < HEAD_SIZE +
 static const ErnicWr wr_table[] = {
     [ERNIC_WR_SEND] = {
         "SEND", OPS(SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY),
-        .transports = RC | UC | UD, .allowed = GATHER,
+        .transports = CONN | UD, .allowed = GATHER,
         .wc_opcode = ERNIC_WC_SEND, .max_sge = ERNIC_MAX_SGE,
     },
     [ERNIC_WR_SEND_IMM] = {
         "SEND_IMM",
         OPS(SEND_FIRST, SEND_MIDDLE, SEND_LAST_IMM, SEND_ONLY_IMM),
-        .transports = RC | UC | UD, .allowed = GATHER,
+        .transports = CONN | UD, .allowed = GATHER,
         .flags = ERNIC_WRF_IMM,
         .wc_opcode = ERNIC_WC_SEND, .max_sge = ERNIC_MAX_SGE,
     },
     [ERNIC_WR_SEND_INV] = {
         "SEND_INV",
         OPS(SEND_FIRST, SEND_MIDDLE, SEND_LAST_INV, SEND_ONLY_INV),
-        .transports = RC, .allowed = GATHER, .flags = ERNIC_WRF_INV,
+        .transports = ACKED, .allowed = GATHER, .flags = ERNIC_WRF_INV,
         .wc_opcode = ERNIC_WC_SEND, .max_sge = ERNIC_MAX_SGE,
     },
     [ERNIC_WR_WRITE] = {
         "WRITE", OPS(WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST, WRITE_ONLY),
-        .transports = RC | UC, .allowed = GATHER, .flags = ERNIC_WRF_RETH,
+        .transports = CONN, .allowed = GATHER, .flags = ERNIC_WRF_RETH,
         .wc_opcode = ERNIC_WC_WRITE, .max_sge = ERNIC_MAX_SGE,
     },
     [ERNIC_WR_WRITE_IMM] = {
         "WRITE_IMM",
         OPS(WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST_IMM, WRITE_ONLY_IMM),
-        .transports = RC | UC, .allowed = GATHER,
+        .transports = CONN, .allowed = GATHER,
         .flags = ERNIC_WRF_RETH | ERNIC_WRF_IMM,
         .wc_opcode = ERNIC_WC_WRITE, .max_sge = ERNIC_MAX_SGE,
     },
     [ERNIC_WR_READ] = {
         "READ", ONE(READ_REQUEST),
-        .transports = RC, .allowed = PACKET,
+        .transports = ACKED, .allowed = PACKET,
         .flags = ERNIC_WRF_RETH | ERNIC_WRF_CREDIT | ERNIC_WRF_RESPONSE,
         .wc_opcode = ERNIC_WC_READ, .max_sge = ERNIC_MAX_SGE,
     },
     [ERNIC_WR_CMP_SWAP] = {
         "CMP_SWAP", ONE(COMPARE_SWAP),
-        .transports = RC, .allowed = PACKET,
+        .transports = ACKED, .allowed = PACKET,
         .flags = ERNIC_WRF_CREDIT | ERNIC_WRF_RESPONSE | ERNIC_WRF_ATOMIC,
         .wc_opcode = ERNIC_WC_CMP_SWAP, .max_sge = 1,
     },
     [ERNIC_WR_FETCH_ADD] = {
         "FETCH_ADD", ONE(FETCH_ADD),
-        .transports = RC, .allowed = PACKET,
+        .transports = ACKED, .allowed = PACKET,
         .flags = ERNIC_WRF_CREDIT | ERNIC_WRF_RESPONSE | ERNIC_WRF_ATOMIC,
         .wc_opcode = ERNIC_WC_FETCH_ADD, .max_sge = 1,
     },
     /* User space takes back its type 2 windows, and keys of its own only. */
     [ERNIC_WR_LOCAL_INV] = {
-        "LOCAL_INV", .transports = RC | UC, .allowed = ANY,
+        "LOCAL_INV", .transports = CONN, .allowed = ANY,
         .flags = ERNIC_WRF_LOCAL | ERNIC_WRF_INV,
         .wc_opcode = ERNIC_WC_LOCAL_INV,
     },
     /* Names bus addresses, so it is for the kernel. */
     [ERNIC_WR_REG_MR] = {
-        "REG_MR", .transports = RC | UC, .allowed = ANY,
+        "REG_MR", .transports = CONN, .allowed = ANY,
         .flags = ERNIC_WRF_LOCAL | ERNIC_WRF_KERNEL,
         .wc_opcode = ERNIC_WC_REG_MR,
     },
     [ERNIC_WR_BIND_MW] = {
-        "BIND_MW", .transports = RC | UC, .allowed = ANY,
+        "BIND_MW", .transports = CONN, .allowed = ANY,
         .flags = ERNIC_WRF_LOCAL,
         .wc_opcode = ERNIC_WC_BIND_MW,
     },
@@ -197,6 +200,22 @@ static void parse_bind_mw(const struct ernic_wqe_bind_mw *in,
     };
 }
 
+/* Where the request names an SRQ, which is where all others have nothing. */
+static ErnicFault parse_xrc(const struct ernic_wqe *head,
+                            ErnicTransport transport, ErnicWqe *wqe)
+{
+    uint32_t srq = le32_to_cpu(head->send.xrc_srq);
+
+    if (srq && transport != ERNIC_XRC) {
+        return refuse(wqe, ERNIC_FAULT_SEND_WQE, "reserved field");
+    }
+    if (srq > ERNIC_QPN_MASK) {
+        return refuse(wqe, ERNIC_FAULT_SEND_WQE, "SRQ number over 24 bits");
+    }
+    wqe->xrc_srq = srq;
+    return ERNIC_FAULT_NONE;
+}
+
 /* The 48 bytes whose meaning the opcode decides. */
 static ErnicFault parse_operand(const struct ernic_wqe *head,
                                 ErnicTransport transport, bool gsi,
@@ -235,10 +254,17 @@ static ErnicFault parse_operand(const struct ernic_wqe *head,
         if (transport == ERNIC_UD) {
             return parse_ud(&head->ud, gsi, wqe);
         }
+        clean = all_zero(head->send.reserved, sizeof(head->send.reserved));
+        break;
+    case ERNIC_WR_LOCAL_INV:
         clean = all_zero(head->raw, sizeof(head->raw));
+        break;
     }
-    return clean ? ERNIC_FAULT_NONE :
-                   refuse(wqe, ERNIC_FAULT_SEND_WQE, "reserved field");
+    if (!clean) {
+        return refuse(wqe, ERNIC_FAULT_SEND_WQE, "reserved field");
+    }
+    return ernic_wr(wqe->opcode)->flags & ERNIC_WRF_LOCAL ?
+           ERNIC_FAULT_NONE : parse_xrc(head, transport, wqe);
 }
 
 static ErnicFault parse_inline(const Slot *slot, uint32_t stride,

@@ -47,6 +47,7 @@ typedef struct ErnicWqe {
     uint32_t len;               /* of the message; atomics 8 */
     uint64_t raddr;
     uint32_t rkey;
+    uint32_t xrc_srq;           /* XRC: number of the peer's SRQ */
     uint64_t compare_add, swap;
     struct ernic_wqe_ud ud;     /* host order, UD and GSI */
     /* ErnicFault that was found in fetching; reported when its turn comes. */

@@ -56,6 +56,7 @@ typedef uint64_t ernic_le64;
 #define ERNIC_FEATURE_ETH       0x1     /* the device is a network card too */
 #define ERNIC_FEATURE_ROCE_ETH  0x2     /* RoCEv2 packets are frames of that
                                            card: they have to fit its MTU */
+#define ERNIC_FEATURE_XRC       0x4     /* queue pairs and SRQs of XRC */
 
 /* control; what is not listed is written 0 */
 #define ERNIC_CONTROL_ENABLE    0x1     /* 0 -> 1 takes the ring registers into
@@ -151,14 +152,10 @@ enum ernic_db_kind {
  * slot. Producer counters count slots.
  */
 enum ernic_wr_opcode {
-    ERNIC_WR_SEND,
-    ERNIC_WR_SEND_IMM,
-    ERNIC_WR_SEND_INV,
-    ERNIC_WR_WRITE,
-    ERNIC_WR_WRITE_IMM,
+    ERNIC_WR_SEND, ERNIC_WR_SEND_IMM, ERNIC_WR_SEND_INV,
+    ERNIC_WR_WRITE, ERNIC_WR_WRITE_IMM,
     ERNIC_WR_READ,
-    ERNIC_WR_CMP_SWAP,
-    ERNIC_WR_FETCH_ADD,
+    ERNIC_WR_CMP_SWAP, ERNIC_WR_FETCH_ADD,
     ERNIC_WR_LOCAL_INV,
     ERNIC_WR_REG_MR,
     ERNIC_WR_BIND_MW,
@@ -193,10 +190,20 @@ struct ernic_av {
 };
 ERNIC_ABI_SIZE(struct ernic_av, 32);
 
+/*
+ * What follows ends, on an XRC initiator, with the number of the SRQ that the
+ * request is for (XRCETH); elsewhere that is reserved.
+ */
+struct ernic_wqe_send {         /* SEND, SEND_IMM, SEND_INV of connections */
+    uint8_t reserved[44];
+    ernic_le32 xrc_srq;
+};
+
 struct ernic_wqe_rdma {         /* WRITE, WRITE_IMM, READ */
     ernic_le64 raddr;
     ernic_le32 rkey;
-    uint8_t reserved[36];
+    uint8_t reserved[32];
+    ernic_le32 xrc_srq;
 };
 
 struct ernic_wqe_atomic {       /* CMP_SWAP, FETCH_ADD */
@@ -205,7 +212,8 @@ struct ernic_wqe_atomic {       /* CMP_SWAP, FETCH_ADD */
     ernic_le32 reserved0;
     ernic_le64 compare_add;
     ernic_le64 swap;
-    uint8_t reserved1[16];
+    uint8_t reserved1[12];
+    ernic_le32 xrc_srq;
 };
 
 struct ernic_wqe_ud {           /* SEND, SEND_IMM on UD and GSI */
@@ -248,6 +256,7 @@ struct ernic_wqe {
                                    the rkey to invalidate (little-endian) */
     ernic_le64 wr_id;
     union {
+        struct ernic_wqe_send send;
         struct ernic_wqe_rdma rdma;
         struct ernic_wqe_atomic atomic;
         struct ernic_wqe_ud ud;
@@ -257,6 +266,9 @@ struct ernic_wqe {
     };
 };
 ERNIC_ABI_SIZE(struct ernic_wqe, 64);
+ERNIC_ABI_OFFSET(struct ernic_wqe, send.xrc_srq, 60);
+ERNIC_ABI_OFFSET(struct ernic_wqe, rdma.xrc_srq, 60);
+ERNIC_ABI_OFFSET(struct ernic_wqe, atomic.xrc_srq, 60);
 
 #define ERNIC_SQ_STRIDE_MAX 9   /* 64 + 512 bytes inline */
 #define ERNIC_RQ_STRIDE_MAX 5   /* 16 + 16 SGEs, rounded up */
@@ -297,16 +309,12 @@ enum ernic_wc_status {          /* numbered as ibv_wc_status */
 };
 
 enum ernic_wc_opcode {
-    ERNIC_WC_SEND,
-    ERNIC_WC_WRITE,
-    ERNIC_WC_READ,
-    ERNIC_WC_CMP_SWAP,
-    ERNIC_WC_FETCH_ADD,
+    ERNIC_WC_SEND, ERNIC_WC_WRITE, ERNIC_WC_READ,
+    ERNIC_WC_CMP_SWAP, ERNIC_WC_FETCH_ADD,
     ERNIC_WC_LOCAL_INV,
     ERNIC_WC_REG_MR,
     ERNIC_WC_BIND_MW,
-    ERNIC_WC_RECV,
-    ERNIC_WC_RECV_WRITE_IMM,
+    ERNIC_WC_RECV, ERNIC_WC_RECV_WRITE_IMM,
     ERNIC_WC_OPCODE_COUNT
 };
 
@@ -317,13 +325,14 @@ enum ernic_wc_opcode {
 #define ERNIC_CQE_SOLICITED 0x10
 #define ERNIC_CQE_RQ        0x20    /* of a receive queue */
 #define ERNIC_CQE_VLAN      0x40
+#define ERNIC_CQE_XRC       0x80    /* src_qp is the SRQ of the request */
 
 struct ernic_cqe {
     ernic_le64 wr_id;
     ernic_le32 qpn;
     ernic_le32 byte_len;        /* bytes of the message; GRH area included */
     uint8_t imm[4];
-    ernic_le32 src_qp;          /* UD */
+    ernic_le32 src_qp;          /* UD; XRC: the SRQ */
     ernic_le32 index;           /* counter of the request in its queue */
     ernic_le32 vendor_err;      /* number of the fault */
     ernic_le64 timestamp;       /* ns of the device's clock */
@@ -400,41 +409,23 @@ enum ernic_status {
 
 enum ernic_cmd_opcode {
     ERNIC_CMD_NOP,
-    ERNIC_CMD_QUERY_DEVICE,
-    ERNIC_CMD_QUERY_PORT,
+    ERNIC_CMD_QUERY_DEVICE, ERNIC_CMD_QUERY_PORT,
     ERNIC_CMD_QUERY_STATS,
-    ERNIC_CMD_SET_GID,
-    ERNIC_CMD_SET_PKEY,
-    ERNIC_CMD_UCTX_ALLOC,
-    ERNIC_CMD_UCTX_FREE,
-    ERNIC_CMD_PD_ALLOC,
-    ERNIC_CMD_PD_FREE,
-    ERNIC_CMD_EQ_CREATE,
-    ERNIC_CMD_EQ_DESTROY,
-    ERNIC_CMD_CQ_CREATE,
-    ERNIC_CMD_CQ_RESIZE,
-    ERNIC_CMD_CQ_MODERATE,
-    ERNIC_CMD_CQ_DESTROY,
-    ERNIC_CMD_SRQ_CREATE,
-    ERNIC_CMD_SRQ_MODIFY,
-    ERNIC_CMD_SRQ_QUERY,
-    ERNIC_CMD_SRQ_DESTROY,
-    ERNIC_CMD_MR_REG,
-    ERNIC_CMD_MR_ALLOC,
-    ERNIC_CMD_MR_FREE,
-    ERNIC_CMD_MW_ALLOC,
-    ERNIC_CMD_MW_FREE,
-    ERNIC_CMD_QP_CREATE,
-    ERNIC_CMD_QP_MODIFY,
-    ERNIC_CMD_QP_QUERY,
-    ERNIC_CMD_QP_DESTROY,
-    ERNIC_CMD_MCAST_ATTACH,
-    ERNIC_CMD_MCAST_DETACH,
-    ERNIC_CMD_MR_REREG,
-    ERNIC_CMD_QUERY_TIMING,
-    ERNIC_CMD_MR_PAGES,
-    ERNIC_CMD_PAGE_RESUME,
-    ERNIC_CMD_COUNT
+    ERNIC_CMD_SET_GID, ERNIC_CMD_SET_PKEY,
+    ERNIC_CMD_UCTX_ALLOC, ERNIC_CMD_UCTX_FREE,
+    ERNIC_CMD_PD_ALLOC, ERNIC_CMD_PD_FREE,
+    ERNIC_CMD_EQ_CREATE, ERNIC_CMD_EQ_DESTROY,
+    ERNIC_CMD_CQ_CREATE, ERNIC_CMD_CQ_RESIZE,
+    ERNIC_CMD_CQ_MODERATE, ERNIC_CMD_CQ_DESTROY,
+    ERNIC_CMD_SRQ_CREATE, ERNIC_CMD_SRQ_MODIFY,
+    ERNIC_CMD_SRQ_QUERY, ERNIC_CMD_SRQ_DESTROY,
+    ERNIC_CMD_MR_REG, ERNIC_CMD_MR_ALLOC,
+    ERNIC_CMD_MR_FREE, ERNIC_CMD_MW_ALLOC, ERNIC_CMD_MW_FREE,
+    ERNIC_CMD_QP_CREATE, ERNIC_CMD_QP_MODIFY,
+    ERNIC_CMD_QP_QUERY, ERNIC_CMD_QP_DESTROY,
+    ERNIC_CMD_MCAST_ATTACH, ERNIC_CMD_MCAST_DETACH,
+    ERNIC_CMD_MR_REREG, ERNIC_CMD_QUERY_TIMING,
+    ERNIC_CMD_MR_PAGES, ERNIC_CMD_PAGE_RESUME, ERNIC_CMD_COUNT
 };
 
 #define ERNIC_ACCESS_LOCAL_WRITE    0x01
@@ -503,6 +494,10 @@ struct ernic_cmd_cq_moderate {
     ernic_le16 period_us;       /* longest delay */
 };
 
+/*
+ * An XRC domain is a protection domain of context 0: XRC targets have it as
+ * theirs, and any context may put SRQs into it.
+ */
 struct ernic_cmd_srq {          /* SRQ_CREATE, SRQ_MODIFY */
     struct ernic_buf_desc buf;
     ernic_le32 handle;          /* MODIFY */
@@ -510,6 +505,9 @@ struct ernic_cmd_srq {          /* SRQ_CREATE, SRQ_MODIFY */
     ernic_le32 depth;           /* power of two */
     ernic_le32 limit;           /* 0: disarmed */
     ernic_le16 stride;          /* units of 64 bytes, 1 to 5 */
+    uint8_t reserved[2];
+    ernic_le32 xrcd;            /* XRC domain; 0: an SRQ for RC, UC, UD */
+    ernic_le32 cq;              /* with xrcd: where its requests complete */
 };
 
 /* What MR_REREG changes; fields for the rest are 0. */
@@ -616,6 +614,8 @@ enum ernic_qp_type {
     ERNIC_QPT_UC,
     ERNIC_QPT_UD,
     ERNIC_QPT_GSI,              /* QP1 */
+    ERNIC_QPT_XRC_INI,          /* sends only */
+    ERNIC_QPT_XRC_TGT,          /* receives only; context 0 has it */
     ERNIC_QPT_COUNT
 };
 
@@ -632,6 +632,10 @@ enum ernic_qp_state {
 
 #define ERNIC_QPF_SQ_SIG_ALL    0x01    /* every send request is signalled */
 
+/*
+ * An XRC initiator has neither rq_*, recv_cq (0) nor srq; an XRC target has, of
+ * all before type, its domain alone, in pd.
+ */
 struct ernic_qp_init {
     struct ernic_buf_desc sq_buf;
     struct ernic_buf_desc rq_buf;       /* with an SRQ: 0 */
