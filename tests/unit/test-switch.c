@@ -673,6 +673,10 @@ static void test_wrong(void)
         ROW("a time", .rate = 1000000, .reorder = 1, .reorder_max = 1000000001),
         ROW("rate and flight", .flight = 10000000),
         ROW(NULL, .flight = 5000000),
+        /* Multiplied out in 64 bits, this would be 126 bytes. */
+        ROW("rate and flight", .rate = 1600000000000, .flight = 92233721),
+        ROW(NULL, .rate = 1600000000000, .flight = 335544),
+        ROW("rate and flight", .rate = 1600000000000, .flight = 335545),
         ROW("queue", .queue = 16383),
         ROW("queue", .queue = (64 << 20) + 1),
         ROW("kmin", .kmin = 1),

@@ -497,8 +497,8 @@ const char *ernic_switch_wrong(const ErnicSwitchConfig *c)
     if (c->flight > NS_MAX || c->latency > NS_MAX || c->reorder_max > NS_MAX) {
         return "a time is longer than 1s";
     }
-    if (c->rate / 8 * (c->flight + c->reorder_max) / NS_PER_S >
-        FLIGHT_BYTES_MAX) {
+    if (c->flight + c->reorder_max >
+        FLIGHT_BYTES_MAX * NS_PER_S / (c->rate / 8)) {
         return "rate and flight put more than 64 MiB on a cable";
     }
     if (c->queue < ERNIC_SWITCH_FRAME_MAX || c->queue > QUEUE_MAX) {
