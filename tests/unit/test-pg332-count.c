@@ -142,8 +142,13 @@ static void test_window(void)
     put_qp(a, PG332_SQBAMSB, sq >> 32);
     put_qp(a, PG332_QDEPTH, DEPTH << 16 | MANY);
     put_qp(a, PG332_QPCONF, QPCONF & ~PG332_QPCONF_CQE);
+    put_qp(a, PG332_SQPI, 15);
+    fake_run(a->e);
+    g_assert_cmphex(get(a, PG332_WQEPROCSTS) & PG332_WQEPROC_NO_BUFFER, ==, 0);
+    g_assert_cmphex(get_qp(a, PG332_STATQP) & PG332_STATQP_OSQ_FULL, ==, 0);
     put_qp(a, PG332_SQPI, 16);
     fake_run(a->e);
+    g_assert_cmphex(get_qp(a, PG332_STATQP) & PG332_STATQP_OSQ_FULL, !=, 0);
     g_assert_cmphex(get(a, PG332_QPMSTS), ==, 16 << 16 | PG332_QPM_CACHE_EMPTY);
     g_assert_cmphex(get(a, PG332_WQEPROCSTS) & PG332_WQEPROC_NO_BUFFER, !=, 0);
     put_qp(a, PG332_SQPI, 17);

@@ -12,6 +12,8 @@
 #include "pg332_recovery.h"
 #include "trace-mark.h"
 
+#define EMPTY (PG332_STATQP_SQ_EMPTY | PG332_STATQP_OSQ_EMPTY)
+
 /* ---- where software may stand when it begins ------------------------------ */
 
 static void nothing(Card *c)
@@ -168,7 +170,10 @@ static void test_sequence(gconstpointer arg)
     }
 }
 
-/* Under recovery, what is posted ends at once and marked, whatever the link does. */
+/*
+ * Under recovery, what is posted ends at once and marked, whatever the link does. That
+ * is no fatal error.
+ */
 static void test_drain(void)
 {
     Card *a = &cards[0];
@@ -183,6 +188,10 @@ static void test_drain(void)
         put_qp(a, PG332_QPCONF, QPCONF | PG332_QPCONF_RECOVERY);
         fake_run(a->e);
         check_done(a, a->posted);
+        g_assert_cmphex(get_qp(a, PG332_STATQP) & (PG332_STATQP_FATAL | EMPTY), ==,
+                        EMPTY);
+        g_assert_cmphex(get(a, PG332_INTSTS) & PG332_INT_FATAL, ==, 0);
+        g_assert_cmpuint(get(a, PG332_IPKTERRQWPTR), ==, 0);
         for (n = 0; n < a->posted; n++) {
             g_assert_cmphex(card_cqe(a, n) & ~0xff0000, ==,
                             CQE_ERROR | (0x100 + n));

@@ -283,6 +283,7 @@ static void start(Ernic *e, uint32_t qpn)
     uint32_t pmtu = field(*ernic_pg332_qp_reg(e, qpn, PG332_QPCONF),
                           PG332_QPCONF_PMTU);
 
+    *ernic_pg332_qp_reg(e, qpn, PG332_STATQP) &= ~PG332_STATQP_FATAL;
     load_attributes(e, qp);
     load_counters(e, qp);
     /* For as long as it runs: packets under way are cut to it. */
@@ -293,18 +294,17 @@ static void start(Ernic *e, uint32_t qpn)
 
 /* ---- counters, read ------------------------------------------------------ */
 
-static uint32_t status(const ErnicQp *qp, uint32_t stored)
+static uint32_t status(const Ernic *e, const ErnicQp *qp, uint32_t stored)
 {
     const ErnicSendQueue *sq = &qp->sq;
-    uint32_t pending = sq->wq.pi - sq->wq.ci;
+    uint32_t pending = sq->wq.pi - sq->wq.ci, out = sq->started - sq->wq.ci;
 
-    return (stored & PG332_STATQP_SYNDROME) |
-        (qp->state == ERNIC_QPS_ERR ? PG332_STATQP_FATAL : 0) |
+    return (stored & (PG332_STATQP_SYNDROME | PG332_STATQP_FATAL)) |
         (qp->rq.wq.pi == qp->rq.wq.ci ? PG332_STATQP_RQ_FULL : 0) |
         (pending == sq->wq.depth ? PG332_STATQP_SQ_FULL : 0) |
-        (sq->started - sq->wq.ci > sq->window_mask ? PG332_STATQP_OSQ_FULL : 0) |
+        (out >= e->format->outstanding(qp) ? PG332_STATQP_OSQ_FULL : 0) |
         (sq->started == sq->wq.pi ? PG332_STATQP_SQ_EMPTY : 0) |
-        (sq->started == sq->wq.ci ? PG332_STATQP_OSQ_EMPTY : 0) |
+        (out ? 0 : PG332_STATQP_OSQ_EMPTY) |
         (sq->rewind_gen ? PG332_STATQP_RETRIED : 0) |
         put_field(sq->retry_left, PG332_STATQP_RETRY) |
         put_field(sq->rnr_left, PG332_STATQP_RNR_RETRY);
@@ -363,7 +363,7 @@ static uint32_t live(const Ernic *e, const ErnicQp *qp, uint32_t offset,
     case PG332_STATMSN:
         return qp->rq.msn;
     case PG332_STATQP:
-        return status(qp, stored);
+        return status(e, qp, stored);
     case PG332_STATCURSQPTR:
         return ernic_pg332_index(sq->wq.ci + 1, sq->wq.depth);
     case PG332_STATRESPSN:

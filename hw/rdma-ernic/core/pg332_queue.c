@@ -370,6 +370,7 @@ static void pg332_fatal(Ernic *e, ErnicQp *qp, ErnicFault fault)
         *wptr = *wptr % size + 1;
     }
     trace_ernic_pg332_fatal(qp->qpn, code, ernic_fault_info(fault)->name);
+    *ernic_pg332_qp_reg(e, qp->qpn, PG332_STATQP) |= PG332_STATQP_FATAL;
     ernic_pg332_raise(e, PG332_INT_FATAL);
 }
 
