@@ -353,6 +353,48 @@ static void test_facts(void)
     g_free(text);
 }
 
+/* ---- the manual --------------------------------------------------------------- */
+
+/* The second column of @reg's row in the manual's table; NULL: there is none. */
+static char *manual_bits(const char *manual, const char *reg)
+{
+    g_auto(GStrv) lines = g_strsplit(strstr(manual, "## Fields\n"), "\n", 0);
+    uint32_t i;
+
+    for (i = 1; lines[i] && !g_str_has_prefix(lines[i], "## "); i++) {
+        g_auto(GStrv) cells = g_strsplit(lines[i], " | ", 2);
+        g_auto(GStrv) names = NULL;
+
+        if (!g_str_has_prefix(lines[i], "| ") || !cells[1]) {
+            continue;
+        }
+        names = g_strsplit(cells[0] + 2, ", ", 0);
+        if (g_strv_contains((const char *const *)names, reg)) {
+            return g_strdup(cells[1]);
+        }
+    }
+    return NULL;
+}
+
+/* Every register is in the manual, with each bit that software can change. */
+static void test_manual(void)
+{
+    g_autofree char *text = NULL;
+    uint32_t i;
+
+    g_assert(g_file_get_contents(ERNIC_DOCS "/ernic-face.md", &text, NULL, NULL));
+    for (i = 0; i < ernic_num_reg_defs; i++) {
+        const ErnicRegDef *def = &ernic_reg_defs[i];
+        g_autofree char *told = manual_bits(text, def->name);
+        uint32_t bits;
+
+        g_test_message("%s", def->name);
+        g_assert_nonnull(told);
+        bits = fact_bits(told);
+        g_assert_cmphex(bits ? (def->write | def->over | def->w1c) & ~bits : 0, ==, 0);
+    }
+}
+
 /* ---- the walk ---------------------------------------------------------------- */
 
 static void set_override(ErnicRegFile *rf, bool on)
@@ -487,6 +529,7 @@ int main(int argc, char **argv)
     }
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/regs/doc", test_doc);
+    g_test_add_func("/regs/manual", test_manual);
     g_test_add_func("/regs/facts", test_facts);
     for (v = 0; v < PG332_VERSIONS; v++) {
         char *path = g_strdup_printf("/regs/walk/%s", version_names[v]);
