@@ -399,6 +399,10 @@ BREAK(cqe_queue, cqe(&t->cqes)->cqn = 7)
 BREAK(cqe_qp, cqe(&t->cqes)->wc.qpn = 9)
 BREAK(irq, t->irqs->pos[1] = 7; t->irqs->heap[0] = 1; t->irqs->count = 1)
 BREAK(fetched, t->fetched[2] = t->p->wqe_batch)
+BREAK(retry_used, t->retry.used++)
+BREAK(retry_waits, t->retry.waits[2] = true)
+BREAK(retry_line, t->retry.count = 1)
+BREAK(retry_size, t->retry.used = t->retry.held[2] = t->retry.size + 1)
 
 static const struct {
     void (*fn)(Ernic *e, ErnicTiming *t);
@@ -429,6 +433,10 @@ static const struct {
     { break_cqe_qp, "timing 0: completions", true },
     { break_irq, "timing 0: interrupts", false },
     { break_fetched, "timing 0: fetched", true },
+    { break_retry_used, "timing 0: retry", false },
+    { break_retry_waits, "timing 0: retry", false },
+    { break_retry_line, "timing 0: retry", false },
+    { break_retry_size, "timing 0: retry", false },
 };
 
 /* An engine in whose lines something stands, and a train is held. */

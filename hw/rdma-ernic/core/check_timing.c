@@ -176,6 +176,24 @@ static bool fetched(const ErnicCheck *c, uint32_t id)
     return true;
 }
 
+/* What is kept is some queue pair's, and who waits stands in the line once. */
+static bool retry(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicTimedRetry *r = &c->e->timing->retry;
+    uint32_t held = 0, waits = 0, i;
+
+    for (i = 0; i < r->qps; i++) {
+        held += r->held[i];
+        waits += r->waits[i];
+    }
+    for (i = 0; i < r->count; i++) {
+        if (!r->waits[r->line[(r->head + i) % r->qps]]) {
+            return false;
+        }
+    }
+    return r->used == held && r->used <= r->size && r->count == waits;
+}
+
 static const ErnicInvariant timing_list[] = {
     { "origin", origin },
     { "stage-time", stage_time },
@@ -187,6 +205,7 @@ static const ErnicInvariant timing_list[] = {
     { "completions", completions },
     { "interrupts", interrupts },
     { "fetched", fetched },
+    { "retry", retry },
 };
 const ErnicInvariants ernic_invariants_timing = {
     timing_list, G_N_ELEMENTS(timing_list)
