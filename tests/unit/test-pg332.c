@@ -278,6 +278,27 @@ static void test_illegal(void)
     }
 }
 
+/* Behind a request that fails: it was looked at once, and is no more when it is flushed. */
+static void test_illegal_behind(void)
+{
+    Card *a = &cards[0];
+
+    setup(PG332_V3_1);
+    card_wqe(a, (Wqe) { .opcode = WRITE, .laddr = a->mem, .len = 64,
+                        .rkey = KEY + 1, .raddr = VA });
+    card_wqe(a, (Wqe) { .opcode = 0x55, .laddr = a->mem, .len = 64 });
+    card_ring(a);
+    fake_run(a->e);
+    g_assert_cmphex(get(a, PG332_INTSTS), ==, PG332_INT_OPCODE);
+    put(a, PG332_INTSTS, PG332_INT_OPCODE);
+    settle();
+    check_done(a, 2);
+    g_assert_cmphex(card_cqe(a, 1), ==, CQE_ERROR | 0x55 << 16 | 0x101);
+    g_assert_cmphex(get(a, PG332_INTSTS) & PG332_INT_OPCODE, ==, 0);
+    g_assert_cmphex(get(a, PG332_QPMSTS), ==, 2 << 16 | PG332_QPM_CACHE_EMPTY);
+    teardown();
+}
+
 /* Queues where there is no memory: an error, not more. */
 static void test_no_memory(void)
 {
@@ -707,6 +728,7 @@ int main(int argc, char **argv)
     g_test_add_func("/pg332/receive-full", test_receive_full);
     g_test_add_func("/pg332/keys", test_keys);
     g_test_add_func("/pg332/illegal", test_illegal);
+    g_test_add_func("/pg332/illegal-behind", test_illegal_behind);
     g_test_add_func("/pg332/no-memory", test_no_memory);
     g_test_add_func("/pg332/recovery", test_recovery);
     g_test_add_func("/pg332/stop-under-recovery", test_stop_under_recovery);

@@ -107,9 +107,12 @@ static void pg332_fetch(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe)
         wqe->fault = ERNIC_FAULT_SEND_FETCH;
         return;
     }
-    *ernic_pg332_reg(e, PG332_QPMSTS) += PG332_QPM_WQE;
-    /* What the completion entry will say. */
+    /* What the completion entry will say; of one to be flushed, that is all. */
     wqe->wr_id = le16_to_cpu(slot.wrid) | (uint32_t)slot.opcode << 16;
+    if (qp->state == ERNIC_QPS_ERR) {
+        return;
+    }
+    *ernic_pg332_reg(e, PG332_QPMSTS) += PG332_QPM_WQE;
     ernic_rules_request(e, qp, slot.opcode, le32_to_cpu(slot.length), wqe);
     if (slot.opcode >= ARRAY_SIZE(wr_opcodes) ||
         wr_opcodes[slot.opcode] == NO_OPCODE) {
