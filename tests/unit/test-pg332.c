@@ -278,7 +278,7 @@ static void test_illegal(void)
     }
 }
 
-/* Behind a request that fails: it was looked at once, and is no more when it is flushed. */
+/* Behind a request that fails: looked at once, and not again when it is flushed. */
 static void test_illegal_behind(void)
 {
     Card *a = &cards[0];
