@@ -714,6 +714,36 @@ static void test_bound(void)
     dlg_close(&d);
 }
 
+/* A list of two chunks with room for one leaves neither. */
+static void test_bound_half(void)
+{
+    const uint32_t room = ERNIC_MAX_PAGES - ERNIC_ODP_CHUNK;
+    const ErnicOdp *odp;
+    uint64_t addr, run;
+    uint32_t taken;
+    Dialog d;
+
+    open_demand(&d, ERNIC_QPT_RC);
+    d.key = fake_reg_demand(d.e, d.pd, 0, 8 << 20, ALL);
+    odp = d.e->mr[d.key >> 8].odp;
+    set(&d, 1, 1, W);
+    taken = d.e->num_pages;
+    d.e->num_pages = room;
+    g_assert_cmpuint(fake_set_pages(d.e, d.key, 1020, 8, d.mem, W), ==,
+                     ERNIC_ERR_NO_RESOURCE);
+    g_assert_cmpuint(odp->num, ==, 1);
+    g_assert_cmpuint(d.e->num_pages, ==, room);
+    /* Of the chunk that was there nothing has changed. */
+    d.e->num_pages = ERNIC_MAX_PAGES;
+    g_assert_cmpuint(fake_set_pages(d.e, d.key, 508, 8, d.mem, W), ==,
+                     ERNIC_ERR_NO_RESOURCE);
+    g_assert_true(ernic_odp_find(odp, PAGE, true, &addr, &run));
+    g_assert_false(ernic_odp_find(odp, 508 * PAGE, false, &addr, &run));
+    d.e->num_pages = taken;
+    g_assert_true(ernic_check(d.e, NULL));
+    dlg_close(&d);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -741,5 +771,6 @@ int main(int argc, char **argv)
     g_test_add_func("/odp/bad/region", test_bad_region);
     g_test_add_func("/odp/table", test_table);
     g_test_add_func("/odp/bound", test_bound);
+    g_test_add_func("/odp/bound/half", test_bound_half);
     return g_test_run();
 }
