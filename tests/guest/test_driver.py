@@ -70,6 +70,10 @@ def test_attributes(guests):
     for name, value in want.items():
         assert guests[0].check(f'cat {RDMA}/{name}').strip() == value, name
     assert re.search(r'fw_ver:\s+1\.0\.0', guests[0].check('ibv_devinfo'))
+    # Without a timing model there is nothing of the device in debugfs.
+    guests[0].check('mountpoint -q /sys/kernel/debug || '
+                    'mount -t debugfs debugfs /sys/kernel/debug')
+    assert guests[0].check('ls /sys/kernel/debug/ernic') == ''
 
 
 def test_port(guests):

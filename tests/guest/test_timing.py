@@ -9,6 +9,8 @@ import programs
 from suite import Suite
 
 FLIGHT_US = 1000                # of the profile, much more than the guests take
+DRIVER = '/sys/bus/pci/drivers/ernic'
+DEBUGFS = '/sys/kernel/debug/ernic'
 
 
 class Slow(links.Netdev):
@@ -28,7 +30,8 @@ def suites(kernel, image, short):
     if short:
         return []
     return [Suite(f'timing-{kernel}', functools.partial(guest.Guests, 2, Slow(), image),
-                  [test_up, test_latency, test_counters])]
+                  [test_up, test_latency, test_counters, test_debugfs,
+                   test_debugfs_comes_and_goes, test_debugfs_dead])]
 
 
 def test_up(guests):
@@ -64,3 +67,75 @@ def test_counters(guests):
         spent = stage['busy'] + stage['stalled'] + stage['idle']
         assert spent >= (after['now'] - after['since']) * 1000, (name, stage)
     assert after['queues']['packets_to_leave']['peak'] >= 1, after['queues']
+
+
+def address_of(one):
+    """The device's place on the PCI bus."""
+    return one.check(f'basename $(ls -d {DRIVER}/0*)').strip()
+
+
+def shown(one, table):
+    """A file of the driver: the names of its columns, its rows by name, its times."""
+    times, heading, *rows = [line.split() for line in one.check(
+        f'cat {DEBUGFS}/{address_of(one)}/timing_{table}').splitlines()]
+    assert times[::2] == ['since', 'now'], times
+    assert heading[0] == table[:-1], heading
+    return ({row[0]: dict(zip(heading[1:], map(int, row[1:]), strict=True))
+             for row in rows}, *map(int, times[1::2]))
+
+
+def test_debugfs(guests):
+    """The driver shows what the monitor shows, as of a time between two looks."""
+    one = guests[0]
+    one.check('mountpoint -q /sys/kernel/debug || '
+              'mount -t debugfs debugfs /sys/kernel/debug')
+    before = timing(one)
+    tables = {table: shown(one, table) for table in ('stages', 'queues')}
+    after = timing(one)
+    for table, (rows, since, now) in tables.items():
+        assert rows.keys() == before[table].keys(), (rows.keys(), before[table].keys())
+        assert since == before['since'] and before['now'] <= now <= after['now']
+        for name, row in rows.items():
+            first, last = before[table][name], after[table][name]
+            assert row.keys() == first.keys(), (name, row, first)
+            for column in row.keys() - {'count'}:
+                assert first[column] <= row[column] <= last[column], (name, column, row)
+    stages, since, now = tables['stages']
+    assert stages['mac']['items'] >= 400
+    for name, row in stages.items():
+        assert row['busy'] + row['stalled'] + row['idle'] >= (now - since) * 1000, name
+
+
+def test_debugfs_comes_and_goes(guests):
+    """A file that is open outlives the device, and says so; nothing is left."""
+    one = guests[0]
+    place = address_of(one)
+    file = f'{DEBUGFS}/{place}/timing_stages'
+    one.check('dmesg -c')
+    output = one.check(
+        f'exec 7<{file}; echo {place} >{DRIVER}/unbind; cat <&7; echo status $?; '
+        f'ls {DEBUGFS}; rmmod ernic && exit 1; exec 7<&-; echo {place} >{DRIVER}/bind')
+    assert 'Input/output error' in output and 'status 1\n' in output, output
+    assert place not in output, output
+    one.check(f'echo 1 >{DRIVER}/{place}/reset')
+    assert shown(one, 'stages')[0]['mac']['busy'] == 0
+    # Readers do not hold up a device that goes.
+    job = one.start(f'end=$(($(date +%s) + 8)); while [ $(date +%s) -lt $end ]; do '
+                    f'cat {DEBUGFS}/*/timing_*; done >/dev/null 2>&1; true', 40)
+    one.check('for n in 1 2 3; do '
+              f'echo {place} >{DRIVER}/unbind; echo {place} >{DRIVER}/bind; done', 40)
+    assert job.wait().status == 0
+    one.check(f'rmmod ernic && ! [ -e {DEBUGFS} ] && modprobe ernic && [ -e {file} ]')
+    said = one.check('dmesg')
+    assert not re.search('WARNING|BUG|Oops|Call Trace|leak|debugfs', said), said
+
+
+def test_debugfs_dead(guests):
+    """A device that has died answers nobody: no old figures, but an error."""
+    one = guests[0]
+    place = address_of(one)
+    one.check(f'setpci -s {place} COMMAND=0:4')
+    for table in 'stages', 'queues':
+        result = one.run(f'cat {DEBUGFS}/{place}/timing_{table}')
+        assert result.status and 'Input/output error' in result.output, result.output
+    one.check(f'rmmod ernic && modprobe ernic && cat {DEBUGFS}/{place}/timing_queues')

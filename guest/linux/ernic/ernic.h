@@ -83,6 +83,7 @@ struct ernic_dev {
 	bool ib_on;		/* the RDMA core knows the device */
 	struct work_struct fatal_work;
 	struct ernic_device_attr attr;
+	struct dentry *debugfs;	/* NULL: no timing model */
 	/* its own memory: pages in the BAR, a bit for each that is taken */
 	phys_addr_t dm_phys;
 	unsigned long dm_pages;
@@ -209,6 +210,13 @@ static inline void ernic_odp_caps(struct ernic_dev *dev,
 static inline void ernic_odp_fault(struct ernic_dev *dev,
 				   const struct ernic_eqe *eqe) { }
 #endif
+
+/* ernic_debugfs.c: debugfs may fail, or be absent; nothing depends on it */
+void ernic_debugfs_init(void);
+void ernic_debugfs_exit(void);
+void ernic_debugfs_add(struct ernic_dev *dev);
+/* Behind this nobody reads; files that are open give -EIO. */
+void ernic_debugfs_remove(struct ernic_dev *dev);
 
 /* ernic_verbs.c */
 int ernic_ib_register(struct ernic_dev *dev);

@@ -168,6 +168,7 @@ static int ernic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	ret = ernic_ib_register(dev);
 	if (ret)
 		goto err_net;
+	ernic_debugfs_add(dev);
 	pci_set_drvdata(pdev, dev);
 	return 0;
 
@@ -192,6 +193,7 @@ static void ernic_remove(struct pci_dev *pdev)
 	if (!dev)
 		return;
 	pci_set_drvdata(pdev, NULL);
+	ernic_debugfs_remove(dev);
 	ernic_ib_unregister(dev);
 	cancel_work_sync(&dev->fatal_work);
 	ernic_net_unregister(dev);
@@ -235,7 +237,25 @@ static struct pci_driver ernic_pci_driver = {
 	.remove = ernic_remove,
 	.err_handler = &ernic_err_handlers,
 };
-module_pci_driver(ernic_pci_driver);
+
+static int __init ernic_init(void)
+{
+	int ret;
+
+	ernic_debugfs_init();
+	ret = pci_register_driver(&ernic_pci_driver);
+	if (ret)
+		ernic_debugfs_exit();
+	return ret;
+}
+module_init(ernic_init);
+
+static void __exit ernic_exit(void)
+{
+	pci_unregister_driver(&ernic_pci_driver);
+	ernic_debugfs_exit();
+}
+module_exit(ernic_exit);
 
 MODULE_DESCRIPTION("RoCEv2 and Ethernet driver for rdma-ernic");
 MODULE_LICENSE("GPL");

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What the timing model of a device has counted, in debugfs: a folder for each
+ * device that has a model, named as its place on the PCI bus.
+ */
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <hw/rdma-ernic/ernic_counters.h>
+#include "ernic.h"
+
+static struct dentry *ernic_debugfs_root;
+
+#define ERNIC_TIMING_NAME(symbol, name) name,
+static const char * const ernic_stage_names[] = {
+	ERNIC_TIMING_STAGES(ERNIC_TIMING_NAME)
+};
+
+static const char * const ernic_queue_names[] = {
+	ERNIC_TIMING_QUEUES(ERNIC_TIMING_NAME)
+};
+
+#undef ERNIC_TIMING_NAME
+
+/*
+ * To be freed by kfree(), or an error: -EOPNOTSUPP without a model, and if its
+ * tables are not those that the driver knows.
+ */
+static struct ernic_timing_info *ernic_timing_get(struct ernic_dev *dev)
+{
+	struct ernic_timing_info *info = kzalloc(sizeof(*info), GFP_KERNEL);
+	int ret;
+
+	if (!info)
+		return ERR_PTR(-ENOMEM);
+	ret = ernic_cmd_query(dev, ERNIC_CMD_QUERY_TIMING, 0, 0, info,
+			      sizeof(*info));
+	if (!ret &&
+	    (le16_to_cpu(info->num_stages) != ERNIC_TIMING_NUM_STAGES ||
+	     le16_to_cpu(info->stage_size) != sizeof(info->stage[0]) ||
+	     le16_to_cpu(info->num_queues) != ERNIC_TIMING_NUM_QUEUES ||
+	     le16_to_cpu(info->queue_size) != sizeof(info->queue[0])))
+		ret = -EOPNOTSUPP;
+	if (ret) {
+		kfree(info);
+		return ERR_PTR(ret);
+	}
+	return info;
+}
+
+/* One word, whatever the name: lines are to be split at blanks. */
+static void ernic_put_name(struct seq_file *m, const char *name)
+{
+	int width = 24;
+
+	for (; *name; name++, width--)
+		seq_putc(m, *name == ' ' || *name == '-' ? '_' : *name);
+	seq_printf(m, "%*s", max(width, 1), "");
+}
+
+/* A line of n numbers behind a name. */
+static void ernic_put_row(struct seq_file *m, const char *name,
+			  const __le64 *value, size_t n)
+{
+	size_t i;
+
+	ernic_put_name(m, name);
+	for (i = 0; i < n; i++)
+		seq_printf(m, " %20llu", le64_to_cpu(value[i]));
+	seq_putc(m, '\n');
+}
+
+static void ernic_put_times(struct seq_file *m,
+			    const struct ernic_timing_info *info)
+{
+	seq_printf(m, "since %llu now %llu\n", le64_to_cpu(info->since),
+		   le64_to_cpu(info->now));
+}
+
+static int timing_stages_show(struct seq_file *m, void *unused)
+{
+	struct ernic_timing_info *info = ernic_timing_get(m->private);
+	int i;
+
+	if (IS_ERR(info))
+		return PTR_ERR(info);
+	ernic_put_times(m, info);
+	seq_printf(m, "%-24s %20s %20s %20s %20s %20s\n", "stage", "items",
+		   "busy", "stalled", "idle", "waited");
+	for (i = 0; i < ERNIC_TIMING_NUM_STAGES; i++) {
+		const struct ernic_timing_stage *s = &info->stage[i];
+		const __le64 row[] = {
+			s->items, s->busy, s->stalled, s->idle, s->waited,
+		};
+
+		ernic_put_row(m, ernic_stage_names[i], row, ARRAY_SIZE(row));
+	}
+	kfree(info);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(timing_stages);
+
+static int timing_queues_show(struct seq_file *m, void *unused)
+{
+	struct ernic_timing_info *info = ernic_timing_get(m->private);
+	int i;
+
+	if (IS_ERR(info))
+		return PTR_ERR(info);
+	ernic_put_times(m, info);
+	seq_printf(m, "%-24s %20s %20s %20s %20s\n", "queue", "size", "count",
+		   "peak", "area");
+	for (i = 0; i < ERNIC_TIMING_NUM_QUEUES; i++) {
+		const struct ernic_timing_queue *q = &info->queue[i];
+		const __le64 row[] = { q->size, q->count, q->peak, q->area };
+
+		ernic_put_row(m, ernic_queue_names[i], row, ARRAY_SIZE(row));
+	}
+	kfree(info);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(timing_queues);
+
+void ernic_debugfs_add(struct ernic_dev *dev)
+{
+	struct ernic_timing_info *info;
+
+	if (!debugfs_initialized())
+		return;
+	info = ernic_timing_get(dev);
+	if (IS_ERR(info))
+		return;
+	kfree(info);
+	dev->debugfs = debugfs_create_dir(pci_name(dev->pdev),
+					  ernic_debugfs_root);
+	debugfs_create_file("timing_stages", 0444, dev->debugfs, dev,
+			    &timing_stages_fops);
+	debugfs_create_file("timing_queues", 0444, dev->debugfs, dev,
+			    &timing_queues_fops);
+}
+
+void ernic_debugfs_remove(struct ernic_dev *dev)
+{
+	debugfs_remove_recursive(dev->debugfs);
+}
+
+void ernic_debugfs_init(void)
+{
+	ernic_debugfs_root = debugfs_create_dir("ernic", NULL);
+}
+
+void ernic_debugfs_exit(void)
+{
+	debugfs_remove_recursive(ernic_debugfs_root);
+}
