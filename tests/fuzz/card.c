@@ -166,7 +166,7 @@ static void open_card(FuzzCard *c, int number, unsigned kind)
     ErnicConfig cfg = {
         .max_qp = CARD_QPS + 1, .max_cq = 1, .max_srq = 1, .max_eq = 1,
         .max_mr = 1, .max_pd = 1, .max_uctx = 1, .num_vectors = 2, .mtu = 5,
-        .pg332 = 1 + card_version,
+        .link_speed = 100000, .pg332 = 1 + card_version,
         .strict = kind / PG332_VERSIONS % ERNIC_STRICT_MODES,
         .timing = kind / (PG332_VERSIONS * ERNIC_STRICT_MODES) & 1 ? &hand : NULL,
     };

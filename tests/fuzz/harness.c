@@ -258,6 +258,7 @@ void fuzz_config(ErnicConfig *cfg)
     *cfg = (ErnicConfig) {
         .max_qp = 24, .max_cq = 12, .max_srq = 6, .max_eq = 4, .max_mr = 40,
         .max_pd = 8, .max_uctx = 4, .num_vectors = 4, .mtu = 5,
+        .link_speed = 100000,
     };
 }
 

@@ -221,6 +221,7 @@ static void host_init(Sim *s, uint32_t id)
         .max_qp = 40, .max_cq = 16, .max_srq = 4, .max_eq = 4, .max_mr = 128,
         .max_pd = 8, .max_uctx = 8, .num_vectors = 2, .mtu = s->plan.mtu_max,
         .udp_sport = sim_percent(&h->rng, 50) ? 0 : 4791,
+        .link_speed = 25000 << 2 * (id % 3),
         .timing = s->plan.timed ? &s->plan.profile : NULL,
     };
     sim_engine_new(h);

@@ -130,7 +130,7 @@ void card_config(ErnicConfig *cfg, unsigned version)
     *cfg = (ErnicConfig) {
         .max_qp = 33, .max_cq = 1, .max_srq = 1, .max_eq = 1, .max_mr = 1,
         .max_pd = 1, .max_uctx = 1, .num_vectors = 1, .mtu = 5,
-        .pg332 = 1 + version, .timing = card_timing,
+        .link_speed = 100000, .pg332 = 1 + version, .timing = card_timing,
     };
 }
 

@@ -6,8 +6,10 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "cc.h"
 #include "dialog.h"
 #include "ib_tables.h"
+#include "profile.h"
 
 #define SQ DLG_SQ_PSN
 #define RQ DLG_RQ_PSN
@@ -181,7 +183,7 @@ static void test_rate(void)
     dlg_close(&d);
 }
 
-/* The first CNP halves it: 12.5 to 6.25 GB/s, 1024 bytes in 163 ns. */
+/* The first CNP halves it: 5 to 2.5 GB/s, 1024 bytes in 409 ns. */
 static void test_first_cut(void)
 {
     uint64_t t;
@@ -191,8 +193,8 @@ static void test_first_cut(void)
     dlg_cnp(&d);
     dlg_post_flags(&d, ERNIC_WR_WRITE, 0, 0, 100 * 1024);
     t = time_of(&d, 100);
-    g_assert_cmpuint(t, >=, 99 * 163);
-    g_assert_cmpuint(t, <=, 100 * 165);
+    g_assert_cmpuint(t, >=, 99 * 409);
+    g_assert_cmpuint(t, <=, 100 * 412);
     drop(&d);
     dlg_close(&d);
 }
@@ -210,7 +212,7 @@ static void test_cnp_burst(void)
     }
     dlg_post_flags(&d, ERNIC_WR_WRITE, 0, 0, 100 * 1024);
     t = time_of(&d, 100);
-    g_assert_cmpuint(t, <=, 100 * 165);
+    g_assert_cmpuint(t, <=, 100 * 412);
     drop(&d);
     dlg_close(&d);
 }
@@ -238,6 +240,74 @@ static void test_recovery(void)
     g_assert_cmpuint(t, ==, 0);
     g_assert_cmpuint(i, >, 3);
     dlg_close(&d);
+}
+
+/*
+ * Where a limit begins and ends: the line is link-speed, and that of the profile
+ * if there is one. @mbps is what is expected of either.
+ */
+static void check_line(const ErnicConfig *cfg, uint64_t mbps)
+{
+    uint64_t line = mbps * 125000, now = 7 * MS, i;
+    ErnicCc cc = { 0 };
+
+    ernic_cc_sent(&cc, cfg, now, 4096);
+    g_assert_cmpuint(ernic_cc_send_at(&cc), ==, 0);
+    ernic_cc_cnp(&cc, cfg, now);
+    g_assert_cmpuint(cc.rate, ==, line / 2);
+    g_assert_cmpuint(cc.target, ==, line);
+    ernic_cc_sent(&cc, cfg, now, 4096);
+    g_assert_cmpuint(ernic_cc_send_at(&cc), ==,
+                     now + 4096 * 1000000000ull / (line / 2));
+    /* Towards the line by half of what is missing each 300 us, and no farther. */
+    for (i = 0; i < 64 && cc.limited; i++) {
+        now += 300 * US;
+        ernic_cc_sent(&cc, cfg, now, 0);
+        g_assert_cmpuint(cc.rate, ==, line - (line / 2 >> (i + 1)));
+    }
+    g_assert_false(cc.limited);
+    g_assert_cmpuint(i, >, 8);
+    /* As slow as it becomes, a pause is enough to be at the line again. */
+    for (i = 0; i < 1000; i++) {
+        now += INTERVAL;
+        ernic_cc_cnp(&cc, cfg, now);
+        g_assert_true(cc.limited && cc.rate > 0 && cc.rate <= line / 2);
+    }
+    ernic_cc_sent(&cc, cfg, now + 30000 * 300 * US, 0);
+    g_assert_false(cc.limited);
+}
+
+static void test_line(void)
+{
+    static const uint32_t speeds[] = { 1, 10000, 25000, 100000, 400000, 1600000 };
+    ErnicProfile profile = { 0 };
+    ErnicConfig cfg = { 0 };
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(speeds); i++) {
+        cfg = (ErnicConfig) { .link_speed = speeds[i] };
+        check_line(&cfg, speeds[i]);
+        profile.wire_mbps = speeds[i];
+        cfg = (ErnicConfig) { .link_speed = 40000, .timing = &profile };
+        check_line(&cfg, speeds[i]);
+    }
+    profile.wire_mbps = ERNIC_LINE_RATE_MAX / 125000;
+    check_line(&cfg, profile.wire_mbps);
+}
+
+/* A rate that comes from a device with a faster line is this one's at the most. */
+static void test_line_moved(void)
+{
+    ErnicConfig fast = { .link_speed = 400000 }, slow = { .link_speed = 25000 };
+    ErnicCc cc = { 0 };
+
+    ernic_cc_cnp(&cc, &fast, MS);
+    ernic_cc_cnp(&cc, &slow, MS + INTERVAL);
+    g_assert_true(cc.limited);
+    g_assert_cmpuint(cc.rate, <, 25000 * 125000ull);
+    ernic_cc_cnp(&cc, &fast, 1000 * MS);
+    ernic_cc_sent(&cc, &slow, 1000 * MS, 64);
+    g_assert_cmpuint(cc.rate, <=, 25000 * 125000ull);
 }
 
 /* An RC request is held back too, and completes; an ACK never is. */
@@ -383,6 +453,8 @@ int main(int argc, char **argv)
     TEST("mark/response", test_mark_response);
     TEST("rate/cuts", test_rate);
     TEST("rate/first-cut", test_first_cut);
+    TEST("rate/line", test_line);
+    TEST("rate/line-moved", test_line_moved);
     TEST("rate/burst", test_cnp_burst);
     TEST("rate/recovery", test_recovery);
     TEST("rate/rc", test_rate_rc);

@@ -112,7 +112,7 @@ static bool ack_rd_packet(Ernic *e, ErnicQp *qp, ErnicRdRes *rd,
         }
     }
     ernic_tx_commit(e, qp->qpn, &pkt);
-    ernic_cc_sent(&qp->cc, e->now, pkt.payload_len);
+    ernic_cc_sent(&qp->cc, &e->cfg, e->now, pkt.payload_len);
     rd->next++;
     if (rd->next == rd->end) {
         rd->pending = false;

@@ -7,8 +7,10 @@
 #ifndef ERNIC_CC_H
 #define ERNIC_CC_H
 
+#include "dev.h"
+
 typedef struct ErnicCc {
-    bool limited;               /* false: line rate, the rest is idle */
+    bool limited;               /* false: the line limits, the rest is idle */
     uint64_t rate, target;      /* bytes per second */
     uint32_t alpha;             /* congestion estimate, 1.0 = 1 << 16 */
     uint32_t stage;             /* increase steps since the last cut */
@@ -18,11 +20,18 @@ typedef struct ErnicCc {
     uint64_t send_at;           /* the next packet leaves no earlier */
 } ErnicCc;
 
+/*
+ * The greatest line rate of any device, bytes per second: a profile's wire.rate
+ * goes up to 10 Tb/s, link-speed not so far.
+ */
+#define ERNIC_LINE_RATE_MAX     1250000000000ull
+
 void ernic_cc_reset(ErnicCc *cc);
-/* A CNP has come. */
-void ernic_cc_cnp(ErnicCc *cc, uint64_t now);
+/* A CNP has come to a device of @cfg, whose line rate is the greatest there is. */
+void ernic_cc_cnp(ErnicCc *cc, const ErnicConfig *cfg, uint64_t now);
 /* @bytes are sent now: brings the rate up to date and sets send_at. */
-void ernic_cc_sent(ErnicCc *cc, uint64_t now, uint32_t bytes);
+void ernic_cc_sent(ErnicCc *cc, const ErnicConfig *cfg, uint64_t now,
+                   uint32_t bytes);
 /* Earliest time of the next packet; 0: at once. */
 static inline uint64_t ernic_cc_send_at(const ErnicCc *cc)
 {

@@ -51,7 +51,7 @@ typedef struct ErnicConfig {
     uint16_t num_vectors;
     uint8_t mtu;                /* greatest path MTU, 1: 256 ... 5: 4096 */
     uint16_t udp_sport;         /* of every packet; 0: per queue pair */
-    uint32_t link_speed;        /* Mb/s; told to software, limits nothing */
+    uint32_t link_speed;        /* Mb/s; told to software; DCQCN's, if not timed */
     /*
      * 0: the engine's guest drives it by verbs. Else 1 + enum pg332_version: by
      * the registers of PG332, with queue pairs 1 to max_qp - 1.

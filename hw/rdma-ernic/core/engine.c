@@ -121,6 +121,7 @@ Ernic *ernic_new(const ErnicConfig *cfg, const ErnicEnvOps *ops, void *env)
 {
     Ernic *e = g_new0(Ernic, 1);
 
+    g_assert(cfg->link_speed);
     e->cfg = *cfg;
     e->ops = ops;
     e->env = env;

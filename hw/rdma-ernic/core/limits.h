@@ -69,8 +69,6 @@
 /* Packets that loopback holds before it drops, bytes. */
 #define ERNIC_LOOPBACK_BYTES    (256u * 1024)
 
-/* The rate at which congestion control starts and stops to limit: 100 Gb/s. */
-#define ERNIC_LINE_RATE         12500000000ull
 /* DCQCN: CNPs per queue pair not oftener than this (50 us, as NICs do). */
 #define ERNIC_CNP_INTERVAL_NS   50000
 

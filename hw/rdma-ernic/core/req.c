@@ -127,7 +127,7 @@ static void req_sent(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt, uint32_t n)
     } else if (ernic_psn_distance(sq->una_psn, sq->next_psn) > ahead) {
         sq->max_psn = sq->next_psn;
     }
-    ernic_cc_sent(&qp->cc, e->now, pkt->payload_len);
+    ernic_cc_sent(&qp->cc, &e->cfg, e->now, pkt->payload_len);
 }
 
 /*

@@ -112,7 +112,7 @@ static void rx_cnp(Ernic *e, ErnicQp *qp)
         e->format->cnp(e, qp);
     } else {
         e->stats.rate_cuts++;
-        ernic_cc_cnp(&qp->cc, e->now);
+        ernic_cc_cnp(&qp->cc, &e->cfg, e->now);
     }
 }
 

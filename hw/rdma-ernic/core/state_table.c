@@ -54,7 +54,7 @@ static const ErnicStateField config_fields[] = {
     DERIVED(udp_sport),         /* a port of the host that loads */
     DERIVED(timing),            /* compared by its hash, with what it keeps */
     DERIVED(timing_trace),      /* changes nothing */
-    DERIVED(link_speed),        /* nothing that the engine acts on */
+    DERIVED(link_speed),        /* of the device that loads */
     DERIVED(pg332),             /* another engine altogether */
     DERIVED(strict),            /* compared with what it keeps */
 };
@@ -384,9 +384,9 @@ static const ErnicStateStruct ack_struct = DESCRIBE(ack_fields, ErnicAckState);
 
 #define S ErnicCc
 static const ErnicStateField cc_fields[] = {
-    BOOL(limited), UMAX(rate, ERNIC_LINE_RATE), UMAX(target, ERNIC_LINE_RATE),
-    UMAX(alpha, 1u << 16), U(stage), U(alpha_at), U(rate_at), U(cut_at),
-    U(send_at),
+    BOOL(limited), UMAX(rate, ERNIC_LINE_RATE_MAX),
+    UMAX(target, ERNIC_LINE_RATE_MAX), UMAX(alpha, 1u << 16), U(stage),
+    U(alpha_at), U(rate_at), U(cut_at), U(send_at),
 };
 #undef S
 static const ErnicStateStruct cc_struct = DESCRIBE(cc_fields, ErnicCc);
