@@ -32,34 +32,6 @@ static uint64_t *page(const Function *f)
     return memory[f->host - 1].page;
 }
 
-/* ---- PCI ------------------------------------------------------------------- */
-
-static uintptr_t bar(const Function *f, int number)
-{
-    if (pci_read(f->devfn, 0x14 + 4 * number)) {
-        power_off("a BAR is above 4 GiB");
-    }
-    return pci_read(f->devfn, 0x10 + 4 * number) & ~0xfu;
-}
-
-/* Vector 1, which event queues name, is the program's one. */
-static void open_msix(const Function *f)
-{
-    volatile uint32_t *table = (uint32_t *)bar(f, ERNIC_BAR_MSIX);
-    uint8_t cap = pci_read(f->devfn, 0x34);
-    uint32_t head = pci_read(f->devfn, cap);
-
-    while ((head & 0xff) != 0x11) {
-        cap = head >> 8;
-        head = pci_read(f->devfn, cap);
-    }
-    table[4] = LAPIC;
-    table[5] = 0;
-    table[6] = VECTOR;
-    table[7] = 0;
-    pci_write(f->devfn, cap, head | 0x80000000u);
-}
-
 /* ---- commands -------------------------------------------------------------- */
 
 /* The command succeeds; its answer. */
@@ -126,9 +98,8 @@ static void function_open(Function *f, uint8_t devfn, uint8_t host)
         .devfn = devfn, .host = host, .eq_ring = memory[host - 1].eq,
         .buf = memory[host - 1].buf,
     };
-    f->regs = (volatile void *)bar(f, ERNIC_BAR_REGS);
-    pci_write(devfn, 4, pci_read(devfn, 4) | 6);        /* memory, bus master */
-    open_msix(f);
+    f->regs = (volatile void *)pci_bar(devfn, ERNIC_BAR_REGS);
+    pci_open(devfn, 1);             /* the vector that event queues name */
     if (f->regs->magic != ERNIC_MAGIC) {
         power_off("no such device in BAR 2");
     }

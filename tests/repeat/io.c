@@ -1,9 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * One interrupt vector, and text for the host. What a compiler may call, too.
+ * PCI functions, one interrupt vector, and text for the host. What a compiler may
+ * call, too.
  */
 #include "io.h"
+
+#define MSIX        0x11            /* the capability's number */
 
 typedef struct Gate {
     uint16_t low, selector, type, high;
@@ -31,6 +34,46 @@ void *memcpy(void *to, const void *from, size_t len)
         *p++ = *q++;
     }
     return to;
+}
+
+uintptr_t pci_bar(uint8_t devfn, int number)
+{
+    if (pci_read(devfn, 0x14 + 4 * number)) {
+        power_off("a BAR is above 4 GiB");
+    }
+    return pci_read(devfn, 0x10 + 4 * number) & ~0xfu;
+}
+
+/* Where the capability is. */
+static uint8_t msix(uint8_t devfn)
+{
+    uint8_t cap = pci_read(devfn, 0x34);
+    uint32_t head = pci_read(devfn, cap);
+
+    while ((head & 0xff) != MSIX) {
+        cap = head >> 8;
+        head = pci_read(devfn, cap);
+    }
+    return cap;
+}
+
+uint32_t pci_msix_size(uint8_t devfn)
+{
+    return (pci_read(devfn, msix(devfn)) >> 16 & 0x7ff) + 1;
+}
+
+void pci_open(uint8_t devfn, uint32_t entry)
+{
+    uint8_t cap = msix(devfn);
+    uint32_t at = pci_read(devfn, cap + 4);
+    volatile uint32_t *table = (uint32_t *)(pci_bar(devfn, at & 7) + (at & ~7u));
+
+    pci_write(devfn, 4, pci_read(devfn, 4) | 6);        /* memory, bus master */
+    table[4 * entry] = LAPIC;
+    table[4 * entry + 1] = 0;
+    table[4 * entry + 2] = VECTOR;
+    table[4 * entry + 3] = 0;
+    pci_write(devfn, cap, pci_read(devfn, cap) | 0x80000000u);
 }
 
 void irq_open(void)

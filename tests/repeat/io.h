@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What a PC has for a program of its own: ports, PCI configuration space, the time
+ * What a PC has for a program of its own: ports, PCI functions of bus 0, the time
  * stamp counter, one interrupt vector, text for the host.
  */
 #ifndef REPEAT_IO_H
@@ -73,6 +73,13 @@ static inline void pci_write(uint8_t devfn, uint8_t at, uint32_t value)
     out32(0xcf8, 0x80000000u | devfn << 8 | (at & 0xfc));
     out32(0xcfc, value);
 }
+
+/* The address of BAR @number, which has 64 bits. */
+uintptr_t pci_bar(uint8_t devfn, int number);
+/* Entries of its MSI-X table. */
+uint32_t pci_msix_size(uint8_t devfn);
+/* It may use memory, and @entry of that table is the program's one vector. */
+void pci_open(uint8_t devfn, uint32_t entry);
 
 /* Interrupts come in sleep() alone, which returns behind one. */
 void irq_open(void);

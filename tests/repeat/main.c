@@ -5,9 +5,9 @@
  * same time; what is seen of it, and when, is told to the host.
  */
 #include "driver.h"
+#include "seen.h"
 
 #define MESSAGES    8               /* of each sender, in a round */
-#define SEEN        512             /* records of a round */
 #define PART        (BUF / FUNCTIONS)
 
 static const struct {
@@ -27,48 +27,10 @@ static const struct {
     { "read", ERNIC_WR_READ, false, PART },
 };
 
-/* What was seen, kept until the round is over, for telling it takes time. */
-typedef struct Seen {
-    const char *what;
-    uint64_t tsc, value[5];
-} Seen;
-
-static Seen seen[SEEN];
-static uint32_t seen_num;
 static Function function[FUNCTIONS];
 static Qp out[FUNCTIONS], in[FUNCTIONS];        /* of functions 1 and up */
 static int functions;
 static bool sleeps;
-
-static uint64_t *see(const char *what)
-{
-    if (seen_num == SEEN) {
-        power_off("too much was seen");
-    }
-    seen[seen_num] = (Seen) { .what = what, .tsc = tsc() };
-    return seen[seen_num++].value;
-}
-
-static void tell(void)
-{
-    uint32_t i, j;
-
-    for (i = 0; i < seen_num; i++) {
-        put(seen[i].what);
-        put_num(seen[i].tsc);
-        for (j = 0; j < 5; j++) {
-            put_num(seen[i].value[j]);
-        }
-        put_end();
-    }
-    seen_num = 0;
-}
-
-void irq(void)
-{
-    see("interrupt");
-    *(volatile uint32_t *)(LAPIC + 0xb0) = 0;
-}
 
 /* ---- a round --------------------------------------------------------------- */
 
@@ -142,24 +104,6 @@ static void arm(void)
     }
 }
 
-static uint32_t sum(const uint8_t *p, uint32_t len)
-{
-    uint32_t s = 1;
-
-    while (len--) {
-        s = s * 31 + *p++;
-    }
-    return s;
-}
-
-static void fill(uint8_t *p, uint32_t len, uint32_t seed)
-{
-    while (len--) {
-        seed = seed * 1103515245 + 12345;
-        *p++ = seed >> 16;
-    }
-}
-
 /* Part i of the first function's buffer is that of function i's messages. */
 static void check(uint32_t len)
 {
@@ -217,15 +161,6 @@ static void tell_counters(void)
             put_num(counters[j]);
         }
         put_end();
-    }
-}
-
-/* Until nothing is under way any more: the machine ends when the host says so. */
-static void rest(void)
-{
-    uint64_t start = tsc();
-
-    while (tsc() - start < 1000000) {
     }
 }
 

@@ -4,7 +4,8 @@
 
 usage: test_repeat.py QEMU
 
-The guest (main.c) drives functions that a wire joins, and tells when it saw what.
+The guest drives functions that a wire joins, by the verbs face (main.c) or the ERNIC face
+(ernic-main.c), and tells when it saw what.
 """
 import json
 import os
@@ -25,6 +26,8 @@ MACHINE = ('-M pc -m 32 -accel tcg -icount shift=0,sleep=off -nodefaults -displa
            ' -rtc base=2026-01-01,clock=vm -no-shutdown -qmp stdio'
            ' -chardev file,id=text,path=text -device isa-debugcon,chardev=text')
 TIMED = 'timing=on,timing-trace=trace.json'
+ERNIC = 'ernic-version=3.1,ernic-qps=8,'
+SOURCES = {'verbs': ('driver.c', 'main.c'), 'ernic': ('ernic.c', 'ernic-main.c')}
 SECONDS = 120                           # of a run, on the slowest of hosts
 PRODUCTS = ('text', 'wire.pcapng', 'trace.json', 'statistics')
 
@@ -37,6 +40,7 @@ class Case(NamedTuple):
     functions: int
     nic: str
     counts: tuple
+    program: str = 'verbs'              # of SOURCES
 
 
 LOSSES = 'flight=500ns,loss=0.02,reorder=0.02,reorder-max=2us,seed='
@@ -46,6 +50,9 @@ LOST = (('w0', 'port0', 'lost'), ('w0', 'port0', 'held_up'), ('net1', '', 'retra
 MARKED = (('w0', 'port0', 'marks'), ('net0', '', 'rx_ecn_marked'),
           ('net1', '', 'rx_cnps'))
 MOVED = (('net0', '', 'rx_packets'), ('net1', '', 'rx_packets'))
+PG332_MOVED = (('net0', 'pg332', 'rx_packets'), ('net1', 'pg332', 'rx_packets'))
+PG332_LOST = (('w0', 'port0', 'lost'), ('w0', 'port0', 'held_up'),
+              ('net0', 'pg332', 'retransmits'), ('net1', 'pg332', 'retransmits'))
 CASES = (
     Case('a cable, with the timing model', 'flight=500ns', 2, TIMED, MOVED),
     Case('a cable', 'flight=500ns', 2, 'timing=off', MOVED),
@@ -53,16 +60,26 @@ CASES = (
     Case('losses', LOSSES + '3', 2, 'timing=off', LOST),
     Case('a switch, with the timing model', INCAST, 4, TIMED, MARKED),
     Case('a switch', INCAST, 4, 'timing=off', MARKED),
+    Case('the ERNIC face, with the timing model', 'flight=500ns', 2, ERNIC + TIMED,
+         PG332_MOVED, 'ernic'),
+    Case('the ERNIC face', 'flight=500ns', 2, ERNIC + 'timing=off', PG332_MOVED, 'ernic'),
+    Case('the ERNIC face and losses, with the timing model', LOSSES + '3', 2,
+         ERNIC + TIMED, PG332_LOST, 'ernic'),
+    Case('the ERNIC face and losses', LOSSES + '3', 2, ERNIC + 'timing=off', PG332_LOST,
+         'ernic'),
 )
 
 
 def build(folder):
-    """Returns the program that the guest is."""
-    program = folder / 'guest'
-    sources = [HERE / name for name in ('start.S', 'io.c', 'driver.c', 'main.c')]
-    subprocess.run(['gcc', *CFLAGS.split(), '-I', HERE.parent.parent / 'include', '-T',
-                    HERE / 'guest.ld', '-o', program, *sources], check=True)
-    return program
+    """Returns the programs that the guests are, by name."""
+    programs = {}
+    for name, own in SOURCES.items():
+        programs[name] = folder / f'guest-{name}'
+        sources = [HERE / source for source in ('start.S', 'io.c', 'seen.c', *own)]
+        subprocess.run(['gcc', *CFLAGS.split(), '-I', HERE.parent.parent / 'include',
+                        '-T', HERE / 'guest.ld', '-o', programs[name], *sources],
+                       check=True)
+    return programs
 
 
 class Monitor:
@@ -94,16 +111,19 @@ class Monitor:
 
 def of_the_guest(statistics):
     """Without what depends on when one asks: the machine waits for that."""
-    if isinstance(statistics, dict):
-        return {name: of_the_guest(value) for name, value in statistics.items()
-                if name not in ('idle', 'now')}
-    return statistics
+    if not isinstance(statistics, dict):
+        return statistics
+    asked = {'idle', 'now'}
+    if statistics.get('since') == statistics.get('now'):
+        asked.add('since')              # of a model that has had nothing to do
+    return {name: of_the_guest(value) for name, value in statistics.items()
+            if name not in asked}
 
 
 class Machine:
     """A QEMU in a folder of its own, made here; more: further words for it."""
 
-    def __init__(self, qemu, program, folder, case, *more):
+    def __init__(self, qemu, programs, folder, case, *more):
         folder.mkdir()
         self.folder, self.case = folder, case
         self.names = ['w0'] + [f'net{i}' for i in range(case.functions)]
@@ -113,7 +133,7 @@ class Machine:
         # pylint: disable-next=consider-using-with
         self.process = subprocess.Popen(
             ['timeout', '-s', 'KILL', str(SECONDS), qemu, *MACHINE.split(), *devices,
-             '-kernel', program, *more], cwd=folder, text=True,
+             '-kernel', programs[case.program], *more], cwd=folder, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.monitor = Monitor(self.process)
 
@@ -143,9 +163,9 @@ class Machine:
         self.process.stdout.close()
 
 
-def run(qemu, program, folder, case):
+def run(qemu, programs, folder, case):
     """Returns what came of it: PRODUCTS, as bytes."""
-    machine = Machine(qemu, program, folder, case)
+    machine = Machine(qemu, programs, folder, case)
     try:
         products = machine.finish()
     except AssertionError as e:
@@ -193,12 +213,12 @@ def busy_host():
             one.wait()
 
 
-def check_case(qemu, program, folder, case):
-    first = run(qemu, program, folder / 'first', case)
+def check_case(qemu, programs, folder, case):
+    first = run(qemu, programs, folder / 'first', case)
     assert ('trace.json' in first) == ('trace' in case.nic), sorted(first)
-    check_same(first, run(qemu, program, folder / 'second', case))
+    check_same(first, run(qemu, programs, folder / 'second', case))
     with busy_host():
-        check_same(first, run(qemu, program, folder / 'busy', case))
+        check_same(first, run(qemu, programs, folder / 'busy', case))
 
 
 def under_way(statistics):
@@ -252,13 +272,13 @@ def frames(capture):
     return found
 
 
-def check_saved(qemu, program, folder, case):
+def check_saved(qemu, programs, folder, case):
     """Saved with frames on the wire, in another process it goes on as it would have."""
-    whole = run(qemu, program, folder / 'whole', case)
-    first = Machine(qemu, program, folder / 'first', case)
+    whole = run(qemu, programs, folder / 'whole', case)
+    first = Machine(qemu, programs, folder / 'first', case)
     stop_in_traffic(first)
     state = save(first)
-    second = Machine(qemu, program, folder / 'second', case, '-incoming', 'defer')
+    second = Machine(qemu, programs, folder / 'second', case, '-incoming', 'defer')
     restore(second, state)
     rest = second.finish()
     text = first.text() + second.text()
@@ -270,33 +290,35 @@ def check_saved(qemu, program, folder, case):
         'other frames')
 
 
-def check_seed(qemu, program, folder):
+def check_seed(qemu, programs, folder, case):
     """Chance has a part in it, or the comparison would be of nothing."""
-    runs = [run(qemu, program, folder / seed, CASES[3]._replace(wire=LOSSES + seed))
+    runs = [run(qemu, programs, folder / seed, case._replace(wire=LOSSES + seed))
             for seed in ('3', '4')]
     for name in runs[0]:
         assert runs[0][name] != runs[1][name], f'{name} is the same with another seed'
+
+
+CHECKS = (
+    ('the same three times', check_case, lambda case: True),
+    ('saved and restored', check_saved, lambda case: TIMED in case.nic),
+    ('another seed is another run', check_seed,
+     lambda case: case.wire.startswith(LOSSES) and TIMED not in case.nic),
+)
 
 
 def main():
     qemu = Path(sys.argv[1]).resolve()
     failed = 0
     with tempfile.TemporaryDirectory() as name:
-        program = build(Path(name))
-        checks = [(f'the same three times: {case.name}',
-                   lambda folder, case=case: check_case(qemu, program, folder, case))
-                  for case in CASES]
-        checks += [(f'saved and restored: {case.name}',
-                    lambda folder, case=case: check_saved(qemu, program, folder, case))
-                   for case in CASES if case.nic == TIMED]
-        checks.append(('another seed is another run',
-                       lambda folder: check_seed(qemu, program, folder)))
+        programs = build(Path(name))
+        checks = [(f'{what}: {case.name}', check, case)
+                  for what, check, wanted in CHECKS for case in CASES if wanted(case)]
         print(f'1..{len(checks)}')
-        for number, (what, check) in enumerate(checks, 1):
+        for number, (what, check, case) in enumerate(checks, 1):
             folder = Path(name) / str(number)
             folder.mkdir()
             try:
-                check(folder)
+                check(qemu, programs, folder, case)
                 print(f'ok {number} - {what}', flush=True)
             except AssertionError as e:
                 failed += 1

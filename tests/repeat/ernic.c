@@ -1,0 +1,214 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The driver behind ernic.h; docs/ernic-face.md tells what it does.
+ */
+#include "ernic.h"
+#include "hw/rdma-ernic/ernic_abi.h"
+
+#define QPN         2
+#define RKEY        8               /* entry 0 of the table, key byte 8 */
+#define UDP_PORT    22222u
+#define PSN         0x1000
+
+void *memcpy(void *to, const void *from, size_t len);
+void *memset(void *to, int byte, size_t len);
+
+static Memory memory[FUNCTIONS] __attribute__((aligned(4096)));
+
+/* ---- registers ------------------------------------------------------------- */
+
+static volatile uint32_t *word(const Face *f, uint32_t at)
+{
+    return (volatile uint32_t *)(f->regs + at);
+}
+
+uint32_t global_get(const Face *f, uint32_t reg)
+{
+    return *word(f, PG332_V3_GLOBAL + reg);
+}
+
+/* Memory first. */
+void global_put(const Face *f, uint32_t reg, uint32_t value)
+{
+    barrier();
+    *word(f, PG332_V3_GLOBAL + reg) = value;
+}
+
+uint32_t qp_get(const Face *f, uint32_t reg)
+{
+    uint32_t value = *word(f, PG332_V3_QP + (QPN - 1) * PG332_SLOT + reg);
+
+    barrier();
+    return value;
+}
+
+static void qp_put(const Face *f, uint32_t reg, uint32_t value)
+{
+    barrier();
+    *word(f, PG332_V3_QP + (QPN - 1) * PG332_SLOT + reg) = value;
+}
+
+uint32_t side_get(const Face *f, uint32_t at)
+{
+    return *word(f, PG332_V3_SIZE + at);
+}
+
+/* ---- set-up ---------------------------------------------------------------- */
+
+static void open_region(const Face *f)
+{
+    *word(f, PG332_PDPDNUM) = 0;
+    *word(f, PG332_VIRTADDRLSB) = (uintptr_t)f->memory->in;
+    *word(f, PG332_VIRTADDRMSB) = 0;
+    *word(f, PG332_BUFBASEADDRLSB) = (uintptr_t)f->memory->in;
+    *word(f, PG332_BUFBASEADDRMSB) = 0;
+    *word(f, PG332_BUFRKEY) = RKEY;
+    *word(f, PG332_WRRDBUFLEN) = BUF;
+    *word(f, PG332_ACCESSDESC) = PG332_ACCESS_READ_WRITE;
+}
+
+/* The high halves of addresses are 0, as after a reset. */
+static void open_globals(const Face *f)
+{
+    global_put(f, PG332_DATBUFBA, (uintptr_t)f->memory->retry);
+    global_put(f, PG332_DATBUFSZ, sizeof(f->memory->retry[0]) << 16 | 32);
+    global_put(f, PG332_IPKTERRQBA, (uintptr_t)f->memory->fatal);
+    global_put(f, PG332_IPKTERRQSZ, 64);
+    global_put(f, PG332_ERRBUFBA, (uintptr_t)f->memory->errors);
+    global_put(f, PG332_ERRBUFSZ, sizeof(f->memory->errors[0]) << 16 | 16);
+    global_put(f, PG332_MACXADDLSB, f->host);
+    global_put(f, PG332_MACXADDMSB, 0x5254);
+    global_put(f, PG332_IPv4XADD, 10 << 24 | f->host);
+    global_put(f, PG332_XRNICCONF, UDP_PORT << 16 | 8 << 8 |
+               PG332_CONF_ENABLE);
+}
+
+static void face_open(Face *f, uint8_t devfn, uint8_t host)
+{
+    struct ernic_regs *verbs;
+
+    *f = (Face) { .devfn = devfn, .host = host, .memory = &memory[host - 1] };
+    f->regs = pci_bar(devfn, ERNIC_BAR_PG332);
+    if (!f->regs) {
+        power_off("no registers of PG332 in BAR 0");
+    }
+    pci_open(devfn, pci_msix_size(devfn) - 1);
+    verbs = (void *)pci_bar(devfn, ERNIC_BAR_REGS);
+    f->time = (void *)&verbs->time;
+    open_globals(f);
+    open_region(f);
+}
+
+int faces_open(Face *f)
+{
+    uint32_t devfn;
+    int n = 0;
+
+    for (devfn = 0; devfn < 256 && n < FUNCTIONS; devfn += 8) {
+        if (pci_read(devfn, 0) == (ERNIC_PCI_VENDOR | ERNIC_PCI_DEVICE << 16)) {
+            face_open(&f[n], devfn, n + 1);
+            n++;
+        }
+    }
+    return n;
+}
+
+/* Seven retries, after 262 us; RNR NAKs ask for 10 us. */
+static void connect(const Face *f, const Face *peer)
+{
+    qp_put(f, PG332_IPDESADDR1, 10 << 24 | peer->host);
+    qp_put(f, PG332_MACDESADDLSB, peer->host);
+    qp_put(f, PG332_MACDESADDMSB, 0x5254);
+    qp_put(f, PG332_SQBA, (uintptr_t)f->memory->sq);
+    qp_put(f, PG332_CQBA, (uintptr_t)f->memory->cq);
+    qp_put(f, PG332_RQBA, (uintptr_t)f->memory->rq);
+    qp_put(f, PG332_CQDBADD, (uintptr_t)&f->memory->cq_head);
+    qp_put(f, PG332_RQWPTRDBADD, (uintptr_t)&f->memory->rq_pi);
+    qp_put(f, PG332_DESTQPCONF, QPN);
+    qp_put(f, PG332_QDEPTH, DEPTH << 16 | DEPTH);
+    qp_put(f, PG332_TIMEOUTCONF, 1 << 16 | 7 << 11 | 7 << 8 | 6);
+    qp_put(f, PG332_QPADVCONF, 0xffff4000);
+    qp_put(f, PG332_PD, 0);
+    qp_put(f, PG332_LSTRQREQ, PSN - 1);
+    qp_put(f, PG332_SQPSN, PSN);
+    qp_put(f, PG332_QPCONF, BUF / 256 << PG332_QPCONF_RQ_BUF_SHIFT |
+           2 << PG332_QPCONF_PMTU_SHIFT | PG332_QPCONF_CQE |
+           PG332_QPCONF_NO_HS | PG332_QPCONF_CQ_INT | PG332_QPCONF_RQ_INT |
+           PG332_QPCONF_ENABLE);
+}
+
+void faces_connect(Face *f)
+{
+    connect(&f[0], &f[1]);
+    connect(&f[1], &f[0]);
+}
+
+/* ---- work ------------------------------------------------------------------ */
+
+/* What an index holds after @count of them. */
+static uint32_t pointer(uint32_t count)
+{
+    return count ? (count - 1) % DEPTH + 1 : 0;
+}
+
+void post_request(Face *f, enum pg332_opcode opcode, uint32_t len)
+{
+    uint8_t *wqe = f->memory->sq[f->posted % DEPTH];
+    Memory *peer = &memory[f->host == 1];
+    uint64_t local = (uintptr_t)f->memory->out, remote = (uintptr_t)peer->in;
+    uint32_t key = RKEY;
+
+    memset(wqe, 0, 64);
+    memcpy(wqe, &f->posted, 2);
+    memcpy(wqe + 4, &local, 8);
+    memcpy(wqe + 12, &len, 4);
+    wqe[16] = opcode;
+    memcpy(wqe + 20, &remote, 8);
+    memcpy(wqe + 28, &key, 4);
+    if (opcode == PG332_OP_SEND && len <= INLINE) {
+        memcpy(wqe + 32, f->memory->out, len);
+    }
+    f->posted++;
+}
+
+void ring_doorbell(const Face *f)
+{
+    qp_put(f, PG332_SQPI, pointer(f->posted));
+}
+
+/* By how many an index is on: fewer than DEPTH. */
+static uint32_t moved(const Face *f, uint32_t reg, const volatile uint32_t *word,
+                      uint32_t count)
+{
+    uint32_t index = word ? *word : qp_get(f, reg);
+
+    barrier();
+    return (index - count) % DEPTH;
+}
+
+uint32_t completions(const Face *f, bool word)
+{
+    return moved(f, PG332_CQHEAD, word ? &f->memory->cq_head : NULL, f->completed);
+}
+
+uint32_t messages(const Face *f, bool word)
+{
+    return moved(f, PG332_STATRQPIDB, word ? &f->memory->rq_pi : NULL,
+                 f->received);
+}
+
+void give_back(Face *f)
+{
+    qp_put(f, PG332_RQCI, pointer(++f->received));
+}
+
+uint32_t clear_causes(const Face *f)
+{
+    uint32_t causes = global_get(f, PG332_INTSTS);
+
+    global_put(f, PG332_INTSTS, causes);
+    global_put(f, PG332_V3_CQINTSTS, global_get(f, PG332_V3_CQINTSTS));
+    global_put(f, PG332_V3_RQINTSTS, global_get(f, PG332_V3_RQINTSTS));
+    return causes;
+}

@@ -1,0 +1,68 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A driver of a few lines for the ERNIC face, version 3.1, of two functions of bus 0:
+ * registers, a queue pair that connects them, work. As in driver.h, everything is in
+ * memory of the program's own.
+ */
+#ifndef REPEAT_ERNIC_H
+#define REPEAT_ERNIC_H
+
+#include "hw/rdma-ernic/ernic_regs.h"
+#include "io.h"
+
+#define FUNCTIONS   2
+#define DEPTH       16              /* of every queue; never full */
+#define BUF         (32 * 1024)
+#define INLINE      16              /* bytes that stand in the request itself */
+#define CAUSES      (PG332_INT_COMPLETION | PG332_INT_RECEIVE | PG332_INT_FATAL)
+
+/* What a function has in memory. */
+typedef struct Memory {
+    uint8_t sq[DEPTH][64];
+    uint32_t cq[DEPTH];
+    uint32_t cq_head, rq_pi;        /* words that the device keeps */
+    uint64_t fatal[64] __attribute__((aligned(4096)));
+    uint8_t errors[16][256] __attribute__((aligned(4096)));
+    uint8_t retry[32][4096] __attribute__((aligned(4096)));
+    uint8_t rq[DEPTH][BUF];
+    uint8_t out[BUF];               /* the source of SEND and WRITE, the target of READ */
+    uint8_t in[BUF];                /* what the peer may reach */
+} Memory;
+
+typedef struct Face {
+    uint8_t devfn, host;            /* 10.0.0.host */
+    uintptr_t regs;
+    volatile uint64_t *time;        /* the device's clock, in ns */
+    uint32_t posted, completed, received;
+    Memory *memory;
+} Face;
+
+/* The functions of bus 0, up to FUNCTIONS, each with the face; how many there are. */
+int faces_open(Face *f);
+/* Their queue pairs run, and reach each other. */
+void faces_connect(Face *f);
+
+uint32_t global_get(const Face *f, uint32_t reg);
+void global_put(const Face *f, uint32_t reg, uint32_t value);
+uint32_t qp_get(const Face *f, uint32_t reg);
+/* A word behind the window: PG332_SIDE_*, and what follows there. */
+uint32_t side_get(const Face *f, uint32_t at);
+
+/* @len bytes of out, to or from in of the peer; it is not rung for yet. */
+void post_request(Face *f, enum pg332_opcode opcode, uint32_t len);
+void ring_doorbell(const Face *f);
+
+/*
+ * How many requests are complete beyond f->completed, messages here beyond f->received:
+ * by register, or by the word in memory.
+ */
+uint32_t completions(const Face *f, bool word);
+uint32_t messages(const Face *f, bool word);
+/* The buffer of the next message is given back, and counts as received. */
+void give_back(Face *f);
+
+/* Causes of interrupts that were there, which are no longer. */
+uint32_t clear_causes(const Face *f);
+
+#endif /* REPEAT_ERNIC_H */

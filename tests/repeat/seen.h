@@ -1,0 +1,26 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What a program sees, and when, and the data that it sends.
+ */
+#ifndef REPEAT_SEEN_H
+#define REPEAT_SEEN_H
+
+#include "io.h"
+
+#define SEEN_VALUES 5
+
+/*
+ * A record, with the time; the values to fill in. They are kept until tell(), for
+ * telling takes time. Each interrupt is one as well.
+ */
+uint64_t *see(const char *what);
+void tell(void);
+
+/* Until nothing is under way any more: the machine ends when the host says so. */
+void rest(void);
+
+uint32_t sum(const uint8_t *p, uint32_t len);
+void fill(uint8_t *p, uint32_t len, uint32_t seed);
+
+#endif /* REPEAT_SEEN_H */
