@@ -78,6 +78,15 @@ def batching(data):
     return table(['', '1', '2', '4', '8'], ['---'] + ['---:'] * 4, lines)
 
 
+def batch_rate(data):
+    batches = ['1', '2', '4', '8', '16']
+    lines = [[f'`{name}`', op, depth]
+             + [data.of('batch-rate', name, op, depth, n)[0][0] for n in batches]
+             for name in (CARD, NIC) for depth in ('16', '64') for op in OPS]
+    return table(['', '', 'posted'] + batches, ['---', '---', '---:'] + ['---:'] * 5,
+                 lines)
+
+
 def profiles(data):
     lines = []
     for name in (CARD, 'ernic-250mhz-100g', 'generic-25g', NIC, 'generic-400g'):
@@ -100,4 +109,5 @@ def effects(data):
 
 
 ALL = {'rows': rows, 'what-if': what_ifs, 'latency': latency, 'make-up': make_up,
-       'batching': batching, 'profiles': profiles, 'effects': effects}
+       'batching': batching, 'batch-rate': batch_rate, 'profiles': profiles,
+       'effects': effects}

@@ -105,6 +105,21 @@ static void bursts(const char *name, const ErnicProfile *both)
     }
 }
 
+/* For good, with @depth posted. */
+static void batch_rates(const char *name, const ErnicProfile *both,
+                        uint32_t depth)
+{
+    uint32_t i, batch;
+
+    for (i = 0; i < timing_num_ops; i++) {
+        for (batch = 1; batch <= depth; batch *= 2) {
+            printf("batch-rate\t%s\t%s\t%u\t%u\t%.2f\n", name,
+                   timing_ops[i].name, depth, batch,
+                   timing_batch_rate(&timing_ops[i], both, both, depth, batch));
+        }
+    }
+}
+
 /* Latency in ns and work for each thing, of @card's stages. */
 static void costs(const ErnicProfile *card)
 {
@@ -160,6 +175,7 @@ void timing_data(const ErnicProfile *card, const ErnicProfile *other,
     static const char *const more[] = {
         "ernic-250mhz-100g", "generic-25g", "generic-100g", "generic-400g",
     };
+    static const uint32_t depths[] = { 16, 64 };
     ErnicProfile p;
     uint32_t i;
 
@@ -169,6 +185,10 @@ void timing_data(const ErnicProfile *card, const ErnicProfile *other,
     latencies(card, other);
     bursts(TIMING_ERNIC, card);
     bursts(TIMING_PEER, other);
+    for (i = 0; i < ARRAY_SIZE(depths); i++) {
+        batch_rates(TIMING_ERNIC, card, depths[i]);
+        batch_rates(TIMING_PEER, other, depths[i]);
+    }
     for (i = 0; i < ARRAY_SIZE(more); i++) {
         timing_profile(&p, dir, more[i]);
         sweep(more[i], &p, i ? &p : other, i ? 1 : 2);

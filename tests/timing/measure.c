@@ -82,14 +82,28 @@ static void flow(TimingFlow *f, const ErnicProfile *card,
     timing_close(&w);
 }
 
-double timing_message_rate(const TimingOp *op, const ErnicProfile *card,
-                           const ErnicProfile *other, uint32_t len)
+static double message_rate(const TimingOp *op, const ErnicProfile *card,
+                           const ErnicProfile *other, uint32_t len,
+                           uint32_t depth, uint32_t batch)
 {
     TimingFlow f = { .from = TIMING_CARD, .opcode = op->opcode, .len = len,
-                     .depth = 64, .total = 8000 };
+                     .depth = depth, .total = 8000, .batch = batch };
 
     flow(&f, card, other);
     return (f.done - 1) * 1000.0 / (f.last - f.first);
+}
+
+double timing_message_rate(const TimingOp *op, const ErnicProfile *card,
+                           const ErnicProfile *other, uint32_t len)
+{
+    return message_rate(op, card, other, len, 64, 1);
+}
+
+double timing_batch_rate(const TimingOp *op, const ErnicProfile *card,
+                         const ErnicProfile *other, uint32_t depth,
+                         uint32_t batch)
+{
+    return message_rate(op, card, other, 64, depth, batch);
 }
 
 double timing_throughput(const TimingOp *op, uint8_t from,

@@ -35,6 +35,13 @@ uint64_t timing_burst(const TimingOp *op, const ErnicProfile *card,
 /* Million messages of @len bytes a second, 64 under way. */
 double timing_message_rate(const TimingOp *op, const ErnicProfile *card,
                            const ErnicProfile *other, uint32_t len);
+/*
+ * Million messages of 64 bytes a second, @depth posted: as often as @batch of them
+ * are complete, as many more are posted with one doorbell.
+ */
+double timing_batch_rate(const TimingOp *op, const ErnicProfile *card,
+                         const ErnicProfile *other, uint32_t depth,
+                         uint32_t batch);
 /* Gb/s of payload asked for by end @from, 64 under way. */
 double timing_throughput(const TimingOp *op, uint8_t from,
                          const ErnicProfile *card, const ErnicProfile *other,
