@@ -551,8 +551,8 @@ static int wire_post_load(void *opaque, int version)
 
 static const VMStateDescription wire_vmstate = {
     .name = "ernic-wire",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .pre_save = wire_pre_save,
     .post_save = wire_post_save,
     .post_load = wire_post_load,

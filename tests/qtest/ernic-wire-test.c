@@ -379,6 +379,10 @@ static void incast(Machine *m, const char *args)
                    wire_stat(m->qts, 2, "pauses"),
                    wire_stat(m->qts, 0, "max_depth"));
     g_assert_cmpuint(wire_stat(m->qts, 0, "depth"), ==, 0);
+    g_assert_cmpuint(wire_stat(m->qts, 0, "depth_area"), >, 0);
+    g_assert_cmpuint(wire_stat(m->qts, 0, "depth_area"), <,
+                     wire_stat(m->qts, 0, "max_depth") *
+                     (uint64_t)qtest_clock_step(m->qts, 1));
 }
 
 /* Without either a queue fills, packets are lost and sent again. */

@@ -405,6 +405,44 @@ static void incast(Net *n, const ErnicSwitchConfig *cfg)
     run(n);
 }
 
+/*
+ * Two frames of 1000 bytes are at the switch at 1581.92. It takes 40 ns for them,
+ * and the cable to host 1 takes 81.92 for each, one behind the other: they wait for
+ * 122 and 204 ns.
+ */
+static void test_depth(void)
+{
+    static const struct {
+        uint64_t ns, depth, area;
+    } rows[] = {
+        { 1581, 0, 0 }, { 1582, 2, 0 }, { 1600, 2, 2 * 18 },
+        { 1703, 2, 2 * 121 }, { 1704, 1, 2 * 122 }, { 1785, 1, 122 + 203 },
+        { 1786, 0, 122 + 204 }, { 9999, 0, 122 + 204 },
+    };
+    ErnicSwitchConfig cfg = config(3);
+    uint32_t i;
+    Net n;
+
+    cfg.latency = 40;
+    start(&n, &cfg);
+    n.now = 0;
+    send(&n, 0, ALL);           /* where host 1 is */
+    run_until(&n, 999);
+    g_assert_cmpuint(stats(&n, 0).depth_area, ==, 0);
+    g_assert_cmpuint(stats(&n, 1).depth_area, ==, 122 * LEN);
+    n.now = 1000;
+    send(&n, 1, 1);
+    send(&n, 2, 1);
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        run_until(&n, rows[i].ns);
+        n.now = rows[i].ns;
+        g_assert_cmpuint(stats(&n, 0).depth, ==, rows[i].depth * LEN);
+        g_assert_cmpuint(stats(&n, 0).depth_area, ==, rows[i].area * LEN);
+    }
+    g_assert_cmpuint(stats(&n, 0).max_depth, ==, 2 * LEN);
+    stop(&n);
+}
+
 static uint32_t marked(const Net *n)
 {
     uint32_t i, count = 0;
@@ -743,6 +781,7 @@ int main(int argc, char **argv)
     g_test_add_func("/switch/store-and-forward", test_store_and_forward);
     g_test_add_func("/switch/forwarding", test_forwarding);
     g_test_add_func("/switch/bad-frames", test_bad_frames);
+    g_test_add_func("/switch/depth", test_depth);
     g_test_add_func("/switch/tail-drop", test_tail_drop);
     g_test_add_func("/switch/pause", test_pause);
     g_test_add_func("/switch/marks", test_marks);

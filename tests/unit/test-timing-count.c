@@ -182,6 +182,75 @@ static void test_under_way(void)
     close_self(&s);
 }
 
+/* Room, what is in it, at the most and until now, of a queue. */
+static void queue_is(const Self *s, ErnicTimedQueue queue, uint64_t size,
+                     uint64_t now, uint64_t peak, uint64_t ns)
+{
+    ErnicTimingCount c;
+
+    count(s, &c);
+    g_assert_cmpuint(c.queue[queue].size, ==, size);
+    g_assert_cmpuint(c.queue[queue].count, ==, now);
+    g_assert_cmpuint(c.queue[queue].peak, ==, peak);
+    g_assert_cmpuint(c.queue[queue].area, ==, NS(ns));
+}
+
+/*
+ * Requests are under way from the doorbell's arrival until the peer's ACK has been
+ * served, packets kept as long; of a READ nothing is kept. A state takes along
+ * how long they have been.
+ */
+static void test_levels(void)
+{
+    GByteArray *state = g_byte_array_new();
+    ErnicProfile small = hand;
+    uint64_t room, before, served;
+    ErnicTimingCount c;
+    Self s;
+
+    small.retry_packets = 6;
+    small.outstanding = 2;
+    open_self(&s, &small);
+    room = 2ull * s.e->cfg.max_qp;
+    post(&s, ERNIC_WR_WRITE, 3000);
+    post(&s, ERNIC_WR_READ, 3000);
+    post(&s, ERNIC_WR_WRITE, 6000);
+    until(&s, 100);
+    queue_is(&s, ERNIC_TIMED_REQUESTS, room, 0, 0, 0);
+    until(&s, 102);
+    queue_is(&s, ERNIC_TIMED_REQUESTS, room, 1, 1, 0);
+    queue_is(&s, ERNIC_TIMED_RETRY, 6, 1, 1, 0);
+    until(&s, 1102);
+    queue_is(&s, ERNIC_TIMED_REQUESTS, room, 2, 2, 2 * 1000 - 2);
+    queue_is(&s, ERNIC_TIMED_RETRY, 6, 1, 1, 1000);
+    ernic_save(s.e, state);
+    ernic_reset(s.e);
+    queue_is(&s, ERNIC_TIMED_REQUESTS, room, 0, 0, 0);
+    g_assert_true(ernic_load(s.e, s.env.now, state->data, state->len));
+    queue_is(&s, ERNIC_TIMED_REQUESTS, room, 2, 2, 2 * 1000 - 2);
+    queue_is(&s, ERNIC_TIMED_RETRY, 6, 1, 1, 1000);
+    /* To the ns at which the first is acknowledged. */
+    do {
+        count(&s, &c);
+        before = c.queue[ERNIC_TIMED_RETRY].area;
+        served = s.env.now;
+        until(&s, s.env.now - s.start + 1);
+        count(&s, &c);
+    } while (c.queue[ERNIC_TIMED_RETRY].count == 1);
+    g_assert_cmpuint(s.env.now - s.start, ==, 9226);
+    g_assert_cmpuint(c.queue[ERNIC_TIMED_RETRY].area, ==,
+                     before + NS(s.env.now - served));
+    until(&s, 1000000);
+    count(&s, &c);
+    g_assert_cmpuint(c.queue[ERNIC_TIMED_REQUESTS].count, ==, 0);
+    g_assert_cmpuint(c.queue[ERNIC_TIMED_REQUESTS].peak, ==, 2);
+    g_assert_cmpuint(c.queue[ERNIC_TIMED_RETRY].count, ==, 0);
+    /* Places are given back behind the turn in which two more are taken. */
+    g_assert_cmpuint(c.queue[ERNIC_TIMED_RETRY].peak, ==, 3);
+    g_byte_array_unref(state);
+    close_self(&s);
+}
+
 /* Whatever it does, and however old it is. */
 static void test_sums(void)
 {
@@ -399,10 +468,18 @@ BREAK(cqe_queue, cqe(&t->cqes)->cqn = 7)
 BREAK(cqe_qp, cqe(&t->cqes)->wc.qpn = 9)
 BREAK(irq, t->irqs->pos[1] = 7; t->irqs->heap[0] = 1; t->irqs->count = 1)
 BREAK(fetched, t->fetched[2] = t->p->wqe_batch)
-BREAK(retry_used, t->retry.used++)
+BREAK(requests_sum, t->requests.count = ++t->requests.peak)
+BREAK(requests_of, t->under_way[2]--; t->requests.count--)
+BREAK(requests_none, t->under_way[3]++; t->requests.count++)
+BREAK(requests_peak, t->requests.peak = 0)
+BREAK(requests_size, t->requests.peak = t->requests.size + 1)
+BREAK(requests_at, t->requests.at = e->now + 1)
+BREAK(retry_peak, t->retry.kept.peak = t->retry.kept.size + 1)
+BREAK(retry_at, t->retry.kept.at = e->now + 1)
+BREAK(retry_used, t->retry.kept.count++)
 BREAK(retry_waits, t->retry.waits[2] = true)
 BREAK(retry_line, t->retry.count = 1)
-BREAK(retry_size, t->retry.used = t->retry.held[2] = t->retry.size + 1)
+BREAK(retry_size, t->retry.kept.count = t->retry.held[2] = t->retry.kept.size + 1)
 
 static const struct {
     void (*fn)(Ernic *e, ErnicTiming *t);
@@ -433,6 +510,14 @@ static const struct {
     { break_cqe_qp, "timing 0: completions", true },
     { break_irq, "timing 0: interrupts", false },
     { break_fetched, "timing 0: fetched", true },
+    { break_requests_sum, "timing 0: requests", false },
+    { break_requests_of, "timing 0: requests", false },
+    { break_requests_none, "timing 0: requests", false },
+    { break_requests_peak, "timing 0: requests", true },
+    { break_requests_size, "timing 0: requests", true },
+    { break_requests_at, "timing 0: requests", true },
+    { break_retry_peak, "timing 0: retry", true },
+    { break_retry_at, "timing 0: retry", true },
     { break_retry_used, "timing 0: retry", false },
     { break_retry_waits, "timing 0: retry", false },
     { break_retry_line, "timing 0: retry", false },
@@ -510,6 +595,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/timing-count/values", test_values);
     g_test_add_func("/timing-count/under-way", test_under_way);
+    g_test_add_func("/timing-count/levels", test_levels);
     g_test_add_func("/timing-count/sums", test_sums);
     g_test_add_func("/timing-count/reset", test_reset);
     g_test_add_func("/timing-count/command", test_command);

@@ -71,7 +71,7 @@ static void test_retry_buffer(void)
               p.peer_key);
     fake_send(p.e, &second, ERNIC_WR_SEND, 0, p.mem, 8, p.key);
     until(&p, 20000);
-    g_assert_cmpuint(p.e->timing->retry.used, ==, 3);
+    g_assert_cmpuint(p.e->timing->retry.kept.count, ==, 3);
     g_assert_cmpuint(p.e->qp[p.qp.qpn].sq.blocked_on, ==, ERNIC_BLOCKED_RETRY);
     g_assert_cmpuint(p.e->qp[second.qpn].sq.blocked_on, ==,
                      ERNIC_BLOCKED_RETRY);
@@ -79,7 +79,7 @@ static void test_retry_buffer(void)
     ernic_save(p.e, state);
     ernic_reset(p.e);
     g_assert_true(ernic_load(p.e, p.env.now, state->data, state->len));
-    g_assert_cmpuint(p.e->timing->retry.used, ==, 3);
+    g_assert_cmpuint(p.e->timing->retry.kept.count, ==, 3);
     g_assert_cmpuint(p.e->timing->retry.count, ==, 2);
     g_assert_cmpuint(fake_deliver(p.e, p.peer), ==, 3);
     fake_run(p.peer);
@@ -87,12 +87,12 @@ static void test_retry_buffer(void)
     until(&p, 40000);
     /* Two more, one of the second; and its SEND, which is not kept. */
     g_assert_cmpuint(trains_out(&p), ==, 4);
-    g_assert_cmpuint(p.e->timing->retry.used, ==, 3);
+    g_assert_cmpuint(p.e->timing->retry.kept.count, ==, 3);
     /* What nobody will acknowledge any more gives its room back. */
     fake_modify_qp(p.e, second.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL);
-    g_assert_cmpuint(p.e->timing->retry.used, ==, 2);
+    g_assert_cmpuint(p.e->timing->retry.kept.count, ==, 2);
     fake_modify_qp(p.e, p.qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL);
-    g_assert_cmpuint(p.e->timing->retry.used, ==, 0);
+    g_assert_cmpuint(p.e->timing->retry.kept.count, ==, 0);
     g_byte_array_unref(state);
     close_pair(&p);
 }

@@ -176,6 +176,11 @@ static bool fetched(const ErnicCheck *c, uint32_t id)
     return true;
 }
 
+static bool level_ok(const Ernic *e, const ErnicLevel *l)
+{
+    return l->count <= l->peak && l->peak <= l->size && l->at <= e->now;
+}
+
 /* What is kept is some queue pair's, and who waits stands in the line once. */
 static bool retry(const ErnicCheck *c, uint32_t id)
 {
@@ -191,7 +196,28 @@ static bool retry(const ErnicCheck *c, uint32_t id)
             return false;
         }
     }
-    return r->used == held && r->used <= r->size && r->count == waits;
+    return r->kept.count == held && level_ok(c->e, &r->kept) &&
+           r->count == waits;
+}
+
+/* Told of each queue pair's when it has had its turn. */
+static bool requests(const ErnicCheck *c, uint32_t id)
+{
+    const Ernic *e = c->e;
+    uint32_t sum = 0, i;
+
+    for (i = 0; i < e->cfg.max_qp; i++) {
+        const ErnicQp *qp = &e->qp[i];
+        uint32_t num = e->timing->under_way[i];
+
+        sum += num;
+        if (!qp->used ? num != 0 : !qp->in_ring[ERNIC_RING_READY] &&
+            num != qp->sq.started - qp->sq.wq.ci) {
+            return false;
+        }
+    }
+    return e->timing->requests.count == sum &&
+           level_ok(e, &e->timing->requests);
 }
 
 static const ErnicInvariant timing_list[] = {
@@ -206,6 +232,7 @@ static const ErnicInvariant timing_list[] = {
     { "interrupts", interrupts },
     { "fetched", fetched },
     { "retry", retry },
+    { "requests", requests },
 };
 const ErnicInvariants ernic_invariants_timing = {
     timing_list, G_N_ELEMENTS(timing_list)

@@ -408,7 +408,10 @@ static void engine_turn(Ernic *e, ErnicQp *qp)
     bool send = ernic_ack_step(e, qp);
 
     send |= ernic_req_step(e, qp);
-    ernic_retry_sync(e, qp);
+    if (e->timing) {
+        ernic_timing_requests(e, qp->qpn, qp->sq.started - qp->sq.wq.ci);
+        ernic_retry_sync(e, qp);
+    }
     if (flush || (send && !e->tx->busy)) {
         ernic_sched_mark(e, qp);
     } else if (send) {

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Lines of records with a time, as rings of slots.
+ * Lines of records with a time, as rings of slots; levels.
  */
 #include "qemu/osdep.h"
 #include "line.h"
@@ -61,4 +61,12 @@ void ernic_line_pop(ErnicLine *l, uint64_t now)
     line_account(l, now);
     l->head = (l->head + 1) % l->slots;
     l->count--;
+}
+
+void ernic_level_set(ErnicLevel *l, uint64_t now, uint32_t count)
+{
+    l->area = ernic_level_area(l, now);
+    l->at = MAX(l->at, now);
+    l->count = count;
+    l->peak = MAX(l->peak, count);
 }

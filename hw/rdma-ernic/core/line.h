@@ -3,7 +3,7 @@
  *
  * A line of records, each with the time before which it does not leave: what
  * the timing model keeps from view. First in, first out; all space is taken
- * when the line is made.
+ * when the line is made. And levels, which only count.
  */
 #ifndef ERNIC_LINE_H
 #define ERNIC_LINE_H
@@ -42,6 +42,22 @@ void *ernic_line_peek(const ErnicLine *l, uint64_t now);
 void ernic_line_pop(ErnicLine *l, uint64_t now);
 /* ns, of all that has stood in it by @now; wraps. */
 static inline uint64_t ernic_line_area(const ErnicLine *l, uint64_t now)
+{
+    return l->area + (now > l->at ? (now - l->at) * l->count : 0);
+}
+
+/* How many there are of what stands in no line of its own. */
+typedef struct ErnicLevel {
+    uint64_t size;              /* never more than that */
+    uint32_t count, peak;
+    uint64_t area;              /* ns, of all that was there until @at */
+    uint64_t at;                /* ns */
+} ErnicLevel;
+
+/* From @now on there are @count. */
+void ernic_level_set(ErnicLevel *l, uint64_t now, uint32_t count);
+/* ns, of all that has been there by @now; wraps. */
+static inline uint64_t ernic_level_area(const ErnicLevel *l, uint64_t now)
 {
     return l->area + (now > l->at ? (now - l->at) * l->count : 0);
 }

@@ -280,6 +280,7 @@ void ernic_qp_reset_context(Ernic *e, ErnicQp *qp)
     ernic_cc_reset(&qp->cc);
     if (e->timing) {
         e->timing->fetched[qp->qpn] = 0;
+        ernic_timing_requests(e, qp->qpn, 0);
         ernic_retry_sync(e, qp);        /* nothing of it is under way */
     }
     qp->sq_drained = false;

@@ -34,14 +34,14 @@ static void wait_for_room(ErnicTimedRetry *r, const ErnicQp *qp)
 
 static ErnicTimedRetry *buffer(const Ernic *e)
 {
-    return e->timing && e->timing->retry.size ? &e->timing->retry : NULL;
+    return e->timing && e->timing->retry.kept.size ? &e->timing->retry : NULL;
 }
 
 bool ernic_retry_room(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe)
 {
     ErnicTimedRetry *r = buffer(e);
 
-    if (!r || r->used < r->size || !is_new(qp) || !is_kept(wqe)) {
+    if (!r || r->kept.count < r->kept.size || !is_new(qp) || !is_kept(wqe)) {
         return true;
     }
     wait_for_room(r, qp);
@@ -53,7 +53,7 @@ void ernic_retry_sent(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe)
     ErnicTimedRetry *r = buffer(e);
 
     if (r && is_new(qp) && is_kept(wqe)) {
-        r->used++;
+        ernic_level_set(&r->kept, e->now, r->kept.count + 1);
         r->held[qp->qpn]++;
     }
 }
@@ -63,7 +63,7 @@ bool ernic_retry_asks(const Ernic *e, const ErnicWqe *wqe)
 {
     const ErnicTimedRetry *r = buffer(e);
 
-    return r && r->used >= r->size / 2 && is_kept(wqe);
+    return r && r->kept.count >= r->kept.size / 2 && is_kept(wqe);
 }
 
 /* Packets of @qp's WRITEs that were sent and are not acknowledged. */
@@ -104,8 +104,8 @@ void ernic_retry_sync(Ernic *e, ErnicQp *qp)
     }
     before = r->held[qp->qpn];
     held = r->held[qp->qpn] = count_held(qp);
-    r->used = r->used - before + held;
-    while (r->count && r->used < r->size) {
+    ernic_level_set(&r->kept, e->now, r->kept.count - before + held);
+    while (r->count && r->kept.count < r->kept.size) {
         uint32_t qpn = r->line[r->head];
 
         r->waits[qpn] = false;
@@ -126,7 +126,7 @@ void ernic_retry_load(Ernic *e)
         ErnicQp *qp = &e->qp[i];
 
         r->held[i] = count_held(qp);
-        r->used += r->held[i];
+        r->kept.count += r->held[i];
         if (qp->used && qp->sq.blocked_on == ERNIC_BLOCKED_RETRY) {
             wait_for_room(r, qp);
         }

@@ -41,6 +41,34 @@ static bool load_limit(ErnicLimit *l, ErnicReader *in)
     return l->next < l->size && l->count <= l->size;
 }
 
+/* How many there are follows from the queue pairs. */
+static void save_level(const ErnicLevel *l, GByteArray *out)
+{
+    ernic_state_put(out, l->peak, 4);
+    ernic_state_put(out, l->area, 8);
+    ernic_state_put(out, l->at, 8);
+}
+
+static void load_level(ErnicLevel *l, ErnicReader *in)
+{
+    l->peak = ernic_state_read(in, 4);
+    l->area = ernic_state_read(in, 8);
+    l->at = ernic_state_read(in, 8);
+}
+
+static void count_requests(Ernic *e)
+{
+    ErnicTiming *t = e->timing;
+    uint32_t i;
+
+    for (i = 0; i < e->cfg.max_qp; i++) {
+        const ErnicQp *qp = &e->qp[i];
+
+        t->under_way[i] = qp->used ? qp->sq.started - qp->sq.wq.ci : 0;
+        t->requests.count += t->under_way[i];
+    }
+}
+
 /* What is in a cache, from what was used last on. */
 static void save_lru(const ErnicLru *c, GByteArray *out)
 {
@@ -275,6 +303,8 @@ void ernic_state_save_timing(const Ernic *e, GByteArray *out)
     save_limit(&t->dma, out);
     save_limit(&t->rsp, out);
     save_limit(&t->posted, out);
+    save_level(&t->requests, out);
+    save_level(&t->retry.kept, out);
     save_lru(&t->context, out);
     save_lru(&t->key, out);
     save_fetched(e, out);
@@ -307,8 +337,12 @@ bool ernic_state_load_timing(Ernic *e, ErnicReader *in)
         }
     }
     if (!load_limit(&t->fetch, in) || !load_limit(&t->dma, in) ||
-        !load_limit(&t->rsp, in) || !load_limit(&t->posted, in) ||
-        !load_lru(&t->context, in) || !load_lru(&t->key, in) ||
+        !load_limit(&t->rsp, in) || !load_limit(&t->posted, in)) {
+        return false;
+    }
+    load_level(&t->requests, in);
+    load_level(&t->retry.kept, in);
+    if (!load_lru(&t->context, in) || !load_lru(&t->key, in) ||
         !load_fetched(e, in) ||
         !load_line(e, &t->doorbells, load_doorbell, in) ||
         !load_line(e, &t->tx, load_packet, in) ||
@@ -317,6 +351,7 @@ bool ernic_state_load_timing(Ernic *e, ErnicReader *in)
         return false;
     }
     load_irqs(e, in);
+    count_requests(e);
     ernic_retry_load(e);
     return !in->failed;
 }

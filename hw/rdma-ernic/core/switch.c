@@ -127,6 +127,21 @@ static bool is_to_be_marked(ErnicSwitch *s, uint64_t depth)
                   c->pmax * (depth - c->kmin) / (c->kmax - c->kmin));
 }
 
+static uint64_t depth_area(const Port *p, uint64_t now)
+{
+    return p->stats.depth_area +
+           (now > p->depth_at ? (now - p->depth_at) * p->stats.depth : 0);
+}
+
+/* From @now on @depth bytes wait for @p. */
+static void set_depth(Port *p, uint64_t now, uint64_t depth)
+{
+    p->stats.depth_area = depth_area(p, now);
+    p->depth_at = MAX(p->depth_at, now);
+    p->stats.depth = depth;
+    p->stats.max_depth = MAX(p->stats.max_depth, depth);
+}
+
 /* A copy of @f waits for @to, if there is room. */
 static void enqueue(ErnicSwitch *s, const ErnicCarried *f, Port *to)
 {
@@ -151,8 +166,7 @@ static void enqueue(ErnicSwitch *s, const ErnicCarried *f, Port *to)
         trace_ernic_switch_mark(port_number(s, to), to->stats.depth);
     }
     ernic_carried_append(&to->queue, copy);
-    to->stats.depth += f->len;
-    to->stats.max_depth = MAX(to->stats.max_depth, to->stats.depth);
+    set_depth(to, f->due, to->stats.depth + f->len);
     from->held += f->len;
     if (s->cfg.xoff && from->held > s->cfg.xoff && !from->stopping) {
         tell(s, from, f->due, true);
@@ -165,7 +179,7 @@ static void dequeued(ErnicSwitch *s, Port *p, const ErnicCarried *f,
 {
     Port *from = &s->port[f->from];
 
-    p->stats.depth -= f->len;
+    set_depth(p, now, p->stats.depth - f->len);
     from->held -= f->len;
     if (from->stopping && from->held <= s->cfg.xon) {
         tell(s, from, now, false);
@@ -479,6 +493,7 @@ void ernic_switch_stats(const ErnicSwitch *s, uint32_t port, uint64_t now,
     const Port *p = &s->port[port];
 
     *stats = p->stats;
+    stats->depth_area = depth_area(p, now);
     if (p->stopped && now > p->stopped_at) {
         stats->paused_ns += now - p->stopped_at;
     }

@@ -55,7 +55,8 @@ typedef struct ErnicSwitchConfig {
     X(pauses)           /* sent to the device */ \
     X(paused_ns)        /* that the device stood still */ \
     X(depth)            /* bytes that wait for this port now */ \
-    X(max_depth)
+    X(max_depth) \
+    X(depth_area)       /* bytes times ns that they waited for it; wraps */
 
 typedef struct ErnicSwitchStats {
 #define X(name) uint64_t name;

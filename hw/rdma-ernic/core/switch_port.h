@@ -19,6 +19,7 @@ typedef struct Port {
     bool stopped;               /* it was told to stop */
     bool stopping;              /* it is, or will be when that has come there */
     uint64_t stopped_at;
+    uint64_t depth_at;          /* ns, up to which depth_area counts */
     uint64_t held;              /* bytes of its frames that wait in the switch */
     ErnicCable up, down;        /* from the device, to the device */
     ErnicCarriedList queue;     /* that wait for down */

@@ -56,6 +56,7 @@ static void walk_port(ErnicWalk *w, Port *p, uint32_t ports)
     ernic_walk_bool(w, &p->stopped);
     ernic_walk_bool(w, &p->stopping);
     ernic_walk_time(w, &p->stopped_at);
+    ernic_walk_time(w, &p->depth_at);
     walk_cable(w, &p->up, ports, false);
     walk_cable(w, &p->down, ports, true);
     ernic_walk_list(w, &p->queue, ports, FRAME, false);

@@ -32,11 +32,13 @@ ErnicTiming *ernic_timing_new(const ErnicConfig *cfg)
     ernic_limit_init(&t->rsp, p->read_overlap);
     ernic_limit_init(&t->posted, ernic_pcie_posted_tlps(&p->pcie));
     t->retry = (ErnicTimedRetry) {
-        .size = p->retry_packets, .qps = cfg->max_qp,
+        .kept.size = p->retry_packets, .qps = cfg->max_qp,
         .held = g_new0(uint32_t, cfg->max_qp),
         .line = g_new0(uint32_t, cfg->max_qp),
         .waits = g_new0(bool, cfg->max_qp),
     };
+    t->requests.size = (uint64_t)p->outstanding * cfg->max_qp;
+    t->under_way = g_new0(uint32_t, cfg->max_qp);
     ernic_lru_init(&t->context, cfg->max_qp, p->context_entries);
     ernic_lru_init(&t->key, cfg->max_mr, p->key_entries);
     t->fetched = g_new0(uint32_t, cfg->max_qp);
@@ -58,6 +60,7 @@ void ernic_timing_free(ErnicTiming *t)
     g_free(t->retry.held);
     g_free(t->retry.line);
     g_free(t->retry.waits);
+    g_free(t->under_way);
     ernic_lru_fini(&t->context);
     ernic_lru_fini(&t->key);
     g_free(t->fetched);
@@ -525,6 +528,17 @@ void ernic_timing_cqe(Ernic *e, uint32_t cqn, const ErnicWc *wc,
     cqe = ernic_line_add(&t->cqes, e->now, due_ns(t, span.tail));
     cqe->wc = *wc;
     cqe->cqn = cqn;
+}
+
+void ernic_timing_requests(Ernic *e, uint32_t qpn, uint32_t num)
+{
+    ErnicTiming *t = e->timing;
+    uint32_t before = t->under_way[qpn];
+
+    if (num != before) {
+        t->under_way[qpn] = num;
+        ernic_level_set(&t->requests, e->now, t->requests.count - before + num);
+    }
 }
 
 uint32_t ernic_timing_hidden(const Ernic *e, uint32_t qpn, bool recv)

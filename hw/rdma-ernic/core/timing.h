@@ -51,8 +51,7 @@ typedef struct ErnicTimedCqe {
  * pairs, and is counted anew on loading.
  */
 typedef struct ErnicTimedRetry {
-    uint32_t size;              /* packets; 0: nothing is kept */
-    uint32_t used;
+    ErnicLevel kept;            /* packets; size 0: nothing is kept */
     uint32_t *held;             /* by queue pair */
     uint32_t *line;             /* those that wait, each once, as a ring */
     bool *waits;
@@ -71,6 +70,8 @@ struct ErnicTiming {
     ErnicLimit rsp;             /* responses to READs */
     ErnicLimit posted;          /* TLPs of payload, by their credits */
     ErnicTimedRetry retry;
+    ErnicLevel requests;        /* under way, of all queue pairs */
+    uint32_t *under_way;        /* by queue pair */
     ErnicLru context, key;
     uint32_t *fetched;          /* by queue pair: requests that are here */
     ErnicLine doorbells, tx, rx, cqes;
@@ -117,6 +118,8 @@ void ernic_timing_store(Ernic *e);
 void ernic_timing_doorbell(Ernic *e, uint32_t where, uint64_t value);
 void ernic_timing_cqe(Ernic *e, uint32_t cqn, const ErnicWc *wc,
                       ErnicTimedAfter after);
+/* Of queue pair @qpn @num requests are under way. */
+void ernic_timing_requests(Ernic *e, uint32_t qpn, uint32_t num);
 /* Completions of @qpn that PG332's software does not see yet. */
 uint32_t ernic_timing_hidden(const Ernic *e, uint32_t qpn, bool recv);
 void ernic_timing_irq(Ernic *e, uint16_t vector);

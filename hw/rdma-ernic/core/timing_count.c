@@ -51,12 +51,21 @@ static void count_limit(const ErnicLimit *l, uint64_t now, ErnicQueueCount *c)
     };
 }
 
-/* Where each row of ERNIC_TIMING_QUEUES is kept: a line, or a limit. */
-#define LINE(member)    { offsetof(ErnicTiming, member), false }
-#define LIMIT(member)   { offsetof(ErnicTiming, member), true }
+static void count_level(const ErnicLevel *l, uint64_t now, ErnicQueueCount *c)
+{
+    *c = (ErnicQueueCount) {
+        .size = l->size, .count = l->count, .peak = l->peak,
+        .area = ernic_level_area(l, now) * PS_PER_NS,
+    };
+}
+
+/* Where each row of ERNIC_TIMING_QUEUES is kept, and as what. */
+#define LINE(member)    { offsetof(ErnicTiming, member), IS_LINE }
+#define LIMIT(member)   { offsetof(ErnicTiming, member), IS_LIMIT }
+#define LEVEL(member)   { offsetof(ErnicTiming, member), IS_LEVEL }
 static const struct {
     size_t offset;
-    bool limit;
+    enum { IS_LINE, IS_LIMIT, IS_LEVEL } kind;
 } queues[ERNIC_TIMED_QUEUES] = {
     [ERNIC_TIMED_DOORBELLS] = LINE(doorbells),
     [ERNIC_TIMED_TX] = LINE(tx),
@@ -66,19 +75,27 @@ static const struct {
     [ERNIC_TIMED_READS] = LIMIT(dma),
     [ERNIC_TIMED_RESPONSES] = LIMIT(rsp),
     [ERNIC_TIMED_WRITES] = LIMIT(posted),
+    [ERNIC_TIMED_REQUESTS] = LEVEL(requests),
+    [ERNIC_TIMED_RETRY] = LEVEL(retry.kept),
 };
 #undef LINE
 #undef LIMIT
+#undef LEVEL
 
 static void count_queue(const ErnicTiming *t, uint64_t now,
                         ErnicTimedQueue queue, ErnicQueueCount *c)
 {
     const void *at = (const uint8_t *)t + queues[queue].offset;
 
-    if (queues[queue].limit) {
-        count_limit(at, present(t, now), c);
-    } else {
+    switch (queues[queue].kind) {
+    case IS_LINE:
         count_line(at, now, c);
+        break;
+    case IS_LIMIT:
+        count_limit(at, present(t, now), c);
+        break;
+    default:
+        count_level(at, now, c);
     }
 }
 

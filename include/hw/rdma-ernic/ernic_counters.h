@@ -86,7 +86,9 @@
     X(FETCHES,      "fetches of work requests")                              \
     X(READS,        "reads of memory")          /* of payload */             \
     X(RESPONSES,    "responses to READs")                                    \
-    X(WRITES,       "writes to memory")         /* without their credits */
+    X(WRITES,       "writes to memory")         /* without their credits */  \
+    X(REQUESTS,     "requests under way")       /* of all queue pairs */     \
+    X(RETRY,        "packets kept for a retry")
 
 #define ERNIC_TIMING_ONE(symbol, name) + 1
 #define ERNIC_TIMING_NUM_STAGES (0 ERNIC_TIMING_STAGES(ERNIC_TIMING_ONE))
