@@ -82,6 +82,7 @@ BREAK(ready_loop, SET(E->qp[E->ready.tail].ring_next[0], E->ready.head));
 BREAK(ready_tail, SET(E->ready.tail, E->ready.tail + 1));
 BREAK(ready_range, SET(E->ready.head, 5000));
 BREAK(waiting_unlinked, SET(E->waiting.tail, 5000));
+BREAK(place_unlinked, SET(E->places.tail, 5000));
 BREAK(wakes, SET(QP(out).sq.ack_due, ERNIC_NEVER));
 BREAK(flushing, SET(QP(out).sq.flushing, true);
       SET(QP(out).sq.flush_to, QP(out).sq.wq.pi + 1));
@@ -250,6 +251,7 @@ static const struct {
     { "ready-ring", break_ready_tail },
     { "ready-ring", break_ready_range },
     { "waiting-ring", break_waiting_unlinked },
+    { "place-ring", break_place_unlinked },
     { "sq-wakes", break_wakes },
     { "sq-flushing", break_flushing },
     { "qp-deadlines", break_timer_value },

@@ -480,6 +480,9 @@ BREAK(retry_used, t->retry.kept.count++)
 BREAK(retry_waits, t->retry.waits[2] = true)
 BREAK(retry_line, t->retry.count = 1)
 BREAK(retry_size, t->retry.kept.count = t->retry.held[2] = t->retry.kept.size + 1)
+BREAK(place_held, t->rsp.held = t->rsp.peak = 1)
+BREAK(place_nobody, t->place[t->places++].qpn = 63)
+BREAK(place_range, t->place[t->places++].qpn = e->cfg.max_qp)
 
 static const struct {
     void (*fn)(Ernic *e, ErnicTiming *t);
@@ -522,6 +525,9 @@ static const struct {
     { break_retry_waits, "timing 0: retry", false },
     { break_retry_line, "timing 0: retry", false },
     { break_retry_size, "timing 0: retry", false },
+    { break_place_held, "timing 0: places", false },
+    { break_place_nobody, "timing 0: places", true },
+    { break_place_range, "timing 0: places", true },
 };
 
 /* An engine in whose lines something stands, and a train is held. */

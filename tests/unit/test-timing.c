@@ -5,6 +5,7 @@
  * interrupts come, against times worked out by hand.
  */
 #include "qemu/osdep.h"
+#include "qemu/bswap.h"
 #include "hand_profile.h"
 #include "qp.h"
 #include "timed_pair.h"
@@ -132,6 +133,137 @@ static void test_read_gap(void)
     }
     g_assert_cmpuint(gap[0], ==, 5 + 300 + 4);
     g_assert_cmpuint(gap[1], ==, 94);           /* a frame of 70, and 24 */
+}
+
+#define LONG 32768
+#define LONG_PACKETS (LONG / 4096)
+
+/* Another queue pair at either end, connected as the first. */
+static void open_second(Pair *p, FakeQp *qp, FakeQp *peer_qp)
+{
+    struct ernic_qp_attr attr;
+
+    fake_create_qp(p->e, qp, ERNIC_QPT_RC, p->qp.pd, p->cq.cqn, p->cq.cqn,
+                   FAKE_NONE);
+    fake_create_qp(p->peer, peer_qp, ERNIC_QPT_RC, p->peer_qp.pd,
+                   p->peer_cq.cqn, p->peer_cq.cqn, FAKE_NONE);
+    fake_qp_attr(&attr, peer_qp->qpn, 2);
+    attr.path_mtu = 5;
+    fake_qp_to(p->e, qp, ERNIC_QPS_RTS, &attr);
+    fake_qp_attr(&attr, qp->qpn, 1);
+    attr.path_mtu = 5;
+    fake_qp_to(p->peer, peer_qp, ERNIC_QPS_RTS, &attr);
+    fake_advance(p->e, 1000000);
+    p->start = p->peer_env.now = p->env.now;
+}
+
+/* Two READs of each of two queue pairs come at once. */
+static void open_long_reads(Pair *p, const ErnicProfile *profile, FakeQp *peer)
+{
+    FakeQp qp;
+    uint32_t i;
+
+    open_pair(p, profile, ERNIC_QPT_RC);
+    open_second(p, &qp, peer);
+    for (i = 0; i < 4; i++) {
+        fake_rdma(p->peer, i % 2 ? peer : &p->peer_qp, ERNIC_WR_READ, 0,
+                  p->peer_mem, LONG, p->peer_key, p->mem, p->key);
+        fake_run(p->peer);
+    }
+    fake_deliver(p->peer, p->e);
+}
+
+/* To which queue pair of the peer's it goes; BTH, bytes 5 to 7. */
+static uint32_t takes(Pair *p, uint64_t *at)
+{
+    FakeTrain *t = fake_take_train(&p->env);
+    uint32_t qpn;
+
+    g_assert_nonnull(t);
+    qpn = ldl_be_p(t->train.data + 4) & 0xffffff;
+    *at = t->now;
+    fake_train_free(t);
+    return qpn;
+}
+
+/*
+ * Responses that are longer than what may be built ahead: at an overlap of 1 one
+ * is sent behind the other, whoever's they are, each queue pair in its turn. At 2
+ * their packets take turns.
+ */
+static void test_read_places(void)
+{
+    uint32_t overlap, i, qpn, last = 0, changes;
+    ErnicProfile many = hand;
+    uint64_t at;
+    FakeQp peer;
+    Pair p;
+
+    many.dma_requests = 1;
+    for (overlap = 1; overlap <= 2; overlap++) {
+        many.read_overlap = overlap;
+        open_long_reads(&p, &many, &peer);
+        until(&p, 2000);
+        g_assert_cmpuint(p.e->timing->places, ==, overlap);
+        until(&p, 400000);
+        changes = 0;
+        for (i = 0; i < 4 * LONG_PACKETS; i++) {
+            qpn = takes(&p, &at);
+            g_assert_true(qpn == p.peer_qp.qpn || qpn == peer.qpn);
+            changes += i && qpn != last;
+            last = qpn;
+        }
+        g_assert_null(fake_take_train(&p.env));
+        if (overlap == 1) {
+            g_assert_cmpuint(changes, ==, 3);
+        } else {
+            g_assert_cmpuint(changes, >, 8);
+        }
+        g_assert_cmpuint(p.e->timing->rsp.peak, ==, overlap);
+        g_assert_cmpuint(p.e->timing->rsp.held, ==, 0);
+        g_assert_cmpuint(p.e->timing->places, ==, 0);
+        close_pair(&p);
+    }
+}
+
+/* Who has the place goes away in the middle: the other one has it at once. */
+static void test_read_place_left(void)
+{
+    uint32_t how, i, n;
+    uint64_t at;
+    FakeQp peer;
+    Pair p;
+
+    for (how = 0; how < 3; how++) {
+        open_long_reads(&p, &hand, &peer);
+        until(&p, 2000);
+        g_assert_cmpuint(p.e->places.head, !=, 0);
+        switch (how) {
+        case 0:
+            g_assert_cmpuint(fake_destroy(p.e, ERNIC_CMD_QP_DESTROY, p.qp.qpn),
+                             ==, ERNIC_OK);
+            break;
+        case 1:
+            g_assert_cmpuint(fake_modify_qp(p.e, p.qp.qpn, ERNIC_QPA_STATE,
+                                            ERNIC_QPS_ERR, NULL), ==,
+                             ERNIC_OK);
+            break;
+        default:
+            p.e->qp[p.qp.qpn].cc = (ErnicCc) {
+                .limited = true, .rate = 1250000, .target = 1250000,
+                .alpha = 1 << 16, .alpha_at = p.env.now, .rate_at = p.env.now,
+                .cut_at = p.env.now, .send_at = p.env.now + 10000000,
+            };
+            break;
+        }
+        until(&p, 400000);
+        for (i = n = 0; p.env.trains->len; i++) {
+            n += takes(&p, &at) == peer.qpn;
+        }
+        g_assert_cmpuint(n, ==, 2 * LONG_PACKETS);
+        g_assert_cmpuint(i - n, <, LONG_PACKETS);
+        close_pair(&p);
+    }
 }
 
 /*
@@ -648,6 +780,8 @@ int main(int argc, char **argv)
     g_test_add_func("/timing/send", test_send);
     g_test_add_func("/timing/receive", test_receive);
     g_test_add_func("/timing/read-gap", test_read_gap);
+    g_test_add_func("/timing/read-places", test_read_places);
+    g_test_add_func("/timing/read-place-left", test_read_place_left);
     g_test_add_func("/timing/fetch", test_fetch);
     g_test_add_func("/timing/cache", test_cache);
     g_test_add_func("/timing/datagram", test_datagram);

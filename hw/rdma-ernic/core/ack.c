@@ -7,6 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "dma.h"
+#include "overlap.h"
 #include "psn.h"
 #include "qp.h"
 #include "trace.h"
@@ -83,7 +84,10 @@ static bool ack_no_memory(Ernic *e, ErnicQp *qp, ErnicRdRes *rd, ErnicDma dma,
     return true;
 }
 
-/* One packet of @rd's response. False: the link is busy, or a page absent. */
+/*
+ * One packet of @rd's response. False: the link is busy, a page absent, or it is
+ * not this one's turn.
+ */
 static bool ack_rd_packet(Ernic *e, ErnicQp *qp, ErnicRdRes *rd,
                           const ErnicPath *path)
 {
@@ -99,7 +103,8 @@ static bool ack_rd_packet(Ernic *e, ErnicQp *qp, ErnicRdRes *rd,
     pkt.msn = rd->msn;
     pkt.atomic_orig = rd->orig;
     pkt.payload_len = rd->atomic ? 0 : MIN(rd->stop - off, mtu);
-    if (!ernic_tx_packet(e, path, &pkt, &payload)) {
+    if ((!rd->atomic && !ernic_overlap_place(e, qp)) ||
+        !ernic_tx_packet(e, path, &pkt, &payload)) {
         return false;
     }
     if (!rd->atomic) {
@@ -117,6 +122,9 @@ static bool ack_rd_packet(Ernic *e, ErnicQp *qp, ErnicRdRes *rd,
     if (rd->next == rd->end) {
         rd->pending = false;
         qp->ack.rd_pending--;
+        if (!rd->atomic) {
+            ernic_overlap_done(e, qp);
+        }
     }
     return true;
 }
@@ -240,7 +248,7 @@ void ernic_ack_due(Ernic *e, ErnicQp *qp)
     }
 }
 
-bool ernic_ack_step(Ernic *e, ErnicQp *qp)
+static bool ack_step(Ernic *e, ErnicQp *qp)
 {
     ErnicAckState *ack = &qp->ack;
     ErnicPath path;
@@ -264,8 +272,9 @@ bool ernic_ack_step(Ernic *e, ErnicQp *qp)
         return false;           /* what stands behind the responses too */
     }
     if (ack->rd_pending && !ack_responses(e, qp, &path)) {
-        /* Else by timer, or when software has answered. */
-        return !ack->page_wait && ernic_cc_send_at(&qp->cc) <= e->now;
+        /* Else by timer, when software has answered, or by overlap.c. */
+        return !ack->page_wait && ernic_cc_send_at(&qp->cc) <= e->now &&
+               !qp->in_ring[ERNIC_RING_PLACE];
     }
     if (ack->rd_pending) {
         return true;
@@ -274,4 +283,12 @@ bool ernic_ack_step(Ernic *e, ErnicQp *qp)
         return !ack_one(e, qp, &path);
     }
     return false;
+}
+
+bool ernic_ack_step(Ernic *e, ErnicQp *qp)
+{
+    bool more = ack_step(e, qp);
+
+    ernic_overlap_sync(e, qp);
+    return more;
 }

@@ -363,6 +363,13 @@ static bool waiting_ring(const ErnicCheck *c, uint32_t id)
     return ring_ok(c->e, &c->e->waiting, ERNIC_RING_WAITING);
 }
 
+/* Only the timing model has places to wait for. */
+static bool place_ring(const ErnicCheck *c, uint32_t id)
+{
+    return ring_ok(c->e, &c->e->places, ERNIC_RING_PLACE) &&
+           (c->e->timing || !c->e->places.head);
+}
+
 bool ernic_check_heap(const ErnicTimers *t)
 {
     uint32_t i;
@@ -510,6 +517,7 @@ static const ErnicInvariant device_list[] = {
     { "free-numbers", free_numbers },
     { "ready-ring", ready_ring },
     { "waiting-ring", waiting_ring },
+    { "place-ring", place_ring },
     { "qp-deadlines", qp_deadlines },
     { "cq-deadlines", cq_deadlines },
     { "kept-pages", kept_pages },

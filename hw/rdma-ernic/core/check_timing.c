@@ -60,8 +60,7 @@ static bool stage_busy(const ErnicCheck *c, uint32_t id)
             return false;
         }
     }
-    return t->tx_done <= PS_MAX && t->local_done <= PS_MAX &&
-           t->rsp_begin <= PS_MAX;
+    return t->tx_done <= PS_MAX && t->local_done <= PS_MAX;
 }
 
 static bool limit_ok(const ErnicLimit *l)
@@ -73,7 +72,8 @@ static bool limit_ok(const ErnicLimit *l)
             return false;
         }
     }
-    return l->next < l->size && l->count <= l->peak && l->peak <= l->size;
+    return l->next < l->size && l->count + l->held <= l->peak &&
+           l->peak <= l->size;
 }
 
 static bool limits(const ErnicCheck *c, uint32_t id)
@@ -220,6 +220,35 @@ static bool requests(const ErnicCheck *c, uint32_t id)
            level_ok(e, &e->timing->requests);
 }
 
+/*
+ * Who has a place has a turn coming, in which it uses it or gives it up, and
+ * nobody waits while there is one.
+ */
+static bool places(const ErnicCheck *c, uint32_t id)
+{
+    const Ernic *e = c->e;
+    const ErnicTiming *t = e->timing;
+    uint32_t held = 0, i;
+
+    if (t->places > t->rsp.size || (e->places.head && t->places < t->rsp.size)) {
+        return false;
+    }
+    for (i = 0; i < t->places; i++) {
+        const ErnicTimedResponse *r = &t->place[i];
+        const ErnicQp *qp = r->qpn < e->cfg.max_qp ? &e->qp[r->qpn] : NULL;
+
+        if (!qp || !qp->used || qp->in_ring[ERNIC_RING_PLACE] ||
+            (!qp->in_ring[ERNIC_RING_READY] &&
+             !qp->in_ring[ERNIC_RING_WAITING]) ||
+            ernic_timing_place(e->timing, r->qpn) != r ||
+            r->begin > r->end || r->end > PS_MAX) {
+            return false;
+        }
+        held += r->begun;
+    }
+    return held == t->rsp.held;
+}
+
 static const ErnicInvariant timing_list[] = {
     { "origin", origin },
     { "stage-time", stage_time },
@@ -233,6 +262,7 @@ static const ErnicInvariant timing_list[] = {
     { "fetched", fetched },
     { "retry", retry },
     { "requests", requests },
+    { "places", places },
 };
 const ErnicInvariants ernic_invariants_timing = {
     timing_list, G_N_ELEMENTS(timing_list)

@@ -151,6 +151,7 @@ struct Ernic {
     ErnicTiming *timing;        /* NULL: off */
     ErnicRing ready;            /* queue pairs that can do something */
     ErnicRing waiting;          /* and those that can when the link is free */
+    ErnicRing places;           /* timing: responders that overlap.c will wake */
     uint64_t now;               /* of the present entry; not a clock */
     ErnicStats stats;
     ErnicPageFault absent;      /* of the last access that was ABSENT */

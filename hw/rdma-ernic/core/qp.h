@@ -44,10 +44,11 @@ typedef enum ErnicBlocked {
     ERNIC_BLOCKED_COUNT
 } ErnicBlocked;
 
-/* The rings of the scheduler that a queue pair can be in, one or both. */
+/* The rings of the scheduler that a queue pair can be in, or several of them. */
 typedef enum ErnicRingKind {
     ERNIC_RING_READY,
     ERNIC_RING_WAITING,
+    ERNIC_RING_PLACE,
     ERNIC_RING_COUNT
 } ErnicRingKind;
 

@@ -10,6 +10,7 @@
 #include "ib_tables.h"
 #include "mcast.h"
 #include "mr.h"
+#include "overlap.h"
 #include "qp.h"
 #include "sched.h"
 #include "timer.h"
@@ -282,6 +283,7 @@ void ernic_qp_reset_context(Ernic *e, ErnicQp *qp)
         e->timing->fetched[qp->qpn] = 0;
         ernic_timing_requests(e, qp->qpn, 0);
         ernic_retry_sync(e, qp);        /* nothing of it is under way */
+        ernic_overlap_sync(e, qp);
     }
     qp->sq_drained = false;
     qp->broken_cq = false;

@@ -10,7 +10,8 @@
 
 static ErnicRing *sched_ring(Ernic *e, ErnicRingKind kind)
 {
-    return kind == ERNIC_RING_READY ? &e->ready : &e->waiting;
+    return kind == ERNIC_RING_READY ? &e->ready :
+           kind == ERNIC_RING_WAITING ? &e->waiting : &e->places;
 }
 
 static void sched_add(Ernic *e, ErnicQp *qp, ErnicRingKind kind)
@@ -40,15 +41,18 @@ void ernic_sched_wait(Ernic *e, ErnicQp *qp)
     sched_add(e, qp, ERNIC_RING_WAITING);
 }
 
+void ernic_sched_wait_place(Ernic *e, ErnicQp *qp)
+{
+    sched_add(e, qp, ERNIC_RING_PLACE);
+}
+
 bool ernic_sched_ready(const Ernic *e)
 {
     return e->ready.head || (!e->tx->busy && e->waiting.head);
 }
 
-ErnicQp *ernic_sched_take(Ernic *e)
+static ErnicQp *sched_take(Ernic *e, ErnicRingKind kind)
 {
-    ErnicRingKind kind = !e->tx->busy && e->waiting.head ?
-                         ERNIC_RING_WAITING : ERNIC_RING_READY;
     ErnicRing *ring = sched_ring(e, kind);
     ErnicQp *qp;
 
@@ -66,6 +70,17 @@ ErnicQp *ernic_sched_take(Ernic *e)
     qp->in_ring[kind] = false;
     qp->ring_next[kind] = 0;
     return qp;
+}
+
+ErnicQp *ernic_sched_take(Ernic *e)
+{
+    return sched_take(e, !e->tx->busy && e->waiting.head ?
+                         ERNIC_RING_WAITING : ERNIC_RING_READY);
+}
+
+ErnicQp *ernic_sched_take_place(Ernic *e)
+{
+    return sched_take(e, ERNIC_RING_PLACE);
 }
 
 static void sched_remove(Ernic *e, ErnicQp *qp, ErnicRingKind kind)
@@ -96,4 +111,5 @@ void ernic_sched_forget(Ernic *e, ErnicQp *qp)
 {
     sched_remove(e, qp, ERNIC_RING_READY);
     sched_remove(e, qp, ERNIC_RING_WAITING);
+    sched_remove(e, qp, ERNIC_RING_PLACE);
 }

@@ -20,6 +20,10 @@ bool ernic_sched_ready(const Ernic *e);
  * first when it is free. NULL: none has work.
  */
 ErnicQp *ernic_sched_take(Ernic *e);
+/* Into the ring of those that wait for a place of overlap.c. */
+void ernic_sched_wait_place(Ernic *e, ErnicQp *qp);
+/* Out of it, the one that came first; NULL: nobody waits. */
+ErnicQp *ernic_sched_take_place(Ernic *e);
 /* The queue pair goes away. */
 void ernic_sched_forget(Ernic *e, ErnicQp *qp);
 

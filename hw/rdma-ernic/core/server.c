@@ -36,13 +36,13 @@ void ernic_limit_init(ErnicLimit *l, uint32_t size)
     l->size = size;
 }
 
-/* The oldest of those that count. */
+/* The oldest of the last @count. */
 static uint64_t limit_oldest(const ErnicLimit *l, uint32_t count)
 {
     return l->end[(l->next + l->size - count) % l->size];
 }
 
-uint32_t ernic_limit_count(const ErnicLimit *l, uint64_t at)
+static uint32_t limit_ending(const ErnicLimit *l, uint64_t at)
 {
     uint32_t n = l->count;
 
@@ -52,13 +52,32 @@ uint32_t ernic_limit_count(const ErnicLimit *l, uint64_t at)
     return n;
 }
 
-void ernic_limit_take(ErnicLimit *l, uint64_t begin, uint64_t end)
+uint32_t ernic_limit_count(const ErnicLimit *l, uint64_t at)
 {
-    l->count = MIN(ernic_limit_count(l, begin), l->size - 1) + 1;
-    l->peak = MAX(l->peak, l->count);
+    return limit_ending(l, at) + l->held;
+}
+
+/* count + held are never more than size: what is older has ended by @begin. */
+void ernic_limit_begin(ErnicLimit *l, uint64_t begin)
+{
+    l->count = limit_ending(l, begin);
+    l->held++;
+    l->peak = MAX(l->peak, l->count + l->held);
+}
+
+void ernic_limit_end(ErnicLimit *l, uint64_t begin, uint64_t end)
+{
+    l->held--;
+    l->count++;
     l->area += end - begin;
     l->end[l->next] = end;
     l->next = (l->next + 1) % l->size;
+}
+
+void ernic_limit_take(ErnicLimit *l, uint64_t begin, uint64_t end)
+{
+    ernic_limit_begin(l, begin);
+    ernic_limit_end(l, begin, end);
 }
 
 static uint64_t rebased(uint64_t at, uint64_t by)

@@ -31,13 +31,14 @@ typedef struct ErnicServer {
 } ErnicServer;
 
 /*
- * Work that may be under way at once: when each of the last of them ends. Places
- * are given and given back in the same order.
+ * Work that may be under way at once: when each of the last of them ends. Those
+ * of which that is known give their places back in the order of their ends.
  */
 typedef struct ErnicLimit {
     uint64_t end[ERNIC_LIM_UNDER_WAY];
     uint32_t size, next;        /* next: the oldest, which gives its place */
     uint32_t count;             /* the last ones, that end after the last began */
+    uint32_t held;              /* begun, and nobody knows yet when they end */
     uint32_t peak;
     uint64_t area;              /* ps, of all of them; wraps as a server's */
 } ErnicLimit;
@@ -56,12 +57,21 @@ void ernic_server_pass(ErnicServer *s, ErnicSpan *span, uint64_t work,
 
 /* At most @size at once, 1 to ERNIC_LIM_UNDER_WAY; none is under way. */
 void ernic_limit_init(ErnicLimit *l, uint32_t size);
-/* The earliest time from @at on at which one more may begin. */
+/*
+ * The earliest time from @at on at which one more may begin; fewer than @size are
+ * held.
+ */
 static inline uint64_t ernic_limit_at(const ErnicLimit *l, uint64_t at)
 {
-    return MAX(at, l->end[l->next]);
+    uint32_t i = l->next + l->held;
+
+    return MAX(at, l->end[i < l->size ? i : i - l->size]);
 }
-/* It begins at @begin, of which ernic_limit_at() knows, and ends at @end. */
+/* One begins at @begin, which is no sooner than ernic_limit_at() says. */
+void ernic_limit_begin(ErnicLimit *l, uint64_t begin);
+/* One that began at @begin ends at @end. */
+void ernic_limit_end(ErnicLimit *l, uint64_t begin, uint64_t end);
+/* Both. */
 void ernic_limit_take(ErnicLimit *l, uint64_t begin, uint64_t end);
 /* How many are under way at @at. */
 uint32_t ernic_limit_count(const ErnicLimit *l, uint64_t at);

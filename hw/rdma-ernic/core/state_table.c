@@ -137,6 +137,7 @@ static const ErnicStateField device_fields[] = {
     DERIVED(side),              /* as well, if there is one */
     DERIVED(timing),            /* as well, if there is one */
     STRUCT(ready, ring_struct), STRUCT(waiting, ring_struct),
+    STRUCT(places, ring_struct),
     DERIVED(now),               /* an argument of ernic_load() */
     STRUCT(stats, stats_struct),
     DERIVED(absent),            /* none between two accesses */

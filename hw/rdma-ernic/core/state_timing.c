@@ -69,6 +69,41 @@ static void count_requests(Ernic *e)
     }
 }
 
+static void save_places(const ErnicTiming *t, GByteArray *out)
+{
+    uint32_t i;
+
+    ernic_state_put(out, t->places, 4);
+    for (i = 0; i < t->places; i++) {
+        ernic_state_put(out, t->place[i].qpn, 4);
+        ernic_state_put(out, t->place[i].begun, 1);
+        ernic_state_put(out, t->place[i].begin, 8);
+        ernic_state_put(out, t->place[i].end, 8);
+    }
+}
+
+static bool load_places(ErnicTiming *t, ErnicReader *in)
+{
+    uint32_t n = ernic_state_read(in, 4), i;
+
+    if (n > t->rsp.size) {
+        return false;
+    }
+    for (i = 0; i < n; i++) {
+        uint32_t qpn = ernic_state_read(in, 4);
+        uint64_t begun = ernic_state_read(in, 1);
+        uint64_t begin = ernic_state_read(in, 8), end = ernic_state_read(in, 8);
+
+        if (begun > 1) {
+            return false;
+        }
+        t->place[i] = (ErnicTimedResponse) { qpn, begun, begin, end };
+        t->rsp.held += begun;
+    }
+    t->places = n;
+    return true;
+}
+
 /* What is in a cache, from what was used last on. */
 static void save_lru(const ErnicLru *c, GByteArray *out)
 {
@@ -293,7 +328,6 @@ void ernic_state_save_timing(const Ernic *e, GByteArray *out)
     ernic_state_put(out, t->epoch, 8);
     ernic_state_put(out, t->tx_done, 8);
     ernic_state_put(out, t->local_done, 8);
-    ernic_state_put(out, t->rsp_begin, 8);
     ernic_state_put(out, t->held_due, 8);
     ernic_state_put(out, t->rx_overflows, 8);
     for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
@@ -305,6 +339,7 @@ void ernic_state_save_timing(const Ernic *e, GByteArray *out)
     save_limit(&t->posted, out);
     save_level(&t->requests, out);
     save_level(&t->retry.kept, out);
+    save_places(t, out);
     save_lru(&t->context, out);
     save_lru(&t->key, out);
     save_fetched(e, out);
@@ -327,7 +362,6 @@ bool ernic_state_load_timing(Ernic *e, ErnicReader *in)
     t->epoch = ernic_state_read(in, 8);
     t->tx_done = ernic_state_read(in, 8);
     t->local_done = ernic_state_read(in, 8);
-    t->rsp_begin = ernic_state_read(in, 8);
     t->held_due = ernic_state_read(in, 8);
     t->rx_overflows = ernic_state_read(in, 8);
     for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
@@ -342,7 +376,8 @@ bool ernic_state_load_timing(Ernic *e, ErnicReader *in)
     }
     load_level(&t->requests, in);
     load_level(&t->retry.kept, in);
-    if (!load_lru(&t->context, in) || !load_lru(&t->key, in) ||
+    if (!load_places(t, in) ||
+        !load_lru(&t->context, in) || !load_lru(&t->key, in) ||
         !load_fetched(e, in) ||
         !load_line(e, &t->doorbells, load_doorbell, in) ||
         !load_line(e, &t->tx, load_packet, in) ||

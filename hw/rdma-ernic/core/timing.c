@@ -93,7 +93,10 @@ static void rebase(ErnicTiming *t, uint64_t ns)
     ernic_limit_rebase(&t->posted, by);
     t->tx_done = moved(t->tx_done, by);
     t->local_done = moved(t->local_done, by);
-    t->rsp_begin = moved(t->rsp_begin, by);
+    for (i = 0; i < t->places; i++) {
+        t->place[i].begin = moved(t->place[i].begin, by);
+        t->place[i].end = moved(t->place[i].end, by);
+    }
     t->epoch += ns;
 }
 
@@ -281,12 +284,40 @@ static void pass_mac(ErnicTiming *t, ErnicSpan *span, uint32_t frame)
           p->stage[ERNIC_STAGE_MAC].latency);
 }
 
+ErnicTimedResponse *ernic_timing_place(ErnicTiming *t, uint32_t qpn)
+{
+    uint32_t i;
+
+    for (i = 0; i < t->places; i++) {
+        if (t->place[i].qpn == qpn) {
+            return &t->place[i];
+        }
+    }
+    return NULL;
+}
+
+/* What a packet of a response is in front of its payload; @r: its place. */
+static void pass_response(ErnicTiming *t, ErnicTimedResponse *r,
+                          ErnicSpan *span, bool start)
+{
+    if (!r->begun) {
+        r->begun = true;
+        r->begin = span->head = ernic_limit_at(&t->rsp, span->head);
+        span->tail = MAX(span->tail, span->head);
+        ernic_limit_begin(&t->rsp, r->begin);
+    }
+    if (start) {
+        pass(t, ERNIC_STAGE_READ_RSP, span, 0, false, 0);
+    }
+}
+
 static void transmit(ErnicTiming *t, ErnicSpan *span, uint32_t qpn,
                      const ErnicPkt *pkt, uint32_t frame, uint32_t behind)
 {
     const ErnicOpcode *op = pkt->op;
     bool request = op->flags & ERNIC_OPF_REQ;
-    bool response = op->cls == ERNIC_CL_READ_RSP;
+    ErnicTimedResponse *response = op->cls == ERNIC_CL_READ_RSP ?
+                                   ernic_timing_place(t, qpn) : NULL;
 
     if (request && (op->seg & ERNIC_SEG_START)) {
         pass_wqe(t, span, qpn, behind);
@@ -295,14 +326,12 @@ static void transmit(ErnicTiming *t, ErnicSpan *span, uint32_t qpn,
         pass(t, ERNIC_STAGE_ACK, span, 0, false, 0);
     }
     pass_context(t, ERNIC_STAGE_TX_CONTEXT, span, qpn);
-    if (response && (op->seg & ERNIC_SEG_START)) {
-        t->rsp_begin = span->head = ernic_limit_at(&t->rsp, span->head);
-        span->tail = MAX(span->tail, span->head);
-        pass(t, ERNIC_STAGE_READ_RSP, span, 0, false, 0);
+    if (response) {
+        pass_response(t, response, span, op->seg & ERNIC_SEG_START);
     }
     pass_dma_read(t, span, pkt->payload_len);
-    if (response && (op->seg & ERNIC_SEG_END)) {
-        ernic_limit_take(&t->rsp, MIN(t->rsp_begin, span->tail), span->tail);
+    if (response) {
+        response->end = span->tail;
     }
     pass(t, ERNIC_STAGE_BUILD, span, frame,
          request && (op->seg & ERNIC_SEG_END), 0);

@@ -58,6 +58,13 @@ typedef struct ErnicTimedRetry {
     uint32_t qps, head, count;
 } ErnicTimedRetry;
 
+/* A response to a READ that has one of the places of overlap.c. */
+typedef struct ErnicTimedResponse {
+    uint32_t qpn;
+    bool begun;                 /* something of it has been read */
+    uint64_t begin, end;        /* ps: first and last of it */
+} ErnicTimedResponse;
+
 struct ErnicTiming {
     const ErnicProfile *p;
     const ErnicTimingTrace *trace;      /* NULL: nobody listens */
@@ -68,6 +75,8 @@ struct ErnicTiming {
     ErnicLimit fetch;           /* of work requests */
     ErnicLimit dma;             /* reads of payload */
     ErnicLimit rsp;             /* responses to READs */
+    ErnicTimedResponse place[ERNIC_LIM_UNDER_WAY];
+    uint32_t places;            /* that are taken */
     ErnicLimit posted;          /* TLPs of payload, by their credits */
     ErnicTimedRetry retry;
     ErnicLevel requests;        /* under way, of all queue pairs */
@@ -78,7 +87,6 @@ struct ErnicTiming {
     ErnicTimers *irqs;          /* by vector + 1 */
     uint64_t tx_done;           /* ps: the last frame has left */
     uint64_t local_done;        /* ps: the last local operation has ended */
-    uint64_t rsp_begin;         /* ps: of the response that is being sent */
     uint64_t held_due;          /* ns, of the packet that tx.c holds */
     uint64_t rx_overflows;      /* packets for which there was no room */
     bool link_busy;             /* the link refused the packet at the head */
@@ -159,6 +167,9 @@ static inline void ernic_timing_completed(const Ernic *e, uint32_t qpn,
 
 /* How long the queues are; there is a trace. */
 void ernic_timing_waiting(const Ernic *e);
+
+/* The place that queue pair @qpn has; NULL: none. */
+ErnicTimedResponse *ernic_timing_place(ErnicTiming *t, uint32_t qpn);
 
 /* When the packet that tx.c holds is at the peer, as held_due has it. */
 bool ernic_timing_held_due_ok(const ErnicTiming *t);
