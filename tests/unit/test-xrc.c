@@ -384,6 +384,36 @@ static void test_srq_changes(void)
     dlg_close(&d);
 }
 
+/*
+ * The request that a message has taken before a page was absent is of its SRQ,
+ * also when a peer sends the message again for another one.
+ */
+static void test_srq_changes_page(void)
+{
+    struct ernic_sge sge;
+    struct ernic_cqe cqe;
+    Dialog d;
+    Other o;
+
+    dlg_open(&d, TGT);
+    other_init(&d, &o, d.xrcd);
+    other_recv(&d, &o, 64);
+    d.env.uctx = 0;
+    sge = fake_sge(d.mem, 64, fake_reg_demand(d.e, d.pd, d.mem, DLG_MEM, ALL));
+    fake_post_srq(d.e, &d.srq, 0, &sge, 1);
+    g_assert_cmpuint(fake_ring_srq(d.e, &d.srq), ==, ERNIC_OK);
+    PEER(&d, SEND_ONLY, .psn = PSN, .payload_len = 8);
+    SENT_NAK(&d, ERNIC_AETH_RNR_NAK | 12, PSN, 0);
+    dlg_event(&d, ERNIC_EV_PAGE_FAULT);
+    PEER(&d, SEND_ONLY, .psn = PSN, .payload_len = 8, .xrcsrq = o.srq.srqn);
+    SENT_NAK(&d, ERNIC_NAK_INV_REQ, PSN, 0);
+    g_assert_false(fake_poll_cq(d.e, &o.cq, &cqe));
+    RECV_WC(&d, 0, REM_INV_REQ_ERR);
+    dlg_event(&d, ERNIC_EV_LAST_WQE);
+    STATE_IS(&d, ERR);
+    dlg_close(&d);
+}
+
 static void destroy_srq(Dialog *d)
 {
     g_assert_cmpuint(fake_destroy(d->e, ERNIC_CMD_SRQ_DESTROY, d->srq.srqn),
@@ -599,6 +629,7 @@ int main(int argc, char **argv)
     g_test_add_func("/xrc/tgt/flush", test_flush);
     g_test_add_func("/xrc/srq/bad", test_bad_srq);
     g_test_add_func("/xrc/srq/changes", test_srq_changes);
+    g_test_add_func("/xrc/srq/changes-page", test_srq_changes_page);
     g_test_add_func("/xrc/srq/goes", test_srq_goes);
     g_test_add_func("/xrc/srq/goes-read", test_srq_goes_read);
     g_test_add_func("/xrc/srq/create", test_srq_create);

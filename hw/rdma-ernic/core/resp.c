@@ -193,7 +193,10 @@ bool ernic_qp_remote_pd(const Ernic *e, const ErnicQp *qp, uint32_t xrc_srq,
     return true;
 }
 
-/* Its first packet says which SRQ a message is for; the others repeat it. */
+/*
+ * Its first packet says which SRQ a message is for; the others repeat it, and so
+ * does a first one that comes again, whose request was taken (RNR NAK: a page).
+ */
 static ErnicFault resp_check_xrc(const Ernic *e, ErnicQp *qp,
                                  const ErnicPkt *pkt)
 {
@@ -202,7 +205,8 @@ static ErnicFault resp_check_xrc(const Ernic *e, ErnicQp *qp,
     if (qp->type != ERNIC_QPT_XRC_TGT) {
         return ERNIC_FAULT_NONE;
     }
-    if (!(pkt->op->seg & ERNIC_SEG_START) && pkt->xrcsrq != qp->rq.xrc_srq) {
+    if ((!(pkt->op->seg & ERNIC_SEG_START) || qp->rq.recv_valid) &&
+        pkt->xrcsrq != qp->rq.xrc_srq) {
         return ERNIC_FAULT_OP_SEQ;
     }
     if (!ernic_qp_remote_pd(e, qp, pkt->xrcsrq, &pd)) {
