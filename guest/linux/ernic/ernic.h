@@ -10,7 +10,6 @@
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/pci.h>
-#include <linux/rwsem.h>
 #include <linux/version.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -91,7 +90,6 @@ struct ernic_dev {
 	struct mutex dm_lock;	/* of dm_taken */
 	/* faults and advice; NULL: there are no regions on demand */
 	struct workqueue_struct *odp_wq;
-	struct rw_semaphore odp_sem;	/* of odps, and while one is used */
 	struct xarray odps;		/* regions on demand by number */
 	/*
 	 * Around commands that give a number and, until the table has lost it,

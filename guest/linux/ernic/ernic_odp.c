@@ -169,12 +169,28 @@ static s64 ernic_odp_map(struct ernic_mr *mr, u64 off, u64 len, bool write,
 	return ret ? ret : len;
 }
 
-/* Under odp_sem. */
-static struct ernic_mr *ernic_odp_find(struct ernic_dev *dev, u32 key)
+/*
+ * The region stays until it is put. Faults and advice may take as long as the
+ * process's memory does, so that each region has users of its own to wait for.
+ */
+static struct ernic_mr *ernic_odp_get(struct ernic_dev *dev, u32 key)
 {
-	struct ernic_mr *mr = xa_load(&dev->odps, key >> 8);
+	struct ernic_mr *mr;
 
-	return mr && mr->ibmr.lkey == key ? mr : NULL;
+	xa_lock(&dev->odps);
+	mr = xa_load(&dev->odps, key >> 8);
+	if (mr && mr->ibmr.lkey == key)
+		refcount_inc(&mr->users);
+	else
+		mr = NULL;
+	xa_unlock(&dev->odps);
+	return mr;
+}
+
+static void ernic_odp_put(struct ernic_mr *mr)
+{
+	if (refcount_dec_and_test(&mr->users))
+		complete(&mr->unused);
 }
 
 /* ---- faults -------------------------------------------------------------- */
@@ -185,17 +201,15 @@ static int ernic_odp_resolve(struct ernic_dev *dev, const struct ernic_eqe *eqe)
 	bool write = eqe->flags & ERNIC_EQE_WRITE;
 	u64 off = le64_to_cpu(eqe->offset);
 	struct ernic_mr *mr;
-	s64 ret = -ENOENT;
+	s64 ret;
 
-	down_read(&dev->odp_sem);
-	mr = ernic_odp_find(dev, le32_to_cpu(eqe->detail));
-	if (mr) {
-		ret = ernic_odp_map(mr, off, le32_to_cpu(eqe->length), write,
-				    true);
-		if (ret < 0)
-			ret = ernic_odp_map(mr, off, 1, write, true);
-	}
-	up_read(&dev->odp_sem);
+	mr = ernic_odp_get(dev, le32_to_cpu(eqe->detail));
+	if (!mr)
+		return -ENOENT;
+	ret = ernic_odp_map(mr, off, le32_to_cpu(eqe->length), write, true);
+	if (ret < 0)
+		ret = ernic_odp_map(mr, off, 1, write, true);
+	ernic_odp_put(mr);
 	return min_t(s64, ret, 0);
 }
 
@@ -250,14 +264,13 @@ struct ernic_advice {
 };
 
 /* Whole range or nothing is asked for; what was mapped stays. */
-static int ernic_odp_prefetch(struct ernic_advice *a, const struct ib_sge *sge,
-			      bool map)
+static int ernic_odp_prefetch(struct ernic_advice *a, struct ernic_mr *mr,
+			      const struct ib_sge *sge, bool map)
 {
-	struct ernic_mr *mr = ernic_odp_find(a->dev, sge->lkey);
 	u64 off, left = sge->length;
 	s64 n;
 
-	if (!mr || mr->uctx != a->uctx || to_pd(mr->ibmr.pd)->pdn != a->pdn)
+	if (mr->uctx != a->uctx || to_pd(mr->ibmr.pd)->pdn != a->pdn)
 		return -ENOENT;
 	off = sge->addr - mr->iova;
 	if (sge->addr < mr->iova || off > mr->length || left > mr->length - off)
@@ -276,13 +289,16 @@ static int ernic_odp_prefetch(struct ernic_advice *a, const struct ib_sge *sge,
 /* map false: only whether there are such ranges. */
 static int ernic_odp_advise(struct ernic_advice *a, bool map)
 {
+	struct ernic_mr *mr;
 	int ret = 0;
 	u32 i;
 
 	for (i = 0; i < a->num_sge && !ret; i++) {
-		down_read(&a->dev->odp_sem);
-		ret = ernic_odp_prefetch(a, &a->sge[i], map);
-		up_read(&a->dev->odp_sem);
+		mr = ernic_odp_get(a->dev, a->sge[i].lkey);
+		if (!mr)
+			return -ENOENT;
+		ret = ernic_odp_prefetch(a, mr, &a->sge[i], map);
+		ernic_odp_put(mr);
 	}
 	return ret;
 }
@@ -398,16 +414,16 @@ struct ib_mr *ernic_odp_reg(struct ib_pd *ibpd, u64 start, u64 length,
 	mr->ibmr.pd = ibpd;
 	mutex_init(&mr->chunk_lock);
 	xa_init(&mr->chunks);
+	refcount_set(&mr->users, 1);
+	init_completion(&mr->unused);
 	ret = ernic_odp_umem(dev, mr, start, length);
 	if (ret)
 		goto err_mr;
 	mutex_lock(&dev->number_lock);
 	ret = ernic_odp_cmd(dev, to_pd(ibpd), mr);
 	if (!ret) {
-		down_write(&dev->odp_sem);
 		ret = xa_err(xa_store(&dev->odps, mr->ibmr.lkey >> 8, mr,
 				      GFP_KERNEL));
-		up_write(&dev->odp_sem);
 		if (ret)
 			ernic_destroy(dev, ERNIC_CMD_MR_FREE, mr->uctx,
 				      mr->ibmr.lkey);
@@ -432,15 +448,14 @@ int ernic_odp_dereg(struct ernic_dev *dev, struct ernic_mr *mr)
 
 	mutex_lock(&dev->number_lock);
 	ret = ernic_destroy(dev, ERNIC_CMD_MR_FREE, mr->uctx, mr->ibmr.lkey);
-	if (!ret) {
-		/* behind it no fault or advice uses the region */
-		down_write(&dev->odp_sem);
+	if (!ret)
 		xa_erase(&dev->odps, mr->ibmr.lkey >> 8);
-		up_write(&dev->odp_sem);
-	}
 	mutex_unlock(&dev->number_lock);
 	if (ret)
 		return ret;
+	/* behind it no fault or advice uses the region */
+	ernic_odp_put(mr);
+	wait_for_completion(&mr->unused);
 	xa_for_each(&mr->chunks, n, part)
 		ib_umem_odp_release(part);
 	xa_destroy(&mr->chunks);
@@ -467,7 +482,6 @@ void ernic_odp_caps(struct ernic_dev *dev, struct ib_device_attr *p)
 
 int ernic_odp_init(struct ernic_dev *dev)
 {
-	init_rwsem(&dev->odp_sem);
 	xa_init(&dev->odps);
 	if (!(le32_to_cpu(dev->attr.odp) & ERNIC_ODP_REGION))
 		return 0;

@@ -6,6 +6,8 @@
 #ifndef ERNIC_VERBS_H
 #define ERNIC_VERBS_H
 
+#include <linux/completion.h>
+#include <linux/refcount.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_umem_odp.h>
 #include <rdma/uverbs_ioctl.h>
@@ -41,6 +43,8 @@ struct ernic_mr {
 	bool implicit;		/* all of the process; its chunks by number */
 	struct mutex chunk_lock;
 	struct xarray chunks;
+	refcount_t users;	/* faults, advice; 1 of its own */
+	struct completion unused;
 	u32 uctx;
 	/* for REG_MR: the page list that the device reads */
 	__le64 *list;
