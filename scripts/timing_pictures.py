@@ -6,9 +6,9 @@ from timing_tables import CARD, NIC, OPS
 
 COLOUR = {'WRITE': BLUE, 'SEND': ORANGE, 'READ': GREEN}
 HARDWARE = ('hardware', RED, 'mark')
-STAGES = ['doorbell', 'arbiter', 'wqe', 'ack', 'tx-context', 'read-response', 'dma-read',
-          'build', 'icrc', 'mac', 'receive', 'rx-context', 'key', 'dma-write', 'cqe',
-          'interrupt']
+STAGES = ['mmio', 'command', 'doorbell', 'arbiter', 'wqe', 'ack', 'tx-context',
+          'read-response', 'dma-read', 'build', 'icrc', 'mac', 'receive', 'rx-context',
+          'key', 'dma-write', 'cqe', 'interrupt']
 
 # What a latency is made up of, by stage.
 PARTS = [('doorbell', GREY, ['doorbell']),
@@ -112,7 +112,8 @@ def batching(data):
 
 
 # Stages where they stand in the picture: column and row; and who feeds whom.
-PLACE = {'doorbell': (0, 0), 'arbiter': (0, 1), 'wqe': (1, 0), 'ack': (2, 1),
+PLACE = {'mmio': (1, 1), 'command': (0, 2),
+         'doorbell': (0, 0), 'arbiter': (0, 1), 'wqe': (1, 0), 'ack': (2, 1),
          'tx-context': (2, 0), 'read-response': (3, 1), 'dma-read': (4, 0),
          'build': (5, 0), 'icrc': (5, 1), 'mac': (6, 0),
          'receive': (6, 2), 'rx-context': (5, 2), 'key': (4, 2), 'dma-write': (3, 2),

@@ -14,8 +14,9 @@
 #define DB_SHIFT        12
 #define DB_OFFSET       0x1000          /* behind the control page */
 #define RING_ENTRY      sizeof(struct ernic_cmd)
-/* Commands in one run of the bottom half. */
+/* Commands in one run of the bottom half; as many as there are, whatever is due. */
 #define CMD_BUDGET      16
+#define CMD_ALL         UINT32_MAX
 
 QEMU_BUILD_BUG_ON(sizeof(struct ernic_rsp) != RING_ENTRY);
 
@@ -97,13 +98,17 @@ static bool command(ErnicPci *d, uint64_t now)
     return true;
 }
 
-/* Up to @pi; false: the budget is used up, or a ring did not answer. */
+/*
+ * Up to @pi; false: the budget is used up, a ring did not answer, or under the
+ * timing model the next one still takes its time.
+ */
 static bool commands(ErnicPci *d, uint64_t now, uint32_t pi, uint32_t *budget)
 {
     ErnicVerbs *v = &d->verbs;
 
     while ((int32_t)(pi - v->cmd_ci) > 0) {
-        if (!*budget) {
+        if (!*budget || (*budget <= CMD_BUDGET &&
+                         ernic_cmd_due(d->engine, now) > now)) {
             return false;
         }
         --*budget;
@@ -165,7 +170,8 @@ static void run(ErnicPci *d, uint64_t now, uint32_t budget, bool all)
     if (v->cmd_ci != ci) {
         ernic_pci_irq(d, 0);
     }
-    if (!done && !v->fatal) {
+    /* For one that takes its time the engine asks to be woken. */
+    if (!done && !v->fatal && !budget) {
         ernic_pci_kick(d);
     }
 }
@@ -178,7 +184,7 @@ void ernic_pci_verbs_run(ErnicPci *d, uint64_t now)
 /* Before each at most the commands of one ring. */
 void ernic_pci_doorbells_run(ErnicPci *d, uint64_t now)
 {
-    run(d, now, UINT32_MAX, false);
+    run(d, now, CMD_ALL, false);
 }
 
 /*
@@ -384,6 +390,10 @@ static uint64_t bar_read(void *opaque, hwaddr off, unsigned size)
     ErnicPci *d = opaque;
     ErnicRegBlock block;
 
+    if (d->profile) {
+        ernic_mmio_read(d->engine, ernic_pci_enter(d));
+        ernic_pci_leave(d);
+    }
     if (off < DB_OFFSET) {
         block = block_at(d, &off);
         return ernic_regs_read(d, &block, off, size);

@@ -260,6 +260,7 @@ static void slice(ErnicTimingFile *f, const ErnicPassage *p)
         [ERNIC_TIMED_SENT] = "packet",
         [ERNIC_TIMED_RECEIVED] = "packet", [ERNIC_TIMED_CQE] = "completion",
         [ERNIC_TIMED_INTERRUPT] = "interrupt",
+        [ERNIC_TIMED_ACCESS] = "access",
     };
     const ErnicTimedThing *what = &p->what;
     uint64_t dur = p->end - p->start;

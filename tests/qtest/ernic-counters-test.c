@@ -19,6 +19,7 @@ static const char profile[] =
     "base = ernic-200mhz-100g\n"
     "clock.core = 1 GHz # test\n" "clock.host = 500 MHz # test\n"
     "wire.rate = 8 Gb/s # test\n" "wire.flight = 50 ns # test\n"
+    "mmio.latency = 0 ns # test\n" "mmio.packet = 0 cycles # test\n"
     "doorbell.latency = 100 ns # test\n" "doorbell.packet = 1 cycle # test\n"
     "arbiter.latency = 0 ns # test\n" "arbiter.packet = 0 cycles # test\n"
     "ack.latency = 0 ns # test\n" "ack.packet = 0 cycles # test\n"

@@ -26,12 +26,15 @@ typedef enum Seen {
     SEEN_FIRST,                 /* the same, caches cold */
     SEEN_INTERRUPT,             /* completion to interrupt */
     SEEN_BURST,                 /* eight requests with one doorbell */
+    SEEN_BEHIND_READ,           /* latency, a register being read before */
+    SEEN_COMMAND,               /* from a command to its answer */
 } Seen;
 
 static const char *const seen_names[] = {
     [SEEN_LATENCY] = "latency", [SEEN_FIRST] = "first latency",
     [SEEN_INTERRUPT] = "completion to interrupt",
-    [SEEN_BURST] = "eight at once",
+    [SEEN_BURST] = "eight at once", [SEEN_BEHIND_READ] = "latency behind it",
+    [SEEN_COMMAND] = "command to answer",
 };
 
 typedef struct Cost {
@@ -48,7 +51,11 @@ typedef struct Cost {
 } Cost;
 
 static const Cost costs[] = {
-    { "doorbell", "card doorbell.latency + 1 us", TIMING_CARD,
+    { "MMIO, read", "card mmio.latency + 1 us", TIMING_CARD, STAGE(MMIO), US,
+      WRITE, SEEN_BEHIND_READ, 1000 },
+    { "command", "card command.latency + 1 us", TIMING_CARD, STAGE(COMMAND),
+      US, WRITE, SEEN_COMMAND, 1000 },
+    { "MMIO, store; doorbell", "card doorbell.latency + 1 us", TIMING_CARD,
       STAGE(DOORBELL), US, WRITE, SEEN_LATENCY, 1000 },
     { "SQ arbitration", "card arbiter.latency + 1 us", TIMING_CARD,
       STAGE(ARBITER), US, WRITE, SEEN_LATENCY, 1000 },
@@ -128,6 +135,10 @@ static double look(const Cost *c, const ErnicProfile *card,
         return timing_interrupt(op, card, other, 64);
     case SEEN_BURST:
         return timing_burst(op, card, other, 8, 8);
+    case SEEN_BEHIND_READ:
+        return timing_behind_read(op, card, other, 64);
+    case SEEN_COMMAND:
+        return timing_command(card);
     default:
         return timing_latency(op, card, other, 64);
     }

@@ -40,6 +40,33 @@ uint64_t timing_first(const TimingOp *op, const ErnicProfile *card,
     return f.last - f.start;
 }
 
+uint64_t timing_behind_read(const TimingOp *op, const ErnicProfile *card,
+                            const ErnicProfile *other, uint32_t len)
+{
+    TimingFlow f = { .from = TIMING_CARD, .opcode = op->opcode, .len = len,
+                     .depth = 1, .total = 1 };
+    TimingWorld w;
+
+    timing_open(&w, card, other);
+    timing_run(&w, &f, 1);
+    f.total = 2;
+    ernic_mmio_read(w.end[TIMING_CARD].e, w.now);
+    timing_run(&w, &f, 1);
+    timing_close(&w);
+    return f.last - f.start;
+}
+
+uint64_t timing_command(const ErnicProfile *p)
+{
+    TimingWorld w;
+    uint64_t due;
+
+    timing_open(&w, p, p);
+    due = ernic_cmd_due(w.end[TIMING_CARD].e, w.now) - w.now;
+    timing_close(&w);
+    return due;
+}
+
 uint64_t timing_interrupt(const TimingOp *op, const ErnicProfile *card,
                           const ErnicProfile *other, uint32_t len)
 {

@@ -23,6 +23,11 @@ uint64_t timing_latency(const TimingOp *op, const ErnicProfile *card,
 /* The same of the first of all, caches cold. */
 uint64_t timing_first(const TimingOp *op, const ErnicProfile *card,
                       const ErnicProfile *other, uint32_t len);
+/* The same of one whose software has read a register just before, caches warm. */
+uint64_t timing_behind_read(const TimingOp *op, const ErnicProfile *card,
+                            const ErnicProfile *other, uint32_t len);
+/* ns from a command, which nothing stands before, to its answer. */
+uint64_t timing_command(const ErnicProfile *p);
 /* ns from a completion to the interrupt that tells of it. */
 uint64_t timing_interrupt(const TimingOp *op, const ErnicProfile *card,
                           const ErnicProfile *other, uint32_t len);

@@ -191,8 +191,8 @@ static void test_version(void)
         const ErnicProfile *timing;
         uint32_t len;
     } empty[] = {
-        { 0, NULL, 4286 }, { 0, &hand, 5634 },
-        { 1 + PG332_V3_1, NULL, 20461 }, { 1 + PG332_V3_1, &hand, 21809 },
+        { 0, NULL, 4286 }, { 0, &hand, 5762 },
+        { 1 + PG332_V3_1, NULL, 20461 }, { 1 + PG332_V3_1, &hand, 21937 },
         { 1 + PG332_V4_2, NULL, 78477 },
     };
     uint32_t i;
@@ -202,8 +202,8 @@ static void test_version(void)
                          empty[i].len);
     }
     g_assert_cmphex(format_digest(), ==, 0x8213e61c0d3d2814);
-    g_assert_cmpuint(ERNIC_STATE_VERSION, ==, 15);
-    g_assert_cmpuint(ERNIC_STATE_VERSION_TIMING, ==, 16);
+    g_assert_cmpuint(ERNIC_STATE_VERSION, ==, 17);
+    g_assert_cmpuint(ERNIC_STATE_VERSION_TIMING, ==, 18);
 }
 
 /*

@@ -60,7 +60,8 @@ static bool stage_busy(const ErnicCheck *c, uint32_t id)
             return false;
         }
     }
-    return t->tx_done <= PS_MAX && t->local_done <= PS_MAX;
+    return t->tx_done <= PS_MAX && t->local_done <= PS_MAX &&
+           t->read_done <= PS_MAX;
 }
 
 static bool limit_ok(const ErnicLimit *l)

@@ -207,12 +207,36 @@ void ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
                struct ernic_rsp *rsp)
 {
     e->now = now;
+    if (e->timing) {
+        e->timing->cmd_due = 0;
+    }
     /* Who looks at the model changes nothing. */
     if (e->timing && cmd->opcode != ERNIC_CMD_QUERY_TIMING) {
         engine_catch_up(e);
     }
     ernic_cmd_exec(e, cmd, rsp);
     engine_wake(e);
+}
+
+uint64_t ernic_cmd_due(Ernic *e, uint64_t now)
+{
+    uint64_t due;
+
+    e->now = now;
+    if (!e->timing) {
+        return now;
+    }
+    due = ernic_timing_command(e);
+    engine_wake(e);
+    return due;
+}
+
+void ernic_mmio_read(Ernic *e, uint64_t now)
+{
+    e->now = now;
+    if (e->timing) {
+        ernic_timing_read(e);
+    }
 }
 
 uint8_t ernic_doorbell(Ernic *e, uint64_t now, uint32_t uctx, uint64_t value)
@@ -236,12 +260,13 @@ uint32_t ernic_reg_read(Ernic *e, uint64_t now, uint32_t offset)
     uint32_t window = ernic_reg_window(e->cfg.pg332 - 1);
 
     e->now = now;
-    if (offset < window) {
-        return ernic_pg332_read(e, offset);
+    if (offset >= window + PG332_SIDE_TIMING) {
+        /* Who looks at the model changes nothing. */
+        return ernic_timing_word(e, offset - window - PG332_SIDE_TIMING);
     }
-    offset -= window;
-    return offset < PG332_SIDE_TIMING ? ernic_side_read(e, offset) :
-           ernic_timing_word(e, offset - PG332_SIDE_TIMING);
+    ernic_mmio_read(e, now);
+    return offset < window ? ernic_pg332_read(e, offset) :
+                             ernic_side_read(e, offset - window);
 }
 
 void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value)

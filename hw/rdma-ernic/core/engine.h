@@ -21,6 +21,16 @@ void ernic_reset(Ernic *e);
 void ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
                struct ernic_rsp *rsp);
 /*
+ * Timing model: when the command that is next, which has been posted by @now,
+ * may be carried out, ns; asks to be woken then. Without the model: @now.
+ */
+uint64_t ernic_cmd_due(Ernic *e, uint64_t now);
+/*
+ * Timing model: software reads a register that is not ernic_reg_read()'s. Its
+ * answer is there at once, but what is stored next waits for as long as it takes.
+ */
+void ernic_mmio_read(Ernic *e, uint64_t now);
+/*
  * One store to the doorbell page of context @uctx. Marks work and asks to be
  * woken. Returns an ernic_status, which a register face ignores: it was
  * counted, traced and raised as an event.

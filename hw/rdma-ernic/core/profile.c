@@ -93,6 +93,8 @@ static const Key keys[] = {
     KEY("wire.extra", BYTES, wire_extra, 0, 1024),
     KEY("wire.shortest", BYTES, wire_min, 0, 1024),
     KEY("wire.flight", TIME, wire_flight, 0, MAX_TIME),
+    LATENCY("mmio", MMIO), PACKET("mmio", MMIO),
+    LATENCY("command", COMMAND), PACKET("command", COMMAND),
     LATENCY("doorbell", DOORBELL), PACKET("doorbell", DOORBELL),
     LATENCY("arbiter", ARBITER), PACKET("arbiter", ARBITER),
     LATENCY("wqe", WQE), PACKET("wqe", WQE),

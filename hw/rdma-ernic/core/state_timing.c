@@ -328,6 +328,8 @@ void ernic_state_save_timing(const Ernic *e, GByteArray *out)
     ernic_state_put(out, t->epoch, 8);
     ernic_state_put(out, t->tx_done, 8);
     ernic_state_put(out, t->local_done, 8);
+    ernic_state_put(out, t->read_done, 8);
+    ernic_state_put(out, t->cmd_due, 8);
     ernic_state_put(out, t->held_due, 8);
     ernic_state_put(out, t->rx_overflows, 8);
     for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
@@ -362,6 +364,8 @@ bool ernic_state_load_timing(Ernic *e, ErnicReader *in)
     t->epoch = ernic_state_read(in, 8);
     t->tx_done = ernic_state_read(in, 8);
     t->local_done = ernic_state_read(in, 8);
+    t->read_done = ernic_state_read(in, 8);
+    t->cmd_due = ernic_state_read(in, 8);
     t->held_due = ernic_state_read(in, 8);
     t->rx_overflows = ernic_state_read(in, 8);
     for (i = 0; i < ERNIC_STAGE_COUNT; i++) {

@@ -97,6 +97,7 @@ static void rebase(ErnicTiming *t, uint64_t ns)
         t->place[i].begin = moved(t->place[i].begin, by);
         t->place[i].end = moved(t->place[i].end, by);
     }
+    t->read_done = moved(t->read_done, by);
     t->epoch += ns;
 }
 
@@ -173,7 +174,8 @@ static void pass(ErnicTiming *t, ErnicStage stage, ErnicSpan *span,
 
 /*
  * A stage on the host's side, in its clock; @len bytes also take the host's link,
- * and the slower of the two counts. Only payload comes by reads here.
+ * and the slower of the two counts. Only payload comes by the device's reads
+ * here; a read of software's goes there and back.
  */
 static void pass_host(ErnicTiming *t, ErnicStage stage, ErnicSpan *span,
                       uint32_t len)
@@ -185,9 +187,12 @@ static void pass_host(ErnicTiming *t, ErnicStage stage, ErnicSpan *span,
     uint64_t link = ernic_pcie_work(pcie, len, read ? ERNIC_PCIE_COMPLETION :
                                                       ERNIC_PCIE_WRITE);
 
+    uint64_t way = read ? pcie->completion :
+                   stage == ERNIC_STAGE_MMIO ? 2 * pcie->posted : pcie->posted;
+
     serve(t, stage, span, c->width ? len : 0,
-          MAX(cycles * t->p->host_ps, link), c->latency +
-          (!pcie->speed ? 0 : read ? pcie->completion : pcie->posted));
+          MAX(cycles * t->p->host_ps, link),
+          c->latency + (pcie->speed ? way : 0));
 }
 
 /* Bytes of a frame without FCS. */
@@ -513,9 +518,42 @@ void ernic_timing_local(Ernic *e, uint32_t qpn, const char *name,
     t->local_done = MAX(t->local_done, span.tail);
 }
 
-void ernic_timing_store(Ernic *e)
+void ernic_timing_read(Ernic *e)
 {
     ErnicSpan span = begin(e);
+
+    e->timing->what = (ErnicTimedThing) { .kind = ERNIC_TIMED_ACCESS };
+    pass_host(e->timing, ERNIC_STAGE_MMIO, &span, STORE_LEN);
+    e->timing->read_done = span.tail;
+}
+
+uint64_t ernic_timing_command(Ernic *e)
+{
+    ErnicTiming *t = e->timing;
+    ErnicSpan span;
+
+    if (!t->cmd_due) {
+        span = begin(e);
+        t->what = (ErnicTimedThing) { .kind = ERNIC_TIMED_ACCESS };
+        pass(t, ERNIC_STAGE_COMMAND, &span, 0, false, own_read(t, ENTRY_LEN) +
+             ernic_pcie_write(&t->p->pcie, ENTRY_LEN));
+        t->cmd_due = due_ns(t, span.tail);
+    }
+    return t->cmd_due;
+}
+
+/* A processor stores nothing before what it reads has come. */
+static ErnicSpan begin_store(Ernic *e)
+{
+    ErnicSpan span = begin(e);
+
+    span.head = span.tail = MAX(span.tail, e->timing->read_done);
+    return span;
+}
+
+void ernic_timing_store(Ernic *e)
+{
+    ErnicSpan span = begin_store(e);
 
     e->timing->what = (ErnicTimedThing) { .kind = ERNIC_TIMED_STORE };
     pass_host(e->timing, ERNIC_STAGE_DOORBELL, &span, STORE_LEN);
@@ -524,7 +562,7 @@ void ernic_timing_store(Ernic *e)
 void ernic_timing_doorbell(Ernic *e, uint32_t where, uint64_t value)
 {
     ErnicTiming *t = e->timing;
-    ErnicSpan span = begin(e);
+    ErnicSpan span = begin_store(e);
     ErnicTimedDoorbell *db;
 
     t->what = (ErnicTimedThing) {
@@ -620,6 +658,10 @@ uint64_t ernic_timing_next(const Ernic *e)
     next = MIN(next, ernic_line_due(&t->doorbells));
     next = MIN(next, ernic_line_due(&t->rx));
     next = MIN(next, ernic_line_due(&t->cqes));
+    /* One that is late is somebody else's to carry out. */
+    if (t->cmd_due > e->now) {
+        next = MIN(next, t->cmd_due);
+    }
     if (!t->link_busy && !t->loop_full) {
         next = MIN(next, ernic_line_due(&t->tx));
     }

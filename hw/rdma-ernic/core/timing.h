@@ -87,6 +87,8 @@ struct ErnicTiming {
     ErnicTimers *irqs;          /* by vector + 1 */
     uint64_t tx_done;           /* ps: the last frame has left */
     uint64_t local_done;        /* ps: the last local operation has ended */
+    uint64_t read_done;         /* ps: the last register read is answered */
+    uint64_t cmd_due;           /* ns, of the command that is next; 0: none */
     uint64_t held_due;          /* ns, of the packet that tx.c holds */
     uint64_t rx_overflows;      /* packets for which there was no room */
     bool link_busy;             /* the link refused the packet at the head */
@@ -120,6 +122,10 @@ void ernic_timing_rx_packet(Ernic *e, const ErnicTrain *packet);
  */
 void ernic_timing_local(Ernic *e, uint32_t qpn, const char *name,
                         uint32_t index, uint32_t behind);
+/* A register is read. */
+void ernic_timing_read(Ernic *e);
+/* When the command that is next may be carried out, ns. */
+uint64_t ernic_timing_command(Ernic *e);
 /* A store that does its work at once, and takes its turn among the others. */
 void ernic_timing_store(Ernic *e);
 /* One that does its work when it has arrived; the line has room. */

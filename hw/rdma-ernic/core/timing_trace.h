@@ -18,6 +18,7 @@ typedef enum ErnicTimedKind {
     ERNIC_TIMED_RECEIVED,       /* and one on its way in */
     ERNIC_TIMED_CQE,
     ERNIC_TIMED_INTERRUPT,
+    ERNIC_TIMED_ACCESS,         /* a register that is read, a command */
     ERNIC_TIMED_KINDS
 } ErnicTimedKind;
 

@@ -13,6 +13,10 @@ wire.extra              = 24 B          # IEEE 802.3: preamble 8, FCS 4, gap 12
 wire.shortest           = 60 B          # IEEE 802.3: 64 with FCS
 wire.flight             = 15 ns         # estimate: 3 m of cable
 
+mmio.latency            = 400 ns        # as doorbell.latency, there and back
+mmio.packet             = 2 cycles      # as doorbell.packet
+command.latency         = 1 us          # estimate: the core has none; what a driver stores
+command.packet          = 0 cycles      # contained in command.latency
 doorbell.latency        = 200 ns        # estimate: AXI-Lite store, clock crossing
 doorbell.packet         = 2 cycles      # PG332: register clock, half of the core's
 arbiter.latency         = 20 ns         # estimate: round robin over all queue pairs

@@ -12,6 +12,10 @@ wire.extra              = 24 B          # IEEE 802.3: preamble 8, FCS 4, gap 12
 wire.shortest           = 60 B          # IEEE 802.3: 64 with FCS
 wire.flight             = 15 ns         # assumption: 3 m of cable
 
+mmio.latency            = 0 ns          # assumption: pcie.posted twice is all of it
+mmio.packet             = 2 cycles      # assumption
+command.latency         = 1 us          # assumption: firmware, beside what it reads and writes
+command.packet          = 0 cycles      # contained in command.latency
 doorbell.latency        = 0 ns          # assumption: pcie.posted is all of it
 doorbell.packet         = 2 cycles      # assumption
 arbiter.latency         = 10 ns         # assumption

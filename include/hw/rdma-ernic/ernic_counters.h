@@ -60,6 +60,8 @@
 
 /* Stages of the timing model, in the order in which work passes them. */
 #define ERNIC_TIMING_STAGES(X)                                               \
+    X(MMIO,         "mmio")           /* a register is read: there, and back */ \
+    X(COMMAND,      "command")        /* fetched, carried out, answered */   \
     X(DOORBELL,     "doorbell")       /* a store: on its way, decoded */     \
     X(ARBITER,      "arbiter")        /* which send queue is next */         \
     X(WQE,          "wqe")            /* a work request: fetched, checked */ \
