@@ -22,6 +22,7 @@ class Data:
     """Lines of --data, by their first word; what a trace says."""
 
     def __init__(self, program, profiles):
+        self.profiles = profiles
         text = subprocess.run([program, profiles, '--data'], text=True, check=True,
                               stdout=subprocess.PIPE).stdout
         self.lines = defaultdict(list)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The tables of docs/timing.md, in Markdown."""
+import timing_keys
 from chart import bytes_name
 
 CARD = 'ernic-200mhz-100g'
@@ -78,6 +79,18 @@ def batching(data):
     return table(['', '1', '2', '4', '8'], ['---'] + ['---:'] * 4, lines)
 
 
+def guesses(data):
+    changes = list(dict.fromkeys(change for change, *_ in data.of('eight-if')))
+    return table(['WRITE', '1', '2', '4', '8'], ['---'] + ['---:'] * 4,
+                 [[f'`{change}`' if '=' in change else change]
+                  + [ns for _, ns in data.of('eight-if', change)] for change in changes])
+
+
+def keys(data):
+    text = (data.profiles / timing_keys.WHOLE).read_text(encoding='utf-8')
+    return table(['Key', 'Unit', 'What it is'], ['---'] * 3, timing_keys.rows(text))
+
+
 def batch_rate(data):
     batches = ['1', '2', '4', '8', '16']
     lines = [[f'`{name}`', op, depth]
@@ -110,4 +123,4 @@ def effects(data):
 
 ALL = {'rows': rows, 'what-if': what_ifs, 'latency': latency, 'make-up': make_up,
        'batching': batching, 'batch-rate': batch_rate, 'profiles': profiles,
-       'effects': effects}
+       'effects': effects, 'guesses': guesses, 'keys': keys}

@@ -105,6 +105,31 @@ static void bursts(const char *name, const ErnicProfile *both)
     }
 }
 
+/* Eight WRITEs, where the profile has other guesses of how requests are fetched. */
+static void burst_guesses(const ErnicProfile *card)
+{
+    static const struct {
+        const char *change;
+        uint32_t fetches, batch;        /* 0: as it is */
+    } guesses[] = {
+        { "as it is", 0, 0 },
+        { "wqe.outstanding = 1", 1, 0 }, { "wqe.outstanding = 4", 4, 0 },
+        { "wqe.outstanding = 8", 8, 0 }, { "wqe.batch = 1", 0, 1 },
+    };
+    uint32_t i, batch;
+
+    for (i = 0; i < ARRAY_SIZE(guesses); i++) {
+        ErnicProfile both = *card;
+
+        both.wqe_fetches = guesses[i].fetches ?: card->wqe_fetches;
+        both.wqe_batch = guesses[i].batch ?: card->wqe_batch;
+        for (batch = 1; batch <= 8; batch *= 2) {
+            printf("eight-if\t%s\t%u\t%" PRIu64 "\n", guesses[i].change, batch,
+                   timing_burst(&timing_ops[0], &both, &both, 8, batch));
+        }
+    }
+}
+
 /* For good, with @depth posted. */
 static void batch_rates(const char *name, const ErnicProfile *both,
                         uint32_t depth)
@@ -185,6 +210,7 @@ void timing_data(const ErnicProfile *card, const ErnicProfile *other,
     latencies(card, other);
     bursts(TIMING_ERNIC, card);
     bursts(TIMING_PEER, other);
+    burst_guesses(card);
     for (i = 0; i < ARRAY_SIZE(depths); i++) {
         batch_rates(TIMING_ERNIC, card, depths[i]);
         batch_rates(TIMING_PEER, other, depths[i]);

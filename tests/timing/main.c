@@ -292,7 +292,7 @@ int main(int argc, char **argv)
     ErnicProfile card, other, fast;
 
     setbuf(stdout, NULL);
-    if (argc < 2 || argc > 4 ||
+    if (argc < 2 || argc > 4 || argv[1][0] == '-' ||
         (argc == 3 && strcmp(argv[2], "--data") != 0) ||
         (argc == 4 && strcmp(argv[2], "--trace") != 0)) {
         fprintf(stderr, "usage: ernic-timing PROFILE-DIR"
