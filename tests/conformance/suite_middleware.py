@@ -15,7 +15,7 @@ UCX = ('UCX_NET_DEVICES={device}:1 UCX_TLS={tls},self UCX_IB_GID_INDEX={gid} '
        'UCX_UD_ETH_DGID_CHECK=n')
 PORT = 13337                    # of ucx_perftest
 
-# Test and its options: what is moved is their product, 128 MiB; the short form: 16 MiB.
+# Test: size and count. Those of bandwidth move 128 MiB, in the short form 16 MiB.
 UCX_TESTS = {
     'tag_bw': (65536, 2048), 'tag_lat': (1024, 2048), 'ucp_put_bw': (65536, 2048),
     'ucp_get': (65536, 2048), 'stream_bw': (65536, 2048), 'ucp_add': (8, 4096),
