@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Check that what README.md and docs/ name in backticks or links is there.
+"""Check that what README.md and docs/ name in backticks or links is there, and that the
+score of README.md is that of the table in docs/conformance.md.
 
 usage: check-readme.py [ROOT]
 
@@ -9,6 +10,10 @@ A name with a slash is a path from the root; NAME.h, NAME.c is a file of the eng
 import re
 import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'tests/conformance'))
+
+import table                                        # noqa: E402
 
 CORE = 'hw/rdma-ernic/core'
 FRONT = 'hw/rdma-ernic'
@@ -42,6 +47,9 @@ def main():
                 line = text.count('\n', 0, m.start()) + 1
                 print(f'{page.relative_to(root)}:{line}: {name} is not there')
                 found += 1
+    if (root / table.PAGE).exists() and table.stale(root):
+        print(f'README.md: the score is not that of {table.PAGE}')
+        found += 1
     print(f'check-readme: {len(pages)} pages, {names} names, {found} findings')
     return 1 if found or not names else 0
 

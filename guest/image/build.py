@@ -40,6 +40,7 @@ CACHE = CACHE / 'rdma-ernic' / 'image'
 KEYRING = Path('/usr/share/keyrings/debian-archive-keyring.gpg')
 RELEASE = 'bookworm'
 LIB = 'usr/lib/x86_64-linux-gnu'
+VERSIONS = 'usr/share/packages'         # a file for each package
 
 # Kernel version: where Debian 12 has its newest.
 KERNELS = {'6.1': RELEASE, '6.12': RELEASE + '-backports'}
@@ -147,6 +148,10 @@ def unpack(debs, root):
         files.stdout.close()
         if files.wait():
             raise SystemExit(f'guest/image: cannot unpack {deb}')
+        # What dpkg would know: a file of the package's name has its version.
+        name, version, _ = deb.name.split('_')
+        (root / VERSIONS).mkdir(parents=True, exist_ok=True)
+        (root / VERSIONS / name).write_text(version.replace('%3a', ':') + '\n')
 
 
 def download(names, folder):

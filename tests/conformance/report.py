@@ -6,7 +6,8 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-BEGIN, END = '<!-- table: begin -->', '<!-- table: end -->'
+import table
+
 # What no suite may leave in the kernel's log.
 TROUBLE = re.compile(r'.*(?:\bBUG\b|WARNING:|Oops|Call Trace|ernic.*(?:bad|error)).*')
 
@@ -42,11 +43,13 @@ class Report:
         self.pins = pins
         self.short = short
         self.number = self.failed = 0
-        self.counts = {}                # (suite, stack): Counter of results
+        self.counts = {}                # suite: {stack: Counter of results}
+        self.about = {}                 # suite: what ran: kernel, packages
         self.ran = {}                   # suite: {'SUITE/CASE': result}
 
     def add(self, stack, suite, case):
-        self.counts.setdefault((suite, stack), Counter())[case.result] += 1
+        counts = self.counts.setdefault(suite, {})
+        counts.setdefault(stack, Counter())[case.result] += 1
         if stack != 'ernic':
             if case.result == 'fail':
                 self.comment(f'{stack}: {suite}/{case.name} failed: '
@@ -88,29 +91,12 @@ class Report:
         print(f'1..{self.number}', flush=True)
 
     def table(self):
-        """The lines of the table in Markdown."""
-        kinds = ('ok', 'fail', 'skip')
-        yield ('| Suite | Passed | Failed | Skipped '
-               '| soft-RoCE: passed | failed | skipped |')
-        yield '| --- | ---: | ---: | ---: | ---: | ---: | ---: |'
-        total = Counter()
-        for suite in dict.fromkeys(suite for suite, _ in self.counts):
-            cells = []
-            for stack in ('ernic', 'rxe'):
-                count = self.counts.get((suite, stack))
-                total.update({(stack, kind): count[kind] for kind in kinds}
-                             if count else {})
-                cells += [str(count[kind]) if count else '' for kind in kinds]
-            yield f'| {suite} | {" | ".join(cells)} |'
-        cells = [str(total[stack, kind]) for stack in ('ernic', 'rxe') for kind in kinds]
-        yield f'| all | {" | ".join(cells)} |'
+        """The lines of the table of this run."""
+        return table.lines(self.rows())
 
-    def write(self, path, kernel):
-        text = path.read_text(encoding='utf-8')
-        before, rest = text.split(BEGIN, 1)
-        _, after = rest.split(END, 1)
-        form = 'the short form' if self.short else 'the whole'
-        made = (f'{datetime.date.today()}, {form}, Linux {kernel} of Debian in the '
-                'guests:')
-        path.write_text('\n'.join([before + BEGIN, made, '', *self.table(), '',
-                                   END + after]), encoding='utf-8')
+    def rows(self):
+        """A table.Row for each suite that ran."""
+        form = 'short' if self.short else 'whole'
+        return [table.row(suite, counts, form, str(datetime.date.today()),
+                          *self.about.get(suite, ('', '')))
+                for suite, counts in self.counts.items()]

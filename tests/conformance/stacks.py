@@ -13,7 +13,7 @@ class Suite(NamedTuple):
     """cases(guests, short) yields the Cases.
 
     packages: of Debian, beside those of the test guest. memory: MiB of a guest.
-    rxe: whether soft-RoCE can run it.
+    rxe: whether soft-RoCE can run it. about: the packages that it is about.
     """
 
     name: str
@@ -22,6 +22,7 @@ class Suite(NamedTuple):
     packages: tuple = ()
     memory: int = guest.MEMORY_MIB
     rxe: bool = True
+    about: tuple = ()
 
 
 class SoftRoce(links.Link):
@@ -39,6 +40,15 @@ def image(kernel, packages):
     words = ['--packages', ','.join(packages)] if packages else []
     return Path(guest.last_line(guest.ROOT / 'guest/image/build.py', '--kernel', kernel,
                                 *words))
+
+
+def versions(one, suite):
+    """Of the kernel in a guest, and of the packages that a suite is about."""
+    kernel = one.check('uname -v | grep -o "Debian [^ ]*" || uname -r')
+    found = one.check(f'cd /usr/share/packages; grep -H . {" ".join(suite.about)} '
+                      '/dev/null; true') if suite.about else ''
+    return (kernel.split()[-1], ', '.join(line.replace(':', ' ', 1)
+                                          for line in found.splitlines()))
 
 
 def machines(stack, suite, folder):

@@ -100,4 +100,4 @@ def cases(guests, short):
     yield from mpi(guests, short)
 
 
-SUITES = [Suite('middleware', 2, cases, PACKAGES, MEMORY)]
+SUITES = [Suite('middleware', 2, cases, PACKAGES, MEMORY, about=PACKAGES)]

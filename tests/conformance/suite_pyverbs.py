@@ -24,4 +24,4 @@ def cases(guests, _):
         yield Case('(to the end)', 'fail', f'status {result.status}\n{said}')
 
 
-SUITES = [Suite('rdma-core', 1, cases)]
+SUITES = [Suite('rdma-core', 1, cases, about=('rdma-core',))]

@@ -108,4 +108,4 @@ def cases(guests, short):
                 break
 
 
-SUITES = [Suite('storage', 2, cases, PACKAGES, MEMORY)]
+SUITES = [Suite('storage', 2, cases, PACKAGES, MEMORY, about=PACKAGES)]

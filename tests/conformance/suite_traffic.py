@@ -102,4 +102,5 @@ def qperf(guests, short):
     server.wait()
 
 
-SUITES = [Suite('perftest', 2, perftest), Suite('qperf', 2, qperf, ('qperf',))]
+SUITES = [Suite('perftest', 2, perftest, about=('perftest',)),
+          Suite('qperf', 2, qperf, ('qperf',), about=('qperf',))]

@@ -102,4 +102,5 @@ def rcopy(guests):
     return case('rcopy', client.status == 0 and sums[0] == sums[1], client.output)
 
 
-SUITES = [Suite('ibverbs-utils', 2, ibverbs), Suite('rdmacm-utils', 2, rdmacm)]
+SUITES = [Suite('ibverbs-utils', 2, ibverbs, about=('ibverbs-utils',)),
+          Suite('rdmacm-utils', 2, rdmacm, about=('rdmacm-utils',))]

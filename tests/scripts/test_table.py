@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The table of conformance: written, read back, and kept from run to run. Prints TAP."""
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'conformance'))
+
+import report                                       # noqa: E402
+import table                                        # noqa: E402
+
+ABOUT = ('whole', '2026-01-02', '6.1.1-1', 'perftest 4.5+0.17-2')
+BOTH = table.row('both', {'ernic': Counter(ok=5, skip=2),
+                          'rxe': Counter(ok=3, fail=4)}, *ABOUT)
+ALONE = table.row('alone', {'ernic': Counter(fail=1)}, 'short', '2026-01-03', '6.12', '')
+LATER = BOTH._replace(passed='6', date='2026-02-01')
+PAGE = 'Text.\n\n<!-- table: begin -->\n<!-- table: end -->\n\nMore.\n'
+README = 'A | b\n<!-- score: begin -->\nold\n<!-- score: end -->\nc\n'
+
+
+def page(rows):
+    return '\n'.join(['<!-- table: begin -->', *table.lines(rows), '<!-- table: end -->'])
+
+
+def test_row():
+    assert BOTH[:7] == ('both', '5', '0', '2', '3', '4', '0'), BOTH
+    assert ALONE[:7] == ('alone', '0', '1', '0', '', '', ''), ALONE
+
+
+def test_round_trip():
+    assert table.parse(page([BOTH, ALONE])) == [BOTH, ALONE]
+    assert not table.parse(page([]))
+    assert not table.parse(PAGE)
+
+
+def test_total():
+    *_, last = table.lines([BOTH, ALONE])
+    assert last == '| all | 5 | 1 | 2 | 3 | 4 | 0 |  |  |  |  |', last
+
+
+def test_merge():
+    merge, order = table.merge, ['alone', 'both']
+    assert merge([BOTH], [ALONE], order) == [ALONE, BOTH]
+    assert merge([ALONE, BOTH], [LATER], order) == [ALONE, LATER]
+    assert merge([ALONE, BOTH], [], ['both']) == [BOTH], 'a suite that is gone stays'
+
+
+def test_score():
+    assert list(table.score([BOTH, ALONE]))[2:] == [
+        '| both | 5 of 7 | 3 of 7 |', '| alone | 0 of 1 |  |']
+
+
+def test_files():
+    """Rows of two runs are there in the end, and what is around the places."""
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        (root / 'docs').mkdir()
+        (root / table.PAGE).write_text(PAGE)
+        (root / table.README).write_text(README)
+        assert table.stale(root)
+        for new in ([BOTH], [ALONE], [LATER]):
+            table.update(root, new, ['both', 'alone'])
+        text = (root / table.PAGE).read_text()
+        assert table.parse(text) == [LATER, ALONE], text
+        assert text.startswith('Text.\n\n<!-- table: begin -->\n| Suite '), text
+        assert text.endswith('|\n<!-- table: end -->\n\nMore.\n'), text
+        readme = (root / table.README).read_text()
+        assert readme.startswith('A | b\n<!-- score: begin -->\n| Suite ') and (
+            readme.endswith('| alone | 0 of 1 |  |\n<!-- score: end -->\nc\n')), readme
+        assert not table.stale(root)
+
+
+def test_refused():
+    """A page without its marks, with two, or with other columns."""
+    for text in ('', PAGE + PAGE, page([BOTH]).replace('Form', 'Shape'),
+                 page([BOTH]).replace(' whole |', '')):
+        try:
+            table.parse(text)
+        except ValueError:
+            continue
+        raise AssertionError(f'taken: {text}')
+
+
+def test_report():
+    """What a run hands on, counted by stack; skips of soft-RoCE need no pin."""
+    run = report.Report({}, short=True)
+    run.line = lambda *_: None
+    for stack, result in (('ernic', 'ok'), ('rxe', 'ok'), ('rxe', 'skip')):
+        run.add(stack, 'a', report.Case('case', result))
+    run.about['a'] = ('6.1', 'a 1')
+    row, = run.rows()
+    assert row[:8] == ('a', '1', '0', '0', '1', '0', '1', 'short'), row
+    assert row.kernel == '6.1' and row.packages == 'a 1', row
+
+
+def main():
+    tests = [(name, test) for name, test in globals().items() if name.startswith('test_')]
+    print(f'1..{len(tests)}')
+    failed = 0
+    for number, (name, test) in enumerate(tests, 1):
+        why = None
+        try:
+            test()
+        except AssertionError as e:
+            why = f'{e}' or 'an assertion'
+            failed += 1
+        print('not ok' if why else 'ok', number, '-', name)
+        if why:
+            print('#', why.replace('\n', '\n# '))
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
