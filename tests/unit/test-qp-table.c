@@ -169,15 +169,15 @@ static void test_masks(void)
             }
         }
     }
-    /* 18 pairs of states for RC and XRC, three out of SQE for the others. */
-    g_assert_cmpint(edges, ==, 3 * 18 + 3 * 21);
+    /* 19 pairs of states for RC and XRC, three out of SQE for the others. */
+    g_assert_cmpint(edges, ==, 3 * 19 + 3 * 22);
 }
 
 /* Which states each state may be left for, as the state diagram draws it. */
 static void test_diagram(void)
 {
     static const char *const next[ERNIC_QPS_COUNT] = {
-        [ERNIC_QPS_RESET] = "INIT",
+        [ERNIC_QPS_RESET] = "RESET INIT",
         [ERNIC_QPS_INIT] = "RESET INIT RTR ERR",
         [ERNIC_QPS_RTR] = "RESET RTS ERR",
         [ERNIC_QPS_RTS] = "RESET RTS SQD ERR",

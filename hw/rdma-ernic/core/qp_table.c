@@ -34,14 +34,17 @@ typedef struct ErnicQpEdge {
  * no alternate path, no path migration, no resizing of work queues. QP1 is as
  * UD, but its port was chosen when it was created (11.2.4.1 and 3.9).
  *
- * Software enters Reset from any other state and Error from any but Reset
+ * Software enters Reset from any state, Reset too, and Error from any but Reset
  * (10.3.1, figure of the state diagram): out of Reset leads only the edge to
  * Init. Texts that speak of Error "from any other state" mean the states in
- * which a queue can hold a request that there is to flush. Reset to Reset is
- * no transition and has no row either.
+ * which a queue can hold a request that there is to flush.
+ *
+ * In SQD an address vector may come with its port, of which there is one: UC too
+ * has it, as Linux adds the port to each address vector that it is asked to set.
  */
 static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
     [ERNIC_QPS_RESET] = {
+        [ERNIC_QPS_RESET] = { .types = ALL_TYPES },
         [ERNIC_QPS_INIT] = {
             .types = ALL_TYPES,
             .required = {
@@ -143,7 +146,7 @@ static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
                                  A(RNR_RETRY) | A(MAX_RD_ATOMIC) |
                                  A(MAX_DEST_RD_ATOMIC) | A(ACCESS) |
                                  A(PKEY_INDEX) | A(MIN_RNR_TIMER),
-                [ERNIC_QPT_UC] = A(AV) | A(ACCESS) | A(PKEY_INDEX),
+                [ERNIC_QPT_UC] = A(PORT) | A(AV) | A(ACCESS) | A(PKEY_INDEX),
                 [ERNIC_QPT_UD] = A(PKEY_INDEX) | A(QKEY),
                 [ERNIC_QPT_GSI] = A(PKEY_INDEX) | A(QKEY),
                 [ERNIC_QPT_XRC_INI] = A(PORT) | A(AV) | A(TIMEOUT) |

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the semantics tests work with: a context of their own, queue pairs in any state,
+completions and events that do not come for ever.
+"""
+import os
+import time
+
+import pyverbs.enums as e
+from pyverbs.addr import AH, AHAttr, GlobalRoute
+from pyverbs.cq import CQ
+from pyverbs.device import Context
+from pyverbs.mr import MR
+from pyverbs.pd import PD
+from pyverbs.pyverbs_error import PyverbsRDMAError
+from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr, QPInitAttrEx
+from pyverbs.wr import SGE, RecvWR, SendWR
+from pyverbs.xrcd import XRCD, XRCDInitAttr
+
+SECONDS = 10                    # for a completion or an event
+MEMORY = 1 << 16
+QKEY = 0x11111111
+TYPES = {'RC': e.IBV_QPT_RC, 'UC': e.IBV_QPT_UC, 'UD': e.IBV_QPT_UD,
+         'XRC_SEND': e.IBV_QPT_XRC_SEND, 'XRC_RECV': e.IBV_QPT_XRC_RECV}
+STATES = {'RESET': e.IBV_QPS_RESET, 'INIT': e.IBV_QPS_INIT, 'RTR': e.IBV_QPS_RTR,
+          'RTS': e.IBV_QPS_RTS, 'SQD': e.IBV_QPS_SQD, 'SQE': e.IBV_QPS_SQE,
+          'ERR': e.IBV_QPS_ERR}
+STATE_NAMES = {number: name for name, number in STATES.items()}
+REMOTE = (e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ
+          | e.IBV_ACCESS_REMOTE_ATOMIC)
+
+
+class Lacking(Exception):
+    """The device does not have what a case is about, and says so."""
+
+
+def names(prefix):
+    """{number: name} of the constants of libibverbs that begin so."""
+    return {value: name.removeprefix(prefix) for name, value in vars(e).items()
+            if name.startswith(prefix)}
+
+
+STATUS_NAMES = {number: name for number, name in names('IBV_WC_').items()
+                if name == 'SUCCESS' or name.endswith(('_ERR', '_ABORT'))}
+EVENT_NAMES = names('IBV_EVENT_')
+
+
+def event_files():
+    """Descriptors of this process from which asynchronous events are read."""
+    found = set()
+    for name in os.listdir('/proc/self/fd'):
+        try:
+            if 'infinibandevent' in os.readlink(f'/proc/self/fd/{name}'):
+                found.add(int(name))
+        except OSError:
+            pass                            # that of the folder itself
+    return found
+
+
+class Rig:
+    """A context of the device, a protection domain, memory for any use."""
+
+    def __init__(self, device, gid_index):
+        before = event_files()
+        self.ctx = Context(name=device)
+        for fd in event_files() - before:
+            os.set_blocking(fd, False)
+        self.gid_index = gid_index
+        self.pd = PD(self.ctx)
+        self.mr = MR(self.pd, MEMORY, e.IBV_ACCESS_LOCAL_WRITE | REMOTE
+                     | e.IBV_ACCESS_MW_BIND)
+        self.gid = self.ctx.query_gid(1, gid_index)
+        self.xrcd = None
+
+    def close(self):
+        self.ctx.close()
+
+    def open_xrcd(self):
+        if not self.xrcd:
+            try:
+                self.xrcd = XRCD(self.ctx, XRCDInitAttr(
+                    e.IBV_XRCD_INIT_ATTR_FD | e.IBV_XRCD_INIT_ATTR_OFLAGS, os.O_CREAT,
+                    -1))
+            except PyverbsRDMAError as error:
+                raise Lacking('no XRC domains') from error
+        return self.xrcd
+
+    def route(self):
+        """To this device itself."""
+        return AHAttr(gr=GlobalRoute(dgid=self.gid, sgid_index=self.gid_index,
+                                     hop_limit=64), is_global=1, port_num=1)
+
+    def ah(self, pd=None):
+        return AH(pd or self.pd, attr=self.route())
+
+    def sge(self, length=16, offset=0, lkey=None):
+        return SGE(self.mr.buf + offset, length, self.mr.lkey if lkey is None else lkey)
+
+    def events(self, wanted=(), seconds=SECONDS):
+        """Names of the events that have come, at the latest when those wanted have."""
+        found, end = [], time.monotonic() + seconds
+        while True:
+            try:
+                event = self.ctx.get_async_event()
+                event.ack()
+                found.append(EVENT_NAMES[event.event_type])
+            except PyverbsRDMAError:        # none now
+                if not set(wanted) - set(found) or time.monotonic() > end:
+                    return found
+                time.sleep(0.005)
+
+
+class End:
+    """A queue pair, with its completion queue."""
+
+    def __init__(self, rig, kind='RC', cq=None, pd=None, srq=None, recv_cq=None, **cap):
+        cap = {'max_send_wr': 16, 'max_recv_wr': 16, 'max_send_sge': 4,
+               'max_recv_sge': 4, **cap}
+        self.rig, self.kind = rig, kind
+        self.cq = cq or CQ(rig.ctx, 64)
+        pd = pd or rig.pd
+        if kind == 'XRC_RECV':
+            self.qp = QP(rig.ctx, QPInitAttrEx(qp_type=TYPES[kind], xrcd=rig.open_xrcd(),
+                                               comp_mask=e.IBV_QP_INIT_ATTR_XRCD))
+        elif kind == 'XRC_SEND':
+            rig.open_xrcd()                 # to know whether there is XRC
+            cap['max_recv_wr'] = cap['max_recv_sge'] = 0
+            self.qp = QP(rig.ctx, QPInitAttrEx(
+                qp_type=TYPES[kind], scq=self.cq, cap=QPCap(**cap), pd=pd,
+                comp_mask=e.IBV_QP_INIT_ATTR_PD))
+        else:
+            self.qp = QP(pd, QPInitAttr(qp_type=TYPES[kind], scq=self.cq,
+                                        rcq=recv_cq or self.cq, srq=srq,
+                                        cap=QPCap(**cap), sq_sig_all=False))
+
+    @property
+    def number(self):
+        return self.qp.qp_num
+
+    # ---- states ----
+
+    def attr(self, **values):
+        """All attributes, good ones, for a connection with itself; the mask chooses."""
+        attr = QPAttr(port_num=1)
+        attr.qp_access_flags = REMOTE
+        attr.qkey = QKEY
+        attr.dest_qp_num = self.number
+        attr.path_mtu = e.IBV_MTU_1024
+        attr.max_rd_atomic = attr.max_dest_rd_atomic = 4
+        attr.timeout, attr.retry_cnt, attr.rnr_retry, attr.min_rnr_timer = 14, 7, 7, 1
+        attr.ah_attr = attr.alt_ah_attr = self.rig.route()
+        attr.alt_port_num = 1
+        attr.path_mig_state = e.IBV_MIG_MIGRATED
+        for name, value in values.items():
+            setattr(attr, name, value)
+        return attr
+
+    def modify(self, mask, to=None, **values):
+        """Whether the device did it. to: a state's name; without, the mask has none."""
+        if to:
+            mask |= e.IBV_QP_STATE
+            values['qp_state'] = STATES[to]
+        try:
+            self.qp.modify(self.attr(**values), mask)
+        except PyverbsRDMAError:
+            return False
+        return True
+
+    def state(self):
+        attr, _ = self.qp.query(e.IBV_QP_STATE)
+        return STATE_NAMES[attr.qp_state]
+
+    # ---- requests and completions ----
+
+    def send(self, length=16, **values):
+        self.post(SendWR(num_sge=1, sg=[self.rig.sge(length)], **values))
+
+    def post(self, wr):
+        self.qp.post_send(wr)
+
+    def take(self, count=1, seconds=SECONDS):
+        return take(self.cq, count, seconds)
+
+
+def take(cq, count=1, seconds=SECONDS):
+    """So many completions, or what has come in the time."""
+    found, end = [], time.monotonic() + seconds
+    while len(found) < count and time.monotonic() < end:
+        found += cq.poll(count - len(found))[1]
+    return found
+
+
+def statuses(found):
+    return [STATUS_NAMES.get(wc.status, wc.status) for wc in found]
