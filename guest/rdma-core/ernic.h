@@ -367,8 +367,8 @@ void ernic_wqe_head(struct ernic_wqe *wqe, uint8_t opcode, uint64_t wr_id,
 void ernic_wqe_rdma(struct ernic_wqe *wqe, uint64_t raddr, uint32_t rkey);
 void ernic_wqe_atomic(struct ernic_wqe *wqe, uint64_t raddr, uint32_t rkey,
 		      uint64_t compare_add, uint64_t swap);
-void ernic_wqe_ud(struct ernic_wqe *wqe, struct ibv_ah *ah, uint32_t qpn,
-		  uint32_t qkey);
+int ernic_wqe_ud(struct ernic_qp *qp, struct ernic_wqe *wqe, struct ibv_ah *ah,
+		 uint32_t qpn, uint32_t qkey);
 void ernic_wqe_xrc(struct ernic_wqe *wqe, uint32_t srqn);
 void ernic_wqe_key(struct ernic_wqe *wqe, uint32_t key);
 int ernic_wqe_bind(struct ernic_wqe *wqe, struct ibv_mw *ibmw, uint32_t rkey,

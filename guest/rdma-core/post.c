@@ -35,12 +35,17 @@ void ernic_wqe_atomic(struct ernic_wqe *wqe, uint64_t raddr, uint32_t rkey,
 	wqe->atomic.swap = htole64(swap);
 }
 
-void ernic_wqe_ud(struct ernic_wqe *wqe, struct ibv_ah *ah, uint32_t qpn,
-		  uint32_t qkey)
+/* An address handle is good in its protection domain only (IBTA 10.2.2.2). */
+int ernic_wqe_ud(struct ernic_qp *qp, struct ernic_wqe *wqe, struct ibv_ah *ah,
+		 uint32_t qpn, uint32_t qkey)
 {
+	/* The number: parent domains and imported ones share it. */
+	if (ah->pd->handle != qp->pd->ibv_pd.handle)
+		return EINVAL;
 	wqe->ud.qkey = htole32(qkey);
 	wqe->ud.dest_qpn = htole32(qpn);
 	wqe->ud.av = to_ernic_ah(ah)->av;
+	return 0;
 }
 
 /* The SRQ of the peer's, on an XRC initiator: the same place in every request. */
@@ -181,10 +186,11 @@ static int wqe_operand(struct ernic_qp *qp, struct ernic_wqe *wqe,
 		return ernic_wqe_bind(wqe, wr->bind_mw.mw, wr->bind_mw.rkey,
 				      &wr->bind_mw.bind_info);
 	case OP_NONE:
-		if (qp->vqp.qp.qp_type == IBV_QPT_UD)
-			ernic_wqe_ud(wqe, wr->wr.ud.ah, wr->wr.ud.remote_qpn,
-				     wr->wr.ud.remote_qkey);
-		return 0;
+		if (qp->vqp.qp.qp_type != IBV_QPT_UD)
+			return 0;
+		return ernic_wqe_ud(qp, wqe, wr->wr.ud.ah,
+				    wr->wr.ud.remote_qpn,
+				    wr->wr.ud.remote_qkey);
 	}
 	return EINVAL;
 }

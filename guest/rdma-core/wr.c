@@ -152,7 +152,7 @@ static void set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn,
 	struct ernic_qp *qp = ex_to_qp(ex);
 
 	if (!qp->wr_err)
-		ernic_wqe_ud(qp->wr_cur, ah, qpn, qkey);
+		qp->wr_err = ernic_wqe_ud(qp, qp->wr_cur, ah, qpn, qkey);
 }
 
 static void set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t srqn)

@@ -3,25 +3,42 @@
 
 The tests are in the folder semantics and run in the guest.
 """
-import links
+import re
 from pathlib import Path
+
+import links
 from report import Case
 from stacks import Suite
 
 FOLDER = Path(__file__).resolve().parent / 'semantics'
-GROUPS = ('transitions',)
+GROUPS = ('transitions', 'completions', 'events', 'limits')
+RESULT = re.compile(r'(ok|fail|skip) (\S+) ?(.*)')
 
 
-def inside(one, group):
+def start(one, group):
+    return one.start(f'cd /tmp/semantics && python3 run.py {links.DEVICE} 1 {group}', 600)
+
+
+def results(job, group):
     """The cases of one file."""
-    result = one.run(f'cd /tmp/semantics && python3 run.py {links.DEVICE} 1 {group}', 600)
+    result = job.wait()
     for line in result.output.splitlines():
-        verdict, name, *why = line.split(' ', 2)
-        if verdict in ('ok', 'fail', 'skip'):
-            yield Case(name, verdict, ' '.join(why))
+        if match := RESULT.fullmatch(line):
+            yield Case(match[2], match[1], match[3])
     if result.status:
         yield Case(f'{group}/(to the end)', 'fail',
                    f'status {result.status}\n{result.output[-2000:]}')
+
+
+def pulled(one):
+    """A cable that is pulled and put back, while a program waits for the events."""
+    job = start(one, 'link')
+    one.check('timeout 20 sh -c "until test -e /tmp/semantics/waits; do sleep 0.2; done"',
+              25)
+    for up in (False, True):
+        links.qemu(one, 'set_link', name='nic', up=up)
+        one.check('sleep 1')
+    yield from results(job, 'link')
 
 
 def cases(guests, _):
@@ -30,7 +47,8 @@ def cases(guests, _):
     for file in FOLDER.glob('*.py'):
         one.put(file, f'/tmp/semantics/{file.name}')
     for group in GROUPS:
-        yield from inside(one, group)
+        yield from results(start(one, group), group)
+    yield from pulled(one)
 
 
 SUITES = [Suite('semantics', 1, cases)]

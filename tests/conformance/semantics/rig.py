@@ -17,7 +17,8 @@ from pyverbs.wr import SGE, RecvWR, SendWR
 from pyverbs.xrcd import XRCD, XRCDInitAttr
 
 SECONDS = 10                    # for a completion or an event
-MEMORY = 1 << 16
+MEMORY = 1 << 16                # what is sent at its start, what is received
+RECEIVED = MEMORY // 2          # from here on
 QKEY = 0x11111111
 TYPES = {'RC': e.IBV_QPT_RC, 'UC': e.IBV_QPT_UC, 'UD': e.IBV_QPT_UD,
          'XRC_SEND': e.IBV_QPT_XRC_SEND, 'XRC_RECV': e.IBV_QPT_XRC_RECV}
@@ -25,6 +26,12 @@ STATES = {'RESET': e.IBV_QPS_RESET, 'INIT': e.IBV_QPS_INIT, 'RTR': e.IBV_QPS_RTR
           'RTS': e.IBV_QPS_RTS, 'SQD': e.IBV_QPS_SQD, 'SQE': e.IBV_QPS_SQE,
           'ERR': e.IBV_QPS_ERR}
 STATE_NAMES = {number: name for name, number in STATES.items()}
+OPCODES = {'SEND': e.IBV_WR_SEND, 'SEND_IMM': e.IBV_WR_SEND_WITH_IMM,
+           'SEND_INV': e.IBV_WR_SEND_WITH_INV, 'WRITE': e.IBV_WR_RDMA_WRITE,
+           'WRITE_IMM': e.IBV_WR_RDMA_WRITE_WITH_IMM, 'READ': e.IBV_WR_RDMA_READ,
+           'CMP_SWAP': e.IBV_WR_ATOMIC_CMP_AND_SWP,
+           'FETCH_ADD': e.IBV_WR_ATOMIC_FETCH_AND_ADD,
+           'LOCAL_INV': e.IBV_WR_LOCAL_INV}
 REMOTE = (e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ
           | e.IBV_ACCESS_REMOTE_ATOMIC)
 
@@ -91,6 +98,9 @@ class Rig:
 
     def ah(self, pd=None):
         return AH(pd or self.pd, attr=self.route())
+
+    def fill(self, byte, length=RECEIVED, offset=0):
+        self.mr.write(bytes([byte]) * length, length, offset)
 
     def sge(self, length=16, offset=0, lkey=None):
         return SGE(self.mr.buf + offset, length, self.mr.lkey if lkey is None else lkey)
@@ -169,16 +179,52 @@ class End:
         attr, _ = self.qp.query(e.IBV_QP_STATE)
         return STATE_NAMES[attr.qp_state]
 
+    def connect(self, peer=None, **values):
+        """Ready to send, to a peer or to itself; values of attributes that differ."""
+        values['dest_qp_num'] = (peer or self).number
+        self.qp.to_rts(self.attr(**values))
+        return self
+
     # ---- requests and completions ----
 
-    def send(self, length=16, **values):
-        self.post(SendWR(num_sge=1, sg=[self.rig.sge(length)], **values))
+    def receive(self, length=64, wr_id=100, lkey=None, queue=None):
+        (queue or self.qp).post_recv(RecvWR(wr_id, num_sge=1, sg=[
+            self.rig.sge(length, RECEIVED, lkey)]))
 
-    def post(self, wr):
+    def post(self, op='SEND', length=16, rkey=None, raddr=None, sges=None, imm=0,
+             flags=e.IBV_SEND_SIGNALED, wr_id=1, ah=None, to=None, qkey=QKEY):
+        """A request; sges: None for one of the length, else a list, which may be empty.
+
+        raddr: an address, or without one the place for what is received.
+        """
+        pieces = [self.rig.sge(length)] if sges is None else sges
+        wr = SendWR(wr_id, OPCODES[op], max(len(pieces), 1), imm,
+                    pieces or [self.rig.sge(0)], flags)
+        wr.num_sge = len(pieces)
+        rkey = self.rig.mr.rkey if rkey is None else rkey
+        raddr = self.rig.mr.buf + RECEIVED if raddr is None else raddr
+        if op in ('CMP_SWAP', 'FETCH_ADD'):
+            wr.set_wr_atomic(rkey, raddr, 1, 1)
+        elif op in ('WRITE', 'WRITE_IMM', 'READ'):
+            wr.set_wr_rdma(rkey, raddr)
+        elif ah:
+            wr.set_wr_ud(ah, to, qkey)
         self.qp.post_send(wr)
 
     def take(self, count=1, seconds=SECONDS):
         return take(self.cq, count, seconds)
+
+    def status(self):
+        """Of the next completion; None: there is none in the time."""
+        return (statuses(self.take()) or [None])[0]
+
+
+def pair(rig, kind='RC', here=None, there=None, **make):
+    """Two ends, connected; what differs from the usual attributes of each."""
+    a, b = End(rig, kind, **make), End(rig, kind, **make)
+    a.connect(b, **(here or {}))
+    b.connect(a, **(there or {}))
+    return a, b
 
 
 def take(cq, count=1, seconds=SECONDS):

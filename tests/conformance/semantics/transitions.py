@@ -8,9 +8,8 @@ import time
 from typing import NamedTuple
 
 import pyverbs.enums as e
-from pyverbs.wr import SendWR
 
-from rig import SECONDS, STATES, TYPES, End, statuses
+from rig import SECONDS, STATES, TYPES, End
 
 ATTRIBUTES = {
     'current': e.IBV_QP_CUR_STATE, 'notify': e.IBV_QP_EN_SQD_ASYNC_NOTIFY,
@@ -128,13 +127,11 @@ def wait_drained(end):
 
 def spoil(end):
     """A request without memory sends an unreliable queue pair to SQE."""
-    wr = SendWR(num_sge=1, sg=[end.rig.sge(lkey=0xffffffff)])
-    if end.kind == 'UD':
-        if not hasattr(end, 'ah'):
-            end.ah = end.rig.ah()
-        wr.set_wr_ud(end.ah, end.number, 0)
-    end.post(wr)
-    assert statuses(end.take()) != ['SUCCESS']
+    if end.kind == 'UD' and not hasattr(end, 'ah'):
+        end.ah = end.rig.ah()
+    end.post(sges=[end.rig.sge(lkey=0xffffffff)], ah=getattr(end, 'ah', None),
+             to=end.number)
+    assert end.status() not in ('SUCCESS', None)
 
 
 class Tries:

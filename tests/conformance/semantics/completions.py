@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every status of a completion, provoked: IBTA volume 1, 11.6.2.
+
+A row says what is done wrong and which completions follow at the end that sends and at
+the one that receives; None: none comes there.
+"""
+from typing import Callable, NamedTuple
+
+import pyverbs.enums as e
+from pyverbs.mr import MR, MW, MWBind, MWBindInfo
+
+from rig import RECEIVED, STATUS_NAMES, End, pair, statuses
+
+BAD_KEY = 0xffffffff
+QUIET = 0.3                     # seconds in which nothing has to come
+# Statuses that no request of these services can end with.
+OTHERS = {
+    'LOC_EEC_OP_ERR': 'reliable datagrams', 'LOC_RDD_VIOL_ERR': 'reliable datagrams',
+    'REM_INV_RD_REQ_ERR': 'reliable datagrams', 'INV_EECN_ERR': 'reliable datagrams',
+    'INV_EEC_STATE_ERR': 'reliable datagrams', 'REM_ABORT_ERR': 'reliable datagrams',
+    'FATAL_ERR': 'other devices', 'RESP_TIMEOUT_ERR': 'other devices',
+    'GENERAL_ERR': 'other devices', 'TM_ERR': 'tag matching',
+    'LOC_ACCESS_ERR': 'a region that goes just before the last packet of a WRITE with '
+                      'immediate data; no program can choose that moment',
+    'BAD_RESP_ERR': 'a peer that breaks the protocol: suite_semantics.py'}
+
+
+class Row(NamedTuple):
+    """do(a, b) posts what goes wrong at the queue pair a, or with it at b."""
+
+    name: str
+    do: Callable
+    sender: str
+    receiver: str = None
+    kind: str = 'RC'
+    here: dict = {}
+    there: dict = {}
+
+
+def short_receive(a, b):
+    b.receive(8)
+    a.post()
+
+
+def local_key(a, _):
+    a.post(sges=[a.rig.sge(lkey=BAD_KEY)])
+
+
+def receive_key(a, b):
+    b.receive(lkey=BAD_KEY)
+    a.post()
+
+
+def write_key(a, _):
+    a.post('WRITE', rkey=BAD_KEY)
+
+
+def write_past_end(a, _):
+    a.post('WRITE', raddr=a.rig.mr.buf + a.rig.mr.length - 8)
+
+
+def read_only(a, _):
+    """A region that nobody may write from afar."""
+    a.mr = MR(a.rig.pd, 64, e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_READ)
+    a.post('WRITE', rkey=a.mr.rkey, raddr=a.mr.buf)
+
+
+def write_imm_key(a, b):
+    b.receive()
+    a.post('WRITE_IMM', rkey=BAD_KEY)
+
+
+def misaligned(a, _):
+    a.post('FETCH_ADD', 8, raddr=a.rig.mr.buf + RECEIVED + 4)
+
+
+def read(a, _):
+    a.post('READ')
+
+
+def atomic(a, _):
+    a.post('CMP_SWAP', 8)
+
+
+def atomic_length(a, _):
+    a.post('CMP_SWAP', 16)
+
+
+def long_datagram(a, b):
+    b.receive(8192)
+    a.ah = a.rig.ah()
+    a.post(length=4097, ah=a.ah, to=b.number)
+
+
+def nobody(a, _):
+    a.post()
+
+
+def bind_forbidden(a, _):
+    """A window of type 1 on a region without the right to have one."""
+    a.mr = MR(a.rig.pd, 64, e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE)
+    a.window = MW(a.rig.pd, e.IBV_MW_TYPE_1)
+    bind = MWBind(MWBindInfo(a.mr, a.mr.buf, 64, e.IBV_ACCESS_REMOTE_WRITE),
+                  e.IBV_SEND_SIGNALED)
+    a.qp.bind_mw(a.window, bind)
+
+
+def invalidate_region(a, _):
+    """LOCAL_INV is for windows of type 2 and fast registrations."""
+    a.post('LOCAL_INV', sges=[], imm=a.rig.mr.rkey)
+
+
+def flushed(a, _):
+    a.modify(0, 'ERR')
+    a.post()
+
+
+ONCE = {'timeout': 8, 'retry_cnt': 1, 'rnr_retry': 1}
+ROWS = (
+    Row('SUCCESS', lambda a, b: (b.receive(), a.post()), 'SUCCESS', 'SUCCESS'),
+    Row('LOC_LEN_ERR/receive', short_receive, 'REM_INV_REQ_ERR', 'LOC_LEN_ERR'),
+    Row('LOC_LEN_ERR/atomic', atomic_length, 'LOC_LEN_ERR'),
+    Row('LOC_LEN_ERR/datagram', long_datagram, 'LOC_LEN_ERR', kind='UD'),
+    Row('LOC_QP_OP_ERR/read', read, 'LOC_QP_OP_ERR', here={'max_rd_atomic': 0}),
+    Row('LOC_PROT_ERR/send', local_key, 'LOC_PROT_ERR'),
+    Row('LOC_PROT_ERR/send-UC', local_key, 'LOC_PROT_ERR', kind='UC'),
+    Row('LOC_PROT_ERR/receive', receive_key, 'REM_OP_ERR', 'LOC_PROT_ERR'),
+    Row('WR_FLUSH_ERR', flushed, 'WR_FLUSH_ERR'),
+    Row('MW_BIND_ERR/bind', bind_forbidden, 'MW_BIND_ERR'),
+    Row('MW_BIND_ERR/invalidate', invalidate_region, 'MW_BIND_ERR'),
+    Row('REM_INV_REQ_ERR/misaligned', misaligned, 'REM_INV_REQ_ERR'),
+    Row('REM_INV_REQ_ERR/read', read, 'REM_INV_REQ_ERR', there={'qp_access_flags': 0}),
+    Row('REM_INV_REQ_ERR/atomic', atomic, 'REM_INV_REQ_ERR',
+        there={'qp_access_flags': e.IBV_ACCESS_REMOTE_READ}),
+    Row('REM_ACCESS_ERR/key', write_key, 'REM_ACCESS_ERR'),
+    Row('REM_ACCESS_ERR/range', write_past_end, 'REM_ACCESS_ERR'),
+    Row('REM_ACCESS_ERR/right', read_only, 'REM_ACCESS_ERR'),
+    Row('REM_ACCESS_ERR/immediate', write_imm_key, 'REM_ACCESS_ERR', 'WR_FLUSH_ERR'),
+    Row('REM_OP_ERR', receive_key, 'REM_OP_ERR', 'LOC_PROT_ERR'),
+    Row('RETRY_EXC_ERR', lambda a, b: (b.modify(0, 'RESET'), a.post()), 'RETRY_EXC_ERR',
+        here=ONCE),
+    Row('RNR_RETRY_EXC_ERR', nobody, 'RNR_RETRY_EXC_ERR', here=ONCE),
+    Row('UC/lost', short_receive, 'SUCCESS', kind='UC'),
+    Row('UC/key', write_key, 'SUCCESS', kind='UC'),
+)
+
+
+def provoke(rig, row):
+    if row.kind == 'UD':
+        a, b = End(rig, 'UD').connect(), End(rig, 'UD').connect()
+    else:
+        a, b = pair(rig, row.kind, row.here, row.there)
+    row.do(a, b)
+    sender = a.status()
+    receiver = (b.status() if row.receiver else
+                (statuses(b.take(1, QUIET)) or [None])[0])
+    assert (sender, receiver) == (row.sender, row.receiver), \
+        f'{sender} and {receiver}, not {row.sender} and {row.receiver}'
+    if row.sender != 'SUCCESS':
+        state = 'ERR' if row.kind == 'RC' else 'SQE'
+        assert a.state() == state, f'in {a.state()} afterwards, not in {state}'
+    if row.kind == 'RC' and row.sender.startswith('REM_'):
+        assert b.state() == 'ERR', f'the responder is in {b.state()} afterwards'
+
+
+def flush_order(rig):
+    """The first tells the reason, all others are flushed, each queue in its order."""
+    a, _ = pair(rig)
+    for n in range(3):
+        a.receive(wr_id=100 + n)
+    a.post('WRITE', rkey=BAD_KEY, wr_id=0)
+    for n in range(1, 4):
+        a.post('WRITE', wr_id=n, flags=0)
+    found = a.take(7)
+    told = {wc.wr_id: STATUS_NAMES[wc.status] for wc in found}
+    wanted = {0: 'REM_ACCESS_ERR', **{n: 'WR_FLUSH_ERR' for n in
+                                      (1, 2, 3, 100, 101, 102)}}
+    assert told == wanted, told
+    for queue in ([0, 1, 2, 3], [100, 101, 102]):
+        order = [wc.wr_id for wc in found if wc.wr_id in queue]
+        assert order == queue, order
+
+
+def every_status(_):
+    """No status is without a row, or a reason to have none."""
+    told = {row.sender for row in ROWS} | {row.receiver for row in ROWS}
+    missing = set(STATUS_NAMES.values()) - told - set(OTHERS)
+    assert not missing, missing
+
+
+def cases():
+    for row in ROWS:
+        yield row.name, provoke, (row,)
+    yield 'flush-order', flush_order, ()
+    yield 'every-status', every_status, ()

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The cable is pulled, and put back: by the host, while this waits."""
+from pathlib import Path
+
+
+def port(rig):
+    Path('waits').touch()
+    found = rig.events(('PORT_ERR', 'PORT_ACTIVE'), seconds=30)
+    told = [name for name in found if name.startswith('PORT_')]
+    assert told == ['PORT_ERR', 'PORT_ACTIVE'], found
+
+
+def cases():
+    yield 'PORT_ERR,PORT_ACTIVE', port, ()
