@@ -14,6 +14,7 @@ class Suite(NamedTuple):
 
     packages: of Debian, beside those of the test guest. memory: MiB of a guest.
     rxe: whether soft-RoCE can run it. about: the packages that it is about.
+    start(kernel) returns the guests of a suite whose guests are not alike.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Suite(NamedTuple):
     memory: int = guest.MEMORY_MIB
     rxe: bool = True
     about: tuple = ()
+    start: Callable = None
 
 
 class SoftRoce(links.Link):
@@ -51,8 +53,11 @@ def versions(one, suite):
                                           for line in found.splitlines()))
 
 
-def machines(stack, suite, folder):
+def machines(stack, suite, kernel):
     """The guests, with addresses and an active RDMA device each."""
+    if suite.start:
+        return suite.start(kernel)
+    folder = image(kernel, suite.packages)
     guests = guest.Guests(suite.machines, STACKS[stack](), folder, memory=suite.memory)
     try:
         links.up(guests, MTU)

@@ -30,9 +30,9 @@ CM = [
 ]
 
 
-def run(guests, name, program, options='', address=links.ipv4):
+def run(guests, name, program, options='', address=links.ipv4, tcp=links.ipv4):
     try:
-        outcome = programs.run(guests, program, options, address)
+        outcome = programs.run(guests, program, options, address, tcp)
     except Exception as e:                          # the other programs have to run
         return Case(name, 'fail', str(e))
     if outcome.reason and any(text in outcome.output for text in LACKS):

@@ -279,7 +279,8 @@ class Guest:
 class Guests(list):
     """So many guests, started at once and always stopped.
 
-    link: one of links.py; its options are asked for with n from 0 on.
+    link: one of links.py; its options are asked for with n from 0 on. image: of all
+    of them, or a list with that of each.
     """
 
     def __init__(self, count, link, image, shell=False, memory=MEMORY_MIB):
@@ -296,9 +297,10 @@ class Guests(list):
             raise
 
     def boot(self, count, qemu, image):
+        images = image if isinstance(image, list) else [image] * count
         for n in range(count):
             self.append(Guest(f'guest{n + 1}', self.folder,
-                              self.link.options(n, self.folder), qemu, image,
+                              self.link.options(n, self.folder), qemu, images[n],
                               self.shell, self.memory))
         self.link.join(self)
         self.boot_seconds = [guest.wait_boot() for guest in self]
@@ -317,4 +319,5 @@ class Guests(list):
 
     def close(self):
         self.stop()
+        self.link.close()
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How two guests are joined: options for QEMU, addresses in the guests.
 
-A link has a name, options(n, folder), the words for QEMU of guest n, and join(guests),
-what is left to do when all have started. Both give a guest one network interface, eth0,
-and one RDMA device, ernic0.
+A link has a name, options(n, folder), the words for QEMU of guest n, join(guests),
+what is left to do when all have started, and close(), when all have gone. Both give a
+guest one network interface, eth0, and one RDMA device, ernic0.
 """
 
 DEVICE, INTERFACE = 'ernic0', 'eth0'
@@ -43,9 +43,12 @@ def set_property(guest, name, value):
 
 
 class Link:
-    """What is common: nothing is left to do when the machines have started."""
+    """What is common: nothing is left to do when the machines have started or gone."""
 
     def join(self, guests):
+        pass
+
+    def close(self):
         pass
 
 

@@ -7,9 +7,6 @@ from typing import Callable, NamedTuple
 # Tests that are known to fail, and why: 'suite/test': 'reason'.
 EXPECTED_FAILURES = {}
 
-# Whether tests that have a long form run it (tests/guest/run --long).
-LONG = False
-
 
 class Suite(NamedTuple):
     """Tests on one set of machines, in order: what the first does, others may use.

@@ -5,7 +5,9 @@
 usage: peer.py DEVICE GID-INDEX CASE...             the end that is called
        peer.py DEVICE GID-INDEX CASE... --at ADDRESS    the end that calls
 
-A CASE is TYPE/MTU, for example RC/1024. In each case a new pair of queue pairs is
+A CASE is TYPE/MTU, for example RC/1024, and what CASES has for it. RC/1024/bulk moves
+--mib MiB by each of SEND, WRITE and READ; UC/1024/loss and UD/1024/loss count messages
+on a wire that loses packets. In each case a new pair of queue pairs is
 connected; first the calling end sends the requests of CASES, then the other. The
 end that does not is told over TCP what to do and asked what it sees. One line for
 each request and direction is printed by the end that sends it; exit status 1 when
@@ -20,6 +22,7 @@ import socket
 import sys
 import time
 import traceback
+from typing import NamedTuple
 
 import pyverbs.enums as e
 from pyverbs.addr import AH, GID, AHAttr, GlobalRoute
@@ -32,10 +35,14 @@ from pyverbs.qp import QPAttr, QPCap, QPEx, QPInitAttrEx
 from pyverbs.wr import SGE, RecvWR
 
 PORT = 5002
-SECONDS = 20                    # for a completion
-MEMORY = 1 << 20                # of each end; messages are at its start,
+SECONDS = 60                    # for a completion
+MEMORY = 9 << 20                # of each end; messages are at its start,
 RESULT = MEMORY - 64            # what an atomic returns is here,
 CELL = MEMORY - 128             # and what it changes here
+BULK, PIECE = 8 << 20, 1 << 20  # at the start too: messages of the size of a piece,
+SLOT = 16 << 10                 # or this far apart, each with a number
+SLOTS = MEMORY // SLOT - 1
+NUMBERED = {'UC': 400, 'UD': 1200}  # messages: of 1 % loss some are lost
 DEPTH = 64                      # of the queues
 GRH = 40
 QKEY = 0x11111111
@@ -54,6 +61,38 @@ SEND_OPS = {
           | e.IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | e.IBV_QP_EX_WITH_BIND_MW}
 REMOTE = (e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ
           | e.IBV_ACCESS_REMOTE_ATOMIC)
+
+
+class Deviation(NamedTuple):
+    """Where rdma_rxe departs from what is written: both values, as the tests use them."""
+
+    written: str                # IBTA vol. 1, or a manual page
+    wanted: object
+    rxe: object
+
+
+DEVIATIONS = {
+    # Processes get the kernel's number of the flag.
+    'flag of an invalidated key':
+        Deviation('ibv_poll_cq(3)', e.IBV_WC_WITH_INV, e.IBV_WC_IP_CSUM_OK),
+    # A message longer than its receive is answered as the responder's own failure.
+    'long message, requester':
+        Deviation('9.9.3, class C', e.IBV_WC_REM_INV_REQ_ERR, e.IBV_WC_REM_OP_ERR),
+    'long message, responder':
+        Deviation('11.6.2', e.IBV_WC_LOC_LEN_ERR, e.IBV_WC_LOC_QP_OP_ERR),
+    # A UC WRITE that lost its end is never given up; all messages after it are dropped.
+    'UC is stuck after a lost WRITE':
+        Deviation('9.8.2.2.4; 9.9.3, class D', False, True),
+    # A gap in the responses to a READ is no implied NAK: each lasts until the timeout.
+    # So it has to be shorter (4.096 us * 2^n).
+    'timeout':
+        Deviation('9.7.5.1.5', 17, 14),
+}
+
+
+def expected(name, soft):
+    row = DEVIATIONS[name]
+    return row.rxe if soft else row.wanted
 
 
 def check(what, seen, wanted):
@@ -77,6 +116,8 @@ class End:
     def open(self, kind, mtu):
         """A new queue pair; what the other end has to know of it."""
         self.kind, self.mtu = kind, mtu
+        self.head = GRH if kind == 'UD' else 0
+        self.waiting = self.next_slot = 0
         self.qp = self.ah = self.window = None
         self.cq = CQ(self.context, 2 * DEPTH)
         cap = QPCap(max_send_wr=DEPTH, max_recv_wr=DEPTH, max_send_sge=2, max_recv_sge=2,
@@ -110,7 +151,8 @@ class End:
         attr.sq_psn, attr.rq_psn = self.psn, peer['psn']
         attr.ah_attr = ah_attr
         attr.max_rd_atomic = attr.max_dest_rd_atomic = 4
-        attr.min_rnr_timer, attr.timeout = 12, 17
+        attr.min_rnr_timer = 12
+        attr.timeout = expected('timeout', self.soft)
         attr.retry_cnt, attr.rnr_retry = 7, 7
         attr.qp_access_flags = REMOTE if self.kind == 'RC' else e.IBV_ACCESS_REMOTE_WRITE
         self.qp.to_rts(attr)
@@ -144,12 +186,38 @@ class End:
 
     # ---- requests and completions ----
 
-    def post_recv(self, length, count=1):
-        """Receives into the start of the memory; UD has its 40 bytes in front."""
-        length += GRH if self.kind == 'UD' else 0
+    def post_recv(self, length, count=1, offset=0, number=0):
+        """Receives into one place of the memory; UD has its 40 bytes in front."""
+        piece = SGE(self.mr.buf + offset, length + self.head, self.mr.lkey)
         for _ in range(count):
-            self.qp.post_recv(RecvWR(num_sge=1,
-                                     sg=[SGE(self.mr.buf, length, self.mr.lkey)]))
+            self.qp.post_recv(RecvWR(wr_id=number, num_sge=1, sg=[piece]))
+
+    def wait_for(self, length):
+        """As many receives as there can be, each with a slot of its own."""
+        while self.waiting < DEPTH:
+            self.post_recv(length, offset=self.next_slot * SLOT, number=self.next_slot)
+            self.next_slot = (self.next_slot + 1) % SLOTS
+            self.waiting += 1
+
+    def arrived(self, length, quiet):
+        """What has come when nothing more comes for so many seconds.
+
+        Of each message its number, its status and length, and the digest of its bytes.
+        """
+        seen, end = [], time.monotonic() + quiet
+        while time.monotonic() < end:
+            count, found = self.cq.poll(1)
+            if not count:
+                time.sleep(0.0005)
+                continue
+            wc, end = found[0], time.monotonic() + quiet
+            self.waiting -= 1
+            number = socket.ntohl(wc.imm_data)
+            written = wc.opcode == e.IBV_WC_RECV_RDMA_WITH_IMM
+            slot = number % SLOTS if written else wc.wr_id
+            digest = self.digest(slot * SLOT + (0 if written else self.head), length)
+            seen.append([number, wc.status, wc.byte_len, digest])
+        return seen
 
     def completion(self):
         """The next completion, whatever its status."""
@@ -160,6 +228,7 @@ class End:
                 wc = found[0]
                 return {'status': wc.status, 'opcode': wc.opcode, 'length': wc.byte_len,
                         'flags': wc.wc_flags, 'data': wc.imm_data, 'source': wc.src_qp}
+            time.sleep(0.0005)              # the other end may want the processor
         raise AssertionError('no completion')
 
     def post(self, length, request, *arguments, offset=0):
@@ -242,10 +311,9 @@ def own_completion(end, opcode, status=e.IBV_WC_SUCCESS):
 def received(end, other, length, opcode=e.IBV_WC_RECV, flag=0):
     """What the other end has received; the completion's immediate data or key."""
     wc = other.completion()
-    head = GRH if end.kind == 'UD' else 0
-    if flag == e.IBV_WC_WITH_INV and end.peer['soft']:
-        # rdma_rxe gives processes the kernel's number of this flag.
-        flag = e.IBV_WC_IP_CSUM_OK
+    head = end.head
+    if flag == e.IBV_WC_WITH_INV:
+        flag = expected('flag of an invalidated key', end.peer['soft'])
     check('status at the other end', wc['status'], 0)
     check('opcode at the other end', wc['opcode'], opcode)
     check('length at the other end', wc['length'], length + head)
@@ -264,7 +332,7 @@ def send_one(end, other, length, flag, *request):
     end.post(length, *request)
     own_completion(end, e.IBV_WC_SEND)
     data = received(end, other, length, flag=flag)
-    check('digest', other.digest(GRH if end.kind == 'UD' else 0, length), digest)
+    check('digest', other.digest(end.head, length), digest)
     return data
 
 
@@ -376,7 +444,7 @@ def many_sends(end, other):
     for _ in range(DEPTH // 2):
         own_completion(end, e.IBV_WC_SEND)
         received(end, other, length)
-    check('digest', other.digest(GRH if end.kind == 'UD' else 0, length), digest)
+    check('digest', other.digest(end.head, length), digest)
 
 
 def late_receive(end, other):
@@ -408,18 +476,86 @@ def odd_atomic(end, other):
 
 
 def long_send(end, other):
-    """Longer than the receive: an invalid request (IBTA vol. 1, 9.9.3, class C)."""
-    here, there = e.IBV_WC_REM_INV_REQ_ERR, e.IBV_WC_LOC_LEN_ERR
-    if end.peer['soft']:
-        # rdma_rxe says instead that the receiver's operation failed.
-        here, there = e.IBV_WC_REM_OP_ERR, e.IBV_WC_LOC_QP_OP_ERR
+    """Longer than the receive: an invalid request."""
     other.post_recv(end.mtu)
     end.post(2 * end.mtu, 'wr_send')
-    own_completion(end, None, here)
-    check('status at the other end', other.completion()['status'], there)
+    own_completion(end, None, expected('long message, requester', end.peer['soft']))
+    check('status at the other end', other.completion()['status'],
+          expected('long message, responder', end.peer['soft']))
+
+
+def bulk(end, other, request, opcode):
+    """Pieces of 1 MiB, eight under way at once; every byte is looked at."""
+    reads, sends = opcode == e.IBV_WC_RDMA_READ, opcode == e.IBV_WC_SEND
+    source, sink = (other, end) if reads else (end, other)
+    offsets = range(0, BULK, PIECE)
+    for turn in range(end.mib * (1 << 20) // BULK):
+        digest = source.fill(0, BULK, f'{request} {turn}')
+        for offset in offsets if sends else []:
+            other.post_recv(PIECE, 1, offset)
+        for offset in offsets:
+            where = () if sends else (end.peer['rkey'], end.peer['address'] + offset)
+            end.post(PIECE, request, *where, offset=offset)
+        for _ in offsets:
+            own_completion(end, opcode)
+            if sends:
+                received(end, other, PIECE)
+        check(f'digest of turn {turn}', sink.digest(0, BULK), digest)
+
+
+def bulk_send(end, other):
+    bulk(end, other, 'wr_send', e.IBV_WC_SEND)
+
+
+def bulk_write(end, other):
+    bulk(end, other, 'wr_rdma_write', e.IBV_WC_RDMA_WRITE)
+
+
+def bulk_read(end, other):
+    bulk(end, other, 'wr_rdma_read', e.IBV_WC_RDMA_READ)
+
+
+def numbered(end, other, request, opcode):
+    """Messages with a number. What comes is whole and in order; some does not."""
+    length = end.mtu if end.kind == 'UD' else 3 * end.mtu + 5
+    count = NUMBERED[end.kind]
+    writes = opcode == e.IBV_WC_RDMA_WRITE
+    sent, came = [], []
+    for number in range(count):
+        if number % (DEPTH // 2) == 0:
+            came += other.arrived(length, 0.05)
+            other.wait_for(length)
+        offset = number % SLOTS * SLOT
+        sent.append(end.fill(offset, length, number + 1))
+        where = (end.peer['rkey'], end.peer['address'] + offset) if writes else ()
+        end.post(length, request, *where, number, offset=offset)
+        own_completion(end, opcode)
+    came += other.arrived(length, 1)
+    numbers = [number for number, *_ in came]
+    check('order', numbers, sorted(set(numbers)))
+    for number, status, size, digest in came:
+        check(f'status of {number}', status, 0)
+        check(f'length of {number}', size, length + end.head)
+        check(f'digest of {number}', digest, sent[number])
+    stuck = not numbers or numbers[-1] < count - DEPTH
+    check('that nothing more came', stuck, writes and expected(
+        'UC is stuck after a lost WRITE', end.peer['soft']))
+    if not stuck and not count // 2 < len(came) < count:
+        raise AssertionError(f'{len(came)} of {count} arrived')
+
+
+def numbered_sends(end, other):
+    numbered(end, other, 'wr_send_imm', e.IBV_WC_SEND)
+
+
+def numbered_writes(end, other):
+    numbered(end, other, 'wr_rdma_write_imm', e.IBV_WC_RDMA_WRITE)
 
 
 CASES = {
+    'RC bulk': [bulk_send, bulk_write, bulk_read],
+    'UC loss': [numbered_sends, numbered_writes],
+    'UD loss': [numbered_sends],
     'UD': [send, send_imm, many_sends],
     'UC': [send, send_imm, write, write_imm, many_sends],
     'RC': [send, send_imm, write, write_imm, read, fetch_add, cmp_swap, many_sends, many,
@@ -429,17 +565,17 @@ CASES = {
 BREAKING = {'RC': [wrong_key, wrong_range, odd_atomic, long_send]}
 
 
-def drive(end, other, kind, requests):
+def drive(end, other, case, requests):
     """Send the requests; how many were wrong. The first such one ends a case."""
     for request in requests:
         started = time.monotonic()
         try:
             request(end, other)
-            print(f'ok {kind}/{end.mtu} {request.__name__} '
+            print(f'ok {case} {request.__name__} '
                   f'{time.monotonic() - started:.2f} s', flush=True)
         except AssertionError as problem:
             line = traceback.extract_tb(problem.__traceback__)[1].lineno
-            print(f'not ok {kind}/{end.mtu} {request.__name__}: {problem} (line {line})',
+            print(f'not ok {case} {request.__name__}: {problem} (line {line})',
                   flush=True)
             return 1
     return 0
@@ -459,13 +595,15 @@ def connect(end, wire, kind, mtu, calls):
     check('the other end', wire.hear(), 'ready')
 
 
-def run_case(end, wire, kind, mtu, calls):
+def run_case(end, wire, case, calls):
+    kind, mtu, *form = case.split('/')
+    row = ' '.join([kind, *form])
     wrong = 0
-    for requests in [CASES[kind], *([one] for one in BREAKING.get(kind, []))]:
+    for requests in [CASES[row], *([one] for one in BREAKING.get(row, []))]:
         for turn in (True, False):
-            connect(end, wire, kind, mtu, calls)
+            connect(end, wire, kind, int(mtu), calls)
             if turn == calls:
-                wrong += drive(end, wire, kind, requests)
+                wrong += drive(end, wire, case, requests)
                 wire.done()
             else:
                 wire.serve()
@@ -479,18 +617,20 @@ def main():
     parser.add_argument('gid_index', type=int)
     parser.add_argument('cases', nargs='+')
     parser.add_argument('--at')
+    parser.add_argument('--mib', type=int, default=16)
     options = parser.parse_args()
     end = End(options.device, options.gid_index)
+    end.mib = options.mib
     if options.at:
         connection = socket.create_connection((options.at, PORT), timeout=60)
     else:
         connection = socket.create_server(('', PORT)).accept()[0]
+    connection.settimeout(None)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     wire = Wire(connection.makefile('rwb', buffering=0), end)
     wrong = 0
     for case in options.cases:
-        kind, mtu = case.split('/')
-        wrong += run_case(end, wire, kind, int(mtu), bool(options.at))
+        wrong += run_case(end, wire, case, bool(options.at))
     return 1 if wrong else 0
 
 

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Ethernet between two guests through this process, which loses frames by chance."""
+import random
+import socket
+import threading
+from typing import NamedTuple
+
+PORT = (4791).to_bytes(2, 'big')
+UDP = 17
+
+
+class Counts(NamedTuple):
+    """Frames of RoCEv2 that came from one guest, and those of them that were lost."""
+
+    frames: int
+    lost: int
+
+
+def is_roce(frame):
+    """Whether it is a UDP datagram to RoCEv2's port, by IPv4 or IPv6, without a tag."""
+    if frame[12:14] == b'\x08\x00':
+        return frame[23] == UDP and frame[36:38] == PORT
+    return frame[12:14] == b'\x86\xdd' and frame[20] == UDP and frame[56:58] == PORT
+
+
+class Relay:
+    """A cable of QEMU's dgram netdevs, and a thread for each direction.
+
+    loss: the probability, from 0 to 1, that a frame is lost, of any kind and in either
+    direction; may change at any time. seed: of chance.
+    """
+
+    def __init__(self, folder, seed=1):
+        self.folder = folder
+        self.loss = 0.0
+        self.counts = [Counts(0, 0), Counts(0, 0)]
+        self.sockets = []
+        for n in range(2):
+            one = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            one.bind(str(folder / f'relay{n}'))
+            self.sockets.append(one)
+        self.threads = [
+            threading.Thread(target=self.carry, args=(n, random.Random(seed + n)),
+                             daemon=True) for n in range(2)]
+        for thread in self.threads:
+            thread.start()
+
+    def options(self, n):
+        """QEMU's words for a netdev `wire` of guest n."""
+        return ['-netdev', f'dgram,id=wire,local.type=unix,local.path={self.port(n)},'
+                f'remote.type=unix,remote.path={self.folder}/relay{n}']
+
+    def port(self, n):
+        return f'{self.folder}/port{n}'
+
+    def carry(self, n, chance):
+        """From guest n to the other, until closed."""
+        there = self.port(1 - n)
+        while frame := self.sockets[n].recv(1 << 16):
+            lost = chance.random() < self.loss
+            if is_roce(frame):
+                seen = self.counts[n]
+                self.counts[n] = Counts(seen.frames + 1, seen.lost + lost)
+            if not lost:
+                try:
+                    self.sockets[n].sendto(frame, there)
+                except OSError:
+                    pass                    # that guest is not there yet, or has gone
+
+    def close(self):
+        for one, thread in zip(self.sockets, self.threads):
+            one.shutdown(socket.SHUT_RDWR)
+            thread.join()
+            one.close()
