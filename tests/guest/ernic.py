@@ -128,10 +128,10 @@ def between(client, server):
     """Run server and client (guest, command); an Outcome as of programs.run()."""
     called = server[0].start(server[1], SECONDS)
     if not listens(server[0], called):
-        server[0].run('killall -9 ernic-user python3')
+        called.kill()
         return programs.Outcome('the server did not start', '', called.wait().output)
     calling = client[0].start(client[1], SECONDS)
-    programs.end_together([calling, called], 'ernic-user python3')
+    programs.end_together([calling, called])
     results = {'client': calling.wait(), 'server': called.wait()}
     output = ''.join(f'--- {name}\n{result.output}' for name, result in results.items())
     for name, result in results.items():

@@ -52,6 +52,10 @@ class Job:
     def done(self):
         return self.number in self.guest.answers or self.guest.gone
 
+    def kill(self):
+        """End it and all that it started, if it still runs."""
+        self.guest.run(f'kill -9 -$(cat /run/agent.{self.number}.job)')
+
     def wait(self):
         """Its Result."""
         return self.guest.answer(self.number, self.seconds + 15)

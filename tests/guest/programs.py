@@ -87,10 +87,11 @@ def gid_index(guest, address):
     ip = ipaddress.ip_address(address)
     wanted = ipaddress.ip_address(f'::ffff:{ip}' if ip.version == 4 else ip).exploded
     for _ in range(20):
-        gids = guest.check(f'cd /sys/class/infiniband/{links.DEVICE}/ports/1/gids && '
-                           'for i in $(seq 0 15); do cat $i || echo none; done').split()
-        if wanted in gids:
-            return gids.index(wanted)
+        gids = guest.run('grep -Hs . /sys/class/infiniband/'
+                         f'{links.DEVICE}/ports/1/gids/*').output
+        found = re.search(rf'/(\d+):{wanted}$', gids, re.M)
+        if found:
+            return int(found[1])
         time.sleep(0.2)
     raise ValueError(f'{guest.name} has no GID {wanted}: {gids}')
 
@@ -109,7 +110,7 @@ def wait_for_server(guest, program, job, seconds=20):
             return False
         time.sleep(0.02)
     if ready.wait().status:
-        guest.run(f'killall -9 {program.name}')
+        job.kill()
         return False
     return True
 
@@ -145,7 +146,7 @@ def judge(program, server, client):
     return f'{figure[1]} {program.family.unit}'
 
 
-def end_together(jobs, names):
+def end_together(jobs):
     """When one of the ends has failed or is long gone, the other need not wait."""
     since = None
     while not all(job.done() for job in jobs):
@@ -153,7 +154,7 @@ def end_together(jobs, names):
         since = since or (ended and time.monotonic())
         if ended and (time.monotonic() - since > GRACE or ended[0].wait().status):
             for job in jobs:
-                job.guest.run(f'killall -9 {names}')
+                job.kill()
             return
         time.sleep(0.05)
 
@@ -171,7 +172,7 @@ def run(guests, program, options='', address=links.ipv4, tcp=links.ipv4,
     if not wait_for_server(guests[1], program, server):
         return Outcome('the server did not start', '', server.wait().output)
     client = guests[0].start(program.family.client.format(gid=gids[0], **words), seconds)
-    end_together([client, server], program.name)
+    end_together([client, server])
     server, client = server.wait(), client.wait()
     output = f'--- client\n{client.output}--- server\n{server.output}'
     try:
