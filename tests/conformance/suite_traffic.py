@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""perftest and qperf of Debian: verbs, transports, path MTUs, addresses, ways to wait."""
+"""perftest and qperf of Debian: verbs, transports, path MTUs, addresses, ways to wait.
+
+perftest is a suite for each of its verbs, so that each takes minutes.
+"""
+import functools
 import itertools
 
 import links
@@ -59,13 +63,15 @@ def program(verb, options):
     return Program(f'ib_{verb}', family, options)
 
 
-def matrix(short):
-    """Yield verb, name, options, family of addresses.
+def matrix(kind, short):
+    """Yield verb, name, options, family of addresses of a kind of verbs.
 
     The short form has each verb and transport once, with the rest in turn.
     """
     turn = itertools.count()
     for verb, (options, transports, waits) in MATRIX.items():
+        if not verb.startswith(kind):
+            continue
         for transport in transports:
             rows = list(itertools.product(MTUS, FAMILIES, waits))
             if short:
@@ -76,12 +82,13 @@ def matrix(short):
                        f'{options} {size}-c {transport} -m {mtu} {WAITS[wait]}', family)
 
 
-def perftest(guests, short):
-    for verb, name, options, family in matrix(short):
+def perftest(kind, guests, short):
+    for verb, name, options, family in matrix(kind, short):
         yield run(guests, f'{verb} {name}', program(verb, options),
                   address=FAMILIES[family])
     for verb, name, options in MORE:
-        yield run(guests, f'{verb} {name}', program(verb, f'{options} -m 1024'))
+        if verb.startswith(kind):
+            yield run(guests, f'{verb} {name}', program(verb, f'{options} -m 1024'))
 
 
 # What it can do by rdma_cm; without, it knows no GIDs. Some check data or values.
@@ -102,5 +109,6 @@ def qperf(guests, short):
     server.wait()
 
 
-SUITES = [Suite('perftest', 2, perftest, about=('perftest',)),
+SUITES = [*(Suite(f'perftest-{kind}', 2, functools.partial(perftest, kind),
+                  about=('perftest',)) for kind in ('send', 'write', 'read', 'atomic')),
           Suite('qperf', 2, qperf, ('qperf',), about=('qperf',))]
