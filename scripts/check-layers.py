@@ -18,15 +18,16 @@ CONTRACT = 'include/hw/rdma-ernic'
 
 # Stems: a stem stands for its .c and its .h.
 LAYERS = {
-    0: 'ernic_abi ernic_abi_eth ernic_counters ernic_regs ib_spec',
+    0: 'ernic_abi ernic_abi_eth ernic_abi_raw ernic_counters ernic_regs ib_spec',
     1: 'env types limits psn drop opcode icrc net wire fault timer stats'
-       ' ib_tables server lru line profile timing_trace regs regfile cable'
+       ' ib_tables server lru line profile timing_trace regs regfile cable flow_key'
        ' switch switch_port switch_state walk pcie',
     2: 'res dev mr odp dma eq cq wqe rq buf format timing timing_count'
        ' strict',
     3: 'qp_table qp_cmd qp req resp comp ack sched cc mcast tx pg332'
        ' pg332_check pg332_count pg332_fatal pg332_qp1 pg332_queue'
-       ' pg332_retry pg332_rules pg332_side pg332_status pg332_strict retry overlap',
+       ' pg332_retry pg332_rules pg332_side pg332_status pg332_strict retry overlap'
+       ' flow raw',
     4: 'cmd rx engine state state_owned state_table state_timing'
        ' state_strict check'
        ' check_objects check_qp check_timing doorbell',
@@ -98,7 +99,7 @@ def check_core_include(root, path, header):
         return f'layer {LAYER[stem]} includes {header} of layer {LAYER[target]}'
     if stem in ROLES and target in ROLES - {stem}:
         return f'{stem} includes {header}: the roles share only qp.h'
-    if stem == 'ernic_abi' and target != 'ernic_abi_eth':
+    if stem == 'ernic_abi' and not target.startswith('ernic_abi_'):
         return f'the guest contract includes {header}'
     return None
 

@@ -325,6 +325,10 @@ static bool env_tx(void *env, const ErnicTrain *train)
 {
     ErnicPci *d = env;
 
+    /* Frames of software's are not the UDP link's. */
+    if (train->frame) {
+        return ernic_pci_netdev_tx(d, train);
+    }
     return to_face(d->pg332.engine, d->engine->now, train) || to_link(d, train);
 }
 

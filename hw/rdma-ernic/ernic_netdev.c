@@ -3,7 +3,9 @@
  *
  * The device as a QEMU NIC. Without a UDP link it is also the netdev link:
  * frames to UDP port 4791 of an address of a face that is enabled, in the VLAN of
- * that address, are its engine's, all others the Ethernet face's.
+ * that address, are its engine's. Of all others, with and without a UDP link, those
+ * that a rule of the guest's names are its raw queue pairs', the rest the Ethernet
+ * face's.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -46,12 +48,12 @@ static void wire_ready(void *opaque)
 }
 
 /* The train is copied or gone on return; what waits is the backend's. */
-static void send_packet(ErnicPci *d, const ErnicPath *path, const uint8_t *data,
-                        uint32_t len)
+static void send_packet(ErnicPci *d, const ErnicTrain *train,
+                        const uint8_t *data, uint32_t len)
 {
     uint8_t head[ERNIC_NET_HDR_MAX];
     struct iovec iov[] = {
-        { head, ernic_net_emit(path, len, head) },
+        { head, train->frame ? 0 : ernic_net_emit(&train->path, len, head) },
         { (void *)data, len },
     };
 
@@ -81,7 +83,7 @@ bool ernic_pci_netdev_tx(ErnicPci *d, const ErnicTrain *train)
     d->net.sending = true;
     guard->engaged_in_io = true;
     for (pos = 0; pos < train->len; pos += train->seg) {
-        send_packet(d, &train->path, train->data + pos,
+        send_packet(d, train, train->data + pos,
                     MIN(train->seg, train->len - pos));
     }
     guard->engaged_in_io = engaged;
@@ -174,6 +176,24 @@ static void bad_frame(ErnicPci *d, const ErnicFrame *f, ErnicDrop drop,
     trace_ernic_pci_frame_drop(ernic_pci_id(d), drop, size);
 }
 
+/* A frame that a rule of the guest's gives to a queue pair, and not to its ring. */
+static bool raw_receive(ErnicPci *d, const uint8_t *buf, size_t size)
+{
+    uint64_t now;
+
+    if (!d->verbs.enabled || !ernic_wants_frame(d->engine, buf, size)) {
+        return false;
+    }
+    if (d->net.sending) {
+        trace_ernic_pci_frame_drop(ernic_pci_id(d), ERNIC_DROP_NONE, size);
+        return true;
+    }
+    now = ernic_pci_enter(d);
+    ernic_rx_raw(d->engine, now, buf, size);
+    ernic_pci_leave(d);
+    return true;
+}
+
 static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
                               size_t size)
 {
@@ -185,7 +205,9 @@ static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
         return size;            /* lost */
     }
     if (!roce_frame(d, &f, buf, size, &drop)) {
-        ernic_pci_eth_receive(d, buf, size);
+        if (!raw_receive(d, buf, size)) {
+            ernic_pci_eth_receive(d, buf, size);
+        }
     } else if (d->net.sending) {
         /* Answered by its own backend while it sends: as a collision, lost. */
         trace_ernic_pci_frame_drop(ernic_pci_id(d), drop, size);

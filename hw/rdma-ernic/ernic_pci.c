@@ -86,6 +86,8 @@ static bool check_limits(ErnicPci *d, Error **errp)
         return false;
     }
     d->cfg.mtu = ctz32(d->mtu) - 7;
+    /* The netdev is the main loop's. */
+    d->cfg.raw = !d->iothread;
     return true;
 }
 

@@ -8,6 +8,7 @@
 #include "cq.h"
 #include "fake_env.h"
 #include "format.h"
+#include "flow.h"
 #include "mcast.h"
 #include "mr.h"
 #include "qp.h"
@@ -207,6 +208,7 @@ void fake_config(ErnicConfig *cfg)
         .num_vectors = 8,
         .mtu = 5,
         .link_speed = 40000,
+        .raw = true,
     };
 }
 
@@ -232,6 +234,7 @@ void fake_bare_init(Ernic *e, FakeEnv *env)
     e->mr = g_new0(ErnicMr, e->mr_ids.size);
     e->qp = g_new0(ErnicQp, e->qp_ids.size);
     e->mcast = g_new0(ErnicMcast, ERNIC_LIM_MCAST_ATTACH);
+    e->flow = g_new0(ErnicFlow, ERNIC_LIM_FLOW + 1);
     e->timers = ernic_timers_new(e->qp_ids.size);
     e->cq_timers = ernic_timers_new(e->cq_ids.size);
     e->events_at[ERNIC_EVC_CQ] =
@@ -262,6 +265,7 @@ void fake_bare_fini(Ernic *e)
     g_free(e->mr);
     g_free(e->qp);
     g_free(e->mcast);
+    g_free(e->flow);
     ernic_timers_free(e->timers);
     ernic_timers_free(e->cq_timers);
     memset(e, 0, sizeof(*e));

@@ -389,6 +389,7 @@ uint32_t fake_qp_mask(uint8_t type, uint8_t state)
         [ERNIC_QPT_GSI] = ERNIC_QPA_QKEY,
         [ERNIC_QPT_XRC_INI] = ERNIC_QPA_PORT | ERNIC_QPA_ACCESS,
         [ERNIC_QPT_XRC_TGT] = ERNIC_QPA_PORT | ERNIC_QPA_ACCESS,
+        [ERNIC_QPT_RAW] = ERNIC_QPA_PORT,
     };
     static const uint32_t rtr[ERNIC_QPT_COUNT] = {
         [ERNIC_QPT_RC] = ERNIC_QPA_AV | ERNIC_QPA_PATH_MTU |
@@ -419,7 +420,8 @@ uint32_t fake_qp_mask(uint8_t type, uint8_t state)
 
     switch (state) {
     case ERNIC_QPS_INIT:
-        return ERNIC_QPA_STATE | ERNIC_QPA_PKEY_INDEX | init[type];
+        return ERNIC_QPA_STATE | init[type] |
+               (type == ERNIC_QPT_RAW ? 0 : ERNIC_QPA_PKEY_INDEX);
     case ERNIC_QPS_RTR:
         return ERNIC_QPA_STATE | rtr[type];
     case ERNIC_QPS_RTS:
@@ -472,6 +474,12 @@ void fake_qp_to(Ernic *e, const FakeQp *qp, uint8_t state,
         status = fake_modify_qp(e, qp->qpn, fake_qp_mask(qp->type, s), s, attr);
         g_assert_cmpuint(status, ==, ERNIC_OK);
     }
+}
+
+uint8_t fake_create_flow(Ernic *e, const struct ernic_flow_rule *rule,
+                         uint32_t *handle)
+{
+    return qp_cmd(e, ERNIC_CMD_FLOW_CREATE, 0, rule, sizeof(*rule), handle);
 }
 
 void fake_connect(Ernic *e, const FakeQp *qp, uint32_t dest_qpn, uint8_t host)

@@ -143,6 +143,10 @@ void fake_qp_to(Ernic *e, const FakeQp *qp, uint8_t state,
 /* From RESET to RTS, connected to @dest_qpn at @host with fake_qp_attr(). */
 void fake_connect(Ernic *e, const FakeQp *qp, uint32_t dest_qpn, uint8_t host);
 
+/* A rule for frames; fields are little-endian. Returns the status. */
+uint8_t fake_create_flow(Ernic *e, const struct ernic_flow_rule *rule,
+                         uint32_t *handle);
+
 /* Guest address of the slot of counter @index. */
 uint64_t fake_sq_slot(const FakeQp *qp, uint32_t index);
 uint64_t fake_rq_slot(const FakeQp *qp, uint32_t index);

@@ -430,6 +430,24 @@ static void make_attr(FuzzRng *rng, FuzzOut *out)
     }
 }
 
+/* Few layers, so that it fits; often of anything. */
+static void make_rule(FuzzRng *rng, FuzzOut *out)
+{
+    uint8_t layers = fuzz_rand(rng, 2) ? 0 : fuzz_rand(rng, 32);
+    uint32_t i;
+
+    fuzz_put(out, 0, 1);
+    fuzz_put(out, fuzz_rand(rng, 8), 4);
+    fuzz_put(out, fuzz_rand(rng, 4), 2);
+    fuzz_put(out, layers, 2);
+    for (i = 0; i < sizeof(struct ernic_flow_key); i++) {
+        fuzz_put(out, 0, 1);
+    }
+    for (i = 0; i < sizeof(struct ernic_flow_key); i++) {
+        fuzz_put(out, fuzz_rand(rng, 60) ? 0 : 0xff, 1);
+    }
+}
+
 static void make_cmd(FuzzRng *rng, FuzzOut *out)
 {
     uint8_t op = fuzz_rand(rng, ERNIC_CMD_COUNT);
@@ -443,6 +461,9 @@ static void make_cmd(FuzzRng *rng, FuzzOut *out)
         return;
     case ERNIC_CMD_QP_MODIFY:
         make_attr(rng, out);
+        return;
+    case ERNIC_CMD_FLOW_CREATE:
+        make_rule(rng, out);
         return;
     case ERNIC_CMD_EQ_CREATE:
         put_buf(rng, out);

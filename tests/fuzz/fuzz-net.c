@@ -7,6 +7,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "flow.h"
+#include "flow_key.h"
 #include "harness.h"
 #include "icrc.h"
 #include "input.h"
@@ -168,6 +170,19 @@ static void again_ib(const ErnicFrame *f)
     }
 }
 
+/* A key holds what its layers have, so that a rule could be made of it. */
+static void again_key(const uint8_t *frame, uint32_t len)
+{
+    struct ernic_flow_key key;
+    ErnicFlow flow = { .layers = ernic_flow_key(&key, frame, len) };
+
+    flow.value = flow.mask = key;
+    if (ernic_flow_judge(flow.layers, &key, &key) != ERNIC_OK ||
+        !ernic_flow_match(&flow, &key, flow.layers)) {
+        fuzz_fail("frame", "a key that no rule can name");
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t *frame;
@@ -182,6 +197,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     frame = g_malloc(MAX(len, 1));
     memcpy(frame, data + 1, len);
     fix(data[0], frame, len);
+    again_key(frame, len);
     if (ernic_net_parse(&f, frame, len) == ERNIC_DROP_NONE) {
         if (f.ib < frame || f.ib + f.ib_len > frame + len || f.ip < frame) {
             fuzz_fail("frame", "a packet outside of the frame");

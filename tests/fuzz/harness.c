@@ -201,6 +201,16 @@ static void judge_packet(const ErnicTrain *train, const ErnicIcrcCtx *icrc,
     }
 }
 
+/* A frame of software's: whatever it says, it is one. */
+static void judge_frame(const ErnicTrain *train)
+{
+    if (train->len < ERNIC_ETH_LEN || train->len > ERNIC_ETH_FRAME_MAX ||
+        train->len != train->seg) {
+        fuzz_fail("train", "a frame of %u bytes in pieces of %u", train->len,
+                  train->seg);
+    }
+}
+
 static bool guard_tx(void *opaque, const ErnicTrain *train)
 {
     FuzzHost *h = opaque;
@@ -212,6 +222,10 @@ static bool guard_tx(void *opaque, const ErnicTrain *train)
     if (!train->seg || !len || len > ERNIC_TRAIN_BYTES ||
         DIV_ROUND_UP(len, train->seg) > ERNIC_TRAIN_PACKETS) {
         fuzz_fail("train", "%u bytes in pieces of %u", len, train->seg);
+    }
+    if (train->frame) {
+        judge_frame(train);
+        return fake_env_ops.tx(&h->env, train);
     }
     if (ernic_gid_is_v4(&train->path.sgid) !=
         ernic_gid_is_v4(&train->path.dgid)) {
@@ -259,6 +273,7 @@ void fuzz_config(ErnicConfig *cfg)
         .max_qp = 24, .max_cq = 12, .max_srq = 6, .max_eq = 4, .max_mr = 40,
         .max_pd = 8, .max_uctx = 4, .num_vectors = 4, .mtu = 5,
         .link_speed = 100000,
+        .raw = true,
     };
 }
 

@@ -6,6 +6,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "cmd.h"
+#include "flow.h"
 #include "model.h"
 #include "mr.h"
 #include "qp.h"
@@ -105,6 +106,12 @@ const ModelCmd model_cmds[ERNIC_CMD_COUNT] = {
     [ERNIC_CMD_MCAST_DETACH] = {
         .fields = 1, .field = { { MODEL_QP, IN(mcast.qpn) } },
     },
+    [ERNIC_CMD_FLOW_CREATE] = {
+        .makes = MODEL_FLOW, .inner_len = sizeof(struct ernic_flow_rule),
+        .inners = 1,
+        .inner = { { MODEL_QP, offsetof(struct ernic_flow_rule, qpn) } },
+    },
+    [ERNIC_CMD_FLOW_DESTROY] = TAKES(FLOW),
 };
 
 /* ---- objects ---------------------------------------------------------- */
@@ -418,11 +425,28 @@ static void made(Model *m, const struct ernic_cmd *cmd, uint32_t handle,
         .kind = kind, .handle = handle, .uctx = le32_to_cpu(cmd->uctx),
         .may = may, .mem = *mem,
     };
+    if (kind == MODEL_FLOW) {
+        o->qpn = m->h.e->flow[handle].qpn;
+    }
     if (kind == MODEL_QP) {
         o->srq = m->h.e->qp[handle].srq;
     }
     if (!m->trusted) {
         repaint(m);
+    }
+}
+
+/* Rules go with the queue pair that they are for. */
+static void forget_flows(Model *m, uint32_t qpn)
+{
+    uint32_t i = 0;
+
+    while (i < m->objects) {
+        if (m->object[i].kind == MODEL_FLOW && m->object[i].qpn == qpn) {
+            m->object[i] = m->object[--m->objects];
+        } else {
+            i++;
+        }
     }
 }
 
@@ -438,6 +462,9 @@ static void succeeded(Model *m, const struct ernic_cmd *cmd, uint32_t handle,
     } else if (row->takes) {
         o = model_find(m, row->takes, le32_to_cpu(cmd->handle.handle));
         *o = m->object[--m->objects];
+        if (row->takes == MODEL_QP) {
+            forget_flows(m, le32_to_cpu(cmd->handle.handle));
+        }
         repaint(m);
     } else if (cmd->opcode == ERNIC_CMD_CQ_RESIZE) {
         o = model_find(m, MODEL_CQ, le32_to_cpu(cmd->cq_create.handle));

@@ -19,10 +19,11 @@ typedef enum ModelKind {
     MODEL_MR,
     MODEL_MW,
     MODEL_QP,
+    MODEL_FLOW,
     MODEL_KINDS
 } ModelKind;
 
-#define MODEL_OBJECTS   128
+#define MODEL_OBJECTS   512
 #define MODEL_UNIT      4096u   /* pages are at least this big */
 #define MODEL_UNITS     (FUZZ_MEM / MODEL_UNIT)
 #define MODEL_FIELDS    4
@@ -46,6 +47,7 @@ typedef struct ModelObject {
     /* Queue pairs: the next request to complete, and where the doorbell is. */
     uint32_t sq_next, sq_pi, rq_next, rq_pi;
     bool srq;
+    uint32_t qpn;               /* of a rule */
 } ModelObject;
 
 typedef struct Model {

@@ -270,6 +270,35 @@ static void mcast_detach(World *w, struct ernic_cmd *cmd)
     mcast_attach(w, cmd);
 }
 
+/* A queue pair of Ethernet frames, in RESET. */
+static uint32_t fresh_raw(World *w)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
+    struct ernic_rsp rsp;
+
+    qp_create(w, &cmd);
+    qtest_writeb(w->q->qts, w->q->scratch +
+                 offsetof(struct ernic_qp_init, type), ERNIC_QPT_RAW);
+    g_assert_cmpuint(qernic_cmd(w->q, &cmd, &rsp), ==, ERNIC_OK);
+    return le32_to_cpu(rsp.handle);
+}
+
+static void flow_create(World *w, struct ernic_cmd *cmd)
+{
+    struct ernic_flow_rule rule = {
+        .qpn = cpu_to_le32(fresh_raw(w)),
+        .layers = cpu_to_le16(ERNIC_LAYER_IPV4 | ERNIC_LAYER_UDP),
+        .value.dst_port = { 1 }, .mask.dst_port = { 0xff },
+    };
+
+    in_scratch(w, cmd, &rule, sizeof(rule));
+}
+
+static void flow_destroy(World *w, struct ernic_cmd *cmd)
+{
+    cmd->handle.handle = cpu_to_le32(fresh(w, ERNIC_CMD_FLOW_CREATE));
+}
+
 /* ---- the rows ------------------------------------------------------------- */
 
 #define OFF(member)     (offsetof(struct ernic_cmd, member) - \
@@ -336,6 +365,9 @@ static const Row rows[ERNIC_CMD_COUNT] = {
         mr_pages),
     ROW(PAGE_RESUME, UPTO(page_resume.failed), true, ERR_PERM,
         OFF(page_resume.qpn), page_resume),
+    ROW(FLOW_CREATE, UPTO(qp.length), false, ERR_HANDLE, -1, flow_create),
+    ROW(FLOW_DESTROY, UPTO(handle.handle), false, ERR_HANDLE,
+        OFF(handle.handle), flow_destroy),
 };
 
 /* ---- mistakes that are a command's own ------------------------------------ */
@@ -357,6 +389,8 @@ typedef struct Wrong {
       sizeof_field(struct type, member), value, ERNIC_ERR_##status }
 #define INIT(member, value, status) \
     MEM(QP_CREATE, ernic_qp_init, member, value, status)
+#define RULE(member, value, status) \
+    MEM(FLOW_CREATE, ernic_flow_rule, member, value, status)
 #define ATTR(member, value, status) \
     MEM(QP_MODIFY, ernic_qp_attr, member, value, status)
 
@@ -460,6 +494,13 @@ static const Wrong wrongs[] = {
     ATTR(pkey_index, 14, PARAM),                        /* no key there */
     ATTR(sq_draining, 1, RESERVED),
     ATTR(reserved[25], 1, RESERVED),
+    CMD(FLOW_CREATE, qp.addr, NOWHERE, DMA),
+    CMD(FLOW_CREATE, qp.length, sizeof(struct ernic_flow_rule) - 1, PARAM),
+    RULE(qpn, 1, HANDLE),
+    RULE(layers, 0x20, RESERVED),
+    RULE(layers, ERNIC_LAYER_IPV4, PARAM),              /* no ports */
+    RULE(value.dst_port[1], 1, PARAM),
+    RULE(mask.vlan[0], 1, PARAM),
     CMD(MCAST_ATTACH, mcast.gid[0], 0xfe, PARAM),
     CMD(MCAST_DETACH, mcast.gid[1], 0x01, HANDLE),      /* never joined */
 };

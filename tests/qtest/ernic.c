@@ -236,6 +236,9 @@ static uint32_t required(uint8_t type, uint8_t to)
     bool gsi = type == ERNIC_QPT_GSI, rc = type == ERNIC_QPT_RC;
     bool ud = type == ERNIC_QPT_UD || gsi;
 
+    if (type == ERNIC_QPT_RAW) {
+        return to == ERNIC_QPS_INIT ? ERNIC_QPA_PORT : 0;
+    }
     switch (to) {
     case ERNIC_QPS_INIT:
         return ERNIC_QPA_PKEY_INDEX | (gsi ? 0 : ERNIC_QPA_PORT) |

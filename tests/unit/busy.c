@@ -91,6 +91,7 @@ static void queue_pairs(Busy *b)
     fake_create_qp(b->e, &b->gsi, ERNIC_QPT_GSI, b->pd, cqn, cqn, FAKE_NONE);
     fake_create_qp(b->e, &b->ini, ERNIC_QPT_XRC_INI, b->pd, cqn, 0, FAKE_NONE);
     fake_create_xrc_tgt(b->e, &b->tgt, b->xrcd);
+    fake_create_qp(b->e, &b->raw, ERNIC_QPT_RAW, b->pd, cqn, cqn, FAKE_NONE);
 
     b->peer_pd = fake_create_pd(b->peer);
     b->peer_buf = fake_alloc(&b->peer_env, BUSY_BUF, 4096);
@@ -113,6 +114,7 @@ static void queue_pairs(Busy *b)
     fake_connect(b->e, &b->ud, 0, 0);
     fake_connect(b->e, &b->gsi, 0, 0);
     fake_connect(b->e, &b->ini, 78, 3);
+    fake_connect(b->e, &b->raw, 0, 0);
     fake_connect(b->e, &b->tgt, b->peer_ini.qpn, 2);
     fake_connect(b->peer, &b->peer_out, b->out.qpn, 1);
     fake_connect(b->peer, &b->peer_in, b->in.qpn, 1);
@@ -128,6 +130,17 @@ static void multicast(Busy *b)
     cmd.mcast.gid[12] = 224;
     cmd.mcast.qpn = cpu_to_le32(b->ud.qpn);
     must(fake_cmd(b->e, &cmd, NULL));
+}
+
+/* Frames of zeros, which the one that sends them gets. */
+static void rules(Busy *b)
+{
+    struct ernic_flow_rule rule = {
+        .qpn = cpu_to_le32(b->raw.qpn), .priority = cpu_to_le16(3),
+        .mask.dmac = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
+    };
+
+    must(fake_create_flow(b->e, &rule, &b->flow));
 }
 
 /* Local requests: both windows are bound, the fast region is registered. */
@@ -273,6 +286,9 @@ static void outbound(Busy *b)
     fake_recv(b->e, &b->ud, b->buf, 512, b->key);
     fake_send_ud(b->e, &b->ud, 0, b->buf, 100, b->key, b->ud.qpn, 0x11111111,
                  1);
+    fake_recv(b->e, &b->raw, b->buf, 512, b->key);
+    memset(fake_ptr(&b->env, b->buf + 60000, 64), 0, 64);
+    fake_send(b->e, &b->raw, ERNIC_WR_SEND, 0, b->buf + 60000, 64, b->key);
     fake_send(b->e, &b->uc, ERNIC_WR_SEND, ERNIC_WR_SIGNALED, b->buf, 3000,
               b->key);
     fake_send(b->e, &b->gsi, ERNIC_WR_SEND, 0, b->buf, 1, b->key + 1);
@@ -291,6 +307,7 @@ void busy_init(Busy *b)
     objects(b);
     queue_pairs(b);
     multicast(b);
+    rules(b);
     local_requests(b);
     inbound(b);
     xrc(b);

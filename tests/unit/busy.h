@@ -32,6 +32,8 @@ typedef struct Busy {
     FakeSrq xsrq;
     FakeCq xcq;
     uint32_t xrcd;
+    FakeQp raw;                 /* and a rule that gives it its own frames */
+    uint32_t flow;
     FakeCq peer_cq;
     uint32_t peer_pd, peer_key;
     uint64_t peer_buf;

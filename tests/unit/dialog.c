@@ -79,6 +79,8 @@ static ErnicTransport transport_of(uint8_t type)
     case ERNIC_QPT_XRC_INI:
     case ERNIC_QPT_XRC_TGT:
         return ERNIC_XRC;
+    case ERNIC_QPT_RAW:
+        return ERNIC_RAW;
     default:
         return ERNIC_UD;
     }

@@ -8,6 +8,7 @@
 #include "check.h"
 #include "cq.h"
 #include "eq.h"
+#include "flow.h"
 #include "ib_spec.h"
 #include "mcast.h"
 #include "mr.h"
@@ -63,6 +64,7 @@ static void put_back(void)
 #define EQ(n)   (b->e->eq[b->n.eqn])
 #define SRQ     (b->e->srq[b->srq.srqn])
 #define MR(key) (b->e->mr[b->key >> 8])
+#define FLOW    (b->e->flow[b->flow])
 /* The oldest send request of a queue pair. */
 #define WQE(n)  (*ernic_sq_slot(&QP(n), QP(n).sq.wq.ci))
 
@@ -163,9 +165,19 @@ BREAK(mw_offset, SET(MR(mw2).offset, BUSY_BUF + 1));
 BREAK(mw_qpn, SET(MR(mw2).qpn, 40));
 BREAK(mw_type, SET(MR(mw1).qpn, b->out.qpn));
 BREAK(mr_refs, SET(MR(key).refs, 1));
+BREAK(train_frame, SET(E->tx->frame, true));
+BREAK(flows_count, SET(E->num_flows, 0));
 BREAK(mcast_qp, SET(E->mcast[0].qpn, b->uc.qpn));
 BREAK(mcast_gone, SET(E->mcast[0].qpn, 50));
 BREAK(mcast_gid, SET(E->mcast[0].gid, (ErnicGid) { { 0xfe } }));
+BREAK(raw_absent, SET(E->cfg.raw, false));
+BREAK(flow_layers, SET(FLOW.layers, 0x20));
+BREAK(flow_both, SET(FLOW.layers, ERNIC_LAYER_IPV4 | ERNIC_LAYER_IPV6));
+BREAK(flow_value, SET(FLOW.value.smac[5], 1));
+BREAK(flow_field, SET(FLOW.mask.dst_port[0], 1));
+BREAK(flow_qp, SET(FLOW.qpn, b->ud.qpn));
+BREAK(flow_gone, SET(FLOW.qpn, 50));
+BREAK(flow_uctx, SET(FLOW.uctx, b->uctx));
 BREAK(qp_number, SET(QP(rd).qpn, 9));
 BREAK(qp_transport, SET(QP(rd).transport, ERNIC_UC));
 BREAK(qp_owner, SET(QP(rd).uctx, b->uctx));
@@ -271,6 +283,8 @@ static const struct {
     { "held-train", break_train_closed },
     { "held-train", break_train_len },
     { "held-train", break_train_path },
+    { "held-train", break_train_frame },
+    { "flow-count", break_flows_count },
     { "loopback", break_loop_len },
     { "pd-owner", break_pd_owner },
     { "pd-refs", break_pd_refs },
@@ -324,9 +338,17 @@ static const struct {
     { "mcast 0: mcast-member", break_mcast_qp },
     { "mcast-member", break_mcast_gone },
     { "mcast-member", break_mcast_gid },
+    { "flow 1: flow-rule", break_flow_layers },
+    { "flow-rule", break_flow_both },
+    { "flow-rule", break_flow_value },
+    { "flow-rule", break_flow_field },
+    { "flow-owner", break_flow_qp },
+    { "flow-owner", break_flow_gone },
+    { "flow-owner", break_flow_uctx },
     { "qp-number", break_qp_number },
     { "qp-number", break_qp_transport },
     { "qp-owner", break_qp_owner },
+    { "qp-owner", break_raw_absent },
     { "qp-owner", break_qp_cq },
     { "qp-owner", break_qp_pd },
     { "qp-owner", break_qp_srq },

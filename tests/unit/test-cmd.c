@@ -320,7 +320,7 @@ static void test_counter_order(Fixture *f, gconstpointer data)
         "tx_cnps", "rx_cnps", "rx_ecn_marked", "rate_cuts", "window_cuts",
         "loopback_drops", "bad_doorbells", "bad_commands", "commands",
         "completions", "flushed", "cq_overruns", "events", "interrupts",
-        "page_faults",
+        "page_faults", "tx_frames", "rx_frames",
     };
     static const char *const drops[] = {
         "none", "not_roce", "vlan", "ip_header", "fragment", "address", "mac",

@@ -12,7 +12,7 @@
 static const char *const type_names[ERNIC_QPT_COUNT] = {
     [ERNIC_QPT_RC] = "RC", [ERNIC_QPT_UC] = "UC", [ERNIC_QPT_UD] = "UD",
     [ERNIC_QPT_GSI] = "GSI", [ERNIC_QPT_XRC_INI] = "XRC-INI",
-    [ERNIC_QPT_XRC_TGT] = "XRC-TGT",
+    [ERNIC_QPT_XRC_TGT] = "XRC-TGT", [ERNIC_QPT_RAW] = "RAW",
 };
 
 /* By bit number of ERNIC_QPA_*. */
@@ -170,7 +170,7 @@ static void test_masks(void)
         }
     }
     /* 19 pairs of states for RC and XRC, three out of SQE for the others. */
-    g_assert_cmpint(edges, ==, 3 * 19 + 3 * 22);
+    g_assert_cmpint(edges, ==, 3 * 19 + 4 * 22);
 }
 
 /* Which states each state may be left for, as the state diagram draws it. */
@@ -197,7 +197,8 @@ static void test_diagram(void)
                 uint32_t r, o;
 
                 if (from == ERNIC_QPS_SQE &&
-                    (type == ERNIC_QPT_RC || type >= ERNIC_QPT_XRC_INI)) {
+                    (type == ERNIC_QPT_RC || type == ERNIC_QPT_XRC_INI ||
+                     type == ERNIC_QPT_XRC_TGT)) {
                     edge = false;
                 }
                 g_assert_cmpint(ernic_qp_edge(type, from, to, &r, &o), ==,
@@ -250,7 +251,7 @@ static const struct {
     { E(RESET, INIT), ERNIC_QPA_PKEY_INDEX,
       "RC UC UD GSI XRC-INI XRC-TGT", "" },
     { E(RESET, INIT), ERNIC_QPA_QKEY, "UD GSI", "" },
-    { E(RESET, INIT), ERNIC_QPA_PORT, "RC UC UD XRC-INI XRC-TGT", "" },
+    { E(RESET, INIT), ERNIC_QPA_PORT, "RC UC UD XRC-INI XRC-TGT RAW", "" },
     /* Init to RTR */
     { E(INIT, RTR), ERNIC_QPA_AV, "RC UC XRC-INI XRC-TGT", "" },
     { E(INIT, RTR), ERNIC_QPA_PATH_MTU, "RC UC XRC-INI XRC-TGT", "" },
@@ -271,7 +272,7 @@ static const struct {
     { E(RTR, RTS), ERNIC_QPA_MIN_RNR_TIMER, "", "RC XRC-TGT" },
     /* SQD: what may change while the send queue stands still */
     { E(RTS, SQD), ERNIC_QPA_SQD_NOTIFY,
-      "", "RC UC UD GSI XRC-INI XRC-TGT" },
+      "", "RC UC UD GSI XRC-INI XRC-TGT RAW" },
     { E(SQD, SQD), ERNIC_QPA_AV, "", "RC UC XRC-INI XRC-TGT" },
     { E(SQD, SQD), ERNIC_QPA_TIMEOUT, "", "RC XRC-INI XRC-TGT" },
     { E(SQD, SQD), ERNIC_QPA_RETRY_CNT, "", "RC XRC-INI" },
@@ -284,7 +285,7 @@ static const struct {
     { E(SQD, SQD), ERNIC_QPA_SQ_PSN, "", "" },
     { E(SQD, SQD), ERNIC_QPA_RQ_PSN, "", "" },
     { E(SQD, SQD), ERNIC_QPA_PATH_MTU, "", "" },
-    { E(SQE, RTS), ERNIC_QPA_CUR_STATE, "", "UC UD GSI" },
+    { E(SQE, RTS), ERNIC_QPA_CUR_STATE, "", "UC UD GSI RAW" },
 #undef E
 };
 

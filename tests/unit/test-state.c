@@ -9,6 +9,7 @@
 #include "busy.h"
 #include "cq.h"
 #include "eq.h"
+#include "flow.h"
 #include "hand_profile.h"
 #include "mcast.h"
 #include "mr.h"
@@ -88,10 +89,12 @@ static void test_derived_rows(void)
         "ErnicConfig.udp_sport", "ErnicConfig.timing",
         "ErnicConfig.timing_trace",
         "ErnicConfig.link_speed", "ErnicConfig.pg332", "ErnicConfig.strict",
+        "ErnicConfig.raw",
         "ErnicIds.size", "ErnicIds.head", "ErnicIds.count", "Ernic.ops",
         "Ernic.env", "Ernic.cfg", "Ernic.format", "Ernic.strict", "Ernic.pd",
         "Ernic.eq",
-        "Ernic.cq", "Ernic.srq", "Ernic.qp", "Ernic.mcast", "Ernic.uctx_used",
+        "Ernic.cq", "Ernic.srq", "Ernic.qp", "Ernic.mcast", "Ernic.flow",
+        "Ernic.num_flows", "Ernic.uctx_used",
         "Ernic.num_pages", "Ernic.num_bound", "Ernic.udp_sport",
         "Ernic.events_at", "Ernic.timers", "Ernic.cq_timers", "Ernic.tx",
         "Ernic.side", "Ernic.timing", "Ernic.now", "Ernic.absent",
@@ -191,9 +194,9 @@ static void test_version(void)
         const ErnicProfile *timing;
         uint32_t len;
     } empty[] = {
-        { 0, NULL, 4286 }, { 0, &hand, 5762 },
-        { 1 + PG332_V3_1, NULL, 20461 }, { 1 + PG332_V3_1, &hand, 21937 },
-        { 1 + PG332_V4_2, NULL, 78477 },
+        { 0, NULL, 4315 }, { 0, &hand, 5791 },
+        { 1 + PG332_V3_1, NULL, 20490 }, { 1 + PG332_V3_1, &hand, 21966 },
+        { 1 + PG332_V4_2, NULL, 78506 },
     };
     uint32_t i;
 
@@ -201,9 +204,9 @@ static void test_version(void)
         g_assert_cmpuint(empty_len(empty[i].pg332, empty[i].timing), ==,
                          empty[i].len);
     }
-    g_assert_cmphex(format_digest(), ==, 0x8213e61c0d3d2814);
-    g_assert_cmpuint(ERNIC_STATE_VERSION, ==, 17);
-    g_assert_cmpuint(ERNIC_STATE_VERSION_TIMING, ==, 18);
+    g_assert_cmphex(format_digest(), ==, 0x493dc92dbb03076d);
+    g_assert_cmpuint(ERNIC_STATE_VERSION, ==, 19);
+    g_assert_cmpuint(ERNIC_STATE_VERSION_TIMING, ==, 20);
 }
 
 /*
@@ -254,9 +257,9 @@ static void test_every_byte(void)
     CHECK(ErnicPd, sizeof(ErnicPd));
     CHECK(ErnicEq, sizeof(ErnicEq));
     CHECK(ErnicCq, sizeof(ErnicCq)); CHECK(ErnicWq, sizeof(ErnicWq));
-    CHECK(ErnicSrq, sizeof(ErnicSrq));
-    CHECK(ErnicMr, sizeof(ErnicMr));
-    CHECK(ErnicMcast, sizeof(ErnicMcast));
+    CHECK(ErnicSrq, sizeof(ErnicSrq)); CHECK(ErnicMr, sizeof(ErnicMr));
+    CHECK(ErnicMcast, sizeof(ErnicMcast)); CHECK(ErnicFlow, sizeof(ErnicFlow));
+    CHECK(struct ernic_flow_key, sizeof(struct ernic_flow_key));
     CHECK(ErnicSge, sizeof(ErnicSge)); CHECK(ErnicWc, sizeof(ErnicWc));
     CHECK(struct ernic_av, sizeof(struct ernic_av));
     CHECK(struct ernic_wqe_ud, sizeof(struct ernic_wqe_ud));
@@ -592,7 +595,7 @@ static void test_sections(void)
 {
     static const char *const tags[] = {
         "conf", "devi", "pd\0", "eq\0", "cq\0", "srq", "mr\0", "qp\0", "mcas",
-        "tx\0",
+        "flow", "tx\0",
     };
     GByteArray *state;
     uint32_t i, at = 12;

@@ -161,13 +161,15 @@ static void check_packets(const ErnicWr *wr, ErnicTransport transport)
 #define UC (1 << ERNIC_UC)
 #define UD (1 << ERNIC_UD)
 #define XRC (1 << ERNIC_XRC)
+#define RAW (1 << ERNIC_RAW)
 #define CONN (RC | UC | XRC)
 
 static void test_table(void)
 {
     /* As ibv_post_send(3) has them, but SEND_INV, which no UC packet carries. */
     static const uint8_t transports[ERNIC_WR_COUNT] = {
-        [ERNIC_WR_SEND] = CONN | UD, [ERNIC_WR_SEND_IMM] = CONN | UD,
+        [ERNIC_WR_SEND] = CONN | UD | RAW,
+        [ERNIC_WR_SEND_IMM] = CONN | UD,
         [ERNIC_WR_SEND_INV] = RC | XRC, [ERNIC_WR_WRITE] = CONN,
         [ERNIC_WR_WRITE_IMM] = CONN, [ERNIC_WR_READ] = RC | XRC,
         [ERNIC_WR_CMP_SWAP] = RC | XRC, [ERNIC_WR_FETCH_ADD] = RC | XRC,

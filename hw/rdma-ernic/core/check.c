@@ -10,6 +10,7 @@
 #include "cq.h"
 #include "engine.h"
 #include "eq.h"
+#include "flow.h"
 #include "ib_spec.h"
 #include "mcast.h"
 #include "mr.h"
@@ -491,12 +492,27 @@ static bool held_train(const ErnicCheck *c, uint32_t id)
     const ErnicTx *tx = c->e->tx;
 
     if (tx->packets == 0) {
-        return tx->len == 0 && !tx->closed && !tx->busy && !tx->loop_full;
+        return tx->len == 0 && !tx->closed && !tx->frame && !tx->busy &&
+               !tx->loop_full;
+    }
+    if (tx->frame) {
+        return c->e->cfg.raw && tx->packets == 1 && tx->len == tx->seg && tx->closed &&
+               tx->len >= ERNIC_ETH_LEN && tx->len <= ERNIC_ETH_FRAME_MAX;
     }
     return tx->seg && tx->len > (tx->packets - 1) * tx->seg &&
            tx->len <= tx->packets * tx->seg &&
            ernic_check_path(&tx->path) &&
            tx->closed == (tx->len < tx->packets * tx->seg);
+}
+
+static bool flow_count(const ErnicCheck *c, uint32_t id)
+{
+    uint32_t i, n = 0;
+
+    for (i = 1; i <= ERNIC_LIM_FLOW; i++) {
+        n += c->e->flow[i].used;
+    }
+    return n == c->e->num_flows;
 }
 
 static bool loopback(const ErnicCheck *c, uint32_t id)
@@ -506,7 +522,7 @@ static bool loopback(const ErnicCheck *c, uint32_t id)
 
     while (ernic_tx_loop_next(c->e, &pos, &train)) {
         if (!train.len || !train.seg ||
-            !ernic_check_path(&train.path)) {
+            (!train.frame && !ernic_check_path(&train.path))) {
             return false;
         }
     }
@@ -529,6 +545,7 @@ static const ErnicInvariant device_list[] = {
     { "pkey-table", pkey_table },
     { "mcast-groups", mcast_groups },
     { "held-train", held_train },
+    { "flow-count", flow_count },
     { "loopback", loopback },
 };
 const ErnicInvariants ernic_invariants_device = {

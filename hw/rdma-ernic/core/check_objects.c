@@ -8,6 +8,7 @@
 #include "check.h"
 #include "cq.h"
 #include "eq.h"
+#include "flow.h"
 #include "mcast.h"
 #include "mr.h"
 #include "qp.h"
@@ -266,6 +267,26 @@ static bool mcast_member(const ErnicCheck *c, uint32_t id)
     return n == 1;
 }
 
+/* ---- rules for frames ------------------------------------------------------ */
+
+static bool flow_rule(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicFlow *flow = &c->e->flow[id];
+
+    return ernic_flow_judge(flow->layers, &flow->value, &flow->mask) ==
+           ERNIC_OK;
+}
+
+static bool flow_owner(const ErnicCheck *c, uint32_t id)
+{
+    const Ernic *e = c->e;
+    const ErnicFlow *flow = &e->flow[id];
+
+    return flow->qpn && flow->qpn < e->cfg.max_qp && e->qp[flow->qpn].used &&
+           e->qp[flow->qpn].uctx == flow->uctx &&
+           e->qp[flow->qpn].type == ERNIC_QPT_RAW;
+}
+
 /* ---- the lists ------------------------------------------------------------- */
 
 static const ErnicInvariant pd_list[] = {
@@ -304,12 +325,17 @@ static const ErnicInvariant mcast_list[] = {
     { "mcast-member", mcast_member },
 };
 
+static const ErnicInvariant flow_list[] = {
+    { "flow-rule", flow_rule },
+    { "flow-owner", flow_owner },
+};
+
 #define LIST(var) { var, G_N_ELEMENTS(var) }
 
 /* In the order of ernic_state_tables[]. */
 static const ErnicInvariants by_table[] = {
     LIST(pd_list), LIST(eq_list), LIST(cq_list), LIST(srq_list), LIST(mr_list),
-    [6] = LIST(mcast_list),
+    [6] = LIST(mcast_list), LIST(flow_list),
 };
 
 const ErnicInvariants *ernic_check_invariants(uint32_t table)

@@ -32,6 +32,7 @@ static bool qp_number(const ErnicCheck *c, uint32_t id)
         [ERNIC_QPT_RC] = ERNIC_RC, [ERNIC_QPT_UC] = ERNIC_UC,
         [ERNIC_QPT_UD] = ERNIC_UD, [ERNIC_QPT_GSI] = ERNIC_UD,
         [ERNIC_QPT_XRC_INI] = ERNIC_XRC, [ERNIC_QPT_XRC_TGT] = ERNIC_XRC,
+        [ERNIC_QPT_RAW] = ERNIC_RAW,
     };
 
     return qp->qpn == id && qp->transport == transport[qp->type] &&
@@ -58,6 +59,7 @@ static bool qp_owner(const ErnicCheck *c, uint32_t id)
                                 qp->type == ERNIC_QPT_GSI);
     }
     return ernic_check_uctx(c, qp->uctx) &&
+           (qp->type != ERNIC_QPT_RAW || cfg->raw) &&
            qp->pd < cfg->max_pd && e->pd[qp->pd].used &&
            e->pd[qp->pd].uctx == qp->uctx &&
            cq_of(e, qp, qp->send_cq, !tgt) &&
@@ -129,9 +131,12 @@ static bool wqe_payload_ok(const ErnicWqe *wqe, const ErnicWr *wr)
            (!(wr->flags & ERNIC_WRF_ATOMIC) || len == ERNIC_ATOMIC_LEN);
 }
 
-/* Bytes of a datagram's request: of PG332 they are a frame. */
+/* Bytes of a datagram's request: raw ones, and those of PG332, are a frame. */
 static uint32_t datagram_max(const Ernic *e, const ErnicQp *qp)
 {
+    if (qp->transport == ERNIC_RAW) {
+        return ERNIC_ETH_FRAME_MAX;
+    }
     return e->regs ? ERNIC_PG332_FRAME_MAX : mtu_of(qp);
 }
 
@@ -149,7 +154,7 @@ static bool wqe_ok(const Ernic *e, const ErnicQp *qp, const ErnicWqe *wqe, uint3
     return (wr->transports & (1 << qp->transport)) &&
            !(wqe->flags & ~wr->allowed) &&
            !((wr->flags & ERNIC_WRF_KERNEL) && qp->uctx) &&
-           (qp->transport != ERNIC_UD || wqe->len <= datagram_max(e, qp)) &&
+           (!ernic_qp_datagrams(qp) || wqe->len <= datagram_max(e, qp)) &&
            wqe_payload_ok(wqe, wr);
 }
 
@@ -178,7 +183,7 @@ static uint32_t packets_of(const ErnicQp *qp, const ErnicWqe *wqe)
     if (ernic_wr(wqe->opcode)->flags & ERNIC_WRF_LOCAL) {
         return 0;
     }
-    return qp->transport == ERNIC_UD ? 1 :
+    return ernic_qp_datagrams(qp) ? 1 :
            MAX(DIV_ROUND_UP((uint64_t)wqe->len, mtu_of(qp)), 1u);
 }
 

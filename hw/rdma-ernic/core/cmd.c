@@ -10,6 +10,7 @@
 #include "cmd.h"
 #include "cq.h"
 #include "eq.h"
+#include "flow.h"
 #include "ib_spec.h"
 #include "mcast.h"
 #include "mr.h"
@@ -117,6 +118,8 @@ static uint8_t cmd_query_device(Ernic *e, uint32_t uctx,
         .max_rd_atomic = ERNIC_MAX_RD_ATOMIC,
         .num_ports = 1,
         .odp = cpu_to_le32(ERNIC_ODP_REGION),
+        .raw = cpu_to_le32(e->cfg.raw ? ERNIC_RAW_PACKET : 0),
+        .max_flows = cpu_to_le32(e->cfg.raw ? ERNIC_LIM_FLOW : 0),
     };
 
     return answer(e, cmd, &attr, sizeof(attr), out);
@@ -476,6 +479,21 @@ static uint8_t cmd_mcast_detach(Ernic *e, uint32_t uctx,
     return mcast(e, uctx, cmd, false);
 }
 
+static uint8_t cmd_flow_create(Ernic *e, uint32_t uctx,
+                               const struct ernic_cmd *cmd, CmdOut *out)
+{
+    struct ernic_flow_rule rule;
+    uint8_t status = fetch(e, cmd, &rule, sizeof(rule));
+
+    return status ? status : ernic_flow_create(e, uctx, &rule, &out->handle);
+}
+
+static uint8_t cmd_flow_destroy(Ernic *e, uint32_t uctx,
+                                const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_flow_destroy(e, uctx, le32_to_cpu(cmd->handle.handle));
+}
+
 /* ---- the table ------------------------------------------------------------ */
 
 typedef struct CmdRow {
@@ -530,6 +548,8 @@ static const CmdRow rows[] = {
     ROW(MR_PAGES, UPTO(mr_pages, key), 0, mr_pages),
     /* The events were the kernel's, whosever queue pair it is. */
     ROW(PAGE_RESUME, UPTO(page_resume, failed), K, page_resume),
+    ROW(FLOW_CREATE, UPTO(qp, length), 0, flow_create),
+    ROW(FLOW_DESTROY, UPTO(handle, handle), 0, flow_destroy),
 };
 QEMU_BUILD_BUG_ON(ARRAY_SIZE(rows) != ERNIC_CMD_COUNT);
 

@@ -20,6 +20,7 @@ typedef struct ErnicQp ErnicQp;
 typedef struct ErnicMr ErnicMr;
 typedef struct ErnicPd ErnicPd;
 typedef struct ErnicMcast ErnicMcast;
+typedef struct ErnicFlow ErnicFlow;
 typedef struct ErnicTx ErnicTx;
 typedef struct ErnicFormat ErnicFormat;
 typedef struct ErnicRegFile ErnicRegFile;
@@ -58,6 +59,7 @@ typedef struct ErnicConfig {
      */
     uint8_t pg332;
     uint8_t strict;             /* ErnicStrictMode; with PG332 only */
+    bool raw;                   /* the link takes Ethernet frames too */
     /* The timing model's, which outlives the engine; NULL: it is off. */
     const ErnicProfile *timing;
     /* Told what the timing model does, and outlives the engine; NULL: nobody. */
@@ -132,6 +134,8 @@ struct Ernic {
     ErnicMr *mr;
     ErnicQp *qp;
     ErnicMcast *mcast;
+    ErnicFlow *flow;            /* ERNIC_LIM_FLOW + 1; index = handle */
+    uint32_t num_flows;         /* that are used */
     bool uctx_used[ERNIC_LIM_UCTX + 1];         /* cmd.c; index = number */
     uint32_t num_pages;         /* page addresses kept, of ERNIC_MAX_PAGES */
     uint32_t num_bound;         /* type 2 windows that are bound */

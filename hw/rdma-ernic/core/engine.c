@@ -9,6 +9,7 @@
 #include "cq.h"
 #include "doorbell.h"
 #include "engine.h"
+#include "flow.h"
 #include "format.h"
 #include "mcast.h"
 #include "mr.h"
@@ -53,6 +54,7 @@ static void engine_init(Ernic *e)
     e->mr = g_new0(ErnicMr, cfg->max_mr);
     e->qp = g_new0(ErnicQp, cfg->max_qp);
     e->mcast = g_new0(ErnicMcast, ERNIC_LIM_MCAST_ATTACH);
+    e->flow = g_new0(ErnicFlow, ERNIC_LIM_FLOW + 1);
     e->events_at[ERNIC_EVC_CQ] =
         (ErnicEventsAt) { &e->cq->events, sizeof(*e->cq) };
     e->events_at[ERNIC_EVC_QP] =
@@ -101,6 +103,7 @@ static void engine_fini(Ernic *e)
     g_free(e->mr);
     g_free(e->qp);
     g_free(e->mcast);
+    g_free(e->flow);
     ernic_ids_fini(&e->pd_ids);
     ernic_ids_fini(&e->eq_ids);
     ernic_ids_fini(&e->cq_ids);
@@ -334,6 +337,20 @@ void ernic_rx_bad_frame(Ernic *e, uint64_t now, const uint8_t *frame,
     engine_wake(e);
 }
 
+bool ernic_wants_frame(const Ernic *e, const uint8_t *frame, uint32_t len)
+{
+    return ernic_flow_find(e, frame, len) != 0;
+}
+
+void ernic_rx_raw(Ernic *e, uint64_t now, const uint8_t *frame, uint32_t len)
+{
+    e->now = now;
+    if (e->port_active) {
+        ernic_raw_frame(e, frame, len);
+    }
+    engine_wake(e);
+}
+
 uint32_t ernic_rx_room(const Ernic *e)
 {
     return e->timing ? e->timing->rx.slots - e->timing->rx.count : UINT32_MAX;
@@ -394,7 +411,11 @@ static void engine_loopback(Ernic *e)
     uint32_t pos = 0;
 
     while (ernic_tx_loop_next(e, &pos, &train)) {
-        ernic_rx_train(e, &train);
+        if (train.frame) {
+            ernic_raw_frame(e, train.data, train.len);
+        } else {
+            ernic_rx_train(e, &train);
+        }
     }
     e->tx->loop_len = 0;
     e->tx->loop_full = false;

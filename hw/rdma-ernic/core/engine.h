@@ -68,6 +68,13 @@ void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train);
 void ernic_rx_bad_frame(Ernic *e, uint64_t now, const uint8_t *frame,
                         uint32_t len);
 /*
+ * A frame that came by an Ethernet link and is no RoCEv2 packet for this engine:
+ * does a rule of software's want it? It may be asked at any time.
+ */
+bool ernic_wants_frame(const Ernic *e, const uint8_t *frame, uint32_t len);
+/* One that a rule wants, for the queue pair of that rule. */
+void ernic_rx_raw(Ernic *e, uint64_t now, const uint8_t *frame, uint32_t len);
+/*
  * Packets for which there is room; what is more is lost. A link that can push
  * back asks before it calls ernic_rx(). Without a timing model there is no end.
  */

@@ -275,8 +275,12 @@ const ErnicFaultInfo *ernic_fault_info(ErnicFault fault)
 
 uint8_t ernic_fault_act(ErnicFault fault, ErnicTransport transport)
 {
-    return ernic_fault_info(fault)->act[transport == ERNIC_XRC ? ERNIC_RC :
-                                                                 transport];
+    static const uint8_t as[] = {
+        [ERNIC_RC] = ERNIC_RC, [ERNIC_UC] = ERNIC_UC, [ERNIC_UD] = ERNIC_UD,
+        [ERNIC_XRC] = ERNIC_RC, [ERNIC_RAW] = ERNIC_UD,
+    };
+
+    return ernic_fault_info(fault)->act[as[transport]];
 }
 
 ErnicFault ernic_fault_of_syndrome(uint8_t syndrome)

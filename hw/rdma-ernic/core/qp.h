@@ -206,6 +206,12 @@ static inline bool ernic_qp_reliable(const ErnicQp *qp)
     return qp->transport == ERNIC_RC || qp->transport == ERNIC_XRC;
 }
 
+/* Each message is one packet, whatever the path MTU: UD, and Ethernet frames. */
+static inline bool ernic_qp_datagrams(const ErnicQp *qp)
+{
+    return qp->transport == ERNIC_UD || qp->transport == ERNIC_RAW;
+}
+
 /* The SRQ that receive requests come from: its own, XRC the message's; or 0. */
 static inline uint32_t ernic_qp_srq(const ErnicQp *qp)
 {
@@ -360,6 +366,11 @@ void ernic_comp_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
 /* resp.c: one inbound request packet. */
 void ernic_resp_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                        const ErnicTrain *train);
+/*
+ * raw.c: an Ethernet frame for the queue pair that software's rule names. False:
+ * no rule wants it.
+ */
+bool ernic_raw_frame(Ernic *e, const uint8_t *frame, uint32_t len);
 /* comp.c: one inbound response packet. */
 void ernic_comp_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
 /* comp.c: complete what has been acknowledged, or (UC, UD) has left. */

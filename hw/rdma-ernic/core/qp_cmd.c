@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "cq.h"
+#include "flow.h"
 #include "ib_tables.h"
 #include "mcast.h"
 #include "mr.h"
@@ -191,6 +192,9 @@ static uint8_t create_check(Ernic *e, uint32_t uctx,
                  ERNIC_SQ_STRIDE_MAX)) {
         return ERNIC_ERR_PARAM;
     }
+    if (init->type == ERNIC_QPT_RAW && !e->cfg.raw) {
+        return ERNIC_ERR_PARAM;
+    }
     if (init->type == ERNIC_QPT_XRC_INI) {
         return check_xrc_ini(e, uctx, init);
     }
@@ -315,6 +319,7 @@ ErnicQp *ernic_qp_open(Ernic *e, uint32_t qpn, uint8_t type,
         [ERNIC_QPT_RC] = ERNIC_RC, [ERNIC_QPT_UC] = ERNIC_UC,
         [ERNIC_QPT_UD] = ERNIC_UD, [ERNIC_QPT_GSI] = ERNIC_UD,
         [ERNIC_QPT_XRC_INI] = ERNIC_XRC, [ERNIC_QPT_XRC_TGT] = ERNIC_XRC,
+        [ERNIC_QPT_RAW] = ERNIC_RAW,
     };
     uint32_t window = ernic_sq_window(sq->depth);
     ErnicQp *qp = &e->qp[qpn];
@@ -407,6 +412,7 @@ uint8_t ernic_qp_destroy(Ernic *e, uint32_t uctx, uint32_t qpn)
         return ERNIC_ERR_HANDLE;
     }
     ernic_mcast_forget(e, qpn);
+    ernic_flow_forget(e, qpn);
     refer(e, qp, -1);
     ernic_qp_close(e, qp);
     if (qpn != ERNIC_QPN_GSI) {

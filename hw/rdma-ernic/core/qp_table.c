@@ -17,7 +17,7 @@ typedef struct ErnicQpEdge {
 #define A(name) ERNIC_QPA_##name
 #define T(name) (1 << ERNIC_QPT_##name)
 #define ALL_TYPES ((1 << ERNIC_QPT_COUNT) - 1)
-#define UNRELIABLE (T(UC) | T(UD) | T(GSI))
+#define UNRELIABLE (T(UC) | T(UD) | T(GSI) | T(RAW))
 
 /* What may be changed on every way into RTS, and in it. */
 #define IN_RTS {                                                            \
@@ -27,12 +27,14 @@ typedef struct ErnicQpEdge {
         [ERNIC_QPT_GSI] = A(CUR_STATE) | A(QKEY),                           \
         [ERNIC_QPT_XRC_INI] = A(CUR_STATE) | A(ACCESS),                     \
         [ERNIC_QPT_XRC_TGT] = A(CUR_STATE) | A(ACCESS) | A(MIN_RNR_TIMER),  \
+        [ERNIC_QPT_RAW] = A(CUR_STATE),                                     \
     }
 
 /*
  * IBTA vol. 1, 11.2.5.2 (XRC: A14), for what services and attributes there are:
  * no alternate path, no path migration, no resizing of work queues. QP1 is as
- * UD, but its port was chosen when it was created (11.2.4.1 and 3.9).
+ * UD, but its port was chosen when it was created (11.2.4.1 and 3.9). Raw queue
+ * pairs have neither keys nor sequence numbers: a port is all they need.
  *
  * Software enters Reset from any state, Reset too, and Error from any but Reset
  * (10.3.1, figure of the state diagram): out of Reset leads only the edge to
@@ -54,6 +56,7 @@ static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
                 [ERNIC_QPT_GSI] = A(PKEY_INDEX) | A(QKEY),
                 [ERNIC_QPT_XRC_INI] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),
                 [ERNIC_QPT_XRC_TGT] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),
+                [ERNIC_QPT_RAW] = A(PORT),
             },
         },
     },
@@ -69,6 +72,7 @@ static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
                 [ERNIC_QPT_GSI] = A(PKEY_INDEX) | A(QKEY),
                 [ERNIC_QPT_XRC_INI] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),
                 [ERNIC_QPT_XRC_TGT] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),
+                [ERNIC_QPT_RAW] = A(PORT),
             },
         },
         [ERNIC_QPS_RTR] = {
@@ -129,6 +133,7 @@ static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
                 [ERNIC_QPT_GSI] = A(SQD_NOTIFY),
                 [ERNIC_QPT_XRC_INI] = A(SQD_NOTIFY),
                 [ERNIC_QPT_XRC_TGT] = A(SQD_NOTIFY),
+                [ERNIC_QPT_RAW] = A(SQD_NOTIFY),
             },
         },
     },
@@ -169,6 +174,7 @@ static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
                 [ERNIC_QPT_UC] = A(CUR_STATE) | A(ACCESS),
                 [ERNIC_QPT_UD] = A(CUR_STATE) | A(QKEY),
                 [ERNIC_QPT_GSI] = A(CUR_STATE) | A(QKEY),
+                [ERNIC_QPT_RAW] = A(CUR_STATE),
             },
         },
     },

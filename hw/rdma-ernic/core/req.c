@@ -320,6 +320,29 @@ static ReqStep req_datagram(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
     return REQ_SENT;
 }
 
+/* One Ethernet frame, which is what the request's bytes are. */
+static ReqStep req_frame(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
+{
+    ErnicSendQueue *sq = &qp->sq;
+    ErnicFault fault;
+    uint8_t *frame;
+
+    if (!ernic_tx_frame(e, wqe->len, &frame)) {
+        return req_block(qp, ERNIC_BLOCKED_TX);
+    }
+    fault = ernic_wqe_gather(e, qp->pd, wqe, 0, frame, wqe->len);
+    if (fault) {
+        return req_no_memory(e, qp, wqe, fault);
+    }
+    ernic_tx_commit_frame(e, qp->qpn, wqe->len);
+    wqe->tx_serial = ernic_tx_serial(e);
+    sq->next++;
+    sq->next_psn = ernic_psn_add(sq->next_psn, 1);
+    sq->max_psn = sq->next_psn;
+    e->stats.tx_messages++;
+    return REQ_SENT;
+}
+
 /* REG_MR, BIND_MW and LOCAL_INV take effect here, in the queue's order. */
 static ReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
 {
@@ -395,7 +418,7 @@ static ReqStep req_start(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     wqe->rsp_done = 0;
     wqe->done = false;
     if (!(wr->flags & ERNIC_WRF_LOCAL)) {
-        wqe->npsn = qp->transport == ERNIC_UD ? 1 :
+        wqe->npsn = ernic_qp_datagrams(qp) ? 1 :
                     MAX(DIV_ROUND_UP(wqe->len, ernic_qp_mtu(qp)), 1u);
         sq->ssn = (sq->ssn + 1) & ERNIC_MSN_MASK;
     }
@@ -447,6 +470,9 @@ static ReqStep req_one(Ernic *e, ErnicQp *qp)
     }
     if (qp->transport == ERNIC_UD) {
         return req_datagram(e, qp, wqe);
+    }
+    if (qp->transport == ERNIC_RAW) {
+        return req_frame(e, qp, wqe);
     }
     /* The GID of the path was taken back. */
     if (!ernic_qp_path(e, qp, &qp->attr.av, &path)) {

@@ -79,6 +79,9 @@ static ErnicDrop rx_check(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
     if (!ernic_qp_may(qp, ERNIC_MAY_PROC_RECV)) {
         return ERNIC_DROP_QP_STATE;
     }
+    if (qp->transport == ERNIC_RAW) {
+        return ERNIC_DROP_TRANSPORT;    /* rules give it frames, not numbers */
+    }
     if (pkt->op->cls == ERNIC_CL_CNP) {
         /* From the peer only, or anybody could slow down anybody. */
         return qp->transport == ERNIC_UD ? ERNIC_DROP_TRANSPORT :

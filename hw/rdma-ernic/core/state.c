@@ -8,6 +8,7 @@
 #include "qemu/bswap.h"
 #include "cq.h"
 #include "engine.h"
+#include "flow.h"
 #include "icrc.h"
 #include "mr.h"
 #include "pg332.h"
@@ -326,6 +327,9 @@ static void derive(Ernic *e)
     e->num_bound = 0;
     for (i = 1; i < e->cfg.max_mr; i++) {
         e->num_bound += e->mr[i].valid && e->mr[i].kind == ERNIC_MR_WINDOW_2;
+    }
+    for (i = 1; i <= ERNIC_LIM_FLOW; i++) {
+        e->num_flows += e->flow[i].used;
     }
     for (i = 1; i < e->cfg.max_cq; i++) {
         if (e->cq[i].used) {

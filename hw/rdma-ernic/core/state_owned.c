@@ -400,6 +400,7 @@ static void save_loop(const Ernic *e, const void *obj, GByteArray *out)
         ernic_state_save_struct(e, &ernic_state_path, &train.path, out);
         ernic_state_put(out, train.len, 4);
         ernic_state_put(out, train.seg, 4);
+        ernic_state_put(out, train.frame, 1);
         g_byte_array_append(out, train.data, train.len);
         n++;
     }
@@ -414,6 +415,7 @@ static bool load_loop(Ernic *e, void *obj, ErnicReader *in)
 
     for (i = 0; i < n; i++) {
         ErnicTrain train;
+        uint8_t frame;
 
         memset(&train, 0, sizeof(train));
         if (!ernic_state_load_struct(e, &ernic_state_path, &train.path, in)) {
@@ -421,6 +423,11 @@ static bool load_loop(Ernic *e, void *obj, ErnicReader *in)
         }
         train.len = ernic_state_read(in, 4);
         train.seg = ernic_state_read(in, 4);
+        frame = ernic_state_read(in, 1);
+        if (frame > 1) {
+            return false;
+        }
+        train.frame = frame;
         if (!train.len || !train.seg || !ernic_state_has(in, train.len, 1)) {
             return false;
         }

@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "cq.h"
 #include "eq.h"
+#include "flow.h"
 #include "ib_spec.h"
 #include "ib_tables.h"
 #include "mcast.h"
@@ -57,6 +58,7 @@ static const ErnicStateField config_fields[] = {
     DERIVED(link_speed),        /* of the device that loads */
     DERIVED(pg332),             /* another engine altogether */
     DERIVED(strict),            /* compared with what it keeps */
+    DERIVED(raw),               /* of the device that loads; check_qp.c */
 };
 #undef S
 const ErnicStateStruct ernic_state_config =
@@ -122,7 +124,7 @@ static const ErnicStateField device_fields[] = {
     STRUCT(uctx_ids, ids_struct),
     /* Tables have sections of their own. */
     DERIVED(pd), DERIVED(eq), DERIVED(cq), DERIVED(srq), DERIVED(qp),
-    DERIVED(mcast),
+    DERIVED(mcast), DERIVED(flow), DERIVED(num_flows),
     /* The variant bytes of all keys: they outlive the objects. */
     OWNED(mr, ernic_state_variants),
     DERIVED(uctx_used),         /* not in uctx_ids */
@@ -221,6 +223,24 @@ static const ErnicStateField mcast_fields[] = {
 };
 #undef S
 static const ErnicStateStruct mcast_struct = DESCRIBE(mcast_fields, ErnicMcast);
+
+#define S struct ernic_flow_key
+static const ErnicStateField flow_key_fields[] = {
+    BYTES(dmac), BYTES(smac), BYTES(ethertype), BYTES(vlan), BYTES(src_ip),
+    BYTES(dst_ip), BYTES(flow_label), U(ip_proto), U(tclass), U(hop_limit),
+    U(ip_flags), BYTES(src_port), BYTES(dst_port),
+};
+#undef S
+static const ErnicStateStruct flow_key_struct =
+    DESCRIBE(flow_key_fields, struct ernic_flow_key);
+
+#define S ErnicFlow
+static const ErnicStateField flow_fields[] = {
+    BOOL(used), UMAX(uctx, ERNIC_LIM_UCTX), U(qpn), U(priority), U(layers),
+    STRUCT(value, flow_key_struct), STRUCT(mask, flow_key_struct),
+};
+#undef S
+static const ErnicStateStruct flow_struct = DESCRIBE(flow_fields, ErnicFlow);
 
 /* ---- requests -------------------------------------------------------------- */
 
@@ -395,7 +415,7 @@ static const ErnicStateStruct cc_struct = DESCRIBE(cc_fields, ErnicCc);
 #define S ErnicQp
 static const ErnicStateField qp_fields[] = {
     BOOL(used), BOOLS(in_ring), BOOL(broken_cq), BOOL(last_wqe),
-    UMAX(type, ERNIC_QPT_COUNT - 1), UMAX(transport, ERNIC_XRC),
+    UMAX(type, ERNIC_QPT_COUNT - 1), UMAX(transport, ERNIC_RAW),
     UMAX(state, ERNIC_QPS_COUNT - 1), UMAX(flags, ERNIC_QPF_SQ_SIG_ALL),
     BOOL(sq_drained), U(qpn), UMAX(uctx, ERNIC_LIM_UCTX), U(pd), U(send_cq),
     U(recv_cq), U(srq), ARRAY(ring_next, UINT32_MAX), U(timer_due),
@@ -422,7 +442,7 @@ static const ErnicStateField tx_fields[] = {
     DERIVED(busy),              /* another link: it is asked anew */
     DERIVED(loop_full),
     UMAX(len, ERNIC_TRAIN_BYTES), UMAX(seg, ERNIC_TRAIN_BYTES),
-    UMAX(packets, ERNIC_TRAIN_PACKETS), BOOL(closed), U(serial),
+    UMAX(packets, ERNIC_TRAIN_PACKETS), BOOL(closed), BOOL(frame), U(serial),
     STRUCT(path, ernic_state_path),
     DERIVED(icrc),              /* of path */
     OWNED(buf, ernic_state_held),
@@ -465,6 +485,9 @@ const ErnicStateTable ernic_state_tables[] = {
     TABLE(qp, qp_struct, max_qp, offsetof(ErnicQp, used)),
     { .name = "mcast", .of = &mcast_struct, .table = offsetof(Ernic, mcast),
       .fixed = ERNIC_LIM_MCAST_ATTACH, .used = offsetof(ErnicMcast, used) },
+    { .name = "flow", .of = &flow_struct, .table = offsetof(Ernic, flow),
+      .fixed = ERNIC_LIM_FLOW + 1, .first = 1,
+      .used = offsetof(ErnicFlow, used) },
 };
 const uint32_t ernic_state_num_tables = G_N_ELEMENTS(ernic_state_tables);
 
@@ -472,6 +495,7 @@ const ErnicStateStruct *const ernic_state_structs[] = {
     &ernic_state_config, &gid_struct, &page_struct, &events_struct, &stats_struct,
     &ids_struct, &ring_struct, &ernic_state_device, &buf_struct, &pd_struct, &eq_struct,
     &cq_struct, &wq_struct, &srq_struct, &mr_struct, &mcast_struct,
+    &flow_key_struct, &flow_struct,
     &ernic_state_sge, &abi_av_struct, &ud_struct, &ernic_state_reg_mr,
     &ernic_state_bind_mw, &ernic_state_wqe, &recv_struct, &av_struct,
     &attr_struct, &sq_struct, &ernic_state_rd, &rq_struct, &ack_struct, &cc_struct,

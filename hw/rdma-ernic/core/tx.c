@@ -5,6 +5,7 @@
  * into the loopback store instead, a record per train, until the next run.
  */
 #include "qemu/osdep.h"
+#include "flow.h"
 #include "format.h"
 #include "mcast.h"
 #include "psn.h"
@@ -16,6 +17,7 @@
 typedef struct TxLoopHdr {
     ErnicPath path;
     uint32_t len, seg;
+    bool frame;
 } TxLoopHdr;
 
 ErnicTx *ernic_tx_new(void)
@@ -50,6 +52,7 @@ bool ernic_tx_loop_add(Ernic *e, const ErnicTrain *train)
     ErnicTx *tx = e->tx;
     TxLoopHdr hdr = {
         .path = train->path, .len = train->len, .seg = train->seg,
+        .frame = train->frame,
     };
     uint32_t need = sizeof(hdr) + train->len;
 
@@ -72,17 +75,20 @@ bool ernic_tx_loop_next(const Ernic *e, uint32_t *pos, ErnicTrain *train)
     }
     memcpy(&hdr, tx->loop + *pos, sizeof(hdr));
     *train = (ErnicTrain) {
-        .path = hdr.path, .len = hdr.len, .seg = hdr.seg,
+        .path = hdr.path, .len = hdr.len, .seg = hdr.seg, .frame = hdr.frame,
         .data = tx->loop + *pos + sizeof(hdr),
     };
     *pos += sizeof(hdr) + hdr.len;
     return true;
 }
 
-/* Where trains to the device itself go; false: no room. */
+/*
+ * Where trains to the device itself go; false: no room. The timing model knows no
+ * Ethernet frames.
+ */
 static bool tx_loop(Ernic *e, const ErnicTrain *train)
 {
-    if (!e->timing) {
+    if (!e->timing || train->frame) {
         return ernic_tx_loop_add(e, train);
     }
     if (ernic_line_full(&e->timing->rx)) {
@@ -92,23 +98,38 @@ static bool tx_loop(Ernic *e, const ErnicTrain *train)
     return true;
 }
 
+/*
+ * Whom a train is for: peers on the link, the device itself, or with a group both.
+ * A frame is the device's own if a rule of software's says so.
+ */
+static void tx_whom(const Ernic *e, const ErnicTrain *train, bool *peers,
+                    bool *self)
+{
+    bool group = train->frame ? train->data[0] & 1 :
+                                ernic_gid_is_mcast(&train->path.dgid);
+
+    *self = train->frame ? ernic_flow_find(e, train->data, train->len) :
+            group || ernic_gid_is_local(e, &train->path.dgid);
+    *peers = group || !*self;
+}
+
 /* To the link or to the device itself; false: *@full will have room later. */
 static bool tx_deliver(Ernic *e, const ErnicTrain *train, bool *busy,
                        bool *full)
 {
-    bool mcast = ernic_gid_is_mcast(&train->path.dgid);
-    bool local = !mcast && ernic_gid_is_local(e, &train->path.dgid);
+    bool peers, self;
 
+    tx_whom(e, train, &peers, &self);
     /* A port that is down loses what is sent, as an unplugged cable does. */
-    if (!local && e->port_active && !e->ops->tx(e->env, train)) {
+    if (peers && e->port_active && !e->ops->tx(e->env, train)) {
         *busy = true;
         if (e->format->pressed) {
             e->format->pressed(e);
         }
         return false;
     }
-    if ((local || mcast) && !tx_loop(e, train)) {
-        if (local) {
+    if (self && !tx_loop(e, train)) {
+        if (!peers) {
             *full = true;
             return false;
         }
@@ -132,8 +153,9 @@ bool ernic_tx_flush(Ernic *e)
     }
     train = (ErnicTrain) {
         .path = tx->path, .data = tx->buf, .len = tx->len, .seg = tx->seg,
+        .frame = tx->frame,
     };
-    if (e->timing) {
+    if (e->timing && !tx->frame) {
         tx->busy = !ernic_timing_depart(e, &train);
     } else {
         tx_deliver(e, &train, &tx->busy, &tx->loop_full);
@@ -144,6 +166,7 @@ bool ernic_tx_flush(Ernic *e)
     trace_ernic_tx_train(tx->packets, tx->len);
     e->stats.tx_trains++;
     tx->closed = false;
+    tx->frame = false;
     tx->len = 0;
     tx->packets = 0;
     tx->serial++;
@@ -243,4 +266,27 @@ void ernic_tx_commit(Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
         ernic_timing_sent(e, qpn, pkt, &tx->path, len,
                           sq->wq.pi - sq->started, tx_request(e, qpn, pkt));
     }
+}
+
+bool ernic_tx_frame(Ernic *e, uint32_t len, uint8_t **frame)
+{
+    ErnicTx *tx = e->tx;
+
+    g_assert(len <= ERNIC_TRAIN_BYTES);
+    if (!ernic_tx_flush(e)) {
+        return false;
+    }
+    *frame = tx->buf;
+    return true;
+}
+
+void ernic_tx_commit_frame(Ernic *e, uint32_t qpn, uint32_t len)
+{
+    ErnicTx *tx = e->tx;
+
+    trace_ernic_tx_frame(qpn, len);
+    tx->frame = tx->closed = true;
+    tx->len = tx->seg = len;
+    tx->packets = 1;
+    e->stats.tx_frames++;
 }

@@ -16,7 +16,8 @@ struct ErnicTx {
     bool busy;                  /* the link refused the train that is held */
     bool loop_full;             /* loopback has no room for it */
     uint32_t len, seg, packets; /* of the train that is held */
-    bool closed;                /* its last packet was a short one */
+    bool closed;                /* nothing may follow its last packet */
+    bool frame;                 /* it is an Ethernet frame */
     uint64_t serial;            /* trains that have left */
     ErnicPath path;
     ErnicIcrcCtx icrc;
@@ -41,6 +42,12 @@ bool ernic_tx_packet(Ernic *e, const ErnicPath *path, const ErnicPkt *pkt,
  * is forgotten when the next one takes its room.
  */
 void ernic_tx_commit(Ernic *e, uint32_t qpn, const ErnicPkt *pkt);
+/*
+ * The same for one Ethernet frame of @len bytes, which stays alone: room for it,
+ * and that it is there.
+ */
+bool ernic_tx_frame(Ernic *e, uint32_t len, uint8_t **frame);
+void ernic_tx_commit_frame(Ernic *e, uint32_t qpn, uint32_t len);
 /*
  * Hand the held train to the link or to loopback. False: it is held on, until
  * ernic_tx_ready(), or until loopback is served.

@@ -13,7 +13,9 @@ typedef enum ErnicTransport {
     ERNIC_UC,
     ERNIC_UD,
     ERNIC_XRC,
-    ERNIC_TRANSPORT_COUNT
+    ERNIC_TRANSPORT_COUNT,
+    /* None of them: Ethernet frames as software makes them (11.2.4.1, Raw). */
+    ERNIC_RAW = ERNIC_TRANSPORT_COUNT
 } ErnicTransport;
 
 /*
@@ -46,10 +48,12 @@ typedef struct ErnicPath {
 /*
  * Consecutive packets to one destination, each from BTH to ICRC, every one
  * but the last @seg bytes long. The unit that crosses the seam to a link.
- * The receiver of a train borrows @data for the length of the call.
+ * The receiver of a train borrows @data for the length of the call. With @frame
+ * it is one Ethernet frame without FCS instead, and @path and @ip mean nothing.
  */
 typedef struct ErnicTrain {
     ErnicPath path;
+    bool frame;
     const uint8_t *ip;          /* received: the IP header as it came, if the
                                    link saw it; else NULL */
     const uint8_t *data;

@@ -27,6 +27,7 @@ QEMU_BUILD_BUG_ON(SLOT_MAX < HEAD_SIZE +
 #define UC (1 << ERNIC_UC)
 #define UD (1 << ERNIC_UD)
 #define XRC (1 << ERNIC_XRC)
+#define RAW (1 << ERNIC_RAW)
 #define ACKED (RC | XRC)
 #define CONN (RC | UC | XRC)
 
@@ -45,7 +46,7 @@ QEMU_BUILD_BUG_ON(SLOT_MAX < HEAD_SIZE +
 static const ErnicWr wr_table[] = {
     [ERNIC_WR_SEND] = {
         "SEND", OPS(SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY),
-        .transports = CONN | UD, .allowed = GATHER,
+        .transports = CONN | UD | RAW, .allowed = GATHER,
         .wc_opcode = ERNIC_WC_SEND, .max_sge = ERNIC_MAX_SGE,
     },
     [ERNIC_WR_SEND_IMM] = {
@@ -319,6 +320,10 @@ static ErnicFault judge_length(const ErnicWr *wr, ErnicTransport transport,
     /* A datagram is one packet. */
     if (transport == ERNIC_UD && wqe->len > mtu) {
         return refuse(wqe, ERNIC_FAULT_SEND_LENGTH, "over the MTU");
+    }
+    if (transport == ERNIC_RAW && (wqe->len < ERNIC_ETH_LEN ||
+                                   wqe->len > ERNIC_ETH_FRAME_MAX)) {
+        return refuse(wqe, ERNIC_FAULT_SEND_LENGTH, "no frame");
     }
     return ERNIC_FAULT_NONE;
 }

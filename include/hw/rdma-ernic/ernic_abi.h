@@ -425,7 +425,8 @@ enum ernic_cmd_opcode {
     ERNIC_CMD_QP_QUERY, ERNIC_CMD_QP_DESTROY,
     ERNIC_CMD_MCAST_ATTACH, ERNIC_CMD_MCAST_DETACH,
     ERNIC_CMD_MR_REREG, ERNIC_CMD_QUERY_TIMING,
-    ERNIC_CMD_MR_PAGES, ERNIC_CMD_PAGE_RESUME, ERNIC_CMD_COUNT
+    ERNIC_CMD_MR_PAGES, ERNIC_CMD_PAGE_RESUME,
+    ERNIC_CMD_FLOW_CREATE, ERNIC_CMD_FLOW_DESTROY, ERNIC_CMD_COUNT
 };
 
 #define ERNIC_ACCESS_LOCAL_WRITE    0x01
@@ -560,7 +561,8 @@ struct ernic_cmd_mw_alloc {
 };
 
 struct ernic_cmd_qp {           /* QP_CREATE: struct ernic_qp_init at addr;
-                                   QP_MODIFY: struct ernic_qp_attr */
+                                   QP_MODIFY: struct ernic_qp_attr;
+                                   FLOW_CREATE: struct ernic_flow_rule */
     ernic_le64 addr;
     ernic_le32 length;
     ernic_le32 handle;          /* MODIFY */
@@ -616,6 +618,7 @@ enum ernic_qp_type {
     ERNIC_QPT_GSI,              /* QP1 */
     ERNIC_QPT_XRC_INI,          /* sends only */
     ERNIC_QPT_XRC_TGT,          /* receives only; context 0 has it */
+    ERNIC_QPT_RAW,              /* Ethernet frames, with ERNIC_RAW_PACKET */
     ERNIC_QPT_COUNT
 };
 
@@ -699,9 +702,12 @@ struct ernic_qp_attr {
 };
 ERNIC_ABI_SIZE(struct ernic_qp_attr, 96);
 
+#include "ernic_abi_raw.h"
+
 /* Answers to QUERY_* ------------------------------------------------------ */
 
 #define ERNIC_ODP_REGION    0x1     /* regions with ON_DEMAND */
+#define ERNIC_RAW_PACKET    0x1     /* queue pairs of ERNIC_QPT_RAW, and rules */
 
 struct ernic_device_attr {
     ernic_le32 abi_version;
@@ -727,7 +733,9 @@ struct ernic_device_attr {
     uint8_t max_rd_atomic;              /* at either end of a queue pair */
     uint8_t num_ports;
     ernic_le32 odp;                     /* ERNIC_ODP_* */
-    uint8_t reserved[20];
+    ernic_le32 raw;                     /* ERNIC_RAW_* */
+    ernic_le32 max_flows;               /* rules */
+    uint8_t reserved[12];
 };
 ERNIC_ABI_SIZE(struct ernic_device_attr, 104);
 

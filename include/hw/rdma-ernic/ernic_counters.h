@@ -26,7 +26,7 @@
     X(tx_cnps) X(rx_cnps) X(rx_ecn_marked) X(rate_cuts) X(window_cuts)      \
     X(loopback_drops) X(bad_doorbells) X(bad_commands) X(commands)          \
     X(completions) X(flushed) X(cq_overruns) X(events) X(interrupts)     \
-    X(page_faults)
+    X(page_faults) X(tx_frames) X(rx_frames)
 
 /* Why a received frame or packet was dropped without an answer. */
 #define ERNIC_DROPS(X)                                                       \

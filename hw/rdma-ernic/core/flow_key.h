@@ -1,0 +1,15 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What the headers of an Ethernet frame say, for rules and hashes.
+ */
+#ifndef ERNIC_FLOW_KEY_H
+#define ERNIC_FLOW_KEY_H
+
+#include "hw/rdma-ernic/ernic_abi.h"
+
+/* Bytes of @frame (no FCS) that are there. Returns its ERNIC_LAYER_*. */
+uint16_t ernic_flow_key(struct ernic_flow_key *key, const uint8_t *frame,
+                        uint32_t len);
+
+#endif /* ERNIC_FLOW_KEY_H */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/*
+ * The guest contract of raw packets, a part of ernic_abi.h, which has the types:
+ * rules that give Ethernet frames to queue pairs.
+ */
+#ifndef ERNIC_ABI_RAW_H
+#define ERNIC_ABI_RAW_H
+
+/* What a frame has to be; at most one of IPv4 and IPv6, one of TCP and UDP. */
+#define ERNIC_LAYER_VLAN    0x01
+#define ERNIC_LAYER_IPV4    0x02
+#define ERNIC_LAYER_IPV6    0x04
+#define ERNIC_LAYER_TCP     0x08
+#define ERNIC_LAYER_UDP     0x10
+
+#define ERNIC_IP_DF         0x02
+#define ERNIC_IP_MF         0x01
+
+/*
+ * The headers of a frame, all in network byte order; what the frame does not
+ * have is 0. An IPv4 address is in the first 4 bytes.
+ */
+struct ernic_flow_key {
+    uint8_t dmac[6];
+    uint8_t smac[6];
+    uint8_t ethertype[2];               /* behind a VLAN tag, if there is one */
+    uint8_t vlan[2];                    /* TCI */
+    uint8_t src_ip[16];
+    uint8_t dst_ip[16];
+    uint8_t flow_label[4];              /* IPv6 */
+    uint8_t ip_proto;                   /* IPv6: next header */
+    uint8_t tclass;                     /* IPv4: TOS */
+    uint8_t hop_limit;                  /* IPv4: TTL */
+    uint8_t ip_flags;                   /* IPv4: ERNIC_IP_* */
+    uint8_t src_port[2];                /* TCP, UDP */
+    uint8_t dst_port[2];
+};
+ERNIC_ABI_SIZE(struct ernic_flow_key, 60);
+
+struct ernic_flow_rule {                /* FLOW_CREATE */
+    ernic_le32 qpn;                     /* that gets the frames */
+    ernic_le16 priority;                /* the lowest number comes first */
+    ernic_le16 layers;                  /* ERNIC_LAYER_*, all of them */
+    struct ernic_flow_key value;        /* 0 where mask is */
+    struct ernic_flow_key mask;         /* bits that have to be as in value */
+};
+ERNIC_ABI_SIZE(struct ernic_flow_rule, 128);
+
+#endif /* ERNIC_ABI_RAW_H */

@@ -1,0 +1,270 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Raw packet queue pairs in the device: frames of theirs on its netdev, with and
+ * without a UDP link, and whose the frames are that come.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qemu/iov.h"
+#include "qemu/module.h"
+#include "ernic-card.h"
+
+#define FRAME   300
+#define TO      4096            /* where frames are received, in the buffer */
+/* Ethernet, IPv4 and UDP, BTH, ICRC. */
+#define ROCE    (14 + 28 + 12 + 4)
+
+typedef struct World {
+    CardMachine m;
+    QErnic q;
+    QErnicQp qp;
+    int fd[2];                  /* the backend's, and our end of it */
+} World;
+
+static void setup(World *w, const char *more)
+{
+    g_autofree char *args = NULL;
+
+    *w = (World) { };
+    g_assert_cmpint(socketpair(PF_UNIX, SOCK_STREAM, 0, w->fd), ==, 0);
+    args = g_strdup_printf("-netdev socket,fd=%d,id=sock0"
+                           " -object iothread,id=io0"
+                           " -device ernic,id=raw0,addr=06.0,netdev=sock0,"
+                           "mac=52:54:00:00:00:42%s", w->fd[0], more);
+    card_machine_open(&w->m, args);
+    qernic_init(&w->q, "raw0", w->m.bus, QPCI_DEVFN(6, 0), &w->m.alloc);
+    qernic_setup(&w->q, 1);
+}
+
+static void finish(World *w)
+{
+    qernic_fini(&w->q);
+    card_machine_close(&w->m);
+    close(w->fd[0]);
+    close(w->fd[1]);
+}
+
+static void create(World *w)
+{
+    qernic_qp_create(&w->q, &w->qp, ERNIC_QPT_RAW);
+    qernic_qp_connect(&w->qp, &w->qp);
+}
+
+static uint32_t rule(World *w, const struct ernic_flow_rule *like)
+{
+    struct ernic_flow_rule rule = *like;
+    struct ernic_cmd cmd = {
+        .opcode = ERNIC_CMD_FLOW_CREATE,
+        .qp = { .addr = cpu_to_le64(w->q.scratch),
+                .length = cpu_to_le32(sizeof(rule)) },
+    };
+    struct ernic_rsp rsp;
+
+    rule.qpn = cpu_to_le32(w->qp.qpn);
+    qtest_memwrite(w->q.qts, w->q.scratch, &rule, sizeof(rule));
+    g_assert_cmpuint(qernic_cmd(&w->q, &cmd, &rsp), ==, ERNIC_OK);
+    return le32_to_cpu(rsp.handle);
+}
+
+static void fill(uint8_t *frame, uint32_t len, const char *type)
+{
+    uint32_t i;
+
+    for (i = 0; i < len; i++) {
+        frame[i] = i * 5 + 1;
+    }
+    memcpy(frame, "\x02\x00\x00\x00\x00\x77\x52\x54\x00\x99\x99\x99", 12);
+    memcpy(frame + 12, type, 2);
+}
+
+/* A packet to the device's address, but for its ICRC. */
+static void roce_frame(uint8_t frame[ROCE])
+{
+    static const uint8_t head[] = {
+        0x45, 0, 0, ROCE - 14, 0, 0, 0x40, 0, 64, 17, 0x26, 0xbf,
+        10, 0, 0, 2, 10, 0, 0, 1, 0x56, 0xce, 0x12, 0xb7, 0, ROCE - 34, 0, 0,
+    };
+
+    fill(frame, ROCE, "\x08\x00");
+    memcpy(frame + 14, head, sizeof(head));
+}
+
+static void to_wire(World *w, const uint8_t *frame, uint32_t len)
+{
+    uint32_t be = cpu_to_be32(len);
+    struct iovec iov[] = { { &be, sizeof(be) }, { (void *)frame, len } };
+
+    g_assert_cmpint(iov_send(w->fd[1], iov, 2, 0, len + sizeof(be)), ==,
+                    len + sizeof(be));
+}
+
+static void from_wire(World *w, const uint8_t *frame, uint32_t len)
+{
+    g_autofree uint8_t *got = g_malloc(len);
+    uint32_t n;
+
+    g_assert_cmpint(recv(w->fd[1], &n, sizeof(n), MSG_WAITALL), ==, 4);
+    g_assert_cmpuint(be32_to_cpu(n), ==, len);
+    g_assert_cmpint(recv(w->fd[1], got, len, MSG_WAITALL), ==, len);
+    g_assert_cmpmem(got, len, frame, len);
+}
+
+static void send_frame(World *w, const uint8_t *frame, uint32_t len)
+{
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+
+    qtest_memwrite(w->q.qts, w->q.buf, frame, len);
+    qernic_post_send(&w->qp, &wqe, 0, len);
+}
+
+static void completes(World *w, uint8_t opcode, uint32_t len)
+{
+    struct ernic_cqe cqe;
+
+    qernic_poll(&w->qp, &cqe);
+    g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+    g_assert_cmpuint(cqe.opcode, ==, opcode);
+    g_assert_cmpuint(le32_to_cpu(cqe.byte_len), ==, len);
+}
+
+static void received(World *w, const uint8_t *frame, uint32_t len)
+{
+    g_autofree uint8_t *got = g_malloc(len);
+
+    completes(w, ERNIC_WC_RECV, len);
+    qtest_memread(w->q.qts, w->q.buf + TO, got, len);
+    g_assert_cmpmem(got, len, frame, len);
+    qtest_memset(w->q.qts, w->q.buf + TO, 0, len);
+}
+
+/* The counter @name goes from @was to one more. */
+static void counts(World *w, const char *name, uint64_t was)
+{
+    uint64_t deadline = 0;
+
+    while (qernic_stat(&w->q, name) == was) {
+        qernic_wait(&w->q, &deadline);
+    }
+    g_assert_cmpuint(qernic_stat(&w->q, name), ==, was + 1);
+}
+
+/* Out, and in to the queue pair that a rule names; its handle goes, and the rest. */
+static void frames(World *w)
+{
+    static const struct ernic_flow_rule type = {
+        .value.ethertype = { 0x88, 0xb5 }, .mask.ethertype = { 0xff, 0xff },
+    };
+    uint8_t frame[FRAME], other[FRAME];
+    uint32_t handle, i;
+
+    fill(frame, FRAME, "\x88\xb5");
+    fill(other, FRAME, "\x88\xb6");
+    for (i = 0; i < 3; i++) {
+        send_frame(w, frame, FRAME - i);
+        from_wire(w, frame, FRAME - i);
+        completes(w, ERNIC_WC_SEND, FRAME - i);
+    }
+    handle = rule(w, &type);
+    for (i = 0; i < 3; i++) {
+        qernic_post_recv(&w->qp, TO, FRAME);
+        to_wire(w, other, FRAME);
+        to_wire(w, frame, FRAME - i);
+        received(w, frame, FRAME - i);
+    }
+    /* To one station that is the device itself: not to the wire. */
+    qernic_post_recv(&w->qp, TO, FRAME);
+    send_frame(w, frame, FRAME);
+    completes(w, ERNIC_WC_SEND, FRAME);
+    received(w, frame, FRAME);
+    g_assert_cmpuint(qernic_stat(&w->q, "tx_frames"), ==, 4);
+    g_assert_cmpuint(qernic_stat(&w->q, "rx_frames"), ==, 4);
+    g_assert_cmpuint(qernic_cmd_handle(&w->q, ERNIC_CMD_FLOW_DESTROY, handle),
+                     ==, ERNIC_OK);
+    send_frame(w, frame, FRAME);
+    from_wire(w, frame, FRAME);
+    completes(w, ERNIC_WC_SEND, FRAME);
+}
+
+static void test_frames(const void *more)
+{
+    World w;
+
+    setup(&w, more);
+    create(&w);
+    frames(&w);
+    finish(&w);
+}
+
+/* Packets of RoCEv2 to the device come first, then rules, then its ring. */
+static void test_whose(void)
+{
+    static const struct ernic_flow_rule all;
+    uint8_t roce[ROCE], frame[FRAME];
+    uint32_t handle;
+    World w;
+
+    setup(&w, "");
+    create(&w);
+    roce_frame(roce);
+    fill(frame, FRAME, "\x88\xb5");
+    handle = rule(&w, &all);
+    qernic_post_recv(&w.qp, TO, FRAME);
+    to_wire(&w, roce, sizeof(roce));
+    counts(&w, "rx_packets", 0);
+    to_wire(&w, frame, FRAME);
+    received(&w, frame, FRAME);
+    /* Nothing is posted: the frame is lost, and not the ring's. */
+    to_wire(&w, frame, FRAME);
+    counts(&w, "rx_frames", 1);
+    g_assert_cmpuint(qernic_stat(&w.q, "faults.rnr"), ==, 1);
+    /* With the queue pair its rules are gone. */
+    g_assert_cmpuint(qernic_cmd_handle(&w.q, ERNIC_CMD_QP_DESTROY, w.qp.qpn),
+                     ==, ERNIC_OK);
+    g_assert_cmpuint(qernic_cmd_handle(&w.q, ERNIC_CMD_FLOW_DESTROY, handle),
+                     ==, ERNIC_ERR_HANDLE);
+    to_wire(&w, frame, FRAME);
+    to_wire(&w, roce, sizeof(roce));
+    counts(&w, "rx_packets", 1);
+    g_assert_cmpuint(qernic_stat(&w.q, "rx_frames"), ==, 2);
+    finish(&w);
+}
+
+/* The netdev is not the iothread's. */
+static void test_iothread(void)
+{
+    struct ernic_device_attr attr;
+    struct ernic_cmd query = { .opcode = ERNIC_CMD_QUERY_DEVICE };
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
+    struct ernic_qp_init init = {
+        .srq = cpu_to_le32(0xffffffff), .type = ERNIC_QPT_RAW,
+        .sq_depth = cpu_to_le32(1), .sq_stride = 1,
+        .rq_depth = cpu_to_le32(1), .rq_stride = 1,
+    };
+    World w;
+
+    setup(&w, ",roce-udp=127.0.0.1:0,iothread=io0");
+    query.query.addr = cpu_to_le64(w.q.scratch);
+    query.query.length = cpu_to_le32(sizeof(attr));
+    g_assert_cmpuint(qernic_cmd(&w.q, &query, NULL), ==, ERNIC_OK);
+    qtest_memread(w.q.qts, w.q.scratch, &attr, sizeof(attr));
+    g_assert_cmphex(attr.raw, ==, 0);
+    init.pd = cpu_to_le32(w.q.pd);
+    qtest_memwrite(w.q.qts, w.q.scratch, &init, sizeof(init));
+    cmd.qp.addr = cpu_to_le64(w.q.scratch);
+    cmd.qp.length = cpu_to_le32(sizeof(init));
+    g_assert_cmpuint(qernic_cmd(&w.q, &cmd, NULL), ==, ERNIC_ERR_PARAM);
+    finish(&w);
+}
+
+static void register_tests(void)
+{
+    /* Machines of their own: the graph is full. */
+    qtest_add_data_func("/ernic-raw/frames", "", test_frames);
+    qtest_add_data_func("/ernic-raw/frames-udp", ",roce-udp=127.0.0.1:0",
+                        test_frames);
+    qtest_add_func("/ernic-raw/whose", test_whose);
+    qtest_add_func("/ernic-raw/iothread", test_iothread);
+}
+
+libqos_init(register_tests);
