@@ -42,6 +42,35 @@ static int ernic_query_port(struct ibv_context *ibctx, uint8_t port,
 	return ibv_cmd_query_port(ibctx, port, attr, &cmd, sizeof(cmd));
 }
 
+#ifdef ERNIC_HAVE_query_port_speed
+/*
+ * Units of 100 Mb/s. A kernel that lacks the command still tells the speed of
+ * a lane, by a code, and how many there are.
+ */
+static int ernic_query_port_speed(struct ibv_context *ibctx, uint32_t port,
+				  uint64_t *speed)
+{
+	static const uint16_t lane[] = { 25, 50, 100, 100, 140, 250, 500, 1000 };
+	static const uint8_t lanes[] = { 1, 4, 8, 12, 2 };
+	struct ibv_port_attr attr;
+	int ret = ibv_cmd_query_port_speed(ibctx, port, speed);
+
+	if (ret != EOPNOTSUPP && ret != EPROTONOSUPPORT)
+		return ret;
+	if (port != 1)
+		return EINVAL;
+	ret = ernic_query_port(ibctx, port, &attr);
+	if (ret)
+		return ret;
+	if (!attr.active_speed || !attr.active_width ||
+	    attr.active_width >= 1 << ARRAY_SIZE(lanes))
+		return EOPNOTSUPP;
+	*speed = (uint64_t)lane[ilog32(attr.active_speed) - 1] *
+		 lanes[ilog32(attr.active_width) - 1];
+	return 0;
+}
+#endif
+
 /* Returns 0, or EOPNOTSUPP: this driver shows no clock. */
 int ernic_clock(struct ibv_context *ibctx, uint64_t *ns)
 {
@@ -129,6 +158,9 @@ static const struct verbs_context_ops ernic_ops = {
 	.post_srq_recv = ernic_post_srq_recv,
 	.query_device_ex = ernic_query_device_ex,
 	.query_port = ernic_query_port,
+#ifdef ERNIC_HAVE_query_port_speed
+	.query_port_speed = ernic_query_port_speed,
+#endif
 	.query_qp = ernic_query_qp,
 	.query_rt_values = ernic_query_rt_values,
 	.query_srq = ernic_query_srq,
