@@ -2,19 +2,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Compose kernel and initramfs of the test guest from Debian's packages.
 
-usage: build.py [--kernel 6.1|6.12] [--driver FILE] [--provider FOLDER]
+usage: build.py [--kernel 6.1|6.12] [--release bookworm|trixie|forky]
+                [--driver FILE] [--provider FOLDER]
                 [--packages NAME,NAME] [--add FILE:PATH] [--headers]
 
-No root: packages of Debian 12 and its backports are fetched by an apt
-configuration of our own (derived from the machine's, as scripts/qemu-tree
-does), unpacked with dpkg-deb, and written to a cpio archive from here. The last
-line of output is a folder with `kernel` and `initrd`; all is kept in
-${XDG_CACHE_HOME:-~/.cache}/rdma-ernic/image, which may be removed.
+No root: packages of Debian are fetched by an apt configuration of our own
+(derived from the machine's, as scripts/qemu-tree does), unpacked with dpkg-deb,
+and written to a cpio archive from here. The last line of output is a folder with
+`kernel` and `initrd`; all is kept in ${XDG_CACHE_HOME:-~/.cache}/rdma-ernic/image,
+which may be removed.
+
+--release    of Debian, whose programs and libraries the guest has (default: Debian
+             12, bookworm); the kernel is Debian 12's or of its backports anyway
 
 --driver     the kernel module ernic.ko (default: guest/linux/build makes it);
              none: without
 --provider   a folder with libernic-rdmav*.so and ernic.driver, for libibverbs
-             (default: guest/rdma-core/build makes it); none: without
+             (default: guest/rdma-core/build makes it for the release); none: without
 --packages   further packages of Debian, with all that they depend on
 --add        any other file, to a path in the guest
 --headers    print the folder to build modules of this kernel against, no image
@@ -31,6 +35,7 @@ import stat
 import struct
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -38,12 +43,16 @@ GUEST = HERE.parent
 CACHE = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache')
 CACHE = CACHE / 'rdma-ernic' / 'image'
 KEYRING = Path('/usr/share/keyrings/debian-archive-keyring.gpg')
-RELEASE = 'bookworm'
 LIB = 'usr/lib/x86_64-linux-gnu'
 VERSIONS = 'usr/share/packages'         # a file for each package
 
+# The kernels are this release's; its suites come together.
+STABLE = 'bookworm'
+RELEASES = {STABLE: [STABLE, STABLE + '-backports'], 'trixie': ['trixie'],
+            'forky': ['forky']}
 # Kernel version: where Debian 12 has its newest.
-KERNELS = {'6.1': RELEASE, '6.12': RELEASE + '-backports'}
+KERNELS = {'6.1': STABLE, '6.12': STABLE + '-backports'}
+LISTS_SECONDS = 24 * 3600       # what the archive has changes, and what is gone is gone
 
 # With all that they depend on.
 PROGRAMS = ['bash', 'busybox-static', 'dash', 'ethtool', 'ibverbs-providers',
@@ -67,12 +76,12 @@ UNUSED = [*DOCUMENTS,
               'config-*', 'ensurepip', 'idlelib', 'lib2to3', 'pydoc_data', 'test',
               'tkinter', 'turtle*', 'lib-dynload/_codecs_*', 'lib-dynload/_test*')),
           *(f'{LIB}/{name}' for name in (
-              'gconv', 'perl', 'perl-base', 'security', 'libblkid.*', 'libdb-5*',
+              'gconv', 'perl', 'perl-base', 'security', 'libdb-5*',
               'libgcrypt.*', 'libmvec.*', 'libperl.*', 'libsemanage.*', 'libsepol.*',
               'libsqlite3.*', 'libsystemd.*')),
-          'usr/lib/python3/dist-packages/tests', 'usr/lib/udev', 'usr/bin/dpkg*',
-          'usr/bin/perl*', 'usr/bin/systemd*', 'usr/bin/udevadm', 'usr/sbin/user*',
-          'usr/sbin/group*', 'usr/sbin/new*']
+          'usr/lib/python3/dist-packages/tests', 'usr/lib/systemd', f'{LIB}/systemd',
+          'usr/lib/udev', 'usr/bin/dpkg*', 'usr/bin/perl*', 'usr/bin/system*',
+          'usr/bin/udevadm', 'usr/sbin/user*', 'usr/sbin/group*', 'usr/sbin/new*']
 
 
 def say(text):
@@ -91,9 +100,9 @@ def run(command, **options):
 
 # ---- packages ------------------------------------------------------------------
 
-def apt(*command, **options):
-    """apt with these sources alone, and nothing installed."""
-    place = CACHE / 'apt'
+def apt(release, *command, **options):
+    """apt with the sources of a release alone, and nothing installed."""
+    place = CACHE / f'apt-{release}'
     settings = {
         'Dir::Etc::sourcelist': place / 'debian.sources',
         'Dir::Etc::sourceparts': '/dev/null', 'Dir::Etc::preferencesparts': '/dev/null',
@@ -109,8 +118,12 @@ def apt(*command, **options):
                          'a network?') from None
 
 
-def write_sources():
-    place = CACHE / 'apt'
+def read_lists(release):
+    """Unless they were read not long ago."""
+    place = CACHE / f'apt-{release}'
+    sources = place / 'debian.sources'
+    if sources.exists() and time.time() - sources.stat().st_mtime < LISTS_SECONDS:
+        return
     origin = run(['apt-get', 'indextargets', '--format', '$(REPO_URI) $(LABEL)',
                   'Created-By: Packages', 'Origin: Debian'])
     uris = sorted(line.split()[0] for line in origin.splitlines()
@@ -120,16 +133,16 @@ def write_sources():
     for folder in ('lists/partial', 'cache/archives/partial'):
         (place / folder).mkdir(parents=True, exist_ok=True)
     (place / 'status').touch()
-    text = (f'Types: deb\nURIs: {uris[0]}\nSuites: {" ".join(KERNELS.values())}\n'
+    text = (f'Types: deb\nURIs: {uris[0]}\nSuites: {" ".join(RELEASES[release])}\n'
             'Components: main\n')
     if KEYRING.exists():
         text += f'Signed-By: {KEYRING}\n'
-    (place / 'debian.sources').write_text(text)
-    say(f'reading what {uris[0]} has')
+    sources.write_text(text)
+    say(f'reading what {uris[0]} has of {release}')
     try:
-        apt('apt-get', '-o', 'APT::Update::Error-Mode=any', 'update')
+        apt(release, 'apt-get', '-o', 'APT::Update::Error-Mode=any', 'update')
     except SystemExit:
-        (place / 'debian.sources').unlink()     # the next run tries again
+        sources.unlink()                # the next run tries again
         raise
 
 
@@ -154,16 +167,29 @@ def unpack(debs, root):
         (root / VERSIONS / name).write_text(version.replace('%3a', ':') + '\n')
 
 
-def download(names, folder):
+def download(release, names, folder=CACHE / 'deb'):
+    """The packages alone."""
+    read_lists(release)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    apt('apt-get', 'download', *names, cwd=folder)
+    apt(release, 'apt-get', 'download', *names, cwd=folder)
     return sorted(folder.glob('*.deb'))
+
+
+def download_all(release, names):
+    """The packages, and all that they depend on."""
+    read_lists(release)
+    archives = CACHE / f'apt-{release}/cache/archives'
+    for old in archives.glob('*.deb'):
+        old.unlink()
+    apt(release, 'apt-get', 'install', '-y', '--download-only', *names)
+    return sorted(archives.glob('*.deb'))
 
 
 def kernel_packages(suite):
     """The names of the newest kernel of a suite: image, headers, kbuild."""
-    text = apt('apt-cache', 'show', 'linux-image-amd64', 'linux-headers-amd64')
+    read_lists(STABLE)
+    text = apt(STABLE, 'apt-cache', 'show', 'linux-image-amd64', 'linux-headers-amd64')
     found = {}
     for part in text.split('\n\n'):
         field = dict(re.findall(r'^(Package|Version|Depends): (.*)$', part, re.M))
@@ -172,7 +198,7 @@ def kernel_packages(suite):
         if name and backport == suite.endswith('-backports'):
             found[field['Package']] = name[0]
     image, headers = found['linux-image-amd64'], found['linux-headers-amd64']
-    text = apt('apt-cache', 'depends', headers)
+    text = apt(STABLE, 'apt-cache', 'depends', headers)
     more = re.findall(r'Depends: (linux-(?:headers|kbuild)-\S+)', text)
     return image, [headers, *more]
 
@@ -189,16 +215,10 @@ def once(folder, make):
     return folder
 
 
-def make_programs(root):
-    say('fetching the programs of the guest')
-    if not (CACHE / 'apt/debian.sources').exists():
-        write_sources()
-    archives = CACHE / 'apt/cache/archives'
-    for old in archives.glob('*.deb'):
-        old.unlink()
-    apt('apt-get', 'install', '-y', '--download-only', *PROGRAMS)
-    unpack(sorted(archives.glob('*.deb')), root)
-    unpack(download(SINGLE, CACHE / 'deb'), root)
+def make_programs(root, release):
+    say(f'fetching the programs of the guest, of {release}')
+    unpack(download_all(release, PROGRAMS), root)
+    unpack(download(release, SINGLE), root)
     tests = root / 'usr/share/rdma-core-tests/tests'
     tests.mkdir(parents=True)
     for file in (root / 'usr/share/doc/rdma-core/tests').iterdir():
@@ -221,19 +241,15 @@ def make_programs(root):
         (root / 'usr/bin' / name).symlink_to('busybox')
     python = next((root / 'usr/bin').glob('python3.[0-9]*'))
     # The archive has no times that could be compared with those of the sources.
-    in_image(root, python, '-m', 'compileall', '-q', '-j2', '-s', root,
+    in_image(root, python, '-m', 'compileall', '-q', '-s', root,
              '--invalidation-mode', 'unchecked-hash',
              root / 'usr/lib' / python.name, root / 'usr/lib/python3', tests)
 
 
-def make_more(root, names):
+def make_more(root, release, names):
     """Further packages; what is in the image anyway is not doubled by the archive."""
     say('fetching ' + ' '.join(names))
-    archives = CACHE / 'apt/cache/archives'
-    for old in archives.glob('*.deb'):
-        old.unlink()
-    apt('apt-get', 'install', '-y', '--download-only', *names)
-    unpack(sorted(archives.glob('*.deb')), root)
+    unpack(download_all(release, names), root)
     for path in [path for pattern in DOCUMENTS for path in root.glob(pattern)]:
         shutil.rmtree(path)
 
@@ -248,7 +264,7 @@ def in_image(root, program, *arguments, name=None):
 
 def make_kernel(folder, image, programs):
     say(f'fetching {image}')
-    unpack(download([image], CACHE / 'deb'), folder)
+    unpack(download(STABLE, [image]), folder)
     version = next((folder / 'usr/lib/modules').iterdir()).name
     in_image(programs, programs / 'usr/bin/kmod', '-b', folder, version,
              name='depmod')
@@ -256,7 +272,7 @@ def make_kernel(folder, image, programs):
 
 def make_headers(folder, packages):
     say('fetching ' + ' '.join(packages))
-    unpack(download(packages, CACHE / 'deb'), folder)
+    unpack(download(STABLE, packages), folder)
     tree = next((folder / 'usr/src').glob('linux-headers-*-amd64'))
     # Makefiles name /usr/src and /usr/lib, where a package would be.
     for path in [*tree.rglob('Makefile'), tree / '.kernelvariables']:
@@ -348,7 +364,7 @@ def cpio(roots):
     yield cpio_entry('TRAILER!!!', 0)
 
 
-def put_provider(folder, root):
+def put_provider(folder, programs, root):
     library = root / LIB / 'libibverbs'
     library.mkdir(parents=True)
     (root / 'etc/libibverbs.d').mkdir(parents=True)
@@ -356,6 +372,10 @@ def put_provider(folder, root):
     if not libraries:
         raise SystemExit(f'guest/image: no libernic*.so in {folder}')
     for file in libraries:
+        number = file.name.removeprefix('libernic-')
+        if not (programs / LIB / 'libibverbs' / f'librxe-{number}').exists():
+            raise SystemExit(f'guest/image: libibverbs of {programs} does not load '
+                             f'{file}: its interface to providers has another number')
         shutil.copy(file, library)
     shutil.copy(Path(folder) / 'ernic.driver', root / 'etc/libibverbs.d')
 
@@ -374,7 +394,7 @@ def put_kernel(file, target):
 
 def fingerprint(options, image):
     """Names an image by all that goes into it."""
-    digest = hashlib.sha256(f'{image} {options.packages}'.encode())
+    digest = hashlib.sha256(f'{image} {options.release} {options.packages}'.encode())
     files = [Path(__file__), *(HERE / name for name in OURS)]
     if options.driver:
         files.append(Path(options.driver))
@@ -395,7 +415,7 @@ def make_image(folder, options, kernel, programs, more):
     unpack([], root)
     put_modules(kernel, programs, root, options.driver)
     if options.provider:
-        put_provider(options.provider, root)
+        put_provider(options.provider, programs, root)
     pairs = [(HERE / name, path) for name, path in OURS.items()]
     for file, path in [*pairs, *(pair.split(':') for pair in options.add)]:
         target = root / path.lstrip('/')
@@ -407,22 +427,20 @@ def make_image(folder, options, kernel, programs, more):
     shutil.rmtree(root)
 
 
-def kernel_names(release):
+def kernel_names(version):
     """The packages of a kernel; chosen once, so that later runs need no network."""
-    file = CACHE / f'kernel-{release}'
+    file = CACHE / f'kernel-{version}'
     if not file.exists():
-        if not (CACHE / 'apt/debian.sources').exists():
-            write_sources()
-        image, headers = kernel_packages(KERNELS[release])
+        image, headers = kernel_packages(KERNELS[version])
         file.write_text(' '.join([image, *headers]))
     image, *headers = file.read_text().split()
     return image, headers
 
 
-def last_line(script, *arguments):
+def last_line(script, *arguments, **environment):
     """What a script of this repository made; it speaks on stderr."""
     done = subprocess.run([script, *arguments], stdout=subprocess.PIPE, text=True,
-                          check=False)
+                          check=False, env=dict(os.environ, **environment))
     if done.returncode or not done.stdout.strip():
         raise SystemExit(f'guest/image: {script.relative_to(GUEST.parent)} failed')
     return done.stdout.strip().splitlines()[-1]
@@ -435,7 +453,7 @@ def our_parts(options):
     if options.driver is None:
         options.driver = last_line(GUEST / 'linux/build', '--kernel', options.kernel)
     if options.provider is None and provider.exists():
-        options.provider = last_line(provider)
+        options.provider = last_line(provider, ERNIC_RELEASE=options.release)
     options.add.append(last_line(GUEST / 'ernic-user/build') + ':usr/bin/ernic-user')
     for name in ('driver', 'provider'):
         if getattr(options, name) == 'none':
@@ -445,6 +463,7 @@ def our_parts(options):
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument('--kernel', choices=KERNELS, default='6.1')
+    parser.add_argument('--release', choices=RELEASES, default=STABLE)
     parser.add_argument('--driver')
     parser.add_argument('--provider')
     parser.add_argument('--packages', default='')
@@ -463,14 +482,16 @@ def main():
             print(next((folder / 'usr/src').glob('linux-headers-*-amd64')))
             return
         recipe = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
-        programs = once(CACHE / f'programs-{recipe[:12]}', make_programs)
+        programs = once(CACHE / f'programs-{options.release}-{recipe[:12]}',
+                        lambda folder: make_programs(folder, options.release))
         kernel = once(CACHE / image,
                       lambda folder: make_kernel(folder, image, programs))
         more = []
         if options.packages:
             recipe = hashlib.sha256(f'{recipe} {options.packages}'.encode()).hexdigest()
-            more = [once(CACHE / f'more-{recipe[:12]}', lambda folder: make_more(
-                folder, options.packages.split(',')))]
+            more = [once(CACHE / f'more-{options.release}-{recipe[:12]}',
+                         lambda folder: make_more(folder, options.release,
+                                                  options.packages.split(',')))]
         print(once(CACHE / f'image-{fingerprint(options, image)}', lambda folder:
                    make_image(folder, options, kernel, programs, more)))
 
