@@ -15,6 +15,9 @@ class Suite(NamedTuple):
     packages: of Debian, beside those of the test guest. memory: MiB of a guest.
     rxe: whether soft-RoCE can run it. about: the packages that it is about.
     start(kernel) returns the guests of a suite whose guests are not alike.
+    kernel: the suite's own; else the one that was asked for. release: of Debian, for the
+    guest's programs. short: whether the short form has it: not where what is tested
+    changes from day to day.
     """
 
     name: str
@@ -25,6 +28,9 @@ class Suite(NamedTuple):
     rxe: bool = True
     about: tuple = ()
     start: Callable = None
+    kernel: str = ''
+    release: str = 'bookworm'
+    short: bool = True
 
 
 class SoftRoce(links.Link):
@@ -38,10 +44,10 @@ class SoftRoce(links.Link):
 STACKS = {'ernic': links.Netdev, 'rxe': SoftRoce}
 
 
-def image(kernel, packages):
+def image(kernel, packages, release='bookworm'):
     words = ['--packages', ','.join(packages)] if packages else []
     return Path(guest.last_line(guest.ROOT / 'guest/image/build.py', '--kernel', kernel,
-                                *words))
+                                '--release', release, *words))
 
 
 def versions(one, suite):
@@ -57,7 +63,7 @@ def machines(stack, suite, kernel):
     """The guests, with addresses and an active RDMA device each."""
     if suite.start:
         return suite.start(kernel)
-    folder = image(kernel, suite.packages)
+    folder = image(suite.kernel or kernel, suite.packages, suite.release)
     guests = guest.Guests(suite.machines, STACKS[stack](), folder, memory=suite.memory)
     try:
         links.up(guests, MTU)
