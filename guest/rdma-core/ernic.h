@@ -377,6 +377,7 @@ int ernic_wqe_sges(struct ernic_qp *qp, struct ernic_wqe *wqe,
 		   const struct ibv_sge *sge, size_t n);
 int ernic_wqe_inline(struct ernic_qp *qp, struct ernic_wqe *wqe,
 		     const struct ibv_data_buf *buf, size_t n);
+void ernic_wqe_word(struct ernic_wqe *wqe, const void *value);
 
 /* wr.c */
 int ernic_qp_init_ex(struct ernic_qp *qp, enum ibv_qp_type type,

@@ -118,6 +118,14 @@ int ernic_wqe_inline(struct ernic_qp *qp, struct ernic_wqe *wqe,
 	return 0;
 }
 
+/* The 8 bytes of ATOMIC WRITE: every slot has room for as much as one SGE. */
+void ernic_wqe_word(struct ernic_wqe *wqe, const void *value)
+{
+	memcpy(wqe + 1, value, 8);
+	wqe->flags |= ERNIC_WR_INLINE;
+	wqe->count = htole16(8);
+}
+
 static int wqe_data(struct ernic_qp *qp, struct ernic_wqe *wqe,
 		    const struct ibv_send_wr *wr)
 {
@@ -168,6 +176,7 @@ static const struct {
 	[IBV_WR_BIND_MW] = { ERNIC_WR_BIND_MW, CONN, OP_BIND },
 	[IBV_WR_SEND_WITH_INV] = { ERNIC_WR_SEND_INV, ACKED, OP_NONE, true,
 				   .key = true },
+	[IBV_WR_ATOMIC_WRITE] = { ERNIC_WR_ATOMIC_WRITE, RC, OP_RDMA, true },
 };
 
 static int wqe_operand(struct ernic_qp *qp, struct ernic_wqe *wqe,

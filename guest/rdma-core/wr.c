@@ -126,6 +126,16 @@ static void wr_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t raddr,
 		ernic_wqe_atomic(wqe, raddr, rkey, add, 0);
 }
 
+static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey,
+			    uint64_t raddr, const void *value)
+{
+	struct ernic_wqe *wqe = wr_next(ex, ERNIC_WR_ATOMIC_WRITE);
+
+	wr_rdma(wqe, rkey, raddr);
+	if (wqe)
+		ernic_wqe_word(wqe, value);
+}
+
 static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t key)
 {
 	wr_key(wr_next(ex, ERNIC_WR_LOCAL_INV), key);
@@ -201,16 +211,18 @@ static void set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 	(OPS_UD | IBV_QP_EX_WITH_RDMA_WRITE |                                  \
 	 IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_LOCAL_INV |       \
 	 IBV_QP_EX_WITH_BIND_MW)
-#define OPS_RC                                                                 \
+#define OPS_XRC                                                                \
 	(OPS_UC | IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_RDMA_READ |    \
 	 IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |                                   \
 	 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
+#define OPS_RC (OPS_XRC | IBV_QP_EX_WITH_ATOMIC_WRITE)
 
 /* Returns 0, or EOPNOTSUPP: not all of send_ops are there for this type. */
 int ernic_qp_init_ex(struct ernic_qp *qp, enum ibv_qp_type type,
 		     uint64_t send_ops)
 {
-	uint64_t ops = type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND ? OPS_RC :
+	uint64_t ops = type == IBV_QPT_RC ? OPS_RC :
+		       type == IBV_QPT_XRC_SEND ? OPS_XRC :
 		       type == IBV_QPT_UC ? OPS_UC :
 					    OPS_UD;
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
@@ -234,6 +246,7 @@ int ernic_qp_init_ex(struct ernic_qp *qp, enum ibv_qp_type type,
 	ex->wr_rdma_read = wr_rdma_read;
 	ex->wr_atomic_cmp_swp = wr_cmp_swp;
 	ex->wr_atomic_fetch_add = wr_fetch_add;
+	ex->wr_atomic_write = wr_atomic_write;
 	ex->wr_local_inv = wr_local_inv;
 	ex->wr_bind_mw = wr_bind_mw;
 	return 0;

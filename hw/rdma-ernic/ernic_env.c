@@ -255,7 +255,7 @@ static uint64_t atomic_result(ErnicAtomicOp op, uint64_t old, uint64_t arg,
     if (op == ERNIC_ATOMIC_FETCH_ADD) {
         return old + arg;
     }
-    return old == compare ? arg : old;
+    return op == ERNIC_ATOMIC_WRITE || old == compare ? arg : old;
 }
 
 /* One operation for the guest's processors as well: on the host's memory. */

@@ -309,7 +309,7 @@ static uint64_t read_control(ErnicPci *d)
 /* Frames of the network card carry RoCEv2 where there is no other link. */
 static uint64_t read_features(ErnicPci *d)
 {
-    return ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC |
+    return ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC | ERNIC_FEATURE_ATOMIC_WRITE |
            (d->net.nic && !d->udp ? ERNIC_FEATURE_ROCE_ETH : 0);
 }
 

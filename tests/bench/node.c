@@ -74,7 +74,7 @@ static bool env_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
     *old = *word;
     if (op == ERNIC_ATOMIC_FETCH_ADD) {
         *word += arg;
-    } else if (*word == compare) {
+    } else if (op == ERNIC_ATOMIC_WRITE || *word == compare) {
         *word = arg;
     }
     return true;

@@ -73,7 +73,7 @@ static bool fake_dma_atomic64(void *opaque, uint64_t addr, ErnicAtomicOp op,
     *old = word;
     if (op == ERNIC_ATOMIC_FETCH_ADD) {
         fake_put64(env, addr, word + arg);
-    } else if (word == compare) {
+    } else if (op == ERNIC_ATOMIC_WRITE || word == compare) {
         fake_put64(env, addr, arg);
     }
     return true;

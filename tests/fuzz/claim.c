@@ -49,7 +49,8 @@ static WorldRange claim(World *w, const ErnicPkt *pkt)
 {
     WorldRange r = { NULL, 0, 0 };
 
-    if (pkt->op->cls == ERNIC_CL_WRITE && (pkt->op->seg & ERNIC_SEG_START)) {
+    if (pkt->op->cls == ERNIC_CL_ATOMIC_WRITE ||
+        (pkt->op->cls == ERNIC_CL_WRITE && (pkt->op->seg & ERNIC_SEG_START))) {
         r = range_of(w, pkt, pkt->dma_len, ERNIC_ACCESS_REMOTE_WRITE);
         brush(w, &r, FUZZ_RWRITE, true);
         return r;

@@ -187,8 +187,7 @@ static void wr_send(FuzzIn *in)
         fill_memory(in, &wqe);
     } else if (qp->q.type >= ERNIC_QPT_UD) {
         fill_ud(in, &wqe, g);
-    } else if (wqe.opcode >= ERNIC_WR_WRITE &&
-               wqe.opcode <= ERNIC_WR_FETCH_ADD) {
+    } else if (guest_names_memory(wqe.opcode)) {
         fill_remote(in, &wqe);
     }
     wqe.count = cpu_to_le16(count);
@@ -450,13 +449,14 @@ static void make_send(FuzzRng *rng, FuzzOut *out)
     uint8_t op = fuzz_rand(rng, ERNIC_WR_COUNT), n = 1 + fuzz_rand(rng, 2);
     uint8_t qp = fuzz_rand(rng, PAIR_QPS);
     bool atomic = op == ERNIC_WR_CMP_SWAP || op == ERNIC_WR_FETCH_ADD;
+    bool word = atomic || op == ERNIC_WR_ATOMIC_WRITE;
 
     fuzz_put(out, qp | fuzz_rand(rng, 2) << 7, 1);
     fuzz_put(out, op, 1);
     fuzz_put(out, fuzz_rand(rng, 16) & (fuzz_rand(rng, 3) ? 7 : 15), 1);
     fuzz_put(out, !fuzz_rand(rng, 6), 1);
     n = op == ERNIC_WR_REG_MR || op == ERNIC_WR_BIND_MW ||
-        op == ERNIC_WR_LOCAL_INV ? 0 : atomic ? 1 : n;
+        op == ERNIC_WR_LOCAL_INV ? 0 : word ? 1 : n;
     fuzz_put(out, n, 1);
     fuzz_put(out, fuzz_rand(rng, 1000), 2);
     fuzz_put(out, PAIR_KEY_FAST + fuzz_rand(rng, 4), 1);
@@ -474,13 +474,13 @@ static void make_send(FuzzRng *rng, FuzzOut *out)
     if (pair_rows[qp].type >= ERNIC_QPT_UD) {
         fuzz_put(out, fuzz_rand(rng, 2) * 2, 1);
         fuzz_put(out, qp, 1);
-    } else if (op >= ERNIC_WR_WRITE && op <= ERNIC_WR_FETCH_ADD) {
+    } else if (guest_names_memory(op)) {
         fuzz_put(out, fuzz_rand(rng, PAIR_KEYS), 1);
         fuzz_put(out, 0, 1);
         fuzz_put(out, 8 * fuzz_rand(rng, 100), 4);
         fuzz_put(out, atomic ? fuzz_rand(rng, UINT32_MAX) : 0, atomic * 4);
     }
-    if (atomic) {
+    if (word) {
         fuzz_put(out, 0, 5);
         fuzz_put(out, 8, 4);
     } else {

@@ -137,7 +137,8 @@ static bool guard_atomic64(void *opaque, uint64_t addr, ErnicAtomicOp op,
         fuzz_fail("atomic", "address 0x%" PRIx64, addr);
     }
     if (answers(h, addr, 8)) {
-        judge(h, "atomic", addr, 8, FUZZ_RATOMIC);
+        judge(h, "atomic", addr, 8, op == ERNIC_ATOMIC_WRITE ? FUZZ_RWRITE :
+                                                               FUZZ_RATOMIC);
     } else if (h->strict) {
         fuzz_fail("atomic", "at 0x%" PRIx64, addr);
     } else {
@@ -589,6 +590,7 @@ uint32_t fuzz_train_writes(const ErnicTrain *train)
     static const uint32_t writes[ERNIC_CL_COUNT] = {
         [ERNIC_CL_SEND] = FUZZ_RECV,
         [ERNIC_CL_WRITE] = FUZZ_RWRITE,
+        [ERNIC_CL_ATOMIC_WRITE] = FUZZ_RWRITE,
         [ERNIC_CL_READ_RSP] = FUZZ_LAND,
         [ERNIC_CL_ATOMIC_RSP] = FUZZ_LAND,
     };

@@ -181,7 +181,8 @@ void world_send(World *w, GuestQp *qp, uint8_t op, uint8_t flags, uint32_t len)
                  op == ERNIC_WR_FETCH_ADD;
 
     len = MIN(len, GUEST_BUF);
-    if (op == ERNIC_WR_CMP_SWAP || op == ERNIC_WR_FETCH_ADD) {
+    if (op == ERNIC_WR_CMP_SWAP || op == ERNIC_WR_FETCH_ADD ||
+        op == ERNIC_WR_ATOMIC_WRITE) {
         len = 8;
     }
     if (qp->q.type >= ERNIC_QPT_UD) {
@@ -190,7 +191,7 @@ void world_send(World *w, GuestQp *qp, uint8_t op, uint8_t flags, uint32_t len)
         fake_gid(wqe.ud.av.dgid, 2);
         wqe.ud.av.hop_limit = 1;
         len = MIN(len, 4096);
-    } else if (op >= ERNIC_WR_WRITE && op <= ERNIC_WR_FETCH_ADD) {
+    } else if (guest_names_memory(op)) {
         wqe.rdma.raddr = cpu_to_le64(0x1000);
         wqe.rdma.rkey = cpu_to_le32(0x77);
     }
@@ -259,6 +260,7 @@ static void setup_qp(World *w, const WorldRow *row)
     if (row->work & WORK_READ) {
         world_send(w, qp, ERNIC_WR_READ, ERNIC_WR_SIGNALED, 1500);
         world_send(w, qp, ERNIC_WR_FETCH_ADD, ERNIC_WR_SIGNALED, 8);
+        world_send(w, qp, ERNIC_WR_ATOMIC_WRITE, ERNIC_WR_SIGNALED, 8);
     }
     if (row->work & WORK_BAD) {
         world_send(w, qp, ERNIC_WR_READ, ERNIC_WR_SIGNALED, 8);

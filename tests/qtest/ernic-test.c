@@ -49,7 +49,8 @@ static const struct {
 #define HIGH(field) { #field, offsetof(struct ernic_regs, field) + 4, 0, ~0u }
     AT(magic, ERNIC_MAGIC, 0),
     AT(abi_version, ERNIC_ABI_VERSION, 0),
-    AT(features, ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC, 0),
+    AT(features, ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC |
+       ERNIC_FEATURE_ATOMIC_WRITE, 0),
     AT(status, ERNIC_STATUS_LINK, 0),
     AT(error, 0, 0),
     AT(num_vectors, VECTORS, 0),

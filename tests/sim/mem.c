@@ -456,7 +456,7 @@ static bool env_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
         if (sim_sabotage(h->sim, SIM_SAB_ATOMIC)) {
             stq_le_p(p, *old + 2 * arg);
         }
-    } else if (*old == compare) {
+    } else if (op == ERNIC_ATOMIC_WRITE || *old == compare) {
         stq_le_p(p, arg);
     }
     return true;

@@ -19,6 +19,7 @@ static uint8_t draw_op(SimQp *qp)
         ERNIC_WR_SEND, ERNIC_WR_SEND, ERNIC_WR_SEND_IMM, ERNIC_WR_SEND,
         ERNIC_WR_WRITE, ERNIC_WR_WRITE, ERNIC_WR_WRITE_IMM, ERNIC_WR_READ,
         ERNIC_WR_READ, ERNIC_WR_CMP_SWAP, ERNIC_WR_FETCH_ADD,
+        ERNIC_WR_ATOMIC_WRITE,
     };
     static const uint8_t uc[] = {
         ERNIC_WR_SEND, ERNIC_WR_SEND_IMM, ERNIC_WR_WRITE, ERNIC_WR_WRITE_IMM,
@@ -83,7 +84,8 @@ SimMsg *sim_msg_at(SimQp *qp, uint32_t number)
         uint32_t n = qp->msgs->len, len = sim_length(&qp->rng, qp->max_send);
         SimMsg *m;
 
-        if (op == ERNIC_WR_CMP_SWAP || op == ERNIC_WR_FETCH_ADD) {
+        if (op == ERNIC_WR_CMP_SWAP || op == ERNIC_WR_FETCH_ADD ||
+            op == ERNIC_WR_ATOMIC_WRITE) {
             len = 8;
         }
         /* Where messages may be lost they have to be told apart. */
@@ -239,7 +241,7 @@ static bool take_read(SimQp *qp, SimMsg *m)
 }
 
 /* The queue pair's own word at the peer: what each operation finds is known. */
-static bool take_atomic(SimQp *qp, SimMsg *m)
+static bool take_word(SimQp *qp, SimMsg *m)
 {
     SimMr *mr = qp->peer->host->remote;
     uint64_t word;
@@ -253,15 +255,21 @@ static bool take_atomic(SimQp *qp, SimMsg *m)
         sim_sg_copy_out(&(SimSg) { 1, { qp->atomic } }, 0, &word, 8);
         qp->atomic_model = le64_to_cpu(word);
     }
-    if (!sim_piece_take(qp->host->local[0], &qp->rng, 8, 1, &m->sg.piece[0])) {
-        return false;
-    }
-    m->sg.n = 1;
-    sim_sg_shadow(&m->sg, SIM_SH_WRITE);
     m->rkey = mr->key;
     m->raddr = mr->iova + qp->atomic.off;
     m->remote = qp->atomic;
     m->remote.got_len = 0;
+    return true;
+}
+
+static bool take_atomic(SimQp *qp, SimMsg *m)
+{
+    if (!take_word(qp, m) ||
+        !sim_piece_take(qp->host->local[0], &qp->rng, 8, 1, &m->sg.piece[0])) {
+        return false;
+    }
+    m->sg.n = 1;
+    sim_sg_shadow(&m->sg, SIM_SH_WRITE);
     m->atomic_arg = sim_rng(&qp->rng);
     m->atomic_compare = sim_percent(&qp->rng, 60) ? qp->atomic_model : 77;
     m->atomic_old = qp->atomic_model;
@@ -272,6 +280,21 @@ static bool take_atomic(SimQp *qp, SimMsg *m)
         qp->atomic_model += m->atomic_arg;
     } else if (m->atomic_compare == qp->atomic_model) {
         qp->atomic_model = m->atomic_arg;
+    }
+    return true;
+}
+
+/* ATOMIC WRITE: the word is known from here on. */
+static bool take_atomic_write(SimQp *qp, SimMsg *m)
+{
+    uint8_t data[8];
+
+    if (!take_word(qp, m) || !take_source(qp, m)) {
+        return false;
+    }
+    if (!m->wrong) {
+        sim_pattern(m->pattern, m->pattern_off, data, sizeof(data));
+        qp->atomic_model = ldq_le_p(data);
     }
     return true;
 }
@@ -297,6 +320,8 @@ static bool take_memory(SimQp *qp, SimMsg *m)
     case ERNIC_WR_CMP_SWAP:
     case ERNIC_WR_FETCH_ADD:
         return take_atomic(qp, m);
+    case ERNIC_WR_ATOMIC_WRITE:
+        return take_atomic_write(qp, m);
     case ERNIC_WR_WRITE:
     case ERNIC_WR_WRITE_IMM:
         if (!take_target(qp, m)) {
@@ -473,6 +498,8 @@ static const WrongKind wrong_kinds[] = {
     { SIM_WRONG_RKEY_RANGE, ERNIC_WR_READ, RC, 64, true },
     { SIM_WRONG_RKEY_RIGHT, ERNIC_WR_WRITE, RC | UC, 64, true },
     { SIM_WRONG_ALIGN, ERNIC_WR_FETCH_ADD, RC, 8, true },
+    { SIM_WRONG_ALIGN, ERNIC_WR_ATOMIC_WRITE, RC, 8, true },
+    { SIM_WRONG_RKEY_RIGHT, ERNIC_WR_ATOMIC_WRITE, RC, 8, true },
     { SIM_WRONG_QKEY, ERNIC_WR_SEND, UD, 64, true },
 };
 
@@ -485,7 +512,8 @@ void sim_post_wrong(SimQp *qp)
     if (qp->life != SIM_QP_LIVE || !sim_sq_room(qp) || qp->sqd || qp->sqe ||
         !(k->types & (1 << qp->type)) || (k->op == ERNIC_WR_READ &&
                                           !qp->rd_atomic) ||
-        (k->op == ERNIC_WR_FETCH_ADD && !qp->rd_atomic)) {
+        ((k->op == ERNIC_WR_FETCH_ADD || k->op == ERNIC_WR_ATOMIC_WRITE) &&
+         !qp->rd_atomic)) {
         return;
     }
     m = sim_msg_new(qp, k->op, k->len, true);

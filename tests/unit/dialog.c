@@ -386,6 +386,7 @@ struct ernic_wqe dlg_wqe(const Dialog *d, uint8_t opcode, uint8_t flags)
     case ERNIC_WR_WRITE:
     case ERNIC_WR_WRITE_IMM:
     case ERNIC_WR_READ:
+    case ERNIC_WR_ATOMIC_WRITE:
         wqe.rdma.raddr = cpu_to_le64(DLG_RADDR);
         wqe.rdma.rkey = cpu_to_le32(DLG_RKEY);
         break;

@@ -335,6 +335,26 @@ static void test_atomic_served(void)
     dlg_close(&d);
 }
 
+static void test_atomic_write_served(void)
+{
+    Dialog d;
+    int i;
+
+    open_demand(&d, ERNIC_QPT_RC);
+    for (i = 0; i < 2; i++) {
+        PEER(&d, ATOMIC_WRITE, .psn = RQ, .va = d.mem + DLG_SINK + 8,
+             .rkey = d.key, .dma_len = 8, .payload = d.peer, .payload_len = 8,
+             .ackreq = true);
+        if (i == 0) {
+            SENT_NAK(&d, RNR, RQ, 0);
+            asked(&d, DLG_SINK + 8, 8, true);
+        }
+    }
+    SENT(&d, READ_RSP_ONLY, .psn = RQ, .msn = 1, .syndrome = DLG_ACK);
+    dlg_mem_is(&d, DLG_SINK + 8, d.peer, 8);
+    dlg_close(&d);
+}
+
 /* A response waits, and what stands behind it. */
 static void test_read_served(void)
 {
@@ -760,6 +780,7 @@ int main(int argc, char **argv)
     g_test_add_func("/odp/write", test_write);
     g_test_add_func("/odp/write/failed", test_write_failed);
     g_test_add_func("/odp/served/atomic", test_atomic_served);
+    g_test_add_func("/odp/served/atomic-write", test_atomic_write_served);
     g_test_add_func("/odp/served/read", test_read_served);
     g_test_add_func("/odp/served/read-failed", test_read_served_failed);
     g_test_add_func("/odp/removed", test_removed);

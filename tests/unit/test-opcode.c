@@ -42,6 +42,7 @@ static const Expected expected[] = {
     { "FETCH_ADD", 0x14, 40, "RX", "O", ERNIC_CL_ATOMIC, "q", false },
     { "SEND_LAST_INV", 0x16, 16, "RX", "L", ERNIC_CL_SEND, "qc", true },
     { "SEND_ONLY_INV", 0x17, 16, "RX", "O", ERNIC_CL_SEND, "qrc", true },
+    { "ATOMIC_WRITE", 0x1d, 28, "R", "O", ERNIC_CL_ATOMIC_WRITE, "q", true },
 };
 
 static const struct {
@@ -130,7 +131,7 @@ static void test_all_256(void)
         g_assert_cmpint(ernic_opcode(i) != NULL, ==, is_expected(i));
         known += ernic_opcode(i) != NULL;
     }
-    g_assert_cmpuint(known, ==, 23 + 12 + 2 + 23 + 1);
+    g_assert_cmpuint(known, ==, 24 + 12 + 2 + 23 + 1);
 }
 
 static void test_cnp(void)

@@ -515,7 +515,7 @@ static void request(Pair *p, uint8_t opcode, End *a, End *b)
     fake_recv(b->e, b->qp, b->mem + 4096, 4096, b->key);
     exchange(p);
     p->start = p->env.now;
-    post_wqe(a, &wqe, wr->flags & ERNIC_WRF_ATOMIC ? 8 : 64);
+    post_wqe(a, &wqe, wr->flags & (ERNIC_WRF_ATOMIC | ERNIC_WRF_WORD) ? 8 : 64);
     exchange(p);
 }
 
@@ -531,7 +531,7 @@ static void sent_stages(const Pair *p, const ErnicWr *wr,
                         const ErnicServer *before)
 {
     bool local = wr->flags & ERNIC_WRF_LOCAL;
-    bool asks = wr->flags & ERNIC_WRF_RESPONSE;
+    bool asks = (wr->flags & ERNIC_WRF_RESPONSE) && !(wr->flags & ERNIC_WRF_WORD);
     uint64_t again = local && (wr->flags & ERNIC_WRF_INV);  /* valid_key() */
 
     g_assert_cmpuint(passed(p, before, ERNIC_STAGE_WQE), ==, 1 + again);
@@ -551,7 +551,7 @@ static void received_stages(const Pair *p, const ErnicWr *wr, bool acked,
 {
     bool read = wr->wc_opcode == ERNIC_WC_READ;
     bool atomic = wr->flags & ERNIC_WRF_ATOMIC;
-    bool write = wr->wc_opcode == ERNIC_WC_WRITE;
+    bool write = wr->wc_opcode == ERNIC_WC_WRITE || (wr->flags & ERNIC_WRF_WORD);
     /* valid_key() has passed some of them. */
     uint64_t inv = !!(wr->flags & ERNIC_WRF_INV);
 

@@ -138,7 +138,8 @@ static void check_packets(const ErnicWr *wr, ErnicTransport transport)
                   !(wr->flags & ERNIC_WRF_IMM));
     g_assert_true(!(only->hdrs & ERNIC_HDR_IETH) ==
                   !(wr->flags & ERNIC_WRF_INV));
-    g_assert_true(multi == !!(only->hdrs & ERNIC_HDR_DATA));
+    g_assert_true((multi || (wr->flags & ERNIC_WRF_WORD)) ==
+                  !!(only->hdrs & ERNIC_HDR_DATA));
     if (!multi || transport == ERNIC_UD) {
         return;
     }
@@ -174,7 +175,7 @@ static void test_table(void)
         [ERNIC_WR_WRITE_IMM] = CONN, [ERNIC_WR_READ] = RC | XRC,
         [ERNIC_WR_CMP_SWAP] = RC | XRC, [ERNIC_WR_FETCH_ADD] = RC | XRC,
         [ERNIC_WR_LOCAL_INV] = CONN, [ERNIC_WR_REG_MR] = CONN,
-        [ERNIC_WR_BIND_MW] = CONN,
+        [ERNIC_WR_BIND_MW] = CONN, [ERNIC_WR_ATOMIC_WRITE] = RC,
     };
     int opcode, other, transport;
 
@@ -183,17 +184,21 @@ static void test_table(void)
         bool local = wr->flags & ERNIC_WRF_LOCAL;
 
         g_assert_nonnull(wr->name);
-        g_assert_cmpuint(wr->wc_opcode, <, ERNIC_WC_RECV);
+        g_assert_true(wr->wc_opcode < ERNIC_WC_RECV ||
+                      wr->wc_opcode > ERNIC_WC_RECV_WRITE_IMM);
         g_assert_cmpuint(wr->max_sge, <=, ERNIC_MAX_SGE);
         g_assert_true(local == !wr->max_sge);
         g_assert_cmphex(wr->allowed & ~ERNIC_WR_FLAGS, ==, 0);
         g_assert_cmphex(wr->allowed & ERNIC_WR_SIGNALED, !=, 0);
         g_assert_cmphex(wr->transports, ==, transports[opcode]);
-        /* Who takes a credit is answered with data; inline has no answer. */
+        /* Who takes a credit has an answer; inline has no room for data of it. */
         g_assert_true(!(wr->flags & ERNIC_WRF_CREDIT) ==
                       !(wr->flags & ERNIC_WRF_RESPONSE));
         g_assert_false((wr->allowed & ERNIC_WR_INLINE) &&
+                       !(wr->flags & ERNIC_WRF_WORD) &&
                        (wr->flags & (ERNIC_WRF_RESPONSE | ERNIC_WRF_LOCAL)));
+        g_assert_true(!(wr->flags & ERNIC_WRF_WORD) ||
+                      (wr->flags & ERNIC_WRF_RESPONSE));
         for (transport = ERNIC_RC; transport <= ERNIC_XRC; transport++) {
             if (wr->transports & (1 << transport) && !local) {
                 check_packets(wr, transport);
@@ -243,6 +248,8 @@ static const Row rows[] = {
     { "opcode of another service", BAD, ERNIC_WR_READ, ERNIC_UD },
     { "opcode of another service", BAD, ERNIC_WR_CMP_SWAP, ERNIC_UC },
     { "opcode of another service", BAD, ERNIC_WR_FETCH_ADD, ERNIC_UD },
+    { "opcode of another service", BAD, ERNIC_WR_ATOMIC_WRITE, ERNIC_UC },
+    { "opcode of another service", BAD, ERNIC_WR_ATOMIC_WRITE, ERNIC_XRC },
     { "opcode of another service", BAD, ERNIC_WR_LOCAL_INV, ERNIC_UD },
     { "opcode of another service", BAD, ERNIC_WR_REG_MR, ERNIC_UD },
     { "opcode of another service", BAD, ERNIC_WR_BIND_MW, ERNIC_UD },
@@ -268,6 +275,7 @@ static const Row rows[] = {
     { "reserved field", BAD, ERNIC_WR_READ, ERNIC_RC, .at = 63, .to = 0x80 },
     { "reserved field", BAD, ERNIC_WR_CMP_SWAP, ERNIC_RC, .at = 28, .to = 1 },
     { "reserved field", BAD, ERNIC_WR_FETCH_ADD, ERNIC_RC, .at = 48, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC, .at = 28, .to = 1 },
     { "reserved field", BAD, ERNIC_WR_REG_MR, ERNIC_RC, .at = 63, .to = 1 },
     { "reserved field", BAD, ERNIC_WR_BIND_MW, ERNIC_RC, .at = 48, .to = 1 },
     { "reserved field", BAD, ERNIC_WR_LOCAL_INV, ERNIC_RC, .at = 16, .to = 1 },
@@ -325,6 +333,14 @@ static const Row rows[] = {
       .len0 = 9 },
     { "atomic not 8 bytes", TOO_LONG, ERNIC_WR_FETCH_ADD, ERNIC_RC,
       .len0 = 0x80000000u },
+    { "atomic not 8 bytes", TOO_LONG, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC,
+      .len0 = 4 },
+    { "atomic not 8 bytes", TOO_LONG, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC,
+      .flags = ERNIC_WR_INLINE, .count = 16 },
+    { NULL, 0, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC,
+      .flags = ERNIC_WR_INLINE, .count = 8 },
+    { NULL, 0, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC, .count = 2, .len0 = 3,
+      .len1 = 5 },
     { NULL, 0, ERNIC_WR_SEND, ERNIC_RC, .len0 = 0x80000000u },
     { NULL, 0, ERNIC_WR_READ, ERNIC_RC, .count = 2, .len0 = 0x7fffffff,
       .len1 = 1 },
@@ -390,8 +406,9 @@ static void test_no_sge(Fixture *f, gconstpointer data)
         make(f, opcode);
         f->slot.head.count = 0;
         judge(f, some_transport(opcode), false, 0);
-        g_assert_cmpuint(f->wqe.fault, ==,
-                         atomic ? ERNIC_FAULT_SEND_WQE : ERNIC_FAULT_NONE);
+        g_assert_cmpuint(f->wqe.fault, ==, atomic ? ERNIC_FAULT_SEND_WQE :
+                         ernic_wr(opcode)->flags & ERNIC_WRF_WORD ?
+                         ERNIC_FAULT_SEND_LENGTH : ERNIC_FAULT_NONE);
         if (!atomic) {
             g_assert_cmpuint(f->wqe.len, ==, 0);
             g_assert_cmpuint(f->wqe.num_sge, ==, 0);

@@ -8,6 +8,9 @@
 #include <rdma/ib_mad.h>
 #include "ernic_verbs.h"
 
+/* IB_UVERBS_DEVICE_ATOMIC_WRITE, which Linux 6.1 passes on and does not name */
+#define ERNIC_CAP_ATOMIC_WRITE BIT_ULL(40)
+
 #define ERNIC_CAP_FLAGS (IB_DEVICE_BAD_PKEY_CNTR | IB_DEVICE_BAD_QKEY_CNTR | \
 			 IB_DEVICE_CURR_QP_STATE_MOD | \
 			 IB_DEVICE_PORT_ACTIVE_EVENT | \
@@ -36,6 +39,8 @@ static int ernic_query_device(struct ib_device *ibdev,
 	p->device_cap_flags = ERNIC_CAP_FLAGS;
 	if (readl(ernic_reg(dev, features)) & ERNIC_FEATURE_XRC)
 		p->device_cap_flags |= IB_DEVICE_XRC;
+	if (readl(ernic_reg(dev, features)) & ERNIC_FEATURE_ATOMIC_WRITE)
+		p->device_cap_flags |= ERNIC_CAP_ATOMIC_WRITE;
 	p->max_send_sge = a->max_sge;
 	p->max_recv_sge = a->max_sge;
 	p->max_sge_rd = a->max_sge;

@@ -27,10 +27,14 @@ static void ack_fill(Ernic *e, ErnicQp *qp, ErnicPkt *pkt, ErnicOp op,
     pkt->msn = qp->rq.msn;
 }
 
-static ErnicOp ack_read_op(const ErnicRdRes *rd)
+/* The response to an ATOMIC WRITE is one to a READ of nothing (A19.4). */
+static ErnicOp ack_rd_op(const ErnicRdRes *rd)
 {
     bool first = rd->next == rd->start, last = rd->next + 1 == rd->end;
 
+    if (rd->atomic && rd->op != ERNIC_OP_ATOMIC_WRITE) {
+        return ERNIC_OP_ATOMIC_ACK;
+    }
     return first ? last ? ERNIC_OP_READ_RSP_ONLY : ERNIC_OP_READ_RSP_FIRST :
                    last ? ERNIC_OP_READ_RSP_LAST : ERNIC_OP_READ_RSP_MIDDLE;
 }
@@ -98,8 +102,7 @@ static bool ack_rd_packet(Ernic *e, ErnicQp *qp, ErnicRdRes *rd,
     ErnicPkt pkt;
     uint32_t pd;
 
-    ack_fill(e, qp, &pkt, rd->atomic ? ERNIC_OP_ATOMIC_ACK : ack_read_op(rd),
-             ernic_psn_add(rd->psn, rd->next));
+    ack_fill(e, qp, &pkt, ack_rd_op(rd), ernic_psn_add(rd->psn, rd->next));
     pkt.msn = rd->msn;
     pkt.atomic_orig = rd->orig;
     pkt.payload_len = rd->atomic ? 0 : MIN(rd->stop - off, mtu);

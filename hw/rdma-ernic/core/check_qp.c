@@ -122,13 +122,15 @@ static bool wqe_payload_ok(const ErnicWqe *wqe, const ErnicWr *wr)
         return wqe->num_sge == 0;
     }
     if (wqe->flags & ERNIC_WR_INLINE) {
-        return wqe->num_sge == 0 && wqe->len <= ERNIC_MAX_INLINE;
+        return wqe->num_sge == 0 && wqe->len <= ERNIC_MAX_INLINE &&
+               (!(wr->flags & ERNIC_WRF_WORD) || wqe->len == ERNIC_ATOMIC_LEN);
     }
     for (i = 0; i < wqe->num_sge; i++) {
         len += wqe->sge[i].len;
     }
     return wqe->num_sge <= wr->max_sge && len == wqe->len &&
-           (!(wr->flags & ERNIC_WRF_ATOMIC) || len == ERNIC_ATOMIC_LEN);
+           (!(wr->flags & (ERNIC_WRF_ATOMIC | ERNIC_WRF_WORD)) ||
+            len == ERNIC_ATOMIC_LEN);
 }
 
 /* Bytes of a datagram's request: raw ones, and those of PG332, are a frame. */

@@ -263,6 +263,15 @@ static void comp_aeth(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     }
 }
 
+/* Bytes of data in packet @k of the response to @wqe. */
+static uint32_t comp_rsp_len(const ErnicQp *qp, const ErnicWqe *wqe, uint32_t k)
+{
+    uint64_t off = (uint64_t)k * ernic_qp_mtu(qp);
+
+    return ernic_wr(wqe->opcode)->flags & ERNIC_WRF_WORD ? 0 :
+           MIN(wqe->len - off, ernic_qp_mtu(qp));
+}
+
 /*
  * Does packet @k of the response to @wqe have the segment and length that its
  * place asks for? After a restart the old response's may still come along.
@@ -272,11 +281,10 @@ static bool comp_read_fits(ErnicQp *qp, const ErnicWqe *wqe, uint32_t k,
 {
     uint32_t mtu = ernic_qp_mtu(qp);
     uint32_t chunk = ERNIC_READ_CHUNK / mtu;
-    uint64_t off = (uint64_t)k * mtu;
     bool end = k + 1 == wqe->npsn || (k + 1) % chunk == 0;
     bool start = k % chunk == 0;
 
-    if (pkt->payload_len != MIN(wqe->len - off, mtu) ||
+    if (pkt->payload_len != comp_rsp_len(qp, wqe, k) ||
         !!(pkt->op->seg & ERNIC_SEG_END) != end) {
         return false;
     }

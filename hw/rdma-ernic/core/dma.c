@@ -171,11 +171,13 @@ ErnicDma ernic_dma_remote_atomic(Ernic *e, uint32_t pd, uint32_t qpn,
                                  ErnicAtomicOp op, uint64_t arg,
                                  uint64_t compare, uint64_t *old)
 {
+    uint32_t access = op == ERNIC_ATOMIC_WRITE ? ERNIC_ACCESS_REMOTE_WRITE :
+                                                 ERNIC_ACCESS_REMOTE_ATOMIC;
     uint64_t off, run, bus;
     const ErnicMr *mr;
 
-    if (!ernic_mr_check_remote(e, pd, qpn, key, addr, sizeof(*old),
-                               ERNIC_ACCESS_REMOTE_ATOMIC, &mr, &off)) {
+    if (!ernic_mr_check_remote(e, pd, qpn, key, addr, sizeof(*old), access,
+                               &mr, &off)) {
         return ERNIC_DMA_PROT;
     }
     if (!mr->odp) {

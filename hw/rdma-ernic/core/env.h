@@ -12,6 +12,7 @@
 typedef enum ErnicAtomicOp {
     ERNIC_ATOMIC_CMP_SWAP,
     ERNIC_ATOMIC_FETCH_ADD,
+    ERNIC_ATOMIC_WRITE,
 } ErnicAtomicOp;
 
 #define ERNIC_REPORT_NAME 40
@@ -39,7 +40,7 @@ typedef struct ErnicEnvOps {
     /*
      * One atomic operation on the little-endian 64-bit word at @addr, which
      * is a multiple of 8. @arg is the summand, or what replaces a word equal
-     * to @compare. The word as it was goes to *@old, in host byte order.
+     * to @compare, or (WRITE) any. The word as it was goes to *@old, in host byte order.
      */
     bool (*dma_atomic64)(void *env, uint64_t addr, ErnicAtomicOp op,
                          uint64_t arg, uint64_t compare, uint64_t *old);

@@ -47,7 +47,10 @@
     [ERNIC_OP_##NAME] = ROW(ERNIC_OP_##NAME, #NAME, CLS, SEG,   \
                             HDRS, FLAGS, TRANSPORTS)
 
-/* IBTA vol. 1, 9.2.1 (OpCode), table of operations; XRC: annex A14. */
+/*
+ * IBTA vol. 1, 9.2.1 (OpCode), table of operations; XRC: annex A14; ATOMIC WRITE
+ * (RC, and RD): annex A19.
+ */
 static const ErnicOpcode opcode_table[ERNIC_OP_COUNT] = {
     OP(SEND_FIRST,      SEND,   START,  DATA,           REQ | RQE,       CONN),
     OP(SEND_MIDDLE,     SEND,   MIDDLE, DATA,           REQ,             CONN),
@@ -71,6 +74,7 @@ static const ErnicOpcode opcode_table[ERNIC_OP_COUNT] = {
     OP(READ_REQUEST,    READ,   ONLY,   RETH,           REQ,             ACKED),
     OP(COMPARE_SWAP,    ATOMIC, ONLY,   SWAP,           REQ,             ACKED),
     OP(FETCH_ADD,       ATOMIC, ONLY,   SWAP,           REQ,             ACKED),
+    OP(ATOMIC_WRITE,    ATOMIC_WRITE, ONLY, RETH | DATA, REQ,            RC),
 
     OP(READ_RSP_FIRST,  READ_RSP, START,  AETH | DATA,  RSP,             ACKED),
     OP(READ_RSP_MIDDLE, READ_RSP, MIDDLE, DATA,         RSP,             ACKED),

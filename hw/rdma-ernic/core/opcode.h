@@ -35,7 +35,8 @@ typedef enum ErnicOp {
     ERNIC_OP_FETCH_ADD,
     ERNIC_OP_SEND_LAST_INV = 0x16,
     ERNIC_OP_SEND_ONLY_INV,
-    ERNIC_OP_COUNT              /* a hole at 0x15 (RESYNC of RD) */
+    ERNIC_OP_ATOMIC_WRITE = 0x1d,
+    ERNIC_OP_COUNT              /* holes at 0x15 (RESYNC of RD), 0x1c (FLUSH) */
 } ErnicOp;
 
 /*
@@ -63,6 +64,7 @@ typedef enum ErnicOpClass {
     ERNIC_CL_WRITE,
     ERNIC_CL_READ,
     ERNIC_CL_ATOMIC,
+    ERNIC_CL_ATOMIC_WRITE,
     ERNIC_CL_READ_RSP,
     ERNIC_CL_ATOMIC_RSP,
     ERNIC_CL_ACK,

@@ -210,7 +210,7 @@ static uint32_t req_read_chunk(const ErnicWqe *wqe, uint32_t mtu, uint32_t k)
     return MIN(chunk - k % chunk, wqe->npsn - k);
 }
 
-/* READ and atomics: one request packet. */
+/* READ, atomics and ATOMIC WRITE: one request packet. */
 static ReqStep req_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
                          const ErnicWr *wr, const ErnicPath *path)
 {
@@ -221,6 +221,7 @@ static ReqStep req_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     uint32_t psn = sq->next_psn;
     uint64_t off = (uint64_t)k * mtu;
     uint8_t *payload;
+    ErnicFault fault;
     ErnicPkt pkt;
 
     if (sq->rd_issued - sq->rd_done >= qp->attr.max_rd_atomic) {
@@ -235,11 +236,18 @@ static ReqStep req_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     pkt.ackreq = true;
     pkt.va = wqe->raddr + off;
     pkt.dma_len = MIN((uint64_t)n * mtu, wqe->len - off);
+    pkt.payload_len = wr->flags & ERNIC_WRF_WORD ? wqe->len : 0;
     pkt.swap_add = wqe->opcode == ERNIC_WR_CMP_SWAP ? wqe->swap :
                                                       wqe->compare_add;
     pkt.compare = wqe->opcode == ERNIC_WR_CMP_SWAP ? wqe->compare_add : 0;
     if (!ernic_tx_packet(e, path, &pkt, &payload)) {
         return req_block(qp, ERNIC_BLOCKED_TX);
+    }
+    fault = pkt.payload_len ? ernic_wqe_gather(e, qp->pd, wqe, 0, payload,
+                                               pkt.payload_len) :
+                              ERNIC_FAULT_NONE;
+    if (fault) {
+        return req_no_memory(e, qp, wqe, fault);
     }
     req_sent(e, qp, &pkt, n);
     sq->unasked = 0;

@@ -101,6 +101,7 @@ static ErnicFault resp_check_enabled(const ErnicQp *qp, const ErnicPkt *pkt)
         [ERNIC_CL_WRITE] = ERNIC_ACCESS_REMOTE_WRITE,
         [ERNIC_CL_READ] = ERNIC_ACCESS_REMOTE_READ,
         [ERNIC_CL_ATOMIC] = ERNIC_ACCESS_REMOTE_ATOMIC,
+        [ERNIC_CL_ATOMIC_WRITE] = ERNIC_ACCESS_REMOTE_WRITE,
     };
     uint32_t want = need[pkt->op->cls];
 
@@ -357,24 +358,48 @@ static ErnicFault resp_read(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     return ERNIC_FAULT_NONE;
 }
 
+/* What the operation changes the word with, and how. */
+static uint64_t resp_operand(const ErnicPkt *pkt, ErnicAtomicOp *op)
+{
+    if (pkt->op->cls == ERNIC_CL_ATOMIC_WRITE) {
+        *op = ERNIC_ATOMIC_WRITE;
+        return ldq_le_p(pkt->payload);
+    }
+    *op = pkt->op->op == ERNIC_OP_COMPARE_SWAP ? ERNIC_ATOMIC_CMP_SWAP :
+                                                 ERNIC_ATOMIC_FETCH_ADD;
+    return pkt->swap_add;
+}
+
+/* ATOMIC WRITE carries one word, and says so. */
+static bool resp_word_fits(const ErnicPkt *pkt)
+{
+    return pkt->op->cls != ERNIC_CL_ATOMIC_WRITE ||
+           (pkt->dma_len == ERNIC_ATOMIC_LEN &&
+            pkt->payload_len == ERNIC_ATOMIC_LEN);
+}
+
+/* Atomics, and ATOMIC WRITE, which is one but for its answer and its key. */
 static ErnicFault resp_atomic(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 {
-    bool swap = pkt->op->op == ERNIC_OP_COMPARE_SWAP;
     ErnicFault fault;
+    ErnicAtomicOp op;
+    uint64_t arg;
     ErnicRdRes *rd;
     uint64_t orig;
 
+    if (!resp_word_fits(pkt)) {
+        return ERNIC_FAULT_PACKET_LENGTH;
+    }
     if (pkt->va % ERNIC_ATOMIC_LEN) {
         return ERNIC_FAULT_ATOMIC_ALIGN;
     }
     if (!resp_rd_room(qp)) {
         return ERNIC_FAULT_RD_ATOMIC_OVERFLOW;
     }
+    arg = resp_operand(pkt, &op);
     fault = resp_dma_fault(e, qp,
         ernic_dma_remote_atomic(e, resp_pd(e, qp), qp->qpn, pkt->rkey, pkt->va,
-                                swap ? ERNIC_ATOMIC_CMP_SWAP :
-                                       ERNIC_ATOMIC_FETCH_ADD,
-                                pkt->swap_add, pkt->compare, &orig), true);
+                                op, arg, pkt->compare, &orig), true);
     if (fault) {
         return fault;
     }
@@ -385,7 +410,7 @@ static ErnicFault resp_atomic(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     rd->rkey = pkt->rkey;
     rd->xrc_srq = qp->rq.xrc_srq;
     rd->va = pkt->va;
-    rd->swap_add = pkt->swap_add;
+    rd->swap_add = arg;
     rd->compare = pkt->compare;
     rd->orig = orig;
     rd->msn = (qp->rq.msn + 1) & ERNIC_MSN_MASK;
@@ -403,6 +428,7 @@ static ErnicFault resp_execute(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     case ERNIC_CL_READ:
         return resp_read(e, qp, pkt);
     case ERNIC_CL_ATOMIC:
+    case ERNIC_CL_ATOMIC_WRITE:
         return resp_atomic(e, qp, pkt);
     default:
         return ERNIC_FAULT_OP_UNSUPPORTED;
@@ -483,6 +509,7 @@ static bool resp_rd_match(const ErnicQp *qp, const ErnicRdRes *rd,
                           const ErnicPkt *pkt, uint32_t k)
 {
     uint64_t off = (uint64_t)k * ernic_qp_mtu(qp);
+    ErnicAtomicOp op;
 
     if (pkt->rkey != rd->rkey || pkt->va != rd->va + off ||
         pkt->xrcsrq != rd->xrc_srq) {
@@ -490,10 +517,17 @@ static bool resp_rd_match(const ErnicQp *qp, const ErnicRdRes *rd,
     }
     if (rd->atomic) {
         /* 9.7.5.1.3: verified to be identical in all respects. */
-        return pkt->op->cls == ERNIC_CL_ATOMIC && pkt->op->op == rd->op &&
-               pkt->swap_add == rd->swap_add && pkt->compare == rd->compare;
+        return pkt->op->cls != ERNIC_CL_READ && pkt->op->op == rd->op &&
+               resp_word_fits(pkt) && resp_operand(pkt, &op) == rd->swap_add &&
+               pkt->compare == rd->compare;
     }
     return pkt->op->cls == ERNIC_CL_READ && pkt->dma_len <= rd->len - off;
+}
+
+/* Is @pkt answered by an ACK, and not by a response of its own? */
+static bool resp_acked(const ErnicPkt *pkt)
+{
+    return pkt->op->cls == ERNIC_CL_SEND || pkt->op->cls == ERNIC_CL_WRITE;
 }
 
 /* 9.7.5.1.2 to .5: a request that was served before, and what it is owed. */
@@ -501,11 +535,11 @@ static void resp_duplicate(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 {
     uint32_t mtu = ernic_qp_mtu(qp);
     ErnicRdRes *rd;
-    uint32_t k;
+    uint32_t k, len;
 
     e->stats.rx_duplicates++;
     trace_ernic_duplicate(qp->qpn, pkt->op->name, pkt->psn, qp->rq.epsn);
-    if (pkt->op->cls == ERNIC_CL_SEND || pkt->op->cls == ERNIC_CL_WRITE) {
+    if (resp_acked(pkt)) {
         qp->ack.owed = true;
         ernic_sched_mark(e, qp);
         return;
@@ -515,10 +549,11 @@ static void resp_duplicate(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     if (!rd || !resp_rd_match(qp, rd, pkt, k)) {
         return;
     }
+    len = rd->atomic ? 0 : pkt->dma_len;
     rd->again |= !rd->pending;
     rd->start = rd->next = k;
-    rd->end = k + MAX(DIV_ROUND_UP(pkt->dma_len, mtu), 1u);
-    rd->stop = k * mtu + pkt->dma_len;
+    rd->end = k + MAX(DIV_ROUND_UP(len, mtu), 1u);
+    rd->stop = k * mtu + len;
     resp_rd_start(e, qp, rd);
 }
 
@@ -578,7 +613,7 @@ static void resp_rc(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
         npsn = MAX(DIV_ROUND_UP(pkt->dma_len, ernic_qp_mtu(qp)), 1u);
     }
     rq->epsn = ernic_psn_add(rq->epsn, npsn);
-    if (pkt->op->hdrs & ERNIC_HDR_DATA) {
+    if (resp_acked(pkt)) {
         resp_owe(e, qp, pkt);
     }
     rq->open = pkt->op->cls;

@@ -109,6 +109,14 @@ static const ErnicWr wr_table[] = {
         .flags = ERNIC_WRF_LOCAL,
         .wc_opcode = ERNIC_WC_BIND_MW,
     },
+    /* A19.4: a WRITE of one word that takes its turn among the READs. */
+    [ERNIC_WR_ATOMIC_WRITE] = {
+        "ATOMIC_WRITE", ONE(ATOMIC_WRITE),
+        .transports = RC, .allowed = GATHER,
+        .flags = ERNIC_WRF_RETH | ERNIC_WRF_CREDIT | ERNIC_WRF_RESPONSE |
+                 ERNIC_WRF_WORD,
+        .wc_opcode = ERNIC_WC_ATOMIC_WRITE, .max_sge = ERNIC_MAX_SGE,
+    },
 };
 QEMU_BUILD_BUG_ON(ARRAY_SIZE(wr_table) != ERNIC_WR_COUNT);
 
@@ -228,6 +236,7 @@ static ErnicFault parse_operand(const struct ernic_wqe *head,
     case ERNIC_WR_WRITE:
     case ERNIC_WR_WRITE_IMM:
     case ERNIC_WR_READ:
+    case ERNIC_WR_ATOMIC_WRITE:
         clean = all_zero(head->rdma.reserved, sizeof(head->rdma.reserved));
         wqe->raddr = le64_to_cpu(head->rdma.raddr);
         wqe->rkey = le32_to_cpu(head->rdma.rkey);
@@ -313,9 +322,10 @@ static ErnicFault judge_length(const ErnicWr *wr, ErnicTransport transport,
         if (wqe->num_sge != 1) {
             return refuse(wqe, ERNIC_FAULT_SEND_WQE, "atomic without SGE");
         }
-        if (wqe->len != ERNIC_ATOMIC_LEN) {
-            return refuse(wqe, ERNIC_FAULT_SEND_LENGTH, "atomic not 8 bytes");
-        }
+    }
+    if ((wr->flags & (ERNIC_WRF_ATOMIC | ERNIC_WRF_WORD)) &&
+        wqe->len != ERNIC_ATOMIC_LEN) {
+        return refuse(wqe, ERNIC_FAULT_SEND_LENGTH, "atomic not 8 bytes");
     }
     /* A datagram is one packet. */
     if (transport == ERNIC_UD && wqe->len > mtu) {

@@ -17,7 +17,7 @@ typedef struct ErnicWr {
     const char *name;
     uint8_t first, middle, last, only;  /* packet operations, low 5 bits */
     uint8_t transports;                 /* bit per ErnicTransport */
-    uint8_t flags;                      /* ERNIC_WRF_* */
+    uint16_t flags;                     /* ERNIC_WRF_* */
     uint8_t allowed;                    /* ERNIC_WR_* flags it may carry */
     uint8_t wc_opcode;
     uint8_t max_sge;
@@ -25,12 +25,13 @@ typedef struct ErnicWr {
 
 #define ERNIC_WRF_RETH      0x01        /* names remote memory */
 #define ERNIC_WRF_CREDIT    0x02        /* takes a read/atomic credit */
-#define ERNIC_WRF_RESPONSE  0x04        /* is completed by data from the peer */
+#define ERNIC_WRF_RESPONSE  0x04        /* is completed by a response of its own */
 #define ERNIC_WRF_LOCAL     0x08        /* sends no packet */
 #define ERNIC_WRF_ATOMIC    0x10
 #define ERNIC_WRF_IMM       0x20
 #define ERNIC_WRF_INV       0x40
 #define ERNIC_WRF_KERNEL    0x80        /* not from user space */
+#define ERNIC_WRF_WORD      0x100       /* carries 8 bytes; its response none */
 
 /* NULL: no such opcode. */
 const ErnicWr *ernic_wr(uint8_t opcode);

@@ -57,6 +57,7 @@ typedef uint64_t ernic_le64;
 #define ERNIC_FEATURE_ROCE_ETH  0x2     /* RoCEv2 packets are frames of that
                                            card: they have to fit its MTU */
 #define ERNIC_FEATURE_XRC       0x4     /* queue pairs and SRQs of XRC */
+#define ERNIC_FEATURE_ATOMIC_WRITE 0x8  /* requests of that name */
 
 /* control; what is not listed is written 0 */
 #define ERNIC_CONTROL_ENABLE    0x1     /* 0 -> 1 takes the ring registers into
@@ -159,6 +160,7 @@ enum ernic_wr_opcode {
     ERNIC_WR_LOCAL_INV,
     ERNIC_WR_REG_MR,
     ERNIC_WR_BIND_MW,
+    ERNIC_WR_ATOMIC_WRITE,
     ERNIC_WR_COUNT
 };
 
@@ -199,7 +201,7 @@ struct ernic_wqe_send {         /* SEND, SEND_IMM, SEND_INV of connections */
     ernic_le32 xrc_srq;
 };
 
-struct ernic_wqe_rdma {         /* WRITE, WRITE_IMM, READ */
+struct ernic_wqe_rdma {         /* WRITE, WRITE_IMM, READ; ATOMIC_WRITE: 8 bytes */
     ernic_le64 raddr;
     ernic_le32 rkey;
     uint8_t reserved[32];
@@ -315,6 +317,7 @@ enum ernic_wc_opcode {
     ERNIC_WC_REG_MR,
     ERNIC_WC_BIND_MW,
     ERNIC_WC_RECV, ERNIC_WC_RECV_WRITE_IMM,
+    ERNIC_WC_ATOMIC_WRITE,
     ERNIC_WC_OPCODE_COUNT
 };
 

@@ -59,6 +59,7 @@ SEND_OPS = {
           | e.IBV_QP_EX_WITH_SEND_WITH_INV | e.IBV_QP_EX_WITH_RDMA_READ
           | e.IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP
           | e.IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | e.IBV_QP_EX_WITH_BIND_MW}
+DEVICE_ATOMIC_WRITE = 1 << 40   # of device_cap_flags_ex; pyverbs has no name for it
 REMOTE = (e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ
           | e.IBV_ACCESS_REMOTE_ATOMIC)
 
@@ -106,6 +107,8 @@ class End:
     def __init__(self, device, gid_index):
         self.context = Context(name=device)
         self.gid_index = gid_index
+        flags = self.context.query_device_ex().device_cap_flags_ex
+        self.words = bool(flags & DEVICE_ATOMIC_WRITE)
         self.soft = os.path.exists(f'/sys/class/infiniband/{device}/parent')
         self.pd = PD(self.context)
         self.mr = MR(self.pd, MEMORY,
@@ -122,8 +125,11 @@ class End:
         self.cq = CQ(self.context, 2 * DEPTH)
         cap = QPCap(max_send_wr=DEPTH, max_recv_wr=DEPTH, max_send_sge=2, max_recv_sge=2,
                     max_inline_data=64)
+        ops = SEND_OPS[kind]
+        if kind == 'RC' and self.words:
+            ops |= e.IBV_QP_EX_WITH_ATOMIC_WRITE
         init = QPInitAttrEx(qp_type=TYPES[kind], scq=self.cq, rcq=self.cq, pd=self.pd,
-                            cap=cap, send_ops_flags=SEND_OPS[kind],
+                            cap=cap, send_ops_flags=ops,
                             comp_mask=e.IBV_QP_INIT_ATTR_PD
                             | e.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
         self.psn = random.getrandbits(24)
@@ -135,7 +141,8 @@ class End:
         self.qp = QPEx(self.context, init, attr)        # UD: ready to send already
         gid = self.context.query_gid(1, self.gid_index)
         return {'qpn': self.qp.qp_num, 'psn': self.psn, 'gid': str(gid),
-                'rkey': self.mr.rkey, 'address': self.mr.buf, 'soft': self.soft}
+                'rkey': self.mr.rkey, 'address': self.mr.buf, 'soft': self.soft,
+                'words': self.words}
 
     def connect(self, peer):
         self.peer = peer
@@ -419,6 +426,35 @@ def cmp_swap(end, other):
                compare, 2**63)
 
 
+def post_word(end, address, value):
+    """An ATOMIC WRITE; its bytes are in the request."""
+    end.qp.wr_start()
+    end.qp.wr_id = 1
+    end.qp.wr_flags = e.IBV_SEND_SIGNALED
+    end.qp.wr_atomic_write(end.peer['rkey'], address, value.to_bytes(8, 'little'))
+    end.qp.wr_complete()
+
+
+def atomic_write(end, other):
+    """Each at once and in its turn: the atomic behind the last one finds its word."""
+    other.fill(CELL - 8, 24, -1)
+    around = other.number(CELL - 8), other.number(CELL + 8)
+    for value in (1, 2**64 - 2, 0x0102030405060708):
+        post_word(end, end.peer['address'] + CELL, value)
+        own_completion(end, e.IBV_WC_ATOMIC_WRITE)
+        check('what is there', other.number(CELL), value)
+    for value in range(DEPTH // 2):
+        post_word(end, end.peer['address'] + CELL, value)
+    end.post(8, 'wr_atomic_fetch_add', end.peer['rkey'], end.peer['address'] + CELL, 5,
+             offset=RESULT)
+    for _ in range(DEPTH // 2):
+        own_completion(end, e.IBV_WC_ATOMIC_WRITE)
+    own_completion(end, e.IBV_WC_FETCH_ADD)
+    check('what was there', end.number(RESULT), DEPTH // 2 - 1)
+    check('what is there', other.number(CELL), DEPTH // 2 + 4)
+    check('what is around', (other.number(CELL - 8), other.number(CELL + 8)), around)
+
+
 def many(end, other):
     """A queue full of WRITE and READ, so that packets of several are on the way."""
     length = 3 * end.mtu + 5
@@ -472,6 +508,11 @@ def wrong_range(end, other):
 def odd_atomic(end, other):
     end.post(8, 'wr_atomic_fetch_add', end.peer['rkey'], end.peer['address'] + CELL + 4,
              1, offset=RESULT)
+    own_completion(end, None, e.IBV_WC_REM_INV_REQ_ERR)
+
+
+def odd_word(end, other):
+    post_word(end, end.peer['address'] + CELL + 4, 1)
     own_completion(end, None, e.IBV_WC_REM_INV_REQ_ERR)
 
 
@@ -558,16 +599,20 @@ CASES = {
     'UD loss': [numbered_sends],
     'UD': [send, send_imm, many_sends],
     'UC': [send, send_imm, write, write_imm, many_sends],
-    'RC': [send, send_imm, write, write_imm, read, fetch_add, cmp_swap, many_sends, many,
-           late_receive, send_inv],
+    'RC': [send, send_imm, write, write_imm, read, fetch_add, cmp_swap, atomic_write,
+           many_sends, many, late_receive, send_inv],
 }
 # These break the connection, as does send_inv: each needs a new one.
-BREAKING = {'RC': [wrong_key, wrong_range, odd_atomic, long_send]}
+BREAKING = {'RC': [wrong_key, wrong_range, odd_atomic, odd_word, long_send]}
+# Where both ends have it: soft-RoCE has since Linux 6.2.
+WORDS = (atomic_write, odd_word)
 
 
 def drive(end, other, case, requests):
     """Send the requests; how many were wrong. The first such one ends a case."""
     for request in requests:
+        if request in WORDS and not (end.words and end.peer['words']):
+            continue
         started = time.monotonic()
         try:
             request(end, other)

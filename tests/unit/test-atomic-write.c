@@ -1,0 +1,330 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * ATOMIC WRITE (IBTA vol. 1, annex A19): 8 bytes that are in memory at once. It is
+ * requested as a WRITE, and answered, counted and repeated as a READ of nothing.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "dialog.h"
+
+#define SQ DLG_SQ_PSN
+#define RQ DLG_RQ_PSN
+#define WORD 8
+
+#define SENT_WORD(d, PSN, BYTES)                                            \
+    SENT(d, ATOMIC_WRITE, .psn = (PSN), .va = DLG_RADDR, .rkey = DLG_RKEY,  \
+         .dma_len = WORD, .payload_len = WORD, .payload = (BYTES),          \
+         .ackreq = true)
+#define PEER_DONE(d, PSN, MSN)                                              \
+    PEER(d, READ_RSP_ONLY, .psn = (PSN), .syndrome = DLG_ACK, .msn = (MSN))
+
+/* The peer writes the word at @off with the bytes at d->peer + @from. */
+#define PEER_WORD_OF(d, PSN, KEY, OFF, FROM)                                \
+    PEER(d, ATOMIC_WRITE, .psn = (PSN), .va = (d)->mem + (OFF),             \
+         .rkey = (KEY), .dma_len = WORD, .payload = (d)->peer + (FROM),     \
+         .payload_len = WORD, .ackreq = true)
+#define PEER_WORD(d, PSN, FROM) \
+    PEER_WORD_OF(d, PSN, (d)->key, DLG_SINK, FROM)
+#define SENT_DONE(d, PSN, MSN)                                              \
+    SENT(d, READ_RSP_ONLY, .psn = (PSN), .syndrome = DLG_ACK, .msn = (MSN))
+
+/* ---- requester ------------------------------------------------------------ */
+
+static void test_request(void)
+{
+    struct ernic_cqe cqe;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_post(&d, ERNIC_WR_ATOMIC_WRITE, 16, WORD);
+    SENT_WORD(&d, SQ, d.at + 16);
+    dlg_no_wc(&d);
+    PEER_DONE(&d, SQ, 1);
+    cqe = SEND_WC(&d, 0, SUCCESS);
+    g_assert_cmpuint(cqe.opcode, ==, ERNIC_WC_ATOMIC_WRITE);
+    g_assert_cmpuint(cqe.byte_len, ==, WORD);
+    dlg_close(&d);
+}
+
+/* The bytes stand in the request, as verbs programs have them. */
+static void test_inline(void)
+{
+    static const uint8_t bytes[WORD] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+    struct ernic_wqe wqe;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    wqe = dlg_wqe(&d, ERNIC_WR_ATOMIC_WRITE, ERNIC_WR_SIGNALED | ERNIC_WR_INLINE);
+    wqe.count = cpu_to_le16(WORD);
+    fake_post_send(d.e, &d.qp, &wqe, bytes);
+    g_assert_cmpuint(fake_ring_sq(d.e, &d.qp), ==, ERNIC_OK);
+    SENT_WORD(&d, SQ, bytes);
+    PEER_DONE(&d, SQ, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+/* It takes one of the places that READs have at the peer. */
+static void test_credit(void)
+{
+    Dialog d;
+
+    dlg_init(&d, ERNIC_QPT_RC, false);
+    d.attr.max_rd_atomic = 1;
+    dlg_to(&d, ERNIC_QPS_RTS);
+    dlg_post(&d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
+    dlg_post(&d, ERNIC_WR_ATOMIC_WRITE, 8, WORD);
+    SENT_WORD(&d, SQ, d.at);
+    QUIET(&d);
+    PEER_DONE(&d, SQ, 1);
+    SENT_WORD(&d, SQ + 1, d.at + 8);
+    PEER_DONE(&d, SQ + 1, 2);
+    SEND_WC(&d, 0, SUCCESS);
+    SEND_WC(&d, 1, SUCCESS);
+    dlg_close(&d);
+    dlg_init(&d, ERNIC_QPT_RC, false);
+    d.attr.max_rd_atomic = 0;
+    dlg_to(&d, ERNIC_QPS_RTS);
+    dlg_post(&d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
+    SEND_WC(&d, 0, LOC_QP_OP_ERR);
+    dlg_close(&d);
+}
+
+/* An ACK does not answer it; its response was lost, and it is sent again. */
+static void test_implied(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_post(&d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    SENT_WORD(&d, SQ, d.at);
+    dlg_sent_message(&d, ERNIC_WR_SEND, 0, SQ + 1, 0, 16);
+    PEER_ACK(&d, SQ + 1, 2);
+    dlg_no_wc(&d);
+    SENT_WORD(&d, SQ, d.at);
+    dlg_sent_message(&d, ERNIC_WR_SEND, 0, SQ + 1, 0, 16);
+    PEER_DONE(&d, SQ, 1);
+    PEER_ACK(&d, SQ + 1, 2);
+    SEND_WC(&d, 0, SUCCESS);
+    SEND_WC(&d, 1, SUCCESS);
+    dlg_close(&d);
+}
+
+static void test_bad_response(void)
+{
+    static const struct {
+        uint8_t op;
+        uint32_t len;
+    } rows[] = {
+        { ERNIC_OP_READ_RSP_ONLY, WORD }, { ERNIC_OP_READ_RSP_FIRST, 1024 },
+        { ERNIC_OP_READ_RSP_LAST, 1 }, { ERNIC_OP_ATOMIC_ACK, 0 },
+    };
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        dlg_open(&d, ERNIC_QPT_RC);
+        dlg_post(&d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
+        SENT_WORD(&d, SQ, d.at);
+        dlg_peer(&d, rows[i].op, &(ErnicPkt) {
+            .psn = SQ, .syndrome = DLG_ACK, .msn = 1,
+            .payload_len = rows[i].len,
+        });
+        SEND_WC(&d, 0, BAD_RESP_ERR);
+        STATE_IS(&d, ERR);
+        dlg_close(&d);
+    }
+}
+
+static void test_lkey(void)
+{
+    uint32_t key;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    key = d.key;
+    d.key ^= 0x41;
+    dlg_post(&d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
+    d.key = key;
+    SEND_WC(&d, 0, LOC_PROT_ERR);
+    QUIET(&d);
+    dlg_close(&d);
+}
+
+/* ---- responder ------------------------------------------------------------ */
+
+/* One response of its own, and no ACK besides. */
+static void test_served(void)
+{
+    uint32_t key;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    /* The right to write is all that it takes. */
+    key = fake_reg_mr(d.e, d.pd, d.mem, DLG_MEM, ERNIC_ACCESS_LOCAL_WRITE |
+                                                 ERNIC_ACCESS_REMOTE_WRITE);
+    PEER_WORD_OF(&d, RQ, key, DLG_SINK, 0);
+    SENT_DONE(&d, RQ, 1);
+    QUIET(&d);
+    g_assert_cmpuint(d.env.atomics, ==, 1);
+    dlg_mem_is(&d, DLG_SINK, d.peer, WORD);
+    dlg_mem_is(&d, DLG_SINK + WORD, NULL, 64);
+    /* What comes behind finds it done. */
+    PEER(&d, READ_REQUEST, .psn = RQ + 1, .va = d.mem + DLG_SINK,
+         .rkey = d.key, .dma_len = WORD);
+    SENT(&d, READ_RSP_ONLY, .psn = RQ + 1, .syndrome = DLG_ACK, .msn = 2,
+         .payload = d.peer, .payload_len = WORD);
+    dlg_no_wc(&d);
+    dlg_close(&d);
+}
+
+/* It is answered again, and not done again, if it is the same in all respects. */
+static void test_duplicate(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    PEER_WORD(&d, RQ, 0);
+    SENT_DONE(&d, RQ, 1);
+    PEER_WORD(&d, RQ + 1, 8);
+    SENT_DONE(&d, RQ + 1, 2);
+    PEER_WORD(&d, RQ, 0);
+    SENT_DONE(&d, RQ, 1);
+    dlg_mem_is(&d, DLG_SINK, d.peer + 8, WORD);
+    g_assert_cmpuint(d.env.atomics, ==, 2);
+    PEER_WORD(&d, RQ, 16);
+    PEER_WORD_OF(&d, RQ, d.key, DLG_SINK + 8, 0);
+    PEER_WORD_OF(&d, RQ, d.key ^ 1, DLG_SINK, 0);
+    PEER(&d, ATOMIC_WRITE, .psn = RQ, .va = d.mem + DLG_SINK, .rkey = d.key,
+         .dma_len = WORD, .payload = d.peer, .payload_len = 4);
+    PEER(&d, FETCH_ADD, .psn = RQ, .va = d.mem + DLG_SINK, .rkey = d.key,
+         .swap_add = ldq_le_p(d.peer));
+    PEER(&d, READ_REQUEST, .psn = RQ, .va = d.mem + DLG_SINK, .rkey = d.key);
+    QUIET(&d);
+    STATE_IS(&d, RTS);
+    dlg_close(&d);
+}
+
+typedef struct Wrong {
+    const char *name;
+    uint32_t dma_len, len, off;
+    uint32_t access;            /* of the key */
+    uint32_t qp_access;
+    uint8_t nak, event;
+} Wrong;
+
+#define ALL (ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE | \
+             ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_ATOMIC)
+#define INV_REQ ERNIC_NAK_INV_REQ, ERNIC_EV_QP_REQ_ERR
+#define REM_ACC ERNIC_NAK_REM_ACC, ERNIC_EV_QP_ACCESS_ERR
+
+static const Wrong wrongs[] = {
+    { "aligned", WORD, WORD, 4, ALL, ALL, INV_REQ },
+    { "short", WORD, 4, 0, ALL, ALL, INV_REQ },
+    { "empty", 0, 0, 0, ALL, ALL, INV_REQ },
+    { "long", 16, 16, 0, ALL, ALL, INV_REQ },
+    { "says-less", 4, WORD, 0, ALL, ALL, INV_REQ },
+    { "says-more", 16, WORD, 0, ALL, ALL, INV_REQ },
+    { "not-enabled", WORD, WORD, 0, ALL, ALL & ~ERNIC_ACCESS_REMOTE_WRITE,
+      INV_REQ },
+    { "key", WORD, WORD, 0, ALL & ~ERNIC_ACCESS_REMOTE_WRITE, ALL, REM_ACC },
+    { "range", WORD, WORD, DLG_SINK, ALL, ALL, REM_ACC },
+};
+
+static void test_wrong(gconstpointer data)
+{
+    const Wrong *w = data;
+    uint32_t key;
+    Dialog d;
+
+    dlg_init(&d, ERNIC_QPT_RC, false);
+    d.attr.access = cpu_to_le32(w->qp_access & ~ERNIC_ACCESS_LOCAL_WRITE);
+    dlg_to(&d, ERNIC_QPS_RTS);
+    key = fake_reg_mr(d.e, d.pd, d.mem + DLG_SINK, 4096, w->access);
+    PEER(&d, ATOMIC_WRITE, .psn = RQ, .va = d.mem + DLG_SINK + w->off,
+         .rkey = key, .dma_len = w->dma_len, .payload = d.peer,
+         .payload_len = w->len, .ackreq = true);
+    SENT_NAK(&d, w->nak, RQ, 0);
+    dlg_event(&d, w->event);
+    STATE_IS(&d, ERR);
+    dlg_mem_is(&d, DLG_SINK, NULL, 64);
+    dlg_close(&d);
+}
+
+/* More than there is room for, as with READs. */
+static void test_overflow(void)
+{
+    Dialog d;
+
+    dlg_init(&d, ERNIC_QPT_RC, false);
+    d.attr.max_dest_rd_atomic = 1;
+    dlg_to(&d, ERNIC_QPS_RTS);
+    d.hold = true;
+    PEER_WORD(&d, RQ, 0);
+    PEER_WORD(&d, RQ + 1, 8);
+    SENT_DONE(&d, RQ, 1);
+    SENT_NAK(&d, ERNIC_NAK_INV_REQ, RQ + 1, 1);
+    dlg_event(&d, ERNIC_EV_QP_REQ_ERR);
+    dlg_mem_is(&d, DLG_SINK, d.peer, WORD);
+    dlg_close(&d);
+}
+
+/* Other services do not have it. */
+static void test_other_service(void)
+{
+    uint8_t bytes[40] = { ERNIC_BTH_XRC | ERNIC_OP_ATOMIC_WRITE, 0x40, 0xff, 0xff };
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_XRC_TGT);
+    stl_be_p(bytes + 4, d.qp.qpn);
+    stl_be_p(bytes + 8, RQ);
+    dlg_inject_raw(&d, bytes, sizeof(bytes), true);
+    SENT_NAK(&d, ERNIC_NAK_INV_REQ, RQ, 0);
+    dlg_event(&d, ERNIC_EV_QP_REQ_ERR);
+    dlg_event(&d, ERNIC_EV_LAST_WQE);
+    dlg_close(&d);
+}
+
+/* Memory that fails: nothing is promised, and the connection ends. */
+static void test_memory(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    fake_fail_dma(&d.env, 1, false);
+    PEER_WORD(&d, RQ, 0);
+    SENT_NAK(&d, ERNIC_NAK_REM_OP, RQ, 0);
+    dlg_event(&d, ERNIC_EV_QP_FATAL);
+    STATE_IS(&d, ERR);
+    dlg_mem_is(&d, DLG_SINK, NULL, WORD);
+    dlg_close(&d);
+}
+
+#define TEST(NAME, FN) g_test_add_func("/atomic-write/" NAME, FN)
+
+int main(int argc, char **argv)
+{
+    size_t i;
+
+    g_test_init(&argc, &argv, NULL);
+    TEST("request", test_request);
+    TEST("inline", test_inline);
+    TEST("credit", test_credit);
+    TEST("implied", test_implied);
+    TEST("response/bad", test_bad_response);
+    TEST("lkey", test_lkey);
+    TEST("served", test_served);
+    TEST("duplicate", test_duplicate);
+    for (i = 0; i < G_N_ELEMENTS(wrongs); i++) {
+        g_autofree char *path = g_strdup_printf("/atomic-write/wrong/%s",
+                                                wrongs[i].name);
+
+        g_test_add_data_func(path, &wrongs[i], test_wrong);
+    }
+    TEST("overflow", test_overflow);
+    TEST("other-service", test_other_service);
+    TEST("memory", test_memory);
+    return g_test_run();
+}
