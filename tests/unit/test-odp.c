@@ -245,6 +245,33 @@ static void test_recv(void)
     dlg_close(&d);
 }
 
+/* On an XRC target, whose receive requests and keys are the SRQ's. */
+static void test_xrc(void)
+{
+    Dialog d;
+    int i;
+
+    open_demand(&d, ERNIC_QPT_XRC_TGT);
+    dlg_recv(&d, DLG_SINK, 64);
+    for (i = 0; i < 2; i++) {
+        PEER(&d, SEND_ONLY, .psn = RQ, .ackreq = true, .payload_len = 16,
+             .payload = d.peer);
+        if (i == 0) {
+            SENT_NAK(&d, RNR, RQ, 0);
+            asked(&d, DLG_SINK, 64, true);
+        }
+    }
+    SENT_ACK(&d, RQ, 1);
+    RECV_WC(&d, 0, SUCCESS);
+    dlg_mem_is(&d, DLG_SINK, d.peer, 16);
+    PEER(&d, READ_REQUEST, .psn = RQ + 1, .va = d.mem + 4 * PAGE, .rkey = d.key,
+         .dma_len = 16, .ackreq = true);
+    QUIET(&d);
+    asked(&d, 4 * PAGE, 16, false);
+    dlg_sent_read(&d, RQ + 1, 2, 4 * PAGE, 16);
+    dlg_close(&d);
+}
+
 static void test_recv_failed(void)
 {
     Dialog d;
@@ -780,6 +807,7 @@ int main(int argc, char **argv)
     g_test_add_func("/odp/write", test_write);
     g_test_add_func("/odp/write/failed", test_write_failed);
     g_test_add_func("/odp/served/atomic", test_atomic_served);
+    g_test_add_func("/odp/served/xrc", test_xrc);
     g_test_add_func("/odp/served/atomic-write", test_atomic_write_served);
     g_test_add_func("/odp/served/read", test_read_served);
     g_test_add_func("/odp/served/read-failed", test_read_served_failed);

@@ -198,7 +198,7 @@ static void ernic_odp_put(struct ernic_mr *mr)
 /* What lies behind the byte that is missing is brought along if that can be. */
 static int ernic_odp_resolve(struct ernic_dev *dev, const struct ernic_eqe *eqe)
 {
-	bool write = eqe->flags & ERNIC_EQE_WRITE;
+	bool write = eqe->flags & ERNIC_EQE_WRITE, rights;
 	u64 off = le64_to_cpu(eqe->offset);
 	struct ernic_mr *mr;
 	s64 ret;
@@ -206,8 +206,12 @@ static int ernic_odp_resolve(struct ernic_dev *dev, const struct ernic_eqe *eqe)
 	mr = ernic_odp_get(dev, le32_to_cpu(eqe->detail));
 	if (!mr)
 		return -ENOENT;
-	ret = ernic_odp_map(mr, off, le32_to_cpu(eqe->length), write, true);
+	/* with less than all rights, those of pages around it would be lost */
+	rights = write || ernic_mr_odp(mr)->umem.writable;
+	ret = ernic_odp_map(mr, off, le32_to_cpu(eqe->length), rights, true);
 	if (ret < 0)
+		ret = ernic_odp_map(mr, off, 1, rights, true);
+	if (ret < 0 && rights != write)
 		ret = ernic_odp_map(mr, off, 1, write, true);
 	ernic_odp_put(mr);
 	return min_t(s64, ret, 0);
@@ -476,6 +480,9 @@ void ernic_odp_caps(struct ernic_dev *dev, struct ib_device_attr *p)
 	p->odp_caps.per_transport_caps.rc_odp_caps =
 		ERNIC_ODP_SEND | IB_ODP_SUPPORT_RECV | IB_ODP_SUPPORT_READ |
 		IB_ODP_SUPPORT_ATOMIC | IB_ODP_SUPPORT_SRQ_RECV;
+	p->odp_caps.per_transport_caps.xrc_odp_caps =
+		ERNIC_ODP_SEND | IB_ODP_SUPPORT_READ | IB_ODP_SUPPORT_ATOMIC |
+		IB_ODP_SUPPORT_SRQ_RECV;
 	p->odp_caps.per_transport_caps.uc_odp_caps = ERNIC_ODP_SEND;
 	p->odp_caps.per_transport_caps.ud_odp_caps = IB_ODP_SUPPORT_SEND;
 }
