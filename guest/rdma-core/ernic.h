@@ -135,6 +135,7 @@ struct ernic_cq {
 	uint32_t cqn;
 	uint32_t ci;		/* entries consumed */
 	_Atomic(__le32) *ci_word; /* the same for the device */
+	uint32_t seen;		/* entries that were there when it was armed last */
 	struct ernic_cqe *cur;	/* between start_poll and end_poll */
 	struct ernic_qp *cur_qp;
 };

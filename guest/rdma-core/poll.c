@@ -153,21 +153,34 @@ int ernic_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 	return i;
 }
 
+/*
+ * Entries that are in the ring, read or not: an event is for what comes behind
+ * them. An entry that is too late for this raises it when the device is told.
+ */
+static uint32_t cq_seen(struct ernic_cq *cq)
+{
+	uint32_t ci = le32toh(atomic_load_explicit(cq->ci_word,
+						   memory_order_acquire));
+
+	if ((int32_t)(ci - cq->seen) > 0)
+		cq->seen = ci;
+	while (cq->seen - ci < cq->depth && ernic_cq_entry(cq, cq->seen))
+		cq->seen++;
+	return cq->seen;
+}
+
 int ernic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
 	struct ernic_cq *cq = to_ernic_cq(ibcq);
 	enum ernic_db_kind kind = solicited_only ? ERNIC_DB_CQ_ARM_SOLICITED :
 						   ERNIC_DB_CQ_ARM;
 
-	uint32_t ci;
-
 	/*
 	 * A lock of its own, so that one may arm between start_poll and
 	 * end_poll: indices reach the device in their order.
 	 */
 	ernic_lock(&cq->arm_lock);
-	ci = le32toh(atomic_load_explicit(cq->ci_word, memory_order_acquire));
-	ernic_ring(ibcq->context, ERNIC_DB(kind, cq->cqn, ci));
+	ernic_ring(ibcq->context, ERNIC_DB(kind, cq->cqn, cq_seen(cq)));
 	ernic_unlock(&cq->arm_lock);
 	return 0;
 }

@@ -81,6 +81,36 @@ static void test_arm_race(Fixture *f, gconstpointer data)
     g_assert_cmpuint(events(f), ==, 1);
 }
 
+/* 11.4.2.2: what was there before, though not consumed, raises nothing. */
+static void test_arm_seen(Fixture *f, gconstpointer data)
+{
+    uint32_t i;
+
+    recreate(f, 4, true);
+    post_solicited(f);
+    post(f);
+    for (i = 0; i < 2; i++) {
+        g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, 2, i), ==, ERNIC_OK);
+        g_assert_cmpuint(events(f), ==, 0);
+        g_assert_cmpuint(cq(f)->ci, ==, 0);
+    }
+    post_solicited(f);
+    g_assert_cmpuint(events(f), ==, 1);
+    /* One that came while the doorbell was on its way. */
+    g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, 2, true), ==, ERNIC_OK);
+    g_assert_cmpuint(events(f), ==, 1);
+    g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, 4, false), ==, ERNIC_ERR_FULL);
+    g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, -2u, false), ==, ERNIC_ERR_FULL);
+    g_assert_cmpuint(cq(f)->arm, ==, ERNIC_CQ_DISARMED);
+    /* Nothing was overwritten: the ring is full with one more. */
+    post(f);
+    g_assert_false(post_wc(f, ERNIC_WC_SUCCESS, 0));
+    g_assert_true(cq(f)->overrun);
+    for (i = 0; i < 4; i++) {
+        expect(f, i);
+    }
+}
+
 static void test_arm_solicited(Fixture *f, gconstpointer data)
 {
     arm(f, true);
@@ -400,6 +430,7 @@ int main(int argc, char **argv)
     CQ_TEST("/cq-notify/doorbell-late", test_doorbell_late);
     CQ_TEST("/cq-notify/arm-any", test_arm_any);
     CQ_TEST("/cq-notify/arm-race", test_arm_race);
+    CQ_TEST("/cq-notify/arm-seen", test_arm_seen);
     CQ_TEST("/cq-notify/arm-solicited", test_arm_solicited);
     CQ_TEST("/cq-notify/arm-solicited-race", test_arm_solicited_race);
     CQ_TEST("/cq-notify/solicited-long-ago", test_solicited_long_ago);

@@ -346,22 +346,23 @@ uint8_t ernic_cq_consume(Ernic *e, uint32_t cqn, uint32_t ci)
     return ERNIC_OK;
 }
 
-uint8_t ernic_cq_arm(Ernic *e, uint32_t cqn, uint32_t ci, bool solicited)
+uint8_t ernic_cq_arm(Ernic *e, uint32_t cqn, uint32_t seen, bool solicited)
 {
     ErnicCq *cq = &e->cq[cqn];
-    uint8_t status = ernic_cq_consume(e, cqn, ci);
     bool unseen;
 
-    if (status != ERNIC_OK) {
-        return status;
+    /* What was seen is not consumed, if software tells that in memory. */
+    if (cq->ci_addr ? cq->pi - seen > cq->depth : !consume(cq, seen)) {
+        trace_ernic_guest_cq_ci(cqn, seen, cq->ci, cq->pi);
+        return ERNIC_ERR_FULL;
     }
     /* 11.4.2.2: any completion outweighs solicited ones until it fires. */
     cq->arm = MAX(cq->arm, solicited ? ERNIC_CQ_ARMED_SOLICITED :
                                        ERNIC_CQ_ARMED_ANY);
-    trace_ernic_cq_arm(cqn, ci, cq->pi, cq->arm);
-    /* An @ci from behind may have missed a solicited entry. */
-    unseen = cq->arm == ERNIC_CQ_ARMED_ANY ? cq->pi != ci :
-             cq->sol_pi != cq->ci || cq->ci != ci;
+    trace_ernic_cq_arm(cqn, seen, cq->pi, cq->arm);
+    /* @seen from behind what was consumed may have missed a solicited entry. */
+    unseen = cq->arm == ERNIC_CQ_ARMED_ANY ? cq->pi != seen :
+             cq->pi - cq->sol_pi < cq->pi - seen;
     if (unseen) {
         tell(e, cqn, cq);
     }

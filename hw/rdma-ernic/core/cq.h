@@ -74,10 +74,11 @@ ErnicCq *ernic_cq_get(Ernic *e, uint32_t uctx, uint32_t cqn);
 bool ernic_cq_post(Ernic *e, uint32_t cqn, const ErnicWc *wc);
 /*
  * Doorbells. Arming raises the event at once when an entry that the consumer
- * has not counted in @ci is already there.
+ * has not counted in @seen is already there; without ci_addr what was seen is
+ * consumed too.
  */
 uint8_t ernic_cq_consume(Ernic *e, uint32_t cqn, uint32_t ci);
-uint8_t ernic_cq_arm(Ernic *e, uint32_t cqn, uint32_t ci, bool solicited);
+uint8_t ernic_cq_arm(Ernic *e, uint32_t cqn, uint32_t seen, bool solicited);
 /* Raise events that moderation held back until @now; returns the next. */
 uint64_t ernic_cq_moderation_run(Ernic *e, uint64_t now);
 

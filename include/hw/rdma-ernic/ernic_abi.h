@@ -131,7 +131,8 @@ enum ernic_db_kind {
     ERNIC_DB_RQ,                /* receive queue producer */
     ERNIC_DB_SRQ,               /* shared receive queue producer */
     ERNIC_DB_CQ,                /* completion queue consumer */
-    ERNIC_DB_CQ_ARM,            /* consumer, and arm for the next completion */
+    ERNIC_DB_CQ_ARM,            /* consumer (with ci_addr: entries seen), and
+                                   arm for the next completion */
     ERNIC_DB_CQ_ARM_SOLICITED,  /* consumer, and arm for solicited or error */
     ERNIC_DB_EQ,                /* event queue consumer */
     ERNIC_DB_KIND_COUNT
