@@ -4,8 +4,7 @@
 guests[0] has them, in memory; guests[1] is the initiator or client.
 """
 import guest
-import links
-import links
+import storage
 from report import Case
 from stacks import Suite
 
@@ -14,8 +13,6 @@ MEMORY = 1536
 MIB = 128                       # of a disk, and what is written; the short form: less
 SHORT_MIB = 24
 SECONDS = 400
-CONFIG = '/sys/kernel/config'
-IQN = 'iqn.2026-01.ernic:disk'
 
 # Random blocks of all these sizes are written and then read and verified.
 FIO = ('fio --name=verify --filename={path} --size={size}m --rw=randwrite '
@@ -23,83 +20,22 @@ FIO = ('fio --name=verify --filename={path} --size={size}m --rw=randwrite '
        '--randrepeat=1 {options}')
 DEEP = '--ioengine=libaio --direct=1 --iodepth=16'
 
-# A disk, offered by the kernel's NVMe target.
-NVME_TARGET = f'''
-    modprobe nvmet-rdma && modprobe loop &&
-    losetup /dev/loop0 /dev/shm/nvme &&
-    cd {CONFIG}/nvmet && mkdir -p subsystems/disk/namespaces/1 ports/1 &&
-    echo 1 >subsystems/disk/attr_allow_any_host &&
-    printf /dev/loop0 >subsystems/disk/namespaces/1/device_path &&
-    echo 1 >subsystems/disk/namespaces/1/enable &&
-    echo rdma >ports/1/addr_trtype && echo ipv4 >ports/1/addr_adrfam &&
-    echo {links.ipv4(0)} >ports/1/addr_traddr && echo 4420 >ports/1/addr_trsvcid &&
-    ln -s {CONFIG}/nvmet/subsystems/disk ports/1/subsystems/disk'''
-NVME_INITIATOR = f'''
-    modprobe nvme-rdma &&
-    echo "transport=rdma,nqn=disk,trsvcid=4420,traddr={links.ipv4(0)}" \\
-        >/dev/nvme-fabrics &&
-    timeout 10 sh -c "until [ -b /dev/nvme0n1 ]; do sleep 0.1; done"'''
-NVME_END = 'echo 1 >/sys/class/nvme/nvme0/delete_controller'
-
-# The same by LIO: a portal by TCP, which has to exist first, and one by iSER.
-ISER_TARGET = f'''
-    modprobe target_core_mod && modprobe iscsi_target_mod && modprobe ib_isert &&
-    modprobe target_core_file &&
-    disk={CONFIG}/target/core/fileio_0/disk && mkdir -p $disk &&
-    echo "fd_dev_name=/dev/shm/iser,fd_dev_size=$(stat -c %s /dev/shm/iser)" \\
-        >$disk/control && echo 1 >$disk/enable &&
-    group={CONFIG}/target/iscsi/{IQN}/tpgt_1 && mkdir -p $group/lun/lun_0 &&
-    ln -s $disk $group/lun/lun_0/disk && mkdir -p $group/np/{links.ipv4(0)}:3260 &&
-    echo 1 >$group/np/{links.ipv4(0)}:3260/iser &&
-    echo 0 >$group/attrib/authentication && echo 1 >$group/attrib/generate_node_acls &&
-    echo 1 >$group/attrib/cache_dynamic_acls &&
-    echo 0 >$group/attrib/demo_mode_write_protect && echo 1 >$group/enable'''
-ADMIN = f'iscsiadm -m node -T {IQN} -p {links.ipv4(0)}:3260'
-ISER_INITIATOR = f'''
-    modprobe sd_mod && modprobe ib_iser && mkdir -p /run/lock /etc/iscsi &&
-    echo InitiatorName=iqn.2026-01.ernic:guest >/etc/iscsi/initiatorname.iscsi &&
-    [ -f /etc/iscsi/iscsid.conf ] || : >/etc/iscsi/iscsid.conf
-    iscsid && {ADMIN} -I iser -o new && {ADMIN} -I iser --login &&
-    timeout 10 sh -c "until [ -b /dev/sda ]; do sleep 0.1; done" &&
-    iscsiadm -m session | grep "^iser:"'''
-ISER_END = f'{ADMIN} --logout'
-
-# A file system; what mountd would do is done here.
-NFS_TARGET = f'''
-    modprobe nfsd && modprobe rpcrdma && mkdir -p /export &&
-    mount -t tmpfs none /export && mount -t nfsd none /proc/fs/nfsd && cd /proc/net/rpc &&
-    echo 'nfsd {links.ipv4(1)} 2147483647 *' >auth.unix.ip/channel &&
-    echo '* /export 2147483647 9234 65534 65534 0' >nfsd.export/channel &&
-    echo '* 1 \\\\x00000000 2147483647 /export' >nfsd.fh/channel &&
-    cd /proc/fs/nfsd && echo '-2 -3 +4 +4.1' >versions &&
-    echo 10 >nfsv4leasetime && echo 10 >nfsv4gracetime &&
-    echo 'rdma 20049' >portlist && echo 2 >threads'''
-NFS_CLIENT = f'''
-    modprobe nfsv4 && modprobe rpcrdma && mkdir -p /mnt &&
-    python3 /tmp/mount_nfs.py {links.ipv4(0)} {links.ipv4(1)} &&
-    mount | grep proto=rdma'''
-NFS_END = 'umount /mnt'
-
-# Name: target, initiator, what fio writes to, how, how the initiator ends.
-KINDS = {
-    'nvme': (NVME_TARGET, NVME_INITIATOR, '/dev/nvme0n1', DEEP, NVME_END),
-    'iser': (ISER_TARGET, ISER_INITIATOR, '/dev/sda', DEEP, ISER_END),
-    'nfs': (NFS_TARGET, NFS_CLIENT, '/mnt/file', '--ioengine=psync --fsync=64 '
-            '--invalidate=1', NFS_END),
-}
+# Name: the way, how fio writes.
+KINDS = {'nvme': (storage.NVME, DEEP), 'iser': (storage.ISER, DEEP),
+         'nfs': (storage.NFS, '--ioengine=psync --fsync=64 --invalidate=1')}
 
 
 def cases(guests, short):
     size = SHORT_MIB if short else MIB
-    guests[0].check(f'mount -t configfs none {CONFIG}; for name in nvme iser; do '
+    guests[0].check(f'mount -t configfs none {storage.CONFIG}; for name in nvme iser; do '
                     f'truncate -s {size}M /dev/shm/$name; done')
     guests[1].put(guest.INSIDE / 'mount_nfs.py', '/tmp/mount_nfs.py')
-    for name, (target, initiator, path, options, end) in KINDS.items():
-        fio = FIO.format(path=path, size=size, options=options)
-        for what, one, command in (('target', guests[0], target),
-                                   ('connects', guests[1], initiator),
+    for name, (way, options) in KINDS.items():
+        fio = FIO.format(path=way.path, size=size, options=options)
+        for what, one, command in (('target', guests[0], way.target),
+                                   ('connects', guests[1], way.initiator),
                                    ('fio verifies', guests[1], fio),
-                                   ('disconnects', guests[1], end)):
+                                   ('disconnects', guests[1], way.end)):
             result = one.run(command, SECONDS)
             good = result.status == 0
             yield Case(f'{name} {what}', 'ok' if good else 'fail',

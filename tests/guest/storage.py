@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Disks and files of one guest in another: what the two kernels are told."""
+from typing import NamedTuple
+
+import links
+
+
+class Way(NamedTuple):
+    """target: of guest 0, which has them; initiator: of guest 1, which has them then at
+    path; end: of guest 1."""
+
+    target: str
+    initiator: str
+    path: str
+    end: str
+
+
+CONFIG = '/sys/kernel/config'
+IQN = 'iqn.2026-01.ernic:disk'
+
+# The disk /dev/shm/nvme, offered by the kernel's NVMe target.
+NVME_TARGET = f'''
+    modprobe nvmet-rdma && modprobe loop &&
+    losetup /dev/loop0 /dev/shm/nvme &&
+    cd {CONFIG}/nvmet && mkdir -p subsystems/disk/namespaces/1 ports/1 &&
+    echo 1 >subsystems/disk/attr_allow_any_host &&
+    printf /dev/loop0 >subsystems/disk/namespaces/1/device_path &&
+    echo 1 >subsystems/disk/namespaces/1/enable &&
+    echo rdma >ports/1/addr_trtype && echo ipv4 >ports/1/addr_adrfam &&
+    echo {links.ipv4(0)} >ports/1/addr_traddr && echo 4420 >ports/1/addr_trsvcid &&
+    ln -s {CONFIG}/nvmet/subsystems/disk ports/1/subsystems/disk'''
+NVME_INITIATOR = f'''
+    modprobe nvme-rdma &&
+    echo "transport=rdma,nqn=disk,trsvcid=4420,traddr={links.ipv4(0)}" \\
+        >/dev/nvme-fabrics &&
+    timeout 10 sh -c "until [ -b /dev/nvme0n1 ]; do sleep 0.1; done"'''
+NVME = Way(NVME_TARGET, NVME_INITIATOR, '/dev/nvme0n1',
+           'echo 1 >/sys/class/nvme/nvme0/delete_controller')
+
+# /dev/shm/iser by LIO: a portal by TCP, which has to exist first, and one by iSER.
+ISER_TARGET = f'''
+    modprobe target_core_mod && modprobe iscsi_target_mod && modprobe ib_isert &&
+    modprobe target_core_file &&
+    disk={CONFIG}/target/core/fileio_0/disk && mkdir -p $disk &&
+    echo "fd_dev_name=/dev/shm/iser,fd_dev_size=$(stat -c %s /dev/shm/iser)" \\
+        >$disk/control && echo 1 >$disk/enable &&
+    group={CONFIG}/target/iscsi/{IQN}/tpgt_1 && mkdir -p $group/lun/lun_0 &&
+    ln -s $disk $group/lun/lun_0/disk && mkdir -p $group/np/{links.ipv4(0)}:3260 &&
+    echo 1 >$group/np/{links.ipv4(0)}:3260/iser &&
+    echo 0 >$group/attrib/authentication && echo 1 >$group/attrib/generate_node_acls &&
+    echo 1 >$group/attrib/cache_dynamic_acls &&
+    echo 0 >$group/attrib/demo_mode_write_protect && echo 1 >$group/enable'''
+ADMIN = f'iscsiadm -m node -T {IQN} -p {links.ipv4(0)}:3260'
+ISER_INITIATOR = f'''
+    modprobe sd_mod && modprobe ib_iser && mkdir -p /run/lock /etc/iscsi &&
+    echo InitiatorName=iqn.2026-01.ernic:guest >/etc/iscsi/initiatorname.iscsi &&
+    [ -f /etc/iscsi/iscsid.conf ] || : >/etc/iscsi/iscsid.conf
+    iscsid && {ADMIN} -I iser -o new && {ADMIN} -I iser --login &&
+    timeout 10 sh -c "until [ -b /dev/sda ]; do sleep 0.1; done" &&
+    iscsiadm -m session | grep "^iser:"'''
+ISER = Way(ISER_TARGET, ISER_INITIATOR, '/dev/sda', f'{ADMIN} --logout')
+
+# The file system /export; what mountd would do is done here.
+NFS_TARGET = f'''
+    modprobe nfsd && modprobe rpcrdma && mkdir -p /export &&
+    mount -t tmpfs none /export && mount -t nfsd none /proc/fs/nfsd && cd /proc/net/rpc &&
+    echo 'nfsd {links.ipv4(1)} 2147483647 *' >auth.unix.ip/channel &&
+    echo '* /export 2147483647 9234 65534 65534 0' >nfsd.export/channel &&
+    echo '* 1 \\\\x00000000 2147483647 /export' >nfsd.fh/channel &&
+    cd /proc/fs/nfsd && echo '-2 -3 +4 +4.1' >versions &&
+    echo 10 >nfsv4leasetime && echo 10 >nfsv4gracetime &&
+    echo 'rdma 20049' >portlist && echo 2 >threads'''
+NFS_CLIENT = f'''
+    modprobe nfsv4 && modprobe rpcrdma && mkdir -p /mnt &&
+    python3 /tmp/mount_nfs.py {links.ipv4(0)} {links.ipv4(1)} &&
+    mount | grep proto=rdma'''
+NFS = Way(NFS_TARGET, NFS_CLIENT, '/mnt/file', 'umount /mnt')
