@@ -469,6 +469,8 @@ int ernic_odp_dereg(struct ernic_dev *dev, struct ernic_mr *mr)
 
 /* ---- the device ---------------------------------------------------------- */
 
+/* IB_UVERBS_ODP_SUPPORT_ATOMIC_WRITE, which kernels before 6.15 do not name */
+#define ERNIC_ODP_ATOMIC_WRITE	BIT(7)
 #define ERNIC_ODP_SEND	(IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_WRITE)
 
 void ernic_odp_caps(struct ernic_dev *dev, struct ib_device_attr *p)
@@ -480,6 +482,9 @@ void ernic_odp_caps(struct ernic_dev *dev, struct ib_device_attr *p)
 	p->odp_caps.per_transport_caps.rc_odp_caps =
 		ERNIC_ODP_SEND | IB_ODP_SUPPORT_RECV | IB_ODP_SUPPORT_READ |
 		IB_ODP_SUPPORT_ATOMIC | IB_ODP_SUPPORT_SRQ_RECV;
+	if (readl(ernic_reg(dev, features)) & ERNIC_FEATURE_ATOMIC_WRITE)
+		p->odp_caps.per_transport_caps.rc_odp_caps |=
+			ERNIC_ODP_ATOMIC_WRITE;
 	p->odp_caps.per_transport_caps.xrc_odp_caps =
 		ERNIC_ODP_SEND | IB_ODP_SUPPORT_READ | IB_ODP_SUPPORT_ATOMIC |
 		IB_ODP_SUPPORT_SRQ_RECV;

@@ -97,6 +97,20 @@ def check_pages():
     expect(faults(), before)
 
 
+def check_rights():
+    """A page that is asked for to be read leaves those around it writable."""
+    mover = Mover()
+    base = map_memory(MIB)
+    mr = mover.demand(MIB, base)
+    for at in (0, 2 * PAGE, 4 * PAGE):
+        expect(mover.write(b'abcd', mr.rkey, base + at), e.IBV_WC_SUCCESS)
+    expect(mover.read(5 * PAGE, mr.rkey, base)[:4], b'abcd')
+    before = faults()
+    for at in (0, 2 * PAGE, 4 * PAGE):
+        expect(mover.write(b'efgh', mr.rkey, base + at), e.IBV_WC_SUCCESS)
+    expect(faults(), before)
+
+
 def check_local():
     """Sent from and received into such memory."""
     mover = Mover()
@@ -255,6 +269,20 @@ def check_advice():
     before = faults()
     expect(mover.write(stamp(1), mr.rkey, base + 2 * MIB - 100), e.IBV_WC_SUCCESS)
     expect(faults(), before)
+    # Without a fault only what the process has is mapped: of fresh memory nothing.
+    fresh = map_memory(MIB)
+    other = mover.demand(MIB, fresh)
+    sge = SGE(fresh, MIB, other.lkey)
+    advise(mover, other, sge, e._IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
+    before = faults()
+    expect(mover.read(16, other.rkey, fresh), bytes(16))
+    expect(faults() > before, True)
+    ctypes.memset(fresh + MIB // 2, 1, MIB // 2)
+    sge = SGE(fresh + MIB // 2, MIB // 2, other.lkey)
+    expect(advise(mover, other, sge, e._IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT), 0)
+    before = faults()
+    expect(mover.read(16, other.rkey, fresh + MIB - 16), bytes([1] * 16))
+    expect(faults(), before)
     for bad in (SGE(base, 16, mr.lkey ^ 0x100), SGE(base, 16, mover.mr.lkey)):
         expect(advise(mover, mr, bad, e._IBV_ADVISE_MR_ADVICE_PREFETCH) != 0, True)
         expect(advise(mover, mr, bad, e._IBV_ADVISE_MR_ADVICE_PREFETCH, 0) != 0, True)
@@ -263,12 +291,13 @@ def check_advice():
 
 
 def check_many():
-    """Regions come and go while their pages are asked for."""
+    """Regions come and go, and their memory before or behind them."""
     mover = Mover()
     for n in range(40):
         base = map_memory(MIB)
         with mover.demand(MIB, base) as mr:
             expect(mover.write(stamp(n), mr.rkey, base), e.IBV_WC_SUCCESS)
+            expect(ctypes.string_at(base, len(stamp(n))), stamp(n))
             if n % 2:
                 expect(libc.munmap(base, MIB), 0)
         if not n % 2:
