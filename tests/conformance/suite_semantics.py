@@ -7,16 +7,19 @@ import re
 from pathlib import Path
 
 import links
+import raw_peer
+import report
 from report import Case
 from stacks import Suite
 
 FOLDER = Path(__file__).resolve().parent / 'semantics'
-GROUPS = ('transitions', 'completions', 'events', 'limits')
+GROUPS = ('transitions', 'values', 'completions', 'events', 'limits')
+LONG = ('big',)                 # too slow for the short form
 RESULT = re.compile(r'(ok|fail|skip) (\S+) ?(.*)')
 
 
 def start(one, group):
-    return one.start(f'cd /tmp/semantics && python3 run.py {links.DEVICE} 1 {group}', 600)
+    return one.start(f'cd /tmp/semantics && python3 run.py {links.DEVICE} 1 {group}', 900)
 
 
 def results(job, group):
@@ -41,14 +44,32 @@ def pulled(one):
     yield from results(job, 'link')
 
 
-def cases(guests, _):
+def answered(guests):
+    """The host is the peer, at the other end of the wire."""
+    peer = raw_peer.RawPeer(guests.folder / 'wire1', guests.folder / 'wire0')
+    try:
+        yield from results(start(guests[0], 'peer'), 'peer')
+    finally:
+        peer.close()
+
+
+def broken(guests):
+    """The last of all. What the driver has to say of it is no trouble."""
+    if report.kernel_log(guests).result == 'ok':
+        yield from results(start(guests[0], 'fatal'), 'fatal')
+        guests[0].check('dmesg -c')
+
+
+def cases(guests, short):
     one = guests[0]
     one.check('mkdir -p /tmp/semantics')
     for file in FOLDER.glob('*.py'):
         one.put(file, f'/tmp/semantics/{file.name}')
-    for group in GROUPS:
+    for group in GROUPS if short else GROUPS + LONG:
         yield from results(start(one, group), group)
+    yield from answered(guests)
     yield from pulled(one)
+    yield from broken(guests)
 
 
 SUITES = [Suite('semantics', 1, cases)]

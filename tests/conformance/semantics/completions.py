@@ -22,7 +22,7 @@ OTHERS = {
     'GENERAL_ERR': 'other devices', 'TM_ERR': 'tag matching',
     'LOC_ACCESS_ERR': 'a region that goes just before the last packet of a WRITE with '
                       'immediate data; no program can choose that moment',
-    'BAD_RESP_ERR': 'a peer that breaks the protocol: suite_semantics.py'}
+    'BAD_RESP_ERR': 'a peer that breaks the protocol: peer.py'}
 
 
 class Row(NamedTuple):

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Messages of 2 GiB, the most that there may be, and of one byte more.
+
+Little memory stands behind them: three pieces, the one in the middle again and again.
+"""
+import ctypes
+import mmap
+import os
+import random
+
+import pyverbs.enums as e
+from pyverbs.mr import MR
+from pyverbs.pyverbs_error import PyverbsRDMAError
+from pyverbs.wr import SGE, RecvWR
+
+from rig import REMOTE, Lacking, pair, statuses
+
+PIECE = 2 << 20
+MOST = 1 << 31
+SECONDS = 600                   # for a message
+MAP_FIXED, MAP_NORESERVE, NOWHERE = 0x10, 0x4000, ctypes.c_void_p(-1).value
+LIBC = ctypes.CDLL(None, use_errno=True)
+LIBC.mmap.restype = ctypes.c_void_p
+LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int,
+                      ctypes.c_int, ctypes.c_long]
+LIBC.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+
+
+def map_at(address, length, flags, fd, offset):
+    rights = mmap.PROT_READ | mmap.PROT_WRITE
+    found = LIBC.mmap(address, length, rights, flags, fd, offset)
+    assert found != NOWHERE, os.strerror(ctypes.get_errno())
+    return found
+
+
+class Span:
+    """2 GiB and a piece more of addresses, and a region over them."""
+
+    def __init__(self, rig):
+        self.fd = os.memfd_create('span')
+        os.ftruncate(self.fd, 3 * PIECE)
+        self.pieces = mmap.mmap(self.fd, 3 * PIECE)
+        self.length = MOST + PIECE
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE
+        self.base = map_at(None, self.length, flags, -1, 0)
+        last = MOST // PIECE - 1
+        for n in range(last + 2):
+            source = 0 if n == 0 else 2 if n == last else 1
+            map_at(self.base + n * PIECE, PIECE, mmap.MAP_SHARED | MAP_FIXED, self.fd,
+                   source * PIECE)
+        self.mr = MR(rig.pd, self.length, e.IBV_ACCESS_LOCAL_WRITE | REMOTE,
+                     address=self.base)
+
+    def close(self):
+        self.mr.close()
+        LIBC.munmap(self.base, self.length)
+        self.pieces.close()
+        os.close(self.fd)
+
+    def sge(self, length, offset=0):
+        return SGE(self.base + offset, length, self.mr.lkey)
+
+    def fill(self, seed):
+        self.pieces[:] = random.Random(seed).randbytes(3 * PIECE)
+
+    def same(self, other):
+        """No comparison of pages that takes an assertion's text along."""
+        return self.pieces[:] == other.pieces[:]
+
+
+class Spans:
+    """Two of them, for as long as they are needed."""
+
+    def __init__(self, rig):
+        most = rig.ctx.query_port(1).max_msg_sz
+        if most < MOST:
+            raise Lacking(f'its messages are of at most {most} bytes')
+        self.here, self.there = Span(rig), Span(rig)
+
+    def __enter__(self):
+        return self.here, self.there
+
+    def __exit__(self, *_):
+        self.here.close()
+        self.there.close()
+
+
+def move(ends, spans, op):
+    (a, b), (here, there) = ends, spans
+    if op == 'SEND':
+        b.qp.post_recv(RecvWR(1, 1, [there.sge(MOST)]))
+    a.post(op, sges=[here.sge(MOST)], rkey=there.mr.rkey, raddr=there.base)
+    assert statuses(a.take(1, SECONDS)) == ['SUCCESS'], f'{op}: sender'
+    if op == 'SEND':
+        found = b.take(1)
+        assert statuses(found) == ['SUCCESS'] and found[0].byte_len == MOST, 'receiver'
+    assert here.same(there), f'{op}: the bytes differ'
+
+
+def most(rig):
+    with Spans(rig) as (here, there):
+        for n, op in enumerate(('WRITE', 'READ', 'SEND')):
+            here.fill(2 * n)
+            there.fill(2 * n + 1)
+            move(pair(rig), (here, there), op)
+
+
+def more(rig):
+    """Refused at once, or it ends with Local Length Error; nothing is moved."""
+    with Spans(rig) as (here, there):
+        here.fill(1)
+        there.fill(2)
+        for op in ('WRITE', 'READ', 'SEND'):
+            a, b = pair(rig)
+            sges = [here.sge(MOST), here.sge(1, PIECE)]
+            try:
+                a.post(op, sges=sges, rkey=there.mr.rkey, raddr=there.base)
+                status = a.status()
+            except PyverbsRDMAError:
+                status = 'LOC_LEN_ERR'
+            assert status == 'LOC_LEN_ERR', f'{op}: {status}'
+            assert not here.same(there), f'{op}: it was moved all the same'
+            b.qp.close()
+
+
+def cases():
+    yield '2GiB', most, ()
+    yield '2GiB-and-1', more, ()

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The device fails: it loses its access to memory. It is of no use afterwards."""
+import os
+import subprocess
+
+from pyverbs.cq import CQ
+from pyverbs.pyverbs_error import PyverbsRDMAError
+
+from rig import Lacking, pair
+
+
+def device_fatal(rig):
+    """All are told, what is posted does not hang, and everything can be destroyed."""
+    place = f'/sys/class/infiniband/{rig.ctx.name}/device'
+    if not os.path.exists(place):
+        raise Lacking('no function on a bus')
+    a, b = pair(rig)
+    address = os.path.basename(os.readlink(place))
+    subprocess.run(['setpci', '-s', address, 'COMMAND=0:4'], check=True)
+    try:
+        CQ(rig.ctx, 4)
+        raise AssertionError('a command was answered')
+    except PyverbsRDMAError:
+        pass
+    told = rig.events(['DEVICE_FATAL', 'QP_FATAL'])
+    assert sorted(told) == ['DEVICE_FATAL', 'QP_FATAL', 'QP_FATAL'], told
+    try:
+        a.post()
+    except PyverbsRDMAError:
+        pass                                # refused at once
+    for end in (a, b):
+        end.qp.close()
+        end.cq.close()
+    rig.mr.close()
+
+
+def cases():
+    yield 'DEVICE_FATAL', device_fatal, ()
