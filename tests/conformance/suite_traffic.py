@@ -27,6 +27,11 @@ MATRIX = {
     'atomic_bw': ('-n 200 -o 16', ('RC', 'XRC'), WAITS),
     'atomic_lat': ('-n 200 -o 16', ('RC', 'XRC'), WAITS),
 }
+# The same of a newer perftest, which has immediate data.
+IMMEDIATE = {
+    'write_bw': ('--write_with_imm -s 65536 -n 100', ('RC', 'UC', 'XRC'), ('poll',)),
+    'write_lat': ('--write_with_imm -s 64 -n 200', ('RC', 'UC', 'XRC'), ('poll',)),
+}
 # On top of the matrix, at a path MTU of 1024 and IPv4.
 MORE = [
     ('send_bw', 'RC inline', '-s 32 -I 64 -n 200'),
@@ -62,15 +67,13 @@ def program(verb, options):
     return Program(f'ib_{verb}', family, options)
 
 
-def matrix(kind, short):
-    """Yield verb, name, options, family of addresses of a kind of verbs.
+def matrix(table, short):
+    """Yield verb, name, options, family of addresses of a table like MATRIX.
 
     The short form has each verb and transport once, with the rest in turn.
     """
     turn = itertools.count()
-    for verb, (options, transports, waits) in MATRIX.items():
-        if not verb.startswith(kind):
-            continue
+    for verb, (options, transports, waits) in table.items():
         for transport in transports:
             rows = list(itertools.product(MTUS, FAMILIES, waits))
             if short:
@@ -81,10 +84,15 @@ def matrix(kind, short):
                        f'{options} {size}-c {transport} -m {mtu} {WAITS[wait]}', family)
 
 
-def perftest(kind, guests, short):
-    for verb, name, options, family in matrix(kind, short):
+def cross(table, guests, short):
+    for verb, name, options, family in matrix(table, short):
         yield run(guests, f'{verb} {name}', program(verb, options),
                   address=FAMILIES[family])
+
+
+def perftest(kind, guests, short):
+    yield from cross({verb: row for verb, row in MATRIX.items()
+                      if verb.startswith(kind)}, guests, short)
     for verb, name, options in MORE:
         if verb.startswith(kind):
             yield run(guests, f'{verb} {name}', program(verb, f'{options} -m 1024'))
@@ -110,4 +118,6 @@ def qperf(guests, short):
 
 SUITES = [*(Suite(f'perftest-{kind}', 2, functools.partial(perftest, kind),
                   about=('perftest',)) for kind in ('send', 'write', 'read', 'atomic')),
+          Suite('perftest-immediate', 2, functools.partial(cross, IMMEDIATE),
+                about=('perftest',), release='trixie', kernel='6.12'),
           Suite('qperf', 2, qperf, ('qperf',), about=('qperf',))]

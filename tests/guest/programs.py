@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import links
 
-SECONDS = 60
+SECONDS = 180                   # the host may be busy
 GRACE = 10                      # seconds that one end may take longer
 PORT = 18515                    # of ibverbs-utils and perftest
 
