@@ -50,6 +50,14 @@ def image(kernel, packages, release='bookworm'):
                                 '--release', release, *words))
 
 
+def named(suites, names):
+    """Those that names choose, by all of a suite's name or else a part of it; or all."""
+    all_names = {suite.name for suite in suites}
+    return [suite for suite in suites if not names or any(
+        name == suite.name if name in all_names else name in suite.name
+        for name in names)]
+
+
 def versions(one, suite):
     """Of the kernel in a guest, and of the packages that a suite is about."""
     kernel = one.check('uname -v | grep -o "Debian [^ ]*" || uname -r')

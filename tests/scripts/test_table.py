@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The table of conformance: written, read back, and kept from run to run. Prints TAP."""
+"""The table of conformance: written, read back, and kept from run to run.
+
+And which suites a name chooses. Prints TAP.
+"""
 import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'conformance'))
+for folder in ('guest', 'conformance'):
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / folder))
 
 import report                                       # noqa: E402
+import stacks                                       # noqa: E402
 import table                                        # noqa: E402
 
 ABOUT = ('whole', '2026-01-02', '6.1.1-1', 'perftest 4.5+0.17-2')
@@ -93,6 +98,16 @@ def test_report():
     row, = run.rows()
     assert row[:8] == ('a', '1', '0', '0', '1', '0', '1', 'short'), row
     assert row.kernel == '6.1' and row.packages == 'a 1', row
+
+
+def test_named():
+    """A whole name chooses one suite, a part all that have it."""
+    suites = [stacks.Suite(name, 1, None) for name in ('core', 'core-new', 'other')]
+    for names, wanted in (([], ['core', 'core-new', 'other']), (['core'], ['core']),
+                          (['cor'], ['core', 'core-new']), (['none'], []),
+                          (['core', 'oth'], ['core', 'other'])):
+        found = [one.name for one in stacks.named(suites, names)]
+        assert found == wanted, (names, found)
 
 
 def main():
