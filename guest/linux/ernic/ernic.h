@@ -80,6 +80,7 @@ struct ernic_dev {
 	struct ernic_eq *comp_eqs;
 	unsigned int num_comp;
 	bool ib_on;		/* the RDMA core knows the device */
+	atomic_t link_downed;	/* how often */
 	struct work_struct fatal_work;
 	struct ernic_device_attr attr;
 	struct dentry *debugfs;	/* NULL: no timing model */

@@ -37,6 +37,24 @@ void ernic_av_from_ah(struct ernic_av *av, const struct rdma_ah_attr *ah)
 	av->tclass = grh->traffic_class;
 }
 
+void ernic_av_to_ah(const struct ernic_av *av, struct rdma_ah_attr *ah)
+{
+	memset(ah, 0, sizeof(*ah));
+	ah->type = RDMA_AH_ATTR_TYPE_ROCE;
+	rdma_ah_set_port_num(ah, 1);
+	rdma_ah_set_grh(ah, (union ib_gid *)av->dgid,
+			le32_to_cpu(av->flow_label), av->sgid_index,
+			av->hop_limit, av->tclass);
+	memcpy(ah->roce.dmac, av->dmac, sizeof(ah->roce.dmac));
+}
+
+/* The layer of MADs asks, to find the request that an answer is to. */
+int ernic_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
+{
+	ernic_av_to_ah(&to_ah(ibah)->av, attr);
+	return 0;
+}
+
 int ernic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		    struct ib_udata *udata)
 {

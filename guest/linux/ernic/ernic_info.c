@@ -26,20 +26,24 @@ struct rdma_hw_stats *ernic_alloc_stats(struct ib_device *ibdev, u32 port)
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
+int ernic_read_stats(struct ernic_dev *dev, __le64 *value)
+{
+	return ernic_cmd_query(dev, ERNIC_CMD_QUERY_STATS, 0, 0, value,
+			       ERNIC_STATS_FAULTS * sizeof(*value));
+}
+
 int ernic_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		    u32 port, int index)
 {
-	const size_t len = ERNIC_STATS_FAULTS * sizeof(__le64);
 	__le64 *value;
 	int i, at, ret;
 
 	if (!port)
 		return -EOPNOTSUPP;
-	value = kzalloc(len, GFP_KERNEL);
+	value = kcalloc(ERNIC_STATS_FAULTS, sizeof(*value), GFP_KERNEL);
 	if (!value)
 		return -ENOMEM;
-	ret = ernic_cmd_query(to_dev(ibdev), ERNIC_CMD_QUERY_STATS, 0, 0,
-			      value, len);
+	ret = ernic_read_stats(to_dev(ibdev), value);
 	for (i = 0; !ret && i < ARRAY_SIZE(ernic_stats); i++) {
 		at = i < ERNIC_STATS_ROWS ?
 		     i : ERNIC_STATS_DROPS + i - ERNIC_STATS_ROWS;

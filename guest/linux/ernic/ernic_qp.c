@@ -386,12 +386,7 @@ int ernic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->max_rd_atomic = a.max_rd_atomic;
 	attr->max_dest_rd_atomic = a.max_dest_rd_atomic;
 	attr->sq_draining = a.sq_draining;
-	attr->ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
-	rdma_ah_set_port_num(&attr->ah_attr, 1);
-	rdma_ah_set_grh(&attr->ah_attr, (union ib_gid *)a.av.dgid,
-			le32_to_cpu(a.av.flow_label), a.av.sgid_index,
-			a.av.hop_limit, a.av.tclass);
-	memcpy(attr->ah_attr.roce.dmac, a.av.dmac, sizeof(a.av.dmac));
+	ernic_av_to_ah(&a.av, &attr->ah_attr);
 	attr->cap = qp->cap;
 	init->cap = qp->cap;
 	init->qp_type = ibqp->qp_type;

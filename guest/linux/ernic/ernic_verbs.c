@@ -296,6 +296,8 @@ static const struct ib_device_ops ernic_ib_ops = {
 	.post_recv = ernic_post_recv,
 	.post_send = ernic_post_send,
 	.post_srq_recv = ernic_post_srq_recv,
+	.process_mad = ernic_process_mad,
+	.query_ah = ernic_query_ah,
 	.query_device = ernic_query_device,
 	.query_pkey = ernic_query_pkey,
 	.query_port = ernic_query_port,
@@ -372,6 +374,8 @@ void ernic_ib_event(struct ernic_dev *dev, u8 type, u32 element)
 	    type == ERNIC_EV_GID_CHANGE)
 		return;
 	ev.event = ernic_ib_events[type];
+	if (type == ERNIC_EV_PORT_ERR)
+		atomic_inc(&dev->link_downed);
 	if (type == ERNIC_EV_PORT_ACTIVE || type == ERNIC_EV_PORT_ERR) {
 		ev.element.port_num = 1;
 		if (READ_ONCE(dev->ib_on))

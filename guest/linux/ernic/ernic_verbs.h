@@ -196,6 +196,8 @@ static inline int ernic_respond(struct ib_udata *udata, const void *resp,
 
 /* ernic_addr.c */
 void ernic_av_from_ah(struct ernic_av *av, const struct rdma_ah_attr *ah);
+void ernic_av_to_ah(const struct ernic_av *av, struct rdma_ah_attr *ah);
+int ernic_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
 int ernic_add_gid(const struct ib_gid_attr *attr, void **context);
 int ernic_del_gid(const struct ib_gid_attr *attr, void **context);
 int ernic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
@@ -333,5 +335,13 @@ void ernic_fw_str(struct ib_device *ibdev, char *str);
 int ernic_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp);
 int ernic_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq);
 int ernic_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr);
+/* value: ERNIC_STATS_FAULTS words of the answer to QUERY_STATS */
+int ernic_read_stats(struct ernic_dev *dev, __le64 *value);
+
+/* ernic_pma.c */
+int ernic_process_mad(struct ib_device *ibdev, int flags, u32 port,
+		      const struct ib_wc *in_wc, const struct ib_grh *in_grh,
+		      const struct ib_mad *in, struct ib_mad *out,
+		      size_t *out_size, u16 *out_pkey_index);
 
 #endif /* ERNIC_VERBS_H */

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What administrators do with a device of the kernel: rdma(8), counters, namespaces."""
+import json
+import re
+import time
+
+import guest
+import links
+from report import Case
+from stacks import Suite
+
+SYSFS = f'/sys/class/infiniband/{links.DEVICE}'
+COUNTERS = f'{SYSFS}/ports/1/counters'
+HW_COUNTERS = f'{SYSFS}/ports/1/hw_counters'
+# One process that has an object of each kind, and traffic.
+TRAFFIC = 'ib_send_bw -R -b --use-srq -D 25 -s 4096 -F'
+KINDS = ('pd', 'cq', 'qp', 'cm_id', 'mr', 'ctx', 'srq')
+
+
+class Lacks(Exception):
+    """The device does not have what the case is about."""
+
+
+def check(good, *said):
+    if not good:
+        raise AssertionError(' '.join(map(str, said)))
+
+
+def rdma(one, words):
+    """What rdma(8) tells, parsed."""
+    return json.loads(one.check(f'rdma -jd {words}') or '[]')
+
+
+def refused(result, what):
+    """Raise Lacks if the kernel says that the driver has no such operation."""
+    if result.status and re.search('not supported|annot allocate', result.output):
+        raise Lacks(f'{what}: {result.output}')
+    check(result.status == 0, result.output)
+
+
+# ---- the device and its port ----------------------------------------------------
+
+def link(guests):
+    found = [one for one in rdma(guests[0], 'link show')
+             if one['ifname'] == links.DEVICE]
+    check(found and found[0]['state'] == 'ACTIVE'
+          and found[0]['physical_state'] == 'LINK_UP'
+          and found[0]['netdev'] == links.INTERFACE, found)
+
+
+def device(guests):
+    found = [one for one in rdma(guests[0], 'dev show') if one['ifname'] == links.DEVICE]
+    guid = guests[0].check(f'cat {SYSFS}/node_guid').strip()
+    check(found and found[0]['node_type'] == 'ca' and found[0]['node_guid'] == guid,
+          found, guid)
+
+
+def rename(guests):
+    guests[0].check(f'rdma dev set {links.DEVICE} name other0')
+    try:
+        check('other0' in guests[0].check('ibv_devices'), 'ibv_devices')
+        check(guests[0].run('ibv_devinfo -d other0').status == 0, 'ibv_devinfo')
+    finally:
+        guests[0].check(f'rdma dev set other0 name {links.DEVICE}')
+
+
+# ---- resources -------------------------------------------------------------------
+
+def objects(one, kind, filters=''):
+    return rdma(one, f'resource show {kind} {filters}')
+
+
+def wait_for(one, condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition(one):
+        check(time.monotonic() < end, 'not in time:', one.check('rdma resource show'))
+        time.sleep(0.3)
+
+
+def in_traffic(guests, look):
+    """look() while a process of guest 0 moves data; behind it nothing of it is left."""
+    server = guests[1].start(f'timeout 40 {TRAFFIC}', 60)
+    time.sleep(2)
+    client = guests[0].start(f'timeout 40 {TRAFFIC} {links.ipv4(1)} & echo $! >/tmp/pid; '
+                             'wait $!', 60)
+    try:
+        wait_for(guests[0], lambda one: any(
+            qp.get('comm') == 'ib_send_bw' and qp['state'] == 'RTS'
+            for qp in objects(one, 'qp')))
+        look(process(guests[0]))
+    finally:
+        for one in guests:
+            one.run('killall ib_send_bw')
+        client.wait()
+        server.wait()
+    for kind in KINDS:
+        left = [thing for thing in objects(guests[0], kind)
+                if thing.get('comm') == 'ib_send_bw']
+        check(not left, 'left behind', kind, left)
+
+
+def process(one):
+    return int(one.check('pidof ib_send_bw').split()[0])
+
+
+def by_process(guests, pid):
+    """Each kind of object, of the process alone."""
+    summary = rdma(guests[0], 'resource show')[0]
+    for kind in KINDS:
+        word = 'link' if kind in ('qp', 'cm_id') else 'dev'
+        found = objects(guests[0], kind, f'{word} {links.DEVICE} pid {pid}')
+        check(found and all(thing['pid'] == pid and thing['comm'] == 'ib_send_bw'
+                            for thing in found), kind, found)
+        check(summary[kind] >= len(found), kind, summary)
+    none = objects(guests[0], 'qp', f'link {links.DEVICE} pid 1')
+    check(not none, 'of process 1', none)
+
+
+def details(guests, pid):
+    """What stands in the objects fits together."""
+    def one(kind):
+        return [thing for thing in objects(guests[0], kind) if thing.get('pid') == pid]
+
+    qps, domains, ids, srqs = one('qp'), one('pd'), one('cm_id'), one('srq')
+    used = next(qp for qp in qps if qp['state'] == 'RTS')
+    number = used['lqpn']
+    check(used['type'] == 'RC' and used['rqpn'], used)
+    check(used['pdn'] in [thing['pdn'] for thing in domains], used, domains)
+    check(any(thing['cqe'] for thing in one('cq')), one('cq'))
+    check(any(thing['mrlen'] >= 4096 for thing in one('mr')), one('mr'))
+    check(any(thing['state'] == 'CONNECT' and thing['lqpn'] == number
+              and thing['dst-addr'].startswith(links.ipv4(1)) for thing in ids), ids)
+    numbers = {str(qp['lqpn']) for qp in qps}
+    check(any(numbers & set(thing.get('lqpn', ())) for thing in srqs), numbers, srqs)
+
+
+# ---- counters --------------------------------------------------------------------
+
+def counters(one, folder=COUNTERS):
+    if one.run(f'[ -d {folder} ]').status:
+        raise Lacks(f'no {folder}')
+    text = one.check(f'sleep 0.1; cd {folder} && grep . *')
+    return {name: int(value) for name, value in re.findall(r'(\w+):(\d+)', text)}
+
+
+def write_bytes(guests, mebibytes=16):
+    """So much from guest 0 to guest 1."""
+    size = 65536
+    server = guests[1].start(f'ib_write_bw -F -s {size}', 60)
+    time.sleep(2)
+    client = guests[0].run(f'ib_write_bw -F -s {size} -n {(mebibytes << 20) // size} '
+                           f'{links.ipv4(1)}', 60)
+    check(client.status == server.wait().status == 0, client.output)
+
+
+def grown(one, before):
+    after = counters(one)
+    return {name: after[name] - before[name] for name in after}
+
+
+def port_counters(guests):
+    """Words of 32 bits and packets, as both ends count them."""
+    before = [counters(one) for one in guests]
+    write_bytes(guests)
+    sent, received = (grown(one, old) for one, old in zip(guests, before))
+    words = (16 << 20) // 4
+    check(words < sent['port_xmit_data'] < 1.2 * words, sent)
+    check(words < received['port_rcv_data'] < 1.2 * words, received)
+    check(sent['port_xmit_packets'] >= (16 << 20) // 4096
+          and received['port_rcv_packets'] >= (16 << 20) // 4096, sent, received)
+    check(received['port_xmit_packets'] > 0 and sent['port_rcv_packets'] > 0,
+          sent, received)
+    check(not any(count[name] for count in (sent, received) for name in count
+                  if 'err' in name or 'drop' in name or 'disc' in name), sent, received)
+
+
+def link_downed(guests):
+    before = counters(guests[0])
+    links.qemu(guests[0], 'set_link', name='nic', up=False)
+    time.sleep(1)
+    links.qemu(guests[0], 'set_link', name='nic', up=True)
+    wait_for(guests[0], lambda one: 'ACTIVE' in one.check(f'cat {SYSFS}/ports/1/state'))
+    check(grown(guests[0], before)['link_downed'] == 1, counters(guests[0]))
+
+
+def ask(guests, method, attribute, port=1):
+    """Status and data of what guest 1 answers to guest 0."""
+    index = guests[0].check(
+        f'cd {SYSFS}/ports/1 && for n in $(ls gids | sort -n); do '
+        'grep -q "^fd00" gids/$n && grep -q "RoCE v2" gid_attrs/types/$n && '
+        'echo $n; done 2>/dev/null; true').split()[0]
+    status, data = guests[0].check(
+        f'python3 /tmp/perfquery.py {links.DEVICE} {index} {links.ipv6(1)} '
+        f'{method} {attribute} {port}', 40).split()
+    return int(status), bytes.fromhex(data)
+
+
+def perfquery(guests):
+    """The peer's counters over the network are those that it shows itself."""
+    counters(guests[1])
+    for one in guests:
+        one.check('modprobe ib_umad')
+    guests[0].put(guest.INSIDE / 'perfquery.py', '/tmp/perfquery.py')
+    status, data = ask(guests, 1, 0x1d)             # Get(PortCountersExtended)
+    after = counters(guests[1])
+    told = [int.from_bytes(data[at:at + 8]) for at in range(8, 40, 8)]
+    check(status == 0 and data[1] == 1, status, data.hex())
+    for name, value in zip(('port_xmit_data', 'port_rcv_data', 'port_xmit_packets',
+                            'port_rcv_packets'), told):
+        check(0 < value <= after[name] < value + 2000, name, value, after)
+    status, data = ask(guests, 1, 0x12, 0xff)       # Get(PortCounters), all ports
+    check(status == 0 and int.from_bytes(data[24:28]) >= told[0], status, data.hex())
+    status, data = ask(guests, 1, 1)                # Get(ClassPortInfo)
+    check(status == 0 and data[:2] == b'\1\1' and data[2] & 4, status, data.hex())
+    for method, attribute, port, want in ((1, 0x12, 2, 0x1c), (2, 0x12, 1, 0xc),
+                                          (1, 0x7777, 1, 0xc)):
+        status, data = ask(guests, method, attribute, port)
+        check(status == want, method, attribute, port, status)
+
+
+def statistic(guests):
+    """What rdma(8) shows is what sysfs does, and grows with traffic."""
+    before = counters(guests[0], HW_COUNTERS)
+    write_bytes(guests, 1)
+    shown = [one for one in rdma(guests[0], 'statistic show')
+             if one['ifname'] == links.DEVICE]
+    after = counters(guests[0], HW_COUNTERS)
+    check(shown and set(after) - {'lifespan'} <= set(shown[0]), shown)
+    check(any(before[name] < shown[0][name] <= after[name] for name in after
+              if name != 'lifespan'), before, shown)
+
+
+def statistic_qp(guests, pid):
+    """A counter of one queue pair. The kernel has no memory for what a driver lacks."""
+    number = next(qp['lqpn'] for qp in objects(guests[0], 'qp') if qp.get('pid') == pid)
+    words = f'link {links.DEVICE}/1 lqpn {number}'
+    refused(guests[0].run(f'rdma statistic qp bind {words}'), 'a counter')
+    shown = guests[0].check('rdma statistic qp show')
+    check(f'{number}' in shown, shown)
+    guests[0].check(f'rdma statistic qp unbind {words}')
+
+
+# ---- network namespaces ------------------------------------------------------------
+
+def netns(guests):
+    """A device that belongs to one namespace, has traffic there, and comes back."""
+    one = guests[0]
+    one.check('rdma system set netns exclusive')
+    try:
+        one.check('ip netns add lab')
+        refused(one.run(f'rdma dev set {links.DEVICE} netns lab'), 'namespaces')
+        one.check(f'ip link set {links.INTERFACE} netns lab && '
+                  f'ip -n lab link set {links.INTERFACE} mtu 9000 up && '
+                  f'ip -n lab addr add {links.ipv4(0)}/24 dev {links.INTERFACE}')
+        check(links.DEVICE not in one.check('rdma dev; ibv_devices'), 'seen outside')
+        check(links.DEVICE in one.check('ip netns exec lab rdma dev'), 'not inside')
+        server = guests[1].start('timeout 30 rping -s -C 20 -a ' + links.ipv4(1), 40)
+        time.sleep(1)
+        client = one.run('ip netns exec lab rping -c -C 20 -a ' + links.ipv4(1), 40)
+        check(client.status == server.wait().status == 0, client.output)
+    finally:
+        one.run(f'ip -n lab link set {links.INTERFACE} netns 1; ip netns del lab; '
+                'sleep 1; rdma system set netns shared')
+        links.up(guests, 9000)
+    check(links.DEVICE in one.check('rdma dev'), 'did not come back')
+
+
+def run(name, function, *arguments):
+    try:
+        function(*arguments)
+    except Lacks as e:
+        return Case(name, 'skip', str(e))
+    except Exception as e:                          # the other cases have to run
+        return Case(name, 'fail', f'{type(e).__name__}: {e}')
+    return Case(name, 'ok')
+
+
+def rdma_cases(guests, short):
+    for function in (link, device, rename, port_counters, perfquery, statistic):
+        yield run(function.__name__, function, guests)
+    for function in (by_process, details, statistic_qp):
+        yield run(function.__name__, in_traffic, guests,
+                  lambda pid, look=function: look(guests, pid))
+    for function in (link_downed, netns):
+        yield run(function.__name__, function, guests)
+
+
+SUITES = [Suite('kernel', 2, rdma_cases)]
