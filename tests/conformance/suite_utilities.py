@@ -79,14 +79,14 @@ def rdmacm(guests, short):
     yield rcopy(guests)
 
 
-def mckey(guests):
+def mckey(guests, name='mckey', address=links.ipv4):
     """A multicast group that both join; one sends to it."""
     options = '-m 239.1.2.3 -c 1 -C 10'
-    listener = guests[1].start(f'mckey -b {links.ipv4(1)} {options}', 40)
+    listener = guests[1].start(f'mckey -b {address(1)} {options}', 40)
     guests[1].check('sleep 3')
-    sender = guests[0].run(f'mckey -s -b {links.ipv4(0)} {options}', 40)
+    sender = guests[0].run(f'mckey -s -b {address(0)} {options}', 40)
     heard = listener.wait()
-    return case('mckey', sender.status == heard.status == 0
+    return case(name, sender.status == heard.status == 0
                 and 'test complete' in heard.output, sender.output + heard.output)
 
 
