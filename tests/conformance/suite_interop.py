@@ -25,6 +25,8 @@ SECONDS = 1500
 LOSS = 0.01
 MIB, SHORT_MIB = 128, 8         # by each of SEND, WRITE, READ, in each direction;
 BULK = (4096, 'ipv4')           # the former here only
+# Requests that soft-RoCE has in one of the two kernels only (peer.py: WORDS).
+WORDS = {'6.1': (), '6.12': ('atomic_write', 'odd_word')}
 # Path MTU, family: what runs in the short form; what runs with loss.
 SHORT = {'6.1': [(1024, 'ipv4'), (4096, 'ipv6')], '6.12': [(1024, 'ipv4')]}
 LOSSY_SHORT = [(1024, 'ipv4')]
@@ -41,6 +43,9 @@ class Wire(links.Link):
 
     name = 'interop'
 
+    def __init__(self, rxe_kernel):
+        self.rxe_kernel = rxe_kernel
+
     def options(self, n, folder):
         if n == 0:
             self.relay = Relay(folder)
@@ -55,7 +60,7 @@ class Wire(links.Link):
 def start(kernel, rxe_kernel):
     """Both RDMA devices have the same name, so that programs are called alike."""
     images = [stacks.image(kernel, ()), stacks.image(rxe_kernel, ())]
-    guests = guest.Guests(2, Wire(), images)
+    guests = guest.Guests(2, Wire(rxe_kernel), images)
     try:
         links.up(guests, stacks.MTU)
         guests[1].check(f'modprobe rdma_rxe && rdma link add {links.DEVICE} type rxe '
@@ -86,6 +91,10 @@ def peer(guests, mtu, family, forms, mib=SHORT_MIB, note=''):
         for good, kind, request, why in lines:
             yield case(f'{note}{kind} {mtu} {family} {request} from {name}', good == 'ok',
                        why)
+        words = [request for _, _, request, _ in lines if request in WORDS['6.12']]
+        if 'RC' in forms and words != [*WORDS[guests.link.rxe_kernel]]:
+            yield Case(f'{note}RC {mtu} {family} ATOMIC WRITE from {name}', 'fail',
+                       f'There was {words}.')
         wrong = any(good != 'ok' for good, *_ in lines)
         if not lines or result.status != wrong:
             yield Case(f'{note}{" ".join(words)} {family} from {name}', 'fail',
