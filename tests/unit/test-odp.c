@@ -434,13 +434,22 @@ static void test_removed(void)
 static void test_nobody(void)
 {
     Dialog d;
+    int i;
 
-    open_demand(&d, ERNIC_QPT_RC);
-    g_assert_cmpuint(fake_destroy(d.e, ERNIC_CMD_EQ_DESTROY, d.eq.eqn), ==,
-                     ERNIC_OK);
-    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
-    SEND_WC(&d, 0, LOC_PROT_ERR);
-    dlg_close(&d);
+    for (i = 1; i < 3; i++) {           /* gone before it is asked, and after */
+        open_demand(&d, ERNIC_QPT_RC);
+        if (i == 2) {
+            dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+            faulted(&d, 0, 16, false);
+        }
+        g_assert_cmpuint(fake_destroy(d.e, ERNIC_CMD_EQ_DESTROY, d.eq.eqn), ==,
+                         ERNIC_OK);
+        if (i == 1) {
+            dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+        }
+        SEND_WC(&d, 0, LOC_PROT_ERR);
+        dlg_close(&d);
+    }
 }
 
 /* An answer to another question is none. */

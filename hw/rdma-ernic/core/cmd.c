@@ -301,7 +301,13 @@ static uint8_t cmd_eq_create(Ernic *e, uint32_t uctx,
 static uint8_t cmd_eq_destroy(Ernic *e, uint32_t uctx,
                               const struct ernic_cmd *cmd, CmdOut *out)
 {
-    return ernic_eq_destroy(e, uctx, le32_to_cpu(cmd->handle.handle));
+    uint32_t asked = e->async_eq;
+    uint8_t status = ernic_eq_destroy(e, uctx, le32_to_cpu(cmd->handle.handle));
+
+    if (asked && !e->async_eq) {
+        ernic_qp_pages_orphaned(e);
+    }
+    return status;
 }
 
 static uint8_t cmd_cq_create(Ernic *e, uint32_t uctx,

@@ -448,6 +448,21 @@ uint8_t ernic_qp_page_resume(Ernic *e, const struct ernic_cmd_page_resume *cmd)
     return ERNIC_OK;
 }
 
+void ernic_qp_pages_orphaned(Ernic *e)
+{
+    uint32_t qpn;
+
+    for (qpn = 0; qpn < e->qp_ids.size; qpn++) {
+        ErnicQp *qp = &e->qp[qpn];
+
+        if (qp->used && (qp->sq.page_wait || qp->ack.page_wait ||
+                         qp->events.page.state == ERNIC_PAGE_ASKED)) {
+            qp->events.page.state = ERNIC_PAGE_NONE;
+            ernic_sched_mark(e, qp);
+        }
+    }
+}
+
 void ernic_qp_rewind(Ernic *e, ErnicQp *qp, uint32_t psn)
 {
     trace_ernic_rewind(qp->qpn, psn, qp->sq.next_psn);

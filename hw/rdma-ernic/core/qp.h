@@ -319,6 +319,8 @@ static inline bool ernic_qp_page_asked(const ErnicQp *qp)
 {
     return qp->events.page.state == ERNIC_PAGE_ASKED;
 }
+/* There is nobody left to answer: what waits for pages tries again, and finds out. */
+void ernic_qp_pages_orphaned(Ernic *e);
 /* Software's answer; one to what was not asked, or not so, changes nothing. */
 uint8_t ernic_qp_page_resume(Ernic *e,
                              const struct ernic_cmd_page_resume *cmd);
