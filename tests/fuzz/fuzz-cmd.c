@@ -213,7 +213,7 @@ static void do_post(FuzzIn *in)
         s.head.ud.qkey = cpu_to_le32(qp->attr.qkey);
         s.head.ud.dest_qpn = cpu_to_le32(o->handle);
         fake_gid(s.head.ud.av.dgid, off >> 31 ? 2 : 1);
-    } else if (guest_names_memory(op)) {
+    } else if (fuzz_names_memory(op)) {
         s.head.rdma.raddr = cpu_to_le64(mr->iova + (off >> 16));
         s.head.rdma.rkey = cpu_to_le32(remote->handle);
     }

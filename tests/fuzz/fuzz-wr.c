@@ -187,7 +187,7 @@ static void wr_send(FuzzIn *in)
         fill_memory(in, &wqe);
     } else if (qp->q.type >= ERNIC_QPT_UD) {
         fill_ud(in, &wqe, g);
-    } else if (guest_names_memory(wqe.opcode)) {
+    } else if (fuzz_names_memory(wqe.opcode)) {
         fill_remote(in, &wqe);
     }
     wqe.count = cpu_to_le16(count);
@@ -474,7 +474,7 @@ static void make_send(FuzzRng *rng, FuzzOut *out)
     if (pair_rows[qp].type >= ERNIC_QPT_UD) {
         fuzz_put(out, fuzz_rand(rng, 2) * 2, 1);
         fuzz_put(out, qp, 1);
-    } else if (guest_names_memory(op)) {
+    } else if (fuzz_names_memory(op)) {
         fuzz_put(out, fuzz_rand(rng, PAIR_KEYS), 1);
         fuzz_put(out, 0, 1);
         fuzz_put(out, 8 * fuzz_rand(rng, 100), 4);

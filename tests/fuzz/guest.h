@@ -89,13 +89,6 @@ uint32_t guest_create_qp(Guest *g, uint8_t type, uint32_t pd, uint32_t cq,
 /* To @state, connected to @dest_qpn at 10.0.0.@host, or fd00::@host. */
 void guest_connect(Guest *g, uint32_t qp, uint8_t state,
                    const struct ernic_qp_attr *attr);
-/* Does a request of a connection with this opcode name memory of the peer's? */
-static inline bool guest_names_memory(uint8_t opcode)
-{
-    return (opcode >= ERNIC_WR_WRITE && opcode <= ERNIC_WR_FETCH_ADD) ||
-           opcode == ERNIC_WR_ATOMIC_WRITE;
-}
-
 /* Memory of the guest's that the device may do @may with. */
 uint64_t guest_alloc(Guest *g, uint64_t bytes, uint8_t may);
 /*

@@ -128,4 +128,11 @@ uint32_t fuzz_train_writes(const ErnicTrain *train);
 /* Throw away what the engine has sent. */
 void fuzz_drop_trains(FuzzHost *h);
 
+/* Does a request of a connection with this opcode name memory of the peer's? */
+static inline bool fuzz_names_memory(uint8_t opcode)
+{
+    return (opcode >= ERNIC_WR_WRITE && opcode <= ERNIC_WR_FETCH_ADD) ||
+           opcode == ERNIC_WR_ATOMIC_WRITE;
+}
+
 #endif /* FUZZ_HARNESS_H */

@@ -191,7 +191,7 @@ void world_send(World *w, GuestQp *qp, uint8_t op, uint8_t flags, uint32_t len)
         fake_gid(wqe.ud.av.dgid, 2);
         wqe.ud.av.hop_limit = 1;
         len = MIN(len, 4096);
-    } else if (guest_names_memory(op)) {
+    } else if (fuzz_names_memory(op)) {
         wqe.rdma.raddr = cpu_to_le64(0x1000);
         wqe.rdma.rkey = cpu_to_le32(0x77);
     }
