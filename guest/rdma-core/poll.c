@@ -162,7 +162,8 @@ static uint32_t cq_seen(struct ernic_cq *cq)
 	uint32_t ci = le32toh(atomic_load_explicit(cq->ci_word,
 						   memory_order_acquire));
 
-	if ((int32_t)(ci - cq->seen) > 0)
+	/* Of long ago: any number of entries may have passed since. */
+	if (cq->seen - ci > cq->depth)
 		cq->seen = ci;
 	while (cq->seen - ci < cq->depth && ernic_cq_entry(cq, cq->seen))
 		cq->seen++;

@@ -351,8 +351,11 @@ uint8_t ernic_cq_arm(Ernic *e, uint32_t cqn, uint32_t seen, bool solicited)
     ErnicCq *cq = &e->cq[cqn];
     bool unseen;
 
-    /* What was seen is not consumed, if software tells that in memory. */
-    if (cq->ci_addr ? cq->pi - seen > cq->depth : !consume(cq, seen)) {
+    /*
+     * What was seen is not consumed, if software tells that in memory, and the
+     * ring may have gone round since.
+     */
+    if (cq->ci_addr ? cq->pi - seen > INT32_MAX : !consume(cq, seen)) {
         trace_ernic_guest_cq_ci(cqn, seen, cq->ci, cq->pi);
         return ERNIC_ERR_FULL;
     }
