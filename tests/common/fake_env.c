@@ -85,7 +85,7 @@ static bool fake_tx(void *opaque, const ErnicTrain *train)
     FakeTrain *copy;
 
     g_assert(train->data && train->len > 0 && train->seg > 0);
-    if (env->tx_busy) {
+    if (env->tx_busy && !(train->frame && env->frames_pass)) {
         return false;
     }
     copy = g_new0(FakeTrain, 1);

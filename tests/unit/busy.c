@@ -282,7 +282,7 @@ static void outbound(Busy *b)
     ernic_set_link(b->e, b->env.now, true);
 
     /* A datagram to ourselves, and one that stays behind it. */
-    b->env.tx_busy = true;
+    b->env.tx_busy = b->env.frames_pass = true;
     fake_recv(b->e, &b->ud, b->buf, 512, b->key);
     fake_send_ud(b->e, &b->ud, 0, b->buf, 100, b->key, b->ud.qpn, 0x11111111,
                  1);
@@ -293,6 +293,7 @@ static void outbound(Busy *b)
               b->key);
     fake_send(b->e, &b->gsi, ERNIC_WR_SEND, 0, b->buf, 1, b->key + 1);
     ernic_run(b->e, b->env.now);
+    fake_train_free(fake_take_train(&b->env));      /* the frame */
 }
 
 void busy_init(Busy *b)

@@ -134,12 +134,12 @@ static bool wqe_payload_ok(const ErnicWqe *wqe, const ErnicWr *wr)
 }
 
 /* Bytes of a datagram's request: raw ones, and those of PG332, are a frame. */
-static uint32_t datagram_max(const Ernic *e, const ErnicQp *qp)
+static bool datagram_len(const Ernic *e, const ErnicQp *qp, uint32_t len)
 {
     if (qp->transport == ERNIC_RAW) {
-        return ERNIC_ETH_FRAME_MAX;
+        return len >= ERNIC_ETH_LEN && len <= ERNIC_ETH_FRAME_MAX;
     }
-    return e->regs ? ERNIC_PG332_FRAME_MAX : mtu_of(qp);
+    return len <= (e->regs ? ERNIC_PG332_FRAME_MAX : mtu_of(qp));
 }
 
 static bool wqe_ok(const Ernic *e, const ErnicQp *qp, const ErnicWqe *wqe, uint32_t index)
@@ -156,7 +156,7 @@ static bool wqe_ok(const Ernic *e, const ErnicQp *qp, const ErnicWqe *wqe, uint3
     return (wr->transports & (1 << qp->transport)) &&
            !(wqe->flags & ~wr->allowed) &&
            !((wr->flags & ERNIC_WRF_KERNEL) && qp->uctx) &&
-           (!ernic_qp_datagrams(qp) || wqe->len <= datagram_max(e, qp)) &&
+           (!ernic_qp_datagrams(qp) || datagram_len(e, qp, wqe->len)) &&
            wqe_payload_ok(wqe, wr);
 }
 

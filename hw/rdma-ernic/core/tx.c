@@ -47,6 +47,11 @@ bool ernic_gid_is_local(const Ernic *e, const ErnicGid *gid)
     return false;
 }
 
+static bool tx_loop_fits(const ErnicTx *tx, uint32_t len)
+{
+    return sizeof(TxLoopHdr) + len <= ERNIC_LOOPBACK_BYTES - tx->loop_len;
+}
+
 bool ernic_tx_loop_add(Ernic *e, const ErnicTrain *train)
 {
     ErnicTx *tx = e->tx;
@@ -54,14 +59,13 @@ bool ernic_tx_loop_add(Ernic *e, const ErnicTrain *train)
         .path = train->path, .len = train->len, .seg = train->seg,
         .frame = train->frame,
     };
-    uint32_t need = sizeof(hdr) + train->len;
 
-    if (need > ERNIC_LOOPBACK_BYTES - tx->loop_len) {
+    if (!tx_loop_fits(tx, train->len)) {
         return false;
     }
     memcpy(tx->loop + tx->loop_len, &hdr, sizeof(hdr));
     memcpy(tx->loop + tx->loop_len + sizeof(hdr), train->data, train->len);
-    tx->loop_len += need;
+    tx->loop_len += sizeof(hdr) + train->len;
     return true;
 }
 
@@ -100,17 +104,17 @@ static bool tx_loop(Ernic *e, const ErnicTrain *train)
 
 /*
  * Whom a train is for: peers on the link, the device itself, or with a group both.
- * A frame is the device's own if a rule of software's says so.
+ * A frame leaves whatever the rules of this device are, which say what they want
+ * to see, and not whose it is.
  */
 static void tx_whom(const Ernic *e, const ErnicTrain *train, bool *peers,
                     bool *self)
 {
-    bool group = train->frame ? train->data[0] & 1 :
-                                ernic_gid_is_mcast(&train->path.dgid);
+    bool group = !train->frame && ernic_gid_is_mcast(&train->path.dgid);
 
     *self = train->frame ? ernic_flow_find(e, train->data, train->len) :
             group || ernic_gid_is_local(e, &train->path.dgid);
-    *peers = group || !*self;
+    *peers = train->frame || group || !*self;
 }
 
 /* To the link or to the device itself; false: *@full will have room later. */
@@ -120,6 +124,11 @@ static bool tx_deliver(Ernic *e, const ErnicTrain *train, bool *busy,
     bool peers, self;
 
     tx_whom(e, train, &peers, &self);
+    /* It leaves once: when what stays of it has room too. */
+    if (train->frame && self && !tx_loop_fits(e->tx, train->len)) {
+        *full = true;
+        return false;
+    }
     /* A port that is down loses what is sent, as an unplugged cable does. */
     if (peers && e->port_active && !e->ops->tx(e->env, train)) {
         *busy = true;
