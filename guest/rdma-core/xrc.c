@@ -47,7 +47,8 @@ struct ibv_qp *ernic_create_tgt(struct ibv_context *ibctx,
 	struct ernic_qp *qp;
 	int ret;
 
-	if (attr->comp_mask != IBV_QP_INIT_ATTR_XRCD) {
+	/* librdmacm gives it a protection domain as well, which a target has not. */
+	if ((attr->comp_mask & ~IBV_QP_INIT_ATTR_PD) != IBV_QP_INIT_ATTR_XRCD) {
 		errno = EOPNOTSUPP;
 		return NULL;
 	}

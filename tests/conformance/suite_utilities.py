@@ -8,7 +8,8 @@ from stacks import Suite
 
 FAMILIES = {'ipv4': links.ipv4, 'ipv6': links.ipv6}
 # What a program says where the device lacks what it tests.
-LACKS = ("Couldn't Open the XRC Domain", 'Error opening XRC domain')
+LACKS = ("Couldn't Open the XRC Domain", 'Error opening XRC domain',
+         'rdma_create_ep: Operation not supported')
 
 # The last one has no figure, and its -c is how many clients there are.
 XSRQ = programs.PINGPONG._replace(figure='(success)', unit='done')
@@ -20,11 +21,19 @@ SOCKET = Family('{name} -b {address} {opt}', '{name} -s {address} {opt}', CM_LIS
                 r'(1m|64k|1k|custom)\s', 'done')
 CMTIME = Family('{name} -b {address} {opt}; true',
                 '{name} -s {address} {opt}', CM_LISTENS, r'connect\s+:?\s*([\d.]+)', 'us')
+CLIENT = Family('rdma_server -s {address}', 'rdma_client -s {address}', CM_LISTENS,
+                r'client: end (0)', 'status')
+XCLIENT = Family('rdma_xserver {opt}', 'rdma_xclient -s {address} {opt}', CM_LISTENS,
+                 r'xclient: end (0)', 'status')
+# Their server takes no address.
+XCM = [Program('rdma_xclient rc', XCLIENT, '-c r'),
+       Program('rdma_xclient xrc', XCLIENT, '-c x')]
 CM = [
     Program('rping', programs.RPING, '-C 100 -V -v', 'server ping data: rdma-ping', 100),
     Program('ucmatose', programs.CM, '-c 4 -C 100 -S 1000', 'return status 0'),
     Program('udaddy', programs.CM, '-c 4 -C 100 -S 1000', 'return status 0'),
     Program('cmtime', CMTIME, '-c 20'),
+    Program('rdma_client', CLIENT),
     Program('rstream', SOCKET, '-I 20 -C 10 -S 65536 -T v'),
     Program('riostream', SOCKET, '-I 20 -C 10 -S 65536 -T v'),
 ]
@@ -75,6 +84,8 @@ def rdmacm(guests, short):
         for family, address in FAMILIES.items():
             if not short or family == 'ipv4':
                 yield run(guests, f'{program.name} {family}', program, address=address)
+    for program in XCM:
+        yield run(guests, program.name, program)
     yield mckey(guests)
     yield rcopy(guests)
 
