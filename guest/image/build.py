@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Compose kernel and initramfs of the test guest from Debian's packages.
 
-usage: build.py [--kernel 6.1|6.12] [--release bookworm|trixie|forky]
+usage: build.py [--kernel 6.1|6.12|6.1-debug] [--release bookworm|trixie|forky]
                 [--driver FILE] [--provider FOLDER]
                 [--packages NAME,NAME] [--add FILE:PATH] [--headers]
 
@@ -15,6 +15,8 @@ which may be removed.
 --release    of Debian, whose programs and libraries the guest has (default: Debian
              12, bookworm); the kernel is Debian 12's or of its backports anyway
 
+--kernel     6.1-debug: built here from Debian's source, to find mistakes of drivers
+             (debug_kernel.py); 9 minutes of a processor's time, once
 --driver     the kernel module ernic.ko (default: guest/linux/build makes it);
              none: without
 --provider   a folder with libernic-rdmav*.so and ernic.driver, for libibverbs
@@ -38,6 +40,8 @@ import sys
 import time
 from pathlib import Path
 
+import debug_kernel
+
 HERE = Path(__file__).resolve().parent
 GUEST = HERE.parent
 CACHE = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache')
@@ -52,6 +56,7 @@ RELEASES = {STABLE: [STABLE, STABLE + '-backports'], 'trixie': ['trixie'],
             'forky': ['forky']}
 # Kernel version: where Debian 12 has its newest.
 KERNELS = {'6.1': STABLE, '6.12': STABLE + '-backports'}
+DEBUG_KERNEL = '6.1-debug'
 LISTS_SECONDS = 24 * 3600       # what the archive has changes, and what is gone is gone
 
 # With all that they depend on.
@@ -270,6 +275,12 @@ def make_kernel(folder, image, programs):
              name='depmod')
 
 
+def make_debug_kernel(folder):
+    say(f'fetching and building {debug_kernel.SOURCE}, which takes its time')
+    packages = download(STABLE, [debug_kernel.SOURCE, *debug_kernel.TOOLS])
+    debug_kernel.make(folder, packages, run)
+
+
 def make_headers(folder, packages):
     say('fetching ' + ' '.join(packages))
     unpack(download(STABLE, packages), folder)
@@ -446,6 +457,11 @@ def last_line(script, *arguments, **environment):
     return done.stdout.strip().splitlines()[-1]
 
 
+def debian_headers(packages):
+    folder = once(CACHE / packages[0], lambda folder: make_headers(folder, packages))
+    return next((folder / 'usr/src').glob('linux-headers-*-amd64'))
+
+
 def our_parts(options):
     """Sets driver and provider, where the caller did not, to what is built here, and
     adds the program for the ERNIC face."""
@@ -462,7 +478,7 @@ def our_parts(options):
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument('--kernel', choices=KERNELS, default='6.1')
+    parser.add_argument('--kernel', choices=[*KERNELS, DEBUG_KERNEL], default='6.1')
     parser.add_argument('--release', choices=RELEASES, default=STABLE)
     parser.add_argument('--driver')
     parser.add_argument('--provider')
@@ -475,17 +491,20 @@ def main():
         our_parts(options)
     with open(CACHE / 'lock', 'w', encoding='ascii') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        image, headers = kernel_names(options.kernel)
+        if options.kernel == DEBUG_KERNEL:
+            image = debug_kernel.name()
+            kernel = once(CACHE / image, make_debug_kernel)
+        else:
+            image, packages = kernel_names(options.kernel)
+            kernel = None
         if options.headers:
-            folder = once(CACHE / headers[0],
-                          lambda folder: make_headers(folder, headers))
-            print(next((folder / 'usr/src').glob('linux-headers-*-amd64')))
+            print(kernel / 'build' if kernel else debian_headers(packages))
             return
         recipe = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
         programs = once(CACHE / f'programs-{options.release}-{recipe[:12]}',
                         lambda folder: make_programs(folder, options.release))
-        kernel = once(CACHE / image,
-                      lambda folder: make_kernel(folder, image, programs))
+        kernel = kernel or once(CACHE / image, lambda folder:
+                                make_kernel(folder, image, programs))
         more = []
         if options.packages:
             recipe = hashlib.sha256(f'{recipe} {options.packages}'.encode()).hexdigest()

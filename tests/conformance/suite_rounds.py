@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The device comes and goes under its users, and nothing is left behind.
+
+20 rounds on Debian's kernel; 1,000 on one that proves locking and looks for leaks
+(guest/image/debug_kernel.py), not in the short form.
+"""
+import re
+
+import guest
+import links
+import stacks
+from report import Case
+from stacks import Suite
+
+# Rounds at a time, and how often.
+ROUNDS, TIMES = 20, 50
+SECONDS = 60                    # for a round, at the most
+TROUBLE = re.compile(r'.*(?:\bBUG\b|WARNING:|Oops|Call Trace|INFO: task|ODEBUG|refcount'
+                     r'|ernic.*(?:bad|error|no answer)|waiting for .* to become free).*')
+KMEMLEAK = '/sys/kernel/debug/kmemleak'
+
+
+class Machine(links.Link):
+    """Two processors, which race; the device talks to itself.
+
+    The kernel that looks for mistakes knows no ACPI, and so finds processors by socket.
+    """
+
+    def options(self, n, folder):
+        return ['-smp', '2,sockets=2', *links.wire(n, folder), '-device',
+                f'ernic,id=nic,netdev=wire,mac={links.mac(n)}']
+
+
+def trouble(one):
+    """Its lines in the kernel's log, and what follows the first of them."""
+    said = one.check('dmesg')
+    found = TROUBLE.search(said)
+    return found and said[found.start():found.start() + 6000]
+
+
+def some_rounds(one):
+    result = one.run(f'python3 /tmp/rounds.py {ROUNDS} {links.ipv4(0)}',
+                     ROUNDS * SECONDS)
+    pings = re.search(r'pings (\d+)', result.output)
+    if result.status or not pings or not int(pings[1]):
+        return result.output[-3000:]
+    return trouble(one)
+
+
+def leaks(one):
+    """What kmemleak finds: what is young it looks at again 5 seconds later."""
+    for _ in range(2):
+        one.check(f'echo scan >{KMEMLEAK}; sleep 6', 300)
+    return one.check(f'cat {KMEMLEAK}', 60)[:6000]
+
+
+def case(name, why):
+    return Case(name, 'fail' if why else 'ok', why or '')
+
+
+def come_and_go(guests, times):
+    one = guests[0]
+    links.up(guests, stacks.MTU)
+    for name in ('loop', 'odp', 'users', 'rounds'):
+        one.put(guest.INSIDE / f'{name}.py', f'/tmp/{name}.py')
+    for n in range(times):
+        why = some_rounds(one)
+        yield case(f'{ROUNDS} rounds, number {n + 1}', why)
+        if why:
+            return
+
+
+def cases(guests, short):
+    yield from come_and_go(guests, 1)
+
+
+def debug_cases(guests, short):
+    one = guests[0]
+    yield from come_and_go(guests, TIMES)
+    one.check('mount -t debugfs none /sys/kernel/debug')
+    yield case('no leak', leaks(one))
+    locks = one.check('cat /proc/lockdep_stats')
+    yield case('locking was watched',
+               '' if re.search(r'debug_locks: +1', locks) else locks)
+
+
+def start(kernel):
+    return guest.Guests(1, Machine(), stacks.image(kernel, ()), memory=1536)
+
+
+SUITES = [Suite('rounds', 1, cases, rxe=False, start=start),
+          Suite('rounds-debug', 1, debug_cases, rxe=False, short=False,
+                start=lambda _: start('6.1-debug'))]

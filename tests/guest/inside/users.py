@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A process with something of everything that the device has, while it comes and goes.
+
+usage: users.py
+
+RDMA WRITEs to pinned memory and to regions on demand, explicit and implicit, whose
+pages are given back meanwhile; queue pairs of XRC and their domain; a memory window.
+Until the device goes, then the same on the one that comes back, for ever. Prints
+"ready" each time when all is there and something has been written to each region, and
+what went wrong, if it was not that the device went.
+"""
+import os
+import time
+
+import loop
+import odp
+import pyverbs.enums as e
+from pyverbs.mr import MR, MW
+from pyverbs.pyverbs_error import PyverbsError, PyverbsRDMAError
+from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttrEx
+from pyverbs.srq import SRQ, SrqInitAttrEx
+from pyverbs.wr import SGE
+from pyverbs.xrcd import XRCD, XRCDInitAttr
+
+
+class Xrc:
+    """A domain of no file, a shared receive queue in it, and a queue pair each way."""
+
+    def __init__(self, ctx, pd, cq):
+        self.domain = XRCD(ctx, XRCDInitAttr(
+            e.IBV_XRCD_INIT_ATTR_FD | e.IBV_XRCD_INIT_ATTR_OFLAGS, os.O_CREAT, -1))
+        attr = SrqInitAttrEx(max_wr=16)
+        attr.srq_type = e.IBV_SRQT_XRC
+        attr.pd, attr.xrcd, attr.cq = pd, self.domain, cq
+        attr.comp_mask = (e.IBV_SRQ_INIT_ATTR_TYPE | e.IBV_SRQ_INIT_ATTR_PD
+                          | e.IBV_SRQ_INIT_ATTR_CQ | e.IBV_SRQ_INIT_ATTR_XRCD)
+        self.srq = SRQ(ctx, attr)
+        self.target = QP(ctx, QPInitAttrEx(
+            qp_type=e.IBV_QPT_XRC_RECV, xrcd=self.domain,
+            comp_mask=e.IBV_QP_INIT_ATTR_XRCD), QPAttr(port_num=1))
+        self.initiator = QP(ctx, QPInitAttrEx(
+            qp_type=e.IBV_QPT_XRC_SEND, pd=pd, scq=cq, sq_sig_all=1,
+            comp_mask=e.IBV_QP_INIT_ATTR_PD,
+            cap=QPCap(max_send_wr=16, max_recv_wr=0, max_recv_sge=0)),
+            QPAttr(port_num=1))
+
+
+class Users:
+    """The objects; close() lets go of them."""
+
+    def __init__(self):
+        self.ctx = loop.open_device()
+        self.events = loop.Events(self.ctx)
+        self.pair = loop.Pair(self.ctx)
+        self.window = MW(self.pair.pd, e.IBV_MW_TYPE_1)
+        self.mr = MR(self.pair.pd, odp.MIB, loop.ACCESS)
+        self.base = odp.map_memory(2 * odp.MIB)
+        self.demand = MR(self.pair.pd, odp.MIB, odp.DEMAND, address=self.base)
+        self.implicit = MR(self.pair.pd, odp.MIB, odp.DEMAND, implicit=True)
+        self.xrc = Xrc(self.ctx, self.pair.pd, self.pair.cqs[1])
+
+    def turn(self, n):
+        """A WRITE to each region; why one failed, or None."""
+        page = n % 256 * odp.PAGE
+        sge = SGE(self.mr.buf, odp.PAGE, self.mr.lkey)
+        for rkey, address in ((self.mr.rkey, self.mr.buf + odp.PAGE),
+                              (self.demand.rkey, self.base + page),
+                              (self.implicit.rkey, self.base + odp.MIB + page)):
+            try:
+                status = self.pair.move(e.IBV_WR_RDMA_WRITE, sge, rkey, address)
+            except PyverbsRDMAError as error:
+                return f'post {error.error_code}'
+            if status != e.IBV_WC_SUCCESS:
+                return f'status {status}'
+        if not n % 8:
+            odp.libc.madvise(self.base, 2 * odp.MIB, odp.MADV_DONTNEED)
+        return None
+
+    def close(self):
+        self.ctx.close()
+        odp.libc.munmap(self.base, 2 * odp.MIB)
+
+
+def once():
+    """Until the device goes."""
+    users = Users()
+    n, why = 0, None
+    while not why:
+        why = users.turn(n)
+        n += 1
+        if n == 1 and not why:
+            print('ready', flush=True)
+        if users.events.look() or (why and users.events.gone(5)):
+            why = 'gone'
+        time.sleep(0.002)               # there are others
+    if why != 'gone':
+        print('wrong:', why, flush=True)
+    users.close()
+
+
+if __name__ == '__main__':
+    while True:
+        try:
+            once()
+        except (PyverbsError, SystemExit, OSError):     # not yet, or not any more
+            time.sleep(0.05)
