@@ -21,6 +21,8 @@ DECLARE_DRV_CMD(uernic_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
 		ernic_create_srq_req, ernic_create_srq_resp);
 DECLARE_DRV_CMD(uernic_create_srq_ex, IB_USER_VERBS_CMD_CREATE_XSRQ,
 		ernic_create_srq_req, ernic_create_srq_resp);
+DECLARE_DRV_CMD(uernic_modify_srq, IB_USER_VERBS_CMD_MODIFY_SRQ,
+		ernic_resize_srq_req, empty);
 DECLARE_DRV_CMD(uernic_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
 		ernic_create_qp_req, ernic_create_qp_resp);
 DECLARE_DRV_CMD(uernic_create_ah, IB_USER_VERBS_CMD_CREATE_AH, empty,

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ernic.h"
 #include "ernic_cmd.h"
@@ -144,11 +145,55 @@ int ernic_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num)
 	return 0;
 }
 
+/* Another ring, with what is posted in it; nothing is posted meanwhile. */
+static int srq_resize_locked(struct ernic_srq *srq, struct ibv_srq_attr *attr)
+{
+	struct uernic_modify_srq cmd = {};
+	struct ernic_wq *wq = &srq->wq;
+	struct ernic_wq old = *wq;
+	uint32_t n = atomic_load(&wq->ci);
+	int ret;
+
+	wq->depth = ernic_depth(attr->max_wr, wq->stride);
+	ret = wq->pi - n > wq->depth ? EINVAL :
+		ernic_buf_alloc(&wq->buf, srq->pd, ERNIC_RES_SRQ,
+				(size_t)wq->depth * wq->stride);
+	if (!ret) {
+		for (; n != wq->pi; n++)
+			memcpy(ernic_wq_slot(wq, n), ernic_wq_slot(&old, n),
+			       wq->stride);
+		cmd.drv_payload.buf_addr = (uintptr_t)wq->buf.addr;
+		cmd.drv_payload.depth = wq->depth;
+		ret = ibv_cmd_modify_srq(&srq->vsrq.srq, attr,
+					 IBV_SRQ_MAX_WR, &cmd.ibv_cmd,
+					 sizeof(cmd));
+		ernic_buf_free(ret ? &wq->buf : &old.buf);
+	}
+	if (ret) {
+		wq->depth = old.depth;
+		wq->buf = old.buf;
+	}
+	return ret;
+}
+
 int ernic_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 		     int mask)
 {
+	struct ernic_context *ctx = to_ernic_context(ibsrq->context);
+	struct ernic_srq *srq = to_ernic_srq(ibsrq);
 	struct ibv_modify_srq cmd;
+	int ret;
 
+	if (mask & IBV_SRQ_MAX_WR) {
+		if (!attr->max_wr || attr->max_wr > ctx->caps.max_srq_wr)
+			return EINVAL;
+		ernic_lock(&srq->wq.lock);
+		ret = srq_resize_locked(srq, attr);
+		ernic_unlock(&srq->wq.lock);
+		mask &= ~IBV_SRQ_MAX_WR;
+		if (ret || !mask)
+			return ret;
+	}
 	return ibv_cmd_modify_srq(ibsrq, attr, mask, &cmd, sizeof(cmd));
 }
 

@@ -54,7 +54,8 @@ const ModelCmd model_cmds[ERNIC_CMD_COUNT] = {
                    { MODEL_PD, IN(srq.pd) } },
     },
     [ERNIC_CMD_SRQ_MODIFY] = {
-        .fields = 1, .field = { { MODEL_SRQ, IN(srq.handle) } },
+        .fields = 2, .field = { { MODEL_SRQ, IN(srq.handle) },
+                                { MODEL_NONE, IN(srq.buf.addr) } },
     },
     [ERNIC_CMD_SRQ_QUERY] = QUERY(MODEL_SRQ),
     [ERNIC_CMD_SRQ_DESTROY] = TAKES(SRQ),

@@ -423,12 +423,11 @@ static void test_modify_refused(Fixture *f, gconstpointer data)
 
     create(f, 4, 1, 0);
     good = (struct ernic_cmd_srq) { .handle = cpu_to_le32(f->srqn) };
-    for (i = 0; i < 4; i++) {
+    for (i = 0; i < 3; i++) {
         cmd = good;
         cmd.buf.addr = cpu_to_le64(i == 0);
         cmd.pd = cpu_to_le32(i == 1);
-        cmd.depth = cpu_to_le32(i == 2);
-        cmd.stride = cpu_to_le16(i == 3);
+        cmd.stride = cpu_to_le16(i == 2);
         cmd.limit = cpu_to_le32(1);
         g_assert_cmpuint(ernic_srq_modify(&f->e, 0, &cmd), ==,
                          ERNIC_ERR_RESERVED);
@@ -437,6 +436,91 @@ static void test_modify_refused(Fixture *f, gconstpointer data)
     g_assert_cmpuint(modify(f, 0xffffffff), ==, ERNIC_ERR_PARAM);
     g_assert_cmpuint(srq(f)->limit, ==, 0);
     g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 0);
+}
+
+/* To a ring of @depth with what is posted in it; where it is refused, not. */
+static uint8_t resize(Fixture *f, uint32_t depth)
+{
+    struct ernic_cmd_srq cmd = command(f, depth, f->stride / 64);
+    Fixture old = *f;
+    uint8_t status;
+    uint32_t i;
+
+    cmd.handle = cpu_to_le32(f->srqn);
+    cmd.pd = 0;
+    cmd.stride = 0;
+    f->ring = le64_to_cpu(cmd.buf.addr);
+    f->depth = depth;
+    for (i = srq(f)->wq.ci; i != srq(f)->wq.pi; i++) {
+        memcpy(slot(f, i), slot(&old, i), f->stride);
+    }
+    status = ernic_srq_modify(&f->e, 0, &cmd);
+    if (status != ERNIC_OK) {
+        f->ring = old.ring;
+        f->depth = old.depth;
+    }
+    return status;
+}
+
+/* Requests come in their order from whichever ring there is; then it is full. */
+static void test_resize(Fixture *f, gconstpointer data)
+{
+    static const uint32_t depths[] = { 8, 32, 4, 4, 16 };
+    uint64_t next = 0;
+    size_t i;
+
+    create(f, 4, 2, 0);
+    for (i = 0; i < ARRAY_SIZE(depths); i++) {
+        post(f, 4);
+        g_assert_true(take(f));
+        g_assert_cmpuint(f->recv.wr_id, ==, next++);
+        g_assert_cmpuint(resize(f, depths[i]), ==, ERNIC_OK);
+        g_assert_cmpuint(srq(f)->wq.depth, ==, depths[i]);
+        post(f, 1);
+        while (take(f)) {
+            g_assert_cmpuint(f->recv.fault, ==, ERNIC_FAULT_NONE);
+            g_assert_cmpuint(f->recv.wr_id, ==, next++);
+        }
+        g_assert_cmpuint(next, ==, f->posted);
+    }
+    g_assert_cmpuint(ernic_wq_produce(&srq(f)->wq, srq(f)->wq.ci,
+                                      srq(f)->wq.pi + 17), ==, ERNIC_ERR_FULL);
+    post(f, 16);
+    g_assert_cmpuint(ernic_trace_count("ernic_srq_resize"), ==,
+                     ARRAY_SIZE(depths));
+}
+
+static void test_resize_refused(Fixture *f, gconstpointer data)
+{
+    struct ernic_cmd_srq cmd;
+
+    create(f, 8, 1, 0);
+    post(f, 5);
+    g_assert_cmpuint(modify(f, 3), ==, ERNIC_OK);
+    g_assert_cmpuint(resize(f, 4), ==, ERNIC_ERR_PARAM);        /* 5 posted */
+    g_assert_true(take(f));
+    g_assert_cmpuint(resize(f, 4), ==, ERNIC_OK);
+    g_assert_true(take(f));
+    g_assert_true(take(f));
+    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 1);
+    g_assert_cmpuint(modify(f, 2), ==, ERNIC_OK);
+    g_assert_cmpuint(resize(f, 1), ==, ERNIC_ERR_PARAM);        /* the limit */
+    g_assert_cmpuint(resize(f, 3), ==, ERNIC_ERR_PARAM);
+    g_assert_cmpuint(resize(f, 2 * ERNIC_MAX_WQ_DEPTH), ==, ERNIC_ERR_PARAM);
+
+    cmd = command(f, 8, 0);
+    cmd.handle = cpu_to_le32(f->srqn);
+    cmd.pd = 0;
+    cmd.limit = cpu_to_le32(1);
+    g_assert_cmpuint(ernic_srq_modify(&f->e, 0, &cmd), ==, ERNIC_ERR_RESERVED);
+    cmd.limit = 0;
+    cmd.buf.reserved[0] = 1;
+    g_assert_cmpuint(ernic_srq_modify(&f->e, 0, &cmd), ==, ERNIC_ERR_RESERVED);
+    fake_fail_dma(&f->env, 1, false);
+    g_assert_true(take(f));
+    fake_fail_dma(&f->env, 0, false);
+    g_assert_cmpuint(resize(f, 8), ==, ERNIC_ERR_STATE);        /* SRQ_ERR */
+    g_assert_cmpuint(srq(f)->wq.depth, ==, 4);
 }
 
 /* Once, when fewer than the limit are left; SRQ_MODIFY arms it again. */
@@ -527,6 +611,8 @@ int main(int argc, char **argv)
     ADD("srq-create-all", test_create_all);
     ADD("srq-handles", test_handles);
     ADD("srq-modify-refused", test_modify_refused);
+    ADD("srq-resize", test_resize);
+    ADD("srq-resize-refused", test_resize_refused);
     ADD("srq-limit", test_limit);
     ADD("srq-limit-at-once", test_limit_at_once);
     ADD("srq-limit-at-creation", test_limit_at_creation);

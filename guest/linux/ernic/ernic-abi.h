@@ -77,6 +77,13 @@ struct ernic_create_srq_req {
 	__u16 reserved;
 };
 
+struct ernic_resize_srq_req {
+	/* new ring of the same stride, with what is posted in it */
+	__aligned_u64 buf_addr;
+	__u32 depth;
+	__u32 reserved;
+};
+
 struct ernic_create_srq_resp {
 	__u32 srqn;
 	__u32 reserved;

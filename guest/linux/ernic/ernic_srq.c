@@ -51,6 +51,7 @@ static int ernic_srq_user(struct ernic_dev *dev, struct ernic_srq *srq,
 		srq->umem = NULL;
 		return ret;
 	}
+	srq->stride = req.stride;
 	cmd->depth = cpu_to_le32(req.depth);
 	cmd->stride = cpu_to_le16(req.stride);
 	return 0;
@@ -107,6 +108,7 @@ int ernic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	if (init->srq_type != IB_SRQT_BASIC &&
 	    (init->srq_type != IB_SRQT_XRC || !udata))
 		return -EOPNOTSUPP;
+	mutex_init(&srq->resize_lock);
 	srq->uctx = pd->uctx;
 	srq->max_sge = init->attr.max_sge;
 	ret = udata ? ernic_srq_user(dev, srq, &init->attr, udata, &cmd.srq,
@@ -141,20 +143,76 @@ int ernic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	return ret;
 }
 
-int ernic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
-		     enum ib_srq_attr_mask mask, struct ib_udata *udata)
+static int ernic_srq_set_limit(struct ernic_dev *dev, struct ernic_srq *srq,
+			       u32 limit)
 {
-	struct ernic_srq *srq = to_srq(ibsrq);
 	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SRQ_MODIFY };
 	struct ernic_rsp rsp;
 
-	if (mask != IB_SRQ_LIMIT)
-		return -EOPNOTSUPP;
 	cmd.uctx = cpu_to_le32(srq->uctx);
 	cmd.srq.handle = cpu_to_le32(srq->srqn);
-	cmd.srq.limit = cpu_to_le32(attr->srq_limit);
-	return ernic_com_exec(to_dev(ibsrq->device), &cmd, &rsp, NULL, 0,
-			      NULL, 0);
+	cmd.srq.limit = cpu_to_le32(limit);
+	return ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
+}
+
+/* The ring that the process describes, in which it has put what is posted. */
+static int ernic_srq_resize(struct ernic_dev *dev, struct ernic_srq *srq,
+			    u32 max_wr, struct ib_udata *udata)
+{
+	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SRQ_MODIFY };
+	struct ernic_resize_srq_req req;
+	struct ernic_pages pages = {};
+	struct ernic_rsp rsp;
+	struct ib_umem *umem;
+	int ret;
+
+	if (!(readl(ernic_reg(dev, features)) & ERNIC_FEATURE_SRQ_RESIZE) ||
+	    !udata)
+		return -EOPNOTSUPP;
+	if (udata->inlen < sizeof(req))
+		return -EINVAL;
+	ret = ib_copy_from_udata(&req, udata, sizeof(req));
+	if (ret)
+		return ret;
+	if (!is_power_of_2(req.depth) || req.reserved || req.depth < max_wr ||
+	    req.depth > le32_to_cpu(dev->attr.max_srq_wr))
+		return -EINVAL;
+	/* the memory that is let go has to be the one the device left */
+	mutex_lock(&srq->resize_lock);
+	umem = ernic_queue_get(dev, req.buf_addr,
+			       (u64)req.depth * srq->stride * 64,
+			       &cmd.srq.buf, &pages);
+	if (IS_ERR(umem)) {
+		ret = PTR_ERR(umem);
+	} else {
+		cmd.uctx = cpu_to_le32(srq->uctx);
+		cmd.srq.handle = cpu_to_le32(srq->srqn);
+		cmd.srq.depth = cpu_to_le32(req.depth);
+		ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
+		ernic_pages_fini(dev, &pages);
+		if (!ret)
+			swap(srq->umem, umem);
+		ib_umem_release(umem);
+	}
+	mutex_unlock(&srq->resize_lock);
+	return ret;
+}
+
+int ernic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		     enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	struct ernic_dev *dev = to_dev(ibsrq->device);
+	struct ernic_srq *srq = to_srq(ibsrq);
+
+	/* one at a time, so that failing means that nothing has changed */
+	switch ((int)mask) {
+	case IB_SRQ_LIMIT:
+		return ernic_srq_set_limit(dev, srq, attr->srq_limit);
+	case IB_SRQ_MAX_WR:
+		return ernic_srq_resize(dev, srq, attr->max_wr, udata);
+	default:
+		return -EINVAL;
+	}
 }
 
 int ernic_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)

@@ -41,6 +41,8 @@ static int ernic_query_device(struct ib_device *ibdev,
 		p->device_cap_flags |= IB_DEVICE_XRC;
 	if (readl(ernic_reg(dev, features)) & ERNIC_FEATURE_ATOMIC_WRITE)
 		p->device_cap_flags |= ERNIC_CAP_ATOMIC_WRITE;
+	if (readl(ernic_reg(dev, features)) & ERNIC_FEATURE_SRQ_RESIZE)
+		p->device_cap_flags |= IB_DEVICE_SRQ_RESIZE;
 	p->max_send_sge = a->max_sge;
 	p->max_recv_sge = a->max_sge;
 	p->max_sge_rd = a->max_sge;

@@ -108,6 +108,8 @@ struct ernic_cq {
 struct ernic_srq {
 	struct ib_srq ibsrq;
 	struct ib_umem *umem;	/* of a process */
+	struct mutex resize_lock;	/* of umem, when the ring changes */
+	u32 stride;		/* of a process' ring, units of 64 bytes */
 	u32 uctx;
 	u32 srqn;
 	struct ernic_wq wq;	/* ci counts completions; all under the lock */

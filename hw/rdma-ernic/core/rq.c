@@ -203,6 +203,36 @@ static void check_limit(Ernic *e, uint32_t srqn, ErnicSrq *srq)
     }
 }
 
+/* Another ring, in which the guest has put what is posted. */
+static uint8_t srq_resize(Ernic *e, uint32_t srqn, ErnicSrq *srq,
+                          const struct ernic_cmd_srq *cmd)
+{
+    uint32_t depth = le32_to_cpu(cmd->depth);
+    ErnicBuf buf;
+    uint8_t status;
+
+    if (cmd->limit) {
+        return ERNIC_ERR_RESERVED;
+    }
+    if (srq->error) {
+        return ERNIC_ERR_STATE;
+    }
+    if (!ernic_depth_ok(depth, 1, ERNIC_MAX_WQ_DEPTH) || srq->limit > depth ||
+        srq->wq.pi - srq->wq.ci > depth) {
+        return ERNIC_ERR_PARAM;
+    }
+    status = ernic_buf_init(e, &buf, &cmd->buf,
+                            (uint64_t)depth * srq->wq.stride);
+    if (status != ERNIC_OK) {
+        return status;
+    }
+    ernic_buf_fini(e, &srq->wq.buf);
+    trace_ernic_srq_resize(srqn, srq->wq.depth, depth);
+    srq->wq.buf = buf;
+    srq->wq.depth = depth;
+    return ERNIC_OK;
+}
+
 uint8_t ernic_srq_modify(Ernic *e, uint32_t uctx,
                          const struct ernic_cmd_srq *cmd)
 {
@@ -215,9 +245,13 @@ uint8_t ernic_srq_modify(Ernic *e, uint32_t uctx,
     if (status != ERNIC_OK) {
         return status;
     }
-    /* The limit is all that can be changed. */
-    if (cmd->pd || cmd->depth || cmd->stride ||
-        memcmp(&cmd->buf, &none, sizeof(none)) != 0) {
+    if (cmd->pd || cmd->stride) {
+        return ERNIC_ERR_RESERVED;
+    }
+    if (cmd->depth) {
+        return srq_resize(e, srqn, srq, cmd);
+    }
+    if (memcmp(&cmd->buf, &none, sizeof(none)) != 0) {
         return ERNIC_ERR_RESERVED;
     }
     if (limit > srq->wq.depth) {

@@ -58,6 +58,7 @@ struct ErnicSrq {
 
 uint8_t ernic_srq_create(Ernic *e, uint32_t uctx,
                          const struct ernic_cmd_srq *cmd, uint32_t *srqn);
+/* The limit or, with a depth, the ring. */
 uint8_t ernic_srq_modify(Ernic *e, uint32_t uctx,
                          const struct ernic_cmd_srq *cmd);
 uint8_t ernic_srq_destroy(Ernic *e, uint32_t uctx, uint32_t srqn);

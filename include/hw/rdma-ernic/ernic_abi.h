@@ -58,6 +58,7 @@ typedef uint64_t ernic_le64;
                                            card: they have to fit its MTU */
 #define ERNIC_FEATURE_XRC       0x4     /* queue pairs and SRQs of XRC */
 #define ERNIC_FEATURE_ATOMIC_WRITE 0x8  /* requests of that name */
+#define ERNIC_FEATURE_SRQ_RESIZE 0x10   /* SRQ_MODIFY takes a depth */
 
 /* control; what is not listed is written 0 */
 #define ERNIC_CONTROL_ENABLE    0x1     /* 0 -> 1 takes the ring registers into
@@ -502,6 +503,10 @@ struct ernic_cmd_cq_moderate {
 /*
  * An XRC domain is a protection domain of context 0: XRC targets have it as
  * theirs, and any context may put SRQs into it.
+ *
+ * SRQ_MODIFY sets the limit or, with a depth, the ring: buf is one of that depth
+ * and of the stride that the queue has, with each request that is posted in the
+ * slot of its index. Fields for the rest are 0.
  */
 struct ernic_cmd_srq {          /* SRQ_CREATE, SRQ_MODIFY */
     struct ernic_buf_desc buf;

@@ -164,6 +164,34 @@ def test_shared_receive_queue(rig):
             rig.receive(srq, n)
 
 
+def test_resize_shared(rig):
+    """What is posted survives, in order, at every place of the ring, and room comes."""
+    send_cq, cq = CQ(rig.ctx, 256), CQ(rig.ctx, 256)
+    srq = SRQ(rig.pd, SrqInitAttr(attr=SrqAttr(max_wr=64, max_sge=1)))
+    a, b = rig.qp(send_cq, sends=64), rig.qp(cq, srq=srq)
+    rig.connect(a, b)
+    posted = done = 0
+    for size in (128, 64, 1024, 200, 64, 4096) * 4:
+        while posted < done + 40:
+            rig.receive(srq, posted)
+            posted += 1
+        srq.modify(SrqAttr(max_wr=size), e.IBV_SRQ_MAX_WR)
+        assert srq.query().max_wr >= size
+        for _ in range(27):
+            rig.send(a, 0)
+        take(send_cq, 27)
+        assert ids(take(cq, 27)) == list(range(done, done + 27))
+        done += 27
+    attributes = SrqAttr(max_wr=200, srq_limit=9)
+    srq.modify(attributes, e.IBV_SRQ_MAX_WR | e.IBV_SRQ_LIMIT)
+    assert srq.query().max_wr >= 200 and srq.query().srq_limit == 9
+    while posted < done + 100:
+        rig.receive(srq, posted)
+        posted += 1
+    refused(errno.EINVAL, srq.modify, SrqAttr(max_wr=50), e.IBV_SRQ_MAX_WR)
+    refused(errno.EINVAL, srq.modify, SrqAttr(max_wr=1 << 30), e.IBV_SRQ_MAX_WR)
+
+
 def test_shared_receives_of_the_dead(rig):
     """What a queue pair took and never completed does not fill the queue for ever."""
     cq = CQ(rig.ctx, 256)
