@@ -26,6 +26,12 @@ static int ernic_query_device_ex(struct ibv_context *ibctx,
 				       &resp_size);
 	if (ret)
 		return ret;
+	/* What is hashed, and how, the kernel leaves to the provider. */
+	if (attr_size >= offsetofend(struct ibv_device_attr_ex, rss_caps) &&
+	    attr->rss_caps.max_rwq_indirection_tables) {
+		attr->rss_caps.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ;
+		attr->rss_caps.rx_hash_fields_mask = ERNIC_HASH_FIELDS;
+	}
 	fw = resp.base.fw_ver;
 	snprintf(attr->orig_attr.fw_ver, sizeof(attr->orig_attr.fw_ver),
 		 "%u.%u.%u", (unsigned int)(fw >> 32),
@@ -128,18 +134,24 @@ static const struct verbs_context_ops ernic_ops = {
 	.create_ah = ernic_create_ah,
 	.create_cq = ernic_create_cq,
 	.create_cq_ex = ernic_create_cq_ex,
+	.create_flow = ernic_create_flow,
 	.create_qp = ernic_create_qp,
 	.create_qp_ex = ernic_create_qp_ex,
+	.create_rwq_ind_table = ernic_create_rwq_ind_table,
 	.create_srq = ernic_create_srq,
 	.create_srq_ex = ernic_create_srq_ex,
+	.create_wq = ernic_create_wq,
 	.dealloc_mw = ernic_dealloc_mw,
 	.dealloc_pd = ernic_dealloc_pd,
 	.dealloc_td = ernic_dealloc_td,
 	.dereg_mr = ernic_dereg_mr,
 	.destroy_ah = ernic_destroy_ah,
 	.destroy_cq = ernic_destroy_cq,
+	.destroy_flow = ernic_destroy_flow,
 	.destroy_qp = ernic_destroy_qp,
+	.destroy_rwq_ind_table = ernic_destroy_rwq_ind_table,
 	.destroy_srq = ernic_destroy_srq,
+	.destroy_wq = ernic_destroy_wq,
 	.detach_mcast = ibv_cmd_detach_mcast,
 	.free_context = ernic_free_context,
 	.free_dm = ernic_free_dm,
@@ -150,6 +162,7 @@ static const struct verbs_context_ops ernic_ops = {
 	.modify_cq = ernic_modify_cq,
 	.modify_qp = ernic_modify_qp,
 	.modify_srq = ernic_modify_srq,
+	.modify_wq = ernic_modify_wq,
 	.open_qp = ernic_open_qp,
 	.open_xrcd = ernic_open_xrcd,
 	.poll_cq = ernic_poll_cq,

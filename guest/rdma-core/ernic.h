@@ -146,6 +146,7 @@ struct ernic_qp {
 	struct ernic_srq *srq; /* or NULL */
 	struct ernic_cq *send_cq; /* NULL: an XRC target */
 	struct ernic_cq *recv_cq; /* NULL: XRC */
+	bool over_table; /* nothing below: its table's queues receive */
 	uint32_t max_inline;
 	struct ernic_wq sq;
 	struct ernic_wq rq; /* unused with an SRQ, and of XRC */
@@ -154,6 +155,12 @@ struct ernic_qp {
 	uint32_t wr_pi;
 	int wr_err;
 	struct ernic_wqe *wr_cur;
+};
+
+/* A receive work queue, to which qp is what a queue pair is to completions. */
+struct ernic_rwq {
+	struct ibv_wq ibv_wq;
+	struct ernic_qp qp;
 };
 
 struct ernic_dm {
@@ -186,6 +193,7 @@ ERNIC_TO(qp, ibv_qp, vqp.qp)
 ERNIC_TO(mw, ibv_mw, ibv_mw)
 ERNIC_TO(ah, ibv_ah, ibv_ah)
 ERNIC_TO(dm, ibv_dm, vdm.dm)
+ERNIC_TO(rwq, ibv_wq, ibv_wq)
 
 /* What the request with this counter lies in. */
 static inline void *ernic_wq_slot(const struct ernic_wq *wq, uint32_t counter)
@@ -351,6 +359,27 @@ int ernic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask);
 int ernic_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
 		   struct ibv_qp_init_attr *init);
 int ernic_destroy_qp(struct ibv_qp *ibqp);
+/* Takes its completions out of the queues where they are. */
+void ernic_qp_clean_cqs(struct ernic_qp *qp);
+
+/* rwq.c */
+struct ibv_wq *ernic_create_wq(struct ibv_context *ibctx,
+			       struct ibv_wq_init_attr *attr);
+int ernic_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr);
+int ernic_destroy_wq(struct ibv_wq *ibwq);
+struct ibv_rwq_ind_table *
+ernic_create_rwq_ind_table(struct ibv_context *ibctx,
+			   struct ibv_rwq_ind_table_init_attr *attr);
+int ernic_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table);
+/* A queue pair over a table: it receives, and has no queues of its own. */
+struct ibv_qp *ernic_create_rss(struct ibv_context *ibctx,
+				struct ibv_qp_init_attr_ex *attr);
+int ernic_destroy_rss(struct ibv_qp *ibqp);
+
+/* flow.c */
+struct ibv_flow *ernic_create_flow(struct ibv_qp *ibqp,
+				   struct ibv_flow_attr *attr);
+int ernic_destroy_flow(struct ibv_flow *flow);
 
 /* post.c */
 int ernic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
@@ -359,6 +388,8 @@ int ernic_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		    struct ibv_recv_wr **bad_wr);
 int ernic_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 			struct ibv_recv_wr **bad_wr);
+int ernic_post_wq_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr,
+		       struct ibv_recv_wr **bad_wr);
 int ernic_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *ibmw,
 		  struct ibv_mw_bind *bind);
 

@@ -151,6 +151,7 @@ enum operand { OP_NONE, OP_RDMA, OP_ATOMIC, OP_BIND };
 #define UC (1u << IBV_QPT_UC)
 #define UD (1u << IBV_QPT_UD)
 #define XRC (1u << IBV_QPT_XRC_SEND)
+#define RAW (1u << IBV_QPT_RAW_PACKET)
 #define ACKED (RC | XRC)
 #define CONN (RC | UC | XRC)
 
@@ -165,7 +166,7 @@ static const struct {
 	[IBV_WR_RDMA_WRITE] = { ERNIC_WR_WRITE, CONN, OP_RDMA, true },
 	[IBV_WR_RDMA_WRITE_WITH_IMM] = { ERNIC_WR_WRITE_IMM, CONN, OP_RDMA,
 					 true, .imm = true },
-	[IBV_WR_SEND] = { ERNIC_WR_SEND, CONN | UD, OP_NONE, true },
+	[IBV_WR_SEND] = { ERNIC_WR_SEND, CONN | UD | RAW, OP_NONE, true },
 	[IBV_WR_SEND_WITH_IMM] = { ERNIC_WR_SEND_IMM, CONN | UD, OP_NONE,
 				   true, .imm = true },
 	[IBV_WR_RDMA_READ] = { ERNIC_WR_READ, ACKED, OP_RDMA },
@@ -343,11 +344,22 @@ int ernic_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 {
 	struct ernic_qp *qp = to_ernic_qp(ibqp);
 
-	if (qp->srq || ibqp->state == IBV_QPS_RESET) {
+	if (qp->srq || qp->over_table || ibqp->state == IBV_QPS_RESET) {
 		*bad_wr = wr;
 		return EINVAL;
 	}
 	return post_receives(ibqp->context, &qp->rq, wr, bad_wr);
+}
+
+int ernic_post_wq_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr,
+		       struct ibv_recv_wr **bad_wr)
+{
+	if (ibwq->state == IBV_WQS_RESET) {
+		*bad_wr = wr;
+		return EINVAL;
+	}
+	return post_receives(ibwq->context, &to_ernic_rwq(ibwq)->qp.rq, wr,
+			     bad_wr);
 }
 
 int ernic_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,

@@ -30,7 +30,8 @@ static int qp_attr_check(const struct ernic_alloc_ucontext_resp *caps,
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD))
 		return EINVAL;
 	if (attr->qp_type != IBV_QPT_RC && attr->qp_type != IBV_QPT_UC &&
-	    attr->qp_type != IBV_QPT_UD && attr->qp_type != IBV_QPT_XRC_SEND)
+	    attr->qp_type != IBV_QPT_UD && attr->qp_type != IBV_QPT_XRC_SEND &&
+	    attr->qp_type != IBV_QPT_RAW_PACKET)
 		return EOPNOTSUPP;
 	if (!attr->send_cq ||
 	    (!attr->recv_cq && attr->qp_type != IBV_QPT_XRC_SEND) ||
@@ -152,6 +153,8 @@ struct ibv_qp *ernic_create_qp_ex(struct ibv_context *ibctx,
 
 	if (attr->qp_type == IBV_QPT_XRC_RECV)
 		return ernic_create_tgt(ibctx, attr);
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE)
+		return ernic_create_rss(ibctx, attr);
 	ret = qp_attr_check(&ctx->caps, attr);
 	if (ret)
 		goto err;
@@ -215,16 +218,16 @@ struct ibv_qp *ernic_create_qp(struct ibv_pd *ibpd,
 /* ---- the rest of its life ------------------------------------------------ */
 
 /* Of one queue after the other; it may be one for both. */
-static void qp_clean_cqs(struct ernic_qp *qp)
+void ernic_qp_clean_cqs(struct ernic_qp *qp)
 {
 	struct ernic_cq *a = qp->send_cq, *b = qp->recv_cq;
 	uint32_t qpn = qp->vqp.qp.qp_num;
 
-	if (!a)
-		return;
-	ernic_lock(&a->lock);
-	ernic_cq_clean(a, qpn, qp->srq);
-	ernic_unlock(&a->lock);
+	if (a) {
+		ernic_lock(&a->lock);
+		ernic_cq_clean(a, qpn, qp->srq);
+		ernic_unlock(&a->lock);
+	}
 	if (!b || a == b)
 		return;
 	ernic_lock(&b->lock);
@@ -239,7 +242,7 @@ int ernic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 	int ret = ibv_cmd_modify_qp(ibqp, attr, mask, &cmd, sizeof(cmd));
 
 	if (!ret && (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET) {
-		qp_clean_cqs(qp);
+		ernic_qp_clean_cqs(qp);
 		ernic_wq_reset(&qp->sq);
 		ernic_wq_reset(&qp->rq);
 	}
@@ -262,11 +265,13 @@ int ernic_destroy_qp(struct ibv_qp *ibqp)
 
 	if (ibqp->qp_type == IBV_QPT_XRC_RECV)
 		return ernic_destroy_tgt(ibqp);
+	if (qp->over_table)
+		return ernic_destroy_rss(ibqp);
 	/* No other gets the number before the entries are gone. */
 	pthread_mutex_lock(&ctx->table_lock);
 	ret = ibv_cmd_destroy_qp(ibqp);
 	if (!ret) {
-		qp_clean_cqs(qp);
+		ernic_qp_clean_cqs(qp);
 		ernic_table_set(&ctx->qps, ibqp->qp_num, NULL);
 	}
 	pthread_mutex_unlock(&ctx->table_lock);

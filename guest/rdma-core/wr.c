@@ -206,6 +206,7 @@ static void set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 	set_inline_data_list(ex, 1, &buf);
 }
 
+#define OPS_RAW IBV_QP_EX_WITH_SEND
 #define OPS_UD (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
 #define OPS_UC                                                                 \
 	(OPS_UD | IBV_QP_EX_WITH_RDMA_WRITE |                                  \
@@ -224,7 +225,8 @@ int ernic_qp_init_ex(struct ernic_qp *qp, enum ibv_qp_type type,
 	uint64_t ops = type == IBV_QPT_RC ? OPS_RC :
 		       type == IBV_QPT_XRC_SEND ? OPS_XRC :
 		       type == IBV_QPT_UC ? OPS_UC :
-					    OPS_UD;
+		       type == IBV_QPT_RAW_PACKET ? OPS_RAW :
+						    OPS_UD;
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
 
 	if (send_ops & ~ops)

@@ -7,11 +7,12 @@
 #include "qemu/bswap.h"
 #include "cq.h"
 #include "fake_env.h"
-#include "format.h"
 #include "flow.h"
+#include "format.h"
 #include "mcast.h"
 #include "mr.h"
 #include "qp.h"
+#include "rss.h"
 #include "timer.h"
 
 static bool inside(const FakeEnv *env, uint64_t addr, uint64_t len)
@@ -235,6 +236,7 @@ void fake_bare_init(Ernic *e, FakeEnv *env)
     e->qp = g_new0(ErnicQp, e->qp_ids.size);
     e->mcast = g_new0(ErnicMcast, ERNIC_LIM_MCAST_ATTACH);
     e->flow = g_new0(ErnicFlow, ERNIC_LIM_FLOW + 1);
+    e->rss = g_new0(ErnicRss, ERNIC_LIM_RSS + 1);
     e->timers = ernic_timers_new(e->qp_ids.size);
     e->cq_timers = ernic_timers_new(e->cq_ids.size);
     e->events_at[ERNIC_EVC_CQ] =
@@ -266,6 +268,7 @@ void fake_bare_fini(Ernic *e)
     g_free(e->qp);
     g_free(e->mcast);
     g_free(e->flow);
+    g_free(e->rss);
     ernic_timers_free(e->timers);
     ernic_timers_free(e->cq_timers);
     memset(e, 0, sizeof(*e));

@@ -10,7 +10,7 @@
 
 #include "dev.h"
 
-#define FAKE_MEM_SIZE   (16u << 20)
+#define FAKE_MEM_SIZE   (32u << 20)
 /* Above 4 GiB, so that an address cut to 32 bits fails. */
 #define FAKE_MEM_BASE   0x123400000000ull
 /* The first page, which fake_alloc() never gives out, is for passing data. */

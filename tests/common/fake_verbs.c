@@ -325,13 +325,14 @@ static void create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
                       uint32_t sq_depth)
 {
     bool rq = srqn == FAKE_NONE && type != ERNIC_QPT_XRC_INI;
+    bool sq = type != ERNIC_QPT_RWQ;
     struct ernic_qp_init init = {
         .pd = cpu_to_le32(pd),
-        .send_cq = cpu_to_le32(send_cqn),
+        .send_cq = cpu_to_le32(sq ? send_cqn : 0),
         .recv_cq = cpu_to_le32(recv_cqn),
         .srq = cpu_to_le32(srqn),
         .type = type,
-        .sq_stride = ERNIC_SQ_STRIDE_MAX,
+        .sq_stride = sq ? ERNIC_SQ_STRIDE_MAX : 0,
         .rq_stride = rq ? ERNIC_RQ_STRIDE_MAX : 0,
     };
     uint8_t status;
@@ -339,14 +340,16 @@ static void create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
     *qp = (FakeQp) {
         .pd = pd,
         .type = type,
-        .sq_depth = sq_depth,
+        .sq_depth = sq ? sq_depth : 0,
         .rq_depth = rq ? 64 : 0,
         .sq_stride = 64 * ERNIC_SQ_STRIDE_MAX,
         .rq_stride = 64 * ERNIC_RQ_STRIDE_MAX,
     };
     init.sq_depth = cpu_to_le32(qp->sq_depth);
     init.rq_depth = cpu_to_le32(qp->rq_depth);
-    init.sq_buf = extent(e, qp->sq_depth * qp->sq_stride, &qp->sq_buf);
+    if (qp->sq_depth) {
+        init.sq_buf = extent(e, qp->sq_depth * qp->sq_stride, &qp->sq_buf);
+    }
     if (qp->rq_depth) {
         init.rq_buf = extent(e, qp->rq_depth * qp->rq_stride, &qp->rq_buf);
     }
@@ -390,6 +393,7 @@ uint32_t fake_qp_mask(uint8_t type, uint8_t state)
         [ERNIC_QPT_XRC_INI] = ERNIC_QPA_PORT | ERNIC_QPA_ACCESS,
         [ERNIC_QPT_XRC_TGT] = ERNIC_QPA_PORT | ERNIC_QPA_ACCESS,
         [ERNIC_QPT_RAW] = ERNIC_QPA_PORT,
+        [ERNIC_QPT_RWQ] = ERNIC_QPA_PORT,
     };
     static const uint32_t rtr[ERNIC_QPT_COUNT] = {
         [ERNIC_QPT_RC] = ERNIC_QPA_AV | ERNIC_QPA_PATH_MTU |
@@ -421,7 +425,7 @@ uint32_t fake_qp_mask(uint8_t type, uint8_t state)
     switch (state) {
     case ERNIC_QPS_INIT:
         return ERNIC_QPA_STATE | init[type] |
-               (type == ERNIC_QPT_RAW ? 0 : ERNIC_QPA_PKEY_INDEX);
+               (type >= ERNIC_QPT_RAW ? 0 : ERNIC_QPA_PKEY_INDEX);
     case ERNIC_QPS_RTR:
         return ERNIC_QPA_STATE | rtr[type];
     case ERNIC_QPS_RTS:
@@ -480,6 +484,12 @@ uint8_t fake_create_flow(Ernic *e, const struct ernic_flow_rule *rule,
                          uint32_t *handle)
 {
     return qp_cmd(e, ERNIC_CMD_FLOW_CREATE, 0, rule, sizeof(*rule), handle);
+}
+
+uint8_t fake_create_rss(Ernic *e, const struct ernic_rss *rss,
+                        uint32_t *number)
+{
+    return qp_cmd(e, ERNIC_CMD_RSS_CREATE, 0, rss, sizeof(*rss), number);
 }
 
 void fake_connect(Ernic *e, const FakeQp *qp, uint32_t dest_qpn, uint8_t host)

@@ -115,7 +115,7 @@ typedef struct FakeQp {
 
 /*
  * sq_depth 64, rq_depth 64 (0 with an SRQ), widest strides. XRC initiators: without
- * @recv_cqn (0) and SRQ.
+ * @recv_cqn (0) and SRQ; RWQs without a send queue, and @send_cqn goes unused.
  */
 void fake_create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
                     uint32_t send_cqn, uint32_t recv_cqn, uint32_t srqn);
@@ -146,6 +146,10 @@ void fake_connect(Ernic *e, const FakeQp *qp, uint32_t dest_qpn, uint8_t host);
 /* A rule for frames; fields are little-endian. Returns the status. */
 uint8_t fake_create_flow(Ernic *e, const struct ernic_flow_rule *rule,
                          uint32_t *handle);
+
+/* RSS, likewise. */
+uint8_t fake_create_rss(Ernic *e, const struct ernic_rss *rss,
+                        uint32_t *number);
 
 /* Guest address of the slot of counter @index. */
 uint64_t fake_sq_slot(const FakeQp *qp, uint32_t index);

@@ -448,6 +448,21 @@ static void make_rule(FuzzRng *rng, FuzzOut *out)
     }
 }
 
+/* Over one queue, or two. */
+static void make_rss(FuzzRng *rng, FuzzOut *out)
+{
+    uint32_t i, shift = fuzz_rand(rng, 2);
+
+    fuzz_put(out, 0, 1);
+    fuzz_put(out, 1 + fuzz_rand(rng, ERNIC_HASH_FIELDS), 4);
+    fuzz_put(out, shift, 4);
+    for (i = 0; i < ERNIC_RSS_KEY; i++) {
+        fuzz_put(out, fuzz_rand(rng, 256), 1);
+    }
+    fuzz_put(out, fuzz_rand(rng, 8), 4);
+    fuzz_put(out, shift ? fuzz_rand(rng, 8) : 0, 4);
+}
+
 static void make_cmd(FuzzRng *rng, FuzzOut *out)
 {
     uint8_t op = fuzz_rand(rng, ERNIC_CMD_COUNT);
@@ -464,6 +479,9 @@ static void make_cmd(FuzzRng *rng, FuzzOut *out)
         return;
     case ERNIC_CMD_FLOW_CREATE:
         make_rule(rng, out);
+        return;
+    case ERNIC_CMD_RSS_CREATE:
+        make_rss(rng, out);
         return;
     case ERNIC_CMD_EQ_CREATE:
         put_buf(rng, out);

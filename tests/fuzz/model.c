@@ -113,6 +113,13 @@ const ModelCmd model_cmds[ERNIC_CMD_COUNT] = {
         .inner = { { MODEL_QP, offsetof(struct ernic_flow_rule, qpn) } },
     },
     [ERNIC_CMD_FLOW_DESTROY] = TAKES(FLOW),
+    [ERNIC_CMD_RSS_CREATE] = {
+        .makes = MODEL_RSS, .inner_len = sizeof(struct ernic_rss),
+        .inners = 2,
+        .inner = { { MODEL_QP, offsetof(struct ernic_rss, wq[0]) },
+                   { MODEL_QP, offsetof(struct ernic_rss, wq[1]) } },
+    },
+    [ERNIC_CMD_RSS_DESTROY] = TAKES(RSS),
 };
 
 /* ---- objects ---------------------------------------------------------- */
@@ -368,6 +375,13 @@ static void owner(Model *m, const struct ernic_cmd *cmd,
     uint32_t uctx = le32_to_cpu(cmd->uctx), handle = ldl_le_p(at);
     ModelObject *o = model_find(m, field->kind, handle);
 
+    if (field->kind == MODEL_QP && handle >= ERNIC_RSS_QPN) {
+        o = model_find(m, MODEL_RSS, handle);   /* a rule is for either */
+    }
+    if (field->kind == MODEL_QP && !handle &&
+        cmd->opcode == ERNIC_CMD_RSS_CREATE) {
+        return;                                 /* behind the table */
+    }
     if (handle == UINT32_MAX &&
         (field->kind == MODEL_EQ || field->kind == MODEL_SRQ)) {
         return;                                 /* none */
@@ -463,7 +477,7 @@ static void succeeded(Model *m, const struct ernic_cmd *cmd, uint32_t handle,
     } else if (row->takes) {
         o = model_find(m, row->takes, le32_to_cpu(cmd->handle.handle));
         *o = m->object[--m->objects];
-        if (row->takes == MODEL_QP) {
+        if (row->takes == MODEL_QP || row->takes == MODEL_RSS) {
             forget_flows(m, le32_to_cpu(cmd->handle.handle));
         }
         repaint(m);

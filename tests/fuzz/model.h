@@ -20,6 +20,7 @@ typedef enum ModelKind {
     MODEL_MW,
     MODEL_QP,
     MODEL_FLOW,
+    MODEL_RSS,
     MODEL_KINDS
 } ModelKind;
 
@@ -67,7 +68,7 @@ typedef struct ModelCmd {
     uint8_t makes, takes;       /* ModelKind that it creates, destroys */
     uint8_t fields;
     ModelField field[MODEL_FIELDS];
-    uint8_t inner_len;          /* of the structure at qp.addr */
+    uint16_t inner_len;         /* of the structure at qp.addr */
     uint8_t inners;
     ModelField inner[6];
 } ModelCmd;

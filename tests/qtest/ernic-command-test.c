@@ -294,6 +294,28 @@ static void flow_create(World *w, struct ernic_cmd *cmd)
     in_scratch(w, cmd, &rule, sizeof(rule));
 }
 
+static void rss_create(World *w, struct ernic_cmd *cmd)
+{
+    struct ernic_cmd create = { .opcode = ERNIC_CMD_QP_CREATE };
+    struct ernic_qp_init init = {
+        .rq_buf.addr = cpu_to_le64(w->mem), .pd = cpu_to_le32(w->q->pd),
+        .recv_cq = cpu_to_le32(w->cq), .srq = cpu_to_le32(NONE),
+        .rq_depth = cpu_to_le32(DEPTH), .type = ERNIC_QPT_RWQ, .rq_stride = 1,
+    };
+    struct ernic_rss rss = { .fields = cpu_to_le32(ERNIC_HASH_SRC_IPV4) };
+    struct ernic_rsp rsp;
+
+    in_scratch(w, &create, &init, sizeof(init));
+    g_assert_cmpuint(qernic_cmd(w->q, &create, &rsp), ==, ERNIC_OK);
+    rss.wq[0] = rsp.handle;
+    in_scratch(w, cmd, &rss, sizeof(rss));
+}
+
+static void rss_destroy(World *w, struct ernic_cmd *cmd)
+{
+    cmd->handle.handle = cpu_to_le32(fresh(w, ERNIC_CMD_RSS_CREATE));
+}
+
 static void flow_destroy(World *w, struct ernic_cmd *cmd)
 {
     cmd->handle.handle = cpu_to_le32(fresh(w, ERNIC_CMD_FLOW_CREATE));
@@ -368,6 +390,9 @@ static const Row rows[ERNIC_CMD_COUNT] = {
     ROW(FLOW_CREATE, UPTO(qp.length), false, ERR_HANDLE, -1, flow_create),
     ROW(FLOW_DESTROY, UPTO(handle.handle), false, ERR_HANDLE,
         OFF(handle.handle), flow_destroy),
+    ROW(RSS_CREATE, UPTO(qp.length), false, ERR_HANDLE, -1, rss_create),
+    ROW(RSS_DESTROY, UPTO(handle.handle), false, ERR_HANDLE,
+        OFF(handle.handle), rss_destroy),
 };
 
 /* ---- mistakes that are a command's own ------------------------------------ */
@@ -502,6 +527,13 @@ static const Wrong wrongs[] = {
     RULE(layers, ERNIC_LAYER_IPV4, PARAM),              /* no ports */
     RULE(value.dst_port[1], 1, PARAM),
     RULE(mask.vlan[0], 1, PARAM),
+    CMD(RSS_CREATE, qp.addr, NOWHERE, DMA),
+    CMD(RSS_CREATE, qp.length, sizeof(struct ernic_rss) - 1, PARAM),
+    CMD(RSS_CREATE, qp.length, sizeof(struct ernic_rss) + 1, PARAM),
+    MEM(RSS_CREATE, ernic_rss, fields, 0, PARAM),
+    MEM(RSS_CREATE, ernic_rss, shift, 8, PARAM),
+    MEM(RSS_CREATE, ernic_rss, wq[0], 1, HANDLE),
+    MEM(RSS_CREATE, ernic_rss, wq[1], 1, RESERVED),
     CMD(MCAST_ATTACH, mcast.gid[0], 0xfe, PARAM),
     CMD(MCAST_DETACH, mcast.gid[1], 0x01, HANDLE),      /* never joined */
 };

@@ -92,6 +92,7 @@ static void queue_pairs(Busy *b)
     fake_create_qp(b->e, &b->ini, ERNIC_QPT_XRC_INI, b->pd, cqn, 0, FAKE_NONE);
     fake_create_xrc_tgt(b->e, &b->tgt, b->xrcd);
     fake_create_qp(b->e, &b->raw, ERNIC_QPT_RAW, b->pd, cqn, cqn, FAKE_NONE);
+    fake_create_qp(b->e, &b->rwq, ERNIC_QPT_RWQ, b->pd, 0, cqn, FAKE_NONE);
 
     b->peer_pd = fake_create_pd(b->peer);
     b->peer_buf = fake_alloc(&b->peer_env, BUSY_BUF, 4096);
@@ -132,15 +133,23 @@ static void multicast(Busy *b)
     must(fake_cmd(b->e, &cmd, NULL));
 }
 
-/* Frames of zeros, which the one that sends them gets. */
+/* Frames of zeros, which the one that sends them gets; RSS without a rule. */
 static void rules(Busy *b)
 {
     struct ernic_flow_rule rule = {
         .qpn = cpu_to_le32(b->raw.qpn), .priority = cpu_to_le16(3),
         .mask.dmac = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
     };
+    struct ernic_rss rss = {
+        .fields = cpu_to_le32(ERNIC_HASH_SRC_IPV6), .shift = 2, .key = { 5 },
+    };
+    uint32_t i;
 
     must(fake_create_flow(b->e, &rule, &b->flow));
+    for (i = 0; i < 4; i++) {
+        rss.wq[i] = cpu_to_le32(b->rwq.qpn);
+    }
+    must(fake_create_rss(b->e, &rss, &b->rss));
 }
 
 /* Local requests: both windows are bound, the fast region is registered. */

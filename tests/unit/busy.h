@@ -34,6 +34,8 @@ typedef struct Busy {
     uint32_t xrcd;
     FakeQp raw;                 /* and a rule that gives it its own frames */
     uint32_t flow;
+    FakeQp rwq;                 /* of RSS */
+    uint32_t rss;
     FakeCq peer_cq;
     uint32_t peer_pd, peer_key;
     uint64_t peer_buf;

@@ -80,6 +80,7 @@ static ErnicTransport transport_of(uint8_t type)
     case ERNIC_QPT_XRC_TGT:
         return ERNIC_XRC;
     case ERNIC_QPT_RAW:
+    case ERNIC_QPT_RWQ:
         return ERNIC_RAW;
     default:
         return ERNIC_UD;

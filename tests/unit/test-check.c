@@ -15,6 +15,7 @@
 #include "psn.h"
 #include "qp.h"
 #include "rq.h"
+#include "rss.h"
 #include "state.h"
 #include "timer.h"
 #include "tx.h"
@@ -65,6 +66,7 @@ static void put_back(void)
 #define SRQ     (b->e->srq[b->srq.srqn])
 #define MR(key) (b->e->mr[b->key >> 8])
 #define FLOW    (b->e->flow[b->flow])
+#define RSS     (b->e->rss[b->rss - ERNIC_RSS_QPN])
 /* The oldest send request of a queue pair. */
 #define WQE(n)  (*ernic_sq_slot(&QP(n), QP(n).sq.wq.ci))
 
@@ -177,6 +179,14 @@ BREAK(flow_value, SET(FLOW.value.smac[5], 1));
 BREAK(flow_field, SET(FLOW.mask.dst_port[0], 1));
 BREAK(flow_qp, SET(FLOW.qpn, b->ud.qpn));
 BREAK(flow_gone, SET(FLOW.qpn, 50));
+BREAK(flow_rss, SET(FLOW.qpn, b->rss + 1));
+BREAK(rss_wq, SET(RSS.wq[3], b->raw.qpn));
+BREAK(rss_gone, SET(RSS.wq[0], 50));
+BREAK(rss_beyond, SET(RSS.wq[4], b->rwq.qpn));
+BREAK(rss_fields, SET(RSS.fields, 0));
+BREAK(rss_uctx, SET(RSS.uctx, b->uctx));
+BREAK(rwq_sq, SET(QP(rwq).sq.wq.depth, 8));
+BREAK(rwq_cq, SET(QP(rwq).send_cq, b->cq.cqn));
 BREAK(flow_uctx, SET(FLOW.uctx, b->uctx));
 BREAK(qp_number, SET(QP(rd).qpn, 9));
 BREAK(qp_transport, SET(QP(rd).transport, ERNIC_UC));
@@ -345,6 +355,14 @@ static const struct {
     { "flow-owner", break_flow_qp },
     { "flow-owner", break_flow_gone },
     { "flow-owner", break_flow_uctx },
+    { "flow-owner", break_flow_rss },
+    { "rss 1: rss-table", break_rss_wq },
+    { "rss-table", break_rss_gone },
+    { "rss-table", break_rss_beyond },
+    { "rss-table", break_rss_fields },
+    { "rss-table", break_rss_uctx },
+    { "qp-rings", break_rwq_sq },
+    { "qp-owner", break_rwq_cq },
     { "qp-number", break_qp_number },
     { "qp-number", break_qp_transport },
     { "qp-owner", break_qp_owner },

@@ -283,7 +283,7 @@ static void test_edges(Fixture *f, gconstpointer data)
             }
         }
     }
-    g_assert_cmpuint(taken, ==, 5 * 19 + 2 * 22);
+    g_assert_cmpuint(taken, ==, 6 * 19 + 2 * 22);
 }
 
 /* A required attribute that is missing, and one too many: all or nothing. */

@@ -13,6 +13,7 @@ static const char *const type_names[ERNIC_QPT_COUNT] = {
     [ERNIC_QPT_RC] = "RC", [ERNIC_QPT_UC] = "UC", [ERNIC_QPT_UD] = "UD",
     [ERNIC_QPT_GSI] = "GSI", [ERNIC_QPT_XRC_INI] = "XRC-INI",
     [ERNIC_QPT_XRC_TGT] = "XRC-TGT", [ERNIC_QPT_RAW] = "RAW",
+    [ERNIC_QPT_RWQ] = "RWQ",
 };
 
 /* By bit number of ERNIC_QPA_*. */
@@ -169,8 +170,8 @@ static void test_masks(void)
             }
         }
     }
-    /* 19 pairs of states for RC and XRC, three out of SQE for the others. */
-    g_assert_cmpint(edges, ==, 3 * 19 + 4 * 22);
+    /* 19 pairs of states for RC, XRC and RWQ, three out of SQE for the others. */
+    g_assert_cmpint(edges, ==, 4 * 19 + 4 * 22);
 }
 
 /* Which states each state may be left for, as the state diagram draws it. */
@@ -198,7 +199,7 @@ static void test_diagram(void)
 
                 if (from == ERNIC_QPS_SQE &&
                     (type == ERNIC_QPT_RC || type == ERNIC_QPT_XRC_INI ||
-                     type == ERNIC_QPT_XRC_TGT)) {
+                     type == ERNIC_QPT_XRC_TGT || type == ERNIC_QPT_RWQ)) {
                     edge = false;
                 }
                 g_assert_cmpint(ernic_qp_edge(type, from, to, &r, &o), ==,
@@ -251,7 +252,7 @@ static const struct {
     { E(RESET, INIT), ERNIC_QPA_PKEY_INDEX,
       "RC UC UD GSI XRC-INI XRC-TGT", "" },
     { E(RESET, INIT), ERNIC_QPA_QKEY, "UD GSI", "" },
-    { E(RESET, INIT), ERNIC_QPA_PORT, "RC UC UD XRC-INI XRC-TGT RAW", "" },
+    { E(RESET, INIT), ERNIC_QPA_PORT, "RC UC UD XRC-INI XRC-TGT RAW RWQ", "" },
     /* Init to RTR */
     { E(INIT, RTR), ERNIC_QPA_AV, "RC UC XRC-INI XRC-TGT", "" },
     { E(INIT, RTR), ERNIC_QPA_PATH_MTU, "RC UC XRC-INI XRC-TGT", "" },

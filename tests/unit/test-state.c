@@ -17,6 +17,7 @@
 #include "qp.h"
 #include "regfile.h"
 #include "rq.h"
+#include "rss.h"
 #include "state.h"
 #include "strict.h"
 #include "timer.h"
@@ -94,7 +95,7 @@ static void test_derived_rows(void)
         "Ernic.env", "Ernic.cfg", "Ernic.format", "Ernic.strict", "Ernic.pd",
         "Ernic.eq",
         "Ernic.cq", "Ernic.srq", "Ernic.qp", "Ernic.mcast", "Ernic.flow",
-        "Ernic.num_flows", "Ernic.uctx_used",
+        "Ernic.num_flows", "Ernic.rss", "Ernic.uctx_used",
         "Ernic.num_pages", "Ernic.num_bound", "Ernic.udp_sport",
         "Ernic.events_at", "Ernic.timers", "Ernic.cq_timers", "Ernic.tx",
         "Ernic.side", "Ernic.timing", "Ernic.now", "Ernic.absent",
@@ -194,9 +195,9 @@ static void test_version(void)
         const ErnicProfile *timing;
         uint32_t len;
     } empty[] = {
-        { 0, NULL, 4315 }, { 0, &hand, 5791 },
-        { 1 + PG332_V3_1, NULL, 20490 }, { 1 + PG332_V3_1, &hand, 21966 },
-        { 1 + PG332_V4_2, NULL, 78506 },
+        { 0, NULL, 4327 }, { 0, &hand, 5803 },
+        { 1 + PG332_V3_1, NULL, 20502 }, { 1 + PG332_V3_1, &hand, 21978 },
+        { 1 + PG332_V4_2, NULL, 78518 },
     };
     uint32_t i;
 
@@ -204,9 +205,9 @@ static void test_version(void)
         g_assert_cmpuint(empty_len(empty[i].pg332, empty[i].timing), ==,
                          empty[i].len);
     }
-    g_assert_cmphex(format_digest(), ==, 0x493dc92dbb03076d);
-    g_assert_cmpuint(ERNIC_STATE_VERSION, ==, 19);
-    g_assert_cmpuint(ERNIC_STATE_VERSION_TIMING, ==, 20);
+    g_assert_cmphex(format_digest(), ==, 0x0432099abedfc5d3);
+    g_assert_cmpuint(ERNIC_STATE_VERSION, ==, 21);
+    g_assert_cmpuint(ERNIC_STATE_VERSION_TIMING, ==, 22);
 }
 
 /*
@@ -254,7 +255,7 @@ static void test_every_byte(void)
     CHECK(ErnicIds, sizeof(ErnicIds)); CHECK(ErnicRing, sizeof(ErnicRing));
     CHECK(Ernic, offsetof(Ernic, gid));
     CHECK(ErnicBuf, sizeof(ErnicBuf));
-    CHECK(ErnicPd, sizeof(ErnicPd));
+    CHECK(ErnicPd, sizeof(ErnicPd)); CHECK(ErnicRss, sizeof(ErnicRss));
     CHECK(ErnicEq, sizeof(ErnicEq));
     CHECK(ErnicCq, sizeof(ErnicCq)); CHECK(ErnicWq, sizeof(ErnicWq));
     CHECK(ErnicSrq, sizeof(ErnicSrq)); CHECK(ErnicMr, sizeof(ErnicMr));
@@ -595,7 +596,7 @@ static void test_sections(void)
 {
     static const char *const tags[] = {
         "conf", "devi", "pd\0", "eq\0", "cq\0", "srq", "mr\0", "qp\0", "mcas",
-        "flow", "tx\0",
+        "flow", "rss", "tx\0",
     };
     GByteArray *state;
     uint32_t i, at = 12;

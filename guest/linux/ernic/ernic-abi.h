@@ -106,6 +106,25 @@ struct ernic_create_qp_resp {
 	__u32 reserved;
 };
 
+/* A receive work queue. */
+struct ernic_create_wq_req {
+	__aligned_u64 buf_addr;
+	__u32 depth;
+	__u16 stride;
+	__u16 reserved;
+};
+
+/* A queue pair over an indirection table, instead of ernic_create_qp_req. */
+struct ernic_create_rss_req {
+	/* ERNIC_HASH_* */
+	__u32 fields;
+	/* 1: Toeplitz; the length of its key */
+	__u8 function;
+	__u8 key_len;
+	__u16 reserved;
+	__u8 key[40];
+};
+
 /*
  * Address handles are made in the process; the kernel resolves the next hop.
  * The answer is the first bytes of struct ernic_av, as the device takes it.

@@ -12,6 +12,7 @@ static const u8 ernic_qp_types[] = {
 	[IB_QPT_GSI] = ERNIC_QPT_GSI,
 	[IB_QPT_XRC_INI] = ERNIC_QPT_XRC_INI,
 	[IB_QPT_XRC_TGT] = ERNIC_QPT_XRC_TGT,
+	[IB_QPT_RAW_PACKET] = ERNIC_QPT_RAW,
 };
 
 static const struct {
@@ -187,8 +188,12 @@ static int ernic_qp_cmd(struct ernic_dev *dev, struct ernic_qp *qp,
 	return ret;
 }
 
-/* XRC is for processes; the core makes their shared targets for itself. */
-static int ernic_qp_attr_check(const struct ib_qp_init_attr *init, bool kernel)
+/*
+ * XRC is for processes; the core makes their shared targets for itself. So are raw
+ * packets, of which the core asks whether the process may send them.
+ */
+static int ernic_qp_attr_check(struct ernic_dev *dev,
+			       const struct ib_qp_init_attr *init, bool kernel)
 {
 	if (init->create_flags)
 		return -EOPNOTSUPP;
@@ -199,6 +204,10 @@ static int ernic_qp_attr_check(const struct ib_qp_init_attr *init, bool kernel)
 		return init->send_cq && init->recv_cq ? 0 : -EINVAL;
 	case IB_QPT_GSI:
 		if (!kernel)
+			return -EOPNOTSUPP;
+		return init->send_cq && init->recv_cq ? 0 : -EINVAL;
+	case IB_QPT_RAW_PACKET:
+		if (kernel || !ernic_has_raw(dev))
 			return -EOPNOTSUPP;
 		return init->send_cq && init->recv_cq ? 0 : -EINVAL;
 	case IB_QPT_XRC_INI:
@@ -241,7 +250,9 @@ int ernic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	struct ernic_qp_init init = {};
 	int ret;
 
-	ret = ernic_qp_attr_check(attr, !udata);
+	if (attr->rwq_ind_tbl)
+		return ernic_create_rss(ibqp, attr, udata);
+	ret = ernic_qp_attr_check(dev, attr, !udata);
 	if (ret)
 		return ret;
 	qp->sig_type = attr->sq_sig_type;
@@ -303,6 +314,9 @@ int ernic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	u32 known = 0, set = 0;
 	int i, ret;
 
+	/* one over a table has no state of its own */
+	if (ibqp->rwq_ind_tbl)
+		return -EOPNOTSUPP;
 	for (i = 0; i < ARRAY_SIZE(ernic_qp_masks); i++) {
 		known |= ernic_qp_masks[i].ib;
 		if (mask & ernic_qp_masks[i].ib)
@@ -363,9 +377,12 @@ int ernic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 {
 	struct ernic_qp *qp = to_qp(ibqp);
 	struct ernic_qp_attr a = {};
-	int ret = ernic_cmd_query(to_dev(ibqp->device), ERNIC_CMD_QP_QUERY,
-				  qp->uctx, ibqp->qp_num, &a, sizeof(a));
+	int ret;
 
+	if (ibqp->rwq_ind_tbl)
+		return -EOPNOTSUPP;
+	ret = ernic_cmd_query(to_dev(ibqp->device), ERNIC_CMD_QP_QUERY,
+			      qp->uctx, ibqp->qp_num, &a, sizeof(a));
 	if (ret)
 		return ret;
 	memset(attr, 0, sizeof(*attr));
@@ -403,6 +420,8 @@ int ernic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct ernic_qp *qp = to_qp(ibqp);
 	int ret;
 
+	if (ibqp->rwq_ind_tbl)
+		return ernic_destroy_rss(ibqp);
 	mutex_lock(&dev->number_lock);
 	ret = ernic_destroy(dev, ERNIC_CMD_QP_DESTROY, qp->uctx, ibqp->qp_num);
 	if (!ret) {

@@ -60,6 +60,13 @@ static int ernic_query_device(struct ib_device *ibdev,
 	p->max_res_rd_atom = p->max_qp * a->max_rd_atomic;
 	p->atomic_cap = IB_ATOMIC_HCA;
 	p->max_ah = INT_MAX;
+	p->max_raw_ethy_qp = ernic_has_raw(dev) ? p->max_qp : 0;
+	if (le32_to_cpu(a->raw) & ERNIC_RAW_RSS) {
+		p->rss_caps.supported_qpts = BIT(IB_QPT_RAW_PACKET);
+		p->rss_caps.max_rwq_indirection_tables = le32_to_cpu(a->max_rss);
+		p->rss_caps.max_rwq_indirection_table_size = ERNIC_RSS_TABLE_MAX;
+		p->max_wq_type_rq = p->max_qp;
+	}
 	p->max_srq = le32_to_cpu(a->max_srq);
 	p->max_srq_wr = le32_to_cpu(a->max_srq_wr);
 	p->max_srq_sge = a->max_sge;
@@ -262,10 +269,13 @@ static const struct ib_device_ops ernic_ib_ops = {
 	.alloc_xrcd = ernic_alloc_xrcd,
 	.attach_mcast = ernic_attach_mcast,
 	.create_cq = ernic_create_cq,
+	.create_flow = ernic_create_flow,
 	.create_qp = ernic_create_qp,
+	.create_rwq_ind_table = ernic_create_rwq_ind_table,
 	.create_srq = ernic_create_srq,
 	.create_user_ah = ernic_create_ah,
 	.create_ah = ernic_create_ah,
+	.create_wq = ernic_create_wq,
 	.dealloc_dm = ernic_dealloc_dm,
 	.dealloc_mw = ernic_dealloc_mw,
 	.dealloc_pd = ernic_dealloc_pd,
@@ -275,8 +285,11 @@ static const struct ib_device_ops ernic_ib_ops = {
 	.dereg_mr = ernic_dereg_mr,
 	.destroy_ah = ernic_destroy_ah,
 	.destroy_cq = ernic_destroy_cq,
+	.destroy_flow = ernic_destroy_flow,
 	.destroy_qp = ernic_destroy_qp,
+	.destroy_rwq_ind_table = ernic_destroy_rwq_ind_table,
 	.destroy_srq = ernic_destroy_srq,
+	.destroy_wq = ernic_destroy_wq,
 	.detach_mcast = ernic_detach_mcast,
 	.device_group = &ernic_attr_group,
 	.disassociate_ucontext = ernic_disassociate,
@@ -294,6 +307,7 @@ static const struct ib_device_ops ernic_ib_ops = {
 	.modify_cq = ernic_modify_cq,
 	.modify_qp = ernic_modify_qp,
 	.modify_srq = ernic_modify_srq,
+	.modify_wq = ernic_modify_wq,
 	.poll_cq = ernic_poll_cq,
 	.post_recv = ernic_post_recv,
 	.post_send = ernic_post_send,
@@ -316,6 +330,7 @@ static const struct ib_device_ops ernic_ib_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_mw, ernic_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, ernic_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, ernic_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_rwq_ind_table, ernic_ind_table, ibtable),
 	INIT_RDMA_OBJ_SIZE(ib_srq, ernic_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, ernic_ucontext, ibuctx),
 	INIT_RDMA_OBJ_SIZE(ib_xrcd, ernic_xrcd, ibxrcd),

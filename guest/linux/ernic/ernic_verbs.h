@@ -131,6 +131,24 @@ struct ernic_qp {
 	struct ernic_eqe fault;	/* the last one, under the table's lock */
 };
 
+/* A receive work queue: what the device has of it, as one of its queue pairs. */
+struct ernic_rwq {
+	struct ib_wq ibwq;
+	struct ernic_qp qp;
+};
+
+/* What it is of the queue pair over it alone knows. */
+struct ernic_ind_table {
+	struct ib_rwq_ind_table ibtable;
+};
+
+/* A rule for frames. */
+struct ernic_flow {
+	struct ib_flow ibflow;
+	u32 uctx;
+	u32 handle;
+};
+
 struct ernic_ah {
 	struct ib_ah ibah;
 	struct ernic_av av;
@@ -161,10 +179,21 @@ ERNIC_OBJ(xrcd, ibxrcd)
 ERNIC_OBJ(ah, ibah)
 ERNIC_OBJ(mw, ibmw)
 ERNIC_OBJ(dm, ibdm)
+ERNIC_OBJ(flow, ibflow)
+
+static inline struct ernic_rwq *to_rwq(struct ib_wq *p)
+{
+	return container_of(p, struct ernic_rwq, ibwq);
+}
 
 static inline struct ernic_dev *to_dev(struct ib_device *ibdev)
 {
 	return container_of(ibdev, struct ernic_dev, ibdev);
+}
+
+static inline bool ernic_has_raw(struct ernic_dev *dev)
+{
+	return le32_to_cpu(dev->attr.raw) & ERNIC_RAW_PACKET;
 }
 
 static inline u32 ernic_udata_uctx(struct ib_udata *udata)
@@ -323,6 +352,26 @@ int ernic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int ernic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_qp_init_attr *init);
 int ernic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+
+/* ernic_rwq.c: receive work queues, and queue pairs over tables of them */
+struct ib_wq *ernic_create_wq(struct ib_pd *ibpd, struct ib_wq_init_attr *attr,
+			      struct ib_udata *udata);
+int ernic_modify_wq(struct ib_wq *ibwq, struct ib_wq_attr *attr, u32 mask,
+		    struct ib_udata *udata);
+int ernic_destroy_wq(struct ib_wq *ibwq, struct ib_udata *udata);
+int ernic_create_rwq_ind_table(struct ib_rwq_ind_table *table,
+			       struct ib_rwq_ind_table_init_attr *attr,
+			       struct ib_udata *udata);
+int ernic_destroy_rwq_ind_table(struct ib_rwq_ind_table *table);
+int ernic_create_rss(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+		     struct ib_udata *udata);
+int ernic_destroy_rss(struct ib_qp *ibqp);
+
+/* ernic_flow.c: rules for frames, of raw packet queue pairs */
+struct ib_flow *ernic_create_flow(struct ib_qp *ibqp,
+				  struct ib_flow_attr *attr,
+				  struct ib_udata *udata);
+int ernic_destroy_flow(struct ib_flow *ibflow);
 
 /* ernic_cq_resize.c */
 int ernic_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);

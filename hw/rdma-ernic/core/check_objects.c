@@ -13,6 +13,7 @@
 #include "mr.h"
 #include "qp.h"
 #include "rq.h"
+#include "rss.h"
 #include "timer.h"
 
 /* ---- PDs and event queues -------------------------------------------------- */
@@ -282,9 +283,34 @@ static bool flow_owner(const ErnicCheck *c, uint32_t id)
     const Ernic *e = c->e;
     const ErnicFlow *flow = &e->flow[id];
 
+    if (flow->qpn >= ERNIC_RSS_QPN) {
+        return ernic_rss_get(e, flow->uctx, flow->qpn);
+    }
     return flow->qpn && flow->qpn < e->cfg.max_qp && e->qp[flow->qpn].used &&
            e->qp[flow->qpn].uctx == flow->uctx &&
            e->qp[flow->qpn].type == ERNIC_QPT_RAW;
+}
+
+static bool rss_table(const ErnicCheck *c, uint32_t id)
+{
+    const Ernic *e = c->e;
+    const ErnicRss *rss = &e->rss[id];
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_RSS_TABLE_MAX; i++) {
+        uint32_t wqn = rss->wq[i];
+
+        if (i >= 1u << MIN(rss->shift, ERNIC_RSS_SHIFT_MAX)) {
+            if (wqn) {
+                return false;
+            }
+        } else if (!wqn || wqn >= e->cfg.max_qp || !e->qp[wqn].used ||
+                   e->qp[wqn].uctx != rss->uctx ||
+                   e->qp[wqn].type != ERNIC_QPT_RWQ) {
+            return false;
+        }
+    }
+    return rss->fields;
 }
 
 /* ---- the lists ------------------------------------------------------------- */
@@ -330,12 +356,16 @@ static const ErnicInvariant flow_list[] = {
     { "flow-owner", flow_owner },
 };
 
+static const ErnicInvariant rss_list[] = {
+    { "rss-table", rss_table },
+};
+
 #define LIST(var) { var, G_N_ELEMENTS(var) }
 
 /* In the order of ernic_state_tables[]. */
 static const ErnicInvariants by_table[] = {
     LIST(pd_list), LIST(eq_list), LIST(cq_list), LIST(srq_list), LIST(mr_list),
-    [6] = LIST(mcast_list), LIST(flow_list),
+    [6] = LIST(mcast_list), LIST(flow_list), LIST(rss_list),
 };
 
 const ErnicInvariants *ernic_check_invariants(uint32_t table)

@@ -32,7 +32,7 @@ static bool qp_number(const ErnicCheck *c, uint32_t id)
         [ERNIC_QPT_RC] = ERNIC_RC, [ERNIC_QPT_UC] = ERNIC_UC,
         [ERNIC_QPT_UD] = ERNIC_UD, [ERNIC_QPT_GSI] = ERNIC_UD,
         [ERNIC_QPT_XRC_INI] = ERNIC_XRC, [ERNIC_QPT_XRC_TGT] = ERNIC_XRC,
-        [ERNIC_QPT_RAW] = ERNIC_RAW,
+        [ERNIC_QPT_RAW] = ERNIC_RAW, [ERNIC_QPT_RWQ] = ERNIC_RAW,
     };
 
     return qp->qpn == id && qp->transport == transport[qp->type] &&
@@ -51,7 +51,7 @@ static bool qp_owner(const ErnicCheck *c, uint32_t id)
     const ErnicQp *qp = get(c, id);
     const Ernic *e = c->e;
     const ErnicConfig *cfg = &e->cfg;
-    bool tgt = qp->type == ERNIC_QPT_XRC_TGT;
+    bool tgt = qp->type == ERNIC_QPT_XRC_TGT, rwq = qp->type == ERNIC_QPT_RWQ;
 
     if (e->regs) {
         return qp->uctx == 0 && qp->send_cq == 0 && qp->recv_cq == 0 &&
@@ -59,10 +59,10 @@ static bool qp_owner(const ErnicCheck *c, uint32_t id)
                                 qp->type == ERNIC_QPT_GSI);
     }
     return ernic_check_uctx(c, qp->uctx) &&
-           (qp->type != ERNIC_QPT_RAW || cfg->raw) &&
+           (qp->transport != ERNIC_RAW || cfg->raw) && !(rwq && qp->srq) &&
            qp->pd < cfg->max_pd && e->pd[qp->pd].used &&
            e->pd[qp->pd].uctx == qp->uctx &&
-           cq_of(e, qp, qp->send_cq, !tgt) &&
+           cq_of(e, qp, qp->send_cq, !tgt && !rwq) &&
            cq_of(e, qp, qp->recv_cq, !tgt && qp->type != ERNIC_QPT_XRC_INI) &&
            (!tgt || qp->uctx == 0) &&
            (qp->srq == 0 ||
@@ -81,7 +81,8 @@ static bool qp_rings(const ErnicCheck *c, uint32_t id)
     const ErnicQp *qp = get(c, id);
     const ErnicWq *rq = &qp->rq.wq;
 
-    return (qp->type == ERNIC_QPT_XRC_TGT ? no_ring(&qp->sq.wq) :
+    return (qp->type == ERNIC_QPT_XRC_TGT || qp->type == ERNIC_QPT_RWQ ?
+                no_ring(&qp->sq.wq) :
                 ernic_check_wq(&qp->sq.wq, ERNIC_SQ_STRIDE_MAX)) &&
            qp->sq.wqe &&
            qp->sq.window_mask == ernic_sq_window(qp->sq.wq.depth) - 1 &&

@@ -15,11 +15,15 @@
 #include "mcast.h"
 #include "mr.h"
 #include "qp.h"
+#include "rss.h"
 #include "timing_count.h"
 #include "trace.h"
 
 /* Structures in guest memory may grow; what is behind ours has to be 0. */
 #define STRUCT_MAX 256
+/* But for one that is longer as it is. */
+#define FETCH_MAX sizeof(struct ernic_rss)
+QEMU_BUILD_BUG_ON(FETCH_MAX < STRUCT_MAX);
 
 /* What a handler answers. */
 typedef struct CmdOut {
@@ -61,9 +65,9 @@ static uint8_t fetch(Ernic *e, const struct ernic_cmd *cmd, void *data,
                      uint32_t len)
 {
     uint32_t given = le32_to_cpu(cmd->qp.length);
-    uint8_t buf[STRUCT_MAX];
+    uint8_t buf[FETCH_MAX];
 
-    if (given < len || given > sizeof(buf)) {
+    if (given < len || given > MAX(len, STRUCT_MAX)) {
         return ERNIC_ERR_PARAM;
     }
     if (!e->ops->dma_read(e->env, le64_to_cpu(cmd->qp.addr), buf, given)) {
@@ -118,8 +122,9 @@ static uint8_t cmd_query_device(Ernic *e, uint32_t uctx,
         .max_rd_atomic = ERNIC_MAX_RD_ATOMIC,
         .num_ports = 1,
         .odp = cpu_to_le32(ERNIC_ODP_REGION),
-        .raw = cpu_to_le32(e->cfg.raw ? ERNIC_RAW_PACKET : 0),
+        .raw = cpu_to_le32(e->cfg.raw ? ERNIC_RAW_PACKET | ERNIC_RAW_RSS : 0),
         .max_flows = cpu_to_le32(e->cfg.raw ? ERNIC_LIM_FLOW : 0),
+        .max_rss = cpu_to_le32(e->cfg.raw ? ERNIC_LIM_RSS : 0),
     };
 
     return answer(e, cmd, &attr, sizeof(attr), out);
@@ -500,6 +505,21 @@ static uint8_t cmd_flow_destroy(Ernic *e, uint32_t uctx,
     return ernic_flow_destroy(e, uctx, le32_to_cpu(cmd->handle.handle));
 }
 
+static uint8_t cmd_rss_create(Ernic *e, uint32_t uctx,
+                              const struct ernic_cmd *cmd, CmdOut *out)
+{
+    struct ernic_rss init;
+    uint8_t status = fetch(e, cmd, &init, sizeof(init));
+
+    return status ? status : ernic_rss_create(e, uctx, &init, &out->handle);
+}
+
+static uint8_t cmd_rss_destroy(Ernic *e, uint32_t uctx,
+                               const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_rss_destroy(e, uctx, le32_to_cpu(cmd->handle.handle));
+}
+
 /* ---- the table ------------------------------------------------------------ */
 
 typedef struct CmdRow {
@@ -556,6 +576,8 @@ static const CmdRow rows[] = {
     ROW(PAGE_RESUME, UPTO(page_resume, failed), K, page_resume),
     ROW(FLOW_CREATE, UPTO(qp, length), 0, flow_create),
     ROW(FLOW_DESTROY, UPTO(handle, handle), 0, flow_destroy),
+    ROW(RSS_CREATE, UPTO(qp, length), 0, rss_create),
+    ROW(RSS_DESTROY, UPTO(handle, handle), 0, rss_destroy),
 };
 QEMU_BUILD_BUG_ON(ARRAY_SIZE(rows) != ERNIC_CMD_COUNT);
 

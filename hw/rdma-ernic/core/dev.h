@@ -21,6 +21,7 @@ typedef struct ErnicMr ErnicMr;
 typedef struct ErnicPd ErnicPd;
 typedef struct ErnicMcast ErnicMcast;
 typedef struct ErnicFlow ErnicFlow;
+typedef struct ErnicRss ErnicRss;
 typedef struct ErnicTx ErnicTx;
 typedef struct ErnicFormat ErnicFormat;
 typedef struct ErnicRegFile ErnicRegFile;
@@ -136,6 +137,7 @@ struct Ernic {
     ErnicMcast *mcast;
     ErnicFlow *flow;            /* ERNIC_LIM_FLOW + 1; index = handle */
     uint32_t num_flows;         /* that are used */
+    ErnicRss *rss;              /* ERNIC_LIM_RSS + 1 */
     bool uctx_used[ERNIC_LIM_UCTX + 1];         /* cmd.c; index = number */
     uint32_t num_pages;         /* page addresses kept, of ERNIC_MAX_PAGES */
     uint32_t num_bound;         /* type 2 windows that are bound */

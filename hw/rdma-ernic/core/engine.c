@@ -16,6 +16,7 @@
 #include "pg332.h"
 #include "pg332_side.h"
 #include "qp.h"
+#include "rss.h"
 #include "rx.h"
 #include "sched.h"
 #include "strict.h"
@@ -55,6 +56,7 @@ static void engine_init(Ernic *e)
     e->qp = g_new0(ErnicQp, cfg->max_qp);
     e->mcast = g_new0(ErnicMcast, ERNIC_LIM_MCAST_ATTACH);
     e->flow = g_new0(ErnicFlow, ERNIC_LIM_FLOW + 1);
+    e->rss = g_new0(ErnicRss, ERNIC_LIM_RSS + 1);
     e->events_at[ERNIC_EVC_CQ] =
         (ErnicEventsAt) { &e->cq->events, sizeof(*e->cq) };
     e->events_at[ERNIC_EVC_QP] =
@@ -104,6 +106,7 @@ static void engine_fini(Ernic *e)
     g_free(e->qp);
     g_free(e->mcast);
     g_free(e->flow);
+    g_free(e->rss);
     ernic_ids_fini(&e->pd_ids);
     ernic_ids_fini(&e->eq_ids);
     ernic_ids_fini(&e->cq_ids);

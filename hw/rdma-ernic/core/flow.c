@@ -9,6 +9,7 @@
 #include "flow.h"
 #include "flow_key.h"
 #include "qp.h"
+#include "rss.h"
 #include "trace.h"
 
 #define IP  (ERNIC_LAYER_IPV4 | ERNIC_LAYER_IPV6)
@@ -76,10 +77,10 @@ uint8_t ernic_flow_create(Ernic *e, uint32_t uctx,
     ErnicQp *qp = ernic_qp_get(e, uctx, qpn);
     uint8_t status;
 
-    if (!qp) {
+    if (!qp && !ernic_rss_get(e, uctx, qpn)) {
         return ERNIC_ERR_HANDLE;
     }
-    if (qp->type != ERNIC_QPT_RAW) {
+    if (qp && qp->type != ERNIC_QPT_RAW) {
         return ERNIC_ERR_PARAM;
     }
     status = ernic_flow_judge(layers, &rule->value, &rule->mask);

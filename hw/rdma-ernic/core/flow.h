@@ -27,15 +27,15 @@ typedef struct ErnicFlowField {
 extern const ErnicFlowField ernic_flow_fields[];
 extern const uint32_t ernic_flow_num_fields;
 
-/* The rule's queue pair is one of @uctx, and of ERNIC_QPT_RAW. */
+/* The rule is for a queue pair of @uctx, of ERNIC_QPT_RAW, or for RSS of its. */
 uint8_t ernic_flow_create(Ernic *e, uint32_t uctx,
                           const struct ernic_flow_rule *rule, uint32_t *handle);
 uint8_t ernic_flow_destroy(Ernic *e, uint32_t uctx, uint32_t handle);
-/* Queue pair @qpn is going: its rules go with it. */
+/* Queue pair or RSS @qpn is going: its rules go with it. */
 void ernic_flow_forget(Ernic *e, uint32_t qpn);
 /*
- * The queue pair that gets @frame: that of the rule of the lowest priority, among
- * equals of the lowest handle. 0: no rule wants it.
+ * The queue pair, or RSS, that gets @frame: that of the rule of the lowest
+ * priority, among equals of the lowest handle. 0: no rule wants it.
  */
 uint32_t ernic_flow_find(const Ernic *e, const uint8_t *frame, uint32_t len);
 /* Does @flow want what this key and these layers are of? */

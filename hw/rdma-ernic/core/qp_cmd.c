@@ -16,6 +16,7 @@
 #include "sched.h"
 #include "timer.h"
 #include "retry.h"
+#include "rss.h"
 #include "timing.h"
 #include "trace.h"
 
@@ -163,6 +164,27 @@ static uint8_t check_xrc_tgt(Ernic *e, uint32_t uctx,
                                                        ERNIC_ERR_HANDLE;
 }
 
+/* A receive work queue: no way to send. */
+static uint8_t check_rwq(Ernic *e, uint32_t uctx,
+                         const struct ernic_qp_init *init)
+{
+    if (!e->cfg.raw) {
+        return ERNIC_ERR_PARAM;
+    }
+    if (init->send_cq || le32_to_cpu(init->srq) != NO_SRQ || init->flags ||
+        init->sq_depth || init->sq_stride ||
+        !all_zero(&init->sq_buf, sizeof(init->sq_buf)) ||
+        !all_zero(init->reserved, sizeof(init->reserved))) {
+        return ERNIC_ERR_RESERVED;
+    }
+    if (!ernic_pd_get(e, uctx, le32_to_cpu(init->pd)) ||
+        !ernic_cq_get(e, uctx, le32_to_cpu(init->recv_cq))) {
+        return ERNIC_ERR_HANDLE;
+    }
+    return ring_ok(le32_to_cpu(init->rq_depth), init->rq_stride,
+                   ERNIC_RQ_STRIDE_MAX) ? ERNIC_OK : ERNIC_ERR_PARAM;
+}
+
 /* An XRC initiator: no way to receive. */
 static uint8_t check_xrc_ini(Ernic *e, uint32_t uctx,
                              const struct ernic_qp_init *init)
@@ -186,6 +208,9 @@ static uint8_t create_check(Ernic *e, uint32_t uctx,
     }
     if (init->type == ERNIC_QPT_XRC_TGT) {
         return check_xrc_tgt(e, uctx, init);
+    }
+    if (init->type == ERNIC_QPT_RWQ) {
+        return check_rwq(e, uctx, init);
     }
     if (init->type >= ERNIC_QPT_COUNT || (init->flags & ~ERNIC_QPF_SQ_SIG_ALL) ||
         !ring_ok(le32_to_cpu(init->sq_depth), init->sq_stride,
@@ -234,15 +259,17 @@ static uint8_t wq_init(Ernic *e, ErnicWq *wq, const struct ernic_buf_desc *desc,
 static uint8_t create_rings(Ernic *e, const struct ernic_qp_init *init,
                             ErnicWq *sq, ErnicWq *rq)
 {
-    uint8_t status;
+    uint8_t status = ERNIC_OK;
 
     memset(sq, 0, sizeof(*sq));
     memset(rq, 0, sizeof(*rq));
     if (init->type == ERNIC_QPT_XRC_TGT) {
         return ERNIC_OK;
     }
-    status = wq_init(e, sq, &init->sq_buf, le32_to_cpu(init->sq_depth),
-                     init->sq_stride);
+    if (init->type != ERNIC_QPT_RWQ) {
+        status = wq_init(e, sq, &init->sq_buf, le32_to_cpu(init->sq_depth),
+                         init->sq_stride);
+    }
     if (status || le32_to_cpu(init->srq) != NO_SRQ ||
         init->type == ERNIC_QPT_XRC_INI) {
         return status;
@@ -319,7 +346,7 @@ ErnicQp *ernic_qp_open(Ernic *e, uint32_t qpn, uint8_t type,
         [ERNIC_QPT_RC] = ERNIC_RC, [ERNIC_QPT_UC] = ERNIC_UC,
         [ERNIC_QPT_UD] = ERNIC_UD, [ERNIC_QPT_GSI] = ERNIC_UD,
         [ERNIC_QPT_XRC_INI] = ERNIC_XRC, [ERNIC_QPT_XRC_TGT] = ERNIC_XRC,
-        [ERNIC_QPT_RAW] = ERNIC_RAW,
+        [ERNIC_QPT_RAW] = ERNIC_RAW, [ERNIC_QPT_RWQ] = ERNIC_RAW,
     };
     uint32_t window = ernic_sq_window(sq->depth);
     ErnicQp *qp = &e->qp[qpn];
@@ -410,6 +437,9 @@ uint8_t ernic_qp_destroy(Ernic *e, uint32_t uctx, uint32_t qpn)
 
     if (!qp) {
         return ERNIC_ERR_HANDLE;
+    }
+    if (qp->type == ERNIC_QPT_RWQ && ernic_rss_uses(e, qpn)) {
+        return ERNIC_ERR_BUSY;
     }
     ernic_mcast_forget(e, qpn);
     ernic_flow_forget(e, qpn);

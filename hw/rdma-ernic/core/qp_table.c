@@ -27,7 +27,7 @@ typedef struct ErnicQpEdge {
         [ERNIC_QPT_GSI] = A(CUR_STATE) | A(QKEY),                           \
         [ERNIC_QPT_XRC_INI] = A(CUR_STATE) | A(ACCESS),                     \
         [ERNIC_QPT_XRC_TGT] = A(CUR_STATE) | A(ACCESS) | A(MIN_RNR_TIMER),  \
-        [ERNIC_QPT_RAW] = A(CUR_STATE),                                     \
+        [ERNIC_QPT_RAW] = A(CUR_STATE), [ERNIC_QPT_RWQ] = A(CUR_STATE),     \
     }
 
 /*
@@ -57,6 +57,7 @@ static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
                 [ERNIC_QPT_XRC_INI] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),
                 [ERNIC_QPT_XRC_TGT] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),
                 [ERNIC_QPT_RAW] = A(PORT),
+                [ERNIC_QPT_RWQ] = A(PORT),
             },
         },
     },
@@ -73,6 +74,7 @@ static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
                 [ERNIC_QPT_XRC_INI] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),
                 [ERNIC_QPT_XRC_TGT] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),
                 [ERNIC_QPT_RAW] = A(PORT),
+                [ERNIC_QPT_RWQ] = A(PORT),
             },
         },
         [ERNIC_QPS_RTR] = {

@@ -2,12 +2,13 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Receiving of raw packet queue pairs: an Ethernet frame, whole, into the next
- * receive request of the queue pair that a rule names. What a datagram of UD may
- * meet there, a frame may too, and the same follows.
+ * receive request of the queue pair that a rule names, or RSS picks. What a
+ * datagram of UD may meet there, a frame may too, and the same follows.
  */
 #include "qemu/osdep.h"
 #include "flow.h"
 #include "qp.h"
+#include "rss.h"
 #include "trace.h"
 
 static ErnicFault raw_dma_fault(Ernic *e, ErnicQp *qp, ErnicDma dma)
@@ -63,12 +64,15 @@ bool ernic_raw_frame(Ernic *e, const uint8_t *frame, uint32_t len)
 {
     ErnicWc wc = { .opcode = ERNIC_WC_RECV, .byte_len = len };
     uint32_t qpn = ernic_flow_find(e, frame, len);
-    ErnicQp *qp = &e->qp[qpn];
+    const ErnicRss *rss = ernic_rss_at(e, qpn);
     ErnicFault fault;
+    ErnicQp *qp;
 
     if (!qpn) {
         return false;
     }
+    qpn = rss ? ernic_rss_pick(rss, frame, len) : qpn;
+    qp = &e->qp[qpn];
     e->stats.rx_frames++;
     trace_ernic_rx_frame(qpn, len);
     if (!ernic_qp_may(qp, ERNIC_MAY_PROC_RECV)) {

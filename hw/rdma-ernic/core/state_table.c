@@ -15,6 +15,7 @@
 #include "pg332_side.h"
 #include "qp.h"
 #include "rq.h"
+#include "rss.h"
 #include "state.h"
 #include "strict.h"
 #include "tx.h"
@@ -124,7 +125,7 @@ static const ErnicStateField device_fields[] = {
     STRUCT(uctx_ids, ids_struct),
     /* Tables have sections of their own. */
     DERIVED(pd), DERIVED(eq), DERIVED(cq), DERIVED(srq), DERIVED(qp),
-    DERIVED(mcast), DERIVED(flow), DERIVED(num_flows),
+    DERIVED(mcast), DERIVED(flow), DERIVED(num_flows), DERIVED(rss),
     /* The variant bytes of all keys: they outlive the objects. */
     OWNED(mr, ernic_state_variants),
     DERIVED(uctx_used),         /* not in uctx_ids */
@@ -241,6 +242,14 @@ static const ErnicStateField flow_fields[] = {
 };
 #undef S
 static const ErnicStateStruct flow_struct = DESCRIBE(flow_fields, ErnicFlow);
+
+#define S ErnicRss
+static const ErnicStateField rss_fields[] = {
+    BOOL(used), UMAX(shift, ERNIC_RSS_SHIFT_MAX), UMAX(uctx, ERNIC_LIM_UCTX),
+    UMAX(fields, ERNIC_HASH_FIELDS), BYTES(key), ARRAY(wq, UINT32_MAX),
+};
+#undef S
+static const ErnicStateStruct rss_struct = DESCRIBE(rss_fields, ErnicRss);
 
 /* ---- requests -------------------------------------------------------------- */
 
@@ -488,6 +497,9 @@ const ErnicStateTable ernic_state_tables[] = {
     { .name = "flow", .of = &flow_struct, .table = offsetof(Ernic, flow),
       .fixed = ERNIC_LIM_FLOW + 1, .first = 1,
       .used = offsetof(ErnicFlow, used) },
+    { .name = "rss", .of = &rss_struct, .table = offsetof(Ernic, rss),
+      .fixed = ERNIC_LIM_RSS + 1, .first = 1,
+      .used = offsetof(ErnicRss, used) },
 };
 const uint32_t ernic_state_num_tables = G_N_ELEMENTS(ernic_state_tables);
 
@@ -495,7 +507,7 @@ const ErnicStateStruct *const ernic_state_structs[] = {
     &ernic_state_config, &gid_struct, &page_struct, &events_struct, &stats_struct,
     &ids_struct, &ring_struct, &ernic_state_device, &buf_struct, &pd_struct, &eq_struct,
     &cq_struct, &wq_struct, &srq_struct, &mr_struct, &mcast_struct,
-    &flow_key_struct, &flow_struct,
+    &flow_key_struct, &flow_struct, &rss_struct,
     &ernic_state_sge, &abi_av_struct, &ud_struct, &ernic_state_reg_mr,
     &ernic_state_bind_mw, &ernic_state_wqe, &recv_struct, &av_struct,
     &attr_struct, &sq_struct, &ernic_state_rd, &rq_struct, &ack_struct, &cc_struct,

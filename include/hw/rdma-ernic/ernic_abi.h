@@ -431,7 +431,8 @@ enum ernic_cmd_opcode {
     ERNIC_CMD_MCAST_ATTACH, ERNIC_CMD_MCAST_DETACH,
     ERNIC_CMD_MR_REREG, ERNIC_CMD_QUERY_TIMING,
     ERNIC_CMD_MR_PAGES, ERNIC_CMD_PAGE_RESUME,
-    ERNIC_CMD_FLOW_CREATE, ERNIC_CMD_FLOW_DESTROY, ERNIC_CMD_COUNT
+    ERNIC_CMD_FLOW_CREATE, ERNIC_CMD_FLOW_DESTROY,
+    ERNIC_CMD_RSS_CREATE, ERNIC_CMD_RSS_DESTROY, ERNIC_CMD_COUNT
 };
 
 #define ERNIC_ACCESS_LOCAL_WRITE    0x01
@@ -571,7 +572,8 @@ struct ernic_cmd_mw_alloc {
 
 struct ernic_cmd_qp {           /* QP_CREATE: struct ernic_qp_init at addr;
                                    QP_MODIFY: struct ernic_qp_attr;
-                                   FLOW_CREATE: struct ernic_flow_rule */
+                                   FLOW_CREATE: struct ernic_flow_rule;
+                                   RSS_CREATE: struct ernic_rss */
     ernic_le64 addr;
     ernic_le32 length;
     ernic_le32 handle;          /* MODIFY */
@@ -628,6 +630,7 @@ enum ernic_qp_type {
     ERNIC_QPT_XRC_INI,          /* sends only */
     ERNIC_QPT_XRC_TGT,          /* receives only; context 0 has it */
     ERNIC_QPT_RAW,              /* Ethernet frames, with ERNIC_RAW_PACKET */
+    ERNIC_QPT_RWQ,              /* receives only: what RSS gives it */
     ERNIC_QPT_COUNT
 };
 
@@ -645,6 +648,7 @@ enum ernic_qp_state {
 #define ERNIC_QPF_SQ_SIG_ALL    0x01    /* every send request is signalled */
 
 /*
+ * An RWQ has neither sq_*, send_cq (0) nor srq, and no flag.
  * An XRC initiator has neither rq_*, recv_cq (0) nor srq; an XRC target has, of
  * all before type, its domain alone, in pd.
  */
@@ -717,6 +721,7 @@ ERNIC_ABI_SIZE(struct ernic_qp_attr, 96);
 
 #define ERNIC_ODP_REGION    0x1     /* regions with ON_DEMAND */
 #define ERNIC_RAW_PACKET    0x1     /* queue pairs of ERNIC_QPT_RAW, and rules */
+#define ERNIC_RAW_RSS       0x2     /* and of ERNIC_QPT_RWQ, and RSS */
 
 struct ernic_device_attr {
     ernic_le32 abi_version;
@@ -744,7 +749,8 @@ struct ernic_device_attr {
     ernic_le32 odp;                     /* ERNIC_ODP_* */
     ernic_le32 raw;                     /* ERNIC_RAW_* */
     ernic_le32 max_flows;               /* rules */
-    uint8_t reserved[12];
+    ernic_le32 max_rss;
+    uint8_t reserved[8];
 };
 ERNIC_ABI_SIZE(struct ernic_device_attr, 104);
 

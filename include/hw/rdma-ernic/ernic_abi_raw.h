@@ -38,12 +38,42 @@ struct ernic_flow_key {
 ERNIC_ABI_SIZE(struct ernic_flow_key, 60);
 
 struct ernic_flow_rule {                /* FLOW_CREATE */
-    ernic_le32 qpn;                     /* that gets the frames */
+    ernic_le32 qpn;                     /* that gets the frames, or RSS */
     ernic_le16 priority;                /* the lowest number comes first */
     ernic_le16 layers;                  /* ERNIC_LAYER_*, all of them */
     struct ernic_flow_key value;        /* 0 where mask is */
     struct ernic_flow_key mask;         /* bits that have to be as in value */
 };
 ERNIC_ABI_SIZE(struct ernic_flow_rule, 128);
+
+/* Receive side scaling ----------------------------------------------------- */
+
+/* What is hashed, in this order, of what the frame has; as IBV_RX_HASH_*. */
+#define ERNIC_HASH_SRC_IPV4     0x01
+#define ERNIC_HASH_DST_IPV4     0x02
+#define ERNIC_HASH_SRC_IPV6     0x04
+#define ERNIC_HASH_DST_IPV6     0x08
+#define ERNIC_HASH_SRC_TCP      0x10
+#define ERNIC_HASH_DST_TCP      0x20
+#define ERNIC_HASH_SRC_UDP      0x40
+#define ERNIC_HASH_DST_UDP      0x80
+#define ERNIC_HASH_FIELDS       0xff
+
+#define ERNIC_RSS_KEY           40
+#define ERNIC_RSS_SHIFT_MAX     7       /* entries of a table: 2^n */
+#define ERNIC_RSS_TABLE_MAX     (1 << ERNIC_RSS_SHIFT_MAX)
+/* RSS has numbers from here on, as a rule names it; no queue pair has. */
+#define ERNIC_RSS_QPN           0x800000
+
+struct ernic_rss {                      /* RSS_CREATE */
+    ernic_le32 fields;                  /* ERNIC_HASH_*, at least one */
+    uint8_t shift;
+    uint8_t reserved[3];
+    uint8_t key[ERNIC_RSS_KEY];         /* of the Toeplitz hash */
+    ernic_le32 wq[ERNIC_RSS_TABLE_MAX]; /* by the low bits of the hash: queue
+                                           pairs of ERNIC_QPT_RWQ; 0 behind
+                                           the table */
+};
+ERNIC_ABI_SIZE(struct ernic_rss, 560);
 
 #endif /* ERNIC_ABI_RAW_H */

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Receive work queues, tables of them, and the queue pairs that spread frames over
+ * a table. To the device a work queue is a queue pair that receives only.
+ */
+#include <linux/log2.h>
+#include "ernic_verbs.h"
+
+static bool ernic_has_rss(struct ernic_dev *dev)
+{
+	return le32_to_cpu(dev->attr.raw) & ERNIC_RAW_RSS;
+}
+
+/* ---- work queues --------------------------------------------------------- */
+
+static int ernic_rwq_ring(struct ernic_dev *dev, struct ernic_qp *qp,
+			  const struct ib_wq_init_attr *attr,
+			  struct ib_udata *udata, struct ernic_qp_init *init,
+			  struct ernic_pages *pages)
+{
+	struct ernic_create_wq_req req;
+	int ret;
+
+	if (udata->inlen < sizeof(req))
+		return -EINVAL;
+	ret = ib_copy_from_udata(&req, udata, sizeof(req));
+	if (ret)
+		return ret;
+	if (!is_power_of_2(req.depth) ||
+	    req.depth > le32_to_cpu(dev->attr.max_qp_wr) ||
+	    req.depth < attr->max_wr || req.reserved ||
+	    req.stride > ERNIC_RQ_STRIDE_MAX ||
+	    attr->max_sge > dev->attr.max_sge ||
+	    req.stride * 64 < sizeof(struct ernic_rwqe) +
+			      attr->max_sge * sizeof(struct ernic_sge))
+		return -EINVAL;
+	qp->rq_umem = ernic_queue_get(dev, req.buf_addr,
+				      (u64)req.depth * req.stride * 64,
+				      &init->rq_buf, pages);
+	if (IS_ERR(qp->rq_umem)) {
+		ret = PTR_ERR(qp->rq_umem);
+		qp->rq_umem = NULL;
+		return ret;
+	}
+	init->rq_depth = cpu_to_le32(req.depth);
+	init->rq_stride = req.stride;
+	return 0;
+}
+
+static int ernic_rwq_cmd(struct ernic_dev *dev, struct ernic_qp *qp,
+			 const struct ernic_qp_init *init)
+{
+	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
+	struct ernic_rsp rsp;
+	int ret;
+
+	cmd.uctx = cpu_to_le32(qp->uctx);
+	cmd.qp.addr = cpu_to_le64(ernic_com_buf(dev));
+	cmd.qp.length = cpu_to_le32(sizeof(*init));
+	mutex_lock(&dev->number_lock);
+	ret = ernic_com_exec(dev, &cmd, &rsp, init, sizeof(*init), NULL, 0);
+	mutex_unlock(&dev->number_lock);
+	if (!ret)
+		qp->ibqp.qp_num = le32_to_cpu(rsp.handle);
+	return ret;
+}
+
+/* Back from the device; behind it no fault of the queue's is told. */
+static int ernic_rwq_take(struct ernic_dev *dev, struct ernic_qp *qp)
+{
+	int ret;
+
+	mutex_lock(&dev->number_lock);
+	ret = ernic_destroy(dev, ERNIC_CMD_QP_DESTROY, qp->uctx,
+			    qp->ibqp.qp_num);
+	if (!ret)
+		ernic_table_erase(dev, &dev->qps, qp->ibqp.qp_num);
+	mutex_unlock(&dev->number_lock);
+	if (!ret)
+		cancel_work_sync(&qp->fault_work);
+	return ret;
+}
+
+struct ib_wq *ernic_create_wq(struct ib_pd *ibpd, struct ib_wq_init_attr *attr,
+			      struct ib_udata *udata)
+{
+	struct ernic_dev *dev = to_dev(ibpd->device);
+	struct ernic_pages pages = {};
+	struct ernic_qp_init init = {
+		.pd = cpu_to_le32(to_pd(ibpd)->pdn),
+		.recv_cq = cpu_to_le32(to_cq(attr->cq)->cqn),
+		.srq = cpu_to_le32(ERNIC_NONE),
+		.type = ERNIC_QPT_RWQ,
+	};
+	struct ernic_rwq *rwq;
+	struct ernic_qp *qp;
+	int ret;
+
+	if (!udata || !ernic_has_rss(dev) || attr->wq_type != IB_WQT_RQ ||
+	    attr->create_flags)
+		return ERR_PTR(-EOPNOTSUPP);
+	rwq = kzalloc(sizeof(*rwq), GFP_KERNEL);
+	if (!rwq)
+		return ERR_PTR(-ENOMEM);
+	qp = &rwq->qp;
+	qp->uctx = to_pd(ibpd)->uctx;
+	qp->ibqp.device = ibpd->device;
+	qp->ibqp.pd = ibpd;
+	qp->ibqp.qp_type = IB_QPT_RAW_PACKET;
+	INIT_WORK(&qp->fault_work, ernic_odp_work);
+	ret = ernic_rwq_ring(dev, qp, attr, udata, &init, &pages);
+	if (!ret)
+		ret = ernic_rwq_cmd(dev, qp, &init);
+	ernic_pages_fini(dev, &pages);
+	if (ret)
+		goto err;
+	ret = xa_err(xa_store_irq(&dev->qps, qp->ibqp.qp_num, qp, GFP_KERNEL));
+	if (ret) {
+		if (ernic_rwq_take(dev, qp))
+			return ERR_PTR(ret);	/* its memory is the device's */
+		goto err;
+	}
+	attr->max_wr = le32_to_cpu(init.rq_depth);
+	rwq->ibwq.wq_num = qp->ibqp.qp_num;
+	rwq->ibwq.state = IB_WQS_RESET;
+	return &rwq->ibwq;
+
+err:
+	ib_umem_release(qp->rq_umem);
+	kfree(rwq);
+	return ERR_PTR(ret);
+}
+
+static int ernic_rwq_to(struct ernic_dev *dev, struct ernic_qp *qp, u8 state)
+{
+	struct ernic_qp_attr a = {
+		.mask = cpu_to_le32(ERNIC_QPA_STATE), .state = state,
+	};
+
+	if (state == ERNIC_QPS_INIT) {
+		a.mask |= cpu_to_le32(ERNIC_QPA_PORT);
+		a.port = 1;
+	}
+	return ernic_cmd_qp_modify(dev, qp->uctx, qp->ibqp.qp_num, &a);
+}
+
+/* Ready is what a queue pair is in RTR. */
+int ernic_modify_wq(struct ib_wq *ibwq, struct ib_wq_attr *attr, u32 mask,
+		    struct ib_udata *udata)
+{
+	struct ernic_dev *dev = to_dev(ibwq->device);
+	struct ernic_qp *qp = &to_rwq(ibwq)->qp;
+	u32 to = mask & IB_WQ_STATE ? attr->wq_state : ibwq->state;
+	int ret = 0;
+
+	if (mask & ~(IB_WQ_STATE | IB_WQ_CUR_STATE))
+		return -EOPNOTSUPP;
+	if (to > IB_WQS_ERR || ((mask & IB_WQ_CUR_STATE) &&
+				attr->curr_wq_state != ibwq->state))
+		return -EINVAL;
+	if (to == ibwq->state)
+		return 0;
+	switch (to) {
+	case IB_WQS_RDY:
+		ret = ernic_rwq_to(dev, qp, ERNIC_QPS_INIT);
+		if (!ret)
+			ret = ernic_rwq_to(dev, qp, ERNIC_QPS_RTR);
+		break;
+	case IB_WQS_ERR:
+		ret = ernic_rwq_to(dev, qp, ERNIC_QPS_ERR);
+		break;
+	default:
+		ret = ernic_rwq_to(dev, qp, ERNIC_QPS_RESET);
+	}
+	if (!ret)
+		ibwq->state = to;
+	return ret;
+}
+
+int ernic_destroy_wq(struct ib_wq *ibwq, struct ib_udata *udata)
+{
+	struct ernic_rwq *rwq = to_rwq(ibwq);
+	int ret = ernic_rwq_take(to_dev(ibwq->device), &rwq->qp);
+
+	if (ret)
+		return ret;
+	ib_umem_release(rwq->qp.rq_umem);
+	kfree(rwq);
+	return 0;
+}
+
+/* ---- tables, of which the device learns with a queue pair ---------------- */
+
+int ernic_create_rwq_ind_table(struct ib_rwq_ind_table *table,
+			       struct ib_rwq_ind_table_init_attr *attr,
+			       struct ib_udata *udata)
+{
+	return attr->log_ind_tbl_size > ERNIC_RSS_SHIFT_MAX ? -EINVAL : 0;
+}
+
+int ernic_destroy_rwq_ind_table(struct ib_rwq_ind_table *table)
+{
+	return 0;
+}
+
+/* ---- queue pairs over a table -------------------------------------------- */
+
+static int ernic_rss_attr(struct ernic_rss *rss,
+			  const struct ib_rwq_ind_table *table,
+			  struct ib_udata *udata)
+{
+	struct ernic_create_rss_req req;
+	int i, ret;
+
+	if (udata->inlen < sizeof(req))
+		return -EINVAL;
+	ret = ib_copy_from_udata(&req, udata, sizeof(req));
+	if (ret)
+		return ret;
+	if (req.function != 1 || req.reserved)
+		return -EOPNOTSUPP;
+	if (req.key_len != ERNIC_RSS_KEY)
+		return -EINVAL;
+	rss->fields = cpu_to_le32(req.fields);
+	rss->shift = table->log_ind_tbl_size;
+	memcpy(rss->key, req.key, sizeof(rss->key));
+	for (i = 0; i < 1 << table->log_ind_tbl_size; i++)
+		rss->wq[i] = cpu_to_le32(table->ind_tbl[i]->wq_num);
+	return 0;
+}
+
+int ernic_create_rss(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+		     struct ib_udata *udata)
+{
+	struct ernic_dev *dev = to_dev(ibqp->device);
+	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_RSS_CREATE };
+	struct ernic_qp *qp = to_qp(ibqp);
+	struct ernic_create_qp_resp resp = {};
+	struct ernic_rss *rss;
+	struct ernic_rsp rsp;
+	int ret;
+
+	if (!udata || !ernic_has_rss(dev) || attr->create_flags ||
+	    attr->qp_type != IB_QPT_RAW_PACKET || attr->send_cq ||
+	    attr->cap.max_send_wr)
+		return -EOPNOTSUPP;
+	rss = kzalloc(sizeof(*rss), GFP_KERNEL);
+	if (!rss)
+		return -ENOMEM;
+	ret = ernic_rss_attr(rss, attr->rwq_ind_tbl, udata);
+	if (ret)
+		goto out;
+	qp->uctx = to_pd(ibqp->pd)->uctx;
+	cmd.uctx = cpu_to_le32(qp->uctx);
+	cmd.qp.addr = cpu_to_le64(ernic_com_buf(dev));
+	cmd.qp.length = cpu_to_le32(sizeof(*rss));
+	ret = ernic_com_exec(dev, &cmd, &rsp, rss, sizeof(*rss), NULL, 0);
+	if (ret)
+		goto out;
+	ibqp->qp_num = le32_to_cpu(rsp.handle);
+	resp.qpn = ibqp->qp_num;
+	ret = ernic_respond(udata, &resp, sizeof(resp));
+	if (ret)
+		ernic_destroy_rss(ibqp);
+out:
+	kfree(rss);
+	return ret;
+}
+
+int ernic_destroy_rss(struct ib_qp *ibqp)
+{
+	return ernic_destroy(to_dev(ibqp->device), ERNIC_CMD_RSS_DESTROY,
+			     to_qp(ibqp)->uctx, ibqp->qp_num);
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/*
+ * Rules that give frames to raw packet queue pairs. The kernel has all to do with
+ * them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "ernic.h"
+
+struct ibv_flow *ernic_create_flow(struct ibv_qp *ibqp,
+				   struct ibv_flow_attr *attr)
+{
+	struct ibv_flow *flow = calloc(1, sizeof(*flow));
+	int ret;
+
+	if (!flow) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	ret = ibv_cmd_create_flow(ibqp, flow, attr, NULL, 0);
+	if (!ret)
+		return flow;
+	free(flow);
+	errno = ret;
+	return NULL;
+}
+
+int ernic_destroy_flow(struct ibv_flow *flow)
+{
+	int ret = ibv_cmd_destroy_flow(flow);
+
+	if (!ret)
+		free(flow);
+	return ret;
+}
