@@ -13,8 +13,6 @@ from stacks import Suite
 from suite_utilities import FAMILIES, case, run
 
 MTUS = (256, 512, 1024, 2048, 4096)
-# Queue pairs wait for seconds, not for half of one: the host may be busy.
-PATIENT = '-u 18'
 WAITS = {'poll': '', 'events': '-e'}
 # Verb and figure: program's options, transports, what else may vary. send_lat with
 # -e reads a completion after each event without looking whether there was one: it
@@ -66,7 +64,7 @@ def program(verb, options):
         family = programs.RATE
     if '-R' in options:
         family = family._replace(listens=programs.RPING.listens)
-    return Program(f'ib_{verb}', family, f'{options} {PATIENT}')
+    return Program(f'ib_{verb}', family, options)
 
 
 def matrix(table, short):
