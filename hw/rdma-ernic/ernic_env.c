@@ -321,13 +321,29 @@ static bool to_link(ErnicPci *d, const ErnicTrain *train)
                   : ernic_pci_netdev_tx(d, train);
 }
 
+/*
+ * Frames of software's are not the UDP link's, whose packets must not wait for a
+ * netdev that is full: with both, such a frame is lost.
+ */
+static bool frame_to_netdev(ErnicPci *d, const ErnicTrain *train)
+{
+    if (ernic_pci_netdev_tx(d, train)) {
+        return true;
+    }
+    if (!d->udp) {
+        return false;
+    }
+    d->net.eth.tx_errors++;
+    trace_ernic_pci_frame_lost(ernic_pci_id(d), train->len);
+    return true;
+}
+
 static bool env_tx(void *env, const ErnicTrain *train)
 {
     ErnicPci *d = env;
 
-    /* Frames of software's are not the UDP link's. */
     if (train->frame) {
-        return ernic_pci_netdev_tx(d, train);
+        return frame_to_netdev(d, train);
     }
     return to_face(d->pg332.engine, d->engine->now, train) || to_link(d, train);
 }

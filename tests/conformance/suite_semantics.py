@@ -72,4 +72,4 @@ def cases(guests, short):
     yield from broken(guests)
 
 
-SUITES = [Suite('semantics', 1, cases)]
+SUITES = [Suite('semantics', 1, cases, about=('python3-pyverbs',))]

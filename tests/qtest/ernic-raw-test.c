@@ -197,6 +197,25 @@ static void test_frames(const void *more)
     finish(&w);
 }
 
+/* A wire that takes no more: with a UDP link frames are lost, and nobody waits. */
+static void test_full(void)
+{
+    uint8_t frame[2048];
+    uint32_t i;
+    World w;
+
+    setup(&w, ",roce-udp=127.0.0.1:0");
+    create(&w);
+    fill(frame, sizeof(frame), "\x88\xb5");
+    for (i = 0; i < 1000 && qernic_stat(&w.q, "eth.tx_errors") < 3; i++) {
+        send_frame(&w, frame, sizeof(frame));
+        completes(&w, ERNIC_WC_SEND, sizeof(frame));
+    }
+    g_assert_cmpuint(i, >, 3);
+    g_assert_cmpuint(qernic_stat(&w.q, "eth.tx_errors"), ==, 3);
+    finish(&w);
+}
+
 /* Packets of RoCEv2 to the device come first, then rules, then its ring. */
 static void test_whose(void)
 {
@@ -264,6 +283,7 @@ static void register_tests(void)
     qtest_add_data_func("/ernic-raw/frames", "", test_frames);
     qtest_add_data_func("/ernic-raw/frames-udp", ",roce-udp=127.0.0.1:0",
                         test_frames);
+    qtest_add_func("/ernic-raw/full-udp", test_full);
     qtest_add_func("/ernic-raw/whose", test_whose);
     qtest_add_func("/ernic-raw/iothread", test_iothread);
 }

@@ -132,7 +132,8 @@ class End:
                             cap=cap, send_ops_flags=ops,
                             comp_mask=e.IBV_QP_INIT_ATTR_PD
                             | e.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
-        self.psn = random.getrandbits(24)
+        # So that every queue pair's numbers come round, with loss too.
+        self.psn = (1 << 24) - random.randint(1, 64)
         attr = QPAttr(port_num=1)
         if kind == 'UD':
             attr.qkey, attr.sq_psn = QKEY, self.psn
