@@ -207,7 +207,11 @@ struct ibv_qp *ernic_create_rss(struct ibv_context *ibctx,
 	cmd.drv_payload.key_len = hash->rx_hash_key_len;
 	memcpy(cmd.drv_payload.key, hash->rx_hash_key, ERNIC_RSS_KEY);
 	ret = ibv_cmd_create_qp_ex2(ibctx, &qp->vqp, attr, &cmd.ibv_cmd,
-				    sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+				    sizeof(cmd), &resp.ibv_resp, sizeof(resp)
+#ifdef ERNIC_HAVE_create_qp_ex2_driver
+				    , NULL
+#endif
+				    );
 	if (ret)
 		goto err;
 	qp->over_table = true;

@@ -19,8 +19,8 @@ PINGPONGS = [*(Program(f'ibv_{kind}_pingpong', programs.PINGPONG, '-c -n 300')
 CM_LISTENS = programs.RPING.listens
 SOCKET = Family('{name} -b {address} {opt}', '{name} -s {address} {opt}', CM_LISTENS,
                 r'(1m|64k|1k|custom)\s', 'done')
-CMTIME = Family('{name} -b {address} {opt}; true',
-                '{name} -s {address} {opt}', CM_LISTENS, r'connect\s+:?\s*([\d.]+)', 'us')
+CMTIME = Family('{name} -b {address} {opt}', '{name} -s {address} {opt}', CM_LISTENS,
+                r'connect\s+:?\s*([\d.]+)', 'us', ends=False)
 CLIENT = Family('rdma_server -s {address}', 'rdma_client -s {address}', CM_LISTENS,
                 r'client: end (0)', 'status')
 XCLIENT = Family('rdma_xserver {opt}', 'rdma_xclient -s {address} {opt}', CM_LISTENS,
