@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "check.h"
 #include "fake_verbs.h"
 
 /* Runs after which an engine that still wants to run is in a loop. */
@@ -48,6 +49,16 @@ uint8_t fake_destroy(Ernic *e, uint8_t opcode, uint32_t handle)
 
     cmd.handle.handle = cpu_to_le32(handle);
     return fake_cmd(e, &cmd, NULL);
+}
+
+void fake_ernic_done(FakeEnv *env, Ernic *e)
+{
+    g_autoptr(GString) why = g_string_new(NULL);
+
+    ernic_check(e, why);
+    g_assert_cmpstr(why->str, ==, "");
+    ernic_free(e);
+    fake_env_fini(env);
 }
 
 Ernic *fake_ernic_new(FakeEnv *env)

@@ -18,6 +18,8 @@ static inline FakeEnv *fake_env_of(Ernic *e)
     return e->env;
 }
 
+/* The end of an engine, whose invariants hold, and of its environment. */
+void fake_ernic_done(FakeEnv *env, Ernic *e);
 /* Engine with fake_config(); GID 0 is 10.0.0.1, the link is up. */
 Ernic *fake_ernic_new(FakeEnv *env);
 /* The same with a timing model, which outlives it; NULL: without. */

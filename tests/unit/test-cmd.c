@@ -31,13 +31,7 @@ static void setup(Fixture *f, gconstpointer data)
 
 static void teardown(Fixture *f, gconstpointer data)
 {
-    GString *why = g_string_new(NULL);
-
-    ernic_check(f->e, why);
-    g_assert_cmpstr(why->str, ==, "");
-    g_string_free(why, true);
-    ernic_free(f->e);
-    fake_env_fini(&f->env);
+    fake_ernic_done(&f->env, f->e);
 }
 
 /* Exec on behalf of @uctx; a failure must leave everything as it was. */

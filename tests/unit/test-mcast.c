@@ -37,13 +37,7 @@ static void setup(Fixture *f, gconstpointer data)
 
 static void teardown(Fixture *f, gconstpointer data)
 {
-    GString *why = g_string_new(NULL);
-
-    ernic_check(f->e, why);
-    g_assert_cmpstr(why->str, ==, "");
-    g_string_free(why, true);
-    ernic_free(f->e);
-    fake_env_fini(&f->env);
+    fake_ernic_done(&f->env, f->e);
 }
 
 static ErnicGid group(uint16_t n)
