@@ -348,6 +348,14 @@ static bool env_tx(void *env, const ErnicTrain *train)
     return to_face(d->pg332.engine, d->engine->now, train) || to_link(d, train);
 }
 
+/* The socket of the UDP link keeps nothing back. */
+static bool env_tx_waits(void *env)
+{
+    ErnicPci *d = env;
+
+    return !d->udp && ernic_pci_netdev_waits(d);
+}
+
 void ernic_pci_tx_ready(ErnicPci *d, uint64_t now)
 {
     d->pg332.first = !d->pg332.first;
@@ -405,6 +413,7 @@ const ErnicEnvOps ernic_pci_env_ops = {
     .dma_write = env_dma_write,
     .dma_atomic64 = env_dma_atomic64,
     .tx = env_tx,
+    .tx_waits = env_tx_waits,
     .irq = env_irq,
     .wake_at = env_wake_at,
 };
@@ -461,6 +470,7 @@ const ErnicEnvOps ernic_pci_pg332_env_ops = {
     .dma_write = pg332_dma_write,
     .dma_atomic64 = pg332_dma_atomic64,
     .tx = pg332_tx,
+    .tx_waits = env_tx_waits,
     .irq = pg332_irq,
     .wake_at = pg332_wake_at,
     .violation = pg332_violation,

@@ -22,8 +22,7 @@ bool ernic_pci_netdev_link(const ErnicPci *d)
 
 /* ---- out ------------------------------------------------------------------ */
 
-/* Has the backend, or the wire, frames of ours that it has yet to take? */
-static bool is_busy(const ErnicPci *d)
+bool ernic_pci_netdev_waits(const ErnicPci *d)
 {
     return d->net.pending || (d->net.port && ernic_wire_waits(d->net.port));
 }
@@ -76,7 +75,7 @@ bool ernic_pci_netdev_tx(ErnicPci *d, const ErnicTrain *train)
     if (!d->net.nic) {
         return true;            /* no wire: what is sent is gone */
     }
-    if (is_busy(d)) {
+    if (ernic_pci_netdev_waits(d)) {
         d->net.blocked = true;
         return false;
     }
@@ -93,7 +92,7 @@ bool ernic_pci_netdev_tx(ErnicPci *d, const ErnicTrain *train)
 
 void ernic_pci_netdev_run(ErnicPci *d, uint64_t now)
 {
-    if (d->net.blocked && !is_busy(d)) {
+    if (d->net.blocked && !ernic_pci_netdev_waits(d)) {
         d->net.blocked = false;
         ernic_pci_tx_ready(d, now);
     }

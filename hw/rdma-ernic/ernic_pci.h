@@ -263,6 +263,8 @@ void ernic_pci_netdev_close(ErnicPci *d);
 /* Inside enter and leave. */
 void ernic_pci_netdev_reset(ErnicPci *d);
 bool ernic_pci_netdev_tx(ErnicPci *d, const ErnicTrain *train);
+/* Has the backend, or the wire, frames of ours that it has yet to take? */
+bool ernic_pci_netdev_waits(const ErnicPci *d);
 /* Tell the engine if the backend takes frames again; inside enter and leave. */
 void ernic_pci_netdev_run(ErnicPci *d, uint64_t now);
 bool ernic_pci_netdev_link(const ErnicPci *d);

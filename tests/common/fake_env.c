@@ -98,6 +98,13 @@ static bool fake_tx(void *opaque, const ErnicTrain *train)
     return true;
 }
 
+static bool fake_tx_waits(void *opaque)
+{
+    FakeEnv *env = opaque;
+
+    return env->tx_waits;
+}
+
 static void fake_irq(void *opaque, uint16_t vector)
 {
     FakeEnv *env = opaque;
@@ -118,6 +125,7 @@ const ErnicEnvOps fake_env_ops = {
     .dma_write = fake_dma_write,
     .dma_atomic64 = fake_dma_atomic64,
     .tx = fake_tx,
+    .tx_waits = fake_tx_waits,
     .irq = fake_irq,
     .wake_at = fake_wake_at,
 };

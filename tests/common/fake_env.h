@@ -35,6 +35,7 @@ typedef struct FakeEnv {
     bool fail_on, fail_for_good;
 
     bool tx_busy;               /* the link takes no trains */
+    bool tx_waits;              /* what it took has not left yet */
     bool frames_pass;           /* but those of Ethernet, as by another link */
     GPtrArray *trains;          /* of FakeTrain, oldest first; owned */
     GArray *irqs;               /* of uint16_t: vectors, oldest first */

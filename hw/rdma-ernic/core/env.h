@@ -50,6 +50,8 @@ typedef struct ErnicEnvOps {
      * ernic_tx_ready().
      */
     bool (*tx)(void *env, const ErnicTrain *train);
+    /* Whether the link has trains that it took and did not send yet; may be NULL. */
+    bool (*tx_waits)(void *env);
     void (*irq)(void *env, uint16_t vector);
     /*
      * Call ernic_run() at @ns, or as soon as possible if that is past. Only

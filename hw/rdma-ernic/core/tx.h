@@ -70,7 +70,8 @@ static inline uint64_t ernic_tx_serial(const Ernic *e)
 /* What has left the engine may still not have left the device. */
 static inline bool ernic_tx_link_busy(const Ernic *e)
 {
-    return e->timing ? e->timing->link_busy : e->tx->busy;
+    return (e->timing ? e->timing->link_busy : e->tx->busy) ||
+           (e->ops->tx_waits && e->ops->tx_waits(e->env));
 }
 
 #endif /* ERNIC_TX_H */
