@@ -42,7 +42,9 @@ class Count:
                 self.passed += 1
         if plan == 0 and status == 0:
             self.skipped += 1
-        elif plan is None or plan != seen:
+        elif plan is None and seen == 0:
+            self.failures.append(f'{prefix}no results, exit status {status}')
+        elif plan != seen:
             self.failures.append(f'{prefix}{seen} results, {plan} planned')
         if status != 0 and len(self.failures) == before:
             self.failures.append(f'{prefix}exit status {status}')

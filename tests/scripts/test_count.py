@@ -26,7 +26,8 @@ TAP = [
      '1 1 0\n1 results, 3 planned\n'),
     ('too many', '1..1\nok 1\nok 2\n', 0, '2 1 0\n2 results, 1 planned\n'),
     ('no plan', 'ok 1 - a\n', 0, '1 1 0\n1 results, None planned\n'),
-    ('silence', '', 0, '0 1 0\n0 results, None planned\n'),
+    ('silence', '', 0, '0 1 0\nno results, exit status 0\n'),
+    ('a wrong option', 'usage: x\n', 2, '0 1 0\nno results, exit status 2\n'),
     ('bail out', '1..1\nok 1\nBail out! why\n', 0, '1 1 0\nBail out! why\n'),
 ]
 
