@@ -88,6 +88,30 @@ int ernic_clock(struct ibv_context *ibctx, uint64_t *ns)
 	return 0;
 }
 
+/*
+ * The time of the PTP clock, in ns, when the device's clock was device. Returns 0,
+ * or EOPNOTSUPP: there is none.
+ */
+int ernic_ptp_time(struct ibv_context *ibctx, uint64_t device, uint64_t *ns)
+{
+	const volatile struct ernic_clock_page *page =
+		to_ernic_context(ibctx)->clock;
+	struct ernic_clock_page now;
+
+	if (!page)
+		return EOPNOTSUPP;
+	do {
+		now.seq = page->seq;
+		atomic_thread_fence(memory_order_acquire);
+		now.rate = page->rate;
+		now.device = page->device;
+		now.time = page->time;
+		atomic_thread_fence(memory_order_acquire);
+	} while ((now.seq & 1) || now.seq != page->seq);
+	*ns = ernic_clock_at(&now, device);
+	return 0;
+}
+
 static int ernic_query_rt_values(struct ibv_context *ibctx,
 				 struct ibv_values_ex *values)
 {
@@ -115,6 +139,8 @@ static void ernic_free_context(struct ibv_context *ibctx)
 
 	ernic_table_fini(&ctx->qps);
 	ernic_table_fini(&ctx->srqs);
+	if (ctx->clock)
+		munmap((void *)ctx->clock, sizeof(*ctx->clock));
 	munmap(ctx->db, ctx->caps.db_mmap_size);
 	verbs_uninit_context(&ctx->ibv_ctx);
 	pthread_mutex_destroy(&ctx->table_lock);
@@ -187,12 +213,26 @@ static const struct verbs_context_ops ernic_ops = {
 	.unimport_pd = ernic_unimport_pd,
 };
 
-static int map_doorbells(struct ernic_context *ctx, int cmd_fd)
+/* Without it the wall clock is the system's. */
+static void map_clock(struct ernic_context *ctx, int cmd_fd)
+{
+	void *page;
+
+	if (!ctx->caps.clock_mmap_offset)
+		return;
+	page = mmap(NULL, sizeof(*ctx->clock), PROT_READ, MAP_SHARED, cmd_fd,
+		    ctx->caps.clock_mmap_offset);
+	if (page != MAP_FAILED)
+		ctx->clock = page;
+}
+
+static int map_pages(struct ernic_context *ctx, int cmd_fd)
 {
 	ctx->db = mmap(NULL, ctx->caps.db_mmap_size, PROT_READ | PROT_WRITE,
 		       MAP_SHARED, cmd_fd, ctx->caps.db_mmap_offset);
 	if (ctx->db == MAP_FAILED)
 		return errno;
+	map_clock(ctx, cmd_fd);
 	pthread_mutex_init(&ctx->table_lock, NULL);
 	verbs_set_ops(&ctx->ibv_ctx, &ernic_ops);
 	return 0;
@@ -217,7 +257,7 @@ static struct verbs_context *ernic_alloc_context(struct ibv_device *ibdev,
 				&resp.ibv_resp, sizeof(resp)))
 		goto err;
 	ctx->caps = resp.drv_payload;
-	if (map_doorbells(ctx, cmd_fd))
+	if (map_pages(ctx, cmd_fd))
 		goto err;
 	return &ctx->ibv_ctx;
 
@@ -241,7 +281,7 @@ static struct verbs_context *ernic_import_context(struct ibv_device *ibdev,
 		return NULL;
 	fill_attr_out_ptr(attrs, ERNIC_ATTR_QUERY_CONTEXT, &ctx->caps);
 	if (ibv_cmd_query_context(&ctx->ibv_ctx.context, attrs) ||
-	    map_doorbells(ctx, cmd_fd)) {
+	    map_pages(ctx, cmd_fd)) {
 		verbs_uninit_context(&ctx->ibv_ctx);
 		free(ctx);
 		return NULL;

@@ -65,6 +65,8 @@ struct ernic_table {
 struct ernic_context {
 	struct verbs_context ibv_ctx;
 	void *db; /* doorbell page */
+	/* NULL: no PTP clock */
+	const volatile struct ernic_clock_page *clock;
 	struct ernic_alloc_ucontext_resp caps;
 	pthread_mutex_t table_lock; /* guards changes of both */
 	struct ernic_table qps;
@@ -249,6 +251,7 @@ void ernic_table_fini(struct ernic_table *table);
 
 /* ernic.c */
 int ernic_clock(struct ibv_context *ibctx, uint64_t *ns);
+int ernic_ptp_time(struct ibv_context *ibctx, uint64_t device, uint64_t *ns);
 
 /* buf.c */
 int ernic_buf_alloc(struct ernic_buf *buf, struct ernic_pd *pd,

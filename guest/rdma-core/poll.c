@@ -263,12 +263,17 @@ static uint64_t ex_timestamp(struct ibv_cq_ex *ex)
 	return le64toh(ex_to_cq(ex)->cur->timestamp);
 }
 
-/* As long ago by the system's clock as it is by the device's. */
+/*
+ * The PTP clock's time; without one, as long ago by the system's clock as it is by
+ * the device's.
+ */
 static uint64_t ex_wallclock(struct ibv_cq_ex *ex)
 {
 	struct timespec now;
-	uint64_t device;
+	uint64_t device, ns;
 
+	if (!ernic_ptp_time(ex->context, ex_timestamp(ex), &ns))
+		return ns;
 	if (ernic_clock(ex->context, &device) ||
 	    clock_gettime(CLOCK_REALTIME, &now))
 		return 0;

@@ -34,7 +34,7 @@ class Plugged(links.Link):
 
 def suites(kernel, image, short):
     tests = [test_up, test_attributes, test_vectors, test_large_regions, test_resize,
-             test_counters, test_resources, test_dead, test_reset, test_unplug,
+             test_counters, test_resources, test_ptp, test_dead, test_reset, test_unplug,
              test_no_trace]
     if not short:
         tests[2:2] = [test_port, test_ethtool, test_rings_in_traffic, test_zero_based,
@@ -144,6 +144,26 @@ def test_zero_based(guests):
 
 def test_rereg(guests):
     inside(guests[0], 'rereg')
+
+
+def test_ptp(guests):
+    """The PTP clock; a file of it that outlives the device."""
+    one = guests[0]
+    index = one.check(f'ls {RDMA}/device/ptp').strip().removeprefix('ptp')
+    shown = one.check(f'ethtool -T {links.INTERFACE}')
+    assert re.search(rf'PTP Hardware Clock: {index}$', shown, re.M), shown
+    assert 'software-transmit' in shown
+    one.put(guest.INSIDE / 'ptp.py', '/tmp/ptp.py')
+    result = one.run('cd /tmp && python3 ptp.py', 60)
+    assert result.status == 0, result.output
+    told = one.check('python3 -c "import os, time\n'
+                     f'file = os.open(\'/dev/ptp{index}\', os.O_RDONLY)\n'
+                     'time.clock_gettime(~file << 3 | 3)\n'
+                     'os.system(\'rmmod ernic && modprobe ernic\')\n'
+                     'try: time.clock_gettime(~file << 3 | 3)\n'
+                     'except OSError as error: print(error.errno)"')
+    assert told == '19\n', told
+    one.check(UP)
 
 
 def test_resize(guests):

@@ -38,7 +38,37 @@ struct ernic_alloc_ucontext_resp {
 	 * ns, as in completions. 0: nowhere.
 	 */
 	__u16 db_time_offset;
+	/*
+	 * mmap() of struct ernic_clock_page: offset; a page, PROT_READ, shared.
+	 * 0: there is no PTP clock.
+	 */
+	__aligned_u64 clock_mmap_offset;
 };
+
+/* The PTP clock, as what the device's clock is to it. */
+struct ernic_clock_page {
+	/* odd while the rest changes; equal before and behind reading it */
+	__u32 seq;
+	/* by how much it is faster, in 2^-32 */
+	__s32 rate;
+	/* ns of the device's clock, and the PTP clock's at that moment */
+	__aligned_u64 device;
+	__aligned_u64 time;
+};
+
+/*
+ * The PTP clock's time, in ns, when the device's was device, before or after the
+ * page's. Rounded down to whole ns: no later time gives less.
+ */
+static inline __u64 ernic_clock_at(const struct ernic_clock_page *page,
+				   __u64 device)
+{
+	__s64 passed = (__s64)(device - page->device);
+	__s64 whole = (passed >> 32) * page->rate;
+	__s64 part = ((passed & 0xffffffff) * page->rate) >> 32;
+
+	return page->time + (__u64)passed + (__u64)whole + (__u64)part;
+}
 
 struct ernic_alloc_pd_resp {
 	__u32 pdn;

@@ -84,6 +84,7 @@ struct ernic_dev {
 	struct work_struct fatal_work;
 	struct ernic_device_attr attr;
 	struct dentry *debugfs;	/* NULL: no timing model */
+	struct ernic_ptp *ptp;	/* NULL: no PTP clock */
 	/* its own memory: pages in the BAR, a bit for each that is taken */
 	phys_addr_t dm_phys;
 	unsigned long dm_pages;
@@ -194,6 +195,14 @@ int ernic_dm_init(struct ernic_dev *dev);
 void ernic_dm_fini(struct ernic_dev *dev);
 /* Bytes, in all */
 u64 ernic_dm_size(struct ernic_dev *dev);
+
+/* ernic_ptp.c: a device without the clock has one thing less, no more */
+void ernic_ptp_init(struct ernic_dev *dev);
+void ernic_ptp_fini(struct ernic_dev *dev);
+/* The number of /dev/ptpN, or -1 */
+int ernic_ptp_index(struct ernic_dev *dev);
+/* The page of the clock, to read */
+int ernic_ptp_mmap(struct ernic_dev *dev, struct vm_area_struct *vma);
 
 /* ernic_odp.c */
 #ifdef ERNIC_HAS_ODP

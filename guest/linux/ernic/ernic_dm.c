@@ -103,7 +103,8 @@ struct ib_dm *ernic_alloc_dm(struct ib_device *ibdev,
 	ret = ernic_dm_clear(dev, dm);
 	if (!ret)
 		ret = rdma_user_mmap_entry_insert_range(ibuctx, &dm->entry,
-				(size_t)dm->pages << PAGE_SHIFT, 1, U32_MAX);
+				(size_t)dm->pages << PAGE_SHIFT,
+				ERNIC_MMAP_FREE, U32_MAX);
 	if (ret) {
 		ernic_dm_put(dev, dm);
 		return ERR_PTR(ret);

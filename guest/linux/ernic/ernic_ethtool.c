@@ -118,6 +118,22 @@ static void ernic_get_ethtool_stats(struct net_device *nd,
 				ernic_net_stats[i].offset);
 }
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+#define kernel_ethtool_ts_info ethtool_ts_info
+#endif
+
+/* The times of frames are the system's; the clock beside them is RDMA's. */
+static int ernic_get_ts_info(struct net_device *nd,
+			     struct kernel_ethtool_ts_info *info)
+{
+	struct ernic_net *net = netdev_priv(nd);
+
+	ethtool_op_get_ts_info(nd, info);
+	info->so_timestamping |= SOF_TIMESTAMPING_TX_SOFTWARE;
+	info->phc_index = ernic_ptp_index(net->dev);
+	return 0;
+}
+
 const struct ethtool_ops ernic_ethtool_ops = {
 	.get_drvinfo = ernic_get_drvinfo,
 	.get_link = ethtool_op_get_link,
@@ -127,5 +143,5 @@ const struct ethtool_ops ernic_ethtool_ops = {
 	.get_sset_count = ernic_get_sset_count,
 	.get_strings = ernic_get_strings,
 	.get_ethtool_stats = ernic_get_ethtool_stats,
-	.get_ts_info = ethtool_op_get_ts_info,
+	.get_ts_info = ernic_get_ts_info,
 };

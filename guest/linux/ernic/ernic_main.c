@@ -162,9 +162,10 @@ static int ernic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	ret = ernic_start(dev);
 	if (ret)
 		goto err_pci;
+	ernic_ptp_init(dev);
 	ret = ernic_net_register(dev);
 	if (ret)
-		goto err_stop;
+		goto err_ptp;
 	ret = ernic_ib_register(dev);
 	if (ret)
 		goto err_net;
@@ -175,7 +176,8 @@ static int ernic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 err_net:
 	cancel_work_sync(&dev->fatal_work);
 	ernic_net_unregister(dev);
-err_stop:
+err_ptp:
+	ernic_ptp_fini(dev);
 	ernic_stop(dev);
 err_pci:
 	cancel_work_sync(&dev->fatal_work);
@@ -197,6 +199,7 @@ static void ernic_remove(struct pci_dev *pdev)
 	ernic_ib_unregister(dev);
 	cancel_work_sync(&dev->fatal_work);
 	ernic_net_unregister(dev);
+	ernic_ptp_fini(dev);
 	ernic_stop(dev);
 	ernic_pci_fini(dev);
 	ib_dealloc_device(&dev->ibdev);

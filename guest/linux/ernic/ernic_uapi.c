@@ -37,7 +37,8 @@ static int UVERBS_HANDLER(ERNIC_METHOD_DM_QUERY)(struct uverbs_attr_bundle *attr
 ADD_UVERBS_ATTRIBUTES_SIMPLE(ernic_query_context, UVERBS_OBJECT_DEVICE,
 			     UVERBS_METHOD_QUERY_CONTEXT,
 	UVERBS_ATTR_PTR_OUT(ERNIC_ATTR_QUERY_CONTEXT,
-			    UVERBS_ATTR_TYPE(struct ernic_alloc_ucontext_resp),
+			    UVERBS_ATTR_STRUCT(struct ernic_alloc_ucontext_resp,
+					       db_time_offset),
 			    UA_MANDATORY));
 
 ADD_UVERBS_ATTRIBUTES_SIMPLE(ernic_dm_alloc, UVERBS_OBJECT_DM,

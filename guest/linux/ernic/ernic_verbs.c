@@ -152,6 +152,8 @@ void ernic_ucontext_resp(struct ernic_dev *dev, u32 uctx,
 		.rq_stride_max = ERNIC_RQ_STRIDE_MAX,
 		.db_time_offset = ERNIC_DB_TIME,
 	};
+	if (dev->ptp)
+		resp->clock_mmap_offset = ERNIC_MMAP_CLOCK * PAGE_SIZE;
 }
 
 static int ernic_alloc_ucontext(struct ib_ucontext *ibuctx,
@@ -188,6 +190,8 @@ static int ernic_mmap(struct ib_ucontext *ibuctx, struct vm_area_struct *vma)
 	struct ernic_dev *dev = to_dev(ibuctx->device);
 	phys_addr_t page = dev->db_phys + ((u64)u->uctx << dev->db_shift);
 
+	if (vma->vm_pgoff == ERNIC_MMAP_CLOCK)
+		return ernic_ptp_mmap(dev, vma);
 	if (vma->vm_pgoff)
 		return ernic_dm_mmap(ibuctx, vma);
 	if (vma->vm_end - vma->vm_start != PAGE_SIZE)

@@ -14,6 +14,13 @@
 #include "ernic.h"
 #include "ernic-abi.h"
 
+/* What a process may map, by page offset. */
+enum ernic_mmap {
+	ERNIC_MMAP_DB,
+	ERNIC_MMAP_CLOCK,
+	ERNIC_MMAP_FREE,	/* device memory, and all behind it */
+};
+
 struct ernic_ucontext {
 	struct ib_ucontext ibuctx;
 	u32 uctx;

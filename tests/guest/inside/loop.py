@@ -64,9 +64,10 @@ def connect(ctx, qp, peer):
 class Pair:
     """Queue pairs a and b, connected, each with its completion queue."""
 
-    def __init__(self, ctx, vector=0, channel=None):
+    def __init__(self, ctx, vector=0, channel=None, make_cq=None):
         self.pd = PD(ctx)
-        self.cqs = [CQ(ctx, 2 * DEPTH, None, channel, vector) for _ in range(2)]
+        make_cq = make_cq or (lambda: CQ(ctx, 2 * DEPTH, None, channel, vector))
+        self.cqs = [make_cq() for _ in range(2)]
         self.a, self.b = (make_qp(self.pd, cq) for cq in self.cqs)
         connect(ctx, self.a, self.b)
         connect(ctx, self.b, self.a)

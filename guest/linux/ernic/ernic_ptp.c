@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The PTP clock: a time that is set and steered, kept beside the device's clock,
+ * which runs freely and has 64 bits of ns. Nothing wraps, so nothing has to be
+ * read in time, as a timecounter would have it. Processes map the page that has
+ * the relation of the two, and turn the times of completions into this one.
+ */
+#include <linux/ptp_clock_kernel.h>
+#include "ernic_verbs.h"
+
+#define ERNIC_PTP_MAX_ADJ	100000000	/* 10 %, in 10^-9 */
+
+struct ernic_ptp {
+	struct ernic_dev *dev;
+	struct ptp_clock_info info;
+	struct ptp_clock *clock;
+	spinlock_t lock;		/* of the page */
+	struct ernic_clock_page *page;
+};
+
+static struct ernic_ptp *to_ptp(struct ptp_clock_info *info)
+{
+	return container_of(info, struct ernic_ptp, info);
+}
+
+/* -ENODEV: a device that is gone reads as ones. */
+static int ernic_ptp_device_time(struct ernic_ptp *ptp, u64 *now,
+				 struct ptp_system_timestamp *sts)
+{
+	ptp_read_system_prets(sts);
+	*now = readq(ernic_reg(ptp->dev, time));
+	ptp_read_system_postts(sts);
+	return *now == U64_MAX || ernic_dead(ptp->dev) ? -ENODEV : 0;
+}
+
+/* Under the lock, or before anybody knows the page. */
+static void ernic_ptp_relate(struct ernic_ptp *ptp, u64 device, u64 time,
+			     s32 rate)
+{
+	struct ernic_clock_page *page = ptp->page;
+
+	WRITE_ONCE(page->seq, page->seq + 1);
+	smp_wmb();
+	page->device = device;
+	page->time = time;
+	page->rate = rate;
+	smp_wmb();
+	WRITE_ONCE(page->seq, page->seq + 1);
+}
+
+static int ernic_ptp_gettimex(struct ptp_clock_info *info,
+			      struct timespec64 *ts,
+			      struct ptp_system_timestamp *sts)
+{
+	struct ernic_ptp *ptp = to_ptp(info);
+	u64 now;
+	int ret;
+
+	spin_lock(&ptp->lock);
+	ret = ernic_ptp_device_time(ptp, &now, sts);
+	*ts = ns_to_timespec64(ernic_clock_at(ptp->page, now));
+	spin_unlock(&ptp->lock);
+	return ret;
+}
+
+static int ernic_ptp_settime(struct ptp_clock_info *info,
+			     const struct timespec64 *ts)
+{
+	struct ernic_ptp *ptp = to_ptp(info);
+	u64 now;
+	int ret;
+
+	spin_lock(&ptp->lock);
+	ret = ernic_ptp_device_time(ptp, &now, NULL);
+	if (!ret)
+		ernic_ptp_relate(ptp, now, timespec64_to_ns(ts),
+				 ptp->page->rate);
+	spin_unlock(&ptp->lock);
+	return ret;
+}
+
+static int ernic_ptp_adjtime(struct ptp_clock_info *info, s64 delta)
+{
+	struct ernic_ptp *ptp = to_ptp(info);
+
+	spin_lock(&ptp->lock);
+	ernic_ptp_relate(ptp, ptp->page->device, ptp->page->time + delta,
+			 ptp->page->rate);
+	spin_unlock(&ptp->lock);
+	return 0;
+}
+
+/* From now on: the time does not jump. */
+static int ernic_ptp_adjfine(struct ptp_clock_info *info, long scaled_ppm)
+{
+	struct ernic_ptp *ptp = to_ptp(info);
+	u64 now;
+	int ret;
+
+	spin_lock(&ptp->lock);
+	ret = ernic_ptp_device_time(ptp, &now, NULL);
+	if (!ret)
+		/* 2^-16 of 10^-6 to 2^-32 */
+		ernic_ptp_relate(ptp, now, ernic_clock_at(ptp->page, now),
+				 div_s64((s64)scaled_ppm << 16, 1000000));
+	spin_unlock(&ptp->lock);
+	return ret;
+}
+
+/* The core asks it for a pulse per second even where there is none. */
+static int ernic_ptp_enable(struct ptp_clock_info *info,
+			    struct ptp_clock_request *request, int on)
+{
+	return -EOPNOTSUPP;
+}
+
+static const struct ptp_clock_info ernic_ptp_info = {
+	.owner = THIS_MODULE,
+	.name = "ernic",
+	.max_adj = ERNIC_PTP_MAX_ADJ,
+	.adjfine = ernic_ptp_adjfine,
+	.adjtime = ernic_ptp_adjtime,
+	.gettimex64 = ernic_ptp_gettimex,
+	.settime64 = ernic_ptp_settime,
+	.enable = ernic_ptp_enable,
+};
+
+static int ernic_ptp_register(struct ernic_ptp *ptp)
+{
+	u64 now;
+	int ret = ernic_ptp_device_time(ptp, &now, NULL);
+
+	if (ret)
+		return ret;
+	/* the system's time, until somebody sets another */
+	ernic_ptp_relate(ptp, now, ktime_get_real_ns(), 0);
+	ptp->clock = ptp_clock_register(&ptp->info, &ptp->dev->pdev->dev);
+	/* NULL: the kernel has no PTP clocks */
+	return PTR_ERR_OR_ZERO(ptp->clock) ?: ptp->clock ? 0 : -EOPNOTSUPP;
+}
+
+void ernic_ptp_init(struct ernic_dev *dev)
+{
+	struct ernic_ptp *ptp = kzalloc(sizeof(*ptp), GFP_KERNEL);
+	int ret = -ENOMEM;
+
+	if (!ptp)
+		goto err;
+	ptp->dev = dev;
+	ptp->info = ernic_ptp_info;
+	spin_lock_init(&ptp->lock);
+	ptp->page = (void *)get_zeroed_page(GFP_KERNEL);
+	if (!ptp->page)
+		goto err;
+	ret = ernic_ptp_register(ptp);
+	if (ret)
+		goto err;
+	dev->ptp = ptp;
+	return;
+
+err:
+	if (ret != -EOPNOTSUPP)
+		dev_warn(&dev->pdev->dev, "no PTP clock: %d\n", ret);
+	if (ptp)
+		free_page((unsigned long)ptp->page);
+	kfree(ptp);
+}
+
+void ernic_ptp_fini(struct ernic_dev *dev)
+{
+	struct ernic_ptp *ptp = dev->ptp;
+
+	if (!ptp)
+		return;
+	dev->ptp = NULL;
+	ptp_clock_unregister(ptp->clock);
+	/* who has it mapped keeps it */
+	free_page((unsigned long)ptp->page);
+	kfree(ptp);
+}
+
+int ernic_ptp_index(struct ernic_dev *dev)
+{
+	return dev->ptp ? ptp_clock_index(dev->ptp->clock) : -1;
+}
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+static void vm_flags_clear(struct vm_area_struct *vma, unsigned long flags)
+{
+	vma->vm_flags &= ~flags;
+}
+#endif
+
+int ernic_ptp_mmap(struct ernic_dev *dev, struct vm_area_struct *vma)
+{
+	if (!dev->ptp || vma->vm_end - vma->vm_start != PAGE_SIZE ||
+	    !(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	if (vma->vm_flags & VM_WRITE)
+		return -EPERM;
+	vm_flags_clear(vma, VM_MAYWRITE);
+	return vm_insert_page(vma, vma->vm_start, virt_to_page(dev->ptp->page));
+}
