@@ -53,9 +53,9 @@ class Report:
         counts = self.counts.setdefault(suite, {})
         counts.setdefault(stack, Counter())[case.result] += 1
         if stack != 'ernic':
-            if case.result == 'fail':
-                self.comment(f'{stack}: {suite}/{case.name} failed: '
-                             + case.why[-200:])
+            if case.result != 'ok':
+                self.comment(f'{stack}: {case.result}: {suite}/{case.name}: '
+                             + case.why.strip()[-200:])
             return
         name = f'{suite}/{case.name}'
         self.ran.setdefault(suite, {})[name] = case.result

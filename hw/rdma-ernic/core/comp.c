@@ -165,7 +165,7 @@ static bool comp_ack(Ernic *e, ErnicQp *qp, uint32_t count)
     return whole;
 }
 
-/* Loss: half the window, as long as it fills a train (design, section 6). */
+/* Loss: half the window, as long as it fills a train (docs/architecture.md). */
 static void comp_cut_window(Ernic *e, ErnicQp *qp)
 {
     qp->sq.cwnd = MAX(qp->sq.cwnd / 2, ERNIC_CWND_MIN);
