@@ -34,8 +34,8 @@ class Plugged(links.Link):
 
 def suites(kernel, image, short):
     tests = [test_up, test_attributes, test_vectors, test_large_regions, test_resize,
-             test_counters, test_resources, test_ptp, test_dead, test_reset, test_unplug,
-             test_no_trace]
+             test_counters, test_resources, test_ptp, test_raw, test_dead, test_reset,
+             test_unplug, test_no_trace]
     if not short:
         tests[2:2] = [test_port, test_ethtool, test_rings_in_traffic, test_zero_based,
                       test_rereg, test_lost_interrupt, test_bad_device, test_stolen,
@@ -59,7 +59,7 @@ def address_of(one):
 
 
 def test_up(guests):
-    for name in ('loop.py', 'regions.py'):
+    for name in ('loop.py', 'raw.py', 'regions.py'):
         guests[0].put(guest.INSIDE / name, f'/tmp/{name}')
     guests[0].check(UP)
 
@@ -200,6 +200,10 @@ def test_resources(guests):
     assert 'drv_hw_cqn' in guests[0].check('rdma res show cq -dd')
     assert 'mrlen 8192' in guests[0].check('rdma res show mr -dd')
     assert job.wait().status == 0
+
+
+def test_raw(guests):
+    guests[0].check('cd /tmp && python3 raw.py')
 
 
 def test_lost_interrupt(guests):

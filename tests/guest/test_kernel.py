@@ -19,9 +19,12 @@ from suite import Suite
 
 INSIDE = guest.ROOT / 'tests/guest/inside'
 KVERBS = guest.ROOT / 'guest/linux/kverbs'
+DEVICE = f'/sys/class/infiniband/{links.DEVICE}/device'
 MIB = 120                       # what is written to the disk, and read back
 # What no test may leave in the kernel's log.
 TROUBLE = re.compile(r'.*(?:BUG|WARNING|Oops|Call Trace|ernic.*(?:bad|error)).*')
+# What is said of a device that dies, and who says so.
+NO_ANSWER = 'no answer, status|Fatal error .* on MAD QP'
 
 
 def suites(kernel, image, short):
@@ -29,7 +32,7 @@ def suites(kernel, image, short):
     return [Suite(f'kernel-{link.name}-{kernel}',
                   functools.partial(guest.Guests, 2, link, image),
                   [test_kverbs, test_rds, test_nvme, test_nvme_again, test_nfs,
-                   test_log])]
+                   test_log, test_nvme_dead, test_dead])]
 
 
 def build_kverbs(one, target):
@@ -56,11 +59,19 @@ def test_kverbs(guests):
     with tempfile.TemporaryDirectory(prefix='ernic-kverbs.') as folder:
         guests[0].put(build_kverbs(guests[0], Path(folder)), '/tmp/kverbs.ko.xz')
     guests[0].check('unxz /tmp/kverbs.ko.xz')
-    guests[0].check('insmod /tmp/kverbs.ko; rmmod kverbs', 120)
-    log = guests[0].check('dmesg | grep kverbs:')
-    wanted = [name for file in sorted(KVERBS.glob('*.c'))
+    kverbs(guests[0], '', [file for file in KVERBS.glob('*.c')
+                           if file.stem != 'kverbs_dead'], 17)
+
+
+def kverbs(one, options, files, least):
+    """All tests that are in the files, of which there are at least so many, pass."""
+    quiet(one)
+    one.check('dmesg -c')
+    one.check(f'insmod /tmp/kverbs.ko {options}; rmmod kverbs', 120)
+    log = one.check('dmesg')
+    wanted = [name for file in sorted(files)
               for name in re.findall(r'\{ "(\w+)", kv_test_', file.read_text())]
-    assert len(wanted) >= 17 and 'kverbs: done' in log, log
+    assert len(wanted) >= least and 'kverbs: done' in log, log
     passed = re.findall(r'kverbs: ok (\w+)', log)
     assert sorted(passed) == sorted(wanted) and 'not ok' not in log, log
 
@@ -138,5 +149,35 @@ def test_nfs(guests):
 
 def test_log(guests):
     for one in guests:
-        found = TROUBLE.findall(one.check('dmesg'))
-        assert not found, '\n'.join(found)
+        quiet(one)
+
+
+def quiet(one, but='^$'):
+    """The kernel's log has no trouble, but in such lines."""
+    found = [line for line in TROUBLE.findall(one.check('dmesg'))
+             if not re.search(but, line)]
+    assert not found, '\n'.join(found)
+
+
+def test_nvme_dead(guests):
+    """The initiator's device dies under a connection, and is taken away then."""
+    attach(guests[1])
+    guests[1].check('dmesg -c')
+    guests[1].start('dd if=/dev/nvme0n1 of=/dev/null bs=64k iflag=direct', 60)
+    address = guests[1].check(f'basename $(readlink {DEVICE})').strip()
+    guests[1].check(f'sleep 0.5; setpci -s {address} COMMAND=0:4; ! rdma link')
+    guests[1].check('rmmod ernic', 60)
+    quiet(guests[1], NO_ANSWER)
+    # NVMe goes on trying to connect, unless it was taken away together with the device.
+    guests[1].run(storage.NVME.end, 60)
+    guests[1].check('! ls /dev/nvme0n1 && modprobe ernic')
+    links.up(guests, 4200)
+    attach(guests[1])
+    assert (md5(guests[1], 'cat /dev/nvme0n1') == md5(guests[0], 'cat /dev/shm/nvme'))
+    detach(guests[1])
+
+
+def test_dead(guests):
+    """What users in the kernel see of a device that dies: nothing hangs, nor warns."""
+    kverbs(guests[0], 'dead=1', [KVERBS / 'kverbs_dead.c'], 1)
+    quiet(guests[0], NO_ANSWER)

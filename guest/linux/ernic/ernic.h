@@ -82,6 +82,7 @@ struct ernic_dev {
 	bool ib_on;		/* the RDMA core knows the device */
 	atomic_t link_downed;	/* how often */
 	struct work_struct fatal_work;
+	struct work_struct flush_work;	/* who waits for completions is woken */
 	struct ernic_device_attr attr;
 	struct dentry *debugfs;	/* NULL: no timing model */
 	struct ernic_ptp *ptp;	/* NULL: no PTP clock */
@@ -132,7 +133,8 @@ static inline void ernic_table_erase(struct ernic_dev *dev,
  */
 static inline bool ernic_dead(struct ernic_dev *dev)
 {
-	return READ_ONCE(dev->com.dead);
+	/* what it has written before is seen behind it */
+	return smp_load_acquire(&dev->com.dead);
 }
 
 /* The event queue of a completion vector of the RDMA core. */
@@ -225,6 +227,9 @@ void ernic_debugfs_exit(void);
 void ernic_debugfs_add(struct ernic_dev *dev);
 /* Behind this nobody reads; files that are open give -EIO. */
 void ernic_debugfs_remove(struct ernic_dev *dev);
+
+/* ernic_flush.c: the device is dead, and there are requests, or armed queues. */
+void ernic_flush_work(struct work_struct *work);
 
 /* ernic_verbs.c */
 int ernic_ib_register(struct ernic_dev *dev);

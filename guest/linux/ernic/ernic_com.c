@@ -81,8 +81,9 @@ static void ernic_com_die(struct ernic_dev *dev, u8 opcode)
 	ernic_com_reset(dev);
 	/* where its registers are not to be reached, neither is memory */
 	pci_clear_master(dev->pdev);
-	WRITE_ONCE(dev->com.dead, true);
+	smp_store_release(&dev->com.dead, true);
 	schedule_work(&dev->fatal_work);
+	schedule_work(&dev->flush_work);
 }
 
 int ernic_com_exec(struct ernic_dev *dev, struct ernic_cmd *cmd,
@@ -175,8 +176,8 @@ err:
 void ernic_com_stop(struct ernic_dev *dev)
 {
 	mutex_lock(&dev->com.lock);
-	WRITE_ONCE(dev->com.dead, true);
 	ernic_com_reset(dev);
+	smp_store_release(&dev->com.dead, true);
 	mutex_unlock(&dev->com.lock);
 }
 

@@ -70,6 +70,7 @@ static int ernic_cq_kernel(struct ernic_dev *dev, struct ernic_cq *cq,
 	if (depth > le32_to_cpu(dev->attr.max_cqe))
 		return -EINVAL;
 	spin_lock_init(&cq->lock);
+	INIT_LIST_HEAD(&cq->wqs);
 	ret = ernic_ring_init(dev, &cq->ring,
 			      (size_t)depth * sizeof(struct ernic_cqe));
 	if (ret)

@@ -131,6 +131,8 @@ static int ernic_flow_rule(struct ernic_flow_rule *rule,
 	/* Those that copy frames, or take what nobody else wants, there are not. */
 	if (attr->type != IB_FLOW_ATTR_NORMAL || attr->flags)
 		return -EOPNOTSUPP;
+	if (attr->port != 1)
+		return -EINVAL;
 	for (i = 0; i < attr->num_of_specs; i++) {
 		ret = ernic_flow_add(rule, &layers, &seen, spec);
 		if (ret)

@@ -90,6 +90,13 @@ static void ernic_fatal(struct work_struct *work)
 	ernic_ib_fatal(dev);
 }
 
+/* What a device has started that died. */
+static void ernic_fatal_end(struct ernic_dev *dev)
+{
+	cancel_work_sync(&dev->fatal_work);
+	cancel_work_sync(&dev->flush_work);
+}
+
 static struct ernic_dev *ernic_alloc(struct pci_dev *pdev)
 {
 	struct ernic_dev *dev = ib_alloc_device(ernic_dev, ibdev);
@@ -98,6 +105,7 @@ static struct ernic_dev *ernic_alloc(struct pci_dev *pdev)
 		return NULL;
 	dev->pdev = pdev;
 	INIT_WORK(&dev->fatal_work, ernic_fatal);
+	INIT_WORK(&dev->flush_work, ernic_flush_work);
 	mutex_init(&dev->number_lock);
 	spin_lock_init(&dev->table_lock);
 	xa_init(&dev->cqs);
@@ -174,13 +182,13 @@ static int ernic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	return 0;
 
 err_net:
-	cancel_work_sync(&dev->fatal_work);
+	ernic_fatal_end(dev);
 	ernic_net_unregister(dev);
 err_ptp:
 	ernic_ptp_fini(dev);
 	ernic_stop(dev);
 err_pci:
-	cancel_work_sync(&dev->fatal_work);
+	ernic_fatal_end(dev);
 	ernic_pci_fini(dev);
 err_dealloc:
 	ib_dealloc_device(&dev->ibdev);
@@ -197,7 +205,7 @@ static void ernic_remove(struct pci_dev *pdev)
 	pci_set_drvdata(pdev, NULL);
 	ernic_debugfs_remove(dev);
 	ernic_ib_unregister(dev);
-	cancel_work_sync(&dev->fatal_work);
+	ernic_fatal_end(dev);
 	ernic_net_unregister(dev);
 	ernic_ptp_fini(dev);
 	ernic_stop(dev);

@@ -24,7 +24,7 @@ static const u8 ernic_wc_opcodes[ERNIC_WC_OPCODE_COUNT] = {
 };
 
 /* Entry number index, when the device has written it; NULL: not yet. */
-static struct ernic_cqe *ernic_cqe(struct ernic_cq *cq, u32 index)
+struct ernic_cqe *ernic_cqe(struct ernic_cq *cq, u32 index)
 {
 	struct ernic_cqe *ring = cq->ring.buf;
 	u32 depth = cq->ibcq.cqe;
@@ -111,6 +111,8 @@ int ernic_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 {
 	struct ernic_dev *dev = to_dev(ibcq->device);
 	struct ernic_cq *cq = to_cq(ibcq);
+	/* asked first, so that what it has completed comes before the rest */
+	bool dead = ernic_dead(dev);
 	struct ernic_cqe *cqe;
 	unsigned long flags;
 	u32 seen;
@@ -132,13 +134,27 @@ int ernic_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	if (cq->ci != seen)
 		virt_store_release((__le32 *)cq->ci_word.buf,
 				   cpu_to_le32(cq->ci));
+	if (dead)
+		n += ernic_flush_poll(cq, num - n, wc + n);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return n;
 }
 
+/* How many entries are there, read or not. */
+static u32 ernic_cq_seen(struct ernic_cq *cq)
+{
+	u32 depth = cq->ibcq.cqe;
+
+	if (cq->seen - cq->ci > depth)		/* it is behind ci */
+		cq->seen = cq->ci;
+	while (cq->seen - cq->ci < depth && ernic_cqe(cq, cq->seen))
+		cq->seen++;
+	return cq->seen;
+}
+
 /*
- * An entry that came before the device was told to arm raises the event at
- * once, so none is missed; to say that one is there saves the interrupt.
+ * The event is for an entry behind those that are there, however long the doorbell
+ * takes; whether one is there that was not read the flag asks for.
  */
 int ernic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
@@ -152,9 +168,14 @@ int ernic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	if (!cq->ring.buf)
 		return -EINVAL;
 	spin_lock_irqsave(&cq->lock, irq);
-	ernic_doorbell(dev, ERNIC_DB(kind, cq->cqn, cq->ci));
+	cq->armed = true;
+	if (ernic_dead(dev))
+		schedule_work(&dev->flush_work);
+	else
+		ernic_doorbell(dev, ERNIC_DB(kind, cq->cqn, ernic_cq_seen(cq)));
 	if (flags & IB_CQ_REPORT_MISSED_EVENTS)
-		missed = !!ernic_cqe(cq, cq->ci);
+		missed = ernic_cqe(cq, cq->ci) ||
+			 (ernic_dead(dev) && ernic_flush_pending(cq));
 	spin_unlock_irqrestore(&cq->lock, irq);
 	return missed;
 }

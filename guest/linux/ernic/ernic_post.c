@@ -52,6 +52,15 @@ static void ernic_slot_done(struct ernic_wq *wq, u64 wr_id)
 	WRITE_ONCE(wq->pi, wq->pi + 1);
 }
 
+/* The device takes what was posted; when it is dead, the driver does. */
+static void ernic_posted(struct ernic_dev *dev, u64 doorbell)
+{
+	if (ernic_dead(dev))
+		schedule_work(&dev->flush_work);
+	else
+		ernic_doorbell(dev, doorbell);
+}
+
 static void ernic_put_sges(struct ernic_sge *to, const struct ib_sge *from,
 			   int n)
 {
@@ -203,9 +212,7 @@ int ernic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		return -EINVAL;
 	}
 	spin_lock_irqsave(&qp->sq.lock, flags);
-	if (ernic_dead(dev))
-		ret = -EIO;
-	else if (qp->state < IB_QPS_RTS)
+	if (qp->state < IB_QPS_RTS)
 		ret = -EINVAL;
 	pi = qp->sq.pi;
 	while (wr && !ret) {
@@ -216,8 +223,8 @@ int ernic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	if (ret)
 		*bad_wr = wr;
 	if (qp->sq.pi != pi)
-		ernic_doorbell(dev, ERNIC_DB(ERNIC_DB_SQ, ibqp->qp_num,
-					     qp->sq.pi));
+		ernic_posted(dev, ERNIC_DB(ERNIC_DB_SQ, ibqp->qp_num,
+					   qp->sq.pi));
 	spin_unlock_irqrestore(&qp->sq.lock, flags);
 	return ret;
 }
@@ -253,9 +260,7 @@ int ernic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		return -EINVAL;
 	}
 	spin_lock_irqsave(&qp->rq.lock, flags);
-	if (ernic_dead(dev))
-		ret = -EIO;
-	else if (qp->state == IB_QPS_RESET)
+	if (qp->state == IB_QPS_RESET)
 		ret = -EINVAL;
 	pi = qp->rq.pi;
 	while (wr && !ret) {
@@ -268,8 +273,8 @@ int ernic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	if (ret)
 		*bad_wr = wr;
 	if (qp->rq.pi != pi)
-		ernic_doorbell(dev, ERNIC_DB(ERNIC_DB_RQ, ibqp->qp_num,
-					     qp->rq.pi));
+		ernic_posted(dev, ERNIC_DB(ERNIC_DB_RQ, ibqp->qp_num,
+					   qp->rq.pi));
 	spin_unlock_irqrestore(&qp->rq.lock, flags);
 	return ret;
 }

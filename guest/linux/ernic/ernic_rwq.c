@@ -107,6 +107,9 @@ struct ib_wq *ernic_create_wq(struct ib_pd *ibpd, struct ib_wq_init_attr *attr,
 	qp->ibqp.device = ibpd->device;
 	qp->ibqp.pd = ibpd;
 	qp->ibqp.qp_type = IB_QPT_RAW_PACKET;
+	qp->ibwq = &rwq->ibwq;
+	rwq->ibwq.event_handler = attr->event_handler;
+	rwq->ibwq.wq_context = attr->wq_context;
 	INIT_WORK(&qp->fault_work, ernic_odp_work);
 	ret = ernic_rwq_ring(dev, qp, attr, udata, &init, &pages);
 	if (!ret)
@@ -144,17 +147,36 @@ static int ernic_rwq_to(struct ernic_dev *dev, struct ernic_qp *qp, u8 state)
 	return ernic_cmd_qp_modify(dev, qp->uctx, qp->ibqp.qp_num, &a);
 }
 
-/* Ready is what a queue pair is in RTR. */
+/*
+ * Ready is what a queue pair is in RTR. The device is asked: it may have gone to
+ * Error by itself.
+ */
+static int ernic_rwq_state(struct ernic_dev *dev, struct ernic_qp *qp,
+			   enum ib_wq_state *state)
+{
+	struct ernic_qp_attr a = {};
+	int ret = ernic_cmd_query(dev, ERNIC_CMD_QP_QUERY, qp->uctx,
+				  qp->ibqp.qp_num, &a, sizeof(a));
+
+	*state = a.state == ERNIC_QPS_RTR ? IB_WQS_RDY :
+		 a.state == ERNIC_QPS_ERR ? IB_WQS_ERR : IB_WQS_RESET;
+	return ret;
+}
+
 int ernic_modify_wq(struct ib_wq *ibwq, struct ib_wq_attr *attr, u32 mask,
 		    struct ib_udata *udata)
 {
 	struct ernic_dev *dev = to_dev(ibwq->device);
 	struct ernic_qp *qp = &to_rwq(ibwq)->qp;
-	u32 to = mask & IB_WQ_STATE ? attr->wq_state : ibwq->state;
-	int ret = 0;
+	u32 to;
+	int ret;
 
 	if (mask & ~(IB_WQ_STATE | IB_WQ_CUR_STATE))
 		return -EOPNOTSUPP;
+	ret = ernic_rwq_state(dev, qp, &ibwq->state);
+	if (ret)
+		return ret;
+	to = mask & IB_WQ_STATE ? attr->wq_state : ibwq->state;
 	if (to > IB_WQS_ERR || ((mask & IB_WQ_CUR_STATE) &&
 				attr->curr_wq_state != ibwq->state))
 		return -EINVAL;
@@ -265,6 +287,22 @@ int ernic_create_rss(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 out:
 	kfree(rss);
 	return ret;
+}
+
+/*
+ * It has nothing of its own to tell; as its queues do, it receives. rdma(8) shows
+ * no queue pair at all when one cannot be asked.
+ */
+int ernic_query_rss(struct ib_qp *ibqp, struct ib_qp_attr *attr,
+		    struct ib_qp_init_attr *init)
+{
+	memset(attr, 0, sizeof(*attr));
+	attr->qp_state = IB_QPS_RTR;
+	attr->cur_qp_state = IB_QPS_RTR;
+	attr->port_num = 1;
+	init->qp_type = ibqp->qp_type;
+	init->rwq_ind_tbl = ibqp->rwq_ind_tbl;
+	return 0;
 }
 
 int ernic_destroy_rss(struct ib_qp *ibqp)

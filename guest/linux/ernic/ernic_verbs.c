@@ -354,6 +354,17 @@ static const u8 ernic_ib_events[ERNIC_EV_COUNT] = {
 	[ERNIC_EV_PORT_ERR] = IB_EVENT_PORT_ERR,
 };
 
+/* Verbs have one event of a receive work queue; the core knows it by its uobject. */
+static void ernic_wq_event(struct ib_event *ev, struct ib_wq *ibwq)
+{
+	if (ev->event != IB_EVENT_QP_FATAL || !ibwq->event_handler ||
+	    !READ_ONCE(ibwq->uobject))
+		return;
+	ev->event = IB_EVENT_WQ_FATAL;
+	ev->element.wq = ibwq;
+	ibwq->event_handler(ev, ibwq->wq_context);
+}
+
 static void ernic_object_event(struct ernic_dev *dev, struct ib_event *ev,
 			       u8 type, u32 n)
 {
@@ -366,6 +377,8 @@ static void ernic_object_event(struct ernic_dev *dev, struct ib_event *ev,
 		if (!cq)
 			return;
 		ev->element.cq = &cq->ibcq;
+		if (type == ERNIC_EV_COMPLETION)
+			WRITE_ONCE(cq->armed, false);
 		if (type == ERNIC_EV_COMPLETION && cq->ibcq.comp_handler)
 			cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 		else if (type == ERNIC_EV_CQ_ERR && cq->ibcq.event_handler)
@@ -378,6 +391,8 @@ static void ernic_object_event(struct ernic_dev *dev, struct ib_event *ev,
 		srq->ibsrq.event_handler(ev, srq->ibsrq.srq_context);
 	} else {
 		qp = xa_load(&dev->qps, n);
+		if (qp && qp->ibwq)
+			ernic_wq_event(ev, qp->ibwq);
 		if (!qp || !qp->ibqp.event_handler)
 			return;
 		ev->element.qp = &qp->ibqp;
@@ -408,7 +423,20 @@ void ernic_ib_event(struct ernic_dev *dev, u8 type, u32 element)
 	spin_unlock_irqrestore(&dev->table_lock, flags);
 }
 
-/* Queues learn of it by their own events, the rest by that of the device. */
+static void ernic_fatal_event(struct ernic_dev *dev, u8 type, u32 n)
+{
+	struct ib_event ev = {
+		.device = &dev->ibdev,
+		.event = ernic_ib_events[type],
+	};
+
+	ernic_object_event(dev, &ev, type, n);
+}
+
+/*
+ * Queues learn of it by their own events, the rest by that of the device. The
+ * completion queues of the kernel are the business of ernic_flush.c.
+ */
 void ernic_ib_fatal(struct ernic_dev *dev)
 {
 	struct ib_event ev = {
@@ -420,19 +448,19 @@ void ernic_ib_fatal(struct ernic_dev *dev)
 	struct ernic_qp *qp;
 	unsigned long n, flags;
 
-	if (!READ_ONCE(dev->ib_on))
-		return;
 	spin_lock_irqsave(&dev->table_lock, flags);
-	xa_for_each(&dev->qps, n, qp)
-		ernic_object_event(dev, &(struct ib_event) {
-			.device = &dev->ibdev, .event = IB_EVENT_QP_FATAL,
-		}, ERNIC_EV_QP_FATAL, n);
+	xa_for_each(&dev->qps, n, qp) {
+		ernic_fatal_event(dev, ERNIC_EV_QP_FATAL, n);
+		if (qp->ibqp.srq)
+			ernic_fatal_event(dev, ERNIC_EV_LAST_WQE, n);
+	}
 	/* who waits for a completion shall look */
 	xa_for_each(&dev->cqs, n, cq)
-		ernic_object_event(dev, &(struct ib_event) { },
-				   ERNIC_EV_COMPLETION, n);
+		if (!cq->ring.buf)
+			ernic_fatal_event(dev, ERNIC_EV_COMPLETION, n);
 	spin_unlock_irqrestore(&dev->table_lock, flags);
-	ib_dispatch_event(&ev);
+	if (READ_ONCE(dev->ib_on))
+		ib_dispatch_event(&ev);
 }
 
 int ernic_ib_register(struct ernic_dev *dev)

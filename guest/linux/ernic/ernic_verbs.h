@@ -92,6 +92,9 @@ struct ernic_wq {
 	u32 stride;		/* bytes of a slot */
 	u32 pi;			/* requests written */
 	u32 ci;			/* requests completed */
+	/* unless it is shared */
+	struct ib_qp *qp;
+	struct list_head of_cq;	/* under the lock of the completion queue */
 };
 
 struct ernic_cq {
@@ -101,11 +104,14 @@ struct ernic_cq {
 	struct ib_umem *ci_umem;
 	u32 uctx;
 	u32 cqn;
-	/* Of the kernel. Taken before the lock of an SRQ, inside no other. */
+	/* Of the kernel. Taken before those of work queues, after the table's. */
 	spinlock_t lock;
+	struct list_head wqs;		/* that complete here, but no SRQs */
+	bool armed;			/* and not told since */
 	struct ernic_ring ring;
 	struct ernic_ring ci_word;	/* where the device looks ci up */
 	u32 ci;			/* entries consumed */
+	u32 seen;		/* entries that were there as it was armed */
 };
 
 /*
@@ -134,6 +140,7 @@ struct ernic_qp {
 	struct ernic_wq sq;	/* of the kernel */
 	struct ernic_wq rq;	/* likewise, without an SRQ */
 	u8 state;		/* as last set, under the locks of both */
+	struct ib_wq *ibwq;	/* which it is to the device, or NULL */
 	struct work_struct fault_work;
 	struct ernic_eqe fault;	/* the last one, under the table's lock */
 };
@@ -332,7 +339,14 @@ int ernic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 int ernic_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 			const struct ib_recv_wr **bad_wr);
 
+/* ernic_flush.c: work queues of the kernel, and what a dead device leaves */
+void ernic_flush_know(struct ernic_qp *qp, bool on);
+/* Both under the lock of the completion queue, when the device is dead. */
+int ernic_flush_poll(struct ernic_cq *cq, int num, struct ib_wc *wc);
+bool ernic_flush_pending(struct ernic_cq *cq);
+
 /* ernic_poll.c */
+struct ernic_cqe *ernic_cqe(struct ernic_cq *cq, u32 index);
 int ernic_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 int ernic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 void ernic_cq_clean(struct ib_cq *ibcq, struct ernic_qp *qp);
@@ -373,6 +387,8 @@ int ernic_destroy_rwq_ind_table(struct ib_rwq_ind_table *table);
 int ernic_create_rss(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		     struct ib_udata *udata);
 int ernic_destroy_rss(struct ib_qp *ibqp);
+int ernic_query_rss(struct ib_qp *ibqp, struct ib_qp_attr *attr,
+		    struct ib_qp_init_attr *init);
 
 /* ernic_flow.c: rules for frames, of raw packet queue pairs */
 struct ib_flow *ernic_create_flow(struct ib_qp *ibqp,

@@ -36,7 +36,8 @@ struct kv_test {
 	int (*run)(struct kv_env *env);
 };
 
-extern const struct kv_test kv_msg_tests[], kv_mem_tests[], kv_life_tests[];
+extern const struct kv_test kv_msg_tests[], kv_mem_tests[], kv_life_tests[],
+	kv_dead_tests[];
 
 /* Ends the test with -EIO, telling where. */
 #define KV_CHECK(cond) do {						\
@@ -54,6 +55,13 @@ void kv_env_fini(struct kv_env *env);
 int kv_end_init(struct kv_end *end, struct kv_env *env, enum ib_qp_type type,
 		u32 depth, struct ib_srq *srq);
 void kv_end_fini(struct kv_end *end);
+/*
+ * An end without memory, whose CQ the core polls, as upper layers have it. It has
+ * end->srq, if that is not NULL.
+ */
+int kv_core_init(struct kv_end *end, struct kv_env *env,
+		 enum ib_poll_context ctx);
+void kv_core_fini(struct kv_end *end);
 /* To RTS; peer is ignored by UD. */
 int kv_connect(struct kv_end *end, const struct kv_end *peer);
 int kv_reset(struct kv_end *end);

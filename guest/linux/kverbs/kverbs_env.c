@@ -108,6 +108,22 @@ void kv_end_fini(struct kv_end *end)
 	end->buf = NULL;
 }
 
+int kv_core_init(struct kv_end *end, struct kv_env *env,
+		 enum ib_poll_context ctx)
+{
+	end->env = env;
+	end->cq = ib_alloc_cq(env->dev, NULL, 32, 0, ctx);
+	return PTR_ERR_OR_ZERO(end->cq) ?: kv_create_qp(end, IB_QPT_RC, 8);
+}
+
+void kv_core_fini(struct kv_end *end)
+{
+	if (!IS_ERR_OR_NULL(end->qp))
+		WARN_ON(ib_destroy_qp(end->qp));
+	if (!IS_ERR_OR_NULL(end->cq))
+		ib_free_cq(end->cq);
+}
+
 static void kv_address(const struct kv_env *env, struct rdma_ah_attr *ah)
 {
 	ah->type = RDMA_AH_ATTR_TYPE_ROCE;

@@ -23,10 +23,14 @@ static int kv_test_events(struct kv_env *env)
 	KV_CHECK(!kv_post_recv(&p[1], 2, 0, 64));
 	KV_CHECK(!kv_send(&p[0], 2, 0, 8, 0));
 	KV_CHECK(!wait_for_completion_timeout(&p[1].event, HZ / 20));
-	/* armed behind it: told at once, in both ways */
+	/* armed behind it: told at once, and by an event of the next */
 	KV_CHECK(ib_req_notify_cq(p[1].cq, next) == 1);
+	KV_CHECK(!wait_for_completion_timeout(&p[1].event, HZ / 20));
+	KV_CHECK(!kv_post_recv(&p[1], 5, 0, 64));
+	KV_CHECK(!kv_send(&p[0], 5, 0, 8, 0));
 	KV_CHECK(wait_for_completion_timeout(&p[1].event, HZ));
 	KV_CHECK(!kv_expect(&p[1], 2, IB_WC_SUCCESS));
+	KV_CHECK(!kv_expect(&p[1], 5, IB_WC_SUCCESS));
 	/* solicited ones only */
 	KV_CHECK(!ib_req_notify_cq(p[1].cq, IB_CQ_SOLICITED));
 	KV_CHECK(!kv_post_recv(&p[1], 3, 0, 64));
@@ -81,29 +85,16 @@ out:
 /* As upper layers do it, with the core's CQ. */
 static int kv_test_drain(struct kv_env *env)
 {
-	struct ib_qp_init_attr init = {
-		.cap = { 8, 8, 1, 1, 0 },
-		.sq_sig_type = IB_SIGNAL_ALL_WR,
-		.qp_type = IB_QPT_RC,
-	};
-	struct kv_end end = { .env = env }, peer = {};
+	struct kv_end end = {}, peer = {};
 	int ret = kv_end_init(&peer, env, IB_QPT_RC, 8, NULL);
 
 	if (ret)
 		return ret;
-	end.cq = ib_alloc_cq(env->dev, NULL, 32, 0, IB_POLL_WORKQUEUE);
-	KV_CHECK(!IS_ERR(end.cq));
-	init.send_cq = end.cq;
-	init.recv_cq = end.cq;
-	end.qp = ib_create_qp(env->pd, &init);
-	KV_CHECK(!IS_ERR(end.qp));
+	KV_CHECK(!kv_core_init(&end, env, IB_POLL_WORKQUEUE));
 	KV_CHECK(!kv_connect(&end, &peer));
 	ib_drain_qp(end.qp);
 out:
-	if (!IS_ERR_OR_NULL(end.qp))
-		ib_destroy_qp(end.qp);
-	if (!IS_ERR_OR_NULL(end.cq))
-		ib_free_cq(end.cq);
+	kv_core_fini(&end);
 	kv_end_fini(&peer);
 	return ret;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Runs all tests when the module is loaded. Prints "kverbs: ok NAME" or "kverbs:
+ * Runs all tests when the module is loaded, or, with "dead", those that the device
+ * does not survive. Prints "kverbs: ok NAME" or "kverbs:
  * not ok NAME" for each, with the reason before it, and "kverbs: done".
  */
 #include <linux/module.h>
@@ -12,6 +13,10 @@ module_param(device, charp, 0444);
 static char *only;
 module_param(only, charp, 0444);
 MODULE_PARM_DESC(only, "the one test to run");
+
+static bool dead;
+module_param(dead, bool, 0444);
+MODULE_PARM_DESC(dead, "run the tests of a device that fails");
 
 static void kv_run(struct kv_env *env, const struct kv_test *test)
 {
@@ -36,9 +41,13 @@ static int __init kv_init(void)
 		return -ENODEV;
 	ret = kv_env_init(&env, dev);
 	if (!ret) {
-		kv_run(&env, kv_msg_tests);
-		kv_run(&env, kv_mem_tests);
-		kv_run(&env, kv_life_tests);
+		if (dead) {
+			kv_run(&env, kv_dead_tests);
+		} else {
+			kv_run(&env, kv_msg_tests);
+			kv_run(&env, kv_mem_tests);
+			kv_run(&env, kv_life_tests);
+		}
 		kv_env_fini(&env);
 		pr_info("kverbs: done\n");
 	}
