@@ -94,6 +94,7 @@ struct ernic_dev {
 	/* faults and advice; NULL: there are no regions on demand */
 	struct workqueue_struct *odp_wq;
 	struct xarray odps;		/* regions on demand by number */
+	atomic_t advices;		/* that wait for their turn */
 	/*
 	 * Around commands that give a number and, until the table has lost it,
 	 * around those that take one: none is given again before.

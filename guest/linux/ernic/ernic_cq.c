@@ -26,36 +26,46 @@ static int ernic_cq_ci(struct ernic_dev *dev, struct ernic_cq *cq, u64 addr,
 	return 0;
 }
 
-/* A queue of the process, as req describes it. */
+int ernic_cq_ring(struct ernic_dev *dev, u64 addr, u32 depth, u32 cqe,
+		  struct ernic_buf_desc *desc, struct ernic_pages *pages,
+		  struct ib_umem **umem)
+{
+	struct ernic_user_ring ring = {
+		.addr = addr,
+		.depth = depth,
+		.stride = sizeof(struct ernic_cqe) / 64,
+		.least = cqe,
+		.max_depth = le32_to_cpu(dev->attr.max_cqe),
+		.entry = sizeof(struct ernic_cqe),
+		.max_stride = sizeof(struct ernic_cqe) / 64,
+	};
+
+	return ernic_ring_get(dev, &ring, desc, pages, umem);
+}
+
+/* A queue of the process, as it describes it. */
 static int ernic_cq_user(struct ernic_dev *dev, struct ernic_cq *cq,
-			 struct ernic_create_cq_req *req,
 			 const struct ib_cq_init_attr *a,
 			 struct ib_udata *udata, struct ernic_cmd *cmd,
 			 struct ernic_pages *pages)
 {
+	struct ernic_create_cq_req req;
 	u64 ci;
 	int ret;
 
-	if (udata->inlen < sizeof(*req))
-		return -EINVAL;
-	ret = ib_copy_from_udata(req, udata, sizeof(*req));
+	ret = ernic_request(udata, &req, sizeof(req));
 	if (ret)
 		return ret;
-	if (!is_power_of_2(req->depth) || req->depth < a->cqe ||
-	    req->depth > le32_to_cpu(dev->attr.max_cqe) || req->reserved)
+	if (req.reserved)
 		return -EINVAL;
 	cq->uctx = ernic_udata_uctx(udata);
-	cq->umem = ernic_queue_get(dev, req->buf_addr,
-				   (u64)req->depth * sizeof(struct ernic_cqe),
-				   &cmd->cq_create.buf, pages);
-	if (IS_ERR(cq->umem)) {
-		ret = PTR_ERR(cq->umem);
-		cq->umem = NULL;
+	ret = ernic_cq_ring(dev, req.buf_addr, req.depth, a->cqe,
+			    &cmd->cq_create.buf, pages, &cq->umem);
+	if (ret)
 		return ret;
-	}
-	ret = ernic_cq_ci(dev, cq, req->ci_addr, &ci);
+	ret = ernic_cq_ci(dev, cq, req.ci_addr, &ci);
 	cmd->cq_create.ci_addr = cpu_to_le64(ci);
-	cmd->cq_create.depth = cpu_to_le32(req->depth);
+	cmd->cq_create.depth = cpu_to_le32(req.depth);
 	return ret;
 }
 
@@ -113,7 +123,6 @@ int ernic_make_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *a,
 	struct ernic_dev *dev = to_dev(ibcq->device);
 	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_CQ_CREATE };
 	struct ernic_cq *cq = to_cq(ibcq);
-	struct ernic_create_cq_req req;
 	struct ernic_pages pages = {};
 	struct ernic_rsp rsp;
 	int ret;
@@ -121,7 +130,7 @@ int ernic_make_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *a,
 	if (a->flags & ~ERNIC_CQ_FLAGS)
 		return -EOPNOTSUPP;
 	mutex_init(&cq->resize_lock);
-	ret = udata ? ernic_cq_user(dev, cq, &req, a, udata, &cmd, &pages) :
+	ret = udata ? ernic_cq_user(dev, cq, a, udata, &cmd, &pages) :
 		      ernic_cq_kernel(dev, cq, a, &cmd);
 	if (!ret) {
 		cmd.uctx = cpu_to_le32(cq->uctx);

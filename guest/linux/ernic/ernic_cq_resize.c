@@ -2,11 +2,10 @@
 /*
  * Completion queues that exist: another ring for one, events held back.
  */
-#include <linux/log2.h>
 #include "ernic_verbs.h"
 
 static int ernic_cq_resize_cmd(struct ernic_dev *dev, struct ernic_cq *cq,
-			       const struct ernic_resize_cq_req *req)
+			       const struct ernic_resize_cq_req *req, u32 cqe)
 {
 	struct ernic_cmd cmd = {
 		.opcode = ERNIC_CMD_CQ_RESIZE,
@@ -17,11 +16,10 @@ static int ernic_cq_resize_cmd(struct ernic_dev *dev, struct ernic_cq *cq,
 	struct ib_umem *umem;
 	int ret;
 
-	umem = ernic_queue_get(dev, req->buf_addr,
-			       (u64)req->depth * sizeof(struct ernic_cqe),
-			       &cmd.cq_create.buf, &pages);
-	if (IS_ERR(umem))
-		return PTR_ERR(umem);
+	ret = ernic_cq_ring(dev, req->buf_addr, req->depth, cqe,
+			    &cmd.cq_create.buf, &pages, &umem);
+	if (ret)
+		return ret;
 	cmd.cq_create.depth = cpu_to_le32(req->depth);
 	cmd.cq_create.handle = cpu_to_le32(cq->cqn);
 	ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
@@ -41,17 +39,14 @@ int ernic_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 
 	if (!udata)
 		return -EOPNOTSUPP;
-	if (udata->inlen < sizeof(req))
-		return -EINVAL;
-	ret = ib_copy_from_udata(&req, udata, sizeof(req));
+	ret = ernic_request(udata, &req, sizeof(req));
 	if (ret)
 		return ret;
-	if (!is_power_of_2(req.depth) || cqe < 1 || req.depth < cqe ||
-	    req.depth > le32_to_cpu(dev->attr.max_cqe) || req.reserved)
+	if (cqe < 1 || req.reserved)
 		return -EINVAL;
 	/* the memory that is let go has to be the one the device left */
 	mutex_lock(&cq->resize_lock);
-	ret = ernic_cq_resize_cmd(dev, cq, &req);
+	ret = ernic_cq_resize_cmd(dev, cq, &req, cqe);
 	if (!ret)
 		ibcq->cqe = req.depth;
 	mutex_unlock(&cq->resize_lock);

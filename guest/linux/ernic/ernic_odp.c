@@ -18,6 +18,8 @@ static_assert((int)IB_ACCESS_ON_DEMAND == ERNIC_ACCESS_ON_DEMAND);
 #define ERNIC_ODP_CHUNK		SZ_2M
 /* All that an address of a process can be, and more. */
 #define ERNIC_IMPLICIT_BYTES	BIT_ULL(57)
+/* Who advises when so many wait, of all processes, waits until it is done. */
+#define ERNIC_ADVICES		64
 
 static struct ib_umem_odp *ernic_mr_odp(struct ernic_mr *mr)
 {
@@ -312,6 +314,7 @@ static void ernic_advice_work(struct work_struct *work)
 	struct ernic_advice *a = container_of(work, struct ernic_advice, work);
 
 	ernic_odp_advise(a, true);
+	atomic_dec(&a->dev->advices);
 	kfree(a);
 }
 
@@ -326,7 +329,7 @@ int ernic_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice,
 	    advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE &&
 	    advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
 		return -EOPNOTSUPP;
-	a = kzalloc(struct_size(a, sge, num_sge), GFP_KERNEL);
+	a = kzalloc(struct_size(a, sge, num_sge), GFP_KERNEL_ACCOUNT);
 	if (!a)
 		return -ENOMEM;
 	a->dev = to_dev(ibpd->device);
@@ -337,13 +340,16 @@ int ernic_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice,
 	a->num_sge = num_sge;
 	memcpy(a->sge, sge, num_sge * sizeof(*sge));
 	ret = ernic_odp_advise(a, flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH);
-	if (!ret && !(flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH)) {
-		INIT_WORK(&a->work, ernic_advice_work);
-		queue_work(a->dev->odp_wq, &a->work);
-		return 0;
+	if (ret || (flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH)) {
+		kfree(a);
+		return ret;
 	}
-	kfree(a);
-	return ret;
+	INIT_WORK(&a->work, ernic_advice_work);
+	if (atomic_inc_return(&a->dev->advices) <= ERNIC_ADVICES)
+		queue_work(a->dev->odp_wq, &a->work);
+	else
+		ernic_advice_work(&a->work);
+	return 0;
 }
 
 /* ---- regions ------------------------------------------------------------- */

@@ -4,6 +4,7 @@
  * level while it fits 4096 bytes, else in two. Nothing here needs more of
  * contiguous memory than a 262144th of the region.
  */
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <rdma/iter.h>
 #include "ernic_verbs.h"
@@ -103,23 +104,27 @@ void ernic_pages_fini(struct ernic_dev *dev, struct ernic_pages *pages)
 	pages->leaves = NULL;
 }
 
-/* A queue in page-aligned memory of the process. */
-struct ib_umem *ernic_queue_get(struct ernic_dev *dev, u64 addr, u64 bytes,
-				struct ernic_buf_desc *desc,
-				struct ernic_pages *pages)
+int ernic_ring_get(struct ernic_dev *dev, const struct ernic_user_ring *ring,
+		   struct ernic_buf_desc *desc, struct ernic_pages *pages,
+		   struct ib_umem **umem)
 {
-	struct ib_umem *umem;
+	u64 stride = (u64)ring->stride * 64;
+	struct ib_umem *u;
 	int ret;
 
-	if (!PAGE_ALIGNED(addr))
-		return ERR_PTR(-EINVAL);
-	umem = ib_umem_get(&dev->ibdev, addr, bytes, IB_ACCESS_LOCAL_WRITE);
-	if (IS_ERR(umem))
-		return umem;
-	ret = ernic_pages_init(dev, umem, PAGE_SIZE, desc, pages);
-	if (ret) {
-		ib_umem_release(umem);
-		return ERR_PTR(ret);
-	}
-	return umem;
+	*umem = NULL;
+	if (!PAGE_ALIGNED(ring->addr) || !is_power_of_2(ring->depth) ||
+	    ring->depth < ring->least || ring->depth > ring->max_depth ||
+	    stride < ring->entry || ring->stride > ring->max_stride)
+		return -EINVAL;
+	u = ib_umem_get(&dev->ibdev, ring->addr, ring->depth * stride,
+			IB_ACCESS_LOCAL_WRITE);
+	if (IS_ERR(u))
+		return PTR_ERR(u);
+	ret = ernic_pages_init(dev, u, PAGE_SIZE, desc, pages);
+	if (ret)
+		ib_umem_release(u);
+	else
+		*umem = u;
+	return ret;
 }

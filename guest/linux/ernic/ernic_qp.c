@@ -50,34 +50,35 @@ static bool ernic_qp_has_rq(const struct ib_qp_init_attr *init)
 	return !init->srq && init->qp_type != IB_QPT_XRC_INI;
 }
 
-static int ernic_qp_check(struct ernic_dev *dev,
-			  const struct ib_qp_init_attr *init,
-			  const struct ernic_create_qp_req *req)
+int ernic_qp_user_rq(struct ernic_dev *dev, struct ernic_qp *qp,
+		     struct ernic_user_ring *ring, struct ernic_qp_init *init,
+		     struct ernic_pages *pages)
 {
-	u32 max = le32_to_cpu(dev->attr.max_qp_wr);
-	const struct ib_qp_cap *cap = &init->cap;
-	u32 sq = req->sq_stride * 64, rq = req->rq_stride * 64;
+	ring->max_depth = le32_to_cpu(dev->attr.max_qp_wr);
+	ring->max_stride = ERNIC_RQ_STRIDE_MAX;
+	init->rq_depth = cpu_to_le32(ring->depth);
+	init->rq_stride = ring->stride;
+	return ernic_ring_get(dev, ring, &init->rq_buf, pages, &qp->rq_umem);
+}
 
-	if (!is_power_of_2(req->sq_depth) || req->sq_depth > max ||
-	    req->sq_depth < cap->max_send_wr ||
-	    req->sq_stride > ERNIC_SQ_STRIDE_MAX ||
-	    memchr_inv(req->reserved, 0, sizeof(req->reserved)) ||
-	    cap->max_send_sge > ERNIC_MAX_SGE ||
-	    cap->max_inline_data > ERNIC_MAX_INLINE ||
-	    sq < sizeof(struct ernic_wqe) + cap->max_inline_data ||
-	    sq < sizeof(struct ernic_wqe) +
-			cap->max_send_sge * sizeof(struct ernic_sge))
-		return -EINVAL;
-	if (!ernic_qp_has_rq(init))
-		return req->rq_depth || req->rq_addr ? -EINVAL : 0;
-	if (!is_power_of_2(req->rq_depth) || req->rq_depth > max ||
-	    req->rq_depth < cap->max_recv_wr ||
-	    req->rq_stride > ERNIC_RQ_STRIDE_MAX ||
-	    cap->max_recv_sge > ERNIC_MAX_SGE ||
-	    rq < sizeof(struct ernic_rwqe) +
-			cap->max_recv_sge * sizeof(struct ernic_sge))
-		return -EINVAL;
-	return 0;
+static int ernic_qp_user_sq(struct ernic_dev *dev, struct ernic_qp *qp,
+			    struct ernic_user_ring *ring,
+			    struct ernic_qp_init *init,
+			    struct ernic_pages *pages)
+{
+	ring->max_depth = le32_to_cpu(dev->attr.max_qp_wr);
+	ring->max_stride = ERNIC_SQ_STRIDE_MAX;
+	init->sq_depth = cpu_to_le32(ring->depth);
+	init->sq_stride = ring->stride;
+	return ernic_ring_get(dev, ring, &init->sq_buf, pages, &qp->sq_umem);
+}
+
+/* Bytes of a request to send: SGEs, or data in their place. */
+static size_t ernic_wqe_bytes(const struct ib_qp_cap *cap)
+{
+	return sizeof(struct ernic_wqe) +
+	       max_t(size_t, cap->max_inline_data,
+		     (size_t)cap->max_send_sge * sizeof(struct ernic_sge));
 }
 
 /* The queues of a process, as it describes them. */
@@ -86,32 +87,37 @@ static int ernic_qp_user(struct ernic_dev *dev, struct ernic_qp *qp,
 			 struct ernic_qp_init *init, struct ernic_pages *sq,
 			 struct ernic_pages *rq)
 {
+	const struct ib_qp_cap *cap = &attr->cap;
 	struct ernic_create_qp_req req;
 	int ret;
 
-	if (udata->inlen < sizeof(req))
+	ret = ernic_request(udata, &req, sizeof(req));
+	if (ret)
+		return ret;
+	if (memchr_inv(req.reserved, 0, sizeof(req.reserved)) ||
+	    cap->max_send_sge > dev->attr.max_sge ||
+	    cap->max_inline_data > le16_to_cpu(dev->attr.max_inline))
 		return -EINVAL;
-	ret = ib_copy_from_udata(&req, udata, sizeof(req));
+	ret = ernic_qp_user_sq(dev, qp, &(struct ernic_user_ring) {
+		.addr = req.sq_addr,
+		.depth = req.sq_depth,
+		.stride = req.sq_stride,
+		.least = cap->max_send_wr,
+		.entry = ernic_wqe_bytes(cap),
+	}, init, sq);
 	if (ret)
 		return ret;
-	ret = ernic_qp_check(dev, attr, &req);
-	if (ret)
-		return ret;
-	qp->sq_umem = ernic_queue_get(dev, req.sq_addr,
-				      (u64)req.sq_depth * req.sq_stride * 64,
-				      &init->sq_buf, sq);
-	if (!IS_ERR(qp->sq_umem) && ernic_qp_has_rq(attr))
-		qp->rq_umem = ernic_queue_get(dev, req.rq_addr,
-				(u64)req.rq_depth * req.rq_stride * 64,
-				&init->rq_buf, rq);
-	ret = PTR_ERR_OR_ZERO(qp->sq_umem);
-	if (!ret)
-		ret = PTR_ERR_OR_ZERO(qp->rq_umem);
-	init->sq_depth = cpu_to_le32(req.sq_depth);
-	init->sq_stride = req.sq_stride;
-	init->rq_depth = cpu_to_le32(req.rq_depth);
-	init->rq_stride = req.rq_stride;
-	return ret;
+	if (!ernic_qp_has_rq(attr))
+		return req.rq_depth || req.rq_addr ? -EINVAL : 0;
+	if (cap->max_recv_sge > dev->attr.max_sge)
+		return -EINVAL;
+	return ernic_qp_user_rq(dev, qp, &(struct ernic_user_ring) {
+		.addr = req.rq_addr,
+		.depth = req.rq_depth,
+		.stride = req.rq_stride,
+		.least = cap->max_recv_wr,
+		.entry = ernic_rwqe_bytes(cap->max_recv_sge),
+	}, init, rq);
 }
 
 static int ernic_qp_kernel(struct ernic_dev *dev, struct ernic_qp *qp,
@@ -127,18 +133,14 @@ static int ernic_qp_kernel(struct ernic_dev *dev, struct ernic_qp *qp,
 	    cap->max_recv_sge > dev->attr.max_sge ||
 	    cap->max_inline_data > le16_to_cpu(dev->attr.max_inline))
 		return -EINVAL;
-	init->sq_stride = DIV_ROUND_UP(sizeof(struct ernic_wqe) +
-			max_t(size_t, cap->max_inline_data,
-			      cap->max_send_sge * sizeof(struct ernic_sge)),
-			64);
+	init->sq_stride = DIV_ROUND_UP(ernic_wqe_bytes(cap), 64);
 	depth = roundup_pow_of_two(max(cap->max_send_wr, 1U));
 	init->sq_depth = cpu_to_le32(depth);
 	ret = ernic_wq_init(dev, &qp->sq, depth, init->sq_stride * 64,
 			    &init->sq_buf);
 	if (ret || attr->srq)
 		return ret;
-	init->rq_stride = DIV_ROUND_UP(sizeof(struct ernic_rwqe) +
-			cap->max_recv_sge * sizeof(struct ernic_sge), 64);
+	init->rq_stride = DIV_ROUND_UP(ernic_rwqe_bytes(cap->max_recv_sge), 64);
 	depth = roundup_pow_of_two(max(cap->max_recv_wr, 1U));
 	init->rq_depth = cpu_to_le32(depth);
 	return ernic_wq_init(dev, &qp->rq, depth, init->rq_stride * 64,
@@ -147,22 +149,34 @@ static int ernic_qp_kernel(struct ernic_dev *dev, struct ernic_qp *qp,
 
 static void ernic_qp_release(struct ernic_dev *dev, struct ernic_qp *qp)
 {
-	if (!IS_ERR(qp->rq_umem))
-		ib_umem_release(qp->rq_umem);
-	if (!IS_ERR(qp->sq_umem))
-		ib_umem_release(qp->sq_umem);
+	ib_umem_release(qp->rq_umem);
+	ib_umem_release(qp->sq_umem);
 	ernic_wq_fini(dev, &qp->rq);
 	ernic_wq_fini(dev, &qp->sq);
+}
+
+int ernic_qp_make(struct ernic_dev *dev, struct ernic_qp *qp,
+		  const struct ernic_qp_init *init)
+{
+	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
+	struct ernic_rsp rsp;
+	int ret;
+
+	cmd.uctx = cpu_to_le32(qp->uctx);
+	cmd.qp.addr = cpu_to_le64(ernic_com_buf(dev));
+	cmd.qp.length = cpu_to_le32(sizeof(*init));
+	mutex_lock(&dev->number_lock);
+	ret = ernic_com_exec(dev, &cmd, &rsp, init, sizeof(*init), NULL, 0);
+	mutex_unlock(&dev->number_lock);
+	if (!ret)
+		qp->ibqp.qp_num = le32_to_cpu(rsp.handle);
+	return ret;
 }
 
 static int ernic_qp_cmd(struct ernic_dev *dev, struct ernic_qp *qp,
 			const struct ib_qp_init_attr *attr,
 			struct ernic_qp_init *init)
 {
-	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
-	struct ernic_rsp rsp;
-	int ret;
-
 	init->srq = cpu_to_le32(attr->srq ? to_srq(attr->srq)->srqn :
 					    ERNIC_NONE);
 	init->type = ernic_qp_types[attr->qp_type];
@@ -176,16 +190,7 @@ static int ernic_qp_cmd(struct ernic_dev *dev, struct ernic_qp *qp,
 		if (attr->qp_type != IB_QPT_XRC_INI)
 			init->recv_cq = cpu_to_le32(to_cq(attr->recv_cq)->cqn);
 	}
-
-	cmd.uctx = cpu_to_le32(qp->uctx);
-	cmd.qp.addr = cpu_to_le64(ernic_com_buf(dev));
-	cmd.qp.length = cpu_to_le32(sizeof(*init));
-	mutex_lock(&dev->number_lock);
-	ret = ernic_com_exec(dev, &cmd, &rsp, init, sizeof(*init), NULL, 0);
-	mutex_unlock(&dev->number_lock);
-	if (!ret)
-		qp->ibqp.qp_num = le32_to_cpu(rsp.handle);
-	return ret;
+	return ernic_qp_make(dev, qp, init);
 }
 
 /*

@@ -3,7 +3,6 @@
  * Receive work queues, tables of them, and the queue pairs that spread frames over
  * a table. To the device a work queue is a queue pair that receives only.
  */
-#include <linux/log2.h>
 #include "ernic_verbs.h"
 
 static bool ernic_has_rss(struct ernic_dev *dev)
@@ -21,48 +20,18 @@ static int ernic_rwq_ring(struct ernic_dev *dev, struct ernic_qp *qp,
 	struct ernic_create_wq_req req;
 	int ret;
 
-	if (udata->inlen < sizeof(req))
-		return -EINVAL;
-	ret = ib_copy_from_udata(&req, udata, sizeof(req));
+	ret = ernic_request(udata, &req, sizeof(req));
 	if (ret)
 		return ret;
-	if (!is_power_of_2(req.depth) ||
-	    req.depth > le32_to_cpu(dev->attr.max_qp_wr) ||
-	    req.depth < attr->max_wr || req.reserved ||
-	    req.stride > ERNIC_RQ_STRIDE_MAX ||
-	    attr->max_sge > dev->attr.max_sge ||
-	    req.stride * 64 < sizeof(struct ernic_rwqe) +
-			      attr->max_sge * sizeof(struct ernic_sge))
+	if (req.reserved || attr->max_sge > dev->attr.max_sge)
 		return -EINVAL;
-	qp->rq_umem = ernic_queue_get(dev, req.buf_addr,
-				      (u64)req.depth * req.stride * 64,
-				      &init->rq_buf, pages);
-	if (IS_ERR(qp->rq_umem)) {
-		ret = PTR_ERR(qp->rq_umem);
-		qp->rq_umem = NULL;
-		return ret;
-	}
-	init->rq_depth = cpu_to_le32(req.depth);
-	init->rq_stride = req.stride;
-	return 0;
-}
-
-static int ernic_rwq_cmd(struct ernic_dev *dev, struct ernic_qp *qp,
-			 const struct ernic_qp_init *init)
-{
-	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
-	struct ernic_rsp rsp;
-	int ret;
-
-	cmd.uctx = cpu_to_le32(qp->uctx);
-	cmd.qp.addr = cpu_to_le64(ernic_com_buf(dev));
-	cmd.qp.length = cpu_to_le32(sizeof(*init));
-	mutex_lock(&dev->number_lock);
-	ret = ernic_com_exec(dev, &cmd, &rsp, init, sizeof(*init), NULL, 0);
-	mutex_unlock(&dev->number_lock);
-	if (!ret)
-		qp->ibqp.qp_num = le32_to_cpu(rsp.handle);
-	return ret;
+	return ernic_qp_user_rq(dev, qp, &(struct ernic_user_ring) {
+		.addr = req.buf_addr,
+		.depth = req.depth,
+		.stride = req.stride,
+		.least = attr->max_wr,
+		.entry = ernic_rwqe_bytes(attr->max_sge),
+	}, init, pages);
 }
 
 /* Back from the device; behind it no fault of the queue's is told. */
@@ -113,7 +82,7 @@ struct ib_wq *ernic_create_wq(struct ib_pd *ibpd, struct ib_wq_init_attr *attr,
 	INIT_WORK(&qp->fault_work, ernic_odp_work);
 	ret = ernic_rwq_ring(dev, qp, attr, udata, &init, &pages);
 	if (!ret)
-		ret = ernic_rwq_cmd(dev, qp, &init);
+		ret = ernic_qp_make(dev, qp, &init);
 	ernic_pages_fini(dev, &pages);
 	if (ret)
 		goto err;
@@ -234,9 +203,7 @@ static int ernic_rss_attr(struct ernic_rss *rss,
 	struct ernic_create_rss_req req;
 	int i, ret;
 
-	if (udata->inlen < sizeof(req))
-		return -EINVAL;
-	ret = ib_copy_from_udata(&req, udata, sizeof(req));
+	ret = ernic_request(udata, &req, sizeof(req));
 	if (ret)
 		return ret;
 	if (req.function != 1 || req.reserved)

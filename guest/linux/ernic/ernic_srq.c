@@ -22,6 +22,24 @@ bool ernic_srq_complete(struct ernic_srq *srq, u64 tag, u64 *wr_id)
 	return true;
 }
 
+static int ernic_srq_ring(struct ernic_dev *dev, u64 addr, u32 depth,
+			  u32 stride, const struct ib_srq_attr *attr,
+			  struct ernic_buf_desc *desc,
+			  struct ernic_pages *pages, struct ib_umem **umem)
+{
+	struct ernic_user_ring ring = {
+		.addr = addr,
+		.depth = depth,
+		.stride = stride,
+		.least = attr->max_wr,
+		.max_depth = le32_to_cpu(dev->attr.max_srq_wr),
+		.entry = ernic_rwqe_bytes(attr->max_sge),
+		.max_stride = ERNIC_RQ_STRIDE_MAX,
+	};
+
+	return ernic_ring_get(dev, &ring, desc, pages, umem);
+}
+
 /* A queue of the process, as it describes it. */
 static int ernic_srq_user(struct ernic_dev *dev, struct ernic_srq *srq,
 			  const struct ib_srq_attr *attr,
@@ -31,26 +49,15 @@ static int ernic_srq_user(struct ernic_dev *dev, struct ernic_srq *srq,
 	struct ernic_create_srq_req req;
 	int ret;
 
-	if (udata->inlen < sizeof(req))
-		return -EINVAL;
-	ret = ib_copy_from_udata(&req, udata, sizeof(req));
+	ret = ernic_request(udata, &req, sizeof(req));
 	if (ret)
 		return ret;
-	if (!is_power_of_2(req.depth) || !req.stride || req.reserved ||
-	    req.depth < attr->max_wr ||
-	    req.depth > le32_to_cpu(dev->attr.max_srq_wr) ||
-	    req.stride > ERNIC_RQ_STRIDE_MAX ||
-	    req.stride * 64 < sizeof(struct ernic_rwqe) +
-			attr->max_sge * sizeof(struct ernic_sge))
+	if (req.reserved)
 		return -EINVAL;
-	srq->umem = ernic_queue_get(dev, req.buf_addr,
-				    (u64)req.depth * req.stride * 64,
-				    &cmd->buf, pages);
-	if (IS_ERR(srq->umem)) {
-		ret = PTR_ERR(srq->umem);
-		srq->umem = NULL;
+	ret = ernic_srq_ring(dev, req.buf_addr, req.depth, req.stride, attr,
+			     &cmd->buf, pages, &srq->umem);
+	if (ret)
 		return ret;
-	}
 	srq->stride = req.stride;
 	cmd->depth = cpu_to_le32(req.depth);
 	cmd->stride = cpu_to_le16(req.stride);
@@ -159,6 +166,10 @@ static int ernic_srq_set_limit(struct ernic_dev *dev, struct ernic_srq *srq,
 static int ernic_srq_resize(struct ernic_dev *dev, struct ernic_srq *srq,
 			    u32 max_wr, struct ib_udata *udata)
 {
+	const struct ib_srq_attr attr = {
+		.max_wr = max_wr,
+		.max_sge = srq->max_sge,
+	};
 	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SRQ_MODIFY };
 	struct ernic_resize_srq_req req;
 	struct ernic_pages pages = {};
@@ -169,22 +180,16 @@ static int ernic_srq_resize(struct ernic_dev *dev, struct ernic_srq *srq,
 	if (!(readl(ernic_reg(dev, features)) & ERNIC_FEATURE_SRQ_RESIZE) ||
 	    !udata)
 		return -EOPNOTSUPP;
-	if (udata->inlen < sizeof(req))
-		return -EINVAL;
-	ret = ib_copy_from_udata(&req, udata, sizeof(req));
+	ret = ernic_request(udata, &req, sizeof(req));
 	if (ret)
 		return ret;
-	if (!is_power_of_2(req.depth) || req.reserved || req.depth < max_wr ||
-	    req.depth > le32_to_cpu(dev->attr.max_srq_wr))
+	if (req.reserved)
 		return -EINVAL;
 	/* the memory that is let go has to be the one the device left */
 	mutex_lock(&srq->resize_lock);
-	umem = ernic_queue_get(dev, req.buf_addr,
-			       (u64)req.depth * srq->stride * 64,
-			       &cmd.srq.buf, &pages);
-	if (IS_ERR(umem)) {
-		ret = PTR_ERR(umem);
-	} else {
+	ret = ernic_srq_ring(dev, req.buf_addr, req.depth, srq->stride, &attr,
+			     &cmd.srq.buf, &pages, &umem);
+	if (!ret) {
 		cmd.uctx = cpu_to_le32(srq->uctx);
 		cmd.srq.handle = cpu_to_le32(srq->srqn);
 		cmd.srq.depth = cpu_to_le32(req.depth);

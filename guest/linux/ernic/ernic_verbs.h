@@ -232,6 +232,16 @@ static inline int ernic_destroy(struct ernic_dev *dev, u8 opcode, u32 uctx,
 	return ret;
 }
 
+/* The request of a process, which may be newer: what it has more has to be 0. */
+static inline int ernic_request(struct ib_udata *udata, void *req, size_t len)
+{
+	if (udata->inlen < len ||
+	    (udata->inlen > len &&
+	     !ib_is_udata_cleared(udata, len, udata->inlen - len)))
+		return -EINVAL;
+	return ib_copy_from_udata(req, udata, len);
+}
+
 /* Copies what fits of an answer to the process, which may be older. */
 static inline int ernic_respond(struct ib_udata *udata, const void *resp,
 				size_t len)
@@ -260,9 +270,32 @@ int ernic_pages_init(struct ernic_dev *dev, struct ib_umem *umem,
 		     unsigned long pgsz, struct ernic_buf_desc *desc,
 		     struct ernic_pages *pages);
 void ernic_pages_fini(struct ernic_dev *dev, struct ernic_pages *pages);
-struct ib_umem *ernic_queue_get(struct ernic_dev *dev, u64 addr, u64 bytes,
-				struct ernic_buf_desc *desc,
-				struct ernic_pages *pages);
+
+/* A ring as a process describes it, and what there has to be of it. */
+struct ernic_user_ring {
+	u64 addr;
+	u32 depth;
+	u32 stride;		/* units of 64 bytes */
+	u32 least;		/* entries */
+	u32 max_depth;
+	size_t entry;		/* bytes, at least */
+	u32 max_stride;
+};
+
+/* For one with so many SGEs, bytes of a request to receive. */
+static inline size_t ernic_rwqe_bytes(u32 sges)
+{
+	return sizeof(struct ernic_rwqe) +
+	       (size_t)sges * sizeof(struct ernic_sge);
+}
+
+/*
+ * Pins the ring. desc and pages as above, *umem is to be released, and is NULL
+ * when it fails.
+ */
+int ernic_ring_get(struct ernic_dev *dev, const struct ernic_user_ring *ring,
+		   struct ernic_buf_desc *desc, struct ernic_pages *pages,
+		   struct ib_umem **umem);
 
 /* ernic_odp.c */
 #ifdef ERNIC_HAS_ODP
@@ -355,6 +388,10 @@ void ernic_cq_clean(struct ib_cq *ibcq, struct ernic_qp *qp);
 int ernic_make_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *a,
 		  struct ib_udata *udata);
 int ernic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+/* As ernic_ring_get(); cqe: entries at least. */
+int ernic_cq_ring(struct ernic_dev *dev, u64 addr, u32 depth, u32 cqe,
+		  struct ernic_buf_desc *desc, struct ernic_pages *pages,
+		  struct ib_umem **umem);
 
 /* ernic_srq.c */
 bool ernic_srq_complete(struct ernic_srq *srq, u64 tag, u64 *wr_id);
@@ -365,7 +402,12 @@ int ernic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 int ernic_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
 int ernic_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 
-/* ernic_qp.c */
+/* ernic_qp.c: the command, and the ring of what a process receives */
+int ernic_qp_make(struct ernic_dev *dev, struct ernic_qp *qp,
+		  const struct ernic_qp_init *init);
+int ernic_qp_user_rq(struct ernic_dev *dev, struct ernic_qp *qp,
+		     struct ernic_user_ring *ring, struct ernic_qp_init *init,
+		     struct ernic_pages *pages);
 int ernic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		    struct ib_udata *udata);
 int ernic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,

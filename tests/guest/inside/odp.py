@@ -285,6 +285,10 @@ def check_advice():
     before = faults()
     expect(mover.read(16, other.rkey, fresh + MIB - 16), bytes([1] * 16))
     expect(faults(), before)
+    # More than there is a queue for.
+    for n in range(300):
+        sge = SGE(base + n * PAGE, 16, mr.lkey)
+        expect(advise(mover, mr, sge, e._IBV_ADVISE_MR_ADVICE_PREFETCH, 0), 0)
     for bad in (SGE(base, 16, mr.lkey ^ 0x100), SGE(base, 16, mover.mr.lkey)):
         expect(advise(mover, mr, bad, e._IBV_ADVISE_MR_ADVICE_PREFETCH) != 0, True)
         expect(advise(mover, mr, bad, e._IBV_ADVISE_MR_ADVICE_PREFETCH, 0) != 0, True)
