@@ -24,7 +24,7 @@ LAYERS = {
        ' switch switch_port switch_state walk pcie',
     2: 'res dev mr odp dma eq cq wqe rq buf format timing timing_count'
        ' strict',
-    3: 'qp_table qp_cmd qp req resp comp ack sched cc mcast tx pg332'
+    3: 'qp_table qp_cmd qp req resp fetch comp ack sched cc mcast tx pg332'
        ' pg332_check pg332_count pg332_fatal pg332_qp1 pg332_queue'
        ' pg332_retry pg332_rules pg332_side pg332_status pg332_strict retry overlap'
        ' flow raw rss',

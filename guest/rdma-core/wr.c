@@ -136,6 +136,31 @@ static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey,
 		ernic_wqe_word(wqe, value);
 }
 
+#ifdef ERNIC_HAVE_wr_flush
+static_assert((int)IBV_FLUSH_GLOBAL == ERNIC_FLUSH_GLOBAL &&
+		      (int)IBV_FLUSH_PERSISTENT == ERNIC_FLUSH_PERSISTENT &&
+		      (int)IBV_FLUSH_MR == ERNIC_FLUSH_MR,
+	      "of a flush, type and level");
+
+/* Of the whole region, where and how much is not looked at. */
+static void wr_flush(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t raddr,
+		     size_t len, uint8_t type, uint8_t level)
+{
+	struct ernic_wqe *wqe = wr_next(ex, ERNIC_WR_FLUSH);
+
+	if (!wqe)
+		return;
+	if (len > UINT32_MAX && level == IBV_FLUSH_RANGE) {
+		ex_to_qp(ex)->wr_err = EINVAL;
+		return;
+	}
+	wqe->flush = (struct ernic_wqe_flush) {
+		.raddr = htole64(raddr), .rkey = htole32(rkey),
+		.length = htole32(len), .type = type, .level = level,
+	};
+}
+#endif
+
 static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t key)
 {
 	wr_key(wr_next(ex, ERNIC_WR_LOCAL_INV), key);
@@ -216,7 +241,12 @@ static void set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 	(OPS_UC | IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_RDMA_READ |    \
 	 IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |                                   \
 	 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
-#define OPS_RC (OPS_XRC | IBV_QP_EX_WITH_ATOMIC_WRITE)
+#ifdef ERNIC_HAVE_wr_flush
+#define OPS_FLUSH IBV_QP_EX_WITH_FLUSH
+#else
+#define OPS_FLUSH 0
+#endif
+#define OPS_RC (OPS_XRC | IBV_QP_EX_WITH_ATOMIC_WRITE | OPS_FLUSH)
 
 /* Returns 0, or EOPNOTSUPP: not all of send_ops are there for this type. */
 int ernic_qp_init_ex(struct ernic_qp *qp, enum ibv_qp_type type,
@@ -249,6 +279,9 @@ int ernic_qp_init_ex(struct ernic_qp *qp, enum ibv_qp_type type,
 	ex->wr_atomic_cmp_swp = wr_cmp_swp;
 	ex->wr_atomic_fetch_add = wr_fetch_add;
 	ex->wr_atomic_write = wr_atomic_write;
+#ifdef ERNIC_HAVE_wr_flush
+	ex->wr_flush = wr_flush;
+#endif
 	ex->wr_local_inv = wr_local_inv;
 	ex->wr_bind_mw = wr_bind_mw;
 	return 0;

@@ -310,7 +310,7 @@ static uint64_t read_control(ErnicPci *d)
 static uint64_t read_features(ErnicPci *d)
 {
     return ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC | ERNIC_FEATURE_ATOMIC_WRITE |
-           ERNIC_FEATURE_SRQ_RESIZE |
+           ERNIC_FEATURE_SRQ_RESIZE | ERNIC_FEATURE_FLUSH |
            (d->net.nic && !d->udp ? ERNIC_FEATURE_ROCE_ETH : 0);
 }
 

@@ -450,9 +450,7 @@ void fake_qp_attr(struct ernic_qp_attr *attr, uint32_t dest_qpn, uint8_t host)
 {
     *attr = (struct ernic_qp_attr) {
         .path_mtu = 3,
-        .access = cpu_to_le32(ERNIC_ACCESS_REMOTE_WRITE |
-                              ERNIC_ACCESS_REMOTE_READ |
-                              ERNIC_ACCESS_REMOTE_ATOMIC),
+        .access = cpu_to_le32(ERNIC_ACCESS_QP),
         .qkey = cpu_to_le32(0x11111111),
         .dest_qpn = cpu_to_le32(dest_qpn),
         .port = 1,

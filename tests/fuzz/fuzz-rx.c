@@ -122,6 +122,7 @@ static uint32_t build(const RxPkt *p, FuzzIn *patches, const ErnicIcrcCtx *icrc,
         .qkey = qpn == ERNIC_QPN_GSI ? ERNIC_QKEY_GSI : 0x11111111,
         .se = p->bits & 1, .migreq = p->bits & 2, .fecn = p->bits & 4,
         .becn = p->bits & 8, .ackreq = p->bits & 16, .src_qp = p->src_qp,
+        .feth = p->syndrome,
         .va = key->iova + p->off, .rkey = key->key, .dma_len = p->dma_len,
         .swap_add = p->swap, .compare = p->compare, .atomic_orig = p->swap,
         .msn = p->msn, .syndrome = p->syndrome, .imm = p->imm,
@@ -379,6 +380,9 @@ static void make_packet(FuzzRng *rng, FuzzOut *out)
         p.psn_base = 1;
         p.psn = fuzz_rand(rng, 8);
         p.syndrome = fuzz_rand(rng, 4) ? 0x1f : fuzz_rand(rng, 0x70);
+    } else if (op->cls == ERNIC_CL_FLUSH) {
+        p.syndrome = ERNIC_FETH_GLOBAL | (fuzz_rand(rng, 2) <<
+                                          ERNIC_FETH_LEVEL_SHIFT);
     } else if (fuzz_rand(rng, 6) == 0) {
         p.psn = (int32_t)fuzz_rand(rng, 9) - 4;
     }

@@ -150,6 +150,10 @@ static void fill_remote(FuzzIn *in, struct ernic_wqe *wqe)
     if (wqe->opcode == ERNIC_WR_CMP_SWAP || wqe->opcode == ERNIC_WR_FETCH_ADD) {
         wqe->atomic.compare_add = cpu_to_le64(fuzz_u16(in));
         wqe->atomic.swap = cpu_to_le64(fuzz_u16(in));
+    } else if (wqe->opcode == ERNIC_WR_FLUSH) {
+        wqe->flush.length = cpu_to_le32(fuzz_u16(in));
+        wqe->flush.type = fuzz_u8(in);
+        wqe->flush.level = fuzz_u8(in);
     }
 }
 
@@ -456,7 +460,7 @@ static void make_send(FuzzRng *rng, FuzzOut *out)
     fuzz_put(out, fuzz_rand(rng, 16) & (fuzz_rand(rng, 3) ? 7 : 15), 1);
     fuzz_put(out, !fuzz_rand(rng, 6), 1);
     n = op == ERNIC_WR_REG_MR || op == ERNIC_WR_BIND_MW ||
-        op == ERNIC_WR_LOCAL_INV ? 0 : word ? 1 : n;
+        op == ERNIC_WR_LOCAL_INV || op == ERNIC_WR_FLUSH ? 0 : word ? 1 : n;
     fuzz_put(out, n, 1);
     fuzz_put(out, fuzz_rand(rng, 1000), 2);
     fuzz_put(out, PAIR_KEY_FAST + fuzz_rand(rng, 4), 1);
@@ -479,6 +483,11 @@ static void make_send(FuzzRng *rng, FuzzOut *out)
         fuzz_put(out, 0, 1);
         fuzz_put(out, 8 * fuzz_rand(rng, 100), 4);
         fuzz_put(out, atomic ? fuzz_rand(rng, UINT32_MAX) : 0, atomic * 4);
+        if (op == ERNIC_WR_FLUSH) {
+            fuzz_put(out, fuzz_rand(rng, 8000), 2);
+            fuzz_put(out, fuzz_rand(rng, 4) ? 1 : fuzz_rand(rng, 4), 1);
+            fuzz_put(out, fuzz_rand(rng, 2), 1);
+        }
     }
     if (word) {
         fuzz_put(out, 0, 5);

@@ -132,7 +132,7 @@ void fuzz_drop_trains(FuzzHost *h);
 static inline bool fuzz_names_memory(uint8_t opcode)
 {
     return (opcode >= ERNIC_WR_WRITE && opcode <= ERNIC_WR_FETCH_ADD) ||
-           opcode == ERNIC_WR_ATOMIC_WRITE;
+           opcode == ERNIC_WR_ATOMIC_WRITE || opcode == ERNIC_WR_FLUSH;
 }
 
 #endif /* FUZZ_HARNESS_H */

@@ -34,7 +34,8 @@ const WorldRow world_rows[WORLD_ROWS] = {
 
 #define REMOTE_ANY (ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_READ | \
                     ERNIC_ACCESS_REMOTE_ATOMIC)
-#define REMOTE_ALL (ERNIC_ACCESS_LOCAL_WRITE | REMOTE_ANY)
+#define REMOTE_ALL (ERNIC_ACCESS_LOCAL_WRITE | REMOTE_ANY | \
+                    ERNIC_ACCESS_FLUSH_GLOBAL)
 
 const uint8_t world_group[16] = { [0] = 0xff, [1] = 0x0e, [15] = 9 };
 
@@ -195,6 +196,11 @@ void world_send(World *w, GuestQp *qp, uint8_t op, uint8_t flags, uint32_t len)
         wqe.rdma.raddr = cpu_to_le64(0x1000);
         wqe.rdma.rkey = cpu_to_le32(0x77);
     }
+    if (op == ERNIC_WR_FLUSH) {
+        wqe.flush.length = cpu_to_le32(len);
+        wqe.flush.type = ERNIC_FLUSH_GLOBAL;
+        wqe.count = 0;
+    }
     post(w, qp, &wqe, len, fetch ? FUZZ_LAND : FUZZ_SEND);
 }
 
@@ -261,6 +267,7 @@ static void setup_qp(World *w, const WorldRow *row)
         world_send(w, qp, ERNIC_WR_READ, ERNIC_WR_SIGNALED, 1500);
         world_send(w, qp, ERNIC_WR_FETCH_ADD, ERNIC_WR_SIGNALED, 8);
         world_send(w, qp, ERNIC_WR_ATOMIC_WRITE, ERNIC_WR_SIGNALED, 8);
+        world_send(w, qp, ERNIC_WR_FLUSH, ERNIC_WR_SIGNALED, 300);
     }
     if (row->work & WORK_BAD) {
         world_send(w, qp, ERNIC_WR_READ, ERNIC_WR_SIGNALED, 8);

@@ -27,7 +27,8 @@ from scapy.contrib.roce import AETH, BTH, CNPPadding  # noqa: E402
 
 # scapy 2.5.0 stops at 0x14; IBTA vol. 1, 9.2.1 goes on.
 OPS = dict(roce._ops, SEND_LAST_WITH_INVALIDATE=0x16, SEND_ONLY_WITH_INVALIDATE=0x17,
-           ATOMIC_WRITE=0x1d)
+           FLUSH=0x1c, ATOMIC_WRITE=0x1d)
+PLACEMENT = ('FLUSH', 'ATOMIC_WRITE')        # of annex A19: on RC
 BASES = {'RC': 0x00, 'UC': 0x20, 'UD': 0x60, 'XRC': 0xa0}
 RD = 0x40                   # not implemented
 NO_VLAN = 0xffff
@@ -36,6 +37,7 @@ NO_VLAN = 0xffff
 HEADERS = {
     'xrceth': ('>I', 'xrcsrq'),
     'deth': ('>II', 'qkey', 'sqp'),
+    'feth': ('>I', 'feth'),
     'reth': ('>QII', 'va', 'rkey', 'dmalen'),
     'atomiceth': ('>QIQQ', 'va', 'rkey', 'swap', 'compare'),
     'aeth': ('>I', 'aeth'),
@@ -43,10 +45,10 @@ HEADERS = {
     'imm': ('>I', 'imm'),
     'ieth': ('>I', 'inv'),
 }
-WIDTH = {'xrcsrq': 24, 'qkey': 32, 'sqp': 24, 'va': 64, 'rkey': 32, 'dmalen': 32,
-         'swap': 64, 'compare': 64, 'orig': 64, 'syndrome': 8, 'msn': 24,
+WIDTH = {'xrcsrq': 24, 'feth': 32, 'qkey': 32, 'sqp': 24, 'va': 64, 'rkey': 32,
+         'dmalen': 32, 'swap': 64, 'compare': 64, 'orig': 64, 'syndrome': 8, 'msn': 24,
          'imm': 32, 'inv': 32}
-TSHARK = {'xrcsrq': None, 'qkey': 'deth.q_key', 'sqp': 'deth.srcqp',
+TSHARK = {'feth': None, 'xrcsrq': None, 'qkey': 'deth.q_key', 'sqp': 'deth.srcqp',
           'va': 'reth.va', 'rkey': 'reth.r_key', 'dmalen': 'reth.dmalen',
           'swap': 'atomiceth.swapdt', 'compare': 'atomiceth.cmpdt',
           'orig': 'atomicacketh.origremdt', 'syndrome': 'aeth.syndrome',
@@ -65,7 +67,9 @@ def headers_of(transport, name):
         found.append('xrceth')
     if transport == 'UD':
         found.append('deth')
-    if (name in ('RDMA_READ_REQUEST', 'RDMA_WRITE_FIRST', 'ATOMIC_WRITE') or
+    if name == 'FLUSH':
+        found.append('feth')
+    if (name in ('RDMA_READ_REQUEST', 'RDMA_WRITE_FIRST', *PLACEMENT) or
             'WRITE_ONLY' in name):
         found.append('reth')
     if name in ('COMPARE_SWAP', 'FETCH_ADD'):
@@ -82,7 +86,7 @@ def headers_of(transport, name):
 
 
 def on_transport(transport, name):
-    if name == 'ATOMIC_WRITE':
+    if name in PLACEMENT:
         return transport == 'RC'
     if transport == 'UD':
         return name in ('SEND_ONLY', 'SEND_ONLY_WITH_IMMEDIATE')
@@ -99,7 +103,7 @@ class Opcode:
         self.data = 'SEND' in name or 'WRITE' in name or 'RESPONSE' in name
         self.cnp = False
         # Of XRC and annex A19 the tshark of Debian 12 reads BTH only.
-        self.bth_only = transport == 'XRC' or name == 'ATOMIC_WRITE'
+        self.bth_only = transport == 'XRC' or name in PLACEMENT
 
     def fields(self):
         names = [n for h in self.headers for n in HEADERS[h][1:]]

@@ -257,13 +257,14 @@ static void test_in_effect(void *obj, void *data, QGuestAllocator *alloc)
 
     g_assert_cmphex(qernic_reg(any, features), ==,
                     ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC |
-                    ERNIC_FEATURE_ATOMIC_WRITE | ERNIC_FEATURE_SRQ_RESIZE);
+                    ERNIC_FEATURE_ATOMIC_WRITE | ERNIC_FEATURE_SRQ_RESIZE |
+                    ERNIC_FEATURE_FLUSH);
     qernic_init(&q, "net0", any->dev.bus, QPCI_DEVFN(6, 0), alloc);
     qernic_enable(&q);
     g_assert_cmphex(qernic_reg(&q, features), ==,
                     ERNIC_FEATURE_ETH | ERNIC_FEATURE_ROCE_ETH |
                     ERNIC_FEATURE_XRC | ERNIC_FEATURE_ATOMIC_WRITE |
-                    ERNIC_FEATURE_SRQ_RESIZE);
+                    ERNIC_FEATURE_SRQ_RESIZE | ERNIC_FEATURE_FLUSH);
     g_assert_cmpuint(qernic_reg(&q, link_speed), ==, 25000);
     g_assert_cmpuint(qernic_reg(&q, num_vectors), ==, 3);
     g_assert_cmpuint(qernic_reg(&q, mem_size), ==, 0);

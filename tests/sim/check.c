@@ -84,6 +84,7 @@ static bool opcode_fits(uint8_t op, uint8_t wc)
         [ERNIC_WR_REG_MR] = ERNIC_WC_REG_MR,
         [ERNIC_WR_BIND_MW] = ERNIC_WC_BIND_MW,
         [ERNIC_WR_ATOMIC_WRITE] = ERNIC_WC_ATOMIC_WRITE,
+        [ERNIC_WR_FLUSH] = ERNIC_WC_FLUSH,
     };
 
     return wc == want[op];

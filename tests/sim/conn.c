@@ -18,6 +18,13 @@ bool sim_takes_recv(uint8_t op)
            op == ERNIC_WR_SEND_INV || op == ERNIC_WR_WRITE_IMM;
 }
 
+bool sim_takes_credit(uint8_t op)
+{
+    return op == ERNIC_WR_READ || op == ERNIC_WR_CMP_SWAP ||
+           op == ERNIC_WR_FETCH_ADD || op == ERNIC_WR_ATOMIC_WRITE ||
+           op == ERNIC_WR_FLUSH;
+}
+
 static bool modify_ok(SimQp *qp, struct ernic_qp_attr *attr, uint8_t state,
                       uint32_t mask)
 {
@@ -45,7 +52,8 @@ static bool to_init(SimQp *qp)
         mask |= ERNIC_QPA_ACCESS;
         attr.access = ERNIC_ACCESS_REMOTE_WRITE;
         if (qp->type == ERNIC_QPT_RC) {
-            attr.access |= ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_ATOMIC;
+            attr.access |= ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_ATOMIC |
+                           ERNIC_ACCESS_FLUSH_GLOBAL;
         }
         attr.access = cpu_to_le32(attr.access);
     }

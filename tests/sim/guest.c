@@ -135,12 +135,12 @@ static void make_regions(SimHost *h)
 {
     const uint32_t lw = ERNIC_ACCESS_LOCAL_WRITE, rw = ERNIC_ACCESS_REMOTE_WRITE,
                    rr = ERNIC_ACCESS_REMOTE_READ, bind = ERNIC_ACCESS_MW_BIND,
-                   ra = ERNIC_ACCESS_REMOTE_ATOMIC;
+                   ra = ERNIC_ACCESS_REMOTE_ATOMIC, fl = ERNIC_ACCESS_FLUSH_GLOBAL;
     SimPiece all = { 0 };
 
     h->local[0] = region(h, 1800, lw, h->pd, h->uctx);
     h->local[1] = region(h, 400, lw | rr, h->pd, h->uctx);
-    h->remote = region(h, 900, lw | rw | ra | rr | bind, h->pd, h->uctx);
+    h->remote = region(h, 900, lw | rw | ra | rr | bind | fl, h->pd, h->uctx);
     h->source = region(h, 400, rr | bind, h->pd, h->uctx);
     h->readonly = region(h, 16, 0, h->pd, h->uctx);
     h->foreign = region(h, 16, lw | rw | rr | ra, h->foreign_pd, h->uctx);

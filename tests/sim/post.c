@@ -19,7 +19,7 @@ static uint8_t draw_op(SimQp *qp)
         ERNIC_WR_SEND, ERNIC_WR_SEND, ERNIC_WR_SEND_IMM, ERNIC_WR_SEND,
         ERNIC_WR_WRITE, ERNIC_WR_WRITE, ERNIC_WR_WRITE_IMM, ERNIC_WR_READ,
         ERNIC_WR_READ, ERNIC_WR_CMP_SWAP, ERNIC_WR_FETCH_ADD,
-        ERNIC_WR_ATOMIC_WRITE,
+        ERNIC_WR_ATOMIC_WRITE, ERNIC_WR_FLUSH,
     };
     static const uint8_t uc[] = {
         ERNIC_WR_SEND, ERNIC_WR_SEND_IMM, ERNIC_WR_WRITE, ERNIC_WR_WRITE_IMM,
@@ -299,6 +299,23 @@ static bool take_atomic_write(SimQp *qp, SimMsg *m)
     return true;
 }
 
+/* FLUSH: a part of what the peer lets be written, or all of it. */
+static bool take_flush(SimQp *qp, SimMsg *m)
+{
+    SimMr *mr = qp->peer->host->remote;
+
+    m->len = MIN(m->len, mr->length);
+    m->remote = (SimPiece) { .mr = mr, .len = m->len };
+    m->remote.off = sim_range(&qp->rng, 0, mr->length - m->len);
+    m->rkey = mr->key;
+    m->raddr = mr->iova + m->remote.off;
+    m->whole = !m->wrong && sim_percent(&qp->rng, 30);
+    if (m->whole) {
+        m->raddr = sim_rng(&qp->rng);
+    }
+    return true;
+}
+
 static void give_back(SimMsg *m)
 {
     if (m->win) {
@@ -322,6 +339,8 @@ static bool take_memory(SimQp *qp, SimMsg *m)
         return take_atomic(qp, m);
     case ERNIC_WR_ATOMIC_WRITE:
         return take_atomic_write(qp, m);
+    case ERNIC_WR_FLUSH:
+        return take_flush(qp, m);
     case ERNIC_WR_WRITE:
     case ERNIC_WR_WRITE_IMM:
         if (!take_target(qp, m)) {
@@ -500,6 +519,9 @@ static const WrongKind wrong_kinds[] = {
     { SIM_WRONG_ALIGN, ERNIC_WR_FETCH_ADD, RC, 8, true },
     { SIM_WRONG_ALIGN, ERNIC_WR_ATOMIC_WRITE, RC, 8, true },
     { SIM_WRONG_RKEY_RIGHT, ERNIC_WR_ATOMIC_WRITE, RC, 8, true },
+    { SIM_WRONG_RKEY, ERNIC_WR_FLUSH, RC, 64, true },
+    { SIM_WRONG_RKEY_RANGE, ERNIC_WR_FLUSH, RC, 64, true },
+    { SIM_WRONG_RKEY_RIGHT, ERNIC_WR_FLUSH, RC, 64, true },
     { SIM_WRONG_QKEY, ERNIC_WR_SEND, UD, 64, true },
 };
 
@@ -510,10 +532,8 @@ void sim_post_wrong(SimQp *qp)
     SimMsg *m;
 
     if (qp->life != SIM_QP_LIVE || !sim_sq_room(qp) || qp->sqd || qp->sqe ||
-        !(k->types & (1 << qp->type)) || (k->op == ERNIC_WR_READ &&
-                                          !qp->rd_atomic) ||
-        ((k->op == ERNIC_WR_FETCH_ADD || k->op == ERNIC_WR_ATOMIC_WRITE) &&
-         !qp->rd_atomic)) {
+        !(k->types & (1 << qp->type)) ||
+        (sim_takes_credit(k->op) && !qp->rd_atomic)) {
         return;
     }
     m = sim_msg_new(qp, k->op, k->len, true);

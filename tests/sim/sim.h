@@ -255,6 +255,7 @@ struct SimMsg {
     bool lent;                      /* a later SEND sends what this READ gets */
     SimMsg *lender;
     uint64_t atomic_arg, atomic_compare, atomic_old;
+    bool whole;                     /* FLUSH: of the region */
     uint64_t free_at;               /* UC: the target is no longer its own */
     uint32_t inv_key;
     SimQp *dest;                    /* UD; NULL: the multicast group */
@@ -528,6 +529,8 @@ void sim_qp_sqd_back(SimQp *qp);
 void sim_qp_to_rts(SimQp *qp);
 void sim_qp_to_error(SimQp *qp);
 bool sim_takes_recv(uint8_t op);
+/* Does it wait for a place among those of READs? */
+bool sim_takes_credit(uint8_t op);
 
 /* post.c */
 SimMsg *sim_msg_at(SimQp *qp, uint32_t number);

@@ -66,6 +66,11 @@ static void put_remote(SimMsg *m, struct ernic_wqe *w)
         w->rdma.raddr = cpu_to_le64(raddr);
         w->rdma.rkey = cpu_to_le32(rkey);
     }
+    if (m->op == ERNIC_WR_FLUSH) {
+        w->flush.length = cpu_to_le32(m->len);
+        w->flush.type = ERNIC_FLUSH_GLOBAL;
+        w->flush.level = m->whole ? ERNIC_FLUSH_MR : ERNIC_FLUSH_RANGE;
+    }
 }
 
 static void put_local(SimMsg *m, struct ernic_wqe *w)

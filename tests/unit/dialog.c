@@ -103,7 +103,8 @@ void dlg_init(Dialog *d, uint8_t type, bool srq)
     d->key = fake_reg_mr(d->e, d->pd, d->mem, DLG_MEM,
                          ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE |
                          ERNIC_ACCESS_REMOTE_READ |
-                         ERNIC_ACCESS_REMOTE_ATOMIC | ERNIC_ACCESS_MW_BIND);
+                         ERNIC_ACCESS_REMOTE_ATOMIC | ERNIC_ACCESS_MW_BIND |
+                         ERNIC_ACCESS_FLUSH_GLOBAL);
     d->peer = g_malloc(DLG_SINK);
     fill(d->at, DLG_SINK, 1);
     fill(d->peer, DLG_SINK, 2);
@@ -317,6 +318,7 @@ static void same_headers(const ErnicPkt *got, const ErnicPkt *want)
     g_assert_cmphex(got->xrcsrq, ==, want->xrcsrq);
     g_assert_cmphex(got->qkey, ==, want->qkey);
     g_assert_cmphex(got->src_qp, ==, want->src_qp);
+    g_assert_cmphex(got->feth, ==, want->feth);
     g_assert_cmphex(got->va, ==, want->va);
     g_assert_cmphex(got->rkey, ==, want->rkey);
     g_assert_cmpuint(got->dma_len, ==, want->dma_len);
@@ -396,6 +398,11 @@ struct ernic_wqe dlg_wqe(const Dialog *d, uint8_t opcode, uint8_t flags)
         wqe.atomic.raddr = cpu_to_le64(DLG_RADDR);
         wqe.atomic.rkey = cpu_to_le32(DLG_RKEY);
         wqe.atomic.compare_add = cpu_to_le64(DLG_COMPARE);
+        break;
+    case ERNIC_WR_FLUSH:
+        wqe.flush.raddr = cpu_to_le64(DLG_RADDR);
+        wqe.flush.rkey = cpu_to_le32(DLG_RKEY);
+        wqe.flush.type = ERNIC_FLUSH_GLOBAL;
         break;
     default:
         break;

@@ -96,7 +96,7 @@ static void test_cnp_foreign(void)
 /* ---- opcodes that nobody has ---------------------------------------- */
 
 static const uint8_t reserved[] = {
-    0x15, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1e, 0x1f,
+    0x15, 0x18, 0x19, 0x1a, 0x1b, 0x1e, 0x1f,
 };
 
 static void peer_raw(Dialog *d, uint8_t opcode, uint32_t psn, uint32_t len)

@@ -42,6 +42,7 @@ static const Expected expected[] = {
     { "FETCH_ADD", 0x14, 40, "RX", "O", ERNIC_CL_ATOMIC, "q", false },
     { "SEND_LAST_INV", 0x16, 16, "RX", "L", ERNIC_CL_SEND, "qc", true },
     { "SEND_ONLY_INV", 0x17, 16, "RX", "O", ERNIC_CL_SEND, "qrc", true },
+    { "FLUSH", 0x1c, 32, "R", "O", ERNIC_CL_FLUSH, "q", false },
     { "ATOMIC_WRITE", 0x1d, 28, "R", "O", ERNIC_CL_ATOMIC_WRITE, "q", true },
 };
 
@@ -131,7 +132,7 @@ static void test_all_256(void)
         g_assert_cmpint(ernic_opcode(i) != NULL, ==, is_expected(i));
         known += ernic_opcode(i) != NULL;
     }
-    g_assert_cmpuint(known, ==, 24 + 12 + 2 + 23 + 1);
+    g_assert_cmpuint(known, ==, 25 + 12 + 2 + 23 + 1);
 }
 
 static void test_cnp(void)
@@ -175,7 +176,8 @@ static void test_lengths(void)
         ErnicHdr hdr;
         uint8_t len;
     } parts[] = {
-        { ERNIC_HDR_XRCETH, 4 }, { ERNIC_HDR_DETH, 8 }, { ERNIC_HDR_RETH, 16 },
+        { ERNIC_HDR_XRCETH, 4 }, { ERNIC_HDR_DETH, 8 },
+        { ERNIC_HDR_FETH, 4 }, { ERNIC_HDR_RETH, 16 },
         { ERNIC_HDR_ATOMIC_ETH, 28 }, { ERNIC_HDR_AETH, 4 },
         { ERNIC_HDR_ATOMIC_ACK, 8 }, { ERNIC_HDR_IMM, 4 },
         { ERNIC_HDR_IETH, 4 }, { ERNIC_HDR_CNP, 16 }, { ERNIC_HDR_DATA, 0 },

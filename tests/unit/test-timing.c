@@ -511,7 +511,8 @@ static void request(Pair *p, uint8_t opcode, End *a, End *b)
         wqe.ud.av.hop_limit = 64;
         fake_gid(wqe.ud.av.dgid, b->e == p->e ? 1 : 2);
     }
-    wqe.count = GUINT16_TO_LE(!(wr->flags & ERNIC_WRF_LOCAL));
+    wqe.flush.type |= opcode == ERNIC_WR_FLUSH ? ERNIC_FLUSH_GLOBAL : 0;
+    wqe.count = GUINT16_TO_LE(!!wr->max_sge);
     fake_recv(b->e, b->qp, b->mem + 4096, 4096, b->key);
     exchange(p);
     p->start = p->env.now;
@@ -531,14 +532,15 @@ static void sent_stages(const Pair *p, const ErnicWr *wr,
                         const ErnicServer *before)
 {
     bool local = wr->flags & ERNIC_WRF_LOCAL;
-    bool asks = (wr->flags & ERNIC_WRF_RESPONSE) && !(wr->flags & ERNIC_WRF_WORD);
+    bool asks = (wr->flags & ERNIC_WRF_RESPONSE) && !(wr->flags & ERNIC_WRF_WORD) &&
+                wr->max_sge;
     uint64_t again = local && (wr->flags & ERNIC_WRF_INV);  /* valid_key() */
 
     g_assert_cmpuint(passed(p, before, ERNIC_STAGE_WQE), ==, 1 + again);
     g_assert_cmpuint(passed(p, before, ERNIC_STAGE_KEY), ==, local + again);
     g_assert_cmpuint(passed(p, before, ERNIC_STAGE_TX_CONTEXT), ==, !local);
     g_assert_cmpuint(passed(p, before, ERNIC_STAGE_DMA_READ), ==,
-                     !local && !asks);
+                     wr->max_sge && !asks);
     g_assert_cmpuint(passed(p, before, ERNIC_STAGE_BUILD), ==, !local);
     g_assert_cmpuint(passed(p, before, ERNIC_STAGE_MAC), ==, !local);
     g_assert_cmpuint(passed(p, before, ERNIC_STAGE_DMA_WRITE), ==, asks);
@@ -551,6 +553,7 @@ static void received_stages(const Pair *p, const ErnicWr *wr, bool acked,
 {
     bool read = wr->wc_opcode == ERNIC_WC_READ;
     bool atomic = wr->flags & ERNIC_WRF_ATOMIC;
+    bool flush = wr->wc_opcode == ERNIC_WC_FLUSH;
     bool write = wr->wc_opcode == ERNIC_WC_WRITE || (wr->flags & ERNIC_WRF_WORD);
     /* valid_key() has passed some of them. */
     uint64_t inv = !!(wr->flags & ERNIC_WRF_INV);
@@ -558,14 +561,14 @@ static void received_stages(const Pair *p, const ErnicWr *wr, bool acked,
     g_assert_cmpuint(passed(p, before, ERNIC_STAGE_RECEIVE), ==, 1);
     g_assert_cmpuint(passed(p, before, ERNIC_STAGE_RX_CONTEXT), ==, 1);
     g_assert_cmpuint(passed(p, before, ERNIC_STAGE_KEY), ==,
-                     read + atomic + write + 2 * inv);
-    g_assert_cmpuint(passed(p, before, ERNIC_STAGE_DMA_WRITE), ==, !read);
+                     read + atomic + write + flush + 2 * inv);
+    g_assert_cmpuint(passed(p, before, ERNIC_STAGE_DMA_WRITE), ==, !read && !flush);
     g_assert_cmpuint(passed(p, before, ERNIC_STAGE_READ_RSP), ==, read);
     g_assert_cmpuint(passed(p, before, ERNIC_STAGE_DMA_READ), ==,
                      read + atomic);
     g_assert_cmpuint(passed(p, before, ERNIC_STAGE_MAC), ==, acked);
     g_assert_cmpuint(passed(p, before, ERNIC_STAGE_CQE), ==, inv +
-                     !(read || atomic || (write && !(wr->flags &
+                     !(read || atomic || flush || (write && !(wr->flags &
                                                      ERNIC_WRF_IMM))));
 }
 

@@ -105,7 +105,7 @@ static void test_not_supported(void)
 {
     static const uint8_t bad[] = {
         ERNIC_WR_READ, ERNIC_WR_CMP_SWAP, ERNIC_WR_FETCH_ADD,
-        ERNIC_WR_SEND_INV, ERNIC_WR_ATOMIC_WRITE,
+        ERNIC_WR_SEND_INV, ERNIC_WR_ATOMIC_WRITE, ERNIC_WR_FLUSH,
     };
     uint32_t i;
     Dialog d;

@@ -28,6 +28,7 @@ static ErnicPkt sample(uint8_t bth, uint32_t payload_len)
         .dest_qp = 0x812345, .psn = 0xa6789b, .pkey = 0x8fed,
         .se = true, .migreq = true, .becn = true, .ackreq = true,
         .xrcsrq = 0x812347, .qkey = 0x80010203, .src_qp = 0x998877,
+        .feth = 0x80000021,
         .va = 0x8123456789abcdefull, .rkey = 0x91a2b3c5, .dma_len = 0x80000001,
         .swap_add = 0x9111222233334445ull, .compare = 0xa666777788889993ull,
         .atomic_orig = 0xb0b1b2b3b4b5b6b7ull, .msn = 0x8c0de1, .syndrome = 0xe3,
@@ -60,6 +61,7 @@ static void assert_ext_equal(const ErnicPkt *a, const ErnicPkt *b)
     SAME(xrcsrq, hdrs & ERNIC_HDR_XRCETH);
     SAME(qkey, hdrs & ERNIC_HDR_DETH);
     SAME(src_qp, hdrs & ERNIC_HDR_DETH);
+    SAME(feth, hdrs & ERNIC_HDR_FETH);
     SAME(va, reth);
     SAME(rkey, reth);
     SAME(dma_len, hdrs & ERNIC_HDR_RETH);
@@ -200,7 +202,7 @@ static void test_round_trip(void)
             count++;
         }
     }
-    g_assert_cmpuint(count, ==, 62 * G_N_ELEMENTS(lens));
+    g_assert_cmpuint(count, ==, 63 * G_N_ELEMENTS(lens));
 }
 
 /* Each flag of BTH alone, both ways. */
@@ -373,7 +375,7 @@ static void test_no_payload(void)
                         ERNIC_DROP_BAD_LENGTH);
         count++;
     }
-    g_assert_cmpuint(count, ==, 2 * 5 + 1);
+    g_assert_cmpuint(count, ==, 2 * 5 + 1 + 1);
 }
 
 /* Whatever is accepted accounts for every byte, and comes back when emitted. */

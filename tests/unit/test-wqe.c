@@ -99,6 +99,9 @@ static void make(Fixture *f, uint8_t opcode)
         f->slot.head.count = cpu_to_le16(1);
         f->slot.sge[0].length = cpu_to_le32(8);
     }
+    if (opcode == ERNIC_WR_FLUSH) {
+        f->slot.head.flush.type = ERNIC_FLUSH_GLOBAL;
+    }
 }
 
 static void judge(Fixture *f, ErnicTransport transport, bool gsi,
@@ -132,6 +135,8 @@ static void check_packets(const ErnicWr *wr, ErnicTransport transport)
     g_assert_true(only->flags & ERNIC_OPF_REQ);
     g_assert_true(!(only->hdrs & ERNIC_HDR_RETH) ==
                   !(wr->flags & ERNIC_WRF_RETH));
+    g_assert_true(!(only->hdrs & ERNIC_HDR_FETH) ==
+                  (wr->wc_opcode != ERNIC_WC_FLUSH));
     g_assert_true(!(only->hdrs & ERNIC_HDR_ATOMIC_ETH) ==
                   !(wr->flags & ERNIC_WRF_ATOMIC));
     g_assert_true(!(only->hdrs & ERNIC_HDR_IMM) ==
@@ -176,6 +181,7 @@ static void test_table(void)
         [ERNIC_WR_CMP_SWAP] = RC | XRC, [ERNIC_WR_FETCH_ADD] = RC | XRC,
         [ERNIC_WR_LOCAL_INV] = CONN, [ERNIC_WR_REG_MR] = CONN,
         [ERNIC_WR_BIND_MW] = CONN, [ERNIC_WR_ATOMIC_WRITE] = RC,
+        [ERNIC_WR_FLUSH] = RC,
     };
     int opcode, other, transport;
 
@@ -187,7 +193,7 @@ static void test_table(void)
         g_assert_true(wr->wc_opcode < ERNIC_WC_RECV ||
                       wr->wc_opcode > ERNIC_WC_RECV_WRITE_IMM);
         g_assert_cmpuint(wr->max_sge, <=, ERNIC_MAX_SGE);
-        g_assert_true(local == !wr->max_sge);
+        g_assert_true((local || opcode == ERNIC_WR_FLUSH) == !wr->max_sge);
         g_assert_cmphex(wr->allowed & ~ERNIC_WR_FLAGS, ==, 0);
         g_assert_cmphex(wr->allowed & ERNIC_WR_SIGNALED, !=, 0);
         g_assert_cmphex(wr->transports, ==, transports[opcode]);
@@ -233,6 +239,8 @@ typedef struct Row {
 
 #define UD_AT(field) (offsetof(struct ernic_wqe, ud) + \
                       offsetof(struct ernic_wqe_ud, field))
+#define FLUSH_AT(field) (offsetof(struct ernic_wqe, flush) + \
+                         offsetof(struct ernic_wqe_flush, field))
 #define BAD ERNIC_FAULT_SEND_WQE
 #define TOO_LONG ERNIC_FAULT_SEND_LENGTH
 
@@ -250,6 +258,8 @@ static const Row rows[] = {
     { "opcode of another service", BAD, ERNIC_WR_FETCH_ADD, ERNIC_UD },
     { "opcode of another service", BAD, ERNIC_WR_ATOMIC_WRITE, ERNIC_UC },
     { "opcode of another service", BAD, ERNIC_WR_ATOMIC_WRITE, ERNIC_XRC },
+    { "opcode of another service", BAD, ERNIC_WR_FLUSH, ERNIC_UC },
+    { "opcode of another service", BAD, ERNIC_WR_FLUSH, ERNIC_XRC },
     { "opcode of another service", BAD, ERNIC_WR_LOCAL_INV, ERNIC_UD },
     { "opcode of another service", BAD, ERNIC_WR_REG_MR, ERNIC_UD },
     { "opcode of another service", BAD, ERNIC_WR_BIND_MW, ERNIC_UD },
@@ -276,6 +286,22 @@ static const Row rows[] = {
     { "reserved field", BAD, ERNIC_WR_CMP_SWAP, ERNIC_RC, .at = 28, .to = 1 },
     { "reserved field", BAD, ERNIC_WR_FETCH_ADD, ERNIC_RC, .at = 48, .to = 1 },
     { "reserved field", BAD, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC, .at = 28, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_FLUSH, ERNIC_RC, .at = 34, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_FLUSH, ERNIC_RC, .at = 63, .to = 1 },
+    { "placement type or level", BAD, ERNIC_WR_FLUSH, ERNIC_RC,
+      .at = FLUSH_AT(type), .to = 0 },
+    { "placement type or level", BAD, ERNIC_WR_FLUSH, ERNIC_RC,
+      .at = FLUSH_AT(type), .to = 4 },
+    { "placement type or level", BAD, ERNIC_WR_FLUSH, ERNIC_RC,
+      .at = FLUSH_AT(level), .to = 2 },
+    { NULL, 0, ERNIC_WR_FLUSH, ERNIC_RC, .at = FLUSH_AT(type), .to = 3 },
+    { NULL, 0, ERNIC_WR_FLUSH, ERNIC_RC, .at = FLUSH_AT(level), .to = 1 },
+    { NULL, 0, ERNIC_WR_FLUSH, ERNIC_RC, .at = FLUSH_AT(length) + 3,
+      .to = 0x80 },
+    { "over 2^31 bytes", TOO_LONG, ERNIC_WR_FLUSH, ERNIC_RC,
+      .at = FLUSH_AT(length) + 3, .to = 0x81 },
+    { "too many SGEs", BAD, ERNIC_WR_FLUSH, ERNIC_RC, .count = 1 },
+    { "flag", BAD, ERNIC_WR_FLUSH, ERNIC_RC, .flags = ERNIC_WR_INLINE },
     { "reserved field", BAD, ERNIC_WR_REG_MR, ERNIC_RC, .at = 63, .to = 1 },
     { "reserved field", BAD, ERNIC_WR_BIND_MW, ERNIC_RC, .at = 48, .to = 1 },
     { "reserved field", BAD, ERNIC_WR_LOCAL_INV, ERNIC_RC, .at = 16, .to = 1 },
@@ -433,6 +459,8 @@ static void test_every_byte(Fixture *f, gconstpointer data)
         { ERNIC_WR_READ, ERNIC_RC, 0xfff },
         { ERNIC_WR_CMP_SWAP, ERNIC_RC, 0xffff0fff },
         { ERNIC_WR_FETCH_ADD, ERNIC_RC, 0xffff0fff },
+        /* The placement type with one more bit set; of the level 1 is one. */
+        { ERNIC_WR_FLUSH, ERNIC_RC, 0x3ffff },
         { ERNIC_WR_LOCAL_INV, ERNIC_RC, 0 },
         { ERNIC_WR_REG_MR, ERNIC_RC, 0x1fffffffffull },
         { ERNIC_WR_BIND_MW, ERNIC_RC, 0xffffffff },

@@ -11,7 +11,7 @@
 #define ALL_RIGHTS \
     (ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_READ | \
      ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_ATOMIC | \
-     ERNIC_ACCESS_MW_BIND)
+     ERNIC_ACCESS_MW_BIND | ERNIC_ACCESS_FLUSH_GLOBAL)
 
 /* A timed engine, @e, and the one it talks to, which takes no time. */
 typedef struct Pair {

@@ -112,6 +112,13 @@ struct ernic_dev {
 #define ernic_eth_reg(d, field) \
 	((d)->regs + ERNIC_ETH_OFFSET + offsetof(struct ernic_eth_regs, field))
 
+/* Rights for FLUSH: of the device, and of a kernel that lets regions have them. */
+static inline bool ernic_has_flush(struct ernic_dev *dev)
+{
+	return LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0) &&
+	       (readl(ernic_reg(dev, features)) & ERNIC_FEATURE_FLUSH);
+}
+
 static inline void ernic_doorbell(struct ernic_dev *dev, u64 value)
 {
 	writeq(value, dev->db);

@@ -477,6 +477,8 @@ int ernic_odp_dereg(struct ernic_dev *dev, struct ernic_mr *mr)
 
 /* IB_UVERBS_ODP_SUPPORT_ATOMIC_WRITE, which kernels before 6.15 do not name */
 #define ERNIC_ODP_ATOMIC_WRITE	BIT(7)
+/* IB_UVERBS_ODP_SUPPORT_FLUSH, likewise; FLUSH asks for no page */
+#define ERNIC_ODP_FLUSH		BIT(6)
 #define ERNIC_ODP_SEND	(IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_WRITE)
 
 void ernic_odp_caps(struct ernic_dev *dev, struct ib_device_attr *p)
@@ -491,6 +493,8 @@ void ernic_odp_caps(struct ernic_dev *dev, struct ib_device_attr *p)
 	if (readl(ernic_reg(dev, features)) & ERNIC_FEATURE_ATOMIC_WRITE)
 		p->odp_caps.per_transport_caps.rc_odp_caps |=
 			ERNIC_ODP_ATOMIC_WRITE;
+	if (ernic_has_flush(dev))
+		p->odp_caps.per_transport_caps.rc_odp_caps |= ERNIC_ODP_FLUSH;
 	p->odp_caps.per_transport_caps.xrc_odp_caps =
 		ERNIC_ODP_SEND | IB_ODP_SUPPORT_READ | IB_ODP_SUPPORT_ATOMIC |
 		IB_ODP_SUPPORT_SRQ_RECV;

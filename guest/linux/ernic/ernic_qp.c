@@ -42,8 +42,16 @@ static_assert(ARRAY_SIZE(ernic_qp_masks) == ERNIC_QPA_COUNT);
 static_assert((int)IB_QPS_RESET == (int)ERNIC_QPS_RESET);
 static_assert((int)IB_QPS_ERR == (int)ERNIC_QPS_ERR);
 
-#define ERNIC_QP_REMOTE (ERNIC_ACCESS_REMOTE_WRITE | \
-			 ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_ATOMIC)
+#define ERNIC_QP_FLUSH	(ERNIC_ACCESS_FLUSH_GLOBAL | \
+			 ERNIC_ACCESS_FLUSH_PERSISTENT)
+
+/* Of what verbs may ask for, that which the device knows. */
+static u32 ernic_qp_access(struct ernic_dev *dev, int flags)
+{
+	u32 access = flags & ERNIC_ACCESS_QP;
+
+	return ernic_has_flush(dev) ? access : access & ~ERNIC_QP_FLUSH;
+}
 
 static bool ernic_qp_has_rq(const struct ib_qp_init_attr *init)
 {
@@ -339,8 +347,8 @@ int ernic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
 		a.sqd_notify = attr->en_sqd_async_notify;
 	if (mask & IB_QP_ACCESS_FLAGS)
-		a.access = cpu_to_le32(attr->qp_access_flags &
-				       ERNIC_QP_REMOTE);
+		a.access = cpu_to_le32(ernic_qp_access(to_dev(ibqp->device),
+						       attr->qp_access_flags));
 	if (mask & IB_QP_PKEY_INDEX)
 		a.pkey_index = cpu_to_le16(attr->pkey_index);
 	if (mask & IB_QP_PORT)

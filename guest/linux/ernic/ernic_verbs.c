@@ -10,6 +10,8 @@
 
 /* IB_UVERBS_DEVICE_ATOMIC_WRITE, which Linux 6.1 passes on and does not name */
 #define ERNIC_CAP_ATOMIC_WRITE BIT_ULL(40)
+/* IB_UVERBS_DEVICE_FLUSH_GLOBAL, likewise; there is no persistent memory */
+#define ERNIC_CAP_FLUSH_GLOBAL BIT_ULL(38)
 
 #define ERNIC_CAP_FLAGS (IB_DEVICE_BAD_PKEY_CNTR | IB_DEVICE_BAD_QKEY_CNTR | \
 			 IB_DEVICE_CURR_QP_STATE_MOD | \
@@ -41,6 +43,8 @@ static int ernic_query_device(struct ib_device *ibdev,
 		p->device_cap_flags |= IB_DEVICE_XRC;
 	if (readl(ernic_reg(dev, features)) & ERNIC_FEATURE_ATOMIC_WRITE)
 		p->device_cap_flags |= ERNIC_CAP_ATOMIC_WRITE;
+	if (ernic_has_flush(dev))
+		p->device_cap_flags |= ERNIC_CAP_FLUSH_GLOBAL;
 	if (readl(ernic_reg(dev, features)) & ERNIC_FEATURE_SRQ_RESIZE)
 		p->device_cap_flags |= IB_DEVICE_SRQ_RESIZE;
 	p->max_send_sge = a->max_sge;

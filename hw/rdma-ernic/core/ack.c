@@ -27,12 +27,13 @@ static void ack_fill(Ernic *e, ErnicQp *qp, ErnicPkt *pkt, ErnicOp op,
     pkt->msn = qp->rq.msn;
 }
 
-/* The response to an ATOMIC WRITE is one to a READ of nothing (A19.4). */
+/* The response to ATOMIC WRITE and FLUSH is one to a READ of nothing (A19.4). */
 static ErnicOp ack_rd_op(const ErnicRdRes *rd)
 {
     bool first = rd->next == rd->start, last = rd->next + 1 == rd->end;
 
-    if (rd->atomic && rd->op != ERNIC_OP_ATOMIC_WRITE) {
+    if (rd->atomic &&
+        (rd->op == ERNIC_OP_COMPARE_SWAP || rd->op == ERNIC_OP_FETCH_ADD)) {
         return ERNIC_OP_ATOMIC_ACK;
     }
     return first ? last ? ERNIC_OP_READ_RSP_ONLY : ERNIC_OP_READ_RSP_FIRST :

@@ -7,10 +7,11 @@
 #ifndef ERNIC_IB_SPEC_H
 #define ERNIC_IB_SPEC_H
 
-/* Header sizes in bytes (IBTA vol. 1, chapter 9; XRCETH: annex A14). */
+/* Header sizes in bytes (IBTA vol. 1, chapter 9; XRCETH: A14; FETH: A19). */
 #define ERNIC_BTH_LEN           12
 #define ERNIC_XRCETH_LEN        4
 #define ERNIC_DETH_LEN          8
+#define ERNIC_FETH_LEN          4
 #define ERNIC_RETH_LEN          16
 #define ERNIC_ATOMICETH_LEN     28
 #define ERNIC_AETH_LEN          4
@@ -67,6 +68,15 @@
 #define ERNIC_AETH_RNR_NAK      0x20    /* | RNR timer code */
 #define ERNIC_AETH_NAK          0x60    /* | NAK code */
 #define ERNIC_AETH_CREDIT_NONE  0x1f    /* no end-to-end flow control */
+
+/* FETH: placement types in bits 3:0, of which two exist, level in 5:4. */
+#define ERNIC_FETH_GLOBAL       0x1
+#define ERNIC_FETH_PERSISTENT   0x2
+#define ERNIC_FETH_TYPE_MASK    0xf
+#define ERNIC_FETH_LEVEL_SHIFT  4
+#define ERNIC_FETH_LEVEL_MASK   0x3
+#define ERNIC_FETH_RANGE        0
+#define ERNIC_FETH_MR           1
 
 /* The five NAKs, whole syndromes. */
 #define ERNIC_NAK_PSN_SEQ       0x60    /* PSN sequence error */

@@ -15,8 +15,10 @@
 
 #define REMOTE_WRITABLE \
     (ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_ATOMIC)
-#define REMOTE_ANY      (REMOTE_WRITABLE | ERNIC_ACCESS_REMOTE_READ)
-#define WINDOW_ACCESS   (REMOTE_ANY | ERNIC_ACCESS_ZERO_BASED)
+#define WINDOW_ACCESS \
+    (REMOTE_WRITABLE | ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_ZERO_BASED)
+#define REMOTE_ANY \
+    (REMOTE_WRITABLE | ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_FLUSH_GLOBAL)
 
 static bool is_window(const ErnicMr *mr)
 {
@@ -143,6 +145,15 @@ bool ernic_mr_check_remote(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
     *mr = is_window(opens) ? &e->mr[opens->region] : opens;
     *off = opens->offset + (addr - opens->iova);
     return true;
+}
+
+bool ernic_mr_check_flush(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
+                          uint64_t len, bool whole, uint32_t access)
+{
+    const ErnicMr *mr = find_key(e, key);
+
+    return check_opens(mr, pd, key, whole && mr ? mr->iova : addr,
+                       whole ? 0 : len, access);
 }
 
 /* ---- protection domains ------------------------------------------------- */

@@ -60,6 +60,12 @@ bool ernic_mr_check_local(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
 bool ernic_mr_check_remote(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
                            uint64_t addr, uint64_t len, uint32_t access,
                            const ErnicMr **mr, uint64_t *off);
+/*
+ * Likewise for FLUSH; @whole: of the region, whatever @addr and @len. The key
+ * is looked at for 0 bytes as well. No window has the right.
+ */
+bool ernic_mr_check_flush(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
+                          uint64_t len, bool whole, uint32_t access);
 
 /* Commands. Handles were copied and are checked here. */
 uint8_t ernic_pd_alloc(Ernic *e, uint32_t uctx, uint32_t *pd);

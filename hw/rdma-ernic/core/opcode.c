@@ -13,6 +13,7 @@
 #define ACKED   (RC | XRC)
 #define CONN    (RC | UC | XRC)
 
+#define FETH    ERNIC_HDR_FETH
 #define RETH    ERNIC_HDR_RETH
 #define SWAP    ERNIC_HDR_ATOMIC_ETH
 #define AETH    ERNIC_HDR_AETH
@@ -28,6 +29,7 @@
 
 #define HDR_LEN(h)                                      \
     (ERNIC_BTH_LEN +                                    \
+     ((h) & FETH ? ERNIC_FETH_LEN : 0) +                \
      ((h) & RETH ? ERNIC_RETH_LEN : 0) +                \
      ((h) & SWAP ? ERNIC_ATOMICETH_LEN : 0) +           \
      ((h) & AETH ? ERNIC_AETH_LEN : 0) +                \
@@ -49,7 +51,7 @@
 
 /*
  * IBTA vol. 1, 9.2.1 (OpCode), table of operations; XRC: annex A14; ATOMIC WRITE
- * (RC, and RD): annex A19.
+ * and FLUSH (RC, and RD): annex A19.
  */
 static const ErnicOpcode opcode_table[ERNIC_OP_COUNT] = {
     OP(SEND_FIRST,      SEND,   START,  DATA,           REQ | RQE,       CONN),
@@ -75,6 +77,7 @@ static const ErnicOpcode opcode_table[ERNIC_OP_COUNT] = {
     OP(COMPARE_SWAP,    ATOMIC, ONLY,   SWAP,           REQ,             ACKED),
     OP(FETCH_ADD,       ATOMIC, ONLY,   SWAP,           REQ,             ACKED),
     OP(ATOMIC_WRITE,    ATOMIC_WRITE, ONLY, RETH | DATA, REQ,            RC),
+    OP(FLUSH,           FLUSH,  ONLY,   FETH | RETH,    REQ,             RC),
 
     OP(READ_RSP_FIRST,  READ_RSP, START,  AETH | DATA,  RSP,             ACKED),
     OP(READ_RSP_MIDDLE, READ_RSP, MIDDLE, DATA,         RSP,             ACKED),

@@ -35,8 +35,9 @@ typedef enum ErnicOp {
     ERNIC_OP_FETCH_ADD,
     ERNIC_OP_SEND_LAST_INV = 0x16,
     ERNIC_OP_SEND_ONLY_INV,
-    ERNIC_OP_ATOMIC_WRITE = 0x1d,
-    ERNIC_OP_COUNT              /* holes at 0x15 (RESYNC of RD), 0x1c (FLUSH) */
+    ERNIC_OP_FLUSH = 0x1c,
+    ERNIC_OP_ATOMIC_WRITE,
+    ERNIC_OP_COUNT              /* a hole at 0x15 (RESYNC of RD) */
 } ErnicOp;
 
 /*
@@ -47,14 +48,15 @@ typedef enum ErnicOp {
 typedef enum ErnicHdr {
     ERNIC_HDR_XRCETH     = 1 << 0,
     ERNIC_HDR_DETH       = 1 << 1,
-    ERNIC_HDR_RETH       = 1 << 2,
-    ERNIC_HDR_ATOMIC_ETH = 1 << 3,
-    ERNIC_HDR_AETH       = 1 << 4,
-    ERNIC_HDR_ATOMIC_ACK = 1 << 5,
-    ERNIC_HDR_IMM        = 1 << 6,
-    ERNIC_HDR_IETH       = 1 << 7,
-    ERNIC_HDR_CNP        = 1 << 8,      /* the 16 reserved bytes of a CNP */
-    ERNIC_HDR_DATA       = 1 << 9,      /* payload, perhaps of no bytes */
+    ERNIC_HDR_FETH       = 1 << 2,
+    ERNIC_HDR_RETH       = 1 << 3,
+    ERNIC_HDR_ATOMIC_ETH = 1 << 4,
+    ERNIC_HDR_AETH       = 1 << 5,
+    ERNIC_HDR_ATOMIC_ACK = 1 << 6,
+    ERNIC_HDR_IMM        = 1 << 7,
+    ERNIC_HDR_IETH       = 1 << 8,
+    ERNIC_HDR_CNP        = 1 << 9,      /* the 16 reserved bytes of a CNP */
+    ERNIC_HDR_DATA       = 1 << 10,     /* payload, perhaps of no bytes */
 } ErnicHdr;
 
 /* The kind of message. NONE is in no row: "no message open". */
@@ -65,6 +67,7 @@ typedef enum ErnicOpClass {
     ERNIC_CL_READ,
     ERNIC_CL_ATOMIC,
     ERNIC_CL_ATOMIC_WRITE,
+    ERNIC_CL_FLUSH,
     ERNIC_CL_READ_RSP,
     ERNIC_CL_ATOMIC_RSP,
     ERNIC_CL_ACK,

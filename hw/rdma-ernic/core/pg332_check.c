@@ -187,7 +187,7 @@ static bool unknown_opcode(const Ernic *e, const ErnicArrival *a)
     }
     return op && op->cls != ERNIC_CL_CNP &&
            (op->cls == ERNIC_CL_RESERVED || op->cls == ERNIC_CL_ATOMIC ||
-            op->cls == ERNIC_CL_ATOMIC_WRITE ||
+            op->cls == ERNIC_CL_ATOMIC_WRITE || op->cls == ERNIC_CL_FLUSH ||
             (a->qp && a->pkt->transport != a->qp->transport));
 }
 

@@ -63,7 +63,7 @@ typedef struct ErnicAv {
 
 /* What QP_MODIFY sets; ranges are checked before anything is stored. */
 typedef struct ErnicQpAttr {
-    uint32_t access;                /* ERNIC_ACCESS_REMOTE_* */
+    uint32_t access;                /* of ERNIC_ACCESS_QP */
     uint32_t qkey;
     uint32_t rq_psn, sq_psn;        /* initial */
     uint32_t dest_qpn;
@@ -120,7 +120,8 @@ typedef struct ErnicSendQueue {
 
 /* An inbound READ or atomic, kept for its duplicates (IBTA 9.7.4.1.2). */
 typedef struct ErnicRdRes {
-    bool used, atomic;
+    bool used;
+    bool atomic;                    /* or another that is answered without data */
     bool pending;                   /* response packets are still to be sent */
     bool again;                     /* they were sent before */
     uint32_t psn, npsn;             /* PSNs of the response */
@@ -365,6 +366,15 @@ void ernic_resp_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                        ErnicFault fault);
 void ernic_comp_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                        ErnicFault fault);
+/* resp.c: what an access to memory, of the peer's naming (@remote), came to. */
+ErnicFault ernic_resp_dma_fault(Ernic *e, ErnicQp *qp, ErnicDma dma, bool remote);
+/*
+ * fetch.c: a request that has a response of its own, and memory in @pd; in turn,
+ * or again. FLUSH: the rights that its placement types ask for.
+ */
+ErnicFault ernic_fetch(Ernic *e, ErnicQp *qp, uint32_t pd, const ErnicPkt *pkt);
+void ernic_fetch_again(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
+uint32_t ernic_flush_rights(const ErnicPkt *pkt);
 /* resp.c: one inbound request packet. */
 void ernic_resp_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                        const ErnicTrain *train);

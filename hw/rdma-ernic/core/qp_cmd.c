@@ -23,8 +23,6 @@
 #define NO_SRQ 0xffffffffu
 #define FLOW_LABEL_MASK 0xfffffu
 #define ALL_ATTRS ((1u << ERNIC_QPA_COUNT) - 1)
-#define REMOTE_ACCESS (ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_READ | \
-                       ERNIC_ACCESS_REMOTE_ATOMIC)
 
 /*
  * The attributes that are one number each: where it stands in the command and
@@ -45,7 +43,7 @@ typedef struct ErnicQpAttrRow {
 
 static const ErnicQpAttrRow attr_rows[] = {
     { ERNIC_QPA_SQD_NOTIFY, BOTH(sqd_notify), 0, 1 },
-    { ERNIC_QPA_ACCESS, BOTH(access), 0, REMOTE_ACCESS },
+    { ERNIC_QPA_ACCESS, BOTH(access), 0, ERNIC_ACCESS_QP },
     { ERNIC_QPA_PKEY_INDEX, BOTH(pkey_index), 0, ERNIC_LIM_PKEY - 1 },
     { ERNIC_QPA_PORT, SRC(port), 0, 0, 1, 1 },
     { ERNIC_QPA_QKEY, BOTH(qkey), 0, UINT32_MAX },
@@ -496,7 +494,7 @@ static uint8_t check_values(const Ernic *e, const struct ernic_qp_attr *attr,
         }
     }
     if (((mask & ERNIC_QPA_ACCESS) &&
-         (le32_to_cpu(attr->access) & ~REMOTE_ACCESS)) ||
+         (le32_to_cpu(attr->access) & ~ERNIC_ACCESS_QP)) ||
         ((mask & ERNIC_QPA_PATH_MTU) && attr->path_mtu > e->cfg.mtu) ||
         ((mask & ERNIC_QPA_PKEY_INDEX) &&
          !e->pkey[le16_to_cpu(attr->pkey_index)])) {

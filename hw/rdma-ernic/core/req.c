@@ -210,7 +210,26 @@ static uint32_t req_read_chunk(const ErnicWqe *wqe, uint32_t mtu, uint32_t k)
     return MIN(chunk - k % chunk, wqe->npsn - k);
 }
 
-/* READ, atomics and ATOMIC WRITE: one request packet. */
+/* What a request packet asks for: at most @len bytes from @off on, or a change. */
+static void req_fill_fetch(const ErnicWqe *wqe, const ErnicWr *wr, uint64_t off,
+                           uint64_t len, ErnicPkt *pkt)
+{
+    bool swap = wqe->opcode == ERNIC_WR_CMP_SWAP;
+
+    pkt->op = ernic_opcode(ernic_bth_opcode(ERNIC_RC, wr->only));
+    pkt->ackreq = true;
+    pkt->va = wqe->raddr + off;
+    pkt->dma_len = MIN(len, wqe->len - off);
+    pkt->payload_len = wr->flags & ERNIC_WRF_WORD ? wqe->len : 0;
+    pkt->swap_add = swap ? wqe->swap : wqe->compare_add;
+    pkt->compare = swap ? wqe->compare_add : 0;
+    if (wqe->opcode == ERNIC_WR_FLUSH) {
+        pkt->dma_len = wqe->compare_add;
+        pkt->feth = wqe->swap;
+    }
+}
+
+/* READ, atomics, ATOMIC WRITE and FLUSH: one request packet. */
 static ReqStep req_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
                          const ErnicWr *wr, const ErnicPath *path)
 {
@@ -232,14 +251,7 @@ static ReqStep req_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
         return req_block(qp, ERNIC_BLOCKED_WINDOW);
     }
     req_fill(e, qp, wqe, &pkt);
-    pkt.op = ernic_opcode(ernic_bth_opcode(ERNIC_RC, wr->only));
-    pkt.ackreq = true;
-    pkt.va = wqe->raddr + off;
-    pkt.dma_len = MIN((uint64_t)n * mtu, wqe->len - off);
-    pkt.payload_len = wr->flags & ERNIC_WRF_WORD ? wqe->len : 0;
-    pkt.swap_add = wqe->opcode == ERNIC_WR_CMP_SWAP ? wqe->swap :
-                                                      wqe->compare_add;
-    pkt.compare = wqe->opcode == ERNIC_WR_CMP_SWAP ? wqe->compare_add : 0;
+    req_fill_fetch(wqe, wr, off, (uint64_t)n * mtu, &pkt);
     if (!ernic_tx_packet(e, path, &pkt, &payload)) {
         return req_block(qp, ERNIC_BLOCKED_TX);
     }

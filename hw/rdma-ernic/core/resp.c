@@ -103,7 +103,8 @@ static ErnicFault resp_check_enabled(const ErnicQp *qp, const ErnicPkt *pkt)
         [ERNIC_CL_ATOMIC] = ERNIC_ACCESS_REMOTE_ATOMIC,
         [ERNIC_CL_ATOMIC_WRITE] = ERNIC_ACCESS_REMOTE_WRITE,
     };
-    uint32_t want = need[pkt->op->cls];
+    uint32_t want = pkt->op->cls == ERNIC_CL_FLUSH ? ernic_flush_rights(pkt) :
+                                                     need[pkt->op->cls];
 
     if (pkt->op->cls == ERNIC_CL_RESERVED) {
         return ERNIC_FAULT_OP_UNSUPPORTED;
@@ -136,8 +137,7 @@ bool ernic_resp_length_fits(const ErnicQp *qp, const ErnicPkt *pkt)
             (!end || before + len == whole));
 }
 
-static ErnicFault resp_dma_fault(Ernic *e, ErnicQp *qp, ErnicDma dma,
-                                 bool remote)
+ErnicFault ernic_resp_dma_fault(Ernic *e, ErnicQp *qp, ErnicDma dma, bool remote)
 {
     if (dma == ERNIC_DMA_OK) {
         return ERNIC_FAULT_NONE;
@@ -249,7 +249,7 @@ static ErnicFault resp_send(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
         !ernic_mr_invalidate(e, resp_pd(e, qp), qp->qpn, pkt->inv_rkey, true)) {
         return ERNIC_FAULT_INV_RKEY;
     }
-    return resp_dma_fault(e, qp, dma, false);
+    return ernic_resp_dma_fault(e, qp, dma, false);
 }
 
 static ErnicFault resp_write(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
@@ -287,135 +287,7 @@ static ErnicFault resp_write(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     if (dma == ERNIC_DMA_ABSENT) {
         e->absent.len += rq->dmalen - rq->off - pkt->payload_len;
     }
-    return resp_dma_fault(e, qp, dma, true);
-}
-
-/*
- * Is there room for one more READ or atomic, or are there more than agreed on
- * (9.7.4.1.7)? A peer that asks for more has the oldest response; if that is
- * under way again, a late duplicate has asked for it.
- */
-static bool resp_rd_room(const ErnicQp *qp)
-{
-    const ErnicRdRes *rd = &qp->rd[qp->rq.rd_head];
-
-    return qp->attr.max_dest_rd_atomic && (!rd->pending || rd->again);
-}
-
-/* NULL: there is no room. */
-static ErnicRdRes *resp_rd_slot(ErnicQp *qp)
-{
-    uint32_t size = qp->attr.max_dest_rd_atomic;
-    ErnicRdRes *rd;
-
-    if (!resp_rd_room(qp)) {
-        return NULL;
-    }
-    rd = &qp->rd[qp->rq.rd_head];
-    qp->ack.rd_pending -= rd->pending;
-    *rd = (ErnicRdRes) { .used = true, .npsn = 1, .end = 1 };
-    qp->rq.rd_head = (qp->rq.rd_head + 1) % size;
-    return rd;
-}
-
-static void resp_rd_start(Ernic *e, ErnicQp *qp, ErnicRdRes *rd)
-{
-    if (!rd->pending) {
-        rd->pending = true;
-        qp->ack.rd_pending++;
-    }
-    ernic_sched_mark(e, qp);
-}
-
-static ErnicFault resp_read(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
-{
-    const ErnicMr *mr;
-    ErnicRdRes *rd;
-    uint64_t off;
-
-    if (pkt->dma_len > ERNIC_MSG_MAX) {
-        return ERNIC_FAULT_PACKET_LENGTH;
-    }
-    if (!ernic_mr_check_remote(e, resp_pd(e, qp), qp->qpn, pkt->rkey, pkt->va,
-                               pkt->dma_len, ERNIC_ACCESS_REMOTE_READ, &mr,
-                               &off)) {
-        return ERNIC_FAULT_REM_ACCESS;
-    }
-    rd = resp_rd_slot(qp);
-    if (!rd) {
-        return ERNIC_FAULT_RD_ATOMIC_OVERFLOW;
-    }
-    rd->psn = pkt->psn;
-    rd->npsn = MAX(DIV_ROUND_UP(pkt->dma_len, ernic_qp_mtu(qp)), 1u);
-    rd->end = rd->npsn;
-    rd->rkey = pkt->rkey;
-    rd->xrc_srq = qp->rq.xrc_srq;
-    rd->va = pkt->va;
-    rd->len = pkt->dma_len;
-    rd->stop = pkt->dma_len;
-    rd->msn = (qp->rq.msn + 1) & ERNIC_MSN_MASK;
-    resp_rd_start(e, qp, rd);
-    return ERNIC_FAULT_NONE;
-}
-
-/* What the operation changes the word with, and how. */
-static uint64_t resp_operand(const ErnicPkt *pkt, ErnicAtomicOp *op)
-{
-    if (pkt->op->cls == ERNIC_CL_ATOMIC_WRITE) {
-        *op = ERNIC_ATOMIC_WRITE;
-        return ldq_le_p(pkt->payload);
-    }
-    *op = pkt->op->op == ERNIC_OP_COMPARE_SWAP ? ERNIC_ATOMIC_CMP_SWAP :
-                                                 ERNIC_ATOMIC_FETCH_ADD;
-    return pkt->swap_add;
-}
-
-/* ATOMIC WRITE carries one word, and says so. */
-static bool resp_word_fits(const ErnicPkt *pkt)
-{
-    return pkt->op->cls != ERNIC_CL_ATOMIC_WRITE ||
-           (pkt->dma_len == ERNIC_ATOMIC_LEN &&
-            pkt->payload_len == ERNIC_ATOMIC_LEN);
-}
-
-/* Atomics, and ATOMIC WRITE, which is one but for its answer and its key. */
-static ErnicFault resp_atomic(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
-{
-    ErnicFault fault;
-    ErnicAtomicOp op;
-    uint64_t arg;
-    ErnicRdRes *rd;
-    uint64_t orig;
-
-    if (!resp_word_fits(pkt)) {
-        return ERNIC_FAULT_PACKET_LENGTH;
-    }
-    if (pkt->va % ERNIC_ATOMIC_LEN) {
-        return ERNIC_FAULT_ATOMIC_ALIGN;
-    }
-    if (!resp_rd_room(qp)) {
-        return ERNIC_FAULT_RD_ATOMIC_OVERFLOW;
-    }
-    arg = resp_operand(pkt, &op);
-    fault = resp_dma_fault(e, qp,
-        ernic_dma_remote_atomic(e, resp_pd(e, qp), qp->qpn, pkt->rkey, pkt->va,
-                                op, arg, pkt->compare, &orig), true);
-    if (fault) {
-        return fault;
-    }
-    rd = resp_rd_slot(qp);
-    rd->atomic = true;
-    rd->psn = pkt->psn;
-    rd->op = pkt->op->op;
-    rd->rkey = pkt->rkey;
-    rd->xrc_srq = qp->rq.xrc_srq;
-    rd->va = pkt->va;
-    rd->swap_add = arg;
-    rd->compare = pkt->compare;
-    rd->orig = orig;
-    rd->msn = (qp->rq.msn + 1) & ERNIC_MSN_MASK;
-    resp_rd_start(e, qp, rd);
-    return ERNIC_FAULT_NONE;
+    return ernic_resp_dma_fault(e, qp, dma, true);
 }
 
 static ErnicFault resp_execute(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
@@ -425,13 +297,8 @@ static ErnicFault resp_execute(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
         return resp_send(e, qp, pkt);
     case ERNIC_CL_WRITE:
         return resp_write(e, qp, pkt);
-    case ERNIC_CL_READ:
-        return resp_read(e, qp, pkt);
-    case ERNIC_CL_ATOMIC:
-    case ERNIC_CL_ATOMIC_WRITE:
-        return resp_atomic(e, qp, pkt);
     default:
-        return ERNIC_FAULT_OP_UNSUPPORTED;
+        return ernic_fetch(e, qp, resp_pd(e, qp), pkt);
     }
 }
 
@@ -481,49 +348,6 @@ static ErnicFault resp_in_order(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 
 /* ---- RC, XRC ------------------------------------------------------------- */
 
-/*
- * The entry whose response has @psn; NULL: none. The newest one, of the present
- * lap: what ended farther behind than half the circle is of an earlier one.
- */
-static ErnicRdRes *resp_rd_find(ErnicQp *qp, uint32_t psn)
-{
-    uint32_t size = qp->attr.max_dest_rd_atomic, i;
-
-    for (i = 1; i <= size; i++) {
-        ErnicRdRes *rd = &qp->rd[(qp->rq.rd_head + size - i) % size];
-        uint32_t end = ernic_psn_add(rd->psn, rd->npsn);
-
-        if (rd->used && ernic_psn_distance(rd->psn, psn) < rd->npsn &&
-            ernic_psn_diff(end, qp->rq.epsn) <= 0) {
-            return rd;
-        }
-    }
-    return NULL;
-}
-
-/*
- * Does the duplicate @pkt ask for what @rd holds, or (READ) for what is left
- * of it from packet @k of its response on?
- */
-static bool resp_rd_match(const ErnicQp *qp, const ErnicRdRes *rd,
-                          const ErnicPkt *pkt, uint32_t k)
-{
-    uint64_t off = (uint64_t)k * ernic_qp_mtu(qp);
-    ErnicAtomicOp op;
-
-    if (pkt->rkey != rd->rkey || pkt->va != rd->va + off ||
-        pkt->xrcsrq != rd->xrc_srq) {
-        return false;
-    }
-    if (rd->atomic) {
-        /* 9.7.5.1.3: verified to be identical in all respects. */
-        return pkt->op->cls != ERNIC_CL_READ && pkt->op->op == rd->op &&
-               resp_word_fits(pkt) && resp_operand(pkt, &op) == rd->swap_add &&
-               pkt->compare == rd->compare;
-    }
-    return pkt->op->cls == ERNIC_CL_READ && pkt->dma_len <= rd->len - off;
-}
-
 /* Is @pkt answered by an ACK, and not by a response of its own? */
 static bool resp_acked(const ErnicPkt *pkt)
 {
@@ -533,10 +357,6 @@ static bool resp_acked(const ErnicPkt *pkt)
 /* 9.7.5.1.2 to .5: a request that was served before, and what it is owed. */
 static void resp_duplicate(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 {
-    uint32_t mtu = ernic_qp_mtu(qp);
-    ErnicRdRes *rd;
-    uint32_t k, len;
-
     e->stats.rx_duplicates++;
     trace_ernic_duplicate(qp->qpn, pkt->op->name, pkt->psn, qp->rq.epsn);
     if (resp_acked(pkt)) {
@@ -544,17 +364,7 @@ static void resp_duplicate(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
         ernic_sched_mark(e, qp);
         return;
     }
-    rd = resp_rd_find(qp, pkt->psn);
-    k = rd ? ernic_psn_distance(rd->psn, pkt->psn) : 0;
-    if (!rd || !resp_rd_match(qp, rd, pkt, k)) {
-        return;
-    }
-    len = rd->atomic ? 0 : pkt->dma_len;
-    rd->again |= !rd->pending;
-    rd->start = rd->next = k;
-    rd->end = k + MAX(DIV_ROUND_UP(len, mtu), 1u);
-    rd->stop = k * mtu + len;
-    resp_rd_start(e, qp, rd);
+    ernic_fetch_again(e, qp, pkt);
 }
 
 /* One more waits for an ACK: how long the hardware lets it, ns. */
@@ -728,7 +538,7 @@ static ErnicFault resp_ud_place(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
         dma = ernic_dma_scatter(e, pd, recv->sge, recv->num_sge,
                                 head_len, pkt->payload, pkt->payload_len);
     }
-    return resp_dma_fault(e, qp, dma, false);
+    return ernic_resp_dma_fault(e, qp, dma, false);
 }
 
 /* The index of @pkey in the port's table, for the completion on QP1. */

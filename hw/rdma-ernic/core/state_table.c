@@ -349,7 +349,7 @@ static const ErnicStateStruct av_struct = DESCRIBE(av_fields, ErnicAv);
 
 #define S ErnicQpAttr
 static const ErnicStateField attr_fields[] = {
-    UMAX(access, ERNIC_ACCESS_FLAGS), U(qkey), UMAX(rq_psn, ERNIC_PSN_MASK),
+    UMAX(access, ERNIC_ACCESS_QP), U(qkey), UMAX(rq_psn, ERNIC_PSN_MASK),
     UMAX(sq_psn, ERNIC_PSN_MASK), UMAX(dest_qpn, ERNIC_QPN_MASK),
     UMAX(pkey_index, ERNIC_LIM_PKEY - 1), UMAX(path_mtu, ERNIC_MTU_4096),
     UMAX(timeout, ERNIC_ACK_TIMEOUT_COUNT - 1), UMAX(retry_cnt, 7),

@@ -8,7 +8,7 @@
 #include "qemu/bswap.h"
 #include "wire.h"
 
-/* Layouts: IBTA vol. 1, 9.2 (BTH) and 9.3 (extended transport headers). */
+/* Layouts: IBTA vol. 1, 9.2 (BTH), 9.3 (extended transport headers), A19 (FETH). */
 
 static void parse_bth(ErnicPkt *p, const uint8_t *b)
 {
@@ -33,6 +33,10 @@ static void parse_ext(ErnicPkt *p, const uint8_t *b, uint32_t hdrs)
         p->qkey = ldl_be_p(b);
         p->src_qp = ldl_be_p(b + 4) & ERNIC_QPN_MASK;
         b += ERNIC_DETH_LEN;
+    }
+    if (hdrs & ERNIC_HDR_FETH) {
+        p->feth = ldl_be_p(b);
+        b += ERNIC_FETH_LEN;
     }
     if (hdrs & ERNIC_HDR_RETH) {
         p->va = ldq_be_p(b);
@@ -149,6 +153,10 @@ uint32_t ernic_pkt_emit_hdr(const ErnicPkt *p, uint8_t *buf)
         stl_be_p(b, p->qkey);
         stl_be_p(b + 4, p->src_qp & ERNIC_QPN_MASK);
         b += ERNIC_DETH_LEN;
+    }
+    if (hdrs & ERNIC_HDR_FETH) {
+        stl_be_p(b, p->feth);
+        b += ERNIC_FETH_LEN;
     }
     if (hdrs & ERNIC_HDR_RETH) {
         stq_be_p(b, p->va);

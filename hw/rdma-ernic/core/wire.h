@@ -33,6 +33,7 @@ typedef struct ErnicPkt {
     uint32_t xrcsrq;            /* XRCETH: SRQ number, 24 bits */
     uint32_t qkey;              /* DETH */
     uint32_t src_qp;            /* DETH: 24 bits */
+    uint32_t feth;              /* FETH: ERNIC_FETH_*, reserved bits too */
     uint64_t va;                /* RETH, AtomicETH */
     uint32_t rkey;              /* RETH, AtomicETH */
     uint32_t dma_len;           /* RETH: bytes of the whole message */

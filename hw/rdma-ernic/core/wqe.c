@@ -117,6 +117,13 @@ static const ErnicWr wr_table[] = {
                  ERNIC_WRF_WORD,
         .wc_opcode = ERNIC_WC_ATOMIC_WRITE, .max_sge = ERNIC_MAX_SGE,
     },
+    /* A19.4: as a READ of nothing, of what WRITEs have put there before. */
+    [ERNIC_WR_FLUSH] = {
+        "FLUSH", ONE(FLUSH),
+        .transports = RC, .allowed = PACKET,
+        .flags = ERNIC_WRF_RETH | ERNIC_WRF_CREDIT | ERNIC_WRF_RESPONSE,
+        .wc_opcode = ERNIC_WC_FLUSH,
+    },
 };
 QEMU_BUILD_BUG_ON(ARRAY_SIZE(wr_table) != ERNIC_WR_COUNT);
 
@@ -209,6 +216,31 @@ static void parse_bind_mw(const struct ernic_wqe_bind_mw *in,
     };
 }
 
+/* A length to flush stands for no data: the message has none. */
+static ErnicFault parse_flush(const struct ernic_wqe_flush *in, ErnicWqe *wqe)
+{
+    uint32_t known = ERNIC_FLUSH_GLOBAL | ERNIC_FLUSH_PERSISTENT;
+
+    if (!all_zero(in->reserved, sizeof(in->reserved))) {
+        return refuse(wqe, ERNIC_FAULT_SEND_WQE, "reserved field");
+    }
+    if (!in->type || (in->type & ~known) || in->level > ERNIC_FLUSH_MR) {
+        return refuse(wqe, ERNIC_FAULT_SEND_WQE, "placement type or level");
+    }
+    wqe->raddr = le64_to_cpu(in->raddr);
+    wqe->rkey = le32_to_cpu(in->rkey);
+    wqe->compare_add = le32_to_cpu(in->length);
+    wqe->swap = in->level << ERNIC_FETH_LEVEL_SHIFT | in->type;
+    if (in->level == ERNIC_FLUSH_RANGE && wqe->compare_add > ERNIC_MSG_MAX) {
+        return refuse(wqe, ERNIC_FAULT_SEND_LENGTH, "over 2^31 bytes");
+    }
+    return ERNIC_FAULT_NONE;
+}
+QEMU_BUILD_BUG_ON(ERNIC_FLUSH_GLOBAL != ERNIC_FETH_GLOBAL ||
+                  ERNIC_FLUSH_PERSISTENT != ERNIC_FETH_PERSISTENT ||
+                  ERNIC_FLUSH_RANGE != ERNIC_FETH_RANGE ||
+                  ERNIC_FLUSH_MR != ERNIC_FETH_MR);
+
 /* Where the request names an SRQ, which is where all others have nothing. */
 static ErnicFault parse_xrc(const struct ernic_wqe *head,
                             ErnicTransport transport, ErnicWqe *wqe)
@@ -251,6 +283,8 @@ static ErnicFault parse_operand(const struct ernic_wqe *head,
         wqe->compare_add = le64_to_cpu(head->atomic.compare_add);
         wqe->swap = le64_to_cpu(head->atomic.swap);
         break;
+    case ERNIC_WR_FLUSH:
+        return parse_flush(&head->flush, wqe);
     case ERNIC_WR_REG_MR:
         clean = all_zero(head->reg_mr.reserved, sizeof(head->reg_mr.reserved));
         parse_reg_mr(&head->reg_mr, &wqe->reg_mr);

@@ -49,7 +49,7 @@ typedef struct ErnicWqe {
     uint64_t raddr;
     uint32_t rkey;
     uint32_t xrc_srq;           /* XRC: number of the peer's SRQ */
-    uint64_t compare_add, swap;
+    uint64_t compare_add, swap; /* FLUSH: bytes to be flushed, FETH */
     struct ernic_wqe_ud ud;     /* host order, UD and GSI */
     /* ErnicFault that was found in fetching; reported when its turn comes. */
     uint8_t fault;

@@ -59,6 +59,7 @@ typedef uint64_t ernic_le64;
 #define ERNIC_FEATURE_XRC       0x4     /* queue pairs and SRQs of XRC */
 #define ERNIC_FEATURE_ATOMIC_WRITE 0x8  /* requests of that name */
 #define ERNIC_FEATURE_SRQ_RESIZE 0x10   /* SRQ_MODIFY takes a depth */
+#define ERNIC_FEATURE_FLUSH     0x20    /* requests of that name, and rights */
 
 /* control; what is not listed is written 0 */
 #define ERNIC_CONTROL_ENABLE    0x1     /* 0 -> 1 takes the ring registers into
@@ -163,6 +164,7 @@ enum ernic_wr_opcode {
     ERNIC_WR_REG_MR,
     ERNIC_WR_BIND_MW,
     ERNIC_WR_ATOMIC_WRITE,
+    ERNIC_WR_FLUSH,
     ERNIC_WR_COUNT
 };
 
@@ -220,6 +222,22 @@ struct ernic_wqe_atomic {       /* CMP_SWAP, FETCH_ADD */
     ernic_le32 xrc_srq;
 };
 
+/* FLUSH: where the data is to be, numbered as ibv_placement_type, a mask ... */
+#define ERNIC_FLUSH_GLOBAL      0x1     /* visible to whatever reads the memory */
+#define ERNIC_FLUSH_PERSISTENT  0x2     /* there after power was lost */
+/* ... and of which memory, as ibv_selectivity_level. */
+#define ERNIC_FLUSH_RANGE       0       /* raddr, length */
+#define ERNIC_FLUSH_MR          1       /* the region, whatever these say */
+
+struct ernic_wqe_flush {        /* FLUSH: count is 0 */
+    ernic_le64 raddr;
+    ernic_le32 rkey;
+    ernic_le32 length;
+    uint8_t type;               /* ERNIC_FLUSH_GLOBAL, _PERSISTENT; not 0 */
+    uint8_t level;              /* ERNIC_FLUSH_RANGE, _MR */
+    uint8_t reserved[30];
+};
+
 struct ernic_wqe_ud {           /* SEND, SEND_IMM on UD and GSI */
     ernic_le32 qkey;
     ernic_le32 dest_qpn;
@@ -263,6 +281,7 @@ struct ernic_wqe {
         struct ernic_wqe_send send;
         struct ernic_wqe_rdma rdma;
         struct ernic_wqe_atomic atomic;
+        struct ernic_wqe_flush flush;
         struct ernic_wqe_ud ud;
         struct ernic_wqe_reg_mr reg_mr;
         struct ernic_wqe_bind_mw bind_mw;
@@ -320,6 +339,7 @@ enum ernic_wc_opcode {
     ERNIC_WC_BIND_MW,
     ERNIC_WC_RECV, ERNIC_WC_RECV_WRITE_IMM,
     ERNIC_WC_ATOMIC_WRITE,
+    ERNIC_WC_FLUSH,
     ERNIC_WC_OPCODE_COUNT
 };
 
@@ -441,9 +461,12 @@ enum ernic_cmd_opcode {
 #define ERNIC_ACCESS_REMOTE_ATOMIC  0x08
 #define ERNIC_ACCESS_MW_BIND        0x10
 #define ERNIC_ACCESS_ZERO_BASED     0x20
-#define ERNIC_ACCESS_FLAGS          0x3f
+#define ERNIC_ACCESS_FLUSH_GLOBAL   0x100
+#define ERNIC_ACCESS_FLAGS          0x13f
 #define ERNIC_ACCESS_ON_DEMAND      0x40    /* MR_REG beside them: the region has
                                                the pages of MR_PAGES */
+#define ERNIC_ACCESS_FLUSH_PERSISTENT 0x200 /* of queue pairs; no region has it */
+#define ERNIC_ACCESS_QP             0x30e   /* what a queue pair may allow */
 
 /* A buffer in guest memory: one extent, or a list of equal pages. */
 struct ernic_buf_desc {
@@ -696,7 +719,7 @@ struct ernic_qp_attr {
     uint8_t cur_state;
     uint8_t sqd_notify;
     uint8_t path_mtu;                   /* 1: 256 ... 5: 4096 */
-    ernic_le32 access;                  /* REMOTE_WRITE, _READ, _ATOMIC */
+    ernic_le32 access;                  /* of ERNIC_ACCESS_QP */
     ernic_le32 qkey;
     ernic_le32 rq_psn;
     ernic_le32 sq_psn;
