@@ -39,7 +39,7 @@ def suites(kernel, image, short):
     if not short:
         tests[2:2] = [test_port, test_ethtool, test_rings_in_traffic, test_zero_based,
                       test_rereg, test_lost_interrupt, test_bad_device, test_stolen,
-                      test_remove, test_reload]
+                      test_remove, test_reload, test_sleep]
     one = Suite(f'driver-{kernel}',
                 functools.partial(guest.Guests, 1, Plugged(), image), tests)
     vlan = Suite(f'vlan-{kernel}',
@@ -316,6 +316,14 @@ def test_reset(guests):
 
 def test_reload(guests):
     in_traffic(guests[0], lambda: guests[0].check('rmmod ernic && modprobe ernic'))
+
+
+def test_sleep(guests):
+    """All of going to sleep but the sleep itself."""
+    guests[0].check('echo 0 >/sys/module/suspend/parameters/pm_test_delay && '
+                    'echo devices >/sys/power/pm_test')
+    in_traffic(guests[0], lambda: guests[0].check('echo mem >/sys/power/state', 60))
+    guests[0].check('echo none >/sys/power/pm_test')
 
 
 def unplug(monitor, name):

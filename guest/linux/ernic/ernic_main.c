@@ -230,6 +230,20 @@ static void ernic_reset_done(struct pci_dev *pdev)
 		dev_err(&pdev->dev, "not back from the reset: %d\n", ret);
 }
 
+/* Sleep is such a reset: with its power the device loses all that it knows. */
+static int ernic_suspend(struct device *d)
+{
+	ernic_remove(to_pci_dev(d));
+	return 0;
+}
+
+static int ernic_resume(struct device *d)
+{
+	return ernic_probe(to_pci_dev(d), NULL);
+}
+
+static DEFINE_SIMPLE_DEV_PM_OPS(ernic_pm_ops, ernic_suspend, ernic_resume);
+
 static const struct pci_error_handlers ernic_err_handlers = {
 	.reset_prepare = ernic_reset_prepare,
 	.reset_done = ernic_reset_done,
@@ -247,6 +261,7 @@ static struct pci_driver ernic_pci_driver = {
 	.probe = ernic_probe,
 	.remove = ernic_remove,
 	.err_handler = &ernic_err_handlers,
+	.driver.pm = pm_sleep_ptr(&ernic_pm_ops),
 };
 
 static int __init ernic_init(void)
