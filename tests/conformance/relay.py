@@ -24,7 +24,7 @@ def is_roce(frame):
 
 
 class Relay:
-    """A cable of QEMU's dgram netdevs, and a thread for each direction.
+    """A cable of QEMU's stream netdevs, and a thread for each direction.
 
     loss: the probability, from 0 to 1, that a frame is lost, of any kind and in either
     direction; may change at any time. seed: of chance.
@@ -34,10 +34,12 @@ class Relay:
         self.folder = folder
         self.loss = 0.0
         self.counts = [Counts(0, 0), Counts(0, 0)]
+        self.ends = [None, None]
         self.sockets = []
         for n in range(2):
-            one = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-            one.bind(str(folder / f'relay{n}'))
+            one = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            one.bind(self.path(n))
+            one.listen()
             self.sockets.append(one)
         self.threads = [
             threading.Thread(target=self.carry, args=(n, random.Random(seed + n)),
@@ -47,28 +49,35 @@ class Relay:
 
     def options(self, n):
         """QEMU's words for a netdev `wire` of guest n."""
-        return ['-netdev', f'dgram,id=wire,local.type=unix,local.path={self.port(n)},'
-                f'remote.type=unix,remote.path={self.folder}/relay{n}']
+        return ['-netdev', f'stream,id=wire,addr.type=unix,addr.path={self.path(n)}']
 
-    def port(self, n):
-        return f'{self.folder}/port{n}'
+    def path(self, n):
+        return f'{self.folder}/relay{n}'
 
     def carry(self, n, chance):
-        """From guest n to the other, until closed."""
-        there = self.port(1 - n)
-        while frame := self.sockets[n].recv(1 << 16):
-            lost = chance.random() < self.loss
-            if is_roce(frame):
-                seen = self.counts[n]
-                self.counts[n] = Counts(seen.frames + 1, seen.lost + lost)
-            if not lost:
-                try:
-                    self.sockets[n].sendto(frame, there)
-                except OSError:
-                    pass                    # that guest is not there yet, or has gone
+        """From guest n to the other, until either has gone."""
+        try:
+            self.ends[n], _ = self.sockets[n].accept()
+            frames = self.ends[n].makefile('rb')
+            while length := frames.read(4):
+                self.pass_on(n, length, frames.read(int.from_bytes(length, 'big')), chance)
+        except OSError:
+            pass                            # closed
+
+    def pass_on(self, n, length, frame, chance):
+        lost = chance.random() < self.loss
+        if is_roce(frame):
+            seen = self.counts[n]
+            self.counts[n] = Counts(seen.frames + 1, seen.lost + lost)
+        if not lost and self.ends[1 - n]:
+            self.ends[1 - n].sendall(length + frame)
 
     def close(self):
+        for one in (*self.sockets, *filter(None, self.ends)):
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass                        # the guest went first
         for one, thread in zip(self.sockets, self.threads):
-            one.shutdown(socket.SHUT_RDWR)
             thread.join()
             one.close()
