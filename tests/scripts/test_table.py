@@ -2,16 +2,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The table of conformance: written, read back, and kept from run to run.
 
-And which suites a name chooses. Prints TAP.
+And which suites a name chooses; and that a test that dies is one failure. Prints TAP.
 """
+import os
+import signal
+import subprocess
 import sys
 import tempfile
+import unittest
 from collections import Counter
 from pathlib import Path
 
-for folder in ('guest', 'conformance'):
+for folder in ('guest', 'guest/inside', 'conformance'):
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / folder))
 
+import pyverbs_suite                                # noqa: E402
 import report                                       # noqa: E402
 import stacks                                       # noqa: E402
 import table                                        # noqa: E402
@@ -92,8 +97,11 @@ def test_report():
     """What a run hands on, counted by stack; skips of soft-RoCE need no pin."""
     run = report.Report({}, short=True)
     run.line = lambda *_: None
+    said = []
+    run.comment = said.append
     for stack, result in (('ernic', 'ok'), ('rxe', 'ok'), ('rxe', 'skip')):
-        run.add(stack, 'a', report.Case('case', result))
+        run.add(stack, 'a', report.Case('case', result, 'why'))
+    assert said == ['rxe: skip: a/case: why'], said
     run.about['a'] = ('6.1', 'a 1')
     row, = run.rows()
     assert row[:8] == ('a', '1', '0', '0', '1', '0', '1', 'short'), row
@@ -110,7 +118,27 @@ def test_named():
         assert found == wanted, (names, found)
 
 
+class Two(unittest.TestCase):
+    def dies(self):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def passes(self):
+        pass
+
+
+def test_alone():
+    """Each test has a process: one that dies takes no other with it."""
+    said = subprocess.run([sys.executable, __file__, 'alone'], check=True,
+                          capture_output=True, text=True).stdout.splitlines()
+    assert said == ['The test died: Killed.', 'fail __main__.Two.dies ',
+                    'ok __main__.Two.passes '], said
+
+
 def main():
+    if sys.argv[1:] == ['alone']:
+        for name in ('dies', 'passes'):
+            pyverbs_suite.run_alone(Two(name))
+        return 0
     tests = [(name, test) for name, test in globals().items() if name.startswith('test_')]
     print(f'1..{len(tests)}')
     failed = 0

@@ -6,6 +6,7 @@ usage: pyverbs_suite.py DEVICE GID-INDEX [MODULE...]
 import multiprocessing
 import os
 import re
+import signal
 import sys
 import traceback
 import unittest
@@ -61,6 +62,19 @@ def skip_by_kernel(suite):
             setattr(test, test._testMethodName, unittest.skip(why)(lambda: None))
 
 
+def run_alone(test):
+    """In a process of its own, so that one that dies takes no other with it."""
+    child = os.fork()
+    if not child:
+        unittest.TestSuite([test]).run(Lines())
+        os._exit(0)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status:
+        what = signal.strsignal(-status) if status < 0 else f'exit status {status}'
+        print(f'The test died: {what}.')
+        Lines().line('fail', test)
+
+
 def main():
     sys.path[:0] = [str(ROOT), str(ROOT / 'tests')]
     device, gid, *modules = sys.argv[1:]
@@ -77,7 +91,9 @@ def main():
     # Tests start processes as copies of themselves; Python 3.14 no longer does that
     # unasked.
     multiprocessing.set_start_method('fork')
-    suite.run(Lines())
+    for test in tests_in(suite):
+        run_alone(test)
 
 
-main()
+if __name__ == '__main__':
+    main()
