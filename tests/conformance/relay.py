@@ -60,7 +60,8 @@ class Relay:
             self.ends[n], _ = self.sockets[n].accept()
             frames = self.ends[n].makefile('rb')
             while length := frames.read(4):
-                self.pass_on(n, length, frames.read(int.from_bytes(length, 'big')), chance)
+                frame = frames.read(int.from_bytes(length, 'big'))
+                self.pass_on(n, length, frame, chance)
         except OSError:
             pass                            # closed
 
