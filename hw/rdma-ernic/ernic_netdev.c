@@ -175,6 +175,13 @@ static void bad_frame(ErnicPci *d, const ErnicFrame *f, ErnicDrop drop,
     trace_ernic_pci_frame_drop(ernic_pci_id(d), drop, size);
 }
 
+/* Answered by its own backend while it sends, with the lock held: lost. */
+static void collision(ErnicPci *d, size_t size)
+{
+    d->engine->stats.drop[ERNIC_DROP_SENDING]++;
+    trace_ernic_pci_frame_drop(ernic_pci_id(d), ERNIC_DROP_SENDING, size);
+}
+
 /* A frame that a rule of the guest's gives to a queue pair, and not to its ring. */
 static bool raw_receive(ErnicPci *d, const uint8_t *buf, size_t size)
 {
@@ -184,7 +191,7 @@ static bool raw_receive(ErnicPci *d, const uint8_t *buf, size_t size)
         return false;
     }
     if (d->net.sending) {
-        trace_ernic_pci_frame_drop(ernic_pci_id(d), ERNIC_DROP_NONE, size);
+        collision(d, size);
         return true;
     }
     now = ernic_pci_enter(d);
@@ -208,8 +215,7 @@ static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
             ernic_pci_eth_receive(d, buf, size);
         }
     } else if (d->net.sending) {
-        /* Answered by its own backend while it sends: as a collision, lost. */
-        trace_ernic_pci_frame_drop(ernic_pci_id(d), drop, size);
+        collision(d, size);
     } else if (drop != ERNIC_DROP_NONE) {
         bad_frame(d, &f, drop, buf, size);
     } else {

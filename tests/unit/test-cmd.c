@@ -314,13 +314,15 @@ static void test_counter_order(Fixture *f, gconstpointer data)
         "tx_cnps", "rx_cnps", "rx_ecn_marked", "rate_cuts", "window_cuts",
         "loopback_drops", "bad_doorbells", "bad_commands", "commands",
         "completions", "flushed", "cq_overruns", "events", "interrupts",
-        "page_faults", "tx_frames", "rx_frames",
+        "page_faults", "tx_frames", "rx_frames", "tx_frame_bytes",
+        "rx_frame_bytes", "tx_drops",
     };
     static const char *const drops[] = {
         "none", "not_roce", "vlan", "ip_header", "fragment", "address", "mac",
         "too_short", "bad_length", "bad_tver", "bad_opcode", "bad_pad",
         "bad_icrc", "no_qp", "qp_state", "transport", "pkey", "qkey", "psn",
         "sequence", "no_rqe", "msg_length", "remote_access", "fault",
+        "port_down", "no_rule", "sending",
     };
     static const char *const faults[] = {
         "none", "psn-ahead", "rnr", "op-sequence", "op-unsupported",

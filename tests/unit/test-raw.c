@@ -85,13 +85,14 @@ static void send(Fixture *f, uint32_t len)
               f->key);
 }
 
-/* All frames are @qp's. */
-static void rule_for(Fixture *f, const FakeQp *qp)
+/* All frames are @qp's; returns the handle of the rule. */
+static uint32_t rule_for(Fixture *f, const FakeQp *qp)
 {
     struct ernic_flow_rule rule = { .qpn = cpu_to_le32(qp->qpn) };
     uint32_t handle;
 
     g_assert_cmpint(fake_create_flow(f->e, &rule, &handle), ==, ERNIC_OK);
+    return handle;
 }
 
 /* Let everything take its time. */
@@ -187,6 +188,8 @@ static void test_send(Fixture *f, gconstpointer data)
         send_wc(f, ERNIC_WC_SUCCESS);
     }
     g_assert_cmpuint(f->e->stats.tx_frames, ==, ARRAY_SIZE(lens));
+    g_assert_cmpuint(f->e->stats.tx_frame_bytes, ==,
+                     14 + 15 + LEN + 1514 + ERNIC_ETH_FRAME_MAX);
     g_assert_cmpuint(f->e->stats.tx_packets, ==, 0);
     g_assert_cmpuint(f->env.trains->len, ==, 0);
     no_wc(f);
@@ -343,6 +346,25 @@ static void test_self_down(Fixture *f, gconstpointer data)
     send_wc(f, ERNIC_WC_SUCCESS);
     arrived(f, LEN);
     g_assert_cmpuint(f->env.trains->len, ==, 0);
+    g_assert_cmpuint(f->e->stats.tx_drops, ==, 1);
+}
+
+/* Its rule goes while a frame is on its way round. */
+static void test_self_rule(Fixture *f, gconstpointer data)
+{
+    uint32_t handle = rule_for(f, &f->in);
+
+    recv(f, 2048);
+    send(f, LEN);
+    ernic_run(f->e, f->env.now);                /* in the loopback store */
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, handle), ==,
+                    ERNIC_OK);
+    settle(f);
+    sent(f, LEN);
+    send_wc(f, ERNIC_WC_SUCCESS);
+    no_wc(f);
+    g_assert_cmpuint(f->e->stats.drop[ERNIC_DROP_NO_RULE], ==, 1);
+    g_assert_cmpuint(f->e->stats.rx_frames, ==, 0);
 }
 
 /* More than the loopback store holds: none is lost or doubled, each in its turn. */
@@ -405,6 +427,9 @@ static void test_lost(Fixture *f, gconstpointer data)
     recv(f, LEN);
     comes(f, LEN);
     no_wc(f);
+    g_assert_cmpuint(f->e->stats.drop[ERNIC_DROP_PORT_DOWN], ==, 1);
+    g_assert_cmpuint(f->e->stats.rx_frames, ==, 3);
+    g_assert_cmpuint(f->e->stats.rx_frame_bytes, ==, 3 * LEN + 1);
 }
 
 /* In states that do not receive. */
@@ -583,6 +608,8 @@ int main(int argc, char **argv)
         g_free(timed);
     }
     g_test_add("/raw/saved", Fixture, NULL, setup, test_saved, teardown);
+    g_test_add("/raw/self-rule", Fixture, NULL, setup, test_self_rule,
+               teardown);
     g_test_add_func("/raw/absent", test_absent);
     return g_test_run();
 }

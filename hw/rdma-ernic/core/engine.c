@@ -319,12 +319,21 @@ bool ernic_expects(const Ernic *e, const ErnicTrain *train)
     return ernic_has_address(e, train) && ernic_rx_expects(e, train);
 }
 
+/* A port that is down loses what comes. */
+static bool engine_hears(Ernic *e, uint32_t packets)
+{
+    e->stats.drop[ERNIC_DROP_PORT_DOWN] += e->port_active ? 0 : packets;
+    return e->port_active;
+}
+
 void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train)
 {
     e->now = now;
-    if (e->port_active && e->timing) {
+    if (!engine_hears(e, ernic_train_packets(train))) {
+        /* Gone. */
+    } else if (e->timing) {
         ernic_timing_rx(e, train);
-    } else if (e->port_active) {
+    } else {
         ernic_rx_train(e, train);
     }
     engine_wake(e);
@@ -334,7 +343,7 @@ void ernic_rx_bad_frame(Ernic *e, uint64_t now, const uint8_t *frame,
                         uint32_t len)
 {
     e->now = now;
-    if (e->port_active) {
+    if (engine_hears(e, 1)) {
         ernic_rx_frame(e, frame, len);
     }
     engine_wake(e);
@@ -348,7 +357,7 @@ bool ernic_wants_frame(const Ernic *e, const uint8_t *frame, uint32_t len)
 void ernic_rx_raw(Ernic *e, uint64_t now, const uint8_t *frame, uint32_t len)
 {
     e->now = now;
-    if (e->port_active) {
+    if (engine_hears(e, 1)) {
         ernic_raw_frame(e, frame, len);
     }
     engine_wake(e);

@@ -378,11 +378,8 @@ uint32_t ernic_flush_rights(const ErnicPkt *pkt);
 /* resp.c: one inbound request packet. */
 void ernic_resp_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                        const ErnicTrain *train);
-/*
- * raw.c: an Ethernet frame for the queue pair that software's rule names. False:
- * no rule wants it.
- */
-bool ernic_raw_frame(Ernic *e, const uint8_t *frame, uint32_t len);
+/* raw.c: an Ethernet frame for the queue pair that software's rule names. */
+void ernic_raw_frame(Ernic *e, const uint8_t *frame, uint32_t len);
 /* comp.c: one inbound response packet. */
 void ernic_comp_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
 /* comp.c: complete what has been acknowledged, or (UC, UD) has left. */

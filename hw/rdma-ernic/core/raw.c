@@ -60,7 +60,7 @@ static void raw_fault(Ernic *e, ErnicQp *qp, ErnicFault fault)
     }
 }
 
-bool ernic_raw_frame(Ernic *e, const uint8_t *frame, uint32_t len)
+void ernic_raw_frame(Ernic *e, const uint8_t *frame, uint32_t len)
 {
     ErnicWc wc = { .opcode = ERNIC_WC_RECV, .byte_len = len };
     uint32_t qpn = ernic_flow_find(e, frame, len);
@@ -69,22 +69,23 @@ bool ernic_raw_frame(Ernic *e, const uint8_t *frame, uint32_t len)
     ErnicQp *qp;
 
     if (!qpn) {
-        return false;
+        e->stats.drop[ERNIC_DROP_NO_RULE]++;
+        return;
     }
     qpn = rss ? ernic_rss_pick(rss, frame, len) : qpn;
     qp = &e->qp[qpn];
     e->stats.rx_frames++;
+    e->stats.rx_frame_bytes += len;
     trace_ernic_rx_frame(qpn, len);
     if (!ernic_qp_may(qp, ERNIC_MAY_PROC_RECV)) {
         e->stats.drop[ERNIC_DROP_QP_STATE]++;
-        return true;
+        return;
     }
     fault = raw_place(e, qp, frame, len);
     if (fault) {
         raw_fault(e, qp, fault);
-        return true;
+        return;
     }
     e->stats.rx_messages++;
     ernic_qp_complete_recv(e, qp, &wc, ERNIC_FAULT_NONE);
-    return true;
 }

@@ -117,6 +117,16 @@ static void tx_whom(const Ernic *e, const ErnicTrain *train, bool *peers,
     *peers = train->frame || group || !*self;
 }
 
+/* A port that is down loses what is sent, as an unplugged cable does. */
+static bool tx_leave(Ernic *e, const ErnicTrain *train)
+{
+    if (e->port_active) {
+        return e->ops->tx(e->env, train);
+    }
+    e->stats.tx_drops += ernic_train_packets(train);
+    return true;
+}
+
 /* To the link or to the device itself; false: *@full will have room later. */
 static bool tx_deliver(Ernic *e, const ErnicTrain *train, bool *busy,
                        bool *full)
@@ -129,8 +139,7 @@ static bool tx_deliver(Ernic *e, const ErnicTrain *train, bool *busy,
         *full = true;
         return false;
     }
-    /* A port that is down loses what is sent, as an unplugged cable does. */
-    if (peers && e->port_active && !e->ops->tx(e->env, train)) {
+    if (peers && !tx_leave(e, train)) {
         *busy = true;
         if (e->format->pressed) {
             e->format->pressed(e);
@@ -298,4 +307,5 @@ void ernic_tx_commit_frame(Ernic *e, uint32_t qpn, uint32_t len)
     tx->len = tx->seg = len;
     tx->packets = 1;
     e->stats.tx_frames++;
+    e->stats.tx_frame_bytes += len;
 }

@@ -61,6 +61,11 @@ typedef struct ErnicTrain {
     uint32_t seg;               /* bytes of each packet but the last, > 0 */
 } ErnicTrain;
 
+static inline uint32_t ernic_train_packets(const ErnicTrain *train)
+{
+    return DIV_ROUND_UP(train->len, train->seg);
+}
+
 /* Whether @gid is an IPv4-mapped address. */
 static inline bool ernic_gid_is_v4(const ErnicGid *gid)
 {

@@ -26,7 +26,8 @@
     X(tx_cnps) X(rx_cnps) X(rx_ecn_marked) X(rate_cuts) X(window_cuts)      \
     X(loopback_drops) X(bad_doorbells) X(bad_commands) X(commands)          \
     X(completions) X(flushed) X(cq_overruns) X(events) X(interrupts)     \
-    X(page_faults) X(tx_frames) X(rx_frames)
+    X(page_faults) X(tx_frames) X(rx_frames) X(tx_frame_bytes)            \
+    X(rx_frame_bytes) X(tx_drops)
 
 /* Why a received frame or packet was dropped without an answer. */
 #define ERNIC_DROPS(X)                                                       \
@@ -56,7 +57,11 @@
     X(NO_RQE,       "no_rqe")         /* UC, UD: no receive WQE */           \
     X(MSG_LENGTH,   "msg_length")     /* longer than the buffer or MTU */    \
     X(REMOTE_ACCESS, "remote_access") /* UC: key, bounds or rights */        \
-    X(FAULT,        "fault")          /* injected on purpose */
+    X(FAULT,        "fault")          /* injected on purpose */              \
+    /* any frame */                                                          \
+    X(PORT_DOWN,    "port_down")      /* the port is down */                 \
+    X(NO_RULE,      "no_rule")        /* of the device's own: rule is gone */ \
+    X(SENDING,      "sending")        /* came out of the call that sends */
 
 /* Stages of the timing model, in the order in which work passes them. */
 #define ERNIC_TIMING_STAGES(X)                                               \
