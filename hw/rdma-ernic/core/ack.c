@@ -252,6 +252,21 @@ void ernic_ack_due(Ernic *e, ErnicQp *qp)
     }
 }
 
+/*
+ * Not behind responses, of which none is sent any more. A command begins a train, and
+ * sends none: the links are ernic_run()'s.
+ */
+void ernic_ack_last(Ernic *e, ErnicQp *qp)
+{
+    ErnicAckState *ack = &qp->ack;
+    ErnicPath path;
+
+    if ((ack->owed || ack->due) && !ack->nak && !ack->rd_pending &&
+        !e->tx->packets && ernic_qp_path(e, qp, &qp->attr.av, &path)) {
+        ack_one(e, qp, &path);
+    }
+}
+
 static bool ack_step(Ernic *e, ErnicQp *qp)
 {
     ErnicAckState *ack = &qp->ack;

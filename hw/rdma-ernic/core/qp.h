@@ -388,6 +388,12 @@ void ernic_comp_advance(Ernic *e, ErnicQp *qp);
 void ernic_comp_timeout(Ernic *e, ErnicQp *qp);
 /* ack.c: an ACK whose time has come is owed. */
 void ernic_ack_due(Ernic *e, ErnicQp *qp);
+/*
+ * ack.c: the queue pair will answer no more. The ACK of what software may have seen
+ * complete comes before, unless a train waits for the link: the peer that sends
+ * again would find nobody.
+ */
+void ernic_ack_last(Ernic *e, ErnicQp *qp);
 /* ack.c: send responses, ACKs and NAKs; true: there is more to do at once. */
 bool ernic_ack_step(Ernic *e, ErnicQp *qp);
 

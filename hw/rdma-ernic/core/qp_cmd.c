@@ -439,6 +439,7 @@ uint8_t ernic_qp_destroy(Ernic *e, uint32_t uctx, uint32_t qpn)
     if (qp->type == ERNIC_QPT_RWQ && ernic_rss_uses(e, qpn)) {
         return ERNIC_ERR_BUSY;
     }
+    ernic_ack_last(e, qp);
     ernic_mcast_forget(e, qpn);
     ernic_flow_forget(e, qpn);
     refer(e, qp, -1);
@@ -631,6 +632,9 @@ uint8_t ernic_qp_modify(Ernic *e, uint32_t uctx, uint32_t qpn,
         trace_ernic_guest_qp_modify(qpn, ernic_qp_state_name(from),
                                     ernic_qp_state_name(to), mask, status);
         return status;
+    }
+    if (!(ernic_qp_state_may(to) & ERNIC_MAY_PROC_RECV)) {
+        ernic_ack_last(e, qp);
     }
     apply_values(qp, attr, mask);
     enter(e, qp, from, to, mask);

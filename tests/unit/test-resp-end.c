@@ -1,0 +1,68 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The responder at its end: what a queue pair still says that software takes away.
+ */
+#include "qemu/osdep.h"
+#include "dialog.h"
+
+#define PSN DLG_RQ_PSN
+
+/* How a queue pair ceases to answer; each beside what was received just before. */
+static void cease(Dialog *d, int how)
+{
+    if (how == ERNIC_QPS_COUNT) {
+        g_assert_cmpint(fake_destroy(d->e, ERNIC_CMD_QP_DESTROY, d->qp.qpn),
+                        ==, ERNIC_OK);
+    } else {
+        dlg_state(d, how);
+    }
+    fake_run(d->e);
+}
+
+/*
+ * What software may have seen complete is acknowledged first: the peer that sends
+ * again would find nobody.
+ */
+static void test_ack_last(void)
+{
+    static const int ways[] = {
+        ERNIC_QPS_RESET, ERNIC_QPS_ERR, ERNIC_QPS_COUNT,
+    };
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(ways); i++) {
+        dlg_open(&d, ERNIC_QPT_RC);
+        dlg_recv(&d, DLG_SINK, 16);
+        d.hold = true;
+        PEER(&d, SEND_ONLY, .psn = PSN, .payload = d.peer, .payload_len = 16,
+             .ackreq = true);
+        cease(&d, ways[i]);
+        SENT_ACK(&d, PSN, 1);
+        RECV_WC(&d, 0, SUCCESS);
+        dlg_close(&d);
+
+        /* Not without being asked, and not before a response. */
+        dlg_open(&d, ERNIC_QPT_RC);
+        dlg_recv(&d, DLG_SINK, 16);
+        d.hold = true;
+        PEER(&d, SEND_ONLY, .psn = PSN, .payload = d.peer, .payload_len = 16);
+        if (i) {
+            PEER(&d, READ_REQUEST, .psn = PSN + 1, .va = d.mem, .rkey = d.key,
+                 .dma_len = 16, .ackreq = true);
+            PEER(&d, WRITE_ONLY, .psn = PSN + 2, .ackreq = true);
+        }
+        cease(&d, ways[i]);
+        QUIET(&d);
+        RECV_WC(&d, 0, SUCCESS);
+        dlg_close(&d);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/resp/ack/last", test_ack_last);
+    return g_test_run();
+}
