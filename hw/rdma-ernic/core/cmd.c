@@ -394,7 +394,12 @@ static uint8_t cmd_mr_rereg(Ernic *e, uint32_t uctx,
 static uint8_t cmd_mr_pages(Ernic *e, uint32_t uctx,
                             const struct ernic_cmd *cmd, CmdOut *out)
 {
-    return ernic_mr_pages(e, uctx, &cmd->mr_pages);
+    uint8_t status = ernic_mr_pages(e, uctx, &cmd->mr_pages);
+
+    if (!status && cmd->mr_pages.list) {
+        ernic_qp_pages_came(e, &cmd->mr_pages);
+    }
+    return status;
 }
 
 static uint8_t cmd_page_resume(Ernic *e, uint32_t uctx,

@@ -147,6 +147,7 @@ struct Ernic {
     uint32_t bad_pkey, bad_qkey;
     uint16_t udp_sport;         /* of every packet; 0: per queue pair */
     bool port_active;
+    bool page_failed;           /* some page may be ERNIC_PAGE_FAILED */
     uint32_t async_eq;          /* 0: none */
     ErnicEvents port_events;
     ErnicEventsAt events_at[ERNIC_EVC_COUNT];   /* set by ernic_new() */

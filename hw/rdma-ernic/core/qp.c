@@ -9,6 +9,8 @@
 #include "cq.h"
 #include "format.h"
 #include "ib_tables.h"
+#include "mr.h"
+#include "odp.h"
 #include "qp.h"
 #include "sched.h"
 #include "timer.h"
@@ -443,9 +445,32 @@ uint8_t ernic_qp_page_resume(Ernic *e, const struct ernic_cmd_page_resume *cmd)
     if (page->state == ERNIC_PAGE_ASKED && page->key == key &&
         page->off == off) {
         page->state = cmd->failed ? ERNIC_PAGE_FAILED : ERNIC_PAGE_NONE;
+        e->page_failed |= cmd->failed;
         ernic_sched_mark(e, &e->qp[qpn]);
     }
     return ERNIC_OK;
+}
+
+void ernic_qp_pages_came(Ernic *e, const struct ernic_cmd_mr_pages *cmd)
+{
+    uint32_t key = le32_to_cpu(cmd->key), qpn;
+    uint64_t first = le64_to_cpu(cmd->first), n = le64_to_cpu(cmd->npages);
+    uint8_t shift = e->mr[key >> 8].odp->page_shift;
+    bool left = false;
+
+    for (qpn = 1; e->page_failed && qpn < e->qp_ids.size; qpn++) {
+        ErnicPageFault *page = &e->qp[qpn].events.page;
+
+        if (page->state != ERNIC_PAGE_FAILED) {
+            continue;
+        }
+        if (page->key == key && (page->off >> shift) - first < n) {
+            page->state = ERNIC_PAGE_NONE;
+        } else {
+            left = true;
+        }
+    }
+    e->page_failed = left;
 }
 
 void ernic_qp_pages_orphaned(Ernic *e)

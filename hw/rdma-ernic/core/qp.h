@@ -325,6 +325,8 @@ void ernic_qp_pages_orphaned(Ernic *e);
 /* Software's answer; one to what was not asked, or not so, changes nothing. */
 uint8_t ernic_qp_page_resume(Ernic *e,
                              const struct ernic_cmd_page_resume *cmd);
+/* Software has brought pages: of these none is failed any more. */
+void ernic_qp_pages_came(Ernic *e, const struct ernic_cmd_mr_pages *cmd);
 /* The earliest of the queue pair's deadlines has changed. */
 void ernic_qp_timer(Ernic *e, ErnicQp *qp);
 /* Ask the requester to go back to @psn (IBTA 9.7.5.1). */

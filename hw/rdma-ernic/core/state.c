@@ -328,6 +328,7 @@ static void derive(Ernic *e)
     for (i = 1; i < e->cfg.max_mr; i++) {
         e->num_bound += e->mr[i].valid && e->mr[i].kind == ERNIC_MR_WINDOW_2;
     }
+    e->page_failed = true;              /* who looks finds out */
     for (i = 1; i <= ERNIC_LIM_FLOW; i++) {
         e->num_flows += e->flow[i].used;
     }

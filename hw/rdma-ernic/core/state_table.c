@@ -129,7 +129,7 @@ static const ErnicStateField device_fields[] = {
     /* The variant bytes of all keys: they outlive the objects. */
     OWNED(mr, ernic_state_variants),
     DERIVED(uctx_used),         /* not in uctx_ids */
-    DERIVED(num_pages), DERIVED(num_bound),
+    DERIVED(num_pages), DERIVED(num_bound), DERIVED(page_failed),
     STRUCTS(gid, gid_struct), ARRAY(pkey, UINT16_MAX),
     U(bad_pkey), U(bad_qkey), BOOL(port_active), U(async_eq),
     DERIVED(udp_sport),         /* of cfg or regs */

@@ -1,0 +1,76 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Regions on demand: for how long a page that could not be had stays so.
+ */
+#include "qemu/osdep.h"
+#include "dialog.h"
+
+#define PAGE    4096u
+#define WRITE   (ERNIC_PAGE_READ | ERNIC_PAGE_WRITE)
+
+/* @flags 0: the pages are absent. */
+static void set(Dialog *d, uint64_t first, uint32_t n, uint32_t flags)
+{
+    g_assert_cmpuint(fake_set_pages(d->e, d->key, first, n,
+                                    flags ? d->mem + first * PAGE : 0, flags),
+                     ==, ERNIC_OK);
+}
+
+static void answer(Dialog *d, bool failed)
+{
+    struct ernic_eqe eqe = dlg_event_of(d, ERNIC_EV_PAGE_FAULT, d->qp.qpn);
+
+    g_assert_cmphex(eqe.offset, ==, DLG_SINK);
+    fake_page_resume(d->e, &eqe, failed);
+}
+
+static void dgram(Dialog *d)
+{
+    PEER(d, SEND_ONLY, .psn = DLG_RQ_PSN, .payload_len = 16, .qkey = DLG_QKEY,
+         .src_qp = DLG_PEER_QPN);
+}
+
+/*
+ * That a page could not be had is of then: once it has come, and has gone again, software
+ * is asked anew. Pages elsewhere change nothing.
+ */
+static void test_failed_once(void)
+{
+    static const uint64_t page = DLG_SINK / PAGE;
+    Dialog d;
+    int come;
+
+    for (come = 0; come < 3; come++) {
+        dlg_open(&d, ERNIC_QPT_UD);
+        d.key = fake_reg_demand(d.e, d.pd, d.mem, DLG_MEM,
+                                ERNIC_ACCESS_LOCAL_WRITE);
+        dlg_recv(&d, DLG_SINK, 64);
+        dgram(&d);
+        answer(&d, true);
+        if (come) {
+            set(&d, page + (come == 2), 1, WRITE);
+            set(&d, page, 2, 0);
+        }
+        dgram(&d);
+        if (come == 1) {
+            dlg_no_wc(&d);
+            set(&d, page, 1, WRITE);
+            answer(&d, false);
+            dgram(&d);
+            RECV_WC(&d, 0, SUCCESS);
+            STATE_IS(&d, RTS);
+        } else {
+            RECV_WC(&d, 0, LOC_PROT_ERR);
+            STATE_IS(&d, ERR);
+        }
+        dlg_close(&d);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/odp/failed-once", test_failed_once);
+    return g_test_run();
+}
