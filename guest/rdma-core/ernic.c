@@ -17,6 +17,8 @@ static int ernic_query_device_ex(struct ibv_context *ibctx,
 				 struct ibv_device_attr_ex *attr,
 				 size_t attr_size)
 {
+	const struct ernic_alloc_ucontext_resp *caps =
+		&to_ernic_context(ibctx)->caps;
 	struct ib_uverbs_ex_query_device_resp resp;
 	size_t resp_size = sizeof(resp);
 	uint64_t fw;
@@ -32,6 +34,14 @@ static int ernic_query_device_ex(struct ibv_context *ibctx,
 		attr->rss_caps.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ;
 		attr->rss_caps.rx_hash_fields_mask = ERNIC_HASH_FIELDS;
 	}
+	if (attr_size >= offsetofend(struct ibv_device_attr_ex,
+				     packet_pacing_caps) &&
+	    caps->rate_limit_max)
+		attr->packet_pacing_caps = (struct ibv_packet_pacing_caps) {
+			.qp_rate_limit_min = 1,
+			.qp_rate_limit_max = caps->rate_limit_max,
+			.supported_qpts = 1 << IBV_QPT_RAW_PACKET,
+		};
 	fw = resp.base.fw_ver;
 	snprintf(attr->orig_attr.fw_ver, sizeof(attr->orig_attr.fw_ver),
 		 "%u.%u.%u", (unsigned int)(fw >> 32),
@@ -187,6 +197,7 @@ static const struct verbs_context_ops ernic_ops = {
 	.import_pd = ernic_import_pd,
 	.modify_cq = ernic_modify_cq,
 	.modify_qp = ernic_modify_qp,
+	.modify_qp_rate_limit = ernic_modify_qp_rate_limit,
 	.modify_srq = ernic_modify_srq,
 	.modify_wq = ernic_modify_wq,
 	.open_qp = ernic_open_qp,

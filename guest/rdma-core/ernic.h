@@ -359,6 +359,8 @@ struct ibv_qp *ernic_create_qp(struct ibv_pd *ibpd,
 struct ibv_qp *ernic_create_qp_ex(struct ibv_context *ibctx,
 				  struct ibv_qp_init_attr_ex *attr);
 int ernic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask);
+int ernic_modify_qp_rate_limit(struct ibv_qp *ibqp,
+			       struct ibv_qp_rate_limit_attr *limit);
 int ernic_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
 		   struct ibv_qp_init_attr *init);
 int ernic_destroy_qp(struct ibv_qp *ibqp);

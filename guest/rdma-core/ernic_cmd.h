@@ -25,6 +25,8 @@ DECLARE_DRV_CMD(uernic_modify_srq, IB_USER_VERBS_CMD_MODIFY_SRQ,
 		ernic_resize_srq_req, empty);
 DECLARE_DRV_CMD(uernic_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
 		ernic_create_qp_req, ernic_create_qp_resp);
+DECLARE_DRV_CMD(uernic_modify_qp, IB_USER_VERBS_EX_CMD_MODIFY_QP,
+		ernic_modify_qp_req, empty);
 DECLARE_DRV_CMD(uernic_create_wq, IB_USER_VERBS_EX_CMD_CREATE_WQ,
 		ernic_create_wq_req, empty);
 DECLARE_DRV_CMD(uernic_create_rss, IB_USER_VERBS_EX_CMD_CREATE_QP,

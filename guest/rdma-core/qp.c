@@ -235,11 +235,39 @@ void ernic_qp_clean_cqs(struct ernic_qp *qp)
 	ernic_unlock(&b->lock);
 }
 
+static int modify_with_rate(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
+			    int mask, uint32_t burst)
+{
+	struct uernic_modify_qp_resp resp = {};
+	struct uernic_modify_qp cmd = {};
+
+	cmd.drv_payload.rate_burst = burst;
+	return ibv_cmd_modify_qp_ex(ibqp, attr, mask, &cmd.ibv_cmd, sizeof(cmd),
+				    &resp.ibv_resp, sizeof(resp));
+}
+
+/* The size of a typical packet is a hint that the device has no use for. */
+int ernic_modify_qp_rate_limit(struct ibv_qp *ibqp,
+			       struct ibv_qp_rate_limit_attr *limit)
+{
+	struct ibv_qp_attr attr = { .rate_limit = limit->rate_limit };
+
+	if (limit->comp_mask ||
+	    (!limit->rate_limit &&
+	     (limit->max_burst_sz || limit->typical_pkt_sz)))
+		return EINVAL;
+	return modify_with_rate(ibqp, &attr, IBV_QP_RATE_LIMIT,
+				limit->max_burst_sz);
+}
+
 int ernic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 {
 	struct ernic_qp *qp = to_ernic_qp(ibqp);
 	struct ibv_modify_qp cmd = {};
-	int ret = ibv_cmd_modify_qp(ibqp, attr, mask, &cmd, sizeof(cmd));
+	int ret = mask & IBV_QP_RATE_LIMIT ?
+			  modify_with_rate(ibqp, attr, mask, 0) :
+			  ibv_cmd_modify_qp(ibqp, attr, mask, &cmd,
+					    sizeof(cmd));
 
 	if (!ret && (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET) {
 		ernic_qp_clean_cqs(qp);

@@ -519,7 +519,8 @@ static const Wrong wrongs[] = {
     ATTR(pkey_index, 16, PARAM),
     ATTR(pkey_index, 14, PARAM),                        /* no key there */
     ATTR(sq_draining, 1, RESERVED),
-    ATTR(reserved[25], 1, RESERVED),
+    ATTR(reserved[1], 1, RESERVED),
+    ATTR(reserved1[15], 1, RESERVED),
     CMD(FLOW_CREATE, qp.addr, NOWHERE, DMA),
     CMD(FLOW_CREATE, qp.length, sizeof(struct ernic_flow_rule) - 1, PARAM),
     RULE(qpn, 1, HANDLE),

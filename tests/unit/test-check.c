@@ -222,6 +222,8 @@ BREAK(sq_deadlines, SET(QP(out).state, ERNIC_QPS_RTR));
 BREAK(sq_drained, SET(QP(out).sq_drained, true));
 BREAK(cwnd, SET(QP(out).sq.cwnd, 5));
 BREAK(rate, SET(QP(out).cc.limited, true));
+BREAK(limit, SET(QP(ud).attr.rate_limit, 1));
+BREAK(limit_at, SET(QP(ud).sq.rate_at, 1));
 BREAK(recv_len, SET(QP(in).rq.recv.len, 1));
 BREAK(recv_off, SET(QP(in).rq.off, BUSY_BUF + 1));
 BREAK(recv_none, SET(QP(in).rq.recv_valid, false));
@@ -406,6 +408,8 @@ static const struct {
     { "sq-drained", break_sq_drained },
     { "sq-rate", break_cwnd },
     { "sq-rate", break_rate },
+    { "sq-rate", break_limit },
+    { "sq-rate", break_limit_at },
     { "rq-request", break_recv_len },
     { "rq-request", break_recv_fault_len },
     { "rq-message", break_recv_fault },

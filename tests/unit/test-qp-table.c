@@ -22,6 +22,7 @@ static const char *const attr_names[ERNIC_QPA_COUNT] = {
     "P_Key index", "port", "Q_Key", "address vector", "path MTU",
     "ACK timeout", "retry count", "RNR retry", "RQ PSN", "max rd/atomic",
     "min RNR timer", "SQ PSN", "max dest rd/atomic", "destination QPN",
+    "rate limit",
 };
 
 static const struct {
@@ -271,6 +272,12 @@ static const struct {
     { E(RTR, RTS), ERNIC_QPA_ACCESS, "", "RC UC XRC-INI XRC-TGT" },
     { E(RTR, RTS), ERNIC_QPA_QKEY, "", "UD GSI" },
     { E(RTR, RTS), ERNIC_QPA_MIN_RNR_TIMER, "", "RC XRC-TGT" },
+    /* in RTS, and on the ways there */
+    { E(RTR, RTS), ERNIC_QPA_RATE_LIMIT, "", "RAW" },
+    { E(RTS, RTS), ERNIC_QPA_RATE_LIMIT, "", "RAW" },
+    { E(SQD, RTS), ERNIC_QPA_RATE_LIMIT, "", "RAW" },
+    { E(SQD, SQD), ERNIC_QPA_RATE_LIMIT, "", "" },
+    { E(SQE, RTS), ERNIC_QPA_RATE_LIMIT, "", "" },
     /* SQD: what may change while the send queue stands still */
     { E(RTS, SQD), ERNIC_QPA_SQD_NOTIFY,
       "", "RC UC UD GSI XRC-INI XRC-TGT RAW" },

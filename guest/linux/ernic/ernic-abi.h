@@ -43,6 +43,12 @@ struct ernic_alloc_ucontext_resp {
 	 * 0: there is no PTP clock.
 	 */
 	__aligned_u64 clock_mmap_offset;
+	/*
+	 * The greatest rate limit of a raw packet queue pair, in kb/s; 0: there
+	 * are none.
+	 */
+	__u32 rate_limit_max;
+	__u32 reserved;
 };
 
 /* The PTP clock, as what the device's clock is to it. */
@@ -133,6 +139,13 @@ struct ernic_create_qp_req {
 
 struct ernic_create_qp_resp {
 	__u32 qpn;
+	__u32 reserved;
+};
+
+/* Beside a rate limit; without it the burst is the device's own. */
+struct ernic_modify_qp_req {
+	/* bytes at once after a pause */
+	__u32 rate_burst;
 	__u32 reserved;
 };
 

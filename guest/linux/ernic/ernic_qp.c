@@ -37,6 +37,7 @@ static const struct {
 	{ IB_QP_SQ_PSN, ERNIC_QPA_SQ_PSN },
 	{ IB_QP_MAX_DEST_RD_ATOMIC, ERNIC_QPA_MAX_DEST_RD_ATOMIC },
 	{ IB_QP_DEST_QPN, ERNIC_QPA_DEST_QPN },
+	{ IB_QP_RATE_LIMIT, ERNIC_QPA_RATE_LIMIT },
 };
 static_assert(ARRAY_SIZE(ernic_qp_masks) == ERNIC_QPA_COUNT);
 static_assert((int)IB_QPS_RESET == (int)ERNIC_QPS_RESET);
@@ -320,6 +321,28 @@ static void ernic_qp_set_state(struct ernic_qp *qp, u8 state)
 	}
 }
 
+static int ernic_qp_rate(struct ib_qp *ibqp, const struct ib_qp_attr *attr,
+			 struct ib_udata *udata, struct ernic_qp_attr *a)
+{
+	struct ernic_modify_qp_req req = {};
+	u32 max = ernic_rate_limit_max(to_dev(ibqp->device));
+	int ret;
+
+	if (!max)
+		return -EOPNOTSUPP;
+	if (udata && udata->inlen) {
+		ret = ernic_request(udata, &req, sizeof(req));
+		if (ret)
+			return ret;
+	}
+	if (attr->rate_limit > max || req.reserved ||
+	    (req.rate_burst && !attr->rate_limit))
+		return -EINVAL;
+	a->rate_limit = cpu_to_le32(attr->rate_limit);
+	a->rate_burst = cpu_to_le32(req.rate_burst);
+	return 0;
+}
+
 int ernic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		    struct ib_udata *udata)
 {
@@ -339,6 +362,11 @@ int ernic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	}
 	if (mask & ~known)
 		return -EOPNOTSUPP;
+	if (mask & IB_QP_RATE_LIMIT) {
+		ret = ernic_qp_rate(ibqp, attr, udata, &a);
+		if (ret)
+			return ret;
+	}
 	a.mask = cpu_to_le32(set);
 	if (mask & IB_QP_STATE)
 		a.state = attr->qp_state;
@@ -421,6 +449,7 @@ int ernic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->max_rd_atomic = a.max_rd_atomic;
 	attr->max_dest_rd_atomic = a.max_dest_rd_atomic;
 	attr->sq_draining = a.sq_draining;
+	attr->rate_limit = le32_to_cpu(a.rate_limit);
 	ernic_av_to_ah(&a.av, &attr->ah_attr);
 	attr->cap = qp->cap;
 	init->cap = qp->cap;

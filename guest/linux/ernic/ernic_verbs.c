@@ -156,6 +156,7 @@ void ernic_ucontext_resp(struct ernic_dev *dev, u32 uctx,
 		.rq_stride_max = ERNIC_RQ_STRIDE_MAX,
 		.db_time_offset = ERNIC_DB_TIME,
 	};
+	resp->rate_limit_max = ernic_rate_limit_max(dev);
 	if (dev->ptp)
 		resp->clock_mmap_offset = ERNIC_MMAP_CLOCK * PAGE_SIZE;
 }

@@ -210,6 +210,15 @@ static inline bool ernic_has_raw(struct ernic_dev *dev)
 	return le32_to_cpu(dev->attr.raw) & ERNIC_RAW_PACKET;
 }
 
+/* kb/s: that of the link, as far as the number goes; 0: no limits */
+static inline u32 ernic_rate_limit_max(struct ernic_dev *dev)
+{
+	if (!(le32_to_cpu(dev->attr.raw) & ERNIC_RAW_RATE))
+		return 0;
+	return min_t(u64, readl(ernic_reg(dev, link_speed)) * 1000ull,
+		     U32_MAX);
+}
+
 static inline u32 ernic_udata_uctx(struct ib_udata *udata)
 {
 	return rdma_udata_to_drv_context(udata, struct ernic_ucontext,

@@ -303,7 +303,9 @@ static bool sq_rate(const ErnicCheck *c, uint32_t id)
     const ErnicQp *qp = get(c, id);
 
     return qp->sq.cwnd >= ERNIC_CWND_MIN &&
-           (!qp->cc.limited || qp->cc.rate > 0);
+           (!qp->cc.limited || qp->cc.rate > 0) &&
+           (qp->type == ERNIC_QPT_RAW || !qp->attr.rate_limit) &&
+           (qp->attr.rate_limit || !qp->sq.rate_at);
 }
 
 /* ---- receive queue --------------------------------------------------------- */

@@ -122,7 +122,8 @@ static uint8_t cmd_query_device(Ernic *e, uint32_t uctx,
         .max_rd_atomic = ERNIC_MAX_RD_ATOMIC,
         .num_ports = 1,
         .odp = cpu_to_le32(ERNIC_ODP_REGION),
-        .raw = cpu_to_le32(e->cfg.raw ? ERNIC_RAW_PACKET | ERNIC_RAW_RSS : 0),
+        .raw = cpu_to_le32(e->cfg.raw ? ERNIC_RAW_PACKET | ERNIC_RAW_RSS |
+                                        ERNIC_RAW_RATE : 0),
         .max_flows = cpu_to_le32(e->cfg.raw ? ERNIC_LIM_FLOW : 0),
         .max_rss = cpu_to_le32(e->cfg.raw ? ERNIC_LIM_RSS : 0),
     };

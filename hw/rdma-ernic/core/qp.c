@@ -12,6 +12,7 @@
 #include "mr.h"
 #include "odp.h"
 #include "qp.h"
+#include "rate.h"
 #include "sched.h"
 #include "timer.h"
 #include "timing.h"
@@ -386,9 +387,9 @@ void ernic_qp_timer(Ernic *e, ErnicQp *qp)
     if (qp->ack.due) {
         due = MIN(due, qp->ack.due);
     }
-    if (ernic_cc_send_at(&qp->cc) > e->now &&
+    if (ernic_rate_send_at(qp) > e->now &&
         (qp->sq.blocked_on == ERNIC_BLOCKED_RATE || qp->ack.rd_pending)) {
-        due = MIN(due, ernic_cc_send_at(&qp->cc));
+        due = MIN(due, ernic_rate_send_at(qp));
     }
     /*
      * A deadline that moved back stays in the heap and is found early: that

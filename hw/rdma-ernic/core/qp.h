@@ -73,6 +73,8 @@ typedef struct ErnicQpAttr {
     uint8_t retry_cnt, rnr_retry, min_rnr_timer;
     uint8_t max_rd_atomic, max_dest_rd_atomic;
     bool sqd_notify;
+    uint32_t rate_limit;            /* raw: kb/s, or 0 */
+    uint32_t rate_burst;            /* bytes, or 0 */
     ErnicAv av;
 } ErnicQpAttr;
 
@@ -97,6 +99,8 @@ typedef struct ErnicSendQueue {
     uint32_t seen_gen;              /* rewinds obeyed */
     uint32_t unasked;               /* packets since AckReq was last set */
     uint32_t read_restart;          /* PSN at which a READ was asked again */
+    uint64_t rate_at;               /* rate limit: the next frame leaves no
+                                       earlier */
     bool page_wait;                 /* completer too: until the page fault is
                                        resumed nothing is sent */
 

@@ -59,9 +59,11 @@ static const ErnicQpAttrRow attr_rows[] = {
     { ERNIC_QPA_MAX_DEST_RD_ATOMIC, BOTH(max_dest_rd_atomic), 0,
       ERNIC_MAX_RD_ATOMIC },
     { ERNIC_QPA_DEST_QPN, BOTH(dest_qpn), 0, ERNIC_QPN_MASK },
+    { ERNIC_QPA_RATE_LIMIT, BOTH(rate_limit), 0, UINT32_MAX },
+    { ERNIC_QPA_RATE_LIMIT, BOTH(rate_burst), 0, UINT32_MAX },
 };
-/* All attributes but STATE, CUR_STATE and AV. */
-QEMU_BUILD_BUG_ON(ARRAY_SIZE(attr_rows) != ERNIC_QPA_COUNT - 3);
+/* All attributes but STATE, CUR_STATE and AV; one has two numbers. */
+QEMU_BUILD_BUG_ON(ARRAY_SIZE(attr_rows) != ERNIC_QPA_COUNT - 3 + 1);
 
 #undef SRC
 #undef BOTH
@@ -510,7 +512,8 @@ static uint8_t modify_check(const Ernic *e, const ErnicQp *qp,
     uint32_t mask = le32_to_cpu(attr->mask);
     uint8_t status;
 
-    if (attr->sq_draining || !all_zero(attr->reserved, sizeof(attr->reserved))) {
+    if (attr->sq_draining || !all_zero(attr->reserved, sizeof(attr->reserved)) ||
+        !all_zero(attr->reserved1, sizeof(attr->reserved1))) {
         return ERNIC_ERR_RESERVED;
     }
     if (mask & ~ALL_ATTRS) {
@@ -591,6 +594,10 @@ static void apply_values(ErnicQp *qp, const struct ernic_qp_attr *attr,
     if (mask & ERNIC_QPA_RNR_RETRY) {
         qp->sq.rnr_left = qp->attr.rnr_retry;
     }
+    /* The new rate owes nothing to the old one. */
+    if (mask & ERNIC_QPA_RATE_LIMIT) {
+        qp->sq.rate_at = 0;
+    }
 }
 
 /* What a state begins with; the attributes are in place. */
@@ -640,6 +647,8 @@ uint8_t ernic_qp_modify(Ernic *e, uint32_t uctx, uint32_t qpn,
     enter(e, qp, from, to, mask);
     if (to != from) {
         ernic_qp_set_state(e, qp, to);          /* marks work */
+    } else if (mask & ERNIC_QPA_RATE_LIMIT) {
+        ernic_sched_mark(e, qp);
     }
     trace_ernic_qp_modify(qpn, ernic_qp_state_name(from),
                           ernic_qp_state_name(to), mask);

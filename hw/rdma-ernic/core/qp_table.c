@@ -27,14 +27,16 @@ typedef struct ErnicQpEdge {
         [ERNIC_QPT_GSI] = A(CUR_STATE) | A(QKEY),                           \
         [ERNIC_QPT_XRC_INI] = A(CUR_STATE) | A(ACCESS),                     \
         [ERNIC_QPT_XRC_TGT] = A(CUR_STATE) | A(ACCESS) | A(MIN_RNR_TIMER),  \
-        [ERNIC_QPT_RAW] = A(CUR_STATE), [ERNIC_QPT_RWQ] = A(CUR_STATE),     \
+        [ERNIC_QPT_RAW] = A(CUR_STATE) | A(RATE_LIMIT),                     \
+        [ERNIC_QPT_RWQ] = A(CUR_STATE),                                     \
     }
 
 /*
  * IBTA vol. 1, 11.2.5.2 (XRC: A14), for what services and attributes there are:
  * no alternate path, no path migration, no resizing of work queues. QP1 is as
  * UD, but its port was chosen when it was created (11.2.4.1 and 3.9). Raw queue
- * pairs have neither keys nor sequence numbers: a port is all they need.
+ * pairs have neither keys nor sequence numbers: a port is all they need, and a
+ * limit of their rate, which is not InfiniBand's, all that they may have.
  *
  * Software enters Reset from any state, Reset too, and Error from any but Reset
  * (10.3.1, figure of the state diagram): out of Reset leads only the edge to

@@ -11,6 +11,7 @@
 #include "mr.h"
 #include "psn.h"
 #include "qp.h"
+#include "rate.h"
 #include "retry.h"
 #include "timer.h"
 #include "timing.h"
@@ -360,6 +361,7 @@ static ReqStep req_frame(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
     sq->next_psn = ernic_psn_add(sq->next_psn, 1);
     sq->max_psn = sq->next_psn;
     e->stats.tx_messages++;
+    ernic_rate_sent(qp, e->now, wqe->len);
     return REQ_SENT;
 }
 
@@ -530,7 +532,7 @@ bool ernic_req_step(Ernic *e, ErnicQp *qp)
             req_block(qp, ERNIC_BLOCKED_RNR);
             return false;
         }
-        if (ernic_cc_send_at(&qp->cc) > e->now) {
+        if (ernic_rate_send_at(qp) > e->now) {
             req_block(qp, ERNIC_BLOCKED_RATE);
             ernic_qp_timer(e, qp);
             break;

@@ -357,7 +357,7 @@ static const ErnicStateField attr_fields[] = {
     UMAX(min_rnr_timer, ERNIC_RNR_TIMER_COUNT - 1),
     UMAX(max_rd_atomic, ERNIC_MAX_RD_ATOMIC),
     UMAX(max_dest_rd_atomic, ERNIC_MAX_RD_ATOMIC), BOOL(sqd_notify),
-    STRUCT(av, av_struct),
+    U(rate_limit), U(rate_burst), STRUCT(av, av_struct),
 };
 #undef S
 static const ErnicStateStruct attr_struct = DESCRIBE(attr_fields, ErnicQpAttr);
@@ -368,8 +368,8 @@ static const ErnicStateField sq_fields[] = {
     U(next), UMAX(next_psn, ERNIC_PSN_MASK), UMAX(max_psn, ERNIC_PSN_MASK),
     UMAX(ssn, ERNIC_MSN_MASK), U(rd_issued),
     UMAX(blocked_on, ERNIC_BLOCKED_COUNT - 1), U(seen_gen), U(unasked),
-    UMAX(read_restart, ERNIC_PSN_MASK), BOOL(page_wait), UMAX(una_psn, ERNIC_PSN_MASK),
-    U(rd_done), BOOL(rewound), U(rewind_gen),
+    UMAX(read_restart, ERNIC_PSN_MASK), U(rate_at), BOOL(page_wait),
+    UMAX(una_psn, ERNIC_PSN_MASK), U(rd_done), BOOL(rewound), U(rewind_gen),
     UMAX(rewind_psn, ERNIC_PSN_MASK), UMAX(retry_left, 7),
     UMAX(rnr_left, ERNIC_RNR_RETRY_FOREVER), U(ack_due), U(rnr_due),
     UMAX(cwnd, ERNIC_CWND_MAX), UMAX(narrow, ERNIC_PG332_OUTSTANDING),

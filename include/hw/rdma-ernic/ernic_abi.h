@@ -54,8 +54,7 @@ typedef uint64_t ernic_le64;
 
 /* features */
 #define ERNIC_FEATURE_ETH       0x1     /* the device is a network card too */
-#define ERNIC_FEATURE_ROCE_ETH  0x2     /* RoCEv2 packets are frames of that
-                                           card: they have to fit its MTU */
+#define ERNIC_FEATURE_ROCE_ETH  0x2     /* RoCEv2 is bound by that card's MTU */
 #define ERNIC_FEATURE_XRC       0x4     /* queue pairs and SRQs of XRC */
 #define ERNIC_FEATURE_ATOMIC_WRITE 0x8  /* requests of that name */
 #define ERNIC_FEATURE_SRQ_RESIZE 0x10   /* SRQ_MODIFY takes a depth */
@@ -711,7 +710,8 @@ ERNIC_ABI_SIZE(struct ernic_qp_init, 64);
 #define ERNIC_QPA_SQ_PSN            0x08000
 #define ERNIC_QPA_MAX_DEST_RD_ATOMIC 0x10000
 #define ERNIC_QPA_DEST_QPN          0x20000
-#define ERNIC_QPA_COUNT             18
+#define ERNIC_QPA_RATE_LIMIT        0x40000     /* and the burst */
+#define ERNIC_QPA_COUNT             19
 
 struct ernic_qp_attr {
     ernic_le32 mask;                    /* ERNIC_QPA_*; QUERY: all */
@@ -733,7 +733,10 @@ struct ernic_qp_attr {
     uint8_t max_rd_atomic;
     uint8_t max_dest_rd_atomic;
     uint8_t sq_draining;                /* QUERY: 1 until SQD has drained */
-    uint8_t reserved[26];
+    uint8_t reserved[2];
+    ernic_le32 rate_limit;              /* kb/s, 1000 bits each; 0: none */
+    ernic_le32 rate_burst;              /* bytes after a pause; 0: 1 ms of it */
+    uint8_t reserved1[16];
     struct ernic_av av;
 };
 ERNIC_ABI_SIZE(struct ernic_qp_attr, 96);
@@ -743,8 +746,6 @@ ERNIC_ABI_SIZE(struct ernic_qp_attr, 96);
 /* Answers to QUERY_* ------------------------------------------------------ */
 
 #define ERNIC_ODP_REGION    0x1     /* regions with ON_DEMAND */
-#define ERNIC_RAW_PACKET    0x1     /* queue pairs of ERNIC_QPT_RAW, and rules */
-#define ERNIC_RAW_RSS       0x2     /* and of ERNIC_QPT_RWQ, and RSS */
 
 struct ernic_device_attr {
     ernic_le32 abi_version;

@@ -6,6 +6,11 @@
 #ifndef ERNIC_ABI_RAW_H
 #define ERNIC_ABI_RAW_H
 
+/* What a device has of it (struct ernic_device_attr) */
+#define ERNIC_RAW_PACKET    0x1     /* queue pairs of ERNIC_QPT_RAW, and rules */
+#define ERNIC_RAW_RSS       0x2     /* and of ERNIC_QPT_RWQ, and RSS */
+#define ERNIC_RAW_RATE      0x4     /* and ERNIC_QPA_RATE_LIMIT */
+
 /* What a frame has to be; at most one of IPv4 and IPv6, one of TCP and UDP. */
 #define ERNIC_LAYER_VLAN    0x01
 #define ERNIC_LAYER_IPV4    0x02

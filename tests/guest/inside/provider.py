@@ -376,6 +376,50 @@ def test_times(rig):
     assert attr.completion_timestamp_mask == 2**64 - 1 and attr.hca_core_clock == 10**6
 
 
+def test_rate_limit(rig):
+    """Frames of a raw packet queue pair leave no faster than they may."""
+    count, kbps, frame_ns = 20, 2000, 8 * 1250 * 10**9 // 2000000
+    slack = 10**6               # the device's own burst
+    flags = e.IBV_WC_STANDARD_FLAGS | e.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP
+    cq = CQEX(rig.ctx, CqInitAttrEx(cqe=count, wc_flags=flags))
+    qp = rig.qp(cq, e.IBV_QPT_RAW_PACKET, sends=count)
+
+    def sent():
+        """When each of so many frames left, which are posted at once."""
+        stamps, end, chain = [], time.monotonic() + SECONDS, [None]
+        for n in range(count):
+            chain.append(SendWR(n, sg=[rig.sge(1250)], num_sge=1, next_wr=chain[-1],
+                                send_flags=e.IBV_SEND_SIGNALED))
+        qp.post_send(chain[-1])
+        while len(stamps) < count and time.monotonic() < end:
+            if not cq.start_poll(PollCqAttr()):
+                assert cq.status == e.IBV_WC_SUCCESS
+                stamps.append(cq.read_timestamp())
+                cq.end_poll()
+        assert len(stamps) == count, stamps
+        return stamps
+
+    def limit(kbps, more=0):
+        attr.rate_limit = kbps
+        qp.modify(attr, e.IBV_QP_RATE_LIMIT | more)
+
+    attr = QPAttr(port_num=1)
+    qp.to_rtr(attr)
+    attr.qp_state = e.IBV_QPS_RTS
+    limit(kbps, e.IBV_QP_STATE)
+    stamps = sent()
+    for n, stamp in enumerate(stamps):
+        assert stamp - stamps[0] >= n * frame_ns - slack, (n, stamps)
+    refused(errno.EINVAL, limit, 2**32 - 1)
+    limit(0)
+    stamps = sent()
+    assert stamps[-1] - stamps[0] < count * frame_ns // 2, stamps
+    rc = rig.qp(cq)
+    rc.to_rts(rig.attr(rc))
+    attr.rate_limit = kbps
+    refused(errno.EINVAL, rc.modify, attr, e.IBV_QP_RATE_LIMIT)
+
+
 def main():
     wanted = sys.argv[3:]
     failed = False
