@@ -255,8 +255,7 @@ def test_stolen(guests):
 
 def dies(one, how):
     """All are told, nothing hangs, and a new start mends it."""
-    one.check('dmesg -c')
-    job = one.start('python3 /tmp/loop.py 1 30 >/tmp/dead', 60)
+    job = traffic(one, '1 30 >/tmp/dead', 60)
     ready(one, '/tmp/dead', 1)
     one.check(how)
     start = time.monotonic()
@@ -273,6 +272,12 @@ def dies(one, how):
     assert 'end time' in one.check('python3 /tmp/loop.py 1 1')
 
 
+def traffic(one, words, seconds):
+    """Start it; the files are without the word of an earlier test's."""
+    one.check('dmesg -c; rm -f /tmp/rounds /tmp/dead')
+    return one.start(f'python3 /tmp/loop.py {words}', seconds)
+
+
 def ready(one, file, count):
     """Wait until the traffic has begun so many times."""
     one.check(f'timeout 25 sh -c "until [ \\$(grep -c ready {file}) -ge {count} ]; '
@@ -281,8 +286,7 @@ def ready(one, file, count):
 
 def in_traffic(one, leave):
     """leave() takes the device away and brings it back, with traffic on it."""
-    one.check('dmesg -c')
-    job = one.start(f'python3 /tmp/loop.py {ROUNDS} 900 >/tmp/rounds', 910)
+    job = traffic(one, f'{ROUNDS} 900 >/tmp/rounds', 910)
     for n in range(ROUNDS):
         ready(one, '/tmp/rounds', n + 1)
         leave()
