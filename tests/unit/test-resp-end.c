@@ -60,9 +60,46 @@ static void test_ack_last(void)
     }
 }
 
+/* So does a NAK that is owed; one that would end the queue pair is not sent. */
+static void test_nak_last(void)
+{
+    static const int ways[] = {
+        ERNIC_QPS_RESET, ERNIC_QPS_ERR, ERNIC_QPS_COUNT,
+    };
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < 2 * ARRAY_SIZE(ways); i++) {
+        bool ends = i & 1;
+
+        dlg_init(&d, ERNIC_QPT_RC, false);
+        d.attr.min_rnr_timer = 5;
+        dlg_to(&d, ERNIC_QPS_RTS);
+        dlg_recv(&d, DLG_SINK, 16);
+        d.hold = true;
+        PEER(&d, SEND_ONLY, .psn = PSN, .payload = d.peer, .payload_len = 16,
+             .ackreq = true);
+        if (ends) {
+            PEER(&d, READ_REQUEST, .psn = PSN + 1, .va = d.mem,
+                 .rkey = d.key ^ 1, .dma_len = 16, .ackreq = true);
+        } else {
+            PEER(&d, SEND_ONLY, .psn = PSN + 1, .payload = d.peer,
+                 .payload_len = 16, .ackreq = true);
+        }
+        cease(&d, ways[i / 2]);
+        if (!ends) {
+            SENT_NAK(&d, ERNIC_AETH_RNR_NAK | 5, PSN + 1, 1);
+        }
+        QUIET(&d);
+        RECV_WC(&d, 0, SUCCESS);
+        dlg_close(&d);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/resp/ack/last", test_ack_last);
+    g_test_add_func("/resp/nak/last", test_nak_last);
     return g_test_run();
 }

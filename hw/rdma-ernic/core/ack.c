@@ -253,15 +253,17 @@ void ernic_ack_due(Ernic *e, ErnicQp *qp)
 }
 
 /*
- * Not behind responses, of which none is sent any more. A command begins a train, and
- * sends none: the links are ernic_run()'s.
+ * Not behind responses, of which none is sent any more. A NAK says as much of what came
+ * before it, and goes in its place; but for one that ends the queue pair, which would
+ * have effects of its own. A command begins a train, and sends none: the links are
+ * ernic_run()'s.
  */
 void ernic_ack_last(Ernic *e, ErnicQp *qp)
 {
     ErnicAckState *ack = &qp->ack;
     ErnicPath path;
 
-    if ((ack->owed || ack->due) && !ack->nak && !ack->rd_pending &&
+    if ((ack->owed || ack->due) && !ack->fault && !ack->rd_pending &&
         !e->tx->packets && ernic_qp_path(e, qp, &qp->attr.av, &path)) {
         ack_one(e, qp, &path);
     }
