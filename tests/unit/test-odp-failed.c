@@ -68,9 +68,43 @@ static void test_failed_once(void)
     }
 }
 
+/* Likewise where it came before software said that it had tried in vain. */
+static void test_come_before(void)
+{
+    static const uint64_t page = DLG_SINK / PAGE;
+    Dialog d;
+    int come;
+
+    for (come = 0; come < 2; come++) {
+        dlg_open(&d, ERNIC_QPT_UD);
+        d.key = fake_reg_demand(d.e, d.pd, d.mem, DLG_MEM,
+                                ERNIC_ACCESS_LOCAL_WRITE);
+        dlg_recv(&d, DLG_SINK, 64);
+        dgram(&d);
+        /* To read is not enough. */
+        set(&d, page, 1, come ? WRITE : ERNIC_PAGE_READ);
+        answer(&d, true);
+        set(&d, page, 1, 0);
+        dgram(&d);
+        if (come) {
+            dlg_no_wc(&d);
+            set(&d, page, 1, WRITE);
+            answer(&d, false);
+            dgram(&d);
+            RECV_WC(&d, 0, SUCCESS);
+            STATE_IS(&d, RTS);
+        } else {
+            RECV_WC(&d, 0, LOC_PROT_ERR);
+            STATE_IS(&d, ERR);
+        }
+        dlg_close(&d);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/odp/failed-once", test_failed_once);
+    g_test_add_func("/odp/come-before", test_come_before);
     return g_test_run();
 }

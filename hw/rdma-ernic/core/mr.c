@@ -156,6 +156,14 @@ bool ernic_mr_check_flush(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
                        whole ? 0 : len, access);
 }
 
+bool ernic_mr_has_page(Ernic *e, uint32_t key, uint64_t off, bool write)
+{
+    const ErnicMr *mr = find_key(e, key);
+    uint64_t addr, run;
+
+    return mr && mr->odp && ernic_odp_find(mr->odp, off, write, &addr, &run);
+}
+
 /* ---- protection domains ------------------------------------------------- */
 
 static bool pd_exists(const Ernic *e, uint32_t pd)

@@ -66,6 +66,8 @@ bool ernic_mr_check_remote(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
  */
 bool ernic_mr_check_flush(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
                           uint64_t len, bool whole, uint32_t access);
+/* Is the page at byte @off of a region on demand there, to read or to @write? */
+bool ernic_mr_has_page(Ernic *e, uint32_t key, uint64_t off, bool write);
 
 /* Commands. Handles were copied and are checked here. */
 uint8_t ernic_pd_alloc(Ernic *e, uint32_t uctx, uint32_t *pd);

@@ -434,6 +434,7 @@ uint8_t ernic_qp_page_resume(Ernic *e, const struct ernic_cmd_page_resume *cmd)
     uint32_t qpn = le32_to_cpu(cmd->qpn), key = le32_to_cpu(cmd->key);
     uint64_t off = le64_to_cpu(cmd->offset);
     ErnicPageFault *page;
+    bool failed;
 
     if (cmd->failed > 1) {
         return ERNIC_ERR_PARAM;
@@ -445,8 +446,11 @@ uint8_t ernic_qp_page_resume(Ernic *e, const struct ernic_cmd_page_resume *cmd)
     trace_ernic_page_resume(qpn, key, off, cmd->failed);
     if (page->state == ERNIC_PAGE_ASKED && page->key == key &&
         page->off == off) {
-        page->state = cmd->failed ? ERNIC_PAGE_FAILED : ERNIC_PAGE_NONE;
-        e->page_failed |= cmd->failed;
+        /* It may have come while software tried in vain. */
+        failed = cmd->failed &&
+                 !ernic_mr_has_page(e, key, off, page->write);
+        page->state = failed ? ERNIC_PAGE_FAILED : ERNIC_PAGE_NONE;
+        e->page_failed |= failed;
         ernic_sched_mark(e, &e->qp[qpn]);
     }
     return ERNIC_OK;
