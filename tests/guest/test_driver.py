@@ -190,9 +190,9 @@ def test_counters(guests):
 
 def test_resources(guests):
     """What rdma(8) shows of the objects of a process."""
-    job = guests[0].start('python3 /tmp/loop.py 1 12')
+    job = guests[0].start('python3 /tmp/loop.py 1 12', 70)
     guests[0].check('timeout 40 sh -c "until rdma res show mr | grep -q mrlen; '
-                    'do sleep 0.2; done"')
+                    'do sleep 0.2; done"', 45)
     qps = guests[0].check('rdma res show qp -dd')
     assert len(re.findall(r'type RC state RTS .*comm python3 drv_uctx [1-9]\d* '
                           r'drv_sq_wr \d+ drv_sq_sge \d+ ', qps)) == 2, qps

@@ -413,7 +413,8 @@ def test_rate_limit(rig):
     refused(errno.EINVAL, limit, 2**32 - 1)
     limit(0)
     stamps = sent()
-    assert stamps[-1] - stamps[0] < count * frame_ns // 2, stamps
+    # Less than it may take with the limit; the host may be busy.
+    assert stamps[-1] - stamps[0] < (count - 1) * frame_ns - slack, stamps
     rc = rig.qp(cq)
     rc.to_rts(rig.attr(rc))
     attr.rate_limit = kbps
