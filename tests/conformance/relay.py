@@ -79,6 +79,7 @@ class Relay:
                 one.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass                        # the guest went first
-        for one, thread in zip(self.sockets, self.threads):
+        for thread in self.threads:
             thread.join()
+        for one in (*self.sockets, *filter(None, self.ends)):
             one.close()

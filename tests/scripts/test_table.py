@@ -118,11 +118,18 @@ def test_named():
         assert found == wanted, (names, found)
 
 
-class Two(unittest.TestCase):
+class Three(unittest.TestCase):
     def dies(self):
         os.kill(os.getpid(), signal.SIGKILL)
 
     def passes(self):
+        pass
+
+    def run(self, result=None):
+        if self._testMethodName != 'silent':
+            super().run(result)
+
+    def silent(self):
         pass
 
 
@@ -130,14 +137,15 @@ def test_alone():
     """Each test has a process: one that dies takes no other with it."""
     said = subprocess.run([sys.executable, __file__, 'alone'], check=True,
                           capture_output=True, text=True).stdout.splitlines()
-    assert said == ['The test died: Killed.', 'fail __main__.Two.dies ',
-                    'ok __main__.Two.passes '], said
+    assert said == ['The test died: Killed.', 'fail __main__.Three.dies ',
+                    'The test died: exit status 1.', 'fail __main__.Three.silent ',
+                    'ok __main__.Three.passes '], said
 
 
 def main():
     if sys.argv[1:] == ['alone']:
-        for name in ('dies', 'passes'):
-            pyverbs_suite.run_alone(Two(name))
+        for name in ('dies', 'silent', 'passes'):
+            pyverbs_suite.run_alone(Three(name))
         return 0
     tests = [(name, test) for name, test in globals().items() if name.startswith('test_')]
     print(f'1..{len(tests)}')

@@ -127,8 +127,9 @@ static int ernic_rwq_state(struct ernic_dev *dev, struct ernic_qp *qp,
 	int ret = ernic_cmd_query(dev, ERNIC_CMD_QP_QUERY, qp->uctx,
 				  qp->ibqp.qp_num, &a, sizeof(a));
 
-	*state = a.state == ERNIC_QPS_RTR ? IB_WQS_RDY :
-		 a.state == ERNIC_QPS_ERR ? IB_WQS_ERR : IB_WQS_RESET;
+	if (!ret)
+		*state = a.state == ERNIC_QPS_RTR ? IB_WQS_RDY :
+			 a.state == ERNIC_QPS_ERR ? IB_WQS_ERR : IB_WQS_RESET;
 	return ret;
 }
 

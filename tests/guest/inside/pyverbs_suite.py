@@ -25,7 +25,10 @@ def name_of(test):
 
 
 class Lines(unittest.TestResult):
+    said = 0
+
     def line(self, result, test, why=''):
+        self.said += 1
         print(result, name_of(test), why, flush=True)
 
     def addSuccess(self, test):
@@ -63,11 +66,15 @@ def skip_by_kernel(suite):
 
 
 def run_alone(test):
-    """In a process of its own, so that one that dies takes no other with it."""
+    """In a process of its own, so that one that dies takes no other with it.
+
+    One of which nothing is said has failed too.
+    """
     child = os.fork()
     if not child:
-        unittest.TestSuite([test]).run(Lines())
-        os._exit(0)
+        lines = Lines()
+        unittest.TestSuite([test]).run(lines)
+        os._exit(not lines.said)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if status:
         what = signal.strsignal(-status) if status < 0 else f'exit status {status}'
