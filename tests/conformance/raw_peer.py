@@ -5,7 +5,6 @@ It answers WRITE and READ of RC as the table in semantics/answers.py says; the r
 names the row in place of a remote address, and the queue pair in place of a key.
 """
 import importlib.util
-import select
 import socket
 import struct
 import threading
@@ -44,28 +43,25 @@ def icrc(packet):
 
 
 class RawPeer:
-    """At work from its making until close()."""
+    """The other end of the stream at a path; at work from its making until close()."""
 
-    def __init__(self, here, there):
-        self.there = str(there)
+    def __init__(self, path):
         self.answers = load_answers()
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.socket.bind(str(here))
-        self.stopped = threading.Event()
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket.connect(str(path))
         self.thread = threading.Thread(target=self.serve, daemon=True)
         self.thread.start()
 
     def close(self):
-        self.stopped.set()
+        self.socket.shutdown(socket.SHUT_RDWR)
         self.thread.join()
         self.socket.close()
 
     def serve(self):
-        while not self.stopped.is_set():
-            if select.select([self.socket], [], [], 0.1)[0]:
-                answer = self.answer(self.socket.recv(1 << 16))
-                if answer:
-                    self.socket.sendto(answer, self.there)
+        frames = self.socket.makefile('rb')
+        while length := frames.read(4):
+            if answer := self.answer(frames.read(int.from_bytes(length, 'big'))):
+                self.socket.sendall(len(answer).to_bytes(4, 'big') + answer)
 
     def answer(self, frame):
         """Of a request that names a row of the table; else None."""

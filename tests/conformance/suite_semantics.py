@@ -46,7 +46,7 @@ def pulled(one):
 
 def answered(guests):
     """The host is the peer, at the other end of the wire."""
-    peer = raw_peer.RawPeer(guests.folder / 'wire1', guests.folder / 'wire0')
+    peer = raw_peer.RawPeer(guests.folder / 'wire')
     try:
         yield from results(start(guests[0], 'peer'), 'peer')
     finally:
