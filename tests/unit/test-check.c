@@ -219,6 +219,7 @@ BREAK(sq_max_uc, SET(QP(uc).sq.max_psn, 0x4321));
 BREAK(sq_una, SET(QP(rd).sq.una_psn, 0xffffff));
 BREAK(sq_credits, SET(QP(out).sq.rd_issued, QP(out).sq.rd_done + 17));
 BREAK(sq_deadlines, SET(QP(out).state, ERNIC_QPS_RTR));
+BREAK(sq_no_timeout, SET(QP(out).attr.timeout, 0));
 BREAK(sq_drained, SET(QP(out).sq_drained, true));
 BREAK(cwnd, SET(QP(out).sq.cwnd, 5));
 BREAK(rate, SET(QP(out).cc.limited, true));
@@ -405,6 +406,7 @@ static const struct {
     { "sq-una", break_sq_una },
     { "sq-credits", break_sq_credits },
     { "sq-deadlines", break_sq_deadlines },
+    { "sq-deadlines", break_sq_no_timeout },
     { "sq-drained", break_sq_drained },
     { "sq-rate", break_cwnd },
     { "sq-rate", break_rate },
@@ -468,7 +470,7 @@ static void test_load_refused(void)
 {
     static void (*const fns[])(Busy *b) = {
         break_recv_fault, break_recv_fault_len, break_wakes, break_flushing,
-        break_waiting_unlinked,
+        break_waiting_unlinked, break_sq_no_timeout,
     };
     GByteArray *state = g_byte_array_new();
     ErnicConfig cfg;

@@ -485,6 +485,29 @@ static void test_retries(void)
     teardown();
 }
 
+/* A time-out that is taken away while the link is busy does not come back at once. */
+static void test_timeout_gone(void)
+{
+    Card *a = &cards[0];
+    int i;
+
+    setup(PG332_V3_1);
+    put_qp(a, PG332_TIMEOUTCONF, 2 << 8 | 10);
+    POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+    fake_run(a->e);
+    a->env.tx_waits = true;
+    put_qp(a, PG332_TIMEOUTCONF, 0);
+    for (i = 0; i < 3 && a->env.wake != UINT64_MAX; i++) {
+        a->env.now = MAX(a->env.now, a->env.wake);
+        ernic_run(a->e, a->env.now);
+    }
+    g_assert_cmpuint(a->env.wake, ==, UINT64_MAX);
+    a->env.tx_waits = false;
+    settle();
+    check_done(a, 1);
+    teardown();
+}
+
 /* ---- tests: a peer that speaks verbs ---------------------------------------- */
 
 typedef struct Peer {
@@ -734,6 +757,7 @@ int main(int argc, char **argv)
     g_test_add_func("/pg332/stop-under-recovery", test_stop_under_recovery);
     g_test_add_func("/pg332/stop-and-go", test_stop_and_go);
     g_test_add_func("/pg332/retries", test_retries);
+    g_test_add_func("/pg332/timeout-gone", test_timeout_gone);
     g_test_add_func("/pg332/verbs-peer", test_verbs_peer);
     g_test_add_func("/pg332/save", test_save);
     g_test_add_func("/pg332/load-other-version", test_load_other_version);

@@ -255,11 +255,14 @@ static bool sq_credits(const ErnicCheck *c, uint32_t id)
     return qp->sq.rd_issued - qp->sq.rd_done <= qp->attr.max_rd_atomic;
 }
 
-/* No deadline runs where nothing may be sent. */
+/* No deadline runs where nothing may be sent, nor one that was not set. */
 static bool sq_deadlines(const ErnicCheck *c, uint32_t id)
 {
     const ErnicQp *qp = get(c, id);
 
+    if (!qp->attr.timeout && qp->sq.ack_due != ERNIC_NEVER) {
+        return false;
+    }
     return ernic_qp_may(qp, ERNIC_MAY_PROC_SEND) ||
            (qp->sq.ack_due == ERNIC_NEVER && qp->sq.rnr_due == ERNIC_NEVER);
 }

@@ -94,16 +94,15 @@ void ernic_comp_advance(Ernic *e, ErnicQp *qp)
 static void comp_progress(Ernic *e, ErnicQp *qp)
 {
     ErnicSendQueue *sq = &qp->sq;
-    uint64_t wait = ernic_ack_timeout_ns(qp->attr.timeout);
 
     sq->retry_left = qp->attr.retry_cnt;
     sq->rnr_left = qp->attr.rnr_retry;
     sq->rewound = false;
     /* During an RNR wait nothing is under way that could be answered. */
-    if (sq->una_psn == sq->max_psn || !wait || sq->rnr_due != ERNIC_NEVER) {
+    if (sq->una_psn == sq->max_psn || sq->rnr_due != ERNIC_NEVER) {
         sq->ack_due = ERNIC_NEVER;
     } else {
-        sq->ack_due = e->now + wait;
+        sq->ack_due = ernic_qp_ack_deadline(e, qp);
         ernic_qp_timer(e, qp);
     }
     /* Additive: one MTU per window's worth of acknowledgements, about. */
@@ -425,7 +424,7 @@ void ernic_comp_timeout(Ernic *e, ErnicQp *qp)
         sq->ack_due = ERNIC_NEVER;
         if (ernic_tx_link_busy(e) || sq->page_wait) {
             /* Nobody could answer what has not left. */
-            sq->ack_due = e->now + ernic_ack_timeout_ns(qp->attr.timeout);
+            sq->ack_due = ernic_qp_ack_deadline(e, qp);
         } else if (sq->una_psn != sq->max_psn) {
             e->stats.ack_timeouts++;
             trace_ernic_ack_timeout(qp->qpn, sq->una_psn, sq->retry_left);

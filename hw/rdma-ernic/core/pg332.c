@@ -184,17 +184,21 @@ static void load_attributes(Ernic *e, ErnicQp *qp)
     }
 }
 
-/* A time-out that is set while packets are under way counts from now. */
+/*
+ * A time-out that is set while packets are under way counts from now; one that is
+ * taken away does not pass any more.
+ */
 static void arm(Ernic *e, ErnicQp *qp)
 {
-    uint64_t wait = ernic_ack_timeout_ns(qp->attr.timeout);
     ErnicSendQueue *sq = &qp->sq;
 
-    if (wait && qp->transport == ERNIC_RC &&
-        ernic_qp_may(qp, ERNIC_MAY_PROC_SEND) &&
-        sq->una_psn != sq->max_psn && sq->ack_due == ERNIC_NEVER &&
-        sq->rnr_due == ERNIC_NEVER) {
-        sq->ack_due = e->now + wait;
+    if (!qp->attr.timeout) {
+        sq->ack_due = ERNIC_NEVER;
+    } else if (qp->transport == ERNIC_RC &&
+               ernic_qp_may(qp, ERNIC_MAY_PROC_SEND) &&
+               sq->una_psn != sq->max_psn && sq->ack_due == ERNIC_NEVER &&
+               sq->rnr_due == ERNIC_NEVER) {
+        sq->ack_due = ernic_qp_ack_deadline(e, qp);
         ernic_qp_timer(e, qp);
     }
 }

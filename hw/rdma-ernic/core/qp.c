@@ -380,6 +380,13 @@ bool ernic_qp_flush_step(Ernic *e, ErnicQp *qp, uint32_t budget)
     return more;
 }
 
+uint64_t ernic_qp_ack_deadline(const Ernic *e, const ErnicQp *qp)
+{
+    uint64_t wait = ernic_ack_timeout_ns(qp->attr.timeout);
+
+    return wait ? e->now + wait : ERNIC_NEVER;
+}
+
 void ernic_qp_timer(Ernic *e, ErnicQp *qp)
 {
     uint64_t due = MIN(qp->sq.ack_due, qp->sq.rnr_due);

@@ -333,6 +333,8 @@ uint8_t ernic_qp_page_resume(Ernic *e,
 void ernic_qp_pages_came(Ernic *e, const struct ernic_cmd_mr_pages *cmd);
 /* The earliest of the queue pair's deadlines has changed. */
 void ernic_qp_timer(Ernic *e, ErnicQp *qp);
+/* When an ACK timeout that begins now is over, ns; ERNIC_NEVER: there is none. */
+uint64_t ernic_qp_ack_deadline(const Ernic *e, const ErnicQp *qp);
 /* Ask the requester to go back to @psn (IBTA 9.7.5.1). */
 void ernic_qp_rewind(Ernic *e, ErnicQp *qp, uint32_t psn);
 

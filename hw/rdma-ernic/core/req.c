@@ -7,7 +7,6 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "format.h"
-#include "ib_tables.h"
 #include "mr.h"
 #include "psn.h"
 #include "qp.h"
@@ -112,13 +111,11 @@ static void req_sent(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt, uint32_t n)
 
     ernic_tx_commit(e, qp->qpn, pkt);
     if (ernic_qp_reliable(qp)) {
-        uint64_t wait = ernic_ack_timeout_ns(qp->attr.timeout);
-
         if (ernic_psn_distance(sq->una_psn, sq->next_psn) < ahead) {
             e->stats.retransmits++;
         }
-        if (sq->ack_due == ERNIC_NEVER && wait) {
-            sq->ack_due = e->now + wait;
+        if (sq->ack_due == ERNIC_NEVER) {
+            sq->ack_due = ernic_qp_ack_deadline(e, qp);
             ernic_qp_timer(e, qp);
         }
     }
