@@ -249,6 +249,10 @@ BREAK(range_tx, SET(E->tx->packets, ERNIC_TRAIN_PACKETS + 1));
 BREAK(range_kind, SET(MR(fast).kind, ERNIC_MR_WINDOW_2 + 1));
 BREAK(range_cc, SET(QP(uc).cc.alpha, 70000));
 
+/* Below the highest flag that there is. */
+BREAK(bits_qp, SET(QP(out).attr.access, ERNIC_ACCESS_LOCAL_WRITE));
+BREAK(bits_mr, SET(MR(key).access, 0x80 | ERNIC_ACCESS_LOCAL_WRITE));
+
 /* More groups than there may be; too many for a single change. */
 static void break_groups(Busy *b)
 {
@@ -434,6 +438,8 @@ static const struct {
     { "tx: ErnicTx.packets out of range", break_range_tx },
     { "mr: ErnicMr.kind out of range", break_range_kind },
     { "qp: ErnicCc.alpha out of range", break_range_cc },
+    { "qp: ErnicQpAttr.access out of range", break_bits_qp },
+    { "mr: ErnicMr.access out of range", break_bits_mr },
 };
 
 static void test_breaks(void)
@@ -470,7 +476,7 @@ static void test_load_refused(void)
 {
     static void (*const fns[])(Busy *b) = {
         break_recv_fault, break_recv_fault_len, break_wakes, break_flushing,
-        break_waiting_unlinked, break_sq_no_timeout,
+        break_waiting_unlinked, break_sq_no_timeout, break_bits_qp, break_bits_mr,
     };
     GByteArray *state = g_byte_array_new();
     ErnicConfig cfg;
@@ -499,6 +505,55 @@ static void test_load_refused(void)
     busy_fini(&b);
     g_byte_array_free(state, true);
     g_ptr_array_free(undo, true);
+}
+
+/* Row @f of @of takes the flags of @mask, each by itself, and no other bit. */
+static void check_bits(const ErnicStateStruct *of, const ErnicStateField *f,
+                       uint64_t mask)
+{
+    uint8_t *obj = g_malloc0(of->size);
+    uint8_t *at = obj + f->offset;
+    uint32_t bit;
+
+    g_assert_true(ernic_state_check_struct(of, obj, "", NULL));
+    for (bit = 0; bit < 8 * f->size; bit++) {
+        at[bit / 8] = 1 << bit % 8;
+        g_assert_cmpint(ernic_state_check_struct(of, obj, "", NULL), ==,
+                        !(ernic_state_get(at, f->size) & ~mask));
+        at[bit / 8] = 0;
+    }
+    g_free(obj);
+}
+
+/* All rows of flags, in the order of the structures. */
+static void test_bits(void)
+{
+    static const struct {
+        const char *row;
+        uint64_t mask;
+    } want[] = {
+        { "ErnicEvents.pending", (1u << ERNIC_EV_COUNT) - 1 },
+        { "ErnicMr.access", 0x17f }, { "ErnicRss.fields", 0xff },
+        { "ErnicWqe.flags", 0x0f }, { "ErnicQpAttr.access", 0x30e },
+        { "ErnicQp.flags", 0x01 },
+    };
+    uint32_t s, i, n = 0;
+
+    for (s = 0; s < ernic_state_num_structs; s++) {
+        const ErnicStateStruct *of = ernic_state_structs[s];
+
+        for (i = 0; i < of->num_fields; i++) {
+            const ErnicStateField *f = &of->field[i];
+            g_autofree char *row = g_strdup_printf("%s.%s", of->name, f->name);
+
+            if (f->bits) {
+                g_assert_cmpuint(n, <, ARRAY_SIZE(want));
+                g_assert_cmpstr(row, ==, want[n].row);
+                check_bits(of, f, want[n++].mask);
+            }
+        }
+    }
+    g_assert_cmpuint(n, ==, ARRAY_SIZE(want));
 }
 
 static void assert_broken(const ErnicInvariants *list)
@@ -565,6 +620,7 @@ int main(int argc, char **argv)
     g_test_add_func("/check/clean", test_clean);
     g_test_add_func("/check/breaks", test_breaks);
     g_test_add_func("/check/load-refused", test_load_refused);
+    g_test_add_func("/check/bits", test_bits);
     g_test_add_func("/check/all-named", test_all_named);
     return g_test_run();
 }

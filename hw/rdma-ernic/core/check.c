@@ -27,7 +27,9 @@ static bool in_range(const ErnicStateField *f, const uint8_t *p)
     uint32_t i;
 
     for (i = 0; i < f->num; i++) {
-        if (ernic_state_get(p + i * f->size, f->size) > f->max) {
+        uint64_t v = ernic_state_get(p + i * f->size, f->size);
+
+        if (v > f->max || (f->bits && (v & ~f->max))) {
             return false;
         }
     }

@@ -50,6 +50,7 @@ typedef struct ErnicStateField {
     uint32_t size;              /* of one element, bytes in memory */
     uint32_t num;
     uint8_t kind;               /* ErnicStateKind */
+    bool bits;                  /* max is a mask: there are no other bits */
     uint64_t max;
     const ErnicStateStruct *of;
     const ErnicStateOwned *owned;

@@ -26,6 +26,8 @@
 /* A number, of its whole width or at most @m. */
 #define U(f)            ROW(f, UINT, .max = UINT64_MAX)
 #define UMAX(f, m)      ROW(f, UINT, .max = (m))
+/* Flags: none but those of @m. */
+#define UBITS(f, m)     ROW(f, UINT, .max = (m), .bits = true)
 #define BOOL(f)         ROW(f, BOOL)
 #define BOOLS(f) \
     { .name = #f, .offset = offsetof(S, f), .size = sizeof(bool), \
@@ -82,7 +84,7 @@ static const ErnicStateStruct page_struct =
 
 #define S ErnicEvents
 static const ErnicStateField events_fields[] = {
-    UMAX(pending, (1u << ERNIC_EV_COUNT) - 1), U(detail), BOOL(queued),
+    UBITS(pending, (1u << ERNIC_EV_COUNT) - 1), U(detail), BOOL(queued),
     STRUCT(page, page_struct),
 };
 #undef S
@@ -210,7 +212,7 @@ static const ErnicStateStruct srq_struct = DESCRIBE(srq_fields, ErnicSrq);
 static const ErnicStateField mr_fields[] = {
     UMAX(kind, ERNIC_MR_WINDOW_2), BOOL(valid), U(variant), U(pd),
     UMAX(uctx, ERNIC_LIM_UCTX),
-    UMAX(access, ERNIC_ACCESS_FLAGS | ERNIC_ACCESS_ON_DEMAND), U(iova),
+    UBITS(access, ERNIC_ACCESS_FLAGS | ERNIC_ACCESS_ON_DEMAND), U(iova),
     UMAX(length, ERNIC_MAX_ODP_SIZE), U(offset), STRUCT(buf, buf_struct),
     OWNED(odp, ernic_state_odp),        /* needs access */
     U(refs), U(region), U(qpn),
@@ -246,7 +248,7 @@ static const ErnicStateStruct flow_struct = DESCRIBE(flow_fields, ErnicFlow);
 #define S ErnicRss
 static const ErnicStateField rss_fields[] = {
     BOOL(used), UMAX(shift, ERNIC_RSS_SHIFT_MAX), UMAX(uctx, ERNIC_LIM_UCTX),
-    UMAX(fields, ERNIC_HASH_FIELDS), BYTES(key), ARRAY(wq, UINT32_MAX),
+    UBITS(fields, ERNIC_HASH_FIELDS), BYTES(key), ARRAY(wq, UINT32_MAX),
 };
 #undef S
 static const ErnicStateStruct rss_struct = DESCRIBE(rss_fields, ErnicRss);
@@ -296,7 +298,7 @@ const ErnicStateStruct ernic_state_bind_mw =
 
 #define S ErnicWqe
 static const ErnicStateField wqe_fields[] = {
-    U(wr_id), U(index), U(opcode), UMAX(flags, ERNIC_WR_FLAGS),
+    U(wr_id), U(index), U(opcode), UBITS(flags, ERNIC_WR_FLAGS),
     UMAX(num_sge, ERNIC_MAX_SGE), BYTES(imm), U(inv_rkey),
     UMAX(len, ERNIC_MSG_MAX), U(raddr), U(rkey), UMAX(xrc_srq, ERNIC_QPN_MASK),
     U(compare_add), U(swap),
@@ -349,7 +351,7 @@ static const ErnicStateStruct av_struct = DESCRIBE(av_fields, ErnicAv);
 
 #define S ErnicQpAttr
 static const ErnicStateField attr_fields[] = {
-    UMAX(access, ERNIC_ACCESS_QP), U(qkey), UMAX(rq_psn, ERNIC_PSN_MASK),
+    UBITS(access, ERNIC_ACCESS_QP), U(qkey), UMAX(rq_psn, ERNIC_PSN_MASK),
     UMAX(sq_psn, ERNIC_PSN_MASK), UMAX(dest_qpn, ERNIC_QPN_MASK),
     UMAX(pkey_index, ERNIC_LIM_PKEY - 1), UMAX(path_mtu, ERNIC_MTU_4096),
     UMAX(timeout, ERNIC_ACK_TIMEOUT_COUNT - 1), UMAX(retry_cnt, 7),
@@ -425,7 +427,7 @@ static const ErnicStateStruct cc_struct = DESCRIBE(cc_fields, ErnicCc);
 static const ErnicStateField qp_fields[] = {
     BOOL(used), BOOLS(in_ring), BOOL(broken_cq), BOOL(last_wqe),
     UMAX(type, ERNIC_QPT_COUNT - 1), UMAX(transport, ERNIC_RAW),
-    UMAX(state, ERNIC_QPS_COUNT - 1), UMAX(flags, ERNIC_QPF_SQ_SIG_ALL),
+    UMAX(state, ERNIC_QPS_COUNT - 1), UBITS(flags, ERNIC_QPF_SQ_SIG_ALL),
     BOOL(sq_drained), U(qpn), UMAX(uctx, ERNIC_LIM_UCTX), U(pd), U(send_cq),
     U(recv_cq), U(srq), ARRAY(ring_next, UINT32_MAX), U(timer_due),
     STRUCT(attr, attr_struct),
