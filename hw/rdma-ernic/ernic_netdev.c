@@ -150,12 +150,8 @@ static void roce_receive(ErnicPci *d, const ErnicFrame *f)
         .path = f->path, .ip = f->ip, .data = f->ib, .len = f->ib_len,
         .seg = f->ib_len,
     };
-    uint64_t now;
+    uint64_t now = ernic_pci_enter(d);
 
-    if (!f->ib_len) {
-        return;
-    }
-    now = ernic_pci_enter(d);
     ernic_pci_rx(d, now, &train);
     ernic_pci_leave(d);
 }

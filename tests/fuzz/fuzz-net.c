@@ -199,7 +199,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fix(data[0], frame, len);
     again_key(frame, len);
     if (ernic_net_parse(&f, frame, len) == ERNIC_DROP_NONE) {
-        if (f.ib < frame || f.ib + f.ib_len > frame + len || f.ip < frame) {
+        if (f.ib < frame || f.ib + f.ib_len > frame + len || f.ip < frame ||
+            !f.ib_len) {
             fuzz_fail("frame", "a packet outside of the frame");
         }
         again_net(&f, frame);

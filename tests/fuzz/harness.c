@@ -441,9 +441,7 @@ void fuzz_rx_frame(FuzzHost *h, const uint8_t *frame, uint32_t len,
         train.ip = f.ip;
         train.data = f.ib;
         train.len = train.seg = f.ib_len;
-        if (train.len) {
-            fuzz_rx(h, &train, may_write, may_read);
-        }
+        fuzz_rx(h, &train, may_write, may_read);
     } else if (why != ERNIC_DROP_NOT_ROCE) {
         enter(h, may_write, may_read);
         ernic_rx_bad_frame(h->e, h->env.now, frame, len);

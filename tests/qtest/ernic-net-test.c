@@ -637,7 +637,7 @@ static void test_unplug_roce(void *obj, void *data, QGuestAllocator *alloc)
 #define ROCE_LEN    (14 + 20 + 8 + 12 + 4)
 
 /* Frames to 10.0.0.1: RoCEv2 or not, right or not. */
-enum { GOOD, SHORT_UDP, OTHER_ADDRESS, OTHER_PORT };
+enum { GOOD, SHORT_UDP, EMPTY_UDP, OTHER_ADDRESS, OTHER_PORT };
 
 static void roce_frame(uint8_t frame[ROCE_LEN], int kind)
 {
@@ -654,10 +654,13 @@ static void roce_frame(uint8_t frame[ROCE_LEN], int kind)
     if (kind == OTHER_ADDRESS) {
         frame[33]++;
         frame[25]--;                            /* of the checksum */
+    } else if (kind == EMPTY_UDP) {
+        frame[17] = 20 + 8;
+        frame[25] += 12 + 4;
     }
     stw_be_p(udp, 22222);
     stw_be_p(udp + 2, kind == OTHER_PORT ? 4790 : 4791);
-    stw_be_p(udp + 4, 8 + 12 + 4 - (kind == SHORT_UDP));
+    stw_be_p(udp + 4, kind == EMPTY_UDP ? 8 : 8 + 12 + 4 - (kind == SHORT_UDP));
     udp[8] = 4;                                 /* SEND Only, to queue pair 2 */
     udp[15] = 2;
 }
@@ -672,7 +675,8 @@ static Taken taken(Eth *e)
         .eth = qernic_stat(&e->q, "eth.rx_packets"),
         .pg332 = qernic_stat(&e->q, "pg332.rx_packets"),
         .verbs = qernic_stat(&e->q, "rx_packets") +
-                 qernic_stat(&e->q, "drops.bad_length"),
+                 qernic_stat(&e->q, "drops.bad_length") +
+                 qernic_stat(&e->q, "drops.too_short"),
     };
 }
 
@@ -736,15 +740,18 @@ static void test_whose(void)
     registers_say(&e, true);
     comes(&e, GOOD, TO_PG332);
     comes(&e, SHORT_UDP, TO_PG332);
+    comes(&e, EMPTY_UDP, TO_PG332);
     comes(&e, OTHER_ADDRESS, TO_ETH);
     comes(&e, OTHER_PORT, TO_ETH);
     qernic_enable(&e.q);                        /* with an address of no one */
     comes(&e, GOOD, TO_PG332);
     comes(&e, SHORT_UDP, TO_PG332);
+    comes(&e, EMPTY_UDP, TO_PG332);
     comes(&e, OTHER_ADDRESS, TO_ETH);
     registers_say(&e, false);
     comes(&e, GOOD, TO_ETH);
     comes(&e, SHORT_UDP, TO_VERBS);
+    comes(&e, EMPTY_UDP, TO_VERBS);
     comes(&e, OTHER_PORT, TO_ETH);
     qernic_fini(&e.q);
     card_machine_close(&m);

@@ -108,6 +108,24 @@ static void test_round_trip(void)
     }
 }
 
+/* A datagram without a byte, behind which Ethernet's padding is. */
+static void test_empty(void)
+{
+    uint32_t i;
+
+    for (i = 0; i < SHAPES; i++) {
+        ErnicPath path = shape(i);
+        uint8_t frame[FRAME_MAX] = { };
+        ErnicFrame f;
+
+        ernic_net_emit(&path, 0, frame);
+        g_assert_cmpstr(ernic_drop_name(ernic_net_parse(&f, frame, 84)), ==,
+                        "too_short");
+        ernic_net_emit(&path, 1, frame);
+        g_assert_cmpint(ernic_net_parse(&f, frame, 84), ==, ERNIC_DROP_NONE);
+    }
+}
+
 /* No prefix of a frame passes, and none is read beyond its end. */
 static void test_truncation(void)
 {
@@ -305,6 +323,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/net/known-bytes", test_known_bytes);
     g_test_add_func("/net/round-trip", test_round_trip);
+    g_test_add_func("/net/empty", test_empty);
     g_test_add_func("/net/truncation", test_truncation);
     g_test_add_func("/net/drops", test_drops);
     g_test_add_func("/net/options", test_options);

@@ -46,11 +46,13 @@ static void find_ib(ErnicFrame *f, const uint8_t *udp, uint32_t len)
     f->ib_len = len - ERNIC_UDP_LEN;
 }
 
-/* And as its own header says. */
+/* And as its own header says; there is one. */
 static ErnicDrop check_udp(const ErnicFrame *f)
 {
-    return lduw_be_p(f->ib - ERNIC_UDP_LEN + 4) == f->ib_len + ERNIC_UDP_LEN ?
-           ERNIC_DROP_NONE : ERNIC_DROP_BAD_LENGTH;
+    if (lduw_be_p(f->ib - ERNIC_UDP_LEN + 4) != f->ib_len + ERNIC_UDP_LEN) {
+        return ERNIC_DROP_BAD_LENGTH;
+    }
+    return f->ib_len ? ERNIC_DROP_NONE : ERNIC_DROP_TOO_SHORT;
 }
 
 static void gid_from_ip4(ErnicGid *gid, const uint8_t *addr)
