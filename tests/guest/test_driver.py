@@ -40,6 +40,7 @@ def suites(kernel, image, short):
         tests[2:2] = [test_port, test_ethtool, test_rings_in_traffic, test_zero_based,
                       test_rereg, test_lost_interrupt, test_bad_device, test_stolen,
                       test_remove, test_reload, test_sleep]
+        tests.append(test_memory_map)
     one = Suite(f'driver-{kernel}',
                 functools.partial(guest.Guests, 1, Plugged(), image), tests)
     vlan = Suite(f'vlan-{kernel}',
@@ -357,6 +358,15 @@ def test_no_trace(guests):
     assert 'ernic' not in guests[0].check('cat /proc/interrupts /proc/iomem')
     guests[0].check('modprobe ernic')
     quiet(guests[0])
+
+
+def test_memory_map(guests):
+    """BARs that come and go, beside a processor that is at its local APIC."""
+    config = f'/sys/bus/pci/devices/{address_of(guests[0])}/config'
+    guests[0].put(guest.INSIDE / 'memory_map.py', '/tmp/memory_map.py')
+    told = guests[0].check(f'rmmod ernic && python3 /tmp/memory_map.py {config} 8', 60)
+    assert int(told.split()[-1]) > 0
+    guests[0].check('modprobe ernic')
 
 
 def test_vlan(guests):
