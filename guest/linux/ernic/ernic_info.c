@@ -7,7 +7,7 @@
 #include <rdma/restrack.h>
 #include "ernic_verbs.h"
 
-/* Those of the first list, then of the second; faults are left out. */
+/* Those of the first list, then of the second behind NONE; no faults. */
 static const struct rdma_stat_desc ernic_stats[] = {
 #define ERNIC_STAT_DESC(n) { .name = #n },
 	ERNIC_STATS_LIST(ERNIC_STAT_DESC)
@@ -15,7 +15,7 @@ static const struct rdma_stat_desc ernic_stats[] = {
 #define ERNIC_STAT_ONE(n) + 1
 #define ERNIC_STATS_ROWS (0 ERNIC_STATS_LIST(ERNIC_STAT_ONE))
 #define ERNIC_DROP_DESC(symbol, text) { .name = "drop_" text },
-	ERNIC_DROPS(ERNIC_DROP_DESC)
+	ERNIC_DROP_REASONS(ERNIC_DROP_DESC)
 #undef ERNIC_DROP_DESC
 };
 
@@ -46,7 +46,7 @@ int ernic_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 	ret = ernic_read_stats(to_dev(ibdev), value);
 	for (i = 0; !ret && i < ARRAY_SIZE(ernic_stats); i++) {
 		at = i < ERNIC_STATS_ROWS ?
-		     i : ERNIC_STATS_DROPS + i - ERNIC_STATS_ROWS;
+		     i : ERNIC_STATS_DROPS + 1 + i - ERNIC_STATS_ROWS;
 		stats->value[i] = le64_to_cpu(value[at]);
 	}
 	kfree(value);

@@ -29,9 +29,9 @@
     X(page_faults) X(tx_frames) X(rx_frames) X(tx_frame_bytes)            \
     X(rx_frame_bytes) X(tx_drops)
 
-/* Why a received frame or packet was dropped without an answer. */
-#define ERNIC_DROPS(X)                                                       \
-    X(NONE,         "none")           /* not dropped */                      \
+/* Why a received frame or packet was dropped without an answer; row 0 counts nothing. */
+#define ERNIC_DROPS(X) X(NONE, "none") ERNIC_DROP_REASONS(X)
+#define ERNIC_DROP_REASONS(X)                                                \
     /* frame: Ethernet, IP, UDP */                                           \
     X(NOT_ROCE,     "not_roce")       /* no UDP datagram to port 4791 */     \
     X(VLAN,         "vlan")           /* reserved VLAN id 0xfff */           \
