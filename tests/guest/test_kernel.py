@@ -20,6 +20,7 @@ from suite import Suite
 INSIDE = guest.ROOT / 'tests/guest/inside'
 KVERBS = guest.ROOT / 'guest/linux/kverbs'
 DEVICE = f'/sys/class/infiniband/{links.DEVICE}/device'
+MODULES = ('kverbs', 'nomem')
 MIB = 120                       # what is written to the disk, and read back
 # What no test may leave in the kernel's log.
 TROUBLE = re.compile(r'.*(?:BUG|WARNING|Oops|Call Trace|ernic.*(?:bad|error)).*')
@@ -31,36 +32,55 @@ def suites(kernel, image, short):
     link = links.Netdev() if short else links.Udp()
     return [Suite(f'kernel-{link.name}-{kernel}',
                   functools.partial(guest.Guests, 2, link, image),
-                  [test_kverbs, test_rds, test_nvme, test_nvme_again, test_nfs,
-                   test_log, test_nvme_dead, test_dead])]
+                  [test_kverbs, test_rings_no_memory, test_rds, test_nvme,
+                   test_nvme_again, test_nfs, test_log, test_nvme_dead, test_dead])]
 
 
 def build_kverbs(one, target):
-    """Make the module for the kernel of a guest; target: where to put it."""
+    """Make the modules for the kernel of a guest, in the folder target; to its /tmp."""
     kernel = '.'.join(one.check('uname -r').split('.')[:2])
     headers = guest.last_line(guest.ROOT / 'guest/image/build.py', '--kernel', kernel,
                               '--headers')
-    tree = target / 'kverbs'
+    tree = target / 'modules'
     shutil.copytree(KVERBS, tree)
     made = subprocess.run(['make', '-s', '-C', tree, f'KDIR={headers}', 'W=1',
                            'CONFIG_DEBUG_INFO_BTF_MODULES='], check=False, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert made.returncode == 0 and 'warning:' not in made.stdout, made.stdout
-    subprocess.run(['strip', '--strip-debug', tree / 'kverbs.ko'], check=True)
-    packed = target / 'kverbs.ko.xz'
-    packed.write_bytes(lzma.compress((tree / 'kverbs.ko').read_bytes(),
-                                     check=lzma.CHECK_CRC32))
-    return packed
+    for name in MODULES:
+        subprocess.run(['strip', '--strip-debug', tree / f'{name}.ko'], check=True)
+        packed = target / f'{name}.ko.xz'
+        packed.write_bytes(lzma.compress((tree / f'{name}.ko').read_bytes(),
+                                         check=lzma.CHECK_CRC32))
+        one.put(packed, f'/tmp/{name}.ko.xz')
+        one.check(f'unxz /tmp/{name}.ko.xz')
 
 
 def test_kverbs(guests):
     """Every test of guest/linux/kverbs, on one device."""
     links.up(guests, 4200)
     with tempfile.TemporaryDirectory(prefix='ernic-kverbs.') as folder:
-        guests[0].put(build_kverbs(guests[0], Path(folder)), '/tmp/kverbs.ko.xz')
-    guests[0].check('unxz /tmp/kverbs.ko.xz')
+        build_kverbs(guests[0], Path(folder))
     kverbs(guests[0], '', [file for file in KVERBS.glob('*.c')
                            if file.stem != 'kverbs_dead'], 17)
+
+
+def test_rings_no_memory(guests):
+    """A card that cannot have rings of another size goes on with those that it has."""
+    one = guests[0]
+    one.check(f'ethtool -G {links.INTERFACE} rx 128 tx 256')
+    # Each of the rings; then the first buffer of the new ones, whose address is no error.
+    for options in ('skip=0', 'skip=1', 'skip=2', 'symbol=dma_map_page_attrs value=-1'):
+        one.check(f'insmod /tmp/nomem.ko {options}')
+        assert one.run(f'ethtool -G {links.INTERFACE} rx 512 tx 4096').status != 0
+        assert one.check('cat /sys/module/nomem/parameters/failed') == 'Y\n', options
+        one.check('rmmod nomem')
+        sizes = re.findall(r'^[RT]X:\s+(\d+)',
+                           one.check(f'ethtool -g {links.INTERFACE}'), re.M)
+        assert sizes[2:] == ['128', '256'], (options, sizes)
+        one.check(f'ping -c 2 -i 0.2 -W 5 {links.ipv4(1)}')
+    one.check(f'ethtool -G {links.INTERFACE} rx 256 tx 256')
+    one.check(f'ping -c 2 -i 0.2 -W 5 {links.ipv4(1)}')
 
 
 def kverbs(one, options, files, least):

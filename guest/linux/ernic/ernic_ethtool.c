@@ -56,8 +56,8 @@ static void ernic_get_ringparam(struct net_device *nd,
 
 	ring->rx_max_pending = 1 << ERNIC_ETH_SHIFT_MAX;
 	ring->tx_max_pending = 1 << ERNIC_ETH_SHIFT_MAX;
-	ring->rx_pending = 1 << net->rx_shift;
-	ring->tx_pending = 1 << net->tx_shift;
+	ring->rx_pending = 1 << net->ring.rx_shift;
+	ring->tx_pending = 1 << net->ring.tx_shift;
 }
 
 static u8 ernic_ring_shift(u32 pending)
@@ -71,23 +71,14 @@ static int ernic_set_ringparam(struct net_device *nd,
 			       struct kernel_ethtool_ringparam *kernel_ring,
 			       struct netlink_ext_ack *extack)
 {
-	struct ernic_net *net = netdev_priv(nd);
-	bool running = netif_running(nd);
-	int ret = 0;
+	int ret;
 
 	if (ring->rx_mini_pending || ring->rx_jumbo_pending)
 		return -EINVAL;
-	if (running)
-		ernic_net_stop(nd);
-	net->rx_shift = ernic_ring_shift(ring->rx_pending);
-	net->tx_shift = ernic_ring_shift(ring->tx_pending);
-	if (running) {
-		ret = ernic_net_open(nd);
-		if (ret) {
-			NL_SET_ERR_MSG(extack, "no memory for such rings");
-			netif_device_detach(nd);
-		}
-	}
+	ret = ernic_net_resize(nd, ernic_ring_shift(ring->tx_pending),
+			       ernic_ring_shift(ring->rx_pending));
+	if (ret == -ENOMEM)
+		NL_SET_ERR_MSG(extack, "no memory for such rings");
 	return ret;
 }
 

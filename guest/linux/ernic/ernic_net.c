@@ -14,7 +14,7 @@ static_assert(ERNIC_NET_TX_MAX < 1 << ERNIC_NET_SHIFT_MIN);
 
 static u32 ernic_net_tx_free(struct ernic_net *net)
 {
-	return (1u << net->tx_shift) - (net->tx_pi - READ_ONCE(net->tx_ci));
+	return (1u << net->ring.tx_shift) - (net->tx_pi - READ_ONCE(net->tx_ci));
 }
 
 static void ernic_net_unmap_tx(struct ernic_net *net, struct ernic_net_tx *tx)
@@ -30,8 +30,8 @@ static void ernic_net_unmap_tx(struct ernic_net *net, struct ernic_net_tx *tx)
 static void ernic_net_put_tx(struct ernic_net *net, u32 k, dma_addr_t dma,
 			     u32 len, bool page)
 {
-	struct ernic_eth_txd *txd = &net->txd[ernic_net_tx_slot(net, k)];
-	struct ernic_net_tx *tx = &net->tx[ernic_net_tx_slot(net, k)];
+	struct ernic_eth_txd *txd = &net->ring.txd[ernic_net_tx_slot(net, k)];
+	struct ernic_net_tx *tx = &net->ring.tx[ernic_net_tx_slot(net, k)];
 
 	*tx = (struct ernic_net_tx) { .dma = dma, .len = len, .page = page };
 	memset(txd, 0, sizeof(*txd));
@@ -64,7 +64,7 @@ static int ernic_net_map(struct ernic_net *net, struct sk_buff *skb, u32 *pi)
 
 err:
 	while (k-- != net->tx_pi)
-		ernic_net_unmap_tx(net, &net->tx[ernic_net_tx_slot(net, k)]);
+		ernic_net_unmap_tx(net, &net->ring.tx[ernic_net_tx_slot(net, k)]);
 	return -ENOMEM;
 }
 
@@ -79,14 +79,14 @@ static netdev_tx_t ernic_net_xmit(struct sk_buff *skb, struct net_device *nd)
 		dev_kfree_skb_any(skb);
 		return NETDEV_TX_OK;
 	}
-	txd = &net->txd[ernic_net_tx_slot(net, pi - 1)];
+	txd = &net->ring.txd[ernic_net_tx_slot(net, pi - 1)];
 	txd->flags = ERNIC_ETH_EOP;
 	if (skb->ip_summed == CHECKSUM_PARTIAL) {
 		txd->flags |= ERNIC_ETH_CSUM;
 		txd->csum_start = cpu_to_le16(skb_checksum_start_offset(skb));
 		txd->csum_offset = cpu_to_le16(skb->csum_offset);
 	}
-	net->tx[ernic_net_tx_slot(net, pi - 1)].skb = skb;
+	net->ring.tx[ernic_net_tx_slot(net, pi - 1)].skb = skb;
 	skb_tx_timestamp(skb);
 	WRITE_ONCE(net->tx_pi, pi);
 
@@ -107,7 +107,8 @@ static void ernic_net_clean_tx(struct ernic_net *net, u32 done, int budget)
 	u32 ci = net->tx_ci;
 
 	for (; ci != done; ci++) {
-		struct ernic_net_tx *tx = &net->tx[ernic_net_tx_slot(net, ci)];
+		struct ernic_net_tx *tx =
+			&net->ring.tx[ernic_net_tx_slot(net, ci)];
 
 		ernic_net_unmap_tx(net, tx);
 		if (!tx->skb)
@@ -131,7 +132,7 @@ static bool ernic_net_refill(struct ernic_net *net)
 	struct device *d = &net->dev->pdev->dev;
 	u32 k = net->rx_pi;
 
-	for (; k - net->rx_ci < 1u << net->rx_shift; k++) {
+	for (; k - net->rx_ci < 1u << net->ring.rx_shift; k++) {
 		u32 slot = ernic_net_rx_slot(net, k);
 		struct page *page = dev_alloc_page();
 		dma_addr_t dma;
@@ -144,11 +145,11 @@ static bool ernic_net_refill(struct ernic_net *net)
 			__free_page(page);
 			break;
 		}
-		net->rx[slot].page = page;
-		net->rx[slot].dma = dma;
-		memset(&net->rxd[slot], 0, sizeof(net->rxd[slot]));
-		net->rxd[slot].addr = cpu_to_le64(dma);
-		net->rxd[slot].size = cpu_to_le16(ERNIC_NET_RX_SIZE);
+		net->ring.rx[slot].page = page;
+		net->ring.rx[slot].dma = dma;
+		memset(&net->ring.rxd[slot], 0, sizeof(net->ring.rxd[slot]));
+		net->ring.rxd[slot].addr = cpu_to_le64(dma);
+		net->ring.rxd[slot].size = cpu_to_le16(ERNIC_NET_RX_SIZE);
 	}
 	if (k != net->rx_pi) {
 		net->rx_pi = k;
@@ -167,18 +168,18 @@ static void ernic_net_rx_frame(struct ernic_net *net, u32 done)
 
 	while (net->rx_ci != done && !(flags & ERNIC_ETH_EOP)) {
 		u32 slot = ernic_net_rx_slot(net, net->rx_ci++);
-		u32 len = min_t(u32, le16_to_cpu(net->rxd[slot].len),
+		u32 len = min_t(u32, le16_to_cpu(net->ring.rxd[slot].len),
 				ERNIC_NET_RX_SIZE);
 
-		flags = net->rxd[slot].flags;
-		dma_unmap_page(d, net->rx[slot].dma, ERNIC_NET_RX_SIZE,
+		flags = net->ring.rxd[slot].flags;
+		dma_unmap_page(d, net->ring.rx[slot].dma, ERNIC_NET_RX_SIZE,
 			       DMA_FROM_DEVICE);
 		if (skb && skb_shinfo(skb)->nr_frags < MAX_SKB_FRAGS)
 			skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags,
-					net->rx[slot].page, 0, len, PAGE_SIZE);
+					net->ring.rx[slot].page, 0, len, PAGE_SIZE);
 		else
-			__free_page(net->rx[slot].page);
-		net->rx[slot].page = NULL;
+			__free_page(net->ring.rx[slot].page);
+		net->ring.rx[slot].page = NULL;
 	}
 	if (!skb) {
 		nd->stats.rx_dropped++;
@@ -194,8 +195,8 @@ static void ernic_net_rx_frame(struct ernic_net *net, u32 done)
 static int ernic_net_poll(struct napi_struct *napi, int budget)
 {
 	struct ernic_net *net = container_of(napi, struct ernic_net, napi);
-	u32 rx_done = le32_to_cpu(READ_ONCE(net->state->rx_ci));
-	u32 tx_done = le32_to_cpu(READ_ONCE(net->state->tx_ci));
+	u32 rx_done = le32_to_cpu(READ_ONCE(net->ring.state->rx_ci));
+	u32 tx_done = le32_to_cpu(READ_ONCE(net->ring.state->tx_ci));
 	int work = 0;
 
 	dma_rmb();
@@ -277,7 +278,8 @@ static void ernic_net_drop(struct ernic_net *net)
 	struct device *d = &net->dev->pdev->dev;
 
 	for (; net->tx_ci != net->tx_pi; net->tx_ci++) {
-		struct ernic_net_tx *tx = &net->tx[ernic_net_tx_slot(net, net->tx_ci)];
+		u32 slot = ernic_net_tx_slot(net, net->tx_ci);
+		struct ernic_net_tx *tx = &net->ring.tx[slot];
 
 		ernic_net_unmap_tx(net, tx);
 		dev_kfree_skb_any(tx->skb);
@@ -286,50 +288,47 @@ static void ernic_net_drop(struct ernic_net *net)
 	for (; net->rx_ci != net->rx_pi; net->rx_ci++) {
 		u32 slot = ernic_net_rx_slot(net, net->rx_ci);
 
-		dma_unmap_page(d, net->rx[slot].dma, ERNIC_NET_RX_SIZE,
+		dma_unmap_page(d, net->ring.rx[slot].dma, ERNIC_NET_RX_SIZE,
 			       DMA_FROM_DEVICE);
-		__free_page(net->rx[slot].page);
-		net->rx[slot].page = NULL;
+		__free_page(net->ring.rx[slot].page);
+		net->ring.rx[slot].page = NULL;
 	}
 }
 
-static void ernic_net_free_rings(struct ernic_net *net)
+/* Leaves the sizes. */
+static void ernic_net_free_rings(struct device *d, struct ernic_net_rings *r)
 {
-	struct device *d = &net->dev->pdev->dev;
-
-	if (net->txd)
-		dma_free_coherent(d, sizeof(*net->txd) << net->tx_shift,
-				  net->txd, net->txd_dma);
-	if (net->rxd)
-		dma_free_coherent(d, sizeof(*net->rxd) << net->rx_shift,
-				  net->rxd, net->rxd_dma);
-	if (net->state)
-		dma_free_coherent(d, sizeof(*net->state), net->state,
-				  net->state_dma);
-	net->txd = NULL;
-	net->rxd = NULL;
-	net->state = NULL;
-	kvfree(net->tx);
-	kvfree(net->rx);
-	net->tx = NULL;
-	net->rx = NULL;
+	if (r->txd)
+		dma_free_coherent(d, sizeof(*r->txd) << r->tx_shift, r->txd,
+				  r->txd_dma);
+	if (r->rxd)
+		dma_free_coherent(d, sizeof(*r->rxd) << r->rx_shift, r->rxd,
+				  r->rxd_dma);
+	if (r->state)
+		dma_free_coherent(d, sizeof(*r->state), r->state, r->state_dma);
+	r->txd = NULL;
+	r->rxd = NULL;
+	r->state = NULL;
+	kvfree(r->tx);
+	kvfree(r->rx);
+	r->tx = NULL;
+	r->rx = NULL;
 }
 
-static int ernic_net_alloc_rings(struct ernic_net *net)
+/* Of the sizes that are set. */
+static int ernic_net_alloc_rings(struct device *d, struct ernic_net_rings *r)
 {
-	struct device *d = &net->dev->pdev->dev;
-
-	net->txd = dma_alloc_coherent(d, sizeof(*net->txd) << net->tx_shift,
-				      &net->txd_dma, GFP_KERNEL);
-	net->rxd = dma_alloc_coherent(d, sizeof(*net->rxd) << net->rx_shift,
-				      &net->rxd_dma, GFP_KERNEL);
-	net->state = dma_alloc_coherent(d, sizeof(*net->state),
-					&net->state_dma, GFP_KERNEL);
-	net->tx = kvcalloc(1 << net->tx_shift, sizeof(*net->tx), GFP_KERNEL);
-	net->rx = kvcalloc(1 << net->rx_shift, sizeof(*net->rx), GFP_KERNEL);
-	if (net->txd && net->rxd && net->state && net->tx && net->rx)
+	r->txd = dma_alloc_coherent(d, sizeof(*r->txd) << r->tx_shift,
+				    &r->txd_dma, GFP_KERNEL);
+	r->rxd = dma_alloc_coherent(d, sizeof(*r->rxd) << r->rx_shift,
+				    &r->rxd_dma, GFP_KERNEL);
+	r->state = dma_alloc_coherent(d, sizeof(*r->state), &r->state_dma,
+				      GFP_KERNEL);
+	r->tx = kvcalloc(1 << r->tx_shift, sizeof(*r->tx), GFP_KERNEL);
+	r->rx = kvcalloc(1 << r->rx_shift, sizeof(*r->rx), GFP_KERNEL);
+	if (r->txd && r->rxd && r->state && r->tx && r->rx)
 		return 0;
-	ernic_net_free_rings(net);
+	ernic_net_free_rings(d, r);
 	return -ENOMEM;
 }
 
@@ -341,38 +340,34 @@ static void ernic_net_setup(struct ernic_net *net)
 	net->tx_ci = 0;
 	net->rx_pi = 0;
 	net->rx_ci = 0;
-	writeq(net->txd_dma, ernic_eth_reg(dev, tx_addr));
-	writeq(net->rxd_dma, ernic_eth_reg(dev, rx_addr));
-	writeq(net->state_dma, ernic_eth_reg(dev, state_addr));
-	writel(net->tx_shift, ernic_eth_reg(dev, tx_shift));
-	writel(net->rx_shift, ernic_eth_reg(dev, rx_shift));
+	memset(net->ring.state, 0, sizeof(*net->ring.state));
+	writeq(net->ring.txd_dma, ernic_eth_reg(dev, tx_addr));
+	writeq(net->ring.rxd_dma, ernic_eth_reg(dev, rx_addr));
+	writeq(net->ring.state_dma, ernic_eth_reg(dev, state_addr));
+	writel(net->ring.tx_shift, ernic_eth_reg(dev, tx_shift));
+	writel(net->ring.rx_shift, ernic_eth_reg(dev, rx_shift));
 	writel(ERNIC_VEC_ETH, ernic_eth_reg(dev, vector));
 }
 
-int ernic_net_open(struct net_device *nd)
+/* Frames come and go from here on; an error leaves all as before. */
+static int ernic_net_start(struct net_device *nd)
 {
 	const u32 on = ERNIC_ETH_TX | ERNIC_ETH_RX;
 	struct ernic_net *net = netdev_priv(nd);
 	struct ernic_dev *dev = net->dev;
-	int irq = pci_irq_vector(dev->pdev, ERNIC_VEC_ETH);
-	int ret;
+	int ret = 0;
 
-	ret = ernic_net_alloc_rings(net);
-	if (ret)
-		return ret;
 	ernic_net_setup(net);
-	ret = request_irq(irq, ernic_net_irq, 0, nd->name, net);
-	if (ret)
-		goto err_rings;
 	ernic_net_set_rx_mode(nd);
-	if ((readl(ernic_eth_reg(dev, ctrl)) & on) != on) {
-		ret = -EIO;
-		goto err_irq;
-	}
 	napi_enable(&net->napi);
-	if (!ernic_net_refill(net)) {
+	if ((readl(ernic_eth_reg(dev, ctrl)) & on) != on)
+		ret = -EIO;
+	else if (!ernic_net_refill(net))
 		ret = -ENOMEM;
-		goto err_napi;
+	if (ret) {
+		napi_disable(&net->napi);
+		writel(0, ernic_eth_reg(dev, ctrl));
+		return ret;
 	}
 	ernic_net_carrier(net);
 	/* after a change of the rings, frames may be waiting */
@@ -380,33 +375,95 @@ int ernic_net_open(struct net_device *nd)
 	writel(0, ernic_eth_reg(dev, tx_arm));
 	writel(0, ernic_eth_reg(dev, rx_arm));
 	return 0;
-
-err_napi:
-	napi_disable(&net->napi);
-err_irq:
-	writel(0, ernic_eth_reg(dev, ctrl));
-	free_irq(irq, net);
-err_rings:
-	ernic_net_free_rings(net);
-	return ret;
 }
 
-int ernic_net_stop(struct net_device *nd)
+/* The rings are empty then, and nobody's but the driver's. */
+static void ernic_net_halt(struct net_device *nd)
 {
 	struct ernic_net *net = netdev_priv(nd);
 
-	/* what ethtool could not open again is closed already */
-	if (!net->txd)
-		return 0;
 	writel(0, ernic_eth_reg(net->dev, ctrl));
 	readl(ernic_eth_reg(net->dev, ctrl));
-	free_irq(pci_irq_vector(net->dev->pdev, ERNIC_VEC_ETH), net);
 	napi_disable(&net->napi);
 	/* here, where no poll wakes it again: frames come while rings change */
 	netif_tx_disable(nd);
 	ernic_net_drop(net);
-	ernic_net_free_rings(net);
+}
+
+static int ernic_net_open(struct net_device *nd)
+{
+	struct ernic_net *net = netdev_priv(nd);
+	struct pci_dev *pdev = net->dev->pdev;
+	int irq = pci_irq_vector(pdev, ERNIC_VEC_ETH);
+	int ret;
+
+	ret = ernic_net_alloc_rings(&pdev->dev, &net->ring);
+	if (ret)
+		return ret;
+	ret = request_irq(irq, ernic_net_irq, 0, nd->name, net);
+	if (ret)
+		goto err_rings;
+	ret = ernic_net_start(nd);
+	if (ret)
+		goto err_irq;
 	return 0;
+
+err_irq:
+	free_irq(irq, net);
+err_rings:
+	ernic_net_free_rings(&pdev->dev, &net->ring);
+	return ret;
+}
+
+/* What is left of a card that is halted. */
+static void ernic_net_close(struct ernic_net *net)
+{
+	struct pci_dev *pdev = net->dev->pdev;
+
+	free_irq(pci_irq_vector(pdev, ERNIC_VEC_ETH), net);
+	ernic_net_free_rings(&pdev->dev, &net->ring);
+}
+
+static int ernic_net_stop(struct net_device *nd)
+{
+	struct ernic_net *net = netdev_priv(nd);
+
+	/* what went on with neither rings is closed already */
+	if (!net->ring.txd)
+		return 0;
+	ernic_net_halt(nd);
+	ernic_net_close(net);
+	return 0;
+}
+
+/* The old rings stay until the new ones are there, and have begun. */
+int ernic_net_resize(struct net_device *nd, u8 tx_shift, u8 rx_shift)
+{
+	struct ernic_net *net = netdev_priv(nd);
+	struct device *d = &net->dev->pdev->dev;
+	struct ernic_net_rings r = { .tx_shift = tx_shift, .rx_shift = rx_shift };
+	int ret;
+
+	if (!netif_running(nd)) {
+		net->ring.tx_shift = tx_shift;
+		net->ring.rx_shift = rx_shift;
+		return 0;
+	}
+	ret = ernic_net_alloc_rings(d, &r);
+	if (ret)
+		return ret;
+	ernic_net_halt(nd);
+	swap(net->ring, r);
+	ret = ernic_net_start(nd);
+	if (ret) {
+		swap(net->ring, r);
+		if (ernic_net_start(nd)) {
+			ernic_net_close(net);
+			netif_device_detach(nd);
+		}
+	}
+	ernic_net_free_rings(d, &r);
+	return ret;
 }
 
 /* Losses are the device's to count, frames are counted here. */
@@ -456,8 +513,8 @@ int ernic_net_register(struct ernic_dev *dev)
 	SET_NETDEV_DEV(nd, &dev->pdev->dev);
 	net = netdev_priv(nd);
 	net->dev = dev;
-	net->tx_shift = ERNIC_NET_SHIFT;
-	net->rx_shift = ERNIC_NET_SHIFT;
+	net->ring.tx_shift = ERNIC_NET_SHIFT;
+	net->ring.rx_shift = ERNIC_NET_SHIFT;
 	dev->netdev = nd;
 	ernic_net_read_mac(net, nd);
 	nd->netdev_ops = &ernic_net_ops;

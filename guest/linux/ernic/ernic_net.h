@@ -23,10 +23,8 @@ struct ernic_net_rx {
 	dma_addr_t dma;
 };
 
-/* The rings exist while the card is open. Counters run freely. */
-struct ernic_net {
-	struct ernic_dev *dev;
-	struct napi_struct napi;
+/* A ring each way: memory that the device uses, and what is in its slots. */
+struct ernic_net_rings {
 	struct ernic_eth_txd *txd;
 	struct ernic_eth_rxd *rxd;
 	struct ernic_eth_state *state;
@@ -37,6 +35,13 @@ struct ernic_net {
 	struct ernic_net_rx *rx;
 	u8 tx_shift;
 	u8 rx_shift;
+};
+
+/* The rings exist while the card is open. Counters run freely. */
+struct ernic_net {
+	struct ernic_dev *dev;
+	struct napi_struct napi;
+	struct ernic_net_rings ring;
 	u32 tx_pi;
 	u32 tx_ci;
 	u32 rx_pi;
@@ -45,17 +50,19 @@ struct ernic_net {
 
 static inline u32 ernic_net_tx_slot(const struct ernic_net *net, u32 k)
 {
-	return k & ((1u << net->tx_shift) - 1);
+	return k & ((1u << net->ring.tx_shift) - 1);
 }
 
 static inline u32 ernic_net_rx_slot(const struct ernic_net *net, u32 k)
 {
-	return k & ((1u << net->rx_shift) - 1);
+	return k & ((1u << net->ring.rx_shift) - 1);
 }
 
-/* ernic_net.c; both under RTNL */
-int ernic_net_open(struct net_device *nd);
-int ernic_net_stop(struct net_device *nd);
+/*
+ * ernic_net.c: rings of 2^shift descriptors, under RTNL. On an error the card goes on
+ * with those that it has.
+ */
+int ernic_net_resize(struct net_device *nd, u8 tx_shift, u8 rx_shift);
 
 /* ernic_ethtool.c */
 extern const struct ethtool_ops ernic_ethtool_ops;
