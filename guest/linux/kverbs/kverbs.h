@@ -11,6 +11,8 @@
 
 #define KV_BUF		(64 * 1024)	/* bytes of memory of each end */
 #define KV_QKEY		0x1234
+#define KV_SOON		(HZ / 20)	/* what must not come would have by then */
+#define KV_LATE		(30 * HZ)	/* what must come has, on the busiest host */
 
 /* What all tests share. */
 struct kv_env {
@@ -75,7 +77,7 @@ int kv_post_recv(struct kv_end *end, u64 wr_id, u32 offset, u32 len);
 int kv_post(struct kv_end *end, struct ib_send_wr *wr, u64 wr_id, u32 offset,
 	    u32 len);
 int kv_send(struct kv_end *end, u64 wr_id, u32 offset, u32 len, int flags);
-/* The next completion within a second; -ETIMEDOUT. */
+/* The next completion; -ETIMEDOUT after KV_LATE. */
 int kv_poll(struct kv_end *end, struct ib_wc *wc);
 /* 0 if the next completion is of wr_id and has this status. */
 int kv_expect(struct kv_end *end, u64 wr_id, enum ib_wc_status status);

@@ -25,17 +25,17 @@ static int kv_dead_flush(struct kv_end *end)
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	int ret = 0;
 
-	KV_CHECK(wait_for_completion_timeout(&end->event, 10 * HZ));
+	KV_CHECK(wait_for_completion_timeout(&end->event, KV_LATE));
 	KV_CHECK(!kv_expect(end, 2, IB_WC_WR_FLUSH_ERR));
 	KV_CHECK(!kv_expect(end, 1, IB_WC_WR_FLUSH_ERR));
 	KV_CHECK(kv_quiet(end));
 	KV_CHECK(!ib_req_notify_cq(end->cq, next));
-	KV_CHECK(!wait_for_completion_timeout(&end->event, HZ / 20));
+	KV_CHECK(!wait_for_completion_timeout(&end->event, KV_SOON));
 	KV_CHECK(!kv_send(end, 3, 0, 64, 0));
-	KV_CHECK(wait_for_completion_timeout(&end->event, 10 * HZ));
+	KV_CHECK(wait_for_completion_timeout(&end->event, KV_LATE));
 	KV_CHECK(!kv_post_recv(end, 4, 0, 64));
 	KV_CHECK(ib_req_notify_cq(end->cq, next) == 1);
-	KV_CHECK(wait_for_completion_timeout(&end->event, 10 * HZ));
+	KV_CHECK(wait_for_completion_timeout(&end->event, KV_LATE));
 	KV_CHECK(!ib_modify_qp(end->qp, &attr, IB_QP_STATE));
 	KV_CHECK(kv_reset(end) == -EIO);
 	KV_CHECK(!kv_expect(end, 3, IB_WC_WR_FLUSH_ERR));

@@ -267,14 +267,15 @@ int kv_send(struct kv_end *end, u64 wr_id, u32 offset, u32 len, int flags)
 
 int kv_poll(struct kv_end *end, struct ib_wc *wc)
 {
-	int i, n;
+	unsigned long late = jiffies + KV_LATE;
+	int n;
 
-	for (i = 0; i < 1000; i++) {
+	do {
 		n = ib_poll_cq(end->cq, 1, wc);
 		if (n)
 			return n < 0 ? n : 0;
 		usleep_range(1000, 1100);
-	}
+	} while (time_before(jiffies, late));
 	return -ETIMEDOUT;
 }
 
