@@ -8,7 +8,7 @@ from suite import Suite
 from test_driver import UP, Plugged
 
 CHECKS = ('pages', 'rights', 'local', 'fork', 'dontneed', 'punch', 'traffic', 'unmap',
-          'protect', 'implicit', 'advice', 'many')
+          'protect', 'implicit', 'advice', 'queue', 'many')
 SHORT = ('pages', 'fork', 'dontneed', 'implicit', 'advice')
 # A process is killed with its regions, while the device asks for their pages.
 FAULTS = '/sys/class/infiniband/ernic0/ports/1/hw_counters/page_faults'

@@ -9,6 +9,7 @@ the exit status is 0 when all is right.
 import ctypes
 import mmap
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -285,15 +286,34 @@ def check_advice():
     before = faults()
     expect(mover.read(16, other.rkey, fresh + MIB - 16), bytes([1] * 16))
     expect(faults(), before)
-    # More than there is a queue for.
-    for n in range(300):
-        sge = SGE(base + n * PAGE, 16, mr.lkey)
-        expect(advise(mover, mr, sge, e._IBV_ADVISE_MR_ADVICE_PREFETCH, 0), 0)
     for bad in (SGE(base, 16, mr.lkey ^ 0x100), SGE(base, 16, mover.mr.lkey)):
         expect(advise(mover, mr, bad, e._IBV_ADVISE_MR_ADVICE_PREFETCH) != 0, True)
         expect(advise(mover, mr, bad, e._IBV_ADVISE_MR_ADVICE_PREFETCH, 0) != 0, True)
     for bad in (SGE(base + 1, 4 * MIB, mr.lkey), SGE(base - 1, 16, mr.lkey)):
         expect(advise(mover, mr, bad, e._IBV_ADVISE_MR_ADVICE_PREFETCH) != 0, True)
+
+
+def check_queue():
+    """Advice that is not waited for is taken up to a bound; then it is waited for.
+
+    While the device's messages are masked a command takes half a second, and each
+    advice is one.
+    """
+    mover = Mover()
+    base = map_memory(4 * MIB)
+    mr = mover.demand(4 * MIB, base)
+    place = os.path.basename(os.readlink('/sys/class/infiniband/ernic0/device'))
+    mask = f'setpci -s {place} CAP_MSIX+2.w='
+    slow = 3
+    expect(os.system(f'{mask}c000:c000'), 0)
+    start = time.monotonic()
+    with subprocess.Popen(f'sleep {slow}; {mask}8000:c000', shell=True) as back:
+        for n in range(300):
+            sge = SGE(base + n * PAGE, 16, mr.lkey)
+            expect(advise(mover, mr, sge, e._IBV_ADVISE_MR_ADVICE_PREFETCH, 0), 0)
+        waited = time.monotonic() - start
+        expect(back.wait(), 0)
+    expect(waited >= slow, True)
 
 
 def check_many():
