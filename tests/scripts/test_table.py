@@ -4,6 +4,8 @@
 
 And which suites a name chooses; and that a test that dies is one failure. Prints TAP.
 """
+import contextlib
+import io
 import os
 import signal
 import subprocess
@@ -106,6 +108,21 @@ def test_report():
     row, = run.rows()
     assert row[:8] == ('a', '1', '0', '0', '1', '0', '1', 'short'), row
     assert row.kernel == '6.1' and row.packages == 'a 1', row
+
+
+def test_rxe_alone():
+    """Without the device what soft-RoCE passes counts, and nothing has failed."""
+    run = report.Report({'a/one': 'a pin'}, short=False, rxe_alone=True)
+    run.comment = lambda _: None
+    lines = []
+    run.line = lambda good, name, directive='': lines.append((good, name, directive))
+    for name, result in (('one', 'ok'), ('two', 'fail'), ('three', 'skip')):
+        run.add('rxe', 'a', report.Case(name, result, 'why'))
+    with contextlib.redirect_stdout(io.StringIO()):
+        run.finish()
+    skipped = ' # SKIP on soft-RoCE'
+    assert lines == [(True, 'a/one', ''), (True, 'a/two', skipped),
+                     (True, 'a/three', skipped)], lines
 
 
 def test_named():
