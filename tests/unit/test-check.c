@@ -242,6 +242,8 @@ BREAK(rd_size, SET(QP(rd).attr.max_dest_rd_atomic, 0));
 BREAK(ack_fault, SET(QP(out).ack.fault, ERNIC_FAULT_REM_ACCESS));
 BREAK(ack_kind, SET(QP(out).ack.nak, 0x80));
 BREAK(ack_uc, SET(QP(uc).ack.owed, true));
+BREAK(ack_raw, SET(QP(raw).ack.cnp_owed, true));
+BREAK(ack_ud, SET(QP(ud).ack.cnp_owed, true));
 BREAK(range_state, SET(QP(uc).state, ERNIC_QPS_COUNT));
 BREAK(range_psn, SET(QP(uc).rq.epsn, 1 << 24));
 BREAK(range_rd, SET(QP(rd).rd[0].psn, 1 << 24));
@@ -432,6 +434,8 @@ static const struct {
     { "ack-state", break_ack_fault },
     { "ack-state", break_ack_kind },
     { "ack-state", break_ack_uc },
+    { "ack-state", break_ack_raw },
+    { "ack-state", break_ack_ud },
     { "qp: ErnicQp.state out of range", break_range_state },
     { "qp: ErnicRecvQueue.epsn out of range", break_range_psn },
     { "rd-ring", break_range_rd },
@@ -477,6 +481,7 @@ static void test_load_refused(void)
     static void (*const fns[])(Busy *b) = {
         break_recv_fault, break_recv_fault_len, break_wakes, break_flushing,
         break_waiting_unlinked, break_sq_no_timeout, break_bits_qp, break_bits_mr,
+        break_ack_raw,
     };
     GByteArray *state = g_byte_array_new();
     ErnicConfig cfg;

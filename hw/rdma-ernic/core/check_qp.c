@@ -394,7 +394,8 @@ static bool ack_state(const ErnicCheck *c, uint32_t id)
     bool reliable = ack->owed || ack->due || ack->nak || ack->fault ||
                     ack->rd_pending;
 
-    if (reliable && !ernic_qp_reliable(qp)) {
+    if ((reliable && !ernic_qp_reliable(qp)) ||
+        (ack->cnp_owed && ernic_qp_datagrams(qp))) {
         return false;
     }
     if (!ernic_qp_may(qp, ERNIC_MAY_PROC_RECV) &&
