@@ -16,7 +16,7 @@
 
 enum {
     RX_PACKET, RX_RAW, RX_TRAIN, RX_TIME, RX_SEND, RX_RECV, RX_LINK, RX_MODIFY,
-    RX_LAZY, RX_DMA, RX_TUNE, RX_COUNT
+    RX_LAZY, RX_DMA, RX_TUNE, RX_FRAME, RX_COUNT
 };
 
 static struct {
@@ -49,6 +49,7 @@ typedef struct RxPkt {
 #define RXH_QKEY        0x08
 #define RXH_RAW_KEY     0x10    /* rkey and va are @imm and @swap */
 #define RXH_RAW_DEST    0x20    /* dest is @src_qp */
+#define RXH_XRC_SRQ     0x40    /* XRC: another SRQ, by @src_qp */
 
 #define RXP_V6          0x01
 #define RXP_WRONG_SRC   0x02
@@ -127,6 +128,8 @@ static uint32_t build(const RxPkt *p, FuzzIn *patches, const ErnicIcrcCtx *icrc,
         .swap_add = p->swap, .compare = p->compare, .atomic_orig = p->swap,
         .msn = p->msn, .syndrome = p->syndrome, .imm = p->imm,
         .inv_rkey = rx.w.key[p->inv_key % WORLD_KEYS].key,
+        .xrcsrq = rx.w.g.srq[GUEST_XRC_SRQ].q.srqn ^
+                  (p->how & RXH_XRC_SRQ ? p->src_qp & ERNIC_QPN_MASK : 0),
     };
 
     pkt.op = pkt.op ? pkt.op : ernic_opcode(ERNIC_OP_SEND_ONLY);
@@ -241,6 +244,55 @@ static void rx_train(FuzzIn *in)
     deliver(path ? path : rx.held_path, seg ? seg : rx.held_seg);
 }
 
+/* ---- Ethernet frames -------------------------------------------------- */
+
+#define FRAME_MAX   2300        /* more than any receive request takes */
+
+#define RXF_V6      0x01
+#define RXF_OTHER   0x02        /* neither IPv4 nor IPv6 */
+#define RXF_VLAN    0x04
+#define RXF_TCP     0x08
+
+/* Headers of a frame as @shape says, zeros behind. Returns their length. */
+static uint32_t frame_headers(uint8_t shape, uint8_t last, uint8_t *frame)
+{
+    static const uint8_t mac[] = WORLD_MAC;
+    ErnicPath path;
+    uint32_t len;
+
+    path_of((shape & RXF_V6 ? RXP_V6 : 0) | (shape & RXF_VLAN ? RXP_VLAN : 0), &path);
+    memcpy(path.dmac, mac, sizeof(mac));
+    path.dmac[5] = last;
+    len = ernic_net_emit(&path, 100, frame);
+    if (shape & RXF_OTHER) {
+        frame[12] = 0x88;
+    } else if (shape & RXF_TCP) {
+        frame[len - (shape & RXF_V6 ? 42 : 19)] = 6;
+    }
+    return len;
+}
+
+/* One that is no RoCEv2 packet, for whichever queue pair has a rule for it. */
+static void rx_frame(FuzzIn *in)
+{
+    uint8_t frame[FRAME_MAX] = { 0 }, *exact;
+    uint8_t shape = fuzz_u8(in), last = fuzz_u8(in);
+    uint32_t head = frame_headers(shape, last, frame), len;
+
+    stl_be_p(frame + head - 8, fuzz_u32(in));           /* ports */
+    len = fuzz_u16(in) % FRAME_MAX;
+    while (in->left) {
+        uint16_t at = fuzz_u16(in);
+
+        frame[at % FRAME_MAX] ^= fuzz_u8(in);
+    }
+    /* Exactly as long as it is: one byte too far is seen. */
+    exact = g_memdup2(frame, MAX(len, 1));
+    fuzz_rx_raw(&rx.w.g.h, exact, len, FUZZ_RING | FUZZ_RECV, FUZZ_QUEUE);
+    g_free(exact);
+    world_settle(&rx.w);
+}
+
 /* ---- what the guest and the link do meanwhile ------------------------- */
 
 static void rx_modify(FuzzIn *in)
@@ -303,7 +355,7 @@ static void one(uint8_t kind, FuzzIn *in)
         break;
     case RX_RECV:
         qp = &rx.w.g.qp[fuzz_u8(in) % rx.w.g.qps];
-        world_recv(&rx.w, qp, qp->srq != GUEST_NO_SRQ, fuzz_u16(in));
+        world_recv(&rx.w, qp, guest_srq(&rx.w.g, qp), fuzz_u16(in));
         world_settle(&rx.w);
         break;
     case RX_LINK:
@@ -325,6 +377,9 @@ static void one(uint8_t kind, FuzzIn *in)
         shift = fuzz_u8(in);
         guest_tune(&rx.w.g, kind, shift, fuzz_u16(in));
         world_settle(&rx.w);
+        break;
+    case RX_FRAME:
+        rx_frame(in);
         break;
     default:
         break;
@@ -359,9 +414,10 @@ static void make_packet(FuzzRng *rng, FuzzOut *out)
     static const uint8_t transport[] = {
         [ERNIC_QPT_RC] = ERNIC_BTH_RC, [ERNIC_QPT_UC] = ERNIC_BTH_UC,
         [ERNIC_QPT_UD] = ERNIC_BTH_UD, [ERNIC_QPT_GSI] = ERNIC_BTH_UD,
+        [ERNIC_QPT_XRC_INI] = ERNIC_BTH_XRC, [ERNIC_QPT_XRC_TGT] = ERNIC_BTH_XRC,
     };
     RxPkt p = {
-        .dest = fuzz_rand(rng, WORLD_ROWS), .bits = 16,
+        .dest = fuzz_rand(rng, WORLD_RAW), .bits = 16,
         .key = fuzz_rand(rng, WORLD_KEYS), .inv_key = WORLD_KEY_INV + fuzz_rand(rng, 3),
         .syndrome = 0x1f, .src_qp = 0x123, .fill = fuzz_rand(rng, 256),
     };
@@ -399,6 +455,16 @@ static void make_packet(FuzzRng *rng, FuzzOut *out)
     write_pkt(out, &p);
 }
 
+static void make_frame(FuzzRng *rng, FuzzOut *out)
+{
+    uint8_t row = WORLD_RAW + fuzz_rand(rng, 3);
+
+    fuzz_put(out, fuzz_rand(rng, 16), 1);
+    fuzz_put(out, row == WORLD_RAW + 2 ? WORLD_RSS : row, 1);
+    fuzz_put(out, fuzz_rand(rng, UINT32_MAX), 4);
+    fuzz_put(out, fuzz_rand(rng, FRAME_MAX), 2);
+}
+
 static uint8_t make(FuzzRng *rng, FuzzOut *out)
 {
     uint8_t kind = fuzz_rand(rng, 2) ? RX_PACKET : fuzz_rand(rng, RX_COUNT);
@@ -406,6 +472,9 @@ static uint8_t make(FuzzRng *rng, FuzzOut *out)
 
     if (kind == RX_PACKET) {
         make_packet(rng, out);
+        return kind;
+    } else if (kind == RX_FRAME) {
+        make_frame(rng, out);
         return kind;
     }
     for (i = 0; i < 5; i++) {

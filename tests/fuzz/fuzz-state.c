@@ -10,16 +10,18 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "cq.h"
+#include "flow.h"
 #include "harness.h"
 #include "icrc.h"
 #include "input.h"
 #include "qp.h"
+#include "rq.h"
 #include "world.h"
 
 /* Records. Of the kinds of change the first byte of a patch says how wide. */
 enum { ST_BASE, ST_PATCH, ST_CUT, ST_INSERT, ST_RAW, ST_COUNT };
 
-#define BASES 6
+#define BASES 7
 
 static FuzzHost host;
 static GByteArray *base[BASES];
@@ -33,6 +35,28 @@ static void refused(void)
     fuzz_same("refused", left, fuzz_save(&host));
 }
 
+/* The SRQ that a peer of XRC target @qp would name; 0: there is none. */
+static uint32_t srq_of_domain(const ErnicQp *qp)
+{
+    uint32_t id;
+
+    for (id = 1; id < host.e->cfg.max_srq; id++) {
+        if (ernic_srq_in_domain(host.e, id, qp->pd)) {
+            return id;
+        }
+    }
+    return 0;
+}
+
+/* A frame of UDP over IPv4 to the address that a rule names. */
+static void frame_for(const ErnicFlow *flow)
+{
+    uint8_t frame[60] = { [12] = 8, [14] = 0x45, [23] = ERNIC_IPPROTO_UDP };
+
+    memcpy(frame, flow->value.dmac, sizeof(flow->value.dmac));
+    fuzz_rx_raw(&host, frame, sizeof(frame), FUZZ_ALL, FUZZ_ALL);
+}
+
 /* One packet for queue pair @qpn, of its transport and from its peer. */
 static void packet(uint32_t qpn, ErnicOp op)
 {
@@ -44,7 +68,8 @@ static void packet(uint32_t qpn, ErnicOp op)
     ErnicPkt pkt;
     uint32_t len;
 
-    row = ernic_opcode(ernic_bth_opcode(qp->transport, op));
+    row = qp->transport == ERNIC_RAW ? NULL :
+          ernic_opcode(ernic_bth_opcode(qp->transport, op));
     if (!row) {
         return;
     }
@@ -53,7 +78,7 @@ static void packet(uint32_t qpn, ErnicOp op)
         .psn = row->flags & ERNIC_OPF_REQ ? qp->rq.epsn : qp->sq.una_psn,
         .pkey = host.e->pkey[qp->attr.pkey_index], .qkey = qp->attr.qkey,
         .ackreq = true, .va = host.env.base, .rkey = 0x100, .dma_len = 16,
-        .syndrome = 0x1f,
+        .syndrome = 0x1f, .xrcsrq = srq_of_domain(qp),
         .payload_len = row->hdrs & ERNIC_HDR_DATA ? 16 : 0,
     };
     if (!ernic_qp_path(host.e, qp, &qp->attr.av, &train.path)) {
@@ -90,6 +115,11 @@ static void everything(void)
         fuzz_doorbell(&host, qp->uctx, ERNIC_DB(ERNIC_DB_RQ, id,
                                                 qp->rq.wq.pi + 1), FUZZ_ALL);
     }
+    for (id = 1; id <= ERNIC_LIM_FLOW; id++) {
+        if (host.e->flow[id].used) {
+            frame_for(&host.e->flow[id]);
+        }
+    }
     for (id = 1; id < host.e->cfg.max_cq; id++) {
         fuzz_doorbell(&host, host.e->cq[id].uctx,
                       ERNIC_DB(ERNIC_DB_CQ_ARM, id, host.e->cq[id].pi),
@@ -106,8 +136,8 @@ static void everything(void)
 static void destroy(void)
 {
     static const uint8_t order[] = {
-        ERNIC_CMD_QP_DESTROY, ERNIC_CMD_SRQ_DESTROY, ERNIC_CMD_MW_FREE,
-        ERNIC_CMD_MR_FREE, ERNIC_CMD_CQ_DESTROY, ERNIC_CMD_EQ_DESTROY,
+        ERNIC_CMD_RSS_DESTROY, ERNIC_CMD_QP_DESTROY, ERNIC_CMD_SRQ_DESTROY,
+        ERNIC_CMD_MW_FREE, ERNIC_CMD_MR_FREE, ERNIC_CMD_CQ_DESTROY, ERNIC_CMD_EQ_DESTROY,
         ERNIC_CMD_PD_FREE,
     };
     struct ernic_cmd cmd = { 0 };
@@ -116,12 +146,13 @@ static void destroy(void)
     for (i = 0; i < ARRAY_SIZE(order); i++) {
         bool key = order[i] == ERNIC_CMD_MW_FREE ||
                    order[i] == ERNIC_CMD_MR_FREE;
+        uint32_t first = order[i] == ERNIC_CMD_RSS_DESTROY ? ERNIC_RSS_QPN : 0;
 
         for (uctx = 0; uctx < host.e->cfg.max_uctx; uctx++) {
             for (id = 1; id < host.e->cfg.max_mr; id++) {
                 cmd.opcode = order[i];
                 cmd.uctx = cpu_to_le32(uctx);
-                cmd.handle.handle = cpu_to_le32(key ? id << 8 : id);
+                cmd.handle.handle = cpu_to_le32(key ? id << 8 : first + id);
                 fuzz_cmd(&host, &cmd, NULL);
             }
         }
@@ -149,7 +180,8 @@ static const struct {
     { 0x1 | 1 << 3 | 1 << 4 | 1 << 8, .lazy = true },
     { 0x1 | 1 << 10 | 1 << 11 | 1 << 12, .busy = true, .lazy = true },
     { 0x1 | 1 << 13 | 1 << 14 | 1 << 16, .lazy = true },
-    { UINT32_MAX },
+    { 0x1ffff },
+    { 0x1 | 0x3f << 17 },
 };
 
 static void make_base(uint32_t n)
@@ -162,7 +194,7 @@ static void make_base(uint32_t n)
     w.g.h.env.tx_busy = bases[n].busy;
     for (i = 0; i < w.g.qps; i++) {
         world_send(&w, &w.g.qp[i], ERNIC_WR_SEND, ERNIC_WR_SIGNALED, 900);
-        world_recv(&w, &w.g.qp[i], w.g.qp[i].srq != GUEST_NO_SRQ, 500);
+        world_recv(&w, &w.g.qp[i], guest_srq(&w.g, &w.g.qp[i]), 500);
     }
     fuzz_run(&w.g.h, WORLD_WRITES, WORLD_READS);
     base[n] = g_byte_array_new();

@@ -10,6 +10,7 @@
 #include "input.h"
 #include "mr.h"
 #include "pair.h"
+#include "wqe.h"
 
 #define RUNS            16
 #define ROUNDS          24
@@ -189,10 +190,14 @@ static void wr_send(FuzzIn *in)
                       pair.key[fuzz_u8(in) % PAIR_KEYS].key : fuzz_u8(in));
     if (wqe.opcode == ERNIC_WR_REG_MR || wqe.opcode == ERNIC_WR_BIND_MW) {
         fill_memory(in, &wqe);
-    } else if (qp->q.type >= ERNIC_QPT_UD) {
+    } else if (guest_addresses(qp->q.type)) {
         fill_ud(in, &wqe, g);
     } else if (fuzz_names_memory(wqe.opcode)) {
         fill_remote(in, &wqe);
+    }
+    if (qp->q.type == ERNIC_QPT_XRC_INI && ernic_wr(wqe.opcode) &&
+        !(ernic_wr(wqe.opcode)->flags & ERNIC_WRF_LOCAL)) {
+        wqe.send.xrc_srq = cpu_to_le32(g->srq[GUEST_XRC_SRQ].q.srqn);
     }
     wqe.count = cpu_to_le16(count);
     memcpy(slot, &wqe, sizeof(wqe));
@@ -218,6 +223,7 @@ static void wr_recv(FuzzIn *in)
     uint8_t who = fuzz_u8(in);
     Guest *g = &pair.g[who >> 7];
     GuestQp *qp = &g->qp[(who & 0x7f) % g->qps];
+    GuestSrq *srq = guest_srq(g, qp);
     struct ernic_rwqe head = { .wr_id = cpu_to_le64(fuzz_u16(in)) };
     uint8_t slot[GUEST_STRIDE] = { 0 };
     struct ernic_sge sge[ERNIC_MAX_SGE];
@@ -228,9 +234,9 @@ static void wr_recv(FuzzIn *in)
     n = read_sges(in, g, sge, MIN(n, ERNIC_MAX_SGE));
     memcpy(slot + sizeof(head), sge, n * sizeof(sge[0]));
     patch(in, slot);
-    if (qp->srq != GUEST_NO_SRQ) {
-        guest_write_srq_slot(g, g->srq.wq.pi, slot, sizeof(slot));
-        guest_ring_srq(g, g->srq.wq.pi + 1, 0, 0, 0);
+    if (srq) {
+        guest_write_srq_slot(g, srq, srq->wq.pi, slot, sizeof(slot));
+        guest_ring_srq(g, srq, srq->wq.pi + 1, 0, 0, 0);
     } else {
         guest_write_slot(g, qp, false, qp->rq.pi, slot, sizeof(slot));
         guest_ring(g, qp, false, qp->rq.pi + 1, 0, 0, 0);
@@ -256,9 +262,11 @@ static bool known(Guest *g, uint32_t uctx, uint32_t kind, uint32_t queue,
         pair.unrung[g - pair.g][i] = 0;
         return true;
     }
-    if (kind == ERNIC_DB_SRQ && queue == g->srq.q.srqn && uctx == 0) {
-        guest_ring_srq(g, index, 0, 0, 0);
-        return true;
+    for (i = 0; i < ARRAY_SIZE(g->srq) && kind == ERNIC_DB_SRQ && uctx == 0; i++) {
+        if (queue == g->srq[i].q.srqn) {
+            guest_ring_srq(g, &g->srq[i], index, 0, 0, 0);
+            return true;
+        }
     }
     return false;
 }
@@ -270,6 +278,7 @@ static void wr_doorbell(FuzzIn *in)
     GuestQp *qp = &g->qp[(who & 0x7f) % g->qps];
     uint32_t queue = fuzz_u8(in), index = fuzz_u32(in);
     uint32_t uctx = how & 1 ? fuzz_u8(in) % 3 : qp->uctx;
+    GuestSrq *srq;
     uint64_t value;
     uint8_t status;
 
@@ -277,8 +286,9 @@ static void wr_doorbell(FuzzIn *in)
         queue = qp->q.qpn;
         index += kind == ERNIC_DB_SQ ? qp->sq.pi : qp->rq.pi;
     } else if (!(how & 2) && kind == ERNIC_DB_SRQ) {
-        queue = g->srq.q.srqn;
-        index += g->srq.wq.pi;
+        srq = &g->srq[queue % ARRAY_SIZE(g->srq)];
+        queue = srq->q.srqn;
+        index += srq->wq.pi;
     } else if (!(how & 2) && kind <= ERNIC_DB_CQ_ARM_SOLICITED) {
         queue = g->cq[queue % g->cqs].cqn;
         index += g->cq[0].ci;
@@ -319,9 +329,9 @@ static void wr_modify(FuzzIn *in)
     exchange();
 }
 
-static void wr_reconnect(FuzzIn *in)
+/* The queue pairs of row @n, from Reset. */
+static void reconnect(uint32_t n)
 {
-    uint8_t n = fuzz_u8(in) % pair.g[0].qps;
     uint32_t i, state;
     struct ernic_qp_attr attr;
 
@@ -335,6 +345,16 @@ static void wr_reconnect(FuzzIn *in)
             guest_modify(&pair.g[i], qp, fake_qp_mask(qp->q.type, state),
                          state, &attr);
         }
+    }
+}
+
+static void wr_reconnect(FuzzIn *in)
+{
+    uint8_t n = fuzz_u8(in) % pair.g[0].qps;
+
+    reconnect(n);
+    if (pair_rows[n].peer) {
+        reconnect(n + pair_rows[n].peer);
     }
     exchange();
 }
@@ -475,7 +495,7 @@ static void make_send(FuzzRng *rng, FuzzOut *out)
         fuzz_put(out, 0, 1);
         return;
     }
-    if (pair_rows[qp].type >= ERNIC_QPT_UD) {
+    if (guest_addresses(pair_rows[qp].type)) {
         fuzz_put(out, fuzz_rand(rng, 2) * 2, 1);
         fuzz_put(out, qp, 1);
     } else if (fuzz_names_memory(op)) {

@@ -9,8 +9,6 @@
 #include "guest.h"
 #include "qp.h"
 
-#define SRQN(g, qp) ((qp)->srq == GUEST_NO_SRQ ? FAKE_NONE : (g)->srq.q.srqn)
-
 /* ---- objects ---------------------------------------------------------- */
 
 uint64_t guest_alloc(Guest *g, uint64_t bytes, uint8_t may)
@@ -101,8 +99,43 @@ uint32_t guest_create_cq(Guest *g, uint32_t uctx)
 
 void guest_create_srq(Guest *g, uint32_t pd)
 {
-    fake_create_srq(g->h.e, &g->srq.q, pd, GUEST_DEPTH, 2);
-    paint_ring(g, g->srq.q.buf, GUEST_DEPTH * GUEST_STRIDE, FUZZ_QUEUE);
+    GuestSrq *srq = &g->srq[GUEST_SRQ];
+
+    fake_create_srq(g->h.e, &srq->q, pd, GUEST_DEPTH, 2);
+    paint_ring(g, srq->q.buf, GUEST_DEPTH * GUEST_STRIDE, FUZZ_QUEUE);
+}
+
+void guest_create_xrc(Guest *g, uint32_t pd, uint32_t cq)
+{
+    GuestSrq *srq = &g->srq[GUEST_XRC_SRQ];
+
+    g->xrcd = fake_create_pd(g->h.e);
+    fake_create_xrc_srq(g->h.e, &srq->q, pd, GUEST_DEPTH, g->xrcd, g->cq[cq].cqn);
+    paint_ring(g, srq->q.buf, GUEST_DEPTH * GUEST_STRIDE, FUZZ_QUEUE);
+}
+
+GuestSrq *guest_srq(Guest *g, const GuestQp *qp)
+{
+    return qp->srq == GUEST_NO_SRQ ? NULL : &g->srq[qp->srq];
+}
+
+/* What an XRC target is made of is its domain alone. */
+static void fill_init(const Guest *g, const GuestQp *qp, struct ernic_qp_init *init)
+{
+    bool sends = qp->q.sq_depth, receives = qp->q.rq_depth;
+
+    init->pd = cpu_to_le32(qp->q.pd);
+    init->srq = cpu_to_le32(qp->srq == GUEST_SRQ ? g->srq[GUEST_SRQ].q.srqn :
+                                                   FAKE_NONE);
+    init->sq_buf.addr = cpu_to_le64(qp->q.sq_buf);
+    init->rq_buf.addr = cpu_to_le64(qp->q.rq_buf);
+    init->sq_depth = cpu_to_le32(qp->q.sq_depth);
+    init->rq_depth = cpu_to_le32(qp->q.rq_depth);
+    init->sq_stride = sends ? GUEST_STRIDE / 64 : 0;
+    init->rq_stride = receives ? GUEST_STRIDE / 64 : 0;
+    init->send_cq = cpu_to_le32(sends ? g->cq[qp->cq].cqn : 0);
+    init->recv_cq = cpu_to_le32(receives || qp->srq == GUEST_SRQ ?
+                                g->cq[qp->cq].cqn : 0);
 }
 
 uint32_t guest_create_qp(Guest *g, uint8_t type, uint32_t pd, uint32_t cq,
@@ -111,28 +144,27 @@ uint32_t guest_create_qp(Guest *g, uint8_t type, uint32_t pd, uint32_t cq,
     GuestQp *qp = &g->qp[g->qps];
     struct ernic_qp_init init = { .type = type, .flags = flags };
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
+    bool target = type == ERNIC_QPT_XRC_TGT;
+    bool sends = !target && type != ERNIC_QPT_RWQ;
+    bool receives = !srq && !target && type != ERNIC_QPT_XRC_INI;
     struct ernic_rsp rsp;
     uint8_t status;
 
     *qp = (GuestQp) {
-        .used = true, .cq = cq, .srq = srq ? 0 : GUEST_NO_SRQ,
-        .uctx = g->uctx_of_cq[cq],
-        .q = { .pd = pd, .type = type, .sq_depth = GUEST_DEPTH,
-               .rq_depth = srq ? 0 : GUEST_DEPTH,
+        .used = true, .cq = cq, .uctx = g->uctx_of_cq[cq],
+        .srq = target ? GUEST_XRC_SRQ : srq ? GUEST_SRQ : GUEST_NO_SRQ,
+        .q = { .pd = target ? g->xrcd : pd, .type = type,
+               .sq_depth = sends ? GUEST_DEPTH : 0,
+               .rq_depth = receives ? GUEST_DEPTH : 0,
                .sq_stride = GUEST_STRIDE, .rq_stride = GUEST_STRIDE },
     };
-    qp->q.sq_buf = guest_alloc(g, GUEST_DEPTH * GUEST_STRIDE, FUZZ_QUEUE);
-    qp->q.rq_buf = srq ? 0 : guest_alloc(g, GUEST_DEPTH * GUEST_STRIDE,
-                                         FUZZ_QUEUE);
-    init.sq_buf.addr = cpu_to_le64(qp->q.sq_buf);
-    init.rq_buf.addr = cpu_to_le64(qp->q.rq_buf);
-    init.pd = cpu_to_le32(pd);
-    init.send_cq = init.recv_cq = cpu_to_le32(g->cq[cq].cqn);
-    init.srq = cpu_to_le32(SRQN(g, qp));
-    init.sq_depth = cpu_to_le32(qp->q.sq_depth);
-    init.rq_depth = cpu_to_le32(qp->q.rq_depth);
-    init.sq_stride = GUEST_STRIDE / 64;
-    init.rq_stride = srq ? 0 : GUEST_STRIDE / 64;
+    if (sends) {
+        qp->q.sq_buf = guest_alloc(g, GUEST_DEPTH * GUEST_STRIDE, FUZZ_QUEUE);
+    }
+    if (receives) {
+        qp->q.rq_buf = guest_alloc(g, GUEST_DEPTH * GUEST_STRIDE, FUZZ_QUEUE);
+    }
+    fill_init(g, qp, &init);
     memcpy(fake_ptr(&g->h.env, g->h.env.base, sizeof(init)), &init,
            sizeof(init));
     cmd.uctx = cpu_to_le32(qp->uctx);
@@ -194,17 +226,17 @@ static void write_slot(Guest *g, GuestWq *wq, uint64_t slot, uint32_t index,
 void guest_write_slot(Guest *g, GuestQp *qp, bool send, uint32_t index,
                       const uint8_t *data, uint32_t len)
 {
-    if (send) {
+    if (send && qp->q.sq_depth) {
         write_slot(g, &qp->sq, fake_sq_slot(&qp->q, index), index, data, len);
-    } else if (qp->q.rq_depth) {
+    } else if (!send && qp->q.rq_depth) {
         write_slot(g, &qp->rq, fake_rq_slot(&qp->q, index), index, data, len);
     }
 }
 
-void guest_write_srq_slot(Guest *g, uint32_t index, const uint8_t *data,
-                          uint32_t len)
+void guest_write_srq_slot(Guest *g, GuestSrq *srq, uint32_t index,
+                          const uint8_t *data, uint32_t len)
 {
-    write_slot(g, &g->srq.wq, g->srq.q.buf + index % GUEST_DEPTH * GUEST_STRIDE,
+    write_slot(g, &srq->wq, srq->q.buf + index % GUEST_DEPTH * GUEST_STRIDE,
                index, data, len);
 }
 
@@ -212,7 +244,8 @@ void guest_write_srq_slot(Guest *g, uint32_t index, const uint8_t *data,
 static void accept(Guest *g, GuestWq *wq, uint64_t ring, uint32_t pi,
                    bool send, bool sig_all)
 {
-    if (pi - wq->pi > GUEST_DEPTH) {
+    /* A queue that is not there takes no request. */
+    if (pi - wq->pi > (ring ? GUEST_DEPTH : 0)) {
         fuzz_fail("doorbell", "counter 0x%x accepted after 0x%x", pi, wq->pi);
     }
     for (; wq->pi != pi; wq->pi++) {
@@ -269,19 +302,19 @@ uint8_t guest_ring(Guest *g, GuestQp *qp, bool send, uint32_t index,
     return status;
 }
 
-uint8_t guest_ring_srq(Guest *g, uint32_t index, uint64_t addr, uint32_t len,
-                       uint8_t paint)
+uint8_t guest_ring_srq(Guest *g, GuestSrq *srq, uint32_t index, uint64_t addr,
+                       uint32_t len, uint8_t paint)
 {
-    uint32_t before = g->srq.wq.pi;
+    uint32_t before = srq->wq.pi;
     uint8_t status;
 
     lend(g, addr, len, paint);
-    status = ring(g, 0, ERNIC_DB_SRQ, g->srq.q.srqn, index);
+    status = ring(g, 0, ERNIC_DB_SRQ, srq->q.srqn, index);
     if (status == ERNIC_OK) {
-        accept(g, &g->srq.wq, g->srq.q.buf, index, false, true);
+        accept(g, &srq->wq, srq->q.buf, index, false, true);
     }
-    if (status == ERNIC_OK && g->srq.wq.pi != before) {
-        remember(&g->srq.wq, index - 1, addr, len, paint);
+    if (status == ERNIC_OK && srq->wq.pi != before) {
+        remember(&srq->wq, index - 1, addr, len, paint);
     } else {
         take_back(g, addr, len, paint);
     }
@@ -365,7 +398,7 @@ static void judge_cqe(Guest *g, const struct ernic_cqe *cqe)
     if (!(cqe->flags & ERNIC_CQE_RQ)) {
         complete(g, &qp->sq, cqe, true, true);
     } else if (qp->srq != GUEST_NO_SRQ) {
-        complete(g, &g->srq.wq, cqe, false, true);
+        complete(g, &guest_srq(g, qp)->wq, cqe, false, true);
     } else {
         complete(g, &qp->rq, cqe, true, false);
     }
@@ -531,7 +564,7 @@ void guest_tune(Guest *g, uint8_t what, uint8_t a, uint16_t b)
         break;
     case GUEST_LIMIT:
         cmd.opcode = ERNIC_CMD_SRQ_MODIFY;
-        cmd.srq.handle = cpu_to_le32(g->srq.q.srqn);
+        cmd.srq.handle = cpu_to_le32(g->srq[GUEST_SRQ].q.srqn);
         cmd.srq.limit = cpu_to_le32(b);
         break;
     default:

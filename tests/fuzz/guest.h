@@ -16,6 +16,8 @@
 #define GUEST_EQ_DEPTH  16
 #define GUEST_STRIDE    320     /* 64 bytes and 16 SGEs */
 #define GUEST_NO_SRQ    (-1)
+#define GUEST_SRQ       0       /* the one of connections and datagrams */
+#define GUEST_XRC_SRQ   1
 #define GUEST_POOL      32
 #define GUEST_BUF       4096
 
@@ -47,7 +49,7 @@ typedef struct GuestQp {
     FakeQp q;
     bool used;
     uint8_t cq;                 /* of both queues */
-    int srq;                    /* or GUEST_NO_SRQ */
+    int srq;                    /* GUEST_*SRQ: what it receives from */
     uint32_t uctx;
     GuestWq sq, rq;
 } GuestQp;
@@ -65,7 +67,8 @@ struct Guest {
     GuestQp qp[GUEST_QPS];
     FakeCq cq[GUEST_CQS];
     bool overrun[GUEST_CQS];
-    GuestSrq srq;
+    GuestSrq srq[2];            /* by GUEST_SRQ and GUEST_XRC_SRQ */
+    uint32_t xrcd;              /* XRC domain of the second; 0: there is none */
     FakeEq eq[2];               /* asynchronous events; completions */
     bool lazy;                  /* completions are not consumed */
     uint8_t arm;                /* enum ernic_db_kind of what was consumed */
@@ -83,7 +86,14 @@ void guest_open(Guest *g, uint8_t number);
 /* A completion queue of the kernel or of a user context. */
 uint32_t guest_create_cq(Guest *g, uint32_t uctx);
 void guest_create_srq(Guest *g, uint32_t pd);
-/* In Reset; @srq: attached to the shared queue. Returns its place in g->qp. */
+/* A domain for XRC targets, and its SRQ, which completes in kernel's CQ @cq. */
+void guest_create_xrc(Guest *g, uint32_t pd, uint32_t cq);
+/* What @qp receives from, if that is no queue of its own; or NULL. */
+GuestSrq *guest_srq(Guest *g, const GuestQp *qp);
+/*
+ * In Reset; @srq: attached to the shared queue. XRC targets have the domain instead of
+ * @pd, and the completion queue of its SRQ. Returns its place in g->qp.
+ */
 uint32_t guest_create_qp(Guest *g, uint8_t type, uint32_t pd, uint32_t cq,
                          bool srq, uint8_t flags);
 /* To @state, connected to @dest_qpn at 10.0.0.@host, or fd00::@host. */
@@ -102,16 +112,16 @@ bool guest_has_room(const GuestWq *wq, uint32_t index);
 /* Write @len raw bytes into the slot of counter @index of a send queue. */
 void guest_write_slot(Guest *g, GuestQp *qp, bool send, uint32_t index,
                       const uint8_t *data, uint32_t len);
-void guest_write_srq_slot(Guest *g, uint32_t index, const uint8_t *data,
-                          uint32_t len);
+void guest_write_srq_slot(Guest *g, GuestSrq *srq, uint32_t index,
+                          const uint8_t *data, uint32_t len);
 /*
  * Doorbells; what the engine accepts enters the books. The request of counter
  * index - 1 is to unpaint [@addr, @addr + @len) when it completes.
  */
 uint8_t guest_ring(Guest *g, GuestQp *qp, bool send, uint32_t index,
                    uint64_t addr, uint32_t len, uint8_t paint);
-uint8_t guest_ring_srq(Guest *g, uint32_t index, uint64_t addr, uint32_t len,
-                       uint8_t paint);
+uint8_t guest_ring_srq(Guest *g, GuestSrq *srq, uint32_t index, uint64_t addr,
+                       uint32_t len, uint8_t paint);
 
 /* Read completions and events, check them against the books, ring for them. */
 void guest_poll(Guest *g);
@@ -127,5 +137,11 @@ void guest_tune(Guest *g, uint8_t what, uint8_t a, uint16_t b);
  * The link takes trains and memory answers: the caller saw to it.
  */
 void guest_finish(Guest *g, uint32_t may_write);
+
+/* Does each request of a queue pair of @type say where it goes? */
+static inline bool guest_addresses(uint8_t type)
+{
+    return type == ERNIC_QPT_UD || type == ERNIC_QPT_GSI;
+}
 
 #endif /* FUZZ_GUEST_H */

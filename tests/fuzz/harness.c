@@ -449,6 +449,14 @@ void fuzz_rx_frame(FuzzHost *h, const uint8_t *frame, uint32_t len,
     }
 }
 
+void fuzz_rx_raw(FuzzHost *h, const uint8_t *frame, uint32_t len,
+                 uint32_t may_write, uint32_t may_read)
+{
+    enter(h, may_write, may_read);
+    ernic_rx_raw(h->e, h->env.now, frame, len);
+    leave(h);
+}
+
 uint8_t fuzz_cmd(FuzzHost *h, const struct ernic_cmd *cmd,
                  struct ernic_rsp *rsp)
 {

@@ -92,6 +92,9 @@ void fuzz_rx(FuzzHost *h, const ErnicTrain *train, uint32_t may_write,
 /* What a link with frames has received: a good frame, a bad one, or no RoCEv2. */
 void fuzz_rx_frame(FuzzHost *h, const uint8_t *frame, uint32_t len,
                    uint32_t may_write, uint32_t may_read);
+/* An Ethernet frame for a raw queue pair, whether a rule wants it or not. */
+void fuzz_rx_raw(FuzzHost *h, const uint8_t *frame, uint32_t len,
+                 uint32_t may_write, uint32_t may_read);
 uint8_t fuzz_cmd(FuzzHost *h, const struct ernic_cmd *cmd,
                  struct ernic_rsp *rsp);
 uint8_t fuzz_cmd_within(FuzzHost *h, const struct ernic_cmd *cmd,

@@ -24,6 +24,9 @@ const PairRow pair_rows[PAIR_QPS] = {
     { ERNIC_QPT_UD, 3 },
     { ERNIC_QPT_UD, 3, .user = true },
     { ERNIC_QPT_GSI, 3 },
+    { ERNIC_QPT_XRC_INI, 1, .timeout = 9, .rnr_retry = 7, .psn = 0xfffff0,
+      .peer = 1 },
+    { ERNIC_QPT_XRC_TGT, 1, .timeout = 9, .psn = 0xfffff0, .peer = -1 },
 };
 
 #define REMOTE_ALL (ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE | \
@@ -37,7 +40,7 @@ void pair_attr(const Pair *p, uint32_t side, uint32_t n,
 {
     const PairRow *row = &pair_rows[n];
 
-    fake_qp_attr(attr, p->g[!side].qp[n].q.qpn, side ? 1 : 2);
+    fake_qp_attr(attr, p->g[!side].qp[n + row->peer].q.qpn, side ? 1 : 2);
     attr->path_mtu = row->mtu;
     attr->rq_psn = attr->sq_psn = cpu_to_le32(row->psn);
     attr->timeout = row->timeout;
@@ -133,6 +136,7 @@ static void setup(Pair *p, Guest *g, uint8_t number)
     guest_create_cq(g, 0);
     guest_create_cq(g, p->uctx);
     guest_create_srq(g, p->pd);
+    guest_create_xrc(g, p->pd, 0);
     setup_keys(p, g);
     for (i = 0; i < PAIR_QPS; i++) {
         const PairRow *row = &pair_rows[i];

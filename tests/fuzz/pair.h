@@ -2,14 +2,15 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Two engines with the same objects, each queue pair connected to that of the
- * same place on the other side. Numbers and keys are equal on both.
+ * same place on the other side, XRC initiators to targets. Numbers and keys are equal
+ * on both.
  */
 #ifndef FUZZ_PAIR_H
 #define FUZZ_PAIR_H
 
 #include "guest.h"
 
-#define PAIR_QPS        9
+#define PAIR_QPS        11
 #define PAIR_KEYS       12
 #define PAIR_KEY_FAST   8       /* two fast regions, windows of type 1 and 2 */
 #define PAIR_QKEY       0x11111111u
@@ -23,6 +24,7 @@ typedef struct PairRow {
     uint8_t type, mtu;
     bool srq, user;
     uint8_t flags, timeout, rnr_retry;
+    int8_t peer;                /* from this row to the other side's it talks to */
     uint32_t psn;
 } PairRow;
 

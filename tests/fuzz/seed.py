@@ -16,8 +16,9 @@ def record(kind, fmt='', *values, tail=b''):
 
 # ---- rx: packets for the queue pairs of world.c, by their place there ---------------
 
-RC, UC, UD = 0x00, 0x20, 0x60
+RC, UC, UD, XRC = 0x00, 0x20, 0x60, 0xa0
 RTS, SENT, READS, SRQ, V6, UC_RTS, UD_RTS, GSI = 0, 1, 2, 3, 4, 10, 13, 16
+INI, TGT, RAW, RAW_SRQ, RSS = 17, 18, 19, 20, 0xff
 
 
 def packet(dest, opcode, length=0, psn=0, base=0, key=0, dma_len=0, syndrome=0x1f,
@@ -25,6 +26,10 @@ def packet(dest, opcode, length=0, psn=0, base=0, key=0, dma_len=0, syndrome=0x1
     return record(0, 'BBBBiBBBBIIQQBIIIHB', opcode, bits, dest, base, psn, how, path,
                   key, inv, off, dma_len, swap, compare, syndrome, 1, 0x01020304,
                   0x123, length, 0x5a)
+
+
+def ether(to, length, shape=0, ports=0x10002000):
+    return record(11, 'BBIH', shape, to, ports, length)
 
 
 def time(shift, ticks):
@@ -101,6 +106,28 @@ RX = {
                        packet(RTS, RC | 12, psn=-1, dma_len=3000),
     'read-other-later': packet(RTS, RC | 12, dma_len=300) +
                         packet(RTS, RC | 12, psn=-1, dma_len=300, off=2000),
+    'xrc-send': packet(TGT, XRC | 5, 64) + packet(TGT, XRC | 0x17, 8, inv=6) +
+                packet(TGT, XRC | 4, 99) + record(5, 'BH', TGT, 2000) +
+                packet(TGT, XRC | 0, 1024) + packet(TGT, XRC | 2, 100),
+    'xrc-send-longer': packet(TGT, XRC | 0, 1024) + packet(TGT, XRC | 2, 100),
+    'xrc-write': packet(TGT, XRC | 6, 1024, dma_len=1100) + packet(TGT, XRC | 8, 76) +
+                 packet(TGT, XRC | 11, 100, dma_len=100, key=4),
+    'xrc-fetch': packet(TGT, XRC | 12, dma_len=3000) + packet(TGT, XRC | 0x14, swap=7) +
+                 packet(TGT, XRC | 0x14, psn=-1, swap=7) +
+                 packet(TGT, XRC | 12, psn=-4, dma_len=3000),
+    'xrc-other-srq': packet(TGT, XRC | 4, 9, how=0x40),
+    'xrc-srq-changes': packet(TGT, XRC | 0, 1024) + packet(TGT, XRC | 2, 9, how=0x40),
+    'xrc-answers': packet(INI, XRC | 0x11, base=1, psn=3) +
+                   packet(INI, XRC | 0x11, base=1, syndrome=0x25) + time(20, 500) +
+                   packet(INI, XRC | 13, 256, base=1) + packet(INI, XRC | 4, 9),
+    'frames': b''.join(record(5, 'BH', q, 300) for q in (19, 20, 21, 22)) * 6 +
+              b''.join(ether(to, n, shape) for to in (RAW, RAW_SRQ, RSS)
+                       for shape in (0, 1, 2, 4, 8, 9) for n in (60, 200)) +
+              record(5, 'BH', RAW, 300) + ether(RAW, 300) + ether(RAW, 13) + ether(9, 60),
+    'frames-too-long': ether(RAW, 2100) + ether(RAW_SRQ, 2100) + ether(RSS, 2100) +
+                       record(7, 'BBBI', RAW, 6, 0, 0) + ether(RAW, 60),
+    'frames-no-memory': record(9, 'B', 1) + ether(RAW, 60) + record(9, 'B', 3) +
+                        ether(RSS, 99) + ether(RSS, 99, ports=0x10002001),
     'atomic-beyond': packet(RTS, RC | 0x14, off=8192),
 }
 
@@ -166,6 +193,18 @@ WR = {
                           for how, index in ((0, 0), (2, 1), (0, 999))),
     'foreign-doorbells': b''.join(record(2, 'BBBBIB', q, 1, kind, 0, 1, 1 - (q == 2))
                                   for q in (0, 2) for kind in range(3)),
+    'xrc': recv(10) * 2 + send(9, SEND, LOCAL) + send(9, WRITE, LOCAL, remote(0)) +
+           send(9, WRITE_IMM, LOCAL, remote(3)) + send(9, READ, LOCAL, remote(1)) +
+           send(9, ADD, [sge(0, 0, 8)], remote(0) + bytes(4)) +
+           send(9, SEND_INV, LOCAL),
+    'xrc-loss': record(4, 'II', 0x35, 0) + recv(10) + send(9, SEND, LOCAL) +
+                record(3, 'BH', 16, 999) + send(9, SEND, LOCAL) + recv(10) +
+                record(3, 'BH', 16, 999) + record(9, 'B', 10) +
+                send(9, READ, LOCAL, remote(1)),
+    'xrc-wrong': send(10, SEND, LOCAL) + recv(9) + send(9, 11, LOCAL, remote(0)) +
+                 record(9, 'B', 9) + send(9, SEND, LOCAL, how=1) +
+                 record(2, 'BBBBI', 0x80, 0, 2, 1, 1) +
+                 record(2, 'BBBBI', 10, 0, 0, 1, 1),
     'many': recv(0) * 5 + send(0, SEND, LOCAL, how=1) * 4 + send(0, SEND, LOCAL),
     'states': b''.join(record(5, 'BB', q, s) for q in (0, 4, 6) for s in (4, 3, 6)) +
               b''.join(record(9, 'B', q) for q in (0, 4, 6)) + recv(0) +
@@ -325,9 +364,9 @@ PG332 = {f'{name}-{kind}': record(7, 'B', kind) + data
 
 # ---- state, net ------------------------------------------------------------------------
 
-STATE = {f'base-{i}': record(0, 'B', i) for i in range(6)}
+STATE = {f'base-{i}': record(0, 'B', i) for i in range(7)}
 STATE |= {f'cut-{i}': record(0, 'B', i) + record(2, 'IH', 3000 * i + 99, 1)
-          for i in range(6)}
+          for i in range(7)}
 
 
 def ip4(length):

@@ -30,7 +30,27 @@ const WorldRow world_rows[WORLD_ROWS] = {
     { ERNIC_QPT_UD, ERNIC_QPS_RTS, 3, .srq = true },
     { ERNIC_QPT_UD, ERNIC_QPS_SQE, 3, .work = WORK_BAD },
     { ERNIC_QPT_GSI, ERNIC_QPS_RTS, 3 },
+    { ERNIC_QPT_XRC_INI, ERNIC_QPS_RTS, 1, .psn = 0xfffff8,
+      .work = WORK_SEND | WORK_READ },
+    { ERNIC_QPT_XRC_TGT, ERNIC_QPS_RTS, 3, .psn = 0xfffffe },
+    { ERNIC_QPT_RAW, ERNIC_QPS_RTS, 3 },
+    { ERNIC_QPT_RAW, ERNIC_QPS_RTS, 3, .srq = true },
+    { ERNIC_QPT_RWQ, ERNIC_QPS_RTS, 3 },
+    { ERNIC_QPT_RWQ, ERNIC_QPS_RTS, 3 },
 };
+
+/* Are rows of @type among those of @mask? */
+static bool has_type(uint32_t mask, uint8_t type)
+{
+    uint32_t i;
+
+    for (i = 0; i < WORLD_ROWS; i++) {
+        if ((mask & 1u << i) && world_rows[i].type == type) {
+            return true;
+        }
+    }
+    return false;
+}
 
 #define REMOTE_ANY (ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_READ | \
                     ERNIC_ACCESS_REMOTE_ATOMIC)
@@ -181,12 +201,15 @@ void world_send(World *w, GuestQp *qp, uint8_t op, uint8_t flags, uint32_t len)
     bool fetch = op == ERNIC_WR_READ || op == ERNIC_WR_CMP_SWAP ||
                  op == ERNIC_WR_FETCH_ADD;
 
+    if (qp->q.type >= ERNIC_QPT_XRC_TGT) {
+        return;                 /* what a raw one sends could come back in a run */
+    }
     len = MIN(len, GUEST_BUF);
     if (op == ERNIC_WR_CMP_SWAP || op == ERNIC_WR_FETCH_ADD ||
         op == ERNIC_WR_ATOMIC_WRITE) {
         len = 8;
     }
-    if (qp->q.type >= ERNIC_QPT_UD) {
+    if (guest_addresses(qp->q.type)) {
         wqe.ud.qkey = cpu_to_le32(0x11111111);
         wqe.ud.dest_qpn = cpu_to_le32(0x123);
         fake_gid(wqe.ud.av.dgid, 2);
@@ -200,20 +223,23 @@ void world_send(World *w, GuestQp *qp, uint8_t op, uint8_t flags, uint32_t len)
         wqe.flush.length = cpu_to_le32(len);
         wqe.flush.type = ERNIC_FLUSH_GLOBAL;
         wqe.count = 0;
+    } else if (qp->q.type == ERNIC_QPT_XRC_INI) {
+        wqe.send.xrc_srq = cpu_to_le32(0x321);
     }
     post(w, qp, &wqe, len, fetch ? FUZZ_LAND : FUZZ_SEND);
 }
 
-void world_recv(World *w, GuestQp *qp, bool srq, uint32_t len)
+void world_recv(World *w, GuestQp *qp, GuestSrq *srq, uint32_t len)
 {
     struct {
         struct ernic_rwqe head;
         struct ernic_sge sge[3];
     } slot = { .head = { .num_sge = cpu_to_le16(3) } };
     uint64_t addr = guest_buffer(&w->g);
-    uint32_t index = srq ? w->g.srq.wq.pi : qp->rq.pi, cut;
+    GuestWq *wq = srq ? &srq->wq : &qp->rq;
+    uint32_t index = wq->pi, cut;
 
-    if (!guest_has_room(srq ? &w->g.srq.wq : &qp->rq, index)) {
+    if (!guest_has_room(wq, index)) {
         return;
     }
     if (!addr) {                /* a message of no bytes still has a place */
@@ -227,9 +253,9 @@ void world_recv(World *w, GuestQp *qp, bool srq, uint32_t len)
     slot.sge[1] = fake_sge(addr + cut, 0, 0);
     slot.sge[2] = fake_sge(addr + cut, len - cut, w->lkey);
     if (srq) {
-        guest_write_srq_slot(&w->g, index, (uint8_t *)&slot, sizeof(slot));
-        guest_ring_srq(&w->g, index + 1, addr, len, addr ? FUZZ_RECV : 0);
-    } else if (qp->srq == GUEST_NO_SRQ) {
+        guest_write_srq_slot(&w->g, srq, index, (uint8_t *)&slot, sizeof(slot));
+        guest_ring_srq(&w->g, srq, index + 1, addr, len, addr ? FUZZ_RECV : 0);
+    } else if (qp->q.rq_depth) {
         guest_write_slot(&w->g, qp, false, index, (uint8_t *)&slot,
                          sizeof(slot));
         guest_ring(&w->g, qp, false, index + 1, addr, len,
@@ -246,9 +272,9 @@ void world_settle(World *w)
 
 static void setup_qp(World *w, const WorldRow *row)
 {
-    uint32_t n = guest_create_qp(&w->g, row->type, w->pd, row->srq ? 1 : 0,
-                                 row->srq, row->mtu == 1 ?
-                                           ERNIC_QPF_SQ_SIG_ALL : 0);
+    bool shares = row->srq || row->type == ERNIC_QPT_XRC_TGT;
+    uint32_t n = guest_create_qp(&w->g, row->type, w->pd, shares, row->srq,
+                                 row->mtu == 1 ? ERNIC_QPF_SQ_SIG_ALL : 0);
     GuestQp *qp = &w->g.qp[n];
     bool past = row->state >= ERNIC_QPS_RTS;
     struct ernic_qp_attr attr;
@@ -257,7 +283,7 @@ static void setup_qp(World *w, const WorldRow *row)
     world_attr(row, qp->q.qpn, &attr);
     guest_connect(&w->g, n, past ? ERNIC_QPS_RTS : row->state, &attr);
     if (row->state != ERNIC_QPS_RESET && row->state != ERNIC_QPS_ERR) {
-        world_recv(w, qp, false, 2000);
+        world_recv(w, qp, NULL, 2000);
     }
     if (row->work & WORK_SEND) {
         world_send(w, qp, ERNIC_WR_SEND_IMM, ERNIC_WR_SIGNALED, 700);
@@ -266,6 +292,8 @@ static void setup_qp(World *w, const WorldRow *row)
     if (row->work & WORK_READ) {
         world_send(w, qp, ERNIC_WR_READ, ERNIC_WR_SIGNALED, 1500);
         world_send(w, qp, ERNIC_WR_FETCH_ADD, ERNIC_WR_SIGNALED, 8);
+    }
+    if ((row->work & WORK_READ) && row->type == ERNIC_QPT_RC) {
         world_send(w, qp, ERNIC_WR_ATOMIC_WRITE, ERNIC_WR_SIGNALED, 8);
         world_send(w, qp, ERNIC_WR_FLUSH, ERNIC_WR_SIGNALED, 300);
     }
@@ -290,6 +318,51 @@ static void taken_back(Guest *g, uint32_t rkey)
     }
 }
 
+static void add_rule(World *w, uint8_t last, uint32_t qpn, uint16_t layers)
+{
+    static const uint8_t mac[] = WORLD_MAC;
+    struct ernic_flow_rule rule = {
+        .qpn = cpu_to_le32(qpn), .layers = cpu_to_le16(layers),
+    };
+    uint32_t handle;
+    uint8_t status;
+
+    memcpy(rule.value.dmac, mac, sizeof(mac));
+    rule.value.dmac[5] = last;
+    memset(rule.mask.dmac, 0xff, sizeof(rule.mask.dmac));
+    status = fake_create_flow(w->g.h.e, &rule, &handle);
+    g_assert_cmpuint(status, ==, ERNIC_OK);
+}
+
+/* Rules for the raw queue pairs, and one for the receive work queues together. */
+static void setup_rules(World *w)
+{
+    struct ernic_rss rss = {
+        .fields = cpu_to_le32(ERNIC_HASH_FIELDS), .shift = 2,
+        .key = { 0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2 },
+    };
+    uint32_t i, n = 0, number;
+    uint8_t status;
+
+    for (i = 0; i < w->g.qps; i++) {
+        uint32_t row = w->row[i] - world_rows, qpn = w->g.qp[i].q.qpn;
+
+        if (w->row[i]->type == ERNIC_QPT_RAW) {
+            add_rule(w, row, qpn, w->row[i]->srq ?
+                     ERNIC_LAYER_IPV4 | ERNIC_LAYER_UDP : 0);
+        } else if (w->row[i]->type == ERNIC_QPT_RWQ) {
+            rss.wq[n++] = cpu_to_le32(qpn);
+        }
+    }
+    if (n == 2) {
+        rss.wq[2] = rss.wq[0];
+        rss.wq[3] = rss.wq[1];
+        status = fake_create_rss(w->g.h.e, &rss, &number);
+        g_assert_cmpuint(status, ==, ERNIC_OK);
+        add_rule(w, WORLD_RSS, number, 0);
+    }
+}
+
 void world_open(World *w, uint32_t mask)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MCAST_ATTACH };
@@ -305,14 +378,21 @@ void world_open(World *w, uint32_t mask)
     guest_create_cq(&w->g, 0);
     guest_create_srq(&w->g, w->pd);
     setup_keys(w);
+    if (has_type(mask, ERNIC_QPT_XRC_TGT)) {
+        guest_create_xrc(&w->g, w->pd, 1);
+    }
     for (i = 0; i < WORLD_ROWS; i++) {
         if (mask & 1u << i) {
             setup_qp(w, &world_rows[i]);
         }
     }
     setup_windows(w);
+    setup_rules(w);
     for (i = 0; i < 6; i++) {
-        world_recv(w, NULL, true, 1000);
+        world_recv(w, NULL, &w->g.srq[GUEST_SRQ], 1000);
+    }
+    for (i = 0; i < 3 && w->g.xrcd; i++) {
+        world_recv(w, NULL, &w->g.srq[GUEST_XRC_SRQ], 1000);
     }
     memcpy(cmd.mcast.gid, world_group, sizeof(world_group));
     for (i = 0; i < w->g.qps; i++) {

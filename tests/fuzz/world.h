@@ -17,7 +17,8 @@
 
 #define WORLD_KEYS      9
 #define WORLD_KEY_INV   6       /* from here on they can be invalidated */
-#define WORLD_ROWS      17
+#define WORLD_ROWS      23
+#define WORLD_RAW       19      /* from here on they are for frames */
 
 /* A queue pair, and how it is when the input begins. */
 typedef struct WorldRow {
@@ -56,13 +57,21 @@ extern const WorldRow world_rows[WORLD_ROWS];
 /* The multicast group of the UD queue pairs. */
 extern const uint8_t world_group[16];
 
+/*
+ * MAC addresses of which a rule wants the frames, but for their last byte: that is a
+ * raw queue pair's row, or WORLD_RSS for RSS over the receive work queues. Of the one
+ * with an SRQ the rule wants UDP over IPv4.
+ */
+#define WORLD_MAC       { 2, 0xfa, 0, 0, 0 }
+#define WORLD_RSS       0xff
+
 /* With the rows of @mask, of which the first is always one. */
 void world_open(World *w, uint32_t mask);
 /* Attributes that connect queue pair @qpn as @row says. */
 void world_attr(const WorldRow *row, uint32_t qpn, struct ernic_qp_attr *attr);
 /* Post one request with a buffer of the pool, if there is one, and ring. */
 void world_send(World *w, GuestQp *qp, uint8_t op, uint8_t flags, uint32_t len);
-void world_recv(World *w, GuestQp *qp, bool srq, uint32_t len);
+void world_recv(World *w, GuestQp *qp, GuestSrq *srq, uint32_t len);
 /*
  * Deliver @train. Its WRITEs may touch what their RETH names, if their key opens
  * all of it, and nothing else; READs and atomics what any of them has named.
