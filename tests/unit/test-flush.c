@@ -230,6 +230,54 @@ static void test_duplicate(void)
     dlg_close(&d);
 }
 
+/* A peer that has more of them under way than there are entries: each is answered. */
+static void test_duplicate_gone(void)
+{
+    uint64_t word;
+    uint32_t i;
+    Dialog d;
+
+    dlg_init(&d, ERNIC_QPT_RC, false);
+    d.attr.max_dest_rd_atomic = 3;
+    dlg_to(&d, ERNIC_QPS_RTS);
+    word = d.mem + DLG_SINK;
+    for (i = 0; i < 6; i++) {
+        PEER_FLUSH(&d, RQ + i);
+        SENT_DONE(&d, RQ + i, i + 1);
+    }
+    PEER_FLUSH(&d, RQ + 1);
+    SENT_DONE(&d, RQ + 1, 6);
+    /* In their order, wherever they are kept; for the last there is no place. */
+    d.hold = true;
+    for (i = 0; i < 4; i++) {
+        PEER_FLUSH(&d, RQ + i);
+    }
+    d.hold = false;
+    PEER_FLUSH(&d, RQ + 5);
+    for (i = 0; i < 3; i++) {
+        SENT_DONE(&d, RQ + i, 6);
+    }
+    QUIET(&d);
+    PEER_FLUSH(&d, RQ + 3);
+    SENT_DONE(&d, RQ + 3, 6);
+    PEER_FLUSH_OF(&d, RQ + 4, d.key ^ 1, GLOBAL, word, 64);
+    PEER_FLUSH_OF(&d, RQ + 4, d.key, GLOBAL | 4, word, 64);
+    QUIET(&d);
+    STATE_IS(&d, RTS);
+    /* What an atomic found is never lost to one. */
+    for (i = 0; i < 3; i++) {
+        PEER(&d, FETCH_ADD, .psn = RQ + 6 + i, .va = word, .rkey = d.key,
+             .swap_add = 1);
+        SENT(&d, ATOMIC_ACK, .psn = RQ + 6 + i, .syndrome = DLG_ACK, .msn = 7 + i,
+             .atomic_orig = i);
+    }
+    PEER_FLUSH(&d, RQ + 5);
+    QUIET(&d);
+    PEER(&d, FETCH_ADD, .psn = RQ + 6, .va = word, .rkey = d.key, .swap_add = 1);
+    SENT(&d, ATOMIC_ACK, .psn = RQ + 6, .syndrome = DLG_ACK, .msn = 7);
+    dlg_close(&d);
+}
+
 typedef struct Wrong {
     const char *name;
     uint32_t feth, len;
@@ -367,6 +415,7 @@ int main(int argc, char **argv)
     TEST("served", test_served);
     TEST("right", test_right);
     TEST("duplicate", test_duplicate);
+    TEST("duplicate-gone", test_duplicate_gone);
     for (i = 0; i < G_N_ELEMENTS(wrongs); i++) {
         g_autofree char *path = g_strdup_printf("/flush/wrong/%s", wrongs[i].name);
 

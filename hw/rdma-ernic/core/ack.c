@@ -133,20 +133,24 @@ static bool ack_rd_packet(Ernic *e, ErnicQp *qp, ErnicRdRes *rd,
     return true;
 }
 
-/* The oldest entry that is pending; the ring's oldest is at rd_head. */
+/*
+ * The entry that is pending whose response comes first. From rd_head on they are in
+ * the order of their PSNs, but for a FLUSH that was done again.
+ */
 static ErnicRdRes *ack_oldest(ErnicQp *qp)
 {
-    uint32_t size = qp->attr.max_dest_rd_atomic;
-    uint32_t i;
+    uint32_t size = qp->attr.max_dest_rd_atomic, left = qp->ack.rd_pending, i;
+    ErnicRdRes *oldest = NULL;
 
-    for (i = 0; i < size; i++) {
+    for (i = 0; i < size && left; i++) {
         ErnicRdRes *rd = &qp->rd[(qp->rq.rd_head + i) % size];
 
         if (rd->pending) {
-            return rd;
+            oldest = !oldest || ernic_psn_diff(rd->psn, oldest->psn) < 0 ? rd : oldest;
+            left--;
         }
     }
-    return NULL;
+    return oldest;
 }
 
 /* Up to a train of responses. False: blocked. */

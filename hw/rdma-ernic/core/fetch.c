@@ -84,38 +84,47 @@ static ErnicFault fetch_read(Ernic *e, ErnicQp *qp, uint32_t pd,
     return ERNIC_FAULT_NONE;
 }
 
-/* An entry for what is answered by one packet without data; there is room. */
-static void rd_single(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
-                      uint64_t operand, uint64_t orig)
-{
-    ErnicRdRes *rd = rd_slot(qp);
 
+/*
+ * What a request for one answer says beside where, its comparand apart: atomics and
+ * ATOMIC WRITE with what the word changes, FLUSH what kind it is and how many bytes.
+ */
+static uint64_t operand_of(const ErnicPkt *pkt)
+{
+    switch (pkt->op->cls) {
+    case ERNIC_CL_FLUSH:
+        return (uint64_t)pkt->feth << 32 | pkt->dma_len;
+    case ERNIC_CL_ATOMIC_WRITE:
+        return ldq_le_p(pkt->payload);
+    default:
+        return pkt->swap_add;
+    }
+}
+
+static ErnicAtomicOp atomic_op(const ErnicPkt *pkt)
+{
+    if (pkt->op->cls == ERNIC_CL_ATOMIC_WRITE) {
+        return ERNIC_ATOMIC_WRITE;
+    }
+    return pkt->op->op == ERNIC_OP_COMPARE_SWAP ? ERNIC_ATOMIC_CMP_SWAP :
+                                                  ERNIC_ATOMIC_FETCH_ADD;
+}
+
+/* @rd becomes that of @pkt, which is answered by one packet without data. */
+static void rd_single(Ernic *e, ErnicQp *qp, ErnicRdRes *rd, const ErnicPkt *pkt,
+                      uint64_t orig, uint32_t msn)
+{
     rd->atomic = true;
     rd->psn = pkt->psn;
     rd->op = pkt->op->op;
     rd->rkey = pkt->rkey;
     rd->xrc_srq = qp->rq.xrc_srq;
     rd->va = pkt->va;
-    rd->swap_add = operand;
+    rd->swap_add = operand_of(pkt);
     rd->compare = pkt->compare;
     rd->orig = orig;
-    rd->msn = (qp->rq.msn + 1) & ERNIC_MSN_MASK;
+    rd->msn = msn & ERNIC_MSN_MASK;
     rd_start(e, qp, rd);
-}
-
-/* What the operation changes the word with, and how; FLUSH: all but where. */
-static uint64_t operand_of(const ErnicPkt *pkt, ErnicAtomicOp *op)
-{
-    if (pkt->op->cls == ERNIC_CL_FLUSH) {
-        return (uint64_t)pkt->feth << 32 | pkt->dma_len;
-    }
-    if (pkt->op->cls == ERNIC_CL_ATOMIC_WRITE) {
-        *op = ERNIC_ATOMIC_WRITE;
-        return ldq_le_p(pkt->payload);
-    }
-    *op = pkt->op->op == ERNIC_OP_COMPARE_SWAP ? ERNIC_ATOMIC_CMP_SWAP :
-                                                 ERNIC_ATOMIC_FETCH_ADD;
-    return pkt->swap_add;
 }
 
 /* ATOMIC WRITE carries one word, and says so. */
@@ -131,8 +140,7 @@ static ErnicFault fetch_atomic(Ernic *e, ErnicQp *qp, uint32_t pd,
                                const ErnicPkt *pkt)
 {
     ErnicFault fault;
-    ErnicAtomicOp op;
-    uint64_t arg, orig;
+    uint64_t orig;
 
     if (!word_fits(pkt)) {
         return ERNIC_FAULT_PACKET_LENGTH;
@@ -143,14 +151,14 @@ static ErnicFault fetch_atomic(Ernic *e, ErnicQp *qp, uint32_t pd,
     if (!rd_room(qp)) {
         return ERNIC_FAULT_RD_ATOMIC_OVERFLOW;
     }
-    arg = operand_of(pkt, &op);
     fault = ernic_resp_dma_fault(e, qp,
         ernic_dma_remote_atomic(e, pd, qp->qpn, pkt->rkey, pkt->va,
-                                op, arg, pkt->compare, &orig), true);
+                                atomic_op(pkt), operand_of(pkt), pkt->compare,
+                                &orig), true);
     if (fault) {
         return fault;
     }
-    rd_single(e, qp, pkt, arg, orig);
+    rd_single(e, qp, rd_slot(qp), pkt, orig, qp->rq.msn + 1);
     return ERNIC_FAULT_NONE;
 }
 
@@ -168,8 +176,8 @@ uint32_t ernic_flush_rights(const ErnicPkt *pkt)
  * left to do but to check. Regions that outlive power are not told of, so none
  * has the right to be made persistent.
  */
-static ErnicFault fetch_flush(Ernic *e, ErnicQp *qp, uint32_t pd,
-                              const ErnicPkt *pkt)
+static ErnicFault flush(Ernic *e, const ErnicQp *qp, uint32_t pd,
+                        const ErnicPkt *pkt)
 {
     uint32_t type = pkt->feth & ERNIC_FETH_TYPE_MASK;
     uint32_t level = pkt->feth >> ERNIC_FETH_LEVEL_SHIFT & ERNIC_FETH_LEVEL_MASK;
@@ -184,16 +192,25 @@ static ErnicFault fetch_flush(Ernic *e, ErnicQp *qp, uint32_t pd,
     if (!whole && pkt->dma_len > ERNIC_MSG_MAX) {
         return ERNIC_FAULT_PACKET_LENGTH;
     }
-    if (!ernic_mr_check_flush(e, pd, pkt->rkey, pkt->va, pkt->dma_len, whole,
-                              ernic_flush_rights(pkt))) {
-        return ERNIC_FAULT_REM_ACCESS;
+    return ernic_mr_check_flush(e, pd, pkt->rkey, pkt->va, pkt->dma_len, whole,
+                                ernic_flush_rights(pkt)) ?
+           ERNIC_FAULT_NONE : ERNIC_FAULT_REM_ACCESS;
+}
+
+static ErnicFault fetch_flush(Ernic *e, ErnicQp *qp, uint32_t pd,
+                              const ErnicPkt *pkt)
+{
+    ErnicFault fault = flush(e, qp, pd, pkt);
+
+    if (fault) {
+        return fault;
     }
     if (!rd_room(qp)) {
         /* Not all peers count it among their READs: those come again. */
         return qp->attr.max_dest_rd_atomic ? ERNIC_FAULT_RNR :
                                              ERNIC_FAULT_RD_ATOMIC_OVERFLOW;
     }
-    rd_single(e, qp, pkt, operand_of(pkt, NULL), 0);
+    rd_single(e, qp, rd_slot(qp), pkt, 0, qp->rq.msn + 1);
     return ERNIC_FAULT_NONE;
 }
 
@@ -242,7 +259,6 @@ static bool rd_match(const ErnicQp *qp, const ErnicRdRes *rd,
                      const ErnicPkt *pkt, uint32_t k)
 {
     uint64_t off = (uint64_t)k * ernic_qp_mtu(qp);
-    ErnicAtomicOp op;
 
     if (pkt->rkey != rd->rkey || pkt->va != rd->va + off ||
         pkt->xrcsrq != rd->xrc_srq) {
@@ -251,10 +267,30 @@ static bool rd_match(const ErnicQp *qp, const ErnicRdRes *rd,
     if (rd->atomic) {
         /* 9.7.5.1.3: verified to be identical in all respects. */
         return pkt->op->cls != ERNIC_CL_READ && pkt->op->op == rd->op &&
-               word_fits(pkt) && operand_of(pkt, &op) == rd->swap_add &&
+               word_fits(pkt) && operand_of(pkt) == rd->swap_add &&
                pkt->compare == rd->compare;
     }
     return pkt->op->cls == ERNIC_CL_READ && pkt->dma_len <= rd->len - off;
+}
+
+/*
+ * A FLUSH of which no entry tells any more: peers that do not count it among their
+ * READs have more of them under way than there are entries. To do it once more is to
+ * do nothing; its answer takes the place of another FLUSH, and of nothing that has to
+ * be kept.
+ */
+static void flush_again(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
+{
+    ErnicRdRes *rd = qp->rd, *end = rd + qp->attr.max_dest_rd_atomic;
+
+    while (rd != end && (rd->op != ERNIC_OP_FLUSH || !rd->atomic || rd->pending)) {
+        rd++;
+    }
+    if (rd == end || flush(e, qp, qp->pd, pkt)) {
+        return;
+    }
+    *rd = (ErnicRdRes) { .used = true, .again = true, .npsn = 1, .end = 1 };
+    rd_single(e, qp, rd, pkt, 0, qp->rq.msn);
 }
 
 void ernic_fetch_again(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
@@ -262,6 +298,10 @@ void ernic_fetch_again(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     uint32_t mtu = ernic_qp_mtu(qp), k, len;
     ErnicRdRes *rd = rd_find(qp, pkt->psn);
 
+    if (!rd && pkt->op->cls == ERNIC_CL_FLUSH) {
+        flush_again(e, qp, pkt);
+        return;
+    }
     k = rd ? ernic_psn_distance(rd->psn, pkt->psn) : 0;
     if (!rd || !rd_match(qp, rd, pkt, k)) {
         return;
