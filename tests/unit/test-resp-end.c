@@ -43,16 +43,25 @@ static void test_ack_last(void)
         RECV_WC(&d, 0, SUCCESS);
         dlg_close(&d);
 
-        /* Not without being asked, and not before a response. */
+        /* Of a READ no response is sent: what stands before it, and no more. */
         dlg_open(&d, ERNIC_QPT_RC);
         dlg_recv(&d, DLG_SINK, 16);
         d.hold = true;
         PEER(&d, SEND_ONLY, .psn = PSN, .payload = d.peer, .payload_len = 16);
-        if (i) {
-            PEER(&d, READ_REQUEST, .psn = PSN + 1, .va = d.mem, .rkey = d.key,
-                 .dma_len = 16, .ackreq = true);
-            PEER(&d, WRITE_ONLY, .psn = PSN + 2, .ackreq = true);
-        }
+        PEER(&d, READ_REQUEST, .psn = PSN + 1, .va = d.mem, .rkey = d.key,
+             .dma_len = 3000, .ackreq = true);
+        PEER(&d, FETCH_ADD, .psn = PSN + 4, .va = d.mem, .rkey = d.key);
+        PEER(&d, WRITE_ONLY, .psn = PSN + 5, .ackreq = true);
+        cease(&d, ways[i]);
+        SENT_ACK(&d, PSN, 1);
+        RECV_WC(&d, 0, SUCCESS);
+        dlg_close(&d);
+
+        /* Not without being asked. */
+        dlg_open(&d, ERNIC_QPT_RC);
+        dlg_recv(&d, DLG_SINK, 16);
+        d.hold = true;
+        PEER(&d, SEND_ONLY, .psn = PSN, .payload = d.peer, .payload_len = 16);
         cease(&d, ways[i]);
         QUIET(&d);
         RECV_WC(&d, 0, SUCCESS);
@@ -60,7 +69,68 @@ static void test_ack_last(void)
     }
 }
 
-/* So does a NAK that is owed; one that would end the queue pair is not sent. */
+/* Nothing is said of a READ that has begun, or is asked for again: it said so itself. */
+static void test_ack_last_begun(void)
+{
+    uint32_t i, n;
+    Dialog d;
+
+    for (i = 0; i < 2; i++) {
+        dlg_open(&d, ERNIC_QPT_RC);
+        d.env.tx_busy = !i;
+        PEER(&d, READ_REQUEST, .psn = PSN, .va = d.mem, .rkey = d.key,
+             .dma_len = 200000, .ackreq = true);
+        if (i) {
+            dlg_sent_read(&d, PSN, 1, 0, 200000);
+        }
+        QUIET(&d);
+        d.env.tx_busy = false;
+        ernic_tx_ready(d.e, d.env.now);         /* one train of it leaves */
+        d.hold = true;
+        if (i) {
+            PEER(&d, READ_REQUEST, .psn = PSN, .va = d.mem, .rkey = d.key,
+                 .dma_len = 200000, .ackreq = true);
+        }
+        cease(&d, ERNIC_QPS_ERR);
+        for (n = 0; dlg_pending(&d); n++) {
+            g_assert_cmpint(dlg_take(&d).op->cls, ==, ERNIC_CL_READ_RSP);
+        }
+        g_assert_true(i ? !n : n && n < DIV_ROUND_UP(200000, 1024));
+        dlg_close(&d);
+    }
+}
+
+/* The queue pair's own error is no other end: the peer NAKs, software's data is bad. */
+static void test_ack_own_error(void)
+{
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < 2; i++) {
+        dlg_open(&d, ERNIC_QPT_RC);
+        dlg_recv(&d, DLG_SINK, 16);
+        dlg_post(&d, ERNIC_WR_WRITE, 0, 16);
+        dlg_sent_message(&d, ERNIC_WR_WRITE, 0, DLG_SQ_PSN, 0, 16);
+        d.hold = true;
+        PEER(&d, SEND_ONLY, .psn = PSN, .payload = d.peer, .payload_len = 16,
+             .ackreq = !i);
+        PEER_NAK(&d, ERNIC_NAK_REM_ACC, DLG_SQ_PSN, 0);
+        fake_run(d.e);
+        if (!i) {
+            SENT_ACK(&d, PSN, 1);
+        }
+        QUIET(&d);
+        RECV_WC(&d, 0, SUCCESS);
+        SEND_WC(&d, 0, REM_ACCESS_ERR);
+        STATE_IS(&d, ERR);
+        dlg_close(&d);
+    }
+}
+
+/*
+ * So does a NAK that is owed; one that would end the queue pair is not sent, but what
+ * came before it is acknowledged.
+ */
 static void test_nak_last(void)
 {
     static const int ways[] = {
@@ -87,7 +157,9 @@ static void test_nak_last(void)
                  .payload_len = 16, .ackreq = true);
         }
         cease(&d, ways[i / 2]);
-        if (!ends) {
+        if (ends) {
+            SENT_ACK(&d, PSN, 1);
+        } else {
             SENT_NAK(&d, ERNIC_AETH_RNR_NAK | 5, PSN + 1, 1);
         }
         QUIET(&d);
@@ -100,6 +172,8 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/resp/ack/last", test_ack_last);
+    g_test_add_func("/resp/ack/last-begun", test_ack_last_begun);
+    g_test_add_func("/resp/ack/own-error", test_ack_own_error);
     g_test_add_func("/resp/nak/last", test_nak_last);
     return g_test_run();
 }

@@ -256,20 +256,47 @@ void ernic_ack_due(Ernic *e, ErnicQp *qp)
     }
 }
 
+/* An ACK of what stands before @psn, of which @msn messages were whole. */
+static void ack_before(Ernic *e, ErnicQp *qp, const ErnicPath *path, uint32_t psn,
+                       uint32_t msn)
+{
+    uint8_t *payload;
+    ErnicPkt pkt;
+
+    ack_fill(e, qp, &pkt, ERNIC_OP_ACK, ernic_psn_add(psn, -1));
+    pkt.msn = msn & ERNIC_MSN_MASK;
+    if (ernic_tx_packet(e, path, &pkt, &payload)) {
+        ernic_tx_commit(e, qp->qpn, &pkt);
+        trace_ernic_tx_ack(qp->qpn, pkt.psn, pkt.syndrome, pkt.msn);
+        e->stats.tx_acks++;
+    }
+}
+
 /*
- * Not behind responses, of which none is sent any more. A NAK says as much of what came
- * before it, and goes in its place; but for one that ends the queue pair, which would
- * have effects of its own. A command begins a train, and sends none: the links are
- * ernic_run()'s.
+ * Responses are not sent any more, and what stands behind one cannot be acknowledged
+ * without it: the ACK is of what stands before the first, unless that has begun and
+ * said so itself. A NAK says as much, and goes in the ACK's place; but for one that
+ * ends the queue pair, which would have effects of its own. A command begins a train,
+ * and sends none: the links are ernic_run()'s.
  */
 void ernic_ack_last(Ernic *e, ErnicQp *qp)
 {
     ErnicAckState *ack = &qp->ack;
+    const ErnicRdRes *rd = ack_oldest(qp);
     ErnicPath path;
 
-    if ((ack->owed || ack->due) && !ack->fault && !ack->rd_pending &&
-        !e->tx->packets && ernic_qp_path(e, qp, &qp->attr.av, &path)) {
+    if ((!ack->owed && !ack->due && !rd) || e->tx->packets ||
+        !ernic_qp_path(e, qp, &qp->attr.av, &path)) {
+        return;
+    }
+    if (rd) {
+        if (!rd->again && rd->next == rd->start) {
+            ack_before(e, qp, &path, rd->psn, rd->msn - 1);
+        }
+    } else if (!ack->fault) {
         ack_one(e, qp, &path);
+    } else if (ack->nak_psn == qp->rq.epsn) {
+        ack_before(e, qp, &path, qp->rq.epsn, qp->rq.msn);
     }
 }
 

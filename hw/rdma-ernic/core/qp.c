@@ -118,6 +118,8 @@ static void qp_fatal(Ernic *e, ErnicQp *qp, ErnicFault fault)
     trace_ernic_qp_error(qp->qpn, ernic_fault_info(fault)->name);
     if (e->format->fatal) {
         e->format->fatal(e, qp, fault);
+    } else if (fault != ERNIC_FAULT_CQ_OVERRUN) {
+        ernic_ack_last(e, qp);  /* nor is the peer told what software was not */
     }
     ernic_qp_set_state(e, qp, ERNIC_QPS_ERR);
 }
