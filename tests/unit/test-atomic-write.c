@@ -6,18 +6,14 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "dialog.h"
+#include "answer_fixture.h"
 
-#define SQ DLG_SQ_PSN
-#define RQ DLG_RQ_PSN
 #define WORD 8
 
 #define SENT_WORD(d, PSN, BYTES)                                            \
     SENT(d, ATOMIC_WRITE, .psn = (PSN), .va = DLG_RADDR, .rkey = DLG_RKEY,  \
          .dma_len = WORD, .payload_len = WORD, .payload = (BYTES),          \
          .ackreq = true)
-#define PEER_DONE(d, PSN, MSN)                                              \
-    PEER(d, READ_RSP_ONLY, .psn = (PSN), .syndrome = DLG_ACK, .msn = (MSN))
 
 /* The peer writes the word at @off with the bytes at d->peer + @from. */
 #define PEER_WORD_OF(d, PSN, KEY, OFF, FROM)                                \
@@ -26,8 +22,6 @@
          .payload_len = WORD, .ackreq = true)
 #define PEER_WORD(d, PSN, FROM) \
     PEER_WORD_OF(d, PSN, (d)->key, DLG_SINK, FROM)
-#define SENT_DONE(d, PSN, MSN)                                              \
-    SENT(d, READ_RSP_ONLY, .psn = (PSN), .syndrome = DLG_ACK, .msn = (MSN))
 
 /* ---- requester ------------------------------------------------------------ */
 
@@ -70,9 +64,7 @@ static void test_credit(void)
 {
     Dialog d;
 
-    dlg_init(&d, ERNIC_QPT_RC, false);
-    d.attr.max_rd_atomic = 1;
-    dlg_to(&d, ERNIC_QPS_RTS);
+    open_asking(&d, 1);
     dlg_post(&d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
     dlg_post(&d, ERNIC_WR_ATOMIC_WRITE, 8, WORD);
     SENT_WORD(&d, SQ, d.at);
@@ -83,9 +75,7 @@ static void test_credit(void)
     SEND_WC(&d, 0, SUCCESS);
     SEND_WC(&d, 1, SUCCESS);
     dlg_close(&d);
-    dlg_init(&d, ERNIC_QPT_RC, false);
-    d.attr.max_rd_atomic = 0;
-    dlg_to(&d, ERNIC_QPS_RTS);
+    open_asking(&d, 0);
     dlg_post(&d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
     SEND_WC(&d, 0, LOC_QP_OP_ERR);
     dlg_close(&d);
@@ -217,8 +207,6 @@ typedef struct Wrong {
 
 #define ALL (ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE | \
              ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_ATOMIC)
-#define INV_REQ ERNIC_NAK_INV_REQ, ERNIC_EV_QP_REQ_ERR
-#define REM_ACC ERNIC_NAK_REM_ACC, ERNIC_EV_QP_ACCESS_ERR
 
 static const Wrong wrongs[] = {
     { "aligned", WORD, WORD, 4, ALL, ALL, INV_REQ },
@@ -239,9 +227,7 @@ static void test_wrong(gconstpointer data)
     uint32_t key;
     Dialog d;
 
-    dlg_init(&d, ERNIC_QPT_RC, false);
-    d.attr.access = cpu_to_le32(w->qp_access & ~ERNIC_ACCESS_LOCAL_WRITE);
-    dlg_to(&d, ERNIC_QPS_RTS);
+    open_allowing(&d, w->qp_access & ~ERNIC_ACCESS_LOCAL_WRITE);
     key = fake_reg_mr(d.e, d.pd, d.mem + DLG_SINK, 4096, w->access);
     PEER(&d, ATOMIC_WRITE, .psn = RQ, .va = d.mem + DLG_SINK + w->off,
          .rkey = key, .dma_len = w->dma_len, .payload = d.peer,
@@ -258,9 +244,7 @@ static void test_overflow(void)
 {
     Dialog d;
 
-    dlg_init(&d, ERNIC_QPT_RC, false);
-    d.attr.max_dest_rd_atomic = 1;
-    dlg_to(&d, ERNIC_QPS_RTS);
+    open_keeping(&d, 1);
     d.hold = true;
     PEER_WORD(&d, RQ, 0);
     PEER_WORD(&d, RQ + 1, 8);

@@ -7,10 +7,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "dialog.h"
+#include "answer_fixture.h"
 
-#define SQ DLG_SQ_PSN
-#define RQ DLG_RQ_PSN
 #define GLOBAL ERNIC_FETH_GLOBAL
 #define PERSISTENT ERNIC_FETH_PERSISTENT
 #define WHOLE (ERNIC_FETH_MR << ERNIC_FETH_LEVEL_SHIFT)
@@ -18,16 +16,12 @@
 #define SENT_FLUSH(d, PSN, FETH, LEN)                                       \
     SENT(d, FLUSH, .psn = (PSN), .feth = (FETH), .va = DLG_RADDR,           \
          .rkey = DLG_RKEY, .dma_len = (LEN), .ackreq = true)
-#define PEER_DONE(d, PSN, MSN)                                              \
-    PEER(d, READ_RSP_ONLY, .psn = (PSN), .syndrome = DLG_ACK, .msn = (MSN))
 
 #define PEER_FLUSH_OF(d, PSN, KEY, FETH, VA, LEN)                           \
     PEER(d, FLUSH, .psn = (PSN), .feth = (FETH), .rkey = (KEY),             \
          .va = (VA), .dma_len = (LEN), .ackreq = true)
 #define PEER_FLUSH(d, PSN) \
     PEER_FLUSH_OF(d, PSN, (d)->key, GLOBAL, (d)->mem + DLG_SINK, 64)
-#define SENT_DONE(d, PSN, MSN)                                              \
-    SENT(d, READ_RSP_ONLY, .psn = (PSN), .syndrome = DLG_ACK, .msn = (MSN))
 
 static void post_flush(Dialog *d, uint8_t type, uint8_t level, uint32_t len)
 {
@@ -76,9 +70,7 @@ static void test_credit(void)
 {
     Dialog d;
 
-    dlg_init(&d, ERNIC_QPT_RC, false);
-    d.attr.max_rd_atomic = 1;
-    dlg_to(&d, ERNIC_QPS_RTS);
+    open_asking(&d, 1);
     post_flush(&d, ERNIC_FLUSH_GLOBAL, ERNIC_FLUSH_RANGE, 1);
     post_flush(&d, ERNIC_FLUSH_GLOBAL, ERNIC_FLUSH_RANGE, 2);
     SENT_FLUSH(&d, SQ, GLOBAL, 1);
@@ -89,9 +81,7 @@ static void test_credit(void)
     SEND_WC(&d, 0, SUCCESS);
     SEND_WC(&d, 1, SUCCESS);
     dlg_close(&d);
-    dlg_init(&d, ERNIC_QPT_RC, false);
-    d.attr.max_rd_atomic = 0;
-    dlg_to(&d, ERNIC_QPS_RTS);
+    open_asking(&d, 0);
     post_flush(&d, ERNIC_FLUSH_GLOBAL, ERNIC_FLUSH_RANGE, 1);
     SEND_WC(&d, 0, LOC_QP_OP_ERR);
     dlg_close(&d);
@@ -237,9 +227,7 @@ static void test_duplicate_gone(void)
     uint32_t i;
     Dialog d;
 
-    dlg_init(&d, ERNIC_QPT_RC, false);
-    d.attr.max_dest_rd_atomic = 3;
-    dlg_to(&d, ERNIC_QPS_RTS);
+    open_keeping(&d, 3);
     word = d.mem + DLG_SINK;
     for (i = 0; i < 6; i++) {
         PEER_FLUSH(&d, RQ + i);
@@ -287,8 +275,6 @@ typedef struct Wrong {
 } Wrong;
 
 #define ALL (ERNIC_ACCESS_FLAGS & ~ERNIC_ACCESS_ZERO_BASED)
-#define INV_REQ ERNIC_NAK_INV_REQ, ERNIC_EV_QP_REQ_ERR
-#define REM_ACC ERNIC_NAK_REM_ACC, ERNIC_EV_QP_ACCESS_ERR
 
 static const Wrong wrongs[] = {
     { "no-type", 0, 64, ALL, ERNIC_ACCESS_QP, INV_REQ },
@@ -316,9 +302,7 @@ static void test_wrong(gconstpointer data)
     uint32_t key;
     Dialog d;
 
-    dlg_init(&d, ERNIC_QPT_RC, false);
-    d.attr.access = cpu_to_le32(w->qp_access);
-    dlg_to(&d, ERNIC_QPS_RTS);
+    open_allowing(&d, w->qp_access);
     key = fake_reg_mr(d.e, d.pd, d.mem + DLG_SINK, 4096, w->access);
     PEER_FLUSH_OF(&d, RQ, key, w->feth, d.mem + DLG_SINK, w->len);
     SENT_NAK(&d, w->nak, RQ, 0);
@@ -361,23 +345,18 @@ static void test_no_room(void)
 {
     Dialog d;
 
-    dlg_init(&d, ERNIC_QPT_RC, false);
-    d.attr.max_dest_rd_atomic = 1;
-    d.attr.min_rnr_timer = 5;
-    dlg_to(&d, ERNIC_QPS_RTS);
+    open_keeping(&d, 1);
     d.hold = true;
     PEER_FLUSH(&d, RQ);
     PEER_FLUSH(&d, RQ + 1);
     d.hold = false;
     SENT_DONE(&d, RQ, 1);
-    SENT_NAK(&d, ERNIC_AETH_RNR_NAK | 5, RQ + 1, 1);
+    SENT_NAK(&d, ERNIC_AETH_RNR_NAK | 12, RQ + 1, 1);
     PEER_FLUSH(&d, RQ + 1);
     SENT_DONE(&d, RQ + 1, 2);
     STATE_IS(&d, RTS);
     dlg_close(&d);
-    dlg_init(&d, ERNIC_QPT_RC, false);
-    d.attr.max_dest_rd_atomic = 0;
-    dlg_to(&d, ERNIC_QPS_RTS);
+    open_keeping(&d, 0);
     PEER_FLUSH(&d, RQ);
     SENT_NAK(&d, ERNIC_NAK_INV_REQ, RQ, 0);
     dlg_event(&d, ERNIC_EV_QP_REQ_ERR);

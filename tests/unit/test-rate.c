@@ -5,9 +5,9 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "fake_verbs.h"
 #include "qp.h"
 #include "rate.h"
+#include "raw_fixture.h"
 #include "state.h"
 
 #define LEN     1000
@@ -30,31 +30,16 @@ static void setup(Fixture *f, gconstpointer data)
     f->e = fake_ernic_new(&f->env);
     f->pd = fake_create_pd(f->e);
     fake_create_cq(f->e, &f->cq, 256, FAKE_NONE);
-    fake_create_qp(f->e, &f->qp, ERNIC_QPT_RAW, f->pd, f->cq.cqn, f->cq.cqn,
-                   FAKE_NONE);
-    fake_create_qp(f->e, &f->other, ERNIC_QPT_RAW, f->pd, f->cq.cqn, f->cq.cqn,
-                   FAKE_NONE);
+    raw_open(f->e, &f->qp, f->pd, f->cq.cqn);
+    raw_open(f->e, &f->other, f->pd, f->cq.cqn);
     f->buf = fake_alloc(&f->env, 4096, 4096);
     f->key = fake_reg_mr(f->e, f->pd, f->buf, 4096, ERNIC_ACCESS_LOCAL_WRITE);
-    fake_connect(f->e, &f->qp, 0, 0);
-    fake_connect(f->e, &f->other, 0, 0);
     fake_advance(f->e, 1000000000);
-}
-
-static void whole(Fixture *f)
-{
-    GString *why = g_string_new(NULL);
-
-    ernic_check(f->e, why);
-    g_assert_cmpstr(why->str, ==, "");
-    g_string_free(why, true);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
 {
-    whole(f);
-    ernic_free(f->e);
-    fake_env_fini(&f->env);
+    fake_ernic_done(&f->env, f->e);
 }
 
 static uint8_t limit(Fixture *f, uint32_t kbps, uint32_t burst)
@@ -69,11 +54,10 @@ static uint8_t limit(Fixture *f, uint32_t kbps, uint32_t burst)
 static void send(Fixture *f, FakeQp *qp, uint32_t count)
 {
     while (count--) {
-        fake_send(f->e, qp, ERNIC_WR_SEND, ERNIC_WR_SIGNALED, f->buf, LEN,
-                  f->key);
+        raw_send(f->e, qp, f->buf, LEN, f->key);
     }
     fake_run(f->e);
-    whole(f);
+    raw_whole(f->e);
 }
 
 /* Frames that have left since this was asked last, and are complete. */
@@ -104,7 +88,7 @@ static void paced(Fixture *f, uint64_t wait, uint32_t count)
         g_assert_cmpuint(sent(f), ==, 0);
         fake_advance(f->e, 1);
         g_assert_cmpuint(sent(f), ==, 1);
-        whole(f);
+        raw_whole(f->e);
     }
 }
 

@@ -6,9 +6,9 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "fake_verbs.h"
 #include "hand_profile.h"
 #include "qp.h"
+#include "raw_fixture.h"
 #include "state.h"
 #include "tx.h"
 
@@ -38,14 +38,10 @@ static void open_world(Fixture *f, const ErnicProfile *timing)
     fake_create_cq(f->e, &f->scq, 64, FAKE_NONE);
     fake_create_cq(f->e, &f->rcq, 64, FAKE_NONE);
     fake_create_srq(f->e, &f->srq, f->pd, 16, 0);
-    fake_create_qp(f->e, &f->out, ERNIC_QPT_RAW, f->pd, f->scq.cqn,
-                   f->scq.cqn, FAKE_NONE);
-    fake_create_qp(f->e, &f->in, ERNIC_QPT_RAW, f->pd, f->rcq.cqn,
-                   f->rcq.cqn, FAKE_NONE);
+    raw_open(f->e, &f->out, f->pd, f->scq.cqn);
+    raw_open(f->e, &f->in, f->pd, f->rcq.cqn);
     f->buf = fake_alloc(&f->env, BUF, 4096);
     f->key = fake_reg_mr(f->e, f->pd, f->buf, BUF, ALL);
-    fake_connect(f->e, &f->out, 0, 0);
-    fake_connect(f->e, &f->in, 0, 0);
     p = fake_ptr(&f->env, f->buf, BUF);
     for (i = 0; i < SINK; i++) {
         p[i] = i * 7 + i / 256;
@@ -58,20 +54,9 @@ static void setup(Fixture *f, gconstpointer data)
     open_world(f, data);
 }
 
-static void whole(Fixture *f)
-{
-    GString *why = g_string_new(NULL);
-
-    ernic_check(f->e, why);
-    g_assert_cmpstr(why->str, ==, "");
-    g_string_free(why, true);
-}
-
 static void teardown(Fixture *f, gconstpointer data)
 {
-    whole(f);
-    ernic_free(f->e);
-    fake_env_fini(&f->env);
+    fake_ernic_done(&f->env, f->e);
 }
 
 static const uint8_t *frame(Fixture *f)
@@ -81,8 +66,7 @@ static const uint8_t *frame(Fixture *f)
 
 static void send(Fixture *f, uint32_t len)
 {
-    fake_send(f->e, &f->out, ERNIC_WR_SEND, ERNIC_WR_SIGNALED, f->buf, len,
-              f->key);
+    raw_send(f->e, &f->out, f->buf, len, f->key);
 }
 
 /* All frames are @qp's; returns the handle of the rule. */
@@ -102,7 +86,7 @@ static void settle(Fixture *f)
     if (f->e->timing) {
         fake_advance(f->e, 1000000);
     }
-    whole(f);
+    raw_whole(f->e);
 }
 
 static void sent(Fixture *f, uint32_t len)
@@ -300,7 +284,7 @@ static void test_saved(Fixture *f, gconstpointer data)
     ((uint8_t *)frame(f))[0] = 3;               /* to a group */
     send(f, 77);
     ernic_run(f->e, f->env.now);
-    whole(f);
+    raw_whole(f->e);
     g_assert_true(f->e->tx->frame);
     ernic_save(f->e, state);
     g_assert_true(ernic_load(f->e, f->env.now, state->data, state->len));

@@ -1,0 +1,50 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What the tests of annex A19 share: dialogues about requests that are answered as
+ * a READ of nothing.
+ */
+#ifndef ANSWER_FIXTURE_H
+#define ANSWER_FIXTURE_H
+
+#include "qemu/bswap.h"
+#include "dialog.h"
+
+#define SQ DLG_SQ_PSN
+#define RQ DLG_RQ_PSN
+
+/* The peer answers; it is answered. */
+#define PEER_DONE(d, PSN, MSN)                                              \
+    PEER(d, READ_RSP_ONLY, .psn = (PSN), .syndrome = DLG_ACK, .msn = (MSN))
+#define SENT_DONE(d, PSN, MSN)                                              \
+    SENT(d, READ_RSP_ONLY, .psn = (PSN), .syndrome = DLG_ACK, .msn = (MSN))
+
+/* Up to RTS, with @asks READs and the like under way to the peer at the most. */
+static inline void open_asking(Dialog *d, uint8_t asks)
+{
+    dlg_init(d, ERNIC_QPT_RC, false);
+    d->attr.max_rd_atomic = asks;
+    dlg_to(d, ERNIC_QPS_RTS);
+}
+
+/* The same with @keeps of the peer's. */
+static inline void open_keeping(Dialog *d, uint8_t keeps)
+{
+    dlg_init(d, ERNIC_QPT_RC, false);
+    d->attr.max_dest_rd_atomic = keeps;
+    dlg_to(d, ERNIC_QPS_RTS);
+}
+
+/* The same with @access of the queue pair's. */
+static inline void open_allowing(Dialog *d, uint32_t access)
+{
+    dlg_init(d, ERNIC_QPT_RC, false);
+    d->attr.access = cpu_to_le32(access);
+    dlg_to(d, ERNIC_QPS_RTS);
+}
+
+/* How a bad request ends: NAK and event. */
+#define INV_REQ ERNIC_NAK_INV_REQ, ERNIC_EV_QP_REQ_ERR
+#define REM_ACC ERNIC_NAK_REM_ACC, ERNIC_EV_QP_ACCESS_ERR
+
+#endif /* ANSWER_FIXTURE_H */
