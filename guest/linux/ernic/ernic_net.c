@@ -359,16 +359,16 @@ static int ernic_net_start(struct net_device *nd)
 
 	ernic_net_setup(net);
 	ernic_net_set_rx_mode(nd);
-	napi_enable(&net->napi);
 	if ((readl(ernic_eth_reg(dev, ctrl)) & on) != on)
 		ret = -EIO;
 	else if (!ernic_net_refill(net))
 		ret = -ENOMEM;
 	if (ret) {
-		napi_disable(&net->napi);
 		writel(0, ernic_eth_reg(dev, ctrl));
 		return ret;
 	}
+	/* here, as a poll refills too: a link that changes has one begin */
+	napi_enable(&net->napi);
 	ernic_net_carrier(net);
 	/* after a change of the rings, frames may be waiting */
 	netif_wake_queue(nd);
