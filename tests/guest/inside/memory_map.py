@@ -34,4 +34,4 @@ if child == 0:
     sleep(float(sys.argv[2]))
     os._exit(0)
 print('changes', change(os.open(sys.argv[1], os.O_RDWR), float(sys.argv[2])))
-sys.exit(os.waitpid(child, 0)[1])
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0)
