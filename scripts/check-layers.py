@@ -27,7 +27,7 @@ LAYERS = {
     3: 'qp_table qp_cmd qp req resp fetch comp ack sched cc mcast tx pg332'
        ' pg332_check pg332_count pg332_fatal pg332_qp1 pg332_queue'
        ' pg332_retry pg332_rules pg332_side pg332_status pg332_strict retry overlap'
-       ' flow raw rss rate',
+       ' flow raw rss rate counter',
     4: 'cmd rx engine state state_owned state_table state_timing'
        ' state_strict check'
        ' check_objects check_qp check_timing doorbell',

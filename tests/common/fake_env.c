@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "counter.h"
 #include "cq.h"
 #include "fake_env.h"
 #include "flow.h"
@@ -245,6 +246,8 @@ void fake_bare_init(Ernic *e, FakeEnv *env)
     e->mcast = g_new0(ErnicMcast, ERNIC_LIM_MCAST_ATTACH);
     e->flow = g_new0(ErnicFlow, ERNIC_LIM_FLOW + 1);
     e->rss = g_new0(ErnicRss, ERNIC_LIM_RSS + 1);
+    e->counter = g_new0(ErnicCounter, ERNIC_LIM_COUNTER + 1);
+    e->counter[0].used = true;
     e->timers = ernic_timers_new(e->qp_ids.size);
     e->cq_timers = ernic_timers_new(e->cq_ids.size);
     e->events_at[ERNIC_EVC_CQ] =
@@ -277,6 +280,7 @@ void fake_bare_fini(Ernic *e)
     g_free(e->mcast);
     g_free(e->flow);
     g_free(e->rss);
+    g_free(e->counter);
     ernic_timers_free(e->timers);
     ernic_timers_free(e->cq_timers);
     memset(e, 0, sizeof(*e));

@@ -233,11 +233,13 @@ def statistic(guests):
 def statistic_qp(guests, pid):
     """A counter of one queue pair. The kernel has no memory for what a driver lacks."""
     number = next(qp['lqpn'] for qp in objects(guests[0], 'qp') if qp.get('pid') == pid)
-    words = f'link {links.DEVICE}/1 lqpn {number}'
-    refused(guests[0].run(f'rdma statistic qp bind {words}'), 'a counter')
-    shown = guests[0].check('rdma statistic qp show')
-    check(f'{number}' in shown, shown)
-    guests[0].check(f'rdma statistic qp unbind {words}')
+    link_of = f'link {links.DEVICE}/1'
+    refused(guests[0].run(f'rdma statistic qp bind {link_of} lqpn {number}'), 'a counter')
+    held, = rdma(guests[0], 'statistic qp show')
+    check(held['lqpn'] == [number], held)
+    guests[0].check(f'rdma statistic qp unbind {link_of} cntn {held["cntn"]} '
+                    f'lqpn {number}')
+    check(not rdma(guests[0], 'statistic qp show'), 'a counter without a queue pair')
 
 
 # ---- network namespaces ------------------------------------------------------------

@@ -120,6 +120,13 @@ const ModelCmd model_cmds[ERNIC_CMD_COUNT] = {
                    { MODEL_QP, offsetof(struct ernic_rss, wq[1]) } },
     },
     [ERNIC_CMD_RSS_DESTROY] = TAKES(RSS),
+    [ERNIC_CMD_COUNTER_ALLOC] = { .makes = MODEL_COUNTER },
+    [ERNIC_CMD_COUNTER_FREE] = TAKES(COUNTER),
+    [ERNIC_CMD_COUNTER_BIND] = {
+        .fields = 2, .field = { { MODEL_QP, IN(counter_bind.qpn) },
+                                { MODEL_COUNTER, IN(counter_bind.counter) } },
+    },
+    [ERNIC_CMD_COUNTER_QUERY] = QUERY(MODEL_COUNTER),
 };
 
 /* ---- objects ---------------------------------------------------------- */
@@ -389,6 +396,12 @@ static void owner(Model *m, const struct ernic_cmd *cmd,
     if (handle == 0 && field->kind == MODEL_CQ) {
         return;                                 /* XRC; fuzz_check() knows */
     }
+    if (handle == 0 && field->kind == MODEL_COUNTER) {
+        return;                                 /* it is always there */
+    }
+    if (field->kind == MODEL_QP && o && cmd->opcode == ERNIC_CMD_COUNTER_BIND) {
+        return;                                 /* of any context */
+    }
     if (fuzz_break("owner") || !o ||
         (o->uctx != uctx && !(field->kind == MODEL_EQ && !o->uctx))) {
         fuzz_fail("owner", "%s for context %u used handle 0x%x of %s",
@@ -512,6 +525,7 @@ static void paint_answer(Model *m, const struct ernic_cmd *cmd,
     case ERNIC_CMD_QUERY_DEVICE:
     case ERNIC_CMD_QUERY_PORT:
     case ERNIC_CMD_QUERY_STATS:
+    case ERNIC_CMD_COUNTER_QUERY:
     case ERNIC_CMD_QUERY_TIMING:
     case ERNIC_CMD_SRQ_QUERY:
     case ERNIC_CMD_QP_QUERY:

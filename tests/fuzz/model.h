@@ -21,6 +21,7 @@ typedef enum ModelKind {
     MODEL_QP,
     MODEL_FLOW,
     MODEL_RSS,
+    MODEL_COUNTER,
     MODEL_KINDS
 } ModelKind;
 

@@ -316,6 +316,26 @@ static void rss_destroy(World *w, struct ernic_cmd *cmd)
     cmd->handle.handle = cpu_to_le32(fresh(w, ERNIC_CMD_RSS_CREATE));
 }
 
+static void counter_free(World *w, struct ernic_cmd *cmd)
+{
+    cmd->handle.handle = cpu_to_le32(fresh(w, ERNIC_CMD_COUNTER_ALLOC));
+}
+
+static void counter_bind(World *w, struct ernic_cmd *cmd)
+{
+    cmd->counter_bind.qpn = cpu_to_le32(w->qp);
+    cmd->counter_bind.counter =
+        cpu_to_le32(fresh(w, ERNIC_CMD_COUNTER_ALLOC));
+}
+
+static void counter_query(World *w, struct ernic_cmd *cmd)
+{
+    uint32_t counter = fresh(w, ERNIC_CMD_COUNTER_ALLOC);
+
+    query(w, cmd);
+    cmd->query.handle = cpu_to_le32(counter);
+}
+
 static void flow_destroy(World *w, struct ernic_cmd *cmd)
 {
     cmd->handle.handle = cpu_to_le32(fresh(w, ERNIC_CMD_FLOW_CREATE));
@@ -393,6 +413,12 @@ static const Row rows[ERNIC_CMD_COUNT] = {
     ROW(RSS_CREATE, UPTO(qp.length), false, ERR_HANDLE, -1, rss_create),
     ROW(RSS_DESTROY, UPTO(handle.handle), false, ERR_HANDLE,
         OFF(handle.handle), rss_destroy),
+    ROW(COUNTER_ALLOC, 0, true, ERR_PERM, -1, NULL),
+    ROW(COUNTER_FREE, UPTO(handle.handle), true, ERR_PERM, OFF(handle.handle),
+        counter_free),
+    ROW(COUNTER_BIND, UPTO(counter_bind.counter), true, ERR_PERM,
+        OFF(counter_bind.qpn), counter_bind),
+    ROW(COUNTER_QUERY, UPTO(query.handle), true, ERR_PERM, -1, counter_query),
 };
 
 /* ---- mistakes that are a command's own ------------------------------------ */
@@ -529,6 +555,11 @@ static const Wrong wrongs[] = {
     RULE(value.dst_port[1], 1, PARAM),
     RULE(mask.vlan[0], 1, PARAM),
     CMD(RSS_CREATE, qp.addr, NOWHERE, DMA),
+    CMD(COUNTER_BIND, counter_bind.counter, 0xffff, HANDLE),
+    CMD(COUNTER_BIND, counter_bind.counter, NONE, HANDLE),
+    CMD(COUNTER_QUERY, query.handle, 0xffff, HANDLE),
+    CMD(COUNTER_QUERY, query.handle, NONE, HANDLE),
+    CMD(COUNTER_QUERY, query.addr, NOWHERE, DMA),
     CMD(RSS_CREATE, qp.length, sizeof(struct ernic_rss) - 1, PARAM),
     CMD(RSS_CREATE, qp.length, sizeof(struct ernic_rss) + 1, PARAM),
     MEM(RSS_CREATE, ernic_rss, fields, 0, PARAM),

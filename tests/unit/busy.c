@@ -152,6 +152,20 @@ static void rules(Busy *b)
     must(fake_create_rss(b->e, &rss, &b->rss));
 }
 
+/* One queue pair counts for itself. */
+static void counter(Busy *b)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_COUNTER_ALLOC };
+    struct ernic_rsp rsp;
+
+    must(fake_cmd(b->e, &cmd, &rsp));
+    b->counter = le32_to_cpu(rsp.handle);
+    cmd = (struct ernic_cmd) { .opcode = ERNIC_CMD_COUNTER_BIND };
+    cmd.counter_bind.qpn = cpu_to_le32(b->rd.qpn);
+    cmd.counter_bind.counter = rsp.handle;
+    must(fake_cmd(b->e, &cmd, NULL));
+}
+
 /* Local requests: both windows are bound, the fast region is registered. */
 static void local_requests(Busy *b)
 {
@@ -318,6 +332,7 @@ void busy_init(Busy *b)
     queue_pairs(b);
     multicast(b);
     rules(b);
+    counter(b);
     local_requests(b);
     inbound(b);
     xrc(b);

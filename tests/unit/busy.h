@@ -36,6 +36,7 @@ typedef struct Busy {
     uint32_t flow;
     FakeQp rwq;                 /* of RSS */
     uint32_t rss;
+    uint32_t counter;           /* of rd */
     FakeCq peer_cq;
     uint32_t peer_pd, peer_key;
     uint64_t peer_buf;

@@ -6,6 +6,7 @@
 #include "qemu/osdep.h"
 #include "busy.h"
 #include "check.h"
+#include "counter.h"
 #include "cq.h"
 #include "eq.h"
 #include "flow.h"
@@ -193,6 +194,8 @@ BREAK(qp_transport, SET(QP(rd).transport, ERNIC_UC));
 BREAK(qp_owner, SET(QP(rd).uctx, b->uctx));
 BREAK(qp_cq, SET(QP(rd).send_cq, 63));
 BREAK(qp_pd, SET(QP(rd).pd, 0));
+BREAK(counter_total, SET(E->counter[b->counter].stats.tx_naks, UINT64_MAX));
+BREAK(qp_counter, SET(QP(rd).counter, b->counter + 1));
 BREAK(qp_srq, SET(QP(rd).srq, 15));
 BREAK(sq_depth, SET(QP(rd).sq.wq.depth, 65));
 BREAK(rq_stride, SET(QP(rd).rq.wq.stride, 6 * 64));
@@ -370,6 +373,7 @@ static const struct {
     { "rss-table", break_rss_beyond },
     { "rss-table", break_rss_fields },
     { "rss-table", break_rss_uctx },
+    { "counter 1: counter-total", break_counter_total },
     { "qp-rings", break_rwq_sq },
     { "qp-owner", break_rwq_cq },
     { "qp-number", break_qp_number },
@@ -392,6 +396,7 @@ static const struct {
     { "qp-rings", break_rq_stride },
     { "qp-rings", break_rq_pi },
     { "qp-rings", break_srq_ring },
+    { "qp-counter", break_qp_counter },
     { "qp-attributes", break_mtu_zero },
     { "qp-state", break_reset_busy },
     { "qp-state", break_sqe_rc },

@@ -173,7 +173,7 @@ static void test_contexts(Fixture *f, gconstpointer data)
             g_assert_cmpint(exec(f, f->uctx, &cmd, NULL), !=, ERNIC_ERR_PERM);
         }
     }
-    g_assert_cmpuint(kernel, ==, 9);
+    g_assert_cmpuint(kernel, ==, 13);
     g_assert_cmpuint(ernic_trace_count("ernic_guest_cmd_perm"), ==, kernel);
     g_assert_cmpuint(ernic_trace_count("ernic_guest_cmd_uctx"), ==,
                      ERNIC_CMD_COUNT * ARRAY_SIZE(unknown));
@@ -239,6 +239,7 @@ static void test_cut(Fixture *f, gconstpointer data)
         { ERNIC_CMD_QUERY_PORT, sizeof(struct ernic_port_attr) },
         { ERNIC_CMD_QUERY_STATS, 8 * ERNIC_STATS_WORDS },
         { ERNIC_CMD_QUERY_TIMING, sizeof(struct ernic_timing_info) },
+        { ERNIC_CMD_COUNTER_QUERY, 8 * 13 },        /* of counter 0 */
     };
     uint8_t *mem = fake_ptr(&f->env, f->mem, 4096);
     uint32_t i, len, k, whole;

@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "busy.h"
+#include "counter.h"
 #include "cq.h"
 #include "eq.h"
 #include "flow.h"
@@ -95,7 +96,7 @@ static void test_derived_rows(void)
         "Ernic.env", "Ernic.cfg", "Ernic.format", "Ernic.strict", "Ernic.pd",
         "Ernic.eq",
         "Ernic.cq", "Ernic.srq", "Ernic.qp", "Ernic.mcast", "Ernic.flow",
-        "Ernic.num_flows", "Ernic.rss", "Ernic.uctx_used",
+        "Ernic.num_flows", "Ernic.rss", "Ernic.counter", "Ernic.uctx_used",
         "Ernic.num_pages", "Ernic.num_bound", "Ernic.page_failed",
         "Ernic.udp_sport",
         "Ernic.events_at", "Ernic.timers", "Ernic.cq_timers", "Ernic.tx",
@@ -196,9 +197,9 @@ static void test_version(void)
         const ErnicProfile *timing;
         uint32_t len;
     } empty[] = {
-        { 0, NULL, 4375 }, { 0, &hand, 5851 },
-        { 1 + PG332_V3_1, NULL, 20550 }, { 1 + PG332_V3_1, &hand, 22026 },
-        { 1 + PG332_V4_2, NULL, 78566 },
+        { 0, NULL, 4496 }, { 0, &hand, 5972 },
+        { 1 + PG332_V3_1, NULL, 20671 }, { 1 + PG332_V3_1, &hand, 22147 },
+        { 1 + PG332_V4_2, NULL, 78687 },
     };
     uint32_t i;
 
@@ -206,9 +207,9 @@ static void test_version(void)
         g_assert_cmpuint(empty_len(empty[i].pg332, empty[i].timing), ==,
                          empty[i].len);
     }
-    g_assert_cmphex(format_digest(), ==, 0xe15b3401761e8ccc);
-    g_assert_cmpuint(ERNIC_STATE_VERSION, ==, 25);
-    g_assert_cmpuint(ERNIC_STATE_VERSION_TIMING, ==, 26);
+    g_assert_cmphex(format_digest(), ==, 0x7ea71e183adb356a);
+    g_assert_cmpuint(ERNIC_STATE_VERSION, ==, 27);
+    g_assert_cmpuint(ERNIC_STATE_VERSION_TIMING, ==, 28);
 }
 
 /*
@@ -257,6 +258,7 @@ static void test_every_byte(void)
     CHECK(Ernic, offsetof(Ernic, gid));
     CHECK(ErnicBuf, sizeof(ErnicBuf));
     CHECK(ErnicPd, sizeof(ErnicPd)); CHECK(ErnicRss, sizeof(ErnicRss));
+    CHECK(ErnicQpStats, sizeof(ErnicQpStats)); CHECK(ErnicCounter, sizeof(ErnicCounter));
     CHECK(ErnicEq, sizeof(ErnicEq));
     CHECK(ErnicCq, sizeof(ErnicCq)); CHECK(ErnicWq, sizeof(ErnicWq));
     CHECK(ErnicSrq, sizeof(ErnicSrq)); CHECK(ErnicMr, sizeof(ErnicMr));
@@ -268,8 +270,7 @@ static void test_every_byte(void)
     CHECK(struct ernic_wqe_reg_mr, sizeof(struct ernic_wqe_reg_mr));
     CHECK(struct ernic_wqe_bind_mw, sizeof(struct ernic_wqe_bind_mw));
     CHECK(ErnicWqe, sizeof(ErnicWqe));
-    CHECK(ErnicRecv, sizeof(ErnicRecv));
-    CHECK(ErnicAv, sizeof(ErnicAv));
+    CHECK(ErnicRecv, sizeof(ErnicRecv)); CHECK(ErnicAv, sizeof(ErnicAv));
     CHECK(ErnicQpAttr, sizeof(ErnicQpAttr));
     CHECK(ErnicSendQueue, sizeof(ErnicSendQueue));
     CHECK(ErnicRdRes, sizeof(ErnicRdRes));
@@ -597,7 +598,7 @@ static void test_sections(void)
 {
     static const char *const tags[] = {
         "conf", "devi", "pd\0", "eq\0", "cq\0", "srq", "mr\0", "qp\0", "mcas",
-        "flow", "rss", "tx\0",
+        "flow", "rss", "coun", "tx\0",
     };
     GByteArray *state;
     uint32_t i, at = 12;

@@ -1,57 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What tools ask of the RDMA device: hardware counters, attributes in sysfs,
- * and what rdma(8) shows of resources.
+ * What tools ask of the RDMA device: attributes in sysfs, and what rdma(8) shows
+ * of resources.
  */
-#include <hw/rdma-ernic/ernic_counters.h>
 #include <rdma/restrack.h>
 #include "ernic_verbs.h"
-
-/* Those of the first list, then of the second behind NONE; no faults. */
-static const struct rdma_stat_desc ernic_stats[] = {
-#define ERNIC_STAT_DESC(n) { .name = #n },
-	ERNIC_STATS_LIST(ERNIC_STAT_DESC)
-#undef ERNIC_STAT_DESC
-#define ERNIC_STAT_ONE(n) + 1
-#define ERNIC_STATS_ROWS (0 ERNIC_STATS_LIST(ERNIC_STAT_ONE))
-#define ERNIC_DROP_DESC(symbol, text) { .name = "drop_" text },
-	ERNIC_DROP_REASONS(ERNIC_DROP_DESC)
-#undef ERNIC_DROP_DESC
-};
-
-struct rdma_hw_stats *ernic_alloc_stats(struct ib_device *ibdev, u32 port)
-{
-	return rdma_alloc_hw_stats_struct(ernic_stats,
-					  ARRAY_SIZE(ernic_stats),
-					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
-}
-
-int ernic_read_stats(struct ernic_dev *dev, __le64 *value)
-{
-	return ernic_cmd_query(dev, ERNIC_CMD_QUERY_STATS, 0, 0, value,
-			       ERNIC_STATS_FAULTS * sizeof(*value));
-}
-
-int ernic_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
-		    u32 port, int index)
-{
-	__le64 *value;
-	int i, at, ret;
-
-	if (!port)
-		return -EOPNOTSUPP;
-	value = kcalloc(ERNIC_STATS_FAULTS, sizeof(*value), GFP_KERNEL);
-	if (!value)
-		return -ENOMEM;
-	ret = ernic_read_stats(to_dev(ibdev), value);
-	for (i = 0; !ret && i < ARRAY_SIZE(ernic_stats); i++) {
-		at = i < ERNIC_STATS_ROWS ?
-		     i : ERNIC_STATS_DROPS + 1 + i - ERNIC_STATS_ROWS;
-		stats->value[i] = le64_to_cpu(value[at]);
-	}
-	kfree(value);
-	return ret ?: ARRAY_SIZE(ernic_stats);
-}
 
 /* There is no firmware: the version of the contract stands in its place. */
 void ernic_fw_str(struct ib_device *ibdev, char *str)

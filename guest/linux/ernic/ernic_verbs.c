@@ -479,6 +479,7 @@ int ernic_ib_register(struct ernic_dev *dev)
 	ibdev->dev.parent = &dev->pdev->dev;
 	addrconf_addr_eui48((u8 *)&ibdev->node_guid, dev->netdev->dev_addr);
 	ib_set_device_ops(ibdev, &ernic_ib_ops);
+	ernic_counter_init(dev);
 	ibdev->driver_def = ernic_uapi_defs;
 	ret = ernic_cmd_set_pkey(dev, 0, ERNIC_DEFAULT_PKEY);
 	if (ret)

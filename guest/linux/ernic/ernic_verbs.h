@@ -453,13 +453,17 @@ int ernic_modify_cq(struct ib_cq *ibcq, u16 count, u16 period);
 
 /* ernic_info.c */
 extern const struct attribute_group ernic_attr_group;
-struct rdma_hw_stats *ernic_alloc_stats(struct ib_device *ibdev, u32 port);
-int ernic_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
-		    u32 port, int index);
 void ernic_fw_str(struct ib_device *ibdev, char *str);
 int ernic_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp);
 int ernic_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq);
 int ernic_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr);
+
+/* ernic_stats.c */
+struct rdma_hw_stats *ernic_alloc_stats(struct ib_device *ibdev, u32 port);
+int ernic_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+		    u32 port, int index);
+/* before the device is registered */
+void ernic_counter_init(struct ernic_dev *dev);
 /* value: ERNIC_STATS_FAULTS words of the answer to QUERY_STATS */
 int ernic_read_stats(struct ernic_dev *dev, __le64 *value);
 

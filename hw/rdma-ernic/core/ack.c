@@ -6,6 +6,7 @@
  * and a CNP when a marked packet came.
  */
 #include "qemu/osdep.h"
+#include "counter.h"
 #include "dma.h"
 #include "overlap.h"
 #include "psn.h"
@@ -211,11 +212,11 @@ static bool ack_one(Ernic *e, ErnicQp *qp, const ErnicPath *path)
     qp->ack.due = 0;                /* a NAK tells of all before it as well */
     qp->ack.count = 0;
     if (!qp->ack.nak) {
-        e->stats.tx_acks++;
+        ERNIC_COUNT(e, qp, tx_acks);
     } else if (qp->ack.nak < ERNIC_AETH_NAK) {
-        e->stats.tx_rnr_naks++;
+        ERNIC_COUNT(e, qp, tx_rnr_naks);
     } else {
-        e->stats.tx_naks++;
+        ERNIC_COUNT(e, qp, tx_naks);
     }
     ack_fault(e, qp);
     return true;
@@ -268,7 +269,7 @@ static void ack_before(Ernic *e, ErnicQp *qp, const ErnicPath *path, uint32_t ps
     if (ernic_tx_packet(e, path, &pkt, &payload)) {
         ernic_tx_commit(e, qp->qpn, &pkt);
         trace_ernic_tx_ack(qp->qpn, pkt.psn, pkt.syndrome, pkt.msn);
-        e->stats.tx_acks++;
+        ERNIC_COUNT(e, qp, tx_acks);
     }
 }
 

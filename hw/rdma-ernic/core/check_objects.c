@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "check.h"
+#include "counter.h"
 #include "cq.h"
 #include "eq.h"
 #include "flow.h"
@@ -313,6 +314,18 @@ static bool rss_table(const ErnicCheck *c, uint32_t id)
     return rss->fields;
 }
 
+/* No counter is ahead of the device's. */
+static bool counter_total(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicQpStats *stats = &c->e->counter[id].stats;
+    bool ok = true;
+
+#define X(name) ok &= stats->name <= c->e->stats.name;
+    ERNIC_QP_STATS_LIST(X)
+#undef X
+    return ok;
+}
+
 /* ---- the lists ------------------------------------------------------------- */
 
 static const ErnicInvariant pd_list[] = {
@@ -360,12 +373,17 @@ static const ErnicInvariant rss_list[] = {
     { "rss-table", rss_table },
 };
 
+static const ErnicInvariant counter_list[] = {
+    { "counter-total", counter_total },
+};
+
 #define LIST(var) { var, G_N_ELEMENTS(var) }
 
 /* In the order of ernic_state_tables[]. */
 static const ErnicInvariants by_table[] = {
     LIST(pd_list), LIST(eq_list), LIST(cq_list), LIST(srq_list), LIST(mr_list),
     [6] = LIST(mcast_list), LIST(flow_list), LIST(rss_list),
+    LIST(counter_list),
 };
 
 const ErnicInvariants *ernic_check_invariants(uint32_t table)

@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "check.h"
+#include "counter.h"
 #include "ib_tables.h"
 #include "mr.h"
 #include "psn.h"
@@ -90,6 +91,11 @@ static bool qp_rings(const ErnicCheck *c, uint32_t id)
            (!c->e->regs || rq->pi - rq->ci + qp->rq.recv_valid <= rq->depth) &&
            (qp->srq || qp->transport == ERNIC_XRC ? no_ring(rq) :
                 ernic_check_wq(rq, ERNIC_RQ_STRIDE_MAX));
+}
+
+static bool qp_counter(const ErnicCheck *c, uint32_t id)
+{
+    return ernic_counter_get(c->e, get(c, id)->counter);
 }
 
 static bool qp_attributes(const ErnicCheck *c, uint32_t id)
@@ -442,6 +448,7 @@ static const ErnicInvariant qp_list[] = {
     { "qp-number", qp_number },
     { "qp-owner", qp_owner },
     { "qp-rings", qp_rings },
+    { "qp-counter", qp_counter },
     { "qp-attributes", qp_attributes },
     { "qp-state", qp_state },
     { "qp-deadline", qp_deadline },

@@ -8,6 +8,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "cmd.h"
+#include "counter.h"
 #include "cq.h"
 #include "eq.h"
 #include "flow.h"
@@ -125,6 +126,7 @@ static uint8_t cmd_query_device(Ernic *e, uint32_t uctx,
         .raw = cpu_to_le32(e->cfg.raw ? ERNIC_RAW_PACKET | ERNIC_RAW_RSS |
                                         ERNIC_RAW_RATE : 0),
         .max_flows = cpu_to_le32(e->cfg.raw ? ERNIC_LIM_FLOW : 0),
+        .max_counter = cpu_to_le32(ERNIC_LIM_COUNTER),
         .max_rss = cpu_to_le32(e->cfg.raw ? ERNIC_LIM_RSS : 0),
     };
 
@@ -526,6 +528,40 @@ static uint8_t cmd_rss_destroy(Ernic *e, uint32_t uctx,
     return ernic_rss_destroy(e, uctx, le32_to_cpu(cmd->handle.handle));
 }
 
+static uint8_t cmd_counter_alloc(Ernic *e, uint32_t uctx,
+                                 const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_counter_alloc(e, &out->handle);
+}
+
+static uint8_t cmd_counter_free(Ernic *e, uint32_t uctx,
+                                const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_counter_free(e, le32_to_cpu(cmd->handle.handle));
+}
+
+static uint8_t cmd_counter_bind(Ernic *e, uint32_t uctx,
+                                const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_counter_bind(e, le32_to_cpu(cmd->counter_bind.qpn),
+                              le32_to_cpu(cmd->counter_bind.counter));
+}
+
+/* 64 bits for each row of ERNIC_QP_STATS_LIST. */
+static uint8_t cmd_counter_query(Ernic *e, uint32_t uctx,
+                                 const struct ernic_cmd *cmd, CmdOut *out)
+{
+    const ErnicQpStats *stats =
+        ernic_counter_get(e, le32_to_cpu(cmd->query.handle));
+    uint64_t v[sizeof(*stats) / sizeof(uint64_t)];
+
+    if (!stats) {
+        return ERNIC_ERR_HANDLE;
+    }
+    put_counters(v, stats, ARRAY_SIZE(v));
+    return answer(e, cmd, v, sizeof(v), out);
+}
+
 /* ---- the table ------------------------------------------------------------ */
 
 typedef struct CmdRow {
@@ -584,6 +620,11 @@ static const CmdRow rows[] = {
     ROW(FLOW_DESTROY, UPTO(handle, handle), 0, flow_destroy),
     ROW(RSS_CREATE, UPTO(qp, length), 0, rss_create),
     ROW(RSS_DESTROY, UPTO(handle, handle), 0, rss_destroy),
+    /* Whosever queue pairs they are: what others do is the kernel's to know. */
+    ROW(COUNTER_ALLOC, 0, K, counter_alloc),
+    ROW(COUNTER_FREE, UPTO(handle, handle), K, counter_free),
+    ROW(COUNTER_BIND, UPTO(counter_bind, counter), K, counter_bind),
+    ROW(COUNTER_QUERY, UPTO(query, handle), K, counter_query),
 };
 QEMU_BUILD_BUG_ON(ARRAY_SIZE(rows) != ERNIC_CMD_COUNT);
 

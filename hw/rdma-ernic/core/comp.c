@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "counter.h"
 #include "format.h"
 #include "ib_tables.h"
 #include "psn.h"
@@ -195,7 +196,7 @@ static void comp_implied_nak(Ernic *e, ErnicQp *qp)
     if (qp->sq.rewound || !ernic_qp_may(qp, ERNIC_MAY_PROC_SEND)) {
         return;                 /* what follows is of before the rewind */
     }
-    e->stats.implied_naks++;
+    ERNIC_COUNT(e, qp, implied_naks);
     trace_ernic_implied_nak(qp->qpn, qp->sq.una_psn);
     comp_retry(e, qp);
 }
@@ -204,7 +205,7 @@ static void comp_rnr(Ernic *e, ErnicQp *qp, uint8_t timer)
 {
     ErnicSendQueue *sq = &qp->sq;
 
-    e->stats.rx_rnr_naks++;
+    ERNIC_COUNT(e, qp, rx_rnr_naks);
     if (sq->rnr_due != ERNIC_NEVER) {
         return;                 /* of before the rewind, or doubled */
     }
@@ -225,7 +226,7 @@ static void comp_nak(Ernic *e, ErnicQp *qp, uint8_t syndrome)
 {
     ErnicFault fault = ernic_fault_of_syndrome(syndrome);
 
-    e->stats.rx_naks++;
+    ERNIC_COUNT(e, qp, rx_naks);
     if (syndrome == ERNIC_NAK_PSN_SEQ) {
         if (!qp->sq.rewound) {
             comp_retry(e, qp);
@@ -241,7 +242,7 @@ static void comp_aeth(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     uint32_t before = ernic_psn_distance(qp->sq.una_psn, pkt->psn);
 
     if (kind == ERNIC_AETH_ACK) {
-        e->stats.rx_acks++;
+        ERNIC_COUNT(e, qp, rx_acks);
         if (!comp_ack(e, qp, before + 1)) {
             comp_implied_nak(e, qp);
         }
@@ -383,7 +384,7 @@ void ernic_comp_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     /* C9-137: what answers no request in flight is a ghost; drop it. */
     if (ernic_psn_distance(sq->una_psn, pkt->psn) >=
         ernic_psn_distance(sq->una_psn, sq->max_psn)) {
-        e->stats.rx_duplicates++;
+        ERNIC_COUNT(e, qp, rx_duplicates);
         trace_ernic_ghost_response(qp->qpn, pkt->psn, sq->una_psn);
         return;
     }
@@ -426,7 +427,7 @@ void ernic_comp_timeout(Ernic *e, ErnicQp *qp)
             /* Nobody could answer what has not left. */
             sq->ack_due = ernic_qp_ack_deadline(e, qp);
         } else if (sq->una_psn != sq->max_psn) {
-            e->stats.ack_timeouts++;
+            ERNIC_COUNT(e, qp, ack_timeouts);
             trace_ernic_ack_timeout(qp->qpn, sq->una_psn, sq->retry_left);
             comp_retry(e, qp);
         }

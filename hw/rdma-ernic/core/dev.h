@@ -22,6 +22,7 @@ typedef struct ErnicPd ErnicPd;
 typedef struct ErnicMcast ErnicMcast;
 typedef struct ErnicFlow ErnicFlow;
 typedef struct ErnicRss ErnicRss;
+typedef struct ErnicCounter ErnicCounter;
 typedef struct ErnicTx ErnicTx;
 typedef struct ErnicFormat ErnicFormat;
 typedef struct ErnicRegFile ErnicRegFile;
@@ -138,6 +139,7 @@ struct Ernic {
     ErnicFlow *flow;            /* ERNIC_LIM_FLOW + 1; index = handle */
     uint32_t num_flows;         /* that are used */
     ErnicRss *rss;              /* ERNIC_LIM_RSS + 1 */
+    ErnicCounter *counter;      /* ERNIC_LIM_COUNTER + 1, of which 0 is used */
     bool uctx_used[ERNIC_LIM_UCTX + 1];         /* cmd.c; index = number */
     uint32_t num_pages;         /* page addresses kept, of ERNIC_MAX_PAGES */
     uint32_t num_bound;         /* type 2 windows that are bound */

@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "cmd.h"
+#include "counter.h"
 #include "cq.h"
 #include "doorbell.h"
 #include "engine.h"
@@ -57,6 +58,8 @@ static void engine_init(Ernic *e)
     e->mcast = g_new0(ErnicMcast, ERNIC_LIM_MCAST_ATTACH);
     e->flow = g_new0(ErnicFlow, ERNIC_LIM_FLOW + 1);
     e->rss = g_new0(ErnicRss, ERNIC_LIM_RSS + 1);
+    e->counter = g_new0(ErnicCounter, ERNIC_LIM_COUNTER + 1);
+    e->counter[0].used = true;
     e->events_at[ERNIC_EVC_CQ] =
         (ErnicEventsAt) { &e->cq->events, sizeof(*e->cq) };
     e->events_at[ERNIC_EVC_QP] =
@@ -107,6 +110,7 @@ static void engine_fini(Ernic *e)
     g_free(e->mcast);
     g_free(e->flow);
     g_free(e->rss);
+    g_free(e->counter);
     ernic_ids_fini(&e->pd_ids);
     ernic_ids_fini(&e->eq_ids);
     ernic_ids_fini(&e->cq_ids);

@@ -19,6 +19,7 @@
 #define ERNIC_LIM_MCAST_ATTACH  1024
 #define ERNIC_LIM_FLOW          256         /* searched one by one */
 #define ERNIC_LIM_RSS           64
+#define ERNIC_LIM_COUNTER       1024
 #define ERNIC_LIM_GID           64
 #define ERNIC_LIM_PKEY          16
 

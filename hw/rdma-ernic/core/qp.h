@@ -190,6 +190,7 @@ struct ErnicQp {
     bool sq_drained;                /* in SQD: nothing is in flight */
     uint32_t qpn, uctx, pd, send_cq, recv_cq;
     uint32_t srq;                   /* 0: none */
+    uint32_t counter;               /* counter.c only */
     uint32_t ring_next[ERNIC_RING_COUNT];   /* sched.c */
     uint64_t timer_due;             /* as set in the heap */
     ErnicQpAttr attr;               /* qp.c only */

@@ -6,6 +6,7 @@
  * datagram of UD may meet there, a frame may too, and the same follows.
  */
 #include "qemu/osdep.h"
+#include "counter.h"
 #include "flow.h"
 #include "qp.h"
 #include "rss.h"
@@ -86,6 +87,6 @@ void ernic_raw_frame(Ernic *e, const uint8_t *frame, uint32_t len)
         raw_fault(e, qp, fault);
         return;
     }
-    e->stats.rx_messages++;
+    ERNIC_COUNT(e, qp, rx_messages);
     ernic_qp_complete_recv(e, qp, &wc, ERNIC_FAULT_NONE);
 }

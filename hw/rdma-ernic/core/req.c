@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "counter.h"
 #include "format.h"
 #include "mr.h"
 #include "psn.h"
@@ -112,7 +113,7 @@ static void req_sent(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt, uint32_t n)
     ernic_tx_commit(e, qp->qpn, pkt);
     if (ernic_qp_reliable(qp)) {
         if (ernic_psn_distance(sq->una_psn, sq->next_psn) < ahead) {
-            e->stats.retransmits++;
+            ERNIC_COUNT(e, qp, retransmits);
         }
         if (sq->ack_due == ERNIC_NEVER) {
             sq->ack_due = ernic_qp_ack_deadline(e, qp);
@@ -194,7 +195,7 @@ static ReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     if (last) {
         wqe->tx_serial = ernic_tx_serial(e);
         qp->sq.next++;
-        e->stats.tx_messages++;
+        ERNIC_COUNT(e, qp, tx_messages);
     }
     req_sent(e, qp, &pkt, 1);
     return REQ_SENT;
@@ -267,7 +268,7 @@ static ReqStep req_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     }
     if (k + n == wqe->npsn) {
         sq->next++;
-        e->stats.tx_messages++;
+        ERNIC_COUNT(e, qp, tx_messages);
     }
     return REQ_SENT;
 }
@@ -333,7 +334,7 @@ static ReqStep req_datagram(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
     }
     wqe->tx_serial = ernic_tx_serial(e);
     qp->sq.next++;
-    e->stats.tx_messages++;
+    ERNIC_COUNT(e, qp, tx_messages);
     req_sent(e, qp, &pkt, 1);
     return REQ_SENT;
 }
@@ -357,7 +358,7 @@ static ReqStep req_frame(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
     sq->next++;
     sq->next_psn = ernic_psn_add(sq->next_psn, 1);
     sq->max_psn = sq->next_psn;
-    e->stats.tx_messages++;
+    ERNIC_COUNT(e, qp, tx_messages);
     ernic_rate_sent(qp, e->now, wqe->len);
     return REQ_SENT;
 }

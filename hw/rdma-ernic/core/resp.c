@@ -7,6 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "counter.h"
 #include "format.h"
 #include "ib_tables.h"
 #include "mr.h"
@@ -314,7 +315,7 @@ static void resp_finish(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 
     resp_close(qp);
     qp->rq.msn = (qp->rq.msn + 1) & ERNIC_MSN_MASK;
-    e->stats.rx_messages++;
+    ERNIC_COUNT(e, qp, rx_messages);
     if (!(pkt->op->flags & ERNIC_OPF_CQE)) {
         return;
     }
@@ -357,7 +358,7 @@ static bool resp_acked(const ErnicPkt *pkt)
 /* 9.7.5.1.2 to .5: a request that was served before, and what it is owed. */
 static void resp_duplicate(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 {
-    e->stats.rx_duplicates++;
+    ERNIC_COUNT(e, qp, rx_duplicates);
     trace_ernic_duplicate(qp->qpn, pkt->op->name, pkt->psn, qp->rq.epsn);
     if (resp_acked(pkt)) {
         qp->ack.owed = true;
@@ -407,7 +408,7 @@ static void resp_rc(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
         return;                 /* in Error as soon as its NAK has left */
     }
     if (diff > 0) {
-        e->stats.rx_out_of_sequence++;
+        ERNIC_COUNT(e, qp, rx_out_of_sequence);
         resp_fault(e, qp, pkt, ERNIC_FAULT_PSN_AHEAD);
         return;
     }
@@ -443,7 +444,7 @@ void ernic_resp_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
         return;                 /* in Error as soon as its NAK has left */
     }
     if (fault == ERNIC_FAULT_PSN_AHEAD) {
-        e->stats.rx_out_of_sequence++;
+        ERNIC_COUNT(e, qp, rx_out_of_sequence);
     } else {
         qp->rq.nak_sent = false;
         qp->ack.nak = 0;
@@ -465,11 +466,11 @@ static void resp_uc(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     ErnicFault fault;
 
     if (diff < 0 && diff >= -ERNIC_UC_DUP_WINDOW) {
-        e->stats.rx_duplicates++;
+        ERNIC_COUNT(e, qp, rx_duplicates);
         return;
     }
     if (diff != 0) {
-        e->stats.rx_out_of_sequence++;
+        ERNIC_COUNT(e, qp, rx_out_of_sequence);
         resp_fault(e, qp, pkt, ERNIC_FAULT_PSN_AHEAD);
     }
     rq->epsn = ernic_psn_next(pkt->psn);
@@ -581,7 +582,7 @@ static void resp_ud(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
         wc.flags |= ERNIC_CQE_IMM;
         stl_be_p(wc.imm, pkt->imm);
     }
-    e->stats.rx_messages++;
+    ERNIC_COUNT(e, qp, rx_messages);
     ernic_qp_complete_recv(e, qp, &wc, ERNIC_FAULT_NONE);
 }
 

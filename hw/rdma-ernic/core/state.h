@@ -15,8 +15,8 @@
  * Both grow by 2 with each change of what is stored; tests/unit/test-state.c has
  * a digest of the rows, which tells that they have changed.
  */
-#define ERNIC_STATE_VERSION         25
-#define ERNIC_STATE_VERSION_TIMING  26
+#define ERNIC_STATE_VERSION         27
+#define ERNIC_STATE_VERSION_TIMING  28
 
 /* What a row stands for; how it is stored. All numbers are little-endian. */
 typedef enum ErnicStateKind {

@@ -5,6 +5,7 @@
  * to a structure gets a row here: as a number, or as derived with the reason.
  */
 #include "qemu/osdep.h"
+#include "counter.h"
 #include "cq.h"
 #include "eq.h"
 #include "flow.h"
@@ -128,6 +129,7 @@ static const ErnicStateField device_fields[] = {
     /* Tables have sections of their own. */
     DERIVED(pd), DERIVED(eq), DERIVED(cq), DERIVED(srq), DERIVED(qp),
     DERIVED(mcast), DERIVED(flow), DERIVED(num_flows), DERIVED(rss),
+    DERIVED(counter),
     /* The variant bytes of all keys: they outlive the objects. */
     OWNED(mr, ernic_state_variants),
     DERIVED(uctx_used),         /* not in uctx_ids */
@@ -252,6 +254,24 @@ static const ErnicStateField rss_fields[] = {
 };
 #undef S
 static const ErnicStateStruct rss_struct = DESCRIBE(rss_fields, ErnicRss);
+
+#define S ErnicQpStats
+static const ErnicStateField qp_stats_fields[] = {
+#define X(name) U(name),
+    ERNIC_QP_STATS_LIST(X)
+#undef X
+};
+#undef S
+static const ErnicStateStruct qp_stats_struct =
+    DESCRIBE(qp_stats_fields, ErnicQpStats);
+
+#define S ErnicCounter
+static const ErnicStateField counter_fields[] = {
+    BOOL(used), STRUCT(stats, qp_stats_struct),
+};
+#undef S
+static const ErnicStateStruct counter_struct =
+    DESCRIBE(counter_fields, ErnicCounter);
 
 /* ---- requests -------------------------------------------------------------- */
 
@@ -429,7 +449,8 @@ static const ErnicStateField qp_fields[] = {
     UMAX(type, ERNIC_QPT_COUNT - 1), UMAX(transport, ERNIC_RAW),
     UMAX(state, ERNIC_QPS_COUNT - 1), UBITS(flags, ERNIC_QPF_SQ_SIG_ALL),
     BOOL(sq_drained), U(qpn), UMAX(uctx, ERNIC_LIM_UCTX), U(pd), U(send_cq),
-    U(recv_cq), U(srq), ARRAY(ring_next, UINT32_MAX), U(timer_due),
+    U(recv_cq), U(srq), UMAX(counter, ERNIC_LIM_COUNTER),
+    ARRAY(ring_next, UINT32_MAX), U(timer_due),
     STRUCT(attr, attr_struct),
     STRUCT(sq, sq_struct), STRUCT(cc, cc_struct), STRUCT(ack, ack_struct),
     STRUCT(events, events_struct), STRUCT(rq, rq_struct),
@@ -502,6 +523,8 @@ const ErnicStateTable ernic_state_tables[] = {
     { .name = "rss", .of = &rss_struct, .table = offsetof(Ernic, rss),
       .fixed = ERNIC_LIM_RSS + 1, .first = 1,
       .used = offsetof(ErnicRss, used) },
+    { .name = "counter", .of = &counter_struct, .table = offsetof(Ernic, counter),
+      .fixed = ERNIC_LIM_COUNTER + 1, .used = offsetof(ErnicCounter, used) },
 };
 const uint32_t ernic_state_num_tables = G_N_ELEMENTS(ernic_state_tables);
 
@@ -509,7 +532,8 @@ const ErnicStateStruct *const ernic_state_structs[] = {
     &ernic_state_config, &gid_struct, &page_struct, &events_struct, &stats_struct,
     &ids_struct, &ring_struct, &ernic_state_device, &buf_struct, &pd_struct, &eq_struct,
     &cq_struct, &wq_struct, &srq_struct, &mr_struct, &mcast_struct,
-    &flow_key_struct, &flow_struct, &rss_struct,
+    &flow_key_struct, &flow_struct, &rss_struct, &qp_stats_struct,
+    &counter_struct,
     &ernic_state_sge, &abi_av_struct, &ud_struct, &ernic_state_reg_mr,
     &ernic_state_bind_mw, &ernic_state_wqe, &recv_struct, &av_struct,
     &attr_struct, &sq_struct, &ernic_state_rd, &rq_struct, &ack_struct, &cc_struct,

@@ -331,15 +331,10 @@ enum ernic_wc_status {          /* numbered as ibv_wc_status */
 };
 
 enum ernic_wc_opcode {
-    ERNIC_WC_SEND, ERNIC_WC_WRITE, ERNIC_WC_READ,
-    ERNIC_WC_CMP_SWAP, ERNIC_WC_FETCH_ADD,
-    ERNIC_WC_LOCAL_INV,
-    ERNIC_WC_REG_MR,
-    ERNIC_WC_BIND_MW,
-    ERNIC_WC_RECV, ERNIC_WC_RECV_WRITE_IMM,
-    ERNIC_WC_ATOMIC_WRITE,
-    ERNIC_WC_FLUSH,
-    ERNIC_WC_OPCODE_COUNT
+    ERNIC_WC_SEND, ERNIC_WC_WRITE, ERNIC_WC_READ, ERNIC_WC_CMP_SWAP,
+    ERNIC_WC_FETCH_ADD, ERNIC_WC_LOCAL_INV, ERNIC_WC_REG_MR, ERNIC_WC_BIND_MW,
+    ERNIC_WC_RECV, ERNIC_WC_RECV_WRITE_IMM, ERNIC_WC_ATOMIC_WRITE,
+    ERNIC_WC_FLUSH, ERNIC_WC_OPCODE_COUNT
 };
 
 #define ERNIC_CQE_PHASE     0x01
@@ -432,26 +427,21 @@ enum ernic_status {
 };
 
 enum ernic_cmd_opcode {
-    ERNIC_CMD_NOP,
-    ERNIC_CMD_QUERY_DEVICE, ERNIC_CMD_QUERY_PORT,
-    ERNIC_CMD_QUERY_STATS,
-    ERNIC_CMD_SET_GID, ERNIC_CMD_SET_PKEY,
-    ERNIC_CMD_UCTX_ALLOC, ERNIC_CMD_UCTX_FREE,
-    ERNIC_CMD_PD_ALLOC, ERNIC_CMD_PD_FREE,
-    ERNIC_CMD_EQ_CREATE, ERNIC_CMD_EQ_DESTROY,
-    ERNIC_CMD_CQ_CREATE, ERNIC_CMD_CQ_RESIZE,
-    ERNIC_CMD_CQ_MODERATE, ERNIC_CMD_CQ_DESTROY,
-    ERNIC_CMD_SRQ_CREATE, ERNIC_CMD_SRQ_MODIFY,
-    ERNIC_CMD_SRQ_QUERY, ERNIC_CMD_SRQ_DESTROY,
-    ERNIC_CMD_MR_REG, ERNIC_CMD_MR_ALLOC,
-    ERNIC_CMD_MR_FREE, ERNIC_CMD_MW_ALLOC, ERNIC_CMD_MW_FREE,
-    ERNIC_CMD_QP_CREATE, ERNIC_CMD_QP_MODIFY,
-    ERNIC_CMD_QP_QUERY, ERNIC_CMD_QP_DESTROY,
-    ERNIC_CMD_MCAST_ATTACH, ERNIC_CMD_MCAST_DETACH,
-    ERNIC_CMD_MR_REREG, ERNIC_CMD_QUERY_TIMING,
-    ERNIC_CMD_MR_PAGES, ERNIC_CMD_PAGE_RESUME,
-    ERNIC_CMD_FLOW_CREATE, ERNIC_CMD_FLOW_DESTROY,
-    ERNIC_CMD_RSS_CREATE, ERNIC_CMD_RSS_DESTROY, ERNIC_CMD_COUNT
+    ERNIC_CMD_NOP, ERNIC_CMD_QUERY_DEVICE, ERNIC_CMD_QUERY_PORT,
+    ERNIC_CMD_QUERY_STATS, ERNIC_CMD_SET_GID, ERNIC_CMD_SET_PKEY,
+    ERNIC_CMD_UCTX_ALLOC, ERNIC_CMD_UCTX_FREE, ERNIC_CMD_PD_ALLOC,
+    ERNIC_CMD_PD_FREE, ERNIC_CMD_EQ_CREATE, ERNIC_CMD_EQ_DESTROY,
+    ERNIC_CMD_CQ_CREATE, ERNIC_CMD_CQ_RESIZE, ERNIC_CMD_CQ_MODERATE,
+    ERNIC_CMD_CQ_DESTROY, ERNIC_CMD_SRQ_CREATE, ERNIC_CMD_SRQ_MODIFY,
+    ERNIC_CMD_SRQ_QUERY, ERNIC_CMD_SRQ_DESTROY, ERNIC_CMD_MR_REG,
+    ERNIC_CMD_MR_ALLOC, ERNIC_CMD_MR_FREE, ERNIC_CMD_MW_ALLOC,
+    ERNIC_CMD_MW_FREE, ERNIC_CMD_QP_CREATE, ERNIC_CMD_QP_MODIFY,
+    ERNIC_CMD_QP_QUERY, ERNIC_CMD_QP_DESTROY, ERNIC_CMD_MCAST_ATTACH,
+    ERNIC_CMD_MCAST_DETACH, ERNIC_CMD_MR_REREG, ERNIC_CMD_QUERY_TIMING,
+    ERNIC_CMD_MR_PAGES, ERNIC_CMD_PAGE_RESUME, ERNIC_CMD_FLOW_CREATE,
+    ERNIC_CMD_FLOW_DESTROY, ERNIC_CMD_RSS_CREATE, ERNIC_CMD_RSS_DESTROY,
+    ERNIC_CMD_COUNTER_ALLOC, ERNIC_CMD_COUNTER_FREE, ERNIC_CMD_COUNTER_BIND,
+    ERNIC_CMD_COUNTER_QUERY, ERNIC_CMD_COUNT
 };
 
 #define ERNIC_ACCESS_LOCAL_WRITE    0x01
@@ -582,6 +572,11 @@ struct ernic_cmd_page_resume {  /* as the event told them */
     uint8_t failed;             /* 1: the page will not be there */
 };
 
+struct ernic_cmd_counter_bind {
+    ernic_le32 qpn;
+    ernic_le32 counter;         /* 0: none of its own */
+};
+
 struct ernic_cmd_mr_alloc {     /* for REG_MR */
     ernic_le32 pd;
     ernic_le32 max_pages;
@@ -623,6 +618,7 @@ struct ernic_cmd {
         struct ernic_cmd_mr_reg mr_reg;
         struct ernic_cmd_mr_pages mr_pages;
         struct ernic_cmd_page_resume page_resume;
+        struct ernic_cmd_counter_bind counter_bind;
         struct ernic_cmd_mr_alloc mr_alloc;
         struct ernic_cmd_mw_alloc mw_alloc;
         struct ernic_cmd_qp qp;
@@ -774,7 +770,8 @@ struct ernic_device_attr {
     ernic_le32 raw;                     /* ERNIC_RAW_* */
     ernic_le32 max_flows;               /* rules */
     ernic_le32 max_rss;
-    uint8_t reserved[8];
+    ernic_le32 max_counter;             /* of queue pairs */
+    uint8_t reserved[4];
 };
 ERNIC_ABI_SIZE(struct ernic_device_attr, 104);
 

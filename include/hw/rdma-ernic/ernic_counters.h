@@ -20,14 +20,18 @@
 
 #define ERNIC_STATS_LIST(X)                                                 \
     X(tx_packets) X(tx_bytes) X(tx_trains) X(rx_packets) X(rx_bytes)        \
-    X(rx_trains) X(tx_messages) X(rx_messages) X(tx_acks) X(rx_acks)        \
-    X(tx_naks) X(rx_naks) X(tx_rnr_naks) X(rx_rnr_naks) X(rx_duplicates)    \
-    X(rx_out_of_sequence) X(implied_naks) X(retransmits) X(ack_timeouts)    \
+    X(rx_trains) ERNIC_QP_STATS_LIST(X)                                     \
     X(tx_cnps) X(rx_cnps) X(rx_ecn_marked) X(rate_cuts) X(window_cuts)      \
     X(loopback_drops) X(bad_doorbells) X(bad_commands) X(commands)          \
     X(completions) X(flushed) X(cq_overruns) X(events) X(interrupts)     \
     X(page_faults) X(tx_frames) X(rx_frames) X(tx_frame_bytes)            \
     X(rx_frame_bytes) X(tx_drops)
+
+/* Those that are counted for queue pairs too: the answer to COUNTER_QUERY. */
+#define ERNIC_QP_STATS_LIST(X)                                              \
+    X(tx_messages) X(rx_messages) X(tx_acks) X(rx_acks)                     \
+    X(tx_naks) X(rx_naks) X(tx_rnr_naks) X(rx_rnr_naks) X(rx_duplicates)    \
+    X(rx_out_of_sequence) X(implied_naks) X(retransmits) X(ack_timeouts)
 
 /* Why a received frame or packet was dropped without an answer; row 0 counts nothing. */
 #define ERNIC_DROPS(X) X(NONE, "none") ERNIC_DROP_REASONS(X)
