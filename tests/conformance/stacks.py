@@ -58,13 +58,15 @@ def named(suites, names):
         for name in names)]
 
 
-def versions(one, suite):
-    """Of the kernel in a guest, and of the packages that a suite is about."""
-    kernel = one.check('uname -v | grep -o "Debian [^ ]*" || uname -r')
-    found = one.check(f'cd /usr/share/packages; grep -H . {" ".join(suite.about)} '
-                      '/dev/null; true') if suite.about else ''
-    return (kernel.split()[-1], ', '.join(line.replace(':', ' ', 1)
-                                          for line in found.splitlines()))
+def versions(guests, suite):
+    """Of the kernels in the guests, and of the packages that a suite is about."""
+    kernels = [one.check('uname -v | grep -o "Debian [^ ]*" || uname -r').split()[-1]
+               for one in guests]
+    found = guests[0].check('cd /usr/share/packages; grep -H . '
+                            f'{" ".join(suite.about)} /dev/null; true') \
+        if suite.about else ''
+    return (', '.join(dict.fromkeys(kernels)),
+            ', '.join(line.replace(':', ' ', 1) for line in found.splitlines()))
 
 
 def machines(stack, suite, kernel):
