@@ -103,8 +103,11 @@ static struct rdma_hw_stats *ernic_counter_stats(struct rdma_counter *counter)
 
 static int ernic_counter_update(struct rdma_counter *counter)
 {
-	return ernic_read_counter(to_dev(counter->device), counter->id,
-				  counter->stats);
+	u32 id = READ_ONCE(counter->id);
+
+	/* One that goes is in the history already; 0 is that of all others. */
+	return id ? ernic_read_counter(to_dev(counter->device), id,
+				       counter->stats) : -ENOENT;
 }
 
 static int ernic_counter_set(struct ib_qp *ibqp, u32 counter)
@@ -112,6 +115,12 @@ static int ernic_counter_set(struct ib_qp *ibqp, u32 counter)
 	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_COUNTER_BIND };
 	struct ernic_rsp rsp;
 
+	/*
+	 * One over a table does nothing itself, and the device has none such.
+	 * Refused, the core would stay in its manual mode for good.
+	 */
+	if (ibqp->rwq_ind_tbl)
+		return 0;
 	cmd.counter_bind.qpn = cpu_to_le32(ibqp->qp_num);
 	cmd.counter_bind.counter = cpu_to_le32(counter);
 	return ernic_com_exec(to_dev(ibqp->device), &cmd, &rsp, NULL, 0, NULL,
@@ -121,13 +130,11 @@ static int ernic_counter_set(struct ib_qp *ibqp, u32 counter)
 static int ernic_counter_dealloc(struct rdma_counter *counter)
 {
 	struct ernic_dev *dev = to_dev(counter->device);
-	int ret = 0;
+	u32 id = counter->id;
 
-	if (counter->id)
-		ret = ernic_cmd_free(dev, ERNIC_CMD_COUNTER_FREE, 0,
-				     counter->id);
-	counter->id = 0;
-	return ret;
+	/* Readers first: the number may be used anew. */
+	WRITE_ONCE(counter->id, 0);
+	return id ? ernic_cmd_free(dev, ERNIC_CMD_COUNTER_FREE, 0, id) : 0;
 }
 
 /* The first queue pair of a counter makes it. */
