@@ -31,6 +31,15 @@ static void dgram(Dialog *d)
          .src_qp = DLG_PEER_QPN);
 }
 
+/* A datagram for a region on demand, none of whose pages is there. */
+static void missed(Dialog *d)
+{
+    dlg_open(d, ERNIC_QPT_UD);
+    d->key = fake_reg_demand(d->e, d->pd, d->mem, DLG_MEM, ERNIC_ACCESS_LOCAL_WRITE);
+    dlg_recv(d, DLG_SINK, 64);
+    dgram(d);
+}
+
 /*
  * That a page could not be had is of then: once it has come, and has gone again, software
  * is asked anew. Pages elsewhere change nothing.
@@ -42,11 +51,7 @@ static void test_failed_once(void)
     int come;
 
     for (come = 0; come < 3; come++) {
-        dlg_open(&d, ERNIC_QPT_UD);
-        d.key = fake_reg_demand(d.e, d.pd, d.mem, DLG_MEM,
-                                ERNIC_ACCESS_LOCAL_WRITE);
-        dlg_recv(&d, DLG_SINK, 64);
-        dgram(&d);
+        missed(&d);
         answer(&d, true);
         if (come) {
             set(&d, page + (come == 2), 1, WRITE);
@@ -76,11 +81,7 @@ static void test_come_before(void)
     int come;
 
     for (come = 0; come < 2; come++) {
-        dlg_open(&d, ERNIC_QPT_UD);
-        d.key = fake_reg_demand(d.e, d.pd, d.mem, DLG_MEM,
-                                ERNIC_ACCESS_LOCAL_WRITE);
-        dlg_recv(&d, DLG_SINK, 64);
-        dgram(&d);
+        missed(&d);
         /* To read is not enough. */
         set(&d, page, 1, come ? WRITE : ERNIC_PAGE_READ);
         answer(&d, true);

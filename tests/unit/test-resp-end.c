@@ -20,6 +20,16 @@ static void cease(Dialog *d, int how)
     fake_run(d->e);
 }
 
+/* A SEND that is complete, and not acknowledged yet. */
+static void served(Dialog *d, bool ackreq)
+{
+    dlg_open(d, ERNIC_QPT_RC);
+    dlg_recv(d, DLG_SINK, 16);
+    d->hold = true;
+    PEER(d, SEND_ONLY, .psn = PSN, .payload = d->peer, .payload_len = 16,
+         .ackreq = ackreq);
+}
+
 /*
  * What software may have seen complete is acknowledged first: the peer that sends
  * again would find nobody.
@@ -33,21 +43,14 @@ static void test_ack_last(void)
     Dialog d;
 
     for (i = 0; i < ARRAY_SIZE(ways); i++) {
-        dlg_open(&d, ERNIC_QPT_RC);
-        dlg_recv(&d, DLG_SINK, 16);
-        d.hold = true;
-        PEER(&d, SEND_ONLY, .psn = PSN, .payload = d.peer, .payload_len = 16,
-             .ackreq = true);
+        served(&d, true);
         cease(&d, ways[i]);
         SENT_ACK(&d, PSN, 1);
         RECV_WC(&d, 0, SUCCESS);
         dlg_close(&d);
 
         /* Of a READ no response is sent: what stands before it, and no more. */
-        dlg_open(&d, ERNIC_QPT_RC);
-        dlg_recv(&d, DLG_SINK, 16);
-        d.hold = true;
-        PEER(&d, SEND_ONLY, .psn = PSN, .payload = d.peer, .payload_len = 16);
+        served(&d, false);
         PEER(&d, READ_REQUEST, .psn = PSN + 1, .va = d.mem, .rkey = d.key,
              .dma_len = 3000, .ackreq = true);
         PEER(&d, FETCH_ADD, .psn = PSN + 4, .va = d.mem, .rkey = d.key);
@@ -58,10 +61,7 @@ static void test_ack_last(void)
         dlg_close(&d);
 
         /* Not without being asked. */
-        dlg_open(&d, ERNIC_QPT_RC);
-        dlg_recv(&d, DLG_SINK, 16);
-        d.hold = true;
-        PEER(&d, SEND_ONLY, .psn = PSN, .payload = d.peer, .payload_len = 16);
+        served(&d, false);
         cease(&d, ways[i]);
         QUIET(&d);
         RECV_WC(&d, 0, SUCCESS);

@@ -84,7 +84,6 @@ static ErnicFault fetch_read(Ernic *e, ErnicQp *qp, uint32_t pd,
     return ERNIC_FAULT_NONE;
 }
 
-
 /*
  * What a request for one answer says beside where, its comparand apart: atomics and
  * ATOMIC WRITE with what the word changes, FLUSH what kind it is and how many bytes.
