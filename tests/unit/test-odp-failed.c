@@ -6,8 +6,9 @@
 #include "qemu/osdep.h"
 #include "dialog.h"
 
-#define PAGE    4096u
-#define WRITE   (ERNIC_PAGE_READ | ERNIC_PAGE_WRITE)
+#define PAGE        4096u
+#define SINK_PAGE   (DLG_SINK / PAGE)
+#define WRITE       (ERNIC_PAGE_READ | ERNIC_PAGE_WRITE)
 
 /* @flags 0: the pages are absent. */
 static void set(Dialog *d, uint64_t first, uint32_t n, uint32_t flags)
@@ -40,13 +41,30 @@ static void missed(Dialog *d)
     dgram(d);
 }
 
+/* Another, for which software is @asked once more, and has the page; else it fails. */
+static void again(Dialog *d, bool asked)
+{
+    dgram(d);
+    if (asked) {
+        dlg_no_wc(d);
+        set(d, SINK_PAGE, 1, WRITE);
+        answer(d, false);
+        dgram(d);
+        RECV_WC(d, 0, SUCCESS);
+        STATE_IS(d, RTS);
+    } else {
+        RECV_WC(d, 0, LOC_PROT_ERR);
+        STATE_IS(d, ERR);
+    }
+    dlg_close(d);
+}
+
 /*
  * That a page could not be had is of then: once it has come, and has gone again, software
  * is asked anew. Pages elsewhere change nothing.
  */
 static void test_failed_once(void)
 {
-    static const uint64_t page = DLG_SINK / PAGE;
     Dialog d;
     int come;
 
@@ -54,51 +72,26 @@ static void test_failed_once(void)
         missed(&d);
         answer(&d, true);
         if (come) {
-            set(&d, page + (come == 2), 1, WRITE);
-            set(&d, page, 2, 0);
+            set(&d, SINK_PAGE + (come == 2), 1, WRITE);
+            set(&d, SINK_PAGE, 2, 0);
         }
-        dgram(&d);
-        if (come == 1) {
-            dlg_no_wc(&d);
-            set(&d, page, 1, WRITE);
-            answer(&d, false);
-            dgram(&d);
-            RECV_WC(&d, 0, SUCCESS);
-            STATE_IS(&d, RTS);
-        } else {
-            RECV_WC(&d, 0, LOC_PROT_ERR);
-            STATE_IS(&d, ERR);
-        }
-        dlg_close(&d);
+        again(&d, come == 1);
     }
 }
 
 /* Likewise where it came before software said that it had tried in vain. */
 static void test_come_before(void)
 {
-    static const uint64_t page = DLG_SINK / PAGE;
     Dialog d;
     int come;
 
     for (come = 0; come < 2; come++) {
         missed(&d);
         /* To read is not enough. */
-        set(&d, page, 1, come ? WRITE : ERNIC_PAGE_READ);
+        set(&d, SINK_PAGE, 1, come ? WRITE : ERNIC_PAGE_READ);
         answer(&d, true);
-        set(&d, page, 1, 0);
-        dgram(&d);
-        if (come) {
-            dlg_no_wc(&d);
-            set(&d, page, 1, WRITE);
-            answer(&d, false);
-            dgram(&d);
-            RECV_WC(&d, 0, SUCCESS);
-            STATE_IS(&d, RTS);
-        } else {
-            RECV_WC(&d, 0, LOC_PROT_ERR);
-            STATE_IS(&d, ERR);
-        }
-        dlg_close(&d);
+        set(&d, SINK_PAGE, 1, 0);
+        again(&d, come);
     }
 }
 
