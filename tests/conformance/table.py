@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The table of docs/conformance.md, and the score that README.md shows of it.
+"""The tables of docs/conformance.md, and the line that README.md has of them.
 
-The table itself is where the results of earlier runs are kept: a run replaces the rows
-of the suites that ran, all others stay as they are.
+The table of results stores the results of earlier runs: a run replaces the rows of its
+suites and leaves the others as they are. The score and the line are derived from it.
 """
 from collections import Counter
 from pathlib import Path
@@ -86,12 +86,26 @@ def merge(old, new, order):
 
 def score(rows):
     """Passed of all, on the device and on soft-RoCE, in Markdown."""
-    yield '| Suite | ernic | soft-RoCE |'
+    yield '| Suite | rdma-ernic | soft-RoCE |'
     yield '| --- | ---: | ---: |'
     for one in rows:
         cells = [one[first:first + 3] for first in (1, 4)]
         yield join([one.suite, *(f'{counts[0]} of {sum(map(int, counts))}'
                                  if counts[0] else '' for counts in cells)])
+
+
+def summary(rows):
+    """The sums of all suites, and of those that soft-RoCE can run, as one line."""
+    ours, theirs = ([tuple(map(int, one[first:first + 3])) for one in rows if one[first]]
+                    for first in (1, 4))
+    passed, failed, skipped = (sum(column) for column in zip(*ours, (0, 0, 0)))
+    yield (f'rdma-ernic: {passed} passed, {failed} failed, {skipped} skipped in '
+           f'{len(ours)} suites. soft-RoCE: {sum(counts[0] for counts in theirs)} of '
+           f'{sum(map(sum, theirs))} passed in {len(theirs)}.')
+
+
+# What is derived from the results: page, name of the place, lines.
+DERIVED = ((PAGE, 'score', score), (README, 'score', summary))
 
 
 def write(path, name, text):
@@ -100,15 +114,17 @@ def write(path, name, text):
 
 
 def update(root, new, order):
-    """Put new rows into the page, and the score of all into README.md."""
+    """Put new rows into the table of results, and derive the rest from it."""
     page = root / PAGE
     rows = merge(parse(page.read_text(encoding='utf-8')), new, order)
     write(page, 'table', lines(rows))
-    write(root / README, 'score', score(rows))
+    for path, name, derive in DERIVED:
+        write(root / path, name, derive(rows))
 
 
 def stale(root):
-    """Whether the score of README.md is another than that of the table."""
+    """The pages whose score is not that of the table of results."""
     rows = parse((root / PAGE).read_text(encoding='utf-8'))
-    shown = split((root / README).read_text(encoding='utf-8'), 'score')[1]
-    return shown.strip().splitlines() != list(score(rows))
+    return [path for path, name, derive in DERIVED
+            if split((root / path).read_text(encoding='utf-8'),
+                     name)[1].strip().splitlines() != list(derive(rows))]

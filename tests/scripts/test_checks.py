@@ -212,22 +212,26 @@ def traced(events, code, test=''):
             'tests/unit/test-x.c': test}
 
 
-def scored(passed, shown):
-    """A table of one suite, and a score."""
-    line = ('| Suite | Passed | Failed | Skipped | soft-RoCE: passed | failed | skipped '
+def scored(passed, shown, line):
+    """A table of results of one suite, the score of that page, and README.md's line."""
+    head = ('| Suite | Passed | Failed | Skipped | soft-RoCE: passed | failed | skipped '
             '| Form | Date | Linux | Packages |\n')
     return {'docs/conformance.md':
-            f'<!-- table: begin -->\n{line}{line}| a | {passed} | 0 | 1 | 1 | 2 | 0 '
+            '<!-- score: begin -->\n| Suite | rdma-ernic | soft-RoCE |\n'
+            f'| --- | ---: | ---: |\n| a | {shown} of 8 | 1 of 3 |\n<!-- score: end -->\n'
+            f'<!-- table: begin -->\n{head}{head}| a | {passed} | 0 | 1 | 1 | 2 | 0 '
             '| whole | 2026-01-02 | 6.1 | a 1 |\n<!-- table: end -->\n',
-            'README.md': '`a.h`\n<!-- score: begin -->\n| Suite | ernic | soft-RoCE |\n'
-            f'| --- | ---: | ---: |\n| a | {shown} | 1 of 3 |\n<!-- score: end -->\n',
+            'README.md': f'`a.h`\n<!-- score: begin -->\nrdma-ernic: {line} passed, '
+            '0 failed, 1 skipped in 1 suites. soft-RoCE: 1 of 3 passed in 1.\n'
+            '<!-- score: end -->\n',
             CORE + 'a.h': ''}
 
 
 README = [
-    (None, scored(7, '7 of 8')),
-    ('the score is not', scored(7, '8 of 8')),
-    ('the score is not', scored(8, '7 of 8')),
+    (None, scored(7, 7, 7)),
+    ('README.md: the score differs', scored(7, 7, 8)),
+    ('docs/conformance.md: the score differs', scored(7, 8, 7)),
+    ('README.md: the score differs', scored(8, 7, 7)),
     (None, {'README.md': '`scripts/x` `psn.h` `rdma_rxe` [a](docs/a.md#b)\n',
             'scripts/x': '', CORE + 'psn.h': '', 'docs/a.md': '[b](../scripts/x)\n'}),
     ('scripts/x is not there', {'README.md': 'see `scripts/x`\n'}),

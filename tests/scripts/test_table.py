@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The table of conformance: written, read back, and kept from run to run.
+"""The tables of docs/conformance.md: written, read back, and kept from run to run.
 
-And which suites a name chooses; and that a test that dies is one failure. Prints TAP.
+Also: a name chooses suites; a test whose process dies is one failure. Prints TAP.
 """
 import contextlib
 import io
@@ -28,7 +28,8 @@ BOTH = table.row('both', {'ernic': Counter(ok=5, skip=2),
                           'rxe': Counter(ok=3, fail=4)}, *ABOUT)
 ALONE = table.row('alone', {'ernic': Counter(fail=1)}, 'short', '2026-01-03', '6.12', '')
 LATER = BOTH._replace(passed='6', date='2026-02-01')
-PAGE = 'Text.\n\n<!-- table: begin -->\n<!-- table: end -->\n\nMore.\n'
+PAGE = ('Text.\n\n<!-- score: begin -->\n<!-- score: end -->\n'
+        '<!-- table: begin -->\n<!-- table: end -->\n\nMore.\n')
 README = 'A | b\n<!-- score: begin -->\nold\n<!-- score: end -->\nc\n'
 
 
@@ -64,6 +65,15 @@ def test_score():
         '| both | 5 of 7 | 3 of 7 |', '| alone | 0 of 1 |  |']
 
 
+def test_summary():
+    assert list(table.summary([BOTH, ALONE])) == [
+        'rdma-ernic: 5 passed, 1 failed, 2 skipped in 2 suites. '
+        'soft-RoCE: 3 of 7 passed in 1.']
+    assert list(table.summary([])) == [
+        'rdma-ernic: 0 passed, 0 failed, 0 skipped in 0 suites. '
+        'soft-RoCE: 0 of 0 passed in 0.']
+
+
 def test_files():
     """Rows of two runs are there in the end, and what is around the places."""
     with tempfile.TemporaryDirectory() as name:
@@ -71,16 +81,20 @@ def test_files():
         (root / 'docs').mkdir()
         (root / table.PAGE).write_text(PAGE)
         (root / table.README).write_text(README)
-        assert table.stale(root)
+        assert table.stale(root) == [table.PAGE, table.README]
         for new in ([BOTH], [ALONE], [LATER]):
             table.update(root, new, ['both', 'alone'])
         text = (root / table.PAGE).read_text()
         assert table.parse(text) == [LATER, ALONE], text
-        assert text.startswith('Text.\n\n<!-- table: begin -->\n| Suite '), text
+        assert text.startswith('Text.\n\n<!-- score: begin -->\n| Suite '), text
+        assert ('| both | 6 of 8 | 3 of 7 |\n| alone | 0 of 1 |  |\n'
+                '<!-- score: end -->') in text, text
+        assert '<!-- table: begin -->\n| Suite | Passed ' in text, text
         assert text.endswith('|\n<!-- table: end -->\n\nMore.\n'), text
         readme = (root / table.README).read_text()
-        assert readme.startswith('A | b\n<!-- score: begin -->\n| Suite ') and (
-            readme.endswith('| alone | 0 of 1 |  |\n<!-- score: end -->\nc\n')), readme
+        line, = table.summary([LATER, ALONE])
+        assert readme == ('A | b\n<!-- score: begin -->\n'
+                          f'{line}\n<!-- score: end -->\nc\n'), readme
         assert not table.stale(root)
 
 
