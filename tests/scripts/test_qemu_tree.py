@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""qemu-tree with a small imitation of QEMU's source: which device each checkout builds,
+and that the source stays as it is. Prints TAP."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# Its "executable" prints the device's file and the file that patches change.
+CONFIGURE = r'''#!/bin/sh
+src=$(cd "$(dirname -- "$0")" && pwd)
+grep -qx 'source rdma-ernic/Kconfig' "$src/hw/Kconfig" || exit 1
+cat >build.ninja <<END
+rule join
+  command = cat \$in >\$out && chmod +x \$out
+build qemu-system-x86_64: join $src/hw/rdma-ernic/device $src/system/physmem.c
+END
+'''
+SOURCE = {
+    'VERSION': '10.0.99\n',
+    'configure': CONFIGURE,
+    'hw/Kconfig': 'source pci/Kconfig\n',
+    'hw/meson.build': "subdir('pci')\n",
+    'hw/pci/pci.c': '',
+    'include/hw/pci.h': '',
+    'include/qemu.h': '',
+    'system/physmem.c': 'echo 1\necho 2\necho 3\n',
+    'system/vl.c': '',
+    'tests/qtest/meson.build': "tpmemu_files = []\n",
+}
+PATCH = '''--- a/system/physmem.c
++++ b/system/physmem.c
+@@ -1,3 +1,3 @@
+ echo 1
+-echo 2
++echo {}
+ echo 3
+'''
+
+
+def write(folder, files):
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def run_program(program):
+    """The lines that it prints."""
+    return subprocess.run(['sh', program], capture_output=True, text=True,
+                          check=True).stdout.split()
+
+
+class World:
+    """A cache with an unpacked source and the tools, and checkouts beside it."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.cache = folder / 'cache/rdma-ernic'
+        self.source = self.cache / 'source-10.0'
+        write(self.source, SOURCE)
+        (self.source / 'configure').chmod(0o755)
+        (self.source / '.complete').touch()
+        # Modules that only have a version, so that no tool is fetched.
+        modules = 'tools/usr/lib/python3/dist-packages'
+        write(self.cache, {'version': '10.0', 'tools/.complete': ''} | {
+            f'{modules}/{name}-9.0.dist-info/METADATA': f'Name: {name}\nVersion: 9.0\n'
+            for name in ('meson', 'pycotap')})
+
+    def checkout(self, name, patch=None):
+        """A checkout whose device prints its name."""
+        folder = self.folder / name
+        write(folder, {'hw/rdma-ernic/device': f'echo {name}\n',
+                       'include/hw/rdma-ernic/x.h': '',
+                       'tests/qtest/meson.build': ''})
+        if patch:
+            write(folder, {'scripts/qemu-10.0/x.patch': PATCH.format(patch)})
+        for script in ('qemu-tree', 'patch-tree'):
+            if (ROOT / 'scripts' / script).exists():
+                (folder / 'scripts').mkdir(exist_ok=True)
+                shutil.copy(ROOT / 'scripts' / script, folder / 'scripts')
+        return folder
+
+    def build(self, checkout, source=None):
+        """The executable's path and what it prints."""
+        env = {key: value for key, value in os.environ.items() if key != 'QEMU_SRC'}
+        env['XDG_CACHE_HOME'] = str(self.folder / 'cache')
+        if source:
+            env['QEMU_SRC'] = str(source)
+        run = subprocess.run([checkout / 'scripts/qemu-tree'], env=env, text=True,
+                             capture_output=True, check=False)
+        assert run.returncode == 0, run.stderr
+        program = Path(run.stdout.splitlines()[-1]) / 'qemu-system-x86_64'
+        return program, run_program(program)
+
+
+def contents(folder):
+    """Every path below it, with its kind, content and time."""
+    return {path: (path.is_symlink(), path.is_file() and path.read_bytes(),
+                   path.lstat().st_mtime_ns) for path in folder.rglob('*')}
+
+
+def two_checkouts(world):
+    """Each has its own build directory and device; the source is not changed."""
+    source = contents(world.source)
+    one, two = world.checkout('one'), world.checkout('two')
+    first, text = world.build(one)
+    assert text == ['one', '1', '2', '3'], text
+    second, text = world.build(two)
+    assert text == ['two', '1', '2', '3'], text
+    assert first.parent != second.parent, first
+    assert run_program(first)[0] == 'one'
+    assert contents(world.source) == source
+
+
+def nothing_again(world):
+    """A second run builds nothing, also after a run of another checkout."""
+    one, two = world.checkout('one', 'x'), world.checkout('two')
+    program, _ = world.build(one)
+    stamp = program.stat().st_mtime_ns
+    world.build(two)
+    assert world.build(one)[0].stat().st_mtime_ns == stamp
+
+
+def own_change(world):
+    """A change of the device is built."""
+    one = world.checkout('one')
+    world.build(one)
+    write(one, {'hw/rdma-ernic/device': 'echo new\n'})
+    assert world.build(one)[1][0] == 'new'
+
+
+def patches(world):
+    """A patch is of one checkout alone; one that is changed or removed is undone."""
+    source = contents(world.source)
+    one, two = world.checkout('one', 'patched'), world.checkout('two')
+    assert world.build(one)[1] == ['one', '1', 'patched', '3']
+    assert world.build(two)[1] == ['two', '1', '2', '3']
+    write(one, {'scripts/qemu-10.0/x.patch': PATCH.format('again')})
+    assert world.build(one)[1] == ['one', '1', 'again', '3']
+    (one / 'scripts/qemu-10.0/x.patch').unlink()
+    assert world.build(one)[1] == ['one', '1', '2', '3']
+    assert contents(world.source) == source
+
+
+def bad_patch(world):
+    """A patch that does not fit ends the run; what was built stays."""
+    one = world.checkout('one')
+    program, _ = world.build(one)
+    write(one, {'scripts/qemu-10.0/x.patch': PATCH.replace('echo 1', 'no')})
+    try:
+        world.build(one)
+    except AssertionError as error:
+        assert 'does not apply' in str(error), error
+    else:
+        raise AssertionError('not refused')
+    assert program.exists()
+
+
+def caller_tree(world):
+    """A tree of the caller's is not changed or patched; its changes are built."""
+    mine = world.folder / 'mine'
+    shutil.copytree(world.source, mine)
+    before = contents(mine)
+    one = world.checkout('one', 'patched')
+    ours, _ = world.build(one)
+    program, text = world.build(one, mine)
+    assert text == ['one', '1', '2', '3'], text
+    assert program != ours
+    assert contents(mine) == before
+    # An editor may replace the file.
+    write(mine, {'new': 'echo 1\necho mine\n'})
+    (mine / 'new').rename(mine / 'system/physmem.c')
+    write(mine, {'hw/meson.build': "subdir('new')\n"})
+    assert world.build(one, mine)[1] == ['one', '1', 'mine']
+    view = program.parents[1] / 'qemu/hw/meson.build'
+    assert view.read_text() == "subdir('new')\nsubdir('rdma-ernic')\n"
+
+
+def abandoned(world):
+    """Directories of a checkout that no longer exists are removed, and no others."""
+    one, two = world.checkout('one'), world.checkout('two')
+    first, second = world.build(one)[0], world.build(two)[0]
+    shutil.rmtree(one)
+    third = world.build(world.checkout('three'))[0]
+    assert not first.parents[1].exists()
+    assert second.exists() and third.exists()
+
+
+TESTS = [two_checkouts, nothing_again, own_change, patches, bad_patch, caller_tree,
+         abandoned]
+
+
+def main():
+    print(f'1..{len(TESTS)}')
+    failed = 0
+    for number, test in enumerate(TESTS, 1):
+        with tempfile.TemporaryDirectory() as name:
+            try:
+                test(World(Path(name)))
+                error = None
+            except (AssertionError, OSError, subprocess.SubprocessError) as caught:
+                error = repr(caught)
+        print(f'{"not " if error else ""}ok {number} - {test.__name__}')
+        if error:
+            print('#', error)
+            failed += 1
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
