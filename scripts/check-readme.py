@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Check that every file named in README.md and docs/ exists, in backticks or as a link.
+"""Check that every file that README.md and docs/ name in backticks or link to exists.
 
+A link to a section (page.md#section, or #section) needs a heading of that name.
 The scores in README.md and docs/conformance.md have to agree with the table of results
 in docs/conformance.md.
 
@@ -20,6 +21,8 @@ import table                                        # noqa: E402
 CORE = 'hw/rdma-ernic/core'
 FRONT = 'hw/rdma-ernic'
 NAME = re.compile(r'`([\w.-]+(?:/[\w.-]+)*/?)`|\]\(([^)#:]+)(?:#[^)]*)?\)')
+SECTION = re.compile(r'\]\(([^)#:]*)#([^)]+)\)')
+HEADING = re.compile(r'^#+ (.*)$', re.M)
 OURS = re.compile(r'^(?:include|hw|tests|scripts|docs|guest)/')
 
 
@@ -35,6 +38,13 @@ def exists(root, page, name, link):
     return True
 
 
+def has_section(path, section):
+    """Does the page have a heading with this anchor, as GitHub derives it?"""
+    text = path.read_text(encoding='utf-8')
+    return any(re.sub(r'[^\w -]', '', m[1]).strip().lower().replace(' ', '-') == section
+               for m in HEADING.finditer(text))
+
+
 def main():
     root = Path(sys.argv[1] if len(sys.argv) > 1 else '.')
     pages = [root / 'README.md']
@@ -48,6 +58,12 @@ def main():
             if not exists(root, page, name, m[2]):
                 line = text.count('\n', 0, m.start()) + 1
                 print(f'{page.relative_to(root)}:{line}: {name} is not there')
+                found += 1
+        for m in SECTION.finditer(text):
+            target = page.parent / m[1] if m[1] else page
+            if target.exists() and not has_section(target, m[2]):
+                line = text.count('\n', 0, m.start()) + 1
+                print(f'{page.relative_to(root)}:{line}: {m[1]}#{m[2]} is no section')
                 found += 1
     for page in table.stale(root) if (root / table.PAGE).exists() else ():
         print(f'{page}: the score differs from the table of results in {table.PAGE}')
