@@ -3,7 +3,7 @@
 import math
 from xml.sax.saxutils import escape
 
-# Okabe and Ito's colours, which everybody can tell apart.
+# Okabe and Ito's colours, which colour-blind readers can distinguish too.
 BLUE, ORANGE, GREEN, RED = '#0072b2', '#e69f00', '#009e73', '#d55e00'
 SKY, PINK, YELLOW, GREY = '#56b4e9', '#cc79a7', '#f0e442', '#999999'
 INK, GRID = '#222222', '#dddddd'

@@ -12,10 +12,11 @@ import re
 import sys
 from pathlib import Path
 
+from checkout import files
+
 MAX_FILE, MAX_FUNCTION, MAX_LINE, MAX_DEPTH = 800, 70, 90, 5
 CORE = 'hw/rdma-ernic/core/'
 C_TREES = ('hw/', 'include/', 'tests/')
-SKIP_DIRS = {'.git', 'build', '__pycache__', 'corpus', 'captures'}
 CODE = {'.c', '.h', '.py', '.sh', '.build'}
 TEXT = CODE | {'.md', '.rst', '.txt', '.yml', '.json'}
 
@@ -68,7 +69,7 @@ TOKENS = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])
                     re.S)
 DIRECTIVE = re.compile(r'^[ \t]*#(?:[^\n]*\\\n)*[^\n]*', re.M)
 KEYWORD = re.compile(r'\b(if|for|while|switch|else|do)\b')
-# What may stand beside a declarator and does not make it const.
+# These may stand beside a declarator and do not make it const.
 BOUNDS = re.compile(r'\[.*|__attribute__\(\(.*?\)\)|QEMU_ALIGNED\(.*?\)', re.S)
 TYPEDEF = re.compile(r'^typedef (?:struct|union|enum)\b')
 
@@ -333,7 +334,7 @@ def check_shell(src):
 
 
 def kind(src):
-    """What the file is written in, by name or by first line."""
+    """The language of the file, by its name or its first line."""
     if src.suffix in ('.c', '.h'):
         return 'c'
     if src.suffix == '.py' or re.match(r'#!.*python', src.lines[0]):
@@ -357,15 +358,6 @@ def check_file(src):
     checks = {'c': check_c, 'python': check_python, 'shell': check_shell}
     if language in checks:
         checks[language](src)
-
-
-def files(root):
-    for path in sorted(root.rglob('*')):
-        parts = path.relative_to(root).parts
-        if SKIP_DIRS & set(parts) or path.name == 'COPYING':
-            continue
-        if path.is_file() and not path.is_symlink():
-            yield path
 
 
 def main():

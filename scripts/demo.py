@@ -31,7 +31,7 @@ KEYS = 'Ctrl-] 1 and Ctrl-] 2 change the guest, Ctrl-] q leaves.'
 
 
 class Failure(Exception):
-    """What ends the demo, in a sentence."""
+    """Ends the demo, with the reason in a sentence."""
 
 
 # ---- the faces ------------------------------------------------------------------
@@ -219,7 +219,7 @@ def shell(face, link, image):
 # ---- command line ---------------------------------------------------------------
 
 def prepare(kernel):
-    """Build what is missing; the image. The scripts tell what they do."""
+    """Build QEMU, driver and image where they are missing; return the image."""
     say('Building QEMU with the device, unless it is there ...')
     os.environ['QEMU'] = guest.find_qemu()
     say('Building driver, provider and guest image, unless they are there ...')

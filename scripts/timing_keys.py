@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What each key of a timing profile means, as a table of docs/timing.md."""
+"""The meaning of each key of a timing profile, as a table of docs/timing.md."""
 import re
 
 # A profile that has every key; its units are shown.
@@ -16,13 +16,13 @@ MEANINGS = [
     (['clock.core'], 'clock in which most stages count cycles'),
     (['clock.host'], 'clock of the stages on the host\'s side, see above'),
     (of(STAGES + ['mac'], 'latency'),
-     'from the beginning of a stage\'s work to the first byte behind it, busy or not'),
+     'from the beginning of a stage\'s work to its first byte of output, busy or not'),
     (of(STAGES, 'packet'), 'work on each thing that passes the stage, however long'),
     (of(['dma-read', 'build', 'icrc', 'receive', 'dma-write'], 'width'),
      'bytes on which the stage works in a cycle; a part of a cycle counts as one'),
     (['build.close'], 'more work on the last packet of a request'),
-    (['receive.close'], 'more work where software is told of a message\'s end, and on the'
-                        ' last packet of a response with data'),
+    (['receive.close'], 'more work where the end of a message is reported to software,'
+                        ' and on the last packet of a response with data'),
     (['wire.rate'], 'rate of the wire, on which `mac` works'),
     (['wire.extra'], 'bytes of a frame on the wire beside it: preamble, FCS, gap'),
     (['wire.shortest'], 'bytes, without FCS, for which any shorter frame counts'),

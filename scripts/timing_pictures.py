@@ -10,7 +10,7 @@ STAGES = ['mmio', 'command', 'doorbell', 'arbiter', 'wqe', 'ack', 'tx-context',
           'read-response', 'dma-read', 'build', 'icrc', 'mac', 'receive', 'rx-context',
           'key', 'dma-write', 'cqe', 'interrupt']
 
-# What a latency is made up of, by stage.
+# The parts of a latency, by stage.
 PARTS = [('doorbell', GREY, ['doorbell']),
          ('request fetched', ORANGE, ['arbiter', 'wqe']),
          ('contexts, keys', YELLOW, ['tx-context', 'rx-context', 'key',
@@ -74,7 +74,7 @@ def latency(data):
                    COLOUR[op])
     legend(svg, 60, 385, [(op, COLOUR[op], None) for op in OPS], 90)
     left, upper, height, top = 380, 50, 290, 3500
-    svg.text(left + 250, upper - 10, 'What it is made up of', 13, 'middle', bold=True)
+    svg.text(left + 250, upper - 10, 'Parts of the latency', 13, 'middle', bold=True)
     for ns in range(0, top + 1, 500):
         y = upper + height * (1 - ns / top)
         svg.line([(left, y), (left + 500, y)], GRID)
@@ -159,7 +159,7 @@ def pipeline(data):
     svg.line([(445, 322), (445, 352)], GREY, arrow=True)
     svg.text(445, 368, 'payload into memory', 11, 'middle')
     svg.line([(195, 322), (195, 352)], arrow=True)
-    svg.text(195, 368, 'software is told', 11, 'middle')
+    svg.text(195, 368, 'report to software', 11, 'middle')
     # A request that came may have to be answered.
     svg.line([(620, 270), (620, 235), (320, 235), (320, 217)], GREY, 1, '5,4', True)
     svg.text(470, 229, 'ACK, NAK, CNP, response to a READ', 11, 'middle')

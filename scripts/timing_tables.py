@@ -88,7 +88,7 @@ def guesses(data):
 
 def keys(data):
     text = (data.profiles / timing_keys.WHOLE).read_text(encoding='utf-8')
-    return table(['Key', 'Unit', 'What it is'], ['---'] * 3, timing_keys.rows(text))
+    return table(['Key', 'Unit', 'Meaning'], ['---'] * 3, timing_keys.rows(text))
 
 
 def batch_rate(data):
@@ -117,7 +117,7 @@ def what_ifs(data):
 
 
 def effects(data):
-    return table(['What', 'Changed', 'Seen in', 'Expected', 'Model'],
+    return table(['Effect', 'Changed', 'Seen in', 'Expected', 'Model'],
                  ['---', '---', '---', '---:', '---:'], data.of('effect'))
 
 

@@ -227,6 +227,51 @@ def scored(passed, shown, line):
             CORE + 'a.h': ''}
 
 
+
+
+def prose(text, name='scripts/x.c'):
+    return {name: text}
+
+
+def pages(text):
+    return {'scripts/page.md': text}
+
+
+TELL, BEHIND, WHAT = '"tell', 'is for a place', 'sentence begins with "What"'
+PROSE = [
+    (None, prose('/* Reports it. */\nint tell = told;\nf("reports");\n')),
+    (None, {**prose('int a;\n'), 'tests/data/x.c': '/* tells */\n'}),
+    (TELL, prose('/* Returns it and tells why. */\n')),
+    ('"Told"', prose('/*\n * Told so.\n */\n')),
+    ('x.c:2: "retold"', prose('\nf("retold");\n')),
+    (TELL, prose('f("a" /* b */\n  "tells");\n')),
+    (TELL, prose('# a comment that tells\n', 'scripts/x.py')),
+    ('"Tell"', prose('def f():\n    """Tell it."""\n', 'scripts/x.py')),
+    (TELL, prose("print(f'{x} tells')\n", 'scripts/x.py')),
+    (None, prose('tell = f.tell()\n', 'scripts/x.py')),
+    (TELL, prose('#!/bin/bash\n# tells\n', 'scripts/x')),
+    (TELL, prose('#!/bin/bash\necho "tells $#"\n', 'scripts/x')),
+    (None, prose('#!/bin/bash\ntell $#tells\n', 'scripts/x')),
+    (TELL, pages('It tells.\n')),
+    (None, pages('It is `told`.\n\n    $ tell\n\n```\ntell\n```\n')),
+    (BEHIND, prose('/* the request behind a READ */\n')),
+    (BEHIND, prose('/* Behind it the pages are free. */\n')),
+    (BEHIND, prose('/*\n * requests that stand behind\n * another */\n')),
+    (None, prose('/* a card behind PCIe, registers behind the whole window */\n')),
+    (None, prose('/* It lags behind the others. */\n')),
+    (WHAT, prose('/* What differs is lost. */\n')),
+    (WHAT, prose('/* It ends. What\n * differs is lost. */\n')),
+    ('sentence begins with "Who"', prose('/*\n * Who asks waits.\n */\n')),
+    ('x.c:4', prose('/*\n * It ends.\n *\n * Who asks waits.\n */\n')),
+    (WHAT, prose('# one\n# two: What differs\n', 'scripts/x.py')),
+    (WHAT, pages('- What differs\n')),
+    (WHAT, pages('| a | b |\n| --- | --- |\n| x | What differs |\n')),
+    (None, pages('# What it is\n\n| What | a |\n| --- | --- |\n| x | y |\n')),
+    (None, prose('/* What differs? Nobody knows what. */\n')),
+    (None, prose('f("Whatnot is a word");\n')),
+    ('0 files', {}),
+]
+
 README = [
     (None, scored(7, 7, 7)),
     ('README.md: the score differs', scored(7, 7, 8)),
@@ -302,7 +347,7 @@ def case(script, expect, tree):
 
 def main():
     suites = {'check-style': STYLE, 'check-layers': LAYERS, 'check-trace': TRACE,
-              'check-readme': README, 'gen-trace-stub': GENERATE}
+              'check-readme': README, 'check-prose': PROSE, 'gen-trace-stub': GENERATE}
     cases = [(script, *c) for script, table in suites.items() for c in table]
     print(f'1..{len(cases)}')
     failed = 0

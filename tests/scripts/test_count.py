@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What count-tests.py makes of good and of broken results. Prints TAP."""
+"""Give count-tests.py good and broken results. Prints TAP."""
 import json
 import subprocess
 import sys

@@ -110,7 +110,7 @@ def test_refused():
 
 
 def test_report():
-    """What a run hands on, counted by stack; skips of soft-RoCE need no pin."""
+    """Results are counted by stack; skips of soft-RoCE need no pin."""
     run = report.Report({}, short=True)
     run.line = lambda *_: None
     said = []
