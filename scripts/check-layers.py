@@ -18,7 +18,8 @@ CONTRACT = 'include/hw/rdma-ernic'
 
 # Stems: a stem stands for its .c and its .h.
 LAYERS = {
-    0: 'ernic_abi ernic_abi_eth ernic_abi_raw ernic_counters ernic_regs ib_spec',
+    0: 'ernic_abi ernic_abi_cmd ernic_abi_eth ernic_abi_queue ernic_abi_raw'
+       ' ernic_counters ernic_regs ib_spec',
     1: 'env types limits psn drop opcode icrc net wire fault timer stats'
        ' ib_tables server lru line profile timing_trace regs regfile cable flow_key'
        ' switch switch_port switch_state walk pcie',

@@ -172,7 +172,7 @@ def check_arrows(trace):
 
 def check_counters(trace):
     names = {name for _, name in trace.counters}
-    assert {'requests of QP 2', 'doorbells in line', 'packets to leave',
+    assert {'requests of QP 2', 'doorbells to arrive', 'packets to leave',
             'packets to be served', 'completions to appear'} <= names, names
     for (device, name), values in trace.counters.items():
         if name.startswith('use of '):
@@ -181,7 +181,7 @@ def check_counters(trace):
         times = [e['ps'] for e in values]
         assert times == sorted(times), (device, name)
         # All is done in the end, but for doorbells that tell it.
-        if name != 'doorbells in line':
+        if name != 'doorbells to arrive':
             assert values[-1]['args']['value'] == 0, (device, name)
     assert max(e['args']['value']
                for e in trace.counters['card', 'requests of QP 2']) == 8

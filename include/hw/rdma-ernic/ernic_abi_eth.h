@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * The guest contract of the Ethernet face, a part of ernic_abi.h, which has the
- * types: registers at this offset of the control page, and a ring of descriptors
- * each way. Its counters run freely, as all others.
+ * The guest contract of the Ethernet face: registers in the control page, and one ring
+ * of descriptors for each direction. Ring counters run freely. A part of ernic_abi.h,
+ * which has the types.
  */
 #ifndef ERNIC_ABI_ETH_H
 #define ERNIC_ABI_ETH_H
 
-#define ERNIC_ETH_OFFSET        0x100
+#define ERNIC_ETH_OFFSET        0x100   /* of the registers in the control page */
 
 /* ctrl */
-#define ERNIC_ETH_TX            0x1     /* 0 -> 1 takes the ring into use */
+#define ERNIC_ETH_TX            0x1     /* 0 -> 1 begins to use the ring */
 #define ERNIC_ETH_RX            0x2     /* likewise */
-#define ERNIC_ETH_PROMISC       0x4     /* receive everything */
-#define ERNIC_ETH_ALLMULTI      0x8     /* receive every group's frames */
+#define ERNIC_ETH_PROMISC       0x4     /* receive all frames */
+#define ERNIC_ETH_ALLMULTI      0x8     /* receive the frames of all groups */
 #define ERNIC_ETH_CTRL          0xf
 
-#define ERNIC_ETH_SHIFT_MAX     12      /* entries of a ring: 2^n */
+#define ERNIC_ETH_SHIFT_MAX     12      /* a ring has 2^n entries */
 #define ERNIC_ETH_MTU           9000
-/* Header, one VLAN tag and payload; a frame has no FCS here. */
+/* Header, one VLAN tag and payload. Frames in memory have no FCS. */
 #define ERNIC_ETH_FRAME_MAX     (14 + 4 + ERNIC_ETH_MTU)
 
 struct ernic_eth_regs {
@@ -29,47 +29,48 @@ struct ernic_eth_regs {
     ernic_le32 mac_hi;          /* RW bytes 4 and 5 */
     ernic_le32 reserved;
     ernic_le64 mc_hash;         /* RW groups to receive: bit n for addresses
-                                   whose CRC-32, as Ethernet's FCS begins and
-                                   without its final inversion, has n in its
-                                   low 6 bits */
-    ernic_le64 tx_addr;         /* RW these and the next four: only while TX
-                                   and RX are 0. Multiples of 64 */
+                                   with n in the low 6 bits of their CRC-32,
+                                   computed like the FCS, but without the
+                                   final inversion */
+    ernic_le64 tx_addr;         /* RW this and the next five: writable while
+                                   TX and RX are 0. Addresses are multiples
+                                   of 64 */
     ernic_le64 rx_addr;         /* RW */
     ernic_le64 state_addr;      /* RW struct ernic_eth_state in memory */
-    ernic_le32 tx_shift;        /* RW ring entries: 2^n, n <= 12 */
+    ernic_le32 tx_shift;        /* RW the ring has 2^n entries, n <= 12 */
     ernic_le32 rx_shift;        /* RW */
     ernic_le32 vector;          /* RW MSI-X vector */
     ernic_le32 tx_pi;           /* RW doorbell: descriptors written */
     ernic_le32 rx_pi;           /* RW doorbell: descriptors written */
-    ernic_le32 tx_arm;          /* RW raise vector when tx_ci is another */
-    ernic_le32 rx_arm;          /* RW raise vector when rx_ci is another */
-    ernic_le32 tx_ci;           /* RO descriptors done with */
+    ernic_le32 tx_arm;          /* RW raise vector when tx_ci differs */
+    ernic_le32 rx_arm;          /* RW raise vector when rx_ci differs */
+    ernic_le32 tx_ci;           /* RO descriptors completed */
     ernic_le32 rx_ci;           /* RO descriptors filled */
     ernic_le32 reserved2;
     ernic_le64 tx_packets;      /* RO counters, until a reset */
     ernic_le64 tx_bytes;
-    ernic_le64 tx_errors;       /* frames that were too long, or no memory */
+    ernic_le64 tx_errors;       /* too long, no end in the ring, or no memory */
     ernic_le64 rx_packets;
     ernic_le64 rx_bytes;
-    ernic_le64 rx_no_buffer;    /* frames for which too little was posted */
-    ernic_le64 rx_errors;       /* frames that were too long, or no memory */
+    ernic_le64 rx_no_buffer;    /* the posted buffers did not suffice */
+    ernic_le64 rx_errors;       /* too long, or no memory */
 };
 ERNIC_ABI_SIZE(struct ernic_eth_regs, 0x98);
 ERNIC_ABI_OFFSET(struct ernic_eth_regs, mc_hash, 0x18);
 ERNIC_ABI_OFFSET(struct ernic_eth_regs, vector, 0x40);
 ERNIC_ABI_OFFSET(struct ernic_eth_regs, tx_packets, 0x60);
 
-/* The device writes both counters here, before the interrupt. */
+/* The device writes both counters to memory before the interrupt. */
 struct ernic_eth_state {
     ernic_le32 tx_ci;
     ernic_le32 rx_ci;
 };
 ERNIC_ABI_SIZE(struct ernic_eth_state, 8);
 
-#define ERNIC_ETH_EOP           0x1     /* the frame ends here */
-/* tx: compute a checksum. On the last descriptor of a frame. */
+#define ERNIC_ETH_EOP           0x1     /* end of the frame */
+/* Transmit: compute a checksum; on the last descriptor of a frame. */
 #define ERNIC_ETH_CSUM          0x2
-/* rx: the frame is IPv4 or IPv6 with TCP or UDP, and its checksum is right. */
+/* Receive: the frame is TCP or UDP over IPv4 or IPv6 with correct checksums. */
 #define ERNIC_ETH_CSUM_OK       0x4
 
 struct ernic_eth_txd {
@@ -77,8 +78,9 @@ struct ernic_eth_txd {
     ernic_le16 len;
     uint8_t flags;              /* EOP, CSUM */
     uint8_t reserved;
-    ernic_le16 csum_start;      /* sum from here to the end of the frame, */
-    ernic_le16 csum_offset;     /* and put its complement here behind it */
+    ernic_le16 csum_start;      /* first byte of the sum, which ends with the
+                                   frame */
+    ernic_le16 csum_offset;     /* position of its complement after csum_start */
 };
 ERNIC_ABI_SIZE(struct ernic_eth_txd, 16);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * The guest contract of raw packets, a part of ernic_abi.h, which has the types:
- * rules that give Ethernet frames to queue pairs.
+ * The guest contract of raw packets: rules that assign Ethernet frames to queue pairs,
+ * and receive side scaling. A part of ernic_abi.h, which has the types.
  */
 #ifndef ERNIC_ABI_RAW_H
 #define ERNIC_ABI_RAW_H
 
-/* What a device has of it (struct ernic_device_attr) */
-#define ERNIC_RAW_PACKET    0x1     /* queue pairs of ERNIC_QPT_RAW, and rules */
-#define ERNIC_RAW_RSS       0x2     /* and of ERNIC_QPT_RWQ, and RSS */
-#define ERNIC_RAW_RATE      0x4     /* and ERNIC_QPA_RATE_LIMIT */
+/* Capabilities: raw of struct ernic_device_attr. */
+#define ERNIC_RAW_PACKET    0x1     /* ERNIC_QPT_RAW, and rules */
+#define ERNIC_RAW_RSS       0x2     /* ERNIC_QPT_RWQ, and RSS */
+#define ERNIC_RAW_RATE      0x4     /* ERNIC_QPA_RATE_LIMIT */
 
-/* What a frame has to be; at most one of IPv4 and IPv6, one of TCP and UDP. */
+/* Layers of a frame; at most one of IPv4 and IPv6, and one of TCP and UDP. */
 #define ERNIC_LAYER_VLAN    0x01
 #define ERNIC_LAYER_IPV4    0x02
 #define ERNIC_LAYER_IPV6    0x04
@@ -22,13 +22,13 @@
 #define ERNIC_IP_MF         0x01
 
 /*
- * The headers of a frame, all in network byte order; what the frame does not
- * have is 0. An IPv4 address is in the first 4 bytes.
+ * Header fields of a frame, all in network byte order; absent fields are 0. An IPv4
+ * address is in the first 4 bytes.
  */
 struct ernic_flow_key {
     uint8_t dmac[6];
     uint8_t smac[6];
-    uint8_t ethertype[2];               /* behind a VLAN tag, if there is one */
+    uint8_t ethertype[2];               /* after the VLAN tag, if present */
     uint8_t vlan[2];                    /* TCI */
     uint8_t src_ip[16];
     uint8_t dst_ip[16];
@@ -43,17 +43,17 @@ struct ernic_flow_key {
 ERNIC_ABI_SIZE(struct ernic_flow_key, 60);
 
 struct ernic_flow_rule {                /* FLOW_CREATE */
-    ernic_le32 qpn;                     /* that gets the frames, or RSS */
-    ernic_le16 priority;                /* the lowest number comes first */
-    ernic_le16 layers;                  /* ERNIC_LAYER_*, all of them */
-    struct ernic_flow_key value;        /* 0 where mask is */
-    struct ernic_flow_key mask;         /* bits that have to be as in value */
+    ernic_le32 qpn;                     /* receives the frames; or an RSS object */
+    ernic_le16 priority;                /* the lowest number wins */
+    ernic_le16 layers;                  /* ERNIC_LAYER_*, all required */
+    struct ernic_flow_key value;        /* 0 where mask is 0 */
+    struct ernic_flow_key mask;         /* bits to compare with value */
 };
 ERNIC_ABI_SIZE(struct ernic_flow_rule, 128);
 
 /* Receive side scaling ----------------------------------------------------- */
 
-/* What is hashed, in this order, of what the frame has; as IBV_RX_HASH_*. */
+/* Fields to hash in this order, if the frame has them; values of IBV_RX_HASH_*. */
 #define ERNIC_HASH_SRC_IPV4     0x01
 #define ERNIC_HASH_DST_IPV4     0x02
 #define ERNIC_HASH_SRC_IPV6     0x04
@@ -65,19 +65,19 @@ ERNIC_ABI_SIZE(struct ernic_flow_rule, 128);
 #define ERNIC_HASH_FIELDS       0xff
 
 #define ERNIC_RSS_KEY           40
-#define ERNIC_RSS_SHIFT_MAX     7       /* entries of a table: 2^n */
+#define ERNIC_RSS_SHIFT_MAX     7       /* a table has 2^n entries */
 #define ERNIC_RSS_TABLE_MAX     (1 << ERNIC_RSS_SHIFT_MAX)
-/* RSS has numbers from here on, as a rule names it; no queue pair has. */
+/* RSS objects have numbers from here on in rules; queue pairs have lower ones. */
 #define ERNIC_RSS_QPN           0x800000
 
 struct ernic_rss {                      /* RSS_CREATE */
     ernic_le32 fields;                  /* ERNIC_HASH_*, at least one */
-    uint8_t shift;
+    uint8_t shift;                      /* the table has 2^shift entries */
     uint8_t reserved[3];
-    uint8_t key[ERNIC_RSS_KEY];         /* of the Toeplitz hash */
-    ernic_le32 wq[ERNIC_RSS_TABLE_MAX]; /* by the low bits of the hash: queue
-                                           pairs of ERNIC_QPT_RWQ; 0 behind
-                                           the table */
+    uint8_t key[ERNIC_RSS_KEY];         /* key of the Toeplitz hash */
+    ernic_le32 wq[ERNIC_RSS_TABLE_MAX]; /* queue pairs of ERNIC_QPT_RWQ by the
+                                           low bits of the hash; 0 after the
+                                           end of the table */
 };
 ERNIC_ABI_SIZE(struct ernic_rss, 560);
 

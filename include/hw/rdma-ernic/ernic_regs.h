@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * The register map of AMD's Embedded RDMA NIC (product guide PG332), versions
- * 3.1, 4.0 and 4.2: where each register is and what its bits mean. Shared by
- * device, drivers and tests; docs/registers.md has it as tables. Registers are
- * 32 bits, little-endian; bits without a name read 0.
+ * The register map of AMD's Embedded RDMA NIC (product guide PG332), versions 3.1, 4.0
+ * and 4.2: offsets of the registers and meaning of their bits, for device, drivers and
+ * tests. docs/registers.md has tables of it. Registers have 32 bits and are
+ * little-endian; bits without a name read 0.
  */
 #ifndef ERNIC_REGS_H
 #define ERNIC_REGS_H
 
-/* Where the device has them. */
+/* BAR of the registers. */
 #define ERNIC_BAR_PG332         0
 
 /*
- * On a card: addresses with this tag in 63:52 are of the card's own memory, for
- * all that the ERNIC reads and writes. Software finds that memory in the upper half
- * of BAR 4, or (RecoNIC) in all of it.
+ * Addresses with this tag in 63:52 are in the card's own memory, for all accesses of the
+ * ERNIC. In BAR 4 that memory is the upper half, with shell=reconic all of it.
  */
 #define ERNIC_CARD_TAG          0xa35
 #define ERNIC_CARD_TAG_SHIFT    52
 #define ERNIC_BAR_CARD          4
 
-/* shell=reconic: the function as RecoNIC's shell has it. */
+/* shell=reconic: the function of a card with RecoNIC. */
 #define ERNIC_RECONIC_VENDOR    0x10ee
 #define ERNIC_RECONIC_DEVICE    0x903f
 #define ERNIC_RECONIC_BAR_QDMA  0
 #define ERNIC_RECONIC_QDMA_SIZE 0x40000
 #define ERNIC_RECONIC_MSIX      0x30000
 #define ERNIC_RECONIC_PBA       0x34000
-#define ERNIC_RECONIC_BAR_USER  2       /* the ERNIC is in there as well */
+#define ERNIC_RECONIC_BAR_USER  2       /* shell registers and ERNIC */
 #define ERNIC_SHELL_BUILD       0x20260000
 
 enum pg332_version {
@@ -38,23 +37,23 @@ enum pg332_version {
 };
 
 /*
- * Three blocks: entries of the memory region table at 0, PG332_SLOT apart; the
- * global registers; and a slot for each queue pair, PG332_SLOT apart.
+ * Three blocks: the entries of the memory region table at offset 0, PG332_SLOT apart;
+ * the global registers; and a slot for each queue pair, PG332_SLOT apart.
  */
 #define PG332_SLOT              0x100
 #define PG332_V3_SIZE           0x40000
 #define PG332_V3_GLOBAL         0x20000
-#define PG332_V3_QP             0x20200     /* of queue pair 1 */
+#define PG332_V3_QP             0x20200     /* slot of queue pair 1 */
 #define PG332_V3_REGIONS        256
 #define PG332_V3_MAX_QP         255
 #define PG332_V4_SIZE           0x200000
 #define PG332_V4_GLOBAL         0x100000
-#define PG332_V4_0_QP           0x180100    /* of queue pair 1 */
+#define PG332_V4_0_QP           0x180100    /* slot of queue pair 1 */
 #define PG332_V4_2_QP           0x180000
 #define PG332_V4_REGIONS        2048
 #define PG332_V4_MAX_QP         2047
 
-/* ---- an entry of the memory region table: R_Key[31:8] is its number -------- */
+/* ---- an entry of the memory region table; its number is R_Key[31:8] -------- */
 
 enum pg332_region_reg {
     PG332_PDPDNUM               = 0x00,     /* protection domain, 24 bits */
@@ -80,8 +79,8 @@ enum pg332_global_reg {
     PG332_XRNICADCONF           = 0x004,
     PG332_XRNIC_BUF_THRESHOLD_ROCE = 0x008,
     PG332_XRNIC_PAUSE_CONF      = 0x00c,
-    PG332_MACXADDLSB            = 0x010,    /* bytes 2 to 5, 5 in [7:0] */
-    PG332_MACXADDMSB            = 0x014,    /* bytes 0 and 1, 1 in [7:0] */
+    PG332_MACXADDLSB            = 0x010,    /* bytes 2 to 5, byte 5 in [7:0] */
+    PG332_MACXADDMSB            = 0x014,    /* bytes 0 and 1, byte 1 in [7:0] */
     PG332_XRNIC_BUF_THRESHOLD_NON_ROCE = 0x018,
     PG332_XRNIC_VERSION         = 0x01c,    /* 4.x */
     PG332_IPv6XADD1             = 0x020,    /* the last 32 bits */
@@ -133,8 +132,8 @@ enum pg332_global_reg {
     PG332_INTEN                 = 0x180,
     PG332_INTSTS                = 0x184,
     /*
-     * Banks: bit b of register k, from 0 on, is of queue pair 32 k + b; in 4.x,
-     * queue pair C_NUM_QP, a power of two, has bit 0 of register 0.
+     * Banks: bit b of register k, both from 0 on, belongs to queue pair 32 k + b. In
+     * 4.x queue pair C_NUM_QP, a power of two, has bit 0 of register 0.
      */
     PG332_V3_RQINTSTS           = 0x190,
     PG332_V3_CQINTSTS           = 0x1b0,
@@ -150,22 +149,22 @@ enum pg332_global_reg {
 /* XRNICCONF */
 #define PG332_CONF_ENABLE       0x00000001
 #define PG332_CONF_ACK          0x00000018
-#define PG332_CONF_ACK_ANY      0x00000000  /* asked for, or time-out */
-#define PG332_CONF_ACK_TIMEOUT  0x00000008
-#define PG332_CONF_ACK_EXPLICIT 0x00000010
+#define PG332_CONF_ACK_ANY      0x00000000  /* on request, or after the time-out */
+#define PG332_CONF_ACK_TIMEOUT  0x00000008  /* after the time-out only */
+#define PG332_CONF_ACK_EXPLICIT 0x00000010  /* on request only */
 #define PG332_CONF_ERRBUF       0x00000020  /* all errors, not only fatal ones */
 #define PG332_V3_CONF_QPS       0x0000ff00
 #define PG332_V3_CONF_SPORT     0xffff0000
 #define PG332_V4_CONF_SPORT     0x00ffff00
 
 /* XRNICADCONF */
-#define PG332_ADCONF_OVERRIDE   0x00000001  /* software writes the pointers */
-#define PG332_ADCONF_NO_FATAL   0x00000004  /* not by retries used up */
+#define PG332_ADCONF_OVERRIDE   0x00000001  /* software may write the pointers */
+#define PG332_ADCONF_NO_FATAL   0x00000004  /* exhausted retries are not fatal */
 #define PG332_ADCONF_TICK_WIDTH 0x000f0000
 #define PG332_V3_ADCONF_QP      0xff000000
 #define PG332_V4_ADCONF_QP      0x7ff00000
 
-/* XRNIC_PAUSE_CONF; which of the last two bits it is differs by source. */
+/* XRNIC_PAUSE_CONF; sources differ on which bit of NO_CHECK it is. */
 #define PG332_PAUSE_ROCE        0x00000001
 #define PG332_PAUSE_OTHER       0x00000002
 #define PG332_PAUSE_PRIO_ROCE   0x000000f0
@@ -176,35 +175,35 @@ enum pg332_global_reg {
 #define PG332_QP_EN             0x00000fff
 #define PG332_CON_IO_READY      0x80000000
 
-/* RESPHNDSTS: [7:0] is a queue pair, [13:8] the state of its FSM. */
-#define PG332_RESPHND_WAITS     0x00000200  /* FSM 2, for an answer */
-#define PG332_RESPHND_PTR_DONE  0x00010000  /* no pointer is being moved */
-#define PG332_RESPHND_ACKS      0x00020000  /* ACKs to process */
+/* RESPHNDSTS: [7:0] a queue pair, [13:8] state of the FSM. */
+#define PG332_RESPHND_WAITS     0x00000200  /* FSM state 2: waits for a response */
+#define PG332_RESPHND_PTR_DONE  0x00010000  /* no pointer update is pending */
+#define PG332_RESPHND_ACKS      0x00020000  /* responses are outstanding */
 
-/* WQEPROCSTS: [2:0] and [15:12] are states; the buffers are those of packets. */
+/* WQEPROCSTS: [2:0] and [15:12] are states; head and tail are packet buffers. */
 #define PG332_WQEPROC_NO_BUFFER 0x00000010  /* retry buffers unavailable */
 #define PG332_WQEPROC_EMPTY     0x00000020
 #define PG332_WQEPROC_BUSY      0x00000040
-#define PG332_WQEPROC_PRESSED   0x00001000  /* the MAC was busy; stays */
-#define PG332_WQEPROC_HEADER    0x00002000  /* header manager, state 2 */
+#define PG332_WQEPROC_PRESSED   0x00001000  /* the MAC was busy once; stays set */
+#define PG332_WQEPROC_HEADER    0x00002000  /* header manager FSM, state 2 */
 #define PG332_WQEPROC_TAIL_SHIFT 16
 #define PG332_WQEPROC_HEAD_SHIFT 24
 
 /* QPMSTS */
 #define PG332_QPM_CACHE_FULL    0x00000001
 #define PG332_QPM_CACHE_EMPTY   0x00000002
-#define PG332_QPM_WQE           0x00010000  /* [31:16]: WQEs processed */
+#define PG332_QPM_WQE           0x00010000  /* one, in [31:16]: WQEs processed */
 #define PG332_QPM_WQES          0xffff0000
 
 /* INTEN, INTSTS */
-#define PG332_INT_VALIDATION    0x00000001
-#define PG332_INT_MAD           0x00000002
+#define PG332_INT_VALIDATION    0x00000001  /* a packet was refused */
+#define PG332_INT_MAD           0x00000002  /* a MAD arrived */
 #define PG332_INT_RNR           0x00000008  /* an RNR NAK was sent */
-#define PG332_INT_COMPLETION    0x00000010
-#define PG332_INT_OPCODE        0x00000020  /* in a WQE */
-#define PG332_INT_RECEIVE       0x00000040
+#define PG332_INT_COMPLETION    0x00000010  /* a request is complete */
+#define PG332_INT_OPCODE        0x00000020  /* a WQE has an unknown opcode */
+#define PG332_INT_RECEIVE       0x00000040  /* a message is in its buffer */
 #define PG332_INT_FATAL         0x00000080
-#define PG332_INT_CNP           0x00000100
+#define PG332_INT_CNP           0x00000100  /* software has to send a CNP */
 #define PG332_INT_ALL           0x000001fb
 
 /* ---- the slot of a queue pair ------------------------------------------------ */
@@ -229,7 +228,7 @@ enum pg332_qp_reg {
     PG332_TIMEOUTCONF           = 0x4c,
     PG332_MACDESADDLSB          = 0x50,
     PG332_MACDESADDMSB          = 0x54,
-    PG332_IPDESADDR1            = 0x60,     /* IPv4, or the last 32 of IPv6 */
+    PG332_IPDESADDR1            = 0x60,     /* IPv4, or the last 32 bits of IPv6 */
     PG332_IPDESADDR2            = 0x64,
     PG332_IPDESADDR3            = 0x68,
     PG332_IPDESADDR4            = 0x6c,
@@ -254,13 +253,13 @@ enum pg332_qp_reg {
 #define PG332_QPCONF_ENABLE     0x00000001
 #define PG332_QPCONF_RQ_INT     0x00000004
 #define PG332_QPCONF_CQ_INT     0x00000008
-#define PG332_QPCONF_NO_HS      0x00000010  /* doorbells to memory instead */
+#define PG332_QPCONF_NO_HS      0x00000010  /* indices to words in memory instead */
 #define PG332_QPCONF_CQE        0x00000020  /* write completion entries */
 #define PG332_QPCONF_RECOVERY   0x00000040
 #define PG332_QPCONF_IPV6       0x00000080
 #define PG332_QPCONF_PMTU_SHIFT 8           /* 0: 256 ... 4: 4096 */
 #define PG332_QPCONF_PMTU       0x00000700
-#define PG332_QPCONF_RQ_BUF_SHIFT 16        /* 256 bytes each */
+#define PG332_QPCONF_RQ_BUF_SHIFT 16        /* units of 256 bytes */
 #define PG332_QPCONF_RQ_BUF     0xffff0000
 
 /* QPADVCONF */
@@ -287,15 +286,15 @@ enum pg332_qp_reg {
 #define PG332_STATQP_RETRY      0x07000000
 #define PG332_STATQP_RNR_RETRY  0x70000000
 
-/* The longest message of a request, in bytes. */
+/* Greatest message length of a request, in bytes. */
 #define PG332_MESSAGE_MAX       0x00800000
 
 /* ---- the side stream --------------------------------------------------------- */
 
 /*
- * Immediate data and keys to invalidate go to memory by the S2MM channel of an AXI
- * DMA, with scatter/gather, as PG021 has it. Its registers begin where the window
- * of PG332 ends; the last two are this model's own.
+ * The S2MM channel of an AXI DMA with scatter/gather (PG021) writes immediate data and
+ * keys to invalidate to memory. Its registers follow the window of PG332; the last two
+ * are specific to this model.
  */
 enum pg332_side_reg {
     PG332_SIDE_DMACR            = 0x30,
@@ -304,13 +303,13 @@ enum pg332_side_reg {
     PG332_SIDE_CURDESC_MSB      = 0x3c,
     PG332_SIDE_TAILDESC         = 0x40,
     PG332_SIDE_TAILDESC_MSB     = 0x44,
-    PG332_SIDE_WAITING          = 0x80,     /* entries without a descriptor */
-    PG332_SIDE_LOST             = 0x84      /* entries while it was halted */
+    PG332_SIDE_WAITING          = 0x80,     /* entries that wait for a descriptor */
+    PG332_SIDE_LOST             = 0x84      /* entries lost while halted */
 };
 
 /*
- * The timing model's counters, 64 bits each with the low half first, are words behind
- * the window: struct ernic_timing_info, of ernic_counters.h. Read only.
+ * Offset after the window of the timing model's counters, struct ernic_timing_info of
+ * ernic_counters.h: read-only, 64 bits each, the low half first.
  */
 #define PG332_SIDE_TIMING           0x10000
 
@@ -319,13 +318,13 @@ enum pg332_side_reg {
 #define PG332_DMACR_ONES        0x00000002  /* always 1 */
 #define PG332_DMACR_RESET       0x00000004
 #define PG332_DMACR_CYCLIC      0x00000010
-#define PG332_DMACR_THRESHOLD   0x00ff0000  /* entries for each IOC */
+#define PG332_DMACR_THRESHOLD   0x00ff0000  /* entries per IOC */
 #define PG332_DMACR_THRESHOLD_SHIFT 16
 #define PG332_DMACR_DELAY       0xff000000
-#define PG332_DMACR_WRITE       0xff007011  /* and the threshold, but for 0 */
+#define PG332_DMACR_WRITE       0xff007011  /* and the threshold, except to 0 */
 #define PG332_DMACR_RESET_VALUE 0x00010002
 
-/* DMASR; [23:16] entries before IOC, [31:24] the delay */
+/* DMASR; [23:16] entries until IOC, [31:24] delay */
 #define PG332_DMASR_HALTED      0x00000001
 #define PG332_DMASR_IDLE        0x00000002
 #define PG332_DMASR_SG_INCLUDED 0x00000008
@@ -335,15 +334,15 @@ enum pg332_side_reg {
 #define PG332_DMASR_SG_DECODE   0x00000400  /* the descriptor is not memory */
 #define PG332_DMASR_ERRORS      0x00000550
 
-/* Causes in DMASR, and what enables them in DMACR. */
+/* Causes in DMASR, and their enable bits in DMACR. */
 #define PG332_DMA_IOC_IRQ       0x00001000
 #define PG332_DMA_DELAY_IRQ     0x00002000
 #define PG332_DMA_ERROR_IRQ     0x00004000
 #define PG332_DMA_IRQS          0x00007000
 
 /*
- * A descriptor, 64-byte aligned: words of next descriptor and of buffer, low half
- * first; control at 18, status at 1c.
+ * A descriptor, aligned to 64 bytes: address of the next descriptor at 0, of the buffer
+ * at 8, the low halves first; control at 18, status at 1c.
  */
 #define PG332_DESC_CONTROL      0x18
 #define PG332_DESC_STATUS       0x1c
@@ -352,13 +351,13 @@ enum pg332_side_reg {
 #define PG332_DESC_SOF          0x08000000
 #define PG332_DESC_COMPLETE     0x80000000
 
-/* An entry of 64 bits: [31:0] immediate data or R_Key, then */
+/* An entry of the stream, 64 bits: [31:0] immediate data or R_Key, then */
 #define PG332_SIDE_TYPE_SHIFT   32          /* [39:32] */
 #define PG332_SIDE_SEND_INV     1
 #define PG332_SIDE_SEND_IMM     2
 #define PG332_SIDE_WRITE_IMM    3
 #define PG332_SIDE_QPN_SHIFT    40          /* [47:40] QPN[7:0] */
-#define PG332_SIDE_RQ_PI_SHIFT  48          /* [55:48] behind the message */
+#define PG332_SIDE_RQ_PI_SHIFT  48          /* [55:48] STATRQPIDB after the message */
 #define PG332_SIDE_QPN_HI_SHIFT 56          /* [63:56] QPN[15:8] */
 
 /* ---- requests in memory -------------------------------------------------------- */
