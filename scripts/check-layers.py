@@ -1,55 +1,68 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Check that includes of the engine only point downwards.
+"""Check that includes and calls only point downwards, room by room.
 
-usage: check-layers.py [ROOT]
+usage: check-layers.py [ROOT [LIBRARY]]
 
-Every file of the engine belongs to a layer below, or the check fails. A file may
-include headers of its own layer and of lower ones; the roles of layer 3 meet only
-in what they share, and the QEMU front sees only the engine's face.
+A folder of the engine is a room. A file includes headers of its own room and of
+rooms below it. With LIBRARY, the engine's static library, calls are checked as well:
+no call goes to a room above, and no files call each other in a circle. Calls and
+tables are read from the symbols of the object files, so none is overlooked.
 """
 import re
+import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 CORE = 'hw/rdma-ernic/core'
 FRONT = 'hw/rdma-ernic'
 CONTRACT = 'include/hw/rdma-ernic'
 
-# Stems: a stem stands for its .c and its .h.
-LAYERS = {
-    0: 'ernic_abi ernic_abi_cmd ernic_abi_eth ernic_abi_queue ernic_abi_raw'
-       ' ernic_counters ernic_regs ib_spec',
-    1: 'env types limits psn drop opcode icrc net wire fault timer stats'
-       ' ib_tables server lru line profile timing_trace regs regfile cable flow_key'
-       ' switch switch_port switch_state walk pcie',
-    2: 'res dev mr odp dma eq cq wqe rq buf format timing timing_count'
-       ' strict',
-    3: 'qp_table qp_cmd qp req resp fetch comp ack sched cc mcast tx pg332'
-       ' pg332_check pg332_count pg332_fatal pg332_qp1 pg332_queue'
-       ' pg332_retry pg332_rules pg332_side pg332_status pg332_strict retry overlap'
-       ' flow raw rss rate counter',
-    4: 'cmd rx engine state state_owned state_table state_timing'
-       ' state_strict check'
-       ' check_objects check_qp check_timing doorbell',
+# Rooms of the engine, lowest first; rooms of one row do not see each other. The room
+# '' is the engine's own folder.
+ROOMS = [['contract'], ['base'], ['wire'], ['timing'], ['objects'], ['faces'],
+         ['steering'], ['transport'], ['faces/verbs', 'faces/pg332'], [''], ['state']]
+LEVEL = {room: level for level, row in enumerate(ROOMS) for room in row}
+
+# Still wrong: (file or room, file or room). None may be added; one that is right goes.
+KNOWN_INCLUDES = {
+    ('faces/face.h', 'transport/wqe.h'), ('objects/counter.c', 'transport/qp.h'),
+    ('objects/mcast.c', 'transport/qp.h'), ('objects/mr.c', 'faces/face.h'),
+    ('steering/flow.c', 'transport/qp.h'), ('steering/rss.c', 'transport/qp.h'),
 }
-LAYER = {stem: level for level, stems in LAYERS.items() for stem in stems.split()}
+KNOWN_CALLS = {('faces/pg332/pg332', 'faces/verbs/qp_commands'),
+               ('steering/flow', 'faces/verbs/qp_commands'),
+               ('steering/rss', 'faces/verbs/qp_commands')}
+KNOWN_CIRCLES = [
+    'faces/verbs/qp_commands steering/flow steering/rss transport/ack transport/qp'
+    ' transport/rd_resources transport/responder transport/tx',
+    'faces/pg332/pg332 faces/pg332/rule_checks faces/pg332/rules faces/pg332/status'
+    ' faces/pg332/strict',
+    'transport/completer transport/requester',
+    'state/check state/check_objects state/check_qp state/check_timing state/state'
+    ' state/state_owned state/state_strict state/state_table state/state_timing',
+]
 
-# No role may include another's header: they share qp.h.
-ROLES = {'req', 'resp', 'comp'}
+# Headers of the engine that a room of the device may include, besides the contract.
+FACE = {'core/engine.h', 'core/base/env.h', 'core/base/types.h'}
+FRONT_ROOMS = {
+    'pci': FACE | {'core/timing/profile.h', 'core/timing/timing_count.h',
+                   'core/timing/timing_trace.h'},
+    'faces': FACE,
+    # The netdev link carries frames.
+    'links': FACE | {'core/wire/frame.h', 'core/base/drop.h', 'core/base/ib_spec.h'},
+    'files': {'core/base/types.h', 'core/timing/timing_trace.h'},
+    'network': {'core/base/types.h', 'core/trace.h'},
+}
+# Plain C without QEMU and without verbs: tests and benchmark run them as they are.
+PLAIN = {'links/udp_socket', 'links/gid_map', 'files/pcapng', 'files/timing_file',
+         'files/timing_usage', 'network/cable', 'network/switch', 'network/switch_port',
+         'network/switch_state', 'network/archive'}
+PLAIN_FACE = {'core/base/types.h', 'core/timing/timing_trace.h', 'core/trace.h',
+              'core/wire/frame.h', 'core/base/ib_spec.h'}
 
-# Layer 5: what the front may see of the engine.
-FACE = {'ernic_abi', 'ernic_regs', 'engine', 'env', 'types'}
-# The netdev link carries frames; the timing model's properties are profiles.
-MORE = {'ernic_netdev': {'net', 'drop', 'ib_spec'},
-        'ernic_timing': {'profile', 'timing_trace'},
-        'ernic_wire': {'cable', 'switch', 'walk'}, 'ernic_stats': {'timing_count'}}
-# The links and the files that are written, also layer 5, run without QEMU and know
-# no verbs: addresses, trains, hooks and the C library alone.
-LINKS = {'link_map', 'link_udp', 'pcapng', 'timing_file', 'timing_usage'}
-LINK_FACE = {'types', 'timing_trace'}
-
-# Allowed everywhere in the engine, whatever the layer.
+# Allowed everywhere in the engine.
 PURE = {'qemu/osdep.h', 'qemu/bswap.h', 'trace.h', 'glib.h'}
 # Only in core/trace.h itself.
 GENERATED = 'trace/trace-hw_rdma_ernic_core.h'
@@ -70,101 +83,208 @@ def includes(path, brackets='"<'):
             yield number, m[2]
 
 
-def target_of(root, header):
-    """The stem of one of our own headers, or None for a foreign one."""
-    path = Path(header)
-    if header.startswith('hw/rdma-ernic/') or header.startswith('core/'):
-        return path.stem
-    if len(path.parts) == 1 and (path.stem in LAYER
-                                 or (root / CORE / header).exists()):
-        return path.stem
-    return None
+def room_of(name):
+    """The room of a file of the engine, named from core/."""
+    return '' if '/' not in name else name.rsplit('/', 1)[0]
 
 
-def check_core_include(root, path, header):
-    """Why this include is wrong, or None."""
-    stem, target = path.stem, target_of(root, header)
-    if path.name == 'trace.h':
-        return None if header == GENERATED else f'trace.h includes {header}'
-    if header in PURE:
-        return None
-    if target is None:
-        if header in LIBRARIES.get(path.name, ()):
+def sees(room, other):
+    """May a file of @room use @other?"""
+    return room == other or LEVEL[other] < LEVEL[room]
+
+
+class Layers:
+    def __init__(self, root):
+        self.root = root
+        self.found, self.count, self.excused = [], 0, set()
+
+    def say(self, path, line, why):
+        self.found.append(f'{path}:{line}: {why}')
+
+    def check_first(self, path, name):
+        """.c files of the engine start with qemu/osdep.h, headers never include it."""
+        names = [header for _, header in includes(path)]
+        if path.suffix == '.c' and names[:1] != ['qemu/osdep.h']:
+            self.say(name, 1, 'first include is not qemu/osdep.h')
+        if path.suffix == '.h' and 'qemu/osdep.h' in names:
+            self.say(name, 1, 'a header includes qemu/osdep.h')
+
+    def core_include(self, path, name, header):
+        """Why this include of the engine is wrong, or None."""
+        if path.name == 'trace.h':
+            return None if header == GENERATED else f'trace.h includes {header}'
+        header = header.removeprefix(CORE + '/')
+        if header in PURE:
             return None
-        if LAYER[stem] == 0 and header in CONTRACT_HEADERS:
+        if (self.root / 'include' / header).exists():
             return None
-        return f'{header} is neither ours nor a pure header'
-    if target not in LAYER:
-        return f'{header} is in no layer'
-    if LAYER[target] > LAYER[stem]:
-        return f'layer {LAYER[stem]} includes {header} of layer {LAYER[target]}'
-    if stem in ROLES and target in ROLES - {stem}:
-        return f'{stem} includes {header}: the roles share only qp.h'
-    if stem == 'ernic_abi' and not target.startswith('ernic_abi_'):
+        if not (self.root / CORE / header).exists():
+            if header in LIBRARIES.get(path.name, ()):
+                return None
+            return f'{header} is neither ours nor a pure header'
+        room, other = room_of(name), room_of(header)
+        if sees(room, other):
+            return None
+        if (name, header) in KNOWN_INCLUDES:
+            self.excused.add((name, header))
+            return None
+        return f"room '{room}' includes {header}"
+
+    def contract_include(self, path, header):
+        if header in CONTRACT_HEADERS or header in PURE:
+            return None
+        stem = Path(header).stem
+        if path.stem == 'ernic_abi' and not stem.startswith('ernic_abi_'):
+            return f'the guest contract includes {header}'
+        if (self.root / 'include' / header).exists() or (path.parent / header).exists():
+            return None
         return f'the guest contract includes {header}'
-    return None
 
+    def check_core(self):
+        for path in sorted((self.root / CORE).rglob('*.[ch]')):
+            name = path.relative_to(self.root / CORE).as_posix()
+            shown = path.relative_to(self.root)
+            self.count += 1
+            if room_of(name) not in LEVEL:
+                self.say(shown, 1, 'in no room: list it in check-layers.py')
+                continue
+            self.check_first(path, shown)
+            for number, header in includes(path):
+                why = self.core_include(path, name, header)
+                if why:
+                    self.say(shown, number, why)
+        for path in sorted((self.root / CONTRACT).rglob('*.h')):
+            self.count += 1
+            for number, header in includes(path):
+                why = self.contract_include(path, header)
+                if why:
+                    self.say(path.relative_to(self.root), number, why)
 
-def check_front_include(root, path, header):
-    """Why this include of layer 5 is wrong, or None."""
-    target = target_of(root, header)
-    if path.stem not in LINKS:
-        face = FACE | MORE.get(path.stem, set())
-        if target in LAYER and target not in face:
-            return f'the front includes {header} of layer {LAYER[target]}'
+    def front_include(self, name, header, system):
+        """Why this include of the device is wrong, or None."""
+        room, stem = name.split('/')[0], name.rsplit('.', 1)[0]
+        core = header if header.startswith('core/') else f'core/{header}'
+        ours = (self.root / FRONT / core).exists()
+        if stem in PLAIN:
+            if system or header in {'qemu/osdep.h', 'qemu/bswap.h', 'glib.h'} \
+                    or header.rsplit('.', 1)[0] in PLAIN or (ours and core in PLAIN_FACE):
+                return None
+            return f'a plain file includes {header}'
+        if ours and core not in FRONT_ROOMS[room]:
+            return f"room '{room}' of the device includes {header}"
         return None
-    system = header in {name for _, name in includes(path, '<')}
-    if system or header in {'qemu/osdep.h', 'qemu/bswap.h'} \
-            or Path(header).stem in LINKS or target in LINK_FACE:
-        return None
-    return f'the link includes {header}'
+
+    def check_front(self):
+        for path in sorted((self.root / FRONT).rglob('*.[ch]')):
+            name = path.relative_to(self.root / FRONT).as_posix()
+            if name.startswith('core/') or name == 'trace.h':
+                continue
+            self.count += 1
+            if name.split('/')[0] not in FRONT_ROOMS:
+                self.say(path.relative_to(self.root), 1, 'in no room of the device')
+                continue
+            system = {header for _, header in includes(path, '<')}
+            for number, header in includes(path):
+                why = self.front_include(name, header, header in system)
+                if why:
+                    self.say(path.relative_to(self.root), number, why)
+
+    # ---- calls ------------------------------------------------------------------
+
+    def check_calls(self, library):
+        defined, used = symbols(library, self.root)
+        calls = defaultdict(lambda: defaultdict(set))
+        for file, names in used.items():
+            for symbol in names:
+                to = defined.get(symbol)
+                if to and to != file:
+                    calls[file][to].add(symbol)
+        if not calls:
+            self.say(library, 1, 'no call found')
+        for file in sorted(calls):
+            for to, names in sorted(calls[file].items()):
+                if sees(room_of(file), room_of(to)):
+                    continue
+                if (file, to) in KNOWN_CALLS:
+                    self.excused.add((file, to))
+                    continue
+                self.say(f'{CORE}/{file}.c', 1, f'calls {sorted(names)} of {to}')
+        for circle in circles(calls):
+            text = ' '.join(sorted(circle))
+            if text in KNOWN_CIRCLES:
+                self.excused.add(text)
+                continue
+            self.say(CORE, 1, f'a circle of calls: {text}')
+
+    def check_known(self, calls):
+        """An exception that nothing needs is a finding."""
+        known = set(KNOWN_INCLUDES)
+        if calls:
+            known |= KNOWN_CALLS | set(KNOWN_CIRCLES)
+        for row in sorted(known - self.excused, key=str):
+            self.say('scripts/check-layers.py', 1, f'no longer needed: {row}')
 
 
-def check_first(path):
-    """core .c files start with qemu/osdep.h, headers never include it."""
-    names = [header for _, header in includes(path)]
-    if path.suffix == '.c' and names[:1] != ['qemu/osdep.h']:
-        return 'first include is not qemu/osdep.h'
-    if path.suffix == '.h' and 'qemu/osdep.h' in names:
-        return 'a header includes qemu/osdep.h'
-    return None
+def symbols(library, root):
+    """Where each symbol is defined, and which of them each object file uses."""
+    stems = {re.sub(r'[^A-Za-z0-9.]', '_', p.relative_to(root / CORE).as_posix()):
+             p.relative_to(root / CORE).with_suffix('').as_posix()
+             for p in (root / CORE).rglob('*.c')}
+    text = subprocess.run(['nm', '-A', library], capture_output=True, text=True,
+                          check=True).stdout
+    defined, used = {}, defaultdict(set)
+    for line in text.splitlines():
+        where, rest = line.rsplit(':', 1)
+        mangled = where.rsplit(':', 1)[-1].removesuffix('.o')
+        mangled = re.sub(r'[^A-Za-z0-9.]', '_', mangled).split('_core_', 1)[-1]
+        kind, name = rest.split()[-2:]
+        if kind == 'U':
+            used[stems[mangled]].add(name)
+        elif kind in 'TDRBC':
+            defined[name] = stems[mangled]
+    return defined, used
 
 
-def check(root):
-    """All findings as (path, line, message), and how many files were read."""
-    found, count = [], 0
-    core = sorted(p for d in (CORE, CONTRACT) if (root / d).is_dir()
-                  for p in (root / d).rglob('*.[ch]'))
-    for path in core:
-        count += 1
-        if path.stem not in LAYER and path.name != 'trace.h':
-            found.append((path, 1, 'in no layer: list it in check-layers.py'))
-            continue
-        first = check_first(path)
-        if first:
-            found.append((path, 1, first))
-        for number, header in includes(path):
-            why = check_core_include(root, path, header)
-            if why:
-                found.append((path, number, why))
-    for path in sorted((root / FRONT).glob('*.[ch]')):
-        count += 1
-        for number, header in includes(path):
-            why = check_front_include(root, path, header)
-            if why:
-                found.append((path, number, why))
-    return found, count
+def circles(calls):
+    """Tarjan's strongly connected components of more than one file."""
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(v):
+        index[v] = low[v] = len(index)
+        stack.append(v)
+        for w in sorted(calls[v]):
+            if w not in index:
+                visit(w)
+            if w in stack:
+                low[v] = min(low[v], low[w])
+        if low[v] == index[v]:
+            at = stack.index(v)
+            if len(stack) - at > 1:
+                found.append(stack[at:])
+            del stack[at:]
+
+    for v in sorted(calls):
+        if v not in index:
+            visit(v)
+    return found
 
 
 def main():
     root = Path(sys.argv[1] if len(sys.argv) > 1 else '.')
-    found, count = check(root)
-    for path, number, why in found:
-        print(f'{path.relative_to(root)}:{number}: {why}')
-    if count == 0:
+    library = sys.argv[2] if len(sys.argv) > 2 else None
+    layers = Layers(root)
+    layers.check_core()
+    layers.check_front()
+    if library:
+        layers.check_calls(library)
+    if (root / 'scripts').is_dir():
+        layers.check_known(library)
+    for line in layers.found:
+        print(line)
+    if layers.count == 0:
         print(f'{root}: no file of the engine found')
-    print(f'check-layers: {count} files, {len(found)} findings')
-    return 1 if found or not count else 0
+    print(f'check-layers: {layers.count} files, {len(layers.found)} findings')
+    return 1 if layers.found or not layers.count else 0
 
 
 if __name__ == '__main__':

@@ -8,7 +8,8 @@ in docs/conformance.md.
 
 usage: check-readme.py [ROOT]
 
-A name with a slash is a path from the root; NAME.h, NAME.c is a file of the engine.
+NAME.h, NAME.c, also with its room as in transport/qp.h, is a file of the device, of its
+contract or of the tests; any other name with a slash is a path from the root.
 """
 import re
 import sys
@@ -18,7 +19,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'tests/conformance'
 
 import table                                        # noqa: E402
 
-CORE = 'hw/rdma-ernic/core'
 FRONT = 'hw/rdma-ernic'
 NAME = re.compile(r'`([\w.-]+(?:/[\w.-]+)*/?)`|\]\(([^)#:]+)(?:#[^)]*)?\)')
 SECTION = re.compile(r'\]\(([^)#:]*)#([^)]+)\)')
@@ -31,11 +31,12 @@ def exists(root, page, name, link):
         return (page.parent / name).exists()
     if OURS.match(name):
         return (root / name).exists()
-    if re.fullmatch(r'\w[\w-]*\.[ch]', name):
-        return any((root / d / name).exists()
-                   for d in (CORE, FRONT, 'include/hw/rdma-ernic')) or any(
-                       (root / 'tests').rglob(name))
-    return True
+    room = name.split('/')[0] if '/' in name else '.'
+    if not re.search(r'\.[ch]$', name) or (room != '.' and not any(
+            (root / d / room).is_dir() for d in (FRONT, FRONT + '/core'))):
+        return True
+    return any(any((root / d).rglob(name))
+               for d in (FRONT, 'include/hw/rdma-ernic', 'tests'))
 
 
 def has_section(path, section):

@@ -11,8 +11,11 @@ import re
 import sys
 from pathlib import Path
 
-# Each folder calls the events of its own trace-events.
+# The engine's events, and the device's: the first folder with the file's path in it is
+# the one whose events a file may call. The switch of the network is plain C, as the
+# engine is, and its events are among the engine's.
 FOLDERS = ['hw/rdma-ernic/core', 'hw/rdma-ernic']
+OF_THE_ENGINE = {'hw/rdma-ernic/network/switch.c'}
 EVENT = re.compile(r'^([a-z0-9_]+)\(')
 CALL = re.compile(r'\btrace_(ernic_[a-z0-9_]+)\s*\(')
 COUNT = re.compile(r'\bernic_trace_count\(\s*"([a-z0-9_]*)"')
@@ -27,6 +30,12 @@ def find(pattern, path):
         yield m[1], text.count('\n', 0, m.start()) + 1
 
 
+def folder_of(path):
+    if path in OF_THE_ENGINE:
+        return FOLDERS[0]
+    return next(f for f in FOLDERS if path.startswith(f + '/'))
+
+
 def check_folder(root, folder):
     """Findings in one folder, and its events by name."""
     found, called, events = [], set(), {}
@@ -37,7 +46,9 @@ def check_folder(root, folder):
         m = EVENT.match(line)
         if m:
             events[m[1]] = number
-    for path in sorted((root / folder).glob('*.[ch]')):
+    for path in sorted((root / 'hw/rdma-ernic').rglob('*.[ch]')):
+        if folder_of(path.relative_to(root).as_posix()) != folder:
+            continue
         for name, number in find(CALL, path):
             called.add(name)
             if name not in events:

@@ -9,7 +9,7 @@
 
 #include <stdatomic.h>
 #include "engine.h"
-#include "link_udp.h"
+#include "links/udp_socket.h"
 
 #define BENCH_SIDES         2
 #define BENCH_MESSAGE_MAX   (1u << 20)

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "bench.h"
-#include "icrc.h"
+#include "wire/icrc.h"
 
 #define MS              1000000ull
 #define KILL_SECONDS    150

@@ -5,16 +5,16 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "counter.h"
-#include "cq.h"
+#include "objects/counter.h"
+#include "objects/cq.h"
 #include "fake_env.h"
-#include "flow.h"
-#include "format.h"
-#include "mcast.h"
-#include "mr.h"
-#include "qp.h"
-#include "rss.h"
-#include "timer.h"
+#include "base/timer.h"
+#include "faces/face.h"
+#include "objects/mcast.h"
+#include "objects/mr.h"
+#include "steering/flow.h"
+#include "steering/rss.h"
+#include "transport/qp.h"
 
 static bool inside(const FakeEnv *env, uint64_t addr, uint64_t len)
 {
@@ -227,7 +227,7 @@ void fake_bare_init(Ernic *e, FakeEnv *env)
     memset(e, 0, sizeof(*e));
     e->ops = &fake_env_ops;
     e->env = env;
-    e->format = &ernic_format_verbs;
+    e->face = &ernic_face_verbs;
     e->now = env->now;
     fake_config(&e->cfg);
     ernic_ids_init(&e->pd_ids, 1, e->cfg.max_pd);

@@ -8,7 +8,7 @@
 #ifndef FAKE_ENV_H
 #define FAKE_ENV_H
 
-#include "dev.h"
+#include "base/device.h"
 
 #define FAKE_MEM_SIZE   (32u << 20)
 /* Above 4 GiB, so that an address cut to 32 bits fails. */

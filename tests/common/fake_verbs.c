@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "check.h"
+#include "state/check.h"
 #include "fake_verbs.h"
 
 /* Runs after which an engine that still wants to run is in a loop. */

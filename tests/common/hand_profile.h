@@ -6,7 +6,7 @@
 #ifndef HAND_PROFILE_H
 #define HAND_PROFILE_H
 
-#include "profile.h"
+#include "timing/profile.h"
 
 /* The core has a cycle of 1 ns, the host's side one of 2 ns; 1 B is 1 ns. */
 #define NS(n) ((n) * 1000ull)

@@ -7,7 +7,7 @@
 #include "qemu/bswap.h"
 #include "card.h"
 #include "hand_profile.h"
-#include "ib_spec.h"
+#include "base/ib_spec.h"
 
 #define PAGE        0x1000
 /* Pages of a queue pair's 16: requests, completions, buffers, words; of QP 1: more. */

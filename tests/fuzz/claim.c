@@ -5,8 +5,8 @@
  * they are delivered, so that a byte more is a find.
  */
 #include "qemu/osdep.h"
-#include "icrc.h"
-#include "wire.h"
+#include "wire/headers.h"
+#include "wire/icrc.h"
 #include "world.h"
 
 static void brush(World *w, const WorldRange *r, uint8_t may, bool on)

@@ -9,8 +9,8 @@
 #include "qemu/bswap.h"
 #include "input.h"
 #include "model.h"
-#include "mr.h"
-#include "qp.h"
+#include "objects/mr.h"
+#include "transport/qp.h"
 
 #define RUNS            8
 #define MAX_RECORDS     64

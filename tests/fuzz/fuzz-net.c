@@ -7,13 +7,13 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "flow.h"
-#include "flow_key.h"
+#include "steering/flow.h"
+#include "steering/flow_key.h"
 #include "harness.h"
-#include "icrc.h"
+#include "wire/icrc.h"
 #include "input.h"
-#include "net.h"
-#include "wire.h"
+#include "wire/frame.h"
+#include "wire/headers.h"
 
 #define FIX_LENGTHS     0x01
 #define FIX_CHECKSUM    0x02

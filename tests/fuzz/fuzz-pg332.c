@@ -10,8 +10,8 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "card.h"
-#include "net.h"
-#include "qp.h"
+#include "transport/qp.h"
+#include "wire/frame.h"
 
 enum { PG_REG, PG_POST, PG_POKE, PG_CROSS, PG_LOSE, PG_TIME, PG_BUSY, PG_VERSION,
        PG_FRAME, PG_PACKET, PG_SIDE, PG_SHUT, PG_SAVE, PG_LINK, PG_FAIL, PG_COUNT };

@@ -6,10 +6,10 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "icrc.h"
+#include "wire/icrc.h"
 #include "input.h"
-#include "net.h"
-#include "qp.h"
+#include "transport/qp.h"
+#include "wire/frame.h"
 #include "world.h"
 
 #define HELD            ERNIC_TRAIN_BYTES

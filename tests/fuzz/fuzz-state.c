@@ -9,13 +9,13 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "cq.h"
-#include "flow.h"
+#include "objects/cq.h"
+#include "steering/flow.h"
 #include "harness.h"
-#include "icrc.h"
+#include "wire/icrc.h"
 #include "input.h"
-#include "qp.h"
-#include "rq.h"
+#include "objects/wq.h"
+#include "transport/qp.h"
 #include "world.h"
 
 /* Records. Of the kinds of change the first byte of a patch says how wide. */

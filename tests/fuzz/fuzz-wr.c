@@ -8,9 +8,9 @@
 #include "qemu/bswap.h"
 #include "guest.h"
 #include "input.h"
-#include "mr.h"
+#include "objects/mr.h"
 #include "pair.h"
-#include "wqe.h"
+#include "transport/wqe.h"
 
 #define RUNS            16
 #define ROUNDS          24

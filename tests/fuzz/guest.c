@@ -5,9 +5,9 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "fault.h"
+#include "base/fault.h"
 #include "guest.h"
-#include "qp.h"
+#include "transport/qp.h"
 
 /* ---- objects ---------------------------------------------------------- */
 

@@ -6,14 +6,14 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "harness.h"
-#include "icrc.h"
-#include "mcast.h"
-#include "net.h"
-#include "regfile.h"
-#include "timer.h"
+#include "base/timer.h"
+#include "faces/pg332/register_file.h"
+#include "objects/mcast.h"
+#include "wire/frame.h"
+#include "wire/icrc.h"
 #include "trace-mark.h"
-#include "tx.h"
-#include "wire.h"
+#include "transport/tx.h"
+#include "wire/headers.h"
 
 /* Sanitizers: nothing is kept for long, executions are short. */
 const char *__asan_default_options(void);

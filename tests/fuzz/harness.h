@@ -14,7 +14,7 @@
 
 #include "engine.h"
 #include "fake_verbs.h"
-#include "types.h"
+#include "base/types.h"
 
 /* Bytes of guest memory that answer; what lies behind does not. */
 #define FUZZ_MEM        (512u << 10)

@@ -5,11 +5,11 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "cmd.h"
-#include "flow.h"
+#include "faces/verbs/commands.h"
+#include "steering/flow.h"
 #include "model.h"
-#include "mr.h"
-#include "qp.h"
+#include "objects/mr.h"
+#include "transport/qp.h"
 #include "trace-mark.h"
 
 #define IN(member) offsetof(struct ernic_cmd, member) - \

@@ -5,7 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "mr.h"
+#include "objects/mr.h"
 #include "pair.h"
 
 #define LIST_PAGES  64          /* entries of the list */

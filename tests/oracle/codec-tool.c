@@ -12,8 +12,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "net.h"
-#include "wire.h"
+#include "wire/frame.h"
+#include "wire/headers.h"
 
 #define FRAME_MAX   (ERNIC_NET_HDR_MAX + ERNIC_PKT_HDR_MAX + 8192)
 

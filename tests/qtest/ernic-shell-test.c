@@ -9,7 +9,7 @@
 #include "qemu/module.h"
 #include "hw/pci/pci_ids.h"
 #include "hw/pci/pci_regs.h"
-#include "hw/rdma-ernic/core/regfile.h"
+#include "hw/rdma-ernic/core/faces/pg332/register_file.h"
 #include "tests/qtest/libqos/malloc-pc.h"
 #include "tests/qtest/libqos/pci-pc.h"
 #include "ernic.h"

@@ -8,7 +8,7 @@
 #include "qemu/module.h"
 #include "hw/pci/pci_regs.h"
 #include "qobject/qdict.h"
-#include "hw/rdma-ernic/core/regfile.h"
+#include "hw/rdma-ernic/core/faces/pg332/register_file.h"
 #include "ernic.h"
 
 #define VERSION PG332_V3_1

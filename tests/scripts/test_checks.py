@@ -168,41 +168,60 @@ def include(*headers):
 
 
 
+PSN = {CORE + 'wire/psn.h': HEAD, CORE + 'transport/qp.h': HEAD, CORE + 'engine.h': HEAD,
+       CORE + 'objects/mr.h': HEAD, CORE + 'faces/verbs/doorbell.h': HEAD,
+       CORE + 'base/types.h': HEAD, CORE + 'base/env.h': HEAD}
+ABI = 'include/hw/rdma-ernic/'
+
+
+def layered(name, *headers, more=''):
+    """A tree in which one file of the engine includes @headers."""
+    return {**PSN, CORE + name: include(*headers) + more}
+
+
+def device(name, *headers, more=''):
+    return {**PSN, 'hw/rdma-ernic/' + name: include(*headers) + more}
+
+
 LAYERS = [
-    (None, core(include('qemu/osdep.h', 'psn.h', 'qemu/bswap.h', 'trace.h'))),
-    (None, core(include('qemu/osdep.h', 'qp.h', 'mr.h', 'sched.h'), 'req.c')),
-    (None, core(HEAD + OSDEP + '#include <isa-l/crc.h>\n', 'icrc.c')),
-    (None, {'hw/rdma-ernic/pci.c': include('qemu/osdep.h', 'hw/pci/pci.h',
-                                           'core/engine.h'), **core(HEAD + OSDEP)}),
-    ('in no layer', core(HEAD + OSDEP, 'surprise.c')),
-    ('in no layer', core(HEAD, 'surprise.h')),
-    ('in no layer', core(HEAD + OSDEP, 'sub/surprise.c')),
-    ('in no layer', {'include/hw/rdma-ernic/surprise.h': HEAD}),
-    ('in no layer', {**core(include('qemu/osdep.h', 'odd.h')),
-                     CORE + 'odd.h': HEAD}),
-    ('layer 1 includes qp.h of layer 3', core(include('qemu/osdep.h', 'qp.h'))),
-    ('layer 2 includes engine.h', core(include('qemu/osdep.h', 'engine.h'), 'mr.c')),
-    ('layer 0 includes', core(include('psn.h'), 'ib_spec.h')),
-    ('the roles share only', core(include('qemu/osdep.h', 'resp.h'), 'req.c')),
-    ('the roles share only', core(include('qemu/osdep.h', 'comp.h'), 'resp.c')),
-    ('the roles share only', core(include('req.h'), 'comp.h')),
-    ('neither ours nor', core(include('qemu/osdep.h', 'qemu/timer.h'))),
-    ('neither ours nor', core(include('qemu/osdep.h', 'hw/pci/pci.h'))),
-    ('neither ours nor', core(HEAD + OSDEP + '#include <sys/socket.h>\n')),
-    ('neither ours nor', core(HEAD + OSDEP + '#  include <stdio.h>\n')),
-    ('neither ours nor', core(HEAD + OSDEP + '#include <zlib.h>\n')),
-    ('trace.h includes', core(include('qp.h'), 'trace.h')),
-    ('contract includes', {'include/hw/rdma-ernic/ernic_abi.h':
-                           include('ib_spec.h')}),
-    ('first include is not', core(include('psn.h', 'qemu/osdep.h'))),
-    ('first include is not', core(HEAD)),
-    ('a header includes qemu/osdep.h', core(include('qemu/osdep.h'), 'psn.h')),
-    ('the front includes', {'hw/rdma-ernic/pci.c': include('core/req.h')}),
-    ('the link includes', {'hw/rdma-ernic/link_udp.c': include('core/env.h')}),
-    ('the link includes', {'hw/rdma-ernic/link_udp.c': include('qemu/timer.h')}),
-    (None, {'hw/rdma-ernic/link_udp.c': include('qemu/osdep.h', 'core/types.h',
-                                                'link_map.h')
-            + '#include <sys/socket.h>\n'}),
+    (None, layered('wire/a.c', 'qemu/osdep.h', 'wire/psn.h', 'qemu/bswap.h', 'trace.h')),
+    (None, layered('transport/a.c', 'qemu/osdep.h', 'transport/qp.h', 'objects/mr.h')),
+    (None, layered('wire/icrc.c', 'qemu/osdep.h', more='#include <isa-l/crc.h>\n')),
+    (None, device('pci/a.c', 'qemu/osdep.h', 'hw/pci/pci.h', 'core/engine.h')),
+    ('in no room', layered('surprise/a.c', 'qemu/osdep.h')),
+    ('in no room', layered('surprise/a.h')),
+    ('in no room of the device', device('surprise.c', 'qemu/osdep.h')),
+    ("room 'wire' includes transport/qp.h",
+     layered('wire/a.c', 'qemu/osdep.h', 'transport/qp.h')),
+    ("room 'objects' includes engine.h",
+     layered('objects/a.c', 'qemu/osdep.h', 'engine.h')),
+    ("room 'base' includes wire/psn.h", layered('base/a.h', 'wire/psn.h')),
+    ("room 'transport' includes faces/verbs",
+     layered('transport/a.h', 'faces/verbs/doorbell.h')),
+    ("room 'faces/pg332' includes faces/verbs",
+     layered('faces/pg332/a.h', 'faces/verbs/doorbell.h')),
+    ('neither ours nor', layered('wire/a.c', 'qemu/osdep.h', 'odd.h')),
+    ('neither ours nor', layered('wire/a.c', 'qemu/osdep.h', 'qemu/timer.h')),
+    ('neither ours nor', layered('wire/a.c', 'qemu/osdep.h', 'hw/pci/pci.h')),
+    ('neither ours nor', layered('wire/a.c', 'qemu/osdep.h',
+                                 more='#include <sys/socket.h>\n')),
+    ('neither ours nor', layered('wire/a.c', 'qemu/osdep.h',
+                                 more='#  include <stdio.h>\n')),
+    ('neither ours nor', layered('wire/a.c', 'qemu/osdep.h', more='#include <zlib.h>\n')),
+    ('trace.h includes', layered('trace.h', 'transport/qp.h')),
+    ('contract includes', {**PSN, ABI + 'ernic_abi.h': include('wire/psn.h')}),
+    ('contract includes', {**PSN, ABI + 'ernic_abi.h': include('ernic_regs.h'),
+                           ABI + 'ernic_regs.h': HEAD}),
+    ('first include is not', layered('wire/a.c', 'wire/psn.h', 'qemu/osdep.h')),
+    ('first include is not', layered('wire/a.c')),
+    ('a header includes qemu/osdep.h', layered('wire/a.h', 'qemu/osdep.h')),
+    ("room 'pci' of the device includes", device('pci/a.c', 'core/transport/qp.h')),
+    ("room 'pci' of the device includes", device('pci/a.c', 'transport/qp.h')),
+    ('a plain file includes', device('links/udp_socket.c', 'core/base/env.h')),
+    ('a plain file includes', device('links/udp_socket.c', 'qemu/timer.h')),
+    (None, {**device('links/udp_socket.c', 'qemu/osdep.h', 'core/base/types.h',
+                     'links/gid_map.h', more='#include <sys/socket.h>\n'),
+            'hw/rdma-ernic/links/gid_map.h': HEAD}),
     ('no file of the engine', {'README.md': 'x\n'}),
 ]
 

@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qp.h"
+#include "transport/qp.h"
 #include "sim.h"
 
 /* The status that a request which is wrong on purpose has to end with. */

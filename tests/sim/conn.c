@@ -6,8 +6,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "ib_tables.h"
-#include "qp.h"
+#include "transport/qp.h"
+#include "wire/ib_tables.h"
 #include "sim.h"
 
 #define MAX_LIVES   3

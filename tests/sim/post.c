@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "ib_tables.h"
+#include "wire/ib_tables.h"
 #include "sim.h"
 
 #define OUT_BYTES   (192 * 1024)

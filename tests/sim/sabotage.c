@@ -6,8 +6,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "icrc.h"
-#include "opcode.h"
+#include "wire/icrc.h"
+#include "wire/opcode.h"
 #include "sim.h"
 
 typedef struct SimSabotageRow {

@@ -16,9 +16,9 @@
 #ifndef SIM_H
 #define SIM_H
 
+#include "base/ib_spec.h"
 #include "engine.h"
-#include "ib_spec.h"
-#include "profile.h"
+#include "timing/profile.h"
 #include "rng.h"
 
 #define SIM_MAX_HOSTS   6

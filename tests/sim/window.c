@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "mr.h"
+#include "objects/mr.h"
 #include "sim.h"
 
 #define FAST_PAGES  6

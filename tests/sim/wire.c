@@ -7,11 +7,11 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "icrc.h"
-#include "net.h"
-#include "opcode.h"
+#include "wire/frame.h"
+#include "wire/icrc.h"
+#include "wire/opcode.h"
 #include "sim.h"
-#include "timing.h"
+#include "timing/timing.h"
 
 /* Bytes that a link holds before it says that it is busy. */
 #define LINK_BACKLOG    (512 * 1024)

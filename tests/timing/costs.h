@@ -7,7 +7,7 @@
 #ifndef TIMING_COSTS_H
 #define TIMING_COSTS_H
 
-#include "profile.h"
+#include "timing/profile.h"
 
 typedef struct TimingCostRow {
     const char *item;

@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "measure.h"
-#include "timing_trace.h"
+#include "timing/timing_trace.h"
 
 const TimingOp timing_ops[] = {
     { "WRITE", ERNIC_WR_WRITE }, { "SEND", ERNIC_WR_SEND },

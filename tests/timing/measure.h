@@ -6,7 +6,7 @@
 #ifndef TIMING_MEASURE_H
 #define TIMING_MEASURE_H
 
-#include "profile.h"
+#include "timing/profile.h"
 #include "world.h"
 
 typedef struct TimingOp {

@@ -6,7 +6,7 @@
 #ifndef TIMING_PROGRAMS_H
 #define TIMING_PROGRAMS_H
 
-#include "profile.h"
+#include "timing/profile.h"
 
 /* The profiles of the card that was measured, and of its peer. */
 #define TIMING_ERNIC    "ernic-200mhz-100g"

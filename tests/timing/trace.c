@@ -6,8 +6,8 @@
  */
 #include "qemu/osdep.h"
 #include "programs.h"
-#include "timing.h"
-#include "timing_file.h"
+#include "files/timing_file.h"
+#include "timing/timing.h"
 #include "world.h"
 
 /* As much as anybody wants to look at. */
@@ -32,7 +32,7 @@ static void show_counters(const TimingWorld *w, const char *const *names)
 
     for (i = 0; i < 2; i++) {
         for (k = 0; k < ERNIC_STAGE_COUNT; k++) {
-            const ErnicServer *s = &w->end[i].e->timing->server[k];
+            const ErnicStageState *s = &w->end[i].e->timing->server[k];
 
             printf("stage\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
                    "\t%" PRIu64 "\t%" PRIu64 "\n", names[i],

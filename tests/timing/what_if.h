@@ -7,7 +7,7 @@
 #ifndef TIMING_WHAT_IF_H
 #define TIMING_WHAT_IF_H
 
-#include "profile.h"
+#include "timing/profile.h"
 
 typedef struct TimingWhatIf {
     const char *change;

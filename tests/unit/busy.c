@@ -7,10 +7,10 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "busy.h"
-#include "cq.h"
-#include "mr.h"
-#include "qp.h"
-#include "tx.h"
+#include "objects/cq.h"
+#include "objects/mr.h"
+#include "transport/qp.h"
+#include "transport/tx.h"
 
 #define ALL (ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE | \
              ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_ATOMIC | \

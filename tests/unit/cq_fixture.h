@@ -8,9 +8,9 @@
 #define CQ_FIXTURE_H
 
 #include "qemu/bswap.h"
-#include "cq.h"
+#include "objects/cq.h"
 #include "fake_env.h"
-#include "timer.h"
+#include "base/timer.h"
 #include "trace-mark.h"
 
 #define CQE_SIZE sizeof(struct ernic_cqe)

@@ -7,7 +7,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "dialog.h"
-#include "ib_tables.h"
+#include "wire/ib_tables.h"
 
 #define PKT_MAX (ERNIC_PKT_HDR_MAX + 8192 + ERNIC_PKT_TAIL_MAX)
 

@@ -11,7 +11,7 @@
 #define DIALOG_H
 
 #include "fake_verbs.h"
-#include "wire.h"
+#include "wire/headers.h"
 
 #define DLG_PEER_QPN    0x775533u
 #define DLG_HOST        1           /* 10.0.0.1, and the peer's: 10.0.0.2 */

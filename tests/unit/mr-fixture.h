@@ -8,7 +8,7 @@
 #define MR_FIXTURE_H
 
 #include "fake_env.h"
-#include "mr.h"
+#include "objects/mr.h"
 #include "trace-mark.h"
 
 #define LW      ERNIC_ACCESS_LOCAL_WRITE

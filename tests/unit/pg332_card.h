@@ -9,7 +9,7 @@
 #define PG332_CARD_H
 
 #include "fake_verbs.h"
-#include "regfile.h"
+#include "faces/pg332/register_file.h"
 
 #define QPN         2
 #define DEPTH       8

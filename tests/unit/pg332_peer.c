@@ -5,7 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "icrc.h"
+#include "wire/icrc.h"
 #include "pg332_peer.h"
 
 ErnicPath peer_path(void)

@@ -6,9 +6,9 @@
 #ifndef PG332_PEER_H
 #define PG332_PEER_H
 
-#include "net.h"
+#include "wire/frame.h"
 #include "pg332_card.h"
-#include "wire.h"
+#include "wire/headers.h"
 
 #define PEER_PSN    PSN_OF(1)       /* that the card expects first */
 #define PEER_MTU    4096

@@ -9,7 +9,7 @@
 
 #include "qemu/bswap.h"
 #include "fake_verbs.h"
-#include "qp.h"
+#include "transport/qp.h"
 
 typedef struct Fixture {
     FakeEnv env;

@@ -5,9 +5,9 @@
  */
 #include "qemu/osdep.h"
 #include "engine.h"
-#include "icrc.h"
+#include "wire/icrc.h"
 #include "strict_card.h"
-#include "wire.h"
+#include "wire/headers.h"
 
 #define NEXT    100             /* the PSN that the peer uses first */
 

@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "buf.h"
+#include "objects/buf.h"
 #include "fake_env.h"
 #include "trace-mark.h"
 

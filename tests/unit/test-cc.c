@@ -6,10 +6,10 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "cc.h"
+#include "transport/cc.h"
 #include "dialog.h"
-#include "ib_tables.h"
-#include "profile.h"
+#include "timing/profile.h"
+#include "wire/ib_tables.h"
 
 #define SQ DLG_SQ_PSN
 #define RQ DLG_RQ_PSN

@@ -6,9 +6,9 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "counter.h"
+#include "objects/counter.h"
 #include "fake_verbs.h"
-#include "qp.h"
+#include "transport/qp.h"
 
 #define ROWS (sizeof(ErnicQpStats) / sizeof(uint64_t))
 

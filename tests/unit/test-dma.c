@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "dma.h"
+#include "objects/dma.h"
 #include "mr-fixture.h"
 
 /* A region over @pages scattered pages; a copy of its bytes is in @model. */

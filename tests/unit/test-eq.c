@@ -6,9 +6,9 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "eq.h"
+#include "objects/eq.h"
 #include "fake_env.h"
-#include "qp.h"
+#include "transport/qp.h"
 #include "trace-mark.h"
 
 #define EQE_SIZE sizeof(struct ernic_eqe)

@@ -5,8 +5,8 @@
  * other end makes of it.
  */
 #include "qemu/osdep.h"
-#include "fault.h"
-#include "ib_spec.h"
+#include "base/fault.h"
+#include "base/ib_spec.h"
 #include "hw/rdma-ernic/ernic_abi.h"
 
 #define FIRST_RECV  ERNIC_FAULT_PSN_AHEAD

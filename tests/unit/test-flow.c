@@ -7,9 +7,9 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "fake_verbs.h"
-#include "flow.h"
-#include "flow_key.h"
-#include "ib_spec.h"
+#include "base/ib_spec.h"
+#include "steering/flow.h"
+#include "steering/flow_key.h"
 
 #define FRAME_MAX 128
 

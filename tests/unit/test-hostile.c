@@ -7,7 +7,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "dialog.h"
-#include "ib_tables.h"
+#include "wire/ib_tables.h"
 
 #define SQ DLG_SQ_PSN
 #define RQ DLG_RQ_PSN

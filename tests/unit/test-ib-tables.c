@@ -5,7 +5,7 @@
  * error breaks a law.
  */
 #include "qemu/osdep.h"
-#include "ib_tables.h"
+#include "wire/ib_tables.h"
 
 #define MS  1000000u
 

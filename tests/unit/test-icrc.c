@@ -6,8 +6,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "icrc.h"
-#include "net.h"
+#include "wire/frame.h"
+#include "wire/icrc.h"
 
 #define MAX_IB  (4096 + 64)
 

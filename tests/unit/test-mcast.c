@@ -7,7 +7,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "fake_verbs.h"
-#include "mcast.h"
+#include "objects/mcast.h"
 
 typedef struct Fixture {
     FakeEnv env;

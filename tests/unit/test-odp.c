@@ -7,8 +7,8 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "dialog.h"
-#include "mr.h"
-#include "qp.h"
+#include "objects/mr.h"
+#include "transport/qp.h"
 #include "trace-mark.h"
 
 #define SQ DLG_SQ_PSN

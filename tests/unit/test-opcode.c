@@ -5,7 +5,7 @@
  * the specification's list: header lengths as numbers, transports as letters.
  */
 #include "qemu/osdep.h"
-#include "opcode.h"
+#include "wire/opcode.h"
 
 typedef struct Expected {
     const char *name;

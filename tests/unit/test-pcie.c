@@ -4,8 +4,8 @@
  * What transfers over PCI Express take, against figures worked out by hand.
  */
 #include "qemu/osdep.h"
-#include "pcie.h"
-#include "server.h"
+#include "timing/pcie.h"
+#include "timing/stage.h"
 
 static void test_work(void)
 {

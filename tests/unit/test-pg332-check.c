@@ -7,10 +7,10 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "icrc.h"
-#include "pg332_check.h"
+#include "faces/pg332/packet_checks.h"
+#include "wire/icrc.h"
 #include "pg332_peer.h"
-#include "qp.h"
+#include "transport/qp.h"
 
 #define ETH     ERNIC_ETH_LEN
 #define OPTIONS 4                   /* bytes of IP options */

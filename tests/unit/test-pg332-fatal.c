@@ -5,7 +5,7 @@
  * what software is then told of it.
  */
 #include "qemu/osdep.h"
-#include "pg332_check.h"
+#include "faces/pg332/packet_checks.h"
 #include "pg332_ends.h"
 #include "pg332_peer.h"
 #include "trace-mark.h"

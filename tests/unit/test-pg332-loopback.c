@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "pg332.h"
+#include "faces/pg332/pg332.h"
 #include "pg332_card.h"
 
 #define NUM_QP  32              /* of card_config() */

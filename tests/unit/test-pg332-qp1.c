@@ -7,9 +7,9 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "net.h"
+#include "wire/frame.h"
 #include "pg332_card.h"
-#include "qp.h"
+#include "transport/qp.h"
 
 #define QKEY_GSI    0x80010000
 #define MAD_LEN     256

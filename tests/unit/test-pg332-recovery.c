@@ -6,7 +6,7 @@
  * the queue pair does its work again.
  */
 #include "qemu/osdep.h"
-#include "pg332_check.h"
+#include "faces/pg332/packet_checks.h"
 #include "pg332_ends.h"
 #include "pg332_peer.h"
 #include "pg332_recovery.h"

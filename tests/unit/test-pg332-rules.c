@@ -7,9 +7,9 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "base/ib_spec.h"
 #include "engine.h"
-#include "ib_spec.h"
-#include "strict.h"
+#include "faces/pg332/strict.h"
 #include "strict_card.h"
 
 /* ---- what leads to the cases ------------------------------------------ */
@@ -701,7 +701,7 @@ static GString *print_doc(void)
         "# Rules of PG332\n"
         "\n"
         "Printed by `test-pg332-rules --print` from the table in\n"
-        "`hw/rdma-ernic/core/pg332_rules.c`; a unit test compares the two.\n"
+        "`hw/rdma-ernic/core/faces/pg332/rules.c`; a unit test compares the two.\n"
         "[ernic-face.md](ernic-face.md) says what `ernic-strict` does with them.\n"
         "\n"
         "A rule's source is a register's description, a table or a procedure of\n"

@@ -7,7 +7,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "pg332_card.h"
-#include "pg332_side.h"
+#include "faces/pg332/side_stream.h"
 
 #define RING    8
 #define DESC    64

@@ -7,8 +7,8 @@
 #include "qemu/osdep.h"
 #include "hand_profile.h"
 #include "pg332_card.h"
-#include "qp.h"
-#include "timing.h"
+#include "timing/timing.h"
+#include "transport/qp.h"
 
 static uint64_t start;          /* the times of a test begin here */
 
@@ -128,7 +128,7 @@ static void test_opcodes(void)
         { READ, .read = true, .key = true },
         { SEND_INV, .message = true, .key = true },
     };
-    const ErnicServer *a, *b;
+    const ErnicStageState *a, *b;
     uint32_t i;
 
     for (i = 0; i < ARRAY_SIZE(rows); i++) {

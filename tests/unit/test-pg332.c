@@ -7,8 +7,8 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "pg332_card.h"
-#include "psn.h"
-#include "qp.h"
+#include "transport/qp.h"
+#include "wire/psn.h"
 
 /* ---- tests: the data path ------------------------------------------------------ */
 

@@ -5,7 +5,7 @@
  * every way there is.
  */
 #include "qemu/osdep.h"
-#include "profile.h"
+#include "timing/profile.h"
 #include "timed_pair.h"
 
 static char *read_profile(const char *name)

@@ -4,7 +4,7 @@
  * Sequence arithmetic at the edges: the wrap, and half the circle.
  */
 #include "qemu/osdep.h"
-#include "psn.h"
+#include "wire/psn.h"
 
 #define TOP     0xffffffu
 #define HALF    0x800000u

@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qp_fixture.h"
-#include "timer.h"
+#include "base/timer.h"
 
 /* ---- what a state begins with -------------------------------------------------- */
 

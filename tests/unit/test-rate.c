@@ -5,10 +5,10 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qp.h"
-#include "rate.h"
+#include "transport/qp.h"
+#include "transport/rate.h"
 #include "raw_fixture.h"
-#include "state.h"
+#include "state/state.h"
 
 #define LEN     1000
 #define KBPS    5000

@@ -7,10 +7,10 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "hand_profile.h"
-#include "qp.h"
+#include "transport/qp.h"
 #include "raw_fixture.h"
-#include "state.h"
-#include "tx.h"
+#include "state/state.h"
+#include "transport/tx.h"
 
 #define BUF     65536
 #define SINK    32768

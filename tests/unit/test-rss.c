@@ -7,8 +7,8 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "fake_verbs.h"
-#include "qp.h"
-#include "rss.h"
+#include "steering/rss.h"
+#include "transport/qp.h"
 
 /* "RSS hash verification suite": key, and hashes of addresses and with ports. */
 static const uint8_t key[ERNIC_RSS_KEY] = {

@@ -32,12 +32,12 @@
  *   left to RTS, Error, Reset, or by destruction     rtr/exits, destroy
  *   a receiver may stay in it                        rtr/inbound
  * RTR to RTS sets
- *   ACK timeout                                      test-comp timeout/table
+ *   ACK timeout                                      test-completer timeout/table
  *   the PSN of the first request                     rts/attributes
- *   retry count: for timeouts and NAKs of gaps       test-comp timeout/budget,
+ *   retry count: for timeouts and NAKs of gaps       test-completer timeout/budget,
  *                                                    timeout/nak-budget
- *   RNR retry count                                  test-comp rnr/budget
- *   outstanding READs and atomics at the peer        test-req credits
+ *   RNR retry count                                  test-completer rnr/budget
+ *   outstanding READs and atomics at the peer        test-requester credits
  *   optionally rights, Q_Key, minimum RNR timer      rts/optional
  * RTS
  *   sends and receives                               rts/both
@@ -83,8 +83,8 @@
  *   two CRCs: ours is the ICRC                       bad-icrc
  *   SEND, WRITE and window binding are there         uc-operations
  * READ queue of the responder
- *   more than agreed on: NAK invalid, Error          test-resp-fault overflow
- *   data is in place before the completion           test-req read
+ *   more than agreed on: NAK invalid, Error          test-responder-fault overflow
+ *   data is in place before the completion           test-requester read
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"

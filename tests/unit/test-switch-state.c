@@ -7,10 +7,10 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "ib_spec.h"
-#include "net.h"
-#include "switch.h"
-#include "walk.h"
+#include "base/ib_spec.h"
+#include "network/archive.h"
+#include "network/switch.h"
+#include "wire/frame.h"
 
 #define NEVER   UINT64_MAX
 #define PORTS   4
@@ -141,7 +141,7 @@ static uint64_t end(Net *n)
 
 static GByteArray *saved(const Net *n)
 {
-    ErnicWalk w = { .out = g_byte_array_new(), .now = n->now };
+    ErnicArchive w = { .out = g_byte_array_new(), .now = n->now };
 
     ernic_switch_walk(n->s, &w);
     g_assert_false(w.bad);
@@ -150,7 +150,7 @@ static GByteArray *saved(const Net *n)
 
 static bool load(Net *n, const uint8_t *bytes, size_t len)
 {
-    ErnicWalk w = { .in = bytes, .left = len, .now = n->now };
+    ErnicArchive w = { .in = bytes, .left = len, .now = n->now };
 
     ernic_switch_walk(n->s, &w);
     return !w.bad && w.left == 0;

@@ -6,9 +6,9 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "ib_spec.h"
-#include "net.h"
-#include "switch.h"
+#include "base/ib_spec.h"
+#include "network/switch.h"
+#include "wire/frame.h"
 
 #define NEVER   UINT64_MAX
 #define LEN     1000

@@ -4,7 +4,7 @@
  * The deadline heap against a plain array that is searched.
  */
 #include "qemu/osdep.h"
-#include "timer.h"
+#include "base/timer.h"
 
 static void test_empty(void)
 {

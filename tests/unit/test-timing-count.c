@@ -7,13 +7,13 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "check.h"
+#include "state/check.h"
 #include "fake_verbs.h"
 #include "hand_profile.h"
 #include "pg332_card.h"
-#include "qp.h"
-#include "timing.h"
-#include "timing_count.h"
+#include "timing/timing.h"
+#include "timing/timing_count.h"
+#include "transport/qp.h"
 
 #define LEN     65536
 
@@ -428,18 +428,18 @@ static void test_words(void)
         body; \
     }
 
-static ErnicTimedPacket *packet(ErnicLine *l)
+static ErnicTimedPacket *packet(ErnicDelayFifo *l)
 {
     uint64_t due;
 
-    return ernic_line_at(l, 0, &due);
+    return ernic_delay_fifo_at(l, 0, &due);
 }
 
-static ErnicTimedCqe *cqe(ErnicLine *l)
+static ErnicTimedCqe *cqe(ErnicDelayFifo *l)
 {
     uint64_t due;
 
-    return ernic_line_at(l, 0, &due);
+    return ernic_delay_fifo_at(l, 0, &due);
 }
 
 BREAK(since, t->since = t->epoch + 1)

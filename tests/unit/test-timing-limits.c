@@ -6,9 +6,9 @@
  */
 #include "qemu/osdep.h"
 #include "hand_profile.h"
-#include "qp.h"
+#include "transport/qp.h"
 #include "timed_pair.h"
-#include "timing.h"
+#include "timing/timing.h"
 
 static uint32_t trains_out(Pair *p)
 {

@@ -5,7 +5,7 @@
  * call into each function of its files (timing_off_sources in meson.build), which
  * is counted here. The same work with a profile makes them run.
  *
- * retry.c is none of them: the requester calls it, and it asks for a model itself.
+ * retry_buffer.c is none of them: the requester calls it, and it asks for a model itself.
  */
 #include "qemu/osdep.h"
 #include "fake_verbs.h"

@@ -7,10 +7,10 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "hand_profile.h"
-#include "qp.h"
+#include "transport/qp.h"
 #include "timed_pair.h"
-#include "timing.h"
-#include "wqe.h"
+#include "timing/timing.h"
+#include "transport/wqe.h"
 
 /* The next packet left the timed engine @ns after the start. */
 static void left_at(Pair *p, uint64_t ns)
@@ -37,7 +37,7 @@ static void left_at(Pair *p, uint64_t ns)
  */
 static void test_send(void)
 {
-    const ErnicServer *s;
+    const ErnicStageState *s;
     Pair p;
 
     open_pair(&p, &hand, ERNIC_QPT_RC);
@@ -521,7 +521,7 @@ static void request(Pair *p, uint8_t opcode, End *a, End *b)
 }
 
 /* What passed @stage of the timed engine since @before. */
-static uint64_t passed(const Pair *p, const ErnicServer *before,
+static uint64_t passed(const Pair *p, const ErnicStageState *before,
                        ErnicStage stage)
 {
     return p->e->timing->server[stage].items - before[stage].items;
@@ -529,7 +529,7 @@ static uint64_t passed(const Pair *p, const ErnicServer *before,
 
 /* The stages of a request that the timed engine sends. */
 static void sent_stages(const Pair *p, const ErnicWr *wr,
-                        const ErnicServer *before)
+                        const ErnicStageState *before)
 {
     bool local = wr->flags & ERNIC_WRF_LOCAL;
     bool asks = (wr->flags & ERNIC_WRF_RESPONSE) && !(wr->flags & ERNIC_WRF_WORD) &&
@@ -549,7 +549,7 @@ static void sent_stages(const Pair *p, const ErnicWr *wr,
 
 /* And of one that it is sent. */
 static void received_stages(const Pair *p, const ErnicWr *wr, bool acked,
-                            const ErnicServer *before)
+                            const ErnicStageState *before)
 {
     bool read = wr->wc_opcode == ERNIC_WC_READ;
     bool atomic = wr->flags & ERNIC_WRF_ATOMIC;
@@ -576,7 +576,7 @@ static void received_stages(const Pair *p, const ErnicWr *wr, bool acked,
 static void one_opcode(uint8_t opcode, uint8_t service, uint8_t type, bool back)
 {
     const ErnicWr *wr = ernic_wr(opcode);
-    ErnicServer before[ERNIC_STAGE_COUNT];
+    ErnicStageState before[ERNIC_STAGE_COUNT];
     struct ernic_cqe cqe;
     End end[2];
     Pair p;

@@ -8,7 +8,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "dialog.h"
-#include "ib_tables.h"
+#include "wire/ib_tables.h"
 
 #define SQ DLG_SQ_PSN
 #define PSN DLG_RQ_PSN

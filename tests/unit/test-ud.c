@@ -8,8 +8,8 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "dialog.h"
-#include "ib_tables.h"
-#include "net.h"
+#include "wire/frame.h"
+#include "wire/ib_tables.h"
 
 #define SQ DLG_SQ_PSN
 #define GRH ERNIC_GRH_LEN

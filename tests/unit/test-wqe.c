@@ -7,11 +7,11 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "fake_env.h"
-#include "ib_spec.h"
-#include "mr.h"
-#include "opcode.h"
+#include "base/ib_spec.h"
+#include "objects/mr.h"
+#include "wire/opcode.h"
 #include "trace-mark.h"
-#include "wqe.h"
+#include "transport/wqe.h"
 
 #define SLOT_MAX (ERNIC_SQ_STRIDE_MAX * 64)
 #define MTU 1024

@@ -8,9 +8,9 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "dialog.h"
-#include "mr.h"
-#include "qp.h"
-#include "rq.h"
+#include "objects/mr.h"
+#include "objects/wq.h"
+#include "transport/qp.h"
 #include "trace-mark.h"
 
 #define PSN DLG_RQ_PSN

@@ -5,28 +5,28 @@
  * deadlines, what came by loopback, queue pairs with work, departure.
  */
 #include "qemu/osdep.h"
-#include "cmd.h"
-#include "counter.h"
-#include "cq.h"
-#include "doorbell.h"
+#include "base/timer.h"
 #include "engine.h"
-#include "flow.h"
-#include "format.h"
-#include "mcast.h"
-#include "mr.h"
-#include "pg332.h"
-#include "pg332_side.h"
-#include "qp.h"
-#include "rss.h"
-#include "rx.h"
-#include "sched.h"
-#include "strict.h"
-#include "timer.h"
-#include "retry.h"
-#include "timing.h"
-#include "timing_count.h"
+#include "faces/face.h"
+#include "faces/pg332/pg332.h"
+#include "faces/pg332/side_stream.h"
+#include "faces/pg332/strict.h"
+#include "faces/verbs/commands.h"
+#include "faces/verbs/doorbell.h"
+#include "objects/counter.h"
+#include "objects/cq.h"
+#include "objects/mcast.h"
+#include "objects/mr.h"
+#include "steering/flow.h"
+#include "steering/rss.h"
+#include "timing/timing.h"
+#include "timing/timing_count.h"
 #include "trace.h"
-#include "tx.h"
+#include "transport/qp.h"
+#include "transport/retry_buffer.h"
+#include "transport/rx.h"
+#include "transport/sched.h"
+#include "transport/tx.h"
 
 /* Requests flushed per turn of a queue pair. */
 #define ENGINE_FLUSH_BUDGET 64
@@ -35,7 +35,7 @@ static void engine_init(Ernic *e)
 {
     const ErnicConfig *cfg = &e->cfg;
 
-    e->format = cfg->pg332 ? &ernic_format_pg332 : &ernic_format_verbs;
+    e->face = cfg->pg332 ? &ernic_face_pg332 : &ernic_face_verbs;
     e->regs = ernic_pg332_regs(cfg);
     e->side = cfg->pg332 ? ernic_side_new() : NULL;
     e->strict = ernic_strict_new(cfg);
@@ -180,17 +180,17 @@ static void engine_wake(Ernic *e)
 /* Timing model: stores of software's that have arrived by @until. */
 static void engine_doorbells(Ernic *e, uint64_t until)
 {
-    ErnicLine *line = &e->timing->doorbells;
+    ErnicDelayFifo *line = &e->timing->doorbells;
     const ErnicTimedDoorbell *db;
 
-    while ((db = ernic_line_peek(line, until))) {
+    while ((db = ernic_delay_fifo_peek(line, until))) {
         ernic_timing_taken(e, ERNIC_TIMED_DOORBELL, line->count);
         if (e->regs) {
             ernic_pg332_doorbell(e, db->where, db->value);
         } else {
             ernic_doorbell_exec(e, db->where, db->value);
         }
-        ernic_line_pop(line, e->now);
+        ernic_delay_fifo_pop(line, e->now);
     }
     ernic_timing_taken(e, ERNIC_TIMED_DOORBELL, 0);
 }
@@ -208,8 +208,8 @@ static void engine_catch_up(Ernic *e)
 /* Timing model: room for one more store. */
 static void engine_doorbell_room(Ernic *e)
 {
-    if (ernic_line_full(&e->timing->doorbells)) {
-        engine_doorbells(e, ernic_line_due(&e->timing->doorbells));
+    if (ernic_delay_fifo_full(&e->timing->doorbells)) {
+        engine_doorbells(e, ernic_delay_fifo_due(&e->timing->doorbells));
     }
 }
 
@@ -415,7 +415,7 @@ static void engine_timers(Ernic *e)
             break;
         }
         ernic_ack_due(e, &e->qp[qpn]);
-        ernic_comp_timeout(e, &e->qp[qpn]);
+        ernic_completer_timeout(e, &e->qp[qpn]);
     }
     ernic_cq_moderation_run(e, e->now);
 }
@@ -448,11 +448,11 @@ static void engine_due(Ernic *e)
     ErnicTrain train;
 
     engine_doorbells(e, e->now);
-    while ((p = ernic_line_peek(&t->rx, e->now))) {
+    while ((p = ernic_delay_fifo_peek(&t->rx, e->now))) {
         ernic_timing_train(p, &train);
         ernic_timing_taken(e, ERNIC_TIMED_RECEIVED, t->rx.count);
         ernic_rx_train(e, &train);
-        ernic_line_pop(&t->rx, e->now);
+        ernic_delay_fifo_pop(&t->rx, e->now);
     }
     ernic_timing_taken(e, ERNIC_TIMED_RECEIVED, 0);
     ernic_qp_post_due(e, e->now);
@@ -469,10 +469,10 @@ static void engine_turn(Ernic *e, ErnicQp *qp)
     bool flush = ernic_qp_flush_step(e, qp, ENGINE_FLUSH_BUDGET);
     bool send = ernic_ack_step(e, qp);
 
-    send |= ernic_req_step(e, qp);
+    send |= ernic_requester_step(e, qp);
     if (e->timing) {
         ernic_timing_requests(e, qp->qpn, qp->sq.started - qp->sq.wq.ci);
-        ernic_retry_sync(e, qp);
+        ernic_retry_buffer_sync(e, qp);
     }
     if (flush || (send && !e->tx->busy)) {
         ernic_sched_mark(e, qp);

@@ -8,7 +8,7 @@
 #ifndef ERNIC_ENGINE_H
 #define ERNIC_ENGINE_H
 
-#include "dev.h"
+#include "base/device.h"
 #include "hw/rdma-ernic/ernic_abi.h"
 
 /* @ops and @env outlive the engine. @cfg is copied. */

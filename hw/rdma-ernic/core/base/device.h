@@ -1,0 +1,172 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * One device: the tables of all objects and what they share. The layers above
+ * know the types behind the pointers; this file knows none of them.
+ */
+#ifndef ERNIC_DEV_H
+#define ERNIC_DEV_H
+
+#include "base/env.h"
+#include "base/ids.h"
+#include "base/limits.h"
+#include "base/stats.h"
+#include "base/types.h"
+
+typedef struct ErnicEq ErnicEq;
+typedef struct ErnicCq ErnicCq;
+typedef struct ErnicSrq ErnicSrq;
+typedef struct ErnicQp ErnicQp;
+typedef struct ErnicMr ErnicMr;
+typedef struct ErnicPd ErnicPd;
+typedef struct ErnicMcast ErnicMcast;
+typedef struct ErnicFlow ErnicFlow;
+typedef struct ErnicRss ErnicRss;
+typedef struct ErnicCounter ErnicCounter;
+typedef struct ErnicTx ErnicTx;
+typedef struct ErnicFaceOps ErnicFaceOps;
+typedef struct ErnicRegFile ErnicRegFile;
+typedef struct ErnicSide ErnicSide;
+typedef struct ErnicTimers ErnicTimers;
+typedef struct ErnicTiming ErnicTiming;
+typedef struct ErnicProfile ErnicProfile;
+typedef struct ErnicTimingTrace ErnicTimingTrace;
+typedef struct ErnicStrict ErnicStrict;
+
+/* What becomes of rules of PG332 that are broken. */
+typedef enum ErnicStrictMode {
+    ERNIC_STRICT_OFF,           /* nobody looks */
+    ERNIC_STRICT_REPORT,        /* counted and told */
+    ERNIC_STRICT_ENFORCE,       /* and it has consequences */
+    ERNIC_STRICT_MODES
+} ErnicStrictMode;
+
+/* What a completion waits for under the timing model, before it is written. */
+typedef enum ErnicTimedAfter {
+    ERNIC_AFTER_NOTHING,
+    ERNIC_AFTER_SENT,           /* until the last frame has left */
+    ERNIC_AFTER_LOCAL,          /* until the last local operation has ended */
+} ErnicTimedAfter;
+
+/* Chosen once, before ernic_new(); each at most ERNIC_LIM_*, at least 1. */
+typedef struct ErnicConfig {
+    uint32_t max_qp, max_cq, max_srq, max_eq, max_mr, max_pd, max_uctx;
+    uint16_t num_vectors;
+    uint8_t mtu;                /* greatest path MTU, 1: 256 ... 5: 4096 */
+    uint16_t udp_sport;         /* of every packet; 0: per queue pair */
+    uint32_t link_speed;        /* Mb/s; told to software; DCQCN's, if not timed */
+    /*
+     * 0: the engine's guest drives it by verbs. Else 1 + enum pg332_version: by
+     * the registers of PG332, with queue pairs 1 to max_qp - 1.
+     */
+    uint8_t pg332;
+    uint8_t strict;             /* ErnicStrictMode; with PG332 only */
+    bool raw;                   /* the link takes Ethernet frames too */
+    /* The timing model's, which outlives the engine; NULL: it is off. */
+    const ErnicProfile *timing;
+    /* Told what the timing model does, and outlives the engine; NULL: nobody. */
+    const ErnicTimingTrace *timing_trace;
+} ErnicConfig;
+
+/* Queue pairs in line, by number; 0: none. */
+typedef struct ErnicRing {
+    uint32_t head, tail;
+} ErnicRing;
+
+typedef struct ErnicGidEntry {
+    ErnicGid gid;               /* all 0: free */
+    uint8_t mac[6];
+    uint16_t vlan;
+} ErnicGidEntry;
+
+/* How far a page fault of a queue pair is. */
+typedef enum ErnicPageState {
+    ERNIC_PAGE_NONE,
+    ERNIC_PAGE_ASKED,           /* software was asked, and will say RESUME */
+    ERNIC_PAGE_FAILED,          /* and has said that it will not be there */
+    ERNIC_PAGE_STATES
+} ErnicPageState;
+
+/* A page that an access met absent (odp.h). */
+typedef struct ErnicPageFault {
+    uint64_t off;               /* of the first byte, in its region's buffer */
+    uint32_t key;               /* of the region */
+    uint32_t len;               /* bytes that are wanted from there on */
+    bool write;
+    uint8_t state;              /* ErnicPageState */
+} ErnicPageFault;
+
+/* What an object holds of its own events; embedded in CQ, QP, SRQ (eq.c). */
+typedef struct ErnicEvents {
+    uint32_t pending;           /* bit per enum ernic_event */
+    uint32_t detail;            /* of BAD_DOORBELL */
+    bool queued;                /* in its event queue's line */
+    ErnicPageFault page;        /* of PAGE_FAULT, and until it is resumed */
+} ErnicEvents;
+
+typedef enum ErnicEvClass {
+    ERNIC_EVC_CQ,
+    ERNIC_EVC_QP,
+    ERNIC_EVC_SRQ,
+    ERNIC_EVC_PORT,
+    ERNIC_EVC_COUNT
+} ErnicEvClass;
+
+/* Where the events of one class lie: number n at base + n * stride. */
+typedef struct ErnicEventsAt {
+    void *base;
+    size_t stride;
+} ErnicEventsAt;
+
+struct Ernic {
+    const ErnicEnvOps *ops;
+    void *env;
+    ErnicConfig cfg;
+    const ErnicFaceOps *face;
+    ErnicRegFile *regs;         /* owned; NULL: verbs */
+    ErnicSide *side;            /* owned; NULL: verbs */
+    ErnicStrict *strict;        /* owned; NULL: off */
+
+    /* Tables, index = number (keys: number >> 8). Entry 0 is never given out. */
+    ErnicIds pd_ids, eq_ids, cq_ids, srq_ids, mr_ids, qp_ids, uctx_ids;
+    ErnicPd *pd;
+    ErnicEq *eq;
+    ErnicCq *cq;
+    ErnicSrq *srq;
+    ErnicMr *mr;
+    ErnicQp *qp;
+    ErnicMcast *mcast;
+    ErnicFlow *flow;            /* ERNIC_LIM_FLOW + 1; index = handle */
+    uint32_t num_flows;         /* that are used */
+    ErnicRss *rss;              /* ERNIC_LIM_RSS + 1 */
+    ErnicCounter *counter;      /* ERNIC_LIM_COUNTER + 1, of which 0 is used */
+    bool uctx_used[ERNIC_LIM_UCTX + 1];         /* commands.c; index = number */
+    uint32_t num_pages;         /* page addresses kept, of ERNIC_MAX_PAGES */
+    uint32_t num_bound;         /* type 2 windows that are bound */
+
+    ErnicGidEntry gid[ERNIC_LIM_GID];
+    uint16_t pkey[ERNIC_LIM_PKEY];
+    uint32_t bad_pkey, bad_qkey;
+    uint16_t udp_sport;         /* of every packet; 0: per queue pair */
+    bool port_active;
+    bool page_failed;           /* some page may be ERNIC_PAGE_FAILED */
+    uint32_t async_eq;          /* 0: none */
+    ErnicEvents port_events;
+    ErnicEventsAt events_at[ERNIC_EVC_COUNT];   /* set by ernic_new() */
+
+    ErnicTimers *timers;        /* one deadline per queue pair */
+    ErnicTimers *cq_timers;     /* one per completion queue: moderation */
+    ErnicTx *tx;
+    ErnicTiming *timing;        /* NULL: off */
+    ErnicRing ready;            /* queue pairs that can do something */
+    ErnicRing waiting;          /* and those that can when the link is free */
+    ErnicRing places;           /* timing: responders that read_slots.c will wake */
+    uint64_t now;               /* of the present entry; not a clock */
+    ErnicStats stats;
+    ErnicPageFault absent;      /* of the last access that was ABSENT */
+    uint8_t rx_fault;           /* ErnicFault of the packet being served */
+    const struct ErnicPkt *rx_pkt;  /* that packet, if the face asks; or NULL */
+};
+typedef struct Ernic Ernic;
+
+#endif /* ERNIC_DEV_H */

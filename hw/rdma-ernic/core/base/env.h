@@ -1,0 +1,65 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The seam: seven calls that the engine makes into its environment. The calls
+ * that the environment makes into the engine are in engine.h.
+ */
+#ifndef ERNIC_ENV_H
+#define ERNIC_ENV_H
+
+#include "base/types.h"
+
+typedef enum ErnicAtomicOp {
+    ERNIC_ATOMIC_CMP_SWAP,
+    ERNIC_ATOMIC_FETCH_ADD,
+    ERNIC_ATOMIC_WRITE,
+} ErnicAtomicOp;
+
+#define ERNIC_REPORT_NAME 40
+
+/* A rule of PG332, and the last time that it was broken (strict mode). */
+typedef struct ErnicReport {
+    const char *rule, *text;    /* its name, and what it does not allow */
+    char reg[ERNIC_REPORT_NAME];        /* the register, or field, by name */
+    uint32_t offset;            /* in the window; of the field: in its record */
+    uint32_t qpn;               /* 0: none in particular */
+    uint64_t value;
+    uint64_t time;              /* ns; as the entry that saw it was told */
+    uint64_t count;             /* 0: never; only rule and text mean something */
+} ErnicReport;
+
+/*
+ * All addresses are guest bus addresses. A call that returns false has had no
+ * effect that the guest was promised; dma_write may have written part.
+ * None of these calls may call back into the engine.
+ */
+typedef struct ErnicEnvOps {
+    bool (*dma_read)(void *env, uint64_t addr, void *buf, uint64_t len);
+    bool (*dma_write)(void *env, uint64_t addr, const void *buf,
+                      uint64_t len);
+    /*
+     * One atomic operation on the little-endian 64-bit word at @addr, which
+     * is a multiple of 8. @arg is the summand, or what replaces a word equal
+     * to @compare, or (WRITE) any. The word as it was goes to *@old, in host byte order.
+     */
+    bool (*dma_atomic64)(void *env, uint64_t addr, ErnicAtomicOp op,
+                         uint64_t arg, uint64_t compare, uint64_t *old);
+    /*
+     * Hand a train to the link, which has copied or sent it on return. False:
+     * the link is busy; the engine keeps the train and offers it again after
+     * ernic_tx_ready().
+     */
+    bool (*tx)(void *env, const ErnicTrain *train);
+    /* Whether the link has trains that it took and did not send yet; may be NULL. */
+    bool (*tx_waits)(void *env);
+    void (*irq)(void *env, uint16_t vector);
+    /*
+     * Call ernic_run() at @ns, or as soon as possible if that is past. Only
+     * the last call counts; UINT64_MAX: not before something happens.
+     */
+    void (*wake_at)(void *env, uint64_t ns);
+    /* A rule was broken for the first time by its queue pair; may be NULL. */
+    void (*violation)(void *env, const ErnicReport *report);
+} ErnicEnvOps;
+
+#endif /* ERNIC_ENV_H */

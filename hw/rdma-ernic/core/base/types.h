@@ -1,0 +1,80 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The values that every layer of the engine shares: transports, addresses,
+ * paths and packet trains.
+ */
+#ifndef ERNIC_TYPES_H
+#define ERNIC_TYPES_H
+
+/* A deadline, in ns, that never comes. */
+#define ERNIC_NEVER UINT64_MAX
+
+/* Transport services (IBTA vol. 1, 3.2); the order of the opcode table. */
+typedef enum ErnicTransport {
+    ERNIC_RC,
+    ERNIC_UC,
+    ERNIC_UD,
+    ERNIC_XRC,
+    ERNIC_TRANSPORT_COUNT,
+    /* None of them: Ethernet frames as software makes them (11.2.4.1, Raw). */
+    ERNIC_RAW = ERNIC_TRANSPORT_COUNT
+} ErnicTransport;
+
+/*
+ * A port address: the 128-bit GID of RoCEv2 in network byte order. An IPv4
+ * address is held IPv4-mapped (::ffff:a.b.c.d), IBTA annex A17.4.5.2.
+ */
+typedef struct ErnicGid {
+    uint8_t raw[16];
+} ErnicGid;
+
+#define ERNIC_NO_VLAN 0xffff
+/* The VLAN that a tag names; 0: none, as a tag of a priority alone. */
+#define ERNIC_VLAN_ID(tci) ((tci) == ERNIC_NO_VLAN ? 0 : (tci) & 0xfff)
+
+/*
+ * All of a packet's headers below BTH that one train has in common. The IPv4
+ * identification is always 0 and DF is always set, so that both ends can
+ * compute the ICRC of a packet whose IP header they never see.
+ */
+typedef struct ErnicPath {
+    ErnicGid sgid, dgid;        /* both IPv4-mapped, or neither */
+    uint8_t smac[6], dmac[6];
+    uint16_t vlan;              /* TCI, or ERNIC_NO_VLAN */
+    uint16_t udp_sport;         /* host order; the destination is 4791 */
+    uint32_t flow_label;        /* 20 bits, IPv6 only */
+    uint8_t tclass;             /* DSCP[7:2] and ECN[1:0] */
+    uint8_t hop_limit;
+} ErnicPath;
+
+/*
+ * Consecutive packets to one destination, each from BTH to ICRC, every one
+ * but the last @seg bytes long. The unit that crosses the seam to a link.
+ * The receiver of a train borrows @data for the length of the call. With @frame
+ * it is one Ethernet frame without FCS instead, and @path and @ip mean nothing.
+ */
+typedef struct ErnicTrain {
+    ErnicPath path;
+    bool frame;
+    const uint8_t *ip;          /* received: the IP header as it came, if the
+                                   link saw it; else NULL */
+    const uint8_t *data;
+    uint32_t len;               /* bytes of all packets together */
+    uint32_t seg;               /* bytes of each packet but the last, > 0 */
+} ErnicTrain;
+
+static inline uint32_t ernic_train_packets(const ErnicTrain *train)
+{
+    return DIV_ROUND_UP(train->len, train->seg);
+}
+
+/* Whether @gid is an IPv4-mapped address. */
+static inline bool ernic_gid_is_v4(const ErnicGid *gid)
+{
+    static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+
+    return memcmp(gid->raw, prefix, sizeof(prefix)) == 0;
+}
+
+#endif /* ERNIC_TYPES_H */

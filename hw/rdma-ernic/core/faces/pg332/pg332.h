@@ -1,0 +1,96 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The registers of PG332 as the way to drive the engine: what a write does, and
+ * where a queue pair's counters are read. Registers hold the set-up, and the
+ * counters of a queue pair that does not run; those of one that runs are the
+ * engine's. docs/ernic-face.md has the choices made here.
+ */
+#ifndef ERNIC_PG332_H
+#define ERNIC_PG332_H
+
+#include "faces/face.h"
+#include "faces/pg332/register_file.h"
+#include "transport/qp.h"
+
+/* The register file that @cfg asks for; NULL: none. */
+ErnicRegFile *ernic_pg332_regs(const ErnicConfig *cfg);
+/* What follows from registers that were loaded. */
+void ernic_pg332_restore(Ernic *e);
+uint32_t ernic_pg332_read(Ernic *e, uint32_t offset);
+void ernic_pg332_write(Ernic *e, uint32_t offset, uint32_t value);
+/* Does the register at @offset do more than hold a value or take a doorbell? */
+bool ernic_pg332_sets_up(const Ernic *e, uint32_t offset);
+/* A doorbell that was stored at @offset has arrived. */
+void ernic_pg332_doorbell(Ernic *e, uint32_t offset, uint32_t value);
+/* Whether a cause in INTSTS is enabled. */
+bool ernic_pg332_irq(const Ernic *e);
+
+/* ---- for queue.c too ------------------------------------------------- */
+
+enum pg332_version ernic_pg332_version(const Ernic *e);
+/* A global register, by its offset in the block. */
+uint32_t *ernic_pg332_reg(const Ernic *e, uint32_t offset);
+/* A register of the slot of @qpn, and a pair of them: an address. */
+uint32_t *ernic_pg332_qp_reg(const Ernic *e, uint32_t qpn, uint32_t offset);
+uint64_t ernic_pg332_qp_addr(const Ernic *e, uint32_t qpn, uint32_t low,
+                             uint32_t high);
+/* Does the configuration let @qpn run? */
+bool ernic_pg332_in_bound(const Ernic *e, uint32_t qpn);
+/* Latch causes (PG332_INT_*); interrupt if one that is enabled is new. */
+void ernic_pg332_raise(Ernic *e, uint32_t causes);
+/* Bits that the numbers of queue pairs need, where hardware packs or cuts them. */
+uint32_t ernic_pg332_qpn_bits(const Ernic *e);
+/* Set the bit of @qpn in the banks that begin at @bank. */
+void ernic_pg332_bank(Ernic *e, uint32_t bank, uint32_t qpn);
+
+/* qp1.c: members of the format, see there. */
+ErnicFault ernic_pg332_datagram(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
+                                ErnicPath *path, ErnicPkt *pkt, uint32_t *off);
+uint32_t ernic_pg332_recv_head(const ErnicPkt *pkt, const ErnicTrain *train,
+                               uint32_t ib_len, uint8_t *head);
+/*
+ * The longest frame that queue pair 1 takes: Ethernet, VLAN, IP, UDP, BTH, DETH,
+ * immediate data, the greatest path MTU and its pad.
+ */
+#define ERNIC_PG332_FRAME_MAX   (14 + 4 + 40 + 8 + 12 + 8 + 4 + 4096 + 3)
+
+/* status.c: what a status register of the pipeline shows now. */
+uint32_t ernic_pg332_pipeline(const Ernic *e, uint32_t offset, uint32_t stored);
+/* A member of the format, see there. */
+void ernic_pg332_pressed(Ernic *e);
+
+/* write_buffer.c: a member of the format, see there. */
+ErnicFault ernic_pg332_gather(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
+                              uint64_t off, const ErnicPkt *pkt, uint8_t *to);
+
+/* counters.c: members of the format, see there. */
+void ernic_pg332_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt);
+void ernic_pg332_came(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
+void ernic_pg332_refused(Ernic *e, const ErnicArrival *a,
+                         const ErnicVerdict *v);
+
+/*
+ * Indices as registers and memory show them: 1 to the depth, then 1 again; 0
+ * before the first. @count runs freely.
+ */
+static inline uint32_t ernic_pg332_index(uint32_t count, uint32_t depth)
+{
+    return count ? ((count - 1) & (depth - 1)) + 1 : 0;
+}
+
+/* How far the index @to is ahead of @from; @to may be any number. */
+static inline uint32_t ernic_pg332_ahead(uint32_t from, uint32_t to,
+                                         uint32_t depth)
+{
+    return from ? (to - from) & (depth - 1) :
+           to ? ernic_pg332_index(to, depth) : 0;
+}
+
+/* Messages that have come whole, into places taken one after the other. */
+static inline uint32_t ernic_pg332_received(const ErnicQp *qp)
+{
+    return qp->rq.wq.ci - qp->rq.recv_valid;
+}
+
+#endif /* ERNIC_PG332_H */

@@ -1,0 +1,271 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Where the bytes of a buffer lie in guest memory. The guest's page list is
+ * read once, judged, and never looked at again.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "objects/buf.h"
+#include "trace.h"
+
+/* Entries per access to a list, and per page of a two-level list. */
+#define LIST_ENTRIES    512
+#define LIST_PAGE       (LIST_ENTRIES * sizeof(uint64_t))
+
+/* Does [addr, addr + bytes) stay below 2^64? */
+static bool in_space(uint64_t addr, uint64_t bytes)
+{
+    return bytes == 0 || addr <= UINT64_MAX - (bytes - 1);
+}
+
+/* Read @n entries, at most LIST_ENTRIES, of the list at @addr. */
+static uint8_t read_entries(Ernic *e, uint64_t addr, uint64_t *entry,
+                            uint32_t n)
+{
+    uint64_t bytes = n * sizeof(*entry);
+    uint32_t i;
+
+    if (!e->ops->dma_read(e->env, addr, entry, bytes)) {
+        trace_ernic_buf_dma_failed(addr, bytes);
+        return ERNIC_ERR_DMA;
+    }
+    for (i = 0; i < n; i++) {
+        entry[i] = le64_to_cpu(entry[i]);
+    }
+    return ERNIC_OK;
+}
+
+static uint8_t check_aligned(const uint64_t *entry, uint32_t n, uint64_t size)
+{
+    uint32_t i;
+
+    for (i = 0; i < n; i++) {
+        if (entry[i] & (size - 1)) {
+            trace_ernic_buf_page_unaligned(entry[i], size);
+            return ERNIC_ERR_PARAM;
+        }
+    }
+    return ERNIC_OK;
+}
+
+/* One piece of a list: @n page addresses from @addr to @page. */
+static uint8_t read_pages(Ernic *e, ErnicBuf *buf, uint64_t addr,
+                          uint64_t *page, uint32_t n)
+{
+    uint8_t status = read_entries(e, addr, page, n);
+
+    if (status != ERNIC_OK) {
+        return status;
+    }
+    return check_aligned(page, n, 1ull << buf->page_shift);
+}
+
+static uint8_t read_list(Ernic *e, ErnicBuf *buf, uint64_t list,
+                         uint32_t npages)
+{
+    uint8_t status = ERNIC_OK;
+    uint32_t done, n;
+
+    for (done = 0; done < npages && status == ERNIC_OK; done += n) {
+        n = MIN(npages - done, LIST_ENTRIES);
+        status = read_pages(e, buf, list + done * sizeof(uint64_t),
+                            buf->page + done, n);
+    }
+    return status;
+}
+
+/* The list at @dir names pages full of page addresses. */
+static uint8_t read_tree(Ernic *e, ErnicBuf *buf, uint64_t dir)
+{
+    uint64_t leaf[LIST_ENTRIES];
+    uint8_t status = ERNIC_OK;
+    uint32_t done = 0, at = 0, n;
+
+    while (done < buf->npages && status == ERNIC_OK) {
+        if (at % LIST_ENTRIES == 0) {
+            n = DIV_ROUND_UP(buf->npages - done, LIST_ENTRIES);
+            n = MIN(n, LIST_ENTRIES);
+            status = read_entries(e, dir + at * sizeof(uint64_t), leaf, n);
+            if (status == ERNIC_OK) {
+                status = check_aligned(leaf, n, LIST_PAGE);
+            }
+        }
+        if (status == ERNIC_OK) {
+            n = MIN(buf->npages - done, LIST_ENTRIES);
+            status = read_pages(e, buf, leaf[at % LIST_ENTRIES],
+                                buf->page + done, n);
+            done += n;
+            at++;
+        }
+    }
+    return status;
+}
+
+static bool list_ok(uint64_t list, uint32_t entries, uint8_t page_shift)
+{
+    return page_shift >= ERNIC_PAGE_SHIFT_MIN &&
+           page_shift <= ERNIC_PAGE_SHIFT_MAX &&
+           list % sizeof(uint64_t) == 0 &&
+           in_space(list, (uint64_t)entries * sizeof(uint64_t));
+}
+
+uint8_t ernic_buf_alloc(Ernic *e, ErnicBuf *buf, uint32_t max_pages)
+{
+    memset(buf, 0, sizeof(*buf));
+    if (max_pages == 0) {
+        return ERNIC_ERR_PARAM;
+    }
+    if (max_pages > ERNIC_MAX_PAGES - e->num_pages) {
+        trace_ernic_buf_no_pages(max_pages, e->num_pages);
+        return ERNIC_ERR_NO_RESOURCE;
+    }
+    buf->page = g_try_new0(uint64_t, max_pages);
+    if (!buf->page) {
+        trace_ernic_buf_no_pages(max_pages, e->num_pages);
+        return ERNIC_ERR_NO_RESOURCE;
+    }
+    buf->npages = max_pages;
+    buf->page_shift = ERNIC_PAGE_SHIFT_MIN;
+    e->num_pages += max_pages;
+    return ERNIC_OK;
+}
+
+uint8_t ernic_buf_fill(Ernic *e, ErnicBuf *buf, uint64_t list, uint32_t npages,
+                       uint8_t page_shift)
+{
+    uint8_t status;
+
+    if (npages > buf->npages || !list_ok(list, npages, page_shift)) {
+        trace_ernic_buf_bad_desc(list, npages, page_shift, 1);
+        return ERNIC_ERR_PARAM;
+    }
+    buf->page_shift = page_shift;
+    status = read_list(e, buf, list, npages);
+    if (status != ERNIC_OK) {
+        npages = 0;
+    }
+    memset(buf->page + npages, 0, (buf->npages - npages) * sizeof(*buf->page));
+    return status;
+}
+
+static uint8_t init_extent(ErnicBuf *buf, uint64_t addr, uint64_t bytes)
+{
+    if (!in_space(addr, bytes)) {
+        trace_ernic_buf_wraps(addr, bytes);
+        return ERNIC_ERR_PARAM;
+    }
+    buf->base = addr;
+    return ERNIC_OK;
+}
+
+static uint8_t init_list(Ernic *e, ErnicBuf *buf, uint64_t addr,
+                         uint32_t npages, uint8_t page_shift, bool tree)
+{
+    uint8_t status = ernic_buf_alloc(e, buf, npages);
+
+    if (status != ERNIC_OK) {
+        return status;
+    }
+    buf->page_shift = page_shift;
+    status = tree ? read_tree(e, buf, addr) : read_list(e, buf, addr, npages);
+    if (status != ERNIC_OK) {
+        ernic_buf_fini(e, buf);
+    }
+    return status;
+}
+
+uint8_t ernic_buf_init(Ernic *e, ErnicBuf *buf,
+                       const struct ernic_buf_desc *desc, uint64_t bytes)
+{
+    uint64_t addr = le64_to_cpu(desc->addr);
+    uint32_t npages = le32_to_cpu(desc->npages);
+    uint8_t shift = desc->page_shift;
+    uint32_t entries = desc->levels == 2 ? DIV_ROUND_UP((uint64_t)npages,
+                                                        LIST_ENTRIES)
+                                         : npages;
+
+    memset(buf, 0, sizeof(*buf));
+    if (desc->reserved[0] || desc->reserved[1]) {
+        trace_ernic_buf_bad_desc(addr, npages, shift, desc->levels);
+        return ERNIC_ERR_RESERVED;
+    }
+    if (desc->levels == 0 && npages == 0 && shift == 0) {
+        return init_extent(buf, addr, bytes);
+    }
+    if (desc->levels == 0 || desc->levels > 2 || npages == 0 ||
+        !list_ok(addr, entries, shift)) {
+        trace_ernic_buf_bad_desc(addr, npages, shift, desc->levels);
+        return ERNIC_ERR_PARAM;
+    }
+    if (((uint64_t)npages << shift) < bytes) {
+        trace_ernic_buf_too_small(npages, shift, bytes);
+        return ERNIC_ERR_PARAM;
+    }
+    return init_list(e, buf, addr, npages, shift, desc->levels == 2);
+}
+
+void ernic_buf_fini(Ernic *e, ErnicBuf *buf)
+{
+    if (buf->page) {
+        g_assert(e->num_pages >= buf->npages);
+        e->num_pages -= buf->npages;
+        g_free(buf->page);
+    }
+    memset(buf, 0, sizeof(*buf));
+}
+
+uint64_t ernic_buf_addr(const ErnicBuf *buf, uint64_t off, uint64_t *run)
+{
+    uint64_t mask, number;
+
+    if (likely(!buf->page)) {
+        *run = UINT64_MAX;
+        return buf->base + off;
+    }
+    mask = (1ull << buf->page_shift) - 1;
+    number = off >> buf->page_shift;
+    g_assert(number < buf->npages);
+    *run = mask + 1 - (off & mask);
+    return buf->page[number] + (off & mask);
+}
+
+bool ernic_buf_read(Ernic *e, const ErnicBuf *buf, uint64_t off, void *data,
+                    uint64_t len)
+{
+    uint8_t *to = data;
+    uint64_t addr, run;
+
+    while (len > 0) {
+        addr = ernic_buf_addr(buf, off, &run);
+        run = MIN(run, len);
+        if (unlikely(!e->ops->dma_read(e->env, addr, to, run))) {
+            trace_ernic_buf_dma_failed(addr, run);
+            return false;
+        }
+        to += run;
+        off += run;
+        len -= run;
+    }
+    return true;
+}
+
+bool ernic_buf_write(Ernic *e, const ErnicBuf *buf, uint64_t off,
+                     const void *data, uint64_t len)
+{
+    const uint8_t *from = data;
+    uint64_t addr, run;
+
+    while (len > 0) {
+        addr = ernic_buf_addr(buf, off, &run);
+        run = MIN(run, len);
+        if (unlikely(!e->ops->dma_write(e->env, addr, from, run))) {
+            trace_ernic_buf_dma_failed(addr, run);
+            return false;
+        }
+        from += run;
+        off += run;
+        len -= run;
+    }
+    return true;
+}

@@ -1,0 +1,60 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Counters of queue pairs, as commands make and bind them.
+ */
+#include "qemu/osdep.h"
+#include "objects/counter.h"
+#include "trace.h"
+#include "transport/qp.h"
+
+static bool exists(const Ernic *e, uint32_t number)
+{
+    return number <= ERNIC_LIM_COUNTER && (!number || e->counter[number].used);
+}
+
+const ErnicQpStats *ernic_counter_get(const Ernic *e, uint32_t number)
+{
+    return exists(e, number) ? &e->counter[number].stats : NULL;
+}
+
+uint8_t ernic_counter_alloc(Ernic *e, uint32_t *number)
+{
+    uint32_t n;
+
+    for (n = 1; n <= ERNIC_LIM_COUNTER && e->counter[n].used; n++) {
+        continue;
+    }
+    if (n > ERNIC_LIM_COUNTER) {
+        return ERNIC_ERR_NO_RESOURCE;
+    }
+    e->counter[n] = (ErnicCounter) { .used = true };
+    *number = n;
+    return ERNIC_OK;
+}
+
+uint8_t ernic_counter_free(Ernic *e, uint32_t number)
+{
+    uint32_t i;
+
+    if (!number || !exists(e, number)) {
+        return ERNIC_ERR_HANDLE;
+    }
+    for (i = 1; i < e->cfg.max_qp; i++) {
+        if (e->qp[i].used && e->qp[i].counter == number) {
+            return ERNIC_ERR_BUSY;
+        }
+    }
+    e->counter[number].used = false;
+    return ERNIC_OK;
+}
+
+uint8_t ernic_counter_bind(Ernic *e, uint32_t qpn, uint32_t number)
+{
+    if (qpn >= e->cfg.max_qp || !e->qp[qpn].used || !exists(e, number)) {
+        return ERNIC_ERR_HANDLE;
+    }
+    trace_ernic_counter_bind(qpn, e->qp[qpn].counter, number);
+    e->qp[qpn].counter = number;
+    return ERNIC_OK;
+}

@@ -1,0 +1,373 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Completion queues: when an entry is written, when it is told, and when there
+ * is no room for it.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "base/timer.h"
+#include "objects/cq.h"
+#include "trace.h"
+
+#define CQE_SIZE sizeof(struct ernic_cqe)
+/* Written last, as it holds the phase; see eq.c. */
+#define CQE_TAIL 8
+QEMU_BUILD_BUG_ON(offsetof(struct ernic_cqe, flags) != CQE_SIZE - 1);
+
+#define NO_EQ 0xffffffffu
+#define NS_PER_US 1000
+
+/* ---- commands ------------------------------------------------------------ */
+
+ErnicCq *ernic_cq_get(Ernic *e, uint32_t uctx, uint32_t cqn)
+{
+    if (cqn >= e->cq_ids.size || !e->cq[cqn].used ||
+        e->cq[cqn].uctx != uctx) {
+        return NULL;
+    }
+    return &e->cq[cqn];
+}
+
+/* As ernic_cq_get(), telling what is wrong with @cqn. */
+static uint8_t find(Ernic *e, uint32_t uctx, uint32_t cqn, ErnicCq **cq)
+{
+    *cq = ernic_cq_get(e, uctx, cqn);
+    if (*cq) {
+        return ERNIC_OK;
+    }
+    return cqn < e->cq_ids.size && e->cq[cqn].used ? ERNIC_ERR_PERM :
+                                                     ERNIC_ERR_HANDLE;
+}
+
+/* The queue that the events of @cq go to; 0: none. */
+static uint32_t event_queue(const Ernic *e, const ErnicCq *cq)
+{
+    return cq->eq ? cq->eq : e->async_eq;
+}
+
+uint8_t ernic_cq_create(Ernic *e, uint32_t uctx,
+                        const struct ernic_cmd_cq_create *cmd, uint32_t *cqn)
+{
+    uint32_t depth = le32_to_cpu(cmd->depth);
+    uint32_t eq = le32_to_cpu(cmd->eq);
+    uint64_t ci_addr = le64_to_cpu(cmd->ci_addr);
+    ErnicBuf buf;
+    uint8_t status;
+
+    if (cmd->handle) {
+        return ERNIC_ERR_RESERVED;
+    }
+    if (!ernic_depth_ok(depth, 2, ERNIC_MAX_CQ_DEPTH) || ci_addr % 4) {
+        return ERNIC_ERR_PARAM;
+    }
+    if (eq != NO_EQ && (eq >= e->eq_ids.size || !e->eq[eq].used)) {
+        return ERNIC_ERR_HANDLE;
+    }
+    /* The kernel's event queues serve everybody. */
+    if (eq != NO_EQ && e->eq[eq].uctx && e->eq[eq].uctx != uctx) {
+        return ERNIC_ERR_PERM;
+    }
+    if (e->cq_ids.count == 0) {
+        return ERNIC_ERR_NO_RESOURCE;
+    }
+    status = ernic_buf_init(e, &buf, &cmd->buf, (uint64_t)depth * CQE_SIZE);
+    if (status != ERNIC_OK) {
+        return status;
+    }
+    *cqn = ernic_ids_alloc(&e->cq_ids);
+    e->cq[*cqn] = (ErnicCq) {
+        .used = true, .uctx = uctx, .depth = depth, .ci_addr = ci_addr,
+        .eq = eq == NO_EQ ? 0 : eq, .mod_due = ERNIC_NEVER, .buf = buf,
+    };
+    if (eq != NO_EQ) {
+        e->eq[eq].refs++;
+    }
+    trace_ernic_cq_create(*cqn, depth, eq, uctx);
+    return ERNIC_OK;
+}
+
+uint8_t ernic_cq_destroy(Ernic *e, uint32_t uctx, uint32_t cqn)
+{
+    ErnicCq *cq;
+    uint8_t status = find(e, uctx, cqn, &cq);
+
+    if (status != ERNIC_OK) {
+        return status;
+    }
+    if (cq->refs) {
+        return ERNIC_ERR_BUSY;
+    }
+    ernic_event_forget(e, event_queue(e, cq), ERNIC_EVC_CQ, cqn, &cq->events);
+    ernic_timer_set(e->cq_timers, cqn, ERNIC_NEVER);
+    if (cq->eq) {
+        e->eq[cq->eq].refs--;
+    }
+    ernic_buf_fini(e, &cq->buf);
+    *cq = (ErnicCq) { 0 };
+    ernic_ids_free(&e->cq_ids, cqn);
+    trace_ernic_cq_destroy(cqn);
+    return ERNIC_OK;
+}
+
+/* ---- the consumer's side ------------------------------------------------- */
+
+/*
+ * Entries up to @ci are consumed; false: it names an entry that the ring does
+ * not hold. A counter from behind is no error and changes nothing: a doorbell
+ * may be overtaken by what another thread has stored to memory.
+ */
+static bool consume(ErnicCq *cq, uint32_t ci)
+{
+    if (cq->pi - ci > cq->depth) {
+        return false;
+    }
+    if (cq->pi - ci < cq->pi - cq->ci) {
+        cq->ci = ci;
+    }
+    if (cq->pi - cq->sol_pi > cq->pi - cq->ci) {
+        cq->sol_pi = cq->ci;
+    }
+    return true;
+}
+
+/* Look up in memory how far software has come. */
+static void read_ci(Ernic *e, uint32_t cqn, ErnicCq *cq)
+{
+    uint32_t ci;
+
+    if (!cq->ci_addr) {
+        return;
+    }
+    if (!e->ops->dma_read(e->env, cq->ci_addr, &ci, sizeof(ci))) {
+        trace_ernic_guest_cq_ci_dma(cqn, cq->ci_addr);
+        return;
+    }
+    ci = le32_to_cpu(ci);
+    if (!consume(cq, ci)) {
+        trace_ernic_guest_cq_ci(cqn, ci, cq->ci, cq->pi);
+    }
+}
+
+/* ---- entries ------------------------------------------------------------- */
+
+static bool write_entry(Ernic *e, const ErnicBuf *buf, uint32_t depth,
+                        uint32_t index, struct ernic_cqe *cqe)
+{
+    uint64_t off = (uint64_t)(index & (depth - 1)) * CQE_SIZE;
+
+    cqe->flags &= ~ERNIC_CQE_PHASE;
+    if ((index / depth) % 2 == 0) {
+        cqe->flags |= ERNIC_CQE_PHASE;
+    }
+    return ernic_buf_write(e, buf, off, cqe, CQE_SIZE - CQE_TAIL) &&
+           ernic_buf_write(e, buf, off + CQE_SIZE - CQE_TAIL,
+                           (char *)cqe + CQE_SIZE - CQE_TAIL, CQE_TAIL);
+}
+
+uint8_t ernic_cq_resize(Ernic *e, uint32_t uctx,
+                        const struct ernic_cmd_cq_create *cmd)
+{
+    uint32_t cqn = le32_to_cpu(cmd->handle);
+    uint32_t depth = le32_to_cpu(cmd->depth);
+    struct ernic_cqe cqe;
+    ErnicBuf buf;
+    ErnicCq *cq;
+    uint32_t i;
+    uint8_t status = find(e, uctx, cqn, &cq);
+
+    if (status != ERNIC_OK) {
+        return status;
+    }
+    if (cmd->ci_addr || cmd->eq) {
+        return ERNIC_ERR_RESERVED;
+    }
+    if (cq->overrun) {
+        return ERNIC_ERR_STATE;
+    }
+    if (!ernic_depth_ok(depth, 2, ERNIC_MAX_CQ_DEPTH)) {
+        return ERNIC_ERR_PARAM;
+    }
+    read_ci(e, cqn, cq);
+    if (cq->pi - cq->ci > depth) {
+        return ERNIC_ERR_PARAM;
+    }
+    status = ernic_buf_init(e, &buf, &cmd->buf, (uint64_t)depth * CQE_SIZE);
+    if (status != ERNIC_OK) {
+        return status;
+    }
+    for (i = cq->ci; i != cq->pi; i++) {
+        uint64_t off = (uint64_t)(i & (cq->depth - 1)) * CQE_SIZE;
+
+        if (!ernic_buf_read(e, &cq->buf, off, &cqe, CQE_SIZE) ||
+            !write_entry(e, &buf, depth, i, &cqe)) {
+            ernic_buf_fini(e, &buf);
+            return ERNIC_ERR_DMA;
+        }
+    }
+    ernic_buf_fini(e, &cq->buf);
+    cq->buf = buf;
+    trace_ernic_cq_resize(cqn, cq->depth, depth);
+    cq->depth = depth;
+    return ERNIC_OK;
+}
+
+/* ---- telling ------------------------------------------------------------- */
+
+static void tell(Ernic *e, uint32_t cqn, ErnicCq *cq)
+{
+    cq->arm = ERNIC_CQ_DISARMED;
+    cq->mod_pending = 0;
+    if (cq->mod_due != ERNIC_NEVER) {
+        cq->mod_due = ERNIC_NEVER;
+        ernic_timer_set(e->cq_timers, cqn, ERNIC_NEVER);
+    }
+    if (cq->eq) {
+        ernic_event_raise(e, cq->eq, ERNIC_EVC_CQ, cqn, &cq->events,
+                          ERNIC_EV_COMPLETION, 0);
+    }
+}
+
+/* Tell of mod_pending completions: now or, with moderation, not yet. */
+static void moderate(Ernic *e, uint32_t cqn, ErnicCq *cq)
+{
+    uint64_t due = e->now + (uint64_t)cq->mod_period_us * NS_PER_US;
+
+    if (cq->mod_period_us == 0 || cq->mod_pending >= cq->mod_count) {
+        tell(e, cqn, cq);
+    } else if (due < cq->mod_due) {
+        cq->mod_due = due;
+        ernic_timer_set(e->cq_timers, cqn, due);
+    }
+}
+
+uint8_t ernic_cq_moderate(Ernic *e, uint32_t uctx,
+                          const struct ernic_cmd_cq_moderate *cmd)
+{
+    uint32_t cqn = le32_to_cpu(cmd->handle);
+    ErnicCq *cq;
+    uint8_t status = find(e, uctx, cqn, &cq);
+
+    if (status != ERNIC_OK) {
+        return status;
+    }
+    cq->mod_count = le16_to_cpu(cmd->count);
+    cq->mod_period_us = le16_to_cpu(cmd->period_us);
+    trace_ernic_cq_moderate(cqn, cq->mod_count, cq->mod_period_us);
+    if (cq->mod_pending) {
+        moderate(e, cqn, cq);
+    }
+    return ERNIC_OK;
+}
+
+uint64_t ernic_cq_moderation_run(Ernic *e, uint64_t now)
+{
+    uint32_t budget = ERNIC_RUN_BUDGET;
+    uint32_t cqn;
+
+    while (budget-- && (cqn = ernic_timers_pop(e->cq_timers, now))) {
+        tell(e, cqn, &e->cq[cqn]);
+    }
+    return ernic_timers_next(e->cq_timers);
+}
+
+/* ---- the device's side --------------------------------------------------- */
+
+static bool overrun(Ernic *e, uint32_t cqn, ErnicCq *cq)
+{
+    cq->overrun = true;
+    e->stats.cq_overruns++;
+    trace_ernic_guest_cq_overrun(cqn, cq->pi, cq->ci);
+    ernic_event_raise(e, event_queue(e, cq), ERNIC_EVC_CQ, cqn, &cq->events,
+                      ERNIC_EV_CQ_ERR, 0);
+    return false;
+}
+
+bool ernic_cq_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
+{
+    ErnicCq *cq = &e->cq[cqn];
+    bool solicited = wc->status != ERNIC_WC_SUCCESS ||
+                     (wc->flags & ERNIC_CQE_SOLICITED);
+    struct ernic_cqe cqe = {
+        .wr_id = cpu_to_le64(wc->wr_id),
+        .qpn = cpu_to_le32(wc->qpn),
+        .byte_len = cpu_to_le32(wc->byte_len),
+        .src_qp = cpu_to_le32(wc->src_qp),
+        .index = cpu_to_le32(wc->index),
+        .vendor_err = cpu_to_le32(wc->fault),
+        .timestamp = cpu_to_le64(e->now),
+        .vlan = cpu_to_le16(wc->vlan),
+        .pkey_index = cpu_to_le16(wc->pkey_index),
+        .opcode = wc->opcode,
+        .status = wc->status,
+        .flags = wc->flags,
+    };
+
+    g_assert(cq->used);
+    if (cq->overrun) {
+        return false;
+    }
+    memcpy(cqe.imm, wc->imm, sizeof(cqe.imm));
+    memcpy(cqe.smac, wc->smac, sizeof(cqe.smac));
+    if (cq->pi - cq->ci == cq->depth) {
+        read_ci(e, cqn, cq);
+    }
+    if (cq->pi - cq->ci == cq->depth) {
+        return overrun(e, cqn, cq);
+    }
+    /* An entry that cannot be written is lost as in an overrun. */
+    if (!write_entry(e, &cq->buf, cq->depth, cq->pi, &cqe)) {
+        return overrun(e, cqn, cq);
+    }
+    cq->pi++;
+    e->stats.completions++;
+    trace_ernic_cqe(cqn, wc->qpn, wc->index, wc->opcode, wc->status);
+    if (solicited) {
+        cq->sol_pi = cq->pi;
+    }
+    if (cq->arm == ERNIC_CQ_ARMED_ANY ||
+        (cq->arm == ERNIC_CQ_ARMED_SOLICITED && solicited)) {
+        cq->mod_pending++;
+        moderate(e, cqn, cq);
+    }
+    return true;
+}
+
+/* ---- doorbells ----------------------------------------------------------- */
+
+uint8_t ernic_cq_consume(Ernic *e, uint32_t cqn, uint32_t ci)
+{
+    ErnicCq *cq = &e->cq[cqn];
+
+    if (!consume(cq, ci)) {
+        trace_ernic_guest_cq_ci(cqn, ci, cq->ci, cq->pi);
+        return ERNIC_ERR_FULL;
+    }
+    return ERNIC_OK;
+}
+
+uint8_t ernic_cq_arm(Ernic *e, uint32_t cqn, uint32_t seen, bool solicited)
+{
+    ErnicCq *cq = &e->cq[cqn];
+    bool unseen;
+
+    /*
+     * What was seen is not consumed, if software tells that in memory, and the
+     * ring may have gone round since.
+     */
+    if (cq->ci_addr ? cq->pi - seen > INT32_MAX : !consume(cq, seen)) {
+        trace_ernic_guest_cq_ci(cqn, seen, cq->ci, cq->pi);
+        return ERNIC_ERR_FULL;
+    }
+    /* 11.4.2.2: any completion outweighs solicited ones until it fires. */
+    cq->arm = MAX(cq->arm, solicited ? ERNIC_CQ_ARMED_SOLICITED :
+                                       ERNIC_CQ_ARMED_ANY);
+    trace_ernic_cq_arm(cqn, seen, cq->pi, cq->arm);
+    /* @seen from behind what was consumed may have missed a solicited entry. */
+    unseen = cq->arm == ERNIC_CQ_ARMED_ANY ? cq->pi != seen :
+             cq->pi - cq->sol_pi < cq->pi - seen;
+    if (unseen) {
+        tell(e, cqn, cq);
+    }
+    return ERNIC_OK;
+}

@@ -1,0 +1,59 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Payload between guest memory and packets, through the keys: gather and
+ * scatter over SGEs, and over one remote range. Every call checks the keys it
+ * uses again, so that a key that was taken back opens nothing.
+ */
+#ifndef ERNIC_DMA_H
+#define ERNIC_DMA_H
+
+#include "base/device.h"
+#include "base/fault.h"
+
+typedef struct ErnicSge {
+    uint64_t addr;
+    uint32_t len;
+    uint32_t lkey;
+} ErnicSge;
+
+typedef enum ErnicDma {
+    ERNIC_DMA_OK,
+    ERNIC_DMA_PROT,             /* key, range or rights */
+    ERNIC_DMA_FAILED,           /* guest memory did not answer */
+    ERNIC_DMA_ABSENT,           /* a page is not there: e->absent */
+} ErnicDma;
+
+/*
+ * Bytes [@off, @off + @len) of the message that @sge describes, into @buf or
+ * from it. The range is inside the message: the caller checked. Each key is
+ * checked for the bytes that are touched; an SGE of length 0 has none to check.
+ * On failure part of the bytes may have been moved.
+ */
+ErnicDma ernic_dma_gather(Ernic *e, uint32_t pd, const ErnicSge *sge,
+                          uint32_t num_sge, uint64_t off, void *buf,
+                          uint32_t len);
+ErnicDma ernic_dma_scatter(Ernic *e, uint32_t pd, const ErnicSge *sge,
+                           uint32_t num_sge, uint64_t off, const void *buf,
+                           uint32_t len);
+/* Check the keys of all SGEs for @access without moving a byte. */
+ErnicDma ernic_dma_check(Ernic *e, uint32_t pd, const ErnicSge *sge,
+                         uint32_t num_sge, uint32_t access);
+
+/* The remote side: @key as the peer named it, @addr in its terms. */
+ErnicDma ernic_dma_remote_read(Ernic *e, uint32_t pd, uint32_t qpn,
+                               uint32_t key, uint64_t addr, void *buf,
+                               uint32_t len);
+ErnicDma ernic_dma_remote_write(Ernic *e, uint32_t pd, uint32_t qpn,
+                                uint32_t key, uint64_t addr, const void *buf,
+                                uint32_t len);
+/*
+ * @addr is a multiple of 8: the caller checked. PROT also where the key maps it
+ * to a bus address that is not, which no atomic operation can reach.
+ */
+ErnicDma ernic_dma_remote_atomic(Ernic *e, uint32_t pd, uint32_t qpn,
+                                 uint32_t key, uint64_t addr,
+                                 ErnicAtomicOp op, uint64_t arg,
+                                 uint64_t compare, uint64_t *old);
+
+#endif /* ERNIC_DMA_H */

@@ -1,0 +1,241 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Event queues: objects with events stand in line, and leave it as their
+ * events are written. What is raised again before it was written is one event.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "objects/eq.h"
+#include "timing/timing.h"
+#include "trace.h"
+
+#define EQE_SIZE sizeof(struct ernic_eqe)
+/*
+ * The part of an entry that is written last holds the phase: the guest must
+ * not see it before the rest, and one write is not in order within itself.
+ */
+#define EQE_TAIL 8
+QEMU_BUILD_BUG_ON(offsetof(struct ernic_eqe, phase) < EQE_SIZE - EQE_TAIL);
+
+#define LINE_CLASS_SHIFT 24
+#define LINE_ID_MASK ((1u << LINE_CLASS_SHIFT) - 1)
+QEMU_BUILD_BUG_ON(ERNIC_LIM_QP > LINE_ID_MASK);
+
+static ErnicEvents *events_of(const Ernic *e, uint32_t entry)
+{
+    const ErnicEventsAt *at = &e->events_at[entry >> LINE_CLASS_SHIFT];
+
+    return (ErnicEvents *)((char *)at->base +
+                           (entry & LINE_ID_MASK) * at->stride);
+}
+
+uint32_t ernic_eq_line_size(const ErnicConfig *cfg)
+{
+    return cfg->max_cq + cfg->max_qp + cfg->max_srq + 1;
+}
+
+static ErnicEq *eq_get(Ernic *e, uint32_t eqn)
+{
+    return eqn < e->eq_ids.size && e->eq[eqn].used ? &e->eq[eqn] : NULL;
+}
+
+uint8_t ernic_eq_create(Ernic *e, uint32_t uctx,
+                        const struct ernic_cmd_eq_create *cmd, uint32_t *eqn)
+{
+    uint32_t depth = le32_to_cpu(cmd->depth);
+    uint16_t vector = le16_to_cpu(cmd->vector);
+    ErnicBuf buf;
+    ErnicEq *eq;
+    uint8_t status;
+
+    if (!ernic_depth_ok(depth, 2, ERNIC_MAX_EQ_DEPTH) ||
+        vector >= e->cfg.num_vectors || cmd->async > 1) {
+        return ERNIC_ERR_PARAM;
+    }
+    if (cmd->async && uctx) {
+        return ERNIC_ERR_PERM;
+    }
+    if (cmd->async && e->async_eq) {
+        return ERNIC_ERR_STATE;
+    }
+    if (e->eq_ids.count == 0) {
+        return ERNIC_ERR_NO_RESOURCE;
+    }
+    status = ernic_buf_init(e, &buf, &cmd->buf, (uint64_t)depth * EQE_SIZE);
+    if (status != ERNIC_OK) {
+        return status;
+    }
+    *eqn = ernic_ids_alloc(&e->eq_ids);
+    eq = &e->eq[*eqn];
+    *eq = (ErnicEq) {
+        .used = true, .uctx = uctx, .vector = vector, .depth = depth,
+        .buf = buf, .line_size = ernic_eq_line_size(&e->cfg),
+    };
+    eq->line = g_new0(uint32_t, eq->line_size);
+    if (cmd->async) {
+        e->async_eq = *eqn;
+    }
+    trace_ernic_eq_create(*eqn, depth, vector, cmd->async);
+    return ERNIC_OK;
+}
+
+static uint32_t *line_at(ErnicEq *eq, uint32_t n)
+{
+    return &eq->line[(eq->line_head + n) % eq->line_size];
+}
+
+uint8_t ernic_eq_destroy(Ernic *e, uint32_t uctx, uint32_t eqn)
+{
+    ErnicEq *eq = eq_get(e, eqn);
+    uint32_t i;
+
+    if (!eq) {
+        return ERNIC_ERR_HANDLE;
+    }
+    if (eq->uctx != uctx) {
+        return ERNIC_ERR_PERM;
+    }
+    if (eq->refs) {
+        return ERNIC_ERR_BUSY;
+    }
+    for (i = 0; i < eq->line_count; i++) {
+        *events_of(e, *line_at(eq, i)) = (ErnicEvents) { 0 };
+    }
+    if (e->async_eq == eqn) {
+        e->async_eq = 0;
+    }
+    ernic_buf_fini(e, &eq->buf);
+    g_free(eq->line);
+    *eq = (ErnicEq) { 0 };
+    ernic_ids_free(&e->eq_ids, eqn);
+    trace_ernic_eq_destroy(eqn);
+    return ERNIC_OK;
+}
+
+/* What @type tells beside its object. */
+static void fill_eqe(const ErnicEvents *ev, uint8_t type, struct ernic_eqe *eqe)
+{
+    if (type == ERNIC_EV_BAD_DOORBELL) {
+        eqe->detail = cpu_to_le32(ev->detail);
+    } else if (type == ERNIC_EV_PAGE_FAULT) {
+        eqe->detail = cpu_to_le32(ev->page.key);
+        eqe->offset = cpu_to_le64(ev->page.off);
+        eqe->length = cpu_to_le32(ev->page.len);
+        eqe->flags = ev->page.write ? ERNIC_EQE_WRITE : 0;
+    }
+}
+
+static bool write_eqe(Ernic *e, ErnicEq *eq, uint8_t type, uint32_t element,
+                      const ErnicEvents *ev)
+{
+    uint64_t off = (uint64_t)(eq->pi & (eq->depth - 1)) * EQE_SIZE;
+    struct ernic_eqe eqe = {
+        .element = cpu_to_le32(element),
+        .timestamp = cpu_to_le64(e->now),
+        .type = type,
+        .phase = (eq->pi / eq->depth + 1) & 1,
+    };
+
+    fill_eqe(ev, type, &eqe);
+    if (!ernic_buf_write(e, &eq->buf, off, &eqe, EQE_SIZE - EQE_TAIL) ||
+        !ernic_buf_write(e, &eq->buf, off + EQE_SIZE - EQE_TAIL,
+                         (char *)&eqe + EQE_SIZE - EQE_TAIL, EQE_TAIL)) {
+        return false;
+    }
+    eq->pi++;
+    e->stats.events++;
+    return true;
+}
+
+/* Write what stands in line while there is room, then interrupt once. */
+static void drain(Ernic *e, uint32_t eqn, ErnicEq *eq)
+{
+    bool wrote = false;
+
+    while (eq->line_count && !eq->broken && eq->pi - eq->ci < eq->depth) {
+        uint32_t entry = *line_at(eq, 0);
+        ErnicEvents *ev = events_of(e, entry);
+        uint8_t type = __builtin_ctz(ev->pending);
+
+        g_assert(ev->queued && ev->pending);
+        if (!write_eqe(e, eq, type, entry & LINE_ID_MASK, ev)) {
+            trace_ernic_guest_eq_broken(eqn, eq->pi);
+            eq->broken = true;
+            break;
+        }
+        trace_ernic_event(eqn, type, entry & LINE_ID_MASK);
+        wrote = true;
+        ev->pending &= ev->pending - 1;
+        if (!ev->pending) {
+            ev->queued = false;
+            eq->line_head = (eq->line_head + 1) % eq->line_size;
+            eq->line_count--;
+        }
+    }
+    if (wrote) {
+        e->stats.interrupts++;
+        if (e->timing) {
+            ernic_timing_irq(e, eq->vector);
+        } else {
+            e->ops->irq(e->env, eq->vector);
+        }
+    }
+}
+
+void ernic_event_raise(Ernic *e, uint32_t eqn, ErnicEvClass cls, uint32_t id,
+                       ErnicEvents *ev, uint8_t type, uint32_t detail)
+{
+    uint32_t entry = ((uint32_t)cls << LINE_CLASS_SHIFT) | id;
+    ErnicEq *eq = &e->eq[eqn];
+
+    g_assert(type < ERNIC_EV_COUNT && events_of(e, entry) == ev);
+    if (!eqn) {
+        trace_ernic_event_unheard(type, id);
+        return;
+    }
+    g_assert(eq->used);
+    ev->pending |= 1u << type;
+    if (type == ERNIC_EV_BAD_DOORBELL) {
+        ev->detail = detail;
+    }
+    if (!ev->queued) {
+        g_assert(eq->line_count < eq->line_size);
+        *line_at(eq, eq->line_count++) = entry;
+        ev->queued = true;
+    }
+    drain(e, eqn, eq);
+}
+
+uint8_t ernic_eq_consume(Ernic *e, uint32_t eqn, uint32_t ci)
+{
+    ErnicEq *eq = &e->eq[eqn];
+
+    if (ci - eq->ci > eq->pi - eq->ci) {
+        trace_ernic_guest_eq_ci(eqn, ci, eq->ci, eq->pi);
+        return ERNIC_ERR_FULL;
+    }
+    eq->ci = ci;
+    drain(e, eqn, eq);
+    return ERNIC_OK;
+}
+
+void ernic_event_forget(Ernic *e, uint32_t eqn, ErnicEvClass cls, uint32_t id,
+                        ErnicEvents *ev)
+{
+    uint32_t entry = ((uint32_t)cls << LINE_CLASS_SHIFT) | id;
+    ErnicEq *eq = &e->eq[eqn];
+    uint32_t i, kept = 0;
+
+    if (ev->queued) {
+        g_assert(eqn && eq->used);
+        for (i = 0; i < eq->line_count; i++) {
+            if (*line_at(eq, i) != entry) {
+                *line_at(eq, kept++) = *line_at(eq, i);
+            }
+        }
+        g_assert(kept == eq->line_count - 1);
+        eq->line_count = kept;
+    }
+    *ev = (ErnicEvents) { 0 };
+}

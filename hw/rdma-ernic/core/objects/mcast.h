@@ -1,0 +1,31 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Multicast groups: which UD queue pairs take packets to a multicast GID.
+ */
+#ifndef ERNIC_MCAST_H
+#define ERNIC_MCAST_H
+
+#include "base/device.h"
+
+struct ErnicMcast {             /* one attachment; the table is searched */
+    bool used;
+    ErnicGid gid;
+    uint32_t qpn;
+};
+
+bool ernic_gid_is_mcast(const ErnicGid *gid);
+/* Groups that have members; at most ERNIC_LIM_MCAST_GROUP. */
+uint32_t ernic_mcast_groups(const Ernic *e);
+/*
+ * Queue pair @qpn exists: the caller checked. To attach a member again changes
+ * nothing. ERNIC_ERR_PARAM: no multicast GID, or not a UD queue pair.
+ */
+uint8_t ernic_mcast_attach(Ernic *e, const ErnicGid *gid, uint32_t qpn);
+uint8_t ernic_mcast_detach(Ernic *e, const ErnicGid *gid, uint32_t qpn);
+/* The queue pair goes away. */
+void ernic_mcast_forget(Ernic *e, uint32_t qpn);
+/* The next member after entry *@pos (start with 0); 0: no more. */
+uint32_t ernic_mcast_next(const Ernic *e, const ErnicGid *gid, uint32_t *pos);
+
+#endif /* ERNIC_MCAST_H */

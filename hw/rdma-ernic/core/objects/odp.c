@@ -1,0 +1,276 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Pages that come and go: chunks of entries, in order, found by halving. Room
+ * is made and given back by commands alone, never by an access.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "objects/odp.h"
+#include "trace.h"
+
+#define CHUNK_BYTES (ERNIC_ODP_CHUNK * sizeof(uint64_t))
+QEMU_BUILD_BUG_ON(ERNIC_PAGES_MAX > ERNIC_ODP_CHUNK);
+
+ErnicOdp *ernic_odp_new(uint8_t page_shift)
+{
+    ErnicOdp *odp = g_new0(ErnicOdp, 1);
+
+    odp->page_shift = page_shift;
+    return odp;
+}
+
+static void free_entries(Ernic *e, uint64_t *entry)
+{
+    g_assert(e->num_pages >= ERNIC_ODP_CHUNK);
+    e->num_pages -= ERNIC_ODP_CHUNK;
+    g_free(entry);
+}
+
+/* NULL: there is no room. */
+static uint64_t *new_entries(Ernic *e)
+{
+    uint64_t *entry = NULL;
+
+    if (e->num_pages <= ERNIC_MAX_PAGES - ERNIC_ODP_CHUNK) {
+        entry = g_try_new0(uint64_t, ERNIC_ODP_CHUNK);
+    }
+    if (!entry) {
+        trace_ernic_buf_no_pages(ERNIC_ODP_CHUNK, e->num_pages);
+        return NULL;
+    }
+    e->num_pages += ERNIC_ODP_CHUNK;
+    return entry;
+}
+
+void ernic_odp_free(Ernic *e, ErnicOdp *odp)
+{
+    uint32_t i;
+
+    if (!odp) {
+        return;
+    }
+    for (i = 0; i < odp->num; i++) {
+        free_entries(e, odp->chunk[i].entry);
+    }
+    g_free(odp->chunk);
+    g_free(odp);
+}
+
+/* The place of the first chunk whose number is not below @number. */
+static uint32_t place_of(const ErnicOdp *odp, uint64_t number)
+{
+    uint32_t low = 0, high = odp->num, mid;
+
+    while (low < high) {
+        mid = low + (high - low) / 2;
+        if (odp->chunk[mid].number < number) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
+}
+
+static ErnicOdpChunk *find_chunk(const ErnicOdp *odp, uint64_t number)
+{
+    uint32_t at = place_of(odp, number);
+
+    return at < odp->num && odp->chunk[at].number == number ? &odp->chunk[at]
+                                                            : NULL;
+}
+
+bool ernic_odp_find(const ErnicOdp *odp, uint64_t off, bool write,
+                    uint64_t *addr, uint64_t *run)
+{
+    uint64_t mask = (1ull << odp->page_shift) - 1;
+    uint64_t page = off >> odp->page_shift, entry;
+    const ErnicOdpChunk *chunk = find_chunk(odp, page / ERNIC_ODP_CHUNK);
+
+    *run = mask + 1 - (off & mask);
+    entry = chunk ? chunk->entry[page % ERNIC_ODP_CHUNK] : 0;
+    if (!(entry & (write ? ERNIC_PAGE_WRITE : ERNIC_PAGE_READ))) {
+        return false;
+    }
+    *addr = (entry & ~mask) + (off & mask);
+    return true;
+}
+
+/* Absent, or an aligned address that may be read at least. */
+static bool entry_ok(uint64_t entry, uint8_t page_shift)
+{
+    uint64_t flags = entry & ((1ull << page_shift) - 1);
+
+    if (!entry || flags == ERNIC_PAGE_READ ||
+        flags == (ERNIC_PAGE_READ | ERNIC_PAGE_WRITE)) {
+        return true;
+    }
+    trace_ernic_odp_bad_entry(entry, page_shift);
+    return false;
+}
+
+static uint8_t read_list(Ernic *e, const ErnicOdp *odp, uint64_t list,
+                         uint64_t *entry, uint32_t n)
+{
+    uint64_t bytes = n * sizeof(*entry);
+    uint32_t i;
+
+    if (!e->ops->dma_read(e->env, list, entry, bytes)) {
+        trace_ernic_buf_dma_failed(list, bytes);
+        return ERNIC_ERR_DMA;
+    }
+    for (i = 0; i < n; i++) {
+        entry[i] = le64_to_cpu(entry[i]);
+        if (!entry_ok(entry[i], odp->page_shift)) {
+            return ERNIC_ERR_PARAM;
+        }
+    }
+    return ERNIC_OK;
+}
+
+/* Room for one more chunk in chunk[]. */
+static bool grow(ErnicOdp *odp)
+{
+    uint32_t room = MAX(odp->room * 2, 4);
+    ErnicOdpChunk *chunk;
+
+    if (odp->num < odp->room) {
+        return true;
+    }
+    chunk = g_try_renew(ErnicOdpChunk, odp->chunk, room);
+    if (!chunk) {
+        return false;
+    }
+    odp->chunk = chunk;
+    odp->room = room;
+    return true;
+}
+
+static bool insert(Ernic *e, ErnicOdp *odp, uint32_t at, uint64_t number)
+{
+    uint64_t *entry = grow(odp) ? new_entries(e) : NULL;
+
+    if (!entry) {
+        return false;
+    }
+    memmove(&odp->chunk[at + 1], &odp->chunk[at],
+            (odp->num - at) * sizeof(*odp->chunk));
+    odp->chunk[at] = (ErnicOdpChunk) { .number = number, .entry = entry };
+    odp->num++;
+    return true;
+}
+
+/* Chunks from @at on in which nothing is present, @n of them at most, go. */
+static void drop_empty(Ernic *e, ErnicOdp *odp, uint32_t at, uint32_t n)
+{
+    uint32_t kept = at, i;
+
+    for (i = at; i < odp->num; i++) {
+        if (i - at < n && !odp->chunk[i].present) {
+            free_entries(e, odp->chunk[i].entry);
+        } else {
+            odp->chunk[kept++] = odp->chunk[i];
+        }
+    }
+    odp->num = kept;
+}
+
+/* Entries [@from, @to) of a chunk become those at @entry; NULL: absent. */
+static void set_entries(ErnicOdpChunk *chunk, uint32_t from, uint32_t to,
+                        const uint64_t *entry)
+{
+    uint32_t i;
+
+    for (i = from; i < to; i++) {
+        uint64_t new = entry ? entry[i - from] : 0;
+
+        chunk->present += !!new;
+        chunk->present -= !!chunk->entry[i];
+        chunk->entry[i] = new;
+    }
+}
+
+/* [@first, @first + @n) within the chunk of @number. */
+static void part_of(uint64_t number, uint64_t first, uint64_t n,
+                    uint32_t *from, uint32_t *to)
+{
+    uint64_t base = number * ERNIC_ODP_CHUNK;
+
+    *from = first > base ? first - base : 0;
+    *to = MIN(first + n - base, ERNIC_ODP_CHUNK);
+}
+
+static void remove_range(Ernic *e, ErnicOdp *odp, uint64_t first, uint64_t n)
+{
+    uint32_t at = place_of(odp, first / ERNIC_ODP_CHUNK), i, from, to;
+
+    for (i = at; i < odp->num &&
+                 odp->chunk[i].number <= (first + n - 1) / ERNIC_ODP_CHUNK;
+         i++) {
+        part_of(odp->chunk[i].number, first, n, &from, &to);
+        set_entries(&odp->chunk[i], from, to, NULL);
+    }
+    drop_empty(e, odp, at, i - at);
+}
+
+static uint8_t fill_range(Ernic *e, ErnicOdp *odp, uint64_t first, uint32_t n,
+                          const uint64_t *entry)
+{
+    uint64_t number = first / ERNIC_ODP_CHUNK;
+    uint32_t num = (first + n - 1) / ERNIC_ODP_CHUNK - number + 1;
+    uint32_t at = place_of(odp, number), i, from, to;
+
+    for (i = 0; i < num; i++) {
+        if (!find_chunk(odp, number + i) &&
+            !insert(e, odp, at + i, number + i)) {
+            drop_empty(e, odp, at, i);
+            return ERNIC_ERR_NO_RESOURCE;
+        }
+    }
+    for (i = 0; i < num; i++) {
+        part_of(number + i, first, n, &from, &to);
+        set_entries(&odp->chunk[at + i], from, to, entry);
+        entry += to - from;
+    }
+    drop_empty(e, odp, at, num);
+    return ERNIC_OK;
+}
+
+uint8_t ernic_odp_update(Ernic *e, ErnicOdp *odp, uint64_t first, uint64_t n,
+                         uint64_t list)
+{
+    uint64_t entry[ERNIC_PAGES_MAX];
+    uint8_t status;
+
+    g_assert(n && first <= UINT64_MAX - (n - 1));
+    if (!list) {
+        remove_range(e, odp, first, n);
+        return ERNIC_OK;
+    }
+    g_assert(n <= ERNIC_PAGES_MAX);
+    status = read_list(e, odp, list, entry, n);
+    return status ? status : fill_range(e, odp, first, n, entry);
+}
+
+bool ernic_odp_append(Ernic *e, ErnicOdp *odp, uint64_t number,
+                      const uint64_t *entry)
+{
+    ErnicOdpChunk *chunk;
+    uint32_t i;
+
+    if (odp->num && number <= odp->chunk[odp->num - 1].number) {
+        return false;
+    }
+    for (i = 0; i < ERNIC_ODP_CHUNK; i++) {
+        if (!entry_ok(entry[i], odp->page_shift)) {
+            return false;
+        }
+    }
+    if (!insert(e, odp, odp->num, number)) {
+        return false;
+    }
+    chunk = &odp->chunk[odp->num - 1];
+    set_entries(chunk, 0, ERNIC_ODP_CHUNK, entry);
+    return chunk->present > 0;
+}

@@ -1,0 +1,302 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Receive requests: taken in order, copied once, consumed even if malformed.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "base/fault.h"
+#include "objects/cq.h"
+#include "objects/mr.h"
+#include "objects/wq.h"
+#include "trace.h"
+
+#define SLOT_UNIT 64
+#define SLOT_MAX (ERNIC_RQ_STRIDE_MAX * SLOT_UNIT)
+QEMU_BUILD_BUG_ON(SLOT_MAX < sizeof(struct ernic_rwqe) +
+                             ERNIC_MAX_SGE * sizeof(struct ernic_sge));
+
+/* A slot, aligned for what lies in it. */
+typedef union Slot {
+    struct ernic_rwqe head;
+    uint8_t bytes[SLOT_MAX];
+} Slot;
+
+uint8_t ernic_wq_produce(ErnicWq *wq, uint32_t done, uint32_t pi)
+{
+    /* Slots that are free after wq->pi; counters wrap at 2^32. */
+    uint32_t room = done + wq->depth - wq->pi;
+
+    if (pi - wq->pi > room) {
+        return ERNIC_ERR_FULL;
+    }
+    wq->pi = pi;
+    return ERNIC_OK;
+}
+
+/* Why the request in @slot cannot be used; NULL: it can, and is in @recv. */
+static const char *judge(const Slot *slot, uint32_t stride, ErnicRecv *recv)
+{
+    uint32_t num_sge = le16_to_cpu(slot->head.num_sge);
+    uint64_t len = 0;
+    uint32_t i;
+
+    for (i = 0; i < sizeof(slot->head.reserved); i++) {
+        if (slot->head.reserved[i]) {
+            return "reserved field";
+        }
+    }
+    if (num_sge > ERNIC_MAX_SGE) {
+        return "too many SGEs";
+    }
+    if (sizeof(slot->head) + num_sge * sizeof(struct ernic_sge) > stride) {
+        return "SGEs beyond the slot";
+    }
+    for (i = 0; i < num_sge; i++) {
+        struct ernic_sge sge;
+
+        memcpy(&sge, slot->bytes + sizeof(slot->head) + i * sizeof(sge),
+               sizeof(sge));
+        recv->sge[i].addr = le64_to_cpu(sge.addr);
+        recv->sge[i].len = le32_to_cpu(sge.length);
+        recv->sge[i].lkey = le32_to_cpu(sge.lkey);
+        len += recv->sge[i].len;
+    }
+    recv->num_sge = num_sge;
+    /* Room beyond any message is room enough. */
+    recv->len = MIN(len, UINT32_MAX);
+    return NULL;
+}
+
+bool ernic_rq_take(Ernic *e, ErnicWq *wq, ErnicRecv *recv)
+{
+    uint64_t off = (uint64_t)(wq->ci & (wq->depth - 1)) * wq->stride;
+    const char *why;
+    Slot slot;
+
+    if (wq->pi == wq->ci) {
+        return false;
+    }
+    g_assert(wq->stride <= SLOT_MAX);
+    recv->index = wq->ci++;
+    recv->wr_id = 0;
+    recv->len = 0;
+    recv->num_sge = 0;
+    recv->fault = ERNIC_FAULT_NONE;
+    if (!ernic_buf_read(e, &wq->buf, off, &slot, wq->stride)) {
+        trace_ernic_guest_rwqe_dma(recv->index);
+        recv->fault = ERNIC_FAULT_RECV_DMA;
+        return true;
+    }
+    recv->wr_id = le64_to_cpu(slot.head.wr_id);
+    why = judge(&slot, wq->stride, recv);
+    if (why) {
+        trace_ernic_guest_rwqe(recv->index, why);
+        recv->fault = ERNIC_FAULT_RECV_WQE;
+    }
+    return true;
+}
+
+/* ---- shared receive queues ----------------------------------------------- */
+
+ErnicSrq *ernic_srq_get(Ernic *e, uint32_t uctx, uint32_t srqn)
+{
+    if (srqn >= e->srq_ids.size || !e->srq[srqn].used ||
+        e->srq[srqn].uctx != uctx) {
+        return NULL;
+    }
+    return &e->srq[srqn];
+}
+
+bool ernic_srq_in_domain(const Ernic *e, uint32_t srqn, uint32_t xrcd)
+{
+    return xrcd && srqn < e->srq_ids.size && e->srq[srqn].used &&
+           e->srq[srqn].xrcd == xrcd;
+}
+
+/* As ernic_srq_get(), telling what is wrong with @srqn. */
+static uint8_t find(Ernic *e, uint32_t uctx, uint32_t srqn, ErnicSrq **srq)
+{
+    *srq = ernic_srq_get(e, uctx, srqn);
+    if (*srq) {
+        return ERNIC_OK;
+    }
+    return srqn < e->srq_ids.size && e->srq[srqn].used ? ERNIC_ERR_PERM :
+                                                         ERNIC_ERR_HANDLE;
+}
+
+/* The references of an SRQ, by @delta +1 or -1. */
+static void srq_refer(Ernic *e, const ErnicSrq *srq, int delta)
+{
+    e->pd[srq->pd].refs += delta;
+    if (srq->xrcd) {
+        e->pd[srq->xrcd].refs += delta;
+        e->cq[srq->cq].refs += delta;
+    }
+}
+
+/* The XRC domain and completion queue, or neither. */
+static uint8_t check_xrc(Ernic *e, uint32_t uctx,
+                         const struct ernic_cmd_srq *cmd)
+{
+    uint32_t xrcd = le32_to_cpu(cmd->xrcd), cq = le32_to_cpu(cmd->cq);
+
+    if (cmd->reserved[0] || cmd->reserved[1] || (!xrcd && cq)) {
+        return ERNIC_ERR_RESERVED;
+    }
+    return !xrcd || (ernic_pd_get(e, 0, xrcd) && ernic_cq_get(e, uctx, cq)) ?
+           ERNIC_OK : ERNIC_ERR_HANDLE;
+}
+
+uint8_t ernic_srq_create(Ernic *e, uint32_t uctx,
+                         const struct ernic_cmd_srq *cmd, uint32_t *srqn)
+{
+    uint32_t depth = le32_to_cpu(cmd->depth);
+    uint32_t stride = le16_to_cpu(cmd->stride);
+    uint32_t limit = le32_to_cpu(cmd->limit);
+    uint32_t pdn = le32_to_cpu(cmd->pd);
+    ErnicWq wq = { .depth = depth, .stride = stride * SLOT_UNIT };
+    uint8_t status;
+
+    if (cmd->handle) {
+        return ERNIC_ERR_RESERVED;
+    }
+    if (!ernic_depth_ok(depth, 1, ERNIC_MAX_WQ_DEPTH) || stride < 1 ||
+        stride > ERNIC_RQ_STRIDE_MAX || limit > depth) {
+        return ERNIC_ERR_PARAM;
+    }
+    if (!ernic_pd_get(e, uctx, pdn)) {
+        return ERNIC_ERR_HANDLE;
+    }
+    status = check_xrc(e, uctx, cmd);
+    if (status != ERNIC_OK) {
+        return status;
+    }
+    if (e->srq_ids.count == 0) {
+        return ERNIC_ERR_NO_RESOURCE;
+    }
+    status = ernic_buf_init(e, &wq.buf, &cmd->buf,
+                            (uint64_t)depth * wq.stride);
+    if (status != ERNIC_OK) {
+        return status;
+    }
+    *srqn = ernic_ids_alloc(&e->srq_ids);
+    e->srq[*srqn] = (ErnicSrq) {
+        .used = true, .uctx = uctx, .pd = pdn, .limit = limit, .wq = wq,
+        .xrcd = le32_to_cpu(cmd->xrcd), .cq = le32_to_cpu(cmd->cq),
+    };
+    srq_refer(e, &e->srq[*srqn], 1);
+    trace_ernic_srq_create(*srqn, pdn, depth, limit, e->srq[*srqn].xrcd);
+    return ERNIC_OK;
+}
+
+/* The limit fires once, when fewer requests than it are left. */
+static void check_limit(Ernic *e, uint32_t srqn, ErnicSrq *srq)
+{
+    uint32_t left = srq->wq.pi - srq->wq.ci;
+
+    if (left < srq->limit) {
+        trace_ernic_srq_limit(srqn, srq->limit, left);
+        srq->limit = 0;
+        ernic_event_raise(e, e->async_eq, ERNIC_EVC_SRQ, srqn, &srq->events,
+                          ERNIC_EV_SRQ_LIMIT, 0);
+    }
+}
+
+/* Another ring, in which the guest has put what is posted. */
+static uint8_t srq_resize(Ernic *e, uint32_t srqn, ErnicSrq *srq,
+                          const struct ernic_cmd_srq *cmd)
+{
+    uint32_t depth = le32_to_cpu(cmd->depth);
+    ErnicBuf buf;
+    uint8_t status;
+
+    if (cmd->limit) {
+        return ERNIC_ERR_RESERVED;
+    }
+    if (srq->error) {
+        return ERNIC_ERR_STATE;
+    }
+    if (!ernic_depth_ok(depth, 1, ERNIC_MAX_WQ_DEPTH) || srq->limit > depth ||
+        srq->wq.pi - srq->wq.ci > depth) {
+        return ERNIC_ERR_PARAM;
+    }
+    status = ernic_buf_init(e, &buf, &cmd->buf,
+                            (uint64_t)depth * srq->wq.stride);
+    if (status != ERNIC_OK) {
+        return status;
+    }
+    ernic_buf_fini(e, &srq->wq.buf);
+    trace_ernic_srq_resize(srqn, srq->wq.depth, depth);
+    srq->wq.buf = buf;
+    srq->wq.depth = depth;
+    return ERNIC_OK;
+}
+
+uint8_t ernic_srq_modify(Ernic *e, uint32_t uctx,
+                         const struct ernic_cmd_srq *cmd)
+{
+    static const struct ernic_buf_desc none;
+    uint32_t srqn = le32_to_cpu(cmd->handle);
+    uint32_t limit = le32_to_cpu(cmd->limit);
+    ErnicSrq *srq;
+    uint8_t status = find(e, uctx, srqn, &srq);
+
+    if (status != ERNIC_OK) {
+        return status;
+    }
+    if (cmd->pd || cmd->stride) {
+        return ERNIC_ERR_RESERVED;
+    }
+    if (cmd->depth) {
+        return srq_resize(e, srqn, srq, cmd);
+    }
+    if (memcmp(&cmd->buf, &none, sizeof(none)) != 0) {
+        return ERNIC_ERR_RESERVED;
+    }
+    if (limit > srq->wq.depth) {
+        return ERNIC_ERR_PARAM;
+    }
+    srq->limit = limit;
+    trace_ernic_srq_modify(srqn, limit);
+    check_limit(e, srqn, srq);
+    return ERNIC_OK;
+}
+
+uint8_t ernic_srq_destroy(Ernic *e, uint32_t uctx, uint32_t srqn)
+{
+    ErnicSrq *srq;
+    uint8_t status = find(e, uctx, srqn, &srq);
+
+    if (status != ERNIC_OK) {
+        return status;
+    }
+    if (srq->refs) {
+        return ERNIC_ERR_BUSY;
+    }
+    ernic_event_forget(e, e->async_eq, ERNIC_EVC_SRQ, srqn, &srq->events);
+    srq_refer(e, srq, -1);
+    ernic_buf_fini(e, &srq->wq.buf);
+    *srq = (ErnicSrq) { 0 };
+    ernic_ids_free(&e->srq_ids, srqn);
+    trace_ernic_srq_destroy(srqn);
+    return ERNIC_OK;
+}
+
+bool ernic_srq_take(Ernic *e, uint32_t srqn, ErnicRecv *recv)
+{
+    ErnicSrq *srq = &e->srq[srqn];
+
+    g_assert(srq->used);
+    if (srq->error || !ernic_rq_take(e, &srq->wq, recv)) {
+        return false;
+    }
+    /* The ring does not answer: nothing can be taken from it any more. */
+    if (recv->fault == ERNIC_FAULT_RECV_DMA) {
+        srq->error = true;
+        ernic_event_raise(e, e->async_eq, ERNIC_EVC_SRQ, srqn, &srq->events,
+                          ERNIC_EV_SRQ_ERR, 0);
+    }
+    check_limit(e, srqn, srq);
+    return true;
+}

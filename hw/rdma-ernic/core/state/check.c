@@ -1,0 +1,598 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Do all invariants hold? First every number is held against its row in the
+ * state description, so that the predicates may use it as an index; then
+ * references are counted; then each object answers for itself.
+ */
+#include "qemu/osdep.h"
+#include "base/ib_spec.h"
+#include "base/timer.h"
+#include "engine.h"
+#include "objects/cq.h"
+#include "objects/eq.h"
+#include "objects/mcast.h"
+#include "objects/mr.h"
+#include "objects/wq.h"
+#include "state/check.h"
+#include "state/state.h"
+#include "steering/flow.h"
+#include "transport/qp.h"
+#include "transport/tx.h"
+
+/* ---- ranges ---------------------------------------------------------------- */
+
+static bool in_range(const ErnicStateField *f, const uint8_t *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < f->num; i++) {
+        uint64_t v = ernic_state_get(p + i * f->size, f->size);
+
+        if (v > f->max || (f->bits && (v & ~f->max))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool ernic_state_check_struct(const ErnicStateStruct *of, const void *obj,
+                              const char *what, GString *why)
+{
+    uint32_t i, k;
+
+    for (i = 0; i < of->num_fields; i++) {
+        const ErnicStateField *f = &of->field[i];
+        const uint8_t *p = (const uint8_t *)obj + f->offset;
+
+        if (f->kind == ERNIC_SK_UINT && f->max != UINT64_MAX &&
+            !in_range(f, p)) {
+            if (why) {
+                g_string_append_printf(why, "%s: %s.%s out of range\n", what,
+                                       of->name, f->name);
+            }
+            return false;
+        }
+        for (k = 0; f->kind == ERNIC_SK_STRUCT && k < f->num; k++) {
+            if (!ernic_state_check_struct(f->of, p + k * f->size, what, why)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool check_ranges(const Ernic *e, GString *why)
+{
+    uint32_t i, id;
+    bool ok = ernic_state_check_struct(&ernic_state_config, &e->cfg, "config",
+                                       why) &&
+              ernic_state_check_struct(&ernic_state_device, e, "device", why) &&
+              ernic_state_check_struct(&ernic_state_tx, e->tx, "tx", why);
+
+    for (i = 0; i < ernic_state_num_tables; i++) {
+        const ErnicStateTable *t = &ernic_state_tables[i];
+
+        for (id = t->first; id < ernic_state_table_size(e, t); id++) {
+            const void *obj = ernic_state_entry(e, t, id);
+
+            if (ernic_state_in_use(t, obj)) {
+                ok &= ernic_state_check_struct(t->of, obj, t->name, why);
+            }
+        }
+    }
+    return ok;
+}
+
+/* ---- counting -------------------------------------------------------------- */
+
+static void count(uint32_t *refs, uint32_t id, uint32_t size)
+{
+    if (id < size) {
+        refs[id]++;
+    }
+}
+
+static void count_buf(ErnicCheck *c, const ErnicBuf *buf)
+{
+    c->pages += buf->page ? buf->npages : 0;
+}
+
+static void count_odp(ErnicCheck *c, const ErnicOdp *odp)
+{
+    c->pages += odp ? odp->num * ERNIC_ODP_CHUNK : 0;
+}
+
+static void count_mrs(ErnicCheck *c)
+{
+    const ErnicConfig *cfg = &c->e->cfg;
+    uint32_t i;
+
+    for (i = 1; i < cfg->max_mr; i++) {
+        const ErnicMr *mr = &c->e->mr[i];
+        bool window = mr->kind == ERNIC_MR_WINDOW_1 ||
+                      mr->kind == ERNIC_MR_WINDOW_2;
+
+        if (mr->kind == ERNIC_MR_FREE) {
+            continue;
+        }
+        count(c->pd_refs, mr->pd, cfg->max_pd);
+        count_buf(c, &mr->buf);
+        count_odp(c, mr->odp);
+        if (window && mr->valid) {
+            count(c->mr_refs, mr->region, cfg->max_mr);
+            c->bound += mr->kind == ERNIC_MR_WINDOW_2;
+        }
+    }
+}
+
+static void count_queues(ErnicCheck *c)
+{
+    const Ernic *e = c->e;
+    uint32_t i;
+
+    for (i = 1; i < e->cfg.max_cq; i++) {
+        if (e->cq[i].used) {
+            count(c->eq_refs, e->cq[i].eq, e->cfg.max_eq);
+            count_buf(c, &e->cq[i].buf);
+        }
+    }
+    for (i = 1; i < e->cfg.max_srq; i++) {
+        if (e->srq[i].used) {
+            count(c->pd_refs, e->srq[i].pd, e->cfg.max_pd);
+            count(c->pd_refs, e->srq[i].xrcd, e->cfg.max_pd);
+            count(c->cq_refs, e->srq[i].cq, e->cfg.max_cq);
+            count_buf(c, &e->srq[i].wq.buf);
+        }
+    }
+    for (i = 1; i < e->cfg.max_qp; i++) {
+        const ErnicQp *qp = &e->qp[i];
+
+        if (qp->used) {
+            count(c->pd_refs, qp->pd, e->cfg.max_pd);
+            count(c->cq_refs, qp->send_cq, e->cfg.max_cq);
+            count(c->cq_refs, qp->recv_cq, e->cfg.max_cq);
+            count(c->srq_refs, qp->srq, e->cfg.max_srq);
+            count_buf(c, &qp->sq.wq.buf);
+            count_buf(c, &qp->rq.wq.buf);
+        }
+    }
+}
+
+static uint32_t class_size(const Ernic *e, uint32_t cls)
+{
+    const uint32_t size[ERNIC_EVC_COUNT] = {
+        [ERNIC_EVC_CQ] = e->cfg.max_cq, [ERNIC_EVC_QP] = e->cfg.max_qp,
+        [ERNIC_EVC_SRQ] = e->cfg.max_srq, [ERNIC_EVC_PORT] = 2,
+    };
+
+    return cls < ERNIC_EVC_COUNT ? size[cls] : 0;
+}
+
+static bool exists(const Ernic *e, uint32_t cls, uint32_t id)
+{
+    if (id == 0 || id >= class_size(e, cls)) {
+        return false;
+    }
+    switch ((ErnicEvClass)cls) {
+    case ERNIC_EVC_CQ:
+        return e->cq[id].used;
+    case ERNIC_EVC_QP:
+        return e->qp[id].used;
+    case ERNIC_EVC_SRQ:
+        return e->srq[id].used;
+    default:
+        return true;
+    }
+}
+
+/* Note for each object whose line it stands in. */
+static void count_lines(ErnicCheck *c)
+{
+    const Ernic *e = c->e;
+    uint32_t i, k;
+
+    for (i = 1; i < e->cfg.max_eq; i++) {
+        const ErnicEq *eq = &e->eq[i];
+
+        if (!eq->used) {
+            continue;
+        }
+        count_buf(c, &eq->buf);
+        if (eq->line_count > eq->line_size) {
+            c->bad_line = true;
+            continue;
+        }
+        for (k = 0; k < eq->line_count; k++) {
+            uint32_t entry = eq->line[(eq->line_head + k) % eq->line_size];
+            uint32_t cls = entry >> 24, id = entry & 0xffffff;
+
+            if (!exists(e, cls, id) || c->line[cls][id]) {
+                c->bad_line = true;
+            } else {
+                c->line[cls][id] = i;
+            }
+        }
+    }
+}
+
+static void check_init(ErnicCheck *c, const Ernic *e)
+{
+    uint32_t cls;
+
+    *c = (ErnicCheck) {
+        .e = e,
+        .pd_refs = g_new0(uint32_t, e->cfg.max_pd),
+        .eq_refs = g_new0(uint32_t, e->cfg.max_eq),
+        .cq_refs = g_new0(uint32_t, e->cfg.max_cq),
+        .srq_refs = g_new0(uint32_t, e->cfg.max_srq),
+        .mr_refs = g_new0(uint32_t, e->cfg.max_mr),
+    };
+    for (cls = 0; cls < ERNIC_EVC_COUNT; cls++) {
+        c->line[cls] = g_new0(uint32_t, class_size(e, cls));
+    }
+    count_mrs(c);
+    count_queues(c);
+    count_lines(c);
+}
+
+static void check_fini(ErnicCheck *c)
+{
+    uint32_t cls;
+
+    g_free(c->pd_refs);
+    g_free(c->eq_refs);
+    g_free(c->cq_refs);
+    g_free(c->srq_refs);
+    g_free(c->mr_refs);
+    for (cls = 0; cls < ERNIC_EVC_COUNT; cls++) {
+        g_free(c->line[cls]);
+    }
+}
+
+/* ---- what several ask ------------------------------------------------------ */
+
+bool ernic_check_uctx(const ErnicCheck *c, uint32_t uctx)
+{
+    return uctx == 0 || (uctx <= ERNIC_LIM_UCTX && c->e->uctx_used[uctx]);
+}
+
+/* The buffer reaches to byte @bytes, and its pages are whole. */
+bool ernic_check_buf(const ErnicBuf *buf, uint64_t bytes)
+{
+    uint64_t mask = (1ull << buf->page_shift) - 1;
+    uint32_t i;
+
+    if (!buf->page) {
+        return buf->npages == 0 && buf->page_shift == 0 &&
+               (bytes == 0 || buf->base <= UINT64_MAX - (bytes - 1));
+    }
+    if (buf->npages == 0 || buf->page_shift < ERNIC_PAGE_SHIFT_MIN) {
+        return false;
+    }
+    for (i = 0; i < buf->npages; i++) {
+        if (buf->page[i] & mask) {
+            return false;
+        }
+    }
+    return bytes <= (uint64_t)buf->npages << buf->page_shift;
+}
+
+bool ernic_check_wq(const ErnicWq *wq, uint32_t max_stride)
+{
+    return ernic_depth_ok(wq->depth, 1, ERNIC_MAX_WQ_DEPTH) &&
+           wq->stride >= 64 && wq->stride % 64 == 0 &&
+           wq->stride <= max_stride * 64 && wq->pi - wq->ci <= wq->depth &&
+           ernic_check_buf(&wq->buf, (uint64_t)wq->depth * wq->stride);
+}
+
+/* Pending events stand in exactly the line of @eqn. */
+bool ernic_check_events(const ErnicCheck *c, ErnicEvClass cls, uint32_t id,
+                        const ErnicEvents *ev, uint32_t eqn)
+{
+    if (!ev->pending) {
+        return !ev->queued && !c->line[cls][id];
+    }
+    return ev->queued && eqn && c->line[cls][id] == eqn;
+}
+
+/* ---- device ---------------------------------------------------------------- */
+
+/* Each number of @ids from @first on is either free, once, or in use. */
+static bool ids_ok(const ErnicIds *ids, uint32_t first, uint32_t size,
+                   const void *used, size_t stride)
+{
+    uint8_t *free_ids = g_new0(uint8_t, size);
+    bool ok = ids->size == size && ids->head < size && ids->count < size;
+    uint32_t i;
+
+    for (i = 0; ok && i < ids->count; i++) {
+        uint32_t id = ids->fifo[(ids->head + i) % ids->size];
+
+        ok = id >= first && id < size && !free_ids[id]++;
+    }
+    for (i = first; ok && i < size; i++) {
+        bool in_use = *((const uint8_t *)used + i * stride);
+
+        ok = in_use != (free_ids[i] == 1);
+    }
+    g_free(free_ids);
+    return ok;
+}
+
+#define IDS_OK(ids, first, max, table, flag) \
+    ids_ok(&e->ids, first, e->cfg.max, &e->table[0].flag, sizeof(e->table[0]))
+
+static bool free_numbers(const ErnicCheck *c, uint32_t id)
+{
+    const Ernic *e = c->e;
+
+    return IDS_OK(pd_ids, 1, max_pd, pd, used) &&
+           IDS_OK(eq_ids, 1, max_eq, eq, used) &&
+           IDS_OK(cq_ids, 1, max_cq, cq, used) &&
+           IDS_OK(srq_ids, 1, max_srq, srq, used) &&
+           IDS_OK(mr_ids, 1, max_mr, mr, kind) &&
+           IDS_OK(qp_ids, e->regs ? e->cfg.max_qp : ERNIC_QPN_GSI + 1, max_qp,
+                  qp, used) &&
+           ids_ok(&e->uctx_ids, 1, e->cfg.max_uctx, e->uctx_used,
+                  sizeof(e->uctx_used[0]));
+}
+
+/* All that say they are in the ring are met on the way along it, once. */
+static bool ring_ok(const Ernic *e, const ErnicRing *ring, ErnicRingKind kind)
+{
+    uint32_t marked = 0, last = 0, n = 0, i;
+
+    for (i = 1; i < e->cfg.max_qp; i++) {
+        marked += e->qp[i].used && e->qp[i].in_ring[kind];
+    }
+    for (i = ring->head; i && n <= marked; i = e->qp[i].ring_next[kind]) {
+        if (i >= e->cfg.max_qp || !e->qp[i].used || !e->qp[i].in_ring[kind]) {
+            return false;
+        }
+        last = i;
+        n++;
+    }
+    return n == marked && last == ring->tail;
+}
+
+static bool ready_ring(const ErnicCheck *c, uint32_t id)
+{
+    return ring_ok(c->e, &c->e->ready, ERNIC_RING_READY);
+}
+
+static bool waiting_ring(const ErnicCheck *c, uint32_t id)
+{
+    return ring_ok(c->e, &c->e->waiting, ERNIC_RING_WAITING);
+}
+
+/* Only the timing model has places to wait for. */
+static bool place_ring(const ErnicCheck *c, uint32_t id)
+{
+    return ring_ok(c->e, &c->e->places, ERNIC_RING_PLACE) &&
+           (c->e->timing || !c->e->places.head);
+}
+
+bool ernic_check_heap(const ErnicTimers *t)
+{
+    uint32_t i;
+
+    for (i = 0; i < t->count; i++) {
+        uint32_t id = t->heap[i];
+
+        if (id == 0 || id >= t->size || t->pos[id] != i + 1 ||
+            t->due[id] < t->due[t->heap[(i - (i > 0)) / 2]]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint64_t due_of(const ErnicTimers *t, uint32_t id)
+{
+    return t->pos[id] ? t->due[id] : ERNIC_NEVER;
+}
+
+static bool qp_deadlines(const ErnicCheck *c, uint32_t id)
+{
+    const Ernic *e = c->e;
+    uint32_t i;
+
+    for (i = 1; i < e->cfg.max_qp; i++) {
+        if (due_of(e->timers, i) !=
+            (e->qp[i].used ? e->qp[i].timer_due : ERNIC_NEVER)) {
+            return false;
+        }
+    }
+    return ernic_check_heap(e->timers);
+}
+
+static bool cq_deadlines(const ErnicCheck *c, uint32_t id)
+{
+    const Ernic *e = c->e;
+    uint32_t i;
+
+    for (i = 1; i < e->cfg.max_cq; i++) {
+        if (due_of(e->cq_timers, i) !=
+            (e->cq[i].used ? e->cq[i].mod_due : ERNIC_NEVER)) {
+            return false;
+        }
+    }
+    return ernic_check_heap(e->cq_timers);
+}
+
+static bool kept_pages(const ErnicCheck *c, uint32_t id)
+{
+    return c->e->num_pages == c->pages && c->pages <= ERNIC_MAX_PAGES;
+}
+
+static bool bound_windows(const ErnicCheck *c, uint32_t id)
+{
+    return c->e->num_bound == c->bound;
+}
+
+static bool async_eq(const ErnicCheck *c, uint32_t id)
+{
+    const Ernic *e = c->e;
+
+    return e->async_eq == 0 ||
+           (e->async_eq < e->cfg.max_eq && e->eq[e->async_eq].used &&
+            e->eq[e->async_eq].uctx == 0);
+}
+
+static bool event_lines(const ErnicCheck *c, uint32_t id)
+{
+    return !c->bad_line;
+}
+
+static bool port_events(const ErnicCheck *c, uint32_t id)
+{
+    return ernic_check_events(c, ERNIC_EVC_PORT, 1, &c->e->port_events,
+                              c->e->async_eq);
+}
+
+static bool gid_table(const ErnicCheck *c, uint32_t id)
+{
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_LIM_GID; i++) {
+        if (ernic_gid_is_mcast(&c->e->gid[i].gid)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool pkey_table(const ErnicCheck *c, uint32_t id)
+{
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_LIM_PKEY; i++) {
+        if (c->e->pkey[i] == ERNIC_PKEY_FULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool mcast_groups(const ErnicCheck *c, uint32_t id)
+{
+    return ernic_mcast_groups(c->e) <= ERNIC_LIM_MCAST_GROUP;
+}
+
+bool ernic_check_path(const ErnicPath *path)
+{
+    return ernic_gid_is_v4(&path->sgid) == ernic_gid_is_v4(&path->dgid);
+}
+
+/*
+ * All packets of the held train but the last are seg bytes long. Nothing is
+ * busy without one.
+ */
+static bool held_train(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicTx *tx = c->e->tx;
+
+    if (tx->packets == 0) {
+        return tx->len == 0 && !tx->closed && !tx->frame && !tx->busy &&
+               !tx->loop_full;
+    }
+    if (tx->frame) {
+        return c->e->cfg.raw && tx->packets == 1 && tx->len == tx->seg && tx->closed &&
+               tx->len >= ERNIC_ETH_LEN && tx->len <= ERNIC_ETH_FRAME_MAX;
+    }
+    return tx->seg && tx->len > (tx->packets - 1) * tx->seg &&
+           tx->len <= tx->packets * tx->seg &&
+           ernic_check_path(&tx->path) &&
+           tx->closed == (tx->len < tx->packets * tx->seg);
+}
+
+static bool flow_count(const ErnicCheck *c, uint32_t id)
+{
+    uint32_t i, n = 0;
+
+    for (i = 1; i <= ERNIC_LIM_FLOW; i++) {
+        n += c->e->flow[i].used;
+    }
+    return n == c->e->num_flows;
+}
+
+static bool loopback(const ErnicCheck *c, uint32_t id)
+{
+    uint32_t pos = 0;
+    ErnicTrain train;
+
+    while (ernic_tx_loop_next(c->e, &pos, &train)) {
+        if (!train.len || !train.seg ||
+            (!train.frame && !ernic_check_path(&train.path))) {
+            return false;
+        }
+    }
+    return c->e->tx->loop_len <= ERNIC_LOOPBACK_BYTES;
+}
+
+static const ErnicInvariant device_list[] = {
+    { "free-numbers", free_numbers },
+    { "ready-ring", ready_ring },
+    { "waiting-ring", waiting_ring },
+    { "place-ring", place_ring },
+    { "qp-deadlines", qp_deadlines },
+    { "cq-deadlines", cq_deadlines },
+    { "kept-pages", kept_pages },
+    { "bound-windows", bound_windows },
+    { "async-eq", async_eq },
+    { "event-lines", event_lines },
+    { "port-events", port_events },
+    { "gid-table", gid_table },
+    { "pkey-table", pkey_table },
+    { "mcast-groups", mcast_groups },
+    { "held-train", held_train },
+    { "flow-count", flow_count },
+    { "loopback", loopback },
+};
+const ErnicInvariants ernic_invariants_device = {
+    device_list, G_N_ELEMENTS(device_list)
+};
+
+static bool check_object(const ErnicCheck *c, const ErnicInvariants *list,
+                         const char *what, uint32_t id, GString *why)
+{
+    bool ok = true;
+    uint32_t i;
+
+    for (i = 0; i < list->count; i++) {
+        if (!list->list[i].holds(c, id)) {
+            g_string_append_printf(why, "%s %u: %s\n", what, id,
+                                   list->list[i].name);
+            ok = false;
+        }
+    }
+    return ok;
+}
+
+bool ernic_check(const Ernic *e, GString *why)
+{
+    ErnicCheck c;
+    uint32_t i, id;
+    bool ok;
+
+    if (!check_ranges(e, why)) {
+        return false;
+    }
+    check_init(&c, e);
+    ok = check_object(&c, &ernic_invariants_device, "device", 0, why);
+    if (e->timing) {
+        ok &= check_object(&c, &ernic_invariants_timing, "timing", 0, why);
+    }
+    for (i = 0; i < ernic_state_num_tables; i++) {
+        const ErnicStateTable *t = &ernic_state_tables[i];
+
+        for (id = t->first; id < ernic_state_table_size(e, t); id++) {
+            if (ernic_state_in_use(t, ernic_state_entry(e, t, id))) {
+                ok &= check_object(&c, ernic_check_invariants(i), t->name, id, why);
+            }
+        }
+    }
+    check_fini(&c);
+    return ok;
+}

@@ -1,0 +1,57 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Invariants by name, each a predicate on one object. The engine is built on
+ * them; state that was loaded is held against them before it is used.
+ */
+#ifndef ERNIC_CHECK_H
+#define ERNIC_CHECK_H
+
+#include "base/device.h"
+#include "base/timer.h"
+#include "objects/wq.h"
+
+/* What one pass over all objects has found out. */
+typedef struct ErnicCheck {
+    const Ernic *e;
+    /* References by number, counted where they come from. */
+    uint32_t *pd_refs, *eq_refs, *cq_refs, *srq_refs, *mr_refs;
+    uint64_t pages;
+    uint32_t bound;
+    /* The event queue in whose line an object stands; 0: none. */
+    uint32_t *line[ERNIC_EVC_COUNT];
+    bool bad_line;              /* an entry that is none, or that is doubled */
+} ErnicCheck;
+
+typedef struct ErnicInvariant {
+    const char *name;
+    bool (*holds)(const ErnicCheck *c, uint32_t id);
+} ErnicInvariant;
+
+typedef struct ErnicInvariants {
+    const ErnicInvariant *list;
+    uint32_t count;
+} ErnicInvariants;
+
+/* Of the device itself (id 0). */
+extern const ErnicInvariants ernic_invariants_device;
+/* Of its timing model, where there is one; check_timing.c. */
+extern const ErnicInvariants ernic_invariants_timing;
+/* Of the objects of ernic_state_tables[@table]; NULL: no such table. */
+const ErnicInvariants *ernic_check_invariants(uint32_t table);
+/* check_qp.c */
+extern const ErnicInvariants ernic_invariants_qp;
+
+/* What several of them ask. */
+bool ernic_check_uctx(const ErnicCheck *c, uint32_t uctx);
+/* The buffer reaches to byte @bytes, and its pages are whole. */
+bool ernic_check_buf(const ErnicBuf *buf, uint64_t bytes);
+bool ernic_check_wq(const ErnicWq *wq, uint32_t max_stride);
+/* A heap: no deadline is before that of its parent, and all find themselves. */
+bool ernic_check_heap(const ErnicTimers *t);
+/* Both ends are of one family. */
+bool ernic_check_path(const ErnicPath *path);
+bool ernic_check_events(const ErnicCheck *c, ErnicEvClass cls, uint32_t id,
+                        const ErnicEvents *ev, uint32_t eqn);
+
+#endif /* ERNIC_CHECK_H */

@@ -1,0 +1,395 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The invariants of protection domains, keys, event, completion and shared
+ * receive queues, and of multicast members.
+ */
+#include "qemu/osdep.h"
+#include "base/timer.h"
+#include "objects/counter.h"
+#include "objects/cq.h"
+#include "objects/eq.h"
+#include "objects/mcast.h"
+#include "objects/mr.h"
+#include "objects/wq.h"
+#include "state/check.h"
+#include "steering/flow.h"
+#include "steering/rss.h"
+#include "transport/qp.h"
+
+/* ---- PDs and event queues -------------------------------------------------- */
+
+static bool pd_owner(const ErnicCheck *c, uint32_t id)
+{
+    return ernic_check_uctx(c, c->e->pd[id].uctx);
+}
+
+static bool pd_refs(const ErnicCheck *c, uint32_t id)
+{
+    return c->e->pd[id].refs == c->pd_refs[id];
+}
+
+static bool eq_owner(const ErnicCheck *c, uint32_t id)
+{
+    return ernic_check_uctx(c, c->e->eq[id].uctx) &&
+           c->e->eq[id].vector < c->e->cfg.num_vectors;
+}
+
+static bool eq_ring(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicEq *eq = &c->e->eq[id];
+
+    return ernic_depth_ok(eq->depth, 2, ERNIC_MAX_EQ_DEPTH) &&
+           eq->pi - eq->ci <= eq->depth &&
+           ernic_check_buf(&eq->buf, (uint64_t)eq->depth * sizeof(struct ernic_eqe));
+}
+
+static bool eq_refs(const ErnicCheck *c, uint32_t id)
+{
+    return c->e->eq[id].refs == c->eq_refs[id];
+}
+
+/* Who waits, waits for room. */
+static bool eq_line(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicEq *eq = &c->e->eq[id];
+
+    return eq->line_size == ernic_eq_line_size(&c->e->cfg) &&
+           eq->line_head < eq->line_size && eq->line_count <= eq->line_size &&
+           (!eq->line_count || eq->broken || eq->pi - eq->ci == eq->depth);
+}
+
+/* ---- completion and shared receive queues ---------------------------------- */
+
+static bool cq_owner(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicCq *cq = &c->e->cq[id];
+
+    return ernic_check_uctx(c, cq->uctx) &&
+           (cq->eq == 0 || (cq->eq < c->e->cfg.max_eq && c->e->eq[cq->eq].used));
+}
+
+static bool cq_ring(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicCq *cq = &c->e->cq[id];
+
+    return ernic_depth_ok(cq->depth, 2, ERNIC_MAX_CQ_DEPTH) &&
+           cq->pi - cq->ci <= cq->depth &&
+           cq->sol_pi - cq->ci <= cq->pi - cq->ci && cq->ci_addr % 4 == 0 &&
+           ernic_check_buf(&cq->buf, (uint64_t)cq->depth * sizeof(struct ernic_cqe));
+}
+
+static bool cq_refs(const ErnicCheck *c, uint32_t id)
+{
+    return c->e->cq[id].refs == c->cq_refs[id];
+}
+
+static bool cq_events(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicCq *cq = &c->e->cq[id];
+
+    return ernic_check_events(c, ERNIC_EVC_CQ, id, &cq->events,
+                              cq->eq ? cq->eq : c->e->async_eq);
+}
+
+/* An event is held back only while the queue is armed. */
+static bool cq_moderation(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicCq *cq = &c->e->cq[id];
+
+    return cq->arm != ERNIC_CQ_DISARMED ||
+           (cq->mod_pending == 0 && cq->mod_due == ERNIC_NEVER);
+}
+
+static bool srq_owner(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicSrq *srq = &c->e->srq[id];
+
+    return ernic_check_uctx(c, srq->uctx) && srq->pd < c->e->cfg.max_pd &&
+           c->e->pd[srq->pd].used && c->e->pd[srq->pd].uctx == srq->uctx;
+}
+
+/* The XRC domain is the kernel's, the completion queue the owner's. */
+static bool srq_domain(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicSrq *srq = &c->e->srq[id];
+    const Ernic *e = c->e;
+
+    if (!srq->xrcd) {
+        return srq->cq == 0;
+    }
+    return srq->xrcd < e->cfg.max_pd && e->pd[srq->xrcd].used &&
+           e->pd[srq->xrcd].uctx == 0 && srq->cq < e->cfg.max_cq &&
+           e->cq[srq->cq].used && e->cq[srq->cq].uctx == srq->uctx;
+}
+
+static bool srq_ring(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicSrq *srq = &c->e->srq[id];
+
+    return ernic_check_wq(&srq->wq, ERNIC_RQ_STRIDE_MAX) &&
+           srq->limit <= srq->wq.depth;
+}
+
+static bool srq_refs(const ErnicCheck *c, uint32_t id)
+{
+    return c->e->srq[id].refs == c->srq_refs[id];
+}
+
+static bool srq_events(const ErnicCheck *c, uint32_t id)
+{
+    return ernic_check_events(c, ERNIC_EVC_SRQ, id, &c->e->srq[id].events,
+                              c->e->async_eq);
+}
+
+/* ---- keys ------------------------------------------------------------------ */
+
+static bool is_window(const ErnicMr *mr)
+{
+    return mr->kind == ERNIC_MR_WINDOW_1 || mr->kind == ERNIC_MR_WINDOW_2;
+}
+
+static bool mr_owner(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicMr *mr = &c->e->mr[id];
+
+    return ernic_check_uctx(c, mr->uctx) && mr->pd < c->e->cfg.max_pd &&
+           c->e->pd[mr->pd].used && c->e->pd[mr->pd].uctx == mr->uctx;
+}
+
+static bool mr_rights(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicMr *mr = &c->e->mr[id];
+    uint32_t writes = ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_ATOMIC;
+
+    return !mr->valid || is_window(mr) || !(mr->access & writes) ||
+           (mr->access & ERNIC_ACCESS_LOCAL_WRITE);
+}
+
+/* What a region opens is inside its buffer, and addresses do not wrap. */
+static bool mr_range(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicMr *mr = &c->e->mr[id];
+
+    if (is_window(mr)) {
+        return !mr->buf.page;
+    }
+    if (!mr->odp && mr->length > ERNIC_MAX_MR_SIZE) {
+        return false;
+    }
+    if (!mr->valid) {
+        return ernic_check_buf(&mr->buf, 0);
+    }
+    return (mr->length == 0 || mr->iova <= UINT64_MAX - (mr->length - 1)) &&
+           mr->offset <= UINT64_MAX - mr->length &&
+           ernic_check_buf(&mr->buf, mr->offset + mr->length);
+}
+
+/* Chunks in order, none of them empty or beyond the region. */
+static bool mr_pages(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicMr *mr = &c->e->mr[id];
+    const ErnicOdp *odp = mr->odp;
+    uint64_t pages, next = 0;
+    uint32_t i, k, n;
+
+    if (!(mr->access & ERNIC_ACCESS_ON_DEMAND) || !odp) {
+        return !(mr->access & ERNIC_ACCESS_ON_DEMAND) && !odp;
+    }
+    if (mr->kind != ERNIC_MR_REGION || mr->buf.page || mr->buf.base ||
+        mr->offset >> odp->page_shift) {
+        return false;
+    }
+    pages = DIV_ROUND_UP(mr->offset + mr->length, 1ull << odp->page_shift);
+    for (i = 0; i < odp->num; i++) {
+        const ErnicOdpChunk *chunk = &odp->chunk[i];
+
+        for (k = n = 0; k < ERNIC_ODP_CHUNK; k++) {
+            n += !!chunk->entry[k];
+            if (chunk->entry[k] &&
+                (chunk->number > pages / ERNIC_ODP_CHUNK ||
+                 chunk->number * ERNIC_ODP_CHUNK + k >= pages)) {
+                return false;
+            }
+        }
+        if (chunk->number < next || n == 0 || n != chunk->present) {
+            return false;
+        }
+        next = chunk->number + 1;
+    }
+    return true;
+}
+
+/* What a window opens is inside its region. */
+static bool mr_window(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicMr *mw = &c->e->mr[id], *mr;
+
+    if (!is_window(mw)) {
+        return mw->region == 0 && mw->qpn == 0;
+    }
+    if (!mw->valid) {
+        return mw->region == 0 && mw->qpn == 0;
+    }
+    if (mw->region == 0 || mw->region >= c->e->cfg.max_mr ||
+        mw->length == 0 || mw->iova > UINT64_MAX - (mw->length - 1)) {
+        return false;
+    }
+    mr = &c->e->mr[mw->region];
+    return mr->valid && !is_window(mr) && mr->kind != ERNIC_MR_FREE &&
+           mr->pd == mw->pd && mw->offset >= mr->offset &&
+           mw->offset - mr->offset <= mr->length &&
+           mw->length <= mr->length - (mw->offset - mr->offset) &&
+           (mw->kind == ERNIC_MR_WINDOW_1) == (mw->qpn == 0) &&
+           (mw->qpn == 0 ||
+            (mw->qpn < c->e->cfg.max_qp && c->e->qp[mw->qpn].used));
+}
+
+static bool mr_refs(const ErnicCheck *c, uint32_t id)
+{
+    return c->e->mr[id].refs == c->mr_refs[id];
+}
+
+/* ---- multicast ------------------------------------------------------------- */
+
+static bool mcast_member(const ErnicCheck *c, uint32_t id)
+{
+    const Ernic *e = c->e;
+    const ErnicMcast *m = &e->mcast[id];
+    uint32_t pos = 0, qpn, n = 0;
+
+    if (!ernic_gid_is_mcast(&m->gid) || m->qpn == 0 ||
+        m->qpn >= e->cfg.max_qp || !e->qp[m->qpn].used ||
+        e->qp[m->qpn].type != ERNIC_QPT_UD) {
+        return false;
+    }
+    while ((qpn = ernic_mcast_next(e, &m->gid, &pos))) {
+        n += qpn == m->qpn;
+    }
+    return n == 1;
+}
+
+/* ---- rules for frames ------------------------------------------------------ */
+
+static bool flow_rule(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicFlow *flow = &c->e->flow[id];
+
+    return ernic_flow_judge(flow->layers, &flow->value, &flow->mask) ==
+           ERNIC_OK;
+}
+
+static bool flow_owner(const ErnicCheck *c, uint32_t id)
+{
+    const Ernic *e = c->e;
+    const ErnicFlow *flow = &e->flow[id];
+
+    if (flow->qpn >= ERNIC_RSS_QPN) {
+        return ernic_rss_get(e, flow->uctx, flow->qpn);
+    }
+    return flow->qpn && flow->qpn < e->cfg.max_qp && e->qp[flow->qpn].used &&
+           e->qp[flow->qpn].uctx == flow->uctx &&
+           e->qp[flow->qpn].type == ERNIC_QPT_RAW;
+}
+
+static bool rss_table(const ErnicCheck *c, uint32_t id)
+{
+    const Ernic *e = c->e;
+    const ErnicRss *rss = &e->rss[id];
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_RSS_TABLE_MAX; i++) {
+        uint32_t wqn = rss->wq[i];
+
+        if (i >= 1u << MIN(rss->shift, ERNIC_RSS_SHIFT_MAX)) {
+            if (wqn) {
+                return false;
+            }
+        } else if (!wqn || wqn >= e->cfg.max_qp || !e->qp[wqn].used ||
+                   e->qp[wqn].uctx != rss->uctx ||
+                   e->qp[wqn].type != ERNIC_QPT_RWQ) {
+            return false;
+        }
+    }
+    return rss->fields;
+}
+
+/* No counter is ahead of the device's. */
+static bool counter_total(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicQpStats *stats = &c->e->counter[id].stats;
+    bool ok = true;
+
+#define X(name) ok &= stats->name <= c->e->stats.name;
+    ERNIC_QP_STATS_LIST(X)
+#undef X
+    return ok;
+}
+
+/* ---- the lists ------------------------------------------------------------- */
+
+static const ErnicInvariant pd_list[] = {
+    { "pd-owner", pd_owner },
+    { "pd-refs", pd_refs },
+};
+static const ErnicInvariant eq_list[] = {
+    { "eq-owner", eq_owner },
+    { "eq-ring", eq_ring },
+    { "eq-refs", eq_refs },
+    { "eq-line", eq_line },
+};
+static const ErnicInvariant cq_list[] = {
+    { "cq-owner", cq_owner },
+    { "cq-ring", cq_ring },
+    { "cq-refs", cq_refs },
+    { "cq-events", cq_events },
+    { "cq-moderation", cq_moderation },
+};
+static const ErnicInvariant srq_list[] = {
+    { "srq-owner", srq_owner },
+    { "srq-domain", srq_domain },
+    { "srq-ring", srq_ring },
+    { "srq-refs", srq_refs },
+    { "srq-events", srq_events },
+};
+static const ErnicInvariant mr_list[] = {
+    { "mr-owner", mr_owner },
+    { "mr-rights", mr_rights },
+    { "mr-range", mr_range },
+    { "mr-pages", mr_pages },
+    { "mr-window", mr_window },
+    { "mr-refs", mr_refs },
+};
+static const ErnicInvariant mcast_list[] = {
+    { "mcast-member", mcast_member },
+};
+
+static const ErnicInvariant flow_list[] = {
+    { "flow-rule", flow_rule },
+    { "flow-owner", flow_owner },
+};
+
+static const ErnicInvariant rss_list[] = {
+    { "rss-table", rss_table },
+};
+
+static const ErnicInvariant counter_list[] = {
+    { "counter-total", counter_total },
+};
+
+#define LIST(var) { var, G_N_ELEMENTS(var) }
+
+/* In the order of ernic_state_tables[]. */
+static const ErnicInvariants by_table[] = {
+    LIST(pd_list), LIST(eq_list), LIST(cq_list), LIST(srq_list), LIST(mr_list),
+    [6] = LIST(mcast_list), LIST(flow_list), LIST(rss_list),
+    LIST(counter_list),
+};
+
+const ErnicInvariants *ernic_check_invariants(uint32_t table)
+{
+    if (table >= G_N_ELEMENTS(by_table)) {
+        return NULL;
+    }
+    return by_table[table].list ? &by_table[table] : &ernic_invariants_qp;
+}

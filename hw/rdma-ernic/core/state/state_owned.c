@@ -1,0 +1,444 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The parts of saved state that are not a structure: memory that an object
+ * owns, as counted arrays, and the variant part of a request. A count that is
+ * loaded is held against what is there before anything is allocated for it.
+ */
+#include "qemu/osdep.h"
+#include "faces/pg332/register_file.h"
+#include "objects/eq.h"
+#include "objects/mr.h"
+#include "state/state.h"
+#include "transport/qp.h"
+#include "transport/tx.h"
+
+/* ---- registers of PG332 ---------------------------------------------------- */
+
+static void save_regs(const Ernic *e, const void *obj, GByteArray *out)
+{
+    uint32_t num, i;
+    const uint32_t *word;
+
+    if (!e->regs) {
+        return;
+    }
+    ernic_state_put(out, e->cfg.pg332, 1);
+    word = ernic_regfile_words(e->regs, &num);
+    for (i = 0; i < num; i++) {
+        ernic_state_put(out, word[i], 4);
+    }
+}
+
+static bool load_regs(Ernic *e, void *obj, ErnicReader *in)
+{
+    uint32_t num, i, *word;
+
+    if (!e->regs) {
+        return true;
+    }
+    /* Versions may have as many registers, and not the same. */
+    if (ernic_state_read(in, 1) != e->cfg.pg332) {
+        return false;
+    }
+    word = ernic_regfile_words(e->regs, &num);
+    if (!ernic_state_has(in, num, 4)) {
+        return false;
+    }
+    for (i = 0; i < num; i++) {
+        word[i] = ernic_state_read(in, 4);
+    }
+    return true;
+}
+
+const ErnicStateOwned ernic_state_regs = { save_regs, load_regs };
+
+/* ---- free numbers, oldest first -------------------------------------------- */
+
+static void save_ids(const Ernic *e, const void *obj, GByteArray *out)
+{
+    const ErnicIds *ids = obj;
+    uint32_t i;
+
+    ernic_state_put(out, ids->count, 4);
+    for (i = 0; i < ids->count; i++) {
+        ernic_state_put(out, ids->fifo[(ids->head + i) % ids->size], 4);
+    }
+}
+
+static bool load_ids(Ernic *e, void *obj, ErnicReader *in)
+{
+    ErnicIds *ids = obj;
+    uint32_t n = ernic_state_read(in, 4), i;
+
+    if (n >= ids->size || !ernic_state_has(in, n, 4)) {
+        return false;
+    }
+    for (i = 0; i < n; i++) {
+        ids->fifo[i] = ernic_state_read(in, 4);
+        if (ids->fifo[i] == 0 || ids->fifo[i] >= ids->size) {
+            return false;
+        }
+    }
+    ids->head = 0;
+    ids->count = n;
+    return true;
+}
+
+const ErnicStateOwned ernic_state_ids = { save_ids, load_ids };
+
+/* ---- variant bytes of keys ------------------------------------------------- */
+
+static void save_variants(const Ernic *e, const void *obj, GByteArray *out)
+{
+    uint32_t n = e->cfg.max_mr, i;
+
+    /* Numbers that were never given out are all at the end. */
+    while (n && !e->mr[n - 1].variant) {
+        n--;
+    }
+    ernic_state_put(out, n, 4);
+    for (i = 0; i < n; i++) {
+        ernic_state_put(out, e->mr[i].variant, 1);
+    }
+}
+
+static bool load_variants(Ernic *e, void *obj, ErnicReader *in)
+{
+    uint32_t n = ernic_state_read(in, 4), i;
+
+    if (n > e->cfg.max_mr || !ernic_state_has(in, n, 1)) {
+        return false;
+    }
+    for (i = 0; i < n; i++) {
+        e->mr[i].variant = ernic_state_read(in, 1);
+    }
+    return true;
+}
+
+const ErnicStateOwned ernic_state_variants = { save_variants, load_variants };
+
+/* ---- pages of a buffer ----------------------------------------------------- */
+
+static void save_pages(const Ernic *e, const void *obj, GByteArray *out)
+{
+    const ErnicBuf *buf = obj;
+    uint32_t i;
+
+    for (i = 0; i < buf->npages; i++) {
+        ernic_state_put(out, buf->page[i], 8);
+    }
+}
+
+/* npages is loaded; 0 means an extent, or no buffer at all. */
+static bool load_pages(Ernic *e, void *obj, ErnicReader *in)
+{
+    ErnicBuf *buf = obj;
+    uint32_t n = buf->npages, i;
+    uint8_t page_shift = buf->page_shift;
+    uint64_t base = buf->base;
+
+    if (n == 0) {
+        return true;
+    }
+    buf->npages = 0;
+    if (!ernic_state_has(in, n, 8) || ernic_buf_alloc(e, buf, n)) {
+        return false;
+    }
+    buf->page_shift = page_shift;
+    buf->base = base;
+    for (i = 0; i < n; i++) {
+        buf->page[i] = ernic_state_read(in, 8);
+    }
+    return true;
+}
+
+const ErnicStateOwned ernic_state_pages = { save_pages, load_pages };
+
+/* ---- pages of a region on demand -------------------------------------------- */
+
+static void save_odp(const Ernic *e, const void *obj, GByteArray *out)
+{
+    const ErnicMr *mr = obj;
+    uint32_t i, k;
+
+    if (!mr->odp) {
+        return;
+    }
+    ernic_state_put(out, mr->odp->page_shift, 1);
+    ernic_state_put(out, mr->odp->num, 4);
+    for (i = 0; i < mr->odp->num; i++) {
+        ernic_state_put(out, mr->odp->chunk[i].number, 8);
+        for (k = 0; k < ERNIC_ODP_CHUNK; k++) {
+            ernic_state_put(out, mr->odp->chunk[i].entry[k], 8);
+        }
+    }
+}
+
+/* access is loaded; it says whether there is a table. */
+static bool load_odp(Ernic *e, void *obj, ErnicReader *in)
+{
+    uint64_t entry[ERNIC_ODP_CHUNK], number;
+    ErnicMr *mr = obj;
+    uint8_t page_shift;
+    uint32_t n, i, k;
+
+    if (!(mr->access & ERNIC_ACCESS_ON_DEMAND)) {
+        return true;
+    }
+    page_shift = ernic_state_read(in, 1);
+    n = ernic_state_read(in, 4);
+    if (page_shift < ERNIC_PAGE_SHIFT_MIN || page_shift > ERNIC_PAGE_SHIFT_MAX ||
+        !ernic_state_has(in, n, 8 * (1 + ERNIC_ODP_CHUNK))) {
+        return false;
+    }
+    mr->odp = ernic_odp_new(page_shift);
+    for (i = 0; i < n; i++) {
+        number = ernic_state_read(in, 8);
+        for (k = 0; k < ERNIC_ODP_CHUNK; k++) {
+            entry[k] = ernic_state_read(in, 8);
+        }
+        if (!ernic_odp_append(e, mr->odp, number, entry)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const ErnicStateOwned ernic_state_odp = { save_odp, load_odp };
+
+/* ---- objects that wait for room in an event queue -------------------------- */
+
+static void save_line(const Ernic *e, const void *obj, GByteArray *out)
+{
+    const ErnicEq *eq = obj;
+    uint32_t i;
+
+    ernic_state_put(out, eq->line_count, 4);
+    for (i = 0; i < eq->line_count; i++) {
+        ernic_state_put(out, eq->line[(eq->line_head + i) % eq->line_size], 4);
+    }
+}
+
+static bool load_line(Ernic *e, void *obj, ErnicReader *in)
+{
+    ErnicEq *eq = obj;
+    uint32_t n = ernic_state_read(in, 4), i;
+
+    if (n > ernic_eq_line_size(&e->cfg) || !ernic_state_has(in, n, 4)) {
+        return false;
+    }
+    eq->line_size = ernic_eq_line_size(&e->cfg);
+    eq->line = g_new0(uint32_t, eq->line_size);
+    eq->line_head = 0;
+    eq->line_count = n;
+    for (i = 0; i < n; i++) {
+        eq->line[i] = ernic_state_read(in, 4);
+    }
+    return true;
+}
+
+const ErnicStateOwned ernic_state_line = { save_line, load_line };
+
+/* ---- send requests that are decoded and not complete ----------------------- */
+
+static void save_window(const Ernic *e, const void *obj, GByteArray *out)
+{
+    const ErnicSendQueue *sq = obj;
+    uint32_t i;
+
+    for (i = sq->wq.ci; i != sq->fetched; i++) {
+        ernic_state_save_struct(e, &ernic_state_wqe,
+                                &sq->wqe[i & sq->window_mask], out);
+    }
+}
+
+static bool load_window(Ernic *e, void *obj, ErnicReader *in)
+{
+    ErnicSendQueue *sq = obj;
+    uint32_t window, i;
+
+    if (sq->wq.depth && !ernic_depth_ok(sq->wq.depth, 1, ERNIC_MAX_WQ_DEPTH)) {
+        return false;
+    }
+    window = ernic_sq_window(sq->wq.depth);
+    if (sq->fetched - sq->wq.ci > window) {
+        return false;
+    }
+    sq->wqe = g_new0(ErnicWqe, window);
+    sq->window_mask = window - 1;
+    for (i = sq->wq.ci; i != sq->fetched; i++) {
+        if (!ernic_state_load_struct(e, &ernic_state_wqe,
+                                     &sq->wqe[i & sq->window_mask], in)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const ErnicStateOwned ernic_state_window = { save_window, load_window };
+
+/* ---- answers to READs and atomics ------------------------------------------ */
+
+static void save_answers(const Ernic *e, const void *obj, GByteArray *out)
+{
+    const ErnicQp *qp = obj;
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
+        ernic_state_save_struct(e, &ernic_state_rd, &qp->rd[i], out);
+    }
+}
+
+static bool load_answers(Ernic *e, void *obj, ErnicReader *in)
+{
+    ErnicQp *qp = obj;
+    uint32_t i;
+
+    qp->rd = g_new0(ErnicRdRes, ERNIC_MAX_RD_ATOMIC);
+    for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
+        if (!ernic_state_load_struct(e, &ernic_state_rd, &qp->rd[i], in)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const ErnicStateOwned ernic_state_answers = { save_answers, load_answers };
+
+/* ---- what a send request carries ------------------------------------------- */
+
+/* A request at fault is not executed, and needs nothing any more. */
+static void save_payload(const Ernic *e, const void *obj, GByteArray *out)
+{
+    const ErnicWqe *wqe = obj;
+    uint32_t i;
+
+    if (wqe->fault) {
+        return;
+    }
+    if (wqe->opcode == ERNIC_WR_REG_MR) {
+        ernic_state_save_struct(e, &ernic_state_reg_mr, &wqe->reg_mr, out);
+    } else if (wqe->opcode == ERNIC_WR_BIND_MW) {
+        ernic_state_save_struct(e, &ernic_state_bind_mw, &wqe->bind_mw, out);
+    } else if (wqe->flags & ERNIC_WR_INLINE) {
+        g_byte_array_append(out, wqe->data, wqe->len);
+    } else {
+        for (i = 0; i < wqe->num_sge; i++) {
+            ernic_state_save_struct(e, &ernic_state_sge, &wqe->sge[i], out);
+        }
+    }
+}
+
+static bool load_payload(Ernic *e, void *obj, ErnicReader *in)
+{
+    ErnicWqe *wqe = obj;
+    uint32_t i;
+
+    if (wqe->fault) {
+        return true;
+    }
+    if (wqe->opcode == ERNIC_WR_REG_MR) {
+        return ernic_state_load_struct(e, &ernic_state_reg_mr, &wqe->reg_mr,
+                                       in);
+    }
+    if (wqe->opcode == ERNIC_WR_BIND_MW) {
+        return ernic_state_load_struct(e, &ernic_state_bind_mw, &wqe->bind_mw,
+                                       in);
+    }
+    if (wqe->flags & ERNIC_WR_INLINE) {
+        if (wqe->len > ERNIC_MAX_INLINE) {
+            return false;
+        }
+        ernic_state_read_bytes(in, wqe->data, wqe->len);
+        return true;
+    }
+    if (wqe->num_sge > ERNIC_MAX_SGE) {
+        return false;
+    }
+    for (i = 0; i < wqe->num_sge; i++) {
+        if (!ernic_state_load_struct(e, &ernic_state_sge, &wqe->sge[i], in)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const ErnicStateOwned ernic_state_payload = { save_payload, load_payload };
+
+/* ---- trains ---------------------------------------------------------------- */
+
+static void save_held(const Ernic *e, const void *obj, GByteArray *out)
+{
+    const ErnicTx *tx = obj;
+
+    g_byte_array_append(out, tx->buf, tx->len);
+}
+
+static bool load_held(Ernic *e, void *obj, ErnicReader *in)
+{
+    ErnicTx *tx = obj;
+
+    if (tx->len > sizeof(tx->buf)) {
+        return false;
+    }
+    ernic_state_read_bytes(in, tx->buf, tx->len);
+    return true;
+}
+
+const ErnicStateOwned ernic_state_held = { save_held, load_held };
+
+static void save_loop(const Ernic *e, const void *obj, GByteArray *out)
+{
+    guint at = out->len;
+    uint32_t pos = 0, n = 0;
+    ErnicTrain train;
+    uint32_t i;
+
+    ernic_state_put(out, 0, 4);
+    while (ernic_tx_loop_next(e, &pos, &train)) {
+        ernic_state_save_struct(e, &ernic_state_path, &train.path, out);
+        ernic_state_put(out, train.len, 4);
+        ernic_state_put(out, train.seg, 4);
+        ernic_state_put(out, train.frame, 1);
+        g_byte_array_append(out, train.data, train.len);
+        n++;
+    }
+    for (i = 0; i < 4; i++) {
+        out->data[at + i] = n >> (8 * i);
+    }
+}
+
+static bool load_loop(Ernic *e, void *obj, ErnicReader *in)
+{
+    uint32_t n = ernic_state_read(in, 4), i;
+
+    for (i = 0; i < n; i++) {
+        ErnicTrain train;
+        uint8_t frame;
+
+        memset(&train, 0, sizeof(train));
+        if (!ernic_state_load_struct(e, &ernic_state_path, &train.path, in)) {
+            return false;
+        }
+        train.len = ernic_state_read(in, 4);
+        train.seg = ernic_state_read(in, 4);
+        frame = ernic_state_read(in, 1);
+        if (frame > 1) {
+            return false;
+        }
+        train.frame = frame;
+        if (!train.len || !train.seg || !ernic_state_has(in, train.len, 1)) {
+            return false;
+        }
+        train.data = in->data;
+        in->data += train.len;
+        in->left -= train.len;
+        if (!ernic_tx_loop_add(e, &train)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const ErnicStateOwned ernic_state_loop = { save_loop, load_loop };

@@ -1,0 +1,543 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The descriptions of all state, structure by structure. A field that is added
+ * to a structure gets a row here: as a number, or as derived with the reason.
+ */
+#include "qemu/osdep.h"
+#include "base/ib_spec.h"
+#include "faces/pg332/side_stream.h"
+#include "faces/pg332/strict.h"
+#include "objects/counter.h"
+#include "objects/cq.h"
+#include "objects/eq.h"
+#include "objects/mcast.h"
+#include "objects/mr.h"
+#include "objects/wq.h"
+#include "state/state.h"
+#include "steering/flow.h"
+#include "steering/rss.h"
+#include "transport/qp.h"
+#include "transport/tx.h"
+#include "wire/ib_tables.h"
+
+#define ROW(f, kind_, ...) \
+    { .name = #f, .offset = offsetof(S, f), .size = sizeof_field(S, f), \
+      .num = 1, .kind = ERNIC_SK_##kind_, __VA_ARGS__ }
+/* A number, of its whole width or at most @m. */
+#define U(f)            ROW(f, UINT, .max = UINT64_MAX)
+#define UMAX(f, m)      ROW(f, UINT, .max = (m))
+/* Flags: none but those of @m. */
+#define UBITS(f, m)     ROW(f, UINT, .max = (m), .bits = true)
+#define BOOL(f)         ROW(f, BOOL)
+#define BOOLS(f) \
+    { .name = #f, .offset = offsetof(S, f), .size = sizeof(bool), \
+      .num = sizeof_field(S, f), .kind = ERNIC_SK_BOOL }
+#define BYTES(f) \
+    { .name = #f, .offset = offsetof(S, f), .size = 1, \
+      .num = sizeof_field(S, f), .kind = ERNIC_SK_BYTES }
+#define ARRAY(f, m) \
+    { .name = #f, .offset = offsetof(S, f), .size = sizeof(((S *)0)->f[0]), \
+      .num = G_N_ELEMENTS(((S *)0)->f), .kind = ERNIC_SK_UINT, .max = (m) }
+#define STRUCT(f, d)    ROW(f, STRUCT, .of = &(d))
+#define STRUCTS(f, d) \
+    { .name = #f, .offset = offsetof(S, f), .size = sizeof(((S *)0)->f[0]), \
+      .num = G_N_ELEMENTS(((S *)0)->f), .kind = ERNIC_SK_STRUCT, .of = &(d) }
+#define OWNED(f, o)     ROW(f, OWNED, .owned = &(o))
+#define DERIVED(f)      ROW(f, DERIVED)
+
+#define DESCRIBE(var, type) \
+    { .name = #type, .size = sizeof(type), .field = var, \
+      .num_fields = G_N_ELEMENTS(var) }
+
+/* ---- device ---------------------------------------------------------------- */
+
+#define S ErnicConfig
+static const ErnicStateField config_fields[] = {
+    U(max_qp), U(max_cq), U(max_srq), U(max_eq), U(max_mr), U(max_pd),
+    U(max_uctx), U(num_vectors), UMAX(mtu, ERNIC_MTU_4096),
+    DERIVED(udp_sport),         /* a port of the host that loads */
+    DERIVED(timing),            /* compared by its hash, with what it keeps */
+    DERIVED(timing_trace),      /* changes nothing */
+    DERIVED(link_speed),        /* of the device that loads */
+    DERIVED(pg332),             /* another engine altogether */
+    DERIVED(strict),            /* compared with what it keeps */
+    DERIVED(raw),               /* of the device that loads; check_qp.c */
+};
+#undef S
+const ErnicStateStruct ernic_state_config =
+    DESCRIBE(config_fields, ErnicConfig);
+
+#define S ErnicGidEntry
+static const ErnicStateField gid_fields[] = {
+    BYTES(gid), BYTES(mac), U(vlan),
+};
+#undef S
+static const ErnicStateStruct gid_struct = DESCRIBE(gid_fields, ErnicGidEntry);
+
+#define S ErnicPageFault
+static const ErnicStateField page_fields[] = {
+    U(off), U(key), U(len), BOOL(write), UMAX(state, ERNIC_PAGE_STATES - 1),
+};
+#undef S
+static const ErnicStateStruct page_struct =
+    DESCRIBE(page_fields, ErnicPageFault);
+
+#define S ErnicEvents
+static const ErnicStateField events_fields[] = {
+    UBITS(pending, (1u << ERNIC_EV_COUNT) - 1), U(detail), BOOL(queued),
+    STRUCT(page, page_struct),
+};
+#undef S
+static const ErnicStateStruct events_struct =
+    DESCRIBE(events_fields, ErnicEvents);
+
+#define S ErnicStats
+static const ErnicStateField stats_fields[] = {
+#define X(name) U(name),
+    ERNIC_STATS_LIST(X)
+#undef X
+    ARRAY(drop, UINT64_MAX), ARRAY(fault, UINT64_MAX),
+};
+#undef S
+static const ErnicStateStruct stats_struct = DESCRIBE(stats_fields, ErnicStats);
+
+#define S ErnicIds
+static const ErnicStateField ids_fields[] = {
+    /* The numbers in their order; where the ring begins is nobody's matter. */
+    OWNED(fifo, ernic_state_ids), DERIVED(size), DERIVED(head), DERIVED(count),
+};
+#undef S
+static const ErnicStateStruct ids_struct = DESCRIBE(ids_fields, ErnicIds);
+
+#define S ErnicRing
+static const ErnicStateField ring_fields[] = { U(head), U(tail) };
+#undef S
+static const ErnicStateStruct ring_struct = DESCRIBE(ring_fields, ErnicRing);
+
+#define S Ernic
+static const ErnicStateField device_fields[] = {
+    DERIVED(ops), DERIVED(env),
+    DERIVED(cfg),               /* in front of all, and compared */
+    DERIVED(face),            /* of cfg */
+    OWNED(regs, ernic_state_regs),
+    DERIVED(strict),            /* a section of its own, if there is one */
+    STRUCT(pd_ids, ids_struct), STRUCT(eq_ids, ids_struct),
+    STRUCT(cq_ids, ids_struct), STRUCT(srq_ids, ids_struct),
+    STRUCT(mr_ids, ids_struct), STRUCT(qp_ids, ids_struct),
+    STRUCT(uctx_ids, ids_struct),
+    /* Tables have sections of their own. */
+    DERIVED(pd), DERIVED(eq), DERIVED(cq), DERIVED(srq), DERIVED(qp),
+    DERIVED(mcast), DERIVED(flow), DERIVED(num_flows), DERIVED(rss),
+    DERIVED(counter),
+    /* The variant bytes of all keys: they outlive the objects. */
+    OWNED(mr, ernic_state_variants),
+    DERIVED(uctx_used),         /* not in uctx_ids */
+    DERIVED(num_pages), DERIVED(num_bound), DERIVED(page_failed),
+    STRUCTS(gid, gid_struct), ARRAY(pkey, UINT16_MAX),
+    U(bad_pkey), U(bad_qkey), BOOL(port_active), U(async_eq),
+    DERIVED(udp_sport),         /* of cfg or regs */
+    STRUCT(port_events, events_struct), DERIVED(events_at),
+    DERIVED(timers),            /* timer_due of each queue pair */
+    DERIVED(cq_timers),         /* mod_due of each completion queue */
+    DERIVED(tx),                /* a section of its own */
+    DERIVED(side),              /* as well, if there is one */
+    DERIVED(timing),            /* as well, if there is one */
+    STRUCT(ready, ring_struct), STRUCT(waiting, ring_struct),
+    STRUCT(places, ring_struct),
+    DERIVED(now),               /* an argument of ernic_load() */
+    STRUCT(stats, stats_struct),
+    DERIVED(absent),            /* none between two accesses */
+    DERIVED(rx_fault),          /* none between two packets */
+    DERIVED(rx_pkt),
+};
+#undef S
+const ErnicStateStruct ernic_state_device = DESCRIBE(device_fields, Ernic);
+
+/* ---- objects --------------------------------------------------------------- */
+
+#define S ErnicBuf
+static const ErnicStateField buf_fields[] = {
+    U(base), UMAX(npages, ERNIC_MAX_PAGES),
+    UMAX(page_shift, ERNIC_PAGE_SHIFT_MAX), OWNED(page, ernic_state_pages),
+};
+#undef S
+static const ErnicStateStruct buf_struct = DESCRIBE(buf_fields, ErnicBuf);
+
+#define S ErnicPd
+static const ErnicStateField pd_fields[] = {
+    BOOL(used), UMAX(uctx, ERNIC_LIM_UCTX), U(refs),
+};
+#undef S
+static const ErnicStateStruct pd_struct = DESCRIBE(pd_fields, ErnicPd);
+
+#define S ErnicEq
+static const ErnicStateField eq_fields[] = {
+    BOOL(used), UMAX(uctx, ERNIC_LIM_UCTX), U(vector),
+    UMAX(depth, ERNIC_MAX_EQ_DEPTH), U(pi), U(ci), U(refs),
+    STRUCT(buf, buf_struct), OWNED(line, ernic_state_line),
+    DERIVED(line_size), DERIVED(line_head), DERIVED(line_count), BOOL(broken),
+};
+#undef S
+static const ErnicStateStruct eq_struct = DESCRIBE(eq_fields, ErnicEq);
+
+#define S ErnicCq
+static const ErnicStateField cq_fields[] = {
+    BOOL(used), BOOL(overrun), UMAX(arm, ERNIC_CQ_ARMED_ANY),
+    UMAX(uctx, ERNIC_LIM_UCTX), U(eq), UMAX(depth, ERNIC_MAX_CQ_DEPTH),
+    U(pi), U(ci), U(sol_pi), U(ci_addr), U(mod_count), U(mod_period_us),
+    U(mod_pending), U(mod_due), U(refs), STRUCT(buf, buf_struct),
+    STRUCT(events, events_struct),
+};
+#undef S
+static const ErnicStateStruct cq_struct = DESCRIBE(cq_fields, ErnicCq);
+
+#define S ErnicWq
+static const ErnicStateField wq_fields[] = {
+    STRUCT(buf, buf_struct), UMAX(depth, ERNIC_MAX_WQ_DEPTH),
+    UMAX(stride, 64 * ERNIC_SQ_STRIDE_MAX), U(pi), U(ci),
+};
+#undef S
+static const ErnicStateStruct wq_struct = DESCRIBE(wq_fields, ErnicWq);
+
+#define S ErnicSrq
+static const ErnicStateField srq_fields[] = {
+    BOOL(used), BOOL(error), UMAX(uctx, ERNIC_LIM_UCTX), U(pd),
+    UMAX(limit, ERNIC_MAX_WQ_DEPTH), U(refs), U(xrcd), U(cq),
+    STRUCT(wq, wq_struct),
+    STRUCT(events, events_struct),
+};
+#undef S
+static const ErnicStateStruct srq_struct = DESCRIBE(srq_fields, ErnicSrq);
+
+#define S ErnicMr
+static const ErnicStateField mr_fields[] = {
+    UMAX(kind, ERNIC_MR_WINDOW_2), BOOL(valid), U(variant), U(pd),
+    UMAX(uctx, ERNIC_LIM_UCTX),
+    UBITS(access, ERNIC_ACCESS_FLAGS | ERNIC_ACCESS_ON_DEMAND), U(iova),
+    UMAX(length, ERNIC_MAX_ODP_SIZE), U(offset), STRUCT(buf, buf_struct),
+    OWNED(odp, ernic_state_odp),        /* needs access */
+    U(refs), U(region), U(qpn),
+};
+#undef S
+static const ErnicStateStruct mr_struct = DESCRIBE(mr_fields, ErnicMr);
+
+#define S ErnicMcast
+static const ErnicStateField mcast_fields[] = {
+    BOOL(used), BYTES(gid), U(qpn),
+};
+#undef S
+static const ErnicStateStruct mcast_struct = DESCRIBE(mcast_fields, ErnicMcast);
+
+#define S struct ernic_flow_key
+static const ErnicStateField flow_key_fields[] = {
+    BYTES(dmac), BYTES(smac), BYTES(ethertype), BYTES(vlan), BYTES(src_ip),
+    BYTES(dst_ip), BYTES(flow_label), U(ip_proto), U(tclass), U(hop_limit),
+    U(ip_flags), BYTES(src_port), BYTES(dst_port),
+};
+#undef S
+static const ErnicStateStruct flow_key_struct =
+    DESCRIBE(flow_key_fields, struct ernic_flow_key);
+
+#define S ErnicFlow
+static const ErnicStateField flow_fields[] = {
+    BOOL(used), UMAX(uctx, ERNIC_LIM_UCTX), U(qpn), U(priority), U(layers),
+    STRUCT(value, flow_key_struct), STRUCT(mask, flow_key_struct),
+};
+#undef S
+static const ErnicStateStruct flow_struct = DESCRIBE(flow_fields, ErnicFlow);
+
+#define S ErnicRss
+static const ErnicStateField rss_fields[] = {
+    BOOL(used), UMAX(shift, ERNIC_RSS_SHIFT_MAX), UMAX(uctx, ERNIC_LIM_UCTX),
+    UBITS(fields, ERNIC_HASH_FIELDS), BYTES(key), ARRAY(wq, UINT32_MAX),
+};
+#undef S
+static const ErnicStateStruct rss_struct = DESCRIBE(rss_fields, ErnicRss);
+
+#define S ErnicQpStats
+static const ErnicStateField qp_stats_fields[] = {
+#define X(name) U(name),
+    ERNIC_QP_STATS_LIST(X)
+#undef X
+};
+#undef S
+static const ErnicStateStruct qp_stats_struct =
+    DESCRIBE(qp_stats_fields, ErnicQpStats);
+
+#define S ErnicCounter
+static const ErnicStateField counter_fields[] = {
+    BOOL(used), STRUCT(stats, qp_stats_struct),
+};
+#undef S
+static const ErnicStateStruct counter_struct =
+    DESCRIBE(counter_fields, ErnicCounter);
+
+/* ---- requests -------------------------------------------------------------- */
+
+#define S ErnicSge
+static const ErnicStateField sge_fields[] = { U(addr), U(len), U(lkey) };
+#undef S
+const ErnicStateStruct ernic_state_sge = DESCRIBE(sge_fields, ErnicSge);
+
+#define S struct ernic_av
+static const ErnicStateField abi_av_fields[] = {
+    BYTES(dgid), BYTES(dmac), U(sgid_index), U(hop_limit), U(flow_label),
+    U(tclass), BYTES(reserved),
+};
+#undef S
+static const ErnicStateStruct abi_av_struct =
+    DESCRIBE(abi_av_fields, struct ernic_av);
+
+#define S struct ernic_wqe_ud
+static const ErnicStateField ud_fields[] = {
+    U(qkey), UMAX(dest_qpn, ERNIC_QPN_MASK), U(pkey_index), BYTES(reserved),
+    STRUCT(av, abi_av_struct),
+};
+#undef S
+static const ErnicStateStruct ud_struct =
+    DESCRIBE(ud_fields, struct ernic_wqe_ud);
+
+#define S struct ernic_wqe_reg_mr
+static const ErnicStateField reg_mr_fields[] = {
+    U(key), U(access), U(iova), U(length), U(list_addr), U(npages),
+    U(page_shift), BYTES(reserved),
+};
+#undef S
+const ErnicStateStruct ernic_state_reg_mr =
+    DESCRIBE(reg_mr_fields, struct ernic_wqe_reg_mr);
+
+#define S struct ernic_wqe_bind_mw
+static const ErnicStateField bind_mw_fields[] = {
+    U(rkey), U(new_rkey), U(lkey), U(access), U(addr), U(length),
+    BYTES(reserved),
+};
+#undef S
+const ErnicStateStruct ernic_state_bind_mw =
+    DESCRIBE(bind_mw_fields, struct ernic_wqe_bind_mw);
+
+#define S ErnicWqe
+static const ErnicStateField wqe_fields[] = {
+    U(wr_id), U(index), U(opcode), UBITS(flags, ERNIC_WR_FLAGS),
+    UMAX(num_sge, ERNIC_MAX_SGE), BYTES(imm), U(inv_rkey),
+    UMAX(len, ERNIC_MSG_MAX), U(raddr), U(rkey), UMAX(xrc_srq, ERNIC_QPN_MASK),
+    U(compare_add), U(swap),
+    STRUCT(ud, ud_struct), UMAX(fault, ERNIC_FAULT_COUNT - 1),
+    UMAX(first_psn, ERNIC_PSN_MASK), UMAX(npsn, ERNIC_PSN_MASK), BOOL(done),
+    U(tx_serial), U(rsp_done),
+    /* One of: SGEs, inline bytes, REG_MR, BIND_MW. */
+    { .name = "payload", .offset = offsetof(S, sge),
+      .size = sizeof(S) - offsetof(S, sge), .num = 1, .kind = ERNIC_SK_OWNED,
+      .owned = &ernic_state_payload },
+};
+#undef S
+const ErnicStateStruct ernic_state_wqe = DESCRIBE(wqe_fields, ErnicWqe);
+
+#define S ErnicRecv
+static const ErnicStateField recv_fields[] = {
+    U(wr_id), U(index), U(len), UMAX(num_sge, ERNIC_MAX_SGE),
+    UMAX(fault, ERNIC_FAULT_COUNT - 1), STRUCTS(sge, ernic_state_sge),
+};
+#undef S
+static const ErnicStateStruct recv_struct = DESCRIBE(recv_fields, ErnicRecv);
+
+/* ---- the timing model ------------------------------------------------------ */
+
+#define S ErnicWc
+static const ErnicStateField wc_fields[] = {
+    U(wr_id), U(qpn), U(byte_len), BYTES(imm), U(src_qp), U(index), U(fault),
+    BYTES(smac), U(vlan), U(pkey_index), U(opcode), U(status), U(flags),
+};
+#undef S
+const ErnicStateStruct ernic_state_wc = DESCRIBE(wc_fields, ErnicWc);
+
+#define S ErnicStageState
+static const ErnicStateField server_fields[] = {
+    U(free), U(last), U(items), U(busy), U(stalled), U(idle), U(waited),
+};
+#undef S
+const ErnicStateStruct ernic_state_server =
+    DESCRIBE(server_fields, ErnicStageState);
+
+/* ---- queue pairs ----------------------------------------------------------- */
+
+#define S ErnicAv
+static const ErnicStateField av_fields[] = {
+    BYTES(dgid), BYTES(dmac), UMAX(sgid_index, ERNIC_LIM_GID - 1),
+    U(hop_limit), U(tclass), UMAX(flow_label, 0xfffff),
+};
+#undef S
+static const ErnicStateStruct av_struct = DESCRIBE(av_fields, ErnicAv);
+
+#define S ErnicQpAttr
+static const ErnicStateField attr_fields[] = {
+    UBITS(access, ERNIC_ACCESS_QP), U(qkey), UMAX(rq_psn, ERNIC_PSN_MASK),
+    UMAX(sq_psn, ERNIC_PSN_MASK), UMAX(dest_qpn, ERNIC_QPN_MASK),
+    UMAX(pkey_index, ERNIC_LIM_PKEY - 1), UMAX(path_mtu, ERNIC_MTU_4096),
+    UMAX(timeout, ERNIC_ACK_TIMEOUT_COUNT - 1), UMAX(retry_cnt, 7),
+    UMAX(rnr_retry, ERNIC_RNR_RETRY_FOREVER),
+    UMAX(min_rnr_timer, ERNIC_RNR_TIMER_COUNT - 1),
+    UMAX(max_rd_atomic, ERNIC_MAX_RD_ATOMIC),
+    UMAX(max_dest_rd_atomic, ERNIC_MAX_RD_ATOMIC), BOOL(sqd_notify),
+    U(rate_limit), U(rate_burst), STRUCT(av, av_struct),
+};
+#undef S
+static const ErnicStateStruct attr_struct = DESCRIBE(attr_fields, ErnicQpAttr);
+
+#define S ErnicSendQueue
+static const ErnicStateField sq_fields[] = {
+    STRUCT(wq, wq_struct), DERIVED(window_mask), U(fetched), U(started),
+    U(next), UMAX(next_psn, ERNIC_PSN_MASK), UMAX(max_psn, ERNIC_PSN_MASK),
+    UMAX(ssn, ERNIC_MSN_MASK), U(rd_issued),
+    UMAX(blocked_on, ERNIC_BLOCKED_COUNT - 1), U(seen_gen), U(unasked),
+    UMAX(read_restart, ERNIC_PSN_MASK), U(rate_at), BOOL(page_wait),
+    UMAX(una_psn, ERNIC_PSN_MASK), U(rd_done), BOOL(rewound), U(rewind_gen),
+    UMAX(rewind_psn, ERNIC_PSN_MASK), UMAX(retry_left, 7),
+    UMAX(rnr_left, ERNIC_RNR_RETRY_FOREVER), U(ack_due), U(rnr_due),
+    UMAX(cwnd, ERNIC_CWND_MAX), UMAX(narrow, ERNIC_PG332_OUTSTANDING),
+    BOOL(flushing), U(flush_to),
+    OWNED(wqe, ernic_state_window),     /* last: needs depth and counters */
+};
+#undef S
+static const ErnicStateStruct sq_struct = DESCRIBE(sq_fields, ErnicSendQueue);
+
+#define S ErnicRdRes
+static const ErnicStateField rd_fields[] = {
+    BOOL(used), BOOL(atomic), BOOL(pending), BOOL(again),
+    UMAX(psn, ERNIC_PSN_MASK), UMAX(npsn, ERNIC_PSN_MASK),
+    UMAX(msn, ERNIC_MSN_MASK), U(rkey), UMAX(xrc_srq, ERNIC_QPN_MASK),
+    UMAX(len, ERNIC_MSG_MAX), U(va),
+    U(op), U(swap_add), U(compare), U(orig), U(start), U(next), U(end),
+    UMAX(stop, ERNIC_MSG_MAX),
+};
+#undef S
+const ErnicStateStruct ernic_state_rd = DESCRIBE(rd_fields, ErnicRdRes);
+
+#define S ErnicRecvQueue
+static const ErnicStateField rq_fields[] = {
+    STRUCT(wq, wq_struct), UMAX(epsn, ERNIC_PSN_MASK),
+    UMAX(msn, ERNIC_MSN_MASK), U(open), BOOL(nak_sent), BOOL(skip),
+    BOOL(recv_valid), BOOL(established), UMAX(off, ERNIC_MSG_MAX),
+    UMAX(xrc_srq, ERNIC_QPN_MASK), U(rkey),
+    U(va), UMAX(dmalen, ERNIC_MSG_MAX), STRUCT(recv, recv_struct),
+    UMAX(rd_head, ERNIC_MAX_RD_ATOMIC - 1), U(cnp_due),
+};
+#undef S
+static const ErnicStateStruct rq_struct = DESCRIBE(rq_fields, ErnicRecvQueue);
+
+#define S ErnicAckState
+static const ErnicStateField ack_fields[] = {
+    BOOL(owed), U(due), U(nak), UMAX(fault, ERNIC_FAULT_COUNT - 1), U(code),
+    UMAX(nak_psn, ERNIC_PSN_MASK), UMAX(rd_pending, ERNIC_MAX_RD_ATOMIC),
+    BOOL(cnp_owed), BOOL(page_wait), U(count),
+};
+#undef S
+static const ErnicStateStruct ack_struct = DESCRIBE(ack_fields, ErnicAckState);
+
+#define S ErnicCc
+static const ErnicStateField cc_fields[] = {
+    BOOL(limited), UMAX(rate, ERNIC_LINE_RATE_MAX),
+    UMAX(target, ERNIC_LINE_RATE_MAX), UMAX(alpha, 1u << 16), U(stage),
+    U(alpha_at), U(rate_at), U(cut_at), U(send_at),
+};
+#undef S
+static const ErnicStateStruct cc_struct = DESCRIBE(cc_fields, ErnicCc);
+
+#define S ErnicQp
+static const ErnicStateField qp_fields[] = {
+    BOOL(used), BOOLS(in_ring), BOOL(broken_cq), BOOL(last_wqe),
+    UMAX(type, ERNIC_QPT_COUNT - 1), UMAX(transport, ERNIC_RAW),
+    UMAX(state, ERNIC_QPS_COUNT - 1), UBITS(flags, ERNIC_QPF_SQ_SIG_ALL),
+    BOOL(sq_drained), U(qpn), UMAX(uctx, ERNIC_LIM_UCTX), U(pd), U(send_cq),
+    U(recv_cq), U(srq), UMAX(counter, ERNIC_LIM_COUNTER),
+    ARRAY(ring_next, UINT32_MAX), U(timer_due),
+    STRUCT(attr, attr_struct),
+    STRUCT(sq, sq_struct), STRUCT(cc, cc_struct), STRUCT(ack, ack_struct),
+    STRUCT(events, events_struct), STRUCT(rq, rq_struct),
+    OWNED(rd, ernic_state_answers),
+};
+#undef S
+static const ErnicStateStruct qp_struct = DESCRIBE(qp_fields, ErnicQp);
+
+/* ---- packets on their way out ---------------------------------------------- */
+
+#define S ErnicPath
+static const ErnicStateField path_fields[] = {
+    BYTES(sgid), BYTES(dgid), BYTES(smac), BYTES(dmac), U(vlan), U(udp_sport),
+    UMAX(flow_label, 0xfffff), U(tclass), U(hop_limit),
+};
+#undef S
+const ErnicStateStruct ernic_state_path = DESCRIBE(path_fields, ErnicPath);
+
+#define S ErnicTx
+static const ErnicStateField tx_fields[] = {
+    DERIVED(busy),              /* another link: it is asked anew */
+    DERIVED(loop_full),
+    UMAX(len, ERNIC_TRAIN_BYTES), UMAX(seg, ERNIC_TRAIN_BYTES),
+    UMAX(packets, ERNIC_TRAIN_PACKETS), BOOL(closed), BOOL(frame), U(serial),
+    STRUCT(path, ernic_state_path),
+    DERIVED(icrc),              /* of path */
+    OWNED(buf, ernic_state_held),
+    OWNED(loop, ernic_state_loop), DERIVED(loop_len),
+};
+#undef S
+const ErnicStateStruct ernic_state_tx = DESCRIBE(tx_fields, ErnicTx);
+
+#define S ErnicSide
+static const ErnicStateField side_fields[] = {
+    U(cr), U(sr), U(cur), U(tail), U(next), BOOL(idle), U(left),
+    UMAX(head, ERNIC_SIDE_FIFO - 1), UMAX(count, ERNIC_SIDE_FIFO), U(lost),
+    ARRAY(fifo, UINT64_MAX),
+};
+#undef S
+const ErnicStateStruct ernic_state_side = DESCRIBE(side_fields, ErnicSide);
+
+/* ---- strict mode ------------------------------------------------------------ */
+
+#define S ErnicViolation
+static const ErnicStateField violation_fields[] = {
+    U(count), U(value), U(time), U(offset), U(qpn),
+};
+#undef S
+const ErnicStateStruct ernic_state_violation =
+    DESCRIBE(violation_fields, ErnicViolation);
+
+/* ---- all of it ------------------------------------------------------------- */
+
+#define TABLE(name_, of_, max, used_) \
+    { .name = #name_, .of = &of_, .table = offsetof(Ernic, name_), \
+      .size = offsetof(Ernic, cfg.max), .first = 1, .used = used_ }
+
+const ErnicStateTable ernic_state_tables[] = {
+    TABLE(pd, pd_struct, max_pd, offsetof(ErnicPd, used)),
+    TABLE(eq, eq_struct, max_eq, offsetof(ErnicEq, used)),
+    TABLE(cq, cq_struct, max_cq, offsetof(ErnicCq, used)),
+    TABLE(srq, srq_struct, max_srq, offsetof(ErnicSrq, used)),
+    TABLE(mr, mr_struct, max_mr, offsetof(ErnicMr, kind)),
+    TABLE(qp, qp_struct, max_qp, offsetof(ErnicQp, used)),
+    { .name = "mcast", .of = &mcast_struct, .table = offsetof(Ernic, mcast),
+      .fixed = ERNIC_LIM_MCAST_ATTACH, .used = offsetof(ErnicMcast, used) },
+    { .name = "flow", .of = &flow_struct, .table = offsetof(Ernic, flow),
+      .fixed = ERNIC_LIM_FLOW + 1, .first = 1,
+      .used = offsetof(ErnicFlow, used) },
+    { .name = "rss", .of = &rss_struct, .table = offsetof(Ernic, rss),
+      .fixed = ERNIC_LIM_RSS + 1, .first = 1,
+      .used = offsetof(ErnicRss, used) },
+    { .name = "counter", .of = &counter_struct, .table = offsetof(Ernic, counter),
+      .fixed = ERNIC_LIM_COUNTER + 1, .used = offsetof(ErnicCounter, used) },
+};
+const uint32_t ernic_state_num_tables = G_N_ELEMENTS(ernic_state_tables);
+
+const ErnicStateStruct *const ernic_state_structs[] = {
+    &ernic_state_config, &gid_struct, &page_struct, &events_struct, &stats_struct,
+    &ids_struct, &ring_struct, &ernic_state_device, &buf_struct, &pd_struct, &eq_struct,
+    &cq_struct, &wq_struct, &srq_struct, &mr_struct, &mcast_struct,
+    &flow_key_struct, &flow_struct, &rss_struct, &qp_stats_struct,
+    &counter_struct,
+    &ernic_state_sge, &abi_av_struct, &ud_struct, &ernic_state_reg_mr,
+    &ernic_state_bind_mw, &ernic_state_wqe, &recv_struct, &av_struct,
+    &attr_struct, &sq_struct, &ernic_state_rd, &rq_struct, &ack_struct, &cc_struct,
+    &qp_struct, &ernic_state_path, &ernic_state_tx, &ernic_state_side,
+    &ernic_state_wc, &ernic_state_server, &ernic_state_violation,
+};
+const uint32_t ernic_state_num_structs = G_N_ELEMENTS(ernic_state_structs);

@@ -1,0 +1,347 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Paying what the responder owes, in the order of PSNs: READ and atomic
+ * responses first, then one NAK or one ACK for everything before (coalesced),
+ * and a CNP when a marked packet came.
+ */
+#include "qemu/osdep.h"
+#include "objects/counter.h"
+#include "objects/dma.h"
+#include "trace.h"
+#include "transport/qp.h"
+#include "transport/read_slots.h"
+#include "transport/tx.h"
+#include "wire/psn.h"
+
+static void ack_fill(Ernic *e, ErnicQp *qp, ErnicPkt *pkt, ErnicOp op,
+                     uint32_t psn)
+{
+    memset(pkt, 0, sizeof(*pkt));
+    pkt->transport = qp->transport;
+    pkt->op = ernic_opcode(ernic_bth_opcode(qp->transport, op));
+    pkt->migreq = true;
+    pkt->pkey = ernic_qp_pkey(e, qp);
+    pkt->dest_qp = qp->attr.dest_qpn;
+    pkt->psn = psn;
+    pkt->syndrome = ERNIC_AETH_ACK | ERNIC_AETH_CREDIT_NONE;
+    pkt->msn = qp->rq.msn;
+}
+
+/* The response to ATOMIC WRITE and FLUSH is one to a READ of nothing (A19.4). */
+static ErnicOp ack_rd_op(const ErnicRdRes *rd)
+{
+    bool first = rd->next == rd->start, last = rd->next + 1 == rd->end;
+
+    if (rd->atomic &&
+        (rd->op == ERNIC_OP_COMPARE_SWAP || rd->op == ERNIC_OP_FETCH_ADD)) {
+        return ERNIC_OP_ATOMIC_ACK;
+    }
+    return first ? last ? ERNIC_OP_READ_RSP_ONLY : ERNIC_OP_READ_RSP_FIRST :
+                   last ? ERNIC_OP_READ_RSP_LAST : ERNIC_OP_READ_RSP_MIDDLE;
+}
+
+/* Nothing of what is pending will be sent. */
+static void ack_drop_responses(ErnicQp *qp)
+{
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
+        qp->rd[i].pending = false;
+    }
+    qp->ack.rd_pending = 0;
+}
+
+/*
+ * The entry's response cannot go on: NAK in its place, then Error. Not so when
+ * it was whole once: the request may be a late duplicate of one that is long
+ * complete, after which software has every right to take the key back.
+ */
+static void ack_read_fault(Ernic *e, ErnicQp *qp, ErnicRdRes *rd, ErnicDma dma)
+{
+    ErnicFault fault = dma == ERNIC_DMA_PROT ? ERNIC_FAULT_REM_ACCESS :
+                                               ERNIC_FAULT_REM_DMA;
+
+    if (rd->again) {
+        rd->pending = false;
+        qp->ack.rd_pending--;
+        return;
+    }
+    ack_drop_responses(qp);
+    ernic_qp_note_fault(e, qp, NULL, fault);
+    qp->ack.nak = ernic_fault_info(fault)->syndrome;
+    qp->ack.nak_psn = ernic_psn_add(rd->psn, rd->next);
+    qp->ack.fault = fault;
+}
+
+/* The data was not to be had. False: it waits for a page. */
+static bool ack_no_memory(Ernic *e, ErnicQp *qp, ErnicRdRes *rd, ErnicDma dma,
+                          uint32_t ahead)
+{
+    if (dma == ERNIC_DMA_ABSENT) {
+        e->absent.len += ahead;
+        if (ernic_qp_page_fault(e, qp)) {
+            qp->ack.page_wait = true;
+            return false;
+        }
+        dma = ERNIC_DMA_PROT;
+    }
+    ack_read_fault(e, qp, rd, dma);
+    return true;
+}
+
+/*
+ * One packet of @rd's response. False: the link is busy, a page absent, or it is
+ * not this one's turn.
+ */
+static bool ack_rd_packet(Ernic *e, ErnicQp *qp, ErnicRdRes *rd,
+                          const ErnicPath *path)
+{
+    uint32_t mtu = ernic_qp_mtu(qp);
+    uint64_t off = (uint64_t)rd->next * mtu;
+    uint8_t *payload;
+    ErnicDma dma;
+    ErnicPkt pkt;
+    uint32_t pd;
+
+    ack_fill(e, qp, &pkt, ack_rd_op(rd), ernic_psn_add(rd->psn, rd->next));
+    pkt.msn = rd->msn;
+    pkt.atomic_orig = rd->orig;
+    pkt.payload_len = rd->atomic ? 0 : MIN(rd->stop - off, mtu);
+    if ((!rd->atomic && !ernic_read_slots_place(e, qp)) ||
+        !ernic_tx_packet(e, path, &pkt, &payload)) {
+        return false;
+    }
+    if (!rd->atomic) {
+        dma = !ernic_qp_remote_pd(e, qp, rd->xrc_srq, &pd) ? ERNIC_DMA_PROT :
+              ernic_dma_remote_read(e, pd, qp->qpn, rd->rkey, rd->va + off,
+                                    payload, pkt.payload_len);
+        if (dma != ERNIC_DMA_OK) {
+            return ack_no_memory(e, qp, rd, dma,
+                                 rd->stop - off - pkt.payload_len);
+        }
+    }
+    ernic_tx_commit(e, qp->qpn, &pkt);
+    ernic_cc_sent(&qp->cc, &e->cfg, e->now, pkt.payload_len);
+    rd->next++;
+    if (rd->next == rd->end) {
+        rd->pending = false;
+        qp->ack.rd_pending--;
+        if (!rd->atomic) {
+            ernic_read_slots_done(e, qp);
+        }
+    }
+    return true;
+}
+
+/*
+ * The entry that is pending whose response comes first. From rd_head on they are in
+ * the order of their PSNs, but for a FLUSH that was done again.
+ */
+static ErnicRdRes *ack_oldest(ErnicQp *qp)
+{
+    uint32_t size = qp->attr.max_dest_rd_atomic, left = qp->ack.rd_pending, i;
+    ErnicRdRes *oldest = NULL;
+
+    for (i = 0; i < size && left; i++) {
+        ErnicRdRes *rd = &qp->rd[(qp->rq.rd_head + i) % size];
+
+        if (rd->pending) {
+            oldest = !oldest || ernic_psn_diff(rd->psn, oldest->psn) < 0 ? rd : oldest;
+            left--;
+        }
+    }
+    return oldest;
+}
+
+/* Up to a train of responses. False: blocked. */
+static bool ack_responses(Ernic *e, ErnicQp *qp, const ErnicPath *path)
+{
+    uint32_t sent;
+
+    for (sent = 0; qp->ack.rd_pending && sent < ERNIC_TRAIN_PACKETS; sent++) {
+        ErnicRdRes *rd = ack_oldest(qp);
+
+        if (ernic_cc_send_at(&qp->cc) > e->now) {
+            ernic_qp_timer(e, qp);
+            return false;
+        }
+        if (!ack_rd_packet(e, qp, rd, path)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The NAK has left, or cannot: now its fault takes effect. */
+static void ack_fault(Ernic *e, ErnicQp *qp)
+{
+    ErnicFault fault = qp->ack.fault;
+
+    qp->ack.nak = 0;
+    qp->ack.fault = ERNIC_FAULT_NONE;
+    if (!fault) {
+        return;
+    }
+    if (qp->ack.nak_psn != qp->rq.epsn) {
+        /* Of a READ: the message that is open has no part in it. */
+        e->stats.fault[fault]++;
+        ernic_qp_error(e, qp, fault);
+    } else {
+        ernic_qp_recv_fault(e, qp, fault);
+    }
+}
+
+/* The ACK or NAK that is owed. False: the link is busy. */
+static bool ack_one(Ernic *e, ErnicQp *qp, const ErnicPath *path)
+{
+    uint8_t *payload;
+    ErnicPkt pkt;
+
+    ack_fill(e, qp, &pkt, ERNIC_OP_ACK, ernic_psn_add(qp->rq.epsn, -1));
+    if (qp->ack.nak) {
+        pkt.psn = qp->ack.nak_psn;
+        pkt.syndrome = qp->ack.nak;
+    }
+    if (!ernic_tx_packet(e, path, &pkt, &payload)) {
+        return false;
+    }
+    ernic_tx_commit(e, qp->qpn, &pkt);
+    trace_ernic_tx_ack(qp->qpn, pkt.psn, pkt.syndrome, pkt.msn);
+    qp->ack.owed = false;
+    qp->ack.due = 0;                /* a NAK tells of all before it as well */
+    qp->ack.count = 0;
+    if (!qp->ack.nak) {
+        ERNIC_COUNT(e, qp, tx_acks);
+    } else if (qp->ack.nak < ERNIC_AETH_NAK) {
+        ERNIC_COUNT(e, qp, tx_rnr_naks);
+    } else {
+        ERNIC_COUNT(e, qp, tx_naks);
+    }
+    ack_fault(e, qp);
+    return true;
+}
+
+/* A congestion notification packet (A17.9.3): no transport, only BTH. */
+static bool ack_cnp(Ernic *e, ErnicQp *qp, const ErnicPath *path)
+{
+    uint8_t *payload;
+    ErnicPkt pkt;
+
+    if (qp->rq.cnp_due > e->now) {
+        qp->ack.cnp_owed = false;
+        return true;
+    }
+    ack_fill(e, qp, &pkt, ERNIC_OP_ACK, 0);
+    pkt.transport = ERNIC_RC;
+    pkt.op = ernic_opcode(ERNIC_BTH_CNP);
+    pkt.migreq = false;
+    pkt.becn = true;
+    if (!ernic_tx_packet(e, path, &pkt, &payload)) {
+        return false;
+    }
+    ernic_tx_commit(e, qp->qpn, &pkt);
+    trace_ernic_tx_cnp(qp->qpn);
+    e->stats.tx_cnps++;
+    qp->ack.cnp_owed = false;
+    qp->rq.cnp_due = e->now + ERNIC_CNP_INTERVAL_NS;
+    return true;
+}
+
+void ernic_ack_due(Ernic *e, ErnicQp *qp)
+{
+    if (qp->ack.due && qp->ack.due <= e->now) {
+        trace_ernic_ack_due(qp->qpn, qp->rq.epsn);
+        qp->ack.due = 0;
+        qp->ack.owed = true;
+    }
+}
+
+/* An ACK of what stands before @psn, of which @msn messages were whole. */
+static void ack_before(Ernic *e, ErnicQp *qp, const ErnicPath *path, uint32_t psn,
+                       uint32_t msn)
+{
+    uint8_t *payload;
+    ErnicPkt pkt;
+
+    ack_fill(e, qp, &pkt, ERNIC_OP_ACK, ernic_psn_add(psn, -1));
+    pkt.msn = msn & ERNIC_MSN_MASK;
+    if (ernic_tx_packet(e, path, &pkt, &payload)) {
+        ernic_tx_commit(e, qp->qpn, &pkt);
+        trace_ernic_tx_ack(qp->qpn, pkt.psn, pkt.syndrome, pkt.msn);
+        ERNIC_COUNT(e, qp, tx_acks);
+    }
+}
+
+/*
+ * Responses are not sent any more, and what stands behind one cannot be acknowledged
+ * without it: the ACK is of what stands before the first, unless that has begun and
+ * said so itself. A NAK says as much, and goes in the ACK's place; but for one that
+ * ends the queue pair, which would have effects of its own. A command begins a train,
+ * and sends none: the links are ernic_run()'s.
+ */
+void ernic_ack_last(Ernic *e, ErnicQp *qp)
+{
+    ErnicAckState *ack = &qp->ack;
+    const ErnicRdRes *rd = ack_oldest(qp);
+    ErnicPath path;
+
+    if ((!ack->owed && !ack->due && !rd) || e->tx->packets ||
+        !ernic_qp_path(e, qp, &qp->attr.av, &path)) {
+        return;
+    }
+    if (rd) {
+        if (!rd->again && rd->next == rd->start) {
+            ack_before(e, qp, &path, rd->psn, rd->msn - 1);
+        }
+    } else if (!ack->fault) {
+        ack_one(e, qp, &path);
+    } else if (ack->nak_psn == qp->rq.epsn) {
+        ack_before(e, qp, &path, qp->rq.epsn, qp->rq.msn);
+    }
+}
+
+static bool ack_step(Ernic *e, ErnicQp *qp)
+{
+    ErnicAckState *ack = &qp->ack;
+    ErnicPath path;
+
+    if (!ack->rd_pending && !ack->nak && !ack->owed && !ack->cnp_owed) {
+        return false;
+    }
+    ack->page_wait &= ernic_qp_page_asked(qp) && ack->rd_pending;
+    if (!ernic_qp_path(e, qp, &qp->attr.av, &path)) {
+        ack->owed = false;
+        ack->count = 0;
+        ack->cnp_owed = false;
+        ack_drop_responses(qp);
+        ack_fault(e, qp);
+        return false;
+    }
+    if (ack->cnp_owed && !ack_cnp(e, qp, &path)) {
+        return true;
+    }
+    if (ack->page_wait) {
+        return false;           /* what stands behind the responses too */
+    }
+    if (ack->rd_pending && !ack_responses(e, qp, &path)) {
+        /* Else by timer, when software has answered, or by read_slots.c. */
+        return !ack->page_wait && ernic_cc_send_at(&qp->cc) <= e->now &&
+               !qp->in_ring[ERNIC_RING_PLACE];
+    }
+    if (ack->rd_pending) {
+        return true;
+    }
+    if (ack->nak || ack->owed) {
+        return !ack_one(e, qp, &path);
+    }
+    return false;
+}
+
+bool ernic_ack_step(Ernic *e, ErnicQp *qp)
+{
+    bool more = ack_step(e, qp);
+
+    ernic_read_slots_sync(e, qp);
+    return more;
+}

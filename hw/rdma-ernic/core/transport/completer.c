@@ -1,0 +1,437 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The completer: what responses, and their absence, say about the requests in
+ * flight (IBTA vol. 1, 9.7.5 and 9.7.6).
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "base/timer.h"
+#include "faces/face.h"
+#include "objects/counter.h"
+#include "trace.h"
+#include "transport/qp.h"
+#include "transport/sched.h"
+#include "transport/tx.h"
+#include "wire/ib_tables.h"
+#include "wire/psn.h"
+
+/* The request at the head of the send queue ends with @fault. */
+static void comp_fail(Ernic *e, ErnicQp *qp, ErnicFault fault)
+{
+    ErnicSendQueue *sq = &qp->sq;
+    ErnicWqe *wqe = ernic_sq_slot(qp, sq->wq.ci);
+    uint8_t act = ernic_fault_act(fault, qp->transport);
+
+    e->rx_fault = fault;
+    ernic_qp_note_fault(e, qp, e->rx_pkt, fault);
+    sq->wq.ci++;
+    /* What was decoded behind it is flushed; decoding starts anew. */
+    sq->next = sq->started = sq->fetched = sq->wq.ci;
+    ernic_qp_complete_send(e, qp, wqe, fault);
+    /* PG332 knows nothing between running and fatal. */
+    if (act == ERNIC_ACT_SQ_ERROR && qp->state != ERNIC_QPS_ERR &&
+        !e->face->fatal) {
+        ernic_qp_set_state(e, qp, ERNIC_QPS_SQE);
+    } else {
+        ernic_qp_error(e, qp, fault);
+    }
+}
+
+/* Whether the request of @index has nothing more to wait for. */
+static bool comp_is_done(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe)
+{
+    if (!wqe->npsn) {
+        return wqe->done;
+    }
+    if (!ernic_qp_reliable(qp)) {
+        return wqe->index != qp->sq.next && wqe->tx_serial <= e->tx->serial;
+    }
+    return ernic_psn_distance(wqe->first_psn, qp->sq.una_psn) >= wqe->npsn;
+}
+
+void ernic_completer_advance(Ernic *e, ErnicQp *qp)
+{
+    ErnicSendQueue *sq = &qp->sq;
+
+    while (ernic_qp_may(qp, ERNIC_MAY_PROC_SEND) &&
+           sq->wq.ci != sq->fetched) {
+        ErnicWqe *wqe = ernic_sq_slot(qp, sq->wq.ci);
+
+        /* What was not begun fails no earlier than it could be begun. */
+        if (sq->wq.ci == sq->started &&
+            !ernic_qp_may(qp, ERNIC_MAY_NEXT_SEND)) {
+            break;
+        }
+        if (wqe->fault) {
+            comp_fail(e, qp, wqe->fault);
+            return;
+        }
+        if (sq->wq.ci == sq->started || !comp_is_done(e, qp, wqe)) {
+            break;
+        }
+        if (!ernic_qp_reliable(qp)) {
+            sq->una_psn = ernic_psn_add(wqe->first_psn, wqe->npsn);
+        }
+        /* A local operation that was executed before a rewind to it. */
+        if (sq->next == sq->wq.ci) {
+            sq->next++;
+        }
+        sq->wq.ci++;
+        ernic_qp_complete_send(e, qp, wqe, ERNIC_FAULT_NONE);
+        ernic_sched_mark(e, qp);
+    }
+    if (qp->state == ERNIC_QPS_SQD && !qp->sq_drained &&
+        sq->wq.ci == sq->started) {
+        qp->sq_drained = true;
+        trace_ernic_sq_drained(qp->qpn);
+        if (qp->attr.sqd_notify) {
+            ernic_qp_event(e, qp, ERNIC_EV_SQ_DRAINED);
+        }
+    }
+}
+
+/* Something was acknowledged: budgets are full again (9.7.6.1). */
+static void comp_progress(Ernic *e, ErnicQp *qp)
+{
+    ErnicSendQueue *sq = &qp->sq;
+
+    sq->retry_left = qp->attr.retry_cnt;
+    sq->rnr_left = qp->attr.rnr_retry;
+    sq->rewound = false;
+    /* During an RNR wait nothing is under way that could be answered. */
+    if (sq->una_psn == sq->max_psn || sq->rnr_due != ERNIC_NEVER) {
+        sq->ack_due = ERNIC_NEVER;
+    } else {
+        sq->ack_due = ernic_qp_ack_deadline(e, qp);
+        ernic_qp_timer(e, qp);
+    }
+    /* Additive: one MTU per window's worth of acknowledgements, about. */
+    sq->cwnd = MIN(sq->cwnd + ernic_qp_mtu(qp), ERNIC_CWND_MAX);
+    ernic_sched_mark(e, qp);
+}
+
+/*
+ * Move una_psn to @una. A late response may pass what a rewind is about to
+ * send again; then the requester goes on behind it.
+ */
+static void comp_move_una(Ernic *e, ErnicQp *qp, uint32_t una)
+{
+    ErnicSendQueue *sq = &qp->sq;
+    uint32_t moved = ernic_psn_distance(sq->una_psn, una);
+    uint32_t ahead = ernic_psn_distance(sq->una_psn, sq->next_psn);
+
+    sq->una_psn = una;
+    if (moved > ahead) {
+        /* At once: what is completed now must not be what is sent next. */
+        ernic_qp_rewind(e, qp, una);
+        ernic_requester_rewind(qp);
+    }
+    comp_progress(e, qp);
+}
+
+/*
+ * Everything up to @count packets from una_psn on is acknowledged, except that
+ * a READ or atomic is not done before its data has come. Returns false when
+ * one stands in the way: its response was lost.
+ */
+static bool comp_ack(Ernic *e, ErnicQp *qp, uint32_t count)
+{
+    ErnicSendQueue *sq = &qp->sq;
+    uint32_t una = sq->una_psn;
+    bool whole = true;
+    uint32_t i;
+
+    for (i = sq->wq.ci; i != sq->started && count; i++) {
+        const ErnicWqe *wqe = ernic_sq_slot(qp, i);
+        uint32_t done = ernic_psn_distance(wqe->first_psn, una);
+        uint32_t left = done < wqe->npsn ? wqe->npsn - done : 0;
+
+        if (!left) {
+            continue;
+        }
+        if (ernic_wr(wqe->opcode)->flags & ERNIC_WRF_RESPONSE) {
+            whole = false;
+            break;
+        }
+        left = MIN(left, count);
+        una = ernic_psn_add(una, left);
+        count -= left;
+    }
+    if (una != sq->una_psn) {
+        comp_move_una(e, qp, una);
+    }
+    ernic_completer_advance(e, qp);
+    return whole;
+}
+
+/* Loss: half the window, as long as it fills a train (docs/architecture.md). */
+static void comp_cut_window(Ernic *e, ErnicQp *qp)
+{
+    qp->sq.cwnd = MAX(qp->sq.cwnd / 2, ERNIC_CWND_MIN);
+    e->stats.window_cuts++;
+}
+
+static bool comp_retry_forever(const Ernic *e, const ErnicQp *qp)
+{
+    return e->face->retry_forever && e->face->retry_forever(e, qp);
+}
+
+/* Spend one retry and go back to una_psn; the last one spent is the end. */
+static void comp_retry(Ernic *e, ErnicQp *qp)
+{
+    if (!qp->sq.retry_left && !comp_retry_forever(e, qp)) {
+        comp_fail(e, qp, ERNIC_FAULT_RETRY_EXC);
+        return;
+    }
+    qp->sq.retry_left -= qp->sq.retry_left > 0;
+    qp->sq.ack_due = ERNIC_NEVER;       /* counts anew from the resending */
+    comp_cut_window(e, qp);
+    ernic_qp_rewind(e, qp, qp->sq.una_psn);
+}
+
+/* 9.7.5.1.5: a later response says that an earlier one was lost. */
+static void comp_implied_nak(Ernic *e, ErnicQp *qp)
+{
+    if (qp->sq.rewound || !ernic_qp_may(qp, ERNIC_MAY_PROC_SEND)) {
+        return;                 /* what follows is of before the rewind */
+    }
+    ERNIC_COUNT(e, qp, implied_naks);
+    trace_ernic_implied_nak(qp->qpn, qp->sq.una_psn);
+    comp_retry(e, qp);
+}
+
+static void comp_rnr(Ernic *e, ErnicQp *qp, uint8_t timer)
+{
+    ErnicSendQueue *sq = &qp->sq;
+
+    ERNIC_COUNT(e, qp, rx_rnr_naks);
+    if (sq->rnr_due != ERNIC_NEVER) {
+        return;                 /* of before the rewind, or doubled */
+    }
+    if (qp->attr.rnr_retry != ERNIC_RNR_RETRY_FOREVER) {
+        if (!sq->rnr_left && !comp_retry_forever(e, qp)) {
+            comp_fail(e, qp, ERNIC_FAULT_RNR_RETRY_EXC);
+            return;
+        }
+        sq->rnr_left -= sq->rnr_left > 0;
+    }
+    sq->ack_due = ERNIC_NEVER;
+    sq->rnr_due = e->now + ernic_rnr_timer_ns(timer);
+    ernic_qp_rewind(e, qp, sq->una_psn);
+    ernic_qp_timer(e, qp);
+}
+
+static void comp_nak(Ernic *e, ErnicQp *qp, uint8_t syndrome)
+{
+    ErnicFault fault = ernic_fault_of_syndrome(syndrome);
+
+    ERNIC_COUNT(e, qp, rx_naks);
+    if (syndrome == ERNIC_NAK_PSN_SEQ) {
+        if (!qp->sq.rewound) {
+            comp_retry(e, qp);
+        }
+    } else if (fault) {
+        comp_fail(e, qp, fault);
+    }
+}
+
+static void comp_aeth(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
+{
+    uint8_t kind = pkt->syndrome & ERNIC_AETH_KIND_MASK;
+    uint32_t before = ernic_psn_distance(qp->sq.una_psn, pkt->psn);
+
+    if (kind == ERNIC_AETH_ACK) {
+        ERNIC_COUNT(e, qp, rx_acks);
+        if (!comp_ack(e, qp, before + 1)) {
+            comp_implied_nak(e, qp);
+        }
+        return;
+    }
+    /* A NAK acknowledges all that stands before it. */
+    if (!comp_ack(e, qp, before)) {
+        comp_implied_nak(e, qp);
+        return;
+    }
+    if (!ernic_qp_may(qp, ERNIC_MAY_PROC_SEND)) {
+        return;
+    }
+    if (kind == ERNIC_AETH_RNR_NAK) {
+        comp_rnr(e, qp, pkt->syndrome & ERNIC_AETH_VALUE_MASK);
+    } else if (kind == ERNIC_AETH_NAK) {
+        comp_nak(e, qp, pkt->syndrome);
+    }
+}
+
+/* Bytes of data in packet @k of the response to @wqe. */
+static uint32_t comp_rsp_len(const ErnicQp *qp, const ErnicWqe *wqe, uint32_t k)
+{
+    uint64_t off = (uint64_t)k * ernic_qp_mtu(qp);
+
+    return ernic_wr(wqe->opcode)->flags & ERNIC_WRF_WORD ? 0 :
+           MIN(wqe->len - off, ernic_qp_mtu(qp));
+}
+
+/*
+ * Does packet @k of the response to @wqe have the segment and length that its
+ * place asks for? After a restart the old response's may still come along.
+ */
+static bool comp_read_fits(ErnicQp *qp, const ErnicWqe *wqe, uint32_t k,
+                           const ErnicPkt *pkt)
+{
+    uint32_t mtu = ernic_qp_mtu(qp);
+    uint32_t chunk = ERNIC_READ_CHUNK / mtu;
+    bool end = k + 1 == wqe->npsn || (k + 1) % chunk == 0;
+    bool start = k % chunk == 0;
+
+    if (pkt->payload_len != comp_rsp_len(qp, wqe, k) ||
+        !!(pkt->op->seg & ERNIC_SEG_END) != end) {
+        return false;
+    }
+    return !!(pkt->op->seg & ERNIC_SEG_START) == start ||
+           pkt->psn == qp->sq.read_restart;
+}
+
+static ErnicFault comp_place(Ernic *e, ErnicQp *qp, ErnicWqe *wqe, uint32_t k,
+                             const ErnicPkt *pkt)
+{
+    uint64_t off = (uint64_t)k * ernic_qp_mtu(qp);
+    uint8_t orig[ERNIC_ATOMIC_LEN];
+    ErnicDma dma;
+
+    if (pkt->op->cls == ERNIC_CL_READ_RSP) {
+        dma = ernic_dma_scatter(e, qp->pd, wqe->sge, wqe->num_sge, off,
+                                pkt->payload, pkt->payload_len);
+    } else {
+        stq_le_p(orig, pkt->atomic_orig);
+        dma = ernic_dma_scatter(e, qp->pd, wqe->sge, wqe->num_sge, 0, orig,
+                                sizeof(orig));
+    }
+    return dma == ERNIC_DMA_OK ? ERNIC_FAULT_NONE :
+           dma == ERNIC_DMA_PROT ? ERNIC_FAULT_SEND_PROT :
+           dma == ERNIC_DMA_ABSENT ? ERNIC_FAULT_PAGE :
+                                     ERNIC_FAULT_SEND_DMA;
+}
+
+/*
+ * The page for the data is absent. The data is let go, and asked for again when
+ * software has answered: the peer has it, or (atomics) its old value, still.
+ * False: there will be no page.
+ */
+static bool comp_page_wait(Ernic *e, ErnicQp *qp)
+{
+    if (!ernic_qp_page_fault(e, qp)) {
+        return false;
+    }
+    qp->sq.page_wait = true;
+    qp->sq.ack_due = ERNIC_NEVER;       /* counts anew from the resending */
+    ernic_qp_rewind(e, qp, qp->sq.una_psn);
+    return true;
+}
+
+/* READ and atomic responses: they also acknowledge what stands before. */
+static void comp_data(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
+{
+    ErnicSendQueue *sq = &qp->sq;
+    bool atomic = pkt->op->cls == ERNIC_CL_ATOMIC_RSP;
+    ErnicFault fault;
+    ErnicWqe *wqe;
+    uint32_t k;
+
+    if (!comp_ack(e, qp, ernic_psn_distance(sq->una_psn, pkt->psn))) {
+        comp_implied_nak(e, qp);
+        return;
+    }
+    if (!ernic_qp_may(qp, ERNIC_MAY_PROC_SEND) || sq->wq.ci == sq->started) {
+        return;
+    }
+    wqe = ernic_sq_slot(qp, sq->wq.ci);
+    k = ernic_psn_distance(wqe->first_psn, pkt->psn);
+    if (k >= wqe->npsn || wqe->fault ||
+        !(ernic_wr(wqe->opcode)->flags & ERNIC_WRF_RESPONSE) ||
+        !(ernic_wr(wqe->opcode)->flags & ERNIC_WRF_ATOMIC) == atomic ||
+        (!atomic && !comp_read_fits(qp, wqe, k, pkt))) {
+        comp_fail(e, qp, ERNIC_FAULT_BAD_RESPONSE);
+        return;
+    }
+    fault = comp_place(e, qp, wqe, k, pkt);
+    if (fault == ERNIC_FAULT_PAGE) {
+        if (comp_page_wait(e, qp)) {
+            return;
+        }
+        fault = ERNIC_FAULT_SEND_PROT;
+    }
+    if (fault) {
+        comp_fail(e, qp, fault);
+        return;
+    }
+    wqe->rsp_done = k + 1;
+    if ((pkt->op->seg & ERNIC_SEG_END) && sq->rd_issued != sq->rd_done) {
+        sq->rd_done++;
+    }
+    comp_move_una(e, qp, ernic_psn_next(pkt->psn));
+    ernic_completer_advance(e, qp);
+}
+
+void ernic_completer_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
+{
+    ErnicSendQueue *sq = &qp->sq;
+
+    if (!ernic_qp_may(qp, ERNIC_MAY_PROC_SEND)) {
+        e->stats.drop[ERNIC_DROP_QP_STATE]++;
+        return;
+    }
+    /* C9-137: what answers no request in flight is a ghost; drop it. */
+    if (ernic_psn_distance(sq->una_psn, pkt->psn) >=
+        ernic_psn_distance(sq->una_psn, sq->max_psn)) {
+        ERNIC_COUNT(e, qp, rx_duplicates);
+        trace_ernic_ghost_response(qp->qpn, pkt->psn, sq->una_psn);
+        return;
+    }
+    if (pkt->op->cls == ERNIC_CL_ACK) {
+        comp_aeth(e, qp, pkt);
+    } else if ((pkt->op->hdrs & ERNIC_HDR_AETH) &&
+               (pkt->syndrome & ERNIC_AETH_KIND_MASK) != ERNIC_AETH_ACK) {
+        comp_aeth(e, qp, pkt);
+    } else {
+        comp_data(e, qp, pkt);
+    }
+}
+
+/*
+ * A check of the face has found @pkt, an answer to what is under way, to be at
+ * @fault. It still acknowledges what stands before it.
+ */
+void ernic_completer_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                            ErnicFault fault)
+{
+    if (!comp_ack(e, qp, ernic_psn_distance(qp->sq.una_psn, pkt->psn))) {
+        comp_implied_nak(e, qp);
+    } else if (ernic_qp_may(qp, ERNIC_MAY_PROC_SEND)) {
+        comp_fail(e, qp, fault);
+    }
+}
+
+void ernic_completer_timeout(Ernic *e, ErnicQp *qp)
+{
+    ErnicSendQueue *sq = &qp->sq;
+
+    qp->timer_due = ERNIC_NEVER;
+    if (sq->rnr_due <= e->now) {
+        sq->rnr_due = ERNIC_NEVER;
+        trace_ernic_rnr_over(qp->qpn);
+    }
+    if (sq->ack_due <= e->now) {
+        sq->ack_due = ERNIC_NEVER;
+        if (ernic_tx_link_busy(e) || sq->page_wait) {
+            /* Nobody could answer what has not left. */
+            sq->ack_due = ernic_qp_ack_deadline(e, qp);
+        } else if (sq->una_psn != sq->max_psn) {
+            ERNIC_COUNT(e, qp, ack_timeouts);
+            trace_ernic_ack_timeout(qp->qpn, sq->una_psn, sq->retry_left);
+            comp_retry(e, qp);
+        }
+    }
+    ernic_qp_timer(e, qp);
+    ernic_sched_mark(e, qp);
+}

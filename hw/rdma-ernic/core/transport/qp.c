@@ -1,0 +1,512 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What every role does to a queue pair: state changes, completions, flushing,
+ * its path and its deadline.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "base/timer.h"
+#include "faces/face.h"
+#include "objects/cq.h"
+#include "objects/mr.h"
+#include "objects/odp.h"
+#include "timing/timing.h"
+#include "trace.h"
+#include "transport/qp.h"
+#include "transport/rate.h"
+#include "transport/sched.h"
+#include "wire/ib_tables.h"
+
+uint32_t ernic_qp_mtu(const ErnicQp *qp)
+{
+    return ernic_mtu_bytes(qp->attr.path_mtu);
+}
+
+/*
+ * The source port is what spreads flows over equal paths (IBTA A17.4.5.3), so
+ * it is the same for every packet of a connection.
+ */
+static uint16_t qp_udp_sport(const Ernic *e, const ErnicQp *qp)
+{
+    uint32_t v = (qp->qpn * 0x9e3779b1u) ^ (qp->attr.dest_qpn * 0x85ebca6bu);
+
+    return e->udp_sport ? e->udp_sport : 0xc000 | (v >> 18);
+}
+
+uint16_t ernic_qp_pkey(const Ernic *e, const ErnicQp *qp)
+{
+    return e->face->pkey ? e->face->pkey(e, qp) :
+                             e->pkey[qp->attr.pkey_index];
+}
+
+bool ernic_qp_path(Ernic *e, const ErnicQp *qp, const ErnicAv *av,
+                   ErnicPath *path)
+{
+    static const ErnicGid none;
+    const ErnicGidEntry *src;
+
+    if (av->sgid_index >= ERNIC_LIM_GID) {
+        return false;
+    }
+    src = &e->gid[av->sgid_index];
+    if (memcmp(&src->gid, &none, sizeof(none)) == 0 ||
+        ernic_gid_is_v4(&src->gid) != ernic_gid_is_v4(&av->dgid)) {
+        return false;
+    }
+    /* Paths are compared as memory, so the padding is cleared as well. */
+    memset(path, 0, sizeof(*path));
+    path->sgid = src->gid;
+    path->dgid = av->dgid;
+    memcpy(path->smac, src->mac, sizeof(path->smac));
+    memcpy(path->dmac, av->dmac, sizeof(path->dmac));
+    path->vlan = src->vlan;
+    path->udp_sport = qp_udp_sport(e, qp);
+    path->flow_label = av->flow_label;
+    /* Congestion control needs marks, so every packet is ECN-capable. */
+    path->tclass = (av->tclass & ~ERNIC_ECN_MASK) | ERNIC_ECN_ECT0;
+    path->hop_limit = av->hop_limit;
+    return true;
+}
+
+void ernic_qp_event(Ernic *e, ErnicQp *qp, uint8_t type)
+{
+    trace_ernic_qp_event(qp->qpn, type);
+    ernic_event_raise(e, e->async_eq, ERNIC_EVC_QP, qp->qpn, &qp->events,
+                      type, 0);
+}
+
+/* What is in flight, and what is owed, ends with the state that allowed it. */
+static void qp_stop(ErnicQp *qp)
+{
+    qp->sq.ack_due = ERNIC_NEVER;
+    qp->sq.rnr_due = ERNIC_NEVER;
+    qp->sq.page_wait = false;
+    qp->sq.blocked_on = ERNIC_BLOCKED_STATE;
+}
+
+void ernic_qp_set_state(Ernic *e, ErnicQp *qp, uint8_t state)
+{
+    trace_ernic_qp_state(qp->qpn, ernic_qp_state_name(qp->state),
+                         ernic_qp_state_name(state));
+    qp->state = state;
+    qp->sq_drained = false;
+    if (!ernic_qp_may(qp, ERNIC_MAY_PROC_SEND)) {
+        qp_stop(qp);
+    }
+    if (!ernic_qp_may(qp, ERNIC_MAY_PROC_RECV)) {
+        uint32_t i;
+
+        memset(&qp->ack, 0, sizeof(qp->ack));
+        for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
+            qp->rd[i].pending = false;
+        }
+    }
+    ernic_sched_mark(e, qp);
+}
+
+void ernic_qp_note_fault(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                         ErnicFault fault)
+{
+    if (unlikely(e->face->fault_code)) {
+        qp->ack.code = e->face->fault_code(e, qp, pkt, fault);
+    }
+}
+
+static void qp_fatal(Ernic *e, ErnicQp *qp, ErnicFault fault)
+{
+    trace_ernic_qp_error(qp->qpn, ernic_fault_info(fault)->name);
+    if (e->face->fatal) {
+        e->face->fatal(e, qp, fault);
+    } else if (fault != ERNIC_FAULT_CQ_OVERRUN) {
+        ernic_ack_last(e, qp);  /* nor is the peer told what software was not */
+    }
+    ernic_qp_set_state(e, qp, ERNIC_QPS_ERR);
+}
+
+void ernic_qp_error(Ernic *e, ErnicQp *qp, ErnicFault fault)
+{
+    const ErnicFaultInfo *info = ernic_fault_info(fault);
+
+    if (qp->state == ERNIC_QPS_ERR || qp->state == ERNIC_QPS_RESET) {
+        return;
+    }
+    qp_fatal(e, qp, fault);
+    if (info->event) {
+        ernic_qp_event(e, qp, info->event);
+    }
+}
+
+/* A completion met an overrun: nothing more can be told to software there. */
+static void verbs_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
+{
+    ErnicQp *qp = &e->qp[wc->qpn];
+
+    if (!ernic_cq_post(e, cqn, wc)) {
+        qp->broken_cq = true;
+        ernic_qp_error(e, qp, ERNIC_FAULT_CQ_OVERRUN);
+    }
+}
+
+void ernic_qp_post_due(Ernic *e, uint64_t until)
+{
+    ErnicDelayFifo *line = &e->timing->cqes;
+    const ErnicTimedCqe *head;
+    ErnicTimedCqe cqe;
+
+    while ((head = ernic_delay_fifo_peek(line, until))) {
+        cqe = *head;
+        ernic_timing_taken(e, ERNIC_TIMED_CQE, line->count);
+        ernic_delay_fifo_pop(line, e->now);
+        e->face->post(e, cqe.cqn, &cqe.wc);
+    }
+    ernic_timing_taken(e, ERNIC_TIMED_CQE, 0);
+}
+
+void ernic_qp_post(Ernic *e, uint32_t cqn, const ErnicWc *wc,
+                   ErnicTimedAfter after)
+{
+    if (!e->timing) {
+        e->face->post(e, cqn, wc);
+        return;
+    }
+    if (ernic_delay_fifo_full(&e->timing->cqes)) {
+        ernic_qp_post_due(e, ernic_delay_fifo_due(&e->timing->cqes));
+    }
+    ernic_timing_cqe(e, cqn, wc, after);
+}
+
+uint8_t ernic_qp_fault_status(Ernic *e, ErnicFault fault)
+{
+    if (fault == ERNIC_FAULT_NONE) {
+        return ERNIC_WC_SUCCESS;
+    }
+    if (fault == ERNIC_FAULT_FLUSH) {
+        e->stats.flushed++;
+    }
+    e->stats.fault[fault]++;
+    return ernic_fault_info(fault)->wc;
+}
+
+/* What the completion of a request that has gone well waits for. */
+static ErnicTimedAfter verbs_after(const ErnicQp *qp, const ErnicWr *wr)
+{
+    if (wr->flags & ERNIC_WRF_LOCAL) {
+        return ERNIC_AFTER_LOCAL;
+    }
+    return ernic_qp_reliable(qp) ? ERNIC_AFTER_NOTHING : ERNIC_AFTER_SENT;
+}
+
+static void verbs_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
+                                ErnicFault fault)
+{
+    const ErnicWr *wr = ernic_wr(wqe->opcode);
+    ErnicWc wc = {
+        .wr_id = wqe->wr_id, .qpn = qp->qpn, .index = wqe->index,
+        .byte_len = wqe->len, .fault = fault,
+        .opcode = wr ? wr->wc_opcode : ERNIC_WC_SEND,
+    };
+
+    if (fault == ERNIC_FAULT_NONE && !(wqe->flags & ERNIC_WR_SIGNALED) &&
+        !(qp->flags & ERNIC_QPF_SQ_SIG_ALL)) {
+        trace_ernic_unsignaled(qp->qpn, wqe->index);
+        return;
+    }
+    wc.status = ernic_qp_fault_status(e, fault);
+    trace_ernic_complete_send(qp->qpn, wqe->index, wc.status);
+    ernic_qp_post(e, qp->send_cq, &wc,
+                  fault ? ERNIC_AFTER_NOTHING : verbs_after(qp, wr));
+}
+
+static void verbs_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
+                                ErnicFault fault)
+{
+    uint32_t cq = qp->recv_cq;
+
+    wc->wr_id = qp->rq.recv.wr_id;
+    wc->index = qp->rq.recv.index;
+    wc->qpn = qp->qpn;
+    wc->fault = fault;
+    wc->flags |= ERNIC_CQE_RQ;
+    wc->status = ernic_qp_fault_status(e, fault);
+    qp->rq.recv_valid = false;
+    trace_ernic_complete_recv(qp->qpn, wc->index, wc->status, wc->byte_len);
+    if (qp->type == ERNIC_QPT_XRC_TGT) {
+        wc->src_qp = qp->rq.xrc_srq;
+        wc->flags |= ERNIC_CQE_XRC;
+        cq = e->srq[qp->rq.xrc_srq].cq;
+    }
+    ernic_qp_post(e, cq, wc, ERNIC_AFTER_NOTHING);
+}
+
+static bool verbs_take_recv(Ernic *e, ErnicQp *qp, ErnicRecv *recv)
+{
+    uint32_t srq = ernic_qp_srq(qp);
+
+    return srq ? ernic_srq_take(e, srq, recv) :
+                 ernic_rq_take(e, &qp->rq.wq, recv);
+}
+
+static void verbs_fetch(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe)
+{
+    const ErnicWq *wq = &qp->sq.wq;
+
+    ernic_wqe_fetch(e, &wq->buf, wq->depth, wq->stride, index, qp->transport,
+                    qp->type == ERNIC_QPT_GSI, qp->uctx, ernic_qp_mtu(qp), wqe);
+}
+
+const ErnicFaceOps ernic_face_verbs = {
+    .fetch = verbs_fetch,
+    .complete_send = verbs_complete_send,
+    .post = verbs_post,
+    .take_recv = verbs_take_recv,
+    .complete_recv = verbs_complete_recv,
+    .recv_requests = true,
+};
+
+void ernic_qp_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
+                            ErnicFault fault)
+{
+    e->face->complete_send(e, qp, wqe, fault);
+    ernic_timing_completed(e, qp->qpn, wqe->index);
+}
+
+void ernic_qp_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
+                            ErnicFault fault)
+{
+    e->face->complete_recv(e, qp, wc, fault);
+}
+
+bool ernic_qp_take_recv(Ernic *e, ErnicQp *qp)
+{
+    if (!qp->rq.recv_valid) {
+        qp->rq.recv_valid = e->face->take_recv(e, qp, &qp->rq.recv);
+    }
+    return qp->rq.recv_valid;
+}
+
+void ernic_qp_recv_fault(Ernic *e, ErnicQp *qp, ErnicFault fault)
+{
+    const ErnicFaultInfo *info = ernic_fault_info(fault);
+    bool error = ernic_fault_act(fault, qp->transport) == ERNIC_ACT_QP_ERROR;
+
+    if (qp->rq.recv_valid && info->wc != ERNIC_WC_SUCCESS) {
+        ErnicWc wc = { .opcode = ERNIC_WC_RECV };
+
+        /* The completion tells the reason; no event has to. */
+        ernic_qp_complete_recv(e, qp, &wc, fault);
+        if (error && qp->state != ERNIC_QPS_ERR) {
+            qp_fatal(e, qp, fault);
+        }
+    } else {
+        e->stats.fault[fault]++;
+        if (error) {
+            ernic_qp_error(e, qp, fault);
+        }
+    }
+}
+
+/* The oldest request not completed, fetched if need be. */
+static ErnicWqe *qp_flush_send(Ernic *e, ErnicQp *qp)
+{
+    ErnicSendQueue *sq = &qp->sq;
+    ErnicWqe *wqe = ernic_sq_slot(qp, sq->wq.ci);
+
+    if (sq->wq.ci == sq->fetched) {
+        e->face->fetch(e, qp, sq->fetched, wqe);
+        sq->fetched++;
+    }
+    sq->wq.ci++;
+    /* Keep ci <= next <= started <= fetched. */
+    if ((int32_t)(sq->wq.ci - sq->next) > 0) {
+        sq->next = sq->wq.ci;
+    }
+    if ((int32_t)(sq->wq.ci - sq->started) > 0) {
+        sq->started = sq->wq.ci;
+    }
+    return wqe;
+}
+
+static bool uses_srq(const ErnicQp *qp)
+{
+    return qp->srq || qp->type == ERNIC_QPT_XRC_TGT;
+}
+
+static bool qp_flush_recv(Ernic *e, ErnicQp *qp)
+{
+    ErnicWc wc = { .opcode = ERNIC_WC_RECV };
+
+    if (!e->face->recv_requests) {
+        return false;
+    }
+    /* An SRQ's requests stay: other queue pairs may take them. */
+    if (!qp->rq.recv_valid && (uses_srq(qp) || !ernic_qp_take_recv(e, qp))) {
+        return false;
+    }
+    ernic_qp_complete_recv(e, qp, &wc, ERNIC_FAULT_FLUSH);
+    return true;
+}
+
+bool ernic_qp_flush_step(Ernic *e, ErnicQp *qp, uint32_t budget)
+{
+    bool all = ernic_qp_may(qp, ERNIC_MAY_FLUSH_SEND);
+    bool more = false;
+
+    if (all || qp->sq.flushing) {
+        uint32_t to = all ? qp->sq.wq.pi : qp->sq.flush_to;
+
+        while (budget && qp->sq.wq.ci != to) {
+            ernic_qp_complete_send(e, qp, qp_flush_send(e, qp),
+                                   ERNIC_FAULT_FLUSH);
+            budget--;
+        }
+        more = qp->sq.wq.ci != to;
+        qp->sq.flushing &= more && !all;
+    }
+    if (ernic_qp_may(qp, ERNIC_MAY_FLUSH_RECV)) {
+        while (budget && qp_flush_recv(e, qp)) {
+            budget--;
+        }
+        if (!budget) {
+            return true;
+        }
+        /*
+         * C11-39: with an SRQ, software learns from this event that the queue
+         * pair will take no more of its requests.
+         */
+        if (uses_srq(qp) && !more && !qp->last_wqe) {
+            qp->last_wqe = true;
+            ernic_qp_event(e, qp, ERNIC_EV_LAST_WQE);
+        }
+    }
+    return more;
+}
+
+uint64_t ernic_qp_ack_deadline(const Ernic *e, const ErnicQp *qp)
+{
+    uint64_t wait = ernic_ack_timeout_ns(qp->attr.timeout);
+
+    return wait ? e->now + wait : ERNIC_NEVER;
+}
+
+void ernic_qp_timer(Ernic *e, ErnicQp *qp)
+{
+    uint64_t due = MIN(qp->sq.ack_due, qp->sq.rnr_due);
+
+    if (qp->ack.due) {
+        due = MIN(due, qp->ack.due);
+    }
+    if (ernic_rate_send_at(qp) > e->now &&
+        (qp->sq.blocked_on == ERNIC_BLOCKED_RATE || qp->ack.rd_pending)) {
+        due = MIN(due, ernic_rate_send_at(qp));
+    }
+    /*
+     * A deadline that moved back stays in the heap and is found early: that
+     * costs one look, where moving it would cost one per acknowledgement.
+     */
+    if (due < qp->timer_due) {
+        qp->timer_due = due;
+        ernic_timer_set(e->timers, qp->qpn, due);
+    }
+}
+
+static bool same_page(const ErnicPageFault *a, const ErnicPageFault *b)
+{
+    return a->key == b->key && a->write == b->write &&
+           a->off >> ERNIC_PAGE_SHIFT_MIN == b->off >> ERNIC_PAGE_SHIFT_MIN;
+}
+
+bool ernic_qp_page_fault(Ernic *e, ErnicQp *qp)
+{
+    ErnicPageFault *page = &qp->events.page;
+
+    if (page->state == ERNIC_PAGE_ASKED) {
+        return true;            /* one at a time */
+    }
+    if ((page->state == ERNIC_PAGE_FAILED && same_page(page, &e->absent)) ||
+        !e->async_eq) {
+        trace_ernic_page_unresolved(qp->qpn, e->absent.key, e->absent.off);
+        page->state = ERNIC_PAGE_NONE;
+        return false;
+    }
+    trace_ernic_page_fault(qp->qpn, e->absent.key, e->absent.off,
+                           e->absent.len, e->absent.write);
+    e->stats.page_faults++;
+    *page = e->absent;
+    page->state = ERNIC_PAGE_ASKED;
+    ernic_qp_event(e, qp, ERNIC_EV_PAGE_FAULT);
+    return true;
+}
+
+uint8_t ernic_qp_page_resume(Ernic *e, const struct ernic_cmd_page_resume *cmd)
+{
+    uint32_t qpn = le32_to_cpu(cmd->qpn), key = le32_to_cpu(cmd->key);
+    uint64_t off = le64_to_cpu(cmd->offset);
+    ErnicPageFault *page;
+    bool failed;
+
+    if (cmd->failed > 1) {
+        return ERNIC_ERR_PARAM;
+    }
+    if (qpn >= e->qp_ids.size || !e->qp[qpn].used) {
+        return ERNIC_ERR_HANDLE;
+    }
+    page = &e->qp[qpn].events.page;
+    trace_ernic_page_resume(qpn, key, off, cmd->failed);
+    if (page->state == ERNIC_PAGE_ASKED && page->key == key &&
+        page->off == off) {
+        /* It may have come while software tried in vain. */
+        failed = cmd->failed &&
+                 !ernic_mr_has_page(e, key, off, page->write);
+        page->state = failed ? ERNIC_PAGE_FAILED : ERNIC_PAGE_NONE;
+        e->page_failed |= failed;
+        ernic_sched_mark(e, &e->qp[qpn]);
+    }
+    return ERNIC_OK;
+}
+
+void ernic_qp_pages_came(Ernic *e, const struct ernic_cmd_mr_pages *cmd)
+{
+    uint32_t key = le32_to_cpu(cmd->key), qpn;
+    uint64_t first = le64_to_cpu(cmd->first), n = le64_to_cpu(cmd->npages);
+    uint8_t shift = e->mr[key >> 8].odp->page_shift;
+    bool left = false;
+
+    for (qpn = 1; e->page_failed && qpn < e->qp_ids.size; qpn++) {
+        ErnicPageFault *page = &e->qp[qpn].events.page;
+
+        if (page->state != ERNIC_PAGE_FAILED) {
+            continue;
+        }
+        if (page->key == key && (page->off >> shift) - first < n) {
+            page->state = ERNIC_PAGE_NONE;
+        } else {
+            left = true;
+        }
+    }
+    e->page_failed = left;
+}
+
+void ernic_qp_pages_orphaned(Ernic *e)
+{
+    uint32_t qpn;
+
+    for (qpn = 0; qpn < e->qp_ids.size; qpn++) {
+        ErnicQp *qp = &e->qp[qpn];
+
+        if (qp->used && (qp->sq.page_wait || qp->ack.page_wait ||
+                         qp->events.page.state == ERNIC_PAGE_ASKED)) {
+            qp->events.page.state = ERNIC_PAGE_NONE;
+            ernic_sched_mark(e, qp);
+        }
+    }
+}
+
+void ernic_qp_rewind(Ernic *e, ErnicQp *qp, uint32_t psn)
+{
+    trace_ernic_rewind(qp->qpn, psn, qp->sq.next_psn);
+    qp->sq.rewind_psn = psn;
+    qp->sq.rewind_gen++;
+    qp->sq.rewound = true;
+    ernic_sched_mark(e, qp);
+}

@@ -1,0 +1,409 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The queue pair context: the only place where requester, responder and
+ * completer meet. Every group of fields has one writer, named above it.
+ */
+#ifndef ERNIC_QP_H
+#define ERNIC_QP_H
+
+#include "base/device.h"
+#include "objects/buf.h"
+#include "objects/cq.h"
+#include "objects/eq.h"
+#include "objects/wq.h"
+#include "transport/cc.h"
+#include "transport/wqe.h"
+#include "wire/headers.h"
+#include "hw/rdma-ernic/ernic_abi.h"
+
+/* What may happen in a state (IBTA vol. 1, 10.3.1); ernic_qp_may(). */
+typedef enum ErnicQpMay {
+    ERNIC_MAY_POST_RECV = 1 << 0,
+    ERNIC_MAY_PROC_RECV = 1 << 1,   /* serve inbound packets */
+    ERNIC_MAY_POST_SEND = 1 << 2,
+    ERNIC_MAY_PROC_SEND = 1 << 3,   /* send, retransmit, take responses */
+    ERNIC_MAY_NEXT_SEND = 1 << 4,   /* start another send request */
+    ERNIC_MAY_FLUSH_RECV = 1 << 5,
+    ERNIC_MAY_FLUSH_SEND = 1 << 6,
+} ErnicQpMay;
+
+/* Why a send queue stands still. */
+typedef enum ErnicBlocked {
+    ERNIC_BLOCKED_NONE,
+    ERNIC_BLOCKED_EMPTY,            /* nothing is posted */
+    ERNIC_BLOCKED_FENCE,            /* earlier requests are not complete */
+    ERNIC_BLOCKED_RD_ATOMIC,        /* no read/atomic credit */
+    ERNIC_BLOCKED_WINDOW,           /* PSN or request window is full */
+    ERNIC_BLOCKED_RNR,              /* the RNR timer runs */
+    ERNIC_BLOCKED_RATE,             /* congestion control holds it back */
+    ERNIC_BLOCKED_TX,               /* the link is busy */
+    ERNIC_BLOCKED_PAGE,             /* software was asked for a page */
+    ERNIC_BLOCKED_STATE,            /* the queue pair's state forbids it */
+    ERNIC_BLOCKED_RETRY,            /* timing: the retry buffer is full */
+    ERNIC_BLOCKED_COUNT
+} ErnicBlocked;
+
+/* The rings of the scheduler that a queue pair can be in, or several of them. */
+typedef enum ErnicRingKind {
+    ERNIC_RING_READY,
+    ERNIC_RING_WAITING,
+    ERNIC_RING_PLACE,
+    ERNIC_RING_COUNT
+} ErnicRingKind;
+
+typedef struct ErnicAv {
+    ErnicGid dgid;
+    uint8_t dmac[6];
+    uint8_t sgid_index;
+    uint8_t hop_limit;
+    uint8_t tclass;
+    uint32_t flow_label;
+} ErnicAv;
+
+/* What QP_MODIFY sets; ranges are checked before anything is stored. */
+typedef struct ErnicQpAttr {
+    uint32_t access;                /* of ERNIC_ACCESS_QP */
+    uint32_t qkey;
+    uint32_t rq_psn, sq_psn;        /* initial */
+    uint32_t dest_qpn;
+    uint16_t pkey_index;
+    uint8_t path_mtu;               /* 1: 256 ... 5: 4096 */
+    uint8_t timeout;
+    uint8_t retry_cnt, rnr_retry, min_rnr_timer;
+    uint8_t max_rd_atomic, max_dest_rd_atomic;
+    bool sqd_notify;
+    uint32_t rate_limit;            /* raw: kb/s, or 0 */
+    uint32_t rate_burst;            /* bytes, or 0 */
+    ErnicAv av;
+} ErnicQpAttr;
+
+typedef struct ErnicSendQueue {
+    ErnicWq wq;                     /* pi: doorbell; ci, the oldest request
+                                       not completed: completer */
+    ErnicWqe *wqe;                  /* owned; slot (index & window_mask) */
+    uint32_t window_mask;
+
+    /*
+     * Requester. All counters of requests are free-running: ci <= next <=
+     * started <= fetched <= pi.
+     */
+    uint32_t fetched;               /* decoded below this */
+    uint32_t started;               /* have PSNs below this */
+    uint32_t next;                  /* the request that next_psn belongs to */
+    uint32_t next_psn;              /* to send */
+    uint32_t max_psn;               /* first PSN never sent */
+    uint32_t ssn;                   /* messages started */
+    uint32_t rd_issued;             /* reads and atomics asked for */
+    uint8_t blocked_on;             /* ErnicBlocked */
+    uint32_t seen_gen;              /* rewinds obeyed */
+    uint32_t unasked;               /* packets since AckReq was last set */
+    uint32_t read_restart;          /* PSN at which a READ was asked again */
+    uint64_t rate_at;               /* rate limit: the next frame leaves no
+                                       earlier */
+    bool page_wait;                 /* completer too: until the page fault is
+                                       resumed nothing is sent */
+
+    /* Completer. */
+    uint32_t una_psn;               /* oldest PSN not acknowledged */
+    uint32_t rd_done;               /* reads and atomics answered */
+    bool rewound;                   /* no progress since the last rewind */
+    uint32_t rewind_gen;            /* rewinds asked for */
+    uint32_t rewind_psn;
+    uint8_t retry_left, rnr_left;
+    uint64_t ack_due;               /* ACK timeout, or ERNIC_NEVER */
+    uint64_t rnr_due;               /* end of the RNR wait, or ERNIC_NEVER */
+    uint32_t cwnd;                  /* bytes that may be in flight */
+    uint8_t narrow;                 /* PG332: requests to complete before all
+                                       may be outstanding again */
+
+    /* Modify: requests below flush_to are flushed, whatever the state. */
+    bool flushing;
+    uint32_t flush_to;
+} ErnicSendQueue;
+
+/* An inbound READ or atomic, kept for its duplicates (IBTA 9.7.4.1.2). */
+typedef struct ErnicRdRes {
+    bool used;
+    bool atomic;                    /* or another that is answered without data */
+    bool pending;                   /* response packets are still to be sent */
+    bool again;                     /* they were sent before */
+    uint32_t psn, npsn;             /* PSNs of the response */
+    uint32_t msn;
+    uint32_t rkey;
+    uint32_t xrc_srq;               /* XRC: whose domain opens the memory */
+    uint32_t len;                   /* READ: bytes */
+    uint64_t va;
+    uint8_t op;                     /* atomic: ErnicOp, and its operands */
+    uint64_t swap_add, compare;
+    uint64_t orig;                  /* atomic: the word as it was */
+    uint32_t start, next, end;      /* READ: packets of npsn; this response
+                                       began at start, goes on at next and
+                                       stops before end, and before */
+    uint32_t stop;                  /* this byte */
+} ErnicRdRes;
+
+/* Responder. */
+typedef struct ErnicRecvQueue {
+    ErnicWq wq;                     /* pi: doorbell; own ring without SRQ */
+    uint32_t epsn;                  /* expected PSN */
+    uint32_t msn;
+    uint8_t open;                   /* class of the open message, or CL_NONE */
+    bool nak_sent;                  /* of a gap: once, until it is filled */
+    bool skip;                      /* UC: ignore until First or Only */
+    bool recv_valid;                /* recv holds a taken request */
+    bool established;               /* COMM_EST was raised */
+    uint32_t off;                   /* bytes of the open message placed */
+    uint32_t xrc_srq;               /* XRC: that the open message is for, and
+                                       that recv is of */
+    uint32_t rkey;                  /* of the open WRITE */
+    uint64_t va;
+    uint32_t dmalen;
+    ErnicRecv recv;
+    uint8_t rd_head;                /* where the next inbound READ goes */
+    uint64_t cnp_due;               /* no CNP before */
+} ErnicRecvQueue;
+
+/* Acknowledge generation. responder.c owes, ack.c pays. */
+typedef struct ErnicAckState {
+    bool owed;                      /* an ACK of epsn - 1 */
+    uint64_t due;                   /* when one will be; 0: by no time */
+    uint8_t nak;                    /* syndrome owed, 0: none */
+    uint8_t fault;                  /* ErnicFault to carry out behind it */
+    uint8_t code;                   /* the face's number of it */
+    uint32_t nak_psn;
+    uint16_t rd_pending;            /* entries of rd[] that are pending */
+    bool cnp_owed;                  /* a marked packet has come */
+    bool page_wait;                 /* responses wait for a page fault */
+    uint16_t count;                 /* timing: requests that wait for it */
+} ErnicAckState;
+
+struct ErnicQp {
+    bool used;
+    bool in_ring[ERNIC_RING_COUNT]; /* sched.c */
+    bool broken_cq;                 /* a completion met an overrun */
+    bool last_wqe;                  /* LAST_WQE was raised */
+    uint8_t type;                   /* enum ernic_qp_type */
+    uint8_t transport;              /* ErnicTransport; GSI: UD */
+    uint8_t state;                  /* qp.c only */
+    uint8_t flags;
+    bool sq_drained;                /* in SQD: nothing is in flight */
+    uint32_t qpn, uctx, pd, send_cq, recv_cq;
+    uint32_t srq;                   /* 0: none */
+    uint32_t counter;               /* counter.c only */
+    uint32_t ring_next[ERNIC_RING_COUNT];   /* sched.c */
+    uint64_t timer_due;             /* as set in the heap */
+    ErnicQpAttr attr;               /* qp.c only */
+    ErnicSendQueue sq;
+    ErnicCc cc;
+    ErnicAckState ack;
+    ErnicEvents events;
+    ErnicRecvQueue rq;
+    /*
+     * ERNIC_MAX_RD_ATOMIC entries, owned. Apart, so that what every packet
+     * needs of thousands of queue pairs lies close together.
+     */
+    ErnicRdRes *rd;
+};
+
+/* Acknowledged, retried and in order: RC, and XRC, which is RC on the wire. */
+static inline bool ernic_qp_reliable(const ErnicQp *qp)
+{
+    return qp->transport == ERNIC_RC || qp->transport == ERNIC_XRC;
+}
+
+/* Each message is one packet, whatever the path MTU: UD, and Ethernet frames. */
+static inline bool ernic_qp_datagrams(const ErnicQp *qp)
+{
+    return qp->transport == ERNIC_UD || qp->transport == ERNIC_RAW;
+}
+
+/* The SRQ that receive requests come from: its own, XRC the message's; or 0. */
+static inline uint32_t ernic_qp_srq(const ErnicQp *qp)
+{
+    return qp->type == ERNIC_QPT_XRC_TGT ? qp->rq.xrc_srq : qp->srq;
+}
+
+/* ---- qp_transitions.c: legality, as data ------------------------------------- */
+
+/*
+ * May a queue pair of @type go from @from to @to with attribute mask @mask
+ * (ERNIC_QPA_*)? ERNIC_OK, ERNIC_ERR_STATE or ERNIC_ERR_ATTR_MASK.
+ */
+uint8_t ernic_qp_edge_check(uint8_t type, uint8_t from, uint8_t to,
+                            uint32_t mask);
+/* The masks behind it, for documentation and tests; false: no such edge. */
+bool ernic_qp_edge(uint8_t type, uint8_t from, uint8_t to, uint32_t *required,
+                   uint32_t *optional);
+/* ErnicQpMay bits of @state. */
+uint32_t ernic_qp_state_may(uint8_t state);
+const char *ernic_qp_state_name(uint8_t state);
+
+static inline bool ernic_qp_may(const ErnicQp *qp, uint32_t what)
+{
+    return (ernic_qp_state_may(qp->state) & what) == what;
+}
+
+/* ---- qp_commands.c: commands ------------------------------------------------- */
+
+/* NULL unless @qpn exists and belongs to @uctx. */
+ErnicQp *ernic_qp_get(Ernic *e, uint32_t uctx, uint32_t qpn);
+uint8_t ernic_qp_create(Ernic *e, uint32_t uctx,
+                        const struct ernic_qp_init *init, uint32_t *qpn);
+/* All or nothing. */
+uint8_t ernic_qp_modify(Ernic *e, uint32_t uctx, uint32_t qpn,
+                        const struct ernic_qp_attr *attr);
+uint8_t ernic_qp_query(Ernic *e, uint32_t uctx, uint32_t qpn,
+                       struct ernic_qp_attr *attr);
+uint8_t ernic_qp_destroy(Ernic *e, uint32_t uctx, uint32_t qpn);
+/* SRQ @srqn is gone: what XRC targets had begun with it ends here. */
+void ernic_qp_forget_srq(Ernic *e, uint32_t srqn);
+/*
+ * The context of @qpn, which is not in use, in Reset, with these rings, whose
+ * pages it owns from now on; all else of it is 0.
+ */
+ErnicQp *ernic_qp_open(Ernic *e, uint32_t qpn, uint8_t type,
+                       const ErnicWq *sq, const ErnicWq *rq);
+/* Back to not in use. */
+void ernic_qp_close(Ernic *e, ErnicQp *qp);
+/*
+ * Forget all that a queue pair has done and was told, as on the way to Reset:
+ * queues are empty, attributes gone, type 2 windows unbound. Completions that
+ * were written stay: their ring is the guest's, and its driver skips those of
+ * a queue pair that it resets.
+ */
+void ernic_qp_reset_context(Ernic *e, ErnicQp *qp);
+
+/* ---- qp.c: what every role does to a queue pair -------------------------- */
+
+uint32_t ernic_qp_mtu(const ErnicQp *qp);       /* bytes */
+/* Headers of a path; false: @av names no valid GID of this port. */
+bool ernic_qp_path(Ernic *e, const ErnicQp *qp, const ErnicAv *av,
+                   ErnicPath *path);
+void ernic_qp_event(Ernic *e, ErnicQp *qp, uint8_t type);
+/* The only place that changes the state: traces, marks work. */
+void ernic_qp_set_state(Ernic *e, ErnicQp *qp, uint8_t state);
+/* To Error by @fault: event, and both queues are flushed in later steps. */
+void ernic_qp_error(Ernic *e, ErnicQp *qp, ErnicFault fault);
+/* Flush up to @budget requests of both queues; true: more are left. */
+bool ernic_qp_flush_step(Ernic *e, ErnicQp *qp, uint32_t budget);
+/* Counts @fault; the status of the completion that tells of it. */
+uint8_t ernic_qp_fault_status(Ernic *e, ErnicFault fault);
+/* A fault was found in @pkt (NULL: in none): what the face will call it. */
+void ernic_qp_note_fault(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                         ErnicFault fault);
+/* The P_Key of the packets that @qp sends. */
+uint16_t ernic_qp_pkey(const Ernic *e, const ErnicQp *qp);
+/* One request has ended: its completion, as the engine's format has it. */
+void ernic_qp_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
+                            ErnicFault fault);
+void ernic_qp_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
+                            ErnicFault fault);
+/*
+ * The format's post() of @wc: now, or under the timing model when it has come to
+ * its place, which is not before @after.
+ */
+void ernic_qp_post(Ernic *e, uint32_t cqn, const ErnicWc *wc,
+                   ErnicTimedAfter after);
+/* Timing model: post the completions that are due by @until. */
+void ernic_qp_post_due(Ernic *e, uint64_t until);
+/* Take the next receive request from the RQ or SRQ into rq.recv. */
+bool ernic_qp_take_recv(Ernic *e, ErnicQp *qp);
+/*
+ * Carry out what the fault table says of a fault in an inbound message: the
+ * taken receive request completes in error, the state changes.
+ */
+void ernic_qp_recv_fault(Ernic *e, ErnicQp *qp, ErnicFault fault);
+/*
+ * An access for @qp was ABSENT, as e->absent has it: ask software, unless it is
+ * being asked already for what @qp met before. True: to be tried again when it
+ * has answered; false: it has, and the page will not be there.
+ */
+bool ernic_qp_page_fault(Ernic *e, ErnicQp *qp);
+/* Is an answer of software's still to come? */
+static inline bool ernic_qp_page_asked(const ErnicQp *qp)
+{
+    return qp->events.page.state == ERNIC_PAGE_ASKED;
+}
+/* There is nobody left to answer: what waits for pages tries again, and finds out. */
+void ernic_qp_pages_orphaned(Ernic *e);
+/* Software's answer; one to what was not asked, or not so, changes nothing. */
+uint8_t ernic_qp_page_resume(Ernic *e,
+                             const struct ernic_cmd_page_resume *cmd);
+/* Software has brought pages: of these none is failed any more. */
+void ernic_qp_pages_came(Ernic *e, const struct ernic_cmd_mr_pages *cmd);
+/* The earliest of the queue pair's deadlines has changed. */
+void ernic_qp_timer(Ernic *e, ErnicQp *qp);
+/* When an ACK timeout that begins now is over, ns; ERNIC_NEVER: there is none. */
+uint64_t ernic_qp_ack_deadline(const Ernic *e, const ErnicQp *qp);
+/* Ask the requester to go back to @psn (IBTA 9.7.5.1). */
+void ernic_qp_rewind(Ernic *e, ErnicQp *qp, uint32_t psn);
+
+/* Slots of the window of a send queue of @depth, or without one: 2^n. */
+static inline uint32_t ernic_sq_window(uint32_t depth)
+{
+    return MIN(MAX(depth, 1u), ERNIC_SQ_WINDOW);
+}
+
+static inline ErnicWqe *ernic_sq_slot(ErnicQp *qp, uint32_t index)
+{
+    return &qp->sq.wqe[index & qp->sq.window_mask];
+}
+
+/* ---- the roles ----------------------------------------------------------- */
+
+/* requester.c: send up to one train; true: there is more to do at once. */
+bool ernic_requester_step(Ernic *e, ErnicQp *qp);
+/* requester.c: go back to the PSN that was asked for, but not behind una_psn. */
+void ernic_requester_rewind(ErnicQp *qp);
+/*
+ * The domain in which the memory is that peers name: that of the queue pair, of
+ * an XRC target that of SRQ @xrc_srq, if it is one of its XRC domain (A14).
+ */
+bool ernic_qp_remote_pd(const Ernic *e, const ErnicQp *qp, uint32_t xrc_srq,
+                        uint32_t *pd);
+/* responder.c: First, Middle, Last and Only in turn (9.7.4.1.4 and 9.8.2.2.4)? */
+bool ernic_responder_in_sequence(const ErnicQp *qp, const ErnicPkt *pkt);
+/*
+ * responder.c: is the payload as long as the path MTU and the part of its message ask
+ * for; and is it what the RETH says too (9.7.4.1.6)?
+ */
+bool ernic_responder_payload_fits(const ErnicQp *qp, const ErnicPkt *pkt);
+bool ernic_responder_length_fits(const ErnicQp *qp, const ErnicPkt *pkt);
+/* responder.c and completer.c: a packet that the face's own checks refuse. */
+void ernic_responder_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                            ErnicFault fault);
+void ernic_completer_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                            ErnicFault fault);
+/* responder.c: what an access to memory, of the peer's naming (@remote), came to. */
+ErnicFault ernic_responder_dma_fault(Ernic *e, ErnicQp *qp, ErnicDma dma, bool remote);
+/*
+ * rd_resources.c: a request that has a response of its own, and memory in @pd; in turn,
+ * or again. FLUSH: the rights that its placement types ask for.
+ */
+ErnicFault ernic_rd_request(Ernic *e, ErnicQp *qp, uint32_t pd, const ErnicPkt *pkt);
+void ernic_rd_request_again(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
+uint32_t ernic_flush_rights(const ErnicPkt *pkt);
+/* responder.c: one inbound request packet. */
+void ernic_responder_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                            const ErnicTrain *train);
+/* raw.c: an Ethernet frame for the queue pair that software's rule names. */
+void ernic_raw_frame(Ernic *e, const uint8_t *frame, uint32_t len);
+/* completer.c: one inbound response packet. */
+void ernic_completer_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
+/* completer.c: complete what has been acknowledged, or (UC, UD) has left. */
+void ernic_completer_advance(Ernic *e, ErnicQp *qp);
+/* completer.c: deadlines that have passed. */
+void ernic_completer_timeout(Ernic *e, ErnicQp *qp);
+/* ack.c: an ACK whose time has come is owed. */
+void ernic_ack_due(Ernic *e, ErnicQp *qp);
+/*
+ * ack.c: the queue pair will answer no more. The ACK of what software may have seen
+ * complete comes before, unless a train waits for the link: the peer that sends
+ * again would find nobody.
+ */
+void ernic_ack_last(Ernic *e, ErnicQp *qp);
+/* ack.c: send responses, ACKs and NAKs; true: there is more to do at once. */
+bool ernic_ack_step(Ernic *e, ErnicQp *qp);
+
+#endif /* ERNIC_QP_H */

@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The rate that software allows a queue pair of raw packets: its frames leave no
+ * faster, but for a burst after a pause.
+ */
+#ifndef ERNIC_RATE_H
+#define ERNIC_RATE_H
+
+#include "transport/qp.h"
+
+/* What a wake-up that is late may make up for, where software names no burst. */
+#define ERNIC_RATE_SLACK_NS 1000000ull
+
+/* The ns that @bytes take at @kbps, which is not 0. */
+static inline uint64_t ernic_rate_ns(uint32_t kbps, uint32_t bytes)
+{
+    return bytes * 8000000ull / kbps;
+}
+
+/* A frame of @bytes is on its way. */
+static inline void ernic_rate_sent(ErnicQp *qp, uint64_t now, uint32_t bytes)
+{
+    uint32_t kbps = qp->attr.rate_limit;
+    uint64_t slack;
+
+    if (!kbps) {
+        return;
+    }
+    slack = qp->attr.rate_burst ? ernic_rate_ns(kbps, qp->attr.rate_burst) :
+                                  ERNIC_RATE_SLACK_NS;
+    qp->sq.rate_at = MAX(qp->sq.rate_at, now - MIN(now, slack)) +
+                     ernic_rate_ns(kbps, bytes);
+}
+
+/* Earliest time of the next packet, by this and by congestion; 0: at once. */
+static inline uint64_t ernic_rate_send_at(const ErnicQp *qp)
+{
+    return MAX(qp->sq.rate_at, ernic_cc_send_at(&qp->cc));
+}
+
+#endif /* ERNIC_RATE_H */

@@ -1,0 +1,92 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Receiving of raw packet queue pairs: an Ethernet frame, whole, into the next
+ * receive request of the queue pair that a rule names, or RSS picks. What a
+ * datagram of UD may meet there, a frame may too, and the same follows.
+ */
+#include "qemu/osdep.h"
+#include "objects/counter.h"
+#include "steering/flow.h"
+#include "steering/rss.h"
+#include "trace.h"
+#include "transport/qp.h"
+
+static ErnicFault raw_dma_fault(Ernic *e, ErnicQp *qp, ErnicDma dma)
+{
+    switch (dma) {
+    case ERNIC_DMA_OK:
+        return ERNIC_FAULT_NONE;
+    case ERNIC_DMA_ABSENT:
+        return ernic_qp_page_fault(e, qp) ? ERNIC_FAULT_PAGE :
+                                            ERNIC_FAULT_RECV_PROT;
+    case ERNIC_DMA_PROT:
+        return ERNIC_FAULT_RECV_PROT;
+    default:
+        return ERNIC_FAULT_RECV_DMA;
+    }
+}
+
+static ErnicFault raw_place(Ernic *e, ErnicQp *qp, const uint8_t *frame,
+                            uint32_t len)
+{
+    const ErnicRecv *recv = &qp->rq.recv;
+    uint32_t pd = qp->srq ? e->srq[qp->srq].pd : qp->pd;
+
+    if (!ernic_qp_take_recv(e, qp)) {
+        return ERNIC_FAULT_RNR;
+    }
+    if (recv->fault) {
+        return recv->fault;
+    }
+    if (len > recv->len) {
+        return qp->srq ? ERNIC_FAULT_SRQ_LENGTH : ERNIC_FAULT_RECV_LENGTH;
+    }
+    return raw_dma_fault(e, qp, ernic_dma_scatter(e, pd, recv->sge,
+                                                  recv->num_sge, 0, frame,
+                                                  len));
+}
+
+static void raw_fault(Ernic *e, ErnicQp *qp, ErnicFault fault)
+{
+    trace_ernic_raw_fault(qp->qpn, ernic_fault_info(fault)->name);
+    switch (ernic_fault_act(fault, qp->transport)) {
+    case ERNIC_ACT_QP_ERROR:
+    case ERNIC_ACT_COMPLETE:
+        ernic_qp_recv_fault(e, qp, fault);
+        break;
+    default:
+        e->stats.fault[fault]++;
+        break;
+    }
+}
+
+void ernic_raw_frame(Ernic *e, const uint8_t *frame, uint32_t len)
+{
+    ErnicWc wc = { .opcode = ERNIC_WC_RECV, .byte_len = len };
+    uint32_t qpn = ernic_flow_find(e, frame, len);
+    const ErnicRss *rss = ernic_rss_at(e, qpn);
+    ErnicFault fault;
+    ErnicQp *qp;
+
+    if (!qpn) {
+        e->stats.drop[ERNIC_DROP_NO_RULE]++;
+        return;
+    }
+    qpn = rss ? ernic_rss_pick(rss, frame, len) : qpn;
+    qp = &e->qp[qpn];
+    e->stats.rx_frames++;
+    e->stats.rx_frame_bytes += len;
+    trace_ernic_rx_frame(qpn, len);
+    if (!ernic_qp_may(qp, ERNIC_MAY_PROC_RECV)) {
+        e->stats.drop[ERNIC_DROP_QP_STATE]++;
+        return;
+    }
+    fault = raw_place(e, qp, frame, len);
+    if (fault) {
+        raw_fault(e, qp, fault);
+        return;
+    }
+    ERNIC_COUNT(e, qp, rx_messages);
+    ernic_qp_complete_recv(e, qp, &wc, ERNIC_FAULT_NONE);
+}

@@ -1,0 +1,314 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What the responder answers with a response of its own - READ, atomics, ATOMIC
+ * WRITE, FLUSH - and keeps, for as long as the request may come again.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "objects/dma.h"
+#include "objects/mr.h"
+#include "trace.h"
+#include "transport/qp.h"
+#include "transport/sched.h"
+#include "wire/psn.h"
+
+/* ---- one more ------------------------------------------------------------ */
+
+/*
+ * Is there room for one more READ or atomic, or are there more than agreed on
+ * (9.7.4.1.7)? A peer that asks for more has the oldest response; if that is
+ * under way again, a late duplicate has asked for it.
+ */
+static bool rd_room(const ErnicQp *qp)
+{
+    const ErnicRdRes *rd = &qp->rd[qp->rq.rd_head];
+
+    return qp->attr.max_dest_rd_atomic && (!rd->pending || rd->again);
+}
+
+/* NULL: there is no room. */
+static ErnicRdRes *rd_slot(ErnicQp *qp)
+{
+    uint32_t size = qp->attr.max_dest_rd_atomic;
+    ErnicRdRes *rd;
+
+    if (!rd_room(qp)) {
+        return NULL;
+    }
+    rd = &qp->rd[qp->rq.rd_head];
+    qp->ack.rd_pending -= rd->pending;
+    *rd = (ErnicRdRes) { .used = true, .npsn = 1, .end = 1 };
+    qp->rq.rd_head = (qp->rq.rd_head + 1) % size;
+    return rd;
+}
+
+static void rd_start(Ernic *e, ErnicQp *qp, ErnicRdRes *rd)
+{
+    if (!rd->pending) {
+        rd->pending = true;
+        qp->ack.rd_pending++;
+    }
+    ernic_sched_mark(e, qp);
+}
+
+static ErnicFault fetch_read(Ernic *e, ErnicQp *qp, uint32_t pd,
+                             const ErnicPkt *pkt)
+{
+    const ErnicMr *mr;
+    ErnicRdRes *rd;
+    uint64_t off;
+
+    if (pkt->dma_len > ERNIC_MSG_MAX) {
+        return ERNIC_FAULT_PACKET_LENGTH;
+    }
+    if (!ernic_mr_check_remote(e, pd, qp->qpn, pkt->rkey, pkt->va,
+                               pkt->dma_len, ERNIC_ACCESS_REMOTE_READ, &mr,
+                               &off)) {
+        return ERNIC_FAULT_REM_ACCESS;
+    }
+    rd = rd_slot(qp);
+    if (!rd) {
+        return ERNIC_FAULT_RD_ATOMIC_OVERFLOW;
+    }
+    rd->psn = pkt->psn;
+    rd->npsn = MAX(DIV_ROUND_UP(pkt->dma_len, ernic_qp_mtu(qp)), 1u);
+    rd->end = rd->npsn;
+    rd->rkey = pkt->rkey;
+    rd->xrc_srq = qp->rq.xrc_srq;
+    rd->va = pkt->va;
+    rd->len = pkt->dma_len;
+    rd->stop = pkt->dma_len;
+    rd->msn = (qp->rq.msn + 1) & ERNIC_MSN_MASK;
+    rd_start(e, qp, rd);
+    return ERNIC_FAULT_NONE;
+}
+
+/*
+ * What a request for one answer says beside where, its comparand apart: atomics and
+ * ATOMIC WRITE with what the word changes, FLUSH what kind it is and how many bytes.
+ */
+static uint64_t operand_of(const ErnicPkt *pkt)
+{
+    switch (pkt->op->cls) {
+    case ERNIC_CL_FLUSH:
+        return (uint64_t)pkt->feth << 32 | pkt->dma_len;
+    case ERNIC_CL_ATOMIC_WRITE:
+        return ldq_le_p(pkt->payload);
+    default:
+        return pkt->swap_add;
+    }
+}
+
+static ErnicAtomicOp atomic_op(const ErnicPkt *pkt)
+{
+    if (pkt->op->cls == ERNIC_CL_ATOMIC_WRITE) {
+        return ERNIC_ATOMIC_WRITE;
+    }
+    return pkt->op->op == ERNIC_OP_COMPARE_SWAP ? ERNIC_ATOMIC_CMP_SWAP :
+                                                  ERNIC_ATOMIC_FETCH_ADD;
+}
+
+/* @rd becomes that of @pkt, which is answered by one packet without data. */
+static void rd_single(Ernic *e, ErnicQp *qp, ErnicRdRes *rd, const ErnicPkt *pkt,
+                      uint64_t orig, uint32_t msn)
+{
+    rd->atomic = true;
+    rd->psn = pkt->psn;
+    rd->op = pkt->op->op;
+    rd->rkey = pkt->rkey;
+    rd->xrc_srq = qp->rq.xrc_srq;
+    rd->va = pkt->va;
+    rd->swap_add = operand_of(pkt);
+    rd->compare = pkt->compare;
+    rd->orig = orig;
+    rd->msn = msn & ERNIC_MSN_MASK;
+    rd_start(e, qp, rd);
+}
+
+/* ATOMIC WRITE carries one word, and says so. */
+static bool word_fits(const ErnicPkt *pkt)
+{
+    return pkt->op->cls != ERNIC_CL_ATOMIC_WRITE ||
+           (pkt->dma_len == ERNIC_ATOMIC_LEN &&
+            pkt->payload_len == ERNIC_ATOMIC_LEN);
+}
+
+/* Atomics, and ATOMIC WRITE, which is one but for its answer and its key. */
+static ErnicFault fetch_atomic(Ernic *e, ErnicQp *qp, uint32_t pd,
+                               const ErnicPkt *pkt)
+{
+    ErnicFault fault;
+    uint64_t orig;
+
+    if (!word_fits(pkt)) {
+        return ERNIC_FAULT_PACKET_LENGTH;
+    }
+    if (pkt->va % ERNIC_ATOMIC_LEN) {
+        return ERNIC_FAULT_ATOMIC_ALIGN;
+    }
+    if (!rd_room(qp)) {
+        return ERNIC_FAULT_RD_ATOMIC_OVERFLOW;
+    }
+    fault = ernic_responder_dma_fault(e, qp,
+        ernic_dma_remote_atomic(e, pd, qp->qpn, pkt->rkey, pkt->va,
+                                atomic_op(pkt), operand_of(pkt), pkt->compare,
+                                &orig), true);
+    if (fault) {
+        return fault;
+    }
+    rd_single(e, qp, rd_slot(qp), pkt, orig, qp->rq.msn + 1);
+    return ERNIC_FAULT_NONE;
+}
+
+/* The right that each placement type wants, of queue pair and region (A19.4). */
+uint32_t ernic_flush_rights(const ErnicPkt *pkt)
+{
+    return (pkt->feth & ERNIC_FETH_GLOBAL ? ERNIC_ACCESS_FLUSH_GLOBAL : 0) |
+           (pkt->feth & ERNIC_FETH_PERSISTENT ? ERNIC_ACCESS_FLUSH_PERSISTENT :
+                                                0);
+}
+
+/*
+ * FLUSH: what WRITEs before it have brought is where it says. Each was in memory,
+ * and to be seen by all, when the next packet was looked at; so that nothing is
+ * left to do but to check. Regions that outlive power are not told of, so none
+ * has the right to be made persistent.
+ */
+static ErnicFault flush(Ernic *e, const ErnicQp *qp, uint32_t pd,
+                        const ErnicPkt *pkt)
+{
+    uint32_t type = pkt->feth & ERNIC_FETH_TYPE_MASK;
+    uint32_t level = pkt->feth >> ERNIC_FETH_LEVEL_SHIFT & ERNIC_FETH_LEVEL_MASK;
+    bool whole = level == ERNIC_FETH_MR;
+
+    trace_ernic_flush(qp->qpn, pkt->psn, pkt->rkey, pkt->va, pkt->dma_len, type,
+                      level);
+    if (!type || (type & ~(ERNIC_FETH_GLOBAL | ERNIC_FETH_PERSISTENT)) ||
+        level > ERNIC_FETH_MR) {
+        return ERNIC_FAULT_OP_UNSUPPORTED;
+    }
+    if (!whole && pkt->dma_len > ERNIC_MSG_MAX) {
+        return ERNIC_FAULT_PACKET_LENGTH;
+    }
+    return ernic_mr_check_flush(e, pd, pkt->rkey, pkt->va, pkt->dma_len, whole,
+                                ernic_flush_rights(pkt)) ?
+           ERNIC_FAULT_NONE : ERNIC_FAULT_REM_ACCESS;
+}
+
+static ErnicFault fetch_flush(Ernic *e, ErnicQp *qp, uint32_t pd,
+                              const ErnicPkt *pkt)
+{
+    ErnicFault fault = flush(e, qp, pd, pkt);
+
+    if (fault) {
+        return fault;
+    }
+    if (!rd_room(qp)) {
+        /* Not all peers count it among their READs: those come again. */
+        return qp->attr.max_dest_rd_atomic ? ERNIC_FAULT_RNR :
+                                             ERNIC_FAULT_RD_ATOMIC_OVERFLOW;
+    }
+    rd_single(e, qp, rd_slot(qp), pkt, 0, qp->rq.msn + 1);
+    return ERNIC_FAULT_NONE;
+}
+
+ErnicFault ernic_rd_request(Ernic *e, ErnicQp *qp, uint32_t pd, const ErnicPkt *pkt)
+{
+    switch (pkt->op->cls) {
+    case ERNIC_CL_READ:
+        return fetch_read(e, qp, pd, pkt);
+    case ERNIC_CL_ATOMIC:
+    case ERNIC_CL_ATOMIC_WRITE:
+        return fetch_atomic(e, qp, pd, pkt);
+    case ERNIC_CL_FLUSH:
+        return fetch_flush(e, qp, pd, pkt);
+    default:
+        return ERNIC_FAULT_OP_UNSUPPORTED;
+    }
+}
+
+/* ---- duplicates ---------------------------------------------------------- */
+
+/*
+ * The entry whose response has @psn; NULL: none. The newest one, of the present
+ * lap: what ended farther behind than half the circle is of an earlier one.
+ */
+static ErnicRdRes *rd_find(ErnicQp *qp, uint32_t psn)
+{
+    uint32_t size = qp->attr.max_dest_rd_atomic, i;
+
+    for (i = 1; i <= size; i++) {
+        ErnicRdRes *rd = &qp->rd[(qp->rq.rd_head + size - i) % size];
+        uint32_t end = ernic_psn_add(rd->psn, rd->npsn);
+
+        if (rd->used && ernic_psn_distance(rd->psn, psn) < rd->npsn &&
+            ernic_psn_diff(end, qp->rq.epsn) <= 0) {
+            return rd;
+        }
+    }
+    return NULL;
+}
+
+/*
+ * Does the duplicate @pkt ask for what @rd holds, or (READ) for what is left
+ * of it from packet @k of its response on?
+ */
+static bool rd_match(const ErnicQp *qp, const ErnicRdRes *rd,
+                     const ErnicPkt *pkt, uint32_t k)
+{
+    uint64_t off = (uint64_t)k * ernic_qp_mtu(qp);
+
+    if (pkt->rkey != rd->rkey || pkt->va != rd->va + off ||
+        pkt->xrcsrq != rd->xrc_srq) {
+        return false;
+    }
+    if (rd->atomic) {
+        /* 9.7.5.1.3: verified to be identical in all respects. */
+        return pkt->op->cls != ERNIC_CL_READ && pkt->op->op == rd->op &&
+               word_fits(pkt) && operand_of(pkt) == rd->swap_add &&
+               pkt->compare == rd->compare;
+    }
+    return pkt->op->cls == ERNIC_CL_READ && pkt->dma_len <= rd->len - off;
+}
+
+/*
+ * A FLUSH of which no entry tells any more: peers that do not count it among their
+ * READs have more of them under way than there are entries. To do it once more is to
+ * do nothing; its answer takes the place of another FLUSH, and of nothing that has to
+ * be kept.
+ */
+static void flush_again(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
+{
+    ErnicRdRes *rd = qp->rd, *end = rd + qp->attr.max_dest_rd_atomic;
+
+    while (rd != end && (rd->op != ERNIC_OP_FLUSH || !rd->atomic || rd->pending)) {
+        rd++;
+    }
+    if (rd == end || flush(e, qp, qp->pd, pkt)) {
+        return;
+    }
+    *rd = (ErnicRdRes) { .used = true, .again = true, .npsn = 1, .end = 1 };
+    rd_single(e, qp, rd, pkt, 0, qp->rq.msn);
+}
+
+void ernic_rd_request_again(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
+{
+    uint32_t mtu = ernic_qp_mtu(qp), k, len;
+    ErnicRdRes *rd = rd_find(qp, pkt->psn);
+
+    if (!rd && pkt->op->cls == ERNIC_CL_FLUSH) {
+        flush_again(e, qp, pkt);
+        return;
+    }
+    k = rd ? ernic_psn_distance(rd->psn, pkt->psn) : 0;
+    if (!rd || !rd_match(qp, rd, pkt, k)) {
+        return;
+    }
+    len = rd->atomic ? 0 : pkt->dma_len;
+    rd->again |= !rd->pending;
+    rd->start = rd->next = k;
+    rd->end = k + MAX(DIV_ROUND_UP(len, mtu), 1u);
+    rd->stop = k * mtu + len;
+    rd_start(e, qp, rd);
+}

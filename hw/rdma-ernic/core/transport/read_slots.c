@@ -1,0 +1,66 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A place that becomes free is given to who has waited longest, before its turn
+ * comes: nobody else can take it meanwhile.
+ */
+#include "qemu/osdep.h"
+#include "timing/timing.h"
+#include "trace.h"
+#include "transport/read_slots.h"
+#include "transport/sched.h"
+
+static void give(ErnicTiming *t, const ErnicQp *qp)
+{
+    t->place[t->places++] = (ErnicTimedResponse) { .qpn = qp->qpn };
+}
+
+static void leave(Ernic *e, ErnicTimedResponse *r)
+{
+    ErnicTiming *t = e->timing;
+    ErnicQp *next;
+
+    if (r->begun) {
+        ernic_limit_end(&t->rsp, r->begin, r->end);
+    }
+    *r = t->place[--t->places];
+    next = ernic_sched_take_place(e);
+    if (next) {
+        give(t, next);
+        ernic_sched_mark(e, next);
+    }
+}
+
+bool ernic_read_slots_place(Ernic *e, ErnicQp *qp)
+{
+    ErnicTiming *t = e->timing;
+
+    if (!t || ernic_timing_place(t, qp->qpn)) {
+        return true;
+    }
+    if (t->places == t->rsp.size) {
+        trace_ernic_overlap_wait(qp->qpn, t->places);
+        ernic_sched_wait_place(e, qp);
+        return false;
+    }
+    give(t, qp);
+    return true;
+}
+
+void ernic_read_slots_done(Ernic *e, ErnicQp *qp)
+{
+    ErnicTimedResponse *r = e->timing ?
+                            ernic_timing_place(e->timing, qp->qpn) : NULL;
+
+    if (r) {
+        leave(e, r);
+    }
+}
+
+void ernic_read_slots_sync(Ernic *e, ErnicQp *qp)
+{
+    if (!qp->ack.rd_pending || qp->ack.page_wait ||
+        ernic_cc_send_at(&qp->cc) > e->now) {
+        ernic_read_slots_done(e, qp);
+    }
+}

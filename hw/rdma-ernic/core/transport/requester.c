@@ -1,0 +1,557 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The requester: from posted work requests to request packets, in order, as
+ * far as state, fence, credits, window and rate allow (IBTA vol. 1, 9.7.3).
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "base/timer.h"
+#include "faces/face.h"
+#include "objects/counter.h"
+#include "objects/mr.h"
+#include "timing/timing.h"
+#include "trace.h"
+#include "transport/qp.h"
+#include "transport/rate.h"
+#include "transport/retry_buffer.h"
+#include "transport/tx.h"
+#include "wire/psn.h"
+
+typedef enum ReqStep {
+    REQ_SENT,                   /* a packet's worth of work, go on */
+    REQ_AGAIN,                  /* no packet, but there was progress */
+    REQ_STOP,                   /* blocked_on says why */
+} ReqStep;
+
+static ReqStep req_block(ErnicQp *qp, ErnicBlocked why)
+{
+    if (qp->sq.blocked_on != why) {
+        trace_ernic_sq_blocked(qp->qpn, why, qp->sq.next);
+    }
+    qp->sq.blocked_on = why;
+    return REQ_STOP;
+}
+
+/* Judge @wqe to be at fault: it completes when all before it have. */
+static ReqStep req_fault(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
+                         ErnicFault fault)
+{
+    trace_ernic_send_fault(qp->qpn, wqe->index, ernic_fault_info(fault)->name);
+    wqe->fault = fault;
+    ernic_completer_advance(e, qp);
+    return req_block(qp, ERNIC_BLOCKED_FENCE);
+}
+
+/* Memory of @wqe was not to be had: wait for its page, or that was its end. */
+static ReqStep req_no_memory(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
+                             ErnicFault fault)
+{
+    if (fault != ERNIC_FAULT_PAGE) {
+        return req_fault(e, qp, wqe, fault);
+    }
+    if (!ernic_qp_page_fault(e, qp)) {
+        return req_fault(e, qp, wqe, ERNIC_FAULT_SEND_PROT);
+    }
+    qp->sq.page_wait = true;
+    return req_block(qp, ERNIC_BLOCKED_PAGE);
+}
+
+void ernic_requester_rewind(ErnicQp *qp)
+{
+    ErnicSendQueue *sq = &qp->sq;
+    uint32_t back = ernic_psn_distance(sq->una_psn, sq->next_psn);
+    uint32_t to = ernic_psn_distance(sq->una_psn, sq->rewind_psn);
+
+    sq->seen_gen = sq->rewind_gen;
+    if (to > back) {
+        to = 0;
+    }
+    sq->next_psn = ernic_psn_add(sq->una_psn, to);
+    for (sq->next = sq->wq.ci; sq->next != sq->started; sq->next++) {
+        const ErnicWqe *wqe = ernic_sq_slot(qp, sq->next);
+
+        /* A local operation that was not executed is not passed over. */
+        if (wqe->npsn ? ernic_psn_distance(wqe->first_psn, sq->next_psn) <
+                        wqe->npsn : !wqe->done) {
+            break;
+        }
+    }
+    sq->rd_issued = sq->rd_done;
+    sq->unasked = 0;
+}
+
+/* Packets in flight, and how many the window allows; RC and XRC. */
+static uint32_t req_room(const ErnicQp *qp, uint32_t mtu)
+{
+    uint32_t window = MAX(qp->sq.cwnd / mtu, 1u);
+    uint32_t out = ernic_psn_distance(qp->sq.una_psn, qp->sq.next_psn);
+
+    return out < window ? window - out : 0;
+}
+
+static void req_fill(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe, ErnicPkt *pkt)
+{
+    memset(pkt, 0, offsetof(ErnicPkt, payload));
+    pkt->transport = qp->transport;
+    pkt->migreq = true;
+    pkt->psn = qp->sq.next_psn;
+    pkt->pkey = ernic_qp_pkey(e, qp);
+    pkt->dest_qp = qp->attr.dest_qpn;
+    pkt->payload = NULL;
+    pkt->payload_len = 0;
+    pkt->rkey = wqe->rkey;
+    pkt->xrcsrq = wqe->xrc_srq;
+}
+
+/* A packet (or what asks for @n packets) is on its way. */
+static void req_sent(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt, uint32_t n)
+{
+    ErnicSendQueue *sq = &qp->sq;
+    uint32_t ahead = ernic_psn_distance(sq->una_psn, sq->max_psn);
+
+    ernic_tx_commit(e, qp->qpn, pkt);
+    if (ernic_qp_reliable(qp)) {
+        if (ernic_psn_distance(sq->una_psn, sq->next_psn) < ahead) {
+            ERNIC_COUNT(e, qp, retransmits);
+        }
+        if (sq->ack_due == ERNIC_NEVER) {
+            sq->ack_due = ernic_qp_ack_deadline(e, qp);
+            ernic_qp_timer(e, qp);
+        }
+    }
+    sq->next_psn = ernic_psn_add(sq->next_psn, n);
+    if (!ernic_qp_reliable(qp)) {
+        sq->max_psn = sq->next_psn;
+    } else if (ernic_psn_distance(sq->una_psn, sq->next_psn) > ahead) {
+        sq->max_psn = sq->next_psn;
+    }
+    ernic_cc_sent(&qp->cc, &e->cfg, e->now, pkt->payload_len);
+}
+
+/*
+ * An acknowledgement is asked for at the end of a message, and within one
+ * often enough that the window never closes unasked (C9-25 leaves it open).
+ */
+static bool req_ask(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe, uint32_t mtu,
+                    bool last)
+{
+    ErnicSendQueue *sq = &qp->sq;
+
+    sq->unasked++;
+    if (last || sq->unasked >= MAX(sq->cwnd / mtu / 4, 1u) ||
+        req_room(qp, mtu) <= 1 || ernic_retry_buffer_asks(e, wqe)) {
+        sq->unasked = 0;
+        return true;
+    }
+    return false;
+}
+
+/* SEND and WRITE of a connection: one packet of @wqe. */
+static ReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
+                        const ErnicWr *wr, const ErnicPath *path)
+{
+    uint32_t mtu = ernic_qp_mtu(qp);
+    uint32_t k = ernic_psn_distance(wqe->first_psn, qp->sq.next_psn);
+    uint64_t off = (uint64_t)k * mtu;
+    uint32_t len = MIN(wqe->len - off, mtu);
+    bool first = k == 0, last = k == wqe->npsn - 1;
+    uint8_t *payload;
+    ErnicFault fault;
+    ErnicPkt pkt;
+
+    if (ernic_qp_reliable(qp) && !req_room(qp, mtu)) {
+        return req_block(qp, ERNIC_BLOCKED_WINDOW);
+    }
+    if (ernic_qp_reliable(qp) && !ernic_retry_buffer_room(e, qp, wqe)) {
+        return req_block(qp, ERNIC_BLOCKED_RETRY);
+    }
+    req_fill(e, qp, wqe, &pkt);
+    pkt.op = ernic_opcode(ernic_bth_opcode(qp->transport,
+        first ? last ? wr->only : wr->first : last ? wr->last : wr->middle));
+    pkt.payload_len = len;
+    /* 9.2.3: a WRITE without immediate completes nothing to be told of. */
+    pkt.se = last && (wqe->flags & ERNIC_WR_SOLICITED) &&
+             (!(wr->flags & ERNIC_WRF_RETH) || (wr->flags & ERNIC_WRF_IMM));
+    pkt.va = wqe->raddr;
+    pkt.dma_len = wqe->len;
+    pkt.imm = ldl_be_p(wqe->imm);
+    pkt.inv_rkey = wqe->inv_rkey;
+    if (ernic_qp_reliable(qp)) {
+        pkt.ackreq = req_ask(e, qp, wqe, mtu, last);
+    }
+    if (!ernic_tx_packet(e, path, &pkt, &payload)) {
+        return req_block(qp, ERNIC_BLOCKED_TX);
+    }
+    fault = e->face->gather ?
+            e->face->gather(e, qp, wqe, off, &pkt, payload) :
+            ernic_wqe_gather(e, qp->pd, wqe, off, payload, len);
+    if (fault) {
+        return req_no_memory(e, qp, wqe, fault);
+    }
+    if (ernic_qp_reliable(qp)) {
+        ernic_retry_buffer_sent(e, qp, wqe);
+    }
+    if (last) {
+        wqe->tx_serial = ernic_tx_serial(e);
+        qp->sq.next++;
+        ERNIC_COUNT(e, qp, tx_messages);
+    }
+    req_sent(e, qp, &pkt, 1);
+    return REQ_SENT;
+}
+
+/* Packets that one READ request asks for, from packet @k of @wqe. */
+static uint32_t req_read_chunk(const ErnicWqe *wqe, uint32_t mtu, uint32_t k)
+{
+    uint32_t chunk = ERNIC_READ_CHUNK / mtu;
+
+    return MIN(chunk - k % chunk, wqe->npsn - k);
+}
+
+/* What a request packet asks for: at most @len bytes from @off on, or a change. */
+static void req_fill_fetch(const ErnicWqe *wqe, const ErnicWr *wr, uint64_t off,
+                           uint64_t len, ErnicPkt *pkt)
+{
+    bool swap = wqe->opcode == ERNIC_WR_CMP_SWAP;
+
+    pkt->op = ernic_opcode(ernic_bth_opcode(ERNIC_RC, wr->only));
+    pkt->ackreq = true;
+    pkt->va = wqe->raddr + off;
+    pkt->dma_len = MIN(len, wqe->len - off);
+    pkt->payload_len = wr->flags & ERNIC_WRF_WORD ? wqe->len : 0;
+    pkt->swap_add = swap ? wqe->swap : wqe->compare_add;
+    pkt->compare = swap ? wqe->compare_add : 0;
+    if (wqe->opcode == ERNIC_WR_FLUSH) {
+        pkt->dma_len = wqe->compare_add;
+        pkt->feth = wqe->swap;
+    }
+}
+
+/* READ, atomics, ATOMIC WRITE and FLUSH: one request packet. */
+static ReqStep req_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
+                         const ErnicWr *wr, const ErnicPath *path)
+{
+    ErnicSendQueue *sq = &qp->sq;
+    uint32_t mtu = ernic_qp_mtu(qp);
+    uint32_t k = ernic_psn_distance(wqe->first_psn, sq->next_psn);
+    uint32_t n = req_read_chunk(wqe, mtu, k);
+    uint32_t psn = sq->next_psn;
+    uint64_t off = (uint64_t)k * mtu;
+    uint8_t *payload;
+    ErnicFault fault;
+    ErnicPkt pkt;
+
+    if (sq->rd_issued - sq->rd_done >= qp->attr.max_rd_atomic) {
+        return req_block(qp, ERNIC_BLOCKED_RD_ATOMIC);
+    }
+    /* A window smaller than a piece still lets one through. */
+    if (req_room(qp, mtu) < n && sq->una_psn != sq->next_psn) {
+        return req_block(qp, ERNIC_BLOCKED_WINDOW);
+    }
+    req_fill(e, qp, wqe, &pkt);
+    req_fill_fetch(wqe, wr, off, (uint64_t)n * mtu, &pkt);
+    if (!ernic_tx_packet(e, path, &pkt, &payload)) {
+        return req_block(qp, ERNIC_BLOCKED_TX);
+    }
+    fault = pkt.payload_len ? ernic_wqe_gather(e, qp->pd, wqe, 0, payload,
+                                               pkt.payload_len) :
+                              ERNIC_FAULT_NONE;
+    if (fault) {
+        return req_no_memory(e, qp, wqe, fault);
+    }
+    req_sent(e, qp, &pkt, n);
+    sq->unasked = 0;
+    sq->rd_issued++;
+    if (k % (ERNIC_READ_CHUNK / mtu)) {
+        sq->read_restart = psn;
+    }
+    if (k + n == wqe->npsn) {
+        sq->next++;
+        ERNIC_COUNT(e, qp, tx_messages);
+    }
+    return REQ_SENT;
+}
+
+/* Path and headers of a datagram, as the request's address vector has them. */
+static ErnicFault req_address(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
+                              ErnicPath *path, ErnicPkt *pkt)
+{
+    ErnicAv av = {
+        .sgid_index = wqe->ud.av.sgid_index,
+        .hop_limit = wqe->ud.av.hop_limit,
+        .tclass = wqe->ud.av.tclass,
+        .flow_label = wqe->ud.av.flow_label,
+    };
+    uint32_t own_qkey;
+
+    memcpy(av.dgid.raw, wqe->ud.av.dgid, sizeof(av.dgid.raw));
+    memcpy(av.dmac, wqe->ud.av.dmac, sizeof(av.dmac));
+    if (!ernic_qp_path(e, qp, &av, path)) {
+        return ERNIC_FAULT_SEND_AV;
+    }
+    req_fill(e, qp, wqe, pkt);
+    pkt->op = ernic_opcode(ernic_bth_opcode(ERNIC_UD,
+                                            ernic_wr(wqe->opcode)->only));
+    pkt->payload_len = wqe->len;
+    pkt->se = wqe->flags & ERNIC_WR_SOLICITED;
+    pkt->imm = ldl_be_p(wqe->imm);
+    pkt->dest_qp = wqe->ud.dest_qpn;
+    pkt->src_qp = qp->qpn;
+    /* 10.2.5: with the high bit set, the queue pair's own Q_Key is sent. */
+    own_qkey = qp->type == ERNIC_QPT_GSI ? ERNIC_QKEY_GSI : qp->attr.qkey;
+    pkt->qkey = wqe->ud.qkey & ERNIC_QKEY_PRIVILEGED ? own_qkey : wqe->ud.qkey;
+    if (qp->type == ERNIC_QPT_GSI) {
+        if (wqe->ud.pkey_index >= ERNIC_LIM_PKEY) {
+            return ERNIC_FAULT_SEND_WQE;
+        }
+        pkt->pkey = e->pkey[wqe->ud.pkey_index];
+    }
+    return ERNIC_FAULT_NONE;
+}
+
+/* One datagram. */
+static ReqStep req_datagram(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
+{
+    uint32_t off = 0;
+    uint8_t *payload;
+    ErnicFault fault;
+    ErnicPath path;
+    ErnicPkt pkt;
+
+    fault = e->face->datagram ?
+            e->face->datagram(e, qp, wqe, &path, &pkt, &off) :
+            req_address(e, qp, wqe, &path, &pkt);
+    if (fault) {
+        return req_fault(e, qp, wqe, fault);
+    }
+    if (!ernic_tx_packet(e, &path, &pkt, &payload)) {
+        return req_block(qp, ERNIC_BLOCKED_TX);
+    }
+    fault = ernic_wqe_gather(e, qp->pd, wqe, off, payload, pkt.payload_len);
+    if (fault) {
+        return req_no_memory(e, qp, wqe, fault);
+    }
+    wqe->tx_serial = ernic_tx_serial(e);
+    qp->sq.next++;
+    ERNIC_COUNT(e, qp, tx_messages);
+    req_sent(e, qp, &pkt, 1);
+    return REQ_SENT;
+}
+
+/* One Ethernet frame, which is what the request's bytes are. */
+static ReqStep req_frame(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
+{
+    ErnicSendQueue *sq = &qp->sq;
+    ErnicFault fault;
+    uint8_t *frame;
+
+    if (!ernic_tx_frame(e, wqe->len, &frame)) {
+        return req_block(qp, ERNIC_BLOCKED_TX);
+    }
+    fault = ernic_wqe_gather(e, qp->pd, wqe, 0, frame, wqe->len);
+    if (fault) {
+        return req_no_memory(e, qp, wqe, fault);
+    }
+    ernic_tx_commit_frame(e, qp->qpn, wqe->len);
+    wqe->tx_serial = ernic_tx_serial(e);
+    sq->next++;
+    sq->next_psn = ernic_psn_add(sq->next_psn, 1);
+    sq->max_psn = sq->next_psn;
+    ERNIC_COUNT(e, qp, tx_messages);
+    ernic_rate_sent(qp, e->now, wqe->len);
+    return REQ_SENT;
+}
+
+/* REG_MR, BIND_MW and LOCAL_INV take effect here, in the queue's order. */
+static ReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
+{
+    ErnicFault fault = ERNIC_FAULT_NONE;
+
+    if (wqe->done) {            /* passed again after a rewind */
+        qp->sq.next++;
+        return REQ_AGAIN;
+    }
+    switch (wqe->opcode) {
+    case ERNIC_WR_REG_MR:
+        fault = ernic_mr_fast_reg(e, qp->pd, &wqe->reg_mr);
+        break;
+    case ERNIC_WR_BIND_MW:
+        fault = ernic_mw_bind(e, qp->pd, qp->qpn, &wqe->bind_mw);
+        break;
+    default:
+        /* Requests under way may still need the key, if only to be resent. */
+        if (qp->sq.next != qp->sq.wq.ci) {
+            return req_block(qp, ERNIC_BLOCKED_FENCE);
+        }
+        if (!ernic_mr_invalidate(e, qp->pd, qp->qpn, wqe->inv_rkey, false)) {
+            fault = ERNIC_FAULT_LOCAL_INV;
+        }
+    }
+    if (fault) {
+        return req_fault(e, qp, wqe, fault);
+    }
+    if (e->timing) {
+        ernic_timing_local(e, qp->qpn, ernic_wr(wqe->opcode)->name,
+                           wqe->index, qp->sq.wq.pi - qp->sq.started);
+    }
+    wqe->done = true;
+    qp->sq.next++;
+    ernic_completer_advance(e, qp);
+    return REQ_SENT;            /* a registration is as much work as that */
+}
+
+/* Requests that may be under way at once: the format's limit, the hardware's. */
+static uint32_t req_outstanding(const Ernic *e, const ErnicQp *qp)
+{
+    uint32_t most = e->face->outstanding ? e->face->outstanding(qp) :
+                                             UINT32_MAX;
+
+    return e->timing ? MIN(most, e->timing->p->outstanding) : most;
+}
+
+/* Give the next request its PSNs, if nothing holds it back. */
+static ReqStep req_start(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
+                         const ErnicWr *wr)
+{
+    ErnicSendQueue *sq = &qp->sq;
+
+    if (wqe->fault) {
+        ernic_completer_advance(e, qp);
+        return req_block(qp, ERNIC_BLOCKED_FENCE);
+    }
+    if (!ernic_qp_may(qp, ERNIC_MAY_NEXT_SEND)) {
+        return req_block(qp, ERNIC_BLOCKED_STATE);
+    }
+    /* C10-80: the fence waits for earlier reads and atomics. */
+    if ((wqe->flags & ERNIC_WR_FENCE) && sq->rd_issued != sq->rd_done) {
+        return req_block(qp, ERNIC_BLOCKED_FENCE);
+    }
+    if (sq->started - sq->wq.ci >= req_outstanding(e, qp)) {
+        return req_block(qp, ERNIC_BLOCKED_WINDOW);
+    }
+    if ((wr->flags & ERNIC_WRF_CREDIT) && !qp->attr.max_rd_atomic) {
+        return req_fault(e, qp, wqe, ERNIC_FAULT_SEND_WQE);
+    }
+    wqe->first_psn = sq->next_psn;
+    wqe->npsn = 0;
+    wqe->rsp_done = 0;
+    wqe->done = false;
+    if (!(wr->flags & ERNIC_WRF_LOCAL)) {
+        wqe->npsn = ernic_qp_datagrams(qp) ? 1 :
+                    MAX(DIV_ROUND_UP(wqe->len, ernic_qp_mtu(qp)), 1u);
+        sq->ssn = (sq->ssn + 1) & ERNIC_MSN_MASK;
+    }
+    sq->started++;
+    trace_ernic_send_start(qp->qpn, wqe->index, wr->name, wqe->len,
+                           wqe->first_psn);
+    return REQ_AGAIN;
+}
+
+/* Decode the next request of the ring, if there is one and room for it. */
+static ReqStep req_fetch_wqe(Ernic *e, ErnicQp *qp)
+{
+    ErnicSendQueue *sq = &qp->sq;
+
+    if (!ernic_qp_may(qp, ERNIC_MAY_NEXT_SEND)) {
+        return req_block(qp, ERNIC_BLOCKED_STATE);
+    }
+    if (sq->fetched == sq->wq.pi) {
+        return req_block(qp, ERNIC_BLOCKED_EMPTY);
+    }
+    if (sq->fetched - sq->wq.ci > sq->window_mask) {
+        return req_block(qp, ERNIC_BLOCKED_WINDOW);
+    }
+    e->face->fetch(e, qp, sq->fetched, ernic_sq_slot(qp, sq->fetched));
+    sq->fetched++;
+    return REQ_AGAIN;
+}
+
+static ReqStep req_one(Ernic *e, ErnicQp *qp)
+{
+    ErnicSendQueue *sq = &qp->sq;
+    ErnicPath path;
+    const ErnicWr *wr;
+    ErnicWqe *wqe;
+
+    if (sq->next == sq->fetched) {
+        return req_fetch_wqe(e, qp);
+    }
+    wqe = ernic_sq_slot(qp, sq->next);
+    wr = ernic_wr(wqe->opcode);
+    if (sq->next == sq->started) {
+        return req_start(e, qp, wqe, wr);
+    }
+    if (wqe->fault) {
+        return req_block(qp, ERNIC_BLOCKED_FENCE);
+    }
+    if (wr->flags & ERNIC_WRF_LOCAL) {
+        return req_local(e, qp, wqe);
+    }
+    if (qp->transport == ERNIC_UD) {
+        return req_datagram(e, qp, wqe);
+    }
+    if (qp->transport == ERNIC_RAW) {
+        return req_frame(e, qp, wqe);
+    }
+    /* The GID of the path was taken back. */
+    if (!ernic_qp_path(e, qp, &qp->attr.av, &path)) {
+        return req_fault(e, qp, wqe, ERNIC_FAULT_SEND_AV);
+    }
+    return wr->flags & ERNIC_WRF_CREDIT ?
+        req_fetch(e, qp, wqe, wr, &path) : req_data(e, qp, wqe, wr, &path);
+}
+
+bool ernic_requester_step(Ernic *e, ErnicQp *qp)
+{
+    uint32_t sent = 0, steps;
+
+    /* What left with the last train is complete; SQD may have drained. */
+    if (!ernic_qp_reliable(qp) || qp->state == ERNIC_QPS_SQD) {
+        ernic_completer_advance(e, qp);
+    }
+    /* Every step sends, fetches, starts or passes a request, or stops. */
+    for (steps = 0; steps < 4 * ERNIC_TRAIN_PACKETS; steps++) {
+        ReqStep step;
+
+        if (!ernic_qp_may(qp, ERNIC_MAY_PROC_SEND) || qp->sq.flushing) {
+            req_block(qp, ERNIC_BLOCKED_STATE);
+            return false;
+        }
+        if (qp->sq.seen_gen != qp->sq.rewind_gen) {
+            ernic_requester_rewind(qp);
+        }
+        if (qp->sq.page_wait && ernic_qp_page_asked(qp)) {
+            req_block(qp, ERNIC_BLOCKED_PAGE);
+            break;
+        }
+        qp->sq.page_wait = false;
+        if (qp->sq.rnr_due != ERNIC_NEVER) {
+            req_block(qp, ERNIC_BLOCKED_RNR);
+            return false;
+        }
+        if (ernic_rate_send_at(qp) > e->now) {
+            req_block(qp, ERNIC_BLOCKED_RATE);
+            ernic_qp_timer(e, qp);
+            break;
+        }
+        qp->sq.blocked_on = ERNIC_BLOCKED_NONE;
+        step = req_one(e, qp);
+        if (step == REQ_STOP) {
+            break;
+        }
+        sent += step == REQ_SENT;
+        if (sent == ERNIC_TRAIN_PACKETS) {
+            break;
+        }
+    }
+    /* Without an answer to wait for, a request is complete when it has left. */
+    if (!ernic_qp_reliable(qp) && qp->sq.wq.ci != qp->sq.next) {
+        if (!ernic_tx_flush(e)) {
+            return true;
+        }
+        ernic_completer_advance(e, qp);
+    }
+    return qp->sq.blocked_on == ERNIC_BLOCKED_NONE ||
+           qp->sq.blocked_on == ERNIC_BLOCKED_TX;
+}

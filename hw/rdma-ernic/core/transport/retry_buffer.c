@@ -1,0 +1,134 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A packet is kept from when it is first built until una_psn has passed it; one
+ * that is sent again is there already.
+ */
+#include "qemu/osdep.h"
+#include "timing/timing.h"
+#include "transport/qp.h"
+#include "transport/retry_buffer.h"
+#include "transport/sched.h"
+#include "wire/ib_tables.h"
+#include "wire/psn.h"
+
+static bool is_kept(const ErnicWqe *wqe)
+{
+    uint8_t flags = ernic_wr(wqe->opcode)->flags;
+
+    return (flags & ERNIC_WRF_RETH) && !(flags & ERNIC_WRF_RESPONSE);
+}
+
+static bool is_new(const ErnicQp *qp)
+{
+    return qp->sq.next_psn == qp->sq.max_psn;
+}
+
+static void wait_for_room(ErnicTimedRetry *r, const ErnicQp *qp)
+{
+    if (!r->waits[qp->qpn]) {
+        r->waits[qp->qpn] = true;
+        r->line[(r->head + r->count++) % r->qps] = qp->qpn;
+    }
+}
+
+static ErnicTimedRetry *buffer(const Ernic *e)
+{
+    return e->timing && e->timing->retry.kept.size ? &e->timing->retry : NULL;
+}
+
+bool ernic_retry_buffer_room(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe)
+{
+    ErnicTimedRetry *r = buffer(e);
+
+    if (!r || r->kept.count < r->kept.size || !is_new(qp) || !is_kept(wqe)) {
+        return true;
+    }
+    wait_for_room(r, qp);
+    return false;
+}
+
+void ernic_retry_buffer_sent(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe)
+{
+    ErnicTimedRetry *r = buffer(e);
+
+    if (r && is_new(qp) && is_kept(wqe)) {
+        ernic_level_set(&r->kept, e->now, r->kept.count + 1);
+        r->held[qp->qpn]++;
+    }
+}
+
+/* Every packet of the second half: then the first half cannot fill it. */
+bool ernic_retry_buffer_asks(const Ernic *e, const ErnicWqe *wqe)
+{
+    const ErnicTimedRetry *r = buffer(e);
+
+    return r && r->kept.count >= r->kept.size / 2 && is_kept(wqe);
+}
+
+/* Packets of @qp's WRITEs that were sent and are not acknowledged. */
+static uint32_t count_held(ErnicQp *qp)
+{
+    const ErnicSendQueue *sq = &qp->sq;
+    uint32_t sent = ernic_psn_distance(sq->una_psn, sq->max_psn);
+    uint32_t i, n = 0;
+
+    if (!qp->used || !ernic_qp_reliable(qp)) {
+        return 0;
+    }
+    for (i = sq->wq.ci; i != sq->started; i++) {
+        const ErnicWqe *wqe = ernic_sq_slot(qp, i);
+        /* Of the request: PSNs before una_psn, or else una_psn's before it. */
+        uint32_t done = ernic_psn_distance(wqe->first_psn, sq->una_psn);
+        uint32_t before = ernic_psn_distance(sq->una_psn, wqe->first_psn);
+
+        if (!wqe->npsn || !is_kept(wqe)) {
+            continue;
+        }
+        if (done < wqe->npsn) {
+            n += MIN(sent, wqe->npsn - done);
+        } else if (before < sent) {
+            n += MIN(sent - before, wqe->npsn);
+        }
+    }
+    return n;
+}
+
+void ernic_retry_buffer_sync(Ernic *e, ErnicQp *qp)
+{
+    ErnicTimedRetry *r = buffer(e);
+    uint32_t held, before;
+
+    if (!r) {
+        return;
+    }
+    before = r->held[qp->qpn];
+    held = r->held[qp->qpn] = count_held(qp);
+    ernic_level_set(&r->kept, e->now, r->kept.count - before + held);
+    while (r->count && r->kept.count < r->kept.size) {
+        uint32_t qpn = r->line[r->head];
+
+        r->waits[qpn] = false;
+        r->head = (r->head + 1) % r->qps;
+        r->count--;
+        if (e->qp[qpn].used) {
+            ernic_sched_mark(e, &e->qp[qpn]);
+        }
+    }
+}
+
+void ernic_retry_buffer_load(Ernic *e)
+{
+    ErnicTimedRetry *r = buffer(e);
+    uint32_t i;
+
+    for (i = 1; r && i < r->qps; i++) {
+        ErnicQp *qp = &e->qp[i];
+
+        r->held[i] = count_held(qp);
+        r->kept.count += r->held[i];
+        if (qp->used && qp->sq.blocked_on == ERNIC_BLOCKED_RETRY) {
+            wait_for_room(r, qp);
+        }
+    }
+}

@@ -1,0 +1,376 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The way in: ICRC, form, queue pair, state, keys and addresses, in the order
+ * of IBTA vol. 1, 9.6. Behind it stand the only fork of the data path: to the
+ * responder, to the completer, or (a CNP) to congestion control.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "faces/face.h"
+#include "objects/mcast.h"
+#include "trace.h"
+#include "transport/qp.h"
+#include "transport/rx.h"
+#include "transport/sched.h"
+#include "transport/tx.h"
+#include "wire/frame.h"
+#include "wire/headers.h"
+#include "wire/icrc.h"
+
+/* Packets whose queue pairs are fetched ahead. */
+#define RX_AHEAD    4
+#define CACHE_LINE  64
+#define BTH_DEST_QP 4
+
+static void rx_drop(Ernic *e, const ErnicPkt *pkt, ErnicDrop why)
+{
+    e->stats.drop[why]++;
+    trace_ernic_rx_drop(pkt->dest_qp, pkt->psn, ernic_drop_name(why));
+}
+
+/* 10.9.3: equal base values, and not both ends limited members. */
+static bool rx_pkey_match(uint16_t a, uint16_t b)
+{
+    return ((a ^ b) & ERNIC_PKEY_BASE_MASK) == 0 &&
+           ((a | b) & ERNIC_PKEY_FULL) && (a & ERNIC_PKEY_BASE_MASK);
+}
+
+static bool rx_pkey_ok(const Ernic *e, const ErnicQp *qp, uint16_t pkey)
+{
+    uint32_t i;
+
+    if (qp->type != ERNIC_QPT_GSI) {
+        return rx_pkey_match(e->pkey[qp->attr.pkey_index], pkey);
+    }
+    for (i = 0; i < ERNIC_LIM_PKEY; i++) {
+        if (rx_pkey_match(e->pkey[i], pkey)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * 9.6.1: a connection takes packets from its peer to its own address only. An
+ * address of one VLAN is not that of another; links that see no headers know
+ * of none.
+ */
+static bool rx_address_ok(const Ernic *e, const ErnicQp *qp,
+                          const ErnicPkt *pkt, const ErnicTrain *train)
+{
+    const ErnicPath *path = &train->path;
+    const ErnicGidEntry *own = &e->gid[qp->attr.av.sgid_index];
+
+    if (qp->transport == ERNIC_UD) {
+        /* A group is reached by the multicast QPN, and by no other. */
+        return pkt->dest_qp == ERNIC_QPN_MULTICAST ||
+               ernic_gid_is_local(e, &path->dgid);
+    }
+    return memcmp(&path->sgid, &qp->attr.av.dgid, sizeof(path->sgid)) == 0 &&
+           memcmp(&path->dgid, &own->gid, sizeof(path->dgid)) == 0 &&
+           (!train->ip ||
+            ERNIC_VLAN_ID(path->vlan) == ERNIC_VLAN_ID(own->vlan));
+}
+
+static ErnicDrop rx_check(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
+                          const ErnicTrain *train)
+{
+    if (!ernic_qp_may(qp, ERNIC_MAY_PROC_RECV)) {
+        return ERNIC_DROP_QP_STATE;
+    }
+    if (qp->transport == ERNIC_RAW) {
+        return ERNIC_DROP_TRANSPORT;    /* rules give it frames, not numbers */
+    }
+    if (pkt->op->cls == ERNIC_CL_CNP) {
+        /* From the peer only, or anybody could slow down anybody. */
+        return qp->transport == ERNIC_UD ? ERNIC_DROP_TRANSPORT :
+               rx_address_ok(e, qp, pkt, train) ? ERNIC_DROP_NONE :
+                                                  ERNIC_DROP_ADDRESS;
+    }
+    /* Of the two ends of XRC one sends requests, the other answers. */
+    if (pkt->transport != qp->transport ||
+        (qp->transport == ERNIC_XRC &&
+         !(pkt->op->flags & ERNIC_OPF_REQ) != (qp->type == ERNIC_QPT_XRC_INI))) {
+        return ERNIC_DROP_TRANSPORT;
+    }
+    if (!e->face->pkey && !rx_pkey_ok(e, qp, pkt->pkey)) {
+        e->bad_pkey++;
+        return ERNIC_DROP_PKEY;
+    }
+    if (qp->transport == ERNIC_UD &&
+        pkt->qkey != (qp->type == ERNIC_QPT_GSI ? ERNIC_QKEY_GSI :
+                                                  qp->attr.qkey)) {
+        e->bad_qkey++;
+        return ERNIC_DROP_QKEY;
+    }
+    return rx_address_ok(e, qp, pkt, train) ? ERNIC_DROP_NONE :
+                                              ERNIC_DROP_ADDRESS;
+}
+
+static void rx_cnp(Ernic *e, ErnicQp *qp)
+{
+    e->stats.rx_cnps++;
+    if (e->face->cnp) {
+        e->face->cnp(e, qp);
+    } else {
+        e->stats.rate_cuts++;
+        ernic_cc_cnp(&qp->cc, &e->cfg, e->now);
+    }
+}
+
+static void rx_marked(Ernic *e, ErnicQp *qp)
+{
+    e->stats.rx_ecn_marked++;
+    if (qp->transport == ERNIC_UD) {
+        return;
+    }
+    if (e->face->marked) {
+        e->face->marked(e, qp);
+    } else {
+        qp->ack.cnp_owed = true;
+        ernic_sched_mark(e, qp);
+    }
+}
+
+static ErnicDrop rx_to_qp(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                          const ErnicTrain *train)
+{
+    ErnicDrop why = rx_check(e, qp, pkt, train);
+
+    if (why) {
+        rx_drop(e, pkt, why);
+        return why;
+    }
+    if (unlikely(e->face->came)) {
+        e->face->came(e, qp, pkt);
+    }
+    trace_ernic_rx_packet(qp->qpn, pkt->op->name, pkt->psn, pkt->payload_len);
+    if (pkt->op->cls == ERNIC_CL_CNP) {
+        rx_cnp(e, qp);
+        return ERNIC_DROP_NONE;
+    }
+    if ((train->path.tclass & ERNIC_ECN_MASK) == ERNIC_ECN_CE) {
+        rx_marked(e, qp);
+    }
+    if (pkt->op->flags & ERNIC_OPF_REQ) {
+        ernic_responder_packet(e, qp, pkt, train);
+    } else {
+        ernic_completer_packet(e, qp, pkt);
+    }
+    return ERNIC_DROP_NONE;
+}
+
+static void rx_multicast(Ernic *e, const ErnicPkt *pkt,
+                         const ErnicTrain *train)
+{
+    uint32_t pos = 0, members = 0, qpn;
+
+    if (pkt->transport != ERNIC_UD ||
+        !ernic_gid_is_mcast(&train->path.dgid)) {
+        rx_drop(e, pkt, ERNIC_DROP_NO_QP);
+        return;
+    }
+    while ((qpn = ernic_mcast_next(e, &train->path.dgid, &pos))) {
+        rx_to_qp(e, &e->qp[qpn], pkt, train);
+        members++;
+    }
+    if (!members) {
+        rx_drop(e, pkt, ERNIC_DROP_NO_QP);
+    }
+}
+
+static ErnicDrop rx_parse(ErnicPkt *pkt, const uint8_t *buf, uint32_t len)
+{
+    ErnicDrop why = ernic_pkt_parse(pkt, buf, len);
+
+    return why == ERNIC_DROP_BAD_OPCODE ?
+           ernic_pkt_parse_reserved(pkt, buf, len) : why;
+}
+
+/* The queue pair that the BTH at @buf names, if it is all there. */
+static ErnicQp *rx_dest(Ernic *e, const uint8_t *buf, uint32_t len,
+                        uint32_t *qpn)
+{
+    *qpn = len < ERNIC_BTH_LEN ? 0 :
+           ldl_be_p(buf + BTH_DEST_QP) & ERNIC_QPN_MASK;
+    return *qpn && *qpn < e->cfg.max_qp && e->qp[*qpn].used ? &e->qp[*qpn] :
+                                                              NULL;
+}
+
+/* A packet that the face has judged, before anything else looked at it. */
+static void rx_judged(Ernic *e, const ErnicArrival *a,
+                      const ErnicTrain *train)
+{
+    ErnicVerdict v = e->face->judge(e, a);
+
+    e->rx_pkt = a->pkt;
+    if (v.drop) {
+        rx_drop(e, a->pkt, v.drop);
+    } else if (v.fault) {
+        e->face->came(e, a->qp, a->pkt);
+        if (a->pkt->op->flags & ERNIC_OPF_REQ) {
+            ernic_responder_refuse(e, a->qp, a->pkt, v.fault);
+        } else {
+            ernic_completer_refuse(e, a->qp, a->pkt, v.fault);
+        }
+    } else {
+        v.drop = rx_to_qp(e, a->qp, a->pkt, train);
+        v.fault = e->rx_fault;
+    }
+    e->rx_pkt = NULL;
+    if (v.drop || v.fault) {
+        e->face->refused(e, a, &v);
+    }
+}
+
+static void rx_arrival(Ernic *e, const ErnicTrain *train,
+                       const ErnicIcrcCtx *icrc, const uint8_t *buf,
+                       uint32_t len)
+{
+    ErnicPkt pkt = { 0 };
+    ErnicArrival a = {
+        .path = &train->path, .ip = train->ip, .buf = buf, .len = len,
+        .pkt = &pkt, .form = rx_parse(&pkt, buf, len),
+        .icrc_bad = len >= ERNIC_BTH_LEN + ERNIC_ICRC_LEN &&
+                    !ernic_icrc_ok(icrc, buf, len),
+    };
+
+    a.qp = rx_dest(e, buf, len, &a.dest_qp);
+    rx_judged(e, &a, train);
+}
+
+static void rx_packet(Ernic *e, const ErnicTrain *train,
+                      const ErnicIcrcCtx *icrc, const uint8_t *buf,
+                      uint32_t len)
+{
+    ErnicPkt pkt = { 0 };
+    ErnicDrop why;
+
+    e->rx_fault = ERNIC_FAULT_NONE;
+    e->stats.rx_packets++;
+    e->stats.rx_bytes += len;
+    if (unlikely(e->face->judge)) {
+        rx_arrival(e, train, icrc, buf, len);
+        return;
+    }
+    why = rx_parse(&pkt, buf, len);
+    if (why == ERNIC_DROP_NONE && !ernic_icrc_ok(icrc, buf, len)) {
+        why = ERNIC_DROP_BAD_ICRC;
+    }
+    if (why) {
+        rx_drop(e, &pkt, why);
+    } else if (pkt.dest_qp == ERNIC_QPN_MULTICAST) {
+        rx_multicast(e, &pkt, train);
+    } else if (pkt.dest_qp >= e->cfg.max_qp || !e->qp[pkt.dest_qp].used) {
+        rx_drop(e, &pkt, ERNIC_DROP_NO_QP);
+    } else {
+        rx_to_qp(e, &e->qp[pkt.dest_qp], &pkt, train);
+    }
+}
+
+/*
+ * What is left to judge of @f, a frame that was taken apart up to its fault: the
+ * ICRC, where its headers leave it one, and whose it is.
+ */
+static void rx_bad_frame(Ernic *e, const ErnicFrame *f, const uint8_t *frame,
+                         uint32_t len, ErnicDrop drop)
+{
+    ErnicPkt pkt = { 0 };
+    ErnicArrival a = {
+        .path = &f->path, .ip = f->ip, .frame = frame, .frame_len = len,
+        .pkt = &pkt,
+    };
+    ErnicVerdict v;
+
+    if (f->ib && f->ib_len >= ERNIC_BTH_LEN + ERNIC_ICRC_LEN) {
+        bool options = f->ib - f->ip != ERNIC_UDP_LEN +
+                       (f->is_v6 ? ERNIC_IP6_LEN : ERNIC_IP4_LEN);
+        ErnicIcrcCtx icrc;
+
+        if (!options) {
+            ernic_icrc_init_ip(&icrc, f->ip, f->is_v6);
+            a.icrc_bad = !ernic_icrc_ok(&icrc, f->ib, f->ib_len);
+        }
+        a.qp = rx_dest(e, f->ib, f->ib_len, &a.dest_qp);
+    }
+    v = e->face->judge(e, &a);
+    v.drop = v.drop ? v.drop : drop;
+    rx_drop(e, &pkt, v.drop);
+    e->face->refused(e, &a, &v);
+}
+
+void ernic_rx_frame(Ernic *e, const uint8_t *frame, uint32_t len)
+{
+    ErnicFrame f;
+    ErnicDrop drop = ernic_net_parse(&f, frame, len);
+
+    if (drop == ERNIC_DROP_NOT_ROCE) {
+        return;
+    }
+    e->stats.rx_packets++;
+    e->stats.rx_bytes += len;
+    if (drop && e->face->judge) {
+        rx_bad_frame(e, &f, frame, len, drop);
+    } else if (drop) {
+        e->stats.drop[drop]++;
+    }
+}
+
+bool ernic_rx_expects(const Ernic *e, const ErnicTrain *train)
+{
+    uint32_t qpn;
+
+    if (train->len < ERNIC_BTH_LEN) {
+        return false;
+    }
+    qpn = ldl_be_p(train->data + BTH_DEST_QP) & ERNIC_QPN_MASK;
+    return qpn < e->cfg.max_qp && e->qp[qpn].used;
+}
+
+/*
+ * The packets of a train may be for as many queue pairs, none of which is in a
+ * cache: fetch the contexts while the packets before them are served. Whether
+ * a packet is any good does not matter here. Always inline: gcc takes a call
+ * of a function that only prefetches for one without effect.
+ */
+static inline void __attribute__((always_inline))
+rx_prefetch(const Ernic *e, const ErnicTrain *train, uint32_t pos)
+{
+    const uint8_t *qp;
+    uint32_t qpn, i;
+
+    if (pos >= train->len || train->len - pos < ERNIC_BTH_LEN) {
+        return;
+    }
+    qpn = ldl_be_p(train->data + pos + BTH_DEST_QP) & ERNIC_QPN_MASK;
+    if (qpn >= e->cfg.max_qp) {
+        return;
+    }
+    qp = (const uint8_t *)&e->qp[qpn];
+    for (i = 0; i < offsetof(ErnicQp, rq.recv); i += CACHE_LINE) {
+        __builtin_prefetch(qp + i, 1);
+    }
+}
+
+void ernic_rx_train(Ernic *e, const ErnicTrain *train)
+{
+    ErnicIcrcCtx icrc;
+    uint32_t pos, ahead = 0;
+
+    e->stats.rx_trains++;
+    if (train->ip) {
+        ernic_icrc_init_ip(&icrc, train->ip,
+                           !ernic_gid_is_v4(&train->path.dgid));
+    } else {
+        ernic_icrc_init(&icrc, &train->path);
+    }
+    for (pos = 0; pos < train->len; pos += train->seg) {
+        for (; ahead < RX_AHEAD; ahead++) {
+            rx_prefetch(e, train, pos + ahead * train->seg);
+        }
+        ahead--;
+        rx_packet(e, train, &icrc, train->data + pos,
+                  MIN(train->seg, train->len - pos));
+    }
+}

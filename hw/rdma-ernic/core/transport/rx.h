@@ -1,0 +1,23 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The way in: a train from the link, packet by packet, to its queue pairs.
+ */
+#ifndef ERNIC_RX_H
+#define ERNIC_RX_H
+
+#include "base/device.h"
+
+/* Every packet is served, or dropped with a reason that is counted. */
+void ernic_rx_train(Ernic *e, const ErnicTrain *train);
+
+/*
+ * An Ethernet frame that ernic_net_parse() refuses, of at most its headers'
+ * worth: it is dropped with the reason, and as the face sees it.
+ */
+void ernic_rx_frame(Ernic *e, const uint8_t *frame, uint32_t len);
+
+/* Does its first packet name a queue pair that there is? */
+bool ernic_rx_expects(const Ernic *e, const ErnicTrain *train);
+
+#endif /* ERNIC_RX_H */

@@ -1,0 +1,311 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Building trains and letting them go. What is addressed to this device goes
+ * into the loopback store instead, a record per train, until the next run.
+ */
+#include "qemu/osdep.h"
+#include "faces/face.h"
+#include "objects/mcast.h"
+#include "steering/flow.h"
+#include "trace.h"
+#include "transport/qp.h"
+#include "transport/tx.h"
+#include "wire/psn.h"
+
+/* In front of each loopback train; in host layout, it never leaves. */
+typedef struct TxLoopHdr {
+    ErnicPath path;
+    uint32_t len, seg;
+    bool frame;
+} TxLoopHdr;
+
+ErnicTx *ernic_tx_new(void)
+{
+    ErnicTx *tx = g_new0(ErnicTx, 1);
+
+    tx->loop = g_malloc0(ERNIC_LOOPBACK_BYTES);
+    return tx;
+}
+
+void ernic_tx_free(ErnicTx *tx)
+{
+    g_free(tx->loop);
+    g_free(tx);
+}
+
+bool ernic_gid_is_local(const Ernic *e, const ErnicGid *gid)
+{
+    static const ErnicGid none;
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_LIM_GID; i++) {
+        if (memcmp(&e->gid[i].gid, gid, sizeof(*gid)) == 0) {
+            return memcmp(gid, &none, sizeof(none)) != 0;
+        }
+    }
+    return false;
+}
+
+static bool tx_loop_fits(const ErnicTx *tx, uint32_t len)
+{
+    return sizeof(TxLoopHdr) + len <= ERNIC_LOOPBACK_BYTES - tx->loop_len;
+}
+
+bool ernic_tx_loop_add(Ernic *e, const ErnicTrain *train)
+{
+    ErnicTx *tx = e->tx;
+    TxLoopHdr hdr = {
+        .path = train->path, .len = train->len, .seg = train->seg,
+        .frame = train->frame,
+    };
+
+    if (!tx_loop_fits(tx, train->len)) {
+        return false;
+    }
+    memcpy(tx->loop + tx->loop_len, &hdr, sizeof(hdr));
+    memcpy(tx->loop + tx->loop_len + sizeof(hdr), train->data, train->len);
+    tx->loop_len += sizeof(hdr) + train->len;
+    return true;
+}
+
+bool ernic_tx_loop_next(const Ernic *e, uint32_t *pos, ErnicTrain *train)
+{
+    const ErnicTx *tx = e->tx;
+    TxLoopHdr hdr;
+
+    if (*pos == tx->loop_len) {
+        return false;
+    }
+    memcpy(&hdr, tx->loop + *pos, sizeof(hdr));
+    *train = (ErnicTrain) {
+        .path = hdr.path, .len = hdr.len, .seg = hdr.seg, .frame = hdr.frame,
+        .data = tx->loop + *pos + sizeof(hdr),
+    };
+    *pos += sizeof(hdr) + hdr.len;
+    return true;
+}
+
+/*
+ * Where trains to the device itself go; false: no room. The timing model knows no
+ * Ethernet frames.
+ */
+static bool tx_loop(Ernic *e, const ErnicTrain *train)
+{
+    if (!e->timing || train->frame) {
+        return ernic_tx_loop_add(e, train);
+    }
+    if (ernic_delay_fifo_full(&e->timing->rx)) {
+        return false;
+    }
+    ernic_timing_rx_packet(e, train);
+    return true;
+}
+
+/*
+ * Whom a train is for: peers on the link, the device itself, or with a group both.
+ * A frame leaves whatever the rules of this device are, which say what they want
+ * to see, and not whose it is.
+ */
+static void tx_whom(const Ernic *e, const ErnicTrain *train, bool *peers,
+                    bool *self)
+{
+    bool group = !train->frame && ernic_gid_is_mcast(&train->path.dgid);
+
+    *self = train->frame ? ernic_flow_find(e, train->data, train->len) :
+            group || ernic_gid_is_local(e, &train->path.dgid);
+    *peers = train->frame || group || !*self;
+}
+
+/* A port that is down loses what is sent, as an unplugged cable does. */
+static bool tx_leave(Ernic *e, const ErnicTrain *train)
+{
+    if (e->port_active) {
+        return e->ops->tx(e->env, train);
+    }
+    e->stats.tx_drops += ernic_train_packets(train);
+    return true;
+}
+
+/* To the link or to the device itself; false: *@full will have room later. */
+static bool tx_deliver(Ernic *e, const ErnicTrain *train, bool *busy,
+                       bool *full)
+{
+    bool peers, self;
+
+    tx_whom(e, train, &peers, &self);
+    /* It leaves once: when what stays of it has room too. */
+    if (train->frame && self && !tx_loop_fits(e->tx, train->len)) {
+        *full = true;
+        return false;
+    }
+    if (peers && !tx_leave(e, train)) {
+        *busy = true;
+        if (e->face->pressed) {
+            e->face->pressed(e);
+        }
+        return false;
+    }
+    if (self && !tx_loop(e, train)) {
+        if (!peers) {
+            *full = true;
+            return false;
+        }
+        /* The group's other members have it; a datagram may be lost. */
+        e->stats.loopback_drops++;
+        trace_ernic_loopback_drop(train->len);
+    }
+    return true;
+}
+
+bool ernic_tx_flush(Ernic *e)
+{
+    ErnicTx *tx = e->tx;
+    ErnicTrain train;
+
+    if (!tx->packets) {
+        return true;
+    }
+    if (tx->busy || tx->loop_full) {
+        return false;           /* asked again when there is room */
+    }
+    train = (ErnicTrain) {
+        .path = tx->path, .data = tx->buf, .len = tx->len, .seg = tx->seg,
+        .frame = tx->frame,
+    };
+    if (e->timing && !tx->frame) {
+        tx->busy = !ernic_timing_depart(e, &train);
+    } else {
+        tx_deliver(e, &train, &tx->busy, &tx->loop_full);
+    }
+    if (tx->busy || tx->loop_full) {
+        return false;
+    }
+    trace_ernic_tx_train(tx->packets, tx->len);
+    e->stats.tx_trains++;
+    tx->closed = false;
+    tx->frame = false;
+    tx->len = 0;
+    tx->packets = 0;
+    tx->serial++;
+    return true;
+}
+
+void ernic_tx_depart(Ernic *e)
+{
+    ErnicTiming *t = e->timing;
+    const ErnicTimedPacket *p;
+    ErnicTrain train;
+
+    t->loop_full = false;
+    while (!t->link_busy && (p = ernic_delay_fifo_peek(&t->tx, e->now))) {
+        ernic_timing_train(p, &train);
+        if (!tx_deliver(e, &train, &t->link_busy, &t->loop_full)) {
+            break;
+        }
+        ernic_delay_fifo_pop(&t->tx, e->now);
+    }
+    if (!ernic_delay_fifo_full(&t->tx)) {
+        e->tx->busy = false;
+    }
+}
+
+/* Whether a packet of @len bytes may follow those that are held. */
+static bool tx_fits(const ErnicTx *tx, const ErnicPath *path, uint32_t len,
+                    bool timed)
+{
+    /* Under the timing model each packet leaves at a time of its own. */
+    return !tx->closed && !timed && len <= tx->seg &&
+           len <= ERNIC_TRAIN_BYTES - tx->len &&
+           tx->packets < ERNIC_TRAIN_PACKETS &&
+           memcmp(path, &tx->path, sizeof(*path)) == 0;
+}
+
+bool ernic_tx_packet(Ernic *e, const ErnicPath *path, const ErnicPkt *pkt,
+                     uint8_t **payload)
+{
+    ErnicTx *tx = e->tx;
+    uint32_t hdr_len = ernic_opcode_hdr_len(pkt->op, pkt->transport);
+    uint32_t len = ernic_pkt_len(hdr_len, pkt->payload_len);
+
+    if (tx->busy || tx->loop_full) {
+        return false;
+    }
+    if (tx->packets && !tx_fits(tx, path, len, e->timing) &&
+        !ernic_tx_flush(e)) {
+        return false;
+    }
+    if (!tx->packets) {
+        if (memcmp(path, &tx->path, sizeof(*path)) != 0 ||
+            !tx->icrc.pseudo_len) {
+            tx->path = *path;
+            ernic_icrc_init(&tx->icrc, path);
+        }
+        tx->seg = len;
+    }
+    ernic_pkt_emit_hdr(pkt, tx->buf + tx->len);
+    *payload = tx->buf + tx->len + hdr_len;
+    return true;
+}
+
+/*
+ * The request that @pkt, if it is one, is of: the next one, or the one before
+ * if this is its last packet.
+ */
+static uint32_t tx_request(Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
+{
+    ErnicQp *qp = &e->qp[qpn];
+    const ErnicWqe *last = ernic_sq_slot(qp, qp->sq.next - 1);
+
+    return qp->sq.next != qp->sq.wq.ci &&
+           ernic_psn_distance(last->first_psn, pkt->psn) < last->npsn ?
+           qp->sq.next - 1 : qp->sq.next;
+}
+
+void ernic_tx_commit(Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
+{
+    ErnicTx *tx = e->tx;
+    uint32_t hdr_len = ernic_opcode_hdr_len(pkt->op, pkt->transport);
+    uint32_t len = ernic_pkt_finish(&tx->icrc, tx->buf + tx->len,
+                                    hdr_len + pkt->payload_len);
+
+    trace_ernic_tx_packet(pkt->op->name, pkt->dest_qp, pkt->psn, len);
+    tx->len += len;
+    tx->packets++;
+    tx->closed = len < tx->seg;
+    e->stats.tx_packets++;
+    e->stats.tx_bytes += len;
+    if (unlikely(e->face->sent)) {
+        e->face->sent(e, qpn, pkt);
+    }
+    if (e->timing) {
+        const ErnicSendQueue *sq = &e->qp[qpn].sq;
+
+        ernic_timing_sent(e, qpn, pkt, &tx->path, len,
+                          sq->wq.pi - sq->started, tx_request(e, qpn, pkt));
+    }
+}
+
+bool ernic_tx_frame(Ernic *e, uint32_t len, uint8_t **frame)
+{
+    ErnicTx *tx = e->tx;
+
+    g_assert(len <= ERNIC_TRAIN_BYTES);
+    if (!ernic_tx_flush(e)) {
+        return false;
+    }
+    *frame = tx->buf;
+    return true;
+}
+
+void ernic_tx_commit_frame(Ernic *e, uint32_t qpn, uint32_t len)
+{
+    ErnicTx *tx = e->tx;
+
+    trace_ernic_tx_frame(qpn, len);
+    tx->frame = tx->closed = true;
+    tx->len = tx->seg = len;
+    tx->packets = 1;
+    e->stats.tx_frames++;
+    e->stats.tx_frame_bytes += len;
+}

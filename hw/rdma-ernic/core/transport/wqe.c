@@ -1,0 +1,456 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Admission of send requests: one access to the ring, then every rule that the
+ * request alone can break. What needs keys, paths or credits comes later.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "base/ib_spec.h"
+#include "trace.h"
+#include "transport/wqe.h"
+#include "wire/opcode.h"
+
+#define SLOT_UNIT 64
+#define SLOT_MAX (ERNIC_SQ_STRIDE_MAX * SLOT_UNIT)
+#define HEAD_SIZE sizeof(struct ernic_wqe)
+/* No slot holds more inline bytes than ErnicWqe. */
+QEMU_BUILD_BUG_ON(SLOT_MAX != HEAD_SIZE + ERNIC_MAX_INLINE);
+QEMU_BUILD_BUG_ON(SLOT_MAX < HEAD_SIZE +
+                             ERNIC_MAX_SGE * sizeof(struct ernic_sge));
+
+#define FLOW_LABEL_MASK 0xfffffu
+
+/* ---- the table ----------------------------------------------------------- */
+
+#define RC (1 << ERNIC_RC)
+#define UC (1 << ERNIC_UC)
+#define UD (1 << ERNIC_UD)
+#define XRC (1 << ERNIC_XRC)
+#define RAW (1 << ERNIC_RAW)
+#define ACKED (RC | XRC)
+#define CONN (RC | UC | XRC)
+
+#define OPS(FIRST, MIDDLE, LAST, ONLY)                                      \
+    .first = ERNIC_OP_##FIRST, .middle = ERNIC_OP_##MIDDLE,                 \
+    .last = ERNIC_OP_##LAST, .only = ERNIC_OP_##ONLY
+#define ONE(OP) OPS(OP, OP, OP, OP)
+
+#define ANY     (ERNIC_WR_SIGNALED | ERNIC_WR_FENCE)
+/* Means something on SEND and WRITE_IMM only, but verbs let it stand. */
+#define PACKET  (ANY | ERNIC_WR_SOLICITED)
+/* Bytes in the request take the place of a gather list. */
+#define GATHER  (PACKET | ERNIC_WR_INLINE)
+
+/* Which requests a service has: IBTA vol. 1, 11.4.1.1. */
+static const ErnicWr wr_table[] = {
+    [ERNIC_WR_SEND] = {
+        "SEND", OPS(SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY),
+        .transports = CONN | UD | RAW, .allowed = GATHER,
+        .wc_opcode = ERNIC_WC_SEND, .max_sge = ERNIC_MAX_SGE,
+    },
+    [ERNIC_WR_SEND_IMM] = {
+        "SEND_IMM",
+        OPS(SEND_FIRST, SEND_MIDDLE, SEND_LAST_IMM, SEND_ONLY_IMM),
+        .transports = CONN | UD, .allowed = GATHER,
+        .flags = ERNIC_WRF_IMM,
+        .wc_opcode = ERNIC_WC_SEND, .max_sge = ERNIC_MAX_SGE,
+    },
+    [ERNIC_WR_SEND_INV] = {
+        "SEND_INV",
+        OPS(SEND_FIRST, SEND_MIDDLE, SEND_LAST_INV, SEND_ONLY_INV),
+        .transports = ACKED, .allowed = GATHER, .flags = ERNIC_WRF_INV,
+        .wc_opcode = ERNIC_WC_SEND, .max_sge = ERNIC_MAX_SGE,
+    },
+    [ERNIC_WR_WRITE] = {
+        "WRITE", OPS(WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST, WRITE_ONLY),
+        .transports = CONN, .allowed = GATHER, .flags = ERNIC_WRF_RETH,
+        .wc_opcode = ERNIC_WC_WRITE, .max_sge = ERNIC_MAX_SGE,
+    },
+    [ERNIC_WR_WRITE_IMM] = {
+        "WRITE_IMM",
+        OPS(WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST_IMM, WRITE_ONLY_IMM),
+        .transports = CONN, .allowed = GATHER,
+        .flags = ERNIC_WRF_RETH | ERNIC_WRF_IMM,
+        .wc_opcode = ERNIC_WC_WRITE, .max_sge = ERNIC_MAX_SGE,
+    },
+    [ERNIC_WR_READ] = {
+        "READ", ONE(READ_REQUEST),
+        .transports = ACKED, .allowed = PACKET,
+        .flags = ERNIC_WRF_RETH | ERNIC_WRF_CREDIT | ERNIC_WRF_RESPONSE,
+        .wc_opcode = ERNIC_WC_READ, .max_sge = ERNIC_MAX_SGE,
+    },
+    [ERNIC_WR_CMP_SWAP] = {
+        "CMP_SWAP", ONE(COMPARE_SWAP),
+        .transports = ACKED, .allowed = PACKET,
+        .flags = ERNIC_WRF_CREDIT | ERNIC_WRF_RESPONSE | ERNIC_WRF_ATOMIC,
+        .wc_opcode = ERNIC_WC_CMP_SWAP, .max_sge = 1,
+    },
+    [ERNIC_WR_FETCH_ADD] = {
+        "FETCH_ADD", ONE(FETCH_ADD),
+        .transports = ACKED, .allowed = PACKET,
+        .flags = ERNIC_WRF_CREDIT | ERNIC_WRF_RESPONSE | ERNIC_WRF_ATOMIC,
+        .wc_opcode = ERNIC_WC_FETCH_ADD, .max_sge = 1,
+    },
+    /* User space takes back its type 2 windows, and keys of its own only. */
+    [ERNIC_WR_LOCAL_INV] = {
+        "LOCAL_INV", .transports = CONN, .allowed = ANY,
+        .flags = ERNIC_WRF_LOCAL | ERNIC_WRF_INV,
+        .wc_opcode = ERNIC_WC_LOCAL_INV,
+    },
+    /* Names bus addresses, so it is for the kernel. */
+    [ERNIC_WR_REG_MR] = {
+        "REG_MR", .transports = CONN, .allowed = ANY,
+        .flags = ERNIC_WRF_LOCAL | ERNIC_WRF_KERNEL,
+        .wc_opcode = ERNIC_WC_REG_MR,
+    },
+    [ERNIC_WR_BIND_MW] = {
+        "BIND_MW", .transports = CONN, .allowed = ANY,
+        .flags = ERNIC_WRF_LOCAL,
+        .wc_opcode = ERNIC_WC_BIND_MW,
+    },
+    /* A19.4: a WRITE of one word that takes its turn among the READs. */
+    [ERNIC_WR_ATOMIC_WRITE] = {
+        "ATOMIC_WRITE", ONE(ATOMIC_WRITE),
+        .transports = RC, .allowed = GATHER,
+        .flags = ERNIC_WRF_RETH | ERNIC_WRF_CREDIT | ERNIC_WRF_RESPONSE |
+                 ERNIC_WRF_WORD,
+        .wc_opcode = ERNIC_WC_ATOMIC_WRITE, .max_sge = ERNIC_MAX_SGE,
+    },
+    /* A19.4: as a READ of nothing, of what WRITEs have put there before. */
+    [ERNIC_WR_FLUSH] = {
+        "FLUSH", ONE(FLUSH),
+        .transports = RC, .allowed = PACKET,
+        .flags = ERNIC_WRF_RETH | ERNIC_WRF_CREDIT | ERNIC_WRF_RESPONSE,
+        .wc_opcode = ERNIC_WC_FLUSH,
+    },
+};
+QEMU_BUILD_BUG_ON(ARRAY_SIZE(wr_table) != ERNIC_WR_COUNT);
+
+const ErnicWr *ernic_wr(uint8_t opcode)
+{
+    return opcode < ERNIC_WR_COUNT ? &wr_table[opcode] : NULL;
+}
+
+/* ---- judging ------------------------------------------------------------- */
+
+/* A slot, aligned for what lies in it. */
+typedef union Slot {
+    struct ernic_wqe head;
+    uint8_t bytes[SLOT_MAX];
+} Slot;
+
+static ErnicFault refuse(const ErnicWqe *wqe, ErnicFault fault,
+                         const char *why)
+{
+    trace_ernic_guest_wqe(wqe->index, wqe->opcode, why);
+    return fault;
+}
+
+static bool all_zero(const void *p, size_t len)
+{
+    const uint8_t *bytes = p;
+    uint8_t any = 0;
+
+    while (len--) {
+        any |= bytes[len];
+    }
+    return any == 0;
+}
+
+static ErnicFault parse_ud(const struct ernic_wqe_ud *ud, bool gsi,
+                           ErnicWqe *wqe)
+{
+    uint32_t dest_qpn = le32_to_cpu(ud->dest_qpn);
+    uint16_t pkey_index = le16_to_cpu(ud->pkey_index);
+    uint32_t flow_label = le32_to_cpu(ud->av.flow_label);
+
+    if (!all_zero(ud->reserved, sizeof(ud->reserved)) ||
+        !all_zero(ud->av.reserved, sizeof(ud->av.reserved))) {
+        return refuse(wqe, ERNIC_FAULT_SEND_WQE, "reserved field");
+    }
+    if (dest_qpn > ERNIC_QPN_MASK) {
+        return refuse(wqe, ERNIC_FAULT_SEND_WQE, "QPN over 24 bits");
+    }
+    if (flow_label > FLOW_LABEL_MASK) {
+        return refuse(wqe, ERNIC_FAULT_SEND_WQE, "flow label over 20 bits");
+    }
+    if (pkey_index >= (gsi ? ERNIC_LIM_PKEY : 1)) {
+        return refuse(wqe, ERNIC_FAULT_SEND_WQE, "P_Key index");
+    }
+    if (ud->av.sgid_index >= ERNIC_LIM_GID) {
+        return refuse(wqe, ERNIC_FAULT_SEND_AV, "SGID index");
+    }
+    wqe->ud = *ud;
+    wqe->ud.qkey = le32_to_cpu(ud->qkey);
+    wqe->ud.dest_qpn = dest_qpn;
+    wqe->ud.pkey_index = pkey_index;
+    wqe->ud.av.flow_label = flow_label;
+    return ERNIC_FAULT_NONE;
+}
+
+static void parse_reg_mr(const struct ernic_wqe_reg_mr *in,
+                         struct ernic_wqe_reg_mr *out)
+{
+    *out = (struct ernic_wqe_reg_mr) {
+        .key = le32_to_cpu(in->key),
+        .access = le32_to_cpu(in->access),
+        .iova = le64_to_cpu(in->iova),
+        .length = le64_to_cpu(in->length),
+        .list_addr = le64_to_cpu(in->list_addr),
+        .npages = le32_to_cpu(in->npages),
+        .page_shift = in->page_shift,
+    };
+}
+
+static void parse_bind_mw(const struct ernic_wqe_bind_mw *in,
+                          struct ernic_wqe_bind_mw *out)
+{
+    *out = (struct ernic_wqe_bind_mw) {
+        .rkey = le32_to_cpu(in->rkey),
+        .new_rkey = le32_to_cpu(in->new_rkey),
+        .lkey = le32_to_cpu(in->lkey),
+        .access = le32_to_cpu(in->access),
+        .addr = le64_to_cpu(in->addr),
+        .length = le64_to_cpu(in->length),
+    };
+}
+
+/* A length to flush stands for no data: the message has none. */
+static ErnicFault parse_flush(const struct ernic_wqe_flush *in, ErnicWqe *wqe)
+{
+    uint32_t known = ERNIC_FLUSH_GLOBAL | ERNIC_FLUSH_PERSISTENT;
+
+    if (!all_zero(in->reserved, sizeof(in->reserved))) {
+        return refuse(wqe, ERNIC_FAULT_SEND_WQE, "reserved field");
+    }
+    if (!in->type || (in->type & ~known) || in->level > ERNIC_FLUSH_MR) {
+        return refuse(wqe, ERNIC_FAULT_SEND_WQE, "placement type or level");
+    }
+    wqe->raddr = le64_to_cpu(in->raddr);
+    wqe->rkey = le32_to_cpu(in->rkey);
+    wqe->compare_add = le32_to_cpu(in->length);
+    wqe->swap = in->level << ERNIC_FETH_LEVEL_SHIFT | in->type;
+    if (in->level == ERNIC_FLUSH_RANGE && wqe->compare_add > ERNIC_MSG_MAX) {
+        return refuse(wqe, ERNIC_FAULT_SEND_LENGTH, "over 2^31 bytes");
+    }
+    return ERNIC_FAULT_NONE;
+}
+QEMU_BUILD_BUG_ON(ERNIC_FLUSH_GLOBAL != ERNIC_FETH_GLOBAL ||
+                  ERNIC_FLUSH_PERSISTENT != ERNIC_FETH_PERSISTENT ||
+                  ERNIC_FLUSH_RANGE != ERNIC_FETH_RANGE ||
+                  ERNIC_FLUSH_MR != ERNIC_FETH_MR);
+
+/* Where the request names an SRQ, which is where all others have nothing. */
+static ErnicFault parse_xrc(const struct ernic_wqe *head,
+                            ErnicTransport transport, ErnicWqe *wqe)
+{
+    uint32_t srq = le32_to_cpu(head->send.xrc_srq);
+
+    if (srq && transport != ERNIC_XRC) {
+        return refuse(wqe, ERNIC_FAULT_SEND_WQE, "reserved field");
+    }
+    if (srq > ERNIC_QPN_MASK) {
+        return refuse(wqe, ERNIC_FAULT_SEND_WQE, "SRQ number over 24 bits");
+    }
+    wqe->xrc_srq = srq;
+    return ERNIC_FAULT_NONE;
+}
+
+/* The 48 bytes whose meaning the opcode decides. */
+static ErnicFault parse_operand(const struct ernic_wqe *head,
+                                ErnicTransport transport, bool gsi,
+                                ErnicWqe *wqe)
+{
+    bool clean;
+
+    switch (wqe->opcode) {
+    case ERNIC_WR_WRITE:
+    case ERNIC_WR_WRITE_IMM:
+    case ERNIC_WR_READ:
+    case ERNIC_WR_ATOMIC_WRITE:
+        clean = all_zero(head->rdma.reserved, sizeof(head->rdma.reserved));
+        wqe->raddr = le64_to_cpu(head->rdma.raddr);
+        wqe->rkey = le32_to_cpu(head->rdma.rkey);
+        break;
+    case ERNIC_WR_CMP_SWAP:
+    case ERNIC_WR_FETCH_ADD:
+        clean = !head->atomic.reserved0 &&
+                all_zero(head->atomic.reserved1,
+                         sizeof(head->atomic.reserved1));
+        wqe->raddr = le64_to_cpu(head->atomic.raddr);
+        wqe->rkey = le32_to_cpu(head->atomic.rkey);
+        wqe->compare_add = le64_to_cpu(head->atomic.compare_add);
+        wqe->swap = le64_to_cpu(head->atomic.swap);
+        break;
+    case ERNIC_WR_FLUSH:
+        return parse_flush(&head->flush, wqe);
+    case ERNIC_WR_REG_MR:
+        clean = all_zero(head->reg_mr.reserved, sizeof(head->reg_mr.reserved));
+        parse_reg_mr(&head->reg_mr, &wqe->reg_mr);
+        break;
+    case ERNIC_WR_BIND_MW:
+        clean = all_zero(head->bind_mw.reserved,
+                         sizeof(head->bind_mw.reserved));
+        parse_bind_mw(&head->bind_mw, &wqe->bind_mw);
+        break;
+    default:
+        if (transport == ERNIC_UD) {
+            return parse_ud(&head->ud, gsi, wqe);
+        }
+        clean = all_zero(head->send.reserved, sizeof(head->send.reserved));
+        break;
+    case ERNIC_WR_LOCAL_INV:
+        clean = all_zero(head->raw, sizeof(head->raw));
+        break;
+    }
+    if (!clean) {
+        return refuse(wqe, ERNIC_FAULT_SEND_WQE, "reserved field");
+    }
+    return ernic_wr(wqe->opcode)->flags & ERNIC_WRF_LOCAL ?
+           ERNIC_FAULT_NONE : parse_xrc(head, transport, wqe);
+}
+
+static ErnicFault parse_inline(const Slot *slot, uint32_t stride,
+                               uint32_t count, ErnicWqe *wqe)
+{
+    if (HEAD_SIZE + count > stride) {
+        return refuse(wqe, ERNIC_FAULT_SEND_WQE, "too many inline bytes");
+    }
+    memcpy(wqe->data, slot->bytes + HEAD_SIZE, count);
+    wqe->len = count;
+    return ERNIC_FAULT_NONE;
+}
+
+static ErnicFault parse_sges(const Slot *slot, uint32_t stride, uint32_t count,
+                             const ErnicWr *wr, ErnicWqe *wqe)
+{
+    struct ernic_sge sge;
+    uint64_t len = 0;
+    uint32_t i;
+
+    if (count > wr->max_sge ||
+        HEAD_SIZE + count * sizeof(struct ernic_sge) > stride) {
+        return refuse(wqe, ERNIC_FAULT_SEND_WQE, "too many SGEs");
+    }
+    for (i = 0; i < count; i++) {
+        memcpy(&sge, slot->bytes + HEAD_SIZE + i * sizeof(sge), sizeof(sge));
+        wqe->sge[i].addr = le64_to_cpu(sge.addr);
+        wqe->sge[i].len = le32_to_cpu(sge.length);
+        wqe->sge[i].lkey = le32_to_cpu(sge.lkey);
+        len += wqe->sge[i].len;
+    }
+    wqe->num_sge = count;
+    if (len > ERNIC_MSG_MAX) {
+        return refuse(wqe, ERNIC_FAULT_SEND_LENGTH, "over 2^31 bytes");
+    }
+    wqe->len = len;
+    return ERNIC_FAULT_NONE;
+}
+
+static ErnicFault judge_length(const ErnicWr *wr, ErnicTransport transport,
+                               uint32_t mtu, const ErnicWqe *wqe)
+{
+    /* 9.4.5: what comes back is 64 bits, into one place. */
+    if (wr->flags & ERNIC_WRF_ATOMIC) {
+        if (wqe->num_sge != 1) {
+            return refuse(wqe, ERNIC_FAULT_SEND_WQE, "atomic without SGE");
+        }
+    }
+    if ((wr->flags & (ERNIC_WRF_ATOMIC | ERNIC_WRF_WORD)) &&
+        wqe->len != ERNIC_ATOMIC_LEN) {
+        return refuse(wqe, ERNIC_FAULT_SEND_LENGTH, "atomic not 8 bytes");
+    }
+    /* A datagram is one packet. */
+    if (transport == ERNIC_UD && wqe->len > mtu) {
+        return refuse(wqe, ERNIC_FAULT_SEND_LENGTH, "over the MTU");
+    }
+    if (transport == ERNIC_RAW && (wqe->len < ERNIC_ETH_LEN ||
+                                   wqe->len > ERNIC_ETH_FRAME_MAX)) {
+        return refuse(wqe, ERNIC_FAULT_SEND_LENGTH, "no frame");
+    }
+    return ERNIC_FAULT_NONE;
+}
+
+static ErnicFault judge_head(const struct ernic_wqe *head, const ErnicWr *wr,
+                             ErnicTransport transport, uint32_t uctx,
+                             const ErnicWqe *wqe)
+{
+    if (!wr) {
+        return refuse(wqe, ERNIC_FAULT_SEND_WQE, "no such opcode");
+    }
+    if (!(wr->transports & (1 << transport))) {
+        return refuse(wqe, ERNIC_FAULT_SEND_WQE, "opcode of another service");
+    }
+    if ((wr->flags & ERNIC_WRF_KERNEL) && uctx) {
+        return refuse(wqe, ERNIC_FAULT_SEND_WQE, "opcode of the kernel");
+    }
+    if (head->flags & ~wr->allowed) {
+        return refuse(wqe, ERNIC_FAULT_SEND_WQE, "flag");
+    }
+    return ERNIC_FAULT_NONE;
+}
+
+/* ---- fetching ------------------------------------------------------------ */
+
+void ernic_wqe_fetch(Ernic *e, const ErnicBuf *ring, uint32_t depth,
+                     uint32_t stride, uint32_t index, ErnicTransport transport,
+                     bool gsi, uint32_t uctx, uint32_t mtu, ErnicWqe *wqe)
+{
+    uint64_t off = (uint64_t)(index & (depth - 1)) * stride;
+    const ErnicWr *wr;
+    uint32_t count;
+    Slot slot;
+
+    g_assert(stride >= HEAD_SIZE && stride <= SLOT_MAX);
+    memset(wqe, 0, offsetof(ErnicWqe, sge));
+    wqe->index = index;
+    if (!ernic_buf_read(e, ring, off, &slot, stride)) {
+        trace_ernic_guest_wqe_dma(index);
+        wqe->fault = ERNIC_FAULT_SEND_FETCH;
+        return;
+    }
+    wqe->wr_id = le64_to_cpu(slot.head.wr_id);
+    wqe->flags = slot.head.flags & ERNIC_WR_FLAGS;
+    wqe->opcode = slot.head.opcode;
+    wr = ernic_wr(wqe->opcode);
+    wqe->fault = judge_head(&slot.head, wr, transport, uctx, wqe);
+    if (wqe->fault) {
+        wqe->opcode = wr ? wqe->opcode : ERNIC_WR_SEND;
+        return;
+    }
+    memcpy(wqe->imm, slot.head.imm, sizeof(wqe->imm));
+    if (wr->flags & ERNIC_WRF_INV) {
+        wqe->inv_rkey = ldl_le_p(slot.head.imm);
+    }
+    wqe->fault = parse_operand(&slot.head, transport, gsi, wqe);
+    if (wqe->fault) {
+        return;
+    }
+    count = le16_to_cpu(slot.head.count);
+    wqe->fault = wqe->flags & ERNIC_WR_INLINE ?
+        parse_inline(&slot, stride, count, wqe) :
+        parse_sges(&slot, stride, count, wr, wqe);
+    if (!wqe->fault) {
+        wqe->fault = judge_length(wr, transport, mtu, wqe);
+    }
+}
+
+ErnicFault ernic_wqe_gather(Ernic *e, uint32_t pd, const ErnicWqe *wqe,
+                            uint64_t off, void *buf, uint32_t len)
+{
+    if (wqe->flags & ERNIC_WR_INLINE) {
+        memcpy(buf, wqe->data + off, len);
+        return ERNIC_FAULT_NONE;
+    }
+    switch (ernic_dma_gather(e, pd, wqe->sge, wqe->num_sge, off, buf, len)) {
+    case ERNIC_DMA_OK:
+        return ERNIC_FAULT_NONE;
+    case ERNIC_DMA_PROT:
+        return ERNIC_FAULT_SEND_PROT;
+    case ERNIC_DMA_ABSENT:
+        return ERNIC_FAULT_PAGE;
+    default:
+        return ERNIC_FAULT_SEND_DMA;
+    }
+}

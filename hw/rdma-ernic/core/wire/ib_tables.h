@@ -1,0 +1,35 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The encodings of time and size that the specification defines by table.
+ */
+#ifndef ERNIC_IB_TABLES_H
+#define ERNIC_IB_TABLES_H
+
+#include "base/ib_spec.h"
+
+/* Path MTU codes of QP attributes and path records. */
+typedef enum ErnicMtu {
+    ERNIC_MTU_256 = 1,
+    ERNIC_MTU_512,
+    ERNIC_MTU_1024,
+    ERNIC_MTU_2048,
+    ERNIC_MTU_4096,
+} ErnicMtu;
+
+/* RNR NAK timer code (five bits, the rest is ignored) to nanoseconds. */
+uint64_t ernic_rnr_timer_ns(uint8_t code);
+
+/*
+ * Local ACK timeout code (five bits, the rest is ignored) to nanoseconds:
+ * 4.096 us * 2^code; 0 means that there is no timeout.
+ */
+uint64_t ernic_ack_timeout_ns(uint8_t code);
+
+/* Path MTU code to bytes; 0 if the code is not defined. */
+uint32_t ernic_mtu_bytes(uint8_t code);
+
+/* Bytes to path MTU code; 0 if no code has exactly this size. */
+uint8_t ernic_mtu_code(uint32_t bytes);
+
+#endif /* ERNIC_IB_TABLES_H */

@@ -1,0 +1,147 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The packet opcodes: what follows BTH, which part of which kind of message
+ * a packet is, and on which transports it may travel.
+ */
+#ifndef ERNIC_OPCODE_H
+#define ERNIC_OPCODE_H
+
+#include "base/ib_spec.h"
+#include "base/types.h"
+
+/* The low five bits of the BTH OpCode (IBTA vol. 1, 9.2.1). */
+typedef enum ErnicOp {
+    ERNIC_OP_SEND_FIRST,
+    ERNIC_OP_SEND_MIDDLE,
+    ERNIC_OP_SEND_LAST,
+    ERNIC_OP_SEND_LAST_IMM,
+    ERNIC_OP_SEND_ONLY,
+    ERNIC_OP_SEND_ONLY_IMM,
+    ERNIC_OP_WRITE_FIRST,
+    ERNIC_OP_WRITE_MIDDLE,
+    ERNIC_OP_WRITE_LAST,
+    ERNIC_OP_WRITE_LAST_IMM,
+    ERNIC_OP_WRITE_ONLY,
+    ERNIC_OP_WRITE_ONLY_IMM,
+    ERNIC_OP_READ_REQUEST,
+    ERNIC_OP_READ_RSP_FIRST,
+    ERNIC_OP_READ_RSP_MIDDLE,
+    ERNIC_OP_READ_RSP_LAST,
+    ERNIC_OP_READ_RSP_ONLY,
+    ERNIC_OP_ACK,
+    ERNIC_OP_ATOMIC_ACK,
+    ERNIC_OP_COMPARE_SWAP,
+    ERNIC_OP_FETCH_ADD,
+    ERNIC_OP_SEND_LAST_INV = 0x16,
+    ERNIC_OP_SEND_ONLY_INV,
+    ERNIC_OP_FLUSH = 0x1c,
+    ERNIC_OP_ATOMIC_WRITE,
+    ERNIC_OP_COUNT              /* a hole at 0x15 (RESYNC of RD) */
+} ErnicOp;
+
+/*
+ * What follows BTH, in the order of the wire: the lowest bit set comes first.
+ * ERNIC_HDR_XRCETH (XRC requests) and ERNIC_HDR_DETH (UD) are added by the
+ * transport and stand in no row.
+ */
+typedef enum ErnicHdr {
+    ERNIC_HDR_XRCETH     = 1 << 0,
+    ERNIC_HDR_DETH       = 1 << 1,
+    ERNIC_HDR_FETH       = 1 << 2,
+    ERNIC_HDR_RETH       = 1 << 3,
+    ERNIC_HDR_ATOMIC_ETH = 1 << 4,
+    ERNIC_HDR_AETH       = 1 << 5,
+    ERNIC_HDR_ATOMIC_ACK = 1 << 6,
+    ERNIC_HDR_IMM        = 1 << 7,
+    ERNIC_HDR_IETH       = 1 << 8,
+    ERNIC_HDR_CNP        = 1 << 9,      /* the 16 reserved bytes of a CNP */
+    ERNIC_HDR_DATA       = 1 << 10,     /* payload, perhaps of no bytes */
+} ErnicHdr;
+
+/* The kind of message. NONE is in no row: "no message open". */
+typedef enum ErnicOpClass {
+    ERNIC_CL_NONE,
+    ERNIC_CL_SEND,
+    ERNIC_CL_WRITE,
+    ERNIC_CL_READ,
+    ERNIC_CL_ATOMIC,
+    ERNIC_CL_ATOMIC_WRITE,
+    ERNIC_CL_FLUSH,
+    ERNIC_CL_READ_RSP,
+    ERNIC_CL_ATOMIC_RSP,
+    ERNIC_CL_ACK,
+    ERNIC_CL_CNP,
+    ERNIC_CL_RESERVED,          /* no operation of its service */
+    ERNIC_CL_COUNT
+} ErnicOpClass;
+
+/* The part of its message: ONLY is both bits, MIDDLE is none. */
+#define ERNIC_SEG_MIDDLE    0
+#define ERNIC_SEG_START     (1 << 0)
+#define ERNIC_SEG_END       (1 << 1)
+#define ERNIC_SEG_ONLY      (ERNIC_SEG_START | ERNIC_SEG_END)
+
+#define ERNIC_OPF_REQ       (1 << 0)    /* sent by a requester */
+#define ERNIC_OPF_RSP       (1 << 1)    /* sent by a responder */
+#define ERNIC_OPF_RQE       (1 << 2)    /* takes a receive WQE */
+#define ERNIC_OPF_CQE       (1 << 3)    /* completes a receive WQE */
+
+typedef struct ErnicOpcode {
+    const char *name;
+    uint8_t op;                 /* low five bits of the BTH OpCode */
+    uint8_t cls;                /* ErnicOpClass */
+    uint8_t seg;                /* ERNIC_SEG_* */
+    uint8_t flags;              /* ERNIC_OPF_* */
+    uint8_t transports;         /* bit mask, 1 << ErnicTransport */
+    uint8_t hdr_len;            /* BTH and the headers of @hdrs, bytes */
+    uint16_t hdrs;              /* ErnicHdr, without the transport's own */
+} ErnicOpcode;
+
+/* The row of a whole BTH OpCode; NULL when its transport does not have it. */
+const ErnicOpcode *ernic_opcode(uint8_t bth_opcode);
+
+/* A row that stands for what RC, UC and XRC do not have; NULL: UD and others. */
+const ErnicOpcode *ernic_opcode_reserved(uint8_t bth_opcode);
+
+/*
+ * The transport of a BTH OpCode that ernic_opcode() knows. A CNP belongs to
+ * no transport service: look at the class first; ERNIC_RC is returned for it.
+ */
+ErnicTransport ernic_opcode_transport(uint8_t bth_opcode);
+
+/* The BTH OpCode of operation @op on @transport. */
+uint8_t ernic_bth_opcode(ErnicTransport transport, ErnicOp op);
+
+/* The BTH OpCode of a row: as above, and ERNIC_BTH_CNP for the CNP's. */
+uint8_t ernic_opcode_bth(const ErnicOpcode *op, ErnicTransport transport);
+
+/* All that follows BTH in packet @op on @transport: ErnicHdr bits. */
+static inline uint32_t ernic_opcode_hdrs(const ErnicOpcode *op,
+                                         ErnicTransport transport)
+{
+    uint32_t hdrs = op->hdrs;
+
+    if (transport == ERNIC_UD) {
+        hdrs |= ERNIC_HDR_DETH;
+    } else if (transport == ERNIC_XRC && (op->flags & ERNIC_OPF_REQ)) {
+        hdrs |= ERNIC_HDR_XRCETH;
+    }
+    return hdrs;
+}
+
+/* Bytes of BTH and all extension headers: where the payload begins. */
+static inline uint32_t ernic_opcode_hdr_len(const ErnicOpcode *op,
+                                            ErnicTransport transport)
+{
+    uint32_t len = op->hdr_len;
+
+    if (transport == ERNIC_UD) {
+        len += ERNIC_DETH_LEN;
+    } else if (transport == ERNIC_XRC && (op->flags & ERNIC_OPF_REQ)) {
+        len += ERNIC_XRCETH_LEN;
+    }
+    return len;
+}
+
+#endif /* ERNIC_OPCODE_H */

@@ -1,0 +1,44 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * State of the Ethernet face and of the QEMU NIC behind it. Both belong to the
+ * main loop and to the BQL, also where the engine has an iothread.
+ */
+#ifndef ERNIC_ETH_H
+#define ERNIC_ETH_H
+
+#include "net/net.h"
+#include "network/wire_device.h"
+#include "hw/rdma-ernic/ernic_abi.h"
+
+/* As struct ernic_eth_regs, in host byte order. */
+typedef struct ErnicEth {
+    uint32_t ctrl;
+    uint32_t mac_lo, mac_hi;
+    uint64_t mc_hash;
+    uint64_t tx_addr, rx_addr, state_addr;
+    uint32_t tx_shift, rx_shift, vector;
+    uint32_t tx_pi, tx_ci, rx_pi, rx_ci;
+    uint32_t tx_arm, rx_arm;
+    bool tx_armed, rx_armed;
+    bool tx_wait;               /* the backend has yet to take a frame */
+    uint64_t tx_packets, tx_bytes, tx_errors;
+    uint64_t rx_packets, rx_bytes, rx_no_buffer, rx_errors;
+} ErnicEth;
+
+typedef struct ErnicNetdev {
+    NICConf conf;
+    NICState *nic;
+    ErnicWire *wire;            /* property: in place of a netdev */
+    NetClientState *port;       /* of the wire */
+    QEMUBH *bh;                 /* transmission of the Ethernet face */
+    QEMUTimer kick;             /* in place of bh: ernic_pci_schedule() */
+    uint32_t pending;           /* RoCE frames the backend has yet to take */
+    bool blocked;               /* the engine waits for that */
+    bool sending;               /* in the backend's hands */
+    bool rx_full;               /* frames wait for room in the engine */
+    bool link_moved;            /* the guest does not know yet */
+    ErnicEth eth;
+} ErnicNetdev;
+
+#endif /* ERNIC_ETH_H */

@@ -1,0 +1,435 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The verbs face as registers: the control page, which is one table, the
+ * command ring behind it, and the doorbell pages. docs/verbs-face.md is its
+ * description. No handler of a register access does work: it marks and kicks.
+ */
+#include "qemu/osdep.h"
+#include "qemu/main-loop.h"
+#include "pci/ernic_pci.h"
+#include "pci/registers.h"
+#include "hw/rdma-ernic/trace.h"
+
+#define DB_SHIFT        12
+#define DB_OFFSET       0x1000          /* behind the control page */
+#define RING_ENTRY      sizeof(struct ernic_cmd)
+/* Commands in one run of the bottom half; as many as there are, whatever is due. */
+#define CMD_BUDGET      16
+#define CMD_ALL         UINT32_MAX
+
+QEMU_BUILD_BUG_ON(sizeof(struct ernic_rsp) != RING_ENTRY);
+
+/* Loopback and a socket know no cable. */
+bool ernic_pci_link(const ErnicPci *d)
+{
+    return d->udp || ernic_pci_netdev_link(d);
+}
+
+uint64_t ernic_pci_regs_size(const ErnicPci *d)
+{
+    return DB_OFFSET + ((uint64_t)d->cfg.max_uctx << DB_SHIFT);
+}
+
+static void drop_doorbells(ErnicPci *d)
+{
+    qemu_mutex_lock(&d->db_lock);
+    d->db_count = 0;
+    qemu_mutex_unlock(&d->db_lock);
+    d->db_pos = d->db_len = 0;
+}
+
+void ernic_pci_verbs_reset(ErnicPci *d, uint64_t now)
+{
+    drop_doorbells(d);
+    qatomic_set(&d->irq_pending, 0);
+    d->verbs = (ErnicVerbs) { };
+    ernic_pci_udp_reset(d);
+    ernic_pci_netdev_reset(d);
+    ernic_reset(d->engine);
+    /* What the link held back of the other face may go. */
+    if (d->pg332.engine) {
+        ernic_tx_ready(d->pg332.engine, now);
+    }
+}
+
+/* ---- commands ------------------------------------------------------------- */
+
+static void fatal(ErnicPci *d, uint32_t error)
+{
+    trace_ernic_guest_fatal(ernic_pci_id(d), error);
+    ernic_pci_guest_error(d, "the rings of commands are not in memory");
+    d->verbs.fatal = true;
+    d->verbs.error = error;
+    drop_doorbells(d);
+    ernic_pci_irq(d, 0);
+}
+
+/* False: a ring did not answer. */
+static bool command(ErnicPci *d, uint64_t now)
+{
+    ErnicVerbs *v = &d->verbs;
+    uint32_t mask = (1u << v->ring_shift) - 1;
+    uint64_t at = (uint64_t)(v->cmd_ci & mask) * RING_ENTRY;
+    struct ernic_cmd cmd;
+    struct ernic_rsp rsp;
+
+    if (!ernic_pci_dma(d, v->cmd_addr + at, &cmd, sizeof(cmd), false)) {
+        return false;
+    }
+    /*
+     * Whether what a queue holds fits its new ring is asked when the requests
+     * rung before have had their turn. Not by a processor that came across the
+     * command: the links are not its business.
+     */
+    if (cmd.opcode == ERNIC_CMD_CQ_RESIZE &&
+        qemu_get_current_aio_context() == d->ctx) {
+        ernic_run(d->engine, now);
+    }
+    ernic_cmd(d->engine, now, &cmd, &rsp);
+    rsp.phase = !(v->cmd_ci >> v->ring_shift & 1);
+    /* The phase byte says that the rest is there: last. */
+    if (!ernic_pci_dma(d, v->rsp_addr + at + 4, (uint8_t *)&rsp + 4,
+                       sizeof(rsp) - 4, true) ||
+        !ernic_pci_dma(d, v->rsp_addr + at, &rsp, 4, true)) {
+        return false;
+    }
+    v->cmd_ci++;
+    return true;
+}
+
+/*
+ * Up to @pi; false: the budget is used up, a ring did not answer, or under the
+ * timing model the next one still takes its time.
+ */
+static bool commands(ErnicPci *d, uint64_t now, uint32_t pi, uint32_t *budget)
+{
+    ErnicVerbs *v = &d->verbs;
+
+    while ((int32_t)(pi - v->cmd_ci) > 0) {
+        if (!*budget || (*budget <= CMD_BUDGET &&
+                         ernic_cmd_due(d->engine, now) > now)) {
+            return false;
+        }
+        --*budget;
+        if (!command(d, now)) {
+            fatal(d, ERNIC_DEVERR_CMD_DMA);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- doorbells ------------------------------------------------------------ */
+
+/* Those being read, each behind the commands that were written before it. */
+static bool doorbells_read(ErnicPci *d, uint64_t now, uint32_t *budget)
+{
+    const ErnicDbEntry *db;
+
+    while (d->db_pos < d->db_len) {
+        db = &d->db[!d->db_fill][d->db_pos];
+        if (!commands(d, now, db->cmd_pi, budget)) {
+            return false;
+        }
+        ernic_doorbell(d->engine, now, db->uctx, db->value);
+        d->db_pos++;
+    }
+    return true;
+}
+
+/* What was left the last time, then what has been rung since. */
+static bool doorbells(ErnicPci *d, uint64_t now, uint32_t *budget)
+{
+    if (!doorbells_read(d, now, budget)) {
+        return false;
+    }
+    qemu_mutex_lock(&d->db_lock);
+    d->db_fill ^= 1;
+    d->db_pos = 0;
+    d->db_len = d->db_count;
+    d->db_count = 0;
+    qemu_mutex_unlock(&d->db_lock);
+    return doorbells_read(d, now, budget);
+}
+
+static void run(ErnicPci *d, uint64_t now, uint32_t budget, bool all)
+{
+    ErnicVerbs *v = &d->verbs;
+    uint32_t pi, ci = v->cmd_ci;
+    bool done;
+
+    if (!v->enabled || v->fatal) {
+        drop_doorbells(d);
+        return;
+    }
+    /* Read before the doorbells: none that was rung before it is left behind. */
+    pi = qatomic_load_acquire(&v->cmd_pi);
+    done = doorbells(d, now, &budget) &&
+           (!all || commands(d, now, pi, &budget));
+    if (v->cmd_ci != ci) {
+        ernic_pci_irq(d, 0);
+    }
+    /* For one that takes its time the engine asks to be woken. */
+    if (!done && !v->fatal && !budget) {
+        ernic_pci_kick(d);
+    }
+}
+
+void ernic_pci_verbs_run(ErnicPci *d, uint64_t now)
+{
+    run(d, now, CMD_BUDGET, true);
+}
+
+/* Before each at most the commands of one ring. */
+void ernic_pci_doorbells_run(ErnicPci *d, uint64_t now)
+{
+    run(d, now, CMD_ALL, false);
+}
+
+/*
+ * The timing model wants to know when: it takes what is rung, and keeps it for as
+ * long as the way is. False: what was written before is yet to be done.
+ */
+static bool timed_doorbell(ErnicPci *d, uint32_t uctx, uint64_t value)
+{
+    uint64_t now = ernic_pci_enter(d);
+    bool first = d->running && d->verbs.cmd_ci == d->verbs.cmd_pi &&
+                 !d->db_count && d->db_pos == d->db_len;
+
+    if (first) {
+        ernic_doorbell(d->engine, now, uctx, value);
+    }
+    ernic_pci_leave(d);
+    return first;
+}
+
+static void doorbell(ErnicPci *d, uint32_t uctx, uint64_t value)
+{
+    ErnicDbEntry db = { uctx, d->verbs.cmd_pi, value };
+
+    if (d->profile && timed_doorbell(d, uctx, value)) {
+        return;
+    }
+    qemu_mutex_lock(&d->db_lock);
+    if (d->db_count == ERNIC_DB_QUEUE) {
+        /* None may be lost, so this one waits for the engine. */
+        qemu_mutex_unlock(&d->db_lock);
+        ernic_pci_doorbells_run(d, ernic_pci_enter(d));
+        ernic_pci_leave(d);
+        qemu_mutex_lock(&d->db_lock);
+    }
+    d->db[d->db_fill][d->db_count++] = db;
+    qemu_mutex_unlock(&d->db_lock);
+    ernic_pci_kick(d);
+}
+
+/* ---- the control page ----------------------------------------------------- */
+
+static bool ring_ok(uint64_t addr, uint32_t shift)
+{
+    return addr && addr % RING_ENTRY == 0 &&
+           addr <= UINT64_MAX - (RING_ENTRY << shift);
+}
+
+static void enable(ErnicPci *d)
+{
+    ErnicVerbs *v = &d->verbs;
+    uint64_t now;
+
+    if (v->ring_shift > ERNIC_RING_SHIFT_MAX ||
+        !ring_ok(v->cmd_addr, v->ring_shift) ||
+        !ring_ok(v->rsp_addr, v->ring_shift)) {
+        trace_ernic_guest_bad_rings(ernic_pci_id(d), v->cmd_addr, v->rsp_addr,
+                                    v->ring_shift);
+        ernic_pci_guest_error(d, "not enabled: ring registers out of range");
+        v->error = ERNIC_DEVERR_RING;
+        return;
+    }
+    trace_ernic_pci_enable(ernic_pci_id(d), v->cmd_addr, v->rsp_addr, v->ring_shift);
+    now = ernic_pci_enter(d);
+    ernic_set_link(d->engine, now, ernic_pci_link(d));
+    v->enabled = true;
+    ernic_pci_leave(d);
+}
+
+static void write_control(ErnicPci *d, uint64_t value)
+{
+    bool on = value & ERNIC_CONTROL_ENABLE;
+
+    if ((value & ERNIC_CONTROL_RESET) || (d->verbs.enabled && !on)) {
+        trace_ernic_pci_reset(ernic_pci_id(d));
+        ernic_pci_verbs_reset(d, ernic_pci_enter(d));
+        ernic_pci_leave(d);
+    }
+    if (on && !d->verbs.enabled) {
+        enable(d);
+    }
+}
+
+static void write_cmd_pi(ErnicPci *d, uint64_t value)
+{
+    ErnicVerbs *v = &d->verbs;
+    uint32_t ci;
+
+    if (!v->enabled || v->fatal) {
+        ernic_guest_not_enabled(d, "cmd_pi", value);
+        return;
+    }
+    ci = qatomic_read(&v->cmd_ci);
+    /* Nothing that was written can be taken back. */
+    if ((uint32_t)value - ci > 1u << v->ring_shift ||
+        (uint32_t)value - ci < v->cmd_pi - ci) {
+        trace_ernic_guest_cmd_index(ernic_pci_id(d), value, ci);
+        ernic_pci_guest_error(d, "cmd_pi %u does not follow %u",
+                              (uint32_t)value, v->cmd_pi);
+        ernic_pci_enter(d);
+        if (!v->fatal) {
+            v->error = ERNIC_DEVERR_CMD_INDEX;      /* FATAL keeps its reason */
+        }
+        ernic_pci_leave(d);
+        return;
+    }
+    qatomic_store_release(&v->cmd_pi, value);
+    ernic_pci_kick(d);
+}
+
+static uint64_t read_status(ErnicPci *d)
+{
+    return (d->verbs.enabled ? ERNIC_STATUS_ENABLED : 0) |
+           (d->verbs.fatal ? ERNIC_STATUS_FATAL : 0) |
+           (ernic_pci_link(d) ? ERNIC_STATUS_LINK : 0);
+}
+
+static uint64_t read_control(ErnicPci *d)
+{
+    return d->verbs.enabled ? ERNIC_CONTROL_ENABLE : 0;
+}
+
+/* Frames of the network card carry RoCEv2 where there is no other link. */
+static uint64_t read_features(ErnicPci *d)
+{
+    return ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC | ERNIC_FEATURE_ATOMIC_WRITE |
+           ERNIC_FEATURE_SRQ_RESIZE | ERNIC_FEATURE_FLUSH |
+           (d->net.nic && !d->udp ? ERNIC_FEATURE_ROCE_ETH : 0);
+}
+
+static uint64_t read_link_speed(ErnicPci *d)
+{
+    return d->cfg.link_speed;
+}
+
+static uint64_t read_mem_size(ErnicPci *d)
+{
+    return d->mem_size;
+}
+
+static uint64_t read_mem_offset(ErnicPci *d)
+{
+    return ernic_pci_mem_offset(d);
+}
+
+static uint64_t read_num_uctx(ErnicPci *d)
+{
+    return d->cfg.max_uctx;
+}
+
+static uint64_t read_num_vectors(ErnicPci *d)
+{
+    return d->cfg.num_vectors;
+}
+
+static uint64_t read_time(ErnicPci *d)
+{
+    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+}
+
+#define AT(name) [offsetof(struct ernic_regs, name) / 4]
+#define REG(name, ...) \
+    AT(name) = { #name, sizeof_field(struct ernic_regs, name), __VA_ARGS__ }
+#define FIELD_OF(name) ERNIC_REG_FIELD(ErnicVerbs, name)
+
+static const ErnicReg regs[sizeof(struct ernic_regs) / 4] = {
+    REG(magic, .constant = ERNIC_MAGIC),
+    REG(abi_version, .constant = ERNIC_ABI_VERSION),
+    REG(features, .read = read_features),
+    REG(status, .read = read_status),
+    REG(control, .read = read_control, .write = write_control),
+    REG(error, FIELD_OF(error)),
+    REG(num_vectors, .read = read_num_vectors),
+    REG(num_uctx, .read = read_num_uctx),
+    REG(db_offset, .constant = DB_OFFSET),
+    REG(db_shift, .constant = DB_SHIFT),
+    REG(time, .read = read_time),
+    REG(cmd_addr, FIELD_OF(cmd_addr), .setup = true),
+    REG(rsp_addr, FIELD_OF(rsp_addr), .setup = true),
+    REG(ring_shift, FIELD_OF(ring_shift), .setup = true),
+    REG(cmd_pi, FIELD_OF(cmd_pi), .write = write_cmd_pi),
+    REG(cmd_ci, FIELD_OF(cmd_ci)),
+    REG(link_speed, .read = read_link_speed),
+    REG(mem_offset, .read = read_mem_offset),
+    REG(mem_size, .read = read_mem_size),
+};
+
+/* ---- the BAR -------------------------------------------------------------- */
+
+/* The blocks of the control page. */
+static ErnicRegBlock block_at(ErnicPci *d, hwaddr *off)
+{
+    if (*off >= ERNIC_ETH_OFFSET) {
+        *off -= ERNIC_ETH_OFFSET;
+        return ernic_pci_eth_block(d);
+    }
+    return (ErnicRegBlock) {
+        .reg = regs, .num = ARRAY_SIZE(regs), .fields = &d->verbs,
+        .locked = d->verbs.enabled,
+    };
+}
+
+static uint64_t bar_read(void *opaque, hwaddr off, unsigned size)
+{
+    ErnicPci *d = opaque;
+    ErnicRegBlock block;
+
+    if (d->profile) {
+        ernic_mmio_read(d->engine, ernic_pci_enter(d));
+        ernic_pci_leave(d);
+    }
+    if (off < DB_OFFSET) {
+        block = block_at(d, &off);
+        return ernic_regs_read(d, &block, off, size);
+    }
+    if (size == 8 && off % (1u << DB_SHIFT) == ERNIC_DB_TIME &&
+        (off - DB_OFFSET) >> DB_SHIFT < d->cfg.max_uctx) {
+        return read_time(d);
+    }
+    ernic_guest_bad_read(d, off, size);
+    return 0;
+}
+
+static void bar_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
+{
+    ErnicPci *d = opaque;
+    uint64_t page = (off - DB_OFFSET) >> DB_SHIFT;
+    ErnicRegBlock block;
+
+    if (off < DB_OFFSET) {
+        block = block_at(d, &off);
+        ernic_regs_write(d, &block, off, size, value);
+    } else if (size != 8 || off & ((1u << DB_SHIFT) - 1) ||
+               page >= d->cfg.max_uctx) {
+        ernic_guest_bad_write(d, off, size, value);
+    } else if (!d->verbs.enabled || d->verbs.fatal) {
+        ernic_guest_not_enabled(d, "doorbell", value);
+    } else {
+        doorbell(d, page, value);
+    }
+}
+
+const MemoryRegionOps ernic_pci_bar_ops = {
+    .read = bar_read,
+    .write = bar_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = { .min_access_size = 1, .max_access_size = 8 },
+    .impl = { .min_access_size = 1, .max_access_size = 8 },
+};

@@ -1,0 +1,339 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The device as a QEMU NIC. Without a UDP link it is also the netdev link:
+ * frames to UDP port 4791 of an address of a face that is enabled, in the VLAN of
+ * that address, are its engine's. Of all others, with and without a UDP link, those
+ * that a rule of the guest's names are its raw queue pairs', the rest the Ethernet
+ * face's.
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qemu/iov.h"
+#include "qemu/main-loop.h"
+#include "core/wire/frame.h"
+#include "pci/ernic_pci.h"
+#include "hw/rdma-ernic/trace.h"
+
+bool ernic_pci_netdev_link(const ErnicPci *d)
+{
+    return !d->net.nic || !qemu_get_queue(d->net.nic)->link_down;
+}
+
+/* ---- out ------------------------------------------------------------------ */
+
+bool ernic_pci_netdev_waits(const ErnicPci *d)
+{
+    return d->net.pending || (d->net.port && ernic_wire_waits(d->net.port));
+}
+
+static void roce_sent(NetClientState *nc, ssize_t len)
+{
+    ErnicPci *d = qemu_get_nic_opaque(nc);
+
+    if (d->net.pending && --d->net.pending == 0) {
+        ernic_pci_kick(d);      /* which asks us whether to go on */
+    }
+}
+
+static void wire_ready(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    if (d->net.blocked) {
+        ernic_pci_kick(d);
+    }
+    ernic_pci_eth_sent(d);
+}
+
+/* The train is copied or gone on return; what waits is the backend's. */
+static void send_packet(ErnicPci *d, const ErnicTrain *train,
+                        const uint8_t *data, uint32_t len)
+{
+    uint8_t head[ERNIC_NET_HDR_MAX];
+    struct iovec iov[] = {
+        { head, train->frame ? 0 : ernic_net_emit(&train->path, len, head) },
+        { (void *)data, len },
+    };
+
+    if (qemu_sendv_packet_async(qemu_get_queue(d->net.nic), iov,
+                                ARRAY_SIZE(iov), roce_sent) == 0) {
+        d->net.pending++;
+    }
+}
+
+/*
+ * Backends deliver at once, to other devices too, whose DMA may be aimed at our
+ * registers: with the lock held these are not for them.
+ */
+bool ernic_pci_netdev_tx(ErnicPci *d, const ErnicTrain *train)
+{
+    MemReentrancyGuard *guard = &DEVICE(d)->mem_reentrancy_guard;
+    bool engaged = guard->engaged_in_io;
+    uint32_t pos;
+
+    if (!d->net.nic) {
+        return true;            /* no wire: what is sent is gone */
+    }
+    if (ernic_pci_netdev_waits(d)) {
+        d->net.blocked = true;
+        return false;
+    }
+    d->net.sending = true;
+    guard->engaged_in_io = true;
+    for (pos = 0; pos < train->len; pos += train->seg) {
+        send_packet(d, train, train->data + pos,
+                    MIN(train->seg, train->len - pos));
+    }
+    guard->engaged_in_io = engaged;
+    d->net.sending = false;
+    return true;
+}
+
+void ernic_pci_netdev_run(ErnicPci *d, uint64_t now)
+{
+    if (d->net.blocked && !ernic_pci_netdev_waits(d)) {
+        d->net.blocked = false;
+        ernic_pci_tx_ready(d, now);
+    }
+}
+
+/* ---- in ------------------------------------------------------------------- */
+
+/*
+ * Is it to an address of ours, or to a group in a VLAN where we have one? Free
+ * entries of the table are all 0, which is nobody's address.
+ */
+static bool is_ours(const Ernic *e, const ErnicPath *path)
+{
+    static const ErnicGid none;
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_LIM_GID; i++) {
+        const ErnicGidEntry *own = &e->gid[i];
+
+        if (memcmp(&own->gid, &none, sizeof(none)) != 0 &&
+            ERNIC_VLAN_ID(own->vlan) == ERNIC_VLAN_ID(path->vlan) &&
+            ((path->dmac[0] & 1) ||
+             memcmp(&own->gid, &path->dgid, sizeof(own->gid)) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One that the ERNIC face takes, which software has to enable first. */
+static bool is_pg332s(const ErnicPci *d, const ErnicPath *path)
+{
+    return d->pg332.engine && ernic_reg_enabled(d->pg332.engine) &&
+           is_ours(d->pg332.engine, path);
+}
+
+/* A frame for an engine. Of what is malformed verbs takes all, and counts it. */
+static bool roce_frame(ErnicPci *d, ErnicFrame *f, const uint8_t *buf,
+                       size_t size, ErnicDrop *drop)
+{
+    if (d->udp || (!d->verbs.enabled && !d->pg332.engine)) {
+        return false;
+    }
+    *drop = ernic_net_parse(f, buf, size);
+    if (*drop == ERNIC_DROP_NOT_ROCE) {
+        return false;
+    }
+    return (d->verbs.enabled && (*drop || is_ours(d->engine, &f->path))) ||
+           is_pg332s(d, &f->path);
+}
+
+static void roce_receive(ErnicPci *d, const ErnicFrame *f)
+{
+    ErnicTrain train = {
+        .path = f->path, .ip = f->ip, .data = f->ib, .len = f->ib_len,
+        .seg = f->ib_len,
+    };
+    uint64_t now = ernic_pci_enter(d);
+
+    ernic_pci_rx(d, now, &train);
+    ernic_pci_leave(d);
+}
+
+/* One that nobody serves: the face that it is to tells why. */
+static void bad_frame(ErnicPci *d, const ErnicFrame *f, ErnicDrop drop,
+                      const uint8_t *buf, size_t size)
+{
+    uint64_t now = ernic_pci_enter(d);
+
+    if (is_pg332s(d, &f->path)) {
+        ernic_rx_bad_frame(d->pg332.engine, now, buf, size);
+    } else {
+        d->engine->stats.drop[drop]++;
+    }
+    ernic_pci_leave(d);
+    trace_ernic_pci_frame_drop(ernic_pci_id(d), drop, size);
+}
+
+/* Answered by its own backend while it sends, with the lock held: lost. */
+static void collision(ErnicPci *d, size_t size)
+{
+    d->engine->stats.drop[ERNIC_DROP_SENDING]++;
+    trace_ernic_pci_frame_drop(ernic_pci_id(d), ERNIC_DROP_SENDING, size);
+}
+
+/* A frame that a rule of the guest's gives to a queue pair, and not to its ring. */
+static bool raw_receive(ErnicPci *d, const uint8_t *buf, size_t size)
+{
+    uint64_t now;
+
+    if (!d->verbs.enabled || !ernic_wants_frame(d->engine, buf, size)) {
+        return false;
+    }
+    if (d->net.sending) {
+        collision(d, size);
+        return true;
+    }
+    now = ernic_pci_enter(d);
+    ernic_rx_raw(d->engine, now, buf, size);
+    ernic_pci_leave(d);
+    return true;
+}
+
+static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
+                              size_t size)
+{
+    ErnicPci *d = qemu_get_nic_opaque(nc);
+    ErnicDrop drop = ERNIC_DROP_NONE;
+    ErnicFrame f;
+
+    if (!ernic_pci_powered(d)) {
+        return size;            /* lost */
+    }
+    if (!roce_frame(d, &f, buf, size, &drop)) {
+        if (!raw_receive(d, buf, size)) {
+            ernic_pci_eth_receive(d, buf, size);
+        }
+    } else if (d->net.sending) {
+        collision(d, size);
+    } else if (drop != ERNIC_DROP_NONE) {
+        bad_frame(d, &f, drop, buf, size);
+    } else {
+        roce_receive(d, &f);
+    }
+    return size;
+}
+
+/* A frame that the engine has no room for waits, as behind a PAUSE frame. */
+static bool netdev_can_receive(NetClientState *nc)
+{
+    ErnicPci *d = qemu_get_nic_opaque(nc);
+
+    d->net.rx_full = !d->udp && ernic_pci_rx_room(d) == 0;
+    return !d->net.rx_full;
+}
+
+void ernic_pci_netdev_resume(ErnicPci *d)
+{
+    if (d->net.rx_full && ernic_pci_rx_room(d)) {
+        d->net.rx_full = false;
+        qemu_flush_queued_packets(qemu_get_queue(d->net.nic));
+        if (d->net.port) {
+            ernic_wire_resume(d->net.port);
+        }
+    }
+}
+
+/* While the machine is stopped, its memory stays as it is: told afterwards. */
+void ernic_pci_netdev_tell_link(ErnicPci *d)
+{
+    uint64_t now;
+
+    if (!d->running || !d->net.link_moved) {
+        return;
+    }
+    d->net.link_moved = false;
+    now = ernic_pci_enter(d);
+    if (d->verbs.enabled) {
+        ernic_set_link(d->engine, now, ernic_pci_link(d));
+    }
+    ernic_pci_pg332_link(d, now);
+    ernic_pci_leave(d);
+    ernic_pci_eth_link_changed(d);
+}
+
+static void netdev_link_changed(NetClientState *nc)
+{
+    ErnicPci *d = qemu_get_nic_opaque(nc);
+
+    d->net.link_moved = true;
+    ernic_pci_netdev_tell_link(d);
+}
+
+static NetClientInfo netdev_info = {
+    .type = NET_CLIENT_DRIVER_NIC,
+    .size = sizeof(NICState),
+    .can_receive = netdev_can_receive,
+    .receive = netdev_receive,
+    .link_status_changed = netdev_link_changed,
+};
+
+/* ---- life ----------------------------------------------------------------- */
+
+bool ernic_pci_netdev_open(ErnicPci *d, Error **errp)
+{
+    qemu_macaddr_default_if_unset(&d->net.conf.macaddr);
+    if (d->net.conf.peers.ncs[0] && d->net.wire) {
+        error_setg(errp, "netdev= and wire= exclude each other");
+        return false;
+    }
+    if ((d->net.conf.peers.ncs[0] || d->net.wire) && d->iothread &&
+        !d->roce_udp) {
+        error_setg(errp, "iothread= with %s= needs roce-udp= too",
+                   d->net.wire ? "wire" : "netdev");
+        return false;
+    }
+    return !d->net.wire || ernic_wire_has_room(d->net.wire, errp);
+}
+
+/* When nothing can fail any more. */
+void ernic_pci_netdev_start(ErnicPci *d)
+{
+    DeviceState *dev = DEVICE(d);
+
+    ernic_pci_eth_init(d);
+    if (d->net.wire) {
+        d->net.port = ernic_wire_plug(d->net.wire, dev->id ?: "", d->profile,
+                                      wire_ready, d);
+        d->net.conf.peers.ncs[0] = d->net.port;
+    }
+    if (d->net.conf.peers.ncs[0]) {
+        d->net.nic = qemu_new_nic(&netdev_info, &d->net.conf, TYPE_ERNIC,
+                                  dev->id, &dev->mem_reentrancy_guard, d);
+        ernic_pci_eth_show_mac(d);
+    }
+}
+
+void ernic_pci_netdev_reset(ErnicPci *d)
+{
+    if (d->net.nic) {
+        qemu_purge_queued_packets(qemu_get_queue(d->net.nic));
+    }
+    if (d->net.port) {
+        ernic_wire_purge(d->net.port);
+    }
+    d->net.pending = 0;
+    d->net.blocked = false;
+    ernic_pci_eth_reset(d);
+}
+
+void ernic_pci_netdev_close(ErnicPci *d)
+{
+    if (d->net.nic) {
+        /* What the backend has yet to take would be reported to nobody. */
+        qemu_purge_queued_packets(qemu_get_queue(d->net.nic));
+        qemu_del_nic(d->net.nic);
+        d->net.nic = NULL;
+    }
+    if (d->net.port) {
+        ernic_wire_unplug(d->net.wire, d->net.port);
+        d->net.port = d->net.conf.peers.ncs[0] = NULL;
+    }
+    ernic_pci_eth_fini(d);
+}

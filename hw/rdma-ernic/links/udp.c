@@ -1,0 +1,265 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The UDP link in QEMU: udp_socket.c's socket in the device's AioContext, and
+ * the properties that name its address and its peers.
+ */
+#include "qemu/osdep.h"
+#include <arpa/inet.h>
+#include "qapi/error.h"
+#include "qemu/bitops.h"
+#include "qemu/error-report.h"
+#include "block/aio.h"
+#include "pci/ernic_pci.h"
+#include "hw/rdma-ernic/trace.h"
+
+/* ---- drops that the user can do something about --------------------------- */
+
+/* Whether packets are dropped for that reason, and nobody has been told yet. */
+static bool to_be_told(ErnicPci *d, ErnicUdpDrop reason)
+{
+    if (d->udp_told & BIT(reason) || !ernic_udp_stats(d->udp)->drop[reason]) {
+        return false;
+    }
+    d->udp_told |= BIT(reason);
+    return true;
+}
+
+static const char *gid_text(const ErnicGid *gid, char *buf)
+{
+    return ernic_gid_is_v4(gid)
+           ? inet_ntop(AF_INET, gid->raw + 12, buf, INET6_ADDRSTRLEN)
+           : inet_ntop(AF_INET6, gid->raw, buf, INET6_ADDRSTRLEN);
+}
+
+/*
+ * The guest sees nothing of these but retries that run out. What the user has
+ * set up wrong is told to him, each kind once.
+ */
+static void tell_tx_drops(ErnicPci *d, const ErnicTrain *train)
+{
+    char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN];
+
+    if (to_be_told(d, ERNIC_UDP_DROP_UNKNOWN_DEST)) {
+        warn_report("ernic %s: roce-peers has no host address for packets from "
+                    "%s to %s", ernic_pci_id(d),
+                    gid_text(&train->path.sgid, src),
+                    gid_text(&train->path.dgid, dst));
+    }
+    if (to_be_told(d, ERNIC_UDP_DROP_TOO_BIG)) {
+        warn_report("ernic %s: the host's network does not carry datagrams of "
+                    "%u bytes to %s; roce-mtu= would keep them smaller",
+                    ernic_pci_id(d), train->seg,
+                    gid_text(&train->path.dgid, dst));
+    }
+}
+
+static void tell_rx_drops(ErnicPci *d)
+{
+    if (to_be_told(d, ERNIC_UDP_DROP_UNKNOWN_SOURCE)) {
+        warn_report("ernic %s: datagrams arrive at %s from a host address that "
+                    "roce-peers does not have", ernic_pci_id(d), d->roce_udp);
+    }
+}
+
+/* ---- the socket ------------------------------------------------------------ */
+
+/*
+ * What was received, packet by packet where the timing model has room for so many.
+ * The socket is not read meanwhile, and holds what comes.
+ */
+static void hand_up(ErnicPci *d, uint64_t now)
+{
+    uint32_t room;
+    ErnicTrain t;
+
+    while (d->udp_trains && (room = ernic_pci_rx_room(d))) {
+        t = *d->udp_train;
+        t.data += d->udp_pos;
+        t.len -= d->udp_pos;
+        t.len = MIN(t.len, (uint64_t)room * t.seg);
+        ernic_pci_rx(d, now, &t);
+        d->udp_pos += t.len;
+        if (d->udp_pos == d->udp_train->len) {
+            d->udp_pos = 0;
+            d->udp_train++;
+            d->udp_trains--;
+        }
+    }
+}
+
+void ernic_pci_udp_run(ErnicPci *d, uint64_t now)
+{
+    if (d->udp_trains) {
+        hand_up(d, now);
+        if (!d->udp_trains) {
+            ernic_pci_udp_update(d);
+        }
+    }
+}
+
+static void udp_readable(void *opaque)
+{
+    ErnicPci *d = opaque;
+    uint64_t now = ernic_pci_enter(d);
+
+    /* One batch; what is left makes the socket readable again. */
+    if (d->running && d->udp && !d->udp_trains) {
+        d->udp_trains = ernic_udp_recv(d->udp, &d->udp_train, NULL);
+        tell_rx_drops(d);
+        hand_up(d, now);
+        ernic_pci_engines_run(d, now);
+        if (d->udp_trains) {
+            ernic_pci_udp_update(d);
+        }
+    }
+    ernic_pci_leave(d);
+}
+
+static void udp_writable(void *opaque)
+{
+    ErnicPci *d = opaque;
+    uint64_t now = ernic_pci_enter(d);
+
+    if (d->running && d->udp) {
+        d->udp_blocked = false;
+        ernic_pci_tx_ready(d, now);
+        ernic_pci_engines_run(d, now);
+        ernic_pci_udp_update(d);
+    }
+    ernic_pci_leave(d);
+}
+
+void ernic_pci_udp_update(ErnicPci *d)
+{
+    if (d->udp) {
+        aio_set_fd_handler(d->fd_ctx, ernic_udp_fd(d->udp),
+                           d->running && !d->udp_trains ? udp_readable : NULL,
+                           d->running && d->udp_blocked ? udp_writable : NULL,
+                           NULL, NULL, d);
+    }
+}
+
+void ernic_pci_udp_reset(ErnicPci *d)
+{
+    d->udp_blocked = false;
+    d->udp_trains = d->udp_pos = 0;
+    if (d->udp) {
+        ernic_udp_forget(d->udp);
+    }
+    ernic_pci_udp_update(d);
+}
+
+bool ernic_pci_udp_tx(ErnicPci *d, const ErnicTrain *train)
+{
+    if (ernic_udp_send(d->udp, train)) {
+        tell_tx_drops(d, train);
+        return true;
+    }
+    d->udp_blocked = true;
+    ernic_pci_udp_update(d);
+    return false;
+}
+
+/* ---- peers ---------------------------------------------------------------- */
+
+static bool add_peers(ErnicPci *d, const char *list, Error **errp)
+{
+    g_auto(GStrv) peers = g_strsplit(list, "+", -1);
+    g_autofree char *err = NULL;
+    char **peer;
+
+    for (peer = peers; *peer; peer++) {
+        if (!ernic_udp_add_peer(d->udp, *peer, &err)) {
+            error_setg(errp, "roce-peers: %s", err);
+            return false;
+        }
+    }
+    return true;
+}
+
+static ErnicUdp *udp_of(ErnicPci *d, const char *property, Error **errp)
+{
+    if (!d->udp) {
+        error_setg(errp, "%s: the device has no roce-udp link", property);
+    }
+    return d->udp;
+}
+
+static void set_add_peer(Object *obj, const char *value, Error **errp)
+{
+    ErnicPci *d = ERNIC(obj);
+
+    if (udp_of(d, "add-peer", errp)) {
+        ernic_pci_enter(d);
+        add_peers(d, value, errp);
+        ernic_pci_leave(d);
+    }
+}
+
+static void set_remove_peer(Object *obj, const char *value, Error **errp)
+{
+    g_autofree char *err = NULL;
+    ErnicPci *d = ERNIC(obj);
+
+    if (udp_of(d, "remove-peer", errp)) {
+        ernic_pci_enter(d);
+        if (!ernic_udp_remove_peer(d->udp, value, &err)) {
+            error_setg(errp, "remove-peer: %s", err);
+        }
+        ernic_pci_leave(d);
+    }
+}
+
+static char *get_port(Object *obj, Error **errp)
+{
+    ErnicPci *d = ERNIC(obj);
+
+    return g_strdup_printf("%u", d->udp ? ernic_udp_port(d->udp) : 0);
+}
+
+void ernic_pci_udp_class_init(ObjectClass *oc)
+{
+    object_class_property_add_str(oc, "add-peer", NULL, set_add_peer);
+    object_class_property_set_description(oc, "add-peer",
+        "Write GUEST=HOST[:PORT] to add a peer of the UDP link at run time");
+    object_class_property_add_str(oc, "remove-peer", NULL, set_remove_peer);
+    object_class_property_set_description(oc, "remove-peer",
+        "Write GUEST to remove a peer of the UDP link at run time");
+    object_class_property_add_str(oc, "roce-port", get_port, NULL);
+    object_class_property_set_description(oc, "roce-port",
+        "The host's UDP port that the link is bound to");
+}
+
+/* ---- life ----------------------------------------------------------------- */
+
+bool ernic_pci_udp_open(ErnicPci *d, Error **errp)
+{
+    ErnicUdpConfig cfg = { .bind = d->roce_udp };
+    g_autofree char *err = NULL;
+
+    if (!d->roce_udp) {
+        if (d->roce_peers) {
+            error_setg(errp, "roce-peers= needs roce-udp=");
+        }
+        return !d->roce_peers;
+    }
+    d->udp = ernic_udp_new(&cfg, &err);
+    if (!d->udp) {
+        error_setg(errp, "roce-udp: %s", err);
+        return false;
+    }
+    if (d->roce_peers && !add_peers(d, d->roce_peers, errp)) {
+        ernic_pci_udp_close(d);
+        return false;
+    }
+    d->cfg.udp_sport = ernic_udp_port(d->udp);
+    return true;
+}
+
+/* The handlers are gone: the virtual machine's stop or unplug took them. */
+void ernic_pci_udp_close(ErnicPci *d)
+{
+    ernic_udp_free(d->udp);
+    d->udp = NULL;
+}

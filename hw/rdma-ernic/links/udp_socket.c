@@ -1,0 +1,590 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * One UDP socket as a link. A train is one datagram to the kernel, which cuts
+ * it (UDP_SEGMENT) as late and joins it (UDP_GRO) as early as it can; on one
+ * host it is never cut at all.
+ */
+#include "qemu/osdep.h"
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "links/udp_socket.h"
+
+/* Linux, but not in every C library. */
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT     103
+#endif
+#ifndef UDP_GRO
+#define UDP_GRO         104
+#endif
+
+#define IP4_OFS         12      /* of an IPv4 address in its mapped form */
+#define MAX_BATCH       64u
+#define MAX_SEGMENTS    64u     /* the least that kernels take */
+#define MAX_DATAGRAM    65487u  /* 65535 less IPv6 and UDP headers */
+#define DEFAULT_BATCH   16u
+#define DEFAULT_BUF     65536u
+#define DEFAULT_SOCKET  (4u * 1024 * 1024)
+#define HOP_LIMIT       64      /* what Linux sends with; not received */
+/* Packet info, traffic class, segment size and overflow count. */
+#define CONTROL_BYTES                                                       \
+    (CMSG_SPACE(sizeof(struct in6_pktinfo)) + 2 * CMSG_SPACE(sizeof(int)) + \
+     CMSG_SPACE(sizeof(uint32_t)))
+
+typedef union SockAddr {
+    struct sockaddr sa;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+} SockAddr;
+
+/* Everything that one datagram is received into. */
+typedef struct Slot {
+    struct iovec iov;
+    SockAddr from;
+    char control[CONTROL_BYTES] QEMU_ALIGNED(sizeof(size_t));
+} Slot;
+
+struct ErnicUdp {
+    int fd;
+    bool is_v6;
+    bool wildcard;              /* bound to no address in particular */
+    bool offload;
+    ErnicEndpoint own;          /* as bound */
+    ErnicGid own_gid;           /* what it stands for; not with wildcard */
+    ErnicLinkMap *map;
+    ErnicUdpStats stats;
+
+    /* Bytes of a train of len and seg that had left when the rest had not. */
+    uint32_t resume, resume_len, resume_seg;
+
+    uint32_t batch, buf_bytes;
+    uint32_t want, used;        /* slots of the next call and of the last */
+    uint32_t kernel_drops;      /* as last told; wraps */
+    uint8_t *mem;
+    Slot *slot;
+    struct mmsghdr *msg;
+    ErnicTrain *train;
+};
+
+static const char *const drop_names[ERNIC_UDP_DROP_COUNT] = {
+#define ERNIC_UDP_DROP_NAME(sym, name) [ERNIC_UDP_DROP_##sym] = name,
+    ERNIC_UDP_DROPS(ERNIC_UDP_DROP_NAME)
+#undef ERNIC_UDP_DROP_NAME
+};
+
+const char *ernic_udp_drop_name(ErnicUdpDrop reason)
+{
+    return (unsigned)reason < ERNIC_UDP_DROP_COUNT ? drop_names[reason]
+                                                   : "invalid";
+}
+
+int ernic_udp_fd(const ErnicUdp *udp)
+{
+    return udp->fd;
+}
+
+uint16_t ernic_udp_port(const ErnicUdp *udp)
+{
+    return udp->own.port;
+}
+
+bool ernic_udp_has_offload(const ErnicUdp *udp)
+{
+    return udp->offload;
+}
+
+const ErnicUdpStats *ernic_udp_stats(const ErnicUdp *udp)
+{
+    return &udp->stats;
+}
+
+static uint32_t packets_of(uint32_t len, uint32_t seg)
+{
+    return seg ? DIV_ROUND_UP(len, seg) : 1;
+}
+
+/* ---- addresses ----------------------------------------------------------- */
+
+static socklen_t to_sockaddr(const ErnicEndpoint *ep, SockAddr *sa)
+{
+    memset(sa, 0, sizeof(*sa));
+    if (ernic_gid_is_v4(&ep->addr)) {
+        sa->v4.sin_family = AF_INET;
+        sa->v4.sin_port = htons(ep->port);
+        memcpy(&sa->v4.sin_addr, ep->addr.raw + IP4_OFS, 4);
+        return sizeof(sa->v4);
+    }
+    sa->v6.sin6_family = AF_INET6;
+    sa->v6.sin6_port = htons(ep->port);
+    memcpy(&sa->v6.sin6_addr, ep->addr.raw, 16);
+    return sizeof(sa->v6);
+}
+
+static void gid_of_ip4(ErnicGid *gid, const struct in_addr *addr)
+{
+    memset(gid->raw, 0, IP4_OFS - 2);
+    memset(gid->raw + IP4_OFS - 2, 0xff, 2);
+    memcpy(gid->raw + IP4_OFS, addr, 4);
+}
+
+static void from_sockaddr(const SockAddr *sa, ErnicEndpoint *ep)
+{
+    if (sa->sa.sa_family == AF_INET) {
+        gid_of_ip4(&ep->addr, &sa->v4.sin_addr);
+        ep->port = ntohs(sa->v4.sin_port);
+    } else {
+        memcpy(ep->addr.raw, &sa->v6.sin6_addr, 16);
+        ep->port = ntohs(sa->v6.sin6_port);
+    }
+}
+
+/* What the own endpoint stands for, when it is @host. */
+static ErnicGid own_gid(const ErnicUdp *udp, const ErnicGid *host)
+{
+    ErnicEndpoint ep = { .addr = *host, .port = udp->own.port };
+    ErnicGid gid = *host;
+
+    ernic_map_to_guest(udp->map, &ep, &gid);
+    return gid;
+}
+
+/*
+ * A peer of the same address inside and outside may be native RoCEv2, whose
+ * ICRC covers the IPv4 identification: segmentation counts it up from packet
+ * to packet, except on loopback, where no header is ever looked at.
+ */
+static bool may_be_native(const ErnicPeer *peer)
+{
+    return ernic_gid_is_v4(&peer->host) && peer->host.raw[IP4_OFS] != 127 &&
+           memcmp(&peer->guest, &peer->host, sizeof(peer->guest)) == 0;
+}
+
+bool ernic_udp_add_peer(ErnicUdp *udp, const char *text, char **err)
+{
+    ErnicPeer peer;
+
+    if (!ernic_peer_parse(text, &peer, err)) {
+        return false;
+    }
+    if (ernic_gid_is_v4(&peer.host) == udp->is_v6) {
+        if (err) {
+            *err = g_strdup_printf("'%s': the socket is bound to IPv%d", text,
+                                   udp->is_v6 ? 6 : 4);
+        }
+        return false;
+    }
+    peer.single = may_be_native(&peer);
+    if (!ernic_map_add(udp->map, &peer, err)) {
+        return false;
+    }
+    udp->own_gid = own_gid(udp, &udp->own.addr);
+    return true;
+}
+
+bool ernic_udp_remove_peer(ErnicUdp *udp, const char *guest, char **err)
+{
+    if (!ernic_map_remove(udp->map, guest, err)) {
+        return false;
+    }
+    udp->own_gid = own_gid(udp, &udp->own.addr);
+    return true;
+}
+
+/* ---- the socket ---------------------------------------------------------- */
+
+static bool set_int(int fd, int level, int name, int value)
+{
+    return setsockopt(fd, level, name, &value, sizeof(value)) == 0;
+}
+
+/* A refusal to exceed the limit of users still leaves that limit. */
+static void set_buffer(int fd, int force, int name, uint32_t bytes)
+{
+    if (!set_int(fd, SOL_SOCKET, force, bytes)) {
+        set_int(fd, SOL_SOCKET, name, bytes);
+    }
+}
+
+/* Options that a packet's meaning depends on; false with errno set. */
+static bool set_options(ErnicUdp *udp)
+{
+    int fd = udp->fd;
+
+    set_int(fd, SOL_SOCKET, SO_RXQ_OVFL, 1);
+    if (udp->is_v6) {
+        return set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) &&
+               set_int(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER,
+                       IPV6_PMTUDISC_DO) &&
+               set_int(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1) &&
+               set_int(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, udp->wildcard);
+    }
+    /* Sets DF, and with it identification 0: both are in the ICRC. */
+    return set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO) &&
+           set_int(fd, IPPROTO_IP, IP_RECVTOS, 1) &&
+           set_int(fd, IPPROTO_IP, IP_PKTINFO, udp->wildcard);
+}
+
+static bool open_socket(ErnicUdp *udp, const ErnicUdpConfig *cfg)
+{
+    uint32_t bytes = cfg->socket_bytes ? cfg->socket_bytes : DEFAULT_SOCKET;
+    SockAddr sa;
+    socklen_t len = to_sockaddr(&udp->own, &sa);
+
+    udp->fd = socket(sa.sa.sa_family,
+                     SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (udp->fd < 0 || !set_options(udp)) {
+        return false;
+    }
+    set_buffer(udp->fd, SO_RCVBUFFORCE, SO_RCVBUF, bytes);
+    set_buffer(udp->fd, SO_SNDBUFFORCE, SO_SNDBUF, bytes);
+    /* Without UDP_GRO the kernel cuts on arrival: correct, only slower. */
+    udp->offload = !cfg->no_offload &&
+                   set_int(udp->fd, IPPROTO_UDP, UDP_SEGMENT, 0);
+    if (udp->offload) {
+        set_int(udp->fd, IPPROTO_UDP, UDP_GRO, 1);
+    }
+    if (bind(udp->fd, &sa.sa, len) < 0 ||
+        getsockname(udp->fd, &sa.sa, &len) < 0) {
+        return false;
+    }
+    from_sockaddr(&sa, &udp->own);
+    return true;
+}
+
+static void alloc_ring(ErnicUdp *udp)
+{
+    uint32_t i;
+
+    udp->mem = g_malloc((size_t)udp->batch * udp->buf_bytes);
+    udp->slot = g_new0(Slot, udp->batch);
+    udp->msg = g_new0(struct mmsghdr, udp->batch);
+    udp->train = g_new0(ErnicTrain, udp->batch);
+    for (i = 0; i < udp->batch; i++) {
+        Slot *slot = &udp->slot[i];
+        struct msghdr *hdr = &udp->msg[i].msg_hdr;
+
+        slot->iov.iov_base = udp->mem + (size_t)i * udp->buf_bytes;
+        slot->iov.iov_len = udp->buf_bytes;
+        hdr->msg_iov = &slot->iov;
+        hdr->msg_iovlen = 1;
+        hdr->msg_name = &slot->from;
+        hdr->msg_control = slot->control;
+    }
+    udp->want = 1;
+    udp->used = udp->batch;
+}
+
+ErnicUdp *ernic_udp_new(const ErnicUdpConfig *cfg, char **err)
+{
+    static const ErnicGid any4 = { .raw = { [10] = 0xff, [11] = 0xff } };
+    static const ErnicGid any6;
+    ErnicEndpoint own;
+    ErnicUdp *udp;
+
+    if (!ernic_endpoint_parse(cfg->bind, &own, err)) {
+        return NULL;
+    }
+    udp = g_new0(ErnicUdp, 1);
+    udp->own = own;
+    udp->is_v6 = !ernic_gid_is_v4(&own.addr);
+    udp->wildcard = memcmp(&own.addr, udp->is_v6 ? &any6 : &any4,
+                           sizeof(own.addr)) == 0;
+    udp->batch = cfg->batch ? MIN(cfg->batch, MAX_BATCH) : DEFAULT_BATCH;
+    udp->buf_bytes = cfg->buf_bytes ? MIN(cfg->buf_bytes, DEFAULT_BUF)
+                                    : DEFAULT_BUF;
+    udp->map = ernic_map_new();
+    alloc_ring(udp);
+    if (!open_socket(udp, cfg)) {
+        if (err) {
+            *err = g_strdup_printf("UDP socket on '%s': %s", cfg->bind,
+                                   g_strerror(errno));
+        }
+        ernic_udp_free(udp);
+        return NULL;
+    }
+    udp->own_gid = udp->own.addr;
+    return udp;
+}
+
+void ernic_udp_free(ErnicUdp *udp)
+{
+    if (!udp) {
+        return;
+    }
+    if (udp->fd >= 0) {
+        close(udp->fd);
+    }
+    ernic_map_free(udp->map);
+    g_free(udp->train);
+    g_free(udp->msg);
+    g_free(udp->slot);
+    g_free(udp->mem);
+    g_free(udp);
+}
+
+/* ---- sending ------------------------------------------------------------- */
+
+/* Append one control message; @hdr's control buffer is big enough. */
+static void put_control(struct msghdr *hdr, int level, int type,
+                        const void *data, size_t len)
+{
+    struct cmsghdr *cmsg =
+        (struct cmsghdr *)((char *)hdr->msg_control + hdr->msg_controllen);
+
+    cmsg->cmsg_level = level;
+    cmsg->cmsg_type = type;
+    cmsg->cmsg_len = CMSG_LEN(len);
+    memcpy(CMSG_DATA(cmsg), data, len);
+    hdr->msg_controllen += CMSG_SPACE(len);
+}
+
+/* With a wildcard socket the kernel would choose the source address. */
+static void put_source(struct msghdr *hdr, bool is_v6, const ErnicGid *host)
+{
+    struct in6_pktinfo info6 = { 0 };
+    struct in_pktinfo info4 = { 0 };
+
+    if (is_v6) {
+        memcpy(&info6.ipi6_addr, host->raw, 16);
+        put_control(hdr, IPPROTO_IPV6, IPV6_PKTINFO, &info6, sizeof(info6));
+    } else {
+        memcpy(&info4.ipi_spec_dst, host->raw + IP4_OFS, 4);
+        put_control(hdr, IPPROTO_IP, IP_PKTINFO, &info4, sizeof(info4));
+    }
+}
+
+/* Address and control data of all datagrams of @train; false: no such peer. */
+static bool prepare(ErnicUdp *udp, const ErnicTrain *train, Slot *slot,
+                    struct msghdr *hdr, ErnicPeer **peer)
+{
+    int tclass = train->path.tclass;
+    ErnicEndpoint dst, src;
+
+    *peer = ernic_map_to_host(udp->map, &train->path.dgid, &dst);
+    if (!*peer) {
+        return false;
+    }
+    hdr->msg_name = &slot->from;
+    hdr->msg_namelen = to_sockaddr(&dst, &slot->from);
+    hdr->msg_iov = &slot->iov;
+    hdr->msg_iovlen = 1;
+    hdr->msg_control = slot->control;
+    if (tclass) {
+        put_control(hdr, udp->is_v6 ? IPPROTO_IPV6 : IPPROTO_IP,
+                    udp->is_v6 ? IPV6_TCLASS : IP_TOS, &tclass, sizeof(tclass));
+    }
+    if (udp->wildcard) {
+        if (!ernic_map_to_host(udp->map, &train->path.sgid, &src)) {
+            return false;
+        }
+        put_source(hdr, udp->is_v6, &src.addr);
+    }
+    return true;
+}
+
+/* One datagram, cut by the kernel if it is longer than @seg. 0 or errno. */
+static int send_chunk(const ErnicUdp *udp, const struct msghdr *common,
+                      const uint8_t *data, uint32_t len, uint32_t seg)
+{
+    struct msghdr hdr = *common;
+    uint16_t gso = seg;
+
+    hdr.msg_iov->iov_base = (void *)data;
+    hdr.msg_iov->iov_len = len;
+    if (len > seg) {
+        put_control(&hdr, IPPROTO_UDP, UDP_SEGMENT, &gso, sizeof(gso));
+    }
+    if (hdr.msg_controllen == 0) {
+        hdr.msg_control = NULL;
+    }
+    return sendmsg(udp->fd, &hdr, 0) < 0 ? errno : 0;
+}
+
+static void count_sent(ErnicUdp *udp, uint32_t len, uint32_t seg)
+{
+    udp->stats.tx_packets += packets_of(len, seg);
+    udp->stats.tx_bytes += len;
+}
+
+static void drop_rest(ErnicUdp *udp, const ErnicTrain *train, uint32_t off,
+                      ErnicUdpDrop reason)
+{
+    udp->stats.drop[reason] += packets_of(train->len - off, train->seg);
+}
+
+bool ernic_udp_send(ErnicUdp *udp, const ErnicTrain *train)
+{
+    uint32_t seg = MIN(train->seg, MAX_DATAGRAM);
+    uint32_t burst = seg * MIN(MAX_SEGMENTS, MAX_DATAGRAM / seg);
+    uint32_t off = 0, n;
+    struct msghdr hdr = { 0 };
+    ErnicPeer *peer;
+    bool single;
+    Slot slot;
+    int err;
+
+    if (udp->resume_len == train->len && udp->resume_seg == train->seg) {
+        off = udp->resume;
+    }
+    udp->resume_len = 0;
+    if (!prepare(udp, train, &slot, &hdr, &peer)) {
+        drop_rest(udp, train, off, ERNIC_UDP_DROP_UNKNOWN_DEST);
+        return true;
+    }
+    single = !udp->offload || peer->single;
+    for (; off < train->len; off += n) {
+        n = single ? seg : burst;
+        n = MIN(n, train->len - off);
+        err = send_chunk(udp, &hdr, train->data + off, n, seg);
+        if (!err) {
+            count_sent(udp, n, seg);
+            peer->single |= single && udp->offload;
+        } else if ((err == EIO || err == EINVAL) && n > seg) {
+            single = true;      /* the device on this way cannot cut */
+            n = 0;
+        } else if (err == EAGAIN) {
+            udp->resume = off;
+            udp->resume_len = train->len;
+            udp->resume_seg = train->seg;
+            udp->stats.tx_busy++;
+            return false;
+        } else {
+            drop_rest(udp, train, off, err == EMSGSIZE
+                                           ? ERNIC_UDP_DROP_TOO_BIG
+                                           : ERNIC_UDP_DROP_SEND_ERROR);
+            return true;
+        }
+    }
+    udp->stats.tx_trains++;
+    return true;
+}
+
+void ernic_udp_forget(ErnicUdp *udp)
+{
+    udp->resume_len = 0;
+}
+
+/* ---- receiving ----------------------------------------------------------- */
+
+/* What the control messages of a datagram say. */
+typedef struct Meta {
+    uint32_t seg;               /* 0: one packet */
+    uint8_t tclass;
+    bool has_dst;
+    ErnicGid dst;
+} Meta;
+
+static int control_int(const struct cmsghdr *cmsg)
+{
+    int value = 0;
+
+    memcpy(&value, CMSG_DATA(cmsg), sizeof(value));
+    return value;
+}
+
+/* The kernel tells the total since the socket was opened, modulo 2^32. */
+static void count_overflow(ErnicUdp *udp, uint32_t total)
+{
+    udp->stats.drop[ERNIC_UDP_DROP_KERNEL] += total - udp->kernel_drops;
+    udp->kernel_drops = total;
+}
+
+static void read_control(ErnicUdp *udp, struct msghdr *hdr, Meta *meta)
+{
+    struct in6_pktinfo info6;
+    struct in_pktinfo info4;
+    struct cmsghdr *cmsg;
+
+    memset(meta, 0, sizeof(*meta));
+    for (cmsg = CMSG_FIRSTHDR(hdr); cmsg; cmsg = CMSG_NXTHDR(hdr, cmsg)) {
+        int level = cmsg->cmsg_level, type = cmsg->cmsg_type;
+
+        if (level == IPPROTO_UDP && type == UDP_GRO) {
+            meta->seg = control_int(cmsg);
+        } else if (level == IPPROTO_IP && type == IP_TOS) {
+            meta->tclass = *(uint8_t *)CMSG_DATA(cmsg);
+        } else if (level == IPPROTO_IPV6 && type == IPV6_TCLASS) {
+            meta->tclass = control_int(cmsg);
+        } else if (level == SOL_SOCKET && type == SO_RXQ_OVFL) {
+            count_overflow(udp, control_int(cmsg));
+        } else if (level == IPPROTO_IP && type == IP_PKTINFO) {
+            memcpy(&info4, CMSG_DATA(cmsg), sizeof(info4));
+            gid_of_ip4(&meta->dst, &info4.ipi_addr);
+            meta->has_dst = true;
+        } else if (level == IPPROTO_IPV6 && type == IPV6_PKTINFO) {
+            memcpy(&info6, CMSG_DATA(cmsg), sizeof(info6));
+            memcpy(meta->dst.raw, &info6.ipi6_addr, 16);
+            meta->has_dst = true;
+        }
+    }
+}
+
+/* One received datagram as a train; false: dropped and counted. */
+static bool take(ErnicUdp *udp, uint32_t i, ErnicTrain *train)
+{
+    struct msghdr *hdr = &udp->msg[i].msg_hdr;
+    uint32_t len = udp->msg[i].msg_len;
+    ErnicUdpDrop reason = ERNIC_UDP_DROP_COUNT;
+    ErnicEndpoint from;
+    uint32_t packets;
+    Meta meta;
+
+    read_control(udp, hdr, &meta);
+    packets = MAX(packets_of(len, meta.seg), 1u);
+    from_sockaddr(&udp->slot[i].from, &from);
+    if (hdr->msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
+        reason = ERNIC_UDP_DROP_TRUNCATED;
+    } else if (len == 0) {
+        reason = ERNIC_UDP_DROP_EMPTY;
+    } else if (!ernic_map_to_guest(udp->map, &from, &train->path.sgid)) {
+        reason = ERNIC_UDP_DROP_UNKNOWN_SOURCE;
+    }
+    if (reason != ERNIC_UDP_DROP_COUNT) {
+        udp->stats.drop[reason] += packets;
+        return false;
+    }
+    train->path.dgid = meta.has_dst ? own_gid(udp, &meta.dst) : udp->own_gid;
+    train->path.vlan = ERNIC_NO_VLAN;
+    train->path.udp_sport = from.port;
+    train->path.tclass = meta.tclass;
+    train->path.hop_limit = HOP_LIMIT;
+    train->data = udp->slot[i].iov.iov_base;
+    train->len = len;
+    train->seg = meta.seg ? meta.seg : len;
+    udp->stats.rx_trains++;
+    udp->stats.rx_packets += packets;
+    udp->stats.rx_bytes += len;
+    return true;
+}
+
+uint32_t ernic_udp_recv(ErnicUdp *udp, const ErnicTrain **trains, bool *more)
+{
+    uint32_t i, n = 0;
+    bool full;
+    int got;
+
+    /* The kernel has overwritten the lengths of the slots that it used. */
+    for (i = 0; i < udp->used; i++) {
+        udp->msg[i].msg_hdr.msg_namelen = sizeof(SockAddr);
+        udp->msg[i].msg_hdr.msg_controllen = CONTROL_BYTES;
+    }
+    got = recvmmsg(udp->fd, udp->msg, udp->want, MSG_DONTWAIT, NULL);
+    udp->used = MAX(got, 0);
+    full = udp->used == udp->want;
+    /*
+     * As many as lately came: the kernel looks for one more in vain at a cost,
+     * and what is worked on while it is in the cache is worked on faster.
+     */
+    udp->want = full ? MIN(2 * udp->want, udp->batch) : MAX(udp->used, 1u);
+    for (i = 0; i < udp->used; i++) {
+        n += take(udp, i, &udp->train[n]);
+    }
+    *trains = udp->train;
+    if (more) {
+        *more = full;
+    }
+    return n;
+}

@@ -1,0 +1,81 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The UDP link: packet trains as datagrams of one host UDP socket. It knows
+ * addresses and trains, and nothing of what is in a packet.
+ */
+#ifndef ERNIC_LINK_UDP_H
+#define ERNIC_LINK_UDP_H
+
+#include "links/gid_map.h"
+
+/* Why packets were not sent or not handed up. */
+#define ERNIC_UDP_DROPS(X)                                                  \
+    X(UNKNOWN_DEST,   "unknown-destination")  /* sgid or dgid not mapped */ \
+    X(TOO_BIG,        "too-big")        /* over the MTU of the way there */ \
+    X(SEND_ERROR,     "send-error")     /* the host refused it otherwise */ \
+    X(UNKNOWN_SOURCE, "unknown-source") /* no peer has this endpoint */     \
+    X(TRUNCATED,      "truncated")      /* longer than the buffer */        \
+    X(EMPTY,          "empty")          /* a datagram without a byte */     \
+    X(KERNEL,         "kernel")         /* the socket's buffer was full */
+
+typedef enum ErnicUdpDrop {
+#define ERNIC_UDP_DROP_ENUM(sym, name) ERNIC_UDP_DROP_##sym,
+    ERNIC_UDP_DROPS(ERNIC_UDP_DROP_ENUM)
+#undef ERNIC_UDP_DROP_ENUM
+    ERNIC_UDP_DROP_COUNT
+} ErnicUdpDrop;
+
+typedef struct ErnicUdpStats {
+    uint64_t tx_trains, tx_packets, tx_bytes;
+    uint64_t rx_trains, rx_packets, rx_bytes;
+    uint64_t tx_busy;                       /* trains refused for now */
+    uint64_t drop[ERNIC_UDP_DROP_COUNT];    /* packets; KERNEL: datagrams */
+} ErnicUdpStats;
+
+typedef struct ErnicUdpConfig {
+    const char *bind;           /* "127.0.0.1:4791"; port 0: any free one */
+    uint32_t batch;             /* most datagrams a call, to 64; 0: 16 */
+    uint32_t buf_bytes;         /* of each, at most 65536; 0: 65536 */
+    uint32_t socket_bytes;      /* kernel's buffer a direction; 0: 4 MiB */
+    bool no_offload;            /* one datagram a packet */
+} ErnicUdpConfig;
+
+typedef struct ErnicUdp ErnicUdp;
+
+/* NULL on failure, with a sentence in *@err, owned by the caller. */
+ErnicUdp *ernic_udp_new(const ErnicUdpConfig *cfg, char **err);
+void ernic_udp_free(ErnicUdp *udp);
+
+/* The socket, for the caller's poll loop; non-blocking. */
+int ernic_udp_fd(const ErnicUdp *udp);
+/* The port it is bound to: the source port of all packets (ICRC). */
+uint16_t ernic_udp_port(const ErnicUdp *udp);
+/* Whether trains leave as one datagram (UDP_SEGMENT). */
+bool ernic_udp_has_offload(const ErnicUdp *udp);
+const ErnicUdpStats *ernic_udp_stats(const ErnicUdp *udp);
+const char *ernic_udp_drop_name(ErnicUdpDrop reason);
+
+/*
+ * Peers, at any time; texts as for ernic_peer_parse(). The map also says which
+ * RDMA address stands for this socket's own endpoint: without such a line it
+ * is the host address itself.
+ */
+bool ernic_udp_add_peer(ErnicUdp *udp, const char *text, char **err);
+bool ernic_udp_remove_peer(ErnicUdp *udp, const char *guest, char **err);
+
+/*
+ * Send a train. False: the socket takes no more; offer the same train again
+ * when it is writable. What cannot be sent at all is dropped and counted.
+ */
+bool ernic_udp_send(ErnicUdp *udp, const ErnicTrain *train);
+/* The train that was refused is not offered again: the next one is another. */
+void ernic_udp_forget(ErnicUdp *udp);
+/*
+ * Receive one batch: *@trains has as many elements as the value returned, and
+ * both they and their data are valid until the next call. *@more (may be
+ * NULL): the batch was full, so call again.
+ */
+uint32_t ernic_udp_recv(ErnicUdp *udp, const ErnicTrain **trains, bool *more);
+
+#endif /* ERNIC_LINK_UDP_H */

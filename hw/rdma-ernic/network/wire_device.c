@@ -1,0 +1,622 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The wire as a device without a bus: properties, ports, the timer that takes
+ * frames further, captures, counters and saved state.
+ *
+ * What the cable does not take waits at the port, and the device that sends counts
+ * as busy; so does what its device does not take. Nothing waits in QEMU's queues,
+ * which are in no saved state.
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qapi/visitor.h"
+#include "qemu/cutils.h"
+#include "qemu/error-report.h"
+#include "qemu/iov.h"
+#include "qemu/module.h"
+#include "qemu/timer.h"
+#include "migration/vmstate.h"
+#include "files/pcapng.h"
+#include "network/archive.h"
+#include "network/switch.h"
+#include "network/wire_device.h"
+#include "hw/rdma-ernic/trace.h"
+/* Elsewhere in other versions of QEMU. */
+#if __has_include("hw/core/qdev-properties.h")
+#include "hw/core/qdev-properties.h"
+#include "hw/core/resettable.h"
+#else
+#include "hw/qdev-properties.h"
+#include "hw/resettable.h"
+#endif
+#include "system/reset.h"
+
+typedef struct ErnicWirePort {
+    NetClientState nc;
+    ErnicWire *wire;
+    uint32_t number;
+    char *device;
+    ErnicWireReady *ready;
+    void *opaque;
+    ErnicCarriedList out;       /* that the cable has yet to take */
+    ErnicCarriedList in;        /* that the device has yet to take */
+} ErnicWirePort;
+
+struct ErnicWire {
+    DeviceState parent_obj;
+
+    /* Properties. */
+    ErnicSwitchConfig cfg;
+    char *rate, *flight, *latency, *reorder_max;
+    char *pmax, *loss, *reorder;
+    char *dump;
+
+    ErnicSwitch *net;
+    QEMUTimer timer;
+    ErnicWirePort *port[ERNIC_SWITCH_PORTS];
+    FILE *dump_file;            /* NULL: none, or no more */
+
+    uint32_t state_len;         /* while it migrates */
+    uint8_t *state;
+};
+
+static const char *wire_id(const ErnicWire *w)
+{
+    return w->parent_obj.id ?: "";
+}
+
+static uint64_t wire_now(void)
+{
+    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+}
+
+static void update_timer(ErnicWire *w)
+{
+    uint64_t next = ernic_switch_next(w->net);
+
+    if (next > INT64_MAX) {
+        timer_del(&w->timer);
+    } else {
+        timer_mod_ns(&w->timer, next);
+    }
+}
+
+/* ---- the capture ----------------------------------------------------------- */
+
+static void dump_frame(ErnicWire *w, uint32_t port, bool sent, uint64_t at,
+                       const uint8_t *frame, uint32_t len)
+{
+    trace_ernic_wire_frame(wire_id(w), port, sent, at, len);
+    if (w->dump_file) {
+        ernic_pcapng_frame(w->dump_file, port, sent, at, frame, len);
+    }
+}
+
+static void dump_close(ErnicWire *w)
+{
+    if (w->dump_file) {
+        fclose(w->dump_file);
+        w->dump_file = NULL;
+    }
+}
+
+/* What is in the file is whole frames, whenever one looks. */
+static void dump_flush(ErnicWire *w)
+{
+    if (w->dump_file &&
+        (fflush(w->dump_file) != 0 || ferror(w->dump_file))) {
+        warn_report("ernic-wire %s: %s is not written any more: %s",
+                    wire_id(w), w->dump, strerror(errno));
+        dump_close(w);
+    }
+}
+
+static bool dump_open(ErnicWire *w, Error **errp)
+{
+    if (!w->dump) {
+        return true;
+    }
+    w->dump_file = fopen(w->dump, "wb");
+    if (!w->dump_file) {
+        error_setg_file_open(errp, errno, w->dump);
+        return false;
+    }
+    ernic_pcapng_begin(w->dump_file, w->cfg.ports);
+    dump_flush(w);
+    return true;
+}
+
+/* ---- frames ---------------------------------------------------------------- */
+
+static void wire_run(void *opaque)
+{
+    ErnicWire *w = opaque;
+
+    ernic_switch_run(w->net, wire_now());
+    dump_flush(w);
+    update_timer(w);
+}
+
+/* As long as the NIC takes them. */
+static void hand_over(ErnicWirePort *p)
+{
+    ErnicCarried *f;
+
+    while (p->in.head && qemu_can_send_packet(&p->nc)) {
+        f = ernic_carried_take(&p->in);
+        qemu_send_packet(&p->nc, f->data, f->len);
+        g_free(f);
+    }
+}
+
+void ernic_wire_resume(NetClientState *nc)
+{
+    ErnicWirePort *p = DO_UPCAST(ErnicWirePort, nc, nc);
+
+    hand_over(p);
+    if (!p->in.head) {
+        ernic_switch_resume(p->wire->net, p->number, wire_now());
+        update_timer(p->wire);
+    }
+}
+
+static bool wire_deliver(void *opaque, uint32_t port, uint64_t at,
+                         const uint8_t *frame, uint32_t len)
+{
+    ErnicWire *w = opaque;
+    ErnicWirePort *p = w->port[port];
+
+    dump_frame(w, port, false, at, frame, len);
+    ernic_carried_append(&p->in, ernic_carried_new(frame, len, port));
+    hand_over(p);
+    return !p->in.head;
+}
+
+static void wire_sent(void *opaque, uint32_t port, uint64_t at,
+                      const uint8_t *frame, uint32_t len)
+{
+    dump_frame(opaque, port, true, at, frame, len);
+}
+
+static void wire_ready(void *opaque, uint32_t port)
+{
+    ErnicWire *w = opaque;
+    ErnicWirePort *p = w->port[port];
+    ErnicCarried *f;
+
+    while (p->out.head &&
+           ernic_switch_send(w->net, port, wire_now(), p->out.head->data,
+                             p->out.head->len)) {
+        f = ernic_carried_take(&p->out);
+        g_free(f);
+    }
+    if (!p->out.head) {
+        p->ready(p->opaque);
+    }
+}
+
+static const ErnicSwitchOps wire_ops = {
+    .deliver = wire_deliver,
+    .sent = wire_sent,
+    .ready = wire_ready,
+};
+
+/* From the NIC. */
+static ssize_t port_receive_iov(NetClientState *nc, const struct iovec *iov,
+                                int num)
+{
+    ErnicWirePort *p = DO_UPCAST(ErnicWirePort, nc, nc);
+    /* One byte more tells the switch of a frame that is too long. */
+    uint8_t buf[ERNIC_SWITCH_FRAME_MAX + 1];
+    size_t len = iov_to_buf(iov, num, 0, buf, sizeof(buf));
+    bool is_frame = len >= ERNIC_SWITCH_FRAME_MIN &&
+                    len <= ERNIC_SWITCH_FRAME_MAX;
+
+    if ((is_frame && p->out.head) ||
+        !ernic_switch_send(p->wire->net, p->number, wire_now(), buf, len)) {
+        ernic_carried_append(&p->out, ernic_carried_new(buf, len, p->number));
+    }
+    update_timer(p->wire);
+    return iov_size(iov, num);
+}
+
+bool ernic_wire_waits(NetClientState *nc)
+{
+    return DO_UPCAST(ErnicWirePort, nc, nc)->out.head;
+}
+
+void ernic_wire_purge(NetClientState *nc)
+{
+    ernic_carried_drop(&DO_UPCAST(ErnicWirePort, nc, nc)->out);
+}
+
+static ssize_t port_receive(NetClientState *nc, const uint8_t *buf, size_t len)
+{
+    struct iovec iov = { (void *)buf, len };
+
+    return port_receive_iov(nc, &iov, 1);
+}
+
+/* ---- ports ----------------------------------------------------------------- */
+
+static NetClientInfo port_info = {
+    .type = NET_CLIENT_DRIVER_NONE,
+    .size = sizeof(ErnicWirePort),
+    .receive = port_receive,
+    .receive_iov = port_receive_iov,
+};
+
+static uint32_t free_port(const ErnicWire *w)
+{
+    uint32_t i;
+
+    for (i = 0; i < w->cfg.ports && w->port[i]; i++) {
+    }
+    return i;
+}
+
+bool ernic_wire_has_room(const ErnicWire *w, Error **errp)
+{
+    if (!w->net) {
+        error_setg(errp, "wire=%s is not realized", wire_id(w));
+        return false;
+    }
+    if (free_port(w) == w->cfg.ports) {
+        error_setg(errp, "wire=%s has %u ports, and all are in use",
+                   wire_id(w), w->cfg.ports);
+        return false;
+    }
+    return true;
+}
+
+NetClientState *ernic_wire_plug(ErnicWire *w, const char *name, bool paced,
+                                ErnicWireReady *ready, void *opaque)
+{
+    uint32_t number = free_port(w);
+    g_autofree char *id = g_strdup_printf("%s.%u", wire_id(w), number);
+    NetClientState *nc = qemu_new_net_client(&port_info, NULL, TYPE_ERNIC_WIRE,
+                                             id);
+    ErnicWirePort *p = DO_UPCAST(ErnicWirePort, nc, nc);
+
+    trace_ernic_wire_plug(wire_id(w), number, name, paced);
+    p->wire = w;
+    p->number = number;
+    p->device = g_strdup(name);
+    p->ready = ready;
+    p->opaque = opaque;
+    w->port[number] = p;
+    ernic_switch_plug(w->net, number, paced);
+    return nc;
+}
+
+void ernic_wire_unplug(ErnicWire *w, NetClientState *nc)
+{
+    ErnicWirePort *p = DO_UPCAST(ErnicWirePort, nc, nc);
+
+    trace_ernic_wire_unplug(wire_id(w), p->number);
+    ernic_switch_unplug(w->net, p->number, wire_now());
+    w->port[p->number] = NULL;
+    ernic_carried_drop(&p->out);
+    ernic_carried_drop(&p->in);
+    g_free(p->device);
+    qemu_del_net_client(nc);
+    update_timer(w);
+}
+
+/* ---- counters -------------------------------------------------------------- */
+
+static bool visit_port(ErnicWire *w, uint32_t port, Visitor *v, Error **errp)
+{
+    g_autofree char *name = g_strdup_printf("port%u", port);
+    g_autofree char *device = g_strdup(w->port[port] ? w->port[port]->device
+                                                     : "");
+    ErnicSwitchStats st;
+    bool ok;
+
+    ernic_switch_stats(w->net, port, wire_now(), &st);
+    if (!visit_start_struct(v, name, NULL, 0, errp)) {
+        return false;
+    }
+    ok = visit_type_str(v, "device", &device, errp)
+#define X(counter) && visit_type_uint64(v, #counter, &st.counter, errp)
+        ERNIC_SWITCH_STATS_LIST(X)
+#undef X
+        ;
+    visit_end_struct(v, NULL);
+    return ok;
+}
+
+static void get_statistics(Object *obj, Visitor *v, const char *name,
+                           void *opaque, Error **errp)
+{
+    ErnicWire *w = ERNIC_WIRE(obj);
+    bool ok = true;
+    uint32_t i;
+
+    if (!visit_start_struct(v, name, NULL, 0, errp)) {
+        return;
+    }
+    for (i = 0; ok && w->net && i < w->cfg.ports; i++) {
+        ok = visit_port(w, i, v, errp);
+    }
+    if (ok) {
+        visit_check_struct(v, errp);
+    }
+    visit_end_struct(v, NULL);
+}
+
+/* ---- properties ------------------------------------------------------------ */
+
+static bool parse_rate(const char *name, const char *text, void *to)
+{
+    /* In steps of 1000; an exact number of bits. */
+    return qemu_strtosz_metric(text, NULL, to) == 0;
+}
+
+static bool parse_time(const char *name, const char *text, void *to)
+{
+    static const struct {
+        const char *unit;
+        uint64_t ns;
+    } units[] = {
+        { "", 1 }, { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 },
+        { "s", 1000000000 },
+    };
+    const char *end;
+    uint64_t n;
+    size_t i;
+
+    if (!g_ascii_isdigit(text[0]) || qemu_strtou64(text, &end, 10, &n) != 0) {
+        return false;
+    }
+    for (i = 0; i < ARRAY_SIZE(units); i++) {
+        if (strcmp(end, units[i].unit) == 0 && n <= UINT64_MAX / units[i].ns) {
+            *(uint64_t *)to = n * units[i].ns;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_probability(const char *name, const char *text, void *to)
+{
+    double p;
+
+    if (qemu_strtod_finite(text, NULL, &p) != 0 || !(p >= 0 && p <= 1)) {
+        return false;
+    }
+    *(uint32_t *)to = p * ERNIC_SWITCH_ALWAYS + 0.5;
+    return true;
+}
+
+/* Properties that are texts with a meaning, and where it goes. */
+static const struct {
+    const char *name, *form;
+    bool (*parse)(const char *name, const char *text, void *to);
+    size_t text, to;
+} texts[] = {
+#define TEXT(name, field, parse, form) \
+    { name, form, parse, offsetof(ErnicWire, field), \
+      offsetof(ErnicWire, cfg.field) }
+#define TIME "a time, as 500ns or 2us"
+#define PROBABILITY "a probability, 0 to 1"
+    TEXT("rate", rate, parse_rate, "bits per second, as 100G"),
+    TEXT("flight", flight, parse_time, TIME),
+    TEXT("latency", latency, parse_time, TIME),
+    TEXT("reorder-max", reorder_max, parse_time, TIME),
+    TEXT("pmax", pmax, parse_probability, PROBABILITY),
+    TEXT("loss", loss, parse_probability, PROBABILITY),
+    TEXT("reorder", reorder, parse_probability, PROBABILITY),
+#undef PROBABILITY
+#undef TIME
+#undef TEXT
+};
+
+static bool read_properties(ErnicWire *w, Error **errp)
+{
+    const char *wrong, *text;
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(texts); i++) {
+        text = *(char **)((uint8_t *)w + texts[i].text);
+        if (text && !texts[i].parse(texts[i].name, text,
+                                    (uint8_t *)w + texts[i].to)) {
+            error_setg(errp, "%s is \"%s\", not %s", texts[i].name, text,
+                       texts[i].form);
+            return false;
+        }
+    }
+    wrong = ernic_switch_wrong(&w->cfg);
+    if (wrong) {
+        error_setg(errp, "%s", wrong);
+    }
+    return !wrong;
+}
+
+/* ---- life ------------------------------------------------------------------ */
+
+static void wire_realize(DeviceState *dev, Error **errp)
+{
+    ErnicWire *w = ERNIC_WIRE(dev);
+
+    if (!dev->id) {
+        error_setg(errp, "ernic-wire needs an id=, for wire= to name it");
+        return;
+    }
+    if (!read_properties(w, errp) || !dump_open(w, errp)) {
+        return;
+    }
+    w->net = ernic_switch_new(&w->cfg, &wire_ops, w);
+    timer_init_ns(&w->timer, QEMU_CLOCK_VIRTUAL, wire_run, w);
+    qemu_register_resettable(OBJECT(dev));
+    trace_ernic_wire_realize(wire_id(w), w->cfg.ports, w->cfg.rate,
+                             w->cfg.flight);
+}
+
+static void drop_waiting(ErnicWire *w)
+{
+    uint32_t i;
+
+    for (i = 0; i < w->cfg.ports; i++) {
+        if (w->port[i]) {
+            ernic_carried_drop(&w->port[i]->out);
+            ernic_carried_drop(&w->port[i]->in);
+        }
+    }
+}
+
+/* Devices hold a reference: the last of them has gone. */
+static void wire_unrealize(DeviceState *dev)
+{
+    ErnicWire *w = ERNIC_WIRE(dev);
+
+    qemu_unregister_resettable(OBJECT(dev));
+    timer_del(&w->timer);
+    ernic_switch_free(w->net);
+    w->net = NULL;
+    dump_close(w);
+}
+
+static void wire_reset_hold(Object *obj, ResetType type)
+{
+    ErnicWire *w = ERNIC_WIRE(obj);
+
+    trace_ernic_wire_reset(wire_id(w));
+    drop_waiting(w);
+    ernic_switch_reset(w->net);
+    update_timer(w);
+}
+
+/* ---- saved state ----------------------------------------------------------- */
+
+static bool wire_walk(ErnicWire *w, ErnicArchive *walk)
+{
+    uint32_t i;
+
+    ernic_switch_walk(w->net, walk);
+    for (i = 0; i < w->cfg.ports && !walk->bad; i++) {
+        ErnicWirePort *p = w->port[i];
+
+        if (p) {
+            ernic_archive_list(walk, &p->out, w->cfg.ports, ERNIC_SWITCH_FRAME_MIN,
+                               ERNIC_SWITCH_FRAME_MAX, false);
+            ernic_archive_list(walk, &p->in, w->cfg.ports, ERNIC_SWITCH_FRAME_MIN,
+                               ERNIC_SWITCH_FRAME_MAX, false);
+        }
+    }
+    return !walk->bad;
+}
+
+static int wire_pre_save(void *opaque)
+{
+    ErnicWire *w = opaque;
+    ErnicArchive walk = { .out = g_byte_array_new(), .now = wire_now() };
+
+    wire_walk(w, &walk);
+    w->state_len = walk.out->len;
+    w->state = g_byte_array_free(walk.out, false);
+    trace_ernic_wire_save(wire_id(w), w->state_len);
+    return 0;
+}
+
+static int wire_post_save(void *opaque)
+{
+    ErnicWire *w = opaque;
+
+    g_free(w->state);
+    w->state = NULL;
+    return 0;
+}
+
+static int wire_post_load(void *opaque, int version)
+{
+    ErnicWire *w = opaque;
+    ErnicArchive walk = { .in = w->state, .left = w->state_len, .now = wire_now() };
+    bool ok;
+
+    drop_waiting(w);
+    ok = wire_walk(w, &walk) && walk.left == 0;
+    trace_ernic_wire_load(wire_id(w), w->state_len, ok);
+    wire_post_save(w);
+    if (!ok) {
+        drop_waiting(w);
+        ernic_switch_reset(w->net);
+        error_report("ernic-wire %s: the state that arrived is not a valid one of"
+                     " a wire with these properties and devices", wire_id(w));
+    }
+    update_timer(w);
+    return ok ? 0 : -EINVAL;
+}
+
+static const VMStateDescription wire_vmstate = {
+    .name = "ernic-wire",
+    .version_id = 2,
+    .minimum_version_id = 2,
+    .pre_save = wire_pre_save,
+    .post_save = wire_post_save,
+    .post_load = wire_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(state_len, ErnicWire),
+        VMSTATE_VBUFFER_ALLOC_UINT32(state, ErnicWire, 1, NULL, state_len),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const Property wire_properties[] = {
+    DEFINE_PROP_UINT32("ports", ErnicWire, cfg.ports, 2),
+    DEFINE_PROP_STRING("rate", ErnicWire, rate),
+    DEFINE_PROP_STRING("flight", ErnicWire, flight),
+    DEFINE_PROP_STRING("latency", ErnicWire, latency),
+    DEFINE_PROP_SIZE("queue", ErnicWire, cfg.queue, 1 << 20),
+    DEFINE_PROP_SIZE("kmin", ErnicWire, cfg.kmin, 0),
+    DEFINE_PROP_SIZE("kmax", ErnicWire, cfg.kmax, 0),
+    DEFINE_PROP_STRING("pmax", ErnicWire, pmax),
+    DEFINE_PROP_SIZE("xoff", ErnicWire, cfg.xoff, 0),
+    DEFINE_PROP_SIZE("xon", ErnicWire, cfg.xon, 0),
+    DEFINE_PROP_STRING("loss", ErnicWire, loss),
+    DEFINE_PROP_STRING("reorder", ErnicWire, reorder),
+    DEFINE_PROP_STRING("reorder-max", ErnicWire, reorder_max),
+    DEFINE_PROP_UINT64("seed", ErnicWire, cfg.seed, 0),
+    DEFINE_PROP_STRING("dump", ErnicWire, dump),
+};
+
+static void wire_instance_init(Object *obj)
+{
+    ErnicWire *w = ERNIC_WIRE(obj);
+
+    w->cfg.rate = 100000000000;
+    w->cfg.flight = 15;         /* 3 m, as in the profiles */
+}
+
+static void wire_class_init(ObjectClass *oc, ERNIC_CLASS_DATA *data)
+{
+    DeviceClass *dc = DEVICE_CLASS(oc);
+    ResettableClass *rc = RESETTABLE_CLASS(oc);
+
+    dc->realize = wire_realize;
+    dc->unrealize = wire_unrealize;
+    dc->vmsd = &wire_vmstate;
+    dc->desc = "In-process wire or switch between ernic devices";
+    dc->hotpluggable = false;
+    dc->user_creatable = true;
+    rc->phases.hold = wire_reset_hold;
+    set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);
+    device_class_set_props(dc, wire_properties);
+    object_class_property_add(oc, "statistics", "ErnicWireStatistics",
+                              get_statistics, NULL, NULL, NULL);
+    object_class_property_set_description(oc, "statistics",
+        "The counters of every port");
+}
+
+static const TypeInfo wire_types[] = {
+    {
+        .name = TYPE_ERNIC_WIRE,
+        .parent = TYPE_DEVICE,
+        .instance_size = sizeof(ErnicWire),
+        .instance_init = wire_instance_init,
+        .class_init = wire_class_init,
+    },
+};
+
+DEFINE_TYPES(wire_types)

@@ -1,0 +1,536 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What the engine asks of its environment, given by QEMU: guest memory, the
+ * link, interrupts and a clock to wake by.
+ */
+#include "qemu/osdep.h"
+#include "qemu/atomic.h"
+#include "qemu/main-loop.h"
+#include "qemu/rcu.h"
+#include "block/aio-wait.h"
+#include "hw/pci/msix.h"
+#include "pci/ernic_pci.h"
+#include "hw/rdma-ernic/trace.h"
+/* Elsewhere in other versions of QEMU. */
+#if __has_include("exec/icount.h")
+#include "exec/icount.h"
+#else
+#include "system/cpu-timers.h"
+#endif
+
+/* Devices are not memory: an access that would need the BQL is refused. */
+#define DMA_ATTRS ((MemTxAttrs) { .memory = 1 })
+
+/* ---- entering ------------------------------------------------------------- */
+
+static uint64_t clock_now(void)
+{
+    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+}
+
+uint64_t ernic_pci_enter(ErnicPci *d)
+{
+    qemu_mutex_lock(&d->lock);
+    return clock_now();
+}
+
+/*
+ * With the timing model or under -icount nothing depends on when the main loop gets
+ * its turn: work is a timer's, which under -icount runs at the instruction where
+ * it is due, and messages go at once.
+ */
+static bool in_virtual_time(const ErnicPci *d)
+{
+    return d->profile || icount_enabled();
+}
+
+void ernic_pci_schedule(ErnicPci *d, QEMUTimer *timer, QEMUBH *bh)
+{
+    if (in_virtual_time(d)) {
+        timer_mod_ns(timer, clock_now());
+    } else {
+        qemu_bh_schedule(bh);
+    }
+}
+
+void ernic_pci_kick(ErnicPci *d)
+{
+    ernic_pci_schedule(d, &d->kick, d->bh);
+}
+
+static bool irq_at_once(const ErnicPci *d)
+{
+    return in_virtual_time(d) && !d->iothread;
+}
+
+void ernic_pci_guarded(ErnicPci *d, QEMUBHFunc *work)
+{
+    MemReentrancyGuard *guard = &DEVICE(d)->mem_reentrancy_guard;
+    bool engaged = guard->engaged_in_io;
+
+    guard->engaged_in_io = true;
+    work(d);
+    guard->engaged_in_io = engaged;
+}
+
+/* The ERNIC face has the last vector, its side stream the one before. */
+static uint64_t pg332_vectors(const ErnicPci *d, uint32_t risen)
+{
+    uint32_t last = d->cfg.num_vectors - 1;
+    uint64_t vectors = 0;
+
+    for (; risen; risen &= risen - 1) {
+        vectors |= 1ull << (last - MIN(ctz32(risen), last));
+    }
+    return vectors;
+}
+
+static void send_irqs(void *opaque)
+{
+    ErnicPci *d = opaque;
+    uint64_t pending = qatomic_xchg(&d->irq_pending, 0);
+
+    pending |= pg332_vectors(d, qatomic_xchg(&d->pg332.risen, 0));
+    for (; pending; pending &= pending - 1) {
+        msix_notify(PCI_DEVICE(d), ctz64(pending));
+    }
+    ernic_pci_pg332_intx(d);
+}
+
+static void irq_timer(void *opaque)
+{
+    ernic_pci_guarded(opaque, send_irqs);
+}
+
+static void schedule_irqs(ErnicPci *d)
+{
+    if (irq_at_once(d)) {
+        timer_mod_ns(&d->irq_timer, clock_now());
+    } else {
+        qemu_bh_schedule(d->irq_bh);
+    }
+}
+
+/* As late as here, so that many calls arm the timer once. */
+void ernic_pci_leave(ErnicPci *d)
+{
+    uint64_t wake = MIN(d->wake, d->pg332.wake);
+
+    if (!d->running || wake == UINT64_MAX) {
+        timer_del(&d->timer);
+    } else if (wake <= clock_now()) {
+        ernic_pci_kick(d);
+    } else {
+        timer_mod_ns(&d->timer, MIN(wake, (uint64_t)INT64_MAX));
+    }
+    qemu_mutex_unlock(&d->lock);
+    if (irq_at_once(d) && d->running) {
+        ernic_pci_guarded(d, send_irqs);
+    }
+}
+
+/* Neither face is always the first. */
+void ernic_pci_engines_run(ErnicPci *d, uint64_t now)
+{
+    d->pg332.first = !d->pg332.first;
+    if (d->pg332.first) {
+        ernic_pci_pg332_run(d, now);
+    }
+    ernic_run(d->engine, now);
+    if (!d->pg332.first) {
+        ernic_pci_pg332_run(d, now);
+    }
+}
+
+static void env_work(void *opaque)
+{
+    ErnicPci *d = opaque;
+    uint64_t now = ernic_pci_enter(d);
+
+    if (d->running) {
+        ernic_pci_netdev_run(d, now);
+        ernic_pci_verbs_run(d, now);
+        ernic_pci_engines_run(d, now);
+        ernic_pci_udp_run(d, now);
+    }
+    ernic_pci_leave(d);
+    ernic_pci_netdev_resume(d);
+}
+
+/* ---- guest memory --------------------------------------------------------- */
+
+/*
+ * Without the BQL an access must never become one of a device or a write to
+ * ROM, for which the memory core would take it. The guest may change what is
+ * where at any time: only what is mapped stays what it is. *@len is cut to what
+ * can be had at once; NULL: not RAM.
+ */
+static void *env_map(ErnicPci *d, uint64_t addr, hwaddr *len, bool write)
+{
+    AddressSpace *as = pci_get_address_space(PCI_DEVICE(d));
+    hwaddr xlat, n = *len;
+    ram_addr_t offset;
+    void *map;
+
+    if (!memory_access_is_direct(
+            address_space_translate(as, addr, &xlat, &n, write, DMA_ATTRS),
+            write, DMA_ATTRS)) {
+        return NULL;
+    }
+    map = address_space_map(as, addr, len, write, DMA_ATTRS);
+    if (map && !memory_region_from_host(map, &offset)) {
+        /* It was RAM a moment ago: this is a buffer, and not to be written. */
+        address_space_unmap(as, map, *len, write, 0);
+        map = NULL;
+    }
+    return map;
+}
+
+static void env_unmap(ErnicPci *d, void *map, hwaddr len, bool write)
+{
+    address_space_unmap(pci_get_address_space(PCI_DEVICE(d)), map, len, write,
+                        write ? len : 0);
+}
+
+static bool env_copy(ErnicPci *d, uint64_t addr, uint8_t *buf, uint64_t len,
+                     bool write)
+{
+    hwaddr n;
+    void *map;
+
+    smp_mb();                   /* in the order of the calls */
+    for (; len; addr += n, buf += n, len -= n) {
+        n = len;
+        map = env_map(d, addr, &n, write);
+        if (!map) {
+            return false;
+        }
+        memcpy(write ? map : buf, write ? buf : map, n);
+        env_unmap(d, map, n, write);
+    }
+    return true;
+}
+
+static bool env_access(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
+                       bool write)
+{
+    if (d->iothread) {
+        return env_copy(d, addr, buf, len, write);
+    }
+    return pci_dma_rw(PCI_DEVICE(d), addr, buf, len,
+                      write ? DMA_DIRECTION_FROM_DEVICE
+                            : DMA_DIRECTION_TO_DEVICE, DMA_ATTRS) == MEMTX_OK;
+}
+
+bool ernic_pci_dma(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
+                   bool write)
+{
+    RCU_READ_LOCK_GUARD();
+
+    if (addr >= ERNIC_ADDR_MEMORY) {
+        return ernic_pci_mem_rw(d, addr, buf, len, write);
+    }
+    if (addr + len < addr || !env_access(d, addr, buf, len, write)) {
+        trace_ernic_pci_dma_failed(ernic_pci_id(d), addr, len, write);
+        return false;
+    }
+    return true;
+}
+
+static bool env_dma_read(void *env, uint64_t addr, void *buf, uint64_t len)
+{
+    return ernic_pci_dma(env, addr, buf, len, false);
+}
+
+static bool env_dma_write(void *env, uint64_t addr, const void *buf,
+                          uint64_t len)
+{
+    return ernic_pci_dma(env, addr, (void *)buf, len, true);
+}
+
+static uint64_t atomic_result(ErnicAtomicOp op, uint64_t old, uint64_t arg,
+                              uint64_t compare)
+{
+    if (op == ERNIC_ATOMIC_FETCH_ADD) {
+        return old + arg;
+    }
+    return op == ERNIC_ATOMIC_WRITE || old == compare ? arg : old;
+}
+
+/* One operation for the guest's processors as well: on the host's memory. */
+static uint64_t atomic_on(uint64_t *word, ErnicAtomicOp op, uint64_t arg,
+                          uint64_t compare)
+{
+    uint64_t seen, was;
+
+    smp_mb();
+    was = qatomic_read(word);
+    do {
+        seen = was;
+        was = qatomic_cmpxchg(word, seen,
+                              cpu_to_le64(atomic_result(op, le64_to_cpu(seen),
+                                                        arg, compare)));
+    } while (was != seen);
+    return le64_to_cpu(was);
+}
+
+static bool env_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
+                             uint64_t arg, uint64_t compare, uint64_t *old)
+{
+    ErnicPci *d = env;
+    hwaddr len = sizeof(*old);
+    uint64_t *word;
+
+    RCU_READ_LOCK_GUARD();
+    if (addr >= ERNIC_ADDR_MEMORY) {
+        word = ernic_pci_mem_word(d, addr);
+        if (word) {
+            *old = atomic_on(word, op, arg, compare);
+        }
+        return word;
+    }
+    word = env_map(d, addr, &len, true);
+    if (!word || len < sizeof(*old)) {
+        trace_ernic_pci_dma_failed(ernic_pci_id(d), addr, sizeof(*old), true);
+        if (word) {
+            env_unmap(d, word, len, true);
+        }
+        return false;
+    }
+    *old = atomic_on(word, op, arg, compare);
+    env_unmap(d, word, len, true);
+    return true;
+}
+
+/* ---- link, interrupts, time ----------------------------------------------- */
+
+/* To the other face of the function: between the two there is no link. */
+static bool to_face(Ernic *e, uint64_t now, const ErnicTrain *train)
+{
+    if (!e || !ernic_expects(e, train)) {
+        return false;
+    }
+    ernic_rx(e, now, train);
+    return true;
+}
+
+static bool to_link(ErnicPci *d, const ErnicTrain *train)
+{
+    return d->udp ? ernic_pci_udp_tx(d, train)
+                  : ernic_pci_netdev_tx(d, train);
+}
+
+/*
+ * Frames of software's are not the UDP link's, whose packets must not wait for a
+ * netdev that is full: with both, such a frame is lost.
+ */
+static bool frame_to_netdev(ErnicPci *d, const ErnicTrain *train)
+{
+    if (ernic_pci_netdev_tx(d, train)) {
+        return true;
+    }
+    if (!d->udp) {
+        return false;
+    }
+    d->net.eth.tx_errors++;
+    trace_ernic_pci_frame_lost(ernic_pci_id(d), train->len);
+    return true;
+}
+
+static bool env_tx(void *env, const ErnicTrain *train)
+{
+    ErnicPci *d = env;
+
+    if (train->frame) {
+        return frame_to_netdev(d, train);
+    }
+    return to_face(d->pg332.engine, d->engine->now, train) || to_link(d, train);
+}
+
+/* The socket of the UDP link keeps nothing back. */
+static bool env_tx_waits(void *env)
+{
+    ErnicPci *d = env;
+
+    return !d->udp && ernic_pci_netdev_waits(d);
+}
+
+void ernic_pci_tx_ready(ErnicPci *d, uint64_t now)
+{
+    d->pg332.first = !d->pg332.first;
+    if (d->pg332.engine && d->pg332.first) {
+        ernic_tx_ready(d->pg332.engine, now);
+    }
+    ernic_tx_ready(d->engine, now);
+    if (d->pg332.engine && !d->pg332.first) {
+        ernic_tx_ready(d->pg332.engine, now);
+    }
+}
+
+/*
+ * What neither face expects is dropped, and counted, by the one that alone has
+ * the address, or else by one that is in use.
+ */
+void ernic_pci_rx(ErnicPci *d, uint64_t now, const ErnicTrain *train)
+{
+    Ernic *pg332 = d->pg332.engine;
+    bool its = pg332 && (!d->verbs.enabled || ernic_expects(pg332, train) ||
+                         (ernic_has_address(pg332, train) &&
+                          !ernic_has_address(d->engine, train)));
+
+    ernic_rx(its ? pg332 : d->engine, now, train);
+}
+
+uint32_t ernic_pci_rx_room(const ErnicPci *d)
+{
+    uint32_t room = ernic_rx_room(d->engine);
+
+    return d->pg332.engine ? MIN(room, ernic_rx_room(d->pg332.engine)) : room;
+}
+
+void ernic_pci_irq(ErnicPci *d, uint16_t vector)
+{
+    trace_ernic_pci_irq(ernic_pci_id(d), vector);
+    qatomic_or(&d->irq_pending, 1ull << vector);
+    schedule_irqs(d);           /* unless leave() is first */
+}
+
+static void env_irq(void *env, uint16_t vector)
+{
+    ernic_pci_irq(env, vector);
+}
+
+static void env_wake_at(void *env, uint64_t ns)
+{
+    ErnicPci *d = env;
+
+    d->wake = ns;
+}
+
+const ErnicEnvOps ernic_pci_env_ops = {
+    .dma_read = env_dma_read,
+    .dma_write = env_dma_write,
+    .dma_atomic64 = env_dma_atomic64,
+    .tx = env_tx,
+    .tx_waits = env_tx_waits,
+    .irq = env_irq,
+    .wake_at = env_wake_at,
+};
+
+static bool pg332_dma_read(void *env, uint64_t addr, void *buf, uint64_t len)
+{
+    return ernic_pci_shell_dma(env, addr, buf, len, false);
+}
+
+static bool pg332_dma_write(void *env, uint64_t addr, const void *buf,
+                            uint64_t len)
+{
+    return ernic_pci_shell_dma(env, addr, (void *)buf, len, true);
+}
+
+/* PG332 has no atomics: no key of it lets one pass. */
+static bool pg332_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
+                               uint64_t arg, uint64_t compare, uint64_t *old)
+{
+    return false;
+}
+
+static bool pg332_tx(void *env, const ErnicTrain *train)
+{
+    ErnicPci *d = env;
+
+    return (d->verbs.enabled && to_face(d->engine, d->pg332.engine->now, train)) ||
+           to_link(d, train);
+}
+
+/* Apart from those of verbs, whose reset forgets what is pending. */
+static void pg332_irq(void *env, uint16_t vector)
+{
+    ErnicPci *d = env;
+
+    qatomic_or(&d->pg332.risen, 1u << vector);
+    schedule_irqs(d);           /* unless leave() is first */
+}
+
+static void pg332_wake_at(void *env, uint64_t ns)
+{
+    ErnicPci *d = env;
+
+    d->pg332.wake = ns;
+}
+
+static void pg332_violation(void *env, const ErnicReport *report)
+{
+    ernic_pci_pg332_warn(env, report);
+}
+
+const ErnicEnvOps ernic_pci_pg332_env_ops = {
+    .dma_read = pg332_dma_read,
+    .dma_write = pg332_dma_write,
+    .dma_atomic64 = pg332_dma_atomic64,
+    .tx = pg332_tx,
+    .tx_waits = env_tx_waits,
+    .irq = pg332_irq,
+    .wake_at = pg332_wake_at,
+    .violation = pg332_violation,
+};
+
+/* ---- life ----------------------------------------------------------------- */
+
+/*
+ * The device's work reaches RAM alone and so never itself: its bottom half needs
+ * no guard against re-entrance, which with an iothread would refuse the register
+ * accesses that happen at the same time. Interrupts do need one.
+ */
+void ernic_pci_env_init(ErnicPci *d)
+{
+    qemu_mutex_init(&d->lock);
+    qemu_mutex_init(&d->db_lock);
+    d->wake = d->pg332.wake = UINT64_MAX;
+    if (d->iothread) {
+        object_ref(OBJECT(d->iothread));
+        d->ctx = d->fd_ctx = iothread_get_aio_context(d->iothread);
+        aio_timer_init(d->ctx, &d->timer, QEMU_CLOCK_VIRTUAL, SCALE_NS,
+                       env_work, d);
+        aio_timer_init(d->ctx, &d->kick, QEMU_CLOCK_VIRTUAL, SCALE_NS,
+                       env_work, d);
+    } else {
+        d->ctx = qemu_get_aio_context();
+        d->fd_ctx = iohandler_get_aio_context();
+        timer_init_ns(&d->timer, QEMU_CLOCK_VIRTUAL, env_work, d);
+        timer_init_ns(&d->kick, QEMU_CLOCK_VIRTUAL, env_work, d);
+    }
+    d->bh = aio_bh_new(d->ctx, env_work, d);
+    timer_init_ns(&d->irq_timer, QEMU_CLOCK_VIRTUAL, irq_timer, d);
+    d->irq_bh = qemu_bh_new_guarded(send_irqs, d,
+                                    &DEVICE(d)->mem_reentrancy_guard);
+}
+
+static void env_drained(void *opaque)
+{
+}
+
+void ernic_pci_drain(ErnicPci *d)
+{
+    if (d->iothread) {
+        aio_wait_bh_oneshot(d->ctx, env_drained, d);
+    }
+    send_irqs(d);
+}
+
+/* Nothing enters any more: running is false, sockets are closed. */
+void ernic_pci_env_fini(ErnicPci *d)
+{
+    timer_del(&d->timer);
+    timer_del(&d->kick);
+    qemu_bh_delete(d->bh);
+    ernic_pci_drain(d);
+    timer_del(&d->irq_timer);
+    qemu_bh_delete(d->irq_bh);
+    if (d->iothread) {
+        object_unref(OBJECT(d->iothread));
+    }
+    qemu_mutex_destroy(&d->lock);
+    qemu_mutex_destroy(&d->db_lock);
+}

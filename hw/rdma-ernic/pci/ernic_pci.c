@@ -1,0 +1,393 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The PCI function: identity, capabilities, BARs, properties, and the device's
+ * life from realize over reset, power, stop and go of the machine, to unplug.
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qemu/units.h"
+#include "qemu/module.h"
+#include "qemu/units.h"
+#include "hw/pci/msix.h"
+#include "hw/pci/pcie.h"
+#include "hw/pci/pcie_aer.h"
+#include "qemu/main-loop.h"
+#include "system/runstate.h"
+#include "system/system.h"
+#include "pci/ernic_pci.h"
+#include "hw/rdma-ernic/trace.h"
+/* QEMU 11 has moved them. */
+#if __has_include("hw/core/qdev-properties.h")
+#include "hw/core/qdev-properties.h"
+#include "hw/core/qdev-properties-system.h"
+#include "hw/core/resettable.h"
+#else
+#include "hw/qdev-properties.h"
+#include "hw/qdev-properties-system.h"
+#include "hw/resettable.h"
+#endif
+
+#define MSIX_BAR_SIZE       0x1000
+QEMU_BUILD_BUG_ON(ERNIC_MAX_VECTORS * PCI_MSIX_ENTRY_SIZE > 0x800);
+
+/* By shell.reconic: where in which BAR table and pending bits are. */
+static const struct {
+    uint8_t bar;
+    uint32_t table, pba;
+} msix_at[] = {
+    { ERNIC_BAR_MSIX, 0, 0x800 },
+    { ERNIC_RECONIC_BAR_QDMA, ERNIC_RECONIC_MSIX, ERNIC_RECONIC_PBA },
+};
+
+/* ---- limits --------------------------------------------------------------- */
+
+/* One row per property that is a number in the engine's configuration. */
+static const struct {
+    const char *name;
+    size_t field;
+    uint32_t min, max;
+} limits[] = {
+#define LIMIT(name, field, min, max) \
+    { name, offsetof(ErnicConfig, field), min, max }
+    /* Number 0 of each is never used; 0 and 1 of the queue pairs are special. */
+    LIMIT("max-qp", max_qp, 3, ERNIC_LIM_QP),
+    LIMIT("max-cq", max_cq, 2, ERNIC_LIM_CQ),
+    LIMIT("max-srq", max_srq, 2, ERNIC_LIM_SRQ),
+    LIMIT("max-eq", max_eq, 2, ERNIC_LIM_EQ),
+    LIMIT("max-mr", max_mr, 2, ERNIC_LIM_MR),
+    LIMIT("max-pd", max_pd, 2, ERNIC_LIM_PD),
+    LIMIT("max-uctx", max_uctx, 2, ERNIC_LIM_UCTX),
+    LIMIT("link-speed", link_speed, 1, ERNIC_MAX_LINK_SPEED),
+#undef LIMIT
+};
+
+static bool check_limits(ErnicPci *d, Error **errp)
+{
+    uint32_t value;
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(limits); i++) {
+        value = *(uint32_t *)((uint8_t *)&d->cfg + limits[i].field);
+        if (value < limits[i].min || value > limits[i].max) {
+            error_setg(errp, "%s is %u, not %u to %u", limits[i].name, value,
+                       limits[i].min, limits[i].max);
+            return false;
+        }
+    }
+    if (d->cfg.num_vectors < 1 || d->cfg.num_vectors > ERNIC_MAX_VECTORS) {
+        error_setg(errp, "vectors is %u, not 1 to %u", d->cfg.num_vectors,
+                   ERNIC_MAX_VECTORS);
+        return false;
+    }
+    if (d->mtu < 256 || d->mtu > 4096 || !is_power_of_2(d->mtu)) {
+        error_setg(errp, "roce-mtu is %u, not 256, 512, 1024, 2048 or 4096",
+                   d->mtu);
+        return false;
+    }
+    d->cfg.mtu = ctz32(d->mtu) - 7;
+    /* The netdev is the main loop's. */
+    d->cfg.raw = !d->iothread;
+    return true;
+}
+
+/* ---- the virtual machine stops and goes, so does power -------------------- */
+
+bool ernic_pci_powered(const ErnicPci *d)
+{
+    const PCIDevice *pci = &d->parent_obj;
+
+    return !(pci_get_word(pci->config + pci->pm_cap + PCI_PM_CTRL) &
+             PCI_PM_CTRL_STATE_MASK);
+}
+
+static void set_running(ErnicPci *d, bool running)
+{
+    uint64_t now = ernic_pci_enter(d);
+
+    if (!running && d->running) {
+        ernic_pci_doorbells_run(d, now);
+    }
+    d->running = running;
+    ernic_pci_udp_update(d);
+    if (running) {
+        d->wake = now;
+        d->pg332.wake = d->pg332.engine ? now : UINT64_MAX;
+    }
+    if (!running) {
+        ernic_pci_timing_flush(d);
+    }
+    ernic_pci_leave(d);
+    if (running) {
+        ernic_pci_netdev_tell_link(d);
+        ernic_pci_eth_kick(d);
+    } else {
+        ernic_pci_drain(d);
+    }
+}
+
+static void vm_state_changed(void *opaque, bool running, RunState state)
+{
+    ErnicPci *d = opaque;
+
+    set_running(d, running && ernic_pci_powered(d));
+}
+
+/*
+ * In D3hot the function reaches no memory, raises no interrupt and hears no
+ * packet; its state stays. What was rung before is done before.
+ */
+static void update_power(ErnicPci *d)
+{
+    bool powered = ernic_pci_powered(d);
+
+    if (runstate_is_running() && d->running != powered) {
+        trace_ernic_pci_power(ernic_pci_id(d), powered);
+        set_running(d, powered);
+    }
+}
+
+/* ---- capabilities --------------------------------------------------------- */
+
+static bool add_pm(PCIDevice *pci, Error **errp)
+{
+    int pos = pci_pm_init(pci, 0, errp);
+
+    if (pos < 0) {
+        return false;
+    }
+    pci_set_word(pci->config + pos + PCI_PM_PMC, 3);    /* PM 1.2 */
+    pci_set_word(pci->config + pos + PCI_PM_CTRL, PCI_PM_CTRL_NO_SOFT_RESET);
+    pci_set_word(pci->wmask + pos + PCI_PM_CTRL, PCI_PM_CTRL_STATE_MASK);
+    return true;
+}
+
+static bool add_capabilities(ErnicPci *d, Error **errp)
+{
+    const typeof(msix_at[0]) *at = &msix_at[d->shell.reconic];
+    PCIDevice *pci = PCI_DEVICE(d);
+    int ret, i;
+
+    if (!add_pm(pci, errp)) {
+        return false;
+    }
+    ret = pcie_endpoint_cap_init(pci, 0);
+    if (ret < 0) {
+        error_setg_errno(errp, -ret, "no PCIe capability");
+        return false;
+    }
+    pcie_cap_flr_init(pci);
+    if (pcie_aer_init(pci, PCI_ERR_VER, PCI_CONFIG_SPACE_SIZE, PCI_ERR_SIZEOF,
+                      errp) < 0) {
+        return false;
+    }
+    ret = msix_init(pci, d->cfg.num_vectors, &d->msix_bar, at->bar, at->table,
+                    &d->msix_bar, at->bar, at->pba, 0, errp);
+    if (ret < 0) {
+        if (ret == -ENOTSUP && errp && !*errp) {
+            error_setg(errp, "this machine has no MSI-X");
+        }
+        return false;
+    }
+    for (i = 0; i < d->cfg.num_vectors; i++) {
+        msix_vector_use(pci, i);
+    }
+    return true;
+}
+
+/* MSI-X, and memory of the card in the upper half of a BAR that is twice as big. */
+static void init_msix_bar(ErnicPci *d)
+{
+    uint64_t card = d->shell.card_size;
+
+    memory_region_init(&d->msix_bar, OBJECT(d), "ernic-msix",
+                       card ? 2 * card : MSIX_BAR_SIZE);
+    if (card) {
+        memory_region_add_subregion(&d->msix_bar, card, &d->shell.card);
+    }
+}
+
+static void add_bars(ErnicPci *d)
+{
+    PCIDevice *pci = PCI_DEVICE(d);
+    uint8_t type = PCI_BASE_ADDRESS_SPACE_MEMORY | PCI_BASE_ADDRESS_MEM_TYPE_64;
+
+    memory_region_init_io(&d->bar, OBJECT(d), &ernic_pci_bar_ops, d,
+                          "ernic-verbs",
+                          pow2ceil(ernic_pci_regs_size(d) + d->mem_size));
+    ernic_pci_mem_start(d);
+    pci_register_bar(pci, ERNIC_BAR_REGS, type, &d->bar);
+    init_msix_bar(d);
+    pci_register_bar(pci, ERNIC_BAR_MSIX, type, &d->msix_bar);
+    if (d->pg332.version) {
+        pci_register_bar(pci, ERNIC_BAR_PG332, type, &d->pg332.bar);
+    }
+}
+
+/* ---- life ----------------------------------------------------------------- */
+
+static void ernic_pci_realize(PCIDevice *pci, Error **errp)
+{
+    ERRP_GUARD();
+    ErnicPci *d = ERNIC(pci);
+
+    if (!check_limits(d, errp) || !ernic_pci_mem_open(d, errp)) {
+        return;
+    }
+    if (!ernic_pci_netdev_open(d, errp) || !ernic_pci_timing_open(d, errp)) {
+        goto no_timing;
+    }
+    if (!ernic_pci_udp_open(d, errp)) {
+        goto no_udp;
+    }
+    if (!ernic_pci_shell_open(d, errp) || !ernic_pci_pg332_open(d, errp)) {
+        goto no_face;
+    }
+    if (d->shell.reconic) {
+        ernic_pci_shell_add_bars(d);
+    } else {
+        add_bars(d);
+    }
+    if (!add_capabilities(d, errp)) {
+        pcie_aer_exit(pci);
+        pcie_cap_exit(pci);
+        goto no_face;
+    }
+    ernic_pci_env_init(d);
+    d->engine = ernic_new(&d->cfg, &ernic_pci_env_ops, d);
+    ernic_pci_pg332_start(d);
+    ernic_pci_netdev_start(d);
+    d->vm_state = qemu_add_vm_change_state_handler(vm_state_changed, d);
+    set_running(d, runstate_is_running());
+    trace_ernic_pci_realize(ernic_pci_id(d), d->cfg.max_qp,
+                            d->cfg.num_vectors, d->roce_udp ?: "");
+    return;
+
+no_face:
+    ernic_pci_shell_close(d);
+    ernic_pci_udp_close(d);
+no_udp:
+    ernic_pci_timing_close(d);
+no_timing:
+    ernic_pci_mem_close(d);
+}
+
+static void ernic_pci_exit(PCIDevice *pci)
+{
+    ErnicPci *d = ERNIC(pci);
+
+    trace_ernic_pci_exit(ernic_pci_id(d));
+    qemu_del_vm_change_state_handler(d->vm_state);
+    set_running(d, false);
+    ernic_pci_netdev_close(d);
+    ernic_pci_udp_close(d);
+    ernic_pci_env_fini(d);
+    ernic_free(d->engine);
+    ernic_pci_pg332_close(d);
+    ernic_pci_timing_close(d);
+    ernic_pci_shell_close(d);
+    ernic_pci_mem_close(d);
+    msix_uninit(pci, &d->msix_bar, &d->msix_bar);
+    pcie_aer_exit(pci);
+    pcie_cap_exit(pci);
+}
+
+/*
+ * All of a reset happens in the first of its phases: nothing leaves the device
+ * here, and INTx is lowered by the bus. It ends in D0, which shows at
+ * the next write to configuration space; until then no BAR is mapped.
+ */
+static void ernic_pci_reset_enter(Object *obj, ResetType type)
+{
+    ErnicPci *d = ERNIC(obj);
+    uint64_t now;
+
+    trace_ernic_pci_reset(ernic_pci_id(d));
+    now = ernic_pci_enter(d);
+    ernic_pci_shell_reset(d);
+    ernic_pci_pg332_reset(d, now);
+    ernic_pci_verbs_reset(d, now);
+    ernic_pci_leave(d);
+}
+
+static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
+                                   int len)
+{
+    pci_default_write_config(pci, addr, value, len);
+    pcie_cap_flr_write_config(pci, addr, value, len);
+    update_power(ERNIC(pci));
+    ernic_pci_pg332_intx(ERNIC(pci));
+}
+
+static void ernic_pci_instance_init(Object *obj)
+{
+    device_add_bootindex_property(obj, &ERNIC(obj)->net.conf.bootindex,
+                                  "bootindex", "/ethernet-phy@0", DEVICE(obj));
+}
+
+static const Property ernic_pci_properties[] = {
+    DEFINE_NIC_PROPERTIES(ErnicPci, net.conf),
+    DEFINE_PROP_UINT32("max-qp", ErnicPci, cfg.max_qp, 1024),
+    DEFINE_PROP_UINT32("max-cq", ErnicPci, cfg.max_cq, 1024),
+    DEFINE_PROP_UINT32("max-srq", ErnicPci, cfg.max_srq, 256),
+    DEFINE_PROP_UINT32("max-eq", ErnicPci, cfg.max_eq, 64),
+    DEFINE_PROP_UINT32("max-mr", ErnicPci, cfg.max_mr, 8192),
+    DEFINE_PROP_UINT32("max-pd", ErnicPci, cfg.max_pd, 1024),
+    DEFINE_PROP_UINT32("max-uctx", ErnicPci, cfg.max_uctx, 256),
+    DEFINE_PROP_UINT16("vectors", ErnicPci, cfg.num_vectors, 17),
+    DEFINE_PROP_UINT32("roce-mtu", ErnicPci, mtu, 4096),
+    DEFINE_PROP_SIZE("device-memory", ErnicPci, mem_size, 512 * KiB),
+    DEFINE_PROP_UINT32("link-speed", ErnicPci, cfg.link_speed, 100000),
+    DEFINE_PROP_STRING("roce-udp", ErnicPci, roce_udp),
+    DEFINE_PROP_STRING("roce-peers", ErnicPci, roce_peers),
+    DEFINE_PROP_STRING("ernic-version", ErnicPci, pg332.version),
+    DEFINE_PROP_UINT32("ernic-qps", ErnicPci, pg332.num_qp, 0),
+    DEFINE_PROP_BOOL("timing", ErnicPci, timing, false),
+    DEFINE_PROP_STRING("timing-profile", ErnicPci, timing_profile),
+    DEFINE_PROP_STRING("timing-trace", ErnicPci, timing_trace),
+    DEFINE_PROP_SIZE("timing-trace-limit", ErnicPci, timing_trace_limit,
+                     256 * MiB),
+    DEFINE_PROP_STRING("shell", ErnicPci, shell.name),
+    DEFINE_PROP_SIZE("card-memory", ErnicPci, shell.card_size, 0),
+    DEFINE_PROP_LINK("wire", ErnicPci, net.wire, TYPE_ERNIC_WIRE, ErnicWire *),
+    DEFINE_PROP_STRING("ernic-strict", ErnicPci, pg332.strict),
+    DEFINE_PROP_LINK("iothread", ErnicPci, iothread, TYPE_IOTHREAD, IOThread *),
+};
+
+static void ernic_pci_class_init(ObjectClass *oc, ERNIC_CLASS_DATA *data)
+{
+    DeviceClass *dc = DEVICE_CLASS(oc);
+    PCIDeviceClass *pc = PCI_DEVICE_CLASS(oc);
+    ResettableClass *rc = RESETTABLE_CLASS(oc);
+
+    pc->realize = ernic_pci_realize;
+    pc->exit = ernic_pci_exit;
+    pc->config_write = ernic_pci_config_write;
+    pc->vendor_id = ERNIC_PCI_VENDOR;
+    pc->device_id = ERNIC_PCI_DEVICE;
+    pc->class_id = PCI_CLASS_NETWORK_ETHERNET;
+    rc->phases.enter = ernic_pci_reset_enter;
+    dc->desc = "Embedded RDMA NIC (RoCEv2)";
+    dc->vmsd = &ernic_pci_vmstate;
+    set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);
+    device_class_set_props(dc, ernic_pci_properties);
+    ernic_pci_udp_class_init(oc);
+    ernic_pci_stats_class_init(oc);
+    ernic_pci_pg332_class_init(oc);
+}
+
+static const TypeInfo ernic_pci_types[] = {
+    {
+        .name = TYPE_ERNIC,
+        .parent = TYPE_PCI_DEVICE,
+        .instance_size = sizeof(ErnicPci),
+        .instance_init = ernic_pci_instance_init,
+        .class_init = ernic_pci_class_init,
+        .interfaces = (InterfaceInfo[]) {
+            { INTERFACE_PCIE_DEVICE },
+            { }
+        },
+    },
+};
+
+DEFINE_TYPES(ernic_pci_types)

@@ -1,0 +1,191 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What migrates: the PCI function, the control page, and the engine as the
+ * bytes that it describes itself by (core/state/state.c). The sockets of the links
+ * are the destination's own; what they held is lost as on any network.
+ */
+#include "qemu/osdep.h"
+#include "qemu/main-loop.h"
+#include "hw/pci/msix.h"
+#include "migration/vmstate.h"
+#include "qemu/error-report.h"
+#include "pci/ernic_pci.h"
+#include "hw/rdma-ernic/trace.h"
+
+static void save_pg332(ErnicPci *d)
+{
+    GByteArray *bytes;
+
+    if (d->pg332.engine) {
+        bytes = g_byte_array_new();
+        ernic_pci_enter(d);
+        ernic_save(d->pg332.engine, bytes);
+        ernic_pci_leave(d);
+        d->pg332.state_len = bytes->len;
+        d->pg332.state = g_byte_array_free(bytes, false);
+    }
+}
+
+static int state_pre_save(void *opaque)
+{
+    GByteArray *bytes = g_byte_array_new();
+    ErnicPci *d = opaque;
+
+    ernic_pci_enter(d);
+    ernic_save(d->engine, bytes);
+    ernic_pci_leave(d);
+    d->state_len = bytes->len;
+    d->state = g_byte_array_free(bytes, false);
+    save_pg332(d);
+    trace_ernic_pci_save(ernic_pci_id(d), d->state_len);
+    return 0;
+}
+
+static int state_post_save(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    g_free(d->state);
+    g_free(d->pg332.state);
+    d->state = d->pg332.state = NULL;
+    return 0;
+}
+
+/* The other end is not trusted: neither a counter nor a byte of the engine. */
+static bool verbs_ok(const ErnicVerbs *v)
+{
+    return v->error < ERNIC_DEVERR_COUNT &&
+           (!v->enabled || (v->ring_shift <= ERNIC_RING_SHIFT_MAX &&
+                            v->cmd_pi - v->cmd_ci <= 1u << v->ring_shift));
+}
+
+static int state_post_load(void *opaque, int version)
+{
+    ErnicPci *d = opaque;
+    uint64_t now = ernic_pci_enter(d);
+    bool ok = verbs_ok(&d->verbs) && ernic_pci_eth_valid(d) &&
+              ernic_load(d->engine, now, d->state, d->state_len) &&
+              (!d->pg332.engine ||
+               ernic_load(d->pg332.engine, now, d->pg332.state,
+                          d->pg332.state_len));
+
+    trace_ernic_pci_load(ernic_pci_id(d), d->state_len, ok);
+    state_post_save(d);
+    if (ok) {
+        d->net.link_moved = true;       /* it may: this is another link */
+        qemu_bh_schedule(d->irq_bh);
+    } else {
+        ernic_pci_pg332_reset(d, now);
+        ernic_pci_verbs_reset(d, now);
+    }
+    ernic_pci_leave(d);
+    if (!ok) {
+        error_report("ernic: the state that arrived is not a valid one of a"
+                     " device with these properties");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static const VMStateDescription verbs_vmstate = {
+    .name = "ernic/verbs",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(cmd_addr, ErnicVerbs),
+        VMSTATE_UINT64(rsp_addr, ErnicVerbs),
+        VMSTATE_UINT32(ring_shift, ErnicVerbs),
+        VMSTATE_UINT32(cmd_pi, ErnicVerbs),
+        VMSTATE_UINT32(cmd_ci, ErnicVerbs),
+        VMSTATE_UINT32(error, ErnicVerbs),
+        VMSTATE_BOOL(enabled, ErnicVerbs),
+        VMSTATE_BOOL(fatal, ErnicVerbs),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription eth_vmstate = {
+    .name = "ernic/eth",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(ctrl, ErnicEth),
+        VMSTATE_UINT32(mac_lo, ErnicEth),
+        VMSTATE_UINT32(mac_hi, ErnicEth),
+        VMSTATE_UINT64(mc_hash, ErnicEth),
+        VMSTATE_UINT64(tx_addr, ErnicEth),
+        VMSTATE_UINT64(rx_addr, ErnicEth),
+        VMSTATE_UINT64(state_addr, ErnicEth),
+        VMSTATE_UINT32(tx_shift, ErnicEth),
+        VMSTATE_UINT32(rx_shift, ErnicEth),
+        VMSTATE_UINT32(vector, ErnicEth),
+        VMSTATE_UINT32(tx_pi, ErnicEth),
+        VMSTATE_UINT32(tx_ci, ErnicEth),
+        VMSTATE_UINT32(rx_pi, ErnicEth),
+        VMSTATE_UINT32(rx_ci, ErnicEth),
+        VMSTATE_UINT32(tx_arm, ErnicEth),
+        VMSTATE_UINT32(rx_arm, ErnicEth),
+        VMSTATE_BOOL(tx_armed, ErnicEth),
+        VMSTATE_BOOL(rx_armed, ErnicEth),
+        VMSTATE_UINT64(tx_packets, ErnicEth),
+        VMSTATE_UINT64(tx_bytes, ErnicEth),
+        VMSTATE_UINT64(tx_errors, ErnicEth),
+        VMSTATE_UINT64(rx_packets, ErnicEth),
+        VMSTATE_UINT64(rx_bytes, ErnicEth),
+        VMSTATE_UINT64(rx_no_buffer, ErnicEth),
+        VMSTATE_UINT64(rx_errors, ErnicEth),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static bool has_pg332(void *opaque, int version)
+{
+    ErnicPci *d = opaque;
+
+    return d->pg332.engine;
+}
+
+static bool has_shell(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    return d->shell.reconic;
+}
+
+/* Memory of the card migrates as any RAM does. */
+static const VMStateDescription shell_vmstate = {
+    .name = "ernic/shell",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = has_shell,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32_ARRAY(shell.regs, ErnicPci, ERNIC_SHELL_WORDS),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+const VMStateDescription ernic_pci_vmstate = {
+    .name = "ernic",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .pre_save = state_pre_save,
+    .post_save = state_post_save,
+    .post_load = state_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_PCI_DEVICE(parent_obj, ErnicPci),
+        VMSTATE_MSIX(parent_obj, ErnicPci),
+        VMSTATE_STRUCT(verbs, ErnicPci, 1, verbs_vmstate, ErnicVerbs),
+        VMSTATE_STRUCT(net.eth, ErnicPci, 1, eth_vmstate, ErnicEth),
+        VMSTATE_UINT32(state_len, ErnicPci),
+        VMSTATE_VBUFFER_ALLOC_UINT32(state, ErnicPci, 1, NULL, state_len),
+        VMSTATE_UINT32_TEST(pg332.state_len, ErnicPci, has_pg332),
+        VMSTATE_VBUFFER_ALLOC_UINT32(pg332.state, ErnicPci, 1, has_pg332,
+                                     pg332.state_len),
+        VMSTATE_END_OF_LIST()
+    },
+    .subsections = (const VMStateDescription * const []) {
+        &shell_vmstate,
+        NULL
+    }
+};

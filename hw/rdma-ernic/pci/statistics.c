@@ -1,0 +1,274 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The property "statistics": every counter of the device by its name, for
+ * qom-get of QMP and HMP. The names are those of the lists that count, all of
+ * them spelt with _.
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qapi/visitor.h"
+#include "core/timing/timing_count.h"
+#include "pci/ernic_pci.h"
+
+/* Of an engine; all 0 of one that is not there. */
+typedef struct Face {
+    ErnicStats stats;
+    ErnicTimingCount timing;
+    bool timed;                 /* the timing model is on */
+} Face;
+
+/* Everything at one moment. */
+typedef struct Snapshot {
+    Face engine, pg332;
+    ErnicUdpStats udp;          /* 0 without that link */
+    ErnicEth eth;
+} Snapshot;
+
+typedef struct Counter {
+    const char *name;
+    size_t off;                 /* of a uint64_t */
+} Counter;
+
+static const Counter engine_counters[] = {
+#define X(name) { #name, offsetof(ErnicStats, name) },
+    ERNIC_STATS_LIST(X)
+#undef X
+};
+
+#define UDP(name) { #name, offsetof(ErnicUdpStats, name) }
+static const Counter udp_counters[] = {
+    UDP(tx_trains), UDP(tx_packets), UDP(tx_bytes),
+    UDP(rx_trains), UDP(rx_packets), UDP(rx_bytes), UDP(tx_busy),
+};
+#undef UDP
+
+#define ETH(name) { #name, offsetof(ErnicEth, name) }
+static const Counter eth_counters[] = {
+    ETH(tx_packets), ETH(tx_bytes), ETH(tx_errors), ETH(rx_packets),
+    ETH(rx_bytes), ETH(rx_no_buffer), ETH(rx_errors),
+};
+#undef ETH
+
+#define STAGE(name) { #name, offsetof(ErnicStageCount, name) }
+static const Counter stage_counters[] = {
+    STAGE(items), STAGE(busy), STAGE(stalled), STAGE(idle), STAGE(waited),
+};
+#undef STAGE
+
+#define QUEUE(name) { #name, offsetof(ErnicQueueCount, name) }
+static const Counter queue_counters[] = {
+    QUEUE(size), QUEUE(count), QUEUE(peak), QUEUE(area),
+};
+#undef QUEUE
+
+#define TIME(name) { #name, offsetof(ErnicTimingCount, name) }
+static const Counter time_counters[] = { TIME(since), TIME(now) };
+#undef TIME
+
+static const char *const stage_names[] = {
+#define X(symbol, name) name,
+    ERNIC_TIMING_STAGES(X)
+#undef X
+};
+
+static const char *const queue_names[] = {
+#define X(symbol, name) name,
+    ERNIC_TIMING_QUEUES(X)
+#undef X
+};
+
+static bool visit_counters(Visitor *v, const Counter *c, size_t num,
+                           const void *base, Error **errp)
+{
+    uint64_t value;
+    size_t i;
+
+    for (i = 0; i < num; i++) {
+        value = *(const uint64_t *)((const uint8_t *)base + c[i].off);
+        if (!visit_type_uint64(v, c[i].name, &value, errp)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const char *drop_name(uint32_t i)
+{
+    return ernic_drop_name(i);
+}
+
+static const char *fault_name(uint32_t i)
+{
+    return ernic_fault_info(i)->name;
+}
+
+static const char *udp_drop_name(uint32_t i)
+{
+    return ernic_udp_drop_name(i);
+}
+
+/* A structure of counters that are numbered from @first on. */
+static bool visit_numbered(Visitor *v, const char *name, uint64_t *value,
+                           uint32_t first, uint32_t end,
+                           const char *(*name_of)(uint32_t), Error **errp)
+{
+    bool ok = true;
+    uint32_t i;
+
+    if (!visit_start_struct(v, name, NULL, 0, errp)) {
+        return false;
+    }
+    for (i = first; ok && i < end; i++) {
+        g_autofree char *spelt = g_strdelimit(g_strdup(name_of(i)), "-", '_');
+
+        ok = visit_type_uint64(v, spelt, &value[i], errp);
+    }
+    visit_end_struct(v, NULL);
+    return ok;
+}
+
+/* A structure of @num structures, of the counters @c each, @size bytes apart. */
+static bool visit_records(Visitor *v, const char *name,
+                          const char *const *names, size_t num,
+                          const Counter *c, size_t num_counters,
+                          const void *records, size_t size, Error **errp)
+{
+    bool ok = true;
+    size_t i;
+
+    if (!visit_start_struct(v, name, NULL, 0, errp)) {
+        return false;
+    }
+    for (i = 0; ok && i < num; i++) {
+        g_autofree char *spelt = g_strdelimit(g_strdup(names[i]), "- ", '_');
+
+        ok = visit_start_struct(v, spelt, NULL, 0, errp);
+        if (ok) {
+            ok = visit_counters(v, c, num_counters,
+                                (const uint8_t *)records + i * size, errp);
+            visit_end_struct(v, NULL);
+        }
+    }
+    visit_end_struct(v, NULL);
+    return ok;
+}
+
+static bool visit_timing(Visitor *v, const Face *face, Error **errp)
+{
+    const ErnicTimingCount *c = &face->timing;
+    bool ok;
+
+    if (!face->timed) {
+        return true;
+    }
+    if (!visit_start_struct(v, "timing", NULL, 0, errp)) {
+        return false;
+    }
+    ok = visit_counters(v, time_counters, ARRAY_SIZE(time_counters), c, errp) &&
+         visit_records(v, "stages", stage_names, ARRAY_SIZE(stage_names),
+                       stage_counters, ARRAY_SIZE(stage_counters), c->stage,
+                       sizeof(c->stage[0]), errp) &&
+         visit_records(v, "queues", queue_names, ARRAY_SIZE(queue_names),
+                       queue_counters, ARRAY_SIZE(queue_counters), c->queue,
+                       sizeof(c->queue[0]), errp);
+    visit_end_struct(v, NULL);
+    return ok;
+}
+
+/* Number 0 of drops and faults is none at all. */
+static bool visit_engine(Visitor *v, Face *face, Error **errp)
+{
+    ErnicStats *stats = &face->stats;
+
+    return visit_counters(v, engine_counters, ARRAY_SIZE(engine_counters),
+                          stats, errp) &&
+           visit_numbered(v, "drops", stats->drop, 1, ERNIC_DROP_COUNT,
+                          drop_name, errp) &&
+           visit_numbered(v, "faults", stats->fault, 1, ERNIC_FAULT_COUNT,
+                          fault_name, errp) &&
+           visit_timing(v, face, errp);
+}
+
+static bool visit_pg332(Visitor *v, Face *face, Error **errp)
+{
+    bool ok;
+
+    if (!visit_start_struct(v, "pg332", NULL, 0, errp)) {
+        return false;
+    }
+    ok = visit_engine(v, face, errp);
+    visit_end_struct(v, NULL);
+    return ok;
+}
+
+static bool visit_udp(Visitor *v, ErnicUdpStats *stats, Error **errp)
+{
+    bool ok;
+
+    if (!visit_start_struct(v, "udp", NULL, 0, errp)) {
+        return false;
+    }
+    ok = visit_counters(v, udp_counters, ARRAY_SIZE(udp_counters), stats,
+                        errp) &&
+         visit_numbered(v, "drops", stats->drop, 0, ERNIC_UDP_DROP_COUNT,
+                        udp_drop_name, errp);
+    visit_end_struct(v, NULL);
+    return ok;
+}
+
+static bool visit_eth(Visitor *v, const ErnicEth *eth, Error **errp)
+{
+    bool ok;
+
+    if (!visit_start_struct(v, "eth", NULL, 0, errp)) {
+        return false;
+    }
+    ok = visit_counters(v, eth_counters, ARRAY_SIZE(eth_counters), eth, errp);
+    visit_end_struct(v, NULL);
+    return ok;
+}
+
+static void take(Face *face, const Ernic *e, uint64_t now)
+{
+    if (e) {
+        face->stats = e->stats;
+        face->timed = ernic_timing_count(e, now, &face->timing);
+    }
+}
+
+static void get_statistics(Object *obj, Visitor *v, const char *name,
+                           void *opaque, Error **errp)
+{
+    ErnicPci *d = ERNIC(obj);
+    Snapshot s = { };
+    uint64_t now;
+
+    if (!d->engine) {
+        error_setg(errp, "%s: the device is not realized", name);
+        return;
+    }
+    now = ernic_pci_enter(d);
+    take(&s.engine, d->engine, now);
+    take(&s.pg332, d->pg332.engine, now);
+    s.eth = d->net.eth;
+    if (d->udp) {
+        s.udp = *ernic_udp_stats(d->udp);
+    }
+    ernic_pci_leave(d);
+    if (visit_start_struct(v, name, NULL, 0, errp)) {
+        (void)(visit_engine(v, &s.engine, errp) &&
+               visit_pg332(v, &s.pg332, errp) &&
+               visit_udp(v, &s.udp, errp) && visit_eth(v, &s.eth, errp));
+        visit_end_struct(v, NULL);
+    }
+}
+
+void ernic_pci_stats_class_init(ObjectClass *oc)
+{
+    object_class_property_add(oc, "statistics", "struct", get_statistics, NULL,
+                              NULL, NULL);
+    object_class_property_set_description(oc, "statistics",
+        "Counters of both engines and the Ethernet face since the last reset, and"
+        " of the UDP link");
+}

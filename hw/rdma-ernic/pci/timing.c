@@ -1,0 +1,163 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The timing model as properties: which profile, out of the binary or out of a
+ * file; and where to tell what it does.
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qemu/error-report.h"
+#include "core/timing/profile.h"
+#include "files/timing_file.h"
+#include "pci/ernic_pci.h"
+#include "hw/rdma-ernic/trace.h"
+
+/* What a device with and without PG332's registers is like. */
+#define DEFAULT_PROFILE     "generic-100g"
+#define DEFAULT_PG332       "ernic-200mhz-100g"
+/* A file that is longer is none of ours. */
+#define MAX_FILE            65536
+
+static const char *find_profile(void *opaque, const char *name)
+{
+    const ErnicProfileText *p;
+
+    for (p = ernic_profiles; p->name; p++) {
+        if (strcmp(p->name, name) == 0) {
+            return p->text;
+        }
+    }
+    return NULL;
+}
+
+/* The caller frees it; NULL: *errp says why. */
+static char *read_profile(const char *path, Error **errp)
+{
+    g_autofree char *text = NULL;
+    GError *err = NULL;
+    gsize len;
+
+    if (!g_file_test(path, G_FILE_TEST_IS_REGULAR)) {
+        error_setg(errp, "timing-profile: \"%s\" is neither a profile nor a"
+                   " file", path);
+        return NULL;
+    }
+    if (!g_file_get_contents(path, &text, &len, &err)) {
+        error_setg(errp, "timing-profile: %s", err->message);
+        g_error_free(err);
+        return NULL;
+    }
+    if (len > MAX_FILE || strlen(text) != len) {
+        error_setg(errp, "timing-profile: %s is not a text of at most %u bytes",
+                   path, MAX_FILE);
+        return NULL;
+    }
+    return g_steal_pointer(&text);
+}
+
+static void warn(const char *what)
+{
+    warn_report("timing-trace: %s", what);
+}
+
+/* A part of the trace for each engine. */
+static bool open_trace(ErnicPci *d, Error **errp)
+{
+    static const char *const faces[ARRAY_SIZE(d->trace)] = { "", " (PG332)" };
+    const char *id = *ernic_pci_id(d) ? ernic_pci_id(d) : TYPE_ERNIC;
+    g_autofree char *why = NULL;
+    size_t i;
+
+    for (i = 0; d->timing_trace && i < (d->pg332.version ? 2 : 1); i++) {
+        g_autofree char *name = g_strconcat(id, faces[i], NULL);
+
+        d->trace[i] = ernic_timing_file_open(d->timing_trace, name,
+                                             d->timing_trace_limit, warn, &why);
+        if (!d->trace[i]) {
+            error_setg(errp, "timing-trace: %s", why);
+            return false;
+        }
+    }
+    if (d->trace[0]) {
+        d->cfg.timing_trace = ernic_timing_file_trace(d->trace[0]);
+    }
+    return true;
+}
+
+const ErnicTimingTrace *ernic_pci_timing_pg332_trace(const ErnicPci *d)
+{
+    return d->trace[1] ? ernic_timing_file_trace(d->trace[1]) : NULL;
+}
+
+void ernic_pci_timing_flush(ErnicPci *d)
+{
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(d->trace); i++) {
+        if (d->trace[i]) {
+            ernic_timing_file_flush(d->trace[i]);
+        }
+    }
+}
+
+static bool needs_timing(const ErnicPci *d, Error **errp)
+{
+    const char *name = d->timing_profile ? "timing-profile" :
+                       d->timing_trace ? "timing-trace" : NULL;
+
+    if (name) {
+        error_setg(errp, "%s= needs timing=on", name);
+    }
+    return name;
+}
+
+bool ernic_pci_timing_open(ErnicPci *d, Error **errp)
+{
+    const char *name = d->timing_profile ?:
+        d->pg332.version ? DEFAULT_PG332 : DEFAULT_PROFILE;
+    g_autofree char *file = NULL, *why = NULL;
+    const char *text;
+    ErnicProfile *p;
+
+    if (!d->timing) {
+        return !needs_timing(d, errp);
+    }
+    text = find_profile(NULL, name);
+    if (!text) {
+        text = file = read_profile(name, errp);
+    }
+    if (!text) {
+        return false;
+    }
+    p = g_new0(ErnicProfile, 1);
+    if (!ernic_profile_parse(p, name, text, find_profile, NULL, &why)) {
+        error_setg(errp, "timing-profile: %s", why);
+        g_free(p);
+        return false;
+    }
+    if (d->net.wire && !d->roce_udp) {
+        p->wire_flight = 0;     /* the wire's own counts */
+    }
+    trace_ernic_pci_timing(ernic_pci_id(d), name, ernic_profile_hash(p));
+    d->profile = p;
+    d->cfg.timing = p;
+    if (!open_trace(d, errp)) {
+        ernic_pci_timing_close(d);
+        return false;
+    }
+    return true;
+}
+
+void ernic_pci_timing_close(ErnicPci *d)
+{
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(d->trace); i++) {
+        ernic_timing_file_close(d->trace[i]);
+        d->trace[i] = NULL;
+    }
+    g_free(d->profile);
+    d->profile = NULL;
+    d->cfg.timing = NULL;
+    d->cfg.timing_trace = NULL;
+}

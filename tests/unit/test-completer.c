@@ -1,0 +1,781 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The completer: what acknowledgements, responses and silence do to the
+ * requests in flight (IBTA vol. 1, 9.7.5 and 9.7.6).
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "dialog.h"
+#include "wire/ib_tables.h"
+
+#define PSN DLG_SQ_PSN
+#define RNR(CODE) (ERNIC_AETH_RNR_NAK | (CODE))
+#define SENT_READ(d, PSN_, OFF, LEN)                                        \
+    SENT(d, READ_REQUEST, .psn = (PSN_), .va = DLG_RADDR + (OFF),           \
+         .rkey = DLG_RKEY, .dma_len = (LEN), .ackreq = true)
+
+static void drain(Dialog *d)
+{
+    while (dlg_pending(d)) {
+        dlg_take(d);
+    }
+}
+
+/* @n SENDs of one packet each. */
+static void post_sends(Dialog *d, uint32_t n)
+{
+    uint32_t psn = PSN + d->qp.sq_pi;
+
+    while (n--) {
+        dlg_post(d, ERNIC_WR_SEND, 0, 16);
+        dlg_sent_message(d, ERNIC_WR_SEND, 0, psn++, 0, 16);
+    }
+}
+
+static void sent_sends(Dialog *d, uint32_t first, uint32_t last)
+{
+    while (first <= last) {
+        dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN + first++, 0, 16);
+    }
+}
+
+/* ---- acknowledgements ------------------------------------------------ */
+
+static void test_coalesced(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    post_sends(&d, 5);
+    PEER_ACK(&d, PSN + 2, 3);
+    SEND_WC(&d, 0, SUCCESS);
+    SEND_WC(&d, 1, SUCCESS);
+    SEND_WC(&d, 2, SUCCESS);
+    dlg_no_wc(&d);
+    PEER_ACK(&d, PSN + 4, 5);
+    SEND_WC(&d, 3, SUCCESS);
+    SEND_WC(&d, 4, SUCCESS);
+    dlg_close(&d);
+}
+
+/* An ACK inside a message completes none, and is no less one. */
+static void test_inside(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_post(&d, ERNIC_WR_WRITE, 0, 3000);
+    drain(&d);
+    PEER_ACK(&d, PSN + 1, 0);
+    dlg_no_wc(&d);
+    dlg_wait(&d, 4 * ernic_ack_timeout_ns(14));
+    SENT(&d, WRITE_LAST, .psn = PSN + 2, .payload = d.at + 2048,
+         .payload_len = 952, .ackreq = true);
+    drain(&d);
+    PEER_ACK(&d, PSN + 2, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+/* C9-137: what answers nothing that is under way is dropped. */
+static void test_ghosts(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    PEER_ACK(&d, PSN - 1, 0);
+    PEER_ACK(&d, PSN, 0);
+    PEER_NAK(&d, ERNIC_NAK_INV_REQ, PSN, 0);
+    post_sends(&d, 2);
+    PEER_ACK(&d, PSN - 1, 0);
+    PEER_ACK(&d, PSN + 2, 3);
+    PEER_ACK(&d, PSN + 0x800000, 3);
+    PEER_NAK(&d, ERNIC_NAK_REM_ACC, PSN - 1, 0);
+    PEER_NAK(&d, ERNIC_NAK_PSN_SEQ, PSN + 2, 0);
+    PEER_NAK(&d, RNR(0), PSN - 1, 0);
+    dlg_peer_read(&d, PSN + 7, 0, 0, 16);
+    PEER(&d, ATOMIC_ACK, .psn = PSN - 1, .syndrome = DLG_ACK);
+    dlg_no_wc(&d);
+    QUIET(&d);
+    PEER_ACK(&d, PSN, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    PEER_ACK(&d, PSN, 1);
+    PEER_NAK(&d, ERNIC_NAK_INV_REQ, PSN, 1);
+    dlg_no_wc(&d);
+    PEER_ACK(&d, PSN + 1, 2);
+    SEND_WC(&d, 1, SUCCESS);
+    STATE_IS(&d, RTS);
+    dlg_close(&d);
+}
+
+/* 9.7.5.2: reserved syndromes say nothing; the requester goes on waiting. */
+static void test_reserved(void)
+{
+    uint32_t syndrome;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    post_sends(&d, 1);
+    for (syndrome = 0x40; syndrome <= 0xff; syndrome++) {
+        if (syndrome < ERNIC_NAK_PSN_SEQ || syndrome > ERNIC_NAK_REM_OP) {
+            PEER_NAK(&d, syndrome, PSN, 0);
+        }
+    }
+    QUIET(&d);
+    dlg_no_wc(&d);
+    PEER_ACK(&d, PSN, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+/* Any credit code is an ACK: the peer may have end-to-end flow control. */
+static void test_credits(void)
+{
+    uint32_t code;
+    Dialog d;
+
+    for (code = 0; code < 32; code++) {
+        dlg_open(&d, ERNIC_QPT_RC);
+        post_sends(&d, 1);
+        PEER(&d, ACK, .psn = PSN, .msn = 1, .syndrome = code);
+        SEND_WC(&d, 0, SUCCESS);
+        dlg_close(&d);
+    }
+}
+
+/* ---- NAKs ------------------------------------------------------------ */
+
+/* What is before is acknowledged, this one fails, what is behind is flushed. */
+static void test_fatal_naks(void)
+{
+    static const uint8_t naks[][2] = {
+        { ERNIC_NAK_INV_REQ, ERNIC_WC_REM_INV_REQ_ERR },
+        { ERNIC_NAK_REM_ACC, ERNIC_WC_REM_ACCESS_ERR },
+        { ERNIC_NAK_REM_OP, ERNIC_WC_REM_OP_ERR },
+    };
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(naks); i++) {
+        dlg_open(&d, ERNIC_QPT_RC);
+        dlg_recv(&d, DLG_SINK, 16);
+        post_sends(&d, 4);
+        PEER_NAK(&d, naks[i][0], PSN + 2, 2);
+        SEND_WC(&d, 0, SUCCESS);
+        SEND_WC(&d, 1, SUCCESS);
+        dlg_send_wc(&d, 2, naks[i][1]);
+        SEND_WC(&d, 3, WR_FLUSH_ERR);
+        RECV_WC(&d, 0, WR_FLUSH_ERR);
+        STATE_IS(&d, ERR);
+        /* Nothing that comes later changes that. */
+        PEER_ACK(&d, PSN + 3, 4);
+        dlg_close(&d);
+    }
+}
+
+/* A NAK of a READ's response: the READ fails, whatever part has come. */
+static void test_nak_read(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    dlg_post(&d, ERNIC_WR_READ, DLG_SINK, 3000);
+    drain(&d);
+    PEER(&d, READ_RSP_FIRST, .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 2,
+         .payload_len = 1024);
+    SEND_WC(&d, 0, SUCCESS);
+    PEER_NAK(&d, ERNIC_NAK_REM_ACC, PSN + 2, 1);
+    SEND_WC(&d, 1, REM_ACCESS_ERR);
+    dlg_close(&d);
+}
+
+/* One rewind per loss: the NAKs of what was on its way meanwhile are stale. */
+static void test_nak_once(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    post_sends(&d, 4);
+    PEER_NAK(&d, ERNIC_NAK_PSN_SEQ, PSN + 1, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    sent_sends(&d, 1, 3);
+    PEER_NAK(&d, ERNIC_NAK_PSN_SEQ, PSN + 1, 1);
+    QUIET(&d);
+    /* Progress, and another loss. */
+    PEER_NAK(&d, ERNIC_NAK_PSN_SEQ, PSN + 2, 2);
+    SEND_WC(&d, 1, SUCCESS);
+    sent_sends(&d, 2, 3);
+    PEER_ACK(&d, PSN + 3, 4);
+    SEND_WC(&d, 2, SUCCESS);
+    SEND_WC(&d, 3, SUCCESS);
+    dlg_close(&d);
+}
+
+/* ---- budgets and times ----------------------------------------------- */
+
+/* 9.7.5.2.8, table of the RNR NAK timer field, in 0.01 ms. */
+static const uint32_t rnr_timer[32] = {
+    65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384,
+    512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576,
+    32768, 49152,
+};
+
+static void test_rnr_timer(void)
+{
+    uint32_t code;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    post_sends(&d, 2);
+    for (code = 0; code < 32; code++) {
+        PEER_NAK(&d, RNR(code), PSN, 0);
+        dlg_wait(&d, rnr_timer[code] * 10000ull - 1);
+        QUIET(&d);
+        dlg_wait(&d, 1);
+        sent_sends(&d, 0, 1);
+        QUIET(&d);
+    }
+    PEER_ACK(&d, PSN + 1, 2);
+    SEND_WC(&d, 0, SUCCESS);
+    SEND_WC(&d, 1, SUCCESS);
+    dlg_close(&d);
+}
+
+static void open_budgets(Dialog *d, uint8_t retry_cnt, uint8_t rnr_retry,
+                         uint8_t timeout)
+{
+    dlg_init(d, ERNIC_QPT_RC, false);
+    d->attr.retry_cnt = retry_cnt;
+    d->attr.rnr_retry = rnr_retry;
+    d->attr.timeout = timeout;
+    dlg_to(d, ERNIC_QPS_RTS);
+}
+
+/* n retries and no more; 7 is for ever. */
+static void test_rnr_budget(void)
+{
+    uint32_t n, i, tries;
+    Dialog d;
+
+    for (n = 0; n <= 7; n++) {
+        open_budgets(&d, 0, n, 14);
+        post_sends(&d, 2);
+        tries = n == 7 ? 100 : n;
+        for (i = 0; i < tries; i++) {
+            PEER_NAK(&d, RNR(1), PSN, 0);
+            dlg_no_wc(&d);
+            dlg_wait(&d, 10000);
+            sent_sends(&d, 0, 1);
+        }
+        if (n < 7) {
+            PEER_NAK(&d, RNR(1), PSN, 0);
+            SEND_WC(&d, 0, RNR_RETRY_EXC_ERR);
+            SEND_WC(&d, 1, WR_FLUSH_ERR);
+            STATE_IS(&d, ERR);
+        } else {
+            PEER_ACK(&d, PSN + 1, 2);
+            SEND_WC(&d, 0, SUCCESS);
+            SEND_WC(&d, 1, SUCCESS);
+        }
+        dlg_close(&d);
+    }
+}
+
+/* 9.7.6.1: what is acknowledged fills the budget again. */
+static void test_rnr_refill(void)
+{
+    Dialog d;
+
+    open_budgets(&d, 7, 1, 14);
+    post_sends(&d, 3);
+    PEER_NAK(&d, RNR(1), PSN, 0);
+    dlg_wait(&d, 10000);
+    sent_sends(&d, 0, 2);
+    PEER_NAK(&d, RNR(1), PSN + 1, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_wait(&d, 10000);
+    sent_sends(&d, 1, 2);
+    PEER_NAK(&d, RNR(1), PSN + 1, 1);
+    SEND_WC(&d, 1, RNR_RETRY_EXC_ERR);
+    SEND_WC(&d, 2, WR_FLUSH_ERR);
+    dlg_close(&d);
+}
+
+/* A wire that doubles an RNR NAK does not double its price. */
+static void test_rnr_doubled(void)
+{
+    Dialog d;
+
+    open_budgets(&d, 7, 1, 14);
+    post_sends(&d, 1);
+    PEER_NAK(&d, RNR(2), PSN, 0);
+    dlg_wait(&d, 15000);
+    PEER_NAK(&d, RNR(2), PSN, 0);
+    QUIET(&d);
+    dlg_wait(&d, 5000);
+    sent_sends(&d, 0, 0);
+    PEER_ACK(&d, PSN, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+/* While the RNR timer runs nothing is under way that an ACK could be due for. */
+static void test_rnr_no_timeout(void)
+{
+    Dialog d;
+
+    open_budgets(&d, 0, 7, 10);
+    post_sends(&d, 3);
+    PEER_NAK(&d, RNR(0), PSN, 0);
+    PEER_ACK(&d, PSN, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_wait(&d, 600000000);
+    QUIET(&d);
+    STATE_IS(&d, RTS);
+    dlg_wait(&d, 60000000);
+    /* The wait was over and the timeout ran, once, without an answer. */
+    sent_sends(&d, 1, 2);
+    SEND_WC(&d, 1, RETRY_EXC_ERR);
+    SEND_WC(&d, 2, WR_FLUSH_ERR);
+    dlg_close(&d);
+}
+
+/* 9.7.6.1.3: between once and four times 4.096 us * 2^code; 0 is never. */
+static void test_timeout(void)
+{
+    uint64_t ns;
+    uint8_t code;
+    Dialog d;
+
+    for (code = 1; code < 32; code++) {
+        ns = 4096ull << code;
+        open_budgets(&d, 7, 7, code);
+        post_sends(&d, 2);
+        dlg_wait(&d, ns - 1);
+        QUIET(&d);
+        dlg_wait(&d, ns);
+        sent_sends(&d, 0, 1);
+        QUIET(&d);
+        PEER_ACK(&d, PSN + 1, 2);
+        SEND_WC(&d, 0, SUCCESS);
+        SEND_WC(&d, 1, SUCCESS);
+        dlg_wait(&d, 5 * ns);
+        dlg_close(&d);
+    }
+    open_budgets(&d, 7, 7, 0);
+    post_sends(&d, 1);
+    g_assert_cmphex(d.env.wake, ==, UINT64_MAX);
+    dlg_wait(&d, 1ull << 50);
+    QUIET(&d);
+    PEER_ACK(&d, PSN, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+/* n resends and no more; an ACK in between fills the budget again. */
+static void test_retry_budget(void)
+{
+    const uint64_t ns = ernic_ack_timeout_ns(10);
+    uint32_t n, i;
+    Dialog d;
+
+    for (n = 0; n <= 7; n++) {
+        open_budgets(&d, n, 7, 10);
+        post_sends(&d, 2);
+        for (i = 0; i < n; i++) {
+            dlg_wait(&d, ns);
+            sent_sends(&d, 0, 1);
+        }
+        dlg_no_wc(&d);
+        PEER_ACK(&d, PSN, 1);
+        SEND_WC(&d, 0, SUCCESS);
+        for (i = 0; i < n; i++) {
+            dlg_wait(&d, ns);
+            sent_sends(&d, 1, 1);
+        }
+        dlg_no_wc(&d);
+        dlg_wait(&d, ns);
+        SEND_WC(&d, 1, RETRY_EXC_ERR);
+        STATE_IS(&d, ERR);
+        dlg_close(&d);
+    }
+}
+
+/* A NAK of a gap spends the same budget. */
+static void test_retry_nak(void)
+{
+    Dialog d;
+
+    open_budgets(&d, 0, 7, 14);
+    post_sends(&d, 2);
+    PEER_NAK(&d, ERNIC_NAK_PSN_SEQ, PSN, 0);
+    SEND_WC(&d, 0, RETRY_EXC_ERR);
+    SEND_WC(&d, 1, WR_FLUSH_ERR);
+    dlg_close(&d);
+}
+
+/* What is sent again has the whole time again. */
+static void test_timeout_restart(void)
+{
+    const uint64_t ns = ernic_ack_timeout_ns(14);
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    post_sends(&d, 1);
+    dlg_wait(&d, ns - 1000);
+    PEER_NAK(&d, ERNIC_NAK_PSN_SEQ, PSN, 0);
+    sent_sends(&d, 0, 0);
+    dlg_wait(&d, ns - 1);
+    QUIET(&d);
+    dlg_wait(&d, 1);
+    sent_sends(&d, 0, 0);
+    PEER_ACK(&d, PSN, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+/* Nobody could answer what the link has not taken. */
+static void test_timeout_busy(void)
+{
+    Dialog d;
+
+    open_budgets(&d, 0, 7, 10);
+    d.env.tx_busy = true;
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    dlg_wait(&d, 100 * ernic_ack_timeout_ns(10));
+    STATE_IS(&d, RTS);
+    d.env.tx_busy = false;
+    ernic_tx_ready(d.e, d.env.now);
+    sent_sends(&d, 0, 0);
+    PEER_ACK(&d, PSN, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+/* Nor what it has taken and not sent: the time counts from when it has. */
+static void test_timeout_waits(void)
+{
+    Dialog d;
+
+    open_budgets(&d, 1, 7, 10);
+    d.env.tx_waits = true;
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    sent_sends(&d, 0, 0);
+    dlg_wait(&d, 100 * ernic_ack_timeout_ns(10));
+    STATE_IS(&d, RTS);
+    d.env.tx_waits = false;
+    dlg_wait(&d, ernic_ack_timeout_ns(10));
+    sent_sends(&d, 0, 0);
+    PEER_ACK(&d, PSN, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+/* ---- READ and atomic responses --------------------------------------- */
+
+/* 9.7.5.1.5: an answer from behind a READ says that the READ's was lost. */
+static void test_implied_by_ack(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    dlg_post(&d, ERNIC_WR_READ, DLG_SINK, 2000);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 17);
+    drain(&d);
+    PEER_ACK(&d, PSN + 3, 3);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_no_wc(&d);
+    SENT_READ(&d, PSN + 1, 0, 2000);
+    dlg_sent_message(&d, ERNIC_WR_SEND, 0, PSN + 3, 0, 17);
+    /* Once: the other answers of before are as late. */
+    PEER_ACK(&d, PSN + 3, 3);
+    QUIET(&d);
+    dlg_peer_read(&d, PSN + 1, 2, 0, 2000);
+    SEND_WC(&d, 1, SUCCESS);
+    PEER_ACK(&d, PSN + 3, 3);
+    SEND_WC(&d, 2, SUCCESS);
+    dlg_close(&d);
+}
+
+static void test_implied_by_response(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_post(&d, ERNIC_WR_READ, DLG_SINK, 16);
+    dlg_post(&d, ERNIC_WR_FETCH_ADD, DLG_SINK + 64, 8);
+    dlg_post(&d, ERNIC_WR_READ, DLG_SINK + 128, 16);
+    drain(&d);
+    dlg_peer_read(&d, PSN + 2, 3, 0, 16);
+    g_assert_cmpuint(dlg_pending(&d), ==, 3);
+    SENT_READ(&d, PSN, 0, 16);
+    drain(&d);
+    dlg_mem_is(&d, DLG_SINK + 128, NULL, 16);
+    dlg_peer_read(&d, PSN, 1, 0, 16);
+    SEND_WC(&d, 0, SUCCESS);
+    /* Now the atomic's is lost. */
+    dlg_peer_read(&d, PSN + 2, 3, 0, 16);
+    SENT(&d, FETCH_ADD, .psn = PSN + 1, .va = DLG_RADDR, .rkey = DLG_RKEY,
+         .swap_add = DLG_COMPARE, .ackreq = true);
+    SENT_READ(&d, PSN + 2, 0, 16);
+    PEER(&d, ATOMIC_ACK, .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 2,
+         .atomic_orig = 5);
+    SEND_WC(&d, 1, SUCCESS);
+    dlg_peer_read(&d, PSN + 2, 3, 0, 16);
+    SEND_WC(&d, 2, SUCCESS);
+    dlg_close(&d);
+}
+
+/* A NAK from behind a READ implies the same. */
+static void test_implied_by_nak(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_post(&d, ERNIC_WR_READ, DLG_SINK, 16);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    drain(&d);
+    PEER_NAK(&d, ERNIC_NAK_REM_ACC, PSN + 1, 1);
+    dlg_no_wc(&d);
+    SENT_READ(&d, PSN, 0, 16);
+    sent_sends(&d, 1, 1);
+    dlg_peer_read(&d, PSN, 1, 0, 16);
+    SEND_WC(&d, 0, SUCCESS);
+    PEER_NAK(&d, ERNIC_NAK_REM_ACC, PSN + 1, 1);
+    SEND_WC(&d, 1, REM_ACCESS_ERR);
+    dlg_close(&d);
+}
+
+/* A response acknowledges what was sent before its request. */
+static void test_response_acks(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    post_sends(&d, 2);
+    dlg_post(&d, ERNIC_WR_READ, DLG_SINK, 2000);
+    SENT_READ(&d, PSN + 2, 0, 2000);
+    PEER(&d, READ_RSP_FIRST, .psn = PSN + 2, .syndrome = DLG_ACK, .msn = 3,
+         .payload = d.peer, .payload_len = 1024);
+    SEND_WC(&d, 0, SUCCESS);
+    SEND_WC(&d, 1, SUCCESS);
+    dlg_no_wc(&d);
+    PEER(&d, READ_RSP_LAST, .psn = PSN + 3, .syndrome = DLG_ACK, .msn = 3,
+         .payload = d.peer + 1024, .payload_len = 976);
+    SEND_WC(&d, 2, SUCCESS);
+    dlg_close(&d);
+}
+
+typedef struct BadResponse {
+    uint8_t wr, op;             /* request; answer of the second PSN */
+    uint32_t payload_len;
+} BadResponse;
+
+static const BadResponse bad_responses[] = {
+    { ERNIC_WR_READ, ERNIC_OP_READ_RSP_MIDDLE, 1023 },
+    { ERNIC_WR_READ, ERNIC_OP_READ_RSP_MIDDLE, 1025 },
+    { ERNIC_WR_READ, ERNIC_OP_READ_RSP_MIDDLE, 0 },
+    { ERNIC_WR_READ, ERNIC_OP_READ_RSP_FIRST, 1024 },
+    { ERNIC_WR_READ, ERNIC_OP_READ_RSP_LAST, 1024 },
+    { ERNIC_WR_READ, ERNIC_OP_READ_RSP_LAST, 10 },
+    { ERNIC_WR_READ, ERNIC_OP_READ_RSP_ONLY, 1024 },
+    { ERNIC_WR_READ, ERNIC_OP_ATOMIC_ACK, 0 },
+    { ERNIC_WR_SEND, ERNIC_OP_READ_RSP_MIDDLE, 1024 },
+    { ERNIC_WR_SEND, ERNIC_OP_ATOMIC_ACK, 0 },
+    { ERNIC_WR_FETCH_ADD, ERNIC_OP_READ_RSP_ONLY, 8 },
+};
+
+/* 9.9.2: an answer that does not answer the request ends the queue pair. */
+static void test_bad_response(void)
+{
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(bad_responses); i++) {
+        const BadResponse *bad = &bad_responses[i];
+        ErnicPkt pkt = {
+            .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 1,
+            .payload_len = bad->payload_len,
+        };
+
+        dlg_open(&d, ERNIC_QPT_RC);
+        if (bad->wr == ERNIC_WR_FETCH_ADD) {
+            dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+        }
+        dlg_post(&d, bad->wr, DLG_SINK,
+                 bad->wr == ERNIC_WR_FETCH_ADD ? 8 : 3000);
+        drain(&d);
+        if (bad->wr == ERNIC_WR_READ) {
+            PEER(&d, READ_RSP_FIRST, .psn = PSN, .syndrome = DLG_ACK,
+                 .msn = 1, .payload_len = 1024);
+        } else if (bad->wr == ERNIC_WR_FETCH_ADD) {
+            PEER_ACK(&d, PSN, 1);
+            SEND_WC(&d, 0, SUCCESS);
+        }
+        dlg_peer(&d, bad->op, &pkt);
+        SEND_WC(&d, bad->wr == ERNIC_WR_FETCH_ADD, BAD_RESP_ERR);
+        STATE_IS(&d, ERR);
+        dlg_mem_is(&d, DLG_SINK + 1024, NULL, 1024);
+        dlg_close(&d);
+    }
+}
+
+/* The buffer's key was taken back while the request was under way. */
+static void test_lkey_lost(void)
+{
+    uint32_t key;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    key = d.key;
+    d.key = fake_reg_mr(d.e, d.pd, d.mem + DLG_SINK, 4096,
+                        ERNIC_ACCESS_LOCAL_WRITE);
+    dlg_post(&d, ERNIC_WR_READ, DLG_SINK, 16);
+    SENT_READ(&d, PSN, 0, 16);
+    g_assert_cmpuint(fake_destroy(d.e, ERNIC_CMD_MR_FREE, d.key), ==, 0);
+    d.key = key;
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    sent_sends(&d, 1, 1);
+    dlg_peer_read(&d, PSN, 1, 0, 16);
+    SEND_WC(&d, 0, LOC_PROT_ERR);
+    SEND_WC(&d, 1, WR_FLUSH_ERR);
+    dlg_mem_is(&d, DLG_SINK, NULL, 16);
+    dlg_close(&d);
+}
+
+/* Neither may the answer go where only reading is allowed. */
+static void test_lkey_read_only(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    d.key = fake_reg_mr(d.e, d.pd, d.mem + DLG_SINK, 4096, 0);
+    dlg_post(&d, ERNIC_WR_READ, DLG_SINK, 16);
+    drain(&d);
+    STATE_IS(&d, RTS);
+    dlg_peer_read(&d, PSN, 1, 0, 16);
+    SEND_WC(&d, 0, LOC_PROT_ERR);
+    dlg_mem_is(&d, DLG_SINK, NULL, 16);
+    dlg_close(&d);
+}
+
+/* ---- late ones ------------------------------------------------------- */
+
+/* An ACK of the first time comes while the second is being sent. */
+static void test_late_ack(void)
+{
+    uint32_t n;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_post(&d, ERNIC_WR_WRITE, 0, 200 * 1024);
+    g_assert_cmpuint(dlg_pending(&d), ==, 200);
+    drain(&d);
+    d.env.tx_busy = true;
+    PEER_NAK(&d, ERNIC_NAK_PSN_SEQ, PSN, 0);
+    PEER_ACK(&d, PSN + 199, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    d.env.tx_busy = false;
+    ernic_tx_ready(d.e, d.env.now);
+    /* The train that was held back leaves, and then what is new. */
+    n = dlg_pending(&d);
+    g_assert_cmpuint(n, <=, ERNIC_TRAIN_PACKETS + 1);
+    while (n-- > 1) {
+        g_assert_cmphex(dlg_take(&d).psn, <, PSN + 200);
+    }
+    sent_sends(&d, 200, 200);
+    PEER_ACK(&d, PSN + 200, 2);
+    SEND_WC(&d, 1, SUCCESS);
+    dlg_close(&d);
+}
+
+/* The same for the answer to a READ that is about to be asked for again. */
+static void test_late_response(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_post(&d, ERNIC_WR_READ, DLG_SINK, 3000);
+    SENT_READ(&d, PSN, 0, 3000);
+    dlg_wait(&d, ernic_ack_timeout_ns(14));
+    SENT_READ(&d, PSN, 0, 3000);
+    dlg_peer_read(&d, PSN, 1, 0, 3000);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_peer_read(&d, PSN, 1, 1000, 3000);
+    dlg_no_wc(&d);
+    dlg_mem_is(&d, DLG_SINK, d.peer, 3000);
+    /* All credits are back. */
+    dlg_post(&d, ERNIC_WR_READ, DLG_SINK, 16);
+    SENT_READ(&d, PSN + 3, 0, 16);
+    dlg_peer_read(&d, PSN + 3, 2, 0, 16);
+    SEND_WC(&d, 1, SUCCESS);
+    dlg_close(&d);
+}
+
+/* Both answers mix: each packet is as good from one as from the other. */
+static void test_mixed_responses(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_post(&d, ERNIC_WR_READ, DLG_SINK, 4096);
+    SENT_READ(&d, PSN, 0, 4096);
+    PEER(&d, READ_RSP_FIRST, .psn = PSN, .syndrome = DLG_ACK,
+         .payload = d.peer, .payload_len = 1024);
+    dlg_wait(&d, ernic_ack_timeout_ns(14));
+    SENT_READ(&d, PSN + 1, 1024, 3072);
+    /* The rest of the old one arrives late ... */
+    PEER(&d, READ_RSP_MIDDLE, .psn = PSN + 1, .payload = d.peer + 1024,
+         .payload_len = 1024);
+    /* ... and then all of the new one. */
+    PEER(&d, READ_RSP_FIRST, .psn = PSN + 1, .syndrome = DLG_ACK,
+         .payload = d.peer + 1024, .payload_len = 1024);
+    PEER(&d, READ_RSP_MIDDLE, .psn = PSN + 2, .payload = d.peer + 2048,
+         .payload_len = 1024);
+    PEER(&d, READ_RSP_LAST, .psn = PSN + 3, .syndrome = DLG_ACK, .msn = 1,
+         .payload = d.peer + 3072, .payload_len = 1024);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_mem_is(&d, DLG_SINK, d.peer, 4096);
+    dlg_close(&d);
+}
+
+#define TEST(NAME, FN) g_test_add_func("/comp/" NAME, FN)
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    TEST("ack/coalesced", test_coalesced);
+    TEST("ack/inside", test_inside);
+    TEST("ack/ghosts", test_ghosts);
+    TEST("ack/reserved", test_reserved);
+    TEST("ack/credits", test_credits);
+    TEST("nak/fatal", test_fatal_naks);
+    TEST("nak/read", test_nak_read);
+    TEST("nak/once", test_nak_once);
+    TEST("rnr/timer", test_rnr_timer);
+    TEST("rnr/budget", test_rnr_budget);
+    TEST("rnr/refill", test_rnr_refill);
+    TEST("rnr/doubled", test_rnr_doubled);
+    TEST("rnr/no-timeout", test_rnr_no_timeout);
+    TEST("timeout/table", test_timeout);
+    TEST("timeout/budget", test_retry_budget);
+    TEST("timeout/nak-budget", test_retry_nak);
+    TEST("timeout/restart", test_timeout_restart);
+    TEST("timeout/busy", test_timeout_busy);
+    TEST("timeout/waits", test_timeout_waits);
+    TEST("implied/ack", test_implied_by_ack);
+    TEST("implied/response", test_implied_by_response);
+    TEST("implied/nak", test_implied_by_nak);
+    TEST("response/acks", test_response_acks);
+    TEST("response/bad", test_bad_response);
+    TEST("response/lkey-lost", test_lkey_lost);
+    TEST("response/lkey-read-only", test_lkey_read_only);
+    TEST("late/ack", test_late_ack);
+    TEST("late/response", test_late_response);
+    TEST("late/mixed", test_mixed_responses);
+    return g_test_run();
+}
