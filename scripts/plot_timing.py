@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The pictures and tables of docs/timing.md, out of what the timing program prints.
-
-usage: plot_timing.py ROOT ERNIC-TIMING [--check]
-"""
+"""Make the pictures and tables of docs/timing.md from the timing program's output."""
+import argparse
+import hashlib
+import io
 import json
+import re
 import subprocess
 import sys
 import tempfile
 from collections import defaultdict
 from pathlib import Path
+
+import matplotlib
 
 import timing_pictures
 import timing_tables
@@ -19,7 +22,7 @@ IMAGES = 'docs/images'
 
 
 class Data:
-    """Lines of --data, by their first word; what a trace says."""
+    """The lines of --data, by their first word, and the events of --trace."""
 
     def __init__(self, program, profiles):
         self.profiles = profiles
@@ -55,29 +58,70 @@ def fill_in(page, tables):
     return page
 
 
+class Picture:
+    """A picture with its data: the file names the data, by a digest, and the version
+    of matplotlib that drew it."""
+
+    def __init__(self, name, data):
+        series, draw = timing_pictures.ALL[name]
+        self.shown = series(data)
+        self.draw = draw
+        text = json.dumps(self.shown, sort_keys=True)
+        self.digest = 'sha256:' + hashlib.sha256(text.encode()).hexdigest()
+
+    def svg(self):
+        text = io.StringIO()
+        self.draw(self.shown).savefig(text, format='svg', metadata={
+            'Date': None, 'Source': 'scripts/plot-timing', 'Identifier': self.digest,
+            'Rights': 'SPDX-License-Identifier: GPL-2.0-or-later'})
+        return re.sub(r' +$', '', text.getvalue(), flags=re.M)
+
+    def fault(self, old):
+        """Why the text @old of a file is not this picture, or None. Another version of
+        matplotlib draws other bytes, so that only the data can be compared then."""
+        if self.digest not in old:
+            return 'drawn from other data'
+        new = self.svg()
+        if f'Matplotlib v{matplotlib.__version__},' in old and new != old:
+            return 'drawn in another way'
+        return None
+
+
+def check(files, page, text):
+    """Prints TAP: whether the pictures and the page are up to date."""
+    results = [(path, picture.fault(path.read_text(encoding='utf-8'))
+                if path.exists() else 'missing') for path, picture in files.items()]
+    results.append((page, None if page.read_text(encoding='utf-8') == text
+                    else 'other tables'))
+    print(f'1..{len(results)}')
+    for number, (path, fault) in enumerate(results, 1):
+        print(f'{"not " if fault else ""}ok {number} - {path.name} is up to date')
+        if fault:
+            print(f'# {fault}: run scripts/plot-timing')
+    return 1 if any(fault for _, fault in results) else 0
+
+
 def main():
-    root, program = Path(sys.argv[1]), sys.argv[2]
-    data = Data(program, root / 'hw/rdma-ernic/profiles')
-    page = (root / PAGE).read_text(encoding='utf-8')
-    files = {f'{IMAGES}/timing-{name}.svg': str(draw(data))
-             for name, draw in timing_pictures.ALL.items()}
-    files[PAGE] = fill_in(page, {name: make(data)
-                                 for name, make in timing_tables.ALL.items()})
-    stale = 0
-    for number, (name, text) in enumerate(files.items(), 1):
-        path = root / name
-        if sys.argv[3:] != ['--check']:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text, encoding='utf-8')
-            print(name)
-            continue
-        same = path.exists() and path.read_text(encoding='utf-8') == text
-        stale += not same
-        print(f'{"" if same else "not "}ok {number} - {name} is what'
-              ' scripts/plot-timing writes')
-    if sys.argv[3:] == ['--check']:
-        print(f'1..{len(files)}')
-    return 1 if stale else 0
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('root', type=Path, metavar='ROOT')
+    parser.add_argument('program', metavar='ERNIC-TIMING')
+    parser.add_argument('--check', action='store_true',
+                        help='print TAP: are pictures and tables up to date?')
+    args = parser.parse_args()
+    data = Data(args.program, args.root / 'hw/rdma-ernic/profiles')
+    files = {args.root / IMAGES / f'timing-{name}.svg': Picture(name, data)
+             for name in timing_pictures.ALL}
+    page = args.root / PAGE
+    text = fill_in(page.read_text(encoding='utf-8'),
+                   {name: make(data) for name, make in timing_tables.ALL.items()})
+    if args.check:
+        return check(files, page, text)
+    for path, picture in files.items():
+        path.write_text(picture.svg(), encoding='utf-8')
+        print(path.relative_to(args.root))
+    page.write_text(text, encoding='utf-8')
+    print(PAGE)
+    return 0
 
 
 if __name__ == '__main__':

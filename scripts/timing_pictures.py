@@ -1,117 +1,180 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The pictures of docs/timing.md."""
-from chart import (BLUE, GREEN, GREY, GRID, INK, ORANGE, PINK, RED, SKY, YELLOW, Plot,
-                   Svg, bytes_name, legend)
-from timing_tables import CARD, NIC, OPS
+"""The pictures of docs/timing.md: the data that each shows, and its drawing."""
+import matplotlib
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyBboxPatch
+from matplotlib.ticker import FuncFormatter
 
+from timing_tables import CARD, NIC, OPS, bytes_name
+
+# Okabe and Ito's colours, which colour-blind readers can distinguish too.
+BLUE, ORANGE, GREEN, RED = '#0072b2', '#e69f00', '#009e73', '#d55e00'
+SKY, PINK, YELLOW, GREY, INK = '#56b4e9', '#cc79a7', '#f0e442', '#999999', '#222222'
 COLOUR = {'WRITE': BLUE, 'SEND': ORANGE, 'READ': GREEN}
-HARDWARE = ('hardware', RED, 'mark')
-STAGES = ['mmio', 'command', 'doorbell', 'arbiter', 'wqe', 'ack', 'tx-context',
-          'read-response', 'dma-read', 'build', 'icrc', 'mac', 'receive', 'rx-context',
-          'key', 'dma-write', 'cqe', 'interrupt']
+
+# The same numbers give the same bytes, and text stays text.
+matplotlib.rcParams.update({
+    'svg.hashsalt': 'rdma-ernic', 'svg.fonttype': 'none', 'font.size': 9,
+    'axes.titlesize': 10, 'axes.titleweight': 'bold', 'axes.edgecolor': INK,
+    'axes.grid': True, 'axes.axisbelow': True, 'grid.color': '#dddddd',
+    'axes.spines.top': False, 'axes.spines.right': False, 'legend.frameon': False})
+
+
+def figure(height, columns=1, widths=None):
+    """A figure of 9 inches' width, and its axes from left to right."""
+    fig = Figure(figsize=(9, height), layout='constrained')
+    return fig, fig.subplots(1, columns, squeeze=False, width_ratios=widths)[0]
+
+
+def sizes_axis(axes, sizes, name=bytes_name):
+    """x in powers of two, every second one named; y from 0."""
+    axes.set_xscale('log', base=2)
+    axes.set_xticks(sizes[::2])
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda n, _: name(int(n))))
+    axes.minorticks_off()
+    axes.set_ylim(bottom=0)
+
+
+def legend(fig, handles, columns=5):
+    """A legend below the axes, which leave it the room of its lines."""
+    room = (0.1 + 0.2 * -(-len(handles) // columns)) / fig.get_figheight()
+    fig.get_layout_engine().set(rect=(0, room, 1, 1 - room))
+    fig.legend(handles=handles, loc='lower center', ncols=columns)
+
+
+def pairs(lines):
+    """[number, number] of each line of data."""
+    return [[int(n), float(value)] for n, value in lines]
+
+
+def curve(axes, points, **style):
+    return axes.plot(*zip(*points), **style)[0]
+
+
+# ---- curves -------------------------------------------------------------------
+
+def throughput_data(data):
+    shown = {}
+    for end in 'card', 'other':
+        shown[end] = {
+            'model': {op: pairs(data.of('rate', CARD, end, op)) for op in OPS},
+            'hardware': [[op, int(size), float(hardware)] for
+                         _, _, _, hardware, _, how, _, _, of, op, size in data.of('row')
+                         if of == end and how != 'quoted']}
+    return shown
+
+
+def throughput(shown):
+    fig, both = figure(3.6, 2)
+    for axes, end, title in zip(both, ('card', 'other'), ('the card', 'its peer')):
+        axes.set(title=f'Posted by {title}, 64 requests under way',
+                 ylabel='Gb/s of payload', ylim=(0, 100))
+        handles = [curve(axes, points, color=COLOUR[op], label=op)
+                   for op, points in shown[end]['model'].items()]
+        sizes_axis(axes, [n for n, _ in shown[end]['model']['WRITE']])
+        for op, size, hardware in shown[end]['hardware']:
+            axes.plot(size, hardware, 'D', color=COLOUR[op], markeredgecolor=INK)
+    legend(fig, handles + [Line2D([], [], marker='D', color='white', label='hardware',
+                                  markeredgecolor=INK)])
+    return fig
+
+
+PROFILES = {'ernic-200mhz-100g': BLUE, 'ernic-250mhz-100g': ORANGE,
+            'generic-25g': GREEN, 'generic-100g': RED, 'generic-400g': PINK}
+
+
+def profiles_data(data):
+    return {op: {name: pairs(data.of('rate', name, 'card', op)) for name in PROFILES}
+            for op in ('WRITE', 'READ')}
+
+
+def profiles(shown):
+    fig, both = figure(3.6, 2)
+    for axes, (op, curves) in zip(both, shown.items()):
+        axes.set(title=f'{op}, 64 requests under way', ylabel='Gb/s of payload')
+        handles = [curve(axes, points, color=PROFILES[name], label=name)
+                   for name, points in curves.items()]
+        sizes_axis(axes, [n for n, _ in curves[CARD]])
+    legend(fig, handles)
+    return fig
+
+
+def batching_data(data):
+    return {name: {op: pairs(data.of('burst', name, op)) for op in OPS}
+            for name in (CARD, NIC)}
+
+
+def batching(shown):
+    fig, both = figure(3.4, 2)
+    for axes, name, title in zip(both, (CARD, NIC),
+                                 ('two ERNIC cards', 'two NICs behind PCIe')):
+        axes.set(title=f'64 messages of 64 bytes, {title}', ylabel='us', ylim=(0, 30),
+                 xlabel='messages per doorbell')
+        handles = [curve(axes, [(n, ns / 1000) for n, ns in points], color=COLOUR[op],
+                         label=op) for op, points in shown[name].items()]
+        sizes_axis(axes, [n for n, _ in shown[name]['WRITE'] for _ in (0, 1)], str)
+    legend(fig, handles)
+    return fig
+
+
+# ---- latency ------------------------------------------------------------------
 
 # The parts of a latency, by stage.
-PARTS = [('doorbell', GREY, ['doorbell']),
-         ('request fetched', ORANGE, ['arbiter', 'wqe']),
-         ('contexts, keys', YELLOW, ['tx-context', 'rx-context', 'key',
+PARTS = {'doorbell': (GREY, ['doorbell']),
+         'request fetched': (ORANGE, ['arbiter', 'wqe']),
+         'contexts, keys': (YELLOW, ['tx-context', 'rx-context', 'key',
                                      'read-response']),
-         ('memory, read', GREEN, ['dma-read']),
-         ('ack, build, icrc', SKY, ['ack', 'build', 'icrc']),
-         ('mac, wire', BLUE, ['mac']),
-         ('receive', PINK, ['receive']),
-         ('memory, written', RED, ['dma-write']),
-         ('completion', INK, ['cqe'])]
-
-
-def rates(data, name, end, op):
-    return [(int(n), float(rate)) for n, rate in data.of('rate', name, end, op)]
-
-
-def throughput(data):
-    svg = Svg(900, 400, 'Throughput against message size')
-    for k, (end, title) in enumerate((('card', 'asked for by the card'),
-                                      ('other', 'asked for by its peer'))):
-        sizes = [n for n, _ in rates(data, CARD, end, 'WRITE')]
-        plot = Plot(svg, (60 + 450 * k, 50, 370, 270), sizes, 100, 'Gb/s of payload',
-                    f'One queue pair, 64 under way, {title}', step=2)
-        for op in OPS:
-            plot.curve(rates(data, CARD, end, op), COLOUR[op])
-        for _, _, _, hardware, _, how, _, _, of, op, size in data.of('row'):
-            if of == end and how != 'quoted':
-                plot.mark(int(size), float(hardware), COLOUR[op])
-    legend(svg, 240, 370, [(op, COLOUR[op], None) for op in OPS] + [HARDWARE])
-    return svg
-
-
-def profiles(data):
-    svg = Svg(900, 400, 'Throughput of other profiles')
-    names = [('ernic-200mhz-100g', BLUE), ('ernic-250mhz-100g', ORANGE),
-             ('generic-25g', GREEN), ('generic-100g', RED), ('generic-400g', PINK)]
-    for k, op in enumerate(('WRITE', 'READ')):
-        sizes = [n for n, _ in rates(data, CARD, 'card', op)]
-        plot = Plot(svg, (60 + 450 * k, 50, 370, 270), sizes, 400, 'Gb/s of payload',
-                    f'{op}, one queue pair, 64 under way', step=2)
-        for name, colour in names:
-            plot.curve(rates(data, name, 'card', op), colour)
-    legend(svg, 40, 370, [(name, colour, None) for name, colour in names], 170)
-    return svg
+         'memory, read': (GREEN, ['dma-read']),
+         'ack, build, icrc': (SKY, ['ack', 'build', 'icrc']),
+         'mac, wire': (BLUE, ['mac']),
+         'receive': (PINK, ['receive']),
+         'memory, written': (RED, ['dma-write']),
+         'completion': (INK, ['cqe'])}
 
 
 def parts(data, op, size):
     """ns in each of PARTS."""
     hops = data.of('hop', op, size)
-    return [sum(float(ns) for _, stage, ns in hops if stage in stages)
-            for _, _, stages in PARTS]
+    return [round(sum(float(ns) for _, stage, ns in hops if stage in stages), 3)
+            for _, stages in PARTS.values()]
 
 
-def latency(data):
-    svg = Svg(900, 445, 'Latency against message size')
-    sizes = [int(n) for n, _ in data.of('latency', 'WRITE')]
-    plot = Plot(svg, (60, 50, 260, 290), sizes, 10, 'us, doorbell to completion',
-                'One request at a time', step=2)
-    for op in OPS:
-        plot.curve([(int(n), float(ns) / 1000) for n, ns in data.of('latency', op)],
-                   COLOUR[op])
-    legend(svg, 60, 385, [(op, COLOUR[op], None) for op in OPS], 90)
-    left, upper, height, top = 380, 50, 290, 3500
-    svg.text(left + 250, upper - 10, 'Parts of the latency', 13, 'middle', bold=True)
-    for ns in range(0, top + 1, 500):
-        y = upper + height * (1 - ns / top)
-        svg.line([(left, y), (left + 500, y)], GRID)
-        svg.text(left - 6, y + 4, str(ns), 11, 'end')
-    svg.text(left - 38, upper + height / 2, 'ns', 12, 'middle', turned=True)
-    x = left + 14
-    for size in '8', '256', '1024', '4096':
-        for op in OPS:
-            y = upper + height
-            for (_, colour, _), ns in zip(PARTS, parts(data, op, size)):
-                y -= height * ns / top
-                svg.rect(x, y, 28, height * ns / top, colour, 'white')
-            svg.text(x + 14, upper + height + 13, op[0], 10, 'middle')
-            x += 34
-        svg.text(x - 54, upper + height + 28, bytes_name(int(size)), 11, 'middle')
-        x += 20
-    for k, (name, colour, _) in enumerate(PARTS):
-        legend(svg, 376 + 170 * (k % 3), 390 + 20 * (k // 3), [(name, colour, 'box')])
-    return svg
+def latency_data(data):
+    return {'whole': {op: pairs(data.of('latency', op)) for op in OPS},
+            'parts': {size: {op: parts(data, op, size) for op in OPS}
+                      for size in ('8', '256', '1024', '4096')}}
 
 
-def batching(data):
-    svg = Svg(900, 400, 'Messages per doorbell')
-    for k, (name, title, top) in enumerate(((CARD, 'two ERNIC cards', 30),
-                                            (NIC, 'two NICs behind PCIe', 30))):
-        points = {op: [(int(n), float(ns) / 1000) for n, ns in
-                       data.of('burst', name, op)] for op in OPS}
-        plot = Plot(svg, (60 + 450 * k, 50, 370, 270), [n for n, _ in points['WRITE']],
-                    top, 'us', f'64 messages of 64 bytes, {title}', xname=str)
-        for op in OPS:
-            plot.curve(points[op], COLOUR[op])
-        svg.text(245 + 450 * k, 355, 'messages per doorbell', 12, 'middle')
-    legend(svg, 300, 385, [(op, COLOUR[op], None) for op in OPS])
-    return svg
+def latency(shown):
+    fig, (left, right) = figure(4.2, 2, widths=(2, 3))
+    left.set(title='One request at a time', ylabel='us, doorbell to completion')
+    lines = [curve(left, [(n, ns / 1000) for n, ns in points], color=COLOUR[op],
+                   label=op) for op, points in shown['whole'].items()]
+    sizes_axis(left, [n for n, _ in shown['whole']['WRITE']])
+    left.legend(handles=lines)
+
+    right.set(title='Parts of the latency', ylabel='ns')
+    right.grid(axis='x', visible=False)
+    at = [group * 3.7 + k for group in range(len(shown['parts']))
+          for k in range(len(OPS))]
+    bars = [column for by_op in shown['parts'].values() for column in by_op.values()]
+    bottom = [0] * len(bars)
+    for k, (name, (colour, _)) in enumerate(PARTS.items()):
+        right.bar(at, [bar[k] for bar in bars], 0.85, bottom, color=colour,
+                  edgecolor='white', linewidth=0.5, label=name)
+        bottom = [b + bar[k] for b, bar in zip(bottom, bars)]
+    labels = [f'{op[0]}\n{bytes_name(int(size))}' if k == 1 else op[0]
+              for size, by_op in shown['parts'].items() for k, op in enumerate(by_op)]
+    right.set_xticks(at, labels)
+    right.tick_params(axis='x', length=0)
+    legend(fig, right.get_legend_handles_labels()[0])
+    return fig
 
 
-# Stages where they stand in the picture: column and row; and who feeds whom.
+# ---- the stages ---------------------------------------------------------------
+
+# Where each stage stands: column and row; and the stages that feed others.
 PLACE = {'mmio': (1, 1), 'command': (0, 2),
          'doorbell': (0, 0), 'arbiter': (0, 1), 'wqe': (1, 0), 'ack': (2, 1),
          'tx-context': (2, 0), 'read-response': (3, 1), 'dma-read': (4, 0),
@@ -125,97 +188,130 @@ WAYS = [('doorbell', 'arbiter'), ('arbiter', 'wqe'), ('wqe', 'tx-context'),
         ('receive', 'rx-context'),
         ('rx-context', 'key'), ('key', 'dma-write'), ('dma-write', 'cqe'),
         ('cqe', 'interrupt')]
+BOX, STEP = (1.04, 0.66), (1.27, 1.2)
 
 
-def edge(place, towards):
+def at(name, dx=0.5, dy=0.0):
+    """A point of a stage's box, or beside it, in shares of its size."""
+    column, row = PLACE[name]
+    return STEP[0] * column + BOX[0] * dx, STEP[1] * row + BOX[1] * dy
+
+
+# Arrows of what enters and leaves: text and its side; from where to where; colour.
+OUTSIDE = [
+    ("software's store", 'left', at('doorbell', dy=-0.7), at('doorbell'), INK),
+    ('payload out of memory', 'left', at('dma-read', dy=-0.7), at('dma-read'), GREY),
+    ('to the peer', 'right', at('mac', 0.8, 1), at('mac', 0.8, 1.7), INK),
+    ('from the peer', 'right', at('receive', 0.8, -0.7), at('receive', 0.8), INK),
+    ('payload into memory', 'left', at('dma-write', dy=1), at('dma-write', dy=1.6), GREY),
+    ('report to software', 'left', at('interrupt', dy=1), at('interrupt', dy=1.6), INK)]
+
+
+def pipeline_data(data):
+    return {name: data.of('cost', name)[0] for name in PLACE}
+
+
+def arrow(axes, start, end, **style):
+    axes.annotate('', end, start, arrowprops={
+        'arrowstyle': '-|>', 'shrinkA': 0, 'shrinkB': 0, 'linewidth': 1, **style})
+
+
+def edge(name, towards):
     """The point of a stage's box on the side of another."""
-    (column, row), (to_column, to_row) = place, towards
-    x, y = 20 + 125 * column, 60 + 105 * row
+    (column, row), (to_column, to_row) = PLACE[name], PLACE[towards]
     if column != to_column:
-        return x + (100 if to_column > column else 0), y + 26 + 8 * (to_row - row)
-    return x + 50, y + (52 if to_row > row else 0)
+        return at(name, to_column > column, 0.5 + 0.15 * (to_row - row))
+    return at(name, 0.5, to_row > row)
 
 
-def pipeline(data):
-    svg = Svg(900, 400, 'The stages of the model')
+def pipeline(shown):
+    fig, (axes,) = figure(4.6)
+    axes.set(xlim=(-0.1, at('mac', 1.1)[0]), ylim=(at('cqe', dy=2.15)[1], -0.5))
+    axes.axis('off')
     for a, b in WAYS:
-        svg.line([edge(PLACE[a], PLACE[b]), edge(PLACE[b], PLACE[a])], arrow=True)
-    for name, (column, row) in PLACE.items():
-        x, y = 20 + 125 * column, 60 + 105 * row
-        latency_ns, work = data.of('cost', name)[0]
-        svg.rect(x, y, 100, 52, '#e8f1fa' if row < 2 else '#fdf0dc', INK, 5)
-        svg.text(x + 50, y + 17, name, 12, 'middle', bold=True)
-        svg.text(x + 50, y + 32, f'{latency_ns} ns', 10, 'middle')
-        svg.text(x + 50, y + 45, work, 9, 'middle')
-    wire = 20 + 125 * 6 + 50
-    svg.line([(wire + 30, 112), (wire + 30, 141)], arrow=True)
-    svg.text(wire + 24, 132, 'to the peer', 11, 'end')
-    svg.line([(wire + 30, 241), (wire + 30, 270)], arrow=True)
-    svg.text(wire + 24, 256, 'from the peer', 11, 'end')
-    svg.line([(70, 30), (70, 60)], arrow=True)
-    svg.text(78, 42, "software's store", 11)
-    svg.line([(570, 30), (570, 60)], GREY, arrow=True)
-    svg.text(578, 42, 'payload out of memory', 11)
-    svg.line([(445, 322), (445, 352)], GREY, arrow=True)
-    svg.text(445, 368, 'payload into memory', 11, 'middle')
-    svg.line([(195, 322), (195, 352)], arrow=True)
-    svg.text(195, 368, 'report to software', 11, 'middle')
+        arrow(axes, edge(a, b), edge(b, a), color=INK)
+    for name, (latency_ns, work) in shown.items():
+        axes.add_patch(FancyBboxPatch(
+            at(name, 0), *BOX, boxstyle='round,pad=0,rounding_size=0.06', edgecolor=INK,
+            facecolor='#e8f1fa' if PLACE[name][1] < 2 else '#fdf0dc'))
+        for dy, text, style in ((0.08, name, {'weight': 'bold', 'size': 8.5}),
+                                (0.34, f'{latency_ns} ns', {'size': 8}),
+                                (0.58, work.replace(' + ', '\n+ '), {'size': 7})):
+            axes.text(*at(name, dy=dy), text, ha='center', va='top', **style)
+    for text, side, start, end, colour in OUTSIDE:
+        arrow(axes, start, end, color=colour)
+        shift = 0.1 if side == 'left' else -0.1
+        axes.text(start[0] + shift, (start[1] + end[1]) / 2, text, ha=side, va='center')
     # A request that came may have to be answered.
-    svg.line([(620, 270), (620, 235), (320, 235), (320, 217)], GREY, 1, '5,4', True)
-    svg.text(470, 229, 'ACK, NAK, CNP, response to a READ', 11, 'middle')
-    svg.text(450, 392, f'latency, and what each thing costs: profile {CARD}', 11,
-             'middle', GREY)
-    return svg
+    (x, y), (to_x, to_y) = at('key', 0.9), at('ack', 0.8, 1)
+    middle = (y + to_y) / 2
+    axes.plot([x, x, to_x], [y, middle, middle], '--', color=GREY, linewidth=1)
+    arrow(axes, (to_x, middle), (to_x, to_y), color=GREY)
+    axes.text((x + to_x) / 2, middle - 0.06, 'ACK, NAK, CNP, response to a READ',
+              ha='center')
+    axes.text(*at('dma-write', dy=2), f'latency and work of each stage: profile {CARD}',
+              ha='center', color='#666666')
+    return fig
 
 
-def trace(data):
-    """The first requests of the trace, as a viewer shows them."""
+# ---- a trace ------------------------------------------------------------------
+
+def trace_data(data):
+    """The first requests of the trace, in ns from their beginning."""
     threads = {(e['pid'], e['tid']): e['args']['name'] for e in data.trace
                if e['ph'] == 'M' and e['name'] == 'thread_name'}
     first = [e for e in data.trace if e['ph'] == 'b'][:4]
-    ids = {e['id'] for e in first}
+    ends = {e['id']: e['ts'] for e in data.trace if e['ph'] == 'e'}
     start = min(e['ts'] for e in first)
-    ends = {e['id']: e['ts'] for e in data.trace if e['ph'] == 'e' and e['id'] in ids}
-    end = max(ends.values()) + 0.2
-    svg = Svg(900, 520, 'The beginning of a trace')
-    left, width, high = 150, 730, 17
+    limit = max(ends[e['id']] for e in first) + 0.2
 
-    def x(ts):
-        return left + width * (ts - start) / (end - start)
+    def ns(us):
+        return round(us * 1000, 3)
 
-    used = {(e['pid'], e['tid']) for e in data.trace
-            if e['ph'] == 'X' and e['ts'] < end}
-    tracks = sorted(used)
-    top = {track: 30 + 20 * i + 12 * (track[0] - 1) for i, track in enumerate(tracks)}
+    def owner(event):
+        number = event['args'].get('request', event['args'].get('psn', 9))
+        return number if number < 4 and event['name'] != 'doorbell' else None
+
+    work = [e for e in data.trace if e['ph'] == 'X' and e['ts'] < limit]
+    tracks = sorted({(e['pid'], e['tid']) for e in work})
+    way = [e for e in data.trace if e.get('cat') == 'request' and e['ph'] in 'stf'
+           and e['id'] == first[0]['id']]
+    return {
+        'tracks': [f'{"card" if pid == 1 else "other"}: {threads[pid, tid]}'
+                   for pid, tid in tracks],
+        'work': [[tracks.index((e['pid'], e['tid'])), ns(e['ts'] - start), ns(e['dur']),
+                  owner(e)] for e in work],
+        'way': [[ns(e['ts'] - start), tracks.index((e['pid'], e['tid']))]
+                for e in sorted(way, key=lambda e: e['ts'])],
+        'requests': [[ns(e['ts'] - start), ns(ends[e['id']] - e['ts'])] for e in first],
+        'end': ns(limit - start)}
+
+
+def trace(shown):
+    fig, (axes,) = figure(5.2)
     colours = [BLUE, ORANGE, GREEN, PINK]
-    for track, y in top.items():
-        svg.rect(left, y, width, high, '#f4f4f4')
-        device = 'card' if track[0] == 1 else 'other'
-        svg.text(left - 8, y + 13, f'{device}: {threads[track]}', 11, 'end')
-    for e in data.trace:
-        if e['ph'] == 'X' and e['ts'] < end:
-            k = e['args'].get('request', e['args'].get('psn', 9))
-            colour = colours[k] if k < 4 and e['name'] != 'doorbell' else GREY
-            svg.rect(x(e['ts']), top[e['pid'], e['tid']],
-                     max(x(e['ts'] + e['dur']) - x(e['ts']), 1.5), high, colour)
-    arrows = sorted((e for e in data.trace if e.get('cat') == 'request'
-                     and e['ph'] in 'stf' and e['id'] == first[0]['id']),
-                    key=lambda e: e['ts'])
-    points = [(x(e['ts']) + 1, top[e['pid'], e['tid']] + high / 2) for e in arrows]
-    for a, b in zip(points, points[1:]):
-        svg.line([a, b], arrow=True)
-    y = max(top.values()) + 36
-    for k, e in enumerate(first):
-        svg.text(left - 8, y + 13, 'card: QP 2' if not k else '', 11, 'end')
-        svg.rect(x(e['ts']), y, x(ends[e['id']]) - x(e['ts']), high, colours[k])
-        svg.text(x(e['ts']) + 6, y + 13, f'request {k}', 11, fill='white')
-        y += 20
-    for ns in range(0, int((end - start) * 1000), 250):
-        svg.text(x(start + ns / 1000), y + 16, f'{ns}', 11, 'middle')
-        svg.line([(x(start + ns / 1000), 26), (x(start + ns / 1000), y + 4)], GRID)
-    svg.text(left + width, 18, 'WRITEs of 64 bytes, four for a doorbell; ns', 12, 'end')
-    return svg
+    rows = len(shown['tracks']) + len(shown['requests'])
+    axes.set(xlim=(0, shown['end']), ylim=(rows - 0.4, -0.6), xlabel='ns',
+             title='WRITEs of 64 bytes, four for a doorbell')
+    axes.set_yticks(range(rows), shown['tracks'] + [
+        f'card: QP 2, request {k}' for k in range(len(shown['requests']))])
+    axes.tick_params(axis='y', length=0)
+    axes.grid(axis='y', visible=False)
+    for row in range(len(shown['tracks'])):
+        axes.axhspan(row - 0.42, row + 0.42, color='#f4f4f4', zorder=0)
+    for row, start, length, owner in shown['work']:
+        axes.broken_barh([(start, max(length, 6))], (row - 0.42, 0.84), linewidth=0,
+                         facecolor=GREY if owner is None else colours[owner])
+    for (x, a), (to_x, b) in zip(shown['way'], shown['way'][1:]):
+        arrow(axes, (x + 3, a), (to_x + 3, b), color=INK, linewidth=0.8)
+    for k, (start, length) in enumerate(shown['requests']):
+        row = len(shown['tracks']) + k
+        axes.broken_barh([(start, length)], (row - 0.42, 0.84), facecolor=colours[k])
+    return fig
 
 
-ALL = {'pipeline': pipeline, 'throughput': throughput, 'latency': latency,
-       'batching': batching, 'profiles': profiles, 'trace': trace}
+# By name: the data of a picture, which is plain lists and dictionaries, and its drawing.
+ALL = {'pipeline': (pipeline_data, pipeline),
+       'throughput': (throughput_data, throughput),
+       'latency': (latency_data, latency), 'batching': (batching_data, batching),
+       'profiles': (profiles_data, profiles), 'trace': (trace_data, trace)}

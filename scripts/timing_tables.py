@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The tables of docs/timing.md, in Markdown."""
 import timing_keys
-from chart import bytes_name
 
 CARD = 'ernic-200mhz-100g'
 NIC = 'generic-100g'
 OPS = ['WRITE', 'SEND', 'READ']
 LENGTHS = [8, 64, 256, 4096, 65536]
+
+
+def bytes_name(value):
+    for unit, size in ('Mi', 1 << 20), ('Ki', 1 << 10):
+        if value >= size:
+            return f'{value // size} {unit}B'
+    return f'{value} B'
 
 
 def table(head, align, rows):
