@@ -24,6 +24,7 @@ from checkout import files
 CLEAN = (
     '.ci/',
     'README.md',
+    'docs/architecture.md',
     'docs/conformance.md',
     'docs/device.md',
     'docs/linux-guest.md',

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The seam: seven calls that the engine makes into its environment. The calls
- * that the environment makes into the engine are in engine.h.
+ * The calls that the engine makes into its environment. The calls that the
+ * environment makes into the engine are in engine.h.
  */
 #ifndef ERNIC_ENV_H
 #define ERNIC_ENV_H
