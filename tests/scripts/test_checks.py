@@ -9,6 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import cases
+
 SCRIPTS = Path(__file__).resolve().parents[2] / 'scripts'
 CORE = 'hw/rdma-ernic/core/'
 HEAD = ('/*\n * SPDX-License-Identifier: GPL-2.0-or-later\n *\n'
@@ -351,33 +353,25 @@ def run(script, root):
 
 
 def case(script, expect, tree):
-    """None if the check did what it should, else what it said."""
+    """The check accepts the tree, or refuses it with these words."""
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         for path, text in tree.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_bytes(text.encode('utf-8', 'surrogateescape'))
             (root / path).chmod(0o755 if path.endswith(('.py', '.sh')) else 0o644)
-        status, said = run(script, root)
-    if expect is None:
-        return None if status == 0 else said
-    return None if status == 1 and expect in said else f'status {status}: {said}'
+        status, output = run(script, root)
+    assert status == (0 if expect is None else 1), f'status {status}: {output}'
+    assert expect is None or expect in output, output
 
 
 def main():
     suites = {'check-style': STYLE, 'check-layers': LAYERS, 'check-trace': TRACE,
               'check-readme': README, 'check-prose': PROSE, 'gen-trace-stub': GENERATE}
-    cases = [(script, *c) for script, table in suites.items() for c in table]
-    print(f'1..{len(cases)}')
-    failed = 0
-    for number, (script, expect, tree) in enumerate(cases, 1):
-        wrong = case(script, expect, tree)
-        what = f'refuses: {expect}' if expect else 'accepts'
-        print(f'{"not " if wrong else ""}ok {number} - {script} {what}')
-        for line in (wrong or '').splitlines():
-            print(f'# {line}')
-        failed += bool(wrong)
-    return 1 if failed else 0
+    return cases.run(
+        (f'{script} ' + (f'refuses: {expect}' if expect else 'accepts'),
+         case, script, expect, tree)
+        for script, table in suites.items() for expect, tree in table)
 
 
 if __name__ == '__main__':

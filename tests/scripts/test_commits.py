@@ -6,6 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import cases
+
 SCRIPT = Path(__file__).resolve().parents[2] / 'scripts' / 'check-commits.py'
 SIGNED = '\n\nSigned-off-by: A Name <a@example.org>\n'
 
@@ -49,36 +51,29 @@ def check(root, base):
     return run.returncode, run.stdout
 
 
-def without_history(root, kind):
-    """The check of a tree whose history is not there."""
-    full = root / 'full'
-    full.mkdir()
-    base = repository(full, ['one\n', 'two\n'])
-    tree = root / 'tree'
-    if kind == 'shallow clone':
-        git(root, 'clone', '-q', '--depth', '1', f'file://{full}', 'tree')
-    else:
-        tree.mkdir()
-    return check(tree, base)
+def judged(messages, status, words):
+    with tempfile.TemporaryDirectory() as root:
+        got, output = check(root, repository(root, messages))
+    assert got == status and words in output, f'status {got}: {output}'
+
+
+def without_history(kind):
+    """The check of a tree whose history is not there is skipped."""
+    with tempfile.TemporaryDirectory() as name:
+        full, tree = Path(name) / 'full', Path(name) / 'tree'
+        full.mkdir()
+        base = repository(full, ['one\n', 'two\n'])
+        if kind == 'shallow clone':
+            git(name, 'clone', '-q', '--depth', '1', f'file://{full}', 'tree')
+        else:
+            tree.mkdir()
+        got, output = check(tree, base)
+    assert got == 77 and 'skipped' in output, f'status {got}: {output}'
 
 
 def main():
-    print(f'1..{len(CASES) + 2}')
-    failed = 0
-    results = []
-    for name, messages, status, words in CASES:
-        with tempfile.TemporaryDirectory() as root:
-            results.append((name, check(root, repository(root, messages)), status, words))
-    for kind in 'shallow clone', 'no repository':
-        with tempfile.TemporaryDirectory() as root:
-            results.append((kind, without_history(Path(root), kind), 77, 'skipped'))
-    for number, (name, (got, output), status, words) in enumerate(results, 1):
-        good = got == status and words in output
-        print(f'{"" if good else "not "}ok {number} - {name}')
-        if not good:
-            print(f'# status {got}:', output.replace('\n', '\n# '))
-            failed += 1
-    return 1 if failed else 0
+    return cases.run([(name, judged, *rest) for name, *rest in CASES] + [
+        (kind, without_history, kind) for kind in ('shallow clone', 'no repository')])
 
 
 if __name__ == '__main__':

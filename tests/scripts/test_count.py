@@ -7,6 +7,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import cases
+
 SCRIPT = Path(__file__).resolve().parents[2] / 'scripts' / 'count-tests.py'
 
 # (what, TAP, exit status, expected output)
@@ -54,25 +56,20 @@ MESON = [
 ]
 
 
+def counted(kind, text, more, want):
+    with tempfile.NamedTemporaryFile('w', suffix='.log') as f:
+        f.write(text)
+        f.flush()
+        got = subprocess.run([sys.executable, SCRIPT, kind, f.name, *more],
+                             stdout=subprocess.PIPE, text=True, check=False).stdout
+    assert got == want, f'wanted {want!r}, got {got!r}'
+
+
 def main():
-    cases = [('tap', what, text, [str(status)], want)
-             for what, text, status, want in TAP]
-    cases += [('meson', what, text, [], want) for what, text, want in MESON]
-    print(f'1..{len(cases)}')
-    failed = 0
-    for number, (kind, what, text, more, want) in enumerate(cases, 1):
-        with tempfile.NamedTemporaryFile('w', suffix='.log') as f:
-            f.write(text)
-            f.flush()
-            got = subprocess.run([sys.executable, SCRIPT, kind, f.name, *more],
-                                 stdout=subprocess.PIPE, text=True,
-                                 check=False).stdout
-        good = got == want
-        print(f'{"" if good else "not "}ok {number} - {kind}: {what}')
-        if not good:
-            print(f'# wanted {want!r}, got {got!r}')
-        failed += not good
-    return 1 if failed else 0
+    return cases.run([(f'tap: {name}', counted, 'tap', text, [str(status)], want)
+                      for name, text, status, want in TAP]
+                     + [(f'meson: {name}', counted, 'meson', text, [], want)
+                        for name, text, want in MESON])
 
 
 if __name__ == '__main__':

@@ -9,6 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import cases
+
 ROOT = Path(__file__).resolve().parents[2]
 # Its "executable" prints the device's file and the file that patches change.
 CONFIGURE = r'''#!/bin/sh
@@ -194,21 +196,13 @@ TESTS = [two_checkouts, nothing_again, own_change, patches, bad_patch, caller_tr
          abandoned]
 
 
+def alone(test):
+    with tempfile.TemporaryDirectory() as name:
+        test(World(Path(name)))
+
+
 def main():
-    print(f'1..{len(TESTS)}')
-    failed = 0
-    for number, test in enumerate(TESTS, 1):
-        with tempfile.TemporaryDirectory() as name:
-            try:
-                test(World(Path(name)))
-                error = None
-            except (AssertionError, OSError, subprocess.SubprocessError) as caught:
-                error = repr(caught)
-        print(f'{"not " if error else ""}ok {number} - {test.__name__}')
-        if error:
-            print('#', error)
-            failed += 1
-    return 1 if failed else 0
+    return cases.run((test.__name__, alone, test) for test in TESTS)
 
 
 if __name__ == '__main__':

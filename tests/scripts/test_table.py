@@ -18,6 +18,7 @@ from pathlib import Path
 for folder in ('guest', 'guest/inside', 'conformance'):
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / folder))
 
+import cases                                        # noqa: E402
 import pyverbs_suite                                # noqa: E402
 import report                                       # noqa: E402
 import stacks                                       # noqa: E402
@@ -178,20 +179,8 @@ def main():
         for name in ('dies', 'silent', 'passes'):
             pyverbs_suite.run_alone(Three(name))
         return 0
-    tests = [(name, test) for name, test in globals().items() if name.startswith('test_')]
-    print(f'1..{len(tests)}')
-    failed = 0
-    for number, (name, test) in enumerate(tests, 1):
-        why = None
-        try:
-            test()
-        except AssertionError as e:
-            why = f'{e}' or 'an assertion'
-            failed += 1
-        print('not ok' if why else 'ok', number, '-', name)
-        if why:
-            print('#', why.replace('\n', '\n# '))
-    return 1 if failed else 0
+    return cases.run((name, test) for name, test in globals().items()
+                     if name.startswith('test_'))
 
 
 if __name__ == '__main__':
