@@ -10,6 +10,7 @@
 #include "qemu/bswap.h"
 #include "fake_verbs.h"
 #include "transport/qp.h"
+#include "transport/qp_transitions.h"
 
 typedef struct Fixture {
     FakeEnv env;

@@ -5,6 +5,7 @@
  * refused has changed nothing.
  */
 #include "qemu/osdep.h"
+#include "faces/verbs/qp_commands.h"
 #include "objects/mr.h"
 #include "qp_fixture.h"
 

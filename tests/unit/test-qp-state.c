@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "qp_fixture.h"
 #include "base/timer.h"
+#include "faces/verbs/qp_commands.h"
 
 /* ---- what a state begins with -------------------------------------------------- */
 

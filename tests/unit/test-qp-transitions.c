@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "transport/qp.h"
+#include "transport/qp_transitions.h"
 
 #define ALL_ATTRS ((1u << ERNIC_QPA_COUNT) - 1)
 

@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "faces/verbs/qp_commands.h"
 #include "transport/qp.h"
 #include "transport/rate.h"
 #include "raw_fixture.h"

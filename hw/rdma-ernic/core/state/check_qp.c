@@ -12,6 +12,7 @@
 #include "state/check.h"
 #include "state/state.h"
 #include "transport/qp.h"
+#include "transport/qp_transitions.h"
 #include "wire/ib_tables.h"
 #include "wire/psn.h"
 

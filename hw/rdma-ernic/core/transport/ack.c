@@ -9,8 +9,10 @@
 #include "objects/counter.h"
 #include "objects/dma.h"
 #include "trace.h"
+#include "transport/ack.h"
 #include "transport/qp.h"
 #include "transport/read_slots.h"
+#include "transport/responder.h"
 #include "transport/tx.h"
 #include "wire/psn.h"
 

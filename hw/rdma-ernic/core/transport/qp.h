@@ -224,40 +224,10 @@ static inline uint32_t ernic_qp_srq(const ErnicQp *qp)
     return qp->type == ERNIC_QPT_XRC_TGT ? qp->rq.xrc_srq : qp->srq;
 }
 
-/* ---- qp_transitions.c: legality, as data ------------------------------------- */
-
-/*
- * May a queue pair of @type go from @from to @to with attribute mask @mask
- * (ERNIC_QPA_*)? ERNIC_OK, ERNIC_ERR_STATE or ERNIC_ERR_ATTR_MASK.
- */
-uint8_t ernic_qp_edge_check(uint8_t type, uint8_t from, uint8_t to,
-                            uint32_t mask);
-/* The masks behind it, for documentation and tests; false: no such edge. */
-bool ernic_qp_edge(uint8_t type, uint8_t from, uint8_t to, uint32_t *required,
-                   uint32_t *optional);
-/* ErnicQpMay bits of @state. */
-uint32_t ernic_qp_state_may(uint8_t state);
-const char *ernic_qp_state_name(uint8_t state);
-
-static inline bool ernic_qp_may(const ErnicQp *qp, uint32_t what)
-{
-    return (ernic_qp_state_may(qp->state) & what) == what;
-}
-
-/* ---- qp_commands.c: commands ------------------------------------------------- */
+/* ---- the context's life (qp_commands.c) ---------------------------------- */
 
 /* NULL unless @qpn exists and belongs to @uctx. */
 ErnicQp *ernic_qp_get(Ernic *e, uint32_t uctx, uint32_t qpn);
-uint8_t ernic_qp_create(Ernic *e, uint32_t uctx,
-                        const struct ernic_qp_init *init, uint32_t *qpn);
-/* All or nothing. */
-uint8_t ernic_qp_modify(Ernic *e, uint32_t uctx, uint32_t qpn,
-                        const struct ernic_qp_attr *attr);
-uint8_t ernic_qp_query(Ernic *e, uint32_t uctx, uint32_t qpn,
-                       struct ernic_qp_attr *attr);
-uint8_t ernic_qp_destroy(Ernic *e, uint32_t uctx, uint32_t qpn);
-/* SRQ @srqn is gone: what XRC targets had begun with it ends here. */
-void ernic_qp_forget_srq(Ernic *e, uint32_t srqn);
 /*
  * The context of @qpn, which is not in use, in Reset, with these rings, whose
  * pages it owns from now on; all else of it is 0.
@@ -349,61 +319,5 @@ static inline ErnicWqe *ernic_sq_slot(ErnicQp *qp, uint32_t index)
 {
     return &qp->sq.wqe[index & qp->sq.window_mask];
 }
-
-/* ---- the roles ----------------------------------------------------------- */
-
-/* requester.c: send up to one train; true: there is more to do at once. */
-bool ernic_requester_step(Ernic *e, ErnicQp *qp);
-/* requester.c: go back to the PSN that was asked for, but not behind una_psn. */
-void ernic_requester_rewind(ErnicQp *qp);
-/*
- * The domain in which the memory is that peers name: that of the queue pair, of
- * an XRC target that of SRQ @xrc_srq, if it is one of its XRC domain (A14).
- */
-bool ernic_qp_remote_pd(const Ernic *e, const ErnicQp *qp, uint32_t xrc_srq,
-                        uint32_t *pd);
-/* responder.c: First, Middle, Last and Only in turn (9.7.4.1.4 and 9.8.2.2.4)? */
-bool ernic_responder_in_sequence(const ErnicQp *qp, const ErnicPkt *pkt);
-/*
- * responder.c: is the payload as long as the path MTU and the part of its message ask
- * for; and is it what the RETH says too (9.7.4.1.6)?
- */
-bool ernic_responder_payload_fits(const ErnicQp *qp, const ErnicPkt *pkt);
-bool ernic_responder_length_fits(const ErnicQp *qp, const ErnicPkt *pkt);
-/* responder.c and completer.c: a packet that the face's own checks refuse. */
-void ernic_responder_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
-                            ErnicFault fault);
-void ernic_completer_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
-                            ErnicFault fault);
-/* responder.c: what an access to memory, of the peer's naming (@remote), came to. */
-ErnicFault ernic_responder_dma_fault(Ernic *e, ErnicQp *qp, ErnicDma dma, bool remote);
-/*
- * rd_resources.c: a request that has a response of its own, and memory in @pd; in turn,
- * or again. FLUSH: the rights that its placement types ask for.
- */
-ErnicFault ernic_rd_request(Ernic *e, ErnicQp *qp, uint32_t pd, const ErnicPkt *pkt);
-void ernic_rd_request_again(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
-uint32_t ernic_flush_rights(const ErnicPkt *pkt);
-/* responder.c: one inbound request packet. */
-void ernic_responder_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
-                            const ErnicTrain *train);
-/* raw.c: an Ethernet frame for the queue pair that software's rule names. */
-void ernic_raw_frame(Ernic *e, const uint8_t *frame, uint32_t len);
-/* completer.c: one inbound response packet. */
-void ernic_completer_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
-/* completer.c: complete what has been acknowledged, or (UC, UD) has left. */
-void ernic_completer_advance(Ernic *e, ErnicQp *qp);
-/* completer.c: deadlines that have passed. */
-void ernic_completer_timeout(Ernic *e, ErnicQp *qp);
-/* ack.c: an ACK whose time has come is owed. */
-void ernic_ack_due(Ernic *e, ErnicQp *qp);
-/*
- * ack.c: the queue pair will answer no more. The ACK of what software may have seen
- * complete comes before, unless a train waits for the link: the peer that sends
- * again would find nobody.
- */
-void ernic_ack_last(Ernic *e, ErnicQp *qp);
-/* ack.c: send responses, ACKs and NAKs; true: there is more to do at once. */
-bool ernic_ack_step(Ernic *e, ErnicQp *qp);
 
 #endif /* ERNIC_QP_H */

@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "transport/qp.h"
+#include "transport/qp_transitions.h"
 
 /* A row of the transition table; masks by enum ernic_qp_type. */
 typedef struct ErnicQpEdge {

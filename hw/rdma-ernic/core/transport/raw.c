@@ -11,6 +11,8 @@
 #include "steering/rss.h"
 #include "trace.h"
 #include "transport/qp.h"
+#include "transport/qp_transitions.h"
+#include "transport/raw.h"
 
 static ErnicFault raw_dma_fault(Ernic *e, ErnicQp *qp, ErnicDma dma)
 {

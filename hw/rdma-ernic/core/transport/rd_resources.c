@@ -10,6 +10,8 @@
 #include "objects/mr.h"
 #include "trace.h"
 #include "transport/qp.h"
+#include "transport/rd_resources.h"
+#include "transport/responder.h"
 #include "transport/sched.h"
 #include "wire/psn.h"
 

@@ -14,6 +14,8 @@
 #include "timing/timing.h"
 #include "trace.h"
 #include "transport/qp.h"
+#include "transport/rd_resources.h"
+#include "transport/responder.h"
 #include "transport/sched.h"
 #include "wire/frame.h"
 #include "wire/ib_tables.h"

@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "faces/pg332/packet_checks.h"
 #include "transport/qp.h"
+#include "transport/responder.h"
 #include "wire/psn.h"
 
 /* ---- requests of the peer ---------------------------------------------------- */

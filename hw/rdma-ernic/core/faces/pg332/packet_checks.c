@@ -10,6 +10,8 @@
 #include "faces/pg332/rules.h"
 #include "faces/pg332/side_stream.h"
 #include "transport/qp.h"
+#include "transport/qp_transitions.h"
+#include "transport/responder.h"
 #include "transport/tx.h"
 #include "wire/frame.h"
 #include "wire/psn.h"

@@ -14,6 +14,7 @@
 #include "objects/mcast.h"
 #include "timing/timing.h"
 #include "trace.h"
+#include "transport/qp_transitions.h"
 #include "transport/sched.h"
 #include "wire/ib_tables.h"
 #include "wire/psn.h"

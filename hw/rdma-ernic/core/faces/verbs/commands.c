@@ -9,6 +9,7 @@
 #include "qemu/bswap.h"
 #include "base/ib_spec.h"
 #include "faces/verbs/commands.h"
+#include "faces/verbs/qp_commands.h"
 #include "objects/counter.h"
 #include "objects/cq.h"
 #include "objects/eq.h"

@@ -11,6 +11,7 @@
 #include "timing/timing.h"
 #include "trace.h"
 #include "transport/qp.h"
+#include "transport/qp_transitions.h"
 #include "transport/sched.h"
 
 #define CACHE_LINE  64

@@ -1,0 +1,24 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The completer: completes the requests of a queue pair, by responses and by
+ * their absence.
+ */
+#ifndef ERNIC_COMPLETER_H
+#define ERNIC_COMPLETER_H
+
+#include "base/device.h"
+#include "base/fault.h"
+#include "wire/headers.h"
+
+/* Serve one inbound response packet. */
+void ernic_completer_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
+/* End the oldest request for a response that the face's own checks refuse. */
+void ernic_completer_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                            ErnicFault fault);
+/* Complete requests that have been acknowledged, or (UC, UD) have left. */
+void ernic_completer_advance(Ernic *e, ErnicQp *qp);
+/* Act on deadlines that have passed. */
+void ernic_completer_timeout(Ernic *e, ErnicQp *qp);
+
+#endif /* ERNIC_COMPLETER_H */

@@ -1,0 +1,30 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Which state a queue pair may enter, with which attributes, and what may happen
+ * in it.
+ */
+#ifndef ERNIC_QP_TRANSITIONS_H
+#define ERNIC_QP_TRANSITIONS_H
+
+#include "transport/qp.h"
+
+/*
+ * May a queue pair of @type go from @from to @to with attribute mask @mask
+ * (ERNIC_QPA_*)? ERNIC_OK, ERNIC_ERR_STATE or ERNIC_ERR_ATTR_MASK.
+ */
+uint8_t ernic_qp_edge_check(uint8_t type, uint8_t from, uint8_t to,
+                            uint32_t mask);
+/* The masks behind it, for documentation and tests; false: no such edge. */
+bool ernic_qp_edge(uint8_t type, uint8_t from, uint8_t to, uint32_t *required,
+                   uint32_t *optional);
+/* ErnicQpMay bits of @state. */
+uint32_t ernic_qp_state_may(uint8_t state);
+const char *ernic_qp_state_name(uint8_t state);
+
+static inline bool ernic_qp_may(const ErnicQp *qp, uint32_t what)
+{
+    return (ernic_qp_state_may(qp->state) & what) == what;
+}
+
+#endif /* ERNIC_QP_TRANSITIONS_H */

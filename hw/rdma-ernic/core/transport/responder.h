@@ -1,0 +1,37 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The responder: serves request packets of the peer.
+ */
+#ifndef ERNIC_RESPONDER_H
+#define ERNIC_RESPONDER_H
+
+#include "base/device.h"
+#include "base/fault.h"
+#include "objects/dma.h"
+#include "wire/headers.h"
+
+/* Serve one inbound request packet, which came in @train. */
+void ernic_responder_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                            const ErnicTrain *train);
+/* Answer a packet that the face's own checks refuse with @fault. */
+void ernic_responder_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                            ErnicFault fault);
+/* Do First, Middle, Last and Only come in turn (9.7.4.1.4 and 9.8.2.2.4)? */
+bool ernic_responder_in_sequence(const ErnicQp *qp, const ErnicPkt *pkt);
+/*
+ * Is the payload as long as the path MTU and the part of its message ask for;
+ * and is it as long as the RETH says too (9.7.4.1.6)?
+ */
+bool ernic_responder_payload_fits(const ErnicQp *qp, const ErnicPkt *pkt);
+bool ernic_responder_length_fits(const ErnicQp *qp, const ErnicPkt *pkt);
+/* The fault of an access to memory; @remote: memory that the peer named. */
+ErnicFault ernic_responder_dma_fault(Ernic *e, ErnicQp *qp, ErnicDma dma, bool remote);
+/*
+ * The protection domain of memory that peers name: that of the queue pair; for
+ * an XRC target that of SRQ @xrc_srq. False: the SRQ is not of its domain (A14).
+ */
+bool ernic_qp_remote_pd(const Ernic *e, const ErnicQp *qp, uint32_t xrc_srq,
+                        uint32_t *pd);
+
+#endif /* ERNIC_RESPONDER_H */
