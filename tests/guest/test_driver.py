@@ -4,10 +4,13 @@ import functools
 import json
 import os
 import re
+import tempfile
 import time
+from pathlib import Path
 
 import guest
 import links
+import test_kernel
 from suite import Suite
 
 DRIVER = '/sys/bus/pci/drivers/ernic'
@@ -35,8 +38,8 @@ class Plugged(links.Link):
 
 def suites(kernel, image, short):
     tests = [test_up, test_attributes, test_vectors, test_large_regions, test_resize,
-             test_counters, test_qp_counters, test_resources, test_ptp, test_raw,
-             test_dead, test_reset, test_unplug, test_no_trace]
+             test_filter, test_counters, test_qp_counters, test_resources, test_ptp,
+             test_raw, test_dead, test_reset, test_unplug, test_no_trace]
     if not short:
         tests[2:2] = [test_port, test_ethtool, test_rings_in_traffic, test_zero_based,
                       test_rereg, test_lost_interrupt, test_bad_device, test_stolen,
@@ -170,6 +173,30 @@ def test_ptp(guests):
 
 def test_resize(guests):
     inside(guests[0], 'resize')
+
+
+def test_filter(guests):
+    """The filter changes while the rings do; each time frames leave by the new ones."""
+    one = guests[0]
+    with tempfile.TemporaryDirectory(prefix='ernic-kverbs.') as folder:
+        test_kernel.build_kverbs(one, Path(folder))
+    one.check('dmesg -c')
+    one.check(f'ip neigh replace {links.ipv4(9)} lladdr {links.mac(9)} '
+              f'dev {links.INTERFACE}')
+    one.check(f'insmod /tmp/filter.ko netdev={links.INTERFACE}')
+    # A frame counts when the device reports, in the ring of now, that it has left.
+    one.check(
+        f'sent=/sys/class/net/{links.INTERFACE}/statistics/tx_packets; '
+        'for n in $(seq 25); do for size in 64 128; do '
+        f'ethtool -G {links.INTERFACE} rx $size tx $size || exit 1; '
+        f'before=$(cat $sent); ping -c 1 -W 0.1 {links.ipv4(9)} >/dev/null; '
+        'timeout 3 sh -c "until [ \\$(cat $sent) -gt $before ]; do sleep 0.05; done" || '
+        '{ echo "no frame leaves, round $n"; exit 1; }; done; done', 90)
+    changes = int(one.check('cat /sys/module/filter/parameters/changes'))
+    assert changes > 1000, changes
+    one.check('rmmod filter')
+    one.check(f'ethtool -G {links.INTERFACE} rx 256 tx 256')
+    quiet(one)
 
 
 def counter(one, name):

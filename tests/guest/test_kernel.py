@@ -20,7 +20,7 @@ from suite import Suite
 INSIDE = guest.ROOT / 'tests/guest/inside'
 KVERBS = guest.ROOT / 'guest/linux/kverbs'
 DEVICE = f'/sys/class/infiniband/{links.DEVICE}/device'
-MODULES = ('kverbs', 'nomem')
+MODULES = ('kverbs', 'nomem', 'filter')
 MIB = 120                       # what is written to the disk, and read back
 # What no test may leave in the kernel's log.
 TROUBLE = re.compile(r'.*(?:BUG|WARNING|Oops|Call Trace|ernic.*(?:bad|error)).*')

@@ -237,6 +237,7 @@ static irqreturn_t ernic_net_irq(int irq, void *arg)
 	return IRQ_HANDLED;
 }
 
+/* Under the address lock of the net device, which guards net->on as well. */
 static void ernic_net_set_rx_mode(struct net_device *nd)
 {
 	struct ernic_net *net = netdev_priv(nd);
@@ -244,7 +245,7 @@ static void ernic_net_set_rx_mode(struct net_device *nd)
 	u32 ctrl = 0;
 	u64 hash = 0;
 
-	if (netif_running(nd))
+	if (net->on)
 		ctrl |= ERNIC_ETH_TX | ERNIC_ETH_RX;
 	if (nd->flags & IFF_PROMISC)
 		ctrl |= ERNIC_ETH_PROMISC;
@@ -254,6 +255,22 @@ static void ernic_net_set_rx_mode(struct net_device *nd)
 		hash |= BIT_ULL(ether_crc_le(ETH_ALEN, ha->addr) & 63);
 	writeq(hash, ernic_eth_reg(net->dev, mc_hash));
 	writel(ctrl, ernic_eth_reg(net->dev, ctrl));
+}
+
+/*
+ * Starts or stops the device's use of the rings. The stack may change the filter at
+ * any time, which must not start a device whose rings are about to change.
+ */
+static void ernic_net_enable(struct ernic_net *net, bool on)
+{
+	struct net_device *nd = net->dev->netdev;
+
+	netif_addr_lock_bh(nd);
+	net->on = on;
+	ernic_net_set_rx_mode(nd);
+	netif_addr_unlock_bh(nd);
+	/* the write has arrived when the read returns */
+	readl(ernic_eth_reg(net->dev, ctrl));
 }
 
 static void ernic_net_write_mac(struct ernic_net *net, const u8 *mac)
@@ -358,13 +375,13 @@ static int ernic_net_start(struct net_device *nd)
 	int ret = 0;
 
 	ernic_net_setup(net);
-	ernic_net_set_rx_mode(nd);
+	ernic_net_enable(net, true);
 	if ((readl(ernic_eth_reg(dev, ctrl)) & on) != on)
 		ret = -EIO;
 	else if (!ernic_net_refill(net))
 		ret = -ENOMEM;
 	if (ret) {
-		writel(0, ernic_eth_reg(dev, ctrl));
+		ernic_net_enable(net, false);
 		return ret;
 	}
 	/* here, as a poll refills too: a link that changes has one begin */
@@ -382,8 +399,7 @@ static void ernic_net_halt(struct net_device *nd)
 {
 	struct ernic_net *net = netdev_priv(nd);
 
-	writel(0, ernic_eth_reg(net->dev, ctrl));
-	readl(ernic_eth_reg(net->dev, ctrl));
+	ernic_net_enable(net, false);
 	napi_disable(&net->napi);
 	/* here, where no poll wakes it again: frames come while rings change */
 	netif_tx_disable(nd);

@@ -42,6 +42,7 @@ struct ernic_net {
 	struct ernic_dev *dev;
 	struct napi_struct napi;
 	struct ernic_net_rings ring;
+	bool on;		/* the device uses the rings; under the address lock */
 	u32 tx_pi;
 	u32 tx_ci;
 	u32 rx_pi;
