@@ -18,6 +18,8 @@ RDMA = f'/sys/class/infiniband/{links.DEVICE}'
 PORT = f'{RDMA}/ports/1'
 UP = (f'ip link set {links.INTERFACE} mtu 9000 up; '
       f'ip addr replace {links.ipv4(0)}/24 dev {links.INTERFACE}')
+DEBUGFS = ('[ -e /sys/kernel/debug/x86 ] || '
+           'mount -t debugfs debugfs /sys/kernel/debug')
 # How often the device comes and goes under traffic, in each of four ways.
 ROUNDS = int(os.environ.get('ERNIC_ROUNDS', '5'))
 
@@ -38,8 +40,9 @@ class Plugged(links.Link):
 
 def suites(kernel, image, short):
     tests = [test_up, test_attributes, test_vectors, test_large_regions, test_resize,
-             test_filter, test_counters, test_qp_counters, test_resources, test_ptp,
-             test_raw, test_dead, test_reset, test_unplug, test_no_trace]
+             test_device_memory, test_filter, test_counters, test_qp_counters,
+             test_resources, test_ptp, test_raw, test_dead, test_reset, test_unplug,
+             test_no_trace]
     if not short:
         tests[2:2] = [test_port, test_ethtool, test_rings_in_traffic, test_zero_based,
                       test_rereg, test_lost_interrupt, test_bad_device, test_stolen,
@@ -76,8 +79,7 @@ def test_attributes(guests):
         assert guests[0].check(f'cat {RDMA}/{name}').strip() == value, name
     assert re.search(r'fw_ver:\s+1\.0\.0', guests[0].check('ibv_devinfo'))
     # Without a timing model there is nothing of the device in debugfs.
-    guests[0].check('mountpoint -q /sys/kernel/debug || '
-                    'mount -t debugfs debugfs /sys/kernel/debug')
+    guests[0].check(DEBUGFS)
     assert guests[0].check('ls /sys/kernel/debug/ernic') == ''
 
 
@@ -173,6 +175,12 @@ def test_ptp(guests):
 
 def test_resize(guests):
     inside(guests[0], 'resize')
+
+
+def test_device_memory(guests):
+    """A process maps it write-combining, as the kernel has not mapped it uncached."""
+    guests[0].check(DEBUGFS)
+    inside(guests[0], 'device_memory')
 
 
 def test_filter(guests):

@@ -5,6 +5,9 @@
 #include <linux/module.h>
 #include "ernic.h"
 
+/* The control page; the BAR holds doorbells and device memory as well. */
+static_assert(ERNIC_ETH_OFFSET + sizeof(struct ernic_eth_regs) <= PAGE_SIZE);
+
 static int ernic_check_regs(struct ernic_dev *dev)
 {
 	struct pci_dev *pdev = dev->pdev;
@@ -27,9 +30,32 @@ static int ernic_check_regs(struct ernic_dev *dev)
 		dev_err(&pdev->dev, "doorbells beyond the BAR\n");
 		return -ENODEV;
 	}
-	dev->db = dev->regs + offset;
 	dev->db_phys = pci_resource_start(pdev, ERNIC_BAR_REGS) + offset;
-	return 0;
+	dev->db = pci_iomap_range(pdev, ERNIC_BAR_REGS, offset, PAGE_SIZE);
+	return dev->db ? 0 : -ENOMEM;
+}
+
+/*
+ * Maps no more of the BAR than the driver uses: pages that the kernel has mapped
+ * uncached cannot be write-combining, as device memory shall be.
+ */
+static int ernic_map_regs(struct ernic_dev *dev)
+{
+	int ret;
+
+	dev->regs = pci_iomap_range(dev->pdev, ERNIC_BAR_REGS, 0, PAGE_SIZE);
+	if (!dev->regs)
+		return -ENOMEM;
+	ret = ernic_check_regs(dev);
+	if (ret)
+		pci_iounmap(dev->pdev, dev->regs);
+	return ret;
+}
+
+static void ernic_unmap_regs(struct ernic_dev *dev)
+{
+	pci_iounmap(dev->pdev, dev->db);
+	pci_iounmap(dev->pdev, dev->regs);
 }
 
 static int ernic_pci_init(struct ernic_dev *dev)
@@ -48,14 +74,9 @@ static int ernic_pci_init(struct ernic_dev *dev)
 	if (ret)
 		goto err_region;
 	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
-	dev->regs = pci_ioremap_bar(pdev, ERNIC_BAR_REGS);
-	if (!dev->regs) {
-		ret = -ENOMEM;
-		goto err_region;
-	}
-	ret = ernic_check_regs(dev);
+	ret = ernic_map_regs(dev);
 	if (ret)
-		goto err_map;
+		goto err_region;
 	ret = ernic_dm_init(dev);
 	if (ret)
 		goto err_map;
@@ -63,7 +84,7 @@ static int ernic_pci_init(struct ernic_dev *dev)
 	return 0;
 
 err_map:
-	iounmap(dev->regs);
+	ernic_unmap_regs(dev);
 err_region:
 	pci_release_region(pdev, ERNIC_BAR_REGS);
 err_enable:
@@ -74,7 +95,7 @@ err_enable:
 static void ernic_pci_fini(struct ernic_dev *dev)
 {
 	ernic_dm_fini(dev);
-	iounmap(dev->regs);
+	ernic_unmap_regs(dev);
 	pci_release_region(dev->pdev, ERNIC_BAR_REGS);
 	pci_disable_device(dev->pdev);
 }

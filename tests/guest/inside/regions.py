@@ -9,11 +9,13 @@ the exit status is 0 when all is right.
 import ctypes
 import mmap
 import os
+import re
 import sys
 
 import loop
 import pyverbs.enums as e
 from pyverbs.cq import CompChannel
+from pyverbs.device import DM, AllocDmAttr
 from pyverbs.mr import MR
 from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.wr import SGE
@@ -141,6 +143,24 @@ def check_resize():
     except PyverbsRDMAError:
         return
     raise SystemExit('a ring beyond the limit')
+
+
+def check_device_memory():
+    """It is mapped write-combining, as the kernel's table of memory types shows."""
+    ctx = loop.open_device()
+    dm = DM(ctx, AllocDmAttr(3 * 4096))
+    dm.copy_to_dm(4096, b'some bytes.!', 12)
+    expect(dm.copy_from_dm(4096, 12), b'some bytes.!')
+    with open('/sys/class/infiniband/ernic0/device/resource', encoding='ascii') as table:
+        first, last, _ = (int(word, 16) for word in table.readlines()[2].split())
+    with open('/sys/kernel/debug/x86/pat_memtype_list', encoding='ascii') as table:
+        found = re.findall(r'0x([0-9a-f]+)-0x([0-9a-f]+)\] (\S+)', table.read())
+    of_bar = {(int(end, 16) - int(begin, 16), kind) for begin, end, kind in found
+              if first <= int(begin, 16) <= last}
+    # The last address of a range is that of its last byte, or the one after it.
+    if not of_bar & {(3 * 4096 + n, 'write-combining') for n in (-1, 0)}:
+        raise SystemExit(f'{of_bar}\n{found}')
+    dm.close()
 
 
 if __name__ == '__main__':
