@@ -99,9 +99,19 @@ int ernic_clock(struct ibv_context *ibctx, uint64_t *ns)
 }
 
 /*
- * The time of the PTP clock, in ns, when the device's clock was device. Returns 0,
- * or EOPNOTSUPP: there is none.
+ * The PTP clock's time, in ns, when the device's clock shows or showed device. Rounds
+ * down to whole ns, so that a later time never gives less.
  */
+static uint64_t clock_at(const struct ernic_clock_page *page, uint64_t device)
+{
+	int64_t passed = (int64_t)(device - page->device);
+	int64_t whole = (passed >> 32) * page->rate;
+	int64_t part = ((passed & 0xffffffff) * page->rate) >> 32;
+
+	return page->time + (uint64_t)passed + (uint64_t)whole + (uint64_t)part;
+}
+
+/* Returns 0 and the PTP clock's time in ns, or EOPNOTSUPP: there is no such clock. */
 int ernic_ptp_time(struct ibv_context *ibctx, uint64_t device, uint64_t *ns)
 {
 	const volatile struct ernic_clock_page *page =
@@ -118,7 +128,7 @@ int ernic_ptp_time(struct ibv_context *ibctx, uint64_t device, uint64_t *ns)
 		now.time = page->time;
 		atomic_thread_fence(memory_order_acquire);
 	} while ((now.seq & 1) || now.seq != page->seq);
-	*ns = ernic_clock_at(&now, device);
+	*ns = clock_at(&now, device);
 	return 0;
 }
 

@@ -40,9 +40,9 @@ class Plugged(links.Link):
 
 def suites(kernel, image, short):
     tests = [test_up, test_attributes, test_vectors, test_large_regions, test_resize,
-             test_device_memory, test_filter, test_counters, test_qp_counters,
-             test_resources, test_ptp, test_raw, test_dead, test_reset, test_unplug,
-             test_no_trace]
+             test_device_memory, test_abi, test_filter, test_counters,
+             test_qp_counters, test_resources, test_ptp, test_raw, test_dead,
+             test_reset, test_unplug, test_no_trace]
     if not short:
         tests[2:2] = [test_port, test_ethtool, test_rings_in_traffic, test_zero_based,
                       test_rereg, test_lost_interrupt, test_bad_device, test_stolen,
@@ -67,7 +67,7 @@ def address_of(one):
 
 
 def test_up(guests):
-    for name in ('loop.py', 'raw.py', 'regions.py'):
+    for name in ('abi.py', 'loop.py', 'raw.py', 'regions.py'):
         guests[0].put(guest.INSIDE / name, f'/tmp/{name}')
     guests[0].check(UP)
 
@@ -181,6 +181,12 @@ def test_device_memory(guests):
     """A process maps it write-combining, as the kernel has not mapped it uncached."""
     guests[0].check(DEBUGFS)
     inside(guests[0], 'device_memory')
+
+
+def test_abi(guests):
+    """Providers of version 1, and newer ones: tests/guest/inside/abi.py."""
+    result = guests[0].run('python3 /tmp/abi.py')
+    assert result.status == 0, result.output
 
 
 def test_filter(guests):

@@ -62,20 +62,6 @@ struct ernic_clock_page {
 	__aligned_u64 time;
 };
 
-/*
- * The PTP clock's time, in ns, when the device's was device, before or after the
- * page's. Rounded down to whole ns: no later time gives less.
- */
-static inline __u64 ernic_clock_at(const struct ernic_clock_page *page,
-				   __u64 device)
-{
-	__s64 passed = (__s64)(device - page->device);
-	__s64 whole = (passed >> 32) * page->rate;
-	__s64 part = ((passed & 0xffffffff) * page->rate) >> 32;
-
-	return page->time + (__u64)passed + (__u64)whole + (__u64)part;
-}
-
 struct ernic_alloc_pd_resp {
 	__u32 pdn;
 	__u32 reserved;

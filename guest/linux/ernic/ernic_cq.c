@@ -53,11 +53,9 @@ static int ernic_cq_user(struct ernic_dev *dev, struct ernic_cq *cq,
 	u64 ci;
 	int ret;
 
-	ret = ernic_request(udata, &req, sizeof(req));
+	ret = ernic_request(udata, &req, depth, depth);
 	if (ret)
 		return ret;
-	if (req.reserved)
-		return -EINVAL;
 	cq->uctx = ernic_udata_uctx(udata);
 	ret = ernic_cq_ring(dev, req.buf_addr, req.depth, a->cqe,
 			    &cmd->cq_create.buf, pages, &cq->umem);

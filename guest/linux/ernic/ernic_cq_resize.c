@@ -39,10 +39,10 @@ int ernic_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 
 	if (!udata)
 		return -EOPNOTSUPP;
-	ret = ernic_request(udata, &req, sizeof(req));
+	ret = ernic_request(udata, &req, depth, depth);
 	if (ret)
 		return ret;
-	if (cqe < 1 || req.reserved)
+	if (cqe < 1)
 		return -EINVAL;
 	/* the memory that is let go has to be the one the device left */
 	mutex_lock(&cq->resize_lock);

@@ -48,6 +48,19 @@ static void ernic_ptp_relate(struct ernic_ptp *ptp, u64 device, u64 time,
 	WRITE_ONCE(page->seq, page->seq + 1);
 }
 
+/*
+ * The PTP clock's time, in ns, when the device's clock shows or showed device. Rounds
+ * down to whole ns, so that a later time never gives less.
+ */
+static u64 ernic_ptp_time(const struct ernic_clock_page *page, u64 device)
+{
+	s64 passed = device - page->device;
+	s64 whole = (passed >> 32) * page->rate;
+	s64 part = ((passed & 0xffffffff) * page->rate) >> 32;
+
+	return page->time + passed + whole + part;
+}
+
 static int ernic_ptp_gettimex(struct ptp_clock_info *info,
 			      struct timespec64 *ts,
 			      struct ptp_system_timestamp *sts)
@@ -58,7 +71,7 @@ static int ernic_ptp_gettimex(struct ptp_clock_info *info,
 
 	spin_lock(&ptp->lock);
 	ret = ernic_ptp_device_time(ptp, &now, sts);
-	*ts = ns_to_timespec64(ernic_clock_at(ptp->page, now));
+	*ts = ns_to_timespec64(ernic_ptp_time(ptp->page, now));
 	spin_unlock(&ptp->lock);
 	return ret;
 }
@@ -101,7 +114,7 @@ static int ernic_ptp_adjfine(struct ptp_clock_info *info, long scaled_ppm)
 	ret = ernic_ptp_device_time(ptp, &now, NULL);
 	if (!ret)
 		/* 2^-16 of 10^-6 to 2^-32 */
-		ernic_ptp_relate(ptp, now, ernic_clock_at(ptp->page, now),
+		ernic_ptp_relate(ptp, now, ernic_ptp_time(ptp->page, now),
 				 div_s64((s64)scaled_ppm << 16, 1000000));
 	spin_unlock(&ptp->lock);
 	return ret;

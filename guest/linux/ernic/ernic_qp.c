@@ -100,11 +100,10 @@ static int ernic_qp_user(struct ernic_dev *dev, struct ernic_qp *qp,
 	struct ernic_create_qp_req req;
 	int ret;
 
-	ret = ernic_request(udata, &req, sizeof(req));
+	ret = ernic_request(udata, &req, rq_stride, rq_stride);
 	if (ret)
 		return ret;
-	if (memchr_inv(req.reserved, 0, sizeof(req.reserved)) ||
-	    cap->max_send_sge > dev->attr.max_sge ||
+	if (cap->max_send_sge > dev->attr.max_sge ||
 	    cap->max_inline_data > le16_to_cpu(dev->attr.max_inline))
 		return -EINVAL;
 	ret = ernic_qp_user_sq(dev, qp, &(struct ernic_user_ring) {
@@ -331,11 +330,11 @@ static int ernic_qp_rate(struct ib_qp *ibqp, const struct ib_qp_attr *attr,
 	if (!max)
 		return -EOPNOTSUPP;
 	if (udata && udata->inlen) {
-		ret = ernic_request(udata, &req, sizeof(req));
+		ret = ernic_request(udata, &req, rate_burst, rate_burst);
 		if (ret)
 			return ret;
 	}
-	if (attr->rate_limit > max || req.reserved ||
+	if (attr->rate_limit > max ||
 	    (req.rate_burst && !attr->rate_limit))
 		return -EINVAL;
 	a->rate_limit = cpu_to_le32(attr->rate_limit);

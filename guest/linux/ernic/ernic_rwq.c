@@ -20,10 +20,10 @@ static int ernic_rwq_ring(struct ernic_dev *dev, struct ernic_qp *qp,
 	struct ernic_create_wq_req req;
 	int ret;
 
-	ret = ernic_request(udata, &req, sizeof(req));
+	ret = ernic_request(udata, &req, stride, stride);
 	if (ret)
 		return ret;
-	if (req.reserved || attr->max_sge > dev->attr.max_sge)
+	if (attr->max_sge > dev->attr.max_sge)
 		return -EINVAL;
 	return ernic_qp_user_rq(dev, qp, &(struct ernic_user_ring) {
 		.addr = req.buf_addr,
@@ -204,7 +204,7 @@ static int ernic_rss_attr(struct ernic_rss *rss,
 	struct ernic_create_rss_req req;
 	int i, ret;
 
-	ret = ernic_request(udata, &req, sizeof(req));
+	ret = ernic_request(udata, &req, key, key);
 	if (ret)
 		return ret;
 	if (req.function != 1 || req.reserved)

@@ -49,11 +49,9 @@ static int ernic_srq_user(struct ernic_dev *dev, struct ernic_srq *srq,
 	struct ernic_create_srq_req req;
 	int ret;
 
-	ret = ernic_request(udata, &req, sizeof(req));
+	ret = ernic_request(udata, &req, stride, stride);
 	if (ret)
 		return ret;
-	if (req.reserved)
-		return -EINVAL;
 	ret = ernic_srq_ring(dev, req.buf_addr, req.depth, req.stride, attr,
 			     &cmd->buf, pages, &srq->umem);
 	if (ret)
@@ -180,11 +178,9 @@ static int ernic_srq_resize(struct ernic_dev *dev, struct ernic_srq *srq,
 	if (!(readl(ernic_reg(dev, features)) & ERNIC_FEATURE_SRQ_RESIZE) ||
 	    !udata)
 		return -EOPNOTSUPP;
-	ret = ernic_request(udata, &req, sizeof(req));
+	ret = ernic_request(udata, &req, depth, depth);
 	if (ret)
 		return ret;
-	if (req.reserved)
-		return -EINVAL;
 	/* the memory that is let go has to be the one the device left */
 	mutex_lock(&srq->resize_lock);
 	ret = ernic_srq_ring(dev, req.buf_addr, req.depth, srq->stride, &attr,

@@ -241,22 +241,22 @@ static inline int ernic_destroy(struct ernic_dev *dev, u8 opcode, u32 uctx,
 	return ret;
 }
 
-/* The request of a process, which may be newer: what it has more has to be 0. */
-static inline int ernic_request(struct ib_udata *udata, void *req, size_t len)
-{
-	if (udata->inlen < len ||
-	    (udata->inlen > len &&
-	     !ib_is_udata_cleared(udata, len, udata->inlen - len)))
-		return -EINVAL;
-	return ib_copy_from_udata(req, udata, len);
-}
+/* ---- ernic_udata.c: requests of processes and their responses ------------ */
 
-/* Copies what fits of an answer to the process, which may be older. */
-static inline int ernic_respond(struct ib_udata *udata, const void *resp,
-				size_t len)
-{
-	return ib_copy_to_udata(udata, (void *)resp, min(len, udata->outlen));
-}
+/*
+ * Reads the request of a process into *req. Version 1 of its structure ended with
+ * the member v1; the driver knows the members up to last. A shorter request, of an
+ * older process, is filled with zeros; the tail of a longer one has to be zero.
+ * 0, -EINVAL (too short), -EOPNOTSUPP (tail not zero), -EFAULT.
+ */
+#define ernic_request(udata, req, v1, last) \
+	ernic_request_copy(udata, req, sizeof(*(req)), \
+			   offsetofend(typeof(*(req)), v1), \
+			   offsetofend(typeof(*(req)), last))
+int ernic_request_copy(struct ib_udata *udata, void *req, size_t size,
+		       size_t least, size_t known);
+/* Copies as much of a response as the process, which may be older, expects. */
+int ernic_respond(struct ib_udata *udata, const void *resp, size_t len);
 
 /* ernic_addr.c */
 void ernic_av_from_ah(struct ernic_av *av, const struct rdma_ah_attr *ah);

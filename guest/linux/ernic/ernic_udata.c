@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Requests of processes and the responses to them. The process may be older or newer
+ * than the driver: structures grow at their end only, and 0 in a new member means
+ * what its absence means.
+ */
+#include "ernic_verbs.h"
+
+int ernic_request_copy(struct ib_udata *udata, void *req, size_t size,
+		       size_t least, size_t known)
+{
+	if (udata->inlen < least)
+		return -EINVAL;
+	if (udata->inlen > known &&
+	    !ib_is_udata_cleared(udata, known, udata->inlen - known))
+		return -EOPNOTSUPP;
+	memset(req, 0, size);
+	return ib_copy_from_udata(req, udata, min(known, udata->inlen));
+}
+
+int ernic_respond(struct ib_udata *udata, const void *resp, size_t len)
+{
+	return ib_copy_to_udata(udata, (void *)resp, min(len, udata->outlen));
+}

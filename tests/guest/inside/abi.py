@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Requests of older and of newer providers than the driver.
+
+usage: abi.py
+
+For each request with a part of the driver's: version 1 of its structure is accepted,
+with and without the padding that the provider of version 1 sends; a shorter one is
+refused; a longer one is accepted if the tail is zero. Nothing is printed and the exit
+status is 0 when all is right. The commands go to the kernel without libibverbs.
+"""
+import ctypes
+import errno
+import mmap
+import os
+import struct
+
+DEVICE = '/dev/infiniband/uverbs0'
+# Numbers of commands, of the kernel's header ib_user_verbs.h
+GET_CONTEXT, ALLOC_PD, CREATE_CQ, RESIZE_CQ, CREATE_QP = 0, 3, 18, 19, 24
+CREATE_SRQ, MODIFY_SRQ, CREATE_WQ = 32, 33, 52
+EXTENDED = 0x80000000
+RC, SRQ_MAX_WR, PAGE = 2, 1, 4096
+MEMORY = []                             # rings: not freed while the process lives
+
+
+def ring(size=PAGE):
+    """The address of so many bytes, page-aligned."""
+    MEMORY.append(mmap.mmap(-1, size))
+    return ctypes.addressof(ctypes.c_char.from_buffer(MEMORY[-1]))
+
+
+class Uverbs:
+    """A context, by commands."""
+
+    def __init__(self):
+        self.file = os.open(DEVICE, os.O_RDWR)
+        self.answer = ctypes.create_string_buffer(256)
+        self.write(GET_CONTEXT, 'Q', '', b'')
+        self.pd = self.make(ALLOC_PD, 'Q', '', b'')
+
+    def where(self):
+        return ctypes.addressof(self.answer)
+
+    def write(self, number, head, tail, driver, *values):
+        """A command: head is the address of the response, if the command has one."""
+        core = struct.pack('=' + head + tail, *([self.where()] if head else []), *values)
+        size = 8 + len(core) + len(driver)
+        assert not size % 4
+        os.write(self.file, struct.pack('=IHH', number, size // 4, 64) + core + driver)
+
+    def write_extended(self, number, _, tail, driver, *values):
+        core = struct.pack('=' + tail, *values)
+        assert not len(core) % 8 and not len(driver) % 8
+        os.write(self.file, struct.pack(
+            '=IHHQHHI', number | EXTENDED, len(core) // 8, 16, self.where(),
+            len(driver) // 8, 0, 0) + core + driver)
+
+    def make(self, *command):
+        """A command that makes something; its handle."""
+        self.write(*command)
+        return struct.unpack_from('=I', self.answer)[0]
+
+
+def rows(uverbs):
+    """Command, its head and tail and their values; the driver's part; bytes of the
+    members of version 1; how to write it."""
+    cq = uverbs.make(CREATE_CQ, 'Q', 'QIIiI', struct.pack('=QQII', ring(), 0, 4, 0),
+                     0, 3, 0, -1, 0)
+    srq = uverbs.make(CREATE_SRQ, 'Q', 'QIIII', struct.pack('=QIHH', ring(), 4, 1, 0),
+                      0, uverbs.pd, 4, 1, 0)
+    write = uverbs.write
+    yield ((CREATE_CQ, 'Q', 'QIIiI'), (0, 3, 0, -1, 0),
+           lambda: struct.pack('=QQII', ring(), 0, 4, 0), 20, write)
+    yield ((RESIZE_CQ, 'Q', 'II'), (cq, 7),
+           lambda: struct.pack('=QII', ring(), 8, 0), 12, write)
+    yield ((CREATE_SRQ, 'Q', 'QIIII'), (0, uverbs.pd, 4, 1, 0),
+           lambda: struct.pack('=QIHH', ring(), 4, 1, 0), 14, write)
+    yield ((MODIFY_SRQ, '', 'IIII'), (srq, SRQ_MAX_WR, 8, 0),
+           lambda: struct.pack('=QII', ring(), 8, 0), 12, write)
+    yield ((CREATE_QP, 'Q', 'Q9I4B'),
+           (0, uverbs.pd, cq, cq, 0, 4, 4, 1, 1, 0, 0, RC, 0, 0),
+           lambda: struct.pack('=QQIIBB6x', ring(), ring(), 4, 4, 2, 1), 26, write)
+    yield ((CREATE_WQ, '', 'IIQIIIIII'),
+           (0, 0, 0, uverbs.pd, cq, 4, 1, 0, 0),
+           lambda: struct.pack('=QIHH', ring(), 4, 1, 0), 14, uverbs.write_extended)
+
+
+def outcome(write, command, driver, values):
+    try:
+        write(*command, driver, *values)
+    except OSError as error:
+        return error.errno
+    return 0
+
+
+def check(command, values, make, members, write):
+    unit = 8 if write.__name__ == 'write_extended' else 4
+    first = -(-members // unit) * unit
+    sent = len(make())
+    cases = {
+        'version 1 without padding': (make()[:first], 0),
+        'version 1': (make(), 0),
+        'too short': (make()[:first - unit], errno.EINVAL),
+        'longer, zero': (make() + bytes(2 * unit), 0),
+        'longer, not zero': (make() + bytes(2 * unit - 1) + b'\1', errno.EOPNOTSUPP),
+    }
+    if members < sent:
+        cases['padding not zero'] = (make()[:-1] + b'\1', errno.EOPNOTSUPP)
+    for name, (driver, want) in cases.items():
+        found = outcome(write, command, driver, values)
+        assert found == want, f'command {command[0]}, {name}: {found}, want {want}'
+
+
+def main():
+    for row in rows(Uverbs()):
+        check(*row)
+
+
+if __name__ == '__main__':
+    main()
+    os._exit(0)                 # with the rings still mapped
