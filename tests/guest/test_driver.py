@@ -77,7 +77,10 @@ def test_attributes(guests):
             'hw_rev': '0x0', 'node_guid': '5054:00ff:fe00:0001'}
     for name, value in want.items():
         assert guests[0].check(f'cat {RDMA}/{name}').strip() == value, name
-    assert re.search(r'fw_ver:\s+1\.0\.0', guests[0].check('ibv_devinfo'))
+    shown = guests[0].check('ibv_devinfo -v')
+    assert re.search(r'fw_ver:\s+1\.0\.0', shown)
+    # Programs add to it, and must not overflow.
+    assert re.search(r'max_ah:\s+65536$', shown, re.M), shown
     # Without a timing model there is nothing of the device in debugfs.
     guests[0].check(DEBUGFS)
     assert guests[0].check('ls /sys/kernel/debug/ernic') == ''

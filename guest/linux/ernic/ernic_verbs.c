@@ -20,6 +20,12 @@
 			 IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B | \
 			 IB_DEVICE_MEM_MGT_EXTENSIONS)
 #define ERNIC_DEFAULT_PKEY	0xffff
+/*
+ * Address handles are memory of the host: requests carry the address itself, and the
+ * device sets no limit. Programs compute with the number, so it must not be near
+ * INT_MAX.
+ */
+#define ERNIC_MAX_AH		65536
 
 static int ernic_query_device(struct ib_device *ibdev,
 			      struct ib_device_attr *p, struct ib_udata *udata)
@@ -63,7 +69,7 @@ static int ernic_query_device(struct ib_device *ibdev,
 	p->max_qp_init_rd_atom = a->max_rd_atomic;
 	p->max_res_rd_atom = p->max_qp * a->max_rd_atomic;
 	p->atomic_cap = IB_ATOMIC_HCA;
-	p->max_ah = INT_MAX;
+	p->max_ah = ERNIC_MAX_AH;
 	p->max_raw_ethy_qp = ernic_has_raw(dev) ? p->max_qp : 0;
 	if (le32_to_cpu(a->raw) & ERNIC_RAW_RSS) {
 		p->rss_caps.supported_qpts = BIT(IB_QPT_RAW_PACKET);
