@@ -177,7 +177,7 @@ int ernic_resize_cq(struct ibv_cq *ibcq, int cqe)
 
 	if (cqe <= 0 ||
 	    cqe > to_ernic_context(ibcq->context)->caps.max_cqe)
-		return EINVAL;
+		return ernic_error(EINVAL);
 	/* Not more than asked for: who makes it smaller wants the memory. */
 	ernic_lock(&cq->lock);
 	/* An older index behind that of the new ring would not arm it. */
@@ -185,7 +185,7 @@ int ernic_resize_cq(struct ibv_cq *ibcq, int cqe)
 	ret = cq_resize_locked(cq, cqe < 2 ? 2 : roundup_pow_of_two(cqe));
 	ernic_unlock(&cq->arm_lock);
 	ernic_unlock(&cq->lock);
-	return ret;
+	return ernic_error(ret);
 }
 
 int ernic_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)

@@ -29,7 +29,7 @@ static int dm_write(struct ibv_dm *ibdm, uint64_t offset, const void *from,
 	struct ernic_dm *dm = to_ernic_dm(ibdm);
 
 	if (!dm_range_ok(dm, offset, length))
-		return EINVAL;
+		return ernic_error(EINVAL);
 	memcpy((uint8_t *)dm->addr + offset, from, length);
 	/* there before what is posted behind it */
 	mmio_flush_writes();
@@ -42,7 +42,7 @@ static int dm_read(void *to, struct ibv_dm *ibdm, uint64_t offset,
 	struct ernic_dm *dm = to_ernic_dm(ibdm);
 
 	if (!dm_range_ok(dm, offset, length))
-		return EINVAL;
+		return ernic_error(EINVAL);
 	udma_from_device_barrier();
 	memcpy(to, (uint8_t *)dm->addr + offset, length);
 	return 0;

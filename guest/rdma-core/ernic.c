@@ -74,13 +74,13 @@ static int ernic_query_port_speed(struct ibv_context *ibctx, uint32_t port,
 	if (ret != EOPNOTSUPP && ret != EPROTONOSUPPORT)
 		return ret;
 	if (port != 1)
-		return EINVAL;
+		return ernic_error(EINVAL);
 	ret = ernic_query_port(ibctx, port, &attr);
 	if (ret)
 		return ret;
 	if (!attr.active_speed || !attr.active_width ||
 	    attr.active_width >= 1 << ARRAY_SIZE(lanes))
-		return EOPNOTSUPP;
+		return ernic_error(EOPNOTSUPP);
 	*speed = (uint64_t)lane[ilog32(attr.active_speed) - 1] *
 		 lanes[ilog32(attr.active_width) - 1];
 	return 0;
@@ -139,13 +139,13 @@ static int ernic_query_rt_values(struct ibv_context *ibctx,
 	int ret;
 
 	if (values->comp_mask & ~IBV_VALUES_MASK_RAW_CLOCK)
-		return EINVAL;
+		return ernic_error(EINVAL);
 	if (!values->comp_mask)
 		return 0;
 	values->comp_mask = 0;
 	ret = ernic_clock(ibctx, &ns);
 	if (ret)
-		return ret;
+		return ernic_error(ret);
 	/* All of it in tv_nsec, as other providers have the raw clock. */
 	values->raw_clock.tv_sec = 0;
 	values->raw_clock.tv_nsec = ns;

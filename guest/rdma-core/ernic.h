@@ -7,6 +7,7 @@
 #define ERNIC_H
 
 #include <endian.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -21,6 +22,17 @@
 
 #include <rdma/ernic-abi.h>
 #include "ernic_abi.h"
+
+/*
+ * Verbs that return an error number leave it in errno as well, as their manual pages
+ * say. Those of the library do; errors of this provider pass through here.
+ */
+static inline int ernic_error(int error)
+{
+	if (error)
+		errno = error;
+	return error;
+}
 
 /* A lock that a thread domain makes needless. */
 struct ernic_lock {

@@ -64,7 +64,7 @@ int ernic_dealloc_td(struct ibv_td *ibtd)
 	struct ernic_td *td = to_ernic_td(ibtd);
 
 	if (atomic_load(&td->refs))
-		return EBUSY;
+		return ernic_error(EBUSY);
 	free(td);
 	return 0;
 }
@@ -124,7 +124,7 @@ int ernic_dealloc_pd(struct ibv_pd *ibpd)
 	int ret;
 
 	if (atomic_load(&pd->refs))
-		return EBUSY;
+		return ernic_error(EBUSY);
 	if (pd->inner) {
 		atomic_fetch_sub(&pd->inner->refs, 1);
 		if (pd->td)

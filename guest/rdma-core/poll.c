@@ -222,7 +222,7 @@ static int ex_start(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	int ret;
 
 	if (attr->comp_mask)
-		return EINVAL;
+		return ernic_error(EINVAL);
 	ernic_lock(&cq->lock);
 	cq->cur_qp = NULL;
 	ret = ex_next(ex);

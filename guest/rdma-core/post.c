@@ -266,7 +266,7 @@ int ernic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	if (sq->pi != first)
 		ernic_ring(ibqp->context, sq->db | sq->pi);
 	ernic_unlock(&sq->lock);
-	return ret;
+	return ernic_error(ret);
 }
 
 /* A window of type 1: the device steps the variant in the key's low byte. */
@@ -284,7 +284,7 @@ int ernic_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *ibmw,
 	int ret;
 
 	if (bind->bind_info.mw_access_flags & IBV_ACCESS_ZERO_BASED)
-		return EINVAL;
+		return ernic_error(EINVAL);
 	ret = ernic_post_send(ibqp, &wr, &bad_wr);
 	if (!ret) {
 		mw->rkey = ibv_inc_rkey(mw->rkey);
@@ -336,7 +336,7 @@ static int post_receives(struct ibv_context *ibctx, struct ernic_wq *wq,
 	if (wq->pi != first)
 		ernic_ring(ibctx, wq->db | wq->pi);
 	ernic_unlock(&wq->lock);
-	return ret;
+	return ernic_error(ret);
 }
 
 int ernic_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
@@ -346,7 +346,7 @@ int ernic_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 
 	if (qp->srq || qp->over_table || ibqp->state == IBV_QPS_RESET) {
 		*bad_wr = wr;
-		return EINVAL;
+		return ernic_error(EINVAL);
 	}
 	return post_receives(ibqp->context, &qp->rq, wr, bad_wr);
 }
@@ -356,7 +356,7 @@ int ernic_post_wq_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr,
 {
 	if (ibwq->state == IBV_WQS_RESET) {
 		*bad_wr = wr;
-		return EINVAL;
+		return ernic_error(EINVAL);
 	}
 	return post_receives(ibwq->context, &to_ernic_rwq(ibwq)->qp.rq, wr,
 			     bad_wr);

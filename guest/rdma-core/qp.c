@@ -255,7 +255,7 @@ int ernic_modify_qp_rate_limit(struct ibv_qp *ibqp,
 	if (limit->comp_mask ||
 	    (!limit->rate_limit &&
 	     (limit->max_burst_sz || limit->typical_pkt_sz)))
-		return EINVAL;
+		return ernic_error(EINVAL);
 	return modify_with_rate(ibqp, &attr, IBV_QP_RATE_LIMIT,
 				limit->max_burst_sz);
 }

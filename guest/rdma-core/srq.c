@@ -186,13 +186,13 @@ int ernic_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 
 	if (mask & IBV_SRQ_MAX_WR) {
 		if (!attr->max_wr || attr->max_wr > ctx->caps.max_srq_wr)
-			return EINVAL;
+			return ernic_error(EINVAL);
 		ernic_lock(&srq->wq.lock);
 		ret = srq_resize_locked(srq, attr);
 		ernic_unlock(&srq->wq.lock);
 		mask &= ~IBV_SRQ_MAX_WR;
 		if (ret || !mask)
-			return ret;
+			return ernic_error(ret);
 	}
 	return ibv_cmd_modify_srq(ibsrq, attr, mask, &cmd, sizeof(cmd));
 }

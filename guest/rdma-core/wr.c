@@ -32,7 +32,7 @@ static int wr_complete(struct ibv_qp_ex *ex)
 		ernic_ring(ex->qp_base.context, qp->sq.db | qp->sq.pi);
 	}
 	ernic_unlock(&qp->sq.lock);
-	return ret;
+	return ernic_error(ret);
 }
 
 static void wr_abort(struct ibv_qp_ex *ex)

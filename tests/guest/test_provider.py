@@ -16,7 +16,7 @@ PYVERBS_PASS = 145                  # at least; the others are for other hardwar
 
 
 def suites(kernel, image, short):
-    tests = [test_devinfo, test_bookkeeping, test_xrc_domain]
+    tests = [test_devinfo, test_bookkeeping, test_errors, test_xrc_domain]
     if kernel != '6.1':
         tests.append(test_pyverbs)
     return [Suite(f'provider-{kernel}',
@@ -47,6 +47,11 @@ def test_devinfo(guests):
 
 def test_bookkeeping(guests):
     result = run_inside(guests[0], 'provider.py', 180)
+    assert result.status == 0, result.output
+
+
+def test_errors(guests):
+    result = run_inside(guests[0], 'errors.py', 60)
     assert result.status == 0, result.output
 
 
