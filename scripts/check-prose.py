@@ -27,9 +27,13 @@ CLEAN = (
     'docs/architecture.md',
     'docs/conformance.md',
     'docs/device.md',
+    'docs/ernic-face.md',
     'docs/linux-guest.md',
     'docs/testing.md',
+    'docs/timing.md',
     'docs/user-guide.md',
+    'docs/verbs-face.md',
+    'include/',
     'scripts/',
     'tests/scripts/',
 )

@@ -200,10 +200,10 @@ def at(name, dx=0.5, dy=0.0):
 # Arrows of what enters and leaves: text and its side; from where to where; colour.
 OUTSIDE = [
     ("software's store", 'left', at('doorbell', dy=-0.7), at('doorbell'), INK),
-    ('payload out of memory', 'left', at('dma-read', dy=-0.7), at('dma-read'), GREY),
+    ('payload from memory', 'left', at('dma-read', dy=-0.7), at('dma-read'), GREY),
     ('to the peer', 'right', at('mac', 0.8, 1), at('mac', 0.8, 1.7), INK),
     ('from the peer', 'right', at('receive', 0.8, -0.7), at('receive', 0.8), INK),
-    ('payload into memory', 'left', at('dma-write', dy=1), at('dma-write', dy=1.6), GREY),
+    ('payload to memory', 'left', at('dma-write', dy=1), at('dma-write', dy=1.6), GREY),
     ('report to software', 'left', at('interrupt', dy=1), at('interrupt', dy=1.6), INK)]
 
 

@@ -75,7 +75,7 @@ def make_up(data):
                          + [column.pop((end, stage), '') for column in keyed])
     assert not any(keyed), keyed
     totals = [f'{sum(float(ns) for *_, ns in of_case):.1f}' for of_case in hops]
-    lines.append(['together', ''] + totals)
+    lines.append(['total', ''] + totals)
     return table(['', ''] + [f'{op} {bytes_name(n)}' for op, n in cases],
                  ['---', '---'] + ['---:'] * len(cases), lines)
 

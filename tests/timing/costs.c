@@ -33,7 +33,7 @@ typedef enum Seen {
 static const char *const seen_names[] = {
     [SEEN_LATENCY] = "latency", [SEEN_FIRST] = "first latency",
     [SEEN_INTERRUPT] = "completion to interrupt",
-    [SEEN_BURST] = "eight at once", [SEEN_BEHIND_READ] = "latency behind it",
+    [SEEN_BURST] = "eight at once", [SEEN_BEHIND_READ] = "latency after it",
     [SEEN_COMMAND] = "command to answer",
 };
 

@@ -134,7 +134,7 @@ struct ernic_cmd_srq {          /* SRQ_CREATE, SRQ_MODIFY */
     ernic_le32 cq;              /* with xrcd: completion queue of its requests */
 };
 
-/* What MR_REREG changes; the other fields are 0. */
+/* Fields that MR_REREG changes; the others are 0. */
 #define ERNIC_REREG_TRANS       0x1     /* buf, iova, length, offset */
 #define ERNIC_REREG_PD          0x2
 #define ERNIC_REREG_ACCESS      0x4
