@@ -679,7 +679,7 @@ static void print_regs(GString *doc, const ErnicRule *rule)
 static void print_rule(GString *doc, const ErnicRule *rule)
 {
     static const char *const effects[ERNIC_RULE_EFFECTS] = {
-        "as ever", "write ignored", "not enabled", "fatal 05", "NAK, fatal 04",
+        "none", "write ignored", "not enabled", "fatal 05", "NAK, fatal 04",
     };
 
     g_string_append_printf(doc, "| `%s` | %s | ", rule->name, rule->text);
@@ -700,14 +700,20 @@ static GString *print_doc(void)
     GString *doc = g_string_new(
         "# Rules of PG332\n"
         "\n"
-        "Printed by `test-pg332-rules --print` from the table in\n"
+        "`test-pg332-rules --print` prints this page from the table in\n"
         "`hw/rdma-ernic/core/faces/pg332/rules.c`; a unit test compares the two.\n"
-        "[ernic-face.md](ernic-face.md) says what `ernic-strict` does with them.\n"
+        "[ernic-face.md](ernic-face.md#strict-mode) explains `ernic-strict`.\n"
         "\n"
-        "A rule's source is a register's description, a table or a procedure of\n"
-        "PG332, or where it was seen; \"unsupported\" is PG332's word. The last\n"
-        "column is what becomes of a violation under `enforce`, and if not in all\n"
-        "versions, in which; \"as ever\" is as in the other modes.\n"
+        "| Column | Content |\n"
+        "| --- | --- |\n"
+        "| Rule | its name in reports |\n"
+        "| Not allowed | the violation |\n"
+        "| Where | the register, or the field of a request or packet |\n"
+        "| Source | the description of a register, a table or a procedure of PG332,"
+        " or where it was seen; \"unsupported\" is PG332's word |\n"
+        "| Versions | those that have the rule |\n"
+        "| Enforced | the consequence under `enforce`, and its versions if not all;"
+        " \"none\": the violation works as in the other modes |\n"
         "\n"
         "| Rule | Not allowed | Where | Source | Versions | Enforced |\n"
         "| --- | --- | --- | --- | --- | --- |\n");
@@ -717,10 +723,10 @@ static GString *print_doc(void)
         print_rule(doc, &ernic_rules[i]);
     }
     g_string_append(doc,
-        "\n## What software breaks\n"
+        "\n## Rules that known software breaks\n"
         "\n"
-        "The register accesses of public software, played to a card with\n"
-        "`ernic-strict=report` (`tests/unit/pg332_software.c`):\n"
+        "A unit test replays the register accesses of public software on a card\n"
+        "with `ernic-strict=report` (`tests/unit/pg332_software.c`):\n"
         "\n"
         "| Software | Version | Breaks |\n"
         "| --- | --- | --- |\n");

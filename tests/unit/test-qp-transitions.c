@@ -62,7 +62,7 @@ static void print_edges(GString *doc, uint8_t type)
     uint32_t required, optional;
     int from, to;
 
-    g_string_append_printf(doc, "\n### %s\n\n| Edge | Required | Optional |\n"
+    g_string_append_printf(doc, "\n### %s\n\n| Transition | Required | Optional |\n"
                            "| --- | --- | --- |\n", type_names[type]);
     for (from = 0; from < ERNIC_QPS_COUNT; from++) {
         for (to = 0; to < ERNIC_QPS_COUNT; to++) {
@@ -85,11 +85,21 @@ static GString *print_doc(void)
     GString *doc = g_string_new(
         "# Queue pair states\n"
         "\n"
-        "Printed by `test-qp-transitions --print` from the tables in\n"
+        "`test-qp-transitions --print` prints this page from the tables in\n"
         "`hw/rdma-ernic/core/transport/qp_transitions.c`; a unit test compares the\n"
         "two.\n"
         "\n"
-        "## What may happen in a state\n"
+        "## Actions of each state\n"
+        "\n"
+        "| Action | Meaning |\n"
+        "| --- | --- |\n"
+        "| post receive, post send | software may post such requests |\n"
+        "| serve inbound | the queue pair executes the requests that it receives |\n"
+        "| start sends | posted send requests start |\n"
+        "| continue sends | requests that have started continue, with retries and"
+        " responses |\n"
+        "| flush receives, flush sends | posted requests complete with Work Request"
+        " Flushed Error |\n"
         "\n"
         "| State |");
     int state, i;
@@ -113,11 +123,12 @@ static GString *print_doc(void)
     }
     g_string_append(doc,
         "\n"
-        "## Edges that software may take, and their attributes\n"
+        "## Transitions that software may request, and their attributes\n"
         "\n"
-        "A pair of states without a row is refused. SQE is entered by the\n"
-        "device alone, and never by an RC or XRC queue pair. Besides these edges the\n"
-        "device takes a queue pair to ERR or SQE when a request fails.\n");
+        "QP_MODIFY refuses a transition without a row, and one without its required\n"
+        "attributes or with others than its optional ones. Only the device moves a\n"
+        "queue pair to SQE, and never one of type RC or XRC. The device also moves a\n"
+        "queue pair to ERR or SQE when a request fails.\n");
     for (i = 0; i < ERNIC_QPT_COUNT; i++) {
         print_edges(doc, i);
     }
