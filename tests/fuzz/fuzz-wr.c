@@ -9,8 +9,8 @@
 #include "guest.h"
 #include "input.h"
 #include "objects/mr.h"
+#include "objects/wqe.h"
 #include "pair.h"
-#include "transport/wqe.h"
 
 #define RUNS            16
 #define ROUNDS          24

@@ -7,10 +7,10 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "hand_profile.h"
-#include "transport/qp.h"
+#include "objects/wqe.h"
 #include "timed_pair.h"
 #include "timing/timing.h"
-#include "transport/wqe.h"
+#include "transport/qp.h"
 
 /* The next packet left the timed engine @ns after the start. */
 static void left_at(Pair *p, uint64_t ns)

@@ -8,10 +8,10 @@
 #include "qemu/bswap.h"
 #include "fake_env.h"
 #include "base/ib_spec.h"
+#include "faces/verbs/wqe_decode.h"
 #include "objects/mr.h"
-#include "wire/opcode.h"
 #include "trace-mark.h"
-#include "transport/wqe.h"
+#include "wire/opcode.h"
 
 #define SLOT_MAX (ERNIC_SQ_STRIDE_MAX * 64)
 #define MTU 1024

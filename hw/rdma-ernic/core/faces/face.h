@@ -11,7 +11,7 @@
 #include "base/fault.h"
 #include "objects/cq.h"
 #include "objects/wq.h"
-#include "transport/wqe.h"
+#include "objects/wqe.h"
 #include "wire/headers.h"
 
 /* A GRH, or IP, UDP, BTH, DETH and immediate data. */
@@ -115,9 +115,9 @@ struct ErnicFaceOps {
     bool (*retry_forever)(const Ernic *e, const ErnicQp *qp);
 };
 
-/* qp.c: work queues, completion queues and keys of verbs. */
+/* verbs/queue.c: work queues, completion queues and keys of verbs. */
 extern const ErnicFaceOps ernic_face_verbs;
-/* queue.c: queues in the layout of PG332; addresses are those of the bus. */
+/* pg332/queue.c: queues in the layout of PG332; addresses are those of the bus. */
 extern const ErnicFaceOps ernic_face_pg332;
 
 #endif /* ERNIC_FORMAT_H */

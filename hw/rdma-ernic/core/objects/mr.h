@@ -101,7 +101,7 @@ uint8_t ernic_mw_alloc(Ernic *e, uint32_t uctx, uint32_t pd, uint8_t type,
 
 /*
  * Work requests of a queue pair of @pd and @qpn, in host order. Whether the
- * queue pair may post them at all is for the admission table (wqe.c) to say.
+ * queue pair may post them at all is for the table of send requests (wqe.c) to say.
  * A refused request has changed nothing that a key opens.
  */
 ErnicFault ernic_mr_fast_reg(Ernic *e, uint32_t pd,

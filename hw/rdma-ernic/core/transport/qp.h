@@ -12,8 +12,8 @@
 #include "objects/cq.h"
 #include "objects/eq.h"
 #include "objects/wq.h"
+#include "objects/wqe.h"
 #include "transport/cc.h"
-#include "transport/wqe.h"
 #include "wire/headers.h"
 #include "hw/rdma-ernic/ernic_abi.h"
 

@@ -9,7 +9,7 @@
 #define ERNIC_RETRY_H
 
 #include "base/device.h"
-#include "transport/wqe.h"
+#include "objects/wqe.h"
 
 /* The next packet of @wqe may be sent; false: @qp is woken when there is room. */
 bool ernic_retry_buffer_room(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe);

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Send work requests: fetched from the ring once, judged once against the
- * admission table, and from then on a private value.
+ * Send work requests. The face copies a request from its ring once and judges it
+ * once against this table; from then on the request is a private value.
  */
 #ifndef ERNIC_WQE_H
 #define ERNIC_WQE_H
@@ -67,18 +67,6 @@ typedef struct ErnicWqe {
     };
 } ErnicWqe;
 
-/*
- * Fetch the slot of counter @index and judge it for a queue pair of
- * @transport (@gsi: QP1) and page @uctx (0: the kernel). @stride: bytes per
- * slot. Always fills in wr_id, index, flags and an opcode that exists; a
- * request that must not be executed has @wqe->fault set. (SEND_FETCH: only the
- * index is known, the others are 0.) The transport's length limit is judged
- * here (IBTA 9.5: 2^31 bytes; UD one path MTU: @mtu bytes). Requests that send
- * no data have no length.
- */
-void ernic_wqe_fetch(Ernic *e, const ErnicBuf *ring, uint32_t depth,
-                     uint32_t stride, uint32_t index, ErnicTransport transport,
-                     bool gsi, uint32_t uctx, uint32_t mtu, ErnicWqe *wqe);
 /* Bytes [@off, @off + @len) of the message. FAULT_PAGE: e->absent is. */
 ErnicFault ernic_wqe_gather(Ernic *e, uint32_t pd, const ErnicWqe *wqe,
                             uint64_t off, void *buf, uint32_t len);

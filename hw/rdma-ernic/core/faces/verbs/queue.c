@@ -1,0 +1,100 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The queues of the verbs face: send and receive requests in slots of a ring, one
+ * completion for each of them in a completion queue, keys of registered memory.
+ */
+#include "qemu/osdep.h"
+#include "faces/face.h"
+#include "faces/verbs/wqe_decode.h"
+#include "objects/cq.h"
+#include "objects/wq.h"
+#include "trace.h"
+#include "transport/qp.h"
+
+/* A completion met an overrun: nothing more can be told to software there. */
+static void verbs_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
+{
+    ErnicQp *qp = &e->qp[wc->qpn];
+
+    if (!ernic_cq_post(e, cqn, wc)) {
+        qp->broken_cq = true;
+        ernic_qp_error(e, qp, ERNIC_FAULT_CQ_OVERRUN);
+    }
+}
+
+/* What the completion of a request that has gone well waits for. */
+static ErnicTimedAfter verbs_after(const ErnicQp *qp, const ErnicWr *wr)
+{
+    if (wr->flags & ERNIC_WRF_LOCAL) {
+        return ERNIC_AFTER_LOCAL;
+    }
+    return ernic_qp_reliable(qp) ? ERNIC_AFTER_NOTHING : ERNIC_AFTER_SENT;
+}
+
+static void verbs_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
+                                ErnicFault fault)
+{
+    const ErnicWr *wr = ernic_wr(wqe->opcode);
+    ErnicWc wc = {
+        .wr_id = wqe->wr_id, .qpn = qp->qpn, .index = wqe->index,
+        .byte_len = wqe->len, .fault = fault,
+        .opcode = wr ? wr->wc_opcode : ERNIC_WC_SEND,
+    };
+
+    if (fault == ERNIC_FAULT_NONE && !(wqe->flags & ERNIC_WR_SIGNALED) &&
+        !(qp->flags & ERNIC_QPF_SQ_SIG_ALL)) {
+        trace_ernic_unsignaled(qp->qpn, wqe->index);
+        return;
+    }
+    wc.status = ernic_qp_fault_status(e, fault);
+    trace_ernic_complete_send(qp->qpn, wqe->index, wc.status);
+    ernic_qp_post(e, qp->send_cq, &wc,
+                  fault ? ERNIC_AFTER_NOTHING : verbs_after(qp, wr));
+}
+
+static void verbs_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
+                                ErnicFault fault)
+{
+    uint32_t cq = qp->recv_cq;
+
+    wc->wr_id = qp->rq.recv.wr_id;
+    wc->index = qp->rq.recv.index;
+    wc->qpn = qp->qpn;
+    wc->fault = fault;
+    wc->flags |= ERNIC_CQE_RQ;
+    wc->status = ernic_qp_fault_status(e, fault);
+    qp->rq.recv_valid = false;
+    trace_ernic_complete_recv(qp->qpn, wc->index, wc->status, wc->byte_len);
+    if (qp->type == ERNIC_QPT_XRC_TGT) {
+        wc->src_qp = qp->rq.xrc_srq;
+        wc->flags |= ERNIC_CQE_XRC;
+        cq = e->srq[qp->rq.xrc_srq].cq;
+    }
+    ernic_qp_post(e, cq, wc, ERNIC_AFTER_NOTHING);
+}
+
+static bool verbs_take_recv(Ernic *e, ErnicQp *qp, ErnicRecv *recv)
+{
+    uint32_t srq = ernic_qp_srq(qp);
+
+    return srq ? ernic_srq_take(e, srq, recv) :
+                 ernic_rq_take(e, &qp->rq.wq, recv);
+}
+
+static void verbs_fetch(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe)
+{
+    const ErnicWq *wq = &qp->sq.wq;
+
+    ernic_wqe_fetch(e, &wq->buf, wq->depth, wq->stride, index, qp->transport,
+                    qp->type == ERNIC_QPT_GSI, qp->uctx, ernic_qp_mtu(qp), wqe);
+}
+
+const ErnicFaceOps ernic_face_verbs = {
+    .fetch = verbs_fetch,
+    .complete_send = verbs_complete_send,
+    .post = verbs_post,
+    .take_recv = verbs_take_recv,
+    .complete_recv = verbs_complete_recv,
+    .recv_requests = true,
+};

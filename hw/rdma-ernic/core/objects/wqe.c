@@ -1,0 +1,136 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What each opcode of a send request means, and the bytes of a request's message.
+ */
+#include "qemu/osdep.h"
+#include "objects/wqe.h"
+#include "wire/opcode.h"
+
+#define RC (1 << ERNIC_RC)
+#define UC (1 << ERNIC_UC)
+#define UD (1 << ERNIC_UD)
+#define XRC (1 << ERNIC_XRC)
+#define RAW (1 << ERNIC_RAW)
+#define ACKED (RC | XRC)
+#define CONN (RC | UC | XRC)
+
+#define OPS(FIRST, MIDDLE, LAST, ONLY)                                      \
+    .first = ERNIC_OP_##FIRST, .middle = ERNIC_OP_##MIDDLE,                 \
+    .last = ERNIC_OP_##LAST, .only = ERNIC_OP_##ONLY
+#define ONE(OP) OPS(OP, OP, OP, OP)
+
+#define ANY     (ERNIC_WR_SIGNALED | ERNIC_WR_FENCE)
+/* Means something on SEND and WRITE_IMM only, but verbs let it stand. */
+#define PACKET  (ANY | ERNIC_WR_SOLICITED)
+/* Bytes in the request take the place of a gather list. */
+#define GATHER  (PACKET | ERNIC_WR_INLINE)
+
+/* Which requests a service has: IBTA vol. 1, 11.4.1.1. */
+static const ErnicWr wr_table[] = {
+    [ERNIC_WR_SEND] = {
+        "SEND", OPS(SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY),
+        .transports = CONN | UD | RAW, .allowed = GATHER,
+        .wc_opcode = ERNIC_WC_SEND, .max_sge = ERNIC_MAX_SGE,
+    },
+    [ERNIC_WR_SEND_IMM] = {
+        "SEND_IMM",
+        OPS(SEND_FIRST, SEND_MIDDLE, SEND_LAST_IMM, SEND_ONLY_IMM),
+        .transports = CONN | UD, .allowed = GATHER,
+        .flags = ERNIC_WRF_IMM,
+        .wc_opcode = ERNIC_WC_SEND, .max_sge = ERNIC_MAX_SGE,
+    },
+    [ERNIC_WR_SEND_INV] = {
+        "SEND_INV",
+        OPS(SEND_FIRST, SEND_MIDDLE, SEND_LAST_INV, SEND_ONLY_INV),
+        .transports = ACKED, .allowed = GATHER, .flags = ERNIC_WRF_INV,
+        .wc_opcode = ERNIC_WC_SEND, .max_sge = ERNIC_MAX_SGE,
+    },
+    [ERNIC_WR_WRITE] = {
+        "WRITE", OPS(WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST, WRITE_ONLY),
+        .transports = CONN, .allowed = GATHER, .flags = ERNIC_WRF_RETH,
+        .wc_opcode = ERNIC_WC_WRITE, .max_sge = ERNIC_MAX_SGE,
+    },
+    [ERNIC_WR_WRITE_IMM] = {
+        "WRITE_IMM",
+        OPS(WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST_IMM, WRITE_ONLY_IMM),
+        .transports = CONN, .allowed = GATHER,
+        .flags = ERNIC_WRF_RETH | ERNIC_WRF_IMM,
+        .wc_opcode = ERNIC_WC_WRITE, .max_sge = ERNIC_MAX_SGE,
+    },
+    [ERNIC_WR_READ] = {
+        "READ", ONE(READ_REQUEST),
+        .transports = ACKED, .allowed = PACKET,
+        .flags = ERNIC_WRF_RETH | ERNIC_WRF_CREDIT | ERNIC_WRF_RESPONSE,
+        .wc_opcode = ERNIC_WC_READ, .max_sge = ERNIC_MAX_SGE,
+    },
+    [ERNIC_WR_CMP_SWAP] = {
+        "CMP_SWAP", ONE(COMPARE_SWAP),
+        .transports = ACKED, .allowed = PACKET,
+        .flags = ERNIC_WRF_CREDIT | ERNIC_WRF_RESPONSE | ERNIC_WRF_ATOMIC,
+        .wc_opcode = ERNIC_WC_CMP_SWAP, .max_sge = 1,
+    },
+    [ERNIC_WR_FETCH_ADD] = {
+        "FETCH_ADD", ONE(FETCH_ADD),
+        .transports = ACKED, .allowed = PACKET,
+        .flags = ERNIC_WRF_CREDIT | ERNIC_WRF_RESPONSE | ERNIC_WRF_ATOMIC,
+        .wc_opcode = ERNIC_WC_FETCH_ADD, .max_sge = 1,
+    },
+    /* User space takes back its type 2 windows, and keys of its own only. */
+    [ERNIC_WR_LOCAL_INV] = {
+        "LOCAL_INV", .transports = CONN, .allowed = ANY,
+        .flags = ERNIC_WRF_LOCAL | ERNIC_WRF_INV,
+        .wc_opcode = ERNIC_WC_LOCAL_INV,
+    },
+    /* Names bus addresses, so it is for the kernel. */
+    [ERNIC_WR_REG_MR] = {
+        "REG_MR", .transports = CONN, .allowed = ANY,
+        .flags = ERNIC_WRF_LOCAL | ERNIC_WRF_KERNEL,
+        .wc_opcode = ERNIC_WC_REG_MR,
+    },
+    [ERNIC_WR_BIND_MW] = {
+        "BIND_MW", .transports = CONN, .allowed = ANY,
+        .flags = ERNIC_WRF_LOCAL,
+        .wc_opcode = ERNIC_WC_BIND_MW,
+    },
+    /* A19.4: a WRITE of one word that takes its turn among the READs. */
+    [ERNIC_WR_ATOMIC_WRITE] = {
+        "ATOMIC_WRITE", ONE(ATOMIC_WRITE),
+        .transports = RC, .allowed = GATHER,
+        .flags = ERNIC_WRF_RETH | ERNIC_WRF_CREDIT | ERNIC_WRF_RESPONSE |
+                 ERNIC_WRF_WORD,
+        .wc_opcode = ERNIC_WC_ATOMIC_WRITE, .max_sge = ERNIC_MAX_SGE,
+    },
+    /* A19.4: as a READ of nothing, of what WRITEs have put there before. */
+    [ERNIC_WR_FLUSH] = {
+        "FLUSH", ONE(FLUSH),
+        .transports = RC, .allowed = PACKET,
+        .flags = ERNIC_WRF_RETH | ERNIC_WRF_CREDIT | ERNIC_WRF_RESPONSE,
+        .wc_opcode = ERNIC_WC_FLUSH,
+    },
+};
+QEMU_BUILD_BUG_ON(ARRAY_SIZE(wr_table) != ERNIC_WR_COUNT);
+
+const ErnicWr *ernic_wr(uint8_t opcode)
+{
+    return opcode < ERNIC_WR_COUNT ? &wr_table[opcode] : NULL;
+}
+
+ErnicFault ernic_wqe_gather(Ernic *e, uint32_t pd, const ErnicWqe *wqe,
+                            uint64_t off, void *buf, uint32_t len)
+{
+    if (wqe->flags & ERNIC_WR_INLINE) {
+        memcpy(buf, wqe->data + off, len);
+        return ERNIC_FAULT_NONE;
+    }
+    switch (ernic_dma_gather(e, pd, wqe->sge, wqe->num_sge, off, buf, len)) {
+    case ERNIC_DMA_OK:
+        return ERNIC_FAULT_NONE;
+    case ERNIC_DMA_PROT:
+        return ERNIC_FAULT_SEND_PROT;
+    case ERNIC_DMA_ABSENT:
+        return ERNIC_FAULT_PAGE;
+    default:
+        return ERNIC_FAULT_SEND_DMA;
+    }
+}
