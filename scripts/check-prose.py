@@ -38,6 +38,7 @@ CLEAN = (
     'docs/verbs-face.md',
     'include/',
     'scripts/',
+    'tests/guest/',
     'tests/scripts/',
 )
 # Texts of others, and data.

@@ -14,7 +14,7 @@ SECONDS = 60
 PAGES = 8                       # of 2 MiB; ernic-user takes three
 FIGURE = re.compile(r'[\d.]+ us each, [\d.]+ MB/s, verified')
 OPERATIONS = ('send', 'write', 'read')
-# Requests one after the other, and in batches that go round the queue.
+# Requests one at a time, and in batches that wrap round the queue.
 SHAPES = {'single': '--count 16 --size 4096',
           'batch': '--count 200 --batch 63 --size 16384',
           'odd': '--count 20 --batch 7 --size 5003'}
@@ -39,7 +39,7 @@ CARDS = {card.name: card for card in (
 
 
 class Cards(links.Link):
-    """Several functions in each guest, each joined with its like in the other one.
+    """Several functions in each guest, each connected to its counterpart.
 
     The first is the guest's network card as well, its id "nic"; the others are nic1, ...
     """
@@ -114,7 +114,7 @@ def soft_roce(one):
 
 
 def listens(one, job):
-    """Whether the peer does; not if it ends before."""
+    """Whether the peer listens; False if it ends first."""
     ready = one.start(f"timeout {SECONDS} sh -c 'until {LISTENS}; do sleep 0.05; done'",
                       SECONDS + 10)
     while not ready.done():
@@ -125,7 +125,7 @@ def listens(one, job):
 
 
 def between(client, server):
-    """Run server and client (guest, command); an Outcome as of programs.run()."""
+    """Run server and client (guest, command); the Outcome, like programs.run()."""
     called = server[0].start(server[1], SECONDS)
     if not listens(server[0], called):
         called.kill()

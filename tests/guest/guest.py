@@ -5,8 +5,8 @@
         assert guests[0].check('uname -r').startswith('6.')
 
 Each Guest is one QEMU (of scripts/qemu-tree, or the one that QEMU names) with the
-image of guest/image, under TCG, on a virtio-serial port of which an agent listens
-(guest/image/agent).
+image of guest/image, under TCG. An agent in it (guest/image/agent) listens on a
+virtio-serial port.
 """
 import base64
 import ctypes
@@ -30,7 +30,7 @@ MEMORY_MIB = 768
 
 
 class GuestError(Exception):
-    """A guest that did not start, went away, or a command that failed."""
+    """A guest did not start or went away, or a command failed."""
 
 
 class Result:
@@ -53,7 +53,7 @@ class Job:
         return self.number in self.guest.answers or self.guest.gone
 
     def kill(self):
-        """End it and all that it started, if it still runs."""
+        """Kill it and every process that it started, if it still runs."""
         self.guest.run(f'kill -9 -$(cat /run/agent.{self.number}.job)')
 
     def wait(self):
@@ -62,7 +62,7 @@ class Job:
 
 
 def die_with_parent():
-    """In the child: no machine outlives the process that started it."""
+    """In the child: let no machine outlive the process that started it."""
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)      # PR_SET_PDEATHSIG
 
 
@@ -95,7 +95,7 @@ class Monitor:
         self.execute('qmp_capabilities')
 
     def execute(self, command, **arguments):
-        """What the command returns."""
+        """Run a command; the value that it returns."""
         self.stream.write(json.dumps({'execute': command, 'arguments': arguments}))
         self.stream.flush()
         while line := self.stream.readline():
@@ -115,16 +115,16 @@ class Monitor:
 
 
 def processor():
-    """QEMU's words: emulated everywhere alike, or what GUEST_ACCEL asks for."""
+    """QEMU's options: the same emulation everywhere, unless GUEST_ACCEL says kvm."""
     if os.environ.get('GUEST_ACCEL') == 'kvm':
         return ['-accel', 'kvm', '-cpu', 'host']
     return ['-accel', 'tcg,thread=multi', '-cpu', 'qemu64']
 
 
 class Guest:
-    """One machine. options: further words for QEMU's command line.
+    """One machine. options: further options for QEMU's command line.
 
-    shell: a prompt on the serial console, which is the socket NAME.serial.
+    shell: a prompt on the serial console, the socket NAME.serial.
     memory: MiB.
     """
 
@@ -187,16 +187,16 @@ class Guest:
         return time.monotonic() - self.started
 
     def waited(self):
-        """Seconds that a thread of QEMU was ready and had no processor; the most."""
+        """The longest time in s that a thread of QEMU was ready without a processor."""
         threads = Path(f'/proc/{self.process.pid}/task').glob('*/schedstat')
         return max(int(file.read_text().split()[1]) for file in threads) / 1e9
 
     def monitor(self):
-        """A new connection to QEMU itself; one at a time, to be closed."""
+        """A new connection to QEMU's monitor: one at a time; the caller closes it."""
         return Monitor(self.folder / f'{self.name}.qmp')
 
     def tail(self, lines=30):
-        """The end of what QEMU and the guest's console said."""
+        """The last lines of QEMU's output and of the guest's console."""
         text = ''
         for file in (self.log, self.console):
             if file.exists():
@@ -239,12 +239,12 @@ class Guest:
         return f'went away, QEMU with status {status}'
 
     def wait_boot(self):
-        """Wait for the agent; seconds since QEMU was started."""
+        """Wait for the agent; the seconds since QEMU was started."""
         self.answer(0, BOOT_SECONDS)
         return self.age()
 
     def start(self, command, seconds=30):
-        """Start a command; a Job. It is killed after so many seconds."""
+        """Start a command, which is killed after so many seconds; its Job."""
         number = next(self.numbers)
         text = base64.b64encode(command.encode()).decode()
         try:
@@ -281,10 +281,10 @@ class Guest:
 
 
 class Guests(list):
-    """So many guests, started at once and always stopped.
+    """A number of guests, started together and always stopped.
 
-    link: one of links.py; its options are asked for with n from 0 on. image: of all
-    of them, or a list with that of each.
+    link: one of links.py, asked for the options of each guest, counted from 0. image:
+    one for all of them, or a list with one for each.
     """
 
     def __init__(self, count, link, image, shell=False, memory=MEMORY_MIB):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How two guests are joined: options for QEMU, addresses in the guests.
+"""The links between two guests: options for QEMU, addresses in the guests.
 
-A link has a name, options(n, folder), the words for QEMU of guest n, join(guests),
-what is left to do when all have started, and close(), when all have gone. Both give a
-guest one network interface, eth0, and one RDMA device, ernic0.
+A link has a name; options(n, folder) returns the options of guest n for QEMU;
+join(guests) is called after all have started, and close() after all have ended. Both
+links give a guest one network interface, eth0, and one RDMA device, ernic0.
 """
 
 DEVICE, INTERFACE = 'ernic0', 'eth0'
@@ -23,10 +23,10 @@ def mac(n):
 
 
 def wire(n, folder, name='wire'):
-    """Ethernet between two guests, the second of which calls. The name is its id.
+    """Ethernet between two guests; the second one connects. The name is its id.
 
-    A stream: sockets for datagrams of AF_UNIX hold 10, so that on a busy host the
-    guests take turns for so few frames.
+    A stream, as an AF_UNIX socket for datagrams holds only 10: on a busy host the
+    guests would wait for each other after that many frames.
     """
     end = 'reconnect-ms=100' if n else 'server=on'
     return ['-netdev',
@@ -47,7 +47,7 @@ def set_property(guest, name, value):
 
 
 class Link:
-    """What is common: nothing is left to do when the machines have started or gone."""
+    """A link with nothing to do after the machines have started or ended."""
 
     def join(self, guests):
         pass
@@ -57,7 +57,7 @@ class Link:
 
 
 class Netdev(Link):
-    """Everything through one netdev of QEMU: frames of the network, RoCEv2 too."""
+    """Everything through one netdev of QEMU: the network's frames and RoCEv2."""
 
     name = 'netdev'
 
@@ -65,15 +65,14 @@ class Netdev(Link):
         return [*wire(n, folder), '-device', f'ernic,id=nic,netdev=wire,mac={mac(n)}']
 
     def plug(self, guest, plugged):
-        """Pull the guest's cable, or put it back."""
+        """Unplug the guest's cable, or plug it in."""
         qemu(guest, 'set_link', name='nic', up=plugged)
 
 
 class Udp(Link):
     """RoCEv2 through UDP sockets of the host, the network through a netdev.
 
-    The ports are those that the host has free; each device is told of them at run
-    time.
+    The host chooses free ports; each device gets them at run time.
     """
 
     name = 'udp'
@@ -90,7 +89,7 @@ class Udp(Link):
             self.plug(guest, True)
 
     def plug(self, guest, plugged):
-        """Connect the guest with its peers (itself is one), or cut it off."""
+        """Connect the guest to its peers, itself included, or disconnect it."""
         for n, port in enumerate(self.ports):
             if plugged:
                 set_property(guest, 'add-peer', f'{self.address(n)}=127.0.0.1:{port}')
@@ -115,7 +114,7 @@ def up(guests, mtu=1500):
             f'ip link set {INTERFACE} mtu {mtu} up && '
             f'ip addr replace {ipv4(n)}/24 dev {INTERFACE} && '
             f'ip addr replace {ipv6(n)}/64 dev {INTERFACE} nodad')
-    # Neighbours are asked from the link-local address, once it is known to be unique.
+    # Neighbour discovery uses the link-local address, which has to be known unique.
     for guest in guests:
         guest.check(f'timeout 10 sh -c "while ip -6 addr show dev {INTERFACE} | '
                     'grep -q tentative; do sleep 0.1; done"', 15)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The RDMA programs of Debian, as a table, and how a pair of them is run.
+"""A table of Debian's RDMA programs, and functions that run a pair of them.
 
-One is server in guests[1], the other client in guests[0]. What proves success and
-what the figure is are columns of the table, so that tests and scripts/demo agree.
+One is the server in guests[1], the other the client in guests[0]. Columns of the table
+say how success is proved and where the figure stands, so that tests and scripts/demo
+agree.
 """
 import ipaddress
 import re
@@ -27,14 +28,14 @@ class Family(NamedTuple):
     listens: str                # succeeds in the server's guest when it is ready
     figure: str                 # pattern of the figure in the client's output, or ''
     unit: str
-    ends: bool = True           # the server by itself, when the client has
+    ends: bool = True           # the server by itself after the client
 
 
 class Program(NamedTuple):
     name: str
     family: Family
     options: str = ''
-    good: str = ''              # what the server says so often when data was right
+    good: str = ''              # printed this often by the server for right data
     times: int = 1
 
 
@@ -57,7 +58,7 @@ RATE = BANDWIDTH._replace(figure=r'\n *\d+ +\d+ +[\d.]+ +[\d.]+\s+([\d.]+) *\n',
                           unit='million/s')
 LATENCY = BANDWIDTH._replace(figure=r'\n *\d+ +\d+ +[\d.]+ +[\d.]+ +([\d.]+)\s',
                              unit='us')
-# rping ends its server without a word; its exit status is no use.
+# rping ends its server without a message, and its exit status means nothing.
 RPING = Family('rping -s -a {address} {opt}; true', 'rping -c -a {address} {opt}',
                'rdma resource show cm_id | grep -q LISTEN', '', 'pings verified')
 CM = Family('{name} -b {address} {opt}', '{name} -s {address} {opt}', RPING.listens,
@@ -84,7 +85,7 @@ BY_NAME = {program.name: program for program in PROGRAMS + MORE}
 
 
 def gid_index(guest, address):
-    """The number of the GID that holds an IP address; it may appear a bit later."""
+    """The index of the GID of an IP address, which may appear a little later."""
     ip = ipaddress.ip_address(address)
     wanted = ipaddress.ip_address(f'::ffff:{ip}' if ip.version == 4 else ip).exploded
     for _ in range(20):
@@ -103,7 +104,7 @@ def wait_until(guest, condition, seconds=20):
 
 
 def wait_for_server(guest, program, job, seconds=20):
-    """Whether it listens; not if it ends before."""
+    """Whether it listens; False if it ends first."""
     ready = guest.start(f"timeout {seconds} sh -c 'until {program.family.listens}; "
                         "do sleep 0.05; done'", seconds + 10)
     while not ready.done():
@@ -150,7 +151,7 @@ def judge(program, server, client):
 
 
 def end_together(jobs):
-    """When one of the ends has failed or is long gone, the other need not wait."""
+    """Wait for both ends; kill them once one has failed or ended GRACE s ago."""
     since = None
     while not all(job.done() for job in jobs):
         ended = [job for job in jobs if job.done()]
@@ -164,9 +165,9 @@ def end_together(jobs):
 
 def run(guests, program, options='', address=links.ipv4, tcp=links.ipv4,
         seconds=SECONDS):
-    """Run it with further options between two guests; the Outcome.
+    """Run it with further options between two guests; its Outcome.
 
-    Guest n has the GID of address(n), and is found by TCP at tcp(n).
+    Guest n has the GID of address(n); its address for TCP is tcp(n).
     """
     words = {'name': program.name, 'address': address(1), 'tcp': tcp(1),
              'opt': f'{program.options} {options}'}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Disks and files of one guest in another: what the two kernels are told."""
+"""Disks and files of one guest in another: the set-up of the two kernels."""
 from typing import NamedTuple
 
 import links
@@ -60,7 +60,7 @@ ISER_INITIATOR = f'''
     iscsiadm -m session | grep "^iser:"'''
 ISER = Way(ISER_TARGET, ISER_INITIATOR, '/dev/sda', f'{ADMIN} --logout')
 
-# The file system /export; what mountd would do is done here.
+# The file system /export, set up without mountd.
 NFS_TARGET = f'''
     modprobe nfsd && modprobe rpcrdma && mkdir -p /export &&
     mount -t tmpfs none /export && mount -t nfsd none /proc/fs/nfsd && cd /proc/net/rpc &&

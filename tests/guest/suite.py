@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the files of tests have in common: how they are declared and run."""
+"""How the test files declare their tests, and how these are run."""
 import time
 import traceback
 from typing import Callable, NamedTuple
 
-# Tests that are known to fail, and why: 'suite/test': 'reason'.
+# Tests that are known to fail, and the reason: 'suite/test': 'reason'.
 EXPECTED_FAILURES = {}
 
 
 class Suite(NamedTuple):
-    """Tests on one set of machines, in order: what the first does, others may use.
+    """Tests on one set of machines, in order: later ones may use the effects of others.
 
-    machines() returns a context manager; what it yields is the tests' argument.
+    machines() returns a context manager, whose value is the tests' argument.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Tap:
         directive = ''
         if name in EXPECTED_FAILURES:
             if passed:
-                self.comment('This was expected to fail: strike it from the list.')
+                self.comment('This was expected to fail: remove it from the list.')
             else:
                 directive = f' # TODO {EXPECTED_FAILURES[name]}'
             passed = not passed
@@ -70,7 +70,7 @@ def run_suite(suite, tap):
             passed = True
             try:
                 test(guests)
-            except Exception:                   # so do the other tests
+            except Exception:                   # and so do the other tests
                 tap.comment(traceback.format_exc())
                 passed = False
             tap.result(test_name(suite, test), passed)
@@ -80,7 +80,7 @@ def run_suite(suite, tap):
 
 
 def run(suites):
-    """Run them all; the exit status."""
+    """Run all suites; the exit status."""
     tap = Tap(sum(len(suite.tests) for suite in suites))
     for suite in suites:
         start = time.monotonic()

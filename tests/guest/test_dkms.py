@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""DKMS builds the driver, from what "make dkms" puts in its place. No guest."""
+"""DKMS builds the driver from the files that "make dkms" installs. No guest."""
 import contextlib
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The driver: what it tells, what it makes, how it comes and goes."""
+"""The driver: its reports, its objects, loading, unloading and removal."""
 import functools
 import json
 import os
@@ -20,12 +20,12 @@ UP = (f'ip link set {links.INTERFACE} mtu 9000 up; '
       f'ip addr replace {links.ipv4(0)}/24 dev {links.INTERFACE}')
 DEBUGFS = ('[ -e /sys/kernel/debug/x86 ] || '
            'mount -t debugfs debugfs /sys/kernel/debug')
-# How often the device comes and goes under traffic, in each of four ways.
+# How often the device is removed and added under traffic, in each of four ways.
 ROUNDS = int(os.environ.get('ERNIC_ROUNDS', '5'))
 
 
 class Plugged(links.Link):
-    """A guest of two processors; its device, and another, can be plugged."""
+    """A guest of two processors, with hot-plug for its device and one more."""
 
     options_of_device = {'driver': 'ernic', 'id': 'nic', 'bus': 'port0',
                          'netdev': 'wire', 'mac': links.mac(0)}
@@ -81,7 +81,7 @@ def test_attributes(guests):
     assert re.search(r'fw_ver:\s+1\.0\.0', shown)
     # Programs add to it, and must not overflow.
     assert re.search(r'max_ah:\s+65536$', shown, re.M), shown
-    # Without a timing model there is nothing of the device in debugfs.
+    # Without a timing model the device has no files in debugfs.
     guests[0].check(DEBUGFS)
     assert guests[0].check('ls /sys/kernel/debug/ernic') == ''
 
@@ -117,7 +117,7 @@ def test_ethtool(guests):
 
 
 def test_rings_in_traffic(guests):
-    """Rings change under a program that sends as fast as it can; it goes on behind."""
+    """Rings are resized while a program sends as fast as it can; it continues after."""
     def sent():
         return int(re.search(r'device_tx_packets: (\d+)', guests[0].check(
             f'ethtool -S {links.INTERFACE}'))[1])
@@ -221,7 +221,7 @@ def counter(one, name):
 
 
 def test_counters(guests):
-    """Each WRITE is one message sent and, to ourselves, one received."""
+    """Each WRITE to ourselves is one message sent and one received."""
     names = ('tx_messages', 'rx_messages', 'tx_packets', 'completions')
     before = [counter(guests[0], name) for name in names]
     output = guests[0].check('python3 /tmp/loop.py 1 1')
@@ -231,7 +231,7 @@ def test_counters(guests):
     assert grown[2] >= 4 * writes and grown[3] == writes, (grown, writes)
     shown = guests[0].check('rdma statistic show')
     assert f'tx_messages {counter(guests[0], "tx_messages")} ' in shown
-    # All that the device counts but faults, by the same names.
+    # All counters of the device except faults, by the same names.
     outside = links.qemu(guests[0], 'qom-get', path=links.NIC, property='statistics')
     drops = {f'drop_{name}': n for name, n in outside['drops'].items() if name != 'none'}
     want = {name: n for name, n in outside.items() if isinstance(n, int)} | drops
@@ -241,13 +241,13 @@ def test_counters(guests):
 
 
 def bound(one):
-    """What each counter of queue pairs holds, by its number; lqpn: whose it is."""
+    """The values of each counter of queue pairs, by its number; lqpn: its queue pairs."""
     return {held['cntn']: held for held
             in json.loads(one.check('rdma -j statistic qp show') or '[]')}
 
 
 def accounted(one):
-    """The port has the sum of all, those too that are gone."""
+    """The port's counters are the sum of all, destroyed queue pairs included."""
     outside = links.qemu(one, 'qom-get', path=links.NIC, property='statistics')
     for name in ('tx_messages', 'rx_messages', 'tx_acks', 'rx_acks', 'retransmits'):
         assert counter(one, name) == outside[name], (name, outside[name])
@@ -281,7 +281,7 @@ def test_qp_counters(guests):
     assert counters[sender]['rx_messages'] == 0, counters
     assert counters[receiver]['rx_messages'] > 0, counters
     assert bound(one)[sender] != counters[sender]
-    # A second one of the counter; then by itself again.
+    # A second queue pair with the counter; then the first alone again.
     lqpn, = counters[receiver]['lqpn']
     unbind = f'rdma statistic qp unbind link {links.DEVICE}/1 cntn'
     one.check(f'{unbind} {receiver} lqpn {lqpn}')
@@ -294,7 +294,7 @@ def test_qp_counters(guests):
     end_traffic(one, job)
     assert not bound(one)
     accounted(one)
-    # By type: both are found, and share one.
+    # By type: both queue pairs are found, and share one counter.
     one.check(f'rdma statistic qp set link {links.DEVICE}/1 auto type on')
     job = one.start('python3 /tmp/loop.py 1 300', 300)
     one.check('timeout 40 sh -c "until rdma statistic qp show | grep -q tx_messages; '
@@ -308,7 +308,7 @@ def test_qp_counters(guests):
 
 
 def test_resources(guests):
-    """What rdma(8) shows of the objects of a process."""
+    """rdma(8) shows the objects of a process."""
     job = guests[0].start('python3 /tmp/loop.py 1 12', 70)
     guests[0].check('timeout 40 sh -c "until rdma res show mr | grep -q mrlen; '
                     'do sleep 0.2; done"', 45)
@@ -326,7 +326,7 @@ def test_raw(guests):
 
 
 def test_lost_interrupt(guests):
-    """Commands are answered, if later, when the device's messages do not come."""
+    """Without the device's interrupts commands are still answered, only later."""
     place = address_of(guests[0])
     count = 'grep ernic-async /proc/interrupts'
     guests[0].check(f'setpci -s {place} CAP_MSIX+2.w=c000:c000')
@@ -340,7 +340,7 @@ def test_lost_interrupt(guests):
 
 
 def test_bad_device(guests):
-    """A device that the driver cannot use leaves nothing behind in it."""
+    """A probe that fails leaves no resource of the driver."""
     def state():
         return guests[0].check('ls /sys/class/net /sys/class/infiniband; rdma link; '
                                'grep ernic /proc/interrupts | sed "s/ .* / /"; '
@@ -364,7 +364,7 @@ def test_dead(guests):
 
 
 def test_stolen(guests):
-    """A function level reset behind the driver's back; it is still to be reached."""
+    """The device works after a function level reset that the driver did not request."""
     setpci = f'setpci -s {address_of(guests[0])}'
     names = [f'BASE_ADDRESS_{n}' for n in range(2, 6)] + ['COMMAND']
     values = guests[0].check(f'{setpci} {" ".join(names)}').split()
@@ -373,7 +373,7 @@ def test_stolen(guests):
 
 
 def dies(one, how):
-    """All are told, nothing hangs, and a new start mends it."""
+    """Every user gets an error, nothing hangs, and reloading the driver repairs it."""
     job = traffic(one, '1 30 >/tmp/dead', 60)
     ready(one, '/tmp/dead', 1)
     one.check(how)
@@ -392,7 +392,7 @@ def dies(one, how):
 
 
 def traffic(one, words, seconds):
-    """Start it; the files are without the word of an earlier test's."""
+    """Start the traffic, with the files of earlier tests removed."""
     one.check('dmesg -c; rm -f /tmp/rounds /tmp/dead')
     return one.start(f'python3 /tmp/loop.py {words}', seconds)
 
@@ -404,7 +404,7 @@ def ready(one, file, count):
 
 
 def in_traffic(one, leave):
-    """leave() takes the device away and brings it back, with traffic on it."""
+    """leave() removes the device under traffic and adds it again."""
     job = traffic(one, f'{ROUNDS} 900 >/tmp/rounds', 910)
     for n in range(ROUNDS):
         ready(one, '/tmp/rounds', n + 1)
@@ -419,7 +419,7 @@ def in_traffic(one, leave):
 
 
 def quiet(one):
-    """The kernel has nothing to complain of."""
+    """The kernel logs no warning."""
     said = one.check('dmesg')
     bad = re.search(r'.*(WARNING|BUG|Oops|Call Trace|refcount|leak|hung|ernic.*error'
                     r'|unregister_netdevice).*', said)
@@ -442,7 +442,7 @@ def test_reload(guests):
 
 
 def test_sleep(guests):
-    """All of going to sleep but the sleep itself."""
+    """Every step of suspending except the sleep itself."""
     guests[0].check('echo 0 >/sys/module/suspend/parameters/pm_test_delay && '
                     'echo devices >/sys/power/pm_test')
     in_traffic(guests[0], lambda: guests[0].check('echo mem >/sys/power/state', 60))
@@ -450,7 +450,7 @@ def test_sleep(guests):
 
 
 def unplug(monitor, name):
-    """Ask the guest to let go of the device, and wait until it has."""
+    """Ask the guest to release the device, and wait until it has."""
     monitor.execute('device_del', id=name)
     end = time.monotonic() + 30
     while name in str(monitor.execute('qom-list', path='/machine/peripheral')):
@@ -471,7 +471,7 @@ def test_unplug(guests):
 
 
 def test_no_trace(guests):
-    """After all that, unloading finds nothing held."""
+    """After all these tests, unloading finds no object left."""
     guests[0].check('dmesg -c >/dev/null; rmmod ernic')
     assert 'ernic' not in guests[0].check('cat /proc/interrupts /proc/iomem')
     guests[0].check('modprobe ernic')
@@ -479,7 +479,7 @@ def test_no_trace(guests):
 
 
 def test_memory_map(guests):
-    """BARs that come and go, beside a processor that is at its local APIC."""
+    """BARs are enabled and disabled while another processor uses its local APIC."""
     config = f'/sys/bus/pci/devices/{address_of(guests[0])}/config'
     guests[0].put(guest.INSIDE / 'memory_map.py', '/tmp/memory_map.py')
     told = guests[0].check(f'rmmod ernic && python3 /tmp/memory_map.py {config} 8', 60)
@@ -488,7 +488,7 @@ def test_memory_map(guests):
 
 
 def test_vlan(guests):
-    """A VLAN of the card: packets of the network, and RDMA by its GID."""
+    """A VLAN of the card: network packets, and RDMA by its GID."""
     for n, one in enumerate(guests):
         one.check(
             f'ip link set {links.INTERFACE} up && modprobe 8021q && '

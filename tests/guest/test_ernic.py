@@ -8,7 +8,7 @@ import links
 from ernic import OPERATIONS, SHAPES
 from suite import Suite, named
 
-# Whose queues and data are in the card's memory: client, server.
+# The ends with queues and data in the card's memory: client, server.
 MEMORIES = {'card': ('--memory card', '--memory card'),
             'card_to_host': ('--memory card', ''),
             'host_to_card': ('', '--memory card'),
@@ -17,7 +17,7 @@ MEMORIES = {'card': ('--memory card', '--memory card'),
 
 
 def suites(kernel, image, short):
-    if short:                       # no kernel has a part in this
+    if short:                       # independent of the kernel
         return []
     udp = ernic.Udp(('3.1', '4.0', '4.2', 'reconic', 'reconic-4.0', 'reconic-4.2'))
     netdev = ernic.Netdev(('3.1', '4.2', 'reconic'))
@@ -75,7 +75,7 @@ def memories(link, card, names):
 
 
 def polls(link, card):
-    """The words of the doorbells tell as much as the registers do."""
+    """Doorbells in memory give the same indices as the registers."""
     return [one(link, card, 'poll_memory', what, f'{SHAPES["batch"]} --poll memory',
                 '--poll memory') for what in OPERATIONS]
 
@@ -89,7 +89,7 @@ def run_from_verbs(guests, what):
 
 
 def verbs():
-    """A queue pair of libibverbs in guests[1], asked and asking."""
+    """A queue pair of libibverbs in guests[1], as server and as client."""
     return [named(f'{what}_{way}_verbs', function, what)
             for way, function in (('to', run_to_verbs), ('from', run_from_verbs))
             for what in OPERATIONS]
@@ -107,13 +107,13 @@ def rules_of(guests, what, shape, client, server):
     run_one(guests, what, SHAPES[shape], '')
     for was, one_guest, expected in zip(before, guests, (client, server)):
         seen = {name for name, count in broken(one_guest).items() if count > was[name]}
-        # As RecoNIC does; the counts stay as they are, once they are not 0.
+        # As RecoNIC does: counts that are not 0 are not written again.
         seen -= {'retry-counts'}
         assert seen == {'qp1-first', *expected}, (one_guest.name, seen)
 
 
 def rules():
-    """Lengths and addresses that are no multiple of 64 bytes: not with hardware."""
+    """Lengths and addresses that are no multiple of 64 bytes, which hardware refuses."""
     return [named(f'rules_{what}_{shape}', rules_of, what, shape, client, server)
             for what, shape, client, server in (
                 ('send', 'odd', (), ()),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The test guest itself: image, agent, boot, our parts in it."""
+"""The test guest: image, agent, boot, and our files in it."""
 import functools
 import subprocess
 import time
@@ -33,8 +33,8 @@ def suites(kernel, image, short):
 
 
 def test_boot(guests):
-    """Within the limit by the clock, twice tried; on a host whose processors others
-    have, without what the machines waited for one."""
+    """Within the limit by the clock, in one of two tries. On a busy host the time for
+    which the machines waited for a processor does not count."""
     if max(guests.boot_seconds) >= BOOT_LIMIT:
         guests.stop()
         guests.boot(2, guest.find_qemu(), guests.image)
@@ -77,7 +77,7 @@ def test_devices(guests):
 
 
 def test_no_complaints(guests):
-    """The kernel says nothing of level warning or worse that is not known."""
+    """The kernel logs nothing of level warning or worse that is not known."""
     known = ('out-of-tree module', 'module verification failed')
     for one in guests:
         lines = [line for line in one.check('dmesg -r').splitlines()

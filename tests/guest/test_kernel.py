@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The verbs of the kernel: a module that uses all of them; NVMe, NFS, RDS on RDMA.
+"""The kernel's verbs: a module that uses all of them, and NVMe, NFS and RDS on RDMA.
 
 NVMe and NFS run here where `storage` of tests/conformance does not: over the UDP link, on
-the second kernel, and while the driver is taken away.
+the second kernel, and while the driver is unloaded.
 """
 import functools
 import lzma
@@ -22,9 +22,9 @@ KVERBS = guest.ROOT / 'guest/linux/kverbs'
 DEVICE = f'/sys/class/infiniband/{links.DEVICE}/device'
 MODULES = ('kverbs', 'nomem', 'filter')
 MIB = 120                       # what is written to the disk, and read back
-# What no test may leave in the kernel's log.
+# No test may leave these in the kernel's log.
 TROUBLE = re.compile(r'.*(?:BUG|WARNING|Oops|Call Trace|ernic.*(?:bad|error)).*')
-# What is said of a device that dies, and who says so.
+# Messages about a device that dies, and their sources.
 NO_ANSWER = 'no answer, status|Fatal error .* on MAD QP'
 
 
@@ -37,7 +37,7 @@ def suites(kernel, image, short):
 
 
 def build_kverbs(one, target):
-    """Make the modules for the kernel of a guest, in the folder target; to its /tmp."""
+    """Build the modules for a guest's kernel in the folder target; copy them there."""
     kernel = '.'.join(one.check('uname -r').split('.')[:2])
     headers = guest.last_line(guest.ROOT / 'guest/image/build.py', '--kernel', kernel,
                               '--headers')
@@ -66,10 +66,10 @@ def test_kverbs(guests):
 
 
 def test_rings_no_memory(guests):
-    """A card that cannot have rings of another size goes on with those that it has."""
+    """A card that cannot get rings of another size continues with its own."""
     one = guests[0]
     one.check(f'ethtool -G {links.INTERFACE} rx 128 tx 256')
-    # Each of the rings; then the first buffer of the new ones, whose address is no error.
+    # Each of the rings; then the first buffer of the new ones, whose failure is no error.
     for options in ('skip=0', 'skip=1', 'skip=2', 'symbol=dma_map_page_attrs value=-1'):
         one.check(f'insmod /tmp/nomem.ko {options}')
         assert one.run(f'ethtool -G {links.INTERFACE} rx 512 tx 4096').status != 0
@@ -84,7 +84,7 @@ def test_rings_no_memory(guests):
 
 
 def kverbs(one, options, files, least):
-    """All tests that are in the files, of which there are at least so many, pass."""
+    """Every test in the files passes, and there are at least so many."""
     quiet(one)
     one.check('dmesg -c')
     one.check(f'insmod /tmp/kverbs.ko {options}; rmmod kverbs', 120)
@@ -106,12 +106,12 @@ def detach(one):
 
 
 def md5(one, command):
-    """Of what the command prints; its sum under emulation costs least."""
+    """The checksum of a command's output: the cheapest one under emulation."""
     return one.check(f'{command} 2>/dev/null | md5sum', 200).split()[0]
 
 
 def test_rds(guests):
-    """Datagrams of 1 byte to 32 KiB there, and their beginnings back."""
+    """Datagrams of 1 byte to 32 KiB, and their first bytes back."""
     links.up(guests, 4200)
     for one in guests:
         one.check('modprobe rds_rdma')
@@ -141,7 +141,7 @@ def test_nvme(guests):
 
 
 def test_nvme_again(guests):
-    """Take the driver away under a connection; the next one finds the same disk."""
+    """Unload the driver under a connection; the next one finds the same disk."""
     attach(guests[1])
     guests[1].start('dd if=/dev/nvme0n1 of=/dev/null bs=64k iflag=direct', 60)
     guests[1].check('sleep 0.5; rmmod ernic', 60)
@@ -173,14 +173,14 @@ def test_log(guests):
 
 
 def quiet(one, but='^$'):
-    """The kernel's log has no trouble, but in such lines."""
+    """The kernel's log has no warnings except in such lines."""
     found = [line for line in TROUBLE.findall(one.check('dmesg'))
              if not re.search(but, line)]
     assert not found, '\n'.join(found)
 
 
 def test_nvme_dead(guests):
-    """The initiator's device dies under a connection, and is taken away then."""
+    """The initiator's device dies under a connection, and is removed then."""
     attach(guests[1])
     guests[1].check('dmesg -c')
     guests[1].start('dd if=/dev/nvme0n1 of=/dev/null bs=64k iflag=direct', 60)
@@ -188,7 +188,7 @@ def test_nvme_dead(guests):
     guests[1].check(f'sleep 0.5; setpci -s {address} COMMAND=0:4; ! rdma link')
     guests[1].check('rmmod ernic', 60)
     quiet(guests[1], NO_ANSWER)
-    # NVMe goes on trying to connect, unless it was taken away together with the device.
+    # NVMe keeps trying to connect, unless it was removed together with the device.
     guests[1].run(storage.NVME.end, 60)
     guests[1].check('! ls /dev/nvme0n1 && modprobe ernic')
     links.up(guests, 4200)
@@ -198,6 +198,6 @@ def test_nvme_dead(guests):
 
 
 def test_dead(guests):
-    """What users in the kernel see of a device that dies: nothing hangs, nor warns."""
+    """After the device dies, its users in the kernel neither hang nor warn."""
     kverbs(guests[0], 'dead=1', [KVERBS / 'kverbs_dead.c'], 1)
     quiet(guests[0], NO_ANSWER)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The network card: two guests, and one behind QEMU's user network."""
+"""The network card: two guests, and one on QEMU's user network."""
 import functools
 import hashlib
 import re
@@ -22,7 +22,7 @@ def suites(kernel, image, short):
 
 
 class User(links.Link):
-    """A guest behind libslirp: DHCP server, router, a forwarded port."""
+    """A guest on libslirp: DHCP server, router, a forwarded port."""
 
     def options(self, n, folder):
         return ['-netdev', 'user,id=net,hostfwd=tcp:127.0.0.1:0-:8000',
@@ -38,7 +38,7 @@ def test_up(guests):
 
 def test_ping(guests):
     for address in (links.ipv4(1), links.ipv6(1)):
-        # The first may wait for the neighbour to be found.
+        # The first packet may wait for neighbour discovery.
         guests[0].check(f'ping -c 1 -W 5 {address}')
         assert ' 0% packet loss' in guests[0].check(f'ping -c 5 -i 0.2 {address}')
 
@@ -67,7 +67,7 @@ def test_tcp(guests):
 
 
 def test_module(guests):
-    """Unload and load again: everything is there as before."""
+    """Unload and load the driver: everything works as before."""
     for _ in range(3):
         guests[0].check('rmmod ernic')
         assert not guests[0].check('ls /sys/class/infiniband').strip()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Regions on demand, whose memory comes and goes under them."""
+"""On-demand regions, whose pages come and go."""
 import functools
 import re
 
@@ -10,7 +10,7 @@ from test_driver import UP, Plugged
 CHECKS = ('pages', 'rights', 'local', 'fork', 'dontneed', 'punch', 'traffic', 'unmap',
           'protect', 'implicit', 'advice', 'queue', 'many')
 SHORT = ('pages', 'fork', 'dontneed', 'implicit', 'advice')
-# A process is killed with its regions, while the device asks for their pages.
+# A process with regions is killed while the device requests their pages.
 FAULTS = '/sys/class/infiniband/ernic0/ports/1/hw_counters/page_faults'
 KILLED = (f'cd /tmp; for n in 1 4 7; do before=$(cat {FAULTS}); '
           f'python3 odp.py traffic & until [ $(cat {FAULTS}) -gt $before ]; '
@@ -19,7 +19,7 @@ KILLED = (f'cd /tmp; for n in 1 4 7; do before=$(cat {FAULTS}); '
 
 
 def suites(kernel, image, short):
-    # What depends on the kernel: how it takes pages away, and gives them.
+    # Only the tests that depend on how the kernel removes and provides pages.
     tests = [make(check) for check in (SHORT if short else CHECKS)]
     return [Suite(f'odp-{kernel}', functools.partial(guest.Guests, 1, Plugged(), image),
                   [test_up, *tests, test_killed, test_left])]
@@ -44,7 +44,7 @@ def test_killed(guests):
 
 
 def test_left(guests):
-    """No region is left, and the kernel has nothing to complain of."""
+    """No region is left, and the kernel logs no warning."""
     left = guests[0].check('rdma res show')
     assert re.search(r'\bmr 0\b', left), left
     log = guests[0].check('dmesg')

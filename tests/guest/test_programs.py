@@ -65,7 +65,7 @@ def test_up(guests):
 
 
 def test_ipv6(guests):
-    """The same with IPv6 GIDs; the UDP link is told who they are meanwhile."""
+    """The same with IPv6 GIDs, whose addresses the UDP link has for this test only."""
     if isinstance(guests.link, links.Udp):
         guests.link.move(guests, links.ipv6)
     for name in ('ibv_rc_pingpong', 'ibv_ud_pingpong', 'rping', 'ib_write_bw'):
@@ -75,13 +75,13 @@ def test_ipv6(guests):
 
 
 def test_stranger(guests):
-    """An address that the UDP link does not know: retries run out, QEMU says why."""
+    """An address that the UDP link does not know: retries run out, QEMU reports why."""
     if not isinstance(guests.link, links.Udp):
         return
     address = links.ipv4(1)
     links.set_property(guests[0], 'remove-peer', address)
     outcome = programs.run(guests, programs.BY_NAME['ibv_rc_pingpong'])
-    # First of all: the tests after a failed one want it.
+    # First of all: the tests after a failed one need it.
     links.set_property(guests[0], 'add-peer',
                        f'{address}=127.0.0.1:{guests.link.ports[1]}')
     assert 'transport retry counter exceeded' in outcome.output, outcome
@@ -118,7 +118,7 @@ def move(guests, mib):
 
 
 def test_bulk(guests):
-    """1 GiB by RDMA WRITE, the same at the other end."""
+    """1 GiB by RDMA WRITE arrives unchanged."""
     sent, received = (job.wait() for job in move(guests, BULK_MIB))
     assert sent.status == 0 and received.status == 0, sent.output + received.output
     print('# ' + sent.output.splitlines()[0])
@@ -127,7 +127,7 @@ def test_bulk(guests):
 
 
 def test_tcp_beside(guests):
-    """TCP and RDMA at the same time, each with its checksum."""
+    """TCP and RDMA at the same time, both with checksums."""
     for one in guests:
         one.put(guest.INSIDE / 'tcp.py', '/tmp/tcp.py')
     jobs = move(guests, 128)
@@ -140,7 +140,7 @@ def test_tcp_beside(guests):
 
 
 def start_writes(guests):
-    """An ib_write_bw without end; the client's job. It always waits for an ACK."""
+    """An endless ib_write_bw, always waiting for an ACK; the client's job."""
     gids = [programs.gid_index(one, links.ipv4(n)) for n, one in enumerate(guests)]
     command = f'ib_write_bw -D 300 -d {links.DEVICE}'
     guests[1].start(f'{command} -x {gids[1]}', 300)
@@ -159,7 +159,7 @@ def end_of_retries(client):
 
 
 def test_link_down(guests):
-    """A cable that is pulled: the client ends, and all is well when it is back."""
+    """The cable is unplugged: the client ends; after plugging in, everything works."""
     client = start_writes(guests)
     guests.link.plug(guests[1], False)
     try:
@@ -171,7 +171,7 @@ def test_link_down(guests):
 
 
 def test_dead_peer(guests):
-    """The other machine dies: the client ends with an error and does not hang."""
+    """The other machine dies: the client ends with an error."""
     client = start_writes(guests)
     guests[1].process.kill()
     end_of_retries(client)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The provider, on one device that talks to itself: its book-keeping.
+"""The provider's book-keeping, on one device that sends to itself.
 
 And Debian's tests on the second kernel; `rdma-core` of tests/conformance has the first.
 """
@@ -9,7 +9,7 @@ import guest
 import links
 from suite import Suite
 
-# Of rdma-core's own tests: those that this device cannot pass yet, and why.
+# Those of rdma-core's own tests that this device cannot pass yet, and the reason.
 PYVERBS_FAIL = {}
 HUGE_PAGES = 16                     # that some of the tests want
 PYVERBS_PASS = 145                  # at least; the others are for other hardware

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two guests whose devices take time: programs run, and see the time of the model."""
+"""Two guests with the timing model: programs run, and observe the model's time."""
 import functools
 import re
 
@@ -14,7 +14,7 @@ DEBUGFS = '/sys/kernel/debug/ernic'
 
 
 class Slow(links.Netdev):
-    """A long wire: an iteration of a ping-pong takes two flights at least."""
+    """A long wire: a ping-pong iteration takes at least two flights."""
 
     name = 'timed'
 
@@ -43,7 +43,7 @@ def timing(one):
 
 
 def test_latency(guests):
-    """What the guest measures is at least what the model has to take."""
+    """The guest measures at least the time of the model."""
     outcome = programs.run(guests, programs.BY_NAME['ibv_rc_pingpong'], '-n 200')
     assert not outcome.reason, f'{outcome.reason}\n{outcome.output}'
     us = float(re.search(r'[\d.]+', outcome.figure)[0])
@@ -52,7 +52,7 @@ def test_latency(guests):
 
 
 def test_counters(guests):
-    """Traffic is counted, and each stage accounts for all its time."""
+    """Traffic is counted, and the times of each stage add up."""
     before = timing(guests[0])
     outcome = programs.run(guests, programs.BY_NAME['ibv_rc_pingpong'], '-n 200')
     assert not outcome.reason, f'{outcome.reason}\n{outcome.output}'
@@ -60,7 +60,7 @@ def test_counters(guests):
     for name in 'doorbell', 'wqe', 'build', 'mac', 'receive', 'dma_write', 'cqe':
         stage = after['stages'][name]
         assert stage['items'] >= before['stages'][name]['items'] + 200, (name, stage)
-    # The others may have latency alone, as their profile has it.
+    # The other stages may have latency alone, by their profile.
     for name in 'build', 'mac', 'receive':
         assert after['stages'][name]['busy'] > before['stages'][name]['busy'], name
     for name, stage in after['stages'].items():
@@ -85,7 +85,7 @@ def shown(one, table):
 
 
 def test_debugfs(guests):
-    """The driver shows what the monitor shows, as of a time between two looks."""
+    """The driver shows the monitor's values, of a time between two readings."""
     one = guests[0]
     one.check('mountpoint -q /sys/kernel/debug || '
               'mount -t debugfs debugfs /sys/kernel/debug')
@@ -107,7 +107,7 @@ def test_debugfs(guests):
 
 
 def test_debugfs_comes_and_goes(guests):
-    """A file that is open outlives the device, and says so; nothing is left."""
+    """An open file outlives the device and reports its end; no file is left."""
     one = guests[0]
     place = address_of(one)
     file = f'{DEBUGFS}/{place}/timing_stages'
@@ -119,7 +119,7 @@ def test_debugfs_comes_and_goes(guests):
     assert place not in output, output
     one.check(f'echo 1 >{DRIVER}/{place}/reset')
     assert shown(one, 'stages')[0]['mac']['busy'] == 0
-    # Readers do not hold up a device that goes.
+    # Readers do not delay the removal of a device.
     job = one.start(f'end=$(($(date +%s) + 8)); while [ $(date +%s) -lt $end ]; do '
                     f'cat {DEBUGFS}/*/timing_*; done >/dev/null 2>&1; true', 40)
     one.check('for n in 1 2 3; do '
@@ -131,7 +131,7 @@ def test_debugfs_comes_and_goes(guests):
 
 
 def test_debugfs_dead(guests):
-    """A device that has died answers nobody: no old figures, but an error."""
+    """Reading a dead device is an error, and gives no old figures."""
     one = guests[0]
     place = address_of(one)
     one.check(f'setpci -s {place} COMMAND=0:4')

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An RC queue pair of libibverbs as the peer of guest/ernic-user, in its words.
+"""An RC queue pair of libibverbs as the peer of guest/ernic-user, by its protocol.
 
 usage: ernic_peer.py DEVICE GID-INDEX serve
        ernic_peer.py DEVICE GID-INDEX send|write|read ADDRESS [COUNT [SIZE]]
 
-Tells and hears over TCP what ernic-user does (guest/ernic-user/meet.c): queue
-pair, PSN, address, MAC, region, key; then jobs. Every byte is looked at.
+Exchanges the same over TCP as ernic-user (guest/ernic-user/meet.c): queue pair, PSN,
+address, MAC, region, key; then jobs. Every byte is compared.
 """
 import ipaddress
 import os
@@ -39,7 +39,7 @@ INVERSE = bytes(255 - b for b in range(256))
 
 
 def pattern(seed, length):
-    """As ernic-user has it. It begins anew every 64 KiB."""
+    """ernic-user's pattern, which repeats every 64 KiB."""
     period = bytes((seed * 31 + o * 7 + (o >> 8)) & 0xff
                    for o in range(min(length, 1 << 16)))
     return (period * (length // len(period) + 1))[:length]
@@ -56,10 +56,10 @@ class Job:
 
 
 class End:
-    """The queue pair, memory for one side each of what goes and comes, and a stream."""
+    """The queue pair, memory for each direction, and a stream."""
 
     def __init__(self, device, gid_index, connection):
-        # One stream for both would lose what it has read ahead when it writes.
+        # A stream for both directions would lose its read-ahead when it writes.
         self.heard, self.said = connection.makefile('r'), connection.makefile('w')
         self.gid_index = gid_index
         self.context = Context(name=device)
@@ -186,7 +186,7 @@ class End:
         self.say('check')
         self.hear('good')
         if job.what == 'read' and self.data.read(len(job.bytes), 0) != job.bytes:
-            raise SystemExit('what was read is wrong')
+            raise SystemExit('the data read is wrong')
         self.say('quit')
         self.hear('quit')
         print(f'{job.what}: {job.count} x {job.size} bytes: '

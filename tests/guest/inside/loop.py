@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A device and two connected queue pairs of it: what the tests of the driver use.
+"""A device and two connected queue pairs of it, for the tests of the driver.
 
 usage: loop.py ROUNDS SECONDS
 
-As a program: RDMA WRITEs from one to the other until the device goes away, then the
-same on the one that comes back, until ROUNDS have gone or the time is over. Prints
-"ready", each asynchronous event, and how many writes there were and how it ended.
+As a program: RDMA WRITEs from one to the other until the device is removed, then on the
+one that is added, until ROUNDS are over or the time is. Prints "ready", each
+asynchronous event, the number of writes and the reason of the end.
 """
 import os
 import select
@@ -32,7 +32,7 @@ def open_device():
 
 
 def gid_index(ctx):
-    """Of the first IPv4 address."""
+    """The index of the GID of the first IPv4 address."""
     for index in range(ctx.query_port(1).gid_tbl_len):
         if str(ctx.query_gid(1, index)).startswith('0000:0000:0000:0000:0000:ffff:'):
             return index
@@ -78,7 +78,7 @@ class Pair:
         self.a.post_send(request)
 
     def wait(self, seconds=10):
-        """The status of a's next completion; None: there was none in time."""
+        """The status of a's next completion, or None if there was none in time."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             count, completions = self.cqs[0].poll(1)
@@ -93,7 +93,7 @@ class Pair:
 
 
 class Events:
-    """What the device tells of itself. The library's call would block all threads."""
+    """The device's asynchronous events. The library's call would block all threads."""
 
     def __init__(self, ctx):
         self.ctx = ctx
@@ -104,7 +104,7 @@ class Events:
         self.poll.register(fds[0], select.POLLIN)
 
     def look(self):
-        """Note those that are there; has the device gone?"""
+        """Note the events that are there; is the device gone?"""
         while self.poll.poll(0):
             event = self.ctx.get_async_event()
             self.seen.append(event.event_type)
@@ -114,7 +114,7 @@ class Events:
 
 
     def gone(self, seconds):
-        """Has it gone, in so many seconds?"""
+        """Is it gone within so many seconds?"""
         end = time.monotonic() + seconds
         while not self.look() and time.monotonic() < end:
             self.poll.poll(100)
@@ -129,7 +129,7 @@ def link_of(fd):
 
 
 def write(pair, mr, sge):
-    """One WRITE; why it failed, or None."""
+    """One WRITE; the reason why it failed, or None."""
     try:
         pair.post(e.IBV_WR_RDMA_WRITE, sge, mr.rkey, mr.buf + 4096)
     except PyverbsRDMAError as error:
@@ -139,7 +139,7 @@ def write(pair, mr, sge):
 
 
 def traffic(seconds):
-    """Writes until the device goes, or so many seconds; has it gone?"""
+    """WRITEs until the device is removed, or for so many seconds; is it gone?"""
     ctx = open_device()
     events = Events(ctx)
     pair = Pair(ctx)
@@ -150,7 +150,7 @@ def traffic(seconds):
     print('ready', flush=True)
     while not why and time.monotonic() < end:
         why = write(pair, mr, sge)
-        # An error may come before the news: the core takes the region first.
+        # An error may come before the event: the core destroys the region first.
         if events.look() or (why and events.gone(5)):
             why = 'gone'
         writes += not why
@@ -160,16 +160,16 @@ def traffic(seconds):
 
 
 def again(rounds, seconds):
-    """The same with the device that comes next, until so many have gone."""
+    """The same with the next device, until so many have been removed."""
     end = time.monotonic() + seconds
     while rounds and time.monotonic() < end:
         try:
             rounds -= traffic(end - time.monotonic())
-        except (PyverbsError, SystemExit):      # not yet, or not any more
+        except (PyverbsError, SystemExit):      # not there yet, or removed again
             time.sleep(0.02)
     print('left', rounds, flush=True)
 
 
 if __name__ == '__main__':
     again(int(sys.argv[1]), float(sys.argv[2]))
-    os._exit(0)                 # whatever Python has still to let go
+    os._exit(0)                 # without the objects that Python still holds

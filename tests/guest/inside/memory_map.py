@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""While one processor changes the memory map, the timer of another has to go on.
+"""While one processor changes the memory map, the timer of another has to run.
 
 usage: memory_map.py CONFIG SECONDS     CONFIG: the configuration space, a file, of a
                                         function that no driver uses
@@ -12,14 +12,14 @@ COMMAND, MEMORY = 4, 2
 
 
 def sleep(seconds):
-    """As often as can be: each time it writes to the local APIC."""
+    """Sleep as often as possible: each sleep writes to the local APIC."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         time.sleep(0.0005)
 
 
 def change(config, seconds):
-    """Its BARs come and go."""
+    """Enable and disable its BARs."""
     count, end = 0, time.monotonic() + seconds
     while time.monotonic() < end:
         for command in (0, MEMORY):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""mount_nfs.py SERVER CLIENT: what mount.nfs does, at /mnt, over RDMA."""
+"""mount_nfs.py SERVER CLIENT: mounts at /mnt over RDMA, as mount.nfs does."""
 import ctypes
 import os
 import sys

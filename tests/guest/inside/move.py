@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Move random bytes by RDMA WRITE and print the MD5 of what went by.
+"""Move random bytes by RDMA WRITE and print their MD5.
 
-usage: move.py DEVICE GID-INDEX MIB          own the memory that is written to
-       move.py DEVICE GID-INDEX MIB ADDRESS  write into the other's memory
+usage: move.py DEVICE GID-INDEX MIB          own the memory that is written
+       move.py DEVICE GID-INDEX MIB ADDRESS  write into the memory of the other end
 
-The bytes go in rounds: one buffer full by writes of 1 MiB, the last of which has an
-immediate that wakes the other end. It looks at its memory and says over TCP that
-the next round may come.
+The bytes go in rounds: a full buffer by WRITEs of 1 MiB, the last of which has immediate
+data that wakes the other end. That end reads its memory and asks over TCP for the next
+round.
 """
 import hashlib
 import json
@@ -50,7 +50,7 @@ class End:
                                          cap=cap, sq_sig_all=0), attr)
 
     def connect(self, stream):
-        """Tell the other end who this is, and go to RTS."""
+        """Exchange addresses with the other end, and go to RTS."""
         gid = self.context.query_gid(1, self.gid_index)
         own = {'qpn': self.qp.qp_num, 'gid': str(gid), 'rkey': self.mr.rkey,
                'address': self.mr.buf, 'mtu': self.mtu}
@@ -67,7 +67,7 @@ class End:
         self.qp.to_rts(attr)
 
     def completion(self):
-        """The next completion, which has to be good; sleeps until it is there."""
+        """Sleep until the next completion, which has to be good."""
         while True:
             count, found = self.cq.poll(1)
             if not count:

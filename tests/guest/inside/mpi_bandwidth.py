@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""mpi_bandwidth.py MIB: so much from process 0 to 1 and back, all of it verified."""
+"""mpi_bandwidth.py MIB: moves so much from process 0 to 1 and back, and verifies it."""
 import sys
 import time
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Regions on demand of a process, whose memory comes and goes under them.
+"""On-demand regions of a process, whose pages come and go.
 
 usage: odp.py CHECK
 
@@ -51,14 +51,14 @@ def map_memory(size, prot=BOTH, at=None, fd=-1):
 
 
 def faults():
-    # The kernel asks the device again when what it was told is 12 ms old.
+    # The kernel queries the device again when its last answer is 12 ms old.
     time.sleep(0.03)
     with open(FAULTS, encoding='ascii') as counter:
         return int(counter.read())
 
 
 class Mover:
-    """Bytes from and to a region that is pinned."""
+    """Moves bytes between a pinned region and others."""
 
     def __init__(self):
         self.pair = loop.Pair(loop.open_device())
@@ -70,7 +70,7 @@ class Mover:
                               SGE(self.mr.buf, len(data), self.mr.lkey), rkey, address)
 
     def read(self, length, rkey, address):
-        """What is there, or the status of the completion."""
+        """The bytes that are there, or the status of the completion."""
         status = self.pair.move(e.IBV_WR_RDMA_READ,
                                 SGE(self.mr.buf, length, self.mr.lkey), rkey, address)
         return self.mr.read(length, 0) if status == e.IBV_WC_SUCCESS else status
@@ -84,7 +84,7 @@ def stamp(n, length=3 * PAGE + 100):
 
 
 def check_pages():
-    """Memory that nobody has touched, both ways; each page is asked for once."""
+    """Untouched memory in both directions: each page is requested once."""
     mover = Mover()
     base = map_memory(4 * MIB)
     mr = mover.demand(4 * MIB, base)
@@ -101,7 +101,7 @@ def check_pages():
 
 
 def check_rights():
-    """A page that is asked for to be read leaves those around it writable."""
+    """A page that is requested for reading leaves its neighbours writable."""
     mover = Mover()
     base = map_memory(MIB)
     mr = mover.demand(MIB, base)
@@ -115,7 +115,7 @@ def check_rights():
 
 
 def check_local():
-    """Sent from and received into such memory."""
+    """SEND from on-demand memory, and receive into it."""
     mover = Mover()
     base = map_memory(MIB)
     mr = mover.demand(MIB, base)
@@ -131,7 +131,7 @@ def check_local():
 
 
 def check_fork():
-    """What the parent is written stays hidden from the child, however often."""
+    """The child never sees bytes written to its parent."""
     mover = Mover()
     base = map_memory(MIB)
     mr = mover.demand(MIB, base)
@@ -149,7 +149,7 @@ def check_fork():
 
 
 def check_dontneed():
-    """Memory given back is empty to both, and taken anew."""
+    """Memory that was given back reads as zeros for both, and can be used again."""
     mover = Mover()
     base = map_memory(MIB)
     mr = mover.demand(MIB, base)
@@ -161,7 +161,7 @@ def check_dontneed():
 
 
 def check_punch():
-    """Pages of a file that are taken away, and those that take their place."""
+    """Pages of a file are removed and replaced by others."""
     mover = Mover()
     fd = os.memfd_create('pages')
     os.truncate(fd, MIB)
@@ -176,8 +176,8 @@ def check_punch():
 
 def check_traffic():
     """
-    Memory is given back, protected and mapped anew while writes are under way: each
-    of them succeeds, and none reaches memory that others have by then.
+    Memory is given back, protected and mapped again while WRITEs are under way: each
+    of them succeeds, and none reaches memory that has another owner by then.
     """
     mover = Mover()
     base = map_memory(MIB)
@@ -208,7 +208,7 @@ def check_traffic():
 
 
 def check_unmap():
-    """A page that is not there any more ends the connection, on either side."""
+    """A page that was unmapped ends the connection, on either side."""
     mover = Mover()
     base = map_memory(MIB)
     mr = mover.demand(MIB, base)
@@ -225,7 +225,7 @@ def check_unmap():
 
 
 def check_protect():
-    """Memory that the process itself must not write."""
+    """Memory that the process itself cannot write."""
     mover = Mover()
     base = map_memory(MIB, mmap.PROT_READ)
     mr = mover.demand(MIB, base)
@@ -238,7 +238,7 @@ def check_protect():
 
 
 def check_implicit():
-    """One region of all memory, also of what is mapped later."""
+    """One region of all memory, of later mappings too."""
     mover = Mover()
     mr = MR(mover.pair.pd, MIB, DEMAND, implicit=True)
     for n in range(5):
@@ -263,7 +263,7 @@ def advise(mover, mr, sge, advice, flags=e._IBV_ADVISE_MR_FLAG_FLUSH):
 
 
 def check_advice():
-    """What was fetched in advance is not asked for; nonsense is refused."""
+    """Pages that advice has fetched are not requested; wrong advice is refused."""
     mover = Mover()
     base = map_memory(4 * MIB)
     mr = mover.demand(4 * MIB, base)
@@ -272,7 +272,7 @@ def check_advice():
     before = faults()
     expect(mover.write(stamp(1), mr.rkey, base + 2 * MIB - 100), e.IBV_WC_SUCCESS)
     expect(faults(), before)
-    # Without a fault only what the process has is mapped: of fresh memory nothing.
+    # Advice without faults maps only pages that exist: of fresh memory none.
     fresh = map_memory(MIB)
     other = mover.demand(MIB, fresh)
     sge = SGE(fresh, MIB, other.lkey)
@@ -294,7 +294,7 @@ def check_advice():
 
 
 def check_queue():
-    """Advice that is not waited for is taken up to a bound; then it is waited for.
+    """Advice without waiting is queued up to a bound; after that it is waited for.
 
     While the device's messages are masked a command takes half a second, and each
     advice is one.
@@ -317,7 +317,7 @@ def check_queue():
 
 
 def check_many():
-    """Regions come and go, and their memory before or behind them."""
+    """Regions come and go, and their memory before or after them."""
     mover = Mover()
     for n in range(40):
         base = map_memory(MIB)
@@ -333,4 +333,4 @@ def check_many():
 if __name__ == '__main__':
     globals()['check_' + sys.argv[1]]()
     sys.stdout.flush()
-    os._exit(0)                 # whatever Python has still to let go
+    os._exit(0)                 # without the objects that Python still holds

@@ -3,9 +3,9 @@
 
 usage: perfquery.py DEVICE GID-INDEX PEER-GID METHOD ATTRIBUTE PORT
 
-What perfquery does, by GIDs instead of LIDs, which RoCE does not have: a MAD through
-/dev/infiniband/umad0 to queue pair 1 of the peer. Prints the status of the answer, and
-what the class defines of it in hex; numbers are in Python's notation.
+perfquery with GIDs instead of LIDs, which RoCE does not have: a MAD through
+/dev/infiniband/umad0 to queue pair 1 of the peer. Prints the status of the answer and
+its class-specific data in hex; numbers are in Python's notation.
 """
 import fcntl
 import ipaddress
@@ -20,7 +20,7 @@ QKEY = 0x80010000
 HEADER = struct.Struct('=IIIII4s4sHBBBBBB16s4sH6s')
 REGISTER, PKEYS = 0xc01c1b01, 0x1b03    # _IOWR(0x1b, 1, 28 bytes), _IO(0x1b, 3)
 MAD = struct.Struct('>BBBBHHQHHI')
-DATA = 64                               # where what the class defines begins
+DATA = 64                               # offset of the class-specific data
 
 
 def ask(device, gid_index, gid, method, attribute, port):
@@ -30,7 +30,7 @@ def ask(device, gid_index, gid, method, attribute, port):
                     encoding='ascii').read().strip() == device)
     fd = os.open(f'/dev/infiniband/{name}', os.O_RDWR)
     fcntl.ioctl(fd, PKEYS)
-    request = bytearray(28)             # of no class: answers alone
+    request = bytearray(28)             # of no class: for answers only
     request[20] = 1                     # the queue pair
     fcntl.ioctl(fd, REGISTER, request)
     agent = struct.unpack_from('=I', request)[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests of the provider's own book-keeping, on one device that talks to itself.
+"""Tests of the provider's own book-keeping, on one device that sends to itself.
 
 usage: provider.py DEVICE GID-INDEX [NAME]
 
@@ -27,7 +27,7 @@ SECONDS = 20
 
 
 class Rig:
-    """A context, a domain, a region, and what makes queue pairs of them."""
+    """A context, a domain and a region, and functions that make queue pairs of them."""
 
     def __init__(self):
         self.ctx = Context(name=DEVICE)
@@ -76,7 +76,7 @@ class Rig:
 
 
 def take(cq, count):
-    """So many completions, within the time."""
+    """So many completions, in time."""
     found, end = [], time.monotonic() + SECONDS
     while len(found) < count and time.monotonic() < end:
         found += cq.poll(count - len(found))[1]
@@ -100,7 +100,7 @@ def refused(error, function, *arguments):
 
 
 def test_send_queue_full(rig):
-    """As many requests as the queue says, and again when they are done."""
+    """The queue takes as many requests as it reports, and again after these complete."""
     cq = CQ(rig.ctx, 256)
     a, b = rig.qp(cq, sends=8), rig.qp(cq)
     rig.connect(a, b)
@@ -138,7 +138,7 @@ def test_receive_queue_wraps(rig):
 
 
 def test_shared_receive_queue(rig):
-    """Two queue pairs, RC and UC, drain it in any order, many times round."""
+    """Two queue pairs, RC and UC, drain it in any order, and it wraps many times."""
     send_cq, recv_cq = CQ(rig.ctx, 256), CQ(rig.ctx, 256)
     srq = SRQ(rig.pd, SrqInitAttr(attr=SrqAttr(max_wr=16, max_sge=1)))
     pairs = []
@@ -166,7 +166,7 @@ def test_shared_receive_queue(rig):
 
 
 def test_resize_shared(rig):
-    """What is posted survives, in order, at every place of the ring, and room comes."""
+    """Requests survive a resize, in order, at every index; the ring has room then."""
     send_cq, cq = CQ(rig.ctx, 256), CQ(rig.ctx, 256)
     srq = SRQ(rig.pd, SrqInitAttr(attr=SrqAttr(max_wr=64, max_sge=1)))
     a, b = rig.qp(send_cq, sends=64), rig.qp(cq, srq=srq)
@@ -194,7 +194,7 @@ def test_resize_shared(rig):
 
 
 def test_shared_receives_of_the_dead(rig):
-    """What a queue pair took and never completed does not fill the queue for ever."""
+    """Receives that a queue pair took and never completed leave the queue with it."""
     cq = CQ(rig.ctx, 256)
     srq = SRQ(rig.pd, SrqInitAttr(attr=SrqAttr(max_wr=4, max_sge=1)))
     room = 0
@@ -208,7 +208,7 @@ def test_shared_receives_of_the_dead(rig):
         a, b = rig.qp(cq), rig.qp(cq, srq=srq)
         rig.connect(a, b)
         rig.send(a, 1000)
-        take(cq, 1)                 # one of the two; the other goes with its owner
+        take(cq, 1)                 # the other one is destroyed with its owner
         a.close()
         b.close()
         rig.receive(srq, 0)
@@ -216,12 +216,12 @@ def test_shared_receives_of_the_dead(rig):
 
 
 def test_entries_of_the_destroyed(rig):
-    """They leave the completion queue; those of others stay, in order."""
+    """Its completions leave the completion queue; those of others stay, in order."""
     cq = CQ(rig.ctx, 64)
     a, b, c, d = (rig.qp(cq, sends=32) for _ in range(4))
     rig.connect(a, b)
     rig.connect(c, d)
-    for turn in range(8):           # the queue of completions goes round
+    for turn in range(8):           # the completion queue wraps
         for n in range(16):
             rig.write(a if n % 3 else c, n)
         time.sleep(0.3)
@@ -240,7 +240,7 @@ def test_entries_of_the_destroyed(rig):
 
 
 def test_query(rig):
-    """What was asked for at the start is what is told of it later."""
+    """Queries return the attributes of creation."""
     cq = CQ(rig.ctx, 16)
     srq = SRQ(rig.pd, SrqInitAttr(attr=SrqAttr(max_wr=16, max_sge=3)))
     assert srq.query().max_sge == 3
@@ -253,7 +253,7 @@ def test_query(rig):
 
 
 def test_resize(rig):
-    """Entries survive, in order, at every place of the ring and in both directions."""
+    """Entries survive a resize, in order, at every index of the ring, up and down."""
     cq = CQ(rig.ctx, 64)
     a, b = rig.qp(cq, sends=64), rig.qp(cq)
     rig.connect(a, b)
@@ -275,7 +275,7 @@ def test_resize(rig):
 
 
 def test_errors(rig):
-    """The first completion tells the reason, the others are flushed."""
+    """The first completion has the reason, the others are flushed."""
     cq = CQ(rig.ctx, 64)
     a, b = rig.qp(cq), rig.qp(cq)
     rig.connect(a, b)
@@ -309,7 +309,7 @@ def test_refused_requests(rig):
 
 
 def test_piecewise_posting(rig):
-    """wr_*: an error posts nothing of what was begun, abort neither."""
+    """wr_*: after an error or an abort no request of the batch is posted."""
     cq = CQ(rig.ctx, 64)
     b = rig.qp(cq)
     init = QPInitAttrEx(qp_type=e.IBV_QPT_RC, scq=cq, rcq=cq, pd=rig.pd,
@@ -377,7 +377,7 @@ def test_times(rig):
 
 
 def test_rate_limit(rig):
-    """Frames of a raw packet queue pair leave no faster than they may."""
+    """Frames of a raw packet queue pair leave no faster than their limit."""
     count, kbps, frame_ns = 20, 2000, 8 * 1250 * 10**9 // 2000000
     slack = 10**6               # the device's own burst
     flags = e.IBV_WC_STANDARD_FLAGS | e.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP
@@ -385,7 +385,7 @@ def test_rate_limit(rig):
     qp = rig.qp(cq, e.IBV_QPT_RAW_PACKET, sends=count)
 
     def sent():
-        """When each of so many frames left, which are posted at once."""
+        """The departure time of each of so many frames, posted together."""
         stamps, end, chain = [], time.monotonic() + SECONDS, [None]
         for n in range(count):
             chain.append(SendWR(n, sg=[rig.sge(1250)], num_sge=1, next_wr=chain[-1],
@@ -413,7 +413,7 @@ def test_rate_limit(rig):
     refused(errno.EINVAL, limit, 2**32 - 1)
     limit(0)
     stamps = sent()
-    # Less than it may take with the limit; the host may be busy.
+    # Less than the limit would take; the host may be busy.
     assert stamps[-1] - stamps[0] < (count - 1) * frame_ns - slack, stamps
     rc = rig.qp(cq)
     rc.to_rts(rig.attr(rc))

@@ -84,7 +84,7 @@ def check_steps(clock):
 
 
 def check_rate(clock, ctx):
-    """Against the device's clock, which is read in between."""
+    """The clock's rate against the device's clock, read in between."""
     for ppm in (0, 50000, -50000, 1):
         assert not clock.steer(ppm)
         before = clock.now(), device_ns(ctx), clock.now()
@@ -98,7 +98,7 @@ def check_rate(clock, ctx):
 
 
 def check_cross(clock):
-    """The system's clock before and behind each reading; no pulse, no alarm."""
+    """The system's clock before and after each reading; no pulse, no alarm."""
     answer = bytearray(struct.pack('4I', SAMPLES, 0, 0, 0) + bytes(25 * 48))
     fcntl.ioctl(clock.file, PTP_SYS_OFFSET_EXTENDED, answer)
     last = 0
@@ -126,7 +126,7 @@ def completion(pair, mr):
 
 
 def check_completions(clock, ctx):
-    """Their wall clock is this one, to the ns, whatever is done to it."""
+    """The wall clock of completions is this clock, to the ns, after every change."""
     pair = loop.Pair(ctx, make_cq=lambda: CQEX(ctx, CqInitAttrEx(
         cqe=2 * loop.DEPTH, wc_flags=WC_FLAGS)))
     mr = MR(pair.pd, 64, loop.ACCESS)
@@ -137,7 +137,7 @@ def check_completions(clock, ctx):
         stamp, wall = completion(pair, mr)
         assert before <= wall <= clock.now(), (before, wall)
         assert device_before <= stamp <= device_ns(ctx)
-        # What is over is told in the new time, too.
+        # Earlier completions are converted to the new time, too.
         clock.step(7 * SECOND)
         assert pair.cqs[0].read_completion_wallclock_ns() == wall + 7 * SECOND
         assert pair.cqs[0].read_timestamp() == stamp
@@ -145,7 +145,7 @@ def check_completions(clock, ctx):
 
 
 def check_page(ctx):
-    """The page behind it is to read, and one page."""
+    """The page of the clock can only be read, and is one page."""
     for size, protection in ((mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_WRITE),
                              (2 * mmap.PAGESIZE, mmap.PROT_READ)):
         try:
@@ -173,4 +173,4 @@ if __name__ == '__main__':
     check_completions(ptp, context)
     check_page(context)
     sys.stdout.flush()
-    os._exit(0)                 # whatever Python has still to let go
+    os._exit(0)                 # without the objects that Python still holds

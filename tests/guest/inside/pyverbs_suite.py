@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs rdma-core's own tests, those for any device: a line "RESULT NAME" for each.
+"""Runs those of rdma-core's tests that suit any device: a line "RESULT NAME" for each.
 
 usage: pyverbs_suite.py DEVICE GID-INDEX [MODULE...]
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path('/usr/share/rdma-core-tests')
 # Tests that fail, rather than skip, where the kernel is older than this.
 KERNELS = {
-    # The library writes an event into the CM by a command that came then.
+    # The library writes an event into the CM by a command that came with it.
     'test_rdmacm.CMTestCase.test_rdmacm_async_resolve_addrinfo': (6, 17),
 }
 
@@ -66,9 +66,9 @@ def skip_by_kernel(suite):
 
 
 def run_alone(test):
-    """In a process of its own, so that one that dies takes no other with it.
+    """Run it in a process of its own, so that a test that dies ends no other.
 
-    One of which nothing is said has failed too.
+    A test without a result has failed too.
     """
     child = os.fork()
     if not child:

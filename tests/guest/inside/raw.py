@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Objects for raw packets, as the driver makes them: what it tells of them, and refuses.
+"""Objects for raw packets, as the driver makes them: their reports and refusals.
 
 Nothing is printed and the exit status is 0 when all is right.
 """
@@ -77,4 +77,4 @@ def main():
 
 if __name__ == '__main__':
     main()
-    os._exit(0)                 # whatever Python has still to let go
+    os._exit(0)                 # without the objects that Python still holds

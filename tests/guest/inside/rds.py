@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""rds.py ADDRESS: echo the beginnings of datagrams; rds.py ADDRESS PEER: send them.
+"""rds.py ADDRESS: echo the first bytes of datagrams; rds.py ADDRESS PEER: send them.
 
 Reliable Datagram Sockets, which choose RDMA by the address.
 """
@@ -19,7 +19,7 @@ def main():
     sock = socket.socket(socket.AF_RDS if hasattr(socket, 'AF_RDS') else 21,
                          socket.SOCK_SEQPACKET)
     sock.bind((address, PORT))
-    # What comes to an address that nobody has bound is dropped.
+    # Datagrams to an unbound address are dropped.
     open('/tmp/rds.bound', 'w').close()
     sock.settimeout(60)
     for n in range(COUNT):

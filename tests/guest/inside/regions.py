@@ -31,7 +31,7 @@ def expect(what, want):
 
 
 class Source:
-    """64 bytes to write, and to where."""
+    """64 bytes to write, and their destination."""
 
     def __init__(self, pair):
         self.pair = pair
@@ -83,7 +83,7 @@ def check_zero_based():
 
 
 def check_rereg():
-    """Another place, another right; what is not named stays."""
+    """Another place, other rights; attributes without their flag stay."""
     pair = loop.Pair(loop.open_device())
     source = Source(pair)
     mr = MR(pair.pd, 4096, loop.ACCESS)
@@ -105,7 +105,7 @@ def interrupts(vector):
 
 
 def check_vectors():
-    """Each completion vector tells of the queues that chose it, no other does."""
+    """Each completion vector signals the queues that chose it, and no others."""
     ctx = loop.open_device()
     count = ctx.num_comp_vectors
     expect(count, os.cpu_count())
@@ -125,7 +125,7 @@ def check_vectors():
 
 
 def check_resize():
-    """Completions that wait survive a longer and a shorter ring."""
+    """Unread completions survive a longer and a shorter ring."""
     ctx = loop.open_device()
     pair = loop.Pair(ctx)
     source = Source(pair)
@@ -134,7 +134,7 @@ def check_resize():
     for depth in (256, 8, 64):
         for _ in range(5):
             pair.post(e.IBV_WR_RDMA_WRITE, sge, target.rkey, target.buf)
-        # The last of them has surely come when this READ has.
+        # The last of them has arrived once this READ completes.
         pair.post(e.IBV_WR_RDMA_READ, sge, target.rkey, target.buf)
         pair.cqs[0].resize(depth)
         expect([pair.wait() for _ in range(6)], 6 * [e.IBV_WC_SUCCESS])
@@ -166,4 +166,4 @@ def check_device_memory():
 if __name__ == '__main__':
     globals()['check_' + sys.argv[1]]()
     sys.stdout.flush()
-    os._exit(0)                 # whatever Python has still to let go
+    os._exit(0)                 # without the objects that Python still holds

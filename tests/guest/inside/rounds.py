@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The device comes and goes, by turns in each of four ways, under its users.
+"""Remove and add the device under its users, in four ways by turns.
 
 usage: rounds.py ROUNDS ADDRESS
 
-users.py and rping are its users, over the network card's ADDRESS. A line is printed
-for each round, with its seconds; then how many pings there were. Exit status 1 and
-"wrong: ..." when the device or a user did not come back.
+users.py and rping are its users, over the network card's ADDRESS. Prints a line for each
+round, with its seconds; then the number of pings. Exit status 1 and "wrong: ..." if the
+device or a user did not come back.
 """
 import os
 import pathlib
@@ -72,7 +72,7 @@ def ready(count):
 
 
 def start_users(address):
-    """Those of rdma_cm begin anew whenever they have ended."""
+    """Start the users; those of rdma_cm start again whenever they end."""
     users = ['exec python3 /tmp/users.py >/tmp/users 2>&1',
              f'while :; do rping -s -P -a {address}; sleep 0.1; done',
              f'while :; do rping -c -a {address} -v -C 100000 >>/tmp/pings; '

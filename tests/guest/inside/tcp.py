@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Move random bytes through TCP and print the SHA-256 of what went by.
+"""Move random bytes through TCP and print their SHA-256.
 
 usage: tcp.py PORT              receive until the other end closes
        tcp.py PORT ADDRESS MIB  send

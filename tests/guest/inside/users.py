@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A process with something of everything that the device has, while it comes and goes.
+"""A process with every kind of object, while its device is removed and added.
 
 usage: users.py
 
-RDMA WRITEs to pinned memory and to regions on demand, explicit and implicit, whose
-pages are given back meanwhile; queue pairs of XRC and their domain; a memory window.
-Until the device goes, then the same on the one that comes back, for ever. Prints
-"ready" each time when all is there and something has been written to each region, and
-what went wrong, if it was not that the device went.
+RDMA WRITEs to pinned memory and to on-demand regions, explicit and implicit, whose pages
+are given back meanwhile; queue pairs of XRC and their domain; a memory window. All of it
+until the device is removed, then on the next one, for ever. Prints "ready" each time
+after a WRITE to each region, and any error that is not the removal's.
 """
 import os
 import time
@@ -24,7 +23,7 @@ from pyverbs.xrcd import XRCD, XRCDInitAttr
 
 
 class Xrc:
-    """A domain of no file, a shared receive queue in it, and a queue pair each way."""
+    """A domain without a file, a shared receive queue in it, and both queue pairs."""
 
     def __init__(self, ctx, pd, cq):
         self.domain = XRCD(ctx, XRCDInitAttr(
@@ -46,7 +45,7 @@ class Xrc:
 
 
 class Users:
-    """The objects; close() lets go of them."""
+    """The objects; close() destroys them."""
 
     def __init__(self):
         self.ctx = loop.open_device()
@@ -60,7 +59,7 @@ class Users:
         self.xrc = Xrc(self.ctx, self.pair.pd, self.pair.cqs[1])
 
     def turn(self, n):
-        """A WRITE to each region; why one failed, or None."""
+        """A WRITE to each region; the reason why one failed, or None."""
         page = n % 256 * odp.PAGE
         sge = SGE(self.mr.buf, odp.PAGE, self.mr.lkey)
         for rkey, address in ((self.mr.rkey, self.mr.buf + odp.PAGE),
@@ -82,7 +81,7 @@ class Users:
 
 
 def once():
-    """Until the device goes."""
+    """Write until the device is removed."""
     users = Users()
     n, why = 0, None
     while not why:
@@ -102,5 +101,5 @@ if __name__ == '__main__':
     while True:
         try:
             once()
-        except (PyverbsError, SystemExit, OSError):     # not yet, or not any more
+        except (PyverbsError, SystemExit, OSError):     # not there yet, or removed again
             time.sleep(0.05)

@@ -3,9 +3,9 @@
 
 usage: xrc.py GID-INDEX [FILE]
 
-One process has the connection, another (with FILE) a shared receive queue in the domain:
-what the first one sends to that queue's number arrives at the other, and when the other
-has ended its queue is no more to be reached. Status 1 if not.
+One process has the connection, another (with FILE) a shared receive queue in the domain.
+Messages of the first to that queue's number arrive at the other; after the other has
+ended they fail. Status 1 if not.
 """
 import os
 import subprocess
@@ -30,7 +30,7 @@ MESSAGES = 8
 
 
 class Side:
-    """What both processes have: the domain, memory, completions."""
+    """The objects of both processes: the domain, memory, completions."""
 
     def __init__(self, path):
         self.ctx = Context(name='ernic0')
@@ -91,7 +91,7 @@ def message(n):
 
 
 def receiver(path):
-    """The process that is told nothing but the file."""
+    """The process that knows nothing but the file."""
     side = Side(path)
     attr = SrqInitAttrEx(max_wr=MESSAGES)
     attr.srq_type, attr.pd, attr.xrcd, attr.cq = (e.IBV_SRQT_XRC, side.pd, side.xrcd,
