@@ -350,20 +350,65 @@ static void test_atomic_served(void)
     dlg_close(&d);
 }
 
-/* A response waits, and what stands behind it. */
+static void peer_reads(Dialog *d, uint32_t psn, uint64_t off, uint32_t len)
+{
+    PEER(d, READ_REQUEST, .psn = psn, .va = d->mem + off, .rkey = d->key,
+         .dma_len = len, .ackreq = true);
+}
+
+/*
+ * The first packet of the response has no page: RNR NAK, however often the peer asks,
+ * so that its transport retries stay for packets that are lost.
+ */
 static void test_read_served(void)
 {
+    struct ernic_eqe eqe;
     Dialog d;
+    int i;
 
     open_demand(&d, ERNIC_QPT_RC);
     dlg_recv(&d, DLG_SINK, 0);
-    PEER(&d, READ_REQUEST, .psn = RQ, .va = d.mem + PAGE, .rkey = d.key,
-         .dma_len = 5000, .ackreq = true);
+    for (i = 0; i < 9; i++) {
+        peer_reads(&d, RQ, PAGE, 5000);
+        SENT_NAK(&d, RNR, RQ, 0);
+    }
+    PEER(&d, SEND_ONLY, .psn = RQ + 5, .ackreq = true);
+    dlg_no_wc(&d);
+    eqe = faulted(&d, PAGE, 5000, false);
+    set(&d, 1, 2, R);
+    fake_page_resume(d.e, &eqe, false);
+    QUIET(&d);
+    peer_reads(&d, RQ, PAGE, 5000);
+    dlg_sent_read(&d, RQ, 1, PAGE, 5000);
+    PEER(&d, SEND_ONLY, .psn = RQ + 5, .ackreq = true);
+    RECV_WC(&d, 0, SUCCESS);
+    SENT_ACK(&d, RQ + 5, 2);
+    g_assert_cmpuint(d.e->stats.page_faults, ==, 1);
+    dlg_close(&d);
+}
+
+/* A response that has begun waits for its next page, and the requests after it too. */
+static void test_read_served_middle(void)
+{
+    Dialog d;
+    int i;
+
+    open_demand(&d, ERNIC_QPT_RC);
+    set(&d, 1, 1, R);
+    dlg_recv(&d, DLG_SINK, 0);
+    peer_reads(&d, RQ, PAGE, 5000);
+    SENT(&d, READ_RSP_FIRST, .psn = RQ, .msn = 1, .syndrome = DLG_ACK,
+         .payload_len = 1024, .payload = d.at + PAGE);
+    for (i = 1; i < 4; i++) {
+        SENT(&d, READ_RSP_MIDDLE, .psn = RQ + i, .payload_len = 1024,
+             .payload = d.at + PAGE + i * 1024);
+    }
     PEER(&d, SEND_ONLY, .psn = RQ + 5, .ackreq = true);
     RECV_WC(&d, 0, SUCCESS);
     QUIET(&d);
-    asked(&d, PAGE, 5000, false);
-    dlg_sent_read(&d, RQ, 1, PAGE, 5000);
+    asked(&d, 2 * PAGE, 5000 - PAGE, false);
+    SENT(&d, READ_RSP_LAST, .psn = RQ + 4, .msn = 1, .syndrome = DLG_ACK,
+         .payload_len = 5000 - PAGE, .payload = d.at + 2 * PAGE);
     SENT_ACK(&d, RQ + 5, 2);
     dlg_close(&d);
 }
@@ -373,10 +418,11 @@ static void test_read_served_failed(void)
     Dialog d;
 
     open_demand(&d, ERNIC_QPT_RC);
-    PEER(&d, READ_REQUEST, .psn = RQ, .va = d.mem, .rkey = d.key,
-         .dma_len = 16, .ackreq = true);
+    peer_reads(&d, RQ, 0, 16);
+    SENT_NAK(&d, RNR, RQ, 0);
     refused(&d, 0, 16, false);
-    SENT_NAK(&d, ERNIC_NAK_REM_ACC, RQ, 1);
+    peer_reads(&d, RQ, 0, 16);
+    SENT_NAK(&d, ERNIC_NAK_REM_ACC, RQ, 0);
     dlg_event(&d, ERNIC_EV_QP_ACCESS_ERR);
     STATE_IS(&d, ERR);
     dlg_close(&d);
@@ -785,6 +831,7 @@ int main(int argc, char **argv)
     g_test_add_func("/odp/write/failed", test_write_failed);
     g_test_add_func("/odp/served/atomic", test_atomic_served);
     g_test_add_func("/odp/served/read", test_read_served);
+    g_test_add_func("/odp/served/read-middle", test_read_served_middle);
     g_test_add_func("/odp/served/read-failed", test_read_served_failed);
     g_test_add_func("/odp/removed", test_removed);
     g_test_add_func("/odp/nobody", test_nobody);

@@ -152,6 +152,22 @@ ErnicDma ernic_dma_remote_read(Ernic *e, uint32_t pd, uint32_t qpn,
     return mr ? copy(e, mr, off, buf, NULL, len) : ERNIC_DMA_OK;
 }
 
+ErnicDma ernic_dma_remote_present(Ernic *e, const ErnicMr *mr, uint64_t off,
+                                  uint32_t now, uint32_t len)
+{
+    uint64_t addr, run, at;
+
+    if (!mr || !mr->odp) {
+        return ERNIC_DMA_OK;
+    }
+    for (at = 0; at < now; at += run) {
+        if (!ernic_odp_find(mr->odp, off + at, false, &addr, &run)) {
+            return absent(e, mr, off + at, len - at, false);
+        }
+    }
+    return ERNIC_DMA_OK;
+}
+
 ErnicDma ernic_dma_remote_write(Ernic *e, uint32_t pd, uint32_t qpn,
                                 uint32_t key, uint64_t addr, const void *buf,
                                 uint32_t len)

@@ -48,6 +48,12 @@ ErnicDma ernic_dma_remote_write(Ernic *e, uint32_t pd, uint32_t qpn,
                                 uint32_t key, uint64_t addr, const void *buf,
                                 uint32_t len);
 /*
+ * Are the pages of the first @now bytes present, for reading? The key opens all
+ * @len bytes: the caller checked. OK or ABSENT, with all @len bytes wanted.
+ */
+ErnicDma ernic_dma_remote_present(Ernic *e, const ErnicMr *mr, uint64_t off,
+                                  uint32_t now, uint32_t len);
+/*
  * @addr is a multiple of 8: the caller checked. PROT also where the key maps it
  * to a bus address that is not, which no atomic operation can reach.
  */

@@ -29,16 +29,12 @@ static bool rd_room(const ErnicQp *qp)
     return qp->attr.max_dest_rd_atomic && (!rd->pending || rd->again);
 }
 
-/* NULL: there is no room. */
+/* The next entry; the caller has found rd_room(). */
 static ErnicRdRes *rd_slot(ErnicQp *qp)
 {
+    ErnicRdRes *rd = &qp->rd[qp->rq.rd_head];
     uint32_t size = qp->attr.max_dest_rd_atomic;
-    ErnicRdRes *rd;
 
-    if (!rd_room(qp)) {
-        return NULL;
-    }
-    rd = &qp->rd[qp->rq.rd_head];
     qp->ack.rd_pending -= rd->pending;
     *rd = (ErnicRdRes) { .used = true, .npsn = 1, .end = 1 };
     qp->rq.rd_head = (qp->rq.rd_head + 1) % size;
@@ -57,7 +53,9 @@ static void rd_start(Ernic *e, ErnicQp *qp, ErnicRdRes *rd)
 static ErnicFault fetch_read(Ernic *e, ErnicQp *qp, uint32_t pd,
                              const ErnicPkt *pkt)
 {
+    uint32_t mtu = ernic_qp_mtu(qp);
     const ErnicMr *mr;
+    ErnicFault fault;
     ErnicRdRes *rd;
     uint64_t off;
 
@@ -69,12 +67,23 @@ static ErnicFault fetch_read(Ernic *e, ErnicQp *qp, uint32_t pd,
                                &off)) {
         return ERNIC_FAULT_REM_ACCESS;
     }
-    rd = rd_slot(qp);
-    if (!rd) {
+    if (!rd_room(qp)) {
         return ERNIC_FAULT_RD_ATOMIC_OVERFLOW;
     }
+    /*
+     * An absent page is an RNR NAK (9.7.5.2.8), which spends none of the peer's
+     * transport retries, as silence would. Only pages that go away after the
+     * response has begun make it wait (ack.c).
+     */
+    fault = ernic_responder_dma_fault(e, qp,
+        ernic_dma_remote_present(e, mr, off, MIN(pkt->dma_len, mtu),
+                                 pkt->dma_len), true);
+    if (fault) {
+        return fault;
+    }
+    rd = rd_slot(qp);
     rd->psn = pkt->psn;
-    rd->npsn = MAX(DIV_ROUND_UP(pkt->dma_len, ernic_qp_mtu(qp)), 1u);
+    rd->npsn = MAX(DIV_ROUND_UP(pkt->dma_len, mtu), 1u);
     rd->end = rd->npsn;
     rd->rkey = pkt->rkey;
     rd->xrc_srq = qp->rq.xrc_srq;
