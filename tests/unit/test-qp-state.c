@@ -180,6 +180,48 @@ static void test_rd_resize(Fixture *f, gconstpointer data)
     }
 }
 
+/* An entry whose response is still to be sent stays, however old it is. */
+static void test_rd_resize_pending(Fixture *f, gconstpointer data)
+{
+    struct ernic_qp_attr attr;
+    uint32_t i, k;
+    ErnicQp *qp;
+    FakeQp q;
+
+    bring(f, &q, ERNIC_QPT_RC, ERNIC_QPS_SQD);
+    qp = &f->e->qp[q.qpn];
+    fake_qp_attr(&attr, 9, 2);
+    attr.max_dest_rd_atomic = 4;
+    g_assert_cmpint(fake_modify_qp(f->e, q.qpn, ERNIC_QPA_STATE |
+                                   ERNIC_QPA_MAX_DEST_RD_ATOMIC,
+                                   ERNIC_QPS_SQD, &attr), ==, ERNIC_OK);
+    attr.max_dest_rd_atomic = 2;
+    for (i = 0; i < 4; i++) {
+        for (k = 0; k < 4; k++) {
+            qp->rd[k] = (ErnicRdRes) {
+                .used = true, .npsn = 1, .end = 1, .atomic = true, .psn = 100 + k,
+                .again = k == i, .pending = k == i, .next = k != i,
+            };
+        }
+        qp->rq.rd_head = 0;
+        qp->ack.rd_pending = 1;
+        g_assert_cmpint(fake_modify_qp(f->e, q.qpn, ERNIC_QPA_STATE |
+                                       ERNIC_QPA_MAX_DEST_RD_ATOMIC,
+                                       ERNIC_QPS_SQD, &attr), ==,
+                        i < 2 ? ERNIC_ERR_BUSY : ERNIC_OK);
+        g_assert_cmpuint(qp->ack.rd_pending, ==, 1);
+        if (i < 2) {
+            continue;
+        }
+        g_assert_true(qp->rd[i - 2].pending);
+        attr.max_dest_rd_atomic = 4;
+        g_assert_cmpint(fake_modify_qp(f->e, q.qpn, ERNIC_QPA_STATE |
+                                       ERNIC_QPA_MAX_DEST_RD_ATOMIC,
+                                       ERNIC_QPS_SQD, &attr), ==, ERNIC_OK);
+        attr.max_dest_rd_atomic = 2;
+    }
+}
+
 /* ---- Reset and Error ------------------------------------------------------------- */
 
 /* Going to Reset empties everything, and nothing of before happens after. */
@@ -275,6 +317,7 @@ int main(int argc, char **argv)
     ADD("posting", test_posting);
     ADD("sqd", test_sqd);
     ADD("rd-resize", test_rd_resize);
+    ADD("rd-resize/pending", test_rd_resize_pending);
     ADD("reset", test_reset);
     ADD("error", test_error);
     return g_test_run();

@@ -509,6 +509,23 @@ static uint8_t check_values(const Ernic *e, const struct ernic_qp_attr *attr,
     return mask & ERNIC_QPA_AV ? check_av(e, &attr->av) : ERNIC_OK;
 }
 
+/*
+ * Would @size entries for inbound READs and atomics hold every response that is still
+ * to be sent? The newest entries stay. An older one may be pending as well: a duplicate
+ * made it so, or a FLUSH was put there that had lost its entry.
+ */
+static bool resize_keeps_pending(const ErnicQp *qp, uint32_t size)
+{
+    uint32_t old = qp->attr.max_dest_rd_atomic, i;
+
+    for (i = 0; i + size < old; i++) {
+        if (qp->rd[(qp->rq.rd_head + i) % old].pending) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static uint8_t modify_check(const Ernic *e, const ErnicQp *qp,
                             const struct ernic_qp_attr *attr, uint8_t to)
 {
@@ -534,9 +551,8 @@ static uint8_t modify_check(const Ernic *e, const ErnicQp *qp,
     if (qp->state == ERNIC_QPS_SQD && to == ERNIC_QPS_SQD && !qp->sq_drained) {
         return ERNIC_ERR_STATE;
     }
-    /* Responses that were not sent yet need their places. */
     if ((mask & ERNIC_QPA_MAX_DEST_RD_ATOMIC) &&
-        attr->max_dest_rd_atomic < qp->ack.rd_pending) {
+        !resize_keeps_pending(qp, attr->max_dest_rd_atomic)) {
         return ERNIC_ERR_BUSY;
     }
     return check_values(e, attr, mask);
