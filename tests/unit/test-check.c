@@ -170,6 +170,7 @@ BREAK(mw_type, SET(MR(mw1).qpn, b->out.qpn));
 BREAK(mr_refs, SET(MR(key).refs, 1));
 BREAK(train_frame, SET(E->tx->frame, true));
 BREAK(flows_count, SET(E->num_flows, 0));
+BREAK(groups_count, SET(E->num_groups, 7));
 BREAK(mcast_qp, SET(E->mcast[0].qpn, b->uc.qpn));
 BREAK(mcast_gone, SET(E->mcast[0].qpn, 50));
 BREAK(mcast_gid, SET(E->mcast[0].gid, (ErnicGid) { { 0xfe } }));
@@ -301,6 +302,7 @@ static const struct {
     { "gid-table", break_gid },
     { "pkey-table", break_pkey },
     { "mcast-groups", break_groups },
+    { "mcast-groups", break_groups_count },
     { "held-train", break_train_seg },
     { "held-train", break_train_closed },
     { "held-train", break_train_len },

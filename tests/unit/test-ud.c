@@ -135,7 +135,6 @@ SPOIL(nothing, (void)wqe)
 SPOIL(bad_index, wqe->ud.av.sgid_index = ERNIC_LIM_GID)
 SPOIL(free_index, wqe->ud.av.sgid_index = 5)
 SPOIL(bad_version, wqe->ud.av.dgid[0] = 0xfe)
-SPOIL(bad_qpn, wqe->ud.dest_qpn = cpu_to_le32(0x1000000))
 SPOIL(bad_label, wqe->ud.av.flow_label = cpu_to_le32(0x100000))
 SPOIL(bad_reserved, wqe->ud.av.reserved[1] = 1)
 SPOIL(bad_pkey, wqe->ud.pkey_index = cpu_to_le16(1))
@@ -149,7 +148,6 @@ static const Bad bads[] = {
     { "sgid-index", ERNIC_WC_LOC_QP_OP_ERR, 16, bad_index },
     { "sgid-free", ERNIC_WC_LOC_QP_OP_ERR, 16, free_index },
     { "ip-version", ERNIC_WC_LOC_QP_OP_ERR, 16, bad_version },
-    { "qpn", ERNIC_WC_LOC_QP_OP_ERR, 16, bad_qpn },
     { "flow-label", ERNIC_WC_LOC_QP_OP_ERR, 16, bad_label },
     { "reserved", ERNIC_WC_LOC_QP_OP_ERR, 16, bad_reserved },
     { "pkey-index", ERNIC_WC_LOC_QP_OP_ERR, 16, bad_pkey },

@@ -41,9 +41,16 @@ static void drop_doorbells(ErnicPci *d)
 
 void ernic_pci_verbs_reset(ErnicPci *d, uint64_t now)
 {
+    ErnicVerbs *v = &d->verbs;
+
     drop_doorbells(d);
     qatomic_set(&d->irq_pending, 0);
-    d->verbs = (ErnicVerbs) { };
+    qatomic_set(&v->enabled, false);
+    qatomic_set(&v->fatal, false);
+    qatomic_set(&v->cmd_pi, 0);
+    qatomic_set(&v->cmd_ci, 0);
+    v->cmd_addr = v->rsp_addr = 0;
+    v->ring_shift = v->error = 0;
     ernic_pci_udp_reset(d);
     ernic_pci_netdev_reset(d);
     ernic_reset(d->engine);
@@ -59,7 +66,7 @@ static void fatal(ErnicPci *d, uint32_t error)
 {
     trace_ernic_guest_fatal(ernic_pci_id(d), error);
     ernic_pci_guest_error(d, "the rings of commands are not in memory");
-    d->verbs.fatal = true;
+    qatomic_set(&d->verbs.fatal, true);
     d->verbs.error = error;
     drop_doorbells(d);
     ernic_pci_irq(d, 0);
@@ -159,7 +166,7 @@ static void run(ErnicPci *d, uint64_t now, uint32_t budget, bool all)
     uint32_t pi, ci = v->cmd_ci;
     bool done;
 
-    if (!v->enabled || v->fatal) {
+    if (!qatomic_read(&v->enabled) || qatomic_read(&v->fatal)) {
         drop_doorbells(d);
         return;
     }
@@ -171,7 +178,7 @@ static void run(ErnicPci *d, uint64_t now, uint32_t budget, bool all)
         ernic_pci_irq(d, 0);
     }
     /* For one that takes its time the engine asks to be woken. */
-    if (!done && !v->fatal && !budget) {
+    if (!done && !qatomic_read(&v->fatal) && !budget) {
         ernic_pci_kick(d);
     }
 }
@@ -249,7 +256,7 @@ static void enable(ErnicPci *d)
     trace_ernic_pci_enable(ernic_pci_id(d), v->cmd_addr, v->rsp_addr, v->ring_shift);
     now = ernic_pci_enter(d);
     ernic_set_link(d->engine, now, ernic_pci_link(d));
-    v->enabled = true;
+    qatomic_set(&v->enabled, true);
     ernic_pci_leave(d);
 }
 
@@ -257,12 +264,12 @@ static void write_control(ErnicPci *d, uint64_t value)
 {
     bool on = value & ERNIC_CONTROL_ENABLE;
 
-    if ((value & ERNIC_CONTROL_RESET) || (d->verbs.enabled && !on)) {
+    if ((value & ERNIC_CONTROL_RESET) || (ernic_pci_verbs_enabled(d) && !on)) {
         trace_ernic_pci_reset(ernic_pci_id(d));
         ernic_pci_verbs_reset(d, ernic_pci_enter(d));
         ernic_pci_leave(d);
     }
-    if (on && !d->verbs.enabled) {
+    if (on && !ernic_pci_verbs_enabled(d)) {
         enable(d);
     }
 }
@@ -272,7 +279,7 @@ static void write_cmd_pi(ErnicPci *d, uint64_t value)
     ErnicVerbs *v = &d->verbs;
     uint32_t ci;
 
-    if (!v->enabled || v->fatal) {
+    if (!qatomic_read(&v->enabled) || qatomic_read(&v->fatal)) {
         ernic_guest_not_enabled(d, "cmd_pi", value);
         return;
     }
@@ -284,7 +291,7 @@ static void write_cmd_pi(ErnicPci *d, uint64_t value)
         ernic_pci_guest_error(d, "cmd_pi %u does not follow %u",
                               (uint32_t)value, v->cmd_pi);
         ernic_pci_enter(d);
-        if (!v->fatal) {
+        if (!qatomic_read(&v->fatal)) {
             v->error = ERNIC_DEVERR_CMD_INDEX;      /* FATAL keeps its reason */
         }
         ernic_pci_leave(d);
@@ -296,14 +303,14 @@ static void write_cmd_pi(ErnicPci *d, uint64_t value)
 
 static uint64_t read_status(ErnicPci *d)
 {
-    return (d->verbs.enabled ? ERNIC_STATUS_ENABLED : 0) |
-           (d->verbs.fatal ? ERNIC_STATUS_FATAL : 0) |
+    return (ernic_pci_verbs_enabled(d) ? ERNIC_STATUS_ENABLED : 0) |
+           (ernic_pci_verbs_fatal(d) ? ERNIC_STATUS_FATAL : 0) |
            (ernic_pci_link(d) ? ERNIC_STATUS_LINK : 0);
 }
 
 static uint64_t read_control(ErnicPci *d)
 {
-    return d->verbs.enabled ? ERNIC_CONTROL_ENABLE : 0;
+    return ernic_pci_verbs_enabled(d) ? ERNIC_CONTROL_ENABLE : 0;
 }
 
 /* Frames of the network card carry RoCEv2 where there is no other link. */
@@ -382,7 +389,7 @@ static ErnicRegBlock block_at(ErnicPci *d, hwaddr *off)
     }
     return (ErnicRegBlock) {
         .reg = regs, .num = ARRAY_SIZE(regs), .fields = &d->verbs,
-        .locked = d->verbs.enabled,
+        .locked = ernic_pci_verbs_enabled(d),
     };
 }
 
@@ -419,7 +426,7 @@ static void bar_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
     } else if (size != 8 || off & ((1u << DB_SHIFT) - 1) ||
                page >= d->cfg.max_uctx) {
         ernic_guest_bad_write(d, off, size, value);
-    } else if (!d->verbs.enabled || d->verbs.fatal) {
+    } else if (!ernic_pci_verbs_enabled(d) || ernic_pci_verbs_fatal(d)) {
         ernic_guest_not_enabled(d, "doorbell", value);
     } else {
         doorbell(d, page, value);

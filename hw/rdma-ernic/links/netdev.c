@@ -133,14 +133,14 @@ static bool is_pg332s(const ErnicPci *d, const ErnicPath *path)
 static bool roce_frame(ErnicPci *d, ErnicFrame *f, const uint8_t *buf,
                        size_t size, ErnicDrop *drop)
 {
-    if (d->udp || (!d->verbs.enabled && !d->pg332.engine)) {
+    if (d->udp || (!ernic_pci_verbs_enabled(d) && !d->pg332.engine)) {
         return false;
     }
     *drop = ernic_net_parse(f, buf, size);
     if (*drop == ERNIC_DROP_NOT_ROCE) {
         return false;
     }
-    return (d->verbs.enabled && (*drop || is_ours(d->engine, &f->path))) ||
+    return (ernic_pci_verbs_enabled(d) && (*drop || is_ours(d->engine, &f->path))) ||
            is_pg332s(d, &f->path);
 }
 
@@ -183,7 +183,7 @@ static bool raw_receive(ErnicPci *d, const uint8_t *buf, size_t size)
 {
     uint64_t now;
 
-    if (!d->verbs.enabled || !ernic_wants_frame(d->engine, buf, size)) {
+    if (!ernic_pci_verbs_enabled(d) || !ernic_wants_frame(d->engine, buf, size)) {
         return false;
     }
     if (d->net.sending) {
@@ -250,7 +250,7 @@ void ernic_pci_netdev_tell_link(ErnicPci *d)
     }
     d->net.link_moved = false;
     now = ernic_pci_enter(d);
-    if (d->verbs.enabled) {
+    if (ernic_pci_verbs_enabled(d)) {
         ernic_set_link(d->engine, now, ernic_pci_link(d));
     }
     ernic_pci_pg332_link(d, now);

@@ -375,7 +375,7 @@ void ernic_pci_tx_ready(ErnicPci *d, uint64_t now)
 void ernic_pci_rx(ErnicPci *d, uint64_t now, const ErnicTrain *train)
 {
     Ernic *pg332 = d->pg332.engine;
-    bool its = pg332 && (!d->verbs.enabled || ernic_expects(pg332, train) ||
+    bool its = pg332 && (!ernic_pci_verbs_enabled(d) || ernic_expects(pg332, train) ||
                          (ernic_has_address(pg332, train) &&
                           !ernic_has_address(d->engine, train)));
 
@@ -440,7 +440,8 @@ static bool pg332_tx(void *env, const ErnicTrain *train)
 {
     ErnicPci *d = env;
 
-    return (d->verbs.enabled && to_face(d->engine, d->pg332.engine->now, train)) ||
+    return (ernic_pci_verbs_enabled(d) &&
+            to_face(d->engine, d->pg332.engine->now, train)) ||
            to_link(d, train);
 }
 

@@ -46,7 +46,7 @@ typedef struct ErnicVerbs {
     uint32_t ring_shift;
     uint32_t cmd_pi, cmd_ci;
     uint32_t error;             /* enum ernic_dev_error */
-    bool enabled, fatal;
+    bool enabled, fatal;        /* atomic */
 } ErnicVerbs;
 
 /* The ERNIC face: an engine of its own, under the same lock. */
@@ -130,6 +130,20 @@ struct ErnicPci {
     uint32_t state_len;         /* of the engine, while it migrates */
     uint8_t *state;
 };
+
+/*
+ * The verbs face takes commands and doorbells; it has met an error that only a reset
+ * ends. The threads of vCPUs ask without the lock.
+ */
+static inline bool ernic_pci_verbs_enabled(const ErnicPci *d)
+{
+    return qatomic_read(&d->verbs.enabled);
+}
+
+static inline bool ernic_pci_verbs_fatal(const ErnicPci *d)
+{
+    return qatomic_read(&d->verbs.fatal);
+}
 
 /* Its name in traces. */
 static inline const char *ernic_pci_id(const ErnicPci *d)

@@ -95,7 +95,7 @@ struct ernic_wqe_flush {        /* FLUSH: count is 0 */
 
 struct ernic_wqe_ud {           /* SEND, SEND_IMM on UD and GSI */
     ernic_le32 qkey;
-    ernic_le32 dest_qpn;
+    ernic_le32 dest_qpn;        /* the low 24 bits count */
     ernic_le16 pkey_index;      /* GSI only */
     uint8_t reserved[6];
     struct ernic_av av;

@@ -138,6 +138,7 @@ struct Ernic {
     ErnicMcast *mcast;
     ErnicFlow *flow;            /* ERNIC_LIM_FLOW + 1; index = handle */
     uint32_t num_flows;         /* that are used */
+    uint32_t num_groups;        /* multicast groups with a member */
     ErnicRss *rss;              /* ERNIC_LIM_RSS + 1 */
     ErnicCounter *counter;      /* ERNIC_LIM_COUNTER + 1, of which 0 is used */
     bool uctx_used[ERNIC_LIM_UCTX + 1];         /* commands.c; index = number */

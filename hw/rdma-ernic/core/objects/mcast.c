@@ -23,17 +23,16 @@ static bool member_of(const ErnicMcast *m, const ErnicGid *gid)
     return m->used && memcmp(&m->gid, gid, sizeof(*gid)) == 0;
 }
 
-/* Is entry @index the first of its group? */
-static bool first_of_group(const Ernic *e, uint32_t index)
+static bool has_members(const Ernic *e, const ErnicGid *gid, uint32_t end)
 {
     uint32_t i;
 
-    for (i = 0; i < index; i++) {
-        if (member_of(&e->mcast[i], &e->mcast[index].gid)) {
-            return false;
+    for (i = 0; i < end; i++) {
+        if (member_of(&e->mcast[i], gid)) {
+            return true;
         }
     }
-    return true;
+    return false;
 }
 
 uint32_t ernic_mcast_groups(const Ernic *e)
@@ -41,9 +40,17 @@ uint32_t ernic_mcast_groups(const Ernic *e)
     uint32_t i, n = 0;
 
     for (i = 0; i < ERNIC_LIM_MCAST_ATTACH; i++) {
-        n += e->mcast[i].used && first_of_group(e, i);
+        n += e->mcast[i].used && !has_members(e, &e->mcast[i].gid, i);
     }
     return n;
+}
+
+static void detach(Ernic *e, ErnicMcast *m)
+{
+    ErnicGid gid = m->gid;
+
+    memset(m, 0, sizeof(*m));
+    e->num_groups -= !has_members(e, &gid, ERNIC_LIM_MCAST_ATTACH);
 }
 
 uint8_t ernic_mcast_attach(Ernic *e, const ErnicGid *gid, uint32_t qpn)
@@ -68,9 +75,10 @@ uint8_t ernic_mcast_attach(Ernic *e, const ErnicGid *gid, uint32_t qpn)
         }
     }
     if (!free_entry ||
-        (!known && ernic_mcast_groups(e) == ERNIC_LIM_MCAST_GROUP)) {
+        (!known && e->num_groups == ERNIC_LIM_MCAST_GROUP)) {
         return ERNIC_ERR_NO_RESOURCE;
     }
+    e->num_groups += !known;
     free_entry->used = true;
     free_entry->gid = *gid;
     free_entry->qpn = qpn;
@@ -86,7 +94,7 @@ uint8_t ernic_mcast_detach(Ernic *e, const ErnicGid *gid, uint32_t qpn)
         ErnicMcast *m = &e->mcast[i];
 
         if (member_of(m, gid) && m->qpn == qpn) {
-            memset(m, 0, sizeof(*m));
+            detach(e, m);
             trace_ernic_mcast_detach(qpn, ldq_be_p(gid->raw),
                                      ldq_be_p(gid->raw + 8));
             return ERNIC_OK;
@@ -101,7 +109,7 @@ void ernic_mcast_forget(Ernic *e, uint32_t qpn)
 
     for (i = 0; i < ERNIC_LIM_MCAST_ATTACH; i++) {
         if (e->mcast[i].used && e->mcast[i].qpn == qpn) {
-            memset(&e->mcast[i], 0, sizeof(e->mcast[i]));
+            detach(e, &e->mcast[i]);
         }
     }
 }

@@ -15,7 +15,7 @@ struct ErnicMcast {             /* one attachment; the table is searched */
 };
 
 bool ernic_gid_is_mcast(const ErnicGid *gid);
-/* Groups that have members; at most ERNIC_LIM_MCAST_GROUP. */
+/* Counts the groups that have members anew: e->num_groups, slowly. */
 uint32_t ernic_mcast_groups(const Ernic *e);
 /*
  * Queue pair @qpn exists: the caller checked. To attach a member again changes

@@ -644,10 +644,9 @@ static bool bind_window_ok(const ErnicMr *mw, uint32_t pd,
     }
     /*
      * o10-37.2.30: a bound type 2 window is invalidated first; o10-37.2.40:
-     * and not by a bind of no bytes. The consumer owns the variant byte only.
+     * and not by a bind of no bytes.
      */
-    if (type_2 && (mw->valid || wr->length == 0 ||
-                   KEY_NUMBER(wr->new_rkey) != KEY_NUMBER(wr->rkey))) {
+    if (type_2 && (mw->valid || wr->length == 0)) {
         trace_ernic_bind_bad_window(wr->rkey, wr->new_rkey, wr->length);
         return false;
     }
@@ -720,6 +719,7 @@ ErnicFault ernic_mw_bind(Ernic *e, uint32_t pd, uint32_t qpn,
     }
     unbind(e, mw);
     if (mw->kind == ERNIC_MR_WINDOW_2) {
+        /* The consumer owns the variant only; the number stays the window's. */
         mw->variant = KEY_VARIANT(wr->new_rkey);
     } else {
         /* The old key is good for nothing. */
@@ -749,9 +749,13 @@ bool ernic_mr_invalidate(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
         return false;
     }
     /* A peer takes back what it was given: a valid R_Key with remote rights. */
-    if (remote && (!mr->valid || !(mr->access & REMOTE_ANY) ||
-                   (mr->kind == ERNIC_MR_WINDOW_2 && mr->qpn != qpn))) {
-        trace_ernic_invalidate_not_remote(key, mr->access, mr->qpn, qpn);
+    if (remote && (!mr->valid || !(mr->access & REMOTE_ANY))) {
+        trace_ernic_invalidate_not_remote(key, mr->access);
+        return false;
+    }
+    /* 10.6.7.2: a bound type 2 window belongs to its queue pair, from both sides. */
+    if (mr->kind == ERNIC_MR_WINDOW_2 && mr->valid && mr->qpn != qpn) {
+        trace_ernic_invalidate_wrong_qp(key, mr->qpn, qpn, remote);
         return false;
     }
     if (mr->kind == ERNIC_MR_WINDOW_2) {

@@ -477,7 +477,8 @@ static bool pkey_table(const ErnicCheck *c, uint32_t id)
 
 static bool mcast_groups(const ErnicCheck *c, uint32_t id)
 {
-    return ernic_mcast_groups(c->e) <= ERNIC_LIM_MCAST_GROUP;
+    return c->e->num_groups <= ERNIC_LIM_MCAST_GROUP &&
+           c->e->num_groups == ernic_mcast_groups(c->e);
 }
 
 bool ernic_check_path(const ErnicPath *path)

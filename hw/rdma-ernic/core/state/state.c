@@ -11,6 +11,7 @@
 #include "faces/pg332/pg332.h"
 #include "faces/pg332/side_stream.h"
 #include "objects/cq.h"
+#include "objects/mcast.h"
 #include "objects/mr.h"
 #include "state/state.h"
 #include "steering/flow.h"
@@ -328,6 +329,7 @@ static void derive(Ernic *e)
     for (i = 1; i < e->cfg.max_mr; i++) {
         e->num_bound += e->mr[i].valid && e->mr[i].kind == ERNIC_MR_WINDOW_2;
     }
+    e->num_groups = ernic_mcast_groups(e);
     e->page_failed = true;              /* who looks finds out */
     for (i = 1; i <= ERNIC_LIM_FLOW; i++) {
         e->num_flows += e->flow[i].used;

@@ -128,7 +128,8 @@ static const ErnicStateField device_fields[] = {
     STRUCT(uctx_ids, ids_struct),
     /* Tables have sections of their own. */
     DERIVED(pd), DERIVED(eq), DERIVED(cq), DERIVED(srq), DERIVED(qp),
-    DERIVED(mcast), DERIVED(flow), DERIVED(num_flows), DERIVED(rss),
+    DERIVED(mcast), DERIVED(flow), DERIVED(num_flows),
+    DERIVED(num_groups), DERIVED(rss),
     DERIVED(counter),
     /* The variant bytes of all keys: they outlive the objects. */
     OWNED(mr, ernic_state_variants),

@@ -49,16 +49,12 @@ static bool all_zero(const void *p, size_t len)
 static ErnicFault parse_ud(const struct ernic_wqe_ud *ud, bool gsi,
                            ErnicWqe *wqe)
 {
-    uint32_t dest_qpn = le32_to_cpu(ud->dest_qpn);
     uint16_t pkey_index = le16_to_cpu(ud->pkey_index);
     uint32_t flow_label = le32_to_cpu(ud->av.flow_label);
 
     if (!all_zero(ud->reserved, sizeof(ud->reserved)) ||
         !all_zero(ud->av.reserved, sizeof(ud->av.reserved))) {
         return refuse(wqe, ERNIC_FAULT_SEND_WQE, "reserved field");
-    }
-    if (dest_qpn > ERNIC_QPN_MASK) {
-        return refuse(wqe, ERNIC_FAULT_SEND_WQE, "QPN over 24 bits");
     }
     if (flow_label > FLOW_LABEL_MASK) {
         return refuse(wqe, ERNIC_FAULT_SEND_WQE, "flow label over 20 bits");
@@ -71,7 +67,8 @@ static ErnicFault parse_ud(const struct ernic_wqe_ud *ud, bool gsi,
     }
     wqe->ud = *ud;
     wqe->ud.qkey = le32_to_cpu(ud->qkey);
-    wqe->ud.dest_qpn = dest_qpn;
+    /* The field of BTH has 24 bits; as on other devices the rest is not looked at. */
+    wqe->ud.dest_qpn = le32_to_cpu(ud->dest_qpn) & ERNIC_QPN_MASK;
     wqe->ud.pkey_index = pkey_index;
     wqe->ud.av.flow_label = flow_label;
     return ERNIC_FAULT_NONE;
