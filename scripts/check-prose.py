@@ -38,6 +38,7 @@ CLEAN = (
     'docs/verbs-face.md',
     'include/',
     'scripts/',
+    'tests/conformance/',
     'tests/guest/',
     'tests/scripts/',
 )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A peer that is no device: the host, at the other end of a guest's wire.
 
-It answers WRITE and READ of RC as the table in semantics/answers.py says; the request
-names the row in place of a remote address, and the queue pair in place of a key.
+It answers WRITE and READ of RC by the table in semantics/answers.py; a request carries
+the row in place of a remote address, and the queue pair in place of a key.
 """
 import importlib.util
 import socket
@@ -19,7 +19,7 @@ WRITE_ONLY, READ_REQUEST = 0x0a, 0x0c
 
 
 def load_answers():
-    """The table; its folder is the guest's and no package here."""
+    """The table. Its folder is copied to the guest and is no package here."""
     spec = importlib.util.spec_from_file_location('answers', FILE)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -34,7 +34,7 @@ def checksum(header):
 
 
 def icrc(packet):
-    """Of an IPv4 packet: with all that routers may change as ones (A17)."""
+    """The ICRC of an IPv4 packet: fields that routers change count as ones (A17)."""
     masked = bytearray(b'\xff' * 8 + packet)
     for place, length in ((8 + 1, 1), (8 + 8, 1), (8 + 10, 2), (8 + IPV4 + 6, 2),
                           (8 + IPV4 + UDP + 4, 1)):
@@ -43,7 +43,7 @@ def icrc(packet):
 
 
 class RawPeer:
-    """The other end of the stream at a path; at work from its making until close()."""
+    """The other end of the stream at a path; it answers from its creation to close()."""
 
     def __init__(self, path):
         self.answers = load_answers()
@@ -64,7 +64,7 @@ class RawPeer:
                 self.socket.sendall(len(answer).to_bytes(4, 'big') + answer)
 
     def answer(self, frame):
-        """Of a request that names a row of the table; else None."""
+        """The answer to a request that names a row of the table; else None."""
         if (len(frame) < HEADERS + BTH + RETH or frame[12:15] != b'\x08\x00\x45'
                 or frame[ETHERNET + 9] != socket.IPPROTO_UDP
                 or int.from_bytes(frame[ETHERNET + IPV4 + 2:][:2], 'big') != PORT
@@ -82,7 +82,7 @@ class RawPeer:
 
     @staticmethod
     def wrap(frame, packet, broken):
-        """Back to where the frame came from."""
+        """The headers of a frame back to the sender."""
         udp = struct.pack('>HHHH', PORT, PORT, UDP + len(packet) + 4, 0)
         ip = bytearray(struct.pack('>BBHHHBBH', 0x45, 0, IPV4 + UDP + len(packet) + 4,
                                    0, 0x4000, 64, socket.IPPROTO_UDP, 0)

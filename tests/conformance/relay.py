@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Ethernet between two guests through this process, which loses frames by chance."""
+"""Ethernet between two guests through this process, which drops random frames."""
 import random
 import socket
 import threading
@@ -10,7 +10,7 @@ UDP = 17
 
 
 class Counts(NamedTuple):
-    """Frames of RoCEv2 that came from one guest, and those of them that were lost."""
+    """Counts of RoCEv2 frames from one guest, and of those that were dropped."""
 
     frames: int
     lost: int
@@ -26,8 +26,8 @@ def is_roce(frame):
 class Relay:
     """A cable of QEMU's stream netdevs, and a thread for each direction.
 
-    loss: the probability, from 0 to 1, that a frame is lost, of any kind and in either
-    direction; may change at any time. seed: of chance.
+    loss: the probability, from 0 to 1, that a frame of any kind in either direction is
+    dropped; may change at any time. seed: of the random numbers.
     """
 
     def __init__(self, folder, seed=1):
@@ -48,14 +48,14 @@ class Relay:
             thread.start()
 
     def options(self, n):
-        """QEMU's words for a netdev `wire` of guest n."""
+        """QEMU's options for a netdev `wire` of guest n."""
         return ['-netdev', f'stream,id=wire,addr.type=unix,addr.path={self.path(n)}']
 
     def path(self, n):
         return f'{self.folder}/relay{n}'
 
     def carry(self, n, chance):
-        """From guest n to the other, until either has gone."""
+        """Forward from guest n to the other, until either has ended."""
         try:
             self.ends[n], _ = self.sockets[n].accept()
             frames = self.ends[n].makefile('rb')
@@ -78,7 +78,7 @@ class Relay:
             try:
                 one.shutdown(socket.SHUT_RDWR)
             except OSError:
-                pass                        # the guest went first
+                pass                        # the guest ended first
         for thread in self.threads:
             thread.join()
         for one in (*self.sockets, *filter(None, self.ends)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a case is, and the results of all: TAP as they come, then the table."""
+"""A case and its result, and the results of all: TAP as they come, then the table."""
 import datetime
 import re
 from collections import Counter
@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import table
 
-# What no suite may leave in the kernel's log. rdma_rxe of 6.12 tells there of each
-# completion in error ("ernic0: qp#17 ..."), which is none.
+# No suite may leave these in the kernel's log. rdma_rxe of 6.12 logs each completion in
+# error ("ernic0: qp#17 ..."), which is allowed.
 TROUBLE = re.compile(r'.*(?:\bBUG\b|WARNING:|Oops|Call Trace|'
                      r'ernic(?!0: qp#).*(?:bad|error)).*')
 
 
 class Case(NamedTuple):
-    """result: 'ok', 'fail' or 'skip'. why: the reason, or what was said; may be ''."""
+    """result: 'ok', 'fail' or 'skip'. why: the reason or the message; may be ''."""
 
     name: str
     result: str
@@ -39,10 +39,10 @@ def kernel_log(guests):
 
 
 class Report:
-    """Results on the device are tests; those on soft-RoCE are there to compare.
+    """Results on the device are tests; those on soft-RoCE are for comparison.
 
-    rxe_alone: the device takes no part. What soft-RoCE passes is counted then, and what
-    it does not is skipped: none of it is a failure of the project's.
+    rxe_alone: the device takes no part. Cases that soft-RoCE passes are counted, and
+    its failures are skipped: they are not failures of this project.
     """
 
     def __init__(self, pins, short, rxe_alone=False):
@@ -51,7 +51,7 @@ class Report:
         self.rxe_alone = rxe_alone
         self.number = self.failed = 0
         self.counts = {}                # suite: {stack: Counter of results}
-        self.about = {}                 # suite: what ran: kernel, packages
+        self.about = {}                 # suite: the kernel and packages that ran
         self.ran = {}                   # suite: {'SUITE/CASE': result}
 
     def add(self, stack, suite, case):
@@ -82,7 +82,7 @@ class Report:
     def line(self, good, name, directive=''):
         self.number += 1
         self.failed += not good
-        # The counters of TAP take what follows a "#" as a directive.
+        # Readers of TAP take the text after a "#" as a directive.
         print('ok' if good else 'not ok', self.number, '-', name.replace('#', '')
               + directive, flush=True)
 
@@ -92,7 +92,7 @@ class Report:
             print('#', line, flush=True)
 
     def finish(self):
-        """A pin of a case that ran and was not skipped, or of none, has to go."""
+        """A pin is stale if its case ran and was not skipped, or does not exist."""
         for name in self.pins:
             suite = name.split('/')[0]
             ran = self.ran.get(suite)

@@ -10,14 +10,12 @@ MTU = 9000                      # of Ethernet, for a path MTU of 4096
 
 
 class Suite(NamedTuple):
-    """cases(guests, short) yields the Cases.
-
-    packages: of Debian, beside those of the test guest. memory: MiB of a guest.
-    rxe: whether soft-RoCE can run it. about: the packages that it is about.
-    start(kernel) returns the guests of a suite whose guests are not alike.
-    kernel: the suite's own; else the one that was asked for. release: of Debian, for the
-    guest's programs. short: whether the short form has it: not where what is tested
-    changes from day to day.
+    """cases(guests, short) yields the Cases. packages: Debian packages beside those of
+    the test guest. memory: of a guest, in MiB. rxe: whether soft-RoCE can run the
+    suite. about: the packages under test. start(kernel) returns the guests of a suite
+    whose guests differ. kernel: the suite's own; else that of the command line.
+    release: of Debian, for the guest's programs. short: whether the short form has the
+    suite; not where the packages change from day to day.
     """
 
     name: str
@@ -51,7 +49,7 @@ def image(kernel, packages, release='bookworm'):
 
 
 def named(suites, names):
-    """Those that names choose, by all of a suite's name or else a part of it; or all."""
+    """The suites that names choose, by the whole name or else a part of it; or all."""
     all_names = {suite.name for suite in suites}
     return [suite for suite in suites if not names or any(
         name == suite.name if name in all_names else name in suite.name
@@ -59,7 +57,7 @@ def named(suites, names):
 
 
 def versions(guests, suite):
-    """Of the kernels in the guests, and of the packages that a suite is about."""
+    """The versions of the guests' kernels and of the packages under test."""
     kernels = [one.check('uname -v | grep -o "Debian [^ ]*" || uname -r').split()[-1]
                for one in guests]
     found = guests[0].check('cd /usr/share/packages; grep -H . '

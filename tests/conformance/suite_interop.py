@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The device and soft-RoCE (rdma_rxe over virtio-net) on one network, which may lose.
+"""The device and soft-RoCE (rdma_rxe over virtio-net) on a network that may lose frames.
 
-guests[0] has the device, guests[1] soft-RoCE, on the kernel that the suite's name says.
+guests[0] has the device, guests[1] soft-RoCE, on the kernel in the suite's name.
 """
 import itertools
 import re
@@ -28,13 +28,13 @@ BULK = (4096, 'ipv4')           # the former here only
 # Requests that soft-RoCE has in one of the two kernels only, and does not send again
 # as they were (peer.py: WORDS, DEVIATIONS).
 WORDS = {'6.1': (), '6.12': ('atomic_write', 'odd_word')}
-# Path MTU, family: what runs in the short form; what runs with loss.
+# Path MTU, family: of the short form; of the cases with loss.
 SHORT = {'6.1': [(1024, 'ipv4'), (4096, 'ipv6')], '6.12': [(1024, 'ipv4')]}
 LOSSY_SHORT = [(1024, 'ipv4')]
 LOSSY = [(256, 'ipv4'), (1024, 'ipv4'), (1024, 'ipv6'), (4096, 'ipv4'), (4096, 'ipv6')]
-# Programs of rdma_cm whose end does not hang on a datagram.
+# Programs of rdma_cm whose end does not depend on one datagram.
 SURE = ('rping', 'ucmatose', 'rstream')
-# What counts that something was sent again because it was lost.
+# The counter of retransmissions after a loss.
 RXE_COUNTER = (f'/sys/class/infiniband/{links.DEVICE}/ports/1/hw_counters/'
                'completer_retry_err')
 
@@ -59,7 +59,7 @@ class Wire(links.Link):
 
 
 def start(kernel, rxe_kernel):
-    """Both RDMA devices have the same name, so that programs are called alike."""
+    """Start both guests, whose RDMA devices have the same name for the commands."""
     images = [stacks.image(kernel, ()), stacks.image(rxe_kernel, ())]
     guests = guest.Guests(2, Wire(rxe_kernel), images)
     try:
@@ -111,7 +111,7 @@ def swapped(address):
 
 
 def facing(guests, server, *addresses):
-    """The guests with that server at the second place, and their addresses."""
+    """The guests, the server in the second place, and their addresses."""
     if server == 'rxe':
         return guests, *addresses
     return guests[::-1], *map(swapped, addresses)
@@ -146,16 +146,15 @@ def program_rows(short):
 # ---- loss -------------------------------------------------------------------------
 
 def counters(guests):
-    """What was lost on the way from each, what each sent again."""
+    """Frames lost on the way from each guest, and packets that each sent again."""
     statistics = links.qemu(guests[0], 'qom-get', path=links.NIC, property='statistics')
     sent_again = [statistics['retransmits'], int(guests[1].check(f'cat {RXE_COUNTER}'))]
     return [count.lost for count in guests.link.relay.counts], sent_again
 
 
 def lossy(guests, short):
-    """RC: nothing is missing. UC, UD: what arrives is whole. And something was lost.
-
-    In the short form only what moves much.
+    """RC: nothing is missing. UC, UD: messages that arrive are whole. And frames were
+    lost. In the short form only the cases that move much.
     """
     forms = ['RC/bulk', 'UC/loss', 'UD/loss']
     before = counters(guests)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What administrators do with a device of the kernel: rdma(8), counters, namespaces."""
+"""Administration of the kernel's device: rdma(8), counters, namespaces."""
 import json
 import re
 import time
@@ -18,7 +18,7 @@ KINDS = ('pd', 'cq', 'qp', 'cm_id', 'mr', 'ctx', 'srq')
 
 
 class Lacks(Exception):
-    """The device does not have what the case is about."""
+    """The device lacks the feature that the case tests."""
 
 
 def check(good, *said):
@@ -27,7 +27,7 @@ def check(good, *said):
 
 
 def rdma(one, words):
-    """What rdma(8) tells, parsed."""
+    """The output of rdma(8), parsed."""
     return json.loads(one.check(f'rdma -jd {words}') or '[]')
 
 
@@ -78,7 +78,7 @@ def wait_for(one, condition, seconds=20):
 
 
 def in_traffic(guests, look):
-    """look() while a process of guest 0 moves data; behind it nothing of it is left."""
+    """look() while a process of guest 0 moves data; no object is left after it."""
     server = guests[1].start(f'timeout 40 {TRAFFIC}', 60)
     time.sleep(2)
     client = guests[0].start(f'timeout 40 {TRAFFIC} {links.ipv4(1)} & echo $! >/tmp/pid; '
@@ -104,7 +104,7 @@ def process(one):
 
 
 def by_process(guests, pid):
-    """Each kind of object, of the process alone."""
+    """Each kind of object, only those of the process."""
     summary = rdma(guests[0], 'resource show')[0]
     for kind in KINDS:
         word = 'link' if kind in ('qp', 'cm_id') else 'dev'
@@ -117,7 +117,7 @@ def by_process(guests, pid):
 
 
 def details(guests, pid):
-    """What stands in the objects fits together."""
+    """The attributes of the objects agree with each other."""
     def one(kind):
         return [thing for thing in objects(guests[0], kind) if thing.get('pid') == pid]
 
@@ -144,7 +144,7 @@ def counters(one, folder=COUNTERS):
 
 
 def write_bytes(guests, mebibytes=16):
-    """So much from guest 0 to guest 1."""
+    """Sends so much from guest 0 to guest 1."""
     size = 65536
     server = guests[1].start(f'ib_write_bw -F -s {size}', 60)
     time.sleep(2)
@@ -159,7 +159,7 @@ def grown(one, before):
 
 
 def port_counters(guests):
-    """Words of 32 bits and packets, as both ends count them."""
+    """Both ends count the same words of 32 bits and the same packets."""
     before = [counters(one) for one in guests]
     write_bytes(guests)
     sent, received = (grown(one, old) for one, old in zip(guests, before))
@@ -184,7 +184,7 @@ def link_downed(guests):
 
 
 def ask(guests, method, attribute, port=1):
-    """Status and data of what guest 1 answers to guest 0."""
+    """Status and data of guest 1's answer to guest 0."""
     index = guests[0].check(
         f'cd {SYSFS}/ports/1 && for n in $(ls gids | sort -n); do '
         'grep -q "^fd00" gids/$n && grep -q "RoCE v2" gid_attrs/types/$n && '
@@ -196,7 +196,7 @@ def ask(guests, method, attribute, port=1):
 
 
 def perfquery(guests):
-    """The peer's counters over the network are those that it shows itself."""
+    """The peer's counters are the same over the network as in its sysfs."""
     counters(guests[1])
     for one in guests:
         one.check('modprobe ib_umad')
@@ -219,7 +219,7 @@ def perfquery(guests):
 
 
 def statistic(guests):
-    """What rdma(8) shows is what sysfs does, and grows with traffic."""
+    """rdma(8) shows the same counters as sysfs, and they grow with traffic."""
     before = counters(guests[0], HW_COUNTERS)
     write_bytes(guests, 1)
     shown = [one for one in rdma(guests[0], 'statistic show')
@@ -231,7 +231,7 @@ def statistic(guests):
 
 
 def statistic_qp(guests, pid):
-    """A counter of one queue pair. The kernel has no memory for what a driver lacks."""
+    """A counter of one queue pair. The kernel does not remember a missing operation."""
     number = next(qp['lqpn'] for qp in objects(guests[0], 'qp') if qp.get('pid') == pid)
     link_of = f'link {links.DEVICE}/1'
     refused(guests[0].run(f'rdma statistic qp bind {link_of} lqpn {number}'), 'a counter')
@@ -245,7 +245,7 @@ def statistic_qp(guests, pid):
 # ---- network namespaces ------------------------------------------------------------
 
 def netns(guests):
-    """A device that belongs to one namespace, has traffic there, and comes back."""
+    """The device moves to a namespace, has traffic there, and moves back."""
     one = guests[0]
     one.check('rdma system set netns exclusive')
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Libraries that programs reach verbs through: UCX, libfabric, Open MPI over UCX."""
+"""Libraries on top of verbs: UCX, libfabric, and Open MPI over UCX."""
 import re
 
 import guest
@@ -19,12 +19,12 @@ UCX = 'UCX_NET_DEVICES={device}:1 UCX_TLS={tls},self UCX_IB_GID_INDEX={gid}'
 UCX_IPV4 = UCX + ' UCX_UD_ETH_DGID_CHECK=n'
 PORT, IO_PORT = 13337, 13338    # of ucx_perftest and io_demo
 
-# Test: size and count. Those of bandwidth move 128 MiB, in the short form 16 MiB.
+# Test: size and count. Tests of bandwidth move 128 MiB, in the short form 16 MiB.
 UCX_TESTS = {
     'tag_bw': (65536, 2048), 'tag_lat': (1024, 2048), 'ucp_put_bw': (65536, 2048),
     'ucp_get': (65536, 2048), 'stream_bw': (65536, 2048), 'ucp_add': (8, 4096),
 }
-# It verifies what it reads and writes: 1 MiB a time, half of them each way.
+# It verifies the data that it reads and writes: 1 MiB each time, half in each direction.
 IO_DEMO = 'io_demo -q -o read,write -d 1048576:1048576 -w 4 -p {port} -i {count}'
 # Transports of UCX, and the tests of the short form.
 TRANSPORTS = {'rc_v': ('tag_bw', 'ucp_get', 'ucp_add'), 'ud_v': ('tag_bw',)}
@@ -32,7 +32,7 @@ TRANSPORTS = {'rc_v': ('tag_bw', 'ucp_get', 'ucp_add'), 'ud_v': ('tag_bw',)}
 # Endpoints of libfabric: its name of the provider, kind of endpoint.
 ENDPOINTS = {'verbs msg': '-p verbs -e msg', 'verbs rdm': '-p "verbs;ofi_rxm" -e rdm'}
 
-# What mpirun takes for ssh: the other guest runs what it reads.
+# mpirun uses it as ssh: the other guest runs the commands that it reads.
 AGENT = '#!/bin/sh\\nhost=$1; shift; echo "$*" | busybox nc $host 9999\\n'
 SERVE = 'while :; do busybox nc -l -p 9999 -e /bin/sh; done'
 MPI = ('mpirun.openmpi --allow-run-as-root -np 2 --host {hosts} --map-by node '
@@ -51,7 +51,7 @@ def environment(guests, tls, address=links.ipv4):
 
 
 def ucx_pair(guests, command, port):
-    """Results of client and server; a server that does not end by itself is ended."""
+    """Results of client and server; a server that does not end by itself is killed."""
     server = guests[1].start(command, SECONDS)
     programs.wait_until(guests[1], f'netstat -ltn | grep -q ":{port} "', 60)
     client = guests[0].run(f'{command} {links.ipv4(1)}', SECONDS)
@@ -88,7 +88,7 @@ def io_demo(guests, short):
 
 
 def libfabric(guests, short):
-    for one in guests:          # as the package's own script does
+    for one in guests:          # like the package's own script
         one.check('ln -sf $(find /usr/lib -name "libpsm_infinipath.so.1?*" -type f) '
                   '/usr/lib/libpsm_infinipath.so.1')
     for name, options in ENDPOINTS.items():

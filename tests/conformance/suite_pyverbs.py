@@ -6,13 +6,13 @@ import links
 from report import Case
 from stacks import Suite
 
-# What the provider of another release offers; the rest is the same as in the first.
+# Only tests of the provider: the others are the same as in the first release.
 FEW = ('test_cqex', 'test_device', 'test_mr', 'test_parent_domain', 'test_pd',
        'test_qpex', 'test_srq')
 
 
 def cases(guests, modules):
-    """Of these modules, or of all."""
+    """The cases of these modules, or of all."""
     one = guests[0]
     one.check('echo 32 >/proc/sys/vm/nr_hugepages')     # of 2 MiB, for some tests
     one.put(guest.INSIDE / 'pyverbs_suite.py', '/tmp/pyverbs_suite.py')

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The device comes and goes under its users, and nothing is left behind.
+"""The device is removed and added under its users, and no object is left.
 
-20 rounds on Debian's kernel; 1,000 on one that proves locking and looks for leaks
-(guest/image/debug_kernel.py), not in the short form.
+20 rounds on Debian's kernel; 1,000, not in the short form, on one that checks locking and
+finds leaks (guest/image/debug_kernel.py).
 """
 import re
 
@@ -12,7 +12,7 @@ import stacks
 from report import Case
 from stacks import Suite
 
-# Rounds at a time, and how often.
+# Rounds at a time, and the number of times.
 ROUNDS, TIMES = 20, 50
 SECONDS = 60                    # for a round, at the most
 TROUBLE = re.compile(r'.*(?:\bBUG\b|WARNING:|Oops|Call Trace|INFO: task|ODEBUG|refcount'
@@ -23,7 +23,8 @@ KMEMLEAK = '/sys/kernel/debug/kmemleak'
 class Machine(links.Link):
     """Two processors, which race; the device talks to itself.
 
-    The kernel that looks for mistakes knows no ACPI, and so finds processors by socket.
+    The debug kernel has no ACPI,
+    and finds processors by socket only.
     """
 
     def options(self, n, folder):
@@ -32,7 +33,7 @@ class Machine(links.Link):
 
 
 def trouble(one):
-    """Its lines in the kernel's log, and what follows the first of them."""
+    """Its lines in the kernel's log, and the lines after the first of them."""
     said = one.check('dmesg')
     found = TROUBLE.search(said)
     return found and said[found.start():found.start() + 6000]
@@ -48,7 +49,7 @@ def some_rounds(one):
 
 
 def leaks(one):
-    """What kmemleak finds: what is young it looks at again 5 seconds later."""
+    """The findings of kmemleak, which scans young objects again 5 seconds later."""
     for _ in range(2):
         one.check(f'echo scan >{KMEMLEAK}; sleep 6', 300)
     return one.check(f'cat {KMEMLEAK}', 60)[:6000]

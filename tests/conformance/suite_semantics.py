@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the suites of others miss: one table of expectations of the verbs, ours.
+"""Expectations of the verbs that the suites of others do not test.
 
 The tests are in the folder semantics and run in the guest.
 """
@@ -34,7 +34,7 @@ def results(job, group):
 
 
 def pulled(one):
-    """A cable that is pulled and put back, while a program waits for the events."""
+    """The cable is unplugged and plugged in while a program waits for the events."""
     job = start(one, 'link')
     one.check('timeout 20 sh -c "until test -e /tmp/semantics/waits; do sleep 0.2; done"',
               25)
@@ -54,7 +54,7 @@ def answered(guests):
 
 
 def broken(guests):
-    """The last of all. What the driver has to say of it is no trouble."""
+    """The last of all. The driver's messages about it are expected."""
     if report.kernel_log(guests).result == 'ok':
         yield from results(start(guests[0], 'fatal'), 'fatal')
         guests[0].check('dmesg -c')

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Disks and files of one guest in another: NVMe, iSER and NFS over RDMA; fio verifies.
 
-guests[0] has them, in memory; guests[1] is the initiator or client.
+guests[0] has them in memory; guests[1] is the initiator or client.
 """
 import guest
 import storage
@@ -10,7 +10,7 @@ from stacks import Suite
 
 PACKAGES = ('fio', 'open-iscsi')
 MEMORY = 1536
-MIB = 128                       # of a disk, and what is written; the short form: less
+MIB = 128                       # of a disk, and written to it; less in the short form
 SHORT_MIB = 24
 SECONDS = 400
 
@@ -20,7 +20,7 @@ FIO = ('fio --name=verify --filename={path} --size={size}m --rw=randwrite '
        '--randrepeat=1 {options}')
 DEEP = '--ioengine=libaio --direct=1 --iodepth=16'
 
-# Name: the way, how fio writes.
+# Name: the protocol, and fio's way of writing.
 KINDS = {'nvme': (storage.NVME, DEEP), 'iser': (storage.ISER, DEEP),
          'nfs': (storage.NFS, '--ioengine=psync --fsync=64 --invalidate=1')}
 

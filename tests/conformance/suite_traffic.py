@@ -14,9 +14,9 @@ from suite_utilities import FAMILIES, case, run
 
 MTUS = (256, 512, 1024, 2048, 4096)
 WAITS = {'poll': '', 'events': '-e'}
-# Verb and figure: program's options, transports, what else may vary. send_lat with
-# -e reads a completion after each event without looking whether there was one: it
-# wants no events for what is there already when the queue is armed.
+# Verb and figure: the program's options, transports, and whatever else may vary. send_lat
+# with -e reads a completion after each event without checking that there was one: it
+# fails if arming the queue makes an event for a completion that is already there.
 MATRIX = {
     'send_bw': ('-s 4096 -n 200', ('RC', 'UC', 'UD', 'XRC'), WAITS),
     'send_lat': ('-s 64 -n 200', ('RC', 'UC', 'UD', 'XRC'), WAITS),
@@ -32,7 +32,7 @@ IMMEDIATE = {
     'write_bw': ('--write_with_imm -s 65536 -n 100', ('RC', 'UC', 'XRC'), ('poll',)),
     'write_lat': ('--write_with_imm -s 64 -n 200', ('RC', 'UC', 'XRC'), ('poll',)),
 }
-# On top of the matrix, at a path MTU of 1024 and IPv4.
+# In addition to the matrix, at a path MTU of 1024 and IPv4.
 MORE = [
     ('send_bw', 'RC inline', '-s 32 -I 64 -n 200'),
     ('send_lat', 'RC inline', '-s 32 -I 64 -n 200'),
@@ -98,7 +98,7 @@ def perftest(kind, guests, short):
             yield run(guests, f'{verb} {name}', program(verb, f'{options} -m 1024'))
 
 
-# What it can do by rdma_cm; without, it knows no GIDs. Some check data or values.
+# Its tests that can use rdma_cm: without, it knows no GIDs. Some check data or values.
 QPERF = ('rc_bw', 'rc_bi_bw', 'rc_lat', 'rc_rdma_read_bw', 'rc_rdma_read_lat',
          'rc_rdma_write_bw', 'rc_rdma_write_lat', 'rc_rdma_write_poll_lat',
          'rc_compare_swap_mr', 'rc_fetch_add_mr', 'ver_rc_compare_swap',

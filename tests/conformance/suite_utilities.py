@@ -7,11 +7,11 @@ from report import Case
 from stacks import Suite
 
 FAMILIES = {'ipv4': links.ipv4, 'ipv6': links.ipv6}
-# What a program says where the device lacks what it tests.
+# Messages of a program that finds its feature missing in the device.
 LACKS = ("Couldn't Open the XRC Domain", 'Error opening XRC domain',
          'rdma_create_ep: Operation not supported')
 
-# The last one has no figure, and its -c is how many clients there are.
+# The last one has no figure, and its -c is the number of clients.
 XSRQ = programs.PINGPONG._replace(figure='(success)', unit='done')
 PINGPONGS = [*(Program(f'ibv_{kind}_pingpong', programs.PINGPONG, '-c -n 300')
                for kind in ('rc', 'uc', 'ud', 'srq')),
@@ -68,7 +68,7 @@ def case(name, good, why=''):
 
 
 def asyncwatch(guests):
-    """A cable that is pulled and put back: two events."""
+    """Unplugging and plugging in the cable makes two events."""
     job = guests[0].start(f'timeout 12 ibv_asyncwatch -d {links.DEVICE}', 30)
     guests[0].check('sleep 1')
     for up in (False, True):
@@ -91,7 +91,7 @@ def rdmacm(guests, short):
 
 
 def mckey(guests, name='mckey', address=links.ipv4):
-    """A multicast group that both join; one sends to it."""
+    """Both join a multicast group; one sends to it."""
     options = '-m 239.1.2.3 -c 1 -C 10'
     listener = guests[1].start(f'mckey -b {address(1)} {options}', 40)
     guests[1].check('sleep 3')
@@ -102,7 +102,7 @@ def mckey(guests, name='mckey', address=links.ipv4):
 
 
 def rcopy(guests):
-    """1 MiB through rsockets, the same at the other end."""
+    """1 MiB through rsockets arrives unchanged."""
     guests[0].check('head -c 1048576 /dev/urandom >/tmp/copied')
     server = guests[1].start('cd /tmp && timeout 20 rcopy', 40)
     programs.wait_until(guests[1], CM_LISTENS)

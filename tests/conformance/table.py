@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tables of docs/conformance.md, and the line that README.md has of them.
+"""The tables of docs/conformance.md, and their summary in README.md.
 
 The table of results stores the results of earlier runs: a run replaces the rows of its
 suites and leaves the others as they are. The score and the line are derived from it.
@@ -20,7 +20,7 @@ ALL = 'all'                     # the last row
 class Row(NamedTuple):
     """The cells of a suite, as text; those of soft-RoCE are '' where it cannot run it.
 
-    form: 'whole' or 'short'. packages: what was tested, with the versions.
+    form: 'whole' or 'short'. packages: those under test, with their versions.
     """
 
     suite: str
@@ -59,7 +59,7 @@ def lines(rows):
 
 
 def split(text, name):
-    """What is before, between and after the two comments that mark a place."""
+    """The text before, between and after the two comments that mark a place."""
     begin, end = MARK.format(name, 'begin'), MARK.format(name, 'end')
     if text.count(begin) != 1 or text.count(end) != 1:
         raise ValueError(f'one "{begin}" and one "{end}" are wanted')
@@ -79,7 +79,7 @@ def parse(text):
 
 
 def merge(old, new, order):
-    """Those that exist, in their order, the new one before the old one."""
+    """Rows of the suites that exist, in their order; a new row replaces the old one."""
     rows = {one.suite: one for one in [*old, *new]}
     return [rows[name] for name in order if name in rows]
 
@@ -104,7 +104,7 @@ def summary(rows):
            f'{sum(map(sum, theirs))} passed in {len(theirs)}.')
 
 
-# What is derived from the results: page, name of the place, lines.
+# Places whose text follows from the results: page, name of the place, lines.
 DERIVED = ((PAGE, 'score', score), (README, 'score', summary))
 
 

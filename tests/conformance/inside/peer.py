@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every kind of request between two queue pairs, each result looked at.
+"""Every kind of request between two queue pairs, with each result checked.
 
-usage: peer.py DEVICE GID-INDEX CASE...             the end that is called
-       peer.py DEVICE GID-INDEX CASE... --at ADDRESS    the end that calls
+usage: peer.py DEVICE GID-INDEX CASE...             the passive end
+       peer.py DEVICE GID-INDEX CASE... --at ADDRESS    the end that connects
        --loss          the wire loses packets
 
-A CASE is TYPE/MTU, for example RC/1024, and what CASES has for it. RC/1024/bulk moves
---mib MiB by each of SEND, WRITE and READ; UC/1024/loss and UD/1024/loss count messages
-on a wire that loses packets. In each case a new pair of queue pairs is
-connected; first the calling end sends the requests of CASES, then the other. The
-end that does not is told over TCP what to do and asked what it sees. One line for
-each request and direction is printed by the end that sends it; exit status 1 when
-any was wrong.
+A CASE is TYPE/MTU, for example RC/1024, and has the requests of CASES for it.
+RC/1024/bulk moves --mib MiB by each of SEND, WRITE and READ; UC/1024/loss and
+UD/1024/loss count messages on a wire that loses packets. In each case a new pair of
+queue pairs is connected; first the connecting end sends the requests of CASES, then the
+other. The sending end directs the other over TCP: it calls its functions and reads their
+results. It prints one line for each request and direction; exit status 1 if any was
+wrong.
 """
 import argparse
 import hashlib
@@ -66,7 +66,7 @@ REMOTE = (e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ
 
 
 class Deviation(NamedTuple):
-    """Where rdma_rxe departs from what is written: both values, as the tests use them."""
+    """A deviation of rdma_rxe from the text: both values, as the tests use them."""
 
     written: str                # IBTA vol. 1, or a manual page
     wanted: object
@@ -74,23 +74,23 @@ class Deviation(NamedTuple):
 
 
 DEVIATIONS = {
-    # Processes get the kernel's number of the flag.
+    # The kernel's number of the flag reaches processes.
     'flag of an invalidated key':
         Deviation('ibv_poll_cq(3)', e.IBV_WC_WITH_INV, e.IBV_WC_IP_CSUM_OK),
-    # A message longer than its receive is answered as the responder's own failure.
+    # The answer to a message longer than its receive is a failure of the responder.
     'long message, requester':
         Deviation('9.9.3, class C', e.IBV_WC_REM_INV_REQ_ERR, e.IBV_WC_REM_OP_ERR),
     'long message, responder':
         Deviation('11.6.2', e.IBV_WC_LOC_LEN_ERR, e.IBV_WC_LOC_QP_OP_ERR),
-    # A UC WRITE that lost its end is never given up; all messages after it are dropped.
+    # A UC WRITE that lost its end is never abandoned; all messages after it are dropped.
     'UC is stuck after a lost WRITE':
         Deviation('9.8.2.2.4; 9.9.3, class D', False, True),
     # A gap in the responses to a READ is no implied NAK: each lasts until the timeout.
     # So it has to be shorter (4.096 us * 2^n).
     'timeout':
         Deviation('9.7.5.1.5', 17, 14),
-    # 7 is retries without end, as it is for RNR NAKs alone: nothing would end where a
-    # NAK was lost. It needs them all the same, where it has lost parts of a long READ.
+    # 7 means endless retries, as for RNR NAKs alone: nothing would end after a lost NAK.
+    # It needs them nevertheless after losing parts of a long READ.
     'retry count':
         Deviation('11.2.5.2', 7, 6),
     # An ATOMIC WRITE that is sent again has address 0.
@@ -110,7 +110,7 @@ def check(what, seen, wanted):
 
 
 class End:
-    """A queue pair and its memory. What has a plain answer the other end may call."""
+    """A queue pair and its memory. The other end may call methods with plain results."""
 
     def __init__(self, device, gid_index):
         self.context = Context(name=device)
@@ -125,7 +125,7 @@ class End:
     # ---- life of a queue pair ----
 
     def open(self, kind, mtu):
-        """A new queue pair; what the other end has to know of it."""
+        """A new queue pair; returns its attributes for the other end."""
         self.kind, self.mtu = kind, mtu
         self.head = GRH if kind == 'UD' else 0
         self.waiting = self.next_slot = 0
@@ -140,7 +140,7 @@ class End:
                             cap=cap, send_ops_flags=ops,
                             comp_mask=e.IBV_QP_INIT_ATTR_PD
                             | e.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
-        # So that every queue pair's numbers come round, with loss too.
+        # So that the PSNs of every queue pair wrap, with loss too.
         self.psn = (1 << 24) - random.randint(1, 64)
         attr = QPAttr(port_num=1)
         if kind == 'UD':
@@ -154,7 +154,7 @@ class End:
                 'words': self.words}
 
     def connect(self, peer, breaking):
-        """breaking: what is requested leads to an error."""
+        """breaking: the request leads to an error."""
         self.peer = peer
         route = GlobalRoute(dgid=GID(peer['gid']), sgid_index=self.gid_index,
                             hop_limit=64)
@@ -186,7 +186,7 @@ class End:
     # ---- memory ----
 
     def fill(self, offset, length, seed):
-        """Put bytes there; their digest."""
+        """Put bytes there; returns their digest."""
         data = random.Random(seed).randbytes(length)
         if length:
             self.mr.write(data, length, offset)
@@ -205,22 +205,22 @@ class End:
     # ---- requests and completions ----
 
     def post_recv(self, length, count=1, offset=0, number=0):
-        """Receives into one place of the memory; UD has its 40 bytes in front."""
+        """Post receives into one place of the memory; UD has its 40 bytes in front."""
         piece = SGE(self.mr.buf + offset, length + self.head, self.mr.lkey)
         for _ in range(count):
             self.qp.post_recv(RecvWR(wr_id=number, num_sge=1, sg=[piece]))
 
     def wait_for(self, length):
-        """As many receives as there can be, each with a slot of its own."""
+        """Post as many receives as there can be, each with a slot of its own."""
         while self.waiting < DEPTH:
             self.post_recv(length, offset=self.next_slot * SLOT, number=self.next_slot)
             self.next_slot = (self.next_slot + 1) % SLOTS
             self.waiting += 1
 
     def arrived(self, length, quiet):
-        """What has come when nothing more comes for so many seconds.
+        """The messages received until none comes for so many seconds.
 
-        Of each message its number, its status and length, and the digest of its bytes.
+        Returns the number, status, length and digest of each.
         """
         seen, end = [], time.monotonic() + quiet
         while time.monotonic() < end:
@@ -246,11 +246,11 @@ class End:
                 wc = found[0]
                 return {'status': wc.status, 'opcode': wc.opcode, 'length': wc.byte_len,
                         'flags': wc.wc_flags, 'data': wc.imm_data, 'source': wc.src_qp}
-            time.sleep(0.0005)              # the other end may want the processor
+            time.sleep(0.0005)              # the other end may need the processor
         raise AssertionError('no completion')
 
     def post(self, length, request, *arguments, offset=0):
-        """A request of the extended interface, with one piece of memory."""
+        """A request by the extended interface, with one scatter/gather entry."""
         self.qp.wr_start()
         self.qp.wr_id = 1
         self.qp.wr_flags = e.IBV_SEND_SIGNALED
@@ -275,7 +275,7 @@ class End:
 
 
 class Wire:
-    """Calls of the other end's functions over TCP."""
+    """Calls functions of the other end over TCP."""
 
     def __init__(self, stream, end):
         self.stream = stream
@@ -300,12 +300,12 @@ class Wire:
         return call
 
     def serve(self):
-        """Do what the other end says, until it is done."""
+        """Serve the other end's calls until it ends."""
         while (request := self.hear()) != ['done']:
             name, *arguments = request
             try:
                 self.say({'value': getattr(self.end, name)(*arguments)})
-            except Exception as problem:        # told, not suffered
+            except Exception as problem:        # reported to the other end
                 self.say({'error': f'{name}: {problem!r}'})
         self.say({'value': None})
 
@@ -313,7 +313,7 @@ class Wire:
 # ---- the requests ----------------------------------------------------------------
 
 def lengths(end):
-    """Around each boundary that the path MTU makes; a datagram is one packet."""
+    """Lengths around each multiple of the path MTU; a datagram is one packet."""
     mtu = end.mtu
     short = [0, 1, 3, 4, 63, mtu - 1, mtu]
     return short if end.kind == 'UD' else [*short, mtu + 1, 2 * mtu, 3 * mtu + 5, 65537]
@@ -326,14 +326,14 @@ def own_completion(end, opcode):
 
 
 def refused(end, status):
-    """Of a NAK. Is it lost, then nobody answers any more: the responder is in Error."""
+    """The completion after a NAK; a lost NAK is not repeated by a responder in Error."""
     wc = end.completion()
     if not (end.loss and wc['status'] == e.IBV_WC_RETRY_EXC_ERR):
         check('status', wc['status'], status)
 
 
 def received(end, other, length, opcode=e.IBV_WC_RECV, flag=0):
-    """What the other end has received; the completion's immediate data or key."""
+    """Check the other end's completion; returns its immediate data or key."""
     wc = other.completion()
     head = end.head
     if flag == e.IBV_WC_WITH_INV:
@@ -396,7 +396,7 @@ def write(end, other):
     for length in lengths(end):
         digest = write_one(end, other, length, length % 7, 'wr_rdma_write')
         if end.kind == 'UC':
-            time.sleep(0.05)            # nothing tells that it has arrived
+            time.sleep(0.05)            # its arrival is not reported
         check(f'digest of {length}', other.digest(length % 7, length), digest)
 
 
@@ -444,7 +444,7 @@ def cmp_swap(end, other):
 
 
 def post_word(end, address, value):
-    """An ATOMIC WRITE; its bytes are in the request."""
+    """ATOMIC WRITE, with the bytes in the request."""
     end.qp.wr_start()
     end.qp.wr_id = 1
     end.qp.wr_flags = e.IBV_SEND_SIGNALED
@@ -453,7 +453,7 @@ def post_word(end, address, value):
 
 
 def atomic_write(end, other):
-    """Each at once and in its turn: the atomic behind the last one finds its word."""
+    """Several under way at once: the atomic after the last one finds its word."""
     other.fill(CELL - 8, 24, -1)
     around = other.number(CELL - 8), other.number(CELL + 8)
     for value in (1, 2**64 - 2, 0x0102030405060708):
@@ -473,7 +473,7 @@ def atomic_write(end, other):
 
 
 def many(end, other):
-    """A queue full of WRITE and READ, so that packets of several are on the way."""
+    """A queue full of WRITEs and READs, so that packets of several are on the way."""
     length = 3 * end.mtu + 5
     digest = other.fill(0, length, 1)
     for n in range(DEPTH // 2):
@@ -488,7 +488,7 @@ def many(end, other):
 
 
 def many_sends(end, other):
-    """As many as there are receives; the last one's bytes are there."""
+    """As many SENDs as receives; the bytes of the last one are there."""
     length = end.mtu if end.kind == 'UD' else 2 * end.mtu + 1
     digest = end.fill(0, length, 9)
     other.post_recv(length, DEPTH // 2)
@@ -501,7 +501,7 @@ def many_sends(end, other):
 
 
 def late_receive(end, other):
-    """No receive is posted at first: RNR NAK, and the message comes all the same."""
+    """No receive is posted at first: RNR NAK, and the message arrives nevertheless."""
     length = 2 * end.mtu
     digest = end.fill(0, length, 3)
     end.post(length, 'wr_send')
@@ -534,7 +534,7 @@ def odd_word(end, other):
 
 
 def long_send(end, other):
-    """Longer than the receive: an invalid request."""
+    """A message longer than the receive is an invalid request."""
     other.post_recv(end.mtu)
     end.post(2 * end.mtu, 'wr_send')
     refused(end, expected('long message, requester', end.peer['soft']))
@@ -543,7 +543,7 @@ def long_send(end, other):
 
 
 def bulk(end, other, request, opcode):
-    """Memory full after memory full, a piece a request; every byte is looked at.
+    """Fill the memory again and again, a piece a request, and check every byte.
 
     The pieces are short, as rdma_rxe has all of a READ again for each packet lost.
     """
@@ -577,7 +577,7 @@ def bulk_read(end, other):
 
 
 def numbered(end, other, request, opcode):
-    """Messages with a number. What comes is whole and in order; some does not."""
+    """Numbered messages: those that arrive are whole and in order; some are lost."""
     length = end.mtu if end.kind == 'UD' else 3 * end.mtu + 5
     count = NUMBERED[end.kind]
     writes = opcode == e.IBV_WC_RDMA_WRITE
@@ -599,7 +599,7 @@ def numbered(end, other, request, opcode):
         check(f'length of {number}', size, length + end.head)
         check(f'digest of {number}', digest, sent[number])
     stuck = not numbers or numbers[-1] < count - DEPTH
-    check('that nothing more came', stuck, writes and expected(
+    check('nothing more came', stuck, writes and expected(
         'UC is stuck after a lost WRITE', end.peer['soft']))
     if not stuck and not count // 2 < len(came) < count:
         raise AssertionError(f'{len(came)} of {count} arrived')
@@ -622,13 +622,13 @@ CASES = {
     'RC': [send, send_imm, write, write_imm, read, fetch_add, cmp_swap, atomic_write,
            many_sends, many, late_receive],
 }
-# These break the connection: each needs a new one.
+# These requests break the connection: each needs a new one.
 BREAKING = {'RC': [send_inv, wrong_key, wrong_range, odd_atomic, odd_word, long_send]}
 WORDS = (atomic_write, odd_word)
 
 
 def can(end, request):
-    """Whether both ends have it: soft-RoCE has ATOMIC WRITE since Linux 6.2."""
+    """Whether both ends support it: soft-RoCE has ATOMIC WRITE since Linux 6.2."""
     if request not in WORDS:
         return True
     return (end.words and end.peer['words']
@@ -636,7 +636,7 @@ def can(end, request):
 
 
 def drive(end, other, case, requests):
-    """Send the requests; how many were wrong. The first such one ends a case."""
+    """Send the requests; returns how many were wrong. The first such one ends a case."""
     for request in requests:
         if not can(end, request):
             continue
@@ -662,7 +662,7 @@ def connect(end, wire, kind, mtu, breaking, calls):
         peer = wire.hear()
         wire.say(own)
     end.connect(peer, breaking)
-    # Nobody sends before both are ready.
+    # Neither end sends before both are ready.
     wire.say('ready')
     check('the other end', wire.hear(), 'ready')
 

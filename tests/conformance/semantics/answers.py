@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a peer that is no device answers to a request, and how that has to end.
+"""The answers of a peer that is no device to a request, and the expected completion.
 
 Read at both ends: by the host, which is the peer (raw_peer.py), and in the guest. A
-request tells the peer which row is meant, and to which queue pair, in place of its
-remote address and key. Numbers are those of IBTA volume 1, 9.2.1 and 9.7.5.2.
+request carries the row and the queue pair in place of its remote address and key.
+Numbers are those of IBTA volume 1, 9.2.1 and 9.7.5.2.
 """
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ LENGTH = 16                     # of each request
 
 
 class Answer(NamedTuple):
-    """psn: how far from that of the request. data: bytes behind the headers."""
+    """psn: relative to that of the request. data: bytes after the headers."""
 
     name: str
     request: str

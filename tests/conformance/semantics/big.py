@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Messages of 2 GiB, the most that there may be, and of one byte more.
+"""Messages of 2 GiB, the longest allowed, and of one byte more.
 
-Little memory stands behind them: three pieces, the one in the middle again and again.
+They use little memory: three pieces, the middle one mapped again and again.
 """
 import ctypes
 import mmap
@@ -64,12 +64,12 @@ class Span:
         self.pieces[:] = random.Random(seed).randbytes(3 * PIECE)
 
     def same(self, other):
-        """No comparison of pages that takes an assertion's text along."""
+        """Compare without the pages in the text of an assertion."""
         return self.pieces[:] == other.pieces[:]
 
 
 class Spans:
-    """Two of them, for as long as they are needed."""
+    """Two regions, for as long as they are needed."""
 
     def __init__(self, rig):
         most = rig.ctx.query_port(1).max_msg_sz
@@ -106,7 +106,7 @@ def most(rig):
 
 
 def more(rig):
-    """Refused at once, or it ends with Local Length Error; nothing is moved."""
+    """One byte more is refused, or ends with Local Length Error; nothing moves."""
     with Spans(rig) as (here, there):
         here.fill(1)
         there.fill(2)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Every status of a completion, provoked: IBTA volume 1, 11.6.2.
 
-A row says what is done wrong and which completions follow at the end that sends and at
-the one that receives; None: none comes there.
+A row has a wrong request and the completions that follow at the sender and at the
+receiver; None: no completion.
 """
 from typing import Callable, NamedTuple
 
@@ -26,7 +26,7 @@ OTHERS = {
 
 
 class Row(NamedTuple):
-    """do(a, b) posts what goes wrong at the queue pair a, or with it at b."""
+    """do(a, b) posts a request that fails at the queue pair a or b."""
 
     name: str
     do: Callable
@@ -60,7 +60,7 @@ def write_past_end(a, _):
 
 
 def read_only(a, _):
-    """A region that nobody may write from afar."""
+    """A region without remote write access."""
     a.mr = MR(a.rig.pd, 64, e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_READ)
     a.post('WRITE', rkey=a.mr.rkey, raddr=a.mr.buf)
 
@@ -97,7 +97,7 @@ def nobody(a, _):
 
 
 def bind_forbidden(a, _):
-    """A window of type 1 on a region without the right to have one."""
+    """A window of type 1 on a region without the right for it."""
     a.mr = MR(a.rig.pd, 64, e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE)
     a.window = MW(a.rig.pd, e.IBV_MW_TYPE_1)
     bind = MWBind(MWBindInfo(a.mr, a.mr.buf, 64, e.IBV_ACCESS_REMOTE_WRITE),
@@ -164,7 +164,7 @@ def provoke(rig, row):
 
 
 def flush_order(rig):
-    """The first tells the reason, all others are flushed, each queue in its order."""
+    """The first has the reason, all others are flushed, each queue in its order."""
     a, _ = pair(rig)
     for n in range(3):
         a.receive(wr_id=100 + n)
@@ -182,7 +182,7 @@ def flush_order(rig):
 
 
 def every_status(_):
-    """No status is without a row, or a reason to have none."""
+    """Every status has a row, or a reason to have none."""
     told = {row.sender for row in ROWS} | {row.receiver for row in ROWS}
     missing = set(STATUS_NAMES.values()) - told - set(OTHERS)
     assert not missing, missing

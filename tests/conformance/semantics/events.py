@@ -14,15 +14,15 @@ from completions import BAD_KEY
 from rig import EVENT_NAMES, End, pair
 
 QUIET = 0.3                     # seconds in which no other event may come
-# Events that nothing provokes here.
+# Events that no test can provoke here.
 OTHERS = {
     'PATH_MIG': 'automatic path migration', 'PATH_MIG_ERR': 'automatic path migration',
     'LID_CHANGE': 'InfiniBand links', 'SM_CHANGE': 'InfiniBand links',
     'CLIENT_REREGISTER': 'InfiniBand links',
     'PKEY_CHANGE': 'a table of P_Keys that changes; RoCE has the default one',
-    'SRQ_ERR': 'a ring of an SRQ that is no memory; libibverbs makes none',
+    'SRQ_ERR': 'an SRQ with a ring outside memory; libibverbs makes none',
     'WQ_FATAL': 'receive queues of raw packets'}
-# Events with files of their own, as the host has a hand in them.
+# Events with files of their own, as the host provokes them.
 ELSEWHERE = {'PORT_ERR', 'PORT_ACTIVE', 'DEVICE_FATAL'}
 
 
@@ -53,7 +53,7 @@ def forbidden_read(rig):
 
 
 def first_packet(rig):
-    """It comes while the responder is ready to receive only."""
+    """The event comes only while the responder is in RTR."""
     a, b = End(rig), End(rig)
     b.qp.to_rtr(b.attr(dest_qp_num=a.number))
     b.receive()
@@ -77,7 +77,7 @@ def drained_unasked(rig):
 
 
 def overrun(rig):
-    """More completions than the queue has entries, and nobody takes them."""
+    """More completions than the queue has entries, and no poll."""
     cq = CQ(rig.ctx, 4)
     a = End(rig, cq=cq, max_send_wr=cq.cqe + 8)
     b = End(rig)
@@ -101,7 +101,7 @@ def srq_of(rig, count, limit=0):
 
 
 def srq_limit(rig):
-    """Once, when fewer are left than the limit; not again until it is set anew."""
+    """Once, when fewer are left than the limit; not again until it is set again."""
     a, b, srq = srq_of(rig, 8, 6)
     for left in (7, 6):
         a.post()
@@ -115,7 +115,7 @@ def srq_limit(rig):
 
 
 def srq_limit_at_once(rig):
-    """Set above what is there: it is reached with the next request that is taken."""
+    """A limit above the number of receives is reached with the next receive used."""
     a, b, srq = srq_of(rig, 2, 8)
     a.post()
     assert b.status() == 'SUCCESS'
@@ -158,7 +158,7 @@ def provoke(rig, row):
 
 
 def every_event(_):
-    """No event is without a row, or a reason to have none."""
+    """Every event has a row, or a reason to have none."""
     told = {name for row in ROWS for name in row.events} | ELSEWHERE
     missing = set(EVENT_NAMES.values()) - told - set(OTHERS)
     assert not missing, missing

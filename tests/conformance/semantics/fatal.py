@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The device fails: it loses its access to memory. It is of no use afterwards."""
+"""The device fails: it loses its access to memory, and is unusable afterwards."""
 import os
 import subprocess
 
@@ -12,7 +12,7 @@ from rig import Lacking, pair
 
 
 def receive_queue(rig):
-    """Of raw packets, ready."""
+    """A queue pair of raw packets, ready."""
     wq = WQ(rig.ctx, WQInitAttr(wq_pd=rig.pd, wq_cq=CQ(rig.ctx, 4), max_wr=4, max_sge=1,
                                 wq_type=e.IBV_WQT_RQ, comp_mask=0, create_flags=0))
     wq.modify(WQAttr(attr_mask=e.IBV_WQ_ATTR_STATE, wq_state=e.IBV_WQS_RDY))
@@ -20,7 +20,7 @@ def receive_queue(rig):
 
 
 def device_fatal(rig):
-    """All are told, what is posted does not hang, and everything can be destroyed."""
+    """Every user gets an event, no request hangs, and all objects can be destroyed."""
     place = f'/sys/class/infiniband/{rig.ctx.name}/device'
     if not os.path.exists(place):
         raise Lacking('no function on a bus')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Keys of others, windows that go, depths that are exceeded, messages of no length,
+"""Keys of other domains, removed windows, exceeded depths, messages without data,
 sequence numbers that wrap.
 """
 import time
@@ -26,7 +26,7 @@ def expect(what, seen, wanted):
 
 
 def attempt(function, *arguments, **values):
-    """None, or that it was refused."""
+    """None, or the fact that it was refused."""
     try:
         function(*arguments, **values)
         return None
@@ -52,7 +52,7 @@ def pd_lkey(rig):
 
 
 def pd_lkey_read(rig):
-    """What comes back is to be written by a key of another domain."""
+    """The key for the response's data is of another domain."""
     other = Other(rig)
     a, _ = pair(rig)
     a.post('READ', sges=[rig.sge(lkey=other.mr.lkey)])
@@ -77,7 +77,7 @@ def pd_rkey(rig, op):
 
 
 def pd_srq(rig):
-    """Keys of an SRQ's requests are of the SRQ's domain, whosever the queue pair is."""
+    """Keys in an SRQ belong to the SRQ's domain, not to the queue pair's."""
     other = Other(rig)
     for lkey, wanted in ((other.mr.lkey, ('SUCCESS', 'SUCCESS')),
                          (rig.mr.lkey, ('REM_OP_ERR', 'LOC_PROT_ERR'))):
@@ -91,7 +91,7 @@ def pd_srq(rig):
 
 
 def pd_window(rig, window_kind):
-    """Neither window nor region of another domain can be bound."""
+    """A window or region of another domain cannot be bound."""
     other = Other(rig)
     for pd, mr in ((other.pd, rig.mr), (rig.pd, other.mr)):
         a, _ = pair(rig)
@@ -115,7 +115,7 @@ def pd_ah(rig):
 # ---- memory windows ------------------------------------------------------------------
 
 def bind(end, window, mr, length=RECEIVED):
-    """Over the place for what is received; the key, which is in force when it is done."""
+    """Bind it over the receive area; returns the key, valid after the completion."""
     info = MWBindInfo(mr, mr.buf + RECEIVED, length, REMOTE if length else 0)
     if window.type == e.IBV_MW_TYPE_1:
         end.qp.bind_mw(window, MWBind(info, e.IBV_SEND_SIGNALED))
@@ -157,7 +157,7 @@ def deallocate(a, b, window, key):
 
 
 def under_traffic(rig, window_kind, how):
-    """WRITEs go on and on; from when the window is gone on none changes memory."""
+    """WRITEs continue; after the window is gone none changes memory."""
     a, b = pair(rig, max_send_wr=64)
     window = MW(rig.pd, window_kind)
     key = bound(b, window, rig.mr)
@@ -179,7 +179,7 @@ def under_traffic(rig, window_kind, how):
 
 
 def window_of_another(rig):
-    """A window of type 2 belongs to the queue pair that has bound it (10.6.7.2.2)."""
+    """A window of type 2 belongs to the queue pair that bound it (10.6.7.2.2)."""
     a, b = pair(rig)
     c, d = pair(rig)
     window = MW(rig.pd, e.IBV_MW_TYPE_2)
@@ -192,7 +192,7 @@ def window_of_another(rig):
 
 
 def window_range(rig):
-    """The window, not the region under it, is the limit; and its rights."""
+    """The range and rights are the window's, not those of its region."""
     for length, flags, wanted in ((4096, REMOTE, 'SUCCESS'),
                                   (4097, REMOTE, 'REM_ACCESS_ERR'),
                                   (16, e.IBV_ACCESS_REMOTE_READ, 'REM_ACCESS_ERR')):
@@ -209,7 +209,7 @@ def window_range(rig):
 # ---- READ and atomics beyond the limits ---------------------------------------------
 
 def initiator_depth(rig, op):
-    """More than may be outstanding: they wait for each other, and all are done."""
+    """More requests than may be outstanding wait for each other, and all complete."""
     a, _ = pair(rig, here={'max_rd_atomic': 1}, there={'max_dest_rd_atomic': 1})
     for n in range(16):
         a.post(op, 4096 if op == 'READ' else 8, wr_id=n)
@@ -219,7 +219,7 @@ def initiator_depth(rig, op):
 
 
 def responder_none(rig, op):
-    """A responder that has agreed to none: an invalid request (9.7.4.1.4)."""
+    """For a responder with no resources it is an invalid request (9.7.4.1.4)."""
     a, b = pair(rig, there={'max_dest_rd_atomic': 0})
     a.post(op, 8)
     expect(op, a.status(), 'REM_INV_REQ_ERR')
@@ -228,7 +228,7 @@ def responder_none(rig, op):
 
 
 def depth_too_great(rig):
-    """What no device has is refused when it is asked for."""
+    """Numbers beyond the device's limits are refused at creation."""
     limit = rig.ctx.query_device()
     for name, state, most in (('max_dest_rd_atomic', 'RTR', limit.max_qp_rd_atom),
                               ('max_rd_atomic', 'RTS', limit.max_qp_init_rd_atom)):
@@ -243,7 +243,7 @@ def depth_too_great(rig):
 # ---- nothing --------------------------------------------------------------------------
 
 def zero(rig, kind, op, pieces):
-    """A message of no bytes, by no piece of memory or by one that is empty."""
+    """A message of no bytes, with no scatter/gather entry or with an empty one."""
     a, b = pair(rig, kind)
     rig.fill(7)
     b.receive()
@@ -270,7 +270,7 @@ def zero_datagram(rig, op):
 
 
 def zero_key(rig, op):
-    """No bytes, no key that is looked at (C9-88)."""
+    """Without bytes no key is checked (C9-88)."""
     a, _ = pair(rig)
     a.post(op, sges=[], rkey=BAD_KEY, raddr=1)
     expect(op, a.status(), 'SUCCESS')
@@ -289,7 +289,7 @@ def zero_receive(rig):
 
 
 def zero_among_others(rig):
-    """An empty piece between two others is skipped."""
+    """An empty scatter/gather entry between two others is skipped."""
     a, b = pair(rig)
     rig.mr.write(b'onetwo', 6, 0)
     b.receive()
@@ -304,7 +304,7 @@ LAST = 0xfffff0                 # sixteen packets before the wrap
 
 
 def wrap(rig, kind, op, length):
-    """Both ways at once across the wrap, each message with bytes of its own."""
+    """Both directions at once across the wrap, each message with its own bytes."""
     psn = {'sq_psn': LAST, 'rq_psn': LAST}
     if kind == 'UD':
         ends = [End(rig, kind).connect(**psn) for _ in range(2)]
@@ -329,7 +329,7 @@ def wrap(rig, kind, op, length):
 
 
 def settle(rig, mark):
-    """Nothing tells that a WRITE of UC has arrived."""
+    """Wait for a WRITE of UC, whose arrival is not reported."""
     limit = time.monotonic() + 5
     while rig.mr.read(len(mark), RECEIVED) != mark and time.monotonic() < limit:
         time.sleep(0.001)
@@ -349,7 +349,7 @@ def wrap_window(rig, op):
 # ---- queues that are full --------------------------------------------------------------
 
 def overrun_state(rig):
-    """A completion queue that is overrun ends the queue pairs that use it."""
+    """An overrun completion queue ends the queue pairs that use it."""
     cq = CQ(rig.ctx, 4)
     a = End(rig, cq=cq, max_send_wr=cq.cqe + 8)
     b = End(rig)
@@ -364,7 +364,7 @@ def overrun_state(rig):
 
 
 def srq_drained(rig):
-    """Queue pairs that find an SRQ empty are told to wait, and served when it is not."""
+    """Senders to an empty SRQ wait by RNR NAK, and are served after a post."""
     srq = SRQ(rig.pd, SrqInitAttr(SrqAttr(max_wr=4, max_sge=1)))
     ends = []
     for _ in range(2):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The cable is pulled, and put back: by the host, while this waits."""
+"""The host unplugs the cable and plugs it in while this waits."""
 from pathlib import Path
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Requests to a peer that is no device: the host answers as answers.py says."""
+"""Requests to a peer that is no device: the host answers by answers.py."""
 import subprocess
 
 from pyverbs.addr import GID, AHAttr, GlobalRoute

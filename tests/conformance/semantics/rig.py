@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the semantics tests work with: a context of their own, queue pairs in any state,
-completions and events that do not come for ever.
+"""Tools of the semantics tests: a context of their own, queue pairs in any state, and
+bounded waits for completions and events.
 """
 import os
 import time
@@ -37,11 +37,11 @@ REMOTE = (e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ
 
 
 class Lacking(Exception):
-    """The device does not have what a case is about, and says so."""
+    """The device reports that it lacks the feature of a case."""
 
 
 def names(prefix):
-    """{number: name} of the constants of libibverbs that begin so."""
+    """{number: name} of the constants of libibverbs with this prefix."""
     return {value: name.removeprefix(prefix) for name, value in vars(e).items()
             if name.startswith(prefix)}
 
@@ -92,7 +92,7 @@ class Rig:
         return self.xrcd
 
     def route(self):
-        """To this device itself."""
+        """The address of this device itself."""
         return AHAttr(gr=GlobalRoute(dgid=self.gid, sgid_index=self.gid_index,
                                      hop_limit=64), is_global=1, port_num=1)
 
@@ -106,7 +106,7 @@ class Rig:
         return SGE(self.mr.buf + offset, length, self.mr.lkey if lkey is None else lkey)
 
     def events(self, wanted=(), seconds=SECONDS):
-        """Names of the events that have come, at the latest when those wanted have."""
+        """The names of the events that came, at the latest once the wanted ones have."""
         found, end = [], time.monotonic() + seconds
         while True:
             try:
@@ -149,7 +149,7 @@ class End:
     # ---- states ----
 
     def attr(self, **values):
-        """All attributes, good ones, for a connection with itself; the mask chooses."""
+        """Valid values of all attributes, connected to itself; the mask chooses."""
         attr = QPAttr(port_num=1)
         attr.qp_access_flags = REMOTE
         attr.qkey = QKEY
@@ -165,7 +165,7 @@ class End:
         return attr
 
     def modify(self, mask, to=None, **values):
-        """Whether the device did it. to: a state's name; without, the mask has none."""
+        """Whether the device accepted it. to: a state's name, or None for no state."""
         if to:
             mask |= e.IBV_QP_STATE
             values['qp_state'] = STATES[to]
@@ -180,7 +180,7 @@ class End:
         return STATE_NAMES[attr.qp_state]
 
     def connect(self, peer=None, **values):
-        """Ready to send, to a peer or to itself; values of attributes that differ."""
+        """Bring it to RTS, connected to a peer or itself; values replace attributes."""
         values['dest_qp_num'] = (peer or self).number
         self.qp.to_rts(self.attr(**values))
         return self
@@ -195,7 +195,7 @@ class End:
              flags=e.IBV_SEND_SIGNALED, wr_id=1, ah=None, to=None, qkey=QKEY):
         """A request; sges: None for one of the length, else a list, which may be empty.
 
-        raddr: an address, or without one the place for what is received.
+        raddr: an address; without one, that of the receive area.
         """
         pieces = [self.rig.sge(length)] if sges is None else sges
         wr = SendWR(wr_id, OPCODES[op], max(len(pieces), 1), imm,
@@ -215,12 +215,12 @@ class End:
         return take(self.cq, count, seconds)
 
     def status(self):
-        """Of the next completion; None: there is none in the time."""
+        """The status of the next completion; None if there is none in time."""
         return (statuses(self.take()) or [None])[0]
 
 
 def pair(rig, kind='RC', here=None, there=None, **make):
-    """Two ends, connected; what differs from the usual attributes of each."""
+    """Two connected ends, with each one's deviations from the usual attributes."""
     a, b = End(rig, kind, **make), End(rig, kind, **make)
     a.connect(b, **(here or {}))
     b.connect(a, **(there or {}))
@@ -228,7 +228,7 @@ def pair(rig, kind='RC', here=None, there=None, **make):
 
 
 def take(cq, count=1, seconds=SECONDS):
-    """So many completions, or what has come in the time."""
+    """So many completions, or those that came in time."""
     found, end = [], time.monotonic() + seconds
     while len(found) < count and time.monotonic() < end:
         found += cq.poll(count - len(found))[1]

@@ -4,9 +4,10 @@
 
 usage: run.py DEVICE GID-INDEX GROUP [WORD...]
 
-A GROUP is a file here that has cases(), which yields a name, a function, and what the
-function is called with after a Rig of its own. It passes unless it raises; Lacking is
-what the device lacks and says so. A WORD chooses the cases in whose name it occurs.
+A GROUP is a file here with cases(), which yields a name, a function, and the arguments
+of the function after a Rig of its own. A case passes unless it raises;
+Lacking means that the device reports the feature as missing. A WORD chooses the cases in
+whose name it occurs.
 """
 import importlib
 import sys

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every way from one state of a queue pair to another, with each attribute that is
-required left out, each that is optional and each that is foreign added.
+"""Every transition between two states of a queue pair: without each required attribute,
+and with each optional and each invalid one.
 
 The table is that of IBTA volume 1, 11.2.5.2, with annex A14 for XRC.
 """
@@ -77,7 +77,7 @@ RULES = (
 # Automatic path migration is an optional feature (11.2.1.2): where its attributes have
 # a place, a device may do either.
 EITHER = {'alt', 'mig'}
-# What Linux takes out of a mask before any device sees it (uverbs, modify_qp_mask).
+# Linux removes these from a mask before any device sees it (uverbs, modify_qp_mask).
 UNSEEN = {'XRC_SEND': {'dest_rd', 'rnr_timer'},
           'XRC_RECV': {'rd', 'retry', 'rnr_retry'}}
 # 10.3.1: the text lets software go to Error from any state, the figure not from Reset.
@@ -103,7 +103,7 @@ def mask(words):
 
 
 def go(end, to):
-    """Bring a queue pair to a state on the shortest way of the table."""
+    """Bring a queue pair to a state by the shortest path of the table."""
     assert end.state() == 'RESET' or end.modify(0, 'RESET'), 'does not go to RESET'
     for source, state in zip(WAY, WAY[1:]):
         if source == to or to == 'ERR' and source == 'INIT':
@@ -135,7 +135,7 @@ def spoil(end):
 
 
 class Tries:
-    """One edge of one service: what was tried and what was wrong about it."""
+    """One edge of one service: the attempts and their faults."""
 
     def __init__(self, end, source, to):
         self.end, self.source, self.to = end, source, to
@@ -179,7 +179,7 @@ def legal(tries, rule):
 
 
 def illegal(tries, kind):
-    """No edge: not with nothing else, nor with what the state needs on its own way."""
+    """No edge: neither alone, nor with the attributes that the state requires."""
     tries.attempt('no edge', False, 0)
     for rule in RULES:
         if rule.to == tries.to and rule.required and kind in rule.kinds.split():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Values of attributes: the least and the greatest are taken, what lies beyond is
-refused and changes nothing (IBTA volume 1, 11.2.5.2).
+"""Values of attributes: the least and the greatest are accepted, those beyond are refused
+and change nothing (IBTA volume 1, 11.2.5.2).
 """
 from typing import NamedTuple
 
