@@ -40,8 +40,6 @@ KNOWN_CIRCLES = [
     'faces/pg332/pg332 faces/pg332/rule_checks faces/pg332/rules faces/pg332/status'
     ' faces/pg332/strict',
     'transport/completer transport/requester',
-    'state/check state/check_objects state/check_qp state/check_timing state/state'
-    ' state/state_owned state/state_strict state/state_table state/state_timing',
 ]
 
 # Headers of the engine that a room of the device may include, besides the contract.

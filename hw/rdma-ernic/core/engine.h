@@ -86,13 +86,22 @@ void ernic_run(Ernic *e, uint64_t now);
 /* The link goes up or down. */
 void ernic_set_link(Ernic *e, uint64_t now, bool up);
 
-/* state.c: everything that the guest could tell apart, as bytes. */
+/* state.c: all state with an effect that the guest can see, appended to @out. */
 void ernic_save(const Ernic *e, GByteArray *out);
 /*
- * Into an engine of the same configuration, whose state it replaces. False:
- * the bytes are not a valid state; the engine is then reset.
+ * No state is longer, in bytes, whatever the guest does: 16,384 queue pairs with 64
+ * requests each, and 2^24 kept pages, need less than this.
+ */
+#define ERNIC_STATE_MAX     (1u << 30)
+/*
+ * Into an engine of the same configuration, whose state it replaces. The bytes may be
+ * those of an older release. False: they are not a valid state, or that of a newer
+ * release; the engine is then reset.
  */
 bool ernic_load(Ernic *e, uint64_t now, const uint8_t *data, size_t len);
+/* The same; @why, which is not NULL, gets the reason. */
+bool ernic_load_why(Ernic *e, uint64_t now, const uint8_t *data, size_t len,
+                    GString *why);
 
 /* check.c: do all invariants hold? Appends what does not to @why. */
 bool ernic_check(const Ernic *e, GString *why);

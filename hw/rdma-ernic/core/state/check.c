@@ -22,46 +22,6 @@
 
 /* ---- ranges ---------------------------------------------------------------- */
 
-static bool in_range(const ErnicStateField *f, const uint8_t *p)
-{
-    uint32_t i;
-
-    for (i = 0; i < f->num; i++) {
-        uint64_t v = ernic_state_get(p + i * f->size, f->size);
-
-        if (v > f->max || (f->bits && (v & ~f->max))) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool ernic_state_check_struct(const ErnicStateStruct *of, const void *obj,
-                              const char *what, GString *why)
-{
-    uint32_t i, k;
-
-    for (i = 0; i < of->num_fields; i++) {
-        const ErnicStateField *f = &of->field[i];
-        const uint8_t *p = (const uint8_t *)obj + f->offset;
-
-        if (f->kind == ERNIC_SK_UINT && f->max != UINT64_MAX &&
-            !in_range(f, p)) {
-            if (why) {
-                g_string_append_printf(why, "%s: %s.%s out of range\n", what,
-                                       of->name, f->name);
-            }
-            return false;
-        }
-        for (k = 0; f->kind == ERNIC_SK_STRUCT && k < f->num; k++) {
-            if (!ernic_state_check_struct(f->of, p + k * f->size, what, why)) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
 static bool check_ranges(const Ernic *e, GString *why)
 {
     uint32_t i, id;
@@ -250,52 +210,6 @@ static void check_fini(ErnicCheck *c)
     }
 }
 
-/* ---- what several ask ------------------------------------------------------ */
-
-bool ernic_check_uctx(const ErnicCheck *c, uint32_t uctx)
-{
-    return uctx == 0 || (uctx <= ERNIC_LIM_UCTX && c->e->uctx_used[uctx]);
-}
-
-/* The buffer reaches to byte @bytes, and its pages are whole. */
-bool ernic_check_buf(const ErnicBuf *buf, uint64_t bytes)
-{
-    uint64_t mask = (1ull << buf->page_shift) - 1;
-    uint32_t i;
-
-    if (!buf->page) {
-        return buf->npages == 0 && buf->page_shift == 0 &&
-               (bytes == 0 || buf->base <= UINT64_MAX - (bytes - 1));
-    }
-    if (buf->npages == 0 || buf->page_shift < ERNIC_PAGE_SHIFT_MIN) {
-        return false;
-    }
-    for (i = 0; i < buf->npages; i++) {
-        if (buf->page[i] & mask) {
-            return false;
-        }
-    }
-    return bytes <= (uint64_t)buf->npages << buf->page_shift;
-}
-
-bool ernic_check_wq(const ErnicWq *wq, uint32_t max_stride)
-{
-    return ernic_depth_ok(wq->depth, 1, ERNIC_MAX_WQ_DEPTH) &&
-           wq->stride >= 64 && wq->stride % 64 == 0 &&
-           wq->stride <= max_stride * 64 && wq->pi - wq->ci <= wq->depth &&
-           ernic_check_buf(&wq->buf, (uint64_t)wq->depth * wq->stride);
-}
-
-/* Pending events stand in exactly the line of @eqn. */
-bool ernic_check_events(const ErnicCheck *c, ErnicEvClass cls, uint32_t id,
-                        const ErnicEvents *ev, uint32_t eqn)
-{
-    if (!ev->pending) {
-        return !ev->queued && !c->line[cls][id];
-    }
-    return ev->queued && eqn && c->line[cls][id] == eqn;
-}
-
 /* ---- device ---------------------------------------------------------------- */
 
 /* Each number of @ids from @first on is either free, once, or in use. */
@@ -371,21 +285,6 @@ static bool place_ring(const ErnicCheck *c, uint32_t id)
 {
     return ring_ok(c->e, &c->e->places, ERNIC_RING_PLACE) &&
            (c->e->timing || !c->e->places.head);
-}
-
-bool ernic_check_heap(const ErnicTimers *t)
-{
-    uint32_t i;
-
-    for (i = 0; i < t->count; i++) {
-        uint32_t id = t->heap[i];
-
-        if (id == 0 || id >= t->size || t->pos[id] != i + 1 ||
-            t->due[id] < t->due[t->heap[(i - (i > 0)) / 2]]) {
-            return false;
-        }
-    }
-    return true;
 }
 
 static uint64_t due_of(const ErnicTimers *t, uint32_t id)
@@ -479,11 +378,6 @@ static bool mcast_groups(const ErnicCheck *c, uint32_t id)
 {
     return c->e->num_groups <= ERNIC_LIM_MCAST_GROUP &&
            c->e->num_groups == ernic_mcast_groups(c->e);
-}
-
-bool ernic_check_path(const ErnicPath *path)
-{
-    return ernic_gid_is_v4(&path->sgid) == ernic_gid_is_v4(&path->dgid);
 }
 
 /*

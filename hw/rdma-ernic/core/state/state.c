@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Saving and loading: the walk over the descriptions, and the order of the
- * sections. What is loaded is hostile until ernic_check() has passed it.
+ * Saving and loading: the sections of a stream and their order. The content of a
+ * stream is hostile until ernic_check() has passed it.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -10,11 +10,14 @@
 #include "engine.h"
 #include "faces/pg332/pg332.h"
 #include "faces/pg332/side_stream.h"
+#include "faces/pg332/strict.h"
 #include "objects/cq.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
+#include "state/description.h"
 #include "state/state.h"
 #include "steering/flow.h"
+#include "timing/timing.h"
 #include "trace.h"
 #include "transport/qp.h"
 #include "transport/tx.h"
@@ -22,155 +25,79 @@
 
 #define STATE_MAGIC     0x5473436943494e52ull
 
-/* ---- numbers and bytes ----------------------------------------------------- */
+/* ---- the list of sections -------------------------------------------------- */
 
-void ernic_state_put(GByteArray *out, uint64_t v, uint32_t size)
+typedef enum SectionKind {
+    SECTION_COMPARE,            /* a structure that has to be equal */
+    SECTION_STRUCT,
+    SECTION_TABLE,              /* the objects of a table that are in use */
+} SectionKind;
+
+typedef struct Section {
+    SectionKind kind;
+    const char *tag;            /* 4 bytes of it are stored */
+    const ErnicStateStruct *of;
+    /* The structure; NULL: this engine has none, and no section. */
+    void *(*find)(const Ernic *e);
+    uint32_t table;             /* of ernic_state_tables[] */
+} Section;
+
+static void *config(const Ernic *e)
 {
-    uint8_t le[8];
-
-    stq_le_p(le, v);
-    g_byte_array_append(out, le, size);
+    return (void *)&e->cfg;
 }
 
-bool ernic_state_has(ErnicReader *in, uint64_t n, uint32_t size)
+static void *device(const Ernic *e)
 {
-    if (in->failed || n > in->left / size) {
-        in->failed = true;
-    }
-    return !in->failed;
+    return (void *)e;
 }
 
-void ernic_state_read_bytes(ErnicReader *in, void *to, uint32_t n)
+static void *tx(const Ernic *e)
 {
-    if (!ernic_state_has(in, n, 1)) {
-        memset(to, 0, n);
-        return;
-    }
-    memcpy(to, in->data, n);
-    in->data += n;
-    in->left -= n;
+    return e->tx;
 }
 
-uint64_t ernic_state_read(ErnicReader *in, uint32_t size)
+static void *side(const Ernic *e)
 {
-    uint8_t le[8] = { 0 };
-
-    ernic_state_read_bytes(in, le, size);
-    return ldq_le_p(le);
+    return e->side;
 }
 
-static void store(void *p, uint32_t size, uint64_t v)
+static void *profile(const Ernic *e)
 {
-    switch (size) {
-    case 1:
-        *(uint8_t *)p = v;
-        break;
-    case 2:
-        *(uint16_t *)p = v;
-        break;
-    case 4:
-        *(uint32_t *)p = v;
-        break;
-    default:
-        *(uint64_t *)p = v;
-        break;
-    }
+    return e->timing ? (void *)e->timing->p : NULL;
 }
 
-/* ---- structures ------------------------------------------------------------ */
-
-static void save_field(const Ernic *e, const ErnicStateField *f,
-                       const void *obj, GByteArray *out)
+static void *timing(const Ernic *e)
 {
-    const uint8_t *p = (const uint8_t *)obj + f->offset;
-    uint32_t i;
-
-    switch ((ErnicStateKind)f->kind) {
-    case ERNIC_SK_UINT:
-    case ERNIC_SK_BOOL:
-        for (i = 0; i < f->num; i++) {
-            ernic_state_put(out, ernic_state_get(p + i * f->size, f->size),
-                            f->size);
-        }
-        break;
-    case ERNIC_SK_BYTES:
-        g_byte_array_append(out, p, f->num);
-        break;
-    case ERNIC_SK_STRUCT:
-        for (i = 0; i < f->num; i++) {
-            ernic_state_save_struct(e, f->of, p + i * f->size, out);
-        }
-        break;
-    case ERNIC_SK_OWNED:
-        f->owned->save(e, obj, out);
-        break;
-    case ERNIC_SK_DERIVED:
-        break;
-    }
+    return e->timing;
 }
 
-void ernic_state_save_struct(const Ernic *e, const ErnicStateStruct *of,
-                             const void *obj, GByteArray *out)
+static void *strict(const Ernic *e)
 {
-    uint32_t i;
-
-    for (i = 0; i < of->num_fields; i++) {
-        save_field(e, &of->field[i], obj, out);
-    }
+    return e->strict;
 }
 
-static bool load_field(Ernic *e, const ErnicStateField *f, void *obj,
-                       ErnicReader *in)
-{
-    uint8_t *p = (uint8_t *)obj + f->offset;
-    uint64_t v;
-    uint32_t i;
+#define STRUCTURE(kind_, tag_, of_, find_) \
+    { .kind = SECTION_##kind_, .tag = tag_, .of = &of_, .find = find_ }
+#define TABLE(tag_, n)  { .kind = SECTION_TABLE, .tag = tag_, .table = n }
 
-    for (i = 0; i < f->num; i++) {
-        switch ((ErnicStateKind)f->kind) {
-        case ERNIC_SK_UINT:
-            store(p + i * f->size, f->size, ernic_state_read(in, f->size));
-            break;
-        case ERNIC_SK_BOOL:
-            v = ernic_state_read(in, 1);
-            if (v > 1) {
-                return false;
-            }
-            *(bool *)(p + i * f->size) = v;
-            break;
-        case ERNIC_SK_BYTES:
-            ernic_state_read_bytes(in, p, f->num);
-            return !in->failed;
-        case ERNIC_SK_STRUCT:
-            if (!ernic_state_load_struct(e, f->of, p + i * f->size, in)) {
-                return false;
-            }
-            break;
-        case ERNIC_SK_OWNED:
-            return f->owned->load(e, obj, in) && !in->failed;
-        case ERNIC_SK_DERIVED:
-            break;
-        }
-    }
-    return !in->failed;
-}
+/* A stream names how many of these its writer knew: a new one goes to the end. */
+static const Section sections[] = {
+    STRUCTURE(COMPARE, "conf", ernic_state_config, config),
+    STRUCTURE(STRUCT, "devi", ernic_state_device, device),
+    TABLE("pd", 0), TABLE("eq", 1), TABLE("cq", 2), TABLE("srq", 3), TABLE("mr", 4),
+    TABLE("qp", 5), TABLE("mcas", 6), TABLE("flow", 7), TABLE("rss", 8),
+    TABLE("coun", 9),
+    STRUCTURE(STRUCT, "tx", ernic_state_tx, tx),
+    STRUCTURE(STRUCT, "side", ernic_state_side, side),
+    STRUCTURE(COMPARE, "prof", ernic_state_profile, profile),
+    STRUCTURE(STRUCT, "time", ernic_state_timing, timing),
+    STRUCTURE(STRUCT, "rule", ernic_state_strict, strict),
+};
 
-bool ernic_state_load_struct(Ernic *e, const ErnicStateStruct *of, void *obj,
-                             ErnicReader *in)
-{
-    uint32_t i;
+/* ---- saving ---------------------------------------------------------------- */
 
-    for (i = 0; i < of->num_fields; i++) {
-        if (!load_field(e, &of->field[i], obj, in)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* ---- sections -------------------------------------------------------------- */
-
-/* Four bytes of its name and how long it is, filled in by the caller. */
+/* Four bytes of its name, and its length, which end() fills in. */
 static guint begin(GByteArray *out, const char *name)
 {
     char tag[4] = { 0 };
@@ -186,48 +113,11 @@ static void end(GByteArray *out, guint start)
     stq_le_p(out->data + start - 8, out->len - start);
 }
 
-/* The section that has to come next, as a reader of its own. */
-static bool enter(ErnicReader *in, const char *name, ErnicReader *section)
-{
-    char tag[4] = { 0 }, found[4];
-    uint64_t len;
-
-    memcpy(tag, name, MIN(strlen(name), sizeof(tag)));
-    ernic_state_read_bytes(in, found, sizeof(found));
-    len = ernic_state_read(in, 8);
-    if (memcmp(found, tag, sizeof(tag)) != 0 || !ernic_state_has(in, len, 1)) {
-        return false;
-    }
-    *section = (ErnicReader) { .data = in->data, .left = len };
-    in->data += len;
-    in->left -= len;
-    return true;
-}
-
-static void save_struct(const Ernic *e, const ErnicStateStruct *of,
-                        const void *obj, const char *name, GByteArray *out)
-{
-    guint start = begin(out, name);
-
-    ernic_state_save_struct(e, of, obj, out);
-    end(out, start);
-}
-
-static bool load_struct(Ernic *e, const ErnicStateStruct *of, void *obj,
-                        const char *name, ErnicReader *in)
-{
-    ErnicReader section;
-
-    return enter(in, name, &section) &&
-           ernic_state_load_struct(e, of, obj, &section) && !section.left;
-}
-
 /* Objects in use: number and contents, by ascending number. */
 static void save_table(const Ernic *e, const ErnicStateTable *t,
                        GByteArray *out)
 {
     uint32_t size = ernic_state_table_size(e, t), id;
-    guint start = begin(out, t->name);
 
     for (id = t->first; id < size; id++) {
         const void *obj = ernic_state_entry(e, t, id);
@@ -237,37 +127,6 @@ static void save_table(const Ernic *e, const ErnicStateTable *t,
             ernic_state_save_struct(e, t->of, obj, out);
         }
     }
-    end(out, start);
-}
-
-static bool load_table(Ernic *e, const ErnicStateTable *t, ErnicReader *in)
-{
-    uint32_t size = ernic_state_table_size(e, t), next = t->first, id;
-    ErnicReader section;
-
-    if (!enter(in, t->name, &section)) {
-        return false;
-    }
-    while (section.left) {
-        void *obj;
-
-        id = ernic_state_read(&section, 4);
-        if (section.failed || id < next || id >= size) {
-            return false;
-        }
-        obj = ernic_state_entry(e, t, id);
-        if (!ernic_state_load_struct(e, t->of, obj, &section) ||
-            !ernic_state_in_use(t, obj)) {
-            return false;
-        }
-        next = id + 1;
-    }
-    return true;
-}
-
-static uint32_t version(const Ernic *e)
-{
-    return e->timing ? ERNIC_STATE_VERSION_TIMING : ERNIC_STATE_VERSION;
 }
 
 void ernic_save(const Ernic *e, GByteArray *out)
@@ -275,45 +134,116 @@ void ernic_save(const Ernic *e, GByteArray *out)
     uint32_t i;
 
     ernic_state_put(out, STATE_MAGIC, 8);
-    ernic_state_put(out, version(e), 4);
-    save_struct(e, &ernic_state_config, &e->cfg, "config", out);
-    save_struct(e, &ernic_state_device, e, "device", out);
-    for (i = 0; i < ernic_state_num_tables; i++) {
-        save_table(e, &ernic_state_tables[i], out);
-    }
-    save_struct(e, &ernic_state_tx, e->tx, "tx", out);
-    if (e->side) {
-        save_struct(e, &ernic_state_side, e->side, "side", out);
-    }
-    if (e->timing) {
-        guint start = begin(out, "time");
+    ernic_state_put(out, ERNIC_STATE_FORMAT, 4);
+    ernic_state_describe(out, G_N_ELEMENTS(sections));
+    for (i = 0; i < G_N_ELEMENTS(sections); i++) {
+        const Section *s = &sections[i];
+        guint start;
 
-        ernic_state_save_timing(e, out);
-        end(out, start);
-    }
-    if (e->strict) {
-        guint start = begin(out, "rule");
-
-        ernic_state_save_strict(e, out);
+        if (s->find && !s->find(e)) {
+            continue;
+        }
+        start = begin(out, s->tag);
+        if (s->find) {
+            ernic_state_save_struct(e, s->of, s->find(e), out);
+        } else {
+            save_table(e, &ernic_state_tables[s->table], out);
+        }
         end(out, start);
     }
 }
 
-/* The configuration is not taken over: it has to be the one we have. */
-static bool same_config(Ernic *e, ErnicReader *in)
+/* ---- loading --------------------------------------------------------------- */
+
+/* The section that has to come next, as a reader of its own. */
+static bool enter(ErnicReader *in, const char *name, ErnicReader *section)
 {
-    GByteArray *own = g_byte_array_new();
-    ErnicReader section;
-    bool same;
+    char tag[4] = { 0 }, found[4];
+    uint64_t len;
 
-    ernic_state_save_struct(e, &ernic_state_config, &e->cfg, own);
-    same = enter(in, "config", &section) && section.left == own->len &&
-           memcmp(section.data, own->data, own->len) == 0;
-    g_byte_array_free(own, true);
-    return same;
+    memcpy(tag, name, MIN(strlen(name), sizeof(tag)));
+    ernic_state_read_bytes(in, found, sizeof(found));
+    len = ernic_state_read(in, 8);
+    if (!ernic_state_has(in, len, 1)) {
+        return false;
+    }
+    if (memcmp(found, tag, sizeof(tag)) != 0) {
+        return ernic_state_refuse(in, "section %s is missing", name);
+    }
+    *section = *in;
+    section->left = len;
+    in->data += len;
+    in->left -= len;
+    return true;
 }
 
-/* What has DERIVED rows and is not set where it is loaded. */
+/* This is not taken over: it has to be what the engine has. */
+static bool compare(Ernic *e, const Section *s, ErnicReader *in)
+{
+    GByteArray *own = g_byte_array_new(), *other = g_byte_array_new();
+    void *copy = g_malloc0(s->of->size);
+    bool ok;
+
+    ernic_state_save_struct(e, s->of, s->find(e), own);
+    ok = ernic_state_load_struct(e, s->of, copy, in);
+    if (ok) {
+        ernic_state_save_struct(e, s->of, copy, other);
+        ok = memcmp(own->data, other->data, own->len) == 0 ||
+             ernic_state_refuse(in, "another %s than here", s->of->name);
+    }
+    g_free(copy);
+    g_byte_array_free(own, true);
+    g_byte_array_free(other, true);
+    return ok;
+}
+
+static bool load_table(Ernic *e, const ErnicStateTable *t, ErnicReader *in)
+{
+    uint32_t size = ernic_state_table_size(e, t), next = t->first, id;
+
+    while (in->left) {
+        void *obj;
+
+        id = ernic_state_read(in, 4);
+        if (in->failed || id < next || id >= size) {
+            return ernic_state_refuse(in, "%s 0x%x does not exist", t->name, id);
+        }
+        obj = ernic_state_entry(e, t, id);
+        if (!ernic_state_load_struct(e, t->of, obj, in)) {
+            return false;
+        }
+        if (!ernic_state_in_use(t, obj)) {
+            return ernic_state_refuse(in, "%s 0x%x is not in use", t->name, id);
+        }
+        next = id + 1;
+    }
+    return true;
+}
+
+static bool load_section(Ernic *e, const Section *s, ErnicReader *in)
+{
+    ErnicReader section;
+    bool ok;
+
+    if (!enter(in, s->tag, &section)) {
+        return false;
+    }
+    switch (s->kind) {
+    case SECTION_COMPARE:
+        ok = compare(e, s, &section);
+        break;
+    case SECTION_STRUCT:
+        ok = ernic_state_load_struct(e, s->of, s->find(e), &section);
+        break;
+    default:
+        ok = load_table(e, &ernic_state_tables[s->table], &section);
+        break;
+    }
+    return ok && (section.left == 0 ||
+                  ernic_state_refuse(in, "section %s is too long", s->tag));
+}
+
+/* The fields of DERIVED rows that are not set where they are loaded. */
 static void derive(Ernic *e)
 {
     uint32_t i;
@@ -330,7 +260,7 @@ static void derive(Ernic *e)
         e->num_bound += e->mr[i].valid && e->mr[i].kind == ERNIC_MR_WINDOW_2;
     }
     e->num_groups = ernic_mcast_groups(e);
-    e->page_failed = true;              /* who looks finds out */
+    e->page_failed = true;              /* the next look corrects it */
     for (i = 1; i <= ERNIC_LIM_FLOW; i++) {
         e->num_flows += e->flow[i].used;
     }
@@ -347,6 +277,9 @@ static void derive(Ernic *e)
     if (e->regs) {
         ernic_pg332_restore(e);
     }
+    if (e->timing) {
+        ernic_state_derive_timing(e);
+    }
     /* More packets may join those that are held. */
     if (e->tx->packets) {
         ernic_icrc_init(&e->tx->icrc, &e->tx->path);
@@ -355,50 +288,43 @@ static void derive(Ernic *e)
 
 static bool load_all(Ernic *e, ErnicReader *in)
 {
-    ErnicReader timing, strict;
     uint32_t i;
 
     if (ernic_state_read(in, 8) != STATE_MAGIC ||
-        ernic_state_read(in, 4) != version(e) || !same_config(e, in) ||
-        !load_struct(e, &ernic_state_device, e, "device", in)) {
+        ernic_state_read(in, 4) != ERNIC_STATE_FORMAT) {
+        return ernic_state_refuse(in, "it has another format");
+    }
+    if (!ernic_state_read_description(in, G_N_ELEMENTS(sections))) {
         return false;
     }
-    for (i = 0; i < ernic_state_num_tables; i++) {
-        if (!load_table(e, &ernic_state_tables[i], in)) {
+    /* The first, which is compared, is never missing. */
+    for (i = 0; i < MAX(in->stream->sections, 1); i++) {
+        const Section *s = &sections[i];
+
+        if ((!s->find || s->find(e)) && !load_section(e, s, in)) {
             return false;
         }
     }
-    if (!load_struct(e, &ernic_state_tx, e->tx, "tx", in) ||
-        (e->side &&
-         !load_struct(e, &ernic_state_side, e->side, "side", in))) {
-        return false;
-    }
-    if (e->timing && (!enter(in, "time", &timing) ||
-                      !ernic_state_load_timing(e, &timing) || timing.left)) {
-        return false;
-    }
-    if (e->strict && (!enter(in, "rule", &strict) ||
-                      !ernic_state_load_strict(e, &strict) || strict.left)) {
-        return false;
-    }
-    return !in->left;
+    return in->left == 0 ||
+           ernic_state_refuse(in, "it has sections that this device has not");
 }
 
-bool ernic_load(Ernic *e, uint64_t now, const uint8_t *data, size_t len)
+bool ernic_load_why(Ernic *e, uint64_t now, const uint8_t *data, size_t len,
+                    GString *why)
 {
-    ErnicReader in = { .data = data, .left = len };
-    GString *why = g_string_new(NULL);
+    ErnicStateStream stream = { .why = why };
+    ErnicReader in = { .data = data, .left = len, .stream = &stream };
     bool ok;
 
     ernic_reset(e);
     e->now = now;
+    g_string_truncate(why, 0);
     ok = load_all(e, &in);
     if (ok) {
         derive(e);
         ok = ernic_check(e, why);
-    } else {
-        g_string_printf(why, "format, %zu bytes before the end", in.left);
     }
+    ernic_state_stream_fini(&stream);
     if (ok) {
         trace_ernic_load(len);
         e->ops->wake_at(e->env, now);
@@ -406,6 +332,12 @@ bool ernic_load(Ernic *e, uint64_t now, const uint8_t *data, size_t len)
         trace_ernic_load_refused(why->str);
         ernic_reset(e);
     }
-    g_string_free(why, true);
     return ok;
+}
+
+bool ernic_load(Ernic *e, uint64_t now, const uint8_t *data, size_t len)
+{
+    g_autoptr(GString) why = g_string_new(NULL);
+
+    return ernic_load_why(e, now, data, len, why);
 }

@@ -1,96 +1,41 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Saved state as a description: for each structure a table that accounts for
- * every byte of it. Saving, loading and range checks walk these tables.
+ * Saved state of the engine: its structures, and the tables of its objects.
  */
 #ifndef ERNIC_STATE_H
 #define ERNIC_STATE_H
 
-#include "base/device.h"
+#include "state/rows.h"
 
 /*
- * Of the format; a state of another version is refused. The second is the first
- * and what the timing model keeps, and is that of devices that have the model.
- * Both grow by 2 with each change of what is stored; tests/unit/test-state.c has
- * a digest of the rows, which tells that they have changed.
+ * Of the framing: magic, description, sections. It changes if an older reader or
+ * writer would not understand these any more. Rows, elements, structures and sections
+ * that are appended need no change: the description names them.
  */
-#define ERNIC_STATE_VERSION         27
-#define ERNIC_STATE_VERSION_TIMING  28
-
-/* What a row stands for; how it is stored. All numbers are little-endian. */
-typedef enum ErnicStateKind {
-    ERNIC_SK_UINT,              /* num numbers of size bytes, each <= max */
-    ERNIC_SK_BOOL,              /* one byte, 0 or 1 */
-    ERNIC_SK_BYTES,             /* num bytes as they are */
-    ERNIC_SK_STRUCT,            /* num structures of kind of */
-    ERNIC_SK_OWNED,             /* stored by functions of its own */
-    ERNIC_SK_DERIVED,           /* not stored: follows from the rest */
-} ErnicStateKind;
-
-typedef struct ErnicStateStruct ErnicStateStruct;
-
-/* Bytes of a state that is being loaded; nothing in them is trusted. */
-typedef struct ErnicReader {
-    const uint8_t *data;
-    size_t left;
-    bool failed;                /* ended early; all further reads are 0 */
-} ErnicReader;
-
-/* How memory behind a pointer, or a variant part, is stored. */
-typedef struct ErnicStateOwned {
-    void (*save)(const Ernic *e, const void *obj, GByteArray *out);
-    /* False: not valid; @obj then holds nothing that cannot be freed. */
-    bool (*load)(Ernic *e, void *obj, ErnicReader *in);
-} ErnicStateOwned;
-
-typedef struct ErnicStateField {
-    const char *name;
-    uint32_t offset;
-    uint32_t size;              /* of one element, bytes in memory */
-    uint32_t num;
-    uint8_t kind;               /* ErnicStateKind */
-    bool bits;                  /* max is a mask: there are no other bits */
-    uint64_t max;
-    const ErnicStateStruct *of;
-    const ErnicStateOwned *owned;
-} ErnicStateField;
-
-struct ErnicStateStruct {
-    const char *name;
-    uint32_t size;
-    uint32_t num_fields;
-    const ErnicStateField *field;
-};
+#define ERNIC_STATE_FORMAT  1
 
 /* A table of objects, of which those in use are stored by number. */
 typedef struct ErnicStateTable {
     const char *name;
     const ErnicStateStruct *of;
     uint32_t table;             /* offset in Ernic of the pointer to it */
-    uint32_t size;              /* offset in Ernic of the uint32_t that says
-                                   how many entries it has; 0: fixed */
+    uint32_t size;              /* offset in Ernic of its number of entries, a
+                                   uint32_t; 0: fixed */
     uint32_t fixed, first;
     uint32_t used;              /* offset of a byte that is not 0 if in use */
 } ErnicStateTable;
 
 extern const ErnicStateStruct ernic_state_device;
 extern const ErnicStateStruct ernic_state_config;
-extern const ErnicStateStruct ernic_state_path;
 extern const ErnicStateStruct ernic_state_tx;
 extern const ErnicStateStruct ernic_state_side;
-extern const ErnicStateStruct ernic_state_sge;
-extern const ErnicStateStruct ernic_state_reg_mr;
-extern const ErnicStateStruct ernic_state_bind_mw;
 extern const ErnicStateStruct ernic_state_wqe;
 extern const ErnicStateStruct ernic_state_rd;
-extern const ErnicStateStruct ernic_state_wc;
-extern const ErnicStateStruct ernic_state_server;
-extern const ErnicStateStruct ernic_state_violation;
 /* Objects before those that refer to them. */
 extern const ErnicStateTable ernic_state_tables[];
 extern const uint32_t ernic_state_num_tables;
-/* Every structure, for the test that accounts for each byte. */
+/* Every structure, by its number. */
 extern const ErnicStateStruct *const ernic_state_structs[];
 extern const uint32_t ernic_state_num_structs;
 
@@ -115,22 +60,16 @@ static inline bool ernic_state_in_use(const ErnicStateTable *t,
     return *((const uint8_t *)entry + t->used) != 0;
 }
 
-/* Numbers of 1, 2, 4 or 8 bytes in memory of the host. */
-static inline uint64_t ernic_state_get(const void *p, uint32_t size)
-{
-    switch (size) {
-    case 1:
-        return *(const uint8_t *)p;
-    case 2:
-        return *(const uint16_t *)p;
-    case 4:
-        return *(const uint32_t *)p;
-    default:
-        return *(const uint64_t *)p;
-    }
-}
+/* state_parts.c: structures without memory of their own, which others store. */
+extern const ErnicStateStruct ernic_state_path;
+extern const ErnicStateStruct ernic_state_train;
+extern const ErnicStateStruct ernic_state_sge;
+extern const ErnicStateStruct ernic_state_abi_av;
+extern const ErnicStateStruct ernic_state_reg_mr;
+extern const ErnicStateStruct ernic_state_bind_mw;
+extern const ErnicStateStruct ernic_state_wc;
 
-/* state_owned.c: what lies behind a pointer, or is one of several. */
+/* state_owned.c: memory that a pointer owns, and variants. */
 extern const ErnicStateOwned ernic_state_regs;      /* Ernic.regs */
 extern const ErnicStateOwned ernic_state_ids;       /* ErnicIds.fifo */
 extern const ErnicStateOwned ernic_state_variants;  /* of Ernic.mr */
@@ -143,31 +82,20 @@ extern const ErnicStateOwned ernic_state_payload;   /* of an ErnicWqe */
 extern const ErnicStateOwned ernic_state_held;      /* ErnicTx.buf */
 extern const ErnicStateOwned ernic_state_loop;      /* ErnicTx.loop */
 
-/* state_timing.c: what the timing model keeps; e->timing is there. */
-void ernic_state_save_timing(const Ernic *e, GByteArray *out);
-/* Behind all tables, to which its records refer. */
-bool ernic_state_load_timing(Ernic *e, ErnicReader *in);
+/* state_timing.c: the profile, which has to be equal, and what the model keeps. */
+extern const ErnicStateStruct ernic_state_profile;
+extern const ErnicStateStruct ernic_state_timing;
+extern const ErnicStateStruct ernic_state_cost, ernic_state_pcie;
+extern const ErnicStateStruct ernic_state_stage, ernic_state_limit;
+extern const ErnicStateStruct ernic_state_level, ernic_state_retry;
+extern const ErnicStateStruct ernic_state_lru, ernic_state_fifo;
+extern const ErnicStateStruct ernic_state_response, ernic_state_doorbell;
+extern const ErnicStateStruct ernic_state_packet, ernic_state_cqe;
+/* Count what the model has by queue pair, after all of it is loaded. */
+void ernic_state_derive_timing(Ernic *e);
 
-/* state_strict.c: what strict mode keeps; e->strict is there. */
-void ernic_state_save_strict(const Ernic *e, GByteArray *out);
-bool ernic_state_load_strict(Ernic *e, ErnicReader *in);
-
-/* state.c, for the functions of owned rows. */
-void ernic_state_put(GByteArray *out, uint64_t v, uint32_t size);
-uint64_t ernic_state_read(ErnicReader *in, uint32_t size);
-/* Whether @n elements of @size bytes are there; else the reader has failed. */
-bool ernic_state_has(ErnicReader *in, uint64_t n, uint32_t size);
-void ernic_state_read_bytes(ErnicReader *in, void *to, uint32_t n);
-void ernic_state_save_struct(const Ernic *e, const ErnicStateStruct *of,
-                             const void *obj, GByteArray *out);
-bool ernic_state_load_struct(Ernic *e, const ErnicStateStruct *of, void *obj,
-                             ErnicReader *in);
-
-/*
- * check.c: are all numbers in the range of their row? Appends to @why (may be
- * NULL), with @what in front, the first that is not.
- */
-bool ernic_state_check_struct(const ErnicStateStruct *of, const void *obj,
-                              const char *what, GString *why);
+/* state_strict.c */
+extern const ErnicStateStruct ernic_state_violation;
+extern const ErnicStateStruct ernic_state_strict;
 
 #endif /* ERNIC_STATE_H */

@@ -15,38 +15,80 @@
 
 /* ---- registers of PG332 ---------------------------------------------------- */
 
-static void save_regs(const Ernic *e, const void *obj, GByteArray *out)
+/*
+ * By block: how many elements of how many words, a byte for each word that says
+ * whether it is a register, and the values of the registers.
+ */
+static void save_block(const ErnicRegFile *rf, ErnicRegScope scope, GByteArray *out)
 {
-    uint32_t num, i;
-    const uint32_t *word;
+    uint32_t words, num = ernic_regfile_elements(rf, scope, &words), i, k;
 
-    if (!e->regs) {
-        return;
+    ernic_state_put(out, num, 4);
+    ernic_state_put(out, words, 4);
+    for (k = 0; k < words; k++) {
+        ernic_state_put(out, ernic_regfile_word(rf, scope, 0, k) != NULL, 1);
     }
-    ernic_state_put(out, e->cfg.pg332, 1);
-    word = ernic_regfile_words(e->regs, &num);
     for (i = 0; i < num; i++) {
-        ernic_state_put(out, word[i], 4);
+        for (k = 0; k < words; k++) {
+            const uint32_t *value = ernic_regfile_word(rf, scope, i, k);
+
+            if (value) {
+                ernic_state_put(out, *value, 4);
+            }
+        }
     }
 }
 
-static bool load_regs(Ernic *e, void *obj, ErnicReader *in)
+static void save_regs(const ErnicStateField *f, const Ernic *e, const void *obj,
+                      GByteArray *out)
 {
-    uint32_t num, i, *word;
+    int scope;
 
-    if (!e->regs) {
-        return true;
+    for (scope = 0; e->regs && scope < ERNIC_REG_SCOPES; scope++) {
+        save_block(e->regs, scope, out);
     }
-    /* Versions may have as many registers, and not the same. */
-    if (ernic_state_read(in, 1) != e->cfg.pg332) {
+}
+
+/* Registers that the writer did not have keep their reset values. */
+static bool load_block(ErnicRegFile *rf, ErnicRegScope scope, ErnicReader *in)
+{
+    uint32_t own, num = ernic_regfile_elements(rf, scope, &own), words, i, k;
+    const uint8_t *is_reg;
+
+    if (ernic_state_read(in, 4) != num) {
         return false;
     }
-    word = ernic_regfile_words(e->regs, &num);
-    if (!ernic_state_has(in, num, 4)) {
+    words = ernic_state_read(in, 4);
+    if (!ernic_state_has(in, words, 1)) {
         return false;
     }
-    for (i = 0; i < num; i++) {
-        word[i] = ernic_state_read(in, 4);
+    is_reg = in->data;
+    in->data += words;
+    in->left -= words;
+    for (i = 0; i < num && !in->failed; i++) {
+        for (k = 0; k < words; k++) {
+            uint32_t *value = k < own ? ernic_regfile_word(rf, scope, i, k) : NULL;
+
+            if ((is_reg[k] || k >= own) && !value) {
+                return ernic_state_refuse(in, "a newer release saved it: it has more"
+                                          " registers");
+            }
+            if (is_reg[k]) {
+                *value = ernic_state_read(in, 4);
+            }
+        }
+    }
+    return !in->failed;
+}
+
+static bool load_regs(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
+{
+    int scope;
+
+    for (scope = 0; e->regs && scope < ERNIC_REG_SCOPES; scope++) {
+        if (!load_block(e->regs, scope, in)) {
+            return false;
+        }
     }
     return true;
 }
@@ -55,7 +97,8 @@ const ErnicStateOwned ernic_state_regs = { save_regs, load_regs };
 
 /* ---- free numbers, oldest first -------------------------------------------- */
 
-static void save_ids(const Ernic *e, const void *obj, GByteArray *out)
+static void save_ids(const ErnicStateField *f, const Ernic *e, const void *obj,
+                     GByteArray *out)
 {
     const ErnicIds *ids = obj;
     uint32_t i;
@@ -66,7 +109,7 @@ static void save_ids(const Ernic *e, const void *obj, GByteArray *out)
     }
 }
 
-static bool load_ids(Ernic *e, void *obj, ErnicReader *in)
+static bool load_ids(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
     ErnicIds *ids = obj;
     uint32_t n = ernic_state_read(in, 4), i;
@@ -89,7 +132,8 @@ const ErnicStateOwned ernic_state_ids = { save_ids, load_ids };
 
 /* ---- variant bytes of keys ------------------------------------------------- */
 
-static void save_variants(const Ernic *e, const void *obj, GByteArray *out)
+static void save_variants(const ErnicStateField *f, const Ernic *e, const void *obj,
+                          GByteArray *out)
 {
     uint32_t n = e->cfg.max_mr, i;
 
@@ -103,7 +147,7 @@ static void save_variants(const Ernic *e, const void *obj, GByteArray *out)
     }
 }
 
-static bool load_variants(Ernic *e, void *obj, ErnicReader *in)
+static bool load_variants(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
     uint32_t n = ernic_state_read(in, 4), i;
 
@@ -120,7 +164,8 @@ const ErnicStateOwned ernic_state_variants = { save_variants, load_variants };
 
 /* ---- pages of a buffer ----------------------------------------------------- */
 
-static void save_pages(const Ernic *e, const void *obj, GByteArray *out)
+static void save_pages(const ErnicStateField *f, const Ernic *e, const void *obj,
+                       GByteArray *out)
 {
     const ErnicBuf *buf = obj;
     uint32_t i;
@@ -131,7 +176,7 @@ static void save_pages(const Ernic *e, const void *obj, GByteArray *out)
 }
 
 /* npages is loaded; 0 means an extent, or no buffer at all. */
-static bool load_pages(Ernic *e, void *obj, ErnicReader *in)
+static bool load_pages(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
     ErnicBuf *buf = obj;
     uint32_t n = buf->npages, i;
@@ -157,7 +202,8 @@ const ErnicStateOwned ernic_state_pages = { save_pages, load_pages };
 
 /* ---- pages of a region on demand -------------------------------------------- */
 
-static void save_odp(const Ernic *e, const void *obj, GByteArray *out)
+static void save_odp(const ErnicStateField *f, const Ernic *e, const void *obj,
+                     GByteArray *out)
 {
     const ErnicMr *mr = obj;
     uint32_t i, k;
@@ -176,7 +222,7 @@ static void save_odp(const Ernic *e, const void *obj, GByteArray *out)
 }
 
 /* access is loaded; it says whether there is a table. */
-static bool load_odp(Ernic *e, void *obj, ErnicReader *in)
+static bool load_odp(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
     uint64_t entry[ERNIC_ODP_CHUNK], number;
     ErnicMr *mr = obj;
@@ -209,7 +255,8 @@ const ErnicStateOwned ernic_state_odp = { save_odp, load_odp };
 
 /* ---- objects that wait for room in an event queue -------------------------- */
 
-static void save_line(const Ernic *e, const void *obj, GByteArray *out)
+static void save_line(const ErnicStateField *f, const Ernic *e, const void *obj,
+                      GByteArray *out)
 {
     const ErnicEq *eq = obj;
     uint32_t i;
@@ -220,7 +267,7 @@ static void save_line(const Ernic *e, const void *obj, GByteArray *out)
     }
 }
 
-static bool load_line(Ernic *e, void *obj, ErnicReader *in)
+static bool load_line(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
     ErnicEq *eq = obj;
     uint32_t n = ernic_state_read(in, 4), i;
@@ -242,18 +289,19 @@ const ErnicStateOwned ernic_state_line = { save_line, load_line };
 
 /* ---- send requests that are decoded and not complete ----------------------- */
 
-static void save_window(const Ernic *e, const void *obj, GByteArray *out)
+static void save_window(const ErnicStateField *f, const Ernic *e, const void *obj,
+                        GByteArray *out)
 {
     const ErnicSendQueue *sq = obj;
     uint32_t i;
 
     for (i = sq->wq.ci; i != sq->fetched; i++) {
-        ernic_state_save_struct(e, &ernic_state_wqe,
+        ernic_state_save_struct(e, f->of,
                                 &sq->wqe[i & sq->window_mask], out);
     }
 }
 
-static bool load_window(Ernic *e, void *obj, ErnicReader *in)
+static bool load_window(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
     ErnicSendQueue *sq = obj;
     uint32_t window, i;
@@ -268,7 +316,7 @@ static bool load_window(Ernic *e, void *obj, ErnicReader *in)
     sq->wqe = g_new0(ErnicWqe, window);
     sq->window_mask = window - 1;
     for (i = sq->wq.ci; i != sq->fetched; i++) {
-        if (!ernic_state_load_struct(e, &ernic_state_wqe,
+        if (!ernic_state_load_struct(e, f->of,
                                      &sq->wqe[i & sq->window_mask], in)) {
             return false;
         }
@@ -280,24 +328,25 @@ const ErnicStateOwned ernic_state_window = { save_window, load_window };
 
 /* ---- answers to READs and atomics ------------------------------------------ */
 
-static void save_answers(const Ernic *e, const void *obj, GByteArray *out)
+static void save_answers(const ErnicStateField *f, const Ernic *e, const void *obj,
+                         GByteArray *out)
 {
     const ErnicQp *qp = obj;
     uint32_t i;
 
     for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
-        ernic_state_save_struct(e, &ernic_state_rd, &qp->rd[i], out);
+        ernic_state_save_struct(e, f->of, &qp->rd[i], out);
     }
 }
 
-static bool load_answers(Ernic *e, void *obj, ErnicReader *in)
+static bool load_answers(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
     ErnicQp *qp = obj;
     uint32_t i;
 
     qp->rd = g_new0(ErnicRdRes, ERNIC_MAX_RD_ATOMIC);
     for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
-        if (!ernic_state_load_struct(e, &ernic_state_rd, &qp->rd[i], in)) {
+        if (!ernic_state_load_struct(e, f->of, &qp->rd[i], in)) {
             return false;
         }
     }
@@ -309,7 +358,8 @@ const ErnicStateOwned ernic_state_answers = { save_answers, load_answers };
 /* ---- what a send request carries ------------------------------------------- */
 
 /* A request at fault is not executed, and needs nothing any more. */
-static void save_payload(const Ernic *e, const void *obj, GByteArray *out)
+static void save_payload(const ErnicStateField *f, const Ernic *e, const void *obj,
+                         GByteArray *out)
 {
     const ErnicWqe *wqe = obj;
     uint32_t i;
@@ -330,7 +380,7 @@ static void save_payload(const Ernic *e, const void *obj, GByteArray *out)
     }
 }
 
-static bool load_payload(Ernic *e, void *obj, ErnicReader *in)
+static bool load_payload(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
     ErnicWqe *wqe = obj;
     uint32_t i;
@@ -368,14 +418,15 @@ const ErnicStateOwned ernic_state_payload = { save_payload, load_payload };
 
 /* ---- trains ---------------------------------------------------------------- */
 
-static void save_held(const Ernic *e, const void *obj, GByteArray *out)
+static void save_held(const ErnicStateField *f, const Ernic *e, const void *obj,
+                      GByteArray *out)
 {
     const ErnicTx *tx = obj;
 
     g_byte_array_append(out, tx->buf, tx->len);
 }
 
-static bool load_held(Ernic *e, void *obj, ErnicReader *in)
+static bool load_held(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
     ErnicTx *tx = obj;
 
@@ -388,7 +439,8 @@ static bool load_held(Ernic *e, void *obj, ErnicReader *in)
 
 const ErnicStateOwned ernic_state_held = { save_held, load_held };
 
-static void save_loop(const Ernic *e, const void *obj, GByteArray *out)
+static void save_loop(const ErnicStateField *f, const Ernic *e, const void *obj,
+                      GByteArray *out)
 {
     guint at = out->len;
     uint32_t pos = 0, n = 0;
@@ -397,10 +449,7 @@ static void save_loop(const Ernic *e, const void *obj, GByteArray *out)
 
     ernic_state_put(out, 0, 4);
     while (ernic_tx_loop_next(e, &pos, &train)) {
-        ernic_state_save_struct(e, &ernic_state_path, &train.path, out);
-        ernic_state_put(out, train.len, 4);
-        ernic_state_put(out, train.seg, 4);
-        ernic_state_put(out, train.frame, 1);
+        ernic_state_save_struct(e, f->of, &train, out);
         g_byte_array_append(out, train.data, train.len);
         n++;
     }
@@ -409,26 +458,15 @@ static void save_loop(const Ernic *e, const void *obj, GByteArray *out)
     }
 }
 
-static bool load_loop(Ernic *e, void *obj, ErnicReader *in)
+static bool load_loop(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
     uint32_t n = ernic_state_read(in, 4), i;
 
     for (i = 0; i < n; i++) {
-        ErnicTrain train;
-        uint8_t frame;
+        ErnicTrain train = { 0 };
 
-        memset(&train, 0, sizeof(train));
-        if (!ernic_state_load_struct(e, &ernic_state_path, &train.path, in)) {
-            return false;
-        }
-        train.len = ernic_state_read(in, 4);
-        train.seg = ernic_state_read(in, 4);
-        frame = ernic_state_read(in, 1);
-        if (frame > 1) {
-            return false;
-        }
-        train.frame = frame;
-        if (!train.len || !train.seg || !ernic_state_has(in, train.len, 1)) {
+        if (!ernic_state_load_struct(e, f->of, &train, in) || !train.len ||
+            !train.seg || !ernic_state_has(in, train.len, 1)) {
             return false;
         }
         train.data = in->data;

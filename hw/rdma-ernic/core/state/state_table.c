@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The descriptions of all state, structure by structure. A field that is added
- * to a structure gets a row here: as a number, or as derived with the reason.
+ * The rows of the device, its objects and its queue pairs. A field that is added to a
+ * structure gets a row at the end of the list: as a number, or as derived with the
+ * reason. The order of the rows is that of the stream, not that of the fields.
  */
 #include "qemu/osdep.h"
 #include "base/ib_spec.h"
 #include "faces/pg332/side_stream.h"
-#include "faces/pg332/strict.h"
 #include "objects/counter.h"
 #include "objects/cq.h"
 #include "objects/eq.h"
@@ -21,35 +21,6 @@
 #include "transport/tx.h"
 #include "wire/ib_tables.h"
 
-#define ROW(f, kind_, ...) \
-    { .name = #f, .offset = offsetof(S, f), .size = sizeof_field(S, f), \
-      .num = 1, .kind = ERNIC_SK_##kind_, __VA_ARGS__ }
-/* A number, of its whole width or at most @m. */
-#define U(f)            ROW(f, UINT, .max = UINT64_MAX)
-#define UMAX(f, m)      ROW(f, UINT, .max = (m))
-/* Flags: none but those of @m. */
-#define UBITS(f, m)     ROW(f, UINT, .max = (m), .bits = true)
-#define BOOL(f)         ROW(f, BOOL)
-#define BOOLS(f) \
-    { .name = #f, .offset = offsetof(S, f), .size = sizeof(bool), \
-      .num = sizeof_field(S, f), .kind = ERNIC_SK_BOOL }
-#define BYTES(f) \
-    { .name = #f, .offset = offsetof(S, f), .size = 1, \
-      .num = sizeof_field(S, f), .kind = ERNIC_SK_BYTES }
-#define ARRAY(f, m) \
-    { .name = #f, .offset = offsetof(S, f), .size = sizeof(((S *)0)->f[0]), \
-      .num = G_N_ELEMENTS(((S *)0)->f), .kind = ERNIC_SK_UINT, .max = (m) }
-#define STRUCT(f, d)    ROW(f, STRUCT, .of = &(d))
-#define STRUCTS(f, d) \
-    { .name = #f, .offset = offsetof(S, f), .size = sizeof(((S *)0)->f[0]), \
-      .num = G_N_ELEMENTS(((S *)0)->f), .kind = ERNIC_SK_STRUCT, .of = &(d) }
-#define OWNED(f, o)     ROW(f, OWNED, .owned = &(o))
-#define DERIVED(f)      ROW(f, DERIVED)
-
-#define DESCRIBE(var, type) \
-    { .name = #type, .size = sizeof(type), .field = var, \
-      .num_fields = G_N_ELEMENTS(var) }
-
 /* ---- device ---------------------------------------------------------------- */
 
 #define S ErnicConfig
@@ -57,23 +28,22 @@ static const ErnicStateField config_fields[] = {
     U(max_qp), U(max_cq), U(max_srq), U(max_eq), U(max_mr), U(max_pd),
     U(max_uctx), U(num_vectors), UMAX(mtu, ERNIC_MTU_4096),
     DERIVED(udp_sport),         /* a port of the host that loads */
-    DERIVED(timing),            /* compared by its hash, with what it keeps */
+    DERIVED(timing),            /* a section of its own, if there is one */
     DERIVED(timing_trace),      /* changes nothing */
     DERIVED(link_speed),        /* of the device that loads */
-    DERIVED(pg332),             /* another engine altogether */
-    DERIVED(strict),            /* compared with what it keeps */
+    U(pg332), U(strict),
     DERIVED(raw),               /* of the device that loads; check_qp.c */
 };
 #undef S
 const ErnicStateStruct ernic_state_config =
-    DESCRIBE(config_fields, ErnicConfig);
+    DESCRIBE(config_fields, ErnicConfig, CONFIG);
 
 #define S ErnicGidEntry
 static const ErnicStateField gid_fields[] = {
     BYTES(gid), BYTES(mac), U(vlan),
 };
 #undef S
-static const ErnicStateStruct gid_struct = DESCRIBE(gid_fields, ErnicGidEntry);
+static const ErnicStateStruct gid_struct = DESCRIBE(gid_fields, ErnicGidEntry, GID);
 
 #define S ErnicPageFault
 static const ErnicStateField page_fields[] = {
@@ -81,7 +51,7 @@ static const ErnicStateField page_fields[] = {
 };
 #undef S
 static const ErnicStateStruct page_struct =
-    DESCRIBE(page_fields, ErnicPageFault);
+    DESCRIBE(page_fields, ErnicPageFault, PAGE);
 
 #define S ErnicEvents
 static const ErnicStateField events_fields[] = {
@@ -90,17 +60,18 @@ static const ErnicStateField events_fields[] = {
 };
 #undef S
 static const ErnicStateStruct events_struct =
-    DESCRIBE(events_fields, ErnicEvents);
+    DESCRIBE(events_fields, ErnicEvents, EVENTS);
 
 #define S ErnicStats
 static const ErnicStateField stats_fields[] = {
+    ARRAY(drop, UINT64_MAX), ARRAY(fault, UINT64_MAX),
+    /* Last: a new counter is at the end of the list. */
 #define X(name) U(name),
     ERNIC_STATS_LIST(X)
 #undef X
-    ARRAY(drop, UINT64_MAX), ARRAY(fault, UINT64_MAX),
 };
 #undef S
-static const ErnicStateStruct stats_struct = DESCRIBE(stats_fields, ErnicStats);
+static const ErnicStateStruct stats_struct = DESCRIBE(stats_fields, ErnicStats, STATS);
 
 #define S ErnicIds
 static const ErnicStateField ids_fields[] = {
@@ -108,12 +79,12 @@ static const ErnicStateField ids_fields[] = {
     OWNED(fifo, ernic_state_ids), DERIVED(size), DERIVED(head), DERIVED(count),
 };
 #undef S
-static const ErnicStateStruct ids_struct = DESCRIBE(ids_fields, ErnicIds);
+static const ErnicStateStruct ids_struct = DESCRIBE(ids_fields, ErnicIds, IDS);
 
 #define S ErnicRing
 static const ErnicStateField ring_fields[] = { U(head), U(tail) };
 #undef S
-static const ErnicStateStruct ring_struct = DESCRIBE(ring_fields, ErnicRing);
+static const ErnicStateStruct ring_struct = DESCRIBE(ring_fields, ErnicRing, RING);
 
 #define S Ernic
 static const ErnicStateField device_fields[] = {
@@ -153,7 +124,7 @@ static const ErnicStateField device_fields[] = {
     DERIVED(rx_pkt),
 };
 #undef S
-const ErnicStateStruct ernic_state_device = DESCRIBE(device_fields, Ernic);
+const ErnicStateStruct ernic_state_device = DESCRIBE(device_fields, Ernic, DEVICE);
 
 /* ---- objects --------------------------------------------------------------- */
 
@@ -163,14 +134,14 @@ static const ErnicStateField buf_fields[] = {
     UMAX(page_shift, ERNIC_PAGE_SHIFT_MAX), OWNED(page, ernic_state_pages),
 };
 #undef S
-static const ErnicStateStruct buf_struct = DESCRIBE(buf_fields, ErnicBuf);
+static const ErnicStateStruct buf_struct = DESCRIBE(buf_fields, ErnicBuf, BUF);
 
 #define S ErnicPd
 static const ErnicStateField pd_fields[] = {
     BOOL(used), UMAX(uctx, ERNIC_LIM_UCTX), U(refs),
 };
 #undef S
-static const ErnicStateStruct pd_struct = DESCRIBE(pd_fields, ErnicPd);
+static const ErnicStateStruct pd_struct = DESCRIBE(pd_fields, ErnicPd, PD);
 
 #define S ErnicEq
 static const ErnicStateField eq_fields[] = {
@@ -180,7 +151,7 @@ static const ErnicStateField eq_fields[] = {
     DERIVED(line_size), DERIVED(line_head), DERIVED(line_count), BOOL(broken),
 };
 #undef S
-static const ErnicStateStruct eq_struct = DESCRIBE(eq_fields, ErnicEq);
+static const ErnicStateStruct eq_struct = DESCRIBE(eq_fields, ErnicEq, EQ);
 
 #define S ErnicCq
 static const ErnicStateField cq_fields[] = {
@@ -191,7 +162,7 @@ static const ErnicStateField cq_fields[] = {
     STRUCT(events, events_struct),
 };
 #undef S
-static const ErnicStateStruct cq_struct = DESCRIBE(cq_fields, ErnicCq);
+static const ErnicStateStruct cq_struct = DESCRIBE(cq_fields, ErnicCq, CQ);
 
 #define S ErnicWq
 static const ErnicStateField wq_fields[] = {
@@ -199,7 +170,7 @@ static const ErnicStateField wq_fields[] = {
     UMAX(stride, 64 * ERNIC_SQ_STRIDE_MAX), U(pi), U(ci),
 };
 #undef S
-static const ErnicStateStruct wq_struct = DESCRIBE(wq_fields, ErnicWq);
+static const ErnicStateStruct wq_struct = DESCRIBE(wq_fields, ErnicWq, WQ);
 
 #define S ErnicSrq
 static const ErnicStateField srq_fields[] = {
@@ -209,7 +180,7 @@ static const ErnicStateField srq_fields[] = {
     STRUCT(events, events_struct),
 };
 #undef S
-static const ErnicStateStruct srq_struct = DESCRIBE(srq_fields, ErnicSrq);
+static const ErnicStateStruct srq_struct = DESCRIBE(srq_fields, ErnicSrq, SRQ);
 
 #define S ErnicMr
 static const ErnicStateField mr_fields[] = {
@@ -221,14 +192,14 @@ static const ErnicStateField mr_fields[] = {
     U(refs), U(region), U(qpn),
 };
 #undef S
-static const ErnicStateStruct mr_struct = DESCRIBE(mr_fields, ErnicMr);
+static const ErnicStateStruct mr_struct = DESCRIBE(mr_fields, ErnicMr, MR);
 
 #define S ErnicMcast
 static const ErnicStateField mcast_fields[] = {
     BOOL(used), BYTES(gid), U(qpn),
 };
 #undef S
-static const ErnicStateStruct mcast_struct = DESCRIBE(mcast_fields, ErnicMcast);
+static const ErnicStateStruct mcast_struct = DESCRIBE(mcast_fields, ErnicMcast, MCAST);
 
 #define S struct ernic_flow_key
 static const ErnicStateField flow_key_fields[] = {
@@ -238,7 +209,7 @@ static const ErnicStateField flow_key_fields[] = {
 };
 #undef S
 static const ErnicStateStruct flow_key_struct =
-    DESCRIBE(flow_key_fields, struct ernic_flow_key);
+    DESCRIBE(flow_key_fields, struct ernic_flow_key, FLOW_KEY);
 
 #define S ErnicFlow
 static const ErnicStateField flow_fields[] = {
@@ -246,7 +217,7 @@ static const ErnicStateField flow_fields[] = {
     STRUCT(value, flow_key_struct), STRUCT(mask, flow_key_struct),
 };
 #undef S
-static const ErnicStateStruct flow_struct = DESCRIBE(flow_fields, ErnicFlow);
+static const ErnicStateStruct flow_struct = DESCRIBE(flow_fields, ErnicFlow, FLOW);
 
 #define S ErnicRss
 static const ErnicStateField rss_fields[] = {
@@ -254,7 +225,7 @@ static const ErnicStateField rss_fields[] = {
     UBITS(fields, ERNIC_HASH_FIELDS), BYTES(key), ARRAY(wq, UINT32_MAX),
 };
 #undef S
-static const ErnicStateStruct rss_struct = DESCRIBE(rss_fields, ErnicRss);
+static const ErnicStateStruct rss_struct = DESCRIBE(rss_fields, ErnicRss, RSS);
 
 #define S ErnicQpStats
 static const ErnicStateField qp_stats_fields[] = {
@@ -264,7 +235,7 @@ static const ErnicStateField qp_stats_fields[] = {
 };
 #undef S
 static const ErnicStateStruct qp_stats_struct =
-    DESCRIBE(qp_stats_fields, ErnicQpStats);
+    DESCRIBE(qp_stats_fields, ErnicQpStats, QP_STATS);
 
 #define S ErnicCounter
 static const ErnicStateField counter_fields[] = {
@@ -272,50 +243,18 @@ static const ErnicStateField counter_fields[] = {
 };
 #undef S
 static const ErnicStateStruct counter_struct =
-    DESCRIBE(counter_fields, ErnicCounter);
+    DESCRIBE(counter_fields, ErnicCounter, COUNTER);
 
 /* ---- requests -------------------------------------------------------------- */
-
-#define S ErnicSge
-static const ErnicStateField sge_fields[] = { U(addr), U(len), U(lkey) };
-#undef S
-const ErnicStateStruct ernic_state_sge = DESCRIBE(sge_fields, ErnicSge);
-
-#define S struct ernic_av
-static const ErnicStateField abi_av_fields[] = {
-    BYTES(dgid), BYTES(dmac), U(sgid_index), U(hop_limit), U(flow_label),
-    U(tclass), BYTES(reserved),
-};
-#undef S
-static const ErnicStateStruct abi_av_struct =
-    DESCRIBE(abi_av_fields, struct ernic_av);
 
 #define S struct ernic_wqe_ud
 static const ErnicStateField ud_fields[] = {
     U(qkey), UMAX(dest_qpn, ERNIC_QPN_MASK), U(pkey_index), BYTES(reserved),
-    STRUCT(av, abi_av_struct),
+    STRUCT(av, ernic_state_abi_av),
 };
 #undef S
 static const ErnicStateStruct ud_struct =
-    DESCRIBE(ud_fields, struct ernic_wqe_ud);
-
-#define S struct ernic_wqe_reg_mr
-static const ErnicStateField reg_mr_fields[] = {
-    U(key), U(access), U(iova), U(length), U(list_addr), U(npages),
-    U(page_shift), BYTES(reserved),
-};
-#undef S
-const ErnicStateStruct ernic_state_reg_mr =
-    DESCRIBE(reg_mr_fields, struct ernic_wqe_reg_mr);
-
-#define S struct ernic_wqe_bind_mw
-static const ErnicStateField bind_mw_fields[] = {
-    U(rkey), U(new_rkey), U(lkey), U(access), U(addr), U(length),
-    BYTES(reserved),
-};
-#undef S
-const ErnicStateStruct ernic_state_bind_mw =
-    DESCRIBE(bind_mw_fields, struct ernic_wqe_bind_mw);
+    DESCRIBE(ud_fields, struct ernic_wqe_ud, UD);
 
 #define S ErnicWqe
 static const ErnicStateField wqe_fields[] = {
@@ -332,7 +271,7 @@ static const ErnicStateField wqe_fields[] = {
       .owned = &ernic_state_payload },
 };
 #undef S
-const ErnicStateStruct ernic_state_wqe = DESCRIBE(wqe_fields, ErnicWqe);
+const ErnicStateStruct ernic_state_wqe = DESCRIBE(wqe_fields, ErnicWqe, WQE);
 
 #define S ErnicRecv
 static const ErnicStateField recv_fields[] = {
@@ -340,25 +279,7 @@ static const ErnicStateField recv_fields[] = {
     UMAX(fault, ERNIC_FAULT_COUNT - 1), STRUCTS(sge, ernic_state_sge),
 };
 #undef S
-static const ErnicStateStruct recv_struct = DESCRIBE(recv_fields, ErnicRecv);
-
-/* ---- the timing model ------------------------------------------------------ */
-
-#define S ErnicWc
-static const ErnicStateField wc_fields[] = {
-    U(wr_id), U(qpn), U(byte_len), BYTES(imm), U(src_qp), U(index), U(fault),
-    BYTES(smac), U(vlan), U(pkey_index), U(opcode), U(status), U(flags),
-};
-#undef S
-const ErnicStateStruct ernic_state_wc = DESCRIBE(wc_fields, ErnicWc);
-
-#define S ErnicStageState
-static const ErnicStateField server_fields[] = {
-    U(free), U(last), U(items), U(busy), U(stalled), U(idle), U(waited),
-};
-#undef S
-const ErnicStateStruct ernic_state_server =
-    DESCRIBE(server_fields, ErnicStageState);
+static const ErnicStateStruct recv_struct = DESCRIBE(recv_fields, ErnicRecv, RECV);
 
 /* ---- queue pairs ----------------------------------------------------------- */
 
@@ -368,7 +289,7 @@ static const ErnicStateField av_fields[] = {
     U(hop_limit), U(tclass), UMAX(flow_label, 0xfffff),
 };
 #undef S
-static const ErnicStateStruct av_struct = DESCRIBE(av_fields, ErnicAv);
+static const ErnicStateStruct av_struct = DESCRIBE(av_fields, ErnicAv, AV);
 
 #define S ErnicQpAttr
 static const ErnicStateField attr_fields[] = {
@@ -383,7 +304,7 @@ static const ErnicStateField attr_fields[] = {
     U(rate_limit), U(rate_burst), STRUCT(av, av_struct),
 };
 #undef S
-static const ErnicStateStruct attr_struct = DESCRIBE(attr_fields, ErnicQpAttr);
+static const ErnicStateStruct attr_struct = DESCRIBE(attr_fields, ErnicQpAttr, QP_ATTR);
 
 #define S ErnicSendQueue
 static const ErnicStateField sq_fields[] = {
@@ -397,10 +318,11 @@ static const ErnicStateField sq_fields[] = {
     UMAX(rnr_left, ERNIC_RNR_RETRY_FOREVER), U(ack_due), U(rnr_due),
     UMAX(cwnd, ERNIC_CWND_MAX), UMAX(narrow, ERNIC_PG332_OUTSTANDING),
     BOOL(flushing), U(flush_to),
-    OWNED(wqe, ernic_state_window),     /* last: needs depth and counters */
+    OWNED_OF(wqe, ernic_state_window, ernic_state_wqe), /* needs the rows above */
 };
 #undef S
-static const ErnicStateStruct sq_struct = DESCRIBE(sq_fields, ErnicSendQueue);
+static const ErnicStateStruct sq_struct =
+    DESCRIBE(sq_fields, ErnicSendQueue, SEND_QUEUE);
 
 #define S ErnicRdRes
 static const ErnicStateField rd_fields[] = {
@@ -412,7 +334,7 @@ static const ErnicStateField rd_fields[] = {
     UMAX(stop, ERNIC_MSG_MAX),
 };
 #undef S
-const ErnicStateStruct ernic_state_rd = DESCRIBE(rd_fields, ErnicRdRes);
+const ErnicStateStruct ernic_state_rd = DESCRIBE(rd_fields, ErnicRdRes, RD_RES);
 
 #define S ErnicRecvQueue
 static const ErnicStateField rq_fields[] = {
@@ -424,7 +346,8 @@ static const ErnicStateField rq_fields[] = {
     UMAX(rd_head, ERNIC_MAX_RD_ATOMIC - 1), U(cnp_due),
 };
 #undef S
-static const ErnicStateStruct rq_struct = DESCRIBE(rq_fields, ErnicRecvQueue);
+static const ErnicStateStruct rq_struct =
+    DESCRIBE(rq_fields, ErnicRecvQueue, RECV_QUEUE);
 
 #define S ErnicAckState
 static const ErnicStateField ack_fields[] = {
@@ -433,7 +356,7 @@ static const ErnicStateField ack_fields[] = {
     BOOL(cnp_owed), BOOL(page_wait), U(count),
 };
 #undef S
-static const ErnicStateStruct ack_struct = DESCRIBE(ack_fields, ErnicAckState);
+static const ErnicStateStruct ack_struct = DESCRIBE(ack_fields, ErnicAckState, ACK);
 
 #define S ErnicCc
 static const ErnicStateField cc_fields[] = {
@@ -442,7 +365,7 @@ static const ErnicStateField cc_fields[] = {
     U(alpha_at), U(rate_at), U(cut_at), U(send_at),
 };
 #undef S
-static const ErnicStateStruct cc_struct = DESCRIBE(cc_fields, ErnicCc);
+static const ErnicStateStruct cc_struct = DESCRIBE(cc_fields, ErnicCc, CC);
 
 #define S ErnicQp
 static const ErnicStateField qp_fields[] = {
@@ -455,20 +378,12 @@ static const ErnicStateField qp_fields[] = {
     STRUCT(attr, attr_struct),
     STRUCT(sq, sq_struct), STRUCT(cc, cc_struct), STRUCT(ack, ack_struct),
     STRUCT(events, events_struct), STRUCT(rq, rq_struct),
-    OWNED(rd, ernic_state_answers),
+    OWNED_OF(rd, ernic_state_answers, ernic_state_rd),
 };
 #undef S
-static const ErnicStateStruct qp_struct = DESCRIBE(qp_fields, ErnicQp);
+static const ErnicStateStruct qp_struct = DESCRIBE(qp_fields, ErnicQp, QP);
 
 /* ---- packets on their way out ---------------------------------------------- */
-
-#define S ErnicPath
-static const ErnicStateField path_fields[] = {
-    BYTES(sgid), BYTES(dgid), BYTES(smac), BYTES(dmac), U(vlan), U(udp_sport),
-    UMAX(flow_label, 0xfffff), U(tclass), U(hop_limit),
-};
-#undef S
-const ErnicStateStruct ernic_state_path = DESCRIBE(path_fields, ErnicPath);
 
 #define S ErnicTx
 static const ErnicStateField tx_fields[] = {
@@ -479,10 +394,10 @@ static const ErnicStateField tx_fields[] = {
     STRUCT(path, ernic_state_path),
     DERIVED(icrc),              /* of path */
     OWNED(buf, ernic_state_held),
-    OWNED(loop, ernic_state_loop), DERIVED(loop_len),
+    OWNED_OF(loop, ernic_state_loop, ernic_state_train), DERIVED(loop_len),
 };
 #undef S
-const ErnicStateStruct ernic_state_tx = DESCRIBE(tx_fields, ErnicTx);
+const ErnicStateStruct ernic_state_tx = DESCRIBE(tx_fields, ErnicTx, TX);
 
 #define S ErnicSide
 static const ErnicStateField side_fields[] = {
@@ -491,17 +406,7 @@ static const ErnicStateField side_fields[] = {
     ARRAY(fifo, UINT64_MAX),
 };
 #undef S
-const ErnicStateStruct ernic_state_side = DESCRIBE(side_fields, ErnicSide);
-
-/* ---- strict mode ------------------------------------------------------------ */
-
-#define S ErnicViolation
-static const ErnicStateField violation_fields[] = {
-    U(count), U(value), U(time), U(offset), U(qpn),
-};
-#undef S
-const ErnicStateStruct ernic_state_violation =
-    DESCRIBE(violation_fields, ErnicViolation);
+const ErnicStateStruct ernic_state_side = DESCRIBE(side_fields, ErnicSide, SIDE);
 
 /* ---- all of it ------------------------------------------------------------- */
 
@@ -530,15 +435,62 @@ const ErnicStateTable ernic_state_tables[] = {
 const uint32_t ernic_state_num_tables = G_N_ELEMENTS(ernic_state_tables);
 
 const ErnicStateStruct *const ernic_state_structs[] = {
-    &ernic_state_config, &gid_struct, &page_struct, &events_struct, &stats_struct,
-    &ids_struct, &ring_struct, &ernic_state_device, &buf_struct, &pd_struct, &eq_struct,
-    &cq_struct, &wq_struct, &srq_struct, &mr_struct, &mcast_struct,
-    &flow_key_struct, &flow_struct, &rss_struct, &qp_stats_struct,
-    &counter_struct,
-    &ernic_state_sge, &abi_av_struct, &ud_struct, &ernic_state_reg_mr,
-    &ernic_state_bind_mw, &ernic_state_wqe, &recv_struct, &av_struct,
-    &attr_struct, &sq_struct, &ernic_state_rd, &rq_struct, &ack_struct, &cc_struct,
-    &qp_struct, &ernic_state_path, &ernic_state_tx, &ernic_state_side,
-    &ernic_state_wc, &ernic_state_server, &ernic_state_violation,
+    [ERNIC_SS_CONFIG] = &ernic_state_config,
+    [ERNIC_SS_GID] = &gid_struct,
+    [ERNIC_SS_PAGE] = &page_struct,
+    [ERNIC_SS_EVENTS] = &events_struct,
+    [ERNIC_SS_STATS] = &stats_struct,
+    [ERNIC_SS_IDS] = &ids_struct,
+    [ERNIC_SS_RING] = &ring_struct,
+    [ERNIC_SS_DEVICE] = &ernic_state_device,
+    [ERNIC_SS_BUF] = &buf_struct,
+    [ERNIC_SS_PD] = &pd_struct,
+    [ERNIC_SS_EQ] = &eq_struct,
+    [ERNIC_SS_CQ] = &cq_struct,
+    [ERNIC_SS_WQ] = &wq_struct,
+    [ERNIC_SS_SRQ] = &srq_struct,
+    [ERNIC_SS_MR] = &mr_struct,
+    [ERNIC_SS_MCAST] = &mcast_struct,
+    [ERNIC_SS_FLOW_KEY] = &flow_key_struct,
+    [ERNIC_SS_FLOW] = &flow_struct,
+    [ERNIC_SS_RSS] = &rss_struct,
+    [ERNIC_SS_QP_STATS] = &qp_stats_struct,
+    [ERNIC_SS_COUNTER] = &counter_struct,
+    [ERNIC_SS_SGE] = &ernic_state_sge,
+    [ERNIC_SS_ABI_AV] = &ernic_state_abi_av,
+    [ERNIC_SS_UD] = &ud_struct,
+    [ERNIC_SS_REG_MR] = &ernic_state_reg_mr,
+    [ERNIC_SS_BIND_MW] = &ernic_state_bind_mw,
+    [ERNIC_SS_WQE] = &ernic_state_wqe,
+    [ERNIC_SS_RECV] = &recv_struct,
+    [ERNIC_SS_AV] = &av_struct,
+    [ERNIC_SS_QP_ATTR] = &attr_struct,
+    [ERNIC_SS_SEND_QUEUE] = &sq_struct,
+    [ERNIC_SS_RD_RES] = &ernic_state_rd,
+    [ERNIC_SS_RECV_QUEUE] = &rq_struct,
+    [ERNIC_SS_ACK] = &ack_struct,
+    [ERNIC_SS_CC] = &cc_struct,
+    [ERNIC_SS_QP] = &qp_struct,
+    [ERNIC_SS_PATH] = &ernic_state_path,
+    [ERNIC_SS_TRAIN] = &ernic_state_train,
+    [ERNIC_SS_TX] = &ernic_state_tx,
+    [ERNIC_SS_SIDE] = &ernic_state_side,
+    [ERNIC_SS_WC] = &ernic_state_wc,
+    [ERNIC_SS_COST] = &ernic_state_cost,
+    [ERNIC_SS_PCIE] = &ernic_state_pcie,
+    [ERNIC_SS_PROFILE] = &ernic_state_profile,
+    [ERNIC_SS_STAGE] = &ernic_state_stage,
+    [ERNIC_SS_LIMIT] = &ernic_state_limit,
+    [ERNIC_SS_LEVEL] = &ernic_state_level,
+    [ERNIC_SS_RETRY] = &ernic_state_retry,
+    [ERNIC_SS_LRU] = &ernic_state_lru,
+    [ERNIC_SS_FIFO] = &ernic_state_fifo,
+    [ERNIC_SS_TIMED_RESPONSE] = &ernic_state_response,
+    [ERNIC_SS_TIMED_DOORBELL] = &ernic_state_doorbell,
+    [ERNIC_SS_TIMED_PACKET] = &ernic_state_packet,
+    [ERNIC_SS_TIMED_CQE] = &ernic_state_cqe,
+    [ERNIC_SS_TIMING] = &ernic_state_timing,
+    [ERNIC_SS_VIOLATION] = &ernic_state_violation,
+    [ERNIC_SS_STRICT] = &ernic_state_strict,
 };
 const uint32_t ernic_state_num_structs = G_N_ELEMENTS(ernic_state_structs);

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What the timing model keeps: how busy each stage is, and what stands in its
- * lines. Records refer to queues, which are loaded before.
+ * The rows of the timing model: its profile, how busy each stage is, and the records
+ * that its FIFOs delay. Records refer to queues, which are loaded before them.
  */
 #include "qemu/osdep.h"
 #include "objects/cq.h"
@@ -11,50 +11,98 @@
 #include "transport/qp.h"
 #include "transport/retry_buffer.h"
 
+/* ---- the profile ----------------------------------------------------------- */
+
+#define S ErnicCost
+static const ErnicStateField cost_fields[] = {
+    U(latency), U(packet), U(close), U(width),
+};
+#undef S
+const ErnicStateStruct ernic_state_cost = DESCRIBE(cost_fields, ErnicCost, COST);
+
+#define S ErnicPcie
+static const ErnicStateField pcie_fields[] = {
+    U(speed), U(lanes), U(payload), U(completion), U(posted), U(headers), U(data),
+    U(credit_return),
+};
+#undef S
+const ErnicStateStruct ernic_state_pcie = DESCRIBE(pcie_fields, ErnicPcie, PCIE);
+
+/* A parameter that a writer did not have is equal only if it has its default here. */
+#define S ErnicProfile
+static const ErnicStateField profile_fields[] = {
+    U(core_ps), U(host_ps), U(wire_mbps), U(wire_extra), U(wire_min), U(wire_flight),
+    U(wqe_batch), U(wqe_miss), U(wqe_fetches), U(context_entries), U(context_miss),
+    U(key_entries), U(key_miss), U(key_update), U(read_overlap), U(dma_requests),
+    U(dma_request), U(tx_packets), U(rx_packets), U(outstanding), U(retry_packets),
+    U(ack_coalesce), U(ack_delay), STRUCT(pcie, ernic_state_pcie),
+    STRUCTS(stage, ernic_state_cost),
+};
+#undef S
+const ErnicStateStruct ernic_state_profile =
+    DESCRIBE(profile_fields, ErnicProfile, PROFILE);
+
 /* ---- stages ---------------------------------------------------------------- */
 
-static void save_limit(const ErnicLimit *l, GByteArray *out)
+#define S ErnicStageState
+static const ErnicStateField stage_fields[] = {
+    U(free), U(last), U(items), U(busy), U(stalled), U(idle), U(waited),
+};
+#undef S
+const ErnicStateStruct ernic_state_stage = DESCRIBE(stage_fields, ErnicStageState, STAGE);
+
+static void save_ends(const ErnicStateField *f, const Ernic *e, const void *obj,
+                      GByteArray *out)
 {
+    const ErnicLimit *l = obj;
     uint32_t i;
 
-    ernic_state_put(out, l->next, 4);
-    ernic_state_put(out, l->count, 4);
-    ernic_state_put(out, l->peak, 4);
-    ernic_state_put(out, l->area, 8);
     for (i = 0; i < l->size; i++) {
         ernic_state_put(out, l->end[i], 8);
     }
 }
 
-static bool load_limit(ErnicLimit *l, ErnicReader *in)
+/* Indices are checked here, so that check_timing.c may use them. */
+static bool load_ends(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
+    ErnicLimit *l = obj;
     uint32_t i;
 
-    l->next = ernic_state_read(in, 4);
-    l->count = ernic_state_read(in, 4);
-    l->peak = ernic_state_read(in, 4);
-    l->area = ernic_state_read(in, 8);
     for (i = 0; i < l->size; i++) {
         l->end[i] = ernic_state_read(in, 8);
     }
-    /* check_timing.c has the rest, for which these are indices. */
     return l->next < l->size && l->count <= l->size;
 }
 
-/* How many there are follows from the queue pairs. */
-static void save_level(const ErnicLevel *l, GByteArray *out)
-{
-    ernic_state_put(out, l->peak, 4);
-    ernic_state_put(out, l->area, 8);
-    ernic_state_put(out, l->at, 8);
-}
+static const ErnicStateOwned ends = { save_ends, load_ends };
 
-static void load_level(ErnicLevel *l, ErnicReader *in)
-{
-    l->peak = ernic_state_read(in, 4);
-    l->area = ernic_state_read(in, 8);
-    l->at = ernic_state_read(in, 8);
-}
+#define S ErnicLimit
+static const ErnicStateField limit_fields[] = {
+    U(next), U(count), U(peak), U(area), OWNED(end, ends),
+    DERIVED(size),              /* of the profile */
+    DERIVED(held),              /* of the responses that have begun */
+};
+#undef S
+const ErnicStateStruct ernic_state_limit = DESCRIBE(limit_fields, ErnicLimit, LIMIT);
+
+#define S ErnicLevel
+static const ErnicStateField level_fields[] = {
+    U(peak), U(area), U(at),
+    DERIVED(size),              /* of the profile */
+    DERIVED(count),             /* of the queue pairs */
+};
+#undef S
+const ErnicStateStruct ernic_state_level = DESCRIBE(level_fields, ErnicLevel, LEVEL);
+
+#define S ErnicTimedRetry
+static const ErnicStateField retry_fields[] = {
+    STRUCT(kept, ernic_state_level),
+    /* Of the queue pairs; those that wait ask again. */
+    DERIVED(held), DERIVED(line), DERIVED(waits), DERIVED(qps), DERIVED(head),
+    DERIVED(count),
+};
+#undef S
+const ErnicStateStruct ernic_state_retry = DESCRIBE(retry_fields, ErnicTimedRetry, RETRY);
 
 static void count_requests(Ernic *e)
 {
@@ -69,58 +117,67 @@ static void count_requests(Ernic *e)
     }
 }
 
-static void save_places(const ErnicTiming *t, GByteArray *out)
+/* ---- responses to READs ---------------------------------------------------- */
+
+#define S ErnicTimedResponse
+static const ErnicStateField response_fields[] = {
+    U(qpn), BOOL(begun), U(begin), U(end),
+};
+#undef S
+const ErnicStateStruct ernic_state_response =
+    DESCRIBE(response_fields, ErnicTimedResponse, TIMED_RESPONSE);
+
+static void save_places(const ErnicStateField *f, const Ernic *e, const void *obj,
+                        GByteArray *out)
 {
+    const ErnicTiming *t = obj;
     uint32_t i;
 
     ernic_state_put(out, t->places, 4);
     for (i = 0; i < t->places; i++) {
-        ernic_state_put(out, t->place[i].qpn, 4);
-        ernic_state_put(out, t->place[i].begun, 1);
-        ernic_state_put(out, t->place[i].begin, 8);
-        ernic_state_put(out, t->place[i].end, 8);
+        ernic_state_save_struct(e, f->of, &t->place[i], out);
     }
 }
 
-static bool load_places(ErnicTiming *t, ErnicReader *in)
+static bool load_places(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
     uint32_t n = ernic_state_read(in, 4), i;
+    ErnicTiming *t = obj;
 
     if (n > t->rsp.size) {
         return false;
     }
     for (i = 0; i < n; i++) {
-        uint32_t qpn = ernic_state_read(in, 4);
-        uint64_t begun = ernic_state_read(in, 1);
-        uint64_t begin = ernic_state_read(in, 8), end = ernic_state_read(in, 8);
-
-        if (begun > 1) {
+        if (!ernic_state_load_struct(e, f->of, &t->place[i], in)) {
             return false;
         }
-        t->place[i] = (ErnicTimedResponse) { qpn, begun, begin, end };
-        t->rsp.held += begun;
+        t->rsp.held += t->place[i].begun;
     }
     t->places = n;
     return true;
 }
 
-/* What is in a cache, from what was used last on. */
-static void save_lru(const ErnicLru *c, GByteArray *out)
+static const ErnicStateOwned places = { save_places, load_places };
+
+/* ---- caches ---------------------------------------------------------------- */
+
+/* The numbers in a cache, most recently used first. */
+static void save_numbers(const ErnicStateField *f, const Ernic *e, const void *obj,
+                         GByteArray *out)
 {
+    const ErnicLru *c = obj;
     uint32_t id;
 
-    ernic_state_put(out, c->hits, 8);
-    ernic_state_put(out, c->misses, 8);
     ernic_state_put(out, c->count, 4);
     for (id = ernic_lru_next(c, 0); id; id = ernic_lru_next(c, id)) {
         ernic_state_put(out, id, 4);
     }
 }
 
-static bool load_lru(ErnicLru *c, ErnicReader *in)
+static bool load_numbers(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
-    uint64_t hits = ernic_state_read(in, 8);
-    uint64_t misses = ernic_state_read(in, 8);
+    ErnicLru *c = obj;
+    uint64_t hits = c->hits, misses = c->misses;
     uint32_t n = ernic_state_read(in, 4), i;
     bool ok = n <= c->entries && ernic_state_has(in, n, 4);
     uint32_t *ids;
@@ -142,7 +199,19 @@ static bool load_lru(ErnicLru *c, ErnicReader *in)
     return ok;
 }
 
-static void save_fetched(const Ernic *e, GByteArray *out)
+static const ErnicStateOwned numbers = { save_numbers, load_numbers };
+
+#define S ErnicLru
+static const ErnicStateField lru_fields[] = {
+    U(hits), U(misses), OWNED(next, numbers), DERIVED(prev), DERIVED(count),
+    DERIVED(ids),               /* of the configuration */
+    DERIVED(entries),           /* of the profile */
+};
+#undef S
+const ErnicStateStruct ernic_state_lru = DESCRIBE(lru_fields, ErnicLru, LRU);
+
+static void save_fetched(const ErnicStateField *f, const Ernic *e, const void *obj,
+                         GByteArray *out)
 {
     uint32_t i;
 
@@ -152,10 +221,10 @@ static void save_fetched(const Ernic *e, GByteArray *out)
             ernic_state_put(out, e->timing->fetched[i], 4);
         }
     }
-    ernic_state_put(out, e->cfg.max_qp, 4);     /* behind the last */
+    ernic_state_put(out, e->cfg.max_qp, 4);     /* after the last */
 }
 
-static bool load_fetched(Ernic *e, ErnicReader *in)
+static bool load_fetched(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
     uint32_t next = 0, id;
 
@@ -177,99 +246,113 @@ static bool load_fetched(Ernic *e, ErnicReader *in)
     return false;
 }
 
-/* ---- lines ----------------------------------------------------------------- */
+static const ErnicStateOwned fetched = { save_fetched, load_fetched };
 
-typedef void SaveRecord(const Ernic *e, const void *record, GByteArray *out);
-/* False: not valid. */
-typedef bool LoadRecord(Ernic *e, void *record, ErnicReader *in);
+/* ---- FIFOs ----------------------------------------------------------------- */
 
-static void save_line(const Ernic *e, const ErnicDelayFifo *l, SaveRecord *save,
+#define S ErnicDelayFifo
+static const ErnicStateField fifo_fields[] = {
+    U(peak), U(area), U(at),
+    /* Of the configuration and the profile; records are stored after this. */
+    DERIVED(slot), DERIVED(due), DERIVED(size), DERIVED(slots), DERIVED(head),
+    DERIVED(count),
+};
+#undef S
+const ErnicStateStruct ernic_state_fifo = DESCRIBE(fifo_fields, ErnicDelayFifo, FIFO);
+
+static void save_fifo(const ErnicStateField *f, const Ernic *e, const void *obj,
                       GByteArray *out)
 {
+    const ErnicDelayFifo *l = (const void *)((const char *)obj + f->offset);
     uint64_t due;
     uint32_t i;
 
-    ernic_state_put(out, l->peak, 4);
-    ernic_state_put(out, l->area, 8);
-    ernic_state_put(out, l->at, 8);
+    ernic_state_save_struct(e, &ernic_state_fifo, l, out);
     ernic_state_put(out, l->count, 4);
     for (i = 0; i < l->count; i++) {
         const void *record = ernic_delay_fifo_at(l, i, &due);
 
         ernic_state_put(out, due, 8);
-        save(e, record, out);
+        ernic_state_save_struct(e, f->of, record, out);
     }
 }
 
-static bool load_line(Ernic *e, ErnicDelayFifo *l, LoadRecord *load,
-                      ErnicReader *in)
+static bool load_fifo(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
-    uint32_t peak = ernic_state_read(in, 4), n, i;
-    uint64_t area = ernic_state_read(in, 8), at = ernic_state_read(in, 8);
+    ErnicDelayFifo *l = (void *)((char *)obj + f->offset), was = *l;
     uint64_t last = 0, due;
+    uint32_t n, i;
 
+    if (!ernic_state_load_struct(e, &ernic_state_fifo, &was, in)) {
+        return false;
+    }
     n = ernic_state_read(in, 4);
     if (n > l->slots) {
         return false;
     }
     for (i = 0; i < n; i++) {
+        void *record;
+
         due = ernic_state_read(in, 8);
-        if (due < last || due == ERNIC_NEVER ||
-            !load(e, ernic_delay_fifo_add(l, at, due), in) || in->failed) {
+        if (due < last || due == ERNIC_NEVER) {
+            return false;
+        }
+        record = ernic_delay_fifo_add(l, was.at, due);
+        memset(record, 0, l->size);
+        if (!ernic_state_load_struct(e, f->of, record, in)) {
             return false;
         }
         last = due;
     }
-    l->peak = peak;
-    l->area = area;
-    l->at = at;
+    l->peak = was.peak;
+    l->area = was.area;
+    l->at = was.at;
     return true;
 }
 
-static void save_doorbell(const Ernic *e, const void *record, GByteArray *out)
+static const ErnicStateOwned fifo = { save_fifo, load_fifo };
+
+#define S ErnicTimedDoorbell
+static const ErnicStateField doorbell_fields[] = { U(where), U(value) };
+#undef S
+const ErnicStateStruct ernic_state_doorbell =
+    DESCRIBE(doorbell_fields, ErnicTimedDoorbell, TIMED_DOORBELL);
+
+static void save_ip(const ErnicStateField *f, const Ernic *e, const void *obj,
+                    GByteArray *out)
 {
-    const ErnicTimedDoorbell *db = record;
+    const ErnicTimedPacket *p = obj;
 
-    ernic_state_put(out, db->where, 4);
-    ernic_state_put(out, db->value, 8);
-}
-
-static bool load_doorbell(Ernic *e, void *record, ErnicReader *in)
-{
-    ErnicTimedDoorbell *db = record;
-
-    db->where = ernic_state_read(in, 4);
-    db->value = ernic_state_read(in, 8);
-    return true;
-}
-
-static void save_packet(const Ernic *e, const void *record, GByteArray *out)
-{
-    const ErnicTimedPacket *p = record;
-
-    ernic_state_save_struct(e, &ernic_state_path, &p->path, out);
-    ernic_state_put(out, p->ip_len, 4);
     g_byte_array_append(out, p->ip, p->ip_len);
-    ernic_state_put(out, p->len, 4);
-    g_byte_array_append(out, p->data, p->len);
 }
 
-static bool load_packet(Ernic *e, void *record, ErnicReader *in)
+/* Its reader takes the length from the addresses. */
+static bool load_ip(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
-    ErnicTimedPacket *p = record;
+    ErnicTimedPacket *p = obj;
 
-    memset(p, 0, sizeof(*p));
-    if (!ernic_state_load_struct(e, &ernic_state_path, &p->path, in)) {
-        return false;
-    }
-    p->ip_len = ernic_state_read(in, 4);
-    /* Whoever reads it knows its length from the addresses. */
     if (p->ip_len && p->ip_len != ERNIC_UDP_LEN +
         (ernic_gid_is_v4(&p->path.dgid) ? ERNIC_IP4_LEN : ERNIC_IP6_LEN)) {
         return false;
     }
     ernic_state_read_bytes(in, p->ip, p->ip_len);
-    p->len = ernic_state_read(in, 4);
+    return true;
+}
+
+static const ErnicStateOwned ip = { save_ip, load_ip };
+
+static void save_data(const ErnicStateField *f, const Ernic *e, const void *obj,
+                      GByteArray *out)
+{
+    const ErnicTimedPacket *p = obj;
+
+    g_byte_array_append(out, p->data, p->len);
+}
+
+static bool load_data(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
+{
+    ErnicTimedPacket *p = obj;
+
     if (p->len == 0 || p->len > sizeof(p->data)) {
         return false;
     }
@@ -277,26 +360,27 @@ static bool load_packet(Ernic *e, void *record, ErnicReader *in)
     return true;
 }
 
-static void save_cqe(const Ernic *e, const void *record, GByteArray *out)
-{
-    const ErnicTimedCqe *cqe = record;
+static const ErnicStateOwned data = { save_data, load_data };
 
-    ernic_state_put(out, cqe->cqn, 4);
-    ernic_state_save_struct(e, &ernic_state_wc, &cqe->wc, out);
-}
+#define S ErnicTimedPacket
+static const ErnicStateField packet_fields[] = {
+    STRUCT(path, ernic_state_path), U(ip_len), OWNED(ip, ip), U(len),
+    OWNED(data, data),
+};
+#undef S
+const ErnicStateStruct ernic_state_packet =
+    DESCRIBE(packet_fields, ErnicTimedPacket, TIMED_PACKET);
 
-static bool load_cqe(Ernic *e, void *record, ErnicReader *in)
-{
-    ErnicTimedCqe *cqe = record;
+#define S ErnicTimedCqe
+static const ErnicStateField cqe_fields[] = { U(cqn), STRUCT(wc, ernic_state_wc) };
+#undef S
+const ErnicStateStruct ernic_state_cqe = DESCRIBE(cqe_fields, ErnicTimedCqe, TIMED_CQE);
 
-    cqe->cqn = ernic_state_read(in, 4);
-    return ernic_state_load_struct(e, &ernic_state_wc, &cqe->wc, in) &&
-           (e->cfg.pg332 ? cqe->cqn == 0 :
-            cqe->cqn > 0 && cqe->cqn < e->cfg.max_cq && e->cq[cqe->cqn].used) &&
-           cqe->wc.qpn < e->cfg.max_qp && e->qp[cqe->wc.qpn].used;
-}
+/* ---- interrupts ------------------------------------------------------------ */
 
-static void save_irqs(const Ernic *e, GByteArray *out)
+/* A deadline for each vector. */
+static void save_irqs(const ErnicStateField *f, const Ernic *e, const void *obj,
+                      GByteArray *out)
 {
     const ErnicTimers *t = e->timing->irqs;
     uint32_t id;
@@ -306,7 +390,7 @@ static void save_irqs(const Ernic *e, GByteArray *out)
     }
 }
 
-static void load_irqs(Ernic *e, ErnicReader *in)
+static bool load_irqs(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
     ErnicTimers *t = e->timing->irqs;
     uint32_t id;
@@ -314,83 +398,36 @@ static void load_irqs(Ernic *e, ErnicReader *in)
     for (id = 1; id < t->size && !in->failed; id++) {
         ernic_timer_set(t, id, ernic_state_read(in, 8));
     }
+    return true;
 }
+
+static const ErnicStateOwned irqs = { save_irqs, load_irqs };
 
 /* ---- all of it ------------------------------------------------------------- */
 
-void ernic_state_save_timing(const Ernic *e, GByteArray *out)
+#define S ErnicTiming
+static const ErnicStateField timing_fields[] = {
+    DERIVED(p),                 /* a section of its own, and compared */
+    DERIVED(trace), DERIVED(what),      /* of the device that loads */
+    U(since), U(epoch), STRUCTS(server, ernic_state_stage),
+    STRUCT(fetch, ernic_state_limit), STRUCT(dma, ernic_state_limit),
+    STRUCT(rsp, ernic_state_limit), OWNED_OF(place, places, ernic_state_response),
+    DERIVED(places), STRUCT(posted, ernic_state_limit),
+    STRUCT(retry, ernic_state_retry), STRUCT(requests, ernic_state_level),
+    DERIVED(under_way),         /* of the queue pairs */
+    STRUCT(context, ernic_state_lru), STRUCT(key, ernic_state_lru),
+    OWNED(fetched, fetched), OWNED_OF(doorbells, fifo, ernic_state_doorbell),
+    OWNED_OF(tx, fifo, ernic_state_packet), OWNED_OF(rx, fifo, ernic_state_packet),
+    OWNED_OF(cqes, fifo, ernic_state_cqe), OWNED(irqs, irqs), U(tx_done),
+    U(local_done), U(read_done), U(cmd_due), U(held_due), U(rx_overflows),
+    DERIVED(link_busy), DERIVED(loop_full),     /* asked again */
+};
+#undef S
+const ErnicStateStruct ernic_state_timing =
+    DESCRIBE(timing_fields, ErnicTiming, TIMING);
+
+void ernic_state_derive_timing(Ernic *e)
 {
-    const ErnicTiming *t = e->timing;
-    uint32_t i;
-
-    ernic_state_put(out, ernic_profile_hash(t->p), 8);
-    ernic_state_put(out, t->since, 8);
-    ernic_state_put(out, t->epoch, 8);
-    ernic_state_put(out, t->tx_done, 8);
-    ernic_state_put(out, t->local_done, 8);
-    ernic_state_put(out, t->read_done, 8);
-    ernic_state_put(out, t->cmd_due, 8);
-    ernic_state_put(out, t->held_due, 8);
-    ernic_state_put(out, t->rx_overflows, 8);
-    for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
-        ernic_state_save_struct(e, &ernic_state_server, &t->server[i], out);
-    }
-    save_limit(&t->fetch, out);
-    save_limit(&t->dma, out);
-    save_limit(&t->rsp, out);
-    save_limit(&t->posted, out);
-    save_level(&t->requests, out);
-    save_level(&t->retry.kept, out);
-    save_places(t, out);
-    save_lru(&t->context, out);
-    save_lru(&t->key, out);
-    save_fetched(e, out);
-    save_line(e, &t->doorbells, save_doorbell, out);
-    save_line(e, &t->tx, save_packet, out);
-    save_line(e, &t->rx, save_packet, out);
-    save_line(e, &t->cqes, save_cqe, out);
-    save_irqs(e, out);
-}
-
-bool ernic_state_load_timing(Ernic *e, ErnicReader *in)
-{
-    ErnicTiming *t = e->timing;
-    uint32_t i;
-
-    if (ernic_state_read(in, 8) != ernic_profile_hash(t->p)) {
-        return false;
-    }
-    t->since = ernic_state_read(in, 8);
-    t->epoch = ernic_state_read(in, 8);
-    t->tx_done = ernic_state_read(in, 8);
-    t->local_done = ernic_state_read(in, 8);
-    t->read_done = ernic_state_read(in, 8);
-    t->cmd_due = ernic_state_read(in, 8);
-    t->held_due = ernic_state_read(in, 8);
-    t->rx_overflows = ernic_state_read(in, 8);
-    for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
-        if (!ernic_state_load_struct(e, &ernic_state_server, &t->server[i],
-                                     in)) {
-            return false;
-        }
-    }
-    if (!load_limit(&t->fetch, in) || !load_limit(&t->dma, in) ||
-        !load_limit(&t->rsp, in) || !load_limit(&t->posted, in)) {
-        return false;
-    }
-    load_level(&t->requests, in);
-    load_level(&t->retry.kept, in);
-    if (!load_places(t, in) ||
-        !load_lru(&t->context, in) || !load_lru(&t->key, in) ||
-        !load_fetched(e, in) ||
-        !load_line(e, &t->doorbells, load_doorbell, in) ||
-        !load_line(e, &t->tx, load_packet, in) ||
-        !load_line(e, &t->rx, load_packet, in) ||
-        !load_line(e, &t->cqes, load_cqe, in)) {
-        return false;
-    }
-    load_irqs(e, in);
     count_requests(e);
     ernic_retry_buffer_load(e);
-    return !in->failed;
 }

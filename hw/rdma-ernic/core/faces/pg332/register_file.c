@@ -176,8 +176,17 @@ uint32_t *ernic_regfile_at(ErnicRegFile *rf, ErnicRegScope scope,
     return &b->value[element * b->words + offset / 4];
 }
 
-uint32_t *ernic_regfile_words(ErnicRegFile *rf, uint32_t *num)
+uint32_t ernic_regfile_elements(const ErnicRegFile *rf, ErnicRegScope scope,
+                                uint32_t *words)
 {
-    *num = rf->num_values;
-    return rf->value;
+    *words = rf->block[scope].words;
+    return rf->block[scope].num;
+}
+
+uint32_t *ernic_regfile_word(const ErnicRegFile *rf, ErnicRegScope scope,
+                             uint32_t element, uint32_t k)
+{
+    const RegBlock *b = &rf->block[scope];
+
+    return b->row[k] == NO_ROW ? NULL : &b->value[element * b->words + k];
 }

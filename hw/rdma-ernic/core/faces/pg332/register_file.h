@@ -95,7 +95,13 @@ bool ernic_regfile_write(ErnicRegFile *rf, uint32_t offset, uint32_t value,
 uint32_t *ernic_regfile_at(ErnicRegFile *rf, ErnicRegScope scope,
                            uint32_t element, uint32_t offset);
 
-/* All values, to be saved and restored: words of 32 bits, *@num of them. */
-uint32_t *ernic_regfile_words(ErnicRegFile *rf, uint32_t *num);
+/*
+ * To save and load the registers: how many elements @scope has, of *@words words of
+ * 32 bits each, and the value of word @k of an element; NULL: it is no register.
+ */
+uint32_t ernic_regfile_elements(const ErnicRegFile *rf, ErnicRegScope scope,
+                                uint32_t *words);
+uint32_t *ernic_regfile_word(const ErnicRegFile *rf, ErnicRegScope scope,
+                             uint32_t element, uint32_t k);
 
 #endif /* ERNIC_REGFILE_H */

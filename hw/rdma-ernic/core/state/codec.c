@@ -1,0 +1,88 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Numbers and bytes of saved state.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "state/codec.h"
+
+void ernic_state_put(GByteArray *out, uint64_t v, uint32_t size)
+{
+    uint8_t le[8];
+
+    stq_le_p(le, v);
+    g_byte_array_append(out, le, size);
+}
+
+bool ernic_state_has(ErnicReader *in, uint64_t n, uint32_t size)
+{
+    if (in->failed || n > in->left / size) {
+        in->failed = true;
+        return ernic_state_refuse(in, "it ends early");
+    }
+    return true;
+}
+
+void ernic_state_read_bytes(ErnicReader *in, void *to, uint32_t n)
+{
+    if (!ernic_state_has(in, n, 1)) {
+        memset(to, 0, n);
+        return;
+    }
+    memcpy(to, in->data, n);
+    in->data += n;
+    in->left -= n;
+}
+
+uint64_t ernic_state_read(ErnicReader *in, uint32_t size)
+{
+    uint8_t le[8] = { 0 };
+
+    ernic_state_read_bytes(in, le, size);
+    return ldq_le_p(le);
+}
+
+bool ernic_state_refuse(ErnicReader *in, const char *why, ...)
+{
+    va_list args;
+
+    if (in->stream->why->len == 0) {
+        va_start(args, why);
+        g_string_append_vprintf(in->stream->why, why, args);
+        va_end(args);
+    }
+    return false;
+}
+
+uint64_t ernic_state_get(const void *p, uint32_t size)
+{
+    switch (size) {
+    case 1:
+        return *(const uint8_t *)p;
+    case 2:
+        return *(const uint16_t *)p;
+    case 4:
+        return *(const uint32_t *)p;
+    default:
+        return *(const uint64_t *)p;
+    }
+}
+
+void ernic_state_set(void *p, uint32_t size, uint64_t v)
+{
+    switch (size) {
+    case 1:
+        *(uint8_t *)p = v;
+        break;
+    case 2:
+        *(uint16_t *)p = v;
+        break;
+    case 4:
+        *(uint32_t *)p = v;
+        break;
+    default:
+        *(uint64_t *)p = v;
+        break;
+    }
+}

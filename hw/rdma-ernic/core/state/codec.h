@@ -1,0 +1,46 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Numbers and bytes of saved state: how they are written, and how they are read
+ * from a stream that is not trusted.
+ */
+#ifndef ERNIC_STATE_CODEC_H
+#define ERNIC_STATE_CODEC_H
+
+#include <glib.h>
+
+/* A state that is being loaded. */
+typedef struct ErnicStateStream {
+    /*
+     * By structure and row: the elements that the writer stored, 0 if its release
+     * had no such row. NULL: its release had no such structure.
+     */
+    uint32_t **elements;
+    uint32_t sections;          /* that the writer knew, by their numbers */
+    GString *why;               /* the first reason to refuse the state, or empty */
+} ErnicStateStream;
+
+/* The bytes of a stream, or of one of its sections. */
+typedef struct ErnicReader {
+    const uint8_t *data;
+    size_t left;
+    bool failed;                /* it ended early; all further reads are 0 */
+    ErnicStateStream *stream;
+} ErnicReader;
+
+/* A number of 1 to 8 bytes, little-endian. */
+void ernic_state_put(GByteArray *out, uint64_t v, uint32_t size);
+uint64_t ernic_state_read(ErnicReader *in, uint32_t size);
+/* @n bytes; zeros if the reader has failed. */
+void ernic_state_read_bytes(ErnicReader *in, void *to, uint32_t n);
+/* Are @n elements of @size bytes left? Otherwise the reader fails. */
+bool ernic_state_has(ErnicReader *in, uint64_t n, uint32_t size);
+/* Refuse the state with a reason, of which the first counts. Returns false. */
+G_GNUC_PRINTF(2, 3)
+bool ernic_state_refuse(ErnicReader *in, const char *why, ...);
+
+/* Numbers of 1, 2, 4 or 8 bytes in memory of the host. */
+uint64_t ernic_state_get(const void *p, uint32_t size);
+void ernic_state_set(void *p, uint32_t size, uint64_t v);
+
+#endif /* ERNIC_STATE_CODEC_H */

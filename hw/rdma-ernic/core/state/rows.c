@@ -1,0 +1,179 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The walk over the rows of a structure: to bytes, from the bytes of this release or
+ * of an older one, and through the ranges.
+ */
+#include "qemu/osdep.h"
+#include "state/rows.h"
+
+/* ---- saving ---------------------------------------------------------------- */
+
+static void save_field(const Ernic *e, const ErnicStateField *f,
+                       const void *obj, GByteArray *out)
+{
+    const uint8_t *p = (const uint8_t *)obj + f->offset;
+    uint32_t i;
+
+    switch ((ErnicStateKind)f->kind) {
+    case ERNIC_SK_UINT:
+    case ERNIC_SK_BOOL:
+        for (i = 0; i < f->num; i++) {
+            ernic_state_put(out, ernic_state_get(p + i * f->size, f->size),
+                            f->size);
+        }
+        break;
+    case ERNIC_SK_BYTES:
+        g_byte_array_append(out, p, f->num);
+        break;
+    case ERNIC_SK_STRUCT:
+        for (i = 0; i < f->num; i++) {
+            ernic_state_save_struct(e, f->of, p + i * f->size, out);
+        }
+        break;
+    case ERNIC_SK_OWNED:
+        f->owned->save(f, e, obj, out);
+        break;
+    case ERNIC_SK_DERIVED:
+        break;
+    }
+}
+
+void ernic_state_save_struct(const Ernic *e, const ErnicStateStruct *of,
+                             const void *obj, GByteArray *out)
+{
+    uint32_t i;
+
+    for (i = 0; i < of->num_fields; i++) {
+        save_field(e, &of->field[i], obj, out);
+    }
+}
+
+/* ---- loading --------------------------------------------------------------- */
+
+/* Elements of @f from number @n on, which the writer did not have. */
+static void set_default(const ErnicStateField *f, uint8_t *p, uint32_t n)
+{
+    uint32_t i;
+
+    for (; n < f->num; n++) {
+        if (f->def) {
+            ernic_state_set(p + n * f->size, f->size, f->def);
+        }
+        for (i = 0; f->kind == ERNIC_SK_STRUCT && i < f->of->num_fields; i++) {
+            const ErnicStateField *g = &f->of->field[i];
+
+            set_default(g, p + n * f->size + g->offset, 0);
+        }
+    }
+}
+
+static bool load_bools(const ErnicStateField *f, uint8_t *p, uint32_t n,
+                       ErnicReader *in)
+{
+    uint32_t i;
+
+    for (i = 0; i < n; i++) {
+        uint64_t v = ernic_state_read(in, 1);
+
+        if (v > 1) {
+            return ernic_state_refuse(in, "%s is neither 0 nor 1", f->name);
+        }
+        *(bool *)(p + i) = v;
+    }
+    return true;
+}
+
+/* @n elements are there, no more than the row has. */
+static bool load_field(Ernic *e, const ErnicStateField *f, void *obj,
+                       uint32_t n, ErnicReader *in)
+{
+    uint8_t *p = (uint8_t *)obj + f->offset;
+    bool ok = true;
+    uint32_t i;
+
+    switch ((ErnicStateKind)f->kind) {
+    case ERNIC_SK_UINT:
+        for (i = 0; i < n; i++) {
+            ernic_state_set(p + i * f->size, f->size, ernic_state_read(in, f->size));
+        }
+        break;
+    case ERNIC_SK_BOOL:
+        ok = load_bools(f, p, n, in);
+        break;
+    case ERNIC_SK_BYTES:
+        ernic_state_read_bytes(in, p, n);
+        break;
+    case ERNIC_SK_STRUCT:
+        for (i = 0; i < n && ok; i++) {
+            ok = ernic_state_load_struct(e, f->of, p + i * f->size, in);
+        }
+        break;
+    case ERNIC_SK_OWNED:
+        return f->owned->load(f, e, obj, in) && !in->failed ? true :
+               ernic_state_refuse(in, "%s is not valid", f->name);
+    case ERNIC_SK_DERIVED:
+        return true;
+    }
+    set_default(f, p, n);
+    return ok && !in->failed;
+}
+
+bool ernic_state_load_struct(Ernic *e, const ErnicStateStruct *of, void *obj,
+                             ErnicReader *in)
+{
+    const uint32_t *elements = in->stream->elements[of->id];
+    uint32_t i;
+
+    if (!elements) {
+        return ernic_state_refuse(in, "%s is not described", of->name);
+    }
+    for (i = 0; i < of->num_fields; i++) {
+        if (!load_field(e, &of->field[i], obj, elements[i], in)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- ranges ---------------------------------------------------------------- */
+
+static bool in_range(const ErnicStateField *f, const uint8_t *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < f->num; i++) {
+        uint64_t v = ernic_state_get(p + i * f->size, f->size);
+
+        if (v > f->max || (f->bits && (v & ~f->max))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool ernic_state_check_struct(const ErnicStateStruct *of, const void *obj,
+                              const char *what, GString *why)
+{
+    uint32_t i, k;
+
+    for (i = 0; i < of->num_fields; i++) {
+        const ErnicStateField *f = &of->field[i];
+        const uint8_t *p = (const uint8_t *)obj + f->offset;
+
+        if (f->kind == ERNIC_SK_UINT && f->max != UINT64_MAX &&
+            !in_range(f, p)) {
+            if (why) {
+                g_string_append_printf(why, "%s: %s.%s out of range\n", what,
+                                       of->name, f->name);
+            }
+            return false;
+        }
+        for (k = 0; f->kind == ERNIC_SK_STRUCT && k < f->num; k++) {
+            if (!ernic_state_check_struct(f->of, p + k * f->size, what, why)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
