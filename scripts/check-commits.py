@@ -6,10 +6,11 @@ A subject has at most 75 characters, an empty line follows it, and the message h
 Signed-off-by. Where the history is missing, as in an export or a shallow clone, nothing
 is checked and the exit status is 77.
 """
-import argparse
 import re
 import subprocess
 import sys
+
+import checkout
 
 BASE = 'dbe38498afbcba3dbb1efd096c120a1aafb2ddf6'   # the last one before these rules
 MAX_SUBJECT = 75
@@ -41,8 +42,7 @@ def messages(root, base):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split('\n', maxsplit=1)[0])
-    parser.add_argument('root', nargs='?', default='.', metavar='ROOT')
+    parser = checkout.parser(__doc__)
     parser.add_argument('--base', default=BASE)
     args = parser.parse_args()
     try:

@@ -2,23 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Check the prose of comments, messages and pages for constructions that read badly.
 
-usage: check-prose.py [--all] [ROOT [PATH...]]
-
 --all checks every text file, also those that CLEAN does not name yet; PATHs restrict the
 check to the files whose names begin so.
 
 The comments and strings of code are checked, and pages without the code in them. Nothing
 is found in a sentence that the patterns do not know; a reviewer still has to read it.
 """
-import argparse
 import ast
 import io
 import re
 import sys
 import tokenize
-from pathlib import Path
 
-from checkout import files
+import checkout
 
 # What has been rewritten, and stays clean: files, and folders with a slash at the end.
 CLEAN = (
@@ -163,13 +159,12 @@ def findings(path, text):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split('\n', maxsplit=1)[0])
+    parser = checkout.parser(__doc__)
     parser.add_argument('--all', action='store_true', help='also what is not clean yet')
-    parser.add_argument('root', nargs='?', type=Path, default='.', metavar='ROOT')
     parser.add_argument('path', nargs='*', metavar='PATH')
     args = parser.parse_args()
     count = total = 0
-    for path in files(args.root):
+    for path in checkout.files(args.root):
         name = path.relative_to(args.root).as_posix()
         if name.startswith(SKIP) or name in EXAMPLES \
                 or not name.startswith('' if args.all else CLEAN) \

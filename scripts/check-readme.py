@@ -6,8 +6,6 @@ A link to a section (page.md#section, or #section) needs a heading of that name.
 The scores in README.md and docs/conformance.md have to agree with the table of results
 in docs/conformance.md.
 
-usage: check-readme.py [ROOT]
-
 NAME.h, NAME.c, also with its room as in transport/qp.h, is a file of the device, of its
 contract or of the tests; any other name with a slash is a path from the root.
 """
@@ -17,6 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'tests/conformance'))
 
+import checkout                                     # noqa: E402
 import table                                        # noqa: E402
 
 FRONT = 'hw/rdma-ernic'
@@ -47,7 +46,7 @@ def has_section(path, section):
 
 
 def main():
-    root = Path(sys.argv[1] if len(sys.argv) > 1 else '.')
+    root = checkout.parser(__doc__).parse_args().root
     pages = [root / 'README.md']
     pages += sorted(p for s in ('md', 'rst') for p in (root / 'docs').rglob(f'*.{s}'))
     found = names = 0

@@ -2,17 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Check the house rules of style on every file of the checkout.
 
-usage: check-style.py [ROOT]
-
 C follows QEMU's style (4 spaces, braces everywhere, block comments); the engine
 has rules of its own: no clock, no chatter, no abort, no state outside its structs.
 """
 import ast
 import re
 import sys
-from pathlib import Path
 
-from checkout import files
+import checkout
 
 MAX_FILE, MAX_FUNCTION, MAX_LINE, MAX_DEPTH = 800, 70, 90, 5
 # A file of tests follows the idea that it tests, so it may be longer.
@@ -364,9 +361,9 @@ def check_file(src):
 
 
 def main():
-    root = Path(sys.argv[1] if len(sys.argv) > 1 else '.')
+    root = checkout.parser(__doc__).parse_args().root
     count = total = 0
-    for path in files(root):
+    for path in checkout.files(root):
         src = Source(root, path)
         check_file(src)
         count += 1

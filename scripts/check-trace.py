@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Check that trace calls and trace-events agree.
 
-usage: check-trace.py [ROOT]
-
 Every trace_NAME() that the engine calls is an event, every event is called, and
 every ernic_trace_count("NAME") of a test names an event.
 """
 import re
 import sys
-from pathlib import Path
+
+import checkout
 
 # The engine's events, and the device's: the first folder with the file's path in it is
 # the one whose events a file may call. The switch of the network is plain C, as the
@@ -78,7 +77,7 @@ def check(root):
 
 
 def main():
-    root = Path(sys.argv[1] if len(sys.argv) > 1 else '.')
+    root = checkout.parser(__doc__).parse_args().root
     found, count = check(root)
     for path, number, why in found:
         print(f'{path.relative_to(root)}:{number}: {why}')

@@ -1,8 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The files of a checkout, for the checks."""
+"""The checkout that a check is about: its command line, its files."""
+import argparse
+from pathlib import Path
 
 # Folders of git and of builds, and folders of data.
 SKIP = {'.git', 'build', '__pycache__', 'corpus', 'captures'}
+
+
+def parser(doc):
+    """A parser with the first line of doc, and ROOT as the first argument."""
+    made = argparse.ArgumentParser(description=doc.split('\n', maxsplit=1)[0])
+    made.add_argument('root', nargs='?', type=Path, default='.', metavar='ROOT',
+                      help='the checkout (default: the current folder)')
+    return made
 
 
 def files(root):

@@ -2,15 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Count test results: passed, failed and skipped, then the names of what failed.
 
-usage: count-tests.py meson TESTLOG.JSON
-       count-tests.py tap LOG STATUS
-
 A program that dies, breaks its own plan or says nothing has failed, whatever its
 single lines say.
 """
+import argparse
 import json
 import re
-import sys
 
 LINE = re.compile(r'^(not )?ok\b *(\d*)(?: *-)? *([^#]*)(?:# *(\w+))?')
 PLAN = re.compile(r'^1\.\.(\d+)')
@@ -70,14 +67,19 @@ class Count:
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__.split('\n', maxsplit=1)[0])
+    kinds = parser.add_subparsers(dest='kind', required=True)
+    kinds.add_parser('meson').add_argument('log', help="meson's testlog.json")
+    tap = kinds.add_parser('tap')
+    tap.add_argument('log', help='the output of a program that prints TAP')
+    tap.add_argument('status', type=int, help='its exit status')
+    args = parser.parse_args()
     count = Count()
-    if sys.argv[1:2] == ['meson'] and len(sys.argv) == 3:
-        count.meson(sys.argv[2])
-    elif sys.argv[1:2] == ['tap'] and len(sys.argv) == 4:
-        with open(sys.argv[2], encoding='utf-8', errors='replace') as f:
-            count.tap(f.read(), '', int(sys.argv[3]))
+    if args.kind == 'meson':
+        count.meson(args.log)
     else:
-        sys.exit(__doc__)
+        with open(args.log, encoding='utf-8', errors='replace') as f:
+            count.tap(f.read(), '', args.status)
     print(count.passed, len(count.failures), count.skipped)
     print(*count.failures, sep='\n', end='\n' if count.failures else '')
 

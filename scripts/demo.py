@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The second half of scripts/demo, when Python and the packages are there."""
+"""Two Linux guests with the device, and RDMA programs between them."""
 import argparse
 import os
 import select
 import signal
 import socket
+import subprocess
 import sys
 import termios
 import time
@@ -219,7 +220,8 @@ def shell(face, link, image):
 # ---- command line ---------------------------------------------------------------
 
 def prepare(kernel):
-    """Build QEMU, driver and image where they are missing; return the image."""
+    """Install and build whatever is missing; return the guests' image."""
+    subprocess.run([ROOT / 'scripts/install-packages'], check=True)
     say('Building QEMU with the device, unless it is there ...')
     os.environ['QEMU'] = guest.find_qemu()
     say('Building driver, provider and guest image, unless they are there ...')
@@ -227,12 +229,19 @@ def prepare(kernel):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog='scripts/demo')
-    parser.add_argument('--face', choices=FACES, default='verbs')
-    parser.add_argument('--link', choices=LINKS)
-    parser.add_argument('--kernel', choices=['6.1', '6.12'], default='6.1')
-    parser.add_argument('--shell', action='store_true')
-    parser.add_argument('--attach', type=int, choices=[1, 2])
+    parser = argparse.ArgumentParser(prog='scripts/demo', description=__doc__)
+    parser.add_argument('--face', choices=FACES, default='verbs',
+                        help="verbs: Debian's RDMA programs; ernic: a program that"
+                        " drives AMD's Embedded RDMA NIC's registers (default: verbs)")
+    parser.add_argument('--link', choices=LINKS,
+                        help='one link instead of both: udp, RoCEv2 through UDP sockets'
+                        ' of the host; netdev, everything through a netdev of QEMU')
+    parser.add_argument('--kernel', choices=['6.1', '6.12'], default='6.1',
+                        help='of the guests (default: 6.1)')
+    parser.add_argument('--shell', action='store_true',
+                        help='no programs: a prompt in each guest')
+    parser.add_argument('--attach', type=int, choices=[1, 2],
+                        help='in a second terminal: that guest of a --shell')
     options = parser.parse_args()
     if options.attach:
         return attach(options.attach)
@@ -253,5 +262,5 @@ if __name__ == '__main__':
     except KeyboardInterrupt:
         print('\nscripts/demo: stopped; nothing is left running', file=sys.stderr)
         sys.exit(130)
-    except (Failure, guest.GuestError) as e:
+    except (Failure, guest.GuestError, subprocess.CalledProcessError) as e:
         sys.exit(f'scripts/demo: {e}')
