@@ -40,9 +40,9 @@ class Plugged(links.Link):
 
 def suites(kernel, image, short):
     tests = [test_up, test_attributes, test_vectors, test_large_regions, test_resize,
-             test_device_memory, test_abi, test_filter, test_counters,
-             test_qp_counters, test_resources, test_ptp, test_raw, test_dead,
-             test_reset, test_unplug, test_no_trace]
+             test_device_memory, test_abi, test_kverbs, test_filter, test_counters,
+             test_qp_counters, test_resources, test_ptp, test_raw, test_dead, test_reset,
+             test_unplug, test_no_trace]
     if not short:
         tests[2:2] = [test_port, test_ethtool, test_rings_in_traffic, test_zero_based,
                       test_rereg, test_lost_interrupt, test_bad_device, test_stolen,
@@ -192,11 +192,23 @@ def test_abi(guests):
     assert result.status == 0, result.output
 
 
+def modules(one):
+    """Put those of guest/linux/kverbs into the guest, once."""
+    if one.run('ls /tmp/filter.ko').status:
+        with tempfile.TemporaryDirectory(prefix='ernic-kverbs.') as folder:
+            test_kernel.build_kverbs(one, Path(folder))
+
+
+def test_kverbs(guests):
+    """Handlers in the kernel on both processors: kverbs_smp.c of guest/linux/kverbs."""
+    modules(guests[0])
+    test_kernel.kverbs(guests[0], 'smp=1', [test_kernel.KVERBS / 'kverbs_smp.c'], 2)
+
+
 def test_filter(guests):
     """The filter changes while the rings do; each time frames leave by the new ones."""
     one = guests[0]
-    with tempfile.TemporaryDirectory(prefix='ernic-kverbs.') as folder:
-        test_kernel.build_kverbs(one, Path(folder))
+    modules(one)
     one.check('dmesg -c')
     one.check(f'ip neigh replace {links.ipv4(9)} lladdr {links.mac(9)} '
               f'dev {links.INTERFACE}')

@@ -5,7 +5,7 @@
 #include <linux/log2.h>
 #include "ernic_verbs.h"
 
-/* The counter's bus address; the page stays pinned by the queue. */
+/* The DMA address of the consumer counter, whose page the queue keeps pinned. */
 static int ernic_cq_ci(struct ernic_dev *dev, struct ernic_cq *cq, u64 addr,
 		       u64 *dma)
 {
@@ -43,7 +43,7 @@ int ernic_cq_ring(struct ernic_dev *dev, u64 addr, u32 depth, u32 cqe,
 	return ernic_ring_get(dev, &ring, desc, pages, umem);
 }
 
-/* A queue of the process, as it describes it. */
+/* A queue of a process, as the process describes it. */
 static int ernic_cq_user(struct ernic_dev *dev, struct ernic_cq *cq,
 			 const struct ib_cq_init_attr *a,
 			 struct ib_udata *udata, struct ernic_cmd *cmd,
@@ -67,7 +67,7 @@ static int ernic_cq_user(struct ernic_dev *dev, struct ernic_cq *cq,
 	return ret;
 }
 
-/* A queue of the kernel. Memory comes cleared, as the device wants it. */
+/* A queue of the kernel. dma_alloc_coherent() clears the ring for the device. */
 static int ernic_cq_kernel(struct ernic_dev *dev, struct ernic_cq *cq,
 			   const struct ib_cq_init_attr *a,
 			   struct ernic_cmd *cmd)
@@ -109,17 +109,18 @@ static int ernic_cq_respond(struct ernic_cq *cq, struct ib_udata *udata)
 }
 
 /*
- * Every completion has its time. Overrun is found whether or not it is to be
- * ignored: who promises that there is none does not see the difference.
+ * Every completion has a timestamp. The device detects an overrun even with
+ * IGNORE_OVERRUN, which promises that there is none.
  */
 #define ERNIC_CQ_FLAGS	(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | \
 			 IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
 
-int ernic_make_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *a,
-		  struct ib_udata *udata)
+int ernic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *a,
+		    struct ernic_create_cq_arg *arg)
 {
 	struct ernic_dev *dev = to_dev(ibcq->device);
 	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_CQ_CREATE };
+	struct ib_udata *udata = ernic_cq_udata(arg);
 	struct ernic_cq *cq = to_cq(ibcq);
 	struct ernic_pages pages = {};
 	struct ernic_rsp rsp;
@@ -145,7 +146,7 @@ int ernic_make_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *a,
 	}
 	cq->cqn = le32_to_cpu(rsp.handle);
 	ibcq->cqe = le32_to_cpu(cmd.cq_create.depth);
-	ret = xa_err(xa_store_irq(&dev->cqs, cq->cqn, cq, GFP_KERNEL));
+	ret = ernic_table_add(&dev->cqs, cq->cqn, &cq->ref);
 	if (!ret)
 		ret = ernic_cq_respond(cq, udata);
 	if (ret)
@@ -162,9 +163,11 @@ int ernic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	mutex_lock(&dev->number_lock);
 	ret = ernic_destroy(dev, ERNIC_CMD_CQ_DESTROY, cq->uctx, cq->cqn);
 	if (!ret)
-		ernic_table_erase(dev, &dev->cqs, cq->cqn);
+		ernic_table_erase(&dev->cqs, cq->cqn);
 	mutex_unlock(&dev->number_lock);
-	if (!ret)
-		ernic_cq_release(dev, cq);
-	return ret;
+	if (ret)
+		return ret;
+	ernic_ref_wait(&cq->ref);
+	ernic_cq_release(dev, cq);
+	return 0;
 }

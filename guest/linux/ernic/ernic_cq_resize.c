@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Completion queues that exist: another ring for one, events held back.
+ * Changes to completion queues: another ring, event moderation.
  */
 #include "ernic_verbs.h"
 
@@ -44,7 +44,7 @@ int ernic_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 		return ret;
 	if (cqe < 1)
 		return -EINVAL;
-	/* the memory that is let go has to be the one the device left */
+	/* releases the ring that the device has just left, no other */
 	mutex_lock(&cq->resize_lock);
 	ret = ernic_cq_resize_cmd(dev, cq, &req, cqe);
 	if (!ret)

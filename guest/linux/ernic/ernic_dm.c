@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The device's own memory: whole pages of it for a process, which maps them, and
- * regions in them. A page is free again when nobody has it mapped any more.
+ * Device memory: whole pages for a process, which maps them, and regions in them. A
+ * page becomes free when its last mapping has gone.
  */
 #include <linux/bitmap.h>
 #include "ernic_verbs.h"
@@ -16,7 +16,7 @@ int ernic_dm_init(struct ernic_dev *dev)
 		return 0;
 	if (!PAGE_ALIGNED(offset) || !PAGE_ALIGNED(size) || size > SZ_1G ||
 	    offset + size > pci_resource_len(dev->pdev, ERNIC_BAR_REGS)) {
-		dev_err(&dev->pdev->dev, "memory of its own beyond the BAR\n");
+		dev_err(&dev->pdev->dev, "device memory beyond the BAR\n");
 		return -ENODEV;
 	}
 	dev->dm_phys = pci_resource_start(dev->pdev, ERNIC_BAR_REGS) + offset;
@@ -63,7 +63,7 @@ static void ernic_dm_put(struct ernic_dev *dev, struct ernic_dm *dm)
 	kfree(dm);
 }
 
-/* What another process left there is not this one's to read. */
+/* A process must not see what an earlier one has left there. */
 static int ernic_dm_clear(struct ernic_dev *dev, struct ernic_dm *dm)
 {
 	size_t bytes = (size_t)dm->pages << PAGE_SHIFT;
@@ -119,7 +119,7 @@ struct ib_dm *ernic_alloc_dm(struct ib_device *ibdev,
 	return &dm->ibdm;
 }
 
-/* The memory goes with the last mapping. */
+/* The last mapping frees the memory. */
 int ernic_dealloc_dm(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
 {
 	rdma_user_mmap_entry_remove(&to_dm(ibdm)->entry);
@@ -151,18 +151,14 @@ int ernic_dm_mmap(struct ib_ucontext *ibuctx, struct vm_area_struct *vma)
 	return ret;
 }
 
-/* The range was found to be inside the allocation. */
+/* The core has checked that the range is inside the allocation. */
 struct ib_mr *ernic_reg_dm_mr(struct ib_pd *ibpd, struct ib_dm *ibdm,
 			      struct ib_dm_mr_attr *attr,
 			      struct uverbs_attr_bundle *attrs)
 {
 	struct ernic_pd *pd = to_pd(ibpd);
-	struct ernic_cmd cmd = {
-		.opcode = ERNIC_CMD_MR_REG,
-		.uctx = cpu_to_le32(pd->uctx),
-	};
 	u64 at = ((u64)to_dm(ibdm)->first << PAGE_SHIFT) + attr->offset;
-	struct ernic_rsp rsp;
+	struct ernic_cmd cmd = {};
 	struct ernic_mr *mr;
 	int ret;
 
@@ -176,15 +172,10 @@ struct ib_mr *ernic_reg_dm_mr(struct ib_pd *ibpd, struct ib_dm *ibdm,
 	mr->access = attr->access_flags;
 	cmd.mr_reg.buf.addr = cpu_to_le64(ERNIC_ADDR_MEMORY + at);
 	cmd.mr_reg.length = cpu_to_le64(attr->length);
-	cmd.mr_reg.pd = cpu_to_le32(pd->pdn);
-	cmd.mr_reg.access = cpu_to_le32(mr->access & ERNIC_ACCESS_FLAGS);
-	ret = ernic_com_exec(to_dev(ibpd->device), &cmd, &rsp, NULL, 0, NULL,
-			     0);
+	ret = ernic_region_register(to_dev(ibpd->device), mr, pd, &cmd);
 	if (ret) {
 		kfree(mr);
 		return ERR_PTR(ret);
 	}
-	mr->ibmr.lkey = le32_to_cpu(rsp.handle);
-	mr->ibmr.rkey = mr->ibmr.lkey;
 	return &mr->ibmr;
 }

@@ -1,28 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * MSI-X vectors and event queues: which vector serves what, and how events get
- * from their rings to those who wait for them.
+ * MSI-X vectors and event queues: which vector serves which queue, and how events
+ * get from the rings to ernic_event.c.
  */
 #include <linux/cpumask.h>
 #include <linux/interrupt.h>
 #include "ernic.h"
 
 #define ERNIC_EQ_BYTES	(ERNIC_EQ_DEPTH * sizeof(struct ernic_eqe))
-
-static void ernic_event(struct ernic_dev *dev, const struct ernic_eqe *eqe)
-{
-	u32 n = le32_to_cpu(eqe->element);
-
-	if (eqe->type == ERNIC_EV_PAGE_FAULT) {
-		ernic_odp_fault(dev, eqe);
-		return;
-	}
-	ernic_ib_event(dev, eqe->type, n);
-	if (eqe->type == ERNIC_EV_BAD_DOORBELL)
-		dev_warn_ratelimited(&dev->pdev->dev,
-				     "bad doorbell, kind %u queue %u\n",
-				     le32_to_cpu(eqe->detail), n);
-}
 
 static void ernic_eq_drain(struct ernic_eq *eq)
 {
@@ -49,7 +34,8 @@ static irqreturn_t ernic_eq_irq(int irq, void *arg)
 
 	if (eq == &eq->dev->async_eq)
 		ernic_com_irq(eq->dev);
-	if (eq->on)
+	/* the works of a dead device report on its behalf: ernic_eqs_sync() */
+	if (eq->on && !ernic_dead(eq->dev))
 		ernic_eq_drain(eq);
 	return IRQ_HANDLED;
 }
@@ -78,7 +64,7 @@ static int ernic_eq_init(struct ernic_eq *eq, unsigned int vector, bool async)
 	ret = ernic_cmd_eq_create(eq->dev, eq, vector, async);
 	if (ret)
 		return ret;
-	/* whose interrupt came before now is drained here */
+	/* events whose interrupt has come before are read here */
 	disable_irq(eq->irq);
 	eq->on = true;
 	ernic_eq_drain(eq);
@@ -153,18 +139,24 @@ int ernic_eqs_init(struct ernic_dev *dev)
 	ret = ernic_eq_init(&dev->async_eq, ERNIC_VEC_ASYNC, true);
 	for (i = 0; !ret && i < dev->num_comp; i++)
 		ret = ernic_comp_eq_init(dev, i);
-	if (ret) {
-		ernic_com_stop(dev);
-		ernic_eqs_fini(dev);
-	}
 	return ret;
+}
+
+void ernic_eqs_sync(struct ernic_dev *dev)
+{
+	unsigned int i;
+
+	synchronize_irq(dev->async_eq.irq);
+	for (i = 0; dev->comp_eqs && i < dev->num_comp; i++)
+		if (dev->comp_eqs[i].irq)
+			synchronize_irq(dev->comp_eqs[i].irq);
 }
 
 void ernic_eqs_fini(struct ernic_dev *dev)
 {
 	unsigned int i;
 
-	for (i = 0; i < dev->num_comp; i++)
+	for (i = 0; dev->comp_eqs && i < dev->num_comp; i++)
 		ernic_eq_fini(&dev->comp_eqs[i]);
 	kfree(dev->comp_eqs);
 	dev->comp_eqs = NULL;

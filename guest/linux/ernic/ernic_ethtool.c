@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What ethtool asks and sets of the network card.
+ * The ethtool operations of the network card.
  */
 #include <linux/ethtool.h>
 #include <linux/log2.h>
@@ -10,7 +10,7 @@
 	X(tx_packets) X(tx_bytes) X(tx_errors) X(rx_packets) X(rx_bytes)	\
 	X(rx_no_buffer) X(rx_errors)
 
-/* The counters of the device; the stack's own are elsewhere. */
+/* Counters of the device. The stack shows its own elsewhere. */
 static const struct {
 	char name[ETH_GSTRING_LEN];
 	size_t offset;
@@ -32,7 +32,7 @@ static void ernic_get_drvinfo(struct net_device *nd,
 		 le32_to_cpu(net->dev->attr.abi_version));
 }
 
-/* An emulated port has its speed whether or not the link is up. */
+/* An emulated port has its speed even while the link is down. */
 static int ernic_get_link_ksettings(struct net_device *nd,
 				    struct ethtool_link_ksettings *cmd)
 {
@@ -109,11 +109,7 @@ static void ernic_get_ethtool_stats(struct net_device *nd,
 				ernic_net_stats[i].offset);
 }
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
-#define kernel_ethtool_ts_info ethtool_ts_info
-#endif
-
-/* The times of frames are the system's; the clock beside them is RDMA's. */
+/* Frames get timestamps of the system clock. The PTP clock serves RDMA. */
 static int ernic_get_ts_info(struct net_device *nd,
 			     struct kernel_ethtool_ts_info *info)
 {

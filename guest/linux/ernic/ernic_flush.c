@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A device that is dead completes nothing any more. To the kernel its queue pairs
- * are in Error: what is posted, or was, is flushed here, so that draining ends.
+ * A dead device completes no requests. For the kernel its queue pairs are in Error:
+ * this file flushes all requests that were or will be posted, so that draining ends.
  */
 #include "ernic_verbs.h"
 
@@ -30,7 +30,7 @@ void ernic_flush_know(struct ernic_qp *qp, bool on)
 		ernic_flush_set(ibqp->recv_cq, &qp->rq, ibqp, on);
 }
 
-/* The oldest request that is not complete; false: there is none. */
+/* Completes the oldest outstanding request; false: there is none. */
 static bool ernic_flush_one(struct ernic_wq *wq, struct ib_wc *wc)
 {
 	bool found;
@@ -73,33 +73,34 @@ bool ernic_flush_pending(struct ernic_cq *cq)
 }
 
 /*
- * Is its owner to be told? Who posts or arms after this has looked, under the
- * locks taken here, sees that the device is dead, and has it looked at again.
+ * Has the queue's owner to look? Posting or arming after this check, which takes the
+ * same locks, sees that the device is dead and schedules the work again.
  */
 static bool ernic_flush_take(struct ernic_cq *cq)
 {
-	bool tell;
+	unsigned long flags;
+	bool notify;
 
 	if (!cq->ring.buf)
 		return false;
-	spin_lock(&cq->lock);
-	tell = cq->armed && (ernic_cqe(cq, cq->ci) || ernic_flush_pending(cq));
-	if (tell)
+	spin_lock_irqsave(&cq->lock, flags);
+	notify = cq->armed &&
+		 (ernic_cqe(cq, cq->ci) || ernic_flush_pending(cq));
+	if (notify)
 		cq->armed = false;
-	spin_unlock(&cq->lock);
-	return tell;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return notify;
 }
 
-void ernic_flush_work(struct work_struct *work)
+void ernic_flush_cqs(struct ernic_dev *dev)
 {
-	struct ernic_dev *dev =
-		container_of(work, struct ernic_dev, flush_work);
+	struct ernic_ref *ref;
 	struct ernic_cq *cq;
-	unsigned long n, flags;
+	unsigned long n;
 
-	spin_lock_irqsave(&dev->table_lock, flags);
-	xa_for_each(&dev->cqs, n, cq)
+	ernic_table_for_each(&dev->cqs, n, ref) {
+		cq = ref_to_cq(ref);
 		if (ernic_flush_take(cq) && cq->ibcq.comp_handler)
 			cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
-	spin_unlock_irqrestore(&dev->table_lock, flags);
+	}
 }

@@ -1,32 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Regions of the kernel: all memory, and those that REG_MR registers.
+ * Regions of the kernel: the whole memory, and regions for REG_MR requests.
  */
 #include <linux/slab.h>
 #include "ernic_verbs.h"
 
-/* All of memory, for the kernel. */
+/* The whole memory, for the kernel. */
 struct ib_mr *ernic_get_dma_mr(struct ib_pd *ibpd, int access)
 {
 	struct ernic_dev *dev = to_dev(ibpd->device);
-	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_REG };
-	struct ernic_rsp rsp;
+	struct ernic_cmd cmd = {};
 	struct ernic_mr *mr;
 	int ret;
 
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
+	mr->access = access & ERNIC_ACCESS_FLAGS;
 	cmd.mr_reg.length = dev->attr.max_mr_size;
-	cmd.mr_reg.pd = cpu_to_le32(to_pd(ibpd)->pdn);
-	cmd.mr_reg.access = cpu_to_le32(access & ERNIC_ACCESS_FLAGS);
-	ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
+	ret = ernic_region_register(dev, mr, to_pd(ibpd), &cmd);
 	if (ret) {
 		kfree(mr);
 		return ERR_PTR(ret);
 	}
-	mr->ibmr.lkey = le32_to_cpu(rsp.handle);
-	mr->ibmr.rkey = mr->ibmr.lkey;
 	return &mr->ibmr;
 }
 
@@ -35,7 +31,6 @@ struct ib_mr *ernic_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 {
 	struct ernic_dev *dev = to_dev(ibpd->device);
 	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_ALLOC };
-	struct ernic_rsp rsp;
 	struct ernic_mr *mr;
 	int ret = -ENOMEM;
 
@@ -55,15 +50,13 @@ struct ib_mr *ernic_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 		goto err;
 	cmd.mr_alloc.pd = cpu_to_le32(to_pd(ibpd)->pdn);
 	cmd.mr_alloc.max_pages = cpu_to_le32(max_num_sg);
-	ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
+	ret = ernic_region_create(dev, mr, &cmd);
 	if (ret)
 		goto err;
-	mr->ibmr.lkey = le32_to_cpu(rsp.handle);
-	mr->ibmr.rkey = mr->ibmr.lkey;
 	return &mr->ibmr;
 
 err:
-	ernic_mr_release(dev, mr);
+	ernic_region_release(dev, mr);
 	return ERR_PTR(ret);
 }
 

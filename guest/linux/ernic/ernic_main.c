@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The PCI function, and the order in which the parts of the driver come and go.
+ * The PCI function, and the order in which the parts of the driver start and stop.
  */
 #include <linux/module.h>
 #include "ernic.h"
@@ -16,13 +16,13 @@ static int ernic_check_regs(struct ernic_dev *dev)
 
 	if (readl(ernic_reg(dev, magic)) != ERNIC_MAGIC ||
 	    readl(ernic_reg(dev, abi_version)) != ERNIC_ABI_VERSION) {
-		dev_err(&pdev->dev, "not a device that this driver knows\n");
+		dev_err(&pdev->dev, "unknown device or ABI version\n");
 		return -ENODEV;
 	}
 	offset = readl(ernic_reg(dev, db_offset));
 	dev->db_shift = readl(ernic_reg(dev, db_shift));
 	if (dev->db_shift < PAGE_SHIFT || dev->db_shift > 31) {
-		dev_err(&pdev->dev, "doorbells of two contexts in a page\n");
+		dev_err(&pdev->dev, "two contexts share a page of doorbells\n");
 		return -ENODEV;
 	}
 	end = offset + ((u64)readl(ernic_reg(dev, num_uctx)) << dev->db_shift);
@@ -69,7 +69,7 @@ static int ernic_pci_init(struct ernic_dev *dev)
 	ret = pci_request_region(pdev, ERNIC_BAR_REGS, "ernic");
 	if (ret)
 		goto err_enable;
-	/* what the region of all memory spans */
+	/* the span of the region that covers the whole memory */
 	ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(46));
 	if (ret)
 		goto err_region;
@@ -105,13 +105,23 @@ static void ernic_fatal(struct work_struct *work)
 	struct ernic_dev *dev =
 		container_of(work, struct ernic_dev, fatal_work);
 
-	/* none yet: probe fails by itself */
+	ernic_eqs_sync(dev);
+	/* not there yet if the device dies during probe, which fails by itself */
 	if (dev->netdev)
-		ernic_net_fatal(dev);
-	ernic_ib_fatal(dev);
+		ernic_netdev_fatal(dev);
+	ernic_event_fatal(dev);
 }
 
-/* What a device has started that died. */
+static void ernic_flush(struct work_struct *work)
+{
+	struct ernic_dev *dev =
+		container_of(work, struct ernic_dev, flush_work);
+
+	ernic_eqs_sync(dev);
+	ernic_flush_cqs(dev);
+}
+
+/* Ends the works of a device that died. */
 static void ernic_fatal_end(struct ernic_dev *dev)
 {
 	cancel_work_sync(&dev->fatal_work);
@@ -126,16 +136,16 @@ static struct ernic_dev *ernic_alloc(struct pci_dev *pdev)
 		return NULL;
 	dev->pdev = pdev;
 	INIT_WORK(&dev->fatal_work, ernic_fatal);
-	INIT_WORK(&dev->flush_work, ernic_flush_work);
+	INIT_WORK(&dev->flush_work, ernic_flush);
 	mutex_init(&dev->number_lock);
-	spin_lock_init(&dev->table_lock);
-	xa_init(&dev->cqs);
-	xa_init(&dev->qps);
-	xa_init(&dev->srqs);
+	ernic_table_init(&dev->cqs);
+	ernic_table_init(&dev->qps);
+	ernic_table_init(&dev->srqs);
+	ernic_table_init(&dev->odps);
 	return dev;
 }
 
-/* The device answers commands and tells of events. */
+/* Afterwards the device executes commands and reports events. */
 static int ernic_start(struct ernic_dev *dev)
 {
 	int ret;
@@ -156,13 +166,17 @@ static int ernic_start(struct ernic_dev *dev)
 		goto err_com;
 	ret = ernic_eqs_init(dev);
 	if (ret)
-		goto err_odp;
+		goto err_eqs;
 	return 0;
 
-err_odp:
+err_eqs:
+	ernic_com_stop(dev);
+	ernic_fatal_end(dev);
 	ernic_odp_fini(dev);
+	ernic_eqs_fini(dev);
 err_com:
 	ernic_com_stop(dev);
+	ernic_fatal_end(dev);
 	ernic_com_fini(dev);
 err_irqs:
 	ernic_irqs_fini(dev);
@@ -172,6 +186,7 @@ err_irqs:
 static void ernic_stop(struct ernic_dev *dev)
 {
 	ernic_com_stop(dev);
+	ernic_fatal_end(dev);
 	ernic_odp_fini(dev);
 	ernic_eqs_fini(dev);
 	ernic_irqs_fini(dev);
@@ -192,7 +207,7 @@ static int ernic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (ret)
 		goto err_pci;
 	ernic_ptp_init(dev);
-	ret = ernic_net_register(dev);
+	ret = ernic_netdev_register(dev);
 	if (ret)
 		goto err_ptp;
 	ret = ernic_ib_register(dev);
@@ -204,12 +219,11 @@ static int ernic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 
 err_net:
 	ernic_fatal_end(dev);
-	ernic_net_unregister(dev);
+	ernic_netdev_unregister(dev);
 err_ptp:
 	ernic_ptp_fini(dev);
 	ernic_stop(dev);
 err_pci:
-	ernic_fatal_end(dev);
 	ernic_pci_fini(dev);
 err_dealloc:
 	ib_dealloc_device(&dev->ibdev);
@@ -220,14 +234,14 @@ static void ernic_remove(struct pci_dev *pdev)
 {
 	struct ernic_dev *dev = pci_get_drvdata(pdev);
 
-	/* none, if the device did not come back from a reset */
+	/* NULL if the device did not come back from a reset */
 	if (!dev)
 		return;
 	pci_set_drvdata(pdev, NULL);
 	ernic_debugfs_remove(dev);
 	ernic_ib_unregister(dev);
 	ernic_fatal_end(dev);
-	ernic_net_unregister(dev);
+	ernic_netdev_unregister(dev);
 	ernic_ptp_fini(dev);
 	ernic_stop(dev);
 	ernic_pci_fini(dev);
@@ -235,8 +249,8 @@ static void ernic_remove(struct pci_dev *pdev)
 }
 
 /*
- * A function level reset by the user: nothing of the device outlives it, so the
- * driver leaves before it and begins anew behind it.
+ * A function level reset by the user: the device loses all its state, so the driver
+ * stops before it and starts again afterwards.
  */
 static void ernic_reset_prepare(struct pci_dev *pdev)
 {
@@ -251,7 +265,7 @@ static void ernic_reset_done(struct pci_dev *pdev)
 		dev_err(&pdev->dev, "not back from the reset: %d\n", ret);
 }
 
-/* Sleep is such a reset: with its power the device loses all that it knows. */
+/* Sleep is like such a reset: without power the device loses its state. */
 static int ernic_suspend(struct device *d)
 {
 	ernic_remove(to_pci_dev(d));

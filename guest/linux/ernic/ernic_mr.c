@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Memory of processes: pinned and registered.
+ * Pinned memory of processes, registered.
  */
 #include "ernic_verbs.h"
 
-static_assert(IB_ACCESS_LOCAL_WRITE == ERNIC_ACCESS_LOCAL_WRITE);
-static_assert(IB_ACCESS_REMOTE_WRITE == ERNIC_ACCESS_REMOTE_WRITE);
-static_assert(IB_ACCESS_REMOTE_READ == ERNIC_ACCESS_REMOTE_READ);
-static_assert(IB_ACCESS_REMOTE_ATOMIC == ERNIC_ACCESS_REMOTE_ATOMIC);
-static_assert(IB_ACCESS_MW_BIND == ERNIC_ACCESS_MW_BIND);
-static_assert(IB_ZERO_BASED == ERNIC_ACCESS_ZERO_BASED);
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
-static_assert(IB_ACCESS_FLUSH_GLOBAL == ERNIC_ACCESS_FLUSH_GLOBAL);
-#endif
-
-/* Huge pages are used wherever they are. */
+/* The driver uses huge pages wherever it finds them. */
 #define ERNIC_MR_KNOWN	(ERNIC_ACCESS_FLAGS | IB_ACCESS_HUGETLB | \
 			 IB_ACCESS_OPTIONAL)
 
-/* Where the region's bytes are, for a command. pages live as long as that. */
+/* Describes the region's memory for a command, after which pages are freed. */
 static int ernic_mr_trans(struct ernic_dev *dev, struct ib_umem *umem,
 			  u64 iova, bool zero, struct ernic_cmd_mr_reg *reg,
 			  struct ernic_pages *pages)
@@ -45,27 +35,17 @@ static int ernic_mr_trans(struct ernic_dev *dev, struct ib_umem *umem,
 static int ernic_mr_cmd(struct ernic_dev *dev, struct ernic_pd *pd,
 			struct ernic_mr *mr)
 {
-	struct ernic_cmd cmd = {
-		.opcode = ERNIC_CMD_MR_REG,
-		.uctx = cpu_to_le32(pd->uctx),
-	};
 	struct ernic_pages pages = {};
-	struct ernic_rsp rsp;
+	struct ernic_cmd cmd = {};
 	int ret;
 
 	ret = ernic_mr_trans(dev, mr->umem, mr->iova,
 			     mr->access & IB_ZERO_BASED, &cmd.mr_reg, &pages);
 	if (ret)
 		return ret;
-	cmd.mr_reg.pd = cpu_to_le32(pd->pdn);
-	cmd.mr_reg.access = cpu_to_le32(mr->access & ERNIC_ACCESS_FLAGS);
-	ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
+	ret = ernic_region_register(dev, mr, pd, &cmd);
 	ernic_pages_fini(dev, &pages);
-	if (ret)
-		return ret;
-	mr->ibmr.lkey = le32_to_cpu(rsp.handle);
-	mr->ibmr.rkey = mr->ibmr.lkey;
-	return 0;
+	return ret;
 }
 
 struct ib_mr *ernic_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
@@ -102,7 +82,7 @@ err_mr:
 	return ERR_PTR(ret);
 }
 
-/* umem, if there is one, and access are the region's from here on. */
+/* With a umem, the region's memory becomes that; with IB_MR_REREG_ACCESS its rights. */
 static int ernic_rereg_cmd(struct ernic_dev *dev, struct ernic_mr *mr,
 			   int flags, struct ib_umem *umem, u64 iova,
 			   int access, struct ernic_pd *pd)
@@ -133,9 +113,9 @@ static int ernic_rereg_cmd(struct ernic_dev *dev, struct ernic_mr *mr,
 }
 
 /*
- * In place: the key stays, and a failure changes nothing. Pages are pinned anew
- * where they are other ones, or have to be written for the first time; where the
- * base of the addresses changes, so does the translation.
+ * Changes the region in place: the key stays, and a failure changes nothing. Pages
+ * are pinned again if they are different ones, or become writable. A change of
+ * IB_ZERO_BASED changes the translation as well.
  */
 struct ib_mr *ernic_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				  u64 length, u64 iova, int access,
@@ -147,7 +127,7 @@ struct ib_mr *ernic_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 
 	if (flags & ~(IB_MR_REREG_TRANS | IB_MR_REREG_PD | IB_MR_REREG_ACCESS))
 		return ERR_PTR(-EOPNOTSUPP);
-	/* of the device's own memory, or on demand: as it is */
+	/* device memory and on-demand regions cannot change */
 	if (!mr->umem || mr->umem->is_odp)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_ACCESS))
@@ -182,16 +162,6 @@ struct ib_mr *ernic_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	return NULL;
 }
 
-void ernic_mr_release(struct ernic_dev *dev, struct ernic_mr *mr)
-{
-	ib_umem_release(mr->umem);
-	if (mr->list)
-		dma_free_coherent(&dev->pdev->dev,
-				  mr->max_pages * sizeof(*mr->list), mr->list,
-				  mr->list_dma);
-	kfree(mr);
-}
-
 int ernic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct ernic_dev *dev = to_dev(ibmr->device);
@@ -202,6 +172,6 @@ int ernic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 		return ernic_odp_dereg(dev, mr);
 	ret = ernic_destroy(dev, ERNIC_CMD_MR_FREE, mr->uctx, ibmr->lkey);
 	if (!ret)
-		ernic_mr_release(dev, mr);
+		ernic_region_release(dev, mr);
 	return ret;
 }

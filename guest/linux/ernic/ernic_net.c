@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The network card: a ring of descriptors each way, served by one NAPI.
+ * The data path of the network card: a ring of descriptors for each direction, served
+ * by one NAPI; starting, stopping and resizing the rings.
  */
 #include <linux/crc32.h>
 #include <linux/etherdevice.h>
-#include <linux/rtnetlink.h>
 #include "ernic_net.h"
 
 #define ERNIC_NET_RX_SIZE	4096
-/* descriptors of the longest frame that the stack hands over */
+/* descriptors of the longest frame that the stack sends */
 #define ERNIC_NET_TX_MAX	(MAX_SKB_FRAGS + 1)
 static_assert(ERNIC_NET_TX_MAX < 1 << ERNIC_NET_SHIFT_MIN);
 
@@ -68,7 +68,7 @@ err:
 	return -ENOMEM;
 }
 
-static netdev_tx_t ernic_net_xmit(struct sk_buff *skb, struct net_device *nd)
+netdev_tx_t ernic_net_xmit(struct sk_buff *skb, struct net_device *nd)
 {
 	struct ernic_net *net = netdev_priv(nd);
 	struct ernic_eth_txd *txd;
@@ -126,7 +126,7 @@ static void ernic_net_clean_tx(struct ernic_net *net, u32 done, int budget)
 		netif_wake_queue(nd);
 }
 
-/* False: no memory for even one buffer, so no frame's interrupt will come. */
+/* False: there is no buffer at all, so that no frame can raise an interrupt. */
 static bool ernic_net_refill(struct ernic_net *net)
 {
 	struct device *d = &net->dev->pdev->dev;
@@ -158,7 +158,7 @@ static bool ernic_net_refill(struct ernic_net *net)
 	return k != net->rx_ci;
 }
 
-/* One frame. The device counts whole frames, so the last part is there. */
+/* Receives one frame. The device counts whole frames: its last part is there. */
 static void ernic_net_rx_frame(struct ernic_net *net, u32 done)
 {
 	struct device *d = &net->dev->pdev->dev;
@@ -192,7 +192,7 @@ static void ernic_net_rx_frame(struct ernic_net *net, u32 done)
 	napi_gro_frags(&net->napi);
 }
 
-static int ernic_net_poll(struct napi_struct *napi, int budget)
+int ernic_net_poll(struct napi_struct *napi, int budget)
 {
 	struct ernic_net *net = container_of(napi, struct ernic_net, napi);
 	u32 rx_done = le32_to_cpu(READ_ONCE(net->ring.state->rx_ci));
@@ -208,7 +208,7 @@ static int ernic_net_poll(struct napi_struct *napi, int budget)
 	if (!ernic_net_refill(net))
 		return budget;
 	if (work < budget && napi_complete_done(napi, work)) {
-		/* at once, if more has come since the counters were read */
+		/* interrupts at once if more has come since the counters were read */
 		writel(net->tx_ci, ernic_eth_reg(net->dev, tx_arm));
 		writel(net->rx_ci, ernic_eth_reg(net->dev, rx_arm));
 	}
@@ -238,7 +238,7 @@ static irqreturn_t ernic_net_irq(int irq, void *arg)
 }
 
 /* Under the address lock of the net device, which guards net->on as well. */
-static void ernic_net_set_rx_mode(struct net_device *nd)
+void ernic_net_set_rx_mode(struct net_device *nd)
 {
 	struct ernic_net *net = netdev_priv(nd);
 	struct netdev_hw_addr *ha;
@@ -273,23 +273,7 @@ static void ernic_net_enable(struct ernic_net *net, bool on)
 	readl(ernic_eth_reg(net->dev, ctrl));
 }
 
-static void ernic_net_write_mac(struct ernic_net *net, const u8 *mac)
-{
-	writel(mac[0] | mac[1] << 8 | mac[2] << 16 | (u32)mac[3] << 24,
-	       ernic_eth_reg(net->dev, mac_lo));
-	writel(mac[4] | mac[5] << 8, ernic_eth_reg(net->dev, mac_hi));
-}
-
-static int ernic_net_set_mac(struct net_device *nd, void *addr)
-{
-	int ret = eth_mac_addr(nd, addr);
-
-	if (!ret)
-		ernic_net_write_mac(netdev_priv(nd), nd->dev_addr);
-	return ret;
-}
-
-/* The device has let go of both rings. */
+/* The device does not use the rings any more. */
 static void ernic_net_drop(struct ernic_net *net)
 {
 	struct device *d = &net->dev->pdev->dev;
@@ -312,7 +296,7 @@ static void ernic_net_drop(struct ernic_net *net)
 	}
 }
 
-/* Leaves the sizes. */
+/* Keeps the sizes. */
 static void ernic_net_free_rings(struct device *d, struct ernic_net_rings *r)
 {
 	if (r->txd)
@@ -332,7 +316,7 @@ static void ernic_net_free_rings(struct device *d, struct ernic_net_rings *r)
 	r->rx = NULL;
 }
 
-/* Of the sizes that are set. */
+/* Allocates rings of the sizes in r. */
 static int ernic_net_alloc_rings(struct device *d, struct ernic_net_rings *r)
 {
 	r->txd = dma_alloc_coherent(d, sizeof(*r->txd) << r->tx_shift,
@@ -366,7 +350,7 @@ static void ernic_net_setup(struct ernic_net *net)
 	writel(ERNIC_VEC_ETH, ernic_eth_reg(dev, vector));
 }
 
-/* Frames come and go from here on; an error leaves all as before. */
+/* Starts both directions. After an error the device is stopped. */
 static int ernic_net_start(struct net_device *nd)
 {
 	const u32 on = ERNIC_ETH_TX | ERNIC_ETH_RX;
@@ -384,29 +368,29 @@ static int ernic_net_start(struct net_device *nd)
 		ernic_net_enable(net, false);
 		return ret;
 	}
-	/* here, as a poll refills too: a link that changes has one begin */
+	/* not before: a poll, which a change of the link starts, refills too */
 	napi_enable(&net->napi);
 	ernic_net_carrier(net);
-	/* after a change of the rings, frames may be waiting */
+	/* frames may be waiting since the rings were stopped */
 	netif_wake_queue(nd);
 	writel(0, ernic_eth_reg(dev, tx_arm));
 	writel(0, ernic_eth_reg(dev, rx_arm));
 	return 0;
 }
 
-/* The rings are empty then, and nobody's but the driver's. */
+/* Stops both directions and empties the rings. */
 static void ernic_net_halt(struct net_device *nd)
 {
 	struct ernic_net *net = netdev_priv(nd);
 
 	ernic_net_enable(net, false);
 	napi_disable(&net->napi);
-	/* here, where no poll wakes it again: frames come while rings change */
+	/* not before: a poll could wake the queue again */
 	netif_tx_disable(nd);
 	ernic_net_drop(net);
 }
 
-static int ernic_net_open(struct net_device *nd)
+int ernic_net_open(struct net_device *nd)
 {
 	struct ernic_net *net = netdev_priv(nd);
 	struct pci_dev *pdev = net->dev->pdev;
@@ -431,7 +415,7 @@ err_rings:
 	return ret;
 }
 
-/* What is left of a card that is halted. */
+/* Releases the interrupt and the rings after ernic_net_halt(). */
 static void ernic_net_close(struct ernic_net *net)
 {
 	struct pci_dev *pdev = net->dev->pdev;
@@ -440,11 +424,11 @@ static void ernic_net_close(struct ernic_net *net)
 	ernic_net_free_rings(&pdev->dev, &net->ring);
 }
 
-static int ernic_net_stop(struct net_device *nd)
+int ernic_net_stop(struct net_device *nd)
 {
 	struct ernic_net *net = netdev_priv(nd);
 
-	/* what went on with neither rings is closed already */
+	/* closed already if neither old nor new rings could be started */
 	if (!net->ring.txd)
 		return 0;
 	ernic_net_halt(nd);
@@ -452,7 +436,7 @@ static int ernic_net_stop(struct net_device *nd)
 	return 0;
 }
 
-/* The old rings stay until the new ones are there, and have begun. */
+/* Keeps the old rings until the new ones have been started. */
 int ernic_net_resize(struct net_device *nd, u8 tx_shift, u8 rx_shift)
 {
 	struct ernic_net *net = netdev_priv(nd);
@@ -480,87 +464,4 @@ int ernic_net_resize(struct net_device *nd, u8 tx_shift, u8 rx_shift)
 	}
 	ernic_net_free_rings(d, &r);
 	return ret;
-}
-
-/* Losses are the device's to count, frames are counted here. */
-static void ernic_net_get_stats(struct net_device *nd,
-				struct rtnl_link_stats64 *s)
-{
-	struct ernic_net *net = netdev_priv(nd);
-
-	netdev_stats_to_stats64(s, &nd->stats);
-	if (!netif_device_present(nd))
-		return;
-	s->tx_errors = readq(ernic_eth_reg(net->dev, tx_errors));
-	s->rx_errors = readq(ernic_eth_reg(net->dev, rx_errors));
-	s->rx_missed_errors = readq(ernic_eth_reg(net->dev, rx_no_buffer));
-}
-
-static const struct net_device_ops ernic_net_ops = {
-	.ndo_open = ernic_net_open,
-	.ndo_stop = ernic_net_stop,
-	.ndo_start_xmit = ernic_net_xmit,
-	.ndo_set_rx_mode = ernic_net_set_rx_mode,
-	.ndo_set_mac_address = ernic_net_set_mac,
-	.ndo_validate_addr = eth_validate_addr,
-	.ndo_get_stats64 = ernic_net_get_stats,
-};
-
-static void ernic_net_read_mac(struct ernic_net *net, struct net_device *nd)
-{
-	u32 lo = readl(ernic_eth_reg(net->dev, mac_lo));
-	u32 hi = readl(ernic_eth_reg(net->dev, mac_hi));
-	u8 mac[ETH_ALEN] = { lo, lo >> 8, lo >> 16, lo >> 24, hi, hi >> 8 };
-
-	eth_hw_addr_set(nd, mac);
-}
-
-int ernic_net_register(struct ernic_dev *dev)
-{
-	struct ernic_net *net;
-	struct net_device *nd;
-	int ret;
-
-	if (!(readl(ernic_reg(dev, features)) & ERNIC_FEATURE_ETH))
-		return -ENODEV;
-	nd = alloc_etherdev(sizeof(*net));
-	if (!nd)
-		return -ENOMEM;
-	SET_NETDEV_DEV(nd, &dev->pdev->dev);
-	net = netdev_priv(nd);
-	net->dev = dev;
-	net->ring.tx_shift = ERNIC_NET_SHIFT;
-	net->ring.rx_shift = ERNIC_NET_SHIFT;
-	dev->netdev = nd;
-	ernic_net_read_mac(net, nd);
-	nd->netdev_ops = &ernic_net_ops;
-	nd->ethtool_ops = &ernic_ethtool_ops;
-	nd->min_mtu = ETH_MIN_MTU;
-	nd->max_mtu = readl(ernic_eth_reg(dev, mtu));
-	nd->hw_features = NETIF_F_SG | NETIF_F_HW_CSUM | NETIF_F_RXCSUM;
-	nd->features = nd->hw_features;
-	nd->vlan_features = nd->hw_features;
-	netif_napi_add(nd, &net->napi, ernic_net_poll);
-	netif_carrier_off(nd);
-	ret = register_netdev(nd);
-	if (ret) {
-		free_netdev(nd);
-		dev->netdev = NULL;
-	}
-	return ret;
-}
-
-void ernic_net_unregister(struct ernic_dev *dev)
-{
-	unregister_netdev(dev->netdev);
-	free_netdev(dev->netdev);
-	dev->netdev = NULL;
-}
-
-void ernic_net_fatal(struct ernic_dev *dev)
-{
-	rtnl_lock();
-	netif_device_detach(dev->netdev);
-	netif_carrier_off(dev->netdev);
-	rtnl_unlock();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The network card's state, for its data path (ernic_net.c) and for what
- * ethtool asks (ernic_ethtool.c).
+ * The network card: its data path (ernic_net.c), its ethtool operations
+ * (ernic_ethtool.c), and the net device that has both (ernic_netdev.c).
  */
 #ifndef ERNIC_NET_H
 #define ERNIC_NET_H
@@ -23,7 +23,7 @@ struct ernic_net_rx {
 	dma_addr_t dma;
 };
 
-/* A ring each way: memory that the device uses, and what is in its slots. */
+/* A ring for each direction: memory for the device, and the contents of its slots. */
 struct ernic_net_rings {
 	struct ernic_eth_txd *txd;
 	struct ernic_eth_rxd *rxd;
@@ -37,7 +37,7 @@ struct ernic_net_rings {
 	u8 rx_shift;
 };
 
-/* The rings exist while the card is open. Counters run freely. */
+/* The rings exist while the card is open. Counters are free-running. */
 struct ernic_net {
 	struct ernic_dev *dev;
 	struct napi_struct napi;
@@ -59,13 +59,21 @@ static inline u32 ernic_net_rx_slot(const struct ernic_net *net, u32 k)
 	return k & ((1u << net->ring.rx_shift) - 1);
 }
 
+/* ---- ernic_net.c --------------------------------------------------------- */
+
+netdev_tx_t ernic_net_xmit(struct sk_buff *skb, struct net_device *nd);
+int ernic_net_poll(struct napi_struct *napi, int budget);
+void ernic_net_set_rx_mode(struct net_device *nd);
+int ernic_net_open(struct net_device *nd);
+int ernic_net_stop(struct net_device *nd);
 /*
- * ernic_net.c: rings of 2^shift descriptors, under RTNL. On an error the card goes on
- * with those that it has.
+ * Changes the rings to 2^shift descriptors, under RTNL. After an error the card keeps
+ * the rings that it has.
  */
 int ernic_net_resize(struct net_device *nd, u8 tx_shift, u8 rx_shift);
 
-/* ernic_ethtool.c */
+/* ---- ernic_ethtool.c ----------------------------------------------------- */
+
 extern const struct ethtool_ops ernic_ethtool_ops;
 
 #endif /* ERNIC_NET_H */

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Regions on demand: pages are mapped when the device asks for them, and taken
- * from it before they leave the process. An implicit region, of a whole address
- * space, is made of chunks, which are set up when something in them is used.
+ * On-demand regions: pages are mapped when the device asks for them, and the device
+ * loses them before they leave the process. An implicit region, of a whole address
+ * space, consists of chunks, which are set up at their first use.
  */
 #include "ernic_verbs.h"
 
 #ifdef ERNIC_HAS_ODP
 
-/* Entries of the core's lists are handed to the device as they are. */
+/* The device reads entries of the core's page lists unchanged. */
 static_assert(ODP_READ_ALLOWED_BIT == ERNIC_PAGE_READ);
 static_assert(ODP_WRITE_ALLOWED_BIT == ERNIC_PAGE_WRITE);
 static_assert(sizeof(dma_addr_t) == sizeof(u64));
-static_assert((int)IB_ACCESS_ON_DEMAND == ERNIC_ACCESS_ON_DEMAND);
 
-/* Of an implicit region; also what is mapped for one fault at the most. */
+/* Size of the chunks of an implicit region; also the most that one fault maps. */
 #define ERNIC_ODP_CHUNK		SZ_2M
-/* All that an address of a process can be, and more. */
+/* Addresses of a process are smaller. */
 #define ERNIC_IMPLICIT_BYTES	BIT_ULL(57)
-/* Who advises when so many wait, of all processes, waits until it is done. */
+/* With so many advices waiting, of all processes, the next one runs at once. */
 #define ERNIC_ADVICES		64
 
 static struct ib_umem_odp *ernic_mr_odp(struct ernic_mr *mr)
@@ -32,8 +31,8 @@ static u64 ernic_odp_base(struct ernic_mr *mr, struct ib_umem_odp *part)
 	return mr->implicit ? ib_umem_start(part) >> part->page_shift : 0;
 }
 
-/* Pages [first, first + n) of a part, from list, or (NULL) absent. */
-static int ernic_odp_tell(struct ernic_mr *mr, struct ib_umem_odp *part,
+/* Sets pages [first, first + n) of a part from list, or (NULL) as absent. */
+static int ernic_odp_set(struct ernic_mr *mr, struct ib_umem_odp *part,
 			  u64 first, u64 n, const dma_addr_t *list)
 {
 	struct ernic_dev *dev = to_dev(mr->ibmr.device);
@@ -52,8 +51,8 @@ static int ernic_odp_tell(struct ernic_mr *mr, struct ib_umem_odp *part,
 }
 
 /*
- * Pages leave the process: when this returns, the device uses them no more. A
- * device that is dead, or no longer has the region, does not either.
+ * Pages leave the process: when this returns, the device does not use them any
+ * more. Neither does a device that is dead or has forgotten the region.
  */
 static bool ernic_odp_invalidate(struct mmu_interval_notifier *mni,
 				 const struct mmu_notifier_range *range,
@@ -73,8 +72,8 @@ static bool ernic_odp_invalidate(struct mmu_interval_notifier *mni,
 		end = min_t(u64, ib_umem_end(part), range->end);
 		first = (start - ib_umem_start(part)) >> part->page_shift;
 		last = (end - 1 - ib_umem_start(part)) >> part->page_shift;
-		ret = ernic_odp_tell(part->private, part, first,
-				     last - first + 1, NULL);
+		ret = ernic_odp_set(part->private, part, first,
+				    last - first + 1, NULL);
 		WARN_ONCE(ret && ret != -EIO && ret != -ENOENT,
 			  "ernic: pages stay: %d\n", ret);
 		ib_umem_odp_unmap_dma_pages(part, start, end);
@@ -87,7 +86,7 @@ static const struct mmu_interval_notifier_ops ernic_odp_mni_ops = {
 	.invalidate = ernic_odp_invalidate,
 };
 
-/* Maps the pages of [va, va + len) and tells the device. */
+/* Maps the pages of [va, va + len) for the device. */
 static int ernic_odp_map_part(struct ernic_mr *mr, struct ib_umem_odp *part,
 			      u64 va, u64 len, bool write, bool fault)
 {
@@ -100,14 +99,14 @@ static int ernic_odp_map_part(struct ernic_mr *mr, struct ib_umem_odp *part,
 		return n;
 	for (; done < n && !ret; done += now) {
 		now = min(n - done, ERNIC_PAGES_MAX);
-		ret = ernic_odp_tell(mr, part, first + done, now,
-				     &part->dma_list[first + done]);
+		ret = ernic_odp_set(mr, part, first + done, now,
+				    &part->dma_list[first + done]);
 	}
 	mutex_unlock(&part->umem_mutex);
 	return ret;
 }
 
-/* Under chunk_lock. A chunk of which nothing could be mapped goes at once. */
+/* Under chunk_lock. A new chunk is released again if none of it can be mapped. */
 static int ernic_odp_map_chunk(struct ernic_mr *mr, u64 va, u64 len,
 			       bool write, bool fault)
 {
@@ -138,7 +137,7 @@ static int ernic_odp_map_chunk(struct ernic_mr *mr, u64 va, u64 len,
 	return ret;
 }
 
-/* Bytes of the region that lie in the pages that the device counts. */
+/* Bytes in the pages of the region, as the device counts them. */
 static u64 ernic_odp_bytes(struct ernic_mr *mr)
 {
 	struct ib_umem_odp *odp = ernic_mr_odp(mr);
@@ -147,7 +146,7 @@ static u64 ernic_odp_bytes(struct ernic_mr *mr)
 			      ib_umem_end(odp) - ib_umem_start(odp);
 }
 
-/* Up to len bytes from byte off on; returns how many, or an error. */
+/* Maps up to len bytes from byte off on; returns their number or an error. */
 static s64 ernic_odp_map(struct ernic_mr *mr, u64 off, u64 len, bool write,
 			 bool fault)
 {
@@ -171,33 +170,20 @@ static s64 ernic_odp_map(struct ernic_mr *mr, u64 off, u64 len, bool write,
 	return ret ? ret : len;
 }
 
-/*
- * The region stays until it is put. Faults and advice may take as long as the
- * process's memory does, so that each region has users of its own to wait for.
- */
+/* The region with this key, and a reference to it; NULL: there is none. */
 static struct ernic_mr *ernic_odp_get(struct ernic_dev *dev, u32 key)
 {
-	struct ernic_mr *mr;
+	struct ernic_ref *ref = ernic_table_get(&dev->odps, key >> 8);
 
-	xa_lock(&dev->odps);
-	mr = xa_load(&dev->odps, key >> 8);
-	if (mr && mr->ibmr.lkey == key)
-		refcount_inc(&mr->users);
-	else
-		mr = NULL;
-	xa_unlock(&dev->odps);
-	return mr;
-}
-
-static void ernic_odp_put(struct ernic_mr *mr)
-{
-	if (refcount_dec_and_test(&mr->users))
-		complete(&mr->unused);
+	if (!ref || ref_to_mr(ref)->ibmr.lkey == key)
+		return ref ? ref_to_mr(ref) : NULL;
+	ernic_ref_put(ref);
+	return NULL;
 }
 
 /* ---- faults -------------------------------------------------------------- */
 
-/* What lies behind the byte that is missing is brought along if that can be. */
+/* Maps all that the device asks for, or at least the byte that is missing. */
 static int ernic_odp_resolve(struct ernic_dev *dev, const struct ernic_eqe *eqe)
 {
 	bool write = eqe->flags & ERNIC_EQE_WRITE, rights;
@@ -208,14 +194,14 @@ static int ernic_odp_resolve(struct ernic_dev *dev, const struct ernic_eqe *eqe)
 	mr = ernic_odp_get(dev, le32_to_cpu(eqe->detail));
 	if (!mr)
 		return -ENOENT;
-	/* with less than all rights, those of pages around it would be lost */
+	/* without all rights, neighbouring pages would lose the right to write */
 	rights = write || ernic_mr_odp(mr)->umem.writable;
 	ret = ernic_odp_map(mr, off, le32_to_cpu(eqe->length), rights, true);
 	if (ret < 0)
 		ret = ernic_odp_map(mr, off, 1, rights, true);
 	if (ret < 0 && rights != write)
 		ret = ernic_odp_map(mr, off, 1, write, true);
-	ernic_odp_put(mr);
+	ernic_ref_put(&mr->ref);
 	return min_t(s64, ret, 0);
 }
 
@@ -228,15 +214,15 @@ void ernic_odp_work(struct work_struct *work)
 	struct ernic_rsp rsp;
 	int ret;
 
-	spin_lock_irq(&dev->table_lock);
+	spin_lock_irq(&qp->fault_lock);
 	eqe = qp->fault;
-	spin_unlock_irq(&dev->table_lock);
+	spin_unlock_irq(&qp->fault_lock);
 
 	ret = ernic_odp_resolve(dev, &eqe);
 	cmd.page_resume.offset = eqe.offset;
 	cmd.page_resume.key = eqe.detail;
 	cmd.page_resume.qpn = eqe.element;
-	/* who was only too busy is asked again */
+	/* after a temporary failure the device asks again */
 	cmd.page_resume.failed = ret && ret != -EBUSY && ret != -EAGAIN;
 	ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
 }
@@ -244,16 +230,19 @@ void ernic_odp_work(struct work_struct *work)
 /* In an interrupt. A queue pair has one fault at a time. */
 void ernic_odp_fault(struct ernic_dev *dev, const struct ernic_eqe *eqe)
 {
+	struct ernic_ref *ref =
+		ernic_table_get(&dev->qps, le32_to_cpu(eqe->element));
 	struct ernic_qp *qp;
 	unsigned long flags;
 
-	spin_lock_irqsave(&dev->table_lock, flags);
-	qp = xa_load(&dev->qps, le32_to_cpu(eqe->element));
-	if (qp) {
-		qp->fault = *eqe;
-		queue_work(dev->odp_wq, &qp->fault_work);
-	}
-	spin_unlock_irqrestore(&dev->table_lock, flags);
+	if (!ref)
+		return;
+	qp = ref_to_qp(ref);
+	spin_lock_irqsave(&qp->fault_lock, flags);
+	qp->fault = *eqe;
+	spin_unlock_irqrestore(&qp->fault_lock, flags);
+	queue_work(dev->odp_wq, &qp->fault_work);
+	ernic_ref_put(ref);
 }
 
 /* ---- advice -------------------------------------------------------------- */
@@ -269,7 +258,7 @@ struct ernic_advice {
 	struct ib_sge sge[];
 };
 
-/* Whole range or nothing is asked for; what was mapped stays. */
+/* Maps the whole range or fails; pages that were mapped before stay. */
 static int ernic_odp_prefetch(struct ernic_advice *a, struct ernic_mr *mr,
 			      const struct ib_sge *sge, bool map)
 {
@@ -292,7 +281,7 @@ static int ernic_odp_prefetch(struct ernic_advice *a, struct ernic_mr *mr,
 	return 0;
 }
 
-/* map false: only whether there are such ranges. */
+/* Without map, only checks that the ranges exist. */
 static int ernic_odp_advise(struct ernic_advice *a, bool map)
 {
 	struct ernic_mr *mr;
@@ -304,7 +293,7 @@ static int ernic_odp_advise(struct ernic_advice *a, bool map)
 		if (!mr)
 			return -ENOENT;
 		ret = ernic_odp_prefetch(a, mr, &a->sge[i], map);
-		ernic_odp_put(mr);
+		ernic_ref_put(&mr->ref);
 	}
 	return ret;
 }
@@ -357,27 +346,14 @@ int ernic_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice,
 static int ernic_odp_cmd(struct ernic_dev *dev, struct ernic_pd *pd,
 			 struct ernic_mr *mr)
 {
-	struct ernic_cmd cmd = {
-		.opcode = ERNIC_CMD_MR_REG,
-		.uctx = cpu_to_le32(pd->uctx),
-	};
-	u32 access = mr->access & ERNIC_ACCESS_FLAGS;
-	struct ernic_rsp rsp;
-	int ret;
+	struct ernic_cmd cmd = {};
 
 	cmd.mr_reg.buf.page_shift = mr->implicit ? PAGE_SHIFT :
 					ernic_mr_odp(mr)->page_shift;
 	cmd.mr_reg.iova = cpu_to_le64(mr->iova);
 	cmd.mr_reg.length = cpu_to_le64(mr->length);
 	cmd.mr_reg.offset = cpu_to_le32(mr->offset);
-	cmd.mr_reg.pd = cpu_to_le32(pd->pdn);
-	cmd.mr_reg.access = cpu_to_le32(access | ERNIC_ACCESS_ON_DEMAND);
-	ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
-	if (ret)
-		return ret;
-	mr->ibmr.lkey = le32_to_cpu(rsp.handle);
-	mr->ibmr.rkey = mr->ibmr.lkey;
-	return 0;
+	return ernic_region_register(dev, mr, pd, &cmd);
 }
 
 static int ernic_odp_umem(struct ernic_dev *dev, struct ernic_mr *mr,
@@ -424,16 +400,14 @@ struct ib_mr *ernic_odp_reg(struct ib_pd *ibpd, u64 start, u64 length,
 	mr->ibmr.pd = ibpd;
 	mutex_init(&mr->chunk_lock);
 	xa_init(&mr->chunks);
-	refcount_set(&mr->users, 1);
-	init_completion(&mr->unused);
 	ret = ernic_odp_umem(dev, mr, start, length);
 	if (ret)
 		goto err_mr;
 	mutex_lock(&dev->number_lock);
 	ret = ernic_odp_cmd(dev, to_pd(ibpd), mr);
 	if (!ret) {
-		ret = xa_err(xa_store(&dev->odps, mr->ibmr.lkey >> 8, mr,
-				      GFP_KERNEL));
+		ret = ernic_table_add(&dev->odps, mr->ibmr.lkey >> 8,
+				      &mr->ref);
 		if (ret)
 			ernic_destroy(dev, ERNIC_CMD_MR_FREE, mr->uctx,
 				      mr->ibmr.lkey);
@@ -459,26 +433,20 @@ int ernic_odp_dereg(struct ernic_dev *dev, struct ernic_mr *mr)
 	mutex_lock(&dev->number_lock);
 	ret = ernic_destroy(dev, ERNIC_CMD_MR_FREE, mr->uctx, mr->ibmr.lkey);
 	if (!ret)
-		xa_erase(&dev->odps, mr->ibmr.lkey >> 8);
+		ernic_table_erase(&dev->odps, mr->ibmr.lkey >> 8);
 	mutex_unlock(&dev->number_lock);
 	if (ret)
 		return ret;
-	/* behind it no fault or advice uses the region */
-	ernic_odp_put(mr);
-	wait_for_completion(&mr->unused);
+	ernic_ref_wait(&mr->ref);
 	xa_for_each(&mr->chunks, n, part)
 		ib_umem_odp_release(part);
 	xa_destroy(&mr->chunks);
-	ernic_mr_release(dev, mr);
+	ernic_region_release(dev, mr);
 	return 0;
 }
 
 /* ---- the device ---------------------------------------------------------- */
 
-/* IB_UVERBS_ODP_SUPPORT_ATOMIC_WRITE, which kernels before 6.15 do not name */
-#define ERNIC_ODP_ATOMIC_WRITE	BIT(7)
-/* IB_UVERBS_ODP_SUPPORT_FLUSH, likewise; FLUSH asks for no page */
-#define ERNIC_ODP_FLUSH		BIT(6)
 #define ERNIC_ODP_SEND	(IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_WRITE)
 
 void ernic_odp_caps(struct ernic_dev *dev, struct ib_device_attr *p)
@@ -504,7 +472,6 @@ void ernic_odp_caps(struct ernic_dev *dev, struct ib_device_attr *p)
 
 int ernic_odp_init(struct ernic_dev *dev)
 {
-	xa_init(&dev->odps);
 	if (!(le32_to_cpu(dev->attr.odp) & ERNIC_ODP_REGION))
 		return 0;
 	dev->odp_wq = alloc_workqueue("ernic-odp", WQ_UNBOUND, 0);

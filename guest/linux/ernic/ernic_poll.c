@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Completion queues of the kernel: from the device's entries to ib_wc, and when
- * to be told of more.
+ * Completion queues of the kernel: converting the device's entries to ib_wc, and
+ * asking for events.
  */
 #include <linux/if_vlan.h>
 #include "ernic_verbs.h"
@@ -23,21 +23,7 @@ static const u8 ernic_wc_opcodes[ERNIC_WC_OPCODE_COUNT] = {
 	[ERNIC_WC_RECV_WRITE_IMM] = IB_WC_RECV_RDMA_WITH_IMM,
 };
 
-/* Entry number index, when the device has written it; NULL: not yet. */
-struct ernic_cqe *ernic_cqe(struct ernic_cq *cq, u32 index)
-{
-	struct ernic_cqe *ring = cq->ring.buf;
-	u32 depth = cq->ibcq.cqe;
-	struct ernic_cqe *cqe = &ring[index & (depth - 1)];
-	bool phase = !(index & depth);
-
-	if (!!(READ_ONCE(cqe->flags) & ERNIC_CQE_PHASE) != phase)
-		return NULL;
-	dma_rmb();
-	return cqe;
-}
-
-/* The request that the entry is of; its place is free again. */
+/* The wr_id of the completed request, whose slot becomes free. */
 static bool ernic_cqe_take(struct ernic_qp *qp, const struct ernic_cqe *cqe,
 			   u64 *wr_id)
 {
@@ -87,16 +73,19 @@ static void ernic_fill_wc(struct ib_wc *wc, const struct ernic_cqe *cqe,
 	}
 }
 
-/* False: an entry of a queue pair that is gone, or of no request of it. */
+/* False: the entry belongs to a destroyed queue pair, or to no request. */
 static bool ernic_poll_one(struct ernic_dev *dev, const struct ernic_cqe *cqe,
 			   struct ib_wc *wc)
 {
 	u32 qpn = le32_to_cpu(cqe->qpn);
+	struct ernic_ref *ref;
 	struct ernic_qp *qp;
 
 	if (qpn == ERNIC_NONE)
 		return false;
-	qp = xa_load(&dev->qps, qpn);
+	/* its destruction removes the entry first: ernic_cq_clean() */
+	ref = xa_load(&dev->qps, qpn);
+	qp = ref ? ref_to_qp(ref) : NULL;
 	memset(wc, 0, sizeof(*wc));
 	if (!qp || !ernic_cqe_take(qp, cqe, &wc->wr_id)) {
 		dev_warn_ratelimited(&dev->pdev->dev,
@@ -111,7 +100,7 @@ int ernic_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 {
 	struct ernic_dev *dev = to_dev(ibcq->device);
 	struct ernic_cq *cq = to_cq(ibcq);
-	/* asked first, so that what it has completed comes before the rest */
+	/* read first, so that what the device has completed precedes the rest */
 	bool dead = ernic_dead(dev);
 	struct ernic_cqe *cqe;
 	unsigned long flags;
@@ -119,7 +108,7 @@ int ernic_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	int n = 0;
 
 	if (!cq->ring.buf)
-		return -EINVAL;		/* the process polls itself */
+		return -EINVAL;		/* the process polls its queues itself */
 	spin_lock_irqsave(&cq->lock, flags);
 	seen = cq->ci;
 	while (n < num) {
@@ -130,7 +119,7 @@ int ernic_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 			n++;
 		cq->ci++;
 	}
-	/* behind it the device may write over the entries */
+	/* after this the device may overwrite the entries */
 	if (cq->ci != seen)
 		virt_store_release((__le32 *)cq->ci_word.buf,
 				   cpu_to_le32(cq->ci));
@@ -140,12 +129,12 @@ int ernic_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	return n;
 }
 
-/* How many entries are there, read or not. */
+/* Counter of the entries in the ring, polled or not. */
 static u32 ernic_cq_seen(struct ernic_cq *cq)
 {
 	u32 depth = cq->ibcq.cqe;
 
-	if (cq->seen - cq->ci > depth)		/* it is behind ci */
+	if (cq->seen - cq->ci > depth)		/* smaller than ci */
 		cq->seen = cq->ci;
 	while (cq->seen - cq->ci < depth && ernic_cqe(cq, cq->seen))
 		cq->seen++;
@@ -153,8 +142,9 @@ static u32 ernic_cq_seen(struct ernic_cq *cq)
 }
 
 /*
- * The event is for an entry behind those that are there, however long the doorbell
- * takes; whether one is there that was not read the flag asks for.
+ * Asks for an event for the first entry that is not in the ring yet, however late the
+ * doorbell arrives. With IB_CQ_REPORT_MISSED_EVENTS returns 1 if there are entries to
+ * poll.
  */
 int ernic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
@@ -180,10 +170,6 @@ int ernic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	return missed;
 }
 
-/*
- * The device knows the queue pair no more, or as an empty one: what its entries
- * in the queue tell is of nobody.
- */
 void ernic_cq_clean(struct ib_cq *ibcq, struct ernic_qp *qp)
 {
 	struct ernic_cq *cq = to_cq(ibcq);

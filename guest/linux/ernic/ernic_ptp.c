@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The PTP clock: a time that is set and steered, kept beside the device's clock,
- * which runs freely and has 64 bits of ns. Nothing wraps, so nothing has to be
- * read in time, as a timecounter would have it. Processes map the page that has
- * the relation of the two, and turn the times of completions into this one.
+ * The PTP clock: a time that can be set and steered, relative to the device's clock,
+ * a free-running counter of 64 bits of ns. The counter does not wrap, so that no
+ * timecounter is needed. Processes map the page that relates the clocks, and convert
+ * the timestamps of completions with it.
  */
 #include <linux/ptp_clock_kernel.h>
 #include "ernic_verbs.h"
@@ -23,7 +23,7 @@ static struct ernic_ptp *to_ptp(struct ptp_clock_info *info)
 	return container_of(info, struct ernic_ptp, info);
 }
 
-/* -ENODEV: a device that is gone reads as ones. */
+/* -ENODEV: the registers of a removed device read as ones. */
 static int ernic_ptp_device_time(struct ernic_ptp *ptp, u64 *now,
 				 struct ptp_system_timestamp *sts)
 {
@@ -33,7 +33,7 @@ static int ernic_ptp_device_time(struct ernic_ptp *ptp, u64 *now,
 	return *now == U64_MAX || ernic_dead(ptp->dev) ? -ENODEV : 0;
 }
 
-/* Under the lock, or before anybody knows the page. */
+/* Under the lock, or before the clock is registered. */
 static void ernic_ptp_relate(struct ernic_ptp *ptp, u64 device, u64 time,
 			     s32 rate)
 {
@@ -103,7 +103,7 @@ static int ernic_ptp_adjtime(struct ptp_clock_info *info, s64 delta)
 	return 0;
 }
 
-/* From now on: the time does not jump. */
+/* The new rate applies from now on: the time does not jump. */
 static int ernic_ptp_adjfine(struct ptp_clock_info *info, long scaled_ppm)
 {
 	struct ernic_ptp *ptp = to_ptp(info);
@@ -120,7 +120,7 @@ static int ernic_ptp_adjfine(struct ptp_clock_info *info, long scaled_ppm)
 	return ret;
 }
 
-/* The core asks it for a pulse per second even where there is none. */
+/* The core calls it for a pulse per second even if the clock has none. */
 static int ernic_ptp_enable(struct ptp_clock_info *info,
 			    struct ptp_clock_request *request, int on)
 {
@@ -145,10 +145,10 @@ static int ernic_ptp_register(struct ernic_ptp *ptp)
 
 	if (ret)
 		return ret;
-	/* the system's time, until somebody sets another */
+	/* starts with the system's time */
 	ernic_ptp_relate(ptp, now, ktime_get_real_ns(), 0);
 	ptp->clock = ptp_clock_register(&ptp->info, &ptp->dev->pdev->dev);
-	/* NULL: the kernel has no PTP clocks */
+	/* NULL: the kernel is built without PTP clocks */
 	return PTR_ERR_OR_ZERO(ptp->clock) ?: ptp->clock ? 0 : -EOPNOTSUPP;
 }
 
@@ -187,7 +187,7 @@ void ernic_ptp_fini(struct ernic_dev *dev)
 		return;
 	dev->ptp = NULL;
 	ptp_clock_unregister(ptp->clock);
-	/* who has it mapped keeps it */
+	/* existing mappings keep the page */
 	free_page((unsigned long)ptp->page);
 	kfree(ptp);
 }
@@ -196,13 +196,6 @@ int ernic_ptp_index(struct ernic_dev *dev)
 {
 	return dev->ptp ? ptp_clock_index(dev->ptp->clock) : -1;
 }
-
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
-static void vm_flags_clear(struct vm_area_struct *vma, unsigned long flags)
-{
-	vma->vm_flags &= ~flags;
-}
-#endif
 
 int ernic_ptp_mmap(struct ernic_dev *dev, struct vm_area_struct *vma)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Queue pairs: their queues, their attributes.
+ * Queue pairs: their queues and their attributes.
  */
 #include <linux/log2.h>
 #include "ernic_verbs.h"
@@ -46,7 +46,7 @@ static_assert((int)IB_QPS_ERR == (int)ERNIC_QPS_ERR);
 #define ERNIC_QP_FLUSH	(ERNIC_ACCESS_FLUSH_GLOBAL | \
 			 ERNIC_ACCESS_FLUSH_PERSISTENT)
 
-/* Of what verbs may ask for, that which the device knows. */
+/* The access rights that verbs ask for, as far as the device knows them. */
 static u32 ernic_qp_access(struct ernic_dev *dev, int flags)
 {
 	u32 access = flags & ERNIC_ACCESS_QP;
@@ -57,17 +57,6 @@ static u32 ernic_qp_access(struct ernic_dev *dev, int flags)
 static bool ernic_qp_has_rq(const struct ib_qp_init_attr *init)
 {
 	return !init->srq && init->qp_type != IB_QPT_XRC_INI;
-}
-
-int ernic_qp_user_rq(struct ernic_dev *dev, struct ernic_qp *qp,
-		     struct ernic_user_ring *ring, struct ernic_qp_init *init,
-		     struct ernic_pages *pages)
-{
-	ring->max_depth = le32_to_cpu(dev->attr.max_qp_wr);
-	ring->max_stride = ERNIC_RQ_STRIDE_MAX;
-	init->rq_depth = cpu_to_le32(ring->depth);
-	init->rq_stride = ring->stride;
-	return ernic_ring_get(dev, ring, &init->rq_buf, pages, &qp->rq_umem);
 }
 
 static int ernic_qp_user_sq(struct ernic_dev *dev, struct ernic_qp *qp,
@@ -82,7 +71,7 @@ static int ernic_qp_user_sq(struct ernic_dev *dev, struct ernic_qp *qp,
 	return ernic_ring_get(dev, ring, &init->sq_buf, pages, &qp->sq_umem);
 }
 
-/* Bytes of a request to send: SGEs, or data in their place. */
+/* Bytes of a send request: its SGEs, or inline data in their place. */
 static size_t ernic_wqe_bytes(const struct ib_qp_cap *cap)
 {
 	return sizeof(struct ernic_wqe) +
@@ -90,7 +79,7 @@ static size_t ernic_wqe_bytes(const struct ib_qp_cap *cap)
 		     (size_t)cap->max_send_sge * sizeof(struct ernic_sge));
 }
 
-/* The queues of a process, as it describes them. */
+/* The queues of a process, as the process describes them. */
 static int ernic_qp_user(struct ernic_dev *dev, struct ernic_qp *qp,
 			 struct ib_qp_init_attr *attr, struct ib_udata *udata,
 			 struct ernic_qp_init *init, struct ernic_pages *sq,
@@ -163,24 +152,6 @@ static void ernic_qp_release(struct ernic_dev *dev, struct ernic_qp *qp)
 	ernic_wq_fini(dev, &qp->sq);
 }
 
-int ernic_qp_make(struct ernic_dev *dev, struct ernic_qp *qp,
-		  const struct ernic_qp_init *init)
-{
-	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
-	struct ernic_rsp rsp;
-	int ret;
-
-	cmd.uctx = cpu_to_le32(qp->uctx);
-	cmd.qp.addr = cpu_to_le64(ernic_com_buf(dev));
-	cmd.qp.length = cpu_to_le32(sizeof(*init));
-	mutex_lock(&dev->number_lock);
-	ret = ernic_com_exec(dev, &cmd, &rsp, init, sizeof(*init), NULL, 0);
-	mutex_unlock(&dev->number_lock);
-	if (!ret)
-		qp->ibqp.qp_num = le32_to_cpu(rsp.handle);
-	return ret;
-}
-
 static int ernic_qp_cmd(struct ernic_dev *dev, struct ernic_qp *qp,
 			const struct ib_qp_init_attr *attr,
 			struct ernic_qp_init *init)
@@ -202,8 +173,8 @@ static int ernic_qp_cmd(struct ernic_dev *dev, struct ernic_qp *qp,
 }
 
 /*
- * XRC is for processes; the core makes their shared targets for itself. So are raw
- * packets, of which the core asks whether the process may send them.
+ * XRC and raw packets are for processes. The core creates XRC targets, as they are
+ * shared, and checks that the process may send raw packets.
  */
 static int ernic_qp_attr_check(struct ernic_dev *dev,
 			       const struct ib_qp_init_attr *init, bool kernel)
@@ -234,7 +205,7 @@ static int ernic_qp_attr_check(struct ernic_dev *dev,
 	}
 }
 
-/* The two queues, where the type has them. */
+/* The queues that the type has. */
 static int ernic_qp_queues(struct ernic_dev *dev, struct ernic_qp *qp,
 			   struct ib_qp_init_attr *attr,
 			   struct ib_udata *udata, struct ernic_qp_init *init,
@@ -269,7 +240,6 @@ int ernic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	if (ret)
 		return ret;
 	qp->sig_type = attr->sq_sig_type;
-	INIT_WORK(&qp->fault_work, ernic_odp_work);
 	ret = ernic_qp_queues(dev, qp, attr, udata, &init, &sq, &rq);
 	if (!ret)
 		ret = ernic_qp_cmd(dev, qp, attr, &init);
@@ -284,7 +254,7 @@ int ernic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		attr->cap.max_recv_wr = le32_to_cpu(init.rq_depth);
 	qp->cap = attr->cap;
 	ernic_flush_know(qp, true);
-	ret = xa_err(xa_store_irq(&dev->qps, ibqp->qp_num, qp, GFP_KERNEL));
+	ret = ernic_qp_add(dev, qp);
 	if (!ret)
 		ret = ernic_qp_respond(qp, udata);
 	if (ret)
@@ -292,17 +262,20 @@ int ernic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	return ret;
 }
 
-/* What was posted and not completed is forgotten, as the device does. */
+/* Removes the completions, as the device has forgotten the requests. */
 static void ernic_qp_forget(struct ernic_qp *qp)
 {
 	if (qp->ibqp.qp_type == IB_QPT_XRC_TGT)
-		return;		/* what has come is of the SRQs */
+		return;		/* its completions belong to the SRQs */
 	ernic_cq_clean(qp->ibqp.send_cq, qp);
 	if (qp->ibqp.recv_cq && qp->ibqp.recv_cq != qp->ibqp.send_cq)
 		ernic_cq_clean(qp->ibqp.recv_cq, qp);
 }
 
-/* What posting may do now. Of processes the device alone knows. */
+/*
+ * Sets the state that posting checks. For the queue pairs of processes the device
+ * alone knows it.
+ */
 static void ernic_qp_set_state(struct ernic_qp *qp, u8 state)
 {
 	struct ernic_wq *wqs[] = { &qp->sq, &qp->rq };
@@ -351,7 +324,7 @@ int ernic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	u32 known = 0, set = 0;
 	int i, ret;
 
-	/* one over a table has no state of its own */
+	/* a queue pair over a table has no state of its own */
 	if (ibqp->rwq_ind_tbl)
 		return -EOPNOTSUPP;
 	for (i = 0; i < ARRAY_SIZE(ernic_qp_masks); i++) {
@@ -405,7 +378,7 @@ int ernic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (mask & IB_QP_DEST_QPN)
 		a.dest_qpn = cpu_to_le32(attr->dest_qp_num);
 	ret = ernic_cmd_qp_modify(dev, qp->uctx, ibqp->qp_num, &a);
-	/* a dead device's are there; the kernel, which drains, is to hear it */
+	/* a dead device's queue pairs are in Error: the kernel drains them next */
 	if (ret && ernic_dead(dev) && qp->sq.ring.buf && mask == IB_QP_STATE &&
 	    attr->qp_state == IB_QPS_ERR)
 		ret = 0;
@@ -460,6 +433,13 @@ int ernic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return 0;
 }
 
+/* Afterwards, polling does not meet the queue pair any more. */
+static void ernic_qp_gone(struct ernic_qp *qp)
+{
+	ernic_flush_know(qp, false);
+	ernic_qp_forget(qp);
+}
+
 int ernic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct ernic_dev *dev = to_dev(ibqp->device);
@@ -468,19 +448,8 @@ int ernic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	if (ibqp->rwq_ind_tbl)
 		return ernic_destroy_rss(ibqp);
-	mutex_lock(&dev->number_lock);
-	ret = ernic_destroy(dev, ERNIC_CMD_QP_DESTROY, qp->uctx, ibqp->qp_num);
-	if (!ret) {
-		/* behind it, who polls meets the queue pair no more */
-		ernic_flush_know(qp, false);
-		ernic_qp_forget(qp);
-		ernic_table_erase(dev, &dev->qps, ibqp->qp_num);
-	}
-	mutex_unlock(&dev->number_lock);
-	if (!ret) {
-		/* no fault is told any more */
-		cancel_work_sync(&qp->fault_work);
+	ret = ernic_qp_remove(dev, qp, ernic_qp_gone);
+	if (!ret)
 		ernic_qp_release(dev, qp);
-	}
 	return ret;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Receive work queues, tables of them, and the queue pairs that spread frames over
- * a table. To the device a work queue is a queue pair that receives only.
+ * a table. For the device a work queue is a queue pair that only receives.
  */
 #include "ernic_verbs.h"
 
@@ -34,22 +34,6 @@ static int ernic_rwq_ring(struct ernic_dev *dev, struct ernic_qp *qp,
 	}, init, pages);
 }
 
-/* Back from the device; behind it no fault of the queue's is told. */
-static int ernic_rwq_take(struct ernic_dev *dev, struct ernic_qp *qp)
-{
-	int ret;
-
-	mutex_lock(&dev->number_lock);
-	ret = ernic_destroy(dev, ERNIC_CMD_QP_DESTROY, qp->uctx,
-			    qp->ibqp.qp_num);
-	if (!ret)
-		ernic_table_erase(dev, &dev->qps, qp->ibqp.qp_num);
-	mutex_unlock(&dev->number_lock);
-	if (!ret)
-		cancel_work_sync(&qp->fault_work);
-	return ret;
-}
-
 struct ib_wq *ernic_create_wq(struct ib_pd *ibpd, struct ib_wq_init_attr *attr,
 			      struct ib_udata *udata)
 {
@@ -79,17 +63,16 @@ struct ib_wq *ernic_create_wq(struct ib_pd *ibpd, struct ib_wq_init_attr *attr,
 	qp->ibwq = &rwq->ibwq;
 	rwq->ibwq.event_handler = attr->event_handler;
 	rwq->ibwq.wq_context = attr->wq_context;
-	INIT_WORK(&qp->fault_work, ernic_odp_work);
 	ret = ernic_rwq_ring(dev, qp, attr, udata, &init, &pages);
 	if (!ret)
 		ret = ernic_qp_make(dev, qp, &init);
 	ernic_pages_fini(dev, &pages);
 	if (ret)
 		goto err;
-	ret = xa_err(xa_store_irq(&dev->qps, qp->ibqp.qp_num, qp, GFP_KERNEL));
+	ret = ernic_qp_add(dev, qp);
 	if (ret) {
-		if (ernic_rwq_take(dev, qp))
-			return ERR_PTR(ret);	/* its memory is the device's */
+		if (ernic_qp_remove(dev, qp, NULL))
+			return ERR_PTR(ret);	/* the device still uses its memory */
 		goto err;
 	}
 	attr->max_wr = le32_to_cpu(init.rq_depth);
@@ -117,7 +100,7 @@ static int ernic_rwq_to(struct ernic_dev *dev, struct ernic_qp *qp, u8 state)
 }
 
 /*
- * Ready is what a queue pair is in RTR. The device is asked: it may have gone to
+ * The state of the work queue; Ready is the device's RTR. The queue may have gone to
  * Error by itself.
  */
 static int ernic_rwq_state(struct ernic_dev *dev, struct ernic_qp *qp,
@@ -172,7 +155,7 @@ int ernic_modify_wq(struct ib_wq *ibwq, struct ib_wq_attr *attr, u32 mask,
 int ernic_destroy_wq(struct ib_wq *ibwq, struct ib_udata *udata)
 {
 	struct ernic_rwq *rwq = to_rwq(ibwq);
-	int ret = ernic_rwq_take(to_dev(ibwq->device), &rwq->qp);
+	int ret = ernic_qp_remove(to_dev(ibwq->device), &rwq->qp, NULL);
 
 	if (ret)
 		return ret;
@@ -181,7 +164,7 @@ int ernic_destroy_wq(struct ib_wq *ibwq, struct ib_udata *udata)
 	return 0;
 }
 
-/* ---- tables, of which the device learns with a queue pair ---------------- */
+/* ---- tables, which the device gets with a queue pair --------------------- */
 
 int ernic_create_rwq_ind_table(struct ib_rwq_ind_table *table,
 			       struct ib_rwq_ind_table_init_attr *attr,
@@ -258,8 +241,8 @@ out:
 }
 
 /*
- * It has nothing of its own to tell; as its queues do, it receives. rdma(8) shows
- * no queue pair at all when one cannot be asked.
+ * It only receives, like its queues. The query has to succeed: rdma(8) shows no
+ * queue pair at all if one query fails.
  */
 int ernic_query_rss(struct ib_qp *ibqp, struct ib_qp_attr *attr,
 		    struct ib_qp_init_attr *init)

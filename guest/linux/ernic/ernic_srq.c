@@ -5,7 +5,6 @@
 #include <linux/log2.h>
 #include "ernic_verbs.h"
 
-/* The request that the device knows by the tag, which is free again. */
 bool ernic_srq_complete(struct ernic_srq *srq, u64 tag, u64 *wr_id)
 {
 	struct ernic_wq *wq = &srq->wq;
@@ -40,7 +39,7 @@ static int ernic_srq_ring(struct ernic_dev *dev, u64 addr, u32 depth,
 	return ernic_ring_get(dev, &ring, desc, pages, umem);
 }
 
-/* A queue of the process, as it describes it. */
+/* A queue of a process, as the process describes it. */
 static int ernic_srq_user(struct ernic_dev *dev, struct ernic_srq *srq,
 			  const struct ib_srq_attr *attr,
 			  struct ib_udata *udata, struct ernic_cmd_srq *cmd,
@@ -66,8 +65,7 @@ static int ernic_srq_kernel(struct ernic_dev *dev, struct ernic_srq *srq,
 			    const struct ib_srq_attr *attr,
 			    struct ernic_cmd_srq *cmd)
 {
-	u32 stride = DIV_ROUND_UP(sizeof(struct ernic_rwqe) +
-				  attr->max_sge * sizeof(struct ernic_sge), 64);
+	u32 stride = DIV_ROUND_UP(ernic_rwqe_bytes(attr->max_sge), 64);
 	u32 depth, i;
 	int ret;
 
@@ -109,7 +107,7 @@ int ernic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	struct ernic_rsp rsp;
 	int ret;
 
-	/* XRC is for processes */
+	/* only processes can have XRC */
 	if (init->srq_type != IB_SRQT_BASIC &&
 	    (init->srq_type != IB_SRQT_XRC || !udata))
 		return -EOPNOTSUPP;
@@ -140,7 +138,7 @@ int ernic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	if (init->srq_type == IB_SRQT_XRC)
 		ibsrq->ext.xrc.srq_num = srq->srqn;
 	init->attr.max_wr = le32_to_cpu(cmd.srq.depth);
-	ret = xa_err(xa_store_irq(&dev->srqs, srq->srqn, srq, GFP_KERNEL));
+	ret = ernic_table_add(&dev->srqs, srq->srqn, &srq->ref);
 	if (!ret)
 		ret = ernic_srq_respond(srq, udata);
 	if (ret)
@@ -160,7 +158,7 @@ static int ernic_srq_set_limit(struct ernic_dev *dev, struct ernic_srq *srq,
 	return ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
 }
 
-/* The ring that the process describes, in which it has put what is posted. */
+/* The process has copied its posted requests into the new ring. */
 static int ernic_srq_resize(struct ernic_dev *dev, struct ernic_srq *srq,
 			    u32 max_wr, struct ib_udata *udata)
 {
@@ -181,7 +179,7 @@ static int ernic_srq_resize(struct ernic_dev *dev, struct ernic_srq *srq,
 	ret = ernic_request(udata, &req, depth, depth);
 	if (ret)
 		return ret;
-	/* the memory that is let go has to be the one the device left */
+	/* releases the ring that the device has just left, no other */
 	mutex_lock(&srq->resize_lock);
 	ret = ernic_srq_ring(dev, req.buf_addr, req.depth, srq->stride, &attr,
 			     &cmd.srq.buf, &pages, &umem);
@@ -205,7 +203,7 @@ int ernic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 	struct ernic_dev *dev = to_dev(ibsrq->device);
 	struct ernic_srq *srq = to_srq(ibsrq);
 
-	/* one at a time, so that failing means that nothing has changed */
+	/* one attribute at a time, so that an error means that nothing has changed */
 	switch ((int)mask) {
 	case IB_SRQ_LIMIT:
 		return ernic_srq_set_limit(dev, srq, attr->srq_limit);
@@ -240,9 +238,11 @@ int ernic_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	mutex_lock(&dev->number_lock);
 	ret = ernic_destroy(dev, ERNIC_CMD_SRQ_DESTROY, srq->uctx, srq->srqn);
 	if (!ret)
-		ernic_table_erase(dev, &dev->srqs, srq->srqn);
+		ernic_table_erase(&dev->srqs, srq->srqn);
 	mutex_unlock(&dev->number_lock);
-	if (!ret)
-		ernic_srq_release(dev, srq);
-	return ret;
+	if (ret)
+		return ret;
+	ernic_ref_wait(&srq->ref);
+	ernic_srq_release(dev, srq);
+	return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the driver adds to the methods of uverbs, and what a process that was given
- * another one's context asks: where to map doorbells and memory.
+ * Methods of uverbs that the driver adds: a process that imports the context of
+ * another asks them where to map doorbells and device memory.
  */
 #define UVERBS_MODULE_NAME ernic
 #include "ernic_verbs.h"

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The ib_device: what it tells of itself, contexts, domains, addresses, events.
+ * The RDMA device: its attributes, its operations, its registration with the core.
  */
-#include <linux/version.h>
 #include <net/addrconf.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_mad.h>
 #include "ernic_verbs.h"
-
-/* IB_UVERBS_DEVICE_ATOMIC_WRITE, which Linux 6.1 passes on and does not name */
-#define ERNIC_CAP_ATOMIC_WRITE BIT_ULL(40)
-/* IB_UVERBS_DEVICE_FLUSH_GLOBAL, likewise; there is no persistent memory */
-#define ERNIC_CAP_FLUSH_GLOBAL BIT_ULL(38)
 
 #define ERNIC_CAP_FLAGS (IB_DEVICE_BAD_PKEY_CNTR | IB_DEVICE_BAD_QKEY_CNTR | \
 			 IB_DEVICE_CURR_QP_STATE_MOD | \
@@ -38,7 +32,7 @@ static int ernic_query_device(struct ib_device *ibdev,
 	p->vendor_id = ERNIC_PCI_VENDOR;
 	p->vendor_part_id = ERNIC_PCI_DEVICE;
 	p->hw_ver = dev->pdev->revision;
-	/* as ernic_fw_str() has it; the provider writes it in three parts */
+	/* the same as ernic_fw_str(); the provider prints it in three parts */
 	p->fw_ver = (u64)le32_to_cpu(a->abi_version) << 32;
 	p->max_mr_size = le64_to_cpu(a->max_mr_size);
 	p->page_size_cap = le64_to_cpu(a->page_size_mask);
@@ -48,9 +42,9 @@ static int ernic_query_device(struct ib_device *ibdev,
 	if (readl(ernic_reg(dev, features)) & ERNIC_FEATURE_XRC)
 		p->device_cap_flags |= IB_DEVICE_XRC;
 	if (readl(ernic_reg(dev, features)) & ERNIC_FEATURE_ATOMIC_WRITE)
-		p->device_cap_flags |= ERNIC_CAP_ATOMIC_WRITE;
+		p->device_cap_flags |= IB_DEVICE_ATOMIC_WRITE;
 	if (ernic_has_flush(dev))
-		p->device_cap_flags |= ERNIC_CAP_FLUSH_GLOBAL;
+		p->device_cap_flags |= IB_DEVICE_FLUSH_GLOBAL;
 	if (readl(ernic_reg(dev, features)) & ERNIC_FEATURE_SRQ_RESIZE)
 		p->device_cap_flags |= IB_DEVICE_SRQ_RESIZE;
 	p->max_send_sge = a->max_sge;
@@ -81,7 +75,7 @@ static int ernic_query_device(struct ib_device *ibdev,
 	p->max_srq_wr = le32_to_cpu(a->max_srq_wr);
 	p->max_srq_sge = a->max_sge;
 	p->max_pkeys = le16_to_cpu(a->max_pkeys);
-	/* ns, as many bits of them as there are */
+	/* 64 bits of ns */
 	p->timestamp_mask = U64_MAX;
 	p->hca_core_clock = NSEC_PER_SEC / 1000;
 	p->max_dm_size = ernic_dm_size(dev);
@@ -107,7 +101,7 @@ static int ernic_query_port(struct ib_device *ibdev, u32 port,
 					     IB_PORT_PHYS_STATE_DISABLED;
 	p->max_mtu = a.max_mtu;
 	p->active_mtu = a.active_mtu;
-	/* packets that are frames of the network card have to fit its MTU */
+	/* packets that leave through the network card have to fit its MTU */
 	if (readl(ernic_reg(dev, features)) & ERNIC_FEATURE_ROCE_ETH)
 		p->active_mtu = clamp_t(int, iboe_get_mtu(READ_ONCE(dev->netdev->mtu)),
 					IB_MTU_256, a.active_mtu);
@@ -136,7 +130,7 @@ static enum rdma_link_layer ernic_link_layer(struct ib_device *ibdev, u32 port)
 	return IB_LINK_LAYER_ETHERNET;
 }
 
-/* The default one first; no other is ever set. */
+/* The default P_Key is the first; the others are never set. */
 static int ernic_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
 			    u16 *pkey)
 {
@@ -145,129 +139,6 @@ static int ernic_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
 	*pkey = index ? 0 : ERNIC_DEFAULT_PKEY;
 	return 0;
 }
-
-void ernic_ucontext_resp(struct ernic_dev *dev, u32 uctx,
-			 struct ernic_alloc_ucontext_resp *resp)
-{
-	*resp = (struct ernic_alloc_ucontext_resp) {
-		.db_mmap_size = PAGE_SIZE,
-		.uctx = uctx,
-		.max_sq_wr = le32_to_cpu(dev->attr.max_qp_wr),
-		.max_rq_wr = le32_to_cpu(dev->attr.max_qp_wr),
-		.max_srq_wr = le32_to_cpu(dev->attr.max_srq_wr),
-		.max_cqe = le32_to_cpu(dev->attr.max_cqe),
-		.max_inline = le16_to_cpu(dev->attr.max_inline),
-		.max_sge = dev->attr.max_sge,
-		.sq_stride_max = ERNIC_SQ_STRIDE_MAX,
-		.rq_stride_max = ERNIC_RQ_STRIDE_MAX,
-		.db_time_offset = ERNIC_DB_TIME,
-	};
-	resp->rate_limit_max = ernic_rate_limit_max(dev);
-	if (dev->ptp)
-		resp->clock_mmap_offset = ERNIC_MMAP_CLOCK * PAGE_SIZE;
-}
-
-static int ernic_alloc_ucontext(struct ib_ucontext *ibuctx,
-				struct ib_udata *udata)
-{
-	struct ernic_ucontext *u =
-		container_of(ibuctx, struct ernic_ucontext, ibuctx);
-	struct ernic_dev *dev = to_dev(ibuctx->device);
-	struct ernic_alloc_ucontext_resp resp;
-	int ret = ernic_cmd_alloc(dev, ERNIC_CMD_UCTX_ALLOC, 0, &u->uctx);
-
-	if (ret)
-		return ret;
-	ernic_ucontext_resp(dev, u->uctx, &resp);
-	ret = ernic_respond(udata, &resp, sizeof(resp));
-	if (ret)
-		ernic_cmd_free(dev, ERNIC_CMD_UCTX_FREE, 0, u->uctx);
-	return ret;
-}
-
-static void ernic_dealloc_ucontext(struct ib_ucontext *ibuctx)
-{
-	struct ernic_ucontext *u =
-		container_of(ibuctx, struct ernic_ucontext, ibuctx);
-
-	/* its objects are gone before it; else the device keeps the number */
-	ernic_destroy(to_dev(ibuctx->device), ERNIC_CMD_UCTX_FREE, 0, u->uctx);
-}
-
-static int ernic_mmap(struct ib_ucontext *ibuctx, struct vm_area_struct *vma)
-{
-	struct ernic_ucontext *u =
-		container_of(ibuctx, struct ernic_ucontext, ibuctx);
-	struct ernic_dev *dev = to_dev(ibuctx->device);
-	phys_addr_t page = dev->db_phys + ((u64)u->uctx << dev->db_shift);
-
-	if (vma->vm_pgoff == ERNIC_MMAP_CLOCK)
-		return ernic_ptp_mmap(dev, vma);
-	if (vma->vm_pgoff)
-		return ernic_dm_mmap(ibuctx, vma);
-	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
-		return -EINVAL;
-	return rdma_user_mmap_io(ibuctx, vma, page >> PAGE_SHIFT, PAGE_SIZE,
-				 pgprot_noncached(vma->vm_page_prot), NULL);
-}
-
-/* The core takes the mappings away; the device forgets the rest by reset. */
-static void ernic_disassociate(struct ib_ucontext *ibuctx)
-{
-}
-
-static int ernic_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
-{
-	struct ernic_dev *dev = to_dev(ibpd->device);
-	struct ernic_pd *pd = to_pd(ibpd);
-	struct ernic_alloc_pd_resp resp = {};
-	int ret;
-
-	pd->uctx = udata ? ernic_udata_uctx(udata) : 0;
-	ret = ernic_cmd_alloc(dev, ERNIC_CMD_PD_ALLOC, pd->uctx, &pd->pdn);
-	if (ret || !udata)
-		return ret;
-	resp.pdn = pd->pdn;
-	ret = ernic_respond(udata, &resp, sizeof(resp));
-	if (ret)
-		ernic_cmd_free(dev, ERNIC_CMD_PD_FREE, pd->uctx, pd->pdn);
-	return ret;
-}
-
-static int ernic_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
-{
-	struct ernic_pd *pd = to_pd(ibpd);
-
-	return ernic_destroy(to_dev(ibpd->device), ERNIC_CMD_PD_FREE, pd->uctx,
-			     pd->pdn);
-}
-
-static int ernic_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
-{
-	struct ernic_dev *dev = to_dev(ibxrcd->device);
-
-	if (!(readl(ernic_reg(dev, features)) & ERNIC_FEATURE_XRC))
-		return -EOPNOTSUPP;
-	return ernic_cmd_alloc(dev, ERNIC_CMD_PD_ALLOC, 0,
-			       &to_xrcd(ibxrcd)->pdn);
-}
-
-static int ernic_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
-{
-	return ernic_destroy(to_dev(ibxrcd->device), ERNIC_CMD_PD_FREE, 0,
-			     to_xrcd(ibxrcd)->pdn);
-}
-
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
-static int ernic_create_cq(struct ib_cq *ibcq,
-			   const struct ib_cq_init_attr *attr,
-			   struct uverbs_attr_bundle *attrs)
-{
-	return ernic_make_cq(ibcq, attr, attrs ? &attrs->driver_udata : NULL);
-}
-#else
-#define ernic_create_cq ernic_make_cq
-#endif
 
 static const struct ib_device_ops ernic_ib_ops = {
 	.owner = THIS_MODULE,
@@ -351,129 +222,6 @@ static const struct ib_device_ops ernic_ib_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_xrcd, ernic_xrcd, ibxrcd),
 };
 
-static const u8 ernic_ib_events[ERNIC_EV_COUNT] = {
-	[ERNIC_EV_CQ_ERR] = IB_EVENT_CQ_ERR,
-	[ERNIC_EV_QP_FATAL] = IB_EVENT_QP_FATAL,
-	[ERNIC_EV_QP_REQ_ERR] = IB_EVENT_QP_REQ_ERR,
-	[ERNIC_EV_QP_ACCESS_ERR] = IB_EVENT_QP_ACCESS_ERR,
-	[ERNIC_EV_COMM_EST] = IB_EVENT_COMM_EST,
-	[ERNIC_EV_SQ_DRAINED] = IB_EVENT_SQ_DRAINED,
-	[ERNIC_EV_LAST_WQE] = IB_EVENT_QP_LAST_WQE_REACHED,
-	[ERNIC_EV_SRQ_ERR] = IB_EVENT_SRQ_ERR,
-	[ERNIC_EV_SRQ_LIMIT] = IB_EVENT_SRQ_LIMIT_REACHED,
-	[ERNIC_EV_PORT_ACTIVE] = IB_EVENT_PORT_ACTIVE,
-	[ERNIC_EV_PORT_ERR] = IB_EVENT_PORT_ERR,
-};
-
-/* Verbs have one event of a receive work queue; the core knows it by its uobject. */
-static void ernic_wq_event(struct ib_event *ev, struct ib_wq *ibwq)
-{
-	if (ev->event != IB_EVENT_QP_FATAL || !ibwq->event_handler ||
-	    !READ_ONCE(ibwq->uobject))
-		return;
-	ev->event = IB_EVENT_WQ_FATAL;
-	ev->element.wq = ibwq;
-	ibwq->event_handler(ev, ibwq->wq_context);
-}
-
-static void ernic_object_event(struct ernic_dev *dev, struct ib_event *ev,
-			       u8 type, u32 n)
-{
-	struct ernic_cq *cq;
-	struct ernic_qp *qp;
-	struct ernic_srq *srq;
-
-	if (type == ERNIC_EV_COMPLETION || type == ERNIC_EV_CQ_ERR) {
-		cq = xa_load(&dev->cqs, n);
-		if (!cq)
-			return;
-		ev->element.cq = &cq->ibcq;
-		if (type == ERNIC_EV_COMPLETION)
-			WRITE_ONCE(cq->armed, false);
-		if (type == ERNIC_EV_COMPLETION && cq->ibcq.comp_handler)
-			cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
-		else if (type == ERNIC_EV_CQ_ERR && cq->ibcq.event_handler)
-			cq->ibcq.event_handler(ev, cq->ibcq.cq_context);
-	} else if (type == ERNIC_EV_SRQ_ERR || type == ERNIC_EV_SRQ_LIMIT) {
-		srq = xa_load(&dev->srqs, n);
-		if (!srq || !srq->ibsrq.event_handler)
-			return;
-		ev->element.srq = &srq->ibsrq;
-		srq->ibsrq.event_handler(ev, srq->ibsrq.srq_context);
-	} else {
-		qp = xa_load(&dev->qps, n);
-		if (qp && qp->ibwq)
-			ernic_wq_event(ev, qp->ibwq);
-		if (!qp || !qp->ibqp.event_handler)
-			return;
-		ev->element.qp = &qp->ibqp;
-		qp->ibqp.event_handler(ev, qp->ibqp.qp_context);
-	}
-}
-
-/* In an interrupt. Port events wait until the core knows the device. */
-void ernic_ib_event(struct ernic_dev *dev, u8 type, u32 element)
-{
-	struct ib_event ev = { .device = &dev->ibdev };
-	unsigned long flags;
-
-	if (type >= ERNIC_EV_COUNT || type == ERNIC_EV_BAD_DOORBELL ||
-	    type == ERNIC_EV_GID_CHANGE)
-		return;
-	ev.event = ernic_ib_events[type];
-	if (type == ERNIC_EV_PORT_ERR)
-		atomic_inc(&dev->link_downed);
-	if (type == ERNIC_EV_PORT_ACTIVE || type == ERNIC_EV_PORT_ERR) {
-		ev.element.port_num = 1;
-		if (READ_ONCE(dev->ib_on))
-			ib_dispatch_event(&ev);
-		return;
-	}
-	spin_lock_irqsave(&dev->table_lock, flags);
-	ernic_object_event(dev, &ev, type, element);
-	spin_unlock_irqrestore(&dev->table_lock, flags);
-}
-
-static void ernic_fatal_event(struct ernic_dev *dev, u8 type, u32 n)
-{
-	struct ib_event ev = {
-		.device = &dev->ibdev,
-		.event = ernic_ib_events[type],
-	};
-
-	ernic_object_event(dev, &ev, type, n);
-}
-
-/*
- * Queues learn of it by their own events, the rest by that of the device. The
- * completion queues of the kernel are the business of ernic_flush.c.
- */
-void ernic_ib_fatal(struct ernic_dev *dev)
-{
-	struct ib_event ev = {
-		.device = &dev->ibdev,
-		.event = IB_EVENT_DEVICE_FATAL,
-		.element.port_num = 1,
-	};
-	struct ernic_cq *cq;
-	struct ernic_qp *qp;
-	unsigned long n, flags;
-
-	spin_lock_irqsave(&dev->table_lock, flags);
-	xa_for_each(&dev->qps, n, qp) {
-		ernic_fatal_event(dev, ERNIC_EV_QP_FATAL, n);
-		if (qp->ibqp.srq)
-			ernic_fatal_event(dev, ERNIC_EV_LAST_WQE, n);
-	}
-	/* who waits for a completion shall look */
-	xa_for_each(&dev->cqs, n, cq)
-		if (!cq->ring.buf)
-			ernic_fatal_event(dev, ERNIC_EV_COMPLETION, n);
-	spin_unlock_irqrestore(&dev->table_lock, flags);
-	if (READ_ONCE(dev->ib_on))
-		ib_dispatch_event(&ev);
-}
-
 int ernic_ib_register(struct ernic_dev *dev)
 {
 	struct ib_device *ibdev = &dev->ibdev;
@@ -494,7 +242,7 @@ int ernic_ib_register(struct ernic_dev *dev)
 	if (ret)
 		return ret;
 	ret = ib_register_device(ibdev, "ernic%d", &dev->pdev->dev);
-	if (ret)		/* else the network card could not leave */
+	if (ret)		/* otherwise the network card could not be removed */
 		ib_device_set_netdev(ibdev, NULL, 1);
 	else
 		WRITE_ONCE(dev->ib_on, true);
@@ -503,7 +251,7 @@ int ernic_ib_register(struct ernic_dev *dev)
 
 void ernic_ib_unregister(struct ernic_dev *dev)
 {
-	/* nobody tells the core of an event behind this */
+	/* from here on no event is dispatched to the core */
 	WRITE_ONCE(dev->ib_on, false);
 	synchronize_irq(dev->async_eq.irq);
 	flush_work(&dev->fatal_work);

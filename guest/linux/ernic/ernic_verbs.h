@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The objects of the verbs layer. Each knows the context that owns it, which
- * the device demands again with every command on it.
+ * The objects of the verbs layer. Each has the number of the context that owns it:
+ * the device wants it with every command on the object.
  */
 #ifndef ERNIC_VERBS_H
 #define ERNIC_VERBS_H
 
-#include <linux/completion.h>
-#include <linux/refcount.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_umem_odp.h>
 #include <rdma/uverbs_ioctl.h>
 #include "ernic.h"
 #include "ernic-abi.h"
 
-/* What a process may map, by page offset. */
+/* Mappings of a process, by page offset. */
 enum ernic_mmap {
 	ERNIC_MMAP_DB,
 	ERNIC_MMAP_CLOCK,
-	ERNIC_MMAP_FREE,	/* device memory, and all behind it */
+	ERNIC_MMAP_FREE,	/* device memory: from this offset on */
 };
 
 struct ernic_ucontext {
@@ -32,7 +30,7 @@ struct ernic_pd {
 	u32 pdn;
 };
 
-/* To the device a domain of context 0. */
+/* For the device, a protection domain of context 0. */
 struct ernic_xrcd {
 	struct ib_xrcd ibxrcd;
 	u32 pdn;
@@ -44,16 +42,15 @@ struct ernic_mr {
 	struct ib_umem *umem;
 	u64 iova;
 	int access;		/* IB_ACCESS_* */
-	/* on demand: length, and where in the first page the region begins */
+	/* on demand: length, and the offset of its first byte in the first page */
 	u64 length;
 	u32 offset;
-	bool implicit;		/* all of the process; its chunks by number */
+	bool implicit;		/* the whole address space; its chunks by number */
 	struct mutex chunk_lock;
 	struct xarray chunks;
-	refcount_t users;	/* faults, advice; 1 of its own */
-	struct completion unused;
+	struct ernic_ref ref;	/* held by faults and advice */
 	u32 uctx;
-	/* for REG_MR: the page list that the device reads */
+	/* for REG_MR: the page list, in memory that the device reads */
 	__le64 *list;
 	dma_addr_t list_dma;
 	u32 npages;
@@ -72,7 +69,7 @@ struct ernic_mw {
 	u32 uctx;
 };
 
-/* Memory of a queue of the kernel: one extent. */
+/* Memory of a queue of the kernel: contiguous for the device. */
 struct ernic_ring {
 	void *buf;
 	dma_addr_t dma;
@@ -80,9 +77,9 @@ struct ernic_ring {
 };
 
 /*
- * A work queue of the kernel. Who posts holds the lock and moves pi; who polls
- * holds the completion queue's lock and moves ci. The device is told slots, not
- * wr_ids, so that no pointer comes back from it.
+ * A work queue of the kernel. Posting holds the lock and advances pi; polling holds
+ * the lock of the completion queue and advances ci. The device gets slot numbers
+ * instead of wr_ids, so that it never returns a pointer.
  */
 struct ernic_wq {
 	spinlock_t lock;	/* of posting */
@@ -92,37 +89,39 @@ struct ernic_wq {
 	u32 stride;		/* bytes of a slot */
 	u32 pi;			/* requests written */
 	u32 ci;			/* requests completed */
-	/* unless it is shared */
+	/* not of shared receive queues */
 	struct ib_qp *qp;
 	struct list_head of_cq;	/* under the lock of the completion queue */
 };
 
 struct ernic_cq {
 	struct ib_cq ibcq;
+	struct ernic_ref ref;	/* held by event handlers */
 	struct ib_umem *umem;	/* of a process */
-	struct mutex resize_lock;	/* of umem, when the ring changes */
+	struct mutex resize_lock;	/* of umem, while the ring changes */
 	struct ib_umem *ci_umem;
 	u32 uctx;
 	u32 cqn;
-	/* Of the kernel. Taken before those of work queues, after the table's. */
+	/* Queues of the kernel only. The lock is taken before those of work queues. */
 	spinlock_t lock;
-	struct list_head wqs;		/* that complete here, but no SRQs */
-	bool armed;			/* and not told since */
+	struct list_head wqs;		/* work queues that complete here; no SRQs */
+	bool armed;			/* and no event since */
 	struct ernic_ring ring;
-	struct ernic_ring ci_word;	/* where the device looks ci up */
+	struct ernic_ring ci_word;	/* the device reads ci here */
 	u32 ci;			/* entries consumed */
-	u32 seen;		/* entries that were there as it was armed */
+	u32 seen;		/* entries in the ring when it was last armed */
 };
 
 /*
- * Of the kernel: requests complete in any order, so each is known to the device
- * by a tag, which is taken until its completion; wr_ids links the free tags.
+ * Requests complete in any order. A queue of the kernel gives each request a tag,
+ * which is in use until its completion; wr_ids links the free tags.
  */
 struct ernic_srq {
 	struct ib_srq ibsrq;
+	struct ernic_ref ref;	/* held by event handlers */
 	struct ib_umem *umem;	/* of a process */
-	struct mutex resize_lock;	/* of umem, when the ring changes */
-	u32 stride;		/* of a process' ring, units of 64 bytes */
+	struct mutex resize_lock;	/* of umem, while the ring changes */
+	u32 stride;		/* of a process's ring, in units of 64 bytes */
 	u32 uctx;
 	u32 srqn;
 	struct ernic_wq wq;	/* ci counts completions; all under the lock */
@@ -132,6 +131,7 @@ struct ernic_srq {
 
 struct ernic_qp {
 	struct ib_qp ibqp;
+	struct ernic_ref ref;	/* held by event handlers */
 	struct ib_umem *sq_umem;	/* of a process */
 	struct ib_umem *rq_umem;
 	struct ib_qp_cap cap;
@@ -140,23 +140,24 @@ struct ernic_qp {
 	struct ernic_wq sq;	/* of the kernel */
 	struct ernic_wq rq;	/* likewise, without an SRQ */
 	u8 state;		/* as last set, under the locks of both */
-	struct ib_wq *ibwq;	/* which it is to the device, or NULL */
+	struct ib_wq *ibwq;	/* the work queue that this is for the device, or NULL */
 	struct work_struct fault_work;
-	struct ernic_eqe fault;	/* the last one, under the table's lock */
+	spinlock_t fault_lock;
+	struct ernic_eqe fault;	/* the last one, under fault_lock */
 };
 
-/* A receive work queue: what the device has of it, as one of its queue pairs. */
+/* A receive work queue. For the device it is a queue pair that only receives. */
 struct ernic_rwq {
 	struct ib_wq ibwq;
 	struct ernic_qp qp;
 };
 
-/* What it is of the queue pair over it alone knows. */
+/* The device gets the table with the queue pair over it. */
 struct ernic_ind_table {
 	struct ib_rwq_ind_table ibtable;
 };
 
-/* A rule for frames. */
+/* A rule that steers frames to a raw packet queue pair. */
 struct ernic_flow {
 	struct ib_flow ibflow;
 	u32 uctx;
@@ -174,7 +175,7 @@ struct ernic_list {
 	dma_addr_t dma;
 };
 
-/* A list of pages in DMA memory, for the time of one command. */
+/* A list of pages in DMA memory, for the duration of one command. */
 struct ernic_pages {
 	struct ernic_list *leaves;
 	struct ernic_list root;		/* with more than one leaf */
@@ -195,6 +196,14 @@ ERNIC_OBJ(mw, ibmw)
 ERNIC_OBJ(dm, ibdm)
 ERNIC_OBJ(flow, ibflow)
 
+#define ERNIC_REF(type) \
+	static inline struct ernic_##type *ref_to_##type(struct ernic_ref *p) \
+	{ return container_of(p, struct ernic_##type, ref); }
+ERNIC_REF(cq)
+ERNIC_REF(srq)
+ERNIC_REF(qp)
+ERNIC_REF(mr)
+
 static inline struct ernic_rwq *to_rwq(struct ib_wq *p)
 {
 	return container_of(p, struct ernic_rwq, ibwq);
@@ -210,7 +219,7 @@ static inline bool ernic_has_raw(struct ernic_dev *dev)
 	return le32_to_cpu(dev->attr.raw) & ERNIC_RAW_PACKET;
 }
 
-/* kb/s: that of the link, as far as the number goes; 0: no limits */
+/* In kb/s: the rate of the link, as far as it fits; 0: no rate limits. */
 static inline u32 ernic_rate_limit_max(struct ernic_dev *dev)
 {
 	if (!(le32_to_cpu(dev->attr.raw) & ERNIC_RAW_RATE))
@@ -226,8 +235,8 @@ static inline u32 ernic_udata_uctx(struct ib_udata *udata)
 }
 
 /*
- * Takes an object back from the device. 0: the device knows it no more and keeps
- * away from its memory, or does so because it is dead.
+ * Destroys an object of the device. 0: the device has forgotten it and does not
+ * touch its memory, also because the device is dead.
  */
 static inline int ernic_destroy(struct ernic_dev *dev, u8 opcode, u32 uctx,
 				u32 handle)
@@ -236,7 +245,7 @@ static inline int ernic_destroy(struct ernic_dev *dev, u8 opcode, u32 uctx,
 
 	if (!ret || ernic_dead(dev))
 		return 0;
-	/* others refer to it, and keep it for now: not the driver's fault */
+	/* -EBUSY is the user's mistake: other objects refer to this one */
 	WARN_ONCE(ret != -EBUSY, "ernic: command %u: %d\n", opcode, ret);
 	return ret;
 }
@@ -258,7 +267,8 @@ int ernic_request_copy(struct ib_udata *udata, void *req, size_t size,
 /* Copies as much of a response as the process, which may be older, expects. */
 int ernic_respond(struct ib_udata *udata, const void *resp, size_t len);
 
-/* ernic_addr.c */
+/* ---- ernic_addr.c: GIDs, address handles, multicast groups --------------- */
+
 void ernic_av_from_ah(struct ernic_av *av, const struct rdma_ah_attr *ah);
 void ernic_av_to_ah(const struct ernic_av *av, struct rdma_ah_attr *ah);
 int ernic_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
@@ -270,28 +280,30 @@ int ernic_destroy_ah(struct ib_ah *ibah, u32 flags);
 int ernic_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 int ernic_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 
+/* ---- ernic_pages.c: memory of processes, as lists of pages --------------- */
+
 /*
- * ernic_pages.c: the list of umem's blocks of pgsz bytes in DMA memory, and the
- * description of the buffer for a command. Free after the command, as well when
- * pages is all 0. 0, -ENOMEM, -EINVAL.
+ * Lists the blocks of pgsz bytes of umem in DMA memory and describes the buffer for
+ * a command. After the command, ernic_pages_fini(), which accepts zeroed pages too.
+ * 0, -ENOMEM, -EINVAL.
  */
 int ernic_pages_init(struct ernic_dev *dev, struct ib_umem *umem,
 		     unsigned long pgsz, struct ernic_buf_desc *desc,
 		     struct ernic_pages *pages);
 void ernic_pages_fini(struct ernic_dev *dev, struct ernic_pages *pages);
 
-/* A ring as a process describes it, and what there has to be of it. */
+/* A ring as a process describes it, and its limits. */
 struct ernic_user_ring {
 	u64 addr;
 	u32 depth;
 	u32 stride;		/* units of 64 bytes */
-	u32 least;		/* entries */
+	u32 least;		/* minimum of depth */
 	u32 max_depth;
-	size_t entry;		/* bytes, at least */
+	size_t entry;		/* minimum of stride, in bytes */
 	u32 max_stride;
 };
 
-/* For one with so many SGEs, bytes of a request to receive. */
+/* Bytes of a receive request with so many SGEs. */
 static inline size_t ernic_rwqe_bytes(u32 sges)
 {
 	return sizeof(struct ernic_rwqe) +
@@ -299,14 +311,26 @@ static inline size_t ernic_rwqe_bytes(u32 sges)
 }
 
 /*
- * Pins the ring. desc and pages as above, *umem is to be released, and is NULL
- * when it fails.
+ * Pins the ring. desc and pages are as above; *umem is to be released, and is NULL
+ * after an error.
  */
 int ernic_ring_get(struct ernic_dev *dev, const struct ernic_user_ring *ring,
 		   struct ernic_buf_desc *desc, struct ernic_pages *pages,
 		   struct ib_umem **umem);
 
-/* ernic_odp.c */
+/* ---- ernic_region.c: regions of every kind ------------------------------- */
+
+/* Executes a command that creates a region, whose keys it sets. */
+int ernic_region_create(struct ernic_dev *dev, struct ernic_mr *mr,
+			struct ernic_cmd *cmd);
+/* The same with MR_REG; cmd describes the memory. */
+int ernic_region_register(struct ernic_dev *dev, struct ernic_mr *mr,
+			  struct ernic_pd *pd, struct ernic_cmd *cmd);
+/* Frees the region and its memory, after the device has forgotten it. */
+void ernic_region_release(struct ernic_dev *dev, struct ernic_mr *mr);
+
+/* ---- ernic_odp.c: on-demand regions -------------------------------------- */
+
 #ifdef ERNIC_HAS_ODP
 struct ib_mr *ernic_odp_reg(struct ib_pd *ibpd, u64 start, u64 length,
 			    u64 iova, int access);
@@ -322,16 +346,17 @@ void ernic_odp_work(struct work_struct *work);
 static inline void ernic_odp_work(struct work_struct *work) { }
 #endif
 
-/* ernic_mr.c */
+/* ---- ernic_mr.c: pinned regions of processes ----------------------------- */
+
 struct ib_mr *ernic_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 				u64 iova, int access, struct ib_udata *udata);
 struct ib_mr *ernic_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				  u64 length, u64 iova, int access,
 				  struct ib_pd *ibpd, struct ib_udata *udata);
-void ernic_mr_release(struct ernic_dev *dev, struct ernic_mr *mr);
 int ernic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 
-/* ernic_dm.c */
+/* ---- ernic_dm.c: device memory ------------------------------------------- */
+
 struct ib_dm *ernic_alloc_dm(struct ib_device *ibdev,
 			     struct ib_ucontext *ibuctx,
 			     struct ib_dm_alloc_attr *attr,
@@ -343,27 +368,41 @@ struct ib_mr *ernic_reg_dm_mr(struct ib_pd *ibpd, struct ib_dm *ibdm,
 			      struct ib_dm_mr_attr *attr,
 			      struct uverbs_attr_bundle *attrs);
 
-/* ernic_uapi.c */
+/* ---- ernic_uapi.c: methods of uverbs that the driver adds ---------------- */
+
 extern const struct uapi_definition ernic_uapi_defs[];
 int ernic_query_ucontext(struct ib_ucontext *ibuctx,
 			 struct uverbs_attr_bundle *attrs);
 
-/* ernic_verbs.c: what a process is told of its context. */
+/* ---- ernic_context.c: contexts, mappings, domains ------------------------ */
+
+/* Describes the context with this number to its process. */
 void ernic_ucontext_resp(struct ernic_dev *dev, u32 uctx,
 			 struct ernic_alloc_ucontext_resp *resp);
+int ernic_alloc_ucontext(struct ib_ucontext *ibuctx, struct ib_udata *udata);
+void ernic_dealloc_ucontext(struct ib_ucontext *ibuctx);
+void ernic_disassociate(struct ib_ucontext *ibuctx);
+int ernic_mmap(struct ib_ucontext *ibuctx, struct vm_area_struct *vma);
+int ernic_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+int ernic_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+int ernic_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
+int ernic_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
 
-/* ernic_kmr.c */
+/* ---- ernic_kmr.c: regions of the kernel ---------------------------------- */
+
 struct ib_mr *ernic_get_dma_mr(struct ib_pd *ibpd, int access);
 struct ib_mr *ernic_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 			     u32 max_num_sg);
 int ernic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 		    unsigned int *sg_offset);
 
-/* ernic_mw.c */
+/* ---- ernic_mw.c: memory windows ------------------------------------------ */
+
 int ernic_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
 int ernic_dealloc_mw(struct ib_mw *ibmw);
 
-/* ernic_wq.c */
+/* ---- ernic_wq.c: the rings of the kernel's queues ------------------------ */
+
 int ernic_ring_init(struct ernic_dev *dev, struct ernic_ring *ring,
 		    size_t bytes);
 void ernic_ring_fini(struct ernic_dev *dev, struct ernic_ring *ring);
@@ -372,8 +411,11 @@ int ernic_wq_init(struct ernic_dev *dev, struct ernic_wq *wq, u32 depth,
 void ernic_wq_fini(struct ernic_dev *dev, struct ernic_wq *wq);
 void ernic_wq_reset(struct ernic_wq *wq);
 bool ernic_wq_complete(struct ernic_wq *wq, u32 index, u64 *wr_id);
+/* The completion with this counter; NULL: the device has not written it yet. */
+struct ernic_cqe *ernic_cqe(struct ernic_cq *cq, u32 index);
 
-/* ernic_post.c */
+/* ---- ernic_post.c: posting requests of the kernel ------------------------ */
+
 int ernic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		    const struct ib_send_wr **bad_wr);
 int ernic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
@@ -381,28 +423,36 @@ int ernic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 int ernic_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 			const struct ib_recv_wr **bad_wr);
 
-/* ernic_flush.c: work queues of the kernel, and what a dead device leaves */
+/* ---- ernic_flush.c: the kernel's requests on a dead device --------------- */
+
+/* Adds the work queues to their completion queues, or takes them out. */
 void ernic_flush_know(struct ernic_qp *qp, bool on);
 /* Both under the lock of the completion queue, when the device is dead. */
 int ernic_flush_poll(struct ernic_cq *cq, int num, struct ib_wc *wc);
 bool ernic_flush_pending(struct ernic_cq *cq);
 
-/* ernic_poll.c */
-struct ernic_cqe *ernic_cqe(struct ernic_cq *cq, u32 index);
+/* ---- ernic_poll.c: completions of the kernel ----------------------------- */
+
 int ernic_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 int ernic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+/* Removes the completions of a queue pair that was destroyed or reset. */
 void ernic_cq_clean(struct ib_cq *ibcq, struct ernic_qp *qp);
 
-/* ernic_cq.c */
-int ernic_make_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *a,
-		  struct ib_udata *udata);
+/* ---- ernic_cq.c, ernic_cq_resize.c: completion queues -------------------- */
+
+int ernic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *a,
+		    struct ernic_create_cq_arg *arg);
 int ernic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
-/* As ernic_ring_get(); cqe: entries at least. */
+/* Like ernic_ring_get(); cqe: minimum number of entries. */
 int ernic_cq_ring(struct ernic_dev *dev, u64 addr, u32 depth, u32 cqe,
 		  struct ernic_buf_desc *desc, struct ernic_pages *pages,
 		  struct ib_umem **umem);
+int ernic_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
+int ernic_modify_cq(struct ib_cq *ibcq, u16 count, u16 period);
 
-/* ernic_srq.c */
+/* ---- ernic_srq.c: shared receive queues ---------------------------------- */
+
+/* The wr_id of the request with this tag, which it frees. False: no such tag. */
 bool ernic_srq_complete(struct ernic_srq *srq, u64 tag, u64 *wr_id);
 int ernic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		     struct ib_udata *udata);
@@ -411,12 +461,26 @@ int ernic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 int ernic_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
 int ernic_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 
-/* ernic_qp.c: the command, and the ring of what a process receives */
-int ernic_qp_make(struct ernic_dev *dev, struct ernic_qp *qp,
-		  const struct ernic_qp_init *init);
+/* ---- ernic_qp_cmd.c: creating and destroying queue pairs of any kind ----- */
+
+/* Pins the receive ring of a process and describes it in init. */
 int ernic_qp_user_rq(struct ernic_dev *dev, struct ernic_qp *qp,
 		     struct ernic_user_ring *ring, struct ernic_qp_init *init,
 		     struct ernic_pages *pages);
+/* Creates it in the device, and sets its number. */
+int ernic_qp_make(struct ernic_dev *dev, struct ernic_qp *qp,
+		  const struct ernic_qp_init *init);
+/* From here on it gets events and page faults. 0 or -ENOMEM. */
+int ernic_qp_add(struct ernic_dev *dev, struct ernic_qp *qp);
+/*
+ * Destroys it in the device and waits until no event or page fault uses it. gone(),
+ * unless NULL, runs in between, before another queue pair can get the number.
+ */
+int ernic_qp_remove(struct ernic_dev *dev, struct ernic_qp *qp,
+		    void (*gone)(struct ernic_qp *qp));
+
+/* ---- ernic_qp.c: queue pairs --------------------------------------------- */
+
 int ernic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		    struct ib_udata *udata);
 int ernic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -425,7 +489,8 @@ int ernic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_qp_init_attr *init);
 int ernic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 
-/* ernic_rwq.c: receive work queues, and queue pairs over tables of them */
+/* ---- ernic_rwq.c: receive work queues, and queue pairs over tables of them */
+
 struct ib_wq *ernic_create_wq(struct ib_pd *ibpd, struct ib_wq_init_attr *attr,
 			      struct ib_udata *udata);
 int ernic_modify_wq(struct ib_wq *ibwq, struct ib_wq_attr *attr, u32 mask,
@@ -441,33 +506,33 @@ int ernic_destroy_rss(struct ib_qp *ibqp);
 int ernic_query_rss(struct ib_qp *ibqp, struct ib_qp_attr *attr,
 		    struct ib_qp_init_attr *init);
 
-/* ernic_flow.c: rules for frames, of raw packet queue pairs */
+/* ---- ernic_flow.c: rules that steer frames ------------------------------- */
+
 struct ib_flow *ernic_create_flow(struct ib_qp *ibqp,
 				  struct ib_flow_attr *attr,
 				  struct ib_udata *udata);
 int ernic_destroy_flow(struct ib_flow *ibflow);
 
-/* ernic_cq_resize.c */
-int ernic_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
-int ernic_modify_cq(struct ib_cq *ibcq, u16 count, u16 period);
+/* ---- ernic_info.c: sysfs attributes, and resources as rdma(8) shows them - */
 
-/* ernic_info.c */
 extern const struct attribute_group ernic_attr_group;
 void ernic_fw_str(struct ib_device *ibdev, char *str);
 int ernic_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp);
 int ernic_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq);
 int ernic_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr);
 
-/* ernic_stats.c */
+/* ---- ernic_stats.c: counters of the port and of queue pairs -------------- */
+
 struct rdma_hw_stats *ernic_alloc_stats(struct ib_device *ibdev, u32 port);
 int ernic_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		    u32 port, int index);
-/* before the device is registered */
+/* Before the device is registered. */
 void ernic_counter_init(struct ernic_dev *dev);
-/* value: ERNIC_STATS_FAULTS words of the answer to QUERY_STATS */
+/* value: ERNIC_STATS_FAULTS words of the response to QUERY_STATS */
 int ernic_read_stats(struct ernic_dev *dev, __le64 *value);
 
-/* ernic_pma.c */
+/* ---- ernic_pma.c: the performance management agent ----------------------- */
+
 int ernic_process_mad(struct ib_device *ibdev, int flags, u32 port,
 		      const struct ib_wc *in_wc, const struct ib_grh *in_grh,
 		      const struct ib_mad *in, struct ib_mad *out,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The memory of the kernel's own queues, and the counters of its work queues.
+ * The rings of the kernel's own queues: their memory, counters and completions.
  */
 #include <linux/slab.h>
 #include "ernic_verbs.h"
@@ -51,7 +51,7 @@ void ernic_wq_fini(struct ernic_dev *dev, struct ernic_wq *wq)
 	wq->wr_ids = NULL;
 }
 
-/* Empty again, as the device has it after a reset of the queue pair. */
+/* Empties the queue, as the device does in a reset of the queue pair. */
 void ernic_wq_reset(struct ernic_wq *wq)
 {
 	wq->pi = 0;
@@ -59,8 +59,8 @@ void ernic_wq_reset(struct ernic_wq *wq)
 }
 
 /*
- * The request of a completion: all up to it are done, and their slots free.
- * False: the queue has none of this index under way.
+ * The wr_id of the completed request. All requests up to it are done, and their
+ * slots become free. False: no request with this index is outstanding.
  */
 bool ernic_wq_complete(struct ernic_wq *wq, u32 index, u64 *wr_id)
 {
@@ -69,7 +69,20 @@ bool ernic_wq_complete(struct ernic_wq *wq, u32 index, u64 *wr_id)
 	if (index - ci >= READ_ONCE(wq->pi) - ci)
 		return false;
 	*wr_id = wq->wr_ids[index & (wq->depth - 1)];
-	/* who posts reuses the slot after it sees this */
+	/* pairs with the acquire in ernic_slot(), which reuses the slot */
 	smp_store_release(&wq->ci, index + 1);
 	return true;
+}
+
+struct ernic_cqe *ernic_cqe(struct ernic_cq *cq, u32 index)
+{
+	struct ernic_cqe *ring = cq->ring.buf;
+	u32 depth = cq->ibcq.cqe;
+	struct ernic_cqe *cqe = &ring[index & (depth - 1)];
+	bool phase = !(index & depth);
+
+	if (!!(READ_ONCE(cqe->flags) & ERNIC_CQE_PHASE) != phase)
+		return NULL;
+	dma_rmb();
+	return cqe;
 }

@@ -20,6 +20,7 @@ struct kv_env {
 	struct ib_pd *pd;
 	union ib_gid gid;
 	u8 gid_index;
+	u32 vector;			/* of the CQs that are created next */
 };
 
 /* One end: a queue pair, its queues, its memory. */
@@ -28,7 +29,8 @@ struct kv_end {
 	struct ib_cq *cq;		/* of both directions */
 	struct ib_srq *srq;		/* or NULL */
 	struct ib_qp *qp;
-	struct completion event;	/* of the CQ */
+	struct completion event;	/* of the CQ, without a handler */
+	void (*handler)(struct kv_end *end);	/* or NULL */
 	u8 *buf;
 	u64 dma;
 };
@@ -39,7 +41,7 @@ struct kv_test {
 };
 
 extern const struct kv_test kv_msg_tests[], kv_mem_tests[], kv_life_tests[],
-	kv_dead_tests[];
+	kv_smp_tests[], kv_dead_tests[];
 
 /* Ends the test with -EIO, telling where. */
 #define KV_CHECK(cond) do {						\

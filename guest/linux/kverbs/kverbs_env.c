@@ -31,6 +31,7 @@ int kv_env_init(struct kv_env *env, struct ib_device *dev)
 	int ret;
 
 	env->dev = dev;
+	env->vector = 0;
 	ret = kv_find_gid(env);
 	if (ret)
 		return ret;
@@ -48,7 +49,10 @@ static void kv_event(struct ib_cq *cq, void *context)
 {
 	struct kv_end *end = context;
 
-	complete(&end->event);
+	if (end->handler)
+		end->handler(end);
+	else
+		complete(&end->event);
 }
 
 static int kv_create_qp(struct kv_end *end, enum ib_qp_type type, u32 depth)
@@ -73,7 +77,10 @@ static int kv_create_qp(struct kv_end *end, enum ib_qp_type type, u32 depth)
 int kv_end_init(struct kv_end *end, struct kv_env *env, enum ib_qp_type type,
 		u32 depth, struct ib_srq *srq)
 {
-	struct ib_cq_init_attr cq = { .cqe = 2 * depth };
+	struct ib_cq_init_attr cq = {
+		.cqe = 2 * depth,
+		.comp_vector = env->vector,
+	};
 	int ret;
 
 	memset(end, 0, sizeof(*end));

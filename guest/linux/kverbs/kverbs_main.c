@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Runs all tests when the module is loaded, or, with "dead", those that the device
- * does not survive. Prints "kverbs: ok NAME" or "kverbs:
- * not ok NAME" for each, with the reason before it, and "kverbs: done".
+ * Runs its tests when the module is loaded: all that one processor can run; with
+ * "smp" those that need two; with "dead" those that the device does not survive.
+ * Prints "kverbs: ok NAME" or "kverbs: not ok NAME" for each, after the reason of a
+ * failure, and "kverbs: done" at the end.
  */
 #include <linux/module.h>
 #include "kverbs.h"
@@ -13,6 +14,10 @@ module_param(device, charp, 0444);
 static char *only;
 module_param(only, charp, 0444);
 MODULE_PARM_DESC(only, "the one test to run");
+
+static bool smp;
+module_param(smp, bool, 0444);
+MODULE_PARM_DESC(smp, "run the tests that need two processors");
 
 static bool dead;
 module_param(dead, bool, 0444);
@@ -43,6 +48,8 @@ static int __init kv_init(void)
 	if (!ret) {
 		if (dead) {
 			kv_run(&env, kv_dead_tests);
+		} else if (smp) {
+			kv_run(&env, kv_smp_tests);
 		} else {
 			kv_run(&env, kv_msg_tests);
 			kv_run(&env, kv_mem_tests);

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Handlers of events on two processors, and destruction beside them.
+ */
+#include <linux/delay.h>
+#include <linux/ktime.h>
+#include "kverbs.h"
+
+#define KV_MEET_MS	5000	/* a handler that waits for another, at most */
+#define KV_STAY_MS	200
+
+static atomic_t kv_inside;	/* handlers that run */
+static atomic_t kv_met;		/* handlers that ran while another did */
+static atomic_t kv_left;	/* handlers that have returned */
+
+static bool kv_until(const atomic_t *count, int want, int ms)
+{
+	ktime_t end = ktime_add_ms(ktime_get(), ms);
+
+	while (atomic_read(count) < want) {
+		if (ktime_after(ktime_get(), end))
+			return false;
+		cpu_relax();
+	}
+	return true;
+}
+
+static void kv_meet(struct kv_end *end)
+{
+	atomic_inc(&kv_inside);
+	if (kv_until(&kv_inside, 2, KV_MEET_MS))
+		atomic_inc(&kv_met);
+	complete(&end->event);
+}
+
+static void kv_stay(struct kv_end *end)
+{
+	atomic_inc(&kv_inside);
+	mdelay(KV_STAY_MS);
+	atomic_inc(&kv_left);
+}
+
+/* Two ends, connected, with a completion vector each. */
+static int kv_vectors_init(struct kv_end p[2], struct kv_env *env,
+			   void (*handler)(struct kv_end *end))
+{
+	int i, ret = 0;
+
+	memset(p, 0, 2 * sizeof(*p));
+	if (env->dev->num_comp_vectors < 2)
+		return -EOPNOTSUPP;
+	for (i = 0; i < 2 && !ret; i++) {
+		env->vector = i;
+		ret = kv_end_init(&p[i], env, IB_QPT_RC, 8, NULL);
+		p[i].handler = handler;
+	}
+	env->vector = 0;
+	for (i = 0; i < 2 && !ret; i++)
+		ret = kv_connect(&p[i], &p[1 - i]);
+	atomic_set(&kv_inside, 0);
+	atomic_set(&kv_met, 0);
+	atomic_set(&kv_left, 0);
+	return ret;
+}
+
+/* No lock of the driver keeps one handler from running beside the other. */
+static int kv_test_beside(struct kv_env *env)
+{
+	struct kv_end p[2];
+	int i, ret = kv_vectors_init(p, env, kv_meet);
+
+	KV_CHECK(!ret);
+	for (i = 0; i < 2; i++)
+		KV_CHECK(!ib_req_notify_cq(p[i].cq, IB_CQ_NEXT_COMP));
+	KV_CHECK(!kv_post_recv(&p[1], 1, 0, 64));
+	KV_CHECK(!kv_send(&p[0], 2, 0, 64, IB_SEND_SIGNALED));
+	for (i = 0; i < 2; i++)
+		KV_CHECK(wait_for_completion_timeout(&p[i].event, KV_LATE));
+	KV_CHECK(atomic_read(&kv_met) == 2);
+out:
+	kv_pair_fini(p);
+	return ret;
+}
+
+/* Destruction waits for a handler that runs on another processor. */
+static int kv_test_destroy_beside(struct kv_env *env)
+{
+	struct kv_end p[2];
+	int ret = kv_vectors_init(p, env, kv_stay);
+
+	/* that of the second vector runs on the second processor */
+	set_cpus_allowed_ptr(current, cpumask_of(0));
+	KV_CHECK(!ret);
+	KV_CHECK(!ib_req_notify_cq(p[1].cq, IB_CQ_NEXT_COMP));
+	KV_CHECK(!kv_post_recv(&p[1], 1, 0, 64));
+	KV_CHECK(!kv_send(&p[0], 2, 0, 64, 0));
+	KV_CHECK(kv_until(&kv_inside, 1, KV_MEET_MS));
+	KV_CHECK(!atomic_read(&kv_left));
+	WARN_ON(ib_destroy_qp(p[1].qp));
+	p[1].qp = NULL;
+	ib_destroy_cq(p[1].cq);
+	p[1].cq = NULL;
+	KV_CHECK(atomic_read(&kv_left) == 1);
+out:
+	kv_pair_fini(p);
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+	return ret;
+}
+
+const struct kv_test kv_smp_tests[] = {
+	{ "beside", kv_test_beside },
+	{ "destroy_beside", kv_test_destroy_beside },
+	{ }
+};
