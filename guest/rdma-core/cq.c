@@ -251,12 +251,25 @@ static void cq_clean(struct ernic_cq *cq, bool xrc, uint32_t n,
 	}
 }
 
-void ernic_cq_clean(struct ernic_cq *cq, uint32_t qpn, struct ernic_srq *srq)
-{
-	cq_clean(cq, false, qpn, srq);
-}
-
 void ernic_cq_clean_xrc(struct ernic_cq *cq, uint32_t srqn)
 {
 	cq_clean(cq, true, srqn, NULL);
+}
+
+/* One queue after the other; both may be the same. */
+void ernic_qp_clean_cqs(struct ernic_qp *qp)
+{
+	struct ernic_cq *a = qp->send_cq, *b = qp->recv_cq;
+	uint32_t qpn = qp->vqp.qp.qp_num;
+
+	if (a) {
+		ernic_lock(&a->lock);
+		cq_clean(a, false, qpn, qp->srq);
+		ernic_unlock(&a->lock);
+	}
+	if (!b || a == b)
+		return;
+	ernic_lock(&b->lock);
+	cq_clean(b, false, qpn, qp->srq);
+	ernic_unlock(&b->lock);
 }

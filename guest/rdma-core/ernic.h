@@ -261,7 +261,7 @@ int ernic_table_reserve(struct ernic_table *table, uint32_t n);
 void ernic_table_set(struct ernic_table *table, uint32_t n, void *obj);
 void ernic_table_fini(struct ernic_table *table);
 
-/* ernic.c */
+/* clock.c */
 int ernic_clock(struct ibv_context *ibctx, uint64_t *ns);
 int ernic_ptp_time(struct ibv_context *ibctx, uint64_t device, uint64_t *ns);
 
@@ -312,10 +312,10 @@ struct ibv_cq_ex *ernic_create_cq_ex(struct ibv_context *ibctx,
 int ernic_resize_cq(struct ibv_cq *ibcq, int cqe);
 int ernic_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr);
 int ernic_destroy_cq(struct ibv_cq *ibcq);
-/* Takes the entries of a queue pair out; the caller holds the lock. */
-void ernic_cq_clean(struct ernic_cq *cq, uint32_t qpn, struct ernic_srq *srq);
-/* The same for what XRC targets have received into an SRQ. */
+/* Removes the completions of an SRQ of XRC; the caller holds the lock. */
 void ernic_cq_clean_xrc(struct ernic_cq *cq, uint32_t srqn);
+/* Removes the completions of a queue pair from its completion queues. */
+void ernic_qp_clean_cqs(struct ernic_qp *qp);
 /* Consumed is what is before ci: told to the device, without a doorbell. */
 static inline void ernic_cq_consumed(struct ernic_cq *cq)
 {
@@ -376,8 +376,6 @@ int ernic_modify_qp_rate_limit(struct ibv_qp *ibqp,
 int ernic_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
 		   struct ibv_qp_init_attr *init);
 int ernic_destroy_qp(struct ibv_qp *ibqp);
-/* Takes its completions out of the queues where they are. */
-void ernic_qp_clean_cqs(struct ernic_qp *qp);
 
 /* rwq.c */
 struct ibv_wq *ernic_create_wq(struct ibv_context *ibctx,

@@ -217,24 +217,6 @@ struct ibv_qp *ernic_create_qp(struct ibv_pd *ibpd,
 
 /* ---- the rest of its life ------------------------------------------------ */
 
-/* Of one queue after the other; it may be one for both. */
-void ernic_qp_clean_cqs(struct ernic_qp *qp)
-{
-	struct ernic_cq *a = qp->send_cq, *b = qp->recv_cq;
-	uint32_t qpn = qp->vqp.qp.qp_num;
-
-	if (a) {
-		ernic_lock(&a->lock);
-		ernic_cq_clean(a, qpn, qp->srq);
-		ernic_unlock(&a->lock);
-	}
-	if (!b || a == b)
-		return;
-	ernic_lock(&b->lock);
-	ernic_cq_clean(b, qpn, qp->srq);
-	ernic_unlock(&b->lock);
-}
-
 static int modify_with_rate(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 			    int mask, uint32_t burst)
 {
