@@ -342,6 +342,45 @@ GENERATE += [(why, {'events': CHAPTERS + text + '\n'}) for why, text in (
 GENERATE += [('before the first chapter', {'events': EVENT})]
 
 
+def driver(**texts):
+    """C files of the driver, by their stems, and a header."""
+    return {'guest/linux/ernic/one.h': ONE_H,
+            **{f'guest/linux/ernic/{stem}.c': text for stem, text in texts.items()}}
+
+
+ONE_H = """int a(void);
+int b(struct b *b);
+static inline int through(void)
+{
+\treturn b(0);
+}
+#define again() \\
+\tthrough()
+extern const struct ops c_ops;
+"""
+A, B = 'int a(void)\n{\n\treturn 0;\n}\n', 'int b(struct b *b)\n{\n\treturn 0;\n}\n'
+CALLS = [
+    (None, driver(a=A, b=B + 'static int f(void)\n{\n\treturn a();\n}\n')),
+    ('a.c calls b.c (b), b.c calls a.c (a)',
+     driver(a=A + 'int f = b(0);\n', b=B + 'int g = a();\n')),
+    # Through a macro and an inline function; by the address in a table.
+    ('a.c calls b.c (b)', driver(a=A + 'int f = again();\n', b=B + 'int g = a();\n')),
+    ('c.c calls a.c (a)', driver(
+        a=A + 'const void *p = &c_ops;\n', c='const struct ops c_ops = { .a = a };\n')),
+    ('c.c calls a.c (a)', driver(a=A + 'int f = b(0);\n', b=B + 'int g = c;\n',
+                                 c='int c = a();\n')),
+    # Not calls: in comments and strings, of static functions, of other folders.
+    (None, driver(a=A + '/* b() */\nconst char *f = "b";\n', b=B + 'int g = a();\n')),
+    (None, driver(a=A + 'static ' + B + 'int f = b(0);\n',
+                  c='static ' + B + 'int g = a();\n')),
+    (None, {**driver(a=A + 'int f = b(0);\n'),
+            'guest/rdma-core/b.c': B + 'int g = a();\n'}),
+    ('ernic-abi.h: defines a function', {'guest/linux/ernic/ernic-abi.h':
+                                         'static inline int a(void)\n{\n}\n'}),
+    (None, {'guest/linux/ernic/ernic-abi.h': '/* inline */\nstruct a { int b; };\n'}),
+]
+
+
 def run(script, root):
     if script == 'gen-trace-stub':
         args = ['--header', root / 'events', root / 'out.h']
@@ -368,7 +407,8 @@ def case(script, expect, tree):
 
 def main():
     suites = {'check-style': STYLE, 'check-layers': LAYERS, 'check-trace': TRACE,
-              'check-readme': README, 'check-prose': PROSE, 'gen-trace-stub': GENERATE}
+              'check-readme': README, 'check-prose': PROSE, 'check-calls': CALLS,
+              'gen-trace-stub': GENERATE}
     return cases.run(
         (f'{script} ' + (f'refuses: {expect}' if expect else 'accepts'),
          case, script, expect, tree)
