@@ -32,6 +32,7 @@ CLEAN = (
     'docs/timing.md',
     'docs/user-guide.md',
     'docs/verbs-face.md',
+    'guest/',
     'include/',
     'scripts/',
     'tests/conformance/',

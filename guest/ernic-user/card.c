@@ -37,8 +37,8 @@ static const struct {
     { true, 4 << 20, PG332_V3_1, 0x40000 },
     { true, 8 << 20, PG332_V4_0, 0x200000 },
     { true, 16 << 20, PG332_V4_2, 0x800000 },
-    { false, 2 * PG332_V3_SIZE, PG332_V3_1, 0 },      /* the side stream is behind */
-    { false, 2 * PG332_V4_SIZE, PG332_V4_2, 0 },      /* or 4.0: a register tells */
+    { false, 2 * PG332_V3_SIZE, PG332_V3_1, 0 },      /* the side stream is behind this BAR */
+    { false, 2 * PG332_V4_SIZE, PG332_V4_2, 0 },      /* or 4.0: a register shows it */
 };
 
 static int open_file(const struct card *card, const char *name, int flags)
@@ -195,7 +195,7 @@ static uint64_t physical(const void *at)
     close(fd);
     entry &= (1ull << 55) - 1;
     if (!entry) {
-        die("/proc/self/pagemap tells no addresses: not root?");
+        die("/proc/self/pagemap shows no addresses: not root?");
     }
     return entry * 4096;
 }

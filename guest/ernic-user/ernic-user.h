@@ -43,7 +43,7 @@ void card_open(struct card *card, unsigned nth);
 /* AREA bytes, zeroed; for the ERNIC they are contiguous. */
 struct mem mem_alloc(struct card *card, bool on_card);
 
-/* ---- meet.c: what both ends tell each other over TCP ------------------------ */
+/* ---- meet.c: the exchange of both ends over TCP ----------------------------- */
 
 struct end {
     uint32_t qpn, psn, ip, rkey, slot, mtu;
@@ -55,7 +55,7 @@ struct end {
 FILE *meet(const char *host, unsigned port);
 /* Address and MAC of the interface that the connection uses. */
 void own_address(FILE *peer, struct end *own);
-/* Each tells of itself. */
+/* Each end sends a description of itself. */
 void introduce(FILE *peer, const struct end *own, struct end *other);
 void say(FILE *peer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

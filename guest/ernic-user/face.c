@@ -12,8 +12,8 @@
 
 #define UDP_PORT    22222
 #define RKEY        8               /* entry 0 of the table, key byte 8 */
-#define SECONDS     20              /* for anything to happen */
-#define FATAL_DEPTH 64              /* entries of 8 bytes that tell of fatal errors */
+#define SECONDS     20              /* until something has to happen */
+#define FATAL_DEPTH 64              /* entries of 8 bytes that report fatal errors */
 
 /* Offsets in the area of the queues. */
 enum {
@@ -162,7 +162,7 @@ void face_open(struct face *f)
     f->own.rkey = RKEY;
 }
 
-/* Disabled and empty, with pointers at 0, for whoever comes next. */
+/* Leaves it disabled and empty, with pointers at 0, for the next program. */
 static void clear_qp(struct face *f)
 {
     static const uint8_t zero[] = {
@@ -221,13 +221,13 @@ void face_connect(struct face *f)
 
 /* ---- requests -------------------------------------------------------------------- */
 
-/* What an index register holds after @count of them. */
+/* The value of an index register after @count requests. */
 static uint32_t pointer(uint32_t count, uint32_t depth)
 {
     return count ? (count - 1) % depth + 1 : 0;
 }
 
-/* Dies with what the registers say of the reason. */
+/* Dies with the reason, as the registers show it. */
 static void check_fatal(struct face *f, time_t since)
 {
     uint32_t status = get_qp(f, PG332_STATQP), last;
@@ -305,8 +305,8 @@ const uint8_t *face_receive(struct face *f)
 }
 
 /*
- * All but the last one: a peer that fills a whole ring would take the index to
- * where it was, and a full ring looks like an empty one.
+ * All but the last one: a peer that fills the whole ring would move the index back to
+ * its old value, and a full ring looks like an empty one.
  */
 void face_give_back(struct face *f)
 {

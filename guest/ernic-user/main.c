@@ -59,7 +59,7 @@ void die(const char *format, ...)
     exit(1);
 }
 
-/* ---- what is in the messages ------------------------------------------------------ */
+/* ---- contents of the messages ----------------------------------------------------- */
 
 static uint8_t byte_at(unsigned seed, uint32_t off)
 {
@@ -76,7 +76,7 @@ static void fill(uint8_t *at, unsigned seed, uint32_t off, uint32_t len)
     }
 }
 
-/* Nothing is left of what a former job has put there. */
+/* Clears the data of an earlier job. */
 static void spoil(uint8_t *at, unsigned seed, uint32_t len)
 {
     uint32_t i;

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What both ends tell each other over TCP: lines of text.
+ * The exchange of both ends over TCP, in lines of text.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -166,7 +166,7 @@ def unpack(debs, root):
         files.stdout.close()
         if files.wait():
             raise SystemExit(f'guest/image: cannot unpack {deb}')
-        # What dpkg would know: a file of the package's name has its version.
+        # A file of the package's name has its version, in the place of dpkg's database.
         name, version, _ = deb.name.split('_')
         (root / VERSIONS).mkdir(parents=True, exist_ok=True)
         (root / VERSIONS / name).write_text(version.replace('%3a', ':') + '\n')
@@ -393,7 +393,7 @@ def put_provider(folder, programs, root):
 
 def put_kernel(file, target):
     """The kernel as an ELF file, which starts at once: inside the emulated machine
-    its decompression takes half of the boot. What is not xz stays as it is."""
+    its decompression takes half of the boot. Anything but xz stays as it is."""
     data = file.read_bytes()
     setup_sectors = data[0x1f1]             # Linux' boot protocol
     offset, length = struct.unpack_from('<II', data, 0x248)
@@ -449,7 +449,7 @@ def kernel_names(version):
 
 
 def last_line(script, *arguments, **environment):
-    """What a script of this repository made; it speaks on stderr."""
+    """The file that a script of this repository builds; its messages go to stderr."""
     done = subprocess.run([script, *arguments], stdout=subprocess.PIPE, text=True,
                           check=False, env=dict(os.environ, **environment))
     if done.returncode or not done.stdout.strip():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A kernel that looks for mistakes of drivers: locks, leaks, objects used too long.
+"""A kernel that detects mistakes of drivers: locks, leaks, use after free.
 
 Debian has none, so it is built here, from Debian's source, with debug.config and
 nothing more: everything that the guest needs is built in. Its folder looks like that of
@@ -22,12 +22,12 @@ UNUSED = ['*.rst', '*.yaml', '*.svg', '*.dts', '*.dtsi',
               'arch/sh', 'arch/sparc', 'drivers/gpu', 'drivers/media',
               'drivers/staging', 'drivers/scsi', 'drivers/net/ethernet',
               'drivers/net/wireless', 'sound', 'tools/testing'))]
-# What is left when it is built: what modules are built with.
+# The files that stay after the build: those to build modules with.
 NEEDED = ['Makefile', 'arch', 'include', 'scripts', 'tools', 'Kbuild', 'Kconfig']
 
 
 def name():
-    """Of what is made here, as it is made now."""
+    """The name of the kernel that this configuration gives."""
     recipe = CONFIG.read_bytes() + Path(__file__).read_bytes()
     return f'linux-debug-{hashlib.sha256(recipe).hexdigest()[:12]}'
 
@@ -45,7 +45,7 @@ def unpack(packages, tools, folder):
 
 
 def prune(folder):
-    """Leave what modules are built with."""
+    """Remove all but the files to build modules with."""
     for path in (folder / SOURCE).iterdir():
         if path.is_dir() and path.name not in NEEDED:
             shutil.rmtree(path)

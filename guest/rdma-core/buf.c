@@ -71,9 +71,8 @@ void ernic_buf_free(struct ernic_buf *buf)
 }
 
 /*
- * A ring has so many entries, or those that fill a page, if more: programs that
- * wait for an event and then poll once may be a little behind, as they may with
- * other adapters.
+ * A ring has so many entries, or as many as fill a page, if that is more: programs that
+ * poll once for an event may lag a little, as with other adapters.
  */
 uint32_t ernic_depth(uint32_t entries, size_t bytes)
 {
@@ -100,7 +99,7 @@ void ernic_wq_fini(struct ernic_wq *wq)
 	ernic_lock_fini(&wq->lock);
 }
 
-/* As the device does when the queue pair enters RESET. */
+/* The same as the device does when the queue pair enters RESET. */
 void ernic_wq_reset(struct ernic_wq *wq)
 {
 	wq->pi = 0;

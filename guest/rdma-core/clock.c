@@ -6,7 +6,7 @@
 
 #include "ernic.h"
 
-/* Returns 0, or EOPNOTSUPP: this driver shows no clock. */
+/* Returns 0 and the device's clock in ns, or EOPNOTSUPP: the driver shows none. */
 int ernic_clock(struct ibv_context *ibctx, uint64_t *ns)
 {
 	struct ernic_context *ctx = to_ernic_context(ibctx);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Completion queues: made, resized, cleaned of a queue pair's entries.
+ * Completion queues: creation, resizing, removal of a queue pair's completions.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static int cq_command(struct ibv_context *ibctx,
 	cmd.drv_payload.buf_addr = (uintptr_t)cq->buf.addr;
 	cmd.drv_payload.ci_addr = (uintptr_t)cq->ci_buf.addr;
 	cmd.drv_payload.depth = cq->depth;
-	/* Every entry has its time: the kernel need not know. */
+	/* Every entry has a timestamp, whatever the kernel knows. */
 	ret = ibv_cmd_create_cq_ex(ibctx, attr,
 #ifdef ERNIC_HAVE_verbs_create_cq_prov_attr
 				   NULL,
@@ -153,7 +153,7 @@ static int cq_resize_locked(struct ernic_cq *cq, uint32_t depth)
 	if (ret)
 		return ret;
 	cq_prepare(buf.addr, depth, cq->ci);
-	/* The device moves what it does not know to be consumed. */
+	/* The device moves all entries that it does not know to be consumed. */
 	ernic_ring(cq->vcq.cq.context,
 		   ERNIC_DB(ERNIC_DB_CQ, cq->cqn, cq->ci));
 	cmd.drv_payload.buf_addr = (uintptr_t)buf.addr;
@@ -178,9 +178,9 @@ int ernic_resize_cq(struct ibv_cq *ibcq, int cqe)
 	if (cqe <= 0 ||
 	    cqe > to_ernic_context(ibcq->context)->caps.max_cqe)
 		return ernic_error(EINVAL);
-	/* Not more than asked for: who makes it smaller wants the memory. */
+	/* No larger than requested: a smaller ring is to free memory. */
 	ernic_lock(&cq->lock);
-	/* An older index behind that of the new ring would not arm it. */
+	/* An older index that arrives after the new ring would not arm it. */
 	ernic_lock(&cq->arm_lock);
 	ret = cq_resize_locked(cq, cqe < 2 ? 2 : roundup_pow_of_two(cqe));
 	ernic_unlock(&cq->arm_lock);
@@ -211,7 +211,7 @@ int ernic_destroy_cq(struct ibv_cq *ibcq)
 	return 0;
 }
 
-/* Entries of XRC are those of their SRQ, else of their queue pair. */
+/* Completions of XRC belong to their SRQ, others to their queue pair. */
 static bool is_of(const struct ernic_cqe *cqe, bool xrc, uint32_t n)
 {
 	if (!(cqe->flags & ERNIC_CQE_XRC))
@@ -220,8 +220,8 @@ static bool is_of(const struct ernic_cqe *cqe, bool xrc, uint32_t n)
 }
 
 /*
- * From the newest entry back, the others move up over those that go. Each slot
- * keeps its phase, which tells of the round and not of the entry.
+ * Goes from the newest entry back and moves the others over the removed ones. Each slot
+ * keeps its phase, which belongs to the round and not to the entry.
  */
 static void cq_clean(struct ernic_cq *cq, bool xrc, uint32_t n,
 		     struct ernic_srq *srq)

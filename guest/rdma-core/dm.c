@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * The device's own memory: mapped while it is allocated, copied in words.
+ * Device memory: mapped while it is allocated, copied in words.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "ernic.h"
 #include "ernic_cmd.h"
 
-/* Copies are of whole words of so many bytes, as devices do it. */
+/* Copies consist of whole words of so many bytes, as with other devices. */
 #define DM_WORD 4
 
 static bool dm_range_ok(const struct ernic_dm *dm, uint64_t offset,
@@ -31,7 +31,7 @@ static int dm_write(struct ibv_dm *ibdm, uint64_t offset, const void *from,
 	if (!dm_range_ok(dm, offset, length))
 		return ernic_error(EINVAL);
 	memcpy((uint8_t *)dm->addr + offset, from, length);
-	/* there before what is posted behind it */
+	/* visible to the device before requests that are posted next */
 	mmio_flush_writes();
 	return 0;
 }

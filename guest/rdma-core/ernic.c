@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * The provider: which devices it is for, contexts, what a device can do.
+ * The provider: the devices that it supports, contexts, device attributes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static int ernic_query_device_ex(struct ibv_context *ibctx,
 				       &resp_size);
 	if (ret)
 		return ret;
-	/* What is hashed, and how, the kernel leaves to the provider. */
+	/* The kernel leaves the hash function and its fields to the provider. */
 	if (attr_size >= offsetofend(struct ibv_device_attr_ex, rss_caps) &&
 	    attr->rss_caps.max_rwq_indirection_tables) {
 		attr->rss_caps.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ;
@@ -60,8 +60,8 @@ static int ernic_query_port(struct ibv_context *ibctx, uint8_t port,
 
 #ifdef ERNIC_HAVE_query_port_speed
 /*
- * Units of 100 Mb/s. A kernel that lacks the command still tells the speed of
- * a lane, by a code, and how many there are.
+ * In units of 100 Mb/s. A kernel without the command still reports the number of
+ * lanes, and the speed of a lane as a code.
  */
 static int ernic_query_port_speed(struct ibv_context *ibctx, uint32_t port,
 				  uint64_t *speed)
@@ -101,7 +101,7 @@ static int ernic_query_rt_values(struct ibv_context *ibctx,
 	ret = ernic_clock(ibctx, &ns);
 	if (ret)
 		return ernic_error(ret);
-	/* All of it in tv_nsec, as other providers have the raw clock. */
+	/* All in tv_nsec, like the raw clock of other providers. */
 	values->raw_clock.tv_sec = 0;
 	values->raw_clock.tv_nsec = ns;
 	values->comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
@@ -189,7 +189,7 @@ static const struct verbs_context_ops ernic_ops = {
 	.unimport_pd = ernic_unimport_pd,
 };
 
-/* Without it the wall clock is the system's. */
+/* Without the page, wall clock times are the system's. */
 static void map_clock(struct ernic_context *ctx, int cmd_fd)
 {
 	void *page;
@@ -243,7 +243,7 @@ err:
 	return NULL;
 }
 
-/* A context of another process, by its file: the same doorbell page. */
+/* Imports the context of another process by its file: the same doorbell page. */
 static struct verbs_context *ernic_import_context(struct ibv_device *ibdev,
 						  int cmd_fd)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
  * libernic: the objects of a process, on top of the rings and doorbells of
- * ernic_abi.h. Counters of rings run freely, as the device's do.
+ * ernic_abi.h. Counters of rings are free-running, like those of the device.
  */
 #ifndef ERNIC_H
 #define ERNIC_H
@@ -63,7 +63,7 @@ static inline void ernic_lock_fini(struct ernic_lock *lock)
 	pthread_spin_destroy(&lock->spin);
 }
 
-/* Objects by number, of 24 bits, in two steps; table.c. */
+/* Objects by their number of 24 bits, in two levels; table.c. */
 #define ERNIC_TABLE_STEP 4096
 
 struct ernic_table_page {
@@ -95,7 +95,7 @@ struct ernic_pd {
 	struct ibv_pd ibv_pd;
 	struct ernic_pd *inner; /* of a parent domain */
 	struct ernic_td *td;	/* of a parent domain, or NULL */
-	atomic_int refs;	/* parent domains, and what was made in one */
+	atomic_int refs;	/* parent domains, and objects created in one */
 	void *(*alloc)(struct ibv_pd *pd, void *pd_context, size_t size,
 		       size_t alignment, uint64_t resource_type);
 	void (*free)(struct ibv_pd *pd, void *pd_context, void *ptr,
@@ -103,7 +103,7 @@ struct ernic_pd {
 	void *pd_context;
 };
 
-/* What a parent domain's allocator is told that the memory is for. */
+/* The purpose of memory, for the allocator of a parent domain. */
 enum ernic_resource {
 	ERNIC_RES_CQ = 1,
 	ERNIC_RES_SRQ,
@@ -119,7 +119,7 @@ struct ernic_buf {
 	struct ernic_pd *from; /* its allocator gave the memory, or NULL */
 };
 
-/* A ring of requests. Whoever posts holds the lock. */
+/* A ring of requests. Posting holds the lock. */
 struct ernic_wq {
 	struct ernic_lock lock;
 	struct ernic_buf buf;
@@ -127,7 +127,7 @@ struct ernic_wq {
 	uint32_t stride; /* bytes */
 	uint32_t max_sge;
 	uint32_t pi;	 /* requests posted */
-	atomic_uint ci;	 /* requests known to be done, told by completions */
+	atomic_uint ci;	 /* requests known to be done, by completions */
 	uint64_t db;	 /* doorbell, less the index */
 };
 
@@ -149,7 +149,7 @@ struct ernic_cq {
 	uint32_t cqn;
 	uint32_t ci;		/* entries consumed */
 	_Atomic(__le32) *ci_word; /* the same for the device */
-	uint32_t seen;		/* entries that were there when it was armed last */
+	uint32_t seen;		/* entries in the ring when it was last armed */
 	struct ernic_cqe *cur;	/* between start_poll and end_poll */
 	struct ernic_qp *cur_qp;
 };
@@ -160,7 +160,7 @@ struct ernic_qp {
 	struct ernic_srq *srq; /* or NULL */
 	struct ernic_cq *send_cq; /* NULL: an XRC target */
 	struct ernic_cq *recv_cq; /* NULL: XRC */
-	bool over_table; /* nothing below: its table's queues receive */
+	bool over_table; /* uses nothing below: the queues of its table receive */
 	uint32_t max_inline;
 	struct ernic_wq sq;
 	struct ernic_wq rq; /* unused with an SRQ, and of XRC */
@@ -171,7 +171,7 @@ struct ernic_qp {
 	struct ernic_wqe *wr_cur;
 };
 
-/* A receive work queue, to which qp is what a queue pair is to completions. */
+/* A receive work queue; completions name it like a queue pair, qp. */
 struct ernic_rwq {
 	struct ibv_wq ibv_wq;
 	struct ernic_qp qp;
@@ -185,7 +185,7 @@ struct ernic_dm {
 
 struct ernic_mw {
 	struct ibv_mw ibv_mw;
-	uint32_t rkey; /* as the device will know it after the binds posted */
+	uint32_t rkey; /* the key after all posted binds */
 };
 
 struct ernic_ah {
@@ -209,7 +209,7 @@ ERNIC_TO(ah, ibv_ah, ibv_ah)
 ERNIC_TO(dm, ibv_dm, vdm.dm)
 ERNIC_TO(rwq, ibv_wq, ibv_wq)
 
-/* What the request with this counter lies in. */
+/* The slot of the request with this counter. */
 static inline void *ernic_wq_slot(const struct ernic_wq *wq, uint32_t counter)
 {
 	return (uint8_t *)wq->buf.addr +
@@ -223,9 +223,9 @@ static inline bool ernic_wq_full(struct ernic_wq *wq, uint32_t pi)
 }
 
 /*
- * A completion of the request index tells that the device has taken it, and
- * all before it, from the ring; their slots are free. Those of a shared
- * queue's requests arrive in any order.
+ * The completion of the request index means that the device has copied it and all
+ * earlier ones from the ring; their slots are free. Completions of a shared queue
+ * arrive in any order.
  */
 static inline void ernic_wq_done(struct ernic_wq *wq, uint32_t index)
 {
@@ -238,7 +238,7 @@ static inline void ernic_wq_done(struct ernic_wq *wq, uint32_t index)
 		;
 }
 
-/* One store of 64 bits, which the device sees after all stores before it. */
+/* One store of 64 bits, visible to the device after all earlier stores. */
 static inline void ernic_ring(struct ibv_context *ibctx, uint64_t value)
 {
 	udma_to_device_barrier();
@@ -246,7 +246,7 @@ static inline void ernic_ring(struct ibv_context *ibctx, uint64_t value)
 }
 
 /* table.c */
-/* Without a lock: called while an entry of the object is being taken. */
+/* Without a lock: an entry of the object is being polled, so that it stays. */
 static inline void *ernic_table_find(const struct ernic_table *table,
 				     uint32_t n)
 {
@@ -256,7 +256,7 @@ static inline void *ernic_table_find(const struct ernic_table *table,
 	return page ? page->obj[n % ERNIC_TABLE_STEP] : NULL;
 }
 
-/* These under the lock. Pages stay until the context goes. 0 or ENOMEM. */
+/* Under the lock. Pages stay until the context is freed. 0 or ENOMEM. */
 int ernic_table_reserve(struct ernic_table *table, uint32_t n);
 void ernic_table_set(struct ernic_table *table, uint32_t n, void *obj);
 void ernic_table_fini(struct ernic_table *table);
@@ -316,7 +316,7 @@ int ernic_destroy_cq(struct ibv_cq *ibcq);
 void ernic_cq_clean_xrc(struct ernic_cq *cq, uint32_t srqn);
 /* Removes the completions of a queue pair from its completion queues. */
 void ernic_qp_clean_cqs(struct ernic_qp *qp);
-/* Consumed is what is before ci: told to the device, without a doorbell. */
+/* Reports the entries before ci as consumed, without a doorbell. */
 static inline void ernic_cq_consumed(struct ernic_cq *cq)
 {
 	atomic_store_explicit(cq->ci_word, htole32(cq->ci),
@@ -329,7 +329,7 @@ int ernic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 void ernic_cq_init_ex(struct ernic_cq *cq, uint64_t wc_flags);
 /* The entry with this counter if the device has written it, else NULL. */
 struct ernic_cqe *ernic_cq_entry(struct ernic_cq *cq, uint32_t counter);
-/* What a poll can tell: flags of ibv_create_cq_ex(). */
+/* Fields that polling can return: flags of ibv_create_cq_ex(). */
 #define ERNIC_WC_FLAGS                                                         \
 	(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |         \
 	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * The commands to the kernel with what ernic.ko adds to them.
+ * The commands to the kernel, with the parts that ernic.ko adds to them.
  */
 #ifndef ERNIC_CMD_H
 #define ERNIC_CMD_H

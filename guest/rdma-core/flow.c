@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Rules that give frames to raw packet queue pairs. The kernel has all to do with
- * them.
+ * Rules that steer frames to raw packet queue pairs. The kernel does all the work.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Domains, memory regions and windows, addresses.
+ * Protection domains, memory regions and windows, address handles.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -174,7 +174,7 @@ int ernic_advise_mr(struct ibv_pd *ibpd, enum ibv_advise_mr_advice advice,
 	return ibv_cmd_advise_mr(ibpd, advice, flags, sg_list, num_sge);
 }
 
-/* Of a context that this process was given: handles are the kernel's. */
+/* Imports a region of an imported context; the kernel has issued the handle. */
 struct ibv_mr *ernic_import_mr(struct ibv_pd *ibpd, uint32_t handle)
 {
 	struct verbs_mr *vmr = calloc(1, sizeof(*vmr));

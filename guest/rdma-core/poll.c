@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Taking completions: in the classic form and entry by entry.
+ * Polling completions, with ibv_poll_cq() and entry by entry.
  */
 #include <errno.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static unsigned int wc_flags(const struct ernic_cqe *cqe)
 	       (cqe->flags & ERNIC_CQE_INV ? IBV_WC_WITH_INV : 0);
 }
 
-/* Immediate data as it came, or the key in the byte order of the host. */
+/* Immediate data as received, or the key in the byte order of the host. */
 static __be32 wc_imm(const struct ernic_cqe *cqe)
 {
 	uint32_t imm;
@@ -65,7 +65,7 @@ struct ernic_cqe *ernic_cq_entry(struct ernic_cq *cq, uint32_t counter)
 	return cqe;
 }
 
-/* The queue that the entry's request was posted to; NULL: it is gone. */
+/* The queue that the request was posted to; NULL: it has been destroyed. */
 static struct ernic_wq *cqe_wq(struct ernic_context *ctx,
 			       const struct ernic_cqe *cqe,
 			       struct ernic_qp **last)
@@ -90,15 +90,15 @@ static struct ernic_wq *cqe_wq_xrc(struct ernic_context *ctx,
 	return srq ? &srq->wq : NULL;
 }
 
-/* Of datagrams; of XRC the device tells the SRQ there, which no one asks for. */
+/* The source of a datagram. For XRC the field is the number of the SRQ. */
 static uint32_t wc_src_qp(const struct ernic_cqe *cqe)
 {
 	return cqe->flags & ERNIC_CQE_XRC ? 0 : le32toh(cqe->src_qp);
 }
 
 /*
- * The next entry, consumed: its queue has the slots of requests back. *last
- * saves looking up the queue pair of the entry before. NULL: there is none.
+ * Consumes the next entry and frees the slots of its request; NULL: there is none.
+ * *last caches the queue pair of the previous entry.
  */
 static struct ernic_cqe *cq_next(struct ernic_cq *cq, struct ernic_qp **last)
 {
@@ -111,7 +111,7 @@ static struct ernic_cqe *cq_next(struct ernic_cq *cq, struct ernic_qp **last)
 		wq = cqe->flags & ERNIC_CQE_XRC ? cqe_wq_xrc(ctx, cqe) :
 						  cqe_wq(ctx, cqe, last);
 		if (!wq)
-			continue; /* of what is gone */
+			continue; /* its queue has been destroyed */
 		ernic_wq_done(wq, le32toh(cqe->index));
 		return cqe;
 	}
@@ -157,15 +157,15 @@ int ernic_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 }
 
 /*
- * Entries that are in the ring, read or not: an event is for what comes behind
- * them. An entry that is too late for this raises it when the device is told.
+ * Counter of the entries in the ring, polled or not: the event is for the entry after
+ * them. If the device writes it before it is armed, arming raises the event.
  */
 static uint32_t cq_seen(struct ernic_cq *cq)
 {
 	uint32_t ci = le32toh(atomic_load_explicit(cq->ci_word,
 						   memory_order_acquire));
 
-	/* Of long ago: any number of entries may have passed since. */
+	/* Too old: any number of entries may have been consumed since. */
 	if (cq->seen - ci > cq->depth)
 		cq->seen = ci;
 	while (cq->seen - ci < cq->depth && ernic_cq_entry(cq, cq->seen))
@@ -180,8 +180,8 @@ int ernic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 						   ERNIC_DB_CQ_ARM;
 
 	/*
-	 * A lock of its own, so that one may arm between start_poll and
-	 * end_poll: indices reach the device in their order.
+	 * A lock of its own: a program may arm between start_poll and end_poll,
+	 * and indices have to reach the device in order.
 	 */
 	ernic_lock(&cq->arm_lock);
 	ernic_ring(ibcq->context, ERNIC_DB(kind, cq->cqn, cq_seen(cq)));
@@ -246,7 +246,7 @@ static __be32 ex_imm_data(struct ibv_cq_ex *ex)
 	return wc_imm(ex_to_cq(ex)->cur);
 }
 
-/* A number of the entry, of 32 bits. */
+/* Fields of the entry with 32 bits. */
 #define EX_READ(field)                                                         \
 	static uint32_t ex_##field(struct ibv_cq_ex *ex)                       \
 	{                                                                      \
@@ -267,8 +267,8 @@ static uint64_t ex_timestamp(struct ibv_cq_ex *ex)
 }
 
 /*
- * The PTP clock's time; without one, as long ago by the system's clock as it is by
- * the device's.
+ * The PTP clock's time. Without one, the system's time, minus the time that has passed
+ * by the device's clock.
  */
 static uint64_t ex_wallclock(struct ibv_cq_ex *ex)
 {
@@ -284,7 +284,7 @@ static uint64_t ex_wallclock(struct ibv_cq_ex *ex)
 	       (device - ex_timestamp(ex));
 }
 
-/* InfiniBand's own, of which RoCE has none. */
+/* Fields of InfiniBand, which RoCE does not have. */
 static uint32_t ex_slid(struct ibv_cq_ex *ex)
 {
 	return 0;

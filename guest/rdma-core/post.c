@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Work requests: from verbs' form to the device's, and into the rings.
+ * Posting: conversion of work requests to the device's format, into the rings.
  */
 #include <errno.h>
 #include <string.h>
@@ -35,11 +35,11 @@ void ernic_wqe_atomic(struct ernic_wqe *wqe, uint64_t raddr, uint32_t rkey,
 	wqe->atomic.swap = htole64(swap);
 }
 
-/* An address handle is good in its protection domain only (IBTA 10.2.2.2). */
+/* An address handle is valid in its protection domain only (IBTA 10.2.2.2). */
 int ernic_wqe_ud(struct ernic_qp *qp, struct ernic_wqe *wqe, struct ibv_ah *ah,
 		 uint32_t qpn, uint32_t qkey)
 {
-	/* The number: parent domains and imported ones share it. */
+	/* Parent domains and imported ones share the handle. */
 	if (ah->pd->handle != qp->pd->ibv_pd.handle)
 		return EINVAL;
 	wqe->ud.qkey = htole32(qkey);
@@ -48,13 +48,13 @@ int ernic_wqe_ud(struct ernic_qp *qp, struct ernic_wqe *wqe, struct ibv_ah *ah,
 	return 0;
 }
 
-/* The SRQ of the peer's, on an XRC initiator: the same place in every request. */
+/* The peer's SRQ, for an XRC initiator: at the same offset in every request. */
 void ernic_wqe_xrc(struct ernic_wqe *wqe, uint32_t srqn)
 {
 	wqe->send.xrc_srq = htole32(srqn);
 }
 
-/* A key to invalidate, where others have immediate data. */
+/* The key to invalidate, in the place of immediate data. */
 void ernic_wqe_key(struct ernic_wqe *wqe, uint32_t key)
 {
 	uint32_t imm = htole32(key);
@@ -62,7 +62,7 @@ void ernic_wqe_key(struct ernic_wqe *wqe, uint32_t key)
 	memcpy(wqe->imm, &imm, sizeof(wqe->imm));
 }
 
-/* rkey: what a window of type 2 is to have; type 1 is the device's to step. */
+/* rkey: the new key of a window of type 2; the device steps that of type 1. */
 int ernic_wqe_bind(struct ernic_wqe *wqe, struct ibv_mw *ibmw, uint32_t rkey,
 		   const struct ibv_mw_bind_info *info)
 {
@@ -118,7 +118,7 @@ int ernic_wqe_inline(struct ernic_qp *qp, struct ernic_wqe *wqe,
 	return 0;
 }
 
-/* The 8 bytes of ATOMIC WRITE: every slot has room for as much as one SGE. */
+/* The 8 bytes of ATOMIC WRITE. They fit, as every slot has room for one SGE. */
 void ernic_wqe_word(struct ernic_wqe *wqe, const void *value)
 {
 	memcpy(wqe + 1, value, 8);
@@ -231,7 +231,7 @@ static int wqe_build(struct ernic_qp *qp, struct ernic_wqe *wqe,
 	return wqe_data(qp, wqe, wr);
 }
 
-/* The window has that key for the requests that follow. */
+/* Requests posted later use this key of the window. */
 static void mw_posted(const struct ibv_send_wr *wr)
 {
 	if (wr->opcode == IBV_WR_BIND_MW &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Queue pairs: made, modified, destroyed.
+ * Queue pairs: creation, modification, destruction.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "ernic.h"
 #include "ernic_cmd.h"
 
-/* ---- making -------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------ */
 
 static bool has_rq(const struct ibv_qp_init_attr_ex *attr)
 {
@@ -46,8 +46,8 @@ static int qp_attr_check(const struct ernic_alloc_ucontext_resp *caps,
 }
 
 /*
- * Makes both queues; cap becomes what they can do, which is what their slots have
- * room for: some programs send inline without having asked for it.
+ * Allocates both queues and sets cap to the capacity of their slots: some programs send
+ * inline data without having asked for it.
  */
 static int qp_queues(struct ernic_qp *qp, bool rq, struct ibv_qp_cap *cap,
 		     const struct ernic_alloc_ucontext_resp *caps)
@@ -117,7 +117,7 @@ static int qp_command(struct ibv_context *ibctx, struct ernic_qp *qp,
 	return ret;
 }
 
-/* In the table before anything can complete, and not under another's number. */
+/* Adds it to the table before a completion can name it. */
 static int qp_register(struct ernic_context *ctx, struct ernic_qp *qp,
 		       struct ibv_qp_init_attr_ex *attr,
 		       const struct ibv_qp_cap *cap)
@@ -180,7 +180,7 @@ struct ibv_qp *ernic_create_qp_ex(struct ibv_context *ibctx,
 	ret = qp_register(ctx, qp, attr, &cap);
 	if (ret)
 		goto err_queues;
-	/* The library's own function clears what it does not know. */
+	/* The library's function clears flags that it does not know. */
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 		qp->vqp.comp_mask |= VERBS_QP_EX;
 	ernic_pd_ref(qp->pd);
@@ -215,7 +215,7 @@ struct ibv_qp *ernic_create_qp(struct ibv_pd *ibpd,
 	return qp;
 }
 
-/* ---- the rest of its life ------------------------------------------------ */
+/* ---- modification and destruction ---------------------------------------- */
 
 static int modify_with_rate(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 			    int mask, uint32_t burst)
@@ -228,7 +228,7 @@ static int modify_with_rate(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 				    &resp.ibv_resp, sizeof(resp));
 }
 
-/* The size of a typical packet is a hint that the device has no use for. */
+/* The device ignores the hint about the size of a typical packet. */
 int ernic_modify_qp_rate_limit(struct ibv_qp *ibqp,
 			       struct ibv_qp_rate_limit_attr *limit)
 {
@@ -277,7 +277,7 @@ int ernic_destroy_qp(struct ibv_qp *ibqp)
 		return ernic_destroy_tgt(ibqp);
 	if (qp->over_table)
 		return ernic_destroy_rss(ibqp);
-	/* No other gets the number before the entries are gone. */
+	/* The number is not reused before the entries are removed. */
 	pthread_mutex_lock(&ctx->table_lock);
 	ret = ibv_cmd_destroy_qp(ibqp);
 	if (!ret) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Receive work queues, tables of them, and queue pairs that spread frames over a
- * table. Completions name a work queue where they name a queue pair else.
+ * Receive work queues, tables of them, and queue pairs that spread frames over a table.
+ * Completions name a work queue in the place of a queue pair.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ struct ibv_wq *ernic_create_wq(struct ibv_context *ibctx,
 				    ring->max_sge * sizeof(struct ernic_sge));
 	if (ret)
 		goto err;
-	/* In the table before anything can complete. */
+	/* In the table before a completion can name it. */
 	pthread_mutex_lock(&ctx->table_lock);
 	ret = wq_command(ctx, rwq, attr);
 	pthread_mutex_unlock(&ctx->table_lock);
@@ -117,7 +117,7 @@ int ernic_destroy_wq(struct ibv_wq *ibwq)
 	struct ernic_rwq *rwq = to_ernic_rwq(ibwq);
 	int ret;
 
-	/* No other gets the number before the entries are gone. */
+	/* The number is not reused before the entries are removed. */
 	pthread_mutex_lock(&ctx->table_lock);
 	ret = ibv_cmd_destroy_wq(ibwq);
 	if (!ret) {

@@ -42,7 +42,7 @@ static int srq_command(struct ernic_srq *srq,
 	return ret;
 }
 
-/* In the table before anything can complete, and not under another's number. */
+/* Adds it to the table before a completion can name it. */
 static int srq_command_xrc(struct ernic_context *ctx, struct ernic_srq *srq,
 			   struct ibv_srq_init_attr_ex *attr)
 {
@@ -145,7 +145,7 @@ int ernic_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num)
 	return 0;
 }
 
-/* Another ring, with what is posted in it; nothing is posted meanwhile. */
+/* Copies the posted requests to a new ring, while the lock prevents posting. */
 static int srq_resize_locked(struct ernic_srq *srq, struct ibv_srq_attr *attr)
 {
 	struct uernic_modify_srq cmd = {};
@@ -210,7 +210,7 @@ int ernic_destroy_srq(struct ibv_srq *ibsrq)
 	struct ernic_srq *srq = to_ernic_srq(ibsrq);
 	int ret;
 
-	/* No other gets the number before the entries are gone. */
+	/* The number is not reused before the entries are removed. */
 	pthread_mutex_lock(&ctx->table_lock);
 	ret = ibv_cmd_destroy_srq(ibsrq);
 	if (!ret && srq->cq) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Objects by their number of 24 bits, in two steps.
+ * Objects by their number of 24 bits, in two levels.
  */
 #include <errno.h>
 #include <stdlib.h>

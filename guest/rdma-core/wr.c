@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Posting piece by piece: wr_start, a request and its data, wr_complete. The
- * first error is kept, and nothing is posted then.
+ * Posting with ibv_wr_start(), requests and their data, ibv_wr_complete(). After the
+ * first error nothing is posted.
  */
 #include <errno.h>
 #include <string.h>
@@ -142,7 +142,7 @@ static_assert((int)IBV_FLUSH_GLOBAL == ERNIC_FLUSH_GLOBAL &&
 		      (int)IBV_FLUSH_MR == ERNIC_FLUSH_MR,
 	      "of a flush, type and level");
 
-/* Of the whole region, where and how much is not looked at. */
+/* For a whole region, address and length are ignored. */
 static void wr_flush(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t raddr,
 		     size_t len, uint8_t type, uint8_t level)
 {
@@ -248,7 +248,7 @@ static void set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 #endif
 #define OPS_RC (OPS_XRC | IBV_QP_EX_WITH_ATOMIC_WRITE | OPS_FLUSH)
 
-/* Returns 0, or EOPNOTSUPP: not all of send_ops are there for this type. */
+/* Returns 0, or EOPNOTSUPP: the type does not have all of send_ops. */
 int ernic_qp_init_ex(struct ernic_qp *qp, enum ibv_qp_type type,
 		     uint64_t send_ops)
 {

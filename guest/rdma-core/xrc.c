@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * XRC: domains, and the targets of queue pairs, which are the kernel's. This
- * process has but a handle of a target; what comes is the SRQs'.
+ * XRC: domains and targets. The kernel owns targets and the process only has a handle;
+ * their messages complete in SRQs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ struct ibv_qp *ernic_create_tgt(struct ibv_context *ibctx,
 	struct ernic_qp *qp;
 	int ret;
 
-	/* librdmacm gives it a protection domain as well, which a target has not. */
+	/* librdmacm passes a protection domain as well, which targets do not have. */
 	if ((attr->comp_mask & ~IBV_QP_INIT_ATTR_PD) != IBV_QP_INIT_ATTR_XRCD) {
 		errno = EOPNOTSUPP;
 		return NULL;

@@ -34,8 +34,8 @@ struct ernic_alloc_ucontext_resp {
 	__u8 sq_stride_max;
 	__u8 rq_stride_max;
 	/*
-	 * Where in the doorbell page 64 bits of the device's clock are read:
-	 * ns, as in completions. 0: nowhere.
+	 * Offset in the doorbell page of 64 bits of the device's clock: ns, as
+	 * in completions. 0: there is no clock to read.
 	 */
 	__u16 db_time_offset;
 	/*
@@ -51,13 +51,16 @@ struct ernic_alloc_ucontext_resp {
 	__u32 reserved;
 };
 
-/* The PTP clock, as what the device's clock is to it. */
+/*
+ * The PTP clock, relative to the device's clock: when the device's clock shows d, the
+ * PTP clock shows time + (d - device) * (1 + rate / 2^32), rounded down.
+ */
 struct ernic_clock_page {
-	/* odd while the rest changes; equal before and behind reading it */
+	/* odd while the rest changes; equal before and after reading it */
 	__u32 seq;
-	/* by how much it is faster, in 2^-32 */
+	/* difference of the rates, in 2^-32; positive: the PTP clock is faster */
 	__s32 rate;
-	/* ns of the device's clock, and the PTP clock's at that moment */
+	/* times of both clocks at one moment, in ns */
 	__aligned_u64 device;
 	__aligned_u64 time;
 };
@@ -71,9 +74,9 @@ struct ernic_create_cq_req {
 	/* ring of depth entries of 64 bytes, cleared; cqe + 1 rounded up */
 	__aligned_u64 buf_addr;
 	/*
-	 * 32-bit consumer counter, kept by the process, that the device reads
-	 * when the ring looks full; 0: the CQ doorbell alone tells it. With it,
-	 * polling needs no doorbell. A multiple of 4.
+	 * Address of a 32-bit consumer counter that the process updates and the
+	 * device reads when the ring looks full, so that polling needs no
+	 * doorbell; 0: there is none. A multiple of 4.
 	 */
 	__aligned_u64 ci_addr;
 	__u32 depth;
@@ -86,7 +89,7 @@ struct ernic_create_cq_resp {
 };
 
 struct ernic_resize_cq_req {
-	/* new ring, phases set as ernic_abi.h demands */
+	/* new ring, with the phases that ernic_abi.h describes */
 	__aligned_u64 buf_addr;
 	__u32 depth;
 	__u32 reserved;
@@ -100,7 +103,7 @@ struct ernic_create_srq_req {
 };
 
 struct ernic_resize_srq_req {
-	/* new ring of the same stride, with what is posted in it */
+	/* new ring of the same stride, which contains the posted requests */
 	__aligned_u64 buf_addr;
 	__u32 depth;
 	__u32 reserved;
@@ -128,9 +131,9 @@ struct ernic_create_qp_resp {
 	__u32 reserved;
 };
 
-/* Beside a rate limit; without it the burst is the device's own. */
+/* With a rate limit. Without this request the device chooses the burst. */
 struct ernic_modify_qp_req {
-	/* bytes at once after a pause */
+	/* size of a burst after a pause, in bytes */
 	__u32 rate_burst;
 	__u32 reserved;
 };
@@ -155,8 +158,8 @@ struct ernic_create_rss_req {
 };
 
 /*
- * Address handles are made in the process; the kernel resolves the next hop.
- * The answer is the first bytes of struct ernic_av, as the device takes it.
+ * Address handles are memory of the process; the kernel resolves the next hop. The
+ * members are those of struct ernic_av.
  */
 struct ernic_create_ah_resp {
 	__u8 dmac[6];
@@ -164,14 +167,14 @@ struct ernic_create_ah_resp {
 	__u8 hop_limit;
 };
 
-/* What the driver adds to ioctl()s: attributes and methods. */
+/* Attributes and methods that the driver adds to the ioctl() interface. */
 enum ernic_query_context_attrs {
 	/* struct ernic_alloc_ucontext_resp */
 	ERNIC_ATTR_QUERY_CONTEXT = (1U << UVERBS_ID_NS_SHIFT),
 };
 
 enum ernic_alloc_dm_attrs {
-	/* 64 bits: where to mmap() the memory, in whole pages */
+	/* 64 bits: the offset to mmap() the memory, in whole pages */
 	ERNIC_ATTR_ALLOC_DM_OFFSET = (1U << UVERBS_ID_NS_SHIFT),
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the files of the driver share: the device, and the functions of each file.
+ * The device, and the functions of each file of the driver.
  * Calls between files point downwards only: main, then the network card and the
  * verbs, then events, then commands (scripts/check-calls.py).
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Addresses: the GID table, handles of the addresses of peers, groups.
+ * Addresses: the GID table, address handles, multicast groups.
  */
 #include <rdma/ib_cache.h>
 #include "ernic_verbs.h"
@@ -48,7 +48,7 @@ void ernic_av_to_ah(const struct ernic_av *av, struct rdma_ah_attr *ah)
 	memcpy(ah->roce.dmac, av->dmac, sizeof(ah->roce.dmac));
 }
 
-/* The layer of MADs asks, to find the request that an answer is to. */
+/* The MAD layer uses it to match a response to its request. */
 int ernic_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 {
 	ernic_av_to_ah(&to_ah(ibah)->av, attr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The commands, typed: values in the processor's order in, handles out.
+ * The commands as functions, with values in the byte order of the processor.
  */
 #include "ernic.h"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Talking to the device: reset, the rings of commands and responses, and what
- * happens when it no longer answers.
+ * Commands and responses: reset, the rings, and the end of a device that does not
+ * answer any more.
  */
 #include <linux/jiffies.h>
 #include "ernic.h"
 
-/* An emulated device may have to wait long for a processor of its host. */
+/* An emulated device may wait long for a processor of its host. */
 #define ERNIC_CMD_TIMEOUT	(30 * HZ)
-/* How long a lost interrupt, or a device that has stopped, goes unnoticed. */
+/* A lost interrupt, or a device that has stopped, is detected within this time. */
 #define ERNIC_CMD_LOOK		(HZ / 2)
 
 static const int ernic_errno[ERNIC_STATUS_COUNT] = {
@@ -40,8 +40,8 @@ static bool ernic_com_answered(struct ernic_dev *dev, u32 index)
 }
 
 /*
- * A device that was reset behind our back is not enabled; one that is absent
- * reads as all ones, FATAL among them.
+ * A device that something else has reset is not enabled. The registers of an absent
+ * device read as ones, FATAL included.
  */
 static bool ernic_com_alive(struct ernic_dev *dev)
 {
@@ -65,7 +65,7 @@ static bool ernic_com_wait(struct ernic_dev *dev, u32 index)
 	return true;
 }
 
-/* The read sees to it that the reset has arrived. */
+/* The reset has arrived when the read returns. */
 static void ernic_com_reset(struct ernic_dev *dev)
 {
 	writel(ERNIC_CONTROL_RESET, ernic_reg(dev, control));
@@ -79,7 +79,7 @@ static void ernic_com_die(struct ernic_dev *dev, u8 opcode)
 		opcode, readl(ernic_reg(dev, status)),
 		readl(ernic_reg(dev, error)));
 	ernic_com_reset(dev);
-	/* where its registers are not to be reached, neither is memory */
+	/* also ends DMA if the reset has not reached the device */
 	pci_clear_master(dev->pdev);
 	smp_store_release(&dev->com.dead, true);
 	schedule_work(&dev->fatal_work);
@@ -107,7 +107,7 @@ int ernic_com_exec(struct ernic_dev *dev, struct ernic_cmd *cmd,
 		memcpy(com->buf, in, in_len);
 	cmd->tag = cpu_to_le16(index);
 	com->cmds[slot] = *cmd;
-	/* writel orders the entry before the doorbell */
+	/* writel() makes the entry visible before the doorbell */
 	writel(com->pi, ernic_reg(dev, cmd_pi));
 
 	if (!ernic_com_wait(dev, index)) {
@@ -131,7 +131,7 @@ void ernic_com_irq(struct ernic_dev *dev)
 	wake_up(&dev->com.wait);
 }
 
-/* What interrupts need, and quiet: an earlier driver may have left anything. */
+/* Prepares for interrupts, and resets the device, which may be in any state. */
 void ernic_com_prepare(struct ernic_dev *dev)
 {
 	mutex_init(&dev->com.lock);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the timing model of a device has counted, in debugfs: a folder for each
- * device that has a model, named as its place on the PCI bus.
+ * Counters of the timing model in debugfs: a folder for each device with a model,
+ * with the PCI address as its name.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -23,8 +23,8 @@ static const char * const ernic_queue_names[] = {
 #undef ERNIC_TIMING_NAME
 
 /*
- * To be freed by kfree(), or an error: -EOPNOTSUPP without a model, and if its
- * tables are not those that the driver knows.
+ * The counters, for kfree(), or an error: -EOPNOTSUPP without a model, or if its
+ * tables are different from the driver's.
  */
 static struct ernic_timing_info *ernic_timing_get(struct ernic_dev *dev)
 {
@@ -48,7 +48,7 @@ static struct ernic_timing_info *ernic_timing_get(struct ernic_dev *dev)
 	return info;
 }
 
-/* One word, whatever the name: lines are to be split at blanks. */
+/* Writes the name as one word, so that lines can be split at blanks. */
 static void ernic_put_name(struct seq_file *m, const char *name)
 {
 	int width = 24;
@@ -58,7 +58,7 @@ static void ernic_put_name(struct seq_file *m, const char *name)
 	seq_printf(m, "%*s", max(width, 1), "");
 }
 
-/* A line of n numbers behind a name. */
+/* Writes a line: a name and n numbers. */
 static void ernic_put_row(struct seq_file *m, const char *name,
 			  const __le64 *value, size_t n)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rules for frames: from the list of specifications that verbs have to the value
- * and mask that the device compares.
+ * Rules that steer frames: conversion of the specifications of verbs to the value and
+ * mask that the device compares.
  */
 #include <linux/etherdevice.h>
 #include "ernic_verbs.h"
 
-/* Where a field of a filter is, and where it goes. */
+/* A field: its offset in the filter of verbs, and in the key of the device. */
 struct ernic_flow_field {
 	u16 from;
 	u16 to;
@@ -57,7 +57,7 @@ static const struct ernic_flow_field ernic_port_fields[] = {
 static const struct ernic_flow_spec {
 	u32 type;
 	u16 layers;
-	u16 value;		/* where the filters are */
+	u16 value;		/* offsets of the filters */
 	u16 mask;
 	const struct ernic_flow_field *fields;
 	unsigned int num;
@@ -79,14 +79,14 @@ static const struct ernic_flow_spec *ernic_flow_spec(u32 type)
 	return NULL;
 }
 
-/* Verbs have the bits of the IPv4 header in an order of their own. */
+/* The order of these bits in verbs is not that of the IPv4 header. */
 static u8 ernic_ip_flags(u8 flags)
 {
 	return (flags & IB_IPV4_DONT_FRAG ? ERNIC_IP_DF : 0) |
 	       (flags & IB_IPV4_MORE_FRAG ? ERNIC_IP_MF : 0);
 }
 
-/* seen: specifications so far, of which each may come once. */
+/* seen: the specifications so far; each may occur once. */
 static int ernic_flow_add(struct ernic_flow_rule *rule, u16 *layers,
 			  unsigned long *seen, const union ib_flow_spec *spec)
 {
@@ -128,7 +128,7 @@ static int ernic_flow_rule(struct ernic_flow_rule *rule,
 	u16 layers = 0;
 	int i, ret;
 
-	/* Those that copy frames, or take what nobody else wants, there are not. */
+	/* The device has no rules that copy frames, nor default rules. */
 	if (attr->type != IB_FLOW_ATTR_NORMAL || attr->flags)
 		return -EOPNOTSUPP;
 	if (attr->port != 1)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What tools ask of the RDMA device: attributes in sysfs, and what rdma(8) shows
- * of resources.
+ * Information for tools: attributes in sysfs, and details of resources for rdma(8).
  */
 #include <rdma/restrack.h>
 #include "ernic_verbs.h"
 
-/* There is no firmware: the version of the contract stands in its place. */
+/* There is no firmware: this is the version of the ABI instead. */
 void ernic_fw_str(struct ib_device *ibdev, char *str)
 {
 	snprintf(str, IB_FW_VERSION_NAME_MAX, "%u.0.0",

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Memory of processes as the device wants it told: a list of pages, in one
- * level while it fits 4096 bytes, else in two. Nothing here needs more of
- * contiguous memory than a 262144th of the region.
+ * Memory of processes as the device reads it: a list of pages, of one level if it
+ * fits 4096 bytes, otherwise of two. The largest contiguous allocation is a 262144th
+ * of the region.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <rdma/iter.h>
 #include "ernic_verbs.h"
 
-/* Addresses in a page of 4096 bytes */
+/* Number of addresses in a page of 4096 bytes */
 #define ERNIC_LEAF_ENTRIES	512
 
 static int ernic_list_alloc(struct ernic_dev *dev, struct ernic_list *list,

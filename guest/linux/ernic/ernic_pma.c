@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The performance management agent: answers what is asked of the port's counters,
- * by the core for ports/1/counters in sysfs and by MADs from the network. A MAD is
- * from anybody: it is looked at, not believed.
+ * The performance management agent: reports the port's counters to the core, for
+ * ports/1/counters in sysfs, and in response to MADs from the network. The contents
+ * of a MAD are not trusted.
  */
 #include <hw/rdma-ernic/ernic_counters.h>
 #include <rdma/ib_pma.h>
 #include "ernic_verbs.h"
 
-/* Where what the class defines begins in the data of a MAD. */
+/* Offset of the part that the class defines, in the data of a MAD. */
 #define ERNIC_PMA_OFFSET	(offsetof(struct ib_pma_mad, data) - \
 				 sizeof(struct ib_mad_hdr))
 #define ERNIC_PMA_PORT		1
 #define ERNIC_PMA_ALL_PORTS	0xff
-/* An answer may take 4.096 us << 18, a second. */
+/* A response may take 4.096 us << 18, a second. */
 #define ERNIC_PMA_RESP_TIME	18
 
 static_assert(ERNIC_PMA_OFFSET + sizeof(struct ib_pma_portcounters_ext) <=
@@ -26,7 +26,7 @@ enum { ERNIC_DROPS(ERNIC_DROP_INDEX) };
 enum { ERNIC_STATS_LIST(ERNIC_STAT_INDEX) };
 #undef ERNIC_STAT_INDEX
 
-/* Received, and not a packet of its service: what PortRcvErrors counts. */
+/* Malformed packets, which PortRcvErrors counts. */
 static const u8 ernic_pma_malformed[] = {
 	ERNIC_PMA_DROP_IP_HEADER,
 	ERNIC_PMA_DROP_TOO_SHORT,
@@ -48,13 +48,13 @@ static u64 ernic_pma_malformed_sum(const __le64 *stats)
 	return sum;
 }
 
-/* Data is counted in words of 32 bits. */
+/* The class counts data in words of 32 bits. */
 static u64 ernic_pma_words(const __le64 *stats, int index)
 {
 	return le64_to_cpu(stats[index]) / sizeof(u32);
 }
 
-/* These stay at their greatest value. */
+/* Counters of 32 bits saturate. */
 static __be32 ernic_pma_32(u64 value)
 {
 	return cpu_to_be32(min_t(u64, value, U32_MAX));
@@ -90,7 +90,7 @@ static void ernic_pma_counters_ext(struct ib_pma_portcounters_ext *p,
 		cpu_to_be64(le64_to_cpu(s[ERNIC_PMA_rx_packets]));
 }
 
-/* The status of the answer: both attributes begin with the port that is asked. */
+/* Returns the status of the response. Both attributes begin with the port. */
 static u16 ernic_pma_get_counters(struct ernic_dev *dev, __be16 attr,
 				  const struct ib_pma_portcounters *asked,
 				  void *answer, int *ret)
@@ -124,7 +124,7 @@ static u16 ernic_pma_get(struct ernic_dev *dev, __be16 attr, const void *asked,
 	case IB_PMA_CLASS_PORT_INFO:
 		info->base_version = IB_MGMT_BASE_VERSION;
 		info->class_version = 1;
-		/* 64 bits, without those by unicast and multicast */
+		/* counters of 64 bits, without those of unicast and multicast */
 		info->capability_mask = IB_PMA_CLASS_CAP_ALLPORTSELECT |
 					IB_PMA_CLASS_CAP_EXT_WIDTH_NOIETF;
 		ib_set_cpi_resp_time(info, ERNIC_PMA_RESP_TIME);
@@ -137,7 +137,7 @@ static u16 ernic_pma_get(struct ernic_dev *dev, __be16 attr, const void *asked,
 	}
 }
 
-/* May sleep. What is no request of this class goes on to the agents of others. */
+/* May sleep. Leaves requests of other classes to other agents. */
 int ernic_process_mad(struct ib_device *ibdev, int flags, u32 port,
 		      const struct ib_wc *in_wc, const struct ib_grh *in_grh,
 		      const struct ib_mad *in, struct ib_mad *out,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Posting: the kernel's work requests as the device takes them. bad_wr is written
- * only on failure; some upper layers count on that.
+ * Posting: conversion of the kernel's work requests to the device's format. bad_wr is
+ * written only on failure, as some upper layers expect.
  */
 #include <linux/log2.h>
 #include "ernic_verbs.h"
 
 #define ERNIC_REG_ACCESS (ERNIC_ACCESS_FLAGS & ~ERNIC_ACCESS_ZERO_BASED)
 
-/* The device's opcode plus 1; 0: it has no such request. */
+/* The device's opcode plus 1; 0: the device has no such request. */
 static const u8 ernic_send_opcodes[] = {
 	[IB_WR_SEND] = ERNIC_WR_SEND + 1,
 	[IB_WR_SEND_WITH_IMM] = ERNIC_WR_SEND_IMM + 1,
@@ -37,7 +37,7 @@ static void *ernic_slot(struct ernic_wq *wq, u32 head)
 {
 	void *slot;
 
-	/* who polled it is done with the slot's wr_id */
+	/* pairs with the release in ernic_wq_complete(), which reads wr_ids */
 	if (wq->pi - smp_load_acquire(&wq->ci) >= wq->depth)
 		return NULL;
 	slot = wq->ring.buf + (size_t)(wq->pi & (wq->depth - 1)) * wq->stride;
@@ -45,14 +45,14 @@ static void *ernic_slot(struct ernic_wq *wq, u32 head)
 	return slot;
 }
 
-/* The request in the slot is complete, the doorbell still to be rung. */
+/* Counts the request in the slot as posted. The doorbell comes later. */
 static void ernic_slot_done(struct ernic_wq *wq, u64 wr_id)
 {
 	wq->wr_ids[wq->pi & (wq->depth - 1)] = wr_id;
 	WRITE_ONCE(wq->pi, wq->pi + 1);
 }
 
-/* The device takes what was posted; when it is dead, the driver does. */
+/* Hands posted requests to the device; if it is dead, the driver flushes them. */
 static void ernic_posted(struct ernic_dev *dev, u64 doorbell)
 {
 	if (ernic_dead(dev))
@@ -73,7 +73,7 @@ static void ernic_put_sges(struct ernic_sge *to, const struct ib_sge *from,
 	}
 }
 
-/* Inline, the SGEs name addresses of the kernel. */
+/* The SGEs of inline data contain virtual addresses of the kernel. */
 static int ernic_put_inline(u8 *to, const struct ib_send_wr *wr, u32 max)
 {
 	u32 len = 0;
@@ -114,7 +114,7 @@ static void ernic_put_reg_mr(struct ernic_wqe_reg_mr *to,
 	to->page_shift = ilog2(mr->ibmr.page_size);
 }
 
-/* What the opcode has besides a message. */
+/* Sets the operands of the opcode. */
 static void ernic_put_operand(struct ernic_wqe *wqe,
 			      const struct ib_send_wr *wr, enum ib_qp_type type)
 {
@@ -146,7 +146,7 @@ static void ernic_put_operand(struct ernic_wqe *wqe,
 	}
 }
 
-/* What goes on the wire beside the message, or names the key to invalidate. */
+/* Sets the immediate data or the key to invalidate. */
 static void ernic_put_imm(struct ernic_wqe *wqe, const struct ib_send_wr *wr)
 {
 	__le32 key;
@@ -207,7 +207,7 @@ int ernic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	int ret = 0;
 	u32 pi;
 
-	if (!qp->sq.ring.buf) {		/* the process posts itself */
+	if (!qp->sq.ring.buf) {		/* the process posts its requests itself */
 		*bad_wr = wr;
 		return -EINVAL;
 	}
@@ -280,8 +280,8 @@ int ernic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 }
 
 /*
- * The device copies requests in order, so of depth and more that were posted,
- * one that is complete means that the oldest slot is free; and so is a tag.
+ * The device copies requests in order. After depth posted requests, the completion of
+ * any one means that the oldest slot is free, and a tag as well.
  */
 static int ernic_srq_put(struct ernic_srq *srq, const struct ib_recv_wr *wr)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What rdma-statistic(8) shows: the counters of the port, and those that queue
- * pairs are bound to. To the core a port has what its unbound queue pairs do, and
- * adds all counters to it.
+ * Counters for rdma-statistic(8): those of the port, and counters of bound queue pairs.
+ * The core takes the values of the port for those of unbound queue pairs, and adds all
+ * counters to them.
  */
 #include <hw/rdma-ernic/ernic_counters.h>
 #include <rdma/rdma_counter.h>
 #include "ernic_verbs.h"
 
-/* Those of the first list, then of the second behind NONE; no faults. */
+/* The first list, then the second without NONE; no faults. */
 static const struct rdma_stat_desc ernic_stats[] = {
 #define ERNIC_STAT_DESC(n) { .name = #n },
 	ERNIC_STATS_LIST(ERNIC_STAT_DESC)
@@ -21,7 +21,7 @@ static const struct rdma_stat_desc ernic_stats[] = {
 #undef ERNIC_DROP_DESC
 };
 
-/* Where those of queue pairs begin among them. */
+/* Index of the first counter of queue pairs. */
 #define ERNIC_STAT_INDEX(n) ERNIC_STAT_##n,
 enum { ERNIC_STATS_LIST(ERNIC_STAT_INDEX) };
 #undef ERNIC_STAT_INDEX
@@ -42,7 +42,7 @@ int ernic_read_stats(struct ernic_dev *dev, __le64 *value)
 			       ERNIC_STATS_FAULTS * sizeof(*value));
 }
 
-/* The rows of a counter; 0: of queue pairs that are bound to none. */
+/* Reads the rows of a counter; 0: those of queue pairs without one. */
 static int ernic_read_counter(struct ernic_dev *dev, u32 counter,
 			      struct rdma_hw_stats *stats)
 {
@@ -87,7 +87,7 @@ int ernic_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 
 /* ---- counters of queue pairs --------------------------------------------- */
 
-/* All rows, as the core adds them up by index; others than theirs are hidden. */
+/* All rows, as the core adds them by index; only those of queue pairs are shown. */
 static struct rdma_hw_stats *ernic_counter_stats(struct rdma_counter *counter)
 {
 	struct rdma_hw_stats *stats = ernic_alloc_stats(counter->device,
@@ -105,7 +105,7 @@ static int ernic_counter_update(struct rdma_counter *counter)
 {
 	u32 id = READ_ONCE(counter->id);
 
-	/* One that goes is in the history already; 0 is that of all others. */
+	/* The history already has a counter without a number; 0 is no counter. */
 	return id ? ernic_read_counter(to_dev(counter->device), id,
 				       counter->stats) : -ENOENT;
 }
@@ -116,8 +116,8 @@ static int ernic_counter_set(struct ib_qp *ibqp, u32 counter)
 	struct ernic_rsp rsp;
 
 	/*
-	 * One over a table does nothing itself, and the device has none such.
-	 * Refused, the core would stay in its manual mode for good.
+	 * A queue pair over a table has no counters in the device. After an
+	 * error the core would stay in its manual mode.
 	 */
 	if (ibqp->rwq_ind_tbl)
 		return 0;
@@ -132,12 +132,12 @@ static int ernic_counter_dealloc(struct rdma_counter *counter)
 	struct ernic_dev *dev = to_dev(counter->device);
 	u32 id = counter->id;
 
-	/* Readers first: the number may be used anew. */
+	/* Stops readers first: the number may be reused. */
 	WRITE_ONCE(counter->id, 0);
 	return id ? ernic_cmd_free(dev, ERNIC_CMD_COUNTER_FREE, 0, id) : 0;
 }
 
-/* The first queue pair of a counter makes it. */
+/* The first queue pair of a counter creates it in the device. */
 static int ernic_counter_bind(struct rdma_counter *counter, struct ib_qp *ibqp)
 {
 	struct ernic_dev *dev = to_dev(counter->device);
@@ -157,7 +157,7 @@ static int ernic_counter_bind(struct rdma_counter *counter, struct ib_qp *ibqp)
 	return ret;
 }
 
-/* Before the queue pair goes, too. The counter keeps what it has. */
+/* Also called before the queue pair is destroyed. The counter keeps its values. */
 static int ernic_counter_unbind(struct ib_qp *ibqp)
 {
 	int ret = ernic_counter_set(ibqp, 0);

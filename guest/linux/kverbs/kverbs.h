@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tests of the verbs that a driver offers to the kernel, inside the kernel: what
- * NVMe and its like use, and what they do not. Both ends are on one device.
+ * Tests of the kernel's verbs, inside the kernel: those that upper layers such as NVMe
+ * use, and the others. Both ends are on one device.
  */
 #ifndef KVERBS_H
 #define KVERBS_H
@@ -11,10 +11,10 @@
 
 #define KV_BUF		(64 * 1024)	/* bytes of memory of each end */
 #define KV_QKEY		0x1234
-#define KV_SOON		(HZ / 20)	/* what must not come would have by then */
-#define KV_LATE		(30 * HZ)	/* what must come has, on the busiest host */
+#define KV_SOON		(HZ / 20)	/* an event that must not come would have come */
+#define KV_LATE		(30 * HZ)	/* an event that must come has, even on a busy host */
 
-/* What all tests share. */
+/* Objects that all tests share. */
 struct kv_env {
 	struct ib_device *dev;
 	struct ib_pd *pd;
@@ -43,7 +43,7 @@ struct kv_test {
 extern const struct kv_test kv_msg_tests[], kv_mem_tests[], kv_life_tests[],
 	kv_smp_tests[], kv_dead_tests[];
 
-/* Ends the test with -EIO, telling where. */
+/* Ends the test with -EIO and prints the place. */
 #define KV_CHECK(cond) do {						\
 	if (!(cond)) {							\
 		pr_err("kverbs: %s:%d: %s\n", __func__, __LINE__, #cond); \
@@ -60,13 +60,13 @@ int kv_end_init(struct kv_end *end, struct kv_env *env, enum ib_qp_type type,
 		u32 depth, struct ib_srq *srq);
 void kv_end_fini(struct kv_end *end);
 /*
- * An end without memory, whose CQ the core polls, as upper layers have it. It has
- * end->srq, if that is not NULL.
+ * An end without memory, whose CQ the core polls, as in upper layers. Uses end->srq
+ * unless it is NULL.
  */
 int kv_core_init(struct kv_end *end, struct kv_env *env,
 		 enum ib_poll_context ctx);
 void kv_core_fini(struct kv_end *end);
-/* To RTS; peer is ignored by UD. */
+/* To RTS; UD ignores peer. */
 int kv_connect(struct kv_end *end, const struct kv_end *peer);
 int kv_reset(struct kv_end *end);
 /* Two ends, connected; memory of zeros. */
@@ -83,7 +83,7 @@ int kv_send(struct kv_end *end, u64 wr_id, u32 offset, u32 len, int flags);
 int kv_poll(struct kv_end *end, struct ib_wc *wc);
 /* 0 if the next completion is of wr_id and has this status. */
 int kv_expect(struct kv_end *end, u64 wr_id, enum ib_wc_status status);
-/* No completion is there, nor comes soon. */
+/* There is no completion, and none comes soon. */
 bool kv_quiet(struct kv_end *end);
 void kv_fill(struct kv_end *end, u32 offset, u32 len, u8 seed);
 bool kv_holds(const struct kv_end *end, u32 offset, u32 len, u8 seed);

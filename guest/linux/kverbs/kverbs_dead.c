@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A device that fails: what was posted comes back, and what is posted then, and
- * draining ends. It is of no use afterwards.
+ * A device that fails: requests posted before and after come back, and draining ends.
+ * The device cannot be used afterwards.
  */
 #include <linux/pci.h>
 #include "kverbs.h"
@@ -17,7 +17,7 @@ static int kv_kill(struct kv_env *env)
 	return ib_query_port(env->dev, 1, &attr) == -EIO ? 0 : -EINVAL;
 }
 
-/* Posted before, posted after, told of it: as in Error. */
+/* Requests posted before and after, and events: as in Error. */
 static int kv_dead_flush(struct kv_end *end)
 {
 	const enum ib_cq_notify_flags next =
@@ -45,7 +45,7 @@ out:
 	return ret;
 }
 
-/* What upper layers have, which drain in each of the ways that there are. */
+/* Ends of upper layers, which drain in every way that exists. */
 static int kv_drained_init(struct kv_end end[KV_DRAINED], struct kv_env *env,
 			   struct kv_end *peer)
 {
@@ -81,7 +81,7 @@ static int kv_test_dead(struct kv_env *env)
 	KV_CHECK(!kv_drained_init(drained, env, &p[1]));
 	KV_CHECK(!kv_post_recv(&p[0], 1, 0, 64));
 	KV_CHECK(!ib_req_notify_cq(p[0].cq, IB_CQ_NEXT_COMP));
-	/* nobody takes it: it waits for the peer's receive request */
+	/* stays posted: the peer has no receive request */
 	KV_CHECK(!kv_send(&p[0], 2, 0, 64, 0));
 	KV_CHECK(!kv_kill(env));
 	KV_CHECK(!kv_dead_flush(&p[0]));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Making queue pairs, joining them, posting and polling.
+ * Creating and connecting queue pairs, posting and polling.
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
@@ -35,7 +35,7 @@ int kv_env_init(struct kv_env *env, struct ib_device *dev)
 	ret = kv_find_gid(env);
 	if (ret)
 		return ret;
-	/* with it pd->unsafe_global_rkey opens all memory to peers */
+	/* with this flag pd->unsafe_global_rkey gives peers access to all memory */
 	env->pd = ib_alloc_pd(dev, IB_PD_UNSAFE_GLOBAL_RKEY);
 	return PTR_ERR_OR_ZERO(env->pd);
 }

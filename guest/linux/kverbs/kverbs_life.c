@@ -19,12 +19,12 @@ static int kv_test_events(struct kv_env *env)
 	KV_CHECK(!kv_send(&p[0], 1, 0, 8, 0));
 	KV_CHECK(wait_for_completion_timeout(&p[1].event, KV_LATE));
 	KV_CHECK(!kv_expect(&p[1], 1, IB_WC_SUCCESS));
-	/* not armed: no event; the peer completes in front of the sender */
+	/* not armed: no event; the peer completes before the sender */
 	KV_CHECK(!kv_post_recv(&p[1], 2, 0, 64));
 	KV_CHECK(!kv_send(&p[0], 2, 0, 8, IB_SEND_SIGNALED));
 	KV_CHECK(!kv_expect(&p[0], 2, IB_WC_SUCCESS));
 	KV_CHECK(!wait_for_completion_timeout(&p[1].event, KV_SOON));
-	/* armed behind it: told at once, and by an event of the next */
+	/* armed after it: reported at once, and the next one by an event */
 	KV_CHECK(ib_req_notify_cq(p[1].cq, next) == 1);
 	KV_CHECK(!wait_for_completion_timeout(&p[1].event, KV_SOON));
 	KV_CHECK(!kv_post_recv(&p[1], 5, 0, 64));
@@ -59,7 +59,7 @@ out:
 	return ret;
 }
 
-/* In Error all that is posted comes back, also what is posted then. */
+/* In Error all requests come back, also those that are posted later. */
 static int kv_test_flush(struct kv_env *env)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
@@ -69,7 +69,7 @@ static int kv_test_flush(struct kv_env *env)
 	if (ret)
 		return ret;
 	KV_CHECK(!kv_post_recv(&p[0], 1, 0, 64));
-	/* nobody takes it: it waits for the peer's receive request */
+	/* stays posted: the peer has no receive request */
 	KV_CHECK(!kv_send(&p[0], 2, 0, 64, 0));
 	KV_CHECK(!ib_modify_qp(p[0].qp, &attr, IB_QP_STATE));
 	KV_CHECK(!kv_expect(&p[0], 2, IB_WC_WR_FLUSH_ERR));
@@ -83,7 +83,7 @@ out:
 	return ret;
 }
 
-/* As upper layers do it, with the core's CQ. */
+/* With a CQ of the core, as upper layers drain. */
 static int kv_test_drain(struct kv_env *env)
 {
 	struct kv_end end = {}, peer = {};
@@ -100,7 +100,7 @@ out:
 	return ret;
 }
 
-/* Completions that nobody polled go with a reset; then all begins anew. */
+/* A reset removes completions that were not polled, and the counters restart. */
 static int kv_test_reset(struct kv_env *env)
 {
 	struct kv_end p[2];
@@ -131,7 +131,7 @@ out:
 	return ret;
 }
 
-/* A queue pair that goes leaves nothing in a queue that it shares. */
+/* A destroyed queue pair leaves no completions in a shared CQ. */
 static int kv_test_destroy(struct kv_env *env)
 {
 	struct kv_end p[2], third = {};
@@ -141,12 +141,12 @@ static int kv_test_destroy(struct kv_env *env)
 		return ret;
 	ret = kv_end_init(&third, env, IB_QPT_RC, 8, NULL);
 	KV_CHECK(!ret);
-	/* to itself: what it receives it tells before what it has sent */
+	/* connected to itself: completes the receive before the send */
 	KV_CHECK(!kv_connect(&third, &third));
 	KV_CHECK(!kv_post_recv(&p[1], 1, 0, 64));
 	KV_CHECK(!kv_send(&p[0], 2, 0, 64, IB_SEND_SIGNALED));
 	msleep(20);
-	/* its completion is there, and nobody is left whom it tells */
+	/* its completion is in the CQ when it goes */
 	KV_CHECK(!ib_destroy_qp(p[0].qp));
 	p[0].qp = NULL;
 	KV_CHECK(kv_quiet(&p[0]));

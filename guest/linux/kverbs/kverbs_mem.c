@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Memory: WRITE, READ, atomics, regions that work requests register.
+ * Memory: WRITE, READ, atomics, and regions that work requests register.
  */
 #include <linux/scatterlist.h>
 #include "kverbs.h"
@@ -49,7 +49,7 @@ out:
 	return ret;
 }
 
-/* Registers the memory of end from offset on, by a new key. */
+/* Registers the memory of end from offset on, with a new key. */
 static int kv_reg(struct kv_end *end, struct ib_mr *mr, u32 offset, u32 len)
 {
 	struct ib_reg_wr wr = {
@@ -135,7 +135,7 @@ static int kv_test_reg_mr(struct kv_env *env)
 		KV_CHECK(!kv_post(&p[1], &inv, 2, 0, 0));
 		KV_CHECK(!kv_expect(&p[1], 2, IB_WC_SUCCESS));
 	}
-	/* what was taken back opens nothing */
+	/* an invalidated key gives no access */
 	KV_CHECK(!kv_rdma(&p[0], IB_WR_RDMA_WRITE, 3, 0, 16, mr->iova,
 			  mr->rkey));
 	KV_CHECK(!kv_expect(&p[0], 3, IB_WC_REM_ACCESS_ERR));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Messages: SEND on all services, shared receive queues, datagrams, groups.
+ * Messages: SEND on all services, shared receive queues, datagrams, multicast.
  */
 #include <linux/ip.h>
 #include <linux/slab.h>
@@ -57,7 +57,7 @@ static int kv_test_inline(struct kv_env *env)
 	KV_CHECK(!kv_post_recv(&p[1], 1, 0, 400));
 	KV_CHECK(!kv_send(&p[0], 2, 0, 200,
 			  IB_SEND_SIGNALED | IB_SEND_INLINE));
-	/* the bytes were taken when it was posted */
+	/* the bytes were copied when it was posted */
 	memset(p[0].buf, 0, 200);
 	KV_CHECK(!kv_expect(&p[0], 2, IB_WC_SUCCESS));
 	KV_CHECK(!kv_expect(&p[1], 1, IB_WC_SUCCESS));
@@ -68,7 +68,7 @@ out:
 	return ret;
 }
 
-/* bad_wr names the request that was refused, and stays as it was if none is. */
+/* bad_wr points to the request that was refused, and is not written otherwise. */
 static int kv_test_bad_wr(struct kv_env *env)
 {
 	const struct ib_send_wr *bad = NULL;
@@ -98,7 +98,7 @@ out:
 	return ret;
 }
 
-/* Rings of a few slots, many times around; most requests tell nothing. */
+/* Small rings that wrap many times; most requests are not signalled. */
 static int kv_test_wrap(struct kv_env *env)
 {
 	struct kv_end p[2];
@@ -125,7 +125,7 @@ out:
 	return ret;
 }
 
-/* Two queue pairs take turns at one shared queue; their requests mix. */
+/* Two queue pairs take requests of one shared queue alternately. */
 struct kv_shared {
 	struct ib_srq *srq;
 	struct kv_end from[2], to[2];
@@ -167,7 +167,7 @@ static int kv_shared_init(struct kv_shared *s, struct kv_env *env)
 	return ret;
 }
 
-/* The message of sender i in this round came; its request is posted again. */
+/* Checks the message of sender i in this round, and posts its request again. */
 static int kv_shared_take(struct kv_shared *s, int i, u32 round)
 {
 	u32 len = i ? KV_SLOT : 64;

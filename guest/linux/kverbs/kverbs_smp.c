@@ -88,7 +88,7 @@ static int kv_test_destroy_beside(struct kv_env *env)
 	struct kv_end p[2];
 	int ret = kv_vectors_init(p, env, kv_stay);
 
-	/* that of the second vector runs on the second processor */
+	/* the handler of the second vector runs on the second processor */
 	set_cpus_allowed_ptr(current, cpumask_of(0));
 	KV_CHECK(!ret);
 	KV_CHECK(!ib_req_notify_cq(p[1].cq, IB_CQ_NEXT_COMP));

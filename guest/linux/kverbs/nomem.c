@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Has one call of a kernel function fail, for the tests of drivers: the call of
- * "symbol" by a process named "comm" behind "skip" others gives back "value", and
- * nothing is done.
+ * Makes one call of a kernel function fail, for tests of drivers: the call of "symbol"
+ * by a process named "comm", after "skip" others, returns "value" and does nothing.
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -38,7 +37,7 @@ static int nomem_before(struct kprobe *p, struct pt_regs *regs)
 	return 1;
 }
 
-/* With one, a probe is never made a jump, which could not skip the function. */
+/* A probe with a post handler is never optimized to a jump, which cannot skip. */
 static void nomem_after(struct kprobe *p, struct pt_regs *regs,
 			unsigned long flags)
 {
