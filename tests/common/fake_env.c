@@ -228,6 +228,7 @@ void fake_bare_init(Ernic *e, FakeEnv *env)
     e->ops = &fake_env_ops;
     e->env = env;
     e->face = &ernic_face_verbs;
+    e->keys = e->face->keys;
     e->now = env->now;
     fake_config(&e->cfg);
     ernic_ids_init(&e->pd_ids, 1, e->cfg.max_pd);

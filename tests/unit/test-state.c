@@ -93,9 +93,10 @@ static void test_derived_rows(void)
     static const char *const names[] = {
         "ErnicConfig.udp_sport", "ErnicConfig.timing",
         "ErnicConfig.timing_trace",
-        "ErnicConfig.link_speed", "ErnicConfig.raw",
+        "ErnicConfig.link_speed", "ErnicConfig.face", "ErnicConfig.raw",
         "ErnicIds.size", "ErnicIds.head", "ErnicIds.count", "Ernic.ops",
-        "Ernic.env", "Ernic.cfg", "Ernic.face", "Ernic.strict", "Ernic.pd",
+        "Ernic.env", "Ernic.cfg", "Ernic.face", "Ernic.keys",
+        "Ernic.strict", "Ernic.pd",
         "Ernic.eq",
         "Ernic.cq", "Ernic.srq", "Ernic.qp", "Ernic.mcast", "Ernic.flow",
         "Ernic.num_flows",

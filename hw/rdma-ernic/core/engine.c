@@ -39,7 +39,9 @@ static void engine_init(Ernic *e)
 {
     const ErnicConfig *cfg = &e->cfg;
 
-    e->face = cfg->pg332 ? &ernic_face_pg332 : &ernic_face_verbs;
+    e->face = cfg->face ? cfg->face :
+              cfg->pg332 ? &ernic_face_pg332 : &ernic_face_verbs;
+    e->keys = e->face->keys;
     e->regs = ernic_pg332_regs(cfg);
     e->side = cfg->pg332 ? ernic_side_new() : NULL;
     e->strict = ernic_strict_new(cfg);

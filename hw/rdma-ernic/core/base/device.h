@@ -25,6 +25,7 @@ typedef struct ErnicRss ErnicRss;
 typedef struct ErnicCounter ErnicCounter;
 typedef struct ErnicTx ErnicTx;
 typedef struct ErnicFaceOps ErnicFaceOps;
+typedef struct ErnicKeyOps ErnicKeyOps;
 typedef struct ErnicRegFile ErnicRegFile;
 typedef struct ErnicSide ErnicSide;
 typedef struct ErnicTimers ErnicTimers;
@@ -60,6 +61,8 @@ typedef struct ErnicConfig {
      * the registers of PG332, with queue pairs 1 to max_qp - 1.
      */
     uint8_t pg332;
+    /* A face that @pg332 does not name; outlives the engine. NULL: by @pg332. */
+    const ErnicFaceOps *face;
     uint8_t strict;             /* ErnicStrictMode; with PG332 only */
     bool raw;                   /* the link takes Ethernet frames too */
     /* The timing model's, which outlives the engine; NULL: it is off. */
@@ -123,6 +126,7 @@ struct Ernic {
     void *env;
     ErnicConfig cfg;
     const ErnicFaceOps *face;
+    const ErnicKeyOps *keys;    /* face->keys */
     ErnicRegFile *regs;         /* owned; NULL: verbs */
     ErnicSide *side;            /* owned; NULL: verbs */
     ErnicStrict *strict;        /* owned; NULL: off */

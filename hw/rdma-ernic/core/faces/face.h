@@ -1,15 +1,16 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * How queues, completions and keys look in guest memory: what the engine asks of
- * the face that its guest drives. An engine has one format for its whole life.
+ * The face: how queues, completions and keys look to the guest that drives the engine.
+ * An engine has one face for its whole life.
  */
-#ifndef ERNIC_FORMAT_H
-#define ERNIC_FORMAT_H
+#ifndef ERNIC_FACE_H
+#define ERNIC_FACE_H
 
 #include "base/device.h"
 #include "base/fault.h"
 #include "objects/cq.h"
+#include "objects/mr.h"
 #include "objects/wq.h"
 #include "objects/wqe.h"
 #include "wire/headers.h"
@@ -17,11 +18,11 @@
 /* A GRH, or IP, UDP, BTH, DETH and immediate data. */
 #define ERNIC_RECV_HEAD_MAX 72
 
-/* A packet that came, and what was found before anybody judged it. */
+/* A packet that came, and what was found before any check. */
 typedef struct ErnicArrival {
     const ErnicPath *path;
     const uint8_t *ip;          /* NULL: the link saw no Ethernet and IP header */
-    /* A frame that the link could not take apart, from Ethernet on; or NULL. */
+    /* From Ethernet on, if the link could not take the frame apart; or NULL. */
     const uint8_t *frame;
     uint32_t frame_len;
     const uint8_t *buf;         /* BTH to ICRC; NULL: not to be found */
@@ -33,86 +34,128 @@ typedef struct ErnicArrival {
     ErnicQp *qp;                /* NULL: none in use */
 } ErnicArrival;
 
-/* Neither a reason to drop it nor a fault: the packet is to be served. */
+/* The packet is served if it has neither a reason to drop it nor a fault. */
 typedef struct ErnicVerdict {
     uint8_t drop;               /* ErnicDrop */
     uint8_t fault;              /* ErnicFault, to be carried out */
-    uint32_t syndrome;          /* the face's own word for it */
+    uint32_t syndrome;          /* the face's own code for it */
 } ErnicVerdict;
 
+/*
+ * A face's table. Every method is set; one that a face shares with others is an
+ * ernic_face_default_*() of transport/face_defaults.h. The roles call a method
+ * whenever its moment comes and know no face by name.
+ *
+ * A method runs inside the engine, in the turn of a queue pair or while a packet is
+ * served. It may read and write guest memory, raise events and interrupts, and change
+ * what is the face's own. Unless it says so it neither sends packets nor changes the
+ * state of a queue pair.
+ */
 struct ErnicFaceOps {
-    /* As ernic_wqe_fetch(): the send request of counter @index. */
-    void (*fetch)(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe);
-    /* @wqe, the oldest of the send queue, has ended. */
-    void (*complete_send)(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
-                          ErnicFault fault);
-    /* Tell software of @wc, of queue @cqn where there are such queues. */
-    void (*post)(Ernic *e, uint32_t cqn, const ErnicWc *wc);
-    /* Take the place of the next message; false: there is none. */
-    bool (*take_recv)(Ernic *e, ErnicQp *qp, ErnicRecv *recv);
-    /* A message has come, into rq.recv if that is valid. */
-    void (*complete_recv)(Ernic *e, ErnicQp *qp, ErnicWc *wc, ErnicFault fault);
+    /* How keys are checked; ernic_new() copies it to e->keys. */
+    const ErnicKeyOps *keys;
     /*
-     * Receive requests are software's: it gets each of them back, flushed if
+     * Receive requests belong to software: it gets each of them back, flushed if
      * need be, and WRITE with immediate takes one.
      */
     bool recv_requests;
+    /* A send queue of UC or UD may stop alone, in the state SQ Error. */
+    bool send_queue_error;
+
+    /* ---- send requests: the requester, the completer and flushing call these. */
 
     /*
-     * What follows is NULL where keys, P_Keys and errors are those of verbs.
+     * Decode the send request of counter @index into @wqe. One that must not be
+     * executed has @wqe->fault set; then wr_id and an opcode that exists count.
      */
-    /* As ernic_mr_check_remote(); *@bus is the bus address of @addr. */
-    bool (*check_remote)(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
-                         uint64_t len, uint32_t access, uint64_t *bus);
-    /* Of all packets that leave; none that comes is checked. */
-    uint16_t (*pkey)(const Ernic *e, const ErnicQp *qp);
-    /* @qp goes to Error. */
-    void (*fatal)(Ernic *e, ErnicQp *qp, ErnicFault fault);
-    /* A packet leaves @qpn; one has come for @qp and is about to be served. */
-    void (*sent)(Ernic *e, uint32_t qpn, const ErnicPkt *pkt);
-    void (*came)(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
-    /* All checks of a packet that stand before its execution, in their order. */
-    ErnicVerdict (*judge)(Ernic *e, const ErnicArrival *a);
-    /* A packet was dropped with a reason, or is at fault. */
-    void (*refused)(Ernic *e, const ErnicArrival *a, const ErnicVerdict *v);
-    /*
-     * The face's number of @fault, found in @pkt (NULL: in none); kept until the
-     * queue pair goes to Error.
-     */
-    uint8_t (*fault_code)(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
+    void (*fetch)(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe);
+    /* @wqe, the oldest request of the send queue, has ended with @fault. */
+    void (*complete_send)(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                           ErnicFault fault);
     /*
-     * The datagram of @wqe: its path, its headers, and where in the request its
-     * payload begins. NULL: by the address vector of the request.
+     * Fill in @path, @pkt and the offset *@off of the payload in the message of
+     * @wqe, a request of UD. A fault ends the request.
      */
     ErnicFault (*datagram)(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                            ErnicPath *path, ErnicPkt *pkt, uint32_t *off);
     /*
-     * What stands in front of the payload of a datagram of @ib_len bytes:
-     * ERNIC_RECV_HEAD_MAX bytes at most. NULL: the 40 bytes of a GRH.
-     */
-    uint32_t (*recv_head)(const ErnicPkt *pkt, const ErnicTrain *train,
-                          uint32_t ib_len, uint8_t *head);
-    /* A packet with a mark of congestion, a CNP, came; NULL: DCQCN. */
-    void (*marked)(Ernic *e, ErnicQp *qp);
-    void (*cnp)(Ernic *e, ErnicQp *qp);
-    /*
-     * The payload of @pkt, of an RC SEND or WRITE, that is at @off of @wqe, into
-     * @to. NULL: ernic_wqe_gather().
+     * Copy the payload of @pkt, of a SEND or WRITE of a connection, to @to; it begins
+     * at byte @off of the message. Called again for a packet that is sent again.
+     * ERNIC_FAULT_PAGE: e->absent is set.
      */
     ErnicFault (*gather)(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                          uint64_t off, const ErnicPkt *pkt, uint8_t *to);
+    /* How many requests of @qp may be outstanding at once. */
+    uint32_t (*outstanding)(const ErnicQp *qp);
+    /* Does @qp try again although it has used up its retries? */
+    bool (*retry_forever)(const Ernic *e, const ErnicQp *qp);
+
+    /* ---- receive requests: the responder and flushing call these. */
+
+    /* Take the receive request for the next message; false: there is none. */
+    bool (*take_recv)(Ernic *e, ErnicQp *qp, ErnicRecv *recv);
     /*
-     * How long until @pkt, with data of RC, is owed an ACK: ns, 0 at once,
-     * ERNIC_NEVER not by itself. NULL: at once if it asks for one.
+     * A message has ended with @fault, after it took @recv; NULL: it took none. The
+     * queue pair does not hold @recv any more. @wc has what the message brought; the
+     * method fills in the rest and posts it.
+     */
+    void (*complete_recv)(Ernic *e, ErnicQp *qp, const ErnicRecv *recv,
+                          ErnicWc *wc, ErnicFault fault);
+    /*
+     * Write what stands before the payload of a datagram of @ib_len bytes, BTH to
+     * ICRC, to @head: at most ERNIC_RECV_HEAD_MAX bytes. Returns how many.
+     */
+    uint32_t (*recv_head)(const ErnicPkt *pkt, const ErnicTrain *train,
+                          uint32_t ib_len, uint8_t *head);
+    /*
+     * How long until @pkt, which brought data to RC or XRC and was served, is owed an
+     * ACK: ns; 0: at once; ERNIC_NEVER: not because of this packet.
      */
     uint64_t (*ack_delay)(const Ernic *e, const ErnicPkt *pkt);
-    /* The link does not take what there is for it. */
+
+    /* ---- completions */
+
+    /*
+     * Write @wc where software finds it: in completion queue @cqn, if the face has
+     * such queues. complete_send() and complete_recv() pass it to ernic_qp_post(),
+     * which calls this, with the timing model at a later time. May take @wc's queue
+     * pair to Error.
+     */
+    void (*post)(Ernic *e, uint32_t cqn, const ErnicWc *wc);
+
+    /* ---- packets: tx.c and rx.c call these. */
+
+    /* The P_Key of all packets that @qp sends. */
+    uint16_t (*pkey)(const Ernic *e, const ErnicQp *qp);
+    /* May a packet with @pkey come to @qp? */
+    bool (*pkey_ok)(const Ernic *e, const ErnicQp *qp, uint16_t pkey);
+    /* Queue pair @qpn sends @pkt. */
+    void (*sent)(Ernic *e, uint32_t qpn, const ErnicPkt *pkt);
+    /* The link does not take what the engine has for it. */
     void (*pressed)(Ernic *e);
-    /* Requests of @qp that may be outstanding at once. */
-    uint32_t (*outstanding)(const ErnicQp *qp);
-    /* Whether @qp tries again although it has used up its retries. */
-    bool (*retry_forever)(const Ernic *e, const ErnicQp *qp);
+    /*
+     * The checks that come before the queue pair's state: of the form, the ICRC and
+     * the queue pair's number, and those of the face alone.
+     */
+    ErnicVerdict (*judge)(Ernic *e, const ErnicArrival *a);
+    /* @pkt for @qp passed all checks before its execution, or has a fault to answer. */
+    void (*came)(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
+    /* A packet was dropped with a reason, or was found at fault. */
+    void (*refused)(Ernic *e, const ErnicArrival *a, const ErnicVerdict *v);
+    /* A packet of a connection came with a mark of congestion; a CNP came. */
+    void (*marked)(Ernic *e, ErnicQp *qp);
+    void (*cnp)(Ernic *e, ErnicQp *qp);
+
+    /* ---- errors */
+
+    /*
+     * The face's number of @fault, found in @pkt (NULL: in none). The engine keeps it
+     * in ack.code until the queue pair goes to Error; 0: the face has no numbers.
+     */
+    uint8_t (*fault_code)(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
+                          ErnicFault fault);
+    /* @qp goes to Error; its state is still the old one. May send a last ACK. */
+    void (*fatal)(Ernic *e, ErnicQp *qp, ErnicFault fault);
 };
 
 /* verbs/queue.c: work queues, completion queues and keys of verbs. */
@@ -120,4 +163,4 @@ extern const ErnicFaceOps ernic_face_verbs;
 /* pg332/queue.c: queues in the layout of PG332; addresses are those of the bus. */
 extern const ErnicFaceOps ernic_face_pg332;
 
-#endif /* ERNIC_FORMAT_H */
+#endif /* ERNIC_FACE_H */

@@ -70,7 +70,7 @@ static ErnicDma copy_sge(Ernic *e, uint32_t pd, const ErnicSge *sge,
 
     /* Past the end of the address space is in no region. */
     if (unlikely(addr < off) ||
-        !ernic_mr_check_local(e, pd, sge->lkey, addr, len, access, &mr, &at)) {
+        !e->keys->check_local(e, pd, sge->lkey, addr, len, access, &mr, &at)) {
         return ERNIC_DMA_PROT;
     }
     result = copy(e, mr, at, in, out, len);
@@ -130,7 +130,7 @@ ErnicDma ernic_dma_check(Ernic *e, uint32_t pd, const ErnicSge *sge,
     uint32_t i;
 
     for (i = 0; i < num_sge; i++) {
-        if (!ernic_mr_check_local(e, pd, sge[i].lkey, sge[i].addr, sge[i].len,
+        if (!e->keys->check_local(e, pd, sge[i].lkey, sge[i].addr, sge[i].len,
                                   access, &mr, &off)) {
             return ERNIC_DMA_PROT;
         }
@@ -145,7 +145,7 @@ ErnicDma ernic_dma_remote_read(Ernic *e, uint32_t pd, uint32_t qpn,
     const ErnicMr *mr;
     uint64_t off;
 
-    if (!ernic_mr_check_remote(e, pd, qpn, key, addr, len,
+    if (!e->keys->check_remote(e, pd, qpn, key, addr, len,
                                ERNIC_ACCESS_REMOTE_READ, &mr, &off)) {
         return ERNIC_DMA_PROT;
     }
@@ -175,7 +175,7 @@ ErnicDma ernic_dma_remote_write(Ernic *e, uint32_t pd, uint32_t qpn,
     const ErnicMr *mr;
     uint64_t off;
 
-    if (!ernic_mr_check_remote(e, pd, qpn, key, addr, len,
+    if (!e->keys->check_remote(e, pd, qpn, key, addr, len,
                                ERNIC_ACCESS_REMOTE_WRITE, &mr, &off)) {
         return ERNIC_DMA_PROT;
     }
@@ -192,7 +192,7 @@ ErnicDma ernic_dma_remote_atomic(Ernic *e, uint32_t pd, uint32_t qpn,
     uint64_t off, run, bus;
     const ErnicMr *mr;
 
-    if (!ernic_mr_check_remote(e, pd, qpn, key, addr, sizeof(*old), access,
+    if (!e->keys->check_remote(e, pd, qpn, key, addr, sizeof(*old), access,
                                &mr, &off)) {
         return ERNIC_DMA_PROT;
     }

@@ -6,7 +6,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "faces/face.h"
 #include "objects/mr.h"
 #include "trace.h"
 
@@ -86,10 +85,24 @@ static bool check_opens(const ErnicMr *mr, uint32_t pd, uint32_t key,
     return true;
 }
 
-/* All of the bus, where a format names its addresses. */
-static const ErnicMr bus_mr = {
+const ErnicMr ernic_mr_bus = {
     .kind = ERNIC_MR_REGION, .valid = true, .length = UINT64_MAX,
 };
+
+const ErnicKeyOps ernic_mr_keys = {
+    .check_local = ernic_mr_check_local,
+    .check_remote = ernic_mr_check_remote,
+    .invalidate = ernic_mr_invalidate,
+};
+
+bool ernic_mr_bus_local(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
+                        uint64_t len, uint32_t access,
+                        const ErnicMr **mr, uint64_t *off)
+{
+    *mr = len ? &ernic_mr_bus : NULL;
+    *off = len ? addr : 0;
+    return true;
+}
 
 bool ernic_mr_check_local(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
                           uint64_t len, uint32_t access,
@@ -100,11 +113,6 @@ bool ernic_mr_check_local(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
     *mr = NULL;
     *off = 0;
     if (len == 0) {
-        return true;
-    }
-    if (unlikely(e->face->check_remote)) {
-        *mr = &bus_mr;
-        *off = addr;
         return true;
     }
     if (unlikely(region && is_window(region))) {
@@ -129,10 +137,6 @@ bool ernic_mr_check_remote(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
     *off = 0;
     if (len == 0) {
         return true;
-    }
-    if (unlikely(e->face->check_remote)) {
-        *mr = &bus_mr;
-        return e->face->check_remote(e, pd, key, addr, len, access, off);
     }
     if (!check_opens(opens, pd, key, addr, len, access)) {
         return false;

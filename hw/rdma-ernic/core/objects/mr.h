@@ -61,6 +61,32 @@ bool ernic_mr_check_remote(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
                            uint64_t addr, uint64_t len, uint32_t access,
                            const ErnicMr **mr, uint64_t *off);
 /*
+ * How a face checks its keys: ernic_mr_check_local(), ernic_mr_check_remote() and
+ * ernic_mr_invalidate(), or functions with the same contract. All are set. They read
+ * what they need, change nothing but the key that is invalidated, and may be called
+ * for each packet.
+ */
+typedef struct ErnicKeyOps {
+    bool (*check_local)(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
+                        uint64_t len, uint32_t access,
+                        const ErnicMr **mr, uint64_t *off);
+    bool (*check_remote)(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
+                         uint64_t addr, uint64_t len, uint32_t access,
+                         const ErnicMr **mr, uint64_t *off);
+    bool (*invalidate)(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
+                       bool remote);
+} ErnicKeyOps;
+
+/* Keys of the regions and windows of this header. */
+extern const ErnicKeyOps ernic_mr_keys;
+/* All of the bus, as a region: the offset of a byte in it is its bus address. */
+extern const ErnicMr ernic_mr_bus;
+/* The check_local() of faces whose requests name bus addresses and no keys. */
+bool ernic_mr_bus_local(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
+                        uint64_t len, uint32_t access,
+                        const ErnicMr **mr, uint64_t *off);
+
+/*
  * Likewise for FLUSH; @whole: of the region, whatever @addr and @len. The key
  * is looked at for 0 bytes as well. No window has the right.
  */

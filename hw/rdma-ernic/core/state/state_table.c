@@ -32,6 +32,7 @@ static const ErnicStateField config_fields[] = {
     DERIVED(timing_trace),      /* changes nothing */
     DERIVED(link_speed),        /* of the device that loads */
     U(pg332), U(strict),
+    DERIVED(face),              /* of the device that loads */
     DERIVED(raw),               /* of the device that loads; check_qp.c */
 };
 #undef S
@@ -90,7 +91,7 @@ static const ErnicStateStruct ring_struct = DESCRIBE(ring_fields, ErnicRing, RIN
 static const ErnicStateField device_fields[] = {
     DERIVED(ops), DERIVED(env),
     DERIVED(cfg),               /* in front of all, and compared */
-    DERIVED(face),            /* of cfg */
+    DERIVED(face), DERIVED(keys),       /* of cfg */
     OWNED(regs, ernic_state_regs),
     DERIVED(strict),            /* a section of its own, if there is one */
     STRUCT(pd_ids, ids_struct), STRUCT(eq_ids, ids_struct),

@@ -32,9 +32,8 @@ static void comp_fail(Ernic *e, ErnicQp *qp, ErnicFault fault)
     /* What was decoded behind it is flushed; decoding starts anew. */
     sq->next = sq->started = sq->fetched = sq->wq.ci;
     ernic_qp_complete_send(e, qp, wqe, fault);
-    /* PG332 knows nothing between running and fatal. */
     if (act == ERNIC_ACT_SQ_ERROR && qp->state != ERNIC_QPS_ERR &&
-        !e->face->fatal) {
+        e->face->send_queue_error) {
         ernic_qp_set_state(e, qp, ERNIC_QPS_SQE);
     } else {
         ernic_qp_error(e, qp, fault);
@@ -175,15 +174,10 @@ static void comp_cut_window(Ernic *e, ErnicQp *qp)
     e->stats.window_cuts++;
 }
 
-static bool comp_retry_forever(const Ernic *e, const ErnicQp *qp)
-{
-    return e->face->retry_forever && e->face->retry_forever(e, qp);
-}
-
 /* Spend one retry and go back to una_psn; the last one spent is the end. */
 static void comp_retry(Ernic *e, ErnicQp *qp)
 {
-    if (!qp->sq.retry_left && !comp_retry_forever(e, qp)) {
+    if (!qp->sq.retry_left && !e->face->retry_forever(e, qp)) {
         comp_fail(e, qp, ERNIC_FAULT_RETRY_EXC);
         return;
     }
@@ -213,7 +207,7 @@ static void comp_rnr(Ernic *e, ErnicQp *qp, uint8_t timer)
         return;                 /* of before the rewind, or doubled */
     }
     if (qp->attr.rnr_retry != ERNIC_RNR_RETRY_FOREVER) {
-        if (!sq->rnr_left && !comp_retry_forever(e, qp)) {
+        if (!sq->rnr_left && !e->face->retry_forever(e, qp)) {
             comp_fail(e, qp, ERNIC_FAULT_RNR_RETRY_EXC);
             return;
         }

@@ -37,8 +37,7 @@ static uint16_t qp_udp_sport(const Ernic *e, const ErnicQp *qp)
 
 uint16_t ernic_qp_pkey(const Ernic *e, const ErnicQp *qp)
 {
-    return e->face->pkey ? e->face->pkey(e, qp) :
-                             e->pkey[qp->attr.pkey_index];
+    return e->face->pkey(e, qp);
 }
 
 bool ernic_qp_path(Ernic *e, const ErnicQp *qp, const ErnicAv *av,
@@ -109,19 +108,13 @@ void ernic_qp_set_state(Ernic *e, ErnicQp *qp, uint8_t state)
 void ernic_qp_note_fault(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                          ErnicFault fault)
 {
-    if (unlikely(e->face->fault_code)) {
-        qp->ack.code = e->face->fault_code(e, qp, pkt, fault);
-    }
+    qp->ack.code = e->face->fault_code(e, qp, pkt, fault);
 }
 
 static void qp_fatal(Ernic *e, ErnicQp *qp, ErnicFault fault)
 {
     trace_ernic_qp_error(qp->qpn, ernic_fault_info(fault)->name);
-    if (e->face->fatal) {
-        e->face->fatal(e, qp, fault);
-    } else if (fault != ERNIC_FAULT_CQ_OVERRUN) {
-        ernic_ack_last(e, qp);  /* nor is the peer told what software was not */
-    }
+    e->face->fatal(e, qp, fault);
     ernic_qp_set_state(e, qp, ERNIC_QPS_ERR);
 }
 
@@ -188,7 +181,10 @@ void ernic_qp_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
 void ernic_qp_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
                             ErnicFault fault)
 {
-    e->face->complete_recv(e, qp, wc, fault);
+    const ErnicRecv *recv = qp->rq.recv_valid ? &qp->rq.recv : NULL;
+
+    qp->rq.recv_valid = false;
+    e->face->complete_recv(e, qp, recv, wc, fault);
 }
 
 bool ernic_qp_take_recv(Ernic *e, ErnicQp *qp)

@@ -264,13 +264,13 @@ void ernic_qp_note_fault(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                          ErnicFault fault);
 /* The P_Key of the packets that @qp sends. */
 uint16_t ernic_qp_pkey(const Ernic *e, const ErnicQp *qp);
-/* One request has ended: its completion, as the engine's format has it. */
+/* One request has ended: its completion, as the face has it. */
 void ernic_qp_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                             ErnicFault fault);
 void ernic_qp_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
                             ErnicFault fault);
 /*
- * The format's post() of @wc: now, or under the timing model when it has come to
+ * The face's post() of @wc: now, or under the timing model when it has come to
  * its place, which is not before @after.
  */
 void ernic_qp_post(Ernic *e, uint32_t cqn, const ErnicWc *wc,

@@ -62,7 +62,7 @@ static ErnicFault fetch_read(Ernic *e, ErnicQp *qp, uint32_t pd,
     if (pkt->dma_len > ERNIC_MSG_MAX) {
         return ERNIC_FAULT_PACKET_LENGTH;
     }
-    if (!ernic_mr_check_remote(e, pd, qp->qpn, pkt->rkey, pkt->va,
+    if (!e->keys->check_remote(e, pd, qp->qpn, pkt->rkey, pkt->va,
                                pkt->dma_len, ERNIC_ACCESS_REMOTE_READ, &mr,
                                &off)) {
         return ERNIC_FAULT_REM_ACCESS;

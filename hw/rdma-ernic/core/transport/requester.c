@@ -93,7 +93,8 @@ static uint32_t req_room(const ErnicQp *qp, uint32_t mtu)
     return out < window ? window - out : 0;
 }
 
-static void req_fill(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe, ErnicPkt *pkt)
+void ernic_requester_fill(Ernic *e, const ErnicQp *qp, const ErnicWqe *wqe,
+                          ErnicPkt *pkt)
 {
     memset(pkt, 0, offsetof(ErnicPkt, payload));
     pkt->transport = qp->transport;
@@ -169,7 +170,7 @@ static ReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     if (ernic_qp_reliable(qp) && !ernic_retry_buffer_room(e, qp, wqe)) {
         return req_block(qp, ERNIC_BLOCKED_RETRY);
     }
-    req_fill(e, qp, wqe, &pkt);
+    ernic_requester_fill(e, qp, wqe, &pkt);
     pkt.op = ernic_opcode(ernic_bth_opcode(qp->transport,
         first ? last ? wr->only : wr->first : last ? wr->last : wr->middle));
     pkt.payload_len = len;
@@ -186,9 +187,7 @@ static ReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     if (!ernic_tx_packet(e, path, &pkt, &payload)) {
         return req_block(qp, ERNIC_BLOCKED_TX);
     }
-    fault = e->face->gather ?
-            e->face->gather(e, qp, wqe, off, &pkt, payload) :
-            ernic_wqe_gather(e, qp->pd, wqe, off, payload, len);
+    fault = e->face->gather(e, qp, wqe, off, &pkt, payload);
     if (fault) {
         return req_no_memory(e, qp, wqe, fault);
     }
@@ -252,7 +251,7 @@ static ReqStep req_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     if (req_room(qp, mtu) < n && sq->una_psn != sq->next_psn) {
         return req_block(qp, ERNIC_BLOCKED_WINDOW);
     }
-    req_fill(e, qp, wqe, &pkt);
+    ernic_requester_fill(e, qp, wqe, &pkt);
     req_fill_fetch(wqe, wr, off, (uint64_t)n * mtu, &pkt);
     if (!ernic_tx_packet(e, path, &pkt, &payload)) {
         return req_block(qp, ERNIC_BLOCKED_TX);
@@ -276,43 +275,6 @@ static ReqStep req_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     return REQ_SENT;
 }
 
-/* Path and headers of a datagram, as the request's address vector has them. */
-static ErnicFault req_address(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
-                              ErnicPath *path, ErnicPkt *pkt)
-{
-    ErnicAv av = {
-        .sgid_index = wqe->ud.av.sgid_index,
-        .hop_limit = wqe->ud.av.hop_limit,
-        .tclass = wqe->ud.av.tclass,
-        .flow_label = wqe->ud.av.flow_label,
-    };
-    uint32_t own_qkey;
-
-    memcpy(av.dgid.raw, wqe->ud.av.dgid, sizeof(av.dgid.raw));
-    memcpy(av.dmac, wqe->ud.av.dmac, sizeof(av.dmac));
-    if (!ernic_qp_path(e, qp, &av, path)) {
-        return ERNIC_FAULT_SEND_AV;
-    }
-    req_fill(e, qp, wqe, pkt);
-    pkt->op = ernic_opcode(ernic_bth_opcode(ERNIC_UD,
-                                            ernic_wr(wqe->opcode)->only));
-    pkt->payload_len = wqe->len;
-    pkt->se = wqe->flags & ERNIC_WR_SOLICITED;
-    pkt->imm = ldl_be_p(wqe->imm);
-    pkt->dest_qp = wqe->ud.dest_qpn;
-    pkt->src_qp = qp->qpn;
-    /* 10.2.5: with the high bit set, the queue pair's own Q_Key is sent. */
-    own_qkey = qp->type == ERNIC_QPT_GSI ? ERNIC_QKEY_GSI : qp->attr.qkey;
-    pkt->qkey = wqe->ud.qkey & ERNIC_QKEY_PRIVILEGED ? own_qkey : wqe->ud.qkey;
-    if (qp->type == ERNIC_QPT_GSI) {
-        if (wqe->ud.pkey_index >= ERNIC_LIM_PKEY) {
-            return ERNIC_FAULT_SEND_WQE;
-        }
-        pkt->pkey = e->pkey[wqe->ud.pkey_index];
-    }
-    return ERNIC_FAULT_NONE;
-}
-
 /* One datagram. */
 static ReqStep req_datagram(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
 {
@@ -322,9 +284,7 @@ static ReqStep req_datagram(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
     ErnicPath path;
     ErnicPkt pkt;
 
-    fault = e->face->datagram ?
-            e->face->datagram(e, qp, wqe, &path, &pkt, &off) :
-            req_address(e, qp, wqe, &path, &pkt);
+    fault = e->face->datagram(e, qp, wqe, &path, &pkt, &off);
     if (fault) {
         return req_fault(e, qp, wqe, fault);
     }
@@ -404,11 +364,10 @@ static ReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
     return REQ_SENT;            /* a registration is as much work as that */
 }
 
-/* Requests that may be under way at once: the format's limit, the hardware's. */
+/* Requests that may be under way at once: the face's limit and the hardware's. */
 static uint32_t req_outstanding(const Ernic *e, const ErnicQp *qp)
 {
-    uint32_t most = e->face->outstanding ? e->face->outstanding(qp) :
-                                             UINT32_MAX;
+    uint32_t most = e->face->outstanding(qp);
 
     return e->timing ? MIN(most, e->timing->p->outstanding) : most;
 }

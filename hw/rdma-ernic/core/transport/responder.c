@@ -248,8 +248,7 @@ static ErnicFault resp_send(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
                             rq->off, pkt->payload, pkt->payload_len);
     rq->off += dma == ERNIC_DMA_OK ? pkt->payload_len : 0;
     if (dma == ERNIC_DMA_OK && (pkt->op->hdrs & ERNIC_HDR_IETH) &&
-        e->face->recv_requests &&
-        !ernic_mr_invalidate(e, resp_pd(e, qp), qp->qpn, pkt->inv_rkey, true)) {
+        !e->keys->invalidate(e, resp_pd(e, qp), qp->qpn, pkt->inv_rkey, true)) {
         return ERNIC_FAULT_INV_RKEY;
     }
     return ernic_responder_dma_fault(e, qp, dma, false);
@@ -265,7 +264,7 @@ static ErnicFault resp_write(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 
     if (pkt->op->seg & ERNIC_SEG_START) {
         /* The whole range at once: nothing is written if part is not open. */
-        if (!ernic_mr_check_remote(e, resp_pd(e, qp), qp->qpn, pkt->rkey, pkt->va,
+        if (!e->keys->check_remote(e, resp_pd(e, qp), qp->qpn, pkt->rkey, pkt->va,
                                    pkt->dma_len, ERNIC_ACCESS_REMOTE_WRITE,
                                    &mr, &off)) {
             return ERNIC_FAULT_REM_ACCESS;
@@ -382,8 +381,7 @@ static uint64_t resp_coalesce(const Ernic *e, ErnicQp *qp)
 /* @pkt was served: when does its sender hear of it? */
 static void resp_owe(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 {
-    uint64_t delay = e->face->ack_delay ? e->face->ack_delay(e, pkt) :
-                     pkt->ackreq ? 0 : ERNIC_NEVER;
+    uint64_t delay = e->face->ack_delay(e, pkt);
 
     delay = delay ?: resp_coalesce(e, qp);
     if (!delay) {
@@ -499,25 +497,13 @@ static void resp_uc(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 
 /* ---- UD ------------------------------------------------------------------ */
 
-/* The IP header as it came, if the link saw it (A17.4.5). */
-static void resp_grh(const ErnicTrain *train, uint32_t ib_len,
-                     uint8_t grh[ERNIC_GRH_LEN])
-{
-    ernic_net_grh(&train->path, ib_len, grh);
-    if (train->ip && ernic_gid_is_v4(&train->path.dgid)) {
-        memcpy(grh + ERNIC_GRH_LEN - ERNIC_IP4_LEN, train->ip, ERNIC_IP4_LEN);
-    } else if (train->ip) {
-        memcpy(grh, train->ip, ERNIC_IP6_LEN);
-    }
-}
-
 static ErnicFault resp_ud_place(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                                 const ErnicTrain *train, uint32_t ib_len)
 {
     uint32_t pd = resp_recv_pd(e, qp);
     ErnicRecv *recv = &qp->rq.recv;
     uint8_t head[ERNIC_RECV_HEAD_MAX];
-    uint32_t head_len = ERNIC_GRH_LEN;
+    uint32_t head_len;
     ErnicFault fault;
     ErnicDma dma;
 
@@ -528,11 +514,7 @@ static ErnicFault resp_ud_place(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
     if (fault) {
         return fault;
     }
-    if (e->face->recv_head) {
-        head_len = e->face->recv_head(pkt, train, ib_len, head);
-    } else {
-        resp_grh(train, ib_len, head);
-    }
+    head_len = e->face->recv_head(pkt, train, ib_len, head);
     if (pkt->payload_len + head_len > recv->len) {
         return resp_too_short(qp);
     }

@@ -32,28 +32,6 @@ static void rx_drop(Ernic *e, const ErnicPkt *pkt, ErnicDrop why)
     trace_ernic_rx_drop(pkt->dest_qp, pkt->psn, ernic_drop_name(why));
 }
 
-/* 10.9.3: equal base values, and not both ends limited members. */
-static bool rx_pkey_match(uint16_t a, uint16_t b)
-{
-    return ((a ^ b) & ERNIC_PKEY_BASE_MASK) == 0 &&
-           ((a | b) & ERNIC_PKEY_FULL) && (a & ERNIC_PKEY_BASE_MASK);
-}
-
-static bool rx_pkey_ok(const Ernic *e, const ErnicQp *qp, uint16_t pkey)
-{
-    uint32_t i;
-
-    if (qp->type != ERNIC_QPT_GSI) {
-        return rx_pkey_match(e->pkey[qp->attr.pkey_index], pkey);
-    }
-    for (i = 0; i < ERNIC_LIM_PKEY; i++) {
-        if (rx_pkey_match(e->pkey[i], pkey)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /*
  * 9.6.1: a connection takes packets from its peer to its own address only. An
  * address of one VLAN is not that of another; links that see no headers know
@@ -97,7 +75,7 @@ static ErnicDrop rx_check(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
          !(pkt->op->flags & ERNIC_OPF_REQ) != (qp->type == ERNIC_QPT_XRC_INI))) {
         return ERNIC_DROP_TRANSPORT;
     }
-    if (!e->face->pkey && !rx_pkey_ok(e, qp, pkt->pkey)) {
+    if (!e->face->pkey_ok(e, qp, pkt->pkey)) {
         e->bad_pkey++;
         return ERNIC_DROP_PKEY;
     }
@@ -114,25 +92,14 @@ static ErnicDrop rx_check(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
 static void rx_cnp(Ernic *e, ErnicQp *qp)
 {
     e->stats.rx_cnps++;
-    if (e->face->cnp) {
-        e->face->cnp(e, qp);
-    } else {
-        e->stats.rate_cuts++;
-        ernic_cc_cnp(&qp->cc, &e->cfg, e->now);
-    }
+    e->face->cnp(e, qp);
 }
 
 static void rx_marked(Ernic *e, ErnicQp *qp)
 {
     e->stats.rx_ecn_marked++;
-    if (qp->transport == ERNIC_UD) {
-        return;
-    }
-    if (e->face->marked) {
+    if (qp->transport != ERNIC_UD) {
         e->face->marked(e, qp);
-    } else {
-        qp->ack.cnp_owed = true;
-        ernic_sched_mark(e, qp);
     }
 }
 
@@ -145,9 +112,7 @@ static ErnicDrop rx_to_qp(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
         rx_drop(e, pkt, why);
         return why;
     }
-    if (unlikely(e->face->came)) {
-        e->face->came(e, qp, pkt);
-    }
+    e->face->came(e, qp, pkt);
     trace_ernic_rx_packet(qp->qpn, pkt->op->name, pkt->psn, pkt->payload_len);
     if (pkt->op->cls == ERNIC_CL_CNP) {
         rx_cnp(e, qp);
@@ -201,9 +166,8 @@ static ErnicQp *rx_dest(Ernic *e, const uint8_t *buf, uint32_t len,
                                                               NULL;
 }
 
-/* A packet that the face has judged, before anything else looked at it. */
-static void rx_judged(Ernic *e, const ErnicArrival *a,
-                      const ErnicTrain *train)
+/* Serve what the face has judged, or do what the verdict says. */
+static void rx_judged(Ernic *e, const ErnicArrival *a, const ErnicTrain *train)
 {
     ErnicVerdict v = e->face->judge(e, a);
 
@@ -217,9 +181,11 @@ static void rx_judged(Ernic *e, const ErnicArrival *a,
         } else {
             ernic_completer_refuse(e, a->qp, a->pkt, v.fault);
         }
-    } else {
+    } else if (a->qp) {
         v.drop = rx_to_qp(e, a->qp, a->pkt, train);
         v.fault = e->rx_fault;
+    } else {
+        rx_multicast(e, a->pkt, train);
     }
     e->rx_pkt = NULL;
     if (v.drop || v.fault) {
@@ -227,9 +193,9 @@ static void rx_judged(Ernic *e, const ErnicArrival *a,
     }
 }
 
-static void rx_arrival(Ernic *e, const ErnicTrain *train,
-                       const ErnicIcrcCtx *icrc, const uint8_t *buf,
-                       uint32_t len)
+static void rx_packet(Ernic *e, const ErnicTrain *train,
+                      const ErnicIcrcCtx *icrc, const uint8_t *buf,
+                      uint32_t len)
 {
     ErnicPkt pkt = { 0 };
     ErnicArrival a = {
@@ -239,37 +205,11 @@ static void rx_arrival(Ernic *e, const ErnicTrain *train,
                     !ernic_icrc_ok(icrc, buf, len),
     };
 
-    a.qp = rx_dest(e, buf, len, &a.dest_qp);
-    rx_judged(e, &a, train);
-}
-
-static void rx_packet(Ernic *e, const ErnicTrain *train,
-                      const ErnicIcrcCtx *icrc, const uint8_t *buf,
-                      uint32_t len)
-{
-    ErnicPkt pkt = { 0 };
-    ErnicDrop why;
-
     e->rx_fault = ERNIC_FAULT_NONE;
     e->stats.rx_packets++;
     e->stats.rx_bytes += len;
-    if (unlikely(e->face->judge)) {
-        rx_arrival(e, train, icrc, buf, len);
-        return;
-    }
-    why = rx_parse(&pkt, buf, len);
-    if (why == ERNIC_DROP_NONE && !ernic_icrc_ok(icrc, buf, len)) {
-        why = ERNIC_DROP_BAD_ICRC;
-    }
-    if (why) {
-        rx_drop(e, &pkt, why);
-    } else if (pkt.dest_qp == ERNIC_QPN_MULTICAST) {
-        rx_multicast(e, &pkt, train);
-    } else if (pkt.dest_qp >= e->cfg.max_qp || !e->qp[pkt.dest_qp].used) {
-        rx_drop(e, &pkt, ERNIC_DROP_NO_QP);
-    } else {
-        rx_to_qp(e, &e->qp[pkt.dest_qp], &pkt, train);
-    }
+    a.qp = rx_dest(e, buf, len, &a.dest_qp);
+    rx_judged(e, &a, train);
 }
 
 /*
@@ -313,10 +253,8 @@ void ernic_rx_frame(Ernic *e, const uint8_t *frame, uint32_t len)
     }
     e->stats.rx_packets++;
     e->stats.rx_bytes += len;
-    if (drop && e->face->judge) {
+    if (drop) {
         rx_bad_frame(e, &f, frame, len, drop);
-    } else if (drop) {
-        e->stats.drop[drop]++;
     }
 }
 

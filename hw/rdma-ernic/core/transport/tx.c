@@ -141,9 +141,7 @@ static bool tx_deliver(Ernic *e, const ErnicTrain *train, bool *busy,
     }
     if (peers && !tx_leave(e, train)) {
         *busy = true;
-        if (e->face->pressed) {
-            e->face->pressed(e);
-        }
+        e->face->pressed(e);
         return false;
     }
     if (self && !tx_loop(e, train)) {
@@ -275,9 +273,7 @@ void ernic_tx_commit(Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
     tx->closed = len < tx->seg;
     e->stats.tx_packets++;
     e->stats.tx_bytes += len;
-    if (unlikely(e->face->sent)) {
-        e->face->sent(e, qpn, pkt);
-    }
+    e->face->sent(e, qpn, pkt);
     if (e->timing) {
         const ErnicSendQueue *sq = &e->qp[qpn].sq;
 

@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "faces/pg332/packet_checks.h"
+#include "faces/pg332/pg332.h"
 #include "transport/qp.h"
 #include "transport/responder.h"
 #include "wire/psn.h"
@@ -38,13 +39,13 @@ static bool has_reth(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt)
 /* A RETH whose key does not open what it names. */
 static bool reth_key(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt)
 {
+    uint32_t access = is_write(e, qp, pkt) ? ERNIC_ACCESS_REMOTE_WRITE :
+                                             ERNIC_ACCESS_REMOTE_READ;
     uint64_t bus;
 
     return has_reth(e, qp, pkt) &&
-           !e->face->check_remote(e, qp->pd, pkt->rkey, pkt->va, pkt->dma_len,
-                                  is_write(e, qp, pkt) ?
-                                  ERNIC_ACCESS_REMOTE_WRITE :
-                                  ERNIC_ACCESS_REMOTE_READ, &bus);
+           !ernic_pg332_key_opens(e, qp->pd, pkt->rkey, pkt->va, pkt->dma_len,
+                                  access, &bus);
 }
 
 /* ---- responses ---------------------------------------------------------------- */

@@ -40,7 +40,7 @@ typedef struct Pg332Check {
 extern const Pg332Check ernic_pg332_checks[];
 extern const uint32_t ernic_pg332_num_checks;
 
-/* A member of the format, see there. */
+/* A method of the face (face.h). */
 ErnicVerdict ernic_pg332_judge(Ernic *e, const ErnicArrival *a);
 /* The check that failed: as told, or as the roles found it; NULL: none of these. */
 const Pg332Check *ernic_pg332_check_of(const ErnicVerdict *v);

@@ -44,7 +44,16 @@ uint32_t ernic_pg332_qpn_bits(const Ernic *e);
 /* Set the bit of @qpn in the banks that begin at @bank. */
 void ernic_pg332_bank(Ernic *e, uint32_t bank, uint32_t qpn);
 
-/* qp1.c: members of the format, see there. */
+/* regions.c: the keys of the face. */
+extern const ErnicKeyOps ernic_pg332_keys;
+/*
+ * regions.c: does @key open these bytes to a peer in domain @pd? *@bus is the bus
+ * address of @addr.
+ */
+bool ernic_pg332_key_opens(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
+                           uint64_t len, uint32_t access, uint64_t *bus);
+
+/* qp1.c: methods of the face (face.h). */
 ErnicFault ernic_pg332_datagram(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                                 ErnicPath *path, ErnicPkt *pkt, uint32_t *off);
 uint32_t ernic_pg332_recv_head(const ErnicPkt *pkt, const ErnicTrain *train,
@@ -57,14 +66,14 @@ uint32_t ernic_pg332_recv_head(const ErnicPkt *pkt, const ErnicTrain *train,
 
 /* status.c: what a status register of the pipeline shows now. */
 uint32_t ernic_pg332_pipeline(const Ernic *e, uint32_t offset, uint32_t stored);
-/* A member of the format, see there. */
+/* A method of the face (face.h). */
 void ernic_pg332_pressed(Ernic *e);
 
-/* write_buffer.c: a member of the format, see there. */
+/* write_buffer.c: a method of the face (face.h). */
 ErnicFault ernic_pg332_gather(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                               uint64_t off, const ErnicPkt *pkt, uint8_t *to);
 
-/* counters.c: members of the format, see there. */
+/* counters.c: methods of the face (face.h). */
 void ernic_pg332_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt);
 void ernic_pg332_came(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
 void ernic_pg332_refused(Ernic *e, const ErnicArrival *a,

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Queues as PG332 lays them out: 64-byte requests, 4-byte completions, receive
- * buffers of one size in a ring, doorbells that the hardware writes, and the
- * memory region table. Where they are is read from the registers at each use.
+ * buffers of one size in a ring, and doorbells that the hardware writes. Where they are
+ * is read from the registers at each use.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -36,9 +36,6 @@ QEMU_BUILD_BUG_ON(sizeof(Pg332Wqe) != 64);
 #define CQE_ERROR       0x01000000
 #define RQ_UNIT         256             /* bytes of QPCONF's buffer size */
 #define NO_OPCODE       0xff
-#define ACCESS_LEN      0xffff0000      /* of ACCESSDESC: length[47:32] */
-#define KEY_NUMBER(key) ((key) >> 8)
-#define KEY_BYTE(key)   ((key) & 0xff)
 
 /* PG332's request opcodes and the engine's. */
 static const uint8_t wr_opcodes[16] = {
@@ -235,8 +232,8 @@ static void tell_side(Ernic *e, const ErnicQp *qp, const ErnicWc *wc)
  * WRITE with immediate, which has no buffer, is one with another opcode than RECV.
  * What is told carries the counter of messages in buffers as src_qp.
  */
-static void pg332_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
-                                ErnicFault fault)
+static void pg332_complete_recv(Ernic *e, ErnicQp *qp, const ErnicRecv *recv,
+                                ErnicWc *wc, ErnicFault fault)
 {
     uint8_t status = ernic_qp_fault_status(e, fault);
     ErnicWc told = {
@@ -245,16 +242,14 @@ static void pg332_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
     };
 
     memcpy(told.imm, wc->imm, sizeof(told.imm));
-    if (!qp->rq.recv_valid) {
+    if (!recv) {
         if (wc->opcode != ERNIC_WC_RECV) {
             ernic_qp_post(e, 0, &told, ERNIC_AFTER_NOTHING);
         }
         return;
     }
     /* A message that failed leaves its buffer to the next. */
-    qp->rq.recv_valid = false;
-    trace_ernic_complete_recv(qp->qpn, qp->rq.recv.index, status,
-                              wc->byte_len);
+    trace_ernic_complete_recv(qp->qpn, recv->index, status, wc->byte_len);
     if (fault) {
         qp->rq.wq.ci--;
         return;
@@ -296,59 +291,6 @@ static void pg332_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
     }
 }
 
-/* ---- the memory region table ------------------------------------------------- */
-
-/* The right that each of the three values of ACCESSDESC[3:0] gives. */
-static const uint32_t region_access[16] = {
-    [PG332_ACCESS_READ] = ERNIC_ACCESS_REMOTE_READ,
-    [PG332_ACCESS_WRITE] = ERNIC_ACCESS_REMOTE_WRITE,
-    [PG332_ACCESS_READ_WRITE] = ERNIC_ACCESS_REMOTE_READ |
-                                ERNIC_ACCESS_REMOTE_WRITE,
-};
-
-static uint64_t region_pair(const uint32_t *entry, uint32_t low)
-{
-    return entry[low / 4] | (uint64_t)entry[low / 4 + 1] << 32;
-}
-
-/* Figure 2-9: number, protection domain, key byte, range, right. */
-static bool pg332_check_remote(Ernic *e, uint32_t pd, uint32_t key,
-                               uint64_t addr, uint64_t len, uint32_t access,
-                               uint64_t *bus)
-{
-    unsigned version = ernic_pg332_version(e);
-    uint64_t va, length;
-    const uint32_t *entry;
-
-    if (KEY_NUMBER(key) >= ernic_reg_blocks[version][ERNIC_REG_REGION].num) {
-        trace_ernic_key_invalid(key);
-        return false;
-    }
-    entry = ernic_regfile_at(e->regs, ERNIC_REG_REGION, KEY_NUMBER(key),
-                             PG332_PDPDNUM);
-    if (entry[PG332_PDPDNUM / 4] != pd) {
-        trace_ernic_key_wrong_pd(key, entry[PG332_PDPDNUM / 4], pd);
-        return false;
-    }
-    if (entry[PG332_BUFRKEY / 4] != KEY_BYTE(key)) {
-        trace_ernic_key_invalid(key);
-        return false;
-    }
-    va = region_pair(entry, PG332_VIRTADDRLSB);
-    length = entry[PG332_WRRDBUFLEN / 4] |
-             (uint64_t)(entry[PG332_ACCESSDESC / 4] & ACCESS_LEN) << 16;
-    if (addr < va || addr - va > length || len > length - (addr - va)) {
-        trace_ernic_key_out_of_range(key, addr, len, va, length);
-        return false;
-    }
-    if (access & ~region_access[entry[PG332_ACCESSDESC / 4] & PG332_ACCESS]) {
-        trace_ernic_key_no_right(key, entry[PG332_ACCESSDESC / 4], access);
-        return false;
-    }
-    *bus = region_pair(entry, PG332_BUFBASEADDRLSB) + (addr - va);
-    return true;
-}
-
 /* ---- errors ------------------------------------------------------------------ */
 
 #define FATAL_ENTRY 8
@@ -380,6 +322,12 @@ static void pg332_fatal(Ernic *e, ErnicQp *qp, ErnicFault fault)
 static uint16_t pg332_pkey(const Ernic *e, const ErnicQp *qp)
 {
     return *ernic_pg332_qp_reg(e, qp->qpn, PG332_QPADVCONF) >> 16;
+}
+
+/* No inbound packet's P_Key is checked. */
+static bool pg332_pkey_ok(const Ernic *e, const ErnicQp *qp, uint16_t pkey)
+{
+    return true;
 }
 
 static bool pg332_retry_forever(const Ernic *e, const ErnicQp *qp)
@@ -425,26 +373,27 @@ static uint32_t pg332_outstanding(const ErnicQp *qp)
 }
 
 const ErnicFaceOps ernic_face_pg332 = {
+    .keys = &ernic_pg332_keys,
     .fetch = pg332_fetch,
     .complete_send = pg332_complete_send,
-    .post = pg332_post,
-    .take_recv = pg332_take_recv,
-    .complete_recv = pg332_complete_recv,
-    .check_remote = pg332_check_remote,
-    .pkey = pg332_pkey,
-    .fatal = pg332_fatal,
-    .sent = ernic_pg332_sent,
-    .came = ernic_pg332_came,
-    .judge = ernic_pg332_judge,
-    .refused = ernic_pg332_refused,
-    .fault_code = ernic_pg332_fatal_code,
     .datagram = ernic_pg332_datagram,
-    .recv_head = ernic_pg332_recv_head,
     .gather = ernic_pg332_gather,
-    .ack_delay = pg332_ack_delay,
-    .pressed = ernic_pg332_pressed,
-    .marked = pg332_marked,
-    .cnp = pg332_cnp,
     .outstanding = pg332_outstanding,
     .retry_forever = pg332_retry_forever,
+    .take_recv = pg332_take_recv,
+    .complete_recv = pg332_complete_recv,
+    .recv_head = ernic_pg332_recv_head,
+    .ack_delay = pg332_ack_delay,
+    .post = pg332_post,
+    .pkey = pg332_pkey,
+    .pkey_ok = pg332_pkey_ok,
+    .sent = ernic_pg332_sent,
+    .pressed = ernic_pg332_pressed,
+    .judge = ernic_pg332_judge,
+    .came = ernic_pg332_came,
+    .refused = ernic_pg332_refused,
+    .marked = pg332_marked,
+    .cnp = pg332_cnp,
+    .fault_code = ernic_pg332_fatal_code,
+    .fatal = pg332_fatal,
 };

@@ -10,6 +10,7 @@
 #include "objects/cq.h"
 #include "objects/wq.h"
 #include "trace.h"
+#include "transport/face_defaults.h"
 #include "transport/qp.h"
 
 /* A completion met an overrun: nothing more can be told to software there. */
@@ -53,18 +54,17 @@ static void verbs_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                   fault ? ERNIC_AFTER_NOTHING : verbs_after(qp, wr));
 }
 
-static void verbs_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
-                                ErnicFault fault)
+static void verbs_complete_recv(Ernic *e, ErnicQp *qp, const ErnicRecv *recv,
+                                ErnicWc *wc, ErnicFault fault)
 {
     uint32_t cq = qp->recv_cq;
 
-    wc->wr_id = qp->rq.recv.wr_id;
-    wc->index = qp->rq.recv.index;
+    wc->wr_id = recv->wr_id;
+    wc->index = recv->index;
     wc->qpn = qp->qpn;
     wc->fault = fault;
     wc->flags |= ERNIC_CQE_RQ;
     wc->status = ernic_qp_fault_status(e, fault);
-    qp->rq.recv_valid = false;
     trace_ernic_complete_recv(qp->qpn, wc->index, wc->status, wc->byte_len);
     if (qp->type == ERNIC_QPT_XRC_TGT) {
         wc->src_qp = qp->rq.xrc_srq;
@@ -91,10 +91,29 @@ static void verbs_fetch(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe)
 }
 
 const ErnicFaceOps ernic_face_verbs = {
+    .keys = &ernic_mr_keys,
+    .recv_requests = true,
+    .send_queue_error = true,
     .fetch = verbs_fetch,
     .complete_send = verbs_complete_send,
-    .post = verbs_post,
+    .datagram = ernic_face_default_datagram,
+    .gather = ernic_face_default_gather,
+    .outstanding = ernic_face_default_outstanding,
+    .retry_forever = ernic_face_default_retry_forever,
     .take_recv = verbs_take_recv,
     .complete_recv = verbs_complete_recv,
-    .recv_requests = true,
+    .recv_head = ernic_face_default_recv_head,
+    .ack_delay = ernic_face_default_ack_delay,
+    .post = verbs_post,
+    .pkey = ernic_face_default_pkey,
+    .pkey_ok = ernic_face_default_pkey_ok,
+    .sent = ernic_face_default_sent,
+    .pressed = ernic_face_default_pressed,
+    .judge = ernic_face_default_judge,
+    .came = ernic_face_default_came,
+    .refused = ernic_face_default_refused,
+    .marked = ernic_face_default_marked,
+    .cnp = ernic_face_default_cnp,
+    .fault_code = ernic_face_default_fault_code,
+    .fatal = ernic_face_default_fatal,
 };
