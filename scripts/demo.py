@@ -38,7 +38,7 @@ class Failure(Exception):
 # ---- the faces ------------------------------------------------------------------
 
 class Face(NamedTuple):
-    links: dict                 # by name: what makes one
+    links: dict                 # by name: its class
     up: Callable                # gives the guests what they need
     outcomes: Callable          # yields (name, function that runs it) for the guests
     commands: Callable          # to try at the prompts: of guest2, then of guest1

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What tests see of trace events: how often each has happened, and the last
+ * Tests read trace events here: how often each has happened, and the last
  * lines. A reject that has its own event is thereby also a coverage mark.
  *
  * The counters belong to the process and are not atomic: one thread traces.
