@@ -210,6 +210,12 @@ BREAK(qp_events, SET(QP(uc).events.pending, 0));
 BREAK(sq_next, SET(QP(out).sq.next, QP(out).sq.started + 1));
 BREAK(sq_fetched, SET(QP(out).sq.fetched, QP(out).sq.wq.pi + 1));
 BREAK(sq_ci, SET(QP(out).sq.wq.ci, QP(out).sq.next + 1));
+BREAK(sq_fetched_less, SET(QP(out).sq.fetched, QP(out).sq.started - 1));
+BREAK(sq_taken, SET(QP(out).sq.taken, QP(out).sq.wq.pi + 1));
+BREAK(sq_lead, SET(QP(out).sq.lead, -1u));
+BREAK(wqe_unit, SET(WQE(out).unit, 77));
+BREAK(wqe_units, SET(WQE(out).units, 0));
+BREAK(wqe_units_many, SET(WQE(out).units, WQE(out).units + 1));
 BREAK(wqe_index, SET(WQE(out).index, 77));
 BREAK(wqe_opcode, SET(WQE(out).opcode, ERNIC_WR_COUNT));
 BREAK(wqe_len, SET(ernic_sq_slot(&QP(out), QP(out).sq.wq.ci + 1)->len, 3069));
@@ -405,8 +411,14 @@ static const struct {
     { "qp-deadline", break_qp_deadline },
     { "qp-events", break_qp_events },
     { "sq-counters", break_sq_next },
-    { "sq-counters", break_sq_fetched },
+    { "sq-requests", break_sq_fetched },
     { "sq-counters", break_sq_ci },
+    { "sq-counters", break_sq_fetched_less },
+    { "sq-counters", break_sq_taken },
+    { "sq-requests", break_sq_lead },
+    { "sq-requests", break_wqe_unit },
+    { "sq-requests", break_wqe_units },
+    { "sq-requests", break_wqe_units_many },
     { "sq-requests", break_wqe_index },
     { "sq-requests", break_wqe_opcode },
     { "sq-requests", break_wqe_len },

@@ -59,17 +59,30 @@ struct ErnicFaceOps {
      * need be, and WRITE with immediate takes one.
      */
     bool recv_requests;
+    /*
+     * ns after which a queue pair that flushes receive requests looks for more of
+     * them; 0: a doorbell comes with each.
+     */
+    uint64_t flush_poll;
     /* A send queue of UC or UD may stop alone, in the state SQ Error. */
     bool send_queue_error;
 
     /* ---- send requests: the requester, the completer and flushing call these. */
 
     /*
-     * Decode the send request of counter @index into @wqe. One that must not be
-     * executed has @wqe->fault set; then wr_id and an opcode that exists count.
+     * Decode into @wqe the send request that begins at unit sq.taken, and say in
+     * @wqe->units how many units it takes: at least 1, at most those that are posted
+     * (sq.wq.pi). False: software has posted none; a doorbell comes with the next.
+     * One that must not be executed has @wqe->fault set; then wr_id and an opcode
+     * that exists are valid. The caller sets index and unit, advances the counters
+     * and keeps @wqe until the request ends; a request that was decoded and not
+     * completed when another one failed is decoded again.
      */
-    void (*fetch)(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe);
-    /* @wqe, the oldest request of the send queue, has ended with @fault. */
+    bool (*fetch)(Ernic *e, ErnicQp *qp, ErnicWqe *wqe);
+    /*
+     * @wqe, the oldest request of the send queue, has ended with @fault. Its units
+     * are free already: ernic_sq_done() is after them.
+     */
     void (*complete_send)(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                           ErnicFault fault);
     /*
@@ -92,7 +105,13 @@ struct ErnicFaceOps {
 
     /* ---- receive requests: the responder and flushing call these. */
 
-    /* Take the receive request for the next message; false: there is none. */
+    /*
+     * Take the receive request for the next message into @recv; false: there is none,
+     * and the peer hears RNR. Asked once for each message and while flushing, never
+     * remembered. A face whose software posts by memory alone reads its producer
+     * here. With an SRQ (ernic_qp_srq()) the method also calls
+     * ernic_srq_check_limit() and, if its memory does not answer, ernic_srq_fail().
+     */
     bool (*take_recv)(Ernic *e, ErnicQp *qp, ErnicRecv *recv);
     /*
      * A message has ended with @fault, after it took @recv; NULL: it took none. The

@@ -191,9 +191,9 @@ uint8_t ernic_srq_create(Ernic *e, uint32_t uctx,
 }
 
 /* The limit fires once, when fewer requests than it are left. */
-static void check_limit(Ernic *e, uint32_t srqn, ErnicSrq *srq)
+void ernic_srq_check_limit(Ernic *e, uint32_t srqn, uint32_t left)
 {
-    uint32_t left = srq->wq.pi - srq->wq.ci;
+    ErnicSrq *srq = &e->srq[srqn];
 
     if (left < srq->limit) {
         trace_ernic_srq_limit(srqn, srq->limit, left);
@@ -259,7 +259,7 @@ uint8_t ernic_srq_modify(Ernic *e, uint32_t uctx,
     }
     srq->limit = limit;
     trace_ernic_srq_modify(srqn, limit);
-    check_limit(e, srqn, srq);
+    ernic_srq_check_limit(e, srqn, srq->wq.pi - srq->wq.ci);
     return ERNIC_OK;
 }
 
@@ -283,6 +283,15 @@ uint8_t ernic_srq_destroy(Ernic *e, uint32_t uctx, uint32_t srqn)
     return ERNIC_OK;
 }
 
+void ernic_srq_fail(Ernic *e, uint32_t srqn)
+{
+    ErnicSrq *srq = &e->srq[srqn];
+
+    srq->error = true;
+    ernic_event_raise(e, e->async_eq, ERNIC_EVC_SRQ, srqn, &srq->events,
+                      ERNIC_EV_SRQ_ERR, 0);
+}
+
 bool ernic_srq_take(Ernic *e, uint32_t srqn, ErnicRecv *recv)
 {
     ErnicSrq *srq = &e->srq[srqn];
@@ -291,12 +300,9 @@ bool ernic_srq_take(Ernic *e, uint32_t srqn, ErnicRecv *recv)
     if (srq->error || !ernic_rq_take(e, &srq->wq, recv)) {
         return false;
     }
-    /* The ring does not answer: nothing can be taken from it any more. */
     if (recv->fault == ERNIC_FAULT_RECV_DMA) {
-        srq->error = true;
-        ernic_event_raise(e, e->async_eq, ERNIC_EVC_SRQ, srqn, &srq->events,
-                          ERNIC_EV_SRQ_ERR, 0);
+        ernic_srq_fail(e, srqn);
     }
-    check_limit(e, srqn, srq);
+    ernic_srq_check_limit(e, srqn, srq->wq.pi - srq->wq.ci);
     return true;
 }

@@ -12,13 +12,17 @@
 #include "objects/eq.h"
 #include "hw/rdma-ernic/ernic_abi.h"
 
-/* A ring of requests in guest memory and its counters (free-running). */
+/*
+ * A ring of requests in guest memory and its counters, which run freely. They count
+ * units of the face: one for each request, or the blocks that requests are made of.
+ */
 typedef struct ErnicWq {
     ErnicBuf buf;
-    uint32_t depth;             /* power of two; 0: none */
-    uint32_t stride;            /* bytes per slot */
+    uint32_t depth;             /* units, a power of two; 0: none */
+    uint32_t stride;            /* bytes of a unit */
     uint32_t pi;                /* written by the doorbell */
-    uint32_t ci;                /* next to fetch */
+    uint32_t ci;                /* next to take; send: the oldest request that is
+                                   not complete, which counts requests */
 } ErnicWq;
 
 /*
@@ -65,6 +69,13 @@ uint8_t ernic_srq_destroy(Ernic *e, uint32_t uctx, uint32_t srqn);
 ErnicSrq *ernic_srq_get(Ernic *e, uint32_t uctx, uint32_t srqn);
 /* Whether @srqn is an SRQ in XRC domain @xrcd. */
 bool ernic_srq_in_domain(const Ernic *e, uint32_t srqn, uint32_t xrcd);
+/*
+ * The limit event, once, if SRQ @srqn has fewer than its limit of requests, @left.
+ * A face calls it after it has taken one, and when software arms the limit.
+ */
+void ernic_srq_check_limit(Ernic *e, uint32_t srqn, uint32_t left);
+/* The queue of SRQ @srqn did not answer: SRQ_ERR; nothing more is taken from it. */
+void ernic_srq_fail(Ernic *e, uint32_t srqn);
 /*
  * As ernic_rq_take(); falling below the limit raises SRQ_LIMIT, once. A ring
  * that does not answer raises SRQ_ERR; nothing is taken from it thereafter.

@@ -39,7 +39,9 @@ const ErnicWr *ernic_wr(uint8_t opcode);
 /* The private copy of one request, and how far it is. */
 typedef struct ErnicWqe {
     uint64_t wr_id;
-    uint32_t index;             /* in its queue, free-running */
+    uint32_t index;             /* of the request, free-running */
+    uint32_t unit, units;       /* where in its ring it begins, and how much of it
+                                   it takes, as the face counts (ErnicWq) */
     uint8_t opcode;             /* enum ernic_wr_opcode */
     uint8_t flags;
     uint8_t num_sge;            /* 0 with ERNIC_WR_INLINE */

@@ -82,10 +82,12 @@ static bool qp_rings(const ErnicCheck *c, uint32_t id)
 {
     const ErnicQp *qp = get(c, id);
     const ErnicWq *rq = &qp->rq.wq;
+    ErnicWq sq = qp->sq.wq;
 
+    sq.ci = ernic_sq_done(&qp->sq);     /* as pi counts */
     return (qp->type == ERNIC_QPT_XRC_TGT || qp->type == ERNIC_QPT_RWQ ?
                 no_ring(&qp->sq.wq) :
-                ernic_check_wq(&qp->sq.wq, ERNIC_SQ_STRIDE_MAX)) &&
+                ernic_check_wq(&sq, ERNIC_SQ_STRIDE_MAX)) &&
            qp->sq.wqe &&
            qp->sq.window_mask == ernic_sq_window(qp->sq.wq.depth) - 1 &&
            /* Of PG332, a place taken comes back with RQCI only. */
@@ -109,15 +111,18 @@ static bool qp_attributes(const ErnicCheck *c, uint32_t id)
 
 /* ---- send queue ------------------------------------------------------------ */
 
-/* ci <= next <= started <= fetched <= pi, none further than there is room. */
+/*
+ * ci <= next <= started <= fetched, none further than there is room, and the units
+ * that are decoded are posted.
+ */
 static bool sq_counters(const ErnicCheck *c, uint32_t id)
 {
     const ErnicSendQueue *sq = &get(c, id)->sq;
     uint32_t next = sq->next - sq->wq.ci, started = sq->started - sq->wq.ci;
-    uint32_t fetched = sq->fetched - sq->wq.ci, pi = sq->wq.pi - sq->wq.ci;
+    uint32_t fetched = sq->fetched - sq->wq.ci, done = ernic_sq_done(sq);
 
-    return next <= started && started <= fetched && fetched <= pi &&
-           fetched <= sq->window_mask + 1;
+    return next <= started && started <= fetched &&
+           fetched <= sq->window_mask + 1 && sq->taken - done <= sq->wq.pi - done;
 }
 
 /* The bytes that a request carries are those that it says. */
@@ -172,19 +177,22 @@ static bool sq_requests(const ErnicCheck *c, uint32_t id)
 {
     const ErnicQp *qp = get(c, id);
     const ErnicSendQueue *sq = &qp->sq;
-    uint32_t n = sq->fetched - sq->wq.ci, i;
+    uint32_t unit = ernic_sq_done(sq), i;
 
     if (!sq_counters(c, id)) {
-        return true;            /* told already; there is nothing to walk */
+        return true;            /* reported already; there is nothing to walk */
     }
-    for (i = 0; i < n; i++) {
-        uint32_t index = sq->wq.ci + i;
+    /* Their units follow each other, up to those that are not decoded. */
+    for (i = sq->wq.ci; i != sq->fetched; i++) {
+        const ErnicWqe *wqe = &sq->wqe[i & sq->window_mask];
 
-        if (!wqe_ok(c->e, qp, &sq->wqe[index & sq->window_mask], index)) {
+        if (!wqe_ok(c->e, qp, wqe, i) || wqe->unit != unit || !wqe->units ||
+            wqe->units > sq->taken - unit) {
             return false;
         }
+        unit += wqe->units;
     }
-    return true;
+    return unit == sq->taken;
 }
 
 /* What a request of this length takes of the PSN space; local ones none. */
@@ -297,7 +305,8 @@ static bool sq_flushing(const ErnicCheck *c, uint32_t id)
 {
     const ErnicSendQueue *sq = &get(c, id)->sq;
 
-    return !sq->flushing || sq->flush_to - sq->wq.ci <= sq->wq.pi - sq->wq.ci;
+    return !sq->flushing || sq->flush_to - ernic_sq_done(sq) <=
+                            sq->wq.pi - ernic_sq_done(sq);
 }
 
 static bool sq_drained(const ErnicCheck *c, uint32_t id)
@@ -440,8 +449,8 @@ static bool qp_state(const ErnicCheck *c, uint32_t id)
         return false;
     }
     return qp->state != ERNIC_QPS_RESET ||
-           (qp->sq.wq.pi == 0 && qp->sq.wq.ci == 0 && qp->rq.wq.pi == 0 &&
-            qp->rq.wq.ci == 0 && !qp->rq.recv_valid &&
+           (qp->sq.wq.pi == 0 && qp->sq.wq.ci == 0 && qp->sq.lead == 0 &&
+            qp->rq.wq.pi == 0 && qp->rq.wq.ci == 0 && !qp->rq.recv_valid &&
             qp->rq.open == ERNIC_CL_NONE);
 }
 

@@ -244,6 +244,21 @@ static bool load_section(Ernic *e, const Section *s, ErnicReader *in)
 }
 
 /* The fields of DERIVED rows that are not set where they are loaded. */
+/* Where in its ring each decoded request begins, and where the last one ends. */
+static void derive_units(ErnicQp *qp)
+{
+    ErnicSendQueue *sq = &qp->sq;
+    uint32_t i;
+
+    sq->taken = ernic_sq_done(sq);
+    for (i = sq->wq.ci; i != sq->fetched; i++) {
+        ErnicWqe *wqe = ernic_sq_slot(qp, i);
+
+        wqe->unit = sq->taken;
+        sq->taken += wqe->units;
+    }
+}
+
 static void derive(Ernic *e)
 {
     uint32_t i;
@@ -272,6 +287,7 @@ static void derive(Ernic *e)
     for (i = 1; i < e->cfg.max_qp; i++) {
         if (e->qp[i].used) {
             ernic_timer_set(e->timers, i, e->qp[i].timer_due);
+            derive_units(&e->qp[i]);
         }
     }
     if (e->regs) {

@@ -270,6 +270,7 @@ static const ErnicStateField wqe_fields[] = {
     { .name = "payload", .offset = offsetof(S, sge),
       .size = sizeof(S) - offsetof(S, sge), .num = 1, .kind = ERNIC_SK_OWNED,
       .owned = &ernic_state_payload },
+    UMAX(units, ERNIC_MAX_WQ_DEPTH, .def = 1), DERIVED(unit),
 };
 #undef S
 const ErnicStateStruct ernic_state_wqe = DESCRIBE(wqe_fields, ErnicWqe, WQE);
@@ -320,6 +321,7 @@ static const ErnicStateField sq_fields[] = {
     UMAX(cwnd, ERNIC_CWND_MAX), UMAX(narrow, ERNIC_PG332_OUTSTANDING),
     BOOL(flushing), U(flush_to),
     OWNED_OF(wqe, ernic_state_window, ernic_state_wqe), /* needs the rows above */
+    U(lead), DERIVED(taken),
 };
 #undef S
 static const ErnicStateStruct sq_struct =

@@ -28,9 +28,10 @@ static void comp_fail(Ernic *e, ErnicQp *qp, ErnicFault fault)
 
     e->rx_fault = fault;
     ernic_qp_note_fault(e, qp, e->rx_pkt, fault);
-    sq->wq.ci++;
-    /* What was decoded behind it is flushed; decoding starts anew. */
+    ernic_sq_retire(sq, wqe);
+    /* Requests that were decoded after it are flushed; decoding starts anew. */
     sq->next = sq->started = sq->fetched = sq->wq.ci;
+    sq->taken = ernic_sq_done(sq);
     ernic_qp_complete_send(e, qp, wqe, fault);
     if (act == ERNIC_ACT_SQ_ERROR && qp->state != ERNIC_QPS_ERR &&
         e->face->send_queue_error) {
@@ -79,7 +80,7 @@ void ernic_completer_advance(Ernic *e, ErnicQp *qp)
         if (sq->next == sq->wq.ci) {
             sq->next++;
         }
-        sq->wq.ci++;
+        ernic_sq_retire(sq, wqe);
         ernic_qp_complete_send(e, qp, wqe, ERNIC_FAULT_NONE);
         ernic_sched_mark(e, qp);
     }

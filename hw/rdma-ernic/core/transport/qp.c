@@ -216,17 +216,37 @@ void ernic_qp_recv_fault(Ernic *e, ErnicQp *qp, ErnicFault fault)
     }
 }
 
-/* The oldest request not completed, fetched if need be. */
+bool ernic_sq_fetch(Ernic *e, ErnicQp *qp)
+{
+    ErnicSendQueue *sq = &qp->sq;
+    ErnicWqe *wqe = ernic_sq_slot(qp, sq->fetched);
+
+    if (!e->face->fetch(e, qp, wqe)) {
+        return false;
+    }
+    g_assert(wqe->units && wqe->units <= sq->wq.pi - sq->taken);
+    wqe->index = sq->fetched++;
+    wqe->unit = sq->taken;
+    sq->taken += wqe->units;
+    return true;
+}
+
+void ernic_sq_retire(ErnicSendQueue *sq, const ErnicWqe *wqe)
+{
+    sq->wq.ci++;
+    sq->lead += wqe->units - 1;
+}
+
+/* The oldest request that is not complete, fetched if need be; NULL: none. */
 static ErnicWqe *qp_flush_send(Ernic *e, ErnicQp *qp)
 {
     ErnicSendQueue *sq = &qp->sq;
     ErnicWqe *wqe = ernic_sq_slot(qp, sq->wq.ci);
 
-    if (sq->wq.ci == sq->fetched) {
-        e->face->fetch(e, qp, sq->fetched, wqe);
-        sq->fetched++;
+    if (sq->wq.ci == sq->fetched && !ernic_sq_fetch(e, qp)) {
+        return NULL;
     }
-    sq->wq.ci++;
+    ernic_sq_retire(sq, wqe);
     /* Keep ci <= next <= started <= fetched. */
     if ((int32_t)(sq->wq.ci - sq->next) > 0) {
         sq->next = sq->wq.ci;
@@ -235,6 +255,21 @@ static ErnicWqe *qp_flush_send(Ernic *e, ErnicQp *qp)
         sq->started = sq->wq.ci;
     }
     return wqe;
+}
+
+/* Requests that begin below unit @to, up to @budget; returns what is left of it. */
+static uint32_t qp_flush_sends(Ernic *e, ErnicQp *qp, uint32_t to, uint32_t budget)
+{
+    while (budget && (int32_t)(ernic_sq_done(&qp->sq) - to) < 0) {
+        const ErnicWqe *wqe = qp_flush_send(e, qp);
+
+        if (!wqe) {
+            break;
+        }
+        ernic_qp_complete_send(e, qp, wqe, ERNIC_FAULT_FLUSH);
+        budget--;
+    }
+    return budget;
 }
 
 static bool uses_srq(const ErnicQp *qp)
@@ -265,12 +300,8 @@ bool ernic_qp_flush_step(Ernic *e, ErnicQp *qp, uint32_t budget)
     if (all || qp->sq.flushing) {
         uint32_t to = all ? qp->sq.wq.pi : qp->sq.flush_to;
 
-        while (budget && qp->sq.wq.ci != to) {
-            ernic_qp_complete_send(e, qp, qp_flush_send(e, qp),
-                                   ERNIC_FAULT_FLUSH);
-            budget--;
-        }
-        more = qp->sq.wq.ci != to;
+        budget = qp_flush_sends(e, qp, to, budget);
+        more = !budget && (int32_t)(ernic_sq_done(&qp->sq) - to) < 0;
         qp->sq.flushing &= more && !all;
     }
     if (ernic_qp_may(qp, ERNIC_MAY_FLUSH_RECV)) {
@@ -280,6 +311,7 @@ bool ernic_qp_flush_step(Ernic *e, ErnicQp *qp, uint32_t budget)
         if (!budget) {
             return true;
         }
+        ernic_qp_timer(e, qp);
         /*
          * C11-39: with an SRQ, software learns from this event that the queue
          * pair will take no more of its requests.
@@ -309,6 +341,10 @@ void ernic_qp_timer(Ernic *e, ErnicQp *qp)
     if (ernic_rate_send_at(qp) > e->now &&
         (qp->sq.blocked_on == ERNIC_BLOCKED_RATE || qp->ack.rd_pending)) {
         due = MIN(due, ernic_rate_send_at(qp));
+    }
+    if (e->face->flush_poll && ernic_qp_may(qp, ERNIC_MAY_FLUSH_RECV) &&
+        !uses_srq(qp)) {
+        due = MIN(due, e->now + e->face->flush_poll);
     }
     /*
      * A deadline that moved back stays in the heap and is found early: that

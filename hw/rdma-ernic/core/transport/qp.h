@@ -79,15 +79,18 @@ typedef struct ErnicQpAttr {
 } ErnicQpAttr;
 
 typedef struct ErnicSendQueue {
-    ErnicWq wq;                     /* pi: doorbell; ci, the oldest request
-                                       not completed: completer */
+    ErnicWq wq;                     /* pi, units of the face: doorbell; ci, the
+                                       oldest request not completed: completer */
+    uint32_t lead;                  /* units that complete requests took beyond
+                                       one for each: ernic_sq_done() */
     ErnicWqe *wqe;                  /* owned; slot (index & window_mask) */
     uint32_t window_mask;
 
     /*
-     * Requester. All counters of requests are free-running: ci <= next <=
-     * started <= fetched <= pi.
+     * Requester. All counters run freely. Requests: ci <= next <= started <=
+     * fetched. Units of the face: ernic_sq_done() <= taken <= pi.
      */
+    uint32_t taken;                 /* units that are decoded */
     uint32_t fetched;               /* decoded below this */
     uint32_t started;               /* have PSNs below this */
     uint32_t next;                  /* the request that next_psn belongs to */
@@ -117,9 +120,9 @@ typedef struct ErnicSendQueue {
     uint8_t narrow;                 /* PG332: requests to complete before all
                                        may be outstanding again */
 
-    /* Modify: requests below flush_to are flushed, whatever the state. */
+    /* Modify: requests that begin below flush_to are flushed in any state. */
     bool flushing;
-    uint32_t flush_to;
+    uint32_t flush_to;              /* units */
 } ErnicSendQueue;
 
 /* An inbound READ or atomic, kept for its duplicates (IBTA 9.7.4.1.2). */
@@ -314,6 +317,23 @@ static inline uint32_t ernic_sq_window(uint32_t depth)
 {
     return MIN(MAX(depth, 1u), ERNIC_SQ_WINDOW);
 }
+
+/* Units of the requests that are complete: those of the ring before it are free. */
+static inline uint32_t ernic_sq_done(const ErnicSendQueue *sq)
+{
+    return sq->wq.ci + sq->lead;
+}
+
+/* Posted requests that have no PSNs yet; units where they are not decoded. */
+static inline uint32_t ernic_sq_waiting(const ErnicSendQueue *sq)
+{
+    return sq->wq.pi - sq->taken + sq->fetched - sq->started;
+}
+
+/* Decode the next request into its slot of the window; false: there is none. */
+bool ernic_sq_fetch(Ernic *e, ErnicQp *qp);
+/* The oldest request, @wqe, has ended: its units are free. */
+void ernic_sq_retire(ErnicSendQueue *sq, const ErnicWqe *wqe);
 
 static inline ErnicWqe *ernic_sq_slot(ErnicQp *qp, uint32_t index)
 {

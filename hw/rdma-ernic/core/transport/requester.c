@@ -356,7 +356,7 @@ static ReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
     }
     if (e->timing) {
         ernic_timing_local(e, qp->qpn, ernic_wr(wqe->opcode)->name,
-                           wqe->index, qp->sq.wq.pi - qp->sq.started);
+                           wqe->index, ernic_sq_waiting(&qp->sq));
     }
     wqe->done = true;
     qp->sq.next++;
@@ -418,15 +418,10 @@ static ReqStep req_fetch_wqe(Ernic *e, ErnicQp *qp)
     if (!ernic_qp_may(qp, ERNIC_MAY_NEXT_SEND)) {
         return req_block(qp, ERNIC_BLOCKED_STATE);
     }
-    if (sq->fetched == sq->wq.pi) {
-        return req_block(qp, ERNIC_BLOCKED_EMPTY);
-    }
     if (sq->fetched - sq->wq.ci > sq->window_mask) {
         return req_block(qp, ERNIC_BLOCKED_WINDOW);
     }
-    e->face->fetch(e, qp, sq->fetched, ernic_sq_slot(qp, sq->fetched));
-    sq->fetched++;
-    return REQ_AGAIN;
+    return ernic_sq_fetch(e, qp) ? REQ_AGAIN : req_block(qp, ERNIC_BLOCKED_EMPTY);
 }
 
 static ReqStep req_one(Ernic *e, ErnicQp *qp)

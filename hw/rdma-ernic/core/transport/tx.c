@@ -278,7 +278,7 @@ void ernic_tx_commit(Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
         const ErnicSendQueue *sq = &e->qp[qpn].sq;
 
         ernic_timing_sent(e, qpn, pkt, &tx->path, len,
-                          sq->wq.pi - sq->started, tx_request(e, qpn, pkt));
+                          ernic_sq_waiting(sq), tx_request(e, qpn, pkt));
     }
 }
 

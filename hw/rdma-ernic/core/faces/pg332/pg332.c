@@ -265,7 +265,7 @@ static void load_counters(Ernic *e, ErnicQp *qp)
     ErnicWq *rq = &qp->rq.wq;
 
     head = ernic_pg332_index(head, sq->wq.depth);
-    sq->wq.ci = sq->next = sq->started = sq->fetched = head;
+    sq->wq.ci = sq->next = sq->started = sq->fetched = sq->taken = head;
     sq->wq.pi = head + ernic_pg332_ahead(head, reg[PG332_SQPI / 4],
                                          sq->wq.depth);
     pi = ernic_pg332_index(pi, rq->depth);

@@ -89,7 +89,7 @@ static void parse_wqe(const Ernic *e, uint32_t qpn, const Pg332Wqe *slot,
     }
 }
 
-static void pg332_fetch(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe)
+static void fetch_slot(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe)
 {
     uint64_t ring = ernic_pg332_qp_addr(e, qp->qpn, PG332_SQBA, PG332_SQBAMSB);
     uint32_t k = index & (qp->sq.wq.depth - 1);
@@ -124,6 +124,16 @@ static void pg332_fetch(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe)
         return;
     }
     parse_wqe(e, qp->qpn, &slot, wqe);
+}
+
+static bool pg332_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
+{
+    if (qp->sq.taken == qp->sq.wq.pi) {
+        return false;
+    }
+    fetch_slot(e, qp, qp->sq.taken, wqe);
+    wqe->units = 1;
+    return true;
 }
 
 /* ---- completions ------------------------------------------------------------ */

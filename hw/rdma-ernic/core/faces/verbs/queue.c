@@ -82,12 +82,17 @@ static bool verbs_take_recv(Ernic *e, ErnicQp *qp, ErnicRecv *recv)
                  ernic_rq_take(e, &qp->rq.wq, recv);
 }
 
-static void verbs_fetch(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe)
+static bool verbs_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
 {
     const ErnicWq *wq = &qp->sq.wq;
 
-    ernic_wqe_fetch(e, &wq->buf, wq->depth, wq->stride, index, qp->transport,
+    if (qp->sq.taken == wq->pi) {
+        return false;
+    }
+    ernic_wqe_fetch(e, &wq->buf, wq->depth, wq->stride, qp->sq.taken, qp->transport,
                     qp->type == ERNIC_QPT_GSI, qp->uctx, ernic_qp_mtu(qp), wqe);
+    wqe->units = 1;             /* a slot holds one request */
+    return true;
 }
 
 const ErnicFaceOps ernic_face_verbs = {
