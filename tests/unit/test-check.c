@@ -201,6 +201,7 @@ BREAK(qp_srq, SET(QP(rd).srq, 15));
 BREAK(sq_depth, SET(QP(rd).sq.wq.depth, 65));
 BREAK(rq_stride, SET(QP(rd).rq.wq.stride, 6 * 64));
 BREAK(rq_pi, SET(QP(rd).rq.wq.pi, QP(rd).rq.wq.ci + 65));
+BREAK(no_sq_lead, SET(QP(rwq).sq.lead, 7); SET(QP(rwq).sq.taken, 7));
 BREAK(srq_ring, SET(QP(in).rq.wq.depth, 8));
 BREAK(mtu_zero, SET(QP(uc).attr.path_mtu, 0));
 BREAK(reset_busy, SET(QP(gsi).state, ERNIC_QPS_RESET));
@@ -403,6 +404,7 @@ static const struct {
     { "qp-rings", break_sq_depth },
     { "qp-rings", break_rq_stride },
     { "qp-rings", break_rq_pi },
+    { "qp-rings", break_no_sq_lead },
     { "qp-rings", break_srq_ring },
     { "qp-counter", break_qp_counter },
     { "qp-attributes", break_mtu_zero },

@@ -86,7 +86,7 @@ static bool qp_rings(const ErnicCheck *c, uint32_t id)
 
     sq.ci = ernic_sq_done(&qp->sq);     /* as pi counts */
     return (qp->type == ERNIC_QPT_XRC_TGT || qp->type == ERNIC_QPT_RWQ ?
-                no_ring(&qp->sq.wq) :
+                no_ring(&qp->sq.wq) && !qp->sq.lead :
                 ernic_check_wq(&sq, ERNIC_SQ_STRIDE_MAX)) &&
            qp->sq.wqe &&
            qp->sq.window_mask == ernic_sq_window(qp->sq.wq.depth) - 1 &&
