@@ -7,7 +7,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "objects/eq.h"
-#include "timing/timing.h"
+#include "timing/hooks.h"
 #include "trace.h"
 
 #define EQE_SIZE sizeof(struct ernic_eqe)
@@ -175,11 +175,7 @@ static void drain(Ernic *e, uint32_t eqn, ErnicEq *eq)
     }
     if (wrote) {
         e->stats.interrupts++;
-        if (e->timing) {
-            ernic_timing_irq(e, eq->vector);
-        } else {
-            e->ops->irq(e->env, eq->vector);
-        }
+        ernic_timed_irq(e, eq->vector);
     }
 }
 

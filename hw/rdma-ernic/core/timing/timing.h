@@ -3,7 +3,7 @@
  *
  * The timing model of one device: every store, packet, completion and interrupt
  * passes the stages of its way, which say when it may be seen, and stands in a
- * line until then. e->timing is NULL when the model is off.
+ * line until then. e->timing is NULL when the model is off; hooks.h asks.
  */
 #ifndef ERNIC_TIMING_H
 #define ERNIC_TIMING_H

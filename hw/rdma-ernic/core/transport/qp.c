@@ -10,7 +10,7 @@
 #include "faces/face.h"
 #include "objects/mr.h"
 #include "objects/odp.h"
-#include "timing/timing.h"
+#include "timing/hooks.h"
 #include "trace.h"
 #include "transport/ack.h"
 #include "transport/qp.h"
@@ -149,14 +149,12 @@ void ernic_qp_post_due(Ernic *e, uint64_t until)
 void ernic_qp_post(Ernic *e, uint32_t cqn, const ErnicWc *wc,
                    ErnicTimedAfter after)
 {
-    if (!e->timing) {
-        e->face->post(e, cqn, wc);
-        return;
-    }
-    if (ernic_delay_fifo_full(&e->timing->cqes)) {
+    if (ernic_timed_cqes_full(e)) {
         ernic_qp_post_due(e, ernic_delay_fifo_due(&e->timing->cqes));
     }
-    ernic_timing_cqe(e, cqn, wc, after);
+    if (!ernic_timed_cqe(e, cqn, wc, after)) {
+        e->face->post(e, cqn, wc);
+    }
 }
 
 uint8_t ernic_qp_fault_status(Ernic *e, ErnicFault fault)

@@ -5,7 +5,7 @@
  * comes: nobody else can take it meanwhile.
  */
 #include "qemu/osdep.h"
-#include "timing/timing.h"
+#include "timing/hooks.h"
 #include "trace.h"
 #include "transport/read_slots.h"
 #include "transport/sched.h"
@@ -35,7 +35,7 @@ bool ernic_read_slots_place(Ernic *e, ErnicQp *qp)
 {
     ErnicTiming *t = e->timing;
 
-    if (!t || ernic_timing_place(t, qp->qpn)) {
+    if (!ernic_timed_needs_place(e, qp->qpn)) {
         return true;
     }
     if (t->places == t->rsp.size) {
@@ -49,8 +49,7 @@ bool ernic_read_slots_place(Ernic *e, ErnicQp *qp)
 
 void ernic_read_slots_done(Ernic *e, ErnicQp *qp)
 {
-    ErnicTimedResponse *r = e->timing ?
-                            ernic_timing_place(e->timing, qp->qpn) : NULL;
+    ErnicTimedResponse *r = ernic_timed_place(e, qp->qpn);
 
     if (r) {
         leave(e, r);

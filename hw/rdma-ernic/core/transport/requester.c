@@ -10,7 +10,7 @@
 #include "faces/face.h"
 #include "objects/counter.h"
 #include "objects/mr.h"
-#include "timing/timing.h"
+#include "timing/hooks.h"
 #include "trace.h"
 #include "transport/completer.h"
 #include "transport/qp.h"
@@ -354,10 +354,8 @@ static ReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
     if (fault) {
         return req_fault(e, qp, wqe, fault);
     }
-    if (e->timing) {
-        ernic_timing_local(e, qp->qpn, ernic_wr(wqe->opcode)->name,
-                           wqe->index, ernic_sq_waiting(&qp->sq));
-    }
+    ernic_timed_local(e, qp->qpn, ernic_wr(wqe->opcode)->name, wqe->index,
+                      ernic_sq_waiting(&qp->sq));
     wqe->done = true;
     qp->sq.next++;
     ernic_completer_advance(e, qp);
@@ -367,9 +365,7 @@ static ReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
 /* Requests that may be under way at once: the face's limit and the hardware's. */
 static uint32_t req_outstanding(const Ernic *e, const ErnicQp *qp)
 {
-    uint32_t most = e->face->outstanding(qp);
-
-    return e->timing ? MIN(most, e->timing->p->outstanding) : most;
+    return MIN(e->face->outstanding(qp), ernic_timed_outstanding(e));
 }
 
 /* Give the next request its PSNs, if nothing holds it back. */

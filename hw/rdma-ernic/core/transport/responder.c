@@ -11,7 +11,7 @@
 #include "faces/face.h"
 #include "objects/counter.h"
 #include "objects/mr.h"
-#include "timing/timing.h"
+#include "timing/hooks.h"
 #include "trace.h"
 #include "transport/qp.h"
 #include "transport/rd_resources.h"
@@ -369,21 +369,12 @@ static void resp_duplicate(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     ernic_rd_request_again(e, qp, pkt);
 }
 
-/* One more waits for an ACK: how long the hardware lets it, ns. */
-static uint64_t resp_coalesce(const Ernic *e, ErnicQp *qp)
-{
-    const ErnicProfile *p = e->timing ? e->timing->p : NULL;
-
-    return p && ++qp->ack.count < p->ack_coalesce ?
-           DIV_ROUND_UP(p->ack_delay, 1000) : 0;
-}
-
 /* @pkt was served: when does its sender hear of it? */
 static void resp_owe(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 {
     uint64_t delay = e->face->ack_delay(e, pkt);
 
-    delay = delay ?: resp_coalesce(e, qp);
+    delay = delay ?: ernic_timed_coalesce(e, &qp->ack.count);
     if (!delay) {
         qp->ack.owed = true;
         ernic_sched_mark(e, qp);

@@ -5,7 +5,7 @@
  * that is sent again is there already.
  */
 #include "qemu/osdep.h"
-#include "timing/timing.h"
+#include "timing/hooks.h"
 #include "transport/qp.h"
 #include "transport/retry_buffer.h"
 #include "transport/sched.h"
@@ -32,14 +32,9 @@ static void wait_for_room(ErnicTimedRetry *r, const ErnicQp *qp)
     }
 }
 
-static ErnicTimedRetry *buffer(const Ernic *e)
-{
-    return e->timing && e->timing->retry.kept.size ? &e->timing->retry : NULL;
-}
-
 bool ernic_retry_buffer_room(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe)
 {
-    ErnicTimedRetry *r = buffer(e);
+    ErnicTimedRetry *r = ernic_timed_retry(e);
 
     if (!r || r->kept.count < r->kept.size || !is_new(qp) || !is_kept(wqe)) {
         return true;
@@ -50,7 +45,7 @@ bool ernic_retry_buffer_room(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe)
 
 void ernic_retry_buffer_sent(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe)
 {
-    ErnicTimedRetry *r = buffer(e);
+    ErnicTimedRetry *r = ernic_timed_retry(e);
 
     if (r && is_new(qp) && is_kept(wqe)) {
         ernic_level_set(&r->kept, e->now, r->kept.count + 1);
@@ -61,7 +56,7 @@ void ernic_retry_buffer_sent(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe)
 /* Every packet of the second half: then the first half cannot fill it. */
 bool ernic_retry_buffer_asks(const Ernic *e, const ErnicWqe *wqe)
 {
-    const ErnicTimedRetry *r = buffer(e);
+    const ErnicTimedRetry *r = ernic_timed_retry(e);
 
     return r && r->kept.count >= r->kept.size / 2 && is_kept(wqe);
 }
@@ -96,7 +91,7 @@ static uint32_t count_held(ErnicQp *qp)
 
 void ernic_retry_buffer_sync(Ernic *e, ErnicQp *qp)
 {
-    ErnicTimedRetry *r = buffer(e);
+    ErnicTimedRetry *r = ernic_timed_retry(e);
     uint32_t held, before;
 
     if (!r) {
@@ -119,7 +114,7 @@ void ernic_retry_buffer_sync(Ernic *e, ErnicQp *qp)
 
 void ernic_retry_buffer_load(Ernic *e)
 {
-    ErnicTimedRetry *r = buffer(e);
+    ErnicTimedRetry *r = ernic_timed_retry(e);
     uint32_t i;
 
     for (i = 1; r && i < r->qps; i++) {

@@ -8,6 +8,7 @@
 #include "faces/face.h"
 #include "objects/mcast.h"
 #include "steering/flow.h"
+#include "timing/hooks.h"
 #include "trace.h"
 #include "transport/qp.h"
 #include "transport/tx.h"
@@ -92,14 +93,10 @@ bool ernic_tx_loop_next(const Ernic *e, uint32_t *pos, ErnicTrain *train)
  */
 static bool tx_loop(Ernic *e, const ErnicTrain *train)
 {
-    if (!e->timing || train->frame) {
-        return ernic_tx_loop_add(e, train);
-    }
-    if (ernic_delay_fifo_full(&e->timing->rx)) {
-        return false;
-    }
-    ernic_timing_rx_packet(e, train);
-    return true;
+    bool fits;
+
+    return !train->frame && ernic_timed_loop(e, train, &fits) ? fits :
+           ernic_tx_loop_add(e, train);
 }
 
 /*
@@ -160,6 +157,7 @@ bool ernic_tx_flush(Ernic *e)
 {
     ErnicTx *tx = e->tx;
     ErnicTrain train;
+    bool fits;
 
     if (!tx->packets) {
         return true;
@@ -171,8 +169,8 @@ bool ernic_tx_flush(Ernic *e)
         .path = tx->path, .data = tx->buf, .len = tx->len, .seg = tx->seg,
         .frame = tx->frame,
     };
-    if (e->timing && !tx->frame) {
-        tx->busy = !ernic_timing_depart(e, &train);
+    if (!tx->frame && ernic_timed_depart(e, &train, &fits)) {
+        tx->busy = !fits;
     } else {
         tx_deliver(e, &train, &tx->busy, &tx->loop_full);
     }
@@ -229,7 +227,7 @@ bool ernic_tx_packet(Ernic *e, const ErnicPath *path, const ErnicPkt *pkt,
     if (tx->busy || tx->loop_full) {
         return false;
     }
-    if (tx->packets && !tx_fits(tx, path, len, e->timing) &&
+    if (tx->packets && !tx_fits(tx, path, len, ernic_timed_singly(e)) &&
         !ernic_tx_flush(e)) {
         return false;
     }
@@ -274,12 +272,8 @@ void ernic_tx_commit(Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
     e->stats.tx_packets++;
     e->stats.tx_bytes += len;
     e->face->sent(e, qpn, pkt);
-    if (e->timing) {
-        const ErnicSendQueue *sq = &e->qp[qpn].sq;
-
-        ernic_timing_sent(e, qpn, pkt, &tx->path, len,
-                          ernic_sq_waiting(sq), tx_request(e, qpn, pkt));
-    }
+    ernic_timed_sent(e, qpn, pkt, &tx->path, len, ernic_sq_waiting(&e->qp[qpn].sq),
+                     tx_request(e, qpn, pkt));
 }
 
 bool ernic_tx_frame(Ernic *e, uint32_t len, uint8_t **frame)

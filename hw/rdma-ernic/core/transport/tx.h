@@ -8,7 +8,7 @@
 #define ERNIC_TX_H
 
 #include "base/device.h"
-#include "timing/timing.h"
+#include "timing/hooks.h"
 #include "wire/headers.h"
 #include "wire/icrc.h"
 
@@ -70,7 +70,7 @@ static inline uint64_t ernic_tx_serial(const Ernic *e)
 /* What has left the engine may still not have left the device. */
 static inline bool ernic_tx_link_busy(const Ernic *e)
 {
-    return (e->timing ? e->timing->link_busy : e->tx->busy) ||
+    return ernic_timed_link_busy(e, e->tx->busy) ||
            (e->ops->tx_waits && e->ops->tx_waits(e->env));
 }
 

@@ -12,7 +12,7 @@
 #include "faces/pg332/pg332.h"
 #include "faces/pg332/rules.h"
 #include "objects/mcast.h"
-#include "timing/timing.h"
+#include "timing/hooks.h"
 #include "trace.h"
 #include "transport/qp_transitions.h"
 #include "transport/sched.h"
@@ -67,11 +67,7 @@ static void pg332_rise(Ernic *e, bool was)
 {
     if (!was && ernic_pg332_irq(e)) {
         e->stats.interrupts++;
-        if (e->timing) {
-            ernic_timing_irq(e, 0);
-        } else {
-            e->ops->irq(e->env, 0);
-        }
+        ernic_timed_irq(e, 0);
     }
 }
 
@@ -342,7 +338,7 @@ static bool of_connection(uint32_t offset)
 
 static uint32_t hidden(const Ernic *e, const ErnicQp *qp, bool recv)
 {
-    return e->timing ? ernic_timing_hidden(e, qp->qpn, recv) : 0;
+    return ernic_timed_hidden(e, qp->qpn, recv);
 }
 
 /* One of them; @stored: what the register holds. */
@@ -687,12 +683,10 @@ static void wrote_doorbell(Ernic *e, const ErnicRegRef *ref, uint32_t offset)
     bool doorbell = ref->def->scope == ERNIC_REG_QP &&
         (ref->def->offset == PG332_SQPI || ref->def->offset == PG332_RQCI);
 
-    if (e->timing && doorbell) {
-        ernic_timing_doorbell(e, offset, *ref->value |
-                              (uint64_t)(ref->element + 1) << 32);
-    } else if (e->timing) {
-        ernic_timing_store(e);
-    } else if (doorbell) {
+    if (!doorbell) {
+        ernic_timed_store(e);
+    } else if (!ernic_timed_doorbell(e, offset, *ref->value |
+                                     (uint64_t)(ref->element + 1) << 32)) {
         ernic_pg332_doorbell(e, offset, *ref->value);
     }
 }

@@ -8,7 +8,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "faces/pg332/side_stream.h"
-#include "timing/timing.h"
+#include "timing/hooks.h"
 #include "trace.h"
 #include "hw/rdma-ernic/ernic_regs.h"
 
@@ -48,11 +48,7 @@ static void side_rise(Ernic *e, bool was)
 {
     if (!was && ernic_side_irq(e)) {
         e->stats.interrupts++;
-        if (e->timing) {
-            ernic_timing_irq(e, SIDE_VECTOR);
-        } else {
-            e->ops->irq(e->env, SIDE_VECTOR);
-        }
+        ernic_timed_irq(e, SIDE_VECTOR);
     }
 }
 
@@ -170,9 +166,8 @@ static void side_run(Ernic *e)
 bool ernic_side_room(const Ernic *e)
 {
     /* Any completion on its way may bring one. */
-    uint32_t due = e->timing ? e->timing->cqes.count : 0;
-
-    return halted(e->side) || e->side->count + due < ERNIC_SIDE_FIFO;
+    return halted(e->side) ||
+           e->side->count + ernic_timed_cqes(e) < ERNIC_SIDE_FIFO;
 }
 
 void ernic_side_push(Ernic *e, uint64_t entry)

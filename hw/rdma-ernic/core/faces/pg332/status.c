@@ -8,7 +8,7 @@
 #include "qemu/osdep.h"
 #include "faces/face.h"
 #include "faces/pg332/pg332.h"
-#include "timing/timing.h"
+#include "timing/hooks.h"
 #include "transport/tx.h"
 
 /* What all queue pairs that run come to, at this moment. */
@@ -31,7 +31,7 @@ static void look_at(const Ernic *e, const ErnicQp *qp, Pipeline *p)
     }
     p->no_buffer |= out && out >= e->face->outstanding(qp);
     p->moving |= qp->state == ERNIC_QPS_ERR && sq->wq.ci != sq->wq.pi;
-    p->moving |= e->timing && ernic_timing_hidden(e, qp->qpn, false);
+    p->moving |= ernic_timed_hidden(e, qp->qpn, false) != 0;
     p->cached |= sq->fetched != sq->started;
     p->full |= sq->fetched != sq->started && sq->fetched != sq->wq.pi;
 }
@@ -52,7 +52,7 @@ static Pipeline look(const Ernic *e)
 /* Packets that are built and have not left. */
 static uint32_t held(const Ernic *e)
 {
-    return e->tx->packets + (e->timing ? e->timing->tx.count : 0);
+    return e->tx->packets + ernic_timed_packets(e);
 }
 
 static uint32_t wqe_processor(const Ernic *e, const Pipeline *p, uint32_t stored)

@@ -13,7 +13,7 @@
 #include "objects/mr.h"
 #include "steering/flow.h"
 #include "steering/rss.h"
-#include "timing/timing.h"
+#include "timing/hooks.h"
 #include "trace.h"
 #include "transport/ack.h"
 #include "transport/qp.h"
@@ -313,12 +313,9 @@ void ernic_qp_reset_context(Ernic *e, ErnicQp *qp)
     memset(&qp->attr, 0, sizeof(qp->attr));
     qp->attr.path_mtu = e->cfg.mtu;     /* datagrams are told no other */
     ernic_cc_reset(&qp->cc);
-    if (e->timing) {
-        e->timing->fetched[qp->qpn] = 0;
-        ernic_timing_requests(e, qp->qpn, 0);
-        ernic_retry_buffer_sync(e, qp);        /* nothing of it is under way */
-        ernic_read_slots_sync(e, qp);
-    }
+    ernic_timed_forget(e, qp->qpn);
+    ernic_retry_buffer_sync(e, qp);     /* nothing of it is under way */
+    ernic_read_slots_sync(e, qp);
     qp->sq_drained = false;
     qp->broken_cq = false;
     qp->last_wqe = false;
