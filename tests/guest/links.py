@@ -82,27 +82,22 @@ class Udp(Link):
                 f'ernic,id=nic,netdev=wire,mac={mac(n)},roce-udp=127.0.0.1:0']
 
     def join(self, guests):
-        self.address = ipv4
         self.ports = [qemu(guest, 'qom-get', path=NIC, property='roce-port')
                       for guest in guests]
         for guest in guests:
             self.plug(guest, True)
 
     def plug(self, guest, plugged):
-        """Connect the guest to its peers, itself included, or disconnect it."""
-        for n, port in enumerate(self.ports):
-            if plugged:
-                set_property(guest, 'add-peer', f'{self.address(n)}=127.0.0.1:{port}')
-            else:
-                set_property(guest, 'remove-peer', self.address(n))
+        """Connect the guest to its peers, itself included, or disconnect it.
 
-    def move(self, guests, address):
-        """Other addresses for the same sockets."""
-        for guest in guests:
-            self.plug(guest, False)
-        self.address = address
-        for guest in guests:
-            self.plug(guest, True)
+        Each endpoint stands for an IPv4 and an IPv6 address.
+        """
+        for n, port in enumerate(self.ports):
+            for address in (ipv4, ipv6):
+                if plugged:
+                    set_property(guest, 'add-peer', f'{address(n)}=127.0.0.1:{port}')
+                else:
+                    set_property(guest, 'remove-peer', address(n))
 
 
 def up(guests, mtu=1500):

@@ -42,8 +42,8 @@ def suites(kernel, image, short):
     if not short:
         table += [named(name, run_program, program, options)
                   for name, program, options in VARIANTS]
-        table += [test_ipv6, test_stranger, test_processes, test_bulk, test_tcp_beside,
-                  test_link_down, test_dead_peer]
+        table += [test_ipv6, test_multicast, test_stranger, test_processes, test_bulk,
+                  test_tcp_beside, test_link_down, test_dead_peer]
     return [Suite(f'{link.name}-{kernel}',
                   functools.partial(guest.Guests, 2, link, image),
                   [test_up, *table])
@@ -65,13 +65,23 @@ def test_up(guests):
 
 
 def test_ipv6(guests):
-    """The same with IPv6 GIDs, whose addresses the UDP link has for this test only."""
-    if isinstance(guests.link, links.Udp):
-        guests.link.move(guests, links.ipv6)
-    for name in ('ibv_rc_pingpong', 'ibv_ud_pingpong', 'rping', 'ib_write_bw'):
-        run_program(guests, name, address=links.ipv6)
-    if isinstance(guests.link, links.Udp):
-        guests.link.move(guests, links.ipv4)
+    """IPv4 and IPv6 GIDs of the same devices, one after the other."""
+    for address in (links.ipv6, links.ipv4):
+        for name in ('ibv_rc_pingpong', 'ibv_ud_pingpong', 'rping', 'ib_write_bw'):
+            run_program(guests, name, address=address)
+
+
+def test_multicast(guests):
+    """Both guests join a group; what one sends to it, the other receives."""
+    options = '-m 239.1.2.3 -c 3 -C 10'
+    for receiver, sender in ((0, 1), (1, 0)):
+        listener = guests[receiver].start(
+            f'mckey -b {links.ipv4(receiver)} {options}', 40)
+        guests[receiver].check('sleep 3')
+        sent = guests[sender].run(f'mckey -s -b {links.ipv4(sender)} {options}', 40)
+        heard = listener.wait()
+        assert sent.status == heard.status == 0, sent.output + heard.output
+        assert 'test complete' in heard.output, heard.output
 
 
 def test_stranger(guests):

@@ -177,6 +177,13 @@ static void deliver(Dialog *d, const uint8_t *bytes, uint32_t len,
         .path = *path, .data = bytes, .len = len, .seg = len,
     };
 
+    if (d->blind) {
+        train.path = d->blind->path;
+        train.alt_sgid = d->blind->alt_sgid;
+        train.alt_dgid = d->blind->alt_dgid;
+        train.num_alt_sgid = d->blind->num_alt_sgid;
+        train.num_alt_dgid = d->blind->num_alt_dgid;
+    }
     ernic_rx(d->e, d->env.now, &train);
     check(d);
     if (!d->hold) {

@@ -48,6 +48,8 @@ typedef struct Dialog {
     uint32_t key;
     uint8_t *peer;              /* DLG_SINK bytes at random: the peer's data */
     bool hold;                  /* PEER() does not let the engine run */
+    const ErnicTrain *blind;    /* what a link without IP headers takes the path for,
+                                   and its alternatives; NULL: it knows */
     ErnicPath sent_path;        /* of the last packet taken by SENT() */
     GQueue sent;
 } Dialog;

@@ -174,13 +174,13 @@ static void map_forth(ErnicLinkMap *map, const char *guest, const char *host)
 
 static void map_back(ErnicLinkMap *map, const char *host, const char *guest)
 {
+    ErnicGid gid[ERNIC_MAP_ALIASES];
     ErnicEndpoint ep;
-    ErnicGid gid;
 
     g_assert_true(ernic_endpoint_parse(host, &ep, NULL));
-    g_assert_cmpint(ernic_map_to_guest(map, &ep, &gid), ==, guest != NULL);
+    g_assert_cmpint(ernic_map_to_guest(map, &ep, gid), ==, guest != NULL);
     if (guest) {
-        assert_gid(&gid, guest);
+        assert_gid(gid, guest);
     }
 }
 
@@ -234,10 +234,6 @@ static void test_map_change(void)
     g_assert_false(ernic_map_add(map, &peer, &err));
     g_assert_cmpstr(err, ==, "the address is in the map already");
     g_clear_pointer(&err, g_free);
-    g_assert_true(ernic_peer_parse("10.0.0.9=127.0.0.1:4792", &peer, NULL));
-    g_assert_false(ernic_map_add(map, &peer, &err));
-    g_assert_cmpstr(err, ==, "the endpoint is in the map already");
-    g_clear_pointer(&err, g_free);
 
     for (i = 0; i < ARRAY_SIZE(bad); i++) {
         g_assert_false(ernic_map_remove(map, bad[i], &err));
@@ -256,6 +252,67 @@ static void test_map_change(void)
     ernic_map_free(map);
 }
 
+/* An endpoint may stand for several addresses, of both families. */
+static void test_map_aliases(void)
+{
+    static const char *const guests[] = { "10.0.0.2", "fd00::2", "fe80::2",
+                                          "10.1.0.2" };
+    ErnicLinkMap *map = ernic_map_new();
+    ErnicGid gid[ERNIC_MAP_ALIASES];
+    ErnicEndpoint ep;
+    ErnicPeer peer;
+    char *err = NULL;
+    size_t i;
+
+    g_assert_true(ernic_endpoint_parse("127.0.0.1:4792", &ep, NULL));
+    for (i = 0; i < ARRAY_SIZE(guests); i++) {
+        g_autofree char *text = g_strdup_printf("%s=127.0.0.1:4792", guests[i]);
+
+        map_add(map, text);
+        map_forth(map, guests[i], "127.0.0.1:4792");
+        g_assert_cmpuint(ernic_map_to_guest(map, &ep, gid), ==, i + 1);
+        assert_gid(&gid[0], guests[0]);
+        assert_gid(&gid[i], guests[i]);
+    }
+    g_assert_true(ernic_peer_parse("10.0.0.9=127.0.0.1:4792", &peer, NULL));
+    g_assert_false(ernic_map_add(map, &peer, &err));
+    g_assert_cmpstr(err, ==, "the endpoint stands for 4 addresses already");
+    g_clear_pointer(&err, g_free);
+    g_assert_cmpuint(ernic_map_size(map), ==, 4);
+
+    /* The first goes, one in the middle, and the last. */
+    g_assert_true(ernic_map_remove(map, "10.0.0.2", &err));
+    g_assert_true(ernic_map_remove(map, "fe80::2", &err));
+    g_assert_cmpuint(ernic_map_to_guest(map, &ep, gid), ==, 2);
+    assert_gid(&gid[0], "fd00::2");
+    assert_gid(&gid[1], "10.1.0.2");
+    g_assert_true(ernic_map_remove(map, "10.1.0.2", &err));
+    map_back(map, "127.0.0.1:4792", "fd00::2");
+    g_assert_true(ernic_map_remove(map, "fd00::2", &err));
+    map_back(map, "127.0.0.1:4792", NULL);
+    ernic_map_free(map);
+}
+
+static void count_endpoint(ErnicPeer *peer, void *opaque)
+{
+    *(uint32_t *)opaque += peer->port;
+}
+
+/* Each endpoint once; those of a prefix are too many to name. */
+static void test_map_endpoints(void)
+{
+    ErnicLinkMap *map = ernic_map_new();
+    uint32_t ports = 0;
+
+    map_add(map, "10.0.0.2=127.0.0.1:1");
+    map_add(map, "fd00::2=127.0.0.1:1");
+    map_add(map, "10.0.0.3=127.0.0.1:10");
+    map_add(map, "10.99.0.0/24=127.99.0.0/24");
+    ernic_map_each_endpoint(map, count_endpoint, &ports);
+    g_assert_cmpuint(ports, ==, 11);
+    ernic_map_free(map);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -263,5 +320,7 @@ int main(int argc, char **argv)
     g_test_add_func("/link-map/peers", test_peers);
     g_test_add_func("/link-map/lookup", test_map_lookup);
     g_test_add_func("/link-map/change", test_map_change);
+    g_test_add_func("/link-map/aliases", test_map_aliases);
+    g_test_add_func("/link-map/endpoints-of", test_map_endpoints);
     return g_test_run();
 }

@@ -118,7 +118,7 @@ static void test_members(Fixture *f, gconstpointer data)
     assert_members(f, a, 2, f->ud[0].qpn, f->ud[1].qpn);
     assert_members(f, b, 1, f->ud[0].qpn);
     g_assert_cmpuint(f->e->num_groups, ==, 2);
-    g_assert_cmpuint(ernic_mcast_groups(f->e), ==, 2);
+    g_assert_true(ernic_mcast_groups_ok(f->e));
     /* A member is a member once. */
     g_assert_cmpint(attach(f, a, f->ud[0].qpn), ==, ERNIC_OK);
     assert_members(f, a, 2, f->ud[0].qpn, f->ud[1].qpn);
@@ -132,7 +132,7 @@ static void test_members(Fixture *f, gconstpointer data)
     assert_members(f, b, 0);
     assert_members(f, a, 1, f->ud[1].qpn);
     g_assert_cmpuint(f->e->num_groups, ==, 1);
-    g_assert_cmpuint(ernic_mcast_groups(f->e), ==, 1);
+    g_assert_true(ernic_mcast_groups_ok(f->e));
 }
 
 static void test_refused(Fixture *f, gconstpointer data)
@@ -149,7 +149,7 @@ static void test_refused(Fixture *f, gconstpointer data)
     g_assert_cmpint(attach(f, group(1), UINT32_MAX), ==, ERNIC_ERR_HANDLE);
     g_assert_cmpint(detach(f, group(1), f->ud[0].qpn), ==, ERNIC_ERR_HANDLE);
     g_assert_cmpuint(f->e->num_groups, ==, 0);
-    g_assert_cmpuint(ernic_mcast_groups(f->e), ==, 0);
+    g_assert_true(ernic_mcast_groups_ok(f->e));
     /* Somebody else's queue pair. */
     g_assert_cmpint(attach(f, group(1), f->ud[0].qpn), ==, ERNIC_OK);
     uctx = fake_create_uctx(f->e);
@@ -173,7 +173,7 @@ static void test_limits(Fixture *f, gconstpointer data)
     g_assert_cmpint(attach(f, group(0), f->ud[1].qpn), ==, ERNIC_OK);
     g_assert_cmpint(attach(f, group(n - 1), f->ud[2].qpn), ==, ERNIC_OK);
     g_assert_cmpuint(f->e->num_groups, ==, n);
-    g_assert_cmpuint(ernic_mcast_groups(f->e), ==, n);
+    g_assert_true(ernic_mcast_groups_ok(f->e));
     /* The last member takes its group along. */
     g_assert_cmpint(detach(f, group(7), f->ud[0].qpn), ==, ERNIC_OK);
     g_assert_cmpint(attach(f, group(n), f->ud[0].qpn), ==, ERNIC_OK);

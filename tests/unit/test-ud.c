@@ -522,6 +522,63 @@ static void test_mcast(void)
     dlg_close(&d);
 }
 
+/* The link does not see for which group a datagram is: the ICRC says it. */
+static void test_mcast_blind(void)
+{
+    ErnicTrain blind;
+    Dialog d;
+    int i;
+
+    dlg_open(&d, ERNIC_QPT_UD);
+    blind = (ErnicTrain) { .path = d.path };
+    d.blind = &blind;
+    dlg_recv(&d, DLG_SINK, 64);
+    peer_mcast(&d, 0xffffff);           /* nobody is attached */
+    dlg_no_wc(&d);
+    g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_BAD_ICRC], ==, 1);
+    for (i = 20; i < 30; i++) {
+        struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MCAST_ATTACH };
+
+        group(cmd.mcast.gid);
+        cmd.mcast.gid[15] = i;
+        cmd.mcast.qpn = cpu_to_le32(d.qp.qpn);
+        g_assert_cmpuint(fake_cmd(d.e, &cmd, NULL), ==, ERNIC_OK);
+    }
+    peer_mcast(&d, 0xffffff);           /* to another group */
+    dlg_no_wc(&d);
+    attach(&d, ERNIC_CMD_MCAST_ATTACH, d.qp.qpn);
+    peer_mcast(&d, 0xffffff);
+    RECV_WC(&d, 0, SUCCESS);
+    dlg_mem_is(&d, DLG_SINK + GRH, d.peer, 8);
+    dlg_close(&d);
+}
+
+/* Endpoints that stand for an IPv4 and an IPv6 address each. */
+static void test_aliases(void)
+{
+    ErnicGid other_s = { .raw = { 0xfd, [15] = 1 } };
+    ErnicGid other_d = { .raw = { 0xfd, [15] = 2 } };
+    ErnicTrain blind;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UD);
+    dlg_recv(&d, DLG_SINK, 64);
+    blind = (ErnicTrain) {
+        .path = d.path, .alt_sgid = &d.path.sgid, .alt_dgid = &d.path.dgid,
+        .num_alt_sgid = 1, .num_alt_dgid = 1,
+    };
+    blind.path.sgid = other_s;
+    blind.path.dgid = other_d;
+    d.blind = &blind;
+    PEER(&d, SEND_ONLY, .qkey = DLG_QKEY, .payload = d.peer, .payload_len = 8);
+    RECV_WC(&d, 0, SUCCESS);
+    /* One address alone is not enough. */
+    blind.num_alt_sgid = 0;
+    PEER(&d, SEND_ONLY, .qkey = DLG_QKEY, .payload = d.peer, .payload_len = 8);
+    g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_BAD_ICRC], ==, 1);
+    dlg_close(&d);
+}
+
 /* What goes to a group goes out, and comes back to members here. */
 static void test_mcast_loopback(void)
 {
@@ -633,6 +690,8 @@ int main(int argc, char **argv)
     TEST("resp/recv-prot", test_recv_prot);
     TEST("mcast/members", test_mcast);
     TEST("mcast/loopback", test_mcast_loopback);
+    TEST("mcast/blind", test_mcast_blind);
+    TEST("aliases", test_aliases);
     TEST("gsi", test_gsi);
     TEST("gsi-qkey", test_gsi_qkey);
     return g_test_run();

@@ -345,6 +345,75 @@ static uint64_t dropped(const ErnicUdp *udp, ErnicUdpDrop reason)
     return ernic_udp_stats(udp)->drop[reason];
 }
 
+/* A group: one copy to each peer but native ones and the sender itself. */
+static void test_group(void)
+{
+    uint8_t data[3000];
+    const ErnicTrain *got;
+    ErnicTrain train;
+    ErnicUdp *c;
+    Pair p;
+
+    pair_open(&p, false, NULL);
+    c = open_link(&(ErnicUdpConfig) { .bind = "127.0.0.1:0" });
+    add_peer(c, "10.0.0.1", "127.0.0.1", ernic_udp_port(p.a));
+    add_peer(p.a, "10.0.0.3", "127.0.0.1", ernic_udp_port(c));
+    add_peer(p.a, "fd00::3", "127.0.0.1", ernic_udp_port(c));
+    add_peer(p.a, "192.0.2.9", "192.0.2.9", 4791);
+    fill(data, sizeof(data));
+    train = train_of(&p, data, sizeof(data), 1000);
+    train.path.dgid = gid_of("239.1.2.3");
+    g_assert_true(ernic_udp_send(p.a, &train));
+    g_assert_cmpuint(ernic_udp_stats(p.a)->tx_packets, ==, 6);
+    g_assert_cmpuint(ernic_udp_stats(p.a)->tx_trains, ==, 1);
+    expect(&p, data, sizeof(data), 1000, 0);
+    wait_for(c);
+    g_assert_cmpuint(ernic_udp_recv(c, &got, NULL), >, 0);
+    g_assert_cmpmem(got->path.sgid.raw, 16, p.gid_a.raw, 16);
+
+    /* Nothing has left: the train is offered again. Later a copy is lost. */
+    hook.err = EAGAIN;
+    hook.after = 0;
+    hook.calls = 0;
+    g_assert_false(ernic_udp_send(p.a, &train));
+    g_assert_cmpuint(ernic_udp_stats(p.a)->tx_busy, ==, 1);
+    hook_reset();
+    hook.err = EAGAIN;
+    hook.after = 4;
+    g_assert_true(ernic_udp_send(p.a, &train));
+    g_assert_cmpuint(dropped(p.a, ERNIC_UDP_DROP_COPY), ==, 2);
+    hook_reset();
+    ernic_udp_free(c);
+    pair_close(&p);
+}
+
+/* An endpoint that stands for two addresses: the path has one, the train both. */
+static void test_aliases(void)
+{
+    uint8_t data[100] = { 1 };
+    const ErnicTrain *got;
+    ErnicTrain train;
+    Pair p;
+
+    pair_open(&p, false, NULL);
+    add_peer(p.a, "fd00::2", "127.0.0.1", ernic_udp_port(p.b));
+    add_peer(p.b, "fd00::1", "127.0.0.1", ernic_udp_port(p.a));
+    add_peer(p.b, "fd00::2", "127.0.0.1", ernic_udp_port(p.b));
+    train = train_of(&p, data, sizeof(data), sizeof(data));
+    train.path.sgid = gid_of("fd00::1");
+    train.path.dgid = gid_of("fd00::2");
+    g_assert_true(ernic_udp_send(p.a, &train));
+    wait_for(p.b);
+    g_assert_cmpuint(ernic_udp_recv(p.b, &got, NULL), ==, 1);
+    assert_gid(&got->path.sgid, "10.0.0.1");
+    assert_gid(&got->path.dgid, "10.0.0.2");
+    g_assert_cmpuint(got->num_alt_sgid, ==, 1);
+    g_assert_cmpuint(got->num_alt_dgid, ==, 1);
+    assert_gid(got->alt_sgid, "fd00::1");
+    assert_gid(got->alt_dgid, "fd00::2");
+    pair_close(&p);
+}
+
 static void test_unknown(void)
 {
     uint8_t data[3000] = { 0 };
@@ -737,6 +806,8 @@ int main(int argc, char **argv)
     g_test_add_func("/link-udp/no-offload", test_no_offload);
     g_test_add_func("/link-udp/tclass/ipv4", test_tclass4);
     g_test_add_func("/link-udp/tclass/ipv6", test_tclass6);
+    g_test_add_func("/link-udp/group", test_group);
+    g_test_add_func("/link-udp/aliases", test_aliases);
     g_test_add_func("/link-udp/unknown", test_unknown);
     g_test_add_func("/link-udp/bad-datagrams", test_bad_datagrams);
     g_test_add_func("/link-udp/kernel-drops", test_kernel_drops);

@@ -321,7 +321,13 @@ bool ernic_next_rule(const Ernic *e, uint32_t *pos, ErnicReport *r)
 
 bool ernic_has_address(const Ernic *e, const ErnicTrain *train)
 {
-    return ernic_gid_is_local(e, &train->path.dgid);
+    bool local = ernic_gid_is_local(e, &train->path.dgid);
+    uint32_t i;
+
+    for (i = 0; i < train->num_alt_dgid && !local; i++) {
+        local = ernic_gid_is_local(e, &train->alt_dgid[i]);
+    }
+    return local;
 }
 
 bool ernic_expects(const Ernic *e, const ErnicTrain *train)
@@ -336,15 +342,30 @@ static bool engine_hears(Ernic *e, uint32_t packets)
     return e->port_active;
 }
 
-void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train)
+static void engine_take(Ernic *e, const ErnicTrain *train)
 {
-    e->now = now;
-    if (!engine_hears(e, ernic_train_packets(train))) {
-        /* Gone. */
-    } else if (e->timing) {
+    if (e->timing) {
         ernic_timing_rx(e, train);
     } else {
         ernic_rx_train(e, train);
+    }
+}
+
+void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train)
+{
+    ErnicTrain packet;
+    uint32_t pos;
+
+    e->now = now;
+    if (!engine_hears(e, ernic_train_packets(train))) {
+        /* Gone. */
+    } else if (unlikely(ernic_rx_path_open(train))) {
+        for (pos = 0; pos < train->len; pos += packet.len) {
+            ernic_rx_path(e, train, pos, &packet);
+            engine_take(e, &packet);
+        }
+    } else {
+        engine_take(e, train);
     }
     engine_wake(e);
 }

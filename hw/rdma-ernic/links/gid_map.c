@@ -22,10 +22,12 @@ typedef struct Key {
 typedef struct Entry {
     ErnicPeer peer;
     Key by_guest, by_host;
+    struct Entry *alias;        /* the next line of the same endpoint; or NULL */
 } Entry;
 
 struct ErnicLinkMap {
-    GHashTable *by_guest, *by_host;     /* Key -> Entry, owned by by_guest */
+    GHashTable *by_guest, *by_host;     /* Key -> Entry, owned by by_guest; the
+                                           first line of an endpoint */
     uint32_t users[GID_BITS + 1];       /* lines of each prefix length */
     uint8_t plens[GID_BITS + 1];        /* those in use, longest first */
     uint32_t num_plens;
@@ -282,23 +284,60 @@ static void count_plen(ErnicLinkMap *map, uint32_t plen, int change)
     }
 }
 
+/* The line goes to the end of those of its endpoint. False: these are too many. */
+static bool add_alias(ErnicLinkMap *map, Entry *entry)
+{
+    Entry *first = g_hash_table_lookup(map->by_host, &entry->by_host);
+    uint32_t n = 1;
+
+    if (!first) {
+        g_hash_table_insert(map->by_host, &entry->by_host, entry);
+        return true;
+    }
+    for (; first->alias; first = first->alias) {
+        n++;
+    }
+    if (n == ERNIC_MAP_ALIASES) {
+        return false;
+    }
+    first->alias = entry;
+    return true;
+}
+
+static void remove_alias(ErnicLinkMap *map, Entry *entry)
+{
+    Entry *first = g_hash_table_lookup(map->by_host, &entry->by_host);
+
+    if (first == entry) {
+        g_hash_table_remove(map->by_host, &entry->by_host);
+        if (entry->alias) {
+            g_hash_table_insert(map->by_host, &entry->alias->by_host, entry->alias);
+        }
+        return;
+    }
+    while (first->alias != entry) {
+        first = first->alias;
+    }
+    first->alias = entry->alias;
+}
+
 bool ernic_map_add(ErnicLinkMap *map, const ErnicPeer *peer, char **err)
 {
     Entry *entry = g_new0(Entry, 1);
-    bool guest_taken, host_taken;
 
     entry->peer = *peer;
     entry->by_guest = key_of(&peer->guest, peer->plen, 0);
     entry->by_host = key_of(&peer->host, peer->plen, peer->port);
-    guest_taken = g_hash_table_contains(map->by_guest, &entry->by_guest);
-    host_taken = g_hash_table_contains(map->by_host, &entry->by_host);
-    if (guest_taken || host_taken) {
+    if (g_hash_table_contains(map->by_guest, &entry->by_guest)) {
         g_free(entry);
-        return fail(err, "the %s is in the map already",
-                    guest_taken ? "address" : "endpoint");
+        return fail(err, "the address is in the map already");
+    }
+    if (!add_alias(map, entry)) {
+        g_free(entry);
+        return fail(err, "the endpoint stands for %d addresses already",
+                    ERNIC_MAP_ALIASES);
     }
     g_hash_table_insert(map->by_guest, &entry->by_guest, entry);
-    g_hash_table_insert(map->by_host, &entry->by_host, entry);
     count_plen(map, peer->plen, 1);
     return true;
 }
@@ -319,7 +358,7 @@ bool ernic_map_remove(ErnicLinkMap *map, const char *guest, char **err)
     if (!entry || part.port >= 0 || !prefix_ok(guest, &part, NULL)) {
         return fail(err, "'%s' is not in the map", guest);
     }
-    g_hash_table_remove(map->by_host, &entry->by_host);
+    remove_alias(map, entry);
     g_hash_table_remove(map->by_guest, &key);       /* frees entry */
     count_plen(map, plen, -1);
     return true;
@@ -358,20 +397,33 @@ ErnicPeer *ernic_map_to_host(const ErnicLinkMap *map, const ErnicGid *guest,
     return &entry->peer;
 }
 
-bool ernic_map_to_guest(const ErnicLinkMap *map, const ErnicEndpoint *ep,
-                        ErnicGid *guest)
+uint32_t ernic_map_to_guest(const ErnicLinkMap *map, const ErnicEndpoint *ep,
+                            ErnicGid guest[ERNIC_MAP_ALIASES])
 {
     Key key = key_of(&ep->addr, GID_BITS, ep->port);
     Entry *entry = g_hash_table_lookup(map->by_host, &key);
-    uint32_t i;
+    uint32_t i, n;
 
     for (i = 0; i < map->num_plens && !entry; i++) {
         key = key_of(&ep->addr, map->plens[i], ERNIC_ENDPOINT_PORT);
         entry = g_hash_table_lookup(map->by_host, &key);
     }
-    if (!entry) {
-        return false;
+    for (n = 0; entry; entry = entry->alias) {
+        guest[n++] = translate(&ep->addr, &entry->peer.guest, entry->peer.plen);
     }
-    *guest = translate(&ep->addr, &entry->peer.guest, entry->peer.plen);
-    return true;
+    return n;
+}
+
+void ernic_map_each_endpoint(const ErnicLinkMap *map,
+                             void (*fn)(ErnicPeer *peer, void *opaque), void *opaque)
+{
+    GHashTableIter iter;
+    gpointer entry;
+
+    g_hash_table_iter_init(&iter, map->by_host);
+    while (g_hash_table_iter_next(&iter, NULL, &entry)) {
+        if (((Entry *)entry)->peer.plen == GID_BITS) {
+            fn(&((Entry *)entry)->peer, opaque);
+        }
+    }
 }

@@ -28,6 +28,8 @@ typedef struct ErnicPeer {
 
 typedef struct ErnicLinkMap ErnicLinkMap;
 
+#define ERNIC_MAP_ALIASES 4
+
 /*
  * All functions that take @err return false on bad input, have then changed
  * nothing, and put a sentence for the user into *@err (owned by the caller)
@@ -44,7 +46,10 @@ bool ernic_peer_parse(const char *text, ErnicPeer *peer, char **err);
 
 ErnicLinkMap *ernic_map_new(void);
 void ernic_map_free(ErnicLinkMap *map);
-/* Refuses an address or endpoint that is in the map already. */
+/*
+ * Refuses an address that is in the map already. An endpoint may stand for up to
+ * ERNIC_MAP_ALIASES addresses, as for an IPv4 and an IPv6 address of one device.
+ */
 bool ernic_map_add(ErnicLinkMap *map, const ErnicPeer *peer, char **err);
 /* @guest as in the map's line: "10.0.0.2", "10.99.0.0/24". */
 bool ernic_map_remove(ErnicLinkMap *map, const char *guest, char **err);
@@ -57,10 +62,17 @@ uint32_t ernic_map_size(const ErnicLinkMap *map);
 ErnicPeer *ernic_map_to_host(const ErnicLinkMap *map, const ErnicGid *guest,
                              ErnicEndpoint *ep);
 /*
- * The address that @ep stands for. An endpoint whose port is 4791 in the map
- * matches any port: native RoCEv2 senders choose theirs for entropy.
+ * The addresses that @ep stands for, in the order in which they were added; returns how
+ * many. An endpoint whose port is 4791 in the map matches any port: native RoCEv2 senders
+ * choose theirs for entropy.
  */
-bool ernic_map_to_guest(const ErnicLinkMap *map, const ErnicEndpoint *ep,
-                        ErnicGid *guest);
+uint32_t ernic_map_to_guest(const ErnicLinkMap *map, const ErnicEndpoint *ep,
+                            ErnicGid guest[ERNIC_MAP_ALIASES]);
+/*
+ * The lines with a single address, one for each endpoint: who gets what is sent to a
+ * group. @fn may not change the map.
+ */
+void ernic_map_each_endpoint(const ErnicLinkMap *map,
+                             void (*fn)(ErnicPeer *peer, void *opaque), void *opaque);
 
 #endif /* ERNIC_LINK_MAP_H */

@@ -45,6 +45,8 @@ typedef struct Slot {
     struct iovec iov;
     SockAddr from;
     char control[CONTROL_BYTES] QEMU_ALIGNED(sizeof(size_t));
+    /* What sender and receiver stand for; the first of each is in the train's path. */
+    ErnicGid sgid[ERNIC_MAP_ALIASES], dgid[ERNIC_MAP_ALIASES];
 } Slot;
 
 struct ErnicUdp {
@@ -53,7 +55,9 @@ struct ErnicUdp {
     bool wildcard;              /* bound to no address in particular */
     bool offload;
     ErnicEndpoint own;          /* as bound */
-    ErnicGid own_gid;           /* what it stands for; not with wildcard */
+    ErnicGid own_gid[ERNIC_MAP_ALIASES];        /* what it stands for; not with
+                                                   wildcard */
+    uint32_t own_gids;
     ErnicLinkMap *map;
     ErnicUdpStats stats;
 
@@ -141,14 +145,16 @@ static void from_sockaddr(const SockAddr *sa, ErnicEndpoint *ep)
     }
 }
 
-/* What the own endpoint stands for, when it is @host. */
-static ErnicGid own_gid(const ErnicUdp *udp, const ErnicGid *host)
+/* What the own endpoint stands for if it is @host: itself, unless the map says. */
+static uint32_t own_gids(const ErnicUdp *udp, const ErnicGid *host, ErnicGid *gid)
 {
     ErnicEndpoint ep = { .addr = *host, .port = udp->own.port };
-    ErnicGid gid = *host;
+    uint32_t n = ernic_map_to_guest(udp->map, &ep, gid);
 
-    ernic_map_to_guest(udp->map, &ep, &gid);
-    return gid;
+    if (!n) {
+        gid[n++] = *host;
+    }
+    return n;
 }
 
 /*
@@ -180,7 +186,7 @@ bool ernic_udp_add_peer(ErnicUdp *udp, const char *text, char **err)
     if (!ernic_map_add(udp->map, &peer, err)) {
         return false;
     }
-    udp->own_gid = own_gid(udp, &udp->own.addr);
+    udp->own_gids = own_gids(udp, &udp->own.addr, udp->own_gid);
     return true;
 }
 
@@ -189,7 +195,7 @@ bool ernic_udp_remove_peer(ErnicUdp *udp, const char *guest, char **err)
     if (!ernic_map_remove(udp->map, guest, err)) {
         return false;
     }
-    udp->own_gid = own_gid(udp, &udp->own.addr);
+    udp->own_gids = own_gids(udp, &udp->own.addr, udp->own_gid);
     return true;
 }
 
@@ -305,7 +311,7 @@ ErnicUdp *ernic_udp_new(const ErnicUdpConfig *cfg, char **err)
         ernic_udp_free(udp);
         return NULL;
     }
-    udp->own_gid = udp->own.addr;
+    udp->own_gids = own_gids(udp, &udp->own.addr, udp->own_gid);
     return udp;
 }
 
@@ -356,19 +362,15 @@ static void put_source(struct msghdr *hdr, bool is_v6, const ErnicGid *host)
     }
 }
 
-/* Address and control data of all datagrams of @train; false: no such peer. */
-static bool prepare(ErnicUdp *udp, const ErnicTrain *train, Slot *slot,
-                    struct msghdr *hdr, ErnicPeer **peer)
+/* Address and control data of datagrams of @train to @dst; false: no own address. */
+static bool prepare_to(ErnicUdp *udp, const ErnicTrain *train,
+                       const ErnicEndpoint *dst, Slot *slot, struct msghdr *hdr)
 {
     int tclass = train->path.tclass;
-    ErnicEndpoint dst, src;
+    ErnicEndpoint src;
 
-    *peer = ernic_map_to_host(udp->map, &train->path.dgid, &dst);
-    if (!*peer) {
-        return false;
-    }
     hdr->msg_name = &slot->from;
-    hdr->msg_namelen = to_sockaddr(&dst, &slot->from);
+    hdr->msg_namelen = to_sockaddr(dst, &slot->from);
     hdr->msg_iov = &slot->iov;
     hdr->msg_iovlen = 1;
     hdr->msg_control = slot->control;
@@ -383,6 +385,16 @@ static bool prepare(ErnicUdp *udp, const ErnicTrain *train, Slot *slot,
         put_source(hdr, udp->is_v6, &src.addr);
     }
     return true;
+}
+
+/* The same for the peer that @train names; false: there is no such peer. */
+static bool prepare(ErnicUdp *udp, const ErnicTrain *train, Slot *slot,
+                    struct msghdr *hdr, ErnicPeer **peer)
+{
+    ErnicEndpoint dst;
+
+    *peer = ernic_map_to_host(udp->map, &train->path.dgid, &dst);
+    return *peer && prepare_to(udp, train, &dst, slot, hdr);
 }
 
 /* One datagram, cut by the kernel if it is longer than @seg. 0 or errno. */
@@ -415,6 +427,85 @@ static void drop_rest(ErnicUdp *udp, const ErnicTrain *train, uint32_t off,
     udp->stats.drop[reason] += packets_of(train->len - off, train->seg);
 }
 
+/* ---- groups -------------------------------------------------------------- */
+
+/* A train to a multicast group, and what has become of its copies. */
+typedef struct Copies {
+    ErnicUdp *udp;
+    const ErnicTrain *train;
+    ErnicEndpoint own;          /* of the sender */
+    uint32_t sent;              /* copies */
+    bool busy;                  /* the socket took no more */
+} Copies;
+
+static bool is_own(const Copies *c, const ErnicPeer *peer)
+{
+    return peer->port == c->own.port &&
+           memcmp(&peer->host, &c->own.addr, sizeof(peer->host)) == 0;
+}
+
+/*
+ * One copy, packet by packet. A native RoCEv2 peer expects the group's own address in
+ * the IP header, and gets none. A full socket loses the copies that are left, if there
+ * is no way back to the first: a datagram may be lost, and none must come twice.
+ */
+static void send_copy(ErnicPeer *peer, void *opaque)
+{
+    Copies *c = opaque;
+    ErnicUdp *udp = c->udp;
+    ErnicEndpoint dst = { .addr = peer->host, .port = peer->port };
+    uint32_t seg = MIN(c->train->seg, MAX_DATAGRAM), off, n;
+    struct msghdr hdr = { 0 };
+    ErnicUdpDrop why;
+    Slot slot;
+    int err;
+
+    if (c->busy || is_own(c, peer) || may_be_native(peer)) {
+        return;
+    }
+    if (!prepare_to(udp, c->train, &dst, &slot, &hdr)) {
+        drop_rest(udp, c->train, 0, ERNIC_UDP_DROP_UNKNOWN_DEST);
+        return;
+    }
+    for (off = 0; off < c->train->len; off += n) {
+        n = MIN(seg, c->train->len - off);
+        err = send_chunk(udp, &hdr, c->train->data + off, n, seg);
+        if (err == EAGAIN && !c->sent && !off) {
+            c->busy = true;
+            return;
+        }
+        if (err) {
+            why = err == EAGAIN ? ERNIC_UDP_DROP_COPY :
+                  err == EMSGSIZE ? ERNIC_UDP_DROP_TOO_BIG :
+                                    ERNIC_UDP_DROP_SEND_ERROR;
+            drop_rest(udp, c->train, off, why);
+            break;
+        }
+        count_sent(udp, n, seg);
+    }
+    c->sent++;
+}
+
+/*
+ * The host knows nothing of the guests' groups: each peer gets a copy, and takes it if
+ * it has members (rx_path.c). False: the socket takes nothing; offer the train again.
+ */
+static bool send_copies(ErnicUdp *udp, const ErnicTrain *train)
+{
+    Copies copies = { .udp = udp, .train = train };
+
+    if (!ernic_map_to_host(udp->map, &train->path.sgid, &copies.own)) {
+        copies.own = udp->own;
+    }
+    ernic_map_each_endpoint(udp->map, send_copy, &copies);
+    if (copies.busy) {
+        udp->stats.tx_busy++;
+        return false;
+    }
+    udp->stats.tx_trains++;
+    return true;
+}
+
 bool ernic_udp_send(ErnicUdp *udp, const ErnicTrain *train)
 {
     uint32_t seg = MIN(train->seg, MAX_DATAGRAM);
@@ -426,6 +517,9 @@ bool ernic_udp_send(ErnicUdp *udp, const ErnicTrain *train)
     Slot slot;
     int err;
 
+    if (ernic_gid_is_mcast(&train->path.dgid)) {
+        return send_copies(udp, train);
+    }
     if (udp->resume_len == train->len && udp->resume_seg == train->seg) {
         off = udp->resume;
     }
@@ -529,29 +623,39 @@ static bool take(ErnicUdp *udp, uint32_t i, ErnicTrain *train)
     uint32_t len = udp->msg[i].msg_len;
     ErnicUdpDrop reason = ERNIC_UDP_DROP_COUNT;
     ErnicEndpoint from;
-    uint32_t packets;
+    uint32_t packets, sgids, dgids;
+    Slot *slot = &udp->slot[i];
+    const ErnicGid *dgid;
     Meta meta;
 
     read_control(udp, hdr, &meta);
     packets = MAX(packets_of(len, meta.seg), 1u);
-    from_sockaddr(&udp->slot[i].from, &from);
+    from_sockaddr(&slot->from, &from);
+    sgids = ernic_map_to_guest(udp->map, &from, slot->sgid);
     if (hdr->msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
         reason = ERNIC_UDP_DROP_TRUNCATED;
     } else if (len == 0) {
         reason = ERNIC_UDP_DROP_EMPTY;
-    } else if (!ernic_map_to_guest(udp->map, &from, &train->path.sgid)) {
+    } else if (!sgids) {
         reason = ERNIC_UDP_DROP_UNKNOWN_SOURCE;
     }
     if (reason != ERNIC_UDP_DROP_COUNT) {
         udp->stats.drop[reason] += packets;
         return false;
     }
-    train->path.dgid = meta.has_dst ? own_gid(udp, &meta.dst) : udp->own_gid;
+    dgid = meta.has_dst ? slot->dgid : udp->own_gid;
+    dgids = meta.has_dst ? own_gids(udp, &meta.dst, slot->dgid) : udp->own_gids;
+    train->path.sgid = slot->sgid[0];
+    train->path.dgid = dgid[0];
+    train->alt_sgid = slot->sgid + 1;
+    train->num_alt_sgid = sgids - 1;
+    train->alt_dgid = dgid + 1;
+    train->num_alt_dgid = dgids - 1;
     train->path.vlan = ERNIC_NO_VLAN;
     train->path.udp_sport = from.port;
     train->path.tclass = meta.tclass;
     train->path.hop_limit = HOP_LIMIT;
-    train->data = udp->slot[i].iov.iov_base;
+    train->data = slot->iov.iov_base;
     train->len = len;
     train->seg = meta.seg ? meta.seg : len;
     udp->stats.rx_trains++;

@@ -14,6 +14,7 @@
     X(UNKNOWN_DEST,   "unknown-destination")  /* sgid or dgid not mapped */ \
     X(TOO_BIG,        "too-big")        /* over the MTU of the way there */ \
     X(SEND_ERROR,     "send-error")     /* the host refused it otherwise */ \
+    X(COPY,           "multicast-copy") /* a full socket, after the first */ \
     X(UNKNOWN_SOURCE, "unknown-source") /* no peer has this endpoint */     \
     X(TRUNCATED,      "truncated")      /* longer than the buffer */        \
     X(EMPTY,          "empty")          /* a datagram without a byte */     \

@@ -59,6 +59,12 @@ typedef struct ErnicTrain {
     bool frame;
     const uint8_t *ip;          /* received: the IP header as it came, if the
                                    link saw it; else NULL */
+    /*
+     * Received without the IP header: further addresses that stand for the two ends,
+     * beside those of @path. The ICRC says which are meant. Borrowed, as @data.
+     */
+    const ErnicGid *alt_sgid, *alt_dgid;
+    uint8_t num_alt_sgid, num_alt_dgid;
     const uint8_t *data;
     uint32_t len;               /* bytes of all packets together */
     uint32_t seg;               /* bytes of each packet but the last, > 0 */
@@ -75,6 +81,13 @@ static inline bool ernic_gid_is_v4(const ErnicGid *gid)
     static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
 
     return memcmp(gid->raw, prefix, sizeof(prefix)) == 0;
+}
+
+/* Whether @gid is the address of a multicast group: 224.0.0.0/4 or ff00::/8. */
+static inline bool ernic_gid_is_mcast(const ErnicGid *gid)
+{
+    return ernic_gid_is_v4(gid) ? (gid->raw[12] & 0xf0) == 0xe0 :
+                                  gid->raw[0] == 0xff;
 }
 
 #endif /* ERNIC_TYPES_H */

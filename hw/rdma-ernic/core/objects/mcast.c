@@ -10,47 +10,70 @@
 #include "trace.h"
 #include "transport/qp.h"
 
-bool ernic_gid_is_mcast(const ErnicGid *gid)
-{
-    if (ernic_gid_is_v4(gid)) {
-        return (gid->raw[12] & 0xf0) == 0xe0;           /* 224.0.0.0/4 */
-    }
-    return gid->raw[0] == 0xff;                         /* ff00::/8 */
-}
-
 static bool member_of(const ErnicMcast *m, const ErnicGid *gid)
 {
     return m->used && memcmp(&m->gid, gid, sizeof(*gid)) == 0;
 }
 
-static bool has_members(const Ernic *e, const ErnicGid *gid, uint32_t end)
+/* The first member of @gid among the first @end entries; NULL: there is none. */
+static ErnicMcast *find_member(const Ernic *e, const ErnicGid *gid, uint32_t end)
 {
     uint32_t i;
 
     for (i = 0; i < end; i++) {
         if (member_of(&e->mcast[i], gid)) {
-            return true;
+            return &e->mcast[i];
         }
     }
-    return false;
+    return NULL;
 }
 
-uint32_t ernic_mcast_groups(const Ernic *e)
+void ernic_mcast_derive(Ernic *e)
 {
-    uint32_t i, n = 0;
+    uint32_t i;
+
+    e->num_groups = 0;
+    for (i = 0; i < ERNIC_LIM_MCAST_ATTACH; i++) {
+        ErnicMcast *m = &e->mcast[i];
+
+        m->first = m->used && !find_member(e, &m->gid, i);
+        e->num_groups += m->first;
+    }
+}
+
+bool ernic_mcast_groups_ok(const Ernic *e)
+{
+    uint32_t i, k, n = 0, of_group;
 
     for (i = 0; i < ERNIC_LIM_MCAST_ATTACH; i++) {
-        n += e->mcast[i].used && !has_members(e, &e->mcast[i].gid, i);
+        if (!e->mcast[i].used) {
+            continue;
+        }
+        for (of_group = k = 0; k < ERNIC_LIM_MCAST_ATTACH; k++) {
+            of_group += e->mcast[k].first &&
+                        member_of(&e->mcast[k], &e->mcast[i].gid);
+        }
+        if (of_group != 1) {
+            return false;
+        }
+        n += e->mcast[i].first;
     }
-    return n;
+    return n == e->num_groups && n <= ERNIC_LIM_MCAST_GROUP;
 }
 
 static void detach(Ernic *e, ErnicMcast *m)
 {
-    ErnicGid gid = m->gid;
+    ErnicMcast gone = *m, *next;
 
     memset(m, 0, sizeof(*m));
-    e->num_groups -= !has_members(e, &gid, ERNIC_LIM_MCAST_ATTACH);
+    if (gone.first) {
+        next = find_member(e, &gone.gid, ERNIC_LIM_MCAST_ATTACH);
+        if (next) {
+            next->first = true;
+        } else {
+            e->num_groups--;
+        }
+    }
 }
 
 uint8_t ernic_mcast_attach(Ernic *e, const ErnicGid *gid, uint32_t qpn)
@@ -80,6 +103,7 @@ uint8_t ernic_mcast_attach(Ernic *e, const ErnicGid *gid, uint32_t qpn)
     }
     e->num_groups += !known;
     free_entry->used = true;
+    free_entry->first = !known;
     free_entry->gid = *gid;
     free_entry->qpn = qpn;
     trace_ernic_mcast_attach(qpn, ldq_be_p(gid->raw), ldq_be_p(gid->raw + 8));
@@ -124,4 +148,16 @@ uint32_t ernic_mcast_next(const Ernic *e, const ErnicGid *gid, uint32_t *pos)
         }
     }
     return 0;
+}
+
+const ErnicGid *ernic_mcast_next_group(const Ernic *e, uint32_t *pos)
+{
+    while (*pos < ERNIC_LIM_MCAST_ATTACH) {
+        const ErnicMcast *m = &e->mcast[(*pos)++];
+
+        if (m->first) {
+            return &m->gid;
+        }
+    }
+    return NULL;
 }

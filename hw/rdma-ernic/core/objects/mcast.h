@@ -10,13 +10,15 @@
 
 struct ErnicMcast {             /* one attachment; the table is searched */
     bool used;
+    bool first;                 /* stands for its group; derived */
     ErnicGid gid;
     uint32_t qpn;
 };
 
-bool ernic_gid_is_mcast(const ErnicGid *gid);
-/* Counts the groups that have members anew: e->num_groups, slowly. */
-uint32_t ernic_mcast_groups(const Ernic *e);
+/* Find out anew which entries stand for their groups, and how many these are. */
+void ernic_mcast_derive(Ernic *e);
+/* Is that, and e->num_groups, as it should be? */
+bool ernic_mcast_groups_ok(const Ernic *e);
 /*
  * Queue pair @qpn exists: the caller checked. To attach a member again changes
  * nothing. ERNIC_ERR_PARAM: no multicast GID, or not a UD queue pair.
@@ -25,6 +27,8 @@ uint8_t ernic_mcast_attach(Ernic *e, const ErnicGid *gid, uint32_t qpn);
 uint8_t ernic_mcast_detach(Ernic *e, const ErnicGid *gid, uint32_t qpn);
 /* The queue pair goes away. */
 void ernic_mcast_forget(Ernic *e, uint32_t qpn);
+/* The next group after entry *@pos (start with 0); NULL: no more. */
+const ErnicGid *ernic_mcast_next_group(const Ernic *e, uint32_t *pos);
 /* The next member after entry *@pos (start with 0); 0: no more. */
 uint32_t ernic_mcast_next(const Ernic *e, const ErnicGid *gid, uint32_t *pos);
 

@@ -376,8 +376,7 @@ static bool pkey_table(const ErnicCheck *c, uint32_t id)
 
 static bool mcast_groups(const ErnicCheck *c, uint32_t id)
 {
-    return c->e->num_groups <= ERNIC_LIM_MCAST_GROUP &&
-           c->e->num_groups == ernic_mcast_groups(c->e);
+    return ernic_mcast_groups_ok(c->e);
 }
 
 /*

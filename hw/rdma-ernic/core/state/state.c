@@ -274,7 +274,7 @@ static void derive(Ernic *e)
     for (i = 1; i < e->cfg.max_mr; i++) {
         e->num_bound += e->mr[i].valid && e->mr[i].kind == ERNIC_MR_WINDOW_2;
     }
-    e->num_groups = ernic_mcast_groups(e);
+    ernic_mcast_derive(e);
     e->page_failed = true;              /* the next look corrects it */
     for (i = 1; i <= ERNIC_LIM_FLOW; i++) {
         e->num_flows += e->flow[i].used;

@@ -21,6 +21,8 @@ const ErnicStateStruct ernic_state_path = DESCRIBE(path_fields, ErnicPath, PATH)
 static const ErnicStateField train_fields[] = {
     STRUCT(path, ernic_state_path), U(len), U(seg), BOOL(frame),
     DERIVED(ip),                /* seen on arrival only */
+    DERIVED(alt_sgid), DERIVED(alt_dgid),       /* resolved before a train is kept */
+    DERIVED(num_alt_sgid), DERIVED(num_alt_dgid),
     DERIVED(data),              /* stored after the structure */
 };
 #undef S

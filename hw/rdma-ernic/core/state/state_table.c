@@ -197,7 +197,7 @@ static const ErnicStateStruct mr_struct = DESCRIBE(mr_fields, ErnicMr, MR);
 
 #define S ErnicMcast
 static const ErnicStateField mcast_fields[] = {
-    BOOL(used), BYTES(gid), U(qpn),
+    BOOL(used), DERIVED(first), BYTES(gid), U(qpn),
 };
 #undef S
 static const ErnicStateStruct mcast_struct = DESCRIBE(mcast_fields, ErnicMcast, MCAST);

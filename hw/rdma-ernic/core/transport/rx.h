@@ -17,6 +17,14 @@ void ernic_rx_train(Ernic *e, const ErnicTrain *train);
  */
 void ernic_rx_frame(Ernic *e, const uint8_t *frame, uint32_t len);
 
+/*
+ * A train whose path is not known for certain (rx_path.c): its packets go one by one,
+ * each with the path that its ICRC covers, or with that of the train if none fits.
+ */
+bool ernic_rx_path_open(const ErnicTrain *train);
+void ernic_rx_path(const Ernic *e, const ErnicTrain *train, uint32_t pos,
+                   ErnicTrain *packet);
+
 /* Does its first packet name a queue pair that there is? */
 bool ernic_rx_expects(const Ernic *e, const ErnicTrain *train);
 

@@ -1,0 +1,91 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The path of packets that arrive without their IP header. The link knows the two
+ * host endpoints, and an endpoint may stand for several addresses; a datagram to the
+ * multicast queue pair is for one of the groups that have members here. The ICRC covers
+ * the addresses, so it says which are meant.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "base/ib_spec.h"
+#include "objects/mcast.h"
+#include "trace.h"
+#include "transport/rx.h"
+#include "wire/icrc.h"
+
+#define BTH_DEST_QP 4
+
+static bool to_multicast(const uint8_t *buf, uint32_t len)
+{
+    return len >= ERNIC_BTH_LEN &&
+           (ldl_be_p(buf + BTH_DEST_QP) & ERNIC_QPN_MASK) == ERNIC_QPN_MULTICAST;
+}
+
+bool ernic_rx_path_open(const ErnicTrain *train)
+{
+    return !train->ip && !train->frame &&
+           (train->num_alt_sgid || train->num_alt_dgid ||
+            (to_multicast(train->data, train->len) &&
+             !ernic_gid_is_mcast(&train->path.dgid)));
+}
+
+static bool path_fits(const ErnicPath *path, const uint8_t *buf, uint32_t len)
+{
+    ErnicIcrcCtx icrc;
+
+    if (ernic_gid_is_v4(&path->sgid) != ernic_gid_is_v4(&path->dgid)) {
+        return false;
+    }
+    ernic_icrc_init(&icrc, path);
+    return ernic_icrc_ok(&icrc, buf, len);
+}
+
+/* Try the destinations of @train with the source that @path has. */
+static bool find_dgid(const Ernic *e, const ErnicTrain *train, ErnicPath *path,
+                      const uint8_t *buf, uint32_t len)
+{
+    const ErnicGid *group;
+    uint32_t i, pos = 0;
+
+    path->dgid = train->path.dgid;
+    if (path_fits(path, buf, len)) {
+        return true;
+    }
+    for (i = 0; i < train->num_alt_dgid; i++) {
+        path->dgid = train->alt_dgid[i];
+        if (path_fits(path, buf, len)) {
+            return true;
+        }
+    }
+    while (to_multicast(buf, len) && (group = ernic_mcast_next_group(e, &pos))) {
+        path->dgid = *group;
+        if (path_fits(path, buf, len)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ernic_rx_path(const Ernic *e, const ErnicTrain *train, uint32_t pos,
+                   ErnicTrain *packet)
+{
+    uint32_t i;
+
+    *packet = *train;
+    packet->data += pos;
+    packet->len = packet->seg = MIN(train->seg, train->len - pos);
+    packet->num_alt_sgid = packet->num_alt_dgid = 0;
+    if (packet->len < ERNIC_BTH_LEN + ERNIC_ICRC_LEN ||
+        find_dgid(e, train, &packet->path, packet->data, packet->len)) {
+        return;
+    }
+    for (i = 0; i < train->num_alt_sgid; i++) {
+        packet->path.sgid = train->alt_sgid[i];
+        if (find_dgid(e, train, &packet->path, packet->data, packet->len)) {
+            return;
+        }
+    }
+    trace_ernic_rx_no_path(train->num_alt_sgid, train->num_alt_dgid, packet->len);
+    packet->path = train->path;
+}
