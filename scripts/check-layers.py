@@ -37,8 +37,6 @@ KNOWN_CALLS = {('faces/pg332/pg332', 'faces/verbs/qp_commands'),
 KNOWN_CIRCLES = [
     'faces/verbs/qp_commands steering/flow steering/rss transport/ack transport/tx',
     'transport/rd_resources transport/responder',
-    'faces/pg332/pg332 faces/pg332/rule_checks faces/pg332/rules faces/pg332/status'
-    ' faces/pg332/strict',
     'transport/completer transport/requester',
 ]
 

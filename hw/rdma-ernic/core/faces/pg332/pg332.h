@@ -10,7 +10,7 @@
 #define ERNIC_PG332_H
 
 #include "faces/face.h"
-#include "faces/pg332/register_file.h"
+#include "faces/pg332/registers.h"
 #include "transport/qp.h"
 
 /* The register file that @cfg asks for; NULL: none. */
@@ -23,26 +23,6 @@ void ernic_pg332_write(Ernic *e, uint32_t offset, uint32_t value);
 bool ernic_pg332_sets_up(const Ernic *e, uint32_t offset);
 /* A doorbell that was stored at @offset has arrived. */
 void ernic_pg332_doorbell(Ernic *e, uint32_t offset, uint32_t value);
-/* Whether a cause in INTSTS is enabled. */
-bool ernic_pg332_irq(const Ernic *e);
-
-/* ---- for queue.c too ------------------------------------------------- */
-
-enum pg332_version ernic_pg332_version(const Ernic *e);
-/* A global register, by its offset in the block. */
-uint32_t *ernic_pg332_reg(const Ernic *e, uint32_t offset);
-/* A register of the slot of @qpn, and a pair of them: an address. */
-uint32_t *ernic_pg332_qp_reg(const Ernic *e, uint32_t qpn, uint32_t offset);
-uint64_t ernic_pg332_qp_addr(const Ernic *e, uint32_t qpn, uint32_t low,
-                             uint32_t high);
-/* Does the configuration let @qpn run? */
-bool ernic_pg332_in_bound(const Ernic *e, uint32_t qpn);
-/* Latch causes (PG332_INT_*); interrupt if one that is enabled is new. */
-void ernic_pg332_raise(Ernic *e, uint32_t causes);
-/* Bits that the numbers of queue pairs need, where hardware packs or cuts them. */
-uint32_t ernic_pg332_qpn_bits(const Ernic *e);
-/* Set the bit of @qpn in the banks that begin at @bank. */
-void ernic_pg332_bank(Ernic *e, uint32_t bank, uint32_t qpn);
 
 /* regions.c: the keys of the face. */
 extern const ErnicKeyOps ernic_pg332_keys;
