@@ -584,14 +584,38 @@ static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
     qernic_migrate_end(q, from);
 }
 
-/* A state that is refused leaves nothing of itself. */
+/* A machine that has refused the state at @uri. */
+static QTestState *refuses(const char *uri)
+{
+    QTestState *to = qtest_init("-M pc -device ernic,id=ernic0,addr=04.0,"
+                                "roce-udp=127.0.0.1:0 -incoming defer");
+    bool failed = false;
+
+    qtest_qmp_assert_success(to, "{ 'execute': 'migrate-incoming',"
+                             " 'arguments': { 'uri': %s,"
+                             " 'exit-on-error': false } }", uri);
+    while (!failed) {
+        QDict *rsp = qtest_qmp_assert_success_ref(
+            to, "{ 'execute': 'query-migrate' }");
+        const char *status = qdict_get_try_str(rsp, "status");
+
+        g_assert_cmpstr(status, !=, "completed");
+        failed = g_strcmp0(status, "failed") == 0;
+        qobject_unref(rsp);
+        g_usleep(1000);
+    }
+    return to;
+}
+
+/* A refused state has no effect, whether its content or its length is wrong. */
 static void test_refused(void *obj, void *data, QGuestAllocator *alloc)
 {
     static const char magic[] = "RNICiCsT";
     g_autofree char *path = NULL, *uri = NULL, *state = NULL;
+    static const uint32_t lengths[] = { 0x80000000, UINT32_MAX, (1u << 30) + 1, 5 };
     QErnic *q = obj;
     QTestState *from = q->qts, *to;
-    bool failed = false;
+    uint32_t i;
     char *at;
     gsize len;
     int fd;
@@ -610,23 +634,17 @@ static void test_refused(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_true(g_file_get_contents(path, &state, &len, NULL));
     at = memmem(state, len, magic, strlen(magic));
     g_assert_nonnull(at);
+    for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+        uint32_t was = ldl_be_p(at - 4);
+
+        stl_be_p(at - 4, lengths[i]);
+        g_assert_true(g_file_set_contents(path, state, len, NULL));
+        qtest_quit(refuses(uri));
+        stl_be_p(at - 4, was);
+    }
     *at = 'X';
     g_assert_true(g_file_set_contents(path, state, len, NULL));
-    to = qtest_init("-M pc -device ernic,id=ernic0,addr=04.0,"
-                    "roce-udp=127.0.0.1:0 -incoming defer");
-    qtest_qmp_assert_success(to, "{ 'execute': 'migrate-incoming',"
-                             " 'arguments': { 'uri': %s,"
-                             " 'exit-on-error': false } }", uri);
-    while (!failed) {
-        QDict *rsp = qtest_qmp_assert_success_ref(
-            to, "{ 'execute': 'query-migrate' }");
-        const char *status = qdict_get_try_str(rsp, "status");
-
-        g_assert_cmpstr(status, !=, "completed");
-        failed = g_strcmp0(status, "failed") == 0;
-        qobject_unref(rsp);
-        g_usleep(1000);
-    }
+    to = refuses(uri);
     unlink(path);
     q->qts = to;
     q->dev.bus->qts = to;

@@ -281,6 +281,62 @@ static void test_other(void)
     ernic_switch_free(n.s);
 }
 
+/* ---- other releases --------------------------------------------------------- */
+
+/* A state whose sections of ports are @more bytes longer, or shorter. */
+static GByteArray *resized(const GByteArray *bytes, int more)
+{
+    GByteArray *out = g_byte_array_new();
+    size_t at = 0, len;
+    uint32_t i;
+
+    for (i = 0; i < 2 + PORTS; i++) {
+        bool port = i >= 2;             /* after configuration and random numbers */
+
+        len = 8 + ldq_le_p(bytes->data + at);
+        g_byte_array_append(out, bytes->data + at, len);
+        if (port) {
+            stq_le_p(out->data + out->len - len, len - 8 + more);
+            g_byte_array_set_size(out, out->len + more);
+            memset(out->data + out->len - MAX(more, 0), 0, MAX(more, 0));
+        }
+        at += len;
+    }
+    g_assert_cmpuint(at, ==, bytes->len);
+    return out;
+}
+
+/* An older release had a counter less, which begins with 0. */
+static void test_older(void)
+{
+    g_autoptr(GByteArray) bytes = NULL, older = NULL, again = NULL, same = NULL;
+    Net n;
+
+    bytes = middle(&n);
+    older = resized(bytes, -8);
+    g_assert_true(load(&n, older->data, older->len));
+    again = saved(&n);
+    g_assert_cmpuint(again->len, ==, bytes->len);
+    same = resized(again, -8);
+    g_assert_cmpmem(same->data, same->len, older->data, older->len);
+    while (step(&n)) {
+    }
+    ernic_switch_free(n.s);
+}
+
+/* A newer release has more, whose meaning is not known. */
+static void test_newer(void)
+{
+    g_autoptr(GByteArray) bytes = NULL, newer = NULL;
+    Net n;
+
+    bytes = middle(&n);
+    newer = resized(bytes, 8);
+    g_assert_false(load(&n, newer->data, newer->len));
+    assert_empty(&n);
+    ernic_switch_free(n.s);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -288,5 +344,7 @@ int main(int argc, char **argv)
     g_test_add_func("/switch-state/truncated", test_truncated);
     g_test_add_func("/switch-state/mutated", test_mutated);
     g_test_add_func("/switch-state/other", test_other);
+    g_test_add_func("/switch-state/older", test_older);
+    g_test_add_func("/switch-state/newer", test_newer);
     return g_test_run();
 }

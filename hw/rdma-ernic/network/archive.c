@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Values to bytes and back. Once something was bad, all that is read is 0.
+ * Values to bytes and back. After something was bad, all values are read as 0.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -12,6 +12,9 @@ void ernic_archive_bytes(ErnicArchive *w, void *value, size_t len)
     if (w->out) {
         g_byte_array_append(w->out, value, len);
         return;
+    }
+    if (w->in_section && !w->left && !w->bad) {
+        return;                 /* of an older release, which had no such value */
     }
     w->bad = w->bad || len > w->left;
     if (w->bad) {
@@ -55,13 +58,42 @@ void ernic_archive_bool(ErnicArchive *w, bool *value)
     *value = wide;
 }
 
+ErnicArchiveSection ernic_archive_begin(ErnicArchive *w)
+{
+    ErnicArchiveSection s = { .in_section = w->in_section };
+    uint64_t len = 0;
+
+    ernic_archive_u64(w, &len, UINT64_MAX);
+    if (w->out) {
+        s.start = w->out->len;
+        return s;
+    }
+    w->bad = w->bad || len > w->left;
+    len = w->bad ? 0 : len;
+    s.after = w->left - len;
+    w->left = len;
+    w->in_section = true;
+    return s;
+}
+
+void ernic_archive_end(ErnicArchive *w, const ErnicArchiveSection *s)
+{
+    if (w->out) {
+        stq_le_p(w->out->data + s->start - 8, w->out->len - s->start);
+        return;
+    }
+    w->bad = w->bad || w->left;         /* of a newer release, which has more */
+    w->left = s->after;
+    w->in_section = s->in_section;
+}
+
 void ernic_archive_time(ErnicArchive *w, uint64_t *ns)
 {
     bool past = *ns < w->now;
     uint64_t distance = past ? w->now - *ns : *ns - w->now;
 
     ernic_archive_bool(w, &past);
-    ernic_archive_u64(w, &distance, past ? UINT64_MAX : ERNIC_WALK_NS_MAX);
+    ernic_archive_u64(w, &distance, past ? UINT64_MAX : ERNIC_ARCHIVE_NS_MAX);
     if (!w->out) {
         *ns = past ? w->now - MIN(w->now, distance) : w->now + distance;
     }
@@ -116,6 +148,7 @@ static void write_list(ErnicArchive *w, const ErnicCarriedList *l, uint32_t port
 void ernic_archive_list(ErnicArchive *w, ErnicCarriedList *l, uint32_t ports,
                         uint32_t min, uint32_t max, bool signals)
 {
+    bool in_section = w->in_section;
     uint64_t last = 0;
     ErnicCarried *f;
     uint32_t n = 0;
@@ -124,14 +157,17 @@ void ernic_archive_list(ErnicArchive *w, ErnicCarriedList *l, uint32_t ports,
         write_list(w, l, ports);
         return;
     }
+    ernic_archive_u32(w, &n, UINT32_MAX);
+    w->in_section = false;              /* no section ends within a list */
     /* Each takes bytes of what is left, so that this ends. */
-    for (ernic_archive_u32(w, &n, UINT32_MAX); n && !w->bad; n--) {
+    for (; n && !w->bad; n--) {
         f = read_frame(w, ports, min, max, signals);
         if (!f) {
-            return;
+            break;
         }
         w->bad = f->due < last;
         last = f->due;
         ernic_carried_append(l, f);
     }
+    w->in_section = in_section;
 }

@@ -3,24 +3,38 @@
  *
  * Saved state of the wire, described once for both directions: each function writes
  * a value, or reads it. Bytes that are read are not trusted.
+ *
+ * Values are stored in sections with a length. New values go to the end of a section.
+ * A section that an older release has written ends before them: they keep what they
+ * had before the read. More than is known is bad.
  */
-#ifndef ERNIC_WALK_H
-#define ERNIC_WALK_H
+#ifndef ERNIC_ARCHIVE_H
+#define ERNIC_ARCHIVE_H
 
 #include <glib.h>
 #include "network/cable.h"
 
-/* What a time may be ahead of the present. */
-#define ERNIC_WALK_NS_MAX   10000000000ull
+/* A time is at most as far ahead of the present, ns. */
+#define ERNIC_ARCHIVE_NS_MAX   10000000000ull
 
 typedef struct ErnicArchive {
     GByteArray *out;            /* NULL: it reads */
     const uint8_t *in;
     size_t left;                /* bytes of in */
-    uint64_t now;               /* ns, here: times are told against it */
-    bool bad;                   /* what was read is no such state */
+    uint64_t now;               /* ns, here: times are stored relative to it */
+    bool in_section;            /* which may end before the next value */
+    bool bad;                   /* the bytes are not a valid state */
 } ErnicArchive;
 
+/* A section that has begun; sections nest. */
+typedef struct ErnicArchiveSection {
+    size_t start;               /* written: where its content begins */
+    size_t after;               /* read: bytes that follow it */
+    bool in_section;
+} ErnicArchiveSection;
+
+ErnicArchiveSection ernic_archive_begin(ErnicArchive *w);
+void ernic_archive_end(ErnicArchive *w, const ErnicArchiveSection *s);
 void ernic_archive_bytes(ErnicArchive *w, void *value, size_t len);
 /* Numbers, little-endian; one that is read and above @max is bad. */
 void ernic_archive_u64(ErnicArchive *w, uint64_t *value, uint64_t max);
@@ -35,4 +49,4 @@ void ernic_archive_time(ErnicArchive *w, uint64_t *ns);
 void ernic_archive_list(ErnicArchive *w, ErnicCarriedList *l, uint32_t ports,
                         uint32_t min, uint32_t max, bool signals);
 
-#endif /* ERNIC_WALK_H */
+#endif /* ERNIC_ARCHIVE_H */

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The switch as bytes and back. What follows from other fields is not told, but
- * added up. The other end has to have the same configuration, and devices at the
- * same ports.
+ * The switch as bytes and back. Sums of other fields are not stored, but computed
+ * again. The other end has to have the same configuration, and devices at the same
+ * ports.
  */
 #include "qemu/osdep.h"
 #include "network/archive.h"
@@ -13,16 +13,20 @@
 
 static void walk_cable(ErnicArchive *w, ErnicCable *c, uint32_t ports, bool signals)
 {
+    ErnicArchiveSection section = ernic_archive_begin(w);
+
     ernic_archive_time(w, &c->free_ns);
     ernic_archive_u32(w, &c->free_ps, 999);
     ernic_archive_time(w, &c->start);
     ernic_archive_list(w, &c->sending, ports, FRAME, false);
     ernic_archive_list(w, &c->flying, ports, FRAME, signals);
+    ernic_archive_end(w, &section);
 }
 
+/* The other end has @value too; one that did not know it has 0. */
 static void walk_same(ErnicArchive *w, uint64_t value)
 {
-    uint64_t other = value;
+    uint64_t other = w->out ? value : 0;
 
     ernic_archive_u64(w, &other, UINT64_MAX);
     w->bad = w->bad || other != value;
@@ -34,11 +38,23 @@ static void walk_config(ErnicArchive *w, const ErnicSwitchConfig *c)
         c->ports, c->rate, c->flight, c->latency, c->queue, c->kmin, c->kmax,
         c->pmax, c->xoff, c->xon, c->loss, c->reorder, c->reorder_max, c->seed,
     };
+    ErnicArchiveSection section = ernic_archive_begin(w);
     size_t i;
 
     for (i = 0; i < G_N_ELEMENTS(values); i++) {
         walk_same(w, values[i]);
     }
+    ernic_archive_end(w, &section);
+}
+
+static void walk_random(ErnicArchive *w, ErnicSwitch *s)
+{
+    ErnicArchiveSection section = ernic_archive_begin(w);
+
+    ernic_archive_u64(w, &s->loss_rng, UINT64_MAX);
+    ernic_archive_u64(w, &s->reorder_rng, UINT64_MAX);
+    ernic_archive_u64(w, &s->mark_rng, UINT64_MAX);
+    ernic_archive_end(w, &section);
 }
 
 static void walk_stats(ErnicArchive *w, ErnicSwitchStats *st)
@@ -50,6 +66,8 @@ static void walk_stats(ErnicArchive *w, ErnicSwitchStats *st)
 
 static void walk_port(ErnicArchive *w, Port *p, uint32_t ports)
 {
+    ErnicArchiveSection section = ernic_archive_begin(w);
+
     walk_same(w, p->plugged);
     ernic_archive_bool(w, &p->full);
     ernic_archive_bool(w, &p->refused);
@@ -62,10 +80,11 @@ static void walk_port(ErnicArchive *w, Port *p, uint32_t ports)
     ernic_archive_list(w, &p->queue, ports, FRAME, false);
     ernic_archive_bytes(w, p->mac, sizeof(p->mac));
     ernic_archive_u32(w, &p->macs, UINT32_MAX);
-    walk_stats(w, &p->stats);
+    walk_stats(w, &p->stats);           /* last: the list of counters grows */
+    ernic_archive_end(w, &section);
 }
 
-/* Bytes that wait, for a port and of a device. */
+/* Bytes that wait for a port, and those of a device. */
 static void add_up(ErnicSwitch *s, Port *p, const ErnicCarriedList *l)
 {
     const ErnicCarried *f;
@@ -76,7 +95,7 @@ static void add_up(ErnicSwitch *s, Port *p, const ErnicCarriedList *l)
     }
 }
 
-/* Who is stopped will be told to go. */
+/* A device that is stopped will be started again. */
 static bool will_go(const Port *p, uint64_t xon)
 {
     bool stopped = p->stopped;
@@ -109,9 +128,7 @@ void ernic_switch_walk(ErnicSwitch *s, ErnicArchive *w)
         ernic_switch_reset(s);
     }
     walk_config(w, &s->cfg);
-    ernic_archive_u64(w, &s->loss_rng, UINT64_MAX);
-    ernic_archive_u64(w, &s->reorder_rng, UINT64_MAX);
-    ernic_archive_u64(w, &s->mark_rng, UINT64_MAX);
+    walk_random(w, s);
     for (i = 0; i < ports; i++) {
         walk_port(w, &s->port[i], ports);
     }

@@ -32,6 +32,9 @@
 #endif
 #include "system/reset.h"
 
+/* The greatest saved state, bytes. */
+#define WIRE_STATE_MAX  (1u << 30)
+
 typedef struct ErnicWirePort {
     NetClientState nc;
     ErnicWire *wire;
@@ -499,10 +502,13 @@ static bool wire_walk(ErnicWire *w, ErnicArchive *walk)
         ErnicWirePort *p = w->port[i];
 
         if (p) {
+            ErnicArchiveSection section = ernic_archive_begin(walk);
+
             ernic_archive_list(walk, &p->out, w->cfg.ports, ERNIC_SWITCH_FRAME_MIN,
                                ERNIC_SWITCH_FRAME_MAX, false);
             ernic_archive_list(walk, &p->in, w->cfg.ports, ERNIC_SWITCH_FRAME_MIN,
                                ERNIC_SWITCH_FRAME_MAX, false);
+            ernic_archive_end(walk, &section);
         }
     }
     return !walk->bad;
@@ -514,6 +520,12 @@ static int wire_pre_save(void *opaque)
     ErnicArchive walk = { .out = g_byte_array_new(), .now = wire_now() };
 
     wire_walk(w, &walk);
+    if (walk.out->len > WIRE_STATE_MAX) {
+        error_report("ernic-wire %s: its state of %u bytes is too large to save",
+                     wire_id(w), walk.out->len);
+        g_byte_array_free(walk.out, true);
+        return -EFBIG;
+    }
     w->state_len = walk.out->len;
     w->state = g_byte_array_free(walk.out, false);
     trace_ernic_wire_save(wire_id(w), w->state_len);
@@ -549,15 +561,25 @@ static int wire_post_load(void *opaque, int version)
     return ok ? 0 : -EINVAL;
 }
 
+/* QEMU would end for want of memory, or on a length beyond 2 GiB. */
+static bool state_len_ok(void *opaque, int version)
+{
+    ErnicWire *w = opaque;
+
+    return w->state_len <= WIRE_STATE_MAX;
+}
+
+/* The sections in state (archive.h) let older states load; this changes with them. */
 static const VMStateDescription wire_vmstate = {
     .name = "ernic-wire",
-    .version_id = 2,
-    .minimum_version_id = 2,
+    .version_id = 3,
+    .minimum_version_id = 3,
     .pre_save = wire_pre_save,
     .post_save = wire_post_save,
     .post_load = wire_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32(state_len, ErnicWire),
+        VMSTATE_VALIDATE("state_len is too large", state_len_ok),
         VMSTATE_VBUFFER_ALLOC_UINT32(state, ErnicWire, 1, NULL, state_len),
         VMSTATE_END_OF_LIST()
     }

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What migrates: the PCI function, the control page, and the engine as the
- * bytes that it describes itself by (core/state/state.c). The sockets of the links
- * are the destination's own; what they held is lost as on any network.
+ * Migrated state: the PCI function, the control page, and the engine's own
+ * description of itself (core/state/state.c). The sockets of the links belong to the
+ * destination; their content is lost as on any network.
  */
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
@@ -13,33 +13,21 @@
 #include "pci/ernic_pci.h"
 #include "hw/rdma-ernic/trace.h"
 
-static void save_pg332(ErnicPci *d)
-{
-    GByteArray *bytes;
-
-    if (d->pg332.engine) {
-        bytes = g_byte_array_new();
-        ernic_pci_enter(d);
-        ernic_save(d->pg332.engine, bytes);
-        ernic_pci_leave(d);
-        d->pg332.state_len = bytes->len;
-        d->pg332.state = g_byte_array_free(bytes, false);
-    }
-}
-
-static int state_pre_save(void *opaque)
+/* The state of @e; NULL: it is too large, which the limits of the engine prevent. */
+static uint8_t *save_engine(ErnicPci *d, const Ernic *e, uint32_t *len)
 {
     GByteArray *bytes = g_byte_array_new();
-    ErnicPci *d = opaque;
 
     ernic_pci_enter(d);
-    ernic_save(d->engine, bytes);
+    ernic_save(e, bytes);
     ernic_pci_leave(d);
-    d->state_len = bytes->len;
-    d->state = g_byte_array_free(bytes, false);
-    save_pg332(d);
-    trace_ernic_pci_save(ernic_pci_id(d), d->state_len);
-    return 0;
+    *len = bytes->len;
+    if (bytes->len > ERNIC_STATE_MAX) {
+        error_report("ernic: the state of %u bytes is too large to save", bytes->len);
+        g_byte_array_free(bytes, true);
+        return NULL;
+    }
+    return g_byte_array_free(bytes, false);
 }
 
 static int state_post_save(void *opaque)
@@ -52,6 +40,22 @@ static int state_post_save(void *opaque)
     return 0;
 }
 
+static int state_pre_save(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    d->state = save_engine(d, d->engine, &d->state_len);
+    if (d->pg332.engine) {
+        d->pg332.state = save_engine(d, d->pg332.engine, &d->pg332.state_len);
+    }
+    trace_ernic_pci_save(ernic_pci_id(d), d->state_len);
+    if (!d->state || (d->pg332.engine && !d->pg332.state)) {
+        state_post_save(d);
+        return -EFBIG;
+    }
+    return 0;
+}
+
 /* The other end is not trusted: neither a counter nor a byte of the engine. */
 static bool verbs_ok(const ErnicVerbs *v)
 {
@@ -60,15 +64,25 @@ static bool verbs_ok(const ErnicVerbs *v)
                             v->cmd_pi - v->cmd_ci <= 1u << v->ring_shift));
 }
 
+/* Registers and engines; @why gets the reason to refuse them. */
+static bool load_all(ErnicPci *d, uint64_t now, GString *why)
+{
+    if (!verbs_ok(&d->verbs) || !ernic_pci_eth_valid(d)) {
+        g_string_assign(why, "a register is out of range");
+        return false;
+    }
+    return ernic_load_why(d->engine, now, d->state, d->state_len, why) &&
+           (!d->pg332.engine ||
+            ernic_load_why(d->pg332.engine, now, d->pg332.state, d->pg332.state_len,
+                           why));
+}
+
 static int state_post_load(void *opaque, int version)
 {
+    g_autoptr(GString) why = g_string_new(NULL);
     ErnicPci *d = opaque;
     uint64_t now = ernic_pci_enter(d);
-    bool ok = verbs_ok(&d->verbs) && ernic_pci_eth_valid(d) &&
-              ernic_load(d->engine, now, d->state, d->state_len) &&
-              (!d->pg332.engine ||
-               ernic_load(d->pg332.engine, now, d->pg332.state,
-                          d->pg332.state_len));
+    bool ok = load_all(d, now, why);
 
     trace_ernic_pci_load(ernic_pci_id(d), d->state_len, ok);
     state_post_save(d);
@@ -82,12 +96,17 @@ static int state_post_load(void *opaque, int version)
     ernic_pci_leave(d);
     if (!ok) {
         error_report("ernic: the state that arrived is not a valid one of a"
-                     " device with these properties");
+                     " device with these properties: %s", g_strchomp(why->str));
         return -EINVAL;
     }
     return 0;
 }
 
+/*
+ * A stream of another release: the engine's state describes itself. A field that is
+ * added here goes into a subsection of its own, which is needed if it does not have
+ * its value after reset, as the versions of nested structures are not in the stream.
+ */
 static const VMStateDescription verbs_vmstate = {
     .name = "ernic/verbs",
     .version_id = 1,
@@ -146,6 +165,21 @@ static bool has_pg332(void *opaque, int version)
     return d->pg332.engine;
 }
 
+/* Larger lengths would end QEMU: VMSTATE_VBUFFER_ALLOC_UINT32 asserts an int. */
+static bool state_len_ok(void *opaque, int version)
+{
+    ErnicPci *d = opaque;
+
+    return d->state_len <= ERNIC_STATE_MAX;
+}
+
+static bool pg332_state_len_ok(void *opaque, int version)
+{
+    ErnicPci *d = opaque;
+
+    return !d->pg332.engine || d->pg332.state_len <= ERNIC_STATE_MAX;
+}
+
 static bool has_shell(void *opaque)
 {
     ErnicPci *d = opaque;
@@ -178,8 +212,10 @@ const VMStateDescription ernic_pci_vmstate = {
         VMSTATE_STRUCT(verbs, ErnicPci, 1, verbs_vmstate, ErnicVerbs),
         VMSTATE_STRUCT(net.eth, ErnicPci, 1, eth_vmstate, ErnicEth),
         VMSTATE_UINT32(state_len, ErnicPci),
+        VMSTATE_VALIDATE("state_len is too large", state_len_ok),
         VMSTATE_VBUFFER_ALLOC_UINT32(state, ErnicPci, 1, NULL, state_len),
         VMSTATE_UINT32_TEST(pg332.state_len, ErnicPci, has_pg332),
+        VMSTATE_VALIDATE("pg332.state_len is too large", pg332_state_len_ok),
         VMSTATE_VBUFFER_ALLOC_UINT32(pg332.state, ErnicPci, 1, has_pg332,
                                      pg332.state_len),
         VMSTATE_END_OF_LIST()
