@@ -526,7 +526,7 @@ static void make_cmd(FuzzRng *rng, FuzzOut *out)
     }
 }
 
-static uint8_t make(FuzzRng *rng, FuzzOut *out)
+uint8_t fuzz_make(FuzzRng *rng, FuzzOut *out)
 {
     uint8_t kind = fuzz_rand(rng, 2) ? CMD_CMD : fuzz_rand(rng, CMD_COUNT);
     uint32_t n;
@@ -559,17 +559,4 @@ static uint8_t make(FuzzRng *rng, FuzzOut *out)
         break;
     }
     return kind;
-}
-
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,
-                               unsigned seed)
-{
-    return fuzz_mutate(data, size, max, seed, make);
-}
-
-size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_len,
-                                 const uint8_t *b, size_t b_len, uint8_t *out,
-                                 size_t max, unsigned seed)
-{
-    return fuzz_cross(a, a_len, b, b_len, out, max, seed);
 }

@@ -465,7 +465,7 @@ static void make_frame(FuzzRng *rng, FuzzOut *out)
     fuzz_put(out, fuzz_rand(rng, FRAME_MAX), 2);
 }
 
-static uint8_t make(FuzzRng *rng, FuzzOut *out)
+uint8_t fuzz_make(FuzzRng *rng, FuzzOut *out)
 {
     uint8_t kind = fuzz_rand(rng, 2) ? RX_PACKET : fuzz_rand(rng, RX_COUNT);
     uint32_t i;
@@ -481,17 +481,4 @@ static uint8_t make(FuzzRng *rng, FuzzOut *out)
         fuzz_put(out, fuzz_rand(rng, 256), 1);
     }
     return kind;
-}
-
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,
-                               unsigned seed)
-{
-    return fuzz_mutate(data, size, max, seed, make);
-}
-
-size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_len,
-                                 const uint8_t *b, size_t b_len, uint8_t *out,
-                                 size_t max, unsigned seed)
-{
-    return fuzz_cross(a, a_len, b, b_len, out, max, seed);
 }

@@ -517,7 +517,7 @@ static void make_send(FuzzRng *rng, FuzzOut *out)
     }
 }
 
-static uint8_t make(FuzzRng *rng, FuzzOut *out)
+uint8_t fuzz_make(FuzzRng *rng, FuzzOut *out)
 {
     uint8_t kind = fuzz_rand(rng, 4) ? fuzz_rand(rng, 2)
                                      : fuzz_rand(rng, WR_COUNT);
@@ -538,17 +538,4 @@ static uint8_t make(FuzzRng *rng, FuzzOut *out)
         }
     }
     return kind;
-}
-
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,
-                               unsigned seed)
-{
-    return fuzz_mutate(data, size, max, seed, make);
-}
-
-size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_len,
-                                 const uint8_t *b, size_t b_len, uint8_t *out,
-                                 size_t max, unsigned seed)
-{
-    return fuzz_cross(a, a_len, b, b_len, out, max, seed);
 }

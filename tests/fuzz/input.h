@@ -44,6 +44,8 @@ void fuzz_put_record(GByteArray *to, uint8_t kind, FuzzOut *out);
 
 /* The payload of a plausible record; its kind is returned. */
 typedef uint8_t FuzzMake(FuzzRng *rng, FuzzOut *out);
+/* The target's own, for mutator.c. */
+FuzzMake fuzz_make;
 
 /* LLVMFuzzerCustomMutator and LLVMFuzzerCustomCrossOver over records. */
 size_t fuzz_mutate(uint8_t *data, size_t size, size_t max, unsigned seed,
