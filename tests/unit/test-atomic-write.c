@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "answer_fixture.h"
+#include "dialog_cases.h"
 
 #define WORD 8
 
@@ -258,17 +259,7 @@ static void test_overflow(void)
 /* Other services do not have it. */
 static void test_other_service(void)
 {
-    uint8_t bytes[40] = { ERNIC_BTH_XRC | ERNIC_OP_ATOMIC_WRITE, 0x40, 0xff, 0xff };
-    Dialog d;
-
-    dlg_open(&d, ERNIC_QPT_XRC_TGT);
-    stl_be_p(bytes + 4, d.qp.qpn);
-    stl_be_p(bytes + 8, RQ);
-    dlg_inject_raw(&d, bytes, sizeof(bytes), true);
-    SENT_NAK(&d, ERNIC_NAK_INV_REQ, RQ, 0);
-    dlg_event(&d, ERNIC_EV_QP_REQ_ERR);
-    dlg_event(&d, ERNIC_EV_LAST_WQE);
-    dlg_close(&d);
+    dlg_not_of_xrc(ERNIC_OP_ATOMIC_WRITE);
 }
 
 /* Memory that fails: nothing is promised, and the connection ends. */

@@ -4,24 +4,10 @@
  * The map of the UDP link: texts that are good and bad, look-ups both ways.
  */
 #include "qemu/osdep.h"
+#include "gid_text.h"
 #include "links/gid_map.h"
 
 /* ---- texts --------------------------------------------------------------- */
-
-static ErnicGid gid_of(const char *text)
-{
-    ErnicEndpoint ep;
-
-    g_assert_true(ernic_endpoint_parse(text, &ep, NULL));
-    return ep.addr;
-}
-
-static void assert_gid(const ErnicGid *gid, const char *text)
-{
-    ErnicGid want = gid_of(text);
-
-    g_assert_cmpmem(gid, sizeof(*gid), &want, sizeof(want));
-}
 
 static const struct {
     const char *text, *addr, *err;

@@ -7,7 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "dialog.h"
+#include "dialog_cases.h"
 #include "wire/ib_tables.h"
 
 #define SQ DLG_SQ_PSN
@@ -392,18 +392,11 @@ static void test_recv_length(void)
 /* 9.9.3 class A: the receive request's own key. */
 static void test_recv_prot(void)
 {
-    struct ernic_sge sge;
     Dialog d;
 
-    dlg_open(&d, ERNIC_QPT_UC);
-    sge = fake_sge(d.mem, 16, d.key ^ 1);
-    fake_post_recv(d.e, &d.qp, 0, &sge, 1);
-    dlg_recv(&d, DLG_SINK, 1100);
+    dlg_open_bad_recv(&d, ERNIC_QPT_UC, 1100);
     peer_only(&d, PSN, 10);
-    RECV_WC(&d, 0, LOC_PROT_ERR);
-    RECV_WC(&d, 1, WR_FLUSH_ERR);
-    STATE_IS(&d, ERR);
-    dlg_close(&d);
+    dlg_close_bad_recv(&d);
 }
 
 static void test_comm_est(void)

@@ -7,7 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "dialog.h"
+#include "dialog_cases.h"
 #include "wire/frame.h"
 #include "wire/ib_tables.h"
 
@@ -445,18 +445,11 @@ static void test_recv_length(void)
 
 static void test_recv_prot(void)
 {
-    struct ernic_sge sge;
     Dialog d;
 
-    dlg_open(&d, ERNIC_QPT_UD);
-    sge = fake_sge(d.mem, 64, d.key ^ 1);
-    fake_post_recv(d.e, &d.qp, 0, &sge, 1);
-    dlg_recv(&d, DLG_SINK, 64);
+    dlg_open_bad_recv(&d, ERNIC_QPT_UD, 64);
     peer_send(&d, 16);
-    RECV_WC(&d, 0, LOC_PROT_ERR);
-    RECV_WC(&d, 1, WR_FLUSH_ERR);
-    STATE_IS(&d, ERR);
-    dlg_close(&d);
+    dlg_close_bad_recv(&d);
 }
 
 /* ---- multicast ------------------------------------------------------ */

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "gid_text.h"
 #include "links/udp_socket.h"
 
 #define ECT0    0x02
@@ -58,21 +59,6 @@ static void hook_reset(void)
 }
 
 /* ---- two sockets --------------------------------------------------------- */
-
-static ErnicGid gid_of(const char *text)
-{
-    ErnicEndpoint ep;
-
-    g_assert_true(ernic_endpoint_parse(text, &ep, NULL));
-    return ep.addr;
-}
-
-static void assert_gid(const ErnicGid *gid, const char *text)
-{
-    ErnicGid want = gid_of(text);
-
-    g_assert_cmpmem(gid, sizeof(*gid), &want, sizeof(want));
-}
 
 typedef struct Pair {
     ErnicUdp *a, *b;

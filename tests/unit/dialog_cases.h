@@ -1,0 +1,22 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Dialogues that the tests of several services or operations have in common.
+ */
+#ifndef DIALOG_CASES_H
+#define DIALOG_CASES_H
+
+#include "dialog.h"
+
+/* Request @op of RC is none of XRC: a target answers NAK, Invalid Request. */
+void dlg_not_of_xrc(ErnicOp op);
+/* Software takes a queue pair of every service from every state to @state. */
+void dlg_from_any(uint8_t state);
+/*
+ * A queue pair of @type with two receive requests: one with a wrong key, and one of
+ * @len bytes. After the next message both are complete, the second flushed.
+ */
+void dlg_open_bad_recv(Dialog *d, uint8_t type, uint32_t len);
+void dlg_close_bad_recv(Dialog *d);
+
+#endif /* DIALOG_CASES_H */
