@@ -33,16 +33,21 @@ CLEAN = (
     'docs/user-guide.md',
     'docs/verbs-face.md',
     'guest/',
+    'hw/rdma-ernic/core/faces/pg332/',
+    'hw/rdma-ernic/core/state/',
     'hw/rdma-ernic/profiles/',
     'include/',
     'meson.build',
     'meson_options.txt',
     'scripts/',
     'tests/conformance/',
+    'tests/fuzz/',
     'tests/guest/',
     'tests/oracle/',
+    'tests/repeat/',
     'tests/scripts/',
     'tests/shim/',
+    'tests/timing/',
 )
 # Texts of others, and data.
 SKIP = ('COPYING', 'tests/data/', 'tests/oracle/frames/', 'docs/images/')

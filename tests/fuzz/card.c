@@ -13,7 +13,7 @@
 /* Pages of a queue pair's 16: requests, completions, buffers, words; of QP 1: more. */
 enum { SQ, CQ, RQ, WORDS = 4, FRAME, DESCS = 7, ENTRIES, ERRORS = 10,
        COPIES = 12, FATALS = 15 };
-/* What the card has of its own: the lower half of what is there. */
+/* The card's own memory: the lower half of all. */
 #define CARD_MEM    (FUZZ_MEM / 2)
 
 FuzzCard cards[CARDS];

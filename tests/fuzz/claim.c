@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What inbound requests may touch, as their keys and ranges say: painted before
- * they are delivered, so that a byte more is a find.
+ * The memory that inbound requests may access, by their keys and ranges: painted
+ * before they are delivered, so that an access to another byte is found.
  */
 #include "qemu/osdep.h"
 #include "wire/headers.h"
@@ -25,7 +25,7 @@ static void brush(World *w, const WorldRange *r, uint8_t may, bool on)
     }
 }
 
-/* What a request of @len bytes at @pkt's address opens: all of it or nothing. */
+/* The range that a request of @len bytes at @pkt's address opens: all or nothing. */
 static WorldRange range_of(const World *w, const ErnicPkt *pkt, uint64_t len,
                            uint32_t access)
 {

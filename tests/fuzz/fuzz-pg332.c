@@ -143,7 +143,7 @@ static void side(FuzzCard *c, FuzzIn *in)
 
 /* ---- what the peer does --------------------------------------------------------- */
 
-/* What is wrong with a packet, beside its way. */
+/* Faults of a packet, besides its path. */
 enum { PKT_ICRC = 1 << 0, PKT_QKEY = 1 << 1, PKT_RAW_DEST = 1 << 2,
        PKT_TRAIN = 1 << 3, PKT_SE = 1 << 4, PKT_ACK = 1 << 5 };
 
@@ -238,7 +238,7 @@ static void settle(FuzzCard *c)
     }
 }
 
-/* What has left one card comes to the other, a few times to and fro. */
+/* Packets of each card arrive at the other, a few times in turn. */
 static void cross(bool lose)
 {
     int round, i;

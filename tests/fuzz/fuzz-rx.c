@@ -234,7 +234,7 @@ static void rx_raw(FuzzIn *in)
     deliver(bits & 0x7f, MAX(rx.held_len, 1));
 }
 
-/* What is held, with lengths that may lie. */
+/* The held packets, with lengths that may be wrong. */
 static void rx_train(FuzzIn *in)
 {
     uint32_t seg = fuzz_u16(in), less = fuzz_u16(in);
@@ -253,7 +253,7 @@ static void rx_train(FuzzIn *in)
 #define RXF_VLAN    0x04
 #define RXF_TCP     0x08
 
-/* Headers of a frame as @shape says, zeros behind. Returns their length. */
+/* Headers of a frame as @shape says, then zeros. Returns their length. */
 static uint32_t frame_headers(uint8_t shape, uint8_t last, uint8_t *frame)
 {
     static const uint8_t mac[] = WORLD_MAC;

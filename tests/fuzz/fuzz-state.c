@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Hostile saved states. What is loaded has to hold all invariants, to save as
- * it was loaded, and to stand everything that can happen to an engine; what is
- * refused leaves the engine as if it were new.
+ * Hostile saved states. A state that was loaded has to hold all invariants, to save as
+ * it was loaded, and to withstand everything that can happen to an engine. A refused
+ * state leaves the engine as if it were new.
  *
  * The input names a valid state and changes to it, or is a state of its own.
  */
@@ -26,7 +26,7 @@ enum { ST_BASE, ST_PATCH, ST_CUT, ST_INSERT, ST_RAW, ST_COUNT };
 static FuzzHost host;
 static GByteArray *base[BASES];
 
-/* A refused state leaves nothing behind. */
+/* A refused state has no effect. */
 static void refused(void)
 {
     GByteArray *left = fuzz_save(&host);

@@ -119,7 +119,7 @@ GuestSrq *guest_srq(Guest *g, const GuestQp *qp)
     return qp->srq == GUEST_NO_SRQ ? NULL : &g->srq[qp->srq];
 }
 
-/* What an XRC target is made of is its domain alone. */
+/* An XRC target has a domain and nothing else. */
 static void fill_init(const Guest *g, const GuestQp *qp, struct ernic_qp_init *init)
 {
     bool sends = qp->q.sq_depth, receives = qp->q.rq_depth;
@@ -213,7 +213,7 @@ static void write_slot(Guest *g, GuestWq *wq, uint64_t slot, uint32_t index,
 
     memset(at, 0, GUEST_STRIDE);
     memcpy(at, data, MIN(len, GUEST_STRIDE));
-    /* Whoever writes over what is posted does not know what becomes of it. */
+    /* The result of a posted request that is overwritten is unknown. */
     for (i = 0; i < ARRAY_SIZE(wq->req); i++) {
         req = &wq->req[i];
         if (req->state == GUEST_POSTED &&
@@ -496,7 +496,7 @@ uint8_t guest_modify(Guest *g, GuestQp *qp, uint32_t mask, uint8_t state,
     bool lazy = g->lazy;
     uint8_t status;
 
-    /* What it completed is read before its counters begin anew. */
+    /* Its completions are read before its counters start again. */
     if (state == ERNIC_QPS_RESET) {
         g->lazy = false;
         guest_poll(g);

@@ -30,7 +30,7 @@ typedef enum GuestReqState {
 typedef struct GuestReq {
     uint32_t index;
     uint8_t state;              /* GuestReqState */
-    bool may_skip;              /* unsignalled: success is not told */
+    bool may_skip;              /* unsignalled: success is not reported */
     bool loose;                 /* its slot was written over: wr_id unknown */
     uint64_t wr_id;
     uint64_t addr;              /* unpainted, and free, when it completes */
@@ -88,7 +88,7 @@ uint32_t guest_create_cq(Guest *g, uint32_t uctx);
 void guest_create_srq(Guest *g, uint32_t pd);
 /* A domain for XRC targets, and its SRQ, which completes in kernel's CQ @cq. */
 void guest_create_xrc(Guest *g, uint32_t pd, uint32_t cq);
-/* What @qp receives from, if that is no queue of its own; or NULL. */
+/* The shared queue that @qp receives from; NULL: its own. */
 GuestSrq *guest_srq(Guest *g, const GuestQp *qp);
 /*
  * In Reset; @srq: attached to the shared queue. XRC targets have the domain instead of
@@ -107,7 +107,7 @@ uint64_t guest_alloc(Guest *g, uint64_t bytes, uint8_t may);
  */
 uint64_t guest_buffer(Guest *g);
 
-/* Is the slot of counter @index free, as far as completions have told? */
+/* Is the slot of counter @index free, according to the completions? */
 bool guest_has_room(const GuestWq *wq, uint32_t index);
 /* Write @len raw bytes into the slot of counter @index of a send queue. */
 void guest_write_slot(Guest *g, GuestQp *qp, bool send, uint32_t index,
@@ -128,7 +128,7 @@ void guest_poll(Guest *g);
 /* Another state; the books of a queue pair in Reset are empty. */
 uint8_t guest_modify(Guest *g, GuestQp *qp, uint32_t mask, uint8_t state,
                      const struct ernic_qp_attr *attr);
-/* What a guest may change meanwhile; @what says which. */
+/* Settings that a guest may change meanwhile; @what names one. */
 enum { GUEST_GID, GUEST_MODERATE, GUEST_PKEY, GUEST_LIMIT, GUEST_ARM,
        GUEST_TUNES };
 void guest_tune(Guest *g, uint8_t what, uint8_t a, uint16_t b);

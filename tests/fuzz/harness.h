@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What the fuzz targets share: an engine behind a guarded seam. Every call
+ * The common part of the fuzz targets: an engine in a guarded environment. Every call
  * that it makes is judged, every call into it is followed by the invariants,
  * and an engine that asks to run for ever without doing anything is found.
  *
@@ -16,14 +16,14 @@
 #include "fake_verbs.h"
 #include "base/types.h"
 
-/* Bytes of guest memory that answer; what lies behind does not. */
+/* Bytes of guest memory; accesses beyond fail. */
 #define FUZZ_MEM        (512u << 10)
 /* Calls into the seam that one call into the engine may make. */
 #define FUZZ_CALLS      (1u << 20)
 /* Runs on end that change nothing, after which the engine is in a loop. */
 #define FUZZ_IDLE       512
 
-/* What the device may do with a byte of guest memory. */
+/* The accesses of the device to a byte of guest memory that are allowed. */
 typedef enum FuzzMay {
     FUZZ_RING = 1 << 0,         /* write completions and events */
     FUZZ_RECV = 1 << 1,         /* write: receive buffers */
@@ -53,7 +53,7 @@ struct FuzzHost {
     uint32_t idle;              /* runs on end without a change */
     ErnicStats seen;
     /*
-     * What is between the device and memory: where @len bytes at @addr are, or
+     * The mapping between device and memory: where @len bytes at @addr are, or
      * FUZZ_NOWHERE. NULL: they are where they are.
      */
     uint64_t (*reach)(FuzzHost *h, uint64_t addr, uint64_t len);
@@ -89,7 +89,7 @@ void fuzz_unpaint(FuzzHost *h, uint64_t addr, uint64_t len, uint8_t may);
  */
 void fuzz_rx(FuzzHost *h, const ErnicTrain *train, uint32_t may_write,
              uint32_t may_read);
-/* What a link with frames has received: a good frame, a bad one, or no RoCEv2. */
+/* A link with frames has received one: good, bad, or not RoCEv2. */
 void fuzz_rx_frame(FuzzHost *h, const uint8_t *frame, uint32_t len,
                    uint32_t may_write, uint32_t may_read);
 /* An Ethernet frame for a raw queue pair, whether a rule wants it or not. */

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Fuzz input as a sequence of records: kind (1 byte), length (2 bytes, little-
- * endian), that many bytes. Whatever is missing reads as 0, so that every
+ * endian), that many bytes. Missing bytes read as 0, so that every
  * input means something; the mutator keeps the records whole.
  */
 #ifndef FUZZ_INPUT_H

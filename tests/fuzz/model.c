@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What commands have made of an engine, as the guest knows it.
+ * The objects of an engine that commands have created, as the guest knows them.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -257,7 +257,7 @@ static uint8_t may_of(uint32_t access)
            (bind || (access & ERNIC_ACCESS_REMOTE_ATOMIC) ? FUZZ_RATOMIC : 0);
 }
 
-/* What @cmd opens, if it succeeds. */
+/* The memory that @cmd opens, if it succeeds. */
 static uint8_t opens(Model *m, const struct ernic_cmd *cmd, ModelMem *mem)
 {
     memset(mem, 0, sizeof(*mem));
@@ -275,7 +275,7 @@ static uint8_t opens(Model *m, const struct ernic_cmd *cmd, ModelMem *mem)
         return FUZZ_RING;
     case ERNIC_CMD_MR_REG:
     case ERNIC_CMD_MR_REREG:
-        /* What a region on demand opens comes later: sync_pages(). */
+        /* A region on demand opens memory later: sync_pages(). */
         if (le32_to_cpu(cmd->mr_reg.access) & ERNIC_ACCESS_ON_DEMAND) {
             return may_of(le32_to_cpu(cmd->mr_reg.access));
         }
@@ -606,7 +606,7 @@ static void print_event(unsigned id, const char *fmt, va_list ap)
 
 /*
  * Instead of the trace backend (linked with --wrap): all requests complete one
- * after the other, told to the guest or not.
+ * after the other, reported to the guest or not.
  */
 void __wrap_ernic_trace_event(unsigned id, const char *fmt, ...);
 void __wrap_ernic_trace_event(unsigned id, const char *fmt, ...)

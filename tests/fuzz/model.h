@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What commands have made of an engine, as the guest that sent them knows it:
+ * The state of an engine after commands, as the guest that sent them knows it:
  * which objects exist, whose they are, and which memory they opened.
  */
 #ifndef FUZZ_MODEL_H

@@ -44,7 +44,7 @@ typedef struct Pair {
 extern const PairRow pair_rows[PAIR_QPS];
 
 void pair_open(Pair *p);
-/* What connects queue pair @n of side @side. */
+/* The attributes that connect queue pair @n of side @side. */
 void pair_attr(const Pair *p, uint32_t side, uint32_t n,
                struct ernic_qp_attr *attr);
 

@@ -397,7 +397,7 @@ for op in range(0x18):
 NET['cnp'] = frame(0x81, bytes(16))
 for length in (1, 2, 3):
     NET[f'pad-{length}'] = frame(0x04, bytes(4), pad=length)
-for length in (4, 8, 12, 16, 20, 24, 28):       # headers with nothing behind them
+for length in (4, 8, 12, 16, 20, 24, 28):       # headers without payload
     NET[f'bare-{length}'] = frame(0x11 if length == 4 else 0x0c if length == 16 else 0x13,
                                   bytes(length))
 

@@ -8,7 +8,7 @@
 #include "qemu/bswap.h"
 #include "world.h"
 
-/* What is posted at once. */
+/* Requests that are posted at once. */
 enum { WORK_NONE, WORK_SEND = 1, WORK_READ = 2, WORK_BAD = 4 };
 
 const WorldRow world_rows[WORLD_ROWS] = {

@@ -10,7 +10,7 @@
 
 #include "guest.h"
 
-/* What the device may do in a run: it sends, and completes. */
+/* The accesses of the device in a run: it sends, and completes. */
 #define WORLD_WRITES    FUZZ_RING
 #define WORLD_READS     (FUZZ_QUEUE | FUZZ_SEND | FUZZ_RREAD)
 #define WORLD_RUNS      16

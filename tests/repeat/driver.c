@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The driver behind driver.h; docs/verbs-face.md tells what it does.
+ * The implementation of driver.h, after docs/verbs-face.md.
  */
 #include "driver.h"
 
@@ -12,7 +12,7 @@
 
 void *memcpy(void *to, const void *from, size_t len);
 
-/* What every function has in memory. */
+/* The memory of every function. */
 static struct {
     struct ernic_cmd cmd[1 << RING_SHIFT];
     struct ernic_rsp rsp[1 << RING_SHIFT];

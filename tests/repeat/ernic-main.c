@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Two functions exchange messages by the ERNIC face, in both directions at the same
- * time; what is seen of it, and when, is told to the host.
+ * time; the program reports to the host what it sees, and when.
  */
 #include "hw/rdma-ernic/ernic_counters.h"
 #include "ernic.h"
@@ -100,7 +100,7 @@ static void wait_for(uint32_t n, uint8_t opcode, bool sleeps)
     }
 }
 
-/* What arrived is what the other one has sent. */
+/* The data that arrived is the data that the other function has sent. */
 static void check(const Face *f, const Face *peer, uint8_t opcode, uint32_t len)
 {
     const Memory *m = f->memory, *p = peer->memory;

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The driver behind ernic.h; docs/ernic-face.md tells what it does.
+ * The implementation of ernic.h, after docs/ernic-face.md.
  */
 #include "ernic.h"
 #include "hw/rdma-ernic/ernic_abi.h"
@@ -146,7 +146,7 @@ void faces_connect(Face *f)
 
 /* ---- work ------------------------------------------------------------------ */
 
-/* What an index holds after @count of them. */
+/* The value of an index after @count entries. */
 static uint32_t pointer(uint32_t count)
 {
     return count ? (count - 1) % DEPTH + 1 : 0;

@@ -17,7 +17,7 @@
 #define INLINE      16              /* bytes that stand in the request itself */
 #define CAUSES      (PG332_INT_COMPLETION | PG332_INT_RECEIVE | PG332_INT_FATAL)
 
-/* What a function has in memory. */
+/* The memory of a function. */
 typedef struct Memory {
     uint8_t sq[DEPTH][64];
     uint32_t cq[DEPTH];

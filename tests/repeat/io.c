@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * PCI functions, one interrupt vector, and text for the host. What a compiler may
- * call, too.
+ * PCI functions, one interrupt vector, text for the host, and the functions that a
+ * compiler may call.
  */
 #include "io.h"
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What a PC has for a program of its own: ports, PCI functions of bus 0, the time
- * stamp counter, one interrupt vector, text for the host.
+ * The parts of a PC that a program without a system uses: ports, PCI functions of bus
+ * 0, the time stamp counter, one interrupt vector, and text for the host.
  */
 #ifndef REPEAT_IO_H
 #define REPEAT_IO_H
@@ -81,7 +81,7 @@ uint32_t pci_msix_size(uint8_t devfn);
 /* It may use memory, and @entry of that table is the program's one vector. */
 void pci_open(uint8_t devfn, uint32_t entry);
 
-/* Interrupts come in sleep() alone, which returns behind one. */
+/* Interrupts come in sleep() alone, which returns after one. */
 void irq_open(void);
 void irq(void);
 

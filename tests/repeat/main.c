@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Every function but the first exchanges messages with it, all of them at the
- * same time; what is seen of it, and when, is told to the host.
+ * same time; the program reports to the host what it sees, and when.
  */
 #include "driver.h"
 #include "seen.h"

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What a program sees, and when, and the data that it sends.
+ * The record of the events that a program sees, with their times, and the data that it
+ * sends.
  */
 #ifndef REPEAT_SEEN_H
 #define REPEAT_SEEN_H
@@ -11,8 +12,8 @@
 #define SEEN_VALUES 5
 
 /*
- * A record, with the time; the values to fill in. They are kept until tell(), for
- * telling takes time. Each interrupt is one as well.
+ * A record with the time; the caller fills in the values. Records are kept until the
+ * end, as output takes time. Each interrupt is one as well.
  */
 uint64_t *see(const char *what);
 void tell(void);

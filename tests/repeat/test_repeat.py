@@ -5,7 +5,7 @@
 usage: test_repeat.py QEMU
 
 The guest drives functions that a wire joins, by the verbs face (main.c) or the ERNIC face
-(ernic-main.c), and tells when it saw what.
+(ernic-main.c), and reports what it saw, and when.
 """
 import json
 import os
@@ -183,14 +183,14 @@ def check_text(case, text):
 
 
 def check_counts(case, statistics):
-    """What it is there for has happened."""
+    """The events that the case is for have happened."""
     for device, part, counter in case.counts:
         of = statistics[device]
         assert (of[part] if part else of)[counter] > 0, f'{device}: no {counter}'
 
 
 def check_same(a, b):
-    """What differs is told, text with the first of its lines that does."""
+    """Report a difference; of a text, the first line that differs."""
     assert a.keys() == b.keys(), f'{sorted(a)}, then {sorted(b)}'
     for name, first in a.items():
         if first == b[name]:

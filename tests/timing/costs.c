@@ -20,7 +20,7 @@
 
 enum { WRITE, SEND, READ };                 /* of timing_ops[] */
 
-/* What is looked at, in ns. */
+/* The measured value, in ns. */
 typedef enum Seen {
     SEEN_LATENCY,               /* doorbell to completion, caches warm */
     SEEN_FIRST,                 /* the same, caches cold */
@@ -90,7 +90,7 @@ static const Cost costs[] = {
       SEEN_LATENCY, 1000 },
     { "MAC", "card mac.latency + 1 us", TIMING_CARD, STAGE(MAC), US, WRITE,
       SEEN_LATENCY, 1000 },
-    /* 138 B of a frame and 24 more; some ns hide behind the stages before. */
+    /* 138 B of a frame and 24 more; some ns overlap with earlier stages. */
     { "wire, rate", "card wire.rate = 100 Mb/s", TIMING_CARD, AT(wire_mbps),
       -99900ull, WRITE, SEEN_LATENCY, 162 * 80, HIDDEN },
     { "preamble, FCS, gap", "card wire.extra + 12500 B", TIMING_CARD,
@@ -109,7 +109,7 @@ static const Cost costs[] = {
       WRITE, SEEN_LATENCY, 1000 },
     { "ACK coalescing", "NIC ack.delay + 1 us, coalesce = 2", TIMING_OTHER,
       AT(ack_delay), US, WRITE, SEEN_LATENCY, 1000, 0, AT(ack_coalesce), 2 },
-    /* One ACK for all of them; seven completions of 20 ns behind it. */
+    /* One ACK for all of them; then seven completions of 20 ns. */
     { "ACK coalescing", "NIC ack.delay + 1 us, coalesce = 8", TIMING_OTHER,
       AT(ack_delay), US, WRITE, SEEN_BURST, 140, 0, AT(ack_coalesce), 8 },
     { "READ scheduling", "NIC read-response.latency + 1 us", TIMING_OTHER,

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What scripts/plot-timing draws and puts into tables: a point per line, with
- * tabs between the words, the first of which says what the line is.
+ * The data that scripts/plot-timing draws and puts into tables: a point per line, with
+ * tabs between the words. The first word names the kind of the line.
  */
 #include "qemu/osdep.h"
 #include "costs.h"

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Experiments of one flow each. What a latency is made up of comes from the
- * hooks of the timing model.
+ * Experiments of one flow each. The hooks of the timing model
+ * give the parts of a latency.
  */
 #include "qemu/osdep.h"
 #include "measure.h"
@@ -161,7 +161,7 @@ typedef struct Listener {
     bool on;
 } Listener;
 
-/* The end is told by which hooks are called. */
+/* The hooks that are called name the end. */
 typedef struct Ear {
     Listener *l;
     uint8_t end;
@@ -242,7 +242,7 @@ static void add_hops(const Listener *l, uint8_t end, ErnicTimedKind kind,
         hop->ps += out - *at;
         *at = out;
         if (kind == ERNIC_TIMED_DOORBELL) {
-            break;              /* the others tell that it has completed */
+            break;              /* the other kinds are of its completion */
         }
     }
 }

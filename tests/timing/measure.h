@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What nobody has published: experiments whose results are predictions.
+ * Experiments without published figures, whose results are predictions.
  */
 #ifndef TIMING_MEASURE_H
 #define TIMING_MEASURE_H
@@ -28,7 +28,7 @@ uint64_t timing_behind_read(const TimingOp *op, const ErnicProfile *card,
                             const ErnicProfile *other, uint32_t len);
 /* ns from a command, which nothing stands before, to its answer. */
 uint64_t timing_command(const ErnicProfile *p);
-/* ns from a completion to the interrupt that tells of it. */
+/* ns from a completion to its interrupt. */
 uint64_t timing_interrupt(const TimingOp *op, const ErnicProfile *card,
                           const ErnicProfile *other, uint32_t len);
 /*
@@ -56,7 +56,7 @@ double timing_throughput(const TimingOp *op, uint8_t from,
 typedef struct TimingHop {
     uint8_t end;
     ErnicStage stage;
-    uint64_t ps;                /* the wire behind a mac included */
+    uint64_t ps;                /* of a mac: including the wire after it */
 } TimingHop;
 #define TIMING_HOPS 32
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What the timing program does beside its test.
+ * The functions of the timing program besides its test.
  */
 #ifndef TIMING_PROGRAMS_H
 #define TIMING_PROGRAMS_H

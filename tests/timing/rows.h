@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What was published of hardware, and what the model makes of it.
+ * Published figures of hardware, and the results of the model for them.
  */
 #ifndef TIMING_ROWS_H
 #define TIMING_ROWS_H

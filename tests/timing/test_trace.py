@@ -85,7 +85,7 @@ class Trace:
 
 
 def counters_of(text):
-    """What the program printed: how many requests, and each stage's numbers."""
+    """The output of the program: the number of requests, and each stage's numbers."""
     requests, stages = 0, {}
     for line in text.splitlines():
         kind, *rest = line.split('\t')
@@ -141,7 +141,7 @@ def check_interrupts(trace, stages):
         causes.append(names[0])
         assert names[1:] == ['interrupt'], names
         assert points[0]['ps'] < points[1]['ps']
-    # Or by a store that asks to be told, when there is one already.
+    # Or by a store that requests an event, when there is a completion already.
     assert set(causes) == {'cqe', 'doorbell'}
     assert causes.count('cqe') > causes.count('doorbell'), causes
 
@@ -180,7 +180,7 @@ def check_counters(trace):
         assert all(e['args']['value'] >= 0 for e in values)
         times = [e['ps'] for e in values]
         assert times == sorted(times), (device, name)
-        # All is done in the end, but for doorbells that tell it.
+        # All is done in the end, except for doorbells that confirm it.
         if name != 'doorbells to arrive':
             assert values[-1]['args']['value'] == 0, (device, name)
     assert max(e['args']['value']
@@ -224,7 +224,7 @@ def check_face(program, path):
         stores = [s for _, _, s in tracks[first['pid'], first['tid']]
                   if s['name'] == 'doorbell' and s['args']['queue'] == 2]
         assert stores[index] is first, f'request {index}: {first}'
-        assert id(last) in told, f'request {index}: no interrupt tells of it'
+        assert id(last) in told, f'request {index}: no interrupt reports it'
     assert any(s['name'] == 'store' for found in tracks.values()
                for *_, s in found)
 
@@ -262,7 +262,7 @@ def run(program, profiles, path, size=resource.RLIM_INFINITY):
 
 
 def check_no_room(program, profiles, path, whole):
-    """What has been written by the time the disk is full is a whole trace."""
+    """The part that was written before the disk was full is a whole trace."""
     full = run(program, profiles, path, 300000)
     assert full.returncode == 0 and 'the trace ends here' in full.stderr, full
     assert full.stderr.count('\n') == 1, full.stderr

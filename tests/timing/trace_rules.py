@@ -8,7 +8,7 @@ from collections import defaultdict
 from decimal import Decimal
 
 NUMBER = (int, Decimal)
-# What an event of each phase has to have, beside ph and pid.
+# The required fields of an event of each phase, besides ph and pid.
 FIELDS = {
     'M': {'name': str, 'args': dict},
     'X': {'name': str, 'tid': int, 'ts': NUMBER, 'dur': NUMBER, 'args': dict},
@@ -90,7 +90,7 @@ def check_flows(events, tracks):
 
 
 def check_async(events):
-    """What begins ends, once, and not before."""
+    """Every begin has one end, which is not before it."""
     found = defaultdict(list)
     for e in events:
         if e['ph'] in 'be':

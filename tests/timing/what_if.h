@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What a change of one parameter of PCI Express makes of throughput: as a
- * formula says, and as the model has it.
+ * The effect of one parameter of PCI Express on throughput, by a formula and by the
+ * model.
  */
 #ifndef TIMING_WHAT_IF_H
 #define TIMING_WHAT_IF_H

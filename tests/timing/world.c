@@ -86,7 +86,7 @@ static void carry(TimingWorld *w, uint32_t from)
     FakeTrain *t;
 
     while ((t = fake_take_train(&w->end[from].env))) {
-        /* The headers tell packets apart; payload is all the same. */
+        /* The headers distinguish packets; their payload is the same. */
         note(w, t->train.data, MIN(t->train.len, 32u));
         ernic_rx(w->end[!from].e, w->now, &t->train);
         w->packets++;
@@ -184,7 +184,7 @@ static void check(const struct ernic_cqe *cqe)
     }
 }
 
-/* Software was told, and asks to be told of the next completion. */
+/* Software takes the events, and arms the queue for the next completion. */
 static void take_events(TimingEnd *end)
 {
     struct ernic_eqe eqe;
@@ -195,7 +195,7 @@ static void take_events(TimingEnd *end)
     fake_arm_cq(end->e, &end->scq, false);
 }
 
-/* What appeared since the last look. */
+/* Completions since the last look. */
 static void poll_flow(TimingWorld *w, TimingFlow *f)
 {
     TimingEnd *end = &w->end[f->from], *peer = &w->end[!f->from];

@@ -3,7 +3,7 @@
  *
  * Two engines with the timing model, joined by a wire, in one virtual time; and
  * software that takes none: it posts again in the ns in which a completion
- * appears. What is measured is the model alone.
+ * appears. The measurement covers the model alone.
  */
 #ifndef TIMING_WORLD_H
 #define TIMING_WORLD_H
@@ -51,7 +51,7 @@ typedef struct TimingFlow {
 
 /* A connection with a path MTU of 4096 between devices of these profiles. */
 void timing_open(TimingWorld *w, const ErnicProfile *a, const ErnicProfile *b);
-/* The same, with somebody told what their models do, or NULL. */
+/* The same, with observers of their models, or NULL. */
 void timing_open_traced(TimingWorld *w, const ErnicProfile *a,
                         const ErnicProfile *b,
                         const ErnicTimingTrace *const trace[2]);
@@ -59,7 +59,7 @@ void timing_close(TimingWorld *w);
 /* Until all of @flows, at most one from each end, are done. */
 void timing_run(TimingWorld *w, TimingFlow *flows, uint32_t num);
 
-/* Until software is told of the next event at @end; there will be one. */
+/* Until software gets the next event at @end; there will be one. */
 void timing_until_irq(TimingWorld *w, uint32_t end);
 
 /* Payload in Gb/s from the first completion to the last, as the sender sees. */

@@ -11,7 +11,7 @@
 #include "base/timer.h"
 #include "objects/wq.h"
 
-/* What one pass over all objects has found out. */
+/* The results of one pass over all objects. */
 typedef struct ErnicCheck {
     const Ernic *e;
     /* References by number, counted where they come from. */
@@ -42,7 +42,7 @@ const ErnicInvariants *ernic_check_invariants(uint32_t table);
 /* check_qp.c */
 extern const ErnicInvariants ernic_invariants_qp;
 
-/* What several of them ask. */
+/* check_parts.c: questions of several invariants. */
 bool ernic_check_uctx(const ErnicCheck *c, uint32_t uctx);
 /* The buffer reaches to byte @bytes, and its pages are whole. */
 bool ernic_check_buf(const ErnicBuf *buf, uint64_t bytes);

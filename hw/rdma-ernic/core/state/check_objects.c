@@ -49,7 +49,7 @@ static bool eq_refs(const ErnicCheck *c, uint32_t id)
     return c->e->eq[id].refs == c->eq_refs[id];
 }
 
-/* Who waits, waits for room. */
+/* Objects wait only while there is no room. */
 static bool eq_line(const ErnicCheck *c, uint32_t id)
 {
     const ErnicEq *eq = &c->e->eq[id];
@@ -166,7 +166,7 @@ static bool mr_rights(const ErnicCheck *c, uint32_t id)
            (mr->access & ERNIC_ACCESS_LOCAL_WRITE);
 }
 
-/* What a region opens is inside its buffer, and addresses do not wrap. */
+/* The range of a region is inside its buffer, and addresses do not wrap. */
 static bool mr_range(const ErnicCheck *c, uint32_t id)
 {
     const ErnicMr *mr = &c->e->mr[id];
@@ -220,7 +220,7 @@ static bool mr_pages(const ErnicCheck *c, uint32_t id)
     return true;
 }
 
-/* What a window opens is inside its region. */
+/* The range of a window is inside its region. */
 static bool mr_window(const ErnicCheck *c, uint32_t id)
 {
     const ErnicMr *mw = &c->e->mr[id], *mr;

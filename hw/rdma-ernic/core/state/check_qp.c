@@ -21,7 +21,7 @@ static const ErnicQp *get(const ErnicCheck *c, uint32_t id)
     return &c->e->qp[id];
 }
 
-/* Bytes; never 0, which is for qp_attributes() to tell. */
+/* Bytes; never 0, which qp_attributes() finds. */
 static uint32_t mtu_of(const ErnicQp *qp)
 {
     return MAX(ernic_qp_mtu(qp), 1u);
@@ -195,7 +195,7 @@ static bool sq_requests(const ErnicCheck *c, uint32_t id)
     return unit == sq->taken;
 }
 
-/* What a request of this length takes of the PSN space; local ones none. */
+/* PSNs that a request of this length needs; local requests need none. */
 static uint32_t packets_of(const ErnicQp *qp, const ErnicWqe *wqe)
 {
     if (ernic_wr(wqe->opcode)->flags & ERNIC_WRF_LOCAL) {
@@ -207,7 +207,7 @@ static uint32_t packets_of(const ErnicQp *qp, const ErnicWqe *wqe)
 
 /*
  * Requests that were started follow on one another, and next_psn is in, or
- * just behind, the request that next names.
+ * just after, the request that next names.
  */
 static bool sq_started(const ErnicCheck *c, uint32_t id)
 {
@@ -216,7 +216,7 @@ static bool sq_started(const ErnicCheck *c, uint32_t id)
     uint32_t psn = 0, i;
 
     if (!sq_counters(c, id) || !sq_requests(c, id)) {
-        return true;            /* told already */
+        return true;            /* found already */
     }
     for (i = sq->wq.ci; i != sq->started; i++) {
         const ErnicWqe *wqe = &sq->wqe[i & sq->window_mask];
@@ -283,8 +283,8 @@ static bool sq_deadlines(const ErnicCheck *c, uint32_t id)
 }
 
 /*
- * Whoever waits is waited for by something: a deadline, a rewind to obey, a
- * turn in a ring. Without that a queue would stand still for ever.
+ * A queue that waits has something that ends the wait: a deadline, a requested
+ * rewind, or a turn in a ring. Without it, the queue would never continue.
  */
 static bool sq_wakes(const ErnicCheck *c, uint32_t id)
 {

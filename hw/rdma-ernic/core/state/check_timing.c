@@ -13,7 +13,7 @@
 #define PS_PER_NS   1000
 /* No stage is busy for longer than this from the origin on. */
 #define PS_MAX      (1ull << 62)
-/* What is due is so before this, counted from now. */
+/* All deadlines are before this, counted from now. */
 #define DUE_MAX     (2 * PS_MAX / PS_PER_NS)
 
 static bool origin(const ErnicCheck *c, uint32_t id)
@@ -138,7 +138,7 @@ static bool held_due(const ErnicCheck *c, uint32_t id)
     return ernic_timing_held_due_ok(c->e->timing);
 }
 
-/* What is written to them as a matter of course exists. */
+/* Completions are written without further checks: queue and queue pair exist. */
 static bool completions(const ErnicCheck *c, uint32_t id)
 {
     const Ernic *e = c->e;
@@ -182,7 +182,7 @@ static bool level_ok(const Ernic *e, const ErnicLevel *l)
     return l->count <= l->peak && l->peak <= l->size && l->at <= e->now;
 }
 
-/* What is kept is some queue pair's, and who waits stands in the line once. */
+/* Kept packets belong to queue pairs, and a queue pair waits at most once. */
 static bool retry(const ErnicCheck *c, uint32_t id)
 {
     const ErnicTimedRetry *r = &c->e->timing->retry;
@@ -201,7 +201,7 @@ static bool retry(const ErnicCheck *c, uint32_t id)
            r->count == waits;
 }
 
-/* Told of each queue pair's when it has had its turn. */
+/* The number of requests of a queue pair is updated at the end of its turn. */
 static bool requests(const ErnicCheck *c, uint32_t id)
 {
     const Ernic *e = c->e;
@@ -222,8 +222,8 @@ static bool requests(const ErnicCheck *c, uint32_t id)
 }
 
 /*
- * Who has a place has a turn coming, in which it uses it or gives it up, and
- * nobody waits while there is one.
+ * A queue pair with a place has a turn to come, in which it uses the place or gives it
+ * up. No queue pair waits while a place is free.
  */
 static bool places(const ErnicCheck *c, uint32_t id)
 {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What PG332 tells of packets: counters by kind, the last ones, and for each that
- * it refuses a syndrome, in the ring of error buffers.
+ * The registers of PG332 about packets: counters by kind, the last packets, and for
+ * each refused packet a syndrome in the ring of error buffers.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -154,7 +154,7 @@ void ernic_pg332_came(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 
 /* ---- errors ------------------------------------------------------------------ */
 
-/* What came, from the Ethernet header on; made of the path where it has none. */
+/* The packet from its Ethernet header on, which the path replaces if there is none. */
 static void copy_packet(const ErnicArrival *a, uint8_t *to, uint32_t room)
 {
     uint8_t head[ERNIC_NET_HDR_MAX];

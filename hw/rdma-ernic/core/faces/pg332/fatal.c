@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The codes by which PG332 tells software why a queue pair has ended: one fault
- * of the engine is several of them, by the packet in which it was found.
+ * The codes by which PG332 reports why a queue pair has ended. One fault of the engine
+ * has several codes, depending on the packet in which it was found.
  */
 #include "qemu/osdep.h"
 #include "faces/pg332/packet_checks.h"
@@ -134,7 +134,7 @@ const Pg332Fatal ernic_pg332_fatals[] = {
     FATAL(0x0a, NAK_REM_OP, NULL, "NAK of the peer: operation"),
     FATAL(0x10, RD_ATOMIC_OVERFLOW, NULL, "more than 16 READs at once"),
     FATAL(0x15, REM_ACCESS, NULL, "key, range or right"),
-    FATAL(0x15, REM_DMA, NULL, "no memory behind a key"),
+    FATAL(0x15, REM_DMA, NULL, "no memory for a key"),
     FATAL(0x15, RECV_DMA, NULL, "no memory in the receive queue"),
     FATAL(0x19, BAD_RESPONSE, syndrome, "reserved AETH syndrome"),
     FATAL(0x0c, BAD_RESPONSE, no_read, "a response that its request has not"),

@@ -140,7 +140,7 @@ static bool dest_ip(const Ernic *e, const ErnicArrival *a)
                 !ernic_gid_is_local(e, &a->path->dgid);
 }
 
-/* The length that the IP header says, of what is behind its own first byte. */
+/* The length that the IP header gives, counted from its own first byte. */
 static uint32_t ip_length(const ErnicArrival *a)
 {
     return is_v4(a) ? lduw_be_p(a->ip + 2) :
@@ -230,7 +230,7 @@ static bool opcode_sequence(const Ernic *e, const ErnicArrival *a)
     return expected(a) && !ernic_responder_in_sequence(a->qp, a->pkt);
 }
 
-/* What fills the path MTU, a multiple of 4, has nothing to pad. */
+/* A payload of the path MTU, a multiple of 4, needs no pad. */
 static bool pad(const Ernic *e, const ErnicArrival *a)
 {
     return expected(a) && (a->pkt->op->hdrs & ERNIC_HDR_DATA) &&
@@ -291,7 +291,7 @@ const Pg332Check ernic_pg332_checks[] = {
     CHECK(3, 7, "IPv4 header length", DROP, DROPS(IP_HEADER),
           .fails = header_length),
     CHECK(5, 8, "IPv4 flags", DROP, DROPS(FRAGMENT), .fails = flags),
-    /* Not behind the first fragment: no UDP header, and nothing of RoCE. */
+    /* Later fragments have no UDP header, and are not RoCE. */
     CHECK(6, 8, "fragment offset", DROP),
     CHECK(8, 8, "destination address", DROP, DROPS(ADDRESS), .fails = dest_ip),
     CHECK(10, 8, "IP length", DROP, DROPS(BAD_LENGTH),
@@ -339,7 +339,7 @@ static const Pg332Check *failed(const Ernic *e, const ErnicArrival *a)
     for (i = 0; i < ernic_pg332_num_checks; i++) {
         const Pg332Check *c = &ernic_pg332_checks[i];
 
-        /* Behind a frame's own faults there is no packet to look at. */
+        /* If the frame itself is at fault, there is no packet to check. */
         if (!a->buf && c->order > 9) {
             break;
         }
@@ -357,7 +357,7 @@ ErnicVerdict ernic_pg332_judge(Ernic *e, const ErnicArrival *a)
     bool asked = c ? c->fault == ERNIC_FAULT_OP_UNSUPPORTED :
                      a->buf && expected(a);
 
-    /* What strict mode refuses counts as not supported. */
+    /* A packet that strict mode refuses counts as not supported. */
     if (asked && a->form == ERNIC_DROP_NONE &&
         !ernic_rules_packet(e, a->qp, a->pkt)) {
         v = (ErnicVerdict) {

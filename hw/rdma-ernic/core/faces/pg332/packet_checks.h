@@ -12,7 +12,7 @@
 #include "base/fault.h"
 #include "faces/face.h"
 
-/* What becomes of the packet, and of its queue pair. */
+/* The consequence for the packet, and for its queue pair. */
 typedef enum Pg332Effect {
     PG332_DROP,
     PG332_NAK,                  /* PSN sequence error */
@@ -42,7 +42,7 @@ extern const uint32_t ernic_pg332_num_checks;
 
 /* A method of the face (face.h). */
 ErnicVerdict ernic_pg332_judge(Ernic *e, const ErnicArrival *a);
-/* The check that failed: as told, or as the roles found it; NULL: none of these. */
+/* The check that failed, here or in one of the roles; NULL: none of these. */
 const Pg332Check *ernic_pg332_check_of(const ErnicVerdict *v);
 
 /* A fatal code: the first row that fits is the one. */

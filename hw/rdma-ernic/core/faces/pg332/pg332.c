@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What the registers of PG332 do: a write stores its bits and then has the
- * effect that its row names; a read of a queue pair's counter asks the engine
+ * The effects of PG332's registers: a write stores its bits and then has the effect
+ * that its row names. A read of a queue pair's counter returns the engine's value
  * while the queue pair runs.
  */
 #include "qemu/osdep.h"
@@ -42,7 +42,7 @@ static void put_mac(uint8_t mac[6], uint32_t lsb, uint32_t msb)
 
 /*
  * The address in IPv4 register @v4, or the IPv6 one whose last word is @word[0].
- * What is no unicast address is none.
+ * Another address than a unicast address counts as none.
  */
 static ErnicGid make_gid(bool v6, const uint32_t word[4])
 {
@@ -76,7 +76,7 @@ static void own_addresses(Ernic *e)
 
 /* ---- queue pairs: attributes --------------------------------------------- */
 
-/* What @value has in the bits of @mask, shifted down. */
+/* The bits of @value in @mask, shifted down. */
 static uint32_t field(uint32_t value, uint32_t mask)
 {
     return (value & mask) / (mask & -mask);
@@ -255,7 +255,7 @@ static const uint8_t live_regs[] = {
     PG332_STATWQE, PG332_STATRQPIDB, PG332_STATRQBUFCAMSB,
 };
 
-/* What counts packets of a connection: of queue pair 1 the register is storage. */
+/* Counters of a connection's packets; for queue pair 1 the register is storage. */
 static bool of_connection(uint32_t offset)
 {
     return offset == PG332_SQPSN || offset == PG332_LSTRQREQ ||
@@ -535,7 +535,7 @@ static void wrote_statqp(Ernic *e, uint32_t qpn)
     qp->sq.rnr_left = field(value, PG332_STATQP_RNR_RETRY);
 }
 
-/* What a write of a slot's register does beside storing it. */
+/* The effects of a write of a slot's register, besides storing it. */
 static const struct {
     uint8_t offset;
     bool always;                /* else only to a queue pair that runs */
@@ -645,7 +645,7 @@ void ernic_pg332_write(Ernic *e, uint32_t offset, uint32_t value)
     if (ref.def->scope != ERNIC_REG_GLOBAL) {
         return;
     }
-    /* What is not cleared tells again: a message is no level. */
+    /* A cause that is not cleared interrupts again, as messages have no level. */
     if (ref.def->offset == PG332_INTEN) {
         ernic_pg332_rise(e, was);
     } else if (ref.def->offset == PG332_INTSTS) {

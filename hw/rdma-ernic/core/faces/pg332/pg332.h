@@ -15,7 +15,7 @@
 
 /* The register file that @cfg asks for; NULL: none. */
 ErnicRegFile *ernic_pg332_regs(const ErnicConfig *cfg);
-/* What follows from registers that were loaded. */
+/* Set all state that follows from registers, after they were loaded. */
 void ernic_pg332_restore(Ernic *e);
 uint32_t ernic_pg332_read(Ernic *e, uint32_t offset);
 void ernic_pg332_write(Ernic *e, uint32_t offset, uint32_t value);

@@ -3,7 +3,7 @@
  *
  * Queue pair 1 of PG332: management datagrams. Software posts whole frames from
  * the Ethernet header on and finds, in its receive buffers, all headers from IP
- * on. What leaves is made anew from the values of the frame, so that it is the
+ * on. A packet that leaves is made from the values of the frame, so that it is the
  * same on links that carry no frames.
  */
 #include "qemu/osdep.h"
@@ -22,7 +22,7 @@
 
 /*
  * @head is the beginning of a frame of @len bytes, without ICRC. IP and UDP may
- * count the ICRC that is to come, or not. What follows is why it cannot be sent.
+ * count the ICRC that is to come, or not. Returns why it cannot be sent, or NULL.
  */
 static const char *judge(const Ernic *e, const uint8_t *head, uint32_t len,
                          ErnicFrame *f, ErnicPkt *pkt)
@@ -87,7 +87,7 @@ uint32_t ernic_pg332_recv_head(const ErnicPkt *pkt, const ErnicTrain *train,
 
     memset(head, 0, IP_AREA - len);
     memcpy(head + IP_AREA - len, train->ip ? train->ip : made, len);
-    /* BTH and DETH as they came: the payload borrows from behind them. */
+    /* BTH and DETH as they came: the payload follows them in memory. */
     memcpy(head + IP_AREA, pkt->payload - hdrs, hdrs);
     return IP_AREA + hdrs;
 }

@@ -104,7 +104,7 @@ static void fetch_slot(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe)
         wqe->fault = ERNIC_FAULT_SEND_FETCH;
         return;
     }
-    /* What the completion entry will say; of one to be flushed, that is all. */
+    /* For the completion entry; a request to be flushed needs nothing else. */
     wqe->wr_id = le16_to_cpu(slot.wrid) | (uint32_t)slot.opcode << 16;
     if (qp->state == ERNIC_QPS_ERR) {
         return;
@@ -219,7 +219,7 @@ static bool pg332_take_recv(Ernic *e, ErnicQp *qp, ErnicRecv *recv)
     return true;
 }
 
-/* What a message brings beside its data goes into the side stream. */
+/* Immediate data and invalidated keys of a message go into the side stream. */
 static void tell_side(Ernic *e, const ErnicQp *qp, const ErnicWc *wc)
 {
     bool inv = wc->flags & ERNIC_CQE_INV;
@@ -240,7 +240,7 @@ static void tell_side(Ernic *e, const ErnicQp *qp, const ErnicWc *wc)
 
 /*
  * WRITE with immediate, which has no buffer, is one with another opcode than RECV.
- * What is told carries the counter of messages in buffers as src_qp.
+ * The completion has the counter of messages in buffers as src_qp.
  */
 static void pg332_complete_recv(Ernic *e, ErnicQp *qp, const ErnicRecv *recv,
                                 ErnicWc *wc, ErnicFault fault)
@@ -369,7 +369,7 @@ static void pg332_marked(Ernic *e, ErnicQp *qp)
     ernic_pg332_raise(e, PG332_INT_CNP);
 }
 
-/* One step, whose end no source tells: so many requests without another CNP. */
+/* One step. It ends after this many requests without another CNP: no source says. */
 static void pg332_cnp(Ernic *e, ErnicQp *qp)
 {
     trace_ernic_pg332_cnp(qp->qpn);

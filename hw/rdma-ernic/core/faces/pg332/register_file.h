@@ -28,7 +28,7 @@ typedef enum ErnicRegScope {
 /* One row: a register, or a bank of registers that follow one another. */
 typedef struct ErnicRegDef {
     const char *name;           /* PG332's; of a bank: without the number */
-    const char *suffix;         /* of a bank: what stands behind the number */
+    const char *suffix;         /* of a bank: the text after the number */
     uint32_t reset;
     uint32_t write;             /* bits that software writes */
     uint32_t over;              /* and with XRNICADCONF's override */
@@ -76,10 +76,10 @@ ErnicRegFile *ernic_regfile_new(unsigned version, uint32_t num_qp);
 void ernic_regfile_free(ErnicRegFile *rf);
 void ernic_regfile_reset(ErnicRegFile *rf);
 
-/* What is at @offset of the window; false: nothing, or @offset is not aligned. */
+/* The register at @offset of the window; false: none, or @offset is not aligned. */
 bool ernic_regfile_find(const ErnicRegFile *rf, uint32_t offset,
                         ErnicRegRef *ref);
-/* As software reads: what is not there reads 0. */
+/* As software reads: an offset without a register reads 0. */
 uint32_t ernic_regfile_read(const ErnicRegFile *rf, uint32_t offset);
 /*
  * As software writes: bits that it may not write keep their value. *@ref is the

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The registers of PG332 as one table, and where each version has its blocks.
- * What the public sources leave open is a choice named in docs/ernic-face.md.
+ * docs/ernic-face.md names the choices made where the public sources say nothing.
  */
 #include "qemu/osdep.h"
 /* The qtests compile this file as well, without the folders of the engine. */
@@ -23,7 +23,7 @@
 #define RESET(value)    .reset = (value)
 #define ALL             0xffffffff
 
-/* Both versions of the buffer thresholds say so, in a packing not told. */
+/* The value of both versions; its packing is not published. */
 #define THRESHOLD 0x965a
 
 const ErnicRegDef ernic_reg_defs[] = {

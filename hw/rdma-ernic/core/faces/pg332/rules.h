@@ -12,7 +12,7 @@
 #include "faces/pg332/strict.h"
 #include "transport/qp.h"
 
-/* What is asked about. Registers still hold what they held before a write. */
+/* The case to judge. Registers still have their values from before a write. */
 struct ErnicRuleCase {
     const Ernic *e;
     const ErnicRule *rule;

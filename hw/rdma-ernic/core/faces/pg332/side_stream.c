@@ -43,7 +43,7 @@ bool ernic_side_irq(const Ernic *e)
     return e->side->cr & e->side->sr & PG332_DMA_IRQS;
 }
 
-/* The line was @was: tell if it has risen. */
+/* The interrupt was @was before a change: send a message if it is raised now. */
 static void side_rise(Ernic *e, bool was)
 {
     if (!was && ernic_side_irq(e)) {
@@ -58,7 +58,7 @@ static uint8_t threshold(const ErnicSide *side)
     return side->cr >> PG332_DMACR_THRESHOLD_SHIFT;
 }
 
-/* An entry is done. What is short of the threshold waits for no timer. */
+/* An entry is done. No timer ends the wait for the threshold. */
 static void side_done(Ernic *e)
 {
     ErnicSide *side = e->side;
@@ -299,7 +299,7 @@ void ernic_side_write(Ernic *e, uint32_t offset, uint32_t value)
         break;
     case PG332_SIDE_DMASR:
         side->sr &= ~(value & PG332_DMA_IRQS);
-        side_rise(e, false);            /* what is left tells again */
+        side_rise(e, false);            /* remaining causes interrupt */
         break;
     case PG332_SIDE_CURDESC:
     case PG332_SIDE_CURDESC_MSB:

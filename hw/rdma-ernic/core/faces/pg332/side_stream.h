@@ -4,7 +4,7 @@
  * The side stream of PG332: immediate data and keys to invalidate, which no
  * register shows, as entries of 8 bytes in memory. On AMD's designs the S2MM
  * channel of an AXI DMA (product guide PG021) brings them there, and so it does
- * here: its registers stand behind those of PG332.
+ * here: its registers follow those of PG332.
  */
 #ifndef ERNIC_PG332_SIDE_H
 #define ERNIC_PG332_SIDE_H

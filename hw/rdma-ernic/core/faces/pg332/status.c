@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The status registers of PG332's pipeline - WQE processor, queue pair manager,
- * response handler - as far as the engine has what they tell of. What is not
- * published reads as it was read on hardware; docs/ernic-face.md has the choices.
+ * response handler - as far as the engine has an equivalent. Bits that are not
+ * published read as they were read on hardware; docs/ernic-face.md has the choices.
  */
 #include "qemu/osdep.h"
 #include "faces/face.h"
@@ -11,14 +11,14 @@
 #include "timing/hooks.h"
 #include "transport/tx.h"
 
-/* What all queue pairs that run come to, at this moment. */
+/* A summary of all running queue pairs, at this moment. */
 typedef struct Pipeline {
     uint32_t outstanding;       /* the lowest queue pair that waits for an
                                    answer; 0: none does */
     bool no_buffer;             /* one has as many requests as it may have */
     bool moving;                /* a pointer is not where it will be */
     bool cached, full;          /* a request is fetched and not begun; and
-                                   more are posted behind it */
+                                   more are posted after it */
 } Pipeline;
 
 static void look_at(const Ernic *e, const ErnicQp *qp, Pipeline *p)

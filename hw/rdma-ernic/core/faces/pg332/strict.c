@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The record of strict mode: counted each time, told once for each rule and queue
- * pair, so that what software does in a loop is one line and not millions.
+ * The record of strict mode: violations are counted each time, and reported once for
+ * each rule and queue pair, so that a loop in software causes one line, not millions.
  */
 #include "qemu/osdep.h"
 #include "faces/pg332/register_file.h"

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What strict mode remembers: how often each rule of PG332 was broken, the last
- * time it was, and of which queue pairs that has been told. What the rules are,
- * and when they are asked, is rules.c's.
+ * The record of strict mode: how often each rule of PG332 was broken, the last
+ * violation, and the queue pairs for which it was reported. rules.c has the rules, and
+ * rule_checks.c the moments when they are checked.
  */
 #ifndef ERNIC_STRICT_H
 #define ERNIC_STRICT_H
@@ -22,7 +22,7 @@ typedef enum ErnicRuleWhen {
     ERNIC_RULE_PACKET,          /* a peer's request is next in sequence */
 } ErnicRuleWhen;
 
-/* What becomes of what breaks a rule, under enforce. */
+/* The consequence of a violation, under enforce. */
 typedef enum ErnicRuleEffect {
     ERNIC_RULE_AS_EVER,         /* as in the other modes */
     ERNIC_RULE_IGNORED,         /* the write has no effect */
@@ -74,7 +74,7 @@ void ernic_strict_free(ErnicStrict *s);
 
 /* As ernic_next_rule(). */
 bool ernic_strict_next(const Ernic *e, uint32_t *pos, ErnicReport *r);
-/* Count that @rule was broken; the first time by @qpn, tell. */
+/* Count a violation of @rule; report the first by @qpn. */
 void ernic_strict_broken(Ernic *e, uint32_t rule, uint32_t qpn,
                          uint32_t offset, uint64_t value);
 
