@@ -22,7 +22,7 @@ static bool inside(const FakeEnv *env, uint64_t addr, uint64_t len)
            len <= FAKE_MEM_SIZE - (addr - env->base);
 }
 
-/* One access more: does it fail on purpose, or miss? */
+/* Count one more access; return whether it fails on purpose or misses memory. */
 static bool refuse(FakeEnv *env, uint64_t addr, uint64_t len)
 {
     bool fail = env->fail_on || !inside(env, addr, len);

@@ -16,7 +16,7 @@
 /* The first page, which fake_alloc() never gives out, is for passing data. */
 #define FAKE_SCRATCH    4096
 
-/* A train as the link was given it: a deep copy. */
+/* A train as the link received it: a deep copy. */
 typedef struct FakeTrain {
     ErnicTrain train;           /* ip is NULL, data is owned */
     uint64_t now;               /* env->now when it left */
@@ -25,8 +25,8 @@ typedef struct FakeTrain {
 typedef struct FakeEnv {
     uint8_t *mem;               /* FAKE_MEM_SIZE bytes at base */
     uint64_t base;              /* guest address; a test may move it */
-    uint64_t next;              /* fake_alloc() goes on here, an offset */
-    uint64_t now;               /* tests write it; the engine is told it */
+    uint64_t next;              /* offset at which fake_alloc() continues */
+    uint64_t now;               /* tests set it and pass it to the engine */
     uint32_t uctx;              /* context of commands and doorbells */
 
     /* Guest memory accesses: of each kind, and how many were refused. */
@@ -36,7 +36,7 @@ typedef struct FakeEnv {
 
     bool tx_busy;               /* the link takes no trains */
     bool tx_waits;              /* what it took has not left yet */
-    bool frames_pass;           /* but those of Ethernet, as by another link */
+    bool frames_pass;           /* except Ethernet frames, as from another link */
     GPtrArray *trains;          /* of FakeTrain, oldest first; owned */
     GArray *irqs;               /* of uint16_t: vectors, oldest first */
     GArray *wakes;              /* of uint64_t: arguments of wake_at() */
@@ -68,14 +68,14 @@ FakeTrain *fake_take_train(FakeEnv *env);
 void fake_train_free(FakeTrain *train);
 
 /*
- * A device by hand, for tests of what is below the engine: configuration, all
- * tables and free numbers, timers. No link and no GIDs: e->tx is NULL. Objects
- * that a test has made it takes away itself; *_fini frees the tables only.
+ * A device without an engine, for tests of the layers below it: configuration, all
+ * tables and free numbers, timers. No link and no GIDs: e->tx is NULL. A test removes
+ * the objects that it made; *_fini only frees the tables.
  */
 void fake_bare_init(Ernic *e, FakeEnv *env);
 void fake_bare_fini(Ernic *e);
 
-/* The small configuration of both. */
+/* The small configuration that both use. */
 void fake_config(ErnicConfig *cfg);
 
 #endif /* FAKE_ENV_H */

@@ -18,13 +18,13 @@ static inline FakeEnv *fake_env_of(Ernic *e)
     return e->env;
 }
 
-/* The end of an engine, whose invariants hold, and of its environment. */
+/* Ends an engine, whose invariants must hold, and its environment. */
 void fake_ernic_done(FakeEnv *env, Ernic *e);
 /* Engine with fake_config(); GID 0 is 10.0.0.1, the link is up. */
 Ernic *fake_ernic_new(FakeEnv *env);
-/* The same with a timing model, which outlives it; NULL: without. */
+/* The same with a timing model, which must outlive the engine; NULL: without. */
 Ernic *fake_ernic_timed(FakeEnv *env, const ErnicProfile *timing);
-/* And with somebody who is told what the model does; NULL: nobody. */
+/* And with an observer of what the model does; NULL: none. */
 Ernic *fake_ernic_traced(FakeEnv *env, const ErnicProfile *timing,
                          const ErnicTimingTrace *trace);
 
@@ -42,8 +42,8 @@ void fake_run(Ernic *e);
 /* Let @ns pass, stopping at every wake-up on the way. */
 void fake_advance(Ernic *e, uint64_t ns);
 /*
- * Trains captured at @a arrive at @b, with one fake_run() of @b behind each;
- * returns how many. For a connection call it in both directions in turn.
+ * Trains captured at @a arrive at @b, with one fake_run() of @b after each; returns how
+ * many. For a connection call it in both directions in turn.
  */
 uint32_t fake_deliver(Ernic *a, Ernic *b);
 
@@ -91,7 +91,7 @@ void fake_create_xrc_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth,
  */
 uint32_t fake_reg_mr(Ernic *e, uint32_t pd, uint64_t addr, uint64_t len,
                      uint32_t access);
-/* A region on demand of pages of 4096 bytes, none of them there yet. */
+/* A region on demand with pages of 4096 bytes, all of them absent. */
 uint32_t fake_reg_demand(Ernic *e, uint32_t pd, uint64_t iova, uint64_t len,
                          uint32_t access);
 /*
@@ -100,7 +100,7 @@ uint32_t fake_reg_demand(Ernic *e, uint32_t pd, uint64_t iova, uint64_t len,
  */
 uint8_t fake_set_pages(Ernic *e, uint32_t key, uint64_t first, uint32_t n,
                        uint64_t addr, uint32_t flags);
-/* Software's answer to the page fault that @eqe tells. */
+/* Software's answer to the page fault that @eqe reports. */
 void fake_page_resume(Ernic *e, const struct ernic_eqe *eqe, bool failed);
 /* A region for REG_MR, and windows of type 1 and 2. Return the key. */
 uint32_t fake_alloc_mr(Ernic *e, uint32_t pd, uint32_t max_pages);
@@ -158,8 +158,8 @@ uint64_t fake_sq_slot(const FakeQp *qp, uint32_t index);
 uint64_t fake_rq_slot(const FakeQp *qp, uint32_t index);
 
 /*
- * Write one request into the ring, without doorbell: @wqe is little-endian,
- * @seg the wqe->count SGEs or inline bytes behind it.
+ * Write one request into the ring, without doorbell: @wqe is little-endian, @seg the
+ * wqe->count SGEs or inline bytes that follow it.
  */
 void fake_post_send(Ernic *e, FakeQp *qp, const struct ernic_wqe *wqe,
                     const void *seg);

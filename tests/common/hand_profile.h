@@ -8,7 +8,7 @@
 
 #include "timing/profile.h"
 
-/* The core has a cycle of 1 ns, the host's side one of 2 ns; 1 B is 1 ns. */
+/* The core's cycle is 1 ns, the host side's 2 ns; 1 byte takes 1 ns. */
 #define NS(n) ((n) * 1000ull)
 static const ErnicProfile hand = {
     .core_ps = NS(1), .host_ps = NS(2),

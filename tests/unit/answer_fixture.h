@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What the tests of annex A19 share: dialogues about requests that are answered as
- * a READ of nothing.
+ * Dialogues shared by the tests of annex A19, about requests that are answered like a
+ * READ of 0 bytes.
  */
 #ifndef ANSWER_FIXTURE_H
 #define ANSWER_FIXTURE_H
@@ -13,13 +13,13 @@
 #define SQ DLG_SQ_PSN
 #define RQ DLG_RQ_PSN
 
-/* The peer answers; it is answered. */
+/* The peer sends the response; the engine sends the response. */
 #define PEER_DONE(d, PSN, MSN)                                              \
     PEER(d, READ_RSP_ONLY, .psn = (PSN), .syndrome = DLG_ACK, .msn = (MSN))
 #define SENT_DONE(d, PSN, MSN)                                              \
     SENT(d, READ_RSP_ONLY, .psn = (PSN), .syndrome = DLG_ACK, .msn = (MSN))
 
-/* Up to RTS, with @asks READs and the like under way to the peer at the most. */
+/* In RTS; the peer serves at most @asks READs and the like at a time. */
 static inline void open_asking(Dialog *d, uint8_t asks)
 {
     dlg_init(d, ERNIC_QPT_RC, false);
@@ -27,7 +27,7 @@ static inline void open_asking(Dialog *d, uint8_t asks)
     dlg_to(d, ERNIC_QPS_RTS);
 }
 
-/* The same with @keeps of the peer's. */
+/* The same, and we serve at most @keeps of the peer's. */
 static inline void open_keeping(Dialog *d, uint8_t keeps)
 {
     dlg_init(d, ERNIC_QPT_RC, false);
@@ -35,7 +35,7 @@ static inline void open_keeping(Dialog *d, uint8_t keeps)
     dlg_to(d, ERNIC_QPS_RTS);
 }
 
-/* The same with @access of the queue pair's. */
+/* The same with the queue pair's access flags @access. */
 static inline void open_allowing(Dialog *d, uint32_t access)
 {
     dlg_init(d, ERNIC_QPT_RC, false);
@@ -43,7 +43,7 @@ static inline void open_allowing(Dialog *d, uint32_t access)
     dlg_to(d, ERNIC_QPS_RTS);
 }
 
-/* How a bad request ends: NAK and event. */
+/* Result of a bad request: NAK and event. */
 #define INV_REQ ERNIC_NAK_INV_REQ, ERNIC_EV_QP_REQ_ERR
 #define REM_ACC ERNIC_NAK_REM_ACC, ERNIC_EV_QP_ACCESS_ERR
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The face of block_face.h: what is the face's, then what is software's.
+ * The face of block_face.h: first the face itself, then its software.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -25,7 +25,7 @@ static bool read_block(Ernic *e, const ErnicWq *wq, uint32_t unit, uint8_t *to)
                           BLOCK_BYTES);
 }
 
-/* Why the request cannot be executed; @posted blocks are there. */
+/* Why the request cannot be executed; @posted blocks are in the ring. */
 static ErnicFault decode(Ernic *e, ErnicQp *qp, uint32_t posted, ErnicWqe *wqe)
 {
     uint8_t bytes[BLOCK_MOST * BLOCK_BYTES];
@@ -125,7 +125,7 @@ static bool read_recv(Ernic *e, const ErnicWq *wq, uint32_t slot, ErnicRecv *rec
     return true;
 }
 
-/* A record that claims more than there is room for posts nothing. */
+/* A record that claims more requests than fit into the ring posts nothing. */
 static uint16_t posted(Ernic *e, uint64_t record, const ErnicWq *wq)
 {
     uint16_t pi, n;

@@ -101,7 +101,7 @@ void block_create_srq(Block *b, BlockSrq *srq);
 void block_write(Block *b, BlockQp *qp, const BlockHead *head, const void *bytes);
 /* The doorbell: software's 16-bit counter. Returns the status. */
 uint8_t block_ring(Block *b, uint32_t qpn, uint16_t pi);
-/* Write a receive request into its slot; the record says that it is there. */
+/* Write a receive request into its slot and announce it in the record. */
 void block_write_recv(Block *b, BlockQp *qp, uint64_t addr, uint32_t len);
 void block_record(Block *b, const BlockQp *qp, uint16_t pi);
 /* Post to an SRQ, with @next as the slot that is posted after this one. */

@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * How to bring a device into the state that busy.h promises, by the means of
- * software and of the wire alone.
+ * Brings a device into the state that busy.h promises, by software and packets alone.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -133,7 +132,7 @@ static void multicast(Busy *b)
     must(fake_cmd(b->e, &cmd, NULL));
 }
 
-/* Frames of zeros, which the one that sends them gets; RSS without a rule. */
+/* Frames of zeros, which the sender itself receives; RSS without a rule. */
 static void rules(Busy *b)
 {
     struct ernic_flow_rule rule = {
@@ -152,7 +151,7 @@ static void rules(Busy *b)
     must(fake_create_rss(b->e, &rss, &b->rss));
 }
 
-/* One queue pair counts for itself. */
+/* One queue pair has a counter of its own. */
 static void counter(Busy *b)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_COUNTER_ALLOC };
@@ -199,7 +198,7 @@ static void local_requests(Busy *b)
     g_assert_true(b->e->mr[b->mw2 >> 8].valid);
 }
 
-/* The first packet of what the peer sends arrives, alone. */
+/* The first packet of the peer's message arrives, alone. */
 static void first_packet(Busy *b)
 {
     FakeTrain *train;
@@ -251,7 +250,7 @@ static void xrc(Busy *b)
     fake_run(b->e);
 }
 
-/* A READ that the busy link lets nobody answer. */
+/* A READ whose response waits for the busy link. */
 static void inbound_read(Busy *b)
 {
     FakeTrain *train;
@@ -264,7 +263,7 @@ static void inbound_read(Busy *b)
     fake_train_free(train);
 }
 
-/* Sends of every shape, not acknowledged; the last behind a busy link. */
+/* Unacknowledged sends of every shape; the last one waits for the busy link. */
 static void outbound(Busy *b)
 {
     struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND_IMM,
@@ -294,7 +293,7 @@ static void outbound(Busy *b)
     fake_run(b->e);
     g_assert_cmpuint(b->e->cq[b->slow.cqn].mod_pending, ==, 1);
 
-    /* More than the event queue for asynchronous events has room for. */
+    /* More events than the ring for asynchronous events holds. */
     g_assert_cmpuint(ernic_doorbell(b->e, b->env.now, 0,
                      ERNIC_DB(ERNIC_DB_SQ, b->ud.qpn, 1000)), !=, ERNIC_OK);
     g_assert_cmpuint(ernic_doorbell(b->e, b->env.now, 0,
@@ -304,7 +303,7 @@ static void outbound(Busy *b)
     ernic_set_link(b->e, b->env.now, false);
     ernic_set_link(b->e, b->env.now, true);
 
-    /* A datagram to ourselves, and one that stays behind it. */
+    /* A datagram to ourselves, and a second one that waits after it. */
     b->env.tx_busy = b->env.frames_pass = true;
     fake_recv(b->e, &b->ud, b->buf, 512, b->key);
     fake_send_ud(b->e, &b->ud, 0, b->buf, 100, b->key, b->ud.qpn, 0x11111111,

@@ -20,8 +20,8 @@ typedef struct Busy {
     FakeCq cq, slow;            /* slow is moderated */
     FakeSrq srq;
     /*
-     * Requester: out; responder in mid-message: in; serving a READ: rd. The
-     * three others have no peer.
+     * Requester: out; responder in mid-message: in; serving a READ: rd. The other three
+     * have no peer.
      */
     FakeQp out, in, rd, uc, ud, gsi;
     /*
@@ -32,7 +32,7 @@ typedef struct Busy {
     FakeSrq xsrq;
     FakeCq xcq;
     uint32_t xrcd;
-    FakeQp raw;                 /* and a rule that gives it its own frames */
+    FakeQp raw;                 /* with a rule that delivers its own frames to it */
     uint32_t flow;
     FakeQp rwq;                 /* of RSS */
     uint32_t rss;

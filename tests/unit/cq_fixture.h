@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * One completion queue with its event queue, for the tests of it: what the
- * device posts, and what software that follows the contract sees.
+ * One completion queue with its event queue, for its tests: the entries that the device
+ * posts, seen by software that follows the contract.
  */
 #ifndef CQ_FIXTURE_H
 #define CQ_FIXTURE_H
@@ -170,7 +170,7 @@ static inline void arm(Fixture *f, bool solicited)
                      ERNIC_OK);
 }
 
-/* How many events have come since it was asked last; all are @type. */
+/* Number of events since the last call; all are of @type. */
 static inline uint32_t events_of_type(Fixture *f, uint8_t type)
 {
     uint32_t n = 0;
@@ -192,7 +192,9 @@ static inline uint32_t events(Fixture *f)
     return events_of_type(f, ERNIC_EV_COMPLETION);
 }
 
-/* Counters that wrap within the test; the ring is as the round before left it. */
+/*
+ * Counters that wrap within the test; the ring holds the phase of the previous round.
+ */
 static inline void start_at(Fixture *f, uint32_t index)
 {
     uint32_t i;

@@ -135,7 +135,7 @@ void dlg_open_in(Dialog *d, uint8_t type, uint8_t state)
         dlg_state(d, state);
         break;
     case ERNIC_QPS_SQE:
-        /* A request that the service does not have leads there. */
+        /* A request that the service does not support leads to SQE. */
         dlg_to(d, ERNIC_QPS_RTS);
         dlg_post(d, ERNIC_WR_READ, 0, 8);
         SEND_WC(d, 0, LOC_QP_OP_ERR);
@@ -610,7 +610,7 @@ static const Message messages[] = {
     [ERNIC_WR_WRITE_IMM] = { ERNIC_OP_WRITE_FIRST, ERNIC_OP_WRITE_MIDDLE,
                              ERNIC_OP_WRITE_LAST_IMM,
                              ERNIC_OP_WRITE_ONLY_IMM },
-    /* What answers a READ. */
+    /* The response to a READ. */
     [ERNIC_WR_READ] = { ERNIC_OP_READ_RSP_FIRST, ERNIC_OP_READ_RSP_MIDDLE,
                         ERNIC_OP_READ_RSP_LAST, ERNIC_OP_READ_RSP_ONLY },
 };
@@ -631,7 +631,7 @@ static uint32_t packets(const Dialog *d, uint32_t len)
     return len == 0 ? 1 : len / mtu + (len % mtu != 0);
 }
 
-/* What packet @k of @n has, but for addresses, ACK request and immediate. */
+/* Packet @k of @n, still without addresses, ACK request and immediate. */
 static ErnicPkt packet(const Dialog *d, uint32_t psn, const uint8_t *bytes,
                        uint32_t len, uint32_t k, uint32_t n)
 {

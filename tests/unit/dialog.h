@@ -55,17 +55,17 @@ typedef struct Dialog {
 } Dialog;
 
 /*
- * The queue pair is in RESET; @srq: its receive requests are shared. An XRC
- * target always has d->srq, in its domain; the peer names it unless told.
+ * The queue pair is in RESET; @srq: its receive requests are shared. An XRC target
+ * always has d->srq, in its domain; the peer names it by default.
  */
 void dlg_init(Dialog *d, uint8_t type, bool srq);
 /* On to @state with d->attr. */
 void dlg_to(Dialog *d, uint8_t state);
 /* Both, up to RTS. */
 void dlg_open(Dialog *d, uint8_t type);
-/* Up to any @state that @type has. */
+/* Up to any @state that exists for @type. */
 void dlg_open_in(Dialog *d, uint8_t type, uint8_t state);
-/* Nothing was said, completed or raised that the test did not take. */
+/* The test took all packets, completions and events. */
 void dlg_close(Dialog *d);
 
 /* ---- the peer -------------------------------------------------------- */
@@ -83,15 +83,15 @@ void dlg_peer(Dialog *d, ErnicOp op, const ErnicPkt *pkt);
     PEER(d, ACK, .psn = (PSN), .msn = (MSN), .syndrome = (SYNDROME))
 /* @pkt as it is, but for the ICRC, on @path. */
 void dlg_inject(Dialog *d, const ErnicPkt *pkt, const ErnicPath *path);
-/* @len bytes from BTH on as they are, or with a fresh ICRC behind them. */
+/* @len bytes from BTH on as they are, or with a fresh ICRC appended. */
 void dlg_inject_raw(Dialog *d, const uint8_t *bytes, uint32_t len, bool icrc);
 /* A congestion notification packet. */
 void dlg_cnp(Dialog *d);
 
 /*
- * The next packet that the engine sends is @op and has the fields of @want,
- * those that are not named being 0; dest_qp and pkey have defaults. Its bytes
- * are those at @want->payload, unless that is NULL.
+ * The next packet that the engine sends is @op and has the fields of @want; unnamed
+ * ones are 0, and dest_qp and pkey have defaults. Its payload is @want->payload, unless
+ * that is NULL.
  */
 void dlg_sent(Dialog *d, ErnicOp op, const ErnicPkt *want, const char *where);
 #define DLG_STR(x) #x
@@ -105,9 +105,9 @@ void dlg_sent(Dialog *d, ErnicOp op, const ErnicPkt *want, const char *where);
     SENT(d, ACK, .psn = (PSN), .msn = (MSN), .syndrome = (SYNDROME))
 /* A congestion notification packet. */
 void dlg_sent_cnp(Dialog *d);
-/* How many packets have been sent and not taken. */
+/* Number of packets that were sent and not taken. */
 uint32_t dlg_pending(Dialog *d);
-/* Take one without looking; returns a copy, whose payload is not to be used. */
+/* Take one unchecked; returns a copy, whose payload must not be used. */
 ErnicPkt dlg_take(Dialog *d);
 #define QUIET(d) g_assert_cmpuint(dlg_pending(d), ==, 0)
 

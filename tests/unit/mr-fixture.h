@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What the tests of regions and of windows have in common: a device with three
- * protection domains, and makers of regions, windows and requests.
+ * Shared by the tests of regions and of windows: a device with three protection
+ * domains, and makers of regions, windows and requests.
  */
 #ifndef MR_FIXTURE_H
 #define MR_FIXTURE_H
@@ -41,7 +41,7 @@ static inline void setup(Fixture *f, gconstpointer data)
     g_assert_cmpuint(ernic_pd_alloc(&f->e, USER, &f->user_pd), ==, ERNIC_OK);
 }
 
-/* Everything can be taken away in the end, and nothing is left. */
+/* All objects can be destroyed in the end, and none is left. */
 static inline void teardown(Fixture *f, gconstpointer data)
 {
     uint32_t i, pass;

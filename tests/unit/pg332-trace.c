@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What two cards with the registers of PG332 do, as a trace; tests/timing/test_trace.py
- * judges it. Software stores other registers between doorbells, as an interrupt
- * handler does.
+ * Writes a trace of two cards with the registers of PG332; tests/timing/test_trace.py
+ * checks it. Software stores other registers between doorbells, as an interrupt handler
+ * does.
  *
  * usage: pg332-trace FILE
  */

@@ -215,7 +215,7 @@ uint32_t card_cqe(Card *c, uint32_t n)
     return card_word(c, c->cq + n % DEPTH * 4);
 }
 
-/* @n requests are complete, and everything that tells it says so. */
+/* @n requests are complete, and every register and entry reports so. */
 void check_done(Card *c, uint32_t n)
 {
     g_assert_cmpuint(get_qp(c, PG332_CQHEAD), ==, card_index(n));
@@ -242,7 +242,7 @@ void teardown(void)
     card_close(&cards[1]);
 }
 
-/* On to what is due next; false: nothing is, for a while. */
+/* Advance to the next due event; false: none is due for a while. */
 static bool next_time(void)
 {
     uint64_t next = MIN(cards[0].env.wake, cards[1].env.wake);

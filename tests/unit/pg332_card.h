@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Cards with the registers of PG332, and software that drives them as its users
- * do: set-up in the order of RecoNIC's library, requests in memory, indices in
- * registers. The engine's invariants are asked after every step.
+ * Cards with the registers of PG332, and software that drives them as its users do:
+ * set-up in the order of RecoNIC's library, requests in memory, indices in registers.
+ * The engine's invariants are checked after every step.
  */
 #ifndef PG332_CARD_H
 #define PG332_CARD_H
@@ -53,9 +53,9 @@ uint32_t get_qp(Card *c, uint32_t reg);
 void put_region(Card *c, uint32_t reg, uint32_t value);
 
 /*
- * Card @i, 0 or 1, at 10.0.0.(1 + i), with a queue pair QPN to the other one
- * and a region REGION of MEM bytes at @c->mem. Its parts are set up again by the
- * others.
+ * Card @i, 0 or 1, at 10.0.0.(1 + i), with a queue pair QPN to the other one and a
+ * region REGION of MEM bytes at @c->mem. The other functions repeat single parts of the
+ * set-up.
  */
 void card_open(Card *c, int i, unsigned version);
 void card_open_qp(Card *c, int i);
@@ -73,20 +73,20 @@ uint32_t card_cqe(Card *c, uint32_t n);
 /* Request number n, from 0 on, has WRID 0x100 + n. */
 void card_wqe(Card *c, Wqe w);
 void card_ring(Card *c);
-/* The index that @n requests or messages make. */
+/* The index after @n requests or messages. */
 uint32_t card_index(uint32_t n);
 #define POST(c, ...) do { \
     card_wqe(c, (Wqe) { __VA_ARGS__ }); \
     card_ring(c); \
 } while (0)
 
-/* @n requests, or messages, are done, and everything that tells it says so. */
+/* @n requests, or messages, are done, and every register and entry reports so. */
 void check_done(Card *c, uint32_t n);
 void check_received(Card *c, uint32_t n);
 
 /* The timing model of cards that are opened; NULL: none. */
 extern const ErnicProfile *card_timing;
-/* Who is told what it does, by card; NULL: nobody. */
+/* The timing model's observer of each card; NULL: none. */
 extern const ErnicTimingTrace *card_trace[2];
 
 /* Two cards of one version, each with a queue pair to the other. */
@@ -94,11 +94,11 @@ extern Card cards[2];
 void setup(unsigned version);
 void teardown(void);
 /*
- * Packets go to and fro until neither has anything to say; with the timing model
- * time goes on to where something is due, but not as far as to a time-out.
+ * Packets travel both ways until neither card sends any; with the timing model, time
+ * advances to the next due event, but not as far as a time-out.
  */
 void settle(void);
-/* What @c has sent is lost. */
+/* Drop all that @c has sent. */
 void lose_all(Card *c);
 
 #endif /* PG332_CARD_H */

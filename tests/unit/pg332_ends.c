@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The dialogues by which each fatal code of PG332 comes about.
+ * The dialogues that end in each fatal code of PG332.
  */
 #include "qemu/osdep.h"
 #include "pg332_ends.h"
@@ -73,7 +73,7 @@ static void seventeen_reads(Card *c)
 {
     uint32_t i;
 
-    /* None is answered while the link is busy with an answer. */
+    /* No request is answered while the link is busy with an earlier response. */
     c->env.tx_busy = true;
     for (i = 0; i < 16 + ERNIC_TRAIN_PACKETS + 17; i++) {
         PEER(c, READ_REQUEST, .psn = PEER_PSN + i, .va = VA, .rkey = KEY,

@@ -34,7 +34,7 @@ void peer_says(Card *c, ErnicOp op, const ErnicPkt *pkt)
     p.pkey = ERNIC_PKEY_DEFAULT;
     len = ernic_pkt_emit_hdr(&p, buf);
     if (p.pad) {
-        /* Pad that is not there for the length. */
+        /* Pad count that does not match the length. */
         buf[1] |= p.pad << ERNIC_BTH_PAD_SHIFT;
         len += p.payload_len;
         ernic_icrc_init(&icrc, &train.path);

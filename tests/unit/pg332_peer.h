@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The test as the peer of card 0: packets and frames with what defects it likes.
+ * The test as the peer of card 0: it sends packets and frames with any defect.
  */
 #ifndef PG332_PEER_H
 #define PG332_PEER_H
@@ -16,19 +16,19 @@
 /* The path from the peer to the card. */
 ErnicPath peer_path(void);
 /*
- * The peer sends @op with the fields of @pkt; dest_qp, pkey, migreq are filled in
- * and the payload is zeros. The card serves it, and sends what it has to say.
+ * The peer sends @op with the fields of @pkt; dest_qp, pkey, migreq are filled in and
+ * the payload is zeros. The card serves it and sends its answers.
  */
 void peer_says(Card *c, ErnicOp op, const ErnicPkt *pkt);
 #define PEER(c, OP, ...) \
     peer_says(c, ERNIC_OP_##OP, &(ErnicPkt) { __VA_ARGS__ })
 
 /*
- * The next packet that @c has sent; false: it has sent nothing more. Its payload
- * is gone.
+ * The next packet that @c has sent; false: there is none. Its payload is no longer
+ * valid.
  */
 bool peer_hears(Card *c, ErnicPkt *pkt);
-/* It is an acknowledgement with this syndrome, and the last packet. */
+/* The packet is an acknowledgement with this syndrome, and the last one. */
 void peer_hears_ack(Card *c, uint8_t syndrome);
 void peer_hears_nothing(Card *c);
 

@@ -1,14 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The recovery that PG332 describes, and what RecoNIC's library and AMD's xib
- * driver do to get rid of a queue pair and to make it anew: registers, values and
- * order, as facts.
+ * The recovery that PG332 describes, and how RecoNIC's library and AMD's xib driver
+ * destroy a queue pair and make it anew: registers, values and order, as facts.
  */
 #include "qemu/osdep.h"
 #include "pg332_recovery.h"
 
-/* @reg is pasted before its name, which may be a macro, is looked at. */
+/* @reg is pasted before it is expanded, since its name may be a macro. */
 #define ROW(no_, what_, scope_, reg_, value_) \
     { .no = no_, .what = what_, .scope = scope_, \
       .versions = ERNIC_REG_ANY, .reg = reg_, .value = value_ }
@@ -32,7 +31,7 @@
 
 /* ---- PG332: recovery, in fourteen steps ------------------------------------ */
 
-/* Step 1, no doorbells any more, is no access. */
+/* Step 1, to stop ringing doorbells, is no access. */
 static const Pg332Step document[] = {
     Q(2, SET, QPCONF, PG332_QPCONF_RECOVERY),
     Q(3, ALL, STATQP, EMPTY),
@@ -58,10 +57,12 @@ static const Pg332Step document[] = {
 
 /* ---- xib ---------------------------------------------------------------------- */
 
-/* User queue pairs have no interrupts in QPCONF; here all that tells of work. */
+/*
+ * User queue pairs have no interrupts in QPCONF; here, all interrupts that report work.
+ */
 #define XIB_CONF QPCONF
 
-/* Its handler of the interrupt clears enable at once; a tasklet waits. */
+/* The interrupt handler clears enable at once; the rest is done in a tasklet. */
 #define XIB_FATAL \
     Q(1, PUT, QPCONF, (XIB_CONF | PG332_QPCONF_RECOVERY) & ~PG332_QPCONF_ENABLE), \
     Q(2, ANY, STATQP, EMPTY), SAME(3, TRY_SAME, SQPI, CQHEAD), \
@@ -83,7 +84,7 @@ static const Pg332Step document[] = {
     Q(14, CLEAR, QPCONF, PG332_QPCONF_RECOVERY), \
     G(15, CLEAR, XRNICADCONF, PG332_ADCONF_OVERRIDE), Q(16, PUT, QPCONF, 0)
 
-/* A queue pair is made, and led from RESET to RTS. */
+/* Make a queue pair and take it from RESET to RTS. */
 #define XIB_CREATE \
     QUEUE(RQBA, RQBAMSB, rq), QUEUE(SQBA, SQBAMSB, sq), \
     Q(17, PUT, QDEPTH, DEPTH << 16 | DEPTH), QUEUE(CQDBADD, CQDBADDMSB, cq_db), \
@@ -101,7 +102,7 @@ static const Pg332Step xib_destroy[] = { XIB_RESET, XIB_CREATE };
 
 /* ---- RecoNIC ------------------------------------------------------------------ */
 
-/* As long as STATQP says fatal or not empty it drains, then it destroys. */
+/* It drains while STATQP reads fatal or not empty, then destroys the queue pair. */
 #define RN_DESTROY \
     Q(1, SET, QPCONF, PG332_QPCONF_RECOVERY), Q(2, ALL, STATQP, EMPTY), \
     SAME(3, SAME, CQHEAD, SQPI), \
@@ -187,7 +188,7 @@ static void poll(Card *c, const Pg332Step *s)
     uint32_t n;
 
     for (n = 0; n < POLLS && !fulfilled(c, s); n++) {
-        /* No link is busy for ever. */
+        /* No link stays busy for ever. */
         if (n == POLLS / 2 && c->env.tx_busy) {
             c->env.tx_busy = false;
             ernic_tx_ready(c->e, c->env.now);

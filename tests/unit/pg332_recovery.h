@@ -1,9 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What public software does to a queue pair of PG332 that has ended, or that it
- * wants no more: sequences of register accesses, as tables that can be played to
- * card 0.
+ * Sequences of register accesses by which public software handles a queue pair of PG332
+ * that has ended or that it no longer wants, as tables that can be played to card 0.
  */
 #ifndef PG332_RECOVERY_H
 #define PG332_RECOVERY_H
@@ -19,13 +18,13 @@ typedef enum Pg332Do {
     PG332_ALL,                  /* poll until all bits of @value are set */
     PG332_ANY,                  /* poll until one of them is */
     PG332_ZERO,                 /* poll until it reads 0 */
-    PG332_SAME,                 /* poll until it reads as @reg2 */
+    PG332_SAME,                 /* poll until it reads the same as @reg2 */
     PG332_TRY_SAME,             /* the same; software gives up after a while */
 } Pg332Do;
 
 /* One access, to a global register, an entry of the regions, or QPN's slot. */
 typedef struct Pg332Step {
-    uint8_t no;                 /* of the step, in the source; 0: has none */
+    uint8_t no;                 /* step number in the source; 0: none */
     uint8_t what;               /* Pg332Do */
     uint8_t scope;              /* ErnicRegScope */
     uint8_t versions;           /* ERNIC_REG_V* */
@@ -43,8 +42,8 @@ extern const Pg332Sequence pg332_sequences[];
 extern const uint32_t pg332_num_sequences;
 
 /*
- * Play it; the card works between two polls. Fails the test if what software
- * waits for does not come.
+ * Play the sequence; the card works between two polls. Fails the test if a polled value
+ * never comes.
  */
 void pg332_recover(Card *c, const Pg332Sequence *s);
 

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The sequences of PG332 itself, of RecoNIC's library (and its port to 4.0), and of
- * AMD's xib driver: registers, values and order, as facts. Addresses stand for
- * whatever the software had allocated.
+ * AMD's xib driver: registers, values and order, as facts. Addresses are placeholders
+ * for those that the software allocated.
  */
 #include "qemu/osdep.h"
 #include "pg332_software.h"
@@ -119,7 +119,7 @@ static const Pg332Write oceania[] = {
     RN_QP, RN_DESTROY(0x000a0004),
 };
 
-/* Single posts count on, past the depth. */
+/* Posts of a single request keep counting, past the depth. */
 static const Pg332Write reconic_65[] = {
     RN_BUFFERS, W_G(RESPERRSZMSB, 0), RN_ADDRESSES,
     W_G(XRNICCONF, 22222u << 16 | 0x0821), W_G(XRNICADCONF, 0x000a0004),
@@ -177,7 +177,7 @@ static const Pg332Write xib_4[] = {
     W_R(BUFRKEY, 0), W_R(ACCESSDESC, 0xf),
 };
 
-/* After a fatal error: enable is cleared first, then there is time to drain. */
+/* After a fatal error: clear enable first, then allow time to drain. */
 static const Pg332Write xib_fatal[] = {
     XIB_PROBE, W_G(XRNICCONF, 0x21 | 7 << 8 | 0x8cd1u << 16), XIB_CREATE(2),
     XIB_CONNECT, W_Q(2, SQPI, 2), W_Q(2, QPCONF, 0x00020470),

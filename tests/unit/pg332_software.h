@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What public software writes to the registers of PG332, in its order, as lists of
- * writes that can be played to a card.
+ * Register writes of public software for PG332, in its order, as lists of writes that
+ * can be played to a card.
  */
 #ifndef PG332_SOFTWARE_H
 #define PG332_SOFTWARE_H
@@ -26,7 +26,7 @@ typedef struct Pg332Software {
     unsigned version;
     const Pg332Write *write;
     uint32_t num;
-    /* The rules that it breaks, by name and in the order of the table; NULL. */
+    /* The rules that it breaks, by name and in the order of the table, up to a NULL. */
     const char *breaks[16];
 } Pg332Software;
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What the tests of queue pair commands and states share: a device with what
+ * Shared by the tests of queue pair commands and states: a device with the objects that
  * a queue pair needs, and ways into each state.
  */
 #ifndef QP_FIXTURE_H
@@ -51,7 +51,7 @@ static inline void teardown(Fixture *f, gconstpointer data)
     fake_env_fini(&f->env);
 }
 
-/* All that a guest could tell apart, but for the counters of commands. */
+/* All state that a guest could observe, except the counters of commands. */
 static inline GByteArray *state_of(Fixture *f)
 {
     GByteArray *out = g_byte_array_new();
@@ -88,7 +88,10 @@ static inline uint8_t state(Fixture *f, const FakeQp *qp)
     return f->e->qp[qp->qpn].state;
 }
 
-/* Bring a new queue pair of @type into @to, by the device where it has to be. */
+/*
+ * Bring a new queue pair of @type into @to; states that only the device can set are
+ * reached by its own transitions.
+ */
 static inline void bring(Fixture *f, FakeQp *qp, uint8_t type, uint8_t to)
 {
     struct ernic_qp_attr attr;

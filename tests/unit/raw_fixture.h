@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What the tests of raw packet queue pairs share.
+ * Shared by the tests of raw packet queue pairs.
  */
 #ifndef RAW_FIXTURE_H
 #define RAW_FIXTURE_H

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Saved states as text, which a repository can hold: hexadecimal bytes, and runs of
- * zeros by their length.
+ * Saved states as text, fit for a repository: hexadecimal bytes, and runs of zeros by
+ * their length.
  */
 #ifndef STATE_FILE_H
 #define STATE_FILE_H

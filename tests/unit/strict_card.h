@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A card with strict mode, set up by the book as far as a test wants, a peer that
- * is a function, and what the card has recorded of rules that were broken.
+ * A card with strict mode, correctly set up as far as a test wants, a peer that is a
+ * function, and the record of broken rules.
  */
 #ifndef STRICT_CARD_H
 #define STRICT_CARD_H
@@ -21,7 +21,7 @@ extern Card card;
 extern ErnicReport told;        /* the last one */
 extern uint32_t num_told;       /* since open_card() */
 
-/* How far a card is set up: not; all but enabled; the queue pair too; running. */
+/* Set-up: none; all but the enable bit; the queue pair too; running. */
 typedef enum Stage { BARE, SET, READY, RUNNING } Stage;
 
 void open_card(unsigned version, ErnicStrictMode mode);
@@ -32,17 +32,17 @@ void bring_to(Stage stage);
 } while (0)
 
 /*
- * A request from 10.0.0.2 to queue pair 2, next in sequence, with @payload bytes of
- * 0; the card takes it and has not run.
+ * A request from 10.0.0.2 to queue pair 2, next in sequence, with a payload of @payload
+ * zeros; the card has received it and not run yet.
  */
 void inject(uint8_t opcode, uint64_t va, uint32_t key, uint32_t dma_len,
             uint32_t payload);
 
-/* What is recorded of @name; its rule has to be one of the card's version. */
+/* The record of rule @name, which must be a rule of the card's version. */
 ErnicReport report_of(const char *name);
 uint64_t all_counts(void);
 void expect_silence(const char *when);
-/* @name alone was broken, once, now, and that has been told. */
+/* Rule @name alone was broken, once, now, and this was reported. */
 void expect_broken(const char *name, const char *reg, uint32_t qpn,
                    uint32_t offset, uint64_t value);
 

@@ -13,7 +13,7 @@
      ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_ATOMIC | \
      ERNIC_ACCESS_MW_BIND | ERNIC_ACCESS_FLUSH_GLOBAL)
 
-/* A timed engine, @e, and the one it talks to, which takes no time. */
+/* A timed engine, @e, and its peer, an engine without the timing model. */
 typedef struct Pair {
     FakeEnv env, peer_env;
     Ernic *e, *peer;
@@ -31,7 +31,7 @@ static inline void until(Pair *p, uint64_t ns)
     g_assert_cmpuint(p->start + ns, >=, p->env.now);
     fake_advance(p->e, p->start + ns - p->env.now);
     p->peer_env.now = p->env.now;
-    /* What is due at @ns has happened. */
+    /* Take the next train of the timed engine, which must be sent at @ns. */
     fake_run(p->e);
 }
 
