@@ -9,7 +9,9 @@
 #include "qemu/main-loop.h"
 #include "net/checksum.h"
 #include "net/eth.h"
-#include "pci/ernic_pci.h"
+#include "links/netdev.h"
+#include "pci/device.h"
+#include "pci/env.h"
 #include "pci/registers.h"
 #include "hw/rdma-ernic/trace.h"
 

@@ -9,7 +9,10 @@
 
 #include "net/net.h"
 #include "network/wire_device.h"
+#include "pci/registers.h"
 #include "hw/rdma-ernic/ernic_abi.h"
+
+typedef struct ErnicPci ErnicPci;
 
 /* As struct ernic_eth_regs, in host byte order. */
 typedef struct ErnicEth {
@@ -40,5 +43,20 @@ typedef struct ErnicNetdev {
     bool link_moved;            /* the guest does not know yet */
     ErnicEth eth;
 } ErnicNetdev;
+
+ErnicRegBlock ernic_pci_eth_block(ErnicPci *d);
+void ernic_pci_eth_init(ErnicPci *d);
+void ernic_pci_eth_fini(ErnicPci *d);
+void ernic_pci_eth_reset(ErnicPci *d);
+/* A frame that is not the engine's. */
+void ernic_pci_eth_receive(ErnicPci *d, const uint8_t *frame, size_t len);
+void ernic_pci_eth_link_changed(ErnicPci *d);
+/* The link takes frames again, if it was busy. */
+void ernic_pci_eth_sent(ErnicPci *d);
+/* Let what is in the ring be sent, as soon as may be. */
+void ernic_pci_eth_kick(ErnicPci *d);
+void ernic_pci_eth_show_mac(ErnicPci *d);
+/* Makes what was loaded consistent; false: it cannot be. */
+bool ernic_pci_eth_valid(ErnicPci *d);
 
 #endif /* ERNIC_ETH_H */

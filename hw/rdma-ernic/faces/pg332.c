@@ -12,7 +12,9 @@
 #include "hw/pci/msix.h"
 #include "qapi/visitor.h"
 #include "qemu/error-report.h"
-#include "pci/ernic_pci.h"
+#include "pci/device.h"
+#include "pci/env.h"
+#include "pci/timing.h"
 #include "hw/rdma-ernic/trace.h"
 
 #define DEFAULT_QPS 32

@@ -10,7 +10,8 @@
 #include "qemu/bitops.h"
 #include "qemu/units.h"
 #include "migration/vmstate.h"
-#include "pci/ernic_pci.h"
+#include "pci/device.h"
+#include "pci/env.h"
 #include "hw/rdma-ernic/trace.h"
 
 #define DEFAULT_VERSION     "3.1"

@@ -7,7 +7,11 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
-#include "pci/ernic_pci.h"
+#include "links/netdev.h"
+#include "links/udp.h"
+#include "pci/device.h"
+#include "pci/env.h"
+#include "pci/memory.h"
 #include "pci/registers.h"
 #include "hw/rdma-ernic/trace.h"
 

@@ -12,7 +12,9 @@
 #include "qemu/iov.h"
 #include "qemu/main-loop.h"
 #include "core/wire/frame.h"
-#include "pci/ernic_pci.h"
+#include "links/netdev.h"
+#include "pci/device.h"
+#include "pci/env.h"
 #include "hw/rdma-ernic/trace.h"
 
 bool ernic_pci_netdev_link(const ErnicPci *d)

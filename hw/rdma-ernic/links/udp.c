@@ -10,7 +10,9 @@
 #include "qemu/bitops.h"
 #include "qemu/error-report.h"
 #include "block/aio.h"
-#include "pci/ernic_pci.h"
+#include "links/udp.h"
+#include "pci/device.h"
+#include "pci/env.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* ---- drops that the user can do something about --------------------------- */

@@ -10,7 +10,11 @@
 #include "qemu/rcu.h"
 #include "block/aio-wait.h"
 #include "hw/pci/msix.h"
-#include "pci/ernic_pci.h"
+#include "links/netdev.h"
+#include "links/udp.h"
+#include "pci/device.h"
+#include "pci/env.h"
+#include "pci/memory.h"
 #include "hw/rdma-ernic/trace.h"
 /* Elsewhere in other versions of QEMU. */
 #if __has_include("exec/icount.h")

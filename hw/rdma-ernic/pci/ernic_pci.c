@@ -15,7 +15,14 @@
 #include "qemu/main-loop.h"
 #include "system/runstate.h"
 #include "system/system.h"
-#include "pci/ernic_pci.h"
+#include "links/netdev.h"
+#include "links/udp.h"
+#include "pci/device.h"
+#include "pci/env.h"
+#include "pci/memory.h"
+#include "pci/migration.h"
+#include "pci/statistics.h"
+#include "pci/timing.h"
 #include "hw/rdma-ernic/trace.h"
 /* QEMU 11 has moved them. */
 #if __has_include("hw/core/qdev-properties.h")

@@ -9,7 +9,8 @@
 #include "qemu/units.h"
 #include "qapi/error.h"
 #include "migration/vmstate.h"
-#include "pci/ernic_pci.h"
+#include "pci/device.h"
+#include "pci/memory.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* What guests map it in. */

@@ -10,7 +10,9 @@
 #include "hw/pci/msix.h"
 #include "migration/vmstate.h"
 #include "qemu/error-report.h"
-#include "pci/ernic_pci.h"
+#include "pci/device.h"
+#include "pci/env.h"
+#include "pci/migration.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* The state of @e; NULL: it is too large, which the limits of the engine prevent. */

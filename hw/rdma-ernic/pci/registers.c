@@ -6,7 +6,7 @@
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
 #include "qemu/bitops.h"
-#include "pci/ernic_pci.h"
+#include "pci/device.h"
 #include "pci/registers.h"
 #include "hw/rdma-ernic/trace.h"
 

@@ -9,7 +9,9 @@
 #include "qapi/error.h"
 #include "qapi/visitor.h"
 #include "core/timing/timing_count.h"
-#include "pci/ernic_pci.h"
+#include "pci/device.h"
+#include "pci/env.h"
+#include "pci/statistics.h"
 
 /* Of an engine; all 0 of one that is not there. */
 typedef struct Face {

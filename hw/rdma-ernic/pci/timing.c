@@ -9,7 +9,8 @@
 #include "qemu/error-report.h"
 #include "core/timing/profile.h"
 #include "files/timing_file.h"
-#include "pci/ernic_pci.h"
+#include "pci/device.h"
+#include "pci/timing.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* What a device with and without PG332's registers is like. */

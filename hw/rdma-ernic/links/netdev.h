@@ -1,0 +1,27 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The device as a QEMU NIC, and the netdev link.
+ */
+#ifndef ERNIC_PCI_NETDEV_H
+#define ERNIC_PCI_NETDEV_H
+
+#include "pci/device.h"
+
+bool ernic_pci_netdev_open(ErnicPci *d, Error **errp);
+void ernic_pci_netdev_start(ErnicPci *d);
+void ernic_pci_netdev_close(ErnicPci *d);
+/* Inside enter and leave. */
+void ernic_pci_netdev_reset(ErnicPci *d);
+bool ernic_pci_netdev_tx(ErnicPci *d, const ErnicTrain *train);
+/* Has the backend, or the wire, frames of ours that it has yet to take? */
+bool ernic_pci_netdev_waits(const ErnicPci *d);
+/* Tell the engine if the backend takes frames again; inside enter and leave. */
+void ernic_pci_netdev_run(ErnicPci *d, uint64_t now);
+bool ernic_pci_netdev_link(const ErnicPci *d);
+/* Frames that waited for room in the engine. Outside of enter and leave. */
+void ernic_pci_netdev_resume(ErnicPci *d);
+/* If the link has changed: tell the guest, unless the machine is stopped. */
+void ernic_pci_netdev_tell_link(ErnicPci *d);
+
+#endif /* ERNIC_PCI_NETDEV_H */

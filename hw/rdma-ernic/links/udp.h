@@ -1,0 +1,23 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The UDP link in QEMU.
+ */
+#ifndef ERNIC_PCI_UDP_H
+#define ERNIC_PCI_UDP_H
+
+#include "pci/device.h"
+
+bool ernic_pci_udp_open(ErnicPci *d, Error **errp);
+void ernic_pci_udp_close(ErnicPci *d);
+/* Listen, or no more, as d->running says. */
+void ernic_pci_udp_update(ErnicPci *d);
+/* Inside enter and leave. */
+void ernic_pci_udp_reset(ErnicPci *d);
+bool ernic_pci_udp_tx(ErnicPci *d, const ErnicTrain *train);
+/* Hand up what waits, as far as there is room; inside enter and leave. */
+void ernic_pci_udp_run(ErnicPci *d, uint64_t now);
+/* Properties that change peers at run time. */
+void ernic_pci_udp_class_init(ObjectClass *oc);
+
+#endif /* ERNIC_PCI_UDP_H */
