@@ -84,7 +84,7 @@ static bool env_tx(void *env, const ErnicTrain *train)
 {
     BenchNode *n = env;
 
-    n->busy = !ernic_udp_send(n->udp, train);
+    n->busy = !ernic_udp_send(n->udp, 0, train);
     return !n->busy;
 }
 

@@ -143,7 +143,7 @@ static ErnicTrain train_of(const Pair *p, const uint8_t *data, uint32_t len,
 {
     ErnicTrain train = {
         .path = { .sgid = p->gid_a, .dgid = p->gid_b, .vlan = ERNIC_NO_VLAN },
-        .data = data, .len = len, .seg = seg,
+        .data = data, .len = len, .seg = seg, .serial = 1,
     };
 
     return train;
@@ -226,7 +226,7 @@ static void round_trip(bool v6, bool no_offload)
         uint32_t n = DIV_ROUND_UP(len, seg);
 
         train = train_of(&p, data, len, seg);
-        g_assert_true(ernic_udp_send(p.a, &train));
+        g_assert_true(ernic_udp_send(p.a, 0, &train));
         trains = expect(&p, data, len, seg, 0);
         if (no_offload) {
             g_assert_cmpuint(trains, ==, n);
@@ -284,7 +284,7 @@ static void test_no_offload(void)
     train.path.sgid = p.gid_b;
     train.path.dgid = p.gid_a;
     g_assert_false(ernic_udp_has_offload(p.b));
-    g_assert_true(ernic_udp_send(p.b, &train));
+    g_assert_true(ernic_udp_send(p.b, 0, &train));
     g_assert_cmpint(hook.calls, ==, 8);
     g_assert_cmpint(hook.segmented, ==, 0);
     p = (Pair) { p.b, p.a, p.gid_b, p.gid_a };
@@ -308,7 +308,7 @@ static void traffic_class(bool v6)
     for (i = 0; i < ARRAY_SIZE(classes); i++) {
         train = train_of(&p, data, sizeof(data), 1040);
         train.path.tclass = classes[i];
-        g_assert_true(ernic_udp_send(p.a, &train));
+        g_assert_true(ernic_udp_send(p.a, 0, &train));
         expect(&p, data, sizeof(data), 1040, classes[i]);
     }
     pair_close(&p);
@@ -349,7 +349,7 @@ static void test_group(void)
     fill(data, sizeof(data));
     train = train_of(&p, data, sizeof(data), 1000);
     train.path.dgid = gid_of("239.1.2.3");
-    g_assert_true(ernic_udp_send(p.a, &train));
+    g_assert_true(ernic_udp_send(p.a, 0, &train));
     g_assert_cmpuint(ernic_udp_stats(p.a)->tx_packets, ==, 6);
     g_assert_cmpuint(ernic_udp_stats(p.a)->tx_trains, ==, 1);
     expect(&p, data, sizeof(data), 1000, 0);
@@ -361,12 +361,12 @@ static void test_group(void)
     hook.err = EAGAIN;
     hook.after = 0;
     hook.calls = 0;
-    g_assert_false(ernic_udp_send(p.a, &train));
+    g_assert_false(ernic_udp_send(p.a, 0, &train));
     g_assert_cmpuint(ernic_udp_stats(p.a)->tx_busy, ==, 1);
     hook_reset();
     hook.err = EAGAIN;
     hook.after = 4;
-    g_assert_true(ernic_udp_send(p.a, &train));
+    g_assert_true(ernic_udp_send(p.a, 0, &train));
     g_assert_cmpuint(dropped(p.a, ERNIC_UDP_DROP_COPY), ==, 2);
     hook_reset();
     ernic_udp_free(c);
@@ -388,7 +388,7 @@ static void test_aliases(void)
     train = train_of(&p, data, sizeof(data), sizeof(data));
     train.path.sgid = gid_of("fd00::1");
     train.path.dgid = gid_of("fd00::2");
-    g_assert_true(ernic_udp_send(p.a, &train));
+    g_assert_true(ernic_udp_send(p.a, 0, &train));
     wait_for(p.b);
     g_assert_cmpuint(ernic_udp_recv(p.b, &got, NULL), ==, 1);
     assert_gid(&got->path.sgid, "10.0.0.1");
@@ -411,14 +411,14 @@ static void test_unknown(void)
     pair_open(&p, false, NULL);
     train = train_of(&p, data, sizeof(data), 1000);
     train.path.dgid = gid_of("10.0.0.3");
-    g_assert_true(ernic_udp_send(p.a, &train));
+    g_assert_true(ernic_udp_send(p.a, 0, &train));
     g_assert_cmpuint(dropped(p.a, ERNIC_UDP_DROP_UNKNOWN_DEST), ==, 3);
     g_assert_cmpuint(ernic_udp_stats(p.a)->tx_trains, ==, 0);
     g_assert_cmpint(hook.calls, ==, 0);
 
     g_assert_true(ernic_udp_remove_peer(p.b, "10.0.0.1", &err));
     train.path.dgid = p.gid_b;
-    g_assert_true(ernic_udp_send(p.a, &train));
+    g_assert_true(ernic_udp_send(p.a, 0, &train));
     wait_for(p.b);
     g_assert_cmpuint(ernic_udp_recv(p.b, &got, NULL), ==, 0);
     g_assert_cmpuint(dropped(p.b, ERNIC_UDP_DROP_UNKNOWN_SOURCE), ==, 3);
@@ -426,7 +426,7 @@ static void test_unknown(void)
 
     /* And back again at run time. */
     add_peer(p.b, "10.0.0.1", "127.0.0.1", ernic_udp_port(p.a));
-    g_assert_true(ernic_udp_send(p.a, &train));
+    g_assert_true(ernic_udp_send(p.a, 0, &train));
     expect(&p, data, sizeof(data), 1000, 0);
     pair_close(&p);
 }
@@ -451,13 +451,13 @@ static void test_bad_datagrams(void)
     sa.sin_port = htons(ernic_udp_port(p.b));
     sa.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     train = train_of(&p, data, 1000, 1000);
-    g_assert_true(ernic_udp_send(p.a, &train));
+    g_assert_true(ernic_udp_send(p.a, 0, &train));
     train = train_of(&p, data, 1001, 1001);
-    g_assert_true(ernic_udp_send(p.a, &train));
+    g_assert_true(ernic_udp_send(p.a, 0, &train));
     g_assert_cmpint(sendto(ernic_udp_fd(p.a), data, 0, 0, (void *)&sa,
                            sizeof(sa)), ==, 0);
     train = train_of(&p, data + 500, 900, 900);
-    g_assert_true(ernic_udp_send(p.a, &train));
+    g_assert_true(ernic_udp_send(p.a, 0, &train));
 
     wait_for(p.b);
     while (more) {
@@ -488,7 +488,7 @@ static void test_kernel_drops(void)
     pair_open(&p, false, &cfg);
     train = train_of(&p, data, sizeof(data), sizeof(data));
     for (i = 0; i < sent; i++) {
-        g_assert_true(ernic_udp_send(p.a, &train));
+        g_assert_true(ernic_udp_send(p.a, 0, &train));
     }
     while (more) {
         got += ernic_udp_recv(p.b, &t, &more);
@@ -496,7 +496,7 @@ static void test_kernel_drops(void)
     g_assert_cmpuint(got, <, sent);
     g_assert_cmpuint(got, >, 0);
     /* The kernel tells of drops with the next datagram that it keeps. */
-    g_assert_true(ernic_udp_send(p.a, &train));
+    g_assert_true(ernic_udp_send(p.a, 0, &train));
     wait_for(p.b);
     g_assert_cmpuint(ernic_udp_recv(p.b, &t, NULL), ==, 1);
     g_assert_cmpuint(dropped(p.b, ERNIC_UDP_DROP_KERNEL), ==, sent - got);
@@ -517,15 +517,58 @@ static void test_busy(void)
     train = train_of(&back, data, sizeof(data), 1000);
     hook.err = EAGAIN;
     hook.after = 3;
-    g_assert_false(ernic_udp_send(back.a, &train));
-    g_assert_false(ernic_udp_send(back.a, &train));
+    g_assert_false(ernic_udp_send(back.a, 0, &train));
+    g_assert_false(ernic_udp_send(back.a, 0, &train));
     g_assert_cmpuint(ernic_udp_stats(back.a)->tx_busy, ==, 2);
     g_assert_cmpuint(ernic_udp_stats(back.a)->tx_trains, ==, 0);
     hook_reset();
-    g_assert_true(ernic_udp_send(back.a, &train));
+    g_assert_true(ernic_udp_send(back.a, 0, &train));
     g_assert_cmpint(hook.calls, ==, 5);         /* none goes twice */
     expect(&back, data, sizeof(data), 1000, 0);
     g_assert_cmpuint(ernic_udp_stats(back.a)->tx_packets, ==, 8);
+    pair_close(&p);
+}
+
+/*
+ * Two engines share a socket: the train that one of them could not send to its
+ * end is not confused with a train of the other, nor with a later one, of the
+ * same shape.
+ */
+static void test_busy_two(void)
+{
+    ErnicUdpConfig cfg = { .no_offload = true };
+    uint8_t data[2][8000];
+    ErnicTrain train;
+    Pair p, back;
+
+    pair_open(&p, false, &cfg);
+    fill(data[0], sizeof(data[0]));
+    memset(data[1], 0x5a, sizeof(data[1]));
+    back = (Pair) { p.b, p.a, p.gid_b, p.gid_a };
+    train = train_of(&back, data[0], sizeof(data[0]), 1000);
+    hook.err = EAGAIN;
+    hook.after = 3;
+    g_assert_false(ernic_udp_send(back.a, 0, &train));
+    expect(&back, data[0], 3000, 1000, 0);
+    hook_reset();
+    train.data = data[1];
+    g_assert_true(ernic_udp_send(back.a, 1, &train));
+    expect(&back, data[1], sizeof(data[1]), 1000, 0);
+    train.data = data[0];
+    g_assert_true(ernic_udp_send(back.a, 0, &train));
+    expect(&back, data[0] + 3000, 5000, 1000, 0);
+    g_assert_cmpint(hook.calls, ==, 13);        /* none is left out or repeated */
+
+    /* The refused train was given up: the next one starts at its beginning. */
+    train.serial = 2;
+    hook.err = EAGAIN;
+    hook.after = 3;
+    g_assert_false(ernic_udp_send(back.a, 0, &train));
+    expect(&back, data[0], 3000, 1000, 0);
+    hook_reset();
+    train.serial = 3;
+    g_assert_true(ernic_udp_send(back.a, 0, &train));
+    expect(&back, data[0], sizeof(data[0]), 1000, 0);
     pair_close(&p);
 }
 
@@ -543,10 +586,10 @@ static void test_forget(void)
     train = train_of(&back, data, sizeof(data), 1000);
     hook.err = EAGAIN;
     hook.after = 3;
-    g_assert_false(ernic_udp_send(back.a, &train));
+    g_assert_false(ernic_udp_send(back.a, 0, &train));
     hook_reset();
-    ernic_udp_forget(back.a);
-    g_assert_true(ernic_udp_send(back.a, &train));
+    ernic_udp_forget(back.a, 0);
+    g_assert_true(ernic_udp_send(back.a, 0, &train));
     g_assert_cmpint(hook.calls, ==, 8);
     pair_close(&p);
 }
@@ -568,10 +611,10 @@ static void test_fallback(void)
     train = train_of(&p, data, sizeof(data), 1000);
     hook.err = EIO;
     hook.segmented_only = true;
-    g_assert_true(ernic_udp_send(p.a, &train));
+    g_assert_true(ernic_udp_send(p.a, 0, &train));
     g_assert_cmpint(hook.calls, ==, 9);
     expect(&p, data, sizeof(data), 1000, 0);
-    g_assert_true(ernic_udp_send(p.a, &train));
+    g_assert_true(ernic_udp_send(p.a, 0, &train));
     g_assert_cmpint(hook.calls, ==, 17);
     expect(&p, data, sizeof(data), 1000, 0);
     pair_close(&p);
@@ -599,11 +642,11 @@ static void test_send_errors(void)
         fill(data, sizeof(data));
         train = train_of(&p, data, sizeof(data), 1000);
         hook.err = send_errors[i].err;
-        g_assert_true(ernic_udp_send(p.a, &train));
+        g_assert_true(ernic_udp_send(p.a, 0, &train));
         g_assert_cmpuint(dropped(p.a, send_errors[i].reason), ==, 8);
         hook_reset();
         /* It did not stick. */
-        g_assert_true(ernic_udp_send(p.a, &train));
+        g_assert_true(ernic_udp_send(p.a, 0, &train));
         g_assert_cmpint(hook.segmented, ==, ernic_udp_has_offload(p.a));
         expect(&p, data, sizeof(data), 1000, 0);
         pair_close(&p);
@@ -632,7 +675,7 @@ static void test_prefix(void)
     g_assert_cmpuint(ernic_udp_port(p.a), ==, 4791);
     fill(data, sizeof(data));
     train = train_of(&p, data, sizeof(data), 1000);
-    g_assert_true(ernic_udp_send(p.a, &train));
+    g_assert_true(ernic_udp_send(p.a, 0, &train));
     expect(&p, data, sizeof(data), 1000, 0);
     pair_close(&p);
     g_free(map);
@@ -665,12 +708,12 @@ static void wildcard(bool v6)
     fill(data, sizeof(data));
     train = train_of(&p, data, sizeof(data), 1000);
     train.path.tclass = CE;
-    g_assert_true(ernic_udp_send(p.a, &train));
+    g_assert_true(ernic_udp_send(p.a, 0, &train));
     expect(&p, data, sizeof(data), 1000, CE);
 
     /* From an address that is not in the map nothing can be sent. */
     train.path.sgid = gid_of("10.9.9.9");
-    g_assert_true(ernic_udp_send(p.a, &train));
+    g_assert_true(ernic_udp_send(p.a, 0, &train));
     g_assert_cmpuint(dropped(p.a, ERNIC_UDP_DROP_UNKNOWN_DEST), ==, 3);
     pair_close(&p);
 }
@@ -697,7 +740,7 @@ static void test_own_address(void)
     pair_open(&p, false, NULL);
     g_assert_true(ernic_udp_remove_peer(p.b, "10.0.0.2", &err));
     train = train_of(&p, data, sizeof(data), sizeof(data));
-    g_assert_true(ernic_udp_send(p.a, &train));
+    g_assert_true(ernic_udp_send(p.a, 0, &train));
     wait_for(p.b);
     g_assert_cmpuint(ernic_udp_recv(p.b, &got, NULL), ==, 1);
     assert_gid(&got->path.dgid, "127.0.0.1");
@@ -765,7 +808,7 @@ static void test_native(void)
     train.path.dgid = gid_of("198.51.100.7");
     hook.err = ENETUNREACH;
     hook.after = 0;
-    g_assert_true(ernic_udp_send(p.a, &train));
+    g_assert_true(ernic_udp_send(p.a, 0, &train));
     g_assert_cmpint(hook.calls, ==, 1);
     g_assert_cmpint(hook.segmented, ==, 0);
     pair_close(&p);
@@ -798,6 +841,7 @@ int main(int argc, char **argv)
     g_test_add_func("/link-udp/bad-datagrams", test_bad_datagrams);
     g_test_add_func("/link-udp/kernel-drops", test_kernel_drops);
     g_test_add_func("/link-udp/busy", test_busy);
+    g_test_add_func("/link-udp/busy-two", test_busy_two);
     g_test_add_func("/link-udp/forget", test_forget);
     g_test_add_func("/link-udp/fallback", test_fallback);
     g_test_add_func("/link-udp/send-errors", test_send_errors);

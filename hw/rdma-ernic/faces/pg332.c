@@ -12,6 +12,7 @@
 #include "hw/pci/msix.h"
 #include "qapi/visitor.h"
 #include "qemu/error-report.h"
+#include "links/udp.h"
 #include "pci/device.h"
 #include "pci/env.h"
 #include "pci/timing.h"
@@ -87,6 +88,7 @@ void ernic_pci_pg332_reset(ErnicPci *d, uint64_t now)
 {
     if (d->pg332.engine) {
         qatomic_set(&d->pg332.risen, 0);
+        ernic_pci_udp_forget(d, ERNIC_PCI_PG332);
         ernic_reset(d->pg332.engine);
         ernic_pci_pg332_link(d, now);
         qemu_bh_schedule(d->irq_bh);    /* the line falls */

@@ -142,19 +142,24 @@ void ernic_pci_udp_update(ErnicPci *d)
     }
 }
 
+void ernic_pci_udp_forget(ErnicPci *d, ErnicPciFace face)
+{
+    if (d->udp) {
+        ernic_udp_forget(d->udp, face);
+    }
+}
+
 void ernic_pci_udp_reset(ErnicPci *d)
 {
     d->udp_blocked = false;
     d->udp_trains = d->udp_pos = 0;
-    if (d->udp) {
-        ernic_udp_forget(d->udp);
-    }
+    ernic_pci_udp_forget(d, ERNIC_PCI_VERBS);
     ernic_pci_udp_update(d);
 }
 
-bool ernic_pci_udp_tx(ErnicPci *d, const ErnicTrain *train)
+bool ernic_pci_udp_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
 {
-    if (ernic_udp_send(d->udp, train)) {
+    if (ernic_udp_send(d->udp, face, train)) {
         tell_tx_drops(d, train);
         return true;
     }

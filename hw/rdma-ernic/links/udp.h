@@ -14,7 +14,9 @@ void ernic_pci_udp_close(ErnicPci *d);
 void ernic_pci_udp_update(ErnicPci *d);
 /* Inside enter and leave. */
 void ernic_pci_udp_reset(ErnicPci *d);
-bool ernic_pci_udp_tx(ErnicPci *d, const ErnicTrain *train);
+/* The engine of @face is reset: a train of it that was cut short is gone. */
+void ernic_pci_udp_forget(ErnicPci *d, ErnicPciFace face);
+bool ernic_pci_udp_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train);
 /* Hand up what waits, as far as there is room; inside enter and leave. */
 void ernic_pci_udp_run(ErnicPci *d, uint64_t now);
 /* Properties that change peers at run time. */

@@ -61,8 +61,11 @@ struct ErnicUdp {
     ErnicLinkMap *map;
     ErnicUdpStats stats;
 
-    /* Bytes of a train of len and seg that had left when the rest had not. */
-    uint32_t resume, resume_len, resume_seg;
+    /* The train that the socket cut short, per engine; serial 0: none. */
+    struct {
+        uint64_t serial;
+        uint32_t sent;          /* bytes of it that have left */
+    } cut[ERNIC_UDP_OWNERS];
 
     uint32_t batch, buf_bytes;
     uint32_t want, used;        /* slots of the next call and of the last */
@@ -506,7 +509,7 @@ static bool send_copies(ErnicUdp *udp, const ErnicTrain *train)
     return true;
 }
 
-bool ernic_udp_send(ErnicUdp *udp, const ErnicTrain *train)
+bool ernic_udp_send(ErnicUdp *udp, uint32_t owner, const ErnicTrain *train)
 {
     uint32_t seg = MIN(train->seg, MAX_DATAGRAM);
     uint32_t burst = seg * MIN(MAX_SEGMENTS, MAX_DATAGRAM / seg);
@@ -520,10 +523,10 @@ bool ernic_udp_send(ErnicUdp *udp, const ErnicTrain *train)
     if (ernic_gid_is_mcast(&train->path.dgid)) {
         return send_copies(udp, train);
     }
-    if (udp->resume_len == train->len && udp->resume_seg == train->seg) {
-        off = udp->resume;
+    if (udp->cut[owner].serial && udp->cut[owner].serial == train->serial) {
+        off = udp->cut[owner].sent;
     }
-    udp->resume_len = 0;
+    udp->cut[owner].serial = 0;
     if (!prepare(udp, train, &slot, &hdr, &peer)) {
         drop_rest(udp, train, off, ERNIC_UDP_DROP_UNKNOWN_DEST);
         return true;
@@ -540,9 +543,8 @@ bool ernic_udp_send(ErnicUdp *udp, const ErnicTrain *train)
             single = true;      /* the device on this way cannot cut */
             n = 0;
         } else if (err == EAGAIN) {
-            udp->resume = off;
-            udp->resume_len = train->len;
-            udp->resume_seg = train->seg;
+            udp->cut[owner].serial = train->serial;
+            udp->cut[owner].sent = off;
             udp->stats.tx_busy++;
             return false;
         } else {
@@ -556,9 +558,9 @@ bool ernic_udp_send(ErnicUdp *udp, const ErnicTrain *train)
     return true;
 }
 
-void ernic_udp_forget(ErnicUdp *udp)
+void ernic_udp_forget(ErnicUdp *udp, uint32_t owner)
 {
-    udp->resume_len = 0;
+    udp->cut[owner].serial = 0;
 }
 
 /* ---- receiving ----------------------------------------------------------- */

@@ -65,13 +65,18 @@ const char *ernic_udp_drop_name(ErnicUdpDrop reason);
 bool ernic_udp_add_peer(ErnicUdp *udp, const char *text, char **err);
 bool ernic_udp_remove_peer(ErnicUdp *udp, const char *guest, char **err);
 
+/* Engines that may send through one socket; each has a number below this. */
+#define ERNIC_UDP_OWNERS 2
+
 /*
- * Send a train. False: the socket takes no more; offer the same train again
- * when it is writable. What cannot be sent at all is dropped and counted.
+ * Send a train of engine @owner. False: the socket takes no more; offer the
+ * same train again when the socket is writable. A train that was cut short
+ * continues where it stopped: the link knows it by owner and train serial. A
+ * train that cannot be sent at all is dropped and counted.
  */
-bool ernic_udp_send(ErnicUdp *udp, const ErnicTrain *train);
-/* The train that was refused is not offered again: the next one is another. */
-void ernic_udp_forget(ErnicUdp *udp);
+bool ernic_udp_send(ErnicUdp *udp, uint32_t owner, const ErnicTrain *train);
+/* @owner was reset: it will not offer the refused train again. */
+void ernic_udp_forget(ErnicUdp *udp, uint32_t owner);
 /*
  * Receive one batch: *@trains has as many elements as the value returned, and
  * both they and their data are valid until the next call. *@more (may be

@@ -30,6 +30,13 @@
 #define TYPE_ERNIC "ernic"
 OBJECT_DECLARE_SIMPLE_TYPE(ErnicPci, ERNIC)
 
+/* The faces that have an engine, and so packets of their own on the link. */
+typedef enum ErnicPciFace {
+    ERNIC_PCI_VERBS,
+    ERNIC_PCI_PG332,
+    ERNIC_PCI_FACES
+} ErnicPciFace;
+
 /* The irq_pending bitmap has a bit for each. */
 #define ERNIC_MAX_VECTORS   64
 /* Mb/s; the fastest port that verbs can name. */

@@ -319,9 +319,9 @@ static bool to_face(Ernic *e, uint64_t now, const ErnicTrain *train)
     return true;
 }
 
-static bool to_link(ErnicPci *d, const ErnicTrain *train)
+static bool to_link(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
 {
-    return d->udp ? ernic_pci_udp_tx(d, train)
+    return d->udp ? ernic_pci_udp_tx(d, face, train)
                   : ernic_pci_netdev_tx(d, train);
 }
 
@@ -349,7 +349,8 @@ static bool env_tx(void *env, const ErnicTrain *train)
     if (train->frame) {
         return frame_to_netdev(d, train);
     }
-    return to_face(d->pg332.engine, d->engine->now, train) || to_link(d, train);
+    return to_face(d->pg332.engine, d->engine->now, train) ||
+           to_link(d, ERNIC_PCI_VERBS, train);
 }
 
 /* The socket of the UDP link keeps nothing back. */
@@ -446,7 +447,7 @@ static bool pg332_tx(void *env, const ErnicTrain *train)
 
     return (ernic_pci_verbs_enabled(d) &&
             to_face(d->engine, d->pg332.engine->now, train)) ||
-           to_link(d, train);
+           to_link(d, ERNIC_PCI_PG332, train);
 }
 
 /* Apart from those of verbs, whose reset forgets what is pending. */

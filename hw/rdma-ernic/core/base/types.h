@@ -65,6 +65,8 @@ typedef struct ErnicTrain {
      */
     const ErnicGid *alt_sgid, *alt_dgid;
     uint8_t num_alt_sgid, num_alt_dgid;
+    uint64_t serial;            /* sent: number of the train in its engine,
+                                   from 1 */
     const uint8_t *data;
     uint32_t len;               /* bytes of all packets together */
     uint32_t seg;               /* bytes of each packet but the last, > 0 */

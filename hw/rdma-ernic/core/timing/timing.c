@@ -443,6 +443,7 @@ static void put_packet(ErnicDelayFifo *line, uint64_t now, uint64_t due,
     ErnicTimedPacket *p = ernic_delay_fifo_add(line, now, due);
 
     p->path = train->path;
+    p->serial = train->serial;
     p->len = train->len;
     p->ip_len = 0;
     if (train->ip) {
@@ -457,7 +458,7 @@ void ernic_timing_train(const ErnicTimedPacket *p, ErnicTrain *train)
 {
     *train = (ErnicTrain) {
         .path = p->path, .ip = p->ip_len ? p->ip : NULL, .data = p->data,
-        .len = p->len, .seg = p->len,
+        .len = p->len, .seg = p->len, .serial = p->serial,
     };
 }
 

@@ -167,7 +167,7 @@ bool ernic_tx_flush(Ernic *e)
     }
     train = (ErnicTrain) {
         .path = tx->path, .data = tx->buf, .len = tx->len, .seg = tx->seg,
-        .frame = tx->frame,
+        .frame = tx->frame, .serial = ernic_tx_serial(e),
     };
     if (!tx->frame && ernic_timed_depart(e, &train, &fits)) {
         tx->busy = !fits;
