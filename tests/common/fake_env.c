@@ -90,6 +90,9 @@ static bool fake_tx(void *opaque, const ErnicTrain *train)
     if (env->tx_busy && !(train->frame && env->frames_pass)) {
         return false;
     }
+    if (env->tx_keeps && !env->tx_kept) {
+        env->tx_kept = train->serial;
+    }
     copy = g_new0(FakeTrain, 1);
     copy->train = *train;
     copy->train.ip = NULL;
@@ -99,11 +102,17 @@ static bool fake_tx(void *opaque, const ErnicTrain *train)
     return true;
 }
 
-static bool fake_tx_waits(void *opaque)
+static uint64_t fake_tx_departed(void *opaque)
 {
     FakeEnv *env = opaque;
 
-    return env->tx_waits;
+    return env->tx_kept ? env->tx_kept - 1 : UINT64_MAX;
+}
+
+void fake_tx_leave(FakeEnv *env)
+{
+    env->tx_keeps = false;
+    env->tx_kept = 0;
 }
 
 static void fake_irq(void *opaque, uint16_t vector)
@@ -126,7 +135,7 @@ const ErnicEnvOps fake_env_ops = {
     .dma_write = fake_dma_write,
     .dma_atomic64 = fake_dma_atomic64,
     .tx = fake_tx,
-    .tx_waits = fake_tx_waits,
+    .tx_departed = fake_tx_departed,
     .irq = fake_irq,
     .wake_at = fake_wake_at,
 };

@@ -35,7 +35,8 @@ typedef struct FakeEnv {
     bool fail_on, fail_for_good;
 
     bool tx_busy;               /* the link takes no trains */
-    bool tx_waits;              /* what it took has not left yet */
+    bool tx_keeps;              /* trains that it takes do not leave */
+    uint64_t tx_kept;           /* serial of the first of these; 0: none */
     bool frames_pass;           /* except Ethernet frames, as from another link */
     GPtrArray *trains;          /* of FakeTrain, oldest first; owned */
     GArray *irqs;               /* of uint16_t: vectors, oldest first */
@@ -66,6 +67,8 @@ uint64_t fake_get64(FakeEnv *env, uint64_t addr);
 /* The oldest captured train; the caller frees it. NULL: none. */
 FakeTrain *fake_take_train(FakeEnv *env);
 void fake_train_free(FakeTrain *train);
+/* The trains that the link keeps leave; run the engine after it. */
+void fake_tx_leave(FakeEnv *env);
 
 /*
  * A device without an engine, for tests of the layers below it: configuration, all

@@ -88,6 +88,11 @@ BREAK(ready_tail, SET(E->ready.tail, E->ready.tail + 1));
 BREAK(ready_range, SET(E->ready.head, 5000));
 BREAK(waiting_unlinked, SET(E->waiting.tail, 5000));
 BREAK(place_unlinked, SET(E->places.tail, 5000));
+BREAK(departing_unlinked, SET(E->departing.tail, 5000));
+BREAK(left_transport, SET(E->tx->num_left, 1);
+      SET(E->tx->left[0].transport, ERNIC_UC));
+BREAK(last_ack, SET(QP(out).ack.last.owed, true));
+BREAK(future_train, SET(QP(out).sq.tx_serial, E->tx->serial + 2));
 BREAK(wakes, SET(QP(out).sq.ack_due, ERNIC_NEVER));
 BREAK(flushing, SET(QP(out).sq.flushing, true);
       SET(QP(out).sq.flush_to, QP(out).sq.wq.pi + 1));
@@ -293,7 +298,11 @@ static const struct {
     { "ready-ring", break_ready_tail },
     { "ready-ring", break_ready_range },
     { "waiting-ring", break_waiting_unlinked },
+    { "left-acks", break_left_transport },
+    { "ack-state", break_last_ack },
+    { "departing-ring", break_departing_unlinked },
     { "place-ring", break_place_unlinked },
+    { "sq-train", break_future_train },
     { "sq-wakes", break_wakes },
     { "sq-flushing", break_flushing },
     { "qp-deadlines", break_timer_value },

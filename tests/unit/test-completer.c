@@ -436,43 +436,6 @@ static void test_timeout_restart(void)
     dlg_close(&d);
 }
 
-/* Nobody could answer what the link has not taken. */
-static void test_timeout_busy(void)
-{
-    Dialog d;
-
-    open_budgets(&d, 0, 7, 10);
-    d.env.tx_busy = true;
-    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
-    dlg_wait(&d, 100 * ernic_ack_timeout_ns(10));
-    STATE_IS(&d, RTS);
-    d.env.tx_busy = false;
-    ernic_tx_ready(d.e, d.env.now);
-    sent_sends(&d, 0, 0);
-    PEER_ACK(&d, PSN, 1);
-    SEND_WC(&d, 0, SUCCESS);
-    dlg_close(&d);
-}
-
-/* Nor what it has taken and not sent: the time counts from when it has. */
-static void test_timeout_waits(void)
-{
-    Dialog d;
-
-    open_budgets(&d, 1, 7, 10);
-    d.env.tx_waits = true;
-    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
-    sent_sends(&d, 0, 0);
-    dlg_wait(&d, 100 * ernic_ack_timeout_ns(10));
-    STATE_IS(&d, RTS);
-    d.env.tx_waits = false;
-    dlg_wait(&d, ernic_ack_timeout_ns(10));
-    sent_sends(&d, 0, 0);
-    PEER_ACK(&d, PSN, 1);
-    SEND_WC(&d, 0, SUCCESS);
-    dlg_close(&d);
-}
-
 /* ---- READ and atomic responses --------------------------------------- */
 
 /* 9.7.5.1.5: an answer from behind a READ says that the READ's was lost. */
@@ -765,8 +728,6 @@ int main(int argc, char **argv)
     TEST("timeout/budget", test_retry_budget);
     TEST("timeout/nak-budget", test_retry_nak);
     TEST("timeout/restart", test_timeout_restart);
-    TEST("timeout/busy", test_timeout_busy);
-    TEST("timeout/waits", test_timeout_waits);
     TEST("implied/ack", test_implied_by_ack);
     TEST("implied/response", test_implied_by_response);
     TEST("implied/nak", test_implied_by_nak);

@@ -495,14 +495,14 @@ static void test_timeout_gone(void)
     put_qp(a, PG332_TIMEOUTCONF, 2 << 8 | 10);
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
     fake_run(a->e);
-    a->env.tx_waits = true;
+    a->env.tx_keeps = true;
     put_qp(a, PG332_TIMEOUTCONF, 0);
     for (i = 0; i < 3 && a->env.wake != UINT64_MAX; i++) {
         a->env.now = MAX(a->env.now, a->env.wake);
         ernic_run(a->e, a->env.now);
     }
     g_assert_cmpuint(a->env.wake, ==, UINT64_MAX);
-    a->env.tx_waits = false;
+    fake_tx_leave(&a->env);
     settle();
     check_done(a, 1);
     teardown();

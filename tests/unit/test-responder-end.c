@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "dialog.h"
+#include "transport/tx.h"
 
 #define PSN DLG_RQ_PSN
 
@@ -67,6 +68,96 @@ static void test_ack_last(void)
         RECV_WC(&d, 0, SUCCESS);
         dlg_close(&d);
     }
+}
+
+/*
+ * The same while a train of another queue pair waits for the link: the last ACK
+ * leaves after it, whatever has become of its queue pair.
+ */
+static void test_ack_last_busy(void)
+{
+    static const int ways[] = {
+        ERNIC_QPS_RESET, ERNIC_QPS_ERR, ERNIC_QPS_COUNT, -1,
+    };
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(ways); i++) {
+        FakeQp other;
+
+        dlg_open(&d, ERNIC_QPT_RC);
+        dlg_recv(&d, DLG_SINK, 16);
+        dlg_post(&d, ERNIC_WR_WRITE, 0, 16);
+        dlg_sent_message(&d, ERNIC_WR_WRITE, 0, DLG_SQ_PSN, 0, 16);
+        fake_create_qp(d.e, &other, ERNIC_QPT_UC, d.pd, d.scq.cqn, d.rcq.cqn,
+                       FAKE_NONE);
+        fake_connect(d.e, &other, 0x123456, DLG_PEER);
+        d.env.tx_busy = true;
+        fake_rdma(d.e, &other, ERNIC_WR_WRITE, 0, d.mem, 16, d.key, DLG_RADDR,
+                  DLG_RKEY);
+        fake_run(d.e);
+        d.hold = true;
+        PEER(&d, SEND_ONLY, .psn = PSN, .payload = d.peer, .payload_len = 16,
+             .ackreq = true);
+        if (ways[i] < 0) {
+            PEER_NAK(&d, ERNIC_NAK_REM_ACC, DLG_SQ_PSN, 0);
+            fake_run(d.e);
+            SEND_WC(&d, 0, REM_ACCESS_ERR);
+        } else {
+            cease(&d, ways[i]);
+            if (ways[i] == ERNIC_QPS_ERR) {
+                SEND_WC(&d, 0, WR_FLUSH_ERR);
+            }
+        }
+        d.env.tx_busy = false;
+        ernic_tx_ready(d.e, d.env.now);
+        fake_run(d.e);
+        g_assert_cmphex(dlg_take(&d).dest_qp, ==, 0x123456);
+        SENT_ACK(&d, PSN, 1);
+        QUIET(&d);
+        RECV_WC(&d, 0, SUCCESS);
+        dlg_close(&d);
+    }
+}
+
+/* So many at once that the device cannot keep them all: some are lost. */
+static void test_ack_last_many(void)
+{
+    enum { NUM = ERNIC_LAST_ACKS + 3 };
+    uint32_t i, n = 0;
+    FakeQp qp[NUM];
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    for (i = 0; i < NUM; i++) {
+        fake_create_qp(d.e, &qp[i], ERNIC_QPT_RC, d.pd, d.scq.cqn, d.rcq.cqn,
+                       FAKE_NONE);
+        fake_connect(d.e, &qp[i], 0x1000 + i, DLG_PEER);
+    }
+    d.env.tx_busy = true;
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    fake_run(d.e);
+    d.hold = true;
+    for (i = 0; i < NUM; i++) {
+        PEER(&d, WRITE_ONLY, .dest_qp = qp[i].qpn, .ackreq = true);
+        g_assert_cmpint(fake_destroy(d.e, ERNIC_CMD_QP_DESTROY, qp[i].qpn), ==,
+                        ERNIC_OK);
+    }
+    d.env.tx_busy = false;
+    ernic_tx_ready(d.e, d.env.now);
+    fake_run(d.e);
+    g_assert_cmphex(dlg_take(&d).dest_qp, ==, DLG_PEER_QPN);
+    for (n = 0; dlg_pending(&d); n++) {
+        ErnicPkt pkt = dlg_take(&d);
+
+        g_assert_cmpint(pkt.op->cls, ==, ERNIC_CL_ACK);
+        g_assert_cmphex(pkt.dest_qp, ==, 0x1000 + n);
+    }
+    g_assert_cmpuint(n, ==, ERNIC_LAST_ACKS);
+    dlg_state(&d, ERNIC_QPS_ERR);
+    fake_run(d.e);
+    SEND_WC(&d, 0, WR_FLUSH_ERR);
+    dlg_close(&d);
 }
 
 /* Nothing is said of a READ that has begun, or is asked for again: it said so itself. */
@@ -172,6 +263,8 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/resp/ack/last", test_ack_last);
+    g_test_add_func("/resp/ack/last-busy", test_ack_last_busy);
+    g_test_add_func("/resp/ack/last-many", test_ack_last_many);
     g_test_add_func("/resp/ack/last-begun", test_ack_last_begun);
     g_test_add_func("/resp/ack/own-error", test_ack_own_error);
     g_test_add_func("/resp/nak/last", test_nak_last);

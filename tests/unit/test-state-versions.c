@@ -65,8 +65,14 @@ static uint32_t row_number(const ErnicStateStruct *of, const char *row)
 
 static uint32_t elements(const Other *o, const ErnicStateStruct *of, uint32_t i)
 {
+    const ErnicStateStruct *inner = of->field[i].of;
     uint32_t row;
 
+    /* Structures that it does not know came into the rows of others later. */
+    if (o->structs && of->field[i].kind == ERNIC_SK_STRUCT &&
+        inner->id >= MAX(o->structs, ERNIC_SS_LAST_ACK)) {
+        return 0;
+    }
     if (!o->of || strcmp(o->of, of->name) != 0) {
         return of->field[i].num;
     }

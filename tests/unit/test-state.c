@@ -112,8 +112,9 @@ static void test_derived_rows(void)
         "ErnicSendQueue.window_mask", "ErnicSendQueue.taken", "ErnicTrain.ip",
         "ErnicTrain.alt_sgid", "ErnicTrain.alt_dgid", "ErnicTrain.num_alt_sgid",
         "ErnicTrain.num_alt_dgid",
-        "ErnicTrain.data", "ErnicTx.busy",
-        "ErnicTx.loop_full", "ErnicTx.icrc", "ErnicTx.loop_len",
+        "ErnicTrain.data", "ErnicTrain.serial", "ErnicTx.busy",
+        "ErnicTx.loop_full", "ErnicTx.icrc", "ErnicTx.loop_len", "ErnicTx.taken",
+        "ErnicTx.departed",
         "ErnicLimit.size", "ErnicLimit.held", "ErnicLevel.size", "ErnicLevel.count",
         "ErnicTimedRetry.held", "ErnicTimedRetry.line", "ErnicTimedRetry.waits",
         "ErnicTimedRetry.qps", "ErnicTimedRetry.head", "ErnicTimedRetry.count",
@@ -232,6 +233,8 @@ static void test_every_byte(void)
     CHECK(ErnicSide, sizeof(ErnicSide)); CHECK(ErnicQp, offsetof(ErnicQp, rq));
     CHECK(ErnicPath, sizeof(ErnicPath)); CHECK(ErnicTx, sizeof(ErnicTx));
     CHECK(ErnicTrain, sizeof(ErnicTrain));
+    CHECK(ErnicLastAck, sizeof(ErnicLastAck));
+    CHECK(ErnicLeftAck, sizeof(ErnicLeftAck));
     CHECK(ErnicViolation, sizeof(ErnicViolation));
     CHECK(ErnicStrict, sizeof(ErnicStrict));
     g_assert_cmpuint(checked, ==, ernic_state_num_structs);

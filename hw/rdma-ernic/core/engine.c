@@ -166,11 +166,38 @@ void ernic_reset(Ernic *e)
     e->ops->wake_at(e->env, ERNIC_NEVER);
 }
 
+/*
+ * Wake the queue pairs whose last packet has left the device by now: their
+ * transport timers start, or (UC, UD) their requests complete.
+ */
+static void engine_departed(Ernic *e)
+{
+    uint32_t last = e->departing.tail;
+    uint64_t departed;
+    ErnicQp *qp;
+
+    if (!last) {
+        return;
+    }
+    departed = ernic_tx_departed(e);
+    if (departed == e->tx->departed) {
+        return;
+    }
+    e->tx->departed = departed;
+    do {
+        qp = ernic_sched_take_departure(e);
+        if (qp->sq.tx_serial > departed) {
+            ernic_sched_wait_departure(e, qp);
+        }
+        ernic_completer_departed(e, qp, departed);
+    } while (qp->qpn != last);
+}
+
 /* When there is something to do next, told once per entry. */
 static void engine_wake(Ernic *e)
 {
     bool work = ernic_sched_ready(e) || (!e->tx->busy && e->tx->packets) ||
-                e->tx->loop_len;
+                e->tx->loop_len || (!e->tx->busy && e->tx->num_left);
     uint64_t next = MIN(ernic_timers_next(e->timers),
                         ernic_timers_next(e->cq_timers));
 
@@ -409,6 +436,7 @@ void ernic_tx_ready(Ernic *e, uint64_t now)
         e->tx->busy = false;
     }
     ernic_tx_flush(e);
+    engine_departed(e);
     engine_wake(e);
 }
 
@@ -428,6 +456,7 @@ void ernic_set_link(Ernic *e, uint64_t now, bool up)
             e->timing->link_busy = false;
         }
         ernic_tx_flush(e);
+        engine_departed(e);
     }
     engine_wake(e);
 }
@@ -526,8 +555,10 @@ void ernic_run(Ernic *e, uint64_t now)
     if (e->timing) {
         engine_due(e);
     }
+    engine_departed(e);
     engine_timers(e);
     engine_loopback(e);
+    ernic_ack_left(e);
     /*
      * A queue pair that waits for its train to leave comes round again behind
      * the flush; every turn costs budget.
@@ -542,5 +573,6 @@ void ernic_run(Ernic *e, uint64_t now)
         }
         engine_depart(e);
     } while (budget && ernic_sched_ready(e));
+    engine_departed(e);
     engine_wake(e);
 }

@@ -42,6 +42,8 @@ typedef struct ErnicNetdev {
     bool rx_full;               /* frames wait for room in the engine */
     bool link_moved;            /* the guest does not know yet */
     ErnicEth eth;
+    uint64_t train;             /* serial of the train that was taken last, */
+    uint8_t sender;             /* and whose it is: ErnicPciFace */
 } ErnicNetdev;
 
 ErnicRegBlock ernic_pci_eth_block(ErnicPci *d);

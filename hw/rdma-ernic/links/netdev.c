@@ -34,7 +34,7 @@ static void roce_sent(NetClientState *nc, ssize_t len)
     ErnicPci *d = qemu_get_nic_opaque(nc);
 
     if (d->net.pending && --d->net.pending == 0) {
-        ernic_pci_kick(d);      /* which asks us whether to go on */
+        ernic_pci_kick(d);      /* which asks us what has left */
     }
 }
 
@@ -42,9 +42,7 @@ static void wire_ready(void *opaque)
 {
     ErnicPci *d = opaque;
 
-    if (d->net.blocked) {
-        ernic_pci_kick(d);
-    }
+    ernic_pci_kick(d);          /* which asks us what has left */
     ernic_pci_eth_sent(d);
 }
 
@@ -68,7 +66,8 @@ static void send_packet(ErnicPci *d, const ErnicTrain *train,
  * Backends deliver at once, to other devices too, whose DMA may be aimed at our
  * registers: with the lock held these are not for them.
  */
-bool ernic_pci_netdev_tx(ErnicPci *d, const ErnicTrain *train)
+bool ernic_pci_netdev_tx(ErnicPci *d, ErnicPciFace face,
+                         const ErnicTrain *train)
 {
     MemReentrancyGuard *guard = &DEVICE(d)->mem_reentrancy_guard;
     bool engaged = guard->engaged_in_io;
@@ -81,6 +80,8 @@ bool ernic_pci_netdev_tx(ErnicPci *d, const ErnicTrain *train)
         d->net.blocked = true;
         return false;
     }
+    d->net.train = train->serial;
+    d->net.sender = face;
     d->net.sending = true;
     guard->engaged_in_io = true;
     for (pos = 0; pos < train->len; pos += train->seg) {
@@ -90,6 +91,16 @@ bool ernic_pci_netdev_tx(ErnicPci *d, const ErnicTrain *train)
     guard->engaged_in_io = engaged;
     d->net.sending = false;
     return true;
+}
+
+/*
+ * A train is taken only when nothing waits: none but the last one taken can
+ * still be in the backend.
+ */
+uint64_t ernic_pci_netdev_departed(const ErnicPci *d, ErnicPciFace face)
+{
+    return d->net.sender == face && ernic_pci_netdev_waits(d) ?
+           d->net.train - 1 : UINT64_MAX;
 }
 
 void ernic_pci_netdev_run(ErnicPci *d, uint64_t now)

@@ -13,7 +13,10 @@ void ernic_pci_netdev_start(ErnicPci *d);
 void ernic_pci_netdev_close(ErnicPci *d);
 /* Inside enter and leave. */
 void ernic_pci_netdev_reset(ErnicPci *d);
-bool ernic_pci_netdev_tx(ErnicPci *d, const ErnicTrain *train);
+bool ernic_pci_netdev_tx(ErnicPci *d, ErnicPciFace face,
+                         const ErnicTrain *train);
+/* As ErnicEnvOps.tx_departed, of the engine of @face. */
+uint64_t ernic_pci_netdev_departed(const ErnicPci *d, ErnicPciFace face);
 /* Has the backend, or the wire, frames of ours that it has yet to take? */
 bool ernic_pci_netdev_waits(const ErnicPci *d);
 /* Tell the engine if the backend takes frames again; inside enter and leave. */

@@ -322,7 +322,7 @@ static bool to_face(Ernic *e, uint64_t now, const ErnicTrain *train)
 static bool to_link(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
 {
     return d->udp ? ernic_pci_udp_tx(d, face, train)
-                  : ernic_pci_netdev_tx(d, train);
+                  : ernic_pci_netdev_tx(d, face, train);
 }
 
 /*
@@ -331,7 +331,7 @@ static bool to_link(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
  */
 static bool frame_to_netdev(ErnicPci *d, const ErnicTrain *train)
 {
-    if (ernic_pci_netdev_tx(d, train)) {
+    if (ernic_pci_netdev_tx(d, ERNIC_PCI_VERBS, train)) {
         return true;
     }
     if (!d->udp) {
@@ -353,12 +353,18 @@ static bool env_tx(void *env, const ErnicTrain *train)
            to_link(d, ERNIC_PCI_VERBS, train);
 }
 
-/* The socket of the UDP link keeps nothing back. */
-static bool env_tx_waits(void *env)
+/*
+ * The socket of the UDP link keeps nothing back; frames beside it do not count,
+ * as the packets of the UDP link do not wait for them.
+ */
+static uint64_t departed(const ErnicPci *d, ErnicPciFace face)
 {
-    ErnicPci *d = env;
+    return d->udp ? UINT64_MAX : ernic_pci_netdev_departed(d, face);
+}
 
-    return !d->udp && ernic_pci_netdev_waits(d);
+static uint64_t env_tx_departed(void *env)
+{
+    return departed(env, ERNIC_PCI_VERBS);
 }
 
 void ernic_pci_tx_ready(ErnicPci *d, uint64_t now)
@@ -418,7 +424,7 @@ const ErnicEnvOps ernic_pci_env_ops = {
     .dma_write = env_dma_write,
     .dma_atomic64 = env_dma_atomic64,
     .tx = env_tx,
-    .tx_waits = env_tx_waits,
+    .tx_departed = env_tx_departed,
     .irq = env_irq,
     .wake_at = env_wake_at,
 };
@@ -450,6 +456,11 @@ static bool pg332_tx(void *env, const ErnicTrain *train)
            to_link(d, ERNIC_PCI_PG332, train);
 }
 
+static uint64_t pg332_tx_departed(void *env)
+{
+    return departed(env, ERNIC_PCI_PG332);
+}
+
 /* Apart from those of verbs, whose reset forgets what is pending. */
 static void pg332_irq(void *env, uint16_t vector)
 {
@@ -476,7 +487,7 @@ const ErnicEnvOps ernic_pci_pg332_env_ops = {
     .dma_write = pg332_dma_write,
     .dma_atomic64 = pg332_dma_atomic64,
     .tx = pg332_tx,
-    .tx_waits = env_tx_waits,
+    .tx_departed = pg332_tx_departed,
     .irq = pg332_irq,
     .wake_at = pg332_wake_at,
     .violation = pg332_violation,

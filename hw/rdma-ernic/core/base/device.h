@@ -166,6 +166,7 @@ struct Ernic {
     ErnicRing ready;            /* queue pairs that can do something */
     ErnicRing waiting;          /* and those that can when the link is free */
     ErnicRing places;           /* timing: responders that read_slots.c will wake */
+    ErnicRing departing;        /* queue pairs whose last packet is to leave yet */
     uint64_t now;               /* of the present entry; not a clock */
     ErnicStats stats;
     ErnicPageFault absent;      /* of the last access that was ABSENT */

@@ -50,8 +50,13 @@ typedef struct ErnicEnvOps {
      * ernic_tx_ready().
      */
     bool (*tx)(void *env, const ErnicTrain *train);
-    /* Whether the link has trains that it took and did not send yet; may be NULL. */
-    bool (*tx_waits)(void *env);
+    /*
+     * Departure: the serial of the newest train that has left the device, and
+     * all before it with it; UINT64_MAX: the link holds none of those that
+     * tx() took. Links send in order. When this has grown, the environment
+     * calls ernic_run() soon. NULL: a train has left when tx() returns.
+     */
+    uint64_t (*tx_departed)(void *env);
     void (*irq)(void *env, uint16_t vector);
     /*
      * Call ernic_run() at @ns, or as soon as possible if that is past. Only

@@ -280,6 +280,11 @@ static bool waiting_ring(const ErnicCheck *c, uint32_t id)
     return ring_ok(c->e, &c->e->waiting, ERNIC_RING_WAITING);
 }
 
+static bool departing_ring(const ErnicCheck *c, uint32_t id)
+{
+    return ring_ok(c->e, &c->e->departing, ERNIC_RING_DEPARTURE);
+}
+
 /* Only the timing model has places to wait for. */
 static bool place_ring(const ErnicCheck *c, uint32_t id)
 {
@@ -379,6 +384,23 @@ static bool mcast_groups(const ErnicCheck *c, uint32_t id)
     return ernic_mcast_groups_ok(c->e);
 }
 
+/* The packets of queue pairs that are gone can be sent. */
+static bool left_acks(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicTx *tx = c->e->tx;
+    uint32_t i;
+
+    for (i = 0; i < tx->num_left && i < ERNIC_LAST_ACKS; i++) {
+        const ErnicLeftAck *left = &tx->left[i];
+
+        if ((left->transport != ERNIC_RC && left->transport != ERNIC_XRC) ||
+            !ernic_check_path(&left->path)) {
+            return false;
+        }
+    }
+    return tx->num_left <= ERNIC_LAST_ACKS && (!tx->num_left || !c->e->regs);
+}
+
 /*
  * All packets of the held train but the last are seg bytes long. Nothing is
  * busy without one.
@@ -429,6 +451,7 @@ static const ErnicInvariant device_list[] = {
     { "free-numbers", free_numbers },
     { "ready-ring", ready_ring },
     { "waiting-ring", waiting_ring },
+    { "departing-ring", departing_ring },
     { "place-ring", place_ring },
     { "qp-deadlines", qp_deadlines },
     { "cq-deadlines", cq_deadlines },
@@ -442,6 +465,7 @@ static const ErnicInvariant device_list[] = {
     { "mcast-groups", mcast_groups },
     { "held-train", held_train },
     { "flow-count", flow_count },
+    { "left-acks", left_acks },
     { "loopback", loopback },
 };
 const ErnicInvariants ernic_invariants_device = {

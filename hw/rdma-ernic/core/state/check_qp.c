@@ -13,6 +13,7 @@
 #include "state/state.h"
 #include "transport/qp.h"
 #include "transport/qp_transitions.h"
+#include "transport/tx.h"
 #include "wire/ib_tables.h"
 #include "wire/psn.h"
 
@@ -275,11 +276,18 @@ static bool sq_deadlines(const ErnicCheck *c, uint32_t id)
 {
     const ErnicQp *qp = get(c, id);
 
-    if (!qp->attr.timeout && qp->sq.ack_due != ERNIC_NEVER) {
+    if ((!qp->attr.timeout && qp->sq.ack_due != ERNIC_NEVER) ||
+        (qp->sq.leaving && qp->sq.ack_due == ERNIC_NEVER)) {
         return false;
     }
     return ernic_qp_may(qp, ERNIC_MAY_PROC_SEND) ||
            (qp->sq.ack_due == ERNIC_NEVER && qp->sq.rnr_due == ERNIC_NEVER);
+}
+
+/* A queue pair has packets in no train that is to come. */
+static bool sq_train(const ErnicCheck *c, uint32_t id)
+{
+    return get(c, id)->sq.tx_serial <= ernic_tx_serial(c->e);
 }
 
 /*
@@ -418,6 +426,11 @@ static bool ack_state(const ErnicCheck *c, uint32_t id)
         (reliable || ack->cnp_owed)) {
         return false;
     }
+    /* Every queue pair of PG332 stops without a last ACK. */
+    if (ack->last.owed && (!ernic_qp_reliable(qp) || c->e->regs ||
+                           qp->state != ERNIC_QPS_ERR)) {
+        return false;
+    }
     if (!ack->nak) {
         return !ack->fault;
     }
@@ -470,6 +483,7 @@ static const ErnicInvariant qp_list[] = {
     { "sq-una", sq_una },
     { "sq-credits", sq_credits },
     { "sq-deadlines", sq_deadlines },
+    { "sq-train", sq_train },
     { "sq-wakes", sq_wakes },
     { "sq-flushing", sq_flushing },
     { "sq-drained", sq_drained },

@@ -24,6 +24,7 @@ static const ErnicStateField train_fields[] = {
     DERIVED(alt_sgid), DERIVED(alt_dgid),       /* resolved before a train is kept */
     DERIVED(num_alt_sgid), DERIVED(num_alt_dgid),
     DERIVED(data),              /* stored after the structure */
+    DERIVED(serial),            /* that of a train of loopback is not looked at */
 };
 #undef S
 const ErnicStateStruct ernic_state_train = DESCRIBE(train_fields, ErnicTrain, TRAIN);

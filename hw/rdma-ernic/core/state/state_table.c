@@ -122,7 +122,7 @@ static const ErnicStateField device_fields[] = {
     STRUCT(stats, stats_struct),
     DERIVED(absent),            /* none between two accesses */
     DERIVED(rx_fault),          /* none between two packets */
-    DERIVED(rx_pkt),
+    DERIVED(rx_pkt), STRUCT(departing, ring_struct),
 };
 #undef S
 const ErnicStateStruct ernic_state_device = DESCRIBE(device_fields, Ernic, DEVICE);
@@ -322,6 +322,7 @@ static const ErnicStateField sq_fields[] = {
     BOOL(flushing), U(flush_to),
     OWNED_OF(wqe, ernic_state_window, ernic_state_wqe), /* needs the rows above */
     U(lead), DERIVED(taken),
+    U(tx_serial), BOOL(leaving), U(leave_by),
 };
 #undef S
 static const ErnicStateStruct sq_struct =
@@ -352,11 +353,20 @@ static const ErnicStateField rq_fields[] = {
 static const ErnicStateStruct rq_struct =
     DESCRIBE(rq_fields, ErnicRecvQueue, RECV_QUEUE);
 
+#define S ErnicLastAck
+static const ErnicStateField last_fields[] = {
+    BOOL(owed), U(syndrome), UMAX(psn, ERNIC_PSN_MASK),
+    UMAX(msn, ERNIC_MSN_MASK),
+};
+#undef S
+static const ErnicStateStruct last_struct =
+    DESCRIBE(last_fields, ErnicLastAck, LAST_ACK);
+
 #define S ErnicAckState
 static const ErnicStateField ack_fields[] = {
     BOOL(owed), U(due), U(nak), UMAX(fault, ERNIC_FAULT_COUNT - 1), U(code),
     UMAX(nak_psn, ERNIC_PSN_MASK), UMAX(rd_pending, ERNIC_MAX_RD_ATOMIC),
-    BOOL(cnp_owed), BOOL(page_wait), U(count),
+    BOOL(cnp_owed), BOOL(page_wait), U(count), STRUCT(last, last_struct),
 };
 #undef S
 static const ErnicStateStruct ack_struct = DESCRIBE(ack_fields, ErnicAckState, ACK);
@@ -388,6 +398,17 @@ static const ErnicStateStruct qp_struct = DESCRIBE(qp_fields, ErnicQp, QP);
 
 /* ---- packets on their way out ---------------------------------------------- */
 
+#define S ErnicLeftAck
+static const ErnicStateField left_fields[] = {
+    STRUCT(path, ernic_state_path), UMAX(qpn, ERNIC_QPN_MASK),
+    UMAX(dest_qp, ERNIC_QPN_MASK), UMAX(psn, ERNIC_PSN_MASK),
+    UMAX(msn, ERNIC_MSN_MASK), U(pkey), UMAX(transport, ERNIC_XRC, .def = ERNIC_RC),
+    U(syndrome),
+};
+#undef S
+static const ErnicStateStruct left_struct =
+    DESCRIBE(left_fields, ErnicLeftAck, LEFT_ACK);
+
 #define S ErnicTx
 static const ErnicStateField tx_fields[] = {
     DERIVED(busy),              /* another link: it is asked anew */
@@ -398,6 +419,9 @@ static const ErnicStateField tx_fields[] = {
     DERIVED(icrc),              /* of path */
     OWNED(buf, ernic_state_held),
     OWNED_OF(loop, ernic_state_loop, ernic_state_train), DERIVED(loop_len),
+    UMAX(num_left, ERNIC_LAST_ACKS), STRUCTS(left, left_struct),
+    DERIVED(taken),             /* by another link */
+    DERIVED(departed),
 };
 #undef S
 const ErnicStateStruct ernic_state_tx = DESCRIBE(tx_fields, ErnicTx, TX);
@@ -495,5 +519,7 @@ const ErnicStateStruct *const ernic_state_structs[] = {
     [ERNIC_SS_TIMING] = &ernic_state_timing,
     [ERNIC_SS_VIOLATION] = &ernic_state_violation,
     [ERNIC_SS_STRICT] = &ernic_state_strict,
+    [ERNIC_SS_LAST_ACK] = &last_struct,
+    [ERNIC_SS_LEFT_ACK] = &left_struct,
 };
 const uint32_t ernic_state_num_structs = G_N_ELEMENTS(ernic_state_structs);

@@ -365,7 +365,7 @@ static const ErnicStateOwned data = { save_data, load_data };
 #define S ErnicTimedPacket
 static const ErnicStateField packet_fields[] = {
     STRUCT(path, ernic_state_path), U(ip_len), OWNED(ip, ip), U(len),
-    OWNED(data, data),
+    OWNED(data, data), U(serial),
 };
 #undef S
 const ErnicStateStruct ernic_state_packet =

@@ -136,10 +136,30 @@ static inline bool ernic_timed_singly(const Ernic *e)
     return unlikely(e->timing);
 }
 
-/* Is the link busy, which without a model is @busy? */
-static inline bool ernic_timed_link_busy(const Ernic *e, bool busy)
+/*
+ * Serial number of the newest train that has left the FIFO of packets; without
+ * the model that of the last train, @serial.
+ */
+static inline uint64_t ernic_timed_departed(const Ernic *e, uint64_t serial)
 {
-    return unlikely(e->timing) ? e->timing->link_busy : busy;
+    const ErnicTimedPacket *p;
+    uint64_t due;
+
+    if (likely(!e->timing) || !e->timing->tx.count) {
+        return serial;
+    }
+    p = ernic_delay_fifo_at(&e->timing->tx, 0, &due);
+    return p->serial - 1;
+}
+
+/*
+ * The train up to which requests may complete that wait for no answer: @departed,
+ * but with the model @serial, as a completion then waits for the time of its frame.
+ */
+static inline uint64_t ernic_timed_complete_to(const Ernic *e, uint64_t departed,
+                                               uint64_t serial)
+{
+    return unlikely(e->timing) ? serial : departed;
 }
 
 /* Packets that have left the engine, and not yet the device. */

@@ -30,7 +30,7 @@
 /* A packet in a line; it is a train of its own. */
 typedef struct ErnicTimedPacket {
     ErnicPath path;
-    uint64_t serial;            /* as ErnicTrain.serial; not saved */
+    uint64_t serial;            /* as ErnicTrain.serial */
     uint32_t len, ip_len;
     uint8_t ip[ERNIC_TIMING_IP];        /* as ErnicTrain.ip; ip_len 0: none */
     uint8_t data[ERNIC_TIMING_PACKET];

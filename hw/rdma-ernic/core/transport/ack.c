@@ -259,47 +259,131 @@ void ernic_ack_due(Ernic *e, ErnicQp *qp)
     }
 }
 
-/* An ACK of what stands before @psn, of which @msn messages were whole. */
-static void ack_before(Ernic *e, ErnicQp *qp, const ErnicPath *path, uint32_t psn,
-                       uint32_t msn)
+/*
+ * What @qp, which stops responding, acknowledges last; false: nothing. Responses
+ * are no longer sent, and an ACK after an unsent response would be an implied
+ * NAK of it: only requests before the first of them are acknowledged, unless
+ * that response has begun, which acknowledged them. A NAK that is owed goes in
+ * the ACK's place, but for a NAK that ends the queue pair: the fault behind it
+ * would have effects of its own.
+ */
+static bool ack_find_last(ErnicQp *qp, ErnicLastAck *last)
 {
-    uint8_t *payload;
-    ErnicPkt pkt;
+    const ErnicAckState *ack = &qp->ack;
+    const ErnicRdRes *rd = ack_oldest(qp);
 
-    ack_fill(e, qp, &pkt, ERNIC_OP_ACK, ernic_psn_add(psn, -1));
-    pkt.msn = msn & ERNIC_MSN_MASK;
-    if (ernic_tx_packet(e, path, &pkt, &payload)) {
-        ernic_tx_commit(e, qp->qpn, &pkt);
-        trace_ernic_tx_ack(qp->qpn, pkt.psn, pkt.syndrome, pkt.msn);
-        ERNIC_COUNT(e, qp, tx_acks);
+    *last = (ErnicLastAck) {
+        .owed = true, .syndrome = ERNIC_AETH_ACK | ERNIC_AETH_CREDIT_NONE,
+        .psn = ernic_psn_add(qp->rq.epsn, -1), .msn = qp->rq.msn,
+    };
+    if (!ack->owed && !ack->due && !rd) {
+        return false;
+    }
+    if (rd) {
+        last->psn = ernic_psn_add(rd->psn, -1);
+        last->msn = (rd->msn - 1) & ERNIC_MSN_MASK;
+        return !rd->again && rd->next == rd->start;
+    }
+    if (ack->nak && !ack->fault) {
+        last->psn = ack->nak_psn;
+        last->syndrome = ack->nak;
+    }
+    return !ack->fault || ack->nak_psn == qp->rq.epsn;
+}
+
+static void ack_leave(Ernic *e, ErnicQp *qp)
+{
+    const ErnicLastAck *last = &qp->ack.last;
+    ErnicTx *tx = e->tx;
+    ErnicPath path;
+
+    if (!ernic_qp_path(e, qp, &qp->attr.av, &path)) {
+        return;
+    }
+    if (tx->num_left == ERNIC_LAST_ACKS) {
+        trace_ernic_last_ack_lost(qp->qpn, last->psn);
+        return;
+    }
+    tx->left[tx->num_left++] = (ErnicLeftAck) {
+        .path = path, .qpn = qp->qpn, .dest_qp = qp->attr.dest_qpn,
+        .psn = last->psn, .msn = last->msn, .pkey = ernic_qp_pkey(e, qp),
+        .transport = qp->transport, .syndrome = last->syndrome,
+    };
+}
+
+void ernic_ack_last(Ernic *e, ErnicQp *qp, bool going)
+{
+    if (!qp->ack.last.owed && !ack_find_last(qp, &qp->ack.last)) {
+        qp->ack.last.owed = false;
+        return;
+    }
+    if (going) {
+        ack_leave(e, qp);
+        qp->ack.last.owed = false;
     }
 }
 
-/*
- * Responses are not sent any more, and what stands behind one cannot be acknowledged
- * without it: the ACK is of what stands before the first, unless that has begun and
- * said so itself. A NAK says as much, and goes in the ACK's place; but for one that
- * ends the queue pair, which would have effects of its own. A command begins a train,
- * and sends none: the links are ernic_run()'s.
- */
-void ernic_ack_last(Ernic *e, ErnicQp *qp)
+/* The last ACK of a queue pair that is in Error. False: the link is busy. */
+static bool ack_pay_last(Ernic *e, ErnicQp *qp)
 {
-    ErnicAckState *ack = &qp->ack;
-    const ErnicRdRes *rd = ack_oldest(qp);
+    ErnicLastAck *last = &qp->ack.last;
+    uint8_t *payload;
     ErnicPath path;
+    ErnicPkt pkt;
 
-    if ((!ack->owed && !ack->due && !rd) || e->tx->packets ||
-        !ernic_qp_path(e, qp, &qp->attr.av, &path)) {
-        return;
-    }
-    if (rd) {
-        if (!rd->again && rd->next == rd->start) {
-            ack_before(e, qp, &path, rd->psn, rd->msn - 1);
+    if (ernic_qp_path(e, qp, &qp->attr.av, &path)) {
+        ack_fill(e, qp, &pkt, ERNIC_OP_ACK, last->psn);
+        pkt.syndrome = last->syndrome;
+        pkt.msn = last->msn;
+        if (!ernic_tx_packet(e, &path, &pkt, &payload)) {
+            return false;
         }
-    } else if (!ack->fault) {
-        ack_one(e, qp, &path);
-    } else if (ack->nak_psn == qp->rq.epsn) {
-        ack_before(e, qp, &path, qp->rq.epsn, qp->rq.msn);
+        ernic_tx_commit(e, qp->qpn, &pkt);
+        trace_ernic_tx_ack(qp->qpn, pkt.psn, pkt.syndrome, pkt.msn);
+        if (last->syndrome < ERNIC_AETH_RNR_NAK) {
+            ERNIC_COUNT(e, qp, tx_acks);
+        } else if (last->syndrome < ERNIC_AETH_NAK) {
+            ERNIC_COUNT(e, qp, tx_rnr_naks);
+        } else {
+            ERNIC_COUNT(e, qp, tx_naks);
+        }
+    }
+    memset(last, 0, sizeof(*last));
+    return true;
+}
+
+void ernic_ack_left(Ernic *e)
+{
+    ErnicTx *tx = e->tx;
+    uint32_t n;
+
+    for (n = 0; n < tx->num_left; n++) {
+        const ErnicLeftAck *left = &tx->left[n];
+        ErnicPkt pkt = {
+            .transport = left->transport, .migreq = true, .pkey = left->pkey,
+            .op = ernic_opcode(ernic_bth_opcode(left->transport, ERNIC_OP_ACK)),
+            .dest_qp = left->dest_qp, .psn = left->psn, .msn = left->msn,
+            .syndrome = left->syndrome,
+        };
+        uint8_t *payload;
+
+        if (!ernic_tx_packet(e, &left->path, &pkt, &payload)) {
+            break;
+        }
+        ernic_tx_commit(e, 0, &pkt);    /* its queue pair may be another by now */
+        trace_ernic_tx_ack(left->qpn, pkt.psn, pkt.syndrome, pkt.msn);
+        if (left->syndrome < ERNIC_AETH_RNR_NAK) {
+            e->stats.tx_acks++;
+        } else if (left->syndrome < ERNIC_AETH_NAK) {
+            e->stats.tx_rnr_naks++;
+        } else {
+            e->stats.tx_naks++;
+        }
+    }
+    if (n) {
+        tx->num_left -= n;
+        memmove(tx->left, tx->left + n, tx->num_left * sizeof(tx->left[0]));
+        memset(tx->left + tx->num_left, 0, n * sizeof(tx->left[0]));
     }
 }
 
@@ -308,6 +392,9 @@ static bool ack_step(Ernic *e, ErnicQp *qp)
     ErnicAckState *ack = &qp->ack;
     ErnicPath path;
 
+    if (ack->last.owed) {
+        return !ack_pay_last(e, qp);
+    }
     if (!ack->rd_pending && !ack->nak && !ack->owed && !ack->cnp_owed) {
         return false;
     }

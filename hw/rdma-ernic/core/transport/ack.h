@@ -14,10 +14,13 @@ bool ernic_ack_step(Ernic *e, ErnicQp *qp);
 /* An ACK whose deadline has passed is owed. */
 void ernic_ack_due(Ernic *e, ErnicQp *qp);
 /*
- * The queue pair stops responding. Acknowledge first what software may have seen
- * complete, unless a train waits for the link: a peer that sends it again would
- * find nobody.
+ * @qp is about to stop responding. An acknowledgement of everything that it has
+ * served is noted, to be sent in its next turn, in Error: a peer that repeats
+ * its requests would get no answer. If the context is @going away, the packet
+ * is put into the device's own queue instead (tx.h).
  */
-void ernic_ack_last(Ernic *e, ErnicQp *qp);
+void ernic_ack_last(Ernic *e, ErnicQp *qp, bool going);
+/* Send the packets of that queue, as far as the link takes them. */
+void ernic_ack_left(Ernic *e);
 
 #endif /* ERNIC_ACK_H */

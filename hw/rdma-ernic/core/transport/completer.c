@@ -9,6 +9,7 @@
 #include "base/timer.h"
 #include "faces/face.h"
 #include "objects/counter.h"
+#include "timing/hooks.h"
 #include "trace.h"
 #include "transport/completer.h"
 #include "transport/qp.h"
@@ -48,7 +49,8 @@ static bool comp_is_done(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe)
         return wqe->done;
     }
     if (!ernic_qp_reliable(qp)) {
-        return wqe->index != qp->sq.next && wqe->tx_serial <= e->tx->serial;
+        return wqe->index != qp->sq.next && wqe->tx_serial <=
+               ernic_timed_complete_to(e, ernic_tx_departed(e), e->tx->serial);
     }
     return ernic_psn_distance(wqe->first_psn, qp->sq.una_psn) >= wqe->npsn;
 }
@@ -94,6 +96,18 @@ void ernic_completer_advance(Ernic *e, ErnicQp *qp)
     }
 }
 
+void ernic_completer_start_timer(Ernic *e, ErnicQp *qp, bool leaving)
+{
+    ErnicSendQueue *sq = &qp->sq;
+
+    sq->ack_due = ernic_qp_ack_deadline(e, qp);
+    if (sq->ack_due != ERNIC_NEVER) {
+        sq->leaving = leaving;
+        sq->leave_by = sq->ack_due + (sq->ack_due - e->now);
+        ernic_qp_timer(e, qp);
+    }
+}
+
 /* Something was acknowledged: budgets are full again (9.7.6.1). */
 static void comp_progress(Ernic *e, ErnicQp *qp)
 {
@@ -104,10 +118,9 @@ static void comp_progress(Ernic *e, ErnicQp *qp)
     sq->rewound = false;
     /* During an RNR wait nothing is under way that could be answered. */
     if (sq->una_psn == sq->max_psn || sq->rnr_due != ERNIC_NEVER) {
-        sq->ack_due = ERNIC_NEVER;
+        ernic_sq_stop_timer(sq);
     } else {
-        sq->ack_due = ernic_qp_ack_deadline(e, qp);
-        ernic_qp_timer(e, qp);
+        ernic_completer_start_timer(e, qp, false);
     }
     /* Additive: one MTU per window's worth of acknowledgements, about. */
     sq->cwnd = MIN(sq->cwnd + ernic_qp_mtu(qp), ERNIC_CWND_MAX);
@@ -183,7 +196,7 @@ static void comp_retry(Ernic *e, ErnicQp *qp)
         return;
     }
     qp->sq.retry_left -= qp->sq.retry_left > 0;
-    qp->sq.ack_due = ERNIC_NEVER;       /* counts anew from the resending */
+    ernic_sq_stop_timer(&qp->sq);       /* starts again with the resending */
     comp_cut_window(e, qp);
     ernic_qp_rewind(e, qp, qp->sq.una_psn);
 }
@@ -214,7 +227,7 @@ static void comp_rnr(Ernic *e, ErnicQp *qp, uint8_t timer)
         }
         sq->rnr_left -= sq->rnr_left > 0;
     }
-    sq->ack_due = ERNIC_NEVER;
+    ernic_sq_stop_timer(sq);
     sq->rnr_due = e->now + ernic_rnr_timer_ns(timer);
     ernic_qp_rewind(e, qp, sq->una_psn);
     ernic_qp_timer(e, qp);
@@ -322,7 +335,7 @@ static bool comp_page_wait(Ernic *e, ErnicQp *qp)
         return false;
     }
     qp->sq.page_wait = true;
-    qp->sq.ack_due = ERNIC_NEVER;       /* counts anew from the resending */
+    ernic_sq_stop_timer(&qp->sq);       /* starts again with the resending */
     ernic_qp_rewind(e, qp, qp->sq.una_psn);
     return true;
 }
@@ -410,6 +423,54 @@ void ernic_completer_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
     }
 }
 
+void ernic_completer_departed(Ernic *e, ErnicQp *qp, uint64_t departed)
+{
+    ErnicSendQueue *sq = &qp->sq;
+
+    if (sq->leaving && sq->tx_serial <= departed) {
+        sq->leaving = false;
+        sq->ack_due = ernic_qp_ack_deadline(e, qp);
+        ernic_qp_timer(e, qp);
+    }
+    if (!ernic_qp_reliable(qp)) {
+        ernic_completer_advance(e, qp);
+    }
+}
+
+/*
+ * The transport timer has expired (9.7.6.1.3). A packet that has not left the
+ * device cannot have been answered: the timer starts when it departs, but at
+ * the latest two periods after it was made, or after the last answer; then it
+ * counts as sent. So a retry comes within three periods whatever the link does,
+ * and the specification allows four.
+ */
+static void comp_expired(Ernic *e, ErnicQp *qp)
+{
+    ErnicSendQueue *sq = &qp->sq;
+    bool inside = sq->tx_serial > ernic_tx_departed(e);
+
+    if (sq->page_wait) {
+        ernic_completer_start_timer(e, qp, false);
+    } else if (sq->una_psn == sq->max_psn &&
+               sq->blocked_on != ERNIC_BLOCKED_TX) {
+        ernic_sq_stop_timer(sq);
+    } else if (e->now < sq->leave_by && (sq->leaving || inside)) {
+        sq->leaving = true;
+        sq->ack_due = sq->leave_by;
+        if (inside) {
+            ernic_sched_wait_departure(e, qp);
+        }
+    } else if (sq->leaving) {
+        trace_ernic_not_departed(qp->qpn, sq->tx_serial);
+        sq->leaving = false;
+        sq->ack_due = ernic_qp_ack_deadline(e, qp);
+    } else {
+        ERNIC_COUNT(e, qp, ack_timeouts);
+        trace_ernic_ack_timeout(qp->qpn, sq->una_psn, sq->retry_left);
+        comp_retry(e, qp);
+    }
+}
+
 void ernic_completer_timeout(Ernic *e, ErnicQp *qp)
 {
     ErnicSendQueue *sq = &qp->sq;
@@ -420,15 +481,7 @@ void ernic_completer_timeout(Ernic *e, ErnicQp *qp)
         trace_ernic_rnr_over(qp->qpn);
     }
     if (sq->ack_due <= e->now) {
-        sq->ack_due = ERNIC_NEVER;
-        if (ernic_tx_link_busy(e) || sq->page_wait) {
-            /* Nobody could answer what has not left. */
-            sq->ack_due = ernic_qp_ack_deadline(e, qp);
-        } else if (sq->una_psn != sq->max_psn) {
-            ERNIC_COUNT(e, qp, ack_timeouts);
-            trace_ernic_ack_timeout(qp->qpn, sq->una_psn, sq->retry_left);
-            comp_retry(e, qp);
-        }
+        comp_expired(e, qp);
     }
     ernic_qp_timer(e, qp);
     ernic_sched_mark(e, qp);

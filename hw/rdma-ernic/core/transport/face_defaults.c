@@ -172,6 +172,6 @@ uint8_t ernic_face_default_fault_code(Ernic *e, const ErnicQp *qp, const ErnicPk
 void ernic_face_default_fatal(Ernic *e, ErnicQp *qp, ErnicFault fault)
 {
     if (fault != ERNIC_FAULT_CQ_OVERRUN) {
-        ernic_ack_last(e, qp);
+        ernic_ack_last(e, qp, false);
     }
 }

@@ -79,7 +79,7 @@ void ernic_qp_event(Ernic *e, ErnicQp *qp, uint8_t type)
 /* What is in flight, and what is owed, ends with the state that allowed it. */
 static void qp_stop(ErnicQp *qp)
 {
-    qp->sq.ack_due = ERNIC_NEVER;
+    ernic_sq_stop_timer(&qp->sq);
     qp->sq.rnr_due = ERNIC_NEVER;
     qp->sq.page_wait = false;
     qp->sq.blocked_on = ERNIC_BLOCKED_STATE;
@@ -95,9 +95,11 @@ void ernic_qp_set_state(Ernic *e, ErnicQp *qp, uint8_t state)
         qp_stop(qp);
     }
     if (!ernic_qp_may(qp, ERNIC_MAY_PROC_RECV)) {
+        ErnicLastAck last = qp->ack.last;
         uint32_t i;
 
         memset(&qp->ack, 0, sizeof(qp->ack));
+        qp->ack.last = last;
         for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
             qp->rd[i].pending = false;
         }

@@ -49,6 +49,7 @@ typedef enum ErnicRingKind {
     ERNIC_RING_READY,
     ERNIC_RING_WAITING,
     ERNIC_RING_PLACE,
+    ERNIC_RING_DEPARTURE,
     ERNIC_RING_COUNT
 } ErnicRingKind;
 
@@ -104,6 +105,7 @@ typedef struct ErnicSendQueue {
     uint32_t read_restart;          /* PSN at which a READ was asked again */
     uint64_t rate_at;               /* rate limit: the next frame leaves no
                                        earlier */
+    uint64_t tx_serial;             /* the train of its last packet */
     bool page_wait;                 /* completer too: until the page fault is
                                        resumed nothing is sent */
 
@@ -114,7 +116,9 @@ typedef struct ErnicSendQueue {
     uint32_t rewind_gen;            /* rewinds asked for */
     uint32_t rewind_psn;
     uint8_t retry_left, rnr_left;
-    uint64_t ack_due;               /* ACK timeout, or ERNIC_NEVER */
+    uint64_t ack_due;               /* transport timer, or ERNIC_NEVER */
+    bool leaving;                   /* and it starts at departure */
+    uint64_t leave_by;              /* but no later than that */
     uint64_t rnr_due;               /* end of the RNR wait, or ERNIC_NEVER */
     uint32_t cwnd;                  /* bytes that may be in flight */
     uint8_t narrow;                 /* PG332: requests to complete before all
@@ -167,6 +171,13 @@ typedef struct ErnicRecvQueue {
     uint64_t cnp_due;               /* no CNP before */
 } ErnicRecvQueue;
 
+/* The ACK or NAK of a queue pair that has stopped responding. */
+typedef struct ErnicLastAck {
+    bool owed;
+    uint8_t syndrome;
+    uint32_t psn, msn;
+} ErnicLastAck;
+
 /* Acknowledge generation. responder.c owes, ack.c pays. */
 typedef struct ErnicAckState {
     bool owed;                      /* an ACK of epsn - 1 */
@@ -179,6 +190,7 @@ typedef struct ErnicAckState {
     bool cnp_owed;                  /* a marked packet has come */
     bool page_wait;                 /* responses wait for a page fault */
     uint16_t count;                 /* timing: requests that wait for it */
+    ErnicLastAck last;              /* in Error only */
 } ErnicAckState;
 
 struct ErnicQp {
@@ -334,6 +346,12 @@ static inline uint32_t ernic_sq_waiting(const ErnicSendQueue *sq)
 bool ernic_sq_fetch(Ernic *e, ErnicQp *qp);
 /* The oldest request, @wqe, has ended: its units are free. */
 void ernic_sq_retire(ErnicSendQueue *sq, const ErnicWqe *wqe);
+
+static inline void ernic_sq_stop_timer(ErnicSendQueue *sq)
+{
+    sq->ack_due = ERNIC_NEVER;
+    sq->leaving = false;
+}
 
 static inline ErnicWqe *ernic_sq_slot(ErnicQp *qp, uint32_t index)
 {

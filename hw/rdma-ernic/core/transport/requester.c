@@ -18,6 +18,7 @@
 #include "transport/rate.h"
 #include "transport/requester.h"
 #include "transport/retry_buffer.h"
+#include "transport/sched.h"
 #include "transport/tx.h"
 #include "wire/psn.h"
 
@@ -34,6 +35,18 @@ static ReqStep req_block(ErnicQp *qp, ErnicBlocked why)
     }
     qp->sq.blocked_on = why;
     return REQ_STOP;
+}
+
+/*
+ * The link takes no packet. The transport timer starts as if it had taken one:
+ * a link that is stuck must not keep a queue pair waiting for ever.
+ */
+static ReqStep req_link_busy(Ernic *e, ErnicQp *qp)
+{
+    if (ernic_qp_reliable(qp) && qp->sq.ack_due == ERNIC_NEVER) {
+        ernic_completer_start_timer(e, qp, true);
+    }
+    return req_block(qp, ERNIC_BLOCKED_TX);
 }
 
 /* Judge @wqe to be at fault: it completes when all before it have. */
@@ -114,14 +127,17 @@ static void req_sent(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt, uint32_t n)
     ErnicSendQueue *sq = &qp->sq;
     uint32_t ahead = ernic_psn_distance(sq->una_psn, sq->max_psn);
 
+    sq->tx_serial = ernic_tx_serial(e);
     ernic_tx_commit(e, qp->qpn, pkt);
     if (ernic_qp_reliable(qp)) {
         if (ernic_psn_distance(sq->una_psn, sq->next_psn) < ahead) {
             ERNIC_COUNT(e, qp, retransmits);
         }
         if (sq->ack_due == ERNIC_NEVER) {
-            sq->ack_due = ernic_qp_ack_deadline(e, qp);
-            ernic_qp_timer(e, qp);
+            ernic_completer_start_timer(e, qp, true);
+        }
+        if (sq->leaving) {
+            ernic_sched_wait_departure(e, qp);
         }
     }
     sq->next_psn = ernic_psn_add(sq->next_psn, n);
@@ -185,7 +201,7 @@ static ReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
         pkt.ackreq = req_ask(e, qp, wqe, mtu, last);
     }
     if (!ernic_tx_packet(e, path, &pkt, &payload)) {
-        return req_block(qp, ERNIC_BLOCKED_TX);
+        return req_link_busy(e, qp);
     }
     fault = e->face->gather(e, qp, wqe, off, &pkt, payload);
     if (fault) {
@@ -254,7 +270,7 @@ static ReqStep req_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     ernic_requester_fill(e, qp, wqe, &pkt);
     req_fill_fetch(wqe, wr, off, (uint64_t)n * mtu, &pkt);
     if (!ernic_tx_packet(e, path, &pkt, &payload)) {
-        return req_block(qp, ERNIC_BLOCKED_TX);
+        return req_link_busy(e, qp);
     }
     fault = pkt.payload_len ? ernic_wqe_gather(e, qp->pd, wqe, 0, payload,
                                                pkt.payload_len) :
@@ -289,7 +305,7 @@ static ReqStep req_datagram(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
         return req_fault(e, qp, wqe, fault);
     }
     if (!ernic_tx_packet(e, &path, &pkt, &payload)) {
-        return req_block(qp, ERNIC_BLOCKED_TX);
+        return req_link_busy(e, qp);
     }
     fault = ernic_wqe_gather(e, qp->pd, wqe, off, payload, pkt.payload_len);
     if (fault) {
@@ -310,14 +326,14 @@ static ReqStep req_frame(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
     uint8_t *frame;
 
     if (!ernic_tx_frame(e, wqe->len, &frame)) {
-        return req_block(qp, ERNIC_BLOCKED_TX);
+        return req_link_busy(e, qp);
     }
     fault = ernic_wqe_gather(e, qp->pd, wqe, 0, frame, wqe->len);
     if (fault) {
         return req_no_memory(e, qp, wqe, fault);
     }
     ernic_tx_commit_frame(e, qp->qpn, wqe->len);
-    wqe->tx_serial = ernic_tx_serial(e);
+    wqe->tx_serial = sq->tx_serial = ernic_tx_serial(e);
     sq->next++;
     sq->next_psn = ernic_psn_add(sq->next_psn, 1);
     sq->max_psn = sq->next_psn;
@@ -504,6 +520,9 @@ bool ernic_requester_step(Ernic *e, ErnicQp *qp)
             return true;
         }
         ernic_completer_advance(e, qp);
+        if (qp->sq.tx_serial > ernic_tx_departed(e)) {
+            ernic_sched_wait_departure(e, qp);
+        }
     }
     return qp->sq.blocked_on == ERNIC_BLOCKED_NONE ||
            qp->sq.blocked_on == ERNIC_BLOCKED_TX;

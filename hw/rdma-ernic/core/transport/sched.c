@@ -11,7 +11,8 @@
 static ErnicRing *sched_ring(Ernic *e, ErnicRingKind kind)
 {
     return kind == ERNIC_RING_READY ? &e->ready :
-           kind == ERNIC_RING_WAITING ? &e->waiting : &e->places;
+           kind == ERNIC_RING_WAITING ? &e->waiting :
+           kind == ERNIC_RING_PLACE ? &e->places : &e->departing;
 }
 
 static void sched_add(Ernic *e, ErnicQp *qp, ErnicRingKind kind)
@@ -44,6 +45,11 @@ void ernic_sched_wait(Ernic *e, ErnicQp *qp)
 void ernic_sched_wait_place(Ernic *e, ErnicQp *qp)
 {
     sched_add(e, qp, ERNIC_RING_PLACE);
+}
+
+void ernic_sched_wait_departure(Ernic *e, ErnicQp *qp)
+{
+    sched_add(e, qp, ERNIC_RING_DEPARTURE);
 }
 
 bool ernic_sched_ready(const Ernic *e)
@@ -83,6 +89,11 @@ ErnicQp *ernic_sched_take_place(Ernic *e)
     return sched_take(e, ERNIC_RING_PLACE);
 }
 
+ErnicQp *ernic_sched_take_departure(Ernic *e)
+{
+    return sched_take(e, ERNIC_RING_DEPARTURE);
+}
+
 static void sched_remove(Ernic *e, ErnicQp *qp, ErnicRingKind kind)
 {
     ErnicRing *ring = sched_ring(e, kind);
@@ -112,4 +123,5 @@ void ernic_sched_forget(Ernic *e, ErnicQp *qp)
     sched_remove(e, qp, ERNIC_RING_READY);
     sched_remove(e, qp, ERNIC_RING_WAITING);
     sched_remove(e, qp, ERNIC_RING_PLACE);
+    sched_remove(e, qp, ERNIC_RING_DEPARTURE);
 }

@@ -24,6 +24,13 @@ ErnicQp *ernic_sched_take(Ernic *e);
 void ernic_sched_wait_place(Ernic *e, ErnicQp *qp);
 /* Out of it, the one that came first; NULL: nobody waits. */
 ErnicQp *ernic_sched_take_place(Ernic *e);
+/*
+ * Into the ring of those whose last packet has not left the device yet; each
+ * has packets in a train that is held or queued, which bounds their number.
+ */
+void ernic_sched_wait_departure(Ernic *e, ErnicQp *qp);
+/* Out of it, the one that came first; NULL: there is none. */
+ErnicQp *ernic_sched_take_departure(Ernic *e);
 /* The queue pair goes away. */
 void ernic_sched_forget(Ernic *e, ErnicQp *qp);
 

@@ -118,7 +118,11 @@ static void tx_whom(const Ernic *e, const ErnicTrain *train, bool *peers,
 static bool tx_leave(Ernic *e, const ErnicTrain *train)
 {
     if (e->port_active) {
-        return e->ops->tx(e->env, train);
+        if (!e->ops->tx(e->env, train)) {
+            return false;
+        }
+        e->tx->taken = train->serial;
+        return true;
     }
     e->stats.tx_drops += ernic_train_packets(train);
     return true;
@@ -204,6 +208,16 @@ void ernic_tx_depart(Ernic *e)
     if (!ernic_delay_fifo_full(&t->tx)) {
         e->tx->busy = false;
     }
+}
+
+uint64_t ernic_tx_departed(const Ernic *e)
+{
+    uint64_t link = UINT64_MAX;
+
+    if (e->ops->tx_departed) {
+        link = e->ops->tx_departed(e->env);
+    }
+    return link < e->tx->taken ? link : ernic_timed_departed(e, e->tx->serial);
 }
 
 /* Whether a packet of @len bytes may follow those that are held. */

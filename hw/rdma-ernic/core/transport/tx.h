@@ -12,19 +12,35 @@
 #include "wire/headers.h"
 #include "wire/icrc.h"
 
+/* Last ACKs of queue pairs that are gone; one more is lost, as on the wire. */
+#define ERNIC_LAST_ACKS 16
+
+typedef struct ErnicLeftAck {
+    ErnicPath path;
+    uint32_t qpn, dest_qp;
+    uint32_t psn, msn;
+    uint16_t pkey;
+    uint8_t transport;          /* ErnicTransport: RC or XRC */
+    uint8_t syndrome;
+} ErnicLeftAck;
+
 struct ErnicTx {
     bool busy;                  /* the link refused the train that is held */
     bool loop_full;             /* loopback has no room for it */
     uint32_t len, seg, packets; /* of the train that is held */
     bool closed;                /* nothing may follow its last packet */
     bool frame;                 /* it is an Ethernet frame */
-    uint64_t serial;            /* trains that have left */
+    uint64_t serial;            /* of the last train that was let go */
+    uint64_t taken;             /* of the last train that the link took */
+    uint64_t departed;          /* as of the last look at those that wait */
     ErnicPath path;
     ErnicIcrcCtx icrc;
     uint8_t buf[ERNIC_TRAIN_BYTES];
     /* Loopback: trains to the device itself, in order, until ernic_run(). */
     uint8_t *loop;
     uint32_t loop_len;
+    uint32_t num_left;
+    ErnicLeftAck left[ERNIC_LAST_ACKS];         /* oldest first; the rest 0 */
 };
 
 ErnicTx *ernic_tx_new(void);
@@ -67,11 +83,11 @@ static inline uint64_t ernic_tx_serial(const Ernic *e)
     return e->tx->serial + 1;
 }
 
-/* What has left the engine may still not have left the device. */
-static inline bool ernic_tx_link_busy(const Ernic *e)
-{
-    return ernic_timed_link_busy(e, e->tx->busy) ||
-           (e->ops->tx_waits && e->ops->tx_waits(e->env));
-}
+/*
+ * Serial number of the newest train that has left the device, and all before
+ * it with it. Trains of loopback have left when they are in its store; under
+ * the timing model a packet has left when it is out of the model's FIFO.
+ */
+uint64_t ernic_tx_departed(const Ernic *e);
 
 #endif /* ERNIC_TX_H */

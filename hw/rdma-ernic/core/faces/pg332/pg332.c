@@ -14,6 +14,7 @@
 #include "objects/mcast.h"
 #include "timing/hooks.h"
 #include "trace.h"
+#include "transport/completer.h"
 #include "transport/qp_transitions.h"
 #include "transport/sched.h"
 #include "wire/ib_tables.h"
@@ -127,13 +128,12 @@ static void arm(Ernic *e, ErnicQp *qp)
     ErnicSendQueue *sq = &qp->sq;
 
     if (!qp->attr.timeout) {
-        sq->ack_due = ERNIC_NEVER;
+        ernic_sq_stop_timer(sq);
     } else if (qp->transport == ERNIC_RC &&
                ernic_qp_may(qp, ERNIC_MAY_PROC_SEND) &&
                sq->una_psn != sq->max_psn && sq->ack_due == ERNIC_NEVER &&
                sq->rnr_due == ERNIC_NEVER) {
-        sq->ack_due = ernic_qp_ack_deadline(e, qp);
-        ernic_qp_timer(e, qp);
+        ernic_completer_start_timer(e, qp, false);
     }
 }
 

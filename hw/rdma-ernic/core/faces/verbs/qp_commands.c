@@ -303,7 +303,7 @@ void ernic_qp_reset_context(Ernic *e, ErnicQp *qp)
     sq->wqe = wqe;
     sq->window_mask = window_mask;
     sq->blocked_on = ERNIC_BLOCKED_EMPTY;
-    sq->ack_due = ERNIC_NEVER;
+    ernic_sq_stop_timer(sq);
     sq->rnr_due = ERNIC_NEVER;
     sq->cwnd = ERNIC_CWND_INIT;
     memset(rq, 0, sizeof(*rq));
@@ -441,7 +441,7 @@ uint8_t ernic_qp_destroy(Ernic *e, uint32_t uctx, uint32_t qpn)
     if (qp->type == ERNIC_QPT_RWQ && ernic_rss_uses(e, qpn)) {
         return ERNIC_ERR_BUSY;
     }
-    ernic_ack_last(e, qp);
+    ernic_ack_last(e, qp, true);
     ernic_mcast_forget(e, qpn);
     ernic_flow_forget(e, qpn);
     refer(e, qp, -1);
@@ -657,7 +657,7 @@ uint8_t ernic_qp_modify(Ernic *e, uint32_t uctx, uint32_t qpn,
         return status;
     }
     if (!(ernic_qp_state_may(to) & ERNIC_MAY_PROC_RECV)) {
-        ernic_ack_last(e, qp);
+        ernic_ack_last(e, qp, to == ERNIC_QPS_RESET);
     }
     apply_values(qp, attr, mask);
     enter(e, qp, from, to, mask);
