@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What the engine asks of its environment, given by QEMU: guest memory, the
- * link, interrupts and a clock to wake by.
+ * The engine's environment in QEMU: guest memory, the link, interrupts, and a
+ * clock with a wake-up time.
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
@@ -16,14 +16,14 @@
 #include "pci/env.h"
 #include "pci/memory.h"
 #include "hw/rdma-ernic/trace.h"
-/* Elsewhere in other versions of QEMU. */
+/* The header's place depends on the version of QEMU. */
 #if __has_include("exec/icount.h")
 #include "exec/icount.h"
 #else
 #include "system/cpu-timers.h"
 #endif
 
-/* Devices are not memory: an access that would need the BQL is refused. */
+/* Only RAM: an access to a device would need the BQL and is refused. */
 #define DMA_ATTRS ((MemTxAttrs) { .memory = 1 })
 
 /* ---- entering ------------------------------------------------------------- */
@@ -40,9 +40,9 @@ uint64_t ernic_pci_enter(ErnicPci *d)
 }
 
 /*
- * With the timing model or under -icount nothing depends on when the main loop gets
- * its turn: work is a timer's, which under -icount runs at the instruction where
- * it is due, and messages go at once.
+ * With the timing model or under -icount, nothing may depend on when the main loop
+ * runs. Timers do the work, because -icount runs a timer at the instruction where it
+ * is due, and MSI-X messages are sent at once.
  */
 static bool in_virtual_time(const ErnicPci *d)
 {
@@ -78,7 +78,7 @@ void ernic_pci_guarded(ErnicPci *d, QEMUBHFunc *work)
     guard->engaged_in_io = engaged;
 }
 
-/* The ERNIC face has the last vector, its side stream the one before. */
+/* The ERNIC face uses the last vector, its side stream the last but one. */
 static uint64_t pg332_vectors(const ErnicPci *d, uint32_t risen)
 {
     uint32_t last = d->cfg.num_vectors - 1;
@@ -116,7 +116,7 @@ static void schedule_irqs(ErnicPci *d)
     }
 }
 
-/* As late as here, so that many calls arm the timer once. */
+/* Arms the timer here, once for all changes made with the lock held. */
 void ernic_pci_leave(ErnicPci *d)
 {
     uint64_t wake = MIN(d->wake, d->pg332.wake);
@@ -134,7 +134,7 @@ void ernic_pci_leave(ErnicPci *d)
     }
 }
 
-/* Neither face is always the first. */
+/* The faces take turns in running first. */
 void ernic_pci_engines_run(ErnicPci *d, uint64_t now)
 {
     d->pg332.first = !d->pg332.first;
@@ -165,10 +165,10 @@ static void env_work(void *opaque)
 /* ---- guest memory --------------------------------------------------------- */
 
 /*
- * Without the BQL an access must never become one of a device or a write to
- * ROM, for which the memory core would take it. The guest may change what is
- * where at any time: only what is mapped stays what it is. *@len is cut to what
- * can be had at once; NULL: not RAM.
+ * Without the BQL, an access must never reach a device or write to ROM, because
+ * the memory core would take the BQL for that. The guest may change the memory
+ * layout at any time; only a mapping keeps its meaning. Reduces *@len to what can
+ * be mapped at once. NULL: not RAM.
  */
 static void *env_map(ErnicPci *d, uint64_t addr, hwaddr *len, bool write)
 {
@@ -184,7 +184,7 @@ static void *env_map(ErnicPci *d, uint64_t addr, hwaddr *len, bool write)
     }
     map = address_space_map(as, addr, len, write, DMA_ATTRS);
     if (map && !memory_region_from_host(map, &offset)) {
-        /* It was RAM a moment ago: this is a buffer, and not to be written. */
+        /* No longer RAM: this is a bounce buffer, which is not written back. */
         address_space_unmap(as, map, *len, write, 0);
         map = NULL;
     }
@@ -203,7 +203,7 @@ static bool env_copy(ErnicPci *d, uint64_t addr, uint8_t *buf, uint64_t len,
     hwaddr n;
     void *map;
 
-    smp_mb();                   /* in the order of the calls */
+    smp_mb();                   /* keep accesses in the order of the calls */
     for (; len; addr += n, buf += n, len -= n) {
         n = len;
         map = env_map(d, addr, &n, write);
@@ -262,7 +262,7 @@ static uint64_t atomic_result(ErnicAtomicOp op, uint64_t old, uint64_t arg,
     return op == ERNIC_ATOMIC_WRITE || old == compare ? arg : old;
 }
 
-/* One operation for the guest's processors as well: on the host's memory. */
+/* Works on the host's memory, so that it is atomic for guest processors too. */
 static uint64_t atomic_on(uint64_t *word, ErnicAtomicOp op, uint64_t arg,
                           uint64_t compare)
 {
@@ -309,7 +309,7 @@ static bool env_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
 
 /* ---- link, interrupts, time ----------------------------------------------- */
 
-/* To the other face of the function: between the two there is no link. */
+/* Delivers to the other face of this function directly, without the link. */
 static bool to_face(Ernic *e, uint64_t now, const ErnicTrain *train)
 {
     if (!e || !ernic_expects(e, train)) {
@@ -326,8 +326,9 @@ static bool to_link(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
 }
 
 /*
- * Frames of software's are not the UDP link's, whose packets must not wait for a
- * netdev that is full: with both, such a frame is lost.
+ * Frames that software composed go to the netdev, also if RoCE uses the UDP link.
+ * Packets of the UDP link must not wait for a full netdev: with both links, a frame
+ * that the netdev does not take is lost.
  */
 static bool frame_to_netdev(ErnicPci *d, const ErnicTrain *train)
 {
@@ -354,8 +355,9 @@ static bool env_tx(void *env, const ErnicTrain *train)
 }
 
 /*
- * The socket of the UDP link keeps nothing back; frames beside it do not count,
- * as the packets of the UDP link do not wait for them.
+ * With the UDP link, all packets have departed, because its socket queues nothing.
+ * Frames in the netdev beside it do not count: packets of the UDP link do not wait
+ * for them.
  */
 static uint64_t departed(const ErnicPci *d, ErnicPciFace face)
 {
@@ -380,8 +382,8 @@ void ernic_pci_tx_ready(ErnicPci *d, uint64_t now)
 }
 
 /*
- * What neither face expects is dropped, and counted, by the one that alone has
- * the address, or else by one that is in use.
+ * A packet that neither face expects goes to the only face that has the address,
+ * or else to a face that is in use. That face drops and counts it.
  */
 void ernic_pci_rx(ErnicPci *d, uint64_t now, const ErnicTrain *train)
 {
@@ -404,7 +406,7 @@ void ernic_pci_irq(ErnicPci *d, uint16_t vector)
 {
     trace_ernic_pci_irq(ernic_pci_id(d), vector);
     qatomic_or(&d->irq_pending, 1ull << vector);
-    schedule_irqs(d);           /* unless leave() is first */
+    schedule_irqs(d);           /* ernic_pci_leave() may send it earlier */
 }
 
 static void env_irq(void *env, uint16_t vector)
@@ -440,7 +442,7 @@ static bool pg332_dma_write(void *env, uint64_t addr, const void *buf,
     return ernic_pci_shell_dma(env, addr, (void *)buf, len, true);
 }
 
-/* PG332 has no atomics: no key of it lets one pass. */
+/* Never called: PG332 has no atomics, and none of its keys permits one. */
 static bool pg332_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
                                uint64_t arg, uint64_t compare, uint64_t *old)
 {
@@ -461,13 +463,13 @@ static uint64_t pg332_tx_departed(void *env)
     return departed(env, ERNIC_PCI_PG332);
 }
 
-/* Apart from those of verbs, whose reset forgets what is pending. */
+/* Kept apart from irq_pending, which a reset of the verbs face clears. */
 static void pg332_irq(void *env, uint16_t vector)
 {
     ErnicPci *d = env;
 
     qatomic_or(&d->pg332.risen, 1u << vector);
-    schedule_irqs(d);           /* unless leave() is first */
+    schedule_irqs(d);           /* ernic_pci_leave() may send it earlier */
 }
 
 static void pg332_wake_at(void *env, uint64_t ns)
@@ -496,9 +498,9 @@ const ErnicEnvOps ernic_pci_pg332_env_ops = {
 /* ---- life ----------------------------------------------------------------- */
 
 /*
- * The device's work reaches RAM alone and so never itself: its bottom half needs
- * no guard against re-entrance, which with an iothread would refuse the register
- * accesses that happen at the same time. Interrupts do need one.
+ * The device's work accesses only RAM, never its own registers. Its bottom half
+ * therefore needs no re-entrancy guard; with an iothread, a guard would refuse
+ * concurrent register accesses. Interrupts do need one.
  */
 void ernic_pci_env_init(ErnicPci *d)
 {
@@ -536,7 +538,7 @@ void ernic_pci_drain(ErnicPci *d)
     send_irqs(d);
 }
 
-/* Nothing enters any more: running is false, sockets are closed. */
+/* No work arrives any more: running is false, and the sockets are closed. */
 void ernic_pci_env_fini(ErnicPci *d)
 {
     timer_del(&d->timer);

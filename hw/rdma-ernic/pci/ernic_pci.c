@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The PCI function: identity, capabilities, BARs, properties, and the device's
- * life from realize over reset, power, stop and go of the machine, to unplug.
+ * lifecycle: realize, reset, power states, stop and start of the machine, unplug.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -24,7 +24,7 @@
 #include "pci/statistics.h"
 #include "pci/timing.h"
 #include "hw/rdma-ernic/trace.h"
-/* QEMU 11 has moved them. */
+/* QEMU 11 moved these headers. */
 #if __has_include("hw/core/qdev-properties.h")
 #include "hw/core/qdev-properties.h"
 #include "hw/core/qdev-properties-system.h"
@@ -38,7 +38,7 @@
 #define MSIX_BAR_SIZE       0x1000
 QEMU_BUILD_BUG_ON(ERNIC_MAX_VECTORS * PCI_MSIX_ENTRY_SIZE > 0x800);
 
-/* By shell.reconic: where in which BAR table and pending bits are. */
+/* BAR and offsets of the MSI-X table and pending bits, by shell.reconic. */
 static const struct {
     uint8_t bar;
     uint32_t table, pba;
@@ -49,7 +49,7 @@ static const struct {
 
 /* ---- limits --------------------------------------------------------------- */
 
-/* One row per property that is a number in the engine's configuration. */
+/* One row for each property that sets a number of the engine's configuration. */
 static const struct {
     const char *name;
     size_t field;
@@ -57,7 +57,7 @@ static const struct {
 } limits[] = {
 #define LIMIT(name, field, min, max) \
     { name, offsetof(ErnicConfig, field), min, max }
-    /* Number 0 of each is never used; 0 and 1 of the queue pairs are special. */
+    /* Number 0 is never used; queue pairs 0 and 1 are special. */
     LIMIT("max-qp", max_qp, 3, ERNIC_LIM_QP),
     LIMIT("max-cq", max_cq, 2, ERNIC_LIM_CQ),
     LIMIT("max-srq", max_srq, 2, ERNIC_LIM_SRQ),
@@ -93,12 +93,12 @@ static bool check_limits(ErnicPci *d, Error **errp)
         return false;
     }
     d->cfg.mtu = ctz32(d->mtu) - 7;
-    /* The netdev is the main loop's. */
+    /* Raw queue pairs use the netdev, which belongs to the main loop. */
     d->cfg.raw = !d->iothread;
     return true;
 }
 
-/* ---- the virtual machine stops and goes, so does power -------------------- */
+/* ---- stop and start of the machine, power states -------------------------- */
 
 bool ernic_pci_powered(const ErnicPci *d)
 {
@@ -141,8 +141,8 @@ static void vm_state_changed(void *opaque, bool running, RunState state)
 }
 
 /*
- * In D3hot the function reaches no memory, raises no interrupt and hears no
- * packet; its state stays. What was rung before is done before.
+ * In D3hot the function accesses no memory, raises no interrupt and receives no
+ * packet; it keeps its state. Doorbells rung before are processed first.
  */
 static void update_power(ErnicPci *d)
 {
@@ -202,7 +202,7 @@ static bool add_capabilities(ErnicPci *d, Error **errp)
     return true;
 }
 
-/* MSI-X, and memory of the card in the upper half of a BAR that is twice as big. */
+/* MSI-X. With card memory, the BAR is twice that size; the upper half maps it. */
 static void init_msix_bar(ErnicPci *d)
 {
     uint64_t card = d->shell.card_size;
@@ -300,9 +300,9 @@ static void ernic_pci_exit(PCIDevice *pci)
 }
 
 /*
- * All of a reset happens in the first of its phases: nothing leaves the device
- * here, and INTx is lowered by the bus. It ends in D0, which shows at
- * the next write to configuration space; until then no BAR is mapped.
+ * The whole reset happens in the enter phase: it has no effect outside the device,
+ * and the bus lowers INTx. The function is in D0 afterwards. update_power() notices
+ * at the next write to configuration space; until then no BAR is mapped.
  */
 static void ernic_pci_reset_enter(Object *obj, ResetType type)
 {

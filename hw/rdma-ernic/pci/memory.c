@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The device's own memory: RAM behind the doorbell pages of BAR 2, which the
- * engine reaches by addresses of its own, whatever the BAR is set to.
+ * Device memory: RAM that follows the doorbell pages in the register BAR. The
+ * engine has its own addresses for it, independent of the BAR's address.
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
@@ -13,11 +13,11 @@
 #include "pci/memory.h"
 #include "hw/rdma-ernic/trace.h"
 
-/* What guests map it in. */
+/* Guests map device memory in pages of this size. */
 #define MEM_PAGE    (4 * KiB)
 #define MEM_MAX     (1 * GiB)
 
-/* Right behind the other parts of the BAR, which stays small enough to hot-plug. */
+/* Follows the other parts of the BAR directly: a small BAR can be hot-plugged. */
 uint64_t ernic_pci_mem_offset(const ErnicPci *d)
 {
     return d->mem_size ? ernic_pci_regs_size(d) : 0;
@@ -36,7 +36,7 @@ bool ernic_pci_mem_open(ErnicPci *d, Error **errp)
                                   d->mem_size, errp);
 }
 
-/* Into the BAR, which exists. */
+/* Adds device memory to the BAR, which must be initialized. */
 void ernic_pci_mem_start(ErnicPci *d)
 {
     if (d->mem_size) {
@@ -45,9 +45,9 @@ void ernic_pci_mem_start(ErnicPci *d)
 }
 
 /*
- * The BAR, if this identity has one, would keep the device alive by it; its
- * block is free when RCU is, and the name of that has to be before: another
- * device may come to this slot at once.
+ * As a subregion of the BAR, if this identity has one, the memory would keep the
+ * device alive. Its RAM block is freed after an RCU grace period, but its name has
+ * to be free at once: another device may be plugged into this slot.
  */
 void ernic_pci_mem_close(ErnicPci *d)
 {
@@ -59,7 +59,7 @@ void ernic_pci_mem_close(ErnicPci *d)
     }
 }
 
-/* NULL: not all of it is there. */
+/* The host address; NULL if the range exceeds device memory. */
 static uint8_t *mem_at(ErnicPci *d, uint64_t addr, uint64_t len)
 {
     uint64_t off = addr - ERNIC_ADDR_MEMORY;
@@ -79,7 +79,7 @@ bool ernic_pci_mem_rw(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
     if (!at) {
         return false;
     }
-    smp_mb();                   /* in the order of the calls */
+    smp_mb();                   /* keep accesses in the order of the calls */
     if (write) {
         memcpy(at, buf, len);
         memory_region_set_dirty(&d->mem, addr - ERNIC_ADDR_MEMORY, len);

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Migrated state: the PCI function, the control page, and the engine's own
- * description of itself (core/state/state.c). The sockets of the links belong to the
- * destination; their content is lost as on any network.
+ * Migrated state: the PCI function, the control page, and each engine as a buffer
+ * in its own format (core/state/state.c). The destination opens its own sockets;
+ * packets in the source's sockets are lost, as on any network.
  */
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
@@ -58,7 +58,7 @@ static int state_pre_save(void *opaque)
     return 0;
 }
 
-/* The other end is not trusted: neither a counter nor a byte of the engine. */
+/* The source is not trusted: all indices and the engine's state are checked. */
 static bool verbs_ok(const ErnicVerbs *v)
 {
     return v->error < ERNIC_DEVERR_COUNT &&
@@ -89,7 +89,7 @@ static int state_post_load(void *opaque, int version)
     trace_ernic_pci_load(ernic_pci_id(d), d->state_len, ok);
     state_post_save(d);
     if (ok) {
-        d->net.link_moved = true;       /* it may: this is another link */
+        d->net.link_moved = true;       /* the destination's link may differ */
         qemu_bh_schedule(d->irq_bh);
     } else {
         ernic_pci_pg332_reset(d, now);
@@ -97,8 +97,8 @@ static int state_post_load(void *opaque, int version)
     }
     ernic_pci_leave(d);
     if (!ok) {
-        error_report("ernic: the state that arrived is not a valid one of a"
-                     " device with these properties: %s", g_strchomp(why->str));
+        error_report("ernic: the incoming state is not valid for a device with"
+                     " these properties: %s", g_strchomp(why->str));
         return -EINVAL;
     }
     return 0;
@@ -189,7 +189,7 @@ static bool has_shell(void *opaque)
     return d->shell.reconic;
 }
 
-/* Memory of the card migrates as any RAM does. */
+/* Card memory is not in here: it migrates like any RAM. */
 static const VMStateDescription shell_vmstate = {
     .name = "ernic/shell",
     .version_id = 1,

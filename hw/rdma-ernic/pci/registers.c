@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Registers as tables: which accesses are well-formed, and what they do.
+ * Register tables: check the form of an access and execute it.
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
@@ -10,7 +10,10 @@
 #include "pci/registers.h"
 #include "hw/rdma-ernic/trace.h"
 
-/* The row of a well-formed access; *shift: bits of it below the access. */
+/*
+ * The row of an access; NULL if the access is not well-formed. *@shift: position of
+ * the access in the register, in bits.
+ */
 static const ErnicReg *reg_at(const ErnicRegBlock *b, uint64_t off,
                               unsigned size, unsigned *shift)
 {
@@ -86,7 +89,7 @@ uint64_t ernic_regs_read(ErnicPci *d, const ErnicRegBlock *b, uint64_t off,
     return value;
 }
 
-/* Set-up registers: nothing reads them before they are locked. */
+/* A plain store: the device uses set-up registers only after they are locked. */
 static void set_field(const ErnicRegBlock *b, const ErnicReg *reg,
                       unsigned shift, unsigned size, uint64_t value)
 {

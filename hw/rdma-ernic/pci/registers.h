@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Registers as tables: one row each, from which reads, writes and traces come.
+ * Register tables: one row for each register defines its reads, writes and traces.
  */
 #ifndef ERNIC_MMIO_H
 #define ERNIC_MMIO_H
@@ -13,8 +13,8 @@ typedef struct ErnicReg {
     const char *name;           /* NULL: no register, or an upper half */
     uint8_t size;               /* 4 or 8 */
     uint8_t field_size;         /* 0: no field */
-    bool setup;                 /* the field is written, unless locked */
-    bool any_time;              /* the field is written */
+    bool setup;                 /* writable while the block is not locked */
+    bool any_time;              /* always writable */
     uint16_t field;
     uint32_t constant;
     uint64_t (*read)(ErnicPci *d);
@@ -28,20 +28,20 @@ typedef struct ErnicRegBlock {
     const ErnicReg *reg;        /* one row for every 4 bytes */
     uint32_t num;
     void *fields;
-    bool locked;                /* set-up registers are not written */
+    bool locked;                /* set-up registers are read-only */
 } ErnicRegBlock;
 
-/* Accesses of a wrong form read 0 and write nothing. */
+/* A malformed access reads 0 or writes nothing; it is reported as a guest error. */
 uint64_t ernic_regs_read(ErnicPci *d, const ErnicRegBlock *b, uint64_t off,
                          unsigned size);
 void ernic_regs_write(ErnicPci *d, const ErnicRegBlock *b, uint64_t off,
                       unsigned size, uint64_t value);
 
-/* Accesses that do nothing, told in traces and in QEMU's log. */
+/* Report an access without effect: a trace event, and QEMU's log of guest errors. */
 void ernic_guest_bad_read(ErnicPci *d, uint64_t off, unsigned size);
 void ernic_guest_bad_write(ErnicPci *d, uint64_t off, unsigned size,
                            uint64_t value);
-/* @what is not in use, or @value not in its range. */
+/* The same for a write to @what that is disabled, or with @value out of range. */
 void ernic_guest_not_enabled(ErnicPci *d, const char *what, uint64_t value);
 
 #endif /* ERNIC_MMIO_H */

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The property "statistics": every counter of the device by its name, for
- * qom-get of QMP and HMP. The names are those of the lists that count, all of
- * them spelt with _.
+ * The property "statistics": every counter of the device by name, for qom-get in
+ * QMP and HMP. The names come from the lists that define the counters, with "_" in
+ * place of "-" and blanks.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -13,23 +13,23 @@
 #include "pci/env.h"
 #include "pci/statistics.h"
 
-/* Of an engine; all 0 of one that is not there. */
+/* Counters of one engine; all 0 if the engine does not exist. */
 typedef struct Face {
     ErnicStats stats;
     ErnicTimingCount timing;
     bool timed;                 /* the timing model is on */
 } Face;
 
-/* Everything at one moment. */
+/* All counters, copied with the lock held once. */
 typedef struct Snapshot {
     Face engine, pg332;
-    ErnicUdpStats udp;          /* 0 without that link */
+    ErnicUdpStats udp;          /* all 0 without the UDP link */
     ErnicEth eth;
 } Snapshot;
 
 typedef struct Counter {
     const char *name;
-    size_t off;                 /* of a uint64_t */
+    size_t off;                 /* of a uint64_t in its structure */
 } Counter;
 
 static const Counter engine_counters[] = {
@@ -110,7 +110,7 @@ static const char *udp_drop_name(uint32_t i)
     return ernic_udp_drop_name(i);
 }
 
-/* A structure of counters that are numbered from @first on. */
+/* Visits the elements @first to @end - 1 of @value as a structure of counters. */
 static bool visit_numbered(Visitor *v, const char *name, uint64_t *value,
                            uint32_t first, uint32_t end,
                            const char *(*name_of)(uint32_t), Error **errp)
@@ -130,7 +130,7 @@ static bool visit_numbered(Visitor *v, const char *name, uint64_t *value,
     return ok;
 }
 
-/* A structure of @num structures, of the counters @c each, @size bytes apart. */
+/* Visits @num records of @size bytes, each with the counters @c, as a structure. */
 static bool visit_records(Visitor *v, const char *name,
                           const char *const *names, size_t num,
                           const Counter *c, size_t num_counters,
@@ -178,7 +178,7 @@ static bool visit_timing(Visitor *v, const Face *face, Error **errp)
     return ok;
 }
 
-/* Number 0 of drops and faults is none at all. */
+/* Starts at 1: number 0 means "no drop" and "no fault". */
 static bool visit_engine(Visitor *v, Face *face, Error **errp)
 {
     ErnicStats *stats = &face->stats;

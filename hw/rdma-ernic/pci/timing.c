@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The timing model as properties: which profile, out of the binary or out of a
- * file; and where to tell what it does.
+ * The properties of the timing model: a built-in profile or one from a file, and
+ * the file of the trace.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -13,10 +13,10 @@
 #include "pci/timing.h"
 #include "hw/rdma-ernic/trace.h"
 
-/* What a device with and without PG332's registers is like. */
+/* Profiles for a device without and with PG332's registers. */
 #define DEFAULT_PROFILE     "generic-100g"
 #define DEFAULT_PG332       "ernic-200mhz-100g"
-/* A file that is longer is none of ours. */
+/* Longer files are refused. */
 #define MAX_FILE            65536
 
 static const char *find_profile(void *opaque, const char *name)
@@ -31,7 +31,7 @@ static const char *find_profile(void *opaque, const char *name)
     return NULL;
 }
 
-/* The caller frees it; NULL: *errp says why. */
+/* Returns the text, which the caller frees; NULL with *@errp set on failure. */
 static char *read_profile(const char *path, Error **errp)
 {
     g_autofree char *text = NULL;
@@ -61,7 +61,7 @@ static void warn(const char *what)
     warn_report("timing-trace: %s", what);
 }
 
-/* A part of the trace for each engine. */
+/* Opens one trace for each engine, all in the same file. */
 static bool open_trace(ErnicPci *d, Error **errp)
 {
     static const char *const faces[ARRAY_SIZE(d->trace)] = { "", " (PG332)" };
@@ -137,7 +137,7 @@ bool ernic_pci_timing_open(ErnicPci *d, Error **errp)
         return false;
     }
     if (d->net.wire && !d->roce_udp) {
-        p->wire_flight = 0;     /* the wire's own counts */
+        p->wire_flight = 0;     /* the wire applies its own delay */
     }
     trace_ernic_pci_timing(ernic_pci_id(d), name, ernic_profile_hash(p));
     d->profile = p;
