@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The Ethernet face: registers, a ring each way, the receive filter and the
- * checksums. Frames pass through one buffer on the stack of the bottom half.
+ * The Ethernet face: registers, a transmit and a receive ring, the receive filter
+ * and checksums. A frame to send is gathered on the stack of the bottom half.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -15,7 +15,7 @@
 #include "pci/registers.h"
 #include "hw/rdma-ernic/trace.h"
 
-/* Frames in one run of the bottom half. */
+/* Frames sent per run of the bottom half. */
 #define TX_BUDGET       64
 #define DESC            16
 QEMU_BUILD_BUG_ON(sizeof(struct ernic_eth_txd) != DESC);
@@ -31,7 +31,7 @@ static uint64_t slot(uint64_t ring, uint32_t index, uint32_t shift)
     return ring + (uint64_t)(index & ((1u << shift) - 1)) * DESC;
 }
 
-/* ---- telling the driver --------------------------------------------------- */
+/* ---- reports to the driver ------------------------------------------------ */
 
 static void interrupt(ErnicPci *d)
 {
@@ -42,7 +42,7 @@ static void interrupt(ErnicPci *d)
     }
 }
 
-/* The interrupts that were asked for and are due. */
+/* Raises the interrupt if an armed ring has moved past its arm index. */
 static void raise_armed(ErnicPci *d)
 {
     ErnicEth *eth = eth_of(d);
@@ -56,7 +56,7 @@ static void raise_armed(ErnicPci *d)
     }
 }
 
-/* Counters in memory first. */
+/* Writes the consumer indices to memory, then raises due interrupts. */
 static void tell(ErnicPci *d)
 {
     ErnicEth *eth = eth_of(d);
@@ -76,7 +76,7 @@ void ernic_pci_eth_link_changed(ErnicPci *d)
     }
 }
 
-/* ---- out ------------------------------------------------------------------ */
+/* ---- transmit ------------------------------------------------------------- */
 
 void ernic_pci_eth_kick(ErnicPci *d)
 {
@@ -97,8 +97,9 @@ static void eth_sent(NetClientState *nc, ssize_t len)
 }
 
 /*
- * The checksum that the descriptor asks for; false: it lies outside. What is at
- * its place already counts: software puts the sum of the pseudo header there.
+ * Inserts the checksum that the descriptor requests; false if its range is outside
+ * the frame. The checksum field is part of the sum: software has put the sum of the
+ * pseudo header there.
  */
 static bool checksum(uint8_t *frame, uint32_t len,
                      const struct ernic_eth_txd *desc)
@@ -114,7 +115,10 @@ static bool checksum(uint8_t *frame, uint32_t len,
     return true;
 }
 
-/* How long the frame is that begins at tx_ci; 0: not all of it is there. */
+/*
+ * Copies the frame at tx_ci and returns its length; *@ci: the index after it, or
+ * tx_ci if the frame is incomplete. Clears *@ok if the frame cannot be sent.
+ */
 static uint32_t gather(ErnicPci *d, uint8_t *frame, uint32_t *ci, bool *ok)
 {
     ErnicEth *eth = eth_of(d);
@@ -140,7 +144,7 @@ static uint32_t gather(ErnicPci *d, uint8_t *frame, uint32_t *ci, bool *ok)
             return len;
         }
     }
-    /* The ring holds no end: a frame that fills it can never have one. */
+    /* A full ring without the end of a frame: the end has no place to follow. */
     if (eth->tx_pi - eth->tx_ci == 1u << eth->tx_shift) {
         *ok = false;
         return len;
@@ -205,7 +209,7 @@ static void eth_tx_timer(void *opaque)
     ernic_pci_guarded(opaque, eth_tx_bh);
 }
 
-/* ---- in ------------------------------------------------------------------- */
+/* ---- receive -------------------------------------------------------------- */
 
 static bool wanted(const ErnicEth *eth, const uint8_t *frame)
 {
@@ -231,7 +235,7 @@ static uint16_t sum_of(const uint8_t *p, uint32_t len)
     return net_checksum_finish(net_checksum_add(len, (uint8_t *)p));
 }
 
-/* Is it IPv4 or IPv6 without extensions, TCP or UDP, and right? */
+/* True for TCP or UDP in IPv4 or IPv6 without options if all checksums are right. */
 static bool checksum_right(const uint8_t *frame, uint32_t len)
 {
     const uint8_t *ip = frame + ETH_HLEN, *l4;
@@ -266,7 +270,10 @@ static bool checksum_right(const uint8_t *frame, uint32_t len)
     return net_checksum_finish(sum) == 0;
 }
 
-/* Into as many buffers as it takes; nothing is told before all is there. */
+/*
+ * Writes the frame to as many buffers as it needs. rx_ci moves only when the whole
+ * frame is in memory; false: the frame is lost and its buffers stay available.
+ */
 static bool scatter(ErnicPci *d, const uint8_t *frame, uint32_t len)
 {
     ErnicEth *eth = eth_of(d);
@@ -333,7 +340,7 @@ static bool ring_ok(uint64_t addr, uint32_t shift)
            addr <= UINT64_MAX - ((uint64_t)DESC << shift);
 }
 
-/* A direction that starts does so with empty rings. */
+/* Enabling a direction empties its ring. */
 static void write_ctrl(ErnicPci *d, uint64_t value)
 {
     ErnicEth *eth = eth_of(d);
@@ -450,7 +457,7 @@ ErnicRegBlock ernic_pci_eth_block(ErnicPci *d)
 
 /* ---- life ----------------------------------------------------------------- */
 
-/* The address in the monitor's "info network". */
+/* Updates the address in the monitor's "info network". */
 void ernic_pci_eth_show_mac(ErnicPci *d)
 {
     uint8_t mac[6];
@@ -487,7 +494,7 @@ void ernic_pci_eth_fini(ErnicPci *d)
     d->net.bh = NULL;
 }
 
-/* What arrives by migration; the backend has no frame of ours. */
+/* Checks migrated state. Nothing is pending in the destination's backend. */
 bool ernic_pci_eth_valid(ErnicPci *d)
 {
     ErnicEth *eth = eth_of(d);

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * State of the Ethernet face and of the QEMU NIC behind it. Both belong to the
- * main loop and to the BQL, also where the engine has an iothread.
+ * State of the Ethernet face and of its QEMU NIC. Both are used by the main loop
+ * with the BQL held, also if the engine runs in an iothread.
  */
 #ifndef ERNIC_ETH_H
 #define ERNIC_ETH_H
@@ -14,7 +14,7 @@
 
 typedef struct ErnicPci ErnicPci;
 
-/* As struct ernic_eth_regs, in host byte order. */
+/* The registers of struct ernic_eth_regs, in host byte order. */
 typedef struct ErnicEth {
     uint32_t ctrl;
     uint32_t mac_lo, mac_hi;
@@ -24,7 +24,7 @@ typedef struct ErnicEth {
     uint32_t tx_pi, tx_ci, rx_pi, rx_ci;
     uint32_t tx_arm, rx_arm;
     bool tx_armed, rx_armed;
-    bool tx_wait;               /* the backend has yet to take a frame */
+    bool tx_wait;               /* the backend has not taken the last frame yet */
     uint64_t tx_packets, tx_bytes, tx_errors;
     uint64_t rx_packets, rx_bytes, rx_no_buffer, rx_errors;
 } ErnicEth;
@@ -32,15 +32,15 @@ typedef struct ErnicEth {
 typedef struct ErnicNetdev {
     NICConf conf;
     NICState *nic;
-    ErnicWire *wire;            /* property: in place of a netdev */
-    NetClientState *port;       /* of the wire */
+    ErnicWire *wire;            /* property "wire", in place of a netdev */
+    NetClientState *port;       /* the device's port of the wire */
     QEMUBH *bh;                 /* transmission of the Ethernet face */
-    QEMUTimer kick;             /* in place of bh: ernic_pci_schedule() */
-    uint32_t pending;           /* RoCE frames the backend has yet to take */
-    bool blocked;               /* the engine waits for that */
-    bool sending;               /* in the backend's hands */
+    QEMUTimer kick;             /* runs in place of bh: ernic_pci_schedule() */
+    uint32_t pending;           /* RoCE frames the backend has not taken yet */
+    bool blocked;               /* the engine waits for @pending to fall */
+    bool sending;               /* a call into the backend is in progress */
     bool rx_full;               /* frames wait for room in the engine */
-    bool link_moved;            /* the guest does not know yet */
+    bool link_moved;            /* link change not reported to the guest yet */
     ErnicEth eth;
     uint64_t train;             /* serial of the train that was taken last, */
     uint8_t sender;             /* and whose it is: ErnicPciFace */

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The ERNIC face: the registers of PG332, in front of an engine of
- * its own beside that of the verbs face. Both use the same link; a packet goes
- * to the one whose address and queue pair it names.
+ * The ERNIC face: the registers of PG332. The face has its own engine next to that
+ * of the verbs face. Both use the same link; a packet goes to the engine that has
+ * its destination address and queue pair.
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
@@ -19,7 +19,7 @@
 #include "hw/rdma-ernic/trace.h"
 
 #define DEFAULT_QPS 32
-/* Violations told as warnings: a guest that resets the device begins anew. */
+/* Limit of warnings of violations; a reset by the guest does not renew it. */
 #define MAX_WARNINGS 1000
 
 static const char *const strict_modes[ERNIC_STRICT_MODES] = {
@@ -59,7 +59,7 @@ static void bar_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
     ernic_pci_pg332_intx(d);
 }
 
-/* Registers are words; wider accesses arrive as two of them. */
+/* Registers have 32 bits; QEMU splits a 64-bit access in two. */
 static const MemoryRegionOps bar_ops = {
     .read = bar_read,
     .write = bar_write,
@@ -91,13 +91,13 @@ void ernic_pci_pg332_reset(ErnicPci *d, uint64_t now)
         ernic_pci_udp_forget(d, ERNIC_PCI_PG332);
         ernic_reset(d->pg332.engine);
         ernic_pci_pg332_link(d, now);
-        qemu_bh_schedule(d->irq_bh);    /* the line falls */
+        qemu_bh_schedule(d->irq_bh);    /* lowers INTx */
     }
 }
 
 /* ---- interrupt ------------------------------------------------------------ */
 
-/* RecoNIC's function has no pin. In D3hot nothing is asserted. */
+/* RecoNIC's function has no INTx. A function in D3hot asserts no interrupt. */
 void ernic_pci_pg332_intx(ErnicPci *d)
 {
     PCIDevice *pci = PCI_DEVICE(d);
@@ -106,7 +106,7 @@ void ernic_pci_pg332_intx(ErnicPci *d)
     if (!d->pg332.engine || !pci_get_byte(pci->config + PCI_INTERRUPT_PIN)) {
         return;
     }
-    qemu_mutex_lock(&d->lock);          /* leave() sends interrupts itself */
+    qemu_mutex_lock(&d->lock);          /* ernic_pci_leave() would recurse */
     level = ernic_irq_level(d->pg332.engine);
     qemu_mutex_unlock(&d->lock);
     pci_set_irq(pci, level && !msix_enabled(pci) && ernic_pci_powered(d));
@@ -187,7 +187,7 @@ void ernic_pci_pg332_class_init(ObjectClass *oc)
 
 /* ---- life ----------------------------------------------------------------- */
 
-/* What verbs alone has is there once, for the engine's tables are not empty. */
+/* Objects that only the verbs face uses get size 1: no table may be empty. */
 static void configure(ErnicPci *d, unsigned version, unsigned strict)
 {
     d->pg332.cfg = (ErnicConfig) {
@@ -200,7 +200,7 @@ static void configure(ErnicPci *d, unsigned version, unsigned strict)
     };
 }
 
-/* Without the face: is there nothing that would be about it? */
+/* Without ernic-version, refuses the properties that need it. */
 static bool needs_no_version(const ErnicPci *d, Error **errp)
 {
     if (d->pg332.num_qp || d->pg332.strict) {
@@ -252,7 +252,7 @@ bool ernic_pci_pg332_open(ErnicPci *d, Error **errp)
     if (!d->shell.reconic) {
         pci_config_set_interrupt_pin(PCI_DEVICE(d)->config, 1);
     }
-    /* The side stream is behind the window, which RecoNIC leaves unconnected. */
+    /* The side stream follows the register window. RecoNIC does not connect it. */
     memory_region_init_io(&d->pg332.bar, OBJECT(d), &bar_ops, d, "ernic-pg332",
                           versions[v].window * (d->shell.reconic ? 1 : 2));
     return true;

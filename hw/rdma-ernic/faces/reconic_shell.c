@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What is around the ERNIC face on a card: memory of the card, and (shell=reconic)
- * the identity, registers and address windows of RecoNIC's shell, of which only
- * what software of RecoNIC touches is there (docs/ernic-face.md).
+ * The environment of the ERNIC face on a card: card memory and, with shell=reconic,
+ * the identity, registers and address windows of RecoNIC's shell. Only the parts
+ * that RecoNIC's software uses are implemented (docs/ernic-face.md).
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -19,15 +19,15 @@
 #define MIN_CARD            (1 * MiB)
 #define MAX_CARD            (4 * GiB)
 
-/* Resets of the shell that mean the ERNIC: RecoNIC's, and that of 4.2's users. */
+/* Reset bits of the shell for the ERNIC: RecoNIC's, and the one used with 4.2. */
 #define RESET_RDMA          (BIT(1) | BIT(12))
-/* Each thing that can be reset is ready at once: QDMA, RDMA, ports, adapters. */
+/* Every reset is done at once: QDMA, RDMA, ports and adapters read as ready. */
 #define RESET_DONE          0x3333
 #define CMAC_RX_LINK        0x3
 
-/* An entry of the window table, by words (PG302). */
+/* The window table; the words of an entry (PG302). */
 #define WINDOWS             8
-#define WINDOW_SHIFT        37          /* of 40 bits the upper three choose */
+#define WINDOW_SHIFT        37          /* address bits 39:37 select the window */
 enum { WIN_LOW, WIN_HIGH, WIN_PASID, WIN_FUNCTION, WIN_CONTROL, WIN_WORDS = 6 };
 #define WIN_READ            BIT(31)
 #define WIN_WRITE           BIT(30)
@@ -56,13 +56,13 @@ static void write_shell_reset(ErnicPci *d, uint64_t now, uint32_t value)
     }
 }
 
-/* Groups of words in BAR 2, by offset; those that are stored come one after another. */
+/* A group of words in BAR 2. ErnicShell.regs holds the stored groups in table order. */
 typedef struct ShellReg {
     const char *name;
     uint32_t at, words;
-    uint32_t slots, stride;             /* such groups; 0: one */
+    uint32_t slots, stride;             /* number of such groups (0: 1), bytes apart */
     bool stored;
-    uint32_t constant;                  /* what is read otherwise */
+    uint32_t constant;                  /* value if neither stored nor read() */
     uint32_t (*read)(ErnicPci *d);
     void (*write)(ErnicPci *d, uint64_t now, uint32_t value);
 } ShellReg;
@@ -90,7 +90,7 @@ static const ShellReg shell_regs[] = {
     { "cmac-fec-mode", 0x907c, 1, 2, 0x4000, true },
 };
 
-/* The row of a word of BAR 2; *index: its place among those stored. */
+/* The row of a word of BAR 2; *@index: its place in ErnicShell.regs if stored. */
 static const ShellReg *find_reg(uint64_t off, uint32_t *index)
 {
     uint32_t before = 0, slot, word;
@@ -157,7 +157,7 @@ static const MemoryRegionOps shell_ops = {
     .impl = { .min_access_size = 4, .max_access_size = 4 },
 };
 
-/* The QDMA: no block of it is there, which its driver finds out and says. */
+/* The QDMA is absent: it reads as 0, which its driver detects and reports. */
 static uint64_t qdma_read(void *opaque, hwaddr off, unsigned size)
 {
     return 0;
@@ -192,7 +192,7 @@ static bool card_access(ErnicPci *d, uint64_t addr, uint8_t *buf, uint64_t len,
         return false;
     }
     card = (uint8_t *)memory_region_get_ram_ptr(&d->shell.card) + at;
-    smp_mb();                   /* in the order of the calls */
+    smp_mb();                   /* keep accesses in the order of the calls */
     memcpy(write ? card : buf, write ? buf : card, len);
     if (write && len) {
         memory_region_set_dirty(&d->shell.card, at, len);
@@ -200,7 +200,7 @@ static bool card_access(ErnicPci *d, uint64_t addr, uint8_t *buf, uint64_t len,
     return true;
 }
 
-/* Where the bus has @addr; *@len is cut to what the window has of it. */
+/* Translates @addr to a bus address; reduces *@len to the end of the window. */
 static bool window(ErnicPci *d, uint64_t addr, uint64_t *bus, uint64_t *len,
                    bool write)
 {
@@ -283,7 +283,7 @@ void ernic_pci_shell_close(ErnicPci *d)
 
 void ernic_pci_shell_add_bars(ErnicPci *d)
 {
-    /* ERNIC in BAR 2, and the size of that, by enum pg332_version. */
+    /* Offset of the ERNIC in BAR 2, and size of that BAR, by enum pg332_version. */
     static const struct {
         uint32_t at, size;
     } map[PG332_VERSIONS] = {

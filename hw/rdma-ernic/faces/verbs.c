@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The verbs face as registers: the control page, which is one table, the
- * command ring behind it, and the doorbell pages. docs/verbs-face.md is its
- * description. No handler of a register access does work: it marks and kicks.
+ * The registers of the verbs face (docs/verbs-face.md): the control page, which is
+ * one table, the command ring, and the doorbell pages. Register handlers only record
+ * the access and kick the bottom half, which does the work.
  */
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
@@ -16,15 +16,18 @@
 #include "hw/rdma-ernic/trace.h"
 
 #define DB_SHIFT        12
-#define DB_OFFSET       0x1000          /* behind the control page */
+#define DB_OFFSET       0x1000          /* after the control page */
 #define RING_ENTRY      sizeof(struct ernic_cmd)
-/* Commands in one run of the bottom half; as many as there are, whatever is due. */
+/*
+ * Commands executed per run of the bottom half; no limit, and without waiting for
+ * the timing model: drains the ring.
+ */
 #define CMD_BUDGET      16
 #define CMD_ALL         UINT32_MAX
 
 QEMU_BUILD_BUG_ON(sizeof(struct ernic_rsp) != RING_ENTRY);
 
-/* Loopback and a socket know no cable. */
+/* The UDP link and loopback are always up; a netdev has a link state. */
 bool ernic_pci_link(const ErnicPci *d)
 {
     return d->udp || ernic_pci_netdev_link(d);
@@ -58,7 +61,7 @@ void ernic_pci_verbs_reset(ErnicPci *d, uint64_t now)
     ernic_pci_udp_reset(d);
     ernic_pci_netdev_reset(d);
     ernic_reset(d->engine);
-    /* What the link held back of the other face may go. */
+    /* The link may be free now for packets of the ERNIC face that it held back. */
     if (d->pg332.engine) {
         ernic_tx_ready(d->pg332.engine, now);
     }
@@ -69,14 +72,14 @@ void ernic_pci_verbs_reset(ErnicPci *d, uint64_t now)
 static void fatal(ErnicPci *d, uint32_t error)
 {
     trace_ernic_guest_fatal(ernic_pci_id(d), error);
-    ernic_pci_guest_error(d, "the rings of commands are not in memory");
+    ernic_pci_guest_error(d, "DMA to a command or response ring failed");
     qatomic_set(&d->verbs.fatal, true);
     d->verbs.error = error;
     drop_doorbells(d);
     ernic_pci_irq(d, 0);
 }
 
-/* False: a ring did not answer. */
+/* Executes the next command; false: DMA to a ring failed. */
 static bool command(ErnicPci *d, uint64_t now)
 {
     ErnicVerbs *v = &d->verbs;
@@ -89,9 +92,9 @@ static bool command(ErnicPci *d, uint64_t now)
         return false;
     }
     /*
-     * Whether what a queue holds fits its new ring is asked when the requests
-     * rung before have had their turn. Not by a processor that came across the
-     * command: the links are not its business.
+     * RESIZE_CQ checks that the CQ's entries fit the new ring, so requests whose
+     * doorbells were rung before the command have to run first. A vCPU that drains
+     * the ring must not do that: it must not use the links.
      */
     if (cmd.opcode == ERNIC_CMD_CQ_RESIZE &&
         qemu_get_current_aio_context() == d->ctx) {
@@ -99,7 +102,7 @@ static bool command(ErnicPci *d, uint64_t now)
     }
     ernic_cmd(d->engine, now, &cmd, &rsp);
     rsp.phase = !(v->cmd_ci >> v->ring_shift & 1);
-    /* The phase byte says that the rest is there: last. */
+    /* The phase byte marks the response as valid: its word is written last. */
     if (!ernic_pci_dma(d, v->rsp_addr + at + 4, (uint8_t *)&rsp + 4,
                        sizeof(rsp) - 4, true) ||
         !ernic_pci_dma(d, v->rsp_addr + at, &rsp, 4, true)) {
@@ -110,8 +113,8 @@ static bool command(ErnicPci *d, uint64_t now)
 }
 
 /*
- * Up to @pi; false: the budget is used up, a ring did not answer, or under the
- * timing model the next one still takes its time.
+ * Executes commands up to index @pi. False: the budget is used up, DMA to a ring
+ * failed, or the timing model has not finished the next command yet.
  */
 static bool commands(ErnicPci *d, uint64_t now, uint32_t pi, uint32_t *budget)
 {
@@ -133,7 +136,7 @@ static bool commands(ErnicPci *d, uint64_t now, uint32_t pi, uint32_t *budget)
 
 /* ---- doorbells ------------------------------------------------------------ */
 
-/* Those being read, each behind the commands that were written before it. */
+/* Processes the current batch, each doorbell after the commands written before it. */
 static bool doorbells_read(ErnicPci *d, uint64_t now, uint32_t *budget)
 {
     const ErnicDbEntry *db;
@@ -149,7 +152,7 @@ static bool doorbells_read(ErnicPci *d, uint64_t now, uint32_t *budget)
     return true;
 }
 
-/* What was left the last time, then what has been rung since. */
+/* Processes the rest of the last batch, then the doorbells rung since. */
 static bool doorbells(ErnicPci *d, uint64_t now, uint32_t *budget)
 {
     if (!doorbells_read(d, now, budget)) {
@@ -174,14 +177,14 @@ static void run(ErnicPci *d, uint64_t now, uint32_t budget, bool all)
         drop_doorbells(d);
         return;
     }
-    /* Read before the doorbells: none that was rung before it is left behind. */
+    /* Read cmd_pi first: doorbells rung before its update are then all seen. */
     pi = qatomic_load_acquire(&v->cmd_pi);
     done = doorbells(d, now, &budget) &&
            (!all || commands(d, now, pi, &budget));
     if (v->cmd_ci != ci) {
         ernic_pci_irq(d, 0);
     }
-    /* For one that takes its time the engine asks to be woken. */
+    /* If a command takes modelled time, the engine has set a wake-up instead. */
     if (!done && !qatomic_read(&v->fatal) && !budget) {
         ernic_pci_kick(d);
     }
@@ -192,15 +195,16 @@ void ernic_pci_verbs_run(ErnicPci *d, uint64_t now)
     run(d, now, CMD_BUDGET, true);
 }
 
-/* Before each at most the commands of one ring. */
+/* Processes all doorbells; each waits for at most one ring of commands. */
 void ernic_pci_doorbells_run(ErnicPci *d, uint64_t now)
 {
     run(d, now, CMD_ALL, false);
 }
 
 /*
- * The timing model wants to know when: it takes what is rung, and keeps it for as
- * long as the way is. False: what was written before is yet to be done.
+ * The timing model needs the time of the doorbell: the engine takes it at once and
+ * delays it by the time of the PCIe transfer. False: earlier commands or doorbells
+ * are still pending, so the doorbell has to be queued.
  */
 static bool timed_doorbell(ErnicPci *d, uint32_t uctx, uint64_t value)
 {
@@ -224,7 +228,7 @@ static void doorbell(ErnicPci *d, uint32_t uctx, uint64_t value)
     }
     qemu_mutex_lock(&d->db_lock);
     if (d->db_count == ERNIC_DB_QUEUE) {
-        /* None may be lost, so this one waits for the engine. */
+        /* No doorbell may be lost: the vCPU drains the queue itself. */
         qemu_mutex_unlock(&d->db_lock);
         ernic_pci_doorbells_run(d, ernic_pci_enter(d));
         ernic_pci_leave(d);
@@ -288,7 +292,7 @@ static void write_cmd_pi(ErnicPci *d, uint64_t value)
         return;
     }
     ci = qatomic_read(&v->cmd_ci);
-    /* Nothing that was written can be taken back. */
+    /* cmd_pi never moves back: posted commands cannot be withdrawn. */
     if ((uint32_t)value - ci > 1u << v->ring_shift ||
         (uint32_t)value - ci < v->cmd_pi - ci) {
         trace_ernic_guest_cmd_index(ernic_pci_id(d), value, ci);
@@ -296,7 +300,7 @@ static void write_cmd_pi(ErnicPci *d, uint64_t value)
                               (uint32_t)value, v->cmd_pi);
         ernic_pci_enter(d);
         if (!qatomic_read(&v->fatal)) {
-            v->error = ERNIC_DEVERR_CMD_INDEX;      /* FATAL keeps its reason */
+            v->error = ERNIC_DEVERR_CMD_INDEX;      /* keep the error of FATAL */
         }
         ernic_pci_leave(d);
         return;
@@ -317,7 +321,7 @@ static uint64_t read_control(ErnicPci *d)
     return ernic_pci_verbs_enabled(d) ? ERNIC_CONTROL_ENABLE : 0;
 }
 
-/* Frames of the network card carry RoCEv2 where there is no other link. */
+/* Without a UDP link, the netdev carries RoCEv2 frames (ROCE_ETH). */
 static uint64_t read_features(ErnicPci *d)
 {
     return ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC | ERNIC_FEATURE_ATOMIC_WRITE |
@@ -384,7 +388,7 @@ static const ErnicReg regs[sizeof(struct ernic_regs) / 4] = {
 
 /* ---- the BAR -------------------------------------------------------------- */
 
-/* The blocks of the control page. */
+/* The register block at *@off of the control page; makes *@off relative to it. */
 static ErnicRegBlock block_at(ErnicPci *d, hwaddr *off)
 {
     if (*off >= ERNIC_ETH_OFFSET) {
