@@ -43,6 +43,7 @@ CLEAN = (
     'meson.build',
     'meson_options.txt',
     'scripts/',
+    'tests/bench/',
     'tests/conformance/',
     'tests/fuzz/',
     'tests/guest/',

@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The benchmark's programme: rounds of all measurements, the table of the best
- * of them, and the targets as TAP. Other load on the host can only make a
- * measurement worse, so the best of N rounds is what code and host can do; the
- * yardstick is the best of the same rounds. A target is judged only if what it
- * compares was measured while nothing else ran on the two cores.
+ * The benchmark: runs all measurements in rounds, prints a table of the best
+ * results, and reports the targets as TAP. Other load on the host can only make a
+ * measurement worse, so the best of N rounds shows what code and host can do; the
+ * raw sockets are measured in the same rounds. A target is judged only if both of
+ * its figures were measured while nothing else ran on the two cores.
  *
  * usage: ernic-bench [--quick]
  */
@@ -21,19 +21,19 @@
 
 #define MS              1000000ull
 #define KILL_SECONDS    150
-/* Longer than the queue pairs' timeout, so that their timers are paid for. */
+/* Longer than the queue pairs' timeout, so that the cost of timers is included. */
 #define COST_NS         (300 * MS)
-#define TARGET_RATIO    0.5             /* of the raw limit */
-#define TARGET_GROWTH   1.2             /* cost of many over few */
+#define TARGET_RATIO    0.5             /* at least, of the rate of raw sockets */
+#define TARGET_GROWTH   1.2             /* at most, cost with many QPs / few QPs */
 
 /*
- * Short turns, many of them: other load leaves gaps, and each of two figures
- * that are compared has to meet one.
+ * Many short turns: other load leaves gaps, and both figures of a comparison need
+ * a turn in a gap.
  */
 typedef struct Plan {
-    uint32_t min_rounds, max_rounds;    /* more only while a target is missed */
-    uint64_t turn_ns;                   /* of one measurement */
-    uint64_t budget_ns;                 /* no new round after that */
+    uint32_t min_rounds, max_rounds;    /* above min only while a target is missed */
+    uint64_t turn_ns;                   /* duration of one measurement */
+    uint64_t budget_ns;                 /* no new round starts after this time */
 } Plan;
 
 static const Plan plan_full = {
@@ -44,9 +44,9 @@ static const Plan plan_quick = {
     .min_rounds = 5, .max_rounds = 40, .turn_ns = 20 * MS,
     .budget_ns = 30000 * MS,
 };
-/* Turns a round of what is compared to a target. */
+/* Turns per round for a figure that a target uses. */
 #define COMPARED    3
-/* Turns without other load on the cores that a figure needs to be judged. */
+/* A figure is judged only after this many turns without other load. */
 #define MIN_CLEAN   3
 
 enum { OP_WRITE, OP_READ, OP_SEND, OP_COUNT };
@@ -69,20 +69,20 @@ static const struct {
     [MTU_4096] = { 4096, BENCH_QP_4096 },
 };
 
-/* The best of all turns, and how many of these had the cores to themselves. */
+/* The best of all turns, and the number of turns without other load. */
 typedef struct Best {
     double value;
     uint32_t clean;
 } Best;
 
-/* Rates in bytes or messages a second. */
+/* Rates in bytes or messages per second. */
 typedef struct Results {
     uint32_t rounds;
     Best raw[MTU_COUNT];
     Best rate[OP_COUNT][SIZE_COUNT][MTU_COUNT];
     Best small[OP_COUNT];
     Best median_us, p99_us;             /* half a round trip */
-    Best cost[2];                       /* ns; few, many */
+    Best cost[2];                       /* ns per message; few QPs, many QPs */
 } Results;
 
 /* ---- measuring ----------------------------------------------------------------- */
@@ -207,7 +207,7 @@ static double growth(const Results *r)
 typedef enum Verdict {
     VERDICT_MET,
     VERDICT_MISSED,
-    VERDICT_UNKNOWN,            /* the host had other things to do */
+    VERDICT_UNKNOWN,            /* too much other load on the host */
 } Verdict;
 
 static Verdict judge(const Best *one, const Best *other, bool met)
@@ -312,7 +312,7 @@ static bool print_tap(const Results *r)
     int op;
 
     printf("1..%d\n", OP_COUNT + 2);
-    ok &= tap(1, VERDICT_MET, "data arrives as it was sent"); /* or we died */
+    ok &= tap(1, VERDICT_MET, "data arrives as it was sent"); /* else bailed out */
     for (op = 0; op < OP_COUNT; op++) {
         text = g_strdup_printf("%s 1 MiB MTU 4096 reaches half of raw",
                                ops[op].name);
@@ -325,7 +325,7 @@ static bool print_tap(const Results *r)
 
 /* ---- two processes --------------------------------------------------------------- */
 
-/* The first two cores that this process may run on; false: there is one. */
+/* The first two cores that this process may run on; false if it has only one. */
 static bool find_cores(int core[BENCH_SIDES])
 {
     cpu_set_t set;

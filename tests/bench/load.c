@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The measurements: what side 0 asks for and counts, and what side 1 does
- * meanwhile. Orders go through shared memory; data never does.
+ * The measurements: side 0 posts requests and counts, side 1 executes orders. Orders
+ * go through shared memory, data never does.
  */
 #include "qemu/osdep.h"
 #include <sys/resource.h>
 #include "bench.h"
 
-#define ORDER_NS        20000000000ull      /* longer is dead */
+#define ORDER_NS        20000000000ull      /* deadline: the side has failed */
 #define SMALL           8                   /* bytes of a small message */
 #define LATENCY_MAX     200000              /* samples */
 #define LATENCY_WARM    200
@@ -17,7 +17,7 @@ const char *const bench_host[BENCH_SIDES] = { "127.0.0.1", "127.0.0.2" };
 
 /* ---- both sides ---------------------------------------------------------------- */
 
-/* @n receives, each for a message of any length. */
+/* Posts @n receives, each for a message of any length. */
 static void repost(BenchGuest *g, BenchQp *qp, uint32_t n)
 {
     if (n == 0) {
@@ -101,7 +101,7 @@ static void serve_once(Bench *b, const BenchOrder *o)
     bench_poll(&g->scq, BENCH_SQ_DEPTH);
 }
 
-/* What an order does at once. */
+/* Executes the part of an order that happens once. */
 static void obey(Bench *b, const BenchOrder *o)
 {
     BenchGuest *g = &b->guest[o->guest];
@@ -144,7 +144,7 @@ static void check_deadline(const BenchNode *n, uint64_t deadline,
     }
 }
 
-/* Tell side 1, and serve the own node until it has obeyed. */
+/* Sends an order to side 1, and runs the own node until side 1 has executed it. */
 static void order(Bench *b, BenchOrder o)
 {
     uint64_t deadline = bench_now() + ORDER_NS;
@@ -189,14 +189,14 @@ double bench_raw_rate(Bench *b, uint32_t mtu, uint64_t ns)
     return bytes * 1e9 / (now - start);
 }
 
-/* Requests of one kind on queue pairs in turn. */
+/* A stream of requests of one kind, round-robin over queue pairs. */
 typedef struct Stream {
     Bench *b;
     BenchGuest *g;
     const BenchPeer *peer;
     uint32_t guest, first_qp, num_qp, next_qp;
     uint8_t opcode;
-    uint32_t len, depth;        /* bytes; requests under way */
+    uint32_t len, depth;        /* bytes; requests in flight */
     uint64_t posted, done;
 } Stream;
 
@@ -213,7 +213,7 @@ static Stream stream_of(Bench *b, uint32_t guest, uint32_t first_qp,
     return s;
 }
 
-/* Messages lie one behind the other; receives all begin at dst. */
+/* Messages are adjacent in memory; all receives use the address dst. */
 static void stream_post(Stream *s, uint32_t n)
 {
     uint32_t slots = BENCH_MESSAGE_MAX / s->len;
@@ -260,8 +260,8 @@ static void stream_drain(Stream *s)
 }
 
 /*
- * Messages a second, from a completion after a quarter of @ns to one after the
- * end, so that no message is counted in part. The time is taken after each.
+ * Messages per second. The interval begins and ends at a completion, so that no
+ * message is counted in part. A quarter of @ns before it is a warm-up.
  */
 static double stream_rate(Stream *s, uint64_t ns)
 {
@@ -313,7 +313,7 @@ void bench_verify(Bench *b, uint8_t opcode, uint32_t qp, uint32_t len)
     BenchOrder o = { .qp = qp, .len = BENCH_MESSAGE_MAX, .seed = ++seed };
     bool ok;
 
-    /* SENDs all land at dst: only what one message holds is compared. */
+    /* All SENDs arrive at dst: compare the bytes of one message only. */
     if (opcode == ERNIC_WR_SEND) {
         o.len = len;
     }

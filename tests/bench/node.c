@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * An engine's environment as it is in a process of its own: memory is an
- * arena, the clock is the host's, and whoever owns the node polls it.
+ * The environment of an engine in a process of its own: memory is an arena, the
+ * clock is the host's, and the owner of the node polls it.
  */
 #include "qemu/osdep.h"
 #include <sys/mman.h>
@@ -30,7 +30,7 @@ void bench_die(const char *fmt, ...)
     exit(1);
 }
 
-/* ---- the seam ---------------------------------------------------------------- */
+/* ---- environment of the engine ----------------------------------------------- */
 
 static bool in_arena(const BenchNode *n, uint64_t addr, uint64_t len)
 {
@@ -88,7 +88,7 @@ static bool env_tx(void *env, const ErnicTrain *train)
     return !n->busy;
 }
 
-/* Everything is polled for. */
+/* No interrupts: the owner polls for everything. */
 static void env_irq(void *env, uint16_t vector)
 {
 }
@@ -128,7 +128,7 @@ void bench_node_init(BenchNode *n, uint32_t num_qp, uint64_t mem_bytes,
                      const char *host)
 {
     ErnicConfig cfg = {
-        /* Number 0 is nobody and 1 the GSI. */
+        /* Number 0 is unused, 1 is the GSI. */
         .max_qp = num_qp + 2,
         .max_cq = 4, .max_srq = 2, .max_eq = 2, .max_mr = 4, .max_pd = 4,
         .max_uctx = 2, .num_vectors = 1, .mtu = 5, .link_speed = 100000,
@@ -141,7 +141,7 @@ void bench_node_init(BenchNode *n, uint32_t num_qp, uint64_t mem_bytes,
     if (n->mem == MAP_FAILED) {
         bench_die("no memory for a guest: %s", g_strerror(errno));
     }
-    /* As the memory of a virtual machine usually is; it may refuse. */
+    /* Huge pages, as for a virtual machine's memory; failure does no harm. */
     madvise(n->mem, n->size, MADV_HUGEPAGE);
     open_link(n, host);
     cfg.udp_sport = ernic_udp_port(n->udp);

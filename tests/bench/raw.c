@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The yardstick: datagrams of many segments through two bare sockets, with
- * nothing computed and nothing copied but by the kernel.
+ * The reference: UDP datagrams of many segments through two raw sockets. Only the
+ * kernel copies data, and nothing is computed.
  */
 #include "qemu/osdep.h"
 #include <arpa/inet.h>
@@ -30,7 +30,7 @@ static struct sockaddr_in address(const char *host, uint16_t port)
     return sa;
 }
 
-/* As the link does it; the kernel may grant less. */
+/* The same buffer size as the UDP link's; the kernel may grant less. */
 static void set_buffer(int fd, int force, int name)
 {
     int bytes = SOCKET_BYTES;

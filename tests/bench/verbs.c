@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The guest: commands to set queues up, requests and completions through its
- * memory. As little as a driver can do.
+ * The guest: a minimal driver. Commands set queues up; requests and completions go
+ * through guest memory.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -14,7 +14,7 @@
 #define RQ_STRIDE       1
 #define MTU_1024        3
 #define MTU_4096        5
-/* 268 ms: with its retries it outlives a side that gets no core for 2 s. */
+/* 268 ms: with all retries, longer than a side that gets no core for 2 s. */
 #define TIMEOUT         16
 #define REMOTE          (ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_READ)
 
@@ -44,7 +44,7 @@ static uint32_t command(BenchGuest *g, const char *name, struct ernic_cmd *cmd)
 
 /* ---- set-up ------------------------------------------------------------------ */
 
-/* All of @bytes from @addr, in pages of 4 KiB as a guest's memory lies. */
+/* Registers @bytes at @addr, in pages of 4 KiB like a guest's memory. */
 static uint32_t reg_mr(BenchGuest *g, uint64_t addr, uint64_t bytes)
 {
     uint32_t i, npages = bytes / PAGE;
@@ -325,9 +325,9 @@ uint32_t bench_poll(BenchCq *cq, uint32_t max)
     return n;
 }
 
-/* ---- what is sent -------------------------------------------------------------- */
+/* ---- payload ------------------------------------------------------------------- */
 
-/* Differs in each word, so that packets in a wrong place are seen. */
+/* Each word differs, so that the check finds packets at a wrong place. */
 static uint64_t pattern(uint32_t i, uint32_t seed)
 {
     return (i + ((uint64_t)seed << 32) + 1) * 0x9e3779b97f4a7c15ull;
