@@ -38,6 +38,7 @@ CLEAN = (
     'hw/rdma-ernic/core/state/',
     'hw/rdma-ernic/faces/',
     'hw/rdma-ernic/meson.build',
+    'hw/rdma-ernic/pci/',
     'hw/rdma-ernic/profiles/',
     'include/',
     'meson.build',

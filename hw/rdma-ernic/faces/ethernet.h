@@ -50,15 +50,15 @@ ErnicRegBlock ernic_pci_eth_block(ErnicPci *d);
 void ernic_pci_eth_init(ErnicPci *d);
 void ernic_pci_eth_fini(ErnicPci *d);
 void ernic_pci_eth_reset(ErnicPci *d);
-/* A frame that is not the engine's. */
+/* Receives a frame that is not for an engine. */
 void ernic_pci_eth_receive(ErnicPci *d, const uint8_t *frame, size_t len);
 void ernic_pci_eth_link_changed(ErnicPci *d);
-/* The link takes frames again, if it was busy. */
+/* The link accepts frames again; resumes transmission if it was waiting. */
 void ernic_pci_eth_sent(ErnicPci *d);
-/* Let what is in the ring be sent, as soon as may be. */
+/* Schedules transmission of the frames in the ring. */
 void ernic_pci_eth_kick(ErnicPci *d);
 void ernic_pci_eth_show_mac(ErnicPci *d);
-/* Makes what was loaded consistent; false: it cannot be. */
+/* Checks and completes migrated state; false: it is invalid. */
 bool ernic_pci_eth_valid(ErnicPci *d);
 
 #endif /* ERNIC_ETH_H */

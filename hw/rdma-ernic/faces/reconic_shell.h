@@ -8,10 +8,10 @@
 
 typedef struct ErnicPci ErnicPci;
 
-/* Words of the shell that are stored: those of the table in reconic_shell.c. */
+/* Number of stored words in the table of reconic_shell.c. */
 #define ERNIC_SHELL_WORDS   (8 * 6 + 4 * (1 + 128 + 10) + 2 * (1 + 1 + 11 + 2 + 1 + 1))
 
-/* What is around the ERNIC face; under lock. */
+/* The card's memory and RecoNIC's shell; protected by the device's lock. */
 typedef struct ErnicShell {
     char *name;                 /* properties */
     uint64_t card_size;         /* bytes; 0: the card has no memory */
@@ -20,17 +20,17 @@ typedef struct ErnicShell {
     uint32_t regs[ERNIC_SHELL_WORDS];
 } ErnicShell;
 
-/* The properties, before those of the ERNIC face. */
+/* Checks the properties; call it before ernic_pci_pg332_open(). */
 bool ernic_pci_shell_open(ErnicPci *d, Error **errp);
-/* Identity and BARs of shell=reconic. */
+/* Sets PCI identity and BARs for shell=reconic. */
 void ernic_pci_shell_add_bars(ErnicPci *d);
-/* After ernic_pci_shell_open(), whatever came of it. */
+/* Call it after ernic_pci_shell_open(), also if that failed. */
 void ernic_pci_shell_close(ErnicPci *d);
-/* Its registers; inside enter and leave. */
+/* Clears the shell's registers; inside enter and leave. */
 void ernic_pci_shell_reset(ErnicPci *d);
 /*
- * As ernic_pci_dma(), for the masters of the ERNIC face: memory of the card, or
- * the guest's, with shell=reconic through the windows. Inside enter and leave.
+ * Like ernic_pci_dma(), for DMA of the ERNIC face: accesses card memory or guest
+ * memory; the latter, with shell=reconic, through the windows. Inside enter and leave.
  */
 bool ernic_pci_shell_dma(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
                          bool write);

@@ -10,16 +10,16 @@
 
 typedef struct ErnicPci ErnicPci;
 
-/* Doorbells rung and not yet seen by the engine. */
+/* Maximum number of doorbells that wait for the engine. */
 #define ERNIC_DB_QUEUE      1024
 
 typedef struct ErnicDbEntry {
     uint32_t uctx;
-    uint32_t cmd_pi;            /* when it was rung: these come first */
+    uint32_t cmd_pi;            /* commands up to here are executed before it */
     uint64_t value;
 } ErnicDbEntry;
 
-/* The control page, as far as the guest writes it, and the command ring. */
+/* The writable registers of the control page, and the command ring. */
 typedef struct ErnicVerbs {
     uint64_t cmd_addr, rsp_addr;
     uint32_t ring_shift;
@@ -30,15 +30,15 @@ typedef struct ErnicVerbs {
 
 extern const MemoryRegionOps ernic_pci_bar_ops;
 
-/* Bytes of control page and doorbell pages, rounded up to a power of two. */
+/* Bytes of the control page and the doorbell pages together. */
 uint64_t ernic_pci_regs_size(const ErnicPci *d);
-/* To the state of power-on; inside enter and leave. */
+/* Resets to the power-on state; inside enter and leave. */
 void ernic_pci_verbs_reset(ErnicPci *d, uint64_t now);
-/* Commands and doorbells; inside enter and leave, in the AioContext. */
+/* Processes commands and doorbells; inside enter and leave, in the AioContext. */
 void ernic_pci_verbs_run(ErnicPci *d, uint64_t now);
-/* All doorbells: none is left when the virtual machine stops. */
+/* Processes all doorbells, so that none is pending when the machine stops. */
 void ernic_pci_doorbells_run(ErnicPci *d, uint64_t now);
-/* Is the link up? */
+/* True if the link is up. */
 bool ernic_pci_link(const ErnicPci *d);
 
 #endif /* ERNIC_PCI_VERBS_H */

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The engine's environment in QEMU, and who may enter the engine.
+ * The engine's environment in QEMU, and the functions around calls into the engine.
  */
 #ifndef ERNIC_PCI_ENV_H
 #define ERNIC_PCI_ENV_H
@@ -14,29 +14,35 @@ extern const ErnicEnvOps ernic_pci_pg332_env_ops;
 
 void ernic_pci_env_init(ErnicPci *d);
 void ernic_pci_env_fini(ErnicPci *d);
-/* Around every call into the engine. Returns the time. */
+/*
+ * Around every call into an engine: enter takes the lock and returns the time in ns;
+ * leave sets the wake-up timer and drops the lock.
+ */
 uint64_t ernic_pci_enter(ErnicPci *d);
 void ernic_pci_leave(ErnicPci *d);
-/* Guest memory; false: the address is not all RAM that may be reached so. */
+/* Accesses guest or device memory; false: part of the range is not RAM. */
 bool ernic_pci_dma(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
                    bool write);
-/* A message; from inside enter and leave, or with the BQL held. */
+/* Raises MSI-X @vector soon. Call it inside enter and leave, or with the BQL held. */
 void ernic_pci_irq(ErnicPci *d, uint16_t vector);
-/* Let the device's work be done, as soon as may be. */
+/* Schedules the device's work. */
 void ernic_pci_kick(ErnicPci *d);
-/* One of the two, which do the same: the one that repeats, if time is to. */
+/*
+ * Schedules @timer or @bh, which do the same work: the timer if runs have to be
+ * repeatable in virtual time (timing model, -icount).
+ */
 void ernic_pci_schedule(ErnicPci *d, QEMUTimer *timer, QEMUBH *bh);
-/* As a guarded bottom half of the device would: its own registers are not reached. */
+/* Calls @work with the re-entrancy guard set: it cannot access the device's registers. */
 void ernic_pci_guarded(ErnicPci *d, QEMUBHFunc *work);
-/* Packets of the link, for the face that they name; inside enter and leave. */
+/* Delivers packets of the link to the face they address; inside enter and leave. */
 void ernic_pci_rx(ErnicPci *d, uint64_t now, const ErnicTrain *train);
-/* Packets for which there is room, in whichever engine. */
+/* Number of packets that any of the engines has room for. */
 uint32_t ernic_pci_rx_room(const ErnicPci *d);
-/* The link takes trains again. */
+/* The link accepts trains again. */
 void ernic_pci_tx_ready(ErnicPci *d, uint64_t now);
-/* Both engines. */
+/* Runs both engines. */
 void ernic_pci_engines_run(ErnicPci *d, uint64_t now);
-/* Wait until nothing of the device runs in its AioContext. BQL held. */
+/* Waits until no work of the device runs in its AioContext. BQL held. */
 void ernic_pci_drain(ErnicPci *d);
 
 #endif /* ERNIC_PCI_ENV_H */

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The device's own memory.
+ * Device memory: RAM of the device, in the register BAR.
  */
 #ifndef ERNIC_PCI_MEMORY_H
 #define ERNIC_PCI_MEMORY_H
@@ -11,12 +11,12 @@
 bool ernic_pci_mem_open(ErnicPci *d, Error **errp);
 void ernic_pci_mem_start(ErnicPci *d);
 void ernic_pci_mem_close(ErnicPci *d);
-/* In BAR 2; 0: there is none. */
+/* Offset in the register BAR; 0: no device memory. */
 uint64_t ernic_pci_mem_offset(const ErnicPci *d);
-/* @addr is from ERNIC_ADDR_MEMORY on; false: not all of it is there. */
+/* @addr is at least ERNIC_ADDR_MEMORY; false: the range exceeds device memory. */
 bool ernic_pci_mem_rw(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
                       bool write);
-/* A word that will be written; NULL: it is not there. */
+/* A word for the caller to write, marked dirty; NULL: outside device memory. */
 uint64_t *ernic_pci_mem_word(ErnicPci *d, uint64_t addr);
 
 #endif /* ERNIC_PCI_MEMORY_H */
