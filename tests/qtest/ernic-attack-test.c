@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A guest that means harm, at the ERNIC face: bases that are the device itself, rings
- * and depths at every edge, doorbells before there is anything to ring for, causes by
- * the thousand, and resets in the midst of it. What is asked for each time: the device
- * has told of the error where it can, has written nowhere else, and works.
+ * A hostile guest at the ERNIC face: base addresses in the device's own registers,
+ * rings and depths at every limit, doorbells before set-up, thousands of interrupt
+ * causes, and resets in the middle of a transfer. Each time the device has to report
+ * the error where it can, write to no other place, and work afterwards.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -15,7 +15,7 @@
 #define FATAL       PG332_STATQP_FATAL
 #define MSIX_ENTRY(v)   ((v) * 16)
 
-/* A machine with one function at 04.0, and the card in it. */
+/* A machine with one function at 04.0, and the card of that function. */
 typedef struct Attack {
     CardMachine m;
     QErnic q;
@@ -47,7 +47,7 @@ static void function_reset(Attack *a)
                        PCI_EXP_DEVCTL_BCR_FLR);
 }
 
-/* A card as new, with a queue pair to itself. */
+/* Resets the card and sets up a queue pair that is connected to itself. */
 static void renew(Attack *a)
 {
     function_reset(a);
@@ -58,7 +58,7 @@ static void renew(Attack *a)
     card_open_qp(&a->c, 1, CARD_QPN);
 }
 
-/* Time for everything that is going on, and for all of its retries. */
+/* Lets time pass for all requests in progress and all of their retries. */
 static void pass(Attack *a)
 {
     int i;
@@ -68,7 +68,7 @@ static void pass(Attack *a)
     }
 }
 
-/* Until it is fatal, or says that it is not and has done all. */
+/* Waits until the queue pair is fatal or, if not @fatal, has completed everything. */
 static void ends(Attack *a, bool fatal)
 {
     uint64_t deadline = 0;
@@ -92,7 +92,7 @@ static void works(Attack *a)
 /* ---- bases that are the device ---------------------------------------------- */
 
 
-/* Where an address goes, and whether missing it ends the queue pair. */
+/* Registers that take an address, and whether failed DMA ends the queue pair. */
 static const struct {
     const char *name;
     ErnicRegScope scope;
@@ -118,7 +118,7 @@ static void aim(Card *c, size_t i, uint64_t addr)
     card_put_at(c, card_at(c, aims[i].scope, element, aims[i].high), addr >> 32);
 }
 
-/* What no guest has written, of the registers that were aimed at. */
+/* Registers that DMA to the targets would change and the guest does not write. */
 static void snapshot(Card *c, uint32_t words[64])
 {
     static const uint16_t globals[] = {
@@ -165,7 +165,7 @@ static void test_self(const void *more)
             card_post(&a.c, CARD_SEND, 0, 500, 0, 0);
             card_post(&a.c, CARD_WRITE, 0, 4096, CARD_VA + 0x8000, CARD_KEY);
             ends(&a, aims[i].fatal);
-            if (!aims[i].fatal) {               /* one that is told of */
+            if (!aims[i].fatal) {               /* cause an error that is reported */
                 card_post(&a.c, CARD_WRITE, 0, 64, CARD_VA, CARD_KEY + 1);
                 ends(&a, true);
             }
@@ -189,7 +189,7 @@ static uint32_t get_side(Card *c, uint32_t reg)
     return card_get_at(c, ernic_reg_window(c->version) + reg);
 }
 
-/* Run from @desc on, and give it all. */
+/* Starts the channel with the descriptor at @desc. */
 static void listen_at(Card *c, uint64_t desc)
 {
     put_side(c, PG332_SIDE_DMACR, PG332_DMACR_RESET);
@@ -208,13 +208,13 @@ static void test_side(const void *more)
 
     begin(&a, more);
     renew(&a);
-    /* A descriptor in the registers of the channel. */
+    /* The descriptor is in the registers of the channel. */
     listen_at(&a.c, a.c.bar.addr + ernic_reg_window(a.c.version));
     card_post(&a.c, CARD_WRITE_IMM, 0, 64, CARD_VA + 0x8000, CARD_KEY);
     ends(&a, false);
     g_assert_cmphex(get_side(&a.c, PG332_SIDE_DMASR) & PG332_DMASR_ERRORS, ==,
                     PG332_DMASR_SG_DECODE);
-    /* One in memory, the entry to the register that says run. */
+    /* The descriptor is in memory, its entry is the channel's run register. */
     ring = card_zeroed(&a.c, 4096);
     stq_le_p(desc, ring);
     stq_le_p(desc + 8, a.c.bar.addr + ernic_reg_window(a.c.version) +
@@ -225,7 +225,7 @@ static void test_side(const void *more)
     ends(&a, false);
     g_assert_cmphex(get_side(&a.c, PG332_SIDE_DMASR) & PG332_DMASR_ERRORS, ==,
                     PG332_DMASR_DECODE);
-    /* A ring of one that is its own successor, over and over. */
+    /* A ring of one descriptor that is its own successor. */
     stq_le_p(desc + 8, ring + 1024);
     qtest_memwrite(a.m.qts, ring, desc, sizeof(desc));
     listen_at(&a.c, ring);
@@ -251,7 +251,7 @@ static void vector_to(Attack *a, uint16_t vector, uint64_t addr, uint32_t data)
     qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
 }
 
-/* Messages that are doorbells, disable the face, or clear and set their own cause. */
+/* MSI-X messages that ring doorbells, disable the face, or clear and set causes. */
 static void test_message(const void *more)
 {
     static const uint16_t global[] = {
@@ -282,7 +282,7 @@ static void test_message(const void *more)
     end(&a);
 }
 
-/* Causes that come and go by the thousand, on the pin and as messages. */
+/* Thousands of causes are set and cleared, with INTx and with MSI-X. */
 static void test_storm(const void *more)
 {
     uint64_t at;
@@ -303,7 +303,7 @@ static void test_storm(const void *more)
     vector_to(&a, CARD_VECTOR, at, 0x1234);
     for (i = 0; i < 2000; i++) {
         card_put(&a.c, PG332_INTEN, i & 1 ? 0xff : 0);
-        card_put(&a.c, PG332_INTSTS, PG332_INT_RECEIVE);        /* tells again */
+        card_put(&a.c, PG332_INTSTS, PG332_INT_RECEIVE);        /* interrupts again */
     }
     pass(&a);
     g_assert_cmphex(qtest_readl(a.m.qts, at), ==, 0x1234);
@@ -314,7 +314,7 @@ static void test_storm(const void *more)
 
 /* ---- edges --------------------------------------------------------------------- */
 
-/* Values of set-up registers; the face has to live with each, alone and together. */
+/* Values of set-up registers; no value or combination may harm the device. */
 static const struct {
     const char *name;
     uint16_t reg;
@@ -362,7 +362,7 @@ static void test_edges(const void *more)
             qtest_clock_step(a.m.qts, 100000);
         }
         pass(&a);
-        /* It drains, whatever it was. */
+        /* The queue pair drains with any value. */
         card_put_qp(&a.c, PG332_QPCONF, card_get_qp(&a.c, PG332_QPCONF) |
                     PG332_QPCONF_RECOVERY);
         deadline = 0;
@@ -374,7 +374,7 @@ static void test_edges(const void *more)
     end(&a);
 }
 
-/* Nothing is set up, not even the address; and everything is rung for. */
+/* Rings all doorbells before any set-up; even the address is missing. */
 static void test_early(const void *more)
 {
     uint32_t qpn, reg;
@@ -391,7 +391,7 @@ static void test_early(const void *more)
     }
     card_put(&a.c, PG332_XRNICCONF, 0xffffffff);
     pass(&a);
-    for (qpn = 1; qpn <= 32; qpn++) {           /* and now they run */
+    for (qpn = 1; qpn <= 32; qpn++) {           /* enable all queue pairs */
         card_put_at(&a.c, card_at(&a.c, ERNIC_REG_QP, qpn - 1, PG332_QPCONF),
                     0xffffffbf);
     }
@@ -447,7 +447,7 @@ static void move_bar(Attack *a)
     qpci_config_writel(&a->q.dev, PCI_BASE_ADDRESS_1, a->c.bar.addr >> 32);
 }
 
-/* In the midst of 3 MiB, at several moments of it. */
+/* Resets the device at several moments of a transfer of 3 MiB. */
 static void test_resets(const void *more)
 {
     static void (*const stops[])(Attack *a) = {

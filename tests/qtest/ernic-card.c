@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Software of the ERNIC face, in the order of RecoNIC's library.
+ * A driver for the ERNIC face that works in the order of RecoNIC's library.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -204,7 +204,7 @@ void card_same(QTestState *qts, uint64_t a, uint64_t b, uint32_t len)
     g_assert_cmpmem(x, len, y, len);
 }
 
-/* CARD_SEND, CARD_WRITE and CARD_READ by @a; @b has part in none of them. */
+/* @a executes CARD_SEND, CARD_WRITE and CARD_READ; software of @b stays passive. */
 void card_transfers(Card *a, Card *b)
 {
     QTestState *qts = a->q->qts;

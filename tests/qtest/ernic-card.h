@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A few lines of software for the ERNIC face: a card that is set up in the order of
- * RecoNIC's library, moves data, and takes its queue pair down again; and machines
- * for tests that have their own.
+ * A small driver for the ERNIC face: sets a card up in the order of RecoNIC's
+ * library, moves data, and takes the queue pair down. Also starts machines for tests
+ * that do not use the one of libqos.
  */
 #ifndef QTEST_ERNIC_CARD_H
 #define QTEST_ERNIC_CARD_H
@@ -15,7 +15,7 @@
 #define CARD_DEPTH      64
 #define CARD_SLOT       512         /* bytes of a receive buffer */
 #define CARD_REGION     0
-#define CARD_KEY        8           /* RecoNIC's: number 0, byte 8 */
+#define CARD_KEY        8           /* RecoNIC's key: number 0, byte 8 */
 #define CARD_VA         0x7f0012340000ull
 #define CARD_MEM        (128 * 1024)
 #define CARD_VECTOR     16          /* the last of 17 */
@@ -34,7 +34,7 @@ typedef struct Card {
     uint32_t posted, received;
 } Card;
 
-/* Registers: anywhere, global, of CARD_QPN's slot, of CARD_REGION's entry. */
+/* Registers: at any place, global, of queue pair CARD_QPN, of region CARD_REGION. */
 uint32_t card_at(const Card *c, ErnicRegScope scope, uint32_t element,
                  uint32_t reg);
 void card_put_at(Card *c, uint32_t off, uint32_t value);
@@ -45,32 +45,35 @@ void card_put_qp(Card *c, uint32_t reg, uint32_t value);
 uint32_t card_get_qp(Card *c, uint32_t reg);
 void card_put_region(Card *c, uint32_t reg, uint32_t value);
 
-/* Memory, globals and region of @q's face; then a queue pair to 10.0.0.@peer. */
+/*
+ * card_open() sets up memory, global registers and the region of @q's face;
+ * card_open_qp() then connects the queue pair to 10.0.0.@peer.
+ */
 void card_open(Card *c, QErnic *q, unsigned version, uint8_t host);
 void card_open_qp(Card *c, uint8_t peer, uint32_t peer_qpn);
-/* Guest memory of zeros. */
+/* Allocates zeroed guest memory. */
 uint64_t card_zeroed(Card *c, size_t bytes);
-/* As RecoNIC's library takes a queue pair down. */
+/* Takes the queue pair down as RecoNIC's library does. */
 void card_close_qp(Card *c);
 
-/* One request with data at offset @at of the region; the index follows. */
+/* Posts a request with data at offset @at of the region, and rings the doorbell. */
 void card_post(Card *c, uint8_t opcode, uint64_t at, uint32_t len,
                uint64_t raddr, uint32_t rkey);
-/* Until a register of the slot has @value. */
+/* Waits until a register of the queue pair has @value. */
 void card_wait(Card *c, uint32_t reg, uint32_t value);
-/* The last request is complete, and memory says so too. */
+/* Waits for the last request; checks its completion in memory as well. */
 void card_done(Card *c, uint8_t opcode);
 void card_pattern(QTestState *qts, uint64_t addr, uint32_t len, uint8_t seed);
 void card_same(QTestState *qts, uint64_t a, uint64_t b, uint32_t len);
-/* SEND, WRITE and READ by @a; @b has part in none of them. */
+/* @a executes SEND, WRITE and READ with @b, whose software stays passive. */
 void card_transfers(Card *a, Card *b);
 
-/* Devices ernic0 and ernic1 learn of each other's sockets. */
+/* Gives devices ernic0 and ernic1 the addresses of each other's sockets. */
 void card_introduce(QErnic *q);
-/* The enum of a name as of ernic-version. */
+/* The enum pg332_version of a value of the property ernic-version. */
 unsigned card_version(const char *name);
 
-/* A machine of a test's own, as the graph has room for no more of them. */
+/* A machine outside libqos's graph, which has no room for more tests. */
 typedef struct CardMachine {
     QTestState *qts;
     QGuestAllocator alloc;

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Every command, right and wrong: one row each, from which come the mistakes
- * that all commands have in common, and a list of those that are a command's
- * own. An opcode without a row fails.
+ * Every command with right and wrong values. Each command has a row, from which the
+ * test derives the errors that all commands have in common; a second table has the
+ * errors of single commands. An opcode without a row fails.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -15,27 +15,27 @@
 #define DEPTH           16
 #define NO_SUCH_UCTX    77
 
-/* What the commands of a test refer to. */
+/* Objects that the commands of a test refer to. */
 typedef struct World {
     QErnic *q;
-    uint32_t uctx;              /* a process beside the kernel */
+    uint32_t uctx;              /* a context other than the kernel's */
     uint32_t cq, srq, qp;
-    uint64_t mem;               /* rings; they are never used */
+    uint64_t mem;               /* for rings, which are never used */
 } World;
 
 typedef struct Row {
     const char *name;
-    uint8_t len;                /* payload bytes; all behind them are reserved */
-    bool kernel;                /* of context 0 alone */
-    uint8_t foreign;            /* status, for a context that owns nothing */
+    uint8_t len;                /* payload bytes; the rest is reserved */
+    bool kernel;                /* only for context 0 */
+    uint8_t foreign;            /* status in a context that owns no object */
     int8_t object;              /* payload offset of a handle, or -1 */
-    /* Completes a command of that opcode to one that succeeds. */
+    /* Fills in a command of that opcode so that it succeeds. */
     void (*right)(World *w, struct ernic_cmd *cmd);
 } Row;
 
 static const Row rows[ERNIC_CMD_COUNT];
 
-/* A command that succeeds; objects that it needs are made for it. */
+/* Returns a command that succeeds, after creating the objects that it needs. */
 static struct ernic_cmd right(World *w, uint8_t opcode)
 {
     struct ernic_cmd cmd = { .opcode = opcode };
@@ -46,7 +46,7 @@ static struct ernic_cmd right(World *w, uint8_t opcode)
     return cmd;
 }
 
-/* A new object, made by the right form of a command. */
+/* Creates an object by the right form of a command; returns its handle. */
 static uint32_t fresh(World *w, uint8_t opcode)
 {
     struct ernic_cmd cmd = right(w, opcode);
@@ -182,7 +182,7 @@ static void mr_rereg(World *w, struct ernic_cmd *cmd)
     cmd->mr_reg.flags = cpu_to_le32(ERNIC_REREG_FLAGS);
 }
 
-/* A page of a region on demand goes, which was never there. */
+/* Removes a page, which was never present, from an on-demand region. */
 static void mr_pages(World *w, struct ernic_cmd *cmd)
 {
     struct ernic_cmd reg = { .opcode = ERNIC_CMD_MR_REG };
@@ -270,7 +270,7 @@ static void mcast_detach(World *w, struct ernic_cmd *cmd)
     mcast_attach(w, cmd);
 }
 
-/* A queue pair of Ethernet frames, in RESET. */
+/* A raw packet queue pair in RESET. */
 static uint32_t fresh_raw(World *w)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
@@ -421,9 +421,9 @@ static const Row rows[ERNIC_CMD_COUNT] = {
     ROW(COUNTER_QUERY, UPTO(query.handle), true, ERR_PERM, -1, counter_query),
 };
 
-/* ---- mistakes that are a command's own ------------------------------------ */
+/* ---- errors of single commands -------------------------------------------- */
 
-/* One field of a right command, or of its structure in memory, made wrong. */
+/* One wrong field in a right command or in its structure in memory. */
 typedef struct Wrong {
     uint8_t opcode;
     bool in_memory;
@@ -453,7 +453,7 @@ static const Wrong wrongs[] = {
     CMD(SRQ_QUERY, query.addr, NOWHERE, DMA),
     CMD(QP_QUERY, query.addr, NOWHERE, DMA),
     CMD(SET_GID, set_gid.index, 64, PARAM),
-    CMD(SET_GID, set_gid.gid[0], 0xff, PARAM),          /* a group */
+    CMD(SET_GID, set_gid.gid[0], 0xff, PARAM),          /* a multicast address */
     CMD(SET_GID, set_gid.mac[0], 0x53, PARAM),
     CMD(SET_GID, set_gid.vlan, 0xfff, PARAM),
     CMD(SET_GID, set_gid.vlan, 0x1005, PARAM),
@@ -465,7 +465,7 @@ static const Wrong wrongs[] = {
     CMD(EQ_CREATE, eq_create.depth, 1 << 17, PARAM),
     CMD(EQ_CREATE, eq_create.vector, 17, PARAM),
     CMD(EQ_CREATE, eq_create.async, 2, PARAM),
-    CMD(EQ_CREATE, eq_create.async, 1, STATE),          /* there is one */
+    CMD(EQ_CREATE, eq_create.async, 1, STATE),          /* exists already */
     CMD(EQ_CREATE, eq_create.buf.addr, -16ull, PARAM),
     CMD(EQ_CREATE, eq_create.buf.levels, 3, PARAM),
     CMD(EQ_CREATE, eq_create.buf.npages, 1, PARAM),
@@ -543,7 +543,7 @@ static const Wrong wrongs[] = {
     ATTR(state, ERNIC_QPS_COUNT, STATE),
     ATTR(port, 2, PARAM),
     ATTR(pkey_index, 16, PARAM),
-    ATTR(pkey_index, 14, PARAM),                        /* no key there */
+    ATTR(pkey_index, 14, PARAM),                        /* no such index */
     ATTR(sq_draining, 1, RESERVED),
     ATTR(reserved[1], 1, RESERVED),
     ATTR(reserved1[15], 1, RESERVED),
@@ -551,7 +551,7 @@ static const Wrong wrongs[] = {
     CMD(FLOW_CREATE, qp.length, sizeof(struct ernic_flow_rule) - 1, PARAM),
     RULE(qpn, 1, HANDLE),
     RULE(layers, 0x20, RESERVED),
-    RULE(layers, ERNIC_LAYER_IPV4, PARAM),              /* no ports */
+    RULE(layers, ERNIC_LAYER_IPV4, PARAM),              /* ports not matched */
     RULE(value.dst_port[1], 1, PARAM),
     RULE(mask.vlan[0], 1, PARAM),
     CMD(RSS_CREATE, qp.addr, NOWHERE, DMA),
@@ -610,7 +610,7 @@ static void refused(World *w, struct ernic_cmd *cmd, uint8_t status)
     }
 }
 
-/* The mistakes that a row tells of. */
+/* Tries all errors that follow from a row. */
 static void walk(World *w, uint8_t opcode)
 {
     static const uint32_t handles[] = { 0, 0xffff, 0xffffff, NONE };
@@ -684,7 +684,7 @@ static void test_wrong(void *obj, void *data, QGuestAllocator *alloc)
     guest_free(alloc, w.mem);
 }
 
-/* An object that others refer to stays until they are gone. */
+/* An object cannot be destroyed while other objects refer to it. */
 static void test_busy(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
@@ -709,7 +709,7 @@ static void test_busy(void *obj, void *data, QGuestAllocator *alloc)
 
 /* ---- doorbells ------------------------------------------------------------ */
 
-/* Behind the doorbells that were rung before. */
+/* The number of bad doorbells; a NOP waits for the doorbells rung before. */
 static uint64_t bad_doorbells(QErnic *q)
 {
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
@@ -718,7 +718,7 @@ static uint64_t bad_doorbells(QErnic *q)
     return qernic_stat(q, "bad_doorbells");
 }
 
-/* Each kind, on the page of its queue's context and on that of another. */
+/* Rings each kind of doorbell on the page of the queue's context and on another. */
 static void test_doorbells(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;

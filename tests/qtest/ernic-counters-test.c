@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The timing model as software and the monitor see it: a doorbell of the ERNIC face
- * takes as long as the profile says, and its counters are the same by word, by
- * command and by QMP.
+ * takes the time of the profile, and the counters have the same values in registers,
+ * in the command's response and in QMP.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -14,7 +14,7 @@
 #define LEN         64
 #define WORDS       (PG332_V4_SIZE + PG332_SIDE_TIMING)
 
-/* The profile that the times of tests/unit/test-pg332-timing.c are worked out for. */
+/* The profile for which tests/unit/test-pg332-timing.c derives its times. */
 static const char profile[] =
     "base = ernic-200mhz-100g\n"
     "clock.core = 1 GHz # test\n" "clock.host = 500 MHz # test\n"
@@ -84,7 +84,7 @@ static void close_pair(Pair *p)
     g_free(p->path);
 }
 
-/* A counter by QMP; @face is "" or "pg332.". */
+/* A counter as QMP reports it; @face is "" or "pg332.". */
 static uint64_t told(QErnic *q, const char *face, const char *table,
                      const char *row, const char *counter)
 {
@@ -95,7 +95,7 @@ static uint64_t told(QErnic *q, const char *face, const char *table,
     return qernic_stat(q, name);
 }
 
-/* @info is what QMP tells; idle goes on with the time, unless it stands @still. */
+/* @info agrees with QMP; unless time stands @still, the idle counter may be larger. */
 static void agree(QErnic *q, const char *face,
                   const struct ernic_timing_info *info, bool still)
 {
@@ -159,7 +159,7 @@ static void test_face(void)
     card_open_qp(&a, 2, CARD_QPN);
     card_open_qp(&b, 1, CARD_QPN);
     card_pattern(p.m.qts, a.mem, LEN, 5);
-    qtest_clock_step(p.m.qts, 1000000);     /* all stores are there */
+    qtest_clock_step(p.m.qts, 1000000);     /* all stores have arrived */
     card_post(&a, CARD_SEND, 0, LEN, 0, 0);
     qtest_clock_step(p.m.qts, RECEIVED - 1);
     g_assert_cmpuint(card_get_qp(&b, PG332_STATRQPIDB), ==, 0);
@@ -175,7 +175,7 @@ static void test_face(void)
 
     read_words(&a, &info);
     agree(&p.q[0], "pg332.", &info, true);
-    /* One SEND: 2 + 3 cycles, and 2 for its 122 bytes. */
+    /* One SEND takes 2 + 3 cycles, and 2 cycles for its 122 bytes. */
     g_assert_cmpuint(told(&p.q[0], "pg332.", "stages", "build", "items"), ==, 1);
     g_assert_cmpuint(told(&p.q[0], "pg332.", "stages", "build", "busy"), ==, 7000);
     g_assert_cmpuint(told(&p.q[0], "pg332.", "stages", "cqe", "items"), ==, 1);

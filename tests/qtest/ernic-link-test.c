@@ -28,7 +28,7 @@ static void test_netdev_link(void *obj, void *data, QGuestAllocator *alloc)
     qernic_setup(&b, 2);
     qernic_transfers(&a, &b);
     qernic_multicast(&a, &b);
-    /* A cable that is pulled: the port says so. */
+    /* Pull the cable: the port reports it. */
     qtest_qmp_assert_success(a.qts, "{ 'execute': 'set_link', 'arguments': {"
                              " 'name': 'h0', 'up': false } }");
     g_assert_cmphex(qernic_reg(&a, status), ==, ERNIC_STATUS_ENABLED);
@@ -43,7 +43,7 @@ static void test_netdev_link(void *obj, void *data, QGuestAllocator *alloc)
     qernic_fini(&b);
 }
 
-/* Does what @x sends get into the engine of @b? */
+/* Whether the engine of @y receives packets of @x with these VLANs. */
 static bool in_vlan(QErnicQp *x, QErnicQp *y, uint16_t from, uint16_t to)
 {
     uint64_t before = qernic_stat(y->q, "rx_packets");
@@ -56,7 +56,7 @@ static bool in_vlan(QErnicQp *x, QErnicQp *y, uint16_t from, uint16_t to)
     return qernic_stat(y->q, "rx_packets") == before + 1;
 }
 
-/* An address of one VLAN is not that of another. */
+/* The same address in two VLANs is two addresses. */
 static void test_vlan(void *obj, void *data, QGuestAllocator *alloc)
 {
     static const struct {
@@ -65,7 +65,7 @@ static void test_vlan(void *obj, void *data, QGuestAllocator *alloc)
     } rows[] = {
         { 0xffff, 0xffff, true }, { 5, 5, true }, { 5, 6, false },
         { 5, 0xffff, false }, { 0xffff, 5, false },
-        /* A tag of a priority alone is no VLAN. */
+        /* A priority tag (VLAN ID 0) is the same as no VLAN. */
         { 0, 0xffff, true }, { 0xffff, 0, true }, { 0, 5, false },
     };
     struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
@@ -88,7 +88,7 @@ static void test_vlan(void *obj, void *data, QGuestAllocator *alloc)
         g_assert_cmpint(in_vlan(&x, &y, rows[i].from, rows[i].to), ==,
                         rows[i].comes);
     }
-    /* The other end's address is in both VLANs, its connection in one. */
+    /* The peer's address is in both VLANs, its connection in one of them. */
     qernic_set_gid(&a, 0, 5);
     qernic_set_gid(&b, 0, 0xffff);
     qernic_set_gid(&b, 1, 5);
@@ -127,7 +127,7 @@ static uint8_t first_event(QErnic *q)
     return eqe.phase ? eqe.type : 0;
 }
 
-/* Nothing is written to the memory of a machine that is stopped. */
+/* The device does not write to the memory of a stopped machine. */
 static void test_link_while_stopped(void *obj, void *data,
                                     QGuestAllocator *alloc)
 {
@@ -157,7 +157,7 @@ static void *with_other_card(GString *cmd_line, void *arg)
     return arg;
 }
 
-/* An e1000 that receives all frames, each into the memory at @to. */
+/* Sets an e1000 up to receive all frames, each into the memory at @to. */
 static void aim(QPCIDevice *dev, QErnic *q, uint64_t to)
 {
     uint64_t ring = guest_alloc(q->alloc, 4096);
@@ -175,11 +175,11 @@ static void aim(QPCIDevice *dev, QErnic *q, uint64_t to)
     qpci_io_writel(dev, bar, 0x2818, 63);               /* RDT */
     qpci_io_writel(dev, bar, 0x100, 0x1a);              /* RCTL: EN UPE MPE */
     qpci_iounmap(dev, bar);
-    /* It begins a second later. */
+    /* The e1000 starts to receive after a second. */
     qtest_clock_step(q->qts, 2000000000);
 }
 
-/* What the device sends comes back into its registers, as another card's DMA. */
+/* The e1000 writes the device's frames to the device's registers by DMA. */
 static void test_other_card(void *obj, void *data, QGuestAllocator *alloc)
 {
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
@@ -194,7 +194,7 @@ static void test_other_card(void *obj, void *data, QGuestAllocator *alloc)
     qernic_setup(&q, 1);
     qernic_qp_create(&q, &qp, ERNIC_QPT_RC);
     qernic_qp_connect(&qp, &far);
-    /* The last four bytes, the ICRC, are a write to control; most are resets. */
+    /* The last four bytes, the ICRC, go to the control register; most reset it. */
     aim(card, &q, q.bar.addr + offsetof(struct ernic_regs, control) + 4 - frame);
     for (i = 0; i < 10; i++) {
         struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };

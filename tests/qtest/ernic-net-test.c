@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The Ethernet face: registers, rings, filter, checksums, interrupts, and which
- * frames are its own.
+ * The Ethernet face: registers, rings, filter, checksums, interrupts, and the choice
+ * of the face that receives a frame.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -65,7 +65,7 @@ static void *with_socket(GString *cmd_line, void *arg)
     return fds;
 }
 
-/* The next test has other descriptors, and so a machine of its own. */
+/* Ends the machine too: the next test has other file descriptors. */
 static void finish(Eth *e, int *fds)
 {
     qernic_fini(&e->q);
@@ -125,7 +125,7 @@ static void wait_tx(Eth *e)
     g_assert_cmpuint(get(e, OFF(tx_ci)), ==, e->tx_pi);
 }
 
-/* In pieces of at most @piece bytes. */
+/* Sends a frame in pieces of at most @piece bytes. */
 static void transmit(Eth *e, const uint8_t *frame, uint32_t len, uint32_t piece,
                      const struct ernic_eth_txd *last)
 {
@@ -179,7 +179,7 @@ static void post_rx(Eth *e, uint16_t size)
     set(e, OFF(rx_pi), ++e->rx_pi);
 }
 
-/* Collect one frame; returns its length, and the flags of its end. */
+/* Waits for a frame; returns its length and the flags of its last descriptor. */
 static uint32_t receive(Eth *e, uint8_t *frame, uint8_t *flags)
 {
     struct ernic_eth_rxd desc;
@@ -218,7 +218,7 @@ static void test_tx(void *obj, void *data, QGuestAllocator *alloc)
         g_assert_cmpuint(from_wire(&e, got, sizeof(got)), ==, FRAME);
         g_assert_cmpmem(got, FRAME, frame, FRAME);
     }
-    /* Neither a frame without end nor one that is too long leaves. */
+    /* A frame without an end is not sent, nor is one that is too long. */
     for (i = 0; i < ENTRIES; i++) {
         plain.addr = cpu_to_le64(e.buf);
         plain.len = cpu_to_le16(10);
@@ -255,7 +255,7 @@ static void test_rx(void *obj, void *data, QGuestAllocator *alloc)
         g_assert_cmpmem(got, FRAME, frame, FRAME);
         g_assert_cmphex(flags, ==, ERNIC_ETH_EOP);
     }
-    /* Over several buffers, and padded to the least length. */
+    /* Frames that need several buffers, and short frames that are padded. */
     for (i = 0; i < 4; i++) {
         post_rx(&e, 256);
     }
@@ -265,7 +265,7 @@ static void test_rx(void *obj, void *data, QGuestAllocator *alloc)
     post_rx(&e, BUFFER);
     to_wire(&e, frame, 20);
     g_assert_cmpuint(receive(&e, got, &flags), ==, 60);
-    /* Without room a frame is lost and counted, and takes no buffer. */
+    /* A frame without room is dropped and counted, and uses no buffer. */
     post_rx(&e, 256);
     to_wire(&e, frame, FRAME);
     while (get(&e, OFF(rx_no_buffer)) == 0) {
@@ -276,7 +276,10 @@ static void test_rx(void *obj, void *data, QGuestAllocator *alloc)
     finish(&e, data);
 }
 
-/* A frame that has to come behind those that may or may not: a fence. */
+/*
+ * Whether a frame to address @to is received. The broadcast frame sent after it is
+ * always received, and so shows that the first one was processed.
+ */
 static bool arrives(Eth *e, const uint8_t *to)
 {
     uint8_t frame[64], got[BUFFER], flags;
@@ -296,7 +299,7 @@ static bool arrives(Eth *e, const uint8_t *to)
         receive(e, got, &flags);
     }
     g_assert_cmphex(got[20], ==, 0xdd);
-    /* The second buffer is free again only if it was used. */
+    /* Use up the second buffer too. */
     if (!came) {
         to_wire(e, frame, sizeof(frame));
         receive(e, got, &flags);
@@ -334,7 +337,7 @@ static void test_filter(void *obj, void *data, QGuestAllocator *alloc)
     finish(&e, data);
 }
 
-/* UDP over IPv4, 10.0.0.1 to 10.0.0.2, its checksum left to the device. */
+/* UDP over IPv4, 10.0.0.1 to 10.0.0.2; the device inserts the checksum. */
 static void udp_frame(uint8_t *frame, uint32_t payload)
 {
     static const uint8_t head[] = {
@@ -352,7 +355,7 @@ static void udp_frame(uint8_t *frame, uint32_t payload)
     }
     stw_be_p(frame + 24, ~(sum + (sum >> 16)));
     stw_be_p(frame + 38, 8 + payload);
-    /* The pseudo header, as software leaves it. */
+    /* The sum of the pseudo header, as software provides it. */
     sum = 0x0a00 + 1 + 0x0a00 + 2 + 17 + 8 + payload;
     stw_be_p(frame + 40, sum);
 }
@@ -371,7 +374,7 @@ static void test_checksum(void *obj, void *data, QGuestAllocator *alloc)
     transmit(&e, frame, 143, 143, &desc);
     g_assert_cmpuint(from_wire(&e, got, sizeof(got)), ==, 143);
     g_assert_cmphex(lduw_be_p(got + 40), !=, lduw_be_p(frame + 40));
-    /* What the device computed, the device finds right; and only that. */
+    /* On receive, the device accepts its own checksum and no other. */
     memcpy(frame, got, 143);
     post_rx(&e, BUFFER);
     to_wire(&e, frame, 143);
@@ -382,7 +385,7 @@ static void test_checksum(void *obj, void *data, QGuestAllocator *alloc)
     to_wire(&e, frame, 143);
     receive(&e, got, &flags);
     g_assert_cmphex(flags, ==, ERNIC_ETH_EOP);
-    /* Outside of the frame there is no place for it. */
+    /* A checksum outside of the frame is refused. */
     desc.csum_start = cpu_to_le16(143);
     transmit(&e, frame, 143, 143, &desc);
     g_assert_cmpuint(get(&e, OFF(tx_errors)), ==, 1);
@@ -415,7 +418,7 @@ static void test_interrupt(void *obj, void *data, QGuestAllocator *alloc)
     finish(&e, data);
 }
 
-/* Rings that are not there, and registers that have no right to be written. */
+/* Invalid rings, and writes that the registers refuse. */
 static void test_bad(void *obj, void *data, QGuestAllocator *alloc)
 {
     Eth e;
@@ -441,7 +444,7 @@ static void test_bad(void *obj, void *data, QGuestAllocator *alloc)
     finish(&e, data);
 }
 
-/* What the registers hold at reset, and which bits of them are kept. */
+/* Reset values of the registers, and the bits that can be written. */
 static const struct {
     const char *name;
     uint16_t off;
@@ -452,7 +455,7 @@ static const struct {
 #define WIDE(field, rw) \
     AT(field, 0, rw), \
     { #field " high", offsetof(struct ernic_eth_regs, field) + 4, 0, rw }
-    AT(ctrl, 0, 0),             /* what is reserved is refused */
+    AT(ctrl, 0, 0),             /* a write with reserved bits is refused */
     AT(link, 1, 0),
     AT(mtu, ERNIC_ETH_MTU, 0),
     AT(mac_lo, 0x00005452, ~0u),
@@ -464,7 +467,7 @@ static const struct {
     AT(tx_shift, 0, ~0u),
     AT(rx_shift, 0, ~0u),
     AT(vector, 0, ~0u),
-    AT(tx_pi, 0, 0),            /* while the ring is not in use */
+    AT(tx_pi, 0, 0),            /* read-only while the ring is disabled */
     AT(rx_pi, 0, 0),
     AT(tx_arm, 0, ~0u),
     AT(rx_arm, 0, ~0u),
@@ -532,7 +535,7 @@ static void set_power(QErnic *q, uint16_t state)
     qpci_config_writew(&q->dev, at, state);
 }
 
-/* A frame that comes in D3hot is lost; the rings stay. */
+/* A frame that arrives in D3hot is lost; the rings keep their state. */
 static void test_power(void *obj, void *data, QGuestAllocator *alloc)
 {
     uint8_t frame[FRAME], got[BUFFER], flags;
@@ -556,7 +559,7 @@ static void test_power(void *obj, void *data, QGuestAllocator *alloc)
     finish(&e, data);
 }
 
-/* The device goes while the backend has frames of it, and then takes them. */
+/* Unplugs the device while frames wait in the backend, which then takes them. */
 static void test_unplug(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *any = obj;
@@ -573,7 +576,7 @@ static void test_unplug(void *obj, void *data, QGuestAllocator *alloc)
     }
     start(&e, obj, data, alloc, ERNIC_ETH_TX);
     desc.addr = cpu_to_le64(e.buf);
-    /* Nobody reads what leaves: in the end the device waits. */
+    /* The peer does not read, so the device has to wait in the end. */
     for (quiet = 0; quiet < 20; quiet++) {
         while (e.tx_pi - get(&e, OFF(tx_ci)) < ENTRIES) {
             post(&e, &desc);
@@ -592,7 +595,7 @@ static void test_unplug(void *obj, void *data, QGuestAllocator *alloc)
     finish(&e, data);
 }
 
-/* The same with packets of the engine, to a peer that never answers. */
+/* The same with RoCE packets, to a peer that never responds. */
 static void test_unplug_roce(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *any = obj, peer = { .gid = { [10] = 0xff, 0xff, 10, 0, 0, 2 } };
@@ -615,7 +618,7 @@ static void test_unplug_roce(void *obj, void *data, QGuestAllocator *alloc)
         qernic_qp_connect(&qp[i], &far);
         qernic_post_send(&qp[i], &wqe, 0, QERNIC_BUF);
     }
-    /* Nobody reads what leaves: in the end the engine waits. */
+    /* The peer does not read, so the engine has to wait in the end. */
     while (quiet < 20) {
         qtest_clock_step(e.q.qts, 1000);
         quiet = qernic_stat(&e.q, "tx_packets") == sent ? quiet + 1 : 0;
@@ -632,11 +635,11 @@ static void test_unplug_roce(void *obj, void *data, QGuestAllocator *alloc)
     finish(&e, data);
 }
 
-/* ---- whose frame is it? ------------------------------------------------------ */
+/* ---- which face receives a frame? -------------------------------------------- */
 
 #define ROCE_LEN    (14 + 20 + 8 + 12 + 4)
 
-/* Frames to 10.0.0.1: RoCEv2 or not, right or not. */
+/* Frames to 10.0.0.1: RoCEv2 or other, well-formed or malformed. */
 enum { GOOD, SHORT_UDP, EMPTY_UDP, OTHER_ADDRESS, OTHER_PORT };
 
 static void roce_frame(uint8_t frame[ROCE_LEN], int kind)
@@ -653,7 +656,7 @@ static void roce_frame(uint8_t frame[ROCE_LEN], int kind)
     memcpy(frame + 14, ip, sizeof(ip));
     if (kind == OTHER_ADDRESS) {
         frame[33]++;
-        frame[25]--;                            /* of the checksum */
+        frame[25]--;                            /* correct the header's checksum */
     } else if (kind == EMPTY_UDP) {
         frame[17] = 20 + 8;
         frame[25] += 12 + 4;
@@ -680,7 +683,7 @@ static Taken taken(Eth *e)
     };
 }
 
-/* One frame of @kind comes, and goes to the one face that @whose counts it for. */
+/* A frame of @kind arrives; only the face in @whose receives and counts it. */
 static void comes(Eth *e, int kind, Taken whose)
 {
     Taken was = taken(e), is = was;
@@ -714,7 +717,7 @@ static void registers_say(Eth *e, bool enable)
                    22222u << 16 | 0x0820 | enable);
 }
 
-/* What no engine is there for is the network card's, malformed or not. */
+/* A frame that no engine is enabled for goes to the Ethernet face, malformed or not. */
 static void test_whose(void)
 {
     int fds[2], i;
@@ -733,7 +736,7 @@ static void test_whose(void)
     for (i = GOOD; i <= OTHER_PORT; i++) {
         comes(&e, i, TO_ETH);
     }
-    registers_say(&e, false);                   /* an address, and no more */
+    registers_say(&e, false);                   /* an address, but not enabled */
     for (i = GOOD; i <= OTHER_PORT; i++) {
         comes(&e, i, TO_ETH);
     }
@@ -743,7 +746,7 @@ static void test_whose(void)
     comes(&e, EMPTY_UDP, TO_PG332);
     comes(&e, OTHER_ADDRESS, TO_ETH);
     comes(&e, OTHER_PORT, TO_ETH);
-    qernic_enable(&e.q);                        /* with an address of no one */
+    qernic_enable(&e.q);                        /* the verbs face has no address */
     comes(&e, GOOD, TO_PG332);
     comes(&e, SHORT_UDP, TO_PG332);
     comes(&e, EMPTY_UDP, TO_PG332);
@@ -773,7 +776,7 @@ static void register_tests(void)
     qos_add_test("eth-power", "ernic", test_power, &eth);
     qos_add_test("eth-unplug", "ernic", test_unplug, &eth);
     qos_add_test("eth-unplug-roce", "ernic", test_unplug_roce, &eth);
-    /* A machine of its own: the graph is full. */
+    /* Has its own machine, because libqos's graph is full. */
     qtest_add_func("/ernic-net/whose", test_whose);
 }
 

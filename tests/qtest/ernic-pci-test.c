@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The PCI function while it works: power states, masked interrupts, reset and
- * unplug in the middle of a transfer, and a guest that writes anything.
+ * unplug in the middle of a transfer, and a guest that writes random values.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -17,7 +17,7 @@
 #define Q35_PCIEXBAR    0x60
 #define ECAM            0xb0000000ull
 
-/* Only a chipset with PCI Express shows extended capabilities. */
+/* Only a PCI Express chipset gives access to extended capabilities. */
 static void test_aer(void *obj, void *data, QGuestAllocator *alloc)
 {
     QTestState *qts = qtest_init("-M q35 -device ernic,addr=04.0");
@@ -54,7 +54,7 @@ static uint16_t power(QErnic *q)
     return qpci_config_readw(&q->dev, pm_ctrl(q)) & PCI_PM_CTRL_STATE_MASK;
 }
 
-/* A message that is retransmitted for ever is, now. */
+/* Waits for the next retransmission of a message that is never acknowledged. */
 static void sends(QErnic *q)
 {
     uint64_t before = qernic_stat(q, "tx_packets"), deadline = 0;
@@ -64,7 +64,7 @@ static void sends(QErnic *q)
     }
 }
 
-/* Not for the time of a thousand retransmissions. */
+/* Nothing is sent in the time of a thousand retransmissions. */
 static void sends_nothing(QErnic *q)
 {
     uint64_t before = qernic_stat(q, "tx_packets");
@@ -76,7 +76,7 @@ static void sends_nothing(QErnic *q)
     g_assert_cmpuint(qernic_stat(q, "tx_packets"), ==, before);
 }
 
-/* In D3hot nothing happens, and in D0 it goes on where it was. */
+/* In D3hot the device does nothing; in D0 it continues where it stopped. */
 static void check_power(QErnic *q)
 {
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
@@ -86,7 +86,7 @@ static void check_power(QErnic *q)
     qernic_setup(q, 1);
     qernic_begin(q, &x, &y);
     sends(q);
-    for (d = 1; d < 3; d++) {           /* which the device has not */
+    for (d = 1; d < 3; d++) {           /* states that the device lacks */
         set_power(q, d);
         g_assert_cmpuint(power(q), ==, 0);
     }
@@ -94,7 +94,7 @@ static void check_power(QErnic *q)
     g_assert_cmpuint(power(q), ==, 3);
     g_assert_cmphex(qernic_reg(q, magic), !=, ERNIC_MAGIC);
     sends_nothing(q);
-    /* It is not the machine that gives it power again. */
+    /* Stop and start of the machine do not change the power state. */
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'stop' }");
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'cont' }");
     sends_nothing(q);
@@ -127,7 +127,7 @@ static void test_power_iothread(void *obj, void *data, QGuestAllocator *alloc)
     qernic_fini(&q);
 }
 
-/* What was rung before the state changed is done, and its interrupt raised. */
+/* Commands and doorbells rung before D3hot are processed before it. */
 static void test_power_order(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
@@ -151,7 +151,7 @@ static void test_power_order(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmpuint(qernic_stat(q, "bad_doorbells"), ==, 1);
 }
 
-/* The state goes with the machine: it is not its arrival that gives power. */
+/* The power state migrates: a device in D3hot stays in D3hot. */
 static void test_power_migrate(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
@@ -185,7 +185,7 @@ static void machine_reset(QErnic *q)
     qtest_qmp_eventwait(q->qts, "RESET");
 }
 
-/* A reset of the function or of the machine ends in D0, and all of it works. */
+/* A reset of the function or of the machine ends in D0, and the device works. */
 static void test_power_reset(void *obj, void *data, QGuestAllocator *alloc)
 {
     static void (*const resets[])(QErnic *) = { flr, machine_reset };
@@ -234,7 +234,7 @@ static uint32_t message(QErnic *q, uint64_t at, uint16_t vector)
     return qtest_readl(q->qts, at + vector * 4);
 }
 
-/* Each vector: masked by itself and with all others it waits, once. */
+/* A vector masked alone, then by the function mask: it is pending, and sent once. */
 static void test_vectors(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
@@ -270,7 +270,7 @@ static void test_vectors(void *obj, void *data, QGuestAllocator *alloc)
         while (!qpci_msix_pending(&q->dev, vector)) {
             qernic_wait(q, &deadline);
         }
-        /* The other one that was raised, that of commands, came through. */
+        /* Of all vectors, only that of commands has sent its message. */
         for (other = 0; other < VECTORS; other++) {
             g_assert_cmphex(message(q, at, other), ==, other ? 0 : 0x100);
         }
@@ -285,14 +285,14 @@ static void test_vectors(void *obj, void *data, QGuestAllocator *alloc)
     qpci_msix_disable(&q->dev);
 }
 
-/* ---- any value anywhere --------------------------------------------------- */
+/* ---- random writes -------------------------------------------------------- */
 
 static uint64_t random_bits(void)
 {
     return (uint64_t)g_test_rand_int() << 32 | (uint32_t)g_test_rand_int();
 }
 
-/* Of all sizes; small ones and addresses of RAM are what gets far. */
+/* A random value; small values and addresses of RAM reach most of the code. */
 static uint64_t random_value(uint64_t ram)
 {
     switch (g_test_rand_int_range(0, 5)) {
@@ -327,8 +327,8 @@ static uint64_t random_offset(void)
 }
 
 /*
- * Whatever is written to registers, doorbells and the vector table: a reset makes
- * all of it undone. The seed is told by --seed, and repeats it.
+ * Random writes to registers, doorbells and the vector table: the device works again
+ * after a reset. The test framework prints the seed; --seed repeats it.
  */
 static void test_random(void *obj, void *data, QGuestAllocator *alloc)
 {
@@ -352,7 +352,7 @@ static void test_random(void *obj, void *data, QGuestAllocator *alloc)
             qpci_io_writeq(&q->dev, q->bar, off & ~7ull, value);
             break;
         case 3:
-            /* Messages go to registers of the device, or to RAM. */
+            /* MSI-X messages go to registers of the device or to RAM. */
             value = g_test_rand_int_range(0, 2) ? ram : q->bar.addr;
             vector_write(q, off / 4 % VECTORS, PCI_MSIX_ENTRY_LOWER_ADDR,
                          value + off % 256 / 4 * 4);
@@ -382,7 +382,7 @@ static void test_random(void *obj, void *data, QGuestAllocator *alloc)
 
 /* ---- idle ----------------------------------------------------------------- */
 
-/* Time of a processor that QEMU has used, in ticks of the host. */
+/* Processor time that QEMU has used, in clock ticks of the host. */
 static unsigned long ticks_used(QTestState *qts)
 {
     g_autofree char *path = g_strdup_printf("/proc/%d/stat", qtest_pid(qts));
@@ -396,7 +396,7 @@ static unsigned long ticks_used(QTestState *qts)
     return user + system;
 }
 
-/* Nobody waits for anything: neither does the host work. */
+/* An idle device uses no processor time of the host. */
 static void test_idle(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
@@ -411,7 +411,7 @@ static void test_idle(void *obj, void *data, QGuestAllocator *alloc)
 
 /* ---- unplug --------------------------------------------------------------- */
 
-/* With commands and a transfer under way. */
+/* Unplugs the device while commands and a transfer are in progress. */
 static void unplug_busy(QErnic *any, QGuestAllocator *alloc)
 {
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The ERNIC face in BAR 0: its registers in every version, and software that
- * sets two devices up in the order of RecoNIC's library, moves data, and takes
- * its queue pairs down again.
+ * The ERNIC face in BAR 0: the registers of every version, and a driver that sets up
+ * two devices in the order of RecoNIC's library, moves data, and takes the queue
+ * pairs down.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -47,7 +47,7 @@ static void *two_on_wire(GString *cmd_line, void *arg)
 
 /* ---- tests ---------------------------------------------------------------- */
 
-/* Is the word at @off worth an access over the test's socket? */
+/* Selects the words to test, because each access over the test's socket is slow. */
 static bool sampled(const Card *c, const ErnicRegFile *rf, uint32_t off)
 {
     uint32_t global = ernic_reg_blocks[c->version][ERNIC_REG_GLOBAL].base;
@@ -59,7 +59,7 @@ static bool sampled(const Card *c, const ErnicRegFile *rf, uint32_t off)
             (ref.element < 2 || ref.element == 31));
 }
 
-/* Both take @value, and hold the same then. */
+/* Writes @value to device and model, which then have to agree; true: a register. */
 static bool written(Card *c, ErnicRegFile *rf, uint32_t off, uint32_t value)
 {
     ErnicRegRef ref;
@@ -70,7 +70,7 @@ static bool written(Card *c, ErnicRegFile *rf, uint32_t off, uint32_t value)
     return found;
 }
 
-/* The face's registers are those of the table, and hold what it says. */
+/* The device has the registers of the table, with the same values. */
 static void test_registers(void *obj, void *data, QGuestAllocator *alloc)
 {
     unsigned version = card_version(data);
@@ -88,7 +88,7 @@ static void test_registers(void *obj, void *data, QGuestAllocator *alloc)
             g_assert_cmphex(card_get_at(&c, off), ==, ernic_regfile_read(rf, off));
         }
     }
-    /* Every bit set and cleared; what only the override opens in the second round. */
+    /* Set and clear every bit; the second round includes bits that need the override. */
     for (round = 0; round < 2; round++) {
         for (off = 0; off < ernic_reg_window(version); off += 4) {
             if (sampled(&c, rf, off)) {
@@ -100,7 +100,7 @@ static void test_registers(void *obj, void *data, QGuestAllocator *alloc)
     }
     written(&c, rf, adconf, 0);
     g_assert_cmpuint(found, >, 400);
-    /* 64 bits are two registers, fewer than 32 none. */
+    /* A 64-bit write covers two registers; a shorter write than 32 bits is ignored. */
     qpci_io_writeq(&c.q->dev, c.bar, card_at(&c, ERNIC_REG_REGION, 1,
                                         PG332_VIRTADDRLSB), 0x1122334455667788);
     g_assert_cmphex(card_get_at(&c, PG332_SLOT + PG332_VIRTADDRLSB), ==, 0x55667788);
@@ -117,7 +117,7 @@ static void transfer(QErnic *q, QErnic *other, unsigned version)
 
     card_open(&a, q, version, 1);
     card_open(&b, other, version, 2);
-    for (i = 0; i < 2; i++) {           /* and once more from the beginning */
+    for (i = 0; i < 2; i++) {           /* set up twice, to test taking down */
         card_open_qp(&a, 2, CARD_QPN);
         card_open_qp(&b, 1, CARD_QPN);
         card_transfers(&a, &b);
@@ -153,7 +153,7 @@ static void test_wire(void *obj, void *data, QGuestAllocator *alloc)
     qernic_fini(&b);
 }
 
-/* A message to guest memory, by the device's last vector. */
+/* The interrupt is an MSI-X message of the device's last vector. */
 static void test_interrupt(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
@@ -181,7 +181,7 @@ static bool intx(Card *c)
     return qpci_config_readw(&c->q->dev, PCI_STATUS) & PCI_STATUS_INTERRUPT;
 }
 
-/* Without MSI-X the pin is what INTSTS and INTEN say, at any moment. */
+/* Without MSI-X, INTx always follows INTSTS and INTEN. */
 static void test_intx(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
@@ -195,7 +195,7 @@ static void test_intx(void *obj, void *data, QGuestAllocator *alloc)
     card_post(&c, CARD_WRITE, 0, 100, CARD_VA + 0x1000, CARD_KEY);
     card_done(&c, CARD_WRITE);
     g_assert(intx(&c));
-    card_put(&c, PG332_INTSTS, PG332_INT_RECEIVE);   /* of another cause */
+    card_put(&c, PG332_INTSTS, PG332_INT_RECEIVE);   /* another cause */
     g_assert(intx(&c));
     card_put(&c, PG332_INTSTS, PG332_INT_COMPLETION);
     g_assert(!intx(&c));
@@ -218,8 +218,8 @@ static void test_intx(void *obj, void *data, QGuestAllocator *alloc)
 }
 
 /*
- * One store, as long as from INTEN to the verbs face's reset: the interrupt that
- * it raises at its beginning is not lost to what it does at its end.
+ * One long store, from INTEN to the control register of the verbs face: it enables an
+ * interrupt at its beginning, which the reset at its end must not discard.
  */
 static void test_interrupt_reset(void *obj, void *data, QGuestAllocator *alloc)
 {
@@ -253,7 +253,7 @@ static void test_interrupt_reset(void *obj, void *data, QGuestAllocator *alloc)
     qpci_msix_disable(&q->dev);
 }
 
-/* Verbs and registers of one function, which need no link between them. */
+/* The verbs face and the ERNIC face of one function exchange data without a link. */
 static void test_faces(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj, self = { };
@@ -290,14 +290,14 @@ static void test_faces(void *obj, void *data, QGuestAllocator *alloc)
         card_done(&c, CARD_READ);
         card_same(q->qts, c.mem, c.mem + 0x8000, CARD_LENGTH);
     }
-    /* Both are counted, each by itself. */
+    /* Each face has its own counters. */
     g_assert_cmpuint(qernic_stat(q, "pg332.tx_messages"), ==, 8);
     g_assert_cmpuint(qernic_stat(q, "tx_messages"), ==, 4);
     g_assert_cmpuint(qernic_stat(q, "pg332.drops.bad_icrc"), ==, 0);
     g_assert_cmpuint(qernic_stat(q, "pg332.faults.rnr"), ==, 0);
 }
 
-/* Verbs in one device, registers in the other. */
+/* The verbs face of one device and the ERNIC face of the other. */
 static void test_verbs_peer(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj, other;
@@ -340,7 +340,7 @@ static void test_verbs_peer(void *obj, void *data, QGuestAllocator *alloc)
     qernic_fini(&other);
 }
 
-/* A function level reset takes all of it back. */
+/* A function level reset clears all registers. */
 static void test_flr(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
@@ -360,31 +360,31 @@ static void test_flr(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmphex(card_get(&c, PG332_XRNICCONF), ==, 0);
     g_assert_cmphex(card_get_qp(&c, PG332_CQHEAD), ==, 0);
     g_assert_cmphex(card_get_qp(&c, PG332_STATQP), ==, 0x600);
-    /* And works. */
+    /* The device works afterwards. */
     card_open(&c, q, card_version(data), 1);
     card_open_qp(&c, 1, CARD_QPN);
     card_transfers(&c, &c);
 }
 
-/* All that the receive queue holds, and one message more, which has to wait. */
+/* Fills the receive queue, and sends one more message, which has to wait. */
 static void fill(Card *c)
 {
     uint64_t deadline = 0;
 
-    /* RNR: again and again, after 10 us. */
+    /* Retry without limit after RNR NAKs, every 10 us. */
     card_put_qp(c, PG332_TIMEOUTCONF, 1 << 16 | 7 << 11);
     while (c->posted < CARD_DEPTH) {
         card_post(c, CARD_SEND, 0, 64, 0, 0);
         card_done(c, CARD_SEND);
     }
-    card_post(c, CARD_SEND, 0, 64, 0, 0);                     /* and its index is 1 */
+    card_post(c, CARD_SEND, 0, 64, 0, 0);                     /* the index wraps to 1 */
     while (!(card_get(c, PG332_INTSTS) & PG332_INT_RNR)) {
         qernic_wait(c->q, &deadline);
     }
     g_assert_cmpuint(card_get_qp(c, PG332_CQHEAD), ==, CARD_DEPTH);
 }
 
-/* In the midst of a message, which arrives behind the migration. */
+/* Migrates while a message waits for a buffer; it arrives after the migration. */
 static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
 {
     g_autofree char *more = g_strdup_printf(",ernic-version=%s",
@@ -410,7 +410,7 @@ static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
     qernic_migrate_end(q, from);
 }
 
-/* Registers that are written without sense; the device answers afterwards. */
+/* Random register writes; the device still responds afterwards. */
 static void test_garbage(void *obj, void *data, QGuestAllocator *alloc)
 {
     uint32_t window = ernic_reg_window(card_version(data));
@@ -439,7 +439,7 @@ static void test_garbage(void *obj, void *data, QGuestAllocator *alloc)
 #define V4_2    (1 << PG332_V4_2)
 #define ANY     (V3_1 | V4_0 | V4_2)
 
-/* libqos has room for 128 tests of a node: not all with every version. */
+/* libqos has room for 128 tests of a node, too few to run all with every version. */
 static void register_tests(void)
 {
     static const char *const names[] = { "3.1", "4.0", "4.2" };

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The device as the user sees it: properties, refused and in effect, counters
- * and messages.
+ * The device as the user sees it: valid and refused properties, counters, and
+ * messages.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -18,7 +18,7 @@
 
 /* ---- refused -------------------------------------------------------------- */
 
-/* A value in JSON, and how the message begins. */
+/* A value in JSON, and the beginning of the error message. */
 typedef struct Bad {
     const char *name, *value, *says;
 } Bad;
@@ -131,7 +131,7 @@ static bool has(const QList *list, const char *name)
     return false;
 }
 
-/* Each property of ours, beyond those of every PCI device, has its row. */
+/* Each property that not every PCI device has, has a row. */
 static void test_all_known(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
@@ -175,7 +175,7 @@ static char *port_of(QErnic *q)
     return port;
 }
 
-/* Values that are wrong together. */
+/* Values that are refused only in combination. */
 static void test_bad_together(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
@@ -217,7 +217,7 @@ static void test_bad_together(void *obj, void *data, QGuestAllocator *alloc)
     qdict_put_str(args, "ernic-version", "3.1");
     refused(q, "ernic-strict", QOBJECT(qstring_from_str("loud")), args,
             "ernic-strict is loud, not off, report or enforce");
-    /* What was refused holds nothing any more. */
+    /* A refused device holds no reference to its netdev or iothread. */
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'netdev_del', 'arguments': {"
                              " 'id': 'hub2' } }");
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'object-del', 'arguments': {"
@@ -281,7 +281,7 @@ static void test_in_effect(void *obj, void *data, QGuestAllocator *alloc)
 
 /* ---- counters ------------------------------------------------------------- */
 
-/* The property tells what QUERY_STATS tells, and what the faces count. */
+/* The property has the values of QUERY_STATS and the counters of the faces. */
 static void test_statistics(void *obj, void *data, QGuestAllocator *alloc)
 {
     static const char *const first[] = {
@@ -333,7 +333,7 @@ static void *with_log(GString *cmd_line, void *arg)
     return path;
 }
 
-/* What the guest does wrong at the registers is told, and nothing else is. */
+/* QEMU's log has each error of the guest at the registers, and nothing else. */
 static void test_log(void *obj, void *data, QGuestAllocator *alloc)
 {
     static const char *const says[] = {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Raw packet queue pairs in the device: frames of theirs on its netdev, with and
- * without a UDP link, and whose the frames are that come.
+ * Raw packet queue pairs in the device: their frames on its netdev, with and without
+ * a UDP link, and which part of the device receives a frame.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -19,7 +19,7 @@ typedef struct World {
     CardMachine m;
     QErnic q;
     QErnicQp qp;
-    int fd[2];                  /* the backend's, and our end of it */
+    int fd[2];                  /* the backend's end, and the test's */
 } World;
 
 static void setup(World *w, const char *more)
@@ -78,7 +78,7 @@ static void fill(uint8_t *frame, uint32_t len, const char *type)
     memcpy(frame + 12, type, 2);
 }
 
-/* A packet to the device's address, but for its ICRC. */
+/* A packet to the device's address, without a valid ICRC. */
 static void roce_frame(uint8_t frame[ROCE])
 {
     static const uint8_t head[] = {
@@ -138,7 +138,7 @@ static void received(World *w, const uint8_t *frame, uint32_t len)
     qtest_memset(w->q.qts, w->q.buf + TO, 0, len);
 }
 
-/* The counter @name goes from @was to one more. */
+/* Waits until the counter @name is @was + 1. */
 static void counts(World *w, const char *name, uint64_t was)
 {
     uint64_t deadline = 0;
@@ -149,7 +149,7 @@ static void counts(World *w, const char *name, uint64_t was)
     g_assert_cmpuint(qernic_stat(&w->q, name), ==, was + 1);
 }
 
-/* Out, and in to the queue pair that a rule names; its handle goes, and the rest. */
+/* Sends frames, receives frames by a flow rule, then destroys the rule. */
 static void frames(World *w)
 {
     static const struct ernic_flow_rule type = {
@@ -172,7 +172,7 @@ static void frames(World *w)
         to_wire(w, frame, FRAME - i);
         received(w, frame, FRAME - i);
     }
-    /* A rule of its own does not keep what it sends from the wire. */
+    /* A sent frame that matches the own rule is received, and goes to the wire too. */
     qernic_post_recv(&w->qp, TO, FRAME);
     send_frame(w, frame, FRAME);
     from_wire(w, frame, FRAME);
@@ -197,7 +197,7 @@ static void test_frames(const void *more)
     finish(&w);
 }
 
-/* A wire that takes no more: with a UDP link frames are lost, and nobody waits. */
+/* The netdev is full: with a UDP link, frames are lost and the engine does not wait. */
 static void test_full(void)
 {
     uint8_t frame[2048];
@@ -216,7 +216,7 @@ static void test_full(void)
     finish(&w);
 }
 
-/* Packets of RoCEv2 to the device come first, then rules, then its ring. */
+/* RoCEv2 packets to the device have priority, then flow rules, then the ring. */
 static void test_whose(void)
 {
     static const struct ernic_flow_rule all;
@@ -234,11 +234,11 @@ static void test_whose(void)
     counts(&w, "rx_packets", 0);
     to_wire(&w, frame, FRAME);
     received(&w, frame, FRAME);
-    /* Nothing is posted: the frame is lost, and not the ring's. */
+    /* No receive is posted: the frame is lost; it does not go to the ring. */
     to_wire(&w, frame, FRAME);
     counts(&w, "rx_frames", 1);
     g_assert_cmpuint(qernic_stat(&w.q, "faults.rnr"), ==, 1);
-    /* With the queue pair its rules are gone. */
+    /* The queue pair's rules are destroyed with it. */
     g_assert_cmpuint(qernic_cmd_handle(&w.q, ERNIC_CMD_QP_DESTROY, w.qp.qpn),
                      ==, ERNIC_OK);
     g_assert_cmpuint(qernic_cmd_handle(&w.q, ERNIC_CMD_FLOW_DESTROY, handle),
@@ -250,7 +250,7 @@ static void test_whose(void)
     finish(&w);
 }
 
-/* The netdev is not the iothread's. */
+/* With an iothread there are no raw queue pairs: the netdev is the main loop's. */
 static void test_iothread(void)
 {
     struct ernic_device_attr attr;
@@ -279,7 +279,7 @@ static void test_iothread(void)
 
 static void register_tests(void)
 {
-    /* Machines of their own: the graph is full. */
+    /* These have their own machines, because libqos's graph is full. */
     qtest_add_data_func("/ernic-raw/frames", "", test_frames);
     qtest_add_data_func("/ernic-raw/frames-udp", ",roce-udp=127.0.0.1:0",
                         test_frames);

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * RecoNIC's shell around the ERNIC face, and memory of the card: identity, map of
- * BAR 2, windows to the guest's memory, and queues and buffers on either side.
+ * RecoNIC's shell around the ERNIC face, and card memory: identity, map of BAR 2,
+ * windows to guest memory, and queues and buffers in card or guest memory.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -23,16 +23,16 @@
 #define WINDOW(i)   (0x16420 + (i) * 0x20)
 #define BOTH        0xc2000000      /* reads and writes, 128 GiB */
 #define READ_ONLY   0x82000000
-#define FATAL       1               /* of STATQP */
+#define FATAL       1               /* bit of STATQP */
 
 enum { WRITE = 0, SEND = 2, READ = 4 };
 
-/* How a device is made, and where its parts are then. */
+/* The options of a device, and the places of its parts that follow from them. */
 typedef struct Kind {
     const char *name, *options;
     unsigned version;
     bool shell;
-    int bar;                        /* of the registers, from base on */
+    int bar;                        /* has the registers, at offset base */
     uint32_t base, size;
 } Kind;
 
@@ -47,7 +47,7 @@ static const Kind kinds[] = {
       false, 0, 0, 2 * PG332_V3_SIZE },
 };
 
-/* One device to itself; addresses are those that its registers take. */
+/* A device connected to itself; addresses as its registers take them. */
 typedef struct Card {
     QErnic *q;
     const Kind *kind;
@@ -136,7 +136,7 @@ static void map(Card *c, QErnic *q, const Kind *kind)
     c->card_at = kind->shell ? 0 : CARD;
 }
 
-/* As RecoNIC's library: 128 GiB each, as they are. */
+/* Opens 128 GiB windows without translation, as RecoNIC's library does. */
 static void open_windows(Card *c)
 {
     int i;
@@ -151,7 +151,7 @@ static void open_windows(Card *c)
     }
 }
 
-/* Zeroed memory on the card at @off, or the guest's. */
+/* Zeroed memory: card memory at @off, or guest memory. */
 static uint64_t memory(Card *c, bool card, uint32_t off, uint32_t len)
 {
     uint64_t addr = card ? card_addr(off) : guest_alloc(c->q->alloc, len);
@@ -197,7 +197,7 @@ static void open_face(Card *c)
     put_at(c, at(c, ERNIC_REG_REGION, 0, PG332_ACCESSDESC), 2);
 }
 
-/* To itself. */
+/* Connects the queue pair to itself. */
 static void open_qp(Card *c)
 {
     put_qp(c, PG332_IPDESADDR1, 0x0a000001);
@@ -301,7 +301,7 @@ static void fails(Card *c)
     wait_for(c, PG332_STATQP, FATAL, FATAL);
 }
 
-/* As the drivers take a queue pair back, for the next round. */
+/* Takes the queue pair down as the drivers do, for the next round. */
 static void clear_qp(Card *c)
 {
     static const uint8_t zero[] = {
@@ -361,7 +361,7 @@ static void test_identity(void *obj, void *data, QGuestAllocator *alloc)
                     PCI_BASE_ADDRESS_MEM_PREFETCH : PCI_BASE_ADDRESS_MEM_TYPE_64);
 }
 
-/* Words of the shell: what is read, and whether what is written stays. */
+/* Words of the shell: the value at reset, and whether a written value is stored. */
 static const struct {
     uint32_t at, words, value;
     bool stored;
@@ -393,7 +393,7 @@ static void test_map(void *obj, void *data, QGuestAllocator *alloc)
             put_at(&c, off, 0x80000000 + off * 4);
         }
     }
-    /* A system reset has taken place, and nothing else. */
+    /* Stored words have the value written, the others are unchanged. */
     for (i = 0; i < ARRAY_SIZE(words); i++) {
         for (off = words[i].at; off < words[i].at + words[i].words * 4; off += 4) {
             g_assert_cmphex(get_at(&c, off), ==, words[i].stored ?
@@ -404,13 +404,13 @@ static void test_map(void *obj, void *data, QGuestAllocator *alloc)
     for (i = 0; i < ARRAY_SIZE(words); i++) {
         g_assert_cmphex(get_at(&c, words[i].at), ==, words[i].value);
     }
-    /* The ERNIC is where it should be, to its last word. */
+    /* The ERNIC is at its place in the BAR, and ends with its last word. */
     g_assert_cmphex(get_qp(&c, PG332_STATQP), ==, 0x600);
     g_assert_cmphex(get_at(&c, c.kind->base +
                            ernic_reg_window(c.kind->version)), ==, 0);
 }
 
-/* Queues and data on either side; loopback, so both ends of a transfer. */
+/* Queues and data in card or guest memory, for both ends of a loopback transfer. */
 static void test_transfer(void *obj, void *data, QGuestAllocator *alloc)
 {
     Card c;
@@ -423,7 +423,7 @@ static void test_transfer(void *obj, void *data, QGuestAllocator *alloc)
     }
 }
 
-/* The card ends where it does. */
+/* Accesses up to the end of card memory succeed, accesses beyond it fail. */
 static void test_card_end(void *obj, void *data, QGuestAllocator *alloc)
 {
     static const uint64_t bad[] = {
@@ -447,7 +447,7 @@ static void test_card_end(void *obj, void *data, QGuestAllocator *alloc)
     }
 }
 
-/* The guest's memory is what the windows show, and no more. */
+/* The face reaches guest memory only through the windows. */
 static void test_windows(void *obj, void *data, QGuestAllocator *alloc)
 {
     static const uint32_t closed[] = { 0, READ_ONLY, 0x40000000 | 0x2000000,
@@ -456,15 +456,15 @@ static void test_windows(void *obj, void *data, QGuestAllocator *alloc)
     Card c;
 
     open_all(&c, obj, data, false, false);
-    /* Bits 51:40 are none of an address; this is window 0 again. */
+    /* Bits 51:40 of an address are ignored: this is window 0. */
     c.sq |= 0x123ull << 40;
     put_qp(&c, PG332_SQBAMSB, c.sq >> 32);
     c.sq = (uint32_t)c.sq;
     transfers(&c, 5);
-    /* Window 3 shows what lies 64 KiB further on than it looks. */
+    /* Window 3 adds 64 KiB to the address. */
     put_at(&c, WINDOW(3), 0x10000);
     put_at(&c, WINDOW(3) + 4, 0);
-    put_qp(&c, PG332_SQPI, c.posted);           /* nothing new */
+    put_qp(&c, PG332_SQPI, c.posted);           /* no new request */
     pattern(&c, c.mem, 77);
     post(&c, WRITE, (3ull << 37) + c.mem - 0x10000, VA + 0x8000);
     done(&c, WRITE);
@@ -480,7 +480,7 @@ static void test_windows(void *obj, void *data, QGuestAllocator *alloc)
     }
 }
 
-/* What the shell resets, and what a function level reset. */
+/* The effect of the shell's resets and of a function level reset. */
 static void test_reset(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
@@ -490,7 +490,7 @@ static void test_reset(void *obj, void *data, QGuestAllocator *alloc)
 
     open_all(&c, q, data, true, true);
     transfers(&c, 9);
-    put_at(&c, 0xc, 0x10);                      /* the CMAC is not the ERNIC */
+    put_at(&c, 0xc, 0x10);                      /* resets the CMAC, not the ERNIC */
     g_assert_cmphex(get_qp(&c, PG332_CQHEAD), ==, c.posted);
     put_at(&c, 0xc, 0x2);
     g_assert_cmphex(get_qp(&c, PG332_CQHEAD), ==, 0);
@@ -511,7 +511,7 @@ static void test_reset(void *obj, void *data, QGuestAllocator *alloc)
     transfers(&c, 11);
 }
 
-/* The card's memory and the windows go along. */
+/* Card memory and windows migrate. */
 static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
 {
     const Kind *kind = data;
@@ -528,7 +528,7 @@ static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
     qernic_migrate_end(q, from);
 }
 
-/* Windows that show the device itself, then any value in any word of the shell. */
+/* Windows to the device's own registers, then random values in words of the shell. */
 static void test_attack(const void *data)
 {
     static const uint32_t blocks[] = { 0, 0x1000, 0x8000, 0xc000, 0x16400 };
@@ -553,10 +553,10 @@ static void test_attack(const void *data)
         put_at(&c, WINDOW(1), c.bar.addr);
         put_at(&c, WINDOW(1) + 4, c.bar.addr >> 32);
         c.mem = (1ull << 37) + at(&c, ERNIC_REG_GLOBAL, 0, PG332_XRNICCONF);
-        if (i == 1) {                           /* and a completion there */
+        if (i == 1) {                           /* and a completion too */
             put_pair(&c, PG332_CQDBADD, PG332_CQDBADDMSB,
                      (1ull << 37) + WINDOW(0) + 16);
-        } else if (i == 2) {                    /* requests, too */
+        } else if (i == 2) {                    /* and requests too */
             sq = (1ull << 37) + at(&c, ERNIC_REG_QP, QPN - 1, 0);
             put_pair(&c, PG332_SQBA, PG332_SQBAMSB, sq);
         }
@@ -605,7 +605,7 @@ static void register_tests(void)
     static const struct {
         const char *name;
         QOSTestFunc fn;
-        bool shell;                             /* not for a card without one */
+        bool shell;                             /* needs RecoNIC's shell */
         void *(*before)(GString *cmd_line, void *arg);
     } tests[] = {
         { "identity", test_identity, false, options },

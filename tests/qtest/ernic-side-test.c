@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What the ERNIC face has beside its connections: queue pair 1 over every link, the
- * side stream and its interrupt; and migration in the midst of all of it, with INTx
- * and with MSI-X.
+ * The ERNIC face apart from connections: queue pair 1 over every link, and the side
+ * stream with its interrupt. Also migration while both have work, with INTx and with
+ * MSI-X.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -14,7 +14,7 @@
 #define DEPTH       16
 #define MAD         256
 #define FRAME       (14 + 20 + 8 + 12 + 8 + MAD)
-#define MAD_AT      68              /* in a receive buffer */
+#define MAD_AT      68              /* offset in a receive buffer */
 #define SIDE_VECTOR (CARD_VECTOR - 1)
 #define RING        8               /* descriptors */
 
@@ -26,7 +26,7 @@ typedef struct Pair {
     Card c[2];
 } Pair;
 
-/* Ways from one device to the other. */
+/* The links between the devices. */
 static const struct Link {
     const char *name, *args;
 } links[] = {
@@ -100,7 +100,7 @@ static void open1(Gsi *g, Card *c)
     put1(g, PG332_QPCONF, 0x419 | (CARD_SLOT / 256) << 16);
 }
 
-/* A MAD from one card to the other, as software makes it. */
+/* Builds the frame of a MAD from one card to the other, as software does. */
 static void make(uint8_t f[FRAME], uint8_t from, uint8_t to, uint8_t seed)
 {
     const uint8_t head[] = {
@@ -145,7 +145,7 @@ static void wait1(Gsi *g, uint32_t reg, uint32_t value)
     }
 }
 
-/* The @n-th datagram, from 1 on, is the one that @from made of @seed. */
+/* Waits for datagram @n, counted from 1; it is the one that @from made of @seed. */
 static void came(Gsi *g, uint32_t n, uint8_t from, uint8_t seed)
 {
     uint8_t want[FRAME], slot[CARD_SLOT], zero[20] = { 0 };
@@ -180,13 +180,13 @@ static void test_gsi(const void *data)
                         PG332_INT_MAD);
         card_put(&p.c[!(i & 1)], PG332_INTSTS, PG332_INT_MAD);
     }
-    /* Connections go on meanwhile. */
+    /* Connections still work. */
     card_transfers(&p.c[0], &p.c[1]);
     for (i = 0; i < 2; i++) {
         g_assert_cmphex(card_get(&p.c[i], PG332_INAMPKTCNT) >> 16, ==, 6);
         g_assert_cmphex(card_get(&p.c[i], PG332_OUTAMPKTCNT) >> 16, ==, 6);
     }
-    /* To nobody: gone, and the request is done. */
+    /* The destination does not exist: the request completes all the same. */
     post1(&g[0], 9, 1);
     wait1(&g[0], PG332_CQHEAD, 7);
     close_pair(&p);
@@ -210,7 +210,7 @@ static uint32_t get_side(Card *c, uint32_t reg)
     return card_get_at(c, ernic_reg_window(c->version) + reg);
 }
 
-/* The channel runs, and has no descriptor yet. */
+/* Starts the channel without a descriptor. */
 static void listen_to(Side *s, Card *c, uint32_t threshold)
 {
     uint8_t desc[64] = { [PG332_DESC_CONTROL] = 8 };
@@ -236,7 +236,7 @@ static void give(Side *s, uint32_t n)
     put_side(s->c, PG332_SIDE_TAILDESC, s->ring + (s->given - 1) % RING * 64);
 }
 
-/* Entry @n is there. */
+/* Waits for entry @n and checks it. */
 static void entry(Side *s, uint32_t n, uint32_t imm, uint32_t type, uint32_t pi)
 {
     QTestState *qts = s->c->q->qts;
@@ -279,7 +279,7 @@ static void pending(Card *c, uint16_t vector, bool is)
     g_assert(qpci_msix_pending(&c->q->dev, vector) == is);
 }
 
-/* Entries, their order and their own interrupt, with which the pin is shared. */
+/* Entries, their order, and their interrupt: an own vector, or the shared INTx. */
 static void test_stream(const void *data)
 {
     const struct Link *link = data;
@@ -294,7 +294,7 @@ static void test_stream(const void *data)
     post_imm(&p.c[0], CARD_SEND_IMM, 0x11223344);
     card_wait(&p.c[0], PG332_CQHEAD, 1);
     entry(&s, 0, 0x11223344, PG332_SIDE_SEND_IMM, 1);
-    pending(&p.c[1], SIDE_VECTOR, false);               /* one of two */
+    pending(&p.c[1], SIDE_VECTOR, false);               /* threshold is 2 */
     post_imm(&p.c[0], CARD_WRITE_IMM, 0xaabbccdd);
     pending(&p.c[1], SIDE_VECTOR, true);
     entry(&s, 1, 0xaabbccdd, PG332_SIDE_WRITE_IMM, 1);
@@ -306,7 +306,7 @@ static void test_stream(const void *data)
                     PG332_DMA_IOC_IRQ);
     put_side(&p.c[1], PG332_SIDE_DMASR, PG332_DMA_IRQS);
     g_assert(!intx(&p.c[1]));
-    /* Without a descriptor it waits; the next one takes it. */
+    /* Without a descriptor, the entry waits for the next one. */
     post_imm(&p.c[0], CARD_WRITE_IMM, 0x55);
     card_wait(&p.c[0], PG332_CQHEAD, 3);
     g_assert_cmpuint(get_side(&p.c[1], PG332_SIDE_WAITING), ==, 1);
@@ -340,8 +340,8 @@ static void open_flow(Flow *f, const char *version)
 }
 
 /*
- * Entries that wait, a cause that is on, then a long queue of WRITEs and a datagram of
- * which nothing, or not much, has left when the machine stops.
+ * Leaves entries waiting and a cause set, then posts many WRITEs and a datagram. When
+ * the machine stops, few or none of them have been sent.
  */
 static void begin_flow(Flow *f)
 {
@@ -390,7 +390,7 @@ static void test_migrate(const void *version)
     g_assert(intx(&f.c));
     end_flow(&f);
     card_put(&f.c, PG332_INTSTS, PG332_INT_ALL);
-    g_assert(intx(&f.c));                               /* of the entries */
+    g_assert(intx(&f.c));                               /* for the entries */
     put_side(&f.c, PG332_SIDE_DMASR, PG332_DMA_IRQS);
     g_assert(!intx(&f.c));
     qernic_migrate_end(&f.q, from);
@@ -398,7 +398,7 @@ static void test_migrate(const void *version)
     card_machine_close(&f.m);
 }
 
-/* Vectors are masked: what is pending goes along, and comes when it may. */
+/* Pending bits of masked vectors migrate; unmasking sends the messages. */
 static void test_migrate_msix(const void *version)
 {
     g_autofree char *more = g_strdup_printf(",ernic-version=%s",

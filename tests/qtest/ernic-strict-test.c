@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * ernic-strict: what the user is told of rules of PG332 that the guest breaks, what
- * the monitor counts, what is enforced, and that all of it migrates.
+ * ernic-strict: warnings of PG332 rules that the guest breaks, the counts in the
+ * monitor, enforcement, and migration of all of these.
  */
 #include "qemu/osdep.h"
 #include "qemu/module.h"
@@ -45,7 +45,7 @@ static QDict *rule(const QDict *rsp, const char *name)
     return dict;
 }
 
-/* @name was broken @count times, and last by a write of @value at @offset. */
+/* Rule @name was broken @count times, last by a write of @value at @offset. */
 static void expect(QErnic *q, const char *name, uint64_t count, const char *reg,
                    uint32_t qpn, uint32_t offset, uint32_t value, uint64_t time)
 {
@@ -65,7 +65,7 @@ static void expect(QErnic *q, const char *name, uint64_t count, const char *reg,
     qobject_unref(rsp);
 }
 
-/* A moment later, what time is it? */
+/* Steps the clock; returns the new time. */
 static uint64_t tick(QErnic *q)
 {
     return qtest_clock_step(q->qts, 1000);
@@ -93,7 +93,7 @@ static void *with_mode(GString *cmd_line, void *arg)
     return arg;
 }
 
-/* Each queue pair once, with all that a report has to have. */
+/* One report for each queue pair, with all of its fields. */
 static void test_report(void *obj, void *data, QGuestAllocator *alloc)
 {
     static const char *const says[] = {
@@ -131,7 +131,7 @@ static void test_report(void *obj, void *data, QGuestAllocator *alloc)
     qos_invalidate_command_line();
 }
 
-/* The rules are those of the version; a reset of the device counts anew. */
+/* The rules are those of the version; a reset of the device clears the counts. */
 static void test_violations(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
@@ -159,7 +159,7 @@ static void test_violations(void *obj, void *data, QGuestAllocator *alloc)
     expect(q, "no-register", 0, NULL, 0, 0, 0, 0);
 }
 
-/* Without strict mode there is nothing to tell. */
+/* Without strict mode, nothing is reported. */
 static void test_off(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
@@ -184,7 +184,7 @@ static void test_enforce(void *obj, void *data, QGuestAllocator *alloc)
     qpci_io_writel(&q->dev, bar, depth, 0x30010);
     g_assert_cmphex(qpci_io_readl(&q->dev, bar, depth), ==, 0);
     expect(q, "depth-power-of-two", 1, "QDEPTH", QPN, depth, 0x30010, now);
-    /* Enabled without an address, and then with one. */
+    /* Enable the face without an address, then with one. */
     qpci_io_writel(&q->dev, bar, conf, 0x12b70821);
     g_assert_cmphex(qpci_io_readl(&q->dev, bar, conf), ==, 0x12b70820);
     expect(q, "mac-unset", 1, "XRNICCONF", 0, conf, 0x12b70821, now);

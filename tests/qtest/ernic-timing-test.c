@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The timing model in the device: profiles that are refused, the times that a
- * guest sees on each link, back-pressure, and migration in mid-message.
+ * The timing model in the device: refused profiles, the times that a guest sees on
+ * each link, back-pressure, and migration in the middle of a message.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -16,7 +16,7 @@
 
 /* ---- profiles that are refused -------------------------------------------- */
 
-/* The text of a profile, and what the message says behind the file's name. */
+/* The text of a profile, and the error message after the file's name. */
 static const struct {
     const char *text, *says;
 } bad_profiles[] = {
@@ -81,7 +81,7 @@ static uint64_t time_of(QErnic *q)
     return qpci_io_readq(&q->dev, q->bar, offsetof(struct ernic_regs, time));
 }
 
-/* From the doorbell of a WRITE of @len bytes to its completion, ns. */
+/* Time from the doorbell of a WRITE of @len bytes to its completion, in ns. */
 static uint64_t write_time(QErnicQp *x, QErnicQp *y, uint32_t len)
 {
     struct ernic_wqe wqe = {
@@ -129,7 +129,7 @@ static void close_pair(Pair *p)
     " -device ernic,id=net0,addr=06.0,netdev=h0" more \
     " -device ernic,id=net1,addr=07.0,netdev=h1" more " "
 
-/* Of the second machine, behind the profiles of the first. */
+/* Two more devices on a hub, with the two profiles of @arg. */
 static void *with_profiles(GString *cmd_line, void *arg)
 {
     const char *const *name = arg;
@@ -147,7 +147,7 @@ static const char *const card_and_nic[] = {
     "ernic-200mhz-100g", "generic-100g"
 };
 
-/* ns from the store that tells of @num commands to the last answer. */
+/* Time from the store that posts @num commands to the last response, in ns. */
 static uint64_t commands_time(QErnic *q, uint32_t num)
 {
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
@@ -164,9 +164,10 @@ static uint64_t commands_time(QErnic *q, uint32_t num)
 }
 
 /*
- * Each takes 1 us on the NIC, and over PCIe 4.0 x16 550 ns to be read, 200 ns to be
- * answered, and 84 and 88 bytes: 1755.5. The next is fetched when the answer is
- * there, which it is in a whole ns. On the card they take 1 us.
+ * On the NIC, a command takes 1 us, and over PCIe 4.0 x16 550 ns to be read, 200 ns
+ * for the response, and the time of 84 and 88 bytes: 1755.5 ns in total. The next one
+ * is fetched after the response has arrived, at a whole ns. On the card, a command
+ * takes 1 us.
  */
 static void check_commands(Pair *p)
 {
@@ -177,17 +178,17 @@ static void check_commands(Pair *p)
 }
 
 /*
- * The stages' work, 2 cycles of 200 MHz; a read's way. time_of() reads a register,
- * and qernic_doorbell() two, before it stores.
+ * The stages' work is 2 cycles of 200 MHz. READS(): time of register reads, of which
+ * time_of() does one, and qernic_doorbell() two before its store.
  */
 #define WORK_NS     10
 #define READ_NS     400
 #define READS(n)    (READ_NS + (n) * WORK_NS)
 
 /*
- * As docs/timing.md predicts, with caches that are warm, but behind reads of
- * registers instead of the doorbell of the completion queue. That is rung in the same
- * ns, behind two more reads; later there is none.
+ * The times that docs/timing.md predicts with warm caches, but after register reads
+ * instead of the doorbell of the completion queue. That doorbell is rung in the same
+ * ns, after two more reads; later there are no reads.
  */
 static void test_times(void *obj, void *data, QGuestAllocator *alloc)
 {
@@ -212,8 +213,8 @@ static void test_times(void *obj, void *data, QGuestAllocator *alloc)
         g_assert_cmpuint(ns, ==, alone + READS(3));
     }
     /*
-     * The first found the caches of the other end empty: context and key, 600 ns
-     * and 84 bytes of a completion over PCIe 4.0 x16, 2.7 ns, each.
+     * The first WRITE finds the caches of the other end empty. Context and key each
+     * take 600 ns, and 2.7 ns for the 84 bytes of a completion over PCIe 4.0 x16.
      */
     g_assert_cmpuint(first, ==, rows[0].ns - WORK_NS + READS(3) + 2 * 600 + 6);
     close_pair(&p);
@@ -221,7 +222,7 @@ static void test_times(void *obj, void *data, QGuestAllocator *alloc)
 
 /* ---- back-pressure -------------------------------------------------------- */
 
-/* A fast sender, and a receiver that has room for one packet and is slow. */
+/* A fast sender, and a slow receiver with room for one packet. */
 static void *with_slow(GString *cmd_line, void *arg)
 {
     char *path = temporary("base = generic-100g\n"
@@ -237,14 +238,14 @@ static void *with_slow(GString *cmd_line, void *arg)
     return path;
 }
 
-/* The netdev holds what the receiver has no room for, and nothing is lost. */
+/* The netdev keeps packets until the receiver has room; none is lost. */
 static void test_pause(void *obj, void *data, QGuestAllocator *alloc)
 {
     g_autofree char *path = data;
     Pair p;
 
     open_pair(&p, obj);
-    /* 32 packets of 1 KiB, at 1 byte of the frame in 2 ns. */
+    /* 32 packets of 1 KiB, at 2 ns per byte of the frame. */
     g_assert_cmpuint(write_time(&p.x, &p.y, LENGTH), >, 2 * LENGTH);
     g_assert_cmpuint(qernic_stat(&p.a, "retransmits"), ==, 0);
     g_assert_cmpuint(qernic_stat(&p.b, "rx_packets"), ==, 32);
@@ -289,7 +290,7 @@ static void test_loopback(void *obj, void *data, QGuestAllocator *alloc)
     qernic_multicast(q, q);
 }
 
-/* A message, and doorbells in number, on their way when the machine is saved. */
+/* The machine is saved while a message and several doorbells are in progress. */
 static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
 {
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The file of timing-trace=: of all devices that name it, whole whenever the
- * machine is stopped, and no longer than it may be. What is in it is tested where
- * there is no QEMU (tests/timing).
+ * The file of timing-trace=: all devices that name it share it, it is complete
+ * whenever the machine is stopped, and it respects the limit. tests/timing tests its
+ * content without QEMU.
  */
 #include "qemu/osdep.h"
 #include "qemu/module.h"
@@ -26,7 +26,7 @@ static QList *read_trace(const char *path)
     return qobject_to(QList, trace);
 }
 
-/* Events of phase @ph, with that @name and category, where it is not NULL. */
+/* Number of events of phase @ph; a name and category that are not NULL must match. */
 static uint32_t count(const QList *trace, const char *ph, const char *name,
                       const char *cat)
 {
@@ -58,7 +58,7 @@ static char *new_path(void)
     return path;
 }
 
-/* Two devices, one of them with both faces, and one file. */
+/* Two devices, one of them with both faces, write to one file. */
 static void *with_trace(GString *cmd_line, void *arg)
 {
     char *path = new_path();
@@ -102,7 +102,7 @@ static void *with_limit(GString *cmd_line, void *arg)
     return path;
 }
 
-/* It is full long before the traffic ends, which nothing else tells. */
+/* The file is full long before the traffic ends, which has no other effect. */
 static void test_limit(void *obj, void *data, QGuestAllocator *alloc)
 {
     g_autofree char *path = data, *text = NULL;

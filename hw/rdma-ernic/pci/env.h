@@ -32,11 +32,11 @@ void ernic_pci_kick(ErnicPci *d);
  * repeatable in virtual time (timing model, -icount).
  */
 void ernic_pci_schedule(ErnicPci *d, QEMUTimer *timer, QEMUBH *bh);
-/* Calls @work with the re-entrancy guard set: it cannot access the device's registers. */
+/* Calls @work with the re-entrancy guard set: its accesses to the device fail. */
 void ernic_pci_guarded(ErnicPci *d, QEMUBHFunc *work);
 /* Delivers packets of the link to the face they address; inside enter and leave. */
 void ernic_pci_rx(ErnicPci *d, uint64_t now, const ErnicTrain *train);
-/* Number of packets that any of the engines has room for. */
+/* Number of packets that each engine has room for. */
 uint32_t ernic_pci_rx_room(const ErnicPci *d);
 /* The link accepts trains again. */
 void ernic_pci_tx_ready(ErnicPci *d, uint64_t now);
