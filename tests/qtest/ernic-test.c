@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The PCI function and the verbs face as registers: what is there, and that
- * nothing the guest writes does harm.
+ * The PCI function and the registers of the verbs face: their values, and that no
+ * write by the guest does harm.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -38,12 +38,12 @@ static void test_config(void *obj, void *data, QGuestAllocator *alloc)
 
 /* ---- registers ------------------------------------------------------------ */
 
-/* Reset value, and the bits that stay written while the device is disabled. */
+/* Reset value, and the bits that can be written while the device is disabled. */
 static const struct {
     const char *name;
     uint16_t off;
     uint32_t reset, rw;
-    bool any;                   /* the value is not known */
+    bool any;                   /* the reset value is not checked */
 } regs[] = {
 #define AT(field, ...) { #field, offsetof(struct ernic_regs, field), __VA_ARGS__ }
 #define HIGH(field) { #field, offsetof(struct ernic_regs, field) + 4, 0, ~0u }
@@ -90,7 +90,7 @@ static void test_registers(void *obj, void *data, QGuestAllocator *alloc)
                             regs[i].reset & ~regs[i].rw);
         }
     }
-    /* Whole, by halves, and in no other way. */
+    /* 64-bit registers accept 64-bit and 32-bit writes, and no others. */
     qernic_write64(q, 0x30, 0x123456789abcdef0);
     g_assert_cmphex(qpci_io_readq(&q->dev, q->bar, 0x30), ==,
                     0x123456789abcdef0);
@@ -122,7 +122,7 @@ static void test_holes(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmphex(qpci_io_readq(&q->dev, q->bar, 0x1000), ==, 0);
 }
 
-/* The clock is in every doorbell page, and only whole. */
+/* Each doorbell page has the clock, which only a 64-bit read returns. */
 static void test_page_clock(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
@@ -149,7 +149,7 @@ static void test_page_clock(void *obj, void *data, QGuestAllocator *alloc)
                                   pages[2] + 0x1000 + ERNIC_DB_TIME), ==, 0);
 }
 
-/* Every register and doorbell is written, in every size, enabled or not. */
+/* Writes every register and doorbell in every size, enabled and disabled. */
 static void test_garbage(void *obj, void *data, QGuestAllocator *alloc)
 {
     static const uint64_t values[] = { 0, 1, 2, 3, ~0ull, 0x8000000000000000,
@@ -198,7 +198,7 @@ static void test_enable(void *obj, void *data, QGuestAllocator *alloc)
         g_assert_cmphex(qernic_reg(q, status), ==, ERNIC_STATUS_LINK);
         g_assert_cmpuint(qernic_reg(q, error), ==, ERNIC_DEVERR_RING);
     }
-    /* A reset forgets the error; set-up registers are fixed once enabled. */
+    /* A reset clears the error; set-up registers are read-only while enabled. */
     qernic_set_reg(q, control, ERNIC_CONTROL_RESET);
     g_assert_cmpuint(qernic_reg(q, error), ==, ERNIC_DEVERR_NONE);
     qernic_enable(q);
@@ -207,7 +207,7 @@ static void test_enable(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmphex(qernic_reg(q, control), ==, ERNIC_CONTROL_ENABLE);
     qernic_set_reg(q, ring_shift, 1);
     g_assert_cmpuint(qernic_reg(q, ring_shift), ==, QERNIC_RING_SHIFT);
-    /* More commands than the ring holds are refused and none is run. */
+    /* An index beyond the size of the ring is refused, and no command is executed. */
     qernic_set_reg(q, cmd_pi, (1u << QERNIC_RING_SHIFT) + 1);
     g_assert_cmpuint(qernic_reg(q, error), ==, ERNIC_DEVERR_CMD_INDEX);
     g_assert_cmpuint(qernic_reg(q, cmd_pi), ==, 0);
@@ -218,7 +218,7 @@ static void test_enable(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmpuint(qernic_reg(q, cmd_ci), ==, 0);
 }
 
-/* Rings where there is no memory: fatal until a reset. */
+/* Rings at an address without memory: a fatal error until a reset. */
 static void test_fatal(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
@@ -250,7 +250,7 @@ static void test_commands(void *obj, void *data, QGuestAllocator *alloc)
     int i;
 
     qernic_enable(q);
-    /* Three rounds of the ring: the phase follows. */
+    /* Three rounds of the ring: the phase changes with each. */
     for (i = 0; i < 3 << QERNIC_RING_SHIFT; i++) {
         g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_OK);
     }
@@ -276,14 +276,14 @@ static void test_commands(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmpuint(le32_to_cpu(attr.abi_version), ==, ERNIC_ABI_VERSION);
     g_assert_cmpuint(le32_to_cpu(attr.max_uctx) + 1, ==,
                      qernic_reg(q, num_uctx));
-    /* An answer cannot go to a device's registers. */
+    /* A command cannot write its result to a device's registers. */
     cmd.query.addr = cpu_to_le64(q->bar.addr + 0x30);
     g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_ERR_DMA);
 }
 
 /* ---- doorbell pages ------------------------------------------------------- */
 
-/* Behind the doorbells that were rung before. */
+/* The number of bad doorbells; a NOP waits for the doorbells rung before. */
 static uint64_t bad_doorbells(QErnic *q)
 {
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
@@ -303,7 +303,7 @@ static void test_foreign_page(void *obj, void *data, QGuestAllocator *alloc)
     qernic_qp_create(q, &qp, ERNIC_QPT_UD);
     qernic_qp_connect(&qp, &qp);
     g_assert_cmpuint(bad_doorbells(q), ==, 0);
-    /* Only the page of context 0, at its beginning, in 64 bits. */
+    /* Only a 64-bit write at the beginning of context 0's page is a doorbell. */
     for (i = 1; i < 256; i++) {
         qernic_doorbell(q, i, ERNIC_DB(ERNIC_DB_RQ, qp.qpn, 1));
     }
@@ -314,7 +314,7 @@ static void test_foreign_page(void *obj, void *data, QGuestAllocator *alloc)
     qernic_write(q, 0x1000, 1);
     qernic_write(q, 0x1004, 1);
     qernic_write64(q, 0x1000 + (256 << 12), ERNIC_DB(ERNIC_DB_RQ, qp.qpn, 1));
-    /* None of them posted a receive: the ring's 16 are still free. */
+    /* None of these writes posted a receive: all 16 entries are still free. */
     for (i = 0; i < QERNIC_DEPTH; i++) {
         qernic_post_recv(&qp, 0, 64);
     }
@@ -323,7 +323,7 @@ static void test_foreign_page(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmpuint(bad_doorbells(q), ==, 256);
 }
 
-/* Commands and doorbells of one processor, in the order that it wrote them. */
+/* Commands and doorbells are executed in the order in which a vCPU wrote them. */
 static void test_order(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
@@ -337,7 +337,7 @@ static void test_order(void *obj, void *data, QGuestAllocator *alloc)
         qernic_qp_create(q, &qp[i], ERNIC_QPT_UD);
         qernic_qp_connect(&qp[i], &qp[i]);
     }
-    /* Nothing is done while the machine is stopped, so all of it is waiting. */
+    /* A stopped machine executes nothing, so all of these wait. */
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'stop' }");
     destroy.handle.handle = cpu_to_le32(qp[0].qpn);
     qernic_cmd_post(q, &destroy);
@@ -351,7 +351,7 @@ static void test_order(void *obj, void *data, QGuestAllocator *alloc)
     qernic_doorbell(q, 0, ERNIC_DB(ERNIC_DB_RQ, qp[1].qpn, 2));
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'cont' }");
     g_assert_cmpuint(bad_doorbells(q), ==, 2);
-    /* More doorbells than are kept, with commands before and between them. */
+    /* More doorbells than the queue holds, with commands before and between them. */
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'stop' }");
     for (round = 0; round < 3; round++) {
         qernic_cmd_post(q, &nop);
@@ -361,7 +361,7 @@ static void test_order(void *obj, void *data, QGuestAllocator *alloc)
     }
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'cont' }");
     g_assert_cmpuint(bad_doorbells(q), ==, 2102);
-    /* A command that was written stays written. */
+    /* cmd_pi cannot move back. */
     qernic_set_reg(q, cmd_pi, q->cmd_pi - 1);
     g_assert_cmpuint(qernic_reg(q, error), ==, ERNIC_DEVERR_CMD_INDEX);
     g_assert_cmpuint(qernic_reg(q, cmd_pi), ==, q->cmd_pi);
@@ -383,7 +383,7 @@ static void unmask(QErnic *q, uint16_t vector, uint64_t addr, uint32_t word)
                    at + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
 }
 
-/* A message to guest memory shows that it was sent. */
+/* MSI-X messages go to guest memory, where the test can see them. */
 static void test_msix(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
@@ -411,7 +411,7 @@ static void test_msix(void *obj, void *data, QGuestAllocator *alloc)
     qpci_msix_disable(&q->dev);
 }
 
-/* A message that writes the device's own registers is not delivered. */
+/* An MSI-X message to the device's own registers is not delivered. */
 static void test_msix_to_itself(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
@@ -431,7 +431,7 @@ static void test_msix_to_itself(void *obj, void *data, QGuestAllocator *alloc)
     for (i = 0; i < 3; i++) {
         g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
     }
-    /* Nor that of an event, which is raised deep inside the engine. */
+    /* Nor is the message of an event, which the engine raises during its work. */
     qernic_set_reg(q, control, ERNIC_CONTROL_RESET);
     unmask(q, 1, q->bar.addr + offsetof(struct ernic_regs, control),
            ERNIC_CONTROL_RESET);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Transfers through guest memory: within a device, between two devices of one
- * virtual machine, and what is left of them by a reset or a migration.
+ * virtual machine, and with a reset or a migration in the middle.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -26,7 +26,7 @@ static void pattern(QErnic *q, uint64_t at, uint32_t len, uint8_t seed)
     qtest_memwrite(q->qts, q->buf + at, bytes, len);
 }
 
-/* @len bytes at @at of @a are those at @bt of @b, and what follows is 0. */
+/* @len bytes at @at of @a equal those at @bt of @b, and zeros follow the latter. */
 static void same(QErnic *a, uint64_t at, QErnic *b, uint64_t bt, uint32_t len)
 {
     g_autofree uint8_t *x = g_malloc(len + 1), *y = g_malloc(len + 1);
@@ -87,7 +87,7 @@ static void rdma(QErnicQp *from, QErnicQp *to, uint8_t opcode)
     qtest_memset(sink->qts, sink->buf + IN, 0, LENGTH + 1);
     qernic_post_send(from, &wqe, read ? IN : OUT, LENGTH);
     expect(from, read ? ERNIC_WC_READ : ERNIC_WC_WRITE, 0);
-    /* A UC write completes when it has left. */
+    /* A UC WRITE completes when it is sent: wait for the data. */
     while (from->type == ERNIC_QPT_UC && qtest_readb(sink->qts, sink->buf + IN +
                                                      LENGTH - 1) == 0) {
         qernic_wait(sink, &deadline);
@@ -168,7 +168,7 @@ static void expect_datagram(QErnicQp *from, QErnicQp *to)
     g_assert_cmpuint(le32_to_cpu(cqe.byte_len), ==, DATAGRAM + GRH);
     g_assert_cmpuint(le32_to_cpu(cqe.src_qp), ==, from->qpn);
     g_assert_cmphex(cqe.flags & ERNIC_CQE_GRH, !=, 0);
-    /* 40 bytes of header lie before the payload. */
+    /* The GRH of 40 bytes precedes the payload. */
     same(from->q, OUT, to->q, IN + GRH, DATAGRAM);
 }
 
@@ -186,7 +186,7 @@ static void rc_all(QErnic *a, QErnic *b)
     int i;
 
     connect_pair(a, b, &x, &y, ERNIC_QPT_RC);
-    /* Often enough for every ring to wrap. */
+    /* Enough transfers for every ring to wrap. */
     for (i = 0; i < QERNIC_DEPTH; i++) {
         message(&x, &y);
         message(&y, &x);
@@ -216,7 +216,7 @@ static void ud_all(QErnic *a, QErnic *b)
     datagram(&y, &x);
 }
 
-/* There is one such queue pair on each device. */
+/* Each device has only one GSI queue pair. */
 static void gsi_all(QErnic *a, QErnic *b)
 {
     QErnicQp x, y;
@@ -277,7 +277,7 @@ void qernic_multicast(QErnic *a, QErnic *b)
         qernic_post_recv(&to[i], IN, 1024);
         qernic_post_recv(&to[i], IN, 1024);
     }
-    /* Two members, one of them twice, and one who is none. */
+    /* Two members, one of which attaches twice, and one queue pair outside the group. */
     membership(&to[0], ERNIC_CMD_MCAST_ATTACH);
     membership(&to[0], ERNIC_CMD_MCAST_ATTACH);
     membership(&to[1], ERNIC_CMD_MCAST_ATTACH);
@@ -317,7 +317,7 @@ static void test_events(void *obj, void *data, QGuestAllocator *alloc)
         qernic_wait(q, &deadline);
     }
     qtest_memread(q->qts, q->eq_ring, &eqe, sizeof(eqe));
-    /* The first event is that of the established connection, or ours. */
+    /* The first event is "connection established" or the expected one. */
     if (eqe.type == ERNIC_EV_COMM_EST) {
         qtest_memread(q->qts, q->eq_ring + sizeof(eqe), &eqe, sizeof(eqe));
     }
@@ -359,7 +359,7 @@ static char *port_of(QErnic *q, const char *id)
     return port;
 }
 
-/* Each device learns where both are. */
+/* Gives each device the addresses of both sockets. */
 static void introduce(QErnic *q)
 {
     static const char *const ids[] = { "ernic0", "ernic1" };
@@ -408,7 +408,7 @@ static void test_two(void *obj, void *data, QGuestAllocator *alloc)
 
 #define I440FX_PAM0 0x59        /* f0000 to fffff */
 
-/* Registers, ROM and nothing at all are not RAM, with an iothread as without. */
+/* DMA to registers, ROM and unmapped addresses fails, with an iothread or without. */
 static void test_not_ram(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *any = obj, q;
@@ -422,7 +422,7 @@ static void test_not_ram(void *obj, void *data, QGuestAllocator *alloc)
     at[0] = q.bar.addr + offsetof(struct ernic_regs, cmd_addr);
     at[1] = 0xfffff000;
     at[2] = 1ull << 40;
-    at[3] = (128ull << 20) - 8;         /* the end of RAM, and beyond */
+    at[3] = (128ull << 20) - 8;         /* extends beyond the end of RAM */
     cmd.query.length = cpu_to_le32(sizeof(struct ernic_device_attr));
     for (i = 0; i < ARRAY_SIZE(at); i++) {
         cmd.query.addr = cpu_to_le64(at[i]);
@@ -430,7 +430,7 @@ static void test_not_ram(void *obj, void *data, QGuestAllocator *alloc)
     }
     cmd.query.addr = cpu_to_le64(q.scratch);
     g_assert_cmpuint(qernic_cmd(&q, &cmd, NULL), ==, ERNIC_OK);
-    /* The same address is RAM, ROM and RAM again, as the chipset is told. */
+    /* The chipset makes the same address RAM, ROM and RAM again. */
     cmd.query.addr = cpu_to_le64(0xf0000);
     for (i = 0; i < 6; i++) {
         qpci_config_writeb(&bridge, I440FX_PAM0, i % 2 ? 0 : 0x30);
@@ -476,7 +476,7 @@ static void test_flr(void *obj, void *data, QGuestAllocator *alloc)
     qernic_begin(q, &x, &y);
     qpci_config_writew(&q->dev, pcie + PCI_EXP_DEVCTL,
                        ctl | PCI_EXP_DEVCTL_BCR_FLR);
-    /* The function is as after power-on, its BARs too. */
+    /* The function has its power-on state, including the BARs. */
     g_assert_cmphex(qpci_config_readl(&q->dev, PCI_BASE_ADDRESS_2) &
                     PCI_BASE_ADDRESS_MEM_MASK, ==, 0);
     q->bar = qpci_iomap(&q->dev, ERNIC_BAR_REGS, NULL);
@@ -484,7 +484,7 @@ static void test_flr(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmphex(qernic_reg(q, status), ==, ERNIC_STATUS_LINK);
     g_assert_cmphex(qernic_reg(q, cmd_addr), ==, 0);
     g_assert_false(qernic_has_cqe(&x));
-    /* And works. */
+    /* The device works afterwards. */
     qernic_setup(q, 1);
     rc_all(q, q);
 }
@@ -501,7 +501,7 @@ static bool migrated(QTestState *qts)
     return done;
 }
 
-/* The registers at an offset, of both blocks; but not the time. */
+/* The registers at an offset in both register blocks, except the time. */
 static uint32_t eth_or_ring(QErnic *q, uint32_t off)
 {
     uint32_t time = offsetof(struct ernic_regs, time);
@@ -527,11 +527,11 @@ QTestState *qernic_migrate_to(QErnic *q, const char *more)
     while (!migrated(from)) {
         g_usleep(1000);
     }
-    /* Not before we listen, or its event may be over. */
+    /* Deferred, so that the test does not miss the event. */
     q->qts = qtest_initf("-M pc -device ernic,id=ernic0,addr=04.0,"
                          "roce-udp=127.0.0.1:0%s -incoming defer", more);
     q->dev.bus->qts = q->qts;
-    /* The virtual clock migrates, but not that of qtest. */
+    /* The virtual clock migrates, but qtest's clock does not. */
     qtest_clock_set(q->qts, now);
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'migrate-incoming',"
                              " 'arguments': { 'uri': %s } }", uri);
@@ -574,7 +574,7 @@ static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
         g_assert_cmphex(regs[off / 4], ==, eth_or_ring(q, off));
     }
     g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
-    /* The driver goes on as if nothing had been: the receive is posted now. */
+    /* The driver continues on the destination: it posts the receive now. */
     qernic_end(&x, &y);
     message(&y, &x);
     rdma(&x, &y, ERNIC_WR_READ);
@@ -657,9 +657,9 @@ static void test_refused(void *obj, void *data, QGuestAllocator *alloc)
     qos_invalidate_command_line();
 }
 
-/* ---- the device's own memory ---------------------------------------------- */
+/* ---- device memory -------------------------------------------------------- */
 
-/* A region of 8192 bytes, counted from 0, at @off of that memory. */
+/* Registers 8192 bytes at @off of device memory, zero-based; returns the key. */
 static uint32_t memory_key(QErnic *q, uint64_t off)
 {
     struct ernic_cmd cmd = {
@@ -717,7 +717,7 @@ static void test_memory(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmpuint(qtest_readq(q->qts, q->buf + IN), ==, 39);
     g_assert_cmpuint(qpci_io_readq(&q->dev, q->bar, base + 4096), ==, 42);
 
-    /* The last byte there is, and the one behind it. */
+    /* Access the last byte of device memory, and the byte after it. */
     key = memory_key(q, size - 4096);
     memory_request(&x, ERNIC_WR_WRITE, key, 4095, 1, ERNIC_WC_SUCCESS);
     g_assert_cmphex(qpci_io_readb(&q->dev, q->bar, base + size - 1), ==,

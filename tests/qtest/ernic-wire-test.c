@@ -1,9 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The in-process wire: two functions of one machine and their times to the ns,
- * captures that are the same twice, a switch under incast, and functions that
- * come and go.
+ * The in-process wire: exact times between two functions of one machine, repeatable
+ * captures, a switch under incast, and hot-plug of functions.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -30,7 +29,7 @@
 #define PACKET  1024
 #define MESSAGE (64 * 1024)
 
-/* ns on a cable of 100 Gb/s, for frames one after the other, without flight. */
+/* ns that consecutive frames occupy a cable of 100 Gb/s, without the flight time. */
 static uint64_t on_cable(uint32_t frames, uint32_t len)
 {
     return DIV_ROUND_UP(frames * (uint64_t)(len + 24) * 80, 1000);
@@ -38,7 +37,7 @@ static uint64_t on_cable(uint32_t frames, uint32_t len)
 
 /* ---- machines -------------------------------------------------------------- */
 
-/* A machine of the test's own. */
+/* A machine outside libqos's graph. */
 typedef struct Machine {
     QTestState *qts;
     QGuestAllocator alloc;
@@ -98,7 +97,7 @@ static void connect_rc(QErnic *a, QErnicQp *x, QErnic *b, QErnicQp *y)
     qernic_qp_connect(y, x);
 }
 
-/* What is due next has been done, in bottom halves as well. */
+/* Steps the clock to the next timer, and waits for the bottom halves too. */
 static void step(QErnic *q)
 {
     qtest_clock_step_next(q->qts);
@@ -140,7 +139,7 @@ static char *temporary(void)
     return path;
 }
 
-/* The frames of a capture, by its blocks. */
+/* Reads the frames from the blocks of a pcapng file. */
 static GArray *read_capture(const char *path, uint32_t interfaces)
 {
     GArray *frames = g_array_new(false, false, sizeof(Frame));
@@ -188,7 +187,7 @@ static void is_frame(GArray *frames, uint32_t i, uint32_t port, bool sent,
 
 /* ---- times ----------------------------------------------------------------- */
 
-/* A message takes its bytes and the flight, to the ns, and so does its ACK. */
+/* A message and its ACK take the time of their bytes and the flight, to the ns. */
 static void test_times(void)
 {
     g_autofree char *path = temporary();
@@ -216,7 +215,7 @@ static void test_times(void)
     is_frame(frames, 2, 1, true, back - FLIGHT, ACK);
     is_frame(frames, 3, 0, false, back, ACK);
     g_array_free(frames, true);
-    /* 32 packets one behind the other, and nothing between them. */
+    /* 32 packets follow each other without a gap. */
     qernic_post_recv(&y, 0, 32 * PACKET);
     start = now(&m.q[0]);
     qernic_post_send(&x, &wqe, 0, 32 * PACKET);
@@ -230,11 +229,11 @@ static void test_times(void)
     unlink(path);
 }
 
-/* ---- the same twice -------------------------------------------------------- */
+/* ---- repeatability --------------------------------------------------------- */
 
 #define TIMED ",timing=on,timing-profile=generic-100g"
 
-/* The capture of messages over a wire that loses and reorders. */
+/* Returns the capture of messages over a wire that loses and reorders frames. */
 static char *lossy_run(const char *seed, const char *timing, gsize *len)
 {
     g_autofree char *path = temporary();
@@ -255,7 +254,7 @@ static char *lossy_run(const char *seed, const char *timing, gsize *len)
     for (i = 0; i < 8; i++) {
         qernic_post_recv(&y, 0, MESSAGE);
     }
-    /* The instant is the same, however long the set-up took. */
+    /* Start at the same time, independent of the duration of set-up. */
     qtest_clock_set(m.qts, 10000000000);
     for (i = 0; i < 8; i++) {
         qernic_post_send(&x, &wqe, 0, MESSAGE);
@@ -290,8 +289,8 @@ static void test_repeats(void)
 }
 
 /*
- * With the timing model a frame has been on the cable when it is sent: the wire
- * adds its flight, and no second time at its rate.
+ * With the timing model, the send time of a frame includes its time on the cable. The
+ * wire adds the flight, but not the time at its own rate a second time.
  */
 static void test_timed(void)
 {
@@ -315,7 +314,7 @@ static void test_timed(void)
     for (i = 0; i < frames->len; i++) {
         f = &g_array_index(frames, Frame, i);
         if (f->port == 0 && f->flags == 2) {
-            /* The n-th ends n frames behind the first. */
+            /* Frame n ends n frame times after the first. */
             first = first ?: f;
             g_assert_cmpuint(f->ns - first->ns, <=,
                              on_cable(n, HEADERS + PACKET) + 1);
@@ -342,7 +341,7 @@ typedef struct Flow {
     QErnicQp x, y;              /* sender, receiver */
 } Flow;
 
-/* net1 and net2 send to net0, as fast as they can. */
+/* net1 and net2 send to net0 at full rate. */
 static void incast(Machine *m, const char *args)
 {
     struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
@@ -385,7 +384,7 @@ static void incast(Machine *m, const char *args)
                      (uint64_t)qtest_clock_step(m->qts, 1));
 }
 
-/* Without either a queue fills, packets are lost and sent again. */
+/* Without marks and pauses, a queue fills, and packets are lost and retransmitted. */
 static void test_incast(void)
 {
     Machine m;
@@ -399,7 +398,7 @@ static void test_incast(void)
     close_machine(&m);
 }
 
-/* Marks slow the senders down before it does. */
+/* ECN marks slow the senders down before the queue is full. */
 static void test_marks(void)
 {
     Machine m;
@@ -415,7 +414,7 @@ static void test_marks(void)
     close_machine(&m);
 }
 
-/* Pauses keep the packets with the senders. */
+/* Pause frames keep the packets at the senders. */
 static void test_pauses(void)
 {
     Machine m;
@@ -425,14 +424,14 @@ static void test_pauses(void)
     g_assert_cmpuint(wire_stat(m.qts, 1, "pauses"), >, 0);
     g_assert_cmpuint(wire_stat(m.qts, 2, "pauses"), >, 0);
     g_assert_cmpuint(wire_stat(m.qts, 1, "paused_ns"), >, 0);
-    /* Twice what a sender may have there, and what was under way. */
+    /* For each of the two senders, the pause threshold and frames in flight. */
     g_assert_cmpuint(wire_stat(m.qts, 0, "max_depth"), <, 2 * 70 * 1024);
     g_assert_cmpuint(qernic_stat(&m.q[1], "retransmits"), ==, 0);
     g_assert_cmpuint(qernic_stat(&m.q[2], "retransmits"), ==, 0);
     close_machine(&m);
 }
 
-/* Every service between any two, by addresses learnt. */
+/* Every service between any two ports; the switch learns their addresses. */
 static void test_forwarding(void)
 {
     uint64_t other, floods;
@@ -442,7 +441,7 @@ static void test_forwarding(void)
     qernic_transfers(&m.q[0], &m.q[1]);
     other = wire_stat(m.qts, 2, "tx_frames");
     floods = wire_stat(m.qts, 0, "floods");
-    g_assert_cmpuint(other, ==, floods);        /* until net1 had answered */
+    g_assert_cmpuint(other, ==, floods);        /* until net1 responded */
     qernic_transfers(&m.q[0], &m.q[1]);
     g_assert_cmpuint(wire_stat(m.qts, 2, "tx_frames"), ==, other);
     g_assert_cmpuint(wire_stat(m.qts, 0, "floods"), ==, floods);
@@ -456,7 +455,7 @@ static void test_forwarding(void)
 
 #define ETH(name) (ERNIC_ETH_OFFSET + offsetof(struct ernic_eth_regs, name))
 
-/* Rings of one entry for either direction; returns the page they are in. */
+/* Sets up rings of one entry for both directions; returns the address of their page. */
 static uint64_t open_eth(QErnic *q, uint32_t ctrl)
 {
     uint64_t page = guest_alloc(q->alloc, 4096);
@@ -469,7 +468,7 @@ static uint64_t open_eth(QErnic *q, uint32_t ctrl)
     return page;
 }
 
-/* A frame of any kind, from one function's Ethernet face to the other's. */
+/* A frame goes from one function's Ethernet face to the other's. */
 static void test_ethernet(void)
 {
     struct ernic_eth_txd tx = { .len = cpu_to_le16(500),
@@ -503,7 +502,7 @@ static void test_ethernet(void)
     close_machine(&m);
 }
 
-/* ---- coming, going, refusing ----------------------------------------------- */
+/* ---- hot-plug, reset, refused options -------------------------------------- */
 
 static void set_link(Machine *m, const char *name, bool up)
 {
@@ -537,7 +536,7 @@ static void test_link(void)
     close_machine(&m);
 }
 
-/* At moments of a transfer a function goes, another comes, or all is reset. */
+/* At several moments of a transfer: unplugs a function, plugs another, or resets. */
 static void test_hotplug(void)
 {
     struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
@@ -554,7 +553,7 @@ static void test_hotplug(void)
         for (j = 0; j < i * 3; j++) {
             step(&m.q[0]);
         }
-        /* In use, and not to be taken away. */
+        /* The wire cannot be removed while it is in use. */
         rsp = qtest_qmp(m.qts, "{ 'execute': 'device_del', 'arguments': {"
                         " 'id': 'w0' } }");
         g_assert_true(qdict_haskey(rsp, "error"));
@@ -564,7 +563,7 @@ static void test_hotplug(void)
         step(&m.q[0]);
         qtest_qmp_device_add(m.qts, "ernic", "net1",
                              "{'addr': '07.0', 'wire': 'w0'}");
-        /* There is no third port. */
+        /* The wire has no third port. */
         rsp = qtest_qmp(m.qts, "{ 'execute': 'device_add', 'arguments': {"
                         " 'driver': 'ernic', 'wire': 'w0', 'id': 'net2' } }");
         g_assert_cmpstr(qdict_get_str(qdict_get_qdict(rsp, "error"), "desc"),
@@ -572,7 +571,7 @@ static void test_hotplug(void)
         qobject_unref(rsp);
         qernic_init(&m.q[1], "net1", m.bus, QPCI_DEVFN(7, 0), &m.alloc);
         qernic_set_reg(&m.q[0], control, ERNIC_CONTROL_RESET);
-        /* What was on the cable would fit the next queue pair's numbers. */
+        /* Let old frames arrive: they would match the next queue pair's numbers. */
         qtest_clock_step(m.qts, 100000);
         qernic_setup(&m.q[0], 1);
         qernic_setup(&m.q[1], 2);
@@ -607,7 +606,7 @@ static void test_reset(void)
     close_machine(&m);
 }
 
-/* What a command line is refused for. */
+/* Invalid command lines. */
 static void test_refused(void)
 {
     static const struct {
@@ -668,7 +667,7 @@ static void test_refused(void)
     }
 }
 
-/* Each has machines of its own, and no need of the graph's, which is full. */
+/* All tests have their own machines, because libqos's graph is full. */
 static void register_tests(void)
 {
     qtest_add_func("/ernic-wire/times", test_times);

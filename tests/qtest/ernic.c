@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * libqos node of the device and the small driver behind ernic.h.
+ * The libqos node of the device, and the small driver of ernic.h.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -121,7 +121,7 @@ uint8_t qernic_cmd_handle(QErnic *q, uint8_t opcode, uint32_t handle)
     return qernic_cmd(q, &cmd, NULL);
 }
 
-/* The command succeeds; returns the handle of what it made. */
+/* Executes a command, which must succeed; returns the handle of the new object. */
 static uint32_t make(QErnic *q, struct ernic_cmd *cmd)
 {
     struct ernic_rsp rsp;
@@ -230,7 +230,7 @@ uint8_t qernic_qp_modify(QErnicQp *qp, struct ernic_qp_attr *attr)
     return qernic_cmd(q, &cmd, NULL);
 }
 
-/* What each step of each service requires, and an RC connection beyond UC's. */
+/* The attributes that a transition to @to requires; RC needs more than UC. */
 static uint32_t required(uint8_t type, uint8_t to)
 {
     bool gsi = type == ERNIC_QPT_GSI, rc = type == ERNIC_QPT_RC;
@@ -275,7 +275,7 @@ void qernic_qp_connect(QErnicQp *qp, const QErnicQp *peer)
     };
     size_t i;
 
-    /* UC knows no READ and no atomic. */
+    /* UC has neither READ nor atomics. */
     if (qp->type == ERNIC_QPT_UC) {
         attr.access = cpu_to_le32(ERNIC_ACCESS_REMOTE_WRITE);
     }
@@ -434,7 +434,7 @@ static void *node_create(void *bus, QGuestAllocator *alloc, void *addr)
 
 static void register_nodes(void)
 {
-    /* Whatever its identity: with a shell it has another. */
+    /* Find it by address: with RecoNIC's shell it has another identity. */
     QPCIAddress addr = { .devfn = QPCI_DEVFN(4, 0) };
     QOSGraphEdgeOptions opts = {
         .extra_device_opts = "id=ernic0,addr=04.0,roce-udp=127.0.0.1:0",

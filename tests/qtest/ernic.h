@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A guest driver of a few lines for the tests: registers, commands and queues
- * of one device, all in guest memory.
+ * A small guest driver for the tests: registers, commands and queues of one device.
+ * All data is in guest memory.
  */
 #ifndef QTEST_ERNIC_H
 #define QTEST_ERNIC_H
@@ -24,12 +24,12 @@ typedef struct QErnic {
     QTestState *qts;
     QGuestAllocator *alloc;
     QPCIBar bar;
-    const char *id;             /* of -device */
+    const char *id;             /* id of -device */
     uint64_t cmd_ring, rsp_ring;
-    uint64_t scratch;           /* a page to pass structures in */
+    uint64_t scratch;           /* a page for structures of commands */
     uint32_t cmd_pi;
 
-    /* qernic_setup(): what every transfer needs. */
+    /* Created by qernic_setup(), for all transfers. */
     uint32_t pd, eq, key;
     uint64_t eq_ring, buf;
     uint8_t gid[16];
@@ -48,7 +48,7 @@ typedef struct QErnicQp {
     QErnicCq cq;
 } QErnicQp;
 
-/* A device that was found by hand rather than by the graph. */
+/* Initializes a device that libqos's graph does not provide. */
 void qernic_init(QErnic *q, const char *id, QPCIBus *bus, int devfn,
                  QGuestAllocator *alloc);
 void qernic_fini(QErnic *q);
@@ -61,60 +61,60 @@ uint32_t qernic_read(QErnic *q, uint64_t off);
 void qernic_write(QErnic *q, uint64_t off, uint32_t value);
 void qernic_write64(QErnic *q, uint64_t off, uint64_t value);
 
-/* Fresh rings; the device enables. */
+/* Allocates rings and enables the device. */
 void qernic_enable(QErnic *q);
-/* One step of time, for whatever is waited for; fails the test in the end. */
+/* Steps the clock while a test waits; fails the test after a deadline. */
 void qernic_wait(QErnic *q, uint64_t *deadline);
-/* Run one command; returns its status. @rsp may be NULL. */
+/* Executes a command; returns its status. @rsp may be NULL. */
 uint8_t qernic_cmd(QErnic *q, struct ernic_cmd *cmd, struct ernic_rsp *rsp);
-/* Write a command, and do not wait. */
+/* Posts a command without waiting for its response. */
 void qernic_cmd_post(QErnic *q, struct ernic_cmd *cmd);
-/* A command that takes nothing but a handle. */
+/* Executes a command with a handle as its only parameter. */
 uint8_t qernic_cmd_handle(QErnic *q, uint8_t opcode, uint32_t handle);
-/* One of the device's counters, as the monitor tells it; "drops.psn" as well. */
+/* The value of a counter in the monitor; @name may have parts, as "drops.psn". */
 uint64_t qernic_stat(QErnic *q, const char *name);
 void qernic_doorbell(QErnic *q, uint32_t uctx, uint64_t value);
 
-/* PD, EQ of vector 1, buffer with a key to it, GID 0 of 10.0.0.@host. */
+/* Creates PD, EQ with vector 1, and a registered buffer; GID 0 is 10.0.0.@host. */
 void qernic_setup(QErnic *q, uint8_t host);
-/* The device's address, in a VLAN or (0xffff) in none. */
+/* Sets the device's address, with a VLAN or (0xffff) without. */
 void qernic_set_gid(QErnic *q, uint8_t index, uint16_t vlan);
-/* A queue pair with a CQ of its own, in RESET. */
+/* Creates a queue pair in RESET, with its own CQ. */
 void qernic_qp_create(QErnic *q, QErnicQp *qp, uint8_t type);
-/* To INIT, RTR and RTS, connected to @peer on another device or the same. */
+/* Moves @qp to INIT, RTR and RTS, connected to @peer on any device. */
 void qernic_qp_connect(QErnicQp *qp, const QErnicQp *peer);
 uint8_t qernic_qp_modify(QErnicQp *qp, struct ernic_qp_attr *attr);
-/* A receive of @len bytes at offset @at of the buffer. */
+/* Posts a receive of @len bytes at offset @at of the buffer. */
 void qernic_post_recv(QErnicQp *qp, uint64_t at, uint32_t len);
 /*
- * A request with one SGE of @len bytes at offset @at; the parts of @wqe that
- * depend on the opcode are the caller's. The doorbell is rung.
+ * Posts a request with one SGE of @len bytes at offset @at, and rings the doorbell.
+ * The caller fills in the fields of @wqe that depend on the opcode.
  */
 void qernic_post_send(QErnicQp *qp, struct ernic_wqe *wqe, uint64_t at,
                       uint32_t len);
-/* The next completion of @qp; polls until it is there. */
+/* Waits for the next completion of @qp. */
 void qernic_poll(QErnicQp *qp, struct ernic_cqe *cqe);
-/* Is there one now? */
+/* Whether a completion is available now. */
 bool qernic_has_cqe(QErnicQp *qp);
 void qernic_arm(QErnicQp *qp);
 
-/* An RC pair that has begun a message which cannot end: no receive is there. */
+/* Connects an RC pair and sends a message, which waits because no receive is posted. */
 void qernic_begin(QErnic *q, QErnicQp *x, QErnicQp *y);
-/* The receive is posted now, and the message arrives. */
+/* Posts the receive for qernic_begin(); the message arrives. */
 void qernic_end(QErnicQp *x, QErnicQp *y);
 /*
- * The machine is saved, and another that loads it takes its place, with the device
- * of the node alone. Returns the old one, for the end.
+ * Migrates to a new machine, which has only the device of the node, and uses that from
+ * now on. Returns the old machine, for qernic_migrate_end().
  */
 QTestState *qernic_migrate(QErnic *q);
-/* The same, to a device with @more properties. */
+/* The same, to a device with the additional properties @more. */
 QTestState *qernic_migrate_to(QErnic *q, const char *more);
 void qernic_migrate_end(QErnic *q, QTestState *from);
-/* RC, UC, UD and GSI between two devices that are set up, or within one. */
+/* RC, UC, UD and GSI transfers between two devices after set-up, or within one. */
 void qernic_transfers(QErnic *a, QErnic *b);
-/* A group of which queue pairs of @b are members. */
+/* Sends from @a to a multicast group with queue pairs of @b as members. */
 void qernic_multicast(QErnic *a, QErnic *b);
-/* A datagram is sent, and nobody waits for it. */
+/* Sends a datagram without waiting for its completion. */
 void qernic_datagram(QErnicQp *from, const QErnicQp *to);
 
 #endif /* QTEST_ERNIC_H */

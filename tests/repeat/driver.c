@@ -17,11 +17,11 @@ static struct {
     struct ernic_cmd cmd[1 << RING_SHIFT];
     struct ernic_rsp rsp[1 << RING_SHIFT];
     struct ernic_eqe eq[EQ_DEPTH];
-    uint64_t page[512];             /* to pass structures in */
+    uint64_t page[512];             /* for structures of commands */
     uint8_t buf[BUF];
 } memory[FUNCTIONS] __attribute__((aligned(4096)));
 
-/* And every queue pair. */
+/* The memory of every queue pair. */
 static struct {
     struct ernic_cqe cq[CQ_DEPTH];
     uint8_t sq[DEPTH * SQ_SLOT], rq[DEPTH * RQ_SLOT];
@@ -34,7 +34,7 @@ static uint64_t *page(const Function *f)
 
 /* ---- commands -------------------------------------------------------------- */
 
-/* The command succeeds; its answer. */
+/* Executes a command, which must succeed; returns its response. */
 static struct ernic_rsp command(Function *f, struct ernic_cmd *cmd)
 {
     uint32_t slot = f->cmd_pi % (1 << RING_SHIFT);
@@ -99,7 +99,7 @@ static void function_open(Function *f, uint8_t devfn, uint8_t host)
         .buf = memory[host - 1].buf,
     };
     f->regs = (volatile void *)pci_bar(devfn, ERNIC_BAR_REGS);
-    pci_open(devfn, 1);             /* the vector that event queues name */
+    pci_open(devfn, 1);             /* the vector of the event queues */
     if (f->regs->magic != ERNIC_MAGIC) {
         power_off("no such device in BAR 2");
     }

@@ -23,7 +23,7 @@ typedef struct Function {
     uint32_t cmd_pi, eq_ci;
     uint32_t pd, eq, key;
     volatile struct ernic_eqe *eq_ring;
-    uint8_t *buf;                   /* BUF bytes, with a key to them */
+    uint8_t *buf;                   /* BUF bytes, registered with a key */
 } Function;
 
 typedef struct Qp {
@@ -33,18 +33,18 @@ typedef struct Qp {
     volatile struct ernic_cqe *cq;
 } Qp;
 
-/* The functions of bus 0, up to FUNCTIONS, ready for work; how many there are. */
+/* Sets up the functions of bus 0, at most FUNCTIONS; returns their number. */
 int functions_open(Function *f);
-/* The counters: answers with how many there are, in @to of 4096 bytes. */
+/* Reads the counters into @to, which has 4096 bytes; returns their number. */
 uint32_t function_counters(Function *f, uint64_t *to);
-/* Two RC queue pairs that are connected. */
+/* Creates and connects two RC queue pairs. */
 void qp_connect(Qp *x, Function *f, Qp *y, Function *g);
-/* @len bytes at @at of the buffer of @qp. */
+/* Posts a receive of @len bytes at @at in the buffer of @qp. */
 void post_recv(Qp *qp, uint32_t at, uint32_t len);
-/* The same, and @peer_at of the buffer of @peer. */
+/* Posts a request; for WRITE and READ, with @peer_at in the buffer of @peer. */
 void post_send(Qp *qp, uint8_t opcode, uint32_t at, uint32_t len,
                const Function *peer, uint32_t peer_at);
-/* False: there is none. */
+/* Return false if there is no new entry. */
 bool poll_cq(Qp *qp, struct ernic_cqe *cqe);
 bool poll_eq(Function *f, struct ernic_eqe *eqe);
 void arm_cq(Qp *qp);

@@ -43,7 +43,7 @@ static void check_completion(const Face *f, uint32_t entry, uint8_t opcode)
     }
 }
 
-/* How many completions came, and messages. */
+/* Handles new completions and messages; returns their number. */
 static uint32_t poll(Face *f, uint8_t opcode, bool word)
 {
     uint32_t done = completions(f, word), came = messages(f, word), i;

@@ -28,7 +28,7 @@ uint32_t global_get(const Face *f, uint32_t reg)
     return *word(f, PG332_V3_GLOBAL + reg);
 }
 
-/* Memory first. */
+/* Memory accesses before this write are complete. */
 void global_put(const Face *f, uint32_t reg, uint32_t value)
 {
     barrier();
@@ -114,7 +114,7 @@ int faces_open(Face *f)
     return n;
 }
 
-/* Seven retries, after 262 us; RNR NAKs ask for 10 us. */
+/* Seven retries with a timeout of 262 us; RNR NAKs ask for a delay of 10 us. */
 static void connect(const Face *f, const Face *peer)
 {
     qp_put(f, PG332_IPDESADDR1, 10 << 24 | peer->host);
@@ -177,7 +177,7 @@ void ring_doorbell(const Face *f)
     qp_put(f, PG332_SQPI, pointer(f->posted));
 }
 
-/* By how many an index is on: fewer than DEPTH. */
+/* The distance, less than DEPTH, that an index has moved since @count. */
 static uint32_t moved(const Face *f, uint32_t reg, const volatile uint32_t *word,
                       uint32_t count)
 {

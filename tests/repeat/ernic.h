@@ -14,20 +14,20 @@
 #define FUNCTIONS   2
 #define DEPTH       16              /* of every queue; never full */
 #define BUF         (32 * 1024)
-#define INLINE      16              /* bytes that stand in the request itself */
+#define INLINE      16              /* maximum bytes of inline data */
 #define CAUSES      (PG332_INT_COMPLETION | PG332_INT_RECEIVE | PG332_INT_FATAL)
 
 /* The memory of a function. */
 typedef struct Memory {
     uint8_t sq[DEPTH][64];
     uint32_t cq[DEPTH];
-    uint32_t cq_head, rq_pi;        /* words that the device keeps */
+    uint32_t cq_head, rq_pi;        /* indices that the device writes */
     uint64_t fatal[64] __attribute__((aligned(4096)));
     uint8_t errors[16][256] __attribute__((aligned(4096)));
     uint8_t retry[32][4096] __attribute__((aligned(4096)));
     uint8_t rq[DEPTH][BUF];
     uint8_t out[BUF];               /* the source of SEND and WRITE, the target of READ */
-    uint8_t in[BUF];                /* what the peer may reach */
+    uint8_t in[BUF];                /* the peer may access this */
 } Memory;
 
 typedef struct Face {
@@ -38,18 +38,18 @@ typedef struct Face {
     Memory *memory;
 } Face;
 
-/* The functions of bus 0, up to FUNCTIONS, each with the face; how many there are. */
+/* Opens the ERNIC faces of bus 0, at most FUNCTIONS; returns their number. */
 int faces_open(Face *f);
-/* Their queue pairs run, and reach each other. */
+/* Connects their queue pairs with each other. */
 void faces_connect(Face *f);
 
 uint32_t global_get(const Face *f, uint32_t reg);
 void global_put(const Face *f, uint32_t reg, uint32_t value);
 uint32_t qp_get(const Face *f, uint32_t reg);
-/* A word behind the window: PG332_SIDE_*, and what follows there. */
+/* Reads a word after the register window: PG332_SIDE_* and what follows. */
 uint32_t side_get(const Face *f, uint32_t at);
 
-/* @len bytes of out, to or from in of the peer; it is not rung for yet. */
+/* Posts a request for @len bytes of out, to or from the peer's in; rings no doorbell. */
 void post_request(Face *f, enum pg332_opcode opcode, uint32_t len);
 void ring_doorbell(const Face *f);
 
@@ -59,10 +59,10 @@ void ring_doorbell(const Face *f);
  */
 uint32_t completions(const Face *f, bool word);
 uint32_t messages(const Face *f, bool word);
-/* The buffer of the next message is given back, and counts as received. */
+/* Returns the buffer of the next message, which then counts as received. */
 void give_back(Face *f);
 
-/* Causes of interrupts that were there, which are no longer. */
+/* Clears all interrupt causes; returns those that were set. */
 uint32_t clear_causes(const Face *f);
 
 #endif /* REPEAT_ERNIC_H */

@@ -44,7 +44,7 @@ uintptr_t pci_bar(uint8_t devfn, int number)
     return pci_read(devfn, 0x10 + 4 * number) & ~0xfu;
 }
 
-/* Where the capability is. */
+/* The offset of the MSI-X capability. */
 static uint8_t msix(uint8_t devfn)
 {
     uint8_t cap = pci_read(devfn, 0x34);
@@ -88,7 +88,7 @@ void irq_open(void)
         .selector = 8, .type = 0x8e00,
     };
     asm volatile("lidt %0" :: "m" (at));
-    out8(0x21, 0xff);           /* nothing of the 8259s */
+    out8(0x21, 0xff);           /* mask all 8259 interrupts */
     out8(0xa1, 0xff);
     *(volatile uint32_t *)(LAPIC + 0xf0) = 0x1ff;
 }

@@ -53,7 +53,7 @@ static inline void barrier(void)
     asm volatile("" ::: "memory");
 }
 
-/* One store of 64 bits, as doorbells want it. */
+/* A single 64-bit store, as doorbells require. */
 static inline void store64(uintptr_t at, uint64_t value)
 {
     barrier();
@@ -61,7 +61,7 @@ static inline void store64(uintptr_t at, uint64_t value)
                  : "=m" (*(volatile uint64_t *)at) : "m" (value));
 }
 
-/* The device of bus 0. */
+/* Configuration space of the functions of bus 0. */
 static inline uint32_t pci_read(uint8_t devfn, uint8_t at)
 {
     out32(0xcf8, 0x80000000u | devfn << 8 | (at & 0xfc));
@@ -74,14 +74,14 @@ static inline void pci_write(uint8_t devfn, uint8_t at, uint32_t value)
     out32(0xcfc, value);
 }
 
-/* The address of BAR @number, which has 64 bits. */
+/* The address of the 64-bit BAR @number. */
 uintptr_t pci_bar(uint8_t devfn, int number);
-/* Entries of its MSI-X table. */
+/* Number of entries in the MSI-X table. */
 uint32_t pci_msix_size(uint8_t devfn);
-/* It may use memory, and @entry of that table is the program's one vector. */
+/* Enables memory and bus master; MSI-X @entry raises the program's only vector. */
 void pci_open(uint8_t devfn, uint32_t entry);
 
-/* Interrupts come in sleep() alone, which returns after one. */
+/* Interrupts are enabled only in sleep(), which returns after one. */
 void irq_open(void);
 void irq(void);
 
@@ -90,11 +90,11 @@ static inline void sleep(void)
     asm volatile("sti\n\thlt\n\tcli" ::: "memory");
 }
 
-/* Words of text and numbers (hexadecimal), then the end of the line. */
+/* Write text, a hexadecimal number, and the end of the line. */
 void put(const char *text);
 void put_num(uint64_t value);
 void put_end(void);
-/* The end of the machine; @why in front of it, if not NULL. */
+/* Powers the machine off, after writing @why if it is not NULL. */
 void power_off(const char *why) __attribute__((noreturn));
 
 #endif /* REPEAT_IO_H */

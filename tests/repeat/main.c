@@ -13,7 +13,7 @@
 static const struct {
     const char *name;
     uint8_t opcode;
-    bool sleeps;                    /* it waits for interrupts, and polls not */
+    bool sleeps;                    /* waits for interrupts instead of polling */
     uint32_t len;
 } rounds[] = {
     { "send", ERNIC_WR_SEND, false, 64 },
@@ -34,7 +34,7 @@ static bool sleeps;
 
 /* ---- a round --------------------------------------------------------------- */
 
-/* How many completions came. */
+/* Handles new completions; returns their number. */
 static uint32_t poll(Qp *qp)
 {
     struct ernic_cqe cqe;
@@ -104,7 +104,7 @@ static void arm(void)
     }
 }
 
-/* Part i of the first function's buffer is that of function i's messages. */
+/* Part i of the first function's buffer is for the messages of function i. */
 static void check(uint32_t len)
 {
     int i;

@@ -18,7 +18,7 @@
 uint64_t *see(const char *what);
 void tell(void);
 
-/* Until nothing is under way any more: the machine ends when the host says so. */
+/* Waits until no packets are in flight: the time at which QEMU stops may vary. */
 void rest(void);
 
 uint32_t sum(const uint8_t *p, uint32_t len);

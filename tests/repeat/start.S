@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Where the program begins: a Multiboot header (version 0.6.96), segments of its
- * own, and the way of an interrupt into C.
+ * The start of the program: a Multiboot header (version 0.6.96), its own segments,
+ * and the interrupt entry that calls C.
  */
 #define MAGIC   0x1badb002
 #define FLAGS   0

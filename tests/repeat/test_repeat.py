@@ -33,7 +33,7 @@ PRODUCTS = ('text', 'wire.pcapng', 'trace.json', 'statistics')
 
 
 class Case(NamedTuple):
-    """A machine; counts: (device, part, counter) that are not 0 in the end."""
+    """A machine. counts: (device, part, counter) that must not be 0 at the end."""
 
     name: str
     wire: str
@@ -71,7 +71,7 @@ CASES = (
 
 
 def build(folder):
-    """Returns the programs that the guests are, by name."""
+    """Builds the guest programs; returns their paths by name."""
     programs = {}
     for name, own in SOURCES.items():
         programs[name] = folder / f'guest-{name}'
@@ -110,7 +110,7 @@ class Monitor:
 
 
 def of_the_guest(statistics):
-    """Without what depends on when one asks: the machine waits for that."""
+    """Removes the counters that depend on the time of the query."""
     if not isinstance(statistics, dict):
         return statistics
     asked = {'idle', 'now'}
@@ -121,7 +121,7 @@ def of_the_guest(statistics):
 
 
 class Machine:
-    """A QEMU in a folder of its own, made here; more: further words for it."""
+    """A QEMU process with its own new folder; more: further arguments."""
 
     def __init__(self, qemu, programs, folder, case, *more):
         folder.mkdir()
@@ -145,7 +145,7 @@ class Machine:
         return (self.folder / 'text').read_text()
 
     def finish(self):
-        """To its end; returns PRODUCTS, as bytes."""
+        """Runs the machine to its end; returns PRODUCTS as bytes."""
         self.monitor.wait('SHUTDOWN')
         self.monitor.wait('STOP')
         statistics = self.statistics()
@@ -164,7 +164,7 @@ class Machine:
 
 
 def run(qemu, programs, folder, case):
-    """Returns what came of it: PRODUCTS, as bytes."""
+    """Runs a machine; returns PRODUCTS as bytes."""
     machine = Machine(qemu, programs, folder, case)
     try:
         products = machine.finish()
@@ -176,7 +176,7 @@ def run(qemu, programs, folder, case):
 
 
 def check_text(case, text):
-    """The guest came to its end."""
+    """The guest's program has reached its end."""
     lines = text.splitlines()
     assert lines and lines[-1].strip() == 'end', f'the guest said {lines[-3:]}'
     assert lines[0].split() == ['functions', str(case.functions)], lines[0]
@@ -202,7 +202,7 @@ def check_same(a, b):
 
 @contextmanager
 def busy_host():
-    """Twice as many processes that do nothing as there are processors."""
+    """Keeps the host busy with two processes per processor."""
     idlers = [subprocess.Popen([sys.executable, '-c', 'while True: pass'])
               for _ in range(2 * (os.cpu_count() or 1))]
     try:
@@ -222,7 +222,7 @@ def check_case(qemu, programs, folder, case):
 
 
 def under_way(statistics):
-    """Frames on the wire."""
+    """The number of frames on the wire."""
     ports = statistics['w0'].values()
     return sum(p['rx_frames'] for p in ports) - sum(
         p[name] for p in ports
@@ -230,7 +230,7 @@ def under_way(statistics):
 
 
 def stop_in_traffic(machine):
-    """When frames are on the wire, and some have been."""
+    """Stops the machine at a moment with frames on the wire."""
     for _ in range(2000):
         machine.monitor.run('stop')
         if under_way(machine.statistics()) > 0:
@@ -240,7 +240,7 @@ def stop_in_traffic(machine):
 
 
 def save(machine):
-    """To a file of its folder, and ends it."""
+    """Saves the machine to a file of its folder, and ends it."""
     path = machine.folder / 'state'
     machine.monitor.run('migrate', uri=f'file:{path}')
     while (status := machine.monitor.run('query-migrate')['status']) != 'completed':
@@ -251,7 +251,7 @@ def save(machine):
 
 
 def restore(machine, path):
-    """It goes on; without QEMU's announcement of its network cards, frames as well."""
+    """Resumes a saved machine, without QEMU's announcements, which add frames."""
     machine.monitor.run('migrate-set-parameters', **{'announce-rounds': 0})
     machine.monitor.run('migrate-incoming', uri=f'file:{path}')
     while (status := machine.monitor.run('query-status')['status']) == 'inmigrate':
@@ -262,7 +262,7 @@ def restore(machine, path):
 
 
 def frames(capture):
-    """The blocks of a pcapng file that are frames."""
+    """Returns the frame blocks of a pcapng file."""
     at, found = 0, []
     while at < len(capture):
         kind, length = struct.unpack_from('<II', capture, at)
@@ -273,7 +273,7 @@ def frames(capture):
 
 
 def check_saved(qemu, programs, folder, case):
-    """Saved with frames on the wire, in another process it goes on as it would have."""
+    """A machine saved with frames on the wire continues identically after restore."""
     whole = run(qemu, programs, folder / 'whole', case)
     first = Machine(qemu, programs, folder / 'first', case)
     stop_in_traffic(first)
@@ -291,7 +291,7 @@ def check_saved(qemu, programs, folder, case):
 
 
 def check_seed(qemu, programs, folder, case):
-    """Chance has a part in it, or the comparison would be of nothing."""
+    """Another seed gives another run: the runs that are compared do use chance."""
     runs = [run(qemu, programs, folder / seed, case._replace(wire=LOSSES + seed))
             for seed in ('3', '4')]
     for name in runs[0]:
