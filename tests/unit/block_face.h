@@ -6,7 +6,7 @@
  *    counters of software count blocks, in 16 bits;
  *  - the producer of a receive queue is a record in guest memory, without a doorbell;
  *  - an SRQ is a list: each slot names the next one, and a record counts what was posted.
- * Objects are made by the commands of the verbs face. What software does is here, too.
+ * Objects are made by the commands of the verbs face. The software side is here, too.
  */
 #ifndef BLOCK_FACE_H
 #define BLOCK_FACE_H

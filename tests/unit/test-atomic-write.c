@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * ATOMIC WRITE (IBTA vol. 1, annex A19): 8 bytes that are in memory at once. It is
- * requested as a WRITE, and answered, counted and repeated as a READ of nothing.
+ * ATOMIC WRITE (IBTA vol. 1, annex A19) writes 8 bytes to memory at once. It is posted
+ * like a WRITE; its response, credit and retry are those of a READ of 0 bytes.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -42,7 +42,7 @@ static void test_request(void)
     dlg_close(&d);
 }
 
-/* The bytes stand in the request, as verbs programs have them. */
+/* The data is inside the work request, as verbs programs post it. */
 static void test_inline(void)
 {
     static const uint8_t bytes[WORD] = { 1, 2, 3, 4, 5, 6, 7, 8 };
@@ -60,7 +60,7 @@ static void test_inline(void)
     dlg_close(&d);
 }
 
-/* It takes one of the places that READs have at the peer. */
+/* It uses one of the credits that limit outstanding READs. */
 static void test_credit(void)
 {
     Dialog d;
@@ -82,7 +82,10 @@ static void test_credit(void)
     dlg_close(&d);
 }
 
-/* An ACK does not answer it; its response was lost, and it is sent again. */
+/*
+ * An ACK of a later PSN does not complete it: its response was lost, and the request is
+ * sent again.
+ */
 static void test_implied(void)
 {
     Dialog d;
@@ -146,14 +149,14 @@ static void test_lkey(void)
 
 /* ---- responder ------------------------------------------------------------ */
 
-/* One response of its own, and no ACK besides. */
+/* The responder sends one response, and no ACK besides. */
 static void test_served(void)
 {
     uint32_t key;
     Dialog d;
 
     dlg_open(&d, ERNIC_QPT_RC);
-    /* The right to write is all that it takes. */
+    /* The remote write right is sufficient. */
     key = fake_reg_mr(d.e, d.pd, d.mem, DLG_MEM, ERNIC_ACCESS_LOCAL_WRITE |
                                                  ERNIC_ACCESS_REMOTE_WRITE);
     PEER_WORD_OF(&d, RQ, key, DLG_SINK, 0);
@@ -162,7 +165,7 @@ static void test_served(void)
     g_assert_cmpuint(d.env.atomics, ==, 1);
     dlg_mem_is(&d, DLG_SINK, d.peer, WORD);
     dlg_mem_is(&d, DLG_SINK + WORD, NULL, 64);
-    /* What comes behind finds it done. */
+    /* A later request finds the word written. */
     PEER(&d, READ_REQUEST, .psn = RQ + 1, .va = d.mem + DLG_SINK,
          .rkey = d.key, .dma_len = WORD);
     SENT(&d, READ_RSP_ONLY, .psn = RQ + 1, .syndrome = DLG_ACK, .msn = 2,
@@ -171,7 +174,7 @@ static void test_served(void)
     dlg_close(&d);
 }
 
-/* It is answered again, and not done again, if it is the same in all respects. */
+/* A duplicate is answered again but not executed again, if every field matches. */
 static void test_duplicate(void)
 {
     Dialog d;
@@ -240,7 +243,7 @@ static void test_wrong(gconstpointer data)
     dlg_close(&d);
 }
 
-/* More than there is room for, as with READs. */
+/* More requests than rd_atomic resources, as with READs. */
 static void test_overflow(void)
 {
     Dialog d;
@@ -256,13 +259,13 @@ static void test_overflow(void)
     dlg_close(&d);
 }
 
-/* Other services do not have it. */
+/* Other transport services do not support the request. */
 static void test_other_service(void)
 {
     dlg_not_of_xrc(ERNIC_OP_ATOMIC_WRITE);
 }
 
-/* Memory that fails: nothing is promised, and the connection ends. */
+/* Memory fails: nothing is acknowledged, and the connection ends. */
 static void test_memory(void)
 {
     Dialog d;

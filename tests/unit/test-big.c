@@ -72,7 +72,7 @@ static void post_big(Big *b, uint8_t opcode)
 
 /* ---- many packets, quickly ------------------------------------------ */
 
-/* Parse packet @k of @train, which is nothing but such packets. */
+/* Parse packet @k of @train, all of whose packets have one size. */
 static void parse(const ErnicTrain *train, uint32_t k, ErnicPkt *pkt)
 {
     uint32_t pos = k * train->seg;
@@ -98,7 +98,7 @@ static ErnicPkt take_trains(Big *b, uint32_t first, uint32_t *psn)
         g_assert_cmphex(pkt.psn, ==, *psn & 0xffffff);
         g_assert_cmpuint(pkt.payload_len, ==, MTU);
         g_assert_cmpint(!!(pkt.op->seg & ERNIC_SEG_START), ==, *psn == first);
-        /* The bytes are those of their place. */
+        /* Each byte is the one of its offset. */
         g_assert_cmpmem(pkt.payload, 64,
                         b->page + (uint64_t)(*psn - first) * MTU % PAGE, 64);
         parse(&ft->train, n - 1, &pkt);
@@ -142,7 +142,7 @@ static void test_write(void)
     dlg_close(&b.d);
 }
 
-/* What the first packet says of it, without moving it. */
+/* The DMA length of the RETH, read from the first packet only. */
 static void test_reth(void)
 {
     ErnicPkt pkt;
@@ -160,7 +160,7 @@ static void test_reth(void)
     dlg_close(&b.d);
 }
 
-/* A READ that is answered with 2 GiB; what follows it has the PSN behind. */
+/* A READ with a response of 2 GiB; the next request has the PSN after it. */
 static void test_read_responder(void)
 {
     uint32_t psn = RQ;
@@ -183,7 +183,7 @@ static void test_read_responder(void)
     dlg_close(&b.d);
 }
 
-/* All pieces of a READ of 2 GiB are asked for, each 128 KiB. */
+/* A READ of 2 GiB is requested in pieces, each 128 KiB. */
 static void test_read_requester(void)
 {
     const uint32_t chunk = 128 * 1024, n = chunk / MTU;
@@ -264,7 +264,7 @@ static void post_recv_big(Big *b)
     g_assert_cmpuint(fake_ring_rq(b->d.e, &b->d.qp), ==, ERNIC_OK);
 }
 
-/* There is room for more, but no message has more. */
+/* The buffer is larger, but no message may exceed 2 GiB. */
 static void test_send_too_long(void)
 {
     uint32_t psn;

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Buffers in guest memory: every way to describe one, every way to lie about
- * one, and where each byte of it lies.
+ * Buffers in guest memory: every way to describe one, every wrong description, and the
+ * address of each byte.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -68,7 +68,7 @@ static uint64_t put_list(FakeEnv *env, uint32_t npages, uint8_t shift,
     for (i = 0; i < leaves; i++) {
         fake_put64(env, dir + i * 8, list + i * 4096);
     }
-    /* What lies behind the directory is not part of it. */
+    /* Entries past the directory's end are not part of the list. */
     memset(fake_ptr(env, fake_alloc(env, 4096, 8), 4096), 0xff, 4096);
     return dir;
 }
@@ -198,7 +198,7 @@ static void test_extent(Fixture *f, gconstpointer data)
     uint64_t run;
     ErnicBuf buf;
 
-    /* Up to the last byte there is. */
+    /* Up to the end of the address space. */
     g_assert_cmpuint(ernic_buf_init(&f->e, &buf, &desc, 4096), ==, ERNIC_OK);
     g_assert_cmphex(ernic_buf_addr(&buf, 4095, &run), ==, UINT64_MAX);
     g_assert_cmpuint(run, >=, 1);
@@ -249,11 +249,11 @@ static void test_lists(Fixture *f, gconstpointer data)
                                             (uint64_t)n << shift),
                              ==, ERNIC_OK);
             g_assert_cmpuint(f->e.num_pages, ==, n);
-            /* In pieces of at most a page, each read once. */
+            /* Read in pieces of at most a page, each byte once. */
             leaves = DIV_ROUND_UP(n, 512);
             dirs = levels == 2 ? DIV_ROUND_UP(leaves, 512) : 0;
             g_assert_cmpuint(f->env.reads, ==, leaves + dirs);
-            /* From now on the list is the device's own. */
+            /* From now on the device uses its own copy of the list. */
             memset(f->env.mem, 0xff, FAKE_MEM_SIZE);
             check_map(&buf, n, shift);
             ernic_buf_fini(&f->e, &buf);
@@ -262,7 +262,7 @@ static void test_lists(Fixture *f, gconstpointer data)
     }
 }
 
-/* So long that the directory itself takes more than one piece. */
+/* So long that reading the directory itself takes more than one piece. */
 static void test_large_tree(Fixture *f, gconstpointer data)
 {
     enum { PAGES = 512 * 512 + 513 };
@@ -308,7 +308,7 @@ static void test_budget(Fixture *f, gconstpointer data)
     f->e.num_pages = 0;
 }
 
-/* Each access in turn fails; then nothing is owned. */
+/* Each memory access fails in turn; then the device owns nothing. */
 static void test_failing_lists(Fixture *f, gconstpointer data)
 {
     struct ernic_buf_desc desc;
@@ -363,7 +363,7 @@ static void test_fill(Fixture *f, gconstpointer data)
         if (status == ERNIC_OK) {
             check_map(&buf, row[i].npages, row[i].shift);
         }
-        /* Nothing stays that another page size would find unaligned. */
+        /* No leftover of one page size is unaligned for the next. */
         for (k = 0; k < 8; k++) {
             g_assert_cmphex(buf.page[k] % (1ull << buf.page_shift), ==, 0);
             if (status == ERNIC_OK && k >= row[i].npages) {
@@ -377,7 +377,7 @@ static void test_fill(Fixture *f, gconstpointer data)
 
 /* ---- contents ----------------------------------------------------------- */
 
-/* Pages of real memory, in an order that is not theirs. */
+/* Real pages of memory, in shuffled order. */
 static void real_pages(Fixture *f, ErnicBuf *buf, uint32_t npages)
 {
     uint64_t list = fake_alloc(&f->env, npages * 8, 8);
@@ -434,7 +434,7 @@ static void test_failing_copy(Fixture *f, gconstpointer data)
             ok = write ? ernic_buf_write(&f->e, &buf, 0, bytes, sizeof(bytes))
                        : ernic_buf_read(&f->e, &buf, 0, bytes, sizeof(bytes));
             g_assert_cmpint(ok, ==, nth == 5);
-            /* It stops at the first that fails. */
+            /* The transfer stops at the first page that fails. */
             g_assert_cmpuint(f->env.refused, ==, !ok);
             g_assert_cmpuint(ernic_trace_count("ernic_buf_dma_failed"), ==,
                              !ok);
@@ -444,7 +444,7 @@ static void test_failing_copy(Fixture *f, gconstpointer data)
     ernic_buf_fini(&f->e, &buf);
 }
 
-/* Guest memory ends; the fake says so, and so does the buffer. */
+/* Guest memory ends; the fake environment reports an error, and so does the buffer. */
 static void test_edge_of_memory(Fixture *f, gconstpointer data)
 {
     struct ernic_buf_desc desc =

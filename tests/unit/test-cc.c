@@ -30,7 +30,7 @@ static void peer_write(Dialog *d, uint32_t psn)
          .dma_len = 8, .payload_len = 8, .ackreq = d->transport == ERNIC_RC);
 }
 
-/* A mark is answered with a CNP, and not oftener than every 50 us. */
+/* A mark is answered with a CNP, at most once per 50 us. */
 static void test_mark(void)
 {
     uint32_t psn = RQ, i;
@@ -55,7 +55,7 @@ static void test_mark(void)
     dlg_close(&d);
 }
 
-/* Only congestion experienced is a mark. */
+/* Only the codepoint "congestion experienced" is a mark. */
 static void test_no_mark(void)
 {
     static const uint8_t ecn[] = { 0, ERNIC_ECN_ECT0, ERNIC_ECN_ECT1 };
@@ -72,7 +72,7 @@ static void test_no_mark(void)
     dlg_close(&d);
 }
 
-/* UC is told as well; a datagram has no queue pair to be told. */
+/* UC sends a CNP as well; UD has no queue pair to send it to. */
 static void test_mark_transports(void)
 {
     Dialog d;
@@ -91,7 +91,7 @@ static void test_mark_transports(void)
     dlg_close(&d);
 }
 
-/* A mark on what is dropped says nothing. */
+/* A mark on a dropped packet is ignored. */
 static void test_mark_dropped(void)
 {
     Dialog d;
@@ -120,7 +120,7 @@ static void test_mark_response(void)
 
 /* ---- the rate ------------------------------------------------------- */
 
-/* @n CNPs, as often as they count. */
+/* @n CNPs, at the shortest interval at which each counts. */
 static void cnps(Dialog *d, uint32_t n)
 {
     while (n--) {
@@ -151,7 +151,7 @@ static void drop(Dialog *d)
     }
 }
 
-/* Without CNP at line rate; each CNP makes it slower, down to 10 Mb/s. */
+/* Without a CNP at link rate; each CNP makes it slower, down to 10 Mb/s. */
 static void test_rate(void)
 {
     uint64_t last = 0, t;
@@ -217,7 +217,7 @@ static void test_cnp_burst(void)
     dlg_close(&d);
 }
 
-/* Without CNPs it rises, and in the end there is no limit. */
+/* Without CNPs the rate rises until the limit is gone. */
 static void test_recovery(void)
 {
     uint64_t last = UINT64_MAX, t = 0;
@@ -243,8 +243,8 @@ static void test_recovery(void)
 }
 
 /*
- * Where a limit begins and ends: the line is link-speed, and that of the profile
- * if there is one. @mbps is what is expected of either.
+ * Start and end of a limit: the link rate is that of the property link-speed, or that
+ * of the profile if there is one. @mbps is the rate expected from either.
  */
 static void check_line(const ErnicConfig *cfg, uint64_t mbps)
 {
@@ -259,7 +259,7 @@ static void check_line(const ErnicConfig *cfg, uint64_t mbps)
     ernic_cc_sent(&cc, cfg, now, 4096);
     g_assert_cmpuint(ernic_cc_send_at(&cc), ==,
                      now + 4096 * 1000000000ull / (line / 2));
-    /* Towards the line by half of what is missing each 300 us, and no farther. */
+    /* Each 300 us the rate gains half of the difference to the link rate, never more. */
     for (i = 0; i < 64 && cc.limited; i++) {
         now += 300 * US;
         ernic_cc_sent(&cc, cfg, now, 0);
@@ -267,7 +267,7 @@ static void check_line(const ErnicConfig *cfg, uint64_t mbps)
     }
     g_assert_false(cc.limited);
     g_assert_cmpuint(i, >, 8);
-    /* As slow as it becomes, a pause is enough to be at the line again. */
+    /* From the slowest rate a pause is enough to return to the link rate. */
     for (i = 0; i < 1000; i++) {
         now += INTERVAL;
         ernic_cc_cnp(&cc, cfg, now);
@@ -295,7 +295,7 @@ static void test_line(void)
     check_line(&cfg, profile.wire_mbps);
 }
 
-/* A rate that comes from a device with a faster line is this one's at the most. */
+/* A rate saved by a device with a faster link is capped at our link rate. */
 static void test_line_moved(void)
 {
     ErnicConfig fast = { .link_speed = 400000 }, slow = { .link_speed = 25000 };
@@ -310,7 +310,7 @@ static void test_line_moved(void)
     g_assert_cmpuint(cc.rate, <=, 25000 * 125000ull);
 }
 
-/* An RC request is held back too, and completes; an ACK never is. */
+/* An RC request is delayed too, and completes; an ACK never is delayed. */
 static void test_rate_rc(void)
 {
     uint64_t t;
@@ -333,7 +333,7 @@ static void test_rate_rc(void)
     dlg_close(&d);
 }
 
-/* So is the answer to a READ: it is the responder that has the bytes. */
+/* A READ response is delayed too: here the responder sends the bytes. */
 static void test_rate_read(void)
 {
     uint64_t t;
@@ -349,7 +349,7 @@ static void test_rate_read(void)
     dlg_close(&d);
 }
 
-/* The limit is of one queue pair: the other is not in its way. */
+/* The limit holds for one queue pair; another is not delayed. */
 static void test_rate_alone(void)
 {
     FakeQp first;
@@ -375,7 +375,7 @@ static void test_rate_alone(void)
 
 /* ---- the window ----------------------------------------------------- */
 
-/* How much leaves before the first ACK: halved per loss, not without end. */
+/* Bytes sent before the first ACK: halved per loss, down to a minimum. */
 static void test_window_cut(void)
 {
     static const uint32_t sizes[] = { 256, 128, 64, 32, 16, 16, 16 };
@@ -395,7 +395,7 @@ static void test_window_cut(void)
     dlg_close(&d);
 }
 
-/* It grows with what is acknowledged, but never beyond 512 KiB. */
+/* It grows with acknowledged data, but never beyond 512 KiB. */
 static void test_window_growth(void)
 {
     uint32_t acked = SQ, sent = SQ, most = 0;

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Each invariant is broken on purpose, and has to be told by its name.
+ * Each invariant is broken on purpose, and the check must report it by its name.
  */
 #include "qemu/osdep.h"
 #include "busy.h"
@@ -21,7 +21,7 @@
 #include "transport/tx.h"
 #include "wire/psn.h"
 
-/* What was changed, to be put back: the device is broken many times. */
+/* The changed bytes and their old value: the device is broken many times. */
 static GPtrArray *undo;
 
 typedef struct Undo {
@@ -59,7 +59,7 @@ static void put_back(void)
     }
 }
 
-/* Objects of the busy device by what they are. */
+/* Kinds of object of the busy device. */
 #define E       (b->e)
 #define QP(n)   (b->e->qp[b->n.qpn])
 #define CQ(n)   (b->e->cq[b->n.cqn])
@@ -267,11 +267,11 @@ BREAK(range_tx, SET(E->tx->packets, ERNIC_TRAIN_PACKETS + 1));
 BREAK(range_kind, SET(MR(fast).kind, ERNIC_MR_WINDOW_2 + 1));
 BREAK(range_cc, SET(QP(uc).cc.alpha, 70000));
 
-/* Below the highest flag that there is. */
+/* The bits below the highest defined flag. */
 BREAK(bits_qp, SET(QP(out).attr.access, ERNIC_ACCESS_LOCAL_WRITE));
 BREAK(bits_mr, SET(MR(key).access, 0x80 | ERNIC_ACCESS_LOCAL_WRITE));
 
-/* More groups than there may be; too many for a single change. */
+/* More groups than the limit; too many for a single change. */
 static void break_groups(Busy *b)
 {
     uint32_t i;
@@ -503,8 +503,8 @@ static void test_breaks(void)
 }
 
 /*
- * A saved state that says so is refused: of a message that is open, the receive
- * request would be used without its judgement.
+ * A saved state with such a field is refused: the receive request of an open message
+ * would be used without its check.
  */
 static void test_load_refused(void)
 {
@@ -542,7 +542,7 @@ static void test_load_refused(void)
     g_ptr_array_free(undo, true);
 }
 
-/* Row @f of @of takes the flags of @mask, each by itself, and no other bit. */
+/* Row @f of @of accepts each flag of @mask by itself, and no other bit. */
 static void check_bits(const ErnicStateStruct *of, const ErnicStateField *f,
                        uint64_t mask)
 {
@@ -609,7 +609,7 @@ static void assert_broken(const ErnicInvariants *list)
     }
 }
 
-/* No invariant is without a test, and each list belongs to its table. */
+/* Every invariant has a test, and each list belongs to its table. */
 static void test_all_named(void)
 {
     uint32_t i;
@@ -626,7 +626,7 @@ static void test_all_named(void)
     g_assert_null(ernic_check_invariants(i));
 }
 
-/* An untouched device, and one whose objects have come and gone. */
+/* An untouched device, and one whose objects were created and destroyed. */
 static void test_clean(void)
 {
     GString *why = g_string_new(NULL);

@@ -34,7 +34,7 @@ static void teardown(Fixture *f, gconstpointer data)
     fake_ernic_done(&f->env, f->e);
 }
 
-/* Exec on behalf of @uctx; a failure must leave everything as it was. */
+/* Exec on behalf of @uctx; a failure must leave the state unchanged. */
 static uint8_t exec(Fixture *f, uint32_t uctx, struct ernic_cmd *cmd,
                     struct ernic_rsp *rsp)
 {
@@ -97,7 +97,7 @@ static void test_table(void)
         g_assert_null(ernic_cmd_info(op));
     }
     g_hash_table_unref(names);
-    /* Exactly the fields, without the padding behind them. */
+    /* Exactly the fields, without the padding after them. */
     g_assert_cmpuint(ernic_cmd_info(ERNIC_CMD_NOP)->len, ==, 0);
     g_assert_cmpuint(ernic_cmd_info(ERNIC_CMD_SET_GID)->len, ==, 25);
     g_assert_cmpuint(ernic_cmd_info(ERNIC_CMD_QP_CREATE)->len, ==, 12);
@@ -130,7 +130,7 @@ static void test_unknown(Fixture *f, gconstpointer data)
                      256 - ERNIC_CMD_COUNT);
 }
 
-/* Every byte behind the payload of every command, and the one in the head. */
+/* Every byte after the payload of every command, and the reserved one in the header. */
 static void test_reserved(Fixture *f, gconstpointer data)
 {
     uint32_t op, i, n = 0;
@@ -151,7 +151,7 @@ static void test_reserved(Fixture *f, gconstpointer data)
                      n + ERNIC_CMD_COUNT);
 }
 
-/* Contexts that do not exist, and commands that are the kernel's. */
+/* Contexts that do not exist, and commands reserved for the kernel. */
 static void test_contexts(Fixture *f, gconstpointer data)
 {
     static const uint32_t unknown[] = {
@@ -191,7 +191,7 @@ static void test_context_life(Fixture *f, gconstpointer data)
     f->env.uctx = f->uctx;
     fake_create_cq(f->e, &cq, 16, FAKE_NONE);
     f->env.uctx = 0;
-    /* Nobody else's, the kernel's included. */
+    /* No other context's object, the kernel's included. */
     g_assert_cmpint(exec_handle(f, 0, ERNIC_CMD_PD_FREE, pd), !=, ERNIC_OK);
     g_assert_cmpint(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, f->uctx), ==,
                     ERNIC_ERR_BUSY);
@@ -228,7 +228,7 @@ static uint8_t query(Fixture *f, uint8_t opcode, uint64_t addr, uint32_t len,
     return status;
 }
 
-/* An answer is cut to the guest's length, and not one byte longer. */
+/* A response is cut exactly to the guest's length. */
 static void test_cut(Fixture *f, gconstpointer data)
 {
     static const struct {
@@ -302,8 +302,8 @@ static void test_query_port(Fixture *f, gconstpointer data)
 }
 
 /*
- * A driver knows counters by their place in the answer. New ones come behind these,
- * in the lists and here; none changes its place or leaves.
+ * A driver identifies counters by their position in the response. New ones are appended
+ * here and in the lists; none moves or is removed.
  */
 static void test_counter_order(Fixture *f, gconstpointer data)
 {
@@ -357,7 +357,7 @@ static void test_counter_order(Fixture *f, gconstpointer data)
     }
 }
 
-/* Counters come in the order of the lists, each where its words begin. */
+/* Counters have the order of the lists; each block starts where its words begin. */
 static void test_query_stats(Fixture *f, gconstpointer data)
 {
     ErnicStats *stats = &f->e->stats;
@@ -373,7 +373,7 @@ static void test_query_stats(Fixture *f, gconstpointer data)
     for (i = 0; i < ERNIC_FAULT_COUNT; i++) {
         want[128 + i] = stats->fault[i] = 3000 + i;
     }
-    /* The command counts itself before it answers. */
+    /* The command counts itself before it responds. */
     stats->commands--;
     g_assert_cmpint(query(f, ERNIC_CMD_QUERY_STATS, f->mem, 4096, &whole), ==,
                     ERNIC_OK);
@@ -421,7 +421,7 @@ static void test_set_gid(Fixture *f, gconstpointer data)
         cmd.set_gid.vlan = cpu_to_le16(rows[i].vlan);
         cmd.set_gid.index = rows[i].index;
         g_assert_cmpint(exec(f, 0, &cmd, NULL), ==, rows[i].status);
-        /* A change is told, once; no change is not. */
+        /* A change raises one event; writing the same value raises none. */
         g_assert_cmpint(fake_poll_eq(f->e, &f->eq, &eqe), ==, ok);
         if (ok) {
             g_assert_cmpuint(eqe.type, ==, ERNIC_EV_GID_CHANGE);
@@ -470,7 +470,7 @@ static uint32_t device_limit(Fixture *f, size_t offset)
     return ldl_le_p(fake_ptr(&f->env, f->mem + offset, 4));
 }
 
-/* As many as QUERY_DEVICE tells, and not one more. */
+/* Exactly as many as QUERY_DEVICE reports. */
 static void test_limits(Fixture *f, gconstpointer data)
 {
 #define LIMIT(name) offsetof(struct ernic_device_attr, name)
@@ -499,7 +499,7 @@ static void test_limits(Fixture *f, gconstpointer data)
         fake_create_qp(f->e, &qp, ERNIC_QPT_UC, 1, cq.cqn, cq.cqn, FAKE_NONE);
     }
     g_assert_cmpuint(f->e->qp_ids.count, ==, 0);
-    /* QP1 is not one of those. */
+    /* QP1 does not count among them. */
     fake_create_qp(f->e, &qp, ERNIC_QPT_GSI, 1, cq.cqn, cq.cqn, FAKE_NONE);
     for (n = 1; n < device_limit(f, LIMIT(max_cq)); n++) {
         fake_create_cq(f->e, &cq, 2, FAKE_NONE);
@@ -508,7 +508,7 @@ static void test_limits(Fixture *f, gconstpointer data)
 #undef LIMIT
 }
 
-/* Structures of another age: longer is right if what is new to us is 0. */
+/* Structures of other versions: a longer one is accepted if the unknown part is 0. */
 static void test_structures(Fixture *f, gconstpointer data)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
@@ -544,7 +544,7 @@ static void test_structures(Fixture *f, gconstpointer data)
     g_assert_cmpint(exec(f, 0, &cmd, NULL), ==, ERNIC_ERR_DMA);
 }
 
-/* Noise: small numbers in all fields, so that much of it means something. */
+/* Random commands with small numbers in all fields, so that many of them are valid. */
 static void test_noise(Fixture *f, gconstpointer data)
 {
     static const uint32_t words[] = {

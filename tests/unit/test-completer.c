@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The completer: what acknowledgements, responses and silence do to the
- * requests in flight (IBTA vol. 1, 9.7.5 and 9.7.6).
+ * The completer: effects of acknowledgements, responses and silence on the requests in
+ * flight (IBTA vol. 1, 9.7.5 and 9.7.6).
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -59,7 +59,7 @@ static void test_coalesced(void)
     dlg_close(&d);
 }
 
-/* An ACK inside a message completes none, and is no less one. */
+/* An ACK inside a message completes no request, but still acknowledges packets. */
 static void test_inside(void)
 {
     Dialog d;
@@ -78,7 +78,7 @@ static void test_inside(void)
     dlg_close(&d);
 }
 
-/* C9-137: what answers nothing that is under way is dropped. */
+/* C9-137: a response to no outstanding request is dropped. */
 static void test_ghosts(void)
 {
     Dialog d;
@@ -109,7 +109,7 @@ static void test_ghosts(void)
     dlg_close(&d);
 }
 
-/* 9.7.5.2: reserved syndromes say nothing; the requester goes on waiting. */
+/* 9.7.5.2: reserved syndromes are ignored; the requester goes on waiting. */
 static void test_reserved(void)
 {
     uint32_t syndrome;
@@ -146,7 +146,7 @@ static void test_credits(void)
 
 /* ---- NAKs ------------------------------------------------------------ */
 
-/* What is before is acknowledged, this one fails, what is behind is flushed. */
+/* Earlier requests are acknowledged, this one fails, later ones are flushed. */
 static void test_fatal_naks(void)
 {
     static const uint8_t naks[][2] = {
@@ -168,13 +168,13 @@ static void test_fatal_naks(void)
         SEND_WC(&d, 3, WR_FLUSH_ERR);
         RECV_WC(&d, 0, WR_FLUSH_ERR);
         STATE_IS(&d, ERR);
-        /* Nothing that comes later changes that. */
+        /* Later packets do not change the result. */
         PEER_ACK(&d, PSN + 3, 4);
         dlg_close(&d);
     }
 }
 
-/* A NAK of a READ's response: the READ fails, whatever part has come. */
+/* A NAK of a READ: the READ fails, however much of its response has arrived. */
 static void test_nak_read(void)
 {
     Dialog d;
@@ -191,7 +191,7 @@ static void test_nak_read(void)
     dlg_close(&d);
 }
 
-/* One rewind per loss: the NAKs of what was on its way meanwhile are stale. */
+/* One rewind per loss: NAKs of packets that were in flight meanwhile are stale. */
 static void test_nak_once(void)
 {
     Dialog d;
@@ -203,7 +203,7 @@ static void test_nak_once(void)
     sent_sends(&d, 1, 3);
     PEER_NAK(&d, ERNIC_NAK_PSN_SEQ, PSN + 1, 1);
     QUIET(&d);
-    /* Progress, and another loss. */
+    /* Progress, and then another loss. */
     PEER_NAK(&d, ERNIC_NAK_PSN_SEQ, PSN + 2, 2);
     SEND_WC(&d, 1, SUCCESS);
     sent_sends(&d, 2, 3);
@@ -253,7 +253,7 @@ static void open_budgets(Dialog *d, uint8_t retry_cnt, uint8_t rnr_retry,
     dlg_to(d, ERNIC_QPS_RTS);
 }
 
-/* n retries and no more; 7 is for ever. */
+/* At most n retries; 7 means no limit. */
 static void test_rnr_budget(void)
 {
     uint32_t n, i, tries;
@@ -283,7 +283,7 @@ static void test_rnr_budget(void)
     }
 }
 
-/* 9.7.6.1: what is acknowledged fills the budget again. */
+/* 9.7.6.1: an acknowledged packet restores the retry budget. */
 static void test_rnr_refill(void)
 {
     Dialog d;
@@ -303,7 +303,7 @@ static void test_rnr_refill(void)
     dlg_close(&d);
 }
 
-/* A wire that doubles an RNR NAK does not double its price. */
+/* A duplicated RNR NAK counts as one retry. */
 static void test_rnr_doubled(void)
 {
     Dialog d;
@@ -321,7 +321,7 @@ static void test_rnr_doubled(void)
     dlg_close(&d);
 }
 
-/* While the RNR timer runs nothing is under way that an ACK could be due for. */
+/* While the RNR timer runs, no packet is in flight, so no ACK can be due. */
 static void test_rnr_no_timeout(void)
 {
     Dialog d;
@@ -335,14 +335,14 @@ static void test_rnr_no_timeout(void)
     QUIET(&d);
     STATE_IS(&d, RTS);
     dlg_wait(&d, 60000000);
-    /* The wait was over and the timeout ran, once, without an answer. */
+    /* The RNR wait ended, then the ACK timeout expired once without a response. */
     sent_sends(&d, 1, 2);
     SEND_WC(&d, 1, RETRY_EXC_ERR);
     SEND_WC(&d, 2, WR_FLUSH_ERR);
     dlg_close(&d);
 }
 
-/* 9.7.6.1.3: between once and four times 4.096 us * 2^code; 0 is never. */
+/* 9.7.6.1.3: between once and four times 4.096 us * 2^code; 0 means never. */
 static void test_timeout(void)
 {
     uint64_t ns;
@@ -374,7 +374,7 @@ static void test_timeout(void)
     dlg_close(&d);
 }
 
-/* n resends and no more; an ACK in between fills the budget again. */
+/* At most n resends; an ACK in between restores the budget. */
 static void test_retry_budget(void)
 {
     const uint64_t ns = ernic_ack_timeout_ns(10);
@@ -403,7 +403,7 @@ static void test_retry_budget(void)
     }
 }
 
-/* A NAK of a gap spends the same budget. */
+/* A NAK of a sequence error uses the same budget. */
 static void test_retry_nak(void)
 {
     Dialog d;
@@ -416,7 +416,7 @@ static void test_retry_nak(void)
     dlg_close(&d);
 }
 
-/* What is sent again has the whole time again. */
+/* A resent packet has the full timeout again. */
 static void test_timeout_restart(void)
 {
     const uint64_t ns = ernic_ack_timeout_ns(14);
@@ -438,7 +438,7 @@ static void test_timeout_restart(void)
 
 /* ---- READ and atomic responses --------------------------------------- */
 
-/* 9.7.5.1.5: an answer from behind a READ says that the READ's was lost. */
+/* 9.7.5.1.5: a response after a READ in sequence means that the READ's was lost. */
 static void test_implied_by_ack(void)
 {
     Dialog d;
@@ -453,7 +453,7 @@ static void test_implied_by_ack(void)
     dlg_no_wc(&d);
     SENT_READ(&d, PSN + 1, 0, 2000);
     dlg_sent_message(&d, ERNIC_WR_SEND, 0, PSN + 3, 0, 17);
-    /* Once: the other answers of before are as late. */
+    /* Only once: the remaining responses to the first attempt arrive just as late. */
     PEER_ACK(&d, PSN + 3, 3);
     QUIET(&d);
     dlg_peer_read(&d, PSN + 1, 2, 0, 2000);
@@ -479,7 +479,7 @@ static void test_implied_by_response(void)
     dlg_mem_is(&d, DLG_SINK + 128, NULL, 16);
     dlg_peer_read(&d, PSN, 1, 0, 16);
     SEND_WC(&d, 0, SUCCESS);
-    /* Now the atomic's is lost. */
+    /* Now the atomic's response is lost. */
     dlg_peer_read(&d, PSN + 2, 3, 0, 16);
     SENT(&d, FETCH_ADD, .psn = PSN + 1, .va = DLG_RADDR, .rkey = DLG_RKEY,
          .swap_add = DLG_COMPARE, .ackreq = true);
@@ -492,7 +492,7 @@ static void test_implied_by_response(void)
     dlg_close(&d);
 }
 
-/* A NAK from behind a READ implies the same. */
+/* A NAK of a request after a READ implies the same. */
 static void test_implied_by_nak(void)
 {
     Dialog d;
@@ -512,7 +512,7 @@ static void test_implied_by_nak(void)
     dlg_close(&d);
 }
 
-/* A response acknowledges what was sent before its request. */
+/* A response acknowledges packets sent before its request. */
 static void test_response_acks(void)
 {
     Dialog d;
@@ -533,7 +533,7 @@ static void test_response_acks(void)
 }
 
 typedef struct BadResponse {
-    uint8_t wr, op;             /* request; answer of the second PSN */
+    uint8_t wr, op;             /* request; response with the second PSN */
     uint32_t payload_len;
 } BadResponse;
 
@@ -551,7 +551,7 @@ static const BadResponse bad_responses[] = {
     { ERNIC_WR_FETCH_ADD, ERNIC_OP_READ_RSP_ONLY, 8 },
 };
 
-/* 9.9.2: an answer that does not answer the request ends the queue pair. */
+/* 9.9.2: a response that does not match the request ends the queue pair. */
 static void test_bad_response(void)
 {
     uint32_t i;
@@ -586,7 +586,7 @@ static void test_bad_response(void)
     }
 }
 
-/* The buffer's key was taken back while the request was under way. */
+/* The buffer's key was invalidated while the request was in flight. */
 static void test_lkey_lost(void)
 {
     uint32_t key;
@@ -609,7 +609,7 @@ static void test_lkey_lost(void)
     dlg_close(&d);
 }
 
-/* Neither may the answer go where only reading is allowed. */
+/* Nor may the response be written to read-only memory. */
 static void test_lkey_read_only(void)
 {
     Dialog d;
@@ -627,7 +627,7 @@ static void test_lkey_read_only(void)
 
 /* ---- late ones ------------------------------------------------------- */
 
-/* An ACK of the first time comes while the second is being sent. */
+/* An ACK of the first attempt arrives while the second is being sent. */
 static void test_late_ack(void)
 {
     uint32_t n;
@@ -644,7 +644,7 @@ static void test_late_ack(void)
     dlg_post(&d, ERNIC_WR_SEND, 0, 16);
     d.env.tx_busy = false;
     ernic_tx_ready(d.e, d.env.now);
-    /* The train that was held back leaves, and then what is new. */
+    /* The train that was held back leaves, and then new packets. */
     n = dlg_pending(&d);
     g_assert_cmpuint(n, <=, ERNIC_TRAIN_PACKETS + 1);
     while (n-- > 1) {
@@ -656,7 +656,7 @@ static void test_late_ack(void)
     dlg_close(&d);
 }
 
-/* The same for the answer to a READ that is about to be asked for again. */
+/* The same for the response to a READ that is about to be requested again. */
 static void test_late_response(void)
 {
     Dialog d;
@@ -671,7 +671,7 @@ static void test_late_response(void)
     dlg_peer_read(&d, PSN, 1, 1000, 3000);
     dlg_no_wc(&d);
     dlg_mem_is(&d, DLG_SINK, d.peer, 3000);
-    /* All credits are back. */
+    /* All credits are returned. */
     dlg_post(&d, ERNIC_WR_READ, DLG_SINK, 16);
     SENT_READ(&d, PSN + 3, 0, 16);
     dlg_peer_read(&d, PSN + 3, 2, 0, 16);
@@ -679,7 +679,7 @@ static void test_late_response(void)
     dlg_close(&d);
 }
 
-/* Both answers mix: each packet is as good from one as from the other. */
+/* Both responses mix: packets of either attempt are accepted. */
 static void test_mixed_responses(void)
 {
     Dialog d;
@@ -691,10 +691,10 @@ static void test_mixed_responses(void)
          .payload = d.peer, .payload_len = 1024);
     dlg_wait(&d, ernic_ack_timeout_ns(14));
     SENT_READ(&d, PSN + 1, 1024, 3072);
-    /* The rest of the old one arrives late ... */
+    /* The rest of the first one arrives late ... */
     PEER(&d, READ_RSP_MIDDLE, .psn = PSN + 1, .payload = d.peer + 1024,
          .payload_len = 1024);
-    /* ... and then all of the new one. */
+    /* ... and then all of the second one. */
     PEER(&d, READ_RSP_FIRST, .psn = PSN + 1, .syndrome = DLG_ACK,
          .payload = d.peer + 1024, .payload_len = 1024);
     PEER(&d, READ_RSP_MIDDLE, .psn = PSN + 2, .payload = d.peer + 2048,

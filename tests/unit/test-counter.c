@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Counters of queue pairs: who counts where, what is left when queue pairs go, and
- * that all of them together are what the device has counted.
+ * Counters of queue pairs: which queue pair counts where, what remains after queue
+ * pairs are destroyed, and that their sum is what the device has counted.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -77,7 +77,7 @@ static void bind_to(Fixture *f, uint32_t i, uint32_t counter)
     g_assert_cmpint(bind_number(f, f->qp[i].qpn, counter), ==, ERNIC_OK);
 }
 
-/* What a counter holds, by the command. */
+/* Read a counter by command. */
 static uint8_t query(Fixture *f, uint32_t counter, ErnicQpStats *stats)
 {
     uint64_t at = fake_alloc(&f->env, sizeof(*stats), 8), *row = (void *)stats;
@@ -99,7 +99,7 @@ static uint8_t query(Fixture *f, uint32_t counter, ErnicQpStats *stats)
     return status;
 }
 
-/* The rows that are not 0 are those of @want. */
+/* Exactly the rows of @want are not 0. */
 static void holds(Fixture *f, uint32_t counter, ErnicQpStats want)
 {
     ErnicQpStats stats;
@@ -111,7 +111,7 @@ static void holds(Fixture *f, uint32_t counter, ErnicQpStats want)
 }
 #define HOLDS(f, counter, ...) holds(f, counter, (ErnicQpStats) { __VA_ARGS__ })
 
-/* All counters, those that are gone too, make up the device's. */
+/* The sum of all counters, also of destroyed ones, is the device's. */
 static void whole(Fixture *f)
 {
     ErnicQpStats sum = { };
@@ -139,7 +139,7 @@ static uint8_t free_counter(Fixture *f, uint32_t counter)
     return fake_destroy(f->e, ERNIC_CMD_COUNTER_FREE, counter);
 }
 
-/* Unbound ones count in 0, bound ones in theirs, from the binding on. */
+/* Unbound queue pairs count in 0, bound ones in theirs, from the binding on. */
 static void test_bind(Fixture *f, gconstpointer data)
 {
     uint32_t one = alloc(f), two = alloc(f);
@@ -165,7 +165,7 @@ static void test_bind(Fixture *f, gconstpointer data)
     whole(f);
 }
 
-/* No receive is posted; then the sender is reset, and goes: what was stays. */
+/* No receive is posted; then the sender is reset and destroyed: its counts stay. */
 static void test_outlives(Fixture *f, gconstpointer data)
 {
     uint32_t sender = alloc(f), receiver = alloc(f);
@@ -199,7 +199,7 @@ static void test_outlives(Fixture *f, gconstpointer data)
     HOLDS(f, sender, 0);
 }
 
-/* Nobody answers. */
+/* No peer answers. */
 static void test_lost(Fixture *f, gconstpointer data)
 {
     uint32_t one = alloc(f);

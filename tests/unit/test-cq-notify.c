@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Completion queues: when software is told. Doorbells and their races, arming,
+ * Completion queues: when software is notified. Doorbells and their races, arming,
  * moderation, and the order of entry, event and interrupt.
  */
 #include "qemu/osdep.h"
@@ -33,7 +33,7 @@ static void test_doorbell_refused(Fixture *f, gconstpointer data)
     g_assert_cmpuint(events(f), ==, 0);
 }
 
-/* A doorbell that was overtaken moves nothing back, and its arming counts. */
+/* A late doorbell does not move the index back, and its arming counts. */
 static void test_doorbell_late(Fixture *f, gconstpointer data)
 {
     post_solicited(f);
@@ -63,7 +63,7 @@ static void test_arm_any(Fixture *f, gconstpointer data)
     g_assert_cmpuint(events(f), ==, 0);     /* once per arming */
 }
 
-/* The entry came between the last look and the arming. */
+/* The entry was added between the last poll and the arming. */
 static void test_arm_race(Fixture *f, gconstpointer data)
 {
     expect_none(f);
@@ -81,7 +81,7 @@ static void test_arm_race(Fixture *f, gconstpointer data)
     g_assert_cmpuint(events(f), ==, 1);
 }
 
-/* 11.4.2.2: what was there before, though not consumed, raises nothing. */
+/* 11.4.2.2: entries added before the arming raise no event, even if not consumed. */
 static void test_arm_seen(Fixture *f, gconstpointer data)
 {
     uint32_t i;
@@ -96,12 +96,12 @@ static void test_arm_seen(Fixture *f, gconstpointer data)
     }
     post_solicited(f);
     g_assert_cmpuint(events(f), ==, 1);
-    /* One that came while the doorbell was on its way. */
+    /* One that was added while the doorbell was in flight. */
     g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, 2, true), ==, ERNIC_OK);
     g_assert_cmpuint(events(f), ==, 1);
     g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, 4, false), ==, ERNIC_ERR_FULL);
     g_assert_cmpuint(cq(f)->arm, ==, ERNIC_CQ_DISARMED);
-    /* Nothing was overwritten: the ring is full with one more. */
+    /* No entry was overwritten: the ring is full with one more. */
     post(f);
     g_assert_false(post_wc(f, ERNIC_WC_SUCCESS, 0));
     g_assert_true(cq(f)->overrun);
@@ -111,8 +111,8 @@ static void test_arm_seen(Fixture *f, gconstpointer data)
 }
 
 /*
- * The thread that arms was held up, and others have read more than a ring since:
- * its doorbell is late, and waits for nothing.
+ * The thread that arms was delayed, and others have consumed more than a ring since:
+ * its doorbell is late, and does not arm.
  */
 static void test_arm_overtaken(Fixture *f, gconstpointer data)
 {
@@ -130,7 +130,7 @@ static void test_arm_overtaken(Fixture *f, gconstpointer data)
         g_assert_cmpuint(events(f), ==, 1);
         g_assert_cmpuint(cq(f)->arm, ==, ERNIC_CQ_DISARMED);
     }
-    /* What is not there yet was not seen. */
+    /* An index past the last entry is refused. */
     g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, f->seen + 1, false), ==,
                      ERNIC_ERR_FULL);
     g_assert_cmpuint(cq(f)->arm, ==, ERNIC_CQ_DISARMED);
@@ -153,11 +153,11 @@ static void test_arm_solicited(Fixture *f, gconstpointer data)
 
 static void test_arm_solicited_race(Fixture *f, gconstpointer data)
 {
-    /* Unseen, but nothing that was asked for. */
+    /* Unseen, but not solicited. */
     post(f);
     arm(f, true);
     g_assert_cmpuint(events(f), ==, 0);
-    /* Seen up to behind the solicited one: it does not count again. */
+    /* Software has seen the solicited entry: it does not count again. */
     post_solicited(f);
     g_assert_cmpuint(events(f), ==, 1);
     post(f);
@@ -174,7 +174,7 @@ static void test_arm_solicited_race(Fixture *f, gconstpointer data)
     g_assert_cmpuint(events(f), ==, 1);
 }
 
-/* However long the last solicited entry is ago, it is not taken for a new one. */
+/* However old the last solicited entry is, it is not taken for a new one. */
 static void test_solicited_long_ago(Fixture *f, gconstpointer data)
 {
     uint32_t round;
@@ -195,7 +195,7 @@ static void test_solicited_long_ago(Fixture *f, gconstpointer data)
     }
 }
 
-/* Armed for any and then for solicited: any it stays until it fires. */
+/* Armed for any entry, then for solicited ones: it stays armed for any until it fires. */
 static void test_arm_stronger(Fixture *f, gconstpointer data)
 {
     arm(f, false);
@@ -227,7 +227,7 @@ static void test_eq_full(Fixture *f, gconstpointer data)
     g_assert_cmpuint(f->env.irqs->len, ==, 1);
     g_assert_cmpuint(events(f), ==, 1);
 
-    /* Of a queue that goes away none is left. */
+    /* A destroyed queue leaves no pending event. */
     eq->ci = eq->pi - eq->depth;
     expect(f, 0);
     arm(f, false);
@@ -312,7 +312,7 @@ static void test_moderate_off(Fixture *f, gconstpointer data)
     }
 }
 
-/* What is held back obeys a change of the moderation. */
+/* A change of the moderation applies to entries that it already holds back. */
 static void test_moderate_change(Fixture *f, gconstpointer data)
 {
     recreate(f, 8, false);
@@ -335,7 +335,7 @@ static void test_moderate_change(Fixture *f, gconstpointer data)
     moderate(f, 0, 0);
     g_assert_cmpuint(events(f), ==, 1);
 
-    /* To arm again with entries unseen is told at once. */
+    /* Arming again with unseen entries raises the event at once. */
     f->seen = 3;
     moderate(f, 100, 1000);
     arm(f, false);
@@ -347,10 +347,10 @@ static void test_moderate_change(Fixture *f, gconstpointer data)
     moderate(f, 100, 1000);
     f->seen = 4;
     arm(f, false);
-    post(f);        /* teardown destroys with a deadline set */
+    post(f);        /* teardown destroys it with a deadline set */
 }
 
-/* A device of more completion queues than one run tells of. */
+/* A device with more completion queues than one run notifies. */
 static void many_cqs(Ernic *e, uint32_t size)
 {
     ernic_ids_fini(&e->cq_ids);
@@ -363,7 +363,7 @@ static void many_cqs(Ernic *e, uint32_t size)
     e->cfg.max_cq = size;
 }
 
-/* All that are due are told, a bounded number at a time. */
+/* All queues that are due raise their event, a bounded number at a time. */
 static void test_moderate_many(Fixture *f, gconstpointer data)
 {
     struct ernic_cmd_cq_moderate mod = {
@@ -376,7 +376,7 @@ static void test_moderate_many(Fixture *f, gconstpointer data)
     g_assert_cmpuint(ernic_cq_destroy(&f->e, 0, f->cqn), ==, ERNIC_OK);
     f->cqn = 0;
     many_cqs(&f->e, n + 1);
-    /* The line of the event queue is as long as there are objects: a new one. */
+    /* The backlog of the event queue holds one entry per object: create a new one. */
     g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, f->eqn), ==, ERNIC_OK);
     create_eq(f, 4 * ERNIC_RUN_BUDGET);
     cmd.eq = cpu_to_le32(f->eqn);
@@ -402,9 +402,9 @@ static void test_moderate_many(Fixture *f, gconstpointer data)
 
 /* ---- order --------------------------------------------------------------- */
 
-/* Writes by address; the interrupt finds event and completion in place. */
+/* Writes by address; at the interrupt, event and completion are in memory. */
 typedef struct Order {
-    FakeEnv env;                /* first: the calls are given its address */
+    FakeEnv env;                /* first: the calls get its address */
     uint64_t cq_ring, eq_ring;
     uint64_t ends[8];
     uint32_t writes, irqs;

@@ -43,7 +43,10 @@ static void test_create_refused(Fixture *f, gconstpointer data)
     cmd.buf.levels = 3;
     g_assert_cmpuint(ernic_cq_create(&f->e, 0, &cmd, &cqn), !=, ERNIC_OK);
 
-    /* The kernel's event queues serve everybody, others their owner. */
+    /*
+     * The kernel's event queues may be used by all contexts, others by their owner
+     * only.
+     */
     cmd = command(f, 4);
     f->e.eq[f->eqn].uctx = 1;
     g_assert_cmpuint(ernic_cq_create(&f->e, 2, &cmd, &cqn), ==,
@@ -97,7 +100,7 @@ static void test_fields(Fixture *f, gconstpointer data)
         .fault = 0x1a, .smac = { 2, 3, 4, 5, 6, 7 },
         .vlan = 0x0fed, .pkey_index = 0x0a0b,
         .opcode = ERNIC_WC_RECV, .status = ERNIC_WC_LOC_LEN_ERR,
-        /* A phase that a caller sets is not his to set. */
+        /* The device sets the phase, whatever the caller passes. */
         .flags = ERNIC_CQE_IMM | ERNIC_CQE_RQ | ERNIC_CQE_PHASE,
     };
     struct ernic_cqe cqe;
@@ -136,7 +139,7 @@ static void test_wrap(Fixture *f, gconstpointer data)
 
     start_at(f, 0u - 3 * f->depth);
     for (round = 0; round < 8 * f->depth; round++) {
-        n = round % (f->depth + 1);     /* up to full */
+        n = round % (f->depth + 1);     /* until it is full */
         for (i = 0; i < n; i++) {
             expect_none(f);
             post(f);
@@ -162,7 +165,7 @@ static void test_overrun(Fixture *f, gconstpointer data)
     g_assert_cmpuint(events_of_type(f, ERNIC_EV_CQ_ERR), ==, 1);
     g_assert_cmpuint(ernic_trace_count("ernic_guest_cq_overrun"), ==, 1);
 
-    /* What was there stays as it was, and room helps no more. */
+    /* Existing entries do not change, and consuming them does not help any more. */
     for (i = 0; i < f->depth; i++) {
         expect(f, i);
     }
@@ -176,7 +179,7 @@ static void test_overrun(Fixture *f, gconstpointer data)
     g_assert_cmpuint(f->e.stats.completions, ==, f->depth);
 }
 
-/* Without an event queue of its own the asynchronous one is told. */
+/* Without an event queue of its own, the asynchronous one gets the event. */
 static void test_overrun_without_eq(Fixture *f, gconstpointer data)
 {
     struct ernic_cmd_cq_create cmd = command(f, 2);
@@ -196,7 +199,10 @@ static void test_overrun_without_eq(Fixture *f, gconstpointer data)
     f->cqn = first;
 }
 
-/* An event queue of its own is told everything; the asynchronous one nothing. */
+/*
+ * With an event queue of its own, that one gets all events and the asynchronous one
+ * none.
+ */
 static void test_overrun_own_eq(Fixture *f, gconstpointer data)
 {
     struct ernic_cmd_eq_create eq = { .depth = cpu_to_le32(8) };
@@ -224,7 +230,7 @@ static void test_overrun_own_eq(Fixture *f, gconstpointer data)
     f->cqn = first;
 }
 
-/* An entry that memory does not take is an overrun, whichever part fails. */
+/* An entry that cannot be written to memory is an overrun, whichever part fails. */
 static void test_write_fails(Fixture *f, gconstpointer data)
 {
     uint32_t nth;
@@ -298,7 +304,7 @@ static void test_ci_in_memory_wrong(Fixture *f, gconstpointer data)
 
 /* ---- resize -------------------------------------------------------------- */
 
-/* The new ring, prepared as the contract wants it. */
+/* The new ring, prepared as the contract requires. */
 static struct ernic_cmd_cq_create resize_command(Fixture *f, uint32_t depth)
 {
     struct ernic_cmd_cq_create cmd = command(f, depth);
@@ -381,7 +387,7 @@ static void test_resize_refused(Fixture *f, gconstpointer data)
     g_assert_cmpuint(ernic_cq_resize(&f->e, 0, &cmd), ==, ERNIC_ERR_RESERVED);
     g_assert_cmpmem(&before, sizeof(before), cq(f), sizeof(before));
 
-    cmd = resize_command(f, 4);             /* exactly enough */
+    cmd = resize_command(f, 4);             /* exactly sufficient */
     g_assert_cmpuint(ernic_cq_resize(&f->e, 0, &cmd), ==, ERNIC_OK);
     post(f);
     g_assert_false(post_wc(f, ERNIC_WC_SUCCESS, 0));
@@ -389,7 +395,7 @@ static void test_resize_refused(Fixture *f, gconstpointer data)
     g_assert_cmpuint(ernic_cq_resize(&f->e, 0, &cmd), ==, ERNIC_ERR_STATE);
 }
 
-/* Whichever access fails, the old ring is still the one in use. */
+/* Whichever access fails, the old ring stays in use. */
 static void test_resize_fails(Fixture *f, gconstpointer data)
 {
     struct ernic_cmd_cq_create cmd;
@@ -418,7 +424,7 @@ static void test_resize_fails(Fixture *f, gconstpointer data)
     }
 }
 
-/* The counter in memory says that more fits than the doorbells did. */
+/* The counter in memory frees more room than the doorbells did. */
 static void test_resize_reads_ci(Fixture *f, gconstpointer data)
 {
     struct ernic_cmd_cq_create cmd;

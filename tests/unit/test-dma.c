@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Payload through keys: pieces of messages against a model, and nothing moved
- * where a key does not open.
+ * Payload through keys: pieces of messages against a model; no byte moves where a key
+ * does not open memory.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -70,7 +70,7 @@ static void test_pieces(Fixture *f, gconstpointer data)
             sge[i].len = step % 5 ? g_test_rand_int_range(0, 2049) : i % 3;
             sge[i].addr = region->iova +
                 g_test_rand_int_range(0, region->length - sge[i].len + 1);
-            /* Where there is no byte there is no key. */
+            /* No key is checked for 0 bytes. */
             sge[i].lkey = sge[i].len ? region->key : g_test_rand_int();
             for (k = 0; k < sge[i].len; k++) {
                 model[total++] = byte_at(f, region, sge[i].addr + k);
@@ -101,7 +101,7 @@ static void test_pieces(Fixture *f, gconstpointer data)
     }
 }
 
-/* One SGE of three is bad: what goes before it moves, it does not. */
+/* One SGE of three is bad: the bytes before it move, its own do not. */
 static const struct {
     const char *event;
     int32_t addr, len;
@@ -153,7 +153,7 @@ static void test_bad_sge(Fixture *f, gconstpointer data)
                                              48 + bad_sge[i].len),
                             ==, bad_sge[i].read_only ? ERNIC_DMA_OK
                                                      : ERNIC_DMA_PROT);
-            /* A piece that does not touch it needs not know. */
+            /* A piece outside of the bad SGE does not check it. */
             if (where == 2) {
                 g_assert_cmpint(ernic_dma_scatter(&f->e, f->pd, sge, 3, 3, buf,
                                                   29), ==, ERNIC_DMA_OK);
@@ -163,7 +163,7 @@ static void test_bad_sge(Fixture *f, gconstpointer data)
     }
 }
 
-/* An SGE that runs over the end of the address space is in no region. */
+/* An SGE across the end of the address space is in no region. */
 static void test_wrapping_sge(Fixture *f, gconstpointer data)
 {
     struct ernic_cmd_mr_reg cmd = reg_cmd(f, LW);
@@ -216,7 +216,7 @@ static void test_failing(Fixture *f, gconstpointer data)
     fake_fail_dma(&f->env, 0, false);
 }
 
-/* One extent and one SGE, as nearly every packet: one access to memory. */
+/* One extent and one SGE, the usual packet: one access to memory. */
 static void test_one_access(Fixture *f, gconstpointer data)
 {
     ErnicSge sge = { IOVA, LEN, reg(f, LW) };
@@ -279,7 +279,7 @@ static void test_remote_copy(Fixture *f, gconstpointer data)
                     ==, ERNIC_DMA_OK);
     g_assert_cmpmem(buf, sizeof(buf), back, sizeof(back));
 
-    /* One byte too far moves none. */
+    /* One byte too many: no byte moves. */
     memset(back, 0, sizeof(back));
     g_assert_cmpint(ernic_dma_remote_write(&f->e, f->pd, QPN, r.key,
                                            r.iova + r.length - 8999, back,
@@ -347,7 +347,7 @@ static void test_atomic(Fixture *f, gconstpointer data)
     g_assert_cmphex(old, ==, 2);
     g_assert_cmphex(fake_get64(&f->env, at + 8), ==, 77);
 
-    /* The last word, and the one behind it. */
+    /* The last word, and the one after it. */
     g_assert_cmpint(ATOMIC(IOVA + LEN - 8, FETCH_ADD, 1, 0), ==, ERNIC_DMA_OK);
     g_assert_cmpint(ATOMIC(IOVA + LEN, FETCH_ADD, 1, 0), ==, ERNIC_DMA_PROT);
     g_assert_cmpint(ATOMIC(IOVA - 8, FETCH_ADD, 1, 0), ==, ERNIC_DMA_PROT);
@@ -357,7 +357,7 @@ static void test_atomic(Fixture *f, gconstpointer data)
     g_assert_cmpint(ATOMIC(IOVA + 8, FETCH_ADD, 1, 0), ==, ERNIC_DMA_FAILED);
     g_assert_cmphex(fake_get64(&f->env, at + 8), ==, 77);
 
-    /* Aligned for the peer, but not in memory. */
+    /* Aligned in the peer's address, but not in memory. */
     f->e.mr[key >> 8].buf.base++;
     ernic_trace_reset();
     g_assert_cmpint(ATOMIC(IOVA + 8, FETCH_ADD, 1, 0), ==, ERNIC_DMA_PROT);

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Doorbells: each kind with each reason to refuse it. What is refused changes
- * nothing, is counted, and is told by an event.
+ * Doorbells: each kind with each reason to refuse it. A refused doorbell changes
+ * nothing, is counted, and raises an event.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -11,7 +11,7 @@
 typedef struct Kind {
     const char *name;
     uint8_t kind;
-    bool event;                 /* a refusal has an object to be told of */
+    bool event;                 /* a refusal has an object that its event names */
 } Kind;
 
 static const Kind kinds[] = {
@@ -40,7 +40,7 @@ static uint32_t queue_of(const Dialog *d, uint8_t kind)
     }
 }
 
-/* The greatest index that is in order when nothing has been done yet. */
+/* The greatest valid index when no request has been processed yet. */
 static uint32_t limit_of(uint8_t kind)
 {
     return kind <= ERNIC_DB_SRQ ? 64 : 0;
@@ -80,7 +80,7 @@ static void open_for(Dialog *d, const Kind *k)
     dlg_to(d, ERNIC_QPS_RTS);
 }
 
-/* No such queue: there is nothing that an event could name. */
+/* No such queue: there is no object that an event could name. */
 static void test_no_queue(gconstpointer opaque)
 {
     static const uint32_t numbers[] = { 0, 63, 64, 65, 0xffff, 0xffffff };
@@ -118,7 +118,7 @@ static void test_other_page(gconstpointer opaque)
     dlg_close(&d);
 }
 
-/* A counter beyond what the queue holds. */
+/* A counter beyond the queue's depth. */
 static void test_beyond(gconstpointer opaque)
 {
     const Kind *k = opaque;
@@ -142,7 +142,7 @@ static void test_beyond(gconstpointer opaque)
     dlg_close(&d);
 }
 
-/* The queue as full as it may be; a producer that goes back is refused. */
+/* The queue full; a producer index that goes back is refused. */
 static void test_full(gconstpointer opaque)
 {
     const Kind *k = opaque;
@@ -151,7 +151,7 @@ static void test_full(gconstpointer opaque)
 
     open_for(&d, k);
     queue = queue_of(&d, k->kind);
-    /* In SQD nothing is begun, so the send queue stays as it is. */
+    /* In SQD no request starts, so the send queue does not change. */
     dlg_state(&d, ERNIC_QPS_SQD);
     g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, queue,
                                           limit_of(k->kind))), ==, ERNIC_OK);
@@ -166,7 +166,7 @@ static void test_full(gconstpointer opaque)
     dlg_close(&d);
 }
 
-/* A flood of them fills the event queue once, and is one event from then on. */
+/* A flood of refusals fills the event queue once, and is one event from then on. */
 static void test_flood(void)
 {
     uint32_t i, n = 0, last = 0;
@@ -184,14 +184,14 @@ static void test_flood(void)
         last = eqe.type;
         n++;
     }
-    /* The last two waited: the doorbells', and that of the port. */
+    /* The last two were pending: the doorbells' event, and that of the port. */
     g_assert_cmpuint(n, ==, d.eq.depth + 2);
     g_assert_cmpuint(last, ==, ERNIC_EV_PORT_ERR);
     g_assert_cmpuint(bad_doorbells(&d), ==, 20000);
     dlg_close(&d);
 }
 
-/* Bits that have no meaning, and kinds that do not exist. */
+/* Reserved bits, and kinds that do not exist. */
 static void test_reserved(void)
 {
     uint32_t bit, kind;
@@ -210,7 +210,7 @@ static void test_reserved(void)
     dlg_close(&d);
 }
 
-/* Which state takes which doorbell (10.3.1). */
+/* Doorbells that each state accepts (10.3.1). */
 static void test_states(void)
 {
     static const struct {
@@ -255,7 +255,7 @@ static void test_rq_of_srq(void)
     dlg_close(&d);
 }
 
-/* A doorbell only marks work: nothing is sent before the engine runs. */
+/* A doorbell only marks work: no packet is sent before the engine runs. */
 static void test_marks_only(void)
 {
     Dialog d;

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The engine's entry points: when it asks to be woken, how much it does before
- * it returns, the link going away and coming back, loopback, reset.
+ * The engine's entry points: when it asks for a wake-up, how much it does in one call,
+ * link down and up, loopback, reset.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -20,7 +20,7 @@ static void run(Dialog *d)
 
 /* ---- waking --------------------------------------------------------- */
 
-/* Each entry ends by naming the next deadline, of all that there is. */
+/* Each entry point ends by requesting the next of all deadlines. */
 static void test_wake(void)
 {
     uint64_t now;
@@ -47,13 +47,13 @@ static void test_wake(void)
     PEER_ACK(&d, SQ, 1);
     run(&d);
     SEND_WC(&d, 0, SUCCESS);
-    /* A deadline that has become needless is found so, once. */
+    /* A stale deadline causes one wake-up, not more. */
     dlg_wait(&d, 2 * ernic_ack_timeout_ns(14));
     g_assert_cmphex(d.env.wake, ==, NEVER);
     dlg_close(&d);
 }
 
-/* While the link is busy there is nothing to wake up for but deadlines. */
+/* While the link is busy, only deadlines cause wake-ups. */
 static void test_wake_busy(void)
 {
     Dialog d;
@@ -63,7 +63,7 @@ static void test_wake_busy(void)
     dlg_post(&d, ERNIC_WR_SEND, 0, 16);
     run(&d);
     g_assert_cmphex(d.env.wake, ==, NEVER);
-    /* A doorbell is looked at all the same: not all work needs the link. */
+    /* Doorbells are served all the same: not all work needs the link. */
     dlg_post(&d, ERNIC_WR_SEND, 0, 16);
     g_assert_cmphex(d.env.wake, ==, d.env.now);
     run(&d);
@@ -79,7 +79,7 @@ static void test_wake_busy(void)
     dlg_close(&d);
 }
 
-/* An early or a needless call does nothing. */
+/* An early or a needless call has no effect. */
 static void test_needless(void)
 {
     uint32_t i;
@@ -101,7 +101,7 @@ static void test_needless(void)
 
 /* ---- the budget ----------------------------------------------------- */
 
-/* However much is posted, one call sends so many trains and returns. */
+/* However much is posted, one call sends a bounded number of trains. */
 static void test_budget(void)
 {
     uint32_t i, runs = 0, sent = 0;
@@ -131,7 +131,7 @@ static void test_budget(void)
     dlg_close(&d);
 }
 
-/* Everybody has a turn before anybody has a second one. */
+/* Every queue pair has one turn before any has a second one. */
 static void test_fair(void)
 {
     uint32_t i, first;
@@ -152,7 +152,7 @@ static void test_fair(void)
     for (i = 0; i < 4; i++) {
         uint32_t n = 0;
 
-        /* No queue pair's turn is more than a train of 64 packets. */
+        /* A queue pair's turn is at most a train of 64 packets. */
         while (n < 64 && dlg_take(&d).dest_qp == 0x100 + i) {
             n++;
         }
@@ -167,7 +167,7 @@ static void test_fair(void)
 
 /* ---- the link ------------------------------------------------------- */
 
-/* A port that is down neither sends nor receives, and says so. */
+/* A port that is down neither sends nor receives, and reports it. */
 static void test_link(void)
 {
     Dialog d;
@@ -184,7 +184,7 @@ static void test_link(void)
     dlg_no_wc(&d);
     ernic_set_link(d.e, d.env.now, true);
     dlg_event_of(&d, ERNIC_EV_PORT_ACTIVE, 1);
-    /* What was lost is found missing in time. */
+    /* The loss is detected by the timeout. */
     dlg_wait(&d, ernic_ack_timeout_ns(14));
     dlg_sent_message(&d, ERNIC_WR_SEND, 0, SQ, 0, 16);
     PEER_ACK(&d, SQ, 1);
@@ -195,7 +195,7 @@ static void test_link(void)
     dlg_close(&d);
 }
 
-/* For ever: the budget of retries ends it. */
+/* Permanent loss: the retry budget ends it. */
 static void test_link_for_good(void)
 {
     Dialog d;
@@ -223,7 +223,7 @@ static void test_busy(void)
         PEER(&d, SEND_ONLY, .psn = RQ + round, .ackreq = true);
         RECV_WC(&d, round, SUCCESS);
         QUIET(&d);
-        /* It says ready, and is not. */
+        /* The link reports ready, and is still busy. */
         ernic_tx_ready(d.e, d.env.now);
         QUIET(&d);
         d.env.tx_busy = false;
@@ -237,8 +237,8 @@ static void test_busy(void)
 }
 
 /*
- * The host that takes over has a link of its own: it is asked, not believed to
- * be as busy as the one that was left.
+ * The host that takes over has a link of its own: the engine tries to send, and does
+ * not assume that the link is as busy as the old one.
  */
 static void saved_busy(uint8_t type)
 {
@@ -280,7 +280,7 @@ static void test_saved_busy(void)
 
 /* ---- what does not need the link ------------------------------------ */
 
-/* An ACK that the link does not take. */
+/* An ACK that the link does not accept. */
 static void make_busy(Dialog *d)
 {
     d->env.tx_busy = true;
@@ -297,7 +297,7 @@ static void make_ready(Dialog *d)
     SENT_ACK(d, RQ, 1);
 }
 
-/* In Error all is flushed at once: software may be waiting for just that. */
+/* In Error all is flushed at once: software may be waiting for exactly that. */
 static void test_busy_error(void)
 {
     uint32_t i;
@@ -320,7 +320,7 @@ static void test_busy_error(void)
     dlg_close(&d);
 }
 
-/* A queue with nothing under way has drained, whatever the link does. */
+/* A queue with no outstanding request has drained, whatever the link's state. */
 static void test_busy_drain(void)
 {
     Dialog d;
@@ -362,7 +362,7 @@ static void test_busy_local(void)
     dlg_close(&d);
 }
 
-/* A link that goes down takes along what waited for it. */
+/* A link that goes down drops the packets that waited for it. */
 static void test_busy_down(void)
 {
     Dialog d;
@@ -389,7 +389,7 @@ static void test_busy_down(void)
 
 /* ---- loopback ------------------------------------------------------- */
 
-/* A connection to our own address: nothing leaves, everything arrives. */
+/* A connection to our own address: no packet leaves, all arrive. */
 static void test_loop_rc(void)
 {
     struct ernic_cqe cqe;
@@ -414,7 +414,7 @@ static void test_loop_rc(void)
     dlg_close(&d);
 }
 
-/* To itself: requester and responder of one queue pair meet. */
+/* Connected to itself: requester and responder of one queue pair meet. */
 static void test_loop_self(void)
 {
     struct ernic_wqe wqe;
@@ -435,7 +435,7 @@ static void test_loop_self(void)
     dlg_close(&d);
 }
 
-/* Nothing was lost on the way, so nothing had to be asked for again. */
+/* No packet was lost, so none was sent again. */
 static void assert_no_loss(const Dialog *d)
 {
     g_assert_cmpuint(d->e->stats.loopback_drops, ==, 0);
@@ -444,7 +444,7 @@ static void assert_no_loss(const Dialog *d)
     g_assert_cmpuint(d->e->stats.tx_naks, ==, 0);
 }
 
-/* A response that is longer than what loopback holds. */
+/* A response larger than the loopback store. */
 static void test_loop_read(void)
 {
     struct ernic_wqe wqe;
@@ -466,7 +466,7 @@ static void test_loop_read(void)
     dlg_close(&d);
 }
 
-/* Queue pairs which together send more than loopback holds. */
+/* Queue pairs which together send more than the loopback store holds. */
 static void test_loop_many(void)
 {
     struct ernic_wqe wqe;
@@ -496,7 +496,7 @@ static void test_loop_many(void)
     dlg_close(&d);
 }
 
-/* A datagram, with the port down as well: it needs none. */
+/* A datagram, with the port down as well: loopback needs no port. */
 static void test_loop_ud(void)
 {
     struct ernic_wqe wqe;
@@ -518,7 +518,7 @@ static void test_loop_ud(void)
 
 /* ---- reset ---------------------------------------------------------- */
 
-/* Whatever was going on, it is as new. */
+/* From any state, a reset restores the initial state. */
 static void test_reset(void)
 {
     uint32_t round;
@@ -544,7 +544,7 @@ static void test_reset(void)
         g_assert_cmpuint(fake_ring_sq(d.e, &d.qp), ==, ERNIC_ERR_HANDLE);
         dlg_wait(&d, 1000000000000ull);
         QUIET(&d);
-        /* The link's state is the environment's to tell again. */
+        /* The environment has to report the link's state again. */
         ernic_set_link(d.e, d.env.now, true);
         fake_set_gid(d.e, 0, DLG_HOST);
         fake_create_eq(d.e, &d.eq, 64, 0, true);
@@ -565,7 +565,7 @@ static void test_reset(void)
 
 /* ---- packets -------------------------------------------------------- */
 
-/* Bytes at random never reach a queue pair; with an ICRC they may be a packet. */
+/* Random bytes never reach a queue pair; with a valid ICRC they may be a packet. */
 static void test_garbage(void)
 {
     GRand *rand = g_rand_new_with_seed(7);

@@ -67,7 +67,7 @@ static void raise_qp(Fixture *f, uint32_t qpn, uint8_t type, uint32_t detail)
                       type, detail);
 }
 
-/* The next entry, if its phase says that it is there. */
+/* The next entry, if its phase marks it as new. */
 static bool poll(Fixture *f, struct ernic_eqe *eqe)
 {
     uint32_t slot = f->seen & (f->depth - 1);
@@ -197,7 +197,7 @@ static void test_entry(Fixture *f, gconstpointer data)
     g_assert_cmpuint(eqe.timestamp, ==, 0x1122334455667788ull);
     g_assert_cmpuint(eqe.type, ==, ERNIC_EV_BAD_DOORBELL);
     g_assert_cmpuint(eqe.offset | eqe.length | eqe.flags | eqe.reserved, ==, 0);
-    /* The detail is of that event, not of the object. */
+    /* The detail belongs to the event, not to the object. */
     raise_qp(f, 7, ERNIC_EV_QP_FATAL, 0);
     g_assert_true(poll(f, &eqe));
     g_assert_cmpuint(eqe.detail, ==, 0);
@@ -214,14 +214,14 @@ static void test_entry(Fixture *f, gconstpointer data)
     g_assert_cmpuint(g_array_index(f->env.irqs, uint16_t, 0), ==, 3);
 }
 
-/* Phase and slot over many rounds, and over the wrap of the counters. */
+/* Phase and slot over many rounds, and across the wrap of the counters. */
 static void test_wrap(Fixture *f, gconstpointer data)
 {
     uint32_t i;
 
     create(f);
     f->e.eq[f->eqn].pi = f->e.eq[f->eqn].ci = f->seen = 0u - 3 * f->depth;
-    /* That is a round of phase 0: the one before has left 1. */
+    /* That is a round of phase 0: the previous one left 1. */
     for (i = 0; i < f->depth; i++) {
         *(uint8_t *)fake_ptr(&f->env, f->ring + i * EQE_SIZE + EQE_SIZE - 1,
                              1) = 1;
@@ -247,7 +247,10 @@ static void test_unheard(Fixture *f, gconstpointer data)
 
 /* ---- a full ring --------------------------------------------------------- */
 
-/* What does not fit waits in line, in order, and comes with an interrupt. */
+/*
+ * Events without room wait in the backlog, in order, and raise an interrupt when
+ * written.
+ */
 static void test_full(Fixture *f, gconstpointer data)
 {
     uint32_t qpn, irqs;
@@ -310,7 +313,7 @@ static void test_many_types(Fixture *f, gconstpointer data)
     expect_none(f);
 }
 
-/* Every object there is can wait at once. */
+/* All objects of the device can be in the backlog at once. */
 static void test_line_of_all(Fixture *f, gconstpointer data)
 {
     Ernic *e = &f->e;
@@ -376,13 +379,13 @@ static void test_forget(Fixture *f, gconstpointer data)
     for (qpn = 10; qpn < 20; qpn++) {
         raise_qp(f, qpn, ERNIC_EV_QP_FATAL, 0);
     }
-    /* 14 to 19 wait: take out the first, one inside, the last. */
+    /* 14 to 19 are in the backlog: remove the first, one in the middle, the last. */
     for (qpn = 14; qpn < 20; qpn += qpn == 14 ? 2 : 3) {
         ernic_event_forget(&f->e, f->eqn, ERNIC_EVC_QP, qpn,
                            &f->e.qp[qpn].events);
         g_assert_false(f->e.qp[qpn].events.queued);
     }
-    /* Nothing waits of this one. */
+    /* This one has no pending events. */
     ernic_event_forget(&f->e, f->eqn, ERNIC_EVC_QP, 40, &f->e.qp[40].events);
     ernic_event_forget(&f->e, 0, ERNIC_EVC_QP, 40, &f->e.qp[40].events);
     for (qpn = 10; qpn < 20; qpn++) {
@@ -394,7 +397,7 @@ static void test_forget(Fixture *f, gconstpointer data)
     expect_none(f);
 }
 
-/* Who waits in line of a queue that is destroyed can be raised elsewhere. */
+/* Objects in the backlog of a destroyed queue can raise events in another queue. */
 static void test_destroy_with_line(Fixture *f, gconstpointer data)
 {
     uint32_t qpn;
@@ -440,9 +443,9 @@ static void test_broken(Fixture *f, gconstpointer data)
     f->eqn = 0;
 }
 
-/* When the interrupt comes the entry is there; its phase was written last. */
+/* At the interrupt the entry is in memory; its phase was written last. */
 typedef struct Order {
-    FakeEnv env;                /* first: the calls are given its address */
+    FakeEnv env;                /* first: the calls get its address */
     uint64_t ring;
     uint32_t writes, irqs;
     uint64_t last_end;

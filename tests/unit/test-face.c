@@ -24,7 +24,7 @@ static const struct {
     { "block", &block_face },
 };
 
-/* Methods are what stands from the first one to the end of a table. */
+/* A method is each pointer from the first one to the end of a table. */
 #define FIRST_METHOD    offsetof(ErnicFaceOps, fetch)
 
 static uint32_t missing(const void *table, size_t from, size_t size)
@@ -57,7 +57,7 @@ static void test_complete(void)
     }
 }
 
-/* The walk sees each method that is not there. */
+/* The walk finds each missing method. */
 static void test_walk(void)
 {
     size_t at;
@@ -207,7 +207,7 @@ static void exchange(Pair *p, uint8_t blocks, uint32_t len, uint8_t flags)
     g_assert_cmpuint(*memory(&p->b, len, 1), ==, 0);
 }
 
-/* Every size, inline and not, across the edge of the ring at each place. */
+/* Every size, inline and not, across the edge of the ring at each slot. */
 static void test_sizes(void)
 {
     uint32_t blocks, round;
@@ -226,7 +226,7 @@ static void test_sizes(void)
     close_pair(&p);
 }
 
-/* Counters of 16 bits come round, several times within the ring. */
+/* 16-bit counters wrap several times per test. */
 static void test_counters_wrap(void)
 {
     uint32_t sent = 0;
@@ -243,7 +243,7 @@ static void test_counters_wrap(void)
     close_pair(&p);
 }
 
-/* Many requests in the ring at once, as many as it has blocks for, and none more. */
+/* As many requests at once as the ring has blocks for, and none more. */
 static void test_full(void)
 {
     static const uint8_t blocks[] = { 3, 16, 1, 12 };
@@ -278,8 +278,8 @@ static void to_error(Block *b, uint32_t qpn)
 }
 
 /*
- * In Error each request comes back with the counter of its first block, decoded
- * before that or not.
+ * In Error each request completes with the counter of its first block, whether or not
+ * it was decoded before.
  */
 static void test_flush(void)
 {
@@ -297,7 +297,7 @@ static void test_flush(void)
             write_send(&p, blocks[i], 0, 100, 0);
         }
         if (decoded) {
-            ring(&p);                   /* what was sent is not answered */
+            ring(&p);                   /* the sent packets are not acknowledged */
             to_error(&p.a, p.aq.qpn);
         } else {
             to_error(&p.a, p.aq.qpn);
@@ -334,7 +334,7 @@ static void test_fault(void)
     close_pair(&p);
 }
 
-/* Block counts that cannot be: none, too many, more than are posted. */
+/* Invalid block counts: none, too many, more than are posted. */
 static void test_bad_blocks(void)
 {
     static const uint8_t claimed[] = { 0, BLOCK_MOST + 1, 255, 3 };
@@ -360,7 +360,7 @@ static void test_bad_blocks(void)
     }
 }
 
-/* The record says that there is no request: RNR, until it says otherwise. */
+/* The record announces no request: RNR, until it does. */
 static void test_rnr(void)
 {
     Pair p;
@@ -427,7 +427,7 @@ static void event(Block *b, uint8_t type)
     g_assert_cmpuint(eqe.type, ==, type);
 }
 
-/* Requests of an SRQ come in the order of the list, which software makes anew. */
+/* Requests of an SRQ are taken in the order of the list, which software rebuilds. */
 static void test_srq(void)
 {
     static const uint16_t order[] = { 0, 5, 2, 7, 1 };
@@ -443,7 +443,7 @@ static void test_srq(void)
     for (i = 0; i < 2; i++) {
         send_shared(&p, order[i], i * 1024);
     }
-    /* Given back: slot 5, then slot 0, at the end of the list. */
+    /* Returned: slot 5, then slot 0, at the end of the list. */
     block_post_srq(&p.b, &srq, p.b.mem + 4 * 1024, 1024, 5);
     block_post_srq(&p.b, &srq, p.b.mem + 5 * 1024, 1024, 0);
     send_shared(&p, 2, 2 * 1024);
@@ -451,7 +451,7 @@ static void test_srq(void)
     send_shared(&p, 1, 4 * 1024);
     event(&p.b, ERNIC_EV_SRQ_LIMIT);
     send_shared(&p, 5, 5 * 1024);
-    /* Empty: RNR. A slot that is none ends the SRQ. */
+    /* Empty: RNR. An invalid slot number ends the SRQ. */
     block_post_srq(&p.b, &srq, p.b.mem, 1024, BLOCK_SRQ_DEPTH);
     write_send(&p, 1, 0, 600, 0);
     ring(&p);
@@ -464,7 +464,7 @@ static void test_srq(void)
     close_pair(&p);
 }
 
-/* A message of several packets, one train of which is lost, each in turn. */
+/* A message of several packets, of which one train after the other is lost. */
 static void test_loss(void)
 {
     uint32_t lost;
@@ -496,7 +496,7 @@ static void test_loss(void)
     }
 }
 
-/* Requests that are decoded and wait for the link go on after save and load. */
+/* Decoded requests that wait for the link continue after save and load. */
 static void test_state(void)
 {
     GByteArray *saved = g_byte_array_new();

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The fake environment and its guest software, proved on two engines: what
- * they claim to check has to be able to fail.
+ * The fake environment and its guest software, tested on two engines: each of their
+ * checks must be able to fail.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -192,7 +192,7 @@ static void test_event(Fixture *f, gconstpointer data)
     expect_cqe(&f->a, 0, ERNIC_WC_SEND, 10);
 }
 
-/* A train that is lost is sent again when its time has come. */
+/* A lost train is sent again when its timeout expires. */
 static void test_time(Fixture *f, gconstpointer data)
 {
     FakeTrain *lost;
@@ -251,14 +251,14 @@ static void test_objects(Fixture *f, gconstpointer data)
     g_assert_cmpuint(fake_destroy(e, ERNIC_CMD_PD_FREE, f->b.pd), ==,
                      ERNIC_ERR_BUSY);
 
-    /* In a context of its own, what is made belongs to it. */
+    /* Objects made in a context belong to it. */
     f->b.env.uctx = fake_create_uctx(e);
     g_assert_cmpuint(fake_destroy(e, ERNIC_CMD_PD_FREE, f->b.pd), !=, ERNIC_OK);
     g_assert_cmpuint(fake_destroy(e, ERNIC_CMD_PD_FREE, fake_create_pd(e)), ==,
                      ERNIC_OK);
 }
 
-/* The knob fails the access that it names, and only that. */
+/* fake_fail_dma() fails the selected access, and only that. */
 static void test_knob(Fixture *f, gconstpointer data)
 {
     const ErnicEnvOps *ops = f->a.e->ops;

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Every row of the fault table: complete, possible, and agreeing with what the
- * other end makes of it.
+ * Every row of the fault table: complete, possible, and consistent with the peer's
+ * reaction.
  */
 #include "qemu/osdep.h"
 #include "base/fault.h"
@@ -83,7 +83,7 @@ static void test_syndromes(void)
         switch (info->syndrome) {
         case ERNIC_AETH_RNR_NAK:
         case ERNIC_NAK_PSN_SEQ:
-            /* The peer retries and we stay. */
+            /* The peer retries and our queue pair stays in its state. */
             g_assert_cmpuint(rc, ==, ERNIC_ACT_NAK);
             g_assert_cmpuint(info->wc, ==, ERNIC_WC_SUCCESS);
             g_assert_cmpuint(info->peer_wc, ==, ERNIC_WC_SUCCESS);
@@ -104,7 +104,7 @@ static void test_syndromes(void)
     }
 }
 
-/* Whoever goes to Error says why: by a completion, or by an event. */
+/* A queue pair that enters Error reports the reason by a completion or an event. */
 static void test_told(void)
 {
     int fault, transport;
@@ -180,7 +180,7 @@ static void test_requester(void)
     }
 }
 
-/* What the specification's tables say of single faults. */
+/* Single faults as the specification's tables describe them. */
 static void test_facts(void)
 {
     static const struct {
@@ -244,7 +244,7 @@ static void test_of_syndrome(void)
                                  ERNIC_FAULT_NAK_REM_OP));
         }
     }
-    /* What a responder sends is what its peer's completion says. */
+    /* The peer's completion status matches the syndrome that the responder sends. */
     for (fault = FIRST_RECV; fault <= LAST_RECV; fault++) {
         const ErnicFaultInfo *info = ernic_fault_info(fault);
         ErnicFault told = ernic_fault_of_syndrome(info->syndrome);

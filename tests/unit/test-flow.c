@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Rules for frames: what a key is made of, every field of the table in value and
- * mask, the order of rules, and what a command about them is refused for.
+ * Rules for frames: the fields of a key, every field of the table in value and mask,
+ * the order of rules, and each reason to refuse a command.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -13,7 +13,7 @@
 
 #define FRAME_MAX 128
 
-/* Where a frame has what; 0: nowhere. */
+/* Offsets of the fields in a frame; 0: absent. */
 typedef struct Shape {
     const char *name;
     uint16_t layers;
@@ -44,7 +44,7 @@ static const Shape shapes[] = {
     { "tcp6", ERNIC_LAYER_IPV6 | ERNIC_LAYER_TCP, 74,
       { MACS, IP6(6), PORTS } },
     { "icmp", ERNIC_LAYER_IPV4, 60, { MACS, IP4(1, 0), PORTS } },
-    /* Of these a header is not what the one before it says, or not all there. */
+    /* Here a header contradicts the one before it, or is truncated. */
     { "no version", 0, 42, { MACS, 8, 0, 0x55 } },
     { "short IPv4", 0, 33, { MACS, IP4(17, 0) } },
     { "long options", 0, 42, { MACS, 8, 0, 0x4f } },
@@ -65,7 +65,7 @@ static void test_layers(void)
         g_test_message("%s", shapes[i].name);
         g_assert_cmphex(ernic_flow_key(&key, shapes[i].bytes, shapes[i].len),
                         ==, shapes[i].layers);
-        /* A key of a frame that ends anywhere has what its layers have. */
+        /* The key of a truncated frame has the fields of its complete layers. */
         for (len = 0; len <= shapes[i].len; len++) {
             uint8_t *copy = g_memdup2(shapes[i].bytes, MAX(len, 1));
             uint16_t layers = ernic_flow_key(&key, copy, len);
@@ -128,7 +128,7 @@ static void test_fields(void)
     }
 }
 
-/* One bit of one field, as the frame has it and the other way round. */
+/* One bit of one field: a value equal to the frame's, then its inverse. */
 static void check_field(const ErnicFlowField *f, const Shape *shape)
 {
     ErnicFlow flow = { .layers = shape->layers };
@@ -149,7 +149,7 @@ static void check_field(const ErnicFlowField *f, const Shape *shape)
         g_assert_true(ernic_flow_match(&flow, &key, shape->layers));
         value[at] ^= mask[at];
         g_assert_false(ernic_flow_match(&flow, &key, shape->layers));
-        /* A bit that the mask does not have may not be asked for. */
+        /* A value bit outside the mask is refused. */
         value[at] = ~mask[at];
         g_assert_cmpint(ernic_flow_judge(flow.layers, &flow.value, &flow.mask),
                         ==, ERNIC_ERR_PARAM);
@@ -180,7 +180,7 @@ static void test_walk(void)
     g_assert_cmpuint(n, >, 100);
 }
 
-/* A rule that asks for nothing but layers takes the frames that have them. */
+/* A rule that only asks for layers matches the frames that have them. */
 static void test_layer_rules(void)
 {
     static const struct {
@@ -286,7 +286,7 @@ static void test_order(Fixture *f, gconstpointer data)
     g_assert_cmpuint(found(f), ==, b);
 }
 
-/* A queue pair takes its rules along. */
+/* A destroyed queue pair's rules are removed with it. */
 static void test_qp_goes(Fixture *f, gconstpointer data)
 {
     uint32_t a, b, c;
@@ -314,7 +314,7 @@ static void test_refused(Fixture *f, gconstpointer data)
     g_assert_cmpint(rule(f, 0, 0, &h), ==, ERNIC_ERR_HANDLE);
     g_assert_cmpint(rule(f, 63, 0, &h), ==, ERNIC_ERR_HANDLE);
     g_assert_cmpint(rule(f, UINT32_MAX, 0, &h), ==, ERNIC_ERR_HANDLE);
-    /* Another context has neither the queue pair nor the rule. */
+    /* Another context can use neither the queue pair nor the rule. */
     f->env.uctx = f->uctx;
     g_assert_cmpint(rule(f, f->raw[0].qpn, 0, &h), ==, ERNIC_ERR_HANDLE);
     g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, own), ==,

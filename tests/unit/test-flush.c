@@ -1,9 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * FLUSH (IBTA vol. 1, annex A19): what WRITEs before it have brought is where it
- * says. It carries no data, and is answered, counted and repeated as a READ of
- * nothing.
+ * FLUSH (IBTA vol. 1, annex A19): data of earlier WRITEs reaches the requested level.
+ * It carries no data; its response, credit and retry are those of a READ of 0 bytes.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -66,7 +65,7 @@ static void test_request(void)
     dlg_close(&d);
 }
 
-/* It takes one of the places that READs have at the peer. */
+/* It uses one of the credits that limit outstanding READs. */
 static void test_credit(void)
 {
     Dialog d;
@@ -88,7 +87,7 @@ static void test_credit(void)
     dlg_close(&d);
 }
 
-/* An ACK of the WRITE before it is not its own; its response was lost. */
+/* An ACK of the WRITE before it does not complete it; its response was lost. */
 static void test_behind_write(void)
 {
     Dialog d;
@@ -153,7 +152,7 @@ static void test_refused_by_peer(void)
 
 /* ---- responder ------------------------------------------------------------ */
 
-/* What was written before it is in memory when it is answered. */
+/* Earlier writes are in memory when the response is sent. */
 static void test_served(void)
 {
     Dialog d;
@@ -170,7 +169,7 @@ static void test_served(void)
     dlg_close(&d);
 }
 
-/* The right to flush is all that it takes; a region may have no other. */
+/* The flush right is sufficient; a region may have no other. */
 static void test_right(void)
 {
     uint64_t wrote;
@@ -182,7 +181,7 @@ static void test_right(void)
     wrote = d.env.writes;
     PEER_FLUSH_OF(&d, RQ, key, GLOBAL, d.mem + 4096, 8192);
     PEER_FLUSH_OF(&d, RQ + 1, key, GLOBAL, d.mem + 12288, 0);
-    /* Of the region: wherever, and however many bytes. Reserved bits say nothing. */
+    /* The whole region, whatever address and length. Reserved bits are ignored. */
     PEER_FLUSH_OF(&d, RQ + 2, key, GLOBAL | WHOLE, UINT64_MAX, UINT32_MAX);
     PEER_FLUSH_OF(&d, RQ + 3, key, GLOBAL | WHOLE | 0xffffffc0, 0, 0);
     SENT_DONE(&d, RQ, 1);
@@ -195,7 +194,7 @@ static void test_right(void)
     dlg_close(&d);
 }
 
-/* It is answered again, if it is the same in all respects. */
+/* A duplicate is answered again, if every field matches. */
 static void test_duplicate(void)
 {
     uint64_t va;
@@ -221,7 +220,7 @@ static void test_duplicate(void)
     dlg_close(&d);
 }
 
-/* A peer that has more of them under way than there are entries: each is answered. */
+/* A peer with more outstanding requests than resources: each is answered. */
 static void test_duplicate_gone(void)
 {
     uint64_t word;
@@ -236,7 +235,7 @@ static void test_duplicate_gone(void)
     }
     PEER_FLUSH(&d, RQ + 1);
     SENT_DONE(&d, RQ + 1, 6);
-    /* In their order, wherever they are kept; for the last there is no place. */
+    /* In order, whatever resource holds them; the last one finds none free. */
     d.hold = true;
     for (i = 0; i < 4; i++) {
         PEER_FLUSH(&d, RQ + i);
@@ -253,7 +252,7 @@ static void test_duplicate_gone(void)
     PEER_FLUSH_OF(&d, RQ + 4, d.key, GLOBAL | 4, word, 64);
     QUIET(&d);
     STATE_IS(&d, RTS);
-    /* What an atomic found is never lost to one. */
+    /* A FLUSH never evicts the saved result of an atomic. */
     for (i = 0; i < 3; i++) {
         PEER(&d, FETCH_ADD, .psn = RQ + 6 + i, .va = word, .rkey = d.key,
              .swap_add = 1);
@@ -312,7 +311,7 @@ static void test_wrong(gconstpointer data)
     dlg_close(&d);
 }
 
-/* No key at all, and that of a window, which cannot have the right. */
+/* An invalid key, and that of a window, which cannot have the right. */
 static void test_window(void)
 {
     struct ernic_wqe wqe = {
@@ -341,7 +340,7 @@ static void test_window(void)
     dlg_close(&d);
 }
 
-/* A peer that does not count it among its READs comes again. */
+/* A peer that does not count it against its READ limit has to repeat it. */
 static void test_no_room(void)
 {
     Dialog d;
@@ -364,7 +363,7 @@ static void test_no_room(void)
     dlg_close(&d);
 }
 
-/* Other services do not have it. */
+/* Other transport services do not support the request. */
 static void test_other_service(void)
 {
     dlg_not_of_xrc(ERNIC_OP_FLUSH);

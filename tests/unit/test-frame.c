@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Frames to paths and back: known bytes, every reason to drop, every
- * truncation, and mutated frames that must never be believed too far.
+ * Frames to paths and back: known bytes, every reason to drop, every truncation, and
+ * mutated frames whose lengths must not be trusted.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -108,7 +108,7 @@ static void test_round_trip(void)
     }
 }
 
-/* A datagram without a byte, behind which Ethernet's padding is. */
+/* A datagram without payload, followed by Ethernet's padding. */
 static void test_empty(void)
 {
     uint32_t i;
@@ -126,7 +126,7 @@ static void test_empty(void)
     }
 }
 
-/* No prefix of a frame passes, and none is read beyond its end. */
+/* A truncated frame is dropped, and no byte past its end is read. */
 static void test_truncation(void)
 {
     uint32_t i, n;
@@ -236,7 +236,7 @@ static void test_options(void)
     fix_checksum(ip);
     g_assert_cmpint(ernic_net_parse(&f, frame, len + 4), ==,
                     ERNIC_DROP_IP_HEADER);
-    stw_be_p(ip + 24 + 2, 53);          /* to others options are no matter */
+    stw_be_p(ip + 24 + 2, 53);          /* other protocols may have options */
     g_assert_cmpint(ernic_net_parse(&f, frame, len + 4), ==,
                     ERNIC_DROP_NOT_ROCE);
 }

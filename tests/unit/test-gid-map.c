@@ -238,7 +238,7 @@ static void test_map_change(void)
     ernic_map_free(map);
 }
 
-/* An endpoint may stand for several addresses, of both families. */
+/* An endpoint may have several addresses, of both families. */
 static void test_map_aliases(void)
 {
     static const char *const guests[] = { "10.0.0.2", "fd00::2", "fe80::2",
@@ -266,7 +266,7 @@ static void test_map_aliases(void)
     g_clear_pointer(&err, g_free);
     g_assert_cmpuint(ernic_map_size(map), ==, 4);
 
-    /* The first goes, one in the middle, and the last. */
+    /* Remove the first, one in the middle, and the last. */
     g_assert_true(ernic_map_remove(map, "10.0.0.2", &err));
     g_assert_true(ernic_map_remove(map, "fe80::2", &err));
     g_assert_cmpuint(ernic_map_to_guest(map, &ep, gid), ==, 2);
@@ -284,7 +284,7 @@ static void count_endpoint(ErnicPeer *peer, void *opaque)
     *(uint32_t *)opaque += peer->port;
 }
 
-/* Each endpoint once; those of a prefix are too many to name. */
+/* Each endpoint once; a prefix has too many to list. */
 static void test_map_endpoints(void)
 {
     ErnicLinkMap *map = ernic_map_new();

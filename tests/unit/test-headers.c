@@ -18,7 +18,7 @@ static const ErnicPath path = {
     .vlan = ERNIC_NO_VLAN, .udp_sport = 0xc123, .hop_limit = 64,
 };
 
-/* Every field has a value of its own with the top and bottom bit set. */
+/* Every field has a distinct value with the top and bottom bit set. */
 static ErnicPkt sample(uint8_t bth, uint32_t payload_len)
 {
     const ErnicOpcode *op = ernic_opcode(bth);
@@ -241,7 +241,7 @@ static void test_bth_flags(void)
     }
 }
 
-/* What a packet of this many bytes of the whole one must be. */
+/* Expected result for the first @len bytes of the packet. */
 static ErnicDrop truncated(const ErnicPkt *p, uint32_t pad, uint32_t len)
 {
     uint32_t hdr_len = ernic_opcode_hdr_len(p->op, p->transport);
@@ -300,7 +300,7 @@ static void test_drops(void)
         }
     }
 
-    /* Pad without payload: wrong where payload belongs, else no matter. */
+    /* Pad without payload: wrong where payload is possible, else ignored. */
     memset(buf, 0, sizeof(buf));
     for (i = 1; i < 4; i++) {
         buf[1] = i << 4;
@@ -315,8 +315,8 @@ static void test_drops(void)
 }
 
 /*
- * What no row of a connection's service stands for: BTH, whatever follows it.
- * Known opcodes never come here, so they are not told apart.
+ * Unknown opcodes of a connection's service: BTH alone is parsed, and any bytes may
+ * follow. Known opcodes never get here, so the parser does not distinguish them.
  */
 static void test_reserved(void)
 {
@@ -353,7 +353,7 @@ static void test_reserved(void)
     }
 }
 
-/* Packets that have no payload may have none: one word more is too much. */
+/* Packets without payload: one more word is too much. */
 static void test_no_payload(void)
 {
     uint32_t bth, count = 0;
@@ -378,7 +378,7 @@ static void test_no_payload(void)
     g_assert_cmpuint(count, ==, 2 * 5 + 1 + 1);
 }
 
-/* Whatever is accepted accounts for every byte, and comes back when emitted. */
+/* An accepted packet accounts for every byte, and is the same when emitted again. */
 static void check_accepted(const ErnicPkt *q, const uint8_t *buf, uint32_t len)
 {
     uint32_t hdr_len = ernic_opcode_hdr_len(q->op, q->transport);
@@ -435,7 +435,10 @@ static void test_mutation(void)
     g_assert_cmpuint(refused, >, 50000);
 }
 
-/* Frames of others, see tests/oracle/frames: one row says what each must be. */
+/*
+ * Frames of other implementations, see tests/oracle/frames: a row has the expected
+ * fields.
+ */
 typedef struct Capture {
     const char *file, *op;
     ErnicTransport transport;

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What one peer, or one guest context, cannot do to another: floods, strangers'
- * packets, opcodes that nobody has, messages that do not fit, long queues.
+ * One peer, or one guest context, cannot harm another: floods, strangers' packets,
+ * unknown opcodes, messages that do not fit, long queues.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -16,8 +16,8 @@
 /* ---- floods --------------------------------------------------------- */
 
 /*
- * NAKs in one batch, each of which acknowledges one packet more and asks for
- * all behind it anew. However many: the rest is sent again.
+ * NAKs in one batch, each of which acknowledges one more packet and requests all later
+ * ones again. The rest is sent again, however many NAKs there are.
  */
 static void nak_flood(uint32_t naks)
 {
@@ -60,7 +60,7 @@ static void test_nak_flood(void)
     }
 }
 
-/* Congestion is what the peer sees, not what any host may say. */
+/* Only the peer's CNPs count, not those of any other host. */
 static void test_cnp_foreign(void)
 {
     static const uint8_t types[] = { ERNIC_QPT_RC, ERNIC_QPT_UC };
@@ -81,7 +81,7 @@ static void test_cnp_foreign(void)
         g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_ADDRESS], ==, 20);
         g_assert_cmpuint(d.e->stats.rx_cnps, ==, 0);
         g_assert_cmpuint(d.e->stats.rate_cuts, ==, 0);
-        /* All at once, as fast as ever. */
+        /* All at once, at full rate. */
         dlg_post_flags(&d, ERNIC_WR_WRITE, 0, 0, 200 * 1024);
         g_assert_cmpuint(dlg_pending(&d), ==, 200);
         while (dlg_pending(&d)) {
@@ -108,7 +108,7 @@ static void peer_raw(Dialog *d, uint8_t opcode, uint32_t psn, uint32_t len)
     dlg_inject_raw(d, bytes, len, true);
 }
 
-/* 9.9.3: in turn, an unsupported or reserved opcode ends a connection. */
+/* 9.9.3: in sequence, an unsupported or reserved opcode ends a connection. */
 static void test_reserved_rc(void)
 {
     uint32_t i;
@@ -127,7 +127,7 @@ static void test_reserved_rc(void)
     }
 }
 
-/* Inside a message it is that message's end. */
+/* Inside a message it ends that message. */
 static void test_reserved_inside(void)
 {
     uint32_t i;
@@ -147,7 +147,9 @@ static void test_reserved_inside(void)
     }
 }
 
-/* What looks like a duplicate is none: silence. Too early is too early. */
+/*
+ * With an old PSN it is no duplicate: silence. With a later PSN it is a sequence error.
+ */
 static void test_reserved_out_of_turn(void)
 {
     uint32_t i;
@@ -168,7 +170,7 @@ static void test_reserved_out_of_turn(void)
     }
 }
 
-/* Neither does a stranger end the connection, nor who cannot sign. */
+/* Neither a stranger's packet nor one with a bad ICRC ends the connection. */
 static void test_reserved_foreign(void)
 {
     uint8_t bytes[16] = { 0x1f, 0x40, 0xff, 0xff };
@@ -192,7 +194,7 @@ static void test_reserved_foreign(void)
     dlg_close(&d);
 }
 
-/* 9.9.3 class D: the message is lost with the packet that ought to be its. */
+/* 9.9.3 class D: the message loses a packet, and is lost. */
 static void test_reserved_uc(void)
 {
     uint32_t i, psn = RQ;
@@ -215,7 +217,7 @@ static void test_reserved_uc(void)
     dlg_close(&d);
 }
 
-/* A datagram has nobody to be told, and other services are not here at all. */
+/* A datagram has no sender to notify; other transport services are not implemented. */
 static void test_reserved_services(void)
 {
     uint32_t i, bad = 0;
@@ -225,7 +227,7 @@ static void test_reserved_services(void)
     dlg_recv(&d, DLG_SINK, 64);
     for (i = 0x40; i < 0x100; i++) {
         if (ernic_opcode(i) || i >> 5 == ERNIC_BTH_XRC >> 5) {
-            continue;       /* XRC's are for its targets to answer */
+            continue;       /* XRC targets answer these */
         }
         peer_raw(&d, i, RQ, 60);
         bad++;
@@ -241,7 +243,7 @@ static void test_reserved_services(void)
 
 /* ---- messages that do not fit --------------------------------------- */
 
-/* Anybody can reach QP1; nobody can use up what is posted there. */
+/* Any host can reach QP1; none can exhaust its receive requests. */
 static void test_gsi_long(void)
 {
     uint32_t i;
@@ -266,7 +268,10 @@ static void test_gsi_long(void)
     dlg_close(&d);
 }
 
-/* 9.9.3 class D: the request serves the next; class E with an SRQ: it is told. */
+/*
+ * 9.9.3 class D: the next message uses the request; class E with an SRQ: an error
+ * completion.
+ */
 static void recv_short(uint8_t type, bool srq)
 {
     uint32_t grh = type == ERNIC_QPT_UD ? GRH : 0, id = srq;
@@ -300,7 +305,7 @@ static void test_recv_short(void)
 
 /* ---- protection domains --------------------------------------------- */
 
-/* 10.2.9: what is posted to an SRQ names the keys of the SRQ's own domain. */
+/* 10.2.9: a request posted to an SRQ uses keys of the SRQ's own domain. */
 static void test_srq_domain(void)
 {
     uint32_t pd, grh;
@@ -322,7 +327,7 @@ static void test_srq_domain(void)
              .payload_len = 16);
         RECV_WC(&d, 0, SUCCESS);
         dlg_mem_is(&d, DLG_SINK + grh, d.peer, 16);
-        /* Those of the queue pair's domain open nothing. */
+        /* Keys of the queue pair's domain do not work. */
         d.key = fake_reg_mr(d.e, d.pd, d.mem, DLG_MEM,
                             ERNIC_ACCESS_LOCAL_WRITE);
         dlg_recv(&d, DLG_SINK + 512, 64);
@@ -341,7 +346,7 @@ static void test_srq_domain(void)
 
 /* ---- long queues ---------------------------------------------------- */
 
-/* Signalled: the window of @key, which it becomes @key + 1 with, over 64 B. */
+/* Signalled binds of the window of @key, which becomes @key + 1, to 64 B. */
 static void post_bind(Dialog *d, uint32_t key)
 {
     struct ernic_wqe wqe = dlg_wqe(d, ERNIC_WR_BIND_MW, ERNIC_WR_SIGNALED);
@@ -355,7 +360,7 @@ static void post_bind(Dialog *d, uint32_t key)
     dlg_post_wqe(d, &wqe, 0, 0);
 }
 
-/* Requests that send nothing take their turns as well: a neighbour waits 64. */
+/* Requests that send no packet count for the turn as well: a neighbour waits for 64. */
 static void test_local_turns(void)
 {
     uint32_t key, i, at = UINT32_MAX;

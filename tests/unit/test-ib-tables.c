@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The encodings of time and size, by the laws that the tables follow: a typing
+ * The encodings of time and size, tested by the laws that the tables follow: a typing
  * error breaks a law.
  */
 #include "qemu/osdep.h"

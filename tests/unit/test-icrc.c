@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The ICRC against a bit-by-bit CRC over a frame masked by hand, and the
- * property that names it: exactly the variant fields do not count.
+ * The ICRC against a bit-by-bit CRC over a frame masked by hand, and its defining
+ * property: exactly the variant fields are not covered.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -91,7 +91,7 @@ static void fill(uint8_t *buf, uint32_t len, uint32_t seed)
 
 static void test_check_value(void)
 {
-    /* CRC-32's own check value guards the reference above. */
+    /* CRC-32's own check value verifies the reference above. */
     g_assert_cmphex(crc_bitwise((const uint8_t *)"123456789", 9), ==,
                     0xcbf43926);
 }
@@ -126,7 +126,7 @@ static void test_reference(void)
     }
 }
 
-/* Each bit below the ICRC is flipped: it counts unless it is a variant one. */
+/* Each bit before the ICRC is flipped: the ICRC covers it unless it is variant. */
 static void test_each_bit(void)
 {
     enum { IB_LEN = 32 };
@@ -149,7 +149,7 @@ static void test_each_bit(void)
             uint32_t crc;
 
             if (ofs / 2 * 2 == len_ofs || ofs / 2 * 2 == n - 4) {
-                continue;       /* lengths are the packet's own */
+                continue;       /* lengths are those of the packet */
             }
             buf[ofs] ^= mask;
             ernic_icrc_init_ip(&ctx, buf, p);
@@ -164,7 +164,7 @@ static void test_each_bit(void)
     }
 }
 
-/* A received IPv4 header counts as it is: identification and flags too. */
+/* A received IPv4 header is covered as it is: identification and flags too. */
 static void test_received_header(void)
 {
     uint8_t buf[64 + 16];

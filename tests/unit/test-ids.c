@@ -17,7 +17,7 @@ static void test_order(void)
     }
     g_assert_cmpuint(ernic_ids_alloc(&ids), ==, 0);
 
-    /* What is given back comes out in the order in which it went in. */
+    /* Freed numbers are reused in the order in which they were freed. */
     ernic_ids_free(&ids, 3);
     ernic_ids_free(&ids, 1);
     g_assert_cmpuint(ernic_ids_alloc(&ids), ==, 3);
@@ -45,7 +45,7 @@ static void test_first(void)
     ernic_ids_fini(&ids);
 }
 
-/* A freed number comes back only after all that were free before it. */
+/* A freed number is reused only after all that were free before it. */
 static void test_late_reuse(void)
 {
     enum { SIZE = 100 };

@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Multicast groups: addresses, membership, limits, and what a command about
- * them is refused for.
+ * Multicast groups: addresses, membership, limits, and each reason to refuse a command.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -66,7 +65,7 @@ static uint8_t detach(Fixture *f, ErnicGid gid, uint32_t qpn)
     return mcast(f, ERNIC_CMD_MCAST_DETACH, gid, qpn);
 }
 
-/* The members of a group, in the order in which packets go to them. */
+/* The members of a group, in the order in which they receive packets. */
 static void assert_members(Fixture *f, ErnicGid gid, uint32_t n, ...)
 {
     uint32_t pos = 0, i;
@@ -97,7 +96,7 @@ static void test_addresses(void)
         { { { [10] = 0xff, [11] = 0xff, 223, 255, 255, 255 } }, false },
         { { { [10] = 0xff, [11] = 0xff, 240, 0, 0, 1 } }, false },
         { { { [10] = 0xff, [11] = 0xff, 255, 255, 255, 255 } }, false },
-        /* 224.0.0.1 in the last bytes of what is no IPv4 address. */
+        /* 224.0.0.1 in the last bytes of an address that is not IPv4-mapped. */
         { { { 0x20, [12] = 224, [15] = 1 } }, false },
     };
     int i;
@@ -119,14 +118,14 @@ static void test_members(Fixture *f, gconstpointer data)
     assert_members(f, b, 1, f->ud[0].qpn);
     g_assert_cmpuint(f->e->num_groups, ==, 2);
     g_assert_true(ernic_mcast_groups_ok(f->e));
-    /* A member is a member once. */
+    /* A second attachment has no effect. */
     g_assert_cmpint(attach(f, a, f->ud[0].qpn), ==, ERNIC_OK);
     assert_members(f, a, 2, f->ud[0].qpn, f->ud[1].qpn);
     g_assert_cmpint(detach(f, a, f->ud[0].qpn), ==, ERNIC_OK);
     g_assert_cmpint(detach(f, a, f->ud[0].qpn), ==, ERNIC_ERR_HANDLE);
     assert_members(f, a, 1, f->ud[1].qpn);
     assert_members(f, b, 1, f->ud[0].qpn);
-    /* Who is destroyed leaves all groups. */
+    /* A destroyed queue pair leaves all groups. */
     g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->ud[0].qpn), ==,
                     ERNIC_OK);
     assert_members(f, b, 0);
@@ -150,7 +149,7 @@ static void test_refused(Fixture *f, gconstpointer data)
     g_assert_cmpint(detach(f, group(1), f->ud[0].qpn), ==, ERNIC_ERR_HANDLE);
     g_assert_cmpuint(f->e->num_groups, ==, 0);
     g_assert_true(ernic_mcast_groups_ok(f->e));
-    /* Somebody else's queue pair. */
+    /* Another context's queue pair. */
     g_assert_cmpint(attach(f, group(1), f->ud[0].qpn), ==, ERNIC_OK);
     uctx = fake_create_uctx(f->e);
     f->env.uctx = uctx;
@@ -174,14 +173,14 @@ static void test_limits(Fixture *f, gconstpointer data)
     g_assert_cmpint(attach(f, group(n - 1), f->ud[2].qpn), ==, ERNIC_OK);
     g_assert_cmpuint(f->e->num_groups, ==, n);
     g_assert_true(ernic_mcast_groups_ok(f->e));
-    /* The last member takes its group along. */
+    /* Removing the last member removes the group. */
     g_assert_cmpint(detach(f, group(7), f->ud[0].qpn), ==, ERNIC_OK);
     g_assert_cmpint(attach(f, group(n), f->ud[0].qpn), ==, ERNIC_OK);
     g_assert_cmpint(attach(f, group(7), f->ud[0].qpn), ==,
                     ERNIC_ERR_NO_RESOURCE);
 }
 
-/* All attachments that there may be: four queue pairs in every group. */
+/* The maximum of attachments: four queue pairs in every group. */
 static void test_full(Fixture *f, gconstpointer data)
 {
     uint32_t each = ERNIC_LIM_MCAST_ATTACH / ERNIC_LIM_MCAST_GROUP, i, k;

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Keys: every combination of what can be wrong with an access, every refusal
- * of a command, and what each leaves unchanged.
+ * Keys: every combination of defects of an access, every refusal of a command, and the
+ * state that each leaves unchanged.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -10,13 +10,13 @@
 
 /* ---- access ------------------------------------------------------------- */
 
-/* What can be wrong with an access; each has an event of its own. */
+/* Defects of an access; each has an event of its own. */
 enum {
     BAD_NUMBER, BAD_VARIANT, NOT_VALID, WRONG_PD, NO_RIGHT, BELOW, ABOVE,
     WRONG_QP, LOCAL_WINDOW, DEFECTS
 };
 
-/* In the order in which they are looked at. */
+/* In the order of the checks. */
 static const struct {
     int defect;
     const char *event;
@@ -93,7 +93,7 @@ static void try_access(Fixture *f, const Access *a, uint32_t defects)
     }
 }
 
-/* Every subset of the defects that kind and direction can have. */
+/* Every subset of the defects possible for kind and direction. */
 static void walk_defects(Fixture *f, const Access *a)
 {
     uint8_t kind = f->e.mr[a->key >> 8].kind;
@@ -150,7 +150,7 @@ static void test_access_defects(Fixture *f, gconstpointer data)
     }
 }
 
-/* What is held against what is wanted: every pair. */
+/* Granted against wanted rights: every pair. */
 static void test_rights(Fixture *f, gconstpointer data)
 {
     uint32_t held, wanted, key;
@@ -188,7 +188,7 @@ static const struct {
     { IOVA + 1, -IOVA, false }, { 0, 1, false }, { 0, UINT64_MAX, false },
     { UINT64_MAX, 1, false }, { UINT64_MAX, 2, false },
     { UINT64_MAX, UINT64_MAX, false },
-    /* 0 bytes open nothing and need nothing. */
+    /* 0 bytes need no rights and no range. */
     { IOVA - 1, 0, true }, { UINT64_MAX, 0, true },
 };
 
@@ -213,7 +213,7 @@ static void test_range(Fixture *f, gconstpointer data)
             g_assert_null(mr);
         }
     }
-    /* No key at all will do. */
+    /* Even an invalid key is accepted. */
     g_assert_true(may(f, 0, 0, 0, RW));
     g_assert_true(may(f, UINT32_MAX, 0, 0, RA));
     g_assert_false(may(f, 0, 0, 1, 0));
@@ -225,7 +225,7 @@ static void test_range(Fixture *f, gconstpointer data)
     }
 }
 
-/* The last byte of the address space belongs to a region, and none behind. */
+/* The last byte of the address space belongs to a region, and none after it. */
 static void test_top_of_space(Fixture *f, gconstpointer data)
 {
     struct ernic_cmd_mr_reg cmd = reg_cmd(f, ALL);
@@ -275,7 +275,7 @@ SPOIL(list_dma, c->buf.levels = 1; c->buf.page_shift = 12;
 static const struct {
     Spoil *spoil;
     uint8_t status;
-    const char *event;                  /* NULL: the command face tells it */
+    const char *event;                  /* NULL: the command face reports it */
 } bad_reg[] = {
     { spoil_pd_0, ERNIC_ERR_HANDLE, NULL },
     { spoil_pd_none, ERNIC_ERR_HANDLE, NULL },
@@ -334,7 +334,7 @@ static void test_reg_access(Fixture *f, gconstpointer data)
 
     for (access = 0; access < 2048; access++) {
         cmd = reg_cmd(f, access);
-        /* The one between them is on demand, which has no such buffer. */
+        /* The kind between them is on demand, which has no such buffer. */
         ok = !(access & ~0x13fu) &&
              (!(access & (RW | RA)) || (access & LW));
         g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &key), ==,
@@ -407,11 +407,11 @@ static void rereg_refused(Fixture *f, uint32_t uctx,
                      f->e.mr_ids.count);
 }
 
-/* Fields that no flag names, one after the other. */
+/* Fields that no flag selects, one after the other. */
 static void test_rereg_reserved(Fixture *f, gconstpointer data)
 {
     static const struct {
-        uint32_t but;                   /* the flag that would name it */
+        uint32_t but;                   /* the flag that selects it */
         uint8_t off;
     } fields[] = {
         { ERNIC_REREG_TRANS, offsetof(struct ernic_cmd_mr_reg, buf.addr) },
@@ -513,7 +513,7 @@ static void test_zero_based(Fixture *f, gconstpointer data)
     g_assert_false(may(f, key, IOVA, 1, RW));
 }
 
-/* All of memory is the kernel's; a user's region stops short of it. */
+/* The kernel's region covers all of memory; a user's stops short of it. */
 static void test_dma_region(Fixture *f, gconstpointer data)
 {
     struct ernic_cmd_mr_reg cmd = reg_cmd(f, LW);
@@ -541,7 +541,7 @@ static void test_free(Fixture *f, gconstpointer data)
     struct ernic_wqe_bind_mw wr = bind_wr(window, region, RR);
     uint32_t number = region >> 8, next, i;
 
-    /* Kinds and contexts are told apart; the variant byte does not matter. */
+    /* Kinds and contexts are checked; the variant byte is ignored. */
     g_assert_cmpuint(ernic_mr_free(&f->e, 0, region, true), ==,
                      ERNIC_ERR_HANDLE);
     g_assert_cmpuint(ernic_mr_free(&f->e, 0, window, false), ==,
@@ -569,9 +569,9 @@ static void test_free(Fixture *f, gconstpointer data)
                      ERNIC_ERR_HANDLE);
     g_assert_false(may(f, region, IOVA, 1, RR));
 
-    /* The same number again has another key, whatever takes it. */
+    /* A reused number has another key, for either kind of object. */
     for (i = 0; i < 300; i++) {
-        f->e.mr_ids.head = 0;           /* next in line: number */
+        f->e.mr_ids.head = 0;           /* number is reused next */
         f->e.mr_ids.fifo[0] = number;
         next = i % 2 ? reg(f, ALL) : alloc_mw(f, 2);
         g_assert_cmpuint(next >> 8, ==, number);
@@ -623,7 +623,7 @@ static void test_alloc(Fixture *f, gconstpointer data)
     f->e.num_pages = 0;
     g_assert_cmpuint(ernic_mr_alloc(&f->e, 0, f->pd, ERNIC_MAX_FRWR_PAGES,
                                     &key), ==, ERNIC_OK);
-    /* Until it is registered its key opens nothing. */
+    /* Until it is registered its key is invalid. */
     g_assert_false(may(f, key, 0, 1, 0));
 
     g_assert_cmpuint(ernic_mw_alloc(&f->e, USER, f->pd, 1, &key), ==,

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Keys by work request: fast registration, binding of windows, invalidation.
- * What is refused has to leave every key as it was.
+ * Keys by work request: fast registration, binding of windows, invalidation. A refused
+ * request must leave every key unchanged.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -13,7 +13,7 @@ static ErnicMr *of(Fixture *f, uint32_t key)
     return &f->e.mr[key >> 8];
 }
 
-/* The key that the object has now. */
+/* The current key of the object. */
 static uint32_t now(Fixture *f, uint32_t key)
 {
     return (key & ~0xffu) | of(f, key)->variant;
@@ -53,7 +53,7 @@ SPOIL(list_dma, wr->list_addr = 4096)
 static const struct {
     SpoilReg *spoil;
     const char *event;
-    ErnicFault fault;                   /* NONE stands for REG_MR */
+    ErnicFault fault;                   /* NONE means REG_MR */
 } bad_fast[] = {
     { reg_number_0, "ernic_fast_reg_bad_key" },
     { reg_number_free, "ernic_fast_reg_bad_key" },
@@ -119,7 +119,7 @@ static void test_fast_reg(Fixture *f, gconstpointer data)
     g_assert_cmpint(ernic_mr_fast_reg(&f->e, f->pd, &wr), ==, ERNIC_FAULT_NONE);
     g_assert_cmpuint(f->env.reads, ==, 1);
     g_assert_cmpuint(now(f, key), ==, wr.key);
-    /* The list is the device's own now. */
+    /* The device uses its own copy of the list now. */
     memset(f->env.mem, 0xff, FAKE_MEM_SIZE);
     g_assert_true(ernic_mr_check_remote(&f->e, f->pd, QPN, wr.key, wr.iova,
                                         wr.length, RW | RR | RA, &mr, &off));
@@ -148,7 +148,7 @@ static void test_fast_reg(Fixture *f, gconstpointer data)
     g_assert_false(may(f, wr.key - 1, 0, 1, RR));
 }
 
-/* Each access to the list in turn fails; a later try may succeed. */
+/* Each access to the list fails in turn; a later try may succeed. */
 static void test_failing_fast_reg(Fixture *f, gconstpointer data)
 {
     struct ernic_wqe_reg_mr wr;
@@ -300,7 +300,7 @@ static void test_bind_rights(Fixture *f, gconstpointer data)
     }
 }
 
-/* A window opens its own bytes with its own rights, not the region's. */
+/* A window grants its own bytes with its own rights, not the region's. */
 static void test_window_opens(Fixture *f, gconstpointer data)
 {
     uint32_t region = reg(f, LW | MB), type, key;
@@ -326,7 +326,7 @@ static void test_window_opens(Fixture *f, gconstpointer data)
         g_assert_false(may(f, key, wr.addr, 1, RR));
         g_assert_false(may(f, wr.rkey, wr.addr, 1, RW));
         g_assert_false(may(f, region, wr.addr, 1, RW));
-        /* Type 1 works through any queue pair of the PD, type 2 through one. */
+        /* Type 1 works with any queue pair of the PD, type 2 with one. */
         g_assert_cmpint(ernic_mr_check_remote(&f->e, f->pd, QPN + 1, key,
                                               wr.addr, 1, RW, &mr, &off),
                         ==, type == 1);
@@ -351,7 +351,7 @@ static void test_zero_based_window(Fixture *f, gconstpointer data)
     g_assert_false(may(f, wr.new_rkey, wr.addr, 1, RR));
 }
 
-/* Type 1: bound again at any time, unbound by 0 bytes; the key goes along. */
+/* Type 1: bound again at any time, unbound by 0 bytes; the key changes each time. */
 static void test_rebind_type_1(Fixture *f, gconstpointer data)
 {
     uint32_t a = reg(f, ALL), b = reg(f, ALL), window = alloc_mw(f, 1), key, i;
@@ -413,15 +413,15 @@ static void test_rebind_type_2(Fixture *f, gconstpointer data)
     g_assert_cmpuint(of(f, region)->refs, ==, 0);
     g_assert_false(may(f, wr.rkey, wr.addr, 1, RR));
     wr = bind_wr(wr.rkey, region, RR);
-    wr.new_rkey = wr.rkey;              /* the consumer's own affair */
+    wr.new_rkey = wr.rkey;              /* the consumer's choice */
     g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
                     ERNIC_FAULT_NONE);
     g_assert_true(may(f, wr.rkey, wr.addr, 1, RR));
 }
 
 /*
- * Binds before it were flushed with their queue: software believes in another
- * variant than the window has, and gets what it expects all the same.
+ * Earlier binds were flushed with their queue: software assumes another variant than
+ * the window has, and still gets the one it expects.
  */
 static void test_bind_after_flushed(Fixture *f, gconstpointer data)
 {
@@ -440,7 +440,7 @@ static void test_bind_after_flushed(Fixture *f, gconstpointer data)
     }
 }
 
-/* Of the new key of a type 2 window only the variant is the consumer's to choose. */
+/* Of the new key of a type 2 window the consumer only chooses the variant. */
 static void test_bind_other_number(Fixture *f, gconstpointer data)
 {
     uint32_t region = reg(f, ALL), window = alloc_mw(f, 2);
@@ -457,7 +457,7 @@ static void test_bind_other_number(Fixture *f, gconstpointer data)
 
 /* ---- invalidation ------------------------------------------------------- */
 
-/* What is to be invalidated. */
+/* Objects to invalidate. */
 enum { REGION, FAST_FREE, FAST, FAST_LOCAL, WINDOW_1, WINDOW_2_FREE, WINDOW_2 };
 
 static const struct {
@@ -566,7 +566,7 @@ static void test_invalidate_bound(Fixture *f, gconstpointer data)
     g_assert_false(may(f, wr.key, wr.iova, 1, RR));
 }
 
-/* The queue pair goes away: its windows close, the others do not. */
+/* The queue pair is destroyed: its windows become invalid, the others do not. */
 static void test_forget_qp(Fixture *f, gconstpointer data)
 {
     uint32_t region = reg(f, ALL), key[6], i;

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Regions on demand: for how long a page that could not be had stays so.
+ * Regions on demand: how long the device remembers that a page was unavailable.
  */
 #include "qemu/osdep.h"
 #include "dialog.h"
@@ -32,7 +32,7 @@ static void dgram(Dialog *d)
          .src_qp = DLG_PEER_QPN);
 }
 
-/* A datagram for a region on demand, none of whose pages is there. */
+/* A datagram from a region on demand with all pages absent. */
 static void missed(Dialog *d)
 {
     dlg_open(d, ERNIC_QPT_UD);
@@ -41,7 +41,10 @@ static void missed(Dialog *d)
     dgram(d);
 }
 
-/* Another, for which software is @asked once more, and has the page; else it fails. */
+/*
+ * Another; software is @asked once more and provides the page, or else the request
+ * fails.
+ */
 static void again(Dialog *d, bool asked)
 {
     dgram(d);
@@ -60,8 +63,8 @@ static void again(Dialog *d, bool asked)
 }
 
 /*
- * That a page could not be had is of then: once it has come, and has gone again, software
- * is asked anew. Pages elsewhere change nothing.
+ * The failure is not remembered for ever: once the page was present and is absent
+ * again, software is asked anew. Pages elsewhere change nothing.
  */
 static void test_failed_once(void)
 {
@@ -79,7 +82,7 @@ static void test_failed_once(void)
     }
 }
 
-/* Likewise where it came before software said that it had tried in vain. */
+/* The same where the page became present before software reported the failure. */
 static void test_come_before(void)
 {
     Dialog d;
@@ -87,7 +90,7 @@ static void test_come_before(void)
 
     for (come = 0; come < 2; come++) {
         missed(&d);
-        /* To read is not enough. */
+        /* A read-only page is not sufficient. */
         set(&d, SINK_PAGE, 1, come ? WRITE : ERNIC_PAGE_READ);
         answer(&d, true);
         set(&d, SINK_PAGE, 1, 0);

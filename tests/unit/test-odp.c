@@ -21,7 +21,7 @@
              ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_ATOMIC | \
              ERNIC_ACCESS_MW_BIND)
 
-/* The region of a dialogue becomes one on demand, of which nothing is there. */
+/* Replace the region of a dialogue by one on demand, with all pages absent. */
 static void open_demand(Dialog *d, uint8_t type)
 {
     dlg_open(d, type);
@@ -55,7 +55,7 @@ static struct ernic_eqe faulted(Dialog *d, uint64_t off, uint32_t len,
     return eqe;
 }
 
-/* Software is asked for @len bytes at @off, and gives all of them. */
+/* Software is asked for @len bytes at @off, and provides them all. */
 static void asked(Dialog *d, uint64_t off, uint32_t len, bool write)
 {
     struct ernic_eqe eqe = faulted(d, off, len, write);
@@ -89,7 +89,7 @@ static void test_send(void)
     dlg_close(&d);
 }
 
-/* What is there leaves, and nothing of the wait is spent on retries. */
+/* Present pages are sent; the wait uses no retries. */
 static void test_send_middle(void)
 {
     struct ernic_eqe eqe;
@@ -159,7 +159,7 @@ static void test_send_datagram(void)
     dlg_close(&d);
 }
 
-/* The data of a READ is let go and asked for again. */
+/* The data of a READ is dropped and requested again. */
 static void test_read(void)
 {
     struct ernic_eqe eqe;
@@ -172,7 +172,7 @@ static void test_read(void)
          .dma_len = 2 * PAGE, .ackreq = true);
     dlg_peer_read(&d, SQ, 1, 0, 2 * PAGE);
     eqe = faulted(&d, DLG_SINK + PAGE, PAGE, true);
-    /* However long it takes, and whatever else comes. */
+    /* The wait has no limit, and no other packet ends it. */
     dlg_wait(&d, 10ull * 1000 * 1000 * 1000);
     PEER(&d, READ_RSP_LAST, .psn = SQ + 7, .msn = 1, .syndrome = DLG_ACK,
          .payload_len = 1024, .payload = d.peer);
@@ -197,7 +197,7 @@ static void test_read_failed(void)
     dlg_take(&d);
     dlg_peer_read(&d, SQ, 1, 0, 16);
     refused(&d, DLG_SINK, 16, true);
-    /* It is asked for once more; there is nowhere to put it. */
+    /* The READ is sent once more; the page for its response is unavailable. */
     dlg_take(&d);
     dlg_peer_read(&d, SQ, 1, 0, 16);
     SEND_WC(&d, 0, LOC_PROT_ERR);
@@ -241,7 +241,7 @@ static void test_recv(void)
         dlg_recv(&d, DLG_SINK, 2 * PAGE);
         PEER(&d, SEND_ONLY, .psn = RQ, .ackreq = true, .payload_len = 16);
         SENT_NAK(&d, RNR, RQ, 0);
-        /* Room for all of the request is asked for. */
+        /* The fault covers the whole receive buffer. */
         asked(&d, DLG_SINK, 2 * PAGE, true);
         PEER(&d, SEND_ONLY, .psn = RQ, .ackreq = true, .payload_len = 16);
         SENT_ACK(&d, RQ, 1);
@@ -266,7 +266,7 @@ static void test_recv_failed(void)
     dlg_close(&d);
 }
 
-/* In the middle of a message, which goes on where it stood. */
+/* In the middle of a message, which continues at the same packet. */
 static void test_write(void)
 {
     struct ernic_eqe eqe;
@@ -284,7 +284,7 @@ static void test_write(void)
         if (i == 0) {
             SENT_NAK(&d, RNR, RQ + 1, 0);
             eqe = faulted(&d, DLG_SINK + PAGE, 2048, true);
-            /* Behind the gap there is silence. */
+            /* After the gap, later packets are dropped in silence. */
             PEER(&d, WRITE_LAST, .psn = RQ + 2, .ackreq = true,
                  .payload_len = 1024, .payload = d.peer + 2048);
             QUIET(&d);
@@ -299,7 +299,7 @@ static void test_write(void)
     dlg_close(&d);
 }
 
-/* A page that may be read is absent to who writes. */
+/* A read-only page counts as absent for a write. */
 static void test_write_failed(void)
 {
     Dialog d;
@@ -358,7 +358,7 @@ static void peer_reads(Dialog *d, uint32_t psn, uint64_t off, uint32_t len)
 
 /*
  * The first packet of the response has no page: RNR NAK, however often the peer asks,
- * so that its transport retries stay for packets that are lost.
+ * so that its transport retries stay for lost packets.
  */
 static void test_read_served(void)
 {
@@ -387,7 +387,7 @@ static void test_read_served(void)
     dlg_close(&d);
 }
 
-/* A response that has begun waits for its next page, and the requests after it too. */
+/* A response that has begun waits for its next page, and so do later requests. */
 static void test_read_served_middle(void)
 {
     Dialog d;
@@ -428,7 +428,10 @@ static void test_read_served_failed(void)
     dlg_close(&d);
 }
 
-/* Who cannot be asked to send again loses the message; the request stays. */
+/*
+ * An unreliable service cannot ask for a resend: the message is lost, the receive
+ * request stays.
+ */
 static void test_recv_unreliable(void)
 {
     static const uint8_t types[] = { ERNIC_QPT_UC, ERNIC_QPT_UD };
@@ -455,7 +458,7 @@ static void test_recv_unreliable(void)
 
 /* ---- software's side -------------------------------------------------------- */
 
-/* Behind the command that takes a page away nothing reaches it. */
+/* After the command that removes a page, the device does not access it. */
 static void test_removed(void)
 {
     Dialog d;
@@ -476,13 +479,13 @@ static void test_removed(void)
     dlg_close(&d);
 }
 
-/* Without somebody to ask, an absent page is a bad key. */
+/* Without a software handler an absent page is a bad key. */
 static void test_nobody(void)
 {
     Dialog d;
     int i;
 
-    for (i = 1; i < 3; i++) {           /* gone before it is asked, and after */
+    for (i = 1; i < 3; i++) {           /* removed before the fault, and after */
         open_demand(&d, ERNIC_QPT_RC);
         if (i == 2) {
             dlg_post(&d, ERNIC_WR_SEND, 0, 16);
@@ -498,7 +501,7 @@ static void test_nobody(void)
     }
 }
 
-/* An answer to another question is none. */
+/* A response to another fault is ignored. */
 static void test_resume(void)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_PAGE_RESUME };
@@ -524,19 +527,19 @@ static void test_resume(void)
     g_assert_cmpuint(fake_cmd(d.e, &cmd, NULL), ==, ERNIC_ERR_HANDLE);
     cmd.page_resume.qpn = UINT32_MAX;
     g_assert_cmpuint(fake_cmd(d.e, &cmd, NULL), ==, ERNIC_ERR_HANDLE);
-    /* Without the page, it is asked for anew. */
+    /* Resumed without the page: another fault. */
     fake_page_resume(d.e, &eqe, false);
     asked(&d, 0, 16, false);
     dlg_sent_message(&d, ERNIC_WR_SEND, 0, SQ, 0, 16);
     PEER_ACK(&d, SQ, 1);
     SEND_WC(&d, 0, SUCCESS);
-    /* And when nothing is asked. */
+    /* The same when no fault is outstanding. */
     fake_page_resume(d.e, &eqe, true);
     dlg_no_wc(&d);
     dlg_close(&d);
 }
 
-/* The wait is part of the state. */
+/* The wait is part of the saved state. */
 static void test_saved(void)
 {
     GByteArray *state = g_byte_array_new();
@@ -560,7 +563,7 @@ static void test_saved(void)
     dlg_close(&d);
 }
 
-/* A window over such a region opens its pages; faults name the region. */
+/* A window over such a region covers its pages; faults name the region. */
 static void test_window(void)
 {
     struct ernic_wqe wqe = { .opcode = ERNIC_WR_BIND_MW,
@@ -649,7 +652,7 @@ static void test_bad_pages(void)
         g_assert_cmpuint(ernic_trace_count(b->event), ==, 1);
         g_assert_cmpuint(d.e->mr[d.key >> 8].odp->num, ==, 0);
     }
-    /* A list has a page of entries at most; without one there is no bound. */
+    /* A list holds a page of entries at most; without a list there is no bound. */
     other = fake_reg_demand(d.e, d.pd, 0, 1ull << 40, ALL);
     n = ERNIC_PAGES_MAX + 1;
     cmd.mr_pages.key = cpu_to_le32(other);
@@ -699,7 +702,7 @@ static void test_bad_region(void)
 #undef BAD
     cmd = right;
     g_assert_cmpuint(fake_cmd(d.e, &cmd, NULL), ==, ERNIC_OK);
-    /* It does not become another kind, nor the other way round. */
+    /* It does not become another kind, nor the reverse. */
     cmd = (struct ernic_cmd) { .opcode = ERNIC_CMD_MR_REREG };
     cmd.mr_reg.key = cpu_to_le32(d.key);
     cmd.mr_reg.flags = cpu_to_le32(ERNIC_REREG_ACCESS);
@@ -715,7 +718,7 @@ static void test_bad_region(void)
 
 #define MODEL_PAGES 4096
 
-/* Any updates, held against an array; from far up in an address space. */
+/* Random updates, compared with an array; starting high in an address space. */
 static void test_table(void)
 {
     static uint64_t model[MODEL_PAGES];
@@ -764,7 +767,7 @@ static void test_table(void)
     dlg_close(&d);
 }
 
-/* What one guest makes the host keep is bounded; too much changes nothing. */
+/* The host memory that a guest can use is bounded; an update past it changes nothing. */
 static void test_bound(void)
 {
     uint32_t taken;
@@ -784,7 +787,7 @@ static void test_bound(void)
     dlg_close(&d);
 }
 
-/* A list of two chunks with room for one leaves neither. */
+/* A list that needs two chunks, with room for one, adds neither. */
 static void test_bound_half(void)
 {
     const uint32_t room = ERNIC_MAX_PAGES - ERNIC_ODP_CHUNK;
@@ -803,7 +806,7 @@ static void test_bound_half(void)
                      ERNIC_ERR_NO_RESOURCE);
     g_assert_cmpuint(odp->num, ==, 1);
     g_assert_cmpuint(d.e->num_pages, ==, room);
-    /* Of the chunk that was there nothing has changed. */
+    /* The chunk that existed has not changed. */
     d.e->num_pages = ERNIC_MAX_PAGES;
     g_assert_cmpuint(fake_set_pages(d.e, d.key, 508, 8, d.mem, W), ==,
                      ERNIC_ERR_NO_RESOURCE);

@@ -147,7 +147,7 @@ static void test_cnp(void)
     g_assert_cmpint(o->hdrs, ==, ERNIC_HDR_CNP);
 }
 
-/* Only connections answer what they do not have; it starts and ends itself. */
+/* Only connections answer unsupported opcodes; such a packet is a message of its own. */
 static void test_reserved(void)
 {
     uint32_t i;
