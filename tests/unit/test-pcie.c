@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What transfers over PCI Express take, against figures worked out by hand.
+ * Durations of transfers over PCI Express, compared with figures calculated by hand.
  */
 #include "qemu/osdep.h"
 #include "timing/pcie.h"

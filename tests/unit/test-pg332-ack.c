@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * When a card with the registers of PG332 acknowledges what it has been sent.
+ * When a card with the registers of PG332 acknowledges received packets.
  */
 #include "qemu/osdep.h"
 #include "pg332_peer.h"
 
 /*
- * XRNICCONF[4:3]: which packet is answered at once, which when the time-out of
- * coalescing has passed, and which not at all.
+ * XRNICCONF[4:3]: which packet is answered at once, which at the time-out of
+ * coalescing, and which not at all.
  */
 static void test_policy(void)
 {
@@ -16,7 +16,7 @@ static void test_policy(void)
         uint32_t policy;
         bool asked, plain, at_once, later;
     } cases[] = {
-        /* By what the packets ask: ACK at once; ACK after the time-out. */
+        /* By AckReq of the packets: ACK at once; ACK at the time-out. */
         { PG332_CONF_ACK_ANY, true, false, true, false },
         { PG332_CONF_ACK_ANY, false, true, false, true },
         { PG332_CONF_ACK_ANY, true, true, true, false },
@@ -59,7 +59,7 @@ static void test_policy(void)
             g_assert(!cases[i].later || pkt.psn == psn - 1);
             fake_advance(c->e, 100 * ERNIC_PG332_ACK_NS);
             peer_hears_nothing(c);
-            /* What the peer sends again is acknowledged at once. */
+            /* A duplicate is acknowledged at once. */
             PEER(c, SEND_ONLY, .psn = psn - 1, .payload_len = 64);
             peer_hears_ack(c, ERNIC_AETH_CREDIT_NONE);
             card_close(c);
@@ -67,7 +67,9 @@ static void test_policy(void)
     }
 }
 
-/* A card that only answers late still does all its work, between two of its kind. */
+/*
+ * A card that only acknowledges late still completes all work, between two of its kind.
+ */
 static void test_late(void)
 {
     Card *a = &cards[0], *b = &cards[1];
@@ -82,7 +84,7 @@ static void test_late(void)
     settle();
     check_done(a, 0);
     check_received(b, 1);
-    /* The time-out goes on behind a migration. */
+    /* The time-out continues after a migration. */
     ernic_save(b->e, state);
     card_config(&cfg, PG332_V3_1);
     ernic_free(b->e);

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The checks of packets that PG332 makes: each row of the table by a packet with
- * that one defect, and each pair of rows by a packet with both, of which the one
- * that is looked at first is told.
+ * The checks of packets that PG332 makes: each row of the table by a packet with that
+ * one defect, and each pair of rows by a packet with both, for which the card reports
+ * the one that it checks first.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -15,14 +15,14 @@
 #define ETH     ERNIC_ETH_LEN
 #define OPTIONS 4                   /* bytes of IP options */
 
-/* A frame in the making: a SEND Only, in turn, unless somebody spoils it. */
+/* A frame under construction: a valid SEND Only, in sequence, before it is spoiled. */
 typedef struct Shot {
     ErnicPath path;
     ErnicPkt pkt;
     ErnicOp op;
     bool v6, options, bad_icrc, bad_checksum, reserved;
     uint8_t version, flags, pad;
-    int ip_length, udp_length;      /* more than is right */
+    int ip_length, udp_length;      /* added to the right length */
 } Shot;
 
 /* ---- defects ------------------------------------------------------------------- */
@@ -144,15 +144,15 @@ static void payload(Card *c, Shot *s)
 }
 
 /*
- * Row by row; rows without a defect of a single packet: why. @hides: later rows
- * of which the defect then cannot be seen, or made.
+ * Row by row; a row without a defect of a single packet gives the reason. @hides: later
+ * rows whose defect is then invisible or impossible.
  */
 static const struct {
     const char *name;
     void (*spoil)(Card *c, Shot *s);
     const char *hides;
 } defects[] = {
-    { "FCS" },                          /* links have none */
+    { "FCS" },                          /* links carry none */
     { "ICRC", bad_icrc, "IPv4 header length,IP length" },  /* then unknown */
     { "source MAC", source_mac, "IP length,queue pair number,queue pair not enabled" },
     { "destination MAC", dest_mac },
@@ -176,7 +176,7 @@ static const struct {
     { "request PSN", psn },
     { "receive queue full", rq_full },
     { "opcode sequence", opcode_sequence },
-    { "pad count", pad, "payload length" },     /* which spoils the length too */
+    { "pad count", pad, "payload length" },     /* spoils the length too */
     { "payload length", payload },
     { "receive buffer" },               /* test_receive_buffer() */
     { "AETH syndrome" },                /* test_responses() */
@@ -208,7 +208,7 @@ static uint32_t emit_packet(Shot *s, uint8_t *buf)
     return len;
 }
 
-/* The IPv4 header, right in all that it does not have to get wrong. */
+/* The IPv4 header, correct except for the wanted defect. */
 static void spoil_ip4(const Shot *s, uint8_t *ip)
 {
     ip[0] += s->options;
@@ -271,7 +271,7 @@ static uint64_t entries(Card *c)
 
 /* ---- tests --------------------------------------------------------------------- */
 
-/* What the row says becomes of the packet is what becomes of it. */
+/* Each packet has the fate that its row describes. */
 static void check_effect(Card *c, const Pg332Check *row)
 {
     bool fatal = row->effect == PG332_NAK_FATAL || row->effect == PG332_FATAL;
@@ -300,7 +300,7 @@ static void check_effect(Card *c, const Pg332Check *row)
                     1 | (row->drop ? 1 << 16 : 0));
 }
 
-/* The defects of rows @i and @j in one packet: the first of them is told. */
+/* The defects of rows @i and @j in one packet: the card reports the first of them. */
 static void check_rows(uint32_t i, uint32_t j)
 {
     const Pg332Check *row = &ernic_pg332_checks[i];
@@ -352,7 +352,7 @@ static void test_rows(void)
     }
 }
 
-/* The document has the same table. */
+/* The document contains the same table. */
 static void test_document(void)
 {
     g_autofree char *text = NULL;
@@ -388,7 +388,7 @@ static void test_good(void)
     PEER(c, SEND_ONLY, .psn = (PEER_PSN + 1) & ERNIC_PSN_MASK, .payload_len = 64);
     g_assert_cmpuint(get_qp(c, PG332_STATRQPIDB), ==, 2);
     g_assert_cmphex(get(c, PG332_INTSTS), ==, PG332_INT_RECEIVE);
-    /* Once more: counted, acknowledged, and not received again. */
+    /* A duplicate: counted, acknowledged, and not received again. */
     PEER(c, SEND_ONLY, .psn = (PEER_PSN + 1) & ERNIC_PSN_MASK, .payload_len = 64);
     peer_hears_ack(c, ERNIC_AETH_ACK | ERNIC_AETH_CREDIT_NONE);
     g_assert_cmpuint(get_qp(c, PG332_STATRQPIDB), ==, 2);
@@ -410,7 +410,7 @@ static void test_receive_buffer(void)
     card_close(&cards[0]);
 }
 
-/* Answers: the bit, or none. */
+/* Responses: the bit, or none. */
 static void test_responses(void)
 {
     static const struct {
@@ -439,7 +439,7 @@ static void test_responses(void)
         POST(c, .opcode = SEND, .laddr = c->mem, .len = 64);
         fake_run(c->e);
         lose_all(c);
-        /* Of before: of no account. */
+        /* An old one: ignored. */
         peer_says(c, cases[i].op, &(ErnicPkt) {
             .psn = (PSN - 1) & ERNIC_PSN_MASK, .syndrome = cases[i].syndrome,
         });

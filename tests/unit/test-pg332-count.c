@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What the registers of PG332 tell of packets, as hardware was seen to tell it.
+ * Counters of packets in the registers of PG332, with the values seen on hardware.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -73,7 +73,7 @@ static void test_counters(void)
     teardown();
 }
 
-/* What the pipeline shows, and what it was like when it did. */
+/* Status of the pipeline, now and sticky. */
 static void test_pipeline(void)
 {
     static const Wqe write = { .opcode = WRITE, .len = 0x2000, .rkey = KEY,
@@ -89,7 +89,7 @@ static void test_pipeline(void)
     g_assert_cmphex(get(a, PG332_WQEPROCSTS), ==, PG332_WQEPROC_EMPTY);
     g_assert_cmphex(get(a, PG332_RESPHNDSTS), ==, PG332_RESPHND_PTR_DONE);
 
-    /* A link that takes nothing: one train is held, the rest waits. */
+    /* A link that accepts no packet: one train is held, the rest waits. */
     a->env.tx_busy = true;
     w.laddr = a->mem;
     for (i = 0; i < 3; i++) {
@@ -109,7 +109,7 @@ static void test_pipeline(void)
                     PG332_WQEPROC_EMPTY | PG332_WQEPROC_PRESSED);
     g_assert_cmphex(get(a, PG332_QPMSTS), ==, 3 << 16 | PG332_QPM_CACHE_EMPTY);
 
-    /* Under recovery, the pointer moves until all that is posted has ended. */
+    /* Under recovery, the pointer moves until all posted requests have ended. */
     POST(a, .opcode = WRITE, .laddr = a->mem, .len = 64, .rkey = KEY, .raddr = VA);
     fake_run(a->e);
     put_qp(a, PG332_QPCONF, QPCONF | PG332_QPCONF_RECOVERY);
@@ -120,7 +120,7 @@ static void test_pipeline(void)
     teardown();
 }
 
-/* As many requests as may be outstanding, and more behind them. */
+/* As many requests as may be outstanding, and more posted after them. */
 static void test_window(void)
 {
     enum { MANY = 64 };
@@ -161,7 +161,7 @@ static void test_window(void)
     card_close(a);
 }
 
-/* Entries as XRNICCONF asks: the syndrome, then the packet's headers. */
+/* Entries as XRNICCONF selects them: the syndrome, then the packet's headers. */
 static void test_error_buffer(void)
 {
     Card *a = &cards[0], *b = &cards[1];
@@ -197,7 +197,7 @@ static void test_error_buffer(void)
     g_assert_cmphex(card_word(b, ring), ==, 1u << 15);           /* not enabled */
     g_assert_cmpuint(get(b, PG332_ERRBUFWPTR), ==, 1);
 
-    /* Without the bit only what is fatal: here nothing. */
+    /* Without the bit, only fatal errors: here none. */
     put(b, PG332_XRNICCONF, get(b, PG332_XRNICCONF) & ~PG332_CONF_ERRBUF);
     ernic_rx(b->e, b->env.now, &train->train);
     g_assert_cmpuint(get(b, PG332_ERRBUFWPTR), ==, 1);

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The fatal codes of PG332: each row of the table by a dialogue that ends so, and
- * what software is then told of it.
+ * The fatal codes of PG332: each row of the table by a dialogue that ends so, and the
+ * error that software then reads.
  */
 #include "qemu/osdep.h"
 #include "faces/pg332/packet_checks.h"
@@ -46,7 +46,7 @@ static void test_codes(void)
     }
 }
 
-/* The ring of codes goes round, and past what nobody has read. */
+/* The ring of codes wraps, and overwrites unread codes. */
 static void test_ring(void)
 {
     Card *c = &cards[0];
@@ -65,7 +65,7 @@ static void test_ring(void)
     card_close(&cards[0]);
 }
 
-/* The document has the same codes. */
+/* The document contains the same codes. */
 static void test_document(void)
 {
     g_autofree char *text = NULL;

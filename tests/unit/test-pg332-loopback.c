@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Two queue pairs of PG332 on one card that talk to each other, one of them
- * the last that the card has; and the bits that queue pairs have in the banks.
+ * Two queue pairs of PG332 on one card, connected to each other, one of them the last
+ * of the card; and the bits of queue pairs in the banks.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -76,7 +76,7 @@ static void end_post(End *n, Wqe w)
     end_put(n, PG332_SQPI, card_index(n->posted));
 }
 
-/* Banks that begin at @v3 or @v4: the bit of this end, and only that. */
+/* Banks that begin at @v3 or @v4: the bit of this end, and no other. */
 static void end_bit(const End *n, uint32_t v3, uint32_t v4, uint32_t bit)
 {
     uint32_t bank = n->c->version == PG332_V3_1 ? v3 : v4;
@@ -109,7 +109,7 @@ static void transfer(End *from, End *to)
                     card_mem(c, 0), 300);
 }
 
-/* Nothing of it is seen on the link. */
+/* No packet appears on the link. */
 static void test_loopback(gconstpointer arg)
 {
     unsigned version = GPOINTER_TO_UINT(arg);
@@ -140,7 +140,7 @@ static void test_loopback(gconstpointer arg)
     card_close(c);
 }
 
-/* One of the two ends; the other one goes on, and comes to know. */
+/* One of the two ends; the other continues, and then detects it. */
 static void test_one_ends(void)
 {
     Card *c = &cards[0];
@@ -165,8 +165,8 @@ static void test_one_ends(void)
 }
 
 /*
- * Bit b of bank k is queue pair 32 k + b; in 4.x as far as the numbers have
- * bits, so that C_NUM_QP, a power of two, has bit 0 of bank 0.
+ * Bit b of bank k is queue pair 32 k + b; in 4.x only as far as the numbers have bits,
+ * so that queue pair C_NUM_QP, a power of two, is bit 0 of bank 0.
  */
 static void test_banks(void)
 {

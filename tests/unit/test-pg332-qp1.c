@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Queue pair 1 of PG332: frames that software posts, datagrams in its buffers,
- * what is refused, and a peer whose management queue pair is one of verbs. Then
- * what else goes by Ethernet headers and frames: MAC addresses, marks, CNPs.
+ * Queue pair 1 of PG332: frames that software posts, datagrams in its buffers, refused
+ * frames, and a peer whose management queue pair is one of verbs. Then other uses of
+ * Ethernet headers and frames: MAC addresses, marks, CNPs.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -138,7 +138,7 @@ static const uint8_t *slot_of(Qp1 *q, uint32_t n)
 
 /* ---- tests: exchange ----------------------------------------------------- */
 
-/* What the driver finds is what the other one sent, where it looks for it. */
+/* The driver finds the frame that the other card sent, where it looks for it. */
 static void check_slot(Qp1 *to, uint32_t n, Qp1 *from, uint32_t frame_len, bool v6)
 {
     const uint8_t *slot = slot_of(to, n), *frame = frame_of(from);
@@ -147,7 +147,7 @@ static void check_slot(Qp1 *to, uint32_t n, Qp1 *from, uint32_t frame_len, bool 
     for (i = 0; i < 40 - ip; i++) {
         g_assert_cmphex(slot[i], ==, 0);
     }
-    /* From the IP header on as it was in the frame. */
+    /* From the IP header on, unchanged from the frame. */
     g_assert_cmpmem(slot + 40 - ip, ip + 28, frame + 14, ip + 28);
     g_assert_cmpmem(slot + MAD_AT, MAD_LEN, frame + 14 + ip + 28, MAD_LEN);
     g_assert_cmpuint(frame_len, ==, 14 + ip + 28 + MAD_LEN);
@@ -180,7 +180,7 @@ static void test_exchange(gconstpointer arg)
     g_assert_cmphex(get(a->c, PG332_INAMPKTCNT), ==, 3 * DEPTH / 2 << 16);
     g_assert_cmphex(get(a->c, PG332_OUTIOPKTCNT), ==, 0);
     g_assert_cmphex(get(a->c, PG332_INSRRPKTCNT), ==, 0);
-    /* What the document denies to queue pair 1 is storage there. */
+    /* Features that the document denies to queue pair 1 are plain storage there. */
     put1(a, PG332_SQPSN, 0x1234);
     put1(a, PG332_LSTRQREQ, 0x02004321);
     g_assert_cmphex(get1(a, PG332_SQPSN), ==, 0x1234);
@@ -214,7 +214,7 @@ static void test_variants(void)
     g_assert_cmphex(get(b->c, PG332_INTSTS), ==, PG332_INT_MAD | PG332_INT_RECEIVE);
     g_assert_cmphex(get(b->c, PG332_V4_RQINTSTS), ==, 1 << 1);
 
-    /* The ICRC is not counted in these lengths; in those that arrive it is. */
+    /* The ICRC is not counted in these lengths; in those of received frames it is. */
     stw_be_p(f + 16, lduw_be_p(f + 16) - 4);
     stw_be_p(f + 38, lduw_be_p(f + 38) - 4);
     stw_be_p(f + 24, 0);
@@ -266,7 +266,7 @@ static const struct {
     { .more = 1 << 20 },
 };
 
-/* A frame that cannot be sent is fatal, as any request that is at fault. */
+/* A frame that cannot be sent is fatal, like any bad request. */
 static void test_malformed(void)
 {
     Qp1 *a = &qp1s[0], *b = &qp1s[1];
@@ -288,13 +288,13 @@ static void test_malformed(void)
         g_assert_cmphex(get(a->c, PG332_OUTAMPKTCNT), ==, 0);
         teardown();
     }
-    /* Nothing but SEND. */
+    /* Only SEND is supported. */
     open_both(PG332_V3_1);
     post1(a, WRITE, make(a, false, MAD_LEN, 0));
     settle();
     g_assert_cmphex(card_word(a->c, a->c->errq), ==, 1 << 16 | 0x05);
     teardown();
-    /* Memory that does not answer; the queue pair recovers. */
+    /* Memory errors; the queue pair recovers. */
     open_both(PG332_V3_1);
     len = make(a, false, MAD_LEN, 0);
     stq_le_p(fake_ptr(&a->c->env, a->sq + 4, 8), 0);
@@ -317,7 +317,7 @@ static void test_malformed(void)
     teardown();
 }
 
-/* Buffers that are full, or too short; a key that is not the one. */
+/* Buffers that are full, or too short; a wrong key. */
 static void test_dropped(void)
 {
     Qp1 *a = &qp1s[0], *b = &qp1s[1];
@@ -366,7 +366,7 @@ static void test_dropped(void)
 
 /* ---- tests: a peer that speaks verbs ------------------------------------- */
 
-/* At 10.0.0.1, in the place of card 0. */
+/* It replaces card 0 at 10.0.0.1. */
 static void test_verbs_gsi(void)
 {
     Qp1 *b = &qp1s[1];
@@ -428,7 +428,7 @@ static void test_verbs_gsi(void)
 
 /* ---- tests: MAC addresses ------------------------------------------------ */
 
-/* One packet of @from's, as a link with Ethernet headers brings it to @to. */
+/* One packet of @from's, as a link with Ethernet headers delivers it to @to. */
 static void arrive(Card *from, Card *to, void (*change)(ErnicPath *path))
 {
     FakeTrain *t = fake_take_train(&from->env);
@@ -525,7 +525,7 @@ static uint32_t make_cnp(Qp1 *q, uint32_t dest_qp)
     return p + 28 - f;
 }
 
-/* A mark is software's to answer; the engine says nothing. */
+/* Software answers a mark; the engine sends nothing. */
 static void test_marked(gconstpointer arg)
 {
     unsigned version = GPOINTER_TO_UINT(arg);
@@ -556,14 +556,14 @@ static void test_marked(gconstpointer arg)
     g_assert_cmpuint(get1(b, PG332_CQHEAD), ==, 1);
     g_assert_cmpuint(get(b->c, PG332_OUTCNPPKTCNT), ==, 1);
     g_assert_cmpuint(get(a->c, PG332_INCNPPKTCNT), ==, 1);
-    /* To nobody's queue pair, and to queue pair 1: dropped. */
+    /* To an unused queue pair, and to queue pair 1: dropped. */
     post1(b, SEND, make_cnp(b, 1));
     settle();
     g_assert_cmpuint(get(a->c, PG332_INCNPPKTCNT), ==, 1);
     teardown();
 }
 
-/* Requests that are on the wire: those of the ring that have started. */
+/* Requests on the wire: those of the ring that have started. */
 static uint32_t outstanding(Card *c)
 {
     const ErnicSendQueue *sq = &c->e->qp[QPN].sq;
@@ -615,7 +615,7 @@ static void test_window(void)
 
 /* ---- tests: state -------------------------------------------------------- */
 
-/* A frame that waits for the link, saved, loaded, and sent then. */
+/* A frame that waits for the link, saved, loaded, and sent after that. */
 static void test_save(void)
 {
     Qp1 *a = &qp1s[0], *b = &qp1s[1];

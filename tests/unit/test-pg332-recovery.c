@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Recovery and deletion of queue pairs of PG332: each sequence of its software,
- * on each version, from each fatal error and from the midst of work; afterwards
- * the queue pair does its work again.
+ * Recovery and deletion of queue pairs of PG332: each sequence of its software, on each
+ * version, from each fatal error and in the midst of work; afterwards the queue pair
+ * works again.
  */
 #include "qemu/osdep.h"
 #include "faces/pg332/packet_checks.h"
@@ -14,7 +14,7 @@
 
 #define EMPTY (PG332_STATQP_SQ_EMPTY | PG332_STATQP_OSQ_EMPTY)
 
-/* ---- where software may stand when it begins ------------------------------ */
+/* ---- initial situations ---------------------------------------------------- */
 
 static void nothing(Card *c)
 {
@@ -98,7 +98,7 @@ static const struct {
 
 /* ---- the sequences, played ---------------------------------------------------- */
 
-/* What some dialogues have broken; the rest is the sequence's to set up. */
+/* Repair registers that some dialogues break; the sequence sets up the rest. */
 static void mend(Card *c)
 {
     put(c, PG332_IPv4XADD, 0x0a000001);
@@ -107,7 +107,7 @@ static void mend(Card *c)
     put_qp(c, PG332_SQBAMSB, c->sq >> 32);
 }
 
-/* Both ways, each operation; @b has never been anything but well. */
+/* Both ways, each operation; @b never had an error. */
 static void work(Card *a, Card *b)
 {
     a->posted = 0;
@@ -145,7 +145,7 @@ static void play(unsigned version, const Pg332Sequence *s, const char *from,
     provoke(a);
     mend(a);
     pg332_recover(a, s);
-    /* What the link still held is of the past. */
+    /* Packets that the link still held belong to the past. */
     a->env.tx_busy = false;
     ernic_tx_ready(a->e, a->env.now);
     fake_run(a->e);
@@ -171,8 +171,8 @@ static void test_sequence(gconstpointer arg)
 }
 
 /*
- * Under recovery, what is posted ends at once and marked, whatever the link does. That
- * is no fatal error.
+ * Under recovery, a posted request ends at once with an error, whatever the link's
+ * state. This is no fatal error.
  */
 static void test_drain(void)
 {
@@ -203,7 +203,7 @@ static void test_drain(void)
                      ARRAY_SIZE(midst));
 }
 
-/* The pointers are software's under override alone. */
+/* Software may write the pointers under override only. */
 static void test_override(void)
 {
     static const struct {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The buffer of PG332 from which WRITEs are sent again: what is copied into it,
- * what is taken from it, and what has no place there.
+ * The buffer from which PG332 repeats WRITEs: packets copied into it, repeated from it,
+ * and too large for it.
  */
 #include "qemu/osdep.h"
 #include "pg332_card.h"
@@ -34,8 +34,8 @@ static void *copy_of(uint64_t base, uint32_t psn)
 }
 
 /*
- * @len bytes leave, and are lost; their memory changes; they are sent again. The
- * first @anew of them come from memory, the others as they were.
+ * @len bytes are sent and lost; their memory changes; they are sent again. The first
+ * @anew of them come from memory, the others have their old contents.
  */
 static void lose_and_change(uint8_t opcode, uint32_t len, uint32_t anew)
 {
@@ -58,7 +58,10 @@ static void lose_and_change(uint8_t opcode, uint32_t len, uint32_t anew)
     g_assert_cmpmem(got, len, want, len);
 }
 
-/* Three packets, each in its buffer, around the wrap of PSNs; nothing beside. */
+/*
+ * Three packets, each in its buffer, around the wrap of PSNs; no other memory is
+ * written.
+ */
 static void test_copies(void)
 {
     uint64_t base = open_buffers(BUFFERS, MTU);
@@ -117,7 +120,7 @@ static void test_retry(void)
     }
 }
 
-/* Sixteen have a copy: of what was sent before those, memory is read again. */
+/* Sixteen are buffered: earlier ones are read from memory again. */
 static void test_overtaken(void)
 {
     Card *a = &cards[0], *b = &cards[1];
@@ -136,14 +139,14 @@ static void test_overtaken(void)
     fake_advance(a->e, 50000000);
     fake_run(a->e);
     g_assert_cmpuint(fake_deliver(a->e, b->e), >, 0);
-    /* The second WRITE has the copy of the first memory behind it. */
+    /* The second WRITE writes its buffered copy of the old memory, last. */
     settle();
     check_done(a, 2);
     g_assert_cmpuint(*p, !=, *(uint8_t *)card_mem(b, 0));
     teardown();
 }
 
-/* A buffer that is no memory: told, and retried from where it was. */
+/* A buffer without memory: traced, and repeated from the original memory. */
 static void test_no_memory(void)
 {
     uint64_t before = ernic_trace_count("ernic_guest_pg332_dma");

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Walks the table of the rules of PG332: each is broken once and told once, kept
- * in silence, and enforced as its row says. With --print writes the table as
- * docs/ernic-rules.md, which has to be what the table says.
+ * Walks the table of the rules of PG332: each is broken once and reported once, kept in
+ * silence, and enforced as its row says. With --print writes the table as
+ * docs/ernic-rules.md, which must match the table.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -12,7 +12,7 @@
 #include "faces/pg332/strict.h"
 #include "strict_card.h"
 
-/* ---- what leads to the cases ------------------------------------------ */
+/* ---- steps that lead to the cases -------------------------------------- */
 
 enum { BTH_SEND_ONLY = 0x04, BTH_WRITE_ONLY = 0x0a, BTH_READ = 0x0c,
        BTH_SWAP = 0x13, BTH_ADD = 0x14 };
@@ -61,8 +61,8 @@ static bool is_enforced(const ErnicRule *rule)
 #define MANY        6
 
 /*
- * From @stage on, @before (and @hook) lead to the point where @bad breaks the rule
- * and @good does not; fresh: @good does without them, and with @good_hook.
+ * From @stage on, @before (and @hook) lead to the point where @bad breaks the rule and
+ * @good does not; fresh: @good does without them, and with @good_hook.
  */
 typedef struct WriteCase {
     const char *rule;
@@ -223,13 +223,13 @@ static void lead_to(const WriteCase *t, ErnicStrictMode mode)
     }
 }
 
-/* As it is stored: a queue pair that runs shows something else. */
+/* The stored value: a running queue pair shows another one. */
 static uint32_t bad_value(const WriteCase *t)
 {
     return ernic_regfile_read(card.e->regs, pg332_offset(&card, &t->bad));
 }
 
-/* What the register of the bad write holds behind it. */
+/* The value of the register after the bad write. */
 static uint32_t after_bad(const WriteCase *t, ErnicStrictMode mode,
                           uint32_t *before)
 {
@@ -404,7 +404,7 @@ static void packet(ErnicStrictMode mode, uint8_t opcode, uint32_t off,
     inject(opcode, VA + off, 0x5c, len, opcode == BTH_WRITE_ONLY ? len : 0);
 }
 
-/* The card has answered by a NAK of an invalid request. */
+/* The card has answered with a NAK "invalid request". */
 static bool refuses(void)
 {
     FakeTrain *train = fake_take_train(&card.env);
@@ -444,7 +444,7 @@ static void test_packets(void)
 
 /* ---- the table as a whole ------------------------------------------------- */
 
-/* Is @rule in a table of cases? Each begins with the name of its rule. */
+/* Is @rule in a table of cases? Each case begins with the name of its rule. */
 static bool covers(const void *cases, uint32_t num, size_t size,
                    const char *rule)
 {
@@ -462,7 +462,7 @@ static bool covers(const void *cases, uint32_t num, size_t size,
 #define COVERS(cases, rule) \
     covers(cases, ARRAY_SIZE(cases), sizeof((cases)[0]), rule)
 
-/* A rule without a case is none. */
+/* A rule without a case is an error. */
 static void test_all_have_cases(void)
 {
     uint32_t i, k;
@@ -487,7 +487,7 @@ static void test_all_have_cases(void)
     }
 }
 
-/* A set-up by the book and traffic break nothing, in any version and mode. */
+/* A correct set-up and traffic break no rule, in any version and mode. */
 static void test_clean(void)
 {
     unsigned version, mode;
@@ -510,7 +510,7 @@ static void test_clean(void)
     }
 }
 
-/* Told once for each queue pair, counted always, and anew after a reset. */
+/* Reported once for each queue pair, counted always, and reported anew after a reset. */
 static void test_once(void)
 {
     open_card(PG332_V3_1, ERNIC_STRICT_REPORT);
@@ -543,7 +543,7 @@ static void test_off(void)
     card_close(&card);
 }
 
-/* Only of the card's version. */
+/* Only rules of the card's version. */
 static void test_versions(void)
 {
     unsigned version;
@@ -564,7 +564,7 @@ static void test_versions(void)
     }
 }
 
-/* What was counted and told is so behind a migration; the mode has to be equal. */
+/* Counts and reports survive a migration; the mode must be equal. */
 static void test_save(void)
 {
     GByteArray *state = g_byte_array_new();
@@ -597,7 +597,7 @@ static void test_save(void)
 
 /* ---- software ------------------------------------------------------------- */
 
-/* What the sequence breaks, joined; the caller frees it. */
+/* The rules that the sequence breaks, joined; the caller frees it. */
 static char *broken_by(const Pg332Software *s)
 {
     GString *list = g_string_new(NULL);

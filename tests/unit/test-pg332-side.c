@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The side stream of PG332: immediate data and keys in memory, by descriptors as
- * AMD's driver gives them; interrupts, errors, and what happens without room.
+ * The side stream of PG332: immediate data and keys in memory, by descriptors as AMD's
+ * driver provides them; interrupts, errors, and lack of room.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -36,7 +36,7 @@ static uint8_t *desc(Card *c, uint32_t n)
     return fake_ptr(&c->env, ring + n % RING * DESC, DESC);
 }
 
-/* Descriptor @n is the channel's again. */
+/* Return descriptor @n to the channel. */
 static void clean(Card *c, uint32_t n)
 {
     memset(desc(c, n), 0, DESC);
@@ -104,7 +104,7 @@ static void test_entries(gconstpointer arg)
     g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00011008);
     g_assert_cmphex(get_side(b, PG332_SIDE_CURDESC), ==, (uint32_t)ring);
     g_assert_cmphex(get_side(b, PG332_SIDE_CURDESC_MSB), ==, ring >> 32);
-    /* It rings before the queue pair does, and by a line of its own. */
+    /* Its interrupt precedes the queue pair's, and has a line of its own. */
     g_assert(ernic_irq_level(b->e));
     g_assert_cmpuint(b->env.irqs->len, ==, 2);
     g_assert_cmpuint(g_array_index(b->env.irqs, uint16_t, 0), ==, vector);
@@ -128,7 +128,7 @@ static void test_entries(gconstpointer arg)
     teardown();
 }
 
-/* Whoever does not listen does not notice. */
+/* Software that has not started the channel sees no effect. */
 static void test_halted(void)
 {
     Card *a = &cards[0], *b = &cards[1];
@@ -144,7 +144,7 @@ static void test_halted(void)
     g_assert_cmpuint(get_side(b, PG332_SIDE_LOST), ==, 2 * ERNIC_SIDE_FIFO);
     g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, 0);
     g_assert_cmpuint(b->env.irqs->len, ==, 0);
-    /* What waits when software stops the channel is lost as well. */
+    /* Pending entries are lost as well when software stops the channel. */
     listen(b);
     tell(a, 1);
     g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, 1);
@@ -158,7 +158,7 @@ static void test_halted(void)
     teardown();
 }
 
-/* Round the ring many times; the tail may be the descriptor that it was. */
+/* Around the ring many times; the tail may be written with its old value. */
 static void test_ring(void)
 {
     Card *a = &cards[0], *b = &cards[1];
@@ -196,7 +196,7 @@ static void test_ring(void)
     teardown();
 }
 
-/* More than can wait: the peer is told to come again, and nothing is lost. */
+/* More entries than can wait: the peer gets an RNR NAK, and none is lost. */
 static void test_full(void)
 {
     Card *a = &cards[0], *b = &cards[1];
@@ -235,7 +235,7 @@ static void test_full(void)
     teardown();
 }
 
-/* ---- tests: interrupts -------------------------------------------------------- */
+/* ---- tests: interrupts ------------------------------------------------------- */
 
 static void set_coalescing(Card *c, uint32_t entries, uint32_t delay)
 {
@@ -263,13 +263,13 @@ static void test_coalescing(void)
     put_side(b, PG332_SIDE_DMASR, PG332_DMA_ERROR_IRQ);
     g_assert_cmpuint(b->env.irqs->len, ==, 2);      /* it is still there */
     put_side(b, PG332_SIDE_DMASR, IRQS);
-    /* A threshold of 0 is none; with a delay the timer is over at once. */
+    /* A threshold of 0 means none; with a delay the timer expires at once. */
     set_coalescing(b, 0, 0x20);
     g_assert_cmphex(get_side(b, PG332_SIDE_DMACR), ==, 0x20037003);
     tell(a, 4);
     g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x20032008);
     g_assert_cmpuint(b->env.irqs->len, ==, 3);
-    /* Not enabled: it latches, and rings when it is. */
+    /* Not enabled: it latches, and is raised when enabled. */
     put_side(b, PG332_SIDE_DMASR, IRQS);
     put_side(b, PG332_SIDE_DMACR, 0x20030001);
     tell(a, 5);
@@ -319,7 +319,7 @@ static void test_errors(void)
         g_assert_cmphex(get_side(b, PG332_SIDE_DMACR) & 1, ==, 0);
         g_assert_cmpuint(get_side(b, PG332_SIDE_LOST), ==, 1);
         g_assert_cmpuint(b->env.irqs->len, ==, 1);
-        /* Nothing but a reset helps. */
+        /* Only a reset helps. */
         put_side(b, PG332_SIDE_DMASR, IRQS);
         put_side(b, PG332_SIDE_DMACR, PG332_DMACR_RUN);
         g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==,
@@ -331,7 +331,7 @@ static void test_errors(void)
         check_entry(b, 0, PG332_SIDE_WRITE_IMM, 2, 0);
         teardown();
     }
-    /* A ring that is never cleaned, for those who want it so. */
+    /* A ring that is never cleaned, for software that wants that. */
     setup(PG332_V4_0);
     listen(b);
     put_side(b, PG332_SIDE_DMACR, IRQS | PG332_DMACR_RUN | PG332_DMACR_CYCLIC);
@@ -342,7 +342,7 @@ static void test_errors(void)
     teardown();
 }
 
-/* Each access to memory that fails, in turn. */
+/* Each access to memory fails in turn. */
 static void test_no_memory(void)
 {
     Card *a = &cards[0], *b = &cards[1];
@@ -394,7 +394,7 @@ static void test_registers(void)
 
 /* ---- tests: state --------------------------------------------------------------- */
 
-/* Entries wait; another engine goes on where this one stood. */
+/* Entries wait; another engine continues where this one stopped. */
 static void test_save(void)
 {
     Card *a = &cards[0], *b = &cards[1];
@@ -422,7 +422,7 @@ static void test_save(void)
     for (i = 0; i < 5; i++) {
         check_entry(b, i, PG332_SIDE_WRITE_IMM, 0x50 + i, 0);
     }
-    /* A reset of the card is one of the channel. */
+    /* A reset of the card resets the channel. */
     ernic_reset(e);
     g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00010009);
     teardown();

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The timing model behind the registers of PG332: when a store arrives, an entry,
- * an index and an interrupt appear, against times worked out by hand.
+ * The timing model with the registers of PG332: when a store arrives, and an entry, an
+ * index and an interrupt appear, compared with times calculated by hand.
  */
 #include "qemu/osdep.h"
 #include "hand_profile.h"
@@ -12,7 +12,7 @@
 
 static uint64_t start;          /* the times of a test begin here */
 
-/* Let both cards live until @ns after the start. */
+/* Run both cards until @ns after the start. */
 static void until(uint64_t ns)
 {
     uint64_t end = start + ns, next;
@@ -40,7 +40,7 @@ static void open_cards(unsigned version)
     card_timing = &hand;
     setup(version);
     settle();
-    /* What the set-up has stored is long there. */
+    /* The stores of the set-up arrived long ago. */
     cards[0].env.now += 1000000;
     cards[1].env.now = start = cards[0].env.now;
     until(0);
@@ -83,7 +83,7 @@ static void test_send(void)
         open_cards(version);
         card_fill(&cards[0], 0, 64, 3);
         POST(&cards[0], SEND, 64, .laddr = cards[0].mem);
-        /* The store is in the register, and what it is for is on its way. */
+        /* The store is in the register, and its effect is still on its way. */
         g_assert_cmpuint(get_qp(&cards[0], PG332_SQPI), ==, 1);
         until(101);
         g_assert_cmpuint(cards[0].e->qp[QPN].sq.wq.pi, ==, 0);
@@ -100,7 +100,7 @@ static void test_send(void)
         g_assert_cmpuint(cards[1].env.irqs->len, ==, 0);
         until(RECEIVED + INTERRUPT);
         g_assert_cmpuint(cards[1].env.irqs->len, ==, 1);
-        /* The completer knows before software does. */
+        /* The completer sees the ACK before software does. */
         until(COMPLETED - 1);
         g_assert_cmpuint(cards[0].e->qp[QPN].sq.wq.ci, ==, 1);
         check_done(&cards[0], 0);
@@ -115,12 +115,12 @@ static void test_send(void)
     }
 }
 
-/* Each opcode is carried out, and takes the stages that it should. */
+/* Each opcode is executed, and passes the stages that it should. */
 static void test_opcodes(void)
 {
     static const struct {
         uint8_t opcode;
-        /* Payload comes; a receive buffer is taken; a key is named. */
+        /* Payload arrives; a receive buffer is used; a key is checked. */
         bool read, message, key;
     } rows[] = {
         { WRITE, .key = true }, { WRITE_IMM, .key = true },
@@ -152,7 +152,7 @@ static void test_opcodes(void)
         g_assert_cmpuint(b[ERNIC_STAGE_READ_RSP].items, ==, rows[i].read);
         g_assert_cmpuint(b[ERNIC_STAGE_DMA_WRITE].items, ==, !rows[i].read);
         g_assert_cmpuint(b[ERNIC_STAGE_KEY].items, ==, rows[i].key);
-        /* Of WRITE_IMM the side stream tells. */
+        /* The side stream reports a WRITE_IMM. */
         g_assert_cmpuint(b[ERNIC_STAGE_CQE].items, ==, rows[i].message ||
                          rows[i].opcode == WRITE_IMM);
         close_cards();
@@ -160,8 +160,8 @@ static void test_opcodes(void)
 }
 
 /*
- * Stores that set up come behind those of doorbells, and software that stops a queue
- * pair finds what was complete.
+ * Configuration stores arrive after those of doorbells, and software that stops a queue
+ * pair sees all earlier completions.
  */
 static void test_set_up(void)
 {
@@ -182,7 +182,7 @@ static void test_set_up(void)
     close_cards();
 }
 
-/* More stores than the line holds: the oldest arrive early, and none is lost. */
+/* More stores than the delay FIFO holds: the oldest arrive early, and none is lost. */
 static void test_many(void)
 {
     uint32_t i;
@@ -200,7 +200,7 @@ static void test_many(void)
     close_cards();
 }
 
-/* Saved at any time, it goes on elsewhere at the same times. */
+/* Saved at any time, it continues on another card at the same times. */
 static void test_state(void)
 {
     uint64_t cut;

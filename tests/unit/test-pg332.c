@@ -56,7 +56,7 @@ static void test_transfer(gconstpointer arg)
     g_assert_cmphex(get_qp(b, PG332_LSTRQREQ), ==,
                     0x0a000000 | ((PSN + 10) & 0xffffff));
 
-    /* Causes stay until 1 is written; the banks by themselves. */
+    /* Causes stay until 1 is written; each bank by itself. */
     g_assert_cmphex(get(a, PG332_INTSTS), ==, PG332_INT_COMPLETION);
     g_assert_cmphex(get(b, PG332_INTSTS), ==, PG332_INT_RECEIVE);
     g_assert_cmphex(get(a, cq_bank), ==, 1u << QPN);
@@ -72,7 +72,7 @@ static void test_transfer(gconstpointer arg)
     teardown();
 }
 
-/* The request's own bytes, immediate data, and what takes a buffer. */
+/* Inline bytes, immediate data, and the opcodes that consume a receive buffer. */
 static void test_opcodes(gconstpointer arg)
 {
     unsigned version = GPOINTER_TO_UINT(arg);
@@ -89,7 +89,7 @@ static void test_opcodes(gconstpointer arg)
          .raddr = VA, .imm = 8);
     POST(a, .opcode = WRITE, .laddr = a->mem, .len = 16, .rkey = KEY,
          .raddr = VA + 256, .sdata = sdata);
-    /* PG332 has no SEND without a byte; here it is a message like others. */
+    /* PG332 has no SEND of 0 bytes; here it is a message like any other. */
     POST(a, .opcode = SEND, .laddr = 0, .len = 0);
     settle();
     check_done(a, 6);
@@ -106,7 +106,7 @@ static void test_opcodes(gconstpointer arg)
     teardown();
 }
 
-/* Indices run from 1 to the depth; what moves by nothing is no work. */
+/* Indices run from 1 to the depth; a write of the same index posts no work. */
 static void test_indices(void)
 {
     Card *a = &cards[0], *b = &cards[1];
@@ -116,12 +116,12 @@ static void test_indices(void)
     for (i = 0; i < DEPTH; i++) {
         card_wqe(a, (Wqe) { .opcode = SEND, .laddr = a->mem, .len = 32 });
     }
-    card_ring(a);                            /* the first time, all of it */
+    card_ring(a);                            /* the first time: all of them */
     g_assert_cmphex(get_qp(a, PG332_STATQP) & PG332_STATQP_SQ_FULL, !=, 0);
     settle();
     check_done(a, DEPTH);
     check_received(b, DEPTH);
-    card_ring(a);                            /* the same again */
+    card_ring(a);                            /* the same index again */
     settle();
     check_done(a, DEPTH);
     put_qp(b, PG332_RQCI, DEPTH);
@@ -163,7 +163,7 @@ static void test_gates(void)
     teardown();
 }
 
-/* The hardware posts its buffers again itself, as RQCI lets it. */
+/* The hardware reposts its buffers, as far as RQCI allows. */
 static void test_receive_full(void)
 {
     Card *a = &cards[0], *b = &cards[1];
@@ -184,7 +184,7 @@ static void test_receive_full(void)
     check_received(b, DEPTH);
     g_assert_cmphex(get(b, PG332_INTSTS), ==,
                     PG332_INT_RECEIVE | PG332_INT_RNR | PG332_INT_VALIDATION);
-    put_qp(b, PG332_RQCI, 7 * DEPTH + 3);           /* not more than there are */
+    put_qp(b, PG332_RQCI, 7 * DEPTH + 3);           /* no more than there are */
     g_assert_cmpuint(get_qp(b, PG332_STATQP) & PG332_STATQP_RQ_FULL, ==, 0);
     fake_advance(a->e, 1000000000);
     settle();
@@ -196,7 +196,7 @@ static void test_receive_full(void)
 
 /* ---- tests: keys and errors ------------------------------------------------------ */
 
-/* Each check of the memory region table refuses; both ends know why. */
+/* Each check of the memory region table refuses; both ends get the reason. */
 static void test_keys(void)
 {
     static const struct {
@@ -251,7 +251,7 @@ static void test_keys(void)
     }
 }
 
-/* A request that is none ends the queue pair; what is behind it is flushed. */
+/* An invalid opcode ends the queue pair; later requests are flushed. */
 static void test_illegal(void)
 {
     Card *a = &cards[0];
@@ -278,7 +278,7 @@ static void test_illegal(void)
     }
 }
 
-/* Behind a request that fails: looked at once, and not again when it is flushed. */
+/* After a request that fails: checked once, and not again when it is flushed. */
 static void test_illegal_behind(void)
 {
     Card *a = &cards[0];
@@ -299,7 +299,7 @@ static void test_illegal_behind(void)
     teardown();
 }
 
-/* Queues where there is no memory: an error, not more. */
+/* Queues without memory: an error, and no other effect. */
 static void test_no_memory(void)
 {
     Card *a = &cards[0], *b = &cards[1];
@@ -350,7 +350,7 @@ static void zero_pointers(Card *c)
     c->posted = 0;
 }
 
-/* The steps of PG332 on both ends, after the peer has gone silent. */
+/* The steps of PG332 on both ends, after the peer has stopped responding. */
 static void test_recovery(void)
 {
     Card *a = &cards[0], *b = &cards[1];
@@ -406,7 +406,7 @@ static void test_stop_under_recovery(void)
     teardown();
 }
 
-/* Disabled, registers keep all counters, and the queue pair goes on from them. */
+/* Disabled, the registers keep all counters, and the queue pair continues from them. */
 static void test_stop_and_go(void)
 {
     static const uint8_t kept[] = {
@@ -440,7 +440,7 @@ static void test_stop_and_go(void)
             }
         }
     }
-    /* Posted while nothing runs: done when it does. */
+    /* Posted while disabled: executed once enabled. */
     put(a, PG332_XRNICCONF, get(a, PG332_XRNICCONF) & ~1);
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
     settle();
@@ -451,7 +451,7 @@ static void test_stop_and_go(void)
     teardown();
 }
 
-/* Retries used up end a queue pair, unless the card is told otherwise. */
+/* Exhausted retries end a queue pair, unless the card is configured otherwise. */
 static void test_retries(void)
 {
     Card *a = &cards[0];
@@ -485,7 +485,7 @@ static void test_retries(void)
     teardown();
 }
 
-/* A time-out that is taken away while the link is busy does not come back at once. */
+/* A time-out that is turned off while the link is busy does not expire later. */
 static void test_timeout_gone(void)
 {
     Card *a = &cards[0];
@@ -519,7 +519,7 @@ typedef struct Peer {
     uint32_t key;
 } Peer;
 
-/* At 10.0.0.1, in the place of card 0. */
+/* It replaces card 0 at 10.0.0.1. */
 static void peer_open(Peer *p)
 {
     uint32_t pd;
@@ -604,9 +604,9 @@ static void test_verbs_peer(void)
     card_close(c);
 }
 
-/* ---- tests: state, and nonsense ---------------------------------------------- */
+/* ---- tests: state, and random input ------------------------------------------ */
 
-/* Saved in mid-flight, loaded into another engine, and on with the work. */
+/* Saved in mid-flight, loaded into another engine, and continued. */
 static void test_save(void)
 {
     Card *a = &cards[0], *b = &cards[1];
@@ -636,7 +636,7 @@ static void test_save(void)
     teardown();
 }
 
-/* 4.0 and 4.2 have as many registers, elsewhere. */
+/* 4.0 and 4.2 have as many registers, at other offsets. */
 static void test_load_other_version(void)
 {
     uint32_t from, to;
@@ -658,7 +658,7 @@ static void test_load_other_version(void)
     }
 }
 
-/* Numbers of 24 bits stay such, whatever a state says that registers hold. */
+/* Numbers of 24 bits stay in range, whatever register values a state holds. */
 static void test_load_wide_numbers(void)
 {
     static const uint32_t wide[] = {
@@ -689,7 +689,7 @@ static void test_load_wide_numbers(void)
     card_close(&c);
 }
 
-/* Software without sense: every register, any value, in any order. */
+/* Random software: every register, any value, in any order. */
 static void test_any_order(void)
 {
     static const uint32_t some[] = {

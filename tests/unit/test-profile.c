@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Profiles of the timing model: those of the tree, and files that are wrong in
- * every way there is.
+ * Profiles of the timing model: those of the tree, and files with every possible error.
  */
 #include "qemu/osdep.h"
 #include "timing/profile.h"
@@ -92,7 +91,7 @@ static void test_values(void)
     g_assert_cmpuint(ernic_profile_hash(&fast), !=, ernic_profile_hash(&p));
 }
 
-/* One line behind a good base; @member is where it goes. */
+/* One line after a good base; @member is the field that it sets. */
 static void test_units(void)
 {
     static const struct {
@@ -208,7 +207,7 @@ static void test_bad(void)
 
 /* ---- hostile texts --------------------------------------------------------- */
 
-/* @text, with what changed, is refused, and *@says at the beginning of why. */
+/* The changed @text is refused, and the reason begins with @says. */
 static void refused(const char *text, const char *says)
 {
     ErnicProfile p;
@@ -222,8 +221,8 @@ static void refused(const char *text, const char *says)
 }
 
 /*
- * @other in place of line @line of @lines, or (@more) behind it: refused with the
- * line's number, or (@all) none, its key and @why.
+ * @other in place of line @line of @lines, or (@more) after it: refused with the line's
+ * number, or (@all) none, its key and @why.
  */
 static void with_line(char **lines, uint32_t line, bool more, const char *other,
                       bool all, const char *why)
@@ -250,7 +249,7 @@ static void with_line(char **lines, uint32_t line, bool more, const char *other,
     g_free(key);
 }
 
-/* Each line of a profile, and what is wrong with it and where. */
+/* Each line of a profile, with each possible error and its position. */
 static void test_lines(void)
 {
     char *text = read_profile("generic-100g");
@@ -283,7 +282,7 @@ static void test_lines(void)
     g_free(text);
 }
 
-/* Bytes at random: no text does harm, and each that is refused is told why. */
+/* Random bytes: no text does harm, and each refusal gives a reason. */
 static void test_bytes(void)
 {
     static const char some[] = "0123456789.=#\n \t-%scnGMBx\xff";
@@ -314,8 +313,8 @@ static void test_bytes(void)
 }
 
 /*
- * The example of docs/timing.md: its values, and that it can be run: two packets
- * of 4096 bytes leave as far apart as its wire says.
+ * The example of docs/timing.md: its values, and a run of it: two packets of 4096 bytes
+ * leave as far apart as its wire rate demands.
  */
 static void test_own(void)
 {

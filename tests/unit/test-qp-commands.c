@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Queue pairs by command: what create and modify refuse, and that what is
- * refused has changed nothing.
+ * Queue pairs by command: what create and modify refuse, and that a refused command has
+ * changed nothing.
  */
 #include "qemu/osdep.h"
 #include "faces/verbs/qp_commands.h"
@@ -88,7 +88,7 @@ static const struct {
     { F(rq_buf.addr, UINT64_MAX - 63), ERNIC_ERR_PARAM },
     /* With an SRQ there is no receive queue to describe. */
     { F(srq, 1), ERNIC_ERR_RESERVED },
-    /* These are right. */
+    /* These are valid. */
     { F(type, ERNIC_QPT_UD), ERNIC_OK },
     { F(flags, ERNIC_QPF_SQ_SIG_ALL), ERNIC_OK },
     { F(sq_depth, 1), ERNIC_OK },
@@ -143,7 +143,7 @@ static void test_create(Fixture *f, gconstpointer data)
     g_assert_cmpuint(qp->rq.wq.stride, ==, 128);
     g_assert_cmpuint(f->e->cq[f->cq.cqn].refs, ==, cq_refs + 2);
     g_assert_cmpuint(f->e->pd[f->pd].refs, ==, pd_refs + 1);
-    /* Nothing that it uses goes before it. */
+    /* An object that the queue pair uses cannot be destroyed before it. */
     g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_CQ_DESTROY, f->cq.cqn), ==,
                     ERNIC_ERR_BUSY);
     g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn), ==,
@@ -179,7 +179,7 @@ static void test_create_srq(Fixture *f, gconstpointer data)
                     ERNIC_OK);
 }
 
-/* QP1: of the kernel, and one. */
+/* QP1: only for the kernel, and only one. */
 static void test_create_gsi(Fixture *f, gconstpointer data)
 {
     uint32_t uctx = fake_create_uctx(f->e), qpn, pd;
@@ -245,7 +245,7 @@ static void test_create_dma(Fixture *f, gconstpointer data)
 
 /* ---- modify: edges ------------------------------------------------------------ */
 
-/* Each pair of states: taken exactly if the table has it, else nothing moves. */
+/* Each pair of states: accepted exactly if the table has it, else no change. */
 static void test_edges(Fixture *f, gconstpointer data)
 {
     struct ernic_qp_attr attr;
@@ -263,7 +263,7 @@ static void test_edges(Fixture *f, gconstpointer data)
 
                 if (from == ERNIC_QPS_SQE &&
                     type != ERNIC_QPT_UD && type != ERNIC_QPT_GSI) {
-                    continue;   /* bring() knows the way for datagrams */
+                    continue;   /* bring() takes this path for datagrams */
                 }
                 bring(f, &qp, type, from);
                 before = state_of(f);
@@ -287,7 +287,7 @@ static void test_edges(Fixture *f, gconstpointer data)
     g_assert_cmpuint(taken, ==, 6 * 19 + 2 * 22);
 }
 
-/* A required attribute that is missing, and one too many: all or nothing. */
+/* A required attribute missing, and one too many: all or none apply. */
 static void test_masks(Fixture *f, gconstpointer data)
 {
     struct ernic_qp_attr attr;
@@ -368,7 +368,7 @@ static const struct {
     { RTR, F(av.flow_label, 0x100000), ERNIC_ERR_PARAM },
     { RTR, F(av.reserved[0], 1), ERNIC_ERR_RESERVED },
     { RTR, F(av.reserved[2], 1), ERNIC_ERR_RESERVED },
-    { RTR, F(av.dgid[0], 1), ERNIC_ERR_PARAM },         /* not IPv4 like us */
+    { RTR, F(av.dgid[0], 1), ERNIC_ERR_PARAM },         /* not IPv4 like ours */
     { RTR, F(av.dgid[12], 224), ERNIC_ERR_PARAM },      /* a group */
     { RTS, F(timeout, 31), ERNIC_OK },
     { RTS, F(timeout, 32), ERNIC_ERR_PARAM },
@@ -414,7 +414,7 @@ static void test_values(Fixture *f, gconstpointer data)
         if (value_rows[i].status) {
             assert_unchanged(f, before);
         } else {
-            /* What was set can be asked for. */
+            /* Attributes that were set can be queried. */
             g_byte_array_free(before, true);
             g_assert_cmpint(ernic_qp_query(f->e, 0, qpn, &got), ==, ERNIC_OK);
             g_assert_cmpmem((uint8_t *)&got + value_rows[i].offset, size,
@@ -425,7 +425,7 @@ static void test_values(Fixture *f, gconstpointer data)
     }
 }
 
-/* The path MTU ends at that of the port. */
+/* The path MTU is limited by that of the port. */
 static void test_port_mtu(Fixture *f, gconstpointer data)
 {
     struct ernic_qp_attr attr;
@@ -442,7 +442,7 @@ static void test_port_mtu(Fixture *f, gconstpointer data)
     g_assert_cmpint(fake_modify_qp(f->e, qp.qpn,
                                    fake_qp_mask(qp.type, ERNIC_QPS_RTR),
                                    ERNIC_QPS_RTR, &attr), ==, ERNIC_OK);
-    /* Datagrams are told none: theirs is the port's. */
+    /* Datagrams ignore the attribute: their path MTU is the port's. */
     bring(f, &qp, ERNIC_QPT_UD, ERNIC_QPS_RTS);
     g_assert_cmpuint(ernic_qp_mtu(&f->e->qp[qp.qpn]), ==, 1024);
 }

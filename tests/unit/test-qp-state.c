@@ -1,15 +1,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Each state's rules as software meets them: what it begins with, what may be
- * posted, how it drains, flushes and empties.
+ * Each state's rules as software sees them: initial values, permitted doorbells,
+ * draining, flushing and resetting.
  */
 #include "qemu/osdep.h"
 #include "qp_fixture.h"
 #include "base/timer.h"
 #include "faces/verbs/qp_commands.h"
 
-/* ---- what a state begins with -------------------------------------------------- */
+/* ---- initial values of a state --------------------------------------------- */
 
 static void test_enter(Fixture *f, gconstpointer data)
 {
@@ -37,9 +37,8 @@ static void test_enter(Fixture *f, gconstpointer data)
 /* ---- posting, by state ---------------------------------------------------------- */
 
 /*
- * Whether a doorbell is obeyed in a state is what the capability table says:
- * in Reset it is an immediate error, in Init receives wait for RTR, in RTR
- * sends are still refused.
+ * The capability table says whether a state accepts a doorbell: in Reset it is an
+ * immediate error, in Init receives wait for RTR, in RTR sends are still refused.
  */
 static void test_posting(Fixture *f, gconstpointer data)
 {
@@ -95,7 +94,7 @@ static void test_sqd(Fixture *f, gconstpointer data)
                                    ERNIC_QPA_SQD_NOTIFY, ERNIC_QPS_SQD, &attr),
                     ==, ERNIC_OK);
     fake_run(f->e);
-    /* The WRITE is under way: not drained, and nothing may change. */
+    /* The WRITE is outstanding: not drained, and attributes are locked. */
     g_assert_cmpint(ernic_qp_query(f->e, 0, qp.qpn, &got), ==, ERNIC_OK);
     g_assert_cmpuint(got.sq_draining, ==, 1);
     attr.timeout = 20;
@@ -103,12 +102,15 @@ static void test_sqd(Fixture *f, gconstpointer data)
                                    ERNIC_QPA_TIMEOUT, ERNIC_QPS_SQD, &attr),
                     ==, ERNIC_ERR_STATE);
     g_assert_false(fake_poll_eq(f->e, &f->eq, &eqe));
-    /* It is never answered, fails, and takes the queue pair to Error. */
+    /* It gets no response, fails, and takes the queue pair to Error. */
     fake_advance(f->e, 2000000000);
     g_assert_cmpint(state(f, &qp), ==, ERNIC_QPS_ERR);
     fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qp.qpn);
 
-    /* Nothing under way: drained at once, told, and open to changes. */
+    /*
+     * No request outstanding: drained at once, with an event, and attributes can
+     * change.
+     */
     bring(f, &qp, ERNIC_QPT_RC, ERNIC_QPS_RTS);
     while (fake_poll_eq(f->e, &f->eq, &eqe)) {
     }
@@ -127,7 +129,7 @@ static void test_sqd(Fixture *f, gconstpointer data)
     g_assert_cmpuint(got.timeout, ==, 20);
     g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, ERNIC_QPA_STATE,
                                    ERNIC_QPS_RTS, NULL), ==, ERNIC_OK);
-    /* The next time it is not told, unless it is asked for again. */
+    /* The next time there is no event, unless it is requested again. */
     g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, ERNIC_QPA_STATE,
                                    ERNIC_QPS_SQD, NULL), ==, ERNIC_OK);
     fake_run(f->e);
@@ -135,7 +137,7 @@ static void test_sqd(Fixture *f, gconstpointer data)
     g_assert_false(fake_poll_eq(f->e, &f->eq, &eqe));
 }
 
-/* The ring of inbound READs changes its size and keeps the newest. */
+/* The ring of inbound READs is resized and keeps the newest entries. */
 static void test_rd_resize(Fixture *f, gconstpointer data)
 {
     static const uint8_t sizes[] = { 16, 5, 7, 2, 1, 16, 0, 3 };
@@ -150,7 +152,7 @@ static void test_rd_resize(Fixture *f, gconstpointer data)
     for (i = 0; i < ARRAY_SIZE(sizes); i++) {
         uint32_t old = qp->attr.max_dest_rd_atomic, kept = 0;
 
-        /* Fill the ring as the responder does: one more than there is room. */
+        /* Fill the ring as the responder does: one more entry than it holds. */
         for (k = 0; old && k < old + 1; k++) {
             qp->rd[qp->rq.rd_head] = (ErnicRdRes) {
                 .used = true, .npsn = 1, .end = 1, .next = 1, .atomic = true,
@@ -171,7 +173,7 @@ static void test_rd_resize(Fixture *f, gconstpointer data)
             }
         }
         g_assert_cmpuint(kept, ==, MIN(old, sizes[i]));
-        /* The next to be overwritten is the oldest, or free. */
+        /* The next entry to be overwritten is the oldest, or free. */
         if (sizes[i] && kept == sizes[i]) {
             g_assert_cmpuint(qp->rd[qp->rq.rd_head].psn, ==, newest - kept);
         } else if (sizes[i]) {
@@ -180,7 +182,7 @@ static void test_rd_resize(Fixture *f, gconstpointer data)
     }
 }
 
-/* An entry whose response is still to be sent stays, however old it is. */
+/* An entry whose response has not been sent stays, however old it is. */
 static void test_rd_resize_pending(Fixture *f, gconstpointer data)
 {
     struct ernic_qp_attr attr;
@@ -224,7 +226,7 @@ static void test_rd_resize_pending(Fixture *f, gconstpointer data)
 
 /* ---- Reset and Error ------------------------------------------------------------- */
 
-/* Going to Reset empties everything, and nothing of before happens after. */
+/* Going to Reset empties everything, and no old work happens afterwards. */
 static void test_reset(Fixture *f, gconstpointer data)
 {
     struct ernic_wqe bind = { .opcode = ERNIC_WR_BIND_MW };
@@ -273,7 +275,7 @@ static void test_reset(Fixture *f, gconstpointer data)
     g_assert_cmpuint(cqe.status, ==, ERNIC_WC_LOC_PROT_ERR);
 }
 
-/* Error by software: both queues are flushed, no event says so. */
+/* Error by software: both queues are flushed, without an event. */
 static void test_error(Fixture *f, gconstpointer data)
 {
     uint32_t sends = 0, recvs = 0;
@@ -289,7 +291,7 @@ static void test_error(Fixture *f, gconstpointer data)
     }
     g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, ERNIC_QPA_STATE,
                                    ERNIC_QPS_ERR, NULL), ==, ERNIC_OK);
-    /* What is posted in Error is flushed as well. */
+    /* Requests posted in Error are flushed as well. */
     fake_rdma(f->e, &qp, ERNIC_WR_WRITE, 0, f->buf, 100, f->key, 0, 0);
     fake_recv(f->e, &qp, f->buf, 100, f->key);
     fake_run(f->e);

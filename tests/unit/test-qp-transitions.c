@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Walks the transition and the capability table; with --print writes them as
- * docs/qp-states.md, which has to be what the tables say.
+ * docs/qp-states.md, which must match the tables.
  */
 #include "qemu/osdep.h"
 #include "transport/qp.h"
@@ -150,7 +150,7 @@ static void test_doc(void)
 
 /* ---- transitions ------------------------------------------------------------ */
 
-/* Every edge, with every attribute taken away or added singly. */
+/* Every edge, with every attribute removed or added singly. */
 static void test_masks(void)
 {
     uint32_t required, optional, edges = 0, bit;
@@ -188,7 +188,7 @@ static void test_masks(void)
     g_assert_cmpint(edges, ==, 4 * 19 + 4 * 22);
 }
 
-/* Which states each state may be left for, as the state diagram draws it. */
+/* The states that may follow each state, as the state diagram shows them. */
 static void test_diagram(void)
 {
     static const char *const next[ERNIC_QPS_COUNT] = {
@@ -230,7 +230,7 @@ static void test_diagram(void)
     }
 }
 
-/* Numbers outside the enums are no edge; these come from the guest. */
+/* Numbers outside the enums are no edge; they come from the guest. */
 static void test_bounds(void)
 {
     uint32_t r, o;
@@ -252,8 +252,8 @@ static void test_bounds(void)
 }
 
 /*
- * What the specification's tables of Modify QP parameters call required and
- * optional, by attribute; a service that is not named may not use it there.
+ * Required and optional attributes from the specification's tables of Modify QP
+ * parameters; a service that is not named may not use the attribute there.
  */
 static const struct {
     uint8_t from, to;
@@ -291,7 +291,7 @@ static const struct {
     { E(SQD, RTS), ERNIC_QPA_RATE_LIMIT, "", "RAW" },
     { E(SQD, SQD), ERNIC_QPA_RATE_LIMIT, "", "" },
     { E(SQE, RTS), ERNIC_QPA_RATE_LIMIT, "", "" },
-    /* SQD: what may change while the send queue stands still */
+    /* SQD: attributes that may change while the send queue is drained */
     { E(RTS, SQD), ERNIC_QPA_SQD_NOTIFY,
       "", "RC UC UD GSI XRC-INI XRC-TGT RAW" },
     { E(SQD, SQD), ERNIC_QPA_AV, "", "RC UC XRC-INI XRC-TGT" },
@@ -367,7 +367,7 @@ static void test_capabilities(void)
         g_assert_cmphex(ernic_qp_state_may(state) & ~known, ==, 0);
         g_strfreev(names);
     }
-    /* All of what is asked, not any. */
+    /* All requested capabilities, not any of them. */
     qp.state = ERNIC_QPS_SQD;
     g_assert_false(ernic_qp_may(&qp, ERNIC_MAY_PROC_SEND |
                                 ERNIC_MAY_NEXT_SEND));

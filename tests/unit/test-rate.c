@@ -61,7 +61,7 @@ static void send(Fixture *f, FakeQp *qp, uint32_t count)
     raw_whole(f->e);
 }
 
-/* Frames that have left since this was asked last, and are complete. */
+/* Frames sent since the last call; they are complete. */
 static uint32_t sent(Fixture *f)
 {
     uint32_t n = 0, done = 0;
@@ -81,7 +81,7 @@ static uint32_t sent(Fixture *f)
     return n;
 }
 
-/* @count frames leave, the first in @wait ns, the others FRAME apart. */
+/* @count frames are sent, the first in @wait ns, the others FRAME apart. */
 static void paced(Fixture *f, uint64_t wait, uint32_t count)
 {
     for (; count; count--, wait = FRAME) {
@@ -93,7 +93,7 @@ static void paced(Fixture *f, uint64_t wait, uint32_t count)
     }
 }
 
-/* The first at once; the slack lets the second leave that much early. */
+/* The first at once; due to the slack, the second may leave that much early. */
 static void test_pace(Fixture *f, gconstpointer data)
 {
     g_assert_cmpint(limit(f, KBPS, 0), ==, ERNIC_OK);
@@ -102,13 +102,13 @@ static void test_pace(Fixture *f, gconstpointer data)
     paced(f, FRAME - ERNIC_RATE_SLACK_NS, COUNT - 1);
     fake_advance(f->e, 100 * FRAME);
     g_assert_cmpuint(sent(f), ==, 0);
-    /* After a pause it is the same again: what was not used is gone. */
+    /* After a pause the same: unused time is not saved up. */
     send(f, &f->qp, 3);
     g_assert_cmpuint(sent(f), ==, 1);
     paced(f, FRAME - ERNIC_RATE_SLACK_NS, 2);
 }
 
-/* A burst at once, and the frame behind it; then the rate. */
+/* A burst at once, and one frame after it; then the rate. */
 static void test_burst(Fixture *f, gconstpointer data)
 {
     int round;
@@ -120,7 +120,7 @@ static void test_burst(Fixture *f, gconstpointer data)
         paced(f, FRAME, COUNT - 9);
         fake_advance(f->e, 9 * FRAME);
     }
-    /* Half of the pause, half of the burst. */
+    /* Half of the pause restores half of the burst. */
     send(f, &f->qp, COUNT);
     g_assert_cmpuint(sent(f), ==, 9);
     fake_advance(f->e, (COUNT - 9 + 5) * FRAME);
@@ -131,7 +131,7 @@ static void test_burst(Fixture *f, gconstpointer data)
     g_assert_cmpuint(sent(f), ==, COUNT - 5);
 }
 
-/* Wake-ups that come late cost nothing as long as the slack covers them. */
+/* Late wake-ups cost no rate as long as the slack covers them. */
 static void test_late(Fixture *f, gconstpointer data)
 {
     uint32_t n = 0, i;
@@ -146,7 +146,7 @@ static void test_late(Fixture *f, gconstpointer data)
     g_assert_cmpuint(n + sent(f), ==, COUNT);
 }
 
-/* What waits goes by the new rate at once, and another queue pair never waits. */
+/* Waiting frames use the new rate at once, and another queue pair never waits. */
 static void test_change(Fixture *f, gconstpointer data)
 {
     g_assert_cmpint(limit(f, 1, 0), ==, ERNIC_OK);      /* 8 s a frame */
@@ -167,7 +167,7 @@ static void test_change(Fixture *f, gconstpointer data)
     g_assert_cmpuint(sent(f), ==, COUNT);
 }
 
-/* A reset takes the limit away, with what waits. */
+/* A reset removes the limit and the waiting frames. */
 static void test_reset(Fixture *f, gconstpointer data)
 {
     g_assert_cmpint(limit(f, 1, 0), ==, ERNIC_OK);
@@ -181,7 +181,7 @@ static void test_reset(Fixture *f, gconstpointer data)
     g_assert_cmpuint(sent(f), ==, COUNT);
 }
 
-/* In Error what waits is flushed at once. */
+/* In Error waiting frames are flushed at once. */
 static void test_error(Fixture *f, gconstpointer data)
 {
     struct ernic_cqe cqe;
@@ -200,7 +200,7 @@ static void test_error(Fixture *f, gconstpointer data)
     g_assert_cmpuint(n, ==, 5);
 }
 
-/* The pace outlives a migration. */
+/* The pace survives a migration. */
 static void test_saved(Fixture *f, gconstpointer data)
 {
     GByteArray *state = g_byte_array_new();
@@ -216,7 +216,7 @@ static void test_saved(Fixture *f, gconstpointer data)
     paced(f, FRAME - 1000, COUNT - 4);
 }
 
-/* What was set is told; the greatest numbers there are do no harm. */
+/* A query reports the limit; the greatest values do no harm. */
 static void test_values(Fixture *f, gconstpointer data)
 {
     struct ernic_qp_attr attr;

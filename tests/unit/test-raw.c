@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Raw packet queue pairs: frames to the link and to the device itself, frames
- * that come, and what may go wrong with either.
+ * Raw packet queue pairs: frames to the link and to the device itself, received frames,
+ * and errors of either.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -69,7 +69,7 @@ static void send(Fixture *f, uint32_t len)
     raw_send(f->e, &f->out, f->buf, len, f->key);
 }
 
-/* All frames are @qp's; returns the handle of the rule. */
+/* A rule that delivers all frames to @qp; returns its handle. */
 static uint32_t rule_for(Fixture *f, const FakeQp *qp)
 {
     struct ernic_flow_rule rule = { .qpn = cpu_to_le32(qp->qpn) };
@@ -79,7 +79,7 @@ static uint32_t rule_for(Fixture *f, const FakeQp *qp)
     return handle;
 }
 
-/* Let everything take its time. */
+/* Run until no more events are due. */
 static void settle(Fixture *f)
 {
     fake_run(f->e);
@@ -135,7 +135,7 @@ static void no_wc(Fixture *f)
     g_assert_false(fake_poll_cq(f->e, &f->rcq, &cqe));
 }
 
-/* And its doorbell has got there. */
+/* And its doorbell has arrived. */
 static void recv(Fixture *f, uint32_t len)
 {
     fake_recv(f->e, &f->in, f->buf + SINK, len, f->key);
@@ -179,7 +179,7 @@ static void test_send(Fixture *f, gconstpointer data)
     no_wc(f);
 }
 
-/* Too short, or too long, to be one: the next is sent after a recovery. */
+/* Too short, or too long, for a frame: the next one is sent after a recovery. */
 static void test_lengths(Fixture *f, gconstpointer data)
 {
     static const uint32_t lens[] = { 0, 1, 13, ERNIC_ETH_FRAME_MAX + 1, SINK };
@@ -200,7 +200,7 @@ static void test_lengths(Fixture *f, gconstpointer data)
     send_wc(f, ERNIC_WC_SUCCESS);
 }
 
-/* Nothing but SEND, and with a key that opens the frame. */
+/* Only SEND, and with a key that covers the frame. */
 static void test_faults(Fixture *f, gconstpointer data)
 {
     uint8_t op;
@@ -221,7 +221,7 @@ static void test_faults(Fixture *f, gconstpointer data)
     g_assert_cmpuint(f->env.trains->len, ==, 0);
 }
 
-/* A busy link holds frames back, in order; none is complete before it left. */
+/* A busy link holds frames back, in order; none completes before it is sent. */
 static void test_busy(Fixture *f, gconstpointer data)
 {
     f->env.tx_busy = true;
@@ -270,7 +270,7 @@ static void test_among_packets(Fixture *f, gconstpointer data)
     g_assert_cmpuint(f->e->stats.tx_packets, ==, 3);
 }
 
-/* What is held, and what goes to the device itself, outlives a migration. */
+/* A held frame, and one for the device itself, survive a migration. */
 static void test_saved(Fixture *f, gconstpointer data)
 {
     GByteArray *state = g_byte_array_new();
@@ -299,7 +299,7 @@ static void test_saved(Fixture *f, gconstpointer data)
 
 /* ---- to the device itself ------------------------------------------------ */
 
-/* What a rule wants comes here, and leaves all the same, whomever it is to. */
+/* A frame that matches a rule is looped back and also sent, for any destination. */
 static void test_self(Fixture *f, gconstpointer data)
 {
     uint32_t to;
@@ -333,7 +333,7 @@ static void test_self_down(Fixture *f, gconstpointer data)
     g_assert_cmpuint(f->e->stats.tx_drops, ==, 1);
 }
 
-/* Its rule goes while a frame is on its way round. */
+/* Its rule is removed while a frame is in the loopback store. */
 static void test_self_rule(Fixture *f, gconstpointer data)
 {
     uint32_t handle = rule_for(f, &f->in);
@@ -394,7 +394,9 @@ static void test_recv(Fixture *f, gconstpointer data)
     g_assert_cmpuint(f->e->stats.rx_packets, ==, 0);
 }
 
-/* Without a request, or with one too short: lost, counted, and on we go. */
+/*
+ * Without a request, or with one too short: dropped, counted, and the next is received.
+ */
 static void test_lost(Fixture *f, gconstpointer data)
 {
     rule_for(f, &f->in);
@@ -438,7 +440,7 @@ static void test_state(Fixture *f, gconstpointer data)
     arrived(f, LEN);
 }
 
-/* Memory that a receive request does not open ends the queue pair. */
+/* A bad key in a receive request ends the queue pair. */
 static void test_protection(Fixture *f, gconstpointer data)
 {
     rule_for(f, &f->in);
@@ -466,7 +468,7 @@ static void test_srq(Fixture *f, gconstpointer data)
     fake_post_srq(f->e, &f->srq, 2, &sge, 1);
     g_assert_cmpint(fake_ring_srq(f->e, &f->srq), ==, ERNIC_OK);
     settle(f);
-    /* Its request is gone for others, so that it has to be told. */
+    /* Its SRQ request is consumed, so software must get it back. */
     comes(f, LEN + 1);
     g_assert_true(fake_poll_cq(f->e, &f->rcq, &cqe));
     g_assert_cmpuint(cqe.status, ==, ERNIC_WC_LOC_LEN_ERR);
@@ -477,7 +479,7 @@ static void test_srq(Fixture *f, gconstpointer data)
     g_assert_cmpuint(cqe.wr_id, ==, 2);
 }
 
-/* Each access to guest memory fails once: never more than that one frame. */
+/* Each access to guest memory fails once: at most that one frame is lost. */
 static void test_dma(Fixture *f, gconstpointer data)
 {
     struct ernic_cqe cqe;
@@ -508,7 +510,7 @@ static void test_dma(Fixture *f, gconstpointer data)
     g_assert_not_reached();
 }
 
-/* No packet of RoCEv2 gets to such a queue pair, whatever it says. */
+/* No packet of RoCEv2 reaches such a queue pair, whatever its opcode. */
 static void test_packets(Fixture *f, gconstpointer data)
 {
     FakeQp ud;
@@ -581,7 +583,7 @@ int main(int argc, char **argv)
     uint32_t i;
 
     g_test_init(&argc, &argv, NULL);
-    /* The timing model knows no frames: they take no time, and get there. */
+    /* The timing model has no model of frames: they take no time, and still arrive. */
     for (i = 0; i < ARRAY_SIZE(tests); i++) {
         char *path = g_strdup_printf("/raw/%s", tests[i].name);
         char *timed = g_strdup_printf("/raw/timed/%s", tests[i].name);

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Holds the register table of the ERNIC face against the list of facts, and
- * walks every word of every version's window; with --print writes the table as
- * docs/registers.md, which has to be what the table says.
+ * Compares the register table of the ERNIC face with the list of facts, and walks every
+ * word of every version's window; with --print writes the table as docs/registers.md,
+ * which must match the table.
  */
 #include "qemu/osdep.h"
 #include "faces/pg332/register_file.h"
@@ -124,7 +124,7 @@ static void test_doc(void)
 enum { F_OFFSET, F_NAME, F_SCOPE, F_ACCESS, F_RESET, F_VERSIONS, F_STRIDE,
        F_FIELDS, F_COUNT };
 
-/* The versions that a row of the list is about. */
+/* The versions that a row of the list covers. */
 static uint32_t fact_versions(const char *text)
 {
     static const struct {
@@ -180,8 +180,8 @@ static Access def_access(const ErnicRegDef *def)
 }
 
 /*
- * Where the facts do not tell the value after reset, or tell what was seen later
- * than that: our choice, with the version that it is for.
+ * Reset values that the facts leave open, or for which they only give a value seen
+ * later: our choice, with its version.
  */
 static struct {
     const char *name, *fact;
@@ -253,7 +253,7 @@ static uint32_t extra_bits(const char *name)
     } extra[] = {
         { "XRNIC_PAUSE_CONF", 1u << 13 },   /* the drivers' bit */
         { "CON_IO_CONF", 0x7fffffff },      /* two layouts */
-        /* A whole address; the text tells where one of its bytes is. */
+        /* A whole address; the text only locates one of its bytes. */
         { "MACXADDLSB", 0xffffffff }, { "MACXADDMSB", 0x0000ffff },
         { "IPv4XADD", 0xffffffff },
     };
@@ -275,7 +275,7 @@ static void check_fact(char **f, unsigned version, ErnicRegFile *rf,
     char name[ERNIC_REG_NAME_MAX];
     ErnicRegRef ref;
 
-    /* 4.0 has the slots one further on than the list's first column. */
+    /* In 4.0 the slots are one further on than the list's first column. */
     if (qp && version == PG332_V4_0) {
         offset += PG332_SLOT;
     }
@@ -346,7 +346,7 @@ static void test_facts(void)
     for (i = 0; i < ARRAY_SIZE(choices); i++) {
         g_assert_cmpint(choices[i].used, >, 0);
     }
-    /* Once each: the first element of every block stands for the others. */
+    /* Once each: the first element of every block represents the others. */
     for (v = 0; v < PG332_VERSIONS; v++) {
         for (offset = 0; offset < ernic_reg_window(v); offset += 4) {
             bool is = ernic_regfile_find(rf[v], offset, &ref) && !ref.element;
@@ -409,7 +409,7 @@ static void set_override(ErnicRegFile *rf, bool on)
     *ernic_regfile_at(rf, ERNIC_REG_GLOBAL, 0, PG332_XRNICADCONF) = on;
 }
 
-/* Write all ones, then all zeros, and tell what of them the register keeps. */
+/* Write all ones, then all zeros, and check which bits the register keeps. */
 static void walk_register(ErnicRegFile *rf, uint32_t offset,
                           const ErnicRegRef *reg, bool override)
 {
@@ -440,7 +440,7 @@ static bool is_override(const ErnicRegRef *ref)
            ref->def->offset == PG332_XRNICADCONF;
 }
 
-/* Every word of the window, with as many queue pairs as there can be. */
+/* Every word of the window, with the maximum number of queue pairs. */
 static void test_walk(gconstpointer arg)
 {
     unsigned version = GPOINTER_TO_UINT(arg);
@@ -486,7 +486,7 @@ static void test_walk(gconstpointer arg)
     ernic_regfile_free(rf);
 }
 
-/* Slots that were not built do not exist; those beside are as before. */
+/* Slots that were not built do not exist; their neighbours are unchanged. */
 static void test_slots(void)
 {
     ErnicRegFile *rf = ernic_regfile_new(PG332_V4_0, 8);
@@ -505,7 +505,7 @@ static void test_slots(void)
     ernic_regfile_free(rf);
 }
 
-/* A reset takes every value back, also what software cannot write. */
+/* A reset restores every value, also those that software cannot write. */
 static void test_reset(void)
 {
     ErnicRegFile *rf = ernic_regfile_new(PG332_V3_1, 2);

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The requester's own affairs: requests that send no packet, requests that
- * must not be executed, and the order in which both complete.
+ * The requester's local work: requests that send no packet, requests that must not be
+ * executed, and the order in which both complete.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -44,7 +44,7 @@ static struct ernic_wqe local_inv(Dialog *d, uint32_t key)
     return wqe;
 }
 
-/* It takes effect in the order of the queue, and completes in that order. */
+/* It takes effect and completes in the order of the queue. */
 static void test_reg_mr(void)
 {
     struct ernic_wqe wqe, write;
@@ -80,7 +80,10 @@ static void test_reg_mr(void)
     dlg_close(&d);
 }
 
-/* What was sent may have to be sent again, so its key has to stay until then. */
+/*
+ * A sent packet may have to be sent again, so its key stays valid until it is
+ * acknowledged.
+ */
 static void test_local_inv(void)
 {
     struct ernic_wqe wqe;
@@ -99,7 +102,7 @@ static void test_local_inv(void)
     dlg_post(&d, ERNIC_WR_SEND, 0, 11);
     dlg_sent_message(&d, ERNIC_WR_SEND, 0, PSN, 0, 10);
     QUIET(&d);
-    /* The key still opens. */
+    /* The key still works. */
     PEER(&d, WRITE_ONLY, .psn = DLG_RQ_PSN, .va = 0x7000, .rkey = key,
          .dma_len = 8, .payload = d.peer, .payload_len = 8, .ackreq = true);
     SENT_ACK(&d, DLG_RQ_PSN, 1);
@@ -116,7 +119,7 @@ static void test_local_inv(void)
     dlg_close(&d);
 }
 
-/* A late ACK makes a rewind needless; what waits behind is not passed over. */
+/* A late ACK cancels a rewind; the waiting requests after it are not skipped. */
 static void test_local_inv_late_ack(void)
 {
     struct ernic_wqe wqe;
@@ -131,7 +134,7 @@ static void test_local_inv_late_ack(void)
     dlg_post_wqe(&d, &wqe, 0, 0);
     dlg_post(&d, ERNIC_WR_SEND, 0, 11);
     dlg_sent_message(&d, ERNIC_WR_SEND, 0, PSN, 0, 10);
-    /* The link takes nothing while the NAK and the late ACK come in. */
+    /* The link accepts no packet while the NAK and the late ACK arrive. */
     d.env.tx_busy = true;
     PEER_NAK(&d, ERNIC_NAK_PSN_SEQ, PSN, 0);
     PEER_ACK(&d, PSN, 1);
@@ -139,7 +142,7 @@ static void test_local_inv_late_ack(void)
     ernic_tx_ready(d.e, d.env.now);
     SEND_WC(&d, 1, SUCCESS);
     SEND_WC(&d, 2, SUCCESS);
-    /* What the link held back leaves as well. */
+    /* Packets that the link held back are sent as well. */
     dlg_sent_message(&d, ERNIC_WR_SEND, 0, PSN, 0, 10);
     dlg_sent_message(&d, ERNIC_WR_SEND, 0, PSN + 1, 0, 11);
     PEER_ACK(&d, PSN + 1, 2);
@@ -147,7 +150,7 @@ static void test_local_inv_late_ack(void)
     dlg_close(&d);
 }
 
-/* The same with an RNR wait, in which nothing can be sent. */
+/* The same with an RNR wait, in which no packet can be sent. */
 static void test_local_inv_rnr(void)
 {
     struct ernic_wqe wqe;
@@ -191,7 +194,7 @@ static void test_bind_mw(void)
     dlg_post(&d, ERNIC_WR_SEND, 0, 10);
     dlg_post_wqe(&d, &wqe, 0, 0);
     dlg_sent_message(&d, ERNIC_WR_SEND, 0, PSN, 0, 10);
-    /* Bound in its turn, whether or not what is before is acknowledged. */
+    /* Bound in its turn, whether or not earlier requests are acknowledged. */
     PEER(&d, WRITE_ONLY, .psn = DLG_RQ_PSN, .va = d.mem + DLG_SINK,
          .rkey = key + 1, .dma_len = 64, .payload = d.peer,
          .payload_len = 64, .ackreq = true);
@@ -259,8 +262,8 @@ static const Bad bads[] = {
 };
 
 /*
- * The bad one completes when all before it have, with its own status; what is
- * behind it and what is in the receive queue is flushed, and nothing is sent.
+ * The bad request completes after all earlier ones, with its own status; later ones and
+ * the receive queue are flushed, and no packet is sent.
  */
 static void test_bad(gconstpointer opaque)
 {
@@ -281,7 +284,7 @@ static void test_bad(gconstpointer opaque)
     wqe = dlg_wqe(&d, bad->opcode, 0);
     wqe.count = cpu_to_le16(1);
     bad->spoil(&d, &wqe, sge);
-    /* More than the ring's slot can hold is only claimed. */
+    /* A count beyond the slot is only written into the header. */
     if (le16_to_cpu(wqe.count) > 16) {
         wqe.count = cpu_to_le16(16);
         fake_post_send(d.e, &d.qp, &wqe, sge);
@@ -305,7 +308,7 @@ static void test_bad(gconstpointer opaque)
     dlg_close(&d);
 }
 
-/* A key that stops in the middle: what was sent before it is not called back. */
+/* A key that ends in the middle: packets that were sent before are not recalled. */
 static void test_bad_middle(void)
 {
     struct ernic_sge sge[2];
@@ -325,7 +328,7 @@ static void test_bad_middle(void)
     dlg_close(&d);
 }
 
-/* Guest memory that does not answer, in the ring and behind a key. */
+/* Guest memory errors, in the ring and at the data. */
 static void test_bad_dma(void)
 {
     Dialog d;
@@ -345,7 +348,7 @@ static void test_bad_dma(void)
     dlg_close(&d);
 }
 
-/* A request that another service has. */
+/* A request that only another service supports. */
 static void test_bad_service(void)
 {
     struct ernic_wqe wqe;

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The requester of a connection: which packets a posted request becomes, in
- * which order, and what holds them back (IBTA vol. 1, 9.7.2 and 9.7.3).
+ * The requester of a connection: the packets of a posted request, their order, and the
+ * limits that hold them back (IBTA vol. 1, 9.7.2 and 9.7.3).
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -139,7 +139,7 @@ static void test_inline_resent(void)
     dlg_close(&d);
 }
 
-/* The solicited event stands in the last packet alone. */
+/* Only the last packet has the solicited event bit. */
 static void test_solicited(void)
 {
     const uint8_t flags = ERNIC_WR_SOLICITED | ERNIC_WR_SIGNALED;
@@ -156,7 +156,7 @@ static void test_solicited(void)
     dlg_close(&d);
 }
 
-/* 9.2: SE belongs to SEND and WRITE with immediate, not to WRITE or READ. */
+/* 9.2: SE is valid for SEND and WRITE with immediate, not for WRITE or READ. */
 static void test_solicited_elsewhere(void)
 {
     const uint8_t flags = ERNIC_WR_SOLICITED | ERNIC_WR_SIGNALED;
@@ -190,7 +190,7 @@ static void test_unsignalled(void)
     while (dlg_pending(&d)) {
         dlg_take(&d);
     }
-    /* One that fails is told nevertheless. */
+    /* A failed request completes all the same. */
     dlg_post_flags(&d, ERNIC_WR_SEND, 0, DLG_MEM, 10);
     SEND_WC(&d, 4, LOC_PROT_ERR);
     STATE_IS(&d, ERR);
@@ -233,7 +233,7 @@ static void test_read(void)
     }
 }
 
-/* A long READ is asked for in pieces of 128 KiB, each with its own PSNs. */
+/* A long READ is requested in pieces of 128 KiB, each with its own PSNs. */
 static void test_read_pieces(void)
 {
     const uint32_t chunk = 128 * 1024, len = 2 * chunk + 5000;
@@ -315,9 +315,9 @@ static void test_atomics(void)
     dlg_close(&d);
 }
 
-/* ---- what holds a request back --------------------------------------- */
+/* ---- limits that hold a request back --------------------------------- */
 
-/* 11.2.5.2: not more READs and atomics under way than the peer takes. */
+/* 11.2.5.2: at most as many outstanding READs and atomics as the peer accepts. */
 static void test_credits(void)
 {
     Dialog d;
@@ -346,7 +346,7 @@ static void test_credits(void)
     dlg_close(&d);
 }
 
-/* Without credit for any, the request can never be sent. */
+/* Without any credit, the request can never be sent. */
 static void test_no_credits(void)
 {
     Dialog d;
@@ -383,7 +383,7 @@ static void test_fence(void)
     QUIET(&d);
     PEER(&d, ATOMIC_ACK, .psn = PSN + 2, .syndrome = DLG_ACK, .msn = 3);
     SEND_WC(&d, 2, SUCCESS);
-    /* An unacknowledged SEND does not hold the fence. */
+    /* An unacknowledged SEND does not trigger the fence. */
     dlg_sent_message(&d, ERNIC_WR_WRITE, 0, PSN + 4, 0, 18);
     PEER_ACK(&d, PSN + 4, 5);
     SEND_WC(&d, 3, SUCCESS);
@@ -391,7 +391,7 @@ static void test_fence(void)
     dlg_close(&d);
 }
 
-/* The window closes behind 256 KiB, not before an ACK was asked for. */
+/* The window closes after 256 KiB, and an ACK was requested before. */
 static void test_window(void)
 {
     uint32_t psn = PSN, asked = 0, n;
@@ -464,7 +464,7 @@ static void test_psn_wrap(void)
     dlg_close(&d);
 }
 
-/* Go-back-N: from the named packet on, with the PSNs of the first time. */
+/* Go-back-N: from the named packet on, with the original PSNs. */
 static void test_rewind(void)
 {
     uint32_t from;
@@ -504,7 +504,7 @@ static void test_rewind(void)
     }
 }
 
-/* A READ is asked for again from the packet that is missing. */
+/* A READ is requested again from the missing packet on. */
 static void test_rewind_read(void)
 {
     Dialog d;

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The responder at its end: what a queue pair still says that software takes away.
+ * The responder at its end: the last acknowledgement of a queue pair that software
+ * removes.
  */
 #include "qemu/osdep.h"
 #include "dialog.h"
@@ -9,7 +10,7 @@
 
 #define PSN DLG_RQ_PSN
 
-/* How a queue pair ceases to answer; each beside what was received just before. */
+/* Stop the queue pair's responses, right after it has received a packet. */
 static void cease(Dialog *d, int how)
 {
     if (how == ERNIC_QPS_COUNT) {
@@ -32,8 +33,8 @@ static void served(Dialog *d, bool ackreq)
 }
 
 /*
- * What software may have seen complete is acknowledged first: the peer that sends
- * again would find nobody.
+ * Requests that software may have seen complete are acknowledged first: a peer that
+ * sends again would get no response.
  */
 static void test_ack_last(void)
 {
@@ -50,7 +51,10 @@ static void test_ack_last(void)
         RECV_WC(&d, 0, SUCCESS);
         dlg_close(&d);
 
-        /* Of a READ no response is sent: what stands before it, and no more. */
+        /*
+         * A READ gets no response: requests before it are acknowledged, later ones are
+         * not.
+         */
         served(&d, false);
         PEER(&d, READ_REQUEST, .psn = PSN + 1, .va = d.mem, .rkey = d.key,
              .dma_len = 3000, .ackreq = true);
@@ -61,7 +65,7 @@ static void test_ack_last(void)
         RECV_WC(&d, 0, SUCCESS);
         dlg_close(&d);
 
-        /* Not without being asked. */
+        /* Not without AckReq. */
         served(&d, false);
         cease(&d, ways[i]);
         QUIET(&d);
@@ -160,7 +164,7 @@ static void test_ack_last_many(void)
     dlg_close(&d);
 }
 
-/* Nothing is said of a READ that has begun, or is asked for again: it said so itself. */
+/* A READ that has begun, or is a duplicate, gets no ACK: its response acknowledges. */
 static void test_ack_last_begun(void)
 {
     uint32_t i, n;
@@ -191,7 +195,7 @@ static void test_ack_last_begun(void)
     }
 }
 
-/* The queue pair's own error is no other end: the peer NAKs, software's data is bad. */
+/* After an error of our own request, a received request is still acknowledged. */
 static void test_ack_own_error(void)
 {
     uint32_t i;
@@ -219,8 +223,8 @@ static void test_ack_own_error(void)
 }
 
 /*
- * So does a NAK that is owed; one that would end the queue pair is not sent, but what
- * came before it is acknowledged.
+ * The same holds for a NAK that is due; a NAK that would end the queue pair is not
+ * sent, but earlier requests are acknowledged.
  */
 static void test_nak_last(void)
 {

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The responder of a connection: requests that are wrong. Each ends in one
- * NAK, one completion or event, and the Error state, exactly as the
- * specification says (IBTA vol. 1, 9.7.4.1, 9.9.3 and 11.6).
+ * The responder of a connection: bad requests. Each ends in one NAK, one completion or
+ * event, and the Error state, exactly as the specification says (IBTA vol. 1, 9.7.4.1,
+ * 9.9.3 and 11.6).
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -24,7 +24,7 @@ typedef struct Wrong {
 
 #define NONE ERNIC_OP_COUNT
 
-/* ---- what is different before the packet comes ---------------------- */
+/* ---- preparation before the packet arrives -------------------------- */
 
 static void no_rights(Dialog *d)
 {
@@ -42,7 +42,7 @@ static void no_remote(Dialog *d)
                          ERNIC_ACCESS_LOCAL_WRITE);
 }
 
-/* The pages of 2 MiB beyond the end of guest memory. */
+/* The pages of 2 MiB past the end of guest memory. */
 static void no_memory(Dialog *d)
 {
     uint64_t end = d->env.base + FAKE_MEM_SIZE;
@@ -96,7 +96,7 @@ static const Wrong wrongs[] = {
     { "sequence/read-in-write", OP(WRITE_FIRST), OP(READ_REQUEST), { }, INV,
       REQ_ERR },
 
-    /* 9.7.4.1.5: the queue pair does not have the operation. */
+    /* 9.7.4.1.5: the queue pair does not allow the operation. */
     { "disabled/write", NONE, OP(WRITE_ONLY), { .dma_len = 8, LEN(8) }, INV,
       REQ_ERR, no_rights },
     { "disabled/write-imm", NONE, OP(WRITE_ONLY_IMM), { .dma_len = 8, LEN(8) },
@@ -176,7 +176,7 @@ static const Wrong wrongs[] = {
       FATAL, no_memory },
     { "memory/atomic", NONE, OP(FETCH_ADD), { }, OPE, FATAL, no_memory },
 
-    /* Two at once: what is looked at first is what is told. */
+    /* Two at once: the fault that is checked first is reported. */
     { "order/sequence-before-disabled", NONE, OP(WRITE_MIDDLE), { LEN(3) },
       INV, REQ_ERR, no_rights },
     { "order/disabled-before-key", NONE, OP(READ_REQUEST),
@@ -187,7 +187,7 @@ static const Wrong wrongs[] = {
       { .rkey = 0xbad, .dma_len = 9, LEN(8) }, INV, REQ_ERR },
 };
 
-/* What becomes of the receive requests 1 and 2; those of an SRQ stay there. */
+/* The fate of the receive requests 1 and 2; those of an SRQ stay posted. */
 static void end_of_wrong(Dialog *d, const Wrong *w)
 {
     bool shared = d->qp.type == ERNIC_QPT_XRC_TGT;
@@ -208,7 +208,7 @@ static void end_of_wrong(Dialog *d, const Wrong *w)
     }
 }
 
-/* One good message before, so that PSN and MSN of the NAK tell something. */
+/* One good message first, so that the NAK's PSN and MSN differ from initial values. */
 static void check_wrong(const Wrong *w, uint8_t type)
 {
     uint32_t psn = PSN + 1;
@@ -226,7 +226,7 @@ static void check_wrong(const Wrong *w, uint8_t type)
         fake_post_recv(d.e, &d.qp, 0, NULL, 0);
     }
     PEER(&d, SEND_ONLY, .psn = PSN);
-    /* It is not there yet. */
+    /* It is not in memory yet. */
     SENT_NAK(&d, ERNIC_AETH_RNR_NAK | 12, PSN, 0);
     dlg_recv(&d, DLG_SINK, 1 << 16);
     dlg_recv(&d, DLG_SINK, 1 << 16);
@@ -249,7 +249,7 @@ static void check_wrong(const Wrong *w, uint8_t type)
     dlg_mem_is(&d, DLG_SINK, NULL, d.mem == d.env.base + FAKE_MEM_SIZE ? 0 :
                1 << 16);
     STATE_IS(&d, ERR);
-    /* From now on there is silence. */
+    /* From now on the responder is silent. */
     PEER(&d, SEND_ONLY, .psn = PSN, .ackreq = true);
     PEER(&d, SEND_ONLY, .psn = psn, .ackreq = true);
     PEER(&d, SEND_ONLY, .psn = psn + 1, .ackreq = true);
@@ -268,7 +268,7 @@ static void test_wrong_xrc(gconstpointer w)
 
 /* ---- receive requests ----------------------------------------------- */
 
-/* The message does not fit: the receive request says so, and the peer. */
+/* The message does not fit: the completion reports it, and a NAK to the peer. */
 static void test_recv_length(void)
 {
     Dialog d;
@@ -329,7 +329,7 @@ static void test_recv_wqe(void)
     dlg_close(&d);
 }
 
-/* The ring does not answer: nothing is known of the request but its place. */
+/* The ring's memory fails: of the request only its position is known. */
 static void test_recv_dma(void)
 {
     struct ernic_cqe cqe;
@@ -347,7 +347,7 @@ static void test_recv_dma(void)
 
 /* ---- faults and answers in their order ------------------------------ */
 
-/* More READs at once than agreed on: those before are still answered. */
+/* Too many READs at once: the earlier ones are still answered. */
 static void test_overflow(void)
 {
     Dialog d;
@@ -372,7 +372,7 @@ static void test_overflow(void)
     dlg_close(&d);
 }
 
-/* The key goes away while the answer is being sent: NAK at that packet. */
+/* The key becomes invalid while the response is being sent: NAK at that packet. */
 static void test_read_key_lost(void)
 {
     uint32_t key, n;
@@ -399,7 +399,7 @@ static void test_read_key_lost(void)
     dlg_close(&d);
 }
 
-/* The message that is open behind it is not to blame: it is flushed. */
+/* The open message after the READ is not at fault: it is flushed. */
 static void test_read_key_lost_open(void)
 {
     uint32_t key, n;
@@ -429,8 +429,8 @@ static void test_read_key_lost_open(void)
 }
 
 /*
- * The address goes away while the answer is being sent: what has not left is
- * forgotten, for the peer to ask for again when there is an address.
+ * The address is removed while the response is being sent: the unsent rest is dropped,
+ * and the peer requests it again once there is an address.
  */
 static void test_read_gid_lost(void)
 {
@@ -464,8 +464,8 @@ static void test_read_gid_lost(void)
 }
 
 /*
- * The same for memory that does not answer. The request was found good and
- * counted (9.7.7.1) before the first byte was looked for.
+ * The same for a memory error. The request was valid and counted (9.7.7.1) before its
+ * first byte was read.
  */
 static void test_read_memory(void)
 {
@@ -482,7 +482,7 @@ static void test_read_memory(void)
     dlg_close(&d);
 }
 
-/* The second fault of one QP is none: it is in Error. */
+/* A second fault of one QP is ignored: it is in Error. */
 static void test_one_fault(void)
 {
     Dialog d;
@@ -499,7 +499,7 @@ static void test_one_fault(void)
     dlg_close(&d);
 }
 
-/* Its NAK waits for the link, and the state for the NAK. */
+/* The NAK waits for the link, and the change of state for the NAK. */
 static void test_nak_busy(void)
 {
     Dialog d;
@@ -516,7 +516,10 @@ static void test_nak_busy(void)
     dlg_close(&d);
 }
 
-/* Nowhere to tell of a message: the queue pair ends (9.9.3 class G). */
+/*
+ * A completion queue overrun: the message cannot be reported, and the queue pair ends
+ * (9.9.3 class G).
+ */
 static void test_cq_overrun(void)
 {
     struct ernic_cqe cqe;

@@ -1,9 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The responder of a connection: requests that are as they should be, those
- * that come twice, and those that come too early (IBTA vol. 1, 9.7.4 and 9.7.5).
- * What is wrong with a request is in test-responder-fault.c.
+ * The responder of a connection: valid requests, duplicates, and requests ahead of
+ * sequence (IBTA vol. 1, 9.7.4 and 9.7.5). Bad requests are in test-responder-fault.c.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -108,7 +107,7 @@ static void test_scatter(void)
     dlg_close(&d);
 }
 
-/* C9-88: 0 bytes touch nothing, so no key is looked at. */
+/* C9-88: 0 bytes touch no memory, so no key is checked. */
 static void test_zero_length(void)
 {
     Dialog d;
@@ -145,7 +144,7 @@ static void test_solicited(void)
     dlg_close(&d);
 }
 
-/* SEND with Invalidate: the message is delivered and the key is gone. */
+/* SEND with Invalidate: the message is delivered and the key is invalid. */
 static void test_send_inv(void)
 {
     struct ernic_wqe wqe;
@@ -236,7 +235,7 @@ static void test_atomics(void)
 
 /* ---- acknowledging -------------------------------------------------- */
 
-/* C9-115: one ACK may stand for all packets up to it. */
+/* C9-115: one ACK may acknowledge all packets up to it. */
 static void test_ack_coalesced(void)
 {
     uint32_t i;
@@ -270,7 +269,7 @@ static void test_ack_train(void)
     dlg_close(&d);
 }
 
-/* Who does not ask is not answered; a packet inside a message may ask. */
+/* No AckReq, no ACK; a packet inside a message may request one. */
 static void test_ack_request(void)
 {
     Dialog d;
@@ -291,7 +290,7 @@ static void test_ack_request(void)
     dlg_close(&d);
 }
 
-/* Answers leave in the order of PSNs: the READ's data before a later ACK. */
+/* Responses leave in the order of PSNs: the READ's data before a later ACK. */
 static void test_answers_in_order(void)
 {
     Dialog d;
@@ -318,7 +317,7 @@ static void test_answers_in_order(void)
 
 /* ---- duplicates ----------------------------------------------------- */
 
-/* C9-105: a SEND or WRITE that was served is acknowledged, not served. */
+/* C9-105: a duplicate SEND or WRITE is acknowledged, not executed. */
 static void test_duplicate_data(void)
 {
     Dialog d;
@@ -367,7 +366,7 @@ static void test_duplicate_inside(void)
     dlg_close(&d);
 }
 
-/* 9.7.5.1.4: a READ is answered again, from memory as it is now. */
+/* 9.7.5.1.4: a READ is answered again, from the memory's current contents. */
 static void test_duplicate_read(void)
 {
     Dialog d;
@@ -387,7 +386,7 @@ static void test_duplicate_read(void)
     dlg_sent_read(&d, PSN + 1, 1, 1024, 2048);
     PEER_READ(&d, PSN + 5, 8000, 16);
     dlg_sent_read(&d, PSN + 5, 2, 8000, 16);
-    /* What was not asked for the first time is not answered. */
+    /* A duplicate of a request that was never made gets no response. */
     PEER_READ(&d, PSN, 8, 4992);
     PEER_READ(&d, PSN + 3, 3072, 2000);
     PEER_READ(&d, PSN + 2, 3072, 16);
@@ -401,7 +400,7 @@ static void test_duplicate_read(void)
     dlg_close(&d);
 }
 
-/* 9.7.5.1.4: an atomic is answered again with what it found the first time. */
+/* 9.7.5.1.4: a duplicate atomic gets the original value of the first execution. */
 static void test_duplicate_atomic(void)
 {
     Dialog d;
@@ -430,7 +429,7 @@ static void test_duplicate_atomic(void)
     dlg_close(&d);
 }
 
-/* 9.7.5.1.3: it has to be the same in all respects, or there is silence. */
+/* 9.7.5.1.3: every field must match, or it is dropped in silence. */
 static void test_duplicate_atomic_other(void)
 {
     uint32_t key;
@@ -466,8 +465,8 @@ static void test_duplicate_atomic_other(void)
 }
 
 /*
- * A READ of @packets of 256 bytes whose answer is lost with the address: PSNs
- * go by fast.
+ * A READ of @packets of 256 bytes whose response is lost with the address: PSNs advance
+ * fast.
  */
 static void lost_read(Dialog *d, uint32_t psn, uint32_t packets, uint32_t key)
 {
@@ -487,7 +486,7 @@ static void lost_read(Dialog *d, uint32_t psn, uint32_t packets, uint32_t key)
     dlg_event_of(d, ERNIC_EV_GID_CHANGE, 1);
 }
 
-/* A duplicate may ask for less than is left: it gets that, to the byte. */
+/* A duplicate may request less than the rest: it gets exactly that. */
 static void test_duplicate_read_less(void)
 {
     static const uint32_t lens[] = { 0, 1, 500, 1024, 1025, 1976 };
@@ -508,7 +507,7 @@ static void test_duplicate_read_less(void)
 
 #define HALF (1u << 23)
 
-/* Of two READs with one PSN, a lap apart, the later one is meant. */
+/* Of two READs with one PSN, a full cycle apart, the later one is meant. */
 static void test_duplicate_lap(void)
 {
     uint32_t key;
@@ -532,7 +531,7 @@ static void test_duplicate_lap(void)
     dlg_close(&d);
 }
 
-/* The end of a READ is asked for again when its beginning is half a lap old. */
+/* The end of a READ is requested again when its beginning is half a cycle old. */
 static void test_duplicate_half_lap(void)
 {
     uint32_t key;
@@ -553,7 +552,7 @@ static void test_duplicate_half_lap(void)
     dlg_close(&d);
 }
 
-/* The cache holds as many answers as were agreed on, the newest ones. */
+/* The cache holds as many results as the attribute allows, the newest ones. */
 static void test_cache_depth(void)
 {
     uint32_t i;
@@ -582,9 +581,9 @@ static void test_cache_depth(void)
     dlg_close(&d);
 }
 
-/* ---- too early ------------------------------------------------------ */
+/* ---- ahead of sequence ---------------------------------------------- */
 
-/* C9-112: the gap is told once; what is behind it is dropped in silence. */
+/* C9-112: the gap gets one NAK; packets after it are dropped in silence. */
 static void test_gap(void)
 {
     Dialog d;
@@ -616,7 +615,7 @@ static void test_gap(void)
     dlg_close(&d);
 }
 
-/* No receive request: try again, but not before the timer that we name. */
+/* No receive request: RNR NAK with the timer that we choose. */
 static void test_rnr(void)
 {
     uint32_t code;
@@ -630,7 +629,7 @@ static void test_rnr(void)
         SENT_NAK(&d, ERNIC_AETH_RNR_NAK | code, PSN, 0);
         peer_send(&d, PSN + 1);
         QUIET(&d);
-        /* Each attempt is told. */
+        /* Each attempt gets an RNR NAK. */
         peer_send(&d, PSN);
         SENT_NAK(&d, ERNIC_AETH_RNR_NAK | code, PSN, 0);
         dlg_recv(&d, DLG_SINK, 16);
@@ -645,7 +644,7 @@ static void test_rnr(void)
     }
 }
 
-/* WRITE with immediate asks for one at its end only, and writes once. */
+/* WRITE with immediate needs a receive request at its end only, and writes once. */
 static void test_rnr_write_imm(void)
 {
     Dialog d;
@@ -666,7 +665,7 @@ static void test_rnr_write_imm(void)
 
 /* ---- the queue pair ------------------------------------------------- */
 
-/* The first packet in RTR says that the peer is there, once. */
+/* The first packet in RTR raises "communication established", once. */
 static void test_comm_est(void)
 {
     Dialog d;
@@ -717,7 +716,7 @@ static void test_srq(void)
     dlg_close(&d);
 }
 
-/* What is not for this queue pair is dropped in silence (9.6.1). */
+/* Packets not meant for this queue pair are dropped in silence (9.6.1). */
 static void test_foreign(void)
 {
     ErnicPkt pkt = {
@@ -745,7 +744,7 @@ static void test_foreign(void)
     dlg_inject(&d, &pkt, &d.path);
     QUIET(&d);
     dlg_no_wc(&d);
-    /* A limited member of our partition, we being a full one, is welcome. */
+    /* A limited member of our partition is accepted, since we are a full one. */
     PEER(&d, SEND_ONLY, .psn = PSN, .ackreq = true, .pkey = 0x7fff);
     SENT_ACK(&d, PSN, 1);
     RECV_WC(&d, 0, SUCCESS);

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Receive side scaling: the hash against the vectors that its inventor published,
- * what is hashed of which frame, and frames to receive work queues.
+ * Receive side scaling: the hash against the vectors that its inventor published, the
+ * hashed fields of each frame, and the distribution to receive work queues.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -100,13 +100,13 @@ static uint32_t make_frame(const Vector *v, uint8_t proto, uint8_t *frame)
 #define TCP (ERNIC_HASH_SRC_TCP | ERNIC_HASH_DST_TCP)
 #define UDP (ERNIC_HASH_SRC_UDP | ERNIC_HASH_DST_UDP)
 
-/* Of all frames, by what is asked for and what they have. */
+/* For all frames: by the requested and the available fields. */
 static void test_pick(void)
 {
     static const struct {
         uint8_t proto;
         uint32_t fields;
-        bool ip4, ip6, ports;   /* what counts */
+        bool ip4, ip6, ports;   /* the fields that count */
     } rows[] = {
         { 6, IP4 | IP6 | TCP | UDP, true, true, true },
         { 17, IP4 | IP6 | TCP | UDP, true, true, true },
@@ -139,7 +139,7 @@ static void test_pick(void)
     }
 }
 
-/* Each field alone: with it the hash goes by that part of the frame, and no other. */
+/* Each field alone: with it the hash depends on that part of the frame only. */
 static void test_fields(void)
 {
     static const struct {
@@ -188,7 +188,7 @@ typedef struct Fixture {
     uint64_t buf;
     FakeCq cq[WQS];
     FakeQp wq[WQS], raw;
-    struct ernic_rss rss;       /* good, over all of them in turn */
+    struct ernic_rss rss;       /* valid, over all of them in turn */
 } Fixture;
 
 static void setup(Fixture *f, gconstpointer data)
@@ -231,7 +231,7 @@ static uint32_t rule_for(Fixture *f, uint32_t number)
     return handle;
 }
 
-/* Each frame is in the queue that its hash picks, and only there. */
+/* Each frame is in the queue that its hash selects, and only there. */
 static void test_receive(Fixture *f, gconstpointer data)
 {
     uint32_t number, i, k, len, to;
@@ -266,7 +266,7 @@ static void test_receive(Fixture *f, gconstpointer data)
             }
         }
     }
-    /* One that stands still loses its frames; the others go on. */
+    /* A queue outside RTR drops its frames; the others continue. */
     to = (vectors[0].tcp & 7) % WQS;
     g_assert_cmpint(fake_modify_qp(f->e, f->wq[to].qpn, ERNIC_QPA_STATE,
                                    ERNIC_QPS_ERR, NULL), ==, ERNIC_OK);
@@ -279,7 +279,7 @@ static void test_receive(Fixture *f, gconstpointer data)
     g_assert_cmpuint(f->e->stats.drop[ERNIC_DROP_QP_STATE], ==, 1);
 }
 
-/* Queues stay while a table names them; rules go with RSS. */
+/* A queue in a table cannot be destroyed; rules are destroyed with their RSS. */
 static void test_life(Fixture *f, gconstpointer data)
 {
     uint32_t number, other, rule;
@@ -338,7 +338,7 @@ static void test_refused(Fixture *f, gconstpointer data)
         g_assert_cmpint(fake_create_rss(f->e, &rss, &number), ==,
                         refusals[i].status);
     }
-    /* No queue pair but of the type that is for it, and of this context. */
+    /* Only queue pairs of the matching type and of this context. */
     rss = f->rss;
     rss.wq[5] = cpu_to_le32(f->raw.qpn);
     g_assert_cmpint(fake_create_rss(f->e, &rss, &number), ==,
