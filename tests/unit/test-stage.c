@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The arithmetic of the timing model, against sums worked out by hand; caches
- * against a plain list, and lines.
+ * The arithmetic of the timing model, compared with sums calculated by hand; caches
+ * compared with a plain list, and delay FIFOs.
  */
 #include "qemu/osdep.h"
 #include "base/lru.h"
@@ -29,7 +29,7 @@ static void test_idle(void)
     g_assert_cmpuint(s.waited, ==, 0);
 }
 
-/* Latency delays, and does not limit how often. */
+/* Latency delays each item, and does not limit their rate. */
 static void test_pipelined(void)
 {
     ErnicStageState s = { 0 };
@@ -39,13 +39,16 @@ static void test_pipelined(void)
     ernic_stage_pass(&s, &b, 100, 1000, false);
     ernic_stage_pass(&s, &c, 100, 1000, false);
     SPAN(a, 1000, 1100);
-    SPAN(b, 1100, 1200);                /* behind a, by its work alone */
-    SPAN(c, 1500, 1600);                /* found it idle */
+    SPAN(b, 1100, 1200);                /* after a, by its work alone */
+    SPAN(c, 1500, 1600);                /* finds the stage idle */
     g_assert_cmpuint(s.busy, ==, 300);
     g_assert_cmpuint(s.waited, ==, 100);
 }
 
-/* A fast stage behind a slow one ends with it; a slow one behind a fast one. */
+/*
+ * A fast stage that follows a slow one ends with it; so does a slow one that follows a
+ * fast one.
+ */
 static void test_cut_through(void)
 {
     ErnicStageState slow = { 0 }, fast = { 0 }, wire = { 0 };
@@ -73,7 +76,7 @@ static void test_store_and_forward(void)
     g_assert_cmpuint(s.waited, ==, 0);
 }
 
-/* 3 at once of 1000 each: 3 in each 1000, however many come. */
+/* 3 at once of 1000 each: 3 per 1000, however many arrive. */
 static void test_limit(void)
 {
     ErnicLimit l;
@@ -92,7 +95,7 @@ static void test_limit(void)
     g_assert_cmpuint(ernic_limit_at(&l, 0), ==, 0);
 }
 
-/* Nothing wraps: what would be later than all times is at the last one. */
+/* Times do not wrap: one beyond the range is clamped to the last. */
 static void test_saturates(void)
 {
     ErnicStageState s = { 0 };
@@ -109,8 +112,8 @@ static void test_saturates(void)
 }
 
 /*
- * A frame of 4178 bytes at 100 Gb/s takes 334.24 ns, none of which is lost to
- * rounding: 1000 of them end at 334,240 ns.
+ * A frame of 4178 bytes at 100 Gb/s takes 334.24 ns, without a rounding error: 1000 of
+ * them end at 334,240 ns.
  */
 static void test_exact(void)
 {
@@ -155,7 +158,7 @@ static void test_lru(void)
     g_assert_cmpuint(c.hits + c.misses, ==, 2000);
     g_assert_cmpuint(c.misses, >, 100);
     g_list_free(model);
-    /* What does not exist, and a cache for everything. */
+    /* Objects out of range always hit, and so does a cache for all objects. */
     g_assert_true(ernic_lru_use(&c, 0));
     g_assert_true(ernic_lru_use(&c, 16));
     ernic_lru_fini(&c);
@@ -177,7 +180,7 @@ static void test_line(void)
         g_assert_null(ernic_delay_fifo_peek(&l, UINT64_MAX));
         for (i = 0; i < 3; i++) {
             g_assert_false(ernic_delay_fifo_full(&l));
-            /* The last is due before the second, and waits for it. */
+            /* The last item is due before the second, and waits for it. */
             *(uint32_t *)ernic_delay_fifo_add(&l, round,
                                               i == 2 ? 15 : 10 * (i + 1)) = i;
         }
@@ -193,7 +196,7 @@ static void test_line(void)
             g_assert_cmpuint(*p, ==, i);
             ernic_delay_fifo_pop(&l, round);
         }
-        /* So that the ring wraps elsewhere each time. */
+        /* So that the ring wraps at another position each time. */
         ernic_delay_fifo_add(&l, round, 0);
         ernic_delay_fifo_pop(&l, round);
     }

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * States of other releases: those of tests/data/state, one folder for each release,
- * load for ever; so do shorter ones. Longer ones are refused.
+ * Stored states of all releases, one folder of tests/data/state each, load for ever; so
+ * do shorter ones. Longer ones are refused.
  *
  * usage: test-state-releases --write FOLDER
  * stores the rows and the states of this release, when it is made.
@@ -25,7 +25,7 @@
 
 static const char *const releases[] = { "0.1.0" };
 
-/* The profile of states with a timing model. Its values never change. */
+/* The profile of stored states with a timing model. Its values never change. */
 #define NS(n) ((n) * 1000ull)
 static const ErnicProfile profile = {
     .core_ps = NS(1), .host_ps = NS(2), .wire_mbps = 8000, .wire_extra = 24,
@@ -60,7 +60,7 @@ static void assert_whole(const Ernic *e)
 typedef struct Stored {
     const char *name;
     ErnicConfig cfg;            /* of the device that saved it */
-    /* What --write stores; returns the time. */
+    /* The states that --write stores; each function returns the time. */
     uint64_t (*make)(GByteArray *out);
     void (*check)(const Ernic *e);
 } Stored;
@@ -131,7 +131,7 @@ static void check_verbs(const Ernic *e)
     g_assert_cmpuint(e->stats.tx_packets, >, 5);
 }
 
-/* Two queue pairs of one device, until all FIFOs of the model hold something. */
+/* Two queue pairs of one device; run until all FIFOs of the model hold an entry. */
 static uint64_t make_verbs_timing(GByteArray *out)
 {
     FakeEnv env;
@@ -283,7 +283,7 @@ static const Stored stored[] = {
       make_pg332_strict, check_pg332_strict },
 };
 
-/* Load @state into a new device, check its objects, and go on with its work. */
+/* Load @state into a new device, check its objects, and continue its work. */
 static void load_stored(const Stored *s, uint64_t now, const GByteArray *state)
 {
     g_autoptr(GString) why = g_string_new(NULL);
@@ -331,7 +331,7 @@ static const char *const kinds[] = {
     [ERNIC_SK_STRUCT] = "struct", [ERNIC_SK_OWNED] = "owned",
 };
 
-/* The stored rows of @of, one a line; size of numbers, and elements, at the end. */
+/* The stored rows of @of, one per line; size of numbers, and elements, at the end. */
 static void print_rows(const ErnicStateStruct *of, GString *text)
 {
     uint32_t i;
@@ -359,7 +359,7 @@ static bool same_row(char *const *was, char *const *is, uint32_t words)
     return atoi(was[i]) <= atoi(is[i]);
 }
 
-/* @was is what a release stored: today's rows of each structure begin with it. */
+/* @was is the list of a release: today's rows of each structure begin with it. */
 static void assert_appended(const char *was)
 {
     g_auto(GStrv) old = g_strsplit(was, "\n", -1);

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * States that a release with fewer rows, elements, structures, sections or registers
- * has written load, and the rest has its value after reset; states with more are
- * refused, and the reason says so.
+ * States of a release with fewer rows, elements, structures, sections or registers
+ * load, and the missing part has its reset value; states with more are refused, with a
+ * reason that names the excess.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -17,7 +17,7 @@
 #include "transport/tx.h"
 
 #define HEAD        12          /* magic and format */
-#define SECTIONS    17          /* that this release knows */
+#define SECTIONS    17          /* the highest that this release knows */
 
 static void assert_whole(const Ernic *e)
 {
@@ -46,7 +46,10 @@ static void load(Ernic *e, const GByteArray *state, const char *why)
 
 /* ---- a writer of another release --------------------------------------------- */
 
-/* It stores @elements of row @row of structure @of, and with 0 of none after it. */
+/*
+ * It stores @elements of row @row of structure @of, and with 0 elements none of the
+ * later rows.
+ */
 typedef struct Other {
     const char *of, *row;
     uint32_t elements;
@@ -186,7 +189,7 @@ static GByteArray *write_as(const Other *o, const Ernic *e)
         put_section(o, e, "tx", &ernic_state_tx, e->tx, out);
     }
     if (!o->of && !o->structs && !o->sections) {
-        /* With nothing left out this is a writer as any. */
+        /* With nothing left out this is an ordinary writer. */
         g_assert_cmpmem(now->data, now->len, out->data, out->len);
     }
     g_byte_array_unref(now);
@@ -290,7 +293,7 @@ static const ErnicStateField sample_fields[] = {
 #undef S
 static const ErnicStateStruct sample = DESCRIBE(sample_fields, Sample, CONFIG);
 
-/* A row may name another default than 0. */
+/* A row may have another default than 0. */
 static void test_default(void)
 {
     uint32_t rows[] = { 1, 0, 0, 1 }, *all[] = { rows };
@@ -334,7 +337,7 @@ static guint rows_at(const GByteArray *state, uint32_t id)
     return at;
 }
 
-/* One row more, of one element; or one element more in the first row. */
+/* One more row, of one element; or one more element in the first row. */
 static void test_longer(void)
 {
     GByteArray *state = g_byte_array_new();
@@ -377,7 +380,7 @@ static void test_longer(void)
     fake_env_fini(&env);
 }
 
-/* Memory that objects own is never left out, nor is what sections consist of. */
+/* Memory that objects own is never left out, nor are the main structures of sections. */
 static void test_missing(void)
 {
     static const struct {
@@ -414,7 +417,7 @@ static uint32_t buf_rkey(const Card *c)
 }
 
 /*
- * A release that did not know one of the registers of a region: it has its reset
+ * A release that did not know a register of a region: the register gets its reset
  * value. A register that does not exist here is refused.
  */
 static void test_registers(void)

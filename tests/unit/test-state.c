@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Saved state: the descriptions account for every byte, what is saved can be
- * loaded and goes on as before, and nothing that is loaded is trusted.
+ * Saved state: the descriptions account for every byte, a saved state can be loaded and
+ * continues as before, and no loaded value is trusted.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -30,7 +30,7 @@
 
 /* ---- descriptions ----------------------------------------------------------- */
 
-/* Each byte by how many rows it is claimed. */
+/* For each byte, the number of rows that claim it. */
 static uint8_t *claims(const ErnicStateStruct *of)
 {
     uint8_t *claim = g_new0(uint8_t, of->size);
@@ -47,7 +47,7 @@ static uint8_t *claims(const ErnicStateStruct *of)
     return claim;
 }
 
-/* No two rows claim a byte, and what none claims is too small for a field. */
+/* No two rows claim a byte, and unclaimed gaps are too small for a field. */
 static void test_rows(void)
 {
     uint32_t s, i, gap;
@@ -85,8 +85,8 @@ static void test_rows(void)
 }
 
 /*
- * All that is not stored, each for a reason that stands in its row. A field of
- * which this cannot be said does not come onto this list.
+ * All fields that are not stored, each for the reason in its row. Do not add a field
+ * without such a reason.
  */
 static void test_derived_rows(void)
 {
@@ -144,13 +144,13 @@ static void test_derived_rows(void)
 }
 
 /*
- * The compiler says which bytes of a structure belong to no field: all others
- * have to be claimed. A new field without a row is found here. After an array
- * of structures gcc 12 loses count of the padding, so that four structures
- * are checked only up to one.
+ * The compiler reports the bytes of a structure that belong to no field: all others
+ * must be claimed. This finds new fields without a row. After an array of structures
+ * gcc 12 loses track of the padding, so that four structures are checked only up to
+ * one.
  */
 #if __has_builtin(__builtin_clear_padding)
-/* @obj is of @size bytes, of which those of padding are 0. */
+/* @obj has @size bytes, of which those of padding are 0. */
 static void every_byte(const char *name, const uint8_t *obj, size_t size,
                        uint32_t bytes)
 {
@@ -276,7 +276,7 @@ static void assert_whole(const Ernic *e)
     g_string_free(why, true);
 }
 
-/* A device that nothing has happened to. */
+/* A freshly made device. */
 static Ernic *fresh(FakeEnv *env)
 {
     ErnicConfig cfg;
@@ -285,7 +285,7 @@ static Ernic *fresh(FakeEnv *env)
     return ernic_new(&cfg, &fake_env_ops, env);
 }
 
-/* The busy device has something of everything that can be saved. */
+/* The busy device has every kind of state that can be saved. */
 static void test_busy(void)
 {
     Busy b;
@@ -314,7 +314,7 @@ static void test_busy(void)
     busy_fini(&b);
 }
 
-/* Numbers that are not stored are the same all the same. */
+/* Values that are not stored are the same after loading, too. */
 static void assert_fields(const ErnicStateStruct *of, const uint8_t *a,
                           const uint8_t *b)
 {
@@ -327,7 +327,7 @@ static void assert_fields(const ErnicStateStruct *of, const uint8_t *a,
             assert_fields(f->of, a + f->offset + k * f->size,
                           b + f->offset + k * f->size);
         }
-        /* Where a ring begins is nobody's matter. */
+        /* The start of a ring is not part of the state. */
         if (f->kind == ERNIC_SK_DERIVED && strcmp(f->name, "line_head") != 0) {
             g_test_message("%s.%s", of->name, f->name);
             g_assert_cmpmem(a + f->offset, f->size * f->num, b + f->offset,
@@ -374,7 +374,7 @@ static void test_round_trip(void)
     second = save(e);
     assert_same(first, second);
     assert_derived(b.e, e);
-    /* And into a device that is not empty. */
+    /* And into a device that has state of its own. */
     g_assert_true(ernic_load(b.peer, b.env.now, first->data, first->len));
     g_byte_array_free(second, true);
     second = save(b.peer);
@@ -404,7 +404,7 @@ static void test_empty(void)
     fake_env_fini(&env);
 }
 
-/* The same that follows: link free again, everything acknowledged or not. */
+/* The same continuation: link ready again, all requests acknowledged or none. */
 static void drive(Ernic *e, FakeEnv *env)
 {
     int i;
@@ -444,7 +444,7 @@ static void assert_same_trains(FakeEnv *a, FakeEnv *b)
     g_assert_cmpuint(n, >, 5);
 }
 
-/* A device goes on in another place as it would have gone on in its own. */
+/* A device continues in another place exactly as it would have in its own. */
 static void test_continues(void)
 {
     GByteArray *first, *second;
@@ -551,7 +551,7 @@ static void test_foreign(void)
     busy_fini(&b);
 }
 
-/* A section that is longer, by what it says itself, than what it holds. */
+/* A section whose declared length exceeds its content. */
 static void test_sections(void)
 {
     static const char *const tags[] = {
@@ -596,8 +596,8 @@ static void test_sections(void)
 }
 
 /*
- * A state that was accepted is one to work with: it can be saved again, and
- * whatever software and wire do next ends in no assertion.
+ * An accepted state is safe to work with: it can be saved again, and no later action of
+ * software or wire triggers an assertion.
  */
 static void exercise(Ernic *e, FakeEnv *env, const Busy *b,
                      const ErnicTrain *train)
@@ -653,7 +653,7 @@ static void test_mutated(void)
               b.peer_key);
     fake_run(b.peer);
     train = fake_take_train(&b.peer_env);
-    /* Another part of the bytes each time; all of them take minutes. */
+    /* Another part of the bytes each time; testing all of them takes minutes. */
     step = g_test_slow() ? 1 : 23;
     at = 12 + g_test_rand_int_range(0, step);
     for (; at < state->len; at += step) {

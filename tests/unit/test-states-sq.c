@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Queue pair states, second part: SQD, SQE, Error, and the end. The table of
+ * Queue pair states, second part: SQD, SQE, Error, and destruction. The table of
  * sentences is in test-states.c.
  */
 #include "qemu/osdep.h"
@@ -36,7 +36,7 @@ static bool draining(Dialog *d)
     return attr.sq_draining;
 }
 
-/* A long message has begun, another has not. */
+/* A long message has begun, a second one has not. */
 static void test_sqd_drains(void)
 {
     uint32_t psn = SQ;
@@ -73,7 +73,7 @@ static void test_sqd_drains(void)
     dlg_close(&d);
 }
 
-/* Asked for each time anew; and when there is nothing to drain, at once. */
+/* An event for each request; and at once, when there is nothing to drain. */
 static void test_sqd_silent(void)
 {
     uint8_t type;
@@ -91,7 +91,7 @@ static void test_sqd_silent(void)
     }
 }
 
-/* Not before it has drained, and then they count for what is sent next. */
+/* Only once it has drained; they apply to packets sent afterwards. */
 static void test_sqd_attributes(void)
 {
     const uint32_t mask = ERNIC_QPA_STATE | ERNIC_QPA_TIMEOUT |
@@ -106,7 +106,7 @@ static void test_sqd_attributes(void)
     d.attr.retry_cnt = 0;
     g_assert_cmpuint(dlg_modify(&d, mask, ERNIC_QPS_SQD), ==,
                      ERNIC_ERR_STATE);
-    /* What is under way still has the old ones. */
+    /* An outstanding request keeps the old ones. */
     dlg_wait(&d, ernic_ack_timeout_ns(14));
     dlg_sent_message(&d, ERNIC_WR_SEND, 0, SQ, 0, 16);
     PEER_ACK(&d, SQ, 1);
@@ -156,7 +156,7 @@ static void test_sqd_faulty_waits(void)
     dlg_close(&d);
 }
 
-/* Answers that have not left need their places: all stays as it was. */
+/* Unsent responses need their resources: the attribute does not change. */
 static void test_sqd_rd_atomic(void)
 {
     const uint32_t mask = ERNIC_QPA_STATE | ERNIC_QPA_MIN_RNR_TIMER |
@@ -221,7 +221,7 @@ static void test_sqe_automatic(void)
     }
 }
 
-/* In SQE without a turn of the engine since; 200 more requests are posted. */
+/* In SQE without a turn of the engine since; then 200 more requests are posted. */
 static void open_deep_sqe(Dialog *d)
 {
     uint32_t i;
@@ -246,8 +246,8 @@ static void assert_flushed(Dialog *d, uint32_t from, uint32_t to)
 }
 
 /*
- * 10.3.1.6: what was posted in SQE is flushed, if software recovers before all
- * of it was; only what is posted from then on is executed.
+ * 10.3.1.6: requests posted in SQE are flushed, even if software recovers before all of
+ * them were; only requests posted later are executed.
  */
 static void test_sqe_recovery(void)
 {
@@ -266,7 +266,7 @@ static void test_sqe_recovery(void)
     dlg_close(&d);
 }
 
-/* The recovery is not the end: what comes next finds the rest. */
+/* The recovery does not stop the flush: the next turn finds the rest. */
 static void test_sqe_recovery_again(void)
 {
     static const uint8_t next[] = {
@@ -367,7 +367,7 @@ static void test_err_automatic(void)
     dlg_close(&d);
 }
 
-/* All of them, in order, more than are flushed at once. */
+/* All of them, in order, more than one turn flushes. */
 static void test_err_reclaim(void)
 {
     uint32_t i;
@@ -448,7 +448,7 @@ static void test_destroy(void)
     }
 }
 
-/* A packet whose invariant CRC is wrong never reaches its queue pair. */
+/* A packet with a wrong invariant CRC never reaches its queue pair. */
 static void test_bad_icrc(void)
 {
     uint8_t bytes[16] = { ERNIC_BTH_UC | ERNIC_OP_SEND_ONLY, 0x40, 0xff, 0xff };

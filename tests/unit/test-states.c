@@ -1,10 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What a queue pair does in each state, sentence by sentence as textbooks on
- * the architecture tell it, and the test that holds the engine to it. Names
- * without a program are tests of this file or, from SQD on, of
- * test-states-sq.c.
+ * The rules of each queue pair state, sentence by sentence as textbooks on the
+ * architecture state them, and the test of each. Names without a program are tests of
+ * this file or, from SQD on, of test-states-sq.c.
  *
  * Reset
  *   a queue pair begins in it                        reset/created
@@ -27,7 +26,7 @@
  *   receives may be posted, inbound is served        rtr/inbound
  *   the first SEND or WRITE with immediate takes the next receive request
  *   and is answered with ACK or NAK                  rtr/inbound
- *   without a receive request the peer is told RNR   rtr/rnr
+ *   without a receive request the peer gets RNR      rtr/rnr
  *   sends are refused at once                        rtr/send
  *   left to RTS, Error, Reset, or by destruction     rtr/exits, destroy
  *   a receiver may stay in it                        rtr/inbound
@@ -41,17 +40,17 @@
  *   optionally rights, Q_Key, minimum RNR timer      rts/optional
  * RTS
  *   sends and receives                               rts/both
- *   P_Key: index for what is sent and received       rts/pkey
+ *   P_Key: index for sending and receiving           rts/pkey
  *   Q_Key: of the request, or with its high bit set the queue pair's
  *                                                    test-ud req/qkey-high-bit
- *   Q_Key: of what is received is compared           test-ud resp/qkey
+ *   Q_Key: that of a received packet is compared     test-ud resp/qkey
  * SQD
- *   what has begun is finished, the rest waits       sqd/drains
- *   tells when it has drained, if asked to           sqd/drains, sqd/silent
+ *   begun requests are finished, the rest waits      sqd/drains
+ *   raises an event when drained, if asked to        sqd/drains, sqd/silent
  *   send attributes change, once it has drained      sqd/attributes
  *   back in RTS sending goes on                      sqd/drains
  *   receiving goes on                                sqd/inbound
- *   what was not begun does not fail in it either    sqd/faulty-waits
+ *   requests that have not begun do not fail in it   sqd/faulty-waits
  * SQE
  *   entered by the device, after a failed send       sqe/automatic
  *   never by software                                sqe/not-by-software
@@ -132,7 +131,7 @@ static void refused(Dialog *d, uint8_t kind)
     g_assert_cmpuint(eqe.detail, ==, kind);
 }
 
-/* Software's counters begin anew with the queue pair. */
+/* Software's counters restart with the queue pair. */
 static void forget_counters(Dialog *d)
 {
     d->qp.sq_pi = 0;
@@ -158,7 +157,7 @@ static void test_reset_from_any(void)
     dlg_from_any(ERNIC_QPS_RESET);
 }
 
-/* Requests in every stage: under way, waiting, posted for receiving. */
+/* Requests in every stage: outstanding, waiting, posted for receiving. */
 static void test_reset_empties(void)
 {
     Dialog d;
@@ -220,7 +219,7 @@ static void test_reset_packets(void)
     }
 }
 
-/* Out of Reset leads Init alone; that it is Reset may be said again. */
+/* Reset may be left for Init only; Reset to Reset is permitted. */
 static void test_reset_only_init(void)
 {
     uint8_t type, to;
@@ -242,7 +241,7 @@ static void test_reset_only_init(void)
     }
 }
 
-/* From Reset it is as new: PSNs, counters and all. */
+/* After Reset it is like new: PSNs, counters and all. */
 static void test_reset_reuse(void)
 {
     uint32_t round;
@@ -269,7 +268,7 @@ static void test_reset_reuse(void)
 
 /* ---- Init ----------------------------------------------------------- */
 
-/* Each required attribute is; what is missing changes nothing. */
+/* Each required attribute is necessary; if one is missing, nothing changes. */
 static void test_init_attributes(void)
 {
     uint8_t type;
@@ -465,7 +464,7 @@ static void test_rts_attributes(void)
     }
 }
 
-/* Rights and the RNR timer may come as late as this. */
+/* Rights and the RNR timer may be set as late as here. */
 static void test_rts_optional(void)
 {
     uint32_t mask = fake_qp_mask(ERNIC_QPT_RC, ERNIC_QPS_RTS);

@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The wire saved and loaded: at every step of a run with losses, marks and pauses it
- * goes on as it would have, at another time of day too; of bytes that are no such
- * state nothing stays.
+ * continues as before, also at another time of day; invalid bytes leave no state.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -18,12 +17,12 @@
 #define LEN     64
 #define START   5000
 
-/* Senders 1 to 3, all to port 0; what happens is summed up in a hash. */
+/* Senders 1 to 3, all to port 0; a hash records all events. */
 typedef struct Net {
     ErnicSwitch *s;
     uint64_t now, origin, hash;
     uint32_t left[PORTS], got;
-    bool full;                  /* port 0 takes one frame, until it is called */
+    bool full;                  /* port 0 accepts one frame, until it is called */
 } Net;
 
 static ErnicSwitchConfig config(void)
@@ -102,7 +101,7 @@ static void begin(Net *n)
     }
 }
 
-/* The next thing that is due; false: nothing is. */
+/* Advance to the next due event; false: there is none. */
 static bool step(Net *n)
 {
     uint64_t next = ernic_switch_next(n->s);
@@ -156,7 +155,7 @@ static bool load(Net *n, const uint8_t *bytes, size_t len)
     return !w.bad && w.left == 0;
 }
 
-/* Saved behind @steps, loaded into another @later. */
+/* Saved after @steps, loaded into another wire @later. */
 static uint64_t interrupted(uint32_t steps, uint64_t later, bool *more)
 {
     ErnicSwitchConfig cfg = config();
@@ -194,7 +193,7 @@ static void test_every_step(void)
     g_assert_cmpuint(steps, >, 3 * FRAMES);
 }
 
-/* In the middle of it all. */
+/* In the middle of the run. */
 static GByteArray *middle(Net *n)
 {
     uint32_t i;
@@ -206,11 +205,11 @@ static GByteArray *middle(Net *n)
     return saved(n);
 }
 
-/* Of what was refused nothing is under way. */
+/* A refused state leaves no frame under way. */
 static void assert_empty(Net *n)
 {
     memset(n->left, 0, sizeof(n->left));
-    ernic_switch_run(n->s, n->now);     /* calls who was told to wait */
+    ernic_switch_run(n->s, n->now);     /* calls devices that wait */
     g_assert_cmpuint(ernic_switch_next(n->s), ==, NEVER);
 }
 
@@ -229,7 +228,7 @@ static void test_truncated(void)
     ernic_switch_free(n.s);
 }
 
-/* Refused, or a state that comes to an end. */
+/* Refused, or a state whose run ends. */
 static void test_mutated(void)
 {
     g_autoptr(GByteArray) bytes = NULL;
@@ -256,7 +255,7 @@ static void test_mutated(void)
     ernic_switch_free(n.s);
 }
 
-/* Another wire is not loaded into, nor one with other devices. */
+/* A wire with other parameters or devices refuses the state. */
 static void test_other(void)
 {
     g_autoptr(GByteArray) bytes = NULL;

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The in-process wire: times against sums worked out by hand, forwarding, queues,
- * marks, pauses, chance, and devices that come and go.
+ * The in-process wire: times compared with sums calculated by hand, forwarding, queues,
+ * marks, pauses, random losses, and devices that are plugged and unplugged.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -20,13 +20,13 @@ typedef struct Got {
     uint32_t port, len, seq, ecn;
 } Got;
 
-/* A network of devices that keep what they get, and send on when they may. */
+/* A network of devices that store received frames, and send when they may. */
 typedef struct Net {
     ErnicSwitch *s;
     GArray *got;                /* of Got */
     uint64_t now, sent_at;
     uint32_t ready, seq;
-    uint32_t full;              /* bits of ports whose devices take one frame */
+    uint32_t full;              /* bits of ports whose devices accept one frame */
     uint32_t want[ERNIC_SWITCH_PORTS];  /* frames that a port has to send */
     uint8_t to;                 /* host that they are for */
     uint8_t tclass;
@@ -133,7 +133,7 @@ static void stop(Net *n)
     g_array_free(n->got, true);
 }
 
-/* From one thing that is due to the next. */
+/* Advance from one due event to the next. */
 static void run_until(Net *n, uint64_t end)
 {
     while (ernic_switch_next(n->s) <= MIN(end, NEVER - 1)) {
@@ -176,17 +176,17 @@ static void test_cable(void)
     g_assert_cmpuint(n.sent_at, ==, 1082);      /* 1000 + 81.92 */
     g_assert_cmpuint(got(&n, 0)->at, ==, 1582);
     g_assert_cmpuint(got(&n, 0)->port, ==, 1);
-    /* Whoever it is for: there is only one. */
+    /* Any address goes to the other end of the cable. */
     g_assert_true(send_len(&n, 1, 77, 60));
     run(&n);
     g_assert_cmpuint(got(&n, 1)->port, ==, 0);
     g_assert_cmpuint(got(&n, 1)->at, ==, 1582 + 7 + 500);       /* 6.72 */
-    /* A frame that is too short takes as long as the shortest. */
+    /* A frame below the minimum length takes as long as the shortest. */
     n.now = 10000;
     g_assert_true(send_len(&n, 1, 1, 14));
     run(&n);
     g_assert_cmpuint(got(&n, 2)->at, ==, 10507);
-    /* Nothing is rounded from frame to frame: 10,000 of 81.92 ns. */
+    /* No rounding from frame to frame: 10,000 of 81.92 ns. */
     n.now = 20000;
     n.to = 2;
     n.want[0] = 10000;
@@ -202,7 +202,7 @@ static void test_cable(void)
     stop(&n);
 }
 
-/* One may wait behind the one on the cable; the next is called. */
+/* One frame may wait for the one on the cable; then the sender is called. */
 static void test_refusal(void)
 {
     ErnicSwitchConfig cfg = config(2);
@@ -222,11 +222,11 @@ static void test_refusal(void)
     run(&n);
     g_assert_cmpuint(n.got->len, ==, 4);
     g_assert_cmpuint(got(&n, 3)->at, ==, 1000 + 246 + 500);     /* 245.76 */
-    g_assert_cmpuint(n.ready, ==, 1);           /* nobody was refused since */
+    g_assert_cmpuint(n.ready, ==, 1);           /* no sender was refused since */
     stop(&n);
 }
 
-/* Who sends at the rate of a line of its own is not on the cable a second time. */
+/* A sender with a paced link of its own is not delayed by the cable again. */
 static void test_paced(void)
 {
     ErnicSwitchConfig cfg = config(2);
@@ -239,7 +239,7 @@ static void test_paced(void)
         run_until(&n, 1000 + (i * 8192 + 99) / 100);
         g_assert_true(send(&n, 0, 2));
     }
-    /* A burst is put in order. */
+    /* A burst is serialized. */
     for (i = 0; i < 2; i++) {
         run(&n);
         g_assert_true(send(&n, 0, 2));
@@ -256,7 +256,7 @@ static void test_paced(void)
     stop(&n);
 }
 
-/* Who takes no more makes the sender wait, and gets what was held at once. */
+/* A full receiver makes the sender wait, and gets the held frames at once later. */
 static void test_full(void)
 {
     uint32_t ports, i;
@@ -267,7 +267,7 @@ static void test_full(void)
 
         start(&n, &cfg);
         n.to = 2;
-        send(&n, 1, 1);         /* where host 2 is */
+        send(&n, 1, 1);         /* learn the port of host 2 */
         run(&n);
         g_array_set_size(n.got, 0);
         n.full = 2;
@@ -310,7 +310,7 @@ static void test_store_and_forward(void)
     n.now = 10000;
     send(&n, 0, 2);
     run(&n);
-    /* Cable 81.92, 500 in flight, 300, cable 81.92 from a whole ns, 500. */
+    /* Cable 81.92, 500 of flight, 300, cable 81.92 from a whole ns, 500. */
     g_assert_cmpuint(got(&n, 2)->at, ==, 10000 + 82 + 500 + 300 + 82 + 500);
     stop(&n);
 }
@@ -351,7 +351,7 @@ static void test_forwarding(void)
         run(&n);
         g_assert_cmphex(receivers(&n, 0, 2), ==, i ? 0x2 : 0x8);
     }
-    /* Many addresses on one port push out that port's alone. */
+    /* Many addresses on one port evict only that port's entries. */
     for (i = 0; i < 100; i++) {
         uint8_t frame[LEN];
 
@@ -362,7 +362,7 @@ static void test_forwarding(void)
     g_assert_cmphex(receivers(&n, 0, 199), ==, 0x8);
     g_assert_cmphex(receivers(&n, 0, 100), ==, 0xe);
     g_assert_cmphex(receivers(&n, 0, 2), ==, 0x2);
-    /* An address that nobody has had is not found where one was forgotten. */
+    /* An unknown address does not match a forgotten entry. */
     g_assert_cmphex(receivers(&n, 0, 0), ==, 0xe);
     stop(&n);
 }
@@ -393,7 +393,7 @@ static void incast(Net *n, const ErnicSwitchConfig *cfg)
     uint32_t i;
 
     start(n, cfg);
-    send(n, 0, ALL);            /* where host 1 is */
+    send(n, 0, ALL);            /* learn the port of host 1 */
     run(n);
     g_array_set_size(n->got, 0);
     for (i = 1; i < cfg->ports; i++) {
@@ -406,9 +406,9 @@ static void incast(Net *n, const ErnicSwitchConfig *cfg)
 }
 
 /*
- * Two frames of 1000 bytes are at the switch at 1581.92. It takes 40 ns for them,
- * and the cable to host 1 takes 81.92 for each, one behind the other: they wait for
- * 122 and 204 ns.
+ * Two frames of 1000 bytes are at the switch at 1581.92. It takes 40 ns for them, and
+ * the cable to host 1 takes 81.92 for each, one after the other: they wait for 122 and
+ * 204 ns.
  */
 static void test_depth(void)
 {
@@ -426,7 +426,7 @@ static void test_depth(void)
     cfg.latency = 40;
     start(&n, &cfg);
     n.now = 0;
-    send(&n, 0, ALL);           /* where host 1 is */
+    send(&n, 0, ALL);           /* learn the port of host 1 */
     run_until(&n, 999);
     g_assert_cmpuint(stats(&n, 0).depth_area, ==, 0);
     g_assert_cmpuint(stats(&n, 1).depth_area, ==, 122 * LEN);
@@ -469,7 +469,7 @@ static void test_tail_drop(void)
     stop(&n);
 }
 
-/* Every sender stands still in turn, and nothing is lost. */
+/* Every sender pauses in turn, and no frame is lost. */
 static void test_pause(void)
 {
     ErnicSwitchConfig cfg = config(4);
@@ -483,7 +483,7 @@ static void test_pause(void)
     incast(&n, &cfg);
     g_assert_cmpuint(n.got->len, ==, 3 * FRAMES);
     g_assert_cmpuint(stats(&n, 0).tail_drops, ==, 0);
-    /* What was under way when the pause was sent: 2 flights and 2 frames. */
+    /* Frames under way when the pause was sent: 2 flights and 2 frames. */
     g_assert_cmpuint(stats(&n, 0).max_depth, <=, 3 * (10 + 13 + 2 + 1) * LEN);
     for (i = 1; i < 4; i++) {
         st = stats(&n, i);
@@ -492,7 +492,7 @@ static void test_pause(void)
         g_assert_cmpuint(st.paused_ns, >, FRAMES * 82 * 2 * 8 / 10);
         g_assert_cmpuint(st.paused_ns, <, FRAMES * 82 * 2 * 12 / 10);
     }
-    /* The cable to the receiver never stood still. */
+    /* The cable to the receiver was never idle. */
     g_assert_cmpuint(got(&n, 3 * FRAMES - 1)->at - got(&n, 0)->at, <=,
                      3 * FRAMES * 82);
     stop(&n);
@@ -523,7 +523,7 @@ static void test_marks(void)
     incast(&n, &cfg);
     g_assert_cmpuint(marked(&n), !=, some);
     stop(&n);
-    /* A step: all that come to a queue of kmax are marked, and no others. */
+    /* A step: exactly the frames that find a queue of kmax are marked. */
     cfg.kmin = 10 * LEN - 1;
     cfg.kmax = 10 * LEN;
     incast(&n, &cfg);
@@ -533,7 +533,7 @@ static void test_marks(void)
     stop(&n);
 }
 
-/* Who does not know of ECN is not marked, and not dropped for it. */
+/* A frame without ECN is neither marked nor dropped in place of a mark. */
 static void test_not_capable(void)
 {
     ErnicSwitchConfig cfg = config(3);
@@ -553,7 +553,7 @@ static void test_not_capable(void)
     stop(&n);
 }
 
-/* ---- chance ---------------------------------------------------------------- */
+/* ---- random losses --------------------------------------------------------- */
 
 static uint32_t arrivals(uint64_t seed, uint32_t loss, GArray **list)
 {
@@ -618,7 +618,7 @@ static void test_reorder(void)
     stop(&n);
 }
 
-/* ---- coming and going ------------------------------------------------------ */
+/* ---- plugging and unplugging ------------------------------------------------ */
 
 static void test_unplug(void)
 {
@@ -645,7 +645,7 @@ static void test_unplug(void)
         ernic_switch_unplug(n.s, 3, n.now);
         run(&n);
         g_assert_cmpuint(n.want[1] + n.want[2], ==, 0);
-        /* The next one on that cable begins anew. */
+        /* The next device on that cable starts afresh. */
         ernic_switch_plug(n.s, 0, false);
         g_array_set_size(n.got, 0);
         g_assert_true(send(&n, 0, 2));
@@ -657,7 +657,7 @@ static void test_unplug(void)
     }
 }
 
-/* Nothing of before is left, chance included; who was refused is called. */
+/* No old state is left, random numbers included; refused senders are called. */
 static void test_reset(void)
 {
     ErnicSwitchConfig cfg = config(3);
@@ -711,7 +711,7 @@ static void test_wrong(void)
         ROW("a time", .rate = 1000000, .reorder = 1, .reorder_max = 1000000001),
         ROW("rate and flight", .flight = 10000000),
         ROW(NULL, .flight = 5000000),
-        /* Multiplied out in 64 bits, this would be 126 bytes. */
+        /* A multiplication in 64 bits would wrap to 126 bytes. */
         ROW("rate and flight", .rate = 1600000000000, .flight = 92233721),
         ROW(NULL, .rate = 1600000000000, .flight = 335544),
         ROW("rate and flight", .rate = 1600000000000, .flight = 335545),
@@ -747,7 +747,7 @@ static void test_wrong(void)
     }
 }
 
-/* The slowest and fastest, at the end of time. */
+/* The slowest and fastest rates, at the largest times. */
 static void test_extremes(void)
 {
     static const uint64_t rates[] = { 1000000, 1600000000000 };

@@ -13,7 +13,7 @@ static void test_empty(void)
     g_assert_cmpuint(ernic_timers_next(t), ==, ERNIC_NEVER);
     g_assert_cmpuint(ernic_timers_pop(t, 0), ==, 0);
     g_assert_cmpuint(ernic_timers_pop(t, ERNIC_NEVER), ==, 0);
-    ernic_timer_set(t, 3, ERNIC_NEVER);     /* clearing nothing */
+    ernic_timer_set(t, 3, ERNIC_NEVER);     /* has no effect */
     g_assert_cmpuint(ernic_timers_next(t), ==, ERNIC_NEVER);
     ernic_timers_free(t);
     ernic_timers_free(NULL);
@@ -62,7 +62,7 @@ static void test_move_and_clear(void)
     ernic_timers_free(t);
 }
 
-/* The last time before never is a time. */
+/* The last time before "never" is a valid time. */
 static void test_extremes(void)
 {
     ErnicTimers *t = ernic_timers_new(3);

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The counters of the timing model: every stage accounts for all its time, at
- * every moment; queues have been as long as they were; all readers see the same;
- * and each invariant is broken on purpose, and has to be told by its name.
+ * The counters of the timing model: every stage accounts for all its time, at every
+ * moment; queue counters match the queues' lengths; all readers see the same; and each
+ * invariant is broken on purpose, and the check must report it by its name.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -17,7 +17,7 @@
 
 #define LEN     65536
 
-/* A timed engine that talks to itself. */
+/* A timed engine that sends to itself. */
 typedef struct Self {
     FakeEnv env;
     Ernic *e;
@@ -112,8 +112,8 @@ static void count(const Self *s, ErnicTimingCount *c)
 
 /*
  * A WRITE of 1024 bytes, a frame of 1098, with the times of the SEND in test-timing.c:
- * build works for 23 ns, and waits 45 for its data; the frame stands in the line
- * from the doorbell's arrival, at 102, on.
+ * build works for 23 ns, and waits 45 for its data; the frame is in the delay FIFO from
+ * the doorbell's arrival, at 102, on.
  */
 static void test_values(void)
 {
@@ -129,7 +129,7 @@ static void test_values(void)
     g_assert_cmpuint(c.queue[ERNIC_TIMED_DOORBELLS].count, ==, 1);
     g_assert_cmpuint(c.queue[ERNIC_TIMED_DOORBELLS].area -
                      before.queue[ERNIC_TIMED_DOORBELLS].area, ==, NS(50));
-    /* The stage takes the next one when it has worked for 2. */
+    /* The stage accepts the next item after 2 of work. */
     g_assert_cmpuint(c.stage[ERNIC_STAGE_DOORBELL].busy -
                      before.stage[ERNIC_STAGE_DOORBELL].busy, ==, NS(2));
     g_assert_cmpuint(c.stage[ERNIC_STAGE_DOORBELL].idle -
@@ -146,7 +146,7 @@ static void test_values(void)
     g_assert_cmpuint(c.queue[ERNIC_TIMED_TX].area -
                      before.queue[ERNIC_TIMED_TX].area, ==, NS(2000 - 102));
     g_assert_cmpuint(c.queue[ERNIC_TIMED_RX].count, ==, 0);
-    /* One fetch of 1012 ns; two reads of 334 and, behind it, 368. */
+    /* One fetch of 1012 ns; two reads of 334 and, after it, 368. */
     g_assert_cmpuint(c.queue[ERNIC_TIMED_FETCHES].area -
                      before.queue[ERNIC_TIMED_FETCHES].area, ==, NS(1012));
     g_assert_cmpuint(c.queue[ERNIC_TIMED_READS].area -
@@ -156,7 +156,7 @@ static void test_values(void)
     close_self(&s);
 }
 
-/* What has been given to a limit is under way until it ends. */
+/* A request to a limited resource is under way until it ends. */
 static void test_under_way(void)
 {
     static const struct {
@@ -182,7 +182,7 @@ static void test_under_way(void)
     close_self(&s);
 }
 
-/* Room, what is in it, at the most and until now, of a queue. */
+/* Check a queue: its size, length, greatest length, and length times ns. */
 static void queue_is(const Self *s, ErnicTimedQueue queue, uint64_t size,
                      uint64_t now, uint64_t peak, uint64_t ns)
 {
@@ -197,8 +197,8 @@ static void queue_is(const Self *s, ErnicTimedQueue queue, uint64_t size,
 
 /*
  * Requests are under way from the doorbell's arrival until the peer's ACK has been
- * served, packets kept as long; of a READ nothing is kept. A state takes along
- * how long they have been.
+ * served, and packets are kept as long; for a READ none is kept. A saved state includes
+ * how long they have been under way.
  */
 static void test_levels(void)
 {
@@ -245,13 +245,13 @@ static void test_levels(void)
     g_assert_cmpuint(c.queue[ERNIC_TIMED_REQUESTS].count, ==, 0);
     g_assert_cmpuint(c.queue[ERNIC_TIMED_REQUESTS].peak, ==, 2);
     g_assert_cmpuint(c.queue[ERNIC_TIMED_RETRY].count, ==, 0);
-    /* Places are given back behind the turn in which two more are taken. */
+    /* Room is freed after the turn in which two more packets take theirs. */
     g_assert_cmpuint(c.queue[ERNIC_TIMED_RETRY].peak, ==, 3);
     g_byte_array_unref(state);
     close_self(&s);
 }
 
-/* Whatever it does, and however old it is. */
+/* For any load and any age, the sums match. */
 static void test_sums(void)
 {
     static const uint64_t ages[] = {
@@ -282,7 +282,7 @@ static void test_sums(void)
     close_self(&s);
 }
 
-/* After a reset, counting begins with the first thing that is done. */
+/* After a reset, counting restarts with the first event. */
 static void test_reset(void)
 {
     ErnicTimingCount c;
@@ -343,7 +343,7 @@ static void same(const struct ernic_timing_info *info, const ErnicTimingCount *c
     }
 }
 
-/* By a command, which lets nothing take effect before its time. */
+/* By a command, which does not take effect early. */
 static void test_command(void)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QUERY_TIMING };
@@ -369,7 +369,7 @@ static void test_command(void)
     close_self(&s);
 }
 
-/* All 0 says that there is no model. */
+/* All 0: there is no model. */
 static void test_off(void)
 {
     struct ernic_timing_info info, none = { };
@@ -387,7 +387,7 @@ static void test_off(void)
     fake_env_fini(&env);
 }
 
-/* By words behind the registers of PG332, which cannot be written. */
+/* By words after the registers of PG332, which cannot be written. */
 static void test_words(void)
 {
     uint32_t base, off, word[sizeof(struct ernic_timing_info) / 4];
@@ -487,7 +487,7 @@ BREAK(place_range, t->place[t->places++].qpn = e->cfg.max_qp)
 static const struct {
     void (*fn)(Ernic *e, ErnicTiming *t);
     const char *told;
-    bool saved;                 /* a state can say so */
+    bool saved;                 /* a state can claim it */
 } breaks[] = {
     { break_since, "timing 0: origin", true },
     { break_never, "timing 0: origin", true },
@@ -530,7 +530,7 @@ static const struct {
     { break_place_range, "timing 0: places", true },
 };
 
-/* An engine in whose lines something stands, and a train is held. */
+/* An engine with entries in its delay FIFOs, and a held train. */
 static void open_busy(Self *s)
 {
     uint32_t i;
@@ -582,7 +582,7 @@ static void test_breaks(void)
     }
 }
 
-/* No invariant is without a test. */
+/* Every invariant has a test. */
 static void test_all_broken(void)
 {
     const ErnicInvariants *list = &ernic_invariants_timing;

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The timing model's limits on what is under way: outstanding requests, the
- * retry buffer; and ACKs that wait for each other.
+ * The timing model's limits of outstanding requests and of the retry buffer; and ACKs
+ * that are coalesced.
  */
 #include "qemu/osdep.h"
 #include "hand_profile.h"
@@ -22,7 +22,7 @@ static uint32_t trains_out(Pair *p)
     return n;
 }
 
-/* No more requests than may be outstanding are begun. */
+/* No more requests begin than may be outstanding. */
 static void test_outstanding(void)
 {
     ErnicProfile few = hand;
@@ -75,7 +75,7 @@ static void test_retry_buffer(void)
     g_assert_cmpuint(p.e->qp[p.qp.qpn].sq.blocked_on, ==, ERNIC_BLOCKED_RETRY);
     g_assert_cmpuint(p.e->qp[second.qpn].sq.blocked_on, ==,
                      ERNIC_BLOCKED_RETRY);
-    /* Elsewhere they wait for the same room. */
+    /* On another engine they wait for the same room. */
     ernic_save(p.e, state);
     ernic_reset(p.e);
     g_assert_true(ernic_load(p.e, p.env.now, state->data, state->len));
@@ -85,10 +85,10 @@ static void test_retry_buffer(void)
     fake_run(p.peer);
     fake_deliver(p.peer, p.e);
     until(&p, 40000);
-    /* Two more, one of the second; and its SEND, which is not kept. */
+    /* Two more, one of the second; and its SEND, which needs no copy. */
     g_assert_cmpuint(trains_out(&p), ==, 4);
     g_assert_cmpuint(p.e->timing->retry.kept.count, ==, 3);
-    /* What nobody will acknowledge any more gives its room back. */
+    /* Packets that can no longer be acknowledged free their room. */
     fake_modify_qp(p.e, second.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL);
     g_assert_cmpuint(p.e->timing->retry.kept.count, ==, 2);
     fake_modify_qp(p.e, p.qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL);
@@ -97,7 +97,7 @@ static void test_retry_buffer(void)
     close_pair(&p);
 }
 
-/* The peer's three SENDs, and how many ACKs there are by then. */
+/* The peer sends @sends SENDs; @by ns later @num ACKs have been sent. */
 static void acks(Pair *p, uint32_t sends, uint64_t by, uint32_t num)
 {
     uint32_t i;
@@ -113,7 +113,7 @@ static void acks(Pair *p, uint32_t sends, uint64_t by, uint32_t num)
     g_assert_cmpuint(trains_out(p), ==, num);
 }
 
-/* One ACK for three requests; for fewer when it has been held long enough. */
+/* One ACK for three requests; for fewer after the maximum delay. */
 static void test_coalesce(void)
 {
     ErnicProfile lazy = hand;

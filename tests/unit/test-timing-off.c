@@ -16,7 +16,7 @@
 
 static uint64_t calls;
 
-/* The names that gcc and clang call, on entry and on return. */
+/* The functions that code of gcc and clang calls, on entry and on return. */
 void __cyg_profile_func_enter(void *fn, void *site);
 void __cyg_profile_func_exit(void *fn, void *site);
 
@@ -29,7 +29,7 @@ void __cyg_profile_func_exit(void *fn, void *site)
 {
 }
 
-/* An engine that talks to itself: every kind of request of a connection. */
+/* An engine that sends to itself: every kind of request of a connection. */
 static uint64_t verbs(const ErnicProfile *profile)
 {
     struct ernic_wqe inv = {
@@ -69,7 +69,7 @@ static uint64_t verbs(const ErnicProfile *profile)
     fake_atomic(e, &qp, ERNIC_WR_FETCH_ADD, ERNIC_WR_SIGNALED, mem, key,
                 mem + LEN / 2, key, 1, 0);
     fake_advance(e, 1000000);
-    /* Of a key that may not be invalidated: it is tried, and that is an end. */
+    /* With a key that may not be invalidated: the attempt is enough. */
     fake_post_send(e, &qp, &inv, NULL);
     fake_ring_sq(e, &qp);
     fake_advance(e, 1000000);

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The timing model of an engine: when packets leave, completions appear and
- * interrupts come, against times worked out by hand.
+ * The timing model of an engine: when packets leave, completions appear and interrupts
+ * arrive, compared with times calculated by hand.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -53,7 +53,7 @@ static void test_send(void)
     g_assert_cmpuint(s[ERNIC_STAGE_DMA_READ].items, ==, 4);
     g_assert_cmpuint(s[ERNIC_STAGE_DMA_READ].busy, ==, NS(4 * 34));
     g_assert_cmpuint(s[ERNIC_STAGE_BUILD].busy, ==, NS(44));
-    /* 1398 - 1352, and for the second as much. */
+    /* 1398 - 1352, and as much for the second. */
     g_assert_cmpuint(s[ERNIC_STAGE_BUILD].stalled, ==, NS(46 + 46));
     g_assert_cmpuint(s[ERNIC_STAGE_MAC].busy, ==, NS(2212));
     close_pair(&p);
@@ -101,9 +101,9 @@ static void test_receive(void)
 }
 
 /*
- * READs of 8 bytes: a response cannot begin before the one before it has been
- * read, so that they leave a memory latency apart, and not a frame. Each takes
- * 300 and 2 cycles of 2 in dma-read, behind read-response's 5.
+ * READs of 8 bytes: a response cannot begin before the data of the previous one has
+ * been read, so that they leave a memory latency apart, and not a frame. Each takes 300
+ * and 2 cycles of 2 in dma-read, after read-response's 5.
  */
 static void test_read_gap(void)
 {
@@ -138,7 +138,7 @@ static void test_read_gap(void)
 #define LONG 32768
 #define LONG_PACKETS (LONG / 4096)
 
-/* Another queue pair at either end, connected as the first. */
+/* Another queue pair at either end, connected like the first. */
 static void open_second(Pair *p, FakeQp *qp, FakeQp *peer_qp)
 {
     struct ernic_qp_attr attr;
@@ -157,7 +157,7 @@ static void open_second(Pair *p, FakeQp *qp, FakeQp *peer_qp)
     p->start = p->peer_env.now = p->env.now;
 }
 
-/* Two READs of each of two queue pairs come at once. */
+/* Two READs of each of two queue pairs arrive at once. */
 static void open_long_reads(Pair *p, const ErnicProfile *profile, FakeQp *peer)
 {
     FakeQp qp;
@@ -173,7 +173,7 @@ static void open_long_reads(Pair *p, const ErnicProfile *profile, FakeQp *peer)
     fake_deliver(p->peer, p->e);
 }
 
-/* To which queue pair of the peer's it goes; BTH, bytes 5 to 7. */
+/* The peer's queue pair that it is for; BTH, bytes 5 to 7. */
 static uint32_t takes(Pair *p, uint64_t *at)
 {
     FakeTrain *t = fake_take_train(&p->env);
@@ -187,9 +187,9 @@ static uint32_t takes(Pair *p, uint64_t *at)
 }
 
 /*
- * Responses that are longer than what may be built ahead: at an overlap of 1 one
- * is sent behind the other, whoever's they are, each queue pair in its turn. At 2
- * their packets take turns.
+ * Responses longer than the part that may be built ahead: at an overlap of 1 they are
+ * sent one after the other, across queue pairs, each queue pair in its turn. At 2 their
+ * packets alternate.
  */
 static void test_read_places(void)
 {
@@ -226,7 +226,10 @@ static void test_read_places(void)
     }
 }
 
-/* Who has the place goes away in the middle: the other one has it at once. */
+/*
+ * The queue pair with the slot goes away in mid-response: the other one gets it at
+ * once.
+ */
 static void test_read_place_left(void)
 {
     uint32_t how, i, n;
@@ -267,8 +270,8 @@ static void test_read_place_left(void)
 }
 
 /*
- * Three requests, a doorbell for each: each is fetched alone, one after the
- * other. With one doorbell for all they come together.
+ * Three requests, a doorbell for each: each is fetched alone, one after the other. With
+ * one doorbell for all, they are fetched together.
  */
 static void test_fetch(void)
 {
@@ -284,7 +287,7 @@ static void test_fetch(void)
     for (i = 0; i < 3; i++) {
         t[i] = fake_take_train(&p.env);
     }
-    /* The doorbell of the second is there 2 later, when its fetch waits. */
+    /* The second's doorbell arrives 2 later, when its fetch waits. */
     g_assert_cmpuint(t[1]->now - t[0]->now, ==, 1000 + 10 + 2);
     g_assert_cmpuint(t[2]->now - t[1]->now, ==, 1000 + 10 + 2);
     for (i = 0; i < 3; i++) {
@@ -293,7 +296,7 @@ static void test_fetch(void)
     close_pair(&p);
 }
 
-/* WRITEs to two regions in turn: a cache of one misses all, one of two finds. */
+/* WRITEs to two regions in turn: a cache of one misses always, one of two hits. */
 static void test_cache(void)
 {
     ErnicProfile small = hand;
@@ -317,14 +320,14 @@ static void test_cache(void)
         until(&p, 20000);
         g_assert_cmpuint(p.e->timing->key.misses, ==, entries == 1 ? 10 : 2);
         g_assert_cmpuint(p.e->timing->key.hits, ==, entries == 1 ? 0 : 8);
-        /* One queue pair: its context misses once, and answers from there. */
+        /* One queue pair: its context misses once, and hits from then on. */
         g_assert_cmpuint(p.e->timing->context.misses, ==, 1);
         g_assert_cmpuint(p.e->timing->context.hits, >=, 10);
         close_pair(&p);
     }
 }
 
-/* A datagram completes when it has left, and no sooner. */
+/* A datagram completes when it has left, and not earlier. */
 static void test_datagram(void)
 {
     struct ernic_cqe cqe;
@@ -344,7 +347,7 @@ static void test_datagram(void)
     close_pair(&p);
 }
 
-/* Lines that are full push back, and lose nothing but what comes by wire. */
+/* Full delay FIFOs push back, and only drop packets from the wire. */
 static void test_full(void)
 {
     uint32_t i, n = 0;
@@ -384,7 +387,7 @@ static void test_full(void)
     close_pair(&p);
 }
 
-/* Doorbells: more than the line holds, and a command that comes behind them. */
+/* Doorbells: more than the delay FIFO holds, and a command after them. */
 static void test_doorbells(void)
 {
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
@@ -417,7 +420,7 @@ typedef struct End {
     uint32_t key;
 } End;
 
-/* Until nothing is on its way any more. */
+/* Until no packet is under way any more. */
 static void exchange(Pair *p)
 {
     uint32_t i;
@@ -483,7 +486,7 @@ static uint32_t valid_key(Pair *p, End *at)
     return key;
 }
 
-/* @opcode from @a to @b, and all that belongs to it. */
+/* @opcode from @a to @b, with the preparation that it needs. */
 static void request(Pair *p, uint8_t opcode, End *a, End *b)
 {
     const ErnicWr *wr = ernic_wr(opcode);
@@ -520,7 +523,7 @@ static void request(Pair *p, uint8_t opcode, End *a, End *b)
     exchange(p);
 }
 
-/* What passed @stage of the timed engine since @before. */
+/* Items that passed @stage of the timed engine since @before. */
 static uint64_t passed(const Pair *p, const ErnicStageState *before,
                        ErnicStage stage)
 {
@@ -547,7 +550,7 @@ static void sent_stages(const Pair *p, const ErnicWr *wr,
     g_assert_cmpuint(passed(p, before, ERNIC_STAGE_CQE), ==, 1 + again);
 }
 
-/* And of one that it is sent. */
+/* And of a request that it receives. */
 static void received_stages(const Pair *p, const ErnicWr *wr, bool acked,
                             const ErnicStageState *before)
 {
@@ -555,7 +558,7 @@ static void received_stages(const Pair *p, const ErnicWr *wr, bool acked,
     bool atomic = wr->flags & ERNIC_WRF_ATOMIC;
     bool flush = wr->wc_opcode == ERNIC_WC_FLUSH;
     bool write = wr->wc_opcode == ERNIC_WC_WRITE || (wr->flags & ERNIC_WRF_WORD);
-    /* valid_key() has passed some of them. */
+    /* some of them were passed in valid_key() */
     uint64_t inv = !!(wr->flags & ERNIC_WRF_INV);
 
     g_assert_cmpuint(passed(p, before, ERNIC_STAGE_RECEIVE), ==, 1);
@@ -628,8 +631,8 @@ static void test_opcodes(void)
 }
 
 /*
- * REG_MR: the store 102, wqe 1000 + 10 and 2 of work, key 25 + 500, its work being
- * done by the time that the tail comes, then the completion: 90 and 10 of work.
+ * REG_MR: the store 102, wqe 1000 + 10 and 2 of work, key 25 + 500, with its work done
+ * by the time that the tail arrives, then the completion: 90 and 10 of work.
  */
 static void test_local(void)
 {
@@ -651,7 +654,7 @@ static void test_local(void)
     close_pair(&p);
 }
 
-/* To itself: through both ways of the one device. */
+/* To itself: through both directions of the one device. */
 static void test_loopback(void)
 {
     struct ernic_qp_attr attr;
@@ -679,7 +682,7 @@ static void test_loopback(void)
     close_pair(&p);
 }
 
-/* Times do not depend on when the device was made, nor on its age. */
+/* Times depend neither on when the device was made nor on its age. */
 static void test_age(void)
 {
     static const uint64_t ages[] = { 1, 1ull << 32, 1ull << 40, 1ull << 62 };
@@ -700,7 +703,7 @@ static void test_age(void)
     }
 }
 
-/* Saved in the middle, it goes on elsewhere at the same times. */
+/* Saved in the middle, it continues on another engine at the same times. */
 static void test_state(void)
 {
     uint64_t cut;
@@ -728,7 +731,7 @@ static void test_state(void)
         g_assert_cmpmem(one->data, one->len, two->data, two->len);
         until(&p, 20000);
         for (i = 0; i < 5; i++) {
-            /* The ACK of what came goes first. */
+            /* The ACK of the received request is sent first. */
             FakeTrain *t = fake_take_train(&p.env);
 
             if (t->train.len < 100) {

@@ -60,7 +60,7 @@ static void test_ring(void)
                      ERNIC_TRACE_LINES + 1);
 }
 
-/* A line longer than a slot of the ring is cut, and the next one is whole. */
+/* A line longer than a slot of the ring is cut, and the next one is complete. */
 static void test_long_line(void)
 {
     char text[2 * ERNIC_TRACE_LINE];

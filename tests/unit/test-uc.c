@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The unreliable connection: nothing is answered, a request is complete when
- * its last packet has left, and a message with a gap is lost in silence (IBTA
- * vol. 1, 9.8.2).
+ * The unreliable connection: no request is acknowledged, a request is complete when its
+ * last packet has left, and a message with a gap is dropped in silence (IBTA vol. 1,
+ * 9.8.2).
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -50,7 +50,7 @@ static void test_segments(void)
     }
 }
 
-/* It has not left as long as the link does not take it. */
+/* It has not left until the link accepts it. */
 static void test_complete_when_left(void)
 {
     uint32_t i;
@@ -78,7 +78,7 @@ static void test_complete_when_left(void)
     dlg_close(&d);
 }
 
-/* More requests than the engine looks at together, unsignalled but the last. */
+/* More requests than the engine processes in one turn, unsignalled but the last. */
 static void test_many(void)
 {
     uint32_t i, rest;
@@ -100,7 +100,7 @@ static void test_many(void)
     dlg_close(&d);
 }
 
-/* READ and atomics are not on this service; SQE, and the receiver goes on. */
+/* READ and atomics are not part of this service; SQE, and the receiver continues. */
 static void test_not_supported(void)
 {
     static const uint8_t bad[] = {
@@ -122,7 +122,7 @@ static void test_not_supported(void)
     }
 }
 
-/* There is nothing that a fence could wait for. */
+/* There are no requests that a fence could wait for. */
 static void test_fence(void)
 {
     Dialog d;
@@ -179,7 +179,7 @@ static void peer_only(Dialog *d, uint32_t psn, uint32_t len)
     PEER(d, SEND_ONLY, .psn = psn, .payload = d->peer, .payload_len = len);
 }
 
-/* A lost packet loses its message; the next one has its receive request. */
+/* A lost packet loses its message; the next message uses its receive request. */
 static void test_gap(void)
 {
     Dialog d;
@@ -195,7 +195,7 @@ static void test_gap(void)
     peer_only(&d, PSN + 5, 30);
     g_assert_cmpuint(RECV_WC(&d, 0, SUCCESS).byte_len, ==, 30);
     dlg_mem_is(&d, DLG_SINK, d.peer, 30);
-    /* A First is as good a beginning as an Only. */
+    /* A First starts a message just as an Only does. */
     PEER(&d, SEND_LAST, .psn = PSN + 9, .payload_len = 10);
     dlg_peer_message(&d, ERNIC_WR_SEND, PSN + 10, 0, 3000);
     g_assert_cmpuint(RECV_WC(&d, 1, SUCCESS).byte_len, ==, 3000);
@@ -204,7 +204,7 @@ static void test_gap(void)
     dlg_close(&d);
 }
 
-/* The gap is in front of a First or Only: that one counts, the open one not. */
+/* The gap is before a First or Only: that message is received, the open one is lost. */
 static void test_resync(void)
 {
     Dialog d;
@@ -215,14 +215,14 @@ static void test_resync(void)
     PEER(&d, SEND_FIRST, .psn = PSN, .payload_len = 1024);
     peer_only(&d, PSN + 7, 31);
     g_assert_cmpuint(RECV_WC(&d, 0, SUCCESS).byte_len, ==, 31);
-    /* In order, but the message before has no end. */
+    /* In sequence, but the previous message has no end. */
     PEER(&d, SEND_FIRST, .psn = PSN + 8, .payload_len = 1024);
     dlg_peer_message(&d, ERNIC_WR_SEND, PSN + 9, 0, 2000);
     g_assert_cmpuint(RECV_WC(&d, 1, SUCCESS).byte_len, ==, 2000);
     dlg_close(&d);
 }
 
-/* What has come before is not delivered again; from far behind it is new. */
+/* A packet with an old PSN is not delivered again; one from far back counts as new. */
 static void test_duplicates(void)
 {
     Dialog d;
@@ -239,7 +239,7 @@ static void test_duplicates(void)
     peer_only(&d, 0, 10);
     peer_only(&d, 0xffffff, 10);
     dlg_no_wc(&d);
-    /* It does not disturb an open message either. */
+    /* Nor does it disturb an open message. */
     PEER(&d, SEND_FIRST, .psn = 2, .payload = d.peer, .payload_len = 1024);
     PEER(&d, SEND_FIRST, .psn = 2, .payload = d.peer, .payload_len = 1024);
     peer_only(&d, 1, 10);
@@ -252,7 +252,7 @@ static void test_duplicates(void)
     dlg_close(&d);
 }
 
-/* A WRITE with a gap: no completion and no receive request spent. */
+/* A WRITE with a gap: no completion, and no receive request used. */
 static void test_write_gap(void)
 {
     Dialog d;
@@ -269,7 +269,7 @@ static void test_write_gap(void)
     dlg_close(&d);
 }
 
-/* ---- what is wrong -------------------------------------------------- */
+/* ---- bad packets ---------------------------------------------------- */
 
 typedef struct Wrong {
     const char *name;
@@ -351,12 +351,12 @@ static void test_no_such_opcode(void)
         dlg_inject_raw(&d, bytes, 40, true);
     }
     STATE_IS(&d, RTS);
-    peer_only(&d, PSN + 1, 10);   /* they took their place */
+    peer_only(&d, PSN + 1, 10);   /* they used PSNs */
     RECV_WC(&d, 0, SUCCESS);
     dlg_close(&d);
 }
 
-/* No receive request: the message is lost, and nobody is told. */
+/* No receive request: the message is lost without notice. */
 static void test_no_recv(void)
 {
     Dialog d;
@@ -371,7 +371,7 @@ static void test_no_recv(void)
     dlg_close(&d);
 }
 
-/* 9.9.3 class D: the message is lost, the receive request serves the next. */
+/* 9.9.3 class D: the message is lost, the next one uses the receive request. */
 static void test_recv_length(void)
 {
     Dialog d;

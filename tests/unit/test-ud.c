@@ -42,7 +42,7 @@ static void test_send(void)
     dlg_close(&d);
 }
 
-/* Each request goes where it says, from the address that it says. */
+/* Each request goes to its own address vector, from its own source address. */
 static void test_av(void)
 {
     struct ernic_wqe wqe;
@@ -164,8 +164,8 @@ static void peer_send(Dialog *d, uint32_t len)
 }
 
 /*
- * The bad one tells why, what is behind it is flushed, and receiving goes on;
- * RTS makes sending go on (10.3.1, SQE).
+ * The bad request completes with its reason, later ones are flushed, and receiving
+ * continues; RTS resumes sending (10.3.1, SQE).
  */
 static void test_bad(gconstpointer opaque)
 {
@@ -292,7 +292,7 @@ static void test_ipv6(void)
     dlg_close(&d);
 }
 
-/* Immediate data, solicited event and the tag of the VLAN reach software. */
+/* Immediate data, solicited event and the VLAN tag reach software. */
 static void test_recv_fields(void)
 {
     struct ernic_cqe cqe;
@@ -312,7 +312,7 @@ static void test_recv_fields(void)
     dlg_close(&d);
 }
 
-/* A datagram has no order: any PSN is as good. */
+/* Datagrams have no order: any PSN is accepted. */
 static void test_any_psn(void)
 {
     static const uint32_t psns[] = { 7, 3, 3, 0xffffff, 0x800000 };
@@ -400,7 +400,7 @@ static void test_pkey(void)
     }
 }
 
-/* What cannot be delivered is lost, without a trace at the queue pair. */
+/* An undeliverable datagram is dropped, without an effect on the queue pair. */
 static void test_lost(void)
 {
     uint8_t bytes[64] = { ERNIC_BTH_UD | ERNIC_OP_SEND_FIRST };
@@ -413,7 +413,7 @@ static void test_lost(void)
     stl_be_p(bytes + 4, d.qp.qpn);
     stl_be_p(bytes + 12, DLG_QKEY);
     dlg_inject_raw(&d, bytes, 40, true);        /* no such opcode */
-    peer_send(&d, 4097);                /* more than a packet holds */
+    peer_send(&d, 4097);                /* more than a packet may hold */
     d.path.dgid.raw[15] = 99;
     peer_send(&d, 16);                  /* not our address */
     d.path.dgid.raw[15] = DLG_HOST;
@@ -425,7 +425,7 @@ static void test_lost(void)
     dlg_close(&d);
 }
 
-/* 9.9.3 class D: a datagram too long for the request at the head is lost. */
+/* 9.9.3 class D: a datagram too long for the request at the head is dropped. */
 static void test_recv_length(void)
 {
     Dialog d;
@@ -479,7 +479,7 @@ static void peer_mcast(Dialog *d, uint32_t dest_qp)
     d->path.dgid = own;
 }
 
-/* Each member has its copy, in a receive request and completion of its own. */
+/* Each member gets a copy, in a receive request and completion of its own. */
 static void test_mcast(void)
 {
     struct ernic_cqe cqe;
@@ -495,11 +495,11 @@ static void test_mcast(void)
     fake_post_recv(d.e, &other, 0x99, &sge, 1);
     g_assert_cmpuint(fake_ring_rq(d.e, &other), ==, ERNIC_OK);
     dlg_recv(&d, DLG_SINK, 64);
-    peer_mcast(&d, 0xffffff);           /* nobody is attached */
+    peer_mcast(&d, 0xffffff);           /* no member */
     dlg_no_wc(&d);
     attach(&d, ERNIC_CMD_MCAST_ATTACH, d.qp.qpn);
     attach(&d, ERNIC_CMD_MCAST_ATTACH, other.qpn);
-    /* A group is reached by its own queue pair number only (9.6.1). */
+    /* Group packets must carry the multicast queue pair number (9.6.1). */
     peer_mcast(&d, d.qp.qpn);
     dlg_no_wc(&d);
     peer_mcast(&d, 0xffffff);
@@ -515,7 +515,7 @@ static void test_mcast(void)
     dlg_close(&d);
 }
 
-/* The link does not see for which group a datagram is: the ICRC says it. */
+/* The link does not know the group of a datagram: the ICRC identifies it. */
 static void test_mcast_blind(void)
 {
     ErnicTrain blind;
@@ -526,7 +526,7 @@ static void test_mcast_blind(void)
     blind = (ErnicTrain) { .path = d.path };
     d.blind = &blind;
     dlg_recv(&d, DLG_SINK, 64);
-    peer_mcast(&d, 0xffffff);           /* nobody is attached */
+    peer_mcast(&d, 0xffffff);           /* no member */
     dlg_no_wc(&d);
     g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_BAD_ICRC], ==, 1);
     for (i = 20; i < 30; i++) {
@@ -546,7 +546,7 @@ static void test_mcast_blind(void)
     dlg_close(&d);
 }
 
-/* Endpoints that stand for an IPv4 and an IPv6 address each. */
+/* Endpoints with an IPv4 and an IPv6 address each. */
 static void test_aliases(void)
 {
     ErnicGid other_s = { .raw = { 0xfd, [15] = 1 } };
@@ -565,14 +565,14 @@ static void test_aliases(void)
     d.blind = &blind;
     PEER(&d, SEND_ONLY, .qkey = DLG_QKEY, .payload = d.peer, .payload_len = 8);
     RECV_WC(&d, 0, SUCCESS);
-    /* One address alone is not enough. */
+    /* One address alone is not sufficient. */
     blind.num_alt_sgid = 0;
     PEER(&d, SEND_ONLY, .qkey = DLG_QKEY, .payload = d.peer, .payload_len = 8);
     g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_BAD_ICRC], ==, 1);
     dlg_close(&d);
 }
 
-/* What goes to a group goes out, and comes back to members here. */
+/* A multicast datagram is sent out, and also looped back to members here. */
 static void test_mcast_loopback(void)
 {
     struct ernic_wqe wqe;
@@ -631,7 +631,7 @@ static void test_gsi(void)
     dlg_close(&d);
 }
 
-/* 10.2.5: the high bit asks for its own; any other Q_Key is sent as it is. */
+/* 10.2.5: the high bit selects its own; any other Q_Key is sent as it is. */
 static void test_gsi_qkey(void)
 {
     static const struct {

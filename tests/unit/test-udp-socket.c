@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The UDP link: trains between two sockets on loopback. sendmsg() is wrapped,
- * to be refused at will.
+ * The UDP link: trains between two sockets on loopback. sendmsg() is wrapped, so that a
+ * test can make it fail.
  */
 #include "qemu/osdep.h"
 #include <arpa/inet.h>
@@ -86,7 +86,7 @@ static ErnicUdp *open_link(const ErnicUdpConfig *cfg)
     return udp;
 }
 
-/* Two links, each of which knows both; @rx: b's configuration. */
+/* Two links, each of which has both in its map; @rx: b's configuration. */
 static void pair_open(Pair *p, bool v6, const ErnicUdpConfig *rx)
 {
     const char *host = v6 ? "[::1]" : "127.0.0.1";
@@ -166,8 +166,8 @@ static void wait_for(ErnicUdp *udp)
 }
 
 /*
- * Receive @len bytes that were sent with @seg, and compare: every packet is
- * whole, so each train is cut where the sender's was. Returns the trains.
+ * Receive @len bytes that were sent with @seg, and compare: every packet is whole, so
+ * each train is cut at the sender's boundaries. Returns the number of trains.
  */
 static uint32_t expect(const Pair *p, const uint8_t *data, uint32_t len,
                        uint32_t seg, uint8_t tclass)
@@ -270,7 +270,7 @@ static void test_cut_by_kernel6(void)
     round_trip(true, true);
 }
 
-/* The other way round: the sender cuts, the receiver may join. */
+/* The other way round: the sender segments, the receiver may coalesce. */
 static void test_no_offload(void)
 {
     ErnicUdpConfig cfg = { .no_offload = true };
@@ -324,14 +324,14 @@ static void test_tclass6(void)
     traffic_class(true);
 }
 
-/* ---- what is refused and dropped ----------------------------------------- */
+/* ---- refused and dropped packets ------------------------------------------ */
 
 static uint64_t dropped(const ErnicUdp *udp, ErnicUdpDrop reason)
 {
     return ernic_udp_stats(udp)->drop[reason];
 }
 
-/* A group: one copy to each peer but native ones and the sender itself. */
+/* A group: one copy to each peer except native ones and the sender itself. */
 static void test_group(void)
 {
     uint8_t data[3000];
@@ -357,7 +357,7 @@ static void test_group(void)
     g_assert_cmpuint(ernic_udp_recv(c, &got, NULL), >, 0);
     g_assert_cmpmem(got->path.sgid.raw, 16, p.gid_a.raw, 16);
 
-    /* Nothing has left: the train is offered again. Later a copy is lost. */
+    /* Nothing was sent: the train is offered again. Later failures lose a copy. */
     hook.err = EAGAIN;
     hook.after = 0;
     hook.calls = 0;
@@ -373,7 +373,7 @@ static void test_group(void)
     pair_close(&p);
 }
 
-/* An endpoint that stands for two addresses: the path has one, the train both. */
+/* An endpoint with two addresses: the path has one, the train both. */
 static void test_aliases(void)
 {
     uint8_t data[100] = { 1 };
@@ -424,7 +424,7 @@ static void test_unknown(void)
     g_assert_cmpuint(dropped(p.b, ERNIC_UDP_DROP_UNKNOWN_SOURCE), ==, 3);
     g_assert_cmpuint(ernic_udp_stats(p.b)->rx_packets, ==, 0);
 
-    /* And back again at run time. */
+    /* Added again at run time. */
     add_peer(p.b, "10.0.0.1", "127.0.0.1", ernic_udp_port(p.a));
     g_assert_true(ernic_udp_send(p.a, 0, &train));
     expect(&p, data, sizeof(data), 1000, 0);
@@ -495,7 +495,7 @@ static void test_kernel_drops(void)
     }
     g_assert_cmpuint(got, <, sent);
     g_assert_cmpuint(got, >, 0);
-    /* The kernel tells of drops with the next datagram that it keeps. */
+    /* The kernel reports drops with the next datagram that it keeps. */
     g_assert_true(ernic_udp_send(p.a, 0, &train));
     wait_for(p.b);
     g_assert_cmpuint(ernic_udp_recv(p.b, &t, NULL), ==, 1);
@@ -503,7 +503,7 @@ static void test_kernel_drops(void)
     pair_close(&p);
 }
 
-/* The socket is full in the middle of a train that goes packet by packet. */
+/* The socket fills up in the middle of a train that is sent packet by packet. */
 static void test_busy(void)
 {
     ErnicUdpConfig cfg = { .no_offload = true };
@@ -523,7 +523,7 @@ static void test_busy(void)
     g_assert_cmpuint(ernic_udp_stats(back.a)->tx_trains, ==, 0);
     hook_reset();
     g_assert_true(ernic_udp_send(back.a, 0, &train));
-    g_assert_cmpint(hook.calls, ==, 5);         /* none goes twice */
+    g_assert_cmpint(hook.calls, ==, 5);         /* none is sent twice */
     expect(&back, data, sizeof(data), 1000, 0);
     g_assert_cmpuint(ernic_udp_stats(back.a)->tx_packets, ==, 8);
     pair_close(&p);
@@ -572,7 +572,7 @@ static void test_busy_two(void)
     pair_close(&p);
 }
 
-/* After a reset another train of that shape leaves whole. */
+/* After a reset another train of that shape is sent whole. */
 static void test_forget(void)
 {
     ErnicUdpConfig cfg = { .no_offload = true };
@@ -594,7 +594,7 @@ static void test_forget(void)
     pair_close(&p);
 }
 
-/* A way that cannot segment is served packet by packet, from then on. */
+/* A route that cannot segment is served packet by packet, from then on. */
 static void test_fallback(void)
 {
     uint8_t data[8000];
@@ -645,7 +645,7 @@ static void test_send_errors(void)
         g_assert_true(ernic_udp_send(p.a, 0, &train));
         g_assert_cmpuint(dropped(p.a, send_errors[i].reason), ==, 8);
         hook_reset();
-        /* It did not stick. */
+        /* The error has no lasting effect: the next train is segmented again. */
         g_assert_true(ernic_udp_send(p.a, 0, &train));
         g_assert_cmpint(hook.segmented, ==, ernic_udp_has_offload(p.a));
         expect(&p, data, sizeof(data), 1000, 0);
@@ -683,7 +683,7 @@ static void test_prefix(void)
     g_free(bind_b);
 }
 
-/* Sockets bound to no address tell by packet which one was meant. */
+/* Sockets bound to no address report for each packet its destination address. */
 static void wildcard(bool v6)
 {
     const char *bind_any = v6 ? "[::]:0" : "0.0.0.0:0";
@@ -711,7 +711,7 @@ static void wildcard(bool v6)
     g_assert_true(ernic_udp_send(p.a, 0, &train));
     expect(&p, data, sizeof(data), 1000, CE);
 
-    /* From an address that is not in the map nothing can be sent. */
+    /* A source address that is not in the map cannot send. */
     train.path.sgid = gid_of("10.9.9.9");
     g_assert_true(ernic_udp_send(p.a, 0, &train));
     g_assert_cmpuint(dropped(p.a, ERNIC_UDP_DROP_UNKNOWN_DEST), ==, 3);
@@ -728,7 +728,7 @@ static void test_wildcard6(void)
     wildcard(true);
 }
 
-/* Without a line of its own an end goes by its host address. */
+/* An end without a line of its own in the map is found by its host address. */
 static void test_own_address(void)
 {
     uint8_t data[100] = { 1 };

@@ -104,7 +104,7 @@ static bool take(Fixture *f)
     return ernic_srq_take(&f->e, f->srqn, &f->recv);
 }
 
-/* How many events have come since it was asked last; all are @type. */
+/* Number of events since the last call; all are of @type. */
 static uint32_t events(Fixture *f, uint8_t type)
 {
     uint32_t n = 0;
@@ -153,7 +153,7 @@ static void test_produce(void)
     }
 }
 
-/* A queue without a ring takes nothing. */
+/* A queue without a ring accepts no request. */
 static void test_produce_none(void)
 {
     ErnicWq wq = { 0 };
@@ -217,7 +217,7 @@ static void test_values(Fixture *f, gconstpointer data)
     }
 }
 
-/* More room than 32 bits can count is room enough. */
+/* More room than 32 bits can count is sufficient. */
 static void test_huge(Fixture *f, gconstpointer data)
 {
     create(f, 2, 5, 0);
@@ -273,7 +273,7 @@ static void test_malformed(Fixture *f, gconstpointer data)
             g_assert_cmpuint(f->recv.fault, ==, 0);
             g_assert_cmpuint(f->recv.num_sge, ==, rows[i].num_sge);
         }
-        /* It is gone, and the next one is not the worse for it. */
+        /* The bad request is gone, and the next one is valid. */
         g_assert_true(take(f));
         g_assert_cmpuint(f->recv.wr_id, ==, 1);
         g_assert_cmpuint(f->recv.index, ==, 1);
@@ -284,7 +284,7 @@ static void test_malformed(Fixture *f, gconstpointer data)
     f->srqn = 0;
 }
 
-/* A queue pair's own ring: the request is lost, the next take goes on. */
+/* A queue pair's own ring: the request is lost, the next take succeeds. */
 static void test_dma(Fixture *f, gconstpointer data)
 {
     ErnicWq *wq;
@@ -438,7 +438,7 @@ static void test_modify_refused(Fixture *f, gconstpointer data)
     g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 0);
 }
 
-/* To a ring of @depth with what is posted in it; where it is refused, not. */
+/* Resize to a ring of @depth with the posted requests; if refused, nothing changes. */
 static uint8_t resize(Fixture *f, uint32_t depth)
 {
     struct ernic_cmd_srq cmd = command(f, depth, f->stride / 64);
@@ -462,7 +462,7 @@ static uint8_t resize(Fixture *f, uint32_t depth)
     return status;
 }
 
-/* Requests come in their order from whichever ring there is; then it is full. */
+/* Requests keep their order in every ring; then it is full. */
 static void test_resize(Fixture *f, gconstpointer data)
 {
     static const uint32_t depths[] = { 8, 32, 4, 4, 16 };
@@ -553,7 +553,7 @@ static void test_limit(Fixture *f, gconstpointer data)
     g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 1);
 }
 
-/* A limit above what is there fires at once; 0 disarms. */
+/* A limit above the number of requests fires at once; 0 disarms. */
 static void test_limit_at_once(Fixture *f, gconstpointer data)
 {
     create(f, 8, 1, 0);
@@ -567,7 +567,7 @@ static void test_limit_at_once(Fixture *f, gconstpointer data)
     g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 0);
 }
 
-/* A limit of the creation waits for the first requests. */
+/* A limit set at creation waits for the first requests. */
 static void test_limit_at_creation(Fixture *f, gconstpointer data)
 {
     create(f, 8, 1, 2);
@@ -580,7 +580,7 @@ static void test_limit_at_creation(Fixture *f, gconstpointer data)
     g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 1);
 }
 
-/* An event that waits for room goes with its queue. */
+/* An event in the backlog is removed with its queue. */
 static void test_destroy_with_event(Fixture *f, gconstpointer data)
 {
     ErnicEq *eq = &f->e.eq[f->eqn];

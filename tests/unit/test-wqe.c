@@ -86,7 +86,7 @@ static void fetch(Fixture *f, uint32_t index, ErnicTransport transport,
     g_assert_cmpuint(f->wqe.index, ==, index);
 }
 
-/* A request of @opcode that is right, of 8 bytes if it has any. */
+/* A valid request of @opcode, of 8 bytes if it has data. */
 static void make(Fixture *f, uint8_t opcode)
 {
     bool local = ernic_wr(opcode) && !ernic_wr(opcode)->max_sge;
@@ -172,7 +172,7 @@ static void check_packets(const ErnicWr *wr, ErnicTransport transport)
 
 static void test_table(void)
 {
-    /* As ibv_post_send(3) has them, but SEND_INV, which no UC packet carries. */
+    /* As in ibv_post_send(3), except SEND_INV, which no UC packet carries. */
     static const uint8_t transports[ERNIC_WR_COUNT] = {
         [ERNIC_WR_SEND] = CONN | UD | RAW,
         [ERNIC_WR_SEND_IMM] = CONN | UD,
@@ -197,7 +197,7 @@ static void test_table(void)
         g_assert_cmphex(wr->allowed & ~ERNIC_WR_FLAGS, ==, 0);
         g_assert_cmphex(wr->allowed & ERNIC_WR_SIGNALED, !=, 0);
         g_assert_cmphex(wr->transports, ==, transports[opcode]);
-        /* Who takes a credit has an answer; inline has no room for data of it. */
+        /* Opcodes that use a credit have a response; inline has no room for its data. */
         g_assert_true(!(wr->flags & ERNIC_WRF_CREDIT) ==
                       !(wr->flags & ERNIC_WRF_RESPONSE));
         g_assert_false((wr->allowed & ERNIC_WR_INLINE) &&
@@ -224,7 +224,7 @@ static void test_table(void)
 /* ---- reasons to refuse --------------------------------------------------- */
 
 typedef struct Row {
-    const char *why;            /* as the trace tells it; NULL: accepted */
+    const char *why;            /* as the trace reports it; NULL: accepted */
     ErnicFault fault;
     uint8_t opcode;
     ErnicTransport transport;
@@ -374,7 +374,7 @@ static const Row rows[] = {
       .len0 = 0x80000001u },
     { "over 2^31 bytes", TOO_LONG, ERNIC_WR_WRITE, ERNIC_UC, .count = 2,
       .len0 = 0x80000000u, .len1 = 1 },
-    /* 32 bits would make 8 bytes of it. */
+    /* In 32 bits the sum would be 8 bytes. */
     { "over 2^31 bytes", TOO_LONG, ERNIC_WR_READ, ERNIC_RC, .count = 2,
       .len0 = 0xffffffffu, .len1 = 9 },
     { "over 2^31 bytes", TOO_LONG, ERNIC_WR_SEND, ERNIC_UD,
@@ -409,7 +409,7 @@ static void test_rows(Fixture *f, gconstpointer data)
         ernic_trace_reset();
         judge(f, row->transport, row->gsi, row->uctx);
         g_assert_cmpuint(f->wqe.fault, ==, row->fault);
-        /* What a completion needs is there, refused or not. */
+        /* The fields for a completion are valid, refused or not. */
         g_assert_cmphex(f->wqe.wr_id, ==, 0xfeedface12345678ull);
         g_assert_cmphex(f->wqe.flags, ==,
                         f->slot.head.flags & ERNIC_WR_FLAGS);
@@ -421,7 +421,7 @@ static void test_rows(Fixture *f, gconstpointer data)
     }
 }
 
-/* An atomic needs the SGE that a SEND can do without. */
+/* An atomic needs an SGE; a SEND does not. */
 static void test_no_sge(Fixture *f, gconstpointer data)
 {
     int opcode;
@@ -442,10 +442,10 @@ static void test_no_sge(Fixture *f, gconstpointer data)
     }
 }
 
-/* Every byte of the operand is either read or refused. */
+/* Every byte of the operand is either used or must be 0. */
 static void test_every_byte(Fixture *f, gconstpointer data)
 {
-    /* Bytes of the 48 that have a meaning, from the front; then a gap. */
+    /* The used ones of the 48 bytes, from the front; then a gap. */
     static const struct {
         uint8_t opcode;
         ErnicTransport transport;
@@ -459,7 +459,7 @@ static void test_every_byte(Fixture *f, gconstpointer data)
         { ERNIC_WR_READ, ERNIC_RC, 0xfff },
         { ERNIC_WR_CMP_SWAP, ERNIC_RC, 0xffff0fff },
         { ERNIC_WR_FETCH_ADD, ERNIC_RC, 0xffff0fff },
-        /* The placement type with one more bit set; of the level 1 is one. */
+        /* The placement type with one more bit set; for the level that is valid. */
         { ERNIC_WR_FLUSH, ERNIC_RC, 0x3ffff },
         { ERNIC_WR_LOCAL_INV, ERNIC_RC, 0 },
         { ERNIC_WR_REG_MR, ERNIC_RC, 0x1fffffffffull },
@@ -476,7 +476,7 @@ static void test_every_byte(Fixture *f, gconstpointer data)
 
             make(f, meant[row].opcode);
             f->slot.head.raw[byte] = 1;
-            /* The top bytes of P_Key index and flow label: too great. */
+            /* The top bytes of P_Key index and flow label: out of range. */
             if (meant[row].transport == ERNIC_UD && (byte == 9 || byte == 43)) {
                 used = false;
             }
@@ -604,7 +604,7 @@ static void test_values_ud(Fixture *f, gconstpointer data)
 
 /* ---- slots --------------------------------------------------------------- */
 
-/* Whatever the count: never a byte from outside the slot. */
+/* With any count, no byte outside the slot is read. */
 static void test_every_count(Fixture *f, gconstpointer data)
 {
     uint32_t units, count, room;
@@ -630,7 +630,7 @@ static void test_every_count(Fixture *f, gconstpointer data)
     }
 }
 
-/* Slots are found by counters that wrap, and copied once. */
+/* Slots are addressed by counters that wrap, and copied once. */
 static void test_ring(Fixture *f, gconstpointer data)
 {
     uint32_t index = 0xfffffffa, i;
@@ -665,7 +665,7 @@ static void test_dma(Fixture *f, gconstpointer data)
     g_assert_cmpuint(f->wqe.fault, ==, 0);
 }
 
-/* Bytes at random: what is accepted is within its limits. */
+/* Random bytes: an accepted request is within its limits. */
 static void test_random(Fixture *f, gconstpointer data)
 {
     GRand *rand = g_rand_new_with_seed(4791);

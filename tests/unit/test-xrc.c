@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * XRC: requests that name the SRQ they are for, and targets that receive into
- * whichever SRQ of their domain is named (IBTA vol. 1, annex A14). On the wire
- * it is RC but for the XRCETH: what is common has its tests there.
+ * XRC: requests that name the SRQ they are for, and targets that receive into the named
+ * SRQ of their domain (IBTA vol. 1, annex A14). On the wire it is RC except for the
+ * XRCETH: the common part is tested there.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -46,7 +46,7 @@ static void test_requests(void)
     dlg_close(&d);
 }
 
-/* Responses have none; they are taken as those of RC. */
+/* Responses have none; they are handled like those of RC. */
 static void test_responses(void)
 {
     struct ernic_cqe cqe;
@@ -71,7 +71,7 @@ static void test_responses(void)
     dlg_close(&d);
 }
 
-/* A gap, a receiver that is not ready, silence; in the end the retry count. */
+/* A gap, a receiver that is not ready, silence; in the end retries are exhausted. */
 static void test_retry(void)
 {
     Dialog d;
@@ -123,7 +123,7 @@ static void test_nak(void)
     }
 }
 
-/* Each end has half of the service: what is for the other half is dropped. */
+/* Each end has half of the service: packets for the other half are dropped. */
 static void test_wrong_end(void)
 {
     uint32_t i;
@@ -142,7 +142,7 @@ static void test_wrong_end(void)
     PEER_NAK(&d, ERNIC_NAK_INV_REQ, SQ, 1);
     g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_TRANSPORT], ==, 2);
     STATE_IS(&d, RTS);
-    /* There is nothing to post to. */
+    /* It has no receive queue. */
     for (i = 0; i < 2; i++) {
         uint8_t kind = i ? ERNIC_DB_RQ : ERNIC_DB_SQ;
 
@@ -155,7 +155,7 @@ static void test_wrong_end(void)
 
 /* ---- target --------------------------------------------------------- */
 
-/* Into the SRQ that the peer names; the completion says which that was. */
+/* Into the SRQ that the peer names; the completion names it too. */
 static void test_messages(void)
 {
     static const uint8_t opcodes[] = {
@@ -183,7 +183,7 @@ static void test_messages(void)
     dlg_close(&d);
 }
 
-/* WRITE, READ and atomics take no request, and name an SRQ none the less. */
+/* WRITE, READ and atomics use no receive request, but still name an SRQ. */
 static void test_remote(void)
 {
     uint32_t psn = PSN, n;
@@ -196,7 +196,7 @@ static void test_remote(void)
     PEER(&d, READ_REQUEST, .psn = psn, .va = d.mem, .rkey = d.key,
          .dma_len = 3000);
     n = dlg_sent_read(&d, psn, 2, 0, 3000);
-    /* A duplicate is answered, if it asks for the same of the same SRQ. */
+    /* A duplicate is answered if it makes the same request of the same SRQ. */
     PEER(&d, READ_REQUEST, .psn = psn, .va = d.mem, .rkey = d.key,
          .dma_len = 3000, .xrcsrq = d.srq.srqn + 1);
     QUIET(&d);
@@ -236,7 +236,7 @@ static void other_recv(Dialog *d, Other *o, uint32_t len)
     g_assert_cmpuint(fake_ring_srq(d->e, &o->srq), ==, ERNIC_OK);
 }
 
-/* One connection serves both, by turns, each from its own ring. */
+/* One connection serves both alternately, each from its own ring. */
 static void test_two_srqs(void)
 {
     struct ernic_cqe cqe;
@@ -263,7 +263,7 @@ static void test_two_srqs(void)
     dlg_close(&d);
 }
 
-/* Memory is that of the SRQ's domain: another's key opens nothing. */
+/* Memory is that of the SRQ's protection domain: another's key does not work. */
 static void test_key_of_other(void)
 {
     uint32_t i;
@@ -284,7 +284,7 @@ static void test_key_of_other(void)
     }
 }
 
-/* Nothing posted in this SRQ: the message is asked for again. */
+/* No request in this SRQ: the peer has to send the message again. */
 static void test_rnr(void)
 {
     Dialog d;
@@ -304,7 +304,7 @@ static void test_rnr(void)
 
 /* ---- SRQs that are not there ---------------------------------------- */
 
-/* The last one's domain is another. */
+/* The last one is in another domain. */
 enum { SRQ_NONE, SRQ_RANGE, SRQ_FREE, SRQ_BASIC, SRQ_DOMAIN, SRQ_KINDS };
 
 static uint32_t bad_srq(Dialog *d, uint32_t kind)
@@ -385,8 +385,8 @@ static void test_srq_changes(void)
 }
 
 /*
- * The request that a message has taken before a page was absent is of its SRQ,
- * also when a peer sends the message again for another one.
+ * A message took its request before it met an absent page: the request belongs to that
+ * SRQ, even when a peer sends the message again for another one.
  */
 static void test_srq_changes_page(void)
 {
@@ -420,7 +420,7 @@ static void destroy_srq(Dialog *d)
                      ==, ERNIC_OK);
 }
 
-/* Half a message has come: the request that it took goes with the SRQ. */
+/* Half a message has arrived: its receive request is destroyed with the SRQ. */
 static void test_srq_goes(void)
 {
     static const ErnicOp first[] = { ERNIC_OP_SEND_FIRST, ERNIC_OP_WRITE_FIRST };
@@ -443,7 +443,7 @@ static void test_srq_goes(void)
     }
 }
 
-/* So does what a READ was to be answered with. */
+/* A READ with an unsent response for the destroyed SRQ gets a NAK. */
 static void test_srq_goes_read(void)
 {
     Dialog d;
@@ -459,7 +459,7 @@ static void test_srq_goes_read(void)
     dlg_close(&d);
 }
 
-/* In Error, what a message had taken is flushed, and the SRQ keeps the rest. */
+/* In Error, the request of an open message is flushed, and the SRQ keeps the rest. */
 static void test_flush(void)
 {
     Dialog d;
@@ -508,7 +508,7 @@ static void test_srq_create(void)
                      ERNIC_ERR_HANDLE);
     other_init(&d, &o, d.xrcd);
     user_pd = o.pd;
-    /* The domain is context 0's, all else its own. */
+    /* The domain is context 0's, all other objects are its own. */
     g_assert_cmpuint(SRQ_STATUS(&d, o.pd, user_pd, o.cq.cqn), ==,
                      ERNIC_ERR_HANDLE);
     g_assert_cmpuint(SRQ_STATUS(&d, o.pd, d.xrcd, d.rcq.cqn), ==,
@@ -519,7 +519,7 @@ static void test_srq_create(void)
     dlg_close(&d);
 }
 
-/* What is referred to stays. */
+/* Referenced objects cannot be destroyed. */
 static void test_busy(void)
 {
     Dialog d;
@@ -604,7 +604,7 @@ static void test_ini_create(void)
     g_assert_cmpuint(QP_STATUS(&d, good, sq_depth, 0), ==, ERNIC_ERR_PARAM);
     g_assert_cmpuint(QP_STATUS(&d, good, send_cq, 60), ==, ERNIC_ERR_HANDLE);
     g_assert_cmpuint(QP_STATUS(&d, good, pd, 60), ==, ERNIC_ERR_HANDLE);
-    /* Nor is an SRQ of XRC one for other services. */
+    /* Nor can other services use an XRC SRQ. */
     good.type = ERNIC_QPT_RC;
     good.recv_cq = good.send_cq;
     good.srq = cpu_to_le32(d.srq.srqn);
