@@ -45,6 +45,7 @@ CLEAN = (
     'meson_options.txt',
     'scripts/',
     'tests/bench/',
+    'tests/common/',
     'tests/conformance/',
     'tests/fuzz/',
     'tests/guest/',
@@ -74,6 +75,7 @@ CLEAN = (
     'tests/scripts/',
     'tests/shim/',
     'tests/timing/',
+    'tests/unit/',
 )
 # Texts of others, and data.
 SKIP = ('COPYING', 'tests/data/', 'tests/oracle/frames/', 'docs/images/')
@@ -103,6 +105,8 @@ C_STRING = r'"(?:\\.|[^"\\\n])*"'
 C_TEXT = re.compile(r'/\*(?P<comment>.*?)\*/|//(?P<line>[^\n]*)|'
                     rf'(?P<string>{C_STRING}(?:\s*{C_STRING})*)|'
                     r"'(?:\\.|[^'\\\n])*'", re.S)
+# A name with parts, such as that of a test: no prose.
+C_NAME = re.compile(r'[\w%.]*(?:[-/][\w%.]*)+')
 SHELL_TEXT = re.compile(r'(?:^|(?<=\s))#(?P<comment>[^\n]*)|(?P<string>"(?:\\.|[^"\\])*"|'
                         r"'[^']*')", re.M)
 HEADING = re.compile(r'^(?:#+ .*|[^\n]*\n(?:===+|---+)$)', re.M)
@@ -123,8 +127,12 @@ def c_texts(text):
         line = text.count('\n', 0, m.start()) + 1
         if m['comment'] is not None:
             yield line, re.sub(r'(?m)^[ \t]*\*', ' ', m['comment'].lstrip('*'))
-        elif m['line'] or m['string']:
-            yield line, m['line'] or re.sub(r'"\s*"', '', m['string'][1:-1])
+        elif m['line']:
+            yield line, m['line']
+        elif m['string']:
+            string = re.sub(r'"\s*"', '', m['string'][1:-1])
+            if not C_NAME.fullmatch(string):
+                yield line, string
 
 
 def joined(comments):

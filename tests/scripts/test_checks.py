@@ -267,6 +267,8 @@ PROSE = [
     ('"Told"', prose('/*\n * Told so.\n */\n')),
     ('x.c:2: "retold"', prose('\nf("retold");\n')),
     (TELL, prose('f("a" /* b */\n  "tells");\n')),
+    (None, prose('add("/fault/told", f);\nadd("sent-behind", g);\n')),
+    (TELL, prose('f("a/b tells");\n')),
     (TELL, prose('# a comment that tells\n', 'scripts/x.py')),
     ('"Tell"', prose('def f():\n    """Tell it."""\n', 'scripts/x.py')),
     (TELL, prose("print(f'{x} tells')\n", 'scripts/x.py')),
