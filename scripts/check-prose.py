@@ -35,6 +35,7 @@ CLEAN = (
     'guest/',
     'hw/rdma-ernic/Kconfig',
     'hw/rdma-ernic/core/faces/pg332/',
+    'hw/rdma-ernic/core/objects/',
     'hw/rdma-ernic/core/state/',
     'hw/rdma-ernic/faces/',
     'hw/rdma-ernic/meson.build',

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Where the bytes of a buffer lie in guest memory. The guest's page list is
- * read once, judged, and never looked at again.
+ * Buffers in guest memory. The guest's page list is read once, checked once, and
+ * never read again.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -49,7 +49,7 @@ static uint8_t check_aligned(const uint64_t *entry, uint32_t n, uint64_t size)
     return ERNIC_OK;
 }
 
-/* One piece of a list: @n page addresses from @addr to @page. */
+/* Read @n page addresses of a list at @addr to @page. */
 static uint8_t read_pages(Ernic *e, ErnicBuf *buf, uint64_t addr,
                           uint64_t *page, uint32_t n)
 {
@@ -75,7 +75,7 @@ static uint8_t read_list(Ernic *e, ErnicBuf *buf, uint64_t list,
     return status;
 }
 
-/* The list at @dir names pages full of page addresses. */
+/* Read a two-level list: @dir lists the pages with the page addresses. */
 static uint8_t read_tree(Ernic *e, ErnicBuf *buf, uint64_t dir)
 {
     uint64_t leaf[LIST_ENTRIES];

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A buffer in guest memory as the device holds it: one extent, or a private
- * copy of a page list. Queues lie in one, memory regions are made of one.
+ * A buffer in guest memory: one extent, or a private copy of a page list. Queues
+ * and memory regions use it.
  */
 #ifndef ERNIC_BUF_H
 #define ERNIC_BUF_H
@@ -18,35 +18,35 @@ typedef struct ErnicBuf {
 } ErnicBuf;
 
 /*
- * Copy what @desc (little-endian) names, which has to cover @bytes. Lists are
- * read from guest memory here and never again. On ERNIC_ERR_RESERVED,
+ * Initialize @buf from @desc (little-endian), which has to cover @bytes. The page
+ * list is read from guest memory here and never again. On ERNIC_ERR_RESERVED,
  * ERNIC_ERR_PARAM, ERNIC_ERR_NO_RESOURCE and ERNIC_ERR_DMA @buf owns nothing.
  */
 uint8_t ernic_buf_init(Ernic *e, ErnicBuf *buf,
                        const struct ernic_buf_desc *desc, uint64_t bytes);
-/* Room for @max_pages pages, at least 1; for fast registration. */
+/* Allocate room for @max_pages pages, at least 1; for fast registration. */
 uint8_t ernic_buf_alloc(Ernic *e, ErnicBuf *buf, uint32_t max_pages);
 /*
- * Fill in the first @npages of them from the list at @list, and 0 in the others;
- * after a failure, in all. The status is that of ernic_buf_init().
+ * Read the first @npages addresses from the list at @list, and set the others to 0;
+ * on failure, all of them. The status is that of ernic_buf_init().
  */
 uint8_t ernic_buf_fill(Ernic *e, ErnicBuf *buf, uint64_t list, uint32_t npages,
                        uint8_t page_shift);
 void ernic_buf_fini(Ernic *e, ErnicBuf *buf);
 
 /*
- * The guest address of byte @off, and in *@run how many bytes follow on from
+ * The guest address of byte @off, and in *@run the number of contiguous bytes from
  * there (at least 1; no limit for an extent). @off is inside the buffer: the
  * caller checked.
  */
 uint64_t ernic_buf_addr(const ErnicBuf *buf, uint64_t off, uint64_t *run);
-/* Copy from or to the buffer; false when guest memory did not answer. */
+/* Copy from or to the buffer; false: the DMA to guest memory failed. */
 bool ernic_buf_read(Ernic *e, const ErnicBuf *buf, uint64_t off, void *data,
                     uint64_t len);
 bool ernic_buf_write(Ernic *e, const ErnicBuf *buf, uint64_t off,
                      const void *data, uint64_t len);
 
-/* Is @depth, of a queue, a power of two from @min to @max? */
+/* Is the queue depth @depth a power of two from @min to @max? */
 static inline bool ernic_depth_ok(uint32_t depth, uint32_t min, uint32_t max)
 {
     return depth >= min && depth <= max && (depth & (depth - 1)) == 0;

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Counters of queue pairs, as commands make and bind them.
+ * Counters of queue pairs: allocation and binding by commands.
  */
 #include "qemu/osdep.h"
 #include "objects/counter.h"

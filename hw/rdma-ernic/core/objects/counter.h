@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Counters of queue pairs: each queue pair counts in one, which others may share.
- * A counter outlives its queue pairs.
+ * Counters of queue pairs: each queue pair counts in one counter, which other queue
+ * pairs may share. A counter outlives its queue pairs.
  */
 #ifndef ERNIC_COUNTER_H
 #define ERNIC_COUNTER_H
@@ -17,20 +17,20 @@ typedef struct ErnicQpStats {
 #undef X
 } ErnicQpStats;
 
-/* Of ERNIC_LIM_COUNTER + 1; 0 is that of queue pairs that are bound to no other. */
+/* One of ERNIC_LIM_COUNTER + 1; number 0 is for queue pairs bound to no other. */
 struct ErnicCounter {
     bool used;
     ErnicQpStats stats;
 };
 
-/* One more of @name, which is @qp's doing, for the device and for its counter. */
+/* Count an event @name of @qp, for the device and in the counter of @qp. */
 #define ERNIC_COUNT(e, qp, name)                                            \
     ((e)->stats.name++, (e)->counter[(qp)->counter].stats.name++)
 
 uint8_t ernic_counter_alloc(Ernic *e, uint32_t *number);
 /* ERNIC_ERR_BUSY while queue pairs are bound to it. */
 uint8_t ernic_counter_free(Ernic *e, uint32_t number);
-/* From here on queue pair @qpn, of whatever context, counts in @number. */
+/* From now on queue pair @qpn, of any context, counts in @number. */
 uint8_t ernic_counter_bind(Ernic *e, uint32_t qpn, uint32_t number);
 /* NULL: there is none. */
 const ErnicQpStats *ernic_counter_get(const Ernic *e, uint32_t number);

@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Completion queues: when an entry is written, when it is told, and when there
- * is no room for it.
+ * Completion queues: writing entries, notification and its moderation, overrun.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -29,7 +28,7 @@ ErnicCq *ernic_cq_get(Ernic *e, uint32_t uctx, uint32_t cqn)
     return &e->cq[cqn];
 }
 
-/* As ernic_cq_get(), telling what is wrong with @cqn. */
+/* As ernic_cq_get(), but returns an ernic_status. */
 static uint8_t find(Ernic *e, uint32_t uctx, uint32_t cqn, ErnicCq **cq)
 {
     *cq = ernic_cq_get(e, uctx, cqn);
@@ -40,7 +39,7 @@ static uint8_t find(Ernic *e, uint32_t uctx, uint32_t cqn, ErnicCq **cq)
                                                      ERNIC_ERR_HANDLE;
 }
 
-/* The queue that the events of @cq go to; 0: none. */
+/* The event queue of @cq; 0: none. */
 static uint32_t event_queue(const Ernic *e, const ErnicCq *cq)
 {
     return cq->eq ? cq->eq : e->async_eq;
@@ -64,7 +63,7 @@ uint8_t ernic_cq_create(Ernic *e, uint32_t uctx,
     if (eq != NO_EQ && (eq >= e->eq_ids.size || !e->eq[eq].used)) {
         return ERNIC_ERR_HANDLE;
     }
-    /* The kernel's event queues serve everybody. */
+    /* Every context may use the event queues of the kernel. */
     if (eq != NO_EQ && e->eq[eq].uctx && e->eq[eq].uctx != uctx) {
         return ERNIC_ERR_PERM;
     }
@@ -113,9 +112,9 @@ uint8_t ernic_cq_destroy(Ernic *e, uint32_t uctx, uint32_t cqn)
 /* ---- the consumer's side ------------------------------------------------- */
 
 /*
- * Entries up to @ci are consumed; false: it names an entry that the ring does
- * not hold. A counter from behind is no error and changes nothing: a doorbell
- * may be overtaken by what another thread has stored to memory.
+ * Entries up to @ci are consumed; false: @ci is beyond the entries in the ring. An
+ * older counter is no error and changes nothing: another thread may have stored a
+ * newer one to memory before this doorbell arrived.
  */
 static bool consume(ErnicCq *cq, uint32_t ci)
 {
@@ -131,7 +130,7 @@ static bool consume(ErnicCq *cq, uint32_t ci)
     return true;
 }
 
-/* Look up in memory how far software has come. */
+/* Read the consumer counter that software keeps in memory. */
 static void read_ci(Ernic *e, uint32_t cqn, ErnicCq *cq)
 {
     uint32_t ci;
@@ -212,7 +211,7 @@ uint8_t ernic_cq_resize(Ernic *e, uint32_t uctx,
     return ERNIC_OK;
 }
 
-/* ---- telling ------------------------------------------------------------- */
+/* ---- notification --------------------------------------------------------- */
 
 static void tell(Ernic *e, uint32_t cqn, ErnicCq *cq)
 {
@@ -228,7 +227,7 @@ static void tell(Ernic *e, uint32_t cqn, ErnicCq *cq)
     }
 }
 
-/* Tell of mod_pending completions: now or, with moderation, not yet. */
+/* Notify of mod_pending completions: at once, or later with moderation. */
 static void moderate(Ernic *e, uint32_t cqn, ErnicCq *cq)
 {
     uint64_t due = e->now + (uint64_t)cq->mod_period_us * NS_PER_US;
@@ -315,7 +314,7 @@ bool ernic_cq_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
     if (cq->pi - cq->ci == cq->depth) {
         return overrun(e, cqn, cq);
     }
-    /* An entry that cannot be written is lost as in an overrun. */
+    /* An entry that cannot be written is lost, as in an overrun. */
     if (!write_entry(e, &cq->buf, cq->depth, cq->pi, &cqe)) {
         return overrun(e, cqn, cq);
     }
@@ -352,8 +351,8 @@ uint8_t ernic_cq_arm(Ernic *e, uint32_t cqn, uint32_t seen, bool solicited)
     bool unseen;
 
     /*
-     * What was seen is not consumed, if software tells that in memory, and the
-     * ring may have gone round since.
+     * With ci_addr, software reports what it consumed in memory: @seen consumes
+     * nothing, and it may be older than all entries of the ring.
      */
     if (cq->ci_addr ? cq->pi - seen > INT32_MAX : !consume(cq, seen)) {
         trace_ernic_guest_cq_ci(cqn, seen, cq->ci, cq->pi);
@@ -363,7 +362,10 @@ uint8_t ernic_cq_arm(Ernic *e, uint32_t cqn, uint32_t seen, bool solicited)
     cq->arm = MAX(cq->arm, solicited ? ERNIC_CQ_ARMED_SOLICITED :
                                        ERNIC_CQ_ARMED_ANY);
     trace_ernic_cq_arm(cqn, seen, cq->pi, cq->arm);
-    /* @seen from behind what was consumed may have missed a solicited entry. */
+    /*
+     * A @seen before the last solicited entry means that the caller may not have
+     * seen that entry: notify now.
+     */
     unseen = cq->arm == ERNIC_CQ_ARMED_ANY ? cq->pi != seen :
              cq->pi - cq->sol_pi < cq->pi - seen;
     if (unseen) {

@@ -26,13 +26,13 @@ struct ErnicCq {
     uint32_t eq;                /* 0: none */
     uint32_t depth;             /* power of two */
     uint32_t pi, ci;            /* free-running */
-    uint32_t sol_pi;            /* ci to pi: behind the last entry that is
-                                   solicited or an error; ci: none is left */
+    uint32_t sol_pi;            /* ci to pi: index after the last entry that
+                                   is solicited or an error; ci: none is left */
     uint64_t ci_addr;           /* 0: doorbell only */
     uint16_t mod_count, mod_period_us;
     uint16_t mod_pending;       /* completions that moderation holds back */
-    uint64_t mod_due;           /* event at the latest, or ERNIC_NEVER */
-    uint32_t refs;              /* queues that complete here */
+    uint64_t mod_due;           /* latest time of the event, or ERNIC_NEVER */
+    uint32_t refs;              /* queues with completions here */
     ErnicBuf buf;
     ErnicEvents events;
 };
@@ -40,8 +40,8 @@ struct ErnicCq {
 uint8_t ernic_cq_create(Ernic *e, uint32_t uctx,
                         const struct ernic_cmd_cq_create *cmd, uint32_t *cqn);
 /*
- * The entries not yet consumed move to the new ring; all counters go on, and
- * entry k lies in slot k modulo the new depth. All or nothing.
+ * Move the entries not yet consumed to a new ring. All counters keep their values:
+ * entry k is in slot k modulo the new depth. A failure changes nothing.
  */
 uint8_t ernic_cq_resize(Ernic *e, uint32_t uctx,
                         const struct ernic_cmd_cq_create *cmd);
@@ -52,18 +52,17 @@ uint8_t ernic_cq_destroy(Ernic *e, uint32_t uctx, uint32_t cqn);
 ErnicCq *ernic_cq_get(Ernic *e, uint32_t uctx, uint32_t cqn);
 
 /*
- * Write one completion. False: the queue has overrun (now, or before): the
- * caller's queue pair goes to Error. The first time raises CQ_ERR.
+ * Write one completion. False: the queue has overrun, now or before, and the
+ * caller moves its queue pair to Error. The first overrun raises CQ_ERR.
  */
 bool ernic_cq_post(Ernic *e, uint32_t cqn, const ErnicWc *wc);
 /*
- * Doorbells. Arming raises the event at once when an entry that the consumer
- * has not counted in @seen is already there; without ci_addr what was seen is
- * consumed too.
+ * Doorbells. Arming raises the event at once if the queue holds an entry that the
+ * consumer has not counted in @seen. Without ci_addr, @seen also consumes entries.
  */
 uint8_t ernic_cq_consume(Ernic *e, uint32_t cqn, uint32_t ci);
 uint8_t ernic_cq_arm(Ernic *e, uint32_t cqn, uint32_t seen, bool solicited);
-/* Raise events that moderation held back until @now; returns the next. */
+/* Raise the moderated events that are due at @now; returns the time of the next. */
 uint64_t ernic_cq_moderation_run(Ernic *e, uint64_t now);
 
 #endif /* ERNIC_CQ_H */

@@ -1,15 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Payload through the keys: which bytes a piece of a message touches, whether
- * its keys open them, and the copy.
+ * Payload: find the memory of a part of a message, check its keys, and copy it.
  */
 #include "qemu/osdep.h"
 #include "objects/dma.h"
 #include "objects/mr.h"
 #include "trace.h"
 
-/* The access met an absent page at @off, and has @len bytes to go. */
+/* Record in e->absent that the page at @off is absent, with @len bytes left. */
 static ErnicDma absent(Ernic *e, const ErnicMr *mr, uint64_t off, uint32_t len,
                        bool write)
 {
@@ -20,7 +19,7 @@ static ErnicDma absent(Ernic *e, const ErnicMr *mr, uint64_t off, uint32_t len,
     return ERNIC_DMA_ABSENT;
 }
 
-/* As copy(), in a region on demand. */
+/* As copy(), in an on-demand region. */
 static ErnicDma copy_pages(Ernic *e, const ErnicMr *mr, uint64_t off,
                            uint8_t *in, const uint8_t *out, uint32_t len)
 {
@@ -44,7 +43,7 @@ static ErnicDma copy_pages(Ernic *e, const ErnicMr *mr, uint64_t off,
     return ERNIC_DMA_OK;
 }
 
-/* To @in from guest memory, or from @out to it; the other one is NULL. */
+/* Copy from guest memory to @in, or from @out to guest memory; one is NULL. */
 static ErnicDma copy(Ernic *e, const ErnicMr *mr, uint64_t off, void *in,
                      const void *out, uint32_t len)
 {
@@ -58,7 +57,7 @@ static ErnicDma copy(Ernic *e, const ErnicMr *mr, uint64_t off, void *in,
     return likely(ok) ? ERNIC_DMA_OK : ERNIC_DMA_FAILED;
 }
 
-/* @len bytes of one SGE from its byte @off. */
+/* Copy @len bytes of one SGE from its byte @off on. */
 static ErnicDma copy_sge(Ernic *e, uint32_t pd, const ErnicSge *sge,
                          uint64_t off, void *in, const void *out, uint32_t len)
 {
@@ -68,20 +67,20 @@ static ErnicDma copy_sge(Ernic *e, uint32_t pd, const ErnicSge *sge,
     ErnicDma result;
     uint64_t at;
 
-    /* Past the end of the address space is in no region. */
+    /* No region goes past the end of the address space. */
     if (unlikely(addr < off) ||
         !e->keys->check_local(e, pd, sge->lkey, addr, len, access, &mr, &at)) {
         return ERNIC_DMA_PROT;
     }
     result = copy(e, mr, at, in, out, len);
     if (unlikely(result == ERNIC_DMA_ABSENT)) {
-        /* Of the rest of the SGE as well there will be need. */
+        /* The rest of the SGE will be needed too: ask for all of it. */
         e->absent.len += sge->len - off - len;
     }
     return result;
 }
 
-/* The message's bytes from @off on, to @in or from @out; the other is NULL. */
+/* Copy the message's bytes from @off on, to @in or from @out; one is NULL. */
 static ErnicDma copy_sges(Ernic *e, uint32_t pd, const ErnicSge *sge,
                           uint32_t num_sge, uint64_t off, uint8_t *in,
                           const uint8_t *out, uint32_t len)

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Payload between guest memory and packets, through the keys: gather and
- * scatter over SGEs, and over one remote range. Every call checks the keys it
- * uses again, so that a key that was taken back opens nothing.
+ * Payload between guest memory and packets: gather and scatter over SGEs, and over
+ * one remote range. Every call checks its keys again, so that an invalidated key
+ * takes effect at once.
  */
 #ifndef ERNIC_DMA_H
 #define ERNIC_DMA_H
@@ -20,15 +20,15 @@ typedef struct ErnicSge {
 typedef enum ErnicDma {
     ERNIC_DMA_OK,
     ERNIC_DMA_PROT,             /* key, range or rights */
-    ERNIC_DMA_FAILED,           /* guest memory did not answer */
-    ERNIC_DMA_ABSENT,           /* a page is not there: e->absent */
+    ERNIC_DMA_FAILED,           /* the DMA to guest memory failed */
+    ERNIC_DMA_ABSENT,           /* a page is absent: e->absent */
 } ErnicDma;
 
 /*
- * Bytes [@off, @off + @len) of the message that @sge describes, into @buf or
- * from it. The range is inside the message: the caller checked. Each key is
- * checked for the bytes that are touched; an SGE of length 0 has none to check.
- * On failure part of the bytes may have been moved.
+ * Copy bytes [@off, @off + @len) of the message that @sge describes, to @buf or from
+ * it. The range is inside the message: the caller checked. Each key is checked for
+ * the bytes accessed; the key of an SGE of length 0 is not. On failure part of the
+ * bytes may have been copied.
  */
 ErnicDma ernic_dma_gather(Ernic *e, uint32_t pd, const ErnicSge *sge,
                           uint32_t num_sge, uint64_t off, void *buf,
@@ -40,7 +40,7 @@ ErnicDma ernic_dma_scatter(Ernic *e, uint32_t pd, const ErnicSge *sge,
 ErnicDma ernic_dma_check(Ernic *e, uint32_t pd, const ErnicSge *sge,
                          uint32_t num_sge, uint32_t access);
 
-/* The remote side: @key as the peer named it, @addr in its terms. */
+/* The remote side: @key and @addr are those of the peer's packet. */
 ErnicDma ernic_dma_remote_read(Ernic *e, uint32_t pd, uint32_t qpn,
                                uint32_t key, uint64_t addr, void *buf,
                                uint32_t len);
@@ -48,14 +48,14 @@ ErnicDma ernic_dma_remote_write(Ernic *e, uint32_t pd, uint32_t qpn,
                                 uint32_t key, uint64_t addr, const void *buf,
                                 uint32_t len);
 /*
- * Are the pages of the first @now bytes present, for reading? The key opens all
- * @len bytes: the caller checked. OK or ABSENT, with all @len bytes wanted.
+ * Are the pages of the first @now bytes present, for a read? The key covers all @len
+ * bytes: the caller checked. OK or ABSENT; e->absent then names all @len bytes.
  */
 ErnicDma ernic_dma_remote_present(Ernic *e, const ErnicMr *mr, uint64_t off,
                                   uint32_t now, uint32_t len);
 /*
- * @addr is a multiple of 8: the caller checked. PROT also where the key maps it
- * to a bus address that is not, which no atomic operation can reach.
+ * @addr is a multiple of 8: the caller checked. PROT also if it maps to a bus address
+ * that is not, because no atomic operation can access that.
  */
 ErnicDma ernic_dma_remote_atomic(Ernic *e, uint32_t pd, uint32_t qpn,
                                  uint32_t key, uint64_t addr,

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Event queues: objects with events stand in line, and leave it as their
- * events are written. What is raised again before it was written is one event.
+ * Event queues: objects with pending events wait in a backlog until their events
+ * are written. An event raised again before it is written is written once.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -12,8 +12,8 @@
 
 #define EQE_SIZE sizeof(struct ernic_eqe)
 /*
- * The part of an entry that is written last holds the phase: the guest must
- * not see it before the rest, and one write is not in order within itself.
+ * The tail of an entry holds the phase and is written last: the guest must not
+ * see it before the rest, and the bytes of one DMA write have no order.
  */
 #define EQE_TAIL 8
 QEMU_BUILD_BUG_ON(offsetof(struct ernic_eqe, phase) < EQE_SIZE - EQE_TAIL);
@@ -113,7 +113,7 @@ uint8_t ernic_eq_destroy(Ernic *e, uint32_t uctx, uint32_t eqn)
     return ERNIC_OK;
 }
 
-/* What @type tells beside its object. */
+/* The fields that @type has in addition to the number of its object. */
 static void fill_eqe(const ErnicEvents *ev, uint8_t type, struct ernic_eqe *eqe)
 {
     if (type == ERNIC_EV_BAD_DOORBELL) {
@@ -148,7 +148,7 @@ static bool write_eqe(Ernic *e, ErnicEq *eq, uint8_t type, uint32_t element,
     return true;
 }
 
-/* Write what stands in line while there is room, then interrupt once. */
+/* Write pending events while the ring has room, then interrupt once. */
 static void drain(Ernic *e, uint32_t eqn, ErnicEq *eq)
 {
     bool wrote = false;

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Event queues. An event is a bit on the object it concerns, which waits in
- * line until its queue has room: none is lost, none is written twice.
+ * Event queues. An event is a bit of its object, and the object waits in a backlog
+ * until the event queue has room: no event is lost, and none is written twice.
  */
 #ifndef ERNIC_EQ_H
 #define ERNIC_EQ_H
@@ -17,9 +17,9 @@ struct ErnicEq {
     uint16_t vector;
     uint32_t depth;             /* power of two */
     uint32_t pi, ci;            /* free-running */
-    uint32_t refs;              /* completion queues that report here */
+    uint32_t refs;              /* completion queues that use it */
     ErnicBuf buf;
-    /* Objects with pending events, a ring of (class << 24) | number. */
+    /* The backlog: objects with pending events, a ring of (class << 24) | number. */
     uint32_t *line;
     uint32_t line_size, line_head, line_count;
     bool broken;                /* guest memory did not answer */
@@ -28,18 +28,18 @@ struct ErnicEq {
 uint8_t ernic_eq_create(Ernic *e, uint32_t uctx,
                         const struct ernic_cmd_eq_create *cmd, uint32_t *eqn);
 uint8_t ernic_eq_destroy(Ernic *e, uint32_t uctx, uint32_t eqn);
-/* Objects that could ever stand in line. */
+/* The greatest number of objects that the backlog can hold. */
 uint32_t ernic_eq_line_size(const ErnicConfig *cfg);
 /*
- * Raise @type on object @id of class @cls, whose events @ev are; @eqn 0: there
- * is no event queue and the event is dropped. CQs tell their own event queue
- * (the asynchronous one if they have none), all others e->async_eq.
+ * Raise @type on object @id of class @cls with the events @ev. @eqn 0: there is
+ * no event queue, and the event is dropped. A CQ reports to its own event queue,
+ * or to e->async_eq if it has none; all other objects report to e->async_eq.
  */
 void ernic_event_raise(Ernic *e, uint32_t eqn, ErnicEvClass cls, uint32_t id,
                        ErnicEvents *ev, uint8_t type, uint32_t detail);
-/* Doorbell: entries up to @ci are consumed; writes what waited. */
+/* Doorbell: entries up to @ci are consumed; writes events from the backlog. */
 uint8_t ernic_eq_consume(Ernic *e, uint32_t eqn, uint32_t ci);
-/* An object goes away: its pending events with it. */
+/* The object is destroyed: drop its pending events. */
 void ernic_event_forget(Ernic *e, uint32_t eqn, ErnicEvClass cls, uint32_t id,
                         ErnicEvents *ev);
 

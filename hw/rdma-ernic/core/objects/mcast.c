@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Multicast groups as one table of attachments, which is searched: groups are
- * few, and their packets are datagrams that are copied anyway.
+ * Multicast groups: one table of attachments with a linear search. There are few
+ * groups, and each datagram is copied to its members anyway.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -93,7 +93,7 @@ uint8_t ernic_mcast_attach(Ernic *e, const ErnicGid *gid, uint32_t qpn)
         } else if (member_of(m, gid)) {
             known = true;
             if (m->qpn == qpn) {
-                return ERNIC_OK;        /* a member once, however often */
+                return ERNIC_OK;        /* already a member: no change */
             }
         }
     }

@@ -8,24 +8,24 @@
 
 #include "base/device.h"
 
-struct ErnicMcast {             /* one attachment; the table is searched */
+struct ErnicMcast {             /* one attachment */
     bool used;
-    bool first;                 /* stands for its group; derived */
+    bool first;                 /* first entry of its group; derived */
     ErnicGid gid;
     uint32_t qpn;
 };
 
-/* Find out anew which entries stand for their groups, and how many these are. */
+/* Recompute which entry is the first of each group, and e->num_groups. */
 void ernic_mcast_derive(Ernic *e);
-/* Is that, and e->num_groups, as it should be? */
+/* Do the first entries and e->num_groups agree with the table? */
 bool ernic_mcast_groups_ok(const Ernic *e);
 /*
- * Queue pair @qpn exists: the caller checked. To attach a member again changes
- * nothing. ERNIC_ERR_PARAM: no multicast GID, or not a UD queue pair.
+ * Queue pair @qpn exists: the caller checked. Attaching a member again changes
+ * nothing. ERNIC_ERR_PARAM: not a multicast GID, or not a UD queue pair.
  */
 uint8_t ernic_mcast_attach(Ernic *e, const ErnicGid *gid, uint32_t qpn);
 uint8_t ernic_mcast_detach(Ernic *e, const ErnicGid *gid, uint32_t qpn);
-/* The queue pair goes away. */
+/* The queue pair is destroyed: detach it from all groups. */
 void ernic_mcast_forget(Ernic *e, uint32_t qpn);
 /* The next group after entry *@pos (start with 0); NULL: no more. */
 const ErnicGid *ernic_mcast_next_group(const Ernic *e, uint32_t *pos);

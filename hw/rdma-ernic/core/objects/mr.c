@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Which key opens which bytes to whom: one table of regions and windows, found
- * by the key's number, and every rule of who may make, bind and take one back.
+ * Memory keys: one table of regions and windows, indexed by the number in the key,
+ * and the rules for registering, binding, invalidating and using them.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -34,7 +34,7 @@ static uint32_t key_of(const Ernic *e, const ErnicMr *mr)
     return number_of(e, mr) << 8 | mr->variant;
 }
 
-/* The object that @key numbers, whatever its variant byte; NULL: none. */
+/* The object with the number of @key, whatever its variant byte; NULL: none. */
 static ErnicMr *find_number(Ernic *e, uint32_t key)
 {
     uint32_t number = KEY_NUMBER(key);
@@ -53,7 +53,7 @@ static ErnicMr *find_key(Ernic *e, uint32_t key)
     return mr && mr->variant == KEY_VARIANT(key) ? mr : NULL;
 }
 
-/* Is [addr, addr + len) in what the key covers? Nothing here can wrap. */
+/* Is [addr, addr + len) within the range of the key? Nothing here can wrap. */
 static bool covers(const ErnicMr *mr, uint64_t addr, uint64_t len)
 {
     return addr >= mr->iova && addr - mr->iova <= mr->length &&
@@ -62,7 +62,7 @@ static bool covers(const ErnicMr *mr, uint64_t addr, uint64_t len)
 
 /* ---- access ------------------------------------------------------------- */
 
-/* What local and remote use have in common (IBTA 10.6). */
+/* The checks that local and remote accesses have in common (IBTA 10.6). */
 static bool check_opens(const ErnicMr *mr, uint32_t pd, uint32_t key,
                         uint64_t addr, uint64_t len, uint32_t access)
 {
@@ -141,7 +141,7 @@ bool ernic_mr_check_remote(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
     if (!check_opens(opens, pd, key, addr, len, access)) {
         return false;
     }
-    /* Type 2B: only through the queue pair that bound it. */
+    /* Type 2B: only the queue pair that bound the window may use it. */
     if (unlikely(opens->kind == ERNIC_MR_WINDOW_2 && opens->qpn != qpn)) {
         trace_ernic_key_wrong_qp(key, opens->qpn, qpn);
         return false;
@@ -213,8 +213,8 @@ uint8_t ernic_pd_free(Ernic *e, uint32_t uctx, uint32_t pd)
 /* ---- regions and windows by command ------------------------------------- */
 
 /*
- * Give out a number. Whatever its key was before, it is now another one, so
- * that the keys of what had the number open nothing.
+ * Allocate a number. The variant byte changes, so that no key of the previous
+ * object with this number is valid.
  */
 static ErnicMr *new_mr(Ernic *e, ErnicPd *pd, uint8_t kind)
 {
@@ -233,8 +233,8 @@ static ErnicMr *new_mr(Ernic *e, ErnicPd *pd, uint8_t kind)
 }
 
 /*
- * Rights and range of a region, by command or work request: remote write and
- * atomics need local write (IBTA 11.2.8.2), and addresses do not wrap.
+ * Check rights and range of a region, from a command or work request: remote write
+ * and atomics need local write (IBTA 11.2.8.2), and addresses do not wrap.
  */
 static bool region_ok(uint32_t access, uint64_t iova, uint64_t length,
                       uint64_t max)
@@ -263,7 +263,7 @@ static void open_region(ErnicMr *mr, uint32_t access, uint64_t iova,
     mr->valid = true;
 }
 
-/* A region on demand has pages of a size, and no buffer. */
+/* An on-demand region has a page size, and no buffer. */
 static uint8_t check_demand(const struct ernic_cmd_mr_reg *cmd)
 {
     const struct ernic_buf_desc *buf = &cmd->buf;
@@ -278,7 +278,7 @@ static uint8_t check_demand(const struct ernic_cmd_mr_reg *cmd)
     return ERNIC_OK;
 }
 
-/* Where its bytes are, as far as that does not depend on what memory holds. */
+/* Check the translation of a region, without reading guest memory. */
 static uint8_t check_trans(uint32_t uctx, const struct ernic_cmd_mr_reg *cmd)
 {
     uint64_t length = le64_to_cpu(cmd->length);
@@ -292,7 +292,7 @@ static uint8_t check_trans(uint32_t uctx, const struct ernic_cmd_mr_reg *cmd)
         trace_ernic_mr_bad_offset(offset);
         return ERNIC_ERR_PARAM;
     }
-    /* All of memory: the DMA region, which is the kernel's alone. */
+    /* The DMA region covers all of memory: only the kernel may register it. */
     if (extent && cmd->buf.addr == 0 && length == ERNIC_MAX_MR_SIZE && uctx) {
         trace_ernic_mr_dma_denied(uctx);
         return ERNIC_ERR_PERM;
@@ -347,7 +347,7 @@ uint8_t ernic_mr_reg(Ernic *e, uint32_t uctx,
     return ERNIC_OK;
 }
 
-/* What is not named is not given. */
+/* Fields that @flags does not select are 0. */
 static bool rereg_reserved_ok(const struct ernic_cmd_mr_reg *cmd,
                               uint32_t flags)
 {
@@ -361,7 +361,7 @@ static bool rereg_reserved_ok(const struct ernic_cmd_mr_reg *cmd,
            ((flags & ERNIC_REREG_ACCESS) || !cmd->access);
 }
 
-/* The region as it shall be, as a command that registers it anew. */
+/* Complete @cmd to a full registration: fields not selected keep their values. */
 static void rereg_complete(const ErnicMr *mr, uint32_t flags,
                            struct ernic_cmd_mr_reg *cmd)
 {
@@ -377,7 +377,7 @@ static void rereg_complete(const ErnicMr *mr, uint32_t flags,
     }
 }
 
-/* Whether the object can be changed at all. */
+/* Can the region be reregistered at all? */
 static uint8_t check_rereg(const ErnicMr *mr, uint32_t uctx, uint32_t key)
 {
     if (!mr || mr->kind != ERNIC_MR_REGION) {
@@ -438,7 +438,7 @@ uint8_t ernic_mr_rereg(Ernic *e, uint32_t uctx,
     if (!rights_ok(&want)) {
         return ERNIC_ERR_PARAM;
     }
-    /* Whether pages are there on demand is for ever, and so is where they are. */
+    /* A region cannot become on-demand or cease to be; nor can such a region move. */
     if (!mr->odp != !(le32_to_cpu(want.access) & ERNIC_ACCESS_ON_DEMAND) ||
         (mr->odp && (flags & ERNIC_REREG_TRANS))) {
         trace_ernic_odp_bad_key(key);
@@ -540,7 +540,7 @@ uint8_t ernic_mw_alloc(Ernic *e, uint32_t uctx, uint32_t pd_number,
     return ERNIC_OK;
 }
 
-/* A bound window opens nothing any more; others may be bound meanwhile. */
+/* Unbind a window: its key is no longer valid. */
 static void unbind(Ernic *e, ErnicMr *mw)
 {
     if (!mw->valid) {
@@ -597,7 +597,7 @@ ErnicFault ernic_mr_fast_reg(Ernic *e, uint32_t pd,
     uint64_t offset;
     uint8_t status;
 
-    /* The number names a region of REG_MR that is free, in the QP's PD. */
+    /* The key is that of an invalid fast-register region in the PD of the QP. */
     if (!mr || mr->kind != ERNIC_MR_FAST || mr->pd != pd || mr->valid) {
         trace_ernic_fast_reg_bad_key(wr->key, pd);
         return ERNIC_FAULT_REG_MR;
@@ -609,7 +609,7 @@ ErnicFault ernic_mr_fast_reg(Ernic *e, uint32_t pd,
         trace_ernic_fast_reg_bad_list(wr->key, wr->npages, wr->page_shift);
         return ERNIC_FAULT_REG_MR;
     }
-    /* The first byte is as far into its page as its address says. */
+    /* The offset of the first byte in its page is that of its address. */
     offset = wr->iova & ((1ull << wr->page_shift) - 1);
     if (offset + wr->length > (uint64_t)wr->npages << wr->page_shift) {
         trace_ernic_fast_reg_bad_list(wr->key, wr->npages, wr->page_shift);
@@ -627,7 +627,7 @@ ErnicFault ernic_mr_fast_reg(Ernic *e, uint32_t pd,
     return ERNIC_FAULT_NONE;
 }
 
-/* The window's own side of a bind. */
+/* Check the window of a bind. */
 static bool bind_window_ok(const ErnicMr *mw, uint32_t pd,
                            const struct ernic_wqe_bind_mw *wr)
 {
@@ -641,14 +641,14 @@ static bool bind_window_ok(const ErnicMr *mw, uint32_t pd,
         trace_ernic_bind_bad_access(wr->rkey, wr->access);
         return false;
     }
-    /* o10-36.2.2: type 1 has no zero-based form. */
+    /* o10-36.2.2: a type 1 window cannot be zero-based. */
     if (!type_2 && (wr->access & ERNIC_ACCESS_ZERO_BASED)) {
         trace_ernic_bind_bad_access(wr->rkey, wr->access);
         return false;
     }
     /*
-     * o10-37.2.30: a bound type 2 window is invalidated first; o10-37.2.40:
-     * and not by a bind of no bytes.
+     * o10-37.2.30: a bound type 2 window has to be invalidated before the next bind;
+     * o10-37.2.40: a bind of 0 bytes does not invalidate it.
      */
     if (type_2 && (mw->valid || wr->length == 0)) {
         trace_ernic_bind_bad_window(wr->rkey, wr->new_rkey, wr->length);
@@ -657,7 +657,7 @@ static bool bind_window_ok(const ErnicMr *mw, uint32_t pd,
     return true;
 }
 
-/* The side of the region beneath; none is needed for 0 bytes. */
+/* Check the region of a bind; a bind of 0 bytes needs none. */
 static bool bind_region_ok(const ErnicMr *mr, uint32_t pd,
                            const struct ernic_wqe_bind_mw *wr)
 {
@@ -669,7 +669,7 @@ static bool bind_region_ok(const ErnicMr *mr, uint32_t pd,
         trace_ernic_bind_wrong_pd(wr->lkey, mr->pd, pd);
         return false;
     }
-    /* C10-73; and windows count in addresses, which a zero base lacks. */
+    /* C10-73; a zero-based region has no addresses for a window to use. */
     if (!(mr->access & ERNIC_ACCESS_MW_BIND) ||
         (mr->access & ERNIC_ACCESS_ZERO_BASED)) {
         trace_ernic_bind_no_right(wr->lkey, mr->access, wr->access);
@@ -704,8 +704,8 @@ static void bind_to(Ernic *e, ErnicMr *mw, ErnicMr *mr, uint32_t qpn,
 }
 
 /*
- * The number names the window: software keeps its variant, and does not learn
- * which binds were flushed with their queue.
+ * Only the number of the R_Key selects the window: software tracks the variant
+ * itself, and does not learn which binds were flushed with their queue.
  */
 ErnicFault ernic_mw_bind(Ernic *e, uint32_t pd, uint32_t qpn,
                          const struct ernic_wqe_bind_mw *wr)
@@ -723,10 +723,10 @@ ErnicFault ernic_mw_bind(Ernic *e, uint32_t pd, uint32_t qpn,
     }
     unbind(e, mw);
     if (mw->kind == ERNIC_MR_WINDOW_2) {
-        /* The consumer owns the variant only; the number stays the window's. */
+        /* Software chooses the variant only; the number stays the same. */
         mw->variant = KEY_VARIANT(wr->new_rkey);
     } else {
-        /* The old key is good for nothing. */
+        /* Invalidate the old key. */
         mw->variant = KEY_VARIANT(wr->rkey) + 1;
     }
     if (wr->length) {
@@ -742,7 +742,7 @@ bool ernic_mr_invalidate(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
 {
     ErnicMr *mr = find_key(e, key);
 
-    /* o10-37.2.26: no type 1 window; nor a region that a command made. */
+    /* o10-37.2.26: not a type 1 window, nor a region registered by a command. */
     if (!mr || mr->pd != pd ||
         (mr->kind != ERNIC_MR_FAST && mr->kind != ERNIC_MR_WINDOW_2)) {
         trace_ernic_invalidate_bad_key(key, pd, remote);
@@ -752,12 +752,12 @@ bool ernic_mr_invalidate(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
         trace_ernic_mr_has_windows(key, mr->refs);
         return false;
     }
-    /* A peer takes back what it was given: a valid R_Key with remote rights. */
+    /* A peer may invalidate only an R_Key that it could use. */
     if (remote && (!mr->valid || !(mr->access & REMOTE_ANY))) {
         trace_ernic_invalidate_not_remote(key, mr->access);
         return false;
     }
-    /* 10.6.7.2: a bound type 2 window belongs to its queue pair, from both sides. */
+    /* 10.6.7.2: only through the queue pair of a bound type 2 window, on both sides. */
     if (mr->kind == ERNIC_MR_WINDOW_2 && mr->valid && mr->qpn != qpn) {
         trace_ernic_invalidate_wrong_qp(key, mr->qpn, qpn, remote);
         return false;

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Pages that come and go: chunks of entries, in order, found by halving. Room
- * is made and given back by commands alone, never by an access.
+ * On-demand paging: the page table of a region, chunks of entries in ascending order
+ * that a binary search finds. Only commands allocate and free, never an access.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -27,7 +27,7 @@ static void free_entries(Ernic *e, uint64_t *entry)
     g_free(entry);
 }
 
-/* NULL: there is no room. */
+/* NULL: no memory, or ERNIC_MAX_PAGES is reached. */
 static uint64_t *new_entries(Ernic *e)
 {
     uint64_t *entry = NULL;
@@ -57,7 +57,7 @@ void ernic_odp_free(Ernic *e, ErnicOdp *odp)
     g_free(odp);
 }
 
-/* The place of the first chunk whose number is not below @number. */
+/* The index of the first chunk with a number of at least @number. */
 static uint32_t place_of(const ErnicOdp *odp, uint64_t number)
 {
     uint32_t low = 0, high = odp->num, mid;
@@ -97,7 +97,7 @@ bool ernic_odp_find(const ErnicOdp *odp, uint64_t off, bool write,
     return true;
 }
 
-/* Absent, or an aligned address that may be read at least. */
+/* An entry is absent, or an aligned address of a page with read access at least. */
 static bool entry_ok(uint64_t entry, uint8_t page_shift)
 {
     uint64_t flags = entry & ((1ull << page_shift) - 1);
@@ -129,7 +129,7 @@ static uint8_t read_list(Ernic *e, const ErnicOdp *odp, uint64_t list,
     return ERNIC_OK;
 }
 
-/* Room for one more chunk in chunk[]. */
+/* Make room for one more chunk in chunk[]. */
 static bool grow(ErnicOdp *odp)
 {
     uint32_t room = MAX(odp->room * 2, 4);
@@ -161,7 +161,7 @@ static bool insert(Ernic *e, ErnicOdp *odp, uint32_t at, uint64_t number)
     return true;
 }
 
-/* Chunks from @at on in which nothing is present, @n of them at most, go. */
+/* Free the chunks without present pages among the @n chunks from index @at on. */
 static void drop_empty(Ernic *e, ErnicOdp *odp, uint32_t at, uint32_t n)
 {
     uint32_t kept = at, i;
@@ -176,7 +176,7 @@ static void drop_empty(Ernic *e, ErnicOdp *odp, uint32_t at, uint32_t n)
     odp->num = kept;
 }
 
-/* Entries [@from, @to) of a chunk become those at @entry; NULL: absent. */
+/* Set entries [@from, @to) of a chunk to those at @entry; NULL: to absent. */
 static void set_entries(ErnicOdpChunk *chunk, uint32_t from, uint32_t to,
                         const uint64_t *entry)
 {
@@ -191,7 +191,7 @@ static void set_entries(ErnicOdpChunk *chunk, uint32_t from, uint32_t to,
     }
 }
 
-/* [@first, @first + @n) within the chunk of @number. */
+/* The part of [@first, @first + @n) that is in chunk @number. */
 static void part_of(uint64_t number, uint64_t first, uint64_t n,
                     uint32_t *from, uint32_t *to)
 {

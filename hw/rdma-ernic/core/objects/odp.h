@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The pages of a region on demand: those that software has told, of a range that
- * may be a whole address space. What is not in the table is absent.
+ * The page table of an on-demand region: the pages that software has reported, in
+ * a range that may be a whole address space. A page without an entry is absent.
  */
 #ifndef ERNIC_ODP_H
 #define ERNIC_ODP_H
@@ -10,9 +10,9 @@
 #include "base/device.h"
 #include "hw/rdma-ernic/ernic_abi.h"
 
-#define ERNIC_ODP_CHUNK 512     /* pages; a list touches two chunks at most */
+#define ERNIC_ODP_CHUNK 512     /* pages; a list covers at most two chunks */
 
-/* Pages [number * ERNIC_ODP_CHUNK, ...), of which at least one is present. */
+/* Pages from number * ERNIC_ODP_CHUNK on; at least one is present. */
 typedef struct ErnicOdpChunk {
     uint64_t number;
     uint64_t *entry;            /* owned; address and ERNIC_PAGE_*, or 0 */
@@ -20,34 +20,34 @@ typedef struct ErnicOdpChunk {
 } ErnicOdpChunk;
 
 /*
- * Room for the chunks is kept of ERNIC_MAX_PAGES as that of page lists is: an
- * entry counts as a page.
+ * An entry counts as one page of ERNIC_MAX_PAGES, like an entry of a page list, so
+ * that a guest cannot use more host memory than that.
  */
 typedef struct ErnicOdp {
     uint8_t page_shift;
-    uint32_t num, room;         /* chunks, and how many chunk[] could hold */
-    ErnicOdpChunk *chunk;       /* owned; in the order of their numbers */
+    uint32_t num, room;         /* chunks, and the capacity of chunk[] */
+    ErnicOdpChunk *chunk;       /* owned; in ascending order of number */
 } ErnicOdp;
 
 ErnicOdp *ernic_odp_new(uint8_t page_shift);
 void ernic_odp_free(Ernic *e, ErnicOdp *odp);
 
 /*
- * The bus address of byte @off, for reading or for writing, and in *@run how many
- * bytes follow on from there. False: absent, and *@run is what is left of its page.
+ * The bus address of byte @off for a read or a @write, and in *@run the number of
+ * contiguous bytes from there. False: absent, and *@run is the rest of the page.
  */
 bool ernic_odp_find(const ErnicOdp *odp, uint64_t off, bool write,
                     uint64_t *addr, uint64_t *run);
 /*
- * Pages [@first, @first + @n), which do not wrap: absent if @list is 0, else
- * what the list in guest memory says, of at most ERNIC_PAGES_MAX entries. A
- * failure (PARAM, DMA, NO_RESOURCE) has changed nothing.
+ * Set pages [@first, @first + @n), which do not wrap: absent if @list is 0, else
+ * from the list in guest memory, which has at most ERNIC_PAGES_MAX entries. A
+ * failure (PARAM, DMA, NO_RESOURCE) changes nothing.
  */
 uint8_t ernic_odp_update(Ernic *e, ErnicOdp *odp, uint64_t first, uint64_t n,
                          uint64_t list);
 /*
- * A chunk behind all others, for loading: @entry in host order, which are
- * judged. False: not valid, or no room.
+ * Append a chunk with a greater number than all others, on loading. @entry is in
+ * host order and is checked. False: not valid, or no room.
  */
 bool ernic_odp_append(Ernic *e, ErnicOdp *odp, uint64_t number,
                       const uint64_t *entry);

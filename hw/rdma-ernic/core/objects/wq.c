@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Receive requests: taken in order, copied once, consumed even if malformed.
+ * Receive requests: taken in order, copied once, and consumed even if malformed.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -16,7 +16,7 @@
 QEMU_BUILD_BUG_ON(SLOT_MAX < sizeof(struct ernic_rwqe) +
                              ERNIC_MAX_SGE * sizeof(struct ernic_sge));
 
-/* A slot, aligned for what lies in it. */
+/* A slot, aligned for its structures. */
 typedef union Slot {
     struct ernic_rwqe head;
     uint8_t bytes[SLOT_MAX];
@@ -34,7 +34,7 @@ uint8_t ernic_wq_produce(ErnicWq *wq, uint32_t done, uint32_t pi)
     return ERNIC_OK;
 }
 
-/* Why the request in @slot cannot be used; NULL: it can, and is in @recv. */
+/* The reason that @slot holds no valid request, or NULL: @recv is filled in. */
 static const char *judge(const Slot *slot, uint32_t stride, ErnicRecv *recv)
 {
     uint32_t num_sge = le16_to_cpu(slot->head.num_sge);
@@ -63,7 +63,7 @@ static const char *judge(const Slot *slot, uint32_t stride, ErnicRecv *recv)
         len += recv->sge[i].len;
     }
     recv->num_sge = num_sge;
-    /* Room beyond any message is room enough. */
+    /* No message is longer than this, so a larger sum may be cut. */
     recv->len = MIN(len, UINT32_MAX);
     return NULL;
 }
@@ -114,7 +114,7 @@ bool ernic_srq_in_domain(const Ernic *e, uint32_t srqn, uint32_t xrcd)
            e->srq[srqn].xrcd == xrcd;
 }
 
-/* As ernic_srq_get(), telling what is wrong with @srqn. */
+/* As ernic_srq_get(), but returns an ernic_status. */
 static uint8_t find(Ernic *e, uint32_t uctx, uint32_t srqn, ErnicSrq **srq)
 {
     *srq = ernic_srq_get(e, uctx, srqn);
@@ -125,7 +125,7 @@ static uint8_t find(Ernic *e, uint32_t uctx, uint32_t srqn, ErnicSrq **srq)
                                                          ERNIC_ERR_HANDLE;
 }
 
-/* The references of an SRQ, by @delta +1 or -1. */
+/* Add @delta, +1 or -1, to the reference counts of the objects that @srq uses. */
 static void srq_refer(Ernic *e, const ErnicSrq *srq, int delta)
 {
     e->pd[srq->pd].refs += delta;
@@ -135,7 +135,7 @@ static void srq_refer(Ernic *e, const ErnicSrq *srq, int delta)
     }
 }
 
-/* The XRC domain and completion queue, or neither. */
+/* An XRC SRQ has a domain and a completion queue, any other SRQ has neither. */
 static uint8_t check_xrc(Ernic *e, uint32_t uctx,
                          const struct ernic_cmd_srq *cmd)
 {
@@ -190,7 +190,7 @@ uint8_t ernic_srq_create(Ernic *e, uint32_t uctx,
     return ERNIC_OK;
 }
 
-/* The limit fires once, when fewer requests than it are left. */
+/* The limit event is raised once, when fewer requests than the limit are left. */
 void ernic_srq_check_limit(Ernic *e, uint32_t srqn, uint32_t left)
 {
     ErnicSrq *srq = &e->srq[srqn];
@@ -203,7 +203,7 @@ void ernic_srq_check_limit(Ernic *e, uint32_t srqn, uint32_t left)
     }
 }
 
-/* Another ring, in which the guest has put what is posted. */
+/* Use another ring; the guest has copied the posted requests to it. */
 static uint8_t srq_resize(Ernic *e, uint32_t srqn, ErnicSrq *srq,
                           const struct ernic_cmd_srq *cmd)
 {

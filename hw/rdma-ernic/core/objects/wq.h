@@ -13,21 +13,21 @@
 #include "hw/rdma-ernic/ernic_abi.h"
 
 /*
- * A ring of requests in guest memory and its counters, which run freely. They count
- * units of the face: one for each request, or the blocks that requests are made of.
+ * A ring of requests in guest memory, and its free-running counters. They count
+ * units, as the face defines them: whole requests, or the blocks of requests.
  */
 typedef struct ErnicWq {
     ErnicBuf buf;
     uint32_t depth;             /* units, a power of two; 0: none */
     uint32_t stride;            /* bytes of a unit */
     uint32_t pi;                /* written by the doorbell */
-    uint32_t ci;                /* next to take; send: the oldest request that is
-                                   not complete, which counts requests */
+    uint32_t ci;                /* receive: the next unit to take; send: the
+                                   oldest incomplete request, in requests */
 } ErnicWq;
 
 /*
- * Store a producer counter that the guest wrote: at least pi, at most @done
- * plus the depth. ERNIC_ERR_FULL else, and the old one stands.
+ * Store a producer counter from the guest. It is at least pi and at most @done plus
+ * the depth; otherwise ERNIC_ERR_FULL, and the old one stays.
  */
 uint8_t ernic_wq_produce(ErnicWq *wq, uint32_t done, uint32_t pi);
 
@@ -37,19 +37,19 @@ typedef struct ErnicRecv {
     uint32_t index;
     uint32_t len;               /* bytes of all SGEs */
     uint8_t num_sge;
-    uint8_t fault;              /* ErnicFault found in fetching */
+    uint8_t fault;              /* ErnicFault found on fetch */
     ErnicSge sge[ERNIC_MAX_SGE];
 } ErnicRecv;
 
 /*
- * Take the oldest request; false: none is posted. It is consumed even if bad,
- * and then has no SGEs and recv->fault.
+ * Take the oldest request; false: none is posted. A bad request is consumed too,
+ * with recv->fault set and without SGEs.
  */
 bool ernic_rq_take(Ernic *e, ErnicWq *wq, ErnicRecv *recv);
 
 struct ErnicSrq {
     bool used;
-    bool error;                 /* the ring did not answer */
+    bool error;                 /* the ring could not be read */
     uint32_t uctx;
     uint32_t pd;
     uint32_t limit;             /* 0: disarmed */
@@ -62,7 +62,7 @@ struct ErnicSrq {
 
 uint8_t ernic_srq_create(Ernic *e, uint32_t uctx,
                          const struct ernic_cmd_srq *cmd, uint32_t *srqn);
-/* The limit or, with a depth, the ring. */
+/* Change the limit or, if a depth is given, the ring. */
 uint8_t ernic_srq_modify(Ernic *e, uint32_t uctx,
                          const struct ernic_cmd_srq *cmd);
 uint8_t ernic_srq_destroy(Ernic *e, uint32_t uctx, uint32_t srqn);
@@ -70,15 +70,15 @@ ErnicSrq *ernic_srq_get(Ernic *e, uint32_t uctx, uint32_t srqn);
 /* Whether @srqn is an SRQ in XRC domain @xrcd. */
 bool ernic_srq_in_domain(const Ernic *e, uint32_t srqn, uint32_t xrcd);
 /*
- * The limit event, once, if SRQ @srqn has fewer than its limit of requests, @left.
- * A face calls it after it has taken one, and when software arms the limit.
+ * Raise the limit event, once, if @left, the number of requests of SRQ @srqn, is
+ * below its limit. A face calls it after taking a request and on arming the limit.
  */
 void ernic_srq_check_limit(Ernic *e, uint32_t srqn, uint32_t left);
-/* The queue of SRQ @srqn did not answer: SRQ_ERR; nothing more is taken from it. */
+/* The ring of SRQ @srqn could not be read: raise SRQ_ERR; it is not used again. */
 void ernic_srq_fail(Ernic *e, uint32_t srqn);
 /*
- * As ernic_rq_take(); falling below the limit raises SRQ_LIMIT, once. A ring
- * that does not answer raises SRQ_ERR; nothing is taken from it thereafter.
+ * As ernic_rq_take(). Falling below the limit raises SRQ_LIMIT, once. A ring that
+ * cannot be read raises SRQ_ERR and is not used again.
  */
 bool ernic_srq_take(Ernic *e, uint32_t srqn, ErnicRecv *recv);
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What each opcode of a send request means, and the bytes of a request's message.
+ * The table of send opcodes, and access to the bytes of a request's message.
  */
 #include "qemu/osdep.h"
 #include "objects/wqe.h"
@@ -21,12 +21,12 @@
 #define ONE(OP) OPS(OP, OP, OP, OP)
 
 #define ANY     (ERNIC_WR_SIGNALED | ERNIC_WR_FENCE)
-/* Means something on SEND and WRITE_IMM only, but verbs let it stand. */
+/* SOLICITED has an effect on SEND and WRITE_IMM only; verbs allow it everywhere. */
 #define PACKET  (ANY | ERNIC_WR_SOLICITED)
-/* Bytes in the request take the place of a gather list. */
+/* INLINE: the request holds the payload instead of a gather list. */
 #define GATHER  (PACKET | ERNIC_WR_INLINE)
 
-/* Which requests a service has: IBTA vol. 1, 11.4.1.1. */
+/* The requests that each transport service supports: IBTA vol. 1, 11.4.1.1. */
 static const ErnicWr wr_table[] = {
     [ERNIC_WR_SEND] = {
         "SEND", OPS(SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY),
@@ -76,13 +76,13 @@ static const ErnicWr wr_table[] = {
         .flags = ERNIC_WRF_CREDIT | ERNIC_WRF_RESPONSE | ERNIC_WRF_ATOMIC,
         .wc_opcode = ERNIC_WC_FETCH_ADD, .max_sge = 1,
     },
-    /* User space takes back its type 2 windows, and keys of its own only. */
+    /* User space may invalidate its own keys, those of type 2 windows. */
     [ERNIC_WR_LOCAL_INV] = {
         "LOCAL_INV", .transports = CONN, .allowed = ANY,
         .flags = ERNIC_WRF_LOCAL | ERNIC_WRF_INV,
         .wc_opcode = ERNIC_WC_LOCAL_INV,
     },
-    /* Names bus addresses, so it is for the kernel. */
+    /* It carries bus addresses, so only the kernel may post it. */
     [ERNIC_WR_REG_MR] = {
         "REG_MR", .transports = CONN, .allowed = ANY,
         .flags = ERNIC_WRF_LOCAL | ERNIC_WRF_KERNEL,
@@ -93,7 +93,7 @@ static const ErnicWr wr_table[] = {
         .flags = ERNIC_WRF_LOCAL,
         .wc_opcode = ERNIC_WC_BIND_MW,
     },
-    /* A19.4: a WRITE of one word that takes its turn among the READs. */
+    /* A19.4: a WRITE of 8 bytes that is ordered with the READs. */
     [ERNIC_WR_ATOMIC_WRITE] = {
         "ATOMIC_WRITE", ONE(ATOMIC_WRITE),
         .transports = RC, .allowed = GATHER,
@@ -101,7 +101,7 @@ static const ErnicWr wr_table[] = {
                  ERNIC_WRF_WORD,
         .wc_opcode = ERNIC_WC_ATOMIC_WRITE, .max_sge = ERNIC_MAX_SGE,
     },
-    /* A19.4: as a READ of nothing, of what WRITEs have put there before. */
+    /* A19.4: like a READ without data; it covers the data of earlier WRITEs. */
     [ERNIC_WR_FLUSH] = {
         "FLUSH", ONE(FLUSH),
         .transports = RC, .allowed = PACKET,

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Send work requests. The face copies a request from its ring once and judges it
- * once against this table; from then on the request is a private value.
+ * Send work requests. The face copies a request from its ring once and checks it
+ * once against this table. After that the engine uses its private copy only.
  */
 #ifndef ERNIC_WQE_H
 #define ERNIC_WQE_H
@@ -23,25 +23,25 @@ typedef struct ErnicWr {
     uint8_t max_sge;
 } ErnicWr;
 
-#define ERNIC_WRF_RETH      0x01        /* names remote memory */
-#define ERNIC_WRF_CREDIT    0x02        /* takes a read/atomic credit */
-#define ERNIC_WRF_RESPONSE  0x04        /* is completed by a response of its own */
+#define ERNIC_WRF_RETH      0x01        /* has a remote address and R_Key */
+#define ERNIC_WRF_CREDIT    0x02        /* counts against max_rd_atomic */
+#define ERNIC_WRF_RESPONSE  0x04        /* completes by its own response */
 #define ERNIC_WRF_LOCAL     0x08        /* sends no packet */
 #define ERNIC_WRF_ATOMIC    0x10
 #define ERNIC_WRF_IMM       0x20
 #define ERNIC_WRF_INV       0x40
 #define ERNIC_WRF_KERNEL    0x80        /* not from user space */
-#define ERNIC_WRF_WORD      0x100       /* carries 8 bytes; its response none */
+#define ERNIC_WRF_WORD      0x100       /* 8 bytes; an empty response */
 
 /* NULL: no such opcode. */
 const ErnicWr *ernic_wr(uint8_t opcode);
 
-/* The private copy of one request, and how far it is. */
+/* The private copy of one request, and its progress. */
 typedef struct ErnicWqe {
     uint64_t wr_id;
     uint32_t index;             /* of the request, free-running */
-    uint32_t unit, units;       /* where in its ring it begins, and how much of it
-                                   it takes, as the face counts (ErnicWq) */
+    uint32_t unit, units;       /* first unit in the ring, and number of units
+                                   (see ErnicWq) */
     uint8_t opcode;             /* enum ernic_wr_opcode */
     uint8_t flags;
     uint8_t num_sge;            /* 0 with ERNIC_WR_INLINE */
@@ -51,15 +51,15 @@ typedef struct ErnicWqe {
     uint64_t raddr;
     uint32_t rkey;
     uint32_t xrc_srq;           /* XRC: number of the peer's SRQ */
-    uint64_t compare_add, swap; /* FLUSH: bytes to be flushed, FETH */
+    uint64_t compare_add, swap; /* FLUSH: length and FETH */
     struct ernic_wqe_ud ud;     /* host order, UD and GSI */
-    /* ErnicFault that was found in fetching; reported when its turn comes. */
+    /* ErnicFault found on fetch; reported once all earlier requests are complete. */
     uint8_t fault;
     /* Written by the requester when it starts the request. */
     uint32_t first_psn, npsn;   /* npsn: 0 for local operations */
     bool done;                  /* local operation: executed */
-    uint64_t tx_serial;         /* UC, UD: the train of its last packet */
-    /* Written by the completer: packets of the response that have come. */
+    uint64_t tx_serial;         /* UC, UD: train of its last packet */
+    /* Written by the completer: number of response packets received. */
     uint32_t rsp_done;
     union {
         ErnicSge sge[ERNIC_MAX_SGE];
@@ -69,7 +69,7 @@ typedef struct ErnicWqe {
     };
 } ErnicWqe;
 
-/* Bytes [@off, @off + @len) of the message. FAULT_PAGE: e->absent is. */
+/* Copy bytes [@off, @off + @len) of the message. FAULT_PAGE: e->absent is set. */
 ErnicFault ernic_wqe_gather(Ernic *e, uint32_t pd, const ErnicWqe *wqe,
                             uint64_t off, void *buf, uint32_t len);
 
