@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "objects/cq.h"
 #include "objects/eq.h"
 #include "fake_env.h"
 #include "transport/qp.h"

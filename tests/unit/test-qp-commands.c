@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "faces/verbs/qp_commands.h"
+#include "objects/cq.h"
 #include "objects/mr.h"
 #include "qp_fixture.h"
 

@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "hand_profile.h"
+#include "objects/cq.h"
 #include "transport/qp.h"
 #include "raw_fixture.h"
 #include "state/state.h"

@@ -17,6 +17,8 @@ typedef struct ErnicEq ErnicEq;
 typedef struct ErnicCq ErnicCq;
 typedef struct ErnicSrq ErnicSrq;
 typedef struct ErnicQp ErnicQp;
+typedef struct ErnicWqe ErnicWqe;
+typedef struct ErnicRecv ErnicRecv;
 typedef struct ErnicMr ErnicMr;
 typedef struct ErnicPd ErnicPd;
 typedef struct ErnicMcast ErnicMcast;

@@ -5,8 +5,8 @@
  */
 #include "qemu/osdep.h"
 #include "objects/counter.h"
+#include "objects/qp.h"
 #include "trace.h"
-#include "transport/qp.h"
 
 static bool exists(const Ernic *e, uint32_t number)
 {

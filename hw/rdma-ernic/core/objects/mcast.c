@@ -7,8 +7,8 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "objects/mcast.h"
+#include "objects/qp.h"
 #include "trace.h"
-#include "transport/qp.h"
 
 static bool member_of(const ErnicMcast *m, const ErnicGid *gid)
 {

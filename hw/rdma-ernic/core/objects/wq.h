@@ -32,14 +32,14 @@ typedef struct ErnicWq {
 uint8_t ernic_wq_produce(ErnicWq *wq, uint32_t done, uint32_t pi);
 
 /* One receive request, private copy. */
-typedef struct ErnicRecv {
+struct ErnicRecv {
     uint64_t wr_id;
     uint32_t index;
     uint32_t len;               /* bytes of all SGEs */
     uint8_t num_sge;
     uint8_t fault;              /* ErnicFault found on fetch */
     ErnicSge sge[ERNIC_MAX_SGE];
-} ErnicRecv;
+};
 
 /*
  * Take the oldest request; false: none is posted. A bad request is consumed too,

@@ -7,6 +7,7 @@
 #ifndef ERNIC_WQE_H
 #define ERNIC_WQE_H
 
+#include "base/device.h"
 #include "base/fault.h"
 #include "objects/buf.h"
 #include "objects/dma.h"
@@ -37,7 +38,7 @@ typedef struct ErnicWr {
 const ErnicWr *ernic_wr(uint8_t opcode);
 
 /* The private copy of one request, and its progress. */
-typedef struct ErnicWqe {
+struct ErnicWqe {
     uint64_t wr_id;
     uint32_t index;             /* of the request, free-running */
     uint32_t unit, units;       /* first unit in the ring, and number of units
@@ -67,7 +68,7 @@ typedef struct ErnicWqe {
         struct ernic_wqe_reg_mr reg_mr;         /* host order */
         struct ernic_wqe_bind_mw bind_mw;       /* host order */
     };
-} ErnicWqe;
+};
 
 /* Copy bytes [@off, @off + @len) of the message. FAULT_PAGE: e->absent is set. */
 ErnicFault ernic_wqe_gather(Ernic *e, uint32_t pd, const ErnicWqe *wqe,

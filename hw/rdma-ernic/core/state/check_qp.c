@@ -8,6 +8,7 @@
 #include "base/timer.h"
 #include "faces/pg332/pg332.h"
 #include "objects/counter.h"
+#include "objects/cq.h"
 #include "objects/mr.h"
 #include "state/check.h"
 #include "state/state.h"

@@ -6,6 +6,7 @@
  * that never comes.
  */
 #include "qemu/osdep.h"
+#include "objects/cq.h"
 #include "state/check.h"
 #include "timing/timing.h"
 #include "transport/qp.h"

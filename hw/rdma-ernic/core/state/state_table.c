@@ -17,6 +17,7 @@
 #include "state/state.h"
 #include "steering/flow.h"
 #include "steering/rss.h"
+#include "transport/cc.h"
 #include "transport/qp.h"
 #include "transport/tx.h"
 #include "wire/ib_tables.h"

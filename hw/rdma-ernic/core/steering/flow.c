@@ -6,11 +6,11 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "objects/qp.h"
 #include "steering/flow.h"
 #include "steering/flow_key.h"
 #include "steering/rss.h"
 #include "trace.h"
-#include "transport/qp.h"
 
 #define IP  (ERNIC_LAYER_IPV4 | ERNIC_LAYER_IPV6)
 #define L4  (ERNIC_LAYER_TCP | ERNIC_LAYER_UDP)

@@ -6,11 +6,11 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "objects/qp.h"
 #include "steering/flow.h"
 #include "steering/flow_key.h"
 #include "steering/rss.h"
 #include "trace.h"
-#include "transport/qp.h"
 
 /* Two addresses of IPv6 and two ports. */
 #define INPUT_MAX (2 * 16 + 2 * 2)

@@ -10,6 +10,7 @@
 #include "objects/dma.h"
 #include "trace.h"
 #include "transport/ack.h"
+#include "transport/cc.h"
 #include "transport/qp.h"
 #include "transport/read_slots.h"
 #include "transport/responder.h"

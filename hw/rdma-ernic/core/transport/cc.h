@@ -7,18 +7,7 @@
 #ifndef ERNIC_CC_H
 #define ERNIC_CC_H
 
-#include "base/device.h"
-
-typedef struct ErnicCc {
-    bool limited;               /* false: the line limits, the rest is idle */
-    uint64_t rate, target;      /* bytes per second */
-    uint32_t alpha;             /* congestion estimate, 1.0 = 1 << 16 */
-    uint32_t stage;             /* increase steps since the last cut */
-    uint64_t alpha_at;          /* ns of the last alpha update */
-    uint64_t rate_at;           /* ns of the last rate increase */
-    uint64_t cut_at;            /* ns of the last cut */
-    uint64_t send_at;           /* the next packet leaves no earlier */
-} ErnicCc;
+#include "objects/qp.h"
 
 /*
  * The greatest line rate of any device, bytes per second: a profile's wire.rate

@@ -7,7 +7,18 @@
 #ifndef ERNIC_QP_TRANSITIONS_H
 #define ERNIC_QP_TRANSITIONS_H
 
-#include "transport/qp.h"
+#include "objects/qp.h"
+
+/* What may happen in a state (IBTA vol. 1, 10.3.1); ernic_qp_may(). */
+typedef enum ErnicQpMay {
+    ERNIC_MAY_POST_RECV = 1 << 0,
+    ERNIC_MAY_PROC_RECV = 1 << 1,   /* serve inbound packets */
+    ERNIC_MAY_POST_SEND = 1 << 2,
+    ERNIC_MAY_PROC_SEND = 1 << 3,   /* send, retransmit, take responses */
+    ERNIC_MAY_NEXT_SEND = 1 << 4,   /* start another send request */
+    ERNIC_MAY_FLUSH_RECV = 1 << 5,
+    ERNIC_MAY_FLUSH_SEND = 1 << 6,
+} ErnicQpMay;
 
 /*
  * May a queue pair of @type go from @from to @to with attribute mask @mask

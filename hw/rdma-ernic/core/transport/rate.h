@@ -7,6 +7,7 @@
 #ifndef ERNIC_RATE_H
 #define ERNIC_RATE_H
 
+#include "transport/cc.h"
 #include "transport/qp.h"
 
 /* What a wake-up that is late may make up for, where software names no burst. */

@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "timing/hooks.h"
 #include "trace.h"
+#include "transport/cc.h"
 #include "transport/read_slots.h"
 #include "transport/sched.h"
 

@@ -12,6 +12,7 @@
 #include "objects/mr.h"
 #include "timing/hooks.h"
 #include "trace.h"
+#include "transport/cc.h"
 #include "transport/completer.h"
 #include "transport/qp.h"
 #include "transport/qp_transitions.h"

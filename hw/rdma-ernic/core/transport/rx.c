@@ -10,6 +10,7 @@
 #include "faces/face.h"
 #include "objects/mcast.h"
 #include "trace.h"
+#include "transport/cc.h"
 #include "transport/completer.h"
 #include "transport/qp.h"
 #include "transport/qp_transitions.h"

@@ -16,6 +16,7 @@
 #include "timing/hooks.h"
 #include "trace.h"
 #include "transport/ack.h"
+#include "transport/cc.h"
 #include "transport/qp.h"
 #include "transport/qp_transitions.h"
 #include "transport/read_slots.h"
@@ -119,16 +120,7 @@ static bool all_zero(const void *p, size_t len)
     return true;
 }
 
-/* ---- look up, create, destroy --------------------------------------------- */
-
-ErnicQp *ernic_qp_get(Ernic *e, uint32_t uctx, uint32_t qpn)
-{
-    if (qpn == 0 || qpn >= e->qp_ids.size || !e->qp[qpn].used ||
-        e->qp[qpn].uctx != uctx) {
-        return NULL;
-    }
-    return &e->qp[qpn];
-}
+/* ---- create, destroy ------------------------------------------------------ */
 
 /* Depth and stride of a ring. */
 static bool ring_ok(uint32_t depth, uint8_t stride, uint8_t max_stride)
