@@ -13,6 +13,7 @@
 #include "state/check.h"
 #include "state/state.h"
 #include "transport/qp.h"
+#include "transport/qp_page.h"
 #include "transport/qp_transitions.h"
 #include "transport/tx.h"
 #include "wire/ib_tables.h"

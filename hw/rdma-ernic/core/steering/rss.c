@@ -7,7 +7,6 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "objects/qp.h"
-#include "steering/flow.h"
 #include "steering/flow_key.h"
 #include "steering/rss.h"
 #include "trace.h"
@@ -145,7 +144,6 @@ uint8_t ernic_rss_destroy(Ernic *e, uint32_t uctx, uint32_t number)
     if (!ernic_rss_get(e, uctx, number)) {
         return ERNIC_ERR_HANDLE;
     }
-    ernic_flow_forget(e, number);
     memset(&e->rss[number - ERNIC_RSS_QPN], 0, sizeof(*e->rss));
     trace_ernic_rss_destroy(number);
     return ERNIC_OK;

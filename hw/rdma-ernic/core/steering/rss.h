@@ -21,7 +21,7 @@ struct ErnicRss {
 /* *@number is from ERNIC_RSS_QPN on. */
 uint8_t ernic_rss_create(Ernic *e, uint32_t uctx, const struct ernic_rss *init,
                          uint32_t *number);
-/* Its rules go with it. */
+/* The caller drops its rules as well (ernic_flow_forget()). */
 uint8_t ernic_rss_destroy(Ernic *e, uint32_t uctx, uint32_t number);
 /* NULL unless @number exists and belongs to @uctx. */
 const ErnicRss *ernic_rss_get(const Ernic *e, uint32_t uctx, uint32_t number);

@@ -12,8 +12,8 @@
 #include "transport/ack.h"
 #include "transport/cc.h"
 #include "transport/qp.h"
+#include "transport/qp_page.h"
 #include "transport/read_slots.h"
-#include "transport/responder.h"
 #include "transport/tx.h"
 #include "wire/psn.h"
 

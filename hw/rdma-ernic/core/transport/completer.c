@@ -13,6 +13,7 @@
 #include "trace.h"
 #include "transport/completer.h"
 #include "transport/qp.h"
+#include "transport/qp_page.h"
 #include "transport/qp_transitions.h"
 #include "transport/requester.h"
 #include "transport/sched.h"

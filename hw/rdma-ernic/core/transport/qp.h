@@ -14,30 +14,16 @@
 #include "wire/headers.h"
 #include "hw/rdma-ernic/ernic_abi.h"
 
-/* ---- the context's life (qp_commands.c) ---------------------------------- */
-
-/*
- * The context of @qpn, which is not in use, in Reset, with these rings, whose
- * pages it owns from now on; all else of it is 0.
- */
-ErnicQp *ernic_qp_open(Ernic *e, uint32_t qpn, uint8_t type,
-                       const ErnicWq *sq, const ErnicWq *rq);
-/* Back to not in use. */
-void ernic_qp_close(Ernic *e, ErnicQp *qp);
-/*
- * Forget all that a queue pair has done and was told, as on the way to Reset:
- * queues are empty, attributes gone, type 2 windows unbound. Completions that
- * were written stay: their ring is the guest's, and its driver skips those of
- * a queue pair that it resets.
- */
-void ernic_qp_reset_context(Ernic *e, ErnicQp *qp);
-
-/* ---- qp.c: what every role does to a queue pair -------------------------- */
-
 uint32_t ernic_qp_mtu(const ErnicQp *qp);       /* bytes */
 /* Headers of a path; false: @av names no valid GID of this port. */
 bool ernic_qp_path(Ernic *e, const ErnicQp *qp, const ErnicAv *av,
                    ErnicPath *path);
+/*
+ * The protection domain of memory that peers name: that of the queue pair; for
+ * an XRC target that of SRQ @xrc_srq. False: the SRQ is not of its domain (A14).
+ */
+bool ernic_qp_remote_pd(const Ernic *e, const ErnicQp *qp, uint32_t xrc_srq,
+                        uint32_t *pd);
 void ernic_qp_event(Ernic *e, ErnicQp *qp, uint8_t type);
 /* The only place that changes the state: traces, marks work. */
 void ernic_qp_set_state(Ernic *e, ErnicQp *qp, uint8_t state);
@@ -72,24 +58,6 @@ bool ernic_qp_take_recv(Ernic *e, ErnicQp *qp);
  * taken receive request completes in error, the state changes.
  */
 void ernic_qp_recv_fault(Ernic *e, ErnicQp *qp, ErnicFault fault);
-/*
- * An access for @qp was ABSENT, as e->absent has it: ask software, unless it is
- * being asked already for what @qp met before. True: to be tried again when it
- * has answered; false: it has, and the page will not be there.
- */
-bool ernic_qp_page_fault(Ernic *e, ErnicQp *qp);
-/* Is an answer of software's still to come? */
-static inline bool ernic_qp_page_asked(const ErnicQp *qp)
-{
-    return qp->events.page.state == ERNIC_PAGE_ASKED;
-}
-/* There is nobody left to answer: what waits for pages tries again, and finds out. */
-void ernic_qp_pages_orphaned(Ernic *e);
-/* Software's answer; one to what was not asked, or not so, changes nothing. */
-uint8_t ernic_qp_page_resume(Ernic *e,
-                             const struct ernic_cmd_page_resume *cmd);
-/* Software has brought pages: of these none is failed any more. */
-void ernic_qp_pages_came(Ernic *e, const struct ernic_cmd_mr_pages *cmd);
 /* The earliest of the queue pair's deadlines has changed. */
 void ernic_qp_timer(Ernic *e, ErnicQp *qp);
 /* When an ACK timeout that begins now is over, ns; ERNIC_NEVER: there is none. */

@@ -11,23 +11,9 @@
 #include "steering/rss.h"
 #include "trace.h"
 #include "transport/qp.h"
+#include "transport/qp_page.h"
 #include "transport/qp_transitions.h"
 #include "transport/raw.h"
-
-static ErnicFault raw_dma_fault(Ernic *e, ErnicQp *qp, ErnicDma dma)
-{
-    switch (dma) {
-    case ERNIC_DMA_OK:
-        return ERNIC_FAULT_NONE;
-    case ERNIC_DMA_ABSENT:
-        return ernic_qp_page_fault(e, qp) ? ERNIC_FAULT_PAGE :
-                                            ERNIC_FAULT_RECV_PROT;
-    case ERNIC_DMA_PROT:
-        return ERNIC_FAULT_RECV_PROT;
-    default:
-        return ERNIC_FAULT_RECV_DMA;
-    }
-}
 
 static ErnicFault raw_place(Ernic *e, ErnicQp *qp, const uint8_t *frame,
                             uint32_t len)
@@ -44,9 +30,8 @@ static ErnicFault raw_place(Ernic *e, ErnicQp *qp, const uint8_t *frame,
     if (len > recv->len) {
         return qp->srq ? ERNIC_FAULT_SRQ_LENGTH : ERNIC_FAULT_RECV_LENGTH;
     }
-    return raw_dma_fault(e, qp, ernic_dma_scatter(e, pd, recv->sge,
-                                                  recv->num_sge, 0, frame,
-                                                  len));
+    return ernic_qp_dma_fault(e, qp,
+        ernic_dma_scatter(e, pd, recv->sge, recv->num_sge, 0, frame, len), false);
 }
 
 static void raw_fault(Ernic *e, ErnicQp *qp, ErnicFault fault)

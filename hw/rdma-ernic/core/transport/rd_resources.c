@@ -10,8 +10,8 @@
 #include "objects/mr.h"
 #include "trace.h"
 #include "transport/qp.h"
+#include "transport/qp_page.h"
 #include "transport/rd_resources.h"
-#include "transport/responder.h"
 #include "transport/sched.h"
 #include "wire/psn.h"
 
@@ -75,7 +75,7 @@ static ErnicFault fetch_read(Ernic *e, ErnicQp *qp, uint32_t pd,
      * transport retries, as silence would. Only pages that go away after the
      * response has begun make it wait (ack.c).
      */
-    fault = ernic_responder_dma_fault(e, qp,
+    fault = ernic_qp_dma_fault(e, qp,
         ernic_dma_remote_present(e, mr, off, MIN(pkt->dma_len, mtu),
                                  pkt->dma_len), true);
     if (fault) {
@@ -161,7 +161,7 @@ static ErnicFault fetch_atomic(Ernic *e, ErnicQp *qp, uint32_t pd,
     if (!rd_room(qp)) {
         return ERNIC_FAULT_RD_ATOMIC_OVERFLOW;
     }
-    fault = ernic_responder_dma_fault(e, qp,
+    fault = ernic_qp_dma_fault(e, qp,
         ernic_dma_remote_atomic(e, pd, qp->qpn, pkt->rkey, pkt->va,
                                 atomic_op(pkt), operand_of(pkt), pkt->compare,
                                 &orig), true);

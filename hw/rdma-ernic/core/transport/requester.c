@@ -15,6 +15,7 @@
 #include "transport/cc.h"
 #include "transport/completer.h"
 #include "transport/qp.h"
+#include "transport/qp_page.h"
 #include "transport/qp_transitions.h"
 #include "transport/rate.h"
 #include "transport/requester.h"

@@ -14,6 +14,7 @@
 #include "timing/hooks.h"
 #include "trace.h"
 #include "transport/qp.h"
+#include "transport/qp_page.h"
 #include "transport/rd_resources.h"
 #include "transport/responder.h"
 #include "transport/sched.h"
@@ -140,25 +141,6 @@ bool ernic_responder_length_fits(const ErnicQp *qp, const ErnicPkt *pkt)
             (!end || before + len == whole));
 }
 
-ErnicFault ernic_responder_dma_fault(Ernic *e, ErnicQp *qp, ErnicDma dma, bool remote)
-{
-    if (dma == ERNIC_DMA_OK) {
-        return ERNIC_FAULT_NONE;
-    }
-    if (dma == ERNIC_DMA_ABSENT) {
-        if (ernic_qp_page_fault(e, qp)) {
-            return ERNIC_FAULT_PAGE;
-        }
-        dma = ERNIC_DMA_PROT;
-    }
-    if (remote) {
-        return dma == ERNIC_DMA_PROT ? ERNIC_FAULT_REM_ACCESS :
-                                       ERNIC_FAULT_REM_DMA;
-    }
-    return dma == ERNIC_DMA_PROT ? ERNIC_FAULT_RECV_PROT :
-                                   ERNIC_FAULT_RECV_DMA;
-}
-
 /* Take a receive request for a message that needs one. */
 static ErnicFault resp_take(Ernic *e, ErnicQp *qp)
 {
@@ -180,21 +162,6 @@ static uint32_t resp_recv_pd(const Ernic *e, const ErnicQp *qp)
     uint32_t srq = ernic_qp_srq(qp);
 
     return srq ? e->srq[srq].pd : qp->pd;
-}
-
-bool ernic_qp_remote_pd(const Ernic *e, const ErnicQp *qp, uint32_t xrc_srq,
-                        uint32_t *pd)
-{
-    *pd = qp->pd;
-    if (qp->type != ERNIC_QPT_XRC_TGT) {
-        return true;
-    }
-    if (!ernic_srq_in_domain(e, xrc_srq, qp->pd)) {
-        trace_ernic_xrc_srq(qp->qpn, xrc_srq, qp->pd);
-        return false;
-    }
-    *pd = e->srq[xrc_srq].pd;
-    return true;
 }
 
 /*
@@ -251,7 +218,7 @@ static ErnicFault resp_send(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
         !e->keys->invalidate(e, resp_pd(e, qp), qp->qpn, pkt->inv_rkey, true)) {
         return ERNIC_FAULT_INV_RKEY;
     }
-    return ernic_responder_dma_fault(e, qp, dma, false);
+    return ernic_qp_dma_fault(e, qp, dma, false);
 }
 
 static ErnicFault resp_write(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
@@ -289,7 +256,7 @@ static ErnicFault resp_write(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     if (dma == ERNIC_DMA_ABSENT) {
         e->absent.len += rq->dmalen - rq->off - pkt->payload_len;
     }
-    return ernic_responder_dma_fault(e, qp, dma, true);
+    return ernic_qp_dma_fault(e, qp, dma, true);
 }
 
 static ErnicFault resp_execute(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
@@ -514,7 +481,7 @@ static ErnicFault resp_ud_place(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
         dma = ernic_dma_scatter(e, pd, recv->sge, recv->num_sge,
                                 head_len, pkt->payload, pkt->payload_len);
     }
-    return ernic_responder_dma_fault(e, qp, dma, false);
+    return ernic_qp_dma_fault(e, qp, dma, false);
 }
 
 /* The index of @pkey in the port's table, for the completion on QP1. */

@@ -25,13 +25,5 @@ bool ernic_responder_in_sequence(const ErnicQp *qp, const ErnicPkt *pkt);
  */
 bool ernic_responder_payload_fits(const ErnicQp *qp, const ErnicPkt *pkt);
 bool ernic_responder_length_fits(const ErnicQp *qp, const ErnicPkt *pkt);
-/* The fault of an access to memory; @remote: memory that the peer named. */
-ErnicFault ernic_responder_dma_fault(Ernic *e, ErnicQp *qp, ErnicDma dma, bool remote);
-/*
- * The protection domain of memory that peers name: that of the queue pair; for
- * an XRC target that of SRQ @xrc_srq. False: the SRQ is not of its domain (A14).
- */
-bool ernic_qp_remote_pd(const Ernic *e, const ErnicQp *qp, uint32_t xrc_srq,
-                        uint32_t *pd);
 
 #endif /* ERNIC_RESPONDER_H */

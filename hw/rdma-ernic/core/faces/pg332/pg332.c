@@ -15,6 +15,7 @@
 #include "timing/hooks.h"
 #include "trace.h"
 #include "transport/completer.h"
+#include "transport/qp_life.h"
 #include "transport/qp_transitions.h"
 #include "transport/sched.h"
 #include "wire/ib_tables.h"

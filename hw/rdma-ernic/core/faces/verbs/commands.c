@@ -20,6 +20,7 @@
 #include "timing/timing_count.h"
 #include "trace.h"
 #include "transport/qp.h"
+#include "transport/qp_page.h"
 
 /* Structures in guest memory may grow; what is behind ours has to be 0. */
 #define STRUCT_MAX 256
@@ -526,7 +527,13 @@ static uint8_t cmd_rss_create(Ernic *e, uint32_t uctx,
 static uint8_t cmd_rss_destroy(Ernic *e, uint32_t uctx,
                                const struct ernic_cmd *cmd, CmdOut *out)
 {
-    return ernic_rss_destroy(e, uctx, le32_to_cpu(cmd->handle.handle));
+    uint32_t number = le32_to_cpu(cmd->handle.handle);
+    uint8_t status = ernic_rss_destroy(e, uctx, number);
+
+    if (!status) {
+        ernic_flow_forget(e, number);
+    }
+    return status;
 }
 
 static uint8_t cmd_counter_alloc(Ernic *e, uint32_t uctx,
