@@ -26,10 +26,10 @@
 #include "transport/completer.h"
 #include "transport/qp.h"
 #include "transport/raw.h"
-#include "transport/requester.h"
 #include "transport/retry_buffer.h"
 #include "transport/rx.h"
 #include "transport/sched.h"
+#include "transport/turn.h"
 #include "transport/tx.h"
 
 /* Requests flushed per turn of a queue pair. */
@@ -522,10 +522,10 @@ static void engine_due(Ernic *e)
  */
 static void engine_turn(Ernic *e, ErnicQp *qp)
 {
-    bool flush = ernic_qp_flush_step(e, qp, ENGINE_FLUSH_BUDGET);
+    bool flush = ernic_turn_flush(e, qp, ENGINE_FLUSH_BUDGET);
     bool send = ernic_ack_step(e, qp);
 
-    send |= ernic_requester_step(e, qp);
+    send |= ernic_turn_send(e, qp);
     if (e->timing) {
         ernic_timing_requests(e, qp->qpn, qp->sq.started - qp->sq.wq.ci);
         ernic_retry_buffer_sync(e, qp);

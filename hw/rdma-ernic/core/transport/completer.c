@@ -11,6 +11,7 @@
 #include "objects/counter.h"
 #include "timing/hooks.h"
 #include "trace.h"
+#include "transport/ack_timer.h"
 #include "transport/completer.h"
 #include "transport/qp.h"
 #include "transport/qp_page.h"
@@ -21,6 +22,13 @@
 #include "wire/ib_tables.h"
 #include "wire/psn.h"
 
+/* The oldest request, @wqe, has ended: its units are free. */
+static void comp_retire(ErnicSendQueue *sq, const ErnicWqe *wqe)
+{
+    sq->wq.ci++;
+    sq->lead += wqe->units - 1;
+}
+
 /* The request at the head of the send queue ends with @fault. */
 static void comp_fail(Ernic *e, ErnicQp *qp, ErnicFault fault)
 {
@@ -30,10 +38,8 @@ static void comp_fail(Ernic *e, ErnicQp *qp, ErnicFault fault)
 
     e->rx_fault = fault;
     ernic_qp_note_fault(e, qp, e->rx_pkt, fault);
-    ernic_sq_retire(sq, wqe);
-    /* Requests that were decoded after it are flushed; decoding starts anew. */
-    sq->next = sq->started = sq->fetched = sq->wq.ci;
-    sq->taken = ernic_sq_done(sq);
+    comp_retire(sq, wqe);
+    ernic_requester_restart(qp);
     ernic_qp_complete_send(e, qp, wqe, fault);
     if (act == ERNIC_ACT_SQ_ERROR && qp->state != ERNIC_QPS_ERR &&
         e->face->send_queue_error) {
@@ -41,6 +47,19 @@ static void comp_fail(Ernic *e, ErnicQp *qp, ErnicFault fault)
     } else {
         ernic_qp_error(e, qp, fault);
     }
+}
+
+bool ernic_completer_flush(Ernic *e, ErnicQp *qp)
+{
+    ErnicWqe *wqe = ernic_requester_oldest(e, qp);
+
+    if (!wqe) {
+        return false;
+    }
+    comp_retire(&qp->sq, wqe);
+    ernic_requester_passed(qp);
+    ernic_qp_complete_send(e, qp, wqe, ERNIC_FAULT_FLUSH);
+    return true;
 }
 
 /* Whether the request of @index has nothing more to wait for. */
@@ -79,11 +98,8 @@ void ernic_completer_advance(Ernic *e, ErnicQp *qp)
         if (!ernic_qp_reliable(qp)) {
             sq->una_psn = ernic_psn_add(wqe->first_psn, wqe->npsn);
         }
-        /* A local operation that was executed before a rewind to it. */
-        if (sq->next == sq->wq.ci) {
-            sq->next++;
-        }
-        ernic_sq_retire(sq, wqe);
+        comp_retire(sq, wqe);
+        ernic_requester_passed(qp);
         ernic_qp_complete_send(e, qp, wqe, ERNIC_FAULT_NONE);
         ernic_sched_mark(e, qp);
     }
@@ -94,18 +110,6 @@ void ernic_completer_advance(Ernic *e, ErnicQp *qp)
         if (qp->attr.sqd_notify) {
             ernic_qp_event(e, qp, ERNIC_EV_SQ_DRAINED);
         }
-    }
-}
-
-void ernic_completer_start_timer(Ernic *e, ErnicQp *qp, bool leaving)
-{
-    ErnicSendQueue *sq = &qp->sq;
-
-    sq->ack_due = ernic_qp_ack_deadline(e, qp);
-    if (sq->ack_due != ERNIC_NEVER) {
-        sq->leaving = leaving;
-        sq->leave_by = sq->ack_due + (sq->ack_due - e->now);
-        ernic_qp_timer(e, qp);
     }
 }
 
@@ -121,7 +125,7 @@ static void comp_progress(Ernic *e, ErnicQp *qp)
     if (sq->una_psn == sq->max_psn || sq->rnr_due != ERNIC_NEVER) {
         ernic_sq_stop_timer(sq);
     } else {
-        ernic_completer_start_timer(e, qp, false);
+        ernic_ack_timer_start(e, qp, false);
     }
     /* Additive: one MTU per window's worth of acknowledgements, about. */
     sq->cwnd = MIN(sq->cwnd + ernic_qp_mtu(qp), ERNIC_CWND_MAX);
@@ -451,7 +455,7 @@ static void comp_expired(Ernic *e, ErnicQp *qp)
     bool inside = sq->tx_serial > ernic_tx_departed(e);
 
     if (sq->page_wait) {
-        ernic_completer_start_timer(e, qp, false);
+        ernic_ack_timer_start(e, qp, false);
     } else if (sq->una_psn == sq->max_psn &&
                sq->blocked_on != ERNIC_BLOCKED_TX) {
         ernic_sq_stop_timer(sq);

@@ -18,13 +18,10 @@ void ernic_completer_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                             ErnicFault fault);
 /* Complete requests that have been acknowledged, or (UC, UD) have left. */
 void ernic_completer_advance(Ernic *e, ErnicQp *qp);
-/*
- * Start the transport timer, because something is to be answered; with @leaving
- * it runs from the departure of the last packet of @qp.
- */
-void ernic_completer_start_timer(Ernic *e, ErnicQp *qp, bool leaving);
 /* Trains as far as serial @departed have left the device, some with packets of @qp. */
 void ernic_completer_departed(Ernic *e, ErnicQp *qp, uint64_t departed);
+/* Complete the oldest request as flushed; false: there is none. */
+bool ernic_completer_flush(Ernic *e, ErnicQp *qp);
 /* Act on deadlines that have passed. */
 void ernic_completer_timeout(Ernic *e, ErnicQp *qp);
 

@@ -228,114 +228,6 @@ void ernic_qp_recv_fault(Ernic *e, ErnicQp *qp, ErnicFault fault)
     }
 }
 
-bool ernic_sq_fetch(Ernic *e, ErnicQp *qp)
-{
-    ErnicSendQueue *sq = &qp->sq;
-    ErnicWqe *wqe = ernic_sq_slot(qp, sq->fetched);
-
-    if (!e->face->fetch(e, qp, wqe)) {
-        return false;
-    }
-    g_assert(wqe->units && wqe->units <= sq->wq.pi - sq->taken);
-    wqe->index = sq->fetched++;
-    wqe->unit = sq->taken;
-    sq->taken += wqe->units;
-    return true;
-}
-
-void ernic_sq_retire(ErnicSendQueue *sq, const ErnicWqe *wqe)
-{
-    sq->wq.ci++;
-    sq->lead += wqe->units - 1;
-}
-
-/* The oldest request that is not complete, fetched if need be; NULL: none. */
-static ErnicWqe *qp_flush_send(Ernic *e, ErnicQp *qp)
-{
-    ErnicSendQueue *sq = &qp->sq;
-    ErnicWqe *wqe = ernic_sq_slot(qp, sq->wq.ci);
-
-    if (sq->wq.ci == sq->fetched && !ernic_sq_fetch(e, qp)) {
-        return NULL;
-    }
-    ernic_sq_retire(sq, wqe);
-    /* Keep ci <= next <= started <= fetched. */
-    if ((int32_t)(sq->wq.ci - sq->next) > 0) {
-        sq->next = sq->wq.ci;
-    }
-    if ((int32_t)(sq->wq.ci - sq->started) > 0) {
-        sq->started = sq->wq.ci;
-    }
-    return wqe;
-}
-
-/* Requests that begin below unit @to, up to @budget; returns what is left of it. */
-static uint32_t qp_flush_sends(Ernic *e, ErnicQp *qp, uint32_t to, uint32_t budget)
-{
-    while (budget && (int32_t)(ernic_sq_done(&qp->sq) - to) < 0) {
-        const ErnicWqe *wqe = qp_flush_send(e, qp);
-
-        if (!wqe) {
-            break;
-        }
-        ernic_qp_complete_send(e, qp, wqe, ERNIC_FAULT_FLUSH);
-        budget--;
-    }
-    return budget;
-}
-
-static bool uses_srq(const ErnicQp *qp)
-{
-    return qp->srq || qp->type == ERNIC_QPT_XRC_TGT;
-}
-
-static bool qp_flush_recv(Ernic *e, ErnicQp *qp)
-{
-    ErnicWc wc = { .opcode = ERNIC_WC_RECV };
-
-    if (!e->face->recv_requests) {
-        return false;
-    }
-    /* An SRQ's requests stay: other queue pairs may take them. */
-    if (!qp->rq.recv_valid && (uses_srq(qp) || !ernic_qp_take_recv(e, qp))) {
-        return false;
-    }
-    ernic_qp_complete_recv(e, qp, &wc, ERNIC_FAULT_FLUSH);
-    return true;
-}
-
-bool ernic_qp_flush_step(Ernic *e, ErnicQp *qp, uint32_t budget)
-{
-    bool all = ernic_qp_may(qp, ERNIC_MAY_FLUSH_SEND);
-    bool more = false;
-
-    if (all || qp->sq.flushing) {
-        uint32_t to = all ? qp->sq.wq.pi : qp->sq.flush_to;
-
-        budget = qp_flush_sends(e, qp, to, budget);
-        more = !budget && (int32_t)(ernic_sq_done(&qp->sq) - to) < 0;
-        qp->sq.flushing &= more && !all;
-    }
-    if (ernic_qp_may(qp, ERNIC_MAY_FLUSH_RECV)) {
-        while (budget && qp_flush_recv(e, qp)) {
-            budget--;
-        }
-        if (!budget) {
-            return true;
-        }
-        ernic_qp_timer(e, qp);
-        /*
-         * C11-39: with an SRQ, software learns from this event that the queue
-         * pair will take no more of its requests.
-         */
-        if (uses_srq(qp) && !more && !qp->last_wqe) {
-            qp->last_wqe = true;
-            ernic_qp_event(e, qp, ERNIC_EV_LAST_WQE);
-        }
-    }
-    return more;
-}
-
 uint64_t ernic_qp_ack_deadline(const Ernic *e, const ErnicQp *qp)
 {
     uint64_t wait = ernic_ack_timeout_ns(qp->attr.timeout);
@@ -355,7 +247,7 @@ void ernic_qp_timer(Ernic *e, ErnicQp *qp)
         due = MIN(due, ernic_rate_send_at(qp));
     }
     if (e->face->flush_poll && ernic_qp_may(qp, ERNIC_MAY_FLUSH_RECV) &&
-        !uses_srq(qp)) {
+        !ernic_qp_uses_srq(qp)) {
         due = MIN(due, e->now + e->face->flush_poll);
     }
     /*

@@ -29,8 +29,6 @@ void ernic_qp_event(Ernic *e, ErnicQp *qp, uint8_t type);
 void ernic_qp_set_state(Ernic *e, ErnicQp *qp, uint8_t state);
 /* To Error by @fault: event, and both queues are flushed in later steps. */
 void ernic_qp_error(Ernic *e, ErnicQp *qp, ErnicFault fault);
-/* Flush up to @budget requests of both queues; true: more are left. */
-bool ernic_qp_flush_step(Ernic *e, ErnicQp *qp, uint32_t budget);
 /* Counts @fault; the status of the completion that tells of it. */
 uint8_t ernic_qp_fault_status(Ernic *e, ErnicFault fault);
 /* A fault was found in @pkt (NULL: in none): what the face will call it. */
@@ -64,10 +62,5 @@ void ernic_qp_timer(Ernic *e, ErnicQp *qp);
 uint64_t ernic_qp_ack_deadline(const Ernic *e, const ErnicQp *qp);
 /* Ask the requester to go back to @psn (IBTA 9.7.5.1). */
 void ernic_qp_rewind(Ernic *e, ErnicQp *qp, uint32_t psn);
-
-/* Decode the next request into its slot of the window; false: there is none. */
-bool ernic_sq_fetch(Ernic *e, ErnicQp *qp);
-/* The oldest request, @wqe, has ended: its units are free. */
-void ernic_sq_retire(ErnicSendQueue *sq, const ErnicWqe *wqe);
 
 #endif /* ERNIC_QP_H */

@@ -12,8 +12,8 @@
 #include "objects/mr.h"
 #include "timing/hooks.h"
 #include "trace.h"
+#include "transport/ack_timer.h"
 #include "transport/cc.h"
-#include "transport/completer.h"
 #include "transport/qp.h"
 #include "transport/qp_page.h"
 #include "transport/qp_transitions.h"
@@ -24,45 +24,39 @@
 #include "transport/tx.h"
 #include "wire/psn.h"
 
-typedef enum ReqStep {
-    REQ_SENT,                   /* a packet's worth of work, go on */
-    REQ_AGAIN,                  /* no packet, but there was progress */
-    REQ_STOP,                   /* blocked_on says why */
-} ReqStep;
-
-static ReqStep req_block(ErnicQp *qp, ErnicBlocked why)
+static ErnicReqStep req_block(ErnicQp *qp, ErnicBlocked why)
 {
     if (qp->sq.blocked_on != why) {
         trace_ernic_sq_blocked(qp->qpn, why, qp->sq.next);
     }
     qp->sq.blocked_on = why;
-    return REQ_STOP;
+    return ERNIC_REQ_STOP;
 }
 
 /*
  * The link takes no packet. The transport timer starts as if it had taken one:
  * a link that is stuck must not keep a queue pair waiting for ever.
  */
-static ReqStep req_link_busy(Ernic *e, ErnicQp *qp)
+static ErnicReqStep req_link_busy(Ernic *e, ErnicQp *qp)
 {
     if (ernic_qp_reliable(qp) && qp->sq.ack_due == ERNIC_NEVER) {
-        ernic_completer_start_timer(e, qp, true);
+        ernic_ack_timer_start(e, qp, true);
     }
     return req_block(qp, ERNIC_BLOCKED_TX);
 }
 
 /* Judge @wqe to be at fault: it completes when all before it have. */
-static ReqStep req_fault(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
+static ErnicReqStep req_fault(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
                          ErnicFault fault)
 {
     trace_ernic_send_fault(qp->qpn, wqe->index, ernic_fault_info(fault)->name);
     wqe->fault = fault;
-    ernic_completer_advance(e, qp);
-    return req_block(qp, ERNIC_BLOCKED_FENCE);
+    req_block(qp, ERNIC_BLOCKED_FENCE);
+    return ERNIC_REQ_FAULT;
 }
 
 /* Memory of @wqe was not to be had: wait for its page, or that was its end. */
-static ReqStep req_no_memory(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
+static ErnicReqStep req_no_memory(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
                              ErnicFault fault)
 {
     if (fault != ERNIC_FAULT_PAGE) {
@@ -97,6 +91,51 @@ void ernic_requester_rewind(ErnicQp *qp)
     }
     sq->rd_issued = sq->rd_done;
     sq->unasked = 0;
+}
+
+void ernic_requester_restart(ErnicQp *qp)
+{
+    ErnicSendQueue *sq = &qp->sq;
+
+    sq->next = sq->started = sq->fetched = sq->wq.ci;
+    sq->taken = ernic_sq_done(sq);
+}
+
+void ernic_requester_passed(ErnicQp *qp)
+{
+    ErnicSendQueue *sq = &qp->sq;
+
+    /* Keep ci <= next <= started <= fetched. */
+    if ((int32_t)(sq->wq.ci - sq->next) > 0) {
+        sq->next = sq->wq.ci;
+    }
+    if ((int32_t)(sq->wq.ci - sq->started) > 0) {
+        sq->started = sq->wq.ci;
+    }
+}
+
+/* Decode the next request into its slot of the window; false: there is none. */
+static bool req_fetch_wqe(Ernic *e, ErnicQp *qp)
+{
+    ErnicSendQueue *sq = &qp->sq;
+    ErnicWqe *wqe = ernic_sq_slot(qp, sq->fetched);
+
+    if (!e->face->fetch(e, qp, wqe)) {
+        return false;
+    }
+    g_assert(wqe->units && wqe->units <= sq->wq.pi - sq->taken);
+    wqe->index = sq->fetched++;
+    wqe->unit = sq->taken;
+    sq->taken += wqe->units;
+    return true;
+}
+
+ErnicWqe *ernic_requester_oldest(Ernic *e, ErnicQp *qp)
+{
+    if (qp->sq.wq.ci == qp->sq.fetched && !req_fetch_wqe(e, qp)) {
+        return NULL;
+    }
+    return ernic_sq_slot(qp, qp->sq.wq.ci);
 }
 
 /* Packets in flight, and how many the window allows; RC and XRC. */
@@ -136,7 +175,7 @@ static void req_sent(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt, uint32_t n)
             ERNIC_COUNT(e, qp, retransmits);
         }
         if (sq->ack_due == ERNIC_NEVER) {
-            ernic_completer_start_timer(e, qp, true);
+            ernic_ack_timer_start(e, qp, true);
         }
         if (sq->leaving) {
             ernic_sched_wait_departure(e, qp);
@@ -170,7 +209,7 @@ static bool req_ask(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe, uint32_t mtu,
 }
 
 /* SEND and WRITE of a connection: one packet of @wqe. */
-static ReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
+static ErnicReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
                         const ErnicWr *wr, const ErnicPath *path)
 {
     uint32_t mtu = ernic_qp_mtu(qp);
@@ -218,7 +257,7 @@ static ReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
         ERNIC_COUNT(e, qp, tx_messages);
     }
     req_sent(e, qp, &pkt, 1);
-    return REQ_SENT;
+    return ERNIC_REQ_SENT;
 }
 
 /* Packets that one READ request asks for, from packet @k of @wqe. */
@@ -249,7 +288,7 @@ static void req_fill_fetch(const ErnicWqe *wqe, const ErnicWr *wr, uint64_t off,
 }
 
 /* READ, atomics, ATOMIC WRITE and FLUSH: one request packet. */
-static ReqStep req_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
+static ErnicReqStep req_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
                          const ErnicWr *wr, const ErnicPath *path)
 {
     ErnicSendQueue *sq = &qp->sq;
@@ -290,11 +329,11 @@ static ReqStep req_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
         sq->next++;
         ERNIC_COUNT(e, qp, tx_messages);
     }
-    return REQ_SENT;
+    return ERNIC_REQ_SENT;
 }
 
 /* One datagram. */
-static ReqStep req_datagram(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
+static ErnicReqStep req_datagram(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
 {
     uint32_t off = 0;
     uint8_t *payload;
@@ -317,11 +356,11 @@ static ReqStep req_datagram(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
     qp->sq.next++;
     ERNIC_COUNT(e, qp, tx_messages);
     req_sent(e, qp, &pkt, 1);
-    return REQ_SENT;
+    return ERNIC_REQ_SENT;
 }
 
 /* One Ethernet frame, which is what the request's bytes are. */
-static ReqStep req_frame(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
+static ErnicReqStep req_frame(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
 {
     ErnicSendQueue *sq = &qp->sq;
     ErnicFault fault;
@@ -341,17 +380,17 @@ static ReqStep req_frame(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
     sq->max_psn = sq->next_psn;
     ERNIC_COUNT(e, qp, tx_messages);
     ernic_rate_sent(qp, e->now, wqe->len);
-    return REQ_SENT;
+    return ERNIC_REQ_SENT;
 }
 
 /* REG_MR, BIND_MW and LOCAL_INV take effect here, in the queue's order. */
-static ReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
+static ErnicReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
 {
     ErnicFault fault = ERNIC_FAULT_NONE;
 
     if (wqe->done) {            /* passed again after a rewind */
         qp->sq.next++;
-        return REQ_AGAIN;
+        return ERNIC_REQ_AGAIN;
     }
     switch (wqe->opcode) {
     case ERNIC_WR_REG_MR:
@@ -376,8 +415,7 @@ static ReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
                       ernic_sq_waiting(&qp->sq));
     wqe->done = true;
     qp->sq.next++;
-    ernic_completer_advance(e, qp);
-    return REQ_SENT;            /* a registration is as much work as that */
+    return ERNIC_REQ_LOCAL;
 }
 
 /* Requests that may be under way at once: the face's limit and the hardware's. */
@@ -387,14 +425,14 @@ static uint32_t req_outstanding(const Ernic *e, const ErnicQp *qp)
 }
 
 /* Give the next request its PSNs, if nothing holds it back. */
-static ReqStep req_start(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
+static ErnicReqStep req_start(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
                          const ErnicWr *wr)
 {
     ErnicSendQueue *sq = &qp->sq;
 
     if (wqe->fault) {
-        ernic_completer_advance(e, qp);
-        return req_block(qp, ERNIC_BLOCKED_FENCE);
+        req_block(qp, ERNIC_BLOCKED_FENCE);
+        return ERNIC_REQ_FAULT;
     }
     if (!ernic_qp_may(qp, ERNIC_MAY_NEXT_SEND)) {
         return req_block(qp, ERNIC_BLOCKED_STATE);
@@ -421,11 +459,11 @@ static ReqStep req_start(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     sq->started++;
     trace_ernic_send_start(qp->qpn, wqe->index, wr->name, wqe->len,
                            wqe->first_psn);
-    return REQ_AGAIN;
+    return ERNIC_REQ_AGAIN;
 }
 
 /* Decode the next request of the ring, if there is one and room for it. */
-static ReqStep req_fetch_wqe(Ernic *e, ErnicQp *qp)
+static ErnicReqStep req_next_wqe(Ernic *e, ErnicQp *qp)
 {
     ErnicSendQueue *sq = &qp->sq;
 
@@ -435,10 +473,11 @@ static ReqStep req_fetch_wqe(Ernic *e, ErnicQp *qp)
     if (sq->fetched - sq->wq.ci > sq->window_mask) {
         return req_block(qp, ERNIC_BLOCKED_WINDOW);
     }
-    return ernic_sq_fetch(e, qp) ? REQ_AGAIN : req_block(qp, ERNIC_BLOCKED_EMPTY);
+    return req_fetch_wqe(e, qp) ? ERNIC_REQ_AGAIN :
+                                  req_block(qp, ERNIC_BLOCKED_EMPTY);
 }
 
-static ReqStep req_one(Ernic *e, ErnicQp *qp)
+static ErnicReqStep req_one(Ernic *e, ErnicQp *qp)
 {
     ErnicSendQueue *sq = &qp->sq;
     ErnicPath path;
@@ -446,7 +485,7 @@ static ReqStep req_one(Ernic *e, ErnicQp *qp)
     ErnicWqe *wqe;
 
     if (sq->next == sq->fetched) {
-        return req_fetch_wqe(e, qp);
+        return req_next_wqe(e, qp);
     }
     wqe = ernic_sq_slot(qp, sq->next);
     wr = ernic_wr(wqe->opcode);
@@ -473,59 +512,30 @@ static ReqStep req_one(Ernic *e, ErnicQp *qp)
         req_fetch(e, qp, wqe, wr, &path) : req_data(e, qp, wqe, wr, &path);
 }
 
-bool ernic_requester_step(Ernic *e, ErnicQp *qp)
+ErnicReqStep ernic_requester_step(Ernic *e, ErnicQp *qp)
 {
-    uint32_t sent = 0, steps;
+    ErnicSendQueue *sq = &qp->sq;
 
-    /* What left with the last train is complete; SQD may have drained. */
-    if (!ernic_qp_reliable(qp) || qp->state == ERNIC_QPS_SQD) {
-        ernic_completer_advance(e, qp);
+    if (!ernic_qp_may(qp, ERNIC_MAY_PROC_SEND) || sq->flushing) {
+        req_block(qp, ERNIC_BLOCKED_STATE);
+        return ERNIC_REQ_IDLE;
     }
-    /* Every step sends, fetches, starts or passes a request, or stops. */
-    for (steps = 0; steps < 4 * ERNIC_TRAIN_PACKETS; steps++) {
-        ReqStep step;
-
-        if (!ernic_qp_may(qp, ERNIC_MAY_PROC_SEND) || qp->sq.flushing) {
-            req_block(qp, ERNIC_BLOCKED_STATE);
-            return false;
-        }
-        if (qp->sq.seen_gen != qp->sq.rewind_gen) {
-            ernic_requester_rewind(qp);
-        }
-        if (qp->sq.page_wait && ernic_qp_page_asked(qp)) {
-            req_block(qp, ERNIC_BLOCKED_PAGE);
-            break;
-        }
-        qp->sq.page_wait = false;
-        if (qp->sq.rnr_due != ERNIC_NEVER) {
-            req_block(qp, ERNIC_BLOCKED_RNR);
-            return false;
-        }
-        if (ernic_rate_send_at(qp) > e->now) {
-            req_block(qp, ERNIC_BLOCKED_RATE);
-            ernic_qp_timer(e, qp);
-            break;
-        }
-        qp->sq.blocked_on = ERNIC_BLOCKED_NONE;
-        step = req_one(e, qp);
-        if (step == REQ_STOP) {
-            break;
-        }
-        sent += step == REQ_SENT;
-        if (sent == ERNIC_TRAIN_PACKETS) {
-            break;
-        }
+    if (sq->seen_gen != sq->rewind_gen) {
+        ernic_requester_rewind(qp);
     }
-    /* Without an answer to wait for, a request is complete when it has left. */
-    if (!ernic_qp_reliable(qp) && qp->sq.wq.ci != qp->sq.next) {
-        if (!ernic_tx_flush(e)) {
-            return true;
-        }
-        ernic_completer_advance(e, qp);
-        if (qp->sq.tx_serial > ernic_tx_departed(e)) {
-            ernic_sched_wait_departure(e, qp);
-        }
+    if (sq->page_wait && ernic_qp_page_asked(qp)) {
+        return req_block(qp, ERNIC_BLOCKED_PAGE);
     }
-    return qp->sq.blocked_on == ERNIC_BLOCKED_NONE ||
-           qp->sq.blocked_on == ERNIC_BLOCKED_TX;
+    sq->page_wait = false;
+    if (sq->rnr_due != ERNIC_NEVER) {
+        req_block(qp, ERNIC_BLOCKED_RNR);
+        return ERNIC_REQ_IDLE;
+    }
+    if (ernic_rate_send_at(qp) > e->now) {
+        req_block(qp, ERNIC_BLOCKED_RATE);
+        ernic_qp_timer(e, qp);
+        return ERNIC_REQ_STOP;
+    }
+    sq->blocked_on = ERNIC_BLOCKED_NONE;
+    return req_one(e, qp);
 }

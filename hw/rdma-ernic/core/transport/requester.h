@@ -6,15 +6,31 @@
 #ifndef ERNIC_REQUESTER_H
 #define ERNIC_REQUESTER_H
 
-#include "base/device.h"
-#include "objects/wqe.h"
+#include "objects/qp.h"
 #include "wire/headers.h"
 
-/* Send up to one train; true: there is more to do at once. */
-bool ernic_requester_step(Ernic *e, ErnicQp *qp);
+/* What one step of the requester has come to. */
+typedef enum ErnicReqStep {
+    ERNIC_REQ_SENT,             /* a packet is on its way */
+    ERNIC_REQ_LOCAL,            /* a local operation was executed: complete it */
+    ERNIC_REQ_AGAIN,            /* no packet, but there was progress */
+    ERNIC_REQ_STOP,             /* blocked_on says why */
+    ERNIC_REQ_FAULT,            /* the same: a request is at fault, complete it
+                                   after all before it */
+    ERNIC_REQ_IDLE,             /* the queue pair may not send at all now */
+} ErnicReqStep;
+
+/* Send, fetch, start or pass one request, or stop. */
+ErnicReqStep ernic_requester_step(Ernic *e, ErnicQp *qp);
 /* Begin @pkt, a request packet of @wqe: all that does not depend on its operation. */
 void ernic_requester_fill(Ernic *e, const ErnicQp *qp, const ErnicWqe *wqe,
                           ErnicPkt *pkt);
+/* The oldest request that is not complete, fetched if need be; NULL: none. */
+ErnicWqe *ernic_requester_oldest(Ernic *e, ErnicQp *qp);
+/* wq.ci has moved: nothing before it is fetched, started or sent any more. */
+void ernic_requester_passed(ErnicQp *qp);
+/* Fetch anew from wq.ci on: requests that were fetched are flushed. */
+void ernic_requester_restart(ErnicQp *qp);
 /* Go back to the PSN that was asked for, but not before una_psn. */
 void ernic_requester_rewind(ErnicQp *qp);
 

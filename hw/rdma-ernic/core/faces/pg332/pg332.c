@@ -14,7 +14,7 @@
 #include "objects/mcast.h"
 #include "timing/hooks.h"
 #include "trace.h"
-#include "transport/completer.h"
+#include "transport/ack_timer.h"
 #include "transport/qp_life.h"
 #include "transport/qp_transitions.h"
 #include "transport/sched.h"
@@ -134,7 +134,7 @@ static void arm(Ernic *e, ErnicQp *qp)
                ernic_qp_may(qp, ERNIC_MAY_PROC_SEND) &&
                sq->una_psn != sq->max_psn && sq->ack_due == ERNIC_NEVER &&
                sq->rnr_due == ERNIC_NEVER) {
-        ernic_completer_start_timer(e, qp, false);
+        ernic_ack_timer_start(e, qp, false);
     }
 }
 

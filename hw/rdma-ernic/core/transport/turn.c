@@ -1,0 +1,132 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What a queue pair does in its turn: requester and completer do not call each
+ * other, they are called here one after the other.
+ */
+#include "qemu/osdep.h"
+#include "faces/face.h"
+#include "transport/completer.h"
+#include "transport/qp.h"
+#include "transport/qp_transitions.h"
+#include "transport/requester.h"
+#include "transport/sched.h"
+#include "transport/turn.h"
+#include "transport/tx.h"
+
+/* ---- flush --------------------------------------------------------------- */
+
+/* Requests that begin below unit @to, up to @budget; returns what is left of it. */
+static uint32_t turn_flush_send(Ernic *e, ErnicQp *qp, uint32_t to, uint32_t budget)
+{
+    while (budget && (int32_t)(ernic_sq_done(&qp->sq) - to) < 0 &&
+           ernic_completer_flush(e, qp)) {
+        budget--;
+    }
+    return budget;
+}
+
+static bool turn_flush_recv(Ernic *e, ErnicQp *qp)
+{
+    ErnicWc wc = { .opcode = ERNIC_WC_RECV };
+
+    if (!e->face->recv_requests) {
+        return false;
+    }
+    /* An SRQ's requests stay: other queue pairs may take them. */
+    if (!qp->rq.recv_valid && (ernic_qp_uses_srq(qp) || !ernic_qp_take_recv(e, qp))) {
+        return false;
+    }
+    ernic_qp_complete_recv(e, qp, &wc, ERNIC_FAULT_FLUSH);
+    return true;
+}
+
+bool ernic_turn_flush(Ernic *e, ErnicQp *qp, uint32_t budget)
+{
+    bool all = ernic_qp_may(qp, ERNIC_MAY_FLUSH_SEND);
+    bool more = false;
+
+    if (all || qp->sq.flushing) {
+        uint32_t to = all ? qp->sq.wq.pi : qp->sq.flush_to;
+
+        budget = turn_flush_send(e, qp, to, budget);
+        more = !budget && (int32_t)(ernic_sq_done(&qp->sq) - to) < 0;
+        qp->sq.flushing &= more && !all;
+    }
+    if (ernic_qp_may(qp, ERNIC_MAY_FLUSH_RECV)) {
+        while (budget && turn_flush_recv(e, qp)) {
+            budget--;
+        }
+        if (!budget) {
+            return true;
+        }
+        ernic_qp_timer(e, qp);
+        /*
+         * C11-39: with an SRQ, software learns from this event that the queue
+         * pair will take no more of its requests.
+         */
+        if (ernic_qp_uses_srq(qp) && !more && !qp->last_wqe) {
+            qp->last_wqe = true;
+            ernic_qp_event(e, qp, ERNIC_EV_LAST_WQE);
+        }
+    }
+    return more;
+}
+
+/* ---- send ---------------------------------------------------------------- */
+
+/* Up to a train of packets. False: the queue pair may not send at all now. */
+static bool turn_requests(Ernic *e, ErnicQp *qp)
+{
+    uint32_t sent = 0, steps;
+
+    for (steps = 0; steps < 4 * ERNIC_TRAIN_PACKETS; steps++) {
+        ErnicReqStep step = ernic_requester_step(e, qp);
+
+        switch (step) {
+        case ERNIC_REQ_IDLE:
+            return false;
+        case ERNIC_REQ_STOP:
+            return true;
+        case ERNIC_REQ_FAULT:
+            ernic_completer_advance(e, qp);
+            return true;
+        case ERNIC_REQ_LOCAL:
+            ernic_completer_advance(e, qp);
+            sent++;             /* a registration is as much work as a packet */
+            break;
+        case ERNIC_REQ_SENT:
+            sent++;
+            break;
+        default:
+            break;
+        }
+        if (sent == ERNIC_TRAIN_PACKETS) {
+            break;
+        }
+    }
+    return true;
+}
+
+bool ernic_turn_send(Ernic *e, ErnicQp *qp)
+{
+    /* Requests that left with the last train are complete; SQD may have drained. */
+    if (!ernic_qp_reliable(qp) || qp->state == ERNIC_QPS_SQD) {
+        ernic_completer_advance(e, qp);
+    }
+    if (!turn_requests(e, qp)) {
+        return false;
+    }
+    /* Without a response to wait for, a request is complete when it has left. */
+    if (!ernic_qp_reliable(qp) && qp->sq.wq.ci != qp->sq.next) {
+        if (!ernic_tx_flush(e)) {
+            return true;
+        }
+        ernic_completer_advance(e, qp);
+        if (qp->sq.tx_serial > ernic_tx_departed(e)) {
+            ernic_sched_wait_departure(e, qp);
+        }
+    }
+    return qp->sq.blocked_on == ERNIC_BLOCKED_NONE ||
+           qp->sq.blocked_on == ERNIC_BLOCKED_TX;
+}

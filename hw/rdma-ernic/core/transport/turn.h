@@ -1,0 +1,16 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The parts of a queue pair's turn that need several roles.
+ */
+#ifndef ERNIC_TURN_H
+#define ERNIC_TURN_H
+
+#include "objects/qp.h"
+
+/* Flush up to @budget requests of both queues; true: more are left. */
+bool ernic_turn_flush(Ernic *e, ErnicQp *qp, uint32_t budget);
+/* Send up to one train, complete what has left; true: there is more to do at once. */
+bool ernic_turn_send(Ernic *e, ErnicQp *qp);
+
+#endif /* ERNIC_TURN_H */
