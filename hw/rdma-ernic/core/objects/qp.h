@@ -46,7 +46,7 @@ typedef struct ErnicAv {
     uint32_t flow_label;
 } ErnicAv;
 
-/* What QP_MODIFY sets; ranges are checked before anything is stored. */
+/* Attributes that QP_MODIFY sets; it checks their ranges before it stores any. */
 typedef struct ErnicQpAttr {
     uint32_t access;                /* of ERNIC_ACCESS_QP */
     uint32_t qkey;
@@ -165,9 +165,9 @@ typedef struct ErnicLastAck {
 /* Acknowledge generation. responder.c owes, ack.c pays. */
 typedef struct ErnicAckState {
     bool owed;                      /* an ACK of epsn - 1 */
-    uint64_t due;                   /* when one will be; 0: by no time */
+    uint64_t due;                   /* when one will be owed; 0: never by time */
     uint8_t nak;                    /* syndrome owed, 0: none */
-    uint8_t fault;                  /* ErnicFault to carry out behind it */
+    uint8_t fault;                  /* ErnicFault to carry out after it */
     uint8_t code;                   /* the face's number of it */
     uint32_t nak_psn;
     uint16_t rd_pending;            /* entries of rd[] that are pending */
