@@ -35,8 +35,12 @@ CLEAN = (
     'guest/',
     'hw/rdma-ernic/Kconfig',
     'hw/rdma-ernic/core/faces/pg332/',
+    'hw/rdma-ernic/core/engine.',
+    'hw/rdma-ernic/core/faces/face.h',
     'hw/rdma-ernic/core/objects/',
     'hw/rdma-ernic/core/state/',
+    'hw/rdma-ernic/core/timing/',
+    'hw/rdma-ernic/core/trace-events',
     'hw/rdma-ernic/faces/',
     'hw/rdma-ernic/meson.build',
     'hw/rdma-ernic/pci/',
@@ -89,7 +93,7 @@ PLACES = ('PCIe|PCI Express|bridges?|ports?|switch(?:es)?|IOMMU|NAT|firewalls?|r
           'tags?|pointers?|PSN|BTH|seam')
 NEAR = (r'(?:\s+(?!(?:it|them|and|or|but|is|are|was|were|that|what|which|who)\b)'
         r'[\w@\'-]+){0,4}?\s+')
-BEHIND = re.compile(rf'(?<!\bleft )(?<!\blag )(?<!\blags )(?<!\bfalls )(?<!\bfall )'
+BEHIND = re.compile(rf'(?<!@)(?<!\bleft )(?<!\blag )(?<!\blags )(?<!\bfalls )(?<!\bfall )'
                     rf'\bbehind\b(?!{NEAR}(?:{PLACES})\b)', re.I)
 TELL = re.compile(r'\b(?:re)?(?:tells?|told|telling)\b', re.I)
 # At the beginning of a text, a paragraph, an item, a cell of a table or a sentence.

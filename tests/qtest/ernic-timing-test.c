@@ -28,7 +28,7 @@ static const struct {
     { "base = generic-100g\nwire.colour = 10 ns # test\n",
       ":2: wire.colour: no such parameter" },
     { "base = generic-100g\nwire.rate = 10 Gb/s\n",
-      ":2: wire.rate: no source is named behind a #" },
+      ":2: wire.rate: no source is named after a #" },
     { "base = other\n", ":1: base: there is no profile \"other\"" },
 };
 

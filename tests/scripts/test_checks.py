@@ -283,6 +283,8 @@ PROSE = [
     (BEHIND, prose('/*\n * requests that stand behind\n * another */\n')),
     (None, prose('/* a card behind PCIe, registers behind the whole window */\n')),
     (None, prose('/* It lags behind the others. */\n')),
+    # The name of a parameter is code.
+    (None, prose('/* It has @behind more requests. */\n')),
     (WHAT, prose('/* What differs is lost. */\n')),
     (WHAT, prose('/* It ends. What\n * differs is lost. */\n')),
     ('sentence begins with "Who"', prose('/*\n * Who asks waits.\n */\n')),

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The device's life, and the one place that knows the order of the stages:
- * deadlines, what came by loopback, queue pairs with work, departure.
+ * Lifecycle of the engine and its entry points. ernic_run() defines the order of the
+ * work: timers, packets received by loopback, queue pairs with work, transmission.
  */
 #include "qemu/osdep.h"
 #include "base/timer.h"
@@ -51,7 +51,7 @@ static void engine_init(Ernic *e)
     ernic_ids_init(&e->cq_ids, 1, cfg->max_cq);
     ernic_ids_init(&e->srq_ids, 1, cfg->max_srq);
     ernic_ids_init(&e->mr_ids, 1, cfg->max_mr);
-    /* Those of PG332 are numbered by its registers. */
+    /* PG332 numbers its queue pairs by register block. */
     ernic_ids_init(&e->qp_ids, cfg->pg332 ? cfg->max_qp : ERNIC_QPN_GSI + 1,
                    cfg->max_qp);
     ernic_ids_init(&e->uctx_ids, 1, cfg->max_uctx);
@@ -73,7 +73,7 @@ static void engine_init(Ernic *e)
     e->events_at[ERNIC_EVC_SRQ] =
         (ErnicEventsAt) { &e->srq->events, sizeof(*e->srq) };
     e->events_at[ERNIC_EVC_PORT] =
-        (ErnicEventsAt) { &e->port_events, 0 };      /* there is one port */
+        (ErnicEventsAt) { &e->port_events, 0 };      /* one port */
     e->timers = ernic_timers_new(cfg->max_qp);
     e->cq_timers = ernic_timers_new(cfg->max_cq);
     e->tx = ernic_tx_new();
@@ -167,8 +167,8 @@ void ernic_reset(Ernic *e)
 }
 
 /*
- * Wake the queue pairs whose last packet has left the device by now: their
- * transport timers start, or (UC, UD) their requests complete.
+ * Wake the queue pairs whose last packet has left the device: their transport
+ * timers start, or (UC, UD) their requests complete.
  */
 static void engine_departed(Ernic *e)
 {
@@ -193,7 +193,7 @@ static void engine_departed(Ernic *e)
     } while (qp->qpn != last);
 }
 
-/* When there is something to do next, told once per entry. */
+/* Report the time of the next work to the environment; at the end of each call. */
 static void engine_wake(Ernic *e)
 {
     bool work = ernic_sched_ready(e) || (!e->tx->busy && e->tx->packets) ||
@@ -210,7 +210,7 @@ static void engine_wake(Ernic *e)
     e->ops->wake_at(e->env, work ? e->now : next);
 }
 
-/* Timing model: stores of software's that have arrived by @until. */
+/* Timing model: carry out the doorbells that arrive at @until or earlier. */
 static void engine_doorbells(Ernic *e, uint64_t until)
 {
     ErnicDelayFifo *line = &e->timing->doorbells;
@@ -229,8 +229,9 @@ static void engine_doorbells(Ernic *e, uint64_t until)
 }
 
 /*
- * Timing model: software sets up, which comes behind what it stored before, and may
- * take away what completions on their way are for.
+ * Timing model: before a command or a write to a configuration register, carry out
+ * all doorbells stored earlier. Write all pending completions too: the command may
+ * destroy their queues.
  */
 static void engine_catch_up(Ernic *e)
 {
@@ -238,7 +239,7 @@ static void engine_catch_up(Ernic *e)
     ernic_qp_post_due(e, ERNIC_NEVER);
 }
 
-/* Timing model: room for one more store. */
+/* Timing model: make room for one more doorbell. */
 static void engine_doorbell_room(Ernic *e)
 {
     if (ernic_delay_fifo_full(&e->timing->doorbells)) {
@@ -253,7 +254,7 @@ void ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
     if (e->timing) {
         e->timing->cmd_due = 0;
     }
-    /* Who looks at the model changes nothing. */
+    /* A query of the timing model must not change what it measures. */
     if (e->timing && cmd->opcode != ERNIC_CMD_QUERY_TIMING) {
         engine_catch_up(e);
     }
@@ -304,7 +305,7 @@ uint32_t ernic_reg_read(Ernic *e, uint64_t now, uint32_t offset)
 
     e->now = now;
     if (offset >= window + PG332_SIDE_TIMING) {
-        /* Who looks at the model changes nothing. */
+        /* A query of the timing model must not change what it measures. */
         return ernic_timing_word(e, offset - window - PG332_SIDE_TIMING);
     }
     ernic_mmio_read(e, now);
@@ -362,7 +363,7 @@ bool ernic_expects(const Ernic *e, const ErnicTrain *train)
     return ernic_has_address(e, train) && ernic_rx_expects(e, train);
 }
 
-/* A port that is down loses what comes. */
+/* A port that is down drops all received packets. */
 static bool engine_hears(Ernic *e, uint32_t packets)
 {
     e->stats.drop[ERNIC_DROP_PORT_DOWN] += e->port_active ? 0 : packets;
@@ -385,7 +386,7 @@ void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train)
 
     e->now = now;
     if (!engine_hears(e, ernic_train_packets(train))) {
-        /* Gone. */
+        /* Dropped. */
     } else if (unlikely(ernic_rx_path_open(train))) {
         for (pos = 0; pos < train->len; pos += packet.len) {
             ernic_rx_path(e, train, pos, &packet);
@@ -450,7 +451,7 @@ void ernic_set_link(Ernic *e, uint64_t now, bool up)
                           up ? ERNIC_EV_PORT_ACTIVE : ERNIC_EV_PORT_ERR, 0);
     }
     if (!up) {
-        /* What waited for the link is lost with it. */
+        /* Packets that wait for the link are lost when it goes down. */
         e->tx->busy = false;
         if (e->timing) {
             e->timing->link_busy = false;
@@ -476,7 +477,7 @@ static void engine_timers(Ernic *e)
     ernic_cq_moderation_run(e, e->now);
 }
 
-/* Serving a packet sends nothing, so the store does not grow meanwhile. */
+/* Serving a packet sends none, so the loopback buffer does not grow in this loop. */
 static void engine_loopback(Ernic *e)
 {
     ErnicTrain train;
@@ -494,8 +495,8 @@ static void engine_loopback(Ernic *e)
 }
 
 /*
- * Timing model: what is due becomes visible, in the order in which it passes
- * through the device. Each line is bounded, and so is the work.
+ * Timing model: make due doorbells, packets, completions and interrupts visible, in
+ * the order of their way through the device. Each queue is bounded, and so is the work.
  */
 static void engine_due(Ernic *e)
 {
@@ -517,8 +518,8 @@ static void engine_due(Ernic *e)
 }
 
 /*
- * One turn of one queue pair. What does not need the link - flushing, draining,
- * local operations - goes on while it is busy.
+ * One turn of one queue pair. Work that does not need the link (flushing, draining,
+ * local operations) continues while the link is busy.
  */
 static void engine_turn(Ernic *e, ErnicQp *qp)
 {
@@ -537,7 +538,7 @@ static void engine_turn(Ernic *e, ErnicQp *qp)
     }
 }
 
-/* Let the held train go; one to ourselves finds room when all are served. */
+/* Send the held train; for a loopback train, serve the others first to make room. */
 static void engine_depart(Ernic *e)
 {
     if (!ernic_tx_flush(e) && e->tx->loop_full) {
@@ -560,8 +561,8 @@ void ernic_run(Ernic *e, uint64_t now)
     engine_loopback(e);
     ernic_ack_left(e);
     /*
-     * A queue pair that waits for its train to leave comes round again behind
-     * the flush; every turn costs budget.
+     * A queue pair that waits for its train to leave is ready again after the train
+     * is sent; every turn costs budget, so the loop ends.
      */
     do {
         while (budget && (qp = ernic_sched_take(e))) {

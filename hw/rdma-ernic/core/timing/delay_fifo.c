@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Lines of records with a time, as rings of slots; levels.
+ * Delay FIFOs, as rings of slots, and levels.
  */
 #include "qemu/osdep.h"
 #include "timing/delay_fifo.h"

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Where the engine meets the timing model. Each hook asks once whether there is a
- * model; without one it does what a device does that takes no time, which is mostly
- * nothing. The other files do not look at e->timing.
+ * The hooks through which the engine calls the timing model. Each hook checks once
+ * whether there is a model. Without one it acts like a device that takes no time, and
+ * mostly does nothing. The other files do not use e->timing.
  */
 #ifndef ERNIC_TIMING_HOOKS_H
 #define ERNIC_TIMING_HOOKS_H
@@ -12,7 +12,7 @@
 
 /* ---- from software ------------------------------------------------------- */
 
-/* A store that does its work at once takes its turn among the others. */
+/* Account for a store with immediate effect, in order with the other stores. */
 static inline void ernic_timed_store(Ernic *e)
 {
     if (unlikely(e->timing)) {
@@ -20,7 +20,7 @@ static inline void ernic_timed_store(Ernic *e)
     }
 }
 
-/* Does a doorbell wait until it has arrived? False: it takes effect now. */
+/* Delay a doorbell until it arrives? False: it takes effect now. */
 static inline bool ernic_timed_doorbell(Ernic *e, uint32_t where, uint64_t value)
 {
     if (likely(!e->timing)) {
@@ -32,7 +32,7 @@ static inline bool ernic_timed_doorbell(Ernic *e, uint32_t where, uint64_t value
 
 /* ---- to software --------------------------------------------------------- */
 
-/* Raise interrupt @vector, now or when its message has arrived. */
+/* Raise interrupt @vector, now or when its message arrives. */
 static inline void ernic_timed_irq(Ernic *e, uint16_t vector)
 {
     if (unlikely(e->timing)) {
@@ -42,19 +42,19 @@ static inline void ernic_timed_irq(Ernic *e, uint16_t vector)
     }
 }
 
-/* Completions that wait to be written. */
+/* The number of completions that wait to be written. */
 static inline uint32_t ernic_timed_cqes(const Ernic *e)
 {
     return unlikely(e->timing) ? e->timing->cqes.count : 0;
 }
 
-/* Does no other completion fit among those that wait? */
+/* Is the FIFO of waiting completions full? */
 static inline bool ernic_timed_cqes_full(const Ernic *e)
 {
     return unlikely(e->timing) && ernic_delay_fifo_full(&e->timing->cqes);
 }
 
-/* Does @wc wait until it is written? There is room. False: it is written now. */
+/* Delay @wc? There is room for it. False: the caller writes it now. */
 static inline bool ernic_timed_cqe(Ernic *e, uint32_t cqn, const ErnicWc *wc,
                                    ErnicTimedAfter after)
 {
@@ -65,7 +65,7 @@ static inline bool ernic_timed_cqe(Ernic *e, uint32_t cqn, const ErnicWc *wc,
     return true;
 }
 
-/* Completions of @qpn that software of PG332 does not see yet. */
+/* The number of completions of @qpn that PG332 software does not see yet. */
 static inline uint32_t ernic_timed_hidden(const Ernic *e, uint32_t qpn, bool recv)
 {
     return unlikely(e->timing) ? ernic_timing_hidden(e, qpn, recv) : 0;
@@ -73,7 +73,7 @@ static inline uint32_t ernic_timed_hidden(const Ernic *e, uint32_t qpn, bool rec
 
 /* ---- requests ------------------------------------------------------------ */
 
-/* Queue pair @qpn has carried out a local operation: as ernic_timing_local(). */
+/* Queue pair @qpn has executed a local operation; see ernic_timing_local(). */
 static inline void ernic_timed_local(Ernic *e, uint32_t qpn, const char *name,
                                      uint32_t index, uint32_t behind)
 {
@@ -82,13 +82,13 @@ static inline void ernic_timed_local(Ernic *e, uint32_t qpn, const char *name,
     }
 }
 
-/* Requests of a queue pair that the hardware lets be under way at once. */
+/* The number of requests of a queue pair that the hardware keeps outstanding. */
 static inline uint32_t ernic_timed_outstanding(const Ernic *e)
 {
     return unlikely(e->timing) ? e->timing->p->outstanding : UINT32_MAX;
 }
 
-/* @qpn is reset: nothing of it is fetched, and no request is under way. */
+/* @qpn is reset: it has no fetched requests, and none in progress. */
 static inline void ernic_timed_forget(Ernic *e, uint32_t qpn)
 {
     if (unlikely(e->timing)) {
@@ -98,8 +98,8 @@ static inline void ernic_timed_forget(Ernic *e, uint32_t qpn)
 }
 
 /*
- * One more request waits for an ACK, of which @count counts those so far: how long the
- * hardware lets it wait, ns.
+ * ACK coalescing: one more request waits for an ACK, and @count is the number so far.
+ * Returns the time in ns for which the hardware delays the ACK.
  */
 static inline uint64_t ernic_timed_coalesce(const Ernic *e, uint16_t *count)
 {
@@ -109,20 +109,20 @@ static inline uint64_t ernic_timed_coalesce(const Ernic *e, uint16_t *count)
 
 /* ---- buffers ------------------------------------------------------------- */
 
-/* The retry buffer; NULL: nothing is kept in one. */
+/* The retry buffer; NULL: the hardware has none. */
 static inline ErnicTimedRetry *ernic_timed_retry(const Ernic *e)
 {
     return unlikely(e->timing) && e->timing->retry.kept.size ? &e->timing->retry :
                                                                NULL;
 }
 
-/* The place for responses that @qpn has; NULL: none. */
+/* The read slot of @qpn, in which it sends responses; NULL: none. */
 static inline ErnicTimedResponse *ernic_timed_place(const Ernic *e, uint32_t qpn)
 {
     return unlikely(e->timing) ? ernic_timing_place(e->timing, qpn) : NULL;
 }
 
-/* Has @qpn no place for responses, where it needs one? */
+/* Does @qpn need a read slot that it does not have? */
 static inline bool ernic_timed_needs_place(const Ernic *e, uint32_t qpn)
 {
     return unlikely(e->timing) && !ernic_timing_place(e->timing, qpn);
@@ -130,15 +130,15 @@ static inline bool ernic_timed_needs_place(const Ernic *e, uint32_t qpn)
 
 /* ---- packets ------------------------------------------------------------- */
 
-/* Does each packet leave at a time of its own, and not in a train? */
+/* Does each packet leave at its own time, and not in a train? */
 static inline bool ernic_timed_singly(const Ernic *e)
 {
     return unlikely(e->timing);
 }
 
 /*
- * Serial number of the newest train that has left the FIFO of packets; without
- * the model that of the last train, @serial.
+ * The serial number of the newest train that has left the FIFO of packets. Without
+ * the model: that of the last train, @serial.
  */
 static inline uint64_t ernic_timed_departed(const Ernic *e, uint64_t serial)
 {
@@ -153,8 +153,9 @@ static inline uint64_t ernic_timed_departed(const Ernic *e, uint64_t serial)
 }
 
 /*
- * The train up to which requests may complete that wait for no answer: @departed,
- * but with the model @serial, as a completion then waits for the time of its frame.
+ * The newest train whose requests may complete, if they need no response. It is
+ * @departed; with the model @serial, since the completion itself then waits until its
+ * frame has left.
  */
 static inline uint64_t ernic_timed_complete_to(const Ernic *e, uint64_t departed,
                                                uint64_t serial)
@@ -162,13 +163,13 @@ static inline uint64_t ernic_timed_complete_to(const Ernic *e, uint64_t departed
     return unlikely(e->timing) ? serial : departed;
 }
 
-/* Packets that have left the engine, and not yet the device. */
+/* The number of packets that have left the engine but not the device. */
 static inline uint32_t ernic_timed_packets(const Ernic *e)
 {
     return unlikely(e->timing) ? e->timing->tx.count : 0;
 }
 
-/* As ernic_timing_sent(). */
+/* See ernic_timing_sent(). */
 static inline void ernic_timed_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt,
                                     const ErnicPath *path, uint32_t len,
                                     uint32_t behind, uint32_t index)
@@ -179,8 +180,8 @@ static inline void ernic_timed_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt,
 }
 
 /*
- * Is it the model that lets @train, one packet, leave? *@fits: there was room, and it
- * is on its way.
+ * Does the model delay @train, which is one packet? *@fits: the FIFO had room, and has
+ * taken the packet.
  */
 static inline bool ernic_timed_depart(Ernic *e, const ErnicTrain *train, bool *fits)
 {
@@ -191,7 +192,7 @@ static inline bool ernic_timed_depart(Ernic *e, const ErnicTrain *train, bool *f
     return true;
 }
 
-/* The same of a packet to the device itself. */
+/* The same for a packet to the device itself. */
 static inline bool ernic_timed_loop(Ernic *e, const ErnicTrain *train, bool *fits)
 {
     if (likely(!e->timing)) {

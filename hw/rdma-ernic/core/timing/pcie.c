@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Arithmetic of PCI Express. DLLPs are not in it: acknowledgements and returned
- * credits take some per cent of a link, by the implementation at its other end.
+ * Arithmetic of PCI Express. It ignores DLLPs: acknowledgements and credit updates
+ * take a few per cent of a link, depending on the implementation of the link partner.
  */
 #include "qemu/osdep.h"
 #include "timing/pcie.h"
 #include "timing/stage.h"
 
-/* Speeds, and the bits that a lane carries of so many (4.2.1, 4.2.2). */
+/* Speeds and line codes: @bits data bits in @of bits on a lane (4.2.1, 4.2.2). */
 static const struct {
     uint32_t mtps, bits, of;
 } lanes[] = {
@@ -40,7 +40,7 @@ uint64_t ernic_pcie_work(const ErnicPcie *p, uint32_t bytes, uint32_t overhead)
         g_assert(i + 1 < ARRAY_SIZE(lanes));
     }
     bits = (bytes + (uint64_t)overhead * DIV_ROUND_UP(bytes, p->payload)) * 8;
-    /* MT/s are bits a us. */
+    /* MT/s are bits per us. */
     return DIV_ROUND_UP(bits * lanes[i].of * 1000000,
                         p->speed * p->lanes * lanes[i].bits);
 }

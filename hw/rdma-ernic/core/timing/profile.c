@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Reading profiles. One table says which keys there are, in which unit each is
- * given and between which bounds; every line has to name its source.
+ * Reading profiles. One table lists the keys with their units and bounds; every line
+ * of a profile has to name its source.
  */
 #include "qemu/osdep.h"
 #include "base/limits.h"
@@ -10,27 +10,27 @@
 #include "timing/stage.h"
 
 #define PS_PER_S        1000000000000ull
-/* Bases of bases: a profile that is based on itself ends here. */
+/* Greatest depth of bases: stops a profile that is based on itself. */
 #define MAX_DEPTH       8
-/* A number is kept as millionths until its unit is known. */
+/* A number is parsed in millionths, and converted once its unit is known. */
 #define MICRO           1000000ull
 
 typedef enum KeyKind {
-    KIND_TIME,                  /* kept in ps */
-    KIND_FREQ,                  /* kept as the period, ps */
-    KIND_RATE,                  /* kept in Mb/s */
+    KIND_TIME,                  /* stored in ps */
+    KIND_FREQ,                  /* stored as the period in ps */
+    KIND_RATE,                  /* stored in Mb/s */
     KIND_BYTES,
     KIND_WIDTH,                 /* bytes per cycle */
     KIND_CYCLES,
     KIND_COUNT,
-    KIND_SPEED,                 /* kept in MT/s */
+    KIND_SPEED,                 /* stored in MT/s */
 } KeyKind;
 
-/* What a value has to be beside within its bounds. */
+/* A rule for a value, in addition to its bounds. */
 typedef enum KeyRule {
     RULE_NONE,
     RULE_POWER,                 /* a power of two, or 0 */
-    RULE_SPEED,                 /* one of PCI Express, or 0 */
+    RULE_SPEED,                 /* a speed of PCI Express, or 0 */
     RULE_COUNT
 } KeyRule;
 
@@ -45,7 +45,7 @@ typedef struct Unit {
     uint64_t factor;
 } Unit;
 
-/* KIND_FREQ: in Hz, of which the period is taken. */
+/* The factor converts to the stored unit; for KIND_FREQ to Hz. */
 static const Unit units[] = {
     { KIND_TIME, "ps", 1 }, { KIND_TIME, "ns", 1000 },
     { KIND_TIME, "us", 1000000 },
@@ -64,7 +64,7 @@ typedef struct Key {
     const char *name;
     uint32_t offset;
     uint8_t kind, rule;
-    uint64_t min, max;          /* as kept */
+    uint64_t min, max;          /* in the stored unit */
 } Key;
 
 #define MAX_TIME    (1000 * 1000 * 1000)        /* 1 ms */
@@ -149,7 +149,7 @@ static const char *const stage_names[] = {
 #undef X
 };
 
-/* One text being read. */
+/* The state of reading one text. */
 typedef struct Reader {
     ErnicProfile *p;
     ErnicProfileFind *find;
@@ -157,9 +157,9 @@ typedef struct Reader {
     const char *name;
     uint32_t line;              /* 0: the text as a whole */
     uint32_t depth;
-    uint32_t num;               /* values of this text and its bases */
-    bool set[NUM_KEYS];         /* keys that have a value, of bases too */
-    bool here[NUM_KEYS];        /* keys of this text alone */
+    uint32_t num;               /* number of values, with those of the bases */
+    bool set[NUM_KEYS];         /* keys with a value, also from the bases */
+    bool here[NUM_KEYS];        /* keys with a value in this text */
     char **err;
 } Reader;
 
@@ -185,7 +185,7 @@ static bool G_GNUC_PRINTF(2, 3) fail(Reader *r, const char *fmt, ...)
 
 /* ---- values ---------------------------------------------------------------- */
 
-/* Digits with at most six behind a point, as millionths; *@end behind them. */
+/* A number with at most six decimals, in millionths; *@end: the end of its digits. */
 static bool parse_micro(const char *s, uint64_t *micro, const char **end)
 {
     const char *start = s;
@@ -224,7 +224,7 @@ static const Unit *find_unit(uint8_t kind, const char *name)
     return NULL;
 }
 
-/* *@v in the unit in which it is kept. */
+/* Convert to the stored unit, in *@v; false: out of range, or a fraction is left. */
 static bool convert(const Unit *unit, uint64_t micro, uint64_t *v)
 {
     uint64_t whole;
@@ -348,7 +348,7 @@ static bool parse_line(Reader *r, char *line)
         return set_base(r, value);
     }
     if (!source || !*g_strstrip(source)) {
-        return fail(r, "%s: no source is named behind a #", line);
+        return fail(r, "%s: no source is named after a #", line);
     }
     return set_key(r, line, value);
 }
@@ -367,7 +367,7 @@ static bool parse_text(Reader *r, const char *text)
     return ok;
 }
 
-/* What belongs together; no line is to blame. */
+/* Check values that depend on each other; an error has no line number. */
 static bool check_pcie(Reader *r)
 {
     const ErnicPcie *p = &r->p->pcie;

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What one piece of hardware takes, as numbers: the stages of the pipeline and
- * the parameters of the timing model, and the text files that they come from.
+ * Profiles of hardware: the costs of the pipeline stages and the other parameters of
+ * the timing model, and the text files that define them.
  */
 #ifndef ERNIC_PROFILE_H
 #define ERNIC_PROFILE_H
@@ -17,11 +17,11 @@ typedef enum ErnicStage {
     ERNIC_STAGE_COUNT
 } ErnicStage;
 
-/* What one stage takes; cycles are those of its clock. */
+/* The cost of one stage, in cycles of its clock. */
 typedef struct ErnicCost {
-    uint64_t latency;           /* ps, however busy it is */
-    uint64_t packet;            /* cycles for each thing that passes */
-    uint64_t close;             /* cycles more for what ends a message */
+    uint64_t latency;           /* ps; does not keep the stage busy */
+    uint64_t packet;            /* cycles for each passage */
+    uint64_t close;             /* cycles more at the end of a message */
     uint64_t width;             /* bytes per cycle; 0: bytes cost nothing */
 } ErnicCost;
 
@@ -32,21 +32,21 @@ struct ErnicProfile {
     uint64_t wire_extra;        /* bytes: preamble, FCS, gap */
     uint64_t wire_min;          /* bytes of the shortest frame, without FCS */
     uint64_t wire_flight;       /* ps */
-    uint64_t wqe_batch;         /* requests that one fetch brings */
-    uint64_t wqe_miss;          /* ps that a fetch takes */
-    uint64_t wqe_fetches;       /* that are under way at once */
-    uint64_t context_entries, context_miss;     /* cache; ps of a miss */
+    uint64_t wqe_batch;         /* requests in one fetch */
+    uint64_t wqe_miss;          /* ps of a fetch */
+    uint64_t wqe_fetches;       /* fetches in progress at once */
+    uint64_t context_entries, context_miss;     /* cache; ps per miss */
     uint64_t key_entries, key_miss;
-    uint64_t key_update;        /* ps: a key is made, bound or taken away */
-    uint64_t read_overlap;      /* responses to READs that overlap */
-    uint64_t dma_requests;      /* reads of memory that are under way at once */
+    uint64_t key_update;        /* ps to register, bind or invalidate a key */
+    uint64_t read_overlap;      /* READ responses in progress at once */
+    uint64_t dma_requests;      /* reads of memory in progress at once */
     uint64_t dma_request;       /* bytes of each */
-    uint64_t tx_packets;        /* built, and waiting to leave */
-    uint64_t rx_packets;        /* come, and waiting to be served */
-    uint64_t outstanding;       /* requests of a queue pair under way */
-    uint64_t retry_packets;     /* of WRITEs, kept until acknowledged; 0: none */
-    uint64_t ack_coalesce;      /* requests that one ACK waits for */
-    uint64_t ack_delay;         /* ps: but no longer than this */
+    uint64_t tx_packets;        /* FIFO of packets that wait to leave */
+    uint64_t rx_packets;        /* FIFO of received packets */
+    uint64_t outstanding;       /* outstanding requests of a queue pair */
+    uint64_t retry_packets;     /* retry buffer for WRITEs; 0: none */
+    uint64_t ack_coalesce;      /* requests acknowledged by one ACK */
+    uint64_t ack_delay;         /* ps: greatest delay of such an ACK */
     ErnicPcie pcie;
     ErnicCost stage[ERNIC_STAGE_COUNT];
 };
@@ -54,22 +54,22 @@ typedef struct ErnicProfile ErnicProfile;
 
 const char *ernic_stage_name(ErnicStage stage);
 
-/* The text of the profile @name, which another is based on; NULL: none. */
+/* Find the text of the profile @name, the base of another; NULL: not found. */
 typedef const char *ErnicProfileFind(void *opaque, const char *name);
 
 /*
- * Read @text, which messages call @name. False: *err, to be freed by the
- * caller, says where and why. @find may be NULL: then nothing can be a base.
+ * Parse @text; messages call it @name. False: *err, which the caller frees, says where
+ * and why. @find may be NULL: then a base is an error.
  */
 bool ernic_profile_parse(ErnicProfile *p, const char *name, const char *text,
                          ErnicProfileFind *find, void *opaque, char **err);
-/* The profiles of the folder, for who has them in the binary; ends in NULL. */
+/* The built-in profiles, from the profiles folder; the list ends with NULL. */
 typedef struct ErnicProfileText {
     const char *name, *text;
 } ErnicProfileText;
 extern const ErnicProfileText ernic_profiles[];
 
-/* Tells profiles apart that differ in any value. */
+/* A hash of all values, to compare profiles. */
 uint64_t ernic_profile_hash(const ErnicProfile *p);
 
 #endif /* ERNIC_PROFILE_H */

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * "Busy until", and nothing else: the cost of a passage does not depend on how
- * long it takes.
+ * A stage stores only the time until which it is busy: the host time to compute a
+ * passage does not depend on the simulated time that the passage takes.
  */
 #include "qemu/osdep.h"
 #include "timing/stage.h"
@@ -14,7 +14,7 @@ void ernic_stage_pass(ErnicStageState *s, ErnicSpan *span, uint64_t work,
     uint64_t start = MAX(in, s->free);
     uint64_t end = ernic_sat_add(start, work);
 
-    /* What it works on may come more slowly than it could go. */
+    /* The input may arrive more slowly than the stage could process it. */
     if (end < span->tail) {
         s->stalled += span->tail - end;
         end = span->tail;
@@ -36,7 +36,7 @@ void ernic_limit_init(ErnicLimit *l, uint32_t size)
     l->size = size;
 }
 
-/* The oldest of the last @count. */
+/* The end of the oldest among the last @count pieces of work. */
 static uint64_t limit_oldest(const ErnicLimit *l, uint32_t count)
 {
     return l->end[(l->next + l->size - count) % l->size];
@@ -57,7 +57,7 @@ uint32_t ernic_limit_count(const ErnicLimit *l, uint64_t at)
     return limit_ending(l, at) + l->held;
 }
 
-/* count + held are never more than size: what is older has ended by @begin. */
+/* count + held never exceed size: older pieces of work have ended by @begin. */
 void ernic_limit_begin(ErnicLimit *l, uint64_t begin)
 {
     l->count = limit_ending(l, begin);

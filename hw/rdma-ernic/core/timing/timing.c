@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What passes which stages, and how long each of them takes for it. The ways
- * through the device are functions of a few lines below: transmit(), receive().
+ * The paths through the device: the stages that packets, stores and completions pass,
+ * and the cost of each stage. transmit() and receive() define the order of stages.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -11,12 +11,12 @@
 
 #define PS_PER_NS       1000
 #define ATOMIC_LEN      8
-/* What the device reads, or stores, of its own: a context, a key; a request. */
+/* Bytes of a context, a key or a request, which the device reads or stores. */
 #define ENTRY_LEN       64
-/* Stores of software's, and those that an interrupt is. */
+/* Bytes of a store of software's, and of an interrupt message. */
 #define STORE_LEN       8
 #define MSIX_LEN        4
-/* The origin moves on before a time in ps could come near to 64 bits. */
+/* The origin moves forward long before a time in ps could exceed 64 bits. */
 #define EPOCH_NS        (1ull << 32)
 
 ErnicTiming *ernic_timing_new(const ErnicConfig *cfg)
@@ -47,7 +47,7 @@ ErnicTiming *ernic_timing_new(const ErnicConfig *cfg)
     ernic_delay_fifo_init(&t->tx, p->tx_packets, sizeof(ErnicTimedPacket));
     ernic_delay_fifo_init(&t->rx, p->rx_packets, sizeof(ErnicTimedPacket));
     ernic_delay_fifo_init(&t->cqes, ERNIC_TIMING_CQES, sizeof(ErnicTimedCqe));
-    /* PG332 has its own and that of the side stream. */
+    /* PG332 has its own vector and that of the side stream. */
     t->irqs = ernic_timers_new(MAX(cfg->num_vectors, cfg->pg332 ? 2 : 1) + 1);
     return t;
 }
@@ -101,7 +101,7 @@ static void rebase(ErnicTiming *t, uint64_t ns)
     t->epoch += ns;
 }
 
-/* Something begins now. */
+/* The span of a passage that begins now. */
 static ErnicSpan begin(Ernic *e)
 {
     ErnicTiming *t = e->timing;
@@ -110,7 +110,7 @@ static ErnicSpan begin(Ernic *e)
     if (unlikely(t->since == ERNIC_NEVER)) {
         t->since = t->epoch = e->now;
     }
-    /* More than once only if the clock has jumped by months. */
+    /* More than one iteration only if the clock has jumped by months. */
     while (e->now - t->epoch >= EPOCH_NS) {
         rebase(t, MIN(e->now - t->epoch, UINT64_MAX / PS_PER_NS));
     }
@@ -118,7 +118,7 @@ static ErnicSpan begin(Ernic *e)
     return (ErnicSpan) { ps, ps };
 }
 
-/* The ns at which, or just after which, @ps is. */
+/* @ps as an absolute time in ns, rounded up. */
 static uint64_t due_ns(const ErnicTiming *t, uint64_t ps)
 {
     uint64_t ns = ps / PS_PER_NS + (ps % PS_PER_NS != 0);
@@ -130,13 +130,13 @@ bool ernic_timing_held_due_ok(const ErnicTiming *t)
 {
     uint64_t due = due_ns(t, ernic_sat_add(t->tx_done, t->p->wire_flight));
 
-    /* The origin has moved beyond the end: what is known is that it is over. */
+    /* After the origin has moved past the end, only an upper bound is known. */
     return t->tx_done ? t->held_due == due : t->held_due <= due;
 }
 
 /* ---- stages ---------------------------------------------------------------- */
 
-/* A read of the device's own, of @len bytes, that it has to wait for. */
+/* The latency of a read of @len bytes that the device itself needs. */
 static uint64_t own_read(const ErnicTiming *t, uint32_t len)
 {
     return ernic_pcie_read(&t->p->pcie, len);
@@ -161,7 +161,7 @@ static void serve(ErnicTiming *t, ErnicStage stage, ErnicSpan *span,
     t->trace->passed(t->trace->opaque, &p);
 }
 
-/* A stage of the core. @extra: ps of latency on top, of a miss. */
+/* Pass a stage of the core. @extra: additional ps of latency, of a cache miss. */
 static void pass(ErnicTiming *t, ErnicStage stage, ErnicSpan *span,
                  uint32_t bytes, bool close, uint64_t extra)
 {
@@ -173,9 +173,9 @@ static void pass(ErnicTiming *t, ErnicStage stage, ErnicSpan *span,
 }
 
 /*
- * A stage on the host's side, in its clock; @len bytes also take the host's link,
- * and the slower of the two counts. Only payload comes by the device's reads
- * here; a read of software's goes there and back.
+ * Pass a stage of the host side, with the host clock. @len bytes also occupy the PCI
+ * Express link; the slower of the two counts. DMA_READ is for payload only, and an
+ * MMIO read of software's pays the latency both ways.
  */
 static void pass_host(ErnicTiming *t, ErnicStage stage, ErnicSpan *span,
                       uint32_t len)
@@ -195,7 +195,7 @@ static void pass_host(ErnicTiming *t, ErnicStage stage, ErnicSpan *span,
           c->latency + (pcie->speed ? way : 0));
 }
 
-/* Bytes of a frame without FCS. */
+/* The length of a frame in bytes, without FCS. */
 static uint32_t frame_len(const ErnicPath *path, uint32_t len)
 {
     return ERNIC_ETH_LEN + (path->vlan == ERNIC_NO_VLAN ? 0 : ERNIC_VLAN_LEN) +
@@ -211,7 +211,7 @@ static void pass_context(ErnicTiming *t, ErnicStage stage, ErnicSpan *span,
          t->p->context_miss + own_read(t, ENTRY_LEN));
 }
 
-/* A fetch brings what is posted, up to a batch; the rest of it is here. */
+/* Fetch a batch of the posted requests, unless an earlier fetch brought this one. */
 static void pass_wqe(ErnicTiming *t, ErnicSpan *span, uint32_t qpn,
                      uint32_t behind)
 {
@@ -233,14 +233,14 @@ static void pass_wqe(ErnicTiming *t, ErnicSpan *span, uint32_t qpn,
     ernic_limit_take(&t->fetch, begin, span->tail);
 }
 
-/* A key is made, bound or taken away: its table is where contexts are. */
+/* A key is registered, bound or invalidated: its table is in memory, like contexts. */
 static void pass_key_update(ErnicTiming *t, ErnicSpan *span)
 {
     pass(t, ERNIC_STAGE_KEY, span, 0, false,
          t->p->key_update + ernic_pcie_write(&t->p->pcie, ENTRY_LEN));
 }
 
-/* Payload comes by requests of their own, as many at once as may be. */
+/* Payload is read by separate requests, with a limit on those in progress. */
 static void pass_dma_read(ErnicTiming *t, ErnicSpan *span, uint32_t bytes)
 {
     ErnicSpan whole = *span;
@@ -261,7 +261,7 @@ static void pass_dma_read(ErnicTiming *t, ErnicSpan *span, uint32_t bytes)
     *span = whole;
 }
 
-/* A TLP leaves when there are credits for it, however fast payload comes. */
+/* A TLP leaves when there are credits for it, however fast the payload arrives. */
 static void pass_dma_write(ErnicTiming *t, ErnicSpan *span, uint32_t bytes)
 {
     const ErnicPcie *pcie = &t->p->pcie;
@@ -281,7 +281,7 @@ static void pass_dma_write(ErnicTiming *t, ErnicSpan *span, uint32_t bytes)
 static void pass_mac(ErnicTiming *t, ErnicSpan *span, uint32_t frame)
 {
     const ErnicProfile *p = t->p;
-    /* 8 bits a byte, 10^6 ps a us. */
+    /* 8 bits per byte, 10^6 ps per us. */
     uint64_t work = DIV_ROUND_UP((MAX(frame, p->wire_min) + p->wire_extra) *
                                  8 * 1000000, p->wire_mbps);
 
@@ -301,7 +301,7 @@ ErnicTimedResponse *ernic_timing_place(ErnicTiming *t, uint32_t qpn)
     return NULL;
 }
 
-/* What a packet of a response is in front of its payload; @r: its place. */
+/* The stages of a READ response packet before its payload; @r: its read slot. */
 static void pass_response(ErnicTiming *t, ErnicTimedResponse *r,
                           ErnicSpan *span, bool start)
 {
@@ -344,7 +344,7 @@ static void transmit(ErnicTiming *t, ErnicSpan *span, uint32_t qpn,
     pass_mac(t, span, frame);
 }
 
-/* FNV-1a of what two packets under way at once do not share. */
+/* FNV-1a hash of fields that differ between any two packets in flight. */
 static uint64_t packet_id(const ErnicPath *path, const ErnicPkt *pkt)
 {
     uint32_t word[] = {
@@ -360,14 +360,14 @@ static uint64_t packet_id(const ErnicPath *path, const ErnicPkt *pkt)
     return id;
 }
 
-/* What a packet that came is, as far as it matters for what it takes. */
+/* The properties of a received packet that determine its cost. */
 typedef struct Inbound {
     uint32_t qpn, key, inv_key, payload;
     bool atomic;                /* 8 bytes are read and written */
-    bool close;                 /* software is told of a message's end */
+    bool close;                 /* the end of a message, reported to software */
 } Inbound;
 
-/* Not checked yet: what is no packet of ours passes as one without anything. */
+/* @packet is not checked yet: one that cannot be parsed has no payload and no key. */
 static void inspect(ErnicTiming *t, const ErnicTrain *packet, Inbound *in)
 {
     ErnicPkt pkt;
@@ -492,7 +492,7 @@ void ernic_timing_rx(Ernic *e, const ErnicTrain *train)
     for (pos = 0; pos < train->len; pos += train->seg) {
         packet.data = train->data + pos;
         packet.len = packet.seg = MIN(train->seg, train->len - pos);
-        /* What is longer than any packet is good for nothing. */
+        /* A packet longer than any valid one is dropped here. */
         if (ernic_delay_fifo_full(&e->timing->rx) ||
             packet.len > ERNIC_TIMING_PACKET) {
             e->timing->rx_overflows++;
@@ -543,7 +543,7 @@ uint64_t ernic_timing_command(Ernic *e)
     return t->cmd_due;
 }
 
-/* A processor stores nothing before what it reads has come. */
+/* A processor does not store before its previous register read has returned. */
 static ErnicSpan begin_store(Ernic *e)
 {
     ErnicSpan span = begin(e);
@@ -630,7 +630,7 @@ void ernic_timing_irq(Ernic *e, uint16_t vector)
     uint32_t id = vector + 1;
     ErnicSpan span;
 
-    /* One that is on its way tells of what comes meanwhile. */
+    /* An interrupt already on its way covers this event too. */
     if (t->irqs->pos[id]) {
         return;
     }
@@ -659,7 +659,7 @@ uint64_t ernic_timing_next(const Ernic *e)
     next = MIN(next, ernic_delay_fifo_due(&t->doorbells));
     next = MIN(next, ernic_delay_fifo_due(&t->rx));
     next = MIN(next, ernic_delay_fifo_due(&t->cqes));
-    /* One that is late is somebody else's to carry out. */
+    /* The environment executes an overdue command; it needs no wakeup. */
     if (t->cmd_due > e->now) {
         next = MIN(next, t->cmd_due);
     }

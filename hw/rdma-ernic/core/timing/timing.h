@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The timing model of one device: every store, packet, completion and interrupt
- * passes the stages of its way, which say when it may be seen, and stands in a
- * line until then. e->timing is NULL when the model is off; hooks.h asks.
+ * passes the stages of its path, which determine when it becomes visible, and waits in
+ * a delay FIFO until then. e->timing is NULL when the model is off; hooks.h checks it.
  */
 #ifndef ERNIC_TIMING_H
 #define ERNIC_TIMING_H
@@ -18,16 +18,16 @@
 #include "wire/headers.h"
 
 /*
- * Doorbells and completions on their way; when there is no room the oldest of
- * them takes effect early.
+ * Capacity of the FIFOs of doorbells and completions; when one is full, its oldest
+ * record takes effect early.
  */
 #define ERNIC_TIMING_DOORBELLS  256
 #define ERNIC_TIMING_CQES       1024
-/* Greatest packet, BTH to ICRC, of the greatest path MTU. */
+/* Length of the longest packet, BTH to ICRC, with the greatest path MTU. */
 #define ERNIC_TIMING_PACKET     (4096 + 128)
 #define ERNIC_TIMING_IP         48
 
-/* A packet in a line; it is a train of its own. */
+/* A packet in a delay FIFO; it is a train of its own. */
 typedef struct ErnicTimedPacket {
     ErnicPath path;
     uint64_t serial;            /* as ErnicTrain.serial */
@@ -38,7 +38,7 @@ typedef struct ErnicTimedPacket {
 
 typedef struct ErnicTimedDoorbell {
     uint64_t value;
-    uint32_t where;             /* context; of PG332 a register's offset */
+    uint32_t where;             /* context; PG332: offset of the register */
 } ErnicTimedDoorbell;
 
 typedef struct ErnicTimedCqe {
@@ -47,105 +47,105 @@ typedef struct ErnicTimedCqe {
 } ErnicTimedCqe;
 
 /*
- * The retry buffer, in which the payload of WRITEs is kept until it is
- * acknowledged (PG332: DATBUF); retry_buffer.c. What is in it follows from the queue
- * pairs, and is counted anew on loading.
+ * The retry buffer, which holds the payload of WRITEs until it is acknowledged (PG332:
+ * DATBUF); see retry_buffer.c. Its contents follow from the queue pairs, and are
+ * counted again on loading.
  */
 typedef struct ErnicTimedRetry {
-    ErnicLevel kept;            /* packets; size 0: nothing is kept */
+    ErnicLevel kept;            /* packets; size 0: no retry buffer */
     uint32_t *held;             /* by queue pair */
-    uint32_t *line;             /* those that wait, each once, as a ring */
+    uint32_t *line;             /* ring of waiting queue pairs, each once */
     bool *waits;
     uint32_t qps, head, count;
 } ErnicTimedRetry;
 
-/* A response to a READ that has one of the places of read_slots.c. */
+/* A READ response in one of the read slots of read_slots.c. */
 typedef struct ErnicTimedResponse {
     uint32_t qpn;
-    bool begun;                 /* something of it has been read */
-    uint64_t begin, end;        /* ps: first and last of it */
+    bool begun;                 /* its first read of memory has begun */
+    uint64_t begin, end;        /* ps: begin and end of its reads */
 } ErnicTimedResponse;
 
 struct ErnicTiming {
     const ErnicProfile *p;
-    const ErnicTimingTrace *trace;      /* NULL: nobody listens */
-    ErnicTimedThing what;       /* for it: what passes at present */
-    uint64_t since;             /* ns: the first origin; ERNIC_NEVER: none yet */
+    const ErnicTimingTrace *trace;      /* NULL: no trace */
+    ErnicTimedThing what;       /* for trace: what passes at present */
+    uint64_t since;             /* ns: first origin, or ERNIC_NEVER */
     uint64_t epoch;             /* ns: origin of all times in ps */
     ErnicStageState server[ERNIC_STAGE_COUNT];
-    ErnicLimit fetch;           /* of work requests */
+    ErnicLimit fetch;           /* fetches of work requests */
     ErnicLimit dma;             /* reads of payload */
     ErnicLimit rsp;             /* responses to READs */
     ErnicTimedResponse place[ERNIC_LIM_UNDER_WAY];
-    uint32_t places;            /* that are taken */
-    ErnicLimit posted;          /* TLPs of payload, by their credits */
+    uint32_t places;            /* slots in use */
+    ErnicLimit posted;          /* TLPs of payload, limited by credits */
     ErnicTimedRetry retry;
-    ErnicLevel requests;        /* under way, of all queue pairs */
+    ErnicLevel requests;        /* in progress, of all queue pairs */
     uint32_t *under_way;        /* by queue pair */
     ErnicLru context, key;
-    uint32_t *fetched;          /* by queue pair: requests that are here */
+    uint32_t *fetched;          /* by queue pair: fetched, not yet started */
     ErnicDelayFifo doorbells, tx, rx, cqes;
     ErnicTimers *irqs;          /* by vector + 1 */
-    uint64_t tx_done;           /* ps: the last frame has left */
-    uint64_t local_done;        /* ps: the last local operation has ended */
-    uint64_t read_done;         /* ps: the last register read is answered */
-    uint64_t cmd_due;           /* ns, of the command that is next; 0: none */
+    uint64_t tx_done;           /* ps: end of the last frame */
+    uint64_t local_done;        /* ps: end of the last local operation */
+    uint64_t read_done;         /* ps: end of the last register read */
+    uint64_t cmd_due;           /* ns, of the next command; 0: none */
     uint64_t held_due;          /* ns, of the packet that tx.c holds */
-    uint64_t rx_overflows;      /* packets for which there was no room */
+    uint64_t rx_overflows;      /* packets dropped for lack of room */
     bool link_busy;             /* the link refused the packet at the head */
     bool loop_full;             /* rx has no room for it */
 };
 
 /*
- * With the model of cfg->timing, which is not NULL. Its counters begin when the
- * first thing does.
+ * Create a model from cfg->timing, which is not NULL. Its counters start with the first
+ * passage.
  */
 ErnicTiming *ernic_timing_new(const ErnicConfig *cfg);
 void ernic_timing_free(ErnicTiming *t);
 
 /*
- * Queue pair @qpn, which has @behind more requests posted, has built @pkt of
- * @len bytes; held_due says when the peer has it. If it is a request, it is of
- * the one that @index counts.
+ * Queue pair @qpn, with @behind more requests posted, has built @pkt of @len bytes.
+ * Sets held_due to the time of its arrival at the peer. For a request packet, @index
+ * is the index of the request.
  */
 void ernic_timing_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt,
                        const ErnicPath *path, uint32_t len, uint32_t behind,
                        uint32_t index);
-/* The train that tx.c holds, one packet, into its line. False: it is full. */
+/* Add the train that tx.c holds, which is one packet, to tx. False: tx is full. */
 bool ernic_timing_depart(Ernic *e, const ErnicTrain *train);
-/* A train from the link, packet by packet; what finds no room is lost. */
+/* Receive a train from the link; packets without room in rx are dropped. */
 void ernic_timing_rx(Ernic *e, const ErnicTrain *train);
-/* The same of one packet that is sure to find room. */
+/* The same for one packet; the caller has checked for room. */
 void ernic_timing_rx_packet(Ernic *e, const ErnicTrain *packet);
 /*
- * Queue pair @qpn has carried out the local operation @name, which @index counts,
- * and has @behind more requests posted.
+ * Queue pair @qpn has executed the local operation @name, request @index, and has
+ * @behind more requests posted.
  */
 void ernic_timing_local(Ernic *e, uint32_t qpn, const char *name,
                         uint32_t index, uint32_t behind);
-/* A register is read. */
+/* Software reads a register. */
 void ernic_timing_read(Ernic *e);
-/* When the command that is next may be carried out, ns. */
+/* The time in ns at which the next command may be executed. */
 uint64_t ernic_timing_command(Ernic *e);
-/* A store that does its work at once, and takes its turn among the others. */
+/* A store with immediate effect; it is accounted for in order with the others. */
 void ernic_timing_store(Ernic *e);
-/* One that does its work when it has arrived; the line has room. */
+/* A store that takes effect on arrival; the FIFO has room. */
 void ernic_timing_doorbell(Ernic *e, uint32_t where, uint64_t value);
 void ernic_timing_cqe(Ernic *e, uint32_t cqn, const ErnicWc *wc,
                       ErnicTimedAfter after);
-/* Of queue pair @qpn @num requests are under way. */
+/* Queue pair @qpn now has @num requests in progress. */
 void ernic_timing_requests(Ernic *e, uint32_t qpn, uint32_t num);
-/* Completions of @qpn that PG332's software does not see yet. */
+/* The number of completions of @qpn that PG332 software does not see yet. */
 uint32_t ernic_timing_hidden(const Ernic *e, uint32_t qpn, bool recv);
 void ernic_timing_irq(Ernic *e, uint16_t vector);
 /* Raise the interrupts that are due. */
 void ernic_timing_run_irqs(Ernic *e);
-/* When something is due, ns. */
+/* The time in ns at which the next thing is due. */
 uint64_t ernic_timing_next(const Ernic *e);
-/* The train that @p is; borrows from it. */
+/* Fill in @train for the packet @p; it borrows from @p. */
 void ernic_timing_train(const ErnicTimedPacket *p, ErnicTrain *train);
 
-/* For e->cfg.timing_trace; without it, or without the model, these do nothing. */
+/* Call e->cfg.timing_trace; without a trace or a model these do nothing. */
 static inline void ernic_timing_taken(const Ernic *e, ErnicTimedKind kind,
                                       uint32_t count)
 {
@@ -172,13 +172,13 @@ static inline void ernic_timing_completed(const Ernic *e, uint32_t qpn,
     }
 }
 
-/* How long the queues are; there is a trace. */
+/* Report the lengths of the queues to the trace, which exists. */
 void ernic_timing_waiting(const Ernic *e);
 
-/* The place that queue pair @qpn has; NULL: none. */
+/* The read slot of queue pair @qpn; NULL: none. */
 ErnicTimedResponse *ernic_timing_place(ErnicTiming *t, uint32_t qpn);
 
-/* When the packet that tx.c holds is at the peer, as held_due has it. */
+/* Does held_due agree with tx_done? For the check of invariants. */
 bool ernic_timing_held_due_ok(const ErnicTiming *t);
 
 #endif /* ERNIC_TIMING_H */

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The timing model's counters, brought to the present.
+ * The counters of the timing model, extrapolated to the present.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -15,7 +15,7 @@ QEMU_BUILD_BUG_ON(ERNIC_TIMED_QUEUES != ERNIC_TIMING_NUM_QUEUES);
 QEMU_BUILD_BUG_ON(sizeof(struct ernic_timing_stage) != sizeof(ErnicStageCount));
 QEMU_BUILD_BUG_ON(sizeof(struct ernic_timing_queue) != sizeof(ErnicQueueCount));
 
-/* ps from the origin on; the clock may have gone on by more than fits, or not. */
+/* ps from the origin to @now: 0 before it, saturated if too many for 64 bits. */
 static uint64_t present(const ErnicTiming *t, uint64_t now)
 {
     bool begun = t->since != ERNIC_NEVER && now > t->epoch;
@@ -24,7 +24,7 @@ static uint64_t present(const ErnicTiming *t, uint64_t now)
     return ns > UINT64_MAX / PS_PER_NS ? UINT64_MAX : ns * PS_PER_NS;
 }
 
-/* @now: ps from the origin on. */
+/* @now: ps since the origin. */
 static void count_stage(const ErnicStageState *s, uint64_t now, ErnicStageCount *c)
 {
     *c = (ErnicStageCount) {
@@ -42,7 +42,7 @@ static void count_line(const ErnicDelayFifo *l, uint64_t now, ErnicQueueCount *c
     };
 }
 
-/* @now: ps from the origin on. */
+/* @now: ps since the origin. */
 static void count_limit(const ErnicLimit *l, uint64_t now, ErnicQueueCount *c)
 {
     *c = (ErnicQueueCount) {
@@ -59,7 +59,7 @@ static void count_level(const ErnicLevel *l, uint64_t now, ErnicQueueCount *c)
     };
 }
 
-/* Where each row of ERNIC_TIMING_QUEUES is kept, and as what. */
+/* The member of ErnicTiming, and its kind, for each row of ERNIC_TIMING_QUEUES. */
 #define LINE(member)    { offsetof(ErnicTiming, member), IS_LINE }
 #define LIMIT(member)   { offsetof(ErnicTiming, member), IS_LIMIT }
 #define LEVEL(member)   { offsetof(ErnicTiming, member), IS_LEVEL }
@@ -128,7 +128,7 @@ bool ernic_timing_count(const Ernic *e, uint64_t now, ErnicTimingCount *c)
 
 /* ---- for software ---------------------------------------------------------- */
 
-/* @num counters from @from on. */
+/* Store @num counters from @from on in little-endian order. */
 static void put(ernic_le64 *to, const void *from, uint32_t num)
 {
     const uint64_t *v = from;

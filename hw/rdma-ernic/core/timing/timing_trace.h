@@ -1,46 +1,45 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What the timing model tells of its work to whoever writes it down: hooks,
- * which ErnicConfig.timing_trace names. They only listen: what they do changes
- * nothing, and none of them may call back into the engine.
+ * The trace of the timing model: the callbacks of ErnicConfig.timing_trace. They only
+ * observe: they do not affect the model, and must not call back into the engine.
  */
 #ifndef ERNIC_TIMING_TRACE_H
 #define ERNIC_TIMING_TRACE_H
 
 #include "timing/profile.h"
 
-/* What passes stages. */
+/* The kinds of things that pass stages. */
 typedef enum ErnicTimedKind {
-    ERNIC_TIMED_DOORBELL,       /* a store that waits in line */
-    ERNIC_TIMED_STORE,          /* and one whose work was done at once */
-    ERNIC_TIMED_SENT,           /* a packet on its way out; a local operation */
-    ERNIC_TIMED_RECEIVED,       /* and one on its way in */
+    ERNIC_TIMED_DOORBELL,       /* a store that takes effect on arrival */
+    ERNIC_TIMED_STORE,          /* a store with immediate effect */
+    ERNIC_TIMED_SENT,           /* a packet to the link, or a local operation */
+    ERNIC_TIMED_RECEIVED,       /* a packet from the link */
     ERNIC_TIMED_CQE,
     ERNIC_TIMED_INTERRUPT,
-    ERNIC_TIMED_ACCESS,         /* a register that is read, a command */
+    ERNIC_TIMED_ACCESS,         /* a register read, or a command */
     ERNIC_TIMED_KINDS
 } ErnicTimedKind;
 
 typedef struct ErnicTimedThing {
     ErnicTimedKind kind;
-    /* It is of request @index of queue pair @qpn, counted as its ring is. */
+    /* It belongs to request @index of queue pair @qpn, as the ring counts. */
     bool of_request;
-    const char *name;           /* of a packet: its opcode's; else NULL */
-    uint32_t qpn;               /* an interrupt's vector, a doorbell's queue */
-    uint32_t index;             /* a doorbell's value */
+    const char *name;           /* of a packet: name of its opcode; or NULL */
+    uint32_t qpn;               /* interrupt: vector; doorbell: queue */
+    uint32_t index;             /* doorbell: value */
     uint32_t psn;               /* of a packet */
     uint64_t id;                /* of a packet: the same at both ends; or 0 */
 } ErnicTimedThing;
 
-/* One thing through one stage; times are in ps from @epoch, in ns, on. */
+/* One passage through one stage; times are in ps since @epoch, which is in ns. */
 typedef struct ErnicPassage {
     ErnicTimedThing what;
     ErnicStage stage;
-    uint32_t bytes;             /* that cost something here */
+    uint32_t bytes;             /* bytes with a cost in this stage */
     uint64_t epoch;
-    uint64_t in, start, end;    /* it came; was taken up; the next one may be */
-    uint64_t work;              /* the rest from start to end it was held up */
+    uint64_t in, start, end;    /* arrival; begin of work; stage is free again */
+    uint64_t work;              /* the rest from start to end is a stall */
     uint64_t out;               /* its last byte has left the stage */
 } ErnicPassage;
 
@@ -53,21 +52,21 @@ typedef enum ErnicTimedQueue {
 
 struct ErnicTimingTrace {
     void *opaque;
-    /* Told when it is computed, which is before it happens. */
+    /* Called when the passage is computed, which is before its time. */
     void (*passed)(void *opaque, const ErnicPassage *p);
     /*
-     * The first of @count doorbells, received packets or completions in line
-     * takes effect: what is posted, completed or raised from now on is its
-     * doing. @count 0: that is over.
+     * The first of @count doorbells, received packets or completions in the queue
+     * takes effect: it causes all posts, completions and interrupts until the next
+     * call. @count 0: the end of that.
      */
     void (*taken)(void *opaque, ErnicTimedKind kind, uint32_t count);
-    /* Requests [@from, @to) of a send queue are there to be fetched. */
+    /* Requests [@from, @to) of a send queue have been posted. */
     void (*posted)(void *opaque, uint64_t now, uint32_t qpn, uint32_t from,
                    uint32_t to);
-    /* A request is over; if there is a completion, it has passed its stage. */
+    /* A request has ended; its completion, if any, has passed its stage. */
     void (*completed)(void *opaque, uint64_t now, uint32_t qpn,
                       uint32_t index);
-    /* How many stand in each queue. */
+    /* The length of each queue. */
     void (*waiting)(void *opaque, uint64_t now,
                     const uint32_t num[ERNIC_TIMED_QUEUES]);
 };

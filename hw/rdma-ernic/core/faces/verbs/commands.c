@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The command table and its dispatcher. To add a command: an opcode and, if
- * it has a payload, a structure in ernic_abi.h; a handler here, which judges
- * everything before it changes anything; a row in the table.
+ * The command table and its dispatcher. A new command needs an opcode and, if it has
+ * a payload, a structure in ernic_abi.h; a handler here, which checks everything
+ * before it changes anything; and a row in the table.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -22,13 +22,13 @@
 #include "transport/qp.h"
 #include "transport/qp_page.h"
 
-/* Structures in guest memory may grow; what is behind ours has to be 0. */
+/* A newer driver may use a longer structure; bytes unknown to us have to be 0. */
 #define STRUCT_MAX 256
-/* But for one that is longer as it is. */
+/* The longest structure today exceeds that limit. */
 #define FETCH_MAX sizeof(struct ernic_rss)
 QEMU_BUILD_BUG_ON(FETCH_MAX < STRUCT_MAX);
 
-/* What a handler answers. */
+/* The result of a handler. */
 typedef struct CmdOut {
     uint32_t handle;
     uint32_t length;
@@ -49,7 +49,7 @@ static bool all_zero(const uint8_t *p, size_t len)
     return true;
 }
 
-/* The answer of a query, cut to what the guest has room for. */
+/* Write the response to a query, truncated to the guest's buffer. */
 static uint8_t answer(Ernic *e, const struct ernic_cmd *cmd, const void *data,
                       uint32_t len, CmdOut *out)
 {
@@ -63,7 +63,7 @@ static uint8_t answer(Ernic *e, const struct ernic_cmd *cmd, const void *data,
     return ERNIC_OK;
 }
 
-/* Copy a structure of the guest's that has at least @len bytes. */
+/* Read a structure of at least @len bytes from guest memory. */
 static uint8_t fetch(Ernic *e, const struct ernic_cmd *cmd, void *data,
                      uint32_t len)
 {
@@ -91,7 +91,7 @@ static uint8_t cmd_nop(Ernic *e, uint32_t uctx, const struct ernic_cmd *cmd,
     return ERNIC_OK;
 }
 
-/* What a table of @size entries has for software when @taken are not given. */
+/* The entries of a table of @size that software can use; @taken are reserved. */
 static uint32_t usable(uint32_t size, uint32_t taken)
 {
     return cpu_to_le32(size > taken ? size - taken : 0);
@@ -188,7 +188,7 @@ static uint8_t cmd_query_timing(Ernic *e, uint32_t uctx,
     return answer(e, cmd, &info, sizeof(info), out);
 }
 
-/* Nothing is sent from a group's address, nor from 0.0.0.0. */
+/* A multicast address or 0.0.0.0 is not a valid source address. */
 static bool gid_entry_ok(const ErnicGidEntry *entry)
 {
     return !ernic_gid_is_mcast(&entry->gid) &&
@@ -271,7 +271,7 @@ static bool uctx_busy(const Ernic *e, uint32_t uctx)
     return false;
 }
 
-/* The driver destroys what a process left behind, one by one, before this. */
+/* The driver has to destroy the remaining objects of a process first. */
 static uint8_t cmd_uctx_free(Ernic *e, uint32_t uctx,
                              const struct ernic_cmd *cmd, CmdOut *out)
 {
@@ -577,7 +577,7 @@ typedef struct CmdRow {
     CmdFn *fn;
 } CmdRow;
 
-/* Payload up to and with field @last; a structure's own padding is reserved. */
+/* Payload up to and including field @last; padding after it is reserved. */
 #define UPTO(member, last) \
     (offsetof(struct ernic_cmd, member.last) + \
      sizeof_field(struct ernic_cmd, member.last) - \
@@ -597,7 +597,7 @@ static const CmdRow rows[] = {
     ROW(UCTX_FREE, UPTO(handle, handle), K, uctx_free),
     ROW(PD_ALLOC, 0, 0, pd_alloc),
     ROW(PD_FREE, UPTO(handle, handle), 0, pd_free),
-    /* Vectors and asynchronous events are the kernel's. */
+    /* The kernel owns the interrupt vectors and the asynchronous events. */
     ROW(EQ_CREATE, UPTO(eq_create, async), K, eq_create),
     ROW(EQ_DESTROY, UPTO(handle, handle), K, eq_destroy),
     ROW(CQ_CREATE, UPTO(cq_create, eq), 0, cq_create),
@@ -622,13 +622,13 @@ static const CmdRow rows[] = {
     ROW(MR_REREG, UPTO(mr_reg, flags), 0, mr_rereg),
     ROW(QUERY_TIMING, UPTO(query, length), K, query_timing),
     ROW(MR_PAGES, UPTO(mr_pages, key), 0, mr_pages),
-    /* The events were the kernel's, whosever queue pair it is. */
+    /* The kernel got the page-fault event, for a queue pair of any context. */
     ROW(PAGE_RESUME, UPTO(page_resume, failed), K, page_resume),
     ROW(FLOW_CREATE, UPTO(qp, length), 0, flow_create),
     ROW(FLOW_DESTROY, UPTO(handle, handle), 0, flow_destroy),
     ROW(RSS_CREATE, UPTO(qp, length), 0, rss_create),
     ROW(RSS_DESTROY, UPTO(handle, handle), 0, rss_destroy),
-    /* Whosever queue pairs they are: what others do is the kernel's to know. */
+    /* Counters may be of queue pairs of other contexts: only the kernel reads them. */
     ROW(COUNTER_ALLOC, 0, K, counter_alloc),
     ROW(COUNTER_FREE, UPTO(handle, handle), K, counter_free),
     ROW(COUNTER_BIND, UPTO(counter_bind, counter), K, counter_bind),
@@ -666,7 +666,7 @@ const char *ernic_status_name(uint8_t status)
     return status < ARRAY_SIZE(names) ? names[status] : "invalid";
 }
 
-/* What every command has to satisfy, whatever it does. */
+/* The checks common to all commands. */
 static uint8_t admit(const Ernic *e, const struct ernic_cmd *cmd,
                      uint32_t uctx)
 {

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Commands: 64 bytes in, 64 bytes out, judged by one table.
+ * Commands: 64 bytes in, 64 bytes out, checked by one table.
  */
 #ifndef ERNIC_CMD_H
 #define ERNIC_CMD_H
@@ -11,10 +11,10 @@
 
 #define ERNIC_CMDF_KERNEL   0x01        /* not on behalf of a user context */
 
-/* What the dispatcher knows of a command; for tests and documentation. */
+/* The dispatcher's data of a command; for tests and documentation. */
 typedef struct ErnicCmdInfo {
     const char *name;
-    uint8_t len;                /* payload bytes; all behind them are 0 */
+    uint8_t len;                /* payload bytes; all later bytes are 0 */
     uint8_t flags;              /* ERNIC_CMDF_* */
 } ErnicCmdInfo;
 
@@ -22,8 +22,8 @@ typedef struct ErnicCmdInfo {
 const ErnicCmdInfo *ernic_cmd_info(uint8_t opcode);
 
 /*
- * Execute one command, of which @cmd is a private copy. Always fills in @rsp
- * but its phase. A command that fails has changed nothing.
+ * Execute one command; @cmd is a private copy. Always fills in @rsp except its phase.
+ * A command that fails changes nothing.
  */
 void ernic_cmd_exec(Ernic *e, const struct ernic_cmd *cmd,
                     struct ernic_rsp *rsp);

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Doorbells of the verbs face: one row per kind, each of which finds the
- * queue, checks owner, state and range, and stores. Work is only marked here.
+ * Doorbells of the verbs face: one function per kind finds the queue, checks owner,
+ * state and range, and stores the counter. The work itself is done later.
  */
 #include "qemu/osdep.h"
 #include "faces/verbs/doorbell.h"
@@ -17,9 +17,9 @@
 #define CACHE_LINE  64
 
 /*
- * What the turn of a queue pair will touch, fetched while other doorbells are
- * rung: of thousands of queue pairs, none is in a cache. Always inline: gcc
- * takes a call of a function that only prefetches for one without effect.
+ * Prefetch the data for the next turn of a queue pair while other doorbells are
+ * handled: with thousands of queue pairs, none is in a cache. Always inline, because
+ * gcc removes calls of a function that only prefetches.
  */
 static inline void __attribute__((always_inline))
 db_prefetch(ErnicQp *qp, uint32_t index)

@@ -9,9 +9,9 @@
 #include "base/device.h"
 
 /*
- * Obey one doorbell from the page of @uctx. Returns an ernic_status; what is
- * refused changes nothing, and is counted, traced and raised as an event, once
- * per queue as long as the event queue has no room for it.
+ * Execute one doorbell from the page of @uctx. Returns an ernic_status. A refused
+ * doorbell changes nothing; it is counted, traced and raised as an event, once per
+ * queue while the event queue has no room.
  */
 uint8_t ernic_doorbell_exec(Ernic *e, uint32_t uctx, uint64_t value);
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The queues of the verbs face: send and receive requests in slots of a ring, one
- * completion for each of them in a completion queue, keys of registered memory.
+ * The queues of the verbs face: send and receive requests in the slots of rings,
+ * completions in completion queues, and keys of registered memory.
  */
 #include "qemu/osdep.h"
 #include "faces/face.h"
@@ -13,7 +13,7 @@
 #include "transport/face_defaults.h"
 #include "transport/qp.h"
 
-/* A completion met an overrun: nothing more can be told to software there. */
+/* After an overrun, this completion queue takes no more: the queue pair fails. */
 static void verbs_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
 {
     ErnicQp *qp = &e->qp[wc->qpn];
@@ -24,7 +24,7 @@ static void verbs_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
     }
 }
 
-/* What the completion of a request that has gone well waits for. */
+/* The event that the completion of a successful request waits for. */
 static ErnicTimedAfter verbs_after(const ErnicQp *qp, const ErnicWr *wr)
 {
     if (wr->flags & ERNIC_WRF_LOCAL) {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Decode send requests of the verbs face: one access to the ring, then every rule
- * that the request alone can break. Keys, paths and credits are checked later.
+ * Decode send requests of the verbs face: one access to the ring, then all checks
+ * that need only the request. Keys, paths and credits are checked later.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -20,9 +20,9 @@ QEMU_BUILD_BUG_ON(SLOT_MAX < HEAD_SIZE +
 
 #define FLOW_LABEL_MASK 0xfffffu
 
-/* ---- judging ------------------------------------------------------------- */
+/* ---- checks -------------------------------------------------------------- */
 
-/* A slot, aligned for what lies in it. */
+/* A slot, aligned for its structures. */
 typedef union Slot {
     struct ernic_wqe head;
     uint8_t bytes[SLOT_MAX];
@@ -67,7 +67,7 @@ static ErnicFault parse_ud(const struct ernic_wqe_ud *ud, bool gsi,
     }
     wqe->ud = *ud;
     wqe->ud.qkey = le32_to_cpu(ud->qkey);
-    /* The field of BTH has 24 bits; as on other devices the rest is not looked at. */
+    /* The field of the BTH has 24 bits; like other devices, ignore the upper ones. */
     wqe->ud.dest_qpn = le32_to_cpu(ud->dest_qpn) & ERNIC_QPN_MASK;
     wqe->ud.pkey_index = pkey_index;
     wqe->ud.av.flow_label = flow_label;
@@ -101,7 +101,7 @@ static void parse_bind_mw(const struct ernic_wqe_bind_mw *in,
     };
 }
 
-/* A length to flush stands for no data: the message has none. */
+/* The length is that of the range to flush; the message has no data. */
 static ErnicFault parse_flush(const struct ernic_wqe_flush *in, ErnicWqe *wqe)
 {
     uint32_t known = ERNIC_FLUSH_GLOBAL | ERNIC_FLUSH_PERSISTENT;
@@ -126,7 +126,7 @@ QEMU_BUILD_BUG_ON(ERNIC_FLUSH_GLOBAL != ERNIC_FETH_GLOBAL ||
                   ERNIC_FLUSH_RANGE != ERNIC_FETH_RANGE ||
                   ERNIC_FLUSH_MR != ERNIC_FETH_MR);
 
-/* Where the request names an SRQ, which is where all others have nothing. */
+/* An XRC request names the SRQ of the peer; in all others this field is 0. */
 static ErnicFault parse_xrc(const struct ernic_wqe *head,
                             ErnicTransport transport, ErnicWqe *wqe)
 {
@@ -142,7 +142,7 @@ static ErnicFault parse_xrc(const struct ernic_wqe *head,
     return ERNIC_FAULT_NONE;
 }
 
-/* The 48 bytes whose meaning the opcode decides. */
+/* Parse the 48 bytes with a layout that depends on the opcode. */
 static ErnicFault parse_operand(const struct ernic_wqe *head,
                                 ErnicTransport transport, bool gsi,
                                 ErnicWqe *wqe)
@@ -236,7 +236,7 @@ static ErnicFault parse_sges(const Slot *slot, uint32_t stride, uint32_t count,
 static ErnicFault judge_length(const ErnicWr *wr, ErnicTransport transport,
                                uint32_t mtu, const ErnicWqe *wqe)
 {
-    /* 9.4.5: what comes back is 64 bits, into one place. */
+    /* 9.4.5: the response is 64 bits, for one SGE. */
     if (wr->flags & ERNIC_WRF_ATOMIC) {
         if (wqe->num_sge != 1) {
             return refuse(wqe, ERNIC_FAULT_SEND_WQE, "atomic without SGE");
@@ -246,7 +246,7 @@ static ErnicFault judge_length(const ErnicWr *wr, ErnicTransport transport,
         wqe->len != ERNIC_ATOMIC_LEN) {
         return refuse(wqe, ERNIC_FAULT_SEND_LENGTH, "atomic not 8 bytes");
     }
-    /* A datagram is one packet. */
+    /* A datagram has to fit one packet. */
     if (transport == ERNIC_UD && wqe->len > mtu) {
         return refuse(wqe, ERNIC_FAULT_SEND_LENGTH, "over the MTU");
     }
@@ -276,7 +276,7 @@ static ErnicFault judge_head(const struct ernic_wqe *head, const ErnicWr *wr,
     return ERNIC_FAULT_NONE;
 }
 
-/* ---- fetching ------------------------------------------------------------ */
+/* ---- fetch --------------------------------------------------------------- */
 
 void ernic_wqe_fetch(Ernic *e, const ErnicBuf *ring, uint32_t depth,
                      uint32_t stride, uint32_t index, ErnicTransport transport,
