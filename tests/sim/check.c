@@ -1,15 +1,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The rules for completions: each request once and in order, with the status
- * that what happened to it allows. What a success means is in deliver.c.
+ * The rules for completions: each request completes once and in order, with a
+ * status that its history allows. deliver.c checks the meaning of success.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "transport/qp.h"
 #include "sim.h"
 
-/* The status that a request which is wrong on purpose has to end with. */
+/* The status of a request that is wrong on purpose. */
 static uint8_t status_of_wrong(uint8_t wrong)
 {
     switch (wrong) {
@@ -215,7 +215,7 @@ static SimRecv *find_recv(SimQp *qp, uint32_t index)
     return r;
 }
 
-/* The send queue may have failed, of which its own CQ will tell. */
+/* The send queue may have failed, and its own CQ will report that. */
 bool sim_may_have_failed(const SimQp *qp)
 {
     return qp->failed || qp->life == SIM_QP_FLUSHING ||
@@ -322,7 +322,7 @@ void sim_check_cqe(SimCq *cq, const struct ernic_cqe *cqe)
 
 /* ---- the end of an epoch, and of everything ------------------------------ */
 
-/* What the sender was told is delivered has been delivered. */
+/* The messages that completed at the sender have been delivered. */
 void sim_check_epoch(SimQp *qp)
 {
     Sim *s = qp->host->sim;
@@ -337,8 +337,8 @@ void sim_check_epoch(SimQp *qp)
 }
 
 /*
- * Both ends of a connection at rest agree on every number. The responder counts
- * each piece of a long READ.
+ * At rest, both ends of a connection agree on every counter. The responder
+ * counts each piece of a long READ.
  */
 void sim_check_agreement(SimQp *qp)
 {
@@ -363,7 +363,7 @@ void sim_check_agreement(SimQp *qp)
     }
 }
 
-/* Whether host @h always had a receive request and room for what came. */
+/* Did host @h always have a receive request and room for each packet? */
 static bool dropped_nothing(const SimHost *h)
 {
     const ErnicStats *stats = &h->e->stats;
@@ -373,8 +373,8 @@ static bool dropped_nothing(const SimHost *h)
 }
 
 /*
- * UC promises nothing, but in a world where nothing was lost, dropped, changed
- * or done wrong every message comes.
+ * UC guarantees nothing. But if nothing was lost, dropped, changed or done
+ * wrong, every message arrives.
  */
 void sim_check_unreliable(SimQp *qp)
 {

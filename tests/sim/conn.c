@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The life of queue pairs: up to RTS, drained and back, failed, flushed,
- * reset, and connected again when the wire has forgotten the old packets.
+ * The life of queue pairs: connected up to RTS, drained and resumed, failed,
+ * flushed, reset, and connected again after the old packets are gone.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -104,12 +104,12 @@ static bool to_rts(SimQp *qp)
 
 static uint32_t first_psn(SimQp *qp)
 {
-    /* Half of all connections soon run through the wrap. */
+    /* Half of all connections reach the wrap of the PSN soon. */
     return sim_percent(&qp->rng, 50) ? 0xffffff - sim_below(&qp->rng, 64)
                                      : sim_rng(&qp->rng) & 0xffffff;
 }
 
-/* A CQ that may overrun takes completions with it. */
+/* An overrun of a CQ loses completions. */
 static bool may_lose(const SimQp *qp)
 {
     return qp->scq->tiny || qp->rcq->tiny;
@@ -175,7 +175,7 @@ void sim_qp_up(SimQp *qp)
 
 /* ---- failure ------------------------------------------------------------- */
 
-/* From here on what the peer sends finds nobody. */
+/* From here on, packets of the peer find no queue pair. */
 static void doom_peer(SimQp *qp)
 {
     SimQp *peer = qp->peer;
@@ -229,7 +229,9 @@ static void forget_msg(SimMsg *m)
     }
 }
 
-/* All that was posted is forgotten; what the peer could still write, too. */
+/*
+ * Forget all posted requests, and those with which the peer could still write.
+ */
 void sim_qp_forget(SimQp *qp)
 {
     uint32_t i;
@@ -267,7 +269,7 @@ static void to_reset(SimQp *qp, bool destroy)
     qp->rts = false;
 }
 
-/* Both ends at once: nothing that is under way finds either of them again. */
+/* Reset both ends at once: no packet in flight finds either of them again. */
 static void reset_pair(SimQp *qp, bool destroy)
 {
     SimQp *end[2] = { qp, qp->peer };
@@ -293,8 +295,8 @@ static void reset_pair(SimQp *qp, bool destroy)
 }
 
 /*
- * Whether all that was posted has completed. Of requests that succeeded
- * unsignalled just before the error nothing tells: software gives them up.
+ * Have all posted requests completed? Nothing reports unsignalled requests that
+ * succeeded just before the error: software gives them up.
  */
 bool sim_qp_flushed(const SimQp *qp)
 {
@@ -319,7 +321,7 @@ void sim_qp_teardown(SimQp *qp, SimStep how)
     if (qp->life != SIM_QP_LIVE || (peer && peer->life != SIM_QP_LIVE)) {
         return;
     }
-    /* A request taken from an SRQ comes back only by the way through Error. */
+    /* A request taken from an SRQ is returned only through Error. */
     if (qp->srq || (peer && peer->srq)) {
         how = SIM_STEP_ERROR;
     }
@@ -397,7 +399,7 @@ void sim_qp_sqd_back(SimQp *qp)
         return;
     }
     if (state_is(qp, ERNIC_QPS_SQE)) {
-        return;                 /* its completion is on the way */
+        return;                 /* its completion will come */
     }
     if (qp->type == ERNIC_QPT_RC) {
         attr.min_rnr_timer = 1 + sim_below(&qp->rng, 12);
@@ -425,7 +427,7 @@ static void live_step(SimQp *qp)
     if (qp->sqe) {
         if (state_is(qp, ERNIC_QPS_ERR)) {
             qp->sqe = false;
-            sim_qp_failed(qp, "in Error behind SQE");
+            sim_qp_failed(qp, "in Error after SQE");
         } else if (qp->sq_done == qp->sq_pi) {
             memset(&attr, 0, sizeof(attr));
             attr.cur_state = ERNIC_QPS_SQE;

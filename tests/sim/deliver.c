@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What success means: the message that had to come has come, whole, in turn,
- * and its bytes stand where they were to stand.
+ * The meaning of success: the expected message has arrived, whole and in order,
+ * and its bytes are in the right places.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -85,7 +85,7 @@ static void write_done(SimMsg *m)
     Sim *s = m->qp->host->sim;
 
     if (m->qp->type == ERNIC_QPT_UC) {
-        /* It has left; late packets may still find the target. */
+        /* It was sent; late packets may still write to the target. */
         SimPiece *late = g_memdup2(&m->remote, sizeof(m->remote));
 
         m->free_at = s->now + sim_wire_lifetime(s);
@@ -146,7 +146,7 @@ void sim_msg_done(SimMsg *m, uint8_t status)
 
 /* ---- at the receiver ----------------------------------------------------- */
 
-/* What the completion says of the message, its content aside. */
+/* Check the completion of the message, without its content. */
 static bool head_fits(const SimMsg *m, const struct ernic_cqe *cqe, uint32_t grh)
 {
     bool write = m->op == ERNIC_WR_WRITE_IMM;
@@ -188,7 +188,7 @@ static void window_taken_back(SimQp *qp, uint32_t key)
     }
 }
 
-/* Does the message look like another one that was sent before or after? */
+/* Does it look like another message that was sent before or after? */
 static bool is_other(SimQp *from, const SimMsg *m, const SimRecv *r)
 {
     uint32_t i, n = MIN(from->next, from->msgs->len);
@@ -235,7 +235,7 @@ static bool deliver_rc(SimQp *qp, SimRecv *r, const struct ernic_cqe *cqe)
         return false;
     }
     m->delivered++;
-    /* IBTA 9.5: what was written before a SEND is there when it completes. */
+    /* IBTA 9.5: data written before a SEND is there when the SEND completes. */
     while (from->verified < m->number) {
         SimMsg *w = g_ptr_array_index(from->msgs, from->verified++);
 
@@ -249,7 +249,7 @@ static bool deliver_rc(SimQp *qp, SimRecv *r, const struct ernic_cqe *cqe)
     return true;
 }
 
-/* A message of @from that fits; the first that was delivered least. */
+/* A message of @from that fits; the one with the fewest deliveries. */
 static SimMsg *find_sent(SimQp *from, SimQp *to, const SimRecv *r,
                          const struct ernic_cqe *cqe, uint32_t grh,
                          uint32_t first)
@@ -292,7 +292,7 @@ static bool deliver_uc(SimQp *qp, SimRecv *r, const struct ernic_cqe *cqe)
     return true;
 }
 
-/* Who sent it, by the network header in front of the data. */
+/* The sender, by the network header in front of the data. */
 static SimHost *sender_of(SimQp *qp, const SimRecv *r)
 {
     Sim *s = qp->host->sim;
@@ -325,7 +325,10 @@ static bool deliver_ud(SimQp *qp, SimRecv *r, const struct ernic_cqe *cqe)
             m = find_sent(from, qp, r, cqe, GRH, 0);
         }
     }
-    /* An event was lost: this was read late, the sender may be another by now. */
+    /*
+     * An event was lost, so this was read late, and the queue pair of the
+     * sender may be a new one.
+     */
     if (!m && s->plan.bad_rings) {
         return true;
     }

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A guest's driver, as small as it can be: objects by command. Commands that
- * have to succeed and do not are findings.
+ * A minimal guest driver: it creates objects by command. A command that must
+ * succeed and fails is a finding.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -25,7 +25,7 @@ struct ernic_cmd sim_cmd_new(SimHost *h, uint8_t opcode)
 uint8_t sim_cmd(SimHost *h, struct ernic_cmd *cmd, struct ernic_rsp *rsp)
 {
     struct ernic_rsp none;
-    /* What a command meets is told at once; that is for the unit tests. */
+    /* A command reports its own DMA errors; the unit tests cover them. */
     uint32_t fail = h->sim->plan.ring_fail;
 
     rsp = rsp ? rsp : &none;
@@ -64,7 +64,7 @@ static struct ernic_buf_desc extent(uint64_t addr)
 
 /* ---- memory -------------------------------------------------------------- */
 
-/* Page lists live in guest memory for the length of the command only. */
+/* A page list is in guest memory for the duration of the command only. */
 static struct ernic_buf_desc page_list(SimMr *mr)
 {
     SimHost *h = mr->host;
@@ -115,7 +115,7 @@ void sim_mr_register(SimMr *mr, uint32_t pd, uint32_t uctx, bool zero_based)
                                     ERNIC_ACCESS_ZERO_BASED : 0));
     mr->key = sim_cmd_ok(h, &cmd, "MR_REG");
     if (mr->page) {
-        /* The device may not look at the list again. */
+        /* The device must not read the list again. */
         len = DIV_ROUND_UP(mr->npages, 512) * SIM_PAGE + 2 * SIM_PAGE;
         memset(sim_mem(h, h->mem.base + brk), 0xee, len);
         sim_shadow(h, h->mem.base + brk, len, 0);
@@ -188,7 +188,7 @@ void sim_cq_arm(SimCq *cq)
     }
 }
 
-/* A CQ for @need entries at the most; a @tiny one is too small for them. */
+/* A CQ for at most @need entries; a @tiny one is too small for them. */
 SimCq *sim_cq_new(SimHost *h, uint32_t need, bool tiny)
 {
     struct ernic_cmd cmd = sim_cmd_new(h, ERNIC_CMD_CQ_CREATE);
@@ -253,7 +253,9 @@ SimSrq *sim_srq_new(SimHost *h, SimRng *r, uint32_t depth, uint32_t cap)
 
 /* ---- queue pairs --------------------------------------------------------- */
 
-/* The simulator's side of a queue pair; the rings stay for all its lives. */
+/*
+ * The state of a queue pair in the simulator; the rings stay for all its lives.
+ */
 SimQp *sim_qp_new(SimHost *h, uint8_t type)
 {
     Sim *s = h->sim;
@@ -405,7 +407,7 @@ static void free_mr(SimMr *mr)
     handle_command(mr->host, ERNIC_CMD_MR_FREE, mr->key, "MR_FREE");
 }
 
-/* Everything in the order in which nothing refers to it any more. */
+/* Destroy all objects, those that refer to others first. */
 void sim_guest_destroy_all(SimHost *h)
 {
     uint32_t i, uctx = h->uctx;

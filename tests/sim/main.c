@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Seeds, one or many: workers, TAP, replay with a log, and the proof that the
- * checkers notice what is done to them.
+ * Runs one seed or many: workers, TAP, replay with a log, and the proof that
+ * the checkers find defects.
  */
 #include "qemu/osdep.h"
 #include <sys/wait.h>
@@ -125,7 +125,7 @@ static int run_one(const Options *o)
 
 /* ---- many seeds ---------------------------------------------------------- */
 
-/* The sum of what many seeds did, to see that they did something. */
+/* Add up what the seeds did, to show that they did something. */
 static void add_stats(SimStats *sum, const SimStats *s)
 {
     uint64_t *to = (uint64_t *)sum;
@@ -138,8 +138,9 @@ static void add_stats(SimStats *sum, const SimStats *s)
 }
 
 /*
- * A worker tells of each block, by line: "s SEED" before, "f SEED WHY" after a
- * seed that failed, "t NUMBERS" what all did, "p FIRST LAST" at the end.
+ * A worker reports each block, line by line: "s SEED" before a seed, "f SEED
+ * WHY" after one that failed, "t NUMBERS" with the statistics, "p FIRST LAST"
+ * at the end.
  */
 static void worker(const Options *o, uint32_t id, int out)
 {
@@ -156,7 +157,7 @@ static void worker(const Options *o, uint32_t id, int out)
             Sim *s = sim_new(o->first + i);
 
             s->sabotage = o->sabotage;
-            /* Should the engine abort, the parent knows the seed. */
+            /* If the engine aborts, the parent knows the seed. */
             fprintf(f, "s %" PRIu64 "\n", s->seed);
             fflush(f);
             if (!sim_run(s)) {
@@ -188,7 +189,7 @@ static void failure(Tally *t, uint64_t seed, const char *why)
     t->failed++;
 }
 
-/* Reads what one worker has to say; false: it has ended. */
+/* Read a line of a worker; false: the worker has ended. */
 static bool hear(FILE *f, Tally *t, uint64_t *last_seed, uint32_t *block_failed)
 {
     char *line = NULL;
@@ -270,7 +271,7 @@ static int run_many(const Options *o)
         for (i = 0; i < n; i++) {
             int status;
 
-            /* Block by block in turn: the output has one order. */
+            /* Read block by block in turn, so that the output has one order. */
             while (in[i] && hear(in[i], &tally, &last[i], &bad[i])) {
                 if (last[i] == UINT64_MAX) {
                     break;
@@ -298,7 +299,7 @@ static int run_many(const Options *o)
 
 /* ---- the checkers themselves --------------------------------------------- */
 
-/* Whether the rule in "[rule] ..." is one of @rules. */
+/* Is the rule in "[rule] ..." one of @rules? */
 static bool rule_is(const char *why, const char *rules)
 {
     char **list = g_strsplit(rules, " ", -1);
@@ -315,7 +316,7 @@ static bool rule_is(const char *why, const char *rules)
     return found;
 }
 
-/* Cheats until it was noticed; a wrong reason is no notice. */
+/* Cheat until a rule finds it; a finding of another rule does not count. */
 static bool noticed(uint8_t what, GString *how)
 {
     uint64_t seed;
@@ -324,7 +325,7 @@ static bool noticed(uint8_t what, GString *how)
     for (seed = 1; seed <= TRIES && !found; seed++) {
         Sim *s = sim_new(seed);
 
-        /* A quiet world, in which nothing else may happen. */
+        /* A quiet world, in which nothing else happens. */
         memset(s->plan.weight, 0, sizeof(s->plan.weight));
         s->plan.weight[SIM_STEP_SAVE] = 1;
         s->plan.faults.drop = s->plan.faults.duplicate = 0;
@@ -334,6 +335,7 @@ static bool noticed(uint8_t what, GString *how)
         s->plan.lossy = s->plan.shuffles = s->plan.overrun = false;
         s->plan.dma_fail = s->plan.ring_fail = 0;
         s->plan.bad_memory = s->plan.bad_rings = false;
+        s->plan.silent = what == SIM_SAB_POSTPONE;
         s->sabotage = what;
         if (!sim_run(s) && s->sabotaged) {
             g_string_assign(how, s->why->str);

@@ -1,15 +1,16 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Guest memory with a shadow: every byte knows whether the device may read or
- * write it at this moment, so that one byte too many is seen when it happens.
+ * Guest memory with a shadow: it is known of every byte whether the device may
+ * read or write it at this moment, so that an access of one byte too many is
+ * found at once.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "sim.h"
 
 #define BASE(id)    (((uint64_t)(id) + 1) << 32)
-/* Above this every 4 KiB page is used alone. */
+/* Above this, each 4 KiB page is allocated alone. */
 #define PAGES_FROM  (SIM_MEM_SIZE / 2)
 
 void sim_mem_init(SimHost *h)
@@ -77,7 +78,7 @@ SimMr *sim_mr_new(SimHost *h, uint32_t length, uint32_t access)
     mr->page_shift = 12;
     mr->offset = sim_percent(&h->rng, 50) ? sim_below(&h->rng, SIM_PAGE) : 0;
     if (access & ERNIC_ACCESS_REMOTE_ATOMIC) {
-        mr->offset &= ~7;           /* a word is aligned for both sides */
+        mr->offset &= ~7;           /* words are aligned at both ends */
     }
     n = DIV_ROUND_UP(mr->offset + length, SIM_PAGE);
     if (n <= h->mem.pages && sim_percent(&h->rng, 70)) {
@@ -227,7 +228,7 @@ static uint64_t pattern_word(uint64_t pattern, uint64_t n)
     return (x ^ (x >> 29)) * 0xd6e8feb86659fd93ull;
 }
 
-/* Bytes [@off, @off + @len) of the endless content named @pattern. */
+/* Bytes [@off, @off + @len) of the endless pattern @pattern. */
 void sim_pattern(uint64_t pattern, uint64_t off, uint8_t *buf, uint32_t len)
 {
     uint32_t done = 0;
@@ -283,7 +284,10 @@ int64_t sim_piece_verify(const SimPiece *p, uint32_t skip, uint32_t len,
     return -1;
 }
 
-/* @len bytes from byte @skip of the list; call @off that of the first one. */
+/*
+ * Compare @len bytes from byte @skip of the list on; the first of them has
+ * offset @off.
+ */
 int64_t sim_sg_verify(const SimSg *sg, uint32_t skip, uint32_t len,
                       uint64_t pattern, uint64_t off)
 {
@@ -340,7 +344,7 @@ void sim_sg_copy_out(const SimSg *sg, uint32_t off, void *buf, uint32_t len)
 
 /* ---- the seam ------------------------------------------------------------ */
 
-/* Whether all of [@addr, @addr + @len) has shadow @bit. */
+/* Has all of [@addr, @addr + @len) shadow @bit? */
 static bool shadow_all(SimHost *h, uint64_t addr, uint64_t len, uint8_t bit)
 {
     const uint8_t *sh = h->mem.shadow + (addr - h->mem.base);
@@ -358,7 +362,7 @@ static bool shadow_all(SimHost *h, uint64_t addr, uint64_t len, uint8_t bit)
     return (acc & mask) == mask;
 }
 
-/* False: the access fails; the guest's memory does not reach there. */
+/* False: the access fails, because guest memory ends before. */
 static bool access_ok(SimHost *h, uint64_t addr, uint64_t len, uint8_t bit)
 {
     Sim *s = h->sim;
@@ -467,6 +471,11 @@ static bool env_tx(void *env, const ErnicTrain *train)
     return sim_wire_tx(env, train);
 }
 
+static uint64_t env_tx_departed(void *env)
+{
+    return sim_wire_departed(env);
+}
+
 static void env_irq(void *env, uint16_t vector)
 {
     SimHost *h = env;
@@ -500,6 +509,7 @@ const ErnicEnvOps sim_env_ops = {
     .dma_write = env_dma_write,
     .dma_atomic64 = env_dma_atomic64,
     .tx = env_tx,
+    .tx_departed = env_tx_departed,
     .irq = env_irq,
     .wake_at = env_wake_at,
 };

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The guest's reading side: completions and events by phase, each handed to
- * the rules, consumer counters told back.
+ * The reading side of the guest: completions and events by phase. Each is
+ * handed to the rules; consumer counters are returned to the device.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -179,7 +179,7 @@ static void qp_event(SimHost *h, const struct ernic_eqe *e)
     SimQp *qp = find_qp(h, le32_to_cpu(e->element));
 
     if (!qp) {
-        return;                     /* destroyed with its event on the way */
+        return;                     /* destroyed while its event was queued */
     }
     switch (e->type) {
     case ERNIC_EV_SQ_DRAINED:
@@ -291,7 +291,7 @@ void sim_poll_all(SimHost *h)
     struct ernic_cmd nop = sim_cmd_new(h, ERNIC_CMD_NOP);
     uint32_t i;
 
-    /* The timing model lets a command meet nothing that is still on its way. */
+    /* Before a command, the timing model delivers everything that it holds. */
     if (h->sim->plan.timed && !h->reset) {
         sim_cmd(h, &nop, NULL);
     }

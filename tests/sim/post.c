@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What is sent: each queue pair's plan of messages, their memory at both ends,
- * and the moment they are posted.
+ * Sending: each queue pair's plan of messages, their memory at both ends, and
+ * the time at which they are posted.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -76,7 +76,7 @@ static SimQp *datagram_dest(SimQp *qp)
     return qp;
 }
 
-/* Message @number of the plan, which is the same whoever asks first. */
+/* Message @number of the plan; it does not depend on who asks first. */
 SimMsg *sim_msg_at(SimQp *qp, uint32_t number)
 {
     while (qp->msgs->len <= number) {
@@ -88,7 +88,7 @@ SimMsg *sim_msg_at(SimQp *qp, uint32_t number)
             op == ERNIC_WR_ATOMIC_WRITE) {
             len = 8;
         }
-        /* Where messages may be lost they have to be told apart. */
+        /* If messages may be lost, they must be distinguishable. */
         if (qp->type != ERNIC_QPT_RC && len < 8 && op == ERNIC_WR_SEND) {
             op = ERNIC_WR_SEND_IMM;
         }
@@ -113,7 +113,7 @@ SimMsg *sim_msg_at(SimQp *qp, uint32_t number)
 
 /* ---- memory -------------------------------------------------------------- */
 
-/* @len bytes of @mr in one to SIM_MAX_SGE pieces. */
+/* Take @len bytes of @mr in one to SIM_MAX_SGE pieces. */
 bool sim_sg_take(SimMr *mr, SimRng *r, uint32_t len, SimSg *sg)
 {
     uint32_t left = len, n = len > 1 ? 1 + sim_below(r, SIM_MAX_SGE) : 1;
@@ -135,7 +135,7 @@ bool sim_sg_take(SimMr *mr, SimRng *r, uint32_t len, SimSg *sg)
     return true;
 }
 
-/* A fenced SEND of what the READ before it fetches. */
+/* A fenced SEND of the data that the READ before it fetches. */
 static bool borrow(SimQp *qp, SimMsg *m)
 {
     SimMsg *lr = qp->last_read;
@@ -240,7 +240,10 @@ static bool take_read(SimQp *qp, SimMsg *m)
     return true;
 }
 
-/* The queue pair's own word at the peer: what each operation finds is known. */
+/*
+ * The word of the queue pair at the peer: the result of each operation is
+ * known.
+ */
 static bool take_word(SimQp *qp, SimMsg *m)
 {
     SimMr *mr = qp->peer->host->remote;
@@ -284,7 +287,7 @@ static bool take_atomic(SimQp *qp, SimMsg *m)
     return true;
 }
 
-/* ATOMIC WRITE: the word is known from here on. */
+/* ATOMIC WRITE: the word is known from now on. */
 static bool take_atomic_write(SimQp *qp, SimMsg *m)
 {
     uint8_t data[8];
@@ -299,7 +302,7 @@ static bool take_atomic_write(SimQp *qp, SimMsg *m)
     return true;
 }
 
-/* FLUSH: a part of what the peer lets be written, or all of it. */
+/* FLUSH: a part of the memory that the peer opens for writing, or all of it. */
 static bool take_flush(SimQp *qp, SimMsg *m)
 {
     SimMr *mr = qp->peer->host->remote;
@@ -384,7 +387,7 @@ void sim_ring_sq(SimQp *qp)
     qp->sq_rung = qp->sq_pi;
 }
 
-/* A request may go without a completion if a later one will have one. */
+/* A request needs no completion if a later one has one. */
 static void choose_signal(SimQp *qp, SimMsg *m)
 {
     bool last = m->number == SIM_NO_INDEX || m->number + 1 >= qp->planned;
@@ -399,7 +402,10 @@ static void choose_signal(SimQp *qp, SimMsg *m)
     }
 }
 
-/* False: memory is short, nothing has happened. The doorbell is not rung. */
+/*
+ * False: there is not enough memory, and nothing has happened. The doorbell is
+ * not rung.
+ */
 bool sim_post_msg(SimQp *qp, SimMsg *m)
 {
     Sim *s = qp->host->sim;
@@ -428,7 +434,7 @@ bool sim_post_msg(SimQp *qp, SimMsg *m)
     return true;
 }
 
-/* Outside the plan, and at once. */
+/* Post @m, which is not in the plan, at once. */
 void sim_post_extra(SimQp *qp, SimMsg *m)
 {
     if (sim_post_msg(qp, m)) {
@@ -436,7 +442,9 @@ void sim_post_extra(SimQp *qp, SimMsg *m)
     }
 }
 
-/* Memory is short, and what holds it may wait for a signalled request. */
+/*
+ * There is not enough memory, and its users may wait for a signalled request.
+ */
 static void flush_quiet(SimQp *qp)
 {
     if (qp->quiet && qp->type != ERNIC_QPT_UD && sim_sq_room(qp)) {
@@ -444,7 +452,7 @@ static void flush_quiet(SimQp *qp)
     }
 }
 
-/* A plain SEND gives back a key of the peer's, if there is one to give back. */
+/* A plain SEND invalidates a key of the peer, if there is one to invalidate. */
 static void maybe_invalidate(SimQp *qp, SimMsg *m)
 {
     if (m->op == ERNIC_WR_SEND && qp->type == ERNIC_QPT_RC && !m->lender &&

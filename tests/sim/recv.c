@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Receive requests: as many as the memory allows, on time, late, or wrong.
+ * Receive requests: as many as memory allows, in time, late, or wrong.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -54,7 +54,7 @@ static bool fill(SimHost *h, SimRng *r, SimRecv *recv, uint32_t index,
     return true;
 }
 
-/* The room that receive request @k of @qp needs; false: no message comes. */
+/* The space that receive request @k of @qp needs; false: no message comes. */
 static bool room_for(SimQp *qp, uint32_t k, uint32_t *cap)
 {
     SimQp *peer = qp->peer;
@@ -144,7 +144,7 @@ bool sim_post_recvs(SimQp *qp)
     return did;
 }
 
-/* A bad receive request ends the connection of whoever meets it. */
+/* A bad receive request ends the connection that uses it. */
 void sim_post_wrong_recv(SimQp *qp)
 {
     static const uint8_t kinds[] = { SIM_WRONG_RECV_LKEY, SIM_WRONG_RECV_SHORT,

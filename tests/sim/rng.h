@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The simulator's own source of chance: the same numbers for the same seed on
- * every host. State transition of xoshiro256**, seeded by splitmix64.
+ * The random numbers of the simulator: the same for the same seed on every
+ * host. State transition of xoshiro256**, seeded by splitmix64.
  */
 #ifndef SIM_RNG_H
 #define SIM_RNG_H
@@ -11,7 +11,7 @@ typedef struct SimRng {
     uint64_t s[4];
 } SimRng;
 
-/* A bijection of 64-bit numbers that leaves no pattern of its input. */
+/* A bijection of 64-bit numbers that hides any pattern of its input. */
 static inline uint64_t sim_mix(uint64_t x)
 {
     x += 0x9e3779b97f4a7c15ull;

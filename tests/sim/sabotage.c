@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Cheating on purpose: each way to break a rule, and the rules that have to
- * notice. A checker that cannot fail checks nothing.
+ * Cheats on purpose: each way to break a rule, and the rules that have to find
+ * it. A checker that cannot fail checks nothing.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -32,6 +32,7 @@ static const SimSabotageRow rows[] = {
     [SIM_SAB_COUNTER] = { "counter", "invariant" },
     [SIM_SAB_SAVE] = { "save", "save" },
     [SIM_SAB_EVENT] = { "twice-event", "event" },
+    [SIM_SAB_POSTPONE] = { "postpone-timer", "silent" },
 };
 QEMU_BUILD_BUG_ON(ARRAY_SIZE(rows) != SIM_SAB_COUNT);
 
@@ -45,7 +46,7 @@ const char *sim_sabotage_rule(SimSabotage what)
     return rows[what].rules;
 }
 
-/* Whether @what is to be done now: at each opportunity until it was enough. */
+/* Is @what to be done now? At each opportunity, until it was enough. */
 bool sim_sabotage(Sim *s, SimSabotage what)
 {
     if (s->sabotage != what || s->failed) {

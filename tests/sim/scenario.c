@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What a seed draws: hosts, connections, faults, steps, and the world that is
- * built from them.
+ * Draws from a seed: hosts, connections, faults, steps; and builds the world
+ * from them.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -11,7 +11,7 @@
 
 #define UC_MAX      (16 * 1024)
 #define QKEY        0x11223344
-/* What one queue pair may have under way, rounded up. */
+/* Most bytes that one queue pair has in flight, rounded up. */
 #define FLIGHT      (700 * 1024)
 
 /* ---- the plan ------------------------------------------------------------ */
@@ -38,7 +38,7 @@ uint32_t sim_length(SimRng *r, uint32_t max)
     return 1 + sim_below(r, max);
 }
 
-/* Small chances are as likely as great ones. */
+/* Each order of magnitude is equally likely. */
 static uint32_t chance(SimRng *r, uint32_t max)
 {
     return sim_percent(r, 50) ? 0 : max >> sim_below(r, 10);
@@ -89,7 +89,7 @@ static void plan_steps(Sim *s)
     if (sim_percent(r, 25)) {
         memset(p->weight, 0, sizeof(p->weight));
     }
-    /* Migration at any time. */
+    /* Save and restore at any time. */
     if (sim_percent(r, 50)) {
         p->weight[SIM_STEP_SAVE] += 4;
     }
@@ -103,8 +103,8 @@ static void plan_steps(Sim *s)
 }
 
 /*
- * Hardware of any kind, in a third of all runs. From a stream of its own, so
- * that the other runs are what they would be without.
+ * Arbitrary hardware, in a third of all runs. It has its own stream of random
+ * numbers, so that the other runs stay the same.
  */
 static void plan_timing(Sim *s)
 {
@@ -158,12 +158,24 @@ static void plan_timing(Sim *s)
             .width = sim_percent(&r, 20) ? 0 : 8u << sim_below(&r, 5),
         };
     }
-    /* Where nothing may be lost, what comes is served as fast as it comes. */
+    /* If nothing may be lost, packets are served as fast as they arrive. */
     for (i = ERNIC_STAGE_RECEIVE; !s->plan.lossy && i < ERNIC_STAGE_CQE; i++) {
         p->stage[i] = (ErnicCost) { .latency = p->stage[i].latency };
         p->rx_packets = 4096;
         p->pcie.speed = 0;
     }
+}
+
+/* How links report departure, and silent.c. Also from its own stream. */
+static void plan_departure(Sim *s)
+{
+    SimRng r;
+
+    sim_rng_init(&r, s->seed, 4);
+    s->plan.keeps = sim_percent(&r, 40);
+    /* The queue pair must not end for another reason than silence. */
+    s->plan.silent = sim_percent(&r, 10) && !s->plan.ring_fail &&
+                     !s->plan.dma_fail && !s->plan.weight[SIM_STEP_JUMP];
 }
 
 void sim_plan(Sim *s)
@@ -193,11 +205,12 @@ void sim_plan(Sim *s)
     p->bad_rings = p->ring_fail;
     p->overrun = sim_percent(r, 4);
     plan_timing(s);
+    plan_departure(s);
 }
 
 /* ---- hosts --------------------------------------------------------------- */
 
-static void host_init(Sim *s, uint32_t id)
+void sim_host_init(Sim *s, uint32_t id)
 {
     SimHost *h = &s->host[id];
 
@@ -209,6 +222,7 @@ static void host_init(Sim *s, uint32_t id)
     h->srqs = g_ptr_array_new();
     h->qps = g_ptr_array_new();
     g_queue_init(&h->rxq);
+    g_queue_init(&h->kept);
     h->mac[0] = 2;
     h->mac[5] = id + 1;
     h->gid[0].raw[10] = h->gid[0].raw[11] = 0xff;
@@ -228,7 +242,6 @@ static void host_init(Sim *s, uint32_t id)
     h->link_up = true;
     ernic_set_link(h->e, s->now, true);
     sim_checked(h);
-    sim_guest_init(h);
 }
 
 /* ---- queue pairs --------------------------------------------------------- */
@@ -285,11 +298,13 @@ static void datagram(Sim *s)
 
 static uint32_t recv_need(const SimQp *qp)
 {
-    /* One that it keeps beside those that are in the ring. */
+    /* One more than in the ring: the queue pair may hold one. */
     return qp->srq ? qp->srq->depth + 1 : qp->rq_depth;
 }
 
-/* One to three CQs for all queues of a host; an SRQ's users share theirs. */
+/*
+ * Make one to three CQs for all queues of a host; users of an SRQ share theirs.
+ */
 static void make_cqs(SimHost *h, bool tiny)
 {
     uint32_t need[3] = { 0 }, n = 1 + sim_below(&h->rng, 3), i;
@@ -376,7 +391,8 @@ void sim_setup(Sim *s)
     s->group.raw[15] = 7;
     s->hosts = s->plan.hosts;
     for (i = 0; i < s->hosts; i++) {
-        host_init(s, i);
+        sim_host_init(s, i);
+        sim_guest_init(&s->host[i]);
     }
     for (i = 0; i < s->plan.conns; i++) {
         connect_pair(s, rtt);
@@ -392,6 +408,7 @@ void sim_setup(Sim *s)
         set_limits(g_ptr_array_index(s->qps, i));
     }
     bring_up(s);
+    sim_silent_setup(s);
     sim_at(s, s->plan.fair_at, SIM_EV_FAIR, NULL, NULL, 0);
     sim_at(s, s->plan.step_ns, SIM_EV_STEP, NULL, NULL, 0);
 }
@@ -426,6 +443,7 @@ static void host_free(SimHost *h)
     if (!h->e) {
         return;
     }
+    sim_wire_forget(h);
     ernic_free(h->e);
     for (i = 0; i < h->srqs->len; i++) {
         SimSrq *srq = g_ptr_array_index(h->srqs, i);
@@ -463,6 +481,7 @@ void sim_free(Sim *s)
     for (i = 0; i < s->hosts; i++) {
         host_free(&s->host[i]);
     }
+    sim_silent_free(s);
     if (s->pcap) {
         fclose(s->pcap);
     }

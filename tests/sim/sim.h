@@ -4,14 +4,15 @@
  * The deterministic simulator: engines, their guests and the wire between them
  * in one process and one virtual time, everything drawn from one seed.
  *
- *   scenario.c  what a seed draws        world.c   time, events, engine calls
- *   wire.c      packets and their fate   mem.c     guest memory and its shadow
- *   guest.c     objects by command       conn.c    the life of queue pairs
- *   post.c      what is sent             wqe.c     how it looks in the ring
- *   recv.c      what is received into    window.c  keys that come and go
- *   poll.c      CQEs and EQEs            steps.c   what happens to the engines
- *   check.c     the rules                deliver.c what success means
- *   sabotage.c  proof that they bite     main.c    seeds and workers
+ *   scenario.c  the plan of a seed    world.c   time, events, engine calls
+ *   wire.c      the wire              mem.c     guest memory and its shadow
+ *   guest.c     objects by command    conn.c    the life of queue pairs
+ *   post.c      sending               wqe.c     work requests in the ring
+ *   recv.c      receive requests      window.c  keys that open and close
+ *   poll.c      CQEs and EQEs         steps.c   events besides the traffic
+ *   check.c     rules of completions  deliver.c rules of delivery
+ *   silent.c    a silent peer and a link that pushes back
+ *   sabotage.c  tests of the rules    main.c    seeds and workers
  */
 #ifndef SIM_H
 #define SIM_H
@@ -38,17 +39,17 @@ typedef struct SimMsg SimMsg;
 
 /* ---- what a seed draws (scenario.c) -------------------------------------- */
 
-/* Everything the wire does to packets; chances are in parts per million. */
+/* The faults of the wire; probabilities are in parts per million. */
 typedef struct SimFaults {
     uint32_t drop, duplicate, reorder, corrupt, truncate, mark;
     uint32_t busy;                  /* per train: the link refuses it */
-    uint32_t no_gro;                /* per packet: it starts a train */
+    uint32_t no_gro;                /* per packet: it begins a new train */
     uint64_t latency, jitter, reorder_ns, busy_ns, rx_delay;
     uint32_t mbps;
-    uint32_t rx_bytes;              /* what a receiver holds before it drops */
+    uint32_t rx_bytes;              /* bytes that a receiver holds before it drops */
 } SimFaults;
 
-/* What happens beside the traffic; each is one kind of step. */
+/* The steps that happen besides the traffic. */
 typedef enum SimStep {
     SIM_STEP_SAVE,
     SIM_STEP_SQD,
@@ -75,19 +76,22 @@ typedef struct SimPlan {
     uint32_t max_len;
     uint64_t fair_at;               /* from here on the wire is fair */
     uint64_t step_ns;               /* mean time between steps */
-    uint8_t weight[SIM_STEP_COUNT]; /* 0: does not happen */
+    uint8_t weight[SIM_STEP_COUNT]; /* 0: never */
     uint32_t dma_fail;              /* ppm of payload DMA that fails */
     uint32_t ring_fail;             /* ppm of any DMA that fails */
     bool overrun;                   /* a host lets its CQs overrun */
     bool late;                      /* receives are posted late */
-    bool lossy;                     /* a packet may not come, or come twice */
-    bool shuffles;                  /* packets may come twice or out of turn */
+    bool lossy;                     /* packets may be lost or duplicated */
+    bool shuffles;                  /* packets may be duplicated or reordered */
     bool mcast;
     bool bad_memory;                /* DMA fails or may have failed */
-    bool bad_rings;                 /* queues too: nothing need get done */
+    bool bad_rings;                 /* DMA of queues too: nothing need complete */
     uint8_t mtu_max;
+    bool keeps;                     /* links report departure later than they
+                                       take a train */
+    bool silent;                    /* with the host of silent.c */
     bool timed;                     /* engines have the timing model */
-    ErnicProfile profile;           /* and this one's numbers */
+    ErnicProfile profile;           /* with the numbers of this profile */
 } SimPlan;
 
 /* ---- guest memory (mem.c) ------------------------------------------------ */
@@ -103,7 +107,7 @@ typedef struct SimPlan {
 typedef struct SimMem {
     uint64_t base;
     uint8_t *bytes, *shadow;
-    uint32_t brk;                   /* contiguous memory is taken below */
+    uint32_t brk;                   /* contiguous memory is allocated below */
     uint32_t *page;                 /* single pages, shuffled */
     uint32_t pages;                 /* how many are left */
 } SimMem;
@@ -112,7 +116,7 @@ typedef struct SimExtent {
     uint64_t off, len;
 } SimExtent;
 
-/* What a key opens, as the guest knows it. */
+/* The memory that a key opens, as the guest knows it. */
 typedef struct SimMr {
     SimHost *host;
     struct SimMr *parent;           /* a window's region */
@@ -124,7 +128,7 @@ typedef struct SimMr {
     uint32_t npages, page_shift, offset;
     uint64_t base;
     bool zero_based;
-    uint64_t pattern, pattern_off;  /* what it holds, if it is a READ source */
+    uint64_t pattern, pattern_off;  /* its content, if it is a source of READs */
     GArray *free;                   /* of SimExtent, by offset */
 } SimMr;
 
@@ -133,7 +137,7 @@ typedef struct SimPiece {
     SimMr *mr;
     uint64_t off;
     uint32_t len;
-    uint64_t got_off, got_len;      /* what was taken from @mr */
+    uint64_t got_off, got_len;      /* the part that was taken from @mr */
 } SimPiece;
 
 typedef struct SimSg {
@@ -147,24 +151,24 @@ typedef struct SimEq {
     uint32_t eqn, depth, ci;
     uint64_t ring;
     uint16_t vector;
-    bool async, pending;            /* pending: a poll is on its way */
+    bool async, pending;            /* pending: a poll is scheduled */
 } SimEq;
 
 typedef struct SimCq {
     SimHost *host;
     uint32_t cqn, depth, ci;
-    uint64_t ring, spare;           /* spare: where a resize goes */
+    uint64_t ring, spare;           /* spare: the target of a resize */
     uint32_t spare_depth, phase_base;
     uint64_t ci_addr;
     SimEq *eq;
     bool evented;                   /* is polled on events only */
-    uint64_t poll_ns;               /* how long the guest takes to look */
+    uint64_t poll_ns;               /* delay until the guest polls */
     uint32_t arms;                  /* each allows one event */
     bool pending, overrun;
     bool tiny;                      /* may overrun */
 } SimCq;
 
-/* What a guest does wrong on purpose, and what has to follow. */
+/* Errors that a guest makes on purpose. */
 typedef enum SimWrong {
     SIM_RIGHT,
     /* send side, found locally */
@@ -206,15 +210,15 @@ typedef struct SimSrq {
     uint64_t ring;
     uint32_t stride;
     /*
-     * The device takes requests in order, but a queue pair may keep one for
-     * long: below @taken the slots are free, whatever has completed.
+     * The device takes requests in order, but a queue pair may hold one for
+     * long: the slots below @taken are free, whatever has completed.
      */
     uint32_t taken;
     GPtrArray *out;                 /* SimRecv, posted and not completed */
     bool limit_armed;
 } SimSrq;
 
-/* A key that is registered, used and taken back while traffic runs. */
+/* A key that is opened, used and closed under traffic. */
 typedef enum SimWinState {
     SIM_WIN_IDLE,
     SIM_WIN_OPENING,                /* REG_MR or BIND_MW is posted */
@@ -227,9 +231,9 @@ typedef struct SimWin {
     uint8_t state;
     SimMr mr;
     uint64_t list;                  /* page list of REG_MR */
-    SimPiece under;                 /* what a window lies on */
+    SimPiece under;                 /* the memory of a window */
     uint32_t users;                 /* requests that name its key */
-    bool reads;                     /* for READ, else for WRITE */
+    bool reads;                     /* for READ; false: for WRITE */
 } SimWin;
 
 #define SIM_WINS 2
@@ -266,7 +270,7 @@ typedef enum SimQpLife {
     SIM_QP_NONE,                    /* not created */
     SIM_QP_LIVE,
     SIM_QP_FLUSHING,                /* in Error, completions are awaited */
-    SIM_QP_RESET,                   /* waits for the wire to forget it */
+    SIM_QP_RESET,                   /* waits until its packets are gone */
 } SimQpLife;
 
 struct SimQp {
@@ -325,6 +329,11 @@ struct SimQp {
     uint32_t wins;
 };
 
+/* A train that the link has taken, and when it leaves the device. */
+typedef struct SimKept {
+    uint64_t serial, at;
+} SimKept;
+
 typedef struct SimPacket {
     ErnicPath path;
     uint32_t len;
@@ -338,7 +347,7 @@ struct SimHost {
     ErnicConfig cfg;
     SimMem mem;
     SimRng rng;
-    ErnicGid gid[2];                /* 0: IPv4, 1: IPv6 */
+    ErnicGid gid[2];                /* [0]: IPv4, [1]: IPv6 */
     uint8_t mac[6];
     uint32_t uctx, pd, foreign_pd, other_uctx;
     SimMr *local[2], *remote, *source, *foreign, *readonly;
@@ -351,6 +360,8 @@ struct SimHost {
     uint64_t wake_at;
     bool link_up, tx_blocked, reset;
     uint64_t link_free;
+    GQueue kept;                    /* SimKept: trains that have not left */
+    bool leave_pending;
     uint64_t arrive_last[SIM_MAX_HOSTS];
     GQueue rxq;                     /* SimPacket */
     uint32_t rx_bytes;
@@ -368,6 +379,7 @@ struct SimHost {
 typedef enum SimEvent {
     SIM_EV_RUN,                     /* the engine asked for it */
     SIM_EV_TX_READY,
+    SIM_EV_TX_LEFT,
     SIM_EV_ARRIVE,                  /* ptr: SimPacket */
     SIM_EV_RX,
     SIM_EV_THINK,
@@ -378,6 +390,7 @@ typedef enum SimEvent {
     SIM_EV_FREE,                    /* ptr: SimPiece */
     SIM_EV_RECONNECT,               /* ptr: SimQp */
     SIM_EV_FAIR,
+    SIM_EV_SILENT,
     SIM_EV_COUNT
 } SimEvent;
 
@@ -388,7 +401,7 @@ typedef struct SimItem {
     uint8_t kind, host;
 } SimItem;
 
-/* Ways to cheat, so that the checkers can be seen to notice. */
+/* Ways to cheat, to test the checkers. */
 typedef enum SimSabotage {
     SIM_SAB_NONE,
     SIM_SAB_PAYLOAD,
@@ -406,25 +419,41 @@ typedef enum SimSabotage {
     SIM_SAB_COUNTER,
     SIM_SAB_SAVE,
     SIM_SAB_EVENT,
+    SIM_SAB_POSTPONE,
     SIM_SAB_COUNT
 } SimSabotage;
 
 typedef struct SimStats {
     uint64_t packets, bytes, dropped, messages, delivered, completions,
              failures, reconnects, saves, wrong, events, resets,
-             whole;                 /* UC flows of which all had to come */
+             whole;                 /* UC flows whose messages all had to arrive */
 } SimStats;
+
+/* The state of silent.c. */
+typedef struct SimSilent {
+    SimRng rng;
+    SimMr *mr;
+    uint64_t cq, ring[2];           /* rings: of flood, of qpn */
+    uint64_t unused;                /* the receive queues, which stay empty */
+    uint32_t cqn, cq_ci;
+    uint32_t qpn, flood;            /* the two queue pairs */
+    uint32_t flood_pi, flood_ci;
+    uint32_t rounds;
+    bool waits;                     /* for the error of the silent queue pair */
+    uint64_t period, deadline;
+} SimSilent;
 
 struct Sim {
     uint64_t seed, now, serial, events;
-    uint64_t hash;                  /* of everything that happened */
+    uint64_t hash;                  /* of all events */
     bool verbose, failed, fair, ending, jumped;
     GString *why;
     FILE *pcap;
     SimRng rng, wire_rng;
     SimPlan plan;
-    SimHost host[SIM_MAX_HOSTS];
+    SimHost host[SIM_MAX_HOSTS + 1];    /* the last of them: silent.c's */
     uint32_t hosts;
+    SimSilent silent;
     GPtrArray *qps;                 /* all, by id */
     ErnicGid group;                 /* of the multicast members */
     uint64_t progress_at, fair_at;
@@ -457,6 +486,7 @@ void sim_think_soon(SimHost *h);
 /* scenario.c */
 void sim_plan(Sim *s);
 void sim_setup(Sim *s);
+void sim_host_init(Sim *s, uint32_t id);
 /* The length of a message, at most @max, short ones being common. */
 uint32_t sim_length(SimRng *r, uint32_t max);
 
@@ -489,11 +519,15 @@ extern const ErnicEnvOps sim_env_ops;
 
 /* wire.c */
 bool sim_wire_tx(SimHost *h, const ErnicTrain *train);
+uint64_t sim_wire_departed(SimHost *h);
+void sim_wire_left(SimHost *h);
+/* Drop the trains that the link holds: the link or the engine is a new one. */
+void sim_wire_forget(SimHost *h);
 void sim_wire_arrive(SimHost *h, SimPacket *packet);
 void sim_wire_rx(SimHost *h);
 void sim_wire_stray(Sim *s, SimHost *h);
 void sim_wire_packet_free(void *packet);
-/* How long a packet may be under way. */
+/* The longest time that a packet is in flight. */
 uint64_t sim_wire_lifetime(const Sim *s);
 void sim_pcap_open(Sim *s, const char *name);
 void sim_pcap_packet(Sim *s, const SimPacket *packet);
@@ -521,15 +555,15 @@ void sim_qp_up(SimQp *qp);              /* Reset to RTS */
 void sim_qp_failed(SimQp *qp, const char *why);
 void sim_qp_teardown(SimQp *qp, SimStep how);
 void sim_qp_reconnect(SimQp *qp);
-void sim_qp_life(SimQp *qp);            /* what its state asks for next */
-void sim_qp_forget(SimQp *qp);          /* requests that never complete */
+void sim_qp_life(SimQp *qp);            /* the next step of its life */
+void sim_qp_forget(SimQp *qp);          /* drop requests that never complete */
 bool sim_qp_finished(const SimQp *qp);
 bool sim_qp_flushed(const SimQp *qp);
 void sim_qp_sqd_back(SimQp *qp);
 void sim_qp_to_rts(SimQp *qp);
 void sim_qp_to_error(SimQp *qp);
 bool sim_takes_recv(uint8_t op);
-/* Does it wait for a place among those of READs? */
+/* Does it need a READ or atomic credit? */
 bool sim_takes_credit(uint8_t op);
 
 /* post.c */
@@ -576,6 +610,12 @@ bool sim_may_have_failed(const SimQp *qp);
 void sim_msg_done(SimMsg *m, uint8_t status);
 void sim_check_write(SimMsg *m);
 bool sim_deliver(SimQp *qp, SimRecv *r, const struct ernic_cqe *cqe);
+
+/* silent.c */
+void sim_silent_setup(Sim *s);
+void sim_silent_step(SimHost *h);
+bool sim_silent_done(const Sim *s);
+void sim_silent_free(Sim *s);
 
 /* steps.c */
 void sim_step(Sim *s);

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What happens to engines and guests beside the traffic: migration, drained
- * queues, errors, links, jumping clocks and guests that do not keep the rules.
+ * Steps besides the traffic: migration, drained queues, errors, links that go
+ * down, clocks that jump, and guests that break the rules.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -25,7 +25,7 @@ static void step_save(Sim *s)
     sim_save_restore(some_host(s));
 }
 
-/* A reset engine is as a new one, to the last byte; its guest is gone. */
+/* A reset engine equals a new one, to the last byte; its guest is gone. */
 static void step_engine_reset(Sim *s)
 {
     SimHost *h = some_host(s);
@@ -33,6 +33,7 @@ static void step_engine_reset(Sim *s)
     uint32_t gen, i;
     Ernic *e;
 
+    sim_wire_forget(h);
     ernic_reset(h->e);
     sim_checked(h);
     ernic_save(h->e, reset);
@@ -70,7 +71,7 @@ static void step_link(Sim *s)
         return;
     }
     h->link_up = false;
-    h->tx_blocked = false;              /* what waited is lost */
+    h->tx_blocked = false;              /* packets that waited are lost */
     sim_log(s, "host %u: link down", h->id);
     ernic_set_link(h->e, s->now, false);
     sim_checked(h);
@@ -182,7 +183,7 @@ static void step_bad_doorbell(Sim *s)
                               0x8000 + sim_below(&s->rng, 0x10000), 1);
         break;
     }
-    /* Under the timing model it is judged when it has arrived. */
+    /* Under the timing model it is checked when it arrives. */
     if (status == ERNIC_OK && !s->plan.timed) {
         sim_fail(s, "doorbell", "host %u: a wrong doorbell is obeyed", h->id);
     }
@@ -213,12 +214,12 @@ static void bad_command(SimHost *h, struct ernic_cmd *cmd)
         cmd->handle.handle = cpu_to_le32(qp->life == SIM_QP_NONE ? 0xfffff
                                                               : qp->scq->cqn);
         break;
-    case 4:                             /* another's */
+    case 4:                             /* of another context */
         cmd->uctx = cpu_to_le32(h->other_uctx);
         cmd->opcode = ERNIC_CMD_CQ_DESTROY;
         cmd->handle.handle = cpu_to_le32(cq->cqn);
         break;
-    case 5:                             /* a list that lies outside memory */
+    case 5:                             /* a list outside of memory */
         cmd->opcode = ERNIC_CMD_MR_REG;
         cmd->mr_reg.buf.addr = cpu_to_le64(h->mem.base + 0x123);
         cmd->mr_reg.buf.npages = cpu_to_le32(16);
@@ -239,7 +240,7 @@ static void bad_command(SimHost *h, struct ernic_cmd *cmd)
     }
 }
 
-/* A command that fails has changed nothing, counters aside. */
+/* A failed command changes nothing but counters. */
 static void step_bad_command(Sim *s)
 {
     SimHost *h = some_host(s);
@@ -252,7 +253,7 @@ static void step_bad_command(Sim *s)
         g_byte_array_unref(after);
         return;
     }
-    /* Any command makes the timing model let go what stands before it. */
+    /* Before any command the timing model delivers everything that it holds. */
     if (s->plan.timed) {
         sim_cmd(h, &cmd, NULL);
     }
@@ -386,7 +387,7 @@ void sim_step(Sim *s)
                                  2 * s->plan.step_ns), SIM_EV_STEP, NULL, NULL, 0);
 }
 
-/* Everything has been sent: both ends are compared, then all is flushed. */
+/* Everything has been sent: compare both ends, then flush all. */
 void sim_end_all(Sim *s)
 {
     uint32_t i;

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Keys that come and go under traffic: fast registration, memory windows of
- * both types, local and remote invalidation.
+ * Keys that are opened and closed under traffic: fast registration, memory
+ * windows of both types, local and remote invalidation.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -29,7 +29,7 @@ static uint32_t alloc_key(SimQp *qp, SimWin *win)
     return sim_cmd_ok(h, &cmd, "MW_ALLOC");
 }
 
-/* Pages and list stay with the window for all lives of its queue pair. */
+/* The window keeps its pages and its list for all lives of its queue pair. */
 static void take_pages(SimHost *h, SimWin *win)
 {
     uint32_t i;
@@ -56,7 +56,7 @@ void sim_win_init(SimQp *qp)
         SimWin *win = &qp->win[i];
 
         win->kind = ERNIC_MR_FAST + sim_below(&qp->rng, 3);
-        /* Registration by work request is for the kernel. */
+        /* Only the kernel registers by work request. */
         if (win->kind == ERNIC_MR_FAST && (h->uctx || h->mem.pages < 64)) {
             win->kind = ERNIC_MR_WINDOW_2;
         }
@@ -133,7 +133,7 @@ static void open_fast(SimQp *qp, SimWin *win)
     }
 }
 
-/* A window is a part of a region of the same host. */
+/* A window covers a part of a region of the same host. */
 static bool open_window(SimQp *qp, SimWin *win)
 {
     SimHost *h = qp->host;
@@ -160,7 +160,7 @@ static bool open_window(SimQp *qp, SimWin *win)
     if (win->reads) {
         SimPiece all = { .mr = mr, .len = mr->length };
 
-        /* The source as seen from the window: its own content, its own name. */
+        /* The source through the window: with its own content and key. */
         mr->pattern = sim_rng(&qp->rng);
         if (!win->under.got_len) {
             mr->pattern = win->under.mr->pattern;
@@ -275,7 +275,7 @@ SimWin *sim_win_to_invalidate(SimQp *target)
     return win;
 }
 
-/* One request less that names the key. */
+/* One request less uses the key. */
 void sim_win_put(SimWin *win)
 {
     g_assert(win->users);
@@ -288,7 +288,7 @@ void sim_win_closed(SimWin *win)
     release_under(win);
 }
 
-/* Request @m is over: what it means for the key that it named. */
+/* Request @m has ended: update the state of the key that it named. */
 void sim_win_done(SimMsg *m, bool ok)
 {
     SimWin *win = m->win;
@@ -310,7 +310,7 @@ void sim_win_done(SimMsg *m, bool ok)
     case ERNIC_WR_SEND_INV:
         break;                      /* the receiver sees it happen */
     default:
-        /* After an error the peer may still use it: until both are reset. */
+        /* After an error the peer may still use it, until both are reset. */
         if (ok) {
             sim_win_put(win);
         }

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The wire: takes trains apart into packets, loses, doubles, delays, damages
- * and marks them, and gives the receiver trains again as UDP_GRO would cut
- * them: runs of packets of one flow and one size.
+ * The wire splits trains into packets, loses, duplicates, delays, corrupts and
+ * marks them. The receiver gets trains again, as UDP_GRO would make them: runs
+ * of packets of one flow and one size.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -13,8 +13,11 @@
 #include "sim.h"
 #include "timing/timing.h"
 
-/* Bytes that a link holds before it says that it is busy. */
+/* Bytes that a link holds before it reports that it is busy. */
 #define LINK_BACKLOG    (512 * 1024)
+/* The link of the host of silent.c is slow, and pushes back early. */
+#define SLOW_BACKLOG    (32 * 1024)
+#define SLOW_MBPS       2000
 
 void sim_wire_packet_free(void *packet)
 {
@@ -30,11 +33,21 @@ uint64_t sim_wire_lifetime(const Sim *s)
            50 * f->busy_ns + 2 * SIM_MS;
 }
 
+static bool is_slow(const SimHost *h)
+{
+    return h->id == h->sim->hosts;
+}
+
+static uint64_t link_ns(const SimHost *h, uint64_t bytes)
+{
+    return bytes * 8000 / (is_slow(h) ? SLOW_MBPS : h->sim->plan.faults.mbps);
+}
+
 static SimHost *host_of_gid(Sim *s, const ErnicGid *gid)
 {
     uint32_t i;
 
-    for (i = 0; i < s->hosts; i++) {
+    for (i = 0; i < s->hosts + s->plan.silent; i++) {
         if (!memcmp(gid, &s->host[i].gid[0], sizeof(*gid)) ||
             !memcmp(gid, &s->host[i].gid[1], sizeof(*gid))) {
             return &s->host[i];
@@ -48,7 +61,7 @@ static void damage(Sim *s, SimPacket *p)
     SimRng *r = &s->wire_rng;
     uint32_t flips = 1 + sim_below(r, 3), i;
 
-    /* Two flips of one bit would cancel out: choose bits of different bytes. */
+    /* Two flips of one bit cancel out: flip bits of different bytes. */
     for (i = 0; i < flips; i++) {
         uint32_t at = sim_below(r, p->len / 4) * 4 + i;
 
@@ -67,7 +80,7 @@ static void lose(SimHost *to, const char *why, const SimPacket *p)
             ldl_be_p(p->data + 8) & 0xffffff, why);
 }
 
-/* One copy of a packet on its way to @to. */
+/* Send one copy of a packet to @to. */
 static void launch(SimHost *from, SimHost *to, const SimPacket *orig,
                    uint64_t departs)
 {
@@ -108,7 +121,7 @@ static void send_to(SimHost *from, SimHost *to, SimPacket *p, uint64_t departs)
         lose(to, "lost", p);
         return;
     }
-    /* A last or only packet, and nothing tells of it. */
+    /* A last or only packet: no later one reveals its loss. */
     if (p->data[0] == (ERNIC_BTH_UC | ERNIC_OP_SEND_ONLY_IMM) &&
         s->stats.packets > 50) {
         hole |= sim_sabotage(s, SIM_SAB_LOSE_UC);
@@ -140,9 +153,10 @@ static void transmit(SimHost *h, const ErnicPath *path, const uint8_t *data,
     sim_note(s, ldl_le_p(data + len - 4));
     sim_sabotage_packet(h, p);
     sim_pcap_packet(s, p);
-    h->link_free = MAX(h->link_free, s->now) +
-                   (uint64_t)(len + 66) * 8000 / s->plan.faults.mbps;
-    if (path->dgid.raw[0] == 0xff) {
+    h->link_free = MAX(h->link_free, s->now) + link_ns(h, len + 66);
+    if (is_slow(h)) {
+        /* no peer: every packet of that host is lost */
+    } else if (path->dgid.raw[0] == 0xff) {
         for (i = 0; i < s->hosts; i++) {
             if (i != h->id) {
                 send_to(h, &s->host[i], p, h->link_free);
@@ -177,6 +191,53 @@ static bool train_ok(SimHost *h, const ErnicTrain *t)
             ernic_gid_is_v4(&t->path.sgid) == ernic_gid_is_v4(&t->path.dgid));
 }
 
+/* ---- departure ----------------------------------------------------------- */
+
+/* Record @t: it leaves after all trains that the link has taken before. */
+static void keep(SimHost *h, const ErnicTrain *t)
+{
+    SimKept *kept = g_new(SimKept, 1);
+    uint32_t bytes = t->len + DIV_ROUND_UP(t->len, t->seg) * 66;
+
+    kept->serial = t->serial;
+    kept->at = MAX(h->link_free, h->sim->now) + link_ns(h, bytes);
+    g_queue_push_tail(&h->kept, kept);
+    if (!h->leave_pending) {
+        h->leave_pending = true;
+        sim_at(h->sim, kept->at, SIM_EV_TX_LEFT, h, NULL, 0);
+    }
+}
+
+uint64_t sim_wire_departed(SimHost *h)
+{
+    SimKept *kept;
+
+    while ((kept = g_queue_peek_head(&h->kept)) && kept->at <= h->sim->now) {
+        g_free(g_queue_pop_head(&h->kept));
+    }
+    return kept ? kept->serial - 1 : UINT64_MAX;
+}
+
+void sim_wire_left(SimHost *h)
+{
+    SimKept *kept;
+
+    h->leave_pending = false;
+    sim_wire_departed(h);
+    ernic_run(h->e, h->sim->now);
+    sim_checked(h);
+    kept = g_queue_peek_head(&h->kept);
+    if (kept && !h->leave_pending) {
+        h->leave_pending = true;
+        sim_at(h->sim, kept->at, SIM_EV_TX_LEFT, h, NULL, 0);
+    }
+}
+
+void sim_wire_forget(SimHost *h)
+{
+    g_queue_clear_full(&h->kept, g_free);
+}
+
 bool sim_wire_tx(SimHost *h, const ErnicTrain *t)
 {
     Sim *s = h->sim;
@@ -194,7 +255,7 @@ bool sim_wire_tx(SimHost *h, const ErnicTrain *t)
                  "it was busy", h->id);
         return false;
     }
-    if (backlog > LINK_BACKLOG * 8000ull / f->mbps ||
+    if (backlog > link_ns(h, is_slow(h) ? SLOW_BACKLOG : LINK_BACKLOG) ||
         sim_chance(&s->wire_rng, f->busy)) {
         h->tx_blocked = true;
         sim_at(s, MAX(s->now + 1 + f->busy_ns, h->link_free), SIM_EV_TX_READY,
@@ -204,6 +265,9 @@ bool sim_wire_tx(SimHost *h, const ErnicTrain *t)
     sim_log(s, "host %u: train of %u bytes by %u, opcode 0x%02x QP %u PSN %u",
             h->id, t->len, t->seg, t->data[0], ldl_be_p(t->data + 4) & 0xffffff,
             ldl_be_p(t->data + 8) & 0xffffff);
+    if (s->plan.keeps || is_slow(h)) {
+        keep(h, t);
+    }
     for (off = 0; off < t->len; off += t->seg) {
         transmit(h, &t->path, t->data + off, MIN(t->seg, t->len - off));
     }
@@ -239,7 +303,7 @@ static bool same_flow(const ErnicPath *a, const ErnicPath *b)
            a->vlan == b->vlan;
 }
 
-/* Take packets that make one train off the queue; the data is allocated. */
+/* Take the packets of one train off the queue; the data is allocated. */
 static uint8_t *coalesce(SimHost *h, ErnicTrain *t)
 {
     Sim *s = h->sim;
@@ -272,7 +336,7 @@ static uint8_t *coalesce(SimHost *h, ErnicTrain *t)
     return buf;
 }
 
-/* The timing model has no room for all that comes: as if the wire lost it. */
+/* The timing model had no room for some packets: count them as lost. */
 static void overflow(SimHost *h, uint64_t before)
 {
     uint64_t lost = h->e->timing ? h->e->timing->rx_overflows - before : 0;
@@ -306,7 +370,7 @@ void sim_wire_rx(SimHost *h)
     }
 }
 
-/* A packet that no engine sent, to a queue pair that may exist. */
+/* Inject a packet that no engine has sent, to a queue pair that may exist. */
 void sim_wire_stray(Sim *s, SimHost *h)
 {
     SimRng *r = &s->wire_rng;
@@ -331,7 +395,7 @@ void sim_wire_stray(Sim *s, SimHost *h)
     }
     p->data[1] &= 0xf0;                         /* TVer 0 */
     stw_be_p(p->data + 2, 0xffff);
-    /* Numbers that no scenario gives out, or an opcode that nobody knows. */
+    /* A queue pair number that is never allocated, or an unknown opcode. */
     if (sim_percent(r, 50)) {
         stl_be_p(p->data + 4, 0x800000 | sim_below(r, 0x7fffff));
     } else {

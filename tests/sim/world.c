@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Virtual time: a heap of events, and the engine calls that they end in. After
- * every call the engine's own invariants are checked.
+ * Virtual time: a heap of events, and the calls into the engine. After every
+ * call the invariants of the engine are checked.
  */
 #include "qemu/osdep.h"
 #include "sim.h"
 
-/* How long to go on where completions and events may have been lost. */
+/* How long to go on if completions and events may have been lost. */
 #define BAD_RINGS_NS    (20 * SIM_MS)
 
 void sim_log(Sim *s, const char *fmt, ...)
@@ -24,7 +24,7 @@ void sim_log(Sim *s, const char *fmt, ...)
     va_end(ap);
 }
 
-/* The first finding counts; the rest may follow from it. */
+/* Only the first finding counts; others may follow from it. */
 void sim_fail(Sim *s, const char *rule, const char *fmt, ...)
 {
     va_list ap;
@@ -136,7 +136,7 @@ uint8_t sim_doorbell(SimHost *h, uint32_t uctx, uint8_t kind, uint32_t queue,
     return status;
 }
 
-/* The engine goes away and comes back from its bytes, as in a migration. */
+/* Replace the engine by one that loads its saved state, as in a migration. */
 void sim_save_restore(SimHost *h)
 {
     Sim *s = h->sim;
@@ -146,7 +146,8 @@ void sim_save_restore(SimHost *h)
     ernic_free(h->e);
     h->wake_gen++;
     h->e = ernic_new(&h->cfg, &sim_env_ops, h);
-    h->tx_blocked = false;              /* on another host is another link */
+    h->tx_blocked = false;              /* another host has another link */
+    sim_wire_forget(h);
     if (!ernic_load(h->e, s->now, one->data, one->len)) {
         sim_fail(s, "save", "host %u: the engine refuses what it saved", h->id);
     }
@@ -180,7 +181,7 @@ void sim_think_soon(SimHost *h)
     }
 }
 
-/* The guest looks after its queue pairs; true: it will have to look again. */
+/* The guest serves its queue pairs; true: it has to look again. */
 static bool think(SimHost *h)
 {
     uint32_t i, n = h->qps->len, first = sim_below(&h->rng, n);
@@ -241,16 +242,25 @@ static void set_link(SimHost *h, bool up)
 {
     h->link_up = up;
     h->tx_blocked = false;
+    sim_wire_forget(h);
     sim_log(h->sim, "host %u: link %s", h->id, up ? "up" : "down");
     ernic_set_link(h->e, h->sim->now, up);
     sim_checked(h);
 }
 
+/* After a jump, packets on the wire still need their time: put @item off. */
+static bool put_off(Sim *s, SimHost *h, const SimItem *item)
+{
+    if (item->gen || s->now <= item->at) {
+        return false;
+    }
+    sim_at(s, s->now + sim_wire_lifetime(s), item->kind, h, item->ptr, 1);
+    return true;
+}
+
 static void handle(Sim *s, const SimItem *item)
 {
     SimHost *h = &s->host[item->host];
-    /* After a jump the wire needs its time again to forget a packet. */
-    bool late = !item->gen && s->now > item->at;
 
     switch ((SimEvent)item->kind) {
     case SIM_EV_RUN:
@@ -264,6 +274,9 @@ static void handle(Sim *s, const SimItem *item)
         h->tx_blocked = false;
         ernic_tx_ready(h->e, s->now);
         sim_checked(h);
+        break;
+    case SIM_EV_TX_LEFT:
+        sim_wire_left(h);
         break;
     case SIM_EV_ARRIVE:
         sim_wire_arrive(h, item->ptr);
@@ -289,25 +302,22 @@ static void handle(Sim *s, const SimItem *item)
         set_link(h, true);
         break;
     case SIM_EV_FREE:
-        if (late) {
-            sim_at(s, s->now + sim_wire_lifetime(s), SIM_EV_FREE, h, item->ptr,
-                   1);
-            break;
+        if (!put_off(s, h, item)) {
+            sim_piece_shadow(item->ptr, 0);
+            sim_piece_free(item->ptr);
+            g_free(item->ptr);
         }
-        sim_piece_shadow(item->ptr, 0);
-        sim_piece_free(item->ptr);
-        g_free(item->ptr);
         break;
     case SIM_EV_RECONNECT:
-        if (late) {
-            sim_at(s, s->now + sim_wire_lifetime(s), SIM_EV_RECONNECT, h,
-                   item->ptr, 1);
-            break;
+        if (!put_off(s, h, item)) {
+            sim_qp_reconnect(item->ptr);
         }
-        sim_qp_reconnect(item->ptr);
         break;
     case SIM_EV_FAIR:
         fair(s);
+        break;
+    case SIM_EV_SILENT:
+        sim_silent_step(h);
         break;
     case SIM_EV_COUNT:
         g_assert_not_reached();
@@ -326,12 +336,12 @@ static bool all_finished(Sim *s)
             return false;
         }
     }
-    /* What an unreliable service has sent is still under way. */
-    return s->fair &&
+    /* Messages of an unreliable service may still be in flight. */
+    return s->fair && sim_silent_done(s) &&
            (!s->heap_len || s->now > s->progress_at + sim_wire_lifetime(s));
 }
 
-/* What a queue pair that did not finish looks like, for the report. */
+/* Describe the queue pairs that did not finish. */
 static void explain_stall(Sim *s, GString *out)
 {
     uint32_t i;
@@ -361,7 +371,7 @@ static void stalled(Sim *s, const char *how)
     g_string_free(text, TRUE);
 }
 
-/* Runs until nothing is due or, with @until, until all is sent and done. */
+/* Run until no event is left or, with @until, until all is sent and done. */
 static void pump(Sim *s, bool until)
 {
     while (!s->failed) {

@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Send work requests as the device reads them, the right ones and those that
- * lie.
+ * Send work requests in the format of the device, valid ones and invalid ones.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -157,7 +156,7 @@ static void put_lies(SimMsg *m, struct ernic_wqe *w)
     }
 }
 
-/* Into the slot of its index; what lies behind it in the slot is rubbish. */
+/* Write @m into the slot of its index; the rest of the slot is garbage. */
 void sim_wqe_write(SimMsg *m)
 {
     SimQp *qp = m->qp;
