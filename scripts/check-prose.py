@@ -42,7 +42,10 @@ CLEAN = (
     'hw/rdma-ernic/core/timing/',
     'hw/rdma-ernic/core/trace-events',
     'hw/rdma-ernic/faces/',
+    'hw/rdma-ernic/files/',
+    'hw/rdma-ernic/links/',
     'hw/rdma-ernic/meson.build',
+    'hw/rdma-ernic/network/',
     'hw/rdma-ernic/pci/',
     'hw/rdma-ernic/profiles/',
     'include/',
@@ -79,6 +82,7 @@ CLEAN = (
     'tests/repeat/',
     'tests/scripts/',
     'tests/shim/',
+    'tests/sim/',
     'tests/timing/',
     'tests/unit/',
 )

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Blocks of a capture file, little-endian. Errors are the stream's: ferror().
+ * The blocks of a capture file, in little-endian byte order. Errors are those
+ * of the stream: the caller asks ferror().
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -19,7 +20,7 @@
 #define INBOUND         1
 #define OUTBOUND        2
 
-/* A block in the making: type and length come last. */
+/* A block that is being built. Type and length are filled in last. */
 typedef struct Block {
     uint8_t data[96];
     uint32_t len;
@@ -50,7 +51,9 @@ static void write32(FILE *out, uint32_t value)
     fwrite(bytes, sizeof(bytes), 1, out);
 }
 
-/* @b, @frame padded, @tail; the two may be NULL. */
+/*
+ * Write @b, @frame with its padding, and @tail; @frame and @tail may be NULL.
+ */
 static void write_block(FILE *out, uint32_t type, const Block *b,
                         const uint8_t *frame, uint32_t frame_len,
                         const Block *tail)

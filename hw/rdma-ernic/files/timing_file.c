@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Trace events are written behind each other, the array's end behind the last;
- * the next ones are written over it.
+ * Trace events are appended to the file, and the end of the array after the
+ * last of them. The next events overwrite that end.
  */
 #include "qemu/osdep.h"
 #include <fcntl.h>
@@ -14,9 +14,9 @@
 #define FILE_BUFFER     (64 << 10)
 #define FILE_HEAD       "[\n"
 #define FILE_TAIL       "\n]\n"
-/* An event is shorter. */
+/* Greater than any event, in bytes. */
 #define FILE_EVENT      1024
-/* Marks kept of things that never take effect; lines are shorter. */
+/* Marks kept of items that never take effect; FIFOs are shorter. */
 #define MAX_MARKS       (1 << 16)
 
 typedef struct TraceFile {
@@ -25,25 +25,28 @@ typedef struct TraceFile {
     dev_t dev;
     ino_t ino;
     uint32_t users, pids;
-    uint64_t limit, end;        /* bytes; @end: where the tail is */
-    GString *buf;               /* to be written there */
+    uint64_t limit, end;        /* bytes; @end: position of the tail */
+    GString *buf;               /* to be written at @end */
     bool over;
     void (*warn)(const char *what);
 } TraceFile;
 
-/* Files being written, for devices that share one; the lock is for both. */
+/*
+ * The files that are being written: devices may share one. The lock protects
+ * the list.
+ */
 static GMutex files_lock;
 static GList *files;
 
-/* Where something passed: what an arrow may begin or end at. */
+/* A point that an item has passed: an arrow may begin or end there. */
 typedef struct Mark {
-    uint64_t epoch, in, ps;     /* it came, and was taken up */
+    uint64_t epoch, in, ps;     /* arrival, and start of service */
     ErnicStage stage;
     uint64_t flow;
     bool valid;
 } Mark;
 
-/* The life of a queue pair: its requests are counted from @first on. */
+/* The life of a queue pair; its requests are counted from @first on. */
 typedef struct Life {
     uint32_t serial, first, posted, over;
 } Life;
@@ -52,11 +55,11 @@ struct ErnicTimingFile {
     TraceFile *file;
     uint32_t pid, lives;
     ErnicTimingTrace trace;
-    GQueue marks[ERNIC_TIMED_KINDS];    /* of Mark, in the order of the line */
-    Mark cause[ERNIC_TIMED_KINDS];      /* what takes effect at present */
+    GQueue marks[ERNIC_TIMED_KINDS];    /* of Mark, in the order of the FIFO */
+    Mark cause[ERNIC_TIMED_KINDS];      /* of the item that takes effect at present */
     GHashTable *qps;            /* of Life, by number */
     uint64_t interrupts;
-    uint64_t ended;             /* flow of the request that ended last */
+    uint64_t ended;             /* flow of the request that completed last */
     uint32_t waiting[ERNIC_TIMED_QUEUES];
     ErnicUsage usage[ERNIC_STAGE_COUNT];
 };
@@ -110,7 +113,10 @@ static void file_flush(TraceFile *file)
         return;
     }
     err = errno;
-    /* Back to what was whole; where there is no room, it is as short again. */
+    /*
+     * Restore the last valid state of the file. If the disk is full, at least
+     * its length is restored.
+     */
     if (ftruncate(file->fd, file->end) < 0 ||
         !write_at(file->fd, file->end, FILE_TAIL, strlen(FILE_TAIL))) {
         err = errno ? errno : err;
@@ -118,7 +124,7 @@ static void file_flush(TraceFile *file)
     file_over(file, g_strerror(err));
 }
 
-/* One event, without the brackets of its object. */
+/* Append one event, without the braces of its object. */
 static void G_GNUC_PRINTF(2, 3) event(ErnicTimingFile *f, const char *format,
                                       ...)
 {
@@ -145,7 +151,7 @@ static void G_GNUC_PRINTF(2, 3) event(ErnicTimingFile *f, const char *format,
     g_mutex_unlock(&files_lock);
 }
 
-/* Takes @fd, which is closed when the last user goes. */
+/* Takes over @fd, which is closed when the last user is gone. */
 static TraceFile *file_get(int fd, const struct stat *st, const char *path)
 {
     TraceFile *file;
@@ -189,16 +195,16 @@ static void file_put(TraceFile *file)
 
 /* ---- what the events have in common ---------------------------------------- */
 
-/* A time in us with all its decimals, from ps behind a ns. */
+/* Append a time in us with all its decimals: @ns plus @ps. */
 #define TS          "%" PRIu64 ".%03u%03u"
 #define TS_ARGS(epoch, ps) \
     ((epoch) + (ps) / 1000) / 1000, \
     (unsigned)(((epoch) + (ps) / 1000) % 1000), (unsigned)((ps) % 1000)
-/* A duration in ns. */
+/* Append a duration of @ns. */
 #define NS          "%" PRIu64 ".%03u"
 #define NS_ARGS(ps) (ps) / 1000, (unsigned)((ps) % 1000)
 
-/* One end, or a point, of an arrow: @phase s, t or f. */
+/* Append the start (@phase s), a step (t) or the end (f) of an arrow. */
 static void arrow(ErnicTimingFile *f, char phase, const char *cat,
                   uint64_t id, const Mark *at)
 {
@@ -229,7 +235,7 @@ static void use_counter(void *opaque, ErnicStage stage, uint64_t us,
           NS_ARGS(ps[ERNIC_USE_STALLED]), NS_ARGS(ps[ERNIC_USE_IDLE]));
 }
 
-/* The number of a request's arrows; 0: it was posted before the trace began. */
+/* The number of the arrows of a request; 0: posted before the trace began. */
 static uint64_t request_flow(const ErnicTimingFile *f, uint32_t qpn,
                              uint32_t index)
 {
@@ -241,7 +247,7 @@ static uint64_t request_flow(const ErnicTimingFile *f, uint32_t qpn,
     return (uint64_t)f->pid << 56 | (uint64_t)life->serial << 32 | index;
 }
 
-/* The request is over at @ps from @epoch on. */
+/* The request ends at @ps after @epoch. */
 static void end_request(ErnicTimingFile *f, uint32_t qpn, uint64_t flow,
                         uint64_t epoch, uint64_t ps)
 {
@@ -310,7 +316,10 @@ static void passed_cqe(ErnicTimingFile *f, const ErnicPassage *p,
     put_mark(f, ERNIC_TIMED_CQE, here);
 }
 
-/* A completion raised it; or a store that asked for one that is there already. */
+/*
+ * The cause is a completion, or a store that requested an event for an entry
+ * that is already there.
+ */
 static void passed_interrupt(ErnicTimingFile *f, const Mark *here)
 {
     const Mark *cause = f->cause[ERNIC_TIMED_CQE].valid ?
@@ -337,7 +346,7 @@ static void hook_passed(void *opaque, const ErnicPassage *p)
     ernic_usage_pass(&f->usage[p->stage], p, use_counter, f);
     switch (what->kind) {
     case ERNIC_TIMED_SENT:
-        /* A slice of no length is none that an arrow could bind to. */
+        /* An arrow cannot bind to a slice of length 0. */
         if (here.flow && p->end > p->start) {
             arrow(f, 't', "request", here.flow, &here);
         }
@@ -367,7 +376,7 @@ static void hook_passed(void *opaque, const ErnicPassage *p)
     }
 }
 
-/* Marks of what was lost with a reset, or came by migration, are not there. */
+/* An item that came by migration, or was lost by a reset, has no mark. */
 static void hook_taken(void *opaque, ErnicTimedKind kind, uint32_t count)
 {
     ErnicTimingFile *f = opaque;
@@ -438,7 +447,7 @@ static void hook_completed(void *opaque, uint64_t now, uint32_t qpn,
     life = g_hash_table_lookup(f->qps, GUINT_TO_POINTER(qpn));
     life->over++;
     count_requests(f, now, qpn, life);
-    if (flow != f->ended) {             /* no completion tells of it */
+    if (flow != f->ended) {             /* no completion reports it */
         if (cause->valid) {
             arrow(f, 'f', "request", flow, cause);
         }

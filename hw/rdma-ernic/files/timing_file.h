@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A timing model's work as a file that Perfetto and chrome://tracing open:
- * Chrome's JSON trace events, in the form of an array. Knows no QEMU.
+ * The work of the timing model as a file for Perfetto and chrome://tracing, in
+ * the array form of Chrome's JSON trace events. Independent of QEMU.
  *
- * Each device is a process, each of its stages a thread; each request to send
- * lasts from its doorbell to its completion on the track of its queue pair, and
- * arrows lead from doorbell to completion to interrupt, and from a packet's
- * departure to its arrival. docs/timing.md tells how to read it.
+ * Each device is a process, and each of its stages a thread. A send request
+ * lasts from its doorbell to its completion, on the track of its queue pair.
+ * Arrows lead from doorbell to completion and interrupt, and from the departure
+ * of a packet to its arrival. docs/timing.md explains how to read the file.
  */
 #ifndef ERNIC_TIMING_FILE_H
 #define ERNIC_TIMING_FILE_H
@@ -17,19 +17,20 @@
 typedef struct ErnicTimingFile ErnicTimingFile;
 
 /*
- * The part of the device called @name in the file @path, which is made anew
- * unless another device writes it just now: then they share it. Whenever
- * something was written the file is whole. It grows to @limit bytes at most;
- * then, or when it cannot be written, the trace ends, and @warn (may be NULL)
- * is told why, once. NULL: *err, to be freed by the caller, says why.
+ * Open the part of the device called @name in the file @path. The file is
+ * created or truncated, unless another device is writing it: then they share
+ * it. After every write the file is valid. At @limit bytes, or when a write
+ * fails, the trace ends, and @warn (may be NULL) is called once with the
+ * reason. On failure NULL is returned and *err holds the reason, to be freed by
+ * the caller.
  */
 ErnicTimingFile *ernic_timing_file_open(const char *path, const char *name,
                                         uint64_t limit,
                                         void (*warn)(const char *what),
                                         char **err);
-/* For ErnicConfig.timing_trace; the engine goes before it is closed. */
+/* For ErnicConfig.timing_trace; free the engine before closing this. */
 const ErnicTimingTrace *ernic_timing_file_trace(const ErnicTimingFile *f);
-/* All that happened is in the file on return. */
+/* Write all events so far to the file. */
 void ernic_timing_file_flush(ErnicTimingFile *f);
 void ernic_timing_file_close(ErnicTimingFile *f);
 

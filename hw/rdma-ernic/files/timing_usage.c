@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Time as the number of a window and ps into it, so that nothing overflows.
+ * Times are kept as the number of a window and ps within it, so that nothing
+ * overflows.
  */
 #include "qemu/osdep.h"
 #include "files/timing_usage.h"
@@ -29,7 +30,7 @@ static void next(ErnicUsage *u, ErnicStage stage, ErnicUsageEmit *emit,
     u->window++;
 }
 
-/* All until @to was spent on @use. */
+/* Account for the time until @to as spent on @use. */
 static void spend(ErnicUsage *u, ErnicStage stage, ErnicUse use, At to,
                   ErnicUsageEmit *emit, void *opaque)
 {

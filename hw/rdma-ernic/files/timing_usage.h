@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What a stage has spent its time on, window by window: each window's parts add up
- * to the window, whatever passes when. For whoever draws it.
+ * The use of a stage by window of time. The parts of each window add up to the
+ * window, whatever the passages. Meant for drawing.
  */
 #ifndef ERNIC_TIMING_USAGE_H
 #define ERNIC_TIMING_USAGE_H
@@ -17,19 +17,22 @@ typedef enum ErnicUse {
 
 typedef struct ErnicUsage {
     bool begun;
-    uint64_t window;            /* number of the one that is being filled */
+    uint64_t window;            /* number of the window that is being filled */
     uint64_t done;              /* ps of it that are accounted for */
     uint64_t ps[ERNIC_USE_COUNT];
 } ErnicUsage;
 
-/* The window from @us on is over. All-idle ones behind it are told by the first. */
+/*
+ * The window from @us on is complete. Of several idle windows in a row only the
+ * first is reported.
+ */
 typedef void ErnicUsageEmit(void *opaque, ErnicStage stage, uint64_t us,
                             const uint64_t ps[ERNIC_USE_COUNT]);
 
-/* Passages of one stage, in their order. */
+/* Add a passage of the stage; passages come in their order. */
 void ernic_usage_pass(ErnicUsage *u, const ErnicPassage *p,
                       ErnicUsageEmit *emit, void *opaque);
-/* There are no more: the last window is idle from here on. */
+/* There are no more passages: the last window is idle from here on. */
 void ernic_usage_end(ErnicUsage *u, ErnicStage stage, ErnicUsageEmit *emit,
                      void *opaque);
 

@@ -1,16 +1,16 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The peer map: two hash tables over the same lines, one by RDMA address and
+ * The peer map: two hash tables of the same entries, one by RDMA address and
  * one by host endpoint. A look-up tries each prefix length that is in use, the
- * longest first, so that its cost does not depend on the number of peers.
+ * longest first, so its cost does not depend on the number of peers.
  */
 #include "qemu/osdep.h"
 #include <arpa/inet.h>
 #include "links/gid_map.h"
 
 #define GID_BITS    128
-#define IP4_OFS     12          /* of an IPv4 address in its mapped form */
+#define IP4_OFS     12          /* of the IPv4 address in an IPv4-mapped one */
 #define IP4_PLEN    96
 
 typedef struct Key {
@@ -28,12 +28,12 @@ typedef struct Entry {
 struct ErnicLinkMap {
     GHashTable *by_guest, *by_host;     /* Key -> Entry, owned by by_guest; the
                                            first line of an endpoint */
-    uint32_t users[GID_BITS + 1];       /* lines of each prefix length */
-    uint8_t plens[GID_BITS + 1];        /* those in use, longest first */
+    uint32_t users[GID_BITS + 1];       /* entries of each prefix length */
+    uint8_t plens[GID_BITS + 1];        /* the lengths in use, longest first */
     uint32_t num_plens;
 };
 
-/* What may stand on either side of a '='. */
+/* One side of a line GUEST=HOST. */
 typedef struct Part {
     ErnicGid addr;
     bool is_v4;
@@ -69,12 +69,14 @@ static bool parse_address(const char *text, size_t len, Part *part)
         memset(part->addr.raw + IP4_OFS - 2, 0xff, 2);
         return true;
     }
-    /* An IPv4-mapped address has a shorter name: one spelling each. */
+    /*
+     * An IPv4-mapped address is written as IPv4: each address has one spelling.
+     */
     return inet_pton(AF_INET6, buf, part->addr.raw) == 1 &&
            !ernic_gid_is_v4(&part->addr);
 }
 
-/* Decimal digits up to @max; moves *@text behind them. */
+/* Parse decimal digits with a value up to @max; moves *@text past them. */
 static bool parse_number(const char **text, int max, int *value)
 {
     const char *p = *text;
@@ -90,7 +92,7 @@ static bool parse_number(const char **text, int max, int *value)
     return true;
 }
 
-/* Where the address at the start of @text ends; brackets are stripped. */
+/* The end of the address at the start of @text, without its brackets. */
 static const char *address_end(const char *text)
 {
     const char *colon = strchr(text, ':');
@@ -152,7 +154,7 @@ bool ernic_endpoint_parse(const char *text, ErnicEndpoint *ep, char **err)
     return true;
 }
 
-/* @addr with all bits behind the first @plen cleared. */
+/* @addr with all bits after the first @plen cleared. */
 static ErnicGid masked(const ErnicGid *addr, uint32_t plen)
 {
     ErnicGid gid = *addr;
@@ -270,7 +272,7 @@ uint32_t ernic_map_size(const ErnicLinkMap *map)
     return g_hash_table_size(map->by_guest);
 }
 
-/* One line of prefix length @plen more or less. */
+/* Count one entry of prefix length @plen more or less. */
 static void count_plen(ErnicLinkMap *map, uint32_t plen, int change)
 {
     int i;
@@ -364,7 +366,7 @@ bool ernic_map_remove(ErnicLinkMap *map, const char *guest, char **err)
     return true;
 }
 
-/* The prefix @to with the bits of @from behind it. */
+/* The prefix @to, followed by the host bits of @from. */
 static ErnicGid translate(const ErnicGid *from, const ErnicGid *to,
                           uint32_t plen)
 {

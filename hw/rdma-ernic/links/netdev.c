@@ -1,11 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The device as a QEMU NIC. Without a UDP link it is also the netdev link:
- * frames to UDP port 4791 of an address of a face that is enabled, in the VLAN of
- * that address, are its engine's. Of all others, with and without a UDP link, those
- * that a rule of the guest's names are its raw queue pairs', the rest the Ethernet
- * face's.
+ * The device as a QEMU NIC.
+ *
+ * Without a UDP link it is also the netdev link: a frame to UDP port 4791 goes
+ * to the engine if it is addressed to an enabled face, in the VLAN of that
+ * address. All other frames go to the raw packet queue pairs whose rules match,
+ * and else to the Ethernet face. That part is the same with a UDP link.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -34,7 +35,7 @@ static void roce_sent(NetClientState *nc, ssize_t len)
     ErnicPci *d = qemu_get_nic_opaque(nc);
 
     if (d->net.pending && --d->net.pending == 0) {
-        ernic_pci_kick(d);      /* which asks us what has left */
+        ernic_pci_kick(d);      /* the work there asks how far trains have left */
     }
 }
 
@@ -46,7 +47,9 @@ static void wire_ready(void *opaque)
     ernic_pci_eth_sent(d);
 }
 
-/* The train is copied or gone on return; what waits is the backend's. */
+/*
+ * On return the frame is sent, or copied by the backend, which sends it later.
+ */
 static void send_packet(ErnicPci *d, const ErnicTrain *train,
                         const uint8_t *data, uint32_t len)
 {
@@ -63,8 +66,9 @@ static void send_packet(ErnicPci *d, const ErnicTrain *train,
 }
 
 /*
- * Backends deliver at once, to other devices too, whose DMA may be aimed at our
- * registers: with the lock held these are not for them.
+ * Send a train. A backend may deliver at once to another device, whose DMA may
+ * address our registers. The guard refuses such an access, because the lock is
+ * held.
  */
 bool ernic_pci_netdev_tx(ErnicPci *d, ErnicPciFace face,
                          const ErnicTrain *train)
@@ -74,7 +78,7 @@ bool ernic_pci_netdev_tx(ErnicPci *d, ErnicPciFace face,
     uint32_t pos;
 
     if (!d->net.nic) {
-        return true;            /* no wire: what is sent is gone */
+        return true;            /* no cable: the train is lost */
     }
     if (ernic_pci_netdev_waits(d)) {
         d->net.blocked = true;
@@ -94,8 +98,8 @@ bool ernic_pci_netdev_tx(ErnicPci *d, ErnicPciFace face,
 }
 
 /*
- * A train is taken only when nothing waits: none but the last one taken can
- * still be in the backend.
+ * The link takes a train only when the backend holds none, so only the last one
+ * can still be there.
  */
 uint64_t ernic_pci_netdev_departed(const ErnicPci *d, ErnicPciFace face)
 {
@@ -114,8 +118,8 @@ void ernic_pci_netdev_run(ErnicPci *d, uint64_t now)
 /* ---- in ------------------------------------------------------------------- */
 
 /*
- * Is it to an address of ours, or to a group in a VLAN where we have one? Free
- * entries of the table are all 0, which is nobody's address.
+ * Is @path to an address of @e, or to a group in a VLAN where @e has an
+ * address? Free entries of the table are all 0, which is no address.
  */
 static bool is_ours(const Ernic *e, const ErnicPath *path)
 {
@@ -135,14 +139,17 @@ static bool is_ours(const Ernic *e, const ErnicPath *path)
     return false;
 }
 
-/* One that the ERNIC face takes, which software has to enable first. */
+/* Is it for the ERNIC face, once software has enabled that? */
 static bool is_pg332s(const ErnicPci *d, const ErnicPath *path)
 {
     return d->pg332.engine && ernic_reg_enabled(d->pg332.engine) &&
            is_ours(d->pg332.engine, path);
 }
 
-/* A frame for an engine. Of what is malformed verbs takes all, and counts it. */
+/*
+ * Is it a frame for an engine? Malformed RoCEv2 frames go to the verbs engine,
+ * which counts them.
+ */
 static bool roce_frame(ErnicPci *d, ErnicFrame *f, const uint8_t *buf,
                        size_t size, ErnicDrop *drop)
 {
@@ -169,7 +176,9 @@ static void roce_receive(ErnicPci *d, const ErnicFrame *f)
     ernic_pci_leave(d);
 }
 
-/* One that nobody serves: the face that it is to tells why. */
+/*
+ * Drop a malformed frame: the face that it is addressed to records the reason.
+ */
 static void bad_frame(ErnicPci *d, const ErnicFrame *f, ErnicDrop drop,
                       const uint8_t *buf, size_t size)
 {
@@ -184,14 +193,20 @@ static void bad_frame(ErnicPci *d, const ErnicFrame *f, ErnicDrop drop,
     trace_ernic_pci_frame_drop(ernic_pci_id(d), drop, size);
 }
 
-/* Answered by its own backend while it sends, with the lock held: lost. */
+/*
+ * The backend delivered a frame from within our own transmission, while the
+ * lock is held: drop it.
+ */
 static void collision(ErnicPci *d, size_t size)
 {
     d->engine->stats.drop[ERNIC_DROP_SENDING]++;
     trace_ernic_pci_frame_drop(ernic_pci_id(d), ERNIC_DROP_SENDING, size);
 }
 
-/* A frame that a rule of the guest's gives to a queue pair, and not to its ring. */
+/*
+ * Deliver a frame that a rule of the guest assigns to a queue pair; false:
+ * there is no such rule.
+ */
 static bool raw_receive(ErnicPci *d, const uint8_t *buf, size_t size)
 {
     uint64_t now;
@@ -233,7 +248,7 @@ static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
     return size;
 }
 
-/* A frame that the engine has no room for waits, as behind a PAUSE frame. */
+/* A frame waits while the engine has no room for it, as with a PAUSE frame. */
 static bool netdev_can_receive(NetClientState *nc)
 {
     ErnicPci *d = qemu_get_nic_opaque(nc);
@@ -253,7 +268,10 @@ void ernic_pci_netdev_resume(ErnicPci *d)
     }
 }
 
-/* While the machine is stopped, its memory stays as it is: told afterwards. */
+/*
+ * While the machine is stopped, guest memory must not change: report a link
+ * change after it.
+ */
 void ernic_pci_netdev_tell_link(ErnicPci *d)
 {
     uint64_t now;
@@ -305,7 +323,7 @@ bool ernic_pci_netdev_open(ErnicPci *d, Error **errp)
     return !d->net.wire || ernic_wire_has_room(d->net.wire, errp);
 }
 
-/* When nothing can fail any more. */
+/* Create the NIC; called when nothing can fail any more. */
 void ernic_pci_netdev_start(ErnicPci *d)
 {
     DeviceState *dev = DEVICE(d);
@@ -339,7 +357,7 @@ void ernic_pci_netdev_reset(ErnicPci *d)
 void ernic_pci_netdev_close(ErnicPci *d)
 {
     if (d->net.nic) {
-        /* What the backend has yet to take would be reported to nobody. */
+        /* Frames in the backend would be reported to a NIC that is gone. */
         qemu_purge_queued_packets(qemu_get_queue(d->net.nic));
         qemu_del_nic(d->net.nic);
         d->net.nic = NULL;

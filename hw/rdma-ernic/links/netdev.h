@@ -17,14 +17,19 @@ bool ernic_pci_netdev_tx(ErnicPci *d, ErnicPciFace face,
                          const ErnicTrain *train);
 /* As ErnicEnvOps.tx_departed, of the engine of @face. */
 uint64_t ernic_pci_netdev_departed(const ErnicPci *d, ErnicPciFace face);
-/* Has the backend, or the wire, frames of ours that it has yet to take? */
+/* Does the backend, or the cable, still hold frames of ours? */
 bool ernic_pci_netdev_waits(const ErnicPci *d);
-/* Tell the engine if the backend takes frames again; inside enter and leave. */
+/*
+ * Report to the engines if the backend accepts frames again; inside enter and
+ * leave.
+ */
 void ernic_pci_netdev_run(ErnicPci *d, uint64_t now);
 bool ernic_pci_netdev_link(const ErnicPci *d);
-/* Frames that waited for room in the engine. Outside of enter and leave. */
+/*
+ * Accept frames that waited for room in the engine. Outside of enter and leave.
+ */
 void ernic_pci_netdev_resume(ErnicPci *d);
-/* If the link has changed: tell the guest, unless the machine is stopped. */
+/* Report a change of the link to the guest, unless the machine is stopped. */
 void ernic_pci_netdev_tell_link(ErnicPci *d);
 
 #endif /* ERNIC_PCI_NETDEV_H */

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The UDP link in QEMU: udp_socket.c's socket in the device's AioContext, and
- * the properties that name its address and its peers.
+ * The UDP link in QEMU: it runs the socket of udp_socket.c in the AioContext of
+ * the device, and has the properties for its address and its peers.
  */
 #include "qemu/osdep.h"
 #include <arpa/inet.h>
@@ -17,7 +17,7 @@
 
 /* ---- drops that the user can do something about --------------------------- */
 
-/* Whether packets are dropped for that reason, and nobody has been told yet. */
+/* Has the link dropped packets for this reason, without a warning so far? */
 static bool to_be_told(ErnicPci *d, ErnicUdpDrop reason)
 {
     if (d->udp_told & BIT(reason) || !ernic_udp_stats(d->udp)->drop[reason]) {
@@ -35,8 +35,8 @@ static const char *gid_text(const ErnicGid *gid, char *buf)
 }
 
 /*
- * The guest sees nothing of these but retries that run out. What the user has
- * set up wrong is told to him, each kind once.
+ * The guest sees these drops only as exhausted retries. They come from a wrong
+ * configuration, so each kind is reported to the user once.
  */
 static void tell_tx_drops(ErnicPci *d, const ErnicTrain *train)
 {
@@ -67,8 +67,8 @@ static void tell_rx_drops(ErnicPci *d)
 /* ---- the socket ------------------------------------------------------------ */
 
 /*
- * What was received, packet by packet where the timing model has room for so many.
- * The socket is not read meanwhile, and holds what comes.
+ * Hand received packets to the engines, as many as the timing model has room
+ * for. The socket is not read in the meantime and holds the rest.
  */
 static void hand_up(ErnicPci *d, uint64_t now)
 {
@@ -105,7 +105,7 @@ static void udp_readable(void *opaque)
     ErnicPci *d = opaque;
     uint64_t now = ernic_pci_enter(d);
 
-    /* One batch; what is left makes the socket readable again. */
+    /* Read one batch; if there are more, the socket stays readable. */
     if (d->running && d->udp && !d->udp_trains) {
         d->udp_trains = ernic_udp_recv(d->udp, &d->udp_train, NULL);
         tell_rx_drops(d);
@@ -264,7 +264,10 @@ bool ernic_pci_udp_open(ErnicPci *d, Error **errp)
     return true;
 }
 
-/* The handlers are gone: the virtual machine's stop or unplug took them. */
+/*
+ * The handlers were removed when the machine stopped or the device was
+ * unplugged.
+ */
 void ernic_pci_udp_close(ErnicPci *d)
 {
     ernic_udp_free(d->udp);

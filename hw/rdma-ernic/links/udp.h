@@ -10,14 +10,14 @@
 
 bool ernic_pci_udp_open(ErnicPci *d, Error **errp);
 void ernic_pci_udp_close(ErnicPci *d);
-/* Listen, or no more, as d->running says. */
+/* Wait for the socket, or stop waiting, depending on d->running. */
 void ernic_pci_udp_update(ErnicPci *d);
 /* Inside enter and leave. */
 void ernic_pci_udp_reset(ErnicPci *d);
-/* The engine of @face is reset: a train of it that was cut short is gone. */
+/* The engine of @face is reset: forget its train that was cut short. */
 void ernic_pci_udp_forget(ErnicPci *d, ErnicPciFace face);
 bool ernic_pci_udp_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train);
-/* Hand up what waits, as far as there is room; inside enter and leave. */
+/* Deliver received packets as far as there is room; inside enter and leave. */
 void ernic_pci_udp_run(ErnicPci *d, uint64_t now);
 /* Properties that change peers at run time. */
 void ernic_pci_udp_class_init(ObjectClass *oc);

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * One UDP socket as a link. A train is one datagram to the kernel, which cuts
- * it (UDP_SEGMENT) as late and joins it (UDP_GRO) as early as it can; on one
- * host it is never cut at all.
+ * One UDP socket as a link. A train is one datagram for the kernel, which
+ * splits it (UDP_SEGMENT) as late as possible and merges it (UDP_GRO) as early
+ * as possible. Between two sockets of one host it is never split.
  */
 #include "qemu/osdep.h"
 #include <arpa/inet.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "links/udp_socket.h"
 
-/* Linux, but not in every C library. */
+/* In Linux, but not in the headers of every C library. */
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT     103
 #endif
@@ -21,14 +21,14 @@
 #define UDP_GRO         104
 #endif
 
-#define IP4_OFS         12      /* of an IPv4 address in its mapped form */
+#define IP4_OFS         12      /* of the IPv4 address in an IPv4-mapped one */
 #define MAX_BATCH       64u
-#define MAX_SEGMENTS    64u     /* the least that kernels take */
+#define MAX_SEGMENTS    64u     /* the lowest limit of any kernel */
 #define MAX_DATAGRAM    65487u  /* 65535 less IPv6 and UDP headers */
 #define DEFAULT_BATCH   16u
 #define DEFAULT_BUF     65536u
 #define DEFAULT_SOCKET  (4u * 1024 * 1024)
-#define HOP_LIMIT       64      /* what Linux sends with; not received */
+#define HOP_LIMIT       64      /* the default of Linux; it is not received */
 /* Packet info, traffic class, segment size and overflow count. */
 #define CONTROL_BYTES                                                       \
     (CMSG_SPACE(sizeof(struct in6_pktinfo)) + 2 * CMSG_SPACE(sizeof(int)) + \
@@ -40,22 +40,26 @@ typedef union SockAddr {
     struct sockaddr_in6 v6;
 } SockAddr;
 
-/* Everything that one datagram is received into. */
+/* The buffers for one received datagram. */
 typedef struct Slot {
     struct iovec iov;
     SockAddr from;
     char control[CONTROL_BYTES] QEMU_ALIGNED(sizeof(size_t));
-    /* What sender and receiver stand for; the first of each is in the train's path. */
+    /*
+     * The addresses of sender and receiver; the first of each is in the path of
+     * the train.
+     */
     ErnicGid sgid[ERNIC_MAP_ALIASES], dgid[ERNIC_MAP_ALIASES];
 } Slot;
 
 struct ErnicUdp {
     int fd;
     bool is_v6;
-    bool wildcard;              /* bound to no address in particular */
+    bool wildcard;              /* bound to all addresses of the host */
     bool offload;
     ErnicEndpoint own;          /* as bound */
-    ErnicGid own_gid[ERNIC_MAP_ALIASES];        /* what it stands for; not with
+    ErnicGid own_gid[ERNIC_MAP_ALIASES];        /* the RDMA address that it
+                                                   stands for; not with
                                                    wildcard */
     uint32_t own_gids;
     ErnicLinkMap *map;
@@ -69,7 +73,7 @@ struct ErnicUdp {
 
     uint32_t batch, buf_bytes;
     uint32_t want, used;        /* slots of the next call and of the last */
-    uint32_t kernel_drops;      /* as last told; wraps */
+    uint32_t kernel_drops;      /* as last reported; wraps */
     uint8_t *mem;
     Slot *slot;
     struct mmsghdr *msg;
@@ -148,7 +152,7 @@ static void from_sockaddr(const SockAddr *sa, ErnicEndpoint *ep)
     }
 }
 
-/* What the own endpoint stands for if it is @host: itself, unless the map says. */
+/* The RDMA address of the socket's own endpoint if that is @host. */
 static uint32_t own_gids(const ErnicUdp *udp, const ErnicGid *host, ErnicGid *gid)
 {
     ErnicEndpoint ep = { .addr = *host, .port = udp->own.port };
@@ -161,9 +165,9 @@ static uint32_t own_gids(const ErnicUdp *udp, const ErnicGid *host, ErnicGid *gi
 }
 
 /*
- * A peer of the same address inside and outside may be native RoCEv2, whose
- * ICRC covers the IPv4 identification: segmentation counts it up from packet
- * to packet, except on loopback, where no header is ever looked at.
+ * A peer with the same RDMA and host address may be a native RoCEv2 NIC, whose
+ * ICRC covers the IPv4 identification. Segmentation increments it in each
+ * packet, except on loopback, where no header is looked at.
  */
 static bool may_be_native(const ErnicPeer *peer)
 {
@@ -209,7 +213,9 @@ static bool set_int(int fd, int level, int name, int value)
     return setsockopt(fd, level, name, &value, sizeof(value)) == 0;
 }
 
-/* A refusal to exceed the limit of users still leaves that limit. */
+/*
+ * If the forced size is refused, the socket gets the limit of ordinary users.
+ */
 static void set_buffer(int fd, int force, int name, uint32_t bytes)
 {
     if (!set_int(fd, SOL_SOCKET, force, bytes)) {
@@ -217,7 +223,7 @@ static void set_buffer(int fd, int force, int name, uint32_t bytes)
     }
 }
 
-/* Options that a packet's meaning depends on; false with errno set. */
+/* Set the options that affect the contents of packets; false with errno set. */
 static bool set_options(ErnicUdp *udp)
 {
     int fd = udp->fd;
@@ -230,7 +236,7 @@ static bool set_options(ErnicUdp *udp)
                set_int(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1) &&
                set_int(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, udp->wildcard);
     }
-    /* Sets DF, and with it identification 0: both are in the ICRC. */
+    /* Sets DF, and so identification 0; the ICRC covers both. */
     return set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO) &&
            set_int(fd, IPPROTO_IP, IP_RECVTOS, 1) &&
            set_int(fd, IPPROTO_IP, IP_PKTINFO, udp->wildcard);
@@ -249,7 +255,7 @@ static bool open_socket(ErnicUdp *udp, const ErnicUdpConfig *cfg)
     }
     set_buffer(udp->fd, SO_RCVBUFFORCE, SO_RCVBUF, bytes);
     set_buffer(udp->fd, SO_SNDBUFFORCE, SO_SNDBUF, bytes);
-    /* Without UDP_GRO the kernel cuts on arrival: correct, only slower. */
+    /* Without UDP_GRO the kernel splits on arrival: correct, but slower. */
     udp->offload = !cfg->no_offload &&
                    set_int(udp->fd, IPPROTO_UDP, UDP_SEGMENT, 0);
     if (udp->offload) {
@@ -365,7 +371,10 @@ static void put_source(struct msghdr *hdr, bool is_v6, const ErnicGid *host)
     }
 }
 
-/* Address and control data of datagrams of @train to @dst; false: no own address. */
+/*
+ * Prepare address and control data of all datagrams of @train; false: unknown
+ * peer.
+ */
 static bool prepare_to(ErnicUdp *udp, const ErnicTrain *train,
                        const ErnicEndpoint *dst, Slot *slot, struct msghdr *hdr)
 {
@@ -400,7 +409,10 @@ static bool prepare(ErnicUdp *udp, const ErnicTrain *train, Slot *slot,
     return *peer && prepare_to(udp, train, &dst, slot, hdr);
 }
 
-/* One datagram, cut by the kernel if it is longer than @seg. 0 or errno. */
+/*
+ * Send one datagram, which the kernel splits if it is longer than @seg. Returns
+ * 0 or errno.
+ */
 static int send_chunk(const ErnicUdp *udp, const struct msghdr *common,
                       const uint8_t *data, uint32_t len, uint32_t seg)
 {
@@ -436,7 +448,7 @@ static void drop_rest(ErnicUdp *udp, const ErnicTrain *train, uint32_t off,
 typedef struct Copies {
     ErnicUdp *udp;
     const ErnicTrain *train;
-    ErnicEndpoint own;          /* of the sender */
+    ErnicEndpoint own;          /* endpoint of the sender */
     uint32_t sent;              /* copies */
     bool busy;                  /* the socket took no more */
 } Copies;
@@ -540,7 +552,7 @@ bool ernic_udp_send(ErnicUdp *udp, uint32_t owner, const ErnicTrain *train)
             count_sent(udp, n, seg);
             peer->single |= single && udp->offload;
         } else if ((err == EIO || err == EINVAL) && n > seg) {
-            single = true;      /* the device on this way cannot cut */
+            single = true;      /* the network device on this path cannot segment */
             n = 0;
         } else if (err == EAGAIN) {
             udp->cut[owner].serial = train->serial;
@@ -565,7 +577,7 @@ void ernic_udp_forget(ErnicUdp *udp, uint32_t owner)
 
 /* ---- receiving ----------------------------------------------------------- */
 
-/* What the control messages of a datagram say. */
+/* The contents of the control messages of a datagram. */
 typedef struct Meta {
     uint32_t seg;               /* 0: one packet */
     uint8_t tclass;
@@ -581,7 +593,7 @@ static int control_int(const struct cmsghdr *cmsg)
     return value;
 }
 
-/* The kernel tells the total since the socket was opened, modulo 2^32. */
+/* The kernel reports the total since the socket was opened, modulo 2^32. */
 static void count_overflow(ErnicUdp *udp, uint32_t total)
 {
     udp->stats.drop[ERNIC_UDP_DROP_KERNEL] += total - udp->kernel_drops;
@@ -618,7 +630,7 @@ static void read_control(ErnicUdp *udp, struct msghdr *hdr, Meta *meta)
     }
 }
 
-/* One received datagram as a train; false: dropped and counted. */
+/* Convert one received datagram into a train; false: dropped and counted. */
 static bool take(ErnicUdp *udp, uint32_t i, ErnicTrain *train)
 {
     struct msghdr *hdr = &udp->msg[i].msg_hdr;
@@ -681,8 +693,8 @@ uint32_t ernic_udp_recv(ErnicUdp *udp, const ErnicTrain **trains, bool *more)
     udp->used = MAX(got, 0);
     full = udp->used == udp->want;
     /*
-     * As many as lately came: the kernel looks for one more in vain at a cost,
-     * and what is worked on while it is in the cache is worked on faster.
+     * Ask for as many as came last time: looking for one more in vain costs
+     * time, and a small batch is processed while it is in the cache.
      */
     udp->want = full ? MIN(2 * udp->want, udp->batch) : MAX(udp->used, 1u);
     for (i = 0; i < udp->used; i++) {

@@ -2,23 +2,23 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The UDP link: packet trains as datagrams of one host UDP socket. It knows
- * addresses and trains, and nothing of what is in a packet.
+ * addresses and trains, but not the contents of packets.
  */
 #ifndef ERNIC_LINK_UDP_H
 #define ERNIC_LINK_UDP_H
 
 #include "links/gid_map.h"
 
-/* Why packets were not sent or not handed up. */
+/* The reasons for which packets were not sent or not delivered. */
 #define ERNIC_UDP_DROPS(X)                                                  \
     X(UNKNOWN_DEST,   "unknown-destination")  /* sgid or dgid not mapped */ \
-    X(TOO_BIG,        "too-big")        /* over the MTU of the way there */ \
-    X(SEND_ERROR,     "send-error")     /* the host refused it otherwise */ \
+    X(TOO_BIG,        "too-big")        /* longer than the path MTU */ \
+    X(SEND_ERROR,     "send-error")     /* refused by the host for another reason */ \
     X(COPY,           "multicast-copy") /* a full socket, after the first */ \
-    X(UNKNOWN_SOURCE, "unknown-source") /* no peer has this endpoint */     \
+    X(UNKNOWN_SOURCE, "unknown-source") /* from an endpoint that no peer has */     \
     X(TRUNCATED,      "truncated")      /* longer than the buffer */        \
-    X(EMPTY,          "empty")          /* a datagram without a byte */     \
-    X(KERNEL,         "kernel")         /* the socket's buffer was full */
+    X(EMPTY,          "empty")          /* an empty datagram */     \
+    X(KERNEL,         "kernel")         /* the receive buffer of the socket was full */
 
 typedef enum ErnicUdpDrop {
 #define ERNIC_UDP_DROP_ENUM(sym, name) ERNIC_UDP_DROP_##sym,
@@ -36,31 +36,34 @@ typedef struct ErnicUdpStats {
 
 typedef struct ErnicUdpConfig {
     const char *bind;           /* "127.0.0.1:4791"; port 0: any free one */
-    uint32_t batch;             /* most datagrams a call, to 64; 0: 16 */
+    uint32_t batch;             /* most datagrams per call, up to 64; 0: 16 */
     uint32_t buf_bytes;         /* of each, at most 65536; 0: 65536 */
-    uint32_t socket_bytes;      /* kernel's buffer a direction; 0: 4 MiB */
-    bool no_offload;            /* one datagram a packet */
+    uint32_t socket_bytes;      /* kernel buffer per direction; 0: 4 MiB */
+    bool no_offload;            /* one datagram per packet */
 } ErnicUdpConfig;
 
 typedef struct ErnicUdp ErnicUdp;
 
-/* NULL on failure, with a sentence in *@err, owned by the caller. */
+/*
+ * Open the link. NULL on failure, with a sentence in *@err, owned by the
+ * caller.
+ */
 ErnicUdp *ernic_udp_new(const ErnicUdpConfig *cfg, char **err);
 void ernic_udp_free(ErnicUdp *udp);
 
-/* The socket, for the caller's poll loop; non-blocking. */
+/* The socket, for the caller's poll loop; it is non-blocking. */
 int ernic_udp_fd(const ErnicUdp *udp);
-/* The port it is bound to: the source port of all packets (ICRC). */
+/* The port that it is bound to: the source port of all packets (ICRC). */
 uint16_t ernic_udp_port(const ErnicUdp *udp);
-/* Whether trains leave as one datagram (UDP_SEGMENT). */
+/* Does a train leave as one datagram (UDP_SEGMENT)? */
 bool ernic_udp_has_offload(const ErnicUdp *udp);
 const ErnicUdpStats *ernic_udp_stats(const ErnicUdp *udp);
 const char *ernic_udp_drop_name(ErnicUdpDrop reason);
 
 /*
- * Peers, at any time; texts as for ernic_peer_parse(). The map also says which
- * RDMA address stands for this socket's own endpoint: without such a line it
- * is the host address itself.
+ * Add or remove a peer at any time; texts as for ernic_peer_parse(). An entry
+ * of the map also names the RDMA address of the socket itself: without it, that
+ * is the host address.
  */
 bool ernic_udp_add_peer(ErnicUdp *udp, const char *text, char **err);
 bool ernic_udp_remove_peer(ErnicUdp *udp, const char *guest, char **err);
@@ -78,9 +81,9 @@ bool ernic_udp_send(ErnicUdp *udp, uint32_t owner, const ErnicTrain *train);
 /* @owner was reset: it will not offer the refused train again. */
 void ernic_udp_forget(ErnicUdp *udp, uint32_t owner);
 /*
- * Receive one batch: *@trains has as many elements as the value returned, and
- * both they and their data are valid until the next call. *@more (may be
- * NULL): the batch was full, so call again.
+ * Receive one batch. *@trains has as many elements as the value returned;
+ * elements and data are valid until the next call. *@more (may be NULL): the
+ * batch was full, so call again.
  */
 uint32_t ernic_udp_recv(ErnicUdp *udp, const ErnicTrain **trains, bool *more);
 

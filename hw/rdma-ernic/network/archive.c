@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Values to bytes and back. After something was bad, all values are read as 0.
+ * Converts values to bytes and back. After an error every value is read as 0.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -107,7 +107,7 @@ static void walk_frame(ErnicArchive *w, ErnicCarried *f, uint32_t ports)
     ernic_archive_bytes(w, f->data, f->len);
 }
 
-/* The next frame of what is read; NULL: that was bad. */
+/* Read the next frame; NULL: it is invalid. */
 static ErnicCarried *read_frame(ErnicArchive *w, uint32_t ports, uint32_t min,
                                 uint32_t max, bool signals)
 {
@@ -159,7 +159,7 @@ void ernic_archive_list(ErnicArchive *w, ErnicCarriedList *l, uint32_t ports,
     }
     ernic_archive_u32(w, &n, UINT32_MAX);
     w->in_section = false;              /* no section ends within a list */
-    /* Each takes bytes of what is left, so that this ends. */
+    /* Each frame consumes bytes of the input, so this loop ends. */
     for (; n && !w->bad; n--) {
         f = read_frame(w, ports, min, max, signals);
         if (!f) {

@@ -1,12 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Saved state of the wire, described once for both directions: each function writes
- * a value, or reads it. Bytes that are read are not trusted.
- *
- * Values are stored in sections with a length. New values go to the end of a section.
- * A section that an older release has written ends before them: they keep what they
- * had before the read. More than is known is bad.
+ * Saved state of the in-process network, described once for both directions:
+ * each function writes a value or reads it. Bytes that are read are not
+ * trusted.
  */
 #ifndef ERNIC_ARCHIVE_H
 #define ERNIC_ARCHIVE_H
@@ -18,10 +15,10 @@
 #define ERNIC_ARCHIVE_NS_MAX   10000000000ull
 
 typedef struct ErnicArchive {
-    GByteArray *out;            /* NULL: it reads */
+    GByteArray *out;            /* NULL: reading */
     const uint8_t *in;
     size_t left;                /* bytes of in */
-    uint64_t now;               /* ns, here: times are stored relative to it */
+    uint64_t now;               /* ns, on this host: times are relative to it */
     bool in_section;            /* which may end before the next value */
     bool bad;                   /* the bytes are not a valid state */
 } ErnicArchive;
@@ -36,15 +33,15 @@ typedef struct ErnicArchiveSection {
 ErnicArchiveSection ernic_archive_begin(ErnicArchive *w);
 void ernic_archive_end(ErnicArchive *w, const ErnicArchiveSection *s);
 void ernic_archive_bytes(ErnicArchive *w, void *value, size_t len);
-/* Numbers, little-endian; one that is read and above @max is bad. */
+/* A little-endian number; a value above @max is invalid. */
 void ernic_archive_u64(ErnicArchive *w, uint64_t *value, uint64_t max);
 void ernic_archive_u32(ErnicArchive *w, uint32_t *value, uint32_t max);
 void ernic_archive_bool(ErnicArchive *w, bool *value);
-/* A time: as far from the present here as it was there, but no less than 0. */
+/* A time: its distance from the present is kept, but it is at least 0. */
 void ernic_archive_time(ErnicArchive *w, uint64_t *ns);
 /*
- * Frames from ports below @ports, in the order of their times, of @min to @max bytes;
- * or of none, if @signals.
+ * Frames from ports below @ports, in the order of their times, each of @min to
+ * @max bytes; with @signals also frames of length 0.
  */
 void ernic_archive_list(ErnicArchive *w, ErnicCarriedList *l, uint32_t ports,
                         uint32_t min, uint32_t max, bool signals);

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The arithmetic of a cable. Its time is ns and ps apart, so that nothing is
+ * The arithmetic of a cable. Times are kept as ns and ps, so that nothing is
  * rounded from frame to frame and nothing overflows.
  */
 #include "qemu/osdep.h"
@@ -77,7 +77,10 @@ void ernic_cable_send(ErnicCable *c, uint64_t now, uint64_t rate, bool paced,
     uint64_t back = paced ? DIV_ROUND_UP(work, PS_PER_NS) : 0;
     uint64_t ps;
 
-    /* Idle when this frame begins: what is left of a ns does not count. */
+    /*
+     * The cable is idle when this frame begins: the rest of a ns does not
+     * count.
+     */
     if (c->free_ns + back < now) {
         c->free_ns = now - back;
         c->free_ps = back * PS_PER_NS - (paced ? work : 0);

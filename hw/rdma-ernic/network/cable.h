@@ -1,24 +1,26 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * One direction of a cable: a frame is on it for its bytes at the rate, one after
- * the other, then in flight. And the lists that frames stand in, a frame in one
- * at a time.
+ * One direction of a cable. Frames are put on it one after the other, each for
+ * the time of its bytes at the rate; then each is in flight. Also the lists
+ * that hold frames; a frame is in one list at a time.
  */
 #ifndef ERNIC_CABLE_H
 #define ERNIC_CABLE_H
 
 #include "base/types.h"
 
-/* Bytes that a frame takes besides its own: preamble, FCS, gap (IEEE 802.3). */
+/*
+ * Bytes that a frame occupies besides its own: preamble, FCS, gap (IEEE 802.3).
+ */
 #define ERNIC_CABLE_EXTRA       24
 /* Bytes of the shortest frame, without FCS. */
 #define ERNIC_CABLE_MIN         60
 
-/* What travels: a frame, or (len 0) that the device is to stop or go. */
+/* An item on the cable: a frame, or (len 0) a signal to stop or to go on. */
 typedef struct ErnicCarried {
     struct ErnicCarried *next;
-    uint64_t due;               /* ns: when it comes to where it is going */
+    uint64_t due;               /* ns: its time of arrival */
     uint32_t len, from;         /* from: port */
     bool stop;
     uint8_t data[];
@@ -29,22 +31,22 @@ typedef struct ErnicCarriedList {
 } ErnicCarriedList;
 
 typedef struct ErnicCable {
-    uint64_t free_ns;           /* the last frame is all on it */
-    uint32_t free_ps;           /* and so many ps later, < 1000 */
-    uint64_t start;             /* ns: the last frame begins */
+    uint64_t free_ns;           /* the last frame is completely on it */
+    uint32_t free_ps;           /* plus this many ps, < 1000 */
+    uint64_t start;             /* ns: the beginning of the last frame */
     ErnicCarriedList sending;   /* due: when all of it is on the cable */
     ErnicCarriedList flying;    /* due: when all of it is at the other end */
 } ErnicCable;
 
-/* @data may be NULL where @len is 0. */
+/* Allocate an item; @data may be NULL if @len is 0. */
 ErnicCarried *ernic_carried_new(const uint8_t *data, uint32_t len,
                                 uint32_t from);
-/* Behind everything that is due no later. */
+/* Insert @f after all items that are due no later. */
 void ernic_carried_insert(ErnicCarriedList *l, ErnicCarried *f);
 void ernic_carried_append(ErnicCarriedList *l, ErnicCarried *f);
-/* Off the head, which is there. */
+/* Remove the head, which exists. */
 ErnicCarried *ernic_carried_take(ErnicCarriedList *l);
-/* All of them go; returns how many. */
+/* Free all items; returns how many. */
 uint32_t ernic_carried_drop(ErnicCarriedList *l);
 
 static inline uint64_t ernic_carried_due(const ErnicCarriedList *l)
@@ -52,19 +54,19 @@ static inline uint64_t ernic_carried_due(const ErnicCarriedList *l)
     return l->head ? l->head->due : ERNIC_NEVER;
 }
 
-/* Does the cable take a frame at @now? One may wait behind another. */
+/* Does the cable accept a frame at @now? One may wait for the frame on it. */
 static inline bool ernic_cable_room(const ErnicCable *c, uint64_t now)
 {
     return c->start <= now;
 }
 
 /*
- * @f goes onto the cable of @rate bit/s, from @now on or (@paced) such that all
- * of it is there at @now, but not before the frame in front of it.
+ * Put @f onto the cable of @rate bit/s: from @now on, or (@paced) so that all
+ * of it is there at @now, but not before the previous frame has ended.
  */
 void ernic_cable_send(ErnicCable *c, uint64_t now, uint64_t rate, bool paced,
                       ErnicCarried *f);
-/* Nothing is on it; returns how many frames that costs. */
+/* Clear the cable; returns how many frames are lost. */
 uint32_t ernic_cable_clear(ErnicCable *c);
 
 #endif /* ERNIC_CABLE_H */

@@ -1,16 +1,16 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Ports, and what happens at them in the order of time. Of things that are due
- * in the same ns the lower port's come first, and of one port's those further
- * down in enum Step.
+ * The ports, and their events in the order of time. Of events that are due in
+ * the same ns, those of the lower port come first, and of one port the later
+ * ones in enum Step.
  */
 #include "qemu/osdep.h"
 #include "core/trace.h"
 #include "network/switch_port.h"
 #include "wire/frame.h"
 
-/* Bytes under way on one cable, which take the host's memory. */
+/* Most bytes in flight on one cable; they occupy host memory. */
 #define FLIGHT_BYTES_MAX        (64ull << 20)
 #define QUEUE_MAX               (64u << 20)
 #define NS_MAX                  1000000000ull
@@ -18,14 +18,14 @@
 #define RATE_MIN                1000000ull
 #define RATE_MAX                1600000000000ull
 
-/* What may be due at a port. */
+/* The events of a port. */
 typedef enum Step {
-    STEP_ARRIVED,               /* a frame has come to the device */
+    STEP_ARRIVED,               /* a frame has arrived at the device */
     STEP_LEFT,                  /* a frame has left the switch */
-    STEP_NEXT,                  /* the cable to the device takes another */
-    STEP_CAME,                  /* a frame of the device's is at the other end */
-    STEP_SENT,                  /* a frame of the device's is on the cable */
-    STEP_READY,                 /* the cable from the device takes another */
+    STEP_NEXT,                  /* the cable to the device is free again */
+    STEP_CAME,                  /* a frame of the device is at the other end */
+    STEP_SENT,                  /* a frame of the device is on the cable */
+    STEP_READY,                 /* the cable from the device is free again */
     STEP_COUNT
 } Step;
 
@@ -46,7 +46,10 @@ static uint32_t below(uint64_t *state, uint32_t n)
     return (random64(state) >> 32) * n >> 32;
 }
 
-/* What cannot happen costs no number: streams depend on their own cause alone. */
+/*
+ * An event of probability 0 draws no number: each stream of numbers depends on
+ * its own cause alone.
+ */
 static bool chance(uint64_t *state, uint32_t probability)
 {
     return probability && below(state, ERNIC_SWITCH_ALWAYS) < probability;
@@ -73,7 +76,7 @@ static uint32_t port_number(const ErnicSwitch *s, const Port *p)
     return p - s->port;
 }
 
-/* All of it is on the cable, and takes off; or is lost, and gone. */
+/* All of @f is on the cable: it is in flight now, or lost and freed. */
 static void take_off(ErnicSwitch *s, Port *p, ErnicCable *c, ErnicCarried *f)
 {
     f->due += s->cfg.flight;
@@ -90,7 +93,10 @@ static void take_off(ErnicSwitch *s, Port *p, ErnicCable *c, ErnicCarried *f)
     ernic_carried_insert(&c->flying, f);
 }
 
-/* The device at @p is told to stop or go, ahead of all that waits for it. */
+/*
+ * Signal the device at @p to stop or to go on, ahead of all frames that wait
+ * for it.
+ */
 static void tell(ErnicSwitch *s, Port *p, uint64_t now, bool stop)
 {
     ErnicCarried *f = ernic_carried_new(NULL, 0, 0);
@@ -142,7 +148,7 @@ static void set_depth(Port *p, uint64_t now, uint64_t depth)
     p->stats.max_depth = MAX(p->stats.max_depth, depth);
 }
 
-/* A copy of @f waits for @to, if there is room. */
+/* Queue a copy of @f for @to, if there is room. */
 static void enqueue(ErnicSwitch *s, const ErnicCarried *f, Port *to)
 {
     Port *from = &s->port[f->from];
@@ -173,7 +179,7 @@ static void enqueue(ErnicSwitch *s, const ErnicCarried *f, Port *to)
     }
 }
 
-/* @f waits in the switch no more. */
+/* @f no longer waits in the switch. */
 static void dequeued(ErnicSwitch *s, Port *p, const ErnicCarried *f,
                      uint64_t now)
 {
@@ -210,7 +216,7 @@ static void forget(Port *p, const uint8_t *mac)
 
     for (i = 0; i < ERNIC_SWITCH_MACS; i++) {
         if (memcmp(p->mac[i], mac, MAC_LEN) == 0) {
-            memset(p->mac[i], 0xff, MAC_LEN);   /* a group's: never looked up */
+            memset(p->mac[i], 0xff, MAC_LEN);   /* a group address: never looked up */
         }
     }
 }
@@ -228,7 +234,7 @@ static void learn(ErnicSwitch *s, Port *p, const uint8_t *mac)
     memcpy(p->mac[p->macs++ % ERNIC_SWITCH_MACS], mac, MAC_LEN);
 }
 
-/* All of @f is at the switch. */
+/* All of @f has arrived at the switch. */
 static void forward(ErnicSwitch *s, Port *from, const ErnicCarried *f)
 {
     bool group = f->data[0] & 1;
@@ -252,7 +258,7 @@ static void forward(ErnicSwitch *s, Port *from, const ErnicCarried *f)
 
 /* ---- steps ----------------------------------------------------------------- */
 
-/* To the device at @p, at the end of @cable. */
+/* Deliver the head of @cable to the device at @p. */
 static void arrived(ErnicSwitch *s, Port *p, ErnicCable *cable)
 {
     ErnicCarried *f = ernic_carried_take(&cable->flying);
@@ -335,14 +341,17 @@ static void take_step(ErnicSwitch *s, Port *p, Step step)
 
 /* ---- when ------------------------------------------------------------------ */
 
-/* Must the device at @p keep what it has? A full peer stops a cable at once. */
+/* Must the device at @p stop sending? A full peer stops a cable at once. */
 static bool must_wait(const ErnicSwitch *s, const Port *p)
 {
     return p->stopped ||
            (is_cable(s) && s->port[!port_number(s, p)].full);
 }
 
-/* A device that is full is still told to go; its frames stay in the switch. */
+/*
+ * A device that is full still receives the signal to go on; its frames stay in
+ * the switch.
+ */
 static uint64_t arrival(const Port *p, bool full, const ErnicCable *c)
 {
     return full && c->flying.head && c->flying.head->len
@@ -401,7 +410,10 @@ void ernic_switch_run(ErnicSwitch *s, uint64_t now)
     uint32_t port = 0;
     Step step = 0;
 
-    /* Each step takes something further on, and frames enter by ready() alone. */
+    /*
+     * Each step moves an item on, and only ready() adds frames: so this loop
+     * ends.
+     */
     while (earliest(s, &port, &step) <= MIN(now, ERNIC_NEVER - 1)) {
         take_step(s, &s->port[port], step);
     }
@@ -429,7 +441,7 @@ bool ernic_switch_send(ErnicSwitch *s, uint32_t port, uint64_t now,
     return true;
 }
 
-/* What it was kept from by @now comes now. */
+/* Deliver now what could not be delivered before @now. */
 static void come_now(ErnicCarriedList *l, uint64_t now)
 {
     ErnicCarried *f;
@@ -460,7 +472,7 @@ void ernic_switch_plug(ErnicSwitch *s, uint32_t port, bool paced)
     s->port[port].paced = paced;
 }
 
-/* What waits for @p; its senders go on. */
+/* Drop all frames that wait for @p; their senders may go on. */
 static void clear_queue(ErnicSwitch *s, Port *p, ErnicCarriedList *l,
                         uint64_t now)
 {

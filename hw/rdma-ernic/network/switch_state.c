@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The switch as bytes and back. Sums of other fields are not stored, but computed
- * again. The other end has to have the same configuration, and devices at the same
- * ports.
+ * Converts the state of a switch to bytes and back. Fields that follow from
+ * others are not stored but computed. The reader needs the same configuration,
+ * and devices at the same ports.
  */
 #include "qemu/osdep.h"
 #include "network/archive.h"
@@ -84,7 +84,7 @@ static void walk_port(ErnicArchive *w, Port *p, uint32_t ports)
     ernic_archive_end(w, &section);
 }
 
-/* Bytes that wait for a port, and those of a device. */
+/* Recount the bytes that wait for a port, and those of a device. */
 static void add_up(ErnicSwitch *s, Port *p, const ErnicCarriedList *l)
 {
     const ErnicCarried *f;

@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The wire as a device without a bus: properties, ports, the timer that takes
- * frames further, captures, counters and saved state.
+ * The network as a device without a bus: properties, ports, timer, captures,
+ * counters and saved state.
  *
- * What the cable does not take waits at the port, and the device that sends counts
- * as busy; so does what its device does not take. Nothing waits in QEMU's queues,
- * which are in no saved state.
+ * A frame that the cable does not accept waits at its port, and the device
+ * counts as busy. A frame that the device does not accept waits at the port
+ * too. No frame waits in the queues of QEMU, which no state saves.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -42,8 +42,8 @@ typedef struct ErnicWirePort {
     char *device;
     ErnicWireReady *ready;
     void *opaque;
-    ErnicCarriedList out;       /* that the cable has yet to take */
-    ErnicCarriedList in;        /* that the device has yet to take */
+    ErnicCarriedList out;       /* frames that the cable has not accepted yet */
+    ErnicCarriedList in;        /* frames that the device has not accepted yet */
 } ErnicWirePort;
 
 struct ErnicWire {
@@ -58,7 +58,7 @@ struct ErnicWire {
     ErnicSwitch *net;
     QEMUTimer timer;
     ErnicWirePort *port[ERNIC_SWITCH_PORTS];
-    FILE *dump_file;            /* NULL: none, or no more */
+    FILE *dump_file;            /* NULL: no capture, or it has ended */
 
     uint32_t state_len;         /* while it migrates */
     uint8_t *state;
@@ -104,7 +104,7 @@ static void dump_close(ErnicWire *w)
     }
 }
 
-/* What is in the file is whole frames, whenever one looks. */
+/* The file contains whole frames at any time. */
 static void dump_flush(ErnicWire *w)
 {
     if (w->dump_file &&
@@ -141,7 +141,7 @@ static void wire_run(void *opaque)
     update_timer(w);
 }
 
-/* As long as the NIC takes them. */
+/* Hand frames to the NIC as long as it accepts them. */
 static void hand_over(ErnicWirePort *p)
 {
     ErnicCarried *f;
@@ -205,12 +205,12 @@ static const ErnicSwitchOps wire_ops = {
     .ready = wire_ready,
 };
 
-/* From the NIC. */
+/* A frame from the NIC. */
 static ssize_t port_receive_iov(NetClientState *nc, const struct iovec *iov,
                                 int num)
 {
     ErnicWirePort *p = DO_UPCAST(ErnicWirePort, nc, nc);
-    /* One byte more tells the switch of a frame that is too long. */
+    /* One byte more shows the switch that the frame is too long. */
     uint8_t buf[ERNIC_SWITCH_FRAME_MAX + 1];
     size_t len = iov_to_buf(iov, num, 0, buf, sizeof(buf));
     bool is_frame = len >= ERNIC_SWITCH_FRAME_MIN &&
@@ -353,7 +353,9 @@ static void get_statistics(Object *obj, Visitor *v, const char *name,
 
 static bool parse_rate(const char *name, const char *text, void *to)
 {
-    /* In steps of 1000; an exact number of bits. */
+    /*
+     * A number with a decimal suffix (factor 1000); an integral number of bits.
+     */
     return qemu_strtosz_metric(text, NULL, to) == 0;
 }
 
@@ -393,7 +395,7 @@ static bool parse_probability(const char *name, const char *text, void *to)
     return true;
 }
 
-/* Properties that are texts with a meaning, and where it goes. */
+/* Text properties, their parsers, and the fields that they set. */
 static const struct {
     const char *name, *form;
     bool (*parse)(const char *name, const char *text, void *to);
@@ -469,7 +471,7 @@ static void drop_waiting(ErnicWire *w)
     }
 }
 
-/* Devices hold a reference: the last of them has gone. */
+/* Devices hold references, so the last of them is gone. */
 static void wire_unrealize(DeviceState *dev)
 {
     ErnicWire *w = ERNIC_WIRE(dev);
