@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Queue pairs as commands see them: create, modify, query, destroy. What a
- * command asks for is judged completely before anything is changed.
+ * The queue pair commands: create, modify, query, destroy. A command is checked
+ * completely before anything changes.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -26,9 +26,8 @@
 #define ALL_ATTRS ((1u << ERNIC_QPA_COUNT) - 1)
 
 /*
- * The attributes that are one number each: where it stands in the command and
- * in the context, and the range it has to be in. STATE, CUR_STATE and AV have
- * no row.
+ * The attributes that are one number each, with their offsets in the command and in
+ * the context, and their ranges. STATE, CUR_STATE and AV have no row.
  */
 typedef struct ErnicQpAttrRow {
     uint32_t bit;
@@ -119,7 +118,7 @@ static bool all_zero(const void *p, size_t len)
 
 /* ---- create, destroy ------------------------------------------------------ */
 
-/* Depth and stride of a ring. */
+/* Are the depth and stride of a ring valid? */
 static bool ring_ok(uint32_t depth, uint8_t stride, uint8_t max_stride)
 {
     return ernic_depth_ok(depth, 1, ERNIC_MAX_WQ_DEPTH) &&
@@ -136,8 +135,8 @@ static uint8_t check_no_rq(const struct ernic_qp_init *init)
 }
 
 /*
- * An XRC target: nothing but its domain. Contexts share it, and it outlives the
- * one that made it, so it is context 0's.
+ * An XRC target has nothing but its domain. Several contexts share it, and it may
+ * outlive the one that created it, so it belongs to context 0.
  */
 static uint8_t check_xrc_tgt(Ernic *e, uint32_t uctx,
                              const struct ernic_qp_init *init)
@@ -156,7 +155,7 @@ static uint8_t check_xrc_tgt(Ernic *e, uint32_t uctx,
                                                        ERNIC_ERR_HANDLE;
 }
 
-/* A receive work queue: no way to send. */
+/* A receive work queue cannot send. */
 static uint8_t check_rwq(Ernic *e, uint32_t uctx,
                          const struct ernic_qp_init *init)
 {
@@ -177,7 +176,7 @@ static uint8_t check_rwq(Ernic *e, uint32_t uctx,
                    ERNIC_RQ_STRIDE_MAX) ? ERNIC_OK : ERNIC_ERR_PARAM;
 }
 
-/* An XRC initiator: no way to receive. */
+/* An XRC initiator cannot receive. */
 static uint8_t check_xrc_ini(Ernic *e, uint32_t uctx,
                              const struct ernic_qp_init *init)
 {
@@ -189,7 +188,7 @@ static uint8_t check_xrc_ini(Ernic *e, uint32_t uctx,
            check_no_rq(init) : ERNIC_ERR_HANDLE;
 }
 
-/* All that can be judged without taking anything. */
+/* All checks that allocate nothing. */
 static uint8_t create_check(Ernic *e, uint32_t uctx,
                             const struct ernic_qp_init *init)
 {
@@ -222,7 +221,7 @@ static uint8_t create_check(Ernic *e, uint32_t uctx,
         return ERNIC_ERR_HANDLE;
     }
     if (srq != NO_SRQ && e->srq[srq].xrcd) {
-        return ERNIC_ERR_PARAM;     /* it is for XRC targets */
+        return ERNIC_ERR_PARAM;     /* for XRC targets only */
     }
     if (init->type == ERNIC_QPT_GSI) {
         if (uctx != 0) {
@@ -274,7 +273,7 @@ static uint8_t create_rings(Ernic *e, const struct ernic_qp_init *init,
     return status;
 }
 
-/* The references that a queue pair holds, by @delta +1 or -1. */
+/* Add @delta, +1 or -1, to the reference counts of the objects that @qp uses. */
 static void refer(Ernic *e, const ErnicQp *qp, int delta)
 {
     e->pd[qp->pd].refs += delta;
@@ -296,7 +295,7 @@ void ernic_qp_forget_srq(Ernic *e, uint32_t srqn)
     for (i = 1; i < e->cfg.max_qp; i++) {
         ErnicQp *qp = &e->qp[i];
 
-        /* A READ that waits asks for the SRQ again, in vain. */
+        /* A pending READ looks the SRQ up again, and does not find it. */
         if (qp->used && qp->type == ERNIC_QPT_XRC_TGT &&
             qp->rq.xrc_srq == srqn) {
             qp->rq.recv_valid = false;
@@ -390,7 +389,7 @@ static uint8_t check_av(const Ernic *e, const struct ernic_av *av)
     return ERNIC_OK;
 }
 
-/* The values that @mask names are in their ranges. */
+/* Check the ranges of the values that @mask selects. */
 static uint8_t check_values(const Ernic *e, const struct ernic_qp_attr *attr,
                             uint32_t mask)
 {
@@ -418,9 +417,9 @@ static uint8_t check_values(const Ernic *e, const struct ernic_qp_attr *attr,
 }
 
 /*
- * Would @size entries for inbound READs and atomics hold every response that is still
- * to be sent? The newest entries stay. An older one may be pending as well: a duplicate
- * made it so, or a FLUSH was put there that had lost its entry.
+ * Do @size entries for inbound READs and atomics hold every response that is still to
+ * be sent? The newest entries stay. An older one may be pending because of a duplicate
+ * request, or hold a FLUSH whose own entry was overwritten.
  */
 static bool resize_keeps_pending(const ErnicQp *qp, uint32_t size)
 {
@@ -447,7 +446,7 @@ static uint8_t modify_check(const Ernic *e, const ErnicQp *qp,
     if (mask & ~ALL_ATTRS) {
         return ERNIC_ERR_ATTR_MASK;
     }
-    /* IBTA vol. 1, 11.2.5.2: what software took for the present state. */
+    /* IBTA vol. 1, 11.2.5.2: the state that software assumes is the current one. */
     if ((mask & ERNIC_QPA_CUR_STATE) && attr->cur_state != qp->state) {
         return ERNIC_ERR_STATE;
     }
@@ -455,7 +454,7 @@ static uint8_t modify_check(const Ernic *e, const ErnicQp *qp,
     if (status) {
         return status;
     }
-    /* 10.3.1.5: attributes change when the send queue has drained. */
+    /* 10.3.1.5: attributes may change only once the send queue has drained. */
     if (qp->state == ERNIC_QPS_SQD && to == ERNIC_QPS_SQD && !qp->sq_drained) {
         return ERNIC_ERR_STATE;
     }
@@ -477,9 +476,9 @@ static void av_load(ErnicAv *av, const struct ernic_av *from)
 }
 
 /*
- * The ring of inbound READs and atomics becomes @size entries long. The newest
- * stay, oldest first; for those that go a duplicate finds no answer any more,
- * as when newer requests push them out.
+ * Resize the ring of inbound READs and atomics to @size entries. The newest entries
+ * stay, oldest first. A duplicate of a request with a removed entry gets no response,
+ * as if newer requests had overwritten the entry.
  */
 static void resize_rd(ErnicQp *qp, uint32_t size)
 {
@@ -514,20 +513,20 @@ static void apply_values(ErnicQp *qp, const struct ernic_qp_attr *attr,
     if (mask & ERNIC_QPA_AV) {
         av_load(&qp->attr.av, &attr->av);
     }
-    /* New budgets count from now: nothing is being retried on these edges. */
+    /* Restart the retry budgets: no retry is in progress in these transitions. */
     if (mask & ERNIC_QPA_RETRY_CNT) {
         qp->sq.retry_left = qp->attr.retry_cnt;
     }
     if (mask & ERNIC_QPA_RNR_RETRY) {
         qp->sq.rnr_left = qp->attr.rnr_retry;
     }
-    /* The new rate owes nothing to the old one. */
+    /* Delays at the old rate do not apply to the new one. */
     if (mask & ERNIC_QPA_RATE_LIMIT) {
         qp->sq.rate_at = 0;
     }
 }
 
-/* What a state begins with; the attributes are in place. */
+/* Initialize the context for state @to; the new attributes are already stored. */
 static void enter(Ernic *e, ErnicQp *qp, uint8_t from, uint8_t to,
                   uint32_t mask)
 {
@@ -540,11 +539,11 @@ static void enter(Ernic *e, ErnicQp *qp, uint8_t from, uint8_t to,
         qp->sq.max_psn = qp->attr.sq_psn;
         qp->sq.una_psn = qp->attr.sq_psn;
     } else if (from == ERNIC_QPS_SQE && to == ERNIC_QPS_RTS) {
-        /* What was posted before the recovery is flushed all the same. */
+        /* Requests posted before the recovery are still flushed. */
         qp->sq.flushing = qp->sq.wq.ci != qp->sq.wq.pi;
         qp->sq.flush_to = qp->sq.wq.pi;
     } else if (from != ERNIC_QPS_SQD && to == ERNIC_QPS_SQD) {
-        /* Asked for each time anew. */
+        /* SQD_NOTIFY has to be requested for each transition. */
         qp->attr.sqd_notify &= !!(mask & ERNIC_QPA_SQD_NOTIFY);
     }
 }
