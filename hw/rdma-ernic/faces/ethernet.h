@@ -4,8 +4,8 @@
  * State of the Ethernet face and of its QEMU NIC. Both are used by the main loop
  * with the BQL held, also if the engine runs in an iothread.
  */
-#ifndef ERNIC_ETH_H
-#define ERNIC_ETH_H
+#ifndef ERNIC_PCI_FACES_ETHERNET_H
+#define ERNIC_PCI_FACES_ETHERNET_H
 
 #include "net/net.h"
 #include "network/wire_device.h"
@@ -61,4 +61,4 @@ void ernic_pci_eth_show_mac(ErnicPci *d);
 /* Checks and completes migrated state; false: it is invalid. */
 bool ernic_pci_eth_valid(ErnicPci *d);
 
-#endif /* ERNIC_ETH_H */
+#endif /* ERNIC_PCI_FACES_ETHERNET_H */

@@ -3,8 +3,8 @@
  *
  * The ERNIC face: the registers of PG332 as a memory region of the device.
  */
-#ifndef ERNIC_PCI_PG332_H
-#define ERNIC_PCI_PG332_H
+#ifndef ERNIC_PCI_FACES_PG332_H
+#define ERNIC_PCI_FACES_PG332_H
 
 #include "core/engine.h"
 
@@ -41,4 +41,4 @@ void ernic_pci_pg332_warn(ErnicPci *d, const ErnicReport *report);
 /* The property "ernic-violations". */
 void ernic_pci_pg332_class_init(ObjectClass *oc);
 
-#endif /* ERNIC_PCI_PG332_H */
+#endif /* ERNIC_PCI_FACES_PG332_H */

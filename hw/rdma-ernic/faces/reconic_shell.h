@@ -3,8 +3,8 @@
  *
  * RecoNIC's shell around the ERNIC face, and the memory of the card.
  */
-#ifndef ERNIC_PCI_SHELL_H
-#define ERNIC_PCI_SHELL_H
+#ifndef ERNIC_PCI_FACES_RECONIC_SHELL_H
+#define ERNIC_PCI_FACES_RECONIC_SHELL_H
 
 typedef struct ErnicPci ErnicPci;
 
@@ -35,4 +35,4 @@ void ernic_pci_shell_reset(ErnicPci *d);
 bool ernic_pci_shell_dma(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
                          bool write);
 
-#endif /* ERNIC_PCI_SHELL_H */
+#endif /* ERNIC_PCI_FACES_RECONIC_SHELL_H */

@@ -92,7 +92,7 @@ static bool command(ErnicPci *d, uint64_t now)
         return false;
     }
     /*
-     * RESIZE_CQ checks that the CQ's entries fit the new ring, so requests whose
+     * CQ_RESIZE checks that the CQ's entries fit the new ring, so requests whose
      * doorbells were rung before the command have to run first. A vCPU that drains
      * the ring must not do that: it must not use the links.
      */

@@ -3,8 +3,8 @@
  *
  * The verbs face: control page, command ring, doorbell pages.
  */
-#ifndef ERNIC_PCI_VERBS_H
-#define ERNIC_PCI_VERBS_H
+#ifndef ERNIC_PCI_FACES_VERBS_H
+#define ERNIC_PCI_FACES_VERBS_H
 
 #include "core/engine.h"
 
@@ -41,4 +41,4 @@ void ernic_pci_doorbells_run(ErnicPci *d, uint64_t now);
 /* True if the link is up. */
 bool ernic_pci_link(const ErnicPci *d);
 
-#endif /* ERNIC_PCI_VERBS_H */
+#endif /* ERNIC_PCI_FACES_VERBS_H */

@@ -4,8 +4,8 @@
  * A capture file in the pcapng format that Wireshark reads: several interfaces,
  * times in ns. The same frames at the same times give the same bytes.
  */
-#ifndef ERNIC_PCAPNG_H
-#define ERNIC_PCAPNG_H
+#ifndef ERNIC_FILES_PCAPNG_H
+#define ERNIC_FILES_PCAPNG_H
 
 #include <stdio.h>
 
@@ -18,4 +18,4 @@ void ernic_pcapng_begin(FILE *out, uint32_t num);
 void ernic_pcapng_frame(FILE *out, uint32_t interface, bool sent, uint64_t ns,
                         const uint8_t *frame, uint32_t len);
 
-#endif /* ERNIC_PCAPNG_H */
+#endif /* ERNIC_FILES_PCAPNG_H */

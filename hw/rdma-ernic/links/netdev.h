@@ -3,8 +3,8 @@
  *
  * The device as a QEMU NIC, and the netdev link.
  */
-#ifndef ERNIC_PCI_NETDEV_H
-#define ERNIC_PCI_NETDEV_H
+#ifndef ERNIC_LINKS_NETDEV_H
+#define ERNIC_LINKS_NETDEV_H
 
 #include "pci/device.h"
 
@@ -32,4 +32,4 @@ void ernic_pci_netdev_resume(ErnicPci *d);
 /* Report a change of the link to the guest, unless the machine is stopped. */
 void ernic_pci_netdev_tell_link(ErnicPci *d);
 
-#endif /* ERNIC_PCI_NETDEV_H */
+#endif /* ERNIC_LINKS_NETDEV_H */

@@ -3,8 +3,8 @@
  *
  * The UDP link in QEMU.
  */
-#ifndef ERNIC_PCI_UDP_H
-#define ERNIC_PCI_UDP_H
+#ifndef ERNIC_LINKS_UDP_H
+#define ERNIC_LINKS_UDP_H
 
 #include "pci/device.h"
 
@@ -22,4 +22,4 @@ void ernic_pci_udp_run(ErnicPci *d, uint64_t now);
 /* Properties that change peers at run time. */
 void ernic_pci_udp_class_init(ObjectClass *oc);
 
-#endif /* ERNIC_PCI_UDP_H */
+#endif /* ERNIC_LINKS_UDP_H */

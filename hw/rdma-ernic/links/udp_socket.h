@@ -4,8 +4,8 @@
  * The UDP link: packet trains as datagrams of one host UDP socket. It knows
  * addresses and trains, but not the contents of packets.
  */
-#ifndef ERNIC_LINK_UDP_H
-#define ERNIC_LINK_UDP_H
+#ifndef ERNIC_LINKS_UDP_SOCKET_H
+#define ERNIC_LINKS_UDP_SOCKET_H
 
 #include "links/gid_map.h"
 
@@ -87,4 +87,4 @@ void ernic_udp_forget(ErnicUdp *udp, uint32_t owner);
  */
 uint32_t ernic_udp_recv(ErnicUdp *udp, const ErnicTrain **trains, bool *more);
 
-#endif /* ERNIC_LINK_UDP_H */
+#endif /* ERNIC_LINKS_UDP_SOCKET_H */

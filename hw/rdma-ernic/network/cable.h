@@ -5,8 +5,8 @@
  * the time of its bytes at the rate; then each is in flight. Also the lists
  * that hold frames; a frame is in one list at a time.
  */
-#ifndef ERNIC_CABLE_H
-#define ERNIC_CABLE_H
+#ifndef ERNIC_NETWORK_CABLE_H
+#define ERNIC_NETWORK_CABLE_H
 
 #include "base/types.h"
 
@@ -69,4 +69,4 @@ void ernic_cable_send(ErnicCable *c, uint64_t now, uint64_t rate, bool paced,
 /* Clear the cable; returns how many frames are lost. */
 uint32_t ernic_cable_clear(ErnicCable *c);
 
-#endif /* ERNIC_CABLE_H */
+#endif /* ERNIC_NETWORK_CABLE_H */

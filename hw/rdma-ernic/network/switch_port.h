@@ -4,8 +4,8 @@
  * The state of the ports of a switch: for switch.c, and for switch_state.c,
  * which saves every field that does not come from the command line.
  */
-#ifndef ERNIC_SWITCH_PORT_H
-#define ERNIC_SWITCH_PORT_H
+#ifndef ERNIC_NETWORK_SWITCH_PORT_H
+#define ERNIC_NETWORK_SWITCH_PORT_H
 
 #include "network/cable.h"
 #include "network/switch.h"
@@ -36,4 +36,4 @@ struct ErnicSwitch {
     Port port[];
 };
 
-#endif /* ERNIC_SWITCH_PORT_H */
+#endif /* ERNIC_NETWORK_SWITCH_PORT_H */

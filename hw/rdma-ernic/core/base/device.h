@@ -4,8 +4,8 @@
  * One device: the tables of all objects and what they share. The layers above
  * know the types behind the pointers; this file knows none of them.
  */
-#ifndef ERNIC_DEV_H
-#define ERNIC_DEV_H
+#ifndef ERNIC_BASE_DEVICE_H
+#define ERNIC_BASE_DEVICE_H
 
 #include "base/env.h"
 #include "base/ids.h"
@@ -177,4 +177,4 @@ struct Ernic {
 };
 typedef struct Ernic Ernic;
 
-#endif /* ERNIC_DEV_H */
+#endif /* ERNIC_BASE_DEVICE_H */

@@ -4,8 +4,8 @@
  * Every reason for which a received frame or packet is dropped without an
  * answer: the enum and the names, from the list that the guest knows too.
  */
-#ifndef ERNIC_DROP_H
-#define ERNIC_DROP_H
+#ifndef ERNIC_BASE_DROP_H
+#define ERNIC_BASE_DROP_H
 
 #include "hw/rdma-ernic/ernic_counters.h"
 
@@ -28,4 +28,4 @@ static inline const char *ernic_drop_name(ErnicDrop reason)
     return (unsigned)reason < ERNIC_DROP_COUNT ? names[reason] : "invalid";
 }
 
-#endif /* ERNIC_DROP_H */
+#endif /* ERNIC_BASE_DROP_H */

@@ -4,8 +4,8 @@
  * The calls that the engine makes into its environment. The calls that the
  * environment makes into the engine are in engine.h.
  */
-#ifndef ERNIC_ENV_H
-#define ERNIC_ENV_H
+#ifndef ERNIC_BASE_ENV_H
+#define ERNIC_BASE_ENV_H
 
 #include "base/types.h"
 
@@ -67,4 +67,4 @@ typedef struct ErnicEnvOps {
     void (*violation)(void *env, const ErnicReport *report);
 } ErnicEnvOps;
 
-#endif /* ERNIC_ENV_H */
+#endif /* ERNIC_BASE_ENV_H */

@@ -5,8 +5,8 @@
  * checks return an ErnicFault; the table in fault.c is the only place that
  * says which NAK, completion, event and state change it means.
  */
-#ifndef ERNIC_FAULT_H
-#define ERNIC_FAULT_H
+#ifndef ERNIC_BASE_FAULT_H
+#define ERNIC_BASE_FAULT_H
 
 #include "base/types.h"
 
@@ -92,4 +92,4 @@ uint8_t ernic_fault_act(ErnicFault fault, ErnicTransport transport);
 /* The fault that a NAK syndrome tells of; NONE for retries and unknown ones. */
 ErnicFault ernic_fault_of_syndrome(uint8_t syndrome);
 
-#endif /* ERNIC_FAULT_H */
+#endif /* ERNIC_BASE_FAULT_H */

@@ -4,8 +4,8 @@
  * Numbers of the InfiniBand architecture (IBTA vol. 1) and of its RoCEv2
  * annex (A17), and of the headers below them. Nothing here is our choice.
  */
-#ifndef ERNIC_IB_SPEC_H
-#define ERNIC_IB_SPEC_H
+#ifndef ERNIC_BASE_IB_SPEC_H
+#define ERNIC_BASE_IB_SPEC_H
 
 /* Header sizes in bytes (IBTA vol. 1, chapter 9; XRCETH: A14; FETH: A19). */
 #define ERNIC_BTH_LEN           12
@@ -112,4 +112,4 @@
 #define ERNIC_ECN_ECT1          0x01
 #define ERNIC_ECN_CE            0x03
 
-#endif /* ERNIC_IB_SPEC_H */
+#endif /* ERNIC_BASE_IB_SPEC_H */

@@ -4,8 +4,8 @@
  * Numbers of objects: given out in order, a freed one as late as possible, so
  * that a stale reference seldom meets a new object.
  */
-#ifndef ERNIC_RES_H
-#define ERNIC_RES_H
+#ifndef ERNIC_BASE_IDS_H
+#define ERNIC_BASE_IDS_H
 
 typedef struct ErnicIds {
     uint32_t *fifo;             /* free numbers, oldest first */
@@ -21,4 +21,4 @@ uint32_t ernic_ids_alloc(ErnicIds *ids);
 /* @id was given out and is not free: the caller checked. */
 void ernic_ids_free(ErnicIds *ids, uint32_t id);
 
-#endif /* ERNIC_RES_H */
+#endif /* ERNIC_BASE_IDS_H */

@@ -4,8 +4,8 @@
  * Every number that this model chose itself, with its reason. What the
  * specification fixes is in ib_spec.h; what the guest sees in ernic_abi.h.
  */
-#ifndef ERNIC_LIMITS_H
-#define ERNIC_LIMITS_H
+#ifndef ERNIC_BASE_LIMITS_H
+#define ERNIC_BASE_LIMITS_H
 
 /* Objects: what a configuration may ask for at the most. */
 #define ERNIC_LIM_QP            16384
@@ -75,4 +75,4 @@
 /* DCQCN: CNPs per queue pair not oftener than this (50 us, as NICs do). */
 #define ERNIC_CNP_INTERVAL_NS   50000
 
-#endif /* ERNIC_LIMITS_H */
+#endif /* ERNIC_BASE_LIMITS_H */

@@ -4,8 +4,8 @@
  * A cache of numbers: whether one is in it, and which goes for it to come in
  * (the one not used for longest). Constant time, whatever the size.
  */
-#ifndef ERNIC_LRU_H
-#define ERNIC_LRU_H
+#ifndef ERNIC_BASE_LRU_H
+#define ERNIC_BASE_LRU_H
 
 typedef struct ErnicLru {
     uint32_t *next, *prev;      /* by number; 0 is the head of the list */
@@ -25,4 +25,4 @@ static inline uint32_t ernic_lru_next(const ErnicLru *c, uint32_t id)
     return c->next[id];
 }
 
-#endif /* ERNIC_LRU_H */
+#endif /* ERNIC_BASE_LRU_H */

@@ -4,8 +4,8 @@
  * Counters of the device, in the order of the list that the guest knows too.
  * Drops by reason and faults by number are counted beside them.
  */
-#ifndef ERNIC_STATS_H
-#define ERNIC_STATS_H
+#ifndef ERNIC_BASE_STATS_H
+#define ERNIC_BASE_STATS_H
 
 #include "hw/rdma-ernic/ernic_counters.h"
 #include "base/drop.h"
@@ -19,4 +19,4 @@ typedef struct ErnicStats {
     uint64_t fault[ERNIC_FAULT_COUNT];
 } ErnicStats;
 
-#endif /* ERNIC_STATS_H */
+#endif /* ERNIC_BASE_STATS_H */

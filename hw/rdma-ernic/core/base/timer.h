@@ -5,8 +5,8 @@
  * calls is logarithmic in the number of deadlines that are set. What fires
  * first depends on the deadlines alone: of equal ones the smaller number.
  */
-#ifndef ERNIC_TIMER_H
-#define ERNIC_TIMER_H
+#ifndef ERNIC_BASE_TIMER_H
+#define ERNIC_BASE_TIMER_H
 
 #include "base/types.h"
 
@@ -27,4 +27,4 @@ uint64_t ernic_timers_next(const ErnicTimers *t);
 /* Take a number that is due at @now off the heap; 0: none is. */
 uint32_t ernic_timers_pop(ErnicTimers *t, uint64_t now);
 
-#endif /* ERNIC_TIMER_H */
+#endif /* ERNIC_BASE_TIMER_H */

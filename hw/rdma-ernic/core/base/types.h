@@ -4,8 +4,8 @@
  * The values that every layer of the engine shares: transports, addresses,
  * paths and packet trains.
  */
-#ifndef ERNIC_TYPES_H
-#define ERNIC_TYPES_H
+#ifndef ERNIC_BASE_TYPES_H
+#define ERNIC_BASE_TYPES_H
 
 /* A deadline, in ns, that never comes. */
 #define ERNIC_NEVER UINT64_MAX
@@ -92,4 +92,4 @@ static inline bool ernic_gid_is_mcast(const ErnicGid *gid)
                                   gid->raw[0] == 0xff;
 }
 
-#endif /* ERNIC_TYPES_H */
+#endif /* ERNIC_BASE_TYPES_H */

@@ -3,8 +3,8 @@
  *
  * A work completion, as a value: the roles make it, a face writes it.
  */
-#ifndef ERNIC_WC_H
-#define ERNIC_WC_H
+#ifndef ERNIC_BASE_WC_H
+#define ERNIC_BASE_WC_H
 
 /* One completion, in host byte order; the face writes it in its format. */
 typedef struct ErnicWc {
@@ -23,4 +23,4 @@ typedef struct ErnicWc {
     uint8_t flags;              /* ERNIC_CQE_* but the phase */
 } ErnicWc;
 
-#endif /* ERNIC_WC_H */
+#endif /* ERNIC_BASE_WC_H */

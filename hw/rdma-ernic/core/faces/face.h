@@ -4,8 +4,8 @@
  * The face: the layout of queues, completions and keys for the guest that drives the
  * engine. An engine has one face for its whole life.
  */
-#ifndef ERNIC_FACE_H
-#define ERNIC_FACE_H
+#ifndef ERNIC_FACES_FACE_H
+#define ERNIC_FACES_FACE_H
 
 #include "base/device.h"
 #include "base/fault.h"
@@ -182,4 +182,4 @@ extern const ErnicFaceOps ernic_face_verbs;
 /* pg332/queue.c: queues in the layout of PG332; addresses are those of the bus. */
 extern const ErnicFaceOps ernic_face_pg332;
 
-#endif /* ERNIC_FACE_H */
+#endif /* ERNIC_FACES_FACE_H */

@@ -4,8 +4,8 @@
  * A buffer in guest memory: one extent, or a private copy of a page list. Queues
  * and memory regions use it.
  */
-#ifndef ERNIC_BUF_H
-#define ERNIC_BUF_H
+#ifndef ERNIC_OBJECTS_BUF_H
+#define ERNIC_OBJECTS_BUF_H
 
 #include "base/device.h"
 #include "hw/rdma-ernic/ernic_abi.h"
@@ -52,4 +52,4 @@ static inline bool ernic_depth_ok(uint32_t depth, uint32_t min, uint32_t max)
     return depth >= min && depth <= max && (depth & (depth - 1)) == 0;
 }
 
-#endif /* ERNIC_BUF_H */
+#endif /* ERNIC_OBJECTS_BUF_H */

@@ -4,8 +4,8 @@
  * Counters of queue pairs: each queue pair counts in one counter, which other queue
  * pairs may share. A counter outlives its queue pairs.
  */
-#ifndef ERNIC_COUNTER_H
-#define ERNIC_COUNTER_H
+#ifndef ERNIC_OBJECTS_COUNTER_H
+#define ERNIC_OBJECTS_COUNTER_H
 
 #include "base/device.h"
 #include "hw/rdma-ernic/ernic_abi.h"
@@ -35,4 +35,4 @@ uint8_t ernic_counter_bind(Ernic *e, uint32_t qpn, uint32_t number);
 /* NULL: there is none. */
 const ErnicQpStats *ernic_counter_get(const Ernic *e, uint32_t number);
 
-#endif /* ERNIC_COUNTER_H */
+#endif /* ERNIC_OBJECTS_COUNTER_H */

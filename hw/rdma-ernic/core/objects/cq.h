@@ -3,8 +3,8 @@
  *
  * Completion queues: entries in order, arming, moderation, overrun.
  */
-#ifndef ERNIC_CQ_H
-#define ERNIC_CQ_H
+#ifndef ERNIC_OBJECTS_CQ_H
+#define ERNIC_OBJECTS_CQ_H
 
 #include "base/device.h"
 #include "base/wc.h"
@@ -65,4 +65,4 @@ uint8_t ernic_cq_arm(Ernic *e, uint32_t cqn, uint32_t seen, bool solicited);
 /* Raise the moderated events that are due at @now; returns the time of the next. */
 uint64_t ernic_cq_moderation_run(Ernic *e, uint64_t now);
 
-#endif /* ERNIC_CQ_H */
+#endif /* ERNIC_OBJECTS_CQ_H */

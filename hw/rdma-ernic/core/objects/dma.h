@@ -5,8 +5,8 @@
  * one remote range. Every call checks its keys again, so that an invalidated key
  * takes effect at once.
  */
-#ifndef ERNIC_DMA_H
-#define ERNIC_DMA_H
+#ifndef ERNIC_OBJECTS_DMA_H
+#define ERNIC_OBJECTS_DMA_H
 
 #include "base/device.h"
 #include "base/fault.h"
@@ -62,4 +62,4 @@ ErnicDma ernic_dma_remote_atomic(Ernic *e, uint32_t pd, uint32_t qpn,
                                  ErnicAtomicOp op, uint64_t arg,
                                  uint64_t compare, uint64_t *old);
 
-#endif /* ERNIC_DMA_H */
+#endif /* ERNIC_OBJECTS_DMA_H */

@@ -4,8 +4,8 @@
  * Event queues. An event is a bit of its object, and the object waits in a backlog
  * until the event queue has room: no event is lost, and none is written twice.
  */
-#ifndef ERNIC_EQ_H
-#define ERNIC_EQ_H
+#ifndef ERNIC_OBJECTS_EQ_H
+#define ERNIC_OBJECTS_EQ_H
 
 #include "base/device.h"
 #include "objects/buf.h"
@@ -43,4 +43,4 @@ uint8_t ernic_eq_consume(Ernic *e, uint32_t eqn, uint32_t ci);
 void ernic_event_forget(Ernic *e, uint32_t eqn, ErnicEvClass cls, uint32_t id,
                         ErnicEvents *ev);
 
-#endif /* ERNIC_EQ_H */
+#endif /* ERNIC_OBJECTS_EQ_H */

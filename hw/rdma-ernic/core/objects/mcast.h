@@ -3,8 +3,8 @@
  *
  * Multicast groups: which UD queue pairs take packets to a multicast GID.
  */
-#ifndef ERNIC_MCAST_H
-#define ERNIC_MCAST_H
+#ifndef ERNIC_OBJECTS_MCAST_H
+#define ERNIC_OBJECTS_MCAST_H
 
 #include "base/device.h"
 
@@ -32,4 +32,4 @@ const ErnicGid *ernic_mcast_next_group(const Ernic *e, uint32_t *pos);
 /* The next member after entry *@pos (start with 0); 0: no more. */
 uint32_t ernic_mcast_next(const Ernic *e, const ErnicGid *gid, uint32_t *pos);
 
-#endif /* ERNIC_MCAST_H */
+#endif /* ERNIC_OBJECTS_MCAST_H */

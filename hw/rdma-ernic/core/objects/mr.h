@@ -4,8 +4,8 @@
  * Protection domains, memory regions and memory windows. A key is
  * (number << 8) | variant byte; regions and windows share the numbers.
  */
-#ifndef ERNIC_MR_H
-#define ERNIC_MR_H
+#ifndef ERNIC_OBJECTS_MR_H
+#define ERNIC_OBJECTS_MR_H
 
 #include "base/device.h"
 #include "objects/buf.h"
@@ -141,4 +141,4 @@ bool ernic_mr_invalidate(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
 /* The queue pair is destroyed or reset: unbind its type 2 windows. */
 void ernic_mw_forget_qp(Ernic *e, uint32_t qpn);
 
-#endif /* ERNIC_MR_H */
+#endif /* ERNIC_OBJECTS_MR_H */

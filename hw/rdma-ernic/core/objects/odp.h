@@ -4,8 +4,8 @@
  * The page table of an on-demand region: the pages that software has reported, in
  * a range that may be a whole address space. A page without an entry is absent.
  */
-#ifndef ERNIC_ODP_H
-#define ERNIC_ODP_H
+#ifndef ERNIC_OBJECTS_ODP_H
+#define ERNIC_OBJECTS_ODP_H
 
 #include "base/device.h"
 #include "hw/rdma-ernic/ernic_abi.h"
@@ -52,4 +52,4 @@ uint8_t ernic_odp_update(Ernic *e, ErnicOdp *odp, uint64_t first, uint64_t n,
 bool ernic_odp_append(Ernic *e, ErnicOdp *odp, uint64_t number,
                       const uint64_t *entry);
 
-#endif /* ERNIC_ODP_H */
+#endif /* ERNIC_OBJECTS_ODP_H */

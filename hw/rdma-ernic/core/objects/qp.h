@@ -4,8 +4,8 @@
  * The queue pair context: the only place where requester, responder and
  * completer meet. Every group of fields has one writer, named above it.
  */
-#ifndef ERNIC_QP_OBJECT_H
-#define ERNIC_QP_OBJECT_H
+#ifndef ERNIC_OBJECTS_QP_H
+#define ERNIC_OBJECTS_QP_H
 
 #include "base/device.h"
 #include "objects/wq.h"
@@ -273,4 +273,4 @@ static inline ErnicWqe *ernic_sq_slot(ErnicQp *qp, uint32_t index)
     return &qp->sq.wqe[index & qp->sq.window_mask];
 }
 
-#endif /* ERNIC_QP_OBJECT_H */
+#endif /* ERNIC_OBJECTS_QP_H */

@@ -4,8 +4,8 @@
  * Receive requests: a queue pair's own ring, and shared receive queues with
  * their limit.
  */
-#ifndef ERNIC_RQ_H
-#define ERNIC_RQ_H
+#ifndef ERNIC_OBJECTS_WQ_H
+#define ERNIC_OBJECTS_WQ_H
 
 #include "objects/buf.h"
 #include "objects/dma.h"
@@ -82,4 +82,4 @@ void ernic_srq_fail(Ernic *e, uint32_t srqn);
  */
 bool ernic_srq_take(Ernic *e, uint32_t srqn, ErnicRecv *recv);
 
-#endif /* ERNIC_RQ_H */
+#endif /* ERNIC_OBJECTS_WQ_H */

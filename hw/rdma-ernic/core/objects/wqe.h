@@ -4,8 +4,8 @@
  * Send work requests. The face copies a request from its ring once and checks it
  * once against this table. After that the engine uses its private copy only.
  */
-#ifndef ERNIC_WQE_H
-#define ERNIC_WQE_H
+#ifndef ERNIC_OBJECTS_WQE_H
+#define ERNIC_OBJECTS_WQE_H
 
 #include "base/device.h"
 #include "base/fault.h"
@@ -74,4 +74,4 @@ struct ErnicWqe {
 ErnicFault ernic_wqe_gather(Ernic *e, uint32_t pd, const ErnicWqe *wqe,
                             uint64_t off, void *buf, uint32_t len);
 
-#endif /* ERNIC_WQE_H */
+#endif /* ERNIC_OBJECTS_WQE_H */

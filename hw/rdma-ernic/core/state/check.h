@@ -4,8 +4,8 @@
  * Invariants by name, each a predicate on one object. The engine is built on
  * them; state that was loaded is held against them before it is used.
  */
-#ifndef ERNIC_CHECK_H
-#define ERNIC_CHECK_H
+#ifndef ERNIC_STATE_CHECK_H
+#define ERNIC_STATE_CHECK_H
 
 #include "base/device.h"
 #include "base/timer.h"
@@ -54,4 +54,4 @@ bool ernic_check_path(const ErnicPath *path);
 bool ernic_check_events(const ErnicCheck *c, ErnicEvClass cls, uint32_t id,
                         const ErnicEvents *ev, uint32_t eqn);
 
-#endif /* ERNIC_CHECK_H */
+#endif /* ERNIC_STATE_CHECK_H */

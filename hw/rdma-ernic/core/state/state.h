@@ -3,8 +3,8 @@
  *
  * Saved state of the engine: its structures, and the tables of its objects.
  */
-#ifndef ERNIC_STATE_H
-#define ERNIC_STATE_H
+#ifndef ERNIC_STATE_STATE_H
+#define ERNIC_STATE_STATE_H
 
 #include "state/rows.h"
 
@@ -98,4 +98,4 @@ void ernic_state_derive_timing(Ernic *e);
 extern const ErnicStateStruct ernic_state_violation;
 extern const ErnicStateStruct ernic_state_strict;
 
-#endif /* ERNIC_STATE_H */
+#endif /* ERNIC_STATE_STATE_H */

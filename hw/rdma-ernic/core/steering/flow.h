@@ -3,8 +3,8 @@
  *
  * Rules of software's that give Ethernet frames to queue pairs.
  */
-#ifndef ERNIC_FLOW_H
-#define ERNIC_FLOW_H
+#ifndef ERNIC_STEERING_FLOW_H
+#define ERNIC_STEERING_FLOW_H
 
 #include "base/device.h"
 #include "hw/rdma-ernic/ernic_abi.h"
@@ -45,4 +45,4 @@ bool ernic_flow_match(const ErnicFlow *flow, const struct ernic_flow_key *key,
 uint8_t ernic_flow_judge(uint16_t layers, const struct ernic_flow_key *value,
                          const struct ernic_flow_key *mask);
 
-#endif /* ERNIC_FLOW_H */
+#endif /* ERNIC_STEERING_FLOW_H */

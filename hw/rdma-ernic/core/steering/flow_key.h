@@ -3,8 +3,8 @@
  *
  * What the headers of an Ethernet frame say, for rules and hashes.
  */
-#ifndef ERNIC_FLOW_KEY_H
-#define ERNIC_FLOW_KEY_H
+#ifndef ERNIC_STEERING_FLOW_KEY_H
+#define ERNIC_STEERING_FLOW_KEY_H
 
 #include "hw/rdma-ernic/ernic_abi.h"
 
@@ -12,4 +12,4 @@
 uint16_t ernic_flow_key(struct ernic_flow_key *key, const uint8_t *frame,
                         uint32_t len);
 
-#endif /* ERNIC_FLOW_KEY_H */
+#endif /* ERNIC_STEERING_FLOW_KEY_H */

@@ -3,8 +3,8 @@
  *
  * Receive side scaling: frames of one rule to several receive work queues.
  */
-#ifndef ERNIC_RSS_H
-#define ERNIC_RSS_H
+#ifndef ERNIC_STEERING_RSS_H
+#define ERNIC_STEERING_RSS_H
 
 #include "base/device.h"
 #include "hw/rdma-ernic/ernic_abi.h"
@@ -40,4 +40,4 @@ static inline const ErnicRss *ernic_rss_at(const Ernic *e, uint32_t number)
     return number < ERNIC_RSS_QPN ? NULL : &e->rss[number - ERNIC_RSS_QPN];
 }
 
-#endif /* ERNIC_RSS_H */
+#endif /* ERNIC_STEERING_RSS_H */

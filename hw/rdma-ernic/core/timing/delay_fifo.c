@@ -28,7 +28,7 @@ void *ernic_delay_fifo_at(const ErnicDelayFifo *l, uint32_t n, uint64_t *due)
     return l->slot + (size_t)i * l->size;
 }
 
-static void line_account(ErnicDelayFifo *l, uint64_t now)
+static void fifo_account(ErnicDelayFifo *l, uint64_t now)
 {
     l->area = ernic_delay_fifo_area(l, now);
     l->at = MAX(l->at, now);
@@ -40,7 +40,7 @@ void *ernic_delay_fifo_add(ErnicDelayFifo *l, uint64_t now, uint64_t due)
     uint32_t last = (i + l->slots - 1) % l->slots;
 
     g_assert(!ernic_delay_fifo_full(l));
-    line_account(l, now);
+    fifo_account(l, now);
     l->due[i] = l->count ? MAX(due, l->due[last]) : due;
     l->count++;
     l->peak = MAX(l->peak, l->count);
@@ -58,7 +58,7 @@ void *ernic_delay_fifo_peek(const ErnicDelayFifo *l, uint64_t now)
 void ernic_delay_fifo_pop(ErnicDelayFifo *l, uint64_t now)
 {
     g_assert(l->count);
-    line_account(l, now);
+    fifo_account(l, now);
     l->head = (l->head + 1) % l->slots;
     l->count--;
 }

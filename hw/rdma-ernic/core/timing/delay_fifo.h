@@ -5,8 +5,8 @@
  * The timing model delays doorbells, packets and completions with it. All space is
  * allocated on creation. A level counts things without storing them.
  */
-#ifndef ERNIC_LINE_H
-#define ERNIC_LINE_H
+#ifndef ERNIC_TIMING_DELAY_FIFO_H
+#define ERNIC_TIMING_DELAY_FIFO_H
 
 #include "base/timer.h"
 
@@ -62,4 +62,4 @@ static inline uint64_t ernic_level_area(const ErnicLevel *l, uint64_t now)
     return l->area + (now > l->at ? (now - l->at) * l->count : 0);
 }
 
-#endif /* ERNIC_LINE_H */
+#endif /* ERNIC_TIMING_DELAY_FIFO_H */

@@ -5,8 +5,8 @@
  * lanes and maximum TLP size. With speed 0 there is no link: the memory is on the
  * board, and only the stages take time.
  */
-#ifndef ERNIC_PCIE_H
-#define ERNIC_PCIE_H
+#ifndef ERNIC_TIMING_PCIE_H
+#define ERNIC_TIMING_PCIE_H
 
 /*
  * Bytes of a TLP in addition to its payload, with 64-bit addresses and no ECRC: 2 for
@@ -42,4 +42,4 @@ uint64_t ernic_pcie_write(const ErnicPcie *p, uint32_t bytes);
 /* The number of posted TLPs that the credits allow at a time. */
 uint64_t ernic_pcie_posted_tlps(const ErnicPcie *p);
 
-#endif /* ERNIC_PCIE_H */
+#endif /* ERNIC_TIMING_PCIE_H */

@@ -4,8 +4,8 @@
  * Profiles of hardware: the costs of the pipeline stages and the other parameters of
  * the timing model, and the text files that define them.
  */
-#ifndef ERNIC_PROFILE_H
-#define ERNIC_PROFILE_H
+#ifndef ERNIC_TIMING_PROFILE_H
+#define ERNIC_TIMING_PROFILE_H
 
 #include "hw/rdma-ernic/ernic_counters.h"
 #include "timing/pcie.h"
@@ -72,4 +72,4 @@ extern const ErnicProfileText ernic_profiles[];
 /* A hash of all values, to compare profiles. */
 uint64_t ernic_profile_hash(const ErnicProfile *p);
 
-#endif /* ERNIC_PROFILE_H */
+#endif /* ERNIC_TIMING_PROFILE_H */

@@ -5,8 +5,8 @@
  * work in progress. All times are in ps from one origin; sums saturate. There are no
  * events here: a passage is computed completely when it begins.
  */
-#ifndef ERNIC_SERVER_H
-#define ERNIC_SERVER_H
+#ifndef ERNIC_TIMING_STAGE_H
+#define ERNIC_TIMING_STAGE_H
 
 /* The greatest size of an ErnicLimit. */
 #define ERNIC_LIM_UNDER_WAY 256
@@ -80,4 +80,4 @@ uint32_t ernic_limit_count(const ErnicLimit *l, uint64_t at);
 void ernic_stage_rebase(ErnicStageState *s, uint64_t by);
 void ernic_limit_rebase(ErnicLimit *l, uint64_t by);
 
-#endif /* ERNIC_SERVER_H */
+#endif /* ERNIC_TIMING_STAGE_H */

@@ -5,8 +5,8 @@
  * passes the stages of its path, which determine when it becomes visible, and waits in
  * a delay FIFO until then. e->timing is NULL when the model is off; hooks.h checks it.
  */
-#ifndef ERNIC_TIMING_H
-#define ERNIC_TIMING_H
+#ifndef ERNIC_TIMING_TIMING_H
+#define ERNIC_TIMING_TIMING_H
 
 #include "base/device.h"
 #include "base/lru.h"
@@ -181,4 +181,4 @@ ErnicTimedResponse *ernic_timing_place(ErnicTiming *t, uint32_t qpn);
 /* Does held_due agree with tx_done? For the check of invariants. */
 bool ernic_timing_held_due_ok(const ErnicTiming *t);
 
-#endif /* ERNIC_TIMING_H */
+#endif /* ERNIC_TIMING_TIMING_H */

@@ -7,8 +7,8 @@
  * a stage may be ahead of the present. Values in ps wrap (2^64 ps are 213 days): use
  * differences only.
  */
-#ifndef ERNIC_TIMING_COUNT_H
-#define ERNIC_TIMING_COUNT_H
+#ifndef ERNIC_TIMING_TIMING_COUNT_H
+#define ERNIC_TIMING_TIMING_COUNT_H
 
 #include "base/device.h"
 #include "hw/rdma-ernic/ernic_counters.h"
@@ -43,4 +43,4 @@ void ernic_timing_info(const Ernic *e, struct ernic_timing_info *info);
 /* Word @offset of that response; 0 after its end. */
 uint32_t ernic_timing_word(const Ernic *e, uint32_t offset);
 
-#endif /* ERNIC_TIMING_COUNT_H */
+#endif /* ERNIC_TIMING_TIMING_COUNT_H */

@@ -4,8 +4,8 @@
  * Acknowledge generation: sends the responses, ACKs, NAKs and CNPs that a queue
  * pair owes.
  */
-#ifndef ERNIC_ACK_H
-#define ERNIC_ACK_H
+#ifndef ERNIC_TRANSPORT_ACK_H
+#define ERNIC_TRANSPORT_ACK_H
 
 #include "base/device.h"
 
@@ -23,4 +23,4 @@ void ernic_ack_last(Ernic *e, ErnicQp *qp, bool going);
 /* Send the packets of that queue, as far as the link takes them. */
 void ernic_ack_left(Ernic *e);
 
-#endif /* ERNIC_ACK_H */
+#endif /* ERNIC_TRANSPORT_ACK_H */

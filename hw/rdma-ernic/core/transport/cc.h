@@ -4,8 +4,8 @@
  * Congestion control of one queue pair: the DCQCN reaction point (rate after
  * CNPs), evaluated when something is sent rather than by timers of its own.
  */
-#ifndef ERNIC_CC_H
-#define ERNIC_CC_H
+#ifndef ERNIC_TRANSPORT_CC_H
+#define ERNIC_TRANSPORT_CC_H
 
 #include "objects/qp.h"
 
@@ -27,4 +27,4 @@ static inline uint64_t ernic_cc_send_at(const ErnicCc *cc)
     return cc->limited ? cc->send_at : 0;
 }
 
-#endif /* ERNIC_CC_H */
+#endif /* ERNIC_TRANSPORT_CC_H */

@@ -4,8 +4,8 @@
  * The completer: completes the requests of a queue pair, by responses and by
  * their absence.
  */
-#ifndef ERNIC_COMPLETER_H
-#define ERNIC_COMPLETER_H
+#ifndef ERNIC_TRANSPORT_COMPLETER_H
+#define ERNIC_TRANSPORT_COMPLETER_H
 
 #include "base/device.h"
 #include "base/fault.h"
@@ -25,4 +25,4 @@ bool ernic_completer_flush(Ernic *e, ErnicQp *qp);
 /* Act on deadlines that have passed. */
 void ernic_completer_timeout(Ernic *e, ErnicQp *qp);
 
-#endif /* ERNIC_COMPLETER_H */
+#endif /* ERNIC_TRANSPORT_COMPLETER_H */

@@ -4,8 +4,8 @@
  * Methods that a face may share with others: what they do for verbs, or nothing.
  * faces/face.h has their contracts.
  */
-#ifndef ERNIC_FACE_DEFAULTS_H
-#define ERNIC_FACE_DEFAULTS_H
+#ifndef ERNIC_TRANSPORT_FACE_DEFAULTS_H
+#define ERNIC_TRANSPORT_FACE_DEFAULTS_H
 
 #include "faces/face.h"
 
@@ -43,4 +43,4 @@ void ernic_face_default_came(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
 void ernic_face_default_pressed(Ernic *e);
 void ernic_face_default_refused(Ernic *e, const ErnicArrival *a, const ErnicVerdict *v);
 
-#endif /* ERNIC_FACE_DEFAULTS_H */
+#endif /* ERNIC_TRANSPORT_FACE_DEFAULTS_H */

@@ -4,8 +4,8 @@
  * What every role does to a queue pair: state changes, completions, flushing,
  * its path and its deadline.
  */
-#ifndef ERNIC_QP_H
-#define ERNIC_QP_H
+#ifndef ERNIC_TRANSPORT_QP_H
+#define ERNIC_TRANSPORT_QP_H
 
 #include "base/device.h"
 #include "base/fault.h"
@@ -63,4 +63,4 @@ uint64_t ernic_qp_ack_deadline(const Ernic *e, const ErnicQp *qp);
 /* Ask the requester to go back to @psn (IBTA 9.7.5.1). */
 void ernic_qp_rewind(Ernic *e, ErnicQp *qp, uint32_t psn);
 
-#endif /* ERNIC_QP_H */
+#endif /* ERNIC_TRANSPORT_QP_H */

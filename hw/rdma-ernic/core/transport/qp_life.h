@@ -3,8 +3,8 @@
  *
  * The life of a queue pair context: from a free number to Reset, and back.
  */
-#ifndef ERNIC_QP_LIFE_H
-#define ERNIC_QP_LIFE_H
+#ifndef ERNIC_TRANSPORT_QP_LIFE_H
+#define ERNIC_TRANSPORT_QP_LIFE_H
 
 #include "objects/qp.h"
 
@@ -23,4 +23,4 @@ void ernic_qp_close(Ernic *e, ErnicQp *qp);
  */
 void ernic_qp_reset_context(Ernic *e, ErnicQp *qp);
 
-#endif /* ERNIC_QP_LIFE_H */
+#endif /* ERNIC_TRANSPORT_QP_LIFE_H */

@@ -4,8 +4,8 @@
  * Which state a queue pair may enter, with which attributes, and what may happen
  * in it.
  */
-#ifndef ERNIC_QP_TRANSITIONS_H
-#define ERNIC_QP_TRANSITIONS_H
+#ifndef ERNIC_TRANSPORT_QP_TRANSITIONS_H
+#define ERNIC_TRANSPORT_QP_TRANSITIONS_H
 
 #include "objects/qp.h"
 
@@ -38,4 +38,4 @@ static inline bool ernic_qp_may(const ErnicQp *qp, uint32_t what)
     return (ernic_qp_state_may(qp->state) & what) == what;
 }
 
-#endif /* ERNIC_QP_TRANSITIONS_H */
+#endif /* ERNIC_TRANSPORT_QP_TRANSITIONS_H */

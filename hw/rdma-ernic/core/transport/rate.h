@@ -4,8 +4,8 @@
  * The rate that software allows a queue pair of raw packets: its frames leave no
  * faster, but for a burst after a pause.
  */
-#ifndef ERNIC_RATE_H
-#define ERNIC_RATE_H
+#ifndef ERNIC_TRANSPORT_RATE_H
+#define ERNIC_TRANSPORT_RATE_H
 
 #include "transport/cc.h"
 #include "transport/qp.h"
@@ -40,4 +40,4 @@ static inline uint64_t ernic_rate_send_at(const ErnicQp *qp)
     return MAX(qp->sq.rate_at, ernic_cc_send_at(&qp->cc));
 }
 
-#endif /* ERNIC_RATE_H */
+#endif /* ERNIC_TRANSPORT_RATE_H */

@@ -4,8 +4,8 @@
  * Responder resources: requests that are answered by a response of their own,
  * kept for their duplicates.
  */
-#ifndef ERNIC_RD_RESOURCES_H
-#define ERNIC_RD_RESOURCES_H
+#ifndef ERNIC_TRANSPORT_RD_RESOURCES_H
+#define ERNIC_TRANSPORT_RD_RESOURCES_H
 
 #include "base/device.h"
 #include "base/fault.h"
@@ -20,4 +20,4 @@ void ernic_rd_request_again(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
 /* FLUSH: the access rights that its placement types need (A19.4). */
 uint32_t ernic_flush_rights(const ErnicPkt *pkt);
 
-#endif /* ERNIC_RD_RESOURCES_H */
+#endif /* ERNIC_TRANSPORT_RD_RESOURCES_H */

@@ -5,8 +5,8 @@
  * of all queue pairs together. A response has a place from its first packet to
  * its last; it gives it up while it stands still for a page or for its rate.
  */
-#ifndef ERNIC_OVERLAP_H
-#define ERNIC_OVERLAP_H
+#ifndef ERNIC_TRANSPORT_READ_SLOTS_H
+#define ERNIC_TRANSPORT_READ_SLOTS_H
 
 #include "base/device.h"
 #include "transport/qp.h"
@@ -18,4 +18,4 @@ void ernic_read_slots_done(Ernic *e, ErnicQp *qp);
 /* @qp has had its turn: a place with which it can do nothing is another's. */
 void ernic_read_slots_sync(Ernic *e, ErnicQp *qp);
 
-#endif /* ERNIC_OVERLAP_H */
+#endif /* ERNIC_TRANSPORT_READ_SLOTS_H */

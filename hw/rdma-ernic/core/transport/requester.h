@@ -3,8 +3,8 @@
  *
  * The requester: sends the requests of a queue pair.
  */
-#ifndef ERNIC_REQUESTER_H
-#define ERNIC_REQUESTER_H
+#ifndef ERNIC_TRANSPORT_REQUESTER_H
+#define ERNIC_TRANSPORT_REQUESTER_H
 
 #include "objects/qp.h"
 #include "wire/headers.h"
@@ -34,4 +34,4 @@ void ernic_requester_restart(ErnicQp *qp);
 /* Go back to the PSN that was asked for, but not before una_psn. */
 void ernic_requester_rewind(ErnicQp *qp);
 
-#endif /* ERNIC_REQUESTER_H */
+#endif /* ERNIC_TRANSPORT_REQUESTER_H */

@@ -3,8 +3,8 @@
  *
  * The responder: serves request packets of the peer.
  */
-#ifndef ERNIC_RESPONDER_H
-#define ERNIC_RESPONDER_H
+#ifndef ERNIC_TRANSPORT_RESPONDER_H
+#define ERNIC_TRANSPORT_RESPONDER_H
 
 #include "base/device.h"
 #include "base/fault.h"
@@ -26,4 +26,4 @@ bool ernic_responder_in_sequence(const ErnicQp *qp, const ErnicPkt *pkt);
 bool ernic_responder_payload_fits(const ErnicQp *qp, const ErnicPkt *pkt);
 bool ernic_responder_length_fits(const ErnicQp *qp, const ErnicPkt *pkt);
 
-#endif /* ERNIC_RESPONDER_H */
+#endif /* ERNIC_TRANSPORT_RESPONDER_H */

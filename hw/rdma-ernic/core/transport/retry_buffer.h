@@ -5,8 +5,8 @@
  * it is acknowledged (PG332: DATBUF). All queue pairs share it; one that finds no
  * room stands still until a packet of any of them is acknowledged.
  */
-#ifndef ERNIC_RETRY_H
-#define ERNIC_RETRY_H
+#ifndef ERNIC_TRANSPORT_RETRY_BUFFER_H
+#define ERNIC_TRANSPORT_RETRY_BUFFER_H
 
 #include "base/device.h"
 #include "objects/wqe.h"
@@ -22,4 +22,4 @@ void ernic_retry_buffer_sync(Ernic *e, ErnicQp *qp);
 /* All queue pairs have been loaded. */
 void ernic_retry_buffer_load(Ernic *e);
 
-#endif /* ERNIC_RETRY_H */
+#endif /* ERNIC_TRANSPORT_RETRY_BUFFER_H */

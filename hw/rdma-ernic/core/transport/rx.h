@@ -3,8 +3,8 @@
  *
  * The way in: a train from the link, packet by packet, to its queue pairs.
  */
-#ifndef ERNIC_RX_H
-#define ERNIC_RX_H
+#ifndef ERNIC_TRANSPORT_RX_H
+#define ERNIC_TRANSPORT_RX_H
 
 #include "base/device.h"
 
@@ -28,4 +28,4 @@ void ernic_rx_path(const Ernic *e, const ErnicTrain *train, uint32_t pos,
 /* Does its first packet name a queue pair that there is? */
 bool ernic_rx_expects(const Ernic *e, const ErnicTrain *train);
 
-#endif /* ERNIC_RX_H */
+#endif /* ERNIC_TRANSPORT_RX_H */

@@ -4,8 +4,8 @@
  * Which queue pair is next: a ring of those that have work, each taking one
  * train's turn. The cost does not depend on how many queue pairs exist.
  */
-#ifndef ERNIC_SCHED_H
-#define ERNIC_SCHED_H
+#ifndef ERNIC_TRANSPORT_SCHED_H
+#define ERNIC_TRANSPORT_SCHED_H
 
 #include "transport/qp.h"
 
@@ -34,4 +34,4 @@ ErnicQp *ernic_sched_take_departure(Ernic *e);
 /* The queue pair goes away. */
 void ernic_sched_forget(Ernic *e, ErnicQp *qp);
 
-#endif /* ERNIC_SCHED_H */
+#endif /* ERNIC_TRANSPORT_SCHED_H */

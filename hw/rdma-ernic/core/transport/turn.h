@@ -3,8 +3,8 @@
  *
  * The parts of a queue pair's turn that need several roles.
  */
-#ifndef ERNIC_TURN_H
-#define ERNIC_TURN_H
+#ifndef ERNIC_TRANSPORT_TURN_H
+#define ERNIC_TRANSPORT_TURN_H
 
 #include "objects/qp.h"
 
@@ -13,4 +13,4 @@ bool ernic_turn_flush(Ernic *e, ErnicQp *qp, uint32_t budget);
 /* Send up to one train, complete what has left; true: there is more to do at once. */
 bool ernic_turn_send(Ernic *e, ErnicQp *qp);
 
-#endif /* ERNIC_TURN_H */
+#endif /* ERNIC_TRANSPORT_TURN_H */

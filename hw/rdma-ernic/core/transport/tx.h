@@ -4,8 +4,8 @@
  * The train that is being built: packets are appended as long as path and
  * size allow, and leave together. While the link is busy nothing is appended.
  */
-#ifndef ERNIC_TX_H
-#define ERNIC_TX_H
+#ifndef ERNIC_TRANSPORT_TX_H
+#define ERNIC_TRANSPORT_TX_H
 
 #include "base/device.h"
 #include "timing/hooks.h"
@@ -90,4 +90,4 @@ static inline uint64_t ernic_tx_serial(const Ernic *e)
  */
 uint64_t ernic_tx_departed(const Ernic *e);
 
-#endif /* ERNIC_TX_H */
+#endif /* ERNIC_TRANSPORT_TX_H */

@@ -4,8 +4,8 @@
  * Ethernet, VLAN, IPv4, IPv6 and UDP around an InfiniBand packet: frames to
  * paths and paths to frames.
  */
-#ifndef ERNIC_NET_H
-#define ERNIC_NET_H
+#ifndef ERNIC_WIRE_FRAME_H
+#define ERNIC_WIRE_FRAME_H
 
 #include "base/drop.h"
 #include "base/ib_spec.h"
@@ -67,4 +67,4 @@ static inline bool ernic_path_is_v4(const ErnicPath *path)
     return ernic_gid_is_v4(&path->dgid);
 }
 
-#endif /* ERNIC_NET_H */
+#endif /* ERNIC_WIRE_FRAME_H */

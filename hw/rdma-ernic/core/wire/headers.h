@@ -4,8 +4,8 @@
  * One InfiniBand packet, from BTH to ICRC, as checked values: bytes to values
  * on receive, values to bytes on transmit. Nothing above reads wire bytes.
  */
-#ifndef ERNIC_WIRE_H
-#define ERNIC_WIRE_H
+#ifndef ERNIC_WIRE_HEADERS_H
+#define ERNIC_WIRE_HEADERS_H
 
 #include "base/drop.h"
 #include "wire/icrc.h"
@@ -92,4 +92,4 @@ static inline uint32_t ernic_pkt_len(uint32_t hdr_len, uint32_t payload_len)
     return hdr_len + ((payload_len + 3) & ~3u) + ERNIC_ICRC_LEN;
 }
 
-#endif /* ERNIC_WIRE_H */
+#endif /* ERNIC_WIRE_HEADERS_H */

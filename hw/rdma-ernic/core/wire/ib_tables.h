@@ -3,8 +3,8 @@
  *
  * The encodings of time and size that the specification defines by table.
  */
-#ifndef ERNIC_IB_TABLES_H
-#define ERNIC_IB_TABLES_H
+#ifndef ERNIC_WIRE_IB_TABLES_H
+#define ERNIC_WIRE_IB_TABLES_H
 
 #include "base/ib_spec.h"
 
@@ -32,4 +32,4 @@ uint32_t ernic_mtu_bytes(uint8_t code);
 /* Bytes to path MTU code; 0 if no code has exactly this size. */
 uint8_t ernic_mtu_code(uint32_t bytes);
 
-#endif /* ERNIC_IB_TABLES_H */
+#endif /* ERNIC_WIRE_IB_TABLES_H */

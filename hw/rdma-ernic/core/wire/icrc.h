@@ -5,8 +5,8 @@
  * and the packet, with every field that a router may change read as ones
  * (IBTA vol. 1, 7.8.1, and annex A17).
  */
-#ifndef ERNIC_ICRC_H
-#define ERNIC_ICRC_H
+#ifndef ERNIC_WIRE_ICRC_H
+#define ERNIC_WIRE_ICRC_H
 
 #include "base/ib_spec.h"
 #include "base/types.h"
@@ -48,4 +48,4 @@ bool ernic_icrc_ok(const ErnicIcrcCtx *ctx, const uint8_t *pkt, uint32_t len);
 /* The CRC-32 library that the build chose: "isal", "libdeflate" or "zlib". */
 const char *ernic_icrc_backend(void);
 
-#endif /* ERNIC_ICRC_H */
+#endif /* ERNIC_WIRE_ICRC_H */

@@ -4,8 +4,8 @@
  * The packet opcodes: what follows BTH, which part of which kind of message
  * a packet is, and on which transports it may travel.
  */
-#ifndef ERNIC_OPCODE_H
-#define ERNIC_OPCODE_H
+#ifndef ERNIC_WIRE_OPCODE_H
+#define ERNIC_WIRE_OPCODE_H
 
 #include "base/ib_spec.h"
 #include "base/types.h"
@@ -144,4 +144,4 @@ static inline uint32_t ernic_opcode_hdr_len(const ErnicOpcode *op,
     return len;
 }
 
-#endif /* ERNIC_OPCODE_H */
+#endif /* ERNIC_WIRE_OPCODE_H */

@@ -3,8 +3,8 @@
  *
  * Arithmetic modulo 2^24 on packet and message sequence numbers.
  */
-#ifndef ERNIC_PSN_H
-#define ERNIC_PSN_H
+#ifndef ERNIC_WIRE_PSN_H
+#define ERNIC_WIRE_PSN_H
 
 #include "base/ib_spec.h"
 
@@ -51,4 +51,4 @@ static inline bool ernic_psn_in(uint32_t psn, uint32_t first, uint32_t last)
     return ernic_psn_distance(first, psn) <= ernic_psn_distance(first, last);
 }
 
-#endif /* ERNIC_PSN_H */
+#endif /* ERNIC_WIRE_PSN_H */

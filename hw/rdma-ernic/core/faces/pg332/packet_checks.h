@@ -5,8 +5,8 @@
  * checks of its table 2-3 as rows of one table, and the fatal codes of its
  * IPKTERRQ as rows of another.
  */
-#ifndef ERNIC_PG332_CHECK_H
-#define ERNIC_PG332_CHECK_H
+#ifndef ERNIC_FACES_PG332_PACKET_CHECKS_H
+#define ERNIC_FACES_PG332_PACKET_CHECKS_H
 
 #include "base/drop.h"
 #include "base/fault.h"
@@ -64,4 +64,4 @@ extern const uint32_t ernic_pg332_num_fatals;
 uint8_t ernic_pg332_fatal_code(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
                                ErnicFault fault);
 
-#endif /* ERNIC_PG332_CHECK_H */
+#endif /* ERNIC_FACES_PG332_PACKET_CHECKS_H */

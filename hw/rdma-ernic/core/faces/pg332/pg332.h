@@ -6,11 +6,11 @@
  * counters of a queue pair that does not run; those of one that runs are the
  * engine's. docs/ernic-face.md has the choices made here.
  */
-#ifndef ERNIC_PG332_H
-#define ERNIC_PG332_H
+#ifndef ERNIC_FACES_PG332_PG332_H
+#define ERNIC_FACES_PG332_PG332_H
 
 #include "faces/face.h"
-#include "faces/pg332/registers.h"
+#include "faces/pg332/register_access.h"
 #include "transport/qp.h"
 
 /* The register file that @cfg asks for; NULL: none. */
@@ -82,4 +82,4 @@ static inline uint32_t ernic_pg332_received(const ErnicQp *qp)
     return qp->rq.wq.ci - qp->rq.recv_valid;
 }
 
-#endif /* ERNIC_PG332_H */
+#endif /* ERNIC_FACES_PG332_PG332_H */

@@ -5,8 +5,8 @@
  * (register_table.c), one object holds their values (register_file.c). Nothing here
  * knows what a register is for.
  */
-#ifndef ERNIC_REGFILE_H
-#define ERNIC_REGFILE_H
+#ifndef ERNIC_FACES_PG332_REGISTER_FILE_H
+#define ERNIC_FACES_PG332_REGISTER_FILE_H
 
 #include "hw/rdma-ernic/ernic_regs.h"
 
@@ -104,4 +104,4 @@ uint32_t ernic_regfile_elements(const ErnicRegFile *rf, ErnicRegScope scope,
 uint32_t *ernic_regfile_word(const ErnicRegFile *rf, ErnicRegScope scope,
                              uint32_t element, uint32_t k);
 
-#endif /* ERNIC_REGFILE_H */
+#endif /* ERNIC_FACES_PG332_REGISTER_FILE_H */

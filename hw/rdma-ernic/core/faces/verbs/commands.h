@@ -3,8 +3,8 @@
  *
  * Commands: 64 bytes in, 64 bytes out, checked by one table.
  */
-#ifndef ERNIC_CMD_H
-#define ERNIC_CMD_H
+#ifndef ERNIC_FACES_VERBS_COMMANDS_H
+#define ERNIC_FACES_VERBS_COMMANDS_H
 
 #include "base/device.h"
 #include "hw/rdma-ernic/ernic_abi.h"
@@ -30,4 +30,4 @@ void ernic_cmd_exec(Ernic *e, const struct ernic_cmd *cmd,
 
 const char *ernic_status_name(uint8_t status);
 
-#endif /* ERNIC_CMD_H */
+#endif /* ERNIC_FACES_VERBS_COMMANDS_H */

@@ -4,8 +4,8 @@
  * The commands of queue pairs. Each returns an enum ernic_status; all check the
  * whole command before they change anything.
  */
-#ifndef ERNIC_QP_COMMANDS_H
-#define ERNIC_QP_COMMANDS_H
+#ifndef ERNIC_FACES_VERBS_QP_COMMANDS_H
+#define ERNIC_FACES_VERBS_QP_COMMANDS_H
 
 #include "base/device.h"
 #include "hw/rdma-ernic/ernic_abi.h"
@@ -20,4 +20,4 @@ uint8_t ernic_qp_destroy(Ernic *e, uint32_t uctx, uint32_t qpn);
 /* SRQ @srqn is destroyed: drop the open messages of XRC targets that use it. */
 void ernic_qp_forget_srq(Ernic *e, uint32_t srqn);
 
-#endif /* ERNIC_QP_COMMANDS_H */
+#endif /* ERNIC_FACES_VERBS_QP_COMMANDS_H */

@@ -3,8 +3,8 @@
  *
  * Registers of PG332 by name, without the effects that software's writes have.
  */
-#ifndef ERNIC_PG332_REGISTERS_H
-#define ERNIC_PG332_REGISTERS_H
+#ifndef ERNIC_FACES_PG332_REGISTER_ACCESS_H
+#define ERNIC_FACES_PG332_REGISTER_ACCESS_H
 
 #include "base/device.h"
 #include "faces/pg332/register_file.h"
@@ -30,4 +30,4 @@ void ernic_pg332_raise(Ernic *e, uint32_t causes);
 /* The interrupt was @was before a change: send a message if it is raised now. */
 void ernic_pg332_rise(Ernic *e, bool was);
 
-#endif /* ERNIC_PG332_REGISTERS_H */
+#endif /* ERNIC_FACES_PG332_REGISTER_ACCESS_H */

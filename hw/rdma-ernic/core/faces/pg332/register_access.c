@@ -5,7 +5,7 @@
  * interrupt, which follows from two of them.
  */
 #include "qemu/osdep.h"
-#include "faces/pg332/registers.h"
+#include "faces/pg332/register_access.h"
 #include "timing/hooks.h"
 #include "trace.h"
 
