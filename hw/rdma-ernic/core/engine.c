@@ -524,7 +524,7 @@ static void engine_due(Ernic *e)
 static void engine_turn(Ernic *e, ErnicQp *qp)
 {
     bool flush = ernic_turn_flush(e, qp, ENGINE_FLUSH_BUDGET);
-    bool send = ernic_ack_step(e, qp);
+    bool send = ernic_turn_respond(e, qp);
 
     send |= ernic_turn_send(e, qp);
     if (e->timing) {

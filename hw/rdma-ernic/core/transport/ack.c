@@ -176,25 +176,6 @@ static bool ack_responses(Ernic *e, ErnicQp *qp, const ErnicPath *path)
     return true;
 }
 
-/* The NAK has left, or cannot: now its fault takes effect. */
-static void ack_fault(Ernic *e, ErnicQp *qp)
-{
-    ErnicFault fault = qp->ack.fault;
-
-    qp->ack.nak = 0;
-    qp->ack.fault = ERNIC_FAULT_NONE;
-    if (!fault) {
-        return;
-    }
-    if (qp->ack.nak_psn != qp->rq.epsn) {
-        /* Of a READ: the message that is open has no part in it. */
-        e->stats.fault[fault]++;
-        ernic_qp_error(e, qp, fault);
-    } else {
-        ernic_qp_recv_fault(e, qp, fault);
-    }
-}
-
 /* The ACK or NAK that is owed. False: the link is busy. */
 static bool ack_one(Ernic *e, ErnicQp *qp, const ErnicPath *path)
 {
@@ -221,7 +202,7 @@ static bool ack_one(Ernic *e, ErnicQp *qp, const ErnicPath *path)
     } else {
         ERNIC_COUNT(e, qp, tx_naks);
     }
-    ack_fault(e, qp);
+    qp->ack.nak = 0;
     return true;
 }
 
@@ -405,7 +386,7 @@ static bool ack_step(Ernic *e, ErnicQp *qp)
         ack->count = 0;
         ack->cnp_owed = false;
         ack_drop_responses(qp);
-        ack_fault(e, qp);
+        ack->nak = 0;
         return false;
     }
     if (ack->cnp_owed && !ack_cnp(e, qp, &path)) {

@@ -15,6 +15,7 @@
 #include "transport/completer.h"
 #include "transport/qp.h"
 #include "transport/qp_page.h"
+#include "transport/qp_state.h"
 #include "transport/qp_transitions.h"
 #include "transport/requester.h"
 #include "transport/sched.h"

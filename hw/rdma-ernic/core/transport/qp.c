@@ -1,15 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What every role does to a queue pair: state changes, completions, flushing,
- * its path and its deadline.
+ * What every role needs of a queue pair: its path, its completions, its deadline.
  */
 #include "qemu/osdep.h"
 #include "base/timer.h"
 #include "faces/face.h"
 #include "timing/hooks.h"
 #include "trace.h"
-#include "transport/ack.h"
 #include "transport/qp.h"
 #include "transport/qp_transitions.h"
 #include "transport/rate.h"
@@ -88,61 +86,10 @@ void ernic_qp_event(Ernic *e, ErnicQp *qp, uint8_t type)
                       type, 0);
 }
 
-/* What is in flight, and what is owed, ends with the state that allowed it. */
-static void qp_stop(ErnicQp *qp)
-{
-    ernic_sq_stop_timer(&qp->sq);
-    qp->sq.rnr_due = ERNIC_NEVER;
-    qp->sq.page_wait = false;
-    qp->sq.blocked_on = ERNIC_BLOCKED_STATE;
-}
-
-void ernic_qp_set_state(Ernic *e, ErnicQp *qp, uint8_t state)
-{
-    trace_ernic_qp_state(qp->qpn, ernic_qp_state_name(qp->state),
-                         ernic_qp_state_name(state));
-    qp->state = state;
-    qp->sq_drained = false;
-    if (!ernic_qp_may(qp, ERNIC_MAY_PROC_SEND)) {
-        qp_stop(qp);
-    }
-    if (!ernic_qp_may(qp, ERNIC_MAY_PROC_RECV)) {
-        ErnicLastAck last = qp->ack.last;
-        uint32_t i;
-
-        memset(&qp->ack, 0, sizeof(qp->ack));
-        qp->ack.last = last;
-        for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
-            qp->rd[i].pending = false;
-        }
-    }
-    ernic_sched_mark(e, qp);
-}
-
 void ernic_qp_note_fault(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                          ErnicFault fault)
 {
     qp->ack.code = e->face->fault_code(e, qp, pkt, fault);
-}
-
-static void qp_fatal(Ernic *e, ErnicQp *qp, ErnicFault fault)
-{
-    trace_ernic_qp_error(qp->qpn, ernic_fault_info(fault)->name);
-    e->face->fatal(e, qp, fault);
-    ernic_qp_set_state(e, qp, ERNIC_QPS_ERR);
-}
-
-void ernic_qp_error(Ernic *e, ErnicQp *qp, ErnicFault fault)
-{
-    const ErnicFaultInfo *info = ernic_fault_info(fault);
-
-    if (qp->state == ERNIC_QPS_ERR || qp->state == ERNIC_QPS_RESET) {
-        return;
-    }
-    qp_fatal(e, qp, fault);
-    if (info->event) {
-        ernic_qp_event(e, qp, info->event);
-    }
 }
 
 void ernic_qp_post_due(Ernic *e, uint64_t until)
@@ -205,27 +152,6 @@ bool ernic_qp_take_recv(Ernic *e, ErnicQp *qp)
         qp->rq.recv_valid = e->face->take_recv(e, qp, &qp->rq.recv);
     }
     return qp->rq.recv_valid;
-}
-
-void ernic_qp_recv_fault(Ernic *e, ErnicQp *qp, ErnicFault fault)
-{
-    const ErnicFaultInfo *info = ernic_fault_info(fault);
-    bool error = ernic_fault_act(fault, qp->transport) == ERNIC_ACT_QP_ERROR;
-
-    if (qp->rq.recv_valid && info->wc != ERNIC_WC_SUCCESS) {
-        ErnicWc wc = { .opcode = ERNIC_WC_RECV };
-
-        /* The completion tells the reason; no event has to. */
-        ernic_qp_complete_recv(e, qp, &wc, fault);
-        if (error && qp->state != ERNIC_QPS_ERR) {
-            qp_fatal(e, qp, fault);
-        }
-    } else {
-        e->stats.fault[fault]++;
-        if (error) {
-            ernic_qp_error(e, qp, fault);
-        }
-    }
 }
 
 uint64_t ernic_qp_ack_deadline(const Ernic *e, const ErnicQp *qp)

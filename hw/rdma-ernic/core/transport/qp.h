@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What every role does to a queue pair: state changes, completions, flushing,
- * its path and its deadline.
+ * What every role needs of a queue pair: its path, its completions, its deadline.
  */
 #ifndef ERNIC_TRANSPORT_QP_H
 #define ERNIC_TRANSPORT_QP_H
@@ -25,10 +24,6 @@ bool ernic_qp_path(Ernic *e, const ErnicQp *qp, const ErnicAv *av,
 bool ernic_qp_remote_pd(const Ernic *e, const ErnicQp *qp, uint32_t xrc_srq,
                         uint32_t *pd);
 void ernic_qp_event(Ernic *e, ErnicQp *qp, uint8_t type);
-/* The only place that changes the state: traces, marks work. */
-void ernic_qp_set_state(Ernic *e, ErnicQp *qp, uint8_t state);
-/* To Error by @fault: event, and both queues are flushed in later steps. */
-void ernic_qp_error(Ernic *e, ErnicQp *qp, ErnicFault fault);
 /* Counts @fault; the status of the completion that tells of it. */
 uint8_t ernic_qp_fault_status(Ernic *e, ErnicFault fault);
 /* A fault was found in @pkt (NULL: in none): what the face will call it. */
@@ -51,11 +46,6 @@ void ernic_qp_post(Ernic *e, uint32_t cqn, const ErnicWc *wc,
 void ernic_qp_post_due(Ernic *e, uint64_t until);
 /* Take the next receive request from the RQ or SRQ into rq.recv. */
 bool ernic_qp_take_recv(Ernic *e, ErnicQp *qp);
-/*
- * Carry out what the fault table says of a fault in an inbound message: the
- * taken receive request completes in error, the state changes.
- */
-void ernic_qp_recv_fault(Ernic *e, ErnicQp *qp, ErnicFault fault);
 /* The earliest of the queue pair's deadlines has changed. */
 void ernic_qp_timer(Ernic *e, ErnicQp *qp);
 /* When an ACK timeout that begins now is over, ns; ERNIC_NEVER: there is none. */

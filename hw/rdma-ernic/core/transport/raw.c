@@ -12,6 +12,7 @@
 #include "trace.h"
 #include "transport/qp.h"
 #include "transport/qp_page.h"
+#include "transport/qp_state.h"
 #include "transport/qp_transitions.h"
 #include "transport/raw.h"
 

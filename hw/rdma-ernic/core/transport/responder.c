@@ -15,6 +15,7 @@
 #include "trace.h"
 #include "transport/qp.h"
 #include "transport/qp_page.h"
+#include "transport/qp_state.h"
 #include "transport/rd_resources.h"
 #include "transport/responder.h"
 #include "transport/sched.h"
@@ -85,6 +86,20 @@ static void resp_fault(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
     default:
         e->stats.fault[fault]++;
         break;
+    }
+}
+
+void ernic_responder_nak_sent(Ernic *e, ErnicQp *qp)
+{
+    ErnicFault fault = qp->ack.fault;
+
+    qp->ack.fault = ERNIC_FAULT_NONE;
+    if (qp->ack.nak_psn != qp->rq.epsn) {
+        /* The fault of a READ: the open message has no part in it. */
+        e->stats.fault[fault]++;
+        ernic_qp_error(e, qp, fault);
+    } else {
+        ernic_qp_recv_fault(e, qp, fault);
     }
 }
 

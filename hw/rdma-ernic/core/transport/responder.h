@@ -17,6 +17,8 @@ void ernic_responder_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
 /* Answer a packet that the face's own checks refuse with @fault. */
 void ernic_responder_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                             ErnicFault fault);
+/* The NAK of a fault that ends the queue pair has left: the fault takes effect. */
+void ernic_responder_nak_sent(Ernic *e, ErnicQp *qp);
 /* Do First, Middle, Last and Only come in turn (9.7.4.1.4 and 9.8.2.2.4)? */
 bool ernic_responder_in_sequence(const ErnicQp *qp, const ErnicPkt *pkt);
 /*

@@ -6,10 +6,12 @@
  */
 #include "qemu/osdep.h"
 #include "faces/face.h"
+#include "transport/ack.h"
 #include "transport/completer.h"
 #include "transport/qp.h"
 #include "transport/qp_transitions.h"
 #include "transport/requester.h"
+#include "transport/responder.h"
 #include "transport/sched.h"
 #include "transport/turn.h"
 #include "transport/tx.h"
@@ -69,6 +71,18 @@ bool ernic_turn_flush(Ernic *e, ErnicQp *qp, uint32_t budget)
             qp->last_wqe = true;
             ernic_qp_event(e, qp, ERNIC_EV_LAST_WQE);
         }
+    }
+    return more;
+}
+
+/* ---- respond ------------------------------------------------------------- */
+
+bool ernic_turn_respond(Ernic *e, ErnicQp *qp)
+{
+    bool more = ernic_ack_step(e, qp);
+
+    if (qp->ack.fault && !qp->ack.nak) {
+        ernic_responder_nak_sent(e, qp);
     }
     return more;
 }

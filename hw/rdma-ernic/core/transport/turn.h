@@ -10,6 +10,8 @@
 
 /* Flush up to @budget requests of both queues; true: more are left. */
 bool ernic_turn_flush(Ernic *e, ErnicQp *qp, uint32_t budget);
+/* Send responses, ACKs and NAKs; true: there is more to do at once. */
+bool ernic_turn_respond(Ernic *e, ErnicQp *qp);
 /* Send up to one train, complete what has left; true: there is more to do at once. */
 bool ernic_turn_send(Ernic *e, ErnicQp *qp);
 

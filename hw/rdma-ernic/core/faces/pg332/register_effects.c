@@ -16,6 +16,7 @@
 #include "trace.h"
 #include "transport/ack_timer.h"
 #include "transport/qp_life.h"
+#include "transport/qp_state.h"
 #include "transport/qp_transitions.h"
 #include "transport/sched.h"
 #include "wire/ib_tables.h"

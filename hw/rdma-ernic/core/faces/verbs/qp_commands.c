@@ -17,6 +17,7 @@
 #include "transport/ack.h"
 #include "transport/qp.h"
 #include "transport/qp_life.h"
+#include "transport/qp_state.h"
 #include "transport/qp_transitions.h"
 #include "transport/sched.h"
 #include "wire/ib_tables.h"

@@ -12,6 +12,7 @@
 #include "trace.h"
 #include "transport/face_defaults.h"
 #include "transport/qp.h"
+#include "transport/qp_state.h"
 
 /* After an overrun, this completion queue takes no more: the queue pair fails. */
 static void verbs_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
