@@ -262,12 +262,6 @@ static inline uint32_t ernic_sq_waiting(const ErnicSendQueue *sq)
     return sq->wq.pi - sq->taken + sq->fetched - sq->started;
 }
 
-static inline void ernic_sq_stop_timer(ErnicSendQueue *sq)
-{
-    sq->ack_due = ERNIC_NEVER;
-    sq->leaving = false;
-}
-
 static inline ErnicWqe *ernic_sq_slot(ErnicQp *qp, uint32_t index)
 {
     return &qp->sq.wqe[index & qp->sq.window_mask];

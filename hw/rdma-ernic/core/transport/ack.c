@@ -8,12 +8,15 @@
 #include "qemu/osdep.h"
 #include "objects/counter.h"
 #include "objects/dma.h"
+#include "timing/hooks.h"
 #include "trace.h"
 #include "transport/ack.h"
 #include "transport/cc.h"
 #include "transport/qp.h"
 #include "transport/qp_page.h"
+#include "transport/rd_resources.h"
 #include "transport/read_slots.h"
+#include "transport/sched.h"
 #include "transport/tx.h"
 #include "wire/psn.h"
 
@@ -44,17 +47,6 @@ static ErnicOp ack_rd_op(const ErnicRdRes *rd)
                    last ? ERNIC_OP_READ_RSP_LAST : ERNIC_OP_READ_RSP_MIDDLE;
 }
 
-/* Nothing of what is pending will be sent. */
-static void ack_drop_responses(ErnicQp *qp)
-{
-    uint32_t i;
-
-    for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
-        qp->rd[i].pending = false;
-    }
-    qp->ack.rd_pending = 0;
-}
-
 /*
  * The entry's response cannot go on: NAK in its place, then Error. Not so when
  * it was whole once: the request may be a late duplicate of one that is long
@@ -66,11 +58,10 @@ static void ack_read_fault(Ernic *e, ErnicQp *qp, ErnicRdRes *rd, ErnicDma dma)
                                                ERNIC_FAULT_REM_DMA;
 
     if (rd->again) {
-        rd->pending = false;
-        qp->ack.rd_pending--;
+        ernic_rd_drop(qp, rd);
         return;
     }
-    ack_drop_responses(qp);
+    ernic_rd_drop_all(qp);
     ernic_qp_note_fault(e, qp, NULL, fault);
     qp->ack.nak = ernic_fault_info(fault)->syndrome;
     qp->ack.nak_psn = ernic_psn_add(rd->psn, rd->next);
@@ -126,13 +117,8 @@ static bool ack_rd_packet(Ernic *e, ErnicQp *qp, ErnicRdRes *rd,
     }
     ernic_tx_commit(e, qp->qpn, &pkt);
     ernic_cc_sent(&qp->cc, &e->cfg, e->now, pkt.payload_len);
-    rd->next++;
-    if (rd->next == rd->end) {
-        rd->pending = false;
-        qp->ack.rd_pending--;
-        if (!rd->atomic) {
-            ernic_read_slots_done(e, qp);
-        }
+    if (ernic_rd_sent(qp, rd) && !rd->atomic) {
+        ernic_read_slots_done(e, qp);
     }
     return true;
 }
@@ -230,6 +216,68 @@ static bool ack_cnp(Ernic *e, ErnicQp *qp, const ErnicPath *path)
     qp->ack.cnp_owed = false;
     qp->rq.cnp_due = e->now + ERNIC_CNP_INTERVAL_NS;
     return true;
+}
+
+void ernic_ack_reset(ErnicQp *qp)
+{
+    uint16_t rd_pending = qp->ack.rd_pending;
+
+    qp->ack = (ErnicAckState) { .rd_pending = rd_pending };
+    qp->rq.cnp_due = 0;
+}
+
+void ernic_ack_stop(ErnicQp *qp)
+{
+    uint16_t rd_pending = qp->ack.rd_pending;
+    ErnicLastAck last = qp->ack.last;
+
+    qp->ack = (ErnicAckState) { .rd_pending = rd_pending, .last = last };
+}
+
+void ernic_ack_owe(Ernic *e, ErnicQp *qp)
+{
+    qp->ack.owed = true;
+    ernic_sched_mark(e, qp);
+}
+
+void ernic_ack_owe_within(Ernic *e, ErnicQp *qp, uint64_t delay)
+{
+    delay = delay ?: ernic_timed_coalesce(e, &qp->ack.count);
+    if (!delay) {
+        ernic_ack_owe(e, qp);
+    } else if (delay != ERNIC_NEVER && !qp->ack.due) {
+        qp->ack.due = e->now + delay;
+        ernic_qp_timer(e, qp);
+    }
+}
+
+void ernic_ack_owe_nak(Ernic *e, ErnicQp *qp, uint8_t syndrome, ErnicFault fault)
+{
+    qp->ack.nak = syndrome;
+    qp->ack.nak_psn = qp->rq.epsn;
+    qp->ack.fault = fault;
+    ernic_sched_mark(e, qp);
+}
+
+void ernic_ack_cancel_nak(ErnicQp *qp)
+{
+    qp->ack.nak = 0;
+}
+
+void ernic_ack_owe_cnp(Ernic *e, ErnicQp *qp)
+{
+    qp->ack.cnp_owed = true;
+    ernic_sched_mark(e, qp);
+}
+
+ErnicFault ernic_ack_take_fault(ErnicQp *qp)
+{
+    ErnicFault fault = qp->ack.nak ? ERNIC_FAULT_NONE : qp->ack.fault;
+
+    if (fault) {
+        qp->ack.fault = ERNIC_FAULT_NONE;
+    }
+    return fault;
 }
 
 void ernic_ack_due(Ernic *e, ErnicQp *qp)
@@ -385,7 +433,7 @@ static bool ack_step(Ernic *e, ErnicQp *qp)
         ack->owed = false;
         ack->count = 0;
         ack->cnp_owed = false;
-        ack_drop_responses(qp);
+        ernic_rd_drop_all(qp);
         ack->nak = 0;
         return false;
     }

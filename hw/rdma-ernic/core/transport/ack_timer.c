@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The transport timer of a send queue.
+ * The deadlines of a send queue.
  */
 #include "qemu/osdep.h"
 #include "transport/ack_timer.h"
@@ -17,4 +17,32 @@ void ernic_ack_timer_start(Ernic *e, ErnicQp *qp, bool leaving)
         sq->leave_by = sq->ack_due + (sq->ack_due - e->now);
         ernic_qp_timer(e, qp);
     }
+}
+
+void ernic_ack_timer_stop(ErnicQp *qp)
+{
+    qp->sq.ack_due = ERNIC_NEVER;
+    qp->sq.leaving = false;
+}
+
+void ernic_ack_timer_departed(Ernic *e, ErnicQp *qp)
+{
+    qp->sq.leaving = false;
+    qp->sq.ack_due = ernic_qp_ack_deadline(e, qp);
+}
+
+void ernic_ack_timer_hold(ErnicQp *qp)
+{
+    qp->sq.leaving = true;
+    qp->sq.ack_due = qp->sq.leave_by;
+}
+
+void ernic_rnr_timer_start(Ernic *e, ErnicQp *qp, uint64_t ns)
+{
+    qp->sq.rnr_due = e->now + ns;
+}
+
+void ernic_rnr_timer_stop(ErnicQp *qp)
+{
+    qp->sq.rnr_due = ERNIC_NEVER;
 }

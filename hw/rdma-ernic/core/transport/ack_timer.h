@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The transport timer of a send queue (IBTA vol. 1, 9.7.6.1.3), which requester and
- * completer start. The wait after an RNR NAK is the completer's (completer.c).
+ * The deadlines of a send queue: the transport timer (IBTA vol. 1, 9.7.6.1.3) and
+ * the wait after an RNR NAK. The caller calls ernic_qp_timer() after it has set one.
  */
 #ifndef ERNIC_TRANSPORT_ACK_TIMER_H
 #define ERNIC_TRANSPORT_ACK_TIMER_H
@@ -10,9 +10,17 @@
 #include "objects/qp.h"
 
 /*
- * Start it, because a packet of @qp needs an answer; with @leaving it runs from the
- * departure of the last packet of @qp.
+ * Start the transport timer, because a packet of @qp needs an answer; with @leaving
+ * it runs from the departure of the last packet of @qp.
  */
 void ernic_ack_timer_start(Ernic *e, ErnicQp *qp, bool leaving);
+void ernic_ack_timer_stop(ErnicQp *qp);
+/* The last packet of @qp has left the device, or counts as sent: run from now on. */
+void ernic_ack_timer_departed(Ernic *e, ErnicQp *qp);
+/* Let it start at departure, but no later than leave_by. */
+void ernic_ack_timer_hold(ErnicQp *qp);
+/* Wait @ns, as an RNR NAK of the peer asks. */
+void ernic_rnr_timer_start(Ernic *e, ErnicQp *qp, uint64_t ns);
+void ernic_rnr_timer_stop(ErnicQp *qp);
 
 #endif /* ERNIC_TRANSPORT_ACK_TIMER_H */

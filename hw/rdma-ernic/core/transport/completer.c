@@ -63,6 +63,34 @@ bool ernic_completer_flush(Ernic *e, ErnicQp *qp)
     return true;
 }
 
+void ernic_completer_reset(ErnicQp *qp)
+{
+    ErnicSendQueue *sq = &qp->sq;
+
+    sq->lead = 0;
+    sq->una_psn = 0;
+    sq->rd_done = 0;
+    sq->rewound = false;
+    sq->rewind_gen = sq->rewind_psn = 0;
+    sq->retry_left = sq->rnr_left = 0;
+    sq->cwnd = ERNIC_CWND_INIT;
+}
+
+void ernic_completer_begin(ErnicQp *qp, uint32_t psn)
+{
+    qp->sq.una_psn = psn;
+}
+
+void ernic_completer_set_retry(ErnicQp *qp, uint8_t count)
+{
+    qp->sq.retry_left = count;
+}
+
+void ernic_completer_set_rnr_retry(ErnicQp *qp, uint8_t count)
+{
+    qp->sq.rnr_left = count;
+}
+
 /* Whether the request of @index has nothing more to wait for. */
 static bool comp_is_done(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe)
 {
@@ -106,11 +134,7 @@ void ernic_completer_advance(Ernic *e, ErnicQp *qp)
     }
     if (qp->state == ERNIC_QPS_SQD && !qp->sq_drained &&
         sq->wq.ci == sq->started) {
-        qp->sq_drained = true;
-        trace_ernic_sq_drained(qp->qpn);
-        if (qp->attr.sqd_notify) {
-            ernic_qp_event(e, qp, ERNIC_EV_SQ_DRAINED);
-        }
+        ernic_qp_drained(e, qp);
     }
 }
 
@@ -124,12 +148,22 @@ static void comp_progress(Ernic *e, ErnicQp *qp)
     sq->rewound = false;
     /* During an RNR wait nothing is under way that could be answered. */
     if (sq->una_psn == sq->max_psn || sq->rnr_due != ERNIC_NEVER) {
-        ernic_sq_stop_timer(sq);
+        ernic_ack_timer_stop(qp);
     } else {
         ernic_ack_timer_start(e, qp, false);
     }
     /* Additive: one MTU per window's worth of acknowledgements, about. */
     sq->cwnd = MIN(sq->cwnd + ernic_qp_mtu(qp), ERNIC_CWND_MAX);
+    ernic_sched_mark(e, qp);
+}
+
+/* Ask the requester to go back to @psn (IBTA 9.7.5.1). */
+static void comp_rewind(Ernic *e, ErnicQp *qp, uint32_t psn)
+{
+    trace_ernic_rewind(qp->qpn, psn, qp->sq.next_psn);
+    qp->sq.rewind_psn = psn;
+    qp->sq.rewind_gen++;
+    qp->sq.rewound = true;
     ernic_sched_mark(e, qp);
 }
 
@@ -146,7 +180,7 @@ static void comp_move_una(Ernic *e, ErnicQp *qp, uint32_t una)
     sq->una_psn = una;
     if (moved > ahead) {
         /* At once: what is completed now must not be what is sent next. */
-        ernic_qp_rewind(e, qp, una);
+        comp_rewind(e, qp, una);
         ernic_requester_rewind(qp);
     }
     comp_progress(e, qp);
@@ -202,9 +236,9 @@ static void comp_retry(Ernic *e, ErnicQp *qp)
         return;
     }
     qp->sq.retry_left -= qp->sq.retry_left > 0;
-    ernic_sq_stop_timer(&qp->sq);       /* starts again with the resending */
+    ernic_ack_timer_stop(qp);       /* starts again with the resending */
     comp_cut_window(e, qp);
-    ernic_qp_rewind(e, qp, qp->sq.una_psn);
+    comp_rewind(e, qp, qp->sq.una_psn);
 }
 
 /* 9.7.5.1.5: a later response says that an earlier one was lost. */
@@ -233,9 +267,9 @@ static void comp_rnr(Ernic *e, ErnicQp *qp, uint8_t timer)
         }
         sq->rnr_left -= sq->rnr_left > 0;
     }
-    ernic_sq_stop_timer(sq);
-    sq->rnr_due = e->now + ernic_rnr_timer_ns(timer);
-    ernic_qp_rewind(e, qp, sq->una_psn);
+    ernic_ack_timer_stop(qp);
+    ernic_rnr_timer_start(e, qp, ernic_rnr_timer_ns(timer));
+    comp_rewind(e, qp, sq->una_psn);
     ernic_qp_timer(e, qp);
 }
 
@@ -340,9 +374,9 @@ static bool comp_page_wait(Ernic *e, ErnicQp *qp)
     if (!ernic_qp_page_fault(e, qp)) {
         return false;
     }
-    qp->sq.page_wait = true;
-    ernic_sq_stop_timer(&qp->sq);       /* starts again with the resending */
-    ernic_qp_rewind(e, qp, qp->sq.una_psn);
+    ernic_requester_wait_page(qp);
+    ernic_ack_timer_stop(qp);       /* starts again with the resending */
+    comp_rewind(e, qp, qp->sq.una_psn);
     return true;
 }
 
@@ -434,8 +468,7 @@ void ernic_completer_departed(Ernic *e, ErnicQp *qp, uint64_t departed)
     ErnicSendQueue *sq = &qp->sq;
 
     if (sq->leaving && sq->tx_serial <= departed) {
-        sq->leaving = false;
-        sq->ack_due = ernic_qp_ack_deadline(e, qp);
+        ernic_ack_timer_departed(e, qp);
         ernic_qp_timer(e, qp);
     }
     if (!ernic_qp_reliable(qp)) {
@@ -459,17 +492,15 @@ static void comp_expired(Ernic *e, ErnicQp *qp)
         ernic_ack_timer_start(e, qp, false);
     } else if (sq->una_psn == sq->max_psn &&
                sq->blocked_on != ERNIC_BLOCKED_TX) {
-        ernic_sq_stop_timer(sq);
+        ernic_ack_timer_stop(qp);
     } else if (e->now < sq->leave_by && (sq->leaving || inside)) {
-        sq->leaving = true;
-        sq->ack_due = sq->leave_by;
+        ernic_ack_timer_hold(qp);
         if (inside) {
             ernic_sched_wait_departure(e, qp);
         }
     } else if (sq->leaving) {
         trace_ernic_not_departed(qp->qpn, sq->tx_serial);
-        sq->leaving = false;
-        sq->ack_due = ernic_qp_ack_deadline(e, qp);
+        ernic_ack_timer_departed(e, qp);
     } else {
         ERNIC_COUNT(e, qp, ack_timeouts);
         trace_ernic_ack_timeout(qp->qpn, sq->una_psn, sq->retry_left);
@@ -481,9 +512,9 @@ void ernic_completer_timeout(Ernic *e, ErnicQp *qp)
 {
     ErnicSendQueue *sq = &qp->sq;
 
-    qp->timer_due = ERNIC_NEVER;
+    ernic_qp_timer_expired(qp);
     if (sq->rnr_due <= e->now) {
-        sq->rnr_due = ERNIC_NEVER;
+        ernic_rnr_timer_stop(qp);
         trace_ernic_rnr_over(qp->qpn);
     }
     if (sq->ack_due <= e->now) {

@@ -20,6 +20,12 @@ void ernic_completer_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
 void ernic_completer_advance(Ernic *e, ErnicQp *qp);
 /* Trains as far as serial @departed have left the device, some with packets of @qp. */
 void ernic_completer_departed(Ernic *e, ErnicQp *qp, uint64_t departed);
+/* Nothing is in flight; the first packet to be acknowledged has PSN @psn. */
+void ernic_completer_reset(ErnicQp *qp);
+void ernic_completer_begin(ErnicQp *qp, uint32_t psn);
+/* New budgets for what follows: retries, retries after an RNR NAK. */
+void ernic_completer_set_retry(ErnicQp *qp, uint8_t count);
+void ernic_completer_set_rnr_retry(ErnicQp *qp, uint8_t count);
 /* Complete the oldest request as flushed; false: there is none. */
 bool ernic_completer_flush(Ernic *e, ErnicQp *qp);
 /* Act on deadlines that have passed. */

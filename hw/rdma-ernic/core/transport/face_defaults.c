@@ -135,8 +135,7 @@ ErnicVerdict ernic_face_default_judge(Ernic *e, const ErnicArrival *a)
 
 void ernic_face_default_marked(Ernic *e, ErnicQp *qp)
 {
-    qp->ack.cnp_owed = true;
-    ernic_sched_mark(e, qp);
+    ernic_ack_owe_cnp(e, qp);
 }
 
 void ernic_face_default_cnp(Ernic *e, ErnicQp *qp)

@@ -154,11 +154,22 @@ bool ernic_qp_take_recv(Ernic *e, ErnicQp *qp)
     return qp->rq.recv_valid;
 }
 
+void ernic_qp_drop_recv(ErnicQp *qp)
+{
+    qp->rq.recv_valid = false;
+    memset(&qp->rq.recv, 0, sizeof(qp->rq.recv));
+}
+
 uint64_t ernic_qp_ack_deadline(const Ernic *e, const ErnicQp *qp)
 {
     uint64_t wait = ernic_ack_timeout_ns(qp->attr.timeout);
 
     return wait ? e->now + wait : ERNIC_NEVER;
+}
+
+void ernic_qp_timer_expired(ErnicQp *qp)
+{
+    qp->timer_due = ERNIC_NEVER;
 }
 
 void ernic_qp_timer(Ernic *e, ErnicQp *qp)
@@ -184,13 +195,4 @@ void ernic_qp_timer(Ernic *e, ErnicQp *qp)
         qp->timer_due = due;
         ernic_timer_set(e->timers, qp->qpn, due);
     }
-}
-
-void ernic_qp_rewind(Ernic *e, ErnicQp *qp, uint32_t psn)
-{
-    trace_ernic_rewind(qp->qpn, psn, qp->sq.next_psn);
-    qp->sq.rewind_psn = psn;
-    qp->sq.rewind_gen++;
-    qp->sq.rewound = true;
-    ernic_sched_mark(e, qp);
 }

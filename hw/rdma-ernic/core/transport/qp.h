@@ -46,11 +46,13 @@ void ernic_qp_post(Ernic *e, uint32_t cqn, const ErnicWc *wc,
 void ernic_qp_post_due(Ernic *e, uint64_t until);
 /* Take the next receive request from the RQ or SRQ into rq.recv. */
 bool ernic_qp_take_recv(Ernic *e, ErnicQp *qp);
+/* Forget it: its SRQ is gone. */
+void ernic_qp_drop_recv(ErnicQp *qp);
 /* The earliest of the queue pair's deadlines has changed. */
 void ernic_qp_timer(Ernic *e, ErnicQp *qp);
+/* The deadline that was set has passed, or is none any more. */
+void ernic_qp_timer_expired(ErnicQp *qp);
 /* When an ACK timeout that begins now is over, ns; ERNIC_NEVER: there is none. */
 uint64_t ernic_qp_ack_deadline(const Ernic *e, const ErnicQp *qp);
-/* Ask the requester to go back to @psn (IBTA 9.7.5.1). */
-void ernic_qp_rewind(Ernic *e, ErnicQp *qp, uint32_t psn);
 
 #endif /* ERNIC_TRANSPORT_QP_H */

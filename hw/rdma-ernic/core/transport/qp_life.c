@@ -9,47 +9,48 @@
 #include "objects/mr.h"
 #include "objects/qp.h"
 #include "timing/hooks.h"
+#include "transport/ack.h"
+#include "transport/ack_timer.h"
 #include "transport/cc.h"
+#include "transport/completer.h"
+#include "transport/qp.h"
 #include "transport/qp_life.h"
+#include "transport/rate.h"
+#include "transport/rd_resources.h"
 #include "transport/read_slots.h"
+#include "transport/requester.h"
+#include "transport/responder.h"
 #include "transport/retry_buffer.h"
 #include "transport/sched.h"
+#include "transport/turn.h"
 
 void ernic_qp_reset_context(Ernic *e, ErnicQp *qp)
 {
-    ErnicSendQueue *sq = &qp->sq;
-    ErnicRecvQueue *rq = &qp->rq;
-    ErnicWq swq = sq->wq, rwq = rq->wq;
-    ErnicWqe *wqe = sq->wqe;
-    uint32_t window_mask = sq->window_mask;
-
     if (qp->events.page.state == ERNIC_PAGE_FAILED) {
         qp->events.page.state = ERNIC_PAGE_NONE;
     }
-    swq.pi = swq.ci = 0;
-    rwq.pi = rwq.ci = 0;
-    memset(sq, 0, sizeof(*sq));
-    sq->wq = swq;
-    sq->wqe = wqe;
-    sq->window_mask = window_mask;
-    sq->blocked_on = ERNIC_BLOCKED_EMPTY;
-    ernic_sq_stop_timer(sq);
-    sq->rnr_due = ERNIC_NEVER;
-    sq->cwnd = ERNIC_CWND_INIT;
-    memset(rq, 0, sizeof(*rq));
-    rq->wq = rwq;
-    memset(&qp->ack, 0, sizeof(qp->ack));
-    memset(qp->rd, 0, ERNIC_MAX_RD_ATOMIC * sizeof(*qp->rd));
-    memset(&qp->attr, 0, sizeof(qp->attr));
-    qp->attr.path_mtu = e->cfg.mtu;     /* datagrams are told no other */
+    qp->sq.wq.pi = qp->sq.wq.ci = 0;
+    qp->rq.wq.pi = qp->rq.wq.ci = 0;
+    ernic_requester_reset(qp);
+    ernic_completer_reset(qp);
+    ernic_responder_reset(qp);
+    ernic_ack_reset(qp);
+    ernic_rd_reset(qp);
+    ernic_turn_reset(qp);
+    ernic_rate_reset(qp);
     ernic_cc_reset(&qp->cc);
+    ernic_ack_timer_stop(qp);
+    ernic_rnr_timer_stop(qp);
+    ernic_qp_drop_recv(qp);
+    memset(&qp->attr, 0, sizeof(qp->attr));
+    qp->attr.path_mtu = e->cfg.mtu;     /* datagrams have no other */
     ernic_timed_forget(e, qp->qpn);
     ernic_retry_buffer_sync(e, qp);     /* nothing of it is under way */
     ernic_read_slots_sync(e, qp);
+    qp->sq.narrow = 0;
     qp->sq_drained = false;
     qp->broken_cq = false;
-    qp->last_wqe = false;
-    qp->timer_due = ERNIC_NEVER;
+    ernic_qp_timer_expired(qp);
     ernic_timer_set(e->timers, qp->qpn, ERNIC_NEVER);
     ernic_mw_forget_qp(e, qp->qpn);
 }

@@ -7,19 +7,14 @@
 #include "qemu/osdep.h"
 #include "faces/face.h"
 #include "trace.h"
+#include "transport/ack.h"
+#include "transport/ack_timer.h"
 #include "transport/qp.h"
 #include "transport/qp_state.h"
 #include "transport/qp_transitions.h"
+#include "transport/rd_resources.h"
+#include "transport/requester.h"
 #include "transport/sched.h"
-
-/* Whatever is in flight, and owed, ends with the state that allowed it. */
-static void qp_stop(ErnicQp *qp)
-{
-    ernic_sq_stop_timer(&qp->sq);
-    qp->sq.rnr_due = ERNIC_NEVER;
-    qp->sq.page_wait = false;
-    qp->sq.blocked_on = ERNIC_BLOCKED_STATE;
-}
 
 void ernic_qp_set_state(Ernic *e, ErnicQp *qp, uint8_t state)
 {
@@ -28,19 +23,24 @@ void ernic_qp_set_state(Ernic *e, ErnicQp *qp, uint8_t state)
     qp->state = state;
     qp->sq_drained = false;
     if (!ernic_qp_may(qp, ERNIC_MAY_PROC_SEND)) {
-        qp_stop(qp);
+        ernic_ack_timer_stop(qp);
+        ernic_rnr_timer_stop(qp);
+        ernic_requester_stop(qp);
     }
     if (!ernic_qp_may(qp, ERNIC_MAY_PROC_RECV)) {
-        ErnicLastAck last = qp->ack.last;
-        uint32_t i;
-
-        memset(&qp->ack, 0, sizeof(qp->ack));
-        qp->ack.last = last;
-        for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
-            qp->rd[i].pending = false;
-        }
+        ernic_ack_stop(qp);
+        ernic_rd_drop_all(qp);
     }
     ernic_sched_mark(e, qp);
+}
+
+void ernic_qp_drained(Ernic *e, ErnicQp *qp)
+{
+    qp->sq_drained = true;
+    trace_ernic_sq_drained(qp->qpn);
+    if (qp->attr.sqd_notify) {
+        ernic_qp_event(e, qp, ERNIC_EV_SQ_DRAINED);
+    }
 }
 
 static void qp_fatal(Ernic *e, ErnicQp *qp, ErnicFault fault)

@@ -34,6 +34,12 @@ static inline void ernic_rate_sent(ErnicQp *qp, uint64_t now, uint32_t bytes)
                      ernic_rate_ns(kbps, bytes);
 }
 
+/* The next frame may leave at once. */
+static inline void ernic_rate_reset(ErnicQp *qp)
+{
+    qp->sq.rate_at = 0;
+}
+
 /* Earliest time of the next packet, by this and by congestion; 0: at once. */
 static inline uint64_t ernic_rate_send_at(const ErnicQp *qp)
 {

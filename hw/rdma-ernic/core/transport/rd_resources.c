@@ -323,3 +323,52 @@ void ernic_rd_request_again(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     rd->stop = k * mtu + len;
     rd_start(e, qp, rd);
 }
+
+/* ---- the ring ------------------------------------------------------------ */
+
+void ernic_rd_reset(ErnicQp *qp)
+{
+    memset(qp->rd, 0, ERNIC_MAX_RD_ATOMIC * sizeof(*qp->rd));
+    qp->rq.rd_head = 0;
+    qp->ack.rd_pending = 0;
+}
+
+bool ernic_rd_sent(ErnicQp *qp, ErnicRdRes *rd)
+{
+    rd->next++;
+    if (rd->next != rd->end) {
+        return false;
+    }
+    ernic_rd_drop(qp, rd);
+    return true;
+}
+
+void ernic_rd_drop(ErnicQp *qp, ErnicRdRes *rd)
+{
+    rd->pending = false;
+    qp->ack.rd_pending--;
+}
+
+void ernic_rd_drop_all(ErnicQp *qp)
+{
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
+        qp->rd[i].pending = false;
+    }
+    qp->ack.rd_pending = 0;
+}
+
+void ernic_rd_resize(ErnicQp *qp, uint32_t size)
+{
+    uint32_t old = qp->attr.max_dest_rd_atomic, n = MIN(old, size), i;
+    ErnicRdRes rd[ERNIC_MAX_RD_ATOMIC] = { };
+
+    qp->ack.rd_pending = 0;
+    for (i = 0; i < n; i++) {
+        rd[i] = qp->rd[(qp->rq.rd_head + old - n + i) % old];
+        qp->ack.rd_pending += rd[i].pending;
+    }
+    memcpy(qp->rd, rd, sizeof(rd));
+    qp->rq.rd_head = size ? n % size : 0;
+}

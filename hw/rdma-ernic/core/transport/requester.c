@@ -93,6 +93,35 @@ void ernic_requester_rewind(ErnicQp *qp)
     sq->unasked = 0;
 }
 
+void ernic_requester_reset(ErnicQp *qp)
+{
+    ErnicSendQueue *sq = &qp->sq;
+
+    sq->taken = sq->fetched = sq->started = sq->next = 0;
+    sq->next_psn = sq->max_psn = 0;
+    sq->ssn = sq->rd_issued = 0;
+    sq->seen_gen = sq->unasked = sq->read_restart = 0;
+    sq->tx_serial = 0;
+    sq->page_wait = false;
+    sq->blocked_on = ERNIC_BLOCKED_EMPTY;
+}
+
+void ernic_requester_begin(ErnicQp *qp, uint32_t psn)
+{
+    qp->sq.next_psn = qp->sq.max_psn = psn;
+}
+
+void ernic_requester_stop(ErnicQp *qp)
+{
+    qp->sq.page_wait = false;
+    qp->sq.blocked_on = ERNIC_BLOCKED_STATE;
+}
+
+void ernic_requester_wait_page(ErnicQp *qp)
+{
+    qp->sq.page_wait = true;
+}
+
 void ernic_requester_restart(ErnicQp *qp)
 {
     ErnicSendQueue *sq = &qp->sq;

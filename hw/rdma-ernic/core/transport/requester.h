@@ -25,6 +25,13 @@ ErnicReqStep ernic_requester_step(Ernic *e, ErnicQp *qp);
 /* Begin @pkt, a request packet of @wqe: all that does not depend on its operation. */
 void ernic_requester_fill(Ernic *e, const ErnicQp *qp, const ErnicWqe *wqe,
                           ErnicPkt *pkt);
+/* No request is fetched; the first packet that is sent has PSN @psn. */
+void ernic_requester_reset(ErnicQp *qp);
+void ernic_requester_begin(ErnicQp *qp, uint32_t psn);
+/* The state forbids to send. */
+void ernic_requester_stop(ErnicQp *qp);
+/* Send nothing until the page fault of @qp is resumed. */
+void ernic_requester_wait_page(ErnicQp *qp);
 /* The oldest request that is not complete, fetched if need be; NULL: none. */
 ErnicWqe *ernic_requester_oldest(Ernic *e, ErnicQp *qp);
 /* wq.ci has moved: nothing before it is fetched, started or sent any more. */

@@ -13,6 +13,7 @@
 #include "objects/mr.h"
 #include "timing/hooks.h"
 #include "trace.h"
+#include "transport/ack.h"
 #include "transport/qp.h"
 #include "transport/qp_page.h"
 #include "transport/qp_state.h"
@@ -37,9 +38,7 @@ static void resp_nak(Ernic *e, ErnicQp *qp, const ErnicFaultInfo *info)
         syndrome |= qp->attr.min_rnr_timer;
     }
     qp->rq.nak_sent = true;
-    qp->ack.nak = syndrome;
-    qp->ack.nak_psn = qp->rq.epsn;
-    ernic_sched_mark(e, qp);
+    ernic_ack_owe_nak(e, qp, syndrome, ERNIC_FAULT_NONE);
 }
 
 /* Forget the open message; a receive request it took is used by the next. */
@@ -65,10 +64,7 @@ static void resp_fault(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
     case ERNIC_ACT_QP_ERROR:
         if (ernic_qp_reliable(qp) && info->syndrome) {
             /* Behind the responses that are still to be sent. */
-            qp->ack.nak = info->syndrome;
-            qp->ack.nak_psn = qp->rq.epsn;
-            qp->ack.fault = fault;
-            ernic_sched_mark(e, qp);
+            ernic_ack_owe_nak(e, qp, info->syndrome, fault);
         } else {
             ernic_qp_recv_fault(e, qp, fault);
         }
@@ -91,15 +87,62 @@ static void resp_fault(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
 
 void ernic_responder_nak_sent(Ernic *e, ErnicQp *qp)
 {
-    ErnicFault fault = qp->ack.fault;
+    ErnicFault fault = ernic_ack_take_fault(qp);
 
-    qp->ack.fault = ERNIC_FAULT_NONE;
+    if (!fault) {
+        return;
+    }
     if (qp->ack.nak_psn != qp->rq.epsn) {
         /* The fault of a READ: the open message has no part in it. */
         e->stats.fault[fault]++;
         ernic_qp_error(e, qp, fault);
     } else {
         ernic_qp_recv_fault(e, qp, fault);
+    }
+}
+
+void ernic_responder_reset(ErnicQp *qp)
+{
+    ErnicRecvQueue *rq = &qp->rq;
+
+    resp_close(qp);
+    rq->epsn = rq->msn = 0;
+    rq->nak_sent = rq->skip = rq->established = false;
+    rq->xrc_srq = 0;
+    rq->rkey = 0;
+    rq->va = 0;
+    rq->dmalen = 0;
+}
+
+void ernic_responder_expect(ErnicQp *qp, uint32_t psn)
+{
+    qp->rq.epsn = psn;
+}
+
+void ernic_responder_count_from(ErnicQp *qp, uint32_t msn)
+{
+    qp->rq.msn = msn;
+}
+
+void ernic_responder_allow_nak(ErnicQp *qp)
+{
+    qp->rq.nak_sent = false;
+}
+
+void ernic_responder_forget_srq(Ernic *e, uint32_t srqn)
+{
+    uint32_t i;
+
+    for (i = 1; i < e->cfg.max_qp; i++) {
+        ErnicQp *qp = &e->qp[i];
+
+        /* A pending READ looks the SRQ up again, and does not find it. */
+        if (qp->used && qp->type == ERNIC_QPT_XRC_TGT &&
+            qp->rq.xrc_srq == srqn) {
+            ernic_qp_drop_recv(qp);
+            resp_close(qp);
+            qp->rq.xrc_srq = 0;
+        }
     }
 }
 
@@ -344,26 +387,10 @@ static void resp_duplicate(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     ERNIC_COUNT(e, qp, rx_duplicates);
     trace_ernic_duplicate(qp->qpn, pkt->op->name, pkt->psn, qp->rq.epsn);
     if (resp_acked(pkt)) {
-        qp->ack.owed = true;
-        ernic_sched_mark(e, qp);
+        ernic_ack_owe(e, qp);
         return;
     }
     ernic_rd_request_again(e, qp, pkt);
-}
-
-/* @pkt was served: when does its sender hear of it? */
-static void resp_owe(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
-{
-    uint64_t delay = e->face->ack_delay(e, pkt);
-
-    delay = delay ?: ernic_timed_coalesce(e, &qp->ack.count);
-    if (!delay) {
-        qp->ack.owed = true;
-        ernic_sched_mark(e, qp);
-    } else if (delay != ERNIC_NEVER && !qp->ack.due) {
-        qp->ack.due = e->now + delay;
-        ernic_qp_timer(e, qp);
-    }
 }
 
 static void resp_rc(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
@@ -386,7 +413,7 @@ static void resp_rc(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
         return;
     }
     rq->nak_sent = false;
-    qp->ack.nak = 0;
+    ernic_ack_cancel_nak(qp);
     fault = resp_in_order(e, qp, pkt);
     if (fault) {
         resp_fault(e, qp, pkt, fault);
@@ -398,7 +425,7 @@ static void resp_rc(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     }
     rq->epsn = ernic_psn_add(rq->epsn, npsn);
     if (resp_acked(pkt)) {
-        resp_owe(e, qp, pkt);
+        ernic_ack_owe_within(e, qp, e->face->ack_delay(e, pkt));
     }
     rq->open = pkt->op->cls;
     if (pkt->op->seg & ERNIC_SEG_END) {
@@ -420,7 +447,7 @@ void ernic_responder_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
         ERNIC_COUNT(e, qp, rx_out_of_sequence);
     } else {
         qp->rq.nak_sent = false;
-        qp->ack.nak = 0;
+        ernic_ack_cancel_nak(qp);
     }
     resp_fault(e, qp, pkt, fault);
 }
@@ -474,7 +501,7 @@ static ErnicFault resp_ud_place(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                                 const ErnicTrain *train, uint32_t ib_len)
 {
     uint32_t pd = resp_recv_pd(e, qp);
-    ErnicRecv *recv = &qp->rq.recv;
+    const ErnicRecv *recv = &qp->rq.recv;
     uint8_t head[ERNIC_RECV_HEAD_MAX];
     uint32_t head_len;
     ErnicFault fault;

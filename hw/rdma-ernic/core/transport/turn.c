@@ -43,6 +43,19 @@ static bool turn_flush_recv(Ernic *e, ErnicQp *qp)
     return true;
 }
 
+void ernic_turn_flush_posted(ErnicQp *qp)
+{
+    qp->sq.flush_to = qp->sq.wq.pi;
+    qp->sq.flushing = ernic_sq_done(&qp->sq) != qp->sq.flush_to;
+}
+
+void ernic_turn_reset(ErnicQp *qp)
+{
+    qp->sq.flushing = false;
+    qp->sq.flush_to = 0;
+    qp->last_wqe = false;
+}
+
 bool ernic_turn_flush(Ernic *e, ErnicQp *qp, uint32_t budget)
 {
     bool all = ernic_qp_may(qp, ERNIC_MAY_FLUSH_SEND);
@@ -81,9 +94,7 @@ bool ernic_turn_respond(Ernic *e, ErnicQp *qp)
 {
     bool more = ernic_ack_step(e, qp);
 
-    if (qp->ack.fault && !qp->ack.nak) {
-        ernic_responder_nak_sent(e, qp);
-    }
+    ernic_responder_nak_sent(e, qp);
     return more;
 }
 

@@ -8,6 +8,10 @@
 
 #include "objects/qp.h"
 
+/* Requests that are posted now are flushed, whatever the state. */
+void ernic_turn_flush_posted(ErnicQp *qp);
+/* Nothing is to be flushed. */
+void ernic_turn_reset(ErnicQp *qp);
 /* Flush up to @budget requests of both queues; true: more are left. */
 bool ernic_turn_flush(Ernic *e, ErnicQp *qp, uint32_t budget);
 /* Send responses, ACKs and NAKs; true: there is more to do at once. */

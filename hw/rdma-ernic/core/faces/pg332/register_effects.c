@@ -15,9 +15,12 @@
 #include "timing/hooks.h"
 #include "trace.h"
 #include "transport/ack_timer.h"
+#include "transport/completer.h"
 #include "transport/qp_life.h"
 #include "transport/qp_state.h"
 #include "transport/qp_transitions.h"
+#include "transport/requester.h"
+#include "transport/responder.h"
 #include "transport/sched.h"
 #include "wire/ib_tables.h"
 #include "wire/psn.h"
@@ -116,8 +119,8 @@ static void load_attributes(Ernic *e, ErnicQp *qp)
     attr->av.hop_limit = field(adv, PG332_QPADV_TTL);
     attr->av.tclass = field(adv, PG332_QPADV_TC) << 2;      /* DSCP */
     if (qp->sq.wq.ci == qp->sq.started) {
-        qp->sq.retry_left = attr->retry_cnt;
-        qp->sq.rnr_left = attr->rnr_retry;
+        ernic_completer_set_retry(qp, attr->retry_cnt);
+        ernic_completer_set_rnr_retry(qp, attr->rnr_retry);
     }
 }
 
@@ -130,7 +133,7 @@ static void arm(Ernic *e, ErnicQp *qp)
     ErnicSendQueue *sq = &qp->sq;
 
     if (!qp->attr.timeout) {
-        ernic_sq_stop_timer(sq);
+        ernic_ack_timer_stop(qp);
     } else if (qp->transport == ERNIC_RC &&
                ernic_qp_may(qp, ERNIC_MAY_PROC_SEND) &&
                sq->una_psn != sq->max_psn && sq->ack_due == ERNIC_NEVER &&
@@ -170,14 +173,15 @@ static void load_psn(Ernic *e, ErnicQp *qp)
                    ERNIC_PSN_MASK;
 
     qp->attr.sq_psn = psn;
-    qp->sq.next_psn = qp->sq.max_psn = qp->sq.una_psn = psn;
+    ernic_requester_begin(qp, psn);
+    ernic_completer_begin(qp, psn);
 }
 
 static void load_expected(Ernic *e, ErnicQp *qp)
 {
     uint32_t last = *ernic_pg332_qp_reg(e, qp->qpn, PG332_LSTRQREQ);
 
-    qp->rq.epsn = ernic_psn_next(last & ERNIC_PSN_MASK);
+    ernic_responder_expect(qp, ernic_psn_next(last & ERNIC_PSN_MASK));
     qp->attr.rq_psn = qp->rq.epsn;
 }
 
@@ -190,14 +194,15 @@ static void load_counters(Ernic *e, ErnicQp *qp)
     ErnicWq *rq = &qp->rq.wq;
 
     head = ernic_pg332_index(head, sq->wq.depth);
-    sq->wq.ci = sq->next = sq->started = sq->fetched = sq->taken = head;
+    sq->wq.ci = head;
+    ernic_requester_restart(qp);
     sq->wq.pi = head + ernic_pg332_ahead(head, reg[PG332_SQPI / 4],
                                          sq->wq.depth);
     pi = ernic_pg332_index(pi, rq->depth);
     rq->ci = pi;
     rq->pi = pi + rq->depth - ernic_pg332_ahead(reg[PG332_RQCI / 4], pi,
                                                 rq->depth);
-    qp->rq.msn = reg[PG332_STATMSN / 4] & ERNIC_MSN_MASK;
+    ernic_responder_count_from(qp, reg[PG332_STATMSN / 4] & ERNIC_MSN_MASK);
     load_psn(e, qp);
     load_expected(e, qp);
 }
@@ -524,7 +529,7 @@ static void wrote_lstrqreq(Ernic *e, uint32_t qpn)
     if (qp->transport == ERNIC_RC && qp->rq.open == ERNIC_CL_NONE &&
         !qp->ack.rd_pending) {
         load_expected(e, qp);
-        qp->rq.nak_sent = false;
+        ernic_responder_allow_nak(qp);
     }
 }
 
@@ -533,8 +538,8 @@ static void wrote_statqp(Ernic *e, uint32_t qpn)
     uint32_t value = *ernic_pg332_qp_reg(e, qpn, PG332_STATQP);
     ErnicQp *qp = running(e, qpn);
 
-    qp->sq.retry_left = field(value, PG332_STATQP_RETRY);
-    qp->sq.rnr_left = field(value, PG332_STATQP_RNR_RETRY);
+    ernic_completer_set_retry(qp, field(value, PG332_STATQP_RETRY));
+    ernic_completer_set_rnr_retry(qp, field(value, PG332_STATQP_RNR_RETRY));
 }
 
 /* The effects of a write of a slot's register, besides storing it. */

@@ -21,6 +21,7 @@
 #include "trace.h"
 #include "transport/qp.h"
 #include "transport/qp_page.h"
+#include "transport/responder.h"
 
 /* A newer driver may use a longer structure; bytes unknown to us have to be 0. */
 #define STRUCT_MAX 256
@@ -379,7 +380,7 @@ static uint8_t cmd_srq_destroy(Ernic *e, uint32_t uctx,
     uint8_t status = ernic_srq_destroy(e, uctx, srqn);
 
     if (!status && xrc) {
-        ernic_qp_forget_srq(e, srqn);
+        ernic_responder_forget_srq(e, srqn);
     }
     return status;
 }

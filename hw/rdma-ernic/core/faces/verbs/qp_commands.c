@@ -15,11 +15,17 @@
 #include "steering/rss.h"
 #include "trace.h"
 #include "transport/ack.h"
+#include "transport/completer.h"
 #include "transport/qp.h"
 #include "transport/qp_life.h"
 #include "transport/qp_state.h"
 #include "transport/qp_transitions.h"
+#include "transport/rate.h"
+#include "transport/rd_resources.h"
+#include "transport/requester.h"
+#include "transport/responder.h"
 #include "transport/sched.h"
+#include "transport/turn.h"
 #include "wire/ib_tables.h"
 
 #define NO_SRQ 0xffffffffu
@@ -289,24 +295,6 @@ static void refer(Ernic *e, const ErnicQp *qp, int delta)
     }
 }
 
-void ernic_qp_forget_srq(Ernic *e, uint32_t srqn)
-{
-    uint32_t i;
-
-    for (i = 1; i < e->cfg.max_qp; i++) {
-        ErnicQp *qp = &e->qp[i];
-
-        /* A pending READ looks the SRQ up again, and does not find it. */
-        if (qp->used && qp->type == ERNIC_QPT_XRC_TGT &&
-            qp->rq.xrc_srq == srqn) {
-            qp->rq.recv_valid = false;
-            qp->rq.open = ERNIC_CL_NONE;
-            qp->rq.off = 0;
-            qp->rq.xrc_srq = 0;
-        }
-    }
-}
-
 uint8_t ernic_qp_create(Ernic *e, uint32_t uctx,
                         const struct ernic_qp_init *init, uint32_t *qpn)
 {
@@ -476,32 +464,13 @@ static void av_load(ErnicAv *av, const struct ernic_av *from)
     av->flow_label = le32_to_cpu(from->flow_label);
 }
 
-/*
- * Resize the ring of inbound READs and atomics to @size entries. The newest entries
- * stay, oldest first. A duplicate of a request with a removed entry gets no response,
- * as if newer requests had overwritten the entry.
- */
-static void resize_rd(ErnicQp *qp, uint32_t size)
-{
-    uint32_t old = qp->attr.max_dest_rd_atomic, n = MIN(old, size), i;
-    ErnicRdRes rd[ERNIC_MAX_RD_ATOMIC] = { };
-
-    qp->ack.rd_pending = 0;
-    for (i = 0; i < n; i++) {
-        rd[i] = qp->rd[(qp->rq.rd_head + old - n + i) % old];
-        qp->ack.rd_pending += rd[i].pending;
-    }
-    memcpy(qp->rd, rd, sizeof(rd));
-    qp->rq.rd_head = size ? n % size : 0;
-}
-
 static void apply_values(ErnicQp *qp, const struct ernic_qp_attr *attr,
                          uint32_t mask)
 {
     uint32_t i, v;
 
     if (mask & ERNIC_QPA_MAX_DEST_RD_ATOMIC) {
-        resize_rd(qp, attr->max_dest_rd_atomic);
+        ernic_rd_resize(qp, attr->max_dest_rd_atomic);
     }
     for (i = 0; i < ARRAY_SIZE(attr_rows); i++) {
         const ErnicQpAttrRow *row = &attr_rows[i];
@@ -516,14 +485,14 @@ static void apply_values(ErnicQp *qp, const struct ernic_qp_attr *attr,
     }
     /* Restart the retry budgets: no retry is in progress in these transitions. */
     if (mask & ERNIC_QPA_RETRY_CNT) {
-        qp->sq.retry_left = qp->attr.retry_cnt;
+        ernic_completer_set_retry(qp, qp->attr.retry_cnt);
     }
     if (mask & ERNIC_QPA_RNR_RETRY) {
-        qp->sq.rnr_left = qp->attr.rnr_retry;
+        ernic_completer_set_rnr_retry(qp, qp->attr.rnr_retry);
     }
     /* Delays at the old rate do not apply to the new one. */
     if (mask & ERNIC_QPA_RATE_LIMIT) {
-        qp->sq.rate_at = 0;
+        ernic_rate_reset(qp);
     }
 }
 
@@ -534,15 +503,13 @@ static void enter(Ernic *e, ErnicQp *qp, uint8_t from, uint8_t to,
     if (to == ERNIC_QPS_RESET) {
         ernic_qp_reset_context(e, qp);
     } else if (to == ERNIC_QPS_RTR) {
-        qp->rq.epsn = qp->attr.rq_psn;
+        ernic_responder_expect(qp, qp->attr.rq_psn);
     } else if (from == ERNIC_QPS_RTR && to == ERNIC_QPS_RTS) {
-        qp->sq.next_psn = qp->attr.sq_psn;
-        qp->sq.max_psn = qp->attr.sq_psn;
-        qp->sq.una_psn = qp->attr.sq_psn;
+        ernic_requester_begin(qp, qp->attr.sq_psn);
+        ernic_completer_begin(qp, qp->attr.sq_psn);
     } else if (from == ERNIC_QPS_SQE && to == ERNIC_QPS_RTS) {
         /* Requests posted before the recovery are still flushed. */
-        qp->sq.flushing = qp->sq.wq.ci != qp->sq.wq.pi;
-        qp->sq.flush_to = qp->sq.wq.pi;
+        ernic_turn_flush_posted(qp);
     } else if (from != ERNIC_QPS_SQD && to == ERNIC_QPS_SQD) {
         /* SQD_NOTIFY has to be requested for each transition. */
         qp->attr.sqd_notify &= !!(mask & ERNIC_QPA_SQD_NOTIFY);

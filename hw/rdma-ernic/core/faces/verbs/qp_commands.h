@@ -17,7 +17,5 @@ uint8_t ernic_qp_modify(Ernic *e, uint32_t uctx, uint32_t qpn,
 uint8_t ernic_qp_query(Ernic *e, uint32_t uctx, uint32_t qpn,
                        struct ernic_qp_attr *attr);
 uint8_t ernic_qp_destroy(Ernic *e, uint32_t uctx, uint32_t qpn);
-/* SRQ @srqn is destroyed: drop the open messages of XRC targets that use it. */
-void ernic_qp_forget_srq(Ernic *e, uint32_t srqn);
 
 #endif /* ERNIC_FACES_VERBS_QP_COMMANDS_H */
