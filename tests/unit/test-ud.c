@@ -118,6 +118,24 @@ static void test_complete_when_left(void)
     dlg_close(&d);
 }
 
+/* The link goes down with a train in it: nobody will report its departure. */
+static void test_complete_link_down(void)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UD);
+    d.env.tx_keeps = true;
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    dlg_wait(&d, 1000000000);
+    dlg_no_wc(&d);
+    ernic_set_link(d.e, d.env.now, false);
+    fake_run(d.e);
+    SEND_WC(&d, 0, SUCCESS);
+    SENT_UD(&d, SQ, 16);
+    dlg_event_of(&d, ERNIC_EV_PORT_ERR, 1);
+    dlg_close(&d);
+}
+
 typedef struct Bad {
     const char *name;
     uint8_t status;
@@ -546,6 +564,29 @@ static void test_mcast_blind(void)
     dlg_close(&d);
 }
 
+/* The host may join packets: each of a train is looked at, and keeps its bytes. */
+static void test_blind_joined(void)
+{
+    uint8_t bytes[2 * 64] = { 0 };
+    ErnicTrain train, packet;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UD);
+    train = (ErnicTrain) {
+        .path = d.path, .data = bytes, .len = sizeof(bytes), .seg = 64,
+    };
+    g_assert_false(ernic_path_open(&train));
+    /* The second packet is for a group. */
+    stl_be_p(bytes + 64 + 4, 0xffffff);
+    g_assert_true(ernic_path_open(&train));
+    ernic_path_packet(d.e, &train, 64, &packet);
+    g_assert_cmpuint(packet.len, ==, 64);
+    g_assert_true(packet.data == bytes + 64);
+    g_assert_cmpmem(&packet.path, sizeof(packet.path), &train.path,
+                    sizeof(train.path));
+    dlg_close(&d);
+}
+
 /* Endpoints with an IPv4 and an IPv6 address each. */
 static void test_aliases(void)
 {
@@ -666,6 +707,7 @@ int main(int argc, char **argv)
     TEST("req/av", test_av);
     TEST("req/qkey-high-bit", test_qkey_high_bit);
     TEST("req/complete-when-left", test_complete_when_left);
+    TEST("req/complete-link-down", test_complete_link_down);
     for (i = 0; i < ARRAY_SIZE(bads); i++) {
         char *path = g_strdup_printf("/ud/bad/%s", bads[i].name);
 
@@ -684,6 +726,7 @@ int main(int argc, char **argv)
     TEST("mcast/members", test_mcast);
     TEST("mcast/loopback", test_mcast_loopback);
     TEST("mcast/blind", test_mcast_blind);
+    TEST("mcast/blind-joined", test_blind_joined);
     TEST("aliases", test_aliases);
     TEST("gsi", test_gsi);
     TEST("gsi-qkey", test_gsi_qkey);

@@ -180,7 +180,9 @@ static void engine_departed(Ernic *e)
         return;
     }
     departed = ernic_tx_departed(e);
-    if (departed == e->tx->departed) {
+    /* A link may see a train as gone, and later as waiting again: ask the first one. */
+    if (departed == e->tx->departed &&
+        e->qp[e->departing.head].sq.tx_serial > departed) {
         return;
     }
     e->tx->departed = departed;
@@ -370,6 +372,17 @@ static bool engine_hears(Ernic *e, uint32_t packets)
     return e->port_active;
 }
 
+bool ernic_path_open(const ErnicTrain *train)
+{
+    return ernic_rx_path_open(train);
+}
+
+void ernic_path_packet(const Ernic *e, const ErnicTrain *train, uint32_t pos,
+                       ErnicTrain *packet)
+{
+    ernic_rx_path(e, train, pos, packet);
+}
+
 static void engine_take(Ernic *e, const ErnicTrain *train)
 {
     if (e->timing) {
@@ -453,6 +466,8 @@ void ernic_set_link(Ernic *e, uint64_t now, bool up)
     if (!up) {
         /* Packets that wait for the link are lost when it goes down. */
         e->tx->busy = false;
+        /* Also those that it has taken: nobody reports their departure. */
+        e->tx->taken = 0;
         if (e->timing) {
             e->timing->link_busy = false;
         }

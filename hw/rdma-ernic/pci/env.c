@@ -385,7 +385,7 @@ void ernic_pci_tx_ready(ErnicPci *d, uint64_t now)
  * A packet that neither face expects goes to the only face that has the address,
  * or else to a face that is in use. That face drops and counts it.
  */
-void ernic_pci_rx(ErnicPci *d, uint64_t now, const ErnicTrain *train)
+static void rx_one(ErnicPci *d, uint64_t now, const ErnicTrain *train)
 {
     Ernic *pg332 = d->pg332.engine;
     bool its = pg332 && (!ernic_pci_verbs_enabled(d) || ernic_expects(pg332, train) ||
@@ -393,6 +393,22 @@ void ernic_pci_rx(ErnicPci *d, uint64_t now, const ErnicTrain *train)
                           !ernic_has_address(d->engine, train)));
 
     ernic_rx(its ? pg332 : d->engine, now, train);
+}
+
+/* Where two faces share an endpoint, the address that a packet is for chooses. */
+void ernic_pci_rx(ErnicPci *d, uint64_t now, const ErnicTrain *train)
+{
+    ErnicTrain packet;
+    uint32_t pos;
+
+    if (!d->pg332.engine || !ernic_path_open(train)) {
+        rx_one(d, now, train);
+        return;
+    }
+    for (pos = 0; pos < train->len; pos += packet.len) {
+        ernic_path_packet(d->engine, train, pos, &packet);
+        rx_one(d, now, &packet);
+    }
 }
 
 uint32_t ernic_pci_rx_room(const ErnicPci *d)

@@ -279,7 +279,8 @@ static bool sq_deadlines(const ErnicCheck *c, uint32_t id)
     const ErnicQp *qp = get(c, id);
 
     if ((!qp->attr.timeout && qp->sq.ack_due != ERNIC_NEVER) ||
-        (qp->sq.leaving && qp->sq.ack_due == ERNIC_NEVER)) {
+        (qp->sq.leaving && (qp->sq.ack_due == ERNIC_NEVER ||
+                            qp->sq.leave_by == ERNIC_NEVER))) {
         return false;
     }
     return ernic_qp_may(qp, ERNIC_MAY_PROC_SEND) ||

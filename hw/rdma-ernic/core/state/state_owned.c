@@ -310,7 +310,9 @@ static bool load_window(const ErnicStateField *f, Ernic *e, void *obj, ErnicRead
         return false;
     }
     window = ernic_sq_window(sq->wq.depth);
-    if (sq->fetched - sq->wq.ci > window) {
+    /* The counters bound walks that come before the checks. */
+    if (sq->fetched - sq->wq.ci > window ||
+        sq->started - sq->wq.ci > sq->fetched - sq->wq.ci) {
         return false;
     }
     sq->wqe = g_new0(ErnicWqe, window);

@@ -306,7 +306,7 @@ static bool ack_find_last(ErnicQp *qp, ErnicLastAck *last)
         .owed = true, .syndrome = ERNIC_AETH_ACK | ERNIC_AETH_CREDIT_NONE,
         .psn = ernic_psn_add(qp->rq.epsn, -1), .msn = qp->rq.msn,
     };
-    if (!ack->owed && !ack->due && !rd) {
+    if (!ack->owed && !ack->due && !ack->nak && !rd) {
         return false;
     }
     if (rd) {

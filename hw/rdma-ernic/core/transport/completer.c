@@ -491,7 +491,7 @@ static void comp_expired(Ernic *e, ErnicQp *qp)
     if (sq->page_wait) {
         ernic_ack_timer_start(e, qp, false);
     } else if (sq->una_psn == sq->max_psn &&
-               sq->blocked_on != ERNIC_BLOCKED_TX) {
+               (sq->blocked_on != ERNIC_BLOCKED_TX || sq->wq.ci == sq->started)) {
         ernic_ack_timer_stop(qp);
     } else if (e->now < sq->leave_by && (sq->leaving || inside)) {
         ernic_ack_timer_hold(qp);

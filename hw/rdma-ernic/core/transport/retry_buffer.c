@@ -14,9 +14,9 @@
 
 static bool is_kept(const ErnicWqe *wqe)
 {
-    uint8_t flags = ernic_wr(wqe->opcode)->flags;
+    const ErnicWr *wr = ernic_wr(wqe->opcode);
 
-    return (flags & ERNIC_WRF_RETH) && !(flags & ERNIC_WRF_RESPONSE);
+    return wr && (wr->flags & ERNIC_WRF_RETH) && !(wr->flags & ERNIC_WRF_RESPONSE);
 }
 
 static bool is_new(const ErnicQp *qp)

@@ -18,6 +18,12 @@ void ernic_rx_train(Ernic *e, const ErnicTrain *train);
 void ernic_rx_frame(Ernic *e, const uint8_t *frame, uint32_t len);
 
 /*
+ * Candidates that one packet may cost, at one ICRC each: addresses of its two endpoints
+ * and groups. Later ones are not tried.
+ */
+#define ERNIC_RX_CANDIDATES 64
+
+/*
  * A train whose path is not known for certain (rx_path.c): its packets go one by one,
  * each with the path that its ICRC covers, or with that of the train if none fits.
  */

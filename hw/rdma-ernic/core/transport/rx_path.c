@@ -24,43 +24,59 @@ static bool to_multicast(const uint8_t *buf, uint32_t len)
 
 bool ernic_rx_path_open(const ErnicTrain *train)
 {
-    return !train->ip && !train->frame &&
-           (train->num_alt_sgid || train->num_alt_dgid ||
-            (to_multicast(train->data, train->len) &&
-             !ernic_gid_is_mcast(&train->path.dgid)));
+    uint32_t pos;
+
+    if (train->ip || train->frame) {
+        return false;
+    }
+    if (train->num_alt_sgid || train->num_alt_dgid) {
+        return true;
+    }
+    /* The host may have joined packets to a group to others of the same sender. */
+    for (pos = 0; pos < train->len && !ernic_gid_is_mcast(&train->path.dgid);
+         pos += train->seg) {
+        if (to_multicast(train->data + pos, train->len - pos)) {
+            return true;
+        }
+    }
+    return false;
 }
 
-static bool path_fits(const ErnicPath *path, const uint8_t *buf, uint32_t len)
+/* One more candidate, of those that a packet may cost. */
+static bool path_fits(const ErnicPath *path, const uint8_t *buf, uint32_t len,
+                      uint32_t *budget)
 {
     ErnicIcrcCtx icrc;
 
-    if (ernic_gid_is_v4(&path->sgid) != ernic_gid_is_v4(&path->dgid)) {
+    if (!*budget || ernic_gid_is_v4(&path->sgid) != ernic_gid_is_v4(&path->dgid)) {
         return false;
     }
+    (*budget)--;
     ernic_icrc_init(&icrc, path);
     return ernic_icrc_ok(&icrc, buf, len);
 }
 
 /* Try the destinations of @train with the source that @path has. */
 static bool find_dgid(const Ernic *e, const ErnicTrain *train, ErnicPath *path,
-                      const uint8_t *buf, uint32_t len)
+                      const uint8_t *buf, uint32_t len, uint32_t *budget)
 {
     const ErnicGid *group;
     uint32_t i, pos = 0;
 
     path->dgid = train->path.dgid;
-    if (path_fits(path, buf, len)) {
+    if (path_fits(path, buf, len, budget)) {
         return true;
     }
     for (i = 0; i < train->num_alt_dgid; i++) {
         path->dgid = train->alt_dgid[i];
-        if (path_fits(path, buf, len)) {
+        if (path_fits(path, buf, len, budget)) {
             return true;
         }
     }
-    while (to_multicast(buf, len) && (group = ernic_mcast_next_group(e, &pos))) {
+    while (*budget && to_multicast(buf, len) &&
+           (group = ernic_mcast_next_group(e, &pos))) {
         path->dgid = *group;
-        if (path_fits(path, buf, len)) {
+        if (path_fits(path, buf, len, budget)) {
             return true;
         }
     }
@@ -70,19 +86,21 @@ static bool find_dgid(const Ernic *e, const ErnicTrain *train, ErnicPath *path,
 void ernic_rx_path(const Ernic *e, const ErnicTrain *train, uint32_t pos,
                    ErnicTrain *packet)
 {
-    uint32_t i;
+    uint32_t budget = ERNIC_RX_CANDIDATES, i;
 
     *packet = *train;
     packet->data += pos;
     packet->len = packet->seg = MIN(train->seg, train->len - pos);
     packet->num_alt_sgid = packet->num_alt_dgid = 0;
     if (packet->len < ERNIC_BTH_LEN + ERNIC_ICRC_LEN ||
-        find_dgid(e, train, &packet->path, packet->data, packet->len)) {
+        find_dgid(e, train, &packet->path, packet->data, packet->len,
+                      &budget)) {
         return;
     }
     for (i = 0; i < train->num_alt_sgid; i++) {
         packet->path.sgid = train->alt_sgid[i];
-        if (find_dgid(e, train, &packet->path, packet->data, packet->len)) {
+        if (find_dgid(e, train, &packet->path, packet->data, packet->len,
+                      &budget)) {
             return;
         }
     }
