@@ -4,6 +4,7 @@
 
 Every case is a small tree of files, with the text that the check has to say.
 """
+import os
 import subprocess
 import sys
 import tempfile
@@ -345,6 +346,100 @@ GENERATE += [(why, {'events': CHAPTERS + text + '\n'}) for why, text in (
 )]
 GENERATE += [('before the first chapter', {'events': EVENT})]
 
+CONTEXT = """typedef struct ErnicSendQueue {
+    /* Writer: transport/one. */
+    uint32_t next, last;        /* a comment; with marks */
+    /*
+     * In words first. Writer: transport/two; reset: transport/life.
+     */
+    bool waits[4];
+    ErnicWqe *wqe;
+    ErnicLimits limits;
+    ErnicWq wq;
+} ErnicSendQueue;
+
+struct ErnicQp {
+    /* Writer: faces/. */
+    uint32_t pd;
+    ErnicSendQueue sq;
+};
+"""
+
+
+def writes(file, *lines, context=CONTEXT):
+    """The header of the context, and a function of these lines in a file."""
+    body = ''.join(f'    {line}\n' for line in lines)
+    return {CORE + 'objects/qp.h': context,
+            CORE + file: f'void f(ErnicQp *qp)\n{{\n{body}}}\n'}
+
+
+WRITERS = [
+    (None, writes('transport/one.c', 'qp->sq.next = sq->last++;', 'sq->next += 1;')),
+    (None, writes('transport/one.h', 'sq->next = 1;')),
+    (None, writes('transport/two.c', 'qp->sq.waits[i] |= true;', 'sq->wqe = NULL;')),
+    (None, writes('transport/life.c', 'sq->waits[0] = false;')),
+    (None, writes('faces/verbs/any.c', 'qp->pd = 1;')),
+    (None, writes('state/load.c', 'qp->sq.next = 1;', 'memset(&qp->sq, 0, 4);')),
+    # Reading, comparing, other fields of that name, comments and strings.
+    (None, writes('transport/three.c', 'a = sq->next == 1 && sq->last != 2;',
+                  'rq->next = sq->last;', '/* sq->next = 1; */', 'g("sq->next = 1");',
+                  'sq->wqe->done = true;', 'sq->wq.ci++;', 'if (sq->next <= 2) {', '}')),
+    ('fields, 1 findings', writes('transport/three.c', 'qp->sq.next = 1;')),
+    ('three.c:3: writes sq.next, which transport/one may write',
+     writes('transport/three.c', 'qp->sq.next = 1;')),
+    ('writes sq.last', writes('transport/three.c', 'a = sq->next = sq->last = 1;')),
+    ('writes sq.next', writes('transport/three.c', 'qp->sq.next++;')),
+    ('writes sq.next', writes('transport/three.c', '++qp->sq.next;')),
+    ('writes sq.next', writes('transport/three.c', 'sq->next -= 1;')),
+    ('writes sq.next', writes('transport/three.c', 'sq->next <<= 1;')),
+    ('which transport/life and transport/two may write',
+     writes('transport/one.c', 'sq->waits[2] = true;')),
+    ('writes sq.limits', writes('transport/one.c', 'sq->limits.low.least = 1;')),
+    ('writes sq.wq', writes('transport/one.c', 'sq->wq = *wq;')),
+    ('writes sq.next', writes('objects/qp.c', 'e->qp[i].sq.next = 1;')),
+    ('writes qp.pd', writes('transport/one.c', 'e->qp[i].pd = 1;')),
+    ('writes all of sq', writes('transport/one.c', 'memset(&qp->sq, 0, sizeof(*sq));')),
+    ('writes all of sq', writes('transport/one.c', 'memset(sq, 0, sizeof(*sq));')),
+    ('writes all of sq', writes('transport/one.c', '*sq = (ErnicSendQueue) { };')),
+    ('ErnicSendQueue.next has no writer',
+     writes('transport/one.c', 'f();', context=CONTEXT.replace('one.', 'one', 1))),
+    ('no field with a writer', writes('transport/one.c', 'f();', context='')),
+]
+
+
+def built(**texts):
+    """Files of the engine that are built into a library, with the calls they make."""
+    return {'include/qemu/osdep.h': '',
+            **{f'{CORE}{path}.c': HEAD + OSDEP + text for path, text in texts.items()}}
+
+
+def calls(name, *others):
+    return (f'int {name}(void);\n'
+            + ''.join(f'int {other}(void);\n' for other in others)
+            + f'int {name}(void)\n{{\n    return 0'
+            + ''.join(f' + {other}()' for other in others) + ';\n}\n')
+
+
+# The calls of a library that a compiler has made of two or three files.
+LIBRARY = [
+    (None, built(**{'transport/a': calls('a', 'b'), 'wire/b': calls('b')})),
+    (None, built(**{'transport/a': calls('a', 'b'), 'transport/b': calls('b')})),
+    ("wire/b.c:1: calls ['a'] of transport/a",
+     built(**{'transport/a': calls('a'), 'wire/b': calls('b', 'a')})),
+    ("calls ['table'] of transport/a", built(**{
+        'transport/a': 'extern const int table[];\nconst int table[] = { 1 };\n',
+        'wire/b': 'extern const int table[];\nint b(void);\n'
+                  'int b(void)\n{\n    return table[0];\n}\n'})),
+    ("calls ['a'] of faces/verbs/a",
+     built(**{'faces/verbs/a': calls('a'), 'faces/pg332/b': calls('b', 'a')})),
+    ('a circle of calls: transport/a transport/b',
+     built(**{'transport/a': calls('a', 'b'), 'transport/b': calls('b', 'a')})),
+    ('a circle of calls: transport/a transport/b transport/c',
+     built(**{'transport/a': calls('a', 'b'), 'transport/b': calls('b', 'c'),
+              'transport/c': calls('c', 'a')})),
+    ('no call found', built(**{'transport/a': calls('a'), 'wire/b': calls('b')})),
+]
+
 
 def driver(**texts):
     """C files of the driver, by their stems, and a header."""
@@ -385,9 +480,23 @@ CALLS = [
 ]
 
 
+def library(root):
+    """Compile the engine's files; the members are named as Meson does it."""
+    members = []
+    for path in sorted((root / CORE).rglob('*.c')):
+        name = path.relative_to(root).as_posix().replace('/', '_') + '.o'
+        subprocess.run([*os.environ.get('CC', 'cc').split(), '-c', f'-I{root}/include',
+                        '-o', root / name, path], check=True)
+        members.append(root / name)
+    subprocess.run(['ar', 'rcs', root / 'engine.a', *members], check=True)
+    return root / 'engine.a'
+
+
 def run(script, root):
     if script == 'gen-trace-stub':
         args = ['--header', root / 'events', root / 'out.h']
+    elif script == 'check-layers of a library':
+        script, args = 'check-layers', [root, library(root)]
     else:
         args = [root]
     result = subprocess.run([sys.executable, SCRIPTS / f'{script}.py', *args],
@@ -411,6 +520,7 @@ def case(script, expect, tree):
 
 def main():
     suites = {'check-style': STYLE, 'check-layers': LAYERS, 'check-trace': TRACE,
+              'check-layers of a library': LIBRARY, 'check-writers': WRITERS,
               'check-readme': README, 'check-prose': PROSE, 'check-calls': CALLS,
               'gen-trace-stub': GENERATE}
     return cases.run(

@@ -1,8 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The queue pair context: the only place where requester, responder and
- * completer meet. Every group of fields has one writer, named above it.
+ * The queue pair context, in which the roles meet. Each group of fields has one
+ * writer, which is named above it: the file (.c and .h), or the folder, that assigns
+ * them. Others call its functions. "reset" names a file that clears them as well.
+ * state/ loads all fields and is exempt. The rings count for themselves (objects/wq.h).
+ * scripts/check-writers.py reads these names and checks the sources.
  */
 #ifndef ERNIC_OBJECTS_QP_H
 #define ERNIC_OBJECTS_QP_H
@@ -64,16 +67,19 @@ typedef struct ErnicQpAttr {
 } ErnicQpAttr;
 
 typedef struct ErnicSendQueue {
+    /* Writer: transport/qp_life. */
     ErnicWq wq;                     /* pi, units of the face: doorbell; ci, the
                                        oldest request not completed: completer */
+    /* Writer: transport/completer. */
     uint32_t lead;                  /* units that complete requests took beyond
                                        one for each: ernic_sq_done() */
+    /* Writer: transport/qp_life. */
     ErnicWqe *wqe;                  /* owned; slot (index & window_mask) */
     uint32_t window_mask;
 
     /*
-     * Requester. All counters run freely. Requests: ci <= next <= started <=
-     * fetched. Units of the face: ernic_sq_done() <= taken <= pi.
+     * Writer: transport/requester. All counters run freely. Requests: ci <= next <=
+     * started <= fetched. Units of the face: ernic_sq_done() <= taken <= pi.
      */
     uint32_t taken;                 /* units that are decoded */
     uint32_t fetched;               /* decoded below this */
@@ -87,34 +93,43 @@ typedef struct ErnicSendQueue {
     uint32_t seen_gen;              /* rewinds obeyed */
     uint32_t unasked;               /* packets since AckReq was last set */
     uint32_t read_restart;          /* PSN at which a READ was asked again */
+    /* Writer: transport/rate. */
     uint64_t rate_at;               /* rate limit: the next frame leaves no
                                        earlier */
+    /* Writer: transport/requester. */
     uint64_t tx_serial;             /* the train of its last packet */
-    bool page_wait;                 /* completer too: until the page fault is
-                                       resumed nothing is sent */
+    bool page_wait;                 /* nothing is sent until the page fault is
+                                       resumed */
 
-    /* Completer. */
+    /* Writer: transport/completer. */
     uint32_t una_psn;               /* oldest PSN not acknowledged */
     uint32_t rd_done;               /* reads and atomics answered */
     bool rewound;                   /* no progress since the last rewind */
     uint32_t rewind_gen;            /* rewinds asked for */
     uint32_t rewind_psn;
     uint8_t retry_left, rnr_left;
+    /* Writer: transport/ack_timer. */
     uint64_t ack_due;               /* transport timer, or ERNIC_NEVER */
     bool leaving;                   /* and it starts at departure */
     uint64_t leave_by;              /* but no later than that */
     uint64_t rnr_due;               /* end of the RNR wait, or ERNIC_NEVER */
+    /* Writer: transport/completer. */
     uint32_t cwnd;                  /* bytes that may be in flight */
+    /* Writer: faces/pg332/queue; reset: transport/qp_life. */
     uint8_t narrow;                 /* PG332: requests to complete before all
                                        may be outstanding again */
 
-    /* Modify: requests that begin below flush_to are flushed in any state. */
+    /*
+     * Writer: transport/turn. Requests that begin below flush_to are flushed in any
+     * state, after a recovery from SQE.
+     */
     bool flushing;
     uint32_t flush_to;              /* units */
 } ErnicSendQueue;
 
 /* An inbound READ or atomic, kept for its duplicates (IBTA 9.7.4.1.2). */
 typedef struct ErnicRdRes {
+    /* Writer: transport/rd_resources. */
     bool used;
     bool atomic;                    /* or another that is answered without data */
     bool pending;                   /* response packets are still to be sent */
@@ -134,15 +149,18 @@ typedef struct ErnicRdRes {
     uint32_t stop;                  /* this byte */
 } ErnicRdRes;
 
-/* Responder. */
 typedef struct ErnicRecvQueue {
+    /* Writer: transport/qp_life. */
     ErnicWq wq;                     /* pi: doorbell; own ring without SRQ */
+    /* Writer: transport/responder. */
     uint32_t epsn;                  /* expected PSN */
     uint32_t msn;
     uint8_t open;                   /* class of the open message, or CL_NONE */
     bool nak_sent;                  /* of a gap: once, until it is filled */
     bool skip;                      /* UC: ignore until First or Only */
+    /* Writer: transport/qp. */
     bool recv_valid;                /* recv holds a taken request */
+    /* Writer: transport/responder. */
     bool established;               /* COMM_EST was raised */
     uint32_t off;                   /* bytes of the open message placed */
     uint32_t xrc_srq;               /* XRC: that the open message is for, and
@@ -150,8 +168,11 @@ typedef struct ErnicRecvQueue {
     uint32_t rkey;                  /* of the open WRITE */
     uint64_t va;
     uint32_t dmalen;
+    /* Writer: transport/qp. */
     ErnicRecv recv;
+    /* Writer: transport/rd_resources. */
     uint8_t rd_head;                /* where the next inbound READ goes */
+    /* Writer: transport/ack. */
     uint64_t cnp_due;               /* no CNP before */
 } ErnicRecvQueue;
 
@@ -162,15 +183,20 @@ typedef struct ErnicLastAck {
     uint32_t psn, msn;
 } ErnicLastAck;
 
-/* Acknowledge generation. responder.c owes, ack.c pays. */
+/* The responses that the queue pair owes its peer. */
 typedef struct ErnicAckState {
+    /* Writer: transport/ack. */
     bool owed;                      /* an ACK of epsn - 1 */
     uint64_t due;                   /* when one will be owed; 0: never by time */
     uint8_t nak;                    /* syndrome owed, 0: none */
     uint8_t fault;                  /* ErnicFault to carry out after it */
+    /* Writer: transport/qp; reset: transport/ack. */
     uint8_t code;                   /* the face's number of it */
+    /* Writer: transport/ack. */
     uint32_t nak_psn;
+    /* Writer: transport/rd_resources; reset: transport/ack. */
     uint16_t rd_pending;            /* entries of rd[] that are pending */
+    /* Writer: transport/ack. */
     bool cnp_owed;                  /* a marked packet has come */
     bool page_wait;                 /* responses wait for a page fault */
     uint16_t count;                 /* timing: requests that wait for it */
@@ -179,6 +205,7 @@ typedef struct ErnicAckState {
 
 /* Congestion control. */
 typedef struct ErnicCc {
+    /* Writer: transport/cc. */
     bool limited;               /* false: the line limits, the rest is idle */
     uint64_t rate, target;      /* bytes per second */
     uint32_t alpha;             /* congestion estimate, 1.0 = 1 << 16 */
@@ -190,29 +217,45 @@ typedef struct ErnicCc {
 } ErnicCc;
 
 struct ErnicQp {
+    /* Writer: transport/qp_life. */
     bool used;
-    bool in_ring[ERNIC_RING_COUNT]; /* sched.c */
+    /* Writer: transport/sched. */
+    bool in_ring[ERNIC_RING_COUNT];
+    /* Writer: faces/verbs/queue; reset: transport/qp_life. */
     bool broken_cq;                 /* a completion met an overrun */
+    /* Writer: transport/turn. */
     bool last_wqe;                  /* LAST_WQE was raised */
+    /* Writer: transport/qp_life. */
     uint8_t type;                   /* enum ernic_qp_type */
     uint8_t transport;              /* ErnicTransport; GSI: UD */
-    uint8_t state;                  /* qp.c only */
+    /* Writer: transport/qp_state; reset: transport/qp_life. */
+    uint8_t state;
+    /* Writer: faces/. */
     uint8_t flags;
+    /* Writer: transport/qp_state; reset: transport/qp_life. */
     bool sq_drained;                /* in SQD: nothing is in flight */
-    uint32_t qpn, uctx, pd, send_cq, recv_cq;
+    /* Writer: transport/qp_life. */
+    uint32_t qpn;
+    /* Writer: faces/. */
+    uint32_t uctx, pd, send_cq, recv_cq;
     uint32_t srq;                   /* 0: none */
-    uint32_t counter;               /* counter.c only */
-    uint32_t ring_next[ERNIC_RING_COUNT];   /* sched.c */
+    /* Writer: objects/counter. */
+    uint32_t counter;
+    /* Writer: transport/sched. */
+    uint32_t ring_next[ERNIC_RING_COUNT];
+    /* Writer: transport/qp. */
     uint64_t timer_due;             /* as set in the heap */
-    ErnicQpAttr attr;               /* qp.c only */
+    /* Writer: faces/; reset: transport/qp_life. */
+    ErnicQpAttr attr;
+    /* Writer: transport/qp_life. The groups in them have writers of their own. */
     ErnicSendQueue sq;
     ErnicCc cc;
     ErnicAckState ack;
-    ErnicEvents events;
+    ErnicEvents events;             /* objects/eq.h */
     ErnicRecvQueue rq;
     /*
-     * ERNIC_MAX_RD_ATOMIC entries, owned. Apart, so that what every packet
-     * needs of thousands of queue pairs lies close together.
+     * ERNIC_MAX_RD_ATOMIC entries, owned. Apart, so that the fields that every packet
+     * needs, of thousands of queue pairs, lie close together.
      */
     ErnicRdRes *rd;
 };

@@ -255,27 +255,27 @@ static uint8_t wq_init(Ernic *e, ErnicWq *wq, const struct ernic_buf_desc *desc,
 }
 
 static uint8_t create_rings(Ernic *e, const struct ernic_qp_init *init,
-                            ErnicWq *sq, ErnicWq *rq)
+                            ErnicWq *send, ErnicWq *recv)
 {
     uint8_t status = ERNIC_OK;
 
-    memset(sq, 0, sizeof(*sq));
-    memset(rq, 0, sizeof(*rq));
+    memset(send, 0, sizeof(*send));
+    memset(recv, 0, sizeof(*recv));
     if (init->type == ERNIC_QPT_XRC_TGT) {
         return ERNIC_OK;
     }
     if (init->type != ERNIC_QPT_RWQ) {
-        status = wq_init(e, sq, &init->sq_buf, le32_to_cpu(init->sq_depth),
+        status = wq_init(e, send, &init->sq_buf, le32_to_cpu(init->sq_depth),
                          init->sq_stride);
     }
     if (status || le32_to_cpu(init->srq) != NO_SRQ ||
         init->type == ERNIC_QPT_XRC_INI) {
         return status;
     }
-    status = wq_init(e, rq, &init->rq_buf, le32_to_cpu(init->rq_depth),
+    status = wq_init(e, recv, &init->rq_buf, le32_to_cpu(init->rq_depth),
                      init->rq_stride);
     if (status) {
-        ernic_buf_fini(e, &sq->buf);
+        ernic_buf_fini(e, &send->buf);
     }
     return status;
 }
