@@ -177,7 +177,7 @@ static void again_key(const uint8_t *frame, uint32_t len)
     ErnicFlow flow = { .layers = ernic_flow_key(&key, frame, len) };
 
     flow.value = flow.mask = key;
-    if (ernic_flow_judge(flow.layers, &key, &key) != ERNIC_OK ||
+    if (ernic_flow_check(flow.layers, &key, &key) != ERNIC_OK ||
         !ernic_flow_match(&flow, &key, flow.layers)) {
         fuzz_fail("frame", "a key that no rule can name");
     }

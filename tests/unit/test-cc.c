@@ -291,7 +291,7 @@ static void test_line(void)
         cfg = (ErnicConfig) { .link_speed = 40000, .timing = &profile };
         check_line(&cfg, speeds[i]);
     }
-    profile.wire_mbps = ERNIC_LINE_RATE_MAX / 125000;
+    profile.wire_mbps = ERNIC_LINK_RATE_MAX / 125000;
     check_line(&cfg, profile.wire_mbps);
 }
 

@@ -70,7 +70,7 @@ static void test_layers(void)
             uint8_t *copy = g_memdup2(shapes[i].bytes, MAX(len, 1));
             uint16_t layers = ernic_flow_key(&key, copy, len);
 
-            g_assert_cmpint(ernic_flow_judge(layers, &key, &key), ==,
+            g_assert_cmpint(ernic_flow_check(layers, &key, &key), ==,
                             ERNIC_OK);
             g_free(copy);
         }
@@ -144,14 +144,14 @@ static void check_field(const ErnicFlowField *f, const Shape *shape)
         at = f->offset + bit / 8;
         mask[at] = 1 << bit % 8;
         value[at] = ((uint8_t *)&key)[at] & mask[at];
-        g_assert_cmpint(ernic_flow_judge(flow.layers, &flow.value, &flow.mask),
+        g_assert_cmpint(ernic_flow_check(flow.layers, &flow.value, &flow.mask),
                         ==, ERNIC_OK);
         g_assert_true(ernic_flow_match(&flow, &key, shape->layers));
         value[at] ^= mask[at];
         g_assert_false(ernic_flow_match(&flow, &key, shape->layers));
         /* A value bit outside the mask is refused. */
         value[at] = ~mask[at];
-        g_assert_cmpint(ernic_flow_judge(flow.layers, &flow.value, &flow.mask),
+        g_assert_cmpint(ernic_flow_check(flow.layers, &flow.value, &flow.mask),
                         ==, ERNIC_ERR_PARAM);
     }
 }
@@ -173,7 +173,7 @@ static void test_walk(void)
                 continue;
             }
             ((uint8_t *)&mask)[f->offset + f->size - 1] = 1;
-            g_assert_cmpint(ernic_flow_judge(shapes[k].layers, &value, &mask),
+            g_assert_cmpint(ernic_flow_check(shapes[k].layers, &value, &mask),
                             ==, ERNIC_ERR_PARAM);
         }
     }
@@ -205,7 +205,7 @@ static void test_layer_rules(void)
     for (i = 0; i < ARRAY_SIZE(rows); i++) {
         ErnicFlow flow = { .layers = rows[i].layers };
 
-        g_assert_cmpint(ernic_flow_judge(flow.layers, &flow.value, &flow.mask),
+        g_assert_cmpint(ernic_flow_check(flow.layers, &flow.value, &flow.mask),
                         ==, rows[i].status);
         for (k = 0; rows[i].status == ERNIC_OK && k < ARRAY_SIZE(shapes); k++) {
             struct ernic_flow_key key;

@@ -215,17 +215,17 @@ static void engine_wake(Ernic *e)
 /* Timing model: carry out the doorbells that arrive at @until or earlier. */
 static void engine_doorbells(Ernic *e, uint64_t until)
 {
-    ErnicDelayFifo *line = &e->timing->doorbells;
+    ErnicDelayFifo *fifo = &e->timing->doorbells;
     const ErnicTimedDoorbell *db;
 
-    while ((db = ernic_delay_fifo_peek(line, until))) {
-        ernic_timing_taken(e, ERNIC_TIMED_DOORBELL, line->count);
+    while ((db = ernic_delay_fifo_peek(fifo, until))) {
+        ernic_timing_taken(e, ERNIC_TIMED_DOORBELL, fifo->count);
         if (e->regs) {
             ernic_pg332_doorbell(e, db->where, db->value);
         } else {
             ernic_doorbell_exec(e, db->where, db->value);
         }
-        ernic_delay_fifo_pop(line, e->now);
+        ernic_delay_fifo_pop(fifo, e->now);
     }
     ernic_timing_taken(e, ERNIC_TIMED_DOORBELL, 0);
 }

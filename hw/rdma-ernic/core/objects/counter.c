@@ -8,14 +8,14 @@
 #include "objects/qp.h"
 #include "trace.h"
 
-static bool exists(const Ernic *e, uint32_t number)
+static bool counter_exists(const Ernic *e, uint32_t number)
 {
     return number <= ERNIC_LIM_COUNTER && (!number || e->counter[number].used);
 }
 
 const ErnicQpStats *ernic_counter_get(const Ernic *e, uint32_t number)
 {
-    return exists(e, number) ? &e->counter[number].stats : NULL;
+    return counter_exists(e, number) ? &e->counter[number].stats : NULL;
 }
 
 uint8_t ernic_counter_alloc(Ernic *e, uint32_t *number)
@@ -37,7 +37,7 @@ uint8_t ernic_counter_free(Ernic *e, uint32_t number)
 {
     uint32_t i;
 
-    if (!number || !exists(e, number)) {
+    if (!number || !counter_exists(e, number)) {
         return ERNIC_ERR_HANDLE;
     }
     for (i = 1; i < e->cfg.max_qp; i++) {
@@ -51,7 +51,7 @@ uint8_t ernic_counter_free(Ernic *e, uint32_t number)
 
 uint8_t ernic_counter_bind(Ernic *e, uint32_t qpn, uint32_t number)
 {
-    if (qpn >= e->cfg.max_qp || !e->qp[qpn].used || !exists(e, number)) {
+    if (qpn >= e->cfg.max_qp || !e->qp[qpn].used || !counter_exists(e, number)) {
         return ERNIC_ERR_HANDLE;
     }
     trace_ernic_counter_bind(qpn, e->qp[qpn].counter, number);

@@ -29,7 +29,7 @@ ErnicCq *ernic_cq_get(Ernic *e, uint32_t uctx, uint32_t cqn)
 }
 
 /* As ernic_cq_get(), but returns an ernic_status. */
-static uint8_t find(Ernic *e, uint32_t uctx, uint32_t cqn, ErnicCq **cq)
+static uint8_t cq_find(Ernic *e, uint32_t uctx, uint32_t cqn, ErnicCq **cq)
 {
     *cq = ernic_cq_get(e, uctx, cqn);
     if (*cq) {
@@ -89,7 +89,7 @@ uint8_t ernic_cq_create(Ernic *e, uint32_t uctx,
 uint8_t ernic_cq_destroy(Ernic *e, uint32_t uctx, uint32_t cqn)
 {
     ErnicCq *cq;
-    uint8_t status = find(e, uctx, cqn, &cq);
+    uint8_t status = cq_find(e, uctx, cqn, &cq);
 
     if (status != ERNIC_OK) {
         return status;
@@ -173,7 +173,7 @@ uint8_t ernic_cq_resize(Ernic *e, uint32_t uctx,
     ErnicBuf buf;
     ErnicCq *cq;
     uint32_t i;
-    uint8_t status = find(e, uctx, cqn, &cq);
+    uint8_t status = cq_find(e, uctx, cqn, &cq);
 
     if (status != ERNIC_OK) {
         return status;
@@ -213,7 +213,7 @@ uint8_t ernic_cq_resize(Ernic *e, uint32_t uctx,
 
 /* ---- notification --------------------------------------------------------- */
 
-static void tell(Ernic *e, uint32_t cqn, ErnicCq *cq)
+static void cq_notify(Ernic *e, uint32_t cqn, ErnicCq *cq)
 {
     cq->arm = ERNIC_CQ_DISARMED;
     cq->mod_pending = 0;
@@ -233,7 +233,7 @@ static void moderate(Ernic *e, uint32_t cqn, ErnicCq *cq)
     uint64_t due = e->now + (uint64_t)cq->mod_period_us * NS_PER_US;
 
     if (cq->mod_period_us == 0 || cq->mod_pending >= cq->mod_count) {
-        tell(e, cqn, cq);
+        cq_notify(e, cqn, cq);
     } else if (due < cq->mod_due) {
         cq->mod_due = due;
         ernic_timer_set(e->cq_timers, cqn, due);
@@ -245,7 +245,7 @@ uint8_t ernic_cq_moderate(Ernic *e, uint32_t uctx,
 {
     uint32_t cqn = le32_to_cpu(cmd->handle);
     ErnicCq *cq;
-    uint8_t status = find(e, uctx, cqn, &cq);
+    uint8_t status = cq_find(e, uctx, cqn, &cq);
 
     if (status != ERNIC_OK) {
         return status;
@@ -265,7 +265,7 @@ uint64_t ernic_cq_moderation_run(Ernic *e, uint64_t now)
     uint32_t cqn;
 
     while (budget-- && (cqn = ernic_timers_pop(e->cq_timers, now))) {
-        tell(e, cqn, &e->cq[cqn]);
+        cq_notify(e, cqn, &e->cq[cqn]);
     }
     return ernic_timers_next(e->cq_timers);
 }
@@ -369,7 +369,7 @@ uint8_t ernic_cq_arm(Ernic *e, uint32_t cqn, uint32_t seen, bool solicited)
     unseen = cq->arm == ERNIC_CQ_ARMED_ANY ? cq->pi != seen :
              cq->pi - cq->sol_pi < cq->pi - seen;
     if (unseen) {
-        tell(e, cqn, cq);
+        cq_notify(e, cqn, cq);
     }
     return ERNIC_OK;
 }

@@ -35,7 +35,7 @@ typedef enum ErnicBlocked {
 typedef enum ErnicRingKind {
     ERNIC_RING_READY,
     ERNIC_RING_WAITING,
-    ERNIC_RING_PLACE,
+    ERNIC_RING_SLOT,
     ERNIC_RING_DEPARTURE,
     ERNIC_RING_COUNT
 } ErnicRingKind;

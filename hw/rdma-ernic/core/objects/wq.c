@@ -35,7 +35,7 @@ uint8_t ernic_wq_produce(ErnicWq *wq, uint32_t done, uint32_t pi)
 }
 
 /* The reason that @slot holds no valid request, or NULL: @recv is filled in. */
-static const char *judge(const Slot *slot, uint32_t stride, ErnicRecv *recv)
+static const char *parse_recv(const Slot *slot, uint32_t stride, ErnicRecv *recv)
 {
     uint32_t num_sge = le16_to_cpu(slot->head.num_sge);
     uint64_t len = 0;
@@ -89,7 +89,7 @@ bool ernic_rq_take(Ernic *e, ErnicWq *wq, ErnicRecv *recv)
         return true;
     }
     recv->wr_id = le64_to_cpu(slot.head.wr_id);
-    why = judge(&slot, wq->stride, recv);
+    why = parse_recv(&slot, wq->stride, recv);
     if (why) {
         trace_ernic_guest_rwqe(recv->index, why);
         recv->fault = ERNIC_FAULT_RECV_WQE;
@@ -115,7 +115,7 @@ bool ernic_srq_in_domain(const Ernic *e, uint32_t srqn, uint32_t xrcd)
 }
 
 /* As ernic_srq_get(), but returns an ernic_status. */
-static uint8_t find(Ernic *e, uint32_t uctx, uint32_t srqn, ErnicSrq **srq)
+static uint8_t srq_find(Ernic *e, uint32_t uctx, uint32_t srqn, ErnicSrq **srq)
 {
     *srq = ernic_srq_get(e, uctx, srqn);
     if (*srq) {
@@ -240,7 +240,7 @@ uint8_t ernic_srq_modify(Ernic *e, uint32_t uctx,
     uint32_t srqn = le32_to_cpu(cmd->handle);
     uint32_t limit = le32_to_cpu(cmd->limit);
     ErnicSrq *srq;
-    uint8_t status = find(e, uctx, srqn, &srq);
+    uint8_t status = srq_find(e, uctx, srqn, &srq);
 
     if (status != ERNIC_OK) {
         return status;
@@ -266,7 +266,7 @@ uint8_t ernic_srq_modify(Ernic *e, uint32_t uctx,
 uint8_t ernic_srq_destroy(Ernic *e, uint32_t uctx, uint32_t srqn)
 {
     ErnicSrq *srq;
-    uint8_t status = find(e, uctx, srqn, &srq);
+    uint8_t status = srq_find(e, uctx, srqn, &srq);
 
     if (status != ERNIC_OK) {
         return status;

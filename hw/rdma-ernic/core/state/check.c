@@ -288,7 +288,7 @@ static bool departing_ring(const ErnicCheck *c, uint32_t id)
 /* Only the timing model has places to wait for. */
 static bool place_ring(const ErnicCheck *c, uint32_t id)
 {
-    return ring_ok(c->e, &c->e->places, ERNIC_RING_PLACE) &&
+    return ring_ok(c->e, &c->e->places, ERNIC_RING_SLOT) &&
            (c->e->timing || !c->e->places.head);
 }
 

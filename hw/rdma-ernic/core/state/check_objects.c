@@ -275,7 +275,7 @@ static bool flow_rule(const ErnicCheck *c, uint32_t id)
 {
     const ErnicFlow *flow = &c->e->flow[id];
 
-    return ernic_flow_judge(flow->layers, &flow->value, &flow->mask) ==
+    return ernic_flow_check(flow->layers, &flow->value, &flow->mask) ==
            ERNIC_OK;
 }
 

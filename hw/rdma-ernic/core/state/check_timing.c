@@ -239,7 +239,7 @@ static bool places(const ErnicCheck *c, uint32_t id)
         const ErnicTimedResponse *r = &t->place[i];
         const ErnicQp *qp = r->qpn < e->cfg.max_qp ? &e->qp[r->qpn] : NULL;
 
-        if (!qp || !qp->used || qp->in_ring[ERNIC_RING_PLACE] ||
+        if (!qp || !qp->used || qp->in_ring[ERNIC_RING_SLOT] ||
             (!qp->in_ring[ERNIC_RING_READY] &&
              !qp->in_ring[ERNIC_RING_WAITING]) ||
             ernic_timing_place(e->timing, r->qpn) != r ||

@@ -374,8 +374,8 @@ static const ErnicStateStruct ack_struct = DESCRIBE(ack_fields, ErnicAckState, A
 
 #define S ErnicCc
 static const ErnicStateField cc_fields[] = {
-    BOOL(limited), UMAX(rate, ERNIC_LINE_RATE_MAX),
-    UMAX(target, ERNIC_LINE_RATE_MAX), UMAX(alpha, 1u << 16), U(stage),
+    BOOL(limited), UMAX(rate, ERNIC_LINK_RATE_MAX),
+    UMAX(target, ERNIC_LINK_RATE_MAX), UMAX(alpha, 1u << 16), U(stage),
     U(alpha_at), U(rate_at), U(cut_at), U(send_at),
 };
 #undef S

@@ -28,7 +28,7 @@ const ErnicFlowField ernic_flow_fields[] = {
 };
 const uint32_t ernic_flow_num_fields = G_N_ELEMENTS(ernic_flow_fields);
 
-static bool any(const uint8_t *p, uint32_t len)
+static bool any_bit(const uint8_t *p, uint32_t len)
 {
     uint32_t i;
 
@@ -40,7 +40,7 @@ static bool any(const uint8_t *p, uint32_t len)
     return false;
 }
 
-uint8_t ernic_flow_judge(uint16_t layers, const struct ernic_flow_key *value,
+uint8_t ernic_flow_check(uint16_t layers, const struct ernic_flow_key *value,
                          const struct ernic_flow_key *mask)
 {
     const uint8_t *v = (const uint8_t *)value, *m = (const uint8_t *)mask;
@@ -62,7 +62,7 @@ uint8_t ernic_flow_judge(uint16_t layers, const struct ernic_flow_key *value,
     for (i = 0; i < ernic_flow_num_fields; i++) {
         const ErnicFlowField *f = &ernic_flow_fields[i];
 
-        if (f->layers && !(f->layers & layers) && any(m + f->offset, f->size)) {
+        if (f->layers && !(f->layers & layers) && any_bit(m + f->offset, f->size)) {
             return ERNIC_ERR_PARAM;
         }
     }
@@ -83,7 +83,7 @@ uint8_t ernic_flow_create(Ernic *e, uint32_t uctx,
     if (qp && qp->type != ERNIC_QPT_RAW) {
         return ERNIC_ERR_PARAM;
     }
-    status = ernic_flow_judge(layers, &rule->value, &rule->mask);
+    status = ernic_flow_check(layers, &rule->value, &rule->mask);
     if (status) {
         return status;
     }

@@ -42,7 +42,7 @@ uint32_t ernic_flow_find(const Ernic *e, const uint8_t *frame, uint32_t len);
 bool ernic_flow_match(const ErnicFlow *flow, const struct ernic_flow_key *key,
                       uint16_t layers);
 /* What is wrong with a rule, whosever it is: ERNIC_OK: nothing. */
-uint8_t ernic_flow_judge(uint16_t layers, const struct ernic_flow_key *value,
+uint8_t ernic_flow_check(uint16_t layers, const struct ernic_flow_key *value,
                          const struct ernic_flow_key *mask);
 
 #endif /* ERNIC_STEERING_FLOW_H */

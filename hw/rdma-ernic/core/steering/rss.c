@@ -72,7 +72,7 @@ uint32_t ernic_rss_pick(const ErnicRss *rss, const uint8_t *frame,
 
 /* ---- commands -------------------------------------------------------------- */
 
-static uint8_t judge(Ernic *e, uint32_t uctx, const struct ernic_rss *init)
+static uint8_t check_rss(Ernic *e, uint32_t uctx, const struct ernic_rss *init)
 {
     uint32_t fields = le32_to_cpu(init->fields), i;
 
@@ -101,7 +101,7 @@ static uint8_t judge(Ernic *e, uint32_t uctx, const struct ernic_rss *init)
 uint8_t ernic_rss_create(Ernic *e, uint32_t uctx, const struct ernic_rss *init,
                          uint32_t *number)
 {
-    uint8_t status = judge(e, uctx, init);
+    uint8_t status = check_rss(e, uctx, init);
     ErnicRss *rss;
     uint32_t n, i;
 

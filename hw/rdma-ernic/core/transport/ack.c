@@ -102,7 +102,7 @@ static bool ack_rd_packet(Ernic *e, ErnicQp *qp, ErnicRdRes *rd,
     pkt.msn = rd->msn;
     pkt.atomic_orig = rd->orig;
     pkt.payload_len = rd->atomic ? 0 : MIN(rd->stop - off, mtu);
-    if ((!rd->atomic && !ernic_read_slots_place(e, qp)) ||
+    if ((!rd->atomic && !ernic_read_slots_take(e, qp)) ||
         !ernic_tx_packet(e, path, &pkt, &payload)) {
         return false;
     }
@@ -446,7 +446,7 @@ static bool ack_step(Ernic *e, ErnicQp *qp)
     if (ack->rd_pending && !ack_responses(e, qp, &path)) {
         /* Else by timer, when software has answered, or by read_slots.c. */
         return !ack->page_wait && ernic_cc_send_at(&qp->cc) <= e->now &&
-               !qp->in_ring[ERNIC_RING_PLACE];
+               !qp->in_ring[ERNIC_RING_SLOT];
     }
     if (ack->rd_pending) {
         return true;

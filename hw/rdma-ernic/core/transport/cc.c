@@ -21,11 +21,11 @@
 #define CC_MIN_RATE     1250000ull      /* 10 Mb/s */
 /* Bytes per second of 1 Mb/s. */
 #define CC_MBPS         125000ull
-/* Steps of catching up after a pause; by then the rate is at any line's. */
-#define CC_CATCH_UP     (ERNIC_LINE_RATE_MAX / CC_HYPER_RATE + 64)
+/* Steps of catching up after a pause; by then the rate is that of any link. */
+#define CC_CATCH_UP     (ERNIC_LINK_RATE_MAX / CC_HYPER_RATE + 64)
 
 /* Bytes per second that the wire takes: where a limit begins and ends. */
-static uint64_t cc_line(const ErnicConfig *cfg)
+static uint64_t cc_link_rate(const ErnicConfig *cfg)
 {
     return (cfg->timing ? cfg->timing->wire_mbps : cfg->link_speed) * CC_MBPS;
 }
@@ -35,7 +35,7 @@ void ernic_cc_reset(ErnicCc *cc)
     memset(cc, 0, sizeof(*cc));
 }
 
-static void cc_increase(ErnicCc *cc, uint64_t line)
+static void cc_increase(ErnicCc *cc, uint64_t link_rate)
 {
     cc->stage++;
     if (cc->stage > CC_HYPER_STEPS) {
@@ -43,11 +43,11 @@ static void cc_increase(ErnicCc *cc, uint64_t line)
     } else if (cc->stage > CC_FAST_STEPS) {
         cc->target += CC_ADD_RATE;
     }
-    cc->target = MIN(cc->target, line);
+    cc->target = MIN(cc->target, link_rate);
     cc->rate = (cc->rate + cc->target + 1) / 2;
 }
 
-static void cc_update(ErnicCc *cc, uint64_t line, uint64_t now)
+static void cc_update(ErnicCc *cc, uint64_t link_rate, uint64_t now)
 {
     uint64_t steps = (now - cc->alpha_at) / CC_ALPHA_NS;
     uint64_t i;
@@ -59,26 +59,26 @@ static void cc_update(ErnicCc *cc, uint64_t line, uint64_t now)
     }
     steps = (now - cc->rate_at) / CC_RATE_NS;
     cc->rate_at += steps * CC_RATE_NS;
-    for (i = 0; i < MIN(steps, CC_CATCH_UP) && cc->rate < line; i++) {
-        cc_increase(cc, line);
+    for (i = 0; i < MIN(steps, CC_CATCH_UP) && cc->rate < link_rate; i++) {
+        cc_increase(cc, link_rate);
     }
-    /* Beyond it only if it comes from a device with a faster line. */
-    cc->rate = MIN(cc->rate, line);
-    if (cc->rate == line) {
+    /* Beyond it only if it comes from a device with a faster link. */
+    cc->rate = MIN(cc->rate, link_rate);
+    if (cc->rate == link_rate) {
         cc->limited = false;
     }
 }
 
 void ernic_cc_cnp(ErnicCc *cc, const ErnicConfig *cfg, uint64_t now)
 {
-    uint64_t line = cc_line(cfg);
+    uint64_t link_rate = cc_link_rate(cfg);
 
     if (!cc->limited) {
         *cc = (ErnicCc) {
-            .rate = line, .alpha = CC_ONE, .send_at = now,
+            .rate = link_rate, .alpha = CC_ONE, .send_at = now,
         };
     } else {
-        cc_update(cc, line, now);
+        cc_update(cc, link_rate, now);
         if (now - cc->cut_at < ERNIC_CNP_INTERVAL_NS) {
             return;
         }
@@ -87,7 +87,7 @@ void ernic_cc_cnp(ErnicCc *cc, const ErnicConfig *cfg, uint64_t now)
     cc->limited = true;
     cc->target = cc->rate;
     cc->rate -= cc->rate * (cc->alpha / 2) / CC_ONE;
-    cc->rate = MAX(cc->rate, MIN(CC_MIN_RATE, line / 2));
+    cc->rate = MAX(cc->rate, MIN(CC_MIN_RATE, link_rate / 2));
     cc->stage = 0;
     cc->alpha_at = cc->rate_at = cc->cut_at = now;
 }
@@ -98,7 +98,7 @@ void ernic_cc_sent(ErnicCc *cc, const ErnicConfig *cfg, uint64_t now,
     if (!cc->limited) {
         return;
     }
-    cc_update(cc, cc_line(cfg), now);
+    cc_update(cc, cc_link_rate(cfg), now);
     cc->send_at = MAX(cc->send_at, now) +
                   (uint64_t)bytes * 1000000000ull / cc->rate;
 }

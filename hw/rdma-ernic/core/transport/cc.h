@@ -13,7 +13,7 @@
  * The greatest line rate of any device, bytes per second: a profile's wire.rate
  * goes up to 10 Tb/s, link-speed not so far.
  */
-#define ERNIC_LINE_RATE_MAX     1250000000000ull
+#define ERNIC_LINK_RATE_MAX     1250000000000ull
 
 void ernic_cc_reset(ErnicCc *cc);
 /* A CNP has come to a device of @cfg, whose line rate is the greatest there is. */

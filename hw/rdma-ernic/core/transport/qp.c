@@ -94,14 +94,14 @@ void ernic_qp_note_fault(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
 
 void ernic_qp_post_due(Ernic *e, uint64_t until)
 {
-    ErnicDelayFifo *line = &e->timing->cqes;
+    ErnicDelayFifo *fifo = &e->timing->cqes;
     const ErnicTimedCqe *head;
     ErnicTimedCqe cqe;
 
-    while ((head = ernic_delay_fifo_peek(line, until))) {
+    while ((head = ernic_delay_fifo_peek(fifo, until))) {
         cqe = *head;
-        ernic_timing_taken(e, ERNIC_TIMED_CQE, line->count);
-        ernic_delay_fifo_pop(line, e->now);
+        ernic_timing_taken(e, ERNIC_TIMED_CQE, fifo->count);
+        ernic_delay_fifo_pop(fifo, e->now);
         e->face->post(e, cqe.cqn, &cqe.wc);
     }
     ernic_timing_taken(e, ERNIC_TIMED_CQE, 0);

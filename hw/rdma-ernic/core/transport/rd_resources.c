@@ -50,7 +50,7 @@ static void rd_start(Ernic *e, ErnicQp *qp, ErnicRdRes *rd)
     ernic_sched_mark(e, qp);
 }
 
-static ErnicFault fetch_read(Ernic *e, ErnicQp *qp, uint32_t pd,
+static ErnicFault rd_read(Ernic *e, ErnicQp *qp, uint32_t pd,
                              const ErnicPkt *pkt)
 {
     uint32_t mtu = ernic_qp_mtu(qp);
@@ -146,7 +146,7 @@ static bool word_fits(const ErnicPkt *pkt)
 }
 
 /* Atomics, and ATOMIC WRITE, which is one but for its answer and its key. */
-static ErnicFault fetch_atomic(Ernic *e, ErnicQp *qp, uint32_t pd,
+static ErnicFault rd_atomic(Ernic *e, ErnicQp *qp, uint32_t pd,
                                const ErnicPkt *pkt)
 {
     ErnicFault fault;
@@ -186,7 +186,7 @@ uint32_t ernic_flush_rights(const ErnicPkt *pkt)
  * left to do but to check. Regions that outlive power are not told of, so none
  * has the right to be made persistent.
  */
-static ErnicFault flush(Ernic *e, const ErnicQp *qp, uint32_t pd,
+static ErnicFault flush_check(Ernic *e, const ErnicQp *qp, uint32_t pd,
                         const ErnicPkt *pkt)
 {
     uint32_t type = pkt->feth & ERNIC_FETH_TYPE_MASK;
@@ -207,10 +207,10 @@ static ErnicFault flush(Ernic *e, const ErnicQp *qp, uint32_t pd,
            ERNIC_FAULT_NONE : ERNIC_FAULT_REM_ACCESS;
 }
 
-static ErnicFault fetch_flush(Ernic *e, ErnicQp *qp, uint32_t pd,
+static ErnicFault rd_flush(Ernic *e, ErnicQp *qp, uint32_t pd,
                               const ErnicPkt *pkt)
 {
-    ErnicFault fault = flush(e, qp, pd, pkt);
+    ErnicFault fault = flush_check(e, qp, pd, pkt);
 
     if (fault) {
         return fault;
@@ -228,12 +228,12 @@ ErnicFault ernic_rd_request(Ernic *e, ErnicQp *qp, uint32_t pd, const ErnicPkt *
 {
     switch (pkt->op->cls) {
     case ERNIC_CL_READ:
-        return fetch_read(e, qp, pd, pkt);
+        return rd_read(e, qp, pd, pkt);
     case ERNIC_CL_ATOMIC:
     case ERNIC_CL_ATOMIC_WRITE:
-        return fetch_atomic(e, qp, pd, pkt);
+        return rd_atomic(e, qp, pd, pkt);
     case ERNIC_CL_FLUSH:
-        return fetch_flush(e, qp, pd, pkt);
+        return rd_flush(e, qp, pd, pkt);
     default:
         return ERNIC_FAULT_OP_UNSUPPORTED;
     }
@@ -296,7 +296,7 @@ static void flush_again(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     while (rd != end && (rd->op != ERNIC_OP_FLUSH || !rd->atomic || rd->pending)) {
         rd++;
     }
-    if (rd == end || flush(e, qp, qp->pd, pkt)) {
+    if (rd == end || flush_check(e, qp, qp->pd, pkt)) {
         return;
     }
     *rd = (ErnicRdRes) { .used = true, .again = true, .npsn = 1, .end = 1 };

@@ -11,12 +11,12 @@
 #include "transport/read_slots.h"
 #include "transport/sched.h"
 
-static void give(ErnicTiming *t, const ErnicQp *qp)
+static void take_slot(ErnicTiming *t, const ErnicQp *qp)
 {
     t->place[t->places++] = (ErnicTimedResponse) { .qpn = qp->qpn };
 }
 
-static void leave(Ernic *e, ErnicTimedResponse *r)
+static void free_slot(Ernic *e, ErnicTimedResponse *r)
 {
     ErnicTiming *t = e->timing;
     ErnicQp *next;
@@ -25,14 +25,14 @@ static void leave(Ernic *e, ErnicTimedResponse *r)
         ernic_limit_end(&t->rsp, r->begin, r->end);
     }
     *r = t->place[--t->places];
-    next = ernic_sched_take_place(e);
+    next = ernic_sched_take_slot(e);
     if (next) {
-        give(t, next);
+        take_slot(t, next);
         ernic_sched_mark(e, next);
     }
 }
 
-bool ernic_read_slots_place(Ernic *e, ErnicQp *qp)
+bool ernic_read_slots_take(Ernic *e, ErnicQp *qp)
 {
     ErnicTiming *t = e->timing;
 
@@ -41,10 +41,10 @@ bool ernic_read_slots_place(Ernic *e, ErnicQp *qp)
     }
     if (t->places == t->rsp.size) {
         trace_ernic_overlap_wait(qp->qpn, t->places);
-        ernic_sched_wait_place(e, qp);
+        ernic_sched_wait_slot(e, qp);
         return false;
     }
-    give(t, qp);
+    take_slot(t, qp);
     return true;
 }
 
@@ -53,7 +53,7 @@ void ernic_read_slots_done(Ernic *e, ErnicQp *qp)
     ErnicTimedResponse *r = ernic_timed_place(e, qp->qpn);
 
     if (r) {
-        leave(e, r);
+        free_slot(e, r);
     }
 }
 

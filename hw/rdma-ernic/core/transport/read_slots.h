@@ -12,7 +12,7 @@
 #include "transport/qp.h"
 
 /* A packet of a response may be sent; false: @qp is woken when it has a place. */
-bool ernic_read_slots_place(Ernic *e, ErnicQp *qp);
+bool ernic_read_slots_take(Ernic *e, ErnicQp *qp);
 /* The response has been sent. */
 void ernic_read_slots_done(Ernic *e, ErnicQp *qp);
 /* @qp has had its turn: a place with which it can do nothing is another's. */

@@ -298,7 +298,7 @@ static uint32_t req_read_chunk(const ErnicWqe *wqe, uint32_t mtu, uint32_t k)
 }
 
 /* What a request packet asks for: at most @len bytes from @off on, or a change. */
-static void req_fill_fetch(const ErnicWqe *wqe, const ErnicWr *wr, uint64_t off,
+static void req_fill_read(const ErnicWqe *wqe, const ErnicWr *wr, uint64_t off,
                            uint64_t len, ErnicPkt *pkt)
 {
     bool swap = wqe->opcode == ERNIC_WR_CMP_SWAP;
@@ -317,7 +317,7 @@ static void req_fill_fetch(const ErnicWqe *wqe, const ErnicWr *wr, uint64_t off,
 }
 
 /* READ, atomics, ATOMIC WRITE and FLUSH: one request packet. */
-static ErnicReqStep req_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
+static ErnicReqStep req_read(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
                          const ErnicWr *wr, const ErnicPath *path)
 {
     ErnicSendQueue *sq = &qp->sq;
@@ -338,7 +338,7 @@ static ErnicReqStep req_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
         return req_block(qp, ERNIC_BLOCKED_WINDOW);
     }
     ernic_requester_fill(e, qp, wqe, &pkt);
-    req_fill_fetch(wqe, wr, off, (uint64_t)n * mtu, &pkt);
+    req_fill_read(wqe, wr, off, (uint64_t)n * mtu, &pkt);
     if (!ernic_tx_packet(e, path, &pkt, &payload)) {
         return req_link_busy(e, qp);
     }
@@ -538,7 +538,7 @@ static ErnicReqStep req_one(Ernic *e, ErnicQp *qp)
         return req_fault(e, qp, wqe, ERNIC_FAULT_SEND_AV);
     }
     return wr->flags & ERNIC_WRF_CREDIT ?
-        req_fetch(e, qp, wqe, wr, &path) : req_data(e, qp, wqe, wr, &path);
+        req_read(e, qp, wqe, wr, &path) : req_data(e, qp, wqe, wr, &path);
 }
 
 ErnicReqStep ernic_requester_step(Ernic *e, ErnicQp *qp)

@@ -12,7 +12,7 @@ static ErnicRing *sched_ring(Ernic *e, ErnicRingKind kind)
 {
     return kind == ERNIC_RING_READY ? &e->ready :
            kind == ERNIC_RING_WAITING ? &e->waiting :
-           kind == ERNIC_RING_PLACE ? &e->places : &e->departing;
+           kind == ERNIC_RING_SLOT ? &e->places : &e->departing;
 }
 
 static void sched_add(Ernic *e, ErnicQp *qp, ErnicRingKind kind)
@@ -42,9 +42,9 @@ void ernic_sched_wait(Ernic *e, ErnicQp *qp)
     sched_add(e, qp, ERNIC_RING_WAITING);
 }
 
-void ernic_sched_wait_place(Ernic *e, ErnicQp *qp)
+void ernic_sched_wait_slot(Ernic *e, ErnicQp *qp)
 {
-    sched_add(e, qp, ERNIC_RING_PLACE);
+    sched_add(e, qp, ERNIC_RING_SLOT);
 }
 
 void ernic_sched_wait_departure(Ernic *e, ErnicQp *qp)
@@ -84,9 +84,9 @@ ErnicQp *ernic_sched_take(Ernic *e)
                          ERNIC_RING_WAITING : ERNIC_RING_READY);
 }
 
-ErnicQp *ernic_sched_take_place(Ernic *e)
+ErnicQp *ernic_sched_take_slot(Ernic *e)
 {
-    return sched_take(e, ERNIC_RING_PLACE);
+    return sched_take(e, ERNIC_RING_SLOT);
 }
 
 ErnicQp *ernic_sched_take_departure(Ernic *e)
@@ -122,6 +122,6 @@ void ernic_sched_forget(Ernic *e, ErnicQp *qp)
 {
     sched_remove(e, qp, ERNIC_RING_READY);
     sched_remove(e, qp, ERNIC_RING_WAITING);
-    sched_remove(e, qp, ERNIC_RING_PLACE);
+    sched_remove(e, qp, ERNIC_RING_SLOT);
     sched_remove(e, qp, ERNIC_RING_DEPARTURE);
 }

@@ -21,9 +21,9 @@ bool ernic_sched_ready(const Ernic *e);
  */
 ErnicQp *ernic_sched_take(Ernic *e);
 /* Into the ring of those that wait for a place of read_slots.c. */
-void ernic_sched_wait_place(Ernic *e, ErnicQp *qp);
+void ernic_sched_wait_slot(Ernic *e, ErnicQp *qp);
 /* Out of it, the one that came first; NULL: nobody waits. */
-ErnicQp *ernic_sched_take_place(Ernic *e);
+ErnicQp *ernic_sched_take_slot(Ernic *e);
 /*
  * Into the ring of those whose last packet has not left the device yet; each
  * has packets in a train that is held or queued, which bounds their number.
