@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "base/bytes.h"
 #include "objects/qp.h"
 #include "steering/flow.h"
 #include "steering/flow_key.h"
@@ -27,18 +28,6 @@ const ErnicFlowField ernic_flow_fields[] = {
     FIELD(src_port, L4), FIELD(dst_port, L4),
 };
 const uint32_t ernic_flow_num_fields = G_N_ELEMENTS(ernic_flow_fields);
-
-static bool any_bit(const uint8_t *p, uint32_t len)
-{
-    uint32_t i;
-
-    for (i = 0; i < len; i++) {
-        if (p[i]) {
-            return true;
-        }
-    }
-    return false;
-}
 
 uint8_t ernic_flow_check(uint16_t layers, const struct ernic_flow_key *value,
                          const struct ernic_flow_key *mask)
@@ -62,7 +51,8 @@ uint8_t ernic_flow_check(uint16_t layers, const struct ernic_flow_key *value,
     for (i = 0; i < ernic_flow_num_fields; i++) {
         const ErnicFlowField *f = &ernic_flow_fields[i];
 
-        if (f->layers && !(f->layers & layers) && any_bit(m + f->offset, f->size)) {
+        if (f->layers && !(f->layers & layers) &&
+            !ernic_all_zero(m + f->offset, f->size)) {
             return ERNIC_ERR_PARAM;
         }
     }

@@ -7,6 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "base/bytes.h"
 #include "base/ib_spec.h"
 #include "faces/verbs/commands.h"
 #include "faces/verbs/qp_commands.h"
@@ -38,18 +39,6 @@ typedef struct CmdOut {
 typedef uint8_t CmdFn(Ernic *e, uint32_t uctx, const struct ernic_cmd *cmd,
                       CmdOut *out);
 
-static bool all_zero(const uint8_t *p, size_t len)
-{
-    size_t i;
-
-    for (i = 0; i < len; i++) {
-        if (p[i]) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Write the response to a query, truncated to the guest's buffer. */
 static uint8_t answer(Ernic *e, const struct ernic_cmd *cmd, const void *data,
                       uint32_t len, CmdOut *out)
@@ -77,7 +66,7 @@ static uint8_t fetch(Ernic *e, const struct ernic_cmd *cmd, void *data,
     if (!e->ops->dma_read(e->env, le64_to_cpu(cmd->qp.addr), buf, given)) {
         return ERNIC_ERR_DMA;
     }
-    if (!all_zero(buf + len, given - len)) {
+    if (!ernic_all_zero(buf + len, given - len)) {
         return ERNIC_ERR_RESERVED;
     }
     memcpy(data, buf, len);
@@ -207,7 +196,7 @@ static uint8_t cmd_set_gid(Ernic *e, uint32_t uctx,
     if (c->index >= ERNIC_LIM_GID) {
         return ERNIC_ERR_PARAM;
     }
-    if (!all_zero(c->gid, sizeof(c->gid))) {
+    if (!ernic_all_zero(c->gid, sizeof(c->gid))) {
         memcpy(entry.gid.raw, c->gid, sizeof(entry.gid.raw));
         memcpy(entry.mac, c->mac, sizeof(entry.mac));
         entry.vlan = le16_to_cpu(c->vlan);
@@ -678,7 +667,7 @@ static uint8_t admit(const Ernic *e, const struct ernic_cmd *cmd,
         return ERNIC_ERR_OPCODE;
     }
     if (cmd->reserved ||
-        !all_zero(cmd->raw + info->len, sizeof(cmd->raw) - info->len)) {
+        !ernic_all_zero(cmd->raw + info->len, sizeof(cmd->raw) - info->len)) {
         trace_ernic_guest_cmd_reserved(info->name);
         return ERNIC_ERR_RESERVED;
     }

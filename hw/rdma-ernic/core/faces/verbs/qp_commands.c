@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "base/bytes.h"
 #include "base/timer.h"
 #include "faces/verbs/qp_commands.h"
 #include "objects/cq.h"
@@ -110,23 +111,10 @@ static void store_host(void *p, uint32_t size, uint32_t v)
     }
 }
 
-static bool all_zero(const void *p, size_t len)
-{
-    const uint8_t *b = p;
-    size_t i;
-
-    for (i = 0; i < len; i++) {
-        if (b[i]) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* ---- create, destroy ------------------------------------------------------ */
 
 /* Are the depth and stride of a ring valid? */
-static bool ring_ok(uint32_t depth, uint8_t stride, uint8_t max_stride)
+static bool ring_size_ok(uint32_t depth, uint8_t stride, uint8_t max_stride)
 {
     return ernic_depth_ok(depth, 1, ERNIC_MAX_WQ_DEPTH) &&
            stride >= 1 && stride <= max_stride;
@@ -135,7 +123,7 @@ static bool ring_ok(uint32_t depth, uint8_t stride, uint8_t max_stride)
 /* With an SRQ the queue pair has no receive queue, and none may be described. */
 static uint8_t check_no_rq(const struct ernic_qp_init *init)
 {
-    if (!all_zero(&init->rq_buf, sizeof(init->rq_buf))) {
+    if (!ernic_all_zero(&init->rq_buf, sizeof(init->rq_buf))) {
         return ERNIC_ERR_RESERVED;
     }
     return init->rq_depth || init->rq_stride ? ERNIC_ERR_PARAM : ERNIC_OK;
@@ -171,16 +159,16 @@ static uint8_t check_rwq(Ernic *e, uint32_t uctx,
     }
     if (init->send_cq || le32_to_cpu(init->srq) != NO_SRQ || init->flags ||
         init->sq_depth || init->sq_stride ||
-        !all_zero(&init->sq_buf, sizeof(init->sq_buf)) ||
-        !all_zero(init->reserved, sizeof(init->reserved))) {
+        !ernic_all_zero(&init->sq_buf, sizeof(init->sq_buf)) ||
+        !ernic_all_zero(init->reserved, sizeof(init->reserved))) {
         return ERNIC_ERR_RESERVED;
     }
     if (!ernic_pd_get(e, uctx, le32_to_cpu(init->pd)) ||
         !ernic_cq_get(e, uctx, le32_to_cpu(init->recv_cq))) {
         return ERNIC_ERR_HANDLE;
     }
-    return ring_ok(le32_to_cpu(init->rq_depth), init->rq_stride,
-                   ERNIC_RQ_STRIDE_MAX) ? ERNIC_OK : ERNIC_ERR_PARAM;
+    return ring_size_ok(le32_to_cpu(init->rq_depth), init->rq_stride,
+                        ERNIC_RQ_STRIDE_MAX) ? ERNIC_OK : ERNIC_ERR_PARAM;
 }
 
 /* An XRC initiator cannot receive. */
@@ -201,7 +189,7 @@ static uint8_t create_check(Ernic *e, uint32_t uctx,
 {
     uint32_t srq = le32_to_cpu(init->srq);
 
-    if (!all_zero(init->reserved, sizeof(init->reserved))) {
+    if (!ernic_all_zero(init->reserved, sizeof(init->reserved))) {
         return ERNIC_ERR_RESERVED;
     }
     if (init->type == ERNIC_QPT_XRC_TGT) {
@@ -211,8 +199,8 @@ static uint8_t create_check(Ernic *e, uint32_t uctx,
         return check_rwq(e, uctx, init);
     }
     if (init->type >= ERNIC_QPT_COUNT || (init->flags & ~ERNIC_QPF_SQ_SIG_ALL) ||
-        !ring_ok(le32_to_cpu(init->sq_depth), init->sq_stride,
-                 ERNIC_SQ_STRIDE_MAX)) {
+        !ring_size_ok(le32_to_cpu(init->sq_depth), init->sq_stride,
+                      ERNIC_SQ_STRIDE_MAX)) {
         return ERNIC_ERR_PARAM;
     }
     if (init->type == ERNIC_QPT_RAW && !e->cfg.raw) {
@@ -241,8 +229,8 @@ static uint8_t create_check(Ernic *e, uint32_t uctx,
     if (srq != NO_SRQ) {
         return check_no_rq(init);
     }
-    return ring_ok(le32_to_cpu(init->rq_depth), init->rq_stride,
-                   ERNIC_RQ_STRIDE_MAX) ? ERNIC_OK : ERNIC_ERR_PARAM;
+    return ring_size_ok(le32_to_cpu(init->rq_depth), init->rq_stride,
+                        ERNIC_RQ_STRIDE_MAX) ? ERNIC_OK : ERNIC_ERR_PARAM;
 }
 
 static uint8_t wq_init(Ernic *e, ErnicWq *wq, const struct ernic_buf_desc *desc,
@@ -360,7 +348,7 @@ static uint8_t check_av(const Ernic *e, const struct ernic_av *av)
     const ErnicGid *sgid;
     ErnicGid dgid;
 
-    if (!all_zero(av->reserved, sizeof(av->reserved))) {
+    if (!ernic_all_zero(av->reserved, sizeof(av->reserved))) {
         return ERNIC_ERR_RESERVED;
     }
     if (av->sgid_index >= ERNIC_LIM_GID ||
@@ -428,8 +416,8 @@ static uint8_t modify_check(const Ernic *e, const ErnicQp *qp,
     uint32_t mask = le32_to_cpu(attr->mask);
     uint8_t status;
 
-    if (attr->sq_draining || !all_zero(attr->reserved, sizeof(attr->reserved)) ||
-        !all_zero(attr->reserved1, sizeof(attr->reserved1))) {
+    if (attr->sq_draining || !ernic_all_zero(attr->reserved, sizeof(attr->reserved)) ||
+        !ernic_all_zero(attr->reserved1, sizeof(attr->reserved1))) {
         return ERNIC_ERR_RESERVED;
     }
     if (mask & ~ALL_ATTRS) {

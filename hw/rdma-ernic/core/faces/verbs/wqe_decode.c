@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "base/bytes.h"
 #include "base/ib_spec.h"
 #include "faces/verbs/wqe_decode.h"
 #include "trace.h"
@@ -35,25 +36,14 @@ static ErnicFault refuse(const ErnicWqe *wqe, ErnicFault fault,
     return fault;
 }
 
-static bool all_zero(const void *p, size_t len)
-{
-    const uint8_t *bytes = p;
-    uint8_t any = 0;
-
-    while (len--) {
-        any |= bytes[len];
-    }
-    return any == 0;
-}
-
 static ErnicFault parse_ud(const struct ernic_wqe_ud *ud, bool gsi,
                            ErnicWqe *wqe)
 {
     uint16_t pkey_index = le16_to_cpu(ud->pkey_index);
     uint32_t flow_label = le32_to_cpu(ud->av.flow_label);
 
-    if (!all_zero(ud->reserved, sizeof(ud->reserved)) ||
-        !all_zero(ud->av.reserved, sizeof(ud->av.reserved))) {
+    if (!ernic_all_zero(ud->reserved, sizeof(ud->reserved)) ||
+        !ernic_all_zero(ud->av.reserved, sizeof(ud->av.reserved))) {
         return refuse(wqe, ERNIC_FAULT_SEND_WQE, "reserved field");
     }
     if (flow_label > FLOW_LABEL_MASK) {
@@ -106,7 +96,7 @@ static ErnicFault parse_flush(const struct ernic_wqe_flush *in, ErnicWqe *wqe)
 {
     uint32_t known = ERNIC_FLUSH_GLOBAL | ERNIC_FLUSH_PERSISTENT;
 
-    if (!all_zero(in->reserved, sizeof(in->reserved))) {
+    if (!ernic_all_zero(in->reserved, sizeof(in->reserved))) {
         return refuse(wqe, ERNIC_FAULT_SEND_WQE, "reserved field");
     }
     if (!in->type || (in->type & ~known) || in->level > ERNIC_FLUSH_MR) {
@@ -154,15 +144,15 @@ static ErnicFault parse_operand(const struct ernic_wqe *head,
     case ERNIC_WR_WRITE_IMM:
     case ERNIC_WR_READ:
     case ERNIC_WR_ATOMIC_WRITE:
-        clean = all_zero(head->rdma.reserved, sizeof(head->rdma.reserved));
+        clean = ernic_all_zero(head->rdma.reserved, sizeof(head->rdma.reserved));
         wqe->raddr = le64_to_cpu(head->rdma.raddr);
         wqe->rkey = le32_to_cpu(head->rdma.rkey);
         break;
     case ERNIC_WR_CMP_SWAP:
     case ERNIC_WR_FETCH_ADD:
         clean = !head->atomic.reserved0 &&
-                all_zero(head->atomic.reserved1,
-                         sizeof(head->atomic.reserved1));
+                ernic_all_zero(head->atomic.reserved1,
+                               sizeof(head->atomic.reserved1));
         wqe->raddr = le64_to_cpu(head->atomic.raddr);
         wqe->rkey = le32_to_cpu(head->atomic.rkey);
         wqe->compare_add = le64_to_cpu(head->atomic.compare_add);
@@ -171,22 +161,22 @@ static ErnicFault parse_operand(const struct ernic_wqe *head,
     case ERNIC_WR_FLUSH:
         return parse_flush(&head->flush, wqe);
     case ERNIC_WR_REG_MR:
-        clean = all_zero(head->reg_mr.reserved, sizeof(head->reg_mr.reserved));
+        clean = ernic_all_zero(head->reg_mr.reserved, sizeof(head->reg_mr.reserved));
         parse_reg_mr(&head->reg_mr, &wqe->reg_mr);
         break;
     case ERNIC_WR_BIND_MW:
-        clean = all_zero(head->bind_mw.reserved,
-                         sizeof(head->bind_mw.reserved));
+        clean = ernic_all_zero(head->bind_mw.reserved,
+                               sizeof(head->bind_mw.reserved));
         parse_bind_mw(&head->bind_mw, &wqe->bind_mw);
         break;
     default:
         if (transport == ERNIC_UD) {
             return parse_ud(&head->ud, gsi, wqe);
         }
-        clean = all_zero(head->send.reserved, sizeof(head->send.reserved));
+        clean = ernic_all_zero(head->send.reserved, sizeof(head->send.reserved));
         break;
     case ERNIC_WR_LOCAL_INV:
-        clean = all_zero(head->raw, sizeof(head->raw));
+        clean = ernic_all_zero(head->raw, sizeof(head->raw));
         break;
     }
     if (!clean) {
