@@ -9,6 +9,7 @@
 #include "qemu/bswap.h"
 #include "input.h"
 #include "model.h"
+#include "objects/cq.h"
 #include "objects/mr.h"
 #include "transport/qp.h"
 

@@ -7,6 +7,7 @@
 #include "qemu/bswap.h"
 #include "base/fault.h"
 #include "guest.h"
+#include "objects/cq.h"
 #include "transport/qp.h"
 
 /* ---- objects ---------------------------------------------------------- */
