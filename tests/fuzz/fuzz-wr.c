@@ -383,6 +383,7 @@ static void wr_tune(FuzzIn *in)
 static void one(uint8_t kind, FuzzIn *in)
 {
     Guest *g;
+    uint8_t link;
 
     switch (kind) {
     case WR_SEND:
@@ -416,7 +417,13 @@ static void one(uint8_t kind, FuzzIn *in)
         break;
     case WR_BUSY:
         g = &pair.g[fuzz_u8(in) & 1];
-        g->h.env.tx_busy = fuzz_u8(in) & 1;
+        link = fuzz_u8(in);
+        g->h.env.tx_busy = link & 1;
+        if (link & 2) {
+            g->h.env.tx_keeps = true;
+        } else {
+            fake_tx_leave(&g->h.env);
+        }
         if (!g->h.env.tx_busy) {
             fuzz_tx_ready(&g->h);
         }
@@ -448,6 +455,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (i = 0; i < 2; i++) {
         fake_fail_dma(&pair.g[i].h.env, 0, false);
         pair.g[i].h.env.tx_busy = false;
+        fake_tx_leave(&pair.g[i].h.env);
         fuzz_tx_ready(&pair.g[i].h);
         guest_finish(&pair.g[i], PAIR_WRITES);
     }

@@ -239,6 +239,13 @@ static bool guard_tx(void *opaque, const ErnicTrain *train)
     return fake_env_ops.tx(&h->env, train);
 }
 
+static uint64_t guard_tx_departed(void *opaque)
+{
+    FuzzHost *h = opaque;
+
+    return fake_env_ops.tx_departed(&h->env);
+}
+
 static void guard_irq(void *opaque, uint16_t vector)
 {
     FuzzHost *h = opaque;
@@ -262,6 +269,7 @@ static const ErnicEnvOps guard_ops = {
     .dma_write = guard_write,
     .dma_atomic64 = guard_atomic64,
     .tx = guard_tx,
+    .tx_departed = guard_tx_departed,
     .irq = guard_irq,
     .wake_at = guard_wake_at,
 };
@@ -310,6 +318,7 @@ void fuzz_open_as(FuzzHost *h, const ErnicConfig *cfg)
     h->env.wake = ERNIC_NEVER;
     h->env.uctx = 0;
     h->env.tx_busy = false;
+    fake_tx_leave(&h->env);
     fake_fail_dma(&h->env, 0, false);
     if (getenv("ERNIC_FUZZ_TRACE")) {
         ernic_trace_set_mode(ERNIC_TRACE_STDERR);

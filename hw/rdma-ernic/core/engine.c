@@ -167,6 +167,21 @@ void ernic_reset(Ernic *e)
 }
 
 /*
+ * Has a train left since the last look at the queue pairs that wait for that? The
+ * newest that has is *@departed. A link may report a train as gone, and later as
+ * waiting again: so the queue pair that has waited longest is looked at, too.
+ */
+static bool engine_left(const Ernic *e, uint64_t *departed)
+{
+    if (!e->departing.head) {
+        return false;
+    }
+    *departed = ernic_tx_departed(e);
+    return *departed != e->tx->departed ||
+           e->qp[e->departing.head].sq.tx_serial <= *departed;
+}
+
+/*
  * Wake the queue pairs whose last packet has left the device: their transport
  * timers start, or (UC, UD) their requests complete.
  */
@@ -176,13 +191,7 @@ static void engine_departed(Ernic *e)
     uint64_t departed;
     ErnicQp *qp;
 
-    if (!last) {
-        return;
-    }
-    departed = ernic_tx_departed(e);
-    /* A link may see a train as gone, and later as waiting again: ask the first one. */
-    if (departed == e->tx->departed &&
-        e->qp[e->departing.head].sq.tx_serial > departed) {
+    if (!engine_left(e, &departed)) {
         return;
     }
     e->tx->departed = departed;
@@ -198,8 +207,10 @@ static void engine_departed(Ernic *e)
 /* Report the time of the next work to the environment; at the end of each call. */
 static void engine_wake(Ernic *e)
 {
+    uint64_t departed;
     bool work = ernic_sched_ready(e) || (!e->tx->busy && e->tx->packets) ||
-                e->tx->loop_len || (!e->tx->busy && e->tx->num_left);
+                e->tx->loop_len || (!e->tx->busy && e->tx->num_left) ||
+                engine_left(e, &departed);
     uint64_t next = MIN(ernic_timers_next(e->timers),
                         ernic_timers_next(e->cq_timers));
 
@@ -450,7 +461,6 @@ void ernic_tx_ready(Ernic *e, uint64_t now)
         e->tx->busy = false;
     }
     ernic_tx_flush(e);
-    engine_departed(e);
     engine_wake(e);
 }
 
@@ -472,7 +482,6 @@ void ernic_set_link(Ernic *e, uint64_t now, bool up)
             e->timing->link_busy = false;
         }
         ernic_tx_flush(e);
-        engine_departed(e);
     }
     engine_wake(e);
 }
@@ -574,7 +583,9 @@ void ernic_run(Ernic *e, uint64_t now)
     engine_departed(e);
     engine_timers(e);
     engine_loopback(e);
-    ernic_ack_left(e);
+    if (e->tx->num_left) {
+        ernic_ack_left(e);
+    }
     /*
      * A queue pair that waits for its train to leave is ready again after the train
      * is sent; every turn costs budget, so the loop ends.

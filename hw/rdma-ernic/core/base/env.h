@@ -54,7 +54,8 @@ typedef struct ErnicEnvOps {
      * Departure: the serial of the newest train that has left the device, and
      * all before it with it; UINT64_MAX: the link holds none of those that
      * tx() took. Links send in order. When this has grown, the environment
-     * calls ernic_run() soon. NULL: a train has left when tx() returns.
+     * calls ernic_run() soon, which completes requests. NULL: a train has left
+     * when tx() returns.
      */
     uint64_t (*tx_departed)(void *env);
     void (*irq)(void *env, uint16_t vector);
