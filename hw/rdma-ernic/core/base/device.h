@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * One device: the tables of all objects and what they share. The layers above
- * know the types behind the pointers; this file knows none of them.
+ * One device: the tables of all objects and their shared state. Higher rooms define
+ * the types of the pointers; this file does not use them.
  */
 #ifndef ERNIC_BASE_DEVICE_H
 #define ERNIC_BASE_DEVICE_H
@@ -36,44 +36,47 @@ typedef struct ErnicProfile ErnicProfile;
 typedef struct ErnicTimingTrace ErnicTimingTrace;
 typedef struct ErnicStrict ErnicStrict;
 
-/* What becomes of rules of PG332 that are broken. */
+/* Consequence of a broken rule of PG332. */
 typedef enum ErnicStrictMode {
-    ERNIC_STRICT_OFF,           /* nobody looks */
-    ERNIC_STRICT_REPORT,        /* counted and told */
-    ERNIC_STRICT_ENFORCE,       /* and it has consequences */
+    ERNIC_STRICT_OFF,           /* rules are not checked */
+    ERNIC_STRICT_REPORT,        /* violations are counted and reported */
+    ERNIC_STRICT_ENFORCE,       /* and have the consequences that the rules name */
     ERNIC_STRICT_MODES
 } ErnicStrictMode;
 
-/* What a completion waits for under the timing model, before it is written. */
+/* Condition for a completion under the timing model, before it is written. */
 typedef enum ErnicTimedAfter {
     ERNIC_AFTER_NOTHING,
     ERNIC_AFTER_SENT,           /* until the last frame has left */
     ERNIC_AFTER_LOCAL,          /* until the last local operation has ended */
 } ErnicTimedAfter;
 
-/* Chosen once, before ernic_new(); each at most ERNIC_LIM_*, at least 1. */
+/*
+ * Chosen once, before ernic_new(). Numbers of objects: at least 1, at most ERNIC_LIM_*.
+ */
 typedef struct ErnicConfig {
     uint32_t max_qp, max_cq, max_srq, max_eq, max_mr, max_pd, max_uctx;
     uint16_t num_vectors;
     uint8_t mtu;                /* greatest path MTU, 1: 256 ... 5: 4096 */
     uint16_t udp_sport;         /* of every packet; 0: per queue pair */
-    uint32_t link_speed;        /* Mb/s; told to software; DCQCN's, if not timed */
+    uint32_t link_speed;        /* Mb/s, as reported to software; without timing, the
+                                   link rate of DCQCN */
     /*
-     * 0: the engine's guest drives it by verbs. Else 1 + enum pg332_version: by
-     * the registers of PG332, with queue pairs 1 to max_qp - 1.
+     * 0: the guest uses the verbs face. Otherwise 1 + enum pg332_version: it uses the
+     * registers of PG332, with queue pairs 1 to max_qp - 1.
      */
     uint8_t pg332;
     /* A face that @pg332 does not name; outlives the engine. NULL: by @pg332. */
     const ErnicFaceOps *face;
     uint8_t strict;             /* ErnicStrictMode; with PG332 only */
     bool raw;                   /* the link takes Ethernet frames too */
-    /* The timing model's, which outlives the engine; NULL: it is off. */
+    /* The profile of the timing model, which outlives the engine; NULL: it is off. */
     const ErnicProfile *timing;
-    /* Told what the timing model does, and outlives the engine; NULL: nobody. */
+    /* Receives the events of the timing model; outlives the engine. NULL: none. */
     const ErnicTimingTrace *timing_trace;
 } ErnicConfig;
 
-/* Queue pairs in line, by number; 0: none. */
+/* A queue of queue pairs, by number; 0: none. */
 typedef struct ErnicRing {
     uint32_t head, tail;
 } ErnicRing;
@@ -84,28 +87,28 @@ typedef struct ErnicGidEntry {
     uint16_t vlan;
 } ErnicGidEntry;
 
-/* How far a page fault of a queue pair is. */
+/* State of the page fault of a queue pair. */
 typedef enum ErnicPageState {
     ERNIC_PAGE_NONE,
-    ERNIC_PAGE_ASKED,           /* software was asked, and will say RESUME */
-    ERNIC_PAGE_FAILED,          /* and has said that it will not be there */
+    ERNIC_PAGE_ASKED,           /* software was asked, and will answer by RESUME */
+    ERNIC_PAGE_FAILED,          /* it has answered that the page will not be there */
     ERNIC_PAGE_STATES
 } ErnicPageState;
 
-/* A page that an access met absent (odp.h). */
+/* An absent page that an access needs (odp.h). */
 typedef struct ErnicPageFault {
     uint64_t off;               /* of the first byte, in its region's buffer */
     uint32_t key;               /* of the region */
-    uint32_t len;               /* bytes that are wanted from there on */
+    uint32_t len;               /* bytes needed from there on */
     bool write;
     uint8_t state;              /* ErnicPageState */
 } ErnicPageFault;
 
-/* What an object holds of its own events; embedded in CQ, QP, SRQ (eq.c). */
+/* The pending events of an object; embedded in CQ, QP, SRQ (eq.c). */
 typedef struct ErnicEvents {
     uint32_t pending;           /* bit per enum ernic_event */
     uint32_t detail;            /* of BAD_DOORBELL */
-    bool queued;                /* in its event queue's line */
+    bool queued;                /* waits in its event queue */
     ErnicPageFault page;        /* of PAGE_FAULT, and until it is resumed */
 } ErnicEvents;
 
@@ -117,7 +120,7 @@ typedef enum ErnicEvClass {
     ERNIC_EVC_COUNT
 } ErnicEvClass;
 
-/* Where the events of one class lie: number n at base + n * stride. */
+/* Location of the events of one class: number n at base + n * stride. */
 typedef struct ErnicEventsAt {
     void *base;
     size_t stride;
@@ -133,7 +136,7 @@ struct Ernic {
     ErnicSide *side;            /* owned; NULL: verbs */
     ErnicStrict *strict;        /* owned; NULL: off */
 
-    /* Tables, index = number (keys: number >> 8). Entry 0 is never given out. */
+    /* Tables, index = number (keys: number >> 8). Number 0 is never used. */
     ErnicIds pd_ids, eq_ids, cq_ids, srq_ids, mr_ids, qp_ids, uctx_ids;
     ErnicPd *pd;
     ErnicEq *eq;
@@ -167,9 +170,10 @@ struct Ernic {
     ErnicTiming *timing;        /* NULL: off */
     ErnicRing ready;            /* queue pairs that can do something */
     ErnicRing waiting;          /* and those that can when the link is free */
-    ErnicRing places;           /* timing: responders that read_slots.c will wake */
-    ErnicRing departing;        /* queue pairs whose last packet is to leave yet */
-    uint64_t now;               /* of the present entry; not a clock */
+    ErnicRing places;           /* timing: responders that wait for a slot
+                                   (read_slots.c) */
+    ErnicRing departing;        /* queue pairs whose last packet has not left yet */
+    uint64_t now;               /* time of the current call; not a clock */
     ErnicStats stats;
     ErnicPageFault absent;      /* of the last access that was ABSENT */
     uint8_t rx_fault;           /* ErnicFault of the packet being served */

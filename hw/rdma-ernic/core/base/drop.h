@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Every reason for which a received frame or packet is dropped without an
- * answer: the enum and the names, from the list that the guest knows too.
+ * The reasons to drop a received frame or packet without an answer: enum and names,
+ * from the list that the guest uses as well.
  */
 #ifndef ERNIC_BASE_DROP_H
 #define ERNIC_BASE_DROP_H

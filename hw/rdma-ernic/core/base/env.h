@@ -17,54 +17,53 @@ typedef enum ErnicAtomicOp {
 
 #define ERNIC_REPORT_NAME 40
 
-/* A rule of PG332, and the last time that it was broken (strict mode). */
+/* A rule of PG332, and its last violation (strict mode). */
 typedef struct ErnicReport {
-    const char *rule, *text;    /* its name, and what it does not allow */
+    const char *rule, *text;    /* its name, and the violation */
     char reg[ERNIC_REPORT_NAME];        /* the register, or field, by name */
     uint32_t offset;            /* in the window; of the field: in its record */
     uint32_t qpn;               /* 0: none in particular */
     uint64_t value;
-    uint64_t time;              /* ns; as the entry that saw it was told */
-    uint64_t count;             /* 0: never; only rule and text mean something */
+    uint64_t time;              /* ns: the time of the call that found it */
+    uint64_t count;             /* 0: never; then only rule and text are set */
 } ErnicReport;
 
 /*
- * All addresses are guest bus addresses. A call that returns false has had no
- * effect that the guest was promised; dma_write may have written part.
- * None of these calls may call back into the engine.
+ * All addresses are guest bus addresses. A call that returns false has had no visible
+ * effect, except that dma_write may have written a part. None of these calls may call
+ * back into the engine.
  */
 typedef struct ErnicEnvOps {
     bool (*dma_read)(void *env, uint64_t addr, void *buf, uint64_t len);
     bool (*dma_write)(void *env, uint64_t addr, const void *buf,
                       uint64_t len);
     /*
-     * One atomic operation on the little-endian 64-bit word at @addr, which
-     * is a multiple of 8. @arg is the summand, or what replaces a word equal
-     * to @compare, or (WRITE) any. The word as it was goes to *@old, in host byte order.
+     * Execute one atomic operation on the little-endian 64-bit word at @addr, which is
+     * a multiple of 8. @arg is the summand, or the new value: of a word equal to
+     * @compare, or (WRITE) of any. *@old is the old value in host byte order.
      */
     bool (*dma_atomic64)(void *env, uint64_t addr, ErnicAtomicOp op,
                          uint64_t arg, uint64_t compare, uint64_t *old);
     /*
-     * Hand a train to the link, which has copied or sent it on return. False:
-     * the link is busy; the engine keeps the train and offers it again after
-     * ernic_tx_ready().
+     * Pass a train to the link, which has copied or sent it on return. False: the link
+     * is busy; the engine keeps the train and offers it again after ernic_tx_ready().
      */
     bool (*tx)(void *env, const ErnicTrain *train);
     /*
-     * Departure: the serial of the newest train that has left the device, and
-     * all before it with it; UINT64_MAX: the link holds none of those that
-     * tx() took. Links send in order. When this has grown, the environment
-     * calls ernic_run() soon, which completes requests. NULL: a train has left
-     * when tx() returns.
+     * Departure: the serial number of the newest train that has left the device; all
+     * earlier ones have left with it. UINT64_MAX: the link holds no train that tx()
+     * took. Links send in order. After this number has grown, the environment calls
+     * ernic_run() soon, which completes requests. NULL: a train has left when tx()
+     * returns.
      */
     uint64_t (*tx_departed)(void *env);
     void (*irq)(void *env, uint16_t vector);
     /*
-     * Call ernic_run() at @ns, or as soon as possible if that is past. Only
-     * the last call counts; UINT64_MAX: not before something happens.
+     * Call ernic_run() at @ns, or as soon as possible if that is past. Only the last
+     * call counts; UINT64_MAX: not before an event.
      */
     void (*wake_at)(void *env, uint64_t ns);
-    /* A rule was broken for the first time by its queue pair; may be NULL. */
+    /* A queue pair has broken a rule for the first time; may be NULL. */
     void (*violation)(void *env, const ErnicReport *report);
 } ErnicEnvOps;
 

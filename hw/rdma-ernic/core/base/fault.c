@@ -15,7 +15,7 @@
 #define QP_ERROR        ERNIC_ACT_QP_ERROR
 #define SQ_ERROR        ERNIC_ACT_SQ_ERROR
 #define COMPLETE        ERNIC_ACT_COMPLETE
-/* A transport that cannot meet the fault drops what seemed to show it. */
+/* A transport that cannot have the fault drops the packet. */
 #define CANNOT          DROP
 
 #define ACTS(RC, UC, UD) \
@@ -27,8 +27,8 @@ static const ErnicFaultInfo faults[] = {
     },
 
     /*
-     * Responder, class B: answered, and nothing else happens. UC has no
-     * answer and loses the message (class D).
+     * Responder, class B: a NAK, and no other effect. UC has no NAK and loses the
+     * message (class D).
      */
     [ERNIC_FAULT_PSN_AHEAD] = {
         "psn-ahead", "9.9.3 class B, UC class D; 9.7.5.2",
@@ -42,8 +42,8 @@ static const ErnicFaultInfo faults[] = {
         .act = ACTS(NAK, DROP_MESSAGE, DROP),
     },
     /*
-     * A page of a region on demand is absent: the responder is not ready. The
-     * requester waits, so that nothing of this is seen of a request to send.
+     * A page of an on-demand region is absent: the responder is not ready. The
+     * requester retries, so its software sees nothing of it.
      */
     [ERNIC_FAULT_PAGE] = {
         "page-absent", "9.7.5.2 RNR NAK; UC and UD: model",
@@ -52,9 +52,9 @@ static const ErnicFaultInfo faults[] = {
     },
 
     /*
-     * Responder, class C: NAK and Error. If the message holds a receive
-     * request that completes in error, else an affiliated asynchronous error
-     * tells software. UC and UD drop the message (class D).
+     * Responder, class C: NAK and Error. A receive request of the message completes in
+     * error; without one, an affiliated asynchronous error reports the fault. UC and UD
+     * drop the message (class D).
      */
     [ERNIC_FAULT_OP_SEQ] = {
         "op-sequence", "9.9.3 class C, UC class D",
@@ -92,10 +92,10 @@ static const ErnicFaultInfo faults[] = {
         .event = ERNIC_EV_QP_REQ_ERR,
     },
     /*
-     * The short buffer is the fault of the receive request, which says so
-     * itself: Local Length Error, not the Remote Invalid Request that the peer
-     * is told of. UC and UD drop the message (class D), and the request serves
-     * the next one; no stranger's datagrams can use up what QP1 has posted.
+     * The short buffer is a fault of the receive request, whose completion reports it:
+     * Local Length Error, not the Remote Invalid Request that the peer gets. UC and UD
+     * drop the message (class D), and the request serves the next one: datagrams of
+     * strangers cannot use up the requests that QP1 has posted.
      */
     [ERNIC_FAULT_RECV_LENGTH] = {
         "recv-length", "11.6.2; 9.9.3 class C, UC and UD class D",
@@ -103,7 +103,7 @@ static const ErnicFaultInfo faults[] = {
         .wc = ERNIC_WC_LOC_LEN_ERR, .peer_wc = ERNIC_WC_REM_INV_REQ_ERR,
         .act = ACTS(QP_ERROR, DROP_MESSAGE, DROP),
     },
-    /* An SRQ's request cannot be put back: it completes in error (class E). */
+    /* A request of an SRQ cannot be returned: it completes in error (class E). */
     [ERNIC_FAULT_SRQ_LENGTH] = {
         "srq-length", "11.6.2; 9.9.3 class C, UC and UD class E",
         .syndrome = ERNIC_NAK_INV_REQ,
@@ -118,7 +118,7 @@ static const ErnicFaultInfo faults[] = {
         .act = ACTS(QP_ERROR, DROP_MESSAGE, CANNOT),
         .event = ERNIC_EV_QP_ACCESS_ERR,
     },
-    /* Responder, class A: our own trouble, the queue pair ends. */
+    /* Responder, class A: a local fault ends the queue pair. */
     [ERNIC_FAULT_REM_DMA] = {
         "remote-dma", "9.9.3 class A; 11.6.3",
         .syndrome = ERNIC_NAK_REM_OP,
@@ -127,9 +127,9 @@ static const ErnicFaultInfo faults[] = {
         .event = ERNIC_EV_QP_FATAL,
     },
     /*
-     * The message itself is in place, and class J lets the responder end the
-     * queue pair without a NAK. The peer would retry into silence; the model
-     * names its mistake, as for every other key that opens nothing.
+     * The data of the message is in place, and class J permits to end the queue pair
+     * without a NAK. The peer would then retry in vain, so the model sends the NAK of
+     * any other invalid key.
      */
     [ERNIC_FAULT_INV_RKEY] = {
         "invalidate-rkey", "9.9.3 class J; NAK: model",
@@ -157,8 +157,8 @@ static const ErnicFaultInfo faults[] = {
     },
 
     /*
-     * Requester, class B: the request completes in error; RC goes to Error,
-     * UC and UD to SQE, where receiving goes on (10.3.1).
+     * Requester, class B: the request completes in error. RC enters Error; UC and UD
+     * enter SQE, in which receiving continues (10.3.1).
      */
     [ERNIC_FAULT_SEND_WQE] = {
         "send-wqe", "9.9.2 class B; 11.6.2",
@@ -166,8 +166,8 @@ static const ErnicFaultInfo faults[] = {
         .act = ACTS(QP_ERROR, SQ_ERROR, SQ_ERROR),
     },
     /*
-     * Nothing that follows can be read either: a catastrophic error of the
-     * work queue. The completion has no wr_id, but the index.
+     * Later requests cannot be read either: a catastrophic error of the work queue. The
+     * completion has no wr_id, but the index.
      */
     [ERNIC_FAULT_SEND_FETCH] = {
         "send-fetch", "11.6.3 local work queue catastrophic error",
@@ -212,7 +212,7 @@ static const ErnicFaultInfo faults[] = {
         .act = ACTS(QP_ERROR, SQ_ERROR, SQ_ERROR),
     },
 
-    /* Requester, told by responses: only RC has them. */
+    /* Requester, by responses: RC only. */
     [ERNIC_FAULT_NAK_INV_REQ] = {
         "nak-invalid-request", "9.9.2 class B; 9.7.5.2",
         .wc = ERNIC_WC_REM_INV_REQ_ERR,
@@ -249,14 +249,14 @@ static const ErnicFaultInfo faults[] = {
         .wc = ERNIC_WC_WR_FLUSH_ERR,
         .act = ACTS(COMPLETE, COMPLETE, COMPLETE),
     },
-    /* The completion that would tell is the one that cannot be written. */
+    /* The completion that would report it cannot be written. */
     [ERNIC_FAULT_CQ_OVERRUN] = {
         "cq-overrun", "9.9.3 class G; 11.6.3",
         .act = ACTS(QP_ERROR, QP_ERROR, QP_ERROR),
         .event = ERNIC_EV_QP_FATAL,
     },
 
-    /* Responder, class C; XRC only, whose acts are those of RC. */
+    /* Responder, class C; XRC only, which acts like RC. */
     [ERNIC_FAULT_XRC_SRQ] = {
         "xrc-srq", "A14 (XRCETH, XRC domain); 9.9.3 class C",
         .syndrome = ERNIC_NAK_INV_REQ,

@@ -1,9 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Everything that can go wrong with a request, and what follows from it. The
- * checks return an ErnicFault; the table in fault.c is the only place that
- * says which NAK, completion, event and state change it means.
+ * The faults of requests and their consequences. Checks return an ErnicFault; only the
+ * table in fault.c defines which NAK, completion, event and state change it causes.
  */
 #ifndef ERNIC_BASE_FAULT_H
 #define ERNIC_BASE_FAULT_H
@@ -24,7 +23,7 @@ typedef enum ErnicFault {
     ERNIC_FAULT_RECV_LENGTH,        /* message exceeds the receive buffer */
     ERNIC_FAULT_SRQ_LENGTH,         /* the same, and the buffer is an SRQ's */
     ERNIC_FAULT_REM_ACCESS,         /* rkey, range or rights */
-    ERNIC_FAULT_REM_DMA,            /* memory behind the rkey failed */
+    ERNIC_FAULT_REM_DMA,            /* DMA to the memory of the rkey failed */
     ERNIC_FAULT_INV_RKEY,           /* SEND with Invalidate of a bad key */
     ERNIC_FAULT_RECV_WQE,           /* receive request malformed */
     ERNIC_FAULT_RECV_PROT,          /* lkey of a receive request */
@@ -32,7 +31,7 @@ typedef enum ErnicFault {
 
     /* Found in a send request before or while it is sent. */
     ERNIC_FAULT_SEND_WQE,           /* malformed, or not on this service */
-    ERNIC_FAULT_SEND_FETCH,         /* the ring did not answer */
+    ERNIC_FAULT_SEND_FETCH,         /* DMA from the ring failed */
     ERNIC_FAULT_SEND_LENGTH,        /* over 2 GiB, over the MTU on UD */
     ERNIC_FAULT_SEND_PROT,          /* lkey of a send request */
     ERNIC_FAULT_SEND_DMA,           /* memory of a send request failed */
@@ -41,7 +40,7 @@ typedef enum ErnicFault {
     ERNIC_FAULT_REG_MR,             /* fast registration refused */
     ERNIC_FAULT_LOCAL_INV,          /* key cannot be invalidated */
 
-    /* Told by the peer, or by its silence. */
+    /* Reported by the peer, or found by missing responses. */
     ERNIC_FAULT_NAK_INV_REQ,
     ERNIC_FAULT_NAK_REM_ACCESS,
     ERNIC_FAULT_NAK_REM_OP,
@@ -49,7 +48,7 @@ typedef enum ErnicFault {
     ERNIC_FAULT_RETRY_EXC,
     ERNIC_FAULT_RNR_RETRY_EXC,
 
-    /* Of the queues themselves. */
+    /* Faults of the queues themselves. */
     ERNIC_FAULT_FLUSH,              /* the queue pair is in error */
     ERNIC_FAULT_CQ_OVERRUN,
 
@@ -59,7 +58,7 @@ typedef enum ErnicFault {
     ERNIC_FAULT_COUNT
 } ErnicFault;
 
-/* What becomes of the request, per transport. */
+/* Consequence for the request, per transport. */
 typedef enum ErnicAct {
     ERNIC_ACT_DROP,             /* drop the packet, silently */
     ERNIC_ACT_DROP_MESSAGE,     /* and the rest of its message */
@@ -71,7 +70,7 @@ typedef enum ErnicAct {
     ERNIC_ACT_COUNT
 } ErnicAct;
 
-/* What follows from a fault; a row of the table. */
+/* Consequences of a fault; a row of the table. */
 typedef struct ErnicFaultInfo {
     const char *name;
     const char *cite;           /* IBTA volume 1, or "model": our choice */
@@ -82,14 +81,14 @@ typedef struct ErnicFaultInfo {
     uint8_t peer_wc;            /* ERNIC_WC_* at the requester that gets the
                                    NAK; SUCCESS: it retries, or none */
     uint8_t act[ERNIC_XRC];     /* ErnicAct for RC, UC, UD */
-    uint8_t event;              /* ERNIC_EV_* when the QP goes to Error, for
-                                   what no completion tells; 0: none */
+    uint8_t event;              /* ERNIC_EV_* when the QP enters Error, for a fault
+                                   that no completion reports; 0: none */
 } ErnicFaultInfo;
 
 const ErnicFaultInfo *ernic_fault_info(ErnicFault fault);
 /* ErnicAct on @transport; XRC acts as RC. */
 uint8_t ernic_fault_act(ErnicFault fault, ErnicTransport transport);
-/* The fault that a NAK syndrome tells of; NONE for retries and unknown ones. */
+/* The fault that a NAK syndrome reports; NONE for retries and unknown ones. */
 ErnicFault ernic_fault_of_syndrome(uint8_t syndrome);
 
 #endif /* ERNIC_BASE_FAULT_H */

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Numbers of objects: given out in order, a freed one as late as possible, so
- * that a stale reference seldom meets a new object.
+ * Numbers of objects: given out in order. A freed number is reused as late as
+ * possible, so that a stale reference seldom meets a new object.
  */
 #ifndef ERNIC_BASE_IDS_H
 #define ERNIC_BASE_IDS_H
@@ -18,7 +18,7 @@ void ernic_ids_init(ErnicIds *ids, uint32_t first, uint32_t size);
 void ernic_ids_fini(ErnicIds *ids);
 /* Returns 0 when none is left. */
 uint32_t ernic_ids_alloc(ErnicIds *ids);
-/* @id was given out and is not free: the caller checked. */
+/* Free @id, which the caller has checked to be in use. */
 void ernic_ids_free(ErnicIds *ids, uint32_t id);
 
 #endif /* ERNIC_BASE_IDS_H */

@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Every number that this model chose itself, with its reason. What the
- * specification fixes is in ib_spec.h; what the guest sees in ernic_abi.h.
+ * The numbers that this model chose, with their reasons. Numbers of the specification
+ * are in ib_spec.h, numbers that the guest sees in ernic_abi.h.
  */
 #ifndef ERNIC_BASE_LIMITS_H
 #define ERNIC_BASE_LIMITS_H
 
-/* Objects: what a configuration may ask for at the most. */
+/* Objects: the most that a configuration may have. */
 #define ERNIC_LIM_QP            16384
 #define ERNIC_LIM_CQ            16384
 #define ERNIC_LIM_SRQ           4096
@@ -27,10 +27,10 @@
 #define ERNIC_MAX_CQ_DEPTH      (1u << 20)
 #define ERNIC_MAX_WQ_DEPTH      (1u << 15)
 #define ERNIC_MAX_FRWR_PAGES    4096
-/* Page addresses that one guest can make the host keep: 8 bytes each. */
+/* Page addresses that one guest can make the host store: 8 bytes each. */
 #define ERNIC_MAX_PAGES         (1u << 24)
 #define ERNIC_MAX_MR_SIZE       (1ull << 46)
-/* A region on demand may be as large as the address space of a process. */
+/* An on-demand region may be as large as the address space of a process. */
 #define ERNIC_MAX_ODP_SIZE      (1ull << 57)
 #define ERNIC_PAGE_SHIFT_MIN    12
 #define ERNIC_PAGE_SHIFT_MAX    31
@@ -41,7 +41,7 @@
 #define ERNIC_MAX_RD_ATOMIC     16
 /* PG332: outstanding requests of a queue pair; half as many after a CNP. */
 #define ERNIC_PG332_OUTSTANDING 16
-/* PG332: how long an ACK that nobody asked for waits, four ticks of 4.096 us. */
+/* PG332: delay of an ACK without a request: four ticks of 4.096 us. */
 #define ERNIC_PG332_ACK_NS      16384
 
 /*
@@ -52,27 +52,27 @@
 #define ERNIC_TRAIN_PACKETS     64
 
 /*
- * Bytes in flight per queue pair. The greatest is an eighth of the 4 MiB
- * receive buffer that the UDP link asks for; the least still fills a train.
+ * Bytes in flight per queue pair. The maximum is an eighth of the 4 MiB receive buffer
+ * that the UDP link requests; the minimum still fills a train.
  */
 #define ERNIC_CWND_MAX          (512u * 1024)
 #define ERNIC_CWND_INIT         (256u * 1024)
 #define ERNIC_CWND_MIN          (16u * 1024)
-/* A long READ is asked for in pieces, so that the window bounds it as well. */
+/* A long READ is requested in chunks, so that the window bounds it as well. */
 #define ERNIC_READ_CHUNK        (128u * 1024)
 
 /*
- * A UC packet at most this far behind the expected PSN is a duplicate; from
- * farther behind it is taken for what follows a long loss.
+ * A UC packet with a PSN at most this much lower than the expected one is a duplicate.
+ * A packet with a lower PSN follows a long loss.
  */
 #define ERNIC_UC_DUP_WINDOW     65536
 
 /* Work per ernic_run(): trains sent and timers fired before it returns. */
 #define ERNIC_RUN_BUDGET        64
-/* Packets that loopback holds before it drops, bytes. */
+/* Capacity of the loopback store, bytes. */
 #define ERNIC_LOOPBACK_BYTES    (256u * 1024)
 
-/* DCQCN: CNPs per queue pair not oftener than this (50 us, as NICs do). */
+/* DCQCN: least time between CNPs of a queue pair (50 us, as NICs do). */
 #define ERNIC_CNP_INTERVAL_NS   50000
 
 #endif /* ERNIC_BASE_LIMITS_H */

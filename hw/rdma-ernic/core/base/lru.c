@@ -7,7 +7,7 @@
 #include "qemu/osdep.h"
 #include "base/lru.h"
 
-/* As "next" of a number that is not in the cache: no number is as great. */
+/* "next" of a number that is not in the cache; greater than any number. */
 #define OUT UINT32_MAX
 
 void ernic_lru_init(ErnicLru *c, uint32_t ids, uint32_t entries)
@@ -47,7 +47,7 @@ bool ernic_lru_use(ErnicLru *c, uint32_t id)
     bool hit;
 
     if (!c->entries || id == 0 || id >= c->ids) {
-        return true;            /* what does not exist costs nothing */
+        return true;            /* a cache that does not exist never misses */
     }
     hit = c->next[id] != OUT;
     if (hit) {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A cache of numbers: whether one is in it, and which goes for it to come in
- * (the one not used for longest). Constant time, whatever the size.
+ * A cache of numbers: membership, and replacement of the least recently used number.
+ * Constant time for any size.
  */
 #ifndef ERNIC_BASE_LRU_H
 #define ERNIC_BASE_LRU_H
@@ -19,7 +19,7 @@ void ernic_lru_init(ErnicLru *c, uint32_t ids, uint32_t entries);
 void ernic_lru_fini(ErnicLru *c);
 /* Use @id, which is in the cache from now on. Returns whether it was. */
 bool ernic_lru_use(ErnicLru *c, uint32_t id);
-/* From the one used last on: the first for @id 0, 0 behind the last. */
+/* Iterate, most recently used first: the first for @id 0; 0 after the last. */
 static inline uint32_t ernic_lru_next(const ErnicLru *c, uint32_t id)
 {
     return c->next[id];

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Counters of the device, in the order of the list that the guest knows too.
- * Drops by reason and faults by number are counted beside them.
+ * Counters of the device, in the order of the list that the guest uses as well, drops
+ * by reason, and faults by number.
  */
 #ifndef ERNIC_BASE_STATS_H
 #define ERNIC_BASE_STATS_H

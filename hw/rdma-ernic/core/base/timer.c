@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Deadlines as a binary heap. Equal ones are ordered by number, so that what
- * fires next depends on the deadlines alone and not on how they were set.
+ * Deadlines as a binary heap. Equal deadlines are ordered by number, so that the order
+ * does not depend on the history of calls.
  */
 #include "qemu/osdep.h"
 #include "base/timer.h"
@@ -40,7 +40,7 @@ static void put(ErnicTimers *t, uint32_t place, uint32_t id)
     t->pos[id] = place + 1;
 }
 
-/* Move @id, for which @place is free, to where it belongs. */
+/* Move @id, which may take @place, to its position. */
 static void sift(ErnicTimers *t, uint32_t place, uint32_t id)
 {
     uint32_t child;

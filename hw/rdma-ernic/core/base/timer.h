@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Deadlines: a heap over small numbers, one deadline each. The cost of all
- * calls is logarithmic in the number of deadlines that are set. What fires
- * first depends on the deadlines alone: of equal ones the smaller number.
+ * Deadlines: a heap over small numbers, with one deadline each. The cost of a call is
+ * logarithmic in the number of deadlines that are set. Only the deadlines define the
+ * order: the earliest first, of equal ones the smallest number.
  */
 #ifndef ERNIC_BASE_TIMER_H
 #define ERNIC_BASE_TIMER_H
@@ -24,7 +24,7 @@ void ernic_timers_free(ErnicTimers *t);
 void ernic_timer_set(ErnicTimers *t, uint32_t id, uint64_t due);
 /* The earliest deadline, or ERNIC_NEVER. */
 uint64_t ernic_timers_next(const ErnicTimers *t);
-/* Take a number that is due at @now off the heap; 0: none is. */
+/* Remove a number that is due at @now from the heap and return it; 0: none is due. */
 uint32_t ernic_timers_pop(ErnicTimers *t, uint64_t now);
 
 #endif /* ERNIC_BASE_TIMER_H */

@@ -17,7 +17,7 @@ typedef enum ErnicTransport {
     ERNIC_UD,
     ERNIC_XRC,
     ERNIC_TRANSPORT_COUNT,
-    /* None of them: Ethernet frames as software makes them (11.2.4.1, Raw). */
+    /* No transport: Ethernet frames that software builds (11.2.4.1, Raw). */
     ERNIC_RAW = ERNIC_TRANSPORT_COUNT
 } ErnicTransport;
 
@@ -34,9 +34,9 @@ typedef struct ErnicGid {
 #define ERNIC_VLAN_ID(tci) ((tci) == ERNIC_NO_VLAN ? 0 : (tci) & 0xfff)
 
 /*
- * All of a packet's headers below BTH that one train has in common. The IPv4
- * identification is always 0 and DF is always set, so that both ends can
- * compute the ICRC of a packet whose IP header they never see.
+ * The headers below BTH, which all packets of a train share. The IPv4 identification is
+ * always 0 and DF is always set, so that both ends can compute the ICRC of a packet
+ * without its IP header.
  */
 typedef struct ErnicPath {
     ErnicGid sgid, dgid;        /* both IPv4-mapped, or neither */
@@ -49,10 +49,10 @@ typedef struct ErnicPath {
 } ErnicPath;
 
 /*
- * Consecutive packets to one destination, each from BTH to ICRC, every one
- * but the last @seg bytes long. The unit that crosses the seam to a link.
- * The receiver of a train borrows @data for the length of the call. With @frame
- * it is one Ethernet frame without FCS instead, and @path and @ip mean nothing.
+ * Consecutive packets to one destination, each from BTH to ICRC. All but the last are
+ * @seg bytes long. Engine and link exchange trains. The receiver of a train borrows
+ * @data for the duration of the call. With @frame the train is one Ethernet frame
+ * without FCS, and @path and @ip have no meaning.
  */
 typedef struct ErnicTrain {
     ErnicPath path;
@@ -77,7 +77,7 @@ static inline uint32_t ernic_train_packets(const ErnicTrain *train)
     return DIV_ROUND_UP(train->len, train->seg);
 }
 
-/* Whether @gid is an IPv4-mapped address. */
+/* Is @gid an IPv4-mapped address? */
 static inline bool ernic_gid_is_v4(const ErnicGid *gid)
 {
     static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
@@ -85,7 +85,7 @@ static inline bool ernic_gid_is_v4(const ErnicGid *gid)
     return memcmp(gid->raw, prefix, sizeof(prefix)) == 0;
 }
 
-/* Whether @gid is the address of a multicast group: 224.0.0.0/4 or ff00::/8. */
+/* Is @gid the address of a multicast group: 224.0.0.0/4 or ff00::/8? */
 static inline bool ernic_gid_is_mcast(const ErnicGid *gid)
 {
     return ernic_gid_is_v4(gid) ? (gid->raw[12] & 0xf0) == 0xe0 :

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A work completion, as a value: the roles make it, a face writes it.
+ * A work completion as a value: the roles fill it in, and a face writes it.
  */
 #ifndef ERNIC_BASE_WC_H
 #define ERNIC_BASE_WC_H

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Rules for frames: one table, which is searched. A rule is a value and a mask of
- * the key that the headers make, so that matching knows no field by name.
+ * Flow rules in one table, which is searched. A rule is a value and a mask of the key
+ * that is made of the headers, so that matching needs no field names.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -38,7 +38,7 @@ uint8_t ernic_flow_check(uint16_t layers, const struct ernic_flow_key *value,
     if (layers & ~(ERNIC_LAYER_VLAN | IP | L4)) {
         return ERNIC_ERR_RESERVED;
     }
-    /* No frame is both; and only IP has what comes behind it. */
+    /* No frame has both layers, and only IP has a layer 4. */
     if ((layers & IP) == IP || (layers & L4) == L4 ||
         ((layers & L4) && !(layers & IP))) {
         return ERNIC_ERR_PARAM;

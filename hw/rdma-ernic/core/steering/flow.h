@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Rules of software's that give Ethernet frames to queue pairs.
+ * Flow rules: software selects which Ethernet frames a queue pair receives.
  */
 #ifndef ERNIC_STEERING_FLOW_H
 #define ERNIC_STEERING_FLOW_H
@@ -17,7 +17,7 @@ struct ErnicFlow {
     struct ernic_flow_key value, mask;
 };
 
-/* What a frame has to have for a field of the key to mean something. */
+/* A field of the key, and the layers that a frame needs for it. */
 typedef struct ErnicFlowField {
     const char *name;
     uint8_t offset, size;       /* in struct ernic_flow_key */
@@ -27,21 +27,21 @@ typedef struct ErnicFlowField {
 extern const ErnicFlowField ernic_flow_fields[];
 extern const uint32_t ernic_flow_num_fields;
 
-/* The rule is for a queue pair of @uctx, of ERNIC_QPT_RAW, or for RSS of its. */
+/* The rule is for a queue pair of @uctx of type ERNIC_QPT_RAW, or for an RSS of @uctx. */
 uint8_t ernic_flow_create(Ernic *e, uint32_t uctx,
                           const struct ernic_flow_rule *rule, uint32_t *handle);
 uint8_t ernic_flow_destroy(Ernic *e, uint32_t uctx, uint32_t handle);
-/* Queue pair or RSS @qpn is going: its rules go with it. */
+/* Queue pair or RSS @qpn is destroyed: drop its rules. */
 void ernic_flow_forget(Ernic *e, uint32_t qpn);
 /*
- * The queue pair, or RSS, that gets @frame: that of the rule of the lowest
- * priority, among equals of the lowest handle. 0: no rule wants it.
+ * The queue pair or RSS that receives @frame: of the rules that match, the one with the
+ * lowest priority, then with the lowest handle. 0: no rule matches.
  */
 uint32_t ernic_flow_find(const Ernic *e, const uint8_t *frame, uint32_t len);
-/* Does @flow want what this key and these layers are of? */
+/* Does @flow match this key and these layers? */
 bool ernic_flow_match(const ErnicFlow *flow, const struct ernic_flow_key *key,
                       uint16_t layers);
-/* What is wrong with a rule, whosever it is: ERNIC_OK: nothing. */
+/* Check a rule of any context: ERNIC_OK, or the error. */
 uint8_t ernic_flow_check(uint16_t layers, const struct ernic_flow_key *value,
                          const struct ernic_flow_key *mask);
 

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * From the headers of a frame to a key. A header that is not all there, or is not
- * what the one before it says, is not there at all. Neither checksums nor lengths
- * are judged: who gets the frame sees them.
+ * Makes a key of the headers of a frame. A header that is incomplete, or that the
+ * header before it does not announce, counts as absent. Checksums and lengths are not
+ * checked: the receiver of the frame does that.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -13,7 +13,7 @@
 #define ETHERTYPE_OFS   12
 #define IPPROTO_TCP_    6
 #define IP4_FRAG_MASK   0x1fff
-/* Both begin with the ports; more of them is not looked at. */
+/* Both begin with the ports, which is all that is read. */
 #define TCP_LEN         20
 
 static uint16_t parse_ports(struct ernic_flow_key *key, const uint8_t *l4,
@@ -30,7 +30,7 @@ static uint16_t parse_ports(struct ernic_flow_key *key, const uint8_t *l4,
     return tcp ? ERNIC_LAYER_TCP : ERNIC_LAYER_UDP;
 }
 
-/* Only the first fragment has ports. */
+/* Only the first fragment has the ports. */
 static uint16_t parse_ip4(struct ernic_flow_key *key, const uint8_t *ip,
                           uint32_t len)
 {

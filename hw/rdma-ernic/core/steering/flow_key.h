@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What the headers of an Ethernet frame say, for rules and hashes.
+ * The header fields of an Ethernet frame, for rules and hashes.
  */
 #ifndef ERNIC_STEERING_FLOW_KEY_H
 #define ERNIC_STEERING_FLOW_KEY_H
 
 #include "hw/rdma-ernic/ernic_abi.h"
 
-/* Bytes of @frame (no FCS) that are there. Returns its ERNIC_LAYER_*. */
+/* Fill in @key from @len bytes of @frame, without FCS. Returns its ERNIC_LAYER_*. */
 uint16_t ernic_flow_key(struct ernic_flow_key *key, const uint8_t *frame,
                         uint32_t len);
 

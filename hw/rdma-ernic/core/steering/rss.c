@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A hash of the headers, and a table of receive work queues that its low bits
- * index. A frame that has nothing of what is hashed has the hash 0.
+ * A hash of the headers, whose low bits index a table of receive work queues. A frame
+ * without any of the hashed fields has the hash 0.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -33,7 +33,9 @@ uint32_t ernic_toeplitz(const uint8_t key[ERNIC_RSS_KEY], const uint8_t *data,
     return hash;
 }
 
-/* What of a key goes into the hash, if it is asked for and the frame has it. */
+/*
+ * Parts of the key that go into the hash, if they are requested and the frame has them.
+ */
 static const struct {
     uint32_t field;             /* ERNIC_HASH_* */
     uint16_t layers;            /* all of these */

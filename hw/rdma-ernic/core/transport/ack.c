@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Paying what the responder owes, in the order of PSNs: READ and atomic
- * responses first, then one NAK or one ACK for everything before (coalesced),
- * and a CNP when a marked packet came.
+ * Sends what the responder owes, in the order of PSNs: READ and atomic responses
+ * first, then one NAK or one ACK for everything before it (coalesced), and a CNP for a
+ * marked packet.
  */
 #include "qemu/osdep.h"
 #include "objects/counter.h"
@@ -34,7 +34,7 @@ static void ack_fill(Ernic *e, ErnicQp *qp, ErnicPkt *pkt, ErnicOp op,
     pkt->msn = qp->rq.msn;
 }
 
-/* The response to ATOMIC WRITE and FLUSH is one to a READ of nothing (A19.4). */
+/* ATOMIC WRITE and FLUSH are answered like a READ of 0 bytes (A19.4). */
 static ErnicOp ack_rd_op(const ErnicRdRes *rd)
 {
     bool first = rd->next == rd->start, last = rd->next + 1 == rd->end;
@@ -48,9 +48,9 @@ static ErnicOp ack_rd_op(const ErnicRdRes *rd)
 }
 
 /*
- * The entry's response cannot go on: NAK in its place, then Error. Not so when
- * it was whole once: the request may be a late duplicate of one that is long
- * complete, after which software has every right to take the key back.
+ * The memory of @rd failed: send a NAK in place of the response, then enter Error. A
+ * response that was complete before is dropped instead: the request may be a late
+ * duplicate, and software may have deregistered the memory since.
  */
 static void ack_read_fault(Ernic *e, ErnicQp *qp, ErnicRdRes *rd, ErnicDma dma)
 {
@@ -68,7 +68,7 @@ static void ack_read_fault(Ernic *e, ErnicQp *qp, ErnicRdRes *rd, ErnicDma dma)
     qp->ack.fault = fault;
 }
 
-/* The data was not to be had. False: it waits for a page. */
+/* The data cannot be read. False: wait for a page. */
 static bool ack_no_memory(Ernic *e, ErnicQp *qp, ErnicRdRes *rd, ErnicDma dma,
                           uint32_t ahead)
 {
@@ -85,8 +85,8 @@ static bool ack_no_memory(Ernic *e, ErnicQp *qp, ErnicRdRes *rd, ErnicDma dma,
 }
 
 /*
- * One packet of @rd's response. False: the link is busy, a page absent, or it is
- * not this one's turn.
+ * Send one packet of the response @rd. False: the link is busy, a page is absent, or
+ * the response needs a read slot.
  */
 static bool ack_rd_packet(Ernic *e, ErnicQp *qp, ErnicRdRes *rd,
                           const ErnicPath *path)
@@ -124,8 +124,8 @@ static bool ack_rd_packet(Ernic *e, ErnicQp *qp, ErnicRdRes *rd,
 }
 
 /*
- * The entry that is pending whose response comes first. From rd_head on they are in
- * the order of their PSNs, but for a FLUSH that was done again.
+ * The pending entry whose response comes first. Entries from rd_head on are in PSN
+ * order, except for a FLUSH that was executed again.
  */
 static ErnicRdRes *ack_oldest(ErnicQp *qp)
 {
@@ -143,7 +143,7 @@ static ErnicRdRes *ack_oldest(ErnicQp *qp)
     return oldest;
 }
 
-/* Up to a train of responses. False: blocked. */
+/* Send up to a train of responses. False: blocked. */
 static bool ack_responses(Ernic *e, ErnicQp *qp, const ErnicPath *path)
 {
     uint32_t sent;
@@ -162,7 +162,7 @@ static bool ack_responses(Ernic *e, ErnicQp *qp, const ErnicPath *path)
     return true;
 }
 
-/* The ACK or NAK that is owed. False: the link is busy. */
+/* Send the ACK or NAK that is owed. False: the link is busy. */
 static bool ack_one(Ernic *e, ErnicQp *qp, const ErnicPath *path)
 {
     uint8_t *payload;
@@ -179,7 +179,7 @@ static bool ack_one(Ernic *e, ErnicQp *qp, const ErnicPath *path)
     ernic_tx_commit(e, qp->qpn, &pkt);
     trace_ernic_tx_ack(qp->qpn, pkt.psn, pkt.syndrome, pkt.msn);
     qp->ack.owed = false;
-    qp->ack.due = 0;                /* a NAK tells of all before it as well */
+    qp->ack.due = 0;                /* a NAK acknowledges all before it */
     qp->ack.count = 0;
     if (!qp->ack.nak) {
         ERNIC_COUNT(e, qp, tx_acks);
@@ -192,7 +192,7 @@ static bool ack_one(Ernic *e, ErnicQp *qp, const ErnicPath *path)
     return true;
 }
 
-/* A congestion notification packet (A17.9.3): no transport, only BTH. */
+/* Send a congestion notification packet (A17.9.3): only a BTH, of no transport. */
 static bool ack_cnp(Ernic *e, ErnicQp *qp, const ErnicPath *path)
 {
     uint8_t *payload;
@@ -290,12 +290,11 @@ void ernic_ack_due(Ernic *e, ErnicQp *qp)
 }
 
 /*
- * What @qp, which stops responding, acknowledges last; false: nothing. Responses
- * are no longer sent, and an ACK after an unsent response would be an implied
- * NAK of it: only requests before the first of them are acknowledged, unless
- * that response has begun, which acknowledged them. A NAK that is owed goes in
- * the ACK's place, but for a NAK that ends the queue pair: the fault behind it
- * would have effects of its own.
+ * Find the last acknowledgement of @qp, which stops responding; false: none. Responses
+ * are no longer sent, and an ACK past an unsent response would be an implied NAK of it.
+ * So only requests before the first unsent response are acknowledged, unless that
+ * response has begun, which acknowledged them. A NAK that is owed takes the place of
+ * the ACK, except a NAK that ends the queue pair: its fault would take effect.
  */
 static bool ack_find_last(ErnicQp *qp, ErnicLastAck *last)
 {
@@ -353,7 +352,7 @@ void ernic_ack_last(Ernic *e, ErnicQp *qp, bool going)
     }
 }
 
-/* The last ACK of a queue pair that is in Error. False: the link is busy. */
+/* Send the last ACK of a queue pair in Error. False: the link is busy. */
 static bool ack_pay_last(Ernic *e, ErnicQp *qp)
 {
     ErnicLastAck *last = &qp->ack.last;
@@ -400,7 +399,8 @@ void ernic_ack_left(Ernic *e)
         if (!ernic_tx_packet(e, &left->path, &pkt, &payload)) {
             break;
         }
-        ernic_tx_commit(e, 0, &pkt);    /* its queue pair may be another by now */
+        ernic_tx_commit(e, 0, &pkt);    /* its number may be another queue pair's by
+                                           now */
         trace_ernic_tx_ack(left->qpn, pkt.psn, pkt.syndrome, pkt.msn);
         if (left->syndrome < ERNIC_AETH_RNR_NAK) {
             e->stats.tx_acks++;
@@ -441,10 +441,10 @@ static bool ack_step(Ernic *e, ErnicQp *qp)
         return true;
     }
     if (ack->page_wait) {
-        return false;           /* what stands behind the responses too */
+        return false;           /* later ACKs wait as well */
     }
     if (ack->rd_pending && !ack_responses(e, qp, &path)) {
-        /* Else by timer, when software has answered, or by read_slots.c. */
+        /* Otherwise a timer, the answer of software or read_slots.c wakes it. */
         return !ack->page_wait && ernic_cc_send_at(&qp->cc) <= e->now &&
                !qp->in_ring[ERNIC_RING_SLOT];
     }

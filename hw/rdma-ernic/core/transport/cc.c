@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The DCQCN reaction point (Zhu et al., SIGCOMM 2015): a CNP cuts the rate by
- * half the congestion estimate; without CNPs the estimate decays and the rate
- * recovers, first towards where it was, then beyond.
+ * The DCQCN reaction point (Zhu et al., SIGCOMM 2015): a CNP cuts the rate by half the
+ * congestion estimate. Without CNPs the estimate decays and the rate recovers, first
+ * to its value before the cut, then beyond.
  */
 #include "qemu/osdep.h"
 #include "base/limits.h"
@@ -21,10 +21,10 @@
 #define CC_MIN_RATE     1250000ull      /* 10 Mb/s */
 /* Bytes per second of 1 Mb/s. */
 #define CC_MBPS         125000ull
-/* Steps of catching up after a pause; by then the rate is that of any link. */
+/* Increase steps to catch up after a pause; they reach the rate of any link. */
 #define CC_CATCH_UP     (ERNIC_LINK_RATE_MAX / CC_HYPER_RATE + 64)
 
-/* Bytes per second that the wire takes: where a limit begins and ends. */
+/* The link rate in bytes per second. A rate limit is below it. */
 static uint64_t cc_link_rate(const ErnicConfig *cfg)
 {
     return (cfg->timing ? cfg->timing->wire_mbps : cfg->link_speed) * CC_MBPS;
@@ -53,7 +53,7 @@ static void cc_update(ErnicCc *cc, uint64_t link_rate, uint64_t now)
     uint64_t i;
 
     cc->alpha_at += steps * CC_ALPHA_NS;
-    /* Below 1 / g it decays no more. */
+    /* It does not decay below 1 / g. */
     for (i = 0; i < steps && cc->alpha >> CC_G_SHIFT; i++) {
         cc->alpha -= cc->alpha >> CC_G_SHIFT;
     }
@@ -62,7 +62,7 @@ static void cc_update(ErnicCc *cc, uint64_t link_rate, uint64_t now)
     for (i = 0; i < MIN(steps, CC_CATCH_UP) && cc->rate < link_rate; i++) {
         cc_increase(cc, link_rate);
     }
-    /* Beyond it only if it comes from a device with a faster link. */
+    /* A higher rate comes only from the saved state of a device with a faster link. */
     cc->rate = MIN(cc->rate, link_rate);
     if (cc->rate == link_rate) {
         cc->limited = false;

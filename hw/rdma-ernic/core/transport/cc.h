@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Congestion control of one queue pair: the DCQCN reaction point (rate after
- * CNPs), evaluated when something is sent rather than by timers of its own.
+ * Congestion control of one queue pair: the DCQCN reaction point, which sets the rate
+ * after CNPs. It is evaluated when a packet is sent and needs no timers.
  */
 #ifndef ERNIC_TRANSPORT_CC_H
 #define ERNIC_TRANSPORT_CC_H
@@ -10,15 +10,15 @@
 #include "objects/qp.h"
 
 /*
- * The greatest line rate of any device, bytes per second: a profile's wire.rate
- * goes up to 10 Tb/s, link-speed not so far.
+ * The highest link rate of any device in bytes per second: wire.rate of a profile is at
+ * most 10 Tb/s, link-speed is lower.
  */
 #define ERNIC_LINK_RATE_MAX     1250000000000ull
 
 void ernic_cc_reset(ErnicCc *cc);
-/* A CNP has come to a device of @cfg, whose line rate is the greatest there is. */
+/* Reduce the rate: a device of @cfg, whose link rate is the limit, has received a CNP. */
 void ernic_cc_cnp(ErnicCc *cc, const ErnicConfig *cfg, uint64_t now);
-/* @bytes are sent now: brings the rate up to date and sets send_at. */
+/* @bytes are sent now: update the rate, and set send_at. */
 void ernic_cc_sent(ErnicCc *cc, const ErnicConfig *cfg, uint64_t now,
                    uint32_t bytes);
 /* Earliest time of the next packet; 0: at once. */

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The completer: what responses, and their absence, say about the requests in
- * flight (IBTA vol. 1, 9.7.5 and 9.7.6).
+ * The completer: completes requests in flight by responses, and acts on missing
+ * responses (IBTA vol. 1, 9.7.5 and 9.7.6).
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -30,7 +30,7 @@ static void comp_retire(ErnicSendQueue *sq, const ErnicWqe *wqe)
     sq->lead += wqe->units - 1;
 }
 
-/* The request at the head of the send queue ends with @fault. */
+/* End the oldest request with @fault. */
 static void comp_fail(Ernic *e, ErnicQp *qp, ErnicFault fault)
 {
     ErnicSendQueue *sq = &qp->sq;
@@ -91,7 +91,7 @@ void ernic_completer_set_rnr_retry(ErnicQp *qp, uint8_t count)
     qp->sq.rnr_left = count;
 }
 
-/* Whether the request of @index has nothing more to wait for. */
+/* Is @wqe, a request in the window, complete? */
 static bool comp_is_done(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe)
 {
     if (!wqe->npsn) {
@@ -112,7 +112,7 @@ void ernic_completer_advance(Ernic *e, ErnicQp *qp)
            sq->wq.ci != sq->fetched) {
         ErnicWqe *wqe = ernic_sq_slot(qp, sq->wq.ci);
 
-        /* What was not begun fails no earlier than it could be begun. */
+        /* A request does not fail before it may start. */
         if (sq->wq.ci == sq->started &&
             !ernic_qp_may(qp, ERNIC_MAY_NEXT_SEND)) {
             break;
@@ -138,7 +138,7 @@ void ernic_completer_advance(Ernic *e, ErnicQp *qp)
     }
 }
 
-/* Something was acknowledged: budgets are full again (9.7.6.1). */
+/* An acknowledgement arrived: refill the retry budgets (9.7.6.1). */
 static void comp_progress(Ernic *e, ErnicQp *qp)
 {
     ErnicSendQueue *sq = &qp->sq;
@@ -146,13 +146,13 @@ static void comp_progress(Ernic *e, ErnicQp *qp)
     sq->retry_left = qp->attr.retry_cnt;
     sq->rnr_left = qp->attr.rnr_retry;
     sq->rewound = false;
-    /* During an RNR wait nothing is under way that could be answered. */
+    /* During an RNR wait no packet that needs an answer is in flight. */
     if (sq->una_psn == sq->max_psn || sq->rnr_due != ERNIC_NEVER) {
         ernic_ack_timer_stop(qp);
     } else {
         ernic_ack_timer_start(e, qp, false);
     }
-    /* Additive: one MTU per window's worth of acknowledgements, about. */
+    /* Additive increase: one MTU for each acknowledgement. */
     sq->cwnd = MIN(sq->cwnd + ernic_qp_mtu(qp), ERNIC_CWND_MAX);
     ernic_sched_mark(e, qp);
 }
@@ -168,8 +168,8 @@ static void comp_rewind(Ernic *e, ErnicQp *qp, uint32_t psn)
 }
 
 /*
- * Move una_psn to @una. A late response may pass what a rewind is about to
- * send again; then the requester goes on behind it.
+ * Advance una_psn to @una. A late response may acknowledge packets that a rewind is
+ * about to send again; then the requester continues after them.
  */
 static void comp_move_una(Ernic *e, ErnicQp *qp, uint32_t una)
 {
@@ -179,7 +179,7 @@ static void comp_move_una(Ernic *e, ErnicQp *qp, uint32_t una)
 
     sq->una_psn = una;
     if (moved > ahead) {
-        /* At once: what is completed now must not be what is sent next. */
+        /* At once: the requester must not send a completed request. */
         comp_rewind(e, qp, una);
         ernic_requester_rewind(qp);
     }
@@ -187,9 +187,8 @@ static void comp_move_una(Ernic *e, ErnicQp *qp, uint32_t una)
 }
 
 /*
- * Everything up to @count packets from una_psn on is acknowledged, except that
- * a READ or atomic is not done before its data has come. Returns false when
- * one stands in the way: its response was lost.
+ * Acknowledge up to @count packets from una_psn on. A READ or atomic completes only by
+ * its data. False: the response of one is missing, so it was lost.
  */
 static bool comp_ack(Ernic *e, ErnicQp *qp, uint32_t count)
 {
@@ -221,14 +220,14 @@ static bool comp_ack(Ernic *e, ErnicQp *qp, uint32_t count)
     return whole;
 }
 
-/* Loss: half the window, as long as it fills a train (docs/architecture.md). */
+/* Halve the window after a loss, but keep room for a train (docs/architecture.md). */
 static void comp_cut_window(Ernic *e, ErnicQp *qp)
 {
     qp->sq.cwnd = MAX(qp->sq.cwnd / 2, ERNIC_CWND_MIN);
     e->stats.window_cuts++;
 }
 
-/* Spend one retry and go back to una_psn; the last one spent is the end. */
+/* Use one retry and go back to una_psn. Without a retry left the request fails. */
 static void comp_retry(Ernic *e, ErnicQp *qp)
 {
     if (!qp->sq.retry_left && !e->face->retry_forever(e, qp)) {
@@ -241,11 +240,11 @@ static void comp_retry(Ernic *e, ErnicQp *qp)
     comp_rewind(e, qp, qp->sq.una_psn);
 }
 
-/* 9.7.5.1.5: a later response says that an earlier one was lost. */
+/* 9.7.5.1.5: a later response implies that an earlier one was lost. */
 static void comp_implied_nak(Ernic *e, ErnicQp *qp)
 {
     if (qp->sq.rewound || !ernic_qp_may(qp, ERNIC_MAY_PROC_SEND)) {
-        return;                 /* what follows is of before the rewind */
+        return;                 /* this response was sent before the rewind */
     }
     ERNIC_COUNT(e, qp, implied_naks);
     trace_ernic_implied_nak(qp->qpn, qp->sq.una_psn);
@@ -258,7 +257,7 @@ static void comp_rnr(Ernic *e, ErnicQp *qp, uint8_t timer)
 
     ERNIC_COUNT(e, qp, rx_rnr_naks);
     if (sq->rnr_due != ERNIC_NEVER) {
-        return;                 /* of before the rewind, or doubled */
+        return;                 /* a duplicate, or sent before the rewind */
     }
     if (qp->attr.rnr_retry != ERNIC_RNR_RETRY_FOREVER) {
         if (!sq->rnr_left && !e->face->retry_forever(e, qp)) {
@@ -299,7 +298,7 @@ static void comp_aeth(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
         }
         return;
     }
-    /* A NAK acknowledges all that stands before it. */
+    /* A NAK acknowledges all packets before it. */
     if (!comp_ack(e, qp, before)) {
         comp_implied_nak(e, qp);
         return;
@@ -324,8 +323,8 @@ static uint32_t comp_rsp_len(const ErnicQp *qp, const ErnicWqe *wqe, uint32_t k)
 }
 
 /*
- * Does packet @k of the response to @wqe have the segment and length that its
- * place asks for? After a restart the old response's may still come along.
+ * Does packet @k of the response to @wqe have the expected segment and length? After a
+ * restart, packets of the old response may still arrive.
  */
 static bool comp_read_fits(ErnicQp *qp, const ErnicWqe *wqe, uint32_t k,
                            const ErnicPkt *pkt)
@@ -365,9 +364,9 @@ static ErnicFault comp_place(Ernic *e, ErnicQp *qp, ErnicWqe *wqe, uint32_t k,
 }
 
 /*
- * The page for the data is absent. The data is let go, and asked for again when
- * software has answered: the peer has it, or (atomics) its old value, still.
- * False: there will be no page.
+ * The page for the data is absent. Drop the data and request it again after the answer
+ * of software: the peer still has it, or (atomics) the old value. False: there will be
+ * no page.
  */
 static bool comp_page_wait(Ernic *e, ErnicQp *qp)
 {
@@ -380,7 +379,7 @@ static bool comp_page_wait(Ernic *e, ErnicQp *qp)
     return true;
 }
 
-/* READ and atomic responses: they also acknowledge what stands before. */
+/* READ and atomic responses, which also acknowledge all packets before them. */
 static void comp_data(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 {
     ErnicSendQueue *sq = &qp->sq;
@@ -432,7 +431,7 @@ void ernic_completer_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
         e->stats.drop[ERNIC_DROP_QP_STATE]++;
         return;
     }
-    /* C9-137: what answers no request in flight is a ghost; drop it. */
+    /* C9-137: drop ghost responses, which answer no request in flight. */
     if (ernic_psn_distance(sq->una_psn, pkt->psn) >=
         ernic_psn_distance(sq->una_psn, sq->max_psn)) {
         ERNIC_COUNT(e, qp, rx_duplicates);
@@ -450,8 +449,8 @@ void ernic_completer_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 }
 
 /*
- * A check of the face has found @pkt, an answer to what is under way, to be at
- * @fault. It still acknowledges what stands before it.
+ * A check of the face has found @fault in @pkt, a response to a request in flight. It
+ * still acknowledges the packets before it.
  */
 void ernic_completer_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                             ErnicFault fault)
@@ -477,11 +476,11 @@ void ernic_completer_departed(Ernic *e, ErnicQp *qp, uint64_t departed)
 }
 
 /*
- * The transport timer has expired (9.7.6.1.3). A packet that has not left the
- * device cannot have been answered: the timer starts when it departs, but at
- * the latest two periods after it was made, or after the last answer; then it
- * counts as sent. So a retry comes within three periods whatever the link does,
- * and the specification allows four.
+ * The transport timer has expired (9.7.6.1.3). The peer cannot have answered a packet
+ * that has not left the device, so the timer starts at departure, but at the latest two
+ * periods after the packet was built or the last response arrived; then the packet
+ * counts as sent. So a retry follows within three periods, and the specification allows
+ * four.
  */
 static void comp_expired(Ernic *e, ErnicQp *qp)
 {

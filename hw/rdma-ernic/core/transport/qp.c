@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What every role needs of a queue pair: its path, its completions, its deadline.
+ * Services of a queue pair for all roles: its path, its completions, its deadline.
  */
 #include "qemu/osdep.h"
 #include "base/timer.h"
@@ -20,8 +20,8 @@ uint32_t ernic_qp_mtu(const ErnicQp *qp)
 }
 
 /*
- * The source port is what spreads flows over equal paths (IBTA A17.4.5.3), so
- * it is the same for every packet of a connection.
+ * The source port selects one of several equal paths (IBTA A17.4.5.3), so it is the
+ * same for every packet of a connection.
  */
 static uint16_t qp_udp_sport(const Ernic *e, const ErnicQp *qp)
 {
@@ -49,7 +49,7 @@ bool ernic_qp_path(Ernic *e, const ErnicQp *qp, const ErnicAv *av,
         ernic_gid_is_v4(&src->gid) != ernic_gid_is_v4(&av->dgid)) {
         return false;
     }
-    /* Paths are compared as memory, so the padding is cleared as well. */
+    /* Paths are compared with memcmp(), so clear the padding as well. */
     memset(path, 0, sizeof(*path));
     path->sgid = src->gid;
     path->dgid = av->dgid;
@@ -188,8 +188,8 @@ void ernic_qp_timer(Ernic *e, ErnicQp *qp)
         due = MIN(due, e->now + e->face->flush_poll);
     }
     /*
-     * A deadline that moved back stays in the heap and is found early: that
-     * costs one look, where moving it would cost one per acknowledgement.
+     * A deadline that moved to a later time stays in the heap and fires early. That
+     * costs one look; moving it would cost one update for each acknowledgement.
      */
     if (due < qp->timer_due) {
         qp->timer_due = due;

@@ -45,7 +45,7 @@ void ernic_qp_reset_context(Ernic *e, ErnicQp *qp)
     memset(&qp->attr, 0, sizeof(qp->attr));
     qp->attr.path_mtu = e->cfg.mtu;     /* datagrams have no other */
     ernic_timed_forget(e, qp->qpn);
-    ernic_retry_buffer_sync(e, qp);     /* nothing of it is under way */
+    ernic_retry_buffer_sync(e, qp);     /* nothing of it is in flight */
     ernic_read_slots_sync(e, qp);
     qp->sq.narrow = 0;
     qp->sq_drained = false;

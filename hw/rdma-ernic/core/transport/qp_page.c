@@ -76,7 +76,7 @@ uint8_t ernic_qp_page_resume(Ernic *e, const struct ernic_cmd_page_resume *cmd)
     trace_ernic_page_resume(qpn, key, off, cmd->failed);
     if (page->state == ERNIC_PAGE_ASKED && page->key == key &&
         page->off == off) {
-        /* It may have come while software tried in vain. */
+        /* The page may have arrived in the meantime. */
         failed = cmd->failed &&
                  !ernic_mr_has_page(e, key, off, page->write);
         page->state = failed ? ERNIC_PAGE_FAILED : ERNIC_PAGE_NONE;

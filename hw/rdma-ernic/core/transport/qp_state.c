@@ -71,7 +71,7 @@ void ernic_qp_recv_fault(Ernic *e, ErnicQp *qp, ErnicFault fault)
     if (qp->rq.recv_valid && info->wc != ERNIC_WC_SUCCESS) {
         ErnicWc wc = { .opcode = ERNIC_WC_RECV };
 
-        /* The completion tells the reason; no event has to. */
+        /* The completion reports the fault; no event has to. */
         ernic_qp_complete_recv(e, qp, &wc, fault);
         if (error && qp->state != ERNIC_QPS_ERR) {
             qp_fatal(e, qp, fault);

@@ -9,15 +9,15 @@
 #include "base/fault.h"
 #include "objects/qp.h"
 
-/* Enter @state; ends what it does not allow, and marks the queue pair as ready. */
+/* Enter @state: end all work that it does not allow, and mark the queue pair as ready. */
 void ernic_qp_set_state(Ernic *e, ErnicQp *qp, uint8_t state);
-/* In SQD: nothing is in flight any more; raises the event that was asked for. */
+/* In SQD nothing is in flight any more: raise the event, if it was requested. */
 void ernic_qp_drained(Ernic *e, ErnicQp *qp);
-/* To Error by @fault: raise the event; later turns flush both queues. */
+/* Enter Error by @fault and raise its event. Later turns flush both queues. */
 void ernic_qp_error(Ernic *e, ErnicQp *qp, ErnicFault fault);
 /*
- * Carry out what the fault table says of a fault in an inbound message: the
- * receive request that was taken completes in error, the state changes.
+ * Act on a fault in an inbound message by the fault table: complete the taken receive
+ * request in error, and change the state.
  */
 void ernic_qp_recv_fault(Ernic *e, ErnicQp *qp, ErnicFault fault);
 

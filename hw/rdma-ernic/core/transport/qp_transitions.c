@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The legality of queue pair states as two tables: which edge may be taken
- * with which attributes, and what may happen in which state.
+ * Queue pair states as two tables: which transition is allowed with which attributes,
+ * and which work is allowed in which state.
  */
 #include "qemu/osdep.h"
 #include "transport/qp.h"
@@ -20,7 +20,7 @@ typedef struct ErnicQpEdge {
 #define ALL_TYPES ((1 << ERNIC_QPT_COUNT) - 1)
 #define UNRELIABLE (T(UC) | T(UD) | T(GSI) | T(RAW))
 
-/* What may be changed on every way into RTS, and in it. */
+/* Attributes that may change in every transition into RTS, and in RTS. */
 #define IN_RTS {                                                            \
         [ERNIC_QPT_RC] = A(CUR_STATE) | A(ACCESS) | A(MIN_RNR_TIMER),       \
         [ERNIC_QPT_UC] = A(CUR_STATE) | A(ACCESS),                          \
@@ -33,19 +33,18 @@ typedef struct ErnicQpEdge {
     }
 
 /*
- * IBTA vol. 1, 11.2.5.2 (XRC: A14), for what services and attributes there are:
- * no alternate path, no path migration, no resizing of work queues. QP1 is as
- * UD, but its port was chosen when it was created (11.2.4.1 and 3.9). Raw queue
- * pairs have neither keys nor sequence numbers: a port is all they need, and a
- * limit of their rate, which is not InfiniBand's, all that they may have.
+ * IBTA vol. 1, 11.2.5.2 (XRC: A14), for the services and attributes that are
+ * implemented: no alternate path, no path migration, no resizing of work queues. QP1 is
+ * like UD, but its port is chosen when it is created (11.2.4.1 and 3.9). Raw packet
+ * queue pairs have no keys and no PSNs: they need a port, and may have a rate limit,
+ * which is not of InfiniBand.
  *
- * Software enters Reset from any state, Reset too, and Error from any but Reset
- * (10.3.1, figure of the state diagram): out of Reset leads only the edge to
- * Init. Texts that speak of Error "from any other state" mean the states in
- * which a queue can hold a request that there is to flush.
+ * Software may enter Reset from any state, and Error from any state but Reset (10.3.1,
+ * state diagram). From Reset only the transition to Init is allowed: texts that allow
+ * Error "from any other state" mean states in which a queue can hold requests to flush.
  *
- * In SQD an address vector may come with its port, of which there is one: UC too
- * has it, as Linux adds the port to each address vector that it is asked to set.
+ * In SQD an address vector may come with its port. UC allows it too, because Linux adds
+ * the port to each address vector that it sets.
  */
 static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
     [ERNIC_QPS_RESET] = {
@@ -172,7 +171,7 @@ static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
     [ERNIC_QPS_SQE] = {
         [ERNIC_QPS_RESET] = { .types = UNRELIABLE },
         [ERNIC_QPS_ERR] = { .types = UNRELIABLE },
-        /* RC and XRC never get here: their send errors lead to Error (10.3.1.6). */
+        /* RC and XRC never enter SQE: their send errors lead to Error (10.3.1.6). */
         [ERNIC_QPS_RTS] = {
             .types = UNRELIABLE,
             .optional = {
@@ -201,7 +200,7 @@ typedef struct ErnicQpStateInfo {
 
 /* IBTA vol. 1, 10.3.1.1 to 10.3.1.7. */
 static const ErnicQpStateInfo states[] = {
-    /* Posting is an immediate error, packets are dropped in silence. */
+    /* Posting is an immediate error, packets are dropped silently. */
     [ERNIC_QPS_RESET] = { "RESET", 0 },
     /* Receives may be posted, and wait for RTR. */
     [ERNIC_QPS_INIT] = { "INIT", ERNIC_MAY_POST_RECV },
@@ -209,7 +208,7 @@ static const ErnicQpStateInfo states[] = {
     [ERNIC_QPS_RTS] = { "RTS", ERNIC_MAY_POST_RECV | ERNIC_MAY_PROC_RECV |
                         ERNIC_MAY_POST_SEND | ERNIC_MAY_PROC_SEND |
                         ERNIC_MAY_NEXT_SEND },
-    /* What has begun is brought to its end; what is posted waits for RTS. */
+    /* Requests that have started complete; posted ones wait for RTS. */
     [ERNIC_QPS_SQD] = { "SQD", ERNIC_MAY_POST_RECV | ERNIC_MAY_PROC_RECV |
                         ERNIC_MAY_POST_SEND | ERNIC_MAY_PROC_SEND },
     [ERNIC_QPS_SQE] = { "SQE", ERNIC_MAY_POST_RECV | ERNIC_MAY_PROC_RECV |

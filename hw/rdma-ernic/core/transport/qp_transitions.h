@@ -1,15 +1,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Which state a queue pair may enter, with which attributes, and what may happen
- * in it.
+ * The states of queue pairs: which transition is allowed with which attributes, and
+ * which work is allowed in a state.
  */
 #ifndef ERNIC_TRANSPORT_QP_TRANSITIONS_H
 #define ERNIC_TRANSPORT_QP_TRANSITIONS_H
 
 #include "objects/qp.h"
 
-/* What may happen in a state (IBTA vol. 1, 10.3.1); ernic_qp_may(). */
+/* Work that a state may allow (IBTA vol. 1, 10.3.1); see ernic_qp_may(). */
 typedef enum ErnicQpMay {
     ERNIC_MAY_POST_RECV = 1 << 0,
     ERNIC_MAY_PROC_RECV = 1 << 1,   /* serve inbound packets */
@@ -26,7 +26,9 @@ typedef enum ErnicQpMay {
  */
 uint8_t ernic_qp_edge_check(uint8_t type, uint8_t from, uint8_t to,
                             uint32_t mask);
-/* The masks behind it, for documentation and tests; false: no such edge. */
+/*
+ * The attribute masks of a transition, for documentation and tests; false: not allowed.
+ */
 bool ernic_qp_edge(uint8_t type, uint8_t from, uint8_t to, uint32_t *required,
                    uint32_t *optional);
 /* ErnicQpMay bits of @state. */

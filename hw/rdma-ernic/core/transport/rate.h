@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The rate that software allows a queue pair of raw packets: its frames leave no
- * faster, but for a burst after a pause.
+ * The rate limit that software sets for a raw packet queue pair: frames leave no
+ * faster, except for a burst after a pause.
  */
 #ifndef ERNIC_TRANSPORT_RATE_H
 #define ERNIC_TRANSPORT_RATE_H
@@ -10,16 +10,16 @@
 #include "transport/cc.h"
 #include "transport/qp.h"
 
-/* What a wake-up that is late may make up for, where software names no burst. */
+/* Delay of a wake-up that a burst may compensate, if software sets no burst. */
 #define ERNIC_RATE_SLACK_NS 1000000ull
 
-/* The ns that @bytes take at @kbps, which is not 0. */
+/* Duration of @bytes at @kbps (not 0), ns. */
 static inline uint64_t ernic_rate_ns(uint32_t kbps, uint32_t bytes)
 {
     return bytes * 8000000ull / kbps;
 }
 
-/* A frame of @bytes is on its way. */
+/* Account for a frame of @bytes that was sent. */
 static inline void ernic_rate_sent(ErnicQp *qp, uint64_t now, uint32_t bytes)
 {
     uint32_t kbps = qp->attr.rate_limit;
@@ -40,7 +40,7 @@ static inline void ernic_rate_reset(ErnicQp *qp)
     qp->sq.rate_at = 0;
 }
 
-/* Earliest time of the next packet, by this and by congestion; 0: at once. */
+/* Earliest time of the next packet by this limit and by congestion control; 0: now. */
 static inline uint64_t ernic_rate_send_at(const ErnicQp *qp)
 {
     return MAX(qp->sq.rate_at, ernic_cc_send_at(&qp->cc));

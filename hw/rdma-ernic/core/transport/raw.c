@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Receiving of raw packet queue pairs: an Ethernet frame, whole, into the next
- * receive request of the queue pair that a rule names, or RSS picks. What a
- * datagram of UD may meet there, a frame may too, and the same follows.
+ * Receiving of raw packet queue pairs: a whole Ethernet frame goes into the next
+ * receive request of the queue pair that a rule names or RSS selects. It meets the
+ * same faults as a UD datagram, with the same consequences.
  */
 #include "qemu/osdep.h"
 #include "objects/counter.h"

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What the responder answers with a response of its own - READ, atomics, ATOMIC
- * WRITE, FLUSH - and keeps, for as long as the request may come again.
+ * Requests with a response of their own (READ, atomics, ATOMIC WRITE, FLUSH): they are
+ * executed, and kept as long as a duplicate may arrive.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -18,9 +18,9 @@
 /* ---- one more ------------------------------------------------------------ */
 
 /*
- * Is there room for one more READ or atomic, or are there more than agreed on
- * (9.7.4.1.7)? A peer that asks for more has the oldest response; if that is
- * under way again, a late duplicate has asked for it.
+ * Is there room for one more READ or atomic, or has the peer more outstanding than
+ * agreed on (9.7.4.1.7)? A peer that asks for more has received the oldest response; if
+ * that is pending again, a late duplicate has requested it.
  */
 static bool rd_room(const ErnicQp *qp)
 {
@@ -96,8 +96,8 @@ static ErnicFault rd_read(Ernic *e, ErnicQp *qp, uint32_t pd,
 }
 
 /*
- * What a request for one answer says beside where, its comparand apart: atomics and
- * ATOMIC WRITE with what the word changes, FLUSH what kind it is and how many bytes.
+ * The operand of a request without a data response, besides address and comparand: the
+ * new value of atomics and ATOMIC WRITE, type and length of FLUSH.
  */
 static uint64_t operand_of(const ErnicPkt *pkt)
 {
@@ -120,7 +120,7 @@ static ErnicAtomicOp atomic_op(const ErnicPkt *pkt)
                                                   ERNIC_ATOMIC_FETCH_ADD;
 }
 
-/* @rd becomes that of @pkt, which is answered by one packet without data. */
+/* Fill in @rd for @pkt, which one packet without data answers. */
 static void rd_single(Ernic *e, ErnicQp *qp, ErnicRdRes *rd, const ErnicPkt *pkt,
                       uint64_t orig, uint32_t msn)
 {
@@ -137,7 +137,7 @@ static void rd_single(Ernic *e, ErnicQp *qp, ErnicRdRes *rd, const ErnicPkt *pkt
     rd_start(e, qp, rd);
 }
 
-/* ATOMIC WRITE carries one word, and says so. */
+/* ATOMIC WRITE carries one word, and its RETH has that length. */
 static bool word_fits(const ErnicPkt *pkt)
 {
     return pkt->op->cls != ERNIC_CL_ATOMIC_WRITE ||
@@ -145,7 +145,7 @@ static bool word_fits(const ErnicPkt *pkt)
             pkt->payload_len == ERNIC_ATOMIC_LEN);
 }
 
-/* Atomics, and ATOMIC WRITE, which is one but for its answer and its key. */
+/* Atomics and ATOMIC WRITE, which differs in its response and its access right. */
 static ErnicFault rd_atomic(Ernic *e, ErnicQp *qp, uint32_t pd,
                                const ErnicPkt *pkt)
 {
@@ -172,7 +172,7 @@ static ErnicFault rd_atomic(Ernic *e, ErnicQp *qp, uint32_t pd,
     return ERNIC_FAULT_NONE;
 }
 
-/* The right that each placement type wants, of queue pair and region (A19.4). */
+/* The access right that each placement type needs, of queue pair and region (A19.4). */
 uint32_t ernic_flush_rights(const ErnicPkt *pkt)
 {
     return (pkt->feth & ERNIC_FETH_GLOBAL ? ERNIC_ACCESS_FLUSH_GLOBAL : 0) |
@@ -181,10 +181,9 @@ uint32_t ernic_flush_rights(const ErnicPkt *pkt)
 }
 
 /*
- * FLUSH: what WRITEs before it have brought is where it says. Each was in memory,
- * and to be seen by all, when the next packet was looked at; so that nothing is
- * left to do but to check. Regions that outlive power are not told of, so none
- * has the right to be made persistent.
+ * FLUSH: the data of earlier WRITEs is in memory, and visible to all, before the next
+ * packet is processed. So only checks remain. Software does not report persistent
+ * memory, so no region has the right to be made persistent.
  */
 static ErnicFault flush_check(Ernic *e, const ErnicQp *qp, uint32_t pd,
                         const ErnicPkt *pkt)
@@ -216,7 +215,7 @@ static ErnicFault rd_flush(Ernic *e, ErnicQp *qp, uint32_t pd,
         return fault;
     }
     if (!rd_room(qp)) {
-        /* Not all peers count it among their READs: those come again. */
+        /* Some peers do not count FLUSH among their READs: let them retry. */
         return qp->attr.max_dest_rd_atomic ? ERNIC_FAULT_RNR :
                                              ERNIC_FAULT_RD_ATOMIC_OVERFLOW;
     }
@@ -242,8 +241,8 @@ ErnicFault ernic_rd_request(Ernic *e, ErnicQp *qp, uint32_t pd, const ErnicPkt *
 /* ---- duplicates ---------------------------------------------------------- */
 
 /*
- * The entry whose response has @psn; NULL: none. The newest one, of the present
- * lap: what ended farther behind than half the circle is of an earlier one.
+ * Find the newest entry whose response contains @psn; NULL: none. An entry that ended
+ * more than half the PSN circle ago is from an earlier lap.
  */
 static ErnicRdRes *rd_find(ErnicQp *qp, uint32_t psn)
 {
@@ -262,8 +261,8 @@ static ErnicRdRes *rd_find(ErnicQp *qp, uint32_t psn)
 }
 
 /*
- * Does the duplicate @pkt ask for what @rd holds, or (READ) for what is left
- * of it from packet @k of its response on?
+ * Does the duplicate @pkt repeat the request of @rd, or (READ) the rest of it from
+ * packet @k of its response on?
  */
 static bool rd_match(const ErnicQp *qp, const ErnicRdRes *rd,
                      const ErnicPkt *pkt, uint32_t k)
@@ -275,7 +274,7 @@ static bool rd_match(const ErnicQp *qp, const ErnicRdRes *rd,
         return false;
     }
     if (rd->atomic) {
-        /* 9.7.5.1.3: verified to be identical in all respects. */
+        /* 9.7.5.1.3: identical in all respects. */
         return pkt->op->cls != ERNIC_CL_READ && pkt->op->op == rd->op &&
                word_fits(pkt) && operand_of(pkt) == rd->swap_add &&
                pkt->compare == rd->compare;
@@ -284,10 +283,9 @@ static bool rd_match(const ErnicQp *qp, const ErnicRdRes *rd,
 }
 
 /*
- * A FLUSH of which no entry tells any more: peers that do not count it among their
- * READs have more of them under way than there are entries. To do it once more is to
- * do nothing; its answer takes the place of another FLUSH, and of nothing that has to
- * be kept.
+ * A duplicate FLUSH without an entry: peers that do not count FLUSH among their READs
+ * may have more of them outstanding than there are entries. Executing it again changes
+ * nothing. Its response replaces that of another FLUSH, never one that has to be kept.
  */
 static void flush_again(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 {

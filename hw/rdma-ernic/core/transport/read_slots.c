@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A place that becomes free is given to who has waited longest, before its turn
- * comes: nobody else can take it meanwhile.
+ * A freed slot is reserved at once for the longest waiter, so that no queue pair that
+ * is scheduled earlier can take it.
  */
 #include "qemu/osdep.h"
 #include "timing/hooks.h"

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The requester: from posted work requests to request packets, in order, as
- * far as state, fence, credits, window and rate allow (IBTA vol. 1, 9.7.3).
+ * The requester: turns posted work requests into request packets, in order, as far as
+ * state, fence, credits, window and rate permit (IBTA vol. 1, 9.7.3).
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -45,7 +45,7 @@ static ErnicReqStep req_link_busy(Ernic *e, ErnicQp *qp)
     return req_block(qp, ERNIC_BLOCKED_TX);
 }
 
-/* Judge @wqe to be at fault: it completes when all before it have. */
+/* Mark @wqe as faulty: it completes after all requests before it. */
 static ErnicReqStep req_fault(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
                          ErnicFault fault)
 {
@@ -55,7 +55,7 @@ static ErnicReqStep req_fault(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     return ERNIC_REQ_FAULT;
 }
 
-/* Memory of @wqe was not to be had: wait for its page, or that was its end. */
+/* The memory of @wqe cannot be read: wait for its page, or fail. */
 static ErnicReqStep req_no_memory(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
                              ErnicFault fault)
 {
@@ -83,7 +83,7 @@ void ernic_requester_rewind(ErnicQp *qp)
     for (sq->next = sq->wq.ci; sq->next != sq->started; sq->next++) {
         const ErnicWqe *wqe = ernic_sq_slot(qp, sq->next);
 
-        /* A local operation that was not executed is not passed over. */
+        /* Do not skip a local operation that has not been executed. */
         if (wqe->npsn ? ernic_psn_distance(wqe->first_psn, sq->next_psn) <
                         wqe->npsn : !wqe->done) {
             break;
@@ -191,7 +191,7 @@ void ernic_requester_fill(Ernic *e, const ErnicQp *qp, const ErnicWqe *wqe,
     pkt->xrcsrq = wqe->xrc_srq;
 }
 
-/* A packet (or what asks for @n packets) is on its way. */
+/* A packet was built; it takes @n PSNs, or requests @n response packets. */
 static void req_sent(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt, uint32_t n)
 {
     ErnicSendQueue *sq = &qp->sq;
@@ -220,8 +220,8 @@ static void req_sent(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt, uint32_t n)
 }
 
 /*
- * An acknowledgement is asked for at the end of a message, and within one
- * often enough that the window never closes unasked (C9-25 leaves it open).
+ * Request an acknowledgement at the end of a message, and within one often enough that
+ * the window does not close without a request (C9-25 permits both).
  */
 static bool req_ask(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe, uint32_t mtu,
                     bool last)
@@ -260,7 +260,7 @@ static ErnicReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     pkt.op = ernic_opcode(ernic_bth_opcode(qp->transport,
         first ? last ? wr->only : wr->first : last ? wr->last : wr->middle));
     pkt.payload_len = len;
-    /* 9.2.3: a WRITE without immediate completes nothing to be told of. */
+    /* 9.2.3: a WRITE without immediate completes no receive request. */
     pkt.se = last && (wqe->flags & ERNIC_WR_SOLICITED) &&
              (!(wr->flags & ERNIC_WRF_RETH) || (wr->flags & ERNIC_WRF_IMM));
     pkt.va = wqe->raddr;
@@ -289,7 +289,9 @@ static ErnicReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     return ERNIC_REQ_SENT;
 }
 
-/* Packets that one READ request asks for, from packet @k of @wqe. */
+/*
+ * Number of response packets that one READ request asks for, from packet @k of @wqe on.
+ */
 static uint32_t req_read_chunk(const ErnicWqe *wqe, uint32_t mtu, uint32_t k)
 {
     uint32_t chunk = ERNIC_READ_CHUNK / mtu;
@@ -297,7 +299,7 @@ static uint32_t req_read_chunk(const ErnicWqe *wqe, uint32_t mtu, uint32_t k)
     return MIN(chunk - k % chunk, wqe->npsn - k);
 }
 
-/* What a request packet asks for: at most @len bytes from @off on, or a change. */
+/* Fill in the operands: a READ of at most @len bytes from @off on, or an atomic. */
 static void req_fill_read(const ErnicWqe *wqe, const ErnicWr *wr, uint64_t off,
                            uint64_t len, ErnicPkt *pkt)
 {
@@ -333,7 +335,7 @@ static ErnicReqStep req_read(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     if (sq->rd_issued - sq->rd_done >= qp->attr.max_rd_atomic) {
         return req_block(qp, ERNIC_BLOCKED_RD_ATOMIC);
     }
-    /* A window smaller than a piece still lets one through. */
+    /* A window smaller than a chunk still permits one chunk. */
     if (req_room(qp, mtu) < n && sq->una_psn != sq->next_psn) {
         return req_block(qp, ERNIC_BLOCKED_WINDOW);
     }
@@ -361,7 +363,7 @@ static ErnicReqStep req_read(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     return ERNIC_REQ_SENT;
 }
 
-/* One datagram. */
+/* Send one datagram. */
 static ErnicReqStep req_datagram(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
 {
     uint32_t off = 0;
@@ -388,7 +390,7 @@ static ErnicReqStep req_datagram(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
     return ERNIC_REQ_SENT;
 }
 
-/* One Ethernet frame, which is what the request's bytes are. */
+/* Send one Ethernet frame; its bytes are the message. */
 static ErnicReqStep req_frame(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
 {
     ErnicSendQueue *sq = &qp->sq;
@@ -417,7 +419,7 @@ static ErnicReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
 {
     ErnicFault fault = ERNIC_FAULT_NONE;
 
-    if (wqe->done) {            /* passed again after a rewind */
+    if (wqe->done) {            /* executed before a rewind */
         qp->sq.next++;
         return ERNIC_REQ_AGAIN;
     }
@@ -429,7 +431,7 @@ static ErnicReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
         fault = ernic_mw_bind(e, qp->pd, qp->qpn, &wqe->bind_mw);
         break;
     default:
-        /* Requests under way may still need the key, if only to be resent. */
+        /* Requests in flight may still need the key for a retransmission. */
         if (qp->sq.next != qp->sq.wq.ci) {
             return req_block(qp, ERNIC_BLOCKED_FENCE);
         }
@@ -447,13 +449,16 @@ static ErnicReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
     return ERNIC_REQ_LOCAL;
 }
 
-/* Requests that may be under way at once: the face's limit and the hardware's. */
+/*
+ * Number of requests that may be outstanding: limits of the face and of the timing
+ * model.
+ */
 static uint32_t req_outstanding(const Ernic *e, const ErnicQp *qp)
 {
     return MIN(e->face->outstanding(qp), ernic_timed_outstanding(e));
 }
 
-/* Give the next request its PSNs, if nothing holds it back. */
+/* Assign PSNs to the next request, if nothing blocks it. */
 static ErnicReqStep req_start(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
                          const ErnicWr *wr)
 {
@@ -491,7 +496,7 @@ static ErnicReqStep req_start(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     return ERNIC_REQ_AGAIN;
 }
 
-/* Decode the next request of the ring, if there is one and room for it. */
+/* Decode the next request of the ring, if there is one and the window has room. */
 static ErnicReqStep req_next_wqe(Ernic *e, ErnicQp *qp)
 {
     ErnicSendQueue *sq = &qp->sq;
@@ -533,7 +538,7 @@ static ErnicReqStep req_one(Ernic *e, ErnicQp *qp)
     if (qp->transport == ERNIC_RAW) {
         return req_frame(e, qp, wqe);
     }
-    /* The GID of the path was taken back. */
+    /* The GID of the path was removed. */
     if (!ernic_qp_path(e, qp, &qp->attr.av, &path)) {
         return req_fault(e, qp, wqe, ERNIC_FAULT_SEND_AV);
     }

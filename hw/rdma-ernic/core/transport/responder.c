@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The responder: one inbound request packet at a time, through the checks of
- * the specification in their order (IBTA vol. 1, 9.7.4.1 and 9.8). A check
- * returns a fault; the fault table says what it means.
+ * The responder: passes inbound request packets one by one through the checks of the
+ * specification, in their order (IBTA vol. 1, 9.7.4.1 and 9.8). A check returns a
+ * fault; the fault table defines its consequences.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -30,7 +30,7 @@ static void resp_nak(Ernic *e, ErnicQp *qp, const ErnicFaultInfo *info)
 {
     uint8_t syndrome = info->syndrome;
 
-    /* 9.7.5.2: one NAK per gap; what else is behind it is dropped. */
+    /* 9.7.5.2: one NAK for each gap; later packets are dropped. */
     if (qp->rq.nak_sent) {
         return;
     }
@@ -41,7 +41,7 @@ static void resp_nak(Ernic *e, ErnicQp *qp, const ErnicFaultInfo *info)
     ernic_ack_owe_nak(e, qp, syndrome, ERNIC_FAULT_NONE);
 }
 
-/* Forget the open message; a receive request it took is used by the next. */
+/* Drop the open message; the next one uses the receive request that it took. */
 static void resp_close(ErnicQp *qp)
 {
     qp->rq.open = ERNIC_CL_NONE;
@@ -63,7 +63,7 @@ static void resp_fault(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
         break;
     case ERNIC_ACT_QP_ERROR:
         if (ernic_qp_reliable(qp) && info->syndrome) {
-            /* Behind the responses that are still to be sent. */
+            /* After the responses that are still pending. */
             ernic_ack_owe_nak(e, qp, info->syndrome, fault);
         } else {
             ernic_qp_recv_fault(e, qp, fault);
@@ -93,7 +93,7 @@ void ernic_responder_nak_sent(Ernic *e, ErnicQp *qp)
         return;
     }
     if (qp->ack.nak_psn != qp->rq.epsn) {
-        /* The fault of a READ: the open message has no part in it. */
+        /* The fault of a READ does not concern the open message. */
         e->stats.fault[fault]++;
         ernic_qp_error(e, qp, fault);
     } else {
@@ -223,8 +223,9 @@ static uint32_t resp_recv_pd(const Ernic *e, const ErnicQp *qp)
 }
 
 /*
- * Its first packet says which SRQ a message is for; the others repeat it, and so
- * does a first one that comes again, whose request was taken (RNR NAK: a page).
+ * The first packet names the SRQ of a message. The others repeat it, and so does a
+ * first packet that arrives again after its receive request was taken (RNR NAK for a
+ * page).
  */
 static ErnicFault resp_check_xrc(const Ernic *e, ErnicQp *qp,
                                  const ErnicPkt *pkt)
@@ -245,7 +246,7 @@ static ErnicFault resp_check_xrc(const Ernic *e, ErnicQp *qp,
     return ERNIC_FAULT_NONE;
 }
 
-/* The protection domain of what the peer names by key. */
+/* The protection domain of memory that the peer names by key. */
 static uint32_t resp_pd(const Ernic *e, const ErnicQp *qp)
 {
     return qp->type == ERNIC_QPT_XRC_TGT ? resp_recv_pd(e, qp) : qp->pd;
@@ -288,7 +289,10 @@ static ErnicFault resp_write(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     uint64_t off;
 
     if (pkt->op->seg & ERNIC_SEG_START) {
-        /* The whole range at once: nothing is written if part is not open. */
+        /*
+         * Check the whole range first, so that a WRITE without access to a part of it
+         * changes nothing.
+         */
         if (!e->keys->check_remote(e, resp_pd(e, qp), qp->qpn, pkt->rkey, pkt->va,
                                    pkt->dma_len, ERNIC_ACCESS_REMOTE_WRITE,
                                    &mr, &off)) {
@@ -375,13 +379,13 @@ static ErnicFault resp_in_order(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 
 /* ---- RC, XRC ------------------------------------------------------------- */
 
-/* Is @pkt answered by an ACK, and not by a response of its own? */
+/* Does an ACK answer @pkt, rather than a response of its own? */
 static bool resp_acked(const ErnicPkt *pkt)
 {
     return pkt->op->cls == ERNIC_CL_SEND || pkt->op->cls == ERNIC_CL_WRITE;
 }
 
-/* 9.7.5.1.2 to .5: a request that was served before, and what it is owed. */
+/* 9.7.5.1.2 to .5: answer a request that was served before. */
 static void resp_duplicate(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 {
     ERNIC_COUNT(e, qp, rx_duplicates);
@@ -433,10 +437,7 @@ static void resp_rc(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     }
 }
 
-/*
- * A check of the face has found @pkt, which is not behind what is expected, to
- * be at @fault.
- */
+/* A check of the face has found @fault in @pkt, which is not a duplicate. */
 void ernic_responder_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                             ErnicFault fault)
 {
@@ -455,8 +456,8 @@ void ernic_responder_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
 /* ---- UC ------------------------------------------------------------------ */
 
 /*
- * 9.8.2.2: on a gap the open message is lost, and so is what follows up to the
- * next First or Only. What is behind was served before.
+ * 9.8.2.2: on a gap the open message is lost, and so are all packets up to the next
+ * First or Only. Packets before the expected PSN were served before.
  */
 static void resp_uc(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 {
@@ -480,7 +481,10 @@ static void resp_uc(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
         e->stats.drop[ERNIC_DROP_SEQUENCE]++;
         return;
     }
-    /* A First or Only inside a message: that message is lost, not this. */
+    /*
+     * A First or Only packet inside a message: drop the open message and start this
+     * one.
+     */
     if (start && rq->open != ERNIC_CL_NONE) {
         resp_close(qp);
     }

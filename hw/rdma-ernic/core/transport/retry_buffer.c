@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A packet is kept from when it is first built until una_psn has passed it; one
- * that is sent again is there already.
+ * The buffer keeps a packet from when it is first built until una_psn has passed it. A
+ * retransmission needs no more room.
  */
 #include "qemu/osdep.h"
 #include "timing/hooks.h"
@@ -53,7 +53,9 @@ void ernic_retry_buffer_sent(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe)
     }
 }
 
-/* Every packet of the second half: then the first half cannot fill it. */
+/*
+ * Ask with every packet of the second half: then the first half cannot fill the buffer.
+ */
 bool ernic_retry_buffer_asks(const Ernic *e, const ErnicWqe *wqe)
 {
     const ErnicTimedRetry *r = ernic_timed_retry(e);
@@ -61,7 +63,7 @@ bool ernic_retry_buffer_asks(const Ernic *e, const ErnicWqe *wqe)
     return r && r->kept.count >= r->kept.size / 2 && is_kept(wqe);
 }
 
-/* Packets of @qp's WRITEs that were sent and are not acknowledged. */
+/* Number of packets of @qp's WRITEs that were sent and are not acknowledged. */
 static uint32_t count_held(ErnicQp *qp)
 {
     const ErnicSendQueue *sq = &qp->sq;
@@ -73,7 +75,9 @@ static uint32_t count_held(ErnicQp *qp)
     }
     for (i = sq->wq.ci; i != sq->started; i++) {
         const ErnicWqe *wqe = ernic_sq_slot(qp, i);
-        /* Of the request: PSNs before una_psn, or else una_psn's before it. */
+        /*
+         * PSNs of the request before una_psn, or else PSNs from una_psn to the request.
+         */
         uint32_t done = ernic_psn_distance(wqe->first_psn, sq->una_psn);
         uint32_t before = ernic_psn_distance(sq->una_psn, wqe->first_psn);
 

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The way in: ICRC, form, queue pair, state, keys and addresses, in the order
- * of IBTA vol. 1, 9.6. Behind it stand the only fork of the data path: to the
- * responder, to the completer, or (a CNP) to congestion control.
+ * Receiving packets: ICRC, form, queue pair, state, keys and addresses, in the order
+ * of IBTA vol. 1, 9.6. Then the data path forks: to the responder, to the completer,
+ * or (CNP) to congestion control.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -22,7 +22,7 @@
 #include "wire/headers.h"
 #include "wire/icrc.h"
 
-/* Packets whose queue pairs are fetched ahead. */
+/* Number of packets whose queue pairs are prefetched. */
 #define RX_AHEAD    4
 #define CACHE_LINE  64
 #define BTH_DEST_QP 4
@@ -34,9 +34,8 @@ static void rx_drop(Ernic *e, const ErnicPkt *pkt, ErnicDrop why)
 }
 
 /*
- * 9.6.1: a connection takes packets from its peer to its own address only. An
- * address of one VLAN is not that of another; links that see no headers know
- * of none.
+ * 9.6.1: a connection accepts packets from its peer to its own address only. The same
+ * address in two VLANs is two addresses; links that see no headers know no VLAN.
  */
 static bool rx_address_ok(const Ernic *e, const ErnicQp *qp,
                           const ErnicPkt *pkt, const ErnicTrain *train)
@@ -45,7 +44,7 @@ static bool rx_address_ok(const Ernic *e, const ErnicQp *qp,
     const ErnicGidEntry *own = &e->gid[qp->attr.av.sgid_index];
 
     if (qp->transport == ERNIC_UD) {
-        /* A group is reached by the multicast QPN, and by no other. */
+        /* Only the multicast QPN addresses a group. */
         return pkt->dest_qp == ERNIC_QPN_MULTICAST ||
                ernic_gid_is_local(e, &path->dgid);
     }
@@ -62,15 +61,15 @@ static ErnicDrop rx_check(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
         return ERNIC_DROP_QP_STATE;
     }
     if (qp->transport == ERNIC_RAW) {
-        return ERNIC_DROP_TRANSPORT;    /* rules give it frames, not numbers */
+        return ERNIC_DROP_TRANSPORT;    /* rules select its frames, not numbers */
     }
     if (pkt->op->cls == ERNIC_CL_CNP) {
-        /* From the peer only, or anybody could slow down anybody. */
+        /* From the peer only: others must not slow the connection down. */
         return qp->transport == ERNIC_UD ? ERNIC_DROP_TRANSPORT :
                rx_address_ok(e, qp, pkt, train) ? ERNIC_DROP_NONE :
                                                   ERNIC_DROP_ADDRESS;
     }
-    /* Of the two ends of XRC one sends requests, the other answers. */
+    /* One end of XRC sends requests, the other one responses. */
     if (pkt->transport != qp->transport ||
         (qp->transport == ERNIC_XRC &&
          !(pkt->op->flags & ERNIC_OPF_REQ) != (qp->type == ERNIC_QPT_XRC_INI))) {
@@ -157,7 +156,7 @@ static ErnicDrop rx_parse(ErnicPkt *pkt, const uint8_t *buf, uint32_t len)
            ernic_pkt_parse_reserved(pkt, buf, len) : why;
 }
 
-/* The queue pair that the BTH at @buf names, if it is all there. */
+/* The queue pair that the BTH at @buf names, if the BTH is complete. */
 static ErnicQp *rx_dest(Ernic *e, const uint8_t *buf, uint32_t len,
                         uint32_t *qpn)
 {
@@ -167,7 +166,7 @@ static ErnicQp *rx_dest(Ernic *e, const uint8_t *buf, uint32_t len,
                                                               NULL;
 }
 
-/* Serve what the face has judged, or do what the verdict says. */
+/* Serve the packet, or act on the verdict of the face. */
 static void rx_judged(Ernic *e, const ErnicArrival *a, const ErnicTrain *train)
 {
     ErnicVerdict v = e->face->judge(e, a);
@@ -214,8 +213,8 @@ static void rx_packet(Ernic *e, const ErnicTrain *train,
 }
 
 /*
- * What is left to judge of @f, a frame that was taken apart up to its fault: the
- * ICRC, where its headers leave it one, and whose it is.
+ * The remaining checks of @f, a frame that was parsed up to its fault: the ICRC, if its
+ * headers permit to find one, and its queue pair.
  */
 static void rx_bad_frame(Ernic *e, const ErnicFrame *f, const uint8_t *frame,
                          uint32_t len, ErnicDrop drop)
@@ -271,10 +270,10 @@ bool ernic_rx_expects(const Ernic *e, const ErnicTrain *train)
 }
 
 /*
- * The packets of a train may be for as many queue pairs, none of which is in a
- * cache: fetch the contexts while the packets before them are served. Whether
- * a packet is any good does not matter here. Always inline: gcc takes a call
- * of a function that only prefetches for one without effect.
+ * The packets of a train may be for as many queue pairs, none of which is in a cache.
+ * Prefetch the contexts while earlier packets are served, whether or not the packet is
+ * valid. Always inline: gcc treats a call of a function that only prefetches as a call
+ * without effect.
  */
 static inline void __attribute__((always_inline))
 rx_prefetch(const Ernic *e, const ErnicTrain *train, uint32_t pos)

@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The path of packets that arrive without their IP header. The link knows the two
- * host endpoints, and an endpoint may stand for several addresses; a datagram to the
- * multicast queue pair is for one of the groups that have members here. The ICRC covers
- * the addresses, so it says which are meant.
+ * The path of packets that arrive without their IP header. The link knows the two host
+ * endpoints, and an endpoint may have several addresses. A datagram to the multicast
+ * queue pair is for one of the groups that have members here. The ICRC covers the
+ * addresses, so it identifies them.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -32,7 +32,7 @@ bool ernic_rx_path_open(const ErnicTrain *train)
     if (train->num_alt_sgid || train->num_alt_dgid) {
         return true;
     }
-    /* The host may have joined packets to a group to others of the same sender. */
+    /* The host may have merged packets to a group with others of the same sender. */
     for (pos = 0; pos < train->len && !ernic_gid_is_mcast(&train->path.dgid);
          pos += train->seg) {
         if (to_multicast(train->data + pos, train->len - pos)) {
@@ -42,7 +42,7 @@ bool ernic_rx_path_open(const ErnicTrain *train)
     return false;
 }
 
-/* One more candidate, of those that a packet may cost. */
+/* Does the ICRC of the packet at @buf cover @path? False too if @budget is used up. */
 static bool path_fits(const ErnicPath *path, const uint8_t *buf, uint32_t len,
                       uint32_t *budget)
 {
@@ -56,7 +56,7 @@ static bool path_fits(const ErnicPath *path, const uint8_t *buf, uint32_t len,
     return ernic_icrc_ok(&icrc, buf, len);
 }
 
-/* Try the destinations of @train with the source that @path has. */
+/* Try the destinations of @train with the source of @path. */
 static bool find_dgid(const Ernic *e, const ErnicTrain *train, ErnicPath *path,
                       const uint8_t *buf, uint32_t len, uint32_t *budget)
 {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The rings of queue pairs that have work: linked by number, first in first
- * out, so that every one of them gets its turn.
+ * The rings of queue pairs that have work: linked by number, first in first out, so
+ * that each of them gets its turn.
  */
 #include "qemu/osdep.h"
 #include "transport/sched.h"
@@ -70,7 +70,7 @@ static ErnicQp *sched_take(Ernic *e, ErnicRingKind kind)
     if (!ring->head) {
         ring->tail = 0;
     } else {
-        /* The next turn's first lines: many queue pairs do not fit a cache. */
+        /* Prefetch for the next turn: many queue pairs do not fit a cache. */
         __builtin_prefetch(&e->qp[ring->head].sq);
     }
     qp->in_ring[kind] = false;

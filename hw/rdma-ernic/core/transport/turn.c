@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What a queue pair does in its turn: requester and completer do not call each
- * other, they are called here one after the other.
+ * The turn of a queue pair. Requester and completer do not call each other: the turn
+ * calls them one after the other.
  */
 #include "qemu/osdep.h"
 #include "faces/face.h"
@@ -18,7 +18,7 @@
 
 /* ---- flush --------------------------------------------------------------- */
 
-/* Requests that begin below unit @to, up to @budget; returns what is left of it. */
+/* Flush requests that begin below unit @to, up to @budget; returns the rest of it. */
 static uint32_t turn_flush_send(Ernic *e, ErnicQp *qp, uint32_t to, uint32_t budget)
 {
     while (budget && (int32_t)(ernic_sq_done(&qp->sq) - to) < 0 &&
@@ -35,7 +35,7 @@ static bool turn_flush_recv(Ernic *e, ErnicQp *qp)
     if (!e->face->recv_requests) {
         return false;
     }
-    /* An SRQ's requests stay: other queue pairs may take them. */
+    /* Requests of an SRQ stay: other queue pairs may take them. */
     if (!qp->rq.recv_valid && (ernic_qp_uses_srq(qp) || !ernic_qp_take_recv(e, qp))) {
         return false;
     }
@@ -100,7 +100,7 @@ bool ernic_turn_respond(Ernic *e, ErnicQp *qp)
 
 /* ---- send ---------------------------------------------------------------- */
 
-/* Up to a train of packets. False: the queue pair may not send at all now. */
+/* Send up to a train of packets. False: the queue pair may not send at all now. */
 static bool turn_requests(Ernic *e, ErnicQp *qp)
 {
     uint32_t sent = 0, steps;
@@ -142,7 +142,7 @@ bool ernic_turn_send(Ernic *e, ErnicQp *qp)
     if (!turn_requests(e, qp)) {
         return false;
     }
-    /* Without a response to wait for, a request is complete when it has left. */
+    /* A request without a response is complete when it has left. */
     if (!ernic_qp_reliable(qp) && qp->sq.wq.ci != qp->sq.next) {
         if (!ernic_tx_flush(e)) {
             return true;

@@ -8,15 +8,18 @@
 
 #include "objects/qp.h"
 
-/* Requests that are posted now are flushed, whatever the state. */
+/* Flush the requests that are posted now, whatever the state. */
 void ernic_turn_flush_posted(ErnicQp *qp);
-/* Nothing is to be flushed. */
+/* Flush nothing. */
 void ernic_turn_reset(ErnicQp *qp);
 /* Flush up to @budget requests of both queues; true: more are left. */
 bool ernic_turn_flush(Ernic *e, ErnicQp *qp, uint32_t budget);
 /* Send responses, ACKs and NAKs; true: there is more to do at once. */
 bool ernic_turn_respond(Ernic *e, ErnicQp *qp);
-/* Send up to one train, complete what has left; true: there is more to do at once. */
+/*
+ * Send up to one train and complete requests that have left; true: there is more to do
+ * at once.
+ */
 bool ernic_turn_send(Ernic *e, ErnicQp *qp);
 
 #endif /* ERNIC_TRANSPORT_TURN_H */

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Building trains and letting them go. What is addressed to this device goes
- * into the loopback store instead, a record per train, until the next run.
+ * Building trains and sending them. A train to this device goes into the loopback
+ * store instead, as a record, until the next run.
  */
 #include "qemu/osdep.h"
 #include "faces/face.h"
@@ -14,7 +14,7 @@
 #include "transport/tx.h"
 #include "wire/psn.h"
 
-/* In front of each loopback train; in host layout, it never leaves. */
+/* Header of a loopback train; in host layout, because it never leaves the device. */
 typedef struct TxLoopHdr {
     ErnicPath path;
     uint32_t len, seg;
@@ -88,7 +88,7 @@ bool ernic_tx_loop_next(const Ernic *e, uint32_t *pos, ErnicTrain *train)
 }
 
 /*
- * Where trains to the device itself go; false: no room. The timing model knows no
+ * Queue a train to the device itself; false: no room. The timing model does not cover
  * Ethernet frames.
  */
 static bool tx_loop(Ernic *e, const ErnicTrain *train)
@@ -100,9 +100,9 @@ static bool tx_loop(Ernic *e, const ErnicTrain *train)
 }
 
 /*
- * Whom a train is for: peers on the link, the device itself, or with a group both.
- * A frame leaves whatever the rules of this device are, which say what they want
- * to see, and not whose it is.
+ * Find the receivers of a train: peers on the link, the device itself, or both
+ * (multicast). A frame leaves whatever the rules of this device are: rules select
+ * frames to see, not their owner.
  */
 static void tx_whom(const Ernic *e, const ErnicTrain *train, bool *peers,
                     bool *self)
@@ -114,7 +114,7 @@ static void tx_whom(const Ernic *e, const ErnicTrain *train, bool *peers,
     *peers = train->frame || group || !*self;
 }
 
-/* A port that is down loses what is sent, as an unplugged cable does. */
+/* A port that is down loses all packets, like an unplugged cable. */
 static bool tx_leave(Ernic *e, const ErnicTrain *train)
 {
     if (e->port_active) {
@@ -128,14 +128,17 @@ static bool tx_leave(Ernic *e, const ErnicTrain *train)
     return true;
 }
 
-/* To the link or to the device itself; false: *@full will have room later. */
+/*
+ * Send to the link or to the device itself; false: *@busy or *@full says which has no
+ * room.
+ */
 static bool tx_deliver(Ernic *e, const ErnicTrain *train, bool *busy,
                        bool *full)
 {
     bool peers, self;
 
     tx_whom(e, train, &peers, &self);
-    /* It leaves once: when what stays of it has room too. */
+    /* Send it once: when the loopback store has room as well. */
     if (train->frame && self && !tx_loop_fits(e->tx, train->len)) {
         *full = true;
         return false;
@@ -150,7 +153,7 @@ static bool tx_deliver(Ernic *e, const ErnicTrain *train, bool *busy,
             *full = true;
             return false;
         }
-        /* The group's other members have it; a datagram may be lost. */
+        /* The other members of the group have it; a datagram may be lost. */
         e->stats.loopback_drops++;
         trace_ernic_loopback_drop(train->len);
     }
@@ -167,7 +170,7 @@ bool ernic_tx_flush(Ernic *e)
         return true;
     }
     if (tx->busy || tx->loop_full) {
-        return false;           /* asked again when there is room */
+        return false;           /* called again when there is room */
     }
     train = (ErnicTrain) {
         .path = tx->path, .data = tx->buf, .len = tx->len, .seg = tx->seg,
@@ -220,11 +223,11 @@ uint64_t ernic_tx_departed(const Ernic *e)
     return link < e->tx->taken ? link : ernic_timed_departed(e, e->tx->serial);
 }
 
-/* Whether a packet of @len bytes may follow those that are held. */
+/* May a packet of @len bytes follow those that are held? */
 static bool tx_fits(const ErnicTx *tx, const ErnicPath *path, uint32_t len,
                     bool timed)
 {
-    /* Under the timing model each packet leaves at a time of its own. */
+    /* Under the timing model each packet leaves at its own time. */
     return !tx->closed && !timed && len <= tx->seg &&
            len <= ERNIC_TRAIN_BYTES - tx->len &&
            tx->packets < ERNIC_TRAIN_PACKETS &&
@@ -259,8 +262,8 @@ bool ernic_tx_packet(Ernic *e, const ErnicPath *path, const ErnicPkt *pkt,
 }
 
 /*
- * The request that @pkt, if it is one, is of: the next one, or the one before
- * if this is its last packet.
+ * The request that @pkt belongs to, if it is a request packet: the next one, or the one
+ * before it if this is its last packet.
  */
 static uint32_t tx_request(Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
 {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The train that is being built: packets are appended as long as path and
- * size allow, and leave together. While the link is busy nothing is appended.
+ * The train under construction: packets are appended as long as path and size permit,
+ * and leave together. While the link is busy nothing is appended.
  */
 #ifndef ERNIC_TRANSPORT_TX_H
 #define ERNIC_TRANSPORT_TX_H
@@ -12,7 +12,10 @@
 #include "wire/headers.h"
 #include "wire/icrc.h"
 
-/* Last ACKs of queue pairs that are gone; one more is lost, as on the wire. */
+/*
+ * Last ACKs of queue pairs that were destroyed. More of them are lost, like packets on
+ * the wire.
+ */
 #define ERNIC_LAST_ACKS 16
 
 typedef struct ErnicLeftAck {
@@ -30,13 +33,13 @@ struct ErnicTx {
     uint32_t len, seg, packets; /* of the train that is held */
     bool closed;                /* nothing may follow its last packet */
     bool frame;                 /* it is an Ethernet frame */
-    uint64_t serial;            /* of the last train that was let go */
+    uint64_t serial;            /* of the last train that was sent */
     uint64_t taken;             /* of the last train that the link took */
-    uint64_t departed;          /* as of the last look at those that wait */
+    uint64_t departed;          /* when the waiting queue pairs were last woken */
     ErnicPath path;
     ErnicIcrcCtx icrc;
     uint8_t buf[ERNIC_TRAIN_BYTES];
-    /* Loopback: trains to the device itself, in order, until ernic_run(). */
+    /* Loopback: trains to the device itself, in order, until the next ernic_run(). */
     uint8_t *loop;
     uint32_t loop_len;
     uint32_t num_left;
@@ -47,35 +50,35 @@ ErnicTx *ernic_tx_new(void);
 void ernic_tx_free(ErnicTx *tx);
 
 /*
- * Room for one packet on @path whose headers are those of @pkt, which is
- * emitted there; *@payload is where @pkt->payload_len bytes go. Flushes the
- * held train if the packet does not fit behind it. False: that has to wait.
+ * Make room for one packet on @path and write the headers of @pkt; *@payload is where
+ * @pkt->payload_len bytes go. Flushes the held train if the packet cannot follow it.
+ * False: wait until there is room.
  */
 bool ernic_tx_packet(Ernic *e, const ErnicPath *path, const ErnicPkt *pkt,
                      uint8_t **payload);
 /*
- * The payload is in place: pad, ICRC, count. A packet that is not committed
- * is forgotten when the next one takes its room.
+ * Finish the packet, whose payload is in place: padding, ICRC, counters. A packet that
+ * is not committed is overwritten by the next one.
  */
 void ernic_tx_commit(Ernic *e, uint32_t qpn, const ErnicPkt *pkt);
 /*
- * The same for one Ethernet frame of @len bytes, which stays alone: room for it,
- * and that it is there.
+ * The same for one Ethernet frame of @len bytes, which is a train of its own: make
+ * room, and finish it.
  */
 bool ernic_tx_frame(Ernic *e, uint32_t len, uint8_t **frame);
 void ernic_tx_commit_frame(Ernic *e, uint32_t qpn, uint32_t len);
 /*
- * Hand the held train to the link or to loopback. False: it is held on, until
+ * Pass the held train to the link or to loopback. False: it stays until
  * ernic_tx_ready(), or until loopback is served.
  */
 bool ernic_tx_flush(Ernic *e);
-/* Timing model: hand over the packets whose time has come. */
+/* Timing model: send the packets whose time has come. */
 void ernic_tx_depart(Ernic *e);
 /* Copy @train into the loopback store. False: it is full. */
 bool ernic_tx_loop_add(Ernic *e, const ErnicTrain *train);
-/* The loopback train at *@pos, borrowed, and *@pos behind it; false: none. */
+/* Return the loopback train at *@pos, borrowed, and advance *@pos; false: no more. */
 bool ernic_tx_loop_next(const Ernic *e, uint32_t *pos, ErnicTrain *train);
-/* Whether @gid is in the port's GID table. */
+/* Is @gid in the GID table of the port? */
 bool ernic_gid_is_local(const Ernic *e, const ErnicGid *gid);
 /* Serial number of the train that is held, or that comes next. */
 static inline uint64_t ernic_tx_serial(const Ernic *e)
@@ -84,9 +87,9 @@ static inline uint64_t ernic_tx_serial(const Ernic *e)
 }
 
 /*
- * Serial number of the newest train that has left the device, and all before
- * it with it. Trains of loopback have left when they are in its store; under
- * the timing model a packet has left when it is out of the model's FIFO.
+ * Serial number of the newest train that has left the device; all earlier ones have
+ * left with it. A loopback train has left when it is in the store. Under the timing
+ * model a packet has left when it is out of the FIFO of the model.
  */
 uint64_t ernic_tx_departed(const Ernic *e);
 
