@@ -20,6 +20,7 @@
 #include "state/description.h"
 #include "state/state.h"
 #include "steering/rss.h"
+#include "timing/timing.h"
 #include "transport/qp.h"
 #include "trace-mark.h"
 #include "transport/tx.h"

@@ -11,7 +11,6 @@
 #include "transport/face_defaults.h"
 #include "transport/qp.h"
 #include "transport/requester.h"
-#include "transport/sched.h"
 #include "wire/frame.h"
 
 /* ---- requests ------------------------------------------------------------ */

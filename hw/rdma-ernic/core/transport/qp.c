@@ -11,7 +11,6 @@
 #include "transport/qp.h"
 #include "transport/qp_transitions.h"
 #include "transport/rate.h"
-#include "transport/sched.h"
 #include "wire/ib_tables.h"
 
 uint32_t ernic_qp_mtu(const ErnicQp *qp)

@@ -5,7 +5,6 @@
  * and which work is allowed in which state.
  */
 #include "qemu/osdep.h"
-#include "transport/qp.h"
 #include "transport/qp_transitions.h"
 
 /* A row of the transition table; masks by enum ernic_qp_type. */

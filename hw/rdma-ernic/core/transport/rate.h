@@ -8,7 +8,7 @@
 #define ERNIC_TRANSPORT_RATE_H
 
 #include "transport/cc.h"
-#include "transport/qp.h"
+#include "objects/qp.h"
 
 /* Delay of a wake-up that a burst may compensate, if software sets no burst. */
 #define ERNIC_RATE_SLACK_NS 1000000ull

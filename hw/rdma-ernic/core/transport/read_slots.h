@@ -9,7 +9,6 @@
 #define ERNIC_TRANSPORT_READ_SLOTS_H
 
 #include "base/device.h"
-#include "transport/qp.h"
 
 /* Take a slot for a packet of a response; false: @qp is woken when it has one. */
 bool ernic_read_slots_take(Ernic *e, ErnicQp *qp);

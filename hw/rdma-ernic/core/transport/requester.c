@@ -6,7 +6,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "base/timer.h"
 #include "faces/face.h"
 #include "objects/counter.h"
 #include "objects/mr.h"

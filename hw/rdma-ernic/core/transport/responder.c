@@ -7,11 +7,9 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "base/timer.h"
 #include "faces/face.h"
 #include "objects/counter.h"
 #include "objects/mr.h"
-#include "timing/hooks.h"
 #include "trace.h"
 #include "transport/ack.h"
 #include "transport/qp.h"
@@ -19,8 +17,6 @@
 #include "transport/qp_state.h"
 #include "transport/rd_resources.h"
 #include "transport/responder.h"
-#include "transport/sched.h"
-#include "wire/frame.h"
 #include "wire/ib_tables.h"
 #include "wire/psn.h"
 

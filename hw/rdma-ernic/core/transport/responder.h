@@ -8,7 +8,6 @@
 
 #include "base/device.h"
 #include "base/fault.h"
-#include "objects/dma.h"
 #include "wire/headers.h"
 
 /* Serve one inbound request packet, which came in @train. */

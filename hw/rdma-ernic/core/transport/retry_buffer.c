@@ -6,10 +6,9 @@
  */
 #include "qemu/osdep.h"
 #include "timing/hooks.h"
-#include "transport/qp.h"
+#include "objects/qp.h"
 #include "transport/retry_buffer.h"
 #include "transport/sched.h"
-#include "wire/ib_tables.h"
 #include "wire/psn.h"
 
 static bool is_kept(const ErnicWqe *wqe)

@@ -7,7 +7,7 @@
 #ifndef ERNIC_TRANSPORT_SCHED_H
 #define ERNIC_TRANSPORT_SCHED_H
 
-#include "transport/qp.h"
+#include "objects/qp.h"
 
 /* Put @qp at the end of the ready ring unless it is in it. */
 void ernic_sched_mark(Ernic *e, ErnicQp *qp);

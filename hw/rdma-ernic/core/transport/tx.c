@@ -6,11 +6,10 @@
  */
 #include "qemu/osdep.h"
 #include "faces/face.h"
-#include "objects/mcast.h"
 #include "steering/flow.h"
 #include "timing/hooks.h"
 #include "trace.h"
-#include "transport/qp.h"
+#include "objects/qp.h"
 #include "transport/tx.h"
 #include "wire/psn.h"
 

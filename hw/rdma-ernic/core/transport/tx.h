@@ -8,7 +8,6 @@
 #define ERNIC_TRANSPORT_TX_H
 
 #include "base/device.h"
-#include "timing/hooks.h"
 #include "wire/headers.h"
 #include "wire/icrc.h"
 

@@ -7,7 +7,6 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "base/bytes.h"
-#include "base/timer.h"
 #include "faces/verbs/qp_commands.h"
 #include "objects/cq.h"
 #include "objects/mcast.h"
