@@ -173,7 +173,7 @@ static void run(ErnicPci *d, uint64_t now, uint32_t budget, bool all)
     uint32_t pi, ci = v->cmd_ci;
     bool done;
 
-    if (!qatomic_read(&v->enabled) || qatomic_read(&v->fatal)) {
+    if (!ernic_pci_verbs_enabled(d) || ernic_pci_verbs_fatal(d)) {
         drop_doorbells(d);
         return;
     }
@@ -185,7 +185,7 @@ static void run(ErnicPci *d, uint64_t now, uint32_t budget, bool all)
         ernic_pci_irq(d, 0);
     }
     /* If a command takes modelled time, the engine has set a wake-up instead. */
-    if (!done && !qatomic_read(&v->fatal) && !budget) {
+    if (!done && !ernic_pci_verbs_fatal(d) && !budget) {
         ernic_pci_kick(d);
     }
 }
@@ -287,7 +287,7 @@ static void write_cmd_pi(ErnicPci *d, uint64_t value)
     ErnicVerbs *v = &d->verbs;
     uint32_t ci;
 
-    if (!qatomic_read(&v->enabled) || qatomic_read(&v->fatal)) {
+    if (!ernic_pci_verbs_enabled(d) || ernic_pci_verbs_fatal(d)) {
         ernic_guest_not_enabled(d, "cmd_pi", value);
         return;
     }
@@ -299,7 +299,7 @@ static void write_cmd_pi(ErnicPci *d, uint64_t value)
         ernic_pci_guest_error(d, "cmd_pi %u does not follow %u",
                               (uint32_t)value, v->cmd_pi);
         ernic_pci_enter(d);
-        if (!qatomic_read(&v->fatal)) {
+        if (!ernic_pci_verbs_fatal(d)) {
             v->error = ERNIC_DEVERR_CMD_INDEX;      /* keep the error of FATAL */
         }
         ernic_pci_leave(d);
