@@ -93,7 +93,7 @@ SKIP = ('COPYING', 'tests/data/', 'tests/oracle/frames/', 'docs/images/')
 # These hold the patterns, or texts that the check has to refuse.
 EXAMPLES = ('scripts/check-prose.py', 'tests/scripts/test_checks.py')
 
-# Things behind which there is a place. "after" is for all else.
+# "behind" is for place: only these words may follow it. Otherwise the word is "after".
 PLACES = ('PCIe|PCI Express|bridges?|ports?|switch(?:es)?|IOMMU|NAT|firewalls?|routers?|'
           'BARs?|pages?|windows?|tables?|registers?|head(?:er)?s?|payload|prefix(?:es)?|'
           'tags?|pointers?|PSN|BTH|seam')

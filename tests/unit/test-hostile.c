@@ -217,7 +217,10 @@ static void test_reserved_uc(void)
     dlg_close(&d);
 }
 
-/* A datagram has no sender to notify; other transport services are not implemented. */
+/*
+ * Undefined opcodes of UD, and all opcodes of services that are not implemented, are
+ * dropped and counted. A datagram is never answered with a NAK.
+ */
 static void test_reserved_services(void)
 {
     uint32_t i, bad = 0;
