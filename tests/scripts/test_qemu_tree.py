@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CONFIGURE = r'''#!/bin/sh
 src=$(cd "$(dirname -- "$0")" && pwd)
 grep -qx 'source rdma-ernic/Kconfig' "$src/hw/Kconfig" || exit 1
+echo "$@" >arguments
 cat >build.ninja <<END
 rule join
   command = cat \$in >\$out && chmod +x \$out
@@ -86,14 +87,14 @@ class World:
                 shutil.copy(ROOT / 'scripts' / script, folder / 'scripts')
         return folder
 
-    def build(self, checkout, source=None):
+    def build(self, checkout, source=None, options=()):
         """The executable's path and what it prints."""
         env = {key: value for key, value in os.environ.items() if key != 'QEMU_SRC'}
         env['XDG_CACHE_HOME'] = str(self.folder / 'cache')
         if source:
             env['QEMU_SRC'] = str(source)
-        run = subprocess.run([checkout / 'scripts/qemu-tree'], env=env, text=True,
-                             capture_output=True, check=False)
+        run = subprocess.run([checkout / 'scripts/qemu-tree', *options], env=env,
+                             text=True, capture_output=True, check=False)
         assert run.returncode == 0, run.stderr
         program = Path(run.stdout.splitlines()[-1]) / 'qemu-system-x86_64'
         return program, run_program(program)
@@ -192,8 +193,23 @@ def abandoned(world):
     assert second.exists() and third.exists()
 
 
+def sanitizers(world):
+    """A build with sanitizers is another one beside the plain build."""
+    one = world.checkout('one')
+    plain, _ = world.build(one)
+    stamp = plain.stat().st_mtime_ns
+    assert 'san' not in (plain.parent / 'arguments').read_text()
+    for option, configured in (('--asan', '--enable-asan --enable-ubsan'),
+                               ('--tsan', '--enable-tsan')):
+        program, text = world.build(one, options=[option])
+        assert text[0] == 'one' and program != plain
+        assert configured in (program.parent / 'arguments').read_text()
+    assert world.build(one)[0] == plain
+    assert plain.stat().st_mtime_ns == stamp
+
+
 TESTS = [two_checkouts, nothing_again, own_change, patches, bad_patch, caller_tree,
-         abandoned]
+         abandoned, sanitizers]
 
 
 def alone(test):
