@@ -90,7 +90,7 @@ static bool fake_tx(void *opaque, const ErnicTrain *train)
     if (env->tx_busy && !(train->frame && env->frames_pass)) {
         return false;
     }
-    if (env->tx_keeps && !env->tx_kept) {
+    if (env->tx_keeps && (!env->tx_kept || env->tx_keeps_one)) {
         env->tx_kept = train->serial;
     }
     copy = g_new0(FakeTrain, 1);
@@ -111,7 +111,7 @@ static uint64_t fake_tx_departed(void *opaque)
 
 void fake_tx_leave(FakeEnv *env)
 {
-    env->tx_keeps = false;
+    env->tx_keeps = env->tx_keeps_one = false;
     env->tx_kept = 0;
 }
 

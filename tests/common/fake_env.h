@@ -36,6 +36,7 @@ typedef struct FakeEnv {
 
     bool tx_busy;               /* the link takes no trains */
     bool tx_keeps;              /* trains that it takes do not leave */
+    bool tx_keeps_one;          /* they leave when it takes the next one */
     uint64_t tx_kept;           /* serial of the first of these; 0: none */
     bool frames_pass;           /* except Ethernet frames, as from another link */
     GPtrArray *trains;          /* of FakeTrain, oldest first; owned */

@@ -24,18 +24,22 @@ static void sent_send(Dialog *d)
     dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN, 0, 16);
 }
 
-/* Another queue pair, whose WRITEs keep the link busy for a while. */
-static void open_bulk(Dialog *d, FakeQp *bulk)
+/* Another queue pair, which has @num WRITEs of @len bytes to send. */
+static void open_other(Dialog *d, FakeQp *other, uint32_t num, uint32_t len)
 {
-    int i;
-
-    fake_create_qp(d->e, bulk, ERNIC_QPT_UC, d->pd, d->scq.cqn, d->rcq.cqn,
+    fake_create_qp(d->e, other, ERNIC_QPT_UC, d->pd, d->scq.cqn, d->rcq.cqn,
                    FAKE_NONE);
-    fake_connect(d->e, bulk, 0x123456, DLG_PEER);
-    for (i = 0; i < 16; i++) {
-        fake_rdma(d->e, bulk, ERNIC_WR_WRITE, 0, d->mem, DLG_SINK, d->key,
+    fake_connect(d->e, other, 0x123456, DLG_PEER);
+    for (; num; num--) {
+        fake_rdma(d->e, other, ERNIC_WR_WRITE, 0, d->mem, len, d->key,
                   DLG_RADDR, DLG_RKEY);
     }
+}
+
+/* One whose WRITEs keep the link busy for a while. */
+static void open_bulk(Dialog *d, FakeQp *bulk)
+{
+    open_other(d, bulk, 16, DLG_SINK);
 }
 
 /* The link takes the train that it refused, and is busy again at once. */
@@ -151,6 +155,37 @@ static void test_acknowledged(void)
 }
 
 /*
+ * The link reports a train as gone, then as waiting again, then as gone again. The
+ * second time counts, although no train has left that was not seen to leave before.
+ */
+static void test_taken_back(void)
+{
+    FakeQp other;
+    Dialog d;
+
+    open_rc(&d, 7);
+    d.env.tx_keeps = d.env.tx_keeps_one = true;
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    sent_send(&d);
+    d.env.tx_kept++;
+    dlg_wait(&d, PERIOD - 1);
+    QUIET(&d);
+    d.env.tx_kept--;
+    open_other(&d, &other, 1, 16);      /* sends in the run in which the timer expires */
+    d.env.now++;
+    fake_run(d.e);
+    g_assert_cmpuint(take_ours(&d), ==, 0);
+    dlg_wait(&d, PERIOD - 1);
+    g_assert_cmpuint(take_ours(&d), ==, 0);
+    dlg_wait(&d, 1);
+    g_assert_cmpuint(take_ours(&d), ==, 1);
+    PEER_ACK(&d, PSN, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    take_ours(&d);
+    dlg_close(&d);
+}
+
+/*
  * A packet that has not left two periods after it was made counts as sent: a
  * link that is stuck, with the packet or before it, ends in an error too.
  */
@@ -232,6 +267,7 @@ int main(int argc, char **argv)
     TEST("timer", test_timer);
     TEST("own", test_own);
     TEST("acknowledged", test_acknowledged);
+    TEST("taken-back", test_taken_back);
     TEST("stuck", test_stuck);
     TEST("busy", test_busy);
     TEST("uc", test_uc);

@@ -97,6 +97,31 @@ static void test_retry_buffer(void)
     close_pair(&p);
 }
 
+/* The buffer is counted before the requests of a saved state are checked. */
+static void test_retry_bad_state(void)
+{
+    g_autoptr(GString) why = g_string_new(NULL);
+    g_autoptr(GByteArray) state = g_byte_array_new();
+    ErnicProfile small = hand;
+    ErnicSendQueue *sq;
+    ErnicWqe *wqe;
+    Pair p;
+
+    small.retry_packets = 3;
+    open_pair(&p, &small, ERNIC_QPT_RC);
+    fake_rdma(p.e, &p.qp, ERNIC_WR_WRITE, 0, p.mem, 8, p.key, p.peer_mem, p.peer_key);
+    until(&p, 20000);
+    sq = &p.e->qp[p.qp.qpn].sq;
+    g_assert_cmpuint(sq->started - sq->wq.ci, ==, 1);
+    wqe = ernic_sq_slot(&p.e->qp[p.qp.qpn], sq->wq.ci);
+    g_assert_cmpuint(wqe->npsn, ==, 1);
+    wqe->opcode = ERNIC_WR_COUNT;       /* no such request */
+    ernic_save(p.e, state);
+    g_assert_false(ernic_load_why(p.e, p.env.now, state->data, state->len, why));
+    g_assert_nonnull(strstr(why->str, "sq-requests"));
+    close_pair(&p);
+}
+
 /* The peer sends @sends SENDs; @by ns later @num ACKs have been sent. */
 static void acks(Pair *p, uint32_t sends, uint64_t by, uint32_t num)
 {
@@ -137,6 +162,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/timing-limits/outstanding", test_outstanding);
     g_test_add_func("/timing-limits/retry-buffer", test_retry_buffer);
+    g_test_add_func("/timing-limits/retry-bad-state", test_retry_bad_state);
     g_test_add_func("/timing-limits/coalesce", test_coalesce);
     return g_test_run();
 }
