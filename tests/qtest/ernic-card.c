@@ -250,26 +250,27 @@ void card_close_qp(Card *c)
     c->posted = c->received = 0;
 }
 
-void card_introduce(QErnic *q)
+void card_locate(QErnic *q, uint8_t host, unsigned device)
 {
     static const char *const ids[] = { "ernic0", "ernic1" };
-    int i, j;
+    QDict *rsp = qtest_qmp(q->qts, "{ 'execute': 'qom-get', 'arguments': {"
+                           " 'path': %s, 'property': 'roce-port' } }", ids[device]);
+    g_autofree char *text = g_strdup_printf("10.0.0.%u=127.0.0.1:%s", host,
+                                            qdict_get_str(rsp, "return"));
+    size_t i;
 
-    for (i = 0; i < 2; i++) {
-        QDict *rsp = qtest_qmp(q->qts, "{ 'execute': 'qom-get', 'arguments': {"
-                               " 'path': %s, 'property': 'roce-port' } }",
-                               ids[i]);
-        g_autofree char *text = g_strdup_printf("10.0.0.%d=127.0.0.1:%s", i + 1,
-                                                qdict_get_str(rsp, "return"));
-
-        for (j = 0; j < 2; j++) {
-            qtest_qmp_assert_success(
-                q->qts, "{ 'execute': 'qom-set', 'arguments': {"
-                " 'path': %s, 'property': 'add-peer', 'value': %s } }",
-                ids[j], text);
-        }
-        qobject_unref(rsp);
+    for (i = 0; i < ARRAY_SIZE(ids); i++) {
+        qtest_qmp_assert_success(
+            q->qts, "{ 'execute': 'qom-set', 'arguments': {"
+            " 'path': %s, 'property': 'add-peer', 'value': %s } }", ids[i], text);
     }
+    qobject_unref(rsp);
+}
+
+void card_introduce(QErnic *q)
+{
+    card_locate(q, 1, 0);
+    card_locate(q, 2, 1);
 }
 
 unsigned card_version(const char *name)

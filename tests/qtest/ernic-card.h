@@ -68,7 +68,9 @@ void card_same(QTestState *qts, uint64_t a, uint64_t b, uint32_t len);
 /* @a executes SEND, WRITE and READ with @b, whose software stays passive. */
 void card_transfers(Card *a, Card *b);
 
-/* Gives devices ernic0 and ernic1 the addresses of each other's sockets. */
+/* Devices ernic0 and ernic1 learn that 10.0.0.@host is at the socket of ernic@device. */
+void card_locate(QErnic *q, uint8_t host, unsigned device);
+/* The same for 10.0.0.1 of ernic0 and 10.0.0.2 of ernic1. */
 void card_introduce(QErnic *q);
 /* The enum pg332_version of a value of the property ernic-version. */
 unsigned card_version(const char *name);

@@ -253,6 +253,20 @@ static void test_interrupt_reset(void *obj, void *data, QGuestAllocator *alloc)
     qpci_msix_disable(&q->dev);
 }
 
+/*
+ * Connects the card's queue pair to @v of 10.0.0.@peer. The path MTU and the sequence
+ * numbers are those of qernic_qp_connect().
+ */
+static void open_qp_to(Card *c, uint8_t peer, const QErnicQp *v)
+{
+    card_open_qp(c, peer, v->qpn);
+    card_put_qp(c, PG332_QPCONF, 0);
+    card_put_qp(c, PG332_LSTRQREQ, 0x0a000fff + v->qpn);
+    card_put_qp(c, PG332_SQPSN, 0x1000 + CARD_QPN);
+    card_put_qp(c, PG332_QPCONF, (CARD_QPCONF & 0xf8ff) | 2 << 8 |
+                (CARD_SLOT / 256) << 16);
+}
+
 /* The verbs face and the ERNIC face of one function exchange data without a link. */
 static void test_faces(void *obj, void *data, QGuestAllocator *alloc)
 {
@@ -269,12 +283,7 @@ static void test_faces(void *obj, void *data, QGuestAllocator *alloc)
     self.gid[15] = 2;
     qernic_qp_create(q, &v, ERNIC_QPT_RC);
     qernic_qp_connect(&v, &peer);
-    card_open_qp(&c, 1, v.qpn);
-    card_put_qp(&c, PG332_QPCONF, 0);
-    card_put_qp(&c, PG332_LSTRQREQ, 0x0a000fff + v.qpn);
-    card_put_qp(&c, PG332_SQPSN, 0x1000 + CARD_QPN);
-    card_put_qp(&c, PG332_QPCONF, (CARD_QPCONF & 0xf8ff) | 2 << 8 |
-           (CARD_SLOT / 256) << 16);
+    open_qp_to(&c, 1, &v);
     wqe.rdma.raddr = cpu_to_le64(CARD_VA + 0x10000);
     wqe.rdma.rkey = cpu_to_le32(CARD_KEY);
     for (i = 0; i < 4; i++) {
@@ -315,15 +324,7 @@ static void test_verbs_peer(void *obj, void *data, QGuestAllocator *alloc)
     self.gid[15] = 1;
     qernic_qp_create(&other, &v, ERNIC_QPT_RC);
     qernic_qp_connect(&v, &peer);
-    card_put_qp(&c, PG332_LSTRQREQ, 0);
-    card_open_qp(&c, 2, v.qpn);
-    /* The path MTU of qernic_qp_connect(), and its sequence numbers. */
-    card_put_qp(&c, PG332_QPCONF, 0);
-    card_put_qp(&c, PG332_LSTRQREQ, 0x0a000fff + v.qpn);
-    card_put_qp(&c, PG332_SQPSN, 0x1000 + CARD_QPN);
-    card_put_qp(&c, PG332_QPCONF, (CARD_QPCONF & 0xf8ff) | 2 << 8 |
-           (CARD_SLOT / 256) << 16);
-
+    open_qp_to(&c, 2, &v);
     card_pattern(q->qts, c.mem, CARD_LENGTH, 77);
     card_post(&c, CARD_WRITE, 0, CARD_LENGTH, other.buf, other.key);
     card_done(&c, CARD_WRITE);
@@ -337,6 +338,56 @@ static void test_verbs_peer(void *obj, void *data, QGuestAllocator *alloc)
     qernic_poll(&v, &cqe);
     g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
     card_same(q->qts, c.mem + 0x10000, other.buf, CARD_LENGTH);
+    qernic_fini(&other);
+}
+
+/*
+ * Both faces of one device have the number of a queue pair in use, and the device's
+ * socket has an address of each: the address chooses the face, packet by packet.
+ */
+static void test_one_socket(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *q = obj, other, card = { };
+    struct ernic_wqe to_verbs = { .opcode = ERNIC_WR_WRITE };
+    struct ernic_wqe to_card = { .opcode = ERNIC_WR_WRITE };
+    QErnicQp near, far, far_to_card, peer = { .q = &card, .qpn = CARD_QPN };
+    struct ernic_cqe cqe;
+    uint32_t i;
+    Card c;
+
+    qernic_init(&other, "ernic1", q->dev.bus, QPCI_DEVFN(5, 0), alloc);
+    card_introduce(q);
+    card_locate(q, 3, 0);
+    qernic_setup(q, 1);
+    qernic_setup(&other, 2);
+    card_open(&c, q, card_version(data), 3);
+    memcpy(card.gid, q->gid, sizeof(card.gid));
+    card.gid[15] = 3;
+    qernic_qp_create(q, &near, ERNIC_QPT_RC);
+    g_assert_cmpuint(near.qpn, ==, CARD_QPN);
+    qernic_qp_create(&other, &far, ERNIC_QPT_RC);
+    qernic_qp_create(&other, &far_to_card, ERNIC_QPT_RC);
+    qernic_qp_connect(&near, &far);
+    qernic_qp_connect(&far, &near);
+    qernic_qp_connect(&far_to_card, &peer);
+    open_qp_to(&c, 2, &far_to_card);
+    to_verbs.rdma.raddr = cpu_to_le64(q->buf + 0x8000);
+    to_verbs.rdma.rkey = cpu_to_le32(q->key);
+    to_card.rdma.raddr = cpu_to_le64(CARD_VA + 0x10000);
+    to_card.rdma.rkey = cpu_to_le32(CARD_KEY);
+    for (i = 0; i < 4; i++) {
+        card_pattern(q->qts, other.buf, 0x8000, 90 + i);
+        qernic_post_send(&far, &to_verbs, 0, 0x4000);
+        qernic_post_send(&far_to_card, &to_card, 0x4000, 0x4000);
+        qernic_poll(&far, &cqe);
+        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+        qernic_poll(&far_to_card, &cqe);
+        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+        card_same(q->qts, q->buf + 0x8000, other.buf, 0x4000);
+        card_same(q->qts, c.mem + 0x10000, other.buf + 0x4000, 0x4000);
+    }
+    g_assert_cmpuint(qernic_stat(q, "drops.address"), ==, 0);
+    g_assert_cmpuint(qernic_stat(q, "pg332.drops.address"), ==, 0);
     qernic_fini(&other);
 }
 
@@ -458,6 +509,7 @@ static void register_tests(void)
         { "interrupt-reset", test_interrupt_reset, one_card, V3_1 },
         { "faces", test_faces, one_card, V4_0 },
         { "verbs-peer", test_verbs_peer, two_cards, V4_2 },
+        { "one-socket", test_one_socket, two_cards, V4_0 },
         { "flr", test_flr, one_card, V3_1 },
         { "migrate", test_migrate, one_card, V3_1 | V4_0 },
         { "garbage", test_garbage, one_card, ANY },
