@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "dialog.h"
+#include "transport/qp.h"
 #include "wire/ib_tables.h"
 
 #define PSN     DLG_SQ_PSN
@@ -216,6 +217,34 @@ static void test_stuck(void)
     }
 }
 
+/*
+ * A saved state may have the timer run, and a queue that waits for the link, although no
+ * request has been started. Then the timer stops, and nothing fails.
+ */
+static void test_no_request(void)
+{
+    g_autoptr(GByteArray) state = g_byte_array_new();
+    ErnicSendQueue *sq;
+    Dialog d;
+
+    open_rc(&d, 0);
+    fake_run(d.e);
+    sq = &d.e->qp[d.qp.qpn].sq;
+    sq->blocked_on = ERNIC_BLOCKED_TX;
+    sq->ack_due = d.env.now + PERIOD;
+    sq->leave_by = d.env.now + 2 * PERIOD;
+    ernic_qp_timer(d.e, &d.e->qp[d.qp.qpn]);
+    ernic_save(d.e, state);
+    g_assert_true(ernic_load(d.e, d.env.now, state->data, state->len));
+    dlg_wait(&d, 4 * PERIOD);
+    STATE_IS(&d, RTS);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    sent_send(&d);
+    PEER_ACK(&d, PSN, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
 /* A link that is busy for less than that costs no retry. */
 static void test_busy(void)
 {
@@ -269,6 +298,7 @@ int main(int argc, char **argv)
     TEST("acknowledged", test_acknowledged);
     TEST("taken-back", test_taken_back);
     TEST("stuck", test_stuck);
+    TEST("no-request", test_no_request);
     TEST("busy", test_busy);
     TEST("uc", test_uc);
     return g_test_run();

@@ -8,6 +8,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "dialog_cases.h"
+#include "transport/rx.h"
 #include "wire/frame.h"
 #include "wire/ib_tables.h"
 
@@ -613,6 +614,36 @@ static void test_aliases(void)
     dlg_close(&d);
 }
 
+/* A packet costs a bounded number of ICRCs; addresses beyond it are not tried. */
+static void test_many_aliases(void)
+{
+    ErnicGid alias[ERNIC_RX_CANDIDATES];
+    ErnicTrain blind;
+    uint32_t i;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UD);
+    dlg_recv(&d, DLG_SINK, 64);
+    for (i = 0; i < ARRAY_SIZE(alias); i++) {
+        alias[i] = d.path.dgid;
+        alias[i].raw[13] = 77;
+        alias[i].raw[14] = i;
+    }
+    blind = (ErnicTrain) {
+        .path = d.path, .alt_dgid = alias, .num_alt_dgid = ARRAY_SIZE(alias),
+    };
+    blind.path.dgid.raw[13] = 78;
+    alias[ARRAY_SIZE(alias) - 1] = d.path.dgid;     /* after one too many */
+    d.blind = &blind;
+    PEER(&d, SEND_ONLY, .qkey = DLG_QKEY, .payload = d.peer, .payload_len = 8);
+    g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_BAD_ICRC], ==, 1);
+    dlg_no_wc(&d);
+    alias[ARRAY_SIZE(alias) - 2] = d.path.dgid;
+    PEER(&d, SEND_ONLY, .qkey = DLG_QKEY, .payload = d.peer, .payload_len = 8);
+    RECV_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
 /* A multicast datagram is sent out, and also looped back to members here. */
 static void test_mcast_loopback(void)
 {
@@ -728,6 +759,7 @@ int main(int argc, char **argv)
     TEST("mcast/blind", test_mcast_blind);
     TEST("mcast/blind-joined", test_blind_joined);
     TEST("aliases", test_aliases);
+    TEST("many-aliases", test_many_aliases);
     TEST("gsi", test_gsi);
     TEST("gsi-qkey", test_gsi_qkey);
     return g_test_run();
