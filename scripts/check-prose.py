@@ -28,6 +28,7 @@ CLEAN = (
     'docs/linux-guest.md',
     'docs/qp-states.md',
     'docs/registers.md',
+    'docs/security.md',
     'docs/testing.md',
     'docs/timing.md',
     'docs/user-guide.md',
