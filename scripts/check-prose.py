@@ -26,6 +26,7 @@ CLEAN = (
     'docs/ernic-face.md',
     'docs/ernic-rules.md',
     'docs/linux-guest.md',
+    'docs/mlx5-face.md',
     'docs/qp-states.md',
     'docs/registers.md',
     'docs/security.md',

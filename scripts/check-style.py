@@ -16,7 +16,7 @@ MAX_FILE, MAX_FUNCTION, MAX_LINE, MAX_DEPTH = 800, 70, 90, 5
 MAX_TEST_FILE = 1000
 CORE = 'hw/rdma-ernic/core/'
 C_TREES = ('hw/', 'include/', 'tests/')
-CODE = {'.c', '.h', '.py', '.sh', '.build'}
+CODE = {'.c', '.h', '.inc', '.py', '.sh', '.build'}
 TEXT = CODE | {'.md', '.rst', '.txt', '.yml', '.json'}
 
 SPDX = 'SPDX-License-Identifier: '
@@ -341,7 +341,7 @@ def kind(src):
         return 'python'
     if src.suffix == '.sh' or re.match(r'#!.*\b(ba)?sh\b', src.lines[0]):
         return 'shell'
-    return 'build' if src.suffix == '.build' else 'text'
+    return {'.build': 'build', '.inc': 'rows'}.get(src.suffix, 'text')
 
 
 def check_file(src):

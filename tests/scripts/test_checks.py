@@ -103,6 +103,8 @@ STYLE = [
     ('does not end in one newline', core(GOOD[:-1])),
     ('no SPDX', core(GOOD.replace('SPDX-', ''))),
     ('no SPDX', {'meson.build': 'project()\n'}),
+    ('no SPDX', core('ROW(a, 1)\n', 'rows.h.inc')),
+    (None, core(HEAD + 'ROW(a, 1)\n', 'rows.h.inc')),
     ('no SPDX', {'scripts/x.py': '#!/usr/bin/env python3\n'}),
     ('the idea of the file', core(GOOD.replace(' * The idea of this file.\n', ''))),
     ('no include guard', core(HEAD + 'struct a;\n', 'psn.h')),

@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Compare the field tables of the mlx5 interface with Linux's public headers.
+
+usage: test-mlx5-fields --print | check-mlx5-fields.py HEADERS
+
+HEADERS is a directory include/linux/mlx5 of Linux, for example of Debian's package
+linux-headers-6.12.*-common. Fields that the headers do not have must be reserved there:
+then they are newer than these headers, and are counted. Fields of the headers that the
+tables do not have are findings, unless this file lists them.
+"""
+import argparse
+import re
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+TOKEN = re.compile(r'\w+|[\[\]{};(),:]')
+COMMENT = re.compile(r'/\*.*?\*/', re.S)
+# Bits of the types of C structures.
+TYPES = {'u8': 8, '__u8': 8, '__be16': 16, 'u16': 16, '__be32': 32, 'u32': 32,
+         '__be64': 64}
+
+# Layouts of functions, or of files that are not public headers.
+NOT_IN_HEADERS = {
+    'uar_page': 'offsets that the drivers add to the address of a page',
+    'qp_doorbell_record': 'two words; their numbers are constants of qp.h',
+    'cq_doorbell_record': 'two words, which cq.h writes one by one',
+    'cq_doorbell': 'cq.h writes it in mlx5_cq_arm()',
+    'eq_doorbell': 'the driver writes it in eq_update_ci()',
+    'host_endianness': "a structure of the driver's main.c",
+}
+# (structure, field): why a field of the headers has no row of its own.
+LEFT_OUT = {
+    ('wqe_inline_seg', 'data'): 'bytes, not a field',
+    ('wqe_eth_seg', 'data'): 'bytes, not a field',
+    ('rqtc', 'rq_vhca'): 'the other view of rq_num',
+}
+# (structure, field): why a row is not what the header has under that name.
+DIFFERENT = {
+    ('query_qp_out', 'pas'): "one view of the header's union",
+    ('flow_context', 'destination'): "one kind of element of the header's union",
+    ('cqe64', 'srqn'): 'the low 24 bits of the member',
+}
+# The same for headers of Linux 6.1: newer ones have more bits, or other names.
+OLDER = {
+    ('mkc', 'log_page_size'): '5 bits',
+    ('ppcnt_reg', 'prio_tc'): '3 bits',
+    ('cmd_hca_cap', 'shampo'): 'at another place',
+    ('cmd_hca_cap', 'relaxed_ordering_read'): 'the name of ..._pci_enabled',
+    ('cmd_hca_cap', 'relaxed_ordering_read_pci_enabled'): 'see above',
+    ('odp_cap', 'transport_page_fault_scheme_cap'): 'fields without a structure',
+}
+OTHER_SIZE = {
+    'query_qp_out': 'without the extension of the context',
+}
+# Rows of a bit structure that a C structure of the headers has.
+ALSO = {'initial_seg': 'mlx5_init_seg'}
+
+
+class Member:
+    """A leaf or a part: its name, first bit, bits in all, structure of its elements."""
+
+    def __init__(self, name, offset, bits, part=None, rest=False):
+        self.name, self.offset, self.bits = name, offset, bits
+        self.part, self.rest = part, rest
+
+    def moved(self, by):
+        return Member(self.name, self.offset + by, self.bits, self.part, self.rest)
+
+
+class Headers:
+    """The structures of the headers, both of bits and of C types."""
+
+    def __init__(self, folder):
+        self.bodies, self.cache, self.opcodes = {}, {}, {}
+        self.constants = {'MLX5_CMD_DATA_BLOCK_SIZE': 512}
+        for name in ('mlx5_ifc.h', 'device.h', 'qp.h'):
+            self.read((folder / name).read_text(encoding='utf-8'))
+
+    def read(self, text):
+        text = COMMENT.sub('', text)
+        text = re.sub(r'DECLARE_FLEX_ARRAY\((\w+(?: \w+)?), (\w+)\)', r'\1 \2[]', text)
+        text = re.sub(r'struct_group\(\w+,(.*?)\);', r'\1', text, flags=re.S)
+        text = re.sub(r'__packed', '', text)
+        text = re.sub(r'^#.*$', '', text, flags=re.M)
+        for m in re.finditer(r'MLX5_CMD_OP_(\w+)\s*=\s*(0x\w+)', text):
+            self.opcodes[m[1]] = int(m[2], 0)
+        for m in re.finditer(r'^(struct|union) (mlx5_\w+|health_buffer|ev_data) '
+                             r'\{\n(.*?)^\}\s*;', text, re.S | re.M):
+            self.bodies[m[2]] = (m[1], m[3])
+
+    def number(self, text):
+        return self.constants[text] if text in self.constants else int(text, 0)
+
+    def dimensions(self, tokens, i):
+        found = []
+        while tokens[i] == '[':
+            if tokens[i + 1] == ']':
+                found.append(None)
+                i += 2
+            else:
+                found.append(self.number(tokens[i + 1]))
+                i += 3
+        return found, i
+
+    def leaf(self, tokens, i, offset, bits):
+        """A number or an array; in structures of bits the last dimension is a width."""
+        name = tokens[i + 1]
+        dims, i = self.dimensions(tokens, i + 2)
+        if tokens[i] == ':':
+            return [], int(tokens[i + 1]), i + 2
+        if bits:
+            size, dims = dims[-1], dims[:-1]
+        else:
+            size = self.width
+        rest = None in dims
+        for n in dims:
+            size *= n or 0
+        return [Member(name, offset, size, rest=rest)], size, i
+
+    def part(self, tokens, i, offset):
+        structure, name = tokens[i + 1], tokens[i + 2]
+        dims, i = self.dimensions(tokens, i + 3)
+        if structure in self.bodies:
+            size = self.size(structure)
+        else:
+            size = 0
+        rest = None in dims
+        total = size
+        for n in dims:
+            total *= n or 0
+        return [Member(name, offset, total, structure, rest)], total, i
+
+    def inline(self, tokens, i, offset, bits):
+        """A structure or union without a name of its own; its members are the outer's."""
+        members, size, i = self.body(tokens, i + 2, tokens[i], bits)
+        i += 1
+        name = None
+        if tokens[i] != ';':
+            name = tokens[i]
+            i += 1
+        found = [m.moved(offset) for m in members]
+        if name:
+            found.append(Member(name, offset, size))
+        return found, size, i
+
+    def body(self, tokens, i, kind, bits):
+        members, offset, largest = [], 0, 0
+        while i < len(tokens) and tokens[i] != '}':
+            if tokens[i] in ('struct', 'union') and tokens[i + 1] == '{':
+                found, size, i = self.inline(tokens, i, offset, bits)
+            elif tokens[i] in ('struct', 'union', 'enum'):
+                found, size, i = self.part(tokens, i, offset)
+            else:
+                self.width = TYPES[tokens[i]]
+                found, size, i = self.leaf(tokens, i, offset, bits)
+            members += found
+            assert tokens[i] == ';', tokens[i - 4:i + 2]
+            i += 1
+            if kind == 'union':
+                largest = max(largest, size)
+            else:
+                offset += size
+        return members, (largest if kind == 'union' else offset), i
+
+    def members(self, name):
+        if name not in self.cache:
+            kind, text = self.bodies[name]
+            members, size, _ = self.body(TOKEN.findall(text), 0, kind,
+                                         name.startswith('mlx5_ifc_'))
+            self.cache[name] = (members, size)
+        return self.cache[name][0]
+
+    def size(self, name):
+        self.members(name)
+        return self.cache[name][1]
+
+
+def is_reserved(name):
+    return re.match(r'reserved|rsvd', name)
+
+
+class Checker:
+    def __init__(self, headers):
+        self.headers, self.found, self.fields, self.newer = headers, [], 0, []
+        self.rows, self.structures = defaultdict(list), {}
+
+    def say(self, *words):
+        self.found.append(' '.join(str(word) for word in words))
+
+    def layout(self, name, source, size, rows):
+        short = source.removeprefix('mlx5_ifc_').removesuffix('_bits')
+        short = short.removeprefix('mlx5_')
+        if name in NOT_IN_HEADERS:
+            return
+        if source not in self.headers.bodies:
+            self.newer.append(name)
+            return
+        members = self.headers.members(source)
+        if self.headers.size(source) != size and short not in OTHER_SIZE:
+            self.say(name, 'has', size, 'bits, not', self.headers.size(source))
+        if short in ALSO:
+            names = {m.name for m in members}
+            members = members + [m for m in self.headers.members(ALSO[short])
+                                 if m.name not in names]
+        for row in rows:
+            self.row(name, short, source.startswith('mlx5_ifc_'), members, row)
+        self.rows[source].extend(rows)
+        self.structures[source] = (name, short, members)
+
+    def row(self, layout, short, bits, members, row):
+        field, offset, width, count, _ = row
+        self.fields += 1
+        if (short, field) in DIFFERENT:
+            return
+        same = [m for m in members if m.name == field]
+        if same:
+            why = [self.difference(m, row) for m in same]
+            if all(why):
+                self.differs(layout, short, field, why[0])
+            return
+        inside = [m for m in members if not m.part and m.offset <= offset
+                  and offset + width * max(count, 1) <= m.offset + m.bits]
+        free = any(is_reserved(m.name) for m in inside)
+        if bits and free:
+            self.newer.append(f'{layout}.{field}')
+        elif bits or not any(not is_reserved(m.name) for m in inside):
+            self.differs(layout, short, field, 'is in no member')
+
+    def differs(self, layout, short, field, why):
+        if (short, field) in OLDER:
+            self.newer.append(f'{layout}.{field}')
+        else:
+            self.say(layout, field, why)
+
+    def difference(self, member, row):
+        """The error of a row for @member, or None."""
+        _, offset, width, count, part = row
+        if offset != member.offset:
+            return f'is at {offset:#x}, not {member.offset:#x}'
+        if part not in ('-', member.part):
+            return f'is {part}, not {member.part}'
+        if (count == 0) != member.rest:
+            return f'takes the rest: {count == 0}'
+        if count and width * count != member.bits:
+            return f'has {width * count} bits, not {member.bits}'
+        return None
+
+    def complete(self):
+        """Every member of a structure has rows, in one of its layouts."""
+        for source, (layout, short, members) in self.structures.items():
+            for m in members:
+                if is_reserved(m.name) or (short, m.name) in LEFT_OUT:
+                    continue
+                if not any(f == m.name or (o < m.offset + m.bits and
+                                           m.offset < o + w * max(n, 1))
+                           for f, o, w, n, _ in self.rows[source]):
+                    self.say(layout, 'has no row for', m.name)
+
+    def command(self, name, opcode):
+        if name not in self.headers.opcodes:
+            self.newer.append(name)
+        elif self.headers.opcodes[name] != opcode:
+            self.say(name, f'is {opcode:#x}, not {self.headers.opcodes[name]:#x}')
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('headers', type=Path)
+    checker = Checker(Headers(parser.parse_args().headers))
+    layouts, commands = [], 0
+    for line in sys.stdin:
+        kind, *words = line.split()
+        if kind == 'layout':
+            layouts.append((words[0], words[1], int(words[2]), []))
+        elif kind == 'field':
+            layouts[-1][3].append((words[0], int(words[1]), int(words[2]),
+                                   int(words[3]), words[4]))
+        else:
+            checker.command(words[0], int(words[1]))
+            commands += 1
+    for layout in layouts:
+        checker.layout(*layout)
+    checker.complete()
+    for line in checker.found:
+        print(line)
+    if checker.newer:
+        print('newer than these headers:', *checker.newer)
+    print(f'check-mlx5-fields: {len(layouts)} layouts, {checker.fields} fields, '
+          f'{commands} commands, {len(checker.newer)} newer, '
+          f'{len(checker.found)} findings')
+    return 1 if checker.found or not layouts or not commands else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
