@@ -1,0 +1,198 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Decodes and encodes structures by the tables of fields alone. Both directions go
+ * their own way: decoding walks the tables, encoding looks names up.
+ */
+#include "qemu/osdep.h"
+#include "mlx5_decode.h"
+
+typedef struct Decoder {
+    const uint8_t *request;
+    uint8_t *known;
+    GString *text;
+    bool complete;              /* no part has an unknown layout */
+} Decoder;
+
+/* Whether the layout of @field depends on a value elsewhere; *@part: NULL if unknown. */
+static bool find_variant(const ErnicMlx5Field *field, const uint8_t *base,
+                         const uint8_t *request, const ErnicMlx5Layout **part)
+{
+    *part = NULL;
+    if (field == &ernic_mlx5_query_hca_cap_out.capability ||
+        field == &ernic_mlx5_set_hca_cap_in.capability) {
+        *part = ernic_mlx5_variant(&ernic_mlx5_capabilities,
+            ernic_mlx5_get(request, &ernic_mlx5_query_hca_cap_in.op_mod) >> 1);
+    } else if (field == &ernic_mlx5_access_register_in.register_data ||
+               field == &ernic_mlx5_access_register_out.register_data) {
+        *part = ernic_mlx5_variant(&ernic_mlx5_registers,
+            ernic_mlx5_get(request, &ernic_mlx5_access_register_in.register_id));
+    } else if (field == &ernic_mlx5_ppcnt_reg.counter_set) {
+        *part = ernic_mlx5_variant(&ernic_mlx5_counter_groups,
+                                   ernic_mlx5_get(base, &ernic_mlx5_ppcnt_reg.grp));
+    } else if (field == &ernic_mlx5_eqe.event_data) {
+        *part = ernic_mlx5_variant(&ernic_mlx5_events,
+                                   ernic_mlx5_get(base, &ernic_mlx5_eqe.event_type));
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Whether @layout ends with a field that takes the rest. */
+static bool is_open(const ErnicMlx5Layout *layout)
+{
+    const ErnicMlx5Field *last = &layout->fields[layout->num_fields - 1];
+
+    return !last->count || (last->layout && is_open(last->layout));
+}
+
+/* Elements of @field in a structure of @bits bits, and the size of one. */
+static uint32_t num_elements(const ErnicMlx5Field *field, uint32_t bits, uint32_t *size)
+{
+    *size = ernic_mlx5_element_bits(field);
+    if (field->offset >= bits) {
+        return 0;
+    }
+    if (field->layout && is_open(field->layout)) {
+        *size = bits - field->offset;
+        return 1;
+    }
+    return MIN(field->count ? field->count : UINT32_MAX,
+               (bits - field->offset) / *size);
+}
+
+static void decode(Decoder *d, const ErnicMlx5Layout *layout, const uint8_t *bytes,
+                   uint32_t bits, uint8_t *known, const char *path);
+
+static void decode_field(Decoder *d, const ErnicMlx5Field *field, const uint8_t *bytes,
+                         uint32_t bits, uint8_t *known, const char *path)
+{
+    uint32_t size, num = num_elements(field, bits, &size), i;
+
+    for (i = 0; i < num; i++) {
+        uint32_t at = (field->offset + i * size) / 8;
+        g_autofree char *name = field->count == 1 ?
+            g_strdup_printf("%s%s", path, field->name) :
+            g_strdup_printf("%s%s[%u]", path, field->name, i);
+
+        if (field->layout) {
+            g_autofree char *prefix = g_strconcat(name, ".", NULL);
+
+            decode(d, field->layout, bytes + at, size, known + at, prefix);
+        } else {
+            uint64_t value = ernic_mlx5_get_at(bytes, field, i);
+
+            ernic_mlx5_put_at(known, field, i, UINT64_MAX);
+            if (value) {
+                g_string_append_printf(d->text, "%s=%#" PRIx64 "\n", name, value);
+            }
+        }
+    }
+}
+
+static void decode(Decoder *d, const ErnicMlx5Layout *layout, const uint8_t *bytes,
+                   uint32_t bits, uint8_t *known, const char *path)
+{
+    uint32_t f;
+
+    for (f = 0; f < layout->num_fields; f++) {
+        const ErnicMlx5Field *field = &layout->fields[f];
+        const ErnicMlx5Layout *part;
+
+        if (field->offset < bits && find_variant(field, bytes, d->request, &part)) {
+            uint32_t at = field->offset / 8;
+            g_autofree char *prefix = g_strdup_printf("%s%s.", path, field->name);
+
+            if (part) {
+                decode(d, part, bytes + at, MIN(part->bits, bits - field->offset),
+                       known + at, prefix);
+            } else {
+                d->complete = false;
+            }
+        } else {
+            decode_field(d, field, bytes, bits, known, path);
+        }
+    }
+}
+
+bool mlx5_decode(const ErnicMlx5Layout *layout, const uint8_t *bytes, uint32_t len,
+                 const uint8_t *request, GString *text, uint8_t *known)
+{
+    Decoder d = {
+        .request = request, .known = known, .text = text, .complete = true,
+    };
+
+    memset(known, 0, len);
+    decode(&d, layout, bytes, len * 8, known, "");
+    return d.complete;
+}
+
+/* ---- and back ------------------------------------------------------------------ */
+
+static const ErnicMlx5Field *find_field(const ErnicMlx5Layout *layout, const char *name,
+                                        size_t len)
+{
+    uint32_t f;
+
+    for (f = 0; f < layout->num_fields; f++) {
+        if (strlen(layout->fields[f].name) == len &&
+            !memcmp(layout->fields[f].name, name, len)) {
+            return &layout->fields[f];
+        }
+    }
+    return NULL;
+}
+
+/* Store @value at @path, a name, an index and what follows, in a structure of @bits. */
+static bool encode(const ErnicMlx5Layout *layout, const char *path, uint64_t value,
+                   const uint8_t *request, uint8_t *bytes, uint32_t bits)
+{
+    size_t len = strcspn(path, ".[");
+    const ErnicMlx5Field *field = find_field(layout, path, len);
+    const ErnicMlx5Layout *part;
+    uint32_t size, i = 0;
+    bool variant;
+
+    if (!field) {
+        return false;
+    }
+    path += len;
+    variant = find_variant(field, bytes, request, &part);
+    if (*path == '[') {
+        i = strtoul(path + 1, (char **)&path, 10);
+        path++;
+    }
+    if (!variant && i >= num_elements(field, bits, &size)) {
+        return false;
+    }
+    if (variant) {
+        size = bits - field->offset;
+    } else {
+        part = field->layout;
+    }
+    if (!part) {
+        ernic_mlx5_put_at(bytes, field, i, value);
+        return *path == '\0' && ernic_mlx5_get_at(bytes, field, i) == value;
+    }
+    return *path == '.' &&
+           encode(part, path + 1, value, request,
+                  bytes + (field->offset + i * size) / 8, size);
+}
+
+bool mlx5_encode(const ErnicMlx5Layout *layout, const char *text,
+                 const uint8_t *request, uint8_t *bytes, uint32_t len)
+{
+    g_auto(GStrv) lines = g_strsplit(text, "\n", 0);
+    uint32_t i;
+
+    for (i = 0; lines[i] && lines[i][0]; i++) {
+        g_auto(GStrv) parts = g_strsplit(lines[i], "=", 2);
+
+        if (!parts[1] || !encode(layout, parts[0], g_ascii_strtoull(parts[1], NULL, 0),
+                                 request, bytes, len * 8)) {
+            return false;
+        }
+    }
+    return true;
+}
