@@ -12,8 +12,6 @@ import sys
 import checkout
 
 MAX_FILE, MAX_FUNCTION, MAX_LINE, MAX_DEPTH = 800, 70, 90, 5
-# A file of tests follows the idea that it tests, so it may be longer.
-MAX_TEST_FILE = 1000
 CORE = 'hw/rdma-ernic/core/'
 C_TREES = ('hw/', 'include/', 'tests/')
 CODE = {'.c', '.h', '.inc', '.py', '.sh', '.build'}
@@ -124,9 +122,8 @@ def check_text(src):
 def check_code(src):
     if not any(SPDX in line for line in src.lines[:5]):
         src.say(1, 'no SPDX header in the first lines')
-    most = MAX_TEST_FILE if src.name.startswith('tests/') else MAX_FILE
-    if len(src.lines) - 1 > most:
-        src.say(1, f'{len(src.lines) - 1} lines, more than {most}')
+    if len(src.lines) - 1 > MAX_FILE:
+        src.say(1, f'{len(src.lines) - 1} lines, more than {MAX_FILE}')
     for number, line in enumerate(src.lines, 1):
         if len(line) > MAX_LINE:
             src.say(number, f'{len(line)} columns, more than {MAX_LINE}')

@@ -93,7 +93,6 @@ STYLE = [
     (None, core(body(lines(66)))),
     ('lines, more than 70', core(body(lines(67)))),
     ('lines, more than 800', core(HEAD + OSDEP + '\n' * 796 + 'struct a;\n')),
-    ('lines, more than 1000', {'tests/a.c': HEAD + OSDEP + '\n' * 996 + 'struct a;\n'}),
     ('columns, more than 90', core(body('    a += 1;' + ' ' * 80 + '/* */'))),
     ('nested deeper', core(body(DEEP))),
     (': tab', core(body('\ta++;'))),

@@ -4,27 +4,9 @@
  * Regions on demand: how long the device remembers that a page was unavailable.
  */
 #include "qemu/osdep.h"
-#include "dialog.h"
+#include "odp_fixture.h"
 
-#define PAGE        4096u
 #define SINK_PAGE   (DLG_SINK / PAGE)
-#define WRITE       (ERNIC_PAGE_READ | ERNIC_PAGE_WRITE)
-
-/* @flags 0: the pages are absent. */
-static void set(Dialog *d, uint64_t first, uint32_t n, uint32_t flags)
-{
-    g_assert_cmpuint(fake_set_pages(d->e, d->key, first, n,
-                                    flags ? d->mem + first * PAGE : 0, flags),
-                     ==, ERNIC_OK);
-}
-
-static void answer(Dialog *d, bool failed)
-{
-    struct ernic_eqe eqe = dlg_event_of(d, ERNIC_EV_PAGE_FAULT, d->qp.qpn);
-
-    g_assert_cmphex(eqe.offset, ==, DLG_SINK);
-    fake_page_resume(d->e, &eqe, failed);
-}
 
 static void dgram(Dialog *d)
 {
@@ -32,26 +14,24 @@ static void dgram(Dialog *d)
          .src_qp = DLG_PEER_QPN);
 }
 
-/* A datagram from a region on demand with all pages absent. */
+/* A datagram for a region on demand with all pages absent. */
 static void missed(Dialog *d)
 {
-    dlg_open(d, ERNIC_QPT_UD);
-    d->key = fake_reg_demand(d->e, d->pd, d->mem, DLG_MEM, ERNIC_ACCESS_LOCAL_WRITE);
+    open_demand(d, ERNIC_QPT_UD);
     dlg_recv(d, DLG_SINK, 64);
     dgram(d);
 }
 
 /*
- * Another; software is @asked once more and provides the page, or else the request
+ * Another; software is asked @once_more and provides the page, or else the request
  * fails.
  */
-static void again(Dialog *d, bool asked)
+static void again(Dialog *d, bool once_more)
 {
     dgram(d);
-    if (asked) {
+    if (once_more) {
         dlg_no_wc(d);
-        set(d, SINK_PAGE, 1, WRITE);
-        answer(d, false);
+        asked(d, DLG_SINK, 64, true);
         dgram(d);
         RECV_WC(d, 0, SUCCESS);
         STATE_IS(d, RTS);
@@ -73,10 +53,10 @@ static void test_failed_once(void)
 
     for (come = 0; come < 3; come++) {
         missed(&d);
-        answer(&d, true);
+        refused(&d, DLG_SINK, 64, true);
         if (come) {
-            set(&d, SINK_PAGE + (come == 2), 1, WRITE);
-            set(&d, SINK_PAGE, 2, 0);
+            set(&d, SINK_PAGE + (come == 2), 1, W);
+            unset(&d, SINK_PAGE, 2);
         }
         again(&d, come == 1);
     }
@@ -91,9 +71,9 @@ static void test_come_before(void)
     for (come = 0; come < 2; come++) {
         missed(&d);
         /* A read-only page is not sufficient. */
-        set(&d, SINK_PAGE, 1, come ? WRITE : ERNIC_PAGE_READ);
-        answer(&d, true);
-        set(&d, SINK_PAGE, 1, 0);
+        set(&d, SINK_PAGE, 1, come ? W : R);
+        refused(&d, DLG_SINK, 64, true);
+        unset(&d, SINK_PAGE, 1);
         again(&d, come);
     }
 }

@@ -1,0 +1,203 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Shared by the tests of the UDP link: two sockets on loopback. sendmsg() is wrapped, so
+ * that a test can make it fail.
+ */
+#ifndef UDP_FIXTURE_H
+#define UDP_FIXTURE_H
+
+#include <arpa/inet.h>
+#include <netinet/udp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "gid_text.h"
+#include "links/udp_socket.h"
+
+/* ---- sendmsg() that fails ------------------------------------------------ */
+
+ssize_t __real_sendmsg(int fd, const struct msghdr *hdr, int flags);
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *hdr, int flags);
+
+static struct {
+    int err;                    /* 0: nothing fails */
+    int after;                  /* calls that still succeed */
+    bool segmented_only;
+    int calls, segmented;
+} hook;
+
+static inline bool is_segmented(const struct msghdr *hdr)
+{
+    struct cmsghdr *cmsg;
+
+    for (cmsg = CMSG_FIRSTHDR(hdr); cmsg;
+         cmsg = CMSG_NXTHDR((struct msghdr *)hdr, cmsg)) {
+        if (cmsg->cmsg_level == IPPROTO_UDP) {
+            return true;
+        }
+    }
+    return false;
+}
+
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *hdr, int flags)
+{
+    hook.calls++;
+    hook.segmented += is_segmented(hdr);
+    if (hook.err && (!hook.segmented_only || is_segmented(hdr)) &&
+        hook.after-- <= 0) {
+        errno = hook.err;
+        return -1;
+    }
+    return __real_sendmsg(fd, hdr, flags);
+}
+
+static inline void hook_reset(void)
+{
+    memset(&hook, 0, sizeof(hook));
+}
+
+/* ---- two sockets --------------------------------------------------------- */
+
+typedef struct Pair {
+    ErnicUdp *a, *b;
+    ErnicGid gid_a, gid_b;
+} Pair;
+
+static inline void add_peer(ErnicUdp *udp, const char *gid, const char *host,
+                            uint16_t port)
+{
+    char *text = g_strdup_printf("%s=%s:%u", gid, host, port);
+    char *err = NULL;
+
+    g_assert_true(ernic_udp_add_peer(udp, text, &err));
+    g_assert_null(err);
+    g_free(text);
+}
+
+static inline ErnicUdp *open_link(const ErnicUdpConfig *cfg)
+{
+    char *err = NULL;
+    ErnicUdp *udp = ernic_udp_new(cfg, &err);
+
+    g_assert_cmpstr(err, ==, NULL);
+    g_assert_nonnull(udp);
+    return udp;
+}
+
+/* Two links, each of which has both in its map; @rx: b's configuration. */
+static inline void pair_open(Pair *p, bool v6, const ErnicUdpConfig *rx)
+{
+    const char *host = v6 ? "[::1]" : "127.0.0.1";
+    const char *a = v6 ? "fd00::1" : "10.0.0.1";
+    const char *b = v6 ? "fd00::2" : "10.0.0.2";
+    char *any = g_strdup_printf("%s:0", host);
+    ErnicUdpConfig cfg = rx ? *rx : (ErnicUdpConfig) { 0 };
+
+    hook_reset();
+    p->gid_a = gid_of(a);
+    p->gid_b = gid_of(b);
+    p->a = open_link(&(ErnicUdpConfig) { .bind = any });
+    cfg.bind = any;
+    p->b = open_link(&cfg);
+    g_assert_cmpuint(ernic_udp_port(p->a), !=, 0);
+    add_peer(p->a, a, host, ernic_udp_port(p->a));
+    add_peer(p->a, b, host, ernic_udp_port(p->b));
+    add_peer(p->b, a, host, ernic_udp_port(p->a));
+    add_peer(p->b, b, host, ernic_udp_port(p->b));
+    g_free(any);
+}
+
+static inline void pair_close(Pair *p)
+{
+    ernic_udp_free(p->a);
+    ernic_udp_free(p->b);
+}
+
+static inline bool has_ip6(void)
+{
+    struct sockaddr_in6 sa = { .sin6_family = AF_INET6,
+                               .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+    int fd = socket(AF_INET6, SOCK_DGRAM, 0);
+    bool ok = fd >= 0 && bind(fd, (void *)&sa, sizeof(sa)) == 0;
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return ok;
+}
+
+/* Skips the test on hosts without ::1. */
+static inline bool cannot(bool v6)
+{
+    if (v6 && !has_ip6()) {
+        g_test_skip("this host has no ::1");
+        return true;
+    }
+    return false;
+}
+
+static inline ErnicTrain train_of(const Pair *p, const uint8_t *data, uint32_t len,
+                                  uint32_t seg)
+{
+    ErnicTrain train = {
+        .path = { .sgid = p->gid_a, .dgid = p->gid_b, .vlan = ERNIC_NO_VLAN },
+        .data = data, .len = len, .seg = seg, .serial = 1,
+    };
+
+    return train;
+}
+
+static inline void fill(uint8_t *data, uint32_t len)
+{
+    uint32_t i;
+
+    for (i = 0; i < len; i++) {
+        data[i] = i * 7 + i / 251;
+    }
+}
+
+static inline void wait_for(ErnicUdp *udp)
+{
+    struct pollfd pfd = { .fd = ernic_udp_fd(udp), .events = POLLIN };
+
+    g_assert_cmpint(poll(&pfd, 1, 5000), ==, 1);
+}
+
+/*
+ * Receive @len bytes that were sent with @seg, and compare: every packet is whole, so
+ * each train is cut at the sender's boundaries. Returns the number of trains.
+ */
+static inline uint32_t expect(const Pair *p, const uint8_t *data, uint32_t len,
+                              uint32_t seg, uint8_t tclass)
+{
+    const ErnicTrain *t;
+    uint32_t off = 0, trains = 0, i, n;
+
+    while (off < len) {
+        wait_for(p->b);
+        n = ernic_udp_recv(p->b, &t, NULL);
+        for (i = 0; i < n; i++, t++, trains++) {
+            g_assert_cmpmem(&t->path.sgid, 16, &p->gid_a, 16);
+            g_assert_cmpmem(&t->path.dgid, 16, &p->gid_b, 16);
+            g_assert_cmpuint(t->path.udp_sport, ==, ernic_udp_port(p->a));
+            g_assert_cmpuint(t->path.vlan, ==, ERNIC_NO_VLAN);
+            g_assert_cmpuint(t->path.tclass, ==, tclass);
+            g_assert_null(t->ip);
+            g_assert_cmpuint(off % seg, ==, 0);
+            g_assert_cmpuint(t->seg, ==, MIN(seg, len - off));
+            g_assert_cmpuint(t->len, <=, len - off);
+            g_assert_cmpmem(t->data, t->len, data + off, t->len);
+            off += t->len;
+        }
+    }
+    g_assert_cmpuint(ernic_udp_recv(p->b, &t, NULL), ==, 0);
+    return trains;
+}
+
+static inline uint64_t dropped(const ErnicUdp *udp, ErnicUdpDrop reason)
+{
+    return ernic_udp_stats(udp)->drop[reason];
+}
+
+#endif /* UDP_FIXTURE_H */
