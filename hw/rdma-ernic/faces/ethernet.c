@@ -153,24 +153,34 @@ static uint32_t gather(ErnicPci *d, uint8_t *frame, uint32_t *ci, bool *ok)
     return 0;
 }
 
-static void transmit(ErnicPci *d, const uint8_t *frame, uint32_t len)
+/* False: the function was reset or ejected meanwhile. */
+static bool transmit(ErnicPci *d, const uint8_t *frame, uint32_t len)
 {
     ErnicEth *eth = eth_of(d);
+    uint32_t resets = d->resets;
+    bool waits;
 
     eth->tx_packets++;
     eth->tx_bytes += len;
-    if (d->net.nic) {
-        eth->tx_wait = qemu_send_packet_async(qemu_get_queue(d->net.nic), frame,
-                                              len, eth_sent) == 0 ||
-                       (d->net.port && ernic_wire_waits(d->net.port));
+    if (!d->net.nic) {
+        return true;
     }
+    d->net.busy++;
+    waits = qemu_send_packet_async(qemu_get_queue(d->net.nic), frame, len,
+                                   eth_sent) == 0;
+    d->net.busy--;
+    if (d->resets != resets) {
+        return false;
+    }
+    eth->tx_wait = waits || (d->net.port && ernic_wire_waits(d->net.port));
+    return true;
 }
 
 static bool may_send(ErnicPci *d)
 {
     const ErnicEth *eth = eth_of(d);
 
-    return d->running && (eth->ctrl & ERNIC_ETH_TX) && !eth->tx_wait &&
+    return ernic_pci_working(d) && (eth->ctrl & ERNIC_ETH_TX) && !eth->tx_wait &&
            eth->tx_ci != eth->tx_pi;
 }
 
@@ -189,7 +199,9 @@ static void eth_tx_bh(void *opaque)
         }
         eth->tx_ci = ci;
         if (ok) {
-            transmit(d, frame, len);
+            if (!transmit(d, frame, len)) {
+                return;
+            }
         } else {
             eth->tx_errors++;
             trace_ernic_guest_bad_frame(ernic_pci_id(d), ci, len);
@@ -490,8 +502,7 @@ void ernic_pci_eth_init(ErnicPci *d)
 void ernic_pci_eth_fini(ErnicPci *d)
 {
     timer_del(&d->net.kick);
-    qemu_bh_delete(d->net.bh);
-    d->net.bh = NULL;
+    g_clear_pointer(&d->net.bh, qemu_bh_delete);
 }
 
 /* Checks migrated state. Nothing is pending in the destination's backend. */

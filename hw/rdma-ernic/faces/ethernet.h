@@ -38,7 +38,13 @@ typedef struct ErnicNetdev {
     QEMUTimer kick;             /* runs in place of bh: ernic_pci_schedule() */
     uint32_t pending;           /* RoCE frames the backend has not taken yet */
     bool blocked;               /* the engine waits for @pending to fall */
-    bool sending;               /* a call into the backend is in progress */
+    /*
+     * A call into the backend is in progress, with the device's lock held. The
+     * backend may reach another device, whose DMA may reach any address: this thread
+     * may come back to change the state of this function.
+     */
+    bool sending;
+    uint32_t busy;              /* calls into or from QEMU's network layer below */
     bool rx_full;               /* frames wait for room in the engine */
     bool link_moved;            /* link change not reported to the guest yet */
     ErnicEth eth;

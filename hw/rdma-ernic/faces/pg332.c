@@ -91,7 +91,7 @@ void ernic_pci_pg332_reset(ErnicPci *d, uint64_t now)
         ernic_pci_udp_forget(d, ERNIC_PCI_PG332);
         ernic_reset(d->pg332.engine);
         ernic_pci_pg332_link(d, now);
-        qemu_bh_schedule(d->irq_bh);    /* lowers INTx */
+        ernic_pci_irqs_later(d);        /* lowers INTx */
     }
 }
 
@@ -103,7 +103,12 @@ void ernic_pci_pg332_intx(ErnicPci *d)
     PCIDevice *pci = PCI_DEVICE(d);
     bool level;
 
-    if (!d->pg332.engine || !pci_get_byte(pci->config + PCI_INTERRUPT_PIN)) {
+    if (!d->pg332.engine || ernic_pci_gone(d) ||
+        !pci_get_byte(pci->config + PCI_INTERRUPT_PIN)) {
+        return;
+    }
+    if (d->net.sending) {               /* this thread has the lock */
+        ernic_pci_irqs_later(d);
         return;
     }
     qemu_mutex_lock(&d->lock);          /* ernic_pci_leave() would recurse */
@@ -160,7 +165,7 @@ static void get_violations(Object *obj, Visitor *v, const char *name,
     ErnicPci *d = ERNIC(obj);
     uint32_t pos = 0, num = 0, i;
 
-    if (!d->pg332.engine || !d->pg332.cfg.strict) {
+    if (!d->pg332.engine || !d->pg332.cfg.strict || !ernic_pci_exists(d)) {
         error_setg(errp, "%s: ernic-strict is off", name);
         return;
     }

@@ -209,7 +209,7 @@ void ernic_pci_doorbells_run(ErnicPci *d, uint64_t now)
 static bool timed_doorbell(ErnicPci *d, uint32_t uctx, uint64_t value)
 {
     uint64_t now = ernic_pci_enter(d);
-    bool first = d->running && d->verbs.cmd_ci == d->verbs.cmd_pi &&
+    bool first = ernic_pci_working(d) && d->verbs.cmd_ci == d->verbs.cmd_pi &&
                  !d->db_count && d->db_pos == d->db_len;
 
     if (first) {

@@ -68,7 +68,7 @@ static void send_packet(ErnicPci *d, const ErnicTrain *train,
 /*
  * Send a train. A backend may deliver at once to another device, whose DMA may
  * address our registers. The guard refuses such an access, because the lock is
- * held.
+ * held. A reset or a change of the power state is made in ernic_pci_leave().
  */
 bool ernic_pci_netdev_tx(ErnicPci *d, ErnicPciFace face,
                          const ErnicTrain *train)
@@ -87,12 +87,14 @@ bool ernic_pci_netdev_tx(ErnicPci *d, ErnicPciFace face,
     d->net.train = train->serial;
     d->net.sender = face;
     d->net.sending = true;
+    d->net.busy++;
     guard->engaged_in_io = true;
-    for (pos = 0; pos < train->len; pos += train->seg) {
+    for (pos = 0; pos < train->len && !ernic_pci_gone(d); pos += train->seg) {
         send_packet(d, train, train->data + pos,
                     MIN(train->seg, train->len - pos));
     }
     guard->engaged_in_io = engaged;
+    d->net.busy--;
     d->net.sending = false;
     return true;
 }
@@ -224,16 +226,11 @@ static bool raw_receive(ErnicPci *d, const uint8_t *buf, size_t size)
     return true;
 }
 
-static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
-                              size_t size)
+static void receive(ErnicPci *d, const uint8_t *buf, size_t size)
 {
-    ErnicPci *d = qemu_get_nic_opaque(nc);
     ErnicDrop drop = ERNIC_DROP_NONE;
     ErnicFrame f;
 
-    if (!ernic_pci_powered(d)) {
-        return size;            /* lost */
-    }
     if (!roce_frame(d, &f, buf, size, &drop)) {
         if (!raw_receive(d, buf, size)) {
             ernic_pci_eth_receive(d, buf, size);
@@ -245,6 +242,19 @@ static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
     } else {
         roce_receive(d, &f);
     }
+}
+
+/* In D3hot, and after unplug, every frame is lost. */
+static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
+                              size_t size)
+{
+    ErnicPci *d = qemu_get_nic_opaque(nc);
+
+    if (ernic_pci_powered(d)) {
+        d->net.busy++;
+        receive(d, buf, size);
+        d->net.busy--;
+    }
     return size;
 }
 
@@ -253,18 +263,20 @@ static bool netdev_can_receive(NetClientState *nc)
 {
     ErnicPci *d = qemu_get_nic_opaque(nc);
 
-    d->net.rx_full = !d->udp && ernic_pci_rx_room(d) == 0;
+    d->net.rx_full = !d->udp && !ernic_pci_gone(d) && ernic_pci_rx_room(d) == 0;
     return !d->net.rx_full;
 }
 
 void ernic_pci_netdev_resume(ErnicPci *d)
 {
-    if (d->net.rx_full && ernic_pci_rx_room(d)) {
+    if (d->net.rx_full && !ernic_pci_gone(d) && ernic_pci_rx_room(d)) {
         d->net.rx_full = false;
+        d->net.busy++;
         qemu_flush_queued_packets(qemu_get_queue(d->net.nic));
         if (d->net.port) {
             ernic_wire_resume(d->net.port);
         }
+        d->net.busy--;
     }
 }
 
@@ -276,7 +288,7 @@ void ernic_pci_netdev_tell_link(ErnicPci *d)
 {
     uint64_t now;
 
-    if (!d->running || !d->net.link_moved) {
+    if (!ernic_pci_working(d) || !d->net.link_moved) {
         return;
     }
     d->net.link_moved = false;
@@ -330,6 +342,7 @@ void ernic_pci_netdev_start(ErnicPci *d)
 
     ernic_pci_eth_init(d);
     if (d->net.wire) {
+        object_ref(OBJECT(d->net.wire));        /* until netdev_close() */
         d->net.port = ernic_wire_plug(d->net.wire, dev->id ?: "", d->profile,
                                       wire_ready, d);
         d->net.conf.peers.ncs[0] = d->net.port;
@@ -365,6 +378,6 @@ void ernic_pci_netdev_close(ErnicPci *d)
     if (d->net.port) {
         ernic_wire_unplug(d->net.wire, d->net.port);
         d->net.port = d->net.conf.peers.ncs[0] = NULL;
+        object_unref(OBJECT(d->net.wire));
     }
-    ernic_pci_eth_fini(d);
 }

@@ -106,7 +106,7 @@ static void udp_readable(void *opaque)
     uint64_t now = ernic_pci_enter(d);
 
     /* Read one batch; if there are more, the socket stays readable. */
-    if (d->running && d->udp && !d->udp_trains) {
+    if (ernic_pci_working(d) && d->udp && !d->udp_trains) {
         d->udp_trains = ernic_udp_recv(d->udp, &d->udp_train, NULL);
         tell_rx_drops(d);
         hand_up(d, now);
@@ -123,7 +123,7 @@ static void udp_writable(void *opaque)
     ErnicPci *d = opaque;
     uint64_t now = ernic_pci_enter(d);
 
-    if (d->running && d->udp) {
+    if (ernic_pci_working(d) && d->udp) {
         d->udp_blocked = false;
         ernic_pci_tx_ready(d, now);
         ernic_pci_engines_run(d, now);
@@ -136,8 +136,8 @@ void ernic_pci_udp_update(ErnicPci *d)
 {
     if (d->udp) {
         aio_set_fd_handler(d->fd_ctx, ernic_udp_fd(d->udp),
-                           d->running && !d->udp_trains ? udp_readable : NULL,
-                           d->running && d->udp_blocked ? udp_writable : NULL,
+                           ernic_pci_working(d) && !d->udp_trains ? udp_readable : NULL,
+                           ernic_pci_working(d) && d->udp_blocked ? udp_writable : NULL,
                            NULL, NULL, d);
     }
 }
@@ -270,6 +270,6 @@ bool ernic_pci_udp_open(ErnicPci *d, Error **errp)
  */
 void ernic_pci_udp_close(ErnicPci *d)
 {
-    ernic_udp_free(d->udp);
-    d->udp = NULL;
+    d->udp_trains = 0;
+    g_clear_pointer(&d->udp, ernic_udp_free);
 }

@@ -10,7 +10,7 @@
 
 bool ernic_pci_udp_open(ErnicPci *d, Error **errp);
 void ernic_pci_udp_close(ErnicPci *d);
-/* Wait for the socket, or stop waiting, depending on d->running. */
+/* Wait for the socket, or stop waiting, depending on the state of life. */
 void ernic_pci_udp_update(ErnicPci *d);
 /* Inside enter and leave. */
 void ernic_pci_udp_reset(ErnicPci *d);

@@ -25,6 +25,7 @@
 #include "faces/reconic_shell.h"
 #include "faces/verbs.h"
 #include "links/udp_socket.h"
+#include "pci/life.h"
 #include "pci/registers.h"
 
 #define TYPE_ERNIC "ernic"
@@ -68,7 +69,9 @@ struct ErnicPci {
     QEMUTimer timer;
     QEMUTimer kick;             /* runs in place of bh: ernic_pci_schedule() */
     uint64_t wake;              /* ns when the engine is to run; UINT64_MAX: never */
-    bool running;               /* the machine runs and the function is in D0 */
+    ErnicPciLife life;          /* atomic; changes with lock held */
+    uint32_t resets;            /* resets of the function so far; BQL */
+    uint8_t late;               /* ERNIC_PCI_LATE_*: changes to make in leave; BQL */
     VMChangeStateEntry *vm_state;
 
     QemuMutex db_lock;
@@ -80,6 +83,7 @@ struct ErnicPci {
     QEMUBH *irq_bh;             /* in the main loop */
     QEMUTimer irq_timer;        /* runs in place of irq_bh, like kick */
     uint64_t irq_pending;       /* atomic; vectors for irq_bh to raise */
+    bool irq_sending;           /* messages are being sent; BQL */
 
     ErnicUdp *udp;              /* NULL: no UDP link */
     bool udp_blocked;           /* the socket's buffer is full */
@@ -121,7 +125,32 @@ static inline bool ernic_pci_verbs_fatal(const ErnicPci *d)
     return qatomic_read(&d->verbs.fatal);
 }
 
-/* True in D0, false in D3hot, the only other power state. */
+static inline ErnicPciLife ernic_pci_life(const ErnicPci *d)
+{
+    return qatomic_read(&d->life);
+}
+
+/* Whether the device may do work. With the lock held, the answer remains valid. */
+static inline bool ernic_pci_working(const ErnicPci *d)
+{
+    return ernic_pci_life(d) == ERNIC_PCI_WORKING;
+}
+
+/* Whether the device was unplugged: PCI state, links and timers no longer exist. */
+static inline bool ernic_pci_gone(const ErnicPci *d)
+{
+    return ernic_pci_life(d) == ERNIC_PCI_GONE;
+}
+
+/* Whether the device is realized and not unplugged. */
+static inline bool ernic_pci_exists(const ErnicPci *d)
+{
+    return ernic_pci_life(d) == ERNIC_PCI_STOPPED || ernic_pci_working(d);
+}
+
+/* True in D0, false in D3hot, the only other power state, and after unplug. */
 bool ernic_pci_powered(const ErnicPci *d);
+/* Makes the changes of ErnicPci.late; outside enter and leave, BQL held. */
+void ernic_pci_catch_up(ErnicPci *d);
 
 #endif /* ERNIC_PCI_DEVICE_H */

@@ -51,6 +51,9 @@ static bool in_virtual_time(const ErnicPci *d)
 
 void ernic_pci_schedule(ErnicPci *d, QEMUTimer *timer, QEMUBH *bh)
 {
+    if (ernic_pci_gone(d)) {
+        return;                 /* timers and bottom halves no longer exist */
+    }
     if (in_virtual_time(d)) {
         timer_mod_ns(timer, clock_now());
     } else {
@@ -90,15 +93,40 @@ static uint64_t pg332_vectors(const ErnicPci *d, uint32_t risen)
     return vectors;
 }
 
+/* Takes the interrupts of @vector; false: there is none, or not any more. */
+static bool take_irqs(ErnicPci *d, uint32_t vector)
+{
+    uint32_t last = d->cfg.num_vectors - 1, risen = 0, i;
+
+    for (i = 0; i < 32; i++) {
+        risen |= last - MIN(i, last) == vector ? 1u << i : 0;
+    }
+    risen &= qatomic_fetch_and(&d->pg332.risen, ~risen);
+    return (qatomic_fetch_and(&d->irq_pending, ~(1ull << vector)) >> vector & 1) ||
+           risen;
+}
+
+/*
+ * A message is a write to any address. It may reset or eject this function, or change
+ * its power state, before msix_notify() returns: nothing is remembered across it, and
+ * calls from inside return at once. A vector is sent at most once in a run.
+ */
 static void send_irqs(void *opaque)
 {
     ErnicPci *d = opaque;
-    uint64_t pending = qatomic_xchg(&d->irq_pending, 0);
+    uint64_t todo = qatomic_read(&d->irq_pending) |
+                    pg332_vectors(d, qatomic_read(&d->pg332.risen));
 
-    pending |= pg332_vectors(d, qatomic_xchg(&d->pg332.risen, 0));
-    for (; pending; pending &= pending - 1) {
-        msix_notify(PCI_DEVICE(d), ctz64(pending));
+    if (d->irq_sending) {
+        return;
     }
+    d->irq_sending = true;
+    for (; todo && !ernic_pci_gone(d); todo &= todo - 1) {
+        if (take_irqs(d, ctz64(todo))) {
+            msix_notify(PCI_DEVICE(d), ctz64(todo));
+        }
+    }
+    d->irq_sending = false;
     ernic_pci_pg332_intx(d);
 }
 
@@ -107,8 +135,18 @@ static void irq_timer(void *opaque)
     ernic_pci_guarded(opaque, send_irqs);
 }
 
+void ernic_pci_irqs_later(ErnicPci *d)
+{
+    if (!ernic_pci_gone(d)) {
+        qemu_bh_schedule(d->irq_bh);
+    }
+}
+
 static void schedule_irqs(ErnicPci *d)
 {
+    if (ernic_pci_gone(d)) {
+        return;
+    }
     if (irq_at_once(d)) {
         timer_mod_ns(&d->irq_timer, clock_now());
     } else {
@@ -116,12 +154,15 @@ static void schedule_irqs(ErnicPci *d)
     }
 }
 
-/* Arms the timer here, once for all changes made with the lock held. */
+/*
+ * Arms the timer here, once for all changes made with the lock held. No interrupt is
+ * raised while QEMU's network layer is below: it may not survive the message.
+ */
 void ernic_pci_leave(ErnicPci *d)
 {
     uint64_t wake = MIN(d->wake, d->pg332.wake);
 
-    if (!d->running || wake == UINT64_MAX) {
+    if (!ernic_pci_working(d) || wake == UINT64_MAX) {
         timer_del(&d->timer);
     } else if (wake <= clock_now()) {
         ernic_pci_kick(d);
@@ -129,7 +170,10 @@ void ernic_pci_leave(ErnicPci *d)
         timer_mod_ns(&d->timer, MIN(wake, (uint64_t)INT64_MAX));
     }
     qemu_mutex_unlock(&d->lock);
-    if (irq_at_once(d) && d->running) {
+    if (!d->iothread) {
+        ernic_pci_catch_up(d);
+    }
+    if (irq_at_once(d) && !d->net.busy && ernic_pci_working(d)) {
         ernic_pci_guarded(d, send_irqs);
     }
 }
@@ -152,7 +196,7 @@ static void env_work(void *opaque)
     ErnicPci *d = opaque;
     uint64_t now = ernic_pci_enter(d);
 
-    if (d->running) {
+    if (ernic_pci_working(d)) {
         ernic_pci_netdev_run(d, now);
         ernic_pci_verbs_run(d, now);
         ernic_pci_engines_run(d, now);
@@ -232,6 +276,9 @@ bool ernic_pci_dma(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
 {
     RCU_READ_LOCK_GUARD();
 
+    if (ernic_pci_gone(d)) {
+        return false;           /* it has no address space any more */
+    }
     if (addr >= ERNIC_ADDR_MEMORY) {
         return ernic_pci_mem_rw(d, addr, buf, len, write);
     }
@@ -287,6 +334,9 @@ static bool env_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
     uint64_t *word;
 
     RCU_READ_LOCK_GUARD();
+    if (ernic_pci_gone(d)) {
+        return false;
+    }
     if (addr >= ERNIC_ADDR_MEMORY) {
         word = ernic_pci_mem_word(d, addr);
         if (word) {
@@ -319,8 +369,12 @@ static bool to_face(Ernic *e, uint64_t now, const ErnicTrain *train)
     return true;
 }
 
+/* The links of a device that is gone lose every train. */
 static bool to_link(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
 {
+    if (ernic_pci_gone(d)) {
+        return true;
+    }
     return d->udp ? ernic_pci_udp_tx(d, face, train)
                   : ernic_pci_netdev_tx(d, face, train);
 }
@@ -551,18 +605,21 @@ void ernic_pci_drain(ErnicPci *d)
     if (d->iothread) {
         aio_wait_bh_oneshot(d->ctx, env_drained, d);
     }
-    send_irqs(d);
+    ernic_pci_guarded(d, send_irqs);
 }
 
-/* No work arrives any more: running is false, and the sockets are closed. */
-void ernic_pci_env_fini(ErnicPci *d)
+void ernic_pci_env_stop(ErnicPci *d)
 {
     timer_del(&d->timer);
     timer_del(&d->kick);
-    qemu_bh_delete(d->bh);
+    g_clear_pointer(&d->bh, qemu_bh_delete);
     ernic_pci_drain(d);
     timer_del(&d->irq_timer);
-    qemu_bh_delete(d->irq_bh);
+    g_clear_pointer(&d->irq_bh, qemu_bh_delete);
+}
+
+void ernic_pci_env_fini(ErnicPci *d)
+{
     if (d->iothread) {
         object_unref(OBJECT(d->iothread));
     }

@@ -13,6 +13,11 @@ extern const ErnicEnvOps ernic_pci_env_ops;
 extern const ErnicEnvOps ernic_pci_pg332_env_ops;
 
 void ernic_pci_env_init(ErnicPci *d);
+/*
+ * The device is gone: ends its timers and bottom halves, and waits for its AioContext.
+ * Locks and the iothread remain until ernic_pci_env_fini().
+ */
+void ernic_pci_env_stop(ErnicPci *d);
 void ernic_pci_env_fini(ErnicPci *d);
 /*
  * Around every call into an engine: enter takes the lock and returns the time in ns;
@@ -25,6 +30,8 @@ bool ernic_pci_dma(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
                    bool write);
 /* Raises MSI-X @vector soon. Call it inside enter and leave, or with the BQL held. */
 void ernic_pci_irq(ErnicPci *d, uint16_t vector);
+/* Raises pending interrupts, and updates INTx, from a bottom half. */
+void ernic_pci_irqs_later(ErnicPci *d);
 /* Schedules the device's work. */
 void ernic_pci_kick(ErnicPci *d);
 /*

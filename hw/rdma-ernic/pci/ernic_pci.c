@@ -104,28 +104,29 @@ bool ernic_pci_powered(const ErnicPci *d)
 {
     const PCIDevice *pci = &d->parent_obj;
 
-    return !(pci_get_word(pci->config + pci->pm_cap + PCI_PM_CTRL) &
+    return !ernic_pci_gone(d) &&
+           !(pci_get_word(pci->config + pci->pm_cap + PCI_PM_CTRL) &
              PCI_PM_CTRL_STATE_MASK);
 }
 
-static void set_running(ErnicPci *d, bool running)
+static void set_working(ErnicPci *d, bool working)
 {
     uint64_t now = ernic_pci_enter(d);
 
-    if (!running && d->running) {
+    if (!working && ernic_pci_working(d)) {
         ernic_pci_doorbells_run(d, now);
     }
-    d->running = running;
+    ernic_pci_life_set(d, working ? ERNIC_PCI_WORKING : ERNIC_PCI_STOPPED);
     ernic_pci_udp_update(d);
-    if (running) {
+    if (working) {
         d->wake = now;
         d->pg332.wake = d->pg332.engine ? now : UINT64_MAX;
     }
-    if (!running) {
+    if (!working) {
         ernic_pci_timing_flush(d);
     }
     ernic_pci_leave(d);
-    if (running) {
+    if (working) {
         ernic_pci_netdev_tell_link(d);
         ernic_pci_eth_kick(d);
     } else {
@@ -137,7 +138,9 @@ static void vm_state_changed(void *opaque, bool running, RunState state)
 {
     ErnicPci *d = opaque;
 
-    set_running(d, running && ernic_pci_powered(d));
+    if (ernic_pci_exists(d)) {
+        set_working(d, running && ernic_pci_powered(d));
+    }
 }
 
 /*
@@ -148,10 +151,16 @@ static void update_power(ErnicPci *d)
 {
     bool powered = ernic_pci_powered(d);
 
-    if (runstate_is_running() && d->running != powered) {
-        trace_ernic_pci_power(ernic_pci_id(d), powered);
-        set_running(d, powered);
+    if (!ernic_pci_exists(d) || !runstate_is_running() ||
+        ernic_pci_working(d) == powered) {
+        return;
     }
+    if (d->net.sending) {               /* this thread has the lock */
+        d->late |= ERNIC_PCI_LATE_POWER;
+        return;
+    }
+    trace_ernic_pci_power(ernic_pci_id(d), powered);
+    set_working(d, powered);
 }
 
 /* ---- capabilities --------------------------------------------------------- */
@@ -238,6 +247,10 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     ERRP_GUARD();
     ErnicPci *d = ERNIC(pci);
 
+    if (ernic_pci_gone(d)) {
+        error_setg(errp, "the device was unplugged; add a new one");
+        return;
+    }
     if (!check_limits(d, errp) || !ernic_pci_mem_open(d, errp)) {
         return;
     }
@@ -265,7 +278,8 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     ernic_pci_pg332_start(d);
     ernic_pci_netdev_start(d);
     d->vm_state = qemu_add_vm_change_state_handler(vm_state_changed, d);
-    set_running(d, runstate_is_running());
+    ernic_pci_life_set(d, ERNIC_PCI_STOPPED);
+    set_working(d, runstate_is_running());
     trace_ernic_pci_realize(ernic_pci_id(d), d->cfg.max_qp,
                             d->cfg.num_vectors, d->roce_udp ?: "");
     return;
@@ -279,24 +293,90 @@ no_timing:
     ernic_pci_mem_close(d);
 }
 
+/*
+ * Ends everything that could begin work. It frees nothing that a frame below may use:
+ * see life.h. The links are closed here, unless QEMU's network layer is below.
+ */
 static void ernic_pci_exit(PCIDevice *pci)
 {
     ErnicPci *d = ERNIC(pci);
+    bool locked = d->net.sending;       /* by this thread, below */
 
     trace_ernic_pci_exit(ernic_pci_id(d));
-    qemu_del_vm_change_state_handler(d->vm_state);
-    set_running(d, false);
-    ernic_pci_netdev_close(d);
-    ernic_pci_udp_close(d);
-    ernic_pci_env_fini(d);
-    ernic_free(d->engine);
-    ernic_pci_pg332_close(d);
-    ernic_pci_timing_close(d);
+    if (!locked) {
+        qemu_mutex_lock(&d->lock);
+    }
+    ernic_pci_life_set(d, ERNIC_PCI_GONE);
+    d->resets++;
+    ernic_pci_udp_update(d);
+    ernic_pci_timing_flush(d);
+    if (!locked) {
+        qemu_mutex_unlock(&d->lock);
+    }
+    ernic_pci_env_stop(d);
+    ernic_pci_eth_fini(d);
+    if (!d->net.busy) {
+        ernic_pci_netdev_close(d);
+        ernic_pci_udp_close(d);
+    }
+    ernic_pci_life_bury(d);
     ernic_pci_shell_close(d);
     ernic_pci_mem_close(d);
     msix_uninit(pci, &d->msix_bar, &d->msix_bar);
     pcie_aer_exit(pci);
     pcie_cap_exit(pci);
+    ernic_pci_life_keep(d);
+}
+
+/*
+ * Nobody uses the device any more. The handler is removed here because QEMU may be
+ * walking the list of handlers below ernic_pci_exit().
+ */
+static void ernic_pci_finalize(Object *obj)
+{
+    ErnicPci *d = ERNIC(obj);
+
+    if (!ernic_pci_gone(d)) {
+        return;                         /* never realized */
+    }
+    trace_ernic_pci_free(ernic_pci_id(d));
+    qemu_del_vm_change_state_handler(d->vm_state);
+    ernic_pci_netdev_close(d);
+    ernic_pci_udp_close(d);
+    ernic_free(d->engine);
+    ernic_pci_pg332_close(d);
+    ernic_pci_timing_close(d);
+    ernic_pci_env_fini(d);
+}
+
+static void function_reset(ErnicPci *d)
+{
+    uint64_t now;
+
+    trace_ernic_pci_reset(ernic_pci_id(d));
+    now = ernic_pci_enter(d);
+    d->resets++;
+    ernic_pci_shell_reset(d);
+    ernic_pci_pg332_reset(d, now);
+    ernic_pci_verbs_reset(d, now);
+    ernic_pci_leave(d);
+}
+
+void ernic_pci_catch_up(ErnicPci *d)
+{
+    uint8_t late = d->late;
+
+    if (!late) {
+        return;
+    }
+    trace_ernic_pci_late(ernic_pci_id(d), late);
+    d->late = 0;
+    if ((late & ERNIC_PCI_LATE_RESET) && ernic_pci_exists(d)) {
+        function_reset(d);
+    }
+    if (late & ERNIC_PCI_LATE_POWER) {
+        update_power(d);
+    }
 }
 
 /*
@@ -307,20 +387,25 @@ static void ernic_pci_exit(PCIDevice *pci)
 static void ernic_pci_reset_enter(Object *obj, ResetType type)
 {
     ErnicPci *d = ERNIC(obj);
-    uint64_t now;
 
-    trace_ernic_pci_reset(ernic_pci_id(d));
-    now = ernic_pci_enter(d);
-    ernic_pci_shell_reset(d);
-    ernic_pci_pg332_reset(d, now);
-    ernic_pci_verbs_reset(d, now);
-    ernic_pci_leave(d);
+    if (!ernic_pci_exists(d)) {
+        return;
+    }
+    if (d->net.sending) {               /* this thread has the lock */
+        d->late |= ERNIC_PCI_LATE_RESET;
+        return;
+    }
+    function_reset(d);
 }
 
+/* A write that unmasks MSI-X sends messages, which may eject the function. */
 static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
                                    int len)
 {
     pci_default_write_config(pci, addr, value, len);
+    if (ernic_pci_gone(ERNIC(pci))) {
+        return;
+    }
     pcie_cap_flr_write_config(pci, addr, value, len);
     update_power(ERNIC(pci));
     ernic_pci_pg332_intx(ERNIC(pci));
@@ -389,6 +474,7 @@ static const TypeInfo ernic_pci_types[] = {
         .parent = TYPE_PCI_DEVICE,
         .instance_size = sizeof(ErnicPci),
         .instance_init = ernic_pci_instance_init,
+        .instance_finalize = ernic_pci_finalize,
         .class_init = ernic_pci_class_init,
         .interfaces = (InterfaceInfo[]) {
             { INTERFACE_PCIE_DEVICE },

@@ -45,16 +45,12 @@ void ernic_pci_mem_start(ErnicPci *d)
 }
 
 /*
- * As a subregion of the BAR, if this identity has one, the memory would keep the
- * device alive. Its RAM block is freed after an RCU grace period, but its name has
- * to be free at once: another device may be plugged into this slot.
+ * The RAM block is freed with the device, but its name has to be free at once: another
+ * device may be plugged into this slot.
  */
 void ernic_pci_mem_close(ErnicPci *d)
 {
     if (d->mem_size) {
-        if (memory_region_is_mapped(&d->mem)) {
-            memory_region_del_subregion(&d->bar, &d->mem);
-        }
         vmstate_unregister_ram(&d->mem, DEVICE(d));
     }
 }

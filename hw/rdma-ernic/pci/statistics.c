@@ -246,7 +246,7 @@ static void get_statistics(Object *obj, Visitor *v, const char *name,
     Snapshot s = { };
     uint64_t now;
 
-    if (!d->engine) {
+    if (!ernic_pci_exists(d)) {
         error_setg(errp, "%s: the device is not realized", name);
         return;
     }

@@ -1,0 +1,52 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The life of the device, and what is left of it after unplug.
+ *
+ * ernic_pci_life_set() alone changes the state. After GONE no work starts: DMA fails,
+ * packets are lost, interrupts are dropped, and nothing is scheduled. Memory stays
+ * until instance_finalize, because a frame below may still use it:
+ *
+ * - A vCPU may have looked up a memory region and wait for the BQL with its access.
+ *   It then finds the handlers of ernic_pci_life_bury().
+ * - An MSI-X message may write to a port that ejects the function, from inside any
+ *   code of the device that raises interrupts.
+ * - A frame that the device sends may reach another device, whose DMA does the same.
+ *   The device's lock is then held by the thread that ejects.
+ *
+ * The object is freed by an RCU callback, which runs with the BQL held, after all
+ * readers: no thread is then in a memory access or in a function that holds the BQL.
+ */
+#ifndef ERNIC_PCI_LIFE_H
+#define ERNIC_PCI_LIFE_H
+
+#include "qemu/atomic.h"
+
+typedef struct ErnicPci ErnicPci;
+
+typedef enum ErnicPciLife {
+    ERNIC_PCI_UNREALIZED,       /* there is no engine */
+    ERNIC_PCI_STOPPED,          /* the machine is stopped, or the function is in D3hot */
+    ERNIC_PCI_WORKING,          /* the machine runs, and the function is in D0 */
+    ERNIC_PCI_GONE,             /* unplugged */
+    ERNIC_PCI_LIVES
+} ErnicPciLife;
+
+/* Changes to the state of a device for later: ErnicPci.late. */
+enum {
+    ERNIC_PCI_LATE_RESET = 1,
+    ERNIC_PCI_LATE_POWER = 2,
+};
+
+/* Changes the state; call it with the BQL and the device's lock held. */
+void ernic_pci_life_set(ErnicPci *d, ErnicPciLife life);
+/*
+ * Gives every memory region of the device, also those of MSI-X, handlers that need
+ * nothing: reads return all ones, writes are ignored. Takes regions out of the BARs,
+ * because a subregion holds a reference to its owner: the device would keep itself.
+ */
+void ernic_pci_life_bury(ErnicPci *d);
+/* Keeps the object until no thread can be in code of the device. BQL held. */
+void ernic_pci_life_keep(ErnicPci *d);
+
+#endif /* ERNIC_PCI_LIFE_H */
