@@ -183,6 +183,30 @@ static void test_rate(void)
     dlg_close(&d);
 }
 
+/* Only a CNP that reduces the rate is a cut: no other within 50 us, none at 10 Mb/s. */
+static void test_cuts(void)
+{
+    uint32_t i;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    for (i = 0; i < 10; i++) {
+        dlg_cnp(&d);
+    }
+    g_assert_cmpuint(d.e->stats.rx_cnps, ==, 10);
+    g_assert_cmpuint(d.e->stats.rate_cuts, ==, 1);
+    d.env.now += INTERVAL;
+    dlg_cnp(&d);
+    g_assert_cmpuint(d.e->stats.rate_cuts, ==, 2);
+    /* 5 GB/s reaches 10 Mb/s after 12 halves. */
+    cnps(&d, 12);
+    i = d.e->stats.rate_cuts;
+    cnps(&d, 10);
+    g_assert_cmpuint(d.e->stats.rate_cuts, ==, i);
+    g_assert_cmpuint(d.e->stats.rx_cnps, ==, 33);
+    dlg_close(&d);
+}
+
 /* The first CNP halves it: 5 to 2.5 GB/s, 1024 bytes in 409 ns. */
 static void test_first_cut(void)
 {
@@ -452,6 +476,7 @@ int main(int argc, char **argv)
     TEST("mark/dropped", test_mark_dropped);
     TEST("mark/response", test_mark_response);
     TEST("rate/cuts", test_rate);
+    TEST("rate/counted-cuts", test_cuts);
     TEST("rate/first-cut", test_first_cut);
     TEST("rate/line", test_line);
     TEST("rate/line-moved", test_line_moved);

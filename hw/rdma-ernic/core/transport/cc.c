@@ -69,7 +69,7 @@ static void cc_update(ErnicCc *cc, uint64_t link_rate, uint64_t now)
     }
 }
 
-void ernic_cc_cnp(ErnicCc *cc, const ErnicConfig *cfg, uint64_t now)
+bool ernic_cc_cnp(ErnicCc *cc, const ErnicConfig *cfg, uint64_t now)
 {
     uint64_t link_rate = cc_link_rate(cfg);
 
@@ -80,7 +80,7 @@ void ernic_cc_cnp(ErnicCc *cc, const ErnicConfig *cfg, uint64_t now)
     } else {
         cc_update(cc, link_rate, now);
         if (now - cc->cut_at < ERNIC_CNP_INTERVAL_NS) {
-            return;
+            return false;
         }
         cc->alpha += (CC_ONE - cc->alpha) >> CC_G_SHIFT;
     }
@@ -90,6 +90,7 @@ void ernic_cc_cnp(ErnicCc *cc, const ErnicConfig *cfg, uint64_t now)
     cc->rate = MAX(cc->rate, MIN(CC_MIN_RATE, link_rate / 2));
     cc->stage = 0;
     cc->alpha_at = cc->rate_at = cc->cut_at = now;
+    return cc->rate < cc->target;
 }
 
 void ernic_cc_sent(ErnicCc *cc, const ErnicConfig *cfg, uint64_t now,

@@ -16,8 +16,11 @@
 #define ERNIC_LINK_RATE_MAX     1250000000000ull
 
 void ernic_cc_reset(ErnicCc *cc);
-/* Reduce the rate: a device of @cfg, whose link rate is the limit, has received a CNP. */
-void ernic_cc_cnp(ErnicCc *cc, const ErnicConfig *cfg, uint64_t now);
+/*
+ * A device of @cfg, whose link rate is the limit, has received a CNP. True: it has
+ * reduced the rate. It does not if the last cut is too recent, or at the lowest rate.
+ */
+bool ernic_cc_cnp(ErnicCc *cc, const ErnicConfig *cfg, uint64_t now);
 /* @bytes are sent now: update the rate, and set send_at. */
 void ernic_cc_sent(ErnicCc *cc, const ErnicConfig *cfg, uint64_t now,
                    uint32_t bytes);

@@ -139,8 +139,7 @@ void ernic_face_default_marked(Ernic *e, ErnicQp *qp)
 
 void ernic_face_default_cnp(Ernic *e, ErnicQp *qp)
 {
-    e->stats.rate_cuts++;
-    ernic_cc_cnp(&qp->cc, &e->cfg, e->now);
+    e->stats.rate_cuts += ernic_cc_cnp(&qp->cc, &e->cfg, e->now);
 }
 
 void ernic_face_default_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
