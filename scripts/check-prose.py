@@ -68,6 +68,7 @@ CLEAN = (
     'tests/qtest/ernic-command-test.c',
     'tests/qtest/ernic-counters-test.c',
     'tests/qtest/ernic-link-test.c',
+    'tests/qtest/ernic-memory-test.c',
     'tests/qtest/ernic-net-test.c',
     'tests/qtest/ernic-pci-test.c',
     'tests/qtest/ernic-pg332-test.c',

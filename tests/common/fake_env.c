@@ -239,6 +239,7 @@ void fake_bare_init(Ernic *e, FakeEnv *env)
     e->face = &ernic_face_verbs;
     e->keys = e->face->keys;
     e->now = env->now;
+    e->mem.bound = UINT64_MAX;
     fake_config(&e->cfg);
     ernic_ids_init(&e->pd_ids, 1, e->cfg.max_pd);
     ernic_ids_init(&e->eq_ids, 1, e->cfg.max_eq);

@@ -101,6 +101,10 @@ BREAK(timer_unknown, SET(E->timers->pos[b->out.qpn], 0));
 BREAK(timer_heap, SET(E->timers->heap[0], 63));
 BREAK(cq_timer, SET(CQ(slow).mod_due, ERNIC_NEVER));
 BREAK(pages, SET(E->num_pages, E->num_pages + 1));
+BREAK(memory, SET(E->mem.kind[ERNIC_MEM_REQUESTS], 0));
+BREAK(memory_used, SET(E->mem.used, E->mem.used + 1));
+BREAK(memory_peak, SET(E->mem.peak, E->mem.used - 1));
+BREAK(memory_bound, SET(E->mem.bound, E->mem.peak - 1));
 BREAK(bound, SET(E->num_bound, 0));
 BREAK(async, SET(E->async_eq, 7));
 BREAK(line_twice, SET(EQ(async).line[(EQ(async).line_head + 1) %
@@ -312,6 +316,10 @@ static const struct {
     { "qp-deadlines", break_timer_heap },
     { "cq-deadlines", break_cq_timer },
     { "kept-pages", break_pages },
+    { "kept-memory", break_memory },
+    { "kept-memory", break_memory_used },
+    { "kept-memory", break_memory_peak },
+    { "kept-memory", break_memory_bound },
     { "bound-windows", break_bound },
     { "async-eq", break_async },
     { "event-lines", break_line_twice },

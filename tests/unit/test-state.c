@@ -94,7 +94,8 @@ static void test_derived_rows(void)
     static const char *const names[] = {
         "ErnicConfig.udp_sport", "ErnicConfig.timing",
         "ErnicConfig.timing_trace",
-        "ErnicConfig.link_speed", "ErnicConfig.face", "ErnicConfig.raw",
+        "ErnicConfig.link_speed", "ErnicConfig.max_memory", "ErnicConfig.face",
+        "ErnicConfig.raw",
         "ErnicIds.size", "ErnicIds.head", "ErnicIds.count", "Ernic.ops",
         "Ernic.env", "Ernic.cfg", "Ernic.face", "Ernic.keys",
         "Ernic.strict", "Ernic.pd",
@@ -102,7 +103,7 @@ static void test_derived_rows(void)
         "Ernic.cq", "Ernic.srq", "Ernic.qp", "Ernic.mcast", "Ernic.flow",
         "Ernic.num_flows",
         "Ernic.num_groups", "Ernic.rss", "Ernic.counter", "Ernic.uctx_used",
-        "Ernic.num_pages", "Ernic.num_bound", "Ernic.page_failed",
+        "Ernic.num_pages", "Ernic.mem", "Ernic.num_bound", "Ernic.page_failed",
         "Ernic.udp_sport",
         "Ernic.events_at", "Ernic.timers", "Ernic.cq_timers", "Ernic.tx",
         "Ernic.side", "Ernic.timing", "Ernic.now", "Ernic.absent",

@@ -13,8 +13,10 @@
 #include "faces/pg332/strict.h"
 #include "faces/verbs/commands.h"
 #include "faces/verbs/doorbell.h"
+#include "memory.h"
 #include "objects/counter.h"
 #include "objects/cq.h"
+#include "objects/eq.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
 #include "steering/flow.h"
@@ -25,6 +27,7 @@
 #include "transport/ack.h"
 #include "transport/completer.h"
 #include "transport/qp.h"
+#include "transport/qp_life.h"
 #include "transport/raw.h"
 #include "transport/retry_buffer.h"
 #include "transport/rx.h"
@@ -42,6 +45,7 @@ static void engine_init(Ernic *e)
     e->face = cfg->face ? cfg->face :
               cfg->pg332 ? &ernic_face_pg332 : &ernic_face_verbs;
     e->keys = e->face->keys;
+    e->mem.bound = cfg->max_memory ?: ernic_memory_most(cfg);
     e->regs = ernic_pg332_regs(cfg);
     e->side = cfg->pg332 ? ernic_side_new() : NULL;
     e->strict = ernic_strict_new(cfg);
@@ -88,8 +92,7 @@ static void engine_fini(Ernic *e)
     uint32_t i;
 
     for (i = 0; i < e->cfg.max_eq; i++) {
-        ernic_buf_fini(e, &e->eq[i].buf);
-        g_free(e->eq[i].line);
+        ernic_eq_fini(e, &e->eq[i]);
     }
     for (i = 0; i < e->cfg.max_cq; i++) {
         ernic_buf_fini(e, &e->cq[i].buf);
@@ -102,11 +105,9 @@ static void engine_fini(Ernic *e)
         ernic_odp_free(e, e->mr[i].odp);
     }
     for (i = 0; i < e->cfg.max_qp; i++) {
-        ernic_buf_fini(e, &e->qp[i].sq.wq.buf);
-        ernic_buf_fini(e, &e->qp[i].rq.wq.buf);
-        g_free(e->qp[i].sq.wqe);
-        g_free(e->qp[i].rd);
+        ernic_qp_fini(e, &e->qp[i]);
     }
+    g_assert(!e->mem.used);
     g_free(e->pd);
     g_free(e->eq);
     g_free(e->cq);

@@ -36,6 +36,8 @@
 #endif
 
 #define MSIX_BAR_SIZE       0x1000
+/* Least max-memory, bytes: enough for the queues of a driver. */
+#define MEMORY_MIN          MiB
 QEMU_BUILD_BUG_ON(ERNIC_MAX_VECTORS * PCI_MSIX_ENTRY_SIZE > 0x800);
 
 /* BAR and offsets of the MSI-X table and pending bits, by shell.reconic. */
@@ -85,6 +87,11 @@ static bool check_limits(ErnicPci *d, Error **errp)
     if (d->cfg.num_vectors < 1 || d->cfg.num_vectors > ERNIC_MAX_VECTORS) {
         error_setg(errp, "vectors is %u, not 1 to %u", d->cfg.num_vectors,
                    ERNIC_MAX_VECTORS);
+        return false;
+    }
+    if (d->cfg.max_memory && d->cfg.max_memory < MEMORY_MIN) {
+        error_setg(errp, "max-memory is %" PRIu64 ", not %" PRIu64 " or more",
+                   d->cfg.max_memory, (uint64_t)MEMORY_MIN);
         return false;
     }
     if (d->mtu < 256 || d->mtu > 4096 || !is_power_of_2(d->mtu)) {
@@ -426,6 +433,7 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_UINT32("max-mr", ErnicPci, cfg.max_mr, 8192),
     DEFINE_PROP_UINT32("max-pd", ErnicPci, cfg.max_pd, 1024),
     DEFINE_PROP_UINT32("max-uctx", ErnicPci, cfg.max_uctx, 256),
+    DEFINE_PROP_SIZE("max-memory", ErnicPci, cfg.max_memory, 0),
     DEFINE_PROP_UINT16("vectors", ErnicPci, cfg.num_vectors, 17),
     DEFINE_PROP_UINT32("roce-mtu", ErnicPci, mtu, 4096),
     DEFINE_PROP_SIZE("device-memory", ErnicPci, mem_size, 512 * KiB),

@@ -16,6 +16,7 @@
 /* Counters of one engine; all 0 if the engine does not exist. */
 typedef struct Face {
     ErnicStats stats;
+    ErnicMem mem;
     ErnicTimingCount timing;
     bool timed;                 /* the timing model is on */
 } Face;
@@ -37,6 +38,15 @@ static const Counter engine_counters[] = {
     ERNIC_STATS_LIST(X)
 #undef X
 };
+
+#define MEM(name) { #name, offsetof(ErnicMem, name) }
+static const Counter mem_counters[] = {
+    MEM(bound), MEM(used), MEM(peak), MEM(refused),
+#define X(symbol, name) { #name, offsetof(ErnicMem, kind[ERNIC_MEM_##symbol]) },
+    ERNIC_MEM_KINDS(X)
+#undef X
+};
+#undef MEM
 
 #define UDP(name) { #name, offsetof(ErnicUdpStats, name) }
 static const Counter udp_counters[] = {
@@ -178,6 +188,18 @@ static bool visit_timing(Visitor *v, const Face *face, Error **errp)
     return ok;
 }
 
+static bool visit_memory(Visitor *v, const ErnicMem *mem, Error **errp)
+{
+    bool ok;
+
+    if (!visit_start_struct(v, "memory", NULL, 0, errp)) {
+        return false;
+    }
+    ok = visit_counters(v, mem_counters, ARRAY_SIZE(mem_counters), mem, errp);
+    visit_end_struct(v, NULL);
+    return ok;
+}
+
 /* Starts at 1: number 0 means "no drop" and "no fault". */
 static bool visit_engine(Visitor *v, Face *face, Error **errp)
 {
@@ -189,6 +211,7 @@ static bool visit_engine(Visitor *v, Face *face, Error **errp)
                           drop_name, errp) &&
            visit_numbered(v, "faults", stats->fault, 1, ERNIC_FAULT_COUNT,
                           fault_name, errp) &&
+           visit_memory(v, &face->mem, errp) &&
            visit_timing(v, face, errp);
 }
 
@@ -235,6 +258,7 @@ static void take(Face *face, const Ernic *e, uint64_t now)
 {
     if (e) {
         face->stats = e->stats;
+        face->mem = e->mem;
         face->timed = ernic_timing_count(e, now, &face->timing);
     }
 }

@@ -10,6 +10,7 @@
 #include "base/env.h"
 #include "base/ids.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/stats.h"
 #include "base/types.h"
 
@@ -72,6 +73,11 @@ typedef struct ErnicConfig {
     bool raw;                   /* the link takes Ethernet frames too */
     /* The profile of the timing model, which outlives the engine; NULL: it is off. */
     const ErnicProfile *timing;
+    /*
+     * Bytes of host memory that software can make the engine allocate; 0: as many as
+     * the other limits need, ernic_memory_most().
+     */
+    uint64_t max_memory;
     /* Receives the events of the timing model; outlives the engine. NULL: none. */
     const ErnicTimingTrace *timing_trace;
 } ErnicConfig;
@@ -152,6 +158,7 @@ struct Ernic {
     ErnicCounter *counter;      /* ERNIC_LIM_COUNTER + 1, of which 0 is used */
     bool uctx_used[ERNIC_LIM_UCTX + 1];         /* commands.c; index = number */
     uint32_t num_pages;         /* page addresses kept, of ERNIC_MAX_PAGES */
+    ErnicMem mem;               /* host memory that objects own */
     uint32_t num_bound;         /* type 2 windows that are bound */
 
     ErnicGidEntry gid[ERNIC_LIM_GID];

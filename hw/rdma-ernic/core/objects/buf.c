@@ -120,7 +120,8 @@ uint8_t ernic_buf_alloc(Ernic *e, ErnicBuf *buf, uint32_t max_pages)
         trace_ernic_buf_no_pages(max_pages, e->num_pages);
         return ERNIC_ERR_NO_RESOURCE;
     }
-    buf->page = g_try_new0(uint64_t, max_pages);
+    buf->page = ernic_mem_new(&e->mem, ERNIC_MEM_PAGE_LISTS, max_pages,
+                              sizeof(*buf->page));
     if (!buf->page) {
         trace_ernic_buf_no_pages(max_pages, e->num_pages);
         return ERNIC_ERR_NO_RESOURCE;
@@ -210,7 +211,8 @@ void ernic_buf_fini(Ernic *e, ErnicBuf *buf)
     if (buf->page) {
         g_assert(e->num_pages >= buf->npages);
         e->num_pages -= buf->npages;
-        g_free(buf->page);
+        ernic_mem_free(&e->mem, ERNIC_MEM_PAGE_LISTS, buf->page, buf->npages,
+                       sizeof(*buf->page));
     }
     memset(buf, 0, sizeof(*buf));
 }

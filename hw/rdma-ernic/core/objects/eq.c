@@ -35,6 +35,22 @@ uint32_t ernic_eq_line_size(const ErnicConfig *cfg)
     return cfg->max_cq + cfg->max_qp + cfg->max_srq + 1;
 }
 
+bool ernic_eq_alloc_line(Ernic *e, ErnicEq *eq)
+{
+    eq->line_size = ernic_eq_line_size(&e->cfg);
+    eq->line_head = eq->line_count = 0;
+    eq->line = ernic_mem_new(&e->mem, ERNIC_MEM_BACKLOGS, eq->line_size,
+                             sizeof(*eq->line));
+    return eq->line;
+}
+
+void ernic_eq_fini(Ernic *e, ErnicEq *eq)
+{
+    ernic_buf_fini(e, &eq->buf);
+    ernic_mem_free(&e->mem, ERNIC_MEM_BACKLOGS, eq->line, eq->line_size,
+                   sizeof(*eq->line));
+}
+
 static ErnicEq *eq_get(Ernic *e, uint32_t eqn)
 {
     return eqn < e->eq_ids.size && e->eq[eqn].used ? &e->eq[eqn] : NULL;
@@ -45,8 +61,8 @@ uint8_t ernic_eq_create(Ernic *e, uint32_t uctx,
 {
     uint32_t depth = le32_to_cpu(cmd->depth);
     uint16_t vector = le16_to_cpu(cmd->vector);
+    ErnicEq fresh;
     ErnicBuf buf;
-    ErnicEq *eq;
     uint8_t status;
 
     if (!ernic_depth_ok(depth, 2, ERNIC_MAX_EQ_DEPTH) ||
@@ -66,13 +82,15 @@ uint8_t ernic_eq_create(Ernic *e, uint32_t uctx,
     if (status != ERNIC_OK) {
         return status;
     }
-    *eqn = ernic_ids_alloc(&e->eq_ids);
-    eq = &e->eq[*eqn];
-    *eq = (ErnicEq) {
-        .used = true, .uctx = uctx, .vector = vector, .depth = depth,
-        .buf = buf, .line_size = ernic_eq_line_size(&e->cfg),
+    fresh = (ErnicEq) {
+        .used = true, .uctx = uctx, .vector = vector, .depth = depth, .buf = buf,
     };
-    eq->line = g_new0(uint32_t, eq->line_size);
+    if (!ernic_eq_alloc_line(e, &fresh)) {
+        ernic_buf_fini(e, &buf);
+        return ERNIC_ERR_NO_RESOURCE;
+    }
+    *eqn = ernic_ids_alloc(&e->eq_ids);
+    e->eq[*eqn] = fresh;
     if (cmd->async) {
         e->async_eq = *eqn;
     }
@@ -105,8 +123,7 @@ uint8_t ernic_eq_destroy(Ernic *e, uint32_t uctx, uint32_t eqn)
     if (e->async_eq == eqn) {
         e->async_eq = 0;
     }
-    ernic_buf_fini(e, &eq->buf);
-    g_free(eq->line);
+    ernic_eq_fini(e, eq);
     *eq = (ErnicEq) { 0 };
     ernic_ids_free(&e->eq_ids, eqn);
     trace_ernic_eq_destroy(eqn);

@@ -28,6 +28,10 @@ struct ErnicEq {
 uint8_t ernic_eq_create(Ernic *e, uint32_t uctx,
                         const struct ernic_cmd_eq_create *cmd, uint32_t *eqn);
 uint8_t ernic_eq_destroy(Ernic *e, uint32_t uctx, uint32_t eqn);
+/* Free what @eq owns. */
+void ernic_eq_fini(Ernic *e, ErnicEq *eq);
+/* Allocate an empty backlog; false: no memory. */
+bool ernic_eq_alloc_line(Ernic *e, ErnicEq *eq);
 /* The greatest number of objects that the backlog can hold. */
 uint32_t ernic_eq_line_size(const ErnicConfig *cfg);
 /*

@@ -317,6 +317,7 @@ uint8_t ernic_mr_reg(Ernic *e, uint32_t uctx,
     uint64_t length = le64_to_cpu(cmd->length);
     uint32_t offset = le32_to_cpu(cmd->offset);
     bool demand = le32_to_cpu(cmd->access) & ERNIC_ACCESS_ON_DEMAND;
+    ErnicOdp *odp = NULL;
     ErnicBuf buf = { };
     uint8_t status;
     ErnicMr *mr;
@@ -331,15 +332,18 @@ uint8_t ernic_mr_reg(Ernic *e, uint32_t uctx,
     if (e->mr_ids.count == 0) {
         return ERNIC_ERR_NO_RESOURCE;
     }
-    if (!demand) {
+    if (demand) {
+        odp = ernic_odp_new(e, cmd->buf.page_shift);
+        status = odp ? ERNIC_OK : ERNIC_ERR_NO_RESOURCE;
+    } else {
         status = ernic_buf_init(e, &buf, &cmd->buf, length + offset);
-        if (status != ERNIC_OK) {
-            return status;
-        }
+    }
+    if (status != ERNIC_OK) {
+        return status;
     }
     mr = new_mr(e, pd, ERNIC_MR_REGION);
     mr->buf = buf;
-    mr->odp = demand ? ernic_odp_new(cmd->buf.page_shift) : NULL;
+    mr->odp = odp;
     open_region(mr, le32_to_cpu(cmd->access), le64_to_cpu(cmd->iova), length,
                 offset);
     *key = key_of(e, mr);

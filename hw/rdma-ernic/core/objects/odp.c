@@ -9,14 +9,15 @@
 #include "objects/odp.h"
 #include "trace.h"
 
-#define CHUNK_BYTES (ERNIC_ODP_CHUNK * sizeof(uint64_t))
 QEMU_BUILD_BUG_ON(ERNIC_PAGES_MAX > ERNIC_ODP_CHUNK);
 
-ErnicOdp *ernic_odp_new(uint8_t page_shift)
+ErnicOdp *ernic_odp_new(Ernic *e, uint8_t page_shift)
 {
-    ErnicOdp *odp = g_new0(ErnicOdp, 1);
+    ErnicOdp *odp = ernic_mem_new(&e->mem, ERNIC_MEM_ON_DEMAND, 1, sizeof(*odp));
 
-    odp->page_shift = page_shift;
+    if (odp) {
+        odp->page_shift = page_shift;
+    }
     return odp;
 }
 
@@ -24,7 +25,8 @@ static void free_entries(Ernic *e, uint64_t *entry)
 {
     g_assert(e->num_pages >= ERNIC_ODP_CHUNK);
     e->num_pages -= ERNIC_ODP_CHUNK;
-    g_free(entry);
+    ernic_mem_free(&e->mem, ERNIC_MEM_ON_DEMAND, entry, ERNIC_ODP_CHUNK,
+                   sizeof(*entry));
 }
 
 /* NULL: no memory, or ERNIC_MAX_PAGES is reached. */
@@ -33,7 +35,8 @@ static uint64_t *new_entries(Ernic *e)
     uint64_t *entry = NULL;
 
     if (e->num_pages <= ERNIC_MAX_PAGES - ERNIC_ODP_CHUNK) {
-        entry = g_try_new0(uint64_t, ERNIC_ODP_CHUNK);
+        entry = ernic_mem_new(&e->mem, ERNIC_MEM_ON_DEMAND, ERNIC_ODP_CHUNK,
+                              sizeof(*entry));
     }
     if (!entry) {
         trace_ernic_buf_no_pages(ERNIC_ODP_CHUNK, e->num_pages);
@@ -53,8 +56,9 @@ void ernic_odp_free(Ernic *e, ErnicOdp *odp)
     for (i = 0; i < odp->num; i++) {
         free_entries(e, odp->chunk[i].entry);
     }
-    g_free(odp->chunk);
-    g_free(odp);
+    ernic_mem_free(&e->mem, ERNIC_MEM_ON_DEMAND, odp->chunk, odp->room,
+                   sizeof(*odp->chunk));
+    ernic_mem_free(&e->mem, ERNIC_MEM_ON_DEMAND, odp, 1, sizeof(*odp));
 }
 
 /* The index of the first chunk with a number of at least @number. */
@@ -129,16 +133,11 @@ static uint8_t read_list(Ernic *e, const ErnicOdp *odp, uint64_t list,
     return ERNIC_OK;
 }
 
-/* Make room for one more chunk in chunk[]. */
-static bool grow(ErnicOdp *odp)
+static bool set_room(Ernic *e, ErnicOdp *odp, uint32_t room)
 {
-    uint32_t room = MAX(odp->room * 2, 4);
-    ErnicOdpChunk *chunk;
+    ErnicOdpChunk *chunk = ernic_mem_resize(&e->mem, ERNIC_MEM_ON_DEMAND, odp->chunk,
+                                            odp->room, room, sizeof(*chunk));
 
-    if (odp->num < odp->room) {
-        return true;
-    }
-    chunk = g_try_renew(ErnicOdpChunk, odp->chunk, room);
     if (!chunk) {
         return false;
     }
@@ -147,11 +146,37 @@ static bool grow(ErnicOdp *odp)
     return true;
 }
 
+/* Make room for one more chunk in chunk[]. */
+static bool grow(Ernic *e, ErnicOdp *odp)
+{
+    return odp->num < odp->room ||
+           set_room(e, odp, MAX(odp->room * 2, ERNIC_ODP_ROOM));
+}
+
+/* Give back room that is not needed, so that chunks that come and go do not move it. */
+static void shrink(Ernic *e, ErnicOdp *odp)
+{
+    uint32_t room = odp->room;
+
+    while (room > ERNIC_ODP_ROOM && odp->num <= room / 4) {
+        room /= 2;
+    }
+    if (!odp->num) {
+        ernic_mem_free(&e->mem, ERNIC_MEM_ON_DEMAND, odp->chunk, odp->room,
+                       sizeof(*odp->chunk));
+        odp->chunk = NULL;
+        odp->room = 0;
+    } else if (room < odp->room) {
+        set_room(e, odp, room);
+    }
+}
+
 static bool insert(Ernic *e, ErnicOdp *odp, uint32_t at, uint64_t number)
 {
-    uint64_t *entry = grow(odp) ? new_entries(e) : NULL;
+    uint64_t *entry = grow(e, odp) ? new_entries(e) : NULL;
 
     if (!entry) {
+        shrink(e, odp);
         return false;
     }
     memmove(&odp->chunk[at + 1], &odp->chunk[at],
@@ -174,6 +199,7 @@ static void drop_empty(Ernic *e, ErnicOdp *odp, uint32_t at, uint32_t n)
         }
     }
     odp->num = kept;
+    shrink(e, odp);
 }
 
 /* Set entries [@from, @to) of a chunk to those at @entry; NULL: to absent. */

@@ -11,6 +11,7 @@
 #include "hw/rdma-ernic/ernic_abi.h"
 
 #define ERNIC_ODP_CHUNK 512     /* pages; a list covers at most two chunks */
+#define ERNIC_ODP_ROOM  4       /* least capacity of chunk[], unless it is empty */
 
 /* Pages from number * ERNIC_ODP_CHUNK on; at least one is present. */
 typedef struct ErnicOdpChunk {
@@ -20,8 +21,9 @@ typedef struct ErnicOdpChunk {
 } ErnicOdpChunk;
 
 /*
- * An entry counts as one page of ERNIC_MAX_PAGES, like an entry of a page list, so
- * that a guest cannot use more host memory than that.
+ * An entry counts as one page of ERNIC_MAX_PAGES, like an entry of a page list. The
+ * capacity of chunk[] follows the number of chunks, up and down: at most four times as
+ * many, or ERNIC_ODP_ROOM.
  */
 typedef struct ErnicOdp {
     uint8_t page_shift;
@@ -29,7 +31,8 @@ typedef struct ErnicOdp {
     ErnicOdpChunk *chunk;       /* owned; in ascending order of number */
 } ErnicOdp;
 
-ErnicOdp *ernic_odp_new(uint8_t page_shift);
+/* NULL: no memory. */
+ErnicOdp *ernic_odp_new(Ernic *e, uint8_t page_shift);
 void ernic_odp_free(Ernic *e, ErnicOdp *odp);
 
 /*

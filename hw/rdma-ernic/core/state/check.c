@@ -55,12 +55,33 @@ static void count(uint32_t *refs, uint32_t id, uint32_t size)
 
 static void count_buf(ErnicCheck *c, const ErnicBuf *buf)
 {
-    c->pages += buf->page ? buf->npages : 0;
+    uint32_t pages = buf->page ? buf->npages : 0;
+
+    c->pages += pages;
+    c->mem[ERNIC_MEM_PAGE_LISTS] += pages * sizeof(*buf->page);
 }
 
 static void count_odp(ErnicCheck *c, const ErnicOdp *odp)
 {
-    c->pages += odp ? odp->num * ERNIC_ODP_CHUNK : 0;
+    uint32_t pages;
+
+    if (odp) {
+        pages = odp->num * ERNIC_ODP_CHUNK;
+        c->pages += pages;
+        c->mem[ERNIC_MEM_ON_DEMAND] += sizeof(*odp) + pages * sizeof(uint64_t) +
+                                       odp->room * sizeof(*odp->chunk);
+    }
+}
+
+/* The arrays that @qp owns besides its buffers. */
+static void count_arrays(ErnicCheck *c, const ErnicQp *qp)
+{
+    if (qp->sq.wqe) {
+        c->mem[ERNIC_MEM_REQUESTS] += (qp->sq.window_mask + 1) * sizeof(ErnicWqe);
+    }
+    if (qp->rd) {
+        c->mem[ERNIC_MEM_RESPONSES] += ERNIC_MAX_RD_ATOMIC * sizeof(ErnicRdRes);
+    }
 }
 
 static void count_mrs(ErnicCheck *c)
@@ -115,6 +136,7 @@ static void count_queues(ErnicCheck *c)
             count(c->srq_refs, qp->srq, e->cfg.max_srq);
             count_buf(c, &qp->sq.wq.buf);
             count_buf(c, &qp->rq.wq.buf);
+            count_arrays(c, qp);
         }
     }
 }
@@ -159,6 +181,7 @@ static void count_lines(ErnicCheck *c)
             continue;
         }
         count_buf(c, &eq->buf);
+        c->mem[ERNIC_MEM_BACKLOGS] += eq->line ? eq->line_size * sizeof(*eq->line) : 0;
         if (eq->line_count > eq->line_size) {
             c->bad_line = true;
             continue;
@@ -330,6 +353,21 @@ static bool kept_pages(const ErnicCheck *c, uint32_t id)
     return c->e->num_pages == c->pages && c->pages <= ERNIC_MAX_PAGES;
 }
 
+static bool kept_memory(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicMem *m = &c->e->mem;
+    uint64_t sum = 0;
+    uint32_t kind;
+
+    for (kind = 0; kind < ERNIC_MEM_COUNT; kind++) {
+        if (m->kind[kind] != c->mem[kind]) {
+            return false;
+        }
+        sum += c->mem[kind];
+    }
+    return m->used == sum && sum <= m->peak && m->peak <= m->bound;
+}
+
 static bool bound_windows(const ErnicCheck *c, uint32_t id)
 {
     return c->e->num_bound == c->bound;
@@ -456,6 +494,7 @@ static const ErnicInvariant device_list[] = {
     { "qp-deadlines", qp_deadlines },
     { "cq-deadlines", cq_deadlines },
     { "kept-pages", kept_pages },
+    { "kept-memory", kept_memory },
     { "bound-windows", bound_windows },
     { "async-eq", async_eq },
     { "event-lines", event_lines },

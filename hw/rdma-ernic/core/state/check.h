@@ -17,6 +17,7 @@ typedef struct ErnicCheck {
     /* References by number, counted where they come from. */
     uint32_t *pd_refs, *eq_refs, *cq_refs, *srq_refs, *mr_refs;
     uint64_t pages;
+    uint64_t mem[ERNIC_MEM_COUNT];      /* bytes that objects own */
     uint32_t bound;
     /* The event queue in whose line an object stands; 0: none. */
     uint32_t *line[ERNIC_EVC_COUNT];

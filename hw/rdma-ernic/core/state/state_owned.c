@@ -11,7 +11,15 @@
 #include "objects/mr.h"
 #include "state/state.h"
 #include "transport/qp.h"
+#include "transport/qp_life.h"
 #include "transport/tx.h"
+
+/* The state is valid, but the account of this engine has no room for it. */
+static bool no_memory(const Ernic *e, ErnicReader *in)
+{
+    return ernic_state_refuse(in, "it needs more than %" PRIu64 " bytes of memory"
+                              " (max-memory)", e->mem.bound);
+}
 
 /* ---- registers of PG332 ---------------------------------------------------- */
 
@@ -187,8 +195,11 @@ static bool load_pages(const ErnicStateField *f, Ernic *e, void *obj, ErnicReade
         return true;
     }
     buf->npages = 0;
-    if (!ernic_state_has(in, n, 8) || ernic_buf_alloc(e, buf, n)) {
+    if (!ernic_state_has(in, n, 8)) {
         return false;
+    }
+    if (ernic_buf_alloc(e, buf, n)) {
+        return no_memory(e, in);
     }
     buf->page_shift = page_shift;
     buf->base = base;
@@ -238,14 +249,17 @@ static bool load_odp(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader 
         !ernic_state_has(in, n, 8 * (1 + ERNIC_ODP_CHUNK))) {
         return false;
     }
-    mr->odp = ernic_odp_new(page_shift);
+    mr->odp = ernic_odp_new(e, page_shift);
+    if (!mr->odp) {
+        return no_memory(e, in);
+    }
     for (i = 0; i < n; i++) {
         number = ernic_state_read(in, 8);
         for (k = 0; k < ERNIC_ODP_CHUNK; k++) {
             entry[k] = ernic_state_read(in, 8);
         }
         if (!ernic_odp_append(e, mr->odp, number, entry)) {
-            return false;
+            return e->mem.refused ? no_memory(e, in) : false;
         }
     }
     return true;
@@ -275,9 +289,9 @@ static bool load_line(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader
     if (n > ernic_eq_line_size(&e->cfg) || !ernic_state_has(in, n, 4)) {
         return false;
     }
-    eq->line_size = ernic_eq_line_size(&e->cfg);
-    eq->line = g_new0(uint32_t, eq->line_size);
-    eq->line_head = 0;
+    if (!ernic_eq_alloc_line(e, eq)) {
+        return no_memory(e, in);
+    }
     eq->line_count = n;
     for (i = 0; i < n; i++) {
         eq->line[i] = ernic_state_read(in, 4);
@@ -304,19 +318,19 @@ static void save_window(const ErnicStateField *f, const Ernic *e, const void *ob
 static bool load_window(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
     ErnicSendQueue *sq = obj;
-    uint32_t window, i;
+    uint32_t i;
 
     if (sq->wq.depth && !ernic_depth_ok(sq->wq.depth, 1, ERNIC_MAX_WQ_DEPTH)) {
         return false;
     }
-    window = ernic_sq_window(sq->wq.depth);
     /* The counters bound walks that come before the checks. */
-    if (sq->fetched - sq->wq.ci > window ||
+    if (sq->fetched - sq->wq.ci > ernic_sq_window(sq->wq.depth) ||
         sq->started - sq->wq.ci > sq->fetched - sq->wq.ci) {
         return false;
     }
-    sq->wqe = g_new0(ErnicWqe, window);
-    sq->window_mask = window - 1;
+    if (!ernic_sq_alloc_window(e, sq, sq->wq.depth)) {
+        return no_memory(e, in);
+    }
     for (i = sq->wq.ci; i != sq->fetched; i++) {
         if (!ernic_state_load_struct(e, f->of,
                                      &sq->wqe[i & sq->window_mask], in)) {
@@ -346,7 +360,9 @@ static bool load_answers(const ErnicStateField *f, Ernic *e, void *obj, ErnicRea
     ErnicQp *qp = obj;
     uint32_t i;
 
-    qp->rd = g_new0(ErnicRdRes, ERNIC_MAX_RD_ATOMIC);
+    if (!ernic_qp_alloc_answers(e, qp)) {
+        return no_memory(e, in);
+    }
     for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
         if (!ernic_state_load_struct(e, f->of, &qp->rd[i], in)) {
             return false;

@@ -32,6 +32,7 @@ static const ErnicStateField config_fields[] = {
     DERIVED(timing),            /* a section of its own, if there is one */
     DERIVED(timing_trace),      /* changes nothing */
     DERIVED(link_speed),        /* of the device that loads */
+    DERIVED(max_memory),        /* likewise */
     U(pg332), U(strict),
     DERIVED(face),              /* of the device that loads */
     DERIVED(raw),               /* of the device that loads; check_qp.c */
@@ -107,7 +108,7 @@ static const ErnicStateField device_fields[] = {
     /* The variant bytes of all keys: they outlive the objects. */
     OWNED(mr, ernic_state_variants),
     DERIVED(uctx_used),         /* not in uctx_ids */
-    DERIVED(num_pages), DERIVED(num_bound), DERIVED(page_failed),
+    DERIVED(num_pages), DERIVED(mem), DERIVED(num_bound), DERIVED(page_failed),
     STRUCTS(gid, gid_struct), ARRAY(pkey, UINT16_MAX),
     U(bad_pkey), U(bad_qkey), BOOL(port_active), U(async_eq),
     DERIVED(udp_sport),         /* of cfg or regs */

@@ -55,6 +55,37 @@ void ernic_qp_reset_context(Ernic *e, ErnicQp *qp)
     ernic_mw_forget_qp(e, qp->qpn);
 }
 
+bool ernic_sq_alloc_window(Ernic *e, ErnicSendQueue *sq, uint32_t depth)
+{
+    uint32_t window = ernic_sq_window(depth);
+
+    sq->window_mask = window - 1;
+    sq->wqe = ernic_mem_new(&e->mem, ERNIC_MEM_REQUESTS, window, sizeof(*sq->wqe));
+    return sq->wqe;
+}
+
+bool ernic_qp_alloc_answers(Ernic *e, ErnicQp *qp)
+{
+    qp->rd = ernic_mem_new(&e->mem, ERNIC_MEM_RESPONSES, ERNIC_MAX_RD_ATOMIC,
+                           sizeof(*qp->rd));
+    return qp->rd;
+}
+
+static void free_arrays(Ernic *e, ErnicQp *qp)
+{
+    ernic_mem_free(&e->mem, ERNIC_MEM_REQUESTS, qp->sq.wqe, qp->sq.window_mask + 1,
+                   sizeof(ErnicWqe));
+    ernic_mem_free(&e->mem, ERNIC_MEM_RESPONSES, qp->rd, ERNIC_MAX_RD_ATOMIC,
+                   sizeof(*qp->rd));
+}
+
+void ernic_qp_fini(Ernic *e, ErnicQp *qp)
+{
+    ernic_buf_fini(e, &qp->sq.wq.buf);
+    ernic_buf_fini(e, &qp->rq.wq.buf);
+    free_arrays(e, qp);
+}
+
 ErnicQp *ernic_qp_open(Ernic *e, uint32_t qpn, uint8_t type,
                        const ErnicWq *sq, const ErnicWq *rq)
 {
@@ -64,10 +95,15 @@ ErnicQp *ernic_qp_open(Ernic *e, uint32_t qpn, uint8_t type,
         [ERNIC_QPT_XRC_INI] = ERNIC_XRC, [ERNIC_QPT_XRC_TGT] = ERNIC_XRC,
         [ERNIC_QPT_RAW] = ERNIC_RAW, [ERNIC_QPT_RWQ] = ERNIC_RAW,
     };
-    uint32_t window = ernic_sq_window(sq->depth);
     ErnicQp *qp = &e->qp[qpn];
 
     memset(qp, 0, sizeof(*qp));
+    if (!ernic_sq_alloc_window(e, &qp->sq, sq->depth) ||
+        !ernic_qp_alloc_answers(e, qp)) {
+        free_arrays(e, qp);
+        memset(qp, 0, sizeof(*qp));
+        return NULL;
+    }
     qp->used = true;
     qp->qpn = qpn;
     qp->type = type;
@@ -75,9 +111,6 @@ ErnicQp *ernic_qp_open(Ernic *e, uint32_t qpn, uint8_t type,
     qp->state = ERNIC_QPS_RESET;
     qp->sq.wq = *sq;
     qp->rq.wq = *rq;
-    qp->sq.wqe = g_new0(ErnicWqe, window);
-    qp->rd = g_new0(ErnicRdRes, ERNIC_MAX_RD_ATOMIC);
-    qp->sq.window_mask = window - 1;
     ernic_qp_reset_context(e, qp);
     return qp;
 }
@@ -87,9 +120,6 @@ void ernic_qp_close(Ernic *e, ErnicQp *qp)
     ernic_qp_reset_context(e, qp);
     ernic_sched_forget(e, qp);
     ernic_event_forget(e, e->async_eq, ERNIC_EVC_QP, qp->qpn, &qp->events);
-    ernic_buf_fini(e, &qp->sq.wq.buf);
-    ernic_buf_fini(e, &qp->rq.wq.buf);
-    g_free(qp->sq.wqe);
-    g_free(qp->rd);
+    ernic_qp_fini(e, qp);
     memset(qp, 0, sizeof(*qp));
 }

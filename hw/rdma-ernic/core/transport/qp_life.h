@@ -8,9 +8,16 @@
 
 #include "objects/qp.h"
 
+/* Allocate the window of a send queue of @depth; false: no memory. */
+bool ernic_sq_alloc_window(Ernic *e, ErnicSendQueue *sq, uint32_t depth);
+/* Allocate the READs and atomics that are answered; false: no memory. */
+bool ernic_qp_alloc_answers(Ernic *e, ErnicQp *qp);
+/* Free the memory that @qp owns. */
+void ernic_qp_fini(Ernic *e, ErnicQp *qp);
 /*
  * Open the context of @qpn, which is not in use, in Reset. It owns the pages of
- * the rings @sq and @rq from now on; all other fields are 0.
+ * the rings @sq and @rq from now on; all other fields are 0. NULL: no memory, and
+ * nothing has changed.
  */
 ErnicQp *ernic_qp_open(Ernic *e, uint32_t qpn, uint8_t type,
                        const ErnicWq *sq, const ErnicWq *rq);

@@ -218,6 +218,9 @@ static void start(Ernic *e, uint32_t qpn)
     uint32_t pmtu = field(*ernic_pg332_qp_reg(e, qpn, PG332_QPCONF),
                           PG332_QPCONF_PMTU);
 
+    if (!qp) {
+        return;                 /* this host has no memory: it does not run */
+    }
     *ernic_pg332_qp_reg(e, qpn, PG332_STATQP) &= ~PG332_STATQP_FATAL;
     load_attributes(e, qp);
     load_counters(e, qp);

@@ -282,6 +282,12 @@ static void refer(Ernic *e, const ErnicQp *qp, int delta)
     }
 }
 
+static void drop_rings(Ernic *e, ErnicWq *sq, ErnicWq *rq)
+{
+    ernic_buf_fini(e, &sq->buf);
+    ernic_buf_fini(e, &rq->buf);
+}
+
 uint8_t ernic_qp_create(Ernic *e, uint32_t uctx,
                         const struct ernic_qp_init *init, uint32_t *qpn)
 {
@@ -300,11 +306,17 @@ uint8_t ernic_qp_create(Ernic *e, uint32_t uctx,
     *qpn = init->type == ERNIC_QPT_GSI ? ERNIC_QPN_GSI
                                        : ernic_ids_alloc(&e->qp_ids);
     if (*qpn == 0) {
-        ernic_buf_fini(e, &sq.buf);
-        ernic_buf_fini(e, &rq.buf);
+        drop_rings(e, &sq, &rq);
         return ERNIC_ERR_NO_RESOURCE;
     }
     qp = ernic_qp_open(e, *qpn, init->type, &sq, &rq);
+    if (!qp) {
+        drop_rings(e, &sq, &rq);
+        if (init->type != ERNIC_QPT_GSI) {
+            ernic_ids_free(&e->qp_ids, *qpn);
+        }
+        return ERNIC_ERR_NO_RESOURCE;
+    }
     qp->uctx = uctx;
     qp->flags = init->flags;
     qp->pd = le32_to_cpu(init->pd);

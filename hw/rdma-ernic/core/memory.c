@@ -1,0 +1,63 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The need of each kind of memory, from the limits of a configuration. docs/device.md
+ * has the same figures; tests/unit/test-memory.c compares them.
+ */
+#include "qemu/osdep.h"
+#include "memory.h"
+#include "objects/eq.h"
+#include "objects/odp.h"
+#include "objects/qp.h"
+
+static uint64_t page_lists(const ErnicConfig *cfg)
+{
+    return (uint64_t)ERNIC_MAX_PAGES * sizeof(uint64_t);
+}
+
+/*
+ * The entries are part of the page lists' share: both count as ERNIC_MAX_PAGES. These
+ * are the directories of chunks, each with room for at most four times its chunks.
+ */
+static uint64_t on_demand(const ErnicConfig *cfg)
+{
+    return ERNIC_MAX_PAGES / ERNIC_ODP_CHUNK * ERNIC_ODP_ROOM * sizeof(ErnicOdpChunk) +
+           (uint64_t)cfg->max_mr * sizeof(ErnicOdp);
+}
+
+static uint64_t requests(const ErnicConfig *cfg)
+{
+    return (uint64_t)cfg->max_qp * ERNIC_SQ_WINDOW * sizeof(ErnicWqe);
+}
+
+static uint64_t responses(const ErnicConfig *cfg)
+{
+    return (uint64_t)cfg->max_qp * ERNIC_MAX_RD_ATOMIC * sizeof(ErnicRdRes);
+}
+
+static uint64_t backlogs(const ErnicConfig *cfg)
+{
+    return (uint64_t)cfg->max_eq * ernic_eq_line_size(cfg) * sizeof(uint32_t);
+}
+
+uint64_t ernic_memory_kind(const ErnicConfig *cfg, ErnicMemKind kind)
+{
+    static uint64_t (*const need[])(const ErnicConfig *) = {
+#define X(sym, name) name,
+        ERNIC_MEM_KINDS(X)
+#undef X
+    };
+
+    return need[kind](cfg);
+}
+
+uint64_t ernic_memory_most(const ErnicConfig *cfg)
+{
+    uint64_t sum = 0;
+    uint32_t kind;
+
+    for (kind = 0; kind < ERNIC_MEM_COUNT; kind++) {
+        sum += ernic_memory_kind(cfg, kind);
+    }
+    return sum;
+}
