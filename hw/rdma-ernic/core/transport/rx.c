@@ -6,7 +6,6 @@
  * or (CNP) to congestion control.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "faces/face.h"
 #include "objects/mcast.h"
 #include "trace.h"
@@ -23,7 +22,6 @@
 /* Number of packets whose queue pairs are prefetched. */
 #define RX_AHEAD    4
 #define CACHE_LINE  64
-#define BTH_DEST_QP 4
 
 static void rx_drop(Ernic *e, const ErnicPkt *pkt, ErnicDrop why)
 {
@@ -158,8 +156,7 @@ static ErnicDrop rx_parse(ErnicPkt *pkt, const uint8_t *buf, uint32_t len)
 static ErnicQp *rx_dest(Ernic *e, const uint8_t *buf, uint32_t len,
                         uint32_t *qpn)
 {
-    *qpn = len < ERNIC_BTH_LEN ? 0 :
-           ldl_be_p(buf + BTH_DEST_QP) & ERNIC_QPN_MASK;
+    *qpn = len < ERNIC_BTH_LEN ? 0 : ernic_bth_dest_qp(buf);
     return *qpn && *qpn < e->cfg.max_qp && e->qp[*qpn].used ? &e->qp[*qpn] :
                                                               NULL;
 }
@@ -263,7 +260,7 @@ bool ernic_rx_expects(const Ernic *e, const ErnicTrain *train)
     if (train->len < ERNIC_BTH_LEN) {
         return false;
     }
-    qpn = ldl_be_p(train->data + BTH_DEST_QP) & ERNIC_QPN_MASK;
+    qpn = ernic_bth_dest_qp(train->data);
     return qpn < e->cfg.max_qp && e->qp[qpn].used;
 }
 
@@ -282,7 +279,7 @@ rx_prefetch(const Ernic *e, const ErnicTrain *train, uint32_t pos)
     if (pos >= train->len || train->len - pos < ERNIC_BTH_LEN) {
         return;
     }
-    qpn = ldl_be_p(train->data + pos + BTH_DEST_QP) & ERNIC_QPN_MASK;
+    qpn = ernic_bth_dest_qp(train->data + pos);
     if (qpn >= e->cfg.max_qp) {
         return;
     }

@@ -7,19 +7,17 @@
  * addresses, so it identifies them.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "base/ib_spec.h"
 #include "objects/mcast.h"
 #include "trace.h"
 #include "transport/rx.h"
+#include "wire/headers.h"
 #include "wire/icrc.h"
-
-#define BTH_DEST_QP 4
 
 static bool to_multicast(const uint8_t *buf, uint32_t len)
 {
     return len >= ERNIC_BTH_LEN &&
-           (ldl_be_p(buf + BTH_DEST_QP) & ERNIC_QPN_MASK) == ERNIC_QPN_MULTICAST;
+           ernic_bth_dest_qp(buf) == ERNIC_QPN_MULTICAST;
 }
 
 bool ernic_rx_path_open(const ErnicTrain *train)

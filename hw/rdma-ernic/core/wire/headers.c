@@ -18,7 +18,7 @@ static void parse_bth(ErnicPkt *p, const uint8_t *b)
     p->pkey = lduw_be_p(b + 2);
     p->fecn = b[4] & ERNIC_BTH_FECN;
     p->becn = b[4] & ERNIC_BTH_BECN;
-    p->dest_qp = ldl_be_p(b + 4) & ERNIC_QPN_MASK;
+    p->dest_qp = ernic_bth_dest_qp(b);
     p->ackreq = b[8] & ERNIC_BTH_ACKREQ;
     p->psn = ldl_be_p(b + 8) & ERNIC_PSN_MASK;
 }

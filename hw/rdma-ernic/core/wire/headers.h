@@ -7,6 +7,7 @@
 #ifndef ERNIC_WIRE_HEADERS_H
 #define ERNIC_WIRE_HEADERS_H
 
+#include "qemu/bswap.h"
 #include "base/drop.h"
 #include "wire/icrc.h"
 #include "wire/opcode.h"
@@ -85,6 +86,12 @@ uint32_t ernic_pkt_emit_hdr(const ErnicPkt *p, uint8_t *buf);
 uint32_t ernic_pkt_finish(const ErnicIcrcCtx *ctx, uint8_t *buf, uint32_t len);
 
 #define ERNIC_PKT_TAIL_MAX  (3 + ERNIC_ICRC_LEN)
+
+/* The destination queue pair that the BTH at @buf names, of ERNIC_BTH_LEN bytes. */
+static inline uint32_t ernic_bth_dest_qp(const uint8_t *buf)
+{
+    return ldl_be_p(buf + 4) & ERNIC_QPN_MASK;
+}
 
 /* The length of a whole packet with headers of @hdr_len bytes. */
 static inline uint32_t ernic_pkt_len(uint32_t hdr_len, uint32_t payload_len)
