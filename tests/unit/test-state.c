@@ -113,7 +113,7 @@ static void test_derived_rows(void)
         "ErnicEq.line_count", "ErnicMcast.first", "ErnicWqe.unit",
         "ErnicSendQueue.window_mask", "ErnicSendQueue.taken", "ErnicTrain.ip",
         "ErnicTrain.alt_sgid", "ErnicTrain.alt_dgid", "ErnicTrain.num_alt_sgid",
-        "ErnicTrain.num_alt_dgid",
+        "ErnicTrain.num_alt_dgid", "ErnicTrain.path_final",
         "ErnicTrain.data", "ErnicTrain.serial", "ErnicTx.busy",
         "ErnicTx.loop_full", "ErnicTx.icrc", "ErnicTx.loop_len", "ErnicTx.taken",
         "ErnicTx.departed",

@@ -8,6 +8,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "dialog_cases.h"
+#include "trace-mark.h"
 #include "transport/rx.h"
 #include "wire/frame.h"
 #include "wire/ib_tables.h"
@@ -576,15 +577,46 @@ static void test_blind_joined(void)
     train = (ErnicTrain) {
         .path = d.path, .data = bytes, .len = sizeof(bytes), .seg = 64,
     };
-    g_assert_false(ernic_path_open(&train));
+    attach(&d, ERNIC_CMD_MCAST_ATTACH, d.qp.qpn);
+    g_assert_false(ernic_path_open(d.e, &train));
     /* The second packet is for a group. */
     stl_be_p(bytes + 64 + 4, 0xffffff);
-    g_assert_true(ernic_path_open(&train));
+    g_assert_true(ernic_path_open(d.e, &train));
     ernic_path_packet(d.e, &train, 64, &packet);
     g_assert_cmpuint(packet.len, ==, 64);
     g_assert_true(packet.data == bytes + 64);
     g_assert_cmpmem(&packet.path, sizeof(packet.path), &train.path,
                     sizeof(train.path));
+    /* Without a group that has a member, its path is that of the others. */
+    attach(&d, ERNIC_CMD_MCAST_DETACH, d.qp.qpn);
+    g_assert_false(ernic_path_open(d.e, &train));
+    dlg_close(&d);
+}
+
+/*
+ * Each candidate costs an ICRC. A device with two engines searches before it chooses
+ * the engine, and the engine does not search again, even if no address fits.
+ */
+static void test_searched_once(void)
+{
+    uint8_t bytes[64] = { 0 };
+    ErnicTrain train, packet;
+    Dialog d;
+
+    ernic_trace_set_mode(ERNIC_TRACE_COUNT);
+    ernic_trace_reset();
+    dlg_open(&d, ERNIC_QPT_UD);
+    attach(&d, ERNIC_CMD_MCAST_ATTACH, d.qp.qpn);
+    train = (ErnicTrain) { .path = d.path, .data = bytes, .len = 64, .seg = 64 };
+    stl_be_p(bytes + 4, 0xffffff);
+    g_assert_true(ernic_path_open(d.e, &train));
+    ernic_path_packet(d.e, &train, 0, &packet);
+    g_assert_cmpuint(ernic_trace_count("ernic_rx_no_path"), ==, 1);
+    g_assert_false(ernic_path_open(d.e, &packet));
+    ernic_rx(d.e, d.env.now, &packet);
+    g_assert_cmpuint(ernic_trace_count("ernic_rx_no_path"), ==, 1);
+    g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_BAD_ICRC], ==, 1);
+    attach(&d, ERNIC_CMD_MCAST_DETACH, d.qp.qpn);
     dlg_close(&d);
 }
 
@@ -758,6 +790,7 @@ int main(int argc, char **argv)
     TEST("mcast/loopback", test_mcast_loopback);
     TEST("mcast/blind", test_mcast_blind);
     TEST("mcast/blind-joined", test_blind_joined);
+    TEST("mcast/searched-once", test_searched_once);
     TEST("aliases", test_aliases);
     TEST("many-aliases", test_many_aliases);
     TEST("gsi", test_gsi);

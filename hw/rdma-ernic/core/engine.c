@@ -384,9 +384,9 @@ static bool engine_hears(Ernic *e, uint32_t packets)
     return e->port_active;
 }
 
-bool ernic_path_open(const ErnicTrain *train)
+bool ernic_path_open(const Ernic *e, const ErnicTrain *train)
 {
-    return ernic_rx_path_open(train);
+    return ernic_rx_path_open(e, train);
 }
 
 void ernic_path_packet(const Ernic *e, const ErnicTrain *train, uint32_t pos,
@@ -412,7 +412,7 @@ void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train)
     e->now = now;
     if (!engine_hears(e, ernic_train_packets(train))) {
         /* Dropped. */
-    } else if (unlikely(ernic_rx_path_open(train))) {
+    } else if (unlikely(ernic_rx_path_open(e, train))) {
         for (pos = 0; pos < train->len; pos += packet.len) {
             ernic_rx_path(e, train, pos, &packet);
             engine_take(e, &packet);

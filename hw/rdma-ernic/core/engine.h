@@ -59,10 +59,11 @@ bool ernic_next_rule(const Ernic *e, uint32_t *pos, ErnicReport *r);
 bool ernic_expects(const Ernic *e, const ErnicTrain *train);
 /*
  * Does the link not know for certain between which addresses the packets of @train go?
- * Then ernic_path_packet() finds it out for the packet at byte @pos. ernic_rx() does so
- * too: this is for a device with two engines.
+ * Then ernic_path_packet() finds it out for the packet at byte @pos, once: ernic_rx()
+ * takes the path of *@packet as it is. ernic_rx() searches for the path of other
+ * trains, so this is for a device with two engines.
  */
-bool ernic_path_open(const ErnicTrain *train);
+bool ernic_path_open(const Ernic *e, const ErnicTrain *train);
 void ernic_path_packet(const Ernic *e, const ErnicTrain *train, uint32_t pos,
                        ErnicTrain *packet);
 /* Does @train go to an address of this engine, whatever its queue pair? */

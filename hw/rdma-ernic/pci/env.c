@@ -455,7 +455,7 @@ void ernic_pci_rx(ErnicPci *d, uint64_t now, const ErnicTrain *train)
     ErnicTrain packet;
     uint32_t pos;
 
-    if (!d->pg332.engine || !ernic_path_open(train)) {
+    if (!d->pg332.engine || !ernic_path_open(d->engine, train)) {
         rx_one(d, now, train);
         return;
     }

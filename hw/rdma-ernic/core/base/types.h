@@ -65,6 +65,8 @@ typedef struct ErnicTrain {
      */
     const ErnicGid *alt_sgid, *alt_dgid;
     uint8_t num_alt_sgid, num_alt_dgid;
+    bool path_final;            /* received: @path was found out by the ICRC, or
+                                   no address fits it; do not search again */
     uint64_t serial;            /* sent: number of the train in its engine,
                                    from 1 */
     const uint8_t *data;

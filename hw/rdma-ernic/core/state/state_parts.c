@@ -22,7 +22,7 @@ static const ErnicStateField train_fields[] = {
     STRUCT(path, ernic_state_path), U(len), U(seg), BOOL(frame),
     DERIVED(ip),                /* seen on arrival only */
     DERIVED(alt_sgid), DERIVED(alt_dgid),       /* resolved before a train is kept */
-    DERIVED(num_alt_sgid), DERIVED(num_alt_dgid),
+    DERIVED(num_alt_sgid), DERIVED(num_alt_dgid), DERIVED(path_final),
     DERIVED(data),              /* stored after the structure */
     DERIVED(serial),            /* that of a train of loopback is not looked at */
 };

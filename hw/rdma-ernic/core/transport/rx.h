@@ -23,11 +23,24 @@ void ernic_rx_frame(Ernic *e, const uint8_t *frame, uint32_t len);
  */
 #define ERNIC_RX_CANDIDATES 64
 
+/* May a packet of @train, which has a unicast path, be for a group? */
+bool ernic_rx_may_be_to_group(const ErnicTrain *train);
 /*
- * Serve a train whose path is not certain (rx_path.c): packet by packet, each with the
- * path that its ICRC covers, or with that of the train if none fits.
+ * Is the path of @train not certain? Without aliases and groups it is, at the cost of a
+ * few comparisons for a train.
  */
-bool ernic_rx_path_open(const ErnicTrain *train);
+static inline bool ernic_rx_path_open(const Ernic *e, const ErnicTrain *train)
+{
+    if (train->ip || train->frame || train->path_final) {
+        return false;
+    }
+    return train->num_alt_sgid || train->num_alt_dgid ||
+           (unlikely(e->num_groups) && ernic_rx_may_be_to_group(train));
+}
+/*
+ * The packet of such a train at byte @pos, as a train of its own: with the path that
+ * its ICRC covers, or with that of @train if none fits. That path is final.
+ */
 void ernic_rx_path(const Ernic *e, const ErnicTrain *train, uint32_t pos,
                    ErnicTrain *packet);
 

@@ -20,19 +20,15 @@ static bool to_multicast(const uint8_t *buf, uint32_t len)
            ernic_bth_dest_qp(buf) == ERNIC_QPN_MULTICAST;
 }
 
-bool ernic_rx_path_open(const ErnicTrain *train)
+bool ernic_rx_may_be_to_group(const ErnicTrain *train)
 {
     uint32_t pos;
 
-    if (train->ip || train->frame) {
+    if (ernic_gid_is_mcast(&train->path.dgid)) {
         return false;
     }
-    if (train->num_alt_sgid || train->num_alt_dgid) {
-        return true;
-    }
     /* The host may have merged packets to a group with others of the same sender. */
-    for (pos = 0; pos < train->len && !ernic_gid_is_mcast(&train->path.dgid);
-         pos += train->seg) {
+    for (pos = 0; pos < train->len; pos += train->seg) {
         if (to_multicast(train->data + pos, train->len - pos)) {
             return true;
         }
@@ -90,6 +86,7 @@ void ernic_rx_path(const Ernic *e, const ErnicTrain *train, uint32_t pos,
     packet->data += pos;
     packet->len = packet->seg = MIN(train->seg, train->len - pos);
     packet->num_alt_sgid = packet->num_alt_dgid = 0;
+    packet->path_final = true;
     if (packet->len < ERNIC_BTH_LEN + ERNIC_ICRC_LEN ||
         find_dgid(e, train, &packet->path, packet->data, packet->len,
                       &budget)) {
