@@ -192,13 +192,8 @@ QEMU_BUILD_BUG_ON(ARRAY_SIZE(edges) != ERNIC_QPS_COUNT);
 #undef A
 #undef T
 
-typedef struct ErnicQpStateInfo {
-    const char *name;
-    uint32_t may;
-} ErnicQpStateInfo;
-
 /* IBTA vol. 1, 10.3.1.1 to 10.3.1.7. */
-static const ErnicQpStateInfo states[] = {
+const ErnicQpStateInfo ernic_qp_states[ERNIC_QPS_COUNT] = {
     /* Posting is an immediate error, packets are dropped silently. */
     [ERNIC_QPS_RESET] = { "RESET", 0 },
     /* Receives may be posted, and wait for RTR. */
@@ -215,7 +210,6 @@ static const ErnicQpStateInfo states[] = {
     [ERNIC_QPS_ERR] = { "ERR", ERNIC_MAY_POST_RECV | ERNIC_MAY_POST_SEND |
                         ERNIC_MAY_FLUSH_RECV | ERNIC_MAY_FLUSH_SEND },
 };
-QEMU_BUILD_BUG_ON(ARRAY_SIZE(states) != ERNIC_QPS_COUNT);
 
 bool ernic_qp_edge(uint8_t type, uint8_t from, uint8_t to, uint32_t *required,
                    uint32_t *optional)
@@ -250,13 +244,7 @@ uint8_t ernic_qp_edge_check(uint8_t type, uint8_t from, uint8_t to,
     return ERNIC_OK;
 }
 
-uint32_t ernic_qp_state_may(uint8_t state)
-{
-    g_assert(state < ERNIC_QPS_COUNT);
-    return states[state].may;
-}
-
 const char *ernic_qp_state_name(uint8_t state)
 {
-    return state < ERNIC_QPS_COUNT ? states[state].name : "invalid";
+    return state < ERNIC_QPS_COUNT ? ernic_qp_states[state].name : "invalid";
 }

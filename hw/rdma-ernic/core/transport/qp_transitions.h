@@ -31,9 +31,24 @@ uint8_t ernic_qp_edge_check(uint8_t type, uint8_t from, uint8_t to,
  */
 bool ernic_qp_edge(uint8_t type, uint8_t from, uint8_t to, uint32_t *required,
                    uint32_t *optional);
-/* ErnicQpMay bits of @state. */
-uint32_t ernic_qp_state_may(uint8_t state);
 const char *ernic_qp_state_name(uint8_t state);
+
+typedef struct ErnicQpStateInfo {
+    const char *name;
+    uint8_t may;                    /* ErnicQpMay */
+} ErnicQpStateInfo;
+
+/* Rows by state. */
+extern const ErnicQpStateInfo ernic_qp_states[ERNIC_QPS_COUNT];
+
+/*
+ * ErnicQpMay bits of @state, which exists: transitions and state/ have checked it.
+ * Inline, because each packet asks several times.
+ */
+static inline uint32_t ernic_qp_state_may(uint8_t state)
+{
+    return ernic_qp_states[state].may;
+}
 
 static inline bool ernic_qp_may(const ErnicQp *qp, uint32_t what)
 {
