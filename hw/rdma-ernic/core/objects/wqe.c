@@ -27,7 +27,7 @@
 #define GATHER  (PACKET | ERNIC_WR_INLINE)
 
 /* The requests that each transport service supports: IBTA vol. 1, 11.4.1.1. */
-static const ErnicWr wr_table[] = {
+const ErnicWr ernic_wr_table[ERNIC_WR_COUNT] = {
     [ERNIC_WR_SEND] = {
         "SEND", OPS(SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY),
         .transports = CONN | UD | RAW, .allowed = GATHER,
@@ -109,12 +109,6 @@ static const ErnicWr wr_table[] = {
         .wc_opcode = ERNIC_WC_FLUSH,
     },
 };
-QEMU_BUILD_BUG_ON(ARRAY_SIZE(wr_table) != ERNIC_WR_COUNT);
-
-const ErnicWr *ernic_wr(uint8_t opcode)
-{
-    return opcode < ERNIC_WR_COUNT ? &wr_table[opcode] : NULL;
-}
 
 ErnicFault ernic_wqe_gather(Ernic *e, uint32_t pd, const ErnicWqe *wqe,
                             uint64_t off, void *buf, uint32_t len)

@@ -13,11 +13,6 @@
 #include "transport/rate.h"
 #include "wire/ib_tables.h"
 
-uint32_t ernic_qp_mtu(const ErnicQp *qp)
-{
-    return ernic_mtu_bytes(qp->attr.path_mtu);
-}
-
 /*
  * The source port selects one of several equal paths (IBTA A17.4.5.3), so it is the
  * same for every packet of a connection.

@@ -11,9 +11,15 @@
 #include "base/wc.h"
 #include "objects/qp.h"
 #include "wire/headers.h"
+#include "wire/ib_tables.h"
 #include "hw/rdma-ernic/ernic_abi.h"
 
-uint32_t ernic_qp_mtu(const ErnicQp *qp);       /* bytes */
+/* The path MTU in bytes. */
+static inline uint32_t ernic_qp_mtu(const ErnicQp *qp)
+{
+    return ernic_mtu_bytes(qp->attr.path_mtu);
+}
+
 /* Fill in the headers of a path; false: @av names no valid GID of this port. */
 bool ernic_qp_path(Ernic *e, const ErnicQp *qp, const ErnicAv *av,
                    ErnicPath *path);

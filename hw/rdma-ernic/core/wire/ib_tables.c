@@ -28,14 +28,6 @@ uint64_t ernic_ack_timeout_ns(uint8_t code)
     return code ? (uint64_t)ACK_UNIT_NS << code : 0;
 }
 
-uint32_t ernic_mtu_bytes(uint8_t code)
-{
-    if (code < ERNIC_MTU_256 || code > ERNIC_MTU_4096) {
-        return 0;
-    }
-    return ERNIC_MTU_MIN << (code - ERNIC_MTU_256);
-}
-
 uint8_t ernic_mtu_code(uint32_t bytes)
 {
     uint8_t code;

@@ -27,7 +27,11 @@ uint64_t ernic_rnr_timer_ns(uint8_t code);
 uint64_t ernic_ack_timeout_ns(uint8_t code);
 
 /* Path MTU code to bytes; 0 if the code is not defined. */
-uint32_t ernic_mtu_bytes(uint8_t code);
+static inline uint32_t ernic_mtu_bytes(uint8_t code)
+{
+    return code < ERNIC_MTU_256 || code > ERNIC_MTU_4096 ? 0 :
+           ERNIC_MTU_MIN << (code - ERNIC_MTU_256);
+}
 
 /* Bytes to path MTU code; 0 if no code has exactly this size. */
 uint8_t ernic_mtu_code(uint32_t bytes);
