@@ -25,7 +25,7 @@ static void ack_fill(Ernic *e, ErnicQp *qp, ErnicPkt *pkt, ErnicOp op,
 {
     memset(pkt, 0, sizeof(*pkt));
     pkt->transport = qp->transport;
-    pkt->op = ernic_opcode(ernic_bth_opcode(qp->transport, op));
+    pkt->op = ernic_opcode_row(op);
     pkt->migreq = true;
     pkt->pkey = ernic_qp_pkey(e, qp);
     pkt->dest_qp = qp->attr.dest_qpn;
@@ -390,7 +390,7 @@ void ernic_ack_left(Ernic *e)
         const ErnicLeftAck *left = &tx->left[n];
         ErnicPkt pkt = {
             .transport = left->transport, .migreq = true, .pkey = left->pkey,
-            .op = ernic_opcode(ernic_bth_opcode(left->transport, ERNIC_OP_ACK)),
+            .op = ernic_opcode_row(ERNIC_OP_ACK),
             .dest_qp = left->dest_qp, .psn = left->psn, .msn = left->msn,
             .syndrome = left->syndrome,
         };

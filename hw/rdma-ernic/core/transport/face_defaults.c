@@ -33,8 +33,7 @@ ErnicFault ernic_face_default_datagram(Ernic *e, ErnicQp *qp, const ErnicWqe *wq
     }
     *off = 0;
     ernic_requester_fill(e, qp, wqe, pkt);
-    pkt->op = ernic_opcode(ernic_bth_opcode(ERNIC_UD,
-                                            ernic_wr(wqe->opcode)->only));
+    pkt->op = ernic_opcode_row(ernic_wr(wqe->opcode)->only);
     pkt->payload_len = wqe->len;
     pkt->se = wqe->flags & ERNIC_WR_SOLICITED;
     pkt->imm = ldl_be_p(wqe->imm);

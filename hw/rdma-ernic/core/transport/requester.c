@@ -256,8 +256,8 @@ static ErnicReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
         return req_block(qp, ERNIC_BLOCKED_RETRY);
     }
     ernic_requester_fill(e, qp, wqe, &pkt);
-    pkt.op = ernic_opcode(ernic_bth_opcode(qp->transport,
-        first ? last ? wr->only : wr->first : last ? wr->last : wr->middle));
+    pkt.op = ernic_opcode_row(first ? last ? wr->only : wr->first :
+                              last ? wr->last : wr->middle);
     pkt.payload_len = len;
     /* 9.2.3: a WRITE without immediate completes no receive request. */
     pkt.se = last && (wqe->flags & ERNIC_WR_SOLICITED) &&
@@ -304,7 +304,7 @@ static void req_fill_read(const ErnicWqe *wqe, const ErnicWr *wr, uint64_t off,
 {
     bool swap = wqe->opcode == ERNIC_WR_CMP_SWAP;
 
-    pkt->op = ernic_opcode(ernic_bth_opcode(ERNIC_RC, wr->only));
+    pkt->op = ernic_opcode_row(wr->only);
     pkt->ackreq = true;
     pkt->va = wqe->raddr + off;
     pkt->dma_len = MIN(len, wqe->len - off);

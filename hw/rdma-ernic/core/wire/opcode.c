@@ -53,7 +53,7 @@
  * IBTA vol. 1, 9.2.1 (OpCode), table of operations; XRC: annex A14; ATOMIC WRITE
  * and FLUSH (RC, and RD): annex A19.
  */
-static const ErnicOpcode opcode_table[ERNIC_OP_COUNT] = {
+const ErnicOpcode ernic_opcode_table[ERNIC_OP_COUNT] = {
     OP(SEND_FIRST,      SEND,   START,  DATA,           REQ | RQE,       CONN),
     OP(SEND_MIDDLE,     SEND,   MIDDLE, DATA,           REQ,             CONN),
     OP(SEND_LAST,       SEND,   END,    DATA,           REQ | CQE,       CONN),
@@ -92,7 +92,7 @@ static const ErnicOpcode opcode_cnp =
     ROW(ERNIC_BTH_CNP & ERNIC_BTH_OP_MASK, "CNP", CNP, ONLY, ERNIC_HDR_CNP, 0,
         CONN | UD);
 
-static const uint8_t transport_base[ERNIC_TRANSPORT_COUNT] = {
+const uint8_t ernic_opcode_base[ERNIC_TRANSPORT_COUNT] = {
     [ERNIC_RC] = ERNIC_BTH_RC,
     [ERNIC_UC] = ERNIC_BTH_UC,
     [ERNIC_UD] = ERNIC_BTH_UD,
@@ -120,10 +120,10 @@ const ErnicOpcode *ernic_opcode(uint8_t bth_opcode)
         return &opcode_cnp;
     }
     if (transport == ERNIC_TRANSPORT_COUNT || op >= ERNIC_OP_COUNT ||
-        !(opcode_table[op].transports & (1 << transport))) {
+        !(ernic_opcode_table[op].transports & (1 << transport))) {
         return NULL;
     }
-    return &opcode_table[op];
+    return &ernic_opcode_table[op];
 }
 
 const ErnicOpcode *ernic_opcode_reserved(uint8_t bth_opcode)
@@ -142,17 +142,4 @@ ErnicTransport ernic_opcode_transport(uint8_t bth_opcode)
 
     return transport == ERNIC_TRANSPORT_COUNT ? ERNIC_RC
                                               : (ErnicTransport)transport;
-}
-
-uint8_t ernic_bth_opcode(ErnicTransport transport, ErnicOp op)
-{
-    return transport_base[transport] | (uint8_t)op;
-}
-
-uint8_t ernic_opcode_bth(const ErnicOpcode *op, ErnicTransport transport)
-{
-    if (unlikely(op->cls == ERNIC_CL_CNP)) {
-        return ERNIC_BTH_CNP;
-    }
-    return transport_base[transport] | op->op;
 }

@@ -98,6 +98,16 @@ typedef struct ErnicOpcode {
     uint16_t hdrs;              /* ErnicHdr, without the transport's own */
 } ErnicOpcode;
 
+/* The rows by ErnicOp, with a hole; and the upper bits of a BTH OpCode by transport. */
+extern const ErnicOpcode ernic_opcode_table[ERNIC_OP_COUNT];
+extern const uint8_t ernic_opcode_base[ERNIC_TRANSPORT_COUNT];
+
+/* The row of an operation to be sent, on a transport that has it. */
+static inline const ErnicOpcode *ernic_opcode_row(ErnicOp op)
+{
+    return &ernic_opcode_table[op];
+}
+
 /* The row of a whole BTH OpCode; NULL when its transport does not have it. */
 const ErnicOpcode *ernic_opcode(uint8_t bth_opcode);
 
@@ -111,10 +121,18 @@ const ErnicOpcode *ernic_opcode_reserved(uint8_t bth_opcode);
 ErnicTransport ernic_opcode_transport(uint8_t bth_opcode);
 
 /* The BTH OpCode of operation @op on @transport. */
-uint8_t ernic_bth_opcode(ErnicTransport transport, ErnicOp op);
+static inline uint8_t ernic_bth_opcode(ErnicTransport transport, ErnicOp op)
+{
+    return ernic_opcode_base[transport] | (uint8_t)op;
+}
 
 /* The BTH OpCode of a row: as above, and ERNIC_BTH_CNP for the CNP's. */
-uint8_t ernic_opcode_bth(const ErnicOpcode *op, ErnicTransport transport);
+static inline uint8_t ernic_opcode_bth(const ErnicOpcode *op,
+                                       ErnicTransport transport)
+{
+    return unlikely(op->cls == ERNIC_CL_CNP) ?
+           ERNIC_BTH_CNP : ernic_bth_opcode(transport, op->op);
+}
 
 /* All that follows BTH in packet @op on @transport: ErnicHdr bits. */
 static inline uint32_t ernic_opcode_hdrs(const ErnicOpcode *op,
