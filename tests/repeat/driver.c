@@ -11,6 +11,7 @@
 #define NONE        0xffffffffu
 
 void *memcpy(void *to, const void *from, size_t len);
+void *memset(void *to, int byte, size_t len);
 
 /* The memory of every function. */
 static struct {
@@ -25,11 +26,16 @@ static struct {
 static struct {
     struct ernic_cqe cq[CQ_DEPTH];
     uint8_t sq[DEPTH * SQ_SLOT], rq[DEPTH * RQ_SLOT];
-} queues[2 * FUNCTIONS] __attribute__((aligned(4096)));
+} queues[FUNCTIONS][FUNCTIONS] __attribute__((aligned(4096)));
 
 static uint64_t *page(const Function *f)
 {
     return memory[f->host - 1].page;
+}
+
+uint8_t *buf_of(uint8_t host)
+{
+    return memory[host - 1].buf;
 }
 
 /* ---- commands -------------------------------------------------------------- */
@@ -92,12 +98,16 @@ static void open_objects(Function *f)
     f->key = command(f, &mr).handle;
 }
 
-static void function_open(Function *f, uint8_t devfn, uint8_t host)
+void function_open(Function *f, uint8_t devfn, uint8_t host)
 {
     *f = (Function) {
         .devfn = devfn, .host = host, .eq_ring = memory[host - 1].eq,
         .buf = memory[host - 1].buf,
     };
+    /* Entries of an earlier device would count as new. */
+    memset(memory[host - 1].rsp, 0, sizeof(memory[0].rsp));
+    memset(memory[host - 1].eq, 0, sizeof(memory[0].eq));
+    memset(queues[host - 1], 0, sizeof(queues[0]));
     f->regs = (volatile void *)pci_bar(devfn, ERNIC_BAR_REGS);
     pci_open(devfn, 1);             /* the vector of the event queues */
     if (f->regs->magic != ERNIC_MAGIC) {
@@ -140,12 +150,12 @@ uint32_t function_counters(Function *f, uint64_t *to)
 
 /* ---- queue pairs ----------------------------------------------------------- */
 
-static void qp_create(Qp *qp, Function *f)
+void qp_create(Qp *qp, Function *f)
 {
-    static int made;
+    uint32_t n = f->queue_pairs++;
     struct ernic_cmd cq = {
         .opcode = ERNIC_CMD_CQ_CREATE,
-        .cq_create = { .buf.addr = (uintptr_t)queues[made].cq,
+        .cq_create = { .buf.addr = (uintptr_t)queues[f->host - 1][n].cq,
                        .depth = CQ_DEPTH, .eq = f->eq },
     };
     struct ernic_cmd create = {
@@ -154,16 +164,16 @@ static void qp_create(Qp *qp, Function *f)
                 .length = sizeof(struct ernic_qp_init) },
     };
     struct ernic_qp_init init = {
-        .sq_buf.addr = (uintptr_t)queues[made].sq,
-        .rq_buf.addr = (uintptr_t)queues[made].rq,
+        .sq_buf.addr = (uintptr_t)queues[f->host - 1][n].sq,
+        .rq_buf.addr = (uintptr_t)queues[f->host - 1][n].rq,
         .pd = f->pd, .srq = NONE, .sq_depth = DEPTH, .rq_depth = DEPTH,
         .type = ERNIC_QPT_RC, .sq_stride = SQ_SLOT / 64,
         .rq_stride = RQ_SLOT / 64,
     };
 
-    *qp = (Qp) { .f = f, .sq = queues[made].sq, .rq = queues[made].rq,
-                 .cq = queues[made].cq };
-    made++;
+    *qp = (Qp) { .f = f, .sq = queues[f->host - 1][n].sq,
+                 .rq = queues[f->host - 1][n].rq,
+                 .cq = queues[f->host - 1][n].cq };
     init.send_cq = init.recv_cq = qp->cqn = command(f, &cq).handle;
     memcpy(page(f), &init, sizeof(init));
     qp->qpn = command(f, &create).handle;
@@ -173,8 +183,8 @@ static void to_state(Qp *qp, const Qp *peer, uint8_t state, uint32_t mask)
 {
     struct ernic_qp_attr attr = {
         .mask = ERNIC_QPA_STATE | mask, .state = state,
-        .path_mtu = 3, .rq_psn = 0x1000, .sq_psn = 0x1000,
-        .dest_qpn = peer->qpn, .port = 1, .timeout = 6, .retry_cnt = 7,
+        .path_mtu = 3, .rq_psn = qp->psn, .sq_psn = qp->psn,
+        .dest_qpn = peer->qpn, .port = 1, .timeout = qp->timeout, .retry_cnt = 7,
         .rnr_retry = 7, .min_rnr_timer = 1, .max_rd_atomic = 4,
         .max_dest_rd_atomic = 4,
         .access = ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_READ,
@@ -192,8 +202,11 @@ static void to_state(Qp *qp, const Qp *peer, uint8_t state, uint32_t mask)
     command(qp->f, &cmd);
 }
 
-static void to_rts(Qp *qp, const Qp *peer)
+void qp_to_rts(Qp *qp, const Qp *peer, uint32_t psn, uint8_t timeout)
 {
+    qp->psn = psn;
+    qp->timeout = timeout;
+    qp->sq_pi = qp->rq_pi = 0;
     to_state(qp, peer, ERNIC_QPS_INIT, ERNIC_QPA_PKEY_INDEX | ERNIC_QPA_PORT |
              ERNIC_QPA_ACCESS);
     to_state(qp, peer, ERNIC_QPS_RTR, ERNIC_QPA_AV | ERNIC_QPA_PATH_MTU |
@@ -204,12 +217,17 @@ static void to_rts(Qp *qp, const Qp *peer)
              ERNIC_QPA_MAX_RD_ATOMIC);
 }
 
+void qp_to(Qp *qp, uint8_t state)
+{
+    to_state(qp, qp, state, 0);
+}
+
 void qp_connect(Qp *x, Function *f, Qp *y, Function *g)
 {
     qp_create(x, f);
     qp_create(y, g);
-    to_rts(x, y);
-    to_rts(y, x);
+    qp_to_rts(x, y, 0x1000, 6);
+    qp_to_rts(y, x, 0x1000, 6);
 }
 
 /* ---- work ------------------------------------------------------------------ */

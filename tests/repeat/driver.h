@@ -21,14 +21,15 @@ typedef struct Function {
     volatile struct ernic_regs *regs;
     uintptr_t db;                   /* doorbell page of context 0 */
     uint32_t cmd_pi, eq_ci;
-    uint32_t pd, eq, key;
+    uint32_t pd, eq, key, queue_pairs;
     volatile struct ernic_eqe *eq_ring;
     uint8_t *buf;                   /* BUF bytes, registered with a key */
 } Function;
 
 typedef struct Qp {
     Function *f;
-    uint32_t qpn, cqn, sq_pi, rq_pi, cq_ci;
+    uint32_t qpn, cqn, sq_pi, rq_pi, cq_ci, psn;
+    uint8_t timeout;
     uint8_t *sq, *rq;
     volatile struct ernic_cqe *cq;
 } Qp;
@@ -37,8 +38,18 @@ typedef struct Qp {
 int functions_open(Function *f);
 /* Reads the counters into @to, which has 4096 bytes; returns their number. */
 uint32_t function_counters(Function *f, uint64_t *to);
+/* Opens one of them, which is @host, 1 to FUNCTIONS. */
+void function_open(Function *f, uint8_t devfn, uint8_t host);
+/* The buffer of a host, in its own machine too if that runs the same program. */
+uint8_t *buf_of(uint8_t host);
 /* Creates and connects two RC queue pairs. */
 void qp_connect(Qp *x, Function *f, Qp *y, Function *g);
+/* The parts of this: each function has at most FUNCTIONS queue pairs. */
+void qp_create(Qp *qp, Function *f);
+/* From Reset to RTS. @psn: of the first packet each way; @timeout: an exponent. */
+void qp_to_rts(Qp *qp, const Qp *peer, uint32_t psn, uint8_t timeout);
+/* To Error or Reset. */
+void qp_to(Qp *qp, uint8_t state);
 /* Posts a receive of @len bytes at @at in the buffer of @qp. */
 void post_recv(Qp *qp, uint32_t at, uint32_t len);
 /* Posts a request; for WRITE and READ, with @peer_at in the buffer of @peer. */

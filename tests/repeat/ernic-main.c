@@ -135,7 +135,7 @@ static void run_round(uint32_t number)
     see(rounds[number].name)[0] = len;
     for (j = 1; j <= MESSAGES; j++) {
         for (i = 0; i < FUNCTIONS; i++) {
-            post_request(&face[i], opcode, len);
+            post_request(&face[i], opcode, 0, len, 0);
             if (j % AT_ONCE == 0) {
                 ring_doorbell(&face[i]);
             }

@@ -9,7 +9,6 @@
 #define QPN         2
 #define RKEY        8               /* entry 0 of the table, key byte 8 */
 #define UDP_PORT    22222u
-#define PSN         0x1000
 
 void *memcpy(void *to, const void *from, size_t len);
 void *memset(void *to, int byte, size_t len);
@@ -84,7 +83,7 @@ static void open_globals(const Face *f)
                PG332_CONF_ENABLE);
 }
 
-static void face_open(Face *f, uint8_t devfn, uint8_t host)
+void face_open(Face *f, uint8_t devfn, uint8_t host)
 {
     struct ernic_regs *verbs;
 
@@ -114,11 +113,11 @@ int faces_open(Face *f)
     return n;
 }
 
-/* Seven retries with a timeout of 262 us; RNR NAKs ask for a delay of 10 us. */
-static void connect(const Face *f, const Face *peer)
+/* Seven retries; RNR NAKs ask for a delay of 10 us. */
+void face_connect(const Face *f, uint8_t peer, uint32_t psn, uint8_t timeout)
 {
-    qp_put(f, PG332_IPDESADDR1, 10 << 24 | peer->host);
-    qp_put(f, PG332_MACDESADDLSB, peer->host);
+    qp_put(f, PG332_IPDESADDR1, 10 << 24 | peer);
+    qp_put(f, PG332_MACDESADDLSB, peer);
     qp_put(f, PG332_MACDESADDMSB, 0x5254);
     qp_put(f, PG332_SQBA, (uintptr_t)f->memory->sq);
     qp_put(f, PG332_CQBA, (uintptr_t)f->memory->cq);
@@ -127,11 +126,11 @@ static void connect(const Face *f, const Face *peer)
     qp_put(f, PG332_RQWPTRDBADD, (uintptr_t)&f->memory->rq_pi);
     qp_put(f, PG332_DESTQPCONF, QPN);
     qp_put(f, PG332_QDEPTH, DEPTH << 16 | DEPTH);
-    qp_put(f, PG332_TIMEOUTCONF, 1 << 16 | 7 << 11 | 7 << 8 | 6);
+    qp_put(f, PG332_TIMEOUTCONF, 1 << 16 | 7 << 11 | 7 << 8 | timeout);
     qp_put(f, PG332_QPADVCONF, 0xffff4000);
     qp_put(f, PG332_PD, 0);
-    qp_put(f, PG332_LSTRQREQ, PSN - 1);
-    qp_put(f, PG332_SQPSN, PSN);
+    qp_put(f, PG332_LSTRQREQ, psn - 1);
+    qp_put(f, PG332_SQPSN, psn);
     qp_put(f, PG332_QPCONF, BUF / 256 << PG332_QPCONF_RQ_BUF_SHIFT |
            2 << PG332_QPCONF_PMTU_SHIFT | PG332_QPCONF_CQE |
            PG332_QPCONF_NO_HS | PG332_QPCONF_CQ_INT | PG332_QPCONF_RQ_INT |
@@ -140,11 +139,9 @@ static void connect(const Face *f, const Face *peer)
 
 void faces_connect(Face *f)
 {
-    connect(&f[0], &f[1]);
-    connect(&f[1], &f[0]);
+    face_connect(&f[0], f[1].host, 0x1000, 6);
+    face_connect(&f[1], f[0].host, 0x1000, 6);
 }
-
-/* ---- work ------------------------------------------------------------------ */
 
 /* The value of an index after @count entries. */
 static uint32_t pointer(uint32_t count)
@@ -152,11 +149,56 @@ static uint32_t pointer(uint32_t count)
     return count ? (count - 1) % DEPTH + 1 : 0;
 }
 
-void post_request(Face *f, enum pg332_opcode opcode, uint32_t len)
+/* Steps 2 to 9 of the recovery in docs/ernic-face.md, without the override's end. */
+static void zero_indices(Face *f)
+{
+    static const uint16_t regs[] = {
+        PG332_STATRQPIDB, PG332_STATRQBUFCA, PG332_STATRQBUFCAMSB, PG332_RQCI,
+        PG332_STATCURSQPTR, PG332_SQPI, PG332_SQPSN, PG332_LSTRQREQ,
+        PG332_STATMSN, PG332_CQHEAD,
+    };
+    uint32_t i;
+
+    for (i = 0; i < sizeof(regs) / sizeof(regs[0]); i++) {
+        qp_put(f, regs[i], 0);
+    }
+    while (qp_get(f, PG332_CQHEAD)) {
+    }
+    f->posted = f->completed = f->received = 0;
+    f->memory->cq_head = f->memory->rq_pi = 0;
+}
+
+void face_stop(const Face *f)
+{
+    qp_put(f, PG332_QPCONF, qp_get(f, PG332_QPCONF) | PG332_QPCONF_RECOVERY);
+    while ((qp_get(f, PG332_STATQP) >> 9 & 3) != 3 ||
+           qp_get(f, PG332_CQHEAD) != pointer(f->posted) ||
+           !(global_get(f, PG332_RESPHNDSTS) & PG332_RESPHND_PTR_DONE)) {
+    }
+    f->memory->cq_head = qp_get(f, PG332_CQHEAD);
+    f->memory->rq_pi = qp_get(f, PG332_STATRQPIDB);
+}
+
+void face_take_down(Face *f)
+{
+    uint32_t config = global_get(f, PG332_XRNICADCONF);
+
+    qp_put(f, PG332_QPCONF, qp_get(f, PG332_QPCONF) & ~PG332_QPCONF_ENABLE);
+    global_put(f, PG332_XRNICADCONF, config | QPN << 24 | PG332_ADCONF_OVERRIDE);
+    zero_indices(f);
+    global_put(f, PG332_XRNICADCONF, config);
+    qp_put(f, PG332_QPCONF, 0);
+}
+
+/* ---- work ------------------------------------------------------------------ */
+
+void post_request(Face *f, enum pg332_opcode opcode, uint32_t at, uint32_t len,
+                  uint32_t peer_at)
 {
     uint8_t *wqe = f->memory->sq[f->posted % DEPTH];
     Memory *peer = &memory[f->host == 1];
-    uint64_t local = (uintptr_t)f->memory->out, remote = (uintptr_t)peer->in;
+    uint64_t local = (uintptr_t)f->memory->out + at;
+    uint64_t remote = (uintptr_t)peer->in + peer_at;
     uint32_t key = RKEY;
 
     memset(wqe, 0, 64);
@@ -167,7 +209,7 @@ void post_request(Face *f, enum pg332_opcode opcode, uint32_t len)
     memcpy(wqe + 20, &remote, 8);
     memcpy(wqe + 28, &key, 4);
     if (opcode == PG332_OP_SEND && len <= INLINE) {
-        memcpy(wqe + 32, f->memory->out, len);
+        memcpy(wqe + 32, f->memory->out + at, len);
     }
     f->posted++;
 }

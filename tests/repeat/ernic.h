@@ -40,8 +40,19 @@ typedef struct Face {
 
 /* Opens the ERNIC faces of bus 0, at most FUNCTIONS; returns their number. */
 int faces_open(Face *f);
+/* Opens one of them, which is @host, 1 to FUNCTIONS. */
+void face_open(Face *f, uint8_t devfn, uint8_t host);
 /* Connects their queue pairs with each other. */
 void faces_connect(Face *f);
+/*
+ * Connects a queue pair with that of @peer. @psn: of the first packet in each direction;
+ * @timeout: an exponent.
+ */
+void face_connect(const Face *f, uint8_t peer, uint32_t psn, uint8_t timeout);
+/* Ends all posted requests; their completions and earlier messages stay readable. */
+void face_stop(const Face *f);
+/* After face_stop(): makes the queue pair as after a reset. */
+void face_take_down(Face *f);
 
 uint32_t global_get(const Face *f, uint32_t reg);
 void global_put(const Face *f, uint32_t reg, uint32_t value);
@@ -49,8 +60,12 @@ uint32_t qp_get(const Face *f, uint32_t reg);
 /* Reads a word after the register window: PG332_SIDE_* and what follows. */
 uint32_t side_get(const Face *f, uint32_t at);
 
-/* Posts a request for @len bytes of out, to or from the peer's in; rings no doorbell. */
-void post_request(Face *f, enum pg332_opcode opcode, uint32_t len);
+/*
+ * Posts a request for @len bytes at @at of out, to or from @peer_at of the peer's in;
+ * rings no doorbell.
+ */
+void post_request(Face *f, enum pg332_opcode opcode, uint32_t at, uint32_t len,
+                  uint32_t peer_at);
 void ring_doorbell(const Face *f);
 
 /*

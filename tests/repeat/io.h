@@ -22,6 +22,14 @@ static inline void out8(uint16_t port, uint8_t value)
     asm volatile("outb %0, %1" :: "a" (value), "Nd" (port));
 }
 
+static inline uint8_t in8(uint16_t port)
+{
+    uint8_t value;
+
+    asm volatile("inb %1, %0" : "=a" (value) : "Nd" (port));
+    return value;
+}
+
 static inline void out16(uint16_t port, uint16_t value)
 {
     asm volatile("outw %0, %1" :: "a" (value), "Nd" (port));
