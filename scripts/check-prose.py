@@ -88,6 +88,7 @@ CLEAN = (
     'tests/scripts/',
     'tests/shim/',
     'tests/sim/',
+    'tests/soak/',
     'tests/timing/',
     'tests/unit/',
 )

@@ -52,12 +52,11 @@ static void write32(FILE *out, uint32_t value)
 }
 
 /*
- * Write @b, @frame with its padding, and @tail; @frame and @tail may be NULL. Returns
- * the bytes.
+ * Write @b, @frame with its padding, and @tail; @frame and @tail may be NULL.
  */
-static uint32_t write_block(FILE *out, uint32_t type, const Block *b,
-                            const uint8_t *frame, uint32_t frame_len,
-                            const Block *tail)
+static void write_block(FILE *out, uint32_t type, const Block *b,
+                        const uint8_t *frame, uint32_t frame_len,
+                        const Block *tail)
 {
     static const uint8_t zero[4];
     uint32_t pad = ROUND_UP(frame_len, 4) - frame_len;
@@ -72,20 +71,19 @@ static uint32_t write_block(FILE *out, uint32_t type, const Block *b,
         fwrite(tail->data, tail->len, 1, out);
     }
     write32(out, len);
-    return len;
 }
 
-uint32_t ernic_pcapng_begin(FILE *out, uint32_t num)
+void ernic_pcapng_begin(FILE *out, uint32_t num)
 {
     static const uint8_t nanoseconds = 9;
     Block head = { };
-    uint32_t i, bytes;
+    uint32_t i;
 
     put32(&head, BYTE_ORDER_MAGIC);
     put32(&head, 1);                    /* version 1.0 */
     put32(&head, UINT32_MAX);           /* of unknown length */
     put32(&head, UINT32_MAX);
-    bytes = write_block(out, SECTION, &head, NULL, 0, NULL);
+    write_block(out, SECTION, &head, NULL, 0, NULL);
     for (i = 0; i < num; i++) {
         Block b = { };
         char name[16];
@@ -96,13 +94,12 @@ uint32_t ernic_pcapng_begin(FILE *out, uint32_t num)
         put_option(&b, OPT_IF_NAME, name, strlen(name));
         put_option(&b, OPT_IF_TSRESOL, &nanoseconds, 1);
         put_option(&b, OPT_END, NULL, 0);
-        bytes += write_block(out, INTERFACE, &b, NULL, 0, NULL);
+        write_block(out, INTERFACE, &b, NULL, 0, NULL);
     }
-    return bytes;
 }
 
-uint32_t ernic_pcapng_frame(FILE *out, uint32_t interface, bool sent, uint64_t ns,
-                            const uint8_t *frame, uint32_t len)
+void ernic_pcapng_frame(FILE *out, uint32_t interface, bool sent, uint64_t ns,
+                        const uint8_t *frame, uint32_t len)
 {
     uint8_t flags[4] = { sent ? OUTBOUND : INBOUND };
     Block b = { }, tail = { };
@@ -114,5 +111,5 @@ uint32_t ernic_pcapng_frame(FILE *out, uint32_t interface, bool sent, uint64_t n
     put32(&b, len);
     put_option(&tail, OPT_EPB_FLAGS, flags, sizeof(flags));
     put_option(&tail, OPT_END, NULL, 0);
-    return write_block(out, PACKET, &b, frame, len, &tail);
+    write_block(out, PACKET, &b, frame, len, &tail);
 }

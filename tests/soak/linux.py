@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rows with Linux in the machines: the driver cleans up after processes and devices."""
+import re
+import threading
+from pathlib import Path
+
+import report
+from machine import TESTS, Wrong, guest
+
+import links                                                    # noqa: E402
+import programs                                                 # noqa: E402
+import test_driver                                              # noqa: E402
+
+HERE = Path(__file__).resolve().parent
+INSIDE = (TESTS / 'guest/inside/loop.py', HERE / 'inside/killed.py')
+BATCH = 20                      # kills of a round, in each guest
+MEMORY = ['-object', f'memory-backend-memfd,id=ram,size={guest.MEMORY_MIB}M,share=on',
+          '-machine', 'memory-backend=ram']
+PINGS = '/tmp/pings'
+OBJECTS = ('pd', 'cq', 'qp', 'cm_id', 'mr', 'ctx', 'srq')
+
+
+def apart(link):
+    """The link, with the guest's memory counted apart from QEMU's own."""
+    def options(n, folder, of=link.options):
+        return [*MEMORY, *of(n, folder)]
+    link.options = options
+    return link
+
+
+def objects(one):
+    """The number of objects of each kind that the kernel has."""
+    found = re.search(r'ernic0: (.*)', one.check('rdma resource'))[1].split()
+    return dict(zip(found[::2], map(int, found[1::2])))
+
+
+def account(guests):
+    """Memory that the devices have for objects of the guests, in bytes."""
+    return sum(links.qemu(one, 'qom-get', path=links.NIC,
+                          property='statistics')['memory']['used'] for one in guests)
+
+
+def start_pings(guests):
+    """rping between the guests, which compares the data; it starts again when it ends."""
+    server = guests[1].start(
+        f'while :; do rping -s -P -a {links.ipv4(1)}; sleep 0.1; done', 1 << 20)
+    programs.wait_until(guests[1], programs.RPING.listens)
+    client = guests[0].start(
+        f'while :; do rping -c -a {links.ipv4(1)} -v -V -C 1000000 >>{PINGS}; '
+        'echo end >>/tmp/ends; sleep 0.1; done', 1 << 20)
+    programs.wait_until(guests[0], f'[ -s {PINGS} ]')
+    return [client, server]
+
+
+def pings(guests):
+    return int(guests[0].check(f'grep -c "ping data" {PINGS}'))
+
+
+def end(jobs):
+    for job in jobs:
+        job.kill()
+    for job in jobs:
+        job.wait()
+
+
+def kill_round(one, seed, found):
+    """A round in one guest; adds its report to the list."""
+    result = one.run(f'cd /tmp && python3 killed.py {BATCH} {seed} 300', 330)
+    words = result.output.split()
+    if result.status or words[:1] != ['killed']:
+        found.append(Wrong(f'{one.name}: status {result.status}: {result.output}'))
+    else:
+        found.append((int(words[1]), int(words[3])))
+
+
+def kills(link, result, more):
+    """Both guests kill processes with queue pairs at the same time, beside rping."""
+    with guest.Guests(2, apart(link()), guest.find_image()) as guests:
+        links.up(guests)
+        for one in guests:
+            for file in INSIDE:
+                one.put(file, f'/tmp/{file.name}')
+            one.check('dmesg -c')
+        before = [objects(one) for one in guests]
+        charged = account(guests)
+        jobs = start_pings(guests)
+        used = 0
+        while more():
+            found = []
+            threads = [threading.Thread(target=kill_round,
+                                        args=(one, 2 * result.rounds + n, found))
+                       for n, one in enumerate(guests)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            for one in found:
+                if isinstance(one, Exception):
+                    raise one
+            result.rounds += sum(killed for killed, _ in found)
+            used += sum(moved for _, moved in found)
+            result.samples.append(report.sample(one.process.pid for one in guests))
+        result.verified = used + pings(guests)
+        check_pings(guests)
+        end(jobs)
+        result.left = left(guests, before)
+        result.bytes = account(guests) - charged
+        for one in guests:
+            test_driver.quiet(one)
+
+
+def check_pings(guests):
+    """The traffic beside has gone on without an end."""
+    if guests[0].run('[ -e /tmp/ends ]').status == 0:
+        raise Wrong('rping ended: ' + guests[0].check(f'tail -n 5 {PINGS}'))
+
+
+def left(guests, before):
+    """How many objects more than before, also at the device."""
+    for one in guests:
+        one.check('timeout 30 sh -c "while rdma resource show qp | grep -q python3; '
+                  'do sleep 0.1; done"', 40)
+    found = 0
+    for one, first in zip(guests, before):
+        now = objects(one)
+        found += sum(max(0, now[name] - first[name]) for name in OBJECTS
+                     if name in now)
+    return found
+
+
+def replugs(link, result, more):
+    """The driver's device is unplugged and plugged in while a program uses it."""
+    del link
+    with guest.Guests(1, apart(test_driver.Plugged()), guest.find_image()) as guests:
+        one, = guests
+        one.put(INSIDE[0], '/tmp/loop.py')
+        one.check(test_driver.UP)
+        before = [objects(one)]
+        charged = account(guests)
+        job = test_driver.traffic(one, '1000000 1000000 >/tmp/rounds', 1 << 20)
+        monitor = one.monitor()
+        while more():
+            test_driver.ready(one, '/tmp/rounds', result.rounds + 1)
+            test_driver.unplug(monitor, 'nic')
+            monitor.execute('device_add', **test_driver.Plugged.options_of_device)
+            programs.wait_until(one, f'[ -e {test_driver.PORT} ]')
+            one.check(test_driver.UP)
+            result.samples.append(report.sample([one.process.pid]))
+            result.rounds += 1
+        monitor.close()
+        test_driver.ready(one, '/tmp/rounds', result.rounds + 1)
+        end([job])
+        text = one.check('cat /tmp/rounds')
+        ends = re.findall(r'^writes (\d+) end (.*)$', text, re.M)
+        if bad := [why for _, why in ends if why != 'gone']:
+            raise Wrong(f'traffic ended: {bad}')
+        result.verified = sum(int(writes) for writes, _ in ends)
+        result.left = left(guests, before)
+        result.bytes = account(guests) - charged
+        test_driver.quiet(one)
+
+
+def row(what, link, run, ci, short, full, share):
+    def rounds(result, more):
+        run(link, result, more)
+    return (what, link.name if link else '-', rounds,
+            {'ci': ci, 'short': short, 'full': full}, share)
+
+
+ROWS = (
+    row('process kills', links.Udp, kills, 100, 5000, 5000, 12),
+    row('process kills', links.Netdev, kills, 0, 5000, 5000, 12),
+    row('unplug and plug', None, replugs, 2, 60, 1000, 6),
+)

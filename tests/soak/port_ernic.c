@@ -1,0 +1,91 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The ERNIC face's end of the traffic.
+ */
+#include "ernic.h"
+#include "port.h"
+
+#define STOPPED     1               /* in STATQP */
+#define NO_BUFFER   2
+#define ERROR_MARK  0xff000000u     /* of a completion entry */
+
+static Face face;
+static bool stopped;
+
+void port_open(uint8_t devfn, uint8_t host)
+{
+    face_open(&face, devfn, host);
+    face.memory->cq_head = face.memory->rq_pi = 0;
+    global_put(&face, PG332_INTEN, CAUSES);
+}
+
+void port_connect(uint32_t psn, uint8_t timeout)
+{
+    stopped = false;
+    face_connect(&face, 3 - face.host, psn, timeout);
+}
+
+void port_stop(void)
+{
+    face_stop(&face);
+    stopped = true;
+}
+
+void port_lost(void)
+{
+    stopped = true;
+}
+
+void port_reset(void)
+{
+    face_take_down(&face);
+}
+
+uint8_t *port_out(uint32_t slot)
+{
+    return face.memory->out + slot * SLOT;
+}
+
+uint8_t *port_in(uint32_t slot)
+{
+    return face.memory->in + slot * SLOT;
+}
+
+void port_post(enum port_op op, uint32_t slot, uint32_t len, uint32_t peer_slot)
+{
+    static const enum pg332_opcode opcodes[] = {
+        [PORT_SEND] = PG332_OP_SEND, [PORT_WRITE] = PG332_OP_WRITE,
+        [PORT_READ] = PG332_OP_READ,
+    };
+
+    post_request(&face, opcodes[op], slot * SLOT, len, peer_slot * SLOT);
+    ring_doorbell(&face);
+}
+
+enum port_event port_poll(const uint8_t **message)
+{
+    uint32_t entry, status;
+
+    if (completions(&face, true)) {
+        entry = face.memory->cq[face.completed++ % DEPTH];
+        return entry & ERROR_MARK ? PORT_FAILED : PORT_COMPLETED;
+    }
+    /* When all buffers are full, the index has moved by the depth: it looks like 0. */
+    status = stopped ? 0 : qp_get(&face, PG332_STATQP);
+    if (messages(&face, true) || (status & NO_BUFFER)) {
+        *message = face.memory->rq[face.received % DEPTH];
+        return PORT_RECEIVED;
+    }
+    return status & STOPPED ? PORT_FAILED : PORT_NOTHING;
+}
+
+void port_give_back(void)
+{
+    give_back(&face);
+}
+
+void port_arm(void)
+{
+    clear_causes(&face);
+}

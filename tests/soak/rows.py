@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The rows of the table: what happens to two machines, how often, and who verifies it."""
+import time
+from typing import Callable, NamedTuple
+
+import flood
+import linux
+import pair
+import report
+from machine import Wrong
+
+
+class Row(NamedTuple):
+    """rounds(result, more) runs as long as more() says so, and fills in the result.
+
+    counts: rounds of each form. share: of the form's time.
+    """
+
+    what: str
+    face: str
+    link: str
+    rounds: Callable
+    counts: dict
+    share: float
+
+
+def counts(ci, short, full):
+    return {'ci': ci, 'short': short, 'full': full}
+
+
+# ---- two machines of our own: a round each ------------------------------------------
+
+def migrate(two, n):
+    two.move(n % 2)
+
+
+def snapshot(two, n):
+    two.move(n % 2, file=True)
+
+
+def replug(two, n):
+    two.replug(n % 2)
+
+
+def die(two, n):
+    """A machine is killed; the other end's retries end; a new machine takes its place."""
+    two.die(n % 2)
+    two.give_up(1 - n % 2)
+    two.come_back(n % 2)
+
+
+def fall_silent(two, n):
+    """A machine stops and acknowledges nothing; the other end's retries end."""
+    silent = two.machines[n % 2]
+    silent.qmp('stop')
+    two.give_up(1 - n % 2)
+    silent.qmp('cont')
+    two.connect()
+
+
+def flap(two, _n):
+    """The link is down for a time that the retries bridge."""
+    two.link.cut(two.machines)
+    time.sleep(0.05)
+    two.link.mend(two.machines)
+
+
+class Step(NamedTuple):
+    what: str
+    step: Callable
+    timeout: int                # exponent of the ACK timeout: 134 or 268 ms
+    counts: dict
+    share: float
+
+
+STEPS = (
+    Step('migration', migrate, 16, counts(2, 100, 100), 2),
+    Step('snapshot', snapshot, 16, counts(2, 100, 100), 2),
+    Step('unplug and plug', replug, 16, counts(4, 250, 250), 2),
+    Step('peer dies and returns', die, 15, counts(1, 20, 100), 2),
+    Step('peer never acknowledges', fall_silent, 15, counts(1, 20, 100), 2),
+    Step('link flaps', flap, 16, counts(3, 100, 1000), 1),
+    Step('flood', None, 16, counts(2, 50, 1000), 1),
+)
+
+
+def run_pair(step, face, link, result, more):
+    with pair.Pair(face, link, step.timeout) as two:
+        two.progress()
+        two.settle()
+        before = two.account()
+        two.go_on()
+        third = flood.Flood(two) if step.step is None else None
+        act = (lambda _two, n: third.round(n)) if third else step.step
+        try:
+            while more():
+                act(two, result.rounds)
+                two.progress()
+                result.samples.append(report.sample(
+                    one.process.pid for one in two.machines))
+                result.rounds += 1
+            two.settle()
+            result.verified = two.total()
+            result.bytes = two.account() - before
+        except Exception:
+            result.notes = two.notes()
+            raise
+        finally:
+            if third:
+                third.close()
+
+
+DEFECTS = {1: 'a byte that changed', 2: 'a message that is lost',
+           3: 'an acknowledgement without a message'}
+
+
+def is_found(kind):
+    """The machines commit a defect: does the row report it?"""
+    with pair.Pair('verbs', 'UDP', 16) as two:
+        two.progress()
+        try:
+            for _ in range(3):
+                two.defect(kind)
+        except Wrong:
+            return True
+    return False
+
+
+def rows():
+    """The long ones first."""
+    found = [Row(what, 'driver', link, rounds, number, share)
+             for what, link, rounds, number, share in linux.ROWS]
+    for step in STEPS:
+        for face in ('verbs', 'ERNIC'):
+            for link in pair.LINKS:
+                def rounds(result, more, words=(step, face, link)):
+                    run_pair(*words, result, more)
+                found.append(Row(step.what, face, link, rounds, step.counts, step.share))
+    return found
