@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The life of the device: every entry in every state, from before its driver enables it
- * until after unplug; and MSI-X messages that reset, move, power down or eject the
- * function that sends them.
+ * until after unplug; MSI-X messages that reset, move, power down or eject the function
+ * that sends them; and DMA of another card that does so while it receives a frame.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -445,7 +445,7 @@ static void open_port(Behind *b)
 {
     b->port = qpci_device_find(b->bus, PORT);
     qpci_config_writel(b->port, PCI_PRIMARY_BUS, 0x00010100);
-    qpci_config_writel(b->port, PCI_MEMORY_BASE, 0xfbf0e000);   /* 0xe0000000 and up */
+    qpci_config_writel(b->port, PCI_MEMORY_BASE, 0xe0f0e000);   /* 0xe0000000, 16 MiB */
     qpci_device_enable(b->port);
 }
 
@@ -616,6 +616,116 @@ static void test_message(const void *more)
     }
 }
 
+/* ---- frames to configuration space --------------------------------------------- */
+
+/* A card of another kind at the same hub: its DMA reaches any address. */
+#define NIC_DEVFN   QPCI_DEVFN(4, 0)
+#define NIC         " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0" \
+                    " -device e1000,addr=04.0,netdev=h1"
+#define NIC_BAR     0xe8000000          /* outside of the port's window */
+#define NIC_RCTL    0x100
+#define NIC_RDBAL   0x2800              /* RDBAH, RDLEN, reserved, RDH, reserved, RDT */
+#define NIC_ENABLE  0x04008002          /* receive, broadcasts, no CRC */
+#define NIC_ALL     0x18                /* every address */
+#define NIC_READY   1100000000          /* ns until it receives */
+#define NIC_DESCS   8
+#define RC_PAYLOAD  54                  /* of a SEND, after IPv4, UDP and BTH */
+#define IN_FRAME    56                  /* where a frame has the word to write */
+
+/* The next frames are written so that their bytes from IN_FRAME on are at @addr. */
+static void receive_at(Behind *b, uint64_t addr)
+{
+    uint64_t ring = guest_alloc(&b->alloc, 4096);
+    QPCIDevice *nic = qpci_device_find(b->bus, NIC_DEVFN);
+    QPCIBar bar;
+    int i;
+
+    qpci_device_enable(nic);
+    b->bus->mmio_alloc_ptr = NIC_BAR;
+    bar = qpci_iomap(nic, 0, NULL);
+    qtest_memset(b->qts, ring, 0, 4096);
+    for (i = 0; i < NIC_DESCS; i++) {
+        qtest_writeq(b->qts, ring + 16 * i, addr - IN_FRAME);
+    }
+    qpci_io_writel(nic, bar, NIC_RCTL, 0);
+    qpci_io_writel(nic, bar, NIC_RDBAL, ring);
+    qpci_io_writel(nic, bar, NIC_RDBAL + 4, 0);
+    qpci_io_writel(nic, bar, NIC_RDBAL + 8, NIC_DESCS * 16);
+    qpci_io_writel(nic, bar, NIC_RDBAL + 0x10, 0);
+    qpci_io_writel(nic, bar, NIC_RDBAL + 0x18, NIC_DESCS - 1);
+    qpci_io_writel(nic, bar, NIC_RCTL, NIC_ENABLE | NIC_ALL);
+    qtest_clock_step(b->qts, NIC_READY);
+    g_free(nic);
+}
+
+/* The frame is a SEND of the engine, which sends with the device's lock held. */
+static void by_engine(Behind *b, uint64_t addr, uint32_t value)
+{
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+    QErnic nobody = { .gid = { [10] = 0xff, 0xff, 10, 0, 0, 9 } };
+    QErnicQp x, y = { .q = &nobody, .qpn = 5 };
+
+    qernic_qp_create(&b->q, &x, ERNIC_QPT_RC);
+    qernic_qp_connect(&x, &y);
+    receive_at(b, addr);
+    qtest_writel(b->qts, b->q.buf + IN_FRAME - RC_PAYLOAD, value);
+    qernic_post_send(&x, &wqe, 0, IN_FRAME - RC_PAYLOAD + 4);
+}
+
+/* The frame is one of the Ethernet face, which sends without the lock. */
+static void by_ethernet(Behind *b, uint64_t addr, uint32_t value)
+{
+    uint64_t ring = guest_alloc(&b->alloc, 4096), frame = ring + 1024;
+    struct ernic_eth_txd desc = {
+        .addr = cpu_to_le64(frame), .len = cpu_to_le16(IN_FRAME + 4),
+        .flags = ERNIC_ETH_EOP,
+    };
+    uint64_t regs = ERNIC_ETH_OFFSET;
+
+    qtest_memset(b->qts, ring, 0, 4096);
+    qtest_memset(b->qts, frame, 0xff, 12);
+    qtest_writel(b->qts, frame + IN_FRAME, value);
+    qtest_memwrite(b->qts, ring, &desc, sizeof(desc));
+    qtest_memwrite(b->qts, ring + sizeof(desc), &desc, sizeof(desc));
+    receive_at(b, addr);
+    qernic_write64(&b->q, regs + offsetof(struct ernic_eth_regs, tx_addr), ring);
+    qernic_write64(&b->q, regs + offsetof(struct ernic_eth_regs, state_addr),
+                   ring + 2048);
+    qernic_write(&b->q, regs + offsetof(struct ernic_eth_regs, tx_shift), 2);
+    qernic_write(&b->q, regs + offsetof(struct ernic_eth_regs, ctrl), ERNIC_ETH_TX);
+    qernic_write(&b->q, regs + offsetof(struct ernic_eth_regs, tx_pi), 2);
+}
+
+static const Message frames_to[] = {
+    { "function reset", false, { PCI_CAP_ID_EXP, PCI_EXP_DEVCTL },
+      PCI_EXP_DEVCTL_BCR_FLR, { 0, PCI_BASE_ADDRESS_2 }, 0xfffffff0, 0 },
+    { "D3hot", false, { PCI_CAP_ID_PM, PCI_PM_CTRL }, 3,
+      { PCI_CAP_ID_PM, PCI_PM_CTRL }, 3, 3 },
+};
+
+static void test_frame(const void *more)
+{
+    static Way *const ways[] = { by_engine, by_ethernet };
+    size_t i, w;
+    Behind b;
+
+    for (w = 0; w < ARRAY_SIZE(ways); w++) {
+        behind_open(&b, more);
+        for (i = 0; i < ARRAY_SIZE(frames_to); i++) {
+            g_test_message("way %zu: %s", w, frames_to[i].name);
+            behind_renew(&b);
+            send_messages(&b, &frames_to[i], ways[w]);
+        }
+        behind_renew(&b);
+        qernic_transfers(&b.q, &b.q);
+        g_test_message("way %zu: eject", w);
+        behind_renew(&b);
+        send_messages(&b, &ejects, ways[w]);
+        qtest_qmp_eventwait(b.qts, "DEVICE_DELETED");
+        behind_close(&b);
+    }
+}
+
 /* ---- tests --------------------------------------------------------------------- */
 
 static void add(const char *name, const char *kind, const char *more,
@@ -644,6 +754,9 @@ static void register_tests(void)
     for (i = 0; i < ARRAY_SIZE(kinds); i++) {
         add("table", kinds[i].name, kinds[i].more, test_table);
     }
+    add("frame", "plain", ",netdev=h0" NIC, test_frame);
+    add("frame", "timing", ",netdev=h0,timing=on" NIC, test_frame);
+    add("frame", "pg332", ",netdev=h0,ernic-version=3.1" NIC, test_frame);
     add("message", "plain", "", test_message);
     add("message", "timing", ",timing=on", test_message);
     add("message", "iothread", ",iothread=io0,roce-udp=127.0.0.1:0", test_message);
