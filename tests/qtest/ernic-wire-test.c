@@ -229,6 +229,37 @@ static void test_times(void)
     unlink(path);
 }
 
+/* The capture ends before its limit, with whole frames; the frames go on. */
+static void test_dump_limit(void)
+{
+    enum { LIMIT = 40000, BLOCK = 44 + 4 + HEADERS + PACKET };
+    g_autofree char *path = temporary();
+    g_autofree char *args = g_strdup_printf(CABLE(",dump=%s,dump-limit=%u"), path,
+                                            LIMIT);
+    g_autofree char *bytes = NULL;
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+    GArray *frames;
+    QErnicQp x, y;
+    Machine m;
+    gsize len;
+
+    open_machine(&m, args, 2);
+    connect_rc(&m.q[0], &x, &m.q[1], &y);
+    qernic_post_recv(&y, 0, 32 * PACKET);
+    qernic_post_send(&x, &wqe, 0, 32 * PACKET);
+    completed(&y);
+    completed(&x);
+    g_assert_true(g_file_get_contents(path, &bytes, &len, NULL));
+    g_assert_cmpuint(len, <=, LIMIT);
+    g_assert_cmpuint(len + BLOCK, >, LIMIT);
+    frames = read_capture(path, 2);
+    g_assert_cmpuint(frames->len, >, 4);
+    g_assert_cmpuint(frames->len, <, 64);       /* of 32 packets at both ends */
+    g_array_free(frames, true);
+    close_machine(&m);
+    unlink(path);
+}
+
 /* ---- repeatability --------------------------------------------------------- */
 
 #define TIMED ",timing=on,timing-profile=generic-100g"
@@ -637,6 +668,7 @@ static void test_refused(void)
         { WIRE("reorder=1"), "reorder and reorder-max need each other" },
         { WIRE("seed=x"), "Parameter 'seed' expects" },
         { WIRE("dump=/no/such/folder/x"), "Could not open" },
+        { WIRE("dump-limit=16383"), "dump-limit is 16383, not 16384 or more" },
         { WIRE("ports=2") " -netdev hubport,id=h0,hubid=0"
           " -device ernic,netdev=h0,wire=w0",
           "netdev= and wire= exclude each other" },
@@ -672,6 +704,7 @@ static void register_tests(void)
 {
     qtest_add_func("/ernic-wire/times", test_times);
     qtest_add_func("/ernic-wire/timed", test_timed);
+    qtest_add_func("/ernic-wire/dump-limit", test_dump_limit);
     qtest_add_func("/ernic-wire/repeats", test_repeats);
     qtest_add_func("/ernic-wire/forwarding", test_forwarding);
     qtest_add_func("/ernic-wire/incast", test_incast);

@@ -52,11 +52,12 @@ static void write32(FILE *out, uint32_t value)
 }
 
 /*
- * Write @b, @frame with its padding, and @tail; @frame and @tail may be NULL.
+ * Write @b, @frame with its padding, and @tail; @frame and @tail may be NULL. Returns
+ * the bytes.
  */
-static void write_block(FILE *out, uint32_t type, const Block *b,
-                        const uint8_t *frame, uint32_t frame_len,
-                        const Block *tail)
+static uint32_t write_block(FILE *out, uint32_t type, const Block *b,
+                            const uint8_t *frame, uint32_t frame_len,
+                            const Block *tail)
 {
     static const uint8_t zero[4];
     uint32_t pad = ROUND_UP(frame_len, 4) - frame_len;
@@ -71,19 +72,20 @@ static void write_block(FILE *out, uint32_t type, const Block *b,
         fwrite(tail->data, tail->len, 1, out);
     }
     write32(out, len);
+    return len;
 }
 
-void ernic_pcapng_begin(FILE *out, uint32_t num)
+uint32_t ernic_pcapng_begin(FILE *out, uint32_t num)
 {
     static const uint8_t nanoseconds = 9;
     Block head = { };
-    uint32_t i;
+    uint32_t i, bytes;
 
     put32(&head, BYTE_ORDER_MAGIC);
     put32(&head, 1);                    /* version 1.0 */
     put32(&head, UINT32_MAX);           /* of unknown length */
     put32(&head, UINT32_MAX);
-    write_block(out, SECTION, &head, NULL, 0, NULL);
+    bytes = write_block(out, SECTION, &head, NULL, 0, NULL);
     for (i = 0; i < num; i++) {
         Block b = { };
         char name[16];
@@ -94,12 +96,13 @@ void ernic_pcapng_begin(FILE *out, uint32_t num)
         put_option(&b, OPT_IF_NAME, name, strlen(name));
         put_option(&b, OPT_IF_TSRESOL, &nanoseconds, 1);
         put_option(&b, OPT_END, NULL, 0);
-        write_block(out, INTERFACE, &b, NULL, 0, NULL);
+        bytes += write_block(out, INTERFACE, &b, NULL, 0, NULL);
     }
+    return bytes;
 }
 
-void ernic_pcapng_frame(FILE *out, uint32_t interface, bool sent, uint64_t ns,
-                        const uint8_t *frame, uint32_t len)
+uint32_t ernic_pcapng_frame(FILE *out, uint32_t interface, bool sent, uint64_t ns,
+                            const uint8_t *frame, uint32_t len)
 {
     uint8_t flags[4] = { sent ? OUTBOUND : INBOUND };
     Block b = { }, tail = { };
@@ -111,5 +114,5 @@ void ernic_pcapng_frame(FILE *out, uint32_t interface, bool sent, uint64_t ns,
     put32(&b, len);
     put_option(&tail, OPT_EPB_FLAGS, flags, sizeof(flags));
     put_option(&tail, OPT_END, NULL, 0);
-    write_block(out, PACKET, &b, frame, len, &tail);
+    return write_block(out, PACKET, &b, frame, len, &tail);
 }

@@ -16,6 +16,7 @@
 #include "qemu/iov.h"
 #include "qemu/module.h"
 #include "qemu/timer.h"
+#include "qemu/units.h"
 #include "migration/vmstate.h"
 #include "files/pcapng.h"
 #include "network/archive.h"
@@ -34,6 +35,8 @@
 
 /* The greatest saved state, bytes. */
 #define WIRE_STATE_MAX  (1u << 30)
+/* The least dump-limit, bytes: more than the descriptions of all ports. */
+#define DUMP_MIN        (16 * KiB)
 
 typedef struct ErnicWirePort {
     NetClientState nc;
@@ -54,11 +57,13 @@ struct ErnicWire {
     char *rate, *flight, *latency, *reorder_max;
     char *pmax, *loss, *reorder;
     char *dump;
+    uint64_t dump_limit;        /* bytes */
 
     ErnicSwitch *net;
     QEMUTimer timer;
     ErnicWirePort *port[ERNIC_SWITCH_PORTS];
     FILE *dump_file;            /* NULL: no capture, or it has ended */
+    uint64_t dump_bytes;        /* its size */
 
     uint32_t state_len;         /* while it migrates */
     uint8_t *state;
@@ -87,15 +92,6 @@ static void update_timer(ErnicWire *w)
 
 /* ---- the capture ----------------------------------------------------------- */
 
-static void dump_frame(ErnicWire *w, uint32_t port, bool sent, uint64_t at,
-                       const uint8_t *frame, uint32_t len)
-{
-    trace_ernic_wire_frame(wire_id(w), port, sent, at, len);
-    if (w->dump_file) {
-        ernic_pcapng_frame(w->dump_file, port, sent, at, frame, len);
-    }
-}
-
 static void dump_close(ErnicWire *w)
 {
     if (w->dump_file) {
@@ -104,19 +100,44 @@ static void dump_close(ErnicWire *w)
     }
 }
 
+/* The capture ends, but the frames go on. */
+static void dump_end(ErnicWire *w, const char *why)
+{
+    warn_report("ernic-wire %s: %s is not written any more: %s", wire_id(w), w->dump,
+                why);
+    dump_close(w);
+}
+
+static void dump_frame(ErnicWire *w, uint32_t port, bool sent, uint64_t at,
+                       const uint8_t *frame, uint32_t len)
+{
+    trace_ernic_wire_frame(wire_id(w), port, sent, at, len);
+    if (!w->dump_file) {
+        return;
+    }
+    if (ERNIC_PCAPNG_FRAME + ROUND_UP(len, 4) > w->dump_limit - w->dump_bytes) {
+        dump_end(w, "it would exceed dump-limit");
+        return;
+    }
+    w->dump_bytes += ernic_pcapng_frame(w->dump_file, port, sent, at, frame, len);
+}
+
 /* The file contains whole frames at any time. */
 static void dump_flush(ErnicWire *w)
 {
     if (w->dump_file &&
         (fflush(w->dump_file) != 0 || ferror(w->dump_file))) {
-        warn_report("ernic-wire %s: %s is not written any more: %s",
-                    wire_id(w), w->dump, strerror(errno));
-        dump_close(w);
+        dump_end(w, strerror(errno));
     }
 }
 
 static bool dump_open(ErnicWire *w, Error **errp)
 {
+    if (w->dump_limit < DUMP_MIN) {
+        error_setg(errp, "dump-limit is %" PRIu64 ", not %u or more", w->dump_limit,
+                   (unsigned)DUMP_MIN);
+        return false;
+    }
     if (!w->dump) {
         return true;
     }
@@ -125,7 +146,7 @@ static bool dump_open(ErnicWire *w, Error **errp)
         error_setg_file_open(errp, errno, w->dump);
         return false;
     }
-    ernic_pcapng_begin(w->dump_file, w->cfg.ports);
+    w->dump_bytes = ernic_pcapng_begin(w->dump_file, w->cfg.ports);
     dump_flush(w);
     return true;
 }
@@ -603,6 +624,7 @@ static const Property wire_properties[] = {
     DEFINE_PROP_STRING("reorder-max", ErnicWire, reorder_max),
     DEFINE_PROP_UINT64("seed", ErnicWire, cfg.seed, 0),
     DEFINE_PROP_STRING("dump", ErnicWire, dump),
+    DEFINE_PROP_SIZE("dump-limit", ErnicWire, dump_limit, GiB),
 };
 
 static void wire_instance_init(Object *obj)
