@@ -76,6 +76,7 @@ CLEAN = (
     'tests/qtest/ernic-raw-test.c',
     'tests/qtest/ernic-shell-test.c',
     'tests/qtest/ernic-side-test.c',
+    'tests/qtest/ernic-stream-test.c',
     'tests/qtest/ernic-strict-test.c',
     'tests/qtest/ernic-test.c',
     'tests/qtest/ernic-trace-test.c',

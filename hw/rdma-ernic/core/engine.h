@@ -98,11 +98,6 @@ void ernic_set_link(Ernic *e, uint64_t now, bool up);
 /* state.c: append all state with a guest-visible effect to @out. */
 void ernic_save(const Ernic *e, GByteArray *out);
 /*
- * Upper bound of the saved state in bytes, whatever the guest does: 16,384 queue pairs
- * with 64 requests each, and 2^24 stored pages, need less than this.
- */
-#define ERNIC_STATE_MAX     (1u << 30)
-/*
  * Replace the state of an engine of the same configuration. @data may be from an older
  * release. False: @data is not a valid state, or is from a newer release; the engine is
  * then reset.

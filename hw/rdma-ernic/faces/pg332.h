@@ -7,6 +7,7 @@
 #define ERNIC_PCI_FACES_PG332_H
 
 #include "core/engine.h"
+#include "network/stream_bytes.h"
 
 typedef struct ErnicPci ErnicPci;
 
@@ -22,8 +23,7 @@ typedef struct ErnicPg332 {
     uint64_t wake;              /* like ErnicPci.wake */
     uint32_t risen;             /* atomic; interrupts (bits) for irq_bh to raise */
     bool first;                 /* this engine was the first to run last time */
-    uint32_t state_len;
-    uint8_t *state;
+    ErnicStreamBytes state;     /* like ErnicPci.state */
 } ErnicPg332;
 
 /* Checks the properties and, with ernic-version, creates the memory region. */

@@ -20,6 +20,7 @@
 #include "migration/vmstate.h"
 #include "files/pcapng.h"
 #include "network/archive.h"
+#include "network/stream_bytes.h"
 #include "network/switch.h"
 #include "network/wire_device.h"
 #include "hw/rdma-ernic/trace.h"
@@ -33,8 +34,6 @@
 #endif
 #include "system/reset.h"
 
-/* The greatest saved state, bytes. */
-#define WIRE_STATE_MAX  (1u << 30)
 /* The least dump-limit, bytes: more than the descriptions of all ports. */
 #define DUMP_MIN        (16 * KiB)
 
@@ -65,8 +64,7 @@ struct ErnicWire {
     FILE *dump_file;            /* NULL: no capture, or it has ended */
     uint64_t dump_bytes;        /* its size */
 
-    uint32_t state_len;         /* while it migrates */
-    uint8_t *state;
+    ErnicStreamBytes state;     /* while it migrates */
 };
 
 static const char *wire_id(const ErnicWire *w)
@@ -501,6 +499,7 @@ static void wire_unrealize(DeviceState *dev)
     timer_del(&w->timer);
     ernic_switch_free(w->net);
     w->net = NULL;
+    ernic_stream_bytes_clear(&w->state);
     dump_close(w);
 }
 
@@ -543,15 +542,10 @@ static int wire_pre_save(void *opaque)
     ErnicArchive walk = { .out = g_byte_array_new(), .now = wire_now() };
 
     wire_walk(w, &walk);
-    if (walk.out->len > WIRE_STATE_MAX) {
-        error_report("ernic-wire %s: its state of %u bytes is too large to save",
-                     wire_id(w), walk.out->len);
-        g_byte_array_free(walk.out, true);
+    if (!ernic_stream_bytes_set(&w->state, walk.out)) {
         return -EFBIG;
     }
-    w->state_len = walk.out->len;
-    w->state = g_byte_array_free(walk.out, false);
-    trace_ernic_wire_save(wire_id(w), w->state_len);
+    trace_ernic_wire_save(wire_id(w), w->state.len);
     return 0;
 }
 
@@ -559,20 +553,21 @@ static int wire_post_save(void *opaque)
 {
     ErnicWire *w = opaque;
 
-    g_free(w->state);
-    w->state = NULL;
+    ernic_stream_bytes_clear(&w->state);
     return 0;
 }
 
 static int wire_post_load(void *opaque, int version)
 {
     ErnicWire *w = opaque;
-    ErnicArchive walk = { .in = w->state, .left = w->state_len, .now = wire_now() };
+    ErnicArchive walk = {
+        .in = w->state.data, .left = w->state.len, .now = wire_now(),
+    };
     bool ok;
 
     drop_waiting(w);
     ok = wire_walk(w, &walk) && walk.left == 0;
-    trace_ernic_wire_load(wire_id(w), w->state_len, ok);
+    trace_ernic_wire_load(wire_id(w), w->state.len, ok);
     wire_post_save(w);
     if (!ok) {
         drop_waiting(w);
@@ -584,26 +579,17 @@ static int wire_post_load(void *opaque, int version)
     return ok ? 0 : -EINVAL;
 }
 
-/* QEMU would end for want of memory, or on a length beyond 2 GiB. */
-static bool state_len_ok(void *opaque, int version)
-{
-    ErnicWire *w = opaque;
-
-    return w->state_len <= WIRE_STATE_MAX;
-}
-
 /* The sections in state (archive.h) let older states load; this changes with them. */
 static const VMStateDescription wire_vmstate = {
     .name = "ernic-wire",
     .version_id = 3,
     .minimum_version_id = 3,
     .pre_save = wire_pre_save,
+    .pre_load = wire_post_save,         /* of a stream that ended early */
     .post_save = wire_post_save,
     .post_load = wire_post_load,
     .fields = (const VMStateField[]) {
-        VMSTATE_UINT32(state_len, ErnicWire),
-        VMSTATE_VALIDATE("state_len is too large", state_len_ok),
-        VMSTATE_VBUFFER_ALLOC_UINT32(state, ErnicWire, 1, NULL, state_len),
+        ERNIC_STREAM_BYTES(state, ErnicWire, NULL),
         VMSTATE_END_OF_LIST()
     }
 };

@@ -25,6 +25,7 @@
 #include "faces/reconic_shell.h"
 #include "faces/verbs.h"
 #include "links/udp_socket.h"
+#include "network/stream_bytes.h"
 #include "pci/life.h"
 #include "pci/registers.h"
 
@@ -96,8 +97,7 @@ struct ErnicPci {
     ErnicPg332 pg332;
     ErnicShell shell;
 
-    uint32_t state_len;         /* the engine's state during migration */
-    uint8_t *state;
+    ErnicStreamBytes state;     /* the engine's, during migration */
 };
 
 /* The device's name in traces and messages. */

@@ -15,30 +15,23 @@
 #include "pci/migration.h"
 #include "hw/rdma-ernic/trace.h"
 
-/* The state of @e; NULL: it is too large, which the limits of the engine prevent. */
-static uint8_t *save_engine(ErnicPci *d, const Ernic *e, uint32_t *len)
+/* False: the state is too large, which the limits of the engine prevent. */
+static bool save_engine(ErnicPci *d, const Ernic *e, ErnicStreamBytes *state)
 {
     GByteArray *bytes = g_byte_array_new();
 
     ernic_pci_enter(d);
     ernic_save(e, bytes);
     ernic_pci_leave(d);
-    *len = bytes->len;
-    if (bytes->len > ERNIC_STATE_MAX) {
-        error_report("ernic: the state of %u bytes is too large to save", bytes->len);
-        g_byte_array_free(bytes, true);
-        return NULL;
-    }
-    return g_byte_array_free(bytes, false);
+    return ernic_stream_bytes_set(state, bytes);
 }
 
 static int state_post_save(void *opaque)
 {
     ErnicPci *d = opaque;
 
-    g_free(d->state);
-    g_free(d->pg332.state);
-    d->state = d->pg332.state = NULL;
+    ernic_stream_bytes_clear(&d->state);
+    ernic_stream_bytes_clear(&d->pg332.state);
     return 0;
 }
 
@@ -46,15 +39,12 @@ static int state_pre_save(void *opaque)
 {
     ErnicPci *d = opaque;
 
-    d->state = save_engine(d, d->engine, &d->state_len);
-    if (d->pg332.engine) {
-        d->pg332.state = save_engine(d, d->pg332.engine, &d->pg332.state_len);
-    }
-    trace_ernic_pci_save(ernic_pci_id(d), d->state_len);
-    if (!d->state || (d->pg332.engine && !d->pg332.state)) {
+    if (!save_engine(d, d->engine, &d->state) ||
+        (d->pg332.engine && !save_engine(d, d->pg332.engine, &d->pg332.state))) {
         state_post_save(d);
         return -EFBIG;
     }
+    trace_ernic_pci_save(ernic_pci_id(d), d->state.len);
     return 0;
 }
 
@@ -73,9 +63,9 @@ static bool load_all(ErnicPci *d, uint64_t now, GString *why)
         g_string_assign(why, "a register is out of range");
         return false;
     }
-    return ernic_load_why(d->engine, now, d->state, d->state_len, why) &&
+    return ernic_load_why(d->engine, now, d->state.data, d->state.len, why) &&
            (!d->pg332.engine ||
-            ernic_load_why(d->pg332.engine, now, d->pg332.state, d->pg332.state_len,
+            ernic_load_why(d->pg332.engine, now, d->pg332.state.data, d->pg332.state.len,
                            why));
 }
 
@@ -86,7 +76,7 @@ static int state_post_load(void *opaque, int version)
     uint64_t now = ernic_pci_enter(d);
     bool ok = load_all(d, now, why);
 
-    trace_ernic_pci_load(ernic_pci_id(d), d->state_len, ok);
+    trace_ernic_pci_load(ernic_pci_id(d), d->state.len, ok);
     state_post_save(d);
     if (ok) {
         d->net.link_moved = true;       /* the destination's link may differ */
@@ -167,21 +157,6 @@ static bool has_pg332(void *opaque, int version)
     return d->pg332.engine;
 }
 
-/* Larger lengths would end QEMU: VMSTATE_VBUFFER_ALLOC_UINT32 asserts an int. */
-static bool state_len_ok(void *opaque, int version)
-{
-    ErnicPci *d = opaque;
-
-    return d->state_len <= ERNIC_STATE_MAX;
-}
-
-static bool pg332_state_len_ok(void *opaque, int version)
-{
-    ErnicPci *d = opaque;
-
-    return !d->pg332.engine || d->pg332.state_len <= ERNIC_STATE_MAX;
-}
-
 static bool has_shell(void *opaque)
 {
     ErnicPci *d = opaque;
@@ -206,6 +181,7 @@ const VMStateDescription ernic_pci_vmstate = {
     .version_id = 1,
     .minimum_version_id = 1,
     .pre_save = state_pre_save,
+    .pre_load = state_post_save,        /* of a stream that ended early */
     .post_save = state_post_save,
     .post_load = state_post_load,
     .fields = (const VMStateField[]) {
@@ -213,13 +189,8 @@ const VMStateDescription ernic_pci_vmstate = {
         VMSTATE_MSIX(parent_obj, ErnicPci),
         VMSTATE_STRUCT(verbs, ErnicPci, 1, verbs_vmstate, ErnicVerbs),
         VMSTATE_STRUCT(net.eth, ErnicPci, 1, eth_vmstate, ErnicEth),
-        VMSTATE_UINT32(state_len, ErnicPci),
-        VMSTATE_VALIDATE("state_len is too large", state_len_ok),
-        VMSTATE_VBUFFER_ALLOC_UINT32(state, ErnicPci, 1, NULL, state_len),
-        VMSTATE_UINT32_TEST(pg332.state_len, ErnicPci, has_pg332),
-        VMSTATE_VALIDATE("pg332.state_len is too large", pg332_state_len_ok),
-        VMSTATE_VBUFFER_ALLOC_UINT32(pg332.state, ErnicPci, 1, has_pg332,
-                                     pg332.state_len),
+        ERNIC_STREAM_BYTES(state, ErnicPci, NULL),
+        ERNIC_STREAM_BYTES(pg332.state, ErnicPci, has_pg332),
         VMSTATE_END_OF_LIST()
     },
     .subsections = (const VMStateDescription * const []) {

@@ -1,0 +1,248 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Hostile migration streams: the stream of a machine with traffic, whose sections of
+ * the device and of the wire are changed. A destination loads it or refuses it, in
+ * bounded time; an end of QEMU for any other reason fails the test.
+ *
+ * ERNIC_STREAMS is the number of changed streams of each machine.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qemu/module.h"
+#include "ernic-card.h"
+
+#define STREAMS     24
+#define MESSAGE     (64 * 1024)
+/* Real time for a destination to decide, us. */
+#define PATIENCE    (60 * G_USEC_PER_SEC)
+
+/* Small tables, so that the stream has little besides objects with traffic. */
+#define LIMITS " -global ernic.max-qp=16 -global ernic.max-cq=16" \
+    " -global ernic.max-srq=4 -global ernic.max-eq=4 -global ernic.max-mr=16" \
+    " -global ernic.max-pd=8 -global ernic.max-uctx=4"
+
+/* Machines, whose functions are at 06.0 and 07.0; the traffic that they have. */
+static const struct {
+    const char *name, *args;
+    bool card;
+} machines[] = {
+    { "verbs", " -device ernic,id=net0,addr=06.0,roce-udp=127.0.0.1:0" },
+    { "wire", " -device ernic-wire,id=w0,rate=1G,flight=20us"
+      " -device ernic,id=net0,addr=06.0,wire=w0"
+      " -device ernic,id=net1,addr=07.0,wire=w0" },
+    { "timing", " -global ernic.timing=on -global ernic.timing-profile=generic-100g"
+      " -device ernic-wire,id=w0,rate=1G,flight=20us"
+      " -device ernic,id=net0,addr=06.0,wire=w0"
+      " -device ernic,id=net1,addr=07.0,wire=w0" },
+    { "pg332", " -device ernic,id=net0,addr=06.0,roce-udp=127.0.0.1:0,"
+      "ernic-version=4.2,ernic-strict=report", true },
+};
+
+typedef struct Stream {
+    char *bytes;
+    gsize len;
+    int64_t now;                /* ns */
+    gsize from, to;             /* our sections, but for the last bytes of them */
+} Stream;
+
+static void connect_and_send(QErnic *a, QErnic *b)
+{
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+    QErnicQp x, y;
+    int i;
+
+    qernic_qp_create(a, &x, ERNIC_QPT_RC);
+    qernic_qp_create(b, &y, ERNIC_QPT_RC);
+    qernic_qp_connect(&x, &y);
+    qernic_qp_connect(&y, &x);
+    for (i = 0; i < 4; i++) {
+        qernic_post_recv(&y, 0, MESSAGE);
+    }
+    for (i = 0; i < 8; i++) {
+        qernic_post_send(&x, &wqe, 0, MESSAGE);
+    }
+    qtest_clock_step(a->qts, 150000);
+}
+
+/* Objects, and messages of which some are on their way. */
+static void traffic(CardMachine *m, size_t row)
+{
+    bool two = strstr(machines[row].args, "net1");
+    QErnic q[2];
+    Card c;
+
+    qernic_init(&q[0], "net0", m->bus, QPCI_DEVFN(6, 0), &m->alloc);
+    if (two) {
+        qernic_init(&q[1], "net1", m->bus, QPCI_DEVFN(7, 0), &m->alloc);
+        qernic_setup(&q[1], 2);
+    }
+    if (machines[row].card) {
+        card_open(&c, &q[0], PG332_V4_2, 1);
+        card_open_qp(&c, 1, CARD_QPN);
+        card_post(&c, CARD_SEND, 0, 64, 0, 0);
+    } else {
+        qernic_setup(&q[0], 1);
+        connect_and_send(&q[0], two ? &q[1] : &q[0]);
+    }
+    if (two) {
+        qernic_fini(&q[1]);
+    }
+    qernic_fini(&q[0]);
+}
+
+static bool has_status(QTestState *qts, const char *status)
+{
+    QDict *rsp = qtest_qmp_assert_success_ref(qts, "{ 'execute': 'query-migrate' }");
+    bool has = g_strcmp0(qdict_get_try_str(rsp, "status"), status) == 0;
+
+    qobject_unref(rsp);
+    return has;
+}
+
+static void save(CardMachine *m, const char *path, Stream *s)
+{
+    g_autofree char *uri = g_strdup_printf("file:%s", path);
+    static const char magic[] = "RNICiCsT";
+    const char *at, *next;
+
+    s->now = qtest_clock_step(m->qts, 1);
+    qtest_qmp_assert_success(m->qts, "{ 'execute': 'migrate',"
+                             " 'arguments': { 'uri': %s } }", uri);
+    while (!has_status(m->qts, "completed")) {
+        g_usleep(1000);
+    }
+    g_assert_true(g_file_get_contents(path, &s->bytes, &s->len, NULL));
+    /* From the first state of an engine to the end of the last. */
+    at = memmem(s->bytes, s->len, magic, strlen(magic));
+    g_assert_nonnull(at);
+    /* The registers of its faces are in front of it: verbs 34 bytes, Ethernet 158. */
+    s->from = at - s->bytes - 200;
+    for (next = at; next; next = memmem(at + 1, s->bytes + s->len - at - 1, magic,
+                                        strlen(magic))) {
+        at = next;
+        s->to = at - s->bytes + ldl_be_p(at - 4);
+    }
+    g_assert_cmpuint(s->to, <=, s->len);
+    if ((at = memmem(s->bytes, s->len, "ernic-wire", strlen("ernic-wire")))) {
+        s->from = MIN(s->from, at - s->bytes + 16);
+    }
+}
+
+/* Change the copy @out of @s as @rng decides: numbers at their limits, lengths, bits. */
+static gsize change(const Stream *s, char *out, GRand *rng)
+{
+    static const uint32_t numbers[] = {
+        0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 0x40000000, 0x10000, 0xffff,
+    };
+    uint32_t n = g_rand_int_range(rng, 1, 4), value;
+    gsize at = s->from;
+
+    memcpy(out, s->bytes, s->len);
+    while (n--) {
+        at = g_rand_int_range(rng, s->from, s->to - 8);
+        value = numbers[g_rand_int_range(rng, 0, ARRAY_SIZE(numbers))];
+        switch (g_rand_int_range(rng, 0, 6)) {
+        case 0:
+            out[at] ^= 1 << g_rand_int_range(rng, 0, 8);
+            break;
+        case 1:
+            stl_be_p(out + at, value);
+            break;
+        case 2:
+            stl_le_p(out + at, value);
+            break;
+        case 3:
+            stq_le_p(out + at, -(uint64_t)value);
+            break;
+        case 4:
+            memset(out + at, g_rand_int(rng), MIN(64, s->to - at));
+            break;
+        default:
+            /* Bytes are missing, and all others move; or they come twice. */
+            value = g_rand_int_range(rng, 1, 9);
+            if (n & 1) {
+                memmove(out + at, out + at + value, s->to - at - value);
+            } else {
+                memmove(out + at + value, out + at, s->to - at - value);
+            }
+            break;
+        }
+    }
+    return g_rand_int_range(rng, 0, 12) ? s->len : at;
+}
+
+/* A destination decides; if it has loaded the stream, it runs. Returns whether. */
+static bool load(size_t row, int64_t now, const char *uri)
+{
+    QTestState *to = qtest_initf("-M pc" LIMITS "%s -incoming defer",
+                                 machines[row].args);
+    int64_t end = g_get_monotonic_time() + PATIENCE;
+    bool done, failed = false;
+
+    /* The virtual clock migrates, but qtest's clock does not. */
+    qtest_clock_set(to, now);
+    qtest_qmp_assert_success(to, "{ 'execute': 'migrate-incoming',"
+                             " 'arguments': { 'uri': %s,"
+                             " 'exit-on-error': false } }", uri);
+    do {
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+        g_usleep(1000);
+        done = has_status(to, "completed");
+        failed = !done && has_status(to, "failed");
+    } while (!done && !failed);
+    if (done) {
+        qtest_clock_step(to, 1000000);
+        qtest_clock_step(to, 10000000);
+    }
+    qtest_quit(to);
+    return done;
+}
+
+static void test_streams(gconstpointer data)
+{
+    const char *count = getenv("ERNIC_STREAMS");
+    uint32_t n = count ? atoi(count) : STREAMS, i, loaded = 0;
+    size_t row = GPOINTER_TO_SIZE(data);
+    g_autofree char *path = NULL, *uri = NULL, *out = NULL, *args = NULL;
+    GRand *rng = g_rand_new_with_seed(row + 1);
+    CardMachine m;
+    Stream s;
+    int fd;
+
+    fd = g_file_open_tmp("ernic-stream-XXXXXX", &path, NULL);
+    g_assert_cmpint(fd, >=, 0);
+    close(fd);
+    uri = g_strdup_printf("file:%s", path);
+    args = g_strconcat(LIMITS, machines[row].args, NULL);
+    card_machine_open(&m, args);
+    traffic(&m, row);
+    save(&m, path, &s);
+    card_machine_close(&m);
+    g_assert_true(load(row, s.now, uri));
+    out = g_malloc(s.len);
+    for (i = 0; i < n; i++) {
+        gsize len = change(&s, out, rng);
+
+        g_assert_true(g_file_set_contents(path, out, len, NULL));
+        loaded += load(row, s.now, uri);
+    }
+    g_test_message("%s: %u of %u changed streams were loaded", machines[row].name,
+                   loaded, n);
+    unlink(path);
+    g_free(s.bytes);
+    g_rand_free(rng);
+}
+
+static void register_tests(void)
+{
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(machines); i++) {
+        g_autofree char *path = g_strconcat("/ernic-stream/", machines[i].name, NULL);
+
+        qtest_add_data_func(path, GSIZE_TO_POINTER(i), test_streams);
+    }
+}
+
+libqos_init(register_tests);
