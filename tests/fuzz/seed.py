@@ -402,8 +402,38 @@ for length in (4, 8, 12, 16, 20, 24, 28):       # headers without payload
                                   bytes(length))
 
 
+# ---- mlx5: entry, mailbox, command by place in the table, op_mod, lengths, message ----
+
+MLX5_ENABLE, MLX5_INIT = (0, 0, 4, 0, 0, 0), (1, 0, 2, 0, 0, 0)
+MLX5_COMMANDS = 91
+
+
+def mlx5(*commands, tail=b''):
+    return b''.join(record(1, 'BBBBHH', *words, tail=tail) + record(3, 'B', 40)
+                    for words in commands)
+
+
+MLX5 = {f'command-{i}': mlx5(MLX5_ENABLE, MLX5_INIT, (2, 0, i, 0, 48, 48))
+        for i in range(MLX5_COMMANDS)}
+MLX5 |= {f'caps-{i}': mlx5(MLX5_ENABLE, (1, 0, 0, i, 0, 4096)) for i in range(10)}
+MLX5['set-caps'] = mlx5(MLX5_ENABLE, (1, 0, 8, 0, 4096, 0))
+MLX5['uars'] = mlx5(MLX5_ENABLE, MLX5_INIT, *[(2, 0, 50, 0, 0, 0)] * 8)
+MLX5['long'] = mlx5((0, 0, 4, 0, 8000, 8000), tail=bytes(range(256)) * 12)
+# Lists in the context of the virtual port: VLANs and addresses, and lists that are longer
+# than the message.
+for kind, size, tail in ((2, 4, 16), (1, 2, 16), (2, 0xfff, 0), (0, 0x80, 0)):
+    MLX5[f'list-{kind}-{size}'] = (
+        mlx5(MLX5_ENABLE, MLX5_INIT) +
+        mlx5((2, 0, 41, 0, 496 + tail, 0),
+             tail=struct.pack('>II', 0, 4) + bytes(0x1e0) +
+             struct.pack('>BBH', kind, 0, size) + bytes(tail + 12)))
+MLX5['fails'] = mlx5(MLX5_ENABLE) + record(5, 'B', 2) + mlx5(MLX5_INIT)
+MLX5['reset'] = record(1, 'BBBBHH', 0, 0, 4, 0, 4096, 0) + record(3, 'B', 3) + record(4)
+
+
 def main():
-    sets = {'rx': RX, 'wr': WR, 'cmd': CMD, 'pg332': PG332, 'state': STATE, 'net': NET}
+    sets = {'rx': RX, 'wr': WR, 'cmd': CMD, 'pg332': PG332, 'state': STATE, 'net': NET,
+            'mlx5': MLX5}
     for target, seeds in sets.items():
         path = Path(sys.argv[1]) / target
         path.mkdir(parents=True, exist_ok=True)
