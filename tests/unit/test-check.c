@@ -113,6 +113,7 @@ BREAK(line_twice, SET(EQ(async).line[(EQ(async).line_head + 1) %
 BREAK(line_nobody, SET(EQ(async).line[EQ(async).line_head], 60));
 BREAK(port, SET(E->port_events.queued, false));
 BREAK(gid, SET(E->gid[5].gid, (ErnicGid) { { 0xff, 2 } }));
+BREAK(gid_count, SET(E->num_gids, E->num_gids + 1));
 BREAK(pkey, SET(E->pkey[3], 0x8000));
 BREAK(train_seg, SET(E->tx->seg, 0));
 BREAK(train_closed, SET(E->tx->closed, !E->tx->closed));
@@ -326,6 +327,7 @@ static const struct {
     { "event-lines", break_line_nobody },
     { "port-events", break_port },
     { "gid-table", break_gid },
+    { "gid-table", break_gid_count },
     { "pkey-table", break_pkey },
     { "mcast-groups", break_groups },
     { "mcast-groups", break_groups_count },

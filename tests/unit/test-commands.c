@@ -8,6 +8,7 @@
 #include "qemu/bswap.h"
 #include "faces/verbs/commands.h"
 #include "fake_verbs.h"
+#include "objects/gid.h"
 #include "trace-mark.h"
 
 typedef struct Fixture {
@@ -434,6 +435,29 @@ static void test_set_gid(Fixture *f, gconstpointer data)
     }
 }
 
+/* An address is found in every entry, and no longer after it was removed. */
+static void test_gid_lookup(Fixture *f, gconstpointer data)
+{
+    static const uint8_t at[] = { 63, 3, 0, 40 };
+    ErnicGid gid = { .raw = { 0xfe, 0x80 } };
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SET_GID };
+    uint32_t i;
+
+    g_assert_false(ernic_gid_is_local(f->e, &(ErnicGid) { }));
+    for (i = 0; i < 2 * ARRAY_SIZE(at); i++) {
+        bool add = i < ARRAY_SIZE(at);
+
+        cmd.set_gid.index = at[i % ARRAY_SIZE(at)];
+        gid.raw[15] = cmd.set_gid.index + 1;
+        g_assert_cmpint(ernic_gid_is_local(f->e, &gid), ==, !add);
+        memcpy(cmd.set_gid.gid, add ? gid.raw : (ErnicGid) { }.raw, 16);
+        g_assert_cmpint(exec(f, 0, &cmd, NULL), ==, ERNIC_OK);
+        g_assert_cmpint(ernic_gid_is_local(f->e, &gid), ==, add);
+        g_assert_false(ernic_gid_is_local(f->e, &(ErnicGid) { }));
+    }
+    g_assert_cmpuint(f->e->num_gids, ==, 0);
+}
+
 static void test_set_pkey(Fixture *f, gconstpointer data)
 {
     static const struct {
@@ -601,6 +625,7 @@ int main(int argc, char **argv)
     ADD("query-stats", test_query_stats);
     ADD("counter-order", test_counter_order);
     ADD("set-gid", test_set_gid);
+    ADD("gid-lookup", test_gid_lookup);
     ADD("set-pkey", test_set_pkey);
     ADD("limits", test_limits);
     ADD("structures", test_structures);

@@ -104,6 +104,7 @@ static void test_derived_rows(void)
         "Ernic.num_flows",
         "Ernic.num_groups", "Ernic.rss", "Ernic.counter", "Ernic.uctx_used",
         "Ernic.num_pages", "Ernic.mem", "Ernic.num_bound", "Ernic.page_failed",
+        "Ernic.num_gids",
         "Ernic.udp_sport",
         "Ernic.events_at", "Ernic.timers", "Ernic.cq_timers", "Ernic.tx",
         "Ernic.side", "Ernic.timing", "Ernic.now", "Ernic.absent",

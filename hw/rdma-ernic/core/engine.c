@@ -17,6 +17,7 @@
 #include "objects/counter.h"
 #include "objects/cq.h"
 #include "objects/eq.h"
+#include "objects/gid.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
 #include "steering/flow.h"

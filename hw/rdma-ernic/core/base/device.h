@@ -161,7 +161,8 @@ struct Ernic {
     ErnicMem mem;               /* host memory that objects own */
     uint32_t num_bound;         /* type 2 windows that are bound */
 
-    ErnicGidEntry gid[ERNIC_LIM_GID];
+    ErnicGidEntry gid[ERNIC_LIM_GID];           /* set by objects/gid.c */
+    uint32_t num_gids;          /* up to the last one that is used */
     uint16_t pkey[ERNIC_LIM_PKEY];
     uint32_t bad_pkey, bad_qkey;
     uint16_t udp_sport;         /* of every packet; 0: per queue pair */

@@ -11,6 +11,7 @@
 #include "engine.h"
 #include "objects/cq.h"
 #include "objects/eq.h"
+#include "objects/gid.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
 #include "objects/wq.h"
@@ -402,7 +403,7 @@ static bool gid_table(const ErnicCheck *c, uint32_t id)
             return false;
         }
     }
-    return true;
+    return c->e->num_gids == ernic_gid_count(c->e);
 }
 
 static bool pkey_table(const ErnicCheck *c, uint32_t id)

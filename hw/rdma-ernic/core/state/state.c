@@ -12,6 +12,7 @@
 #include "faces/pg332/side_stream.h"
 #include "faces/pg332/strict.h"
 #include "objects/cq.h"
+#include "objects/gid.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
 #include "state/description.h"
@@ -274,6 +275,7 @@ static void derive(Ernic *e)
     for (i = 1; i < e->cfg.max_mr; i++) {
         e->num_bound += e->mr[i].valid && e->mr[i].kind == ERNIC_MR_WINDOW_2;
     }
+    ernic_gid_derive(e);
     ernic_mcast_derive(e);
     e->page_failed = true;              /* the next look corrects it */
     for (i = 1; i <= ERNIC_LIM_FLOW; i++) {

@@ -109,7 +109,7 @@ static const ErnicStateField device_fields[] = {
     OWNED(mr, ernic_state_variants),
     DERIVED(uctx_used),         /* not in uctx_ids */
     DERIVED(num_pages), DERIVED(mem), DERIVED(num_bound), DERIVED(page_failed),
-    STRUCTS(gid, gid_struct), ARRAY(pkey, UINT16_MAX),
+    STRUCTS(gid, gid_struct), DERIVED(num_gids), ARRAY(pkey, UINT16_MAX),
     U(bad_pkey), U(bad_qkey), BOOL(port_active), U(async_eq),
     DERIVED(udp_sport),         /* of cfg or regs */
     STRUCT(port_events, events_struct), DERIVED(events_at),

@@ -7,6 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "faces/face.h"
+#include "objects/gid.h"
 #include "objects/mcast.h"
 #include "trace.h"
 #include "transport/completer.h"

@@ -6,10 +6,11 @@
  */
 #include "qemu/osdep.h"
 #include "faces/face.h"
+#include "objects/gid.h"
+#include "objects/qp.h"
 #include "steering/flow.h"
 #include "timing/hooks.h"
 #include "trace.h"
-#include "objects/qp.h"
 #include "transport/tx.h"
 #include "wire/psn.h"
 
@@ -32,19 +33,6 @@ void ernic_tx_free(ErnicTx *tx)
 {
     g_free(tx->loop);
     g_free(tx);
-}
-
-bool ernic_gid_is_local(const Ernic *e, const ErnicGid *gid)
-{
-    static const ErnicGid none;
-    uint32_t i;
-
-    for (i = 0; i < ERNIC_LIM_GID; i++) {
-        if (memcmp(&e->gid[i].gid, gid, sizeof(*gid)) == 0) {
-            return memcmp(gid, &none, sizeof(none)) != 0;
-        }
-    }
-    return false;
 }
 
 static bool tx_loop_fits(const ErnicTx *tx, uint32_t len)

@@ -77,8 +77,6 @@ void ernic_tx_depart(Ernic *e);
 bool ernic_tx_loop_add(Ernic *e, const ErnicTrain *train);
 /* Return the loopback train at *@pos, borrowed, and advance *@pos; false: no more. */
 bool ernic_tx_loop_next(const Ernic *e, uint32_t *pos, ErnicTrain *train);
-/* Is @gid in the GID table of the port? */
-bool ernic_gid_is_local(const Ernic *e, const ErnicGid *gid);
 /* Serial number of the train that is held, or that comes next. */
 static inline uint64_t ernic_tx_serial(const Ernic *e)
 {

@@ -9,6 +9,7 @@
 #include "faces/pg332/packet_checks.h"
 #include "faces/pg332/rules.h"
 #include "faces/pg332/side_stream.h"
+#include "objects/gid.h"
 #include "transport/qp.h"
 #include "transport/qp_transitions.h"
 #include "transport/responder.h"

@@ -11,6 +11,7 @@
 #include "faces/face.h"
 #include "faces/pg332/pg332.h"
 #include "faces/pg332/rules.h"
+#include "objects/gid.h"
 #include "objects/mcast.h"
 #include "timing/hooks.h"
 #include "trace.h"
@@ -70,14 +71,13 @@ static void own_addresses(Ernic *e)
 {
     uint32_t lsb = *ernic_pg332_reg(e, PG332_MACXADDLSB);
     uint32_t msb = *ernic_pg332_reg(e, PG332_MACXADDMSB);
-    int i;
+    ErnicGidEntry entry = { .vlan = ERNIC_NO_VLAN };
 
-    e->gid[GID_V4].gid = make_gid(false, ernic_pg332_reg(e, PG332_IPv4XADD));
-    e->gid[GID_V6].gid = make_gid(true, ernic_pg332_reg(e, PG332_IPv6XADD1));
-    for (i = GID_V4; i <= GID_V6; i++) {
-        put_mac(e->gid[i].mac, lsb, msb);
-        e->gid[i].vlan = ERNIC_NO_VLAN;
-    }
+    put_mac(entry.mac, lsb, msb);
+    entry.gid = make_gid(false, ernic_pg332_reg(e, PG332_IPv4XADD));
+    ernic_gid_set(e, GID_V4, &entry);
+    entry.gid = make_gid(true, ernic_pg332_reg(e, PG332_IPv6XADD1));
+    ernic_gid_set(e, GID_V6, &entry);
 }
 
 /* ---- queue pairs: attributes --------------------------------------------- */

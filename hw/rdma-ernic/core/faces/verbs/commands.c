@@ -14,6 +14,7 @@
 #include "objects/counter.h"
 #include "objects/cq.h"
 #include "objects/eq.h"
+#include "objects/gid.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
 #include "steering/flow.h"
@@ -205,7 +206,7 @@ static uint8_t cmd_set_gid(Ernic *e, uint32_t uctx,
         }
     }
     if (memcmp(&entry, &e->gid[c->index], sizeof(entry)) != 0) {
-        e->gid[c->index] = entry;
+        ernic_gid_set(e, c->index, &entry);
         trace_ernic_set_gid(c->index, ldq_be_p(c->gid), ldq_be_p(c->gid + 8));
         ernic_event_raise(e, e->async_eq, ERNIC_EVC_PORT, 1, &e->port_events,
                           ERNIC_EV_GID_CHANGE, 0);
