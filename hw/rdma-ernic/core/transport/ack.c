@@ -272,11 +272,9 @@ void ernic_ack_owe_cnp(Ernic *e, ErnicQp *qp)
 
 ErnicFault ernic_ack_take_fault(ErnicQp *qp)
 {
-    ErnicFault fault = qp->ack.nak ? ERNIC_FAULT_NONE : qp->ack.fault;
+    ErnicFault fault = qp->ack.fault;
 
-    if (fault) {
-        qp->ack.fault = ERNIC_FAULT_NONE;
-    }
+    qp->ack.fault = ERNIC_FAULT_NONE;
     return fault;
 }
 
@@ -417,16 +415,13 @@ void ernic_ack_left(Ernic *e)
     }
 }
 
-static bool ack_step(Ernic *e, ErnicQp *qp)
+bool ernic_ack_step(Ernic *e, ErnicQp *qp)
 {
     ErnicAckState *ack = &qp->ack;
     ErnicPath path;
 
     if (ack->last.owed) {
         return !ack_pay_last(e, qp);
-    }
-    if (!ack->rd_pending && !ack->nak && !ack->owed && !ack->cnp_owed) {
-        return false;
     }
     ack->page_wait &= ernic_qp_page_asked(qp) && ack->rd_pending;
     if (!ernic_qp_path(e, qp, &qp->attr.av, &path)) {
@@ -455,12 +450,4 @@ static bool ack_step(Ernic *e, ErnicQp *qp)
         return !ack_one(e, qp, &path);
     }
     return false;
-}
-
-bool ernic_ack_step(Ernic *e, ErnicQp *qp)
-{
-    bool more = ack_step(e, qp);
-
-    ernic_read_slots_sync(e, qp);
-    return more;
 }

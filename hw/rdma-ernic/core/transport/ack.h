@@ -7,10 +7,19 @@
 #ifndef ERNIC_TRANSPORT_ACK_H
 #define ERNIC_TRANSPORT_ACK_H
 
-#include "base/device.h"
 #include "base/fault.h"
+#include "objects/qp.h"
 
-/* Send responses, ACKs and NAKs; true: there is more to do at once. */
+/* Does @qp owe its peer a packet? */
+static inline bool ernic_ack_owes(const ErnicQp *qp)
+{
+    const ErnicAckState *ack = &qp->ack;
+
+    return ack->owed || ack->rd_pending || ack->nak || ack->cnp_owed ||
+           ack->last.owed;
+}
+
+/* Send of these packets what fits; true: there is more to do at once. */
 bool ernic_ack_step(Ernic *e, ErnicQp *qp);
 /* Owe nothing. After stop(), the acknowledgement that last() has noted is still sent. */
 void ernic_ack_reset(ErnicQp *qp);
@@ -24,7 +33,13 @@ void ernic_ack_owe_nak(Ernic *e, ErnicQp *qp, uint8_t syndrome, ErnicFault fault
 void ernic_ack_cancel_nak(ErnicQp *qp);
 /* Owe a CNP: a packet with a congestion mark has arrived. */
 void ernic_ack_owe_cnp(Ernic *e, ErnicQp *qp);
-/* Return the fault whose NAK has left, once; NONE: there is none. */
+/* Has a NAK left whose fault takes effect now? */
+static inline bool ernic_ack_has_fault(const ErnicQp *qp)
+{
+    return qp->ack.fault && !qp->ack.nak;
+}
+
+/* Return that fault, once. */
 ErnicFault ernic_ack_take_fault(ErnicQp *qp);
 /* An ACK whose deadline has passed is owed. */
 void ernic_ack_due(Ernic *e, ErnicQp *qp);

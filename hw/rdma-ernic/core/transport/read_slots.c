@@ -57,7 +57,7 @@ void ernic_read_slots_done(Ernic *e, ErnicQp *qp)
     }
 }
 
-void ernic_read_slots_sync(Ernic *e, ErnicQp *qp)
+void ernic_read_slots_release(Ernic *e, ErnicQp *qp)
 {
     if (!qp->ack.rd_pending || qp->ack.page_wait ||
         ernic_cc_send_at(&qp->cc) > e->now) {

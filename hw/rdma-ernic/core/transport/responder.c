@@ -85,9 +85,6 @@ void ernic_responder_nak_sent(Ernic *e, ErnicQp *qp)
 {
     ErnicFault fault = ernic_ack_take_fault(qp);
 
-    if (!fault) {
-        return;
-    }
     if (qp->ack.nak_psn != qp->rq.epsn) {
         /* The fault of a READ does not concern the open message. */
         e->stats.fault[fault]++;

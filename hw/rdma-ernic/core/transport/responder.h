@@ -24,7 +24,7 @@ void ernic_responder_count_from(ErnicQp *qp, uint32_t msn);
 void ernic_responder_allow_nak(ErnicQp *qp);
 /* SRQ @srqn is destroyed: drop the open messages of XRC targets that use it. */
 void ernic_responder_forget_srq(Ernic *e, uint32_t srqn);
-/* If the NAK of a fault that ends the queue pair has left, the fault takes effect. */
+/* The NAK of a fault that ends the queue pair has left: the fault takes effect. */
 void ernic_responder_nak_sent(Ernic *e, ErnicQp *qp);
 /* Do First, Middle, Last and Only packets come in order (9.7.4.1.4 and 9.8.2.2.4)? */
 bool ernic_responder_in_sequence(const ErnicQp *qp, const ErnicPkt *pkt);

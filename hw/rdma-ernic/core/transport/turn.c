@@ -10,6 +10,7 @@
 #include "transport/completer.h"
 #include "transport/qp.h"
 #include "transport/qp_transitions.h"
+#include "transport/read_slots.h"
 #include "transport/requester.h"
 #include "transport/responder.h"
 #include "transport/sched.h"
@@ -92,9 +93,12 @@ bool ernic_turn_flush(Ernic *e, ErnicQp *qp, uint32_t budget)
 
 bool ernic_turn_respond(Ernic *e, ErnicQp *qp)
 {
-    bool more = ernic_ack_step(e, qp);
+    bool more = ernic_ack_owes(qp) && ernic_ack_step(e, qp);
 
-    ernic_responder_nak_sent(e, qp);
+    ernic_read_slots_sync(e, qp);
+    if (ernic_ack_has_fault(qp)) {
+        ernic_responder_nak_sent(e, qp);
+    }
     return more;
 }
 
