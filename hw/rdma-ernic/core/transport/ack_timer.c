@@ -7,6 +7,17 @@
 #include "transport/ack_timer.h"
 #include "transport/qp.h"
 
+/*
+ * ack_due has changed. The heap has the earliest deadline of the queue pair or an
+ * earlier time, so it needs no update for one that moves to a later time.
+ */
+static void ack_timer_moved(Ernic *e, ErnicQp *qp)
+{
+    if (qp->sq.ack_due < qp->timer_due) {
+        ernic_qp_timer(e, qp);
+    }
+}
+
 void ernic_ack_timer_start(Ernic *e, ErnicQp *qp, bool leaving)
 {
     ErnicSendQueue *sq = &qp->sq;
@@ -15,7 +26,7 @@ void ernic_ack_timer_start(Ernic *e, ErnicQp *qp, bool leaving)
     if (sq->ack_due != ERNIC_NEVER) {
         sq->leaving = leaving;
         sq->leave_by = sq->ack_due + (sq->ack_due - e->now);
-        ernic_qp_timer(e, qp);
+        ack_timer_moved(e, qp);
     }
 }
 
@@ -29,6 +40,7 @@ void ernic_ack_timer_departed(Ernic *e, ErnicQp *qp)
 {
     qp->sq.leaving = false;
     qp->sq.ack_due = ernic_qp_ack_deadline(e, qp);
+    ack_timer_moved(e, qp);
 }
 
 void ernic_ack_timer_hold(ErnicQp *qp)

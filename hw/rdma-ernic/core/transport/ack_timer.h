@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The deadlines of a send queue: the transport timer (IBTA vol. 1, 9.7.6.1.3) and
- * the wait after an RNR NAK. The caller calls ernic_qp_timer() after it has set one.
+ * the wait after an RNR NAK. After hold() and the RNR timer the caller calls
+ * ernic_qp_timer().
  */
 #ifndef ERNIC_TRANSPORT_ACK_TIMER_H
 #define ERNIC_TRANSPORT_ACK_TIMER_H

@@ -467,7 +467,6 @@ void ernic_completer_departed(Ernic *e, ErnicQp *qp, uint64_t departed)
 
     if (sq->leaving && sq->tx_serial <= departed) {
         ernic_ack_timer_departed(e, qp);
-        ernic_qp_timer(e, qp);
     }
     if (!ernic_qp_reliable(qp)) {
         ernic_completer_advance(e, qp);
