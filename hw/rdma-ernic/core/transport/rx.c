@@ -193,7 +193,7 @@ static void rx_packet(Ernic *e, const ErnicTrain *train,
                       const ErnicIcrcCtx *icrc, const uint8_t *buf,
                       uint32_t len)
 {
-    ErnicPkt pkt = { 0 };
+    ErnicPkt pkt;
     ErnicArrival a = {
         .path = &train->path, .ip = train->ip, .buf = buf, .len = len,
         .pkt = &pkt, .form = rx_parse(&pkt, buf, len),

@@ -85,13 +85,14 @@ ErnicDrop ernic_pkt_parse(ErnicPkt *p, const uint8_t *buf, uint32_t len)
 {
     uint32_t hdrs, hdr_len, rest;
 
+    *p = (ErnicPkt) { };
     if (len < ERNIC_BTH_LEN + ERNIC_ICRC_LEN) {
         return ERNIC_DROP_TOO_SHORT;
     }
     if (buf[1] & ERNIC_BTH_TVER_MASK) {
         return ERNIC_DROP_BAD_TVER;
     }
-    *p = (ErnicPkt) { .op = ernic_opcode(buf[0]) };
+    p->op = ernic_opcode(buf[0]);
     if (!p->op) {
         return ERNIC_DROP_BAD_OPCODE;
     }

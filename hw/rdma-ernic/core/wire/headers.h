@@ -56,9 +56,10 @@ typedef struct ErnicPkt {
 
 /*
  * Parse the @len bytes at @buf, BTH to ICRC inclusive. On ERNIC_DROP_NONE *p
- * is complete and its payload borrows from @buf; on any other result *p is
- * not to be used. The ICRC is not checked, and which payload length suits
- * which part of a message is for the responder and the completer to judge.
+ * is complete and its payload borrows from @buf; on any other result its fields
+ * are what was parsed so far, or 0. The ICRC is not checked, and which payload
+ * length suits which part of a message is for the responder and the completer to
+ * judge.
  */
 ErnicDrop ernic_pkt_parse(ErnicPkt *p, const uint8_t *buf, uint32_t len);
 
