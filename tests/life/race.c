@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * One processor accesses a function again and again while the other one ejects it.
+ * One processor accesses a function again and again while the other one changes its
+ * power state, resets it, and in the end ejects it.
  * Each function in a slot of bus 0 is used for the next row of the table, so the rows
  * and the functions that test_life.py adds are in the same order.
  */
@@ -19,6 +20,7 @@
 #define SELECT          0xae10
 #define FIRST_SLOT      2
 #define SLOTS           32
+#define DISTURBANCES    4
 
 #define REGS(field)     offsetof(struct ernic_regs, field)
 #define ETH(field)      (ERNIC_ETH_OFFSET + offsetof(struct ernic_eth_regs, field))
@@ -70,7 +72,7 @@ static const struct {
 
 static uint8_t rings[2][4096] __attribute__((aligned(4096)));
 
-/* What the second processor does, written by the first: row + 1, or 0 for nothing. */
+/* The task of the second processor, written by the first: row + 1, or 0 for nothing. */
 static volatile uint32_t task, done;
 static volatile uintptr_t task_at;
 static volatile uint8_t task_devfn;
@@ -166,6 +168,31 @@ static uintptr_t target(uint8_t devfn, uint32_t row)
     return accesses[row].at ? accesses[row].at : capability(devfn, 0x10) + 8u;
 }
 
+/* Power states and resets. The BARs get back the addresses that a reset clears. */
+static void disturb(uint8_t devfn)
+{
+    uint8_t pm = capability(devfn, 0x01), pcie = capability(devfn, 0x10), at;
+    uint32_t bars[6];
+    int i, j;
+
+    for (i = 0; i < 6; i++) {
+        bars[i] = pci_read(devfn, 0x10 + 4 * i);
+    }
+    for (i = 0; i < DISTURBANCES; i++) {
+        pci_write(devfn, pm + 4, 3);
+        wait_for(3);
+        pci_write(devfn, pm + 4, 0);
+        wait_for(3);
+        pci_write(devfn, pcie + 8, 1 << 15);
+        wait_for(3);
+        for (j = 0, at = 0x10; j < 6; j++, at += 4) {
+            pci_write(devfn, at, bars[j]);
+        }
+        enable(devfn);
+        wait_for(3);
+    }
+}
+
 static void attack(uint8_t slot, uint32_t row)
 {
     uint8_t devfn = slot << 3;
@@ -179,6 +206,9 @@ static void attack(uint8_t slot, uint32_t row)
     barrier();
     task = row + 1;
     wait_for(50 + row % 7);
+    if (accesses[row].bar != CONFIG) {          /* the other processor uses its ports */
+        disturb(devfn);
+    }
     out32(EJECT, 1u << slot);
     wait_for(20);
     task = 0;

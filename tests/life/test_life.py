@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A guest ejects functions that its other processor is accessing. Prints TAP.
+"""A guest resets and ejects functions that its other processor accesses. Prints TAP.
 
 usage: test_life.py QEMU [--rounds N]
 
@@ -71,7 +71,7 @@ def run_round(qemu, program, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('qemu')
-    parser.add_argument('--rounds', type=int, default=3)
+    parser.add_argument('--rounds', type=int, default=2)
     args = parser.parse_args()
     qemu = Path(args.qemu).resolve()
     failed = 0
@@ -79,7 +79,7 @@ def main():
         program = build(Path(name))
         print(f'1..{args.rounds}')
         for number in range(1, args.rounds + 1):
-            what = f'{number} - accesses of one processor while the other ejects'
+            what = f'{number} - accesses while the other processor resets and ejects'
             try:
                 run_round(qemu, program, Path(name) / str(number))
                 print(f'ok {what}', flush=True)
