@@ -426,6 +426,32 @@ static void test_table(const void *more)
     card_machine_close(&l.m);
 }
 
+/* The monitor ends the device, which stays in its tree: every entry finds it gone. */
+static void test_unrealize(const void *more)
+{
+    QDict *rsp;
+    size_t e;
+    Life l;
+
+    begin(&l, more);
+    state_traffic(&l);
+    qtest_qmp_assert_success(l.m.qts, "{ 'execute': 'qom-set', 'arguments': {"
+                             " 'path': 'ernic0', 'property': 'realized',"
+                             " 'value': false } }");
+    l.gone = true;
+    rsp = qtest_qmp(l.m.qts, "{ 'execute': 'qom-set', 'arguments': {"
+                    " 'path': 'ernic0', 'property': 'realized', 'value': true } }");
+    g_assert_true(qdict_haskey(rsp, "error"));
+    qobject_unref(rsp);
+    for (e = 0; e < ARRAY_SIZE(entries); e++) {
+        entries[e].enter(&l);
+        check_alive(&l, true);
+        l.gone = true;
+    }
+    close(l.fd);
+    card_machine_close(&l.m);
+}
+
 /* ---- messages to configuration space ------------------------------------------ */
 
 #define PORT        QPCI_DEVFN(3, 0)
@@ -753,6 +779,7 @@ static void register_tests(void)
 
     for (i = 0; i < ARRAY_SIZE(kinds); i++) {
         add("table", kinds[i].name, kinds[i].more, test_table);
+        add("unrealize", kinds[i].name, kinds[i].more, test_unrealize);
     }
     add("frame", "plain", ",netdev=h0" NIC, test_frame);
     add("frame", "timing", ",netdev=h0,timing=on" NIC, test_frame);
