@@ -21,10 +21,12 @@ cat >build.ninja <<END
 rule join
   command = cat \$in >\$out && chmod +x \$out
 build qemu-system-x86_64: join $src/hw/rdma-ernic/device $src/system/physmem.c
+build qemu-fuzz-x86_64: join $src/hw/rdma-ernic/device
 END
 '''
 SOURCE = {
     'VERSION': '10.0.99\n',
+    'configs/devices/x86_64-softmmu/default.mak': '',
     'configure': CONFIGURE,
     'hw/Kconfig': 'source pci/Kconfig\n',
     'hw/meson.build': "subdir('pci')\n",
@@ -33,6 +35,7 @@ SOURCE = {
     'include/qemu.h': '',
     'system/physmem.c': 'echo 1\necho 2\necho 3\n',
     'system/vl.c': '',
+    'tests/qtest/fuzz/meson.build': '',
     'tests/qtest/meson.build': "tpmemu_files = []\n",
 }
 PATCH = '''--- a/system/physmem.c
@@ -96,7 +99,8 @@ class World:
         run = subprocess.run([checkout / 'scripts/qemu-tree', *options], env=env,
                              text=True, capture_output=True, check=False)
         assert run.returncode == 0, run.stderr
-        program = Path(run.stdout.splitlines()[-1]) / 'qemu-system-x86_64'
+        name = 'qemu-fuzz-x86_64' if '--fuzz' in options else 'qemu-system-x86_64'
+        program = Path(run.stdout.splitlines()[-1]) / name
         return program, run_program(program)
 
 
@@ -193,14 +197,15 @@ def abandoned(world):
     assert second.exists() and third.exists()
 
 
-def sanitizers(world):
-    """A build with sanitizers is another one beside the plain build."""
+def kinds(world):
+    """A build with sanitizers, or of the fuzzer, is beside the plain build."""
     one = world.checkout('one')
     plain, _ = world.build(one)
     stamp = plain.stat().st_mtime_ns
     assert 'san' not in (plain.parent / 'arguments').read_text()
     for option, configured in (('--asan', '--enable-asan --enable-ubsan'),
-                               ('--tsan', '--enable-tsan')):
+                               ('--tsan', '--enable-tsan'),
+                               ('--fuzz', '--enable-fuzzing --disable-tcg')):
         program, text = world.build(one, options=[option])
         assert text[0] == 'one' and program != plain
         assert configured in (program.parent / 'arguments').read_text()
@@ -209,7 +214,7 @@ def sanitizers(world):
 
 
 TESTS = [two_checkouts, nothing_again, own_change, patches, bad_patch, caller_tree,
-         abandoned, sanitizers]
+         abandoned, kinds]
 
 
 def alone(test):

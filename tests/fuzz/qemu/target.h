@@ -1,0 +1,52 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The fuzz target "ernic" of QEMU's fuzzer: the machine, and what an input does to it.
+ */
+#ifndef ERNIC_FUZZ_TARGET_H
+#define ERNIC_FUZZ_TARGET_H
+
+#include "tests/qtest/libqtest.h"
+#include "pci/device.h"
+#include "network/wire_device.h"
+
+#define FUZZ_MAX_DEVICES    4
+#define FUZZ_BARS           6
+/* Separates the operations of an input, as in QEMU's generic fuzzer. */
+#define FUZZ_SEPARATOR      "FUZZ"
+/* Bytes of guest RAM; the machine gets as much. */
+#define FUZZ_RAM            (128 * 1024 * 1024)
+
+typedef struct FuzzDevice {
+    ErnicPci *d;
+    uint64_t bar[FUZZ_BARS];    /* its address; 0: there is none */
+} FuzzDevice;
+
+typedef struct FuzzMachine {
+    QTestState *qts;
+    FuzzDevice dev[FUZZ_MAX_DEVICES];
+    unsigned num;
+    ErnicWire *wire;            /* or NULL */
+    uint8_t *ram;               /* its host address */
+    bool config_written;        /* by this input: BARs may have moved */
+} FuzzMachine;
+
+/* Runs the main loop, and the iothreads, until nothing is left to do. */
+void fuzz_settle(FuzzMachine *m);
+/* Runs the operation at @data of @len >= 1 bytes. */
+void fuzz_op(FuzzMachine *m, const uint8_t *data, size_t len);
+
+/*
+ * Recording, in which each input is also written as an input of QEMU's generic fuzzer:
+ * with ERNIC_FUZZ_RECORD=FOLDER. Guest RAM becomes patterns, one for each read of the
+ * device.
+ */
+void fuzz_record_start(FuzzMachine *m);
+bool fuzz_recording(void);
+/* An operation of the generic fuzzer; operations without one leave no trace. */
+void fuzz_record_op(const void *op, size_t len);
+/* The access at @addr, whose operation follows the reads that it causes. */
+void fuzz_record_mmio(bool write, unsigned size_log2, uint64_t addr, uint64_t value);
+void fuzz_record_finish(void);
+
+#endif /* ERNIC_FUZZ_TARGET_H */
