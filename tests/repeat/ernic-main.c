@@ -57,7 +57,7 @@ static uint32_t poll(Face *f, uint8_t opcode, bool word)
         check_completion(f, v[1], opcode);
     }
     for (i = 0; i < came; i++) {
-        give_back(f);
+        give_back(f, 0);
         v = see("message");
         v[0] = f->host;
         v[1] = f->received;

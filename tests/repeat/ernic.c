@@ -240,9 +240,11 @@ uint32_t messages(const Face *f, bool word)
                  f->received);
 }
 
-void give_back(Face *f)
+void give_back(Face *f, uint32_t keep)
 {
-    qp_put(f, PG332_RQCI, pointer(++f->received));
+    if (++f->received > keep) {
+        qp_put(f, PG332_RQCI, pointer(f->received - keep));
+    }
 }
 
 uint32_t clear_causes(const Face *f)

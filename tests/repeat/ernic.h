@@ -74,8 +74,8 @@ void ring_doorbell(const Face *f);
  */
 uint32_t completions(const Face *f, bool word);
 uint32_t messages(const Face *f, bool word);
-/* Returns the buffer of the next message, which then counts as received. */
-void give_back(Face *f);
+/* Counts the next message as received; returns all buffers but the last @keep. */
+void give_back(Face *f, uint32_t keep);
 
 /* Clears all interrupt causes; returns those that were set. */
 uint32_t clear_causes(const Face *f);

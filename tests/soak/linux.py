@@ -48,7 +48,8 @@ def start_pings(guests):
     client = guests[0].start(
         f'while :; do rping -c -a {links.ipv4(1)} -v -V -C 1000000 >>{PINGS}; '
         'echo end >>/tmp/ends; sleep 0.1; done', 1 << 20)
-    programs.wait_until(guests[0], f'[ -s {PINGS} ]')
+    # A line of output for each ping, and a file that is written in blocks.
+    programs.wait_until(guests[0], f'[ -s {PINGS} ]', guest.BOOT_SECONDS)
     return [client, server]
 
 
@@ -163,7 +164,7 @@ def replugs(link, result, more):
 def row(what, link, run, ci, short, full, share):
     def rounds(result, more):
         run(link, result, more)
-    return (what, link.name if link else '-', rounds,
+    return (what, {'udp': 'UDP'}.get(link.name, link.name) if link else '-', rounds,
             {'ci': ci, 'short': short, 'full': full}, share)
 
 

@@ -185,7 +185,7 @@ static void received(const uint8_t *message)
 }
 
 /* Handles all events; returns whether there were any. */
-static bool handle_events(bool give_back)
+static bool handle_events(void)
 {
     enum port_event event;
     const uint8_t *message;
@@ -197,9 +197,7 @@ static bool handle_events(bool give_back)
             completed();
         } else if (event == PORT_RECEIVED) {
             received(message);
-            if (give_back) {
-                port_give_back();
-            }
+            port_give_back();
         } else if (soak.state == HELD || soak.state == RUNNING) {
             soak.state = BROKEN;
         } else if (soak.state == BROKEN) {
@@ -215,7 +213,7 @@ static void drain(void)
     if (soak.state != WRONG) {
         soak.state = BROKEN;
     }
-    while (handle_events(false)) {
+    while (handle_events()) {
     }
     soak.last_completed = soak.completed;
     soak.last_received = soak.received;
@@ -319,7 +317,9 @@ static void poll_plug(void)
         port_lost();
         drain();
         soak.plugs++;
-        soak.state = GONE;
+        if (soak.state != WRONG) {
+            soak.state = GONE;
+        }
     }
 }
 
@@ -344,16 +344,16 @@ int main(void)
     timer_open();
     for (turn = 0; ; turn++) {
         if (opened && soak.state != WRONG) {
-            handle_events(true);
+            handle_events();
             while (soak.state == RUNNING && soak.posted - soak.completed < WINDOW) {
                 post_message(soak.posted);
             }
             port_arm();
         }
-        if (turn % 64 == 0 || !opened || !handle_events(true)) {
+        if (turn % 64 == 0 || !opened || !handle_events()) {
             poll_serial();
             poll_plug();
-            if (!opened || soak.state >= BROKEN || !handle_events(true)) {
+            if (!opened || soak.state >= BROKEN || !handle_events()) {
                 sleep();
             }
         }

@@ -30,7 +30,7 @@ void port_open(uint8_t devfn, uint8_t host);
 void port_connect(uint32_t psn, uint8_t timeout);
 /* Ends the connection; afterwards port_poll() returns what was completed before. */
 void port_stop(void);
-/* The function is gone: port_poll() returns what it has completed before. */
+/* Called when the function is gone: port_poll() returns what it has completed before. */
 void port_lost(void);
 /* Makes the queue pair ready for port_connect(), after port_poll() has nothing left. */
 void port_reset(void);

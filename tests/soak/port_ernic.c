@@ -7,7 +7,6 @@
 #include "port.h"
 
 #define STOPPED     1               /* in STATQP */
-#define NO_BUFFER   2
 #define ERROR_MARK  0xff000000u     /* of a completion entry */
 
 static Face face;
@@ -63,26 +62,35 @@ void port_post(enum port_op op, uint32_t slot, uint32_t len, uint32_t peer_slot)
     ring_doorbell(&face);
 }
 
+/*
+ * An index that has moved by the depth looks as if it had not moved. So one buffer is
+ * always kept, except before the first message.
+ */
+static bool any_message(void)
+{
+    return messages(&face, true) ||
+           (!face.received && face.memory->rq_pi == DEPTH);
+}
+
 enum port_event port_poll(const uint8_t **message)
 {
-    uint32_t entry, status;
+    uint32_t entry;
 
     if (completions(&face, true)) {
         entry = face.memory->cq[face.completed++ % DEPTH];
         return entry & ERROR_MARK ? PORT_FAILED : PORT_COMPLETED;
     }
-    /* When all buffers are full, the index has moved by the depth: it looks like 0. */
-    status = stopped ? 0 : qp_get(&face, PG332_STATQP);
-    if (messages(&face, true) || (status & NO_BUFFER)) {
+    if (any_message()) {
         *message = face.memory->rq[face.received % DEPTH];
         return PORT_RECEIVED;
     }
-    return status & STOPPED ? PORT_FAILED : PORT_NOTHING;
+    return !stopped && (qp_get(&face, PG332_STATQP) & STOPPED) ? PORT_FAILED :
+           PORT_NOTHING;
 }
 
 void port_give_back(void)
 {
-    give_back(&face);
+    give_back(&face, stopped ? UINT32_MAX : 1);
 }
 
 void port_arm(void)

@@ -13,7 +13,7 @@
 static Function function, peer_function;
 static Qp qp, peer;
 static uint32_t done, receives_given;
-static bool stopped;
+static bool stopped, lost;
 
 static uint32_t recv_at(uint32_t n)
 {
@@ -36,7 +36,7 @@ void port_connect(uint32_t psn, uint8_t timeout)
 {
     qp_to_rts(&qp, &peer, psn, timeout);
     done = 0;
-    stopped = false;
+    stopped = lost = false;
     for (receives_given = 0; receives_given < DEPTH; receives_given++) {
         post_recv(&qp, recv_at(receives_given), SLOT);
     }
@@ -50,6 +50,7 @@ void port_stop(void)
 
 void port_lost(void)
 {
+    lost = stopped = true;
 }
 
 void port_reset(void)
@@ -84,7 +85,7 @@ enum port_event port_poll(const uint8_t **message)
 
     while (!poll_cq(&qp, &cqe)) {
         /* In Error every request still completes. */
-        if (!stopped || done == qp.sq_pi + qp.rq_pi) {
+        if (!stopped || lost || done == qp.sq_pi + qp.rq_pi) {
             return PORT_NOTHING;
         }
     }
@@ -101,7 +102,9 @@ enum port_event port_poll(const uint8_t **message)
 
 void port_give_back(void)
 {
-    post_recv(&qp, recv_at(receives_given++), SLOT);
+    if (!stopped) {
+        post_recv(&qp, recv_at(receives_given++), SLOT);
+    }
 }
 
 void port_arm(void)
