@@ -189,6 +189,9 @@ static bool wire_deliver(void *opaque, uint32_t port, uint64_t at,
     ErnicWire *w = opaque;
     ErnicWirePort *p = w->port[port];
 
+    if (!p) {
+        return true;            /* an interrupt has ejected the device: it is lost */
+    }
     dump_frame(w, port, false, at, frame, len);
     ernic_carried_append(&p->in, ernic_carried_new(frame, len, port));
     hand_over(p);

@@ -154,10 +154,7 @@ static void schedule_irqs(ErnicPci *d)
     }
 }
 
-/*
- * Arms the timer here, once for all changes made with the lock held. No interrupt is
- * raised while QEMU's network layer is below: it may not survive the message.
- */
+/* Arms the timer here, once for all changes made with the lock held. */
 void ernic_pci_leave(ErnicPci *d)
 {
     uint64_t wake = MIN(d->wake, d->pg332.wake);
@@ -173,7 +170,7 @@ void ernic_pci_leave(ErnicPci *d)
     if (!d->iothread) {
         ernic_pci_catch_up(d);
     }
-    if (irq_at_once(d) && !d->net.busy && ernic_pci_working(d)) {
+    if (irq_at_once(d) && ernic_pci_working(d)) {
         ernic_pci_guarded(d, send_irqs);
     }
 }
