@@ -9,22 +9,28 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "faces/pg332/register_file.h"
 #include "objects/cq.h"
 #include "steering/flow.h"
 #include "harness.h"
 #include "wire/icrc.h"
 #include "input.h"
 #include "objects/wq.h"
+#include "stored_states.h"
 #include "transport/qp.h"
 #include "world.h"
 
 /* Records. Of the kinds of change the first byte of a patch says how wide. */
 enum { ST_BASE, ST_PATCH, ST_CUT, ST_INSERT, ST_RAW, ST_COUNT };
 
-#define BASES 7
+/* States of world.c, and those of engines of other configurations with traffic. */
+#define WORLDS  7
+#define BASES   (WORLDS + STORED_STATES)
 
 static FuzzHost host;
 static GByteArray *base[BASES];
+static uint64_t base_now[BASES];        /* 0: that of a new environment */
+static uint32_t chosen;                 /* the base of the input */
 
 /* A refused state has no effect. */
 static void refused(void)
@@ -132,6 +138,30 @@ static void everything(void)
     fuzz_check(&host);
 }
 
+/* Software writes 1 to every register of the global block and of four queue pairs. */
+static void registers(void)
+{
+    static const struct {
+        ErnicRegScope scope;
+        uint32_t num;
+    } parts[] = { { ERNIC_REG_QP, 4 }, { ERNIC_REG_REGION, 1 }, { ERNIC_REG_GLOBAL, 1 } };
+    const ErnicRegBlockDef *blocks = ernic_reg_blocks[host.e->cfg.pg332 - 1];
+    uint32_t i, k, off;
+
+    for (i = 0; i < ARRAY_SIZE(parts); i++) {
+        const ErnicRegBlockDef *block = &blocks[parts[i].scope];
+
+        for (k = 0; k < parts[i].num; k++) {
+            for (off = 0; off < block->size; off += 4) {
+                fuzz_reg_write(&host, block->base + k * PG332_SLOT + off, 1);
+            }
+            fuzz_settle(&host, FUZZ_ALL, FUZZ_ALL, 4);
+        }
+    }
+    fuzz_pass(&host, 1000000000, 32, FUZZ_ALL, FUZZ_ALL);
+    fuzz_check(&host);
+}
+
 /* Take everything down again, as a driver does: what refers first. */
 static void destroy(void)
 {
@@ -174,7 +204,7 @@ static void destroy(void)
 static const struct {
     uint32_t rows;
     bool busy, lazy;
-} bases[BASES] = {
+} bases[WORLDS] = {
     { 0x1 },
     { 0x1 | 1 << 1 | 1 << 2, .busy = true },
     { 0x1 | 1 << 3 | 1 << 4 | 1 << 8, .lazy = true },
@@ -189,6 +219,11 @@ static void make_base(uint32_t n)
     static World w;
     uint32_t i;
 
+    base[n] = g_byte_array_new();
+    if (n >= WORLDS) {
+        base_now[n] = stored_states[n - WORLDS].make(base[n]);
+        return;
+    }
     world_open(&w, bases[n].rows);
     w.g.lazy = bases[n].lazy;
     w.g.h.env.tx_busy = bases[n].busy;
@@ -197,7 +232,6 @@ static void make_base(uint32_t n)
         world_recv(&w, &w.g.qp[i], guest_srq(&w.g, &w.g.qp[i]), 500);
     }
     fuzz_run(&w.g.h, WORLD_WRITES, WORLD_READS);
-    base[n] = g_byte_array_new();
     ernic_save(w.g.h.e, base[n]);
     fuzz_close(&w.g.h);
 }
@@ -211,6 +245,7 @@ static GByteArray *start(const FuzzIn *in)
     if (!base[n]) {
         make_base(n);
     }
+    chosen = n;
     g_byte_array_append(state, base[n]->data, base[n]->len);
     return state;
 }
@@ -265,17 +300,28 @@ static GByteArray *state_of(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    GByteArray *state = state_of(data, size);
+    GByteArray *state;
 
-    fuzz_open(&host, 1);
+    chosen = 0;
+    state = state_of(data, size);
+    if (chosen < WORLDS) {
+        fuzz_open(&host, 1);
+    } else {
+        fuzz_open_as(&host, &stored_states[chosen - WORLDS].cfg);
+        host.env.now = base_now[chosen];
+    }
     fuzz_paint(&host, host.env.base, FUZZ_MEM, FUZZ_ALL);
     host.any_packet = true;
     if (ernic_load(host.e, host.env.now, state->data, state->len)) {
         fuzz_check(&host);
         fuzz_reload(&host);
-        everything();
-        fuzz_reload(&host);
-        destroy();
+        if (host.e->regs) {
+            registers();
+        } else {
+            everything();
+            fuzz_reload(&host);
+            destroy();
+        }
     } else {
         refused();
     }
