@@ -192,6 +192,7 @@ static void test_stored(void)
 static const char *const kinds[] = {
     [ERNIC_SK_UINT] = "uint", [ERNIC_SK_BOOL] = "bool", [ERNIC_SK_BYTES] = "bytes",
     [ERNIC_SK_STRUCT] = "struct", [ERNIC_SK_OWNED] = "owned",
+    [ERNIC_SK_RETIRED] = "bool",
 };
 
 /* The stored rows of @of, one per line; size of numbers, and elements, at the end. */

@@ -101,6 +101,9 @@ static void put_struct(const Other *o, const Ernic *e, const ErnicStateStruct *o
             case ERNIC_SK_OWNED:
                 f->owned->save(f, e, obj, out);
                 break;
+            case ERNIC_SK_RETIRED:
+                ernic_state_put(out, 0, 1);
+                break;
             case ERNIC_SK_DERIVED:
                 break;
             default:

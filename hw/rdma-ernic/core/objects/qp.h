@@ -221,8 +221,6 @@ struct ErnicQp {
     bool used;
     /* Writer: transport/sched. */
     bool in_ring[ERNIC_RING_COUNT];
-    /* Writer: faces/verbs/queue; reset: transport/qp_life. */
-    bool broken_cq;                 /* a completion met an overrun */
     /* Writer: transport/turn. */
     bool last_wqe;                  /* LAST_WQE was raised */
     /* Writer: transport/qp_life. */

@@ -34,6 +34,9 @@ static void save_field(const Ernic *e, const ErnicStateField *f,
     case ERNIC_SK_OWNED:
         f->owned->save(f, e, obj, out);
         break;
+    case ERNIC_SK_RETIRED:
+        ernic_state_put(out, 0, 1);
+        break;
     case ERNIC_SK_DERIVED:
         break;
     }
@@ -88,7 +91,7 @@ static bool load_bools(const ErnicStateField *f, uint8_t *p, uint32_t n,
 static bool load_field(Ernic *e, const ErnicStateField *f, void *obj,
                        uint32_t n, ErnicReader *in)
 {
-    uint8_t *p = (uint8_t *)obj + f->offset;
+    uint8_t *p = (uint8_t *)obj + f->offset, unused;
     bool ok = true;
     uint32_t i;
 
@@ -112,6 +115,8 @@ static bool load_field(Ernic *e, const ErnicStateField *f, void *obj,
     case ERNIC_SK_OWNED:
         return f->owned->load(f, e, obj, in) && !in->failed ? true :
                ernic_state_refuse(in, "%s is not valid", f->name);
+    case ERNIC_SK_RETIRED:
+        return load_bools(f, &unused, n, in) && !in->failed;
     case ERNIC_SK_DERIVED:
         return true;
     }

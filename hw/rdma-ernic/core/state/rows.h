@@ -4,7 +4,8 @@
  * Structures as rows: for each structure of saved state a table accounts for every
  * byte of it. Saving, loading and the range checks walk these tables.
  *
- * Rows are only ever appended, and the elements of a row only grow: a stream says
+ * Rows are only ever appended, and the elements of a row only grow; the row of a field
+ * that is no longer needed stays, because streams have its byte. A stream says
  * how much of each structure its writer stored (description.c), and a reader that
  * knows more leaves the rest at its value after reset, or at the default of the row.
  */
@@ -40,6 +41,8 @@ typedef enum ErnicStateKind {
     ERNIC_SK_STRUCT,            /* num structures of kind of */
     ERNIC_SK_OWNED,             /* stored by functions of its own */
     ERNIC_SK_DERIVED,           /* not stored: follows from the rest */
+    ERNIC_SK_RETIRED,           /* one byte, 0 or 1, that an earlier release had a
+                                   field for: stored as 0, ignored on loading */
 } ErnicStateKind;
 
 typedef struct ErnicStateStruct ErnicStateStruct;
@@ -121,6 +124,7 @@ bool ernic_state_check_struct(const ErnicStateStruct *of, const void *obj,
 /* With records of kind @d in it. */
 #define OWNED_OF(f, o, d) ROW(f, OWNED, .owned = &(o), .of = &(d))
 #define DERIVED(f)      ROW(f, DERIVED)
+#define RETIRED(f)      { .name = #f, .num = 1, .kind = ERNIC_SK_RETIRED }
 
 #define DESCRIBE(var, type, id_) \
     { .name = #type, .id = ERNIC_SS_##id_, .size = sizeof(type), .field = var, \

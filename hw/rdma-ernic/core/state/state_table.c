@@ -384,7 +384,7 @@ static const ErnicStateStruct cc_struct = DESCRIBE(cc_fields, ErnicCc, CC);
 
 #define S ErnicQp
 static const ErnicStateField qp_fields[] = {
-    BOOL(used), BOOLS(in_ring), BOOL(broken_cq), BOOL(last_wqe),
+    BOOL(used), BOOLS(in_ring), RETIRED(broken_cq), BOOL(last_wqe),
     UMAX(type, ERNIC_QPT_COUNT - 1), UMAX(transport, ERNIC_RAW),
     UMAX(state, ERNIC_QPS_COUNT - 1), UBITS(flags, ERNIC_QPF_SQ_SIG_ALL),
     BOOL(sq_drained), U(qpn), UMAX(uctx, ERNIC_LIM_UCTX), U(pd), U(send_cq),

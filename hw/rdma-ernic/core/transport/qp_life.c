@@ -49,7 +49,6 @@ void ernic_qp_reset_context(Ernic *e, ErnicQp *qp)
     ernic_read_slots_sync(e, qp);
     qp->sq.narrow = 0;
     qp->sq_drained = false;
-    qp->broken_cq = false;
     ernic_qp_timer_expired(qp);
     ernic_timer_set(e->timers, qp->qpn, ERNIC_NEVER);
     ernic_mw_forget_qp(e, qp->qpn);

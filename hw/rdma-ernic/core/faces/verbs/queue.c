@@ -20,7 +20,6 @@ static void verbs_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
     ErnicQp *qp = &e->qp[wc->qpn];
 
     if (!ernic_cq_post(e, cqn, wc)) {
-        qp->broken_cq = true;
         ernic_qp_error(e, qp, ERNIC_FAULT_CQ_OVERRUN);
     }
 }
