@@ -4,8 +4,8 @@
  * The benchmark: runs all measurements in rounds, prints a table of the best
  * results, and reports the targets as TAP. Other load on the host can only make a
  * measurement worse, so the best of N rounds shows what code and host can do; the
- * raw sockets are measured in the same rounds. A target is judged only if both of
- * its figures were measured while nothing else ran on the two cores.
+ * raw sockets are measured in the same rounds. A target has a verdict only if both
+ * of its figures were measured while nothing else ran on the two cores.
  *
  * usage: ernic-bench [--quick]
  */
@@ -46,7 +46,7 @@ static const Plan plan_quick = {
 };
 /* Turns per round for a figure that a target uses. */
 #define COMPARED    3
-/* A figure is judged only after this many turns without other load. */
+/* A figure has a verdict only after this many turns without other load. */
 #define MIN_CLEAN   3
 
 enum { OP_WRITE, OP_READ, OP_SEND, OP_COUNT };
@@ -210,7 +210,7 @@ typedef enum Verdict {
     VERDICT_UNKNOWN,            /* too much other load on the host */
 } Verdict;
 
-static Verdict judge(const Best *one, const Best *other, bool met)
+static Verdict verdict_of(const Best *one, const Best *other, bool met)
 {
     if (MIN(one->clean, other->clean) < MIN_CLEAN) {
         return VERDICT_UNKNOWN;
@@ -218,24 +218,24 @@ static Verdict judge(const Best *one, const Best *other, bool met)
     return met ? VERDICT_MET : VERDICT_MISSED;
 }
 
-static Verdict judge_rate(const Results *r, int op)
+static Verdict rate_verdict(const Results *r, int op)
 {
-    return judge(&r->rate[op][SIZE_1M][MTU_4096], &r->raw[MTU_4096],
-                 of_raw(r, op, SIZE_1M, MTU_4096) >= TARGET_RATIO);
+    return verdict_of(&r->rate[op][SIZE_1M][MTU_4096], &r->raw[MTU_4096],
+                      of_raw(r, op, SIZE_1M, MTU_4096) >= TARGET_RATIO);
 }
 
-static Verdict judge_growth(const Results *r)
+static Verdict growth_verdict(const Results *r)
 {
-    return judge(&r->cost[0], &r->cost[1], growth(r) <= TARGET_GROWTH);
+    return verdict_of(&r->cost[0], &r->cost[1], growth(r) <= TARGET_GROWTH);
 }
 
 static bool all_met(const Results *r)
 {
-    bool met = judge_growth(r) == VERDICT_MET;
+    bool met = growth_verdict(r) == VERDICT_MET;
     int op;
 
     for (op = 0; op < OP_COUNT; op++) {
-        met &= judge_rate(r, op) == VERDICT_MET;
+        met &= rate_verdict(r, op) == VERDICT_MET;
     }
     return met;
 }
@@ -301,7 +301,7 @@ static bool tap(int number, Verdict verdict, const char *text)
 {
     printf("%sok %d - %s%s\n", verdict == VERDICT_MISSED ? "not " : "", number,
            text, verdict == VERDICT_UNKNOWN ?
-                 " # SKIP other load left too few turns to judge by" : "");
+                 " # SKIP other load left too few turns for a verdict" : "");
     return verdict != VERDICT_MISSED;
 }
 
@@ -316,10 +316,10 @@ static bool print_tap(const Results *r)
     for (op = 0; op < OP_COUNT; op++) {
         text = g_strdup_printf("%s 1 MiB MTU 4096 reaches half of raw",
                                ops[op].name);
-        ok &= tap(2 + op, judge_rate(r, op), text);
+        ok &= tap(2 + op, rate_verdict(r, op), text);
         g_free(text);
     }
-    ok &= tap(2 + op, judge_growth(r), "10,000 queue pairs within 1.2 of 10");
+    ok &= tap(2 + op, growth_verdict(r), "10,000 queue pairs within 1.2 of 10");
     return ok;
 }
 

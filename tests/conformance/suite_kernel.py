@@ -203,13 +203,13 @@ def perfquery(guests):
     guests[0].put(guest.INSIDE / 'perfquery.py', '/tmp/perfquery.py')
     status, data = ask(guests, 1, 0x1d)             # Get(PortCountersExtended)
     after = counters(guests[1])
-    told = [int.from_bytes(data[at:at + 8]) for at in range(8, 40, 8)]
+    reported = [int.from_bytes(data[at:at + 8]) for at in range(8, 40, 8)]
     check(status == 0 and data[1] == 1, status, data.hex())
     for name, value in zip(('port_xmit_data', 'port_rcv_data', 'port_xmit_packets',
-                            'port_rcv_packets'), told):
+                            'port_rcv_packets'), reported):
         check(0 < value <= after[name] < value + 2000, name, value, after)
     status, data = ask(guests, 1, 0x12, 0xff)       # Get(PortCounters), all ports
-    check(status == 0 and int.from_bytes(data[24:28]) >= told[0], status, data.hex())
+    check(status == 0 and int.from_bytes(data[24:28]) >= reported[0], status, data.hex())
     status, data = ask(guests, 1, 1)                # Get(ClassPortInfo)
     check(status == 0 and data[:2] == b'\1\1' and data[2] & 4, status, data.hex())
     for method, attribute, port, want in ((1, 0x12, 2, 0x1c), (2, 0x12, 1, 0xc),

@@ -376,7 +376,7 @@ static void complete(Guest *g, GuestWq *wq, const struct ernic_cqe *cqe,
     release(g, req);
 }
 
-static void judge_cqe(Guest *g, const struct ernic_cqe *cqe)
+static void check_cqe(Guest *g, const struct ernic_cqe *cqe)
 {
     GuestQp *qp = find_qp(g, cqe->qpn);
     uint32_t i;
@@ -440,9 +440,9 @@ static void poll_cq(Guest *g, uint32_t n)
             held = true;
             continue;
         }
-        judge_cqe(g, &cqe);
+        check_cqe(g, &cqe);
         if (held || fuzz_break("completion")) {
-            judge_cqe(g, held ? &first : &cqe);
+            check_cqe(g, held ? &first : &cqe);
             held = false;
         }
         if (cq->ci - before > cq->depth) {
@@ -450,7 +450,7 @@ static void poll_cq(Guest *g, uint32_t n)
         }
     }
     if (held) {
-        judge_cqe(g, &first);
+        check_cqe(g, &first);
     }
     if (cq->ci != before) {
         fuzz_doorbell(&g->h, g->uctx_of_cq[n],

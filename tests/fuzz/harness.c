@@ -68,8 +68,8 @@ static bool answers(const FuzzHost *h, uint64_t addr, uint64_t len)
 }
 
 /* May the device do one of @may to each of these bytes? They answer. */
-static void judge(FuzzHost *h, const char *check, uint64_t addr, uint64_t len,
-                  uint32_t may)
+static void check_access(FuzzHost *h, const char *check, uint64_t addr, uint64_t len,
+                         uint32_t may)
 {
     uint64_t off = addr - h->env.base, i;
 
@@ -95,7 +95,7 @@ static bool guard_read(void *opaque, uint64_t addr, void *buf, uint64_t len)
         addr = h->env.base + FUZZ_MEM - len;
     }
     if (answers(h, addr, len)) {
-        judge(h, "read", addr, len, h->may_read);
+        check_access(h, "read", addr, len, h->may_read);
     } else if (h->strict) {
         fuzz_fail("read", "0x%" PRIx64 " bytes at 0x%" PRIx64, len, addr);
     } else {
@@ -115,7 +115,7 @@ static bool guard_write(void *opaque, uint64_t addr, const void *buf,
         addr = h->env.base + FUZZ_MEM - len;
     }
     if (answers(h, addr, len)) {
-        judge(h, "write", addr, len, h->may_write);
+        check_access(h, "write", addr, len, h->may_write);
     } else if (h->strict) {
         fuzz_fail("write", "0x%" PRIx64 " bytes at 0x%" PRIx64, len, addr);
     } else {
@@ -137,8 +137,8 @@ static bool guard_atomic64(void *opaque, uint64_t addr, ErnicAtomicOp op,
         fuzz_fail("atomic", "address 0x%" PRIx64, addr);
     }
     if (answers(h, addr, 8)) {
-        judge(h, "atomic", addr, 8, op == ERNIC_ATOMIC_WRITE ? FUZZ_RWRITE :
-                                                               FUZZ_RATOMIC);
+        check_access(h, "atomic", addr, 8, op == ERNIC_ATOMIC_WRITE ? FUZZ_RWRITE :
+                                                                      FUZZ_RATOMIC);
     } else if (h->strict) {
         fuzz_fail("atomic", "at 0x%" PRIx64, addr);
     } else {
@@ -179,7 +179,7 @@ void fuzz_unpaint(FuzzHost *h, uint64_t addr, uint64_t len, uint8_t may)
 /* ---- link, interrupts, wake-ups --------------------------------------- */
 
 /* Every packet that leaves is one that a peer would take. */
-static void judge_packet(const ErnicTrain *train, const ErnicIcrcCtx *icrc,
+static void check_packet(const ErnicTrain *train, const ErnicIcrcCtx *icrc,
                          uint32_t pos, uint32_t len)
 {
     uint8_t copy[ERNIC_TRAIN_BYTES];
@@ -203,7 +203,7 @@ static void judge_packet(const ErnicTrain *train, const ErnicIcrcCtx *icrc,
 }
 
 /* A frame of software's: whatever it says, it is one. */
-static void judge_frame(const ErnicTrain *train)
+static void check_frame(const ErnicTrain *train)
 {
     if (train->len < ERNIC_ETH_LEN || train->len > ERNIC_ETH_FRAME_MAX ||
         train->len != train->seg) {
@@ -225,7 +225,7 @@ static bool guard_tx(void *opaque, const ErnicTrain *train)
         fuzz_fail("train", "%u bytes in pieces of %u", len, train->seg);
     }
     if (train->frame) {
-        judge_frame(train);
+        check_frame(train);
         return fake_env_ops.tx(&h->env, train);
     }
     if (ernic_gid_is_v4(&train->path.sgid) !=
@@ -234,7 +234,7 @@ static bool guard_tx(void *opaque, const ErnicTrain *train)
     }
     ernic_icrc_init(&icrc, &train->path);
     for (pos = 0; pos < train->len && !h->any_packet; pos += train->seg) {
-        judge_packet(train, &icrc, pos, MIN(train->seg, train->len - pos));
+        check_packet(train, &icrc, pos, MIN(train->seg, train->len - pos));
     }
     return fake_env_ops.tx(&h->env, train);
 }

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The common part of the fuzz targets: an engine in a guarded environment. Every call
- * that it makes is judged, every call into it is followed by the invariants,
+ * that it makes is checked, every call into it is followed by the invariants,
  * and an engine that asks to run for ever without doing anything is found.
  *
  * ERNIC_FUZZ_BREAK=NAME makes the harness commit the defect that its check NAME

@@ -77,7 +77,7 @@ typedef struct ModelCmd {
 extern const ModelCmd model_cmds[ERNIC_CMD_COUNT];
 
 void model_open(Model *m);
-/* The commands so far were the harness's own; from now on all is judged. */
+/* The commands so far were the harness's own; from now on all are checked. */
 void model_begin(Model *m);
 void model_close(Model *m);
 /*

@@ -128,7 +128,7 @@ def devinfo(guest):
     return Outcome('', f'{state[1]}, MTU {mtu[1]}', result.output)
 
 
-def judge(program, server, client):
+def check_output(program, server, client):
     """The figure; raises ValueError with the reason why it failed."""
     for end, result in (('client', client), ('server', server)):
         if result is server and not program.family.ends:
@@ -180,6 +180,6 @@ def run(guests, program, options='', address=links.ipv4, tcp=links.ipv4,
     server, client = server.wait(), client.wait()
     output = f'--- client\n{client.output}--- server\n{server.output}'
     try:
-        return Outcome('', judge(program, server, client), output)
+        return Outcome('', check_output(program, server, client), output)
     except ValueError as e:
         return Outcome(str(e), '', output)

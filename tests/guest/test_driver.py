@@ -166,13 +166,13 @@ def test_ptp(guests):
     one.put(guest.INSIDE / 'ptp.py', '/tmp/ptp.py')
     result = one.run('cd /tmp && python3 ptp.py', 60)
     assert result.status == 0, result.output
-    told = one.check('python3 -c "import os, time\n'
-                     f'file = os.open(\'/dev/ptp{index}\', os.O_RDONLY)\n'
-                     'time.clock_gettime(~file << 3 | 3)\n'
-                     'os.system(\'rmmod ernic && modprobe ernic\')\n'
-                     'try: time.clock_gettime(~file << 3 | 3)\n'
-                     'except OSError as error: print(error.errno)"')
-    assert told == '19\n', told
+    output = one.check('python3 -c "import os, time\n'
+                       f'file = os.open(\'/dev/ptp{index}\', os.O_RDONLY)\n'
+                       'time.clock_gettime(~file << 3 | 3)\n'
+                       'os.system(\'rmmod ernic && modprobe ernic\')\n'
+                       'try: time.clock_gettime(~file << 3 | 3)\n'
+                       'except OSError as error: print(error.errno)"')
+    assert output == '19\n', output
     one.check(UP)
 
 
@@ -398,8 +398,8 @@ def dies(one, how):
     assert time.monotonic() - start < 5
     assert one.run('ibv_devinfo').status != 0
     assert job.wait().status == 0
-    told = one.check('cat /tmp/dead')
-    assert 'event 8\n' in told and 'end gone\nleft 0\n' in told, told
+    output = one.check('cat /tmp/dead')
+    assert 'event 8\n' in output and 'end gone\nleft 0\n' in output, output
     assert 'no answer' in one.check('dmesg')
     assert one.run(f'ip link set {links.INTERFACE} down && '
                    f'ip link set {links.INTERFACE} up').status != 0
@@ -427,9 +427,9 @@ def in_traffic(one, leave):
         leave()
         one.check(UP)
     assert job.wait().status == 0
-    told = one.check('cat /tmp/rounds')
-    assert told.endswith('left 0\n'), told[-500:]
-    assert len(re.findall(r'^writes \d+ end gone$', told, re.M)) == ROUNDS, told
+    output = one.check('cat /tmp/rounds')
+    assert output.endswith('left 0\n'), output[-500:]
+    assert len(re.findall(r'^writes \d+ end gone$', output, re.M)) == ROUNDS, output
     quiet(one)
     assert 'end time' in one.check('python3 /tmp/loop.py 1 1')
 
@@ -498,8 +498,8 @@ def test_memory_map(guests):
     """BARs are enabled and disabled while another processor uses its local APIC."""
     config = f'/sys/bus/pci/devices/{address_of(guests[0])}/config'
     guests[0].put(guest.INSIDE / 'memory_map.py', '/tmp/memory_map.py')
-    told = guests[0].check(f'rmmod ernic && python3 /tmp/memory_map.py {config} 8', 60)
-    assert int(told.split()[-1]) > 0
+    output = guests[0].check(f'rmmod ernic && python3 /tmp/memory_map.py {config} 8', 60)
+    assert int(output.split()[-1]) > 0
     guests[0].check('modprobe ernic')
 
 

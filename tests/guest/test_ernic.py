@@ -48,13 +48,13 @@ def test_rxe(guests):
     ernic.soft_roce(guests[1])
 
 
-def judge(outcome):
+def check(outcome):
     assert not outcome.reason, f'{outcome.reason}\n{outcome.output}'
     print(f'# {outcome.figure}', flush=True)
 
 
 def run_one(guests, what, options, server):
-    judge(ernic.run(guests, what, options, server))
+    check(ernic.run(guests, what, options, server))
 
 
 def one(link, card, name, what, options, server=''):
@@ -81,11 +81,11 @@ def polls(link, card):
 
 
 def run_to_verbs(guests, what):
-    judge(ernic.run_to_verbs(guests, what, SHAPES['odd']))
+    check(ernic.run_to_verbs(guests, what, SHAPES['odd']))
 
 
 def run_from_verbs(guests, what):
-    judge(ernic.run_from_verbs(guests, what, '20 5003'))
+    check(ernic.run_from_verbs(guests, what, '20 5003'))
 
 
 def verbs():

@@ -85,8 +85,8 @@ static void close_pair(Pair *p)
 }
 
 /* A counter as QMP reports it; @face is "" or "pg332.". */
-static uint64_t told(QErnic *q, const char *face, const char *table,
-                     const char *row, const char *counter)
+static uint64_t reported(QErnic *q, const char *face, const char *table,
+                         const char *row, const char *counter)
 {
     g_autofree char *spelt = g_strdelimit(g_strdup(row), "- ", '_');
     g_autofree char *name = g_strdup_printf("%stiming.%s.%s.%s", face, table,
@@ -111,28 +111,28 @@ static void agree(QErnic *q, const char *face,
         g_test_message("%s%s", face, stages[i]);
         g_assert_cmpuint(sum, ==, 1000 * (le64_to_cpu(info->now) -
                                           le64_to_cpu(info->since)));
-        g_assert_cmpuint(told(q, face, "stages", stages[i], "items"), ==,
+        g_assert_cmpuint(reported(q, face, "stages", stages[i], "items"), ==,
                          le64_to_cpu(s->items));
-        g_assert_cmpuint(told(q, face, "stages", stages[i], "busy"), ==,
+        g_assert_cmpuint(reported(q, face, "stages", stages[i], "busy"), ==,
                          le64_to_cpu(s->busy));
-        g_assert_cmpuint(told(q, face, "stages", stages[i], "stalled"), ==,
+        g_assert_cmpuint(reported(q, face, "stages", stages[i], "stalled"), ==,
                          le64_to_cpu(s->stalled));
-        g_assert_cmpuint(told(q, face, "stages", stages[i], "waited"), ==,
+        g_assert_cmpuint(reported(q, face, "stages", stages[i], "waited"), ==,
                          le64_to_cpu(s->waited));
-        g_assert_cmpuint(told(q, face, "stages", stages[i], "idle"), >=,
+        g_assert_cmpuint(reported(q, face, "stages", stages[i], "idle"), >=,
                          le64_to_cpu(s->idle));
-        g_assert_true(!still || told(q, face, "stages", stages[i], "idle") ==
+        g_assert_true(!still || reported(q, face, "stages", stages[i], "idle") ==
                       le64_to_cpu(s->idle));
     }
     for (i = 0; i < ARRAY_SIZE(queues); i++) {
         const struct ernic_timing_queue *s = &info->queue[i];
 
-        g_assert_cmpuint(told(q, face, "queues", queues[i], "size"), ==,
+        g_assert_cmpuint(reported(q, face, "queues", queues[i], "size"), ==,
                          le64_to_cpu(s->size));
-        g_assert_cmpuint(told(q, face, "queues", queues[i], "count"), ==, 0);
-        g_assert_cmpuint(told(q, face, "queues", queues[i], "peak"), ==,
+        g_assert_cmpuint(reported(q, face, "queues", queues[i], "count"), ==, 0);
+        g_assert_cmpuint(reported(q, face, "queues", queues[i], "peak"), ==,
                          le64_to_cpu(s->peak));
-        g_assert_cmpuint(told(q, face, "queues", queues[i], "area"), ==,
+        g_assert_cmpuint(reported(q, face, "queues", queues[i], "area"), ==,
                          le64_to_cpu(s->area));
     }
 }
@@ -176,10 +176,10 @@ static void test_face(void)
     read_words(&a, &info);
     agree(&p.q[0], "pg332.", &info, true);
     /* One SEND takes 2 + 3 cycles, and 2 cycles for its 122 bytes. */
-    g_assert_cmpuint(told(&p.q[0], "pg332.", "stages", "build", "items"), ==, 1);
-    g_assert_cmpuint(told(&p.q[0], "pg332.", "stages", "build", "busy"), ==, 7000);
-    g_assert_cmpuint(told(&p.q[0], "pg332.", "stages", "cqe", "items"), ==, 1);
-    g_assert_cmpuint(told(&p.q[0], "", "stages", "build", "items"), ==, 0);
+    g_assert_cmpuint(reported(&p.q[0], "pg332.", "stages", "build", "items"), ==, 1);
+    g_assert_cmpuint(reported(&p.q[0], "pg332.", "stages", "build", "busy"), ==, 7000);
+    g_assert_cmpuint(reported(&p.q[0], "pg332.", "stages", "cqe", "items"), ==, 1);
+    g_assert_cmpuint(reported(&p.q[0], "", "stages", "build", "items"), ==, 0);
     read_words(&b, &info);
     agree(&p.q[1], "pg332.", &info, true);
     card_post(&a, CARD_WRITE, 0, CARD_LENGTH, CARD_VA, CARD_KEY);
@@ -202,9 +202,9 @@ static void test_verbs(void)
     cmd.query.length = cpu_to_le32(sizeof(info));
     g_assert_cmpuint(qernic_cmd(&p.q[0], &cmd, NULL), ==, ERNIC_OK);
     qtest_memread(p.m.qts, p.q[0].scratch, &info, sizeof(info));
-    g_assert_cmpuint(told(&p.q[0], "", "stages", "build", "items"), >, 10);
+    g_assert_cmpuint(reported(&p.q[0], "", "stages", "build", "items"), >, 10);
     agree(&p.q[0], "", &info, false);
-    g_assert_cmpuint(told(&p.q[0], "pg332.", "stages", "build", "items"), ==, 0);
+    g_assert_cmpuint(reported(&p.q[0], "pg332.", "stages", "build", "items"), ==, 0);
     close_pair(&p);
 }
 

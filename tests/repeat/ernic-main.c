@@ -36,7 +36,7 @@ static Face face[FUNCTIONS];
 static void check_completion(const Face *f, uint32_t entry, uint8_t opcode)
 {
     if (entry != (uint32_t)(opcode << 16 | (uint16_t)f->completed)) {
-        tell();
+        print_seen();
         put_num(entry);
         put_num(qp_get(f, PG332_STATQP));
         power_off("a request failed");
@@ -75,7 +75,7 @@ static void see_causes(const Face *f)
     v[1] = clear_causes(f);
     v[2] = *f->time;
     if (v[1] & PG332_INT_FATAL) {
-        tell();
+        print_seen();
         power_off("a queue pair has ended");
     }
 }
@@ -144,14 +144,14 @@ static void run_round(uint32_t number)
     wait_for(FUNCTIONS * MESSAGES * (1 + (opcode == PG332_OP_SEND)), opcode,
              sleeps);
     see("done")[0] = *face[0].time;
-    tell();
+    print_seen();
     check(&face[0], &face[1], opcode, len);
     check(&face[1], &face[0], opcode, len);
 }
 
 /* ---- the program ----------------------------------------------------------- */
 
-static void tell_registers(const Face *f)
+static void print_registers(const Face *f)
 {
     uint32_t at;
 
@@ -191,7 +191,7 @@ int main(void)
     }
     rest();
     for (i = 0; i < FUNCTIONS; i++) {
-        tell_registers(&face[i]);
+        print_registers(&face[i]);
     }
     rest();
     power_off("end");

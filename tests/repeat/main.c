@@ -49,7 +49,7 @@ static uint32_t poll(Qp *qp)
         v[3] = cqe.opcode << 16 | cqe.status;
         v[4] = cqe.byte_len;
         if (cqe.status != ERNIC_WC_SUCCESS) {
-            tell();
+            print_seen();
             power_off("a request failed");
         }
     }
@@ -142,13 +142,13 @@ static void run_round(uint32_t number)
     }
     wait_for((functions - 1) * MESSAGES * (1 + send));
     see("done")[0] = function[0].regs->time;
-    tell();
+    print_seen();
     check(len);
 }
 
 /* ---- the program ----------------------------------------------------------- */
 
-static void tell_counters(void)
+static void print_counters(void)
 {
     static uint64_t counters[512];
     uint32_t n, j;
@@ -180,7 +180,7 @@ int main(void)
         run_round(i);
     }
     rest();
-    tell_counters();
+    print_counters();
     rest();
     power_off("end");
 }

@@ -22,7 +22,7 @@ uint64_t *see(const char *what)
     return seen[seen_num++].value;
 }
 
-void tell(void)
+void print_seen(void)
 {
     uint32_t i, j;
 

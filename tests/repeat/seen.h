@@ -16,7 +16,7 @@
  * end, as output takes time. Each interrupt is one as well.
  */
 uint64_t *see(const char *what);
-void tell(void);
+void print_seen(void);
 
 /* Waits until no packets are in flight: the time at which QEMU stops may vary. */
 void rest(void);

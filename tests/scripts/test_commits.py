@@ -51,7 +51,7 @@ def check(root, base):
     return run.returncode, run.stdout
 
 
-def judged(messages, status, words):
+def checked(messages, status, words):
     with tempfile.TemporaryDirectory() as root:
         got, output = check(root, repository(root, messages))
     assert got == status and words in output, f'status {got}: {output}'
@@ -72,7 +72,7 @@ def without_history(kind):
 
 
 def main():
-    return cases.run([(name, judged, *rest) for name, *rest in CASES] + [
+    return cases.run([(name, checked, *rest) for name, *rest in CASES] + [
         (kind, without_history, kind) for kind in ('shallow clone', 'no repository')])
 
 

@@ -72,7 +72,7 @@ static bool next_cqe(SimCq *cq, struct ernic_cqe *cqe)
     return (cqe->flags & ERNIC_CQE_PHASE) == phase;
 }
 
-static void tell_consumed(SimCq *cq)
+static void report_consumed(SimCq *cq)
 {
     SimHost *h = cq->host;
     uint8_t status = ERNIC_OK;
@@ -124,7 +124,7 @@ void sim_poll_cq(SimCq *cq)
         }
     }
     if (cq->ci != was) {
-        tell_consumed(cq);
+        report_consumed(cq);
         sim_think_soon(cq->host);
     }
     if (cq->evented && !cq->arms) {

@@ -53,7 +53,7 @@ static double show(const char *name, const char *conditions, double model,
 
 static const char *const hows[] = {
     [TIMING_FITTED] = "fitted", [TIMING_PREDICTED] = "predicted",
-    [TIMING_QUOTED] = "quoted, not judged",
+    [TIMING_QUOTED] = "quoted, not checked",
 };
 
 /* By hearsay: shown, and no more. */

@@ -11,7 +11,7 @@
 typedef enum TimingHow {
     TIMING_FITTED,              /* it gave the profile a parameter */
     TIMING_PREDICTED,
-    TIMING_QUOTED,              /* known by hearsay: shown, not judged */
+    TIMING_QUOTED,              /* known from a quotation: shown, not checked */
 } TimingHow;
 
 typedef struct TimingRow {

@@ -209,11 +209,11 @@ def check_face(program, path):
     tracks = slices_of(trace.events)
     requests = int(done.stdout.split()[1])
     assert len(trace.requests) == requests
-    told = set()
+    reported = set()
     for kind, number in trace.arrows:
         if kind == 'interrupt':
             start = min(trace.arrows[kind, number], key=lambda e: e['ps'])
-            told.add(id(slice_at(tracks, start)))
+            reported.add(id(slice_at(tracks, start)))
     for index, (number, ends) in enumerate(sorted(trace.requests.items())):
         points, stages = trace.stages('request', number)
         first, last = (slice_at(tracks, e) for e in (points[0], points[-1]))
@@ -224,7 +224,7 @@ def check_face(program, path):
         stores = [s for _, _, s in tracks[first['pid'], first['tid']]
                   if s['name'] == 'doorbell' and s['args']['queue'] == 2]
         assert stores[index] is first, f'request {index}: {first}'
-        assert id(last) in told, f'request {index}: no interrupt reports it'
+        assert id(last) in reported, f'request {index}: no interrupt reports it'
     assert any(s['name'] == 'store' for found in tracks.values()
                for *_, s in found)
 

@@ -14,14 +14,14 @@
 const char *const version_names[PG332_VERSIONS] = { "3.1", "4.0", "4.2" };
 
 Card card;
-ErnicReport told;
-uint32_t num_told;
+ErnicReport last_report;
+uint32_t num_reports;
 static uint32_t psn;
 
 static void hear(void *env, const ErnicReport *report)
 {
-    told = *report;
-    num_told++;
+    last_report = *report;
+    num_reports++;
 }
 
 void open_card(unsigned version, ErnicStrictMode mode)
@@ -42,7 +42,7 @@ void open_card(unsigned version, ErnicStrictMode mode)
     card.rq = fake_alloc(&card.env, 16 * SLOT_BYTES, 256);
     card.mem = fake_alloc(&card.env, MEM, 4096);
     card.errq = fake_alloc(&card.env, 64 * 8, 8);
-    num_told = 0;
+    num_reports = 0;
     psn = NEXT;
 }
 
@@ -167,7 +167,7 @@ void expect_silence(const char *when)
                     r.value);
         }
     }
-    g_assert_cmpuint(num_told, ==, 0);
+    g_assert_cmpuint(num_reports, ==, 0);
 }
 
 void expect_broken(const char *name, const char *reg, uint32_t qpn,
@@ -177,12 +177,12 @@ void expect_broken(const char *name, const char *reg, uint32_t qpn,
 
     g_assert_cmpuint(r.count, ==, 1);
     g_assert_cmpuint(all_counts(), ==, 1);
-    g_assert_cmpuint(num_told, ==, 1);
-    g_assert_cmpstr(told.rule, ==, name);
+    g_assert_cmpuint(num_reports, ==, 1);
+    g_assert_cmpstr(last_report.rule, ==, name);
     g_assert_cmpstr(r.reg, ==, reg);
     g_assert_cmpuint(r.qpn, ==, qpn);
     g_assert_cmphex(r.offset, ==, offset);
     g_assert_cmphex(r.value, ==, value);
     g_assert_cmpuint(r.time, ==, card.env.now);
-    g_assert_cmpmem(&told, sizeof(told), &r, sizeof(r));
+    g_assert_cmpmem(&last_report, sizeof(last_report), &r, sizeof(r));
 }

@@ -18,8 +18,8 @@
 extern const char *const version_names[PG332_VERSIONS];
 
 extern Card card;
-extern ErnicReport told;        /* the last one */
-extern uint32_t num_told;       /* since open_card() */
+extern ErnicReport last_report;        /* the last one */
+extern uint32_t num_reports;       /* since open_card() */
 
 /* Set-up: none; all but the enable bit; the queue pair too; running. */
 typedef enum Stage { BARE, SET, READY, RUNNING } Stage;

@@ -293,7 +293,7 @@ static void break_groups(Busy *b)
 }
 
 static const struct {
-    const char *told;
+    const char *reported;
     void (*fn)(Busy *b);
 } breaks[] = {
     { "device 0: free-numbers", break_free_double },
@@ -501,11 +501,11 @@ static void test_breaks(void)
         g_string_truncate(why, 0);
         g_assert_true(ernic_check(b.e, why));
         g_assert_cmpstr(why->str, ==, "");
-        g_test_message("entry %u: %s", i, breaks[i].told);
+        g_test_message("entry %u: %s", i, breaks[i].reported);
         breaks[i].fn(&b);
         g_assert_false(ernic_check(b.e, why));
-        if (!strstr(why->str, breaks[i].told)) {
-            g_error("entry %u: not \"%s\" but \"%s\"", i, breaks[i].told,
+        if (!strstr(why->str, breaks[i].reported)) {
+            g_error("entry %u: not \"%s\" but \"%s\"", i, breaks[i].reported,
                     why->str);
         }
         put_back();
@@ -623,7 +623,7 @@ static void assert_broken(const ErnicInvariants *list)
         const char *name = list->list[i].name;
 
         for (k = 0; k < ARRAY_SIZE(breaks); k++) {
-            if (g_str_has_suffix(breaks[k].told, name)) {
+            if (g_str_has_suffix(breaks[k].reported, name)) {
                 break;
             }
         }

@@ -369,7 +369,7 @@ static void test_moderate_many(Fixture *f, gconstpointer data)
     struct ernic_cmd_cq_moderate mod = {
         .count = cpu_to_le16(9), .period_us = cpu_to_le16(5),
     };
-    uint32_t cqn, told = 0, n = 3 * ERNIC_RUN_BUDGET;
+    uint32_t cqn, raised = 0, n = 3 * ERNIC_RUN_BUDGET;
     struct ernic_cmd_cq_create cmd = command(f, 2);
     ErnicWc wc = { .wr_id = 1 };
 
@@ -387,11 +387,11 @@ static void test_moderate_many(Fixture *f, gconstpointer data)
         g_assert_true(ernic_cq_post(&f->e, cqn, &wc));
     }
     f->e.now += 5 * US;
-    while (told < n) {
-        g_assert_cmpuint(f->e.stats.events, ==, told);
-        told += ERNIC_RUN_BUDGET;
+    while (raised < n) {
+        g_assert_cmpuint(f->e.stats.events, ==, raised);
+        raised += ERNIC_RUN_BUDGET;
         g_assert_cmpuint(ernic_cq_moderation_run(&f->e, f->e.now), ==,
-                         told < n ? f->e.now : ERNIC_NEVER);
+                         raised < n ? f->e.now : ERNIC_NEVER);
     }
     g_assert_cmpuint(f->e.stats.events, ==, n);
     for (cqn = 1; cqn <= n; cqn++) {

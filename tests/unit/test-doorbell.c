@@ -66,7 +66,7 @@ static uint64_t bad_doorbells(Dialog *d)
     return counter(d, offsetof(ErnicStats, bad_doorbells));
 }
 
-static void told(Dialog *d, uint8_t kind, uint32_t queue)
+static void reported(Dialog *d, uint8_t kind, uint32_t queue)
 {
     struct ernic_eqe eqe = dlg_event_of(d, ERNIC_EV_BAD_DOORBELL, queue);
 
@@ -132,7 +132,7 @@ static void test_beyond(gconstpointer opaque)
         g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, queue, bad[i])), ==,
                          ERNIC_ERR_FULL);
         if (k->event) {
-            told(&d, k->kind, queue);
+            reported(&d, k->kind, queue);
         }
     }
     QUIET(&d);
@@ -160,7 +160,7 @@ static void test_full(gconstpointer opaque)
     if (k->kind <= ERNIC_DB_SRQ) {
         g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, queue, 63)), ==,
                          ERNIC_ERR_FULL);
-        told(&d, k->kind, queue);
+        reported(&d, k->kind, queue);
     }
     fake_run(d.e);
     dlg_close(&d);
@@ -231,12 +231,12 @@ static void test_states(void)
                                               d.qp.sq_pi)), ==,
                          rows[i].sq ? ERNIC_OK : ERNIC_ERR_STATE);
         if (!rows[i].sq) {
-            told(&d, ERNIC_DB_SQ, d.qp.qpn);
+            reported(&d, ERNIC_DB_SQ, d.qp.qpn);
         }
         g_assert_cmpuint(ring(&d, 0, ERNIC_DB(ERNIC_DB_RQ, d.qp.qpn, 0)), ==,
                          rows[i].rq ? ERNIC_OK : ERNIC_ERR_STATE);
         if (!rows[i].rq) {
-            told(&d, ERNIC_DB_RQ, d.qp.qpn);
+            reported(&d, ERNIC_DB_RQ, d.qp.qpn);
         }
         dlg_close(&d);
     }
@@ -251,7 +251,7 @@ static void test_rq_of_srq(void)
     dlg_to(&d, ERNIC_QPS_RTS);
     g_assert_cmpuint(ring(&d, 0, ERNIC_DB(ERNIC_DB_RQ, d.qp.qpn, 0)), ==,
                      ERNIC_ERR_STATE);
-    told(&d, ERNIC_DB_RQ, d.qp.qpn);
+    reported(&d, ERNIC_DB_RQ, d.qp.qpn);
     dlg_close(&d);
 }
 

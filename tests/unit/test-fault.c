@@ -105,7 +105,7 @@ static void test_syndromes(void)
 }
 
 /* A queue pair that enters Error reports the reason by a completion or an event. */
-static void test_told(void)
+static void test_reported(void)
 {
     int fault, transport;
 
@@ -235,21 +235,21 @@ static void test_of_syndrome(void)
     int syndrome, fault;
 
     for (syndrome = 0; syndrome < 256; syndrome++) {
-        ErnicFault told = ernic_fault_of_syndrome(syndrome);
+        ErnicFault decoded = ernic_fault_of_syndrome(syndrome);
 
         if (syndrome < 0x61 || syndrome > 0x63) {
-            g_assert_cmpuint(told, ==, ERNIC_FAULT_NONE);
+            g_assert_cmpuint(decoded, ==, ERNIC_FAULT_NONE);
         } else {
-            g_assert_true(within(told, ERNIC_FAULT_NAK_INV_REQ,
+            g_assert_true(within(decoded, ERNIC_FAULT_NAK_INV_REQ,
                                  ERNIC_FAULT_NAK_REM_OP));
         }
     }
     /* The peer's completion status matches the syndrome that the responder sends. */
     for (fault = FIRST_RECV; fault <= LAST_RECV; fault++) {
         const ErnicFaultInfo *info = ernic_fault_info(fault);
-        ErnicFault told = ernic_fault_of_syndrome(info->syndrome);
+        ErnicFault decoded = ernic_fault_of_syndrome(info->syndrome);
 
-        g_assert_cmpuint(ernic_fault_info(told)->wc, ==, info->peer_wc);
+        g_assert_cmpuint(ernic_fault_info(decoded)->wc, ==, info->peer_wc);
     }
 }
 
@@ -258,7 +258,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/fault/rows", test_rows);
     g_test_add_func("/fault/syndromes", test_syndromes);
-    g_test_add_func("/fault/told", test_told);
+    g_test_add_func("/fault/decoded", test_reported);
     g_test_add_func("/fault/responder", test_responder);
     g_test_add_func("/fault/requester", test_requester);
     g_test_add_func("/fault/facts", test_facts);

@@ -20,7 +20,7 @@ enum {
 static const struct {
     int defect;
     const char *event;
-} told[] = {
+} reported[] = {
     { LOCAL_WINDOW, "ernic_key_local_window" },
     { NOT_VALID, "ernic_key_invalid" },
     { WRONG_PD, "ernic_key_wrong_pd" },
@@ -43,9 +43,9 @@ static const char *event_of(uint32_t defects)
     if (defects & (1 << BAD_NUMBER | 1 << BAD_VARIANT)) {
         return "ernic_key_invalid";
     }
-    for (i = 0; i < ARRAY_SIZE(told); i++) {
-        if (defects & 1 << told[i].defect) {
-            return told[i].event;
+    for (i = 0; i < ARRAY_SIZE(reported); i++) {
+        if (defects & 1 << reported[i].defect) {
+            return reported[i].event;
         }
     }
     return NULL;

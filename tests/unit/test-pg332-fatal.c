@@ -10,7 +10,7 @@
 #include "pg332_peer.h"
 #include "trace-mark.h"
 
-static void check_told(Card *c, uint8_t code)
+static void check_report(Card *c, uint8_t code)
 {
     g_assert_cmpuint(get(c, PG332_IPKTERRQWPTR), ==, 1);
     g_assert_cmphex(card_word(c, c->errq), ==, QPN << 16 | code);
@@ -39,7 +39,7 @@ static void test_codes(void)
         g_assert_cmphex(pg332_ends[i].code, ==, ernic_pg332_fatals[i].code);
         card_open(&cards[0], 0, PG332_V3_1);
         pg332_ends[i].provoke(c);
-        check_told(c, pg332_ends[i].code);
+        check_report(c, pg332_ends[i].code);
         g_assert_cmpuint(ernic_trace_count("ernic_pg332_fatal"), ==, i + 1);
         lose_all(c);
         card_close(&cards[0]);
@@ -70,7 +70,7 @@ static void test_document(void)
 {
     g_autofree char *text = NULL;
     g_auto(GStrv) lines = NULL;
-    uint32_t told = 0, known = 0, i;
+    uint32_t listed = 0, known = 0, i;
     char *at, *end;
 
     g_assert(g_file_get_contents(ERNIC_DOCS "/ernic-face.md", &text, NULL, NULL));
@@ -79,7 +79,7 @@ static void test_document(void)
     lines = g_strsplit(at, "\n", 0);
     for (i = 2; lines[i][0] == '|'; i++) {
         for (at = lines[i] + 1; *at != '|'; at = *end == ',' ? end + 1 : end) {
-            told |= 1u << g_ascii_strtoull(at, &end, 16);
+            listed |= 1u << g_ascii_strtoull(at, &end, 16);
             g_assert(end > at);
             end += *end == ' ';
         }
@@ -87,7 +87,7 @@ static void test_document(void)
     for (i = 0; i < ernic_pg332_num_fatals; i++) {
         known |= 1u << ernic_pg332_fatals[i].code;
     }
-    g_assert_cmphex(told, ==, known);
+    g_assert_cmphex(listed, ==, known);
 }
 
 int main(int argc, char **argv)

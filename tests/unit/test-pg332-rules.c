@@ -515,19 +515,19 @@ static void test_once(void)
 {
     open_card(PG332_V3_1, ERNIC_STRICT_REPORT);
     PLAY(Q(QDEPTH, 3), Q(QDEPTH, 3), Q(QDEPTH, 5));
-    g_assert_cmpuint(num_told, ==, 1);
-    g_assert_cmpuint(told.value, ==, 3);
+    g_assert_cmpuint(num_reports, ==, 1);
+    g_assert_cmpuint(last_report.value, ==, 3);
     card.env.now += 1000;
     PLAY(W_Q(9, QDEPTH, 7), W_Q(9, QDEPTH, 9));
-    g_assert_cmpuint(num_told, ==, 2);
-    g_assert_cmpuint(told.qpn, ==, 9);
-    g_assert_cmpuint(told.time, ==, card.env.now);
+    g_assert_cmpuint(num_reports, ==, 2);
+    g_assert_cmpuint(last_report.qpn, ==, 9);
+    g_assert_cmpuint(last_report.time, ==, card.env.now);
     g_assert_cmpuint(report_of("depth-power-of-two").count, ==, 5);
     g_assert_cmpuint(report_of("depth-power-of-two").value, ==, 9);
     ernic_reset(card.e);
     g_assert_cmpuint(all_counts(), ==, 0);
     PLAY(Q(QDEPTH, 3));
-    g_assert_cmpuint(num_told, ==, 3);
+    g_assert_cmpuint(num_reports, ==, 3);
     card_close(&card);
 }
 
@@ -538,7 +538,7 @@ static void test_off(void)
 
     open_card(PG332_V3_1, ERNIC_STRICT_OFF);
     PLAY(Q(QDEPTH, 3), HOLE);
-    g_assert_cmpuint(num_told, ==, 0);
+    g_assert_cmpuint(num_reports, ==, 0);
     g_assert(!ernic_next_rule(card.e, &pos, &r));
     card_close(&card);
 }
@@ -585,10 +585,10 @@ static void test_save(void)
 
             g_assert_cmpmem(&now, sizeof(now), &r, sizeof(r));
             PLAY(Q(QDEPTH, 7));
-            g_assert_cmpuint(num_told, ==, 0);
+            g_assert_cmpuint(num_reports, ==, 0);
             g_assert_cmpuint(report_of("depth-power-of-two").count, ==, 3);
             PLAY(W_Q(3, QDEPTH, 7));
-            g_assert_cmpuint(num_told, ==, 1);
+            g_assert_cmpuint(num_reports, ==, 1);
         }
         card_close(&card);
     }

@@ -69,7 +69,7 @@ static void listen(Card *c)
     g_assert_cmphex(get_side(c, PG332_SIDE_DMASR), ==, 0x0001000a);
 }
 
-static void tell(Card *c, uint32_t imm)
+static void write_imm(Card *c, uint32_t imm)
 {
     POST(c, .opcode = WRITE_IMM, .laddr = c->mem, .len = 64, .rkey = KEY,
          .raddr = VA, .imm = imm);
@@ -118,7 +118,7 @@ static void test_entries(gconstpointer arg)
     settle();
     check_received(b, 3);
     check_entry(b, 1, PG332_SIDE_SEND_INV, KEY, 3);
-    tell(a, 0xfedcba98);
+    write_imm(a, 0xfedcba98);
     check_received(b, 3);
     check_entry(b, 2, PG332_SIDE_WRITE_IMM, 0xfedcba98, 3);
     g_assert_cmphex(ldl_le_p(desc(b, 3) + PG332_DESC_STATUS), ==, 0);
@@ -138,7 +138,7 @@ static void test_halted(void)
     g_assert_cmphex(get_side(b, PG332_SIDE_DMACR), ==, 0x00010002);
     g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00010009);
     for (i = 0; i < 2 * ERNIC_SIDE_FIFO; i++) {
-        tell(a, i);
+        write_imm(a, i);
         check_done(a, i + 1);
     }
     g_assert_cmpuint(get_side(b, PG332_SIDE_LOST), ==, 2 * ERNIC_SIDE_FIFO);
@@ -146,7 +146,7 @@ static void test_halted(void)
     g_assert_cmpuint(b->env.irqs->len, ==, 0);
     /* Pending entries are lost as well when software stops the channel. */
     listen(b);
-    tell(a, 1);
+    write_imm(a, 1);
     g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, 1);
     put_side(b, PG332_SIDE_DMACR, 0);
     g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, 0);
@@ -169,12 +169,12 @@ static void test_ring(void)
     give(b, RING - 1);
     for (n = 0; n < 5 * RING; n += RING) {
         for (i = n; i < n + RING; i++) {
-            tell(a, i);
+            write_imm(a, i);
             check_entry(b, i, PG332_SIDE_WRITE_IMM, i, 0);
         }
         g_assert_cmphex(get_side(b, PG332_SIDE_DMASR) & 3, ==,
                         PG332_DMASR_IDLE);
-        tell(a, n + RING);              /* waits */
+        write_imm(a, n + RING);              /* waits */
         g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, 1);
         for (i = 0; i < RING; i++) {
             clean(b, i);
@@ -182,7 +182,7 @@ static void test_ring(void)
         give(b, RING - 1);              /* the last one, as before */
         check_entry(b, 0, PG332_SIDE_WRITE_IMM, n + RING, 0);
         for (i = 1; i < RING; i++) {
-            tell(a, i);
+            write_imm(a, i);
         }
         g_assert_cmphex(get_side(b, PG332_SIDE_DMASR) & 3, ==,
                         PG332_DMASR_IDLE);
@@ -206,7 +206,7 @@ static void test_full(void)
     put_qp(a, PG332_TIMEOUTCONF, 7 << 11);          /* RNR: for ever */
     listen(b);
     for (i = 0; i < ERNIC_SIDE_FIFO; i++) {
-        tell(a, i);
+        write_imm(a, i);
         check_done(a, i + 1);
     }
     g_assert_cmphex(get(b, PG332_INTSTS), ==, 0);
@@ -253,11 +253,11 @@ static void test_coalescing(void)
     give(b, RING - 1);
     set_coalescing(b, 3, 0);
     g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00030008);
-    tell(a, 1);
-    tell(a, 2);
+    write_imm(a, 1);
+    write_imm(a, 2);
     g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00010008);
     g_assert_cmpuint(b->env.irqs->len, ==, 0);
-    tell(a, 3);
+    write_imm(a, 3);
     g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00031008);
     g_assert_cmpuint(b->env.irqs->len, ==, 1);
     put_side(b, PG332_SIDE_DMASR, PG332_DMA_ERROR_IRQ);
@@ -266,13 +266,13 @@ static void test_coalescing(void)
     /* A threshold of 0 means none; with a delay the timer expires at once. */
     set_coalescing(b, 0, 0x20);
     g_assert_cmphex(get_side(b, PG332_SIDE_DMACR), ==, 0x20037003);
-    tell(a, 4);
+    write_imm(a, 4);
     g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x20032008);
     g_assert_cmpuint(b->env.irqs->len, ==, 3);
     /* Not enabled: it latches, and is raised when enabled. */
     put_side(b, PG332_SIDE_DMASR, IRQS);
     put_side(b, PG332_SIDE_DMACR, 0x20030001);
-    tell(a, 5);
+    write_imm(a, 5);
     g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x20032008);
     g_assert_cmpuint(b->env.irqs->len, ==, 3);
     put_side(b, PG332_SIDE_DMACR, 0x20032001);
@@ -312,7 +312,7 @@ static void test_errors(void)
             stq_le_p(desc(b, 0) + cases[i].at, cases[i].value);
         }
         give(b, RING - 1);
-        tell(a, 1);
+        write_imm(a, 1);
         check_done(a, 1);
         g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==,
                         0x00014009 | cases[i].error);
@@ -327,7 +327,7 @@ static void test_errors(void)
         put_side(b, PG332_SIDE_DMACR, PG332_DMACR_RESET);
         listen(b);
         give(b, RING - 1);
-        tell(a, 2);
+        write_imm(a, 2);
         check_entry(b, 0, PG332_SIDE_WRITE_IMM, 2, 0);
         teardown();
     }
@@ -337,7 +337,7 @@ static void test_errors(void)
     put_side(b, PG332_SIDE_DMACR, IRQS | PG332_DMACR_RUN | PG332_DMACR_CYCLIC);
     stl_le_p(desc(b, 0) + PG332_DESC_STATUS, PG332_DESC_COMPLETE);
     give(b, RING - 1);
-    tell(a, 3);
+    write_imm(a, 3);
     check_entry(b, 0, PG332_SIDE_WRITE_IMM, 3, 0);
     teardown();
 }
@@ -353,7 +353,7 @@ static void test_no_memory(void)
         listen(b);
         give(b, RING - 1);
         fake_fail_dma(&b->env, nth, false);
-        tell(a, 1);
+        write_imm(a, 1);
         check_done(a, 1);
         if (nth <= 4) {
             g_assert_cmpuint(b->env.refused, ==, 1);
@@ -407,7 +407,7 @@ static void test_save(void)
     listen(b);
     give(b, 1);
     for (i = 0; i < 5; i++) {
-        tell(a, 0x50 + i);
+        write_imm(a, 0x50 + i);
     }
     g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, 3);
     ernic_save(b->e, bytes);

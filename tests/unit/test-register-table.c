@@ -392,12 +392,12 @@ static void test_manual(void)
     g_assert(g_file_get_contents(ERNIC_DOCS "/ernic-face.md", &text, NULL, NULL));
     for (i = 0; i < ernic_num_reg_defs; i++) {
         const ErnicRegDef *def = &ernic_reg_defs[i];
-        g_autofree char *told = manual_bits(text, def->name);
+        g_autofree char *listed = manual_bits(text, def->name);
         uint32_t bits;
 
         g_test_message("%s", def->name);
-        g_assert_nonnull(told);
-        bits = fact_bits(told);
+        g_assert_nonnull(listed);
+        bits = fact_bits(listed);
         g_assert_cmphex(bits ? (def->write | def->over | def->w1c) & ~bits : 0, ==, 0);
     }
 }

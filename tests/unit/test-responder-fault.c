@@ -62,7 +62,7 @@ static void no_memory(Dialog *d)
 #define REQ_ERR 0, ERNIC_EV_QP_REQ_ERR
 #define ACC_ERR 0, ERNIC_EV_QP_ACCESS_ERR
 #define FATAL 0, ERNIC_EV_QP_FATAL
-#define TOLD ERNIC_WC_REM_INV_REQ_ERR, 0
+#define INV_REQ ERNIC_WC_REM_INV_REQ_ERR, 0
 #define LEN(n) .payload_len = (n)
 #define OP(name) ERNIC_OP_##name
 
@@ -78,17 +78,17 @@ static const Wrong wrongs[] = {
     { "sequence/write-last-imm", NONE, OP(WRITE_LAST_IMM), { LEN(9) }, INV,
       REQ_ERR },
     { "sequence/first-in-send", OP(SEND_FIRST), OP(SEND_FIRST), { LEN(1024) },
-      INV, TOLD },
+      INV, INV_REQ },
     { "sequence/only-in-send", OP(SEND_FIRST), OP(SEND_ONLY), { LEN(9) }, INV,
-      TOLD },
+      INV_REQ },
     { "sequence/write-in-send", OP(SEND_FIRST), OP(WRITE_ONLY), { }, INV,
-      TOLD },
+      INV_REQ },
     { "sequence/write-last-in-send", OP(SEND_FIRST), OP(WRITE_LAST),
-      { LEN(9) }, INV, TOLD },
+      { LEN(9) }, INV, INV_REQ },
     { "sequence/read-in-send", OP(SEND_FIRST), OP(READ_REQUEST), { }, INV,
-      TOLD },
+      INV_REQ },
     { "sequence/atomic-in-send", OP(SEND_FIRST), OP(FETCH_ADD), { }, INV,
-      TOLD },
+      INV_REQ },
     { "sequence/send-in-write", OP(WRITE_FIRST), OP(SEND_ONLY), { LEN(9) },
       INV, REQ_ERR },
     { "sequence/send-last-in-write", OP(WRITE_FIRST), OP(SEND_LAST),
@@ -120,12 +120,12 @@ static const Wrong wrongs[] = {
       REQ_ERR },
     { "length/only-long", NONE, OP(SEND_ONLY), { LEN(1025) }, INV, REQ_ERR },
     { "length/middle-short", OP(SEND_FIRST), OP(SEND_MIDDLE), { LEN(1023) },
-      INV, TOLD },
+      INV, INV_REQ },
     { "length/middle-long", OP(SEND_FIRST), OP(SEND_MIDDLE), { LEN(2048) },
-      INV, TOLD },
-    { "length/last-empty", OP(SEND_FIRST), OP(SEND_LAST), { }, INV, TOLD },
+      INV, INV_REQ },
+    { "length/last-empty", OP(SEND_FIRST), OP(SEND_LAST), { }, INV, INV_REQ },
     { "length/last-long", OP(SEND_FIRST), OP(SEND_LAST), { LEN(1025) }, INV,
-      TOLD },
+      INV_REQ },
     { "length/write-first-short", NONE, OP(WRITE_FIRST),
       { .dma_len = 2000, LEN(1000) }, INV, REQ_ERR },
     { "length/write-more-than-said", NONE, OP(WRITE_ONLY),

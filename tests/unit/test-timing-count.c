@@ -486,7 +486,7 @@ BREAK(place_range, t->place[t->places++].qpn = e->cfg.max_qp)
 
 static const struct {
     void (*fn)(Ernic *e, ErnicTiming *t);
-    const char *told;
+    const char *reported;
     bool saved;                 /* a state can claim it */
 } breaks[] = {
     { break_since, "timing 0: origin", true },
@@ -566,8 +566,8 @@ static void test_breaks(void)
         g_byte_array_set_size(state, 0);
         breaks[i].fn(s.e, s.e->timing);
         g_assert_false(ernic_check(s.e, why));
-        if (!strstr(why->str, breaks[i].told)) {
-            g_error("row %u: %s is not %s", i, why->str, breaks[i].told);
+        if (!strstr(why->str, breaks[i].reported)) {
+            g_error("row %u: %s is not %s", i, why->str, breaks[i].reported);
         }
         if (breaks[i].saved) {
             ernic_save(s.e, state);
@@ -590,7 +590,7 @@ static void test_all_broken(void)
 
     for (i = 0; i < list->count; i++) {
         for (k = 0; k < ARRAY_SIZE(breaks) &&
-             !g_str_has_suffix(breaks[k].told, list->list[i].name); k++) {
+             !g_str_has_suffix(breaks[k].reported, list->list[i].name); k++) {
         }
         g_assert_cmpuint(k, <, ARRAY_SIZE(breaks));
     }

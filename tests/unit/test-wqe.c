@@ -104,8 +104,8 @@ static void make(Fixture *f, uint8_t opcode)
     }
 }
 
-static void judge(Fixture *f, ErnicTransport transport, bool gsi,
-                  uint32_t uctx)
+static void check_decoded(Fixture *f, ErnicTransport transport, bool gsi,
+                          uint32_t uctx)
 {
     store(f, 0);
     fetch(f, 0, transport, gsi, uctx);
@@ -407,7 +407,7 @@ static void test_rows(Fixture *f, gconstpointer data)
             f->slot.sge[1].length = cpu_to_le32(row->len1);
         }
         ernic_trace_reset();
-        judge(f, row->transport, row->gsi, row->uctx);
+        check_decoded(f, row->transport, row->gsi, row->uctx);
         g_assert_cmpuint(f->wqe.fault, ==, row->fault);
         /* The fields for a completion are valid, refused or not. */
         g_assert_cmphex(f->wqe.wr_id, ==, 0xfeedface12345678ull);
@@ -431,7 +431,7 @@ static void test_no_sge(Fixture *f, gconstpointer data)
 
         make(f, opcode);
         f->slot.head.count = 0;
-        judge(f, some_transport(opcode), false, 0);
+        check_decoded(f, some_transport(opcode), false, 0);
         g_assert_cmpuint(f->wqe.fault, ==, atomic ? ERNIC_FAULT_SEND_WQE :
                          ernic_wr(opcode)->flags & ERNIC_WRF_WORD ?
                          ERNIC_FAULT_SEND_LENGTH : ERNIC_FAULT_NONE);
@@ -480,7 +480,7 @@ static void test_every_byte(Fixture *f, gconstpointer data)
             if (meant[row].transport == ERNIC_UD && (byte == 9 || byte == 43)) {
                 used = false;
             }
-            judge(f, meant[row].transport, true, 0);
+            check_decoded(f, meant[row].transport, true, 0);
             g_assert_cmpuint(f->wqe.fault, ==,
                              used ? ERNIC_FAULT_NONE : ERNIC_FAULT_SEND_WQE);
         }
@@ -503,7 +503,7 @@ static void test_values(Fixture *f, gconstpointer data)
         f->slot.sge[i].length = cpu_to_le32(0x01020304 + i);
         f->slot.sge[i].lkey = cpu_to_le32(0x51525300 + i);
     }
-    judge(f, ERNIC_RC, false, 3);
+    check_decoded(f, ERNIC_RC, false, 3);
     g_assert_cmpuint(f->wqe.fault, ==, 0);
     g_assert_cmpuint(f->wqe.opcode, ==, ERNIC_WR_WRITE_IMM);
     g_assert_cmphex(f->wqe.raddr, ==, 0x1112131415161718ull);
@@ -527,7 +527,7 @@ static void test_values_local(Fixture *f, gconstpointer data)
     f->slot.head.atomic.rkey = cpu_to_le32(0x21222324);
     f->slot.head.atomic.compare_add = cpu_to_le64(0x3132333435363738ull);
     f->slot.head.atomic.swap = cpu_to_le64(0x4142434445464748ull);
-    judge(f, ERNIC_RC, false, 0);
+    check_decoded(f, ERNIC_RC, false, 0);
     g_assert_cmphex(f->wqe.raddr, ==, 0x1112131415161718ull);
     g_assert_cmphex(f->wqe.rkey, ==, 0x21222324);
     g_assert_cmphex(f->wqe.compare_add, ==, 0x3132333435363738ull);
@@ -536,11 +536,11 @@ static void test_values_local(Fixture *f, gconstpointer data)
 
     make(f, ERNIC_WR_LOCAL_INV);
     stl_le_p(f->slot.head.imm, 0x01020304);
-    judge(f, ERNIC_RC, false, 0);
+    check_decoded(f, ERNIC_RC, false, 0);
     g_assert_cmphex(f->wqe.inv_rkey, ==, 0x01020304);
     make(f, ERNIC_WR_SEND_INV);
     stl_le_p(f->slot.head.imm, 0x05060708);
-    judge(f, ERNIC_RC, false, 0);
+    check_decoded(f, ERNIC_RC, false, 0);
     g_assert_cmphex(f->wqe.inv_rkey, ==, 0x05060708);
 
     make(f, ERNIC_WR_REG_MR);
@@ -550,7 +550,7 @@ static void test_values_local(Fixture *f, gconstpointer data)
         .list_addr = cpu_to_le64(0x090a), .npages = cpu_to_le32(0x0b0c),
         .page_shift = 13,
     };
-    judge(f, ERNIC_UC, false, 0);
+    check_decoded(f, ERNIC_UC, false, 0);
     g_assert_cmphex(f->wqe.reg_mr.key, ==, 0x0102);
     g_assert_cmphex(f->wqe.reg_mr.access, ==, 0x0304);
     g_assert_cmphex(f->wqe.reg_mr.iova, ==, 0x0506);
@@ -566,7 +566,7 @@ static void test_values_local(Fixture *f, gconstpointer data)
         .lkey = cpu_to_le32(0x0506), .access = cpu_to_le32(0x0708),
         .addr = cpu_to_le64(0x090a), .length = cpu_to_le64(0x0b0c),
     };
-    judge(f, ERNIC_UC, false, 1);
+    check_decoded(f, ERNIC_UC, false, 1);
     g_assert_cmphex(f->wqe.bind_mw.rkey, ==, 0x0102);
     g_assert_cmphex(f->wqe.bind_mw.new_rkey, ==, 0x0304);
     g_assert_cmphex(f->wqe.bind_mw.lkey, ==, 0x0506);
@@ -589,7 +589,7 @@ static void test_values_ud(Fixture *f, gconstpointer data)
 
     make(f, ERNIC_WR_SEND);
     f->slot.head.ud = ud;
-    judge(f, ERNIC_UD, true, 0);
+    check_decoded(f, ERNIC_UD, true, 0);
     g_assert_cmpuint(f->wqe.fault, ==, 0);
     g_assert_cmphex(f->wqe.ud.qkey, ==, 0x80010203);
     g_assert_cmphex(f->wqe.ud.dest_qpn, ==, 0x040506);
@@ -616,12 +616,12 @@ static void test_every_count(Fixture *f, gconstpointer data)
             make(f, ERNIC_WR_WRITE);
             memset(f->slot.data, 0, sizeof(f->slot.data));
             f->slot.head.count = cpu_to_le16(count);
-            judge(f, ERNIC_RC, false, 0);
+            check_decoded(f, ERNIC_RC, false, 0);
             g_assert_cmpuint(f->wqe.fault, ==,
                              count <= 16 && count * 16 <= room ?
                              ERNIC_FAULT_NONE : ERNIC_FAULT_SEND_WQE);
             f->slot.head.flags = ERNIC_WR_INLINE;
-            judge(f, ERNIC_RC, false, 0);
+            check_decoded(f, ERNIC_RC, false, 0);
             g_assert_cmpuint(f->wqe.fault, ==,
                              count <= ERNIC_MAX_INLINE && count <= room ?
                              ERNIC_FAULT_NONE : ERNIC_FAULT_SEND_WQE);
@@ -679,7 +679,7 @@ static void test_random(Fixture *f, gconstpointer data)
             f->slot.bytes[g_rand_int_range(rand, 0, SLOT_MAX)] =
                 g_rand_int(rand);
         }
-        judge(f, transport, g_rand_boolean(rand), g_rand_boolean(rand));
+        check_decoded(f, transport, g_rand_boolean(rand), g_rand_boolean(rand));
         if (f->wqe.fault) {
             g_assert_cmpuint(f->wqe.fault, >=, ERNIC_FAULT_SEND_WQE);
             g_assert_cmpuint(f->wqe.fault, <=, ERNIC_FAULT_SEND_AV);
@@ -713,7 +713,7 @@ static void test_gather_inline(Fixture *f, gconstpointer data)
     for (i = 0; i < 512; i++) {
         f->slot.data[i] = i * 7;
     }
-    judge(f, ERNIC_RC, false, 0);
+    check_decoded(f, ERNIC_RC, false, 0);
     g_assert_cmpuint(f->wqe.len, ==, 512);
     reads = f->env.reads;
     for (i = 0; i < 512; i += 64) {
@@ -740,7 +740,7 @@ static void test_gather(Fixture *f, gconstpointer data)
     make(f, ERNIC_WR_SEND);
     f->slot.sge[0].addr = cpu_to_le64(addr + 16);
     f->slot.sge[0].lkey = cpu_to_le32(key);
-    judge(f, ERNIC_RC, false, 0);
+    check_decoded(f, ERNIC_RC, false, 0);
     g_assert_cmpuint(ernic_wqe_gather(&f->e, pd, &f->wqe, 0, out, 8), ==,
                      ERNIC_FAULT_NONE);
     g_assert_cmphex(ldq_le_p(out), ==, 0x1122334455667788ull);

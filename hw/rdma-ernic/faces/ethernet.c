@@ -57,7 +57,7 @@ static void raise_armed(ErnicPci *d)
 }
 
 /* Writes the consumer indices to memory, then raises due interrupts. */
-static void tell(ErnicPci *d)
+static void report_progress(ErnicPci *d)
 {
     ErnicEth *eth = eth_of(d);
     struct ernic_eth_state state = {
@@ -209,7 +209,7 @@ static void eth_tx_bh(void *opaque)
         }
     }
     if (eth->tx_ci != before) {
-        tell(d);
+        report_progress(d);
     }
     if (!budget) {
         ernic_pci_eth_kick(d);
@@ -340,7 +340,7 @@ void ernic_pci_eth_receive(ErnicPci *d, const uint8_t *frame, size_t len)
     if (scatter(d, frame, len)) {
         eth->rx_packets++;
         eth->rx_bytes += len;
-        tell(d);
+        report_progress(d);
     }
 }
 

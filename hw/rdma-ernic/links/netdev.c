@@ -284,7 +284,7 @@ void ernic_pci_netdev_resume(ErnicPci *d)
  * While the machine is stopped, guest memory must not change: report a link
  * change after it.
  */
-void ernic_pci_netdev_tell_link(ErnicPci *d)
+void ernic_pci_netdev_report_link(ErnicPci *d)
 {
     uint64_t now;
 
@@ -306,7 +306,7 @@ static void netdev_link_changed(NetClientState *nc)
     ErnicPci *d = qemu_get_nic_opaque(nc);
 
     d->net.link_moved = true;
-    ernic_pci_netdev_tell_link(d);
+    ernic_pci_netdev_report_link(d);
 }
 
 static NetClientInfo netdev_info = {

@@ -30,6 +30,6 @@ bool ernic_pci_netdev_link(const ErnicPci *d);
  */
 void ernic_pci_netdev_resume(ErnicPci *d);
 /* Report a change of the link to the guest, unless the machine is stopped. */
-void ernic_pci_netdev_tell_link(ErnicPci *d);
+void ernic_pci_netdev_report_link(ErnicPci *d);
 
 #endif /* ERNIC_LINKS_NETDEV_H */

@@ -18,12 +18,12 @@
 /* ---- drops that the user can do something about --------------------------- */
 
 /* Has the link dropped packets for this reason, without a warning so far? */
-static bool to_be_told(ErnicPci *d, ErnicUdpDrop reason)
+static bool to_be_reported(ErnicPci *d, ErnicUdpDrop reason)
 {
-    if (d->udp_told & BIT(reason) || !ernic_udp_stats(d->udp)->drop[reason]) {
+    if (d->udp_reported & BIT(reason) || !ernic_udp_stats(d->udp)->drop[reason]) {
         return false;
     }
-    d->udp_told |= BIT(reason);
+    d->udp_reported |= BIT(reason);
     return true;
 }
 
@@ -38,17 +38,17 @@ static const char *gid_text(const ErnicGid *gid, char *buf)
  * The guest sees these drops only as exhausted retries. They come from a wrong
  * configuration, so each kind is reported to the user once.
  */
-static void tell_tx_drops(ErnicPci *d, const ErnicTrain *train)
+static void warn_tx_drops(ErnicPci *d, const ErnicTrain *train)
 {
     char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN];
 
-    if (to_be_told(d, ERNIC_UDP_DROP_UNKNOWN_DEST)) {
+    if (to_be_reported(d, ERNIC_UDP_DROP_UNKNOWN_DEST)) {
         warn_report("ernic %s: roce-peers has no host address for packets from "
                     "%s to %s", ernic_pci_id(d),
                     gid_text(&train->path.sgid, src),
                     gid_text(&train->path.dgid, dst));
     }
-    if (to_be_told(d, ERNIC_UDP_DROP_TOO_BIG)) {
+    if (to_be_reported(d, ERNIC_UDP_DROP_TOO_BIG)) {
         warn_report("ernic %s: the host's network does not carry datagrams of "
                     "%u bytes to %s; roce-mtu= would keep them smaller",
                     ernic_pci_id(d), train->seg,
@@ -56,9 +56,9 @@ static void tell_tx_drops(ErnicPci *d, const ErnicTrain *train)
     }
 }
 
-static void tell_rx_drops(ErnicPci *d)
+static void warn_rx_drops(ErnicPci *d)
 {
-    if (to_be_told(d, ERNIC_UDP_DROP_UNKNOWN_SOURCE)) {
+    if (to_be_reported(d, ERNIC_UDP_DROP_UNKNOWN_SOURCE)) {
         warn_report("ernic %s: datagrams arrive at %s from a host address that "
                     "roce-peers does not have", ernic_pci_id(d), d->roce_udp);
     }
@@ -108,7 +108,7 @@ static void udp_readable(void *opaque)
     /* Read one batch; if there are more, the socket stays readable. */
     if (ernic_pci_working(d) && d->udp && !d->udp_trains) {
         d->udp_trains = ernic_udp_recv(d->udp, &d->udp_train, NULL);
-        tell_rx_drops(d);
+        warn_rx_drops(d);
         hand_up(d, now);
         ernic_pci_engines_run(d, now);
         if (d->udp_trains) {
@@ -160,7 +160,7 @@ void ernic_pci_udp_reset(ErnicPci *d)
 bool ernic_pci_udp_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
 {
     if (ernic_udp_send(d->udp, face, train)) {
-        tell_tx_drops(d, train);
+        warn_tx_drops(d, train);
         return true;
     }
     d->udp_blocked = true;

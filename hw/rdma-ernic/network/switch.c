@@ -97,7 +97,7 @@ static void take_off(ErnicSwitch *s, Port *p, ErnicCable *c, ErnicCarried *f)
  * Signal the device at @p to stop or to go on, ahead of all frames that wait
  * for it.
  */
-static void tell(ErnicSwitch *s, Port *p, uint64_t now, bool stop)
+static void signal_pause(ErnicSwitch *s, Port *p, uint64_t now, bool stop)
 {
     ErnicCarried *f = ernic_carried_new(NULL, 0, 0);
 
@@ -109,7 +109,7 @@ static void tell(ErnicSwitch *s, Port *p, uint64_t now, bool stop)
     ernic_carried_insert(&p->down.flying, f);
 }
 
-static void told(Port *p, const ErnicCarried *f)
+static void pause_arrived(Port *p, const ErnicCarried *f)
 {
     if (f->stop && !p->stopped) {
         p->stopped_at = f->due;
@@ -175,7 +175,7 @@ static void enqueue(ErnicSwitch *s, const ErnicCarried *f, Port *to)
     set_depth(to, f->due, to->stats.depth + f->len);
     from->held += f->len;
     if (s->cfg.xoff && from->held > s->cfg.xoff && !from->stopping) {
-        tell(s, from, f->due, true);
+        signal_pause(s, from, f->due, true);
     }
 }
 
@@ -188,7 +188,7 @@ static void dequeued(ErnicSwitch *s, Port *p, const ErnicCarried *f,
     set_depth(p, now, p->stats.depth - f->len);
     from->held -= f->len;
     if (from->stopping && from->held <= s->cfg.xon) {
-        tell(s, from, now, false);
+        signal_pause(s, from, now, false);
     }
 }
 
@@ -264,7 +264,7 @@ static void arrived(ErnicSwitch *s, Port *p, ErnicCable *cable)
     ErnicCarried *f = ernic_carried_take(&cable->flying);
 
     if (!f->len) {
-        told(p, f);
+        pause_arrived(p, f);
     } else if (!p->plugged) {
         p->stats.unplugged++;
     } else {

@@ -91,7 +91,7 @@ struct ErnicPci {
     const ErnicTrain *udp_train;        /* received trains that wait for the engine */
     uint32_t udp_trains;        /* their number */
     uint32_t udp_pos;           /* bytes of the first one already taken */
-    uint32_t udp_told;          /* bits of ErnicUdpDrop already reported to the user */
+    uint32_t udp_reported;      /* bits of ErnicUdpDrop already reported to the user */
 
     ErnicNetdev net;
     ErnicPg332 pg332;

@@ -134,7 +134,7 @@ static void set_working(ErnicPci *d, bool working)
     }
     ernic_pci_leave(d);
     if (working) {
-        ernic_pci_netdev_tell_link(d);
+        ernic_pci_netdev_report_link(d);
         ernic_pci_eth_kick(d);
     } else {
         ernic_pci_drain(d);

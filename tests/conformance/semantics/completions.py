@@ -172,10 +172,10 @@ def flush_order(rig):
     for n in range(1, 4):
         a.post('WRITE', wr_id=n, flags=0)
     found = a.take(7)
-    told = {wc.wr_id: STATUS_NAMES[wc.status] for wc in found}
+    reported = {wc.wr_id: STATUS_NAMES[wc.status] for wc in found}
     wanted = {0: 'REM_ACCESS_ERR', **{n: 'WR_FLUSH_ERR' for n in
                                       (1, 2, 3, 100, 101, 102)}}
-    assert told == wanted, told
+    assert reported == wanted, reported
     for queue in ([0, 1, 2, 3], [100, 101, 102]):
         order = [wc.wr_id for wc in found if wc.wr_id in queue]
         assert order == queue, order
@@ -183,8 +183,8 @@ def flush_order(rig):
 
 def every_status(_):
     """Every status has a row, or a reason to have none."""
-    told = {row.sender for row in ROWS} | {row.receiver for row in ROWS}
-    missing = set(STATUS_NAMES.values()) - told - set(OTHERS)
+    reported = {row.sender for row in ROWS} | {row.receiver for row in ROWS}
+    missing = set(STATUS_NAMES.values()) - reported - set(OTHERS)
     assert not missing, missing
 
 

@@ -159,8 +159,8 @@ def provoke(rig, row):
 
 def every_event(_):
     """Every event has a row, or a reason to have none."""
-    told = {name for row in ROWS for name in row.events} | ELSEWHERE
-    missing = set(EVENT_NAMES.values()) - told - set(OTHERS)
+    reported = {name for row in ROWS for name in row.events} | ELSEWHERE
+    missing = set(EVENT_NAMES.values()) - reported - set(OTHERS)
     assert not missing, missing
 
 

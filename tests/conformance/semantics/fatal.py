@@ -33,8 +33,9 @@ def device_fatal(rig):
         raise AssertionError('a command was answered')
     except PyverbsRDMAError:
         pass
-    told = rig.events(['DEVICE_FATAL', 'QP_FATAL'])
-    assert sorted(told) == ['DEVICE_FATAL', 'QP_FATAL', 'QP_FATAL', 'WQ_FATAL'], told
+    reported = rig.events(['DEVICE_FATAL', 'QP_FATAL'])
+    assert sorted(reported) == ['DEVICE_FATAL', 'QP_FATAL', 'QP_FATAL',
+                                'WQ_FATAL'], reported
     try:
         a.post()
     except PyverbsRDMAError:

@@ -6,8 +6,8 @@ from pathlib import Path
 def port(rig):
     Path('waits').touch()
     found = rig.events(('PORT_ERR', 'PORT_ACTIVE'), seconds=30)
-    told = [name for name in found if name.startswith('PORT_')]
-    assert told == ['PORT_ERR', 'PORT_ACTIVE'], found
+    reported = [name for name in found if name.startswith('PORT_')]
+    assert reported == ['PORT_ERR', 'PORT_ACTIVE'], found
 
 
 def cases():

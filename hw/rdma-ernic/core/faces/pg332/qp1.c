@@ -24,8 +24,8 @@
  * @head is the beginning of a frame of @len bytes, without ICRC. IP and UDP may
  * count the ICRC that is to come, or not. Returns why it cannot be sent, or NULL.
  */
-static const char *judge(const Ernic *e, const uint8_t *head, uint32_t len,
-                         ErnicFrame *f, ErnicPkt *pkt)
+static const char *check_frame(const Ernic *e, const uint8_t *head, uint32_t len,
+                               ErnicFrame *f, ErnicPkt *pkt)
 {
     ErnicDrop why = ernic_net_parse(f, head, len + ERNIC_ICRC_LEN);
     uint32_t ib_len;
@@ -64,7 +64,7 @@ ErnicFault ernic_pg332_datagram(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
     if (fault) {
         return fault;
     }
-    why = judge(e, head, wqe->len, &f, pkt);
+    why = check_frame(e, head, wqe->len, &f, pkt);
     if (why) {
         trace_ernic_guest_pg332_frame(wqe->index, wqe->len, why);
         return ERNIC_FAULT_SEND_WQE;

@@ -220,7 +220,7 @@ static bool pg332_take_recv(Ernic *e, ErnicQp *qp, ErnicRecv *recv)
 }
 
 /* Immediate data and invalidated keys of a message go into the side stream. */
-static void tell_side(Ernic *e, const ErnicQp *qp, const ErnicWc *wc)
+static void report_to_side(Ernic *e, const ErnicQp *qp, const ErnicWc *wc)
 {
     bool inv = wc->flags & ERNIC_CQE_INV;
     uint32_t value = inv ? ldl_le_p(wc->imm) : ldl_be_p(wc->imm);
@@ -246,15 +246,15 @@ static void pg332_complete_recv(Ernic *e, ErnicQp *qp, const ErnicRecv *recv,
                                 ErnicWc *wc, ErnicFault fault)
 {
     uint8_t status = ernic_qp_fault_status(e, fault);
-    ErnicWc told = {
+    ErnicWc report = {
         .qpn = qp->qpn, .opcode = wc->opcode, .src_qp = qp->rq.wq.ci,
         .flags = wc->flags | ERNIC_CQE_RQ,
     };
 
-    memcpy(told.imm, wc->imm, sizeof(told.imm));
+    memcpy(report.imm, wc->imm, sizeof(report.imm));
     if (!recv) {
         if (wc->opcode != ERNIC_WC_RECV) {
-            ernic_qp_post(e, 0, &told, ERNIC_AFTER_NOTHING);
+            ernic_qp_post(e, 0, &report, ERNIC_AFTER_NOTHING);
         }
         return;
     }
@@ -264,14 +264,14 @@ static void pg332_complete_recv(Ernic *e, ErnicQp *qp, const ErnicRecv *recv,
         qp->rq.wq.ci--;
         return;
     }
-    ernic_qp_post(e, 0, &told, ERNIC_AFTER_NOTHING);
+    ernic_qp_post(e, 0, &report, ERNIC_AFTER_NOTHING);
 }
 
 static void post_recv(Ernic *e, const ErnicQp *qp, const ErnicWc *wc)
 {
     /* Before software looks for it. */
     if (qp->transport == ERNIC_RC) {
-        tell_side(e, qp, wc);
+        report_to_side(e, qp, wc);
     }
     if (wc->opcode != ERNIC_WC_RECV) {
         return;

@@ -12,7 +12,7 @@
 #include "faces/pg332/strict.h"
 #include "transport/qp.h"
 
-/* The case to judge. Registers still have their values from before a write. */
+/* The case to check. Registers still have their values from before a write. */
 struct ErnicRuleCase {
     const Ernic *e;
     const ErnicRule *rule;

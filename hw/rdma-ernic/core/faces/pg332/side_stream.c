@@ -99,7 +99,7 @@ static void side_fail(Ernic *e, uint64_t at, uint32_t error)
 }
 
 /* The error that keeps @desc from being used; 0: none. */
-static uint32_t judge(const ErnicSide *side, const uint32_t desc[DESC_WORDS])
+static uint32_t check_descriptor(const ErnicSide *side, const uint32_t desc[DESC_WORDS])
 {
     if ((desc[DESC_STATUS] & PG332_DESC_COMPLETE) &&
         !(side->cr & PG332_DMACR_CYCLIC)) {
@@ -131,7 +131,7 @@ static void side_one(Ernic *e)
         desc[i] = le32_to_cpu(desc[i]);
     }
     side->cur = at;
-    error = judge(side, desc);
+    error = check_descriptor(side, desc);
     if (error) {
         side_fail(e, at, error);
         return;

@@ -223,7 +223,7 @@ static ErnicFault parse_sges(const Slot *slot, uint32_t stride, uint32_t count,
     return ERNIC_FAULT_NONE;
 }
 
-static ErnicFault judge_length(const ErnicWr *wr, ErnicTransport transport,
+static ErnicFault check_length(const ErnicWr *wr, ErnicTransport transport,
                                uint32_t mtu, const ErnicWqe *wqe)
 {
     /* 9.4.5: the response is 64 bits, for one SGE. */
@@ -247,7 +247,7 @@ static ErnicFault judge_length(const ErnicWr *wr, ErnicTransport transport,
     return ERNIC_FAULT_NONE;
 }
 
-static ErnicFault judge_head(const struct ernic_wqe *head, const ErnicWr *wr,
+static ErnicFault check_head(const struct ernic_wqe *head, const ErnicWr *wr,
                              ErnicTransport transport, uint32_t uctx,
                              const ErnicWqe *wqe)
 {
@@ -289,7 +289,7 @@ void ernic_wqe_fetch(Ernic *e, const ErnicBuf *ring, uint32_t depth,
     wqe->flags = slot.head.flags & ERNIC_WR_FLAGS;
     wqe->opcode = slot.head.opcode;
     wr = ernic_wr(wqe->opcode);
-    wqe->fault = judge_head(&slot.head, wr, transport, uctx, wqe);
+    wqe->fault = check_head(&slot.head, wr, transport, uctx, wqe);
     if (wqe->fault) {
         wqe->opcode = wr ? wqe->opcode : ERNIC_WR_SEND;
         return;
@@ -307,6 +307,6 @@ void ernic_wqe_fetch(Ernic *e, const ErnicBuf *ring, uint32_t depth,
         parse_inline(&slot, stride, count, wqe) :
         parse_sges(&slot, stride, count, wr, wqe);
     if (!wqe->fault) {
-        wqe->fault = judge_length(wr, transport, mtu, wqe);
+        wqe->fault = check_length(wr, transport, mtu, wqe);
     }
 }
