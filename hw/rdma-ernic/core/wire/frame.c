@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Headers below BTH. A received frame is not ours until its UDP port says so;
- * from there on every doubt is a reason to drop it.
+ * Headers below BTH. Until its UDP port is known, a received frame may be for another
+ * receiver. Once the port is that of RoCEv2, the frame is dropped at any error.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -12,7 +12,7 @@
 #define IP4_DF          0x4000
 #define IP4_MF          0x2000
 #define IP4_OFFSET_MASK 0x1fff
-#define VLAN_VID_MASK   0x0fff          /* also the id that is reserved */
+#define VLAN_VID_MASK   0x0fff          /* and the reserved VLAN ID */
 #define GID_IP4_OFS     12
 
 static const uint8_t gid_ip4_prefix[GID_IP4_OFS] = {
@@ -38,7 +38,7 @@ static bool is_roce(const uint8_t *udp)
     return lduw_be_p(udp + 2) == ERNIC_UDP_PORT;
 }
 
-/* The packet in a datagram of @len bytes, as the IP header says. */
+/* Find the packet in a UDP datagram of @len bytes, which the IP header gives. */
 static void find_ib(ErnicFrame *f, const uint8_t *udp, uint32_t len)
 {
     f->path.udp_sport = lduw_be_p(udp);
@@ -46,7 +46,7 @@ static void find_ib(ErnicFrame *f, const uint8_t *udp, uint32_t len)
     f->ib_len = len - ERNIC_UDP_LEN;
 }
 
-/* And as its own header says; there is one. */
+/* Check the length in the UDP header, which find_ib() has found. */
 static ErnicDrop check_udp(const ErnicFrame *f)
 {
     if (lduw_be_p(f->ib - ERNIC_UDP_LEN + 4) != f->ib_len + ERNIC_UDP_LEN) {
@@ -89,14 +89,14 @@ static ErnicDrop parse_ip4(ErnicFrame *f, const uint8_t *ip, uint32_t len)
     if (frag & IP4_MF) {
         return ERNIC_DROP_FRAGMENT;
     }
-    /* The ICRC is defined over a header without options. */
+    /* The ICRC is defined only for a header without options. */
     if (hdr_len != ERNIC_IP4_LEN || ernic_net_checksum(ip, hdr_len) != 0) {
         return ERNIC_DROP_IP_HEADER;
     }
     return f->ib ? check_udp(f) : ERNIC_DROP_BAD_LENGTH;
 }
 
-/* Extension headers are not followed: RoCEv2 has UDP right behind IPv6. */
+/* Extension headers are not parsed: in RoCEv2, UDP follows IPv6 at once. */
 static ErnicDrop parse_ip6(ErnicFrame *f, const uint8_t *ip, uint32_t len)
 {
     uint32_t first, payload;
@@ -113,7 +113,7 @@ static ErnicDrop parse_ip6(ErnicFrame *f, const uint8_t *ip, uint32_t len)
     f->path.hop_limit = ip[7];
     memcpy(f->path.sgid.raw, ip + 8, 16);
     memcpy(f->path.dgid.raw, ip + 24, 16);
-    /* These are no addresses of a wire, and would pass for IPv4 above. */
+    /* Such addresses are not valid on a wire, and would later look like IPv4. */
     if (ernic_gid_is_v4(&f->path.sgid) || ernic_gid_is_v4(&f->path.dgid)) {
         return ERNIC_DROP_ADDRESS;
     }
@@ -252,7 +252,7 @@ static bool mark_ip4(uint8_t *ip, uint32_t len)
         !(ip[1] & ERNIC_ECN_MASK)) {
         return false;
     }
-    /* RFC 1624, equation 3: the sum goes where the word goes. */
+    /* RFC 1624, equation 3: the checksum changes as the word does. */
     sum = (uint16_t)~lduw_be_p(ip + 10) + (uint16_t)~lduw_be_p(ip);
     ip[1] |= ERNIC_ECN_CE;
     sum += lduw_be_p(ip);
@@ -274,7 +274,7 @@ bool ernic_net_mark(uint8_t *frame, uint32_t len)
         lduw_be_p(frame + at) == ERNIC_ETHERTYPE_IP4) {
         return mark_ip4(frame + at + 2, len - at - 2);
     }
-    /* The class is the second to fourth half byte of the IPv6 header. */
+    /* The traffic class is in the second and third half byte of the IPv6 header. */
     if (len >= at + 2 + ERNIC_IP6_LEN &&
         lduw_be_p(frame + at) == ERNIC_ETHERTYPE_IP6 &&
         frame[at + 2] >> 4 == 6 &&

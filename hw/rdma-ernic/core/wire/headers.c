@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * BTH and extension headers. The headers of a packet are met in the order of
- * their bits in the opcode's mask, here and nowhere else.
+ * BTH and extension headers. Only this file knows their layouts. A packet has them in
+ * the order of their bits in the opcode's mask.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -102,7 +102,7 @@ ErnicDrop ernic_pkt_parse(ErnicPkt *p, const uint8_t *buf, uint32_t len)
         return ERNIC_DROP_TOO_SHORT;
     }
     if (len % 4) {
-        return ERNIC_DROP_BAD_LENGTH;   /* the pad makes it a multiple */
+        return ERNIC_DROP_BAD_LENGTH;   /* padding makes it a multiple of 4 */
     }
 
     parse_bth(p, buf);
@@ -118,7 +118,7 @@ ErnicDrop ernic_pkt_parse(ErnicPkt *p, const uint8_t *buf, uint32_t len)
         if (rest) {
             return ERNIC_DROP_BAD_LENGTH;
         }
-        /* Without payload the field says nothing; some peers leave it set. */
+        /* Without payload the field has no meaning; some peers leave it set. */
         p->pad = 0;
     }
     parse_ext(p, buf + ERNIC_BTH_LEN, hdrs);

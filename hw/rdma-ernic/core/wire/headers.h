@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * One InfiniBand packet, from BTH to ICRC, as checked values: bytes to values
- * on receive, values to bytes on transmit. Nothing above reads wire bytes.
+ * One InfiniBand packet, from BTH to ICRC, as checked values. Parsing converts bytes
+ * to values, emission converts values to bytes. No higher layer reads the bytes of
+ * these headers.
  */
 #ifndef ERNIC_WIRE_HEADERS_H
 #define ERNIC_WIRE_HEADERS_H
@@ -13,9 +14,9 @@
 #include "wire/opcode.h"
 
 /*
- * All values are host order. A field is meaningful if ernic_opcode_hdrs() of
- * the packet has its header; after parsing the others are 0. 24-bit fields
- * never exceed 24 bits after parsing, and must not when emitted.
+ * All values are in host order. A field has a meaning if ernic_opcode_hdrs() of the
+ * packet has its header; parsing sets the other fields to 0. A field of 24 bits never
+ * exceeds 24 bits after parsing, and must not exceed them when it is emitted.
  */
 typedef struct ErnicPkt {
     const ErnicOpcode *op;
@@ -34,7 +35,7 @@ typedef struct ErnicPkt {
     uint32_t xrcsrq;            /* XRCETH: SRQ number, 24 bits */
     uint32_t qkey;              /* DETH */
     uint32_t src_qp;            /* DETH: 24 bits */
-    uint32_t feth;              /* FETH: ERNIC_FETH_*, reserved bits too */
+    uint32_t feth;              /* FETH: ERNIC_FETH_* and the reserved bits */
     uint64_t va;                /* RETH, AtomicETH */
     uint32_t rkey;              /* RETH, AtomicETH */
     uint32_t dma_len;           /* RETH: bytes of the whole message */
@@ -55,34 +56,32 @@ typedef struct ErnicPkt {
 } ErnicPkt;
 
 /*
- * Parse the @len bytes at @buf, BTH to ICRC inclusive. On ERNIC_DROP_NONE *p
- * is complete and its payload borrows from @buf; on any other result its fields
- * are what was parsed so far, or 0. The ICRC is not checked, and which payload
- * length suits which part of a message is for the responder and the completer to
- * judge.
+ * Parse the @len bytes at @buf, from BTH to ICRC. After ERNIC_DROP_NONE *p is complete
+ * and its payload points into @buf; after any other result the fields that were not
+ * parsed are 0. The function does not check the ICRC. The responder and the completer
+ * check whether the payload length fits the part of the message.
  */
 ErnicDrop ernic_pkt_parse(ErnicPkt *p, const uint8_t *buf, uint32_t len);
 
 /*
- * Parse a packet that ernic_pkt_parse() refused for its opcode. On RC, UC and XRC
- * that is for the queue pair to answer (IBTA 9.9.3, unsupported or reserved
- * opcode): *p has the BTH and a row of class ERNIC_CL_RESERVED. Else
+ * Parse a packet that ernic_pkt_parse() refused because of its opcode. On RC, UC and
+ * XRC the queue pair answers it (IBTA 9.9.3, unsupported or reserved opcode): *p has
+ * the BTH and a row of class ERNIC_CL_RESERVED. Otherwise the result is
  * ERNIC_DROP_BAD_OPCODE.
  */
 ErnicDrop ernic_pkt_parse_reserved(ErnicPkt *p, const uint8_t *buf,
                                    uint32_t len);
 
 /*
- * Write BTH and extension headers, at most ERNIC_PKT_HDR_MAX bytes; returns
- * how many. The caller puts p->payload_len bytes of payload behind them
- * (p->payload is not read), then calls ernic_pkt_finish().
+ * Write BTH and extension headers; returns their length, at most ERNIC_PKT_HDR_MAX
+ * bytes. The caller appends p->payload_len bytes of payload (p->payload is not read),
+ * then calls ernic_pkt_finish().
  */
 uint32_t ernic_pkt_emit_hdr(const ErnicPkt *p, uint8_t *buf);
 
 /*
- * Append zero pad bytes and ICRC to @len bytes of headers and payload; @buf
- * has ERNIC_PKT_TAIL_MAX bytes of room behind them. Returns the length of the
- * whole packet.
+ * Append pad bytes of zero and the ICRC to @len bytes of headers and payload; @buf
+ * has room for ERNIC_PKT_TAIL_MAX more bytes. Returns the length of the whole packet.
  */
 uint32_t ernic_pkt_finish(const ErnicIcrcCtx *ctx, uint8_t *buf, uint32_t len);
 

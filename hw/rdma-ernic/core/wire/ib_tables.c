@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Encoded times and sizes, as the specification's tables give them.
+ * Times and sizes that the specification encodes by a table.
  */
 #include "qemu/osdep.h"
 #include "wire/ib_tables.h"

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The encodings of time and size that the specification defines by table.
+ * Times and sizes that the specification encodes by a table.
  */
 #ifndef ERNIC_WIRE_IB_TABLES_H
 #define ERNIC_WIRE_IB_TABLES_H
@@ -17,12 +17,12 @@ typedef enum ErnicMtu {
     ERNIC_MTU_4096,
 } ErnicMtu;
 
-/* RNR NAK timer code (five bits, the rest is ignored) to nanoseconds. */
+/* RNR NAK timer code to nanoseconds. Only the low five bits count. */
 uint64_t ernic_rnr_timer_ns(uint8_t code);
 
 /*
- * Local ACK timeout code (five bits, the rest is ignored) to nanoseconds:
- * 4.096 us * 2^code; 0 means that there is no timeout.
+ * Local ACK timeout code to nanoseconds: 4.096 us * 2^code. Only the low five bits
+ * count. 0: there is no timeout.
  */
 uint64_t ernic_ack_timeout_ns(uint8_t code);
 

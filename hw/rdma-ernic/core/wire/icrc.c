@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * ICRC: the headers below BTH are masked once for a train, so that a packet
- * costs a copy of them, two lengths and the CRC itself.
+ * The ICRC. The headers below BTH are masked once for a train. A packet then costs a
+ * copy of them, two lengths and the CRC itself.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -21,13 +21,13 @@
 #define IP_OFS          ERNIC_ICRC_LRH_LEN
 #define IP4_PSEUDO_LEN  (ERNIC_ICRC_LRH_LEN + ERNIC_IP4_LEN + ERNIC_UDP_LEN)
 #define IP6_PSEUDO_LEN  (ERNIC_ICRC_LRH_LEN + ERNIC_IP6_LEN + ERNIC_UDP_LEN)
-/* Below this a copy costs less than a second call of the library. */
+/* For shorter packets, a copy costs less than a second call of the library. */
 #define ONE_CALL_MAX    64
 
 #if defined(CONFIG_ERNIC_ISAL) && defined(__x86_64__)
 /*
- * ISA-L returns with the upper halves of vector registers in use (as of 2.30),
- * which makes the next SSE instruction wait over 100 ns: longer than the CRC.
+ * ISA-L (as of 2.30) returns with the upper halves of vector registers in use. The next
+ * SSE instruction then takes over 100 ns, which is longer than the CRC.
  */
 static void __attribute__((target("avx"))) leave_avx(void)
 {
@@ -36,7 +36,7 @@ static void __attribute__((target("avx"))) leave_avx(void)
 
 static inline void leave_vectors(uint32_t len)
 {
-    /* Below that it does not use them. */
+    /* For fewer bytes, ISA-L does not use them. */
     if (len >= 256 && __builtin_cpu_supports("avx")) {
         leave_avx();
     }
@@ -47,11 +47,11 @@ static inline void leave_vectors(uint32_t len)
 }
 #endif
 
-/* The CRC-32 of Ethernet and zlib; 0 starts a new one. */
+/* The CRC-32 of Ethernet and zlib, continued from @crc; 0: a new one. */
 static inline uint32_t crc32_add(uint32_t crc, const uint8_t *buf, uint32_t len)
 {
 #if defined(CONFIG_ERNIC_ISAL)
-    /* Some versions lack the const. */
+    /* The parameter of some versions is not const. */
     crc = crc32_gzip_refl(crc, (uint8_t *)buf, len);
     leave_vectors(len);
     return crc;
@@ -97,7 +97,7 @@ void ernic_icrc_init(ErnicIcrcCtx *ctx, const ErnicPath *path)
 {
     uint8_t ip[ERNIC_IP6_LEN + ERNIC_UDP_LEN];
 
-    ernic_net_emit_ip(path, 0, ip);     /* each packet fills in its length */
+    ernic_net_emit_ip(path, 0, ip);     /* each packet sets its length */
     ernic_icrc_init_ip(ctx, ip, !ernic_path_is_v4(path));
 }
 

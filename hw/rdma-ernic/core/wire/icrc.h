@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The invariant CRC of RoCEv2: CRC-32 over a dummy LRH, the IP and UDP headers
- * and the packet, with every field that a router may change read as ones
- * (IBTA vol. 1, 7.8.1, and annex A17).
+ * The invariant CRC of RoCEv2: a CRC-32 over a dummy LRH, the IP and UDP headers and
+ * the packet. Each field that a router may change counts as ones (IBTA vol. 1, 7.8.1,
+ * and annex A17).
  */
 #ifndef ERNIC_WIRE_ICRC_H
 #define ERNIC_WIRE_ICRC_H
@@ -15,34 +15,34 @@
 #define ERNIC_ICRC_PSEUDO_MAX \
     (ERNIC_ICRC_LRH_LEN + ERNIC_IP6_LEN + ERNIC_UDP_LEN)
 
-/* The masked headers below BTH; any number of packets may share one. */
+/* The masked headers below BTH. All packets of a path have the same. */
 typedef struct ErnicIcrcCtx {
     uint8_t pseudo[ERNIC_ICRC_PSEUDO_MAX];
     uint32_t pseudo_len;        /* 36 on IPv4, 56 on IPv6 */
 } ErnicIcrcCtx;
 
-/* Headers as ernic_net_emit() writes them for @path (IPv4: id 0, DF). */
+/* For headers that ernic_net_emit() writes for @path (IPv4: identification 0, DF). */
 void ernic_icrc_init(ErnicIcrcCtx *ctx, const ErnicPath *path);
 
 /*
- * Headers as received. @ip points to a version 4 header of 20 bytes or a
- * version 6 header of 40 bytes with the UDP header right behind it; frame
- * parsing has checked both. IPv4 identification and flags are taken as found.
+ * For received headers. @ip points to an IPv4 header of 20 bytes or an IPv6 header of
+ * 40 bytes, and the UDP header follows at once; ernic_net_parse() has checked this.
+ * Identification and flags of IPv4 keep their values.
  */
 void ernic_icrc_init_ip(ErnicIcrcCtx *ctx, const uint8_t *ip, bool is_v6);
 
 /*
- * The ICRC of one packet. @pkt is BTH to the last pad byte, @len its length:
- * 12 or more, ICRC not counted, at most 65535 - 40. The value goes into the
- * packet least significant byte first.
+ * The ICRC of one packet. @pkt has @len bytes, from BTH to the last pad byte: 12 to
+ * 65535 - 40, without the ICRC. The packet carries the value with the least significant
+ * byte first.
  */
 uint32_t ernic_icrc_packet(const ErnicIcrcCtx *ctx, const uint8_t *pkt,
                            uint32_t len);
 
-/* As above, for a single packet on a path. */
+/* The same for a single packet on @path. */
 uint32_t ernic_icrc(const ErnicPath *path, const uint8_t *pkt, uint32_t len);
 
-/* Whether the last four of the @len >= 16 bytes at @pkt are its ICRC. */
+/* Are the last four of the @len bytes at @pkt, 16 or more, its ICRC? */
 bool ernic_icrc_ok(const ErnicIcrcCtx *ctx, const uint8_t *pkt, uint32_t len);
 
 /* The CRC-32 library that the build chose: "isal", "libdeflate" or "zlib". */

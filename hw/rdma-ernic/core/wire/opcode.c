@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The packet-opcode table: every fact about an opcode stands once, in its row.
+ * The table of packet opcodes. Each fact about an opcode is in its row, and only there.
  */
 #include "qemu/osdep.h"
 #include "wire/opcode.h"
@@ -87,7 +87,7 @@ const ErnicOpcode ernic_opcode_table[ERNIC_OP_COUNT] = {
     OP(ACK,             ACK,    ONLY,   AETH,           RSP,             ACKED),
 };
 
-/* Not a service of its own: it may be sent to any queue pair (A17.9.3). */
+/* The CNP belongs to no service: any queue pair may get one (A17.9.3). */
 static const ErnicOpcode opcode_cnp =
     ROW(ERNIC_BTH_CNP & ERNIC_BTH_OP_MASK, "CNP", CNP, ONLY, ERNIC_HDR_CNP, 0,
         CONN | UD);
@@ -99,7 +99,7 @@ const uint8_t ernic_opcode_base[ERNIC_TRANSPORT_COUNT] = {
     [ERNIC_XRC] = ERNIC_BTH_XRC,
 };
 
-/* By the top three bits; _COUNT where we know no service. */
+/* By the top three bits of the opcode; _COUNT: a service that is not implemented. */
 static const uint8_t top_transport[8] = {
     [ERNIC_BTH_RC >> 5] = ERNIC_RC,
     [ERNIC_BTH_UC >> 5] = ERNIC_UC,

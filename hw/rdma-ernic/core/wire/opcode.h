@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The packet opcodes: what follows BTH, which part of which kind of message
- * a packet is, and on which transports it may travel.
+ * The packet opcodes: the headers that follow BTH, the kind of message and the part of
+ * it that a packet carries, and the transports that have it.
  */
 #ifndef ERNIC_WIRE_OPCODE_H
 #define ERNIC_WIRE_OPCODE_H
@@ -37,13 +37,13 @@ typedef enum ErnicOp {
     ERNIC_OP_SEND_ONLY_INV,
     ERNIC_OP_FLUSH = 0x1c,
     ERNIC_OP_ATOMIC_WRITE,
-    ERNIC_OP_COUNT              /* a hole at 0x15 (RESYNC of RD) */
+    ERNIC_OP_COUNT              /* 0x15 (RESYNC of RD) is not used */
 } ErnicOp;
 
 /*
- * What follows BTH, in the order of the wire: the lowest bit set comes first.
- * ERNIC_HDR_XRCETH (XRC requests) and ERNIC_HDR_DETH (UD) are added by the
- * transport and stand in no row.
+ * The headers that follow BTH. The header of the lowest bit comes first. No row of the
+ * table has ERNIC_HDR_XRCETH (XRC requests) or ERNIC_HDR_DETH (UD): the transport adds
+ * them.
  */
 typedef enum ErnicHdr {
     ERNIC_HDR_XRCETH     = 1 << 0,
@@ -56,10 +56,10 @@ typedef enum ErnicHdr {
     ERNIC_HDR_IMM        = 1 << 7,
     ERNIC_HDR_IETH       = 1 << 8,
     ERNIC_HDR_CNP        = 1 << 9,      /* the 16 reserved bytes of a CNP */
-    ERNIC_HDR_DATA       = 1 << 10,     /* payload, perhaps of no bytes */
+    ERNIC_HDR_DATA       = 1 << 10,     /* payload, of 0 bytes or more */
 } ErnicHdr;
 
-/* The kind of message. NONE is in no row: "no message open". */
+/* The kind of message. No row has NONE: it means that no message is open. */
 typedef enum ErnicOpClass {
     ERNIC_CL_NONE,
     ERNIC_CL_SEND,
@@ -72,11 +72,11 @@ typedef enum ErnicOpClass {
     ERNIC_CL_ATOMIC_RSP,
     ERNIC_CL_ACK,
     ERNIC_CL_CNP,
-    ERNIC_CL_RESERVED,          /* no operation of its service */
+    ERNIC_CL_RESERVED,          /* its service has no such operation */
     ERNIC_CL_COUNT
 } ErnicOpClass;
 
-/* The part of its message: ONLY is both bits, MIDDLE is none. */
+/* The part of a message. ONLY has both bits, MIDDLE has none. */
 #define ERNIC_SEG_MIDDLE    0
 #define ERNIC_SEG_START     (1 << 0)
 #define ERNIC_SEG_END       (1 << 1)
@@ -98,7 +98,10 @@ typedef struct ErnicOpcode {
     uint16_t hdrs;              /* ErnicHdr, without the transport's own */
 } ErnicOpcode;
 
-/* The rows by ErnicOp, with a hole; and the upper bits of a BTH OpCode by transport. */
+/*
+ * The rows by ErnicOp, one of which is unused, and the upper bits of a BTH OpCode by
+ * transport.
+ */
 extern const ErnicOpcode ernic_opcode_table[ERNIC_OP_COUNT];
 extern const uint8_t ernic_opcode_base[ERNIC_TRANSPORT_COUNT];
 
@@ -108,15 +111,18 @@ static inline const ErnicOpcode *ernic_opcode_row(ErnicOp op)
     return &ernic_opcode_table[op];
 }
 
-/* The row of a whole BTH OpCode; NULL when its transport does not have it. */
+/* The row of a whole BTH OpCode; NULL: its transport does not have it. */
 const ErnicOpcode *ernic_opcode(uint8_t bth_opcode);
 
-/* A row that stands for what RC, UC and XRC do not have; NULL: UD and others. */
+/*
+ * The row for opcodes that RC, UC and XRC do not have; NULL: the opcode is of UD or of
+ * another service.
+ */
 const ErnicOpcode *ernic_opcode_reserved(uint8_t bth_opcode);
 
 /*
- * The transport of a BTH OpCode that ernic_opcode() knows. A CNP belongs to
- * no transport service: look at the class first; ERNIC_RC is returned for it.
+ * The transport of a BTH OpCode that ernic_opcode() knows. For a CNP, which belongs to
+ * no transport service, it is ERNIC_RC: check the class first.
  */
 ErnicTransport ernic_opcode_transport(uint8_t bth_opcode);
 
@@ -126,7 +132,7 @@ static inline uint8_t ernic_bth_opcode(ErnicTransport transport, ErnicOp op)
     return ernic_opcode_base[transport] | (uint8_t)op;
 }
 
-/* The BTH OpCode of a row: as above, and ERNIC_BTH_CNP for the CNP's. */
+/* The BTH OpCode of row @op on @transport; ERNIC_BTH_CNP for that of the CNP. */
 static inline uint8_t ernic_opcode_bth(const ErnicOpcode *op,
                                        ErnicTransport transport)
 {
@@ -134,7 +140,7 @@ static inline uint8_t ernic_opcode_bth(const ErnicOpcode *op,
            ERNIC_BTH_CNP : ernic_bth_opcode(transport, op->op);
 }
 
-/* All that follows BTH in packet @op on @transport: ErnicHdr bits. */
+/* The headers that follow BTH in packet @op on @transport: ErnicHdr bits. */
 static inline uint32_t ernic_opcode_hdrs(const ErnicOpcode *op,
                                          ErnicTransport transport)
 {
@@ -148,7 +154,7 @@ static inline uint32_t ernic_opcode_hdrs(const ErnicOpcode *op,
     return hdrs;
 }
 
-/* Bytes of BTH and all extension headers: where the payload begins. */
+/* Bytes of BTH and all extension headers, so the offset of the payload. */
 static inline uint32_t ernic_opcode_hdr_len(const ErnicOpcode *op,
                                             ErnicTransport transport)
 {

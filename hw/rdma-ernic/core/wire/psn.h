@@ -20,9 +20,9 @@ static inline uint32_t ernic_psn_next(uint32_t psn)
 }
 
 /*
- * The way from @b to @a, -2^23 to 2^23 - 1: how a compares with b (negative:
- * earlier). Two numbers exactly half the circle apart each look earlier than
- * the other, so that neither is ever taken for new.
+ * The difference of @a and @b, -2^23 to 2^23 - 1; negative: @a is earlier. Of two
+ * numbers that are exactly 2^23 apart, each counts as earlier than the other, so
+ * neither is accepted as new.
  */
 static inline int32_t ernic_psn_diff(uint32_t a, uint32_t b)
 {
@@ -31,7 +31,7 @@ static inline int32_t ernic_psn_diff(uint32_t a, uint32_t b)
     return (int32_t)(d ^ 0x800000u) - 0x800000;
 }
 
-/* Whether @a is before, at or after @b: -1, 0, 1. */
+/* -1, 0 or 1: @a is earlier than @b, equal or later. */
 static inline int ernic_psn_cmp(uint32_t a, uint32_t b)
 {
     int32_t d = ernic_psn_diff(a, b);
@@ -39,13 +39,13 @@ static inline int ernic_psn_cmp(uint32_t a, uint32_t b)
     return (d > 0) - (d < 0);
 }
 
-/* Packets from @from up to, not including, @to, going forward: 0 to 2^24-1. */
+/* The number of packets from @from to @to, without @to: 0 to 2^24 - 1. */
 static inline uint32_t ernic_psn_distance(uint32_t from, uint32_t to)
 {
     return (to - from) & ERNIC_PSN_MASK;
 }
 
-/* Whether @psn is met on the way forward from @first to @last, inclusive. */
+/* Is @psn one of the numbers from @first to @last, modulo 2^24? */
 static inline bool ernic_psn_in(uint32_t psn, uint32_t first, uint32_t last)
 {
     return ernic_psn_distance(first, psn) <= ernic_psn_distance(first, last);
