@@ -42,8 +42,9 @@ def suites(kernel, image, short):
     if not short:
         table += [named(name, run_program, program, options)
                   for name, program, options in VARIANTS]
-        table += [test_ipv6, test_multicast, test_stranger, test_processes, test_bulk,
-                  test_tcp_beside, test_link_down, test_dead_peer]
+        table += [test_ipv6, test_multicast, test_multicast_members, test_stranger,
+                  test_processes, test_bulk, test_tcp_beside, test_link_down,
+                  test_dead_peer]
     return [Suite(f'{link.name}-{kernel}',
                   functools.partial(guest.Guests, 2, link, image),
                   [test_up, *table])
@@ -82,6 +83,26 @@ def test_multicast(guests):
         heard = listener.wait()
         assert sent.status == heard.status == 0, sent.output + heard.output
         assert 'test complete' in heard.output, heard.output
+
+
+def test_multicast_members(guests):
+    """Each queue pair of a group gets a copy, until it leaves; IPv4 and IPv6 groups."""
+    for one in guests:
+        one.put(guest.INSIDE / 'multicast.py', '/tmp/multicast.py')
+    for address, group in ((links.ipv4, '239.1.2.4'), (links.ipv6, 'ff0e::1:2')):
+        gids = [programs.gid_index(one, address(n)) for n, one in enumerate(guests)]
+        for receiver, sender in ((0, 1), (1, 0)):
+            def command(role, n, words=''):
+                return (f'python3 /tmp/multicast.py {role} {links.DEVICE} {gids[n]} '
+                        f'{group} {words}')
+            guests[receiver].check('rm -f /tmp/attached-*')
+            members = guests[receiver].start(command('receive', receiver), 150)
+            for attached, messages in (('attached-2', '0 5'), ('attached-1', '5 1')):
+                programs.wait_until(guests[receiver], f'test -e /tmp/{attached}', 60)
+                sent = guests[sender].run(command('send', sender, messages), 60)
+                assert sent.status == 0, sent.output
+            heard = members.wait()
+            assert heard.status == 0 and 'received 6 and 5' in heard.output, heard.output
 
 
 def test_stranger(guests):
