@@ -424,6 +424,21 @@ struct ernic_wqe dlg_wqe(const Dialog *d, uint8_t opcode, uint8_t flags)
     return wqe;
 }
 
+struct ernic_wqe dlg_bind_mw(Dialog *d, uint32_t *rkey)
+{
+    struct ernic_wqe wqe = dlg_wqe(d, ERNIC_WR_BIND_MW, ERNIC_WR_SIGNALED);
+    uint32_t key = fake_alloc_mw(d->e, d->pd, 2);
+
+    wqe.bind_mw.rkey = cpu_to_le32(key);
+    wqe.bind_mw.new_rkey = cpu_to_le32(key + 1);
+    wqe.bind_mw.lkey = cpu_to_le32(d->key);
+    wqe.bind_mw.access = cpu_to_le32(ERNIC_ACCESS_REMOTE_WRITE);
+    wqe.bind_mw.addr = cpu_to_le64(d->mem + DLG_SINK);
+    wqe.bind_mw.length = cpu_to_le64(64);
+    *rkey = key + 1;            /* last: it may be d->key */
+    return wqe;
+}
+
 void dlg_post_wqe(Dialog *d, const struct ernic_wqe *wqe, uint64_t off,
                   uint32_t len)
 {

@@ -115,6 +115,8 @@ ErnicPkt dlg_take(Dialog *d);
 
 /* A request of this opcode, RDMA to DLG_RADDR with DLG_RKEY; wr_id: sq_pi. */
 struct ernic_wqe dlg_wqe(const Dialog *d, uint8_t opcode, uint8_t flags);
+/* A request that binds a new window of type 2 to 64 bytes at DLG_SINK, key *@rkey. */
+struct ernic_wqe dlg_bind_mw(Dialog *d, uint32_t *rkey);
 /*
  * Post it with wr_id sq_pi and, unless @len is 0, one SGE of d->mem; ring.
  */

@@ -8,6 +8,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "base/ib_spec.h"
+#include "doc_page.h"
 #include "engine.h"
 #include "faces/pg332/strict.h"
 #include "strict_card.h"
@@ -743,24 +744,12 @@ static GString *print_doc(void)
 
 static void test_doc(void)
 {
-    GString *doc = print_doc();
-    GError *err = NULL;
-    char *text;
-
-    g_file_get_contents(ERNIC_DOCS "/ernic-rules.md", &text, NULL, &err);
-    g_assert_no_error(err);
-    g_assert_cmpstr(text, ==, doc->str);
-    g_free(text);
-    g_string_free(doc, true);
+    check_page("ernic-rules.md", print_doc);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && !strcmp(argv[1], "--print")) {
-        GString *doc = print_doc();
-
-        fputs(doc->str, stdout);
-        g_string_free(doc, true);
+    if (page_printed(argc, argv, print_doc)) {
         return 0;
     }
     g_test_init(&argc, &argv, NULL);

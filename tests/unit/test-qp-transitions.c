@@ -5,6 +5,7 @@
  * docs/qp-states.md, which must match the tables.
  */
 #include "qemu/osdep.h"
+#include "doc_page.h"
 #include "transport/qp.h"
 #include "transport/qp_transitions.h"
 
@@ -137,15 +138,7 @@ static GString *print_doc(void)
 
 static void test_doc(void)
 {
-    GString *doc = print_doc();
-    GError *err = NULL;
-    char *text;
-
-    g_file_get_contents(ERNIC_DOCS "/qp-states.md", &text, NULL, &err);
-    g_assert_no_error(err);
-    g_assert_cmpstr(text, ==, doc->str);
-    g_free(text);
-    g_string_free(doc, true);
+    check_page("qp-states.md", print_doc);
 }
 
 /* ---- transitions ------------------------------------------------------------ */
@@ -375,11 +368,7 @@ static void test_capabilities(void)
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "--print") == 0) {
-        GString *doc = print_doc();
-
-        fputs(doc->str, stdout);
-        g_string_free(doc, true);
+    if (page_printed(argc, argv, print_doc)) {
         return 0;
     }
     g_test_init(&argc, &argv, NULL);

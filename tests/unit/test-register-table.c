@@ -6,6 +6,7 @@
  * which must match the table.
  */
 #include "qemu/osdep.h"
+#include "doc_page.h"
 #include "faces/pg332/register_file.h"
 
 static const char *const version_names[PG332_VERSIONS] = { "3.1", "4.0", "4.2" };
@@ -108,15 +109,7 @@ static GString *print_doc(void)
 
 static void test_doc(void)
 {
-    GString *doc = print_doc();
-    GError *err = NULL;
-    char *text;
-
-    g_file_get_contents(ERNIC_DOCS "/registers.md", &text, NULL, &err);
-    g_assert_no_error(err);
-    g_assert_cmpstr(text, ==, doc->str);
-    g_free(text);
-    g_string_free(doc, true);
+    check_page("registers.md", print_doc);
 }
 
 /* ---- the facts --------------------------------------------------------------- */
@@ -547,11 +540,7 @@ int main(int argc, char **argv)
 {
     unsigned v;
 
-    if (argc == 2 && !strcmp(argv[1], "--print")) {
-        GString *doc = print_doc();
-
-        fputs(doc->str, stdout);
-        g_string_free(doc, true);
+    if (page_printed(argc, argv, print_doc)) {
         return 0;
     }
     g_test_init(&argc, &argv, NULL);

@@ -119,19 +119,26 @@ static void test_local_inv(void)
     dlg_close(&d);
 }
 
+/* A SEND of 10 bytes, and a LOCAL_INV that waits for its acknowledgement. */
+static void open_inv(Dialog *d)
+{
+    struct ernic_wqe wqe;
+
+    dlg_open(d, ERNIC_QPT_RC);
+    wqe = reg_mr(d, fast_key(d));
+    dlg_post_wqe(d, &wqe, 0, 0);
+    SEND_WC(d, 0, SUCCESS);
+    dlg_post(d, ERNIC_WR_SEND, 0, 10);
+    wqe = local_inv(d, le32_to_cpu(wqe.reg_mr.key));
+    dlg_post_wqe(d, &wqe, 0, 0);
+}
+
 /* A late ACK cancels a rewind; the waiting requests after it are not skipped. */
 static void test_local_inv_late_ack(void)
 {
-    struct ernic_wqe wqe;
     Dialog d;
 
-    dlg_open(&d, ERNIC_QPT_RC);
-    wqe = reg_mr(&d, fast_key(&d));
-    dlg_post_wqe(&d, &wqe, 0, 0);
-    SEND_WC(&d, 0, SUCCESS);
-    dlg_post(&d, ERNIC_WR_SEND, 0, 10);
-    wqe = local_inv(&d, le32_to_cpu(wqe.reg_mr.key));
-    dlg_post_wqe(&d, &wqe, 0, 0);
+    open_inv(&d);
     dlg_post(&d, ERNIC_WR_SEND, 0, 11);
     dlg_sent_message(&d, ERNIC_WR_SEND, 0, PSN, 0, 10);
     /* The link accepts no packet while the NAK and the late ACK arrive. */
@@ -153,16 +160,9 @@ static void test_local_inv_late_ack(void)
 /* The same with an RNR wait, in which no packet can be sent. */
 static void test_local_inv_rnr(void)
 {
-    struct ernic_wqe wqe;
     Dialog d;
 
-    dlg_open(&d, ERNIC_QPT_RC);
-    wqe = reg_mr(&d, fast_key(&d));
-    dlg_post_wqe(&d, &wqe, 0, 0);
-    SEND_WC(&d, 0, SUCCESS);
-    dlg_post(&d, ERNIC_WR_SEND, 0, 10);
-    wqe = local_inv(&d, le32_to_cpu(wqe.reg_mr.key));
-    dlg_post_wqe(&d, &wqe, 0, 0);
+    open_inv(&d);
     dlg_sent_message(&d, ERNIC_WR_SEND, 0, PSN, 0, 10);
     PEER_NAK(&d, ERNIC_AETH_RNR_NAK | 1, PSN, 0);
     PEER_ACK(&d, PSN, 1);
@@ -183,20 +183,13 @@ static void test_bind_mw(void)
     Dialog d;
 
     dlg_open(&d, ERNIC_QPT_RC);
-    key = fake_alloc_mw(d.e, d.pd, 2);
-    wqe = dlg_wqe(&d, ERNIC_WR_BIND_MW, ERNIC_WR_SIGNALED);
-    wqe.bind_mw.rkey = cpu_to_le32(key);
-    wqe.bind_mw.new_rkey = cpu_to_le32(key + 1);
-    wqe.bind_mw.lkey = cpu_to_le32(d.key);
-    wqe.bind_mw.access = cpu_to_le32(ERNIC_ACCESS_REMOTE_WRITE);
-    wqe.bind_mw.addr = cpu_to_le64(d.mem + DLG_SINK);
-    wqe.bind_mw.length = cpu_to_le64(64);
+    wqe = dlg_bind_mw(&d, &key);
     dlg_post(&d, ERNIC_WR_SEND, 0, 10);
     dlg_post_wqe(&d, &wqe, 0, 0);
     dlg_sent_message(&d, ERNIC_WR_SEND, 0, PSN, 0, 10);
     /* Bound in its turn, whether or not earlier requests are acknowledged. */
     PEER(&d, WRITE_ONLY, .psn = DLG_RQ_PSN, .va = d.mem + DLG_SINK,
-         .rkey = key + 1, .dma_len = 64, .payload = d.peer,
+         .rkey = key, .dma_len = 64, .payload = d.peer,
          .payload_len = 64, .ackreq = true);
     SENT_ACK(&d, DLG_RQ_PSN, 1);
     dlg_no_wc(&d);

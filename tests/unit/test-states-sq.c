@@ -472,21 +472,12 @@ static void test_bad_icrc(void)
 static void test_uc_operations(void)
 {
     struct ernic_wqe wqe;
-    uint32_t key;
     Dialog d;
 
     dlg_open(&d, ERNIC_QPT_UC);
-    key = fake_alloc_mw(d.e, d.pd, 2);
-    wqe = dlg_wqe(&d, ERNIC_WR_BIND_MW, ERNIC_WR_SIGNALED);
-    wqe.bind_mw.rkey = cpu_to_le32(key);
-    wqe.bind_mw.new_rkey = cpu_to_le32(key + 1);
-    wqe.bind_mw.lkey = cpu_to_le32(d.key);
-    wqe.bind_mw.access = cpu_to_le32(ERNIC_ACCESS_REMOTE_WRITE);
-    wqe.bind_mw.addr = cpu_to_le64(d.mem + DLG_SINK);
-    wqe.bind_mw.length = cpu_to_le64(64);
+    wqe = dlg_bind_mw(&d, &d.key);
     dlg_post_wqe(&d, &wqe, 0, 0);
     SEND_WC(&d, 0, SUCCESS);
-    d.key = key + 1;
     dlg_peer_message(&d, ERNIC_WR_WRITE, RQ, DLG_SINK, 64);
     dlg_mem_is(&d, DLG_SINK, d.peer, 64);
     dlg_close(&d);
