@@ -15,7 +15,8 @@ class Suite(NamedTuple):
     suite. about: the packages under test. start(kernel) returns the guests of a suite
     whose guests differ. kernel: the suite's own; else that of the command line.
     release: of Debian, for the guest's programs. short: whether the short form has the
-    suite; not where the packages change from day to day.
+    suite; not where the packages change from day to day. link: of the device, if not the
+    one of STACKS.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Suite(NamedTuple):
     kernel: str = ''
     release: str = 'bookworm'
     short: bool = True
+    link: Callable = None
 
 
 class SoftRoce(links.Link):
@@ -72,7 +74,8 @@ def machines(stack, suite, kernel):
     if suite.start:
         return suite.start(kernel)
     folder = image(suite.kernel or kernel, suite.packages, suite.release)
-    guests = guest.Guests(suite.machines, STACKS[stack](), folder, memory=suite.memory)
+    link = (suite.link or STACKS[stack])()
+    guests = guest.Guests(suite.machines, link, folder, memory=suite.memory)
     try:
         links.up(guests, MTU)
         for one in guests:

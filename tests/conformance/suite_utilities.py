@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""ibverbs-utils and rdmacm-utils of Debian: every program between two guests."""
+"""ibverbs-utils and rdmacm-utils of Debian: every program between two guests, those of
+rdma_cm over both links."""
 import links
 import programs
 from programs import Family, Program
@@ -114,4 +115,6 @@ def rcopy(guests):
 
 
 SUITES = [Suite('ibverbs-utils', 2, ibverbs, about=('ibverbs-utils',)),
-          Suite('rdmacm-utils', 2, rdmacm, about=('rdmacm-utils',))]
+          Suite('rdmacm-utils', 2, rdmacm, about=('rdmacm-utils',)),
+          Suite('rdmacm-utils-udp', 2, rdmacm, about=('rdmacm-utils',), rxe=False,
+                link=links.Udp)]
