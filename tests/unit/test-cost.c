@@ -38,7 +38,7 @@ COUNTED(void, post, (Ernic *e, uint32_t cqn, const ErnicWc *wc), e, cqn, wc)
 COUNTED(uint16_t, pkey, (const Ernic *e, const ErnicQp *qp), e, qp)
 COUNTED(bool, pkey_ok, (const Ernic *e, const ErnicQp *qp, uint16_t pkey), e, qp, pkey)
 COUNTED(void, sent, (Ernic *e, uint32_t qpn, const ErnicPkt *pkt), e, qpn, pkt)
-COUNTED(ErnicVerdict, judge, (Ernic *e, const ErnicArrival *a), e, a)
+COUNTED(ErnicVerdict, check_packet, (Ernic *e, const ErnicArrival *a), e, a)
 COUNTED(void, came, (Ernic *e, ErnicQp *qp, const ErnicPkt *pkt), e, qp, pkt)
 COUNTED(void, refused, (Ernic *e, const ErnicArrival *a, const ErnicVerdict *v),
         e, a, v)
@@ -66,7 +66,7 @@ static void open_counted(Dialog *d)
     face.pkey = count_pkey;
     face.pkey_ok = count_pkey_ok;
     face.sent = count_sent;
-    face.judge = count_judge;
+    face.check_packet = count_check_packet;
     face.came = count_came;
     face.refused = count_refused;
     env = fake_env_ops;

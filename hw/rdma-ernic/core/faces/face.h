@@ -156,7 +156,7 @@ struct ErnicFaceOps {
      * The checks before that of the queue pair's state: of the format, the ICRC and the
      * queue pair number, and those specific to the face.
      */
-    ErnicVerdict (*judge)(Ernic *e, const ErnicArrival *a);
+    ErnicVerdict (*check_packet)(Ernic *e, const ErnicArrival *a);
     /* @pkt for @qp has passed all checks before execution, or has a fault to NAK. */
     void (*came)(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
     /* A packet was dropped for a reason, or had a fault. */

@@ -116,7 +116,7 @@ bool ernic_face_default_pkey_ok(const Ernic *e, const ErnicQp *qp, uint16_t pkey
     return false;
 }
 
-ErnicVerdict ernic_face_default_judge(Ernic *e, const ErnicArrival *a)
+ErnicVerdict ernic_face_default_check_packet(Ernic *e, const ErnicArrival *a)
 {
     ErnicVerdict v = { .drop = a->form };
 

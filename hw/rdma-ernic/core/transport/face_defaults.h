@@ -28,7 +28,7 @@ uint64_t ernic_face_default_ack_delay(const Ernic *e, const ErnicPkt *pkt);
 uint16_t ernic_face_default_pkey(const Ernic *e, const ErnicQp *qp);
 bool ernic_face_default_pkey_ok(const Ernic *e, const ErnicQp *qp, uint16_t pkey);
 /* Form, ICRC and number, each with its reason to drop the packet. */
-ErnicVerdict ernic_face_default_judge(Ernic *e, const ErnicArrival *a);
+ErnicVerdict ernic_face_default_check_packet(Ernic *e, const ErnicArrival *a);
 /* Owe a CNP; cut the rate (DCQCN). */
 void ernic_face_default_marked(Ernic *e, ErnicQp *qp);
 void ernic_face_default_cnp(Ernic *e, ErnicQp *qp);

@@ -163,9 +163,9 @@ static ErnicQp *rx_dest(Ernic *e, const uint8_t *buf, uint32_t len,
 }
 
 /* Serve the packet, or act on the verdict of the face. */
-static void rx_judged(Ernic *e, const ErnicArrival *a, const ErnicTrain *train)
+static void rx_checked(Ernic *e, const ErnicArrival *a, const ErnicTrain *train)
 {
-    ErnicVerdict v = e->face->judge(e, a);
+    ErnicVerdict v = e->face->check_packet(e, a);
 
     e->rx_pkt = a->pkt;
     if (v.drop) {
@@ -205,7 +205,7 @@ static void rx_packet(Ernic *e, const ErnicTrain *train,
     e->stats.rx_packets++;
     e->stats.rx_bytes += len;
     a.qp = rx_dest(e, buf, len, &a.dest_qp);
-    rx_judged(e, &a, train);
+    rx_checked(e, &a, train);
 }
 
 /*
@@ -233,7 +233,7 @@ static void rx_bad_frame(Ernic *e, const ErnicFrame *f, const uint8_t *frame,
         }
         a.qp = rx_dest(e, f->ib, f->ib_len, &a.dest_qp);
     }
-    v = e->face->judge(e, &a);
+    v = e->face->check_packet(e, &a);
     v.drop = v.drop ? v.drop : drop;
     rx_drop(e, &pkt, v.drop);
     e->face->refused(e, &a, &v);

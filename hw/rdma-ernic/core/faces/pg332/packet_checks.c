@@ -351,7 +351,7 @@ static const Pg332Check *failed(const Ernic *e, const ErnicArrival *a)
     return NULL;
 }
 
-ErnicVerdict ernic_pg332_judge(Ernic *e, const ErnicArrival *a)
+ErnicVerdict ernic_pg332_check_packet(Ernic *e, const ErnicArrival *a)
 {
     const Pg332Check *c = failed(e, a);
     ErnicVerdict v = c ? verdict(c) : (ErnicVerdict) { };

@@ -41,7 +41,7 @@ extern const Pg332Check ernic_pg332_checks[];
 extern const uint32_t ernic_pg332_num_checks;
 
 /* A method of the face (face.h). */
-ErnicVerdict ernic_pg332_judge(Ernic *e, const ErnicArrival *a);
+ErnicVerdict ernic_pg332_check_packet(Ernic *e, const ErnicArrival *a);
 /* The check that failed, here or in one of the roles; NULL: none of these. */
 const Pg332Check *ernic_pg332_check_of(const ErnicVerdict *v);
 
