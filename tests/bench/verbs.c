@@ -35,7 +35,9 @@ static uint32_t command(BenchGuest *g, const char *name, struct ernic_cmd *cmd)
 {
     struct ernic_rsp rsp;
 
-    ernic_cmd(g->node.e, bench_now(), cmd, &rsp);
+    do {
+        ernic_slice(g->node.e);
+    } while (!ernic_cmd(g->node.e, bench_now(), cmd, &rsp));
     if (rsp.status != ERNIC_OK) {
         bench_die("command %s: status %u", name, rsp.status);
     }

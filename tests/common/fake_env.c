@@ -7,6 +7,7 @@
 #include "qemu/bswap.h"
 #include "objects/counter.h"
 #include "objects/cq.h"
+#include "objects/job.h"
 #include "fake_env.h"
 #include "base/timer.h"
 #include "faces/face.h"
@@ -248,6 +249,8 @@ void fake_bare_init(Ernic *e, FakeEnv *env)
     ernic_ids_init(&e->mr_ids, 1, e->cfg.max_mr);
     ernic_ids_init(&e->qp_ids, 2, e->cfg.max_qp);
     ernic_ids_init(&e->uctx_ids, 1, e->cfg.max_uctx);
+    e->job = ernic_job_new();
+    e->work_end = UINT64_MAX;           /* one slice for everything */
     e->pd = g_new0(ErnicPd, e->pd_ids.size);
     e->eq = g_new0(ErnicEq, e->eq_ids.size);
     e->cq = g_new0(ErnicCq, e->cq_ids.size);
@@ -279,6 +282,7 @@ void fake_bare_fini(Ernic *e)
     };
     size_t i;
 
+    ernic_job_free(e);
     for (i = 0; i < ARRAY_SIZE(ids); i++) {
         ernic_ids_fini(ids[i]);
     }

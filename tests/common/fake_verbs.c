@@ -22,7 +22,9 @@ static uint8_t cmd_as(Ernic *e, uint32_t uctx, struct ernic_cmd *cmd,
     memset(rsp, 0xa5, sizeof(*rsp));
     cmd->tag = cpu_to_le16(0x1234);
     cmd->uctx = cpu_to_le32(uctx);
-    ernic_cmd(e, env->now, cmd, rsp);
+    do {
+        ernic_slice(e);
+    } while (!ernic_cmd(e, env->now, cmd, rsp));
     g_assert_cmpuint(le16_to_cpu(rsp->tag), ==, 0x1234);
     g_assert_cmpuint(rsp->status, <, ERNIC_STATUS_COUNT);
     return rsp->status;

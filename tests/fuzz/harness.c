@@ -480,7 +480,9 @@ uint8_t fuzz_cmd_within(FuzzHost *h, const struct ernic_cmd *cmd,
     rsp = rsp ? rsp : &own;
     memset(rsp, 0xa5, sizeof(*rsp));
     enter(h, may_write, FUZZ_ALL);
-    ernic_cmd(h->e, h->env.now, cmd, rsp);
+    do {
+        ernic_slice(h->e);
+    } while (!ernic_cmd(h->e, h->env.now, cmd, rsp));
     leave(h);
     if (fuzz_break("answer")) {
         rsp->status = ERNIC_STATUS_COUNT;

@@ -32,7 +32,9 @@ uint8_t sim_cmd(SimHost *h, struct ernic_cmd *cmd, struct ernic_rsp *rsp)
     memset(rsp, 0xa5, sizeof(*rsp));
     cmd->tag = cpu_to_le16(h->sim->events);
     h->sim->plan.ring_fail = 0;
-    ernic_cmd(h->e, h->sim->now, cmd, rsp);
+    do {
+        ernic_slice(h->e);
+    } while (!ernic_cmd(h->e, h->sim->now, cmd, rsp));
     h->sim->plan.ring_fail = fail;
     if (rsp->tag != cmd->tag || rsp->status >= ERNIC_STATUS_COUNT) {
         sim_fail(h->sim, "command", "host %u: command %u answers with tag %u, "

@@ -48,7 +48,8 @@ static uint8_t exec(Fixture *f, uint32_t uctx, struct ernic_cmd *cmd,
     cmd->tag = cpu_to_le16(0xbeef);
     cmd->uctx = cpu_to_le32(uctx);
     ernic_save(f->e, before);
-    ernic_cmd(f->e, f->env.now, cmd, rsp);
+    ernic_slice(f->e);
+    g_assert_true(ernic_cmd(f->e, f->env.now, cmd, rsp));
     g_assert_cmphex(le16_to_cpu(rsp->tag), ==, 0xbeef);
     g_assert_cmpmem(rsp->reserved, sizeof(rsp->reserved), zero.reserved,
                     sizeof(zero.reserved));
@@ -324,7 +325,7 @@ static void test_counter_order(Fixture *f, gconstpointer data)
         "too_short", "bad_length", "bad_tver", "bad_opcode", "bad_pad",
         "bad_icrc", "no_qp", "qp_state", "transport", "pkey", "qkey", "psn",
         "sequence", "no_rqe", "msg_length", "remote_access", "fault",
-        "port_down", "no_rule", "sending",
+        "port_down", "no_rule", "sending", "copies",
     };
     static const char *const faults[] = {
         "none", "psn-ahead", "rnr", "op-sequence", "op-unsupported",

@@ -359,7 +359,7 @@ static void test_command(void)
     cmd.query.length = cpu_to_le32(sizeof(info));
     post(&s, ERNIC_WR_WRITE, 3000);
     until(&s, 50);
-    ernic_cmd(s.e, s.env.now, &cmd, &rsp);
+    g_assert_true(ernic_cmd(s.e, s.env.now, &cmd, &rsp));
     g_assert_cmpuint(rsp.status, ==, ERNIC_OK);
     g_assert_cmpuint(le32_to_cpu(rsp.length), ==, sizeof(info));
     count(&s, &c);

@@ -5,7 +5,9 @@
  * work: timers, packets received by loopback, queue pairs with work, transmission.
  */
 #include "qemu/osdep.h"
+#include "qemu/bswap.h"
 #include "base/timer.h"
+#include "base/work.h"
 #include "engine.h"
 #include "faces/face.h"
 #include "faces/pg332/pg332.h"
@@ -18,6 +20,7 @@
 #include "objects/cq.h"
 #include "objects/eq.h"
 #include "objects/gid.h"
+#include "objects/job.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
 #include "steering/flow.h"
@@ -27,6 +30,7 @@
 #include "trace.h"
 #include "transport/ack.h"
 #include "transport/completer.h"
+#include "transport/copies.h"
 #include "transport/qp.h"
 #include "transport/qp_life.h"
 #include "transport/raw.h"
@@ -60,6 +64,7 @@ static void engine_init(Ernic *e)
     ernic_ids_init(&e->qp_ids, cfg->pg332 ? cfg->max_qp : ERNIC_QPN_GSI + 1,
                    cfg->max_qp);
     ernic_ids_init(&e->uctx_ids, 1, cfg->max_uctx);
+    e->job = ernic_job_new();
     e->pd = g_new0(ErnicPd, cfg->max_pd);
     e->eq = g_new0(ErnicEq, cfg->max_eq);
     e->cq = g_new0(ErnicCq, cfg->max_cq);
@@ -82,6 +87,7 @@ static void engine_init(Ernic *e)
     e->timers = ernic_timers_new(cfg->max_qp);
     e->cq_timers = ernic_timers_new(cfg->max_cq);
     e->tx = ernic_tx_new();
+    e->copies = ernic_copies_new();
     if (cfg->timing) {
         e->timing = ernic_timing_new(cfg);
     }
@@ -92,6 +98,7 @@ static void engine_fini(Ernic *e)
 {
     uint32_t i;
 
+    ernic_job_free(e);
     for (i = 0; i < e->cfg.max_eq; i++) {
         ernic_eq_fini(e, &e->eq[i]);
     }
@@ -129,6 +136,7 @@ static void engine_fini(Ernic *e)
     ernic_timers_free(e->timers);
     ernic_timers_free(e->cq_timers);
     ernic_tx_free(e->tx);
+    ernic_copies_free(e->copies);
     ernic_regfile_free(e->regs);
     ernic_side_free(e->side);
     ernic_strict_free(e->strict);
@@ -211,8 +219,8 @@ static void engine_wake(Ernic *e)
 {
     uint64_t departed;
     bool work = ernic_sched_ready(e) || (!e->tx->busy && e->tx->packets) ||
-                e->tx->loop_len || (!e->tx->busy && e->tx->num_left) ||
-                engine_left(e, &departed);
+                e->tx->loop_len || ernic_copies_wait(e) ||
+                (!e->tx->busy && e->tx->num_left) || engine_left(e, &departed);
     uint64_t next = MIN(ernic_timers_next(e->timers),
                         ernic_timers_next(e->cq_timers));
 
@@ -262,19 +270,39 @@ static void engine_doorbell_room(Ernic *e)
     }
 }
 
-void ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
+void ernic_slice(Ernic *e)
+{
+    ernic_work_start(e);
+}
+
+bool ernic_slice_left(const Ernic *e)
+{
+    return ernic_work_left(e);
+}
+
+bool ernic_cmd_active(const Ernic *e)
+{
+    return e->job->active;
+}
+
+bool ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
                struct ernic_rsp *rsp)
 {
+    bool done;
+
     e->now = now;
-    if (e->timing) {
+    if (e->job->active) {
+        trace_ernic_cmd_resume(e->job->cmd.opcode, le16_to_cpu(e->job->cmd.tag));
+    } else if (e->timing) {
         e->timing->cmd_due = 0;
+        /* A query of the timing model must not change what it measures. */
+        if (cmd->opcode != ERNIC_CMD_QUERY_TIMING) {
+            engine_catch_up(e);
+        }
     }
-    /* A query of the timing model must not change what it measures. */
-    if (e->timing && cmd->opcode != ERNIC_CMD_QUERY_TIMING) {
-        engine_catch_up(e);
-    }
-    ernic_cmd_exec(e, cmd, rsp);
+    done = ernic_cmd_exec(e, cmd, rsp);
     engine_wake(e);
+    return done;
 }
 
 uint64_t ernic_cmd_due(Ernic *e, uint64_t now)
@@ -282,7 +310,7 @@ uint64_t ernic_cmd_due(Ernic *e, uint64_t now)
     uint64_t due;
 
     e->now = now;
-    if (!e->timing) {
+    if (!e->timing || e->job->active) {
         return now;
     }
     due = ernic_timing_command(e);
@@ -450,6 +478,9 @@ void ernic_rx_raw(Ernic *e, uint64_t now, const uint8_t *frame, uint32_t len)
 
 uint32_t ernic_rx_room(const Ernic *e)
 {
+    if (ernic_copies_wait(e)) {
+        return 0;
+    }
     return e->timing ? e->timing->rx.slots - e->timing->rx.count : UINT32_MAX;
 }
 
@@ -503,21 +534,27 @@ static void engine_timers(Ernic *e)
     ernic_cq_moderation_run(e, e->now);
 }
 
-/* Serving a packet sends none, so the loopback buffer does not grow in this loop. */
+/*
+ * Serve trains of loopback, until the slice ends or datagrams wait for members of their
+ * group. Serving a packet sends none, so the loopback buffer does not grow in this loop.
+ */
 static void engine_loopback(Ernic *e)
 {
+    ErnicTx *tx = e->tx;
     ErnicTrain train;
-    uint32_t pos = 0;
 
-    while (ernic_tx_loop_next(e, &pos, &train)) {
+    while (ernic_work_left(e) && !ernic_copies_wait(e) &&
+           ernic_tx_loop_next(e, &tx->loop_pos, &train)) {
         if (train.frame) {
             ernic_raw_frame(e, train.data, train.len);
         } else {
             ernic_rx_train(e, &train);
         }
     }
-    e->tx->loop_len = 0;
-    e->tx->loop_full = false;
+    if (tx->loop_pos == tx->loop_len) {
+        tx->loop_pos = tx->loop_len = 0;
+        tx->loop_full = false;
+    }
 }
 
 /*
@@ -531,7 +568,7 @@ static void engine_due(Ernic *e)
     ErnicTrain train;
 
     engine_doorbells(e, e->now);
-    while ((p = ernic_delay_fifo_peek(&t->rx, e->now))) {
+    while (!ernic_copies_wait(e) && (p = ernic_delay_fifo_peek(&t->rx, e->now))) {
         ernic_timing_train(p, &train);
         ernic_timing_taken(e, ERNIC_TIMED_RECEIVED, t->rx.count);
         ernic_rx_train(e, &train);
@@ -551,6 +588,8 @@ static void engine_turn(Ernic *e, ErnicQp *qp)
 {
     bool flush = ernic_turn_flush(e, qp, ENGINE_FLUSH_BUDGET);
     bool send = ernic_turn_respond(e, qp);
+
+    ernic_charge(e, ERNIC_WORK_TURN);
 
     send |= ernic_turn_send(e, qp);
     if (e->timing) {
@@ -573,12 +612,12 @@ static void engine_depart(Ernic *e)
     }
 }
 
-void ernic_run(Ernic *e, uint64_t now)
+void ernic_run_within(Ernic *e, uint64_t now)
 {
-    uint32_t budget = ERNIC_RUN_BUDGET;
     ErnicQp *qp;
 
     e->now = now;
+    ernic_rx_copies(e);
     if (e->timing) {
         engine_due(e);
     }
@@ -590,18 +629,23 @@ void ernic_run(Ernic *e, uint64_t now)
     }
     /*
      * A queue pair that waits for its train to leave is ready again after the train
-     * is sent; every turn costs budget, so the loop ends.
+     * is sent; every turn is charged, so the loop ends.
      */
     do {
-        while (budget && (qp = ernic_sched_take(e))) {
+        while (ernic_work_left(e) && (qp = ernic_sched_take(e))) {
             engine_turn(e, qp);
-            budget--;
             if (e->tx->loop_full) {
                 engine_depart(e);
             }
         }
         engine_depart(e);
-    } while (budget && ernic_sched_ready(e));
+    } while (ernic_work_left(e) && ernic_sched_ready(e));
     engine_departed(e);
     engine_wake(e);
+}
+
+void ernic_run(Ernic *e, uint64_t now)
+{
+    ernic_work_start(e);
+    ernic_run_within(e, now);
 }

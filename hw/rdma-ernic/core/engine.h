@@ -17,9 +17,23 @@ void ernic_free(Ernic *e);
 /* Return to the state after ernic_new(). */
 void ernic_reset(Ernic *e);
 
-/* Execute one command, copied by the caller; always fills in @rsp. */
-void ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
+/*
+ * Begin a slice of work (base/work.h): commands, doorbells and packets until the next
+ * call are charged to it, and commands do not exceed it. ernic_run() begins a slice of
+ * its own.
+ */
+void ernic_slice(Ernic *e);
+/* Is there work left in the slice? If not, the caller goes on in the next one. */
+bool ernic_slice_left(const Ernic *e);
+/*
+ * Execute one command, copied by the caller, and fill in @rsp. False: the slice has
+ * ended before the command, and @rsp is not set. The command then stays active: call
+ * again in the next slice (@cmd is not used), and execute no other command before that.
+ */
+bool ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
                struct ernic_rsp *rsp);
+/* Is a command active? A reset drops it, and a saved state does not contain it. */
+bool ernic_cmd_active(const Ernic *e);
 /*
  * Timing model: the time in ns at which the next command, already posted at @now, may
  * be executed; asks to be woken then. Without the model: @now.
@@ -85,13 +99,16 @@ bool ernic_wants_frame(const Ernic *e, const uint8_t *frame, uint32_t len);
 void ernic_rx_raw(Ernic *e, uint64_t now, const uint8_t *frame, uint32_t len);
 /*
  * The number of packets that the engine has room for; it drops more than that. A link
- * with flow control asks before it calls ernic_rx(). Unlimited without timing model.
+ * with flow control asks before it calls ernic_rx(). 0 while multicast datagrams wait
+ * for members of their group, and otherwise unlimited without timing model.
  */
 uint32_t ernic_rx_room(const Ernic *e);
 /* The link accepts trains again. */
 void ernic_tx_ready(Ernic *e, uint64_t now);
-/* Do a bounded amount of work; ends with a call of wake_at(). */
+/* Do a slice of work; ends with a call of wake_at(). */
 void ernic_run(Ernic *e, uint64_t now);
+/* The same within the slice of ernic_slice(). */
+void ernic_run_within(Ernic *e, uint64_t now);
 /* The link goes up or down. */
 void ernic_set_link(Ernic *e, uint64_t now, bool up);
 

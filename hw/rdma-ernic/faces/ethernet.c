@@ -212,7 +212,7 @@ static void eth_tx_bh(void *opaque)
         report_progress(d);
     }
     if (!budget) {
-        ernic_pci_eth_kick(d);
+        ernic_pci_continue(d, &d->net.kick, d->net.bh);
     }
 }
 

@@ -18,12 +18,6 @@
 #define DB_SHIFT        12
 #define DB_OFFSET       0x1000          /* after the control page */
 #define RING_ENTRY      sizeof(struct ernic_cmd)
-/*
- * Commands executed per run of the bottom half; no limit, and without waiting for
- * the timing model: drains the ring.
- */
-#define CMD_BUDGET      16
-#define CMD_ALL         UINT32_MAX
 
 QEMU_BUILD_BUG_ON(sizeof(struct ernic_rsp) != RING_ENTRY);
 
@@ -79,55 +73,64 @@ static void fatal(ErnicPci *d, uint32_t error)
     ernic_pci_irq(d, 0);
 }
 
-/* Executes the next command; false: DMA to a ring failed. */
-static bool command(ErnicPci *d, uint64_t now)
+typedef enum CmdResult {
+    CMD_DONE,
+    CMD_AGAIN,                  /* the slice has ended before the command */
+    CMD_DMA,                    /* DMA to a ring failed */
+} CmdResult;
+
+/* Executes the next command, or continues it. */
+static CmdResult command(ErnicPci *d, uint64_t now)
 {
     ErnicVerbs *v = &d->verbs;
     uint32_t mask = (1u << v->ring_shift) - 1;
     uint64_t at = (uint64_t)(v->cmd_ci & mask) * RING_ENTRY;
+    bool begun = ernic_cmd_active(d->engine);
     struct ernic_cmd cmd;
     struct ernic_rsp rsp;
 
-    if (!ernic_pci_dma(d, v->cmd_addr + at, &cmd, sizeof(cmd), false)) {
-        return false;
+    if (!begun && !ernic_pci_dma(d, v->cmd_addr + at, &cmd, sizeof(cmd), false)) {
+        return CMD_DMA;
     }
     /*
      * CQ_RESIZE checks that the CQ's entries fit the new ring, so requests whose
-     * doorbells were rung before the command have to run first. A vCPU that drains
-     * the ring must not do that: it must not use the links.
+     * doorbells were rung before the command have to run first.
      */
-    if (cmd.opcode == ERNIC_CMD_CQ_RESIZE &&
-        qemu_get_current_aio_context() == d->ctx) {
-        ernic_run(d->engine, now);
+    if (!begun && cmd.opcode == ERNIC_CMD_CQ_RESIZE) {
+        ernic_run_within(d->engine, now);
     }
-    ernic_cmd(d->engine, now, &cmd, &rsp);
+    if (!ernic_cmd(d->engine, now, &cmd, &rsp)) {
+        return CMD_AGAIN;
+    }
     rsp.phase = !(v->cmd_ci >> v->ring_shift & 1);
     /* The phase byte marks the response as valid: its word is written last. */
     if (!ernic_pci_dma(d, v->rsp_addr + at + 4, (uint8_t *)&rsp + 4,
                        sizeof(rsp) - 4, true) ||
         !ernic_pci_dma(d, v->rsp_addr + at, &rsp, 4, true)) {
-        return false;
+        return CMD_DMA;
     }
     v->cmd_ci++;
-    return true;
+    return CMD_DONE;
 }
 
 /*
- * Executes commands up to index @pi. False: the budget is used up, DMA to a ring
- * failed, or the timing model has not finished the next command yet.
+ * Executes commands up to index @pi. False: the slice has ended, DMA to a ring failed,
+ * or the timing model has not finished the next command yet.
  */
-static bool commands(ErnicPci *d, uint64_t now, uint32_t pi, uint32_t *budget)
+static bool commands(ErnicPci *d, uint64_t now, uint32_t pi)
 {
     ErnicVerbs *v = &d->verbs;
+    CmdResult result;
 
     while ((int32_t)(pi - v->cmd_ci) > 0) {
-        if (!*budget || (*budget <= CMD_BUDGET &&
-                         ernic_cmd_due(d->engine, now) > now)) {
+        if (!ernic_slice_left(d->engine) || ernic_cmd_due(d->engine, now) > now) {
             return false;
         }
-        --*budget;
-        if (!command(d, now)) {
+        result = command(d, now);
+        if (result == CMD_DMA) {
             fatal(d, ERNIC_DEVERR_CMD_DMA);
+        }
+        if (result != CMD_DONE) {
             return false;
         }
     }
@@ -137,13 +140,13 @@ static bool commands(ErnicPci *d, uint64_t now, uint32_t pi, uint32_t *budget)
 /* ---- doorbells ------------------------------------------------------------ */
 
 /* Processes the current batch, each doorbell after the commands written before it. */
-static bool doorbells_read(ErnicPci *d, uint64_t now, uint32_t *budget)
+static bool doorbells_read(ErnicPci *d, uint64_t now)
 {
     const ErnicDbEntry *db;
 
     while (d->db_pos < d->db_len) {
         db = &d->db[!d->db_fill][d->db_pos];
-        if (!commands(d, now, db->cmd_pi, budget)) {
+        if (!commands(d, now, db->cmd_pi)) {
             return false;
         }
         ernic_doorbell(d->engine, now, db->uctx, db->value);
@@ -152,22 +155,28 @@ static bool doorbells_read(ErnicPci *d, uint64_t now, uint32_t *budget)
     return true;
 }
 
-/* Processes the rest of the last batch, then the doorbells rung since. */
-static bool doorbells(ErnicPci *d, uint64_t now, uint32_t *budget)
+/* Makes the doorbells rung since the last batch the current one. */
+static void doorbells_next(ErnicPci *d)
 {
-    if (!doorbells_read(d, now, budget)) {
-        return false;
-    }
     qemu_mutex_lock(&d->db_lock);
     d->db_fill ^= 1;
     d->db_pos = 0;
     d->db_len = d->db_count;
     d->db_count = 0;
     qemu_mutex_unlock(&d->db_lock);
-    return doorbells_read(d, now, budget);
 }
 
-static void run(ErnicPci *d, uint64_t now, uint32_t budget, bool all)
+/* Processes the rest of the last batch, then the doorbells rung since. */
+static bool doorbells(ErnicPci *d, uint64_t now)
+{
+    if (!doorbells_read(d, now)) {
+        return false;
+    }
+    doorbells_next(d);
+    return doorbells_read(d, now);
+}
+
+void ernic_pci_verbs_run(ErnicPci *d, uint64_t now)
 {
     ErnicVerbs *v = &d->verbs;
     uint32_t pi, ci = v->cmd_ci;
@@ -177,28 +186,17 @@ static void run(ErnicPci *d, uint64_t now, uint32_t budget, bool all)
         drop_doorbells(d);
         return;
     }
+    ernic_slice(d->engine);
     /* Read cmd_pi first: doorbells rung before its update are then all seen. */
     pi = qatomic_load_acquire(&v->cmd_pi);
-    done = doorbells(d, now, &budget) &&
-           (!all || commands(d, now, pi, &budget));
+    done = doorbells(d, now) && commands(d, now, pi);
     if (v->cmd_ci != ci) {
         ernic_pci_irq(d, 0);
     }
     /* If a command takes modelled time, the engine has set a wake-up instead. */
-    if (!done && !ernic_pci_verbs_fatal(d) && !budget) {
-        ernic_pci_kick(d);
+    if (!done && !ernic_pci_verbs_fatal(d) && !ernic_slice_left(d->engine)) {
+        ernic_pci_continue(d, &d->kick, d->bh);
     }
-}
-
-void ernic_pci_verbs_run(ErnicPci *d, uint64_t now)
-{
-    run(d, now, CMD_BUDGET, true);
-}
-
-/* Processes all doorbells; each waits for at most one ring of commands. */
-void ernic_pci_doorbells_run(ErnicPci *d, uint64_t now)
-{
-    run(d, now, CMD_ALL, false);
 }
 
 /*
@@ -219,23 +217,48 @@ static bool timed_doorbell(ErnicPci *d, uint32_t uctx, uint64_t value)
     return first;
 }
 
+/*
+ * The queue is full: the vCPU makes room. It executes the older half of the doorbells
+ * and no command, because commands can take long. Those doorbells overtake commands
+ * that were written before them (docs/verbs-face.md).
+ */
+static void doorbells_overtake(ErnicPci *d)
+{
+    uint64_t now = ernic_pci_enter(d);
+    const ErnicDbEntry *db;
+
+    if (ernic_pci_working(d)) {
+        trace_ernic_pci_overtake(ernic_pci_id(d), d->db_len - d->db_pos);
+        for (; d->db_pos < d->db_len; d->db_pos++) {
+            db = &d->db[!d->db_fill][d->db_pos];
+            ernic_doorbell(d->engine, now, db->uctx, db->value);
+        }
+        doorbells_next(d);
+    }
+    ernic_pci_leave(d);
+}
+
 static void doorbell(ErnicPci *d, uint32_t uctx, uint64_t value)
 {
     ErnicDbEntry db = { uctx, d->verbs.cmd_pi, value };
+    bool queued;
 
     if (d->profile && timed_doorbell(d, uctx, value)) {
         return;
     }
-    qemu_mutex_lock(&d->db_lock);
-    if (d->db_count == ERNIC_DB_QUEUE) {
-        /* No doorbell may be lost: the vCPU drains the queue itself. */
-        qemu_mutex_unlock(&d->db_lock);
-        ernic_pci_doorbells_run(d, ernic_pci_enter(d));
-        ernic_pci_leave(d);
-        qemu_mutex_lock(&d->db_lock);
+    if (qatomic_read(&d->db_count) == ERNIC_DB_QUEUE) {
+        doorbells_overtake(d);
     }
-    d->db[d->db_fill][d->db_count++] = db;
+    qemu_mutex_lock(&d->db_lock);
+    queued = d->db_count < ERNIC_DB_QUEUE;
+    if (queued) {
+        d->db[d->db_fill][d->db_count++] = db;
+    }
     qemu_mutex_unlock(&d->db_lock);
+    if (!queued) {
+        /* No processor runs while the machine is stopped. */
+        ernic_guest_not_enabled(d, "doorbell", value);
+    }
     ernic_pci_kick(d);
 }
 

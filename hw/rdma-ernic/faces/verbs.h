@@ -36,8 +36,6 @@ uint64_t ernic_pci_regs_size(const ErnicPci *d);
 void ernic_pci_verbs_reset(ErnicPci *d, uint64_t now);
 /* Processes commands and doorbells; inside enter and leave, in the AioContext. */
 void ernic_pci_verbs_run(ErnicPci *d, uint64_t now);
-/* Processes all doorbells, so that none is pending when the machine stops. */
-void ernic_pci_doorbells_run(ErnicPci *d, uint64_t now);
 /* True if the link is up. */
 bool ernic_pci_link(const ErnicPci *d);
 

@@ -69,6 +69,8 @@ struct ErnicPci {
     QEMUBH *bh;                 /* work: doorbells, commands, the engine */
     QEMUTimer timer;
     QEMUTimer kick;             /* runs in place of bh: ernic_pci_schedule() */
+    int64_t ran_at;             /* virtual time of the last run that left work, */
+    uint32_t runs_here;         /* and the runs at that time before it */
     uint64_t wake;              /* ns when the engine is to run; UINT64_MAX: never */
     ErnicPciLife life;          /* atomic; changes with lock held */
     uint32_t resets;            /* resets of the function so far; BQL */
@@ -80,6 +82,8 @@ struct ErnicPci {
     uint32_t db_count;          /* entries in db[db_fill] */
     uint8_t db_fill;            /* index of the filling half; the other is read */
     uint32_t db_pos, db_len;    /* of the half being read; protected by lock */
+    int32_t num_db_saved;       /* both halves during migration, oldest first */
+    ErnicDbEntry *db_saved;
 
     QEMUBH *irq_bh;             /* in the main loop */
     QEMUTimer irq_timer;        /* runs in place of irq_bh, like kick */

@@ -26,6 +26,10 @@
 /* Only RAM: an access to a device would need the BQL and is refused. */
 #define DMA_ATTRS ((MemTxAttrs) { .memory = 1 })
 
+/* -icount: runs at one virtual time, and the time from then on until the next run. */
+#define RUNS_AT_ONE_TIME    8
+#define RUNS_NS             100000
+
 /* ---- entering ------------------------------------------------------------- */
 
 static uint64_t clock_now(void)
@@ -59,6 +63,34 @@ void ernic_pci_schedule(ErnicPci *d, QEMUTimer *timer, QEMUBH *bh)
     } else {
         qemu_bh_schedule(bh);
     }
+}
+
+/*
+ * Under -icount the virtual time stands still while timers run: a timer that sets itself
+ * to the current time runs again at once, and the main loop does nothing else. After
+ * some runs at one time the next one is therefore later, so that time passes while work
+ * is pending.
+ */
+void ernic_pci_continue(ErnicPci *d, QEMUTimer *timer, QEMUBH *bh)
+{
+    int64_t now = clock_now();
+
+    if (ernic_pci_gone(d)) {
+        return;
+    }
+    if (!in_virtual_time(d)) {
+        qemu_bh_schedule(bh);
+        return;
+    }
+    if (timer_pending(timer)) {
+        return;
+    }
+    d->runs_here = d->ran_at == now ? d->runs_here + 1 : 0;
+    d->ran_at = now;
+    if (icount_enabled() && d->runs_here >= RUNS_AT_ONE_TIME) {
+        now += RUNS_NS;
+    }
+    timer_mod_ns(timer, now);
 }
 
 void ernic_pci_kick(ErnicPci *d)
@@ -154,15 +186,22 @@ static void schedule_irqs(ErnicPci *d)
     }
 }
 
-/* Arms the timer here, once for all changes made with the lock held. */
-void ernic_pci_leave(ErnicPci *d)
+/*
+ * Arms the timer here, once for all changes made with the lock held. @ran: the device's
+ * work has just run.
+ */
+static void leave(ErnicPci *d, bool ran)
 {
     uint64_t wake = MIN(d->wake, d->pg332.wake);
 
     if (!ernic_pci_working(d) || wake == UINT64_MAX) {
         timer_del(&d->timer);
     } else if (wake <= clock_now()) {
-        ernic_pci_kick(d);
+        if (ran) {
+            ernic_pci_continue(d, &d->kick, d->bh);
+        } else {
+            ernic_pci_kick(d);
+        }
     } else {
         timer_mod_ns(&d->timer, MIN(wake, (uint64_t)INT64_MAX));
     }
@@ -173,6 +212,11 @@ void ernic_pci_leave(ErnicPci *d)
     if (irq_at_once(d) && ernic_pci_working(d)) {
         ernic_pci_guarded(d, send_irqs);
     }
+}
+
+void ernic_pci_leave(ErnicPci *d)
+{
+    leave(d, false);
 }
 
 /* The faces take turns in running first. */
@@ -199,7 +243,7 @@ static void env_work(void *opaque)
         ernic_pci_engines_run(d, now);
         ernic_pci_udp_run(d, now);
     }
-    ernic_pci_leave(d);
+    leave(d, true);
     ernic_pci_netdev_resume(d);
 }
 

@@ -39,6 +39,8 @@ void ernic_pci_kick(ErnicPci *d);
  * repeatable in virtual time (timing model, -icount).
  */
 void ernic_pci_schedule(ErnicPci *d, QEMUTimer *timer, QEMUBH *bh);
+/* The same at the end of a run that has left work to do. */
+void ernic_pci_continue(ErnicPci *d, QEMUTimer *timer, QEMUBH *bh);
 /* Calls @work with the re-entrancy guard set: its accesses to the device fail. */
 void ernic_pci_guarded(ErnicPci *d, QEMUBHFunc *work);
 /* Delivers packets of the link to the face they address; inside enter and leave. */

@@ -120,9 +120,6 @@ static void set_working(ErnicPci *d, bool working)
 {
     uint64_t now = ernic_pci_enter(d);
 
-    if (!working && ernic_pci_working(d)) {
-        ernic_pci_doorbells_run(d, now);
-    }
     ernic_pci_life_set(d, working ? ERNIC_PCI_WORKING : ERNIC_PCI_STOPPED);
     ernic_pci_udp_update(d);
     if (working) {
@@ -152,7 +149,7 @@ static void vm_state_changed(void *opaque, bool running, RunState state)
 
 /*
  * In D3hot the function accesses no memory, raises no interrupt and receives no
- * packet; it keeps its state. Doorbells rung before are processed first.
+ * packet; it keeps its state, and the doorbells and commands that it has not executed.
  */
 static void update_power(ErnicPci *d)
 {

@@ -35,6 +35,16 @@ static int state_post_save(void *opaque)
     return 0;
 }
 
+static int doorbells_post_save(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    g_free(d->db_saved);
+    d->db_saved = NULL;
+    d->num_db_saved = 0;
+    return 0;
+}
+
 static int state_pre_save(void *opaque)
 {
     ErnicPci *d = opaque;
@@ -56,11 +66,40 @@ static bool verbs_ok(const ErnicVerbs *v)
                             v->cmd_pi - v->cmd_ci <= 1u << v->ring_shift));
 }
 
+/*
+ * Restores the doorbells, oldest first. None waits for a command that software has not
+ * posted.
+ */
+static bool load_doorbells(ErnicPci *d)
+{
+    uint32_t n = MIN(d->num_db_saved, ERNIC_DB_QUEUE);
+    int32_t i;
+
+    for (i = 0; i < d->num_db_saved; i++) {
+        const ErnicDbEntry *db = &d->db_saved[i];
+
+        if (db->uctx >= d->cfg.max_uctx ||
+            d->verbs.cmd_pi - db->cmd_pi > INT32_MAX) {
+            return false;
+        }
+        d->db[i / ERNIC_DB_QUEUE][i % ERNIC_DB_QUEUE] = *db;
+    }
+    d->db_fill = 1;
+    d->db_pos = 0;
+    d->db_len = n;
+    d->db_count = d->num_db_saved - n;
+    return true;
+}
+
 /* Registers and engines; @why gets the reason to refuse them. */
 static bool load_all(ErnicPci *d, uint64_t now, GString *why)
 {
     if (!verbs_ok(&d->verbs) || !ernic_pci_eth_valid(d)) {
         g_string_assign(why, "a register is out of range");
+        return false;
+    }
+    if (!load_doorbells(d)) {
+        g_string_assign(why, "a doorbell is out of range");
         return false;
     }
     return ernic_load_why(d->engine, now, d->state.data, d->state.len, why) &&
@@ -78,6 +117,7 @@ static int state_post_load(void *opaque, int version)
 
     trace_ernic_pci_load(ernic_pci_id(d), d->state.len, ok);
     state_post_save(d);
+    doorbells_post_save(d);
     if (ok) {
         d->net.link_moved = true;       /* the destination's link may differ */
         qemu_bh_schedule(d->irq_bh);
@@ -176,13 +216,79 @@ static const VMStateDescription shell_vmstate = {
     }
 };
 
+/* ---- doorbells that the device has not executed ------------------------------ */
+
+static bool has_doorbells(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    return d->db_pos != d->db_len || d->db_count;
+}
+
+static int doorbells_pre_save(void *opaque)
+{
+    ErnicPci *d = opaque;
+    uint32_t n;
+
+    ernic_pci_enter(d);
+    n = d->db_len - d->db_pos;
+    d->num_db_saved = n + d->db_count;
+    d->db_saved = g_new(ErnicDbEntry, d->num_db_saved);
+    memcpy(d->db_saved, &d->db[!d->db_fill][d->db_pos], n * sizeof(*d->db_saved));
+    memcpy(d->db_saved + n, d->db[d->db_fill], d->db_count * sizeof(*d->db_saved));
+    ernic_pci_leave(d);
+    return 0;
+}
+
+static bool num_doorbells_ok(void *opaque, int version)
+{
+    ErnicPci *d = opaque;
+
+    return d->num_db_saved >= 0 && d->num_db_saved <= 2 * ERNIC_DB_QUEUE;
+}
+
+static const VMStateDescription doorbell_vmstate = {
+    .name = "ernic/doorbell",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(uctx, ErnicDbEntry),
+        VMSTATE_UINT32(cmd_pi, ErnicDbEntry),
+        VMSTATE_UINT64(value, ErnicDbEntry),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription doorbells_vmstate = {
+    .name = "ernic/doorbells",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = has_doorbells,
+    .pre_save = doorbells_pre_save,
+    .post_save = doorbells_post_save,
+    .fields = (const VMStateField[]) {
+        VMSTATE_INT32(num_db_saved, ErnicPci),
+        VMSTATE_VALIDATE("too many doorbells", num_doorbells_ok),
+        VMSTATE_STRUCT_VARRAY_ALLOC(db_saved, ErnicPci, num_db_saved, 1,
+                                    doorbell_vmstate, ErnicDbEntry),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+/* A stream without the subsection, and one that fails early, have no doorbells. */
+static int state_pre_load(void *opaque)
+{
+    doorbells_post_save(opaque);
+    return state_post_save(opaque);
+}
+
 const VMStateDescription ernic_pci_vmstate = {
     .name = "ernic",
     .version_id = 1,
     .minimum_version_id = 1,
     .pre_save = state_pre_save,
-    .pre_load = state_post_save,        /* of a stream that ended early */
     .post_save = state_post_save,
+    .pre_load = state_pre_load,
     .post_load = state_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_PCI_DEVICE(parent_obj, ErnicPci),
@@ -195,6 +301,7 @@ const VMStateDescription ernic_pci_vmstate = {
     },
     .subsections = (const VMStateDescription * const []) {
         &shell_vmstate,
+        &doorbells_vmstate,
         NULL
     }
 };

@@ -21,12 +21,14 @@ typedef struct ErnicQp ErnicQp;
 typedef struct ErnicWqe ErnicWqe;
 typedef struct ErnicRecv ErnicRecv;
 typedef struct ErnicMr ErnicMr;
+typedef struct ErnicJob ErnicJob;
 typedef struct ErnicPd ErnicPd;
 typedef struct ErnicMcast ErnicMcast;
 typedef struct ErnicFlow ErnicFlow;
 typedef struct ErnicRss ErnicRss;
 typedef struct ErnicCounter ErnicCounter;
 typedef struct ErnicTx ErnicTx;
+typedef struct ErnicCopies ErnicCopies;
 typedef struct ErnicFaceOps ErnicFaceOps;
 typedef struct ErnicKeyOps ErnicKeyOps;
 typedef struct ErnicRegFile ErnicRegFile;
@@ -160,6 +162,9 @@ struct Ernic {
     uint32_t num_pages;         /* page addresses kept, of ERNIC_MAX_PAGES */
     ErnicMem mem;               /* host memory that objects own */
     uint32_t num_bound;         /* type 2 windows that are bound */
+    ErnicJob *job;              /* the command in progress (objects/job.h) */
+    uint64_t work_done;         /* units of work since the reset (base/work.h) */
+    uint64_t work_end;          /* work_done at which the slice ends */
 
     ErnicGidEntry gid[ERNIC_LIM_GID];           /* set by objects/gid.c */
     uint32_t num_gids;          /* up to the last one that is used */
@@ -175,6 +180,7 @@ struct Ernic {
     ErnicTimers *timers;        /* one deadline per queue pair */
     ErnicTimers *cq_timers;     /* one per completion queue: moderation */
     ErnicTx *tx;
+    ErnicCopies *copies;        /* multicast datagrams in progress */
     ErnicTiming *timing;        /* NULL: off */
     ErnicRing ready;            /* queue pairs that can do something */
     ErnicRing waiting;          /* and those that can when the link is free */

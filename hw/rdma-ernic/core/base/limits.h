@@ -67,7 +67,7 @@
  */
 #define ERNIC_UC_DUP_WINDOW     65536
 
-/* Work per ernic_run(): trains sent and timers fired before it returns. */
+/* Timers fired per ernic_run(); other work is charged (base/work.h). */
 #define ERNIC_RUN_BUDGET        64
 /* Capacity of the loopback store, bytes. */
 #define ERNIC_LOOPBACK_BYTES    (256u * 1024)

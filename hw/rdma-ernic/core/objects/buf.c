@@ -6,11 +6,12 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "base/work.h"
 #include "objects/buf.h"
+#include "objects/job.h"
 #include "trace.h"
 
-/* Entries per access to a list, and per page of a two-level list. */
-#define LIST_ENTRIES    512
+#define LIST_ENTRIES    ERNIC_BUF_LIST
 #define LIST_PAGE       (LIST_ENTRIES * sizeof(uint64_t))
 
 /* Does [addr, addr + bytes) stay below 2^64? */
@@ -26,6 +27,7 @@ static uint8_t read_entries(Ernic *e, uint64_t addr, uint64_t *entry,
     uint64_t bytes = n * sizeof(*entry);
     uint32_t i;
 
+    ernic_charge_copy(e, bytes);
     if (!e->ops->dma_read(e->env, addr, entry, bytes)) {
         trace_ernic_buf_dma_failed(addr, bytes);
         return ERNIC_ERR_DMA;
@@ -75,31 +77,54 @@ static uint8_t read_list(Ernic *e, ErnicBuf *buf, uint64_t list,
     return status;
 }
 
-/* Read a two-level list: @dir lists the pages with the page addresses. */
-static uint8_t read_tree(Ernic *e, ErnicBuf *buf, uint64_t dir)
+/* Find the next page of a two-level list, whose directory is at @dir. */
+static uint8_t next_leaf(Ernic *e, ErnicJob *job, uint64_t dir, uint64_t *leaf)
 {
-    uint64_t leaf[LIST_ENTRIES];
-    uint8_t status = ERNIC_OK;
-    uint32_t done = 0, at = 0, n;
+    uint32_t at = job->filled / LIST_ENTRIES, n;
+    uint8_t status;
 
-    while (done < buf->npages && status == ERNIC_OK) {
-        if (at % LIST_ENTRIES == 0) {
-            n = DIV_ROUND_UP(buf->npages - done, LIST_ENTRIES);
-            n = MIN(n, LIST_ENTRIES);
-            status = read_entries(e, dir + at * sizeof(uint64_t), leaf, n);
-            if (status == ERNIC_OK) {
-                status = check_aligned(leaf, n, LIST_PAGE);
-            }
-        }
+    if (at % LIST_ENTRIES == 0) {
+        n = DIV_ROUND_UP(job->buf.npages - job->filled, LIST_ENTRIES);
+        n = MIN(n, LIST_ENTRIES);
+        status = read_entries(e, dir + at * sizeof(uint64_t), job->leaf, n);
         if (status == ERNIC_OK) {
-            n = MIN(buf->npages - done, LIST_ENTRIES);
-            status = read_pages(e, buf, leaf[at % LIST_ENTRIES],
-                                buf->page + done, n);
-            done += n;
-            at++;
+            status = check_aligned(job->leaf, n, LIST_PAGE);
+        }
+        if (status != ERNIC_OK) {
+            return status;
         }
     }
-    return status;
+    *leaf = job->leaf[at % LIST_ENTRIES];
+    return ERNIC_OK;
+}
+
+/* Read the pages of job->buf, with one or (@tree) two levels, until the slice ends. */
+static uint8_t fill(Ernic *e, ErnicJob *job, uint64_t list, bool tree)
+{
+    ErnicBuf *buf = &job->buf;
+    uint8_t status;
+    uint64_t at;
+    uint32_t n;
+
+    while (job->filled < buf->npages) {
+        if (!ernic_work_left(e)) {
+            return ERNIC_AGAIN;
+        }
+        status = ERNIC_OK;
+        at = list + job->filled * sizeof(uint64_t);
+        if (tree) {
+            status = next_leaf(e, job, list, &at);
+        }
+        n = MIN(buf->npages - job->filled, LIST_ENTRIES);
+        if (status == ERNIC_OK) {
+            status = read_pages(e, buf, at, buf->page + job->filled, n);
+        }
+        if (status != ERNIC_OK) {
+            return status;
+        }
+        job->filled += n;
+    }
+    return ERNIC_OK;
 }
 
 static bool list_ok(uint64_t list, uint32_t entries, uint8_t page_shift)
@@ -163,15 +188,28 @@ static uint8_t init_extent(ErnicBuf *buf, uint64_t addr, uint64_t bytes)
 static uint8_t init_list(Ernic *e, ErnicBuf *buf, uint64_t addr,
                          uint32_t npages, uint8_t page_shift, bool tree)
 {
-    uint8_t status = ernic_buf_alloc(e, buf, npages);
+    ErnicJob *job = e->job;
+    uint8_t status;
 
-    if (status != ERNIC_OK) {
+    if (!job->filling) {
+        status = ernic_buf_alloc(e, &job->buf, npages);
+        if (status != ERNIC_OK) {
+            return status;
+        }
+        job->buf.page_shift = page_shift;
+        job->filled = 0;
+        job->filling = true;
+    }
+    status = fill(e, job, addr, tree);
+    if (status == ERNIC_AGAIN) {
         return status;
     }
-    buf->page_shift = page_shift;
-    status = tree ? read_tree(e, buf, addr) : read_list(e, buf, addr, npages);
-    if (status != ERNIC_OK) {
-        ernic_buf_fini(e, buf);
+    job->filling = false;
+    if (status == ERNIC_OK) {
+        *buf = job->buf;
+        memset(&job->buf, 0, sizeof(job->buf));
+    } else {
+        ernic_buf_fini(e, &job->buf);
     }
     return status;
 }

@@ -10,6 +10,9 @@
 #include "base/device.h"
 #include "hw/rdma-ernic/ernic_abi.h"
 
+/* Entries per access to a list, and per page of a two-level list. */
+#define ERNIC_BUF_LIST  512
+
 typedef struct ErnicBuf {
     uint64_t *page;             /* npages addresses, owned; NULL: an extent */
     uint64_t base;              /* of an extent */
@@ -20,7 +23,8 @@ typedef struct ErnicBuf {
 /*
  * Initialize @buf from @desc (little-endian), which has to cover @bytes. The page
  * list is read from guest memory here and never again. On ERNIC_ERR_RESERVED,
- * ERNIC_ERR_PARAM, ERNIC_ERR_NO_RESOURCE and ERNIC_ERR_DMA @buf owns nothing.
+ * ERNIC_ERR_PARAM, ERNIC_ERR_NO_RESOURCE and ERNIC_ERR_DMA @buf owns nothing. On
+ * ERNIC_AGAIN (base/work.h) the same call continues where the slice ended.
  */
 uint8_t ernic_buf_init(Ernic *e, ErnicBuf *buf,
                        const struct ernic_buf_desc *desc, uint64_t bytes);

@@ -6,13 +6,18 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "base/timer.h"
+#include "base/work.h"
 #include "objects/cq.h"
+#include "objects/job.h"
 #include "trace.h"
 
 #define CQE_SIZE sizeof(struct ernic_cqe)
 /* Written last, as it holds the phase; see eq.c. */
 #define CQE_TAIL 8
 QEMU_BUILD_BUG_ON(offsetof(struct ernic_cqe, flags) != CQE_SIZE - 1);
+
+/* Entries copied at once to a new ring. */
+#define COPY_ENTRIES 64
 
 #define NO_EQ 0xffffffffu
 #define NS_PER_US 1000
@@ -150,34 +155,81 @@ static void read_ci(Ernic *e, uint32_t cqn, ErnicCq *cq)
 
 /* ---- entries ------------------------------------------------------------- */
 
+/* Set the phase of entry @index in a ring of @depth. */
+static void set_phase(struct ernic_cqe *cqe, uint32_t depth, uint32_t index)
+{
+    cqe->flags &= ~ERNIC_CQE_PHASE;
+    if ((index / depth) % 2 == 0) {
+        cqe->flags |= ERNIC_CQE_PHASE;
+    }
+}
+
 static bool write_entry(Ernic *e, const ErnicBuf *buf, uint32_t depth,
                         uint32_t index, struct ernic_cqe *cqe)
 {
     uint64_t off = (uint64_t)(index & (depth - 1)) * CQE_SIZE;
 
-    cqe->flags &= ~ERNIC_CQE_PHASE;
-    if ((index / depth) % 2 == 0) {
-        cqe->flags |= ERNIC_CQE_PHASE;
-    }
+    set_phase(cqe, depth, index);
     return ernic_buf_write(e, buf, off, cqe, CQE_SIZE - CQE_TAIL) &&
            ernic_buf_write(e, buf, off + CQE_SIZE - CQE_TAIL,
                            (char *)cqe + CQE_SIZE - CQE_TAIL, CQE_TAIL);
 }
 
-uint8_t ernic_cq_resize(Ernic *e, uint32_t uctx,
-                        const struct ernic_cmd_cq_create *cmd)
+/* Copy entries [@from, @from + @n), which are contiguous in both rings. */
+static bool copy_entries(Ernic *e, const ErnicCq *cq, const ErnicBuf *to,
+                         uint32_t depth, uint32_t from, uint32_t n)
 {
-    uint32_t cqn = le32_to_cpu(cmd->handle);
-    uint32_t depth = le32_to_cpu(cmd->depth);
-    struct ernic_cqe cqe;
-    ErnicBuf buf;
-    ErnicCq *cq;
+    struct ernic_cqe cqe[COPY_ENTRIES];
     uint32_t i;
-    uint8_t status = cq_find(e, uctx, cqn, &cq);
 
-    if (status != ERNIC_OK) {
-        return status;
+    ernic_charge_copy(e, n * CQE_SIZE);
+    ernic_charge_copy(e, n * CQE_SIZE);
+    if (!ernic_buf_read(e, &cq->buf, (uint64_t)(from & (cq->depth - 1)) * CQE_SIZE,
+                        cqe, n * CQE_SIZE)) {
+        return false;
     }
+    for (i = 0; i < n; i++) {
+        set_phase(&cqe[i], depth, from + i);
+    }
+    return ernic_buf_write(e, to, (uint64_t)(from & (depth - 1)) * CQE_SIZE, cqe,
+                           n * CQE_SIZE);
+}
+
+/*
+ * Copy the entries that are not consumed to the ring job->ready of @depth, until the
+ * slice ends. Entries that are posted in the meantime follow. Those that are consumed in
+ * the meantime are copied as well: their phase shows the consumer that they are old, and
+ * their contents no longer matter. Software uses the new ring after the response.
+ */
+static uint8_t move_entries(Ernic *e, ErnicCq *cq, uint32_t depth)
+{
+    ErnicJob *job = e->job;
+    uint32_t n;
+
+    if (!job->copying) {
+        job->copied = cq->ci;
+        job->copying = true;
+    }
+    while (job->copied != cq->pi) {
+        if (!ernic_work_left(e)) {
+            return ERNIC_AGAIN;
+        }
+        n = MIN(cq->pi - job->copied, COPY_ENTRIES);
+        n = MIN(n, cq->depth - (job->copied & (cq->depth - 1)));
+        n = MIN(n, depth - (job->copied & (depth - 1)));
+        if (!copy_entries(e, cq, &job->ready, depth, job->copied, n)) {
+            return ERNIC_ERR_DMA;
+        }
+        job->copied += n;
+    }
+    return ERNIC_OK;
+}
+
+static uint8_t check_resize(Ernic *e, uint32_t cqn, ErnicCq *cq,
+                            const struct ernic_cmd_cq_create *cmd)
+{
+    uint32_t depth = le32_to_cpu(cmd->depth);
+
     if (cmd->ci_addr || cmd->eq) {
         return ERNIC_ERR_RESERVED;
     }
@@ -188,27 +240,39 @@ uint8_t ernic_cq_resize(Ernic *e, uint32_t uctx,
         return ERNIC_ERR_PARAM;
     }
     read_ci(e, cqn, cq);
-    if (cq->pi - cq->ci > depth) {
-        return ERNIC_ERR_PARAM;
+    return cq->pi - cq->ci > depth ? ERNIC_ERR_PARAM : ERNIC_OK;
+}
+
+uint8_t ernic_cq_resize(Ernic *e, uint32_t uctx,
+                        const struct ernic_cmd_cq_create *cmd)
+{
+    uint32_t cqn = le32_to_cpu(cmd->handle);
+    uint32_t depth = le32_to_cpu(cmd->depth);
+    ErnicBuf *ready = &e->job->ready;
+    ErnicCq *cq;
+    uint8_t status = cq_find(e, uctx, cqn, &cq);
+
+    if (status == ERNIC_OK) {
+        status = check_resize(e, cqn, cq, cmd);
     }
-    status = ernic_buf_init(e, &buf, &cmd->buf, (uint64_t)depth * CQE_SIZE);
-    if (status != ERNIC_OK) {
+    if (status == ERNIC_OK && !e->job->copying) {
+        status = ernic_buf_init(e, ready, &cmd->buf, (uint64_t)depth * CQE_SIZE);
+    }
+    if (status == ERNIC_OK) {
+        status = move_entries(e, cq, depth);
+    }
+    if (status == ERNIC_AGAIN) {
         return status;
     }
-    for (i = cq->ci; i != cq->pi; i++) {
-        uint64_t off = (uint64_t)(i & (cq->depth - 1)) * CQE_SIZE;
-
-        if (!ernic_buf_read(e, &cq->buf, off, &cqe, CQE_SIZE) ||
-            !write_entry(e, &buf, depth, i, &cqe)) {
-            ernic_buf_fini(e, &buf);
-            return ERNIC_ERR_DMA;
-        }
+    if (status == ERNIC_OK) {
+        ernic_buf_fini(e, &cq->buf);
+        cq->buf = *ready;
+        memset(ready, 0, sizeof(*ready));
+        trace_ernic_cq_resize(cqn, cq->depth, depth);
+        cq->depth = depth;
     }
-    ernic_buf_fini(e, &cq->buf);
-    cq->buf = buf;
-    trace_ernic_cq_resize(cqn, cq->depth, depth);
-    cq->depth = depth;
-    return ERNIC_OK;
+    ernic_job_end(e);
+    return status;
 }
 
 /* ---- notification --------------------------------------------------------- */
@@ -319,6 +383,7 @@ bool ernic_cq_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
         return overrun(e, cqn, cq);
     }
     cq->pi++;
+    ernic_charge(e, ERNIC_WORK_COMPLETE);
     e->stats.completions++;
     trace_ernic_cqe(cqn, wc->qpn, wc->index, wc->opcode, wc->status);
     if (solicited) {

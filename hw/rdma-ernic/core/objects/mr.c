@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "base/work.h"
 #include "objects/mr.h"
 #include "trace.h"
 
@@ -577,9 +578,13 @@ uint8_t ernic_mr_free(Ernic *e, uint32_t uctx, uint32_t key, bool window)
         trace_ernic_mr_has_windows(key, mr->refs);
         return ERNIC_ERR_BUSY;
     }
+    if (mr->odp && ernic_odp_empty(e, mr->odp) != ERNIC_OK) {
+        return ERNIC_AGAIN;
+    }
     if (window) {
         unbind(e, mr);
     } else {
+        ernic_charge(e, mr->buf.npages / ERNIC_BUF_LIST);    /* host pages */
         ernic_buf_fini(e, &mr->buf);
         ernic_odp_free(e, mr->odp);
     }
@@ -779,6 +784,9 @@ void ernic_mw_forget_qp(Ernic *e, uint32_t qpn)
 {
     uint32_t number;
 
+    if (e->num_bound) {
+        ernic_charge_walk(e, e->mr_ids.size);
+    }
     for (number = 1; number < e->mr_ids.size && e->num_bound; number++) {
         if (e->mr[number].kind == ERNIC_MR_WINDOW_2 &&
             e->mr[number].qpn == qpn) {

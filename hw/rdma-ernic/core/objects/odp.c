@@ -6,9 +6,12 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "base/work.h"
 #include "objects/odp.h"
 #include "trace.h"
 
+/* Units of work to remove or free a chunk. */
+#define WORK_CHUNK 4
 QEMU_BUILD_BUG_ON(ERNIC_PAGES_MAX > ERNIC_ODP_CHUNK);
 
 ErnicOdp *ernic_odp_new(Ernic *e, uint8_t page_shift)
@@ -120,6 +123,7 @@ static uint8_t read_list(Ernic *e, const ErnicOdp *odp, uint64_t list,
     uint64_t bytes = n * sizeof(*entry);
     uint32_t i;
 
+    ernic_charge_copy(e, bytes);
     if (!e->ops->dma_read(e->env, list, entry, bytes)) {
         trace_ernic_buf_dma_failed(list, bytes);
         return ERNIC_ERR_DMA;
@@ -179,6 +183,7 @@ static bool insert(Ernic *e, ErnicOdp *odp, uint32_t at, uint64_t number)
         shrink(e, odp);
         return false;
     }
+    ernic_charge_copy(e, (odp->num - at) * sizeof(*odp->chunk));
     memmove(&odp->chunk[at + 1], &odp->chunk[at],
             (odp->num - at) * sizeof(*odp->chunk));
     odp->chunk[at] = (ErnicOdpChunk) { .number = number, .entry = entry };
@@ -227,17 +232,29 @@ static void part_of(uint64_t number, uint64_t first, uint64_t n,
     *to = MIN(first + n - base, ERNIC_ODP_CHUNK);
 }
 
-static void remove_range(Ernic *e, ErnicOdp *odp, uint64_t first, uint64_t n)
+/*
+ * Remove the pages from the end of the range on, until the slice ends. The same call
+ * continues: it does not find the pages again that are gone.
+ */
+static uint8_t remove_range(Ernic *e, ErnicOdp *odp, uint64_t first, uint64_t n)
 {
-    uint32_t at = place_of(odp, first / ERNIC_ODP_CHUNK), i, from, to;
+    uint32_t low = place_of(odp, first / ERNIC_ODP_CHUNK);
+    uint32_t end = place_of(odp, (first + n - 1) / ERNIC_ODP_CHUNK + 1);
+    uint32_t at = end, from, to;
 
-    for (i = at; i < odp->num &&
-                 odp->chunk[i].number <= (first + n - 1) / ERNIC_ODP_CHUNK;
-         i++) {
-        part_of(odp->chunk[i].number, first, n, &from, &to);
-        set_entries(&odp->chunk[i], from, to, NULL);
+    while (at > low && ernic_work_left(e)) {
+        at--;
+        ernic_charge(e, WORK_CHUNK);
+        part_of(odp->chunk[at].number, first, n, &from, &to);
+        set_entries(&odp->chunk[at], from, to, NULL);
     }
-    drop_empty(e, odp, at, i - at);
+    drop_empty(e, odp, at, end - at);
+    return at > low ? ERNIC_AGAIN : ERNIC_OK;
+}
+
+uint8_t ernic_odp_empty(Ernic *e, ErnicOdp *odp)
+{
+    return odp->num ? remove_range(e, odp, 0, UINT64_MAX) : ERNIC_OK;
 }
 
 static uint8_t fill_range(Ernic *e, ErnicOdp *odp, uint64_t first, uint32_t n,
@@ -271,8 +288,7 @@ uint8_t ernic_odp_update(Ernic *e, ErnicOdp *odp, uint64_t first, uint64_t n,
 
     g_assert(n && first <= UINT64_MAX - (n - 1));
     if (!list) {
-        remove_range(e, odp, first, n);
-        return ERNIC_OK;
+        return remove_range(e, odp, first, n);
     }
     g_assert(n <= ERNIC_PAGES_MAX);
     status = read_list(e, odp, list, entry, n);

@@ -34,6 +34,8 @@ typedef struct ErnicOdp {
 /* NULL: no memory. */
 ErnicOdp *ernic_odp_new(Ernic *e, uint8_t page_shift);
 void ernic_odp_free(Ernic *e, ErnicOdp *odp);
+/* Remove all pages; ERNIC_AGAIN: the slice has ended, the same call continues. */
+uint8_t ernic_odp_empty(Ernic *e, ErnicOdp *odp);
 
 /*
  * The bus address of byte @off for a read or a @write, and in *@run the number of
@@ -44,7 +46,8 @@ bool ernic_odp_find(const ErnicOdp *odp, uint64_t off, bool write,
 /*
  * Set pages [@first, @first + @n), which do not wrap: absent if @list is 0, else
  * from the list in guest memory, which has at most ERNIC_PAGES_MAX entries. A
- * failure (PARAM, DMA, NO_RESOURCE) changes nothing.
+ * failure (PARAM, DMA, NO_RESOURCE) changes nothing. ERNIC_AGAIN (base/work.h): some
+ * of the pages are absent; the same call continues.
  */
 uint8_t ernic_odp_update(Ernic *e, ErnicOdp *odp, uint64_t first, uint64_t n,
                          uint64_t list);

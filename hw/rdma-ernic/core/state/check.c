@@ -12,6 +12,7 @@
 #include "objects/cq.h"
 #include "objects/eq.h"
 #include "objects/gid.h"
+#include "objects/job.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
 #include "objects/wq.h"
@@ -351,7 +352,8 @@ static bool cq_deadlines(const ErnicCheck *c, uint32_t id)
 
 static bool kept_pages(const ErnicCheck *c, uint32_t id)
 {
-    return c->e->num_pages == c->pages && c->pages <= ERNIC_MAX_PAGES;
+    return c->e->num_pages == c->pages + ernic_job_pages(c->e) &&
+           c->e->num_pages <= ERNIC_MAX_PAGES;
 }
 
 static bool kept_memory(const ErnicCheck *c, uint32_t id)
@@ -361,10 +363,13 @@ static bool kept_memory(const ErnicCheck *c, uint32_t id)
     uint32_t kind;
 
     for (kind = 0; kind < ERNIC_MEM_COUNT; kind++) {
-        if (m->kind[kind] != c->mem[kind]) {
+        uint64_t job = kind != ERNIC_MEM_PAGE_LISTS ? 0 :
+                       (uint64_t)ernic_job_pages(c->e) * sizeof(uint64_t);
+
+        if (m->kind[kind] != c->mem[kind] + job) {
             return false;
         }
-        sum += c->mem[kind];
+        sum += m->kind[kind];
     }
     return m->used == sum && sum <= m->peak && m->peak <= m->bound;
 }

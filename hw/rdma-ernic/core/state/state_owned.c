@@ -461,7 +461,7 @@ static void save_loop(const ErnicStateField *f, const Ernic *e, const void *obj,
                       GByteArray *out)
 {
     guint at = out->len;
-    uint32_t pos = 0, n = 0;
+    uint32_t pos = e->tx->loop_pos, n = 0;
     ErnicTrain train;
     uint32_t i;
 

@@ -109,6 +109,9 @@ static const ErnicStateField device_fields[] = {
     OWNED(mr, ernic_state_variants),
     DERIVED(uctx_used),         /* not in uctx_ids */
     DERIVED(num_pages), DERIVED(mem), DERIVED(num_bound), DERIVED(page_failed),
+    DERIVED(copies),            /* datagrams of a stopped device may be lost */
+    DERIVED(job),               /* the destination executes the command again */
+    DERIVED(work_done), DERIVED(work_end),      /* a slice is not divided */
     STRUCTS(gid, gid_struct), DERIVED(num_gids), ARRAY(pkey, UINT16_MAX),
     U(bad_pkey), U(bad_qkey), BOOL(port_active), U(async_eq),
     DERIVED(udp_sport),         /* of cfg or regs */
@@ -420,7 +423,8 @@ static const ErnicStateField tx_fields[] = {
     STRUCT(path, ernic_state_path),
     DERIVED(icrc),              /* of path */
     OWNED(buf, ernic_state_held),
-    OWNED_OF(loop, ernic_state_loop, ernic_state_train), DERIVED(loop_len),
+    OWNED_OF(loop, ernic_state_loop, ernic_state_train),
+    DERIVED(loop_pos), DERIVED(loop_len),
     UMAX(num_left, ERNIC_LAST_ACKS), STRUCTS(left, left_struct),
     DERIVED(taken),             /* by another link */
     DERIVED(departed),

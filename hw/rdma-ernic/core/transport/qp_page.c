@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "base/work.h"
 #include "objects/mr.h"
 #include "objects/odp.h"
 #include "trace.h"
@@ -93,6 +94,9 @@ void ernic_qp_pages_came(Ernic *e, const struct ernic_cmd_mr_pages *cmd)
     uint8_t shift = e->mr[key >> 8].odp->page_shift;
     bool left = false;
 
+    if (e->page_failed) {
+        ernic_charge_walk(e, e->qp_ids.size);
+    }
     for (qpn = 1; e->page_failed && qpn < e->qp_ids.size; qpn++) {
         ErnicPageFault *page = &e->qp[qpn].events.page;
 
@@ -112,6 +116,7 @@ void ernic_qp_pages_orphaned(Ernic *e)
 {
     uint32_t qpn;
 
+    ernic_charge_walk(e, e->qp_ids.size);
     for (qpn = 0; qpn < e->qp_ids.size; qpn++) {
         ErnicQp *qp = &e->qp[qpn];
 

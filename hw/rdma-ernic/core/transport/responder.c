@@ -8,6 +8,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "faces/face.h"
+#include "base/work.h"
 #include "objects/counter.h"
 #include "objects/mr.h"
 #include "trace.h"
@@ -126,6 +127,7 @@ void ernic_responder_forget_srq(Ernic *e, uint32_t srqn)
 {
     uint32_t i;
 
+    ernic_charge_walk(e, e->cfg.max_qp);
     for (i = 1; i < e->cfg.max_qp; i++) {
         ErnicQp *qp = &e->qp[i];
 

@@ -7,10 +7,11 @@
  */
 #include "qemu/osdep.h"
 #include "faces/face.h"
+#include "base/work.h"
 #include "objects/gid.h"
-#include "objects/mcast.h"
 #include "trace.h"
 #include "transport/completer.h"
+#include "transport/copies.h"
 #include "objects/qp.h"
 #include "transport/qp_transitions.h"
 #include "transport/responder.h"
@@ -126,23 +127,34 @@ static ErnicDrop rx_to_qp(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
     return ERNIC_DROP_NONE;
 }
 
-static void rx_multicast(Ernic *e, const ErnicPkt *pkt,
-                         const ErnicTrain *train)
+static void rx_copy(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                    const ErnicTrain *train)
 {
-    uint32_t pos = 0, members = 0, qpn;
+    e->rx_fault = ERNIC_FAULT_NONE;
+    e->rx_pkt = pkt;
+    rx_to_qp(e, qp, pkt, train);
+    e->rx_pkt = NULL;
+}
+
+static void rx_multicast(Ernic *e, const ErnicPkt *pkt, const ErnicTrain *train,
+                         const uint8_t *buf, uint32_t len)
+{
+    uint8_t why;
 
     if (pkt->transport != ERNIC_UD ||
         !ernic_gid_is_mcast(&train->path.dgid)) {
         rx_drop(e, pkt, ERNIC_DROP_NO_QP);
         return;
     }
-    while ((qpn = ernic_mcast_next(e, &train->path.dgid, &pos))) {
-        rx_to_qp(e, &e->qp[qpn], pkt, train);
-        members++;
+    why = ernic_copies_add(e, pkt, train, buf, len, rx_copy);
+    if (why) {
+        rx_drop(e, pkt, why);
     }
-    if (!members) {
-        rx_drop(e, pkt, ERNIC_DROP_NO_QP);
-    }
+}
+
+void ernic_rx_copies(Ernic *e)
+{
+    ernic_copies_run(e, rx_copy);
 }
 
 static ErnicDrop rx_parse(ErnicPkt *pkt, const uint8_t *buf, uint32_t len)
@@ -181,7 +193,7 @@ static void rx_checked(Ernic *e, const ErnicArrival *a, const ErnicTrain *train)
         v.drop = rx_to_qp(e, a->qp, a->pkt, train);
         v.fault = e->rx_fault;
     } else {
-        rx_multicast(e, a->pkt, train);
+        rx_multicast(e, a->pkt, train, a->buf, a->len);
     }
     e->rx_pkt = NULL;
     if (v.drop || v.fault) {
@@ -204,6 +216,7 @@ static void rx_packet(Ernic *e, const ErnicTrain *train,
     e->rx_fault = ERNIC_FAULT_NONE;
     e->stats.rx_packets++;
     e->stats.rx_bytes += len;
+    ernic_charge_copy(e, len);
     a.qp = rx_dest(e, buf, len, &a.dest_qp);
     rx_checked(e, &a, train);
 }

@@ -10,6 +10,8 @@
 
 /* Serve every packet, or drop it with a reason that is counted. */
 void ernic_rx_train(Ernic *e, const ErnicTrain *train);
+/* Continue with multicast datagrams that have not reached all members (copies.h). */
+void ernic_rx_copies(Ernic *e);
 
 /*
  * Drop an Ethernet frame that ernic_net_parse() refuses, of at most its headers'

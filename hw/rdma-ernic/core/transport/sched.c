@@ -5,6 +5,7 @@
  * that each of them gets its turn.
  */
 #include "qemu/osdep.h"
+#include "base/work.h"
 #include "transport/sched.h"
 #include "transport/tx.h"
 
@@ -105,6 +106,7 @@ static void sched_remove(Ernic *e, ErnicQp *qp, ErnicRingKind kind)
     }
     for (id = ring->head; id != qp->qpn; id = e->qp[id].ring_next[kind]) {
         prev = id;
+        ernic_charge(e, 1);
     }
     if (prev) {
         e->qp[prev].ring_next[kind] = qp->ring_next[kind];

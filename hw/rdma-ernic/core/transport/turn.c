@@ -5,6 +5,7 @@
  * calls them one after the other.
  */
 #include "qemu/osdep.h"
+#include "base/work.h"
 #include "faces/face.h"
 #include "transport/ack.h"
 #include "transport/completer.h"
@@ -122,6 +123,7 @@ static bool turn_requests(Ernic *e, ErnicQp *qp)
             return true;
         case ERNIC_REQ_LOCAL:
             ernic_completer_advance(e, qp);
+            ernic_charge(e, ERNIC_WORK_LOCAL);
             sent++;             /* a registration is as much work as a packet */
             break;
         case ERNIC_REQ_SENT:

@@ -5,6 +5,7 @@
  * store instead, as a record, until the next run.
  */
 #include "qemu/osdep.h"
+#include "base/work.h"
 #include "faces/face.h"
 #include "objects/gid.h"
 #include "objects/qp.h"
@@ -270,6 +271,7 @@ void ernic_tx_commit(Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
                                     hdr_len + pkt->payload_len);
 
     trace_ernic_tx_packet(pkt->op->name, pkt->dest_qp, pkt->psn, len);
+    ernic_charge_copy(e, len);
     tx->len += len;
     tx->packets++;
     tx->closed = len < tx->seg;
@@ -297,6 +299,7 @@ void ernic_tx_commit_frame(Ernic *e, uint32_t qpn, uint32_t len)
     ErnicTx *tx = e->tx;
 
     trace_ernic_tx_frame(qpn, len);
+    ernic_charge_copy(e, len);
     tx->frame = tx->closed = true;
     tx->len = tx->seg = len;
     tx->packets = 1;

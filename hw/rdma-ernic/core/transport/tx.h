@@ -32,6 +32,7 @@ struct ErnicTx {
     uint32_t len, seg, packets; /* of the train that is held */
     bool closed;                /* nothing may follow its last packet */
     bool frame;                 /* it is an Ethernet frame */
+    uint32_t loop_pos;          /* in @loop: the oldest train that is not served */
     uint64_t serial;            /* of the last train that was sent */
     uint64_t taken;             /* of the last train that the link took */
     uint64_t departed;          /* when the waiting queue pairs were last woken */

@@ -9,12 +9,14 @@
 #include "qemu/bswap.h"
 #include "base/bytes.h"
 #include "base/ib_spec.h"
+#include "base/work.h"
 #include "faces/verbs/commands.h"
 #include "faces/verbs/qp_commands.h"
 #include "objects/counter.h"
 #include "objects/cq.h"
 #include "objects/eq.h"
 #include "objects/gid.h"
+#include "objects/job.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
 #include "steering/flow.h"
@@ -28,8 +30,8 @@
 /* A newer driver may use a longer structure; bytes unknown to us have to be 0. */
 #define STRUCT_MAX 256
 /* The longest structure today exceeds that limit. */
-#define FETCH_MAX sizeof(struct ernic_rss)
-QEMU_BUILD_BUG_ON(FETCH_MAX < STRUCT_MAX);
+QEMU_BUILD_BUG_ON(sizeof_field(ErnicJob, data) < STRUCT_MAX);
+QEMU_BUILD_BUG_ON(ERNIC_STATUS_COUNT > ERNIC_AGAIN);
 
 /* The result of a handler. */
 typedef struct CmdOut {
@@ -54,18 +56,24 @@ static uint8_t answer(Ernic *e, const struct ernic_cmd *cmd, const void *data,
     return ERNIC_OK;
 }
 
-/* Read a structure of at least @len bytes from guest memory. */
+/*
+ * Read a structure of at least @len bytes from guest memory, once for each command: a
+ * command that continues in another slice works from the same bytes.
+ */
 static uint8_t fetch(Ernic *e, const struct ernic_cmd *cmd, void *data,
                      uint32_t len)
 {
     uint32_t given = le32_to_cpu(cmd->qp.length);
-    uint8_t buf[FETCH_MAX];
+    uint8_t *buf = e->job->data;
 
     if (given < len || given > MAX(len, STRUCT_MAX)) {
         return ERNIC_ERR_PARAM;
     }
-    if (!e->ops->dma_read(e->env, le64_to_cpu(cmd->qp.addr), buf, given)) {
-        return ERNIC_ERR_DMA;
+    if (!e->job->fetched) {
+        if (!e->ops->dma_read(e->env, le64_to_cpu(cmd->qp.addr), buf, given)) {
+            return ERNIC_ERR_DMA;
+        }
+        e->job->fetched = given;
     }
     if (!ernic_all_zero(buf + len, given - len)) {
         return ERNIC_ERR_RESERVED;
@@ -245,10 +253,11 @@ static uint8_t cmd_uctx_alloc(Ernic *e, uint32_t uctx,
  * Does an object of the context exist? Regions, windows, queue pairs and SRQs
  * each hold a PD of their own context.
  */
-static bool uctx_busy(const Ernic *e, uint32_t uctx)
+static bool uctx_busy(Ernic *e, uint32_t uctx)
 {
     uint32_t i;
 
+    ernic_charge_walk(e, e->pd_ids.size + e->cq_ids.size);
     for (i = 1; i < e->pd_ids.size; i++) {
         if (e->pd[i].used && e->pd[i].uctx == uctx) {
             return true;
@@ -683,34 +692,56 @@ static uint8_t admit(const Ernic *e, const struct ernic_cmd *cmd,
     return ERNIC_OK;
 }
 
-void ernic_cmd_exec(Ernic *e, const struct ernic_cmd *cmd,
-                    struct ernic_rsp *rsp)
+/* Execute job->cmd; ERNIC_AGAIN: the slice has ended before it. */
+static uint8_t step(Ernic *e, CmdOut *out)
 {
+    const struct ernic_cmd *cmd = &e->job->cmd;
     uint32_t uctx = le32_to_cpu(cmd->uctx);
     uint8_t status = admit(e, cmd, uctx);
+    const CmdRow *row;
+
+    if (status) {
+        return status;
+    }
+    row = &rows[cmd->opcode];
+    status = row->fn(e, uctx, cmd, out);
+    if (status == ERNIC_AGAIN) {
+        trace_ernic_cmd_suspend(row->info.name, uctx, le16_to_cpu(cmd->tag));
+    } else if (status) {
+        trace_ernic_guest_cmd_failed(row->info.name, uctx, le16_to_cpu(cmd->tag),
+                                     ernic_status_name(status));
+    } else {
+        trace_ernic_cmd(row->info.name, uctx, le16_to_cpu(cmd->tag), out->handle);
+    }
+    return status;
+}
+
+bool ernic_cmd_exec(Ernic *e, const struct ernic_cmd *cmd,
+                    struct ernic_rsp *rsp)
+{
+    ErnicJob *job = e->job;
     CmdOut out = { };
+    uint8_t status;
 
-    e->stats.commands++;
-    if (!status) {
-        const CmdRow *row = &rows[cmd->opcode];
-
-        status = row->fn(e, uctx, cmd, &out);
-        if (status) {
-            trace_ernic_guest_cmd_failed(row->info.name, uctx,
-                                         le16_to_cpu(cmd->tag),
-                                         ernic_status_name(status));
-        } else {
-            trace_ernic_cmd(row->info.name, uctx, le16_to_cpu(cmd->tag),
-                            out.handle);
-        }
+    if (!job->active) {
+        e->stats.commands++;
+        job->cmd = *cmd;
+        job->active = true;
+        ernic_charge(e, ERNIC_WORK_COMMAND);
+    }
+    status = step(e, &out);
+    if (status == ERNIC_AGAIN) {
+        return false;
     }
     memset(rsp, 0, sizeof(*rsp));
-    rsp->tag = cmd->tag;
+    rsp->tag = job->cmd.tag;
     rsp->status = status;
+    ernic_job_end(e);
     if (status) {
         e->stats.bad_commands++;
-        return;
+        return true;
     }
     rsp->handle = cpu_to_le32(out.handle);
     rsp->length = cpu_to_le32(out.length);
+    return true;
 }

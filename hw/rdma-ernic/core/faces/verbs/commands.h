@@ -22,10 +22,11 @@ typedef struct ErnicCmdInfo {
 const ErnicCmdInfo *ernic_cmd_info(uint8_t opcode);
 
 /*
- * Execute one command; @cmd is a private copy. Always fills in @rsp except its phase.
- * A command that fails changes nothing.
+ * Execute one command; @cmd is a private copy. Fills in @rsp except its phase. A command
+ * that fails changes nothing. False: the slice of work has ended before the command; the
+ * next call continues it, whatever its @cmd is.
  */
-void ernic_cmd_exec(Ernic *e, const struct ernic_cmd *cmd,
+bool ernic_cmd_exec(Ernic *e, const struct ernic_cmd *cmd,
                     struct ernic_rsp *rsp);
 
 const char *ernic_status_name(uint8_t status);

@@ -5,6 +5,7 @@
  * state and range, and stores the counter. The work itself is done later.
  */
 #include "qemu/osdep.h"
+#include "base/work.h"
 #include "faces/verbs/doorbell.h"
 #include "objects/cq.h"
 #include "objects/wq.h"
@@ -166,6 +167,7 @@ uint8_t ernic_doorbell_exec(Ernic *e, uint32_t uctx, uint64_t value)
     uint32_t queue = value >> 32 & 0xffffff;
     uint8_t status = ERNIC_ERR_RESERVED;
 
+    ernic_charge(e, ERNIC_WORK_DOORBELL);
     if (value >> 60 == 0 && kind < ERNIC_DB_KIND_COUNT) {
         status = doorbells[kind].fn(e, uctx, queue, value);
     }

@@ -7,8 +7,10 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "base/bytes.h"
+#include "base/work.h"
 #include "faces/verbs/qp_commands.h"
 #include "objects/cq.h"
+#include "objects/job.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
 #include "steering/flow.h"
@@ -232,12 +234,34 @@ static uint8_t create_check(Ernic *e, uint32_t uctx,
                         ERNIC_RQ_STRIDE_MAX) ? ERNIC_OK : ERNIC_ERR_PARAM;
 }
 
+/* A ring of the command in progress that an earlier slice has read; false: none. */
+static bool take_ready(Ernic *e, ErnicBuf *buf)
+{
+    if (!e->job->ready_valid) {
+        return false;
+    }
+    *buf = e->job->ready;
+    memset(&e->job->ready, 0, sizeof(e->job->ready));
+    e->job->ready_valid = false;
+    return true;
+}
+
+static void keep_ready(Ernic *e, ErnicBuf *buf)
+{
+    e->job->ready = *buf;
+    e->job->ready_valid = true;
+    memset(buf, 0, sizeof(*buf));
+}
+
 static uint8_t wq_init(Ernic *e, ErnicWq *wq, const struct ernic_buf_desc *desc,
-                       uint32_t depth, uint32_t stride)
+                       uint32_t depth, uint32_t stride, bool first)
 {
     memset(wq, 0, sizeof(*wq));
     wq->depth = depth;
     wq->stride = stride * 64;
+    if (first && take_ready(e, &wq->buf)) {
+        return ERNIC_OK;
+    }
     return ernic_buf_init(e, &wq->buf, desc, (uint64_t)depth * wq->stride);
 }
 
@@ -253,15 +277,17 @@ static uint8_t create_rings(Ernic *e, const struct ernic_qp_init *init,
     }
     if (init->type != ERNIC_QPT_RWQ) {
         status = wq_init(e, send, &init->sq_buf, le32_to_cpu(init->sq_depth),
-                         init->sq_stride);
+                         init->sq_stride, true);
     }
     if (status || le32_to_cpu(init->srq) != NO_SRQ ||
         init->type == ERNIC_QPT_XRC_INI) {
         return status;
     }
     status = wq_init(e, recv, &init->rq_buf, le32_to_cpu(init->rq_depth),
-                     init->rq_stride);
-    if (status) {
+                     init->rq_stride, false);
+    if (status == ERNIC_AGAIN) {
+        keep_ready(e, &send->buf);
+    } else if (status) {
         ernic_buf_fini(e, &send->buf);
     }
     return status;
@@ -339,6 +365,7 @@ uint8_t ernic_qp_destroy(Ernic *e, uint32_t uctx, uint32_t qpn)
     if (qp->type == ERNIC_QPT_RWQ && ernic_rss_uses(e, qpn)) {
         return ERNIC_ERR_BUSY;
     }
+    ernic_charge_walk(e, ERNIC_LIM_MCAST_ATTACH + ERNIC_LIM_FLOW);
     ernic_ack_last(e, qp, true);
     ernic_mcast_forget(e, qpn);
     ernic_flow_forget(e, qpn);

@@ -1,0 +1,122 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The store of multicast datagrams that have not reached all members. Each record is a
+ * header in host layout and the packet; nothing of it leaves the device.
+ */
+#include "qemu/osdep.h"
+#include "base/work.h"
+#include "objects/mcast.h"
+#include "objects/qp.h"
+#include "trace.h"
+#include "transport/copies.h"
+#include "wire/frame.h"
+
+typedef struct CopyHdr {
+    ErnicPath path;
+    uint32_t len;
+    uint32_t ip_len;            /* 0: the link saw no IP header */
+    uint8_t ip[ERNIC_IP6_LEN];
+} CopyHdr;
+
+ErnicCopies *ernic_copies_new(void)
+{
+    return g_new0(ErnicCopies, 1);
+}
+
+void ernic_copies_free(ErnicCopies *copies)
+{
+    g_free(copies->store);
+    g_free(copies);
+}
+
+/*
+ * Deliver @pkt to the members from entry *@next of the table on, until the slice ends.
+ * True: to all of them; *@members counts them.
+ */
+static bool deliver_to(Ernic *e, const ErnicPkt *pkt, const ErnicTrain *train,
+                       uint32_t *next, uint32_t *members, ErnicCopyFn *deliver)
+{
+    uint32_t qpn;
+
+    while (ernic_work_left(e)) {
+        qpn = ernic_mcast_next(e, &train->path.dgid, next);
+        if (!qpn) {
+            ernic_charge_walk(e, ERNIC_LIM_MCAST_ATTACH);
+            return true;
+        }
+        ++*members;
+        ernic_charge_copy(e, pkt->payload_len);
+        deliver(e, &e->qp[qpn], pkt, train);
+    }
+    return false;
+}
+
+static bool keep(Ernic *e, const ErnicTrain *train, const uint8_t *buf, uint32_t len)
+{
+    ErnicCopies *c = e->copies;
+    CopyHdr hdr = { .path = train->path, .len = len };
+
+    if (len > ERNIC_COPIES_BYTES - sizeof(hdr) ||
+        c->tail > ERNIC_COPIES_BYTES - sizeof(hdr) - len) {
+        return false;
+    }
+    if (!c->store) {
+        c->store = g_malloc(ERNIC_COPIES_BYTES);
+    }
+    if (train->ip) {
+        hdr.ip_len = ernic_gid_is_v4(&train->path.dgid) ? ERNIC_IP4_LEN : ERNIC_IP6_LEN;
+        memcpy(hdr.ip, train->ip, hdr.ip_len);
+    }
+    memcpy(c->store + c->tail, &hdr, sizeof(hdr));
+    memcpy(c->store + c->tail + sizeof(hdr), buf, len);
+    c->tail += sizeof(hdr) + len;
+    return true;
+}
+
+uint8_t ernic_copies_add(Ernic *e, const ErnicPkt *pkt, const ErnicTrain *train,
+                         const uint8_t *buf, uint32_t len, ErnicCopyFn *deliver)
+{
+    uint32_t next = 0, members = 0;
+    bool first = e->copies->head == e->copies->tail;
+
+    if (first && deliver_to(e, pkt, train, &next, &members, deliver)) {
+        return members ? ERNIC_DROP_NONE : ERNIC_DROP_NO_QP;
+    }
+    if (!keep(e, train, buf, len)) {
+        return ERNIC_DROP_COPIES;
+    }
+    if (first) {
+        e->copies->next = next;
+        e->copies->members = members;
+        trace_ernic_copies_wait(members);
+    }
+    return ERNIC_DROP_NONE;
+}
+
+void ernic_copies_run(Ernic *e, ErnicCopyFn *deliver)
+{
+    ErnicCopies *c = e->copies;
+    CopyHdr hdr;
+    ErnicTrain train;
+    ErnicPkt pkt;
+
+    while (c->head != c->tail && ernic_work_left(e)) {
+        memcpy(&hdr, c->store + c->head, sizeof(hdr));
+        train = (ErnicTrain) {
+            .path = hdr.path, .ip = hdr.ip_len ? hdr.ip : NULL,
+            .data = c->store + c->head + sizeof(hdr), .len = hdr.len, .seg = hdr.len,
+        };
+        memset(&pkt, 0, sizeof(pkt));
+        if (ernic_pkt_parse(&pkt, train.data, train.len) == ERNIC_DROP_NONE &&
+            !deliver_to(e, &pkt, &train, &c->next, &c->members, deliver)) {
+            return;
+        }
+        e->stats.drop[ERNIC_DROP_NO_QP] += !c->members;
+        c->next = c->members = 0;
+        c->head += sizeof(hdr) + hdr.len;
+    }
+    if (c->head == c->tail) {
+        c->head = c->tail = 0;
+    }
+}

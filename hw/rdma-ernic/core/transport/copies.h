@@ -1,0 +1,47 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Multicast: the delivery of a datagram to the members of its group. A group may have a
+ * thousand members, so that the deliveries of one train are more than a slice of work.
+ * Datagrams that are not delivered to all members wait in a store, oldest first, and
+ * ernic_run() continues. Meanwhile the links are not read (ernic_rx_room()).
+ */
+#ifndef ERNIC_TRANSPORT_COPIES_H
+#define ERNIC_TRANSPORT_COPIES_H
+
+#include "base/device.h"
+#include "wire/headers.h"
+
+/* Bytes of the store: more than the longest train as datagrams. */
+#define ERNIC_COPIES_BYTES  (256u * 1024)
+
+struct ErnicCopies {
+    uint8_t *store;             /* owned; records, see copies.c */
+    uint32_t head, tail;        /* equal: none waits */
+    /* Of the oldest: the entry of the group table that is next, and members so far. */
+    uint32_t next, members;
+};
+
+/* Delivers @pkt, which passed all checks before that of the queue pair, to @qp. */
+typedef void ErnicCopyFn(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
+                         const ErnicTrain *train);
+
+/* Does a datagram wait? */
+static inline bool ernic_copies_wait(const Ernic *e)
+{
+    return e->copies->head != e->copies->tail;
+}
+
+ErnicCopies *ernic_copies_new(void);
+void ernic_copies_free(ErnicCopies *copies);
+/*
+ * Deliver @pkt, whose bytes from the BTH on are at @buf, to all members of its group,
+ * now or after the datagrams that wait. ERNIC_DROP_NO_QP: the group has no members;
+ * ERNIC_DROP_COPIES: the store has no room.
+ */
+uint8_t ernic_copies_add(Ernic *e, const ErnicPkt *pkt, const ErnicTrain *train,
+                         const uint8_t *buf, uint32_t len, ErnicCopyFn *deliver);
+/* Continue with the datagrams that wait, until the slice ends. */
+void ernic_copies_run(Ernic *e, ErnicCopyFn *deliver);
+
+#endif /* ERNIC_TRANSPORT_COPIES_H */
