@@ -218,9 +218,9 @@ static bool timed_doorbell(ErnicPci *d, uint32_t uctx, uint64_t value)
 }
 
 /*
- * The queue is full: the vCPU makes room. It executes the older half of the doorbells
+ * The newer half of the queue is full: the vCPU makes room. It executes the older half
  * and no command, because commands can take long. Those doorbells overtake commands
- * that were written before them (docs/verbs-face.md).
+ * that were written before them (docs/verbs-face.md). A stopped device executes nothing.
  */
 static void doorbells_overtake(ErnicPci *d)
 {
@@ -233,6 +233,8 @@ static void doorbells_overtake(ErnicPci *d)
             db = &d->db[!d->db_fill][d->db_pos];
             ernic_doorbell(d->engine, now, db->uctx, db->value);
         }
+    }
+    if (d->db_pos == d->db_len) {
         doorbells_next(d);
     }
     ernic_pci_leave(d);

@@ -1,0 +1,223 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A guest that gives the device as much work as it can. The monitor answers meanwhile,
+ * also when the machine stops or the function goes to D3hot. The bound that is asserted
+ * holds on a busy host; the measured times are printed.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qemu/module.h"
+#include "hw/pci/pci_regs.h"
+#include "qobject/qdict.h"
+#include "ernic-card.h"
+
+#define RING_SHIFT  10
+#define COMMANDS    (1u << RING_SHIFT)
+#define PAGES       (1u << 24)
+#define LEAF        512
+#define ANSWERS     40
+#define WORST_US    1000000
+
+typedef struct Work {
+    CardMachine m;
+    QErnic q;
+    int64_t took[ANSWERS];      /* us, of each answer of the monitor */
+} Work;
+
+static void begin(Work *w, const char *more)
+{
+    g_autofree char *args = g_strdup_printf(
+        " -object iothread,id=io0 -device ernic,id=ernic0,addr=04.0%s", more);
+
+    card_machine_open(&w->m, args);
+    qernic_init(&w->q, "ernic0", w->m.bus, QPCI_DEVFN(4, 0), &w->m.alloc);
+}
+
+static void end(Work *w)
+{
+    qernic_fini(&w->q);
+    card_machine_close(&w->m);
+}
+
+/* ---- the monitor ------------------------------------------------------------ */
+
+static int64_t ask(Work *w, const char *what)
+{
+    int64_t start = g_get_monotonic_time();
+
+    qtest_qmp_assert_success(w->m.qts, "{ 'execute': %s }", what);
+    return g_get_monotonic_time() - start;
+}
+
+static int compare(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static void answers(Work *w, const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < ANSWERS; i++) {
+        w->took[i] = ask(w, "query-status");
+        g_assert_cmpint(w->took[i], <, WORST_US);
+    }
+    qsort(w->took, ANSWERS, sizeof(w->took[0]), compare);
+    g_test_message("%s: median %.1f ms, worst %.1f ms", name,
+                   w->took[ANSWERS / 2] / 1000.0, w->took[ANSWERS - 1] / 1000.0);
+}
+
+/* ---- a ring of long commands --------------------------------------------------- */
+
+static void put(Work *w, uint32_t slot, struct ernic_cmd *cmd)
+{
+    qtest_memwrite(w->m.qts, w->q.cmd_ring + slot * sizeof(*cmd), cmd, sizeof(*cmd));
+}
+
+/* A list of PAGES pages in two levels with one leaf, whose last page is wrong. */
+static uint64_t list(Work *w)
+{
+    uint64_t leaf = guest_alloc(w->q.alloc, 4096);
+    uint64_t wrong = guest_alloc(w->q.alloc, 4096);
+    uint64_t dir = guest_alloc(w->q.alloc, PAGES / LEAF * 8);
+    g_autofree uint64_t *entry = g_new(uint64_t, PAGES / LEAF);
+    uint32_t i;
+
+    qtest_memset(w->m.qts, leaf, 0, 4096);
+    qtest_memset(w->m.qts, wrong, 0, 4096);
+    qtest_writeq(w->m.qts, wrong + 4096 - 8, 1);
+    for (i = 0; i < PAGES / LEAF; i++) {
+        entry[i] = cpu_to_le64(i == PAGES / LEAF - 1 ? wrong : leaf);
+    }
+    qtest_memwrite(w->m.qts, dir, entry, PAGES / LEAF * 8);
+    return dir;
+}
+
+/* Posts a ring of registrations of 2^24 pages. */
+static void post_regs(Work *w)
+{
+    size_t bytes = sizeof(struct ernic_cmd) << RING_SHIFT;
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_PD_ALLOC };
+    uint32_t i;
+
+    w->q.cmd_ring = guest_alloc(w->q.alloc, bytes);
+    w->q.rsp_ring = guest_alloc(w->q.alloc, bytes);
+    qtest_memset(w->m.qts, w->q.rsp_ring, 0, bytes);
+    qernic_write64(&w->q, offsetof(struct ernic_regs, cmd_addr), w->q.cmd_ring);
+    qernic_write64(&w->q, offsetof(struct ernic_regs, rsp_addr), w->q.rsp_ring);
+    qernic_set_reg(&w->q, ring_shift, RING_SHIFT);
+    qernic_set_reg(&w->q, control, ERNIC_CONTROL_ENABLE);
+    put(w, 0, &cmd);
+    cmd = (struct ernic_cmd) {
+        .opcode = ERNIC_CMD_MR_REG,
+        .mr_reg = { .buf = { .addr = cpu_to_le64(list(w)),
+                             .npages = cpu_to_le32(PAGES), .page_shift = 12,
+                             .levels = 2 },
+                    .length = cpu_to_le64((uint64_t)PAGES << 12),
+                    .pd = cpu_to_le32(1) },
+    };
+    for (i = 1; i < COMMANDS; i++) {
+        put(w, i, &cmd);
+    }
+    qernic_set_reg(&w->q, cmd_pi, COMMANDS);
+}
+
+/* The status of command @slot, for which it waits. */
+static uint8_t status(Work *w, uint32_t slot)
+{
+    uint64_t at = w->q.rsp_ring + slot * sizeof(struct ernic_rsp), deadline = 0;
+
+    while (!qtest_readb(w->m.qts, at + offsetof(struct ernic_rsp, phase))) {
+        qernic_wait(&w->q, &deadline);
+    }
+    return qtest_readb(w->m.qts, at + offsetof(struct ernic_rsp, status));
+}
+
+static void power(Work *w, uint16_t state)
+{
+    uint8_t pm = qpci_find_capability(&w->q.dev, PCI_CAP_ID_PM, 0);
+
+    qpci_config_writew(&w->q.dev, pm + PCI_PM_CTRL, state);
+}
+
+static void test_commands(const void *more)
+{
+    uint32_t ci;
+    Work w;
+
+    begin(&w, more);
+    post_regs(&w);
+    answers(&w, "commands");
+    g_assert_cmpuint(status(&w, 0), ==, ERNIC_OK);
+    g_assert_cmpuint(status(&w, 1), ==, ERNIC_ERR_PARAM);
+    /* Stopped: no command ends. */
+    g_assert_cmpint(ask(&w, "stop"), <, WORST_US);
+    ci = qernic_reg(&w.q, cmd_ci);
+    g_assert_cmpuint(ci, <, COMMANDS);
+    answers(&w, "stopped");
+    g_assert_cmpuint(qernic_reg(&w.q, cmd_ci), ==, ci);
+    g_assert_cmpint(ask(&w, "cont"), <, WORST_US);
+    g_assert_cmpuint(status(&w, ci + 1), ==, ERNIC_ERR_PARAM);
+    /* In D3hot neither; afterwards the device continues. */
+    power(&w, 3);
+    answers(&w, "D3hot");
+    power(&w, 0);
+    ci = qernic_reg(&w.q, cmd_ci);
+    g_assert_cmpuint(ci, <, COMMANDS - 1);
+    g_assert_cmpuint(status(&w, ci + 1), ==, ERNIC_ERR_PARAM);
+    /* A reset drops the command in progress. */
+    qernic_set_reg(&w.q, control, ERNIC_CONTROL_RESET);
+    answers(&w, "reset");
+    qernic_setup(&w.q, 1);
+    end(&w);
+}
+
+/* More doorbells than the queue holds, behind commands that take long. */
+static void test_doorbells(const void *more)
+{
+    uint64_t bad;
+    Work w;
+    int i;
+
+    begin(&w, more);
+    post_regs(&w);
+    bad = qernic_stat(&w.q, "bad_doorbells");
+    for (i = 0; i < 3000; i++) {
+        qernic_doorbell(&w.q, 0, (uint64_t)ERNIC_DB_SQ << 56 | 5ull << 32);
+    }
+    answers(&w, "doorbells");
+    /* The older ones have overtaken the commands. */
+    g_assert_cmpuint(qernic_stat(&w.q, "bad_doorbells") - bad, >=, 3000 - 2 * 1024);
+    g_assert_cmpint(ask(&w, "stop"), <, WORST_US);
+    end(&w);
+}
+
+static void add(const char *name, const char *kind, const char *more,
+                void (*fn)(const void *more))
+{
+    g_autofree char *path = g_strdup_printf("/ernic-work/%s%s", name, kind);
+
+    qtest_add_data_func(path, more, fn);
+}
+
+static void register_tests(void)
+{
+    static const struct {
+        const char *name;
+        void (*fn)(const void *more);
+    } tests[] = {
+        { "commands", test_commands }, { "doorbells", test_doorbells },
+    };
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(tests); i++) {
+        add(tests[i].name, "", "", tests[i].fn);
+        add(tests[i].name, "-iothread", ",iothread=io0,roce-udp=127.0.0.1:0",
+            tests[i].fn);
+    }
+}
+
+libqos_init(register_tests);
