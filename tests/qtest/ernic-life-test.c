@@ -757,7 +757,7 @@ static void test_frame(const void *more)
 static void add(const char *name, const char *kind, const char *more,
                 void (*fn)(const void *more))
 {
-    g_autofree char *path = g_strdup_printf("/ernic-life/%s/%s", name, kind);
+    g_autofree char *path = g_strdup_printf("/ernic-life/%s-%s", name, kind);
 
     qtest_add_data_func(path, more, fn);
 }
