@@ -134,7 +134,8 @@ static void compare_swap(QErnicQp *from, QErnicQp *to, uint64_t compare)
 #define DATAGRAM    500
 #define GSI_QKEY    0x80010000
 
-static void post_datagram(QErnicQp *from, const uint8_t gid[16],
+/* Does not wait for the completion. */
+static void send_datagram(QErnicQp *from, const uint8_t gid[16],
                           const uint8_t mac[6], uint32_t qpn, uint32_t qkey)
 {
     struct ernic_wqe wqe = {
@@ -147,6 +148,12 @@ static void post_datagram(QErnicQp *from, const uint8_t gid[16],
     memcpy(wqe.ud.av.dmac, mac, 6);
     pattern(from->q, OUT, DATAGRAM, 9);
     qernic_post_send(from, &wqe, OUT, DATAGRAM);
+}
+
+static void post_datagram(QErnicQp *from, const uint8_t gid[16],
+                          const uint8_t mac[6], uint32_t qpn, uint32_t qkey)
+{
+    send_datagram(from, gid, mac, qpn, qkey);
     expect(from, ERNIC_WC_SEND, 0);
 }
 
@@ -289,6 +296,40 @@ void qernic_multicast(QErnic *a, QErnic *b)
     expect_datagram(&from, &to[1]);
     g_assert_false(qernic_has_cqe(&to[0]));
     g_assert_false(qernic_has_cqe(&to[2]));
+}
+
+/*
+ * A datagram to so many members that the receiver delivers it in several slices, and
+ * another one that arrives with it. Nobody rings a doorbell of the receiver: it has to
+ * serve the second one by itself.
+ */
+void qernic_crowd(QErnic *a, QErnic *b)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MCAST_ATTACH };
+    const uint8_t mac[6] = { 0x52, 0x54, 0, 0, 0, b->gid[15] };
+    QErnicQp from, to, member;
+    int i;
+
+    qernic_qp_create(a, &from, ERNIC_QPT_UD);
+    qernic_qp_create(b, &to, ERNIC_QPT_UD);
+    qernic_qp_connect(&from, &to);
+    qernic_qp_connect(&to, &from);
+    memcpy(cmd.mcast.gid, group_gid, sizeof(group_gid));
+    for (i = 0; i < 900; i++) {
+        qernic_qp_create(b, &member, ERNIC_QPT_UD);
+        cmd.mcast.qpn = cpu_to_le32(member.qpn);
+        g_assert_cmpuint(qernic_cmd(b, &cmd, NULL), ==, ERNIC_OK);
+    }
+    qtest_memset(b->qts, b->buf + IN, 0, 1024);
+    qernic_post_recv(&to, IN, 1024);
+    /* Both leave in one run of the sender. */
+    qtest_qmp_assert_success(a->qts, "{ 'execute': 'stop' }");
+    send_datagram(&from, group_gid, group_mac, 0xffffff, QERNIC_QKEY);
+    send_datagram(&from, b->gid, mac, to.qpn, QERNIC_QKEY);
+    qtest_qmp_assert_success(a->qts, "{ 'execute': 'cont' }");
+    expect(&from, ERNIC_WC_SEND, 0);
+    expect(&from, ERNIC_WC_SEND, 0);
+    expect_datagram(&from, &to);
 }
 
 static void test_loopback(void *obj, void *data, QGuestAllocator *alloc)

@@ -114,6 +114,8 @@ void qernic_migrate_end(QErnic *q, QTestState *from);
 void qernic_transfers(QErnic *a, QErnic *b);
 /* Sends from @a to a multicast group with queue pairs of @b as members. */
 void qernic_multicast(QErnic *a, QErnic *b);
+/* Attaches 900 queue pairs of @b to a group; @a sends to it, and to @b alone. */
+void qernic_crowd(QErnic *a, QErnic *b);
 /* Sends a datagram without waiting for its completion. */
 void qernic_datagram(QErnicQp *from, const QErnicQp *to);
 

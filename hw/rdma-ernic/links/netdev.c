@@ -364,6 +364,9 @@ void ernic_pci_netdev_reset(ErnicPci *d)
     }
     d->net.pending = 0;
     d->net.blocked = false;
+    if (d->net.rx_full && ernic_pci_working(d)) {
+        ernic_pci_kick(d);              /* the engine has room for frames again */
+    }
     ernic_pci_eth_reset(d);
 }
 

@@ -186,20 +186,26 @@ static void schedule_irqs(ErnicPci *d)
     }
 }
 
+/* The UDP link keeps packets that it has received, and the engines have room again. */
+static bool udp_waits(const ErnicPci *d)
+{
+    return d->udp_trains && ernic_pci_rx_room(d);
+}
+
 /*
  * Arms the timer here, once for all changes made with the lock held. @ran: the device's
  * work has just run.
  */
 static void leave(ErnicPci *d, bool ran)
 {
-    uint64_t wake = MIN(d->wake, d->pg332.wake);
+    uint64_t wake = udp_waits(d) ? 0 : MIN(d->wake, d->pg332.wake);
 
     if (!ernic_pci_working(d) || wake == UINT64_MAX) {
         timer_del(&d->timer);
     } else if (wake <= clock_now()) {
         if (ran) {
             ernic_pci_continue(d, &d->kick, d->bh);
-        } else {
+        } else if (!timer_pending(&d->kick)) {
             ernic_pci_kick(d);
         }
     } else {

@@ -225,6 +225,11 @@ static bool has_doorbells(void *opaque)
     return d->db_pos != d->db_len || d->db_count;
 }
 
+static int doorbells_pre_load(void *opaque)
+{
+    return doorbells_post_save(opaque);         /* of a subsection that is repeated */
+}
+
 static int doorbells_pre_save(void *opaque)
 {
     ErnicPci *d = opaque;
@@ -264,6 +269,7 @@ static const VMStateDescription doorbells_vmstate = {
     .version_id = 1,
     .minimum_version_id = 1,
     .needed = has_doorbells,
+    .pre_load = doorbells_pre_load,
     .pre_save = doorbells_pre_save,
     .post_save = doorbells_post_save,
     .fields = (const VMStateField[]) {

@@ -59,4 +59,10 @@ static inline void ernic_charge_walk(Ernic *e, uint32_t entries)
     ernic_charge(e, 1 + entries / 32);
 }
 
+/* A walk over @objects of a table, such as queue pairs, each in its own cache lines. */
+static inline void ernic_charge_objects(Ernic *e, uint32_t objects)
+{
+    ernic_charge(e, 1 + objects / 8);
+}
+
 #endif /* ERNIC_BASE_WORK_H */

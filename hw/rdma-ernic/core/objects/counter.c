@@ -4,6 +4,7 @@
  * Counters of queue pairs: allocation and binding by commands.
  */
 #include "qemu/osdep.h"
+#include "base/work.h"
 #include "objects/counter.h"
 #include "objects/qp.h"
 #include "trace.h"
@@ -40,6 +41,7 @@ uint8_t ernic_counter_free(Ernic *e, uint32_t number)
     if (!number || !counter_exists(e, number)) {
         return ERNIC_ERR_HANDLE;
     }
+    ernic_charge_objects(e, e->cfg.max_qp);
     for (i = 1; i < e->cfg.max_qp; i++) {
         if (e->qp[i].used && e->qp[i].counter == number) {
             return ERNIC_ERR_BUSY;

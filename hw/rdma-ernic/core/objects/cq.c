@@ -206,10 +206,7 @@ static uint8_t move_entries(Ernic *e, ErnicCq *cq, uint32_t depth)
     ErnicJob *job = e->job;
     uint32_t n;
 
-    if (!job->copying) {
-        job->copied = cq->ci;
-        job->copying = true;
-    }
+    job->copying = true;
     while (job->copied != cq->pi) {
         if (!ernic_work_left(e)) {
             return ERNIC_AGAIN;
@@ -254,6 +251,9 @@ uint8_t ernic_cq_resize(Ernic *e, uint32_t uctx,
 
     if (status == ERNIC_OK) {
         status = check_resize(e, cqn, cq, cmd);
+    }
+    if (status == ERNIC_OK && !e->job->filling && !e->job->copying) {
+        e->job->copied = cq->ci;        /* before software can consume more */
     }
     if (status == ERNIC_OK && !e->job->copying) {
         status = ernic_buf_init(e, ready, &cmd->buf, (uint64_t)depth * CQE_SIZE);
@@ -367,6 +367,7 @@ bool ernic_cq_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
     };
 
     g_assert(cq->used);
+    ernic_charge(e, ERNIC_WORK_COMPLETE);
     if (cq->overrun) {
         return false;
     }
@@ -383,7 +384,6 @@ bool ernic_cq_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
         return overrun(e, cqn, cq);
     }
     cq->pi++;
-    ernic_charge(e, ERNIC_WORK_COMPLETE);
     e->stats.completions++;
     trace_ernic_cqe(cqn, wc->qpn, wc->index, wc->opcode, wc->status);
     if (solicited) {

@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "base/work.h"
 #include "objects/eq.h"
 #include "timing/hooks.h"
 #include "trace.h"
@@ -117,6 +118,7 @@ uint8_t ernic_eq_destroy(Ernic *e, uint32_t uctx, uint32_t eqn)
     if (eq->refs) {
         return ERNIC_ERR_BUSY;
     }
+    ernic_charge_objects(e, eq->line_count);
     for (i = 0; i < eq->line_count; i++) {
         *events_of(e, *line_at(eq, i)) = (ErnicEvents) { 0 };
     }
@@ -242,6 +244,7 @@ void ernic_event_forget(Ernic *e, uint32_t eqn, ErnicEvClass cls, uint32_t id,
 
     if (ev->queued) {
         g_assert(eqn && eq->used);
+        ernic_charge_objects(e, eq->line_count);
         for (i = 0; i < eq->line_count; i++) {
             if (*line_at(eq, i) != entry) {
                 *line_at(eq, kept++) = *line_at(eq, i);

@@ -785,7 +785,7 @@ void ernic_mw_forget_qp(Ernic *e, uint32_t qpn)
     uint32_t number;
 
     if (e->num_bound) {
-        ernic_charge_walk(e, e->mr_ids.size);
+        ernic_charge_objects(e, e->mr_ids.size);
     }
     for (number = 1; number < e->mr_ids.size && e->num_bound; number++) {
         if (e->mr[number].kind == ERNIC_MR_WINDOW_2 &&

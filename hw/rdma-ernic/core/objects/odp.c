@@ -194,10 +194,17 @@ static bool insert(Ernic *e, ErnicOdp *odp, uint32_t at, uint64_t number)
 /* Free the chunks without present pages among the @n chunks from index @at on. */
 static void drop_empty(Ernic *e, ErnicOdp *odp, uint32_t at, uint32_t n)
 {
-    uint32_t kept = at, i;
+    uint32_t end = at + n, kept, i;
 
-    for (i = at; i < odp->num; i++) {
-        if (i - at < n && !odp->chunk[i].present) {
+    while (at < end && odp->chunk[at].present) {
+        at++;
+    }
+    if (at == end) {
+        return;
+    }
+    ernic_charge_copy(e, (odp->num - at) * sizeof(*odp->chunk));
+    for (i = kept = at; i < odp->num; i++) {
+        if (i < end && !odp->chunk[i].present) {
             free_entries(e, odp->chunk[i].entry);
         } else {
             odp->chunk[kept++] = odp->chunk[i];

@@ -95,7 +95,7 @@ void ernic_qp_pages_came(Ernic *e, const struct ernic_cmd_mr_pages *cmd)
     bool left = false;
 
     if (e->page_failed) {
-        ernic_charge_walk(e, e->qp_ids.size);
+        ernic_charge_objects(e, e->qp_ids.size);
     }
     for (qpn = 1; e->page_failed && qpn < e->qp_ids.size; qpn++) {
         ErnicPageFault *page = &e->qp[qpn].events.page;
@@ -116,7 +116,7 @@ void ernic_qp_pages_orphaned(Ernic *e)
 {
     uint32_t qpn;
 
-    ernic_charge_walk(e, e->qp_ids.size);
+    ernic_charge_objects(e, e->qp_ids.size);
     for (qpn = 0; qpn < e->qp_ids.size; qpn++) {
         ErnicQp *qp = &e->qp[qpn];
 

@@ -127,7 +127,7 @@ void ernic_responder_forget_srq(Ernic *e, uint32_t srqn)
 {
     uint32_t i;
 
-    ernic_charge_walk(e, e->cfg.max_qp);
+    ernic_charge_objects(e, e->cfg.max_qp);
     for (i = 1; i < e->cfg.max_qp; i++) {
         ErnicQp *qp = &e->qp[i];
 
