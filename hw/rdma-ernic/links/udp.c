@@ -67,8 +67,8 @@ static void warn_rx_drops(ErnicPci *d)
 /* ---- the socket ------------------------------------------------------------ */
 
 /*
- * Hand received packets to the engines, as many as the timing model has room
- * for. The socket is not read in the meantime and holds the rest.
+ * Hand received packets to the engines, as many as they have room for. The socket is
+ * not read in the meantime and holds the rest.
  */
 static void hand_up(ErnicPci *d, uint64_t now)
 {
