@@ -619,18 +619,19 @@ static void send_messages(Behind *b, const Message *m, Way *way)
     qtest_qmp_assert_success(b->qts, "{ 'execute': 'query-status' }");
 }
 
-static void test_message(const void *more)
+/* Sends each of the @num messages at @row by both @ways, and then ejects the function. */
+static void send_all(const char *more, Way *const ways[2], const Message *row,
+                     size_t num)
 {
-    static Way *const ways[] = { by_interrupt, by_table };
     size_t i, w;
     Behind b;
 
-    for (w = 0; w < ARRAY_SIZE(ways); w++) {
+    for (w = 0; w < 2; w++) {
         behind_open(&b, more);
-        for (i = 0; i < ARRAY_SIZE(messages); i++) {
-            g_test_message("way %zu: %s", w, messages[i].name);
+        for (i = 0; i < num; i++) {
+            g_test_message("way %zu: %s", w, row[i].name);
             behind_renew(&b);
-            send_messages(&b, &messages[i], ways[w]);
+            send_messages(&b, &row[i], ways[w]);
         }
         behind_renew(&b);
         qernic_transfers(&b.q, &b.q);
@@ -640,6 +641,13 @@ static void test_message(const void *more)
         qtest_qmp_eventwait(b.qts, "DEVICE_DELETED");
         behind_close(&b);
     }
+}
+
+static void test_message(const void *more)
+{
+    static Way *const ways[2] = { by_interrupt, by_table };
+
+    send_all(more, ways, messages, ARRAY_SIZE(messages));
 }
 
 /* ---- frames to configuration space --------------------------------------------- */
@@ -731,25 +739,9 @@ static const Message frames_to[] = {
 
 static void test_frame(const void *more)
 {
-    static Way *const ways[] = { by_engine, by_ethernet };
-    size_t i, w;
-    Behind b;
+    static Way *const ways[2] = { by_engine, by_ethernet };
 
-    for (w = 0; w < ARRAY_SIZE(ways); w++) {
-        behind_open(&b, more);
-        for (i = 0; i < ARRAY_SIZE(frames_to); i++) {
-            g_test_message("way %zu: %s", w, frames_to[i].name);
-            behind_renew(&b);
-            send_messages(&b, &frames_to[i], ways[w]);
-        }
-        behind_renew(&b);
-        qernic_transfers(&b.q, &b.q);
-        g_test_message("way %zu: eject", w);
-        behind_renew(&b);
-        send_messages(&b, &ejects, ways[w]);
-        qtest_qmp_eventwait(b.qts, "DEVICE_DELETED");
-        behind_close(&b);
-    }
+    send_all(more, ways, frames_to, ARRAY_SIZE(frames_to));
 }
 
 /* ---- tests --------------------------------------------------------------------- */
