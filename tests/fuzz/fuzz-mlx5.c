@@ -94,19 +94,22 @@ static void check_function(const ErnicMlx5Function *f)
     }
 }
 
-static void execute(void *opaque, const uint8_t *in, uint32_t in_len, uint8_t *out,
+static bool execute(void *opaque, const uint8_t *in, uint32_t in_len, uint8_t *out,
                     uint32_t out_len)
 {
     Host *h = opaque;
     uint32_t refusal;
 
-    ernic_mlx5_function_execute(&h->f, in, in_len, out, out_len);
+    if (!ernic_mlx5_function_execute(&h->f, in, in_len, out, out_len)) {
+        return false;
+    }
     refusal = ernic_mlx5_get(out, &ernic_mlx5_plain_out.syndrome);
     if (refusal >= ERNIC_MLX5_REFUSALS || fuzz_break("mlx5-status") ||
         out[0] != ernic_mlx5_statuses[refusal].status) {
         fuzz_fail("mlx5-status", "status %#x, syndrome %u", out[0], refusal);
     }
     check_function(&h->f);
+    return true;
 }
 
 /* A well-formed command; the rest of the record is its message. */
@@ -183,7 +186,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Host *h = g_new0(Host, 1);
     uint8_t kind;
 
-    ernic_mlx5_function_init(&h->f, &config);
+    ernic_mlx5_function_init(&h->f, NULL, &config);
     ernic_mlx5_command_queue_init(&h->q, &ops, h, execute, h);
     h->q.base = BASE + PAGE;
     while (fuzz_record(&in, &kind, &record)) {

@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "base/work.h"
 #include "objects/buf.h"
 #include "fake_env.h"
 #include "trace-mark.h"
@@ -461,6 +462,87 @@ static void test_edge_of_memory(Fixture *f, gconstpointer data)
     ernic_buf_fini(&f->e, &buf);
 }
 
+/* ---- lists that the face has copied ------------------------------------- */
+
+/* @n big-endian addresses with flags. */
+static uint8_t *make_pages(uint32_t n, uint8_t shift)
+{
+    uint8_t *list = g_malloc(n * 8);
+    uint32_t i;
+
+    for (i = 0; i < n; i++) {
+        stq_be_p(list + i * 8, page_addr(i, shift) | i % 8);
+    }
+    return list;
+}
+
+/* Each byte of a buffer that begins inside its first page. */
+static void test_pages(Fixture *f, gconstpointer data)
+{
+    static const uint32_t offsets[] = { 0, 64, 4032 };
+    enum { PAGES = 1500, SHIFT = 12 };
+    g_autofree uint8_t *list = make_pages(PAGES, SHIFT);
+    uint32_t i, at;
+
+    for (i = 0; i < ARRAY_SIZE(offsets); i++) {
+        uint64_t bytes = (PAGES << SHIFT) - offsets[i], run;
+        ErnicBuf buf;
+
+        g_assert_cmpuint(ernic_buf_init_pages(&f->e, &buf, list, PAGES, SHIFT,
+                                              offsets[i], bytes + 1), ==,
+                         ERNIC_ERR_PARAM);
+        g_assert_cmpuint(ernic_buf_init_pages(&f->e, &buf, list, PAGES, SHIFT,
+                                              offsets[i], bytes), ==, ERNIC_OK);
+        for (at = 0; at < bytes; at += 517) {
+            uint32_t off = at + offsets[i];
+
+            g_assert_cmphex(ernic_buf_addr(&buf, at, &run), ==,
+                            page_addr(off >> SHIFT, SHIFT) + off % 4096);
+            g_assert_cmpuint(run, ==, 4096 - off % 4096);
+        }
+        ernic_buf_fini(&f->e, &buf);
+    }
+}
+
+/* A long list is taken in several slices of work. */
+static void test_pages_slices(Fixture *f, gconstpointer data)
+{
+    enum { PAGES = 200000, SHIFT = 12 };
+    g_autofree uint8_t *list = make_pages(PAGES, SHIFT);
+    uint32_t slices = 0;
+    uint8_t status;
+    ErnicBuf buf;
+
+    do {
+        ernic_work_start(&f->e);
+        status = ernic_buf_init_pages(&f->e, &buf, list, PAGES, SHIFT, 0, 1);
+        slices++;
+    } while (status == ERNIC_AGAIN);
+    g_assert_cmpuint(status, ==, ERNIC_OK);
+    g_assert_cmpuint(slices, >, 1);
+    g_assert_cmphex(buf.page[PAGES - 1], ==, page_addr(PAGES - 1, SHIFT));
+    ernic_buf_fini(&f->e, &buf);
+}
+
+static void test_bad_pages(Fixture *f, gconstpointer data)
+{
+    g_autofree uint8_t *list = make_pages(4, 13);
+    ErnicBuf buf;
+
+    g_assert_cmpuint(ernic_buf_init_pages(&f->e, &buf, list, 0, 12, 0, 0), ==,
+                     ERNIC_ERR_PARAM);
+    g_assert_cmpuint(ernic_buf_init_pages(&f->e, &buf, list, 1, 11, 0, 1), ==,
+                     ERNIC_ERR_PARAM);
+    g_assert_cmpuint(ernic_buf_init_pages(&f->e, &buf, list, 1, 32, 0, 1), ==,
+                     ERNIC_ERR_PARAM);
+    g_assert_cmpuint(ernic_buf_init_pages(&f->e, &buf, list, 1, 12, 4096, 0), ==,
+                     ERNIC_ERR_PARAM);
+    g_assert_cmpuint(ernic_buf_init_pages(&f->e, &buf, list, 4, 14, 0, 1), ==,
+                     ERNIC_ERR_PARAM);
+    g_assert_cmpuint(ernic_buf_init_pages(&f->e, &buf, list, ERNIC_MAX_PAGES + 1, 12, 0,
+                                          1), ==, ERNIC_ERR_NO_RESOURCE);
+}
+
 #define ADD(name, fn) \
     g_test_add("/buf/" name, Fixture, NULL, setup, fn, teardown)
 
@@ -478,5 +560,8 @@ int main(int argc, char **argv)
     ADD("copy", test_copy);
     ADD("failing-copy", test_failing_copy);
     ADD("edge-of-memory", test_edge_of_memory);
+    ADD("pages", test_pages);
+    ADD("pages-slices", test_pages_slices);
+    ADD("bad-pages", test_bad_pages);
     return g_test_run();
 }

@@ -14,16 +14,21 @@ typedef struct Bench {
     FakeEnv env;
     ErnicMlx5CommandQueue q;
     uint32_t executed;
+    uint32_t again;             /* calls that ask to be repeated */
     GByteArray *last;           /* the last message that was executed */
 } Bench;
 
 /* Answers with the complement of the message, repeated. */
-static void execute(void *opaque, const uint8_t *in, uint32_t in_len, uint8_t *out,
+static bool execute(void *opaque, const uint8_t *in, uint32_t in_len, uint8_t *out,
                     uint32_t out_len)
 {
     Bench *b = opaque;
     uint32_t i;
 
+    if (b->again) {
+        b->again--;
+        return false;
+    }
     b->executed++;
     g_byte_array_set_size(b->last, 0);
     g_byte_array_append(b->last, in, in_len);
@@ -34,6 +39,7 @@ static void execute(void *opaque, const uint8_t *in, uint32_t in_len, uint8_t *o
         g_assert_cmphex(out[i], ==, 0);
         out[i] = ~in[i % in_len];
     }
+    return true;
 }
 
 static void bench_init(Bench *b)
@@ -110,6 +116,27 @@ static void test_lengths(void)
             bench_fini(&b);
         }
     }
+}
+
+/* A command that asks for it is executed again in the next run, with its message. */
+static void test_again(void)
+{
+    Mlx5Posted p;
+    Bench b;
+
+    bench_init(&b);
+    p = post(&b, 5, 1000, 1000);
+    b.again = 2;
+    ernic_mlx5_command_queue_ring(&b.q, 1u << 5);
+    g_assert_true(ernic_mlx5_command_queue_run(&b.q, MANY));
+    g_assert_cmpuint(b.again, ==, 1);
+    g_assert_true(ernic_mlx5_command_queue_run(&b.q, MANY));
+    g_assert_cmpuint(b.executed, ==, 0);
+    g_assert_false(mlx5_is_done(&b.env, &p));
+    g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
+    g_assert_cmpuint(b.executed, ==, 1);
+    check_answer(&b, &p);
+    bench_fini(&b);
 }
 
 /* Each step of the budget takes one entry or one mailbox. */
@@ -339,6 +366,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mlx5/queue/lengths", test_lengths);
+    g_test_add_func("/mlx5/queue/again", test_again);
     g_test_add_func("/mlx5/queue/budget", test_budget);
     g_test_add_func("/mlx5/queue/all-entries", test_all_entries);
     g_test_add_func("/mlx5/queue/not-posted", test_not_posted);

@@ -253,7 +253,7 @@ static void test_replay(void)
     uint32_t i;
 
     fake_env_init(&env);
-    ernic_mlx5_function_init(&f, &config);
+    ernic_mlx5_function_init(&f, NULL, &config);
     ernic_mlx5_command_queue_init(&q, &fake_env_ops, &env,
                                   ernic_mlx5_function_execute, &f);
     q.base = mlx5_queue_page(&env);

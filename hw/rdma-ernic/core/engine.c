@@ -10,6 +10,7 @@
 #include "base/work.h"
 #include "engine.h"
 #include "faces/face.h"
+#include "faces/mlx5/mlx5.h"
 #include "faces/pg332/pg332.h"
 #include "faces/pg332/side_stream.h"
 #include "faces/pg332/strict.h"
@@ -48,12 +49,14 @@ static void engine_init(Ernic *e)
     const ErnicConfig *cfg = &e->cfg;
 
     e->face = cfg->face ? cfg->face :
-              cfg->pg332 ? &ernic_face_pg332 : &ernic_face_verbs;
+              cfg->pg332 ? &ernic_face_pg332 :
+              cfg->mlx5 ? &ernic_face_mlx5 : &ernic_face_verbs;
     e->keys = e->face->keys;
     e->mem.bound = cfg->max_memory ?: ernic_memory_most(cfg);
     e->regs = ernic_pg332_regs(cfg);
     e->side = cfg->pg332 ? ernic_side_new() : NULL;
     e->strict = ernic_strict_new(cfg);
+    e->mlx5 = ernic_mlx5_new(e);
     e->udp_sport = cfg->udp_sport;
     ernic_ids_init(&e->pd_ids, 1, cfg->max_pd);
     ernic_ids_init(&e->eq_ids, 1, cfg->max_eq);
@@ -140,6 +143,7 @@ static void engine_fini(Ernic *e)
     ernic_regfile_free(e->regs);
     ernic_side_free(e->side);
     ernic_strict_free(e->strict);
+    ernic_mlx5_free(e->mlx5);
     ernic_timing_free(e->timing);
 }
 
@@ -220,7 +224,8 @@ static void engine_wake(Ernic *e)
     uint64_t departed;
     bool work = ernic_sched_ready(e) || (!e->tx->busy && e->tx->packets) ||
                 e->tx->loop_len || ernic_copies_wait(e) ||
-                (!e->tx->busy && e->tx->num_left) || engine_left(e, &departed);
+                (!e->tx->busy && e->tx->num_left) || engine_left(e, &departed) ||
+                (e->mlx5 && ernic_mlx5_has_work(e));
     uint64_t next = MIN(ernic_timers_next(e->timers),
                         ernic_timers_next(e->cq_timers));
 
@@ -378,6 +383,20 @@ void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value)
 bool ernic_reg_enabled(const Ernic *e)
 {
     return *ernic_pg332_reg(e, PG332_XRNICCONF) & PG332_CONF_ENABLE;
+}
+
+uint64_t ernic_bar_read(Ernic *e, uint64_t now, uint32_t offset, uint32_t size)
+{
+    e->now = now;
+    return ernic_mlx5_read(e, offset, size);
+}
+
+void ernic_bar_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t size,
+                     uint64_t value)
+{
+    e->now = now;
+    ernic_mlx5_write(e, offset, size, value);
+    engine_wake(e);
 }
 
 bool ernic_irq_level(const Ernic *e)
@@ -620,6 +639,9 @@ void ernic_run_within(Ernic *e, uint64_t now)
     ernic_rx_copies(e);
     if (e->timing) {
         engine_due(e);
+    }
+    if (e->mlx5) {
+        ernic_mlx5_run(e);
     }
     engine_departed(e);
     engine_timers(e);

@@ -59,6 +59,14 @@ uint32_t ernic_reg_read(Ernic *e, uint64_t now, uint32_t offset);
 void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value);
 /* Has software enabled the face of these registers (XRNICCONF[0])? */
 bool ernic_reg_enabled(const Ernic *e);
+/*
+ * BAR 0 of the mlx5 interface, if the configuration has it, by offset in bytes:
+ * accesses of @size 4 or 8 that are aligned. A value is the number that the big-endian
+ * bytes stand for.
+ */
+uint64_t ernic_bar_read(Ernic *e, uint64_t now, uint32_t offset, uint32_t size);
+void ernic_bar_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t size,
+                     uint64_t value);
 /* Is an interrupt line high? rising edges go to irq(): 0, side stream 1. */
 bool ernic_irq_level(const Ernic *e);
 /*

@@ -38,6 +38,8 @@ typedef struct ErnicTiming ErnicTiming;
 typedef struct ErnicProfile ErnicProfile;
 typedef struct ErnicTimingTrace ErnicTimingTrace;
 typedef struct ErnicStrict ErnicStrict;
+typedef struct ErnicMlx5 ErnicMlx5;
+typedef struct ErnicMlx5Config ErnicMlx5Config;
 
 /* Consequence of a broken rule of PG332. */
 typedef enum ErnicStrictMode {
@@ -69,7 +71,12 @@ typedef struct ErnicConfig {
      * registers of PG332, with queue pairs 1 to max_qp - 1.
      */
     uint8_t pg332;
-    /* A face that @pg332 does not name; outlives the engine. NULL: by @pg332. */
+    /*
+     * The guest uses the mlx5 interface, with this configuration, which outlives the
+     * engine; @pg332 is 0. NULL: it does not.
+     */
+    const ErnicMlx5Config *mlx5;
+    /* Another face; outlives the engine. NULL: by @pg332 and @mlx5. */
     const ErnicFaceOps *face;
     uint8_t strict;             /* ErnicStrictMode; with PG332 only */
     bool raw;                   /* the link takes Ethernet frames too */
@@ -143,6 +150,7 @@ struct Ernic {
     ErnicRegFile *regs;         /* owned; NULL: verbs */
     ErnicSide *side;            /* owned; NULL: verbs */
     ErnicStrict *strict;        /* owned; NULL: off */
+    ErnicMlx5 *mlx5;            /* owned; NULL: another face */
 
     /* Tables, index = number (keys: number >> 8). Number 0 is never used. */
     ErnicIds pd_ids, eq_ids, cq_ids, srq_ids, mr_ids, qp_ids, uctx_ids;

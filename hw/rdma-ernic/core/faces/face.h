@@ -182,4 +182,7 @@ extern const ErnicFaceOps ernic_face_verbs;
 /* pg332/queue.c: queues in the layout of PG332; addresses are those of the bus. */
 extern const ErnicFaceOps ernic_face_pg332;
 
+/* mlx5/face.c: queues in the layout of the mlx5 interface. */
+extern const ErnicFaceOps ernic_face_mlx5;
+
 #endif /* ERNIC_FACES_FACE_H */

@@ -13,6 +13,8 @@
 
 #define LIST_ENTRIES    ERNIC_BUF_LIST
 #define LIST_PAGE       (LIST_ENTRIES * sizeof(uint64_t))
+/* Bits of an address that the face gives: flags of its own. */
+#define LIST_FLAGS      7ull
 
 /* Does [addr, addr + bytes) stay below 2^64? */
 static bool in_space(uint64_t addr, uint64_t bytes)
@@ -185,22 +187,29 @@ static uint8_t init_extent(ErnicBuf *buf, uint64_t addr, uint64_t bytes)
     return ERNIC_OK;
 }
 
-static uint8_t init_list(Ernic *e, ErnicBuf *buf, uint64_t addr,
-                         uint32_t npages, uint8_t page_shift, bool tree)
+/* Begin to fill job->buf, or go on. */
+static uint8_t start_fill(Ernic *e, uint32_t npages, uint8_t page_shift)
 {
     ErnicJob *job = e->job;
     uint8_t status;
 
-    if (!job->filling) {
-        status = ernic_buf_alloc(e, &job->buf, npages);
-        if (status != ERNIC_OK) {
-            return status;
-        }
+    if (job->filling) {
+        return ERNIC_OK;
+    }
+    status = ernic_buf_alloc(e, &job->buf, npages);
+    if (status == ERNIC_OK) {
         job->buf.page_shift = page_shift;
         job->filled = 0;
         job->filling = true;
     }
-    status = fill(e, job, addr, tree);
+    return status;
+}
+
+/* job->buf is filled, or has failed with @status. */
+static uint8_t end_fill(Ernic *e, ErnicBuf *buf, uint8_t status)
+{
+    ErnicJob *job = e->job;
+
     if (status == ERNIC_AGAIN) {
         return status;
     }
@@ -210,6 +219,62 @@ static uint8_t init_list(Ernic *e, ErnicBuf *buf, uint64_t addr,
         memset(&job->buf, 0, sizeof(job->buf));
     } else {
         ernic_buf_fini(e, &job->buf);
+    }
+    return status;
+}
+
+static uint8_t init_list(Ernic *e, ErnicBuf *buf, uint64_t addr,
+                         uint32_t npages, uint8_t page_shift, bool tree)
+{
+    uint8_t status = start_fill(e, npages, page_shift);
+
+    return status == ERNIC_OK ? end_fill(e, buf, fill(e, e->job, addr, tree)) : status;
+}
+
+/* Take the pages of job->buf from @list, until the slice ends. */
+static uint8_t fill_pages(Ernic *e, ErnicJob *job, const uint8_t *list)
+{
+    uint8_t status = ERNIC_OK;
+    uint32_t n, i;
+
+    for (; job->filled < job->buf.npages && status == ERNIC_OK; job->filled += n) {
+        uint64_t *page = job->buf.page + job->filled;
+
+        if (!ernic_work_left(e)) {
+            return ERNIC_AGAIN;
+        }
+        n = MIN(job->buf.npages - job->filled, LIST_ENTRIES);
+        ernic_charge_copy(e, n * sizeof(*page));
+        for (i = 0; i < n; i++) {
+            page[i] = ldq_be_p(list + (job->filled + i) * sizeof(*page)) & ~LIST_FLAGS;
+        }
+        status = check_aligned(page, n, 1ull << job->buf.page_shift);
+    }
+    return status;
+}
+
+uint8_t ernic_buf_init_pages(Ernic *e, ErnicBuf *buf, const uint8_t *list,
+                             uint32_t npages, uint8_t page_shift, uint32_t offset,
+                             uint64_t bytes)
+{
+    uint8_t status;
+
+    memset(buf, 0, sizeof(*buf));
+    if (npages == 0 || page_shift < ERNIC_PAGE_SHIFT_MIN ||
+        page_shift > ERNIC_PAGE_SHIFT_MAX || offset >> page_shift) {
+        trace_ernic_buf_bad_desc(offset, npages, page_shift, 0);
+        return ERNIC_ERR_PARAM;
+    }
+    if (((uint64_t)npages << page_shift) - offset < bytes) {
+        trace_ernic_buf_too_small(npages, page_shift, bytes);
+        return ERNIC_ERR_PARAM;
+    }
+    status = start_fill(e, npages, page_shift);
+    if (status == ERNIC_OK) {
+        status = end_fill(e, buf, fill_pages(e, e->job, list));
+    }
+    if (status == ERNIC_OK) {
+        buf->offset = offset;
     }
     return status;
 }
@@ -263,6 +328,7 @@ uint64_t ernic_buf_addr(const ErnicBuf *buf, uint64_t off, uint64_t *run)
         *run = UINT64_MAX;
         return buf->base + off;
     }
+    off += buf->offset;
     mask = (1ull << buf->page_shift) - 1;
     number = off >> buf->page_shift;
     g_assert(number < buf->npages);

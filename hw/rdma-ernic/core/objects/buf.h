@@ -18,6 +18,7 @@ typedef struct ErnicBuf {
     uint64_t base;              /* of an extent */
     uint32_t npages;
     uint8_t page_shift;
+    uint32_t offset;            /* of the buffer's first byte in its first page */
 } ErnicBuf;
 
 /*
@@ -28,6 +29,14 @@ typedef struct ErnicBuf {
  */
 uint8_t ernic_buf_init(Ernic *e, ErnicBuf *buf,
                        const struct ernic_buf_desc *desc, uint64_t bytes);
+/*
+ * The same from a list that the face has copied already: @npages big-endian addresses
+ * at @list, whose lowest 3 bits are flags of the face. The buffer begins at byte
+ * @offset of the first page. On ERNIC_AGAIN repeat the call with the same list.
+ */
+uint8_t ernic_buf_init_pages(Ernic *e, ErnicBuf *buf, const uint8_t *list,
+                             uint32_t npages, uint8_t page_shift, uint32_t offset,
+                             uint64_t bytes);
 /* Allocate room for @max_pages pages, at least 1; for fast registration. */
 uint8_t ernic_buf_alloc(Ernic *e, ErnicBuf *buf, uint32_t max_pages);
 /*

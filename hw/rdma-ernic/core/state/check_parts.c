@@ -18,10 +18,11 @@ bool ernic_check_buf(const ErnicBuf *buf, uint64_t bytes)
     uint32_t i;
 
     if (!buf->page) {
-        return buf->npages == 0 && buf->page_shift == 0 &&
+        return buf->npages == 0 && buf->page_shift == 0 && buf->offset == 0 &&
                (bytes == 0 || buf->base <= UINT64_MAX - (bytes - 1));
     }
-    if (buf->npages == 0 || buf->page_shift < ERNIC_PAGE_SHIFT_MIN) {
+    if (buf->npages == 0 || buf->page_shift < ERNIC_PAGE_SHIFT_MIN ||
+        buf->offset > mask) {
         return false;
     }
     for (i = 0; i < buf->npages; i++) {
@@ -29,7 +30,7 @@ bool ernic_check_buf(const ErnicBuf *buf, uint64_t bytes)
             return false;
         }
     }
-    return bytes <= (uint64_t)buf->npages << buf->page_shift;
+    return bytes <= ((uint64_t)buf->npages << buf->page_shift) - buf->offset;
 }
 
 bool ernic_check_wq(const ErnicWq *wq, uint32_t max_stride)

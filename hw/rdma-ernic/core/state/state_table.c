@@ -35,6 +35,7 @@ static const ErnicStateField config_fields[] = {
     DERIVED(max_memory),        /* likewise */
     U(pg332), U(strict),
     DERIVED(face),              /* of the device that loads */
+    DERIVED(mlx5),              /* a section of its own, if there is one */
     DERIVED(raw),               /* of the device that loads; check_qp.c */
 };
 #undef S
@@ -128,6 +129,7 @@ static const ErnicStateField device_fields[] = {
     DERIVED(absent),            /* none between two accesses */
     DERIVED(rx_fault),          /* none between two packets */
     DERIVED(rx_pkt), STRUCT(departing, ring_struct),
+    DERIVED(mlx5),              /* a section of its own, if there is one */
 };
 #undef S
 const ErnicStateStruct ernic_state_device = DESCRIBE(device_fields, Ernic, DEVICE);
@@ -138,6 +140,7 @@ const ErnicStateStruct ernic_state_device = DESCRIBE(device_fields, Ernic, DEVIC
 static const ErnicStateField buf_fields[] = {
     U(base), UMAX(npages, ERNIC_MAX_PAGES),
     UMAX(page_shift, ERNIC_PAGE_SHIFT_MAX), OWNED(page, ernic_state_pages),
+    U(offset),
 };
 #undef S
 static const ErnicStateStruct buf_struct = DESCRIBE(buf_fields, ErnicBuf, BUF);

@@ -95,13 +95,16 @@ static bool take_box(ErnicMlx5CommandQueue *q, ErnicMlx5Chain *chain,
     return status == ERNIC_MLX5_DELIVERY_OK;
 }
 
-static void read_message(ErnicMlx5CommandQueue *q)
+/* False: the command is to be executed again. */
+static bool read_message(ErnicMlx5CommandQueue *q)
 {
     uint8_t box[ERNIC_MLX5_BOX_SIZE];
     uint32_t len;
 
     if (!q->entry.in_chain.left) {
-        q->execute(q->opaque, q->in, q->entry.in_len, q->out, q->entry.out_len);
+        if (!q->execute(q->opaque, q->in, q->entry.in_len, q->out, q->entry.out_len)) {
+            return false;
+        }
         q->done = MIN(q->entry.out_len, ERNIC_MLX5_INLINE_SIZE);
         /* The entry has room for more than a short answer. */
         memset(q->out + q->done, 0, ERNIC_MLX5_INLINE_SIZE - q->done);
@@ -110,6 +113,7 @@ static void read_message(ErnicMlx5CommandQueue *q)
         memcpy(q->in + q->done, box, len);
         q->done += len;
     }
+    return true;
 }
 
 static void write_answer(ErnicMlx5CommandQueue *q)
@@ -131,13 +135,15 @@ static void write_answer(ErnicMlx5CommandQueue *q)
 
 bool ernic_mlx5_command_queue_run(ErnicMlx5CommandQueue *q, uint32_t budget)
 {
-    for (; budget && (q->stage != ERNIC_MLX5_QUEUE_IDLE || q->rung); budget--) {
+    bool again = false;
+
+    for (; budget && !again && (q->stage != ERNIC_MLX5_QUEUE_IDLE || q->rung); budget--) {
         switch (q->stage) {
         case ERNIC_MLX5_QUEUE_IDLE:
             take_entry(q);
             break;
         case ERNIC_MLX5_QUEUE_READ:
-            read_message(q);
+            again = !read_message(q);
             break;
         case ERNIC_MLX5_QUEUE_WRITE:
             write_answer(q);

@@ -19,9 +19,10 @@
 
 /*
  * Execute a command. @in has @in_len bytes, and zeros up to ERNIC_MLX5_MESSAGE_ROOM.
- * @out is zero, and as large; software gets its first @out_len bytes.
+ * @out is zero, and as large; software gets its first @out_len bytes. False: the slice
+ * of work has ended, and the same call is repeated in the next one.
  */
-typedef void ErnicMlx5Execute(void *opaque, const uint8_t *in, uint32_t in_len,
+typedef bool ErnicMlx5Execute(void *opaque, const uint8_t *in, uint32_t in_len,
                               uint8_t *out, uint32_t out_len);
 
 typedef enum ErnicMlx5QueueStage {
@@ -56,7 +57,8 @@ void ernic_mlx5_command_queue_reset(ErnicMlx5CommandQueue *q);
 void ernic_mlx5_command_queue_ring(ErnicMlx5CommandQueue *q, uint32_t vector);
 
 /*
- * Work: one step of @budget for each entry and each mailbox. True: there is more to do.
+ * Work: one step of @budget for each entry and each mailbox, until a command asks to be
+ * repeated. True: there is more to do.
  */
 bool ernic_mlx5_command_queue_run(ErnicMlx5CommandQueue *q, uint32_t budget);
 

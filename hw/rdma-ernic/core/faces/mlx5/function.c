@@ -1,11 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Executes commands by a table: which commands exist, and in which state of the
- * function.
+ * Executes commands by tables: which commands exist, and in which state of the
+ * function. The commands of its life cycle.
  */
 #include "qemu/osdep.h"
+#include "base/work.h"
 #include "faces/mlx5/function.h"
+#include "hw/rdma-ernic/ernic_abi.h"
 
 #define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
 #define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
@@ -18,10 +20,13 @@
 /* Status values of an answer (MLX5_CMD_STAT in the driver). */
 enum {
     STAT_OK = 0x00,
+    STAT_INT_ERR = 0x01,
     STAT_BAD_OP = 0x02,
     STAT_BAD_PARAM = 0x03,
     STAT_BAD_SYS_STATE = 0x04,
     STAT_BAD_RES = 0x05,
+    STAT_RES_BUSY = 0x06,
+    STAT_BAD_RES_STATE = 0x09,
     STAT_NO_RES = 0x0f,
     STAT_BAD_INP_LEN = 0x50,
 };
@@ -47,7 +52,45 @@ const ErnicMlx5Status ernic_mlx5_statuses[ERNIC_MLX5_REFUSALS] = {
     [ERNIC_MLX5_BAD_VALUE] = { STAT_BAD_PARAM, "a value is out of range" },
     [ERNIC_MLX5_NO_REGISTER] = { STAT_BAD_PARAM, "the register does not exist" },
     [ERNIC_MLX5_SHORT_MESSAGE] = { STAT_BAD_INP_LEN, "the message is too short" },
+    [ERNIC_MLX5_NO_OBJECT] = { STAT_BAD_RES, "the object does not exist" },
+    [ERNIC_MLX5_BUSY] = { STAT_RES_BUSY, "other objects refer to the object" },
+    [ERNIC_MLX5_BAD_STATE] = { STAT_BAD_RES_STATE, "the object is in another state" },
+    [ERNIC_MLX5_NO_RESOURCE] = { STAT_NO_RES,
+                                 "no object, or no memory for it, is left" },
+    [ERNIC_MLX5_DMA] = { STAT_INT_ERR, "an access to guest memory failed" },
 };
+
+ErnicMlx5Refusal ernic_mlx5_refusal(uint8_t status)
+{
+    static const uint8_t refusals[] = {
+        [ERNIC_OK] = ERNIC_MLX5_ACCEPTED,
+        [ERNIC_ERR_OPCODE] = ERNIC_MLX5_BAD_VALUE,
+        [ERNIC_ERR_RESERVED] = ERNIC_MLX5_BAD_VALUE,
+        [ERNIC_ERR_HANDLE] = ERNIC_MLX5_NO_OBJECT,
+        [ERNIC_ERR_PARAM] = ERNIC_MLX5_BAD_VALUE,
+        [ERNIC_ERR_STATE] = ERNIC_MLX5_BAD_STATE,
+        [ERNIC_ERR_ATTR_MASK] = ERNIC_MLX5_BAD_SELECT,
+        [ERNIC_ERR_NO_RESOURCE] = ERNIC_MLX5_NO_RESOURCE,
+        [ERNIC_ERR_BUSY] = ERNIC_MLX5_BUSY,
+        [ERNIC_ERR_DMA] = ERNIC_MLX5_DMA,
+        [ERNIC_ERR_PERM] = ERNIC_MLX5_BAD_VALUE,
+        [ERNIC_ERR_FULL] = ERNIC_MLX5_BAD_VALUE,
+    };
+
+    if (status == ERNIC_AGAIN) {
+        return ERNIC_MLX5_AGAIN;
+    }
+    g_assert(status < ARRAY_SIZE(refusals));
+    return refusals[status];
+}
+
+const uint8_t *ernic_mlx5_pages(const ErnicMlx5Request *r, const ErnicMlx5Field *field,
+                                uint32_t npages)
+{
+    uint32_t at = field->offset / 8;
+
+    return r->in_len >= at && npages <= (r->in_len - at) / 8 ? r->in + at : NULL;
+}
 
 /* ---- life cycle ----------------------------------------------------------------- */
 
@@ -61,9 +104,11 @@ void ernic_mlx5_function_reset(ErnicMlx5Function *f)
     ernic_mlx5_port_registers_reset(f);
 }
 
-void ernic_mlx5_function_init(ErnicMlx5Function *f, const ErnicMlx5Config *config)
+void ernic_mlx5_function_init(ErnicMlx5Function *f, Ernic *engine,
+                              const ErnicMlx5Config *config)
 {
     f->config = *config;
+    f->engine = engine;
     ernic_mlx5_function_reset(f);
 }
 
@@ -237,20 +282,15 @@ static ErnicMlx5Refusal dealloc_uar(ErnicMlx5Function *f, const ErnicMlx5Request
     return ERNIC_MLX5_ACCEPTED;
 }
 
-/* ---- the table --------------------------------------------------------------------- */
+/* ---- the tables -------------------------------------------------------------------- */
 
-/* States in which a command is allowed. */
 enum {
-    DISABLED = 1u << ERNIC_MLX5_DISABLED,
-    ENABLED = 1u << ERNIC_MLX5_ENABLED,
-    RUNNING = 1u << ERNIC_MLX5_RUNNING,
+    DISABLED = ERNIC_MLX5_IN_DISABLED,
+    ENABLED = ERNIC_MLX5_IN_ENABLED,
+    RUNNING = ERNIC_MLX5_IN_RUNNING,
 };
 
-static const struct {
-    uint16_t opcode;
-    uint8_t states;
-    ErnicMlx5Handler *handler;
-} commands[] = {
+static const ErnicMlx5CommandRow rows[] = {
     { 0x100, ENABLED | RUNNING, query_hca_cap },
     { 0x101, ENABLED | RUNNING, query_adapter },
     { 0x102, ENABLED, init_hca },
@@ -263,31 +303,47 @@ static const struct {
     { 0x10a, ENABLED | RUNNING, query_issi },
     { 0x10b, ENABLED, set_issi },
     { 0x10d, RUNNING, set_driver_version },
-    { 0x750, RUNNING, ernic_mlx5_query_vport },
-    { 0x751, RUNNING, ernic_mlx5_modify_vport },
-    { 0x754, RUNNING, ernic_mlx5_query_vport_context },
-    { 0x755, RUNNING, ernic_mlx5_modify_vport_context },
     { 0x802, RUNNING, alloc_uar },
     { 0x803, RUNNING, dealloc_uar },
-    { 0x805, ENABLED | RUNNING, ernic_mlx5_access_register },
 };
+
+static const ErnicMlx5CommandTable life_commands = { rows, ARRAY_SIZE(rows) };
+
+const ErnicMlx5CommandTable *const ernic_mlx5_command_tables[] = {
+    &life_commands,
+    &ernic_mlx5_port_commands,
+};
+const uint32_t ernic_mlx5_num_command_tables = ARRAY_SIZE(ernic_mlx5_command_tables);
+
+static const ErnicMlx5CommandRow *find(uint16_t opcode)
+{
+    uint32_t t, i;
+
+    for (t = 0; t < ernic_mlx5_num_command_tables; t++) {
+        const ErnicMlx5CommandTable *table = ernic_mlx5_command_tables[t];
+
+        for (i = 0; i < table->num; i++) {
+            if (table->rows[i].opcode == opcode) {
+                return &table->rows[i];
+            }
+        }
+    }
+    return NULL;
+}
 
 static ErnicMlx5Refusal dispatch(ErnicMlx5Function *f, const ErnicMlx5Request *r,
                                  uint8_t *out)
 {
-    uint16_t opcode = GET(r->in, query_hca_cap_in.opcode);
-    uint32_t i;
+    const ErnicMlx5CommandRow *row = find(GET(r->in, query_hca_cap_in.opcode));
 
-    for (i = 0; i < ARRAY_SIZE(commands); i++) {
-        if (commands[i].opcode == opcode) {
-            return commands[i].states & 1u << f->state ?
-                   commands[i].handler(f, r, out) : ERNIC_MLX5_NOT_NOW;
-        }
+    if (!row) {
+        return ERNIC_MLX5_UNKNOWN_COMMAND;
     }
-    return ERNIC_MLX5_UNKNOWN_COMMAND;
+    return row->states & 1u << f->state ? row->handler(f, r, out) :
+           ERNIC_MLX5_NOT_NOW;
 }
 
-void ernic_mlx5_function_execute(void *opaque, const uint8_t *in, uint32_t in_len,
+bool ernic_mlx5_function_execute(void *opaque, const uint8_t *in, uint32_t in_len,
                                  uint8_t *out, uint32_t out_len)
 {
     ErnicMlx5Request r = {
@@ -296,6 +352,10 @@ void ernic_mlx5_function_execute(void *opaque, const uint8_t *in, uint32_t in_le
     };
     ErnicMlx5Refusal refusal = dispatch(opaque, &r, out);
 
+    if (refusal == ERNIC_MLX5_AGAIN) {
+        return false;
+    }
     PUT(out, plain_out.status, ernic_mlx5_statuses[refusal].status);
     PUT(out, plain_out.syndrome, refusal);
+    return true;
 }

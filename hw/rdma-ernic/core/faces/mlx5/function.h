@@ -7,6 +7,7 @@
 #ifndef ERNIC_FACES_MLX5_FUNCTION_H
 #define ERNIC_FACES_MLX5_FUNCTION_H
 
+#include "base/device.h"
 #include "faces/mlx5/capabilities.h"
 
 /* Pages of doorbells in the BAR. The first are those of the initialization segment. */
@@ -17,12 +18,12 @@
 #define ERNIC_MLX5_LIST_MAX     128
 #define ERNIC_MLX5_VLAN_MAX     4096
 
-typedef struct ErnicMlx5Config {
+struct ErnicMlx5Config {
     uint8_t mac[6];
     uint16_t max_mtu;           /* with Ethernet header, VLAN tag and FCS */
     char board_id[16];          /* not terminated */
     bool link_up;
-} ErnicMlx5Config;
+};
 
 typedef enum ErnicMlx5State {
     ERNIC_MLX5_DISABLED,        /* after a reset, and before ENABLE_HCA */
@@ -59,7 +60,17 @@ typedef enum ErnicMlx5Refusal {
     ERNIC_MLX5_BAD_VALUE,
     ERNIC_MLX5_NO_REGISTER,
     ERNIC_MLX5_SHORT_MESSAGE,
-    ERNIC_MLX5_REFUSALS
+    ERNIC_MLX5_NO_OBJECT,
+    ERNIC_MLX5_BUSY,
+    ERNIC_MLX5_BAD_STATE,
+    ERNIC_MLX5_NO_RESOURCE,
+    ERNIC_MLX5_DMA,
+    ERNIC_MLX5_REFUSALS,
+    /*
+     * Software never sees this: the slice of work has ended before the command, which
+     * has had no effect yet and is executed again in the next slice (base/work.h).
+     */
+    ERNIC_MLX5_AGAIN,
 } ErnicMlx5Refusal;
 
 typedef struct ErnicMlx5Status {
@@ -71,6 +82,7 @@ extern const ErnicMlx5Status ernic_mlx5_statuses[ERNIC_MLX5_REFUSALS];
 
 typedef struct ErnicMlx5Function {
     ErnicMlx5Config config;
+    Ernic *engine;              /* whose objects the commands create; NULL: none */
     ErnicMlx5State state;
     uint16_t issi;
     ErnicMlx5Capabilities capabilities;
@@ -90,12 +102,47 @@ typedef struct ErnicMlx5Request {
 typedef ErnicMlx5Refusal ErnicMlx5Handler(ErnicMlx5Function *f,
                                           const ErnicMlx5Request *r, uint8_t *out);
 
-void ernic_mlx5_function_init(ErnicMlx5Function *f, const ErnicMlx5Config *config);
+/* States of the function in which a command is allowed, as bits. */
+enum {
+    ERNIC_MLX5_IN_DISABLED = 1u << ERNIC_MLX5_DISABLED,
+    ERNIC_MLX5_IN_ENABLED = 1u << ERNIC_MLX5_ENABLED,
+    ERNIC_MLX5_IN_RUNNING = 1u << ERNIC_MLX5_RUNNING,
+};
+
+/* A command that exists. Each file of commands has a table; function.c joins them. */
+typedef struct ErnicMlx5CommandRow {
+    uint16_t opcode;
+    uint8_t states;             /* ERNIC_MLX5_IN_* */
+    ErnicMlx5Handler *handler;
+} ErnicMlx5CommandRow;
+
+typedef struct ErnicMlx5CommandTable {
+    const ErnicMlx5CommandRow *rows;
+    uint32_t num;
+} ErnicMlx5CommandTable;
+
+extern const ErnicMlx5CommandTable *const ernic_mlx5_command_tables[];
+extern const uint32_t ernic_mlx5_num_command_tables;
+
+extern const ErnicMlx5CommandTable ernic_mlx5_port_commands;
+
+/* @engine may be NULL, for commands that need none. */
+void ernic_mlx5_function_init(ErnicMlx5Function *f, Ernic *engine,
+                              const ErnicMlx5Config *config);
 /* Everything but the configuration, as after a reset of the function. */
 void ernic_mlx5_function_reset(ErnicMlx5Function *f);
 
+/* Why a function of the engine has failed: its ernic_status, or ERNIC_AGAIN. */
+ErnicMlx5Refusal ernic_mlx5_refusal(uint8_t status);
+/*
+ * The list of @npages addresses at the end of a message, in @field of its layout.
+ * NULL: the message is too short.
+ */
+const uint8_t *ernic_mlx5_pages(const ErnicMlx5Request *r, const ErnicMlx5Field *field,
+                                uint32_t npages);
+
 /* Execute one command; an ErnicMlx5Execute, @opaque is the function. */
-void ernic_mlx5_function_execute(void *opaque, const uint8_t *in, uint32_t in_len,
+bool ernic_mlx5_function_execute(void *opaque, const uint8_t *in, uint32_t in_len,
                                  uint8_t *out, uint32_t out_len);
 
 /* The virtual port and the port's registers; in vport.c and port_registers.c. */

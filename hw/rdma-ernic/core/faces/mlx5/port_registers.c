@@ -94,3 +94,17 @@ ErnicMlx5Refusal ernic_mlx5_access_register(ErnicMlx5Function *f,
     }
     return ERNIC_MLX5_NO_REGISTER;
 }
+
+/* ---- the commands of the port and of the virtual port ------------------------------ */
+
+enum { ENABLED = ERNIC_MLX5_IN_ENABLED, RUNNING = ERNIC_MLX5_IN_RUNNING };
+
+static const ErnicMlx5CommandRow rows[] = {
+    { 0x750, RUNNING, ernic_mlx5_query_vport },
+    { 0x751, RUNNING, ernic_mlx5_modify_vport },
+    { 0x754, RUNNING, ernic_mlx5_query_vport_context },
+    { 0x755, RUNNING, ernic_mlx5_modify_vport_context },
+    { 0x805, ENABLED | RUNNING, ernic_mlx5_access_register },
+};
+
+const ErnicMlx5CommandTable ernic_mlx5_port_commands = { rows, ARRAY_SIZE(rows) };

@@ -1,0 +1,187 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The initialization segment (mlx5_init_seg of Linux), and the work of the face.
+ */
+#include "qemu/osdep.h"
+#include "base/work.h"
+#include "faces/mlx5/mlx5.h"
+#include "trace.h"
+
+/* The revision of the command interface that Linux's driver asks for. */
+#define COMMAND_REVISION    5
+/* Revision 1.0.0 of this implementation. */
+#define REVISION_MAJOR      1
+
+/* The health counter moves once in this time; the driver looks every two seconds. */
+#define HEALTH_NS           (10 * 1000 * 1000)
+
+ErnicMlx5 *ernic_mlx5_new(Ernic *e)
+{
+    ErnicMlx5 *m;
+
+    if (!e->cfg.mlx5) {
+        return NULL;
+    }
+    m = g_new0(ErnicMlx5, 1);
+    ernic_mlx5_function_init(&m->function, e, e->cfg.mlx5);
+    ernic_mlx5_command_queue_init(&m->queue, e->ops, e->env,
+                                  ernic_mlx5_function_execute, &m->function);
+    return m;
+}
+
+void ernic_mlx5_free(ErnicMlx5 *m)
+{
+    if (m) {
+        ernic_mlx5_command_queue_reset(&m->queue);
+        g_free(m);
+    }
+}
+
+/* ---- reading the segment ----------------------------------------------------------- */
+
+static uint64_t queue_high(const Ernic *e)
+{
+    return e->mlx5->queue.base >> 32;
+}
+
+static uint64_t queue_low(const Ernic *e)
+{
+    return (uint32_t)e->mlx5->queue.base >> 12;
+}
+
+static uint64_t timer_high(const Ernic *e)
+{
+    return e->now >> 32;
+}
+
+static uint64_t timer_low(const Ernic *e)
+{
+    return (uint32_t)e->now;
+}
+
+static uint64_t health_counter(const Ernic *e)
+{
+    return e->now / HEALTH_NS;
+}
+
+/* Fields that are not 0: a constant, or what a function returns. */
+static const struct {
+    const ErnicMlx5Field *field;
+    uint32_t constant;
+    uint64_t (*read)(const Ernic *e);
+} segment[] = {
+#define FIELD(name) .field = &ernic_mlx5_initial_seg.name
+    { FIELD(fw_rev_major), REVISION_MAJOR },
+    { FIELD(cmd_interface_rev), COMMAND_REVISION },
+    { FIELD(cmdq_phy_addr_63_32), .read = queue_high },
+    { FIELD(cmdq_phy_addr_31_12), .read = queue_low },
+    { FIELD(log_cmdq_size), ERNIC_MLX5_QUEUE_LOG_SIZE },
+    { FIELD(log_cmdq_stride), ERNIC_MLX5_QUEUE_LOG_STRIDE },
+    /* The time in ns: device_frequency_khz of the capabilities. */
+    { FIELD(internal_timer_h), .read = timer_high },
+    { FIELD(internal_timer_l), .read = timer_low },
+    { FIELD(health_counter), .read = health_counter },
+#undef FIELD
+};
+
+/* The word of 32 bits at @offset. */
+static uint32_t read_word(const Ernic *e, uint32_t offset)
+{
+    uint32_t word = 0, i;
+
+    for (i = 0; i < ARRAY_SIZE(segment); i++) {
+        const ErnicMlx5Field *f = segment[i].field;
+
+        if (f->offset / 32 == offset / 4) {
+            uint64_t v = segment[i].read ? segment[i].read(e) : segment[i].constant;
+
+            word |= (v & ((1ull << f->width) - 1)) << (32 - f->offset % 32 - f->width);
+        }
+    }
+    return word;
+}
+
+/* Doorbell pages cannot be read. */
+uint64_t ernic_mlx5_read(Ernic *e, uint32_t offset, uint32_t size)
+{
+    uint64_t value = read_word(e, offset);
+
+    return size == 8 ? value << 32 | read_word(e, offset + 4) : value;
+}
+
+/* ---- writing the segment ----------------------------------------------------------- */
+
+static void set_queue_high(Ernic *e, uint32_t value)
+{
+    uint64_t *base = &e->mlx5->queue.base;
+
+    *base = (uint64_t)value << 32 | (uint32_t)*base;
+}
+
+static void set_queue_low(Ernic *e, uint32_t value)
+{
+    uint64_t *base = &e->mlx5->queue.base;
+
+    *base = (*base >> 32 << 32) | (value & ~(ERNIC_MLX5_PAGE - 1));
+}
+
+static void ring(Ernic *e, uint32_t value)
+{
+    ernic_mlx5_command_queue_ring(&e->mlx5->queue, value);
+}
+
+static const struct {
+    const ErnicMlx5Field *field;
+    void (*write)(Ernic *e, uint32_t value);
+} effects[] = {
+    { &ernic_mlx5_initial_seg.cmdq_phy_addr_63_32, set_queue_high },
+    { &ernic_mlx5_initial_seg.cmdq_phy_addr_31_12, set_queue_low },
+    { &ernic_mlx5_initial_seg.command_doorbell_vector, ring },
+};
+
+static void write_word(Ernic *e, uint32_t offset, uint32_t value)
+{
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(effects); i++) {
+        if (effects[i].field->offset / 32 == offset / 4) {
+            effects[i].write(e, value);
+            return;
+        }
+    }
+    trace_ernic_mlx5_bad_write(offset, value);
+}
+
+void ernic_mlx5_write(Ernic *e, uint32_t offset, uint32_t size, uint64_t value)
+{
+    uint32_t page = offset / ERNIC_MLX5_PAGE;
+
+    if (page >= ERNIC_MLX5_UAR_FIRST) {
+        ernic_mlx5_uar_write(e, page, offset % ERNIC_MLX5_PAGE, size, value);
+    } else if (size == 8) {
+        write_word(e, offset, value >> 32);
+        write_word(e, offset + 4, value);
+    } else {
+        write_word(e, offset, value);
+    }
+}
+
+/* ---- work -------------------------------------------------------------------------- */
+
+void ernic_mlx5_run(Ernic *e)
+{
+    ErnicMlx5CommandQueue *q = &e->mlx5->queue;
+
+    while (ernic_work_left(e) && ernic_mlx5_has_work(e)) {
+        ernic_charge(e, ERNIC_WORK_COMMAND);
+        ernic_mlx5_command_queue_run(q, 1);
+    }
+}
+
+bool ernic_mlx5_has_work(const Ernic *e)
+{
+    const ErnicMlx5CommandQueue *q = &e->mlx5->queue;
+
+    return q->stage != ERNIC_MLX5_QUEUE_IDLE || q->rung;
+}

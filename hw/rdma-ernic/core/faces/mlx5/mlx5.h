@@ -1,0 +1,43 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The mlx5 interface as the face of an engine: BAR 0 with the initialization segment
+ * and the doorbell pages, the command queue, and what the face keeps beside the objects
+ * of the engine. docs/mlx5-face.md describes the interface.
+ */
+#ifndef ERNIC_FACES_MLX5_MLX5_H
+#define ERNIC_FACES_MLX5_MLX5_H
+
+#include "faces/mlx5/command_queue.h"
+#include "faces/mlx5/function.h"
+
+/* A doorbell page; also the unit of the initialization segment. */
+#define ERNIC_MLX5_PAGE         4096u
+#define ERNIC_MLX5_BAR_SIZE     (ERNIC_MLX5_UAR_END * ERNIC_MLX5_PAGE)
+
+struct ErnicMlx5 {
+    ErnicMlx5Function function;
+    ErnicMlx5CommandQueue queue;
+};
+
+/* The face of e->cfg.mlx5; NULL: the engine has another one. */
+ErnicMlx5 *ernic_mlx5_new(Ernic *e);
+void ernic_mlx5_free(ErnicMlx5 *m);
+
+/*
+ * Registers of BAR 0 by their offset in bytes, in accesses of @size 4 or 8 that are
+ * aligned. A value is the number that the big-endian bytes stand for.
+ */
+uint64_t ernic_mlx5_read(Ernic *e, uint32_t offset, uint32_t size);
+void ernic_mlx5_write(Ernic *e, uint32_t offset, uint32_t size, uint64_t value);
+
+/* Execute commands until the slice of work ends. */
+void ernic_mlx5_run(Ernic *e);
+/* Is there a command to execute? */
+bool ernic_mlx5_has_work(const Ernic *e);
+
+/* uar.c: a store to byte @offset of doorbell page @page. */
+void ernic_mlx5_uar_write(Ernic *e, uint32_t page, uint32_t offset, uint32_t size,
+                          uint64_t value);
+
+#endif /* ERNIC_FACES_MLX5_MLX5_H */
