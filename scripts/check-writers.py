@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Check that each group of a queue pair's fields is written by one file only.
+"""Check that each group of a queue pair's fields is written by the files that it names.
 
 usage: check-writers.py [ROOT]
 
@@ -23,7 +23,7 @@ NAMES = {'ErnicSendQueue': 'sq', 'ErnicRecvQueue': 'rq', 'ErnicAckState': 'ack',
 OBJECTS = {'wq', 'events', 'rd'}
 
 STRUCT = re.compile(r'^(?:typedef )?struct (\w+) \{\n(.*?)^\}', re.M | re.S)
-WRITER = re.compile(r'Writer: ([\w/]+)(?:; reset: ([\w/]+))?\.')
+WRITER = re.compile(r'Writer: ([\w/]+)(?:, ([\w/]+))?(?:; reset: ([\w/]+))?\.')
 PART = re.compile(r'/\*.*?\*/|[^;/]+;', re.S)
 DECLARED = re.compile(r'\*?(\w+)(?:\[[^\]]*\])?\s*(?:,|;$)')
 TEXT = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)

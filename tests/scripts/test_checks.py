@@ -360,7 +360,7 @@ CONTEXT = """typedef struct ErnicSendQueue {
 } ErnicSendQueue;
 
 struct ErnicQp {
-    /* Writer: faces/. */
+    /* Writer: transport/create, faces/. */
     uint32_t pd;
     ErnicSendQueue sq;
 };
@@ -377,6 +377,7 @@ def writes(file, *lines, context=CONTEXT):
 WRITERS = [
     (None, writes('transport/one.c', 'qp->sq.next = sq->last++;', 'sq->next += 1;')),
     (None, writes('transport/one.h', 'sq->next = 1;')),
+    (None, writes('transport/create.c', 'qp->pd = 1;')),
     (None, writes('transport/two.c', 'qp->sq.waits[i] |= true;', 'sq->wqe = NULL;')),
     (None, writes('transport/life.c', 'sq->waits[0] = false;')),
     (None, writes('faces/verbs/any.c', 'qp->pd = 1;')),

@@ -50,19 +50,51 @@ static uint32_t event_queue(const Ernic *e, const ErnicCq *cq)
     return cq->eq ? cq->eq : e->async_eq;
 }
 
+uint8_t ernic_cq_add(Ernic *e, const ErnicCqInit *init, ErnicBuf *buf, uint32_t *cqn)
+{
+    *cqn = ernic_ids_alloc(&e->cq_ids);
+    if (!*cqn) {
+        ernic_buf_fini(e, buf);
+        return ERNIC_ERR_NO_RESOURCE;
+    }
+    e->cq[*cqn] = (ErnicCq) {
+        .used = true, .uctx = init->uctx, .depth = init->depth,
+        .ci_addr = init->ci_addr, .eq = init->eq, .mod_due = ERNIC_NEVER, .buf = *buf,
+    };
+    if (init->eq) {
+        e->eq[init->eq].refs++;
+    }
+    trace_ernic_cq_create(*cqn, init->depth, init->eq, init->uctx);
+    return ERNIC_OK;
+}
+
+void ernic_cq_set_ring(Ernic *e, uint32_t cqn, ErnicBuf *buf, uint32_t depth)
+{
+    ErnicCq *cq = &e->cq[cqn];
+
+    ernic_buf_fini(e, &cq->buf);
+    cq->buf = *buf;
+    memset(buf, 0, sizeof(*buf));
+    trace_ernic_cq_resize(cqn, cq->depth, depth);
+    cq->depth = depth;
+}
+
 uint8_t ernic_cq_create(Ernic *e, uint32_t uctx,
                         const struct ernic_cmd_cq_create *cmd, uint32_t *cqn)
 {
     uint32_t depth = le32_to_cpu(cmd->depth);
     uint32_t eq = le32_to_cpu(cmd->eq);
-    uint64_t ci_addr = le64_to_cpu(cmd->ci_addr);
+    ErnicCqInit init = {
+        .uctx = uctx, .eq = eq == NO_EQ ? 0 : eq, .depth = depth,
+        .ci_addr = le64_to_cpu(cmd->ci_addr),
+    };
     ErnicBuf buf;
     uint8_t status;
 
     if (cmd->handle) {
         return ERNIC_ERR_RESERVED;
     }
-    if (!ernic_depth_ok(depth, 2, ERNIC_MAX_CQ_DEPTH) || ci_addr % 4) {
+    if (!ernic_depth_ok(depth, 2, ERNIC_MAX_CQ_DEPTH) || init.ci_addr % 4) {
         return ERNIC_ERR_PARAM;
     }
     if (eq != NO_EQ && (eq >= e->eq_ids.size || !e->eq[eq].used)) {
@@ -79,16 +111,7 @@ uint8_t ernic_cq_create(Ernic *e, uint32_t uctx,
     if (status != ERNIC_OK) {
         return status;
     }
-    *cqn = ernic_ids_alloc(&e->cq_ids);
-    e->cq[*cqn] = (ErnicCq) {
-        .used = true, .uctx = uctx, .depth = depth, .ci_addr = ci_addr,
-        .eq = eq == NO_EQ ? 0 : eq, .mod_due = ERNIC_NEVER, .buf = buf,
-    };
-    if (eq != NO_EQ) {
-        e->eq[eq].refs++;
-    }
-    trace_ernic_cq_create(*cqn, depth, eq, uctx);
-    return ERNIC_OK;
+    return ernic_cq_add(e, &init, &buf, cqn);
 }
 
 uint8_t ernic_cq_destroy(Ernic *e, uint32_t uctx, uint32_t cqn)
@@ -265,11 +288,7 @@ uint8_t ernic_cq_resize(Ernic *e, uint32_t uctx,
         return status;
     }
     if (status == ERNIC_OK) {
-        ernic_buf_fini(e, &cq->buf);
-        cq->buf = *ready;
-        memset(ready, 0, sizeof(*ready));
-        trace_ernic_cq_resize(cqn, cq->depth, depth);
-        cq->depth = depth;
+        ernic_cq_set_ring(e, cqn, ready, depth);
     }
     ernic_job_end(e);
     return status;
@@ -304,6 +323,19 @@ static void moderate(Ernic *e, uint32_t cqn, ErnicCq *cq)
     }
 }
 
+void ernic_cq_set_moderation(Ernic *e, uint32_t cqn, uint16_t count,
+                             uint16_t period_us)
+{
+    ErnicCq *cq = &e->cq[cqn];
+
+    cq->mod_count = count;
+    cq->mod_period_us = period_us;
+    trace_ernic_cq_moderate(cqn, count, period_us);
+    if (cq->mod_pending) {
+        moderate(e, cqn, cq);
+    }
+}
+
 uint8_t ernic_cq_moderate(Ernic *e, uint32_t uctx,
                           const struct ernic_cmd_cq_moderate *cmd)
 {
@@ -311,16 +343,11 @@ uint8_t ernic_cq_moderate(Ernic *e, uint32_t uctx,
     ErnicCq *cq;
     uint8_t status = cq_find(e, uctx, cqn, &cq);
 
-    if (status != ERNIC_OK) {
-        return status;
+    if (status == ERNIC_OK) {
+        ernic_cq_set_moderation(e, cqn, le16_to_cpu(cmd->count),
+                                le16_to_cpu(cmd->period_us));
     }
-    cq->mod_count = le16_to_cpu(cmd->count);
-    cq->mod_period_us = le16_to_cpu(cmd->period_us);
-    trace_ernic_cq_moderate(cqn, cq->mod_count, cq->mod_period_us);
-    if (cq->mod_pending) {
-        moderate(e, cqn, cq);
-    }
-    return ERNIC_OK;
+    return status;
 }
 
 uint64_t ernic_cq_moderation_run(Ernic *e, uint64_t now)

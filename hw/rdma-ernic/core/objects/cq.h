@@ -37,6 +37,25 @@ struct ErnicCq {
     ErnicEvents events;
 };
 
+/* A new queue, as the face describes it after its checks. */
+typedef struct ErnicCqInit {
+    uint32_t uctx;
+    uint32_t eq;                /* exists; 0: none */
+    uint32_t depth;             /* power of two, 2 to ERNIC_MAX_CQ_DEPTH */
+    uint64_t ci_addr;           /* multiple of 4; 0: doorbell only */
+} ErnicCqInit;
+
+/*
+ * Create queue *@cqn with the ring @buf, whose pages it owns from now on.
+ * ERNIC_ERR_NO_RESOURCE: all numbers are used, and the pages of @buf are free.
+ */
+uint8_t ernic_cq_add(Ernic *e, const ErnicCqInit *init, ErnicBuf *buf, uint32_t *cqn);
+/* Use the ring @buf of @depth entries; the counters stay, and the old ring is freed. */
+void ernic_cq_set_ring(Ernic *e, uint32_t cqn, ErnicBuf *buf, uint32_t depth);
+/* Hold an event back for up to @count completions or @period_us; 0: do not. */
+void ernic_cq_set_moderation(Ernic *e, uint32_t cqn, uint16_t count,
+                             uint16_t period_us);
+
 uint8_t ernic_cq_create(Ernic *e, uint32_t uctx,
                         const struct ernic_cmd_cq_create *cmd, uint32_t *cqn);
 /*

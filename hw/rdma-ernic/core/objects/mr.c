@@ -169,48 +169,6 @@ bool ernic_mr_has_page(Ernic *e, uint32_t key, uint64_t off, bool write)
     return mr && mr->odp && ernic_odp_find(mr->odp, off, write, &addr, &run);
 }
 
-/* ---- protection domains ------------------------------------------------- */
-
-static bool pd_exists(const Ernic *e, uint32_t pd)
-{
-    return pd < e->pd_ids.size && e->pd[pd].used;
-}
-
-ErnicPd *ernic_pd_get(Ernic *e, uint32_t uctx, uint32_t pd)
-{
-    return pd_exists(e, pd) && e->pd[pd].uctx == uctx ? &e->pd[pd] : NULL;
-}
-
-uint8_t ernic_pd_alloc(Ernic *e, uint32_t uctx, uint32_t *pd)
-{
-    uint32_t number = ernic_ids_alloc(&e->pd_ids);
-
-    if (!number) {
-        return ERNIC_ERR_NO_RESOURCE;
-    }
-    e->pd[number] = (ErnicPd) { .used = true, .uctx = uctx };
-    trace_ernic_pd_alloc(uctx, number);
-    *pd = number;
-    return ERNIC_OK;
-}
-
-uint8_t ernic_pd_free(Ernic *e, uint32_t uctx, uint32_t pd)
-{
-    if (!pd_exists(e, pd)) {
-        return ERNIC_ERR_HANDLE;
-    }
-    if (e->pd[pd].uctx != uctx) {
-        return ERNIC_ERR_PERM;
-    }
-    if (e->pd[pd].refs) {
-        return ERNIC_ERR_BUSY;
-    }
-    e->pd[pd].used = false;
-    ernic_ids_free(&e->pd_ids, pd);
-    trace_ernic_pd_free(uctx, pd);
-    return ERNIC_OK;
-}
-
 /* ---- regions and windows by command ------------------------------------- */
 
 /*
@@ -233,12 +191,7 @@ static ErnicMr *new_mr(Ernic *e, ErnicPd *pd, uint8_t kind)
     return mr;
 }
 
-/*
- * Check rights and range of a region, from a command or work request: remote write
- * and atomics need local write (IBTA 11.2.8.2), and addresses do not wrap.
- */
-static bool region_ok(uint32_t access, uint64_t iova, uint64_t length,
-                      uint64_t max)
+bool ernic_mr_range_ok(uint32_t access, uint64_t iova, uint64_t length, uint64_t max)
 {
     if ((access & ~ERNIC_ACCESS_FLAGS) ||
         ((access & REMOTE_WRITABLE) && !(access & ERNIC_ACCESS_LOCAL_WRITE))) {
@@ -262,6 +215,30 @@ static void open_region(ErnicMr *mr, uint32_t access, uint64_t iova,
     mr->length = length;
     mr->offset = offset;
     mr->valid = true;
+}
+
+uint8_t ernic_mr_add(Ernic *e, uint32_t pd, const ErnicMrInit *init, ErnicBuf *buf,
+                     uint32_t *key)
+{
+    ErnicMr *mr;
+
+    if (e->mr_ids.count == 0) {
+        ernic_buf_fini(e, buf);
+        return ERNIC_ERR_NO_RESOURCE;
+    }
+    mr = new_mr(e, &e->pd[pd], init->kind);
+    mr->buf = *buf;
+    if (init->valid) {
+        open_region(mr, init->access, init->iova, init->length, init->offset);
+    }
+    *key = key_of(e, mr);
+    trace_ernic_mr_reg(mr->uctx, *key, mr->pd, mr->access, mr->iova, mr->length);
+    return ERNIC_OK;
+}
+
+void ernic_mr_set_variant(Ernic *e, uint32_t number, uint8_t variant)
+{
+    e->mr[number].variant = variant;
 }
 
 /* An on-demand region has a page size, and no buffer. */
@@ -306,9 +283,9 @@ static bool rights_ok(const struct ernic_cmd_mr_reg *cmd)
     uint32_t access = le32_to_cpu(cmd->access);
     bool demand = access & ERNIC_ACCESS_ON_DEMAND;
 
-    return region_ok(access & ~ERNIC_ACCESS_ON_DEMAND, le64_to_cpu(cmd->iova),
-                     le64_to_cpu(cmd->length),
-                     demand ? ERNIC_MAX_ODP_SIZE : ERNIC_MAX_MR_SIZE);
+    return ernic_mr_range_ok(access & ~ERNIC_ACCESS_ON_DEMAND, le64_to_cpu(cmd->iova),
+                             le64_to_cpu(cmd->length),
+                             demand ? ERNIC_MAX_ODP_SIZE : ERNIC_MAX_MR_SIZE);
 }
 
 uint8_t ernic_mr_reg(Ernic *e, uint32_t uctx,
@@ -611,7 +588,7 @@ ErnicFault ernic_mr_fast_reg(Ernic *e, uint32_t pd,
         trace_ernic_fast_reg_bad_key(wr->key, pd);
         return ERNIC_FAULT_REG_MR;
     }
-    if (!region_ok(wr->access, wr->iova, wr->length, ERNIC_MAX_MR_SIZE)) {
+    if (!ernic_mr_range_ok(wr->access, wr->iova, wr->length, ERNIC_MAX_MR_SIZE)) {
         return ERNIC_FAULT_REG_MR;
     }
     if (wr->page_shift > ERNIC_PAGE_SHIFT_MAX || wr->npages > mr->buf.npages) {

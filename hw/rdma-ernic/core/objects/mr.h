@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Protection domains, memory regions and memory windows. A key is
- * (number << 8) | variant byte; regions and windows share the numbers.
+ * Memory regions and memory windows. A key is (number << 8) | variant byte; regions and
+ * windows share the numbers.
  */
 #ifndef ERNIC_OBJECTS_MR_H
 #define ERNIC_OBJECTS_MR_H
@@ -10,13 +10,8 @@
 #include "base/device.h"
 #include "objects/buf.h"
 #include "objects/odp.h"
+#include "objects/pd.h"
 #include "hw/rdma-ernic/ernic_abi.h"
-
-struct ErnicPd {
-    bool used;
-    uint32_t uctx;              /* 0: the kernel */
-    uint32_t refs;              /* regions, windows, queue pairs, SRQs */
-};
 
 typedef enum ErnicMrKind {
     ERNIC_MR_FREE,
@@ -94,10 +89,29 @@ bool ernic_mr_check_flush(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
 bool ernic_mr_has_page(Ernic *e, uint32_t key, uint64_t off, bool write);
 
 /* Commands. They check all handles. */
-uint8_t ernic_pd_alloc(Ernic *e, uint32_t uctx, uint32_t *pd);
-uint8_t ernic_pd_free(Ernic *e, uint32_t uctx, uint32_t pd);
-/* NULL unless @pd exists and belongs to @uctx. */
-ErnicPd *ernic_pd_get(Ernic *e, uint32_t uctx, uint32_t pd);
+/* A new region, as the face describes it. */
+typedef struct ErnicMrInit {
+    uint8_t kind;               /* ERNIC_MR_REGION, or ERNIC_MR_FAST */
+    bool valid;                 /* the other fields describe a region */
+    uint32_t access;            /* ERNIC_ACCESS_FLAGS */
+    uint64_t iova, length;
+    uint64_t offset;            /* of iova in the buffer */
+} ErnicMrInit;
+
+/*
+ * May a region have these rights and this range, of at most @max bytes? Remote write and
+ * atomics need local write (IBTA 11.2.8.2), and addresses do not wrap.
+ */
+bool ernic_mr_range_ok(uint32_t access, uint64_t iova, uint64_t length, uint64_t max);
+/*
+ * Create the region of *@key in protection domain @pd, which exists; the face has checked
+ * @init. The region owns the pages of @buf from now on. ERNIC_ERR_NO_RESOURCE: all
+ * numbers are used, and the pages are free.
+ */
+uint8_t ernic_mr_add(Ernic *e, uint32_t pd, const ErnicMrInit *init, ErnicBuf *buf,
+                     uint32_t *key);
+/* From now on the key of region @number, which exists, ends with @variant. */
+void ernic_mr_set_variant(Ernic *e, uint32_t number, uint8_t variant);
 uint8_t ernic_mr_reg(Ernic *e, uint32_t uctx,
                      const struct ernic_cmd_mr_reg *cmd, uint32_t *key);
 /*

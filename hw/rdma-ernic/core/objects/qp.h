@@ -49,7 +49,7 @@ typedef struct ErnicAv {
     uint32_t flow_label;
 } ErnicAv;
 
-/* Attributes that QP_MODIFY sets; it checks their ranges before it stores any. */
+/* Attributes that software sets; transport/qp_modify checks their ranges. */
 typedef struct ErnicQpAttr {
     uint32_t access;                /* of ERNIC_ACCESS_QP */
     uint32_t qkey;
@@ -228,13 +228,13 @@ struct ErnicQp {
     uint8_t transport;              /* ErnicTransport; GSI: UD */
     /* Writer: transport/qp_state; reset: transport/qp_life. */
     uint8_t state;
-    /* Writer: faces/. */
+    /* Writer: transport/qp_create. */
     uint8_t flags;
     /* Writer: transport/qp_state; reset: transport/qp_life. */
     bool sq_drained;                /* in SQD: nothing is in flight */
     /* Writer: transport/qp_life. */
     uint32_t qpn;
-    /* Writer: faces/. */
+    /* Writer: transport/qp_create, faces/. */
     uint32_t uctx, pd, send_cq, recv_cq;
     uint32_t srq;                   /* 0: none */
     /* Writer: objects/counter. */
@@ -243,7 +243,7 @@ struct ErnicQp {
     uint32_t ring_next[ERNIC_RING_COUNT];
     /* Writer: transport/qp. */
     uint64_t timer_due;             /* as set in the heap */
-    /* Writer: faces/; reset: transport/qp_life. */
+    /* Writer: transport/qp_modify, faces/; reset: transport/qp_life. */
     ErnicQpAttr attr;
     /* Writer: transport/qp_life. The groups in them have writers of their own. */
     ErnicSendQueue sq;

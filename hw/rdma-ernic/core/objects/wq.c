@@ -148,6 +148,22 @@ static uint8_t check_xrc(Ernic *e, uint32_t uctx,
            ERNIC_OK : ERNIC_ERR_HANDLE;
 }
 
+uint8_t ernic_srq_add(Ernic *e, const ErnicSrqInit *init, ErnicWq *wq, uint32_t *srqn)
+{
+    *srqn = ernic_ids_alloc(&e->srq_ids);
+    if (!*srqn) {
+        ernic_buf_fini(e, &wq->buf);
+        return ERNIC_ERR_NO_RESOURCE;
+    }
+    e->srq[*srqn] = (ErnicSrq) {
+        .used = true, .uctx = init->uctx, .pd = init->pd, .limit = init->limit,
+        .wq = *wq, .xrcd = init->xrcd, .cq = init->cq,
+    };
+    srq_refer(e, &e->srq[*srqn], 1);
+    trace_ernic_srq_create(*srqn, init->pd, wq->depth, init->limit, init->xrcd);
+    return ERNIC_OK;
+}
+
 uint8_t ernic_srq_create(Ernic *e, uint32_t uctx,
                          const struct ernic_cmd_srq *cmd, uint32_t *srqn)
 {
@@ -155,6 +171,10 @@ uint8_t ernic_srq_create(Ernic *e, uint32_t uctx,
     uint32_t stride = le16_to_cpu(cmd->stride);
     uint32_t limit = le32_to_cpu(cmd->limit);
     uint32_t pdn = le32_to_cpu(cmd->pd);
+    ErnicSrqInit init = {
+        .uctx = uctx, .pd = pdn, .limit = limit,
+        .xrcd = le32_to_cpu(cmd->xrcd), .cq = le32_to_cpu(cmd->cq),
+    };
     ErnicWq wq = { .depth = depth, .stride = stride * SLOT_UNIT };
     uint8_t status;
 
@@ -180,14 +200,7 @@ uint8_t ernic_srq_create(Ernic *e, uint32_t uctx,
     if (status != ERNIC_OK) {
         return status;
     }
-    *srqn = ernic_ids_alloc(&e->srq_ids);
-    e->srq[*srqn] = (ErnicSrq) {
-        .used = true, .uctx = uctx, .pd = pdn, .limit = limit, .wq = wq,
-        .xrcd = le32_to_cpu(cmd->xrcd), .cq = le32_to_cpu(cmd->cq),
-    };
-    srq_refer(e, &e->srq[*srqn], 1);
-    trace_ernic_srq_create(*srqn, pdn, depth, limit, e->srq[*srqn].xrcd);
-    return ERNIC_OK;
+    return ernic_srq_add(e, &init, &wq, srqn);
 }
 
 /* The limit event is raised once, when fewer requests than the limit are left. */
@@ -201,6 +214,13 @@ void ernic_srq_check_limit(Ernic *e, uint32_t srqn, uint32_t left)
         ernic_event_raise(e, e->async_eq, ERNIC_EVC_SRQ, srqn, &srq->events,
                           ERNIC_EV_SRQ_LIMIT, 0);
     }
+}
+
+void ernic_srq_set_limit(Ernic *e, uint32_t srqn, uint32_t limit, uint32_t left)
+{
+    e->srq[srqn].limit = limit;
+    trace_ernic_srq_modify(srqn, limit);
+    ernic_srq_check_limit(e, srqn, left);
 }
 
 /* Use another ring; the guest has copied the posted requests to it. */
@@ -257,9 +277,7 @@ uint8_t ernic_srq_modify(Ernic *e, uint32_t uctx,
     if (limit > srq->wq.depth) {
         return ERNIC_ERR_PARAM;
     }
-    srq->limit = limit;
-    trace_ernic_srq_modify(srqn, limit);
-    ernic_srq_check_limit(e, srqn, srq->wq.pi - srq->wq.ci);
+    ernic_srq_set_limit(e, srqn, limit, srq->wq.pi - srq->wq.ci);
     return ERNIC_OK;
 }
 

@@ -60,6 +60,21 @@ struct ErnicSrq {
     ErnicEvents events;
 };
 
+/* A new SRQ, as the face describes it after its checks. */
+typedef struct ErnicSrqInit {
+    uint32_t uctx, pd;
+    uint32_t limit;             /* at most the depth; 0: disarmed */
+    uint32_t xrcd, cq;          /* XRC only; else 0 */
+} ErnicSrqInit;
+
+/*
+ * Create SRQ *@srqn with the ring @wq, whose pages it owns from now on.
+ * ERNIC_ERR_NO_RESOURCE: all numbers are used, and the pages of @wq are free.
+ */
+uint8_t ernic_srq_add(Ernic *e, const ErnicSrqInit *init, ErnicWq *wq, uint32_t *srqn);
+/* Arm the limit of SRQ @srqn, which has @left requests; the event may follow at once. */
+void ernic_srq_set_limit(Ernic *e, uint32_t srqn, uint32_t limit, uint32_t left);
+
 uint8_t ernic_srq_create(Ernic *e, uint32_t uctx,
                          const struct ernic_cmd_srq *cmd, uint32_t *srqn);
 /* Change the limit or, if a depth is given, the ring. */

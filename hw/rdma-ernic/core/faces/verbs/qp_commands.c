@@ -11,71 +11,45 @@
 #include "faces/verbs/qp_commands.h"
 #include "objects/cq.h"
 #include "objects/job.h"
-#include "objects/mcast.h"
 #include "objects/mr.h"
-#include "steering/flow.h"
-#include "steering/rss.h"
 #include "trace.h"
-#include "transport/ack.h"
-#include "transport/completer.h"
 #include "transport/qp.h"
-#include "transport/qp_life.h"
-#include "transport/qp_state.h"
+#include "transport/qp_create.h"
+#include "transport/qp_modify.h"
 #include "transport/qp_transitions.h"
-#include "transport/rate.h"
-#include "transport/rd_resources.h"
-#include "transport/requester.h"
-#include "transport/responder.h"
-#include "transport/sched.h"
-#include "transport/turn.h"
-#include "wire/ib_tables.h"
 
 #define NO_SRQ 0xffffffffu
-#define FLOW_LABEL_MASK 0xfffffu
 #define ALL_ATTRS ((1u << ERNIC_QPA_COUNT) - 1)
 
 /*
  * The attributes that are one number each, with their offsets in the command and in
- * the context, and their ranges. STATE, CUR_STATE and AV have no row.
+ * the context. Both have the same size. STATE, CUR_STATE, PORT and AV have no row.
  */
 typedef struct ErnicQpAttrRow {
-    uint32_t bit;
-    uint8_t src, src_size;      /* struct ernic_qp_attr */
-    uint8_t dst, dst_size;      /* ErnicQpAttr; size 0: not stored, always lo */
-    uint32_t lo, hi;
+    uint8_t src;                /* struct ernic_qp_attr, little-endian */
+    uint8_t dst;                /* ErnicQpAttr, host */
+    uint8_t size;
 } ErnicQpAttrRow;
 
-#define SRC(field) offsetof(struct ernic_qp_attr, field), \
-                   sizeof_field(struct ernic_qp_attr, field)
-#define BOTH(field) SRC(field), offsetof(ErnicQpAttr, field), \
-                    sizeof_field(ErnicQpAttr, field)
+#define ROW(field) \
+    { offsetof(struct ernic_qp_attr, field), offsetof(ErnicQpAttr, field), \
+      sizeof_field(ErnicQpAttr, field) + \
+      QEMU_BUILD_BUG_ON_ZERO(sizeof_field(struct ernic_qp_attr, field) != \
+                             sizeof_field(ErnicQpAttr, field)) }
 
 static const ErnicQpAttrRow attr_rows[] = {
-    { ERNIC_QPA_SQD_NOTIFY, BOTH(sqd_notify), 0, 1 },
-    { ERNIC_QPA_ACCESS, BOTH(access), 0, ERNIC_ACCESS_QP },
-    { ERNIC_QPA_PKEY_INDEX, BOTH(pkey_index), 0, ERNIC_LIM_PKEY - 1 },
-    { ERNIC_QPA_PORT, SRC(port), 0, 0, 1, 1 },
-    { ERNIC_QPA_QKEY, BOTH(qkey), 0, UINT32_MAX },
-    { ERNIC_QPA_PATH_MTU, BOTH(path_mtu), ERNIC_MTU_256, ERNIC_MTU_4096 },
-    { ERNIC_QPA_TIMEOUT, BOTH(timeout), 0, ERNIC_ACK_TIMEOUT_COUNT - 1 },
-    { ERNIC_QPA_RETRY_CNT, BOTH(retry_cnt), 0, 7 },
-    { ERNIC_QPA_RNR_RETRY, BOTH(rnr_retry), 0, ERNIC_RNR_RETRY_FOREVER },
-    { ERNIC_QPA_RQ_PSN, BOTH(rq_psn), 0, ERNIC_PSN_MASK },
-    { ERNIC_QPA_MAX_RD_ATOMIC, BOTH(max_rd_atomic), 0, ERNIC_MAX_RD_ATOMIC },
-    { ERNIC_QPA_MIN_RNR_TIMER, BOTH(min_rnr_timer), 0,
-      ERNIC_RNR_TIMER_COUNT - 1 },
-    { ERNIC_QPA_SQ_PSN, BOTH(sq_psn), 0, ERNIC_PSN_MASK },
-    { ERNIC_QPA_MAX_DEST_RD_ATOMIC, BOTH(max_dest_rd_atomic), 0,
-      ERNIC_MAX_RD_ATOMIC },
-    { ERNIC_QPA_DEST_QPN, BOTH(dest_qpn), 0, ERNIC_QPN_MASK },
-    { ERNIC_QPA_RATE_LIMIT, BOTH(rate_limit), 0, UINT32_MAX },
-    { ERNIC_QPA_RATE_LIMIT, BOTH(rate_burst), 0, UINT32_MAX },
+    ROW(sqd_notify), ROW(access), ROW(pkey_index), ROW(qkey), ROW(path_mtu),
+    ROW(timeout), ROW(retry_cnt), ROW(rnr_retry), ROW(rq_psn), ROW(max_rd_atomic),
+    ROW(min_rnr_timer), ROW(sq_psn), ROW(max_dest_rd_atomic), ROW(dest_qpn),
+    ROW(rate_limit), ROW(rate_burst),
 };
-/* All attributes but STATE, CUR_STATE and AV; one has two numbers. */
-QEMU_BUILD_BUG_ON(ARRAY_SIZE(attr_rows) != ERNIC_QPA_COUNT - 3 + 1);
+/* All attributes but STATE, CUR_STATE, PORT and AV; one has two numbers. */
+QEMU_BUILD_BUG_ON(ARRAY_SIZE(attr_rows) != ERNIC_QPA_COUNT - 4 + 1);
 
-#undef SRC
-#undef BOTH
+#undef ROW
+
+/* The number of the one port. */
+#define PORT 1
 
 /* ---- values in structures, by size ---------------------------------------- */
 
@@ -293,34 +267,13 @@ static uint8_t create_rings(Ernic *e, const struct ernic_qp_init *init,
     return status;
 }
 
-/* Add @delta, +1 or -1, to the reference counts of the objects that @qp uses. */
-static void refer(Ernic *e, const ErnicQp *qp, int delta)
-{
-    e->pd[qp->pd].refs += delta;
-    if (qp->send_cq) {
-        e->cq[qp->send_cq].refs += delta;
-    }
-    if (qp->recv_cq) {
-        e->cq[qp->recv_cq].refs += delta;
-    }
-    if (qp->srq) {
-        e->srq[qp->srq].refs += delta;
-    }
-}
-
-static void drop_rings(Ernic *e, ErnicWq *sq, ErnicWq *rq)
-{
-    ernic_buf_fini(e, &sq->buf);
-    ernic_buf_fini(e, &rq->buf);
-}
-
 uint8_t ernic_qp_create(Ernic *e, uint32_t uctx,
                         const struct ernic_qp_init *init, uint32_t *qpn)
 {
     uint8_t status = create_check(e, uctx, init);
     uint32_t srq = le32_to_cpu(init->srq);
+    ErnicQpInit add;
     ErnicWq sq, rq;
-    ErnicQp *qp;
 
     if (status) {
         return status;
@@ -329,127 +282,50 @@ uint8_t ernic_qp_create(Ernic *e, uint32_t uctx,
     if (status) {
         return status;
     }
-    *qpn = init->type == ERNIC_QPT_GSI ? ERNIC_QPN_GSI
-                                       : ernic_ids_alloc(&e->qp_ids);
-    if (*qpn == 0) {
-        drop_rings(e, &sq, &rq);
-        return ERNIC_ERR_NO_RESOURCE;
-    }
-    qp = ernic_qp_open(e, *qpn, init->type, &sq, &rq);
-    if (!qp) {
-        drop_rings(e, &sq, &rq);
-        if (init->type != ERNIC_QPT_GSI) {
-            ernic_ids_free(&e->qp_ids, *qpn);
-        }
-        return ERNIC_ERR_NO_RESOURCE;
-    }
-    qp->uctx = uctx;
-    qp->flags = init->flags;
-    qp->pd = le32_to_cpu(init->pd);
-    qp->send_cq = le32_to_cpu(init->send_cq);
-    qp->recv_cq = le32_to_cpu(init->recv_cq);
-    qp->srq = srq == NO_SRQ ? 0 : srq;
-    refer(e, qp, 1);
-    trace_ernic_qp_create(qp->qpn, qp->type, qp->uctx, qp->pd, sq.depth,
-                          rq.depth, qp->srq);
-    return ERNIC_OK;
+    add = (ErnicQpInit) {
+        .type = init->type, .flags = init->flags, .uctx = uctx,
+        .pd = le32_to_cpu(init->pd), .send_cq = le32_to_cpu(init->send_cq),
+        .recv_cq = le32_to_cpu(init->recv_cq), .srq = srq == NO_SRQ ? 0 : srq,
+    };
+    return ernic_qp_add(e, &add, &sq, &rq, qpn);
 }
 
 uint8_t ernic_qp_destroy(Ernic *e, uint32_t uctx, uint32_t qpn)
 {
     ErnicQp *qp = ernic_qp_get(e, uctx, qpn);
 
-    if (!qp) {
-        return ERNIC_ERR_HANDLE;
-    }
-    if (qp->type == ERNIC_QPT_RWQ && ernic_rss_uses(e, qpn)) {
-        return ERNIC_ERR_BUSY;
-    }
-    ernic_charge_walk(e, ERNIC_LIM_MCAST_ATTACH + ERNIC_LIM_FLOW);
-    ernic_ack_last(e, qp, true);
-    ernic_mcast_forget(e, qpn);
-    ernic_flow_forget(e, qpn);
-    refer(e, qp, -1);
-    ernic_qp_close(e, qp);
-    if (qpn != ERNIC_QPN_GSI) {
-        ernic_ids_free(&e->qp_ids, qpn);
-    }
-    trace_ernic_qp_destroy(qpn);
-    return ERNIC_OK;
+    return qp ? ernic_qp_remove(e, qp) : ERNIC_ERR_HANDLE;
 }
 
 /* ---- modify --------------------------------------------------------------- */
 
-static uint8_t check_av(const Ernic *e, const struct ernic_av *av)
+static void av_load(ErnicAv *av, const struct ernic_av *from)
 {
-    static const ErnicGid none;
-    const ErnicGid *sgid;
-    ErnicGid dgid;
-
-    if (!ernic_all_zero(av->reserved, sizeof(av->reserved))) {
-        return ERNIC_ERR_RESERVED;
-    }
-    if (av->sgid_index >= ERNIC_LIM_GID ||
-        le32_to_cpu(av->flow_label) > FLOW_LABEL_MASK) {
-        return ERNIC_ERR_PARAM;
-    }
-    memcpy(dgid.raw, av->dgid, sizeof(dgid.raw));
-    sgid = &e->gid[av->sgid_index].gid;
-    /* A connection has one peer, reached by the IP version of our address. */
-    if (memcmp(sgid, &none, sizeof(none)) == 0 ||
-        memcmp(&dgid, &none, sizeof(none)) == 0 || ernic_gid_is_mcast(&dgid) ||
-        ernic_gid_is_v4(sgid) != ernic_gid_is_v4(&dgid)) {
-        return ERNIC_ERR_PARAM;
-    }
-    return ERNIC_OK;
+    memcpy(av->dgid.raw, from->dgid, sizeof(av->dgid.raw));
+    memcpy(av->dmac, from->dmac, sizeof(av->dmac));
+    av->sgid_index = from->sgid_index;
+    av->hop_limit = from->hop_limit;
+    av->tclass = from->tclass;
+    av->flow_label = le32_to_cpu(from->flow_label);
 }
 
-/* Check the ranges of the values that @mask selects. */
-static uint8_t check_values(const Ernic *e, const struct ernic_qp_attr *attr,
-                            uint32_t mask)
+static void attr_load(ErnicQpAttr *attr, const struct ernic_qp_attr *from)
 {
     uint32_t i, v;
 
+    memset(attr, 0, sizeof(*attr));
     for (i = 0; i < ARRAY_SIZE(attr_rows); i++) {
         const ErnicQpAttrRow *row = &attr_rows[i];
 
-        if (!(mask & row->bit)) {
-            continue;
-        }
-        v = load_le((const uint8_t *)attr + row->src, row->src_size);
-        if (v < row->lo || v > row->hi) {
-            return ERNIC_ERR_PARAM;
-        }
+        v = load_le((const uint8_t *)from + row->src, row->size);
+        store_host((uint8_t *)attr + row->dst, row->size, v);
     }
-    if (((mask & ERNIC_QPA_ACCESS) &&
-         (le32_to_cpu(attr->access) & ~ERNIC_ACCESS_QP)) ||
-        ((mask & ERNIC_QPA_PATH_MTU) && attr->path_mtu > e->cfg.mtu) ||
-        ((mask & ERNIC_QPA_PKEY_INDEX) &&
-         !e->pkey[le16_to_cpu(attr->pkey_index)])) {
-        return ERNIC_ERR_PARAM;
-    }
-    return mask & ERNIC_QPA_AV ? check_av(e, &attr->av) : ERNIC_OK;
-}
-
-/*
- * Do @size entries for inbound READs and atomics hold every response that is still to
- * be sent? The newest entries stay. An older one may be pending because of a duplicate
- * request, or hold a FLUSH whose own entry was overwritten.
- */
-static bool resize_keeps_pending(const ErnicQp *qp, uint32_t size)
-{
-    uint32_t old = qp->attr.max_dest_rd_atomic, i;
-
-    for (i = 0; i + size < old; i++) {
-        if (qp->rd[(qp->rq.rd_head + i) % old].pending) {
-            return false;
-        }
-    }
-    return true;
+    av_load(&attr->av, &from->av);
 }
 
 static uint8_t modify_check(const Ernic *e, const ErnicQp *qp,
-                            const struct ernic_qp_attr *attr, uint8_t to)
+                            const struct ernic_qp_attr *attr, uint8_t to,
+                            const ErnicQpAttr *values)
 {
     uint32_t mask = le32_to_cpu(attr->mask);
     uint8_t status;
@@ -465,81 +341,16 @@ static uint8_t modify_check(const Ernic *e, const ErnicQp *qp,
     if ((mask & ERNIC_QPA_CUR_STATE) && attr->cur_state != qp->state) {
         return ERNIC_ERR_STATE;
     }
-    status = ernic_qp_edge_check(qp->type, qp->state, to, mask);
+    status = ernic_qp_modify_check(e, qp, to, mask, values);
     if (status) {
         return status;
     }
-    /* 10.3.1.5: attributes may change only once the send queue has drained. */
-    if (qp->state == ERNIC_QPS_SQD && to == ERNIC_QPS_SQD && !qp->sq_drained) {
-        return ERNIC_ERR_STATE;
+    if ((mask & ERNIC_QPA_PORT) && attr->port != PORT) {
+        return ERNIC_ERR_PARAM;
     }
-    if ((mask & ERNIC_QPA_MAX_DEST_RD_ATOMIC) &&
-        !resize_keeps_pending(qp, attr->max_dest_rd_atomic)) {
-        return ERNIC_ERR_BUSY;
-    }
-    return check_values(e, attr, mask);
-}
-
-static void av_load(ErnicAv *av, const struct ernic_av *from)
-{
-    memcpy(av->dgid.raw, from->dgid, sizeof(av->dgid.raw));
-    memcpy(av->dmac, from->dmac, sizeof(av->dmac));
-    av->sgid_index = from->sgid_index;
-    av->hop_limit = from->hop_limit;
-    av->tclass = from->tclass;
-    av->flow_label = le32_to_cpu(from->flow_label);
-}
-
-static void apply_values(ErnicQp *qp, const struct ernic_qp_attr *attr,
-                         uint32_t mask)
-{
-    uint32_t i, v;
-
-    if (mask & ERNIC_QPA_MAX_DEST_RD_ATOMIC) {
-        ernic_rd_resize(qp, attr->max_dest_rd_atomic);
-    }
-    for (i = 0; i < ARRAY_SIZE(attr_rows); i++) {
-        const ErnicQpAttrRow *row = &attr_rows[i];
-
-        if ((mask & row->bit) && row->dst_size) {
-            v = load_le((const uint8_t *)attr + row->src, row->src_size);
-            store_host((uint8_t *)&qp->attr + row->dst, row->dst_size, v);
-        }
-    }
-    if (mask & ERNIC_QPA_AV) {
-        av_load(&qp->attr.av, &attr->av);
-    }
-    /* Restart the retry budgets: no retry is in progress in these transitions. */
-    if (mask & ERNIC_QPA_RETRY_CNT) {
-        ernic_completer_set_retry(qp, qp->attr.retry_cnt);
-    }
-    if (mask & ERNIC_QPA_RNR_RETRY) {
-        ernic_completer_set_rnr_retry(qp, qp->attr.rnr_retry);
-    }
-    /* Delays at the old rate do not apply to the new one. */
-    if (mask & ERNIC_QPA_RATE_LIMIT) {
-        ernic_rate_reset(qp);
-    }
-}
-
-/* Initialize the context for state @to; the new attributes are already stored. */
-static void enter(Ernic *e, ErnicQp *qp, uint8_t from, uint8_t to,
-                  uint32_t mask)
-{
-    if (to == ERNIC_QPS_RESET) {
-        ernic_qp_reset_context(e, qp);
-    } else if (to == ERNIC_QPS_RTR) {
-        ernic_responder_expect(qp, qp->attr.rq_psn);
-    } else if (from == ERNIC_QPS_RTR && to == ERNIC_QPS_RTS) {
-        ernic_requester_begin(qp, qp->attr.sq_psn);
-        ernic_completer_begin(qp, qp->attr.sq_psn);
-    } else if (from == ERNIC_QPS_SQE && to == ERNIC_QPS_RTS) {
-        /* Requests posted before the recovery are still flushed. */
-        ernic_turn_flush_posted(qp);
-    } else if (from != ERNIC_QPS_SQD && to == ERNIC_QPS_SQD) {
-        /* SQD_NOTIFY has to be requested for each transition. */
-        qp->attr.sqd_notify &= !!(mask & ERNIC_QPA_SQD_NOTIFY);
-    }
+    return (mask & ERNIC_QPA_AV) &&
+           !ernic_all_zero(attr->av.reserved, sizeof(attr->av.reserved)) ?
+           ERNIC_ERR_RESERVED : ERNIC_OK;
 }
 
 uint8_t ernic_qp_modify(Ernic *e, uint32_t uctx, uint32_t qpn,
@@ -547,32 +358,21 @@ uint8_t ernic_qp_modify(Ernic *e, uint32_t uctx, uint32_t qpn,
 {
     ErnicQp *qp = ernic_qp_get(e, uctx, qpn);
     uint32_t mask = le32_to_cpu(attr->mask);
-    uint8_t from, to, status;
+    ErnicQpAttr values;
+    uint8_t to, status;
 
     if (!qp) {
         return ERNIC_ERR_HANDLE;
     }
-    from = qp->state;
-    to = mask & ERNIC_QPA_STATE ? attr->state : from;
-    status = modify_check(e, qp, attr, to);
+    to = mask & ERNIC_QPA_STATE ? attr->state : qp->state;
+    attr_load(&values, attr);
+    status = modify_check(e, qp, attr, to, &values);
     if (status) {
-        trace_ernic_guest_qp_modify(qpn, ernic_qp_state_name(from),
+        trace_ernic_guest_qp_modify(qpn, ernic_qp_state_name(qp->state),
                                     ernic_qp_state_name(to), mask, status);
         return status;
     }
-    if (!(ernic_qp_state_may(to) & ERNIC_MAY_PROC_RECV)) {
-        ernic_ack_last(e, qp, to == ERNIC_QPS_RESET);
-    }
-    apply_values(qp, attr, mask);
-    enter(e, qp, from, to, mask);
-    if (to != from) {
-        ernic_qp_set_state(e, qp, to);          /* marks work */
-    } else if (mask & ERNIC_QPA_RATE_LIMIT) {
-        ernic_sched_mark(e, qp);
-    }
-    trace_ernic_qp_modify(qpn, ernic_qp_state_name(from),
-                          ernic_qp_state_name(to), mask);
-    ernic_qp_timer(e, qp);
+    ernic_qp_change(e, qp, to, mask, &values);
     return ERNIC_OK;
 }
 
@@ -596,10 +396,10 @@ uint8_t ernic_qp_query(Ernic *e, uint32_t uctx, uint32_t qpn,
     for (i = 0; i < ARRAY_SIZE(attr_rows); i++) {
         const ErnicQpAttrRow *row = &attr_rows[i];
 
-        v = row->dst_size ? load_host((const uint8_t *)&qp->attr + row->dst,
-                                      row->dst_size) : row->lo;
-        store_le((uint8_t *)attr + row->src, row->src_size, v);
+        v = load_host((const uint8_t *)&qp->attr + row->dst, row->size);
+        store_le((uint8_t *)attr + row->src, row->size, v);
     }
+    attr->port = PORT;
     av = &qp->attr.av;
     memcpy(attr->av.dgid, av->dgid.raw, sizeof(attr->av.dgid));
     memcpy(attr->av.dmac, av->dmac, sizeof(attr->av.dmac));
