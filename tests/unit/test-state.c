@@ -97,7 +97,7 @@ static void test_derived_rows(void)
         "ErnicConfig.link_speed", "ErnicConfig.max_memory", "ErnicConfig.face",
         "ErnicConfig.mlx5", "ErnicConfig.raw",
         "ErnicIds.size", "ErnicIds.head", "ErnicIds.count", "Ernic.ops",
-        "Ernic.env", "Ernic.cfg", "Ernic.face", "Ernic.keys",
+        "Ernic.env", "Ernic.cfg", "Ernic.face", "Ernic.keys", "Ernic.eqs",
         "Ernic.strict", "Ernic.pd",
         "Ernic.eq",
         "Ernic.cq", "Ernic.srq", "Ernic.qp", "Ernic.mcast", "Ernic.flow",

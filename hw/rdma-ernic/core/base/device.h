@@ -31,6 +31,7 @@ typedef struct ErnicTx ErnicTx;
 typedef struct ErnicCopies ErnicCopies;
 typedef struct ErnicFaceOps ErnicFaceOps;
 typedef struct ErnicKeyOps ErnicKeyOps;
+typedef struct ErnicEqOps ErnicEqOps;
 typedef struct ErnicRegFile ErnicRegFile;
 typedef struct ErnicSide ErnicSide;
 typedef struct ErnicTimers ErnicTimers;
@@ -147,6 +148,7 @@ struct Ernic {
     ErnicConfig cfg;
     const ErnicFaceOps *face;
     const ErnicKeyOps *keys;    /* face->keys */
+    const ErnicEqOps *eqs;      /* face->eqs */
     ErnicRegFile *regs;         /* owned; NULL: verbs */
     ErnicSide *side;            /* owned; NULL: verbs */
     ErnicStrict *strict;        /* owned; NULL: off */

@@ -54,6 +54,8 @@ typedef struct ErnicVerdict {
 struct ErnicFaceOps {
     /* The checks of keys; ernic_new() copies it to e->keys. */
     const ErnicKeyOps *keys;
+    /* The entries of event queues; copied to e->eqs. NULL: those of verbs. */
+    const ErnicEqOps *eqs;
     /*
      * Software owns receive requests: each of them completes, flushed if necessary,
      * and WRITE with immediate consumes one.

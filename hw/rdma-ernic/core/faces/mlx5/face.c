@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "faces/face.h"
+#include "faces/mlx5/mlx5.h"
 #include "transport/face_defaults.h"
 
 static bool fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
@@ -33,6 +34,7 @@ static void post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
 
 const ErnicFaceOps ernic_face_mlx5 = {
     .keys = &ernic_mr_keys,
+    .eqs = &ernic_mlx5_eqs,
     .recv_requests = true,
     .send_queue_error = true,
     .fetch = fetch,
