@@ -594,7 +594,7 @@ static void test_bits(void)
         { "ErnicEvents.pending", (1u << ERNIC_EV_COUNT) - 1 },
         { "ErnicMr.access", 0x17f }, { "ErnicRss.fields", 0xff },
         { "ErnicWqe.flags", 0x0f }, { "ErnicQpAttr.access", 0x30e },
-        { "ErnicQp.flags", 0x01 },
+        { "ErnicQp.flags", 0x01 }, { "ErnicMrUpdate.set", 0x3f },
     };
     uint32_t s, i, n = 0;
 

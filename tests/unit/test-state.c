@@ -97,8 +97,8 @@ static void test_derived_rows(void)
         "ErnicConfig.link_speed", "ErnicConfig.max_memory", "ErnicConfig.face",
         "ErnicConfig.mlx5", "ErnicConfig.raw",
         "ErnicIds.size", "ErnicIds.head", "ErnicIds.count", "Ernic.ops",
-        "Ernic.env", "Ernic.cfg", "Ernic.face", "Ernic.keys", "Ernic.eqs",
-        "Ernic.strict", "Ernic.pd",
+        "Ernic.env", "Ernic.cfg", "Ernic.face", "Ernic.keys",
+        "Ernic.cqes", "Ernic.strict", "Ernic.pd",
         "Ernic.eq",
         "Ernic.cq", "Ernic.srq", "Ernic.qp", "Ernic.mcast", "Ernic.flow",
         "Ernic.num_flows",
@@ -228,6 +228,7 @@ static void test_every_byte(void)
     CHECK(struct ernic_wqe_ud, sizeof(struct ernic_wqe_ud));
     CHECK(struct ernic_wqe_reg_mr, sizeof(struct ernic_wqe_reg_mr));
     CHECK(struct ernic_wqe_bind_mw, sizeof(struct ernic_wqe_bind_mw));
+    CHECK(ErnicMrUpdate, sizeof(ErnicMrUpdate));
     CHECK(ErnicWqe, sizeof(ErnicWqe)); CHECK(ErnicRecv, sizeof(ErnicRecv));
     CHECK(ErnicAv, sizeof(ErnicAv)); CHECK(ErnicQpAttr, sizeof(ErnicQpAttr));
     CHECK(ErnicSendQueue, sizeof(ErnicSendQueue));

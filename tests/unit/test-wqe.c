@@ -216,6 +216,12 @@ static void test_table(void)
             g_assert_cmpstr(wr->name, !=, ernic_wr(other)->name);
         }
     }
+    /* Those that no request of the verbs face has. */
+    for (; opcode < ERNIC_WR_KINDS; opcode++) {
+        g_assert_cmphex(ernic_wr(opcode)->flags, ==, ERNIC_WRF_LOCAL);
+        g_assert_cmphex(ernic_wr(opcode)->allowed, ==,
+                        ERNIC_WR_SIGNALED | ERNIC_WR_FENCE);
+    }
     for (; opcode < 256; opcode++) {
         g_assert_null(ernic_wr(opcode));
     }

@@ -31,7 +31,7 @@ typedef struct ErnicTx ErnicTx;
 typedef struct ErnicCopies ErnicCopies;
 typedef struct ErnicFaceOps ErnicFaceOps;
 typedef struct ErnicKeyOps ErnicKeyOps;
-typedef struct ErnicEqOps ErnicEqOps;
+typedef struct ErnicCqeOps ErnicCqeOps;
 typedef struct ErnicRegFile ErnicRegFile;
 typedef struct ErnicSide ErnicSide;
 typedef struct ErnicTimers ErnicTimers;
@@ -148,7 +148,7 @@ struct Ernic {
     ErnicConfig cfg;
     const ErnicFaceOps *face;
     const ErnicKeyOps *keys;    /* face->keys */
-    const ErnicEqOps *eqs;      /* face->eqs */
+    const ErnicCqeOps *cqes;    /* face->cqes */
     ErnicRegFile *regs;         /* owned; NULL: verbs */
     ErnicSide *side;            /* owned; NULL: verbs */
     ErnicStrict *strict;        /* owned; NULL: off */

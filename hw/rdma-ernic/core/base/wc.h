@@ -21,6 +21,7 @@ typedef struct ErnicWc {
     uint8_t opcode;
     uint8_t status;
     uint8_t flags;              /* ERNIC_CQE_* but the phase */
+    bool ipv4;                  /* UD: the packet had an IPv4 header */
 } ErnicWc;
 
 #endif /* ERNIC_BASE_WC_H */

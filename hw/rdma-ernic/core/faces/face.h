@@ -54,8 +54,8 @@ typedef struct ErnicVerdict {
 struct ErnicFaceOps {
     /* The checks of keys; ernic_new() copies it to e->keys. */
     const ErnicKeyOps *keys;
-    /* The entries of event queues; copied to e->eqs. NULL: those of verbs. */
-    const ErnicEqOps *eqs;
+    /* The format of completion queues; likewise e->cqes. */
+    const ErnicCqeOps *cqes;
     /*
      * Software owns receive requests: each of them completes, flushed if necessary,
      * and WRITE with immediate consumes one.

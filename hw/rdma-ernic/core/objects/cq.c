@@ -11,9 +11,10 @@
 #include "objects/job.h"
 #include "trace.h"
 
-#define CQE_SIZE sizeof(struct ernic_cqe)
+#define CQE_SIZE ERNIC_CQ_ENTRY
 /* Written last, as it holds the phase; see eq.c. */
 #define CQE_TAIL 8
+QEMU_BUILD_BUG_ON(sizeof(struct ernic_cqe) != CQE_SIZE);
 QEMU_BUILD_BUG_ON(offsetof(struct ernic_cqe, flags) != CQE_SIZE - 1);
 
 /* Entries copied at once to a new ring. */
@@ -161,16 +162,18 @@ static bool consume(ErnicCq *cq, uint32_t ci)
 /* Read the consumer counter that software keeps in memory. */
 static void read_ci(Ernic *e, uint32_t cqn, ErnicCq *cq)
 {
+    uint8_t record[4];
     uint32_t ci;
 
     if (!cq->ci_addr) {
         return;
     }
-    if (!e->ops->dma_read(e->env, cq->ci_addr, &ci, sizeof(ci))) {
+    ernic_charge_copy(e, sizeof(record));
+    if (!e->ops->dma_read(e->env, cq->ci_addr, record, sizeof(record))) {
         trace_ernic_guest_cq_ci_dma(cqn, cq->ci_addr);
         return;
     }
-    ci = le32_to_cpu(ci);
+    ci = e->cqes->consumed(record, cq->pi);
     if (!consume(cq, ci)) {
         trace_ernic_guest_cq_ci(cqn, ci, cq->ci, cq->pi);
     }
@@ -178,31 +181,63 @@ static void read_ci(Ernic *e, uint32_t cqn, ErnicCq *cq)
 
 /* ---- entries ------------------------------------------------------------- */
 
-/* Set the phase of entry @index in a ring of @depth. */
-static void set_phase(struct ernic_cqe *cqe, uint32_t depth, uint32_t index)
+static void verbs_encode(const Ernic *e, const ErnicWc *wc, uint8_t *entry)
 {
-    cqe->flags &= ~ERNIC_CQE_PHASE;
-    if ((index / depth) % 2 == 0) {
-        cqe->flags |= ERNIC_CQE_PHASE;
-    }
+    struct ernic_cqe cqe = {
+        .wr_id = cpu_to_le64(wc->wr_id),
+        .qpn = cpu_to_le32(wc->qpn),
+        .byte_len = cpu_to_le32(wc->byte_len),
+        .src_qp = cpu_to_le32(wc->src_qp),
+        .index = cpu_to_le32(wc->index),
+        .vendor_err = cpu_to_le32(wc->fault),
+        .timestamp = cpu_to_le64(e->now),
+        .vlan = cpu_to_le16(wc->vlan),
+        .pkey_index = cpu_to_le16(wc->pkey_index),
+        .opcode = wc->opcode,
+        .status = wc->status,
+        .flags = wc->flags,
+    };
+
+    memcpy(cqe.imm, wc->imm, sizeof(cqe.imm));
+    memcpy(cqe.smac, wc->smac, sizeof(cqe.smac));
+    memcpy(entry, &cqe, sizeof(cqe));
 }
 
+static void verbs_set_pass(uint8_t *entry, bool odd)
+{
+    uint8_t *flags = entry + offsetof(struct ernic_cqe, flags);
+
+    *flags = (*flags & ~ERNIC_CQE_PHASE) | (odd ? 0 : ERNIC_CQE_PHASE);
+}
+
+static uint32_t verbs_consumed(const uint8_t *record, uint32_t pi)
+{
+    return ldl_le_p(record);
+}
+
+const ErnicCqeOps ernic_cqe_verbs = {
+    .encode = verbs_encode,
+    .set_pass = verbs_set_pass,
+    .consumed = verbs_consumed,
+};
+
+/* Write @entry as number @index to a ring of @depth: its mark last. */
 static bool write_entry(Ernic *e, const ErnicBuf *buf, uint32_t depth,
-                        uint32_t index, struct ernic_cqe *cqe)
+                        uint32_t index, uint8_t *entry)
 {
     uint64_t off = (uint64_t)(index & (depth - 1)) * CQE_SIZE;
 
-    set_phase(cqe, depth, index);
-    return ernic_buf_write(e, buf, off, cqe, CQE_SIZE - CQE_TAIL) &&
+    e->cqes->set_pass(entry, index / depth % 2);
+    return ernic_buf_write(e, buf, off, entry, CQE_SIZE - CQE_TAIL) &&
            ernic_buf_write(e, buf, off + CQE_SIZE - CQE_TAIL,
-                           (char *)cqe + CQE_SIZE - CQE_TAIL, CQE_TAIL);
+                           entry + CQE_SIZE - CQE_TAIL, CQE_TAIL);
 }
 
 /* Copy entries [@from, @from + @n), which are contiguous in both rings. */
 static bool copy_entries(Ernic *e, const ErnicCq *cq, const ErnicBuf *to,
                          uint32_t depth, uint32_t from, uint32_t n)
 {
-    struct ernic_cqe cqe[COPY_ENTRIES];
+    uint8_t cqe[COPY_ENTRIES][CQE_SIZE];
     uint32_t i;
 
     ernic_charge_copy(e, n * CQE_SIZE);
@@ -212,7 +247,7 @@ static bool copy_entries(Ernic *e, const ErnicCq *cq, const ErnicBuf *to,
         return false;
     }
     for (i = 0; i < n; i++) {
-        set_phase(&cqe[i], depth, from + i);
+        e->cqes->set_pass(cqe[i], (from + i) / depth % 2);
     }
     return ernic_buf_write(e, to, (uint64_t)(from & (depth - 1)) * CQE_SIZE, cqe,
                            n * CQE_SIZE);
@@ -373,44 +408,38 @@ static bool overrun(Ernic *e, uint32_t cqn, ErnicCq *cq)
     return false;
 }
 
+bool ernic_cq_append(Ernic *e, uint32_t cqn, uint8_t *entry)
+{
+    ErnicCq *cq = &e->cq[cqn];
+
+    if (cq->pi - cq->ci == cq->depth) {
+        read_ci(e, cqn, cq);
+    }
+    if (cq->pi - cq->ci == cq->depth ||
+        !write_entry(e, &cq->buf, cq->depth, cq->pi, entry)) {
+        return false;
+    }
+    cq->pi++;
+    return true;
+}
+
 bool ernic_cq_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
 {
     ErnicCq *cq = &e->cq[cqn];
     bool solicited = wc->status != ERNIC_WC_SUCCESS ||
                      (wc->flags & ERNIC_CQE_SOLICITED);
-    struct ernic_cqe cqe = {
-        .wr_id = cpu_to_le64(wc->wr_id),
-        .qpn = cpu_to_le32(wc->qpn),
-        .byte_len = cpu_to_le32(wc->byte_len),
-        .src_qp = cpu_to_le32(wc->src_qp),
-        .index = cpu_to_le32(wc->index),
-        .vendor_err = cpu_to_le32(wc->fault),
-        .timestamp = cpu_to_le64(e->now),
-        .vlan = cpu_to_le16(wc->vlan),
-        .pkey_index = cpu_to_le16(wc->pkey_index),
-        .opcode = wc->opcode,
-        .status = wc->status,
-        .flags = wc->flags,
-    };
+    uint8_t entry[CQE_SIZE] = { 0 };
 
     g_assert(cq->used);
     ernic_charge(e, ERNIC_WORK_COMPLETE);
     if (cq->overrun) {
         return false;
     }
-    memcpy(cqe.imm, wc->imm, sizeof(cqe.imm));
-    memcpy(cqe.smac, wc->smac, sizeof(cqe.smac));
-    if (cq->pi - cq->ci == cq->depth) {
-        read_ci(e, cqn, cq);
-    }
-    if (cq->pi - cq->ci == cq->depth) {
-        return overrun(e, cqn, cq);
-    }
+    e->cqes->encode(e, wc, entry);
     /* An entry that cannot be written is lost, as in an overrun. */
-    if (!write_entry(e, &cq->buf, cq->depth, cq->pi, &cqe)) {
+    if (!ernic_cq_append(e, cqn, entry)) {
         return overrun(e, cqn, cq);
     }
-    cq->pi++;
     e->stats.completions++;
     trace_ernic_cqe(cqn, wc->qpn, wc->index, wc->opcode, wc->status);
     if (solicited) {

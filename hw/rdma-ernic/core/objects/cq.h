@@ -56,6 +56,30 @@ void ernic_cq_set_ring(Ernic *e, uint32_t cqn, ErnicBuf *buf, uint32_t depth);
 void ernic_cq_set_moderation(Ernic *e, uint32_t cqn, uint16_t count,
                              uint16_t period_us);
 
+/* Bytes of an entry, in all faces. */
+#define ERNIC_CQ_ENTRY  64
+
+/*
+ * How a face writes entries. ernic_new() copies its operations to e->cqes.
+ */
+struct ErnicCqeOps {
+    /* Write @wc to the 64 bytes of @entry, which are 0; not what set_pass() sets. */
+    void (*encode)(const Ernic *e, const ErnicWc *wc, uint8_t *entry);
+    /*
+     * Mark @entry as new in the pass of the ring that @odd names: the first one, 0, is
+     * even. The mark is in the last 8 bytes, which are written after the others.
+     */
+    void (*set_pass)(uint8_t *entry, bool odd);
+    /*
+     * The consumer counter in the 4 bytes that software keeps at ci_addr, as a number
+     * of 32 bits; @pi is the producer counter.
+     */
+    uint32_t (*consumed)(const uint8_t *record, uint32_t pi);
+};
+
+/* Those of struct ernic_cqe. */
+extern const ErnicCqeOps ernic_cqe_verbs;
+
 uint8_t ernic_cq_create(Ernic *e, uint32_t uctx,
                         const struct ernic_cmd_cq_create *cmd, uint32_t *cqn);
 /*
@@ -75,6 +99,11 @@ ErnicCq *ernic_cq_get(Ernic *e, uint32_t uctx, uint32_t cqn);
  * caller moves its queue pair to Error. The first overrun raises CQ_ERR.
  */
 bool ernic_cq_post(Ernic *e, uint32_t cqn, const ErnicWc *wc);
+/*
+ * Write @entry, of ERNIC_CQ_ENTRY bytes and in the format of the face, as the next one.
+ * False: there is no room for it, or the DMA has failed; then nothing has changed.
+ */
+bool ernic_cq_append(Ernic *e, uint32_t cqn, uint8_t *entry);
 /*
  * Doorbells. Arming raises the event at once if the queue holds an entry that the
  * consumer has not counted in @seen. Without ci_addr, @seen also consumes entries.

@@ -27,7 +27,7 @@
 #define GATHER  (PACKET | ERNIC_WR_INLINE)
 
 /* The requests that each transport service supports: IBTA vol. 1, 11.4.1.1. */
-const ErnicWr ernic_wr_table[ERNIC_WR_COUNT] = {
+const ErnicWr ernic_wr_table[ERNIC_WR_KINDS] = {
     [ERNIC_WR_SEND] = {
         "SEND", OPS(SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY),
         .transports = CONN | UD | RAW, .allowed = GATHER,
@@ -107,6 +107,12 @@ const ErnicWr ernic_wr_table[ERNIC_WR_COUNT] = {
         .transports = RC, .allowed = PACKET,
         .flags = ERNIC_WRF_RETH | ERNIC_WRF_CREDIT | ERNIC_WRF_RESPONSE,
         .wc_opcode = ERNIC_WC_FLUSH,
+    },
+    [ERNIC_WR_NOP] = {
+        "NOP", .transports = CONN | UD | RAW, .allowed = ANY, .flags = ERNIC_WRF_LOCAL,
+    },
+    [ERNIC_WR_MR_UPDATE] = {
+        "MR_UPDATE", .transports = CONN, .allowed = ANY, .flags = ERNIC_WRF_LOCAL,
     },
 };
 

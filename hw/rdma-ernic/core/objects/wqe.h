@@ -11,7 +11,16 @@
 #include "base/fault.h"
 #include "objects/buf.h"
 #include "objects/dma.h"
+#include "objects/mr_update.h"
 #include "hw/rdma-ernic/ernic_abi.h"
+
+/*
+ * Requests that a face decodes and the verbs face has not: NOP, and ErnicMrUpdate. Their
+ * numbers follow those of enum ernic_wr_opcode.
+ */
+enum { ERNIC_WR_NOP = ERNIC_WR_COUNT, ERNIC_WR_MR_UPDATE, ERNIC_WR_KINDS };
+/* The greatest number of SGEs of a request; the verbs face has ERNIC_MAX_SGE. */
+#define ERNIC_WQE_SGE   32
 
 /* Admission and mapping of a work request opcode; a row of the WR table. */
 typedef struct ErnicWr {
@@ -35,12 +44,12 @@ typedef struct ErnicWr {
 #define ERNIC_WRF_WORD      0x100       /* 8 bytes; an empty response */
 
 /* Rows by opcode. */
-extern const ErnicWr ernic_wr_table[ERNIC_WR_COUNT];
+extern const ErnicWr ernic_wr_table[ERNIC_WR_KINDS];
 
 /* NULL: no such opcode. Inline: each request asks several times. */
 static inline const ErnicWr *ernic_wr(uint8_t opcode)
 {
-    return opcode < ERNIC_WR_COUNT ? &ernic_wr_table[opcode] : NULL;
+    return opcode < ERNIC_WR_KINDS ? &ernic_wr_table[opcode] : NULL;
 }
 
 /* The private copy of one request, and its progress. */
@@ -49,7 +58,7 @@ struct ErnicWqe {
     uint32_t index;             /* of the request, free-running */
     uint32_t unit, units;       /* first unit in the ring, and number of units
                                    (see ErnicWq) */
-    uint8_t opcode;             /* enum ernic_wr_opcode */
+    uint8_t opcode;             /* enum ernic_wr_opcode, or ERNIC_WR_NOP etc. */
     uint8_t flags;
     uint8_t num_sge;            /* 0 with ERNIC_WR_INLINE */
     uint8_t imm[4];             /* as in struct ernic_wqe */
@@ -69,10 +78,11 @@ struct ErnicWqe {
     /* Written by the completer: number of response packets received. */
     uint32_t rsp_done;
     union {
-        ErnicSge sge[ERNIC_MAX_SGE];
+        ErnicSge sge[ERNIC_WQE_SGE];
         uint8_t data[ERNIC_MAX_INLINE];
         struct ernic_wqe_reg_mr reg_mr;         /* host order */
         struct ernic_wqe_bind_mw bind_mw;       /* host order */
+        ErnicMrUpdate update;
     };
 };
 

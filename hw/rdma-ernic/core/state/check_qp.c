@@ -130,8 +130,10 @@ static bool sq_counters(const ErnicCheck *c, uint32_t id)
 }
 
 /* The bytes that a request carries are those that it says. */
-static bool wqe_payload_ok(const ErnicWqe *wqe, const ErnicWr *wr)
+static bool wqe_payload_ok(const Ernic *e, const ErnicWqe *wqe, const ErnicWr *wr)
 {
+    /* The table's limit is that of the verbs face; 1 is one of the operation. */
+    uint32_t max_sge = e->mlx5 && wr->max_sge > 1 ? ERNIC_WQE_SGE : wr->max_sge;
     uint64_t len = 0;
     uint32_t i;
 
@@ -145,7 +147,7 @@ static bool wqe_payload_ok(const ErnicWqe *wqe, const ErnicWr *wr)
     for (i = 0; i < wqe->num_sge; i++) {
         len += wqe->sge[i].len;
     }
-    return wqe->num_sge <= wr->max_sge && len == wqe->len &&
+    return wqe->num_sge <= max_sge && len == wqe->len &&
            (!(wr->flags & (ERNIC_WRF_ATOMIC | ERNIC_WRF_WORD)) ||
             len == ERNIC_ATOMIC_LEN);
 }
@@ -170,11 +172,12 @@ static bool wqe_ok(const Ernic *e, const ErnicQp *qp, const ErnicWqe *wqe, uint3
     if (wqe->fault) {
         return true;            /* is completed, and nothing else */
     }
-    return (wr->transports & (1 << qp->transport)) &&
+    return (wqe->opcode < ERNIC_WR_COUNT || e->mlx5) &&
+           (wr->transports & (1 << qp->transport)) &&
            !(wqe->flags & ~wr->allowed) &&
            !((wr->flags & ERNIC_WRF_KERNEL) && qp->uctx) &&
            (!ernic_qp_datagrams(qp) || datagram_len(e, qp, wqe->len)) &&
-           wqe_payload_ok(wqe, wr);
+           wqe_payload_ok(e, wqe, wr);
 }
 
 static bool sq_requests(const ErnicCheck *c, uint32_t id)

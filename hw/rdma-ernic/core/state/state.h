@@ -67,6 +67,7 @@ extern const ErnicStateStruct ernic_state_sge;
 extern const ErnicStateStruct ernic_state_abi_av;
 extern const ErnicStateStruct ernic_state_reg_mr;
 extern const ErnicStateStruct ernic_state_bind_mw;
+extern const ErnicStateStruct ernic_state_mr_update;
 extern const ErnicStateStruct ernic_state_wc;
 
 /* state_owned.c: memory that a pointer owns, and variants. */

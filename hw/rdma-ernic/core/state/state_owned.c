@@ -389,6 +389,8 @@ static void save_payload(const ErnicStateField *f, const Ernic *e, const void *o
         ernic_state_save_struct(e, &ernic_state_reg_mr, &wqe->reg_mr, out);
     } else if (wqe->opcode == ERNIC_WR_BIND_MW) {
         ernic_state_save_struct(e, &ernic_state_bind_mw, &wqe->bind_mw, out);
+    } else if (wqe->opcode == ERNIC_WR_MR_UPDATE) {
+        ernic_state_save_struct(e, &ernic_state_mr_update, &wqe->update, out);
     } else if (wqe->flags & ERNIC_WR_INLINE) {
         g_byte_array_append(out, wqe->data, wqe->len);
     } else {
@@ -414,6 +416,9 @@ static bool load_payload(const ErnicStateField *f, Ernic *e, void *obj, ErnicRea
         return ernic_state_load_struct(e, &ernic_state_bind_mw, &wqe->bind_mw,
                                        in);
     }
+    if (wqe->opcode == ERNIC_WR_MR_UPDATE) {
+        return ernic_state_load_struct(e, &ernic_state_mr_update, &wqe->update, in);
+    }
     if (wqe->flags & ERNIC_WR_INLINE) {
         if (wqe->len > ERNIC_MAX_INLINE) {
             return false;
@@ -421,7 +426,7 @@ static bool load_payload(const ErnicStateField *f, Ernic *e, void *obj, ErnicRea
         ernic_state_read_bytes(in, wqe->data, wqe->len);
         return true;
     }
-    if (wqe->num_sge > ERNIC_MAX_SGE) {
+    if (wqe->num_sge > ERNIC_WQE_SGE) {
         return false;
     }
     for (i = 0; i < wqe->num_sge; i++) {

@@ -61,10 +61,22 @@ static const ErnicStateField bind_mw_fields[] = {
 const ErnicStateStruct ernic_state_bind_mw =
     DESCRIBE(bind_mw_fields, struct ernic_wqe_bind_mw, BIND_MW);
 
+#define S ErnicMrUpdate
+static const ErnicStateField mr_update_fields[] = {
+    U(key), UBITS(set, ERNIC_UPDATE_BITS), UMAX(want, ERNIC_MR_WANTS - 1), BOOL(any_pd),
+    BOOL(valid), BOOL(remote_inv), U(variant), U(page_shift), U(pd), U(access), U(iova),
+    U(length), U(first), U(num), STRUCT(list, ernic_state_sge),
+    ARRAY(page, UINT64_MAX),
+};
+#undef S
+const ErnicStateStruct ernic_state_mr_update =
+    DESCRIBE(mr_update_fields, ErnicMrUpdate, MR_UPDATE);
+
 #define S ErnicWc
 static const ErnicStateField wc_fields[] = {
     U(wr_id), U(qpn), U(byte_len), BYTES(imm), U(src_qp), U(index), U(fault),
     BYTES(smac), U(vlan), U(pkey_index), U(opcode), U(status), U(flags),
+    BOOL(ipv4),
 };
 #undef S
 const ErnicStateStruct ernic_state_wc = DESCRIBE(wc_fields, ErnicWc, WC);

@@ -94,7 +94,7 @@ static const ErnicStateStruct ring_struct = DESCRIBE(ring_fields, ErnicRing, RIN
 static const ErnicStateField device_fields[] = {
     DERIVED(ops), DERIVED(env),
     DERIVED(cfg),               /* in front of all, and compared */
-    DERIVED(face), DERIVED(keys), DERIVED(eqs),         /* of cfg */
+    DERIVED(face), DERIVED(keys), DERIVED(cqes),        /* of cfg */
     OWNED(regs, ernic_state_regs),
     DERIVED(strict),            /* a section of its own, if there is one */
     STRUCT(pd_ids, ids_struct), STRUCT(eq_ids, ids_struct),
@@ -158,7 +158,6 @@ static const ErnicStateField eq_fields[] = {
     UMAX(depth, ERNIC_MAX_EQ_DEPTH), U(pi), U(ci), U(refs),
     STRUCT(buf, buf_struct), OWNED(line, ernic_state_line),
     DERIVED(line_size), DERIVED(line_head), DERIVED(line_count), BOOL(broken),
-    UBITS(masked, (1u << ERNIC_EV_COUNT) - 1), BOOL(arms), BOOL(armed),
 };
 #undef S
 static const ErnicStateStruct eq_struct = DESCRIBE(eq_fields, ErnicEq, EQ);
@@ -269,13 +268,13 @@ static const ErnicStateStruct ud_struct =
 #define S ErnicWqe
 static const ErnicStateField wqe_fields[] = {
     U(wr_id), U(index), U(opcode), UBITS(flags, ERNIC_WR_FLAGS),
-    UMAX(num_sge, ERNIC_MAX_SGE), BYTES(imm), U(inv_rkey),
+    UMAX(num_sge, ERNIC_WQE_SGE), BYTES(imm), U(inv_rkey),
     UMAX(len, ERNIC_MSG_MAX), U(raddr), U(rkey), UMAX(xrc_srq, ERNIC_QPN_MASK),
     U(compare_add), U(swap),
     STRUCT(ud, ud_struct), UMAX(fault, ERNIC_FAULT_COUNT - 1),
     UMAX(first_psn, ERNIC_PSN_MASK), UMAX(npsn, ERNIC_PSN_MASK), BOOL(done),
     U(tx_serial), U(rsp_done),
-    /* One of: SGEs, inline bytes, REG_MR, BIND_MW. */
+    /* One of: SGEs, inline bytes, REG_MR, BIND_MW, MR_UPDATE. */
     { .name = "payload", .offset = offsetof(S, sge),
       .size = sizeof(S) - offsetof(S, sge), .num = 1, .kind = ERNIC_SK_OWNED,
       .owned = &ernic_state_payload },
@@ -531,5 +530,6 @@ const ErnicStateStruct *const ernic_state_structs[] = {
     [ERNIC_SS_STRICT] = &ernic_state_strict,
     [ERNIC_SS_LAST_ACK] = &last_struct,
     [ERNIC_SS_LEFT_ACK] = &left_struct,
+    [ERNIC_SS_MR_UPDATE] = &ernic_state_mr_update,
 };
 const uint32_t ernic_state_num_structs = G_N_ELEMENTS(ernic_state_structs);

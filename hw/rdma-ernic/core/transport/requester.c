@@ -413,7 +413,7 @@ static ErnicReqStep req_frame(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
     return ERNIC_REQ_SENT;
 }
 
-/* REG_MR, BIND_MW and LOCAL_INV take effect here, in the queue's order. */
+/* Changes of regions and windows take effect here, in the queue's order. */
 static ErnicReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
 {
     ErnicFault fault = ERNIC_FAULT_NONE;
@@ -428,6 +428,11 @@ static ErnicReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
         break;
     case ERNIC_WR_BIND_MW:
         fault = ernic_mw_bind(e, qp->pd, qp->qpn, &wqe->bind_mw);
+        break;
+    case ERNIC_WR_MR_UPDATE:
+        fault = ernic_mr_update(e, qp->pd, &wqe->update);
+        break;
+    case ERNIC_WR_NOP:
         break;
     default:
         /* Requests in flight may still need the key for a retransmission. */

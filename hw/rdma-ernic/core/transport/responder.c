@@ -551,6 +551,7 @@ static void resp_ud(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
         .vlan = train->path.vlan,
         .pkey_index = resp_pkey_index(e, pkt->pkey),
         .flags = ERNIC_CQE_GRH | (pkt->se ? ERNIC_CQE_SOLICITED : 0),
+        .ipv4 = ernic_gid_is_v4(&train->path.dgid),
     };
 
     if (fault) {

@@ -97,6 +97,7 @@ static bool verbs_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
 
 const ErnicFaceOps ernic_face_verbs = {
     .keys = &ernic_mr_keys,
+    .cqes = &ernic_cqe_verbs,
     .recv_requests = true,
     .send_queue_error = true,
     .fetch = verbs_fetch,

@@ -251,7 +251,7 @@ static ErnicFault check_head(const struct ernic_wqe *head, const ErnicWr *wr,
                              ErnicTransport transport, uint32_t uctx,
                              const ErnicWqe *wqe)
 {
-    if (!wr) {
+    if (head->opcode >= ERNIC_WR_COUNT) {
         return refuse(wqe, ERNIC_FAULT_SEND_WQE, "no such opcode");
     }
     if (!(wr->transports & (1 << transport))) {
@@ -291,7 +291,7 @@ void ernic_wqe_fetch(Ernic *e, const ErnicBuf *ring, uint32_t depth,
     wr = ernic_wr(wqe->opcode);
     wqe->fault = check_head(&slot.head, wr, transport, uctx, wqe);
     if (wqe->fault) {
-        wqe->opcode = wr ? wqe->opcode : ERNIC_WR_SEND;
+        wqe->opcode = wqe->opcode < ERNIC_WR_COUNT ? wqe->opcode : ERNIC_WR_SEND;
         return;
     }
     memcpy(wqe->imm, slot.head.imm, sizeof(wqe->imm));
