@@ -21,6 +21,7 @@ static const struct {
 } faces[] = {
     { "verbs", &ernic_face_verbs },
     { "pg332", &ernic_face_pg332 },
+    { "mlx5", &ernic_face_mlx5 },
     { "block", &block_face },
 };
 
@@ -54,6 +55,8 @@ static void test_complete(void)
         g_assert_cmpuint(missing(face, FIRST_METHOD, sizeof(*face)), ==, 0);
         g_assert_nonnull(face->keys);
         g_assert_cmpuint(missing(face->keys, 0, sizeof(*face->keys)), ==, 0);
+        g_assert_nonnull(face->cqes);
+        g_assert_cmpuint(missing(face->cqes, 0, sizeof(*face->cqes)), ==, 0);
     }
 }
 

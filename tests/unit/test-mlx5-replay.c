@@ -57,6 +57,8 @@ static struct {
     { 0x100, 0, "capability.log_max_current_mc_list", LIMITS },
     { 0x100, 0, "capability.log_max_current_uc_list", LIMITS },
     { 0x100, 0, "capability.gid_table_size", LIMITS },
+    { 0x100, 0, "capability.max_wqe_sz_sq", LIMITS },
+    { 0x100, 0, "capability.max_wqe_sz_rq", LIMITS },
     { 0x100, 0, "capability.pkey_table_size", LIMITS },
     { 0x100, 0, "capability.uar_sz", LIMITS },
     { 0x100, 0, "capability.eswitch_manager", VIRTUAL },

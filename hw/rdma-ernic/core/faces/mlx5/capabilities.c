@@ -59,7 +59,7 @@ const ErnicMlx5Capability ernic_mlx5_profile[] = {
 
     /* Number and size of objects. */
     SET(GENERAL, cmd_hca_cap, log_max_qp, LOG_QP, LOG_QP),
-    HCA(log_max_qp_sz, LOG_WQE), HCA(max_wqe_sz_sq, 1024), HCA(max_wqe_sz_rq, 512),
+    HCA(log_max_qp_sz, LOG_WQE), HCA(max_wqe_sz_sq, 512), HCA(max_wqe_sz_rq, 256),
     HCA(log_max_cq, LOG_CQ), HCA(log_max_cq_sz, LOG_CQE),
     HCA(log_max_srq, LOG_SRQ), HCA(log_max_srq_sz, LOG_WQE), HCA(log_max_rmp, LOG_SRQ),
     HCA(log_max_eq, LOG_EQ), HCA(log_max_eq_sz, LOG_EQE),

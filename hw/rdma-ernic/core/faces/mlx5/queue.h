@@ -26,6 +26,8 @@
 #define ERNIC_MLX5_CQE          64
 /* user_index of an object that has none: completions have the SRQ's number, or 0. */
 #define ERNIC_MLX5_NO_INDEX     0xffffffu
+/* Bytes of a slot of a receive queue, at most. */
+#define ERNIC_MLX5_RECV_MAX     512
 /* The key that ends a list of data segments; no region has it. */
 #define ERNIC_MLX5_END_KEY      0x100u
 
@@ -36,8 +38,8 @@ typedef struct ErnicMlx5Qp {
     uint64_t record;            /* address of its doorbell record, 8 bytes */
     /* Bytes of the buffer before each ring. */
     uint32_t sq_offset, rq_offset;
-    /* The kernel's: it may use the reserved key (rlky), and register pages (fre). */
-    bool reserved_key, fast_register;
+    bool fast_register;         /* fre: the kernel's; it may change regions */
+    bool umr;                   /* of the type REG_UMR: regions of any domain */
 } ErnicMlx5Qp;
 
 /* Of a completion queue. */
@@ -55,7 +57,6 @@ typedef struct ErnicMlx5Srq {
     uint64_t record;            /* address of its doorbell record, 4 bytes */
     uint16_t head;              /* slot of the next request: each slot names the one
                                    after it; 0 at first */
-    bool reserved_key;
 } ErnicMlx5Srq;
 
 /* All of them; index = number, as in the tables of the engine. */
@@ -64,5 +65,28 @@ typedef struct ErnicMlx5Queues {
     ErnicMlx5Cq *cq;
     ErnicMlx5Srq *srq;
 } ErnicMlx5Queues;
+
+void ernic_mlx5_queues_init(ErnicMlx5Queues *queues, const ErnicConfig *cfg);
+void ernic_mlx5_queues_fini(ErnicMlx5Queues *queues);
+/* The record of an object, whose number is in the range of the table. */
+ErnicMlx5Qp *ernic_mlx5_qp(const Ernic *e, uint32_t qpn);
+ErnicMlx5Cq *ernic_mlx5_cq(const Ernic *e, uint32_t cqn);
+ErnicMlx5Srq *ernic_mlx5_srq(const Ernic *e, uint32_t srqn);
+
+/*
+ * A store to a doorbell of page @page; a doorbell that is not valid is counted. Send
+ * queue: @value is the first 8 bytes of the last request's control segment, and the
+ * producer counter is in the doorbell record. Completion queue: a request to notify.
+ */
+void ernic_mlx5_ring_sq(Ernic *e, uint32_t page, uint64_t value);
+void ernic_mlx5_ring_cq(Ernic *e, uint32_t page, uint64_t value);
+
+/* Completion entries (cqe.c). */
+extern const ErnicCqeOps ernic_cqe_mlx5;
+/*
+ * Report to software, in an entry, that the following ones are in another ring. The
+ * caller then calls ernic_cq_set_ring(). False: there is no room for the entry.
+ */
+bool ernic_mlx5_cqe_resize(Ernic *e, uint32_t cqn);
 
 #endif /* ERNIC_FACES_MLX5_QUEUE_H */

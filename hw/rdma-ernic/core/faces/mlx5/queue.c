@@ -1,0 +1,115 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Records of queues and their doorbells. The store to a page only says that there is
+ * something new in a send queue; the counter is in guest memory.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "base/work.h"
+#include "faces/mlx5/mlx5.h"
+#include "objects/cq.h"
+#include "objects/qp.h"
+#include "timing/timing.h"
+#include "trace.h"
+#include "transport/qp_transitions.h"
+#include "transport/sched.h"
+
+/* The send counter in the doorbell record of a queue pair. */
+#define RECORD_SEND     4
+
+void ernic_mlx5_queues_init(ErnicMlx5Queues *queues, const ErnicConfig *cfg)
+{
+    queues->qp = g_new0(ErnicMlx5Qp, cfg->max_qp);
+    queues->cq = g_new0(ErnicMlx5Cq, cfg->max_cq);
+    queues->srq = g_new0(ErnicMlx5Srq, cfg->max_srq);
+}
+
+void ernic_mlx5_queues_fini(ErnicMlx5Queues *queues)
+{
+    g_free(queues->qp);
+    g_free(queues->cq);
+    g_free(queues->srq);
+    memset(queues, 0, sizeof(*queues));
+}
+
+ErnicMlx5Qp *ernic_mlx5_qp(const Ernic *e, uint32_t qpn)
+{
+    return &e->mlx5->queues.qp[qpn];
+}
+
+ErnicMlx5Cq *ernic_mlx5_cq(const Ernic *e, uint32_t cqn)
+{
+    return &e->mlx5->queues.cq[cqn];
+}
+
+ErnicMlx5Srq *ernic_mlx5_srq(const Ernic *e, uint32_t srqn)
+{
+    return &e->mlx5->queues.srq[srqn];
+}
+
+/* ---- doorbells ------------------------------------------------------------------- */
+
+static void bad_doorbell(Ernic *e, const char *kind, uint32_t page, uint32_t number)
+{
+    e->stats.bad_doorbells++;
+    trace_ernic_mlx5_bad_doorbell(kind, page, number);
+}
+
+/* The send counter of @qp, as a number of 32 bits; false: it cannot be read. */
+static bool read_send_counter(Ernic *e, const ErnicQp *qp, uint32_t *pi)
+{
+    uint64_t at = ernic_mlx5_qp(e, qp->qpn)->record + RECORD_SEND;
+    uint8_t record[4];
+
+    ernic_charge_copy(e, sizeof(record));
+    if (!e->ops->dma_read(e->env, at, record, sizeof(record))) {
+        return false;
+    }
+    *pi = qp->sq.wq.pi + (uint16_t)(ldl_be_p(record) - qp->sq.wq.pi);
+    return true;
+}
+
+void ernic_mlx5_ring_sq(Ernic *e, uint32_t page, uint64_t value)
+{
+    uint32_t qpn = value >> 8 & 0xffffff, before, pi;
+    ErnicQp *qp = qpn < e->qp_ids.size ? &e->qp[qpn] : NULL;
+
+    if (!qp || !qp->used || ernic_mlx5_qp(e, qpn)->uar != page ||
+        !ernic_qp_may(qp, ERNIC_MAY_POST_SEND) || !read_send_counter(e, qp, &pi)) {
+        bad_doorbell(e, "sq", page, qpn);
+        return;
+    }
+    before = qp->sq.wq.pi;
+    if (ernic_wq_produce(&qp->sq.wq, ernic_sq_done(&qp->sq), pi) != ERNIC_OK) {
+        bad_doorbell(e, "sq", page, qpn);
+        return;
+    }
+    ernic_timing_posted(e, qpn, before, pi);
+    ernic_sched_mark(e, qp);
+}
+
+void ernic_mlx5_ring_cq(Ernic *e, uint32_t page, uint64_t value)
+{
+    uint32_t cqn = value & 0xffffff;
+    uint8_t number = value >> 60 & 3;
+    ErnicCq *cq = cqn < e->cq_ids.size ? &e->cq[cqn] : NULL;
+    ErnicMlx5Cq *record;
+
+    if (!cq || !cq->used || ernic_mlx5_cq(e, cqn)->uar != page) {
+        bad_doorbell(e, "cq-arm", page, cqn);
+        return;
+    }
+    record = ernic_mlx5_cq(e, cqn);
+    /*
+     * Software counts the notifications that it has got. A request with the number of
+     * one that has caused a notification was made before that arrived.
+     */
+    if (record->arm_number == number && cq->arm == ERNIC_CQ_DISARMED) {
+        trace_ernic_mlx5_stale_arm(cqn, number);
+        return;
+    }
+    record->arm_number = number;
+    ernic_cq_arm(e, cqn, cq->pi - ((cq->pi - (value >> 32)) & 0xffffff),
+                 value >> 56 & 1);
+}
