@@ -142,6 +142,7 @@ static void fills(Machine *t, uint64_t bound)
     g_assert_cmpuint(memory(t, "page_lists"), ==, regions * PAGES * 8ull);
     g_assert_cmpuint(memory(t, "page_lists") + memory(t, "requests") +
                      memory(t, "responses") + memory(t, "backlogs") +
+                     memory(t, "copies") +
                      memory(t, "on_demand"), ==, used);
     g_assert_cmpuint(grown, <=, bound + SLACK);
     /* The host gives no page to requests that nobody posts, but to lists it does. */

@@ -103,6 +103,8 @@ static uint32_t run(Copies *c)
         if (ernic_copies_wait(c->e)) {
             g_assert_cmpuint(c->env.wake, <=, c->env.now);
         }
+        g_assert_cmpuint(c->e->mem.kind[ERNIC_MEM_COPIES], ==,
+                         ernic_copies_wait(c->e) ? ERNIC_COPIES_BYTES : 0);
     } while (c->env.wake <= c->env.now);
     g_assert_false(ernic_copies_wait(c->e));
     return slices;

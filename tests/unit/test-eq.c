@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "base/work.h"
 #include "objects/cq.h"
 #include "objects/eq.h"
 #include "fake_env.h"
@@ -103,6 +104,7 @@ static void expect_none(Fixture *f)
 
 static void consume(Fixture *f)
 {
+    ernic_work_start(&f->e);
     g_assert_cmpuint(ernic_eq_consume(&f->e, f->eqn, f->seen), ==, ERNIC_OK);
 }
 

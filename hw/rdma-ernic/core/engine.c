@@ -103,6 +103,7 @@ static void engine_fini(Ernic *e)
     uint32_t i;
 
     ernic_job_free(e);
+    ernic_copies_free(e);
     for (i = 0; i < e->cfg.max_eq; i++) {
         ernic_eq_fini(e, &e->eq[i]);
     }
@@ -140,7 +141,6 @@ static void engine_fini(Ernic *e)
     ernic_timers_free(e->timers);
     ernic_timers_free(e->cq_timers);
     ernic_tx_free(e->tx);
-    ernic_copies_free(e->copies);
     ernic_regfile_free(e->regs);
     ernic_side_free(e->side);
     ernic_strict_free(e->strict);
@@ -182,41 +182,48 @@ void ernic_reset(Ernic *e)
 }
 
 /*
- * Has a train left since the last look at the queue pairs that wait for that? The
- * newest that has is *@departed. A link may report a train as gone, and later as
- * waiting again: so the queue pair that has waited longest is looked at, too.
+ * How many queue pairs that wait for their train to leave are to be looked at? All, if
+ * a train has left since they were, up to *@departed. A link may report a train as gone,
+ * and later as waiting again: so the one that has waited longest counts, too.
  */
-static bool engine_left(const Ernic *e, uint64_t *departed)
+static uint32_t engine_left(const Ernic *e, uint64_t *departed)
 {
     if (!e->departing.head) {
-        return false;
+        return 0;
     }
     *departed = ernic_tx_departed(e);
-    return *departed != e->tx->departed ||
-           e->qp[e->departing.head].sq.tx_serial <= *departed;
+    if (*departed != e->tx->departed) {
+        return e->departing.count;
+    }
+    return e->tx->looks ? MIN(e->tx->looks, e->departing.count) :
+           e->qp[e->departing.head].sq.tx_serial <= *departed ? e->departing.count : 0;
 }
 
 /*
- * Wake the queue pairs whose last packet has left the device: their transport
- * timers start, or (UC, UD) their requests complete.
+ * Wake the queue pairs whose last packet has left the device: their transport timers
+ * start, or (UC, UD) their requests complete. Each look is charged; the next slice
+ * continues with the first one, because those that still wait go to the end.
  */
 static void engine_departed(Ernic *e)
 {
-    uint32_t last = e->departing.tail;
     uint64_t departed;
     ErnicQp *qp;
 
-    if (!engine_left(e, &departed)) {
-        return;
+    e->tx->looks = engine_left(e, &departed);
+    if (e->tx->looks) {
+        e->tx->departed = departed;
     }
-    e->tx->departed = departed;
-    do {
+    for (; e->tx->looks && ernic_work_left(e); e->tx->looks--) {
         qp = ernic_sched_take_departure(e);
+        if (!qp) {
+            continue;
+        }
         if (qp->sq.tx_serial > departed) {
             ernic_sched_wait_departure(e, qp);
         }
+        ernic_charge(e, 1);
         ernic_completer_departed(e, qp, departed);
-    } while (qp->qpn != last);
+    }
 }
 
 /* Report the time of the next work to the environment; at the end of each call. */
@@ -224,7 +231,7 @@ static void engine_wake(Ernic *e)
 {
     uint64_t departed;
     bool work = ernic_sched_ready(e) || (!e->tx->busy && e->tx->packets) ||
-                e->tx->loop_len || ernic_copies_wait(e) ||
+                e->tx->loop_len || ernic_copies_wait(e) || e->eq_more ||
                 (!e->tx->busy && e->tx->num_left) || engine_left(e, &departed) ||
                 (e->mlx5 && ernic_mlx5_has_work(e));
     uint64_t next = MIN(ernic_timers_next(e->timers),
@@ -637,6 +644,7 @@ void ernic_run_within(Ernic *e, uint64_t now)
     ErnicQp *qp;
 
     e->now = now;
+    ernic_eq_run(e);
     ernic_rx_copies(e);
     if (e->timing) {
         engine_due(e);

@@ -9,6 +9,7 @@
 #include "objects/eq.h"
 #include "objects/odp.h"
 #include "objects/qp.h"
+#include "transport/copies.h"
 
 static uint64_t page_lists(const ErnicConfig *cfg)
 {
@@ -38,6 +39,11 @@ static uint64_t responses(const ErnicConfig *cfg)
 static uint64_t backlogs(const ErnicConfig *cfg)
 {
     return (uint64_t)cfg->max_eq * ernic_eq_line_size(cfg) * sizeof(uint32_t);
+}
+
+static uint64_t copies(const ErnicConfig *cfg)
+{
+    return ERNIC_COPIES_BYTES;
 }
 
 uint64_t ernic_memory_kind(const ErnicConfig *cfg, ErnicMemKind kind)

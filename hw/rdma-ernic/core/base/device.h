@@ -95,6 +95,7 @@ typedef struct ErnicConfig {
 /* A queue of queue pairs, by number; 0: none. */
 typedef struct ErnicRing {
     uint32_t head, tail;
+    uint32_t count;             /* derived */
 } ErnicRing;
 
 typedef struct ErnicGidEntry {
@@ -184,6 +185,7 @@ struct Ernic {
     bool port_active;
     bool page_failed;           /* some page may be ERNIC_PAGE_FAILED */
     uint32_t async_eq;          /* 0: none */
+    uint64_t eq_more;           /* bit per EQ: objects wait, and it has room */
     ErnicEvents port_events;
     ErnicEventsAt events_at[ERNIC_EVC_COUNT];   /* set by ernic_new() */
 

@@ -31,19 +31,28 @@ static void discharge(ErnicMem *m, ErnicMemKind kind, uint64_t bytes)
     m->kind[kind] -= bytes;
 }
 
-void *ernic_mem_new(ErnicMem *m, ErnicMemKind kind, uint32_t n, size_t size)
+static void *new_block(ErnicMem *m, ErnicMemKind kind, uint64_t bytes, bool zero)
 {
-    uint64_t bytes = (uint64_t)n * size;
     void *p;
 
     if (!ernic_mem_has_room(m, bytes)) {
         return NULL;
     }
-    p = g_try_malloc0(bytes);
+    p = zero ? g_try_malloc0(bytes) : g_try_malloc(bytes);
     if (p) {
         charge(m, kind, bytes);
     }
     return p;
+}
+
+void *ernic_mem_new(ErnicMem *m, ErnicMemKind kind, uint32_t n, size_t size)
+{
+    return new_block(m, kind, (uint64_t)n * size, true);
+}
+
+void *ernic_mem_new_raw(ErnicMem *m, ErnicMemKind kind, uint32_t n, size_t size)
+{
+    return new_block(m, kind, (uint64_t)n * size, false);
 }
 
 void *ernic_mem_resize(ErnicMem *m, ErnicMemKind kind, void *p, uint32_t old,

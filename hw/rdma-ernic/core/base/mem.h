@@ -16,7 +16,8 @@
     X(ON_DEMAND, on_demand)     /* page tables of on-demand regions */          \
     X(REQUESTS, requests)       /* decoded send requests of queue pairs */      \
     X(RESPONSES, responses)     /* READs and atomics that queue pairs answer */ \
-    X(BACKLOGS, backlogs)       /* objects that wait for room in event queues */
+    X(BACKLOGS, backlogs)       /* objects that wait for room in event queues */ \
+    X(COPIES, copies)           /* multicast datagrams that wait for members */
 
 typedef enum ErnicMemKind {
 #define ERNIC_MEM_ENUM(sym, name) ERNIC_MEM_##sym,
@@ -40,6 +41,8 @@ bool ernic_mem_has_room(ErnicMem *m, uint64_t bytes);
  * has no memory. The caller frees them with ernic_mem_free() and the same numbers.
  */
 void *ernic_mem_new(ErnicMem *m, ErnicMemKind kind, uint32_t n, size_t size);
+/* The same without the zeros, for a list that is filled slice by slice. */
+void *ernic_mem_new_raw(ErnicMem *m, ErnicMemKind kind, uint32_t n, size_t size);
 /* @old elements at @p become @n; new ones are not initialized. NULL: no change. */
 void *ernic_mem_resize(ErnicMem *m, ErnicMemKind kind, void *p, uint32_t old,
                        uint32_t n, size_t size);

@@ -137,7 +137,8 @@ static bool list_ok(uint64_t list, uint32_t entries, uint8_t page_shift)
            in_space(list, (uint64_t)entries * sizeof(uint64_t));
 }
 
-uint8_t ernic_buf_alloc(Ernic *e, ErnicBuf *buf, uint32_t max_pages)
+/* Allocate a page list that the caller fills. */
+static uint8_t alloc_list(Ernic *e, ErnicBuf *buf, uint32_t max_pages)
 {
     memset(buf, 0, sizeof(*buf));
     if (max_pages == 0) {
@@ -147,8 +148,8 @@ uint8_t ernic_buf_alloc(Ernic *e, ErnicBuf *buf, uint32_t max_pages)
         trace_ernic_buf_no_pages(max_pages, e->num_pages);
         return ERNIC_ERR_NO_RESOURCE;
     }
-    buf->page = ernic_mem_new(&e->mem, ERNIC_MEM_PAGE_LISTS, max_pages,
-                              sizeof(*buf->page));
+    buf->page = ernic_mem_new_raw(&e->mem, ERNIC_MEM_PAGE_LISTS, max_pages,
+                                  sizeof(*buf->page));
     if (!buf->page) {
         trace_ernic_buf_no_pages(max_pages, e->num_pages);
         return ERNIC_ERR_NO_RESOURCE;
@@ -157,6 +158,17 @@ uint8_t ernic_buf_alloc(Ernic *e, ErnicBuf *buf, uint32_t max_pages)
     buf->page_shift = ERNIC_PAGE_SHIFT_MIN;
     e->num_pages += max_pages;
     return ERNIC_OK;
+}
+
+uint8_t ernic_buf_alloc(Ernic *e, ErnicBuf *buf, uint32_t max_pages)
+{
+    uint8_t status = alloc_list(e, buf, max_pages);
+
+    if (status == ERNIC_OK) {
+        ernic_charge_copy(e, max_pages * sizeof(*buf->page));
+        memset(buf->page, 0, max_pages * sizeof(*buf->page));
+    }
+    return status;
 }
 
 uint8_t ernic_buf_fill(Ernic *e, ErnicBuf *buf, uint64_t list, uint32_t npages,
@@ -196,7 +208,7 @@ static uint8_t start_fill(Ernic *e, uint32_t npages, uint8_t page_shift)
     if (job->filling) {
         return ERNIC_OK;
     }
-    status = ernic_buf_alloc(e, &job->buf, npages);
+    status = alloc_list(e, &job->buf, npages);
     if (status == ERNIC_OK) {
         job->buf.page_shift = page_shift;
         job->filled = 0;

@@ -22,6 +22,7 @@ QEMU_BUILD_BUG_ON(offsetof(struct ernic_eqe, phase) < EQE_SIZE - EQE_TAIL);
 #define LINE_CLASS_SHIFT 24
 #define LINE_ID_MASK ((1u << LINE_CLASS_SHIFT) - 1)
 QEMU_BUILD_BUG_ON(ERNIC_LIM_QP > LINE_ID_MASK);
+QEMU_BUILD_BUG_ON(ERNIC_LIM_EQ > 64);           /* e->eq_more */
 
 static ErnicEvents *events_of(const Ernic *e, uint32_t entry)
 {
@@ -125,6 +126,7 @@ uint8_t ernic_eq_destroy(Ernic *e, uint32_t uctx, uint32_t eqn)
     if (e->async_eq == eqn) {
         e->async_eq = 0;
     }
+    e->eq_more &= ~(1ull << eqn);
     ernic_eq_fini(e, eq);
     *eq = (ErnicEq) { 0 };
     ernic_ids_free(&e->eq_ids, eqn);
@@ -167,12 +169,27 @@ static bool write_eqe(Ernic *e, ErnicEq *eq, uint8_t type, uint32_t element,
     return true;
 }
 
-/* Write pending events while the ring has room, then interrupt once. */
+/* Can an event be written? */
+static bool more(const ErnicEq *eq)
+{
+    return eq->line_count && !eq->broken && eq->pi - eq->ci < eq->depth;
+}
+
+static void note_more(Ernic *e, uint32_t eqn)
+{
+    e->eq_more &= ~(1ull << eqn);
+    e->eq_more |= (uint64_t)more(&e->eq[eqn]) << eqn;
+}
+
+/*
+ * Write pending events while the ring has room, one at least, and until the slice ends.
+ * Then interrupt once. ernic_eq_run() writes the rest.
+ */
 static void drain(Ernic *e, uint32_t eqn, ErnicEq *eq)
 {
-    bool wrote = false;
+    bool wrote = false, first = true;
 
-    while (eq->line_count && !eq->broken && eq->pi - eq->ci < eq->depth) {
+    while (more(eq) && (first || ernic_work_left(e))) {
         uint32_t entry = *line_at(eq, 0);
         ErnicEvents *ev = events_of(e, entry);
         uint8_t type = __builtin_ctz(ev->pending);
@@ -185,6 +202,8 @@ static void drain(Ernic *e, uint32_t eqn, ErnicEq *eq)
         }
         trace_ernic_event(eqn, type, entry & LINE_ID_MASK);
         wrote = true;
+        first = false;
+        ernic_charge(e, ERNIC_WORK_COMPLETE);
         ev->pending &= ev->pending - 1;
         if (!ev->pending) {
             ev->queued = false;
@@ -192,9 +211,32 @@ static void drain(Ernic *e, uint32_t eqn, ErnicEq *eq)
             eq->line_count--;
         }
     }
+    note_more(e, eqn);
     if (wrote) {
         e->stats.interrupts++;
         ernic_timed_irq(e, eq->vector);
+    }
+}
+
+void ernic_eq_run(Ernic *e)
+{
+    uint64_t eqs;
+    uint32_t eqn;
+
+    for (eqs = e->eq_more; eqs && ernic_work_left(e); eqs &= eqs - 1) {
+        eqn = __builtin_ctzll(eqs);
+        drain(e, eqn, &e->eq[eqn]);
+    }
+}
+
+void ernic_eq_derive(Ernic *e)
+{
+    uint32_t i;
+
+    for (i = 1; i < e->cfg.max_eq; i++) {
+        if (e->eq[i].used) {
+            note_more(e, i);
+        }
     }
 }
 
@@ -252,6 +294,7 @@ void ernic_event_forget(Ernic *e, uint32_t eqn, ErnicEvClass cls, uint32_t id,
         }
         g_assert(kept == eq->line_count - 1);
         eq->line_count = kept;
+        note_more(e, eqn);
     }
     *ev = (ErnicEvents) { 0 };
 }

@@ -41,8 +41,15 @@ uint32_t ernic_eq_line_size(const ErnicConfig *cfg);
  */
 void ernic_event_raise(Ernic *e, uint32_t eqn, ErnicEvClass cls, uint32_t id,
                        ErnicEvents *ev, uint8_t type, uint32_t detail);
-/* Doorbell: entries up to @ci are consumed; writes events from the backlog. */
+/*
+ * Doorbell: entries up to @ci are consumed; writes events from the backlog, as many as
+ * the slice permits (base/work.h), but at least one.
+ */
 uint8_t ernic_eq_consume(Ernic *e, uint32_t eqn, uint32_t ci);
+/* Continue with the backlogs of queues that have room, until the slice ends. */
+void ernic_eq_run(Ernic *e);
+/* After loading: set e->eq_more. */
+void ernic_eq_derive(Ernic *e);
 /* The object is destroyed: drop its pending events. */
 void ernic_event_forget(Ernic *e, uint32_t eqn, ErnicEvClass cls, uint32_t id,
                         ErnicEvents *ev);

@@ -10,14 +10,15 @@
 
 struct ErnicMcast {             /* one attachment */
     bool used;
-    bool first;                 /* first entry of its group; derived */
+    bool first;                 /* of its group: one entry is; derived */
+    uint16_t next;              /* next member: index + 1, or 0; derived */
     ErnicGid gid;
     uint32_t qpn;
 };
 
-/* Recompute which entry is the first of each group, and e->num_groups. */
+/* Recompute the lists of members, and e->num_groups. */
 void ernic_mcast_derive(Ernic *e);
-/* Do the first entries and e->num_groups agree with the table? */
+/* Do the lists of members and e->num_groups agree with the table? */
 bool ernic_mcast_groups_ok(const Ernic *e);
 /*
  * Queue pair @qpn exists: the caller checked. Attaching a member again changes

@@ -555,8 +555,11 @@ uint8_t ernic_mr_free(Ernic *e, uint32_t uctx, uint32_t key, bool window)
         trace_ernic_mr_has_windows(key, mr->refs);
         return ERNIC_ERR_BUSY;
     }
-    if (mr->odp && ernic_odp_empty(e, mr->odp) != ERNIC_OK) {
-        return ERNIC_AGAIN;
+    if (mr->odp) {
+        mr->valid = false;      /* a bind between two slices finds no region */
+        if (ernic_odp_empty(e, mr->odp) != ERNIC_OK) {
+            return ERNIC_AGAIN;
+        }
     }
     if (window) {
         unbind(e, mr);

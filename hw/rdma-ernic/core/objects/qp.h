@@ -241,6 +241,7 @@ struct ErnicQp {
     uint32_t counter;
     /* Writer: transport/sched. */
     uint32_t ring_next[ERNIC_RING_COUNT];
+    uint32_t ring_prev[ERNIC_RING_COUNT];       /* derived */
     /* Writer: transport/qp. */
     uint64_t timer_due;             /* as set in the heap */
     /* Writer: transport/qp_modify, faces/; reset: transport/qp_life. */

@@ -19,6 +19,7 @@
 #include "state/check.h"
 #include "state/state.h"
 #include "steering/flow.h"
+#include "transport/copies.h"
 #include "transport/qp.h"
 #include "transport/tx.h"
 
@@ -219,6 +220,7 @@ static void check_init(ErnicCheck *c, const Ernic *e)
     count_mrs(c);
     count_queues(c);
     count_lines(c);
+    c->mem[ERNIC_MEM_COPIES] = e->copies->store ? ERNIC_COPIES_BYTES : 0;
 }
 
 static void check_fini(ErnicCheck *c)
@@ -286,13 +288,14 @@ static bool ring_ok(const Ernic *e, const ErnicRing *ring, ErnicRingKind kind)
         marked += e->qp[i].used && e->qp[i].in_ring[kind];
     }
     for (i = ring->head; i && n <= marked; i = e->qp[i].ring_next[kind]) {
-        if (i >= e->cfg.max_qp || !e->qp[i].used || !e->qp[i].in_ring[kind]) {
+        if (i >= e->cfg.max_qp || !e->qp[i].used || !e->qp[i].in_ring[kind] ||
+            e->qp[i].ring_prev[kind] != last) {
             return false;
         }
         last = i;
         n++;
     }
-    return n == marked && last == ring->tail;
+    return n == marked && n == ring->count && last == ring->tail;
 }
 
 static bool ready_ring(const ErnicCheck *c, uint32_t id)

@@ -49,14 +49,15 @@ static bool eq_refs(const ErnicCheck *c, uint32_t id)
     return c->e->eq[id].refs == c->eq_refs[id];
 }
 
-/* Objects wait only while there is no room. */
+/* Objects wait only while there is no room, or until the next slice. */
 static bool eq_line(const ErnicCheck *c, uint32_t id)
 {
     const ErnicEq *eq = &c->e->eq[id];
+    bool room = !eq->broken && eq->pi - eq->ci < eq->depth;
 
     return eq->line_size == ernic_eq_line_size(&c->e->cfg) &&
            eq->line_head < eq->line_size && eq->line_count <= eq->line_size &&
-           (!eq->line_count || eq->broken || eq->pi - eq->ci == eq->depth);
+           (c->e->eq_more >> id & 1) == (eq->line_count && room);
 }
 
 /* ---- completion and shared receive queues ---------------------------------- */

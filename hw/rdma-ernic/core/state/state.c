@@ -12,6 +12,7 @@
 #include "faces/pg332/side_stream.h"
 #include "faces/pg332/strict.h"
 #include "objects/cq.h"
+#include "objects/eq.h"
 #include "objects/gid.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
@@ -21,6 +22,7 @@
 #include "timing/timing.h"
 #include "trace.h"
 #include "transport/qp.h"
+#include "transport/sched.h"
 #include "transport/tx.h"
 #include "wire/icrc.h"
 
@@ -277,6 +279,8 @@ static void derive(Ernic *e)
     }
     ernic_gid_derive(e);
     ernic_mcast_derive(e);
+    ernic_sched_derive(e);
+    ernic_eq_derive(e);
     e->page_failed = true;              /* the next look corrects it */
     for (i = 1; i <= ERNIC_LIM_FLOW; i++) {
         e->num_flows += e->flow[i].used;

@@ -86,7 +86,7 @@ static const ErnicStateField ids_fields[] = {
 static const ErnicStateStruct ids_struct = DESCRIBE(ids_fields, ErnicIds, IDS);
 
 #define S ErnicRing
-static const ErnicStateField ring_fields[] = { U(head), U(tail) };
+static const ErnicStateField ring_fields[] = { U(head), U(tail), DERIVED(count) };
 #undef S
 static const ErnicStateStruct ring_struct = DESCRIBE(ring_fields, ErnicRing, RING);
 
@@ -115,6 +115,7 @@ static const ErnicStateField device_fields[] = {
     DERIVED(work_done), DERIVED(work_end),      /* a slice is not divided */
     STRUCTS(gid, gid_struct), DERIVED(num_gids), ARRAY(pkey, UINT16_MAX),
     U(bad_pkey), U(bad_qkey), BOOL(port_active), U(async_eq),
+    DERIVED(eq_more),
     DERIVED(udp_sport),         /* of cfg or regs */
     STRUCT(port_events, events_struct), DERIVED(events_at),
     DERIVED(timers),            /* timer_due of each queue pair */
@@ -205,7 +206,7 @@ static const ErnicStateStruct mr_struct = DESCRIBE(mr_fields, ErnicMr, MR);
 
 #define S ErnicMcast
 static const ErnicStateField mcast_fields[] = {
-    BOOL(used), DERIVED(first), BYTES(gid), U(qpn),
+    BOOL(used), DERIVED(first), BYTES(gid), U(qpn), DERIVED(next),
 };
 #undef S
 static const ErnicStateStruct mcast_struct = DESCRIBE(mcast_fields, ErnicMcast, MCAST);
@@ -399,7 +400,7 @@ static const ErnicStateField qp_fields[] = {
     STRUCT(attr, attr_struct),
     STRUCT(sq, sq_struct), STRUCT(cc, cc_struct), STRUCT(ack, ack_struct),
     STRUCT(events, events_struct), STRUCT(rq, rq_struct),
-    OWNED_OF(rd, ernic_state_answers, ernic_state_rd),
+    OWNED_OF(rd, ernic_state_answers, ernic_state_rd), DERIVED(ring_prev),
 };
 #undef S
 static const ErnicStateStruct qp_struct = DESCRIBE(qp_fields, ErnicQp, QP);
@@ -431,6 +432,7 @@ static const ErnicStateField tx_fields[] = {
     UMAX(num_left, ERNIC_LAST_ACKS), STRUCTS(left, left_struct),
     DERIVED(taken),             /* by another link */
     DERIVED(departed),
+    DERIVED(looks),             /* departed is 0: all of them, if there are any */
 };
 #undef S
 const ErnicStateStruct ernic_state_tx = DESCRIBE(tx_fields, ErnicTx, TX);

@@ -24,10 +24,19 @@ ErnicCopies *ernic_copies_new(void)
     return g_new0(ErnicCopies, 1);
 }
 
-void ernic_copies_free(ErnicCopies *copies)
+static void free_store(Ernic *e)
 {
-    g_free(copies->store);
-    g_free(copies);
+    ErnicCopies *c = e->copies;
+
+    ernic_mem_free(&e->mem, ERNIC_MEM_COPIES, c->store, ERNIC_COPIES_BYTES, 1);
+    *c = (ErnicCopies) { 0 };
+}
+
+void ernic_copies_free(Ernic *e)
+{
+    free_store(e);
+    g_free(e->copies);
+    e->copies = NULL;
 }
 
 /*
@@ -62,7 +71,10 @@ static bool keep(Ernic *e, const ErnicTrain *train, const uint8_t *buf, uint32_t
         return false;
     }
     if (!c->store) {
-        c->store = g_malloc(ERNIC_COPIES_BYTES);
+        c->store = ernic_mem_new_raw(&e->mem, ERNIC_MEM_COPIES, ERNIC_COPIES_BYTES, 1);
+    }
+    if (!c->store) {
+        return false;
     }
     if (train->ip) {
         hdr.ip_len = ernic_gid_is_v4(&train->path.dgid) ? ERNIC_IP4_LEN : ERNIC_IP6_LEN;
@@ -116,7 +128,7 @@ void ernic_copies_run(Ernic *e, ErnicCopyFn *deliver)
         c->next = c->members = 0;
         c->head += sizeof(hdr) + hdr.len;
     }
-    if (c->head == c->tail) {
-        c->head = c->tail = 0;
+    if (c->store && c->head == c->tail) {
+        free_store(e);
     }
 }

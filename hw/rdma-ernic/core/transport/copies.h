@@ -16,7 +16,7 @@
 #define ERNIC_COPIES_BYTES  (256u * 1024)
 
 struct ErnicCopies {
-    uint8_t *store;             /* owned; records, see copies.c */
+    uint8_t *store;             /* owned; records, see copies.c; NULL: none waits */
     uint32_t head, tail;        /* equal: none waits */
     /* Of the oldest: the entry of the group table that is next, and members so far. */
     uint32_t next, members;
@@ -33,7 +33,7 @@ static inline bool ernic_copies_wait(const Ernic *e)
 }
 
 ErnicCopies *ernic_copies_new(void);
-void ernic_copies_free(ErnicCopies *copies);
+void ernic_copies_free(Ernic *e);
 /*
  * Deliver @pkt, whose bytes from the BTH on are at @buf, to all members of its group,
  * now or after the datagrams that wait. ERNIC_DROP_NO_QP: the group has no members;

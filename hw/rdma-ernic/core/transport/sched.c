@@ -5,7 +5,6 @@
  * that each of them gets its turn.
  */
 #include "qemu/osdep.h"
-#include "base/work.h"
 #include "transport/sched.h"
 #include "transport/tx.h"
 
@@ -25,12 +24,14 @@ static void sched_add(Ernic *e, ErnicQp *qp, ErnicRingKind kind)
     }
     qp->in_ring[kind] = true;
     qp->ring_next[kind] = 0;
+    qp->ring_prev[kind] = ring->tail;
     if (ring->tail) {
         e->qp[ring->tail].ring_next[kind] = qp->qpn;
     } else {
         ring->head = qp->qpn;
     }
     ring->tail = qp->qpn;
+    ring->count++;
 }
 
 void ernic_sched_mark(Ernic *e, ErnicQp *qp)
@@ -58,6 +59,29 @@ bool ernic_sched_ready(const Ernic *e)
     return e->ready.head || (!e->tx->busy && e->waiting.head);
 }
 
+static void sched_remove(Ernic *e, ErnicQp *qp, ErnicRingKind kind)
+{
+    ErnicRing *ring = sched_ring(e, kind);
+    uint32_t next = qp->ring_next[kind], prev = qp->ring_prev[kind];
+
+    if (!qp->in_ring[kind]) {
+        return;
+    }
+    if (prev) {
+        e->qp[prev].ring_next[kind] = next;
+    } else {
+        ring->head = next;
+    }
+    if (next) {
+        e->qp[next].ring_prev[kind] = prev;
+    } else {
+        ring->tail = prev;
+    }
+    ring->count--;
+    qp->in_ring[kind] = false;
+    qp->ring_next[kind] = qp->ring_prev[kind] = 0;
+}
+
 static ErnicQp *sched_take(Ernic *e, ErnicRingKind kind)
 {
     ErnicRing *ring = sched_ring(e, kind);
@@ -67,15 +91,11 @@ static ErnicQp *sched_take(Ernic *e, ErnicRingKind kind)
         return NULL;
     }
     qp = &e->qp[ring->head];
-    ring->head = qp->ring_next[kind];
-    if (!ring->head) {
-        ring->tail = 0;
-    } else {
+    sched_remove(e, qp, kind);
+    if (ring->head) {
         /* Prefetch for the next turn: many queue pairs do not fit a cache. */
         __builtin_prefetch(&e->qp[ring->head].sq);
     }
-    qp->in_ring[kind] = false;
-    qp->ring_next[kind] = 0;
     return qp;
 }
 
@@ -95,35 +115,30 @@ ErnicQp *ernic_sched_take_departure(Ernic *e)
     return sched_take(e, ERNIC_RING_DEPARTURE);
 }
 
-static void sched_remove(Ernic *e, ErnicQp *qp, ErnicRingKind kind)
-{
-    ErnicRing *ring = sched_ring(e, kind);
-    uint32_t prev = 0;
-    uint32_t id;
-
-    if (!qp->in_ring[kind]) {
-        return;
-    }
-    for (id = ring->head; id != qp->qpn; id = e->qp[id].ring_next[kind]) {
-        prev = id;
-        ernic_charge(e, 1);
-    }
-    if (prev) {
-        e->qp[prev].ring_next[kind] = qp->ring_next[kind];
-    } else {
-        ring->head = qp->ring_next[kind];
-    }
-    if (ring->tail == qp->qpn) {
-        ring->tail = prev;
-    }
-    qp->in_ring[kind] = false;
-    qp->ring_next[kind] = 0;
-}
-
 void ernic_sched_forget(Ernic *e, ErnicQp *qp)
 {
     sched_remove(e, qp, ERNIC_RING_READY);
     sched_remove(e, qp, ERNIC_RING_WAITING);
     sched_remove(e, qp, ERNIC_RING_SLOT);
     sched_remove(e, qp, ERNIC_RING_DEPARTURE);
+}
+
+/* A saved state has the links forward. Its numbers are not checked yet. */
+void ernic_sched_derive(Ernic *e)
+{
+    uint32_t kind, i;
+
+    for (kind = 0; kind < ERNIC_RING_COUNT; kind++) {
+        ErnicRing *ring = sched_ring(e, kind);
+
+        ring->count = 0;
+        for (i = 1; i < e->cfg.max_qp; i++) {
+            uint32_t next = e->qp[i].ring_next[kind];
+
+            ring->count += e->qp[i].in_ring[kind];
+            if (e->qp[i].in_ring[kind] && next && next < e->cfg.max_qp) {
+                e->qp[next].ring_prev[kind] = i;
+            }
+        }
+    }
 }

@@ -33,5 +33,7 @@ void ernic_sched_wait_departure(Ernic *e, ErnicQp *qp);
 ErnicQp *ernic_sched_take_departure(Ernic *e);
 /* Remove @qp from all rings: its context is closed. */
 void ernic_sched_forget(Ernic *e, ErnicQp *qp);
+/* After loading: set the derived fields of the rings and of the queue pairs. */
+void ernic_sched_derive(Ernic *e);
 
 #endif /* ERNIC_TRANSPORT_SCHED_H */

@@ -36,6 +36,7 @@ struct ErnicTx {
     uint64_t serial;            /* of the last train that was sent */
     uint64_t taken;             /* of the last train that the link took */
     uint64_t departed;          /* when the waiting queue pairs were last woken */
+    uint32_t looks;             /* and how many of them are still to be looked at */
     ErnicPath path;
     ErnicIcrcCtx icrc;
     uint8_t buf[ERNIC_TRAIN_BYTES];

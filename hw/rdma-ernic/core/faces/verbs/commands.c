@@ -724,13 +724,14 @@ bool ernic_cmd_exec(Ernic *e, const struct ernic_cmd *cmd,
     uint8_t status;
 
     if (!job->active) {
-        e->stats.commands++;
         job->cmd = *cmd;
         job->active = true;
         ernic_charge(e, ERNIC_WORK_COMMAND);
     }
+    e->stats.commands++;        /* before the step: QUERY_STATS counts itself */
     status = step(e, &out);
     if (status == ERNIC_AGAIN) {
+        e->stats.commands--;    /* if the device migrates now, another engine counts it */
         return false;
     }
     memset(rsp, 0, sizeof(*rsp));
