@@ -5,6 +5,8 @@
 usage: build.py [--kernel 6.1|6.12|6.1-debug] [--release bookworm|trixie|forky]
                 [--driver FILE] [--provider FOLDER]
                 [--packages NAME,NAME] [--add FILE:PATH] [--headers]
+       build.py --stock 6.1|6.1-cloud|6.12|6.12-cloud|testing|testing-cloud
+                [--packages NAME,NAME]
 
 No root: packages of Debian are fetched by an apt configuration of our own
 (derived from the machine's, as scripts/qemu-tree does), unpacked with dpkg-deb,
@@ -24,6 +26,9 @@ which may be removed.
 --packages   further packages of Debian, with all that they depend on
 --add        any other file, to a path in the guest
 --headers    print the folder to build modules of this kernel against, no image
+--stock      an image of Debian's packages alone, with the newest kernel of Debian 12
+             (6.1), 13 (6.12) or testing, in the flavour amd64 or cloud-amd64, and the
+             programs of that release; stock.py describes it
 """
 import argparse
 import fcntl
@@ -33,31 +38,21 @@ import lzma
 import os
 import re
 import shutil
-import stat
-import struct
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import debug_kernel
+import stock
+from initramfs import cpio, in_image, needed_modules, put_kernel
+from packages import apt, download, download_all, once, read_lists, run, say, unpack
+from packages import CACHE, LIB, RELEASES, STABLE
 
 HERE = Path(__file__).resolve().parent
 GUEST = HERE.parent
-CACHE = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache')
-CACHE = CACHE / 'rdma-ernic' / 'image'
-KEYRING = Path('/usr/share/keyrings/debian-archive-keyring.gpg')
-LIB = 'usr/lib/x86_64-linux-gnu'
-VERSIONS = 'usr/share/packages'         # a file for each package
-
-# The kernels are this release's; its suites come together.
-STABLE = 'bookworm'
-RELEASES = {STABLE: [STABLE, STABLE + '-backports'], 'trixie': ['trixie'],
-            'forky': ['forky']}
+SCRIPTS = [HERE / name for name in ('build.py', 'initramfs.py', 'packages.py')]
 # Kernel version: where Debian 12 has its newest.
 KERNELS = {'6.1': STABLE, '6.12': STABLE + '-backports'}
 DEBUG_KERNEL = '6.1-debug'
-LISTS_SECONDS = 24 * 3600       # what the archive has changes, and what is gone is gone
 
 # With all that they depend on.
 PROGRAMS = ['bash', 'busybox-static', 'dash', 'ethtool', 'ibverbs-providers',
@@ -89,107 +84,7 @@ UNUSED = [*DOCUMENTS,
           'usr/bin/udevadm', 'usr/sbin/user*', 'usr/sbin/group*', 'usr/sbin/new*']
 
 
-def say(text):
-    print('guest/image:', text, file=sys.stderr)
-
-
-def run(command, **options):
-    options.setdefault('stdout', subprocess.PIPE)
-    done = subprocess.run(list(map(str, command)), stderr=subprocess.PIPE,
-                          text=True, check=False, **options)
-    if done.returncode:
-        raise SystemExit(f'guest/image: {command[0]} {command[1]} failed:\n'
-                         + (done.stdout or '')[-2000:] + done.stderr[-2000:])
-    return done.stdout
-
-
-# ---- packages ------------------------------------------------------------------
-
-def apt(release, *command, **options):
-    """apt with the sources of a release alone, and nothing installed."""
-    place = CACHE / f'apt-{release}'
-    settings = {
-        'Dir::Etc::sourcelist': place / 'debian.sources',
-        'Dir::Etc::sourceparts': '/dev/null', 'Dir::Etc::preferencesparts': '/dev/null',
-        'Dir::State': place, 'Dir::State::lists': place / 'lists',
-        'Dir::State::status': place / 'status', 'Dir::Cache': place / 'cache',
-        'APT::Sandbox::User': '', 'APT::Install-Recommends': 'false',
-        'APT::Architecture': 'amd64', 'Debug::NoLocking': 'true'}
-    words = [word for key, value in settings.items() for word in ('-o', f'{key}={value}')]
-    try:
-        return run([command[0], '-q', *words, *command[1:]], **options)
-    except SystemExit as e:
-        raise SystemExit(f'{e}\nguest/image: no answer from Debian\'s archive; is there '
-                         'a network?') from None
-
-
-def read_lists(release):
-    """Unless they were read not long ago."""
-    place = CACHE / f'apt-{release}'
-    sources = place / 'debian.sources'
-    if sources.exists() and time.time() - sources.stat().st_mtime < LISTS_SECONDS:
-        return
-    origin = run(['apt-get', 'indextargets', '--format', '$(REPO_URI) $(LABEL)',
-                  'Created-By: Packages', 'Origin: Debian'])
-    uris = sorted(line.split()[0] for line in origin.splitlines()
-                  if line.endswith(' Debian'))
-    if not uris:
-        raise SystemExit('guest/image: apt knows no Debian archive; run apt-get update')
-    for folder in ('lists/partial', 'cache/archives/partial'):
-        (place / folder).mkdir(parents=True, exist_ok=True)
-    (place / 'status').touch()
-    text = (f'Types: deb\nURIs: {uris[0]}\nSuites: {" ".join(RELEASES[release])}\n'
-            'Components: main\n')
-    if KEYRING.exists():
-        text += f'Signed-By: {KEYRING}\n'
-    sources.write_text(text)
-    say(f'reading what {uris[0]} has of {release}')
-    try:
-        apt(release, 'apt-get', '-o', 'APT::Update::Error-Mode=any', 'update')
-    except SystemExit:
-        sources.unlink()                # the next run tries again
-        raise
-
-
-def unpack(debs, root):
-    # Debian's folders in / are links; packages of this release still fill both.
-    for name in ('bin', 'sbin', 'lib', 'lib64'):
-        (root / 'usr' / name).mkdir(parents=True, exist_ok=True)
-        if not (root / name).is_symlink():
-            (root / name).symlink_to('usr/' + name)
-    for deb in debs:
-        # As dpkg-deb -x does, but through those links.
-        files = subprocess.Popen(['dpkg-deb', '--fsys-tarfile', deb],
-                                 stdout=subprocess.PIPE)
-        run(['tar', '-x', '--keep-directory-symlink', '--no-same-owner', '-C', root],
-            stdin=files.stdout)
-        files.stdout.close()
-        if files.wait():
-            raise SystemExit(f'guest/image: cannot unpack {deb}')
-        # A file of the package's name has its version, in the place of dpkg's database.
-        name, version, _ = deb.name.split('_')
-        (root / VERSIONS).mkdir(parents=True, exist_ok=True)
-        (root / VERSIONS / name).write_text(version.replace('%3a', ':') + '\n')
-
-
-def download(release, names, folder=CACHE / 'deb'):
-    """The packages alone."""
-    read_lists(release)
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    apt(release, 'apt-get', 'download', *names, cwd=folder)
-    return sorted(folder.glob('*.deb'))
-
-
-def download_all(release, names):
-    """The packages, and all that they depend on."""
-    read_lists(release)
-    archives = CACHE / f'apt-{release}/cache/archives'
-    for old in archives.glob('*.deb'):
-        old.unlink()
-    apt(release, 'apt-get', 'install', '-y', '--download-only', *names)
-    return sorted(archives.glob('*.deb'))
-
+# ---- kept from run to run -------------------------------------------------------
 
 def kernel_packages(suite):
     """The names of the newest kernel of a suite: image, headers, kbuild."""
@@ -206,18 +101,6 @@ def kernel_packages(suite):
     text = apt(STABLE, 'apt-cache', 'depends', headers)
     more = re.findall(r'Depends: (linux-(?:headers|kbuild)-\S+)', text)
     return image, [headers, *more]
-
-
-# ---- kept from run to run -------------------------------------------------------
-
-def once(folder, make):
-    """The folder, made by make(folder) unless an earlier run completed it."""
-    if not (folder / '.complete').exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        make(folder)
-        (folder / '.complete').touch()
-    return folder
 
 
 def make_programs(root, release):
@@ -259,14 +142,6 @@ def make_more(root, release, names):
         shutil.rmtree(path)
 
 
-def in_image(root, program, *arguments, name=None):
-    """Run a program of the image, by that name, with its libraries; no chroot."""
-    environment = dict(os.environ, PYTHONHOME=str(root / 'usr'))
-    return run([root / 'usr/lib64/ld-linux-x86-64.so.2', '--library-path',
-                root / LIB, '--argv0', name or program, program, *arguments],
-               env=environment)
-
-
 def make_kernel(folder, image, programs):
     say(f'fetching {image}')
     unpack(download(STABLE, [image]), folder)
@@ -277,8 +152,8 @@ def make_kernel(folder, image, programs):
 
 def make_debug_kernel(folder):
     say(f'fetching and building {debug_kernel.SOURCE}, which takes its time')
-    packages = download(STABLE, [debug_kernel.SOURCE, *debug_kernel.TOOLS])
-    debug_kernel.make(folder, packages, run)
+    debs = download(STABLE, [debug_kernel.SOURCE, *debug_kernel.TOOLS])
+    debug_kernel.make(folder, debs, run)
 
 
 def make_headers(folder, packages):
@@ -300,35 +175,11 @@ def make_headers(folder, packages):
 
 # ---- modules --------------------------------------------------------------------
 
-def needed_modules(folder):
-    """Paths of MODULES and all that they need, below the folder of a kernel."""
-    deps, by_name = {}, {}
-    for line in (folder / 'modules.dep').read_text().splitlines():
-        path, rest = line.split(':')
-        deps[path] = rest.split()
-        by_name[Path(path).name.split('.')[0].replace('-', '_')] = path
-    soft = {}
-    for line in (folder / 'modules.softdep').read_text().splitlines():
-        if line.startswith('softdep '):
-            name, *others = line.split()[1:]
-            soft.setdefault(name, []).extend(o for o in others if not o.endswith(':'))
-    wanted, paths = list(MODULES), set()
-    while wanted:
-        name = wanted.pop().replace('-', '_')
-        path = by_name.get(name)
-        if path is None or path in paths:
-            continue                    # built in, or an alias
-        for one in [path, *deps[path]]:
-            paths.add(one)
-            wanted += soft.get(Path(one).name.split('.')[0].replace('-', '_'), [])
-    return sorted(paths)
-
-
 def put_modules(kernel, programs, root, driver):
     source = next((kernel / 'usr/lib/modules').iterdir())
     target = root / 'usr/lib/modules' / source.name
     target.mkdir(parents=True)
-    for name in needed_modules(source):
+    for name in needed_modules(source, MODULES):
         data = (source / name).read_bytes()
         file = target / name.removesuffix('.xz')
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -340,39 +191,6 @@ def put_modules(kernel, programs, root, driver):
         shutil.copy(source / name, target)
     in_image(programs, programs / 'usr/bin/kmod', '-b', root, source.name,
              name='depmod')
-
-
-# ---- the archive ----------------------------------------------------------------
-
-def cpio_entry(name, mode, data=b'', device=(0, 0), number=[0]):
-    number[0] += 1
-    raw = name.encode() + b'\0'
-    fields = [number[0], mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(raw), 0]
-    head = b'070701' + b''.join(b'%08X' % field for field in fields) + raw
-    return head + b'\0' * (-len(head) % 4) + data + b'\0' * (-len(data) % 4)
-
-
-def cpio(roots):
-    """Yield an archive (newc) of what is below the roots, owned by root."""
-    seen = set()
-    for root in roots:
-        for path in sorted(root.rglob('*')):
-            name = str(path.relative_to(root))
-            if name in seen or name == '.complete':
-                continue
-            seen.add(name)
-            mode = path.lstat().st_mode
-            if stat.S_ISLNK(mode):
-                yield cpio_entry(name, mode, os.readlink(path).encode())
-            elif stat.S_ISDIR(mode):
-                yield cpio_entry(name, stat.S_IFDIR | 0o755)
-            elif stat.S_ISREG(mode):
-                yield cpio_entry(name, mode & ~0o6000, path.read_bytes())
-    for name in ('dev', 'proc', 'sys', 'run', 'tmp', 'root'):
-        if name not in seen:
-            yield cpio_entry(name, stat.S_IFDIR | 0o755)
-    yield cpio_entry('dev/console', stat.S_IFCHR | 0o600, device=(5, 1))
-    yield cpio_entry('TRAILER!!!', 0)
 
 
 def put_provider(folder, programs, root):
@@ -391,22 +209,10 @@ def put_provider(folder, programs, root):
     shutil.copy(Path(folder) / 'ernic.driver', root / 'etc/libibverbs.d')
 
 
-def put_kernel(file, target):
-    """The kernel as an ELF file, which starts at once: inside the emulated machine
-    its decompression takes half of the boot. Anything but xz stays as it is."""
-    data = file.read_bytes()
-    setup_sectors = data[0x1f1]             # Linux' boot protocol
-    offset, length = struct.unpack_from('<II', data, 0x248)
-    payload = data[(setup_sectors + 1) * 512 + offset:][:length]
-    if payload.startswith(b'\xfd7zXZ\0'):
-        data = lzma.LZMADecompressor().decompress(payload)
-    target.write_bytes(data)
-
-
 def fingerprint(options, image):
     """Names an image by all that goes into it."""
     digest = hashlib.sha256(f'{image} {options.release} {options.packages}'.encode())
-    files = [Path(__file__), *(HERE / name for name in OURS)]
+    files = [*SCRIPTS, *(HERE / name for name in OURS)]
     if options.driver:
         files.append(Path(options.driver))
     if options.provider:
@@ -485,12 +291,16 @@ def main():
     parser.add_argument('--packages', default='')
     parser.add_argument('--add', action='append', default=[])
     parser.add_argument('--headers', action='store_true')
+    parser.add_argument('--stock', choices=stock.KERNELS)
     options = parser.parse_args()
     CACHE.mkdir(parents=True, exist_ok=True)
-    if not options.headers:
+    if not (options.headers or options.stock):
         our_parts(options)
     with open(CACHE / 'lock', 'w', encoding='ascii') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        if options.stock:
+            print(stock.image(options.stock, options.packages))
+            return
         if options.kernel == DEBUG_KERNEL:
             image = debug_kernel.name()
             kernel = once(CACHE / image, make_debug_kernel)
@@ -500,7 +310,8 @@ def main():
         if options.headers:
             print(kernel / 'build' if kernel else debian_headers(packages))
             return
-        recipe = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+        recipe = hashlib.sha256(b''.join(file.read_bytes() for file in SCRIPTS))
+        recipe = recipe.hexdigest()
         programs = once(CACHE / f'programs-{options.release}-{recipe[:12]}',
                         lambda folder: make_programs(folder, options.release))
         kernel = kernel or once(CACHE / image, lambda folder:

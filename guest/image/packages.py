@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Fetch packages of a Debian release and unpack them, without root.
+
+An apt configuration of our own is used, derived from the machine's. Everything is kept
+in CACHE.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+CACHE = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache')
+CACHE = CACHE / 'rdma-ernic' / 'image'
+KEYRING = Path('/usr/share/keyrings/debian-archive-keyring.gpg')
+LIB = 'usr/lib/x86_64-linux-gnu'
+VERSIONS = 'usr/share/packages'         # a file for each package
+
+# The suites of a release come together.
+STABLE = 'bookworm'
+RELEASES = {STABLE: [STABLE, STABLE + '-backports'], 'trixie': ['trixie'],
+            'forky': ['forky']}
+LISTS_SECONDS = 24 * 3600       # what the archive has changes, and what is gone is gone
+
+
+def say(text):
+    print('guest/image:', text, file=sys.stderr)
+
+
+def run(command, **options):
+    options.setdefault('stdout', subprocess.PIPE)
+    done = subprocess.run(list(map(str, command)), stderr=subprocess.PIPE,
+                          text=True, check=False, **options)
+    if done.returncode:
+        raise SystemExit(f'guest/image: {command[0]} {command[1]} failed:\n'
+                         + (done.stdout or '')[-2000:] + done.stderr[-2000:])
+    return done.stdout
+
+
+def apt(release, *command, **options):
+    """apt with the sources of a release alone, and nothing installed."""
+    place = CACHE / f'apt-{release}'
+    settings = {
+        'Dir::Etc::sourcelist': place / 'debian.sources',
+        'Dir::Etc::sourceparts': '/dev/null', 'Dir::Etc::preferencesparts': '/dev/null',
+        'Dir::State': place, 'Dir::State::lists': place / 'lists',
+        'Dir::State::status': place / 'status', 'Dir::Cache': place / 'cache',
+        'APT::Sandbox::User': '', 'APT::Install-Recommends': 'false',
+        'APT::Architecture': 'amd64', 'Debug::NoLocking': 'true'}
+    words = [word for key, value in settings.items() for word in ('-o', f'{key}={value}')]
+    try:
+        return run([command[0], '-q', *words, *command[1:]], **options)
+    except SystemExit as e:
+        raise SystemExit(f'{e}\nguest/image: no answer from Debian\'s archive; is there '
+                         'a network?') from None
+
+
+def read_lists(release):
+    """Unless they were read not long ago."""
+    place = CACHE / f'apt-{release}'
+    sources = place / 'debian.sources'
+    if sources.exists() and time.time() - sources.stat().st_mtime < LISTS_SECONDS:
+        return
+    origin = run(['apt-get', 'indextargets', '--format', '$(REPO_URI) $(LABEL)',
+                  'Created-By: Packages', 'Origin: Debian'])
+    uris = sorted(line.split()[0] for line in origin.splitlines()
+                  if line.endswith(' Debian'))
+    if not uris:
+        raise SystemExit('guest/image: apt knows no Debian archive; run apt-get update')
+    for folder in ('lists/partial', 'cache/archives/partial'):
+        (place / folder).mkdir(parents=True, exist_ok=True)
+    (place / 'status').touch()
+    text = (f'Types: deb\nURIs: {uris[0]}\nSuites: {" ".join(RELEASES[release])}\n'
+            'Components: main\n')
+    if KEYRING.exists():
+        text += f'Signed-By: {KEYRING}\n'
+    sources.write_text(text)
+    say(f'reading what {uris[0]} has of {release}')
+    try:
+        apt(release, 'apt-get', '-o', 'APT::Update::Error-Mode=any', 'update')
+    except SystemExit:
+        sources.unlink()                # the next run tries again
+        raise
+
+
+def unpack(debs, root):
+    # Debian's folders in / are links; packages of this release still fill both.
+    for name in ('bin', 'sbin', 'lib', 'lib64'):
+        (root / 'usr' / name).mkdir(parents=True, exist_ok=True)
+        if not (root / name).is_symlink():
+            (root / name).symlink_to('usr/' + name)
+    for deb in debs:
+        # As dpkg-deb -x does, but through those links.
+        files = subprocess.Popen(['dpkg-deb', '--fsys-tarfile', deb],
+                                 stdout=subprocess.PIPE)
+        run(['tar', '-x', '--keep-directory-symlink', '--no-same-owner', '-C', root],
+            stdin=files.stdout)
+        files.stdout.close()
+        if files.wait():
+            raise SystemExit(f'guest/image: cannot unpack {deb}')
+        # A file of the package's name has its version, in the place of dpkg's database.
+        name, version, _ = deb.name.split('_')
+        (root / VERSIONS).mkdir(parents=True, exist_ok=True)
+        (root / VERSIONS / name).write_text(version.replace('%3a', ':') + '\n')
+
+
+def download(release, names, folder=CACHE / 'deb'):
+    """The packages alone."""
+    read_lists(release)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    apt(release, 'apt-get', 'download', *names, cwd=folder)
+    return sorted(folder.glob('*.deb'))
+
+
+def download_all(release, names):
+    """The packages, and all that they depend on."""
+    read_lists(release)
+    archives = CACHE / f'apt-{release}/cache/archives'
+    for old in archives.glob('*.deb'):
+        old.unlink()
+    apt(release, 'apt-get', 'install', '-y', '--download-only', *names)
+    return sorted(archives.glob('*.deb'))
+
+
+def once(folder, make):
+    """The folder, made by make(folder) unless an earlier run completed it."""
+    if not (folder / '.complete').exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        make(folder)
+        (folder / '.complete').touch()
+    return folder

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A guest of Debian's packages alone: no file of this repository is inside.
+
+The kernel is the newest one of a release, in one of two flavours; programs and
+libraries are those of the same release. There is no init: the command line of the
+kernel has to say rdinit=/bin/sh, and all else is typed on the serial console (see
+tests/guest/stock.py). Files are as they are in their packages, also modules, which
+stay compressed. Only depmod's indexes are made here, as a package does after its
+installation.
+
+A second file, `files`, lists each file of the packages used, whether it is in the image
+or not: "PACKAGE TYPE PATH VALUE". The type is f, l or d; the value is the MD5 sum of a
+file, the target of a link, and - for a folder.
+"""
+import hashlib
+import re
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+from initramfs import cpio, in_image, needed_modules, put_kernel
+from packages import apt, download, download_all, once, read_lists, say, unpack
+from packages import CACHE, LIB, VERSIONS
+
+HERE = Path(__file__).resolve().parent
+SCRIPTS = [HERE / name for name in ('initramfs.py', 'packages.py', 'stock.py')]
+# Name: release, and the package that depends on the newest kernel of a flavour.
+KERNELS = {f'{name}{suffix}': (release, f'linux-image-{flavour}amd64')
+           for name, release in (('6.1', 'bookworm'), ('6.12', 'trixie'),
+                                 ('testing', 'forky'))
+           for suffix, flavour in (('', ''), ('-cloud', 'cloud-'))}
+# With all that they depend on. busybox, kmod and udev are what Debian's own initramfs
+# has.
+PROGRAMS = ['base-passwd', 'busybox', 'dash', 'ethtool', 'iproute2', 'kmod', 'pciutils',
+            'udev']
+# With all that they need; a flavour that has not all of them goes without. The guest
+# loads them by modalias, or by name.
+MODULES = ['8021q', 'e1000e', 'ib_iser', 'ib_isert', 'ib_umad', 'ib_uverbs', 'loop',
+           'mlx5_core', 'mlx5_ib', 'nfsd', 'nfsv4', 'nvme_rdma', 'nvmet_rdma', 'rdma_rxe',
+           'rdma_ucm', 'rpcrdma', 'virtio_net', 'virtio_pci', 'virtio_rng', 'vrf',
+           'xfrm_interface']
+# Depmod makes these of the modules that the image has.
+INDEXES = 'usr/lib/modules/*/modules.*'
+# Weight without use in the guest.
+UNUSED = ['boot', 'etc/init.d', LIB + '/gconv', LIB + '/perl*', 'usr/lib/systemd/system',
+          'usr/lib/udev/hwdb.d', 'usr/share/*', 'usr/bin/perl*', 'usr/sbin/user*',
+          'usr/sbin/group*', 'var']
+KEPT = ['usr/share/base-passwd', 'usr/share/misc', 'usr/share/udhcpc']
+
+
+def newest(release, name):
+    """The packages of the kernel that package name depends on, e.g.
+    linux-image-6.1.0-50-amd64. Newer ones have the kernel and the modules apart."""
+    read_lists(release)
+    text = apt(release, 'apt-cache', 'depends', name)
+    image = re.search(r'Depends: (linux-image-\d\S+)', text)[1]
+    text = apt(release, 'apt-cache', 'depends', image)
+    return [image, *re.findall(r'Depends: (linux-(?:base|binary|modules)-\S+)', text)]
+
+
+def contents(deb):
+    """Yield type, path and value of each member of a package, as in `files`."""
+    with subprocess.Popen(['dpkg-deb', '--fsys-tarfile', deb],
+                          stdout=subprocess.PIPE) as process:
+        with tarfile.open(fileobj=process.stdout, mode='r|') as archive:
+            for member in archive:
+                path = member.name.removeprefix('./').rstrip('/')
+                # Debian's folders in / are links.
+                path = re.sub(r'^(bin|sbin|lib|lib64)(?=/)', r'usr/\1', path)
+                if member.issym():
+                    yield 'l', path, member.linkname
+                elif member.islnk():
+                    target = member.linkname.removeprefix('./')
+                    yield 'h', path, re.sub(r'^(bin|sbin|lib|lib64)(?=/)', r'usr/\1',
+                                            target)
+                elif member.isfile():
+                    data = archive.extractfile(member).read()
+                    yield 'f', path, hashlib.md5(data).hexdigest()
+                elif path:
+                    yield 'd', path, '-'
+
+
+def list_files(debs, out):
+    for deb in debs:
+        package, sums = deb.name.split('_')[0], {}
+        for kind, path, value in contents(deb):
+            if kind == 'h':                     # a second name of an earlier file
+                kind, value = 'f', sums[value]
+            sums[path] = value
+            out.write(f'{package} {kind} {path} {value}\n')
+
+
+def make_programs(folder, release, names):
+    say('fetching ' + ' '.join(names))
+    debs = download_all(release, names)
+    with open(folder / 'files', 'w', encoding='utf-8') as out:
+        list_files(debs, out)
+    root = folder / 'root'
+    unpack(debs, root)
+    kept = {path for pattern in KEPT for path in root.glob(pattern)}
+    for path in {path for pattern in UNUSED for path in root.glob(pattern)} - kept:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def make_kernel(folder, release, names):
+    say('fetching ' + ' '.join(names))
+    debs = download(release, names)
+    with open(folder / 'files', 'w', encoding='utf-8') as out:
+        list_files(debs, out)
+    unpack(debs, folder / 'root')
+
+
+def put_modules(kernel, programs, root):
+    """The modules; depmod of that release writes indexes of them."""
+    version = next((kernel / 'usr/lib/modules').iterdir()).name
+    tree = f'usr/lib/modules/{version}'
+    depmod = (programs / 'usr/bin/kmod', '-b')
+    if not (kernel / tree / 'modules.dep').exists():
+        in_image(programs, *depmod, kernel, version, name='depmod')
+    for name in [*needed_modules(kernel / tree, MODULES), 'modules.builtin',
+                 'modules.builtin.modinfo', 'modules.order']:
+        file = root / tree / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(kernel / tree / name, file)
+    in_image(programs, *depmod, root, version, name='depmod')
+
+
+def make_image(folder, kernel, programs):
+    say('composing the image')
+    root = folder / 'root'
+    unpack([], root)
+    put_modules(kernel / 'root', programs / 'root', root)
+    file = next(path for pattern in ('boot/vmlinuz-*', 'usr/lib/modules/*/vmlinuz')
+                for path in (kernel / 'root').glob(pattern))
+    put_kernel(file, folder / 'kernel')
+    with open(folder / 'initrd', 'wb') as out:
+        out.writelines(cpio([root, programs / 'root'], without=[VERSIONS]))
+    with open(folder / 'files', 'wb') as out:
+        for one in (kernel, programs):
+            out.write((one / 'files').read_bytes())
+    shutil.rmtree(root)
+
+
+def image(name, packages):
+    """The folder with `kernel`, `initrd` and `files`.
+
+    name: one of KERNELS. packages: further ones, separated by commas.
+    """
+    release, meta = KERNELS[name]
+    chosen = CACHE / f'kernel-stock-{name}'
+    # Chosen once, so that later runs need no network.
+    if not chosen.exists():
+        chosen.write_text(' '.join(newest(release, meta)))
+    kernel_names = chosen.read_text().split()
+    names = [*PROGRAMS, *(name for name in packages.split(',') if name)]
+    recipe = b''.join(file.read_bytes() for file in SCRIPTS)
+
+    def key(*words):
+        text = ' '.join(words)
+        return hashlib.sha256(recipe + text.encode()).hexdigest()[:12]
+
+    programs = once(CACHE / f'stock-programs-{release}-{key(*names)}',
+                    lambda folder: make_programs(folder, release, names))
+    kernel = once(CACHE / f'stock-{kernel_names[0]}',
+                  lambda folder: make_kernel(folder, release, kernel_names))
+    return once(CACHE / f'stock-image-{name}-{key(*kernel_names, *names)}',
+                lambda folder: make_image(folder, kernel, programs))
