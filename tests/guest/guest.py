@@ -128,6 +128,11 @@ class Guest:
     memory: MiB.
     """
 
+    # How the chardev "agent" reaches the agent.
+    channel = ['-device', 'virtio-serial-pci',
+               '-device', 'virtserialport,chardev=agent,name=ernic.agent']
+    words = ''                  # further ones for the kernel's command line
+
     def __init__(self, name, folder, options, qemu, image, shell=False,
                  memory=MEMORY_MIB):
         self.name = name
@@ -146,14 +151,11 @@ class Guest:
             '-machine', 'q35', *processor(),
             '-smp', '1', '-m', str(memory), '-name', name,
             '-kernel', image / 'kernel', '-initrd', image / 'initrd', '-append',
-            'console=ttyS0 quiet panic=-1 mitigations=off no_timer_check '
-            f'hostname={name}'
-            + ' shell' * shell,
+            f'console=ttyS0 quiet panic=-1 mitigations=off no_timer_check {self.words}'
+            f'hostname={name}' + ' shell' * shell,
             '-chardev', f'socket,id=serial,path={self.serial},server=on,wait=off,'
             f'logfile={self.console}', '-serial', 'chardev:serial',
-            '-device', 'virtio-serial-pci',
-            '-chardev', f'socket,id=agent,path={port},server=on,wait=off',
-            '-device', 'virtserialport,chardev=agent,name=ernic.agent',
+            '-chardev', f'socket,id=agent,path={port},server=on,wait=off', *self.channel,
             '-qmp', f'unix:{folder / name}.qmp,server=on,wait=off',
             '-object', 'rng-random,id=rng,filename=/dev/urandom',
             '-device', 'virtio-rng-pci,rng=rng', *options]
@@ -287,6 +289,8 @@ class Guests(list):
     one for all of them, or a list with one for each.
     """
 
+    kind = Guest
+
     def __init__(self, count, link, image, shell=False, memory=MEMORY_MIB):
         super().__init__()
         self.link = link
@@ -303,9 +307,9 @@ class Guests(list):
     def boot(self, count, qemu, image):
         images = image if isinstance(image, list) else [image] * count
         for n in range(count):
-            self.append(Guest(f'guest{n + 1}', self.folder,
-                              self.link.options(n, self.folder), qemu, images[n],
-                              self.shell, self.memory))
+            self.append(self.kind(f'guest{n + 1}', self.folder,
+                                  self.link.options(n, self.folder), qemu,
+                                  images[n], self.shell, self.memory))
         self.link.join(self)
         self.boot_seconds = [guest.wait_boot() for guest in self]
         self.boot_waited = [guest.waited() for guest in self]
