@@ -6,8 +6,10 @@
  */
 #include "qemu/osdep.h"
 #include "base/work.h"
+#include "faces/mlx5/commands.h"
 #include "faces/mlx5/function.h"
 #include "hw/rdma-ernic/ernic_abi.h"
+#include "trace.h"
 
 #define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
 #define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
@@ -354,6 +356,13 @@ bool ernic_mlx5_function_execute(void *opaque, const uint8_t *in, uint32_t in_le
 
     if (refusal == ERNIC_MLX5_AGAIN) {
         return false;
+    }
+    if (refusal != ERNIC_MLX5_ACCEPTED) {
+        uint16_t opcode = GET(in, query_hca_cap_in.opcode);
+        const ErnicMlx5Command *command = ernic_mlx5_command_find(opcode);
+
+        trace_ernic_mlx5_refused(command ? command->name : "unknown", opcode, r.op_mod,
+                                 ernic_mlx5_statuses[refusal].reason);
     }
     PUT(out, plain_out.status, ernic_mlx5_statuses[refusal].status);
     PUT(out, plain_out.syndrome, refusal);
