@@ -29,6 +29,7 @@ TIMED = 'timing=on,timing-trace=trace.json'
 ERNIC = 'ernic-version=3.1,ernic-qps=8,'
 SOURCES = {'verbs': ('driver.c', 'main.c'), 'ernic': ('ernic.c', 'ernic-main.c')}
 SECONDS = 120                           # of a run, on the slowest of hosts
+STOPS = 500
 PRODUCTS = ('text', 'wire.pcapng', 'trace.json', 'statistics')
 
 
@@ -261,15 +262,21 @@ def restore(machine, path):
     machine.monitor.run('cont')
 
 
+def time_of(block):
+    """The time in ns at which a frame was captured."""
+    high, low = struct.unpack_from('<II', block, 12)
+    return high << 32 | low
+
+
 def frames(capture):
-    """Returns the frame blocks of a pcapng file."""
+    """Returns the frame blocks of a pcapng file; those of the same ns have no order."""
     at, found = 0, []
     while at < len(capture):
         kind, length = struct.unpack_from('<II', capture, at)
         if kind == 6:
             found.append(capture[at:at + length])
         at += length
-    return found
+    return sorted(found, key=lambda block: (time_of(block), block))
 
 
 def check_saved(qemu, programs, folder, case):
@@ -285,9 +292,26 @@ def check_saved(qemu, programs, folder, case):
     check_text(case, text)
     check_same({name: whole[name] for name in ('text', 'statistics')},
                {'text': text.encode(), 'statistics': rest['statistics']})
-    before = frames((first.folder / 'wire.pcapng').read_bytes())
-    assert before + frames(rest['wire.pcapng']) == frames(whole['wire.pcapng']), (
-        'other frames')
+    both = (first.folder / 'wire.pcapng').read_bytes() + rest['wire.pcapng']
+    assert frames(both) == frames(whole['wire.pcapng']), 'other frames'
+
+
+def check_stopped(qemu, programs, folder, case):
+    """A machine that is stopped again and again continues identically each time."""
+    whole = run(qemu, programs, folder / 'whole', case)
+    machine = Machine(qemu, programs, folder / 'stopped', case)
+    for _ in range(STOPS):
+        machine.monitor.run('stop')
+        if 'SHUTDOWN' in machine.monitor.events:
+            break
+        machine.monitor.run('cont')
+    rest = machine.finish()
+    check_text(case, machine.text())
+    # A stop writes the events so far to trace.json, which changes their order.
+    for products in (whole, rest):
+        del products['trace.json']
+        products['wire.pcapng'] = b''.join(frames(products['wire.pcapng']))
+    check_same(whole, rest)
 
 
 def check_seed(qemu, programs, folder, case):
@@ -301,6 +325,7 @@ def check_seed(qemu, programs, folder, case):
 CHECKS = (
     ('the same three times', check_case, lambda case: True),
     ('saved and restored', check_saved, lambda case: TIMED in case.nic),
+    ('stopped and continued', check_stopped, lambda case: TIMED in case.nic),
     ('another seed is another run', check_seed,
      lambda case: case.wire.startswith(LOSSES) and TIMED not in case.nic),
 )

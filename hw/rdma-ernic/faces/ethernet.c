@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qemu/main-loop.h"
+#include "system/runstate.h"
 #include "net/checksum.h"
 #include "net/eth.h"
 #include "links/netdev.h"
@@ -180,8 +181,8 @@ static bool may_send(ErnicPci *d)
 {
     const ErnicEth *eth = eth_of(d);
 
-    return ernic_pci_working(d) && (eth->ctrl & ERNIC_ETH_TX) && !eth->tx_wait &&
-           eth->tx_ci != eth->tx_pi;
+    return ernic_pci_working(d) && runstate_is_running() &&
+           (eth->ctrl & ERNIC_ETH_TX) && !eth->tx_wait && eth->tx_ci != eth->tx_pi;
 }
 
 static void eth_tx_bh(void *opaque)

@@ -33,6 +33,7 @@
 #include "hw/resettable.h"
 #endif
 #include "system/reset.h"
+#include "system/runstate.h"
 
 /* The least dump-limit, bytes: more than the descriptions of all ports. */
 #define DUMP_MIN        (16 * KiB)
@@ -60,6 +61,8 @@ struct ErnicWire {
 
     ErnicSwitch *net;
     QEMUTimer timer;
+    VMChangeStateEntry *vm_state;
+    bool missed;                /* work for wire_run() when the machine starts */
     ErnicWirePort *port[ERNIC_SWITCH_PORTS];
     FILE *dump_file;            /* NULL: no capture, or it has ended */
     uint64_t dump_bytes;        /* its size */
@@ -151,15 +154,6 @@ static bool dump_open(ErnicWire *w, Error **errp)
 
 /* ---- frames ---------------------------------------------------------------- */
 
-static void wire_run(void *opaque)
-{
-    ErnicWire *w = opaque;
-
-    ernic_switch_run(w->net, wire_now());
-    dump_flush(w);
-    update_timer(w);
-}
-
 /* Hand frames to the NIC as long as it accepts them. */
 static void hand_over(ErnicWirePort *p)
 {
@@ -180,6 +174,53 @@ void ernic_wire_resume(NetClientState *nc)
     if (!p->in.head) {
         ernic_switch_resume(p->wire->net, p->number, wire_now());
         update_timer(p->wire);
+    }
+}
+
+/* Hand over the frames that a device did not accept, and does not ask for. */
+static void resume_all(ErnicWire *w)
+{
+    uint32_t i;
+
+    w->missed = false;
+    for (i = 0; i < w->cfg.ports; i++) {
+        if (w->port[i]) {
+            ernic_wire_resume(&w->port[i]->nc);
+        }
+    }
+}
+
+/*
+ * The machine counts as stopped before its processors and clocks stop. Then its devices
+ * accept no frames any more, but the timer may still run.
+ */
+static void wire_run(void *opaque)
+{
+    ErnicWire *w = opaque;
+
+    if (!runstate_is_running()) {
+        trace_ernic_wire_not_running(wire_id(w));
+        w->missed = true;
+        return;
+    }
+    if (w->missed) {
+        resume_all(w);
+    }
+    ernic_switch_run(w->net, wire_now());
+    dump_flush(w);
+    update_timer(w);
+}
+
+/*
+ * The current time is the time at which the work was due. With -icount, a later time
+ * would move QEMU's clock, as no processor runs yet.
+ */
+static void wire_vm_state_changed(void *opaque, bool running, RunState state)
+{
+    ErnicWire *w = opaque;
+
+    if (running && w->missed) {
+        timer_mod_ns(&w->timer, wire_now());
     }
 }
 
@@ -476,6 +517,7 @@ static void wire_realize(DeviceState *dev, Error **errp)
     }
     w->net = ernic_switch_new(&w->cfg, &wire_ops, w);
     timer_init_ns(&w->timer, QEMU_CLOCK_VIRTUAL, wire_run, w);
+    w->vm_state = qemu_add_vm_change_state_handler(wire_vm_state_changed, w);
     qemu_register_resettable(OBJECT(dev));
     trace_ernic_wire_realize(wire_id(w), w->cfg.ports, w->cfg.rate,
                              w->cfg.flight);
@@ -499,6 +541,7 @@ static void wire_unrealize(DeviceState *dev)
     ErnicWire *w = ERNIC_WIRE(dev);
 
     qemu_unregister_resettable(OBJECT(dev));
+    qemu_del_vm_change_state_handler(w->vm_state);
     timer_del(&w->timer);
     ernic_switch_free(w->net);
     w->net = NULL;
@@ -568,6 +611,7 @@ static int wire_post_load(void *opaque, int version)
     };
     bool ok;
 
+    w->missed = true;           /* the devices do not know which frames wait for them */
     drop_waiting(w);
     ok = wire_walk(w, &walk) && walk.left == 0;
     trace_ernic_wire_load(wire_id(w), w->state.len, ok);

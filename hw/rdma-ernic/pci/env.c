@@ -10,6 +10,7 @@
 #include "qemu/rcu.h"
 #include "block/aio-wait.h"
 #include "hw/pci/msix.h"
+#include "system/runstate.h"
 #include "links/netdev.h"
 #include "links/udp.h"
 #include "pci/device.h"
@@ -238,11 +239,21 @@ void ernic_pci_engines_run(ErnicPci *d, uint64_t now)
     }
 }
 
+/*
+ * The machine counts as stopped before its devices learn of it. Meanwhile timers may
+ * run, and QEMU would queue the frames that are sent and drop them. The work is done
+ * when the machine runs again, at the same virtual time.
+ */
 static void env_work(void *opaque)
 {
     ErnicPci *d = opaque;
     uint64_t now = ernic_pci_enter(d);
 
+    if (!runstate_is_running()) {
+        trace_ernic_pci_not_running(ernic_pci_id(d), now);
+        qemu_mutex_unlock(&d->lock);
+        return;
+    }
     if (ernic_pci_working(d)) {
         ernic_pci_netdev_run(d, now);
         ernic_pci_verbs_run(d, now);

@@ -420,7 +420,8 @@ static const ErnicStateStruct left_struct =
 
 #define S ErnicTx
 static const ErnicStateField tx_fields[] = {
-    DERIVED(busy),              /* another link: it is asked anew */
+    DERIVED(busy),              /* another link: it is asked anew; of the model: */
+                                /* ernic_state_derive_timing() */
     DERIVED(loop_full),
     UMAX(len, ERNIC_TRAIN_BYTES), UMAX(seg, ERNIC_TRAIN_BYTES),
     UMAX(packets, ERNIC_TRAIN_PACKETS), BOOL(closed), BOOL(frame), U(serial),

@@ -10,6 +10,7 @@
 #include "timing/timing.h"
 #include "transport/qp.h"
 #include "transport/retry_buffer.h"
+#include "transport/tx.h"
 
 /* ---- the profile ----------------------------------------------------------- */
 
@@ -428,6 +429,11 @@ const ErnicStateStruct ernic_state_timing =
 
 void ernic_state_derive_timing(Ernic *e)
 {
+    const ErnicTx *tx = e->tx;
+
     count_requests(e);
     ernic_retry_buffer_load(e);
+    /* With the model, packets are held because its FIFO is full, whatever the link is. */
+    e->tx->busy = tx->packets && !tx->frame &&
+                  ernic_delay_fifo_full(&e->timing->tx);
 }
