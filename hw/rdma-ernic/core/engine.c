@@ -63,7 +63,8 @@ static void engine_init(Ernic *e)
     ernic_ids_init(&e->eq_ids, 1, cfg->max_eq);
     ernic_ids_init(&e->cq_ids, 1, cfg->max_cq);
     ernic_ids_init(&e->srq_ids, 1, cfg->max_srq);
-    ernic_ids_init(&e->mr_ids, 1, cfg->max_mr);
+    /* Key 0x100 of the mlx5 interface ends a list. */
+    ernic_ids_init(&e->mr_ids, cfg->mlx5 ? 2 : 1, cfg->max_mr);
     /* PG332 numbers its queue pairs by register block. */
     ernic_ids_init(&e->qp_ids, cfg->pg332 ? cfg->max_qp : ERNIC_QPN_GSI + 1,
                    cfg->max_qp);

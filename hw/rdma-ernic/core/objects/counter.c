@@ -51,6 +51,11 @@ uint8_t ernic_counter_free(Ernic *e, uint32_t number)
     return ERNIC_OK;
 }
 
+void ernic_counter_clear(Ernic *e, uint32_t number)
+{
+    e->counter[number].stats = (ErnicQpStats) { };
+}
+
 uint8_t ernic_counter_bind(Ernic *e, uint32_t qpn, uint32_t number)
 {
     if (qpn >= e->cfg.max_qp || !e->qp[qpn].used || !counter_exists(e, number)) {

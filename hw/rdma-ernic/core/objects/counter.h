@@ -32,6 +32,8 @@ uint8_t ernic_counter_alloc(Ernic *e, uint32_t *number);
 uint8_t ernic_counter_free(Ernic *e, uint32_t number);
 /* From now on queue pair @qpn, of any context, counts in @number. */
 uint8_t ernic_counter_bind(Ernic *e, uint32_t qpn, uint32_t number);
+/* Set all counts of @number, which exists, to 0. */
+void ernic_counter_clear(Ernic *e, uint32_t number);
 /* NULL: there is none. */
 const ErnicQpStats *ernic_counter_get(const Ernic *e, uint32_t number);
 

@@ -272,7 +272,7 @@ static bool free_numbers(const ErnicCheck *c, uint32_t id)
            IDS_OK(eq_ids, 1, max_eq, eq, used) &&
            IDS_OK(cq_ids, 1, max_cq, cq, used) &&
            IDS_OK(srq_ids, 1, max_srq, srq, used) &&
-           IDS_OK(mr_ids, 1, max_mr, mr, kind) &&
+           IDS_OK(mr_ids, e->mlx5 ? 2 : 1, max_mr, mr, kind) &&
            IDS_OK(qp_ids, e->regs ? e->cfg.max_qp : ERNIC_QPN_GSI + 1, max_qp,
                   qp, used) &&
            ids_ok(&e->uctx_ids, 1, e->cfg.max_uctx, e->uctx_used,

@@ -74,7 +74,7 @@ static bool cq_ring(const ErnicCheck *c, uint32_t id)
 {
     const ErnicCq *cq = &c->e->cq[id];
 
-    return ernic_depth_ok(cq->depth, 2, ERNIC_MAX_CQ_DEPTH) &&
+    return ernic_depth_ok(cq->depth, c->e->mlx5 ? 1 : 2, ERNIC_MAX_CQ_DEPTH) &&
            cq->pi - cq->ci <= cq->depth &&
            cq->sol_pi - cq->ci <= cq->pi - cq->ci && cq->ci_addr % 4 == 0 &&
            ernic_check_buf(&cq->buf, (uint64_t)cq->depth * sizeof(struct ernic_cqe));
@@ -128,7 +128,7 @@ static bool srq_ring(const ErnicCheck *c, uint32_t id)
 {
     const ErnicSrq *srq = &c->e->srq[id];
 
-    return ernic_check_wq(&srq->wq, ERNIC_RQ_STRIDE_MAX) &&
+    return ernic_check_recv_ring(c->e, &srq->wq) &&
            srq->limit <= srq->wq.depth;
 }
 
@@ -175,7 +175,9 @@ static bool mr_range(const ErnicCheck *c, uint32_t id)
     if (is_window(mr)) {
         return !mr->buf.page;
     }
-    if (!mr->odp && mr->length > ERNIC_MAX_MR_SIZE) {
+    /* An extent of the mlx5 interface can be the whole bus. */
+    if (mr->length > (mr->odp ? ERNIC_MAX_ODP_SIZE : ERNIC_MAX_MR_SIZE) &&
+        !(c->e->mlx5 && !mr->odp && !mr->buf.page)) {
         return false;
     }
     if (!mr->valid) {

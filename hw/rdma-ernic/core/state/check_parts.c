@@ -4,6 +4,7 @@
  * The questions that the invariants of several objects ask.
  */
 #include "qemu/osdep.h"
+#include "faces/mlx5/queue.h"
 #include "state/check.h"
 
 bool ernic_check_uctx(const ErnicCheck *c, uint32_t uctx)
@@ -39,6 +40,16 @@ bool ernic_check_wq(const ErnicWq *wq, uint32_t max_stride)
            wq->stride >= 64 && wq->stride % 64 == 0 &&
            wq->stride <= max_stride * 64 && wq->pi - wq->ci <= wq->depth &&
            ernic_check_buf(&wq->buf, (uint64_t)wq->depth * wq->stride);
+}
+
+bool ernic_check_recv_ring(const Ernic *e, const ErnicWq *wq)
+{
+    return e->mlx5 ? ernic_depth_ok(wq->depth, 1, ERNIC_MAX_WQ_DEPTH) &&
+                     wq->stride >= 16 && wq->stride % 16 == 0 &&
+                     wq->stride <= ERNIC_MLX5_RECV_MAX &&
+                     wq->pi - wq->ci <= wq->depth &&
+                     ernic_check_buf(&wq->buf, (uint64_t)wq->depth * wq->stride) :
+                     ernic_check_wq(wq, ERNIC_RQ_STRIDE_MAX);
 }
 
 /* Pending events stand in exactly the line of @eqn. */

@@ -52,6 +52,16 @@ static bool cq_of(const Ernic *e, const ErnicQp *qp, uint32_t cq, bool some)
                   e->cq[cq].uctx == qp->uctx : cq == 0;
 }
 
+/* One that registers memory (mlx5) has no domain before its first transition. */
+static bool pd_of(const Ernic *e, const ErnicQp *qp)
+{
+    if (!qp->pd) {
+        return e->mlx5 && qp->type == ERNIC_QPT_UD && qp->state == ERNIC_QPS_RESET;
+    }
+    return qp->pd < e->cfg.max_pd && e->pd[qp->pd].used &&
+           e->pd[qp->pd].uctx == qp->uctx;
+}
+
 static bool qp_owner(const ErnicCheck *c, uint32_t id)
 {
     const ErnicQp *qp = get(c, id);
@@ -66,8 +76,7 @@ static bool qp_owner(const ErnicCheck *c, uint32_t id)
     }
     return ernic_check_uctx(c, qp->uctx) &&
            (qp->transport != ERNIC_RAW || cfg->raw) && !(rwq && qp->srq) &&
-           qp->pd < cfg->max_pd && e->pd[qp->pd].used &&
-           e->pd[qp->pd].uctx == qp->uctx &&
+           pd_of(e, qp) &&
            cq_of(e, qp, qp->send_cq, !tgt && !rwq) &&
            cq_of(e, qp, qp->recv_cq, !tgt && qp->type != ERNIC_QPT_XRC_INI) &&
            (!tgt || qp->uctx == 0) &&
@@ -82,6 +91,23 @@ static bool no_ring(const ErnicWq *wq)
     return wq->depth == 0 && wq->pi == 0 && wq->ci == 0 && !wq->buf.page;
 }
 
+/* A queue pair of the mlx5 interface may lack either ring; both share one buffer. */
+static bool sq_ring_ok(const Ernic *e, const ErnicWq *sq, const ErnicWq *rq)
+{
+    if (e->mlx5 && !sq->depth) {
+        return sq->pi == 0 && sq->ci == 0;
+    }
+    return ernic_check_wq(sq, ERNIC_SQ_STRIDE_MAX) &&
+           (!e->mlx5 ||
+            ernic_check_buf(&sq->buf, (uint64_t)sq->depth * sq->stride +
+                                      (uint64_t)rq->depth * rq->stride));
+}
+
+static bool rq_ring_ok(const Ernic *e, const ErnicWq *rq)
+{
+    return e->mlx5 && !rq->depth ? no_ring(rq) : ernic_check_recv_ring(e, rq);
+}
+
 static bool qp_rings(const ErnicCheck *c, uint32_t id)
 {
     const ErnicQp *qp = get(c, id);
@@ -91,13 +117,13 @@ static bool qp_rings(const ErnicCheck *c, uint32_t id)
     sq.ci = ernic_sq_done(&qp->sq);     /* as pi counts */
     return (qp->type == ERNIC_QPT_XRC_TGT || qp->type == ERNIC_QPT_RWQ ?
                 no_ring(&qp->sq.wq) && !qp->sq.lead :
-                ernic_check_wq(&sq, ERNIC_SQ_STRIDE_MAX)) &&
+                sq_ring_ok(c->e, &sq, rq)) &&
            qp->sq.wqe &&
            qp->sq.window_mask == ernic_sq_window(qp->sq.wq.depth) - 1 &&
            /* Of PG332, a place taken comes back with RQCI only. */
            (!c->e->regs || rq->pi - rq->ci + qp->rq.recv_valid <= rq->depth) &&
            (qp->srq || qp->transport == ERNIC_XRC ? no_ring(rq) :
-                ernic_check_wq(rq, ERNIC_RQ_STRIDE_MAX));
+                rq_ring_ok(c->e, rq));
 }
 
 static bool qp_counter(const ErnicCheck *c, uint32_t id)

@@ -197,7 +197,7 @@ static const ErnicStateField mr_fields[] = {
     UMAX(kind, ERNIC_MR_WINDOW_2), BOOL(valid), U(variant), U(pd),
     UMAX(uctx, ERNIC_LIM_UCTX),
     UBITS(access, ERNIC_ACCESS_FLAGS | ERNIC_ACCESS_ON_DEMAND), U(iova),
-    UMAX(length, ERNIC_MAX_ODP_SIZE), U(offset), STRUCT(buf, buf_struct),
+    U(length), U(offset), STRUCT(buf, buf_struct),
     OWNED(odp, ernic_state_odp),        /* needs access */
     U(refs), U(region), U(qpn),
 };

@@ -19,7 +19,9 @@
 /* Add @delta, +1 or -1, to the reference counts of the objects that @qp uses. */
 static void refer(Ernic *e, const ErnicQp *qp, int delta)
 {
-    e->pd[qp->pd].refs += delta;
+    if (qp->pd) {
+        e->pd[qp->pd].refs += delta;
+    }
     if (qp->send_cq) {
         e->cq[qp->send_cq].refs += delta;
     }
@@ -78,6 +80,15 @@ uint8_t ernic_qp_add(Ernic *e, const ErnicQpInit *init, ErnicWq *sq, ErnicWq *rq
     trace_ernic_qp_create(qp->qpn, qp->type, qp->uctx, qp->pd, sq->depth,
                           rq->depth, qp->srq);
     return ERNIC_OK;
+}
+
+void ernic_qp_set_pd(Ernic *e, ErnicQp *qp, uint32_t pd)
+{
+    if (qp->pd != pd) {
+        g_assert(!qp->pd);
+        qp->pd = pd;
+        e->pd[pd].refs++;
+    }
 }
 
 uint8_t ernic_qp_remove(Ernic *e, ErnicQp *qp)

@@ -14,7 +14,7 @@ typedef struct ErnicQpInit {
     uint8_t type;               /* enum ernic_qp_type */
     uint8_t flags;              /* ERNIC_QPF_* */
     uint32_t uctx;
-    uint32_t pd;                /* XRC target: its domain */
+    uint32_t pd;                /* XRC target: its domain; 0: none yet */
     uint32_t send_cq, recv_cq, srq;     /* 0: none */
 } ErnicQpInit;
 
@@ -25,6 +25,8 @@ typedef struct ErnicQpInit {
  */
 uint8_t ernic_qp_add(Ernic *e, const ErnicQpInit *init, ErnicWq *sq, ErnicWq *rq,
                      uint32_t *qpn);
+/* Give @qp, which has none, the protection domain @pd; or it has @pd already. */
+void ernic_qp_set_pd(Ernic *e, ErnicQp *qp, uint32_t pd);
 /* Destroy @qp. ERNIC_ERR_BUSY: an RSS table uses it. */
 uint8_t ernic_qp_remove(Ernic *e, ErnicQp *qp);
 

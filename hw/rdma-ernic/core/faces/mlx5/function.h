@@ -119,6 +119,7 @@ typedef struct ErnicMlx5CommandRow {
 typedef struct ErnicMlx5CommandTable {
     const ErnicMlx5CommandRow *rows;
     uint32_t num;
+    bool needs_engine;          /* without one, these commands do not exist */
 } ErnicMlx5CommandTable;
 
 extern const ErnicMlx5CommandTable *const ernic_mlx5_command_tables[];

@@ -28,6 +28,7 @@ ErnicMlx5 *ernic_mlx5_new(Ernic *e)
     ernic_mlx5_command_queue_init(&m->queue, e->ops, e->env,
                                   ernic_mlx5_function_execute, &m->function);
     ernic_mlx5_queues_init(&m->queues, &e->cfg);
+    ernic_mlx5_contexts_init(&m->contexts, &e->cfg);
     return m;
 }
 
@@ -36,6 +37,7 @@ void ernic_mlx5_free(ErnicMlx5 *m)
     if (m) {
         ernic_mlx5_command_queue_reset(&m->queue);
         ernic_mlx5_queues_fini(&m->queues);
+        ernic_mlx5_contexts_fini(&m->contexts);
         g_free(m);
     }
 }

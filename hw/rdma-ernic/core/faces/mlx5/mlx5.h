@@ -10,6 +10,7 @@
 
 #include "faces/mlx5/command_queue.h"
 #include "faces/mlx5/function.h"
+#include "faces/mlx5/objects.h"
 #include "faces/mlx5/queue.h"
 
 /* A doorbell page; also the unit of the initialization segment. */
@@ -20,6 +21,7 @@ struct ErnicMlx5 {
     ErnicMlx5Function function;
     ErnicMlx5CommandQueue queue;
     ErnicMlx5Queues queues;
+    ErnicMlx5Contexts contexts;
 };
 
 /* The face of e->cfg.mlx5; NULL: the engine has another one. */

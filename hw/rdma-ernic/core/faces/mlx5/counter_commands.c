@@ -1,0 +1,131 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Commands of counters: those of queue pairs, which the first transition binds, and
+ * those of the virtual port.
+ */
+#include "qemu/osdep.h"
+#include "base/work.h"
+#include "faces/mlx5/mlx5.h"
+#include "faces/mlx5/objects.h"
+#include "objects/counter.h"
+
+#define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
+#define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
+#define PART(bytes, field)      ((bytes) + ernic_mlx5_##field.offset / 8)
+
+/* Numbers of counters have 8 bits. */
+#define COUNTER_MAX     255
+
+/* The engine's counters that the answer has; the others are 0. */
+static const struct {
+    const ErnicMlx5Field *field;
+    size_t offset;
+} counters[] = {
+#define COUNTER(name, of) \
+    { &ernic_mlx5_query_q_counter_out.name, offsetof(ErnicQpStats, of) }
+    COUNTER(out_of_buffer, tx_rnr_naks),
+    COUNTER(out_of_sequence, rx_out_of_sequence),
+    COUNTER(duplicate_request, rx_duplicates),
+    COUNTER(rnr_nak_retry_err, rx_rnr_naks),
+    COUNTER(packet_seq_err, rx_naks),
+    COUNTER(implied_nak_seq_err, implied_naks),
+    COUNTER(local_ack_timeout_err, ack_timeouts),
+#undef COUNTER
+};
+
+static ErnicMlx5Refusal alloc_q_counter(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                        uint8_t *out)
+{
+    uint32_t number;
+    uint8_t status = ernic_counter_alloc(f->engine, &number);
+
+    ernic_charge_walk(f->engine, COUNTER_MAX);
+    if (status == ERNIC_OK && number > COUNTER_MAX) {
+        ernic_counter_free(f->engine, number);
+        status = ERNIC_ERR_NO_RESOURCE;
+    }
+    if (status == ERNIC_OK) {
+        PUT(out, alloc_q_counter_out.counter_set_id, number);
+    }
+    return ernic_mlx5_refusal(status);
+}
+
+static ErnicMlx5Refusal dealloc_q_counter(ErnicMlx5Function *f,
+                                          const ErnicMlx5Request *r, uint8_t *out)
+{
+    uint32_t number = GET(r->in, dealloc_q_counter_in.counter_set_id);
+
+    return ernic_mlx5_refusal(ernic_counter_free(f->engine, number));
+}
+
+static ErnicMlx5Refusal query_q_counter(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                        uint8_t *out)
+{
+    uint32_t number = GET(r->in, query_q_counter_in.counter_set_id), i;
+    const ErnicQpStats *stats = ernic_counter_get(f->engine, number);
+
+    if (GET(r->in, query_q_counter_in.other_vport) ||
+        GET(r->in, query_q_counter_in.vport_number)) {
+        return ERNIC_MLX5_OTHER_FUNCTION;
+    }
+    if (GET(r->in, query_q_counter_in.aggregate)) {
+        return ERNIC_MLX5_BAD_VALUE;
+    }
+    if (!stats) {
+        return ERNIC_MLX5_NO_OBJECT;
+    }
+    for (i = 0; i < ARRAY_SIZE(counters); i++) {
+        ernic_mlx5_put(out, counters[i].field,
+                       *(const uint64_t *)((const char *)stats + counters[i].offset));
+    }
+    if (GET(r->in, query_q_counter_in.clear)) {
+        ernic_counter_clear(f->engine, number);
+    }
+    return ERNIC_MLX5_ACCEPTED;
+}
+
+/* Frames of queue pairs count as unicast: the engine does not count them by address. */
+static ErnicMlx5Refusal query_vport_counter(ErnicMlx5Function *f,
+                                            const ErnicMlx5Request *r, uint8_t *out)
+{
+    const ErnicStats *stats = &f->engine->stats;
+    uint64_t errors = 0;
+    uint32_t i;
+
+    if (GET(r->in, query_vport_counter_in.other_vport) ||
+        GET(r->in, query_vport_counter_in.vport_number)) {
+        return ERNIC_MLX5_OTHER_FUNCTION;
+    }
+    if (GET(r->in, query_vport_counter_in.port_num) > 1 ||
+        GET(r->in, query_vport_counter_in.clear)) {
+        return ERNIC_MLX5_BAD_VALUE;
+    }
+    for (i = 1; i < ERNIC_DROP_COUNT; i++) {
+        errors += stats->drop[i];
+    }
+#define TRAFFIC(name, packet, octet) do { \
+        uint8_t *at = PART(out, query_vport_counter_out.name); \
+        PUT(at, traffic_counter.packets, packet); \
+        PUT(at, traffic_counter.octets, octet); \
+    } while (0)
+    TRAFFIC(received_errors, errors, 0);
+    TRAFFIC(transmit_errors, stats->tx_drops, 0);
+    TRAFFIC(received_ib_unicast, stats->rx_packets, stats->rx_bytes);
+    TRAFFIC(transmitted_ib_unicast, stats->tx_packets, stats->tx_bytes);
+    TRAFFIC(received_eth_unicast, stats->rx_frames, stats->rx_frame_bytes);
+    TRAFFIC(transmitted_eth_unicast, stats->tx_frames, stats->tx_frame_bytes);
+#undef TRAFFIC
+    return ERNIC_MLX5_ACCEPTED;
+}
+
+static const ErnicMlx5CommandRow rows[] = {
+    { 0x770, ERNIC_MLX5_IN_RUNNING, query_vport_counter },
+    { 0x771, ERNIC_MLX5_IN_RUNNING, alloc_q_counter },
+    { 0x772, ERNIC_MLX5_IN_RUNNING, dealloc_q_counter },
+    { 0x773, ERNIC_MLX5_IN_RUNNING, query_q_counter },
+};
+
+const ErnicMlx5CommandTable ernic_mlx5_counter_commands = {
+    rows, ARRAY_SIZE(rows), true
+};

@@ -1,0 +1,110 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Commands of protection domains, domains of XRC and transport domains. The first two
+ * share the numbers of the engine's protection domains. Transport domains only separate
+ * Ethernet receive objects of one function, which the engine does not need.
+ */
+#include "qemu/osdep.h"
+#include "base/work.h"
+#include "faces/mlx5/mlx5.h"
+#include "faces/mlx5/objects.h"
+#include "objects/pd.h"
+
+#define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
+#define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
+
+static ErnicMlx5Refusal alloc_pd(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                 uint8_t *out)
+{
+    uint32_t pd;
+    uint8_t status = ernic_pd_alloc(f->engine, 0, &pd);
+
+    if (status == ERNIC_OK) {
+        f->engine->mlx5->contexts.xrcd[pd] = false;
+        PUT(out, alloc_pd_out.pd, pd);
+    }
+    return ernic_mlx5_refusal(status);
+}
+
+static ErnicMlx5Refusal dealloc_pd(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                   uint8_t *out)
+{
+    uint32_t pd = GET(r->in, dealloc_pd_in.pd);
+
+    return ernic_mlx5_has_pd(f->engine, pd) ?
+           ernic_mlx5_refusal(ernic_pd_free(f->engine, 0, pd)) : ERNIC_MLX5_NO_OBJECT;
+}
+
+static ErnicMlx5Refusal alloc_xrcd(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                   uint8_t *out)
+{
+    uint32_t xrcd;
+    uint8_t status = ernic_pd_alloc(f->engine, 0, &xrcd);
+
+    if (status == ERNIC_OK) {
+        f->engine->mlx5->contexts.xrcd[xrcd] = true;
+        PUT(out, alloc_xrcd_out.xrcd, xrcd);
+    }
+    return ernic_mlx5_refusal(status);
+}
+
+static ErnicMlx5Refusal dealloc_xrcd(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                     uint8_t *out)
+{
+    uint32_t xrcd = GET(r->in, dealloc_xrcd_in.xrcd);
+    uint8_t status;
+
+    if (!ernic_mlx5_has_xrcd(f->engine, xrcd)) {
+        return ERNIC_MLX5_NO_OBJECT;
+    }
+    status = ernic_pd_free(f->engine, 0, xrcd);
+    if (status == ERNIC_OK) {
+        f->engine->mlx5->contexts.xrcd[xrcd] = false;
+    }
+    return ernic_mlx5_refusal(status);
+}
+
+static ErnicMlx5Refusal alloc_transport_domain(ErnicMlx5Function *f,
+                                               const ErnicMlx5Request *r, uint8_t *out)
+{
+    bool *used = f->engine->mlx5->contexts.transport;
+    uint32_t n;
+
+    for (n = 1; n < f->engine->cfg.max_pd && used[n]; n++) {
+    }
+    ernic_charge_walk(f->engine, n);
+    if (n >= f->engine->cfg.max_pd) {
+        return ERNIC_MLX5_NO_RESOURCE;
+    }
+    used[n] = true;
+    PUT(out, alloc_transport_domain_out.transport_domain, n);
+    return ERNIC_MLX5_ACCEPTED;
+}
+
+static ErnicMlx5Refusal dealloc_transport_domain(ErnicMlx5Function *f,
+                                                 const ErnicMlx5Request *r,
+                                                 uint8_t *out)
+{
+    uint32_t n = GET(r->in, dealloc_transport_domain_in.transport_domain);
+    bool *used = f->engine->mlx5->contexts.transport;
+
+    if (n >= f->engine->cfg.max_pd || !used[n]) {
+        return ERNIC_MLX5_NO_OBJECT;
+    }
+    used[n] = false;
+    return ERNIC_MLX5_ACCEPTED;
+}
+
+static const ErnicMlx5CommandRow rows[] = {
+    { 0x800, ERNIC_MLX5_IN_RUNNING, alloc_pd },
+    { 0x801, ERNIC_MLX5_IN_RUNNING, dealloc_pd },
+    { 0x80e, ERNIC_MLX5_IN_RUNNING, alloc_xrcd },
+    { 0x80f, ERNIC_MLX5_IN_RUNNING, dealloc_xrcd },
+    { 0x816, ERNIC_MLX5_IN_RUNNING, alloc_transport_domain },
+    { 0x817, ERNIC_MLX5_IN_RUNNING, dealloc_transport_domain },
+};
+
+const ErnicMlx5CommandTable ernic_mlx5_domain_commands = {
+    rows, ARRAY_SIZE(rows), true
+};

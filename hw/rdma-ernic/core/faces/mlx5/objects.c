@@ -1,0 +1,91 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Helpers of the commands of RDMA objects: contexts, lists of pages, numbers.
+ */
+#include "qemu/osdep.h"
+#include "faces/mlx5/mlx5.h"
+#include "faces/mlx5/objects.h"
+#include "objects/buf.h"
+#include "objects/pd.h"
+
+void ernic_mlx5_contexts_init(ErnicMlx5Contexts *contexts, const ErnicConfig *cfg)
+{
+    contexts->mkey = g_malloc0_n(cfg->max_mr, ERNIC_MLX5_MKC);
+    contexts->cq = g_malloc0_n(cfg->max_cq, ERNIC_MLX5_CQC);
+    contexts->qp = g_malloc0_n(cfg->max_qp, ERNIC_MLX5_QPC);
+    contexts->srq = g_malloc0_n(cfg->max_srq, ERNIC_MLX5_SRQC);
+    contexts->xrcd = g_new0(bool, cfg->max_pd);
+    contexts->transport = g_new0(bool, cfg->max_pd);
+}
+
+void ernic_mlx5_contexts_fini(ErnicMlx5Contexts *contexts)
+{
+    g_free(contexts->mkey);
+    g_free(contexts->cq);
+    g_free(contexts->qp);
+    g_free(contexts->srq);
+    g_free(contexts->xrcd);
+    g_free(contexts->transport);
+    memset(contexts, 0, sizeof(*contexts));
+}
+
+void ernic_mlx5_contexts_reset(ErnicMlx5Contexts *contexts, const ErnicConfig *cfg)
+{
+    memset(contexts->xrcd, 0, cfg->max_pd * sizeof(bool));
+    memset(contexts->transport, 0, cfg->max_pd * sizeof(bool));
+}
+
+bool ernic_mlx5_rules_ok(const ErnicMlx5Rules *rules, const uint8_t *context)
+{
+    uint32_t i;
+
+    for (i = 0; i < rules->num; i++) {
+        const ErnicMlx5FieldRule *row = &rules->rows[i];
+
+        if (row->use == ERNIC_MLX5_ZERO && ernic_mlx5_get(context, row->field)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+ErnicMlx5Refusal ernic_mlx5_read_list(Ernic *e, const ErnicMlx5Request *r,
+                                      const ErnicMlx5List *list, ErnicBuf *buf)
+{
+    ErnicMlx5Field field = { .offset = list->at * 8 };
+    uint64_t page = 1ull << MIN(list->page_shift, 63u);
+    uint64_t offset = list->offset * (page / 64), npages;
+    const uint8_t *pages;
+
+    memset(buf, 0, sizeof(*buf));
+    if (!list->bytes) {
+        return ERNIC_MLX5_ACCEPTED;
+    }
+    if (list->page_shift > ERNIC_PAGE_SHIFT_MAX) {
+        return ERNIC_MLX5_BAD_VALUE;
+    }
+    npages = DIV_ROUND_UP(offset + list->bytes, page);
+    pages = npages > ERNIC_MAX_PAGES ? NULL : ernic_mlx5_pages(r, &field, npages);
+    if (!pages) {
+        return ERNIC_MLX5_SHORT_MESSAGE;
+    }
+    return ernic_mlx5_refusal(ernic_buf_init_pages(e, buf, pages, npages,
+                                                   list->page_shift, offset,
+                                                   list->bytes));
+}
+
+bool ernic_mlx5_has_pd(const Ernic *e, uint32_t pd)
+{
+    return pd < e->cfg.max_pd && e->pd[pd].used && !e->mlx5->contexts.xrcd[pd];
+}
+
+bool ernic_mlx5_has_xrcd(const Ernic *e, uint32_t xrcd)
+{
+    return xrcd < e->cfg.max_pd && e->pd[xrcd].used && e->mlx5->contexts.xrcd[xrcd];
+}
+
+bool ernic_mlx5_has_uar(const ErnicMlx5Function *f, uint32_t uar)
+{
+    return uar < ERNIC_MLX5_UAR_END && (f->uars[uar / 8] & 1u << uar % 8);
+}
