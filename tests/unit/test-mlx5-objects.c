@@ -425,6 +425,10 @@ static void test_domains(void)
         g_assert_cmpuint(mlx5_accept(f.e, 0x816, ""), ==, n);
     }
     mlx5_refuse(f.e, 0x816, "", ERNIC_MLX5_NO_RESOURCE);
+    /* They end with the life of the function. */
+    mlx5_accept(f.e, 0x103, "");
+    mlx5_accept(f.e, 0x102, "");
+    g_assert_cmpuint(mlx5_accept(f.e, 0x816, ""), ==, 1);
     for (k = 1; k <= 255; k++) {
         g_assert_cmpuint(mlx5_accept(f.e, 0x771, "") & 0xff, ==, k);
     }

@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "faces/mlx5/commands.h"
 #include "faces/mlx5/function.h"
+#include "faces/mlx5/mlx5.h"
 #include "faces/mlx5/objects.h"
 #include "trace.h"
 
@@ -63,6 +64,9 @@ static ErnicMlx5Refusal disable_hca(ErnicMlx5Function *f, const ErnicMlx5Request
 static ErnicMlx5Refusal init_hca(ErnicMlx5Function *f, const ErnicMlx5Request *r,
                                  uint8_t *out)
 {
+    if (f->engine) {
+        ernic_mlx5_contexts_reset(&f->engine->mlx5->contexts, &f->engine->cfg);
+    }
     f->state = ERNIC_MLX5_RUNNING;
     return ERNIC_MLX5_ACCEPTED;
 }

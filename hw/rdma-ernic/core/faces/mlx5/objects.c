@@ -32,7 +32,6 @@ void ernic_mlx5_contexts_fini(ErnicMlx5Contexts *contexts)
 
 void ernic_mlx5_contexts_reset(ErnicMlx5Contexts *contexts, const ErnicConfig *cfg)
 {
-    memset(contexts->xrcd, 0, cfg->max_pd * sizeof(bool));
     memset(contexts->transport, 0, cfg->max_pd * sizeof(bool));
 }
 

@@ -31,7 +31,7 @@ typedef struct ErnicMlx5Contexts {
 
 void ernic_mlx5_contexts_init(ErnicMlx5Contexts *contexts, const ErnicConfig *cfg);
 void ernic_mlx5_contexts_fini(ErnicMlx5Contexts *contexts);
-/* The domains of a new life of the function: there are none. */
+/* A new life of the function begins: no transport domain is allocated. */
 void ernic_mlx5_contexts_reset(ErnicMlx5Contexts *contexts, const ErnicConfig *cfg);
 
 /* How the device treats a field of a context. */
