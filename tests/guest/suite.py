@@ -68,12 +68,14 @@ def run_suite(suite, tap):
     with machines as guests:
         for test in suite.tests:
             passed = True
+            start = time.monotonic()
             try:
                 test(guests)
             except Exception:                   # and so do the other tests
                 tap.comment(traceback.format_exc())
                 passed = False
             tap.result(test_name(suite, test), passed)
+            tap.comment(f'{time.monotonic() - start:.1f} s')
         if tap.failed > failed:
             for guest in guests:
                 tap.comment(guest.tail())
