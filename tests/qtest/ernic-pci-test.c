@@ -8,6 +8,8 @@
 #include "qemu/bswap.h"
 #include "qemu/module.h"
 #include "hw/pci/pci_regs.h"
+#include "tests/qtest/libqos/malloc-pc.h"
+#include "tests/qtest/libqos/pci-pc.h"
 #include "ernic.h"
 
 #define MS      1000000
@@ -125,6 +127,67 @@ static void test_power_iothread(void *obj, void *data, QGuestAllocator *alloc)
     qernic_init(&q, "ernic1", any->dev.bus, QPCI_DEVFN(5, 0), alloc);
     check_power(&q);
     qernic_fini(&q);
+}
+
+static void aim(QErnic *q, int vector, uint64_t addr, uint32_t value)
+{
+    QPCIDevice *dev = &q->dev;
+    uint64_t at = dev->msix_table_off + vector * PCI_MSIX_ENTRY_SIZE;
+
+    qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_LOWER_ADDR, addr);
+    qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_UPPER_ADDR, addr >> 32);
+    qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_DATA, value);
+    qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
+}
+
+/*
+ * A command raises two interrupts at a time. The message of the first one enters D3hot,
+ * so the second one is pending there. It is sent in D0.
+ */
+static void test_power_irq(void)
+{
+    struct ernic_cmd change = {
+        .opcode = ERNIC_CMD_SET_GID,
+        .set_gid = { .gid = { 0xfe, 0x80, [15] = 7 }, .index = 1,
+                     .mac = { 0x52, 0x54, 0, 0, 0, 1 },
+                     .vlan = cpu_to_le16(0xffff) },
+    };
+    uint64_t deadline = 0;
+    QGuestAllocator alloc;
+    QTestState *qts;
+    QPCIBus *bus;
+    QErnic q;
+    int i;
+
+    qts = qtest_init("-M q35 -nodefaults -device ernic,id=ernic0,addr=04.0");
+    pc_alloc_init(&alloc, qts, 0);
+    bus = qpci_new_pc(qts, &alloc);
+    qtest_outl(qts, 0xcf8, 0x80000000 | Q35_PCIEXBAR);
+    qtest_outl(qts, 0xcfc, ECAM | 1);
+    qernic_init(&q, "ernic0", bus, QPCI_DEVFN(4, 0), &alloc);
+    qernic_setup(&q, 1);
+    qpci_msix_enable(&q.dev);
+    for (i = 0; i < 17; i++) {              /* those that are pending already */
+        aim(&q, i, q.scratch, 0);
+    }
+    aim(&q, 0, ECAM + (QPCI_DEVFN(4, 0) << 12) + pm_ctrl(&q), 3);
+    for (i = 1; i < 17; i++) {
+        aim(&q, i, q.scratch, 7);
+    }
+    qtest_writel(qts, q.scratch, 0);
+    qernic_cmd_post(&q, &change);
+    while (power(&q) != 3) {
+        qernic_wait(&q, &deadline);
+    }
+    g_assert_cmphex(qtest_readl(qts, q.scratch), ==, 0);
+    set_power(&q, 0);
+    while (qtest_readl(qts, q.scratch) != 7) {
+        qernic_wait(&q, &deadline);
+    }
+    qernic_fini(&q);
+    qpci_free_pc(bus);
+    alloc_destroy(&alloc);
+    qtest_quit(qts);
 }
 
 /* Commands and doorbells rung before D3hot are processed before it. */
@@ -458,6 +521,7 @@ static void register_tests(void)
     qos_add_test("power", "ernic", test_power, NULL);
     qos_add_test("power-iothread", "ernic", test_power_iothread, &io);
     qos_add_test("power-order", "ernic", test_power_order, NULL);
+    qtest_add_func("/ernic-pci/power-irq", test_power_irq);
     qos_add_test("power-migrate", "ernic", test_power_migrate, NULL);
     qos_add_test("power-reset", "ernic", test_power_reset, NULL);
     qos_add_test("vectors", "ernic", test_vectors, NULL);

@@ -244,12 +244,27 @@ static void receive(ErnicPci *d, const uint8_t *buf, size_t size)
     }
 }
 
-/* In D3hot, and after unplug, every frame is lost. */
+/* A frame waits while the engine has no room for it, as with a PAUSE frame. */
+static bool netdev_can_receive(NetClientState *nc)
+{
+    ErnicPci *d = qemu_get_nic_opaque(nc);
+
+    d->net.rx_full = !d->udp && ernic_pci_powered(d) && ernic_pci_rx_room(d) == 0;
+    return !d->net.rx_full;
+}
+
+/*
+ * In D3hot, and after unplug, every frame is lost. QEMU delivers the frames of a queue
+ * without asking whether the next one can be received.
+ */
 static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
                               size_t size)
 {
     ErnicPci *d = qemu_get_nic_opaque(nc);
 
+    if (!netdev_can_receive(nc)) {
+        return 0;
+    }
     if (ernic_pci_powered(d)) {
         d->net.busy++;
         receive(d, buf, size);
@@ -258,18 +273,10 @@ static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
     return size;
 }
 
-/* A frame waits while the engine has no room for it, as with a PAUSE frame. */
-static bool netdev_can_receive(NetClientState *nc)
-{
-    ErnicPci *d = qemu_get_nic_opaque(nc);
-
-    d->net.rx_full = !d->udp && !ernic_pci_gone(d) && ernic_pci_rx_room(d) == 0;
-    return !d->net.rx_full;
-}
-
 void ernic_pci_netdev_resume(ErnicPci *d)
 {
-    if (d->net.rx_full && !ernic_pci_gone(d) && ernic_pci_rx_room(d)) {
+    if (d->net.rx_full && !ernic_pci_gone(d) &&
+        (ernic_pci_rx_room(d) || !ernic_pci_powered(d))) {
         d->net.rx_full = false;
         d->net.busy++;
         qemu_flush_queued_packets(qemu_get_queue(d->net.nic));

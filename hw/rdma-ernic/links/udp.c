@@ -67,15 +67,17 @@ static void warn_rx_drops(ErnicPci *d)
 /* ---- the socket ------------------------------------------------------------ */
 
 /*
- * Hand received packets to the engines, as many as they have room for. The socket is
- * not read in the meantime and holds the rest.
+ * Hand received packets to the engines, as many as they have room for, until the slice
+ * ends. The socket is not read in the meantime and holds the rest.
  */
 static void hand_up(ErnicPci *d, uint64_t now)
 {
     uint32_t room;
     ErnicTrain t;
 
-    while (d->udp_trains && (room = ernic_pci_rx_room(d))) {
+    ernic_pci_rx_slice(d);
+    while (d->udp_trains && ernic_pci_rx_slice_left(d) &&
+           (room = ernic_pci_rx_room(d))) {
         t = *d->udp_train;
         t.data += d->udp_pos;
         t.len -= d->udp_pos;

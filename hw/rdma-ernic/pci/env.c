@@ -142,7 +142,8 @@ static bool take_irqs(ErnicPci *d, uint32_t vector)
 /*
  * A message is a write to any address. It may reset or eject this function, or change
  * its power state, before msix_notify() returns: nothing is remembered across it, and
- * calls from inside return at once. A vector is sent at most once in a run.
+ * calls from inside return at once. A vector is sent at most once in a run. In D3hot
+ * the function sends none: they stay pending until it is in D0 again.
  */
 static void send_irqs(void *opaque)
 {
@@ -154,7 +155,7 @@ static void send_irqs(void *opaque)
         return;
     }
     d->irq_sending = true;
-    for (; todo && !ernic_pci_gone(d); todo &= todo - 1) {
+    for (; todo && ernic_pci_powered(d); todo &= todo - 1) {
         if (take_irqs(d, ctz64(todo))) {
             msix_notify(PCI_DEVICE(d), ctz64(todo));
         }
@@ -479,6 +480,21 @@ static uint64_t departed(const ErnicPci *d, ErnicPciFace face)
 static uint64_t env_tx_departed(void *env)
 {
     return departed(env, ERNIC_PCI_VERBS);
+}
+
+/* A slice of work for packets of a link, for both faces. */
+void ernic_pci_rx_slice(ErnicPci *d)
+{
+    ernic_slice(d->engine);
+    if (d->pg332.engine) {
+        ernic_slice(d->pg332.engine);
+    }
+}
+
+bool ernic_pci_rx_slice_left(const ErnicPci *d)
+{
+    return ernic_slice_left(d->engine) &&
+           (!d->pg332.engine || ernic_slice_left(d->pg332.engine));
 }
 
 void ernic_pci_tx_ready(ErnicPci *d, uint64_t now)

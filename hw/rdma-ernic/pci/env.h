@@ -49,6 +49,9 @@ void ernic_pci_rx(ErnicPci *d, uint64_t now, const ErnicTrain *train);
 uint32_t ernic_pci_rx_room(const ErnicPci *d);
 /* The link accepts trains again. */
 void ernic_pci_tx_ready(ErnicPci *d, uint64_t now);
+/* Begin a slice of work for received packets; is something left of it? */
+void ernic_pci_rx_slice(ErnicPci *d);
+bool ernic_pci_rx_slice_left(const ErnicPci *d);
 /* Runs both engines. */
 void ernic_pci_engines_run(ErnicPci *d, uint64_t now);
 /* Waits until no work of the device runs in its AioContext. BQL held. */

@@ -131,10 +131,13 @@ static void set_working(ErnicPci *d, bool working)
     }
     ernic_pci_leave(d);
     if (working) {
+        ernic_pci_irqs_later(d);        /* those of D3hot */
         ernic_pci_netdev_report_link(d);
         ernic_pci_eth_kick(d);
     } else {
         ernic_pci_drain(d);
+        /* D3hot: frames that waited for room are lost, and do not block their link. */
+        ernic_pci_netdev_resume(d);
     }
 }
 

@@ -6,6 +6,7 @@
  * packets in the source's sockets are lost, as on any network.
  */
 #include "qemu/osdep.h"
+#include "qemu/bitops.h"
 #include "qemu/main-loop.h"
 #include "hw/pci/msix.h"
 #include "migration/vmstate.h"
@@ -96,6 +97,11 @@ static bool load_all(ErnicPci *d, uint64_t now, GString *why)
 {
     if (!verbs_ok(&d->verbs) || !ernic_pci_eth_valid(d)) {
         g_string_assign(why, "a register is out of range");
+        return false;
+    }
+    if (d->irq_pending & ~MAKE_64BIT_MASK(0, d->cfg.num_vectors) ||
+        (d->pg332.risen && !d->pg332.engine)) {
+        g_string_assign(why, "an interrupt is out of range");
         return false;
     }
     if (!load_doorbells(d)) {
@@ -281,9 +287,37 @@ static const VMStateDescription doorbells_vmstate = {
     }
 };
 
-/* A stream without the subsection, and one that fails early, have no doorbells. */
+/* ---- interrupts that a function in D3hot has not sent -------------------------- */
+
+static bool has_irqs(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    return qatomic_read(&d->irq_pending) || qatomic_read(&d->pg332.risen);
+}
+
+static const VMStateDescription irqs_vmstate = {
+    .name = "ernic/irqs",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = has_irqs,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(irq_pending, ErnicPci),
+        VMSTATE_UINT32(pg332.risen, ErnicPci),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+/*
+ * A stream without the subsections, and one that fails early, have no doorbells and no
+ * interrupts.
+ */
 static int state_pre_load(void *opaque)
 {
+    ErnicPci *d = opaque;
+
+    qatomic_set(&d->irq_pending, 0);
+    qatomic_set(&d->pg332.risen, 0);
     doorbells_post_save(opaque);
     return state_post_save(opaque);
 }
@@ -308,6 +342,7 @@ const VMStateDescription ernic_pci_vmstate = {
     .subsections = (const VMStateDescription * const []) {
         &shell_vmstate,
         &doorbells_vmstate,
+        &irqs_vmstate,
         NULL
     }
 };
