@@ -592,6 +592,7 @@ static void test_bits(void)
         uint64_t mask;
     } want[] = {
         { "ErnicEvents.pending", (1u << ERNIC_EV_COUNT) - 1 },
+        { "ErnicEq.masked", (1u << ERNIC_EV_COUNT) - 1 },
         { "ErnicMr.access", 0x17f }, { "ErnicRss.fields", 0xff },
         { "ErnicWqe.flags", 0x0f }, { "ErnicQpAttr.access", 0x30e },
         { "ErnicQp.flags", 0x01 }, { "ErnicMrUpdate.set", 0x3f },

@@ -5,10 +5,13 @@
  * the engine executes in slices of its work.
  */
 #include "qemu/osdep.h"
+#include "qemu/bswap.h"
 #include "base/work.h"
 #include "engine.h"
 #include "faces/face.h"
 #include "faces/mlx5/mlx5.h"
+#include "faces/mlx5/commands.h"
+#include "mlx5_decode.h"
 #include "mlx5_software.h"
 
 /* Bytes in the initialization segment. */
@@ -61,20 +64,41 @@ static void run(Fixture *f)
     } while (f->env.wake <= f->env.now);
 }
 
-/* Execute a command of 16 bytes; returns the syndrome. */
-static uint32_t command(Fixture *f, uint16_t opcode)
+/*
+ * Execute the command with the fields of @text, and @n page addresses after them, as
+ * entry 7. Returns the syndrome; @result, if not NULL, gets @field of the answer.
+ */
+static uint32_t command_with(Fixture *f, uint16_t opcode, const char *text,
+                             uint64_t page, uint32_t n, const ErnicMlx5Field *field,
+                             uint32_t *result)
 {
-    uint8_t in[16] = { opcode >> 8, opcode };
-    Mlx5Posted p = mlx5_post(&f->env, f->page, 7, in, sizeof(in), 16);
+    const ErnicMlx5Command *c = ernic_mlx5_command_find(opcode);
+    uint32_t at = c->in->bits / 8, len = at + n * 8, i;
+    g_autofree uint8_t *in = g_malloc0(len);
     g_autofree uint8_t *out = NULL;
+    Mlx5Posted p;
 
+    ernic_mlx5_put(in, &ernic_mlx5_query_hca_cap_in.opcode, opcode);
+    g_assert_true(mlx5_encode(c->in, text, in, in, at));
+    for (i = 0; i < n; i++) {
+        stq_be_p(in + at + i * 8, page + i * 4096);
+    }
+    p = mlx5_post(&f->env, f->page, 7, in, len, c->out->bits / 8);
     put(f, DOORBELL, 1u << 7);
     g_assert_false(mlx5_is_done(&f->env, &p));
     run(f);
     g_assert_true(mlx5_is_done(&f->env, &p));
     g_assert_cmpint(mlx5_status(&f->env, &p), ==, ERNIC_MLX5_DELIVERY_OK);
     out = mlx5_answer(&f->env, &p);
+    if (result) {
+        *result = ernic_mlx5_get(out, field);
+    }
     return ernic_mlx5_get(out, &ernic_mlx5_plain_out.syndrome);
+}
+
+static uint32_t command(Fixture *f, uint16_t opcode)
+{
+    return command_with(f, opcode, "", 0, 0, NULL, NULL);
 }
 
 /* The driver reads this before its first command. */
@@ -165,6 +189,239 @@ static void test_bad_writes(Fixture *f, gconstpointer data)
     g_assert_cmpuint(f->env.reads + f->env.writes, ==, 0);
 }
 
+/* ---- event queues ----------------------------------------------------------------- */
+
+enum { UAR = 16, EQ_ARM = UAR * 4096 + 0x40, EQ_SET = UAR * 4096 + 0x48 };
+
+typedef struct Queue {
+    uint32_t eqn, log_size, ci;
+    uint64_t buf;
+} Queue;
+
+static void start(Fixture *f)
+{
+    g_assert_cmpint(command(f, 0x104), ==, ERNIC_MLX5_ACCEPTED);
+    g_assert_cmpint(command(f, 0x102), ==, ERNIC_MLX5_ACCEPTED);
+    g_assert_cmpint(command(f, 0x802), ==, ERNIC_MLX5_ACCEPTED);
+}
+
+static uint32_t create_eq(Fixture *f, Queue *q, const char *fields, uint32_t pages)
+{
+    return command_with(f, 0x301, fields, q->buf, pages,
+                        &ernic_mlx5_create_eq_out.eq_number, &q->eqn);
+}
+
+/* A queue whose entries software owns, as the driver prepares it. */
+static void make_eq(Fixture *f, Queue *q, uint32_t log_size, uint64_t mask,
+                    uint32_t vector)
+{
+    g_autofree char *fields = g_strdup_printf(
+        "eq_context_entry.log_eq_size=%u\neq_context_entry.uar_page=16\n"
+        "eq_context_entry.intr=%u\nevent_bitmask[0]=%#" PRIx64, log_size, vector, mask);
+    uint32_t i, pages = DIV_ROUND_UP(64u << log_size, 4096);
+
+    *q = (Queue) { .log_size = log_size, .buf = fake_alloc(&f->env, pages * 4096, 4096) };
+    for (i = 0; i < 1u << log_size; i++) {
+        *(uint8_t *)fake_ptr(&f->env, q->buf + i * 64 + 63, 1) = 1;
+    }
+    g_assert_cmpint(create_eq(f, q, fields, pages), ==, ERNIC_MLX5_ACCEPTED);
+}
+
+/* The next entry, if the device has written it. */
+static const uint8_t *next_entry(Fixture *f, Queue *q)
+{
+    uint32_t size = 1u << q->log_size;
+    const uint8_t *entry = fake_ptr(&f->env, q->buf + (q->ci % size) * 64, 64);
+
+    if ((entry[63] ^ (q->ci >> q->log_size)) & 1) {
+        return NULL;
+    }
+    q->ci++;
+    return entry;
+}
+
+/* The command of entry 7 has completed. */
+static void check_command(const uint8_t *entry)
+{
+    g_assert_nonnull(entry);
+    g_assert_cmphex(entry[1], ==, 0x0a);
+    g_assert_cmphex(ldl_be_p(entry + 32), ==, 1u << 7);
+}
+
+static void ring(Fixture *f, const Queue *q, bool arm)
+{
+    put(f, arm ? EQ_ARM : EQ_SET, q->eqn << 24 | (q->ci & 0xffffff));
+}
+
+/* Commands by event: an entry for each, an interrupt only for one that was armed. */
+static void test_command_events(Fixture *f, gconstpointer data)
+{
+    uint32_t i;
+    Queue q;
+
+    start(f);
+    make_eq(f, &q, 2, 1 << 0x0a, 3);
+    check_command(next_entry(f, &q));                   /* CREATE_EQ itself */
+    g_assert_cmpuint(f->env.irqs->len, ==, 0);
+    ring(f, &q, true);
+    g_assert_cmpuint(f->env.irqs->len, ==, 0);
+    for (i = 0; i < 20; i++) {
+        g_array_set_size(f->env.irqs, 0);
+        g_assert_cmpint(command(f, 0x10a), ==, ERNIC_MLX5_ACCEPTED);
+        g_assert_cmpuint(f->env.irqs->len, ==, 1);
+        g_assert_cmpuint(g_array_index(f->env.irqs, uint16_t, 0), ==, 3);
+        g_assert_cmpint(command(f, 0x10a), ==, ERNIC_MLX5_ACCEPTED);
+        g_assert_cmpuint(f->env.irqs->len, ==, 1);
+        check_command(next_entry(f, &q));
+        ring(f, &q, true);                              /* one is left: at once */
+        g_assert_cmpuint(f->env.irqs->len, ==, 2);
+        check_command(next_entry(f, &q));
+        g_assert_null(next_entry(f, &q));
+        ring(f, &q, false);
+        ring(f, &q, true);
+        g_assert_cmpuint(f->env.irqs->len, ==, 2);
+    }
+}
+
+/* A full queue takes no more; completions that follow share one entry later. */
+static void test_full(Fixture *f, gconstpointer data)
+{
+    uint32_t i;
+    Queue q;
+
+    start(f);
+    make_eq(f, &q, 1, 1 << 0x0a, 0);
+    for (i = 0; i < 5; i++) {
+        g_assert_cmpint(command(f, 0x10a), ==, ERNIC_MLX5_ACCEPTED);
+    }
+    g_assert_cmpuint(f->e->eq[q.eqn].pi, ==, 2);
+    check_command(next_entry(f, &q));
+    check_command(next_entry(f, &q));
+    g_assert_null(next_entry(f, &q));
+    ring(f, &q, false);
+    check_command(next_entry(f, &q));
+    g_assert_null(next_entry(f, &q));
+}
+
+/* Events of the port go to the queue whose mask has them. */
+static void test_port_events(Fixture *f, gconstpointer data)
+{
+    const uint8_t *entry;
+    Queue other, q;
+
+    start(f);
+    make_eq(f, &other, 4, 1 << 0x0b, 1);                /* page requests */
+    make_eq(f, &q, 4, 1 << 0x09 | 1 << 0x04, 2);
+    ernic_set_link(f->e, f->env.now, true);
+    ernic_set_link(f->e, f->env.now, false);
+    entry = next_entry(f, &q);
+    g_assert_nonnull(entry);
+    g_assert_cmphex(entry[1], ==, 0x09);
+    g_assert_cmphex(entry[3], ==, 4);
+    g_assert_cmphex(entry[32 + 8], ==, 0x10);
+    entry = next_entry(f, &q);
+    g_assert_nonnull(entry);
+    g_assert_cmphex(entry[3], ==, 1);
+    g_assert_null(next_entry(f, &q));
+    g_assert_null(next_entry(f, &other));
+}
+
+static const struct {
+    const char *fields;
+    uint32_t pages;
+    ErnicMlx5Refusal refusal;
+} bad_queues[] = {
+    { "eq_context_entry.log_eq_size=4", 1, ERNIC_MLX5_BAD_UAR },
+    { "eq_context_entry.log_eq_size=4\neq_context_entry.uar_page=0xffffff", 1,
+      ERNIC_MLX5_BAD_UAR },
+    { "eq_context_entry.uar_page=16", 1, ERNIC_MLX5_BAD_VALUE },
+    { "eq_context_entry.log_eq_size=17\neq_context_entry.uar_page=16", 1,
+      ERNIC_MLX5_BAD_VALUE },
+    { "eq_context_entry.log_eq_size=31\neq_context_entry.uar_page=16", 1,
+      ERNIC_MLX5_BAD_VALUE },
+    { "eq_context_entry.log_eq_size=4\neq_context_entry.uar_page=16\n"
+      "eq_context_entry.intr=8", 1, ERNIC_MLX5_BAD_VALUE },
+    { "eq_context_entry.log_eq_size=4\neq_context_entry.uar_page=16\n"
+      "eq_context_entry.log_page_size=31", 1, ERNIC_MLX5_BAD_VALUE },
+    { "eq_context_entry.log_eq_size=4\neq_context_entry.uar_page=16", 0,
+      ERNIC_MLX5_SHORT_MESSAGE },
+    { "eq_context_entry.log_eq_size=6\neq_context_entry.uar_page=16\n"
+      "eq_context_entry.page_offset=1", 1, ERNIC_MLX5_SHORT_MESSAGE },
+    { "eq_context_entry.log_eq_size=4\neq_context_entry.uar_page=16\n"
+      "event_bitmask[0]=0x400", 1, ERNIC_MLX5_BUSY },
+    { "eq_context_entry.log_eq_size=4\neq_context_entry.uar_page=16\n"
+      "event_bitmask[0]=0x200", 1, ERNIC_MLX5_BUSY },
+};
+
+static void test_bad_queues(Fixture *f, gconstpointer data)
+{
+    Queue q, bad = { .buf = FAKE_MEM_BASE };
+    uint32_t i, left;
+
+    start(f);
+    make_eq(f, &q, 4, 1 << 0x0a | 1 << 0x09, 0);
+    left = f->e->eq_ids.count;
+    for (i = 0; i < ARRAY_SIZE(bad_queues); i++) {
+        g_test_message("%s", bad_queues[i].fields);
+        g_assert_cmpint(create_eq(f, &bad, bad_queues[i].fields, bad_queues[i].pages),
+                        ==, bad_queues[i].refusal);
+    }
+    for (i = 0; i < left; i++) {
+        make_eq(f, &bad, 1, 0, 0);
+    }
+    g_assert_cmpint(create_eq(f, &bad, "eq_context_entry.log_eq_size=4\n"
+                              "eq_context_entry.uar_page=16", 1), ==,
+                    ERNIC_MLX5_NO_RESOURCE);
+    g_assert_cmpint(command_with(f, 0x302, "eq_number=0", 0, 0, NULL, NULL), ==,
+                    ERNIC_MLX5_NO_OBJECT);
+    g_assert_cmpint(command_with(f, 0x302, "eq_number=255", 0, 0, NULL, NULL), ==,
+                    ERNIC_MLX5_NO_OBJECT);
+}
+
+/* TEARDOWN_HCA destroys every object; the driver can initialize the function again. */
+static void test_teardown(Fixture *f, gconstpointer data)
+{
+    uint32_t free_eqs = f->e->eq_ids.count, round;
+    Queue q;
+
+    ernic_set_link(f->e, f->env.now, true);
+    g_assert_cmpint(command(f, 0x104), ==, ERNIC_MLX5_ACCEPTED);
+    for (round = 0; round < 3; round++) {
+        g_assert_cmpint(command(f, 0x102), ==, ERNIC_MLX5_ACCEPTED);
+        g_assert_cmpint(command(f, 0x802), ==, ERNIC_MLX5_ACCEPTED);
+        make_eq(f, &q, 4, 1 << 0x0a | 1 << 0x09, 0);
+        g_assert_cmpuint(f->e->num_pages, ==, 1);
+        g_assert_cmpint(command(f, 0x103), ==, ERNIC_MLX5_ACCEPTED);
+        g_assert_cmpuint(f->e->num_pages, ==, 0);
+        g_assert_cmpuint(f->e->eq_ids.count, ==, free_eqs);
+        g_assert_cmpuint(f->e->mlx5->command_eq, ==, 0);
+        g_assert_true(f->e->port_active);
+        /* A doorbell of the past. */
+        ring(f, &q, true);
+    }
+}
+
+/* Software that disables the interface gets no more accesses to its memory. */
+static void test_interface(Fixture *f, gconstpointer data)
+{
+    uint64_t accesses;
+    Queue q;
+
+    start(f);
+    make_eq(f, &q, 4, 1 << 0x0a | 1 << 0x09, 0);
+    put(f, QUEUE_LOW, f->page | 1 << 8);
+    g_assert_cmphex(get(f, QUEUE_LOW), ==, (uint32_t)f->page | 1 << 8 | 5 << 4 | 6);
+    run(f);
+    g_assert_cmpuint(f->e->num_pages, ==, 0);
+    accesses = f->env.reads + f->env.writes;
+    put(f, DOORBELL, UINT32_MAX);
+    ernic_set_link(f->e, f->env.now, true);
+    run(f);
+    g_assert_cmpuint(f->env.reads + f->env.writes, ==, accesses);
+    put(f, QUEUE_LOW, f->page);
+    start(f);
+}
+
 /* Every status of the engine is a reason to refuse a command. */
 static void test_status(void)
 {
@@ -189,6 +446,12 @@ int main(int argc, char **argv)
     ADD("commands", test_commands);
     ADD("slices", test_slices);
     ADD("bad-writes", test_bad_writes);
+    ADD("command-events", test_command_events);
+    ADD("full", test_full);
+    ADD("port-events", test_port_events);
+    ADD("bad-queues", test_bad_queues);
+    ADD("teardown", test_teardown);
+    ADD("interface", test_interface);
     g_test_add_func("/mlx5/face/status", test_status);
     return g_test_run();
 }

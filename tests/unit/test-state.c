@@ -99,7 +99,7 @@ static void test_derived_rows(void)
         "ErnicIds.size", "ErnicIds.head", "ErnicIds.count", "ErnicRing.count",
         "Ernic.ops",
         "Ernic.env", "Ernic.cfg", "Ernic.face", "Ernic.keys",
-        "Ernic.cqes", "Ernic.strict", "Ernic.pd",
+        "Ernic.cqes", "Ernic.eqs", "Ernic.strict", "Ernic.pd",
         "Ernic.eq",
         "Ernic.cq", "Ernic.srq", "Ernic.qp", "Ernic.mcast", "Ernic.flow",
         "Ernic.num_flows",

@@ -53,11 +53,12 @@ static void engine_init(Ernic *e)
               cfg->mlx5 ? &ernic_face_mlx5 : &ernic_face_verbs;
     e->keys = e->face->keys;
     e->cqes = e->face->cqes;
+    e->eqs = e->face->eqs;
     e->mem.bound = cfg->max_memory ?: ernic_memory_most(cfg);
     e->regs = ernic_pg332_regs(cfg);
     e->side = cfg->pg332 ? ernic_side_new() : NULL;
     e->strict = ernic_strict_new(cfg);
-    e->mlx5 = ernic_mlx5_new(e);
+    e->mlx5 = e->mlx5 ?: ernic_mlx5_new(e);
     e->udp_sport = cfg->udp_sport;
     ernic_ids_init(&e->pd_ids, 1, cfg->max_pd);
     ernic_ids_init(&e->eq_ids, 1, cfg->max_eq);
@@ -91,7 +92,7 @@ static void engine_init(Ernic *e)
         (ErnicEventsAt) { &e->port_events, 0 };      /* one port */
     e->timers = ernic_timers_new(cfg->max_qp);
     e->cq_timers = ernic_timers_new(cfg->max_cq);
-    e->tx = ernic_tx_new();
+    e->tx = e->tx ?: ernic_tx_new();
     e->copies = ernic_copies_new();
     if (cfg->timing) {
         e->timing = ernic_timing_new(cfg);
@@ -180,6 +181,28 @@ void ernic_reset(Ernic *e)
     *e = (Ernic) { .cfg = cfg, .ops = ops, .env = env, .now = now };
     engine_init(e);
     e->ops->wake_at(e->env, ERNIC_NEVER);
+}
+
+/*
+ * Software has given up all its objects and keeps the device: a new engine, in which
+ * only the face, the link and the packets that wait for the link remain.
+ */
+static void engine_teardown(Ernic *e)
+{
+    Ernic old = *e;
+
+    trace_ernic_mlx5_teardown(e->cfg.max_eq - 1 - e->eq_ids.count);
+    ernic_mlx5_forget_objects(e);
+    e->mlx5 = NULL;
+    e->tx = NULL;
+    engine_fini(e);
+    *e = (Ernic) {
+        .cfg = old.cfg, .ops = old.ops, .env = old.env, .now = old.now,
+        .mlx5 = old.mlx5, .tx = old.tx, .stats = old.stats,
+        .work_done = old.work_done, .work_end = old.work_end,
+        .port_active = old.port_active,
+    };
+    engine_init(e);
 }
 
 /*
@@ -652,6 +675,9 @@ void ernic_run_within(Ernic *e, uint64_t now)
     }
     if (e->mlx5) {
         ernic_mlx5_run(e);
+        if (ernic_mlx5_teardown_due(e)) {
+            engine_teardown(e);
+        }
     }
     engine_departed(e);
     engine_timers(e);

@@ -32,6 +32,7 @@ typedef struct ErnicCopies ErnicCopies;
 typedef struct ErnicFaceOps ErnicFaceOps;
 typedef struct ErnicKeyOps ErnicKeyOps;
 typedef struct ErnicCqeOps ErnicCqeOps;
+typedef struct ErnicEqOps ErnicEqOps;
 typedef struct ErnicRegFile ErnicRegFile;
 typedef struct ErnicSide ErnicSide;
 typedef struct ErnicTimers ErnicTimers;
@@ -150,6 +151,7 @@ struct Ernic {
     const ErnicFaceOps *face;
     const ErnicKeyOps *keys;    /* face->keys */
     const ErnicCqeOps *cqes;    /* face->cqes */
+    const ErnicEqOps *eqs;      /* face->eqs */
     ErnicRegFile *regs;         /* owned; NULL: verbs */
     ErnicSide *side;            /* owned; NULL: verbs */
     ErnicStrict *strict;        /* owned; NULL: off */

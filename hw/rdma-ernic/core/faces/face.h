@@ -56,6 +56,8 @@ struct ErnicFaceOps {
     const ErnicKeyOps *keys;
     /* The format of completion queues; likewise e->cqes. */
     const ErnicCqeOps *cqes;
+    /* The entries of event queues; copied to e->eqs. NULL: those of verbs. */
+    const ErnicEqOps *eqs;
     /*
      * Software owns receive requests: each of them completes, flushed if necessary,
      * and WRITE with immediate consumes one.

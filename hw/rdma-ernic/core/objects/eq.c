@@ -58,6 +58,26 @@ static ErnicEq *eq_get(Ernic *e, uint32_t eqn)
     return eqn < e->eq_ids.size && e->eq[eqn].used ? &e->eq[eqn] : NULL;
 }
 
+uint8_t ernic_eq_add(Ernic *e, const ErnicEq *fresh, bool async, uint32_t *eqn)
+{
+    ErnicEq eq = *fresh;
+
+    if (async && e->async_eq) {
+        return ERNIC_ERR_STATE;
+    }
+    if (e->eq_ids.count == 0 || !ernic_eq_alloc_line(e, &eq)) {
+        return ERNIC_ERR_NO_RESOURCE;
+    }
+    eq.used = true;
+    *eqn = ernic_ids_alloc(&e->eq_ids);
+    e->eq[*eqn] = eq;
+    if (async) {
+        e->async_eq = *eqn;
+    }
+    trace_ernic_eq_create(*eqn, eq.depth, eq.vector, async);
+    return ERNIC_OK;
+}
+
 uint8_t ernic_eq_create(Ernic *e, uint32_t uctx,
                         const struct ernic_cmd_eq_create *cmd, uint32_t *eqn)
 {
@@ -84,20 +104,12 @@ uint8_t ernic_eq_create(Ernic *e, uint32_t uctx,
     if (status != ERNIC_OK) {
         return status;
     }
-    fresh = (ErnicEq) {
-        .used = true, .uctx = uctx, .vector = vector, .depth = depth, .buf = buf,
-    };
-    if (!ernic_eq_alloc_line(e, &fresh)) {
+    fresh = (ErnicEq) { .uctx = uctx, .vector = vector, .depth = depth, .buf = buf };
+    status = ernic_eq_add(e, &fresh, cmd->async, eqn);
+    if (status != ERNIC_OK) {
         ernic_buf_fini(e, &buf);
-        return ERNIC_ERR_NO_RESOURCE;
     }
-    *eqn = ernic_ids_alloc(&e->eq_ids);
-    e->eq[*eqn] = fresh;
-    if (cmd->async) {
-        e->async_eq = *eqn;
-    }
-    trace_ernic_eq_create(*eqn, depth, vector, cmd->async);
-    return ERNIC_OK;
+    return status;
 }
 
 static uint32_t *line_at(ErnicEq *eq, uint32_t n)
@@ -134,38 +146,95 @@ uint8_t ernic_eq_destroy(Ernic *e, uint32_t uctx, uint32_t eqn)
     return ERNIC_OK;
 }
 
-/* The fields that @type has in addition to the number of its object. */
-static void fill_eqe(const ErnicEvents *ev, uint8_t type, struct ernic_eqe *eqe)
-{
-    if (type == ERNIC_EV_BAD_DOORBELL) {
-        eqe->detail = cpu_to_le32(ev->detail);
-    } else if (type == ERNIC_EV_PAGE_FAULT) {
-        eqe->detail = cpu_to_le32(ev->page.key);
-        eqe->offset = cpu_to_le64(ev->page.off);
-        eqe->length = cpu_to_le32(ev->page.len);
-        eqe->flags = ev->page.write ? ERNIC_EQE_WRITE : 0;
-    }
-}
+/* ---- entries of verbs ---------------------------------------------------------- */
 
-static bool write_eqe(Ernic *e, ErnicEq *eq, uint8_t type, uint32_t element,
-                      const ErnicEvents *ev)
+static bool encode_verbs(const Ernic *e, const ErnicEq *eq, uint8_t type,
+                         uint32_t element, const ErnicEvents *ev, uint8_t *entry)
 {
-    uint64_t off = (uint64_t)(eq->pi & (eq->depth - 1)) * EQE_SIZE;
     struct ernic_eqe eqe = {
         .element = cpu_to_le32(element),
         .timestamp = cpu_to_le64(e->now),
         .type = type,
-        .phase = (eq->pi / eq->depth + 1) & 1,
     };
 
-    fill_eqe(ev, type, &eqe);
-    if (!ernic_buf_write(e, &eq->buf, off, &eqe, EQE_SIZE - EQE_TAIL) ||
-        !ernic_buf_write(e, &eq->buf, off + EQE_SIZE - EQE_TAIL,
-                         (char *)&eqe + EQE_SIZE - EQE_TAIL, EQE_TAIL)) {
+    if (type == ERNIC_EV_BAD_DOORBELL) {
+        eqe.detail = cpu_to_le32(ev->detail);
+    } else if (type == ERNIC_EV_PAGE_FAULT) {
+        eqe.detail = cpu_to_le32(ev->page.key);
+        eqe.offset = cpu_to_le64(ev->page.off);
+        eqe.length = cpu_to_le32(ev->page.len);
+        eqe.flags = ev->page.write ? ERNIC_EQE_WRITE : 0;
+    }
+    memcpy(entry, &eqe, sizeof(eqe));
+    return true;
+}
+
+static void own_verbs(const ErnicEq *eq, uint8_t *entry)
+{
+    entry[offsetof(struct ernic_eqe, phase)] = (eq->pi / eq->depth + 1) & 1;
+}
+
+static const ErnicEqOps verbs_eqs = {
+    .size = EQE_SIZE, .tail = EQE_TAIL, .encode = encode_verbs, .own = own_verbs,
+};
+
+static const ErnicEqOps *eq_ops(const Ernic *e)
+{
+    return e->eqs ? e->eqs : &verbs_eqs;
+}
+
+uint32_t ernic_eqe_size(const Ernic *e)
+{
+    return eq_ops(e)->size;
+}
+
+/* ---- writing entries ----------------------------------------------------------- */
+
+static bool write_entry(Ernic *e, uint32_t eqn, ErnicEq *eq, uint8_t *entry)
+{
+    const ErnicEqOps *ops = eq_ops(e);
+    uint64_t off = (uint64_t)(eq->pi & (eq->depth - 1)) * ops->size;
+    uint32_t body = ops->size - ops->tail;
+
+    ops->own(eq, entry);
+    if (!ernic_buf_write(e, &eq->buf, off, entry, body) ||
+        !ernic_buf_write(e, &eq->buf, off + body, entry + body, ops->tail)) {
+        trace_ernic_guest_eq_broken(eqn, eq->pi);
+        eq->broken = true;
         return false;
     }
     eq->pi++;
     e->stats.events++;
+    return true;
+}
+
+static void interrupt(Ernic *e, ErnicEq *eq)
+{
+    if (!eq->arms || eq->armed) {
+        eq->armed = false;
+        e->stats.interrupts++;
+        ernic_timed_irq(e, eq->vector);
+    }
+}
+
+void ernic_eq_arm(Ernic *e, uint32_t eqn)
+{
+    ErnicEq *eq = &e->eq[eqn];
+
+    eq->armed = true;
+    if (eq->pi != eq->ci) {
+        interrupt(e, eq);
+    }
+}
+
+bool ernic_eq_put(Ernic *e, uint32_t eqn, uint8_t *entry)
+{
+    ErnicEq *eq = &e->eq[eqn];
+
+    if (eq->broken || eq->pi - eq->ci == eq->depth || !write_entry(e, eqn, eq, entry)) {
+        return false;
+    }
+    interrupt(e, eq);
     return true;
 }
 
@@ -190,18 +259,19 @@ static void drain(Ernic *e, uint32_t eqn, ErnicEq *eq)
     bool wrote = false, first = true;
 
     while (more(eq) && (first || ernic_work_left(e))) {
-        uint32_t entry = *line_at(eq, 0);
+        uint32_t entry = *line_at(eq, 0), id = entry & LINE_ID_MASK;
         ErnicEvents *ev = events_of(e, entry);
-        uint8_t type = __builtin_ctz(ev->pending);
+        uint8_t type = __builtin_ctz(ev->pending), bytes[ERNIC_EQE_MAX] = { 0 };
 
         g_assert(ev->queued && ev->pending);
-        if (!write_eqe(e, eq, type, entry & LINE_ID_MASK, ev)) {
-            trace_ernic_guest_eq_broken(eqn, eq->pi);
-            eq->broken = true;
-            break;
+        if (!(eq->masked & 1u << type) &&
+            eq_ops(e)->encode(e, eq, type, id, ev, bytes)) {
+            if (!write_entry(e, eqn, eq, bytes)) {
+                break;
+            }
+            trace_ernic_event(eqn, type, id);
+            wrote = true;
         }
-        trace_ernic_event(eqn, type, entry & LINE_ID_MASK);
-        wrote = true;
         first = false;
         ernic_charge(e, ERNIC_WORK_COMPLETE);
         ev->pending &= ev->pending - 1;
@@ -213,8 +283,7 @@ static void drain(Ernic *e, uint32_t eqn, ErnicEq *eq)
     }
     note_more(e, eqn);
     if (wrote) {
-        e->stats.interrupts++;
-        ernic_timed_irq(e, eq->vector);
+        interrupt(e, eq);
     }
 }
 

@@ -23,10 +23,45 @@ struct ErnicEq {
     uint32_t *line;
     uint32_t line_size, line_head, line_count;
     bool broken;                /* guest memory did not answer */
+    uint32_t masked;            /* events that are dropped: bit per enum ernic_event */
+    /* Software arms the queue for one interrupt; else each event interrupts. */
+    bool arms, armed;
 };
+
+/* The entries of a face's event queues. */
+struct ErnicEqOps {
+    uint32_t size;              /* bytes of an entry, at most ERNIC_EQE_MAX */
+    uint32_t tail;              /* bytes at its end that are written after the rest */
+    /*
+     * Encode entry eq->pi for event @type of object @element; @ev is the object's.
+     * @entry is 0. False: software does not know this event, and it is dropped.
+     */
+    bool (*encode)(const Ernic *e, const ErnicEq *eq, uint8_t type, uint32_t element,
+                   const ErnicEvents *ev, uint8_t *entry);
+    /* Mark @entry as entry eq->pi: its phase, or owner. */
+    void (*own)(const ErnicEq *eq, uint8_t *entry);
+};
+
+#define ERNIC_EQE_MAX   64
+
+/* Of e->eqs, or of verbs. */
+uint32_t ernic_eqe_size(const Ernic *e);
 
 uint8_t ernic_eq_create(Ernic *e, uint32_t uctx,
                         const struct ernic_cmd_eq_create *cmd, uint32_t *eqn);
+/*
+ * Add an event queue with the properties of @fresh, which has its buffer; @async: it
+ * receives all events but those of completion queues that have another one. On failure
+ * the caller still owns the buffer.
+ */
+uint8_t ernic_eq_add(Ernic *e, const ErnicEq *fresh, bool async, uint32_t *eqn);
+/*
+ * Write an entry that is not an object's event; its owner is filled in. False: there is
+ * no room, or the queue is broken.
+ */
+bool ernic_eq_put(Ernic *e, uint32_t eqn, uint8_t *entry);
+/* Interrupt as soon as there is an entry that is not consumed: now, or once later. */
+void ernic_eq_arm(Ernic *e, uint32_t eqn);
 uint8_t ernic_eq_destroy(Ernic *e, uint32_t uctx, uint32_t eqn);
 /* Free what @eq owns. */
 void ernic_eq_fini(Ernic *e, ErnicEq *eq);

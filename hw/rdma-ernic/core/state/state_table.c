@@ -94,7 +94,7 @@ static const ErnicStateStruct ring_struct = DESCRIBE(ring_fields, ErnicRing, RIN
 static const ErnicStateField device_fields[] = {
     DERIVED(ops), DERIVED(env),
     DERIVED(cfg),               /* in front of all, and compared */
-    DERIVED(face), DERIVED(keys), DERIVED(cqes),        /* of cfg */
+    DERIVED(face), DERIVED(keys), DERIVED(cqes), DERIVED(eqs),  /* of cfg */
     OWNED(regs, ernic_state_regs),
     DERIVED(strict),            /* a section of its own, if there is one */
     STRUCT(pd_ids, ids_struct), STRUCT(eq_ids, ids_struct),
@@ -159,6 +159,7 @@ static const ErnicStateField eq_fields[] = {
     UMAX(depth, ERNIC_MAX_EQ_DEPTH), U(pi), U(ci), U(refs),
     STRUCT(buf, buf_struct), OWNED(line, ernic_state_line),
     DERIVED(line_size), DERIVED(line_head), DERIVED(line_count), BOOL(broken),
+    UBITS(masked, (1u << ERNIC_EV_COUNT) - 1), BOOL(arms), BOOL(armed),
 };
 #undef S
 static const ErnicStateStruct eq_struct = DESCRIBE(eq_fields, ErnicEq, EQ);

@@ -32,8 +32,10 @@ ErnicTx *ernic_tx_new(void)
 
 void ernic_tx_free(ErnicTx *tx)
 {
-    g_free(tx->loop);
-    g_free(tx);
+    if (tx) {
+        g_free(tx->loop);
+        g_free(tx);
+    }
 }
 
 static bool tx_loop_fits(const ErnicTx *tx, uint32_t len)

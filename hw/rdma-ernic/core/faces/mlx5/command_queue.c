@@ -29,8 +29,16 @@ static void release(ErnicMlx5CommandQueue *q)
 void ernic_mlx5_command_queue_reset(ErnicMlx5CommandQueue *q)
 {
     release(q);
-    q->rung = 0;
+    q->rung = q->completed = 0;
     q->base = 0;
+}
+
+uint32_t ernic_mlx5_command_queue_completed(ErnicMlx5CommandQueue *q)
+{
+    uint32_t completed = q->completed;
+
+    q->completed = 0;
+    return completed;
 }
 
 void ernic_mlx5_command_queue_ring(ErnicMlx5CommandQueue *q, uint32_t vector)
@@ -53,6 +61,7 @@ static void complete(ErnicMlx5CommandQueue *q, ErnicMlx5Delivery status)
         q->ops->dma_write(q->env, q->addr + TAIL, q->bytes + TAIL,
                           ERNIC_MLX5_ENTRY_SIZE - TAIL);
     }
+    q->completed |= 1u << ((q->addr - q->base) >> ERNIC_MLX5_QUEUE_LOG_STRIDE & 31);
     release(q);
 }
 

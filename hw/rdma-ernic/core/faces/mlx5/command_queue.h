@@ -37,6 +37,7 @@ typedef struct ErnicMlx5CommandQueue {
     ErnicMlx5Execute *execute;
     void *opaque;
 
+    uint32_t completed;         /* entries since the last question: bit by number */
     uint64_t base;              /* a page of guest memory */
     uint32_t rung;              /* entries to look at: bit by number */
 
@@ -55,6 +56,9 @@ void ernic_mlx5_command_queue_reset(ErnicMlx5CommandQueue *q);
 
 /* Software rings: bits of @vector are numbers of entries. */
 void ernic_mlx5_command_queue_ring(ErnicMlx5CommandQueue *q, uint32_t vector);
+
+/* The entries returned to software since the last call, as bits. */
+uint32_t ernic_mlx5_command_queue_completed(ErnicMlx5CommandQueue *q);
 
 /*
  * Work: one step of @budget for each entry and each mailbox, until a command asks to be

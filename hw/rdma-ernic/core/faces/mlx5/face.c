@@ -9,6 +9,7 @@
 #include "qemu/bswap.h"
 #include "base/work.h"
 #include "faces/face.h"
+#include "faces/mlx5/mlx5.h"
 #include "faces/mlx5/queue.h"
 #include "faces/mlx5/wqe_decode.h"
 #include "trace.h"
@@ -257,6 +258,7 @@ static void mlx5_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
 const ErnicFaceOps ernic_face_mlx5 = {
     .keys = &ernic_mr_keys,
     .cqes = &ernic_cqe_mlx5,
+    .eqs = &ernic_mlx5_eqs,
     .recv_requests = true,
     .flush_poll = FLUSH_POLL_NS,
     .send_queue_error = true,

@@ -24,6 +24,7 @@
 void ernic_mlx5_function_reset(ErnicMlx5Function *f)
 {
     f->state = ERNIC_MLX5_DISABLED;
+    f->teardown = false;
     f->issi = 0;
     ernic_mlx5_capabilities_reset(&f->capabilities);
     memset(f->uars, 0, sizeof(f->uars));
@@ -82,6 +83,7 @@ static ErnicMlx5Refusal teardown_hca(ErnicMlx5Function *f, const ErnicMlx5Reques
     memset(f->uars, 0, sizeof(f->uars));
     ernic_mlx5_vport_reset(f);
     ernic_mlx5_port_registers_reset(f);
+    f->teardown = true;
     f->state = ERNIC_MLX5_ENABLED;
     return ERNIC_MLX5_ACCEPTED;
 }
@@ -249,6 +251,7 @@ const ErnicMlx5CommandTable *const ernic_mlx5_command_tables[] = {
     &ernic_mlx5_srq_commands,
     &ernic_mlx5_gid_commands,
     &ernic_mlx5_counter_commands,
+    &ernic_mlx5_event_commands,
 };
 const uint32_t ernic_mlx5_num_command_tables = ARRAY_SIZE(ernic_mlx5_command_tables);
 

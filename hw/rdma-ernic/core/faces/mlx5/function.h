@@ -22,7 +22,7 @@ struct ErnicMlx5Config {
     uint8_t mac[6];
     uint16_t max_mtu;           /* with Ethernet header, VLAN tag and FCS */
     char board_id[16];          /* not terminated */
-    bool link_up;
+    bool link_up;               /* of a function without an engine */
 };
 
 typedef enum ErnicMlx5State {
@@ -90,6 +90,7 @@ typedef struct ErnicMlx5Function {
     ErnicMlx5Vport vport;
     uint32_t eth_proto_admin;
     uint16_t mtu;
+    bool teardown;              /* all objects of the engine are to be destroyed */
 } ErnicMlx5Function;
 
 /* A command in guest memory's byte order; see ErnicMlx5Execute for both lengths. */
@@ -126,6 +127,7 @@ extern const ErnicMlx5CommandTable *const ernic_mlx5_command_tables[];
 extern const uint32_t ernic_mlx5_num_command_tables;
 
 extern const ErnicMlx5CommandTable ernic_mlx5_port_commands;
+extern const ErnicMlx5CommandTable ernic_mlx5_event_commands;
 
 /* @engine may be NULL, for commands that need none. */
 void ernic_mlx5_function_init(ErnicMlx5Function *f, Ernic *engine,
@@ -145,6 +147,12 @@ const uint8_t *ernic_mlx5_pages(const ErnicMlx5Request *r, const ErnicMlx5Field 
 /* Execute one command; an ErnicMlx5Execute, @opaque is the function. */
 bool ernic_mlx5_function_execute(void *opaque, const uint8_t *in, uint32_t in_len,
                                  uint8_t *out, uint32_t out_len);
+
+/* Is the link up? The engine's, or without an engine that of the configuration. */
+static inline bool ernic_mlx5_link(const ErnicMlx5Function *f)
+{
+    return f->engine ? f->engine->port_active : f->config.link_up;
+}
 
 /* The virtual port and the port's registers; in vport.c and port_registers.c. */
 void ernic_mlx5_vport_reset(ErnicMlx5Function *f);

@@ -54,6 +54,11 @@ static uint64_t queue_low(const Ernic *e)
     return (uint32_t)e->mlx5->queue.base >> 12;
 }
 
+static uint64_t nic_interface(const Ernic *e)
+{
+    return e->mlx5->nic_interface;
+}
+
 static uint64_t timer_high(const Ernic *e)
 {
     return e->now >> 32;
@@ -80,6 +85,7 @@ static const struct {
     { FIELD(cmd_interface_rev), COMMAND_REVISION },
     { FIELD(cmdq_phy_addr_63_32), .read = queue_high },
     { FIELD(cmdq_phy_addr_31_12), .read = queue_low },
+    { FIELD(nic_interface), .read = nic_interface },
     { FIELD(log_cmdq_size), ERNIC_MLX5_QUEUE_LOG_SIZE },
     { FIELD(log_cmdq_stride), ERNIC_MLX5_QUEUE_LOG_STRIDE },
     /* The time in ns: device_frequency_khz of the capabilities. */
@@ -123,15 +129,33 @@ static void set_queue_high(Ernic *e, uint32_t value)
     *base = (uint64_t)value << 32 | (uint32_t)*base;
 }
 
+/* Software that gives the interface up expects no more accesses to its memory. */
 static void set_queue_low(Ernic *e, uint32_t value)
 {
-    uint64_t *base = &e->mlx5->queue.base;
+    const ErnicMlx5Field *interface = &ernic_mlx5_initial_seg.nic_interface;
+    ErnicMlx5 *m = e->mlx5;
 
-    *base = (*base >> 32 << 32) | (value & ~(ERNIC_MLX5_PAGE - 1));
+    m->queue.base = (m->queue.base >> 32 << 32) | (value & ~(ERNIC_MLX5_PAGE - 1));
+    m->nic_interface = value >> (32 - interface->offset % 32 - interface->width) &
+                       ((1u << interface->width) - 1);
+    if (m->nic_interface) {
+        uint64_t base = m->queue.base;
+
+        trace_ernic_mlx5_interface(m->nic_interface);
+        ernic_mlx5_command_queue_reset(&m->queue);
+        m->queue.base = base;
+        ernic_mlx5_function_reset(&m->function);
+        m->function.teardown = true;
+    }
 }
 
 static void ring(Ernic *e, uint32_t value)
 {
+    if (e->mlx5->nic_interface) {
+        trace_ernic_mlx5_bad_write(ernic_mlx5_initial_seg.command_doorbell_vector.offset
+                                   / 8, value);
+        return;
+    }
     ernic_mlx5_command_queue_ring(&e->mlx5->queue, value);
 }
 
@@ -175,11 +199,13 @@ void ernic_mlx5_write(Ernic *e, uint32_t offset, uint32_t size, uint64_t value)
 
 void ernic_mlx5_run(Ernic *e)
 {
-    ErnicMlx5CommandQueue *q = &e->mlx5->queue;
+    ErnicMlx5 *m = e->mlx5;
 
-    while (ernic_work_left(e) && ernic_mlx5_has_work(e)) {
+    while (ernic_work_left(e) && ernic_mlx5_has_work(e) && !m->function.teardown) {
         ernic_charge(e, ERNIC_WORK_COMMAND);
-        ernic_mlx5_command_queue_run(q, 1);
+        ernic_mlx5_command_queue_run(&m->queue, 1);
+        m->completed |= ernic_mlx5_command_queue_completed(&m->queue);
+        ernic_mlx5_report_commands(e);
     }
 }
 
@@ -187,5 +213,21 @@ bool ernic_mlx5_has_work(const Ernic *e)
 {
     const ErnicMlx5CommandQueue *q = &e->mlx5->queue;
 
-    return q->stage != ERNIC_MLX5_QUEUE_IDLE || q->rung;
+    return q->stage != ERNIC_MLX5_QUEUE_IDLE || q->rung || e->mlx5->function.teardown;
+}
+
+/* ---- the end of all objects -------------------------------------------------------- */
+
+bool ernic_mlx5_teardown_due(const Ernic *e)
+{
+    return e->mlx5->function.teardown;
+}
+
+void ernic_mlx5_forget_objects(Ernic *e)
+{
+    ernic_mlx5_queues_fini(&e->mlx5->queues);
+    ernic_mlx5_queues_init(&e->mlx5->queues, &e->cfg);
+    e->mlx5->function.teardown = false;
+    e->mlx5->command_eq = 0;
+    e->mlx5->completed = 0;
 }

@@ -12,6 +12,7 @@
 #include "faces/mlx5/function.h"
 #include "faces/mlx5/objects.h"
 #include "faces/mlx5/queue.h"
+#include "objects/eq.h"
 
 /* A doorbell page; also the unit of the initialization segment. */
 #define ERNIC_MLX5_PAGE         4096u
@@ -22,6 +23,9 @@ struct ErnicMlx5 {
     ErnicMlx5CommandQueue queue;
     ErnicMlx5Queues queues;
     ErnicMlx5Contexts contexts;
+    uint8_t nic_interface;      /* of the initialization segment; 0: enabled */
+    uint32_t command_eq;        /* receives completions of commands; 0: none */
+    uint32_t completed;         /* commands without an event so far: bit by number */
 };
 
 /* The face of e->cfg.mlx5; NULL: the engine has another one. */
@@ -39,6 +43,18 @@ void ernic_mlx5_write(Ernic *e, uint32_t offset, uint32_t size, uint64_t value);
 void ernic_mlx5_run(Ernic *e);
 /* Is there a command to execute? */
 bool ernic_mlx5_has_work(const Ernic *e);
+
+/*
+ * All objects go, as at TEARDOWN_HCA: the records of the face here, the objects of the
+ * engine by ernic_mlx5_teardown_due() and the caller of ernic_mlx5_run().
+ */
+bool ernic_mlx5_teardown_due(const Ernic *e);
+void ernic_mlx5_forget_objects(Ernic *e);
+
+/* events.c: the entries of event queues. */
+extern const ErnicEqOps ernic_mlx5_eqs;
+/* events.c: report completed commands, if the event queue has room. */
+void ernic_mlx5_report_commands(Ernic *e);
 
 /* uar.c: a store to byte @offset of doorbell page @page. */
 void ernic_mlx5_uar_write(Ernic *e, uint32_t page, uint32_t offset, uint32_t size,

@@ -40,7 +40,7 @@ static ErnicMlx5Refusal access_ptys(ErnicMlx5Function *f, const uint8_t *in,
     PUT(out, ptys_reg.proto_mask, PROTO_ETHERNET);
     PUT(out, ptys_reg.eth_proto_capability, SPEED);
     PUT(out, ptys_reg.eth_proto_admin, f->eth_proto_admin);
-    PUT(out, ptys_reg.eth_proto_oper, f->config.link_up ? f->eth_proto_admin : 0);
+    PUT(out, ptys_reg.eth_proto_oper, ernic_mlx5_link(f) ? f->eth_proto_admin : 0);
     return ERNIC_MLX5_ACCEPTED;
 }
 

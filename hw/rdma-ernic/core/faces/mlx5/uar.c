@@ -9,17 +9,39 @@
 #include "objects/eq.h"
 #include "trace.h"
 
-/* Number of the queue and low bits of its consumer counter; mlx5_eq_update_ci(). */
+/*
+ * Number of the queue, and the low bits of its consumer counter (mlx5_eq_update_ci).
+ * False: there is no such queue.
+ */
+static bool consume(Ernic *e, uint32_t page, uint64_t value, uint32_t *eqn)
+{
+    ErnicEq *eq;
+
+    *eqn = value >> 24 & 0xff;
+    eq = &e->eq[*eqn < e->cfg.max_eq ? *eqn : 0];
+    if (!eq->used) {
+        trace_ernic_mlx5_bad_queue(page, *eqn);
+        return false;
+    }
+    ernic_eq_consume(e, *eqn, eq->ci + ((value - eq->ci) & 0xffffff));
+    ernic_mlx5_report_commands(e);
+    return true;
+}
+
 static void ring_eq(Ernic *e, uint32_t page, uint64_t value)
 {
-    uint32_t eqn = value >> 24 & 0xff;
-    ErnicEq *eq = &e->eq[eqn];
+    uint32_t eqn;
 
-    if (eqn >= e->cfg.max_eq || !eq->used) {
-        trace_ernic_mlx5_bad_queue(page, eqn);
-        return;
+    consume(e, page, value, &eqn);
+}
+
+static void arm_eq(Ernic *e, uint32_t page, uint64_t value)
+{
+    uint32_t eqn;
+
+    if (consume(e, page, value, &eqn)) {
+        ernic_eq_arm(e, eqn);
     }
-    ernic_eq_consume(e, eqn, eq->ci + ((value - eq->ci) & 0xffffff));
 }
 
 static const struct {
@@ -28,7 +50,7 @@ static const struct {
     void (*ring)(Ernic *e, uint32_t page, uint64_t value);
 } doorbells[] = {
     { 0x20, 8, ernic_mlx5_ring_cq },
-    { 0x40, 4, ring_eq },
+    { 0x40, 4, arm_eq },
     { 0x48, 4, ring_eq },
 };
 

@@ -253,7 +253,7 @@ ErnicMlx5Refusal ernic_mlx5_query_vport(ErnicMlx5Function *f,
     }
     PUT(out, query_vport_state_out.admin_state, v->admin_state);
     PUT(out, query_vport_state_out.state,
-        f->config.link_up && v->admin_state != STATE_DOWN ? STATE_UP : STATE_DOWN);
+        ernic_mlx5_link(f) && v->admin_state != STATE_DOWN ? STATE_UP : STATE_DOWN);
     return ERNIC_MLX5_ACCEPTED;
 }
 
