@@ -10,7 +10,7 @@ import struct
 import sys
 from pathlib import Path
 
-from guest import ACCESS, ERR, NONE, RESET, RTS, SQD, Guest, Machine, Qp, buf
+from guest import ACCESS, CMD, ERR, NONE, RESET, RTS, SQD, Guest, Machine, Qp, buf
 from script import Script
 
 ON_DEMAND = 0x40
@@ -345,7 +345,115 @@ def machine(m):
         script.migrate(0, [(offset, byte)])
 
 
-SEEDS = {requests: ALONE, fast_register: ALONE, windows: ALONE, shared: ALONE, xrc: ALONE,
+def counters(m):
+    """Counters that are bound, free, in use and unknown."""
+    g = Guest(m)
+    one = Qp(g, 'RC')
+    first = g.command('COUNTER_ALLOC')
+    g.command('COUNTER_BIND', struct.pack('<II', one.number, first))
+    g.attempt('COUNTER_FREE', struct.pack('<I', first))
+    g.command('COUNTER_BIND', struct.pack('<II', one.number, 0))
+    for number in (first, first, 0, NONE):
+        g.attempt('COUNTER_FREE', struct.pack('<I', number))
+        g.attempt('COUNTER_BIND', struct.pack('<II', one.number, number))
+
+
+def lists(m):
+    """Regions and a queue with their pages in lists of one and two levels; bad lists."""
+    g = Guest(m)
+    leaf, top, wrong = m.alloc(4096), m.alloc(4096), m.alloc(4096)
+    m.ram(leaf, struct.pack('<16Q', *(g.memory + i * 4096 for i in range(16))))
+    m.ram(top, struct.pack('<2Q', leaf, leaf))
+    m.ram(wrong, struct.pack('<2Q', leaf + 8, 1))
+    one, two = g.pair('RC')
+    for address, pages, levels in ((leaf, 16, 1), (top, 516, 2), (wrong, 2, 1),
+                                   (wrong, 600, 2), (1 << 50, 16, 1), (1 << 50, 600, 2),
+                                   (leaf + 4, 16, 1), (leaf, 0, 1), (leaf, 16, 3)):
+        _, key = g.attempt('MR_REG', struct.pack(
+            '<QIBBHQQIIIII', address, pages, 12, levels, 0, 0x100000, 0x10000, g.pd,
+            ACCESS, 0, 0, 0))
+        one.send('WRITE', rdma(0x100800, key), (g.memory, 5000, g.key))
+        one.send('READ', rdma(0x100800, key), (g.memory, 100, g.key))
+        one.modify(RESET)
+        two.modify(RESET)
+        one, two = g.pair('RC')
+    ring = struct.pack('<QIBBH', leaf, 16, 12, 1, 0)
+    cq = g.command('CQ_CREATE', ring + struct.pack('<QIII', 0, 512, g.eq, 0))
+    g.command('CQ_DESTROY', struct.pack('<I', cq))
+
+
+def ethernet(g, h, port, version=4, tag=b''):
+    """A frame of UDP from h to g."""
+    if version == 4:
+        header = struct.pack('>BBHHHBBH4s4s', 0x45, 0, 128, 1, 0, 64, 17, 0, h.gid[12:],
+                             g.gid[12:])
+        kind = b'\x08\0'
+    else:
+        header = struct.pack('>IHBB', 0x61234567, 108, 17, 9) + h.gid + g.gid
+        kind = b'\x86\xdd'
+    return (g.mac + h.mac + tag + kind + header +
+            struct.pack('>HHHH', 1000 + port, port, 108, 0) + bytes(100))
+
+
+def steering(m):
+    """Frames with and without a rule, tag, IPv6, room for them and an RSS object."""
+    g, h = Guest(m), Guest(m, 1)
+    back, small = Qp(g, 'RAW'), Qp(g, 'RAW')
+    queues = [Qp(g, 'RWQ') for _ in range(2)]
+    for qp in (back, small, *queues):
+        qp.connect(None)
+    rss = g.with_memory('RSS_CREATE', struct.pack('<IB3x', 0xff, 1) + bytes(range(40)) +
+                        struct.pack('<128I', queues[0].number, queues[1].number,
+                                    *[0] * 126))
+    for to, port, layers in ((back.number, 7, 0x12), (small.number, 8, 0x12),
+                             (rss, 9, 0x14), (back.number, 10, 0x13)):
+        key = bytes(58) + struct.pack('>H', port)
+        g.m.ram(g.scratch, struct.pack('<IHH', to, port, layers) + key +
+                key[:-2] + b'\xff\xff')
+        g.attempt('FLOW_CREATE', struct.pack('<QII', g.scratch, 8 + 2 * len(key), 0))
+    for qp in (back, *queues):
+        qp.receive(g.memory, 4096, g.key)
+    small.receive(g.memory, 16, g.key)
+    for port in (7, 8, 9, 10, 11, 7):
+        for frame in (ethernet(g, h, port), ethernet(g, h, port, 6),
+                      ethernet(g, h, port, 4, b'\x81\0\0\5'),
+                      ethernet(g, h, port, 6)[:40]):
+            m.script.frame(0, frame)
+    g.attempt('QP_DESTROY', struct.pack('<I', queues[0].number))
+    for handle in (rss, rss, 5):
+        g.attempt('RSS_DESTROY', struct.pack('<I', handle))
+    back.modify(ERR)
+    m.script.frame(0, ethernet(g, h, 7))
+
+
+def congestion(m):
+    """A sender whose peer reports congestion; then it recovers for 20 ms."""
+    g, h = Guest(m), Guest(m, 1)
+    one, two = Qp(g, 'RC'), Qp(h, 'RC')
+    one.connect(two)
+    two.connect(one)
+    for i in range(3):
+        m.script.frame(0, packet(g, h, one.number, 0x81, 0, bytes(16)))
+        m.step(60000)
+    for i in range(40):
+        one.send('WRITE', rdma(h.memory, h.key), (g.memory, 1000, g.key))
+        m.step(500000)
+    m.script.migrate(0)
+
+
+def refusals(m):
+    """Every command with operands that are all 0, all 1, or the number 1."""
+    g = Guest(m)
+    g.pair('RC')
+    for body in (bytes(56), b'\xff' * 56, b'\1\0\0\0' * 14, b'\2\0\0\0' * 14,
+                 struct.pack('<QII', 1 << 50, 4096, 2),
+                 struct.pack('<QII', g.scratch, 1, 2)):
+        for name in CMD:
+            g.attempt(name, body)
+
+
+SEEDS = {counters: ALONE, lists: ALONE, steering: HUB, congestion: HUB, refusals: ALONE,
+         requests: ALONE, fast_register: ALONE, windows: ALONE, shared: ALONE, xrc: ALONE,
          on_demand: ALONE, datagrams: HUB, connections: HUB, raw: HUB, frames: HUB,
          packets: HUB, machine: ALONE}
 

@@ -194,6 +194,13 @@ class Guest:
 
     def command(self, name, body=b''):
         """Returns the handle of a response, and fails with any but a success."""
+        status, handle = self.attempt(name, body)
+        if status:
+            raise AssertionError(f'{name}: status {status}')
+        return handle
+
+    def attempt(self, name, body=b''):
+        """Status and handle of a response."""
         at = self.pi % (1 << RING_SHIFT) * 64
         self.m.ram(self.commands + at, struct.pack('<BBHI', CMD[name], 0, self.pi, 0) +
                    body.ljust(56, b'\0'))
@@ -203,10 +210,7 @@ class Guest:
             if self.m.read(self.device, 0x48) == self.pi:
                 break
             self.m.step()
-        _, status, _, handle = struct.unpack('<HBBI', self.m.peek(self.responses + at, 8))
-        if status:
-            raise AssertionError(f'{name}: status {status}')
-        return handle
+        return struct.unpack('<HBBI', self.m.peek(self.responses + at, 8))[1::2]
 
     def with_memory(self, name, data, handle=0):
         self.m.ram(self.scratch, data)

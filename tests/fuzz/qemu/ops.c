@@ -356,9 +356,11 @@ static void (*const ops[])(FuzzMachine *m, Operands *o) = {
     op_migrate,
 };
 
-void fuzz_op(FuzzMachine *m, const uint8_t *data, size_t len)
+bool fuzz_op(FuzzMachine *m, const uint8_t *data, size_t len)
 {
+    void (*op)(FuzzMachine *m, Operands *o) = ops[data[0] % ARRAY_SIZE(ops)];
     Operands o = { data + 1, len - 1 };
 
-    ops[data[0] % ARRAY_SIZE(ops)](m, &o);
+    op(m, &o);
+    return op != op_ram && op != op_fill;
 }

@@ -134,12 +134,13 @@ static void check(FuzzMachine *m, ErnicPci *d, Ernic *e)
     }
 }
 
-/* Every input finds the same machine. */
+/* Every input finds the same machine. BARs move in one change of the memory map. */
 static void reset(FuzzMachine *m)
 {
     ErnicPci *d;
     unsigned i;
 
+    memory_region_transaction_begin();
     for (i = 0; i < m->num; i++) {
         d = m->dev[i].d;
         device_cold_reset(DEVICE(d));
@@ -151,11 +152,12 @@ static void reset(FuzzMachine *m)
     if (m->wire) {
         device_cold_reset(DEVICE(m->wire));
     }
-    fuzz_settle(m);
     if (m->config_written) {
         map_bars(m);
         m->config_written = false;
     }
+    memory_region_transaction_commit();
+    fuzz_settle(m);
     qemu_madvise(m->ram, FUZZ_RAM, QEMU_MADV_DONTNEED);
 }
 
@@ -169,8 +171,9 @@ static void run(QTestState *qts, const unsigned char *data, size_t size)
     for (; data < end; data = next + sizeof(separator) - 1) {
         next = memmem(data, end - data, separator, sizeof(separator) - 1) ?: (void *)end;
         if (next > data) {
-            fuzz_op(m, data, next - data);
-            fuzz_settle(m);
+            if (fuzz_op(m, data, next - data)) {
+                fuzz_settle(m);
+            }
         }
         if (next == end) {
             break;

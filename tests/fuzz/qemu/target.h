@@ -33,8 +33,11 @@ typedef struct FuzzMachine {
 
 /* Runs the main loop, and the iothreads, until nothing is left to do. */
 void fuzz_settle(FuzzMachine *m);
-/* Runs the operation at @data of @len >= 1 bytes. */
-void fuzz_op(FuzzMachine *m, const uint8_t *data, size_t len);
+/*
+ * Runs the operation at @data of @len >= 1 bytes. False: it changed guest memory alone,
+ * so that the device has nothing to do.
+ */
+bool fuzz_op(FuzzMachine *m, const uint8_t *data, size_t len);
 
 /*
  * Recording, in which each input is also written as an input of QEMU's generic fuzzer:
