@@ -136,8 +136,10 @@ static void set_working(ErnicPci *d, bool working)
         ernic_pci_eth_kick(d);
     } else {
         ernic_pci_drain(d);
-        /* D3hot: frames that waited for room are lost, and do not block their link. */
-        ernic_pci_netdev_resume(d);
+        if (!ernic_pci_powered(d)) {
+            /* Frames that waited for room are lost, and do not block their link. */
+            ernic_pci_netdev_resume(d);
+        }
     }
 }
 
