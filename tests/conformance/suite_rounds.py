@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The device is removed and added under its users, and no object is left.
 
-20 rounds on Debian's kernel; 1,000, not in the short form, on one that checks locking and
-finds leaks (guest/image/debug_kernel.py).
+20 rounds on Debian's kernel, 8 in the short form; 1,000, not in the short form, on one
+that checks locking and finds leaks (guest/image/debug_kernel.py).
 """
 import re
 
@@ -12,8 +12,8 @@ import stacks
 from report import Case
 from stacks import Suite
 
-# Rounds at a time, and the number of times.
-ROUNDS, TIMES = 20, 50
+# Rounds at a time, in the short form too, and the number of times.
+ROUNDS, SHORT_ROUNDS, TIMES = 20, 8, 50
 SECONDS = 60                    # for a round, at the most
 TROUBLE = re.compile(r'.*(?:\bBUG\b|WARNING:|Oops|Call Trace|INFO: task|ODEBUG|refcount'
                      r'|ernic.*(?:bad|error|no answer)|waiting for .* to become free).*')
@@ -39,9 +39,9 @@ def trouble(one):
     return found and said[found.start():found.start() + 6000]
 
 
-def some_rounds(one):
-    result = one.run(f'python3 /tmp/rounds.py {ROUNDS} {links.ipv4(0)}',
-                     ROUNDS * SECONDS)
+def some_rounds(one, rounds):
+    result = one.run(f'python3 /tmp/rounds.py {rounds} {links.ipv4(0)}',
+                     rounds * SECONDS)
     pings = re.search(r'pings (\d+)', result.output)
     if result.status or not pings or not int(pings[1]):
         return result.output[-3000:]
@@ -59,25 +59,25 @@ def case(name, why):
     return Case(name, 'fail' if why else 'ok', why or '')
 
 
-def come_and_go(guests, times):
+def come_and_go(guests, rounds, times):
     one = guests[0]
     links.up(guests, stacks.MTU)
     for name in ('loop', 'odp', 'users', 'rounds'):
         one.put(guest.INSIDE / f'{name}.py', f'/tmp/{name}.py')
     for n in range(times):
-        why = some_rounds(one)
-        yield case(f'{ROUNDS} rounds, number {n + 1}', why)
+        why = some_rounds(one, rounds)
+        yield case(f'{rounds} rounds, number {n + 1}', why)
         if why:
             return
 
 
 def cases(guests, short):
-    yield from come_and_go(guests, 1)
+    yield from come_and_go(guests, SHORT_ROUNDS if short else ROUNDS, 1)
 
 
 def debug_cases(guests, short):
     one = guests[0]
-    yield from come_and_go(guests, TIMES)
+    yield from come_and_go(guests, ROUNDS, TIMES)
     one.check('mount -t debugfs none /sys/kernel/debug')
     yield case('no leak', leaks(one))
     locks = one.check('cat /proc/lockdep_stats')
