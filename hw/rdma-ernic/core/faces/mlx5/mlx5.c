@@ -227,6 +227,8 @@ void ernic_mlx5_forget_objects(Ernic *e)
 {
     ernic_mlx5_queues_fini(&e->mlx5->queues);
     ernic_mlx5_queues_init(&e->mlx5->queues, &e->cfg);
+    ernic_mlx5_contexts_fini(&e->mlx5->contexts);
+    ernic_mlx5_contexts_init(&e->mlx5->contexts, &e->cfg);
     e->mlx5->function.teardown = false;
     e->mlx5->command_eq = 0;
     e->mlx5->completed = 0;
