@@ -20,7 +20,6 @@
 #define CLOCK           "a clock of our own, in the newer unit"
 #define PAGES_4K        "doorbell pages of 4 KiB are the only ones"
 #define ROCE_V2         "RoCE v2 only"
-#define NO_STEERING     "no flow tables yet, so nothing can be matched"
 #define OWN_NAME        "vendor and board are our own"
 #define NO_PAGES_TAKEN  "no state of the device is in guest memory"
 #define OTHER_CARD      "software sets the capabilities of the hardware, not ours"
@@ -60,6 +59,7 @@ static struct {
     { 0x100, 0, "capability.gid_table_size", LIMITS },
     { 0x100, 0, "capability.max_wqe_sz_sq", LIMITS },
     { 0x100, 0, "capability.max_wqe_sz_rq", LIMITS },
+    { 0x100, 0, "capability.max_flow_counter_15_0", NEWER },
     { 0x100, 0, "capability.pkey_table_size", LIMITS },
     { 0x100, 0, "capability.uar_sz", LIMITS },
     { 0x100, 0, "capability.eswitch_manager", VIRTUAL },
@@ -115,20 +115,23 @@ static struct {
     { 0x100, 4, "capability.l3_type", ROCE_V2 },
     { 0x100, 4, "capability.roce_version", ROCE_V2 },
     { 0x100, 4, "capability.roce_address_table_size", LIMITS },
+    { 0x100, 7, "capability.flow_table_properties_nic_receive.flow_modify_en", NEWER },
+    { 0x100, 7, "capability.flow_table_properties_nic_receive.flow_table_modify", NEWER },
+    { 0x100, 7,
+      "capability.flow_table_properties_nic_receive.identified_miss_table_mode", NEWER },
+    { 0x100, 7, "capability.flow_table_properties_nic_receive.flow_counter", NEWER },
     { 0x100, 7, "capability.flow_table_properties_nic_receive.log_max_destination",
       LIMITS },
     { 0x100, 7, "capability.flow_table_properties_nic_receive.log_max_flow", LIMITS },
     { 0x100, 7, "capability.flow_table_properties_nic_receive.log_max_ft_num", LIMITS },
-    { 0x100, 7, "capability.flow_table_properties_nic_receive.log_max_ft_size", LIMITS },
     { 0x100, 7, "capability.flow_table_properties_nic_receive.max_ft_level", LIMITS },
-    { 0x100, 7, "capability.flow_table_properties_nic_receive.modify_root", LEFT_OFF },
     { 0x100, 7, "capability.flow_table_properties_nic_receive_sniffer.", LEFT_OFF },
     { 0x100, 7, "capability.flow_table_properties_nic_transmit.", LEFT_OFF },
     { 0x100, 7, "capability.flow_table_properties_nic_transmit_sniffer.", LEFT_OFF },
     { 0x100, 7, "capability.flow_table_properties_nic_receive.ft_field_support.",
-      NO_STEERING },
+      LEFT_OFF },
     { 0x100, 7, "capability.flow_table_properties_nic_receive.ft_field_bitmask_support.",
-      NO_STEERING },
+      LEFT_OFF },
     { 0x101, 0, "query_adapter_struct.ieee_vendor_id", OWN_NAME },
     { 0x101, 0, "query_adapter_struct.vsd_contd_psid[", OWN_NAME },
     { 0x101, 0, "query_adapter_struct.vsd_vendor_id", OWN_NAME },

@@ -10,6 +10,7 @@
 #include "base/work.h"
 #include "engine.h"
 #include "faces/face.h"
+#include "faces/mlx5/ethernet.h"
 #include "faces/mlx5/mlx5.h"
 #include "faces/pg332/pg332.h"
 #include "faces/pg332/side_stream.h"
@@ -97,6 +98,9 @@ static void engine_init(Ernic *e)
     if (cfg->timing) {
         e->timing = ernic_timing_new(cfg);
     }
+    if (cfg->mlx5) {
+        ernic_mlx5_eth_new(e);
+    }
     e->pkey[0] = ERNIC_PKEY_DEFAULT;
 }
 
@@ -122,6 +126,7 @@ static void engine_fini(Ernic *e)
     for (i = 0; i < e->cfg.max_qp; i++) {
         ernic_qp_fini(e, &e->qp[i]);
     }
+    ernic_mlx5_eth_free(e);
     g_assert(!e->mem.used);
     g_free(e->pd);
     g_free(e->eq);

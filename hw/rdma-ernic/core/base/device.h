@@ -25,6 +25,8 @@ typedef struct ErnicJob ErnicJob;
 typedef struct ErnicPd ErnicPd;
 typedef struct ErnicMcast ErnicMcast;
 typedef struct ErnicFlow ErnicFlow;
+typedef struct ErnicFlowTables ErnicFlowTables;
+typedef struct ErnicMlx5Eth ErnicMlx5Eth;
 typedef struct ErnicRss ErnicRss;
 typedef struct ErnicCounter ErnicCounter;
 typedef struct ErnicTx ErnicTx;
@@ -168,6 +170,8 @@ struct Ernic {
     ErnicMcast *mcast;
     ErnicFlow *flow;            /* ERNIC_LIM_FLOW + 1; index = handle */
     uint32_t num_flows;         /* that are used */
+    ErnicMlx5Eth *mlx5_eth;     /* owned; NULL: another face */
+    ErnicFlowTables *flow_tables;       /* owned; NULL: the face has none */
     uint32_t num_groups;        /* multicast groups with a member */
     ErnicRss *rss;              /* ERNIC_LIM_RSS + 1 */
     ErnicCounter *counter;      /* ERNIC_LIM_COUNTER + 1, of which 0 is used */

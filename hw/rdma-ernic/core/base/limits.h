@@ -19,6 +19,17 @@
 #define ERNIC_LIM_MCAST_ATTACH  1024
 #define ERNIC_LIM_FLOW          256         /* searched one by one */
 #define ERNIC_LIM_RSS           64
+/* Flow tables (mlx5): one entry for each VLAN and address that Linux filters. */
+#define ERNIC_LIM_FLOW_TABLE    64
+#define ERNIC_LIM_FLOW_GROUP    256
+#define ERNIC_LIM_FLOW_ENTRY    4096
+#define ERNIC_LIM_FLOW_COUNTER  256
+/* Ethernet queues of mlx5, and what distributes frames to them. */
+#define ERNIC_LIM_ETH_QUEUE     256         /* of each direction */
+#define ERNIC_LIM_TIR           256
+#define ERNIC_LIM_TIS           64
+#define ERNIC_LIM_RQT           256
+#define ERNIC_RQT_ENTRIES       128
 #define ERNIC_LIM_COUNTER       1024
 #define ERNIC_LIM_GID           64
 #define ERNIC_LIM_PKEY          16
@@ -34,6 +45,13 @@
 #define ERNIC_MAX_ODP_SIZE      (1ull << 57)
 #define ERNIC_PAGE_SHIFT_MIN    12
 #define ERNIC_PAGE_SHIFT_MAX    31
+
+/*
+ * Flow tables: a frame visits at most this many tables, in each of which it is looked
+ * up in at most so many groups.
+ */
+#define ERNIC_FLOW_STEPS        64
+#define ERNIC_FLOW_TABLE_GROUPS 32
 
 /* Requests of one send queue that are decoded and not yet completed. */
 #define ERNIC_SQ_WINDOW         64

@@ -131,6 +131,7 @@ static const ErnicStateField device_fields[] = {
     DERIVED(rx_fault),          /* none between two packets */
     DERIVED(rx_pkt), STRUCT(departing, ring_struct),
     DERIVED(mlx5),              /* a section of its own, if there is one */
+    DERIVED(mlx5_eth), DERIVED(flow_tables),    /* likewise */
 };
 #undef S
 const ErnicStateStruct ernic_state_device = DESCRIBE(device_fields, Ernic, DEVICE);

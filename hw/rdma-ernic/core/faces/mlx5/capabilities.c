@@ -11,6 +11,7 @@
 #include "base/ib_spec.h"
 #include "base/limits.h"
 #include "faces/mlx5/capabilities.h"
+#include "steering/flow_tables.h"
 
 enum { GENERAL = 0x00, ETHERNET = 0x01, ATOMIC = 0x03, ROCE = 0x04, FLOW_TABLE = 0x07 };
 
@@ -34,7 +35,9 @@ enum { GENERAL = 0x00, ETHERNET = 0x01, ATOMIC = 0x03, ROCE = 0x04, FLOW_TABLE =
 #define LOG_MR      16
 #define LOG_PD      14
 #define LOG_MCG     8
-#define LOG_RSS     6
+#define LOG_ETH     8
+#define LOG_TIS     6
+#define LOG_DEST    2
 #define LOG_EQE     16
 #define LOG_CQE     20
 #define LOG_WQE     15
@@ -44,7 +47,11 @@ QEMU_BUILD_BUG_ON(ERNIC_LIM_QP != 1 << LOG_QP || ERNIC_LIM_CQ != 1 << LOG_CQ ||
                   ERNIC_LIM_SRQ != 1 << LOG_SRQ || ERNIC_LIM_EQ != 1 << LOG_EQ ||
                   ERNIC_LIM_MR != 1 << LOG_MR || ERNIC_LIM_PD != 1 << LOG_PD ||
                   ERNIC_LIM_MCAST_GROUP != 1 << LOG_MCG ||
-                  ERNIC_LIM_RSS != 1 << LOG_RSS);
+                  ERNIC_LIM_ETH_QUEUE != 1 << LOG_ETH ||
+                  ERNIC_LIM_TIR != 1 << LOG_ETH || ERNIC_LIM_RQT != 1 << LOG_ETH ||
+                  ERNIC_LIM_TIS != 1 << LOG_TIS || ERNIC_RQT_ENTRIES != 1 << 7 ||
+                  ERNIC_FLOW_DESTS != 1 << LOG_DEST ||
+                  ERNIC_LIM_FLOW_TABLE != 1 << 6 || ERNIC_LIM_FLOW_ENTRY != 1 << 12);
 QEMU_BUILD_BUG_ON(ERNIC_MAX_EQ_DEPTH != 1 << LOG_EQE ||
                   ERNIC_MAX_CQ_DEPTH != 1 << LOG_CQE ||
                   ERNIC_MAX_WQ_DEPTH != 1 << LOG_WQE ||
@@ -83,8 +90,9 @@ const ErnicMlx5Capability ernic_mlx5_profile[] = {
 
     /* Ethernet queues and steering. */
     HCA(eth_net_offloads, 1), HCA(nic_flow_table, 1),
-    HCA(log_max_rq, LOG_QP), HCA(log_max_sq, LOG_QP), HCA(log_max_tir, LOG_RSS),
-    HCA(log_max_tis, LOG_RSS), HCA(log_max_rqt, LOG_RSS), HCA(log_max_rqt_size, 7),
+    HCA(log_max_rq, LOG_ETH), HCA(log_max_sq, LOG_ETH), HCA(log_max_tir, LOG_ETH),
+    HCA(log_max_tis, LOG_TIS), HCA(log_max_rqt, LOG_ETH), HCA(log_max_rqt_size, 7),
+    HCA(max_flow_counter_15_0, ERNIC_LIM_FLOW_COUNTER),
     HCA(basic_cyclic_rcv_wqe, 1), HCA(log_max_wq_sz, LOG_WQE),
     HCA(log_min_stride_sz_rq, 4), HCA(log_max_stride_sz_rq, 9),
     HCA(log_min_stride_sz_sq, 6), HCA(log_max_stride_sz_sq, 6),
@@ -104,8 +112,11 @@ const ErnicMlx5Capability ernic_mlx5_profile[] = {
     FIXED(ROCE, roce_cap, r_roce_max_src_udp_port, 0xffff),
     FIXED(ROCE, roce_cap, roce_address_table_size, ERNIC_LIM_GID),
 
-    RX(ft_support, 1), RX(log_max_ft_size, 10), RX(max_ft_level, 8),
-    RX(log_max_ft_num, 6), RX(log_max_destination, LOG_RSS), RX(log_max_flow, 10),
+    /* Linux makes tables of 2^16 entries, and one of a level above 50. */
+    RX(ft_support, 1), RX(flow_counter, 1), RX(flow_modify_en, 1), RX(modify_root, 1),
+    RX(identified_miss_table_mode, 1), RX(flow_table_modify, 1),
+    RX(log_max_ft_size, 16), RX(max_ft_level, 64), RX(log_max_ft_num, 6),
+    RX(log_max_destination, LOG_DEST), RX(log_max_flow, 12),
 };
 const uint32_t ernic_mlx5_num_capabilities = ARRAY_SIZE(ernic_mlx5_profile);
 

@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "faces/mlx5/commands.h"
+#include "faces/mlx5/ethernet.h"
 #include "faces/mlx5/function.h"
 #include "faces/mlx5/mlx5.h"
 #include "faces/mlx5/objects.h"
@@ -79,6 +80,9 @@ static ErnicMlx5Refusal teardown_hca(ErnicMlx5Function *f, const ErnicMlx5Reques
     /* The other profiles have capabilities of their own. */
     if (GET(r->in, teardown_hca_in.profile)) {
         return ERNIC_MLX5_BAD_VALUE;
+    }
+    if (f->engine) {
+        ernic_mlx5_eth_reset(f->engine);
     }
     memset(f->uars, 0, sizeof(f->uars));
     ernic_mlx5_vport_reset(f);
@@ -252,6 +256,9 @@ const ErnicMlx5CommandTable *const ernic_mlx5_command_tables[] = {
     &ernic_mlx5_gid_commands,
     &ernic_mlx5_counter_commands,
     &ernic_mlx5_event_commands,
+    &ernic_mlx5_flow_commands,
+    &ernic_mlx5_tir_commands,
+    &ernic_mlx5_eth_queue_commands,
 };
 const uint32_t ernic_mlx5_num_command_tables = ARRAY_SIZE(ernic_mlx5_command_tables);
 

@@ -1,0 +1,123 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The Ethernet half of the mlx5 interface: send queues (SQ), receive queues (RQ), and
+ * the objects between flow tables and receive queues: TIR and RQT.
+ *
+ * These queues are not queue pairs of the engine. A send request may have more data
+ * segments than ErnicWqe has room for, and more bytes than a train: the device, and not
+ * software, divides it into frames.
+ */
+#ifndef ERNIC_FACES_MLX5_ETHERNET_H
+#define ERNIC_FACES_MLX5_ETHERNET_H
+
+#include "faces/mlx5/function.h"
+#include "objects/buf.h"
+#include "steering/rss.h"
+
+/*
+ * Numbers of queues: above those of queue pairs, because the doorbell of a send queue
+ * names a queue by its number alone.
+ */
+#define ERNIC_MLX5_SQN          0x8000u
+#define ERNIC_MLX5_RQN          0x9000u
+
+QEMU_BUILD_BUG_ON(ERNIC_LIM_QP > ERNIC_MLX5_SQN || ERNIC_LIM_ETH_QUEUE >= 0x1000);
+
+/* States of both kinds of queues. */
+typedef enum ErnicMlx5QueueState {
+    ERNIC_MLX5_RST = 0,
+    ERNIC_MLX5_RDY = 1,
+    ERNIC_MLX5_ERR = 3,
+} ErnicMlx5QueueState;
+
+/* A queue of either kind. */
+typedef struct ErnicMlx5EthQueue {
+    bool used;
+    bool queued;                /* send: in the list of queues with work */
+    uint8_t state;              /* ErnicMlx5QueueState */
+    uint8_t log_size, log_stride;       /* of the ring: slots, bytes of a slot */
+    uint32_t cq, pd;
+    uint32_t offset;            /* of the ring in the first page of its buffer */
+    uint64_t record;            /* address of the doorbell record */
+    uint16_t pi, ci;            /* slots: posted, and taken from the ring */
+    uint8_t context[0xf0];      /* sqc or rqc, as software wrote it */
+    ErnicBuf buf;
+} ErnicMlx5EthQueue;
+
+typedef enum ErnicMlx5Hash {
+    ERNIC_MLX5_HASH_NONE,
+    ERNIC_MLX5_HASH_XOR8,       /* all bytes, inverted */
+    ERNIC_MLX5_HASH_TOEPLITZ,
+    ERNIC_MLX5_HASHES
+} ErnicMlx5Hash;
+
+/* selected_fields */
+enum {
+    ERNIC_MLX5_SELECT_SRC_IP = 1,
+    ERNIC_MLX5_SELECT_DST_IP = 2,
+    ERNIC_MLX5_SELECT_SPORT = 4,
+    ERNIC_MLX5_SELECT_DPORT = 8,
+    ERNIC_MLX5_SELECT_ALL = 15,
+};
+
+/* Transport interface receive: selects the receive queue of a frame. */
+typedef struct ErnicMlx5Tir {
+    bool used;
+    bool indirect;              /* queue is the number of an RQT */
+    bool symmetric;             /* both directions of a flow have the same hash */
+    bool ipv6, udp;             /* the kind of frames whose fields are hashed */
+    uint8_t hash;               /* ErnicMlx5Hash */
+    uint8_t selected;           /* ERNIC_MLX5_SELECT_* */
+    uint8_t self_lb_block;
+    uint32_t queue;
+    uint32_t transport_domain;
+    uint8_t key[ERNIC_RSS_KEY];
+} ErnicMlx5Tir;
+
+/* Transport interface send: the class that frames of a send queue belong to. */
+typedef struct ErnicMlx5Tis {
+    bool used;
+    uint8_t prio;
+    uint32_t transport_domain;
+} ErnicMlx5Tis;
+
+/* A table of receive queues that a hash indexes. */
+typedef struct ErnicMlx5Rqt {
+    bool used;
+    uint16_t max, num;          /* entries; num is at least 1 */
+    uint32_t rq[ERNIC_RQT_ENTRIES];
+} ErnicMlx5Rqt;
+
+/* All of them; index = number without ERNIC_MLX5_SQN or RQN, 0 is never used. */
+struct ErnicMlx5Eth {
+    ErnicMlx5EthQueue sq[ERNIC_LIM_ETH_QUEUE + 1];
+    ErnicMlx5EthQueue rq[ERNIC_LIM_ETH_QUEUE + 1];
+    ErnicMlx5Tir tir[ERNIC_LIM_TIR + 1];
+    ErnicMlx5Tis tis[ERNIC_LIM_TIS + 1];
+    ErnicMlx5Rqt rqt[ERNIC_LIM_RQT + 1];
+};
+
+/* Tables of @e without objects, and its flow tables. */
+void ernic_mlx5_eth_new(Ernic *e);
+/* @e may have none. */
+void ernic_mlx5_eth_free(Ernic *e);
+/* Destroy all objects. The completion queues and protection domains still exist. */
+void ernic_mlx5_eth_reset(Ernic *e);
+
+/* Destroy a queue to which nothing refers. */
+void ernic_mlx5_eth_remove(Ernic *e, ErnicMlx5EthQueue *q);
+
+/* NULL: no such object. */
+ErnicMlx5Tir *ernic_mlx5_tir_get(ErnicMlx5Function *f, uint32_t number);
+ErnicMlx5Tis *ernic_mlx5_tis_get(ErnicMlx5Function *f, uint32_t number);
+ErnicMlx5EthQueue *ernic_mlx5_sq_get(Ernic *e, uint32_t number);
+ErnicMlx5EthQueue *ernic_mlx5_rq_get(Ernic *e, uint32_t number);
+/* Does a TIR or an RQT name receive queue @rqn? */
+bool ernic_mlx5_rq_used(Ernic *e, uint32_t rqn);
+
+extern const ErnicMlx5CommandTable ernic_mlx5_flow_commands;
+extern const ErnicMlx5CommandTable ernic_mlx5_tir_commands;
+extern const ErnicMlx5CommandTable ernic_mlx5_eth_queue_commands;
+
+#endif /* ERNIC_FACES_MLX5_ETHERNET_H */

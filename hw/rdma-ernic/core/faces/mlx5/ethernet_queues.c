@@ -1,0 +1,327 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Commands for send and receive queues of Ethernet frames.
+ */
+#include "qemu/osdep.h"
+#include "base/work.h"
+#include "faces/mlx5/ethernet.h"
+#include "objects/cq.h"
+#include "objects/mr.h"
+#include "trace.h"
+
+#define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
+#define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
+#define PART(in, field)         ((in) + ernic_mlx5_##field.offset / 8)
+
+/* wq_type: a ring. */
+#define CYCLIC          1
+/* The base-2 logarithms of a send queue's block, and of slots of a receive queue. */
+#define LOG_BLOCK       6
+#define LOG_STRIDE_MIN  4
+#define LOG_STRIDE_MAX  9
+#define LOG_SIZE_MAX    15
+/* Units of page_offset, bytes. */
+#define OFFSET_UNIT     64
+
+QEMU_BUILD_BUG_ON(1 << LOG_SIZE_MAX != ERNIC_MAX_WQ_DEPTH);
+QEMU_BUILD_BUG_ON(sizeof_field(ErnicMlx5EthQueue, context) != 0x780 / 8);
+
+/* ---- creation ------------------------------------------------------------------ */
+
+/* The ring and its doorbell record; the buffer comes later. */
+static ErnicMlx5Refusal take_wq(const uint8_t *wq, ErnicMlx5EthQueue *q)
+{
+    q->log_size = GET(wq, wq.log_wq_sz);
+    q->log_stride = GET(wq, wq.log_wq_stride);
+    q->offset = GET(wq, wq.page_offset) * OFFSET_UNIT;
+    q->record = GET(wq, wq.dbr_addr);
+    q->pd = GET(wq, wq.pd);
+    if (GET(wq, wq.wq_type) != CYCLIC || q->log_size > LOG_SIZE_MAX ||
+        GET(wq, wq.wq_signature) || GET(wq, wq.cd_slave) ||
+        GET(wq, wq.dbr_umem_valid) || GET(wq, wq.wq_umem_valid) ||
+        GET(wq, wq.shampo_enable) || GET(wq, wq.two_byte_shift_en) ||
+        q->record % 8 ||
+        GET(wq, wq.log_wq_pg_sz) > ERNIC_PAGE_SHIFT_MAX - ERNIC_PAGE_SHIFT_MIN) {
+        return ERNIC_MLX5_BAD_VALUE;
+    }
+    return ERNIC_MLX5_ACCEPTED;
+}
+
+static ErnicMlx5Refusal check_objects(Ernic *e, const ErnicMlx5EthQueue *q)
+{
+    return q->cq && q->cq < e->cfg.max_cq && e->cq[q->cq].used &&
+           q->pd && q->pd < e->cfg.max_pd && e->pd[q->pd].used ?
+           ERNIC_MLX5_ACCEPTED : ERNIC_MLX5_NO_OBJECT;
+}
+
+/* Copy the list of pages at the end of the message into the buffer of @q. */
+static ErnicMlx5Refusal take_pages(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                   const uint8_t *wq, ErnicMlx5EthQueue *q)
+{
+    uint32_t shift = GET(wq, wq.log_wq_pg_sz) + ERNIC_PAGE_SHIFT_MIN;
+    uint64_t bytes = 1ull << (q->log_size + q->log_stride);
+    uint32_t npages = (q->offset + bytes + (1ull << shift) - 1) >> shift;
+    const uint8_t *list = PART(wq, wq.pas);
+
+    if (r->in + r->in_len < list ||
+        (r->in + r->in_len - list) / 8 < npages) {
+        return ERNIC_MLX5_SHORT_MESSAGE;
+    }
+    return ernic_mlx5_refusal(ernic_buf_init_pages(f->engine, &q->buf, list, npages,
+                                                   shift, q->offset, bytes));
+}
+
+/* Put @init into @table, and its number without base into *@number. */
+static ErnicMlx5Refusal add_queue(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                  const uint8_t *wq, ErnicMlx5EthQueue *init,
+                                  ErnicMlx5EthQueue *table, uint32_t *number)
+{
+    ErnicMlx5Refusal refusal;
+    Ernic *e = f->engine;
+    uint32_t i;
+
+    for (i = 1; i <= ERNIC_LIM_ETH_QUEUE && table[i].used; i++) {
+        continue;
+    }
+    if (i > ERNIC_LIM_ETH_QUEUE) {
+        return ERNIC_MLX5_NO_RESOURCE;
+    }
+    refusal = take_pages(f, r, wq, init);
+    if (refusal) {
+        return refusal;
+    }
+    init->used = true;
+    table[i] = *init;
+    e->cq[init->cq].refs++;
+    e->pd[init->pd].refs++;
+    *number = i;
+    return ERNIC_MLX5_ACCEPTED;
+}
+
+static ErnicMlx5Refusal create_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                  uint8_t *out)
+{
+    const uint8_t *context = PART(r->in, create_sq_in.ctx);
+    const uint8_t *wq = PART(context, sqc.wq);
+    ErnicMlx5EthQueue q = { .cq = GET(context, sqc.cqn) };
+    ErnicMlx5Refusal refusal = take_wq(wq, &q);
+    uint32_t i = 0;
+
+    if (refusal) {
+        return refusal;
+    }
+    if (GET(context, sqc.state) != ERNIC_MLX5_RST || q.log_stride != LOG_BLOCK ||
+        GET(context, sqc.hairpin) || GET(context, sqc.allow_swp) ||
+        GET(context, sqc.reg_umr) || GET(context, sqc.cd_master) ||
+        GET(context, sqc.allow_multi_pkt_send_wqe) || GET(context, sqc.non_wire) ||
+        GET(context, sqc.packet_pacing_rate_limit_index) ||
+        GET(context, sqc.tis_lst_sz) != 1) {
+        return ERNIC_MLX5_BAD_VALUE;
+    }
+    if (!ernic_mlx5_tis_get(f, GET(context, sqc.tis_num_0))) {
+        return ERNIC_MLX5_NO_OBJECT;
+    }
+    refusal = check_objects(f->engine, &q);
+    if (!refusal) {
+        memcpy(q.context, context, sizeof(q.context));
+        refusal = add_queue(f, r, wq, &q, f->engine->mlx5_eth->sq, &i);
+    }
+    if (!refusal) {
+        PUT(out, create_sq_out.sqn, ERNIC_MLX5_SQN + i);
+        trace_ernic_mlx5_sq_create(ERNIC_MLX5_SQN + i, q.cq, 1u << q.log_size);
+    }
+    return refusal;
+}
+
+static ErnicMlx5Refusal create_rq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                  uint8_t *out)
+{
+    const uint8_t *context = PART(r->in, create_rq_in.ctx);
+    const uint8_t *wq = PART(context, rqc.wq);
+    ErnicMlx5EthQueue q = { .cq = GET(context, rqc.cqn) };
+    ErnicMlx5Refusal refusal = take_wq(wq, &q);
+    uint32_t i = 0;
+
+    if (refusal) {
+        return refusal;
+    }
+    /* Its own ring (mem_rq_type 0), and frames without their FCS. */
+    if (GET(context, rqc.state) != ERNIC_MLX5_RST || q.log_stride < LOG_STRIDE_MIN ||
+        q.log_stride > LOG_STRIDE_MAX || GET(context, rqc.mem_rq_type) ||
+        GET(context, rqc.hairpin) || GET(context, rqc.scatter_fcs) ||
+        GET(context, rqc.delay_drop_en)) {
+        return ERNIC_MLX5_BAD_VALUE;
+    }
+    refusal = check_objects(f->engine, &q);
+    if (!refusal) {
+        memcpy(q.context, context, sizeof(q.context));
+        refusal = add_queue(f, r, wq, &q, f->engine->mlx5_eth->rq, &i);
+    }
+    if (!refusal) {
+        PUT(out, create_rq_out.rqn, ERNIC_MLX5_RQN + i);
+        trace_ernic_mlx5_rq_create(ERNIC_MLX5_RQN + i, q.cq, 1u << q.log_size);
+    }
+    return refusal;
+}
+
+/* ---- state --------------------------------------------------------------------- */
+
+/* Change the state of @q from @from, as software believes, to @to. */
+static ErnicMlx5Refusal change_state(ErnicMlx5EthQueue *q, uint32_t from, uint32_t to)
+{
+    /* By state: the states that may follow, as bits. */
+    static const uint8_t next[] = {
+        [ERNIC_MLX5_RST] = 1 << ERNIC_MLX5_RST | 1 << ERNIC_MLX5_RDY,
+        [ERNIC_MLX5_RDY] = 1 << ERNIC_MLX5_RDY | 1 << ERNIC_MLX5_ERR,
+        [ERNIC_MLX5_ERR] = 1 << ERNIC_MLX5_ERR | 1 << ERNIC_MLX5_RST,
+    };
+
+    if (from != q->state || to > ERNIC_MLX5_ERR || !(next[from] & 1 << to)) {
+        return ERNIC_MLX5_BAD_STATE;
+    }
+    q->state = to;
+    if (to == ERNIC_MLX5_RST) {
+        q->pi = q->ci = 0;
+    }
+    return ERNIC_MLX5_ACCEPTED;
+}
+
+static ErnicMlx5Refusal modify_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                  uint8_t *out)
+{
+    enum { PACING = 1 };
+    const uint8_t *context = PART(r->in, modify_sq_in.ctx);
+    uint32_t sqn = GET(r->in, modify_sq_in.sqn);
+    ErnicMlx5EthQueue *q = ernic_mlx5_sq_get(f->engine, sqn);
+    ErnicMlx5Refusal refusal;
+
+    if (!q) {
+        return ERNIC_MLX5_NO_OBJECT;
+    }
+    if ((GET(r->in, modify_sq_in.modify_bitmask) & ~PACING) ||
+        GET(context, sqc.packet_pacing_rate_limit_index)) {
+        return ERNIC_MLX5_BAD_SELECT;
+    }
+    refusal = change_state(q, GET(r->in, modify_sq_in.sq_state),
+                           GET(context, sqc.state));
+    if (!refusal) {
+        trace_ernic_mlx5_queue_state(sqn, q->state);
+    }
+    return refusal;
+}
+
+static ErnicMlx5Refusal modify_rq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                  uint8_t *out)
+{
+    enum { VSD = 2, COUNTER_SET = 8 };
+    const uint8_t *context = PART(r->in, modify_rq_in.ctx);
+    uint64_t select = GET(r->in, modify_rq_in.modify_bitmask);
+    uint32_t rqn = GET(r->in, modify_rq_in.rqn);
+    ErnicMlx5EthQueue *q = ernic_mlx5_rq_get(f->engine, rqn);
+    ErnicMlx5Refusal refusal;
+
+    if (!q) {
+        return ERNIC_MLX5_NO_OBJECT;
+    }
+    if (select & ~(uint64_t)(VSD | COUNTER_SET)) {
+        return ERNIC_MLX5_BAD_SELECT;
+    }
+    refusal = change_state(q, GET(r->in, modify_rq_in.rq_state),
+                           GET(context, rqc.state));
+    if (refusal) {
+        return refusal;
+    }
+    if (select & VSD) {
+        PUT(q->context, rqc.vsd, GET(context, rqc.vsd));
+    }
+    if (select & COUNTER_SET) {
+        PUT(q->context, rqc.counter_set_id, GET(context, rqc.counter_set_id));
+    }
+    trace_ernic_mlx5_queue_state(rqn, q->state);
+    return ERNIC_MLX5_ACCEPTED;
+}
+
+/* ---- query and destruction ------------------------------------------------------ */
+
+static ErnicMlx5Refusal query_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                 uint8_t *out)
+{
+    const ErnicMlx5EthQueue *q =
+        ernic_mlx5_sq_get(f->engine, GET(r->in, query_sq_in.sqn));
+    uint8_t *context = PART(out, query_sq_out.sq_context), *wq;
+
+    if (!q) {
+        return ERNIC_MLX5_NO_OBJECT;
+    }
+    memcpy(context, q->context, sizeof(q->context));
+    PUT(context, sqc.state, q->state);
+    wq = PART(context, sqc.wq);
+    PUT(wq, wq.hw_counter, q->ci);
+    PUT(wq, wq.sw_counter, q->pi);
+    return ERNIC_MLX5_ACCEPTED;
+}
+
+static ErnicMlx5Refusal query_rq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                 uint8_t *out)
+{
+    const ErnicMlx5EthQueue *q =
+        ernic_mlx5_rq_get(f->engine, GET(r->in, query_rq_in.rqn));
+    uint8_t *context = PART(out, query_rq_out.rq_context), *wq;
+
+    if (!q) {
+        return ERNIC_MLX5_NO_OBJECT;
+    }
+    memcpy(context, q->context, sizeof(q->context));
+    PUT(context, rqc.state, q->state);
+    wq = PART(context, rqc.wq);
+    PUT(wq, wq.hw_counter, q->ci);
+    PUT(wq, wq.sw_counter, q->pi);
+    return ERNIC_MLX5_ACCEPTED;
+}
+
+static ErnicMlx5Refusal destroy_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                   uint8_t *out)
+{
+    uint32_t sqn = GET(r->in, destroy_sq_in.sqn);
+    ErnicMlx5EthQueue *q = ernic_mlx5_sq_get(f->engine, sqn);
+
+    if (!q) {
+        return ERNIC_MLX5_NO_OBJECT;
+    }
+    ernic_mlx5_eth_remove(f->engine, q);
+    trace_ernic_mlx5_queue_destroy(sqn);
+    return ERNIC_MLX5_ACCEPTED;
+}
+
+static ErnicMlx5Refusal destroy_rq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                   uint8_t *out)
+{
+    uint32_t rqn = GET(r->in, destroy_rq_in.rqn);
+    ErnicMlx5EthQueue *q = ernic_mlx5_rq_get(f->engine, rqn);
+
+    if (!q) {
+        return ERNIC_MLX5_NO_OBJECT;
+    }
+    if (ernic_mlx5_rq_used(f->engine, rqn)) {
+        return ERNIC_MLX5_BUSY;
+    }
+    ernic_mlx5_eth_remove(f->engine, q);
+    trace_ernic_mlx5_queue_destroy(rqn);
+    return ERNIC_MLX5_ACCEPTED;
+}
+
+enum { RUNNING = ERNIC_MLX5_IN_RUNNING };
+
+static const ErnicMlx5CommandRow rows[] = {
+    { 0x904, RUNNING, create_sq },
+    { 0x905, RUNNING, modify_sq },
+    { 0x906, RUNNING, destroy_sq },
+    { 0x907, RUNNING, query_sq },
+    { 0x908, RUNNING, create_rq },
+    { 0x909, RUNNING, modify_rq },
+    { 0x90a, RUNNING, destroy_rq },
+    { 0x90b, RUNNING, query_rq },
+};
+
+const ErnicMlx5CommandTable ernic_mlx5_eth_queue_commands = { rows, ARRAY_SIZE(rows) };
