@@ -60,6 +60,8 @@ static struct {
     { 0x100, 0, "capability.max_wqe_sz_sq", LIMITS },
     { 0x100, 0, "capability.max_wqe_sz_rq", LIMITS },
     { 0x100, 0, "capability.max_flow_counter_15_0", NEWER },
+    { 0x100, 0, "capability.nic_receive_steering_discard", NEWER },
+    { 0x100, 0, "capability.vnic_env_cq_overrun", NEWER },
     { 0x100, 0, "capability.pkey_table_size", LIMITS },
     { 0x100, 0, "capability.uar_sz", LIMITS },
     { 0x100, 0, "capability.eswitch_manager", VIRTUAL },

@@ -92,6 +92,7 @@ const ErnicMlx5Capability ernic_mlx5_profile[] = {
     HCA(eth_net_offloads, 1), HCA(nic_flow_table, 1),
     HCA(log_max_rq, LOG_ETH), HCA(log_max_sq, LOG_ETH), HCA(log_max_tir, LOG_ETH),
     HCA(log_max_tis, LOG_TIS), HCA(log_max_rqt, LOG_ETH), HCA(log_max_rqt_size, 7),
+    HCA(nic_receive_steering_discard, 1), HCA(vnic_env_cq_overrun, 1),
     HCA(max_flow_counter_15_0, ERNIC_LIM_FLOW_COUNTER),
     HCA(basic_cyclic_rcv_wqe, 1), HCA(log_max_wq_sz, LOG_WQE),
     HCA(log_min_stride_sz_rq, 4), HCA(log_max_stride_sz_rq, 9),

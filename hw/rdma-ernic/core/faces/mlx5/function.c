@@ -10,6 +10,7 @@
 #include "faces/mlx5/function.h"
 #include "faces/mlx5/mlx5.h"
 #include "faces/mlx5/objects.h"
+#include "faces/mlx5/port_counters.h"
 #include "trace.h"
 
 #define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
@@ -259,6 +260,7 @@ const ErnicMlx5CommandTable *const ernic_mlx5_command_tables[] = {
     &ernic_mlx5_flow_commands,
     &ernic_mlx5_tir_commands,
     &ernic_mlx5_eth_queue_commands,
+    &ernic_mlx5_port_counter_commands,
 };
 const uint32_t ernic_mlx5_num_command_tables = ARRAY_SIZE(ernic_mlx5_command_tables);
 

@@ -1,10 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * ACCESS_REG: speed (PTYS) and largest packet (PMTU) of the port.
+ * ACCESS_REG: speed (PTYS), largest packet (PMTU) and counters (PPCNT) of the port.
  */
 #include "qemu/osdep.h"
 #include "faces/mlx5/function.h"
+#include "faces/mlx5/port_counters.h"
 
 #define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
 #define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
@@ -73,6 +74,7 @@ static const struct {
 } registers[] = {
     { 0x5003, &ernic_mlx5_pmtu_reg.self, access_pmtu },
     { 0x5004, &ernic_mlx5_ptys_reg.self, access_ptys },
+    { 0x5008, &ernic_mlx5_ppcnt_reg.self, ernic_mlx5_access_ppcnt },
 };
 
 ErnicMlx5Refusal ernic_mlx5_access_register(ErnicMlx5Function *f,

@@ -1,0 +1,149 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Counters of the port and of the virtual network interface, as ethtool reads them.
+ */
+#include "qemu/osdep.h"
+#include "mlx5_eth_fixture.h"
+
+#define PPCNT   0x5008
+#define GROUP(layout, field)    { &ernic_mlx5_##layout.field##_high, \
+                                  &ernic_mlx5_##layout.field##_low }
+#define IEEE(field)     0x00, 0, GROUP(eth_802_3_cntrs_grp_data_layout, field)
+#define IN_OUT(field)   0x01, 0, GROUP(eth_2863_cntrs_grp_data_layout, field)
+#define SIZES(field)    0x02, 0, GROUP(eth_2819_cntrs_grp_data_layout, field)
+#define PRIO(n, field)  0x10, n, GROUP(eth_per_prio_grp_data_layout, field)
+
+/* Read @group into the answer's register; returns the syndrome. */
+static ErnicMlx5Refusal read_group(Eth *eth, uint32_t group, uint32_t prio,
+                                   uint8_t **set)
+{
+    const uint32_t at = ernic_mlx5_access_register_out.register_data.offset / 8;
+    const uint32_t len = ernic_mlx5_ppcnt_reg.self.bits / 8;
+    g_autofree char *text = g_strdup_printf("op_mod=1\nregister_id=0x5008\n"
+        "register_data.local_port=1\nregister_data.grp=%u\nregister_data.prio_tc=%u",
+        group, prio);
+    ErnicMlx5Refusal refusal = eth_call_sized(eth, 0x805, text, len, at + len);
+
+    *set = eth->out + at + ernic_mlx5_ppcnt_reg.counter_set.offset / 8;
+    return refusal;
+}
+
+/* Numbers above 32 bits, so that the halves are in the right order. */
+static void test_port(void)
+{
+    static const struct {
+        uint32_t group, prio;
+        const ErnicMlx5Field *field[2];
+        uint64_t value;
+    } cases[] = {
+        { IEEE(a_frames_transmitted_ok), 0x300000003 },
+        { IEEE(a_frames_received_ok), 0x7000000070 },
+        { IEEE(a_octets_transmitted_ok), 0xc000000c00 },
+        { IEEE(a_octets_received_ok), 0x11000 },
+        { IN_OUT(if_in_octets), 0x11000 },
+        { IN_OUT(if_in_ucast_pkts), 0x7000000070 },
+        { IN_OUT(if_out_octets), 0xc000000c00 },
+        { IN_OUT(if_out_ucast_pkts), 0x300000003 },
+        { SIZES(ether_stats_octets), 0x11000 },
+        { SIZES(ether_stats_pkts), 0x7000000070 },
+        { PRIO(0, rx_octets), 0x11000 }, { PRIO(0, tx_frames), 0x300000003 },
+        { PRIO(1, rx_octets), 0 }, { PRIO(7, tx_frames), 0 },
+    };
+    uint32_t i;
+    Eth eth;
+
+    eth_setup(&eth);
+    eth.e->stats.tx_packets = 0x100000001;
+    eth.e->stats.tx_frames = 0x200000002;
+    eth.e->stats.rx_packets = 0x3000000030;
+    eth.e->stats.rx_frames = 0x4000000040;
+    eth.e->stats.tx_bytes = 0x4000000400;
+    eth.e->stats.tx_frame_bytes = 0x8000000800;
+    eth.e->stats.rx_bytes = 0x1000;
+    eth.e->stats.rx_frame_bytes = 0x10000;
+    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+        uint8_t *set;
+
+        g_test_message("%s", cases[i].field[0]->name);
+        g_assert_cmpint(read_group(&eth, cases[i].group, cases[i].prio, &set), ==,
+                        ERNIC_MLX5_ACCEPTED);
+        g_assert_cmphex(ernic_mlx5_get(set, cases[i].field[0]) << 32 |
+                        ernic_mlx5_get(set, cases[i].field[1]), ==, cases[i].value);
+    }
+    eth_done(&eth);
+}
+
+/* The groups that the driver reads exist; all others do not. */
+static void test_groups(void)
+{
+    uint32_t group;
+    uint8_t *set;
+    Eth eth;
+
+    eth_setup(&eth);
+    for (group = 0; group < 64; group++) {
+        g_assert_cmpint(read_group(&eth, group, 0, &set), ==,
+                        ernic_mlx5_variant(&ernic_mlx5_counter_groups, group) ?
+                        ERNIC_MLX5_ACCEPTED : ERNIC_MLX5_BAD_VALUE);
+    }
+    g_assert_cmpint(read_group(&eth, 0x10, 8, &set), ==, ERNIC_MLX5_BAD_VALUE);
+    eth_done(&eth);
+}
+
+static void test_refusals(void)
+{
+    static const struct {
+        uint16_t opcode;
+        const char *text;
+        ErnicMlx5Refusal refusal;
+    } refusals[] = {
+        { 0x805, "op_mod=0\nregister_id=0x5008\nregister_data.local_port=1",
+          ERNIC_MLX5_BAD_VALUE },
+        { 0x805, "op_mod=1\nregister_id=0x5008\nregister_data.local_port=2",
+          ERNIC_MLX5_BAD_VALUE },
+        { 0x805, "op_mod=1\nregister_id=0x5008\nregister_data.local_port=1\n"
+          "register_data.clr=1", ERNIC_MLX5_BAD_VALUE },
+        { 0x76f, "op_mod=1", ERNIC_MLX5_BAD_MODIFIER },
+        { 0x76f, "other_vport=1", ERNIC_MLX5_OTHER_FUNCTION },
+        { 0x76f, "vport_number=1", ERNIC_MLX5_OTHER_FUNCTION },
+    };
+    uint32_t i;
+    Eth eth;
+
+    eth_setup(&eth);
+    for (i = 0; i < ARRAY_SIZE(refusals); i++) {
+        g_assert_cmpint(eth_call_sized(&eth, refusals[i].opcode, refusals[i].text, 256,
+                                       0), ==, refusals[i].refusal);
+    }
+    eth_done(&eth);
+}
+
+static void test_interface(void)
+{
+    uint8_t *env;
+    Eth eth;
+
+    eth_setup(&eth);
+    env = eth.out + ernic_mlx5_query_vnic_env_out.vport_env.offset / 8;
+    eth.e->stats.drop[ERNIC_DROP_NO_RULE] = 0x500000005;
+    eth.e->stats.drop[ERNIC_DROP_PORT_DOWN] = 6;
+    eth.e->stats.cq_overruns = 7;
+    ETH_OK(&eth, 0x76f, "%s", "");
+#define ENV(field)  ernic_mlx5_get(env, &ernic_mlx5_vnic_diagnostic_statistics.field)
+    g_assert_cmphex(ENV(nic_receive_steering_discard), ==, 0x500000005);
+    g_assert_cmpuint(ENV(receive_discard_vport_down), ==, 6);
+    g_assert_cmpuint(ENV(cq_overrun), ==, 7);
+#undef ENV
+    eth_done(&eth);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/mlx5/counters/port", test_port);
+    g_test_add_func("/mlx5/counters/groups", test_groups);
+    g_test_add_func("/mlx5/counters/refusals", test_refusals);
+    g_test_add_func("/mlx5/counters/interface", test_interface);
+    return g_test_run();
+}
