@@ -74,6 +74,9 @@ static const Bad bad[] = {
       "remove-peer: the device has no roce-udp link" },
     { "roce-port", "'1'", "Property 'ernic.roce-port' is not writable" },
     { "statistics", "1", "Property 'ernic.statistics' is not writable" },
+    { "personality", "'efa'", "personality is efa, not verbs or mlx5" },
+    { "pci-vendor-id", "1", "pci-vendor-id= needs personality=mlx5" },
+    { "pci-device-id", "1", "pci-device-id= needs personality=mlx5" },
     { "no-such", "1", "Property 'ernic.no-such' not found" },
 };
 

@@ -42,6 +42,9 @@
 #include "transport/turn.h"
 #include "transport/tx.h"
 
+QEMU_BUILD_BUG_ON(ERNIC_MLX5_BAR != ERNIC_MLX5_BAR_SIZE ||
+                  ERNIC_MLX5_BAR_SEGMENT != ERNIC_MLX5_UAR_FIRST * ERNIC_MLX5_PAGE);
+
 /* Requests flushed per turn of a queue pair. */
 #define ENGINE_FLUSH_BUDGET 64
 

@@ -59,6 +59,9 @@ uint32_t ernic_reg_read(Ernic *e, uint64_t now, uint32_t offset);
 void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value);
 /* Has software enabled the face of these registers (XRNICCONF[0])? */
 bool ernic_reg_enabled(const Ernic *e);
+/* Bytes of BAR 0 of the mlx5 interface, and of its first part, without doorbells. */
+#define ERNIC_MLX5_BAR         (4u << 20)
+#define ERNIC_MLX5_BAR_SEGMENT (64u << 10)
 /*
  * BAR 0 of the mlx5 interface, if the configuration has it, by offset in bytes:
  * accesses of @size 4 or 8 that are aligned. A value is the number that the big-endian

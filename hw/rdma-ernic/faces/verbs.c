@@ -55,6 +55,7 @@ void ernic_pci_verbs_reset(ErnicPci *d, uint64_t now)
     ernic_pci_udp_reset(d);
     ernic_pci_netdev_reset(d);
     ernic_reset(d->engine);
+    ernic_pci_mlx5_reset(d, now);
     /* The link may be free now for packets of the ERNIC face that it held back. */
     if (d->pg332.engine) {
         ernic_tx_ready(d->pg332.engine, now);
@@ -139,6 +140,16 @@ static bool commands(ErnicPci *d, uint64_t now, uint32_t pi)
 
 /* ---- doorbells ------------------------------------------------------------ */
 
+/* The queue also serves the mlx5 interface, if that is the device's face. */
+static void ring(ErnicPci *d, uint64_t now, const ErnicDbEntry *db)
+{
+    if (d->mlx5.on) {
+        ernic_pci_mlx5_doorbell(d, now, db->uctx, db->value);
+    } else {
+        ernic_doorbell(d->engine, now, db->uctx, db->value);
+    }
+}
+
 /* Processes the current batch, each doorbell after the commands written before it. */
 static bool doorbells_read(ErnicPci *d, uint64_t now)
 {
@@ -149,7 +160,7 @@ static bool doorbells_read(ErnicPci *d, uint64_t now)
         if (!commands(d, now, db->cmd_pi)) {
             return false;
         }
-        ernic_doorbell(d->engine, now, db->uctx, db->value);
+        ring(d, now, db);
         d->db_pos++;
     }
     return true;
@@ -231,7 +242,7 @@ static void doorbells_overtake(ErnicPci *d)
         trace_ernic_pci_overtake(ernic_pci_id(d), d->db_len - d->db_pos);
         for (; d->db_pos < d->db_len; d->db_pos++) {
             db = &d->db[!d->db_fill][d->db_pos];
-            ernic_doorbell(d->engine, now, db->uctx, db->value);
+            ring(d, now, db);
         }
     }
     if (d->db_pos == d->db_len) {
@@ -240,12 +251,12 @@ static void doorbells_overtake(ErnicPci *d)
     ernic_pci_leave(d);
 }
 
-static void doorbell(ErnicPci *d, uint32_t uctx, uint64_t value)
+void ernic_pci_doorbell(ErnicPci *d, uint32_t where, uint64_t value)
 {
-    ErnicDbEntry db = { uctx, d->verbs.cmd_pi, value };
+    ErnicDbEntry db = { where, d->verbs.cmd_pi, value };
     bool queued;
 
-    if (d->profile && timed_doorbell(d, uctx, value)) {
+    if (d->profile && timed_doorbell(d, where, value)) {
         return;
     }
     if (qatomic_read(&d->db_count) == ERNIC_DB_QUEUE) {
@@ -462,7 +473,7 @@ static void bar_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
     } else if (!ernic_pci_verbs_enabled(d) || ernic_pci_verbs_fatal(d)) {
         ernic_guest_not_enabled(d, "doorbell", value);
     } else {
-        doorbell(d, page, value);
+        ernic_pci_doorbell(d, page, value);
     }
 }
 

@@ -36,6 +36,11 @@ uint64_t ernic_pci_regs_size(const ErnicPci *d);
 void ernic_pci_verbs_reset(ErnicPci *d, uint64_t now);
 /* Processes commands and doorbells; inside enter and leave, in the AioContext. */
 void ernic_pci_verbs_run(ErnicPci *d, uint64_t now);
+/*
+ * Queues a doorbell for the engine; a vCPU calls it with the BQL held. @where: the
+ * doorbell page, or what the face of the engine makes of it.
+ */
+void ernic_pci_doorbell(ErnicPci *d, uint32_t where, uint64_t value);
 /* True if the link is up. */
 bool ernic_pci_link(const ErnicPci *d);
 

@@ -21,6 +21,7 @@
 #include "hw/rdma-ernic/ernic_regs.h"
 #include "core/engine.h"
 #include "faces/ethernet.h"
+#include "faces/mlx5.h"
 #include "faces/pg332.h"
 #include "faces/reconic_shell.h"
 #include "faces/verbs.h"
@@ -98,6 +99,7 @@ struct ErnicPci {
     uint32_t udp_reported;      /* bits of ErnicUdpDrop already reported to the user */
 
     ErnicNetdev net;
+    ErnicPciMlx5 mlx5;
     ErnicPg332 pg332;
     ErnicShell shell;
 
@@ -152,6 +154,8 @@ static inline bool ernic_pci_exists(const ErnicPci *d)
     return ernic_pci_life(d) == ERNIC_PCI_STOPPED || ernic_pci_working(d);
 }
 
+/* Adds the BAR of MSI-X, of @type. */
+void ernic_pci_add_msix_bar(ErnicPci *d, uint8_t type);
 /* True in D0, false in D3hot, the only other power state, and after unplug. */
 bool ernic_pci_powered(const ErnicPci *d);
 /* Makes the changes of ErnicPci.late; outside enter and leave, BQL held. */

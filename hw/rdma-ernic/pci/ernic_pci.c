@@ -232,6 +232,12 @@ static void init_msix_bar(ErnicPci *d)
     }
 }
 
+void ernic_pci_add_msix_bar(ErnicPci *d, uint8_t type)
+{
+    init_msix_bar(d);
+    pci_register_bar(PCI_DEVICE(d), ERNIC_BAR_MSIX, type, &d->msix_bar);
+}
+
 static void add_bars(ErnicPci *d)
 {
     PCIDevice *pci = PCI_DEVICE(d);
@@ -242,8 +248,7 @@ static void add_bars(ErnicPci *d)
                           pow2ceil(ernic_pci_regs_size(d) + d->mem_size));
     ernic_pci_mem_start(d);
     pci_register_bar(pci, ERNIC_BAR_REGS, type, &d->bar);
-    init_msix_bar(d);
-    pci_register_bar(pci, ERNIC_BAR_MSIX, type, &d->msix_bar);
+    ernic_pci_add_msix_bar(d, type);
     if (d->pg332.version) {
         pci_register_bar(pci, ERNIC_BAR_PG332, type, &d->pg332.bar);
     }
@@ -260,7 +265,8 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
         error_setg(errp, "the device was unplugged; add a new one");
         return;
     }
-    if (!check_limits(d, errp) || !ernic_pci_mem_open(d, errp)) {
+    if (!check_limits(d, errp) || !ernic_pci_mlx5_open(d, errp) ||
+        !ernic_pci_mem_open(d, errp)) {
         return;
     }
     if (!ernic_pci_netdev_open(d, errp) || !ernic_pci_timing_open(d, errp)) {
@@ -269,11 +275,14 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     if (!ernic_pci_udp_open(d, errp)) {
         goto no_udp;
     }
-    if (!ernic_pci_shell_open(d, errp) || !ernic_pci_pg332_open(d, errp)) {
+    if (!ernic_pci_shell_open(d, errp) || !ernic_pci_pg332_open(d, errp) ||
+        !ernic_pci_mlx5_start(d, errp)) {
         goto no_face;
     }
     if (d->shell.reconic) {
         ernic_pci_shell_add_bars(d);
+    } else if (d->mlx5.on) {
+        ernic_pci_mlx5_add_bars(d);
     } else {
         add_bars(d);
     }
@@ -286,6 +295,7 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     d->engine = ernic_new(&d->cfg, &ernic_pci_env_ops, d);
     ernic_pci_pg332_start(d);
     ernic_pci_netdev_start(d);
+    ernic_pci_mlx5_reset(d, 0);
     d->vm_state = qemu_add_vm_change_state_handler(vm_state_changed, d);
     ernic_pci_life_set(d, ERNIC_PCI_STOPPED);
     set_working(d, runstate_is_running());
@@ -294,6 +304,7 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     return;
 
 no_face:
+    ernic_pci_mlx5_close(d);
     ernic_pci_shell_close(d);
     ernic_pci_udp_close(d);
 no_udp:
@@ -329,6 +340,7 @@ static void ernic_pci_exit(PCIDevice *pci)
         ernic_pci_udp_close(d);
     }
     ernic_pci_life_bury(d);
+    ernic_pci_mlx5_close(d);
     ernic_pci_shell_close(d);
     ernic_pci_mem_close(d);
     msix_uninit(pci, &d->msix_bar, &d->msix_bar);
@@ -456,6 +468,9 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_SIZE("card-memory", ErnicPci, shell.card_size, 0),
     DEFINE_PROP_LINK("wire", ErnicPci, net.wire, TYPE_ERNIC_WIRE, ErnicWire *),
     DEFINE_PROP_STRING("ernic-strict", ErnicPci, pg332.strict),
+    DEFINE_PROP_STRING("personality", ErnicPci, mlx5.personality),
+    DEFINE_PROP_UINT32("pci-vendor-id", ErnicPci, mlx5.vendor, 0),
+    DEFINE_PROP_UINT32("pci-device-id", ErnicPci, mlx5.device, 0),
     DEFINE_PROP_LINK("iothread", ErnicPci, iothread, TYPE_IOTHREAD, IOThread *),
 };
 

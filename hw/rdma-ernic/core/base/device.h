@@ -60,6 +60,14 @@ typedef enum ErnicTimedAfter {
     ERNIC_AFTER_LOCAL,          /* until the last local operation has ended */
 } ErnicTimedAfter;
 
+/* A function of the mlx5 interface. */
+struct ErnicMlx5Config {
+    uint8_t mac[6];
+    uint16_t max_mtu;           /* with Ethernet header, VLAN tag and FCS */
+    char board_id[16];          /* not terminated */
+    bool link_up;               /* of a function without an engine */
+};
+
 /*
  * Chosen once, before ernic_new(). Numbers of objects: at least 1, at most ERNIC_LIM_*.
  */

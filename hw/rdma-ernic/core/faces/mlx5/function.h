@@ -18,13 +18,6 @@
 #define ERNIC_MLX5_LIST_MAX     128
 #define ERNIC_MLX5_VLAN_MAX     4096
 
-struct ErnicMlx5Config {
-    uint8_t mac[6];
-    uint16_t max_mtu;           /* with Ethernet header, VLAN tag and FCS */
-    char board_id[16];          /* not terminated */
-    bool link_up;               /* of a function without an engine */
-};
-
 typedef enum ErnicMlx5State {
     ERNIC_MLX5_DISABLED,        /* after a reset, and before ENABLE_HCA */
     ERNIC_MLX5_ENABLED,
