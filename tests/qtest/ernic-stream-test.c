@@ -14,6 +14,8 @@
 
 #define STREAMS     24
 #define MESSAGE     (64 * 1024)
+#define DOORBELLS   40
+#define DOORBELL    16              /* bytes in a stream */
 /* Real time for a destination to decide, us. */
 #define PATIENCE    (60 * G_USEC_PER_SEC)
 
@@ -22,10 +24,13 @@
     " -global ernic.max-srq=4 -global ernic.max-eq=4 -global ernic.max-mr=16" \
     " -global ernic.max-pd=8 -global ernic.max-uctx=4"
 
-/* Machines, whose functions are at 06.0 and 07.0; the traffic that they have. */
+/*
+ * Machines, whose functions are at 06.0 and 07.0; the traffic that they have; whether
+ * they are stopped, with doorbells and commands that the device has yet to execute.
+ */
 static const struct {
     const char *name, *args;
-    bool card;
+    bool card, stopped;
 } machines[] = {
     { "verbs", " -device ernic,id=net0,addr=06.0,roce-udp=127.0.0.1:0" },
     { "wire", " -device ernic-wire,id=w0,rate=1G,flight=20us"
@@ -37,6 +42,7 @@ static const struct {
       " -device ernic,id=net1,addr=07.0,wire=w0" },
     { "pg332", " -device ernic,id=net0,addr=06.0,roce-udp=127.0.0.1:0,"
       "ernic-version=4.2,ernic-strict=report", true },
+    { "doorbells", " -device ernic,id=net0,addr=06.0,roce-udp=127.0.0.1:0", false, true },
 };
 
 typedef struct Stream {
@@ -44,6 +50,7 @@ typedef struct Stream {
     gsize len;
     int64_t now;                /* ns */
     gsize from, to;             /* our sections, but for the last bytes of them */
+    bool doorbells;             /* those sections are the doorbells' alone */
 } Stream;
 
 static void connect_and_send(QErnic *a, QErnic *b)
@@ -63,6 +70,21 @@ static void connect_and_send(QErnic *a, QErnic *b)
         qernic_post_send(&x, &wqe, 0, MESSAGE);
     }
     qtest_clock_step(a->qts, 150000);
+}
+
+/* Doorbells around a command, for a machine that stands still. */
+static void ring_stopped(QErnic *q)
+{
+    struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
+    int i;
+
+    qtest_qmp_assert_success(q->qts, "{ 'execute': 'stop' }");
+    for (i = 0; i < DOORBELLS; i++) {
+        if (i == DOORBELLS / 2) {
+            qernic_cmd_post(q, &nop);
+        }
+        qernic_doorbell(q, 0, ERNIC_DB(i % 8, i % 16, i));
+    }
 }
 
 /* Objects, and messages of which some are on their way. */
@@ -85,6 +107,9 @@ static void traffic(CardMachine *m, size_t row)
         qernic_setup(&q[0], 1);
         connect_and_send(&q[0], two ? &q[1] : &q[0]);
     }
+    if (machines[row].stopped) {
+        ring_stopped(&q[0]);
+    }
     if (two) {
         qernic_fini(&q[1]);
     }
@@ -103,7 +128,7 @@ static bool has_status(QTestState *qts, const char *status)
 static void save(CardMachine *m, const char *path, Stream *s)
 {
     g_autofree char *uri = g_strdup_printf("file:%s", path);
-    static const char magic[] = "RNICiCsT";
+    static const char magic[] = "RNICiCsT", doorbells[] = "ernic/doorbells";
     const char *at, *next;
 
     s->now = qtest_clock_step(m->qts, 1);
@@ -122,6 +147,12 @@ static void save(CardMachine *m, const char *path, Stream *s)
                                         strlen(magic))) {
         at = next;
         s->to = at - s->bytes + ldl_be_p(at - 4);
+    }
+    /* The subsection of doorbells: its name, version and number come first. */
+    if ((at = memmem(s->bytes, s->len, doorbells, strlen(doorbells)))) {
+        s->doorbells = true;
+        s->from = at - s->bytes;
+        s->to = s->from + strlen(doorbells) + 8 + DOORBELLS * DOORBELL;
     }
     g_assert_cmpuint(s->to, <=, s->len);
     if ((at = memmem(s->bytes, s->len, "ernic-wire", strlen("ernic-wire")))) {
@@ -218,6 +249,7 @@ static void test_streams(gconstpointer data)
     card_machine_open(&m, args);
     traffic(&m, row);
     save(&m, path, &s);
+    g_assert_cmpint(machines[row].stopped, ==, s.doorbells);
     card_machine_close(&m);
     g_assert_true(load(row, s.now, uri));
     out = g_malloc(s.len);

@@ -17,6 +17,9 @@
 #define PAGES       (1u << 24)
 #define LEAF        512
 #define ANSWERS     40
+#define MEMBERS     1020
+#define CQ_DEPTH    (1u << 20)
+#define CQE         sizeof(struct ernic_cqe)
 #define WORST_US    1000000
 
 typedef struct Work {
@@ -195,6 +198,119 @@ static void test_doorbells(const void *more)
     end(&w);
 }
 
+/* ---- queues and groups at their limits ----------------------------------------- */
+
+/* A completion queue moves to rings of 2^20 entries again and again. */
+static void test_resize(const void *more)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_CQ_RESIZE };
+    uint64_t big;
+    QErnicQp x;
+    Work w;
+    int i;
+
+    begin(&w, more);
+    qernic_setup(&w.q, 1);
+    qernic_qp_create(&w.q, &x, ERNIC_QPT_RC);
+    big = guest_alloc(&w.m.alloc, CQ_DEPTH * CQE);
+    cmd.cq_create.buf.addr = cpu_to_le64(big);
+    cmd.cq_create.handle = cpu_to_le32(x.cq.cqn);
+    for (i = 0; i < QERNIC_DEPTH - 2; i++) {
+        cmd.cq_create.depth = cpu_to_le32(CQ_DEPTH >> (i & 1));
+        qernic_cmd_post(&w.q, &cmd);
+    }
+    answers(&w, "resize");
+    /* The last one: a ring that is too long by one step. */
+    cmd.cq_create.depth = cpu_to_le32(CQ_DEPTH << 1);
+    g_assert_cmpuint(qernic_cmd(&w.q, &cmd, NULL), ==, ERNIC_ERR_PARAM);
+    cmd.cq_create.depth = cpu_to_le32(QERNIC_DEPTH * 2);
+    cmd.cq_create.buf.addr = cpu_to_le64(x.cq.ring);
+    g_assert_cmpuint(qernic_cmd(&w.q, &cmd, NULL), ==, ERNIC_OK);
+    qernic_transfers(&w.q, &w.q);
+    end(&w);
+}
+
+/* Joins UD queue pairs to a group until it has MEMBERS members; @from is one of them. */
+static void join(Work *w, QErnicQp *from, const uint8_t gid[16])
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MCAST_ATTACH };
+    QErnicQp member;
+    int i;
+
+    memcpy(cmd.mcast.gid, gid, sizeof(cmd.mcast.gid));
+    for (i = 0; i < MEMBERS; i++) {
+        qernic_qp_create(&w->q, i ? &member : from, ERNIC_QPT_UD);
+        cmd.mcast.qpn = cpu_to_le32(i ? member.qpn : from->qpn);
+        g_assert_cmpuint(qernic_cmd(&w->q, &cmd, NULL), ==, ERNIC_OK);
+    }
+    qernic_qp_connect(from, from);
+}
+
+/* Datagrams to @gid until the send queue of @from is full. */
+static void flood(QErnicQp *from, const uint8_t gid[16])
+{
+    struct ernic_wqe wqe = {
+        .opcode = ERNIC_WR_SEND,
+        .ud = { .qkey = cpu_to_le32(QERNIC_QKEY), .dest_qpn = cpu_to_le32(0xffffff),
+                .av = { .hop_limit = 64, .dmac = { 1, 0, 0x5e, 0, 0, 5 } } },
+    };
+    int i;
+
+    memcpy(wqe.ud.av.dgid, gid, 16);
+    for (i = 0; i < QERNIC_DEPTH; i++) {
+        qernic_post_send(from, &wqe, 0, 256);
+    }
+}
+
+static const uint8_t group[16] = { [10] = 0xff, 0xff, 224, 0, 0, 5 };
+
+/* The datagrams of flood() have all left. */
+static void flooded(QErnicQp *from)
+{
+    struct ernic_cqe cqe;
+    int i;
+
+    for (i = 0; i < QERNIC_DEPTH; i++) {
+        qernic_poll(from, &cqe);
+        g_assert_cmpuint(cqe.status, ==, 0);
+    }
+}
+
+/* Every datagram has 1,020 receivers. */
+static void test_group(const void *more)
+{
+    QErnicQp from;
+    Work w;
+
+    begin(&w, more);
+    qernic_setup(&w.q, 1);
+    join(&w, &from, group);
+    flood(&from, group);
+    answers(&w, "group");
+    flooded(&from);
+    end(&w);
+}
+
+/* The same machine migrates with all datagrams in progress, and continues. */
+static void test_migration(const void *more)
+{
+    QTestState *from;
+    QErnicQp x;
+    Work w;
+
+    begin(&w, ",roce-udp=127.0.0.1:0");
+    qernic_setup(&w.q, 1);
+    join(&w, &x, group);
+    qtest_qmp_assert_success(w.m.qts, "{ 'execute': 'stop' }");
+    flood(&x, group);
+    qtest_qmp_assert_success(w.m.qts, "{ 'execute': 'cont' }");
+    from = qernic_migrate(&w.q);
+    answers(&w, "source");
+    flooded(&x);
+    qernic_migrate_end(&w.q, from);
+    end(&w);
+}
+
 static void add(const char *name, const char *kind, const char *more,
                 void (*fn)(const void *more))
 {
@@ -210,6 +326,7 @@ static void register_tests(void)
         void (*fn)(const void *more);
     } tests[] = {
         { "commands", test_commands }, { "doorbells", test_doorbells },
+        { "resize", test_resize }, { "group", test_group },
     };
     size_t i;
 
@@ -218,6 +335,7 @@ static void register_tests(void)
         add(tests[i].name, "-iothread", ",iothread=io0,roce-udp=127.0.0.1:0",
             tests[i].fn);
     }
+    add("migration", "", NULL, test_migration);
 }
 
 libqos_init(register_tests);
