@@ -160,8 +160,9 @@ static uint8_t answer(Mlx5 *x, uint32_t number, uint8_t *out, uint32_t out_len)
     return out[0];
 }
 
-/* Execute a command of 16 bytes with the words @b and @c, and an answer of 16. */
-static uint8_t command(Mlx5 *x, uint16_t opcode, uint16_t op_mod, uint32_t b, uint8_t *out)
+/* Execute a command of 16 bytes with the word @b, and an answer of 16. */
+static uint8_t command(Mlx5 *x, uint16_t opcode, uint16_t op_mod, uint32_t b,
+                       uint8_t *out)
 {
     uint8_t in[16] = { };
 
@@ -264,8 +265,7 @@ static void probe(Mlx5 *x)
     g_assert_cmphex(command(x, ALLOC_UAR, 0, 0, out), ==, 0);
     x->uar = ldl_be_p(out + 8);
     g_assert_cmpuint(x->uar, ==, 16);
-    create_eq(x);
-    g_assert_cmphex(wait_command_event(x), ==, 1 << 1);
+    create_eq(x);                               /* polled: without an event */
     ring_eq(x, UAR_EQ_ARM);
 }
 

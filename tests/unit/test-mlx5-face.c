@@ -261,7 +261,7 @@ static void test_command_events(Fixture *f, gconstpointer data)
 
     start(f);
     make_eq(f, &q, 2, 1 << 0x0a, 3);
-    check_command(next_entry(f, &q));                   /* CREATE_EQ itself */
+    g_assert_null(next_entry(f, &q));                   /* CREATE_EQ was polled */
     g_assert_cmpuint(f->env.irqs->len, ==, 0);
     ring(f, &q, true);
     g_assert_cmpuint(f->env.irqs->len, ==, 0);

@@ -58,8 +58,11 @@ QEMU_BUILD_BUG_ON(ERNIC_MAX_EQ_DEPTH != 1 << LOG_EQE ||
                   ERNIC_MAX_RD_ATOMIC != 1 << LOG_RD);
 
 const ErnicMlx5Capability ernic_mlx5_profile[] = {
-    /* Transport services. */
-    HCA(rc, 1), HCA(uc, 1), HCA(ud, 1), HCA(xrc, 1), HCA(roce, 1), HCA(atomic, 1),
+    /*
+     * Transport services. Without xrc and roce Linux's mlx5_ib does not start, without
+     * eth_net_offloads and nic_flow_table its network device: both need more than exists.
+     */
+    HCA(rc, 1), HCA(uc, 1), HCA(ud, 1), HCA(atomic, 1),
     HCA(block_lb_mc, 1),
     HCA(log_max_msg, 30), HCA(log_max_ra_req_qp, LOG_RD), HCA(log_max_ra_res_qp, LOG_RD),
     HCA(local_ca_ack_delay, 16), HCA(end_pad, 1),
@@ -89,7 +92,6 @@ const ErnicMlx5Capability ernic_mlx5_profile[] = {
     HCA(device_frequency_khz, 1000000),
 
     /* Ethernet queues and steering. */
-    HCA(eth_net_offloads, 1), HCA(nic_flow_table, 1),
     HCA(log_max_rq, LOG_ETH), HCA(log_max_sq, LOG_ETH), HCA(log_max_tir, LOG_ETH),
     HCA(log_max_tis, LOG_TIS), HCA(log_max_rqt, LOG_ETH), HCA(log_max_rqt_size, 7),
     HCA(nic_receive_steering_discard, 1), HCA(vnic_env_cq_overrun, 1),

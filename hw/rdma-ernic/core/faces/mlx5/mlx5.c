@@ -202,9 +202,17 @@ void ernic_mlx5_run(Ernic *e)
     ErnicMlx5 *m = e->mlx5;
 
     while (ernic_work_left(e) && ernic_mlx5_has_work(e) && !m->function.teardown) {
+        uint32_t done;
+
         ernic_charge(e, ERNIC_WORK_COMMAND);
+        if (m->queue.stage == ERNIC_MLX5_QUEUE_IDLE) {
+            m->by_event = m->command_eq;
+        }
         ernic_mlx5_command_queue_run(&m->queue, 1);
-        m->completed |= ernic_mlx5_command_queue_completed(&m->queue);
+        done = ernic_mlx5_command_queue_completed(&m->queue);
+        if (m->by_event) {
+            m->completed |= done;
+        }
         ernic_mlx5_report_commands(e);
     }
 }
@@ -232,4 +240,5 @@ void ernic_mlx5_forget_objects(Ernic *e)
     e->mlx5->function.teardown = false;
     e->mlx5->command_eq = 0;
     e->mlx5->completed = 0;
+    e->mlx5->by_event = false;
 }

@@ -25,6 +25,11 @@ struct ErnicMlx5 {
     ErnicMlx5Contexts contexts;
     uint8_t nic_interface;      /* of the initialization segment; 0: enabled */
     uint32_t command_eq;        /* receives completions of commands; 0: none */
+    /*
+     * The command in progress was taken when command_eq existed. Software polls the one
+     * that creates command_eq, and an event of it would be one too many.
+     */
+    bool by_event;
     uint32_t completed;         /* commands without an event so far: bit by number */
 };
 
