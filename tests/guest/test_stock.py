@@ -18,6 +18,10 @@ from suite import Suite, named
 KNOWN_WARNINGS = {
     'tsc: Unable to calibrate against PIT': 'clocks of an emulated machine are late',
     'APIC calibration not consistent with PM-Timer': 'clocks of an emulated machine',
+    'hrtimer: interrupt took': 'a busy host',
+    'clocksource: timekeeping watchdog': 'a busy host',
+    'clocksource:                       ': 'the figures of that watchdog',
+    'hogged CPU for': 'a busy host',
     'amd_pstate: the _CPC object is not present': "QEMU's processor has no power states",
 }
 MERGED = ['bin', 'lib', 'lib64', 'sbin']        # Debian's links in /
