@@ -324,4 +324,6 @@ static const ErnicMlx5CommandRow rows[] = {
     { 0x90b, RUNNING, query_rq },
 };
 
-const ErnicMlx5CommandTable ernic_mlx5_eth_queue_commands = { rows, ARRAY_SIZE(rows) };
+const ErnicMlx5CommandTable ernic_mlx5_eth_queue_commands = {
+    rows, ARRAY_SIZE(rows), .needs_engine = true,
+};

@@ -366,4 +366,6 @@ static const ErnicMlx5CommandRow rows[] = {
     { 0x93c, RUNNING, modify_table },
 };
 
-const ErnicMlx5CommandTable ernic_mlx5_flow_commands = { rows, ARRAY_SIZE(rows) };
+const ErnicMlx5CommandTable ernic_mlx5_flow_commands = {
+    rows, ARRAY_SIZE(rows), .needs_engine = true,
+};

@@ -319,4 +319,6 @@ static const ErnicMlx5CommandRow rows[] = {
     { 0x918, RUNNING, destroy_rqt },
 };
 
-const ErnicMlx5CommandTable ernic_mlx5_tir_commands = { rows, ARRAY_SIZE(rows) };
+const ErnicMlx5CommandTable ernic_mlx5_tir_commands = {
+    rows, ARRAY_SIZE(rows), .needs_engine = true,
+};
