@@ -335,10 +335,8 @@ static void test_actions(void)
         "flow_context.destination[2].destination_id=0\n", table, any, tir[0], tir[1]);
     /* The counter has the place of a third destination; its number is 1. */
     g_assert_cmpuint(counter, ==, 1);
-    entry = g_strconcat(g_steal_pointer(&entry),
-                        "flow_context.destination[2].destination_id=1\n"
-                        "flow_context.action=12", NULL);
-    ETH_OK(&eth, 0x936, "%s", entry);
+    ETH_OK(&eth, 0x936, "%sflow_context.destination[2].destination_id=1\n"
+           "flow_context.action=12", entry);
     result = find(&eth, &f);
     g_assert_cmpuint(result.num, ==, 2);
     g_assert_cmpuint(result.dest[0].id, ==, tir[0]);

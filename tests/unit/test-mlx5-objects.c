@@ -321,6 +321,7 @@ static const struct {
     { 0x90c, RMP "ctx.wq.wq_type=1", ERNIC_MLX5_BAD_VALUE },
     { 0x90c, RMP "ctx.wq.log_wq_sz=16", ERNIC_MLX5_BAD_VALUE },
     { 0x90c, RMP "ctx.wq.log_wq_stride=10", ERNIC_MLX5_BAD_VALUE },
+    { 0x90c, RMP "ctx.wq.log_wq_stride=3", ERNIC_MLX5_BAD_VALUE },
     { 0x90c, RMP "ctx.wq.dbr_addr=2", ERNIC_MLX5_BAD_VALUE },
     { 0x90c, RMP "ctx.wq.lwm=17", ERNIC_MLX5_BAD_VALUE },
     { 0x90c, RMP "ctx.wq.log_wq_sz=15", ERNIC_MLX5_SHORT_MESSAGE },

@@ -8,6 +8,7 @@
 #include "qemu/bswap.h"
 #include "faces/mlx5/mlx5.h"
 #include "faces/mlx5/objects.h"
+#include "faces/mlx5/wqe_decode.h"
 #include "objects/cq.h"
 #include "objects/wq.h"
 #include "transport/responder.h"
@@ -41,7 +42,9 @@ static ErnicMlx5Refusal add(Ernic *e, const ErnicMlx5Request *r, Fresh *fresh,
     if (!ernic_mlx5_has_pd(e, fresh->init.pd)) {
         return ERNIC_MLX5_NO_OBJECT;
     }
+    /* A slot begins with the segment that names the next one. */
     if (1u << fresh->log_size > ERNIC_MAX_WQ_DEPTH ||
+        1u << fresh->log_stride < ERNIC_MLX5_SEGMENT ||
         1u << fresh->log_stride > ERNIC_MLX5_RECV_MAX || fresh->record % RECORD ||
         fresh->init.limit > 1u << fresh->log_size) {
         return ERNIC_MLX5_BAD_VALUE;
