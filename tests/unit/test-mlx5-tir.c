@@ -251,6 +251,20 @@ static void test_refusals(void)
     eth_done(&eth);
 }
 
+/* The offset of a ring counts in 64ths of its pages; no domain of XRC is accepted. */
+static void test_ring(void)
+{
+    Eth eth;
+
+    setup(&eth);
+    ETH_OK(&eth, 0x904, "%s", SQ("ctx.wq.log_wq_pg_sz=1\nctx.wq.page_offset=3"));
+    g_assert_cmpuint(eth.e->mlx5_eth->sq[1].buf.page_shift, ==, 13);
+    g_assert_cmpuint(eth.e->mlx5_eth->sq[1].buf.offset, ==, 3 * 8192 / 64);
+    eth.e->mlx5->contexts.xrcd[ETH_PD] = true;
+    g_assert_cmpint(eth_call(&eth, 0x904, "%s", SQ("")), ==, ERNIC_MLX5_NO_OBJECT);
+    eth_done(&eth);
+}
+
 /* As many objects as there can be. */
 static void test_limits(void)
 {
@@ -283,6 +297,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mlx5/ethernet/states", test_states);
     g_test_add_func("/mlx5/ethernet/query", test_query);
     g_test_add_func("/mlx5/ethernet/refusals", test_refusals);
+    g_test_add_func("/mlx5/ethernet/ring", test_ring);
     g_test_add_func("/mlx5/ethernet/limits", test_limits);
     return g_test_run();
 }

@@ -14,17 +14,25 @@
 #define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
 #define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
 
+/* A domain of either kind, with its number in *@number. */
+static ErnicMlx5Refusal alloc(Ernic *e, bool xrc, uint32_t *number)
+{
+    uint8_t status = ernic_pd_alloc(e, 0, number);
+
+    if (status == ERNIC_OK) {
+        e->mlx5->contexts.xrcd[*number] = xrc;
+    }
+    return ernic_mlx5_refusal(status);
+}
+
 static ErnicMlx5Refusal alloc_pd(ErnicMlx5Function *f, const ErnicMlx5Request *r,
                                  uint8_t *out)
 {
-    uint32_t pd;
-    uint8_t status = ernic_pd_alloc(f->engine, 0, &pd);
+    uint32_t pd = 0;
+    ErnicMlx5Refusal refusal = alloc(f->engine, false, &pd);
 
-    if (status == ERNIC_OK) {
-        f->engine->mlx5->contexts.xrcd[pd] = false;
-        PUT(out, alloc_pd_out.pd, pd);
-    }
-    return ernic_mlx5_refusal(status);
+    PUT(out, alloc_pd_out.pd, pd);
+    return refusal;
 }
 
 static ErnicMlx5Refusal dealloc_pd(ErnicMlx5Function *f, const ErnicMlx5Request *r,
@@ -39,30 +47,21 @@ static ErnicMlx5Refusal dealloc_pd(ErnicMlx5Function *f, const ErnicMlx5Request 
 static ErnicMlx5Refusal alloc_xrcd(ErnicMlx5Function *f, const ErnicMlx5Request *r,
                                    uint8_t *out)
 {
-    uint32_t xrcd;
-    uint8_t status = ernic_pd_alloc(f->engine, 0, &xrcd);
+    uint32_t xrcd = 0;
+    ErnicMlx5Refusal refusal = alloc(f->engine, true, &xrcd);
 
-    if (status == ERNIC_OK) {
-        f->engine->mlx5->contexts.xrcd[xrcd] = true;
-        PUT(out, alloc_xrcd_out.xrcd, xrcd);
-    }
-    return ernic_mlx5_refusal(status);
+    PUT(out, alloc_xrcd_out.xrcd, xrcd);
+    return refusal;
 }
 
 static ErnicMlx5Refusal dealloc_xrcd(ErnicMlx5Function *f, const ErnicMlx5Request *r,
                                      uint8_t *out)
 {
     uint32_t xrcd = GET(r->in, dealloc_xrcd_in.xrcd);
-    uint8_t status;
 
-    if (!ernic_mlx5_has_xrcd(f->engine, xrcd)) {
-        return ERNIC_MLX5_NO_OBJECT;
-    }
-    status = ernic_pd_free(f->engine, 0, xrcd);
-    if (status == ERNIC_OK) {
-        f->engine->mlx5->contexts.xrcd[xrcd] = false;
-    }
-    return ernic_mlx5_refusal(status);
+    return ernic_mlx5_has_xrcd(f->engine, xrcd) ?
+           ernic_mlx5_refusal(ernic_pd_free(f->engine, 0, xrcd)) :
+           ERNIC_MLX5_NO_OBJECT;
 }
 
 static ErnicMlx5Refusal alloc_transport_domain(ErnicMlx5Function *f,

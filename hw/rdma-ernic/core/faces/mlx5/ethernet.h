@@ -34,11 +34,9 @@ typedef enum ErnicMlx5QueueState {
 /* A queue of either kind. */
 typedef struct ErnicMlx5EthQueue {
     bool used;
-    bool queued;                /* send: in the list of queues with work */
     uint8_t state;              /* ErnicMlx5QueueState */
     uint8_t log_size, log_stride;       /* of the ring: slots, bytes of a slot */
     uint32_t cq, pd;
-    uint32_t offset;            /* of the ring in the first page of its buffer */
     uint64_t record;            /* address of the doorbell record */
     uint16_t pi, ci;            /* slots: posted, and taken from the ring */
     uint8_t context[0xf0];      /* sqc or rqc, as software wrote it */

@@ -6,6 +6,7 @@
 #include "qemu/osdep.h"
 #include "base/work.h"
 #include "faces/mlx5/ethernet.h"
+#include "faces/mlx5/objects.h"
 #include "objects/cq.h"
 #include "objects/mr.h"
 #include "trace.h"
@@ -21,8 +22,6 @@
 #define LOG_STRIDE_MIN  4
 #define LOG_STRIDE_MAX  9
 #define LOG_SIZE_MAX    15
-/* Units of page_offset, bytes. */
-#define OFFSET_UNIT     64
 
 QEMU_BUILD_BUG_ON(1 << LOG_SIZE_MAX != ERNIC_MAX_WQ_DEPTH);
 QEMU_BUILD_BUG_ON(sizeof_field(ErnicMlx5EthQueue, context) != 0x780 / 8);
@@ -34,15 +33,13 @@ static ErnicMlx5Refusal take_wq(const uint8_t *wq, ErnicMlx5EthQueue *q)
 {
     q->log_size = GET(wq, wq.log_wq_sz);
     q->log_stride = GET(wq, wq.log_wq_stride);
-    q->offset = GET(wq, wq.page_offset) * OFFSET_UNIT;
     q->record = GET(wq, wq.dbr_addr);
     q->pd = GET(wq, wq.pd);
     if (GET(wq, wq.wq_type) != CYCLIC || q->log_size > LOG_SIZE_MAX ||
         GET(wq, wq.wq_signature) || GET(wq, wq.cd_slave) ||
         GET(wq, wq.dbr_umem_valid) || GET(wq, wq.wq_umem_valid) ||
         GET(wq, wq.shampo_enable) || GET(wq, wq.two_byte_shift_en) ||
-        q->record % 8 ||
-        GET(wq, wq.log_wq_pg_sz) > ERNIC_PAGE_SHIFT_MAX - ERNIC_PAGE_SHIFT_MIN) {
+        q->record % 8) {
         return ERNIC_MLX5_BAD_VALUE;
     }
     return ERNIC_MLX5_ACCEPTED;
@@ -50,8 +47,7 @@ static ErnicMlx5Refusal take_wq(const uint8_t *wq, ErnicMlx5EthQueue *q)
 
 static ErnicMlx5Refusal check_objects(Ernic *e, const ErnicMlx5EthQueue *q)
 {
-    return q->cq && q->cq < e->cfg.max_cq && e->cq[q->cq].used &&
-           q->pd && q->pd < e->cfg.max_pd && e->pd[q->pd].used ?
+    return ernic_cq_get(e, 0, q->cq) && ernic_mlx5_has_pd(e, q->pd) ?
            ERNIC_MLX5_ACCEPTED : ERNIC_MLX5_NO_OBJECT;
 }
 
@@ -59,17 +55,14 @@ static ErnicMlx5Refusal check_objects(Ernic *e, const ErnicMlx5EthQueue *q)
 static ErnicMlx5Refusal take_pages(ErnicMlx5Function *f, const ErnicMlx5Request *r,
                                    const uint8_t *wq, ErnicMlx5EthQueue *q)
 {
-    uint32_t shift = GET(wq, wq.log_wq_pg_sz) + ERNIC_PAGE_SHIFT_MIN;
-    uint64_t bytes = 1ull << (q->log_size + q->log_stride);
-    uint32_t npages = (q->offset + bytes + (1ull << shift) - 1) >> shift;
-    const uint8_t *list = PART(wq, wq.pas);
+    ErnicMlx5List list = {
+        .at = PART(wq, wq.pas) - r->in,
+        .page_shift = GET(wq, wq.log_wq_pg_sz) + ERNIC_PAGE_SHIFT_MIN,
+        .offset = GET(wq, wq.page_offset),
+        .bytes = 1ull << (q->log_size + q->log_stride),
+    };
 
-    if (r->in + r->in_len < list ||
-        (r->in + r->in_len - list) / 8 < npages) {
-        return ERNIC_MLX5_SHORT_MESSAGE;
-    }
-    return ernic_mlx5_refusal(ernic_buf_init_pages(f->engine, &q->buf, list, npages,
-                                                   shift, q->offset, bytes));
+    return ernic_mlx5_read_list(f->engine, r, &list, &q->buf);
 }
 
 /* Put @init into @table, and its number without base into *@number. */

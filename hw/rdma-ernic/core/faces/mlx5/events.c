@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "faces/mlx5/mlx5.h"
+#include "faces/mlx5/objects.h"
 #include "trace.h"
 #include "hw/rdma-ernic/ernic_abi.h"
 
@@ -13,6 +14,8 @@
 
 #define EQE             64
 #define EVENT_COMMAND   0x0a
+/* log_page_size counts from pages of 4096 bytes. */
+#define PAGE_SHIFT      12
 #define PORT            1
 /* Least number of entries; the greatest is ERNIC_MAX_EQ_DEPTH. */
 #define DEPTH_MIN       2
@@ -120,47 +123,39 @@ static uint32_t masked(uint64_t mask)
 /* All events but completions, which a completion queue sends to a queue by number. */
 #define ASYNC   ((1u << ERNIC_EV_COUNT) - 1 - (1u << ERNIC_EV_COMPLETION))
 
-static bool uar_allocated(const ErnicMlx5Function *f, uint32_t uar)
-{
-    return uar < ERNIC_MLX5_UAR_END && (f->uars[uar / 8] & 1u << uar % 8);
-}
-
 static ErnicMlx5Refusal create_eq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
                                   uint8_t *out)
 {
     const uint8_t *eqc = r->in + ernic_mlx5_create_eq_in.eq_context_entry.offset / 8;
     uint64_t mask = GET(r->in, create_eq_in.event_bitmask);
-    uint32_t shift = GET(eqc, eqc.log_page_size) + 12, eqn, npages;
-    uint32_t depth = 1u << GET(eqc, eqc.log_eq_size);
-    uint64_t offset = GET(eqc, eqc.page_offset) << (shift - 6);
     ErnicEq eq = {
-        .vector = GET(eqc, eqc.intr), .depth = depth, .masked = masked(mask),
-        .arms = true,
+        .vector = GET(eqc, eqc.intr), .depth = 1u << GET(eqc, eqc.log_eq_size),
+        .masked = masked(mask), .arms = true,
+    };
+    ErnicMlx5List list = {
+        .at = ernic_mlx5_create_eq_in.pas.offset / 8,
+        .page_shift = GET(eqc, eqc.log_page_size) + PAGE_SHIFT,
+        .offset = GET(eqc, eqc.page_offset), .bytes = (uint64_t)eq.depth * EQE,
     };
     bool async = (eq.masked & ASYNC) != ASYNC, command = mask >> EVENT_COMMAND & 1;
     Ernic *e = f->engine;
-    const uint8_t *pages;
+    ErnicMlx5Refusal refusal;
     uint8_t status;
+    uint32_t eqn;
 
-    if (!uar_allocated(f, GET(eqc, eqc.uar_page))) {
+    if (!ernic_mlx5_has_uar(f, GET(eqc, eqc.uar_page))) {
         return ERNIC_MLX5_BAD_UAR;
     }
-    if (!ernic_depth_ok(depth, DEPTH_MIN, ERNIC_MAX_EQ_DEPTH) ||
-        shift > ERNIC_PAGE_SHIFT_MAX || eq.vector >= e->cfg.num_vectors) {
+    if (!ernic_depth_ok(eq.depth, DEPTH_MIN, ERNIC_MAX_EQ_DEPTH) ||
+        eq.vector >= e->cfg.num_vectors) {
         return ERNIC_MLX5_BAD_VALUE;
     }
     if ((async && e->async_eq) || (command && e->mlx5->command_eq)) {
         return ERNIC_MLX5_BUSY;
     }
-    npages = (offset + (uint64_t)depth * EQE + (1ull << shift) - 1) >> shift;
-    pages = ernic_mlx5_pages(r, &ernic_mlx5_create_eq_in.pas, npages);
-    if (!pages) {
-        return ERNIC_MLX5_SHORT_MESSAGE;
-    }
-    status = ernic_buf_init_pages(e, &eq.buf, pages, npages, shift, offset,
-                                  (uint64_t)depth * EQE);
-    if (status != ERNIC_OK) {
-        return ernic_mlx5_refusal(status);
+    refusal = ernic_mlx5_read_list(e, r, &list, &eq.buf);
+    if (refusal) {
+        return refusal;
     }
     status = ernic_eq_add(e, &eq, async, &eqn);
     if (status != ERNIC_OK) {

@@ -130,12 +130,6 @@ void ernic_mlx5_function_reset(ErnicMlx5Function *f);
 
 /* Why a function of the engine has failed: its ernic_status, or ERNIC_AGAIN. */
 ErnicMlx5Refusal ernic_mlx5_refusal(uint8_t status);
-/*
- * The list of @npages addresses at the end of a message, in @field of its layout.
- * NULL: the message is too short.
- */
-const uint8_t *ernic_mlx5_pages(const ErnicMlx5Request *r, const ErnicMlx5Field *field,
-                                uint32_t npages);
 
 /* Execute one command; an ErnicMlx5Execute, @opaque is the function. */
 bool ernic_mlx5_function_execute(void *opaque, const uint8_t *in, uint32_t in_len,

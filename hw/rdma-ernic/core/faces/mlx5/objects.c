@@ -52,10 +52,8 @@ bool ernic_mlx5_rules_ok(const ErnicMlx5Rules *rules, const uint8_t *context)
 ErnicMlx5Refusal ernic_mlx5_read_list(Ernic *e, const ErnicMlx5Request *r,
                                       const ErnicMlx5List *list, ErnicBuf *buf)
 {
-    ErnicMlx5Field field = { .offset = list->at * 8 };
     uint64_t page = 1ull << MIN(list->page_shift, 63u);
     uint64_t offset = list->offset * (page / 64), npages;
-    const uint8_t *pages;
 
     memset(buf, 0, sizeof(*buf));
     if (!list->bytes) {
@@ -65,11 +63,10 @@ ErnicMlx5Refusal ernic_mlx5_read_list(Ernic *e, const ErnicMlx5Request *r,
         return ERNIC_MLX5_BAD_VALUE;
     }
     npages = DIV_ROUND_UP(offset + list->bytes, page);
-    pages = npages > ERNIC_MAX_PAGES ? NULL : ernic_mlx5_pages(r, &field, npages);
-    if (!pages) {
+    if (r->in_len < list->at || (r->in_len - list->at) / sizeof(uint64_t) < npages) {
         return ERNIC_MLX5_SHORT_MESSAGE;
     }
-    return ernic_mlx5_refusal(ernic_buf_init_pages(e, buf, pages, npages,
+    return ernic_mlx5_refusal(ernic_buf_init_pages(e, buf, r->in + list->at, npages,
                                                    list->page_shift, offset,
                                                    list->bytes));
 }

@@ -74,11 +74,3 @@ ErnicMlx5Refusal ernic_mlx5_refusal(uint8_t status)
     g_assert(status < ARRAY_SIZE(refusals));
     return refusals[status];
 }
-
-const uint8_t *ernic_mlx5_pages(const ErnicMlx5Request *r, const ErnicMlx5Field *field,
-                                uint32_t npages)
-{
-    uint32_t at = field->offset / 8;
-
-    return r->in_len >= at && npages <= (r->in_len - at) / 8 ? r->in + at : NULL;
-}
