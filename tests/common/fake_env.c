@@ -240,6 +240,7 @@ void fake_bare_init(Ernic *e, FakeEnv *env)
     e->face = &ernic_face_verbs;
     e->keys = e->face->keys;
     e->cqes = e->face->cqes;
+    e->eqs = e->face->eqs;
     e->now = env->now;
     e->mem.bound = UINT64_MAX;
     fake_config(&e->cfg);

@@ -210,6 +210,7 @@ static void block_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
 const ErnicFaceOps block_face = {
     .keys = &ernic_mr_keys,
     .cqes = &ernic_cqe_verbs,
+    .eqs = &ernic_eqs_verbs,
     .recv_requests = true,
     .send_queue_error = true,
     .flush_poll = BLOCK_POLL,

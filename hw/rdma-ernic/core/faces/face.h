@@ -56,7 +56,7 @@ struct ErnicFaceOps {
     const ErnicKeyOps *keys;
     /* The format of completion queues; likewise e->cqes. */
     const ErnicCqeOps *cqes;
-    /* The entries of event queues; copied to e->eqs. NULL: those of verbs. */
+    /* The entries of event queues; likewise e->eqs. */
     const ErnicEqOps *eqs;
     /*
      * Software owns receive requests: each of them completes, flushed if necessary,

@@ -174,25 +174,15 @@ static void own_verbs(const ErnicEq *eq, uint8_t *entry)
     entry[offsetof(struct ernic_eqe, phase)] = (eq->pi / eq->depth + 1) & 1;
 }
 
-static const ErnicEqOps verbs_eqs = {
+const ErnicEqOps ernic_eqs_verbs = {
     .size = EQE_SIZE, .tail = EQE_TAIL, .encode = encode_verbs, .own = own_verbs,
 };
-
-static const ErnicEqOps *eq_ops(const Ernic *e)
-{
-    return e->eqs ? e->eqs : &verbs_eqs;
-}
-
-uint32_t ernic_eqe_size(const Ernic *e)
-{
-    return eq_ops(e)->size;
-}
 
 /* ---- writing entries ----------------------------------------------------------- */
 
 static bool write_entry(Ernic *e, uint32_t eqn, ErnicEq *eq, uint8_t *entry)
 {
-    const ErnicEqOps *ops = eq_ops(e);
+    const ErnicEqOps *ops = e->eqs;
     uint64_t off = (uint64_t)(eq->pi & (eq->depth - 1)) * ops->size;
     uint32_t body = ops->size - ops->tail;
 
@@ -265,7 +255,7 @@ static void drain(Ernic *e, uint32_t eqn, ErnicEq *eq)
 
         g_assert(ev->queued && ev->pending);
         if (!(eq->masked & 1u << type) &&
-            eq_ops(e)->encode(e, eq, type, id, ev, bytes)) {
+            e->eqs->encode(e, eq, type, id, ev, bytes)) {
             if (!write_entry(e, eqn, eq, bytes)) {
                 break;
             }

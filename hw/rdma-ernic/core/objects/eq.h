@@ -44,8 +44,8 @@ struct ErnicEqOps {
 
 #define ERNIC_EQE_MAX   64
 
-/* Of e->eqs, or of verbs. */
-uint32_t ernic_eqe_size(const Ernic *e);
+/* Those of struct ernic_eqe. */
+extern const ErnicEqOps ernic_eqs_verbs;
 
 uint8_t ernic_eq_create(Ernic *e, uint32_t uctx,
                         const struct ernic_cmd_eq_create *cmd, uint32_t *eqn);

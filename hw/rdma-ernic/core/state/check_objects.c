@@ -41,7 +41,7 @@ static bool eq_ring(const ErnicCheck *c, uint32_t id)
 
     return ernic_depth_ok(eq->depth, 2, ERNIC_MAX_EQ_DEPTH) &&
            eq->pi - eq->ci <= eq->depth &&
-           ernic_check_buf(&eq->buf, (uint64_t)eq->depth * ernic_eqe_size(c->e));
+           ernic_check_buf(&eq->buf, (uint64_t)eq->depth * c->e->eqs->size);
 }
 
 static bool eq_refs(const ErnicCheck *c, uint32_t id)

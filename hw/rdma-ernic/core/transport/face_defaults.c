@@ -6,10 +6,13 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "base/ib_spec.h"
+#include "objects/cq.h"
+#include "trace.h"
 #include "transport/ack.h"
 #include "transport/cc.h"
 #include "transport/face_defaults.h"
 #include "transport/qp.h"
+#include "transport/qp_state.h"
 #include "transport/requester.h"
 #include "wire/frame.h"
 
@@ -65,6 +68,33 @@ uint32_t ernic_face_default_outstanding(const ErnicQp *qp)
 bool ernic_face_default_retry_forever(const Ernic *e, const ErnicQp *qp)
 {
     return false;
+}
+
+void ernic_face_default_complete_recv(Ernic *e, ErnicQp *qp, const ErnicRecv *recv,
+                                      ErnicWc *wc, ErnicFault fault)
+{
+    uint32_t cq = qp->recv_cq;
+
+    wc->wr_id = recv->wr_id;
+    wc->index = recv->index;
+    wc->qpn = qp->qpn;
+    wc->fault = fault;
+    wc->flags |= ERNIC_CQE_RQ;
+    wc->status = ernic_qp_fault_status(e, fault);
+    trace_ernic_complete_recv(qp->qpn, wc->index, wc->status, wc->byte_len);
+    if (qp->type == ERNIC_QPT_XRC_TGT) {
+        wc->src_qp = qp->rq.xrc_srq;
+        wc->flags |= ERNIC_CQE_XRC;
+        cq = e->srq[qp->rq.xrc_srq].cq;
+    }
+    ernic_qp_post(e, cq, wc, ERNIC_AFTER_NOTHING);
+}
+
+void ernic_face_default_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
+{
+    if (!ernic_cq_post(e, cqn, wc)) {
+        ernic_qp_error(e, &e->qp[wc->qpn], ERNIC_FAULT_CQ_OVERRUN);
+    }
 }
 
 /* ---- messages ------------------------------------------------------------ */

@@ -19,6 +19,11 @@ ErnicFault ernic_face_default_gather(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
 uint32_t ernic_face_default_outstanding(const ErnicQp *qp);
 /* Never. */
 bool ernic_face_default_retry_forever(const Ernic *e, const ErnicQp *qp);
+/* To the completion queue of the queue pair, or (XRC) of the message's SRQ. */
+void ernic_face_default_complete_recv(Ernic *e, ErnicQp *qp, const ErnicRecv *recv,
+                                      ErnicWc *wc, ErnicFault fault);
+/* After an overrun, the completion queue takes no more: the queue pair fails. */
+void ernic_face_default_post(Ernic *e, uint32_t cqn, const ErnicWc *wc);
 /* The 40 bytes of a GRH. */
 uint32_t ernic_face_default_recv_head(const ErnicPkt *pkt, const ErnicTrain *train,
                                       uint32_t ib_len, uint8_t *head);

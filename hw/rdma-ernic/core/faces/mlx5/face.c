@@ -128,7 +128,7 @@ static void mlx5_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
 /* ---- receive requests ------------------------------------------------------------ */
 
 /*
- * Read the producer counter at @record to @wq->pi. A counter that claims more requests
+ * Read the producer counter at @at to @wq->pi. A counter that claims more requests
  * than fit into the ring posts nothing.
  */
 static void read_producer(Ernic *e, uint64_t at, ErnicWq *wq)
@@ -226,35 +226,6 @@ static bool mlx5_take_recv(Ernic *e, ErnicQp *qp, ErnicRecv *recv)
     return srq ? take_shared(e, srq, recv) : take_own(e, qp, recv);
 }
 
-static void mlx5_complete_recv(Ernic *e, ErnicQp *qp, const ErnicRecv *recv,
-                               ErnicWc *wc, ErnicFault fault)
-{
-    uint32_t cq = qp->recv_cq;
-
-    wc->index = recv->index;
-    wc->qpn = qp->qpn;
-    wc->fault = fault;
-    wc->flags |= ERNIC_CQE_RQ;
-    wc->status = ernic_qp_fault_status(e, fault);
-    trace_ernic_complete_recv(qp->qpn, wc->index, wc->status, wc->byte_len);
-    if (qp->type == ERNIC_QPT_XRC_TGT) {
-        wc->src_qp = qp->rq.xrc_srq;
-        wc->flags |= ERNIC_CQE_XRC;
-        cq = e->srq[qp->rq.xrc_srq].cq;
-    }
-    ernic_qp_post(e, cq, wc, ERNIC_AFTER_NOTHING);
-}
-
-/* ---- completions ----------------------------------------------------------------- */
-
-/* After an overrun, this completion queue takes no more: the queue pair fails. */
-static void mlx5_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
-{
-    if (!ernic_cq_post(e, cqn, wc)) {
-        ernic_qp_error(e, &e->qp[wc->qpn], ERNIC_FAULT_CQ_OVERRUN);
-    }
-}
-
 const ErnicFaceOps ernic_face_mlx5 = {
     .keys = &ernic_mr_keys,
     .cqes = &ernic_cqe_mlx5,
@@ -269,10 +240,10 @@ const ErnicFaceOps ernic_face_mlx5 = {
     .outstanding = ernic_face_default_outstanding,
     .retry_forever = ernic_face_default_retry_forever,
     .take_recv = mlx5_take_recv,
-    .complete_recv = mlx5_complete_recv,
+    .complete_recv = ernic_face_default_complete_recv,
     .recv_head = ernic_face_default_recv_head,
     .ack_delay = ernic_face_default_ack_delay,
-    .post = mlx5_post,
+    .post = ernic_face_default_post,
     .pkey = ernic_face_default_pkey,
     .pkey_ok = ernic_face_default_pkey_ok,
     .sent = ernic_face_default_sent,

@@ -385,6 +385,7 @@ static uint32_t pg332_outstanding(const ErnicQp *qp)
 const ErnicFaceOps ernic_face_pg332 = {
     .keys = &ernic_pg332_keys,
     .cqes = &ernic_cqe_verbs,           /* never used */
+    .eqs = &ernic_eqs_verbs,           /* never used */
     .fetch = pg332_fetch,
     .complete_send = pg332_complete_send,
     .datagram = ernic_pg332_datagram,

@@ -14,16 +14,6 @@
 #include "transport/qp.h"
 #include "transport/qp_state.h"
 
-/* After an overrun, this completion queue takes no more: the queue pair fails. */
-static void verbs_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
-{
-    ErnicQp *qp = &e->qp[wc->qpn];
-
-    if (!ernic_cq_post(e, cqn, wc)) {
-        ernic_qp_error(e, qp, ERNIC_FAULT_CQ_OVERRUN);
-    }
-}
-
 /* The event that the completion of a successful request waits for. */
 static ErnicTimedAfter verbs_after(const ErnicQp *qp, const ErnicWr *wr)
 {
@@ -54,26 +44,6 @@ static void verbs_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                   fault ? ERNIC_AFTER_NOTHING : verbs_after(qp, wr));
 }
 
-static void verbs_complete_recv(Ernic *e, ErnicQp *qp, const ErnicRecv *recv,
-                                ErnicWc *wc, ErnicFault fault)
-{
-    uint32_t cq = qp->recv_cq;
-
-    wc->wr_id = recv->wr_id;
-    wc->index = recv->index;
-    wc->qpn = qp->qpn;
-    wc->fault = fault;
-    wc->flags |= ERNIC_CQE_RQ;
-    wc->status = ernic_qp_fault_status(e, fault);
-    trace_ernic_complete_recv(qp->qpn, wc->index, wc->status, wc->byte_len);
-    if (qp->type == ERNIC_QPT_XRC_TGT) {
-        wc->src_qp = qp->rq.xrc_srq;
-        wc->flags |= ERNIC_CQE_XRC;
-        cq = e->srq[qp->rq.xrc_srq].cq;
-    }
-    ernic_qp_post(e, cq, wc, ERNIC_AFTER_NOTHING);
-}
-
 static bool verbs_take_recv(Ernic *e, ErnicQp *qp, ErnicRecv *recv)
 {
     uint32_t srq = ernic_qp_srq(qp);
@@ -98,6 +68,7 @@ static bool verbs_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
 const ErnicFaceOps ernic_face_verbs = {
     .keys = &ernic_mr_keys,
     .cqes = &ernic_cqe_verbs,
+    .eqs = &ernic_eqs_verbs,
     .recv_requests = true,
     .send_queue_error = true,
     .fetch = verbs_fetch,
@@ -107,10 +78,10 @@ const ErnicFaceOps ernic_face_verbs = {
     .outstanding = ernic_face_default_outstanding,
     .retry_forever = ernic_face_default_retry_forever,
     .take_recv = verbs_take_recv,
-    .complete_recv = verbs_complete_recv,
+    .complete_recv = ernic_face_default_complete_recv,
     .recv_head = ernic_face_default_recv_head,
     .ack_delay = ernic_face_default_ack_delay,
-    .post = verbs_post,
+    .post = ernic_face_default_post,
     .pkey = ernic_face_default_pkey,
     .pkey_ok = ernic_face_default_pkey_ok,
     .sent = ernic_face_default_sent,
