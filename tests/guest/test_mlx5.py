@@ -23,7 +23,7 @@ KNOWN_WARNINGS = {
     'mlx5_core.rdma.0: probe with driver mlx5_ib.rdma failed with error -':
         'likewise, in newer kernels',
     'ACCESS_REG(0x805) op_mod(0x1) failed, status bad parameter(0x3), syndrome (0xe)':
-        'mlx5_ib reads a register that does not exist',
+        'mlx5_ib reads register 0x6001 (NODE_DESC), which does not exist yet',
     'callbacks suppressed': 'more of that than the kernel logs in five seconds',
     'mlx5_core 0000:00:02.0: reset': 'newer kernels say so when software resets it',
 }

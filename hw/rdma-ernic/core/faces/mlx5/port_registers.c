@@ -6,6 +6,7 @@
 #include "qemu/osdep.h"
 #include "faces/mlx5/function.h"
 #include "faces/mlx5/port_counters.h"
+#include "trace.h"
 
 #define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
 #define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
@@ -94,6 +95,7 @@ ErnicMlx5Refusal ernic_mlx5_access_register(ErnicMlx5Function *f,
                    registers[i].access(f, r->in + data, r->op_mod == WRITE, out + data);
         }
     }
+    trace_ernic_mlx5_no_register(id);
     return ERNIC_MLX5_NO_REGISTER;
 }
 
