@@ -53,8 +53,9 @@ PLAIN_FACE = {'core/base/types.h', 'core/timing/timing_trace.h', 'core/trace.h',
 PURE = {'qemu/osdep.h', 'qemu/bswap.h', 'trace.h', 'glib.h'}
 # Only in core/trace.h itself.
 GENERATED = 'trace/trace-hw_rdma_ernic_core.h'
-# Only where a library computes the ICRC.
-LIBRARIES = {'icrc.c': {'isa-l/crc.h', 'isa-l.h', 'libdeflate.h', 'zlib.h'}}
+# Only where a library computes the ICRC, and where pages of the host are used.
+LIBRARIES = {'icrc.c': {'isa-l/crc.h', 'isa-l.h', 'libdeflate.h', 'zlib.h'},
+             'pages.c': {'sys/mman.h', 'unistd.h'}}
 # Only in the guest contract, which kernel and user space read too.
 CONTRACT_HEADERS = {'linux/types.h', 'linux/build_bug.h', 'stdint.h', 'stddef.h',
                     'assert.h', 'standard-headers/linux/types.h'}

@@ -28,6 +28,7 @@ NOT_IN_HEADERS = {
     'cq_doorbell_record': 'two words, which cq.h writes one by one',
     'cq_doorbell': 'cq.h writes it in mlx5_cq_arm()',
     'eq_doorbell': 'the driver writes it in eq_update_ci()',
+    'node_desc': "a structure of mlx5_ib's main.c",
     'host_endianness': "a structure of the driver's main.c",
 }
 # (structure, field): why a field of the headers has no row of its own.

@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "base/pages.h"
 #include "objects/counter.h"
 #include "objects/cq.h"
 #include "objects/job.h"
@@ -144,7 +145,8 @@ const ErnicEnvOps fake_env_ops = {
 void fake_env_init(FakeEnv *env)
 {
     *env = (FakeEnv) {
-        .mem = g_malloc0(FAKE_MEM_SIZE),
+        /* Pages that nothing touches cost nothing. */
+        .mem = ernic_table_new(1, FAKE_MEM_SIZE),
         .base = FAKE_MEM_BASE,
         .next = FAKE_SCRATCH,
         .now = 1000000,
@@ -165,7 +167,7 @@ void fake_env_fini(FakeEnv *env)
     g_ptr_array_free(env->trains, true);
     g_array_free(env->irqs, true);
     g_array_free(env->wakes, true);
-    g_free(env->mem);
+    ernic_table_free(env->mem, 1, FAKE_MEM_SIZE);
     memset(env, 0, sizeof(*env));
 }
 
@@ -285,6 +287,9 @@ void fake_bare_fini(Ernic *e)
     size_t i;
 
     ernic_job_free(e);
+    while (ernic_mem_reap(&e->mem)) {
+        continue;
+    }
     for (i = 0; i < ARRAY_SIZE(ids); i++) {
         ernic_ids_fini(ids[i]);
     }

@@ -27,6 +27,7 @@ enum { PATCH, POST, RING, RUN, RESET, FAIL, KINDS };
 typedef struct Host {
     uint8_t mem[MEM];
     uint32_t fail_in;           /* the access that fails; 0: none */
+    ErnicMem account;
     ErnicMlx5CommandQueue q;
     ErnicMlx5Function f;
 } Host;
@@ -86,8 +87,8 @@ static void check_function(const ErnicMlx5Function *f)
         }
     }
     for (i = 0; i < ernic_mlx5_num_capabilities; i++) {
-        if (f->capabilities.value[i] > MAX(ernic_mlx5_profile[i].value,
-                                           ernic_mlx5_profile[i].max)) {
+        if (f->capabilities.value[i] >
+            ernic_mlx5_capability_most(&f->capabilities, i)) {
             fuzz_fail("mlx5-function", "capability %u is %u", i,
                       f->capabilities.value[i]);
         }
@@ -186,8 +187,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Host *h = g_new0(Host, 1);
     uint8_t kind;
 
+    h->account.bound = 2 * ERNIC_MLX5_MESSAGE_MAX;
     ernic_mlx5_function_init(&h->f, NULL, &config);
-    ernic_mlx5_command_queue_init(&h->q, &ops, h, execute, h);
+    ernic_mlx5_command_queue_init(&h->q, &ops, h, &h->account, execute, h);
     h->q.base = BASE + PAGE;
     while (fuzz_record(&in, &kind, &record)) {
         step(h, kind, &record);

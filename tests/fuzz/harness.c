@@ -523,6 +523,23 @@ uint32_t fuzz_reg_read(FuzzHost *h, uint32_t offset)
     return value;
 }
 
+void fuzz_bar_write(FuzzHost *h, uint32_t offset, uint32_t size, uint64_t value)
+{
+    enter(h, FUZZ_RING, FUZZ_QUEUE);
+    ernic_bar_write(h->e, h->env.now, offset, size, value);
+    leave(h);
+}
+
+uint64_t fuzz_bar_read(FuzzHost *h, uint32_t offset, uint32_t size)
+{
+    uint64_t value;
+
+    enter(h, 0, 0);
+    value = ernic_bar_read(h->e, h->env.now, offset, size);
+    leave(h);
+    return value;
+}
+
 void fuzz_tx_ready(FuzzHost *h)
 {
     enter(h, 0, 0);

@@ -104,6 +104,9 @@ uint8_t fuzz_doorbell(FuzzHost *h, uint32_t uctx, uint64_t value,
 /* Registers of PG332: of them, only those of the side stream reach memory. */
 void fuzz_reg_write(FuzzHost *h, uint32_t offset, uint32_t value);
 uint32_t fuzz_reg_read(FuzzHost *h, uint32_t offset);
+/* BAR 0 of the mlx5 interface. */
+void fuzz_bar_write(FuzzHost *h, uint32_t offset, uint32_t size, uint64_t value);
+uint64_t fuzz_bar_read(FuzzHost *h, uint32_t offset, uint32_t size);
 void fuzz_tx_ready(FuzzHost *h);
 void fuzz_set_link(FuzzHost *h, bool up);
 /* One ernic_run(). */

@@ -434,10 +434,52 @@ for kind, size, tail in ((2, 4, 16), (1, 2, 16), (2, 0xfff, 0), (0, 0x80, 0)):
 MLX5['fails'] = mlx5(MLX5_ENABLE) + record(5, 'B', 2) + mlx5(MLX5_INIT)
 MLX5['reset'] = record(1, 'BBBBHH', 0, 0, 4, 0, 4096, 0) + record(3, 'B', 3) + record(4)
 
+# ---- mlx5-device: stores, commands, requests, frames --------------------------------
+
+def send(qp, opcode, *segments, flags=8):
+    return record(3, 'BBBBI', qp, opcode, flags, len(segments), 0,
+                  tail=b''.join(segments))
+
+
+def data(length, at=0):
+    return struct.pack('<BHH', 1, length, at)
+
+
+def remote(at=0):
+    return struct.pack('<BH', 0, at)
+
+
+def command(number, tail=b'', at=0, op_mod=0, length=512):
+    return record(1, 'BBHH', number, op_mod, at, length, tail=tail)
+
+
+ARM, TIME, SAVE = record(12, 'BHI', 1, 0, 0), record(7, 'BB', 1, 20), record(8)
+REQUESTS = record(4, 'H', 8, tail=struct.pack('<HHBB', 4000, 0x1000, 0, 1) * 8)
+DEVICE = {
+    'send': ARM + send(0, 0x0a, data(3000)) + TIME + SAVE,
+    'self': ARM + REQUESTS + send(2, 0x0a, data(500)) + TIME + SAVE,
+    'write': send(2, 0x08, remote(), data(4000)) + SAVE,
+    'read': send(2, 0x10, remote(), data(2000)) + TIME,
+    'inline': send(0, 0x08, remote(), struct.pack('<BB', 2, 12)),
+    'atomic': send(2, 0x12, remote(8), bytes([3]) + bytes(16), data(8)),
+    'wait': send(2, 0x0a, data(64)) + SAVE + REQUESTS + TIME,
+    'frame': ARM + REQUESTS + record(5, 'H', 200) + SAVE,
+    'frames': REQUESTS + b''.join(record(5, 'H', n, tail=bytes(6) + b'\x08\0\x45')
+                                  for n in (60, 1000, 1500)) + TIME,
+    'eth-send': record(6, 'BBBI', 0x0a, 8, 2, 0,
+                       tail=bytes([3]) + bytes(16) + data(100)) + TIME + SAVE,
+    'link': record(9, 'B', 0) + record(9, 'B', 1) + SAVE,
+    'busy': record(11, 'B', 1) + send(0, 0x0a, data(3000)) + SAVE + record(11, 'B', 0),
+    'segment': record(0, 'BIQ', 2, 0x14, 0x700) + TIME + command(0) + SAVE,
+    'doorbells': b''.join(record(0, 'BIQ', 5, at, 0x0000020001000001)
+                          for at in (0x20, 0x40, 0x48, 0x800, 0xa00)),
+}
+DEVICE |= {f'command-{i}': command(i) + SAVE for i in range(MLX5_COMMANDS)}
+
 
 def main():
     sets = {'rx': RX, 'wr': WR, 'cmd': CMD, 'pg332': PG332, 'state': STATE, 'net': NET,
-            'mlx5': MLX5}
+            'mlx5': MLX5, 'mlx5-device': DEVICE}
     for target, seeds in sets.items():
         path = Path(sys.argv[1]) / target
         path.mkdir(parents=True, exist_ok=True)

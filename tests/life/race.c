@@ -28,6 +28,11 @@
 #define SHELL_PG332     0x40000     /* of version 3.1 in BAR 2 */
 #define CONFIG          -1          /* in place of a BAR */
 
+#define MLX5_ID         (0x15b3 | 0x1018 << 16)
+#define MLX5_QUEUE_HIGH 0x10
+#define MLX5_QUEUE_LOW  0x14
+#define MLX5_COMMAND    0x18        /* doorbell of the command queue */
+
 enum { READ = 0, WRITE = 1 };
 
 void *memcpy(void *to, const void *from, size_t len);
@@ -67,6 +72,12 @@ static const struct {
     { "msix-pending", ERNIC_BAR_MSIX, 0x800, 4, READ, 0 },
     { "command", CONFIG, 0x04, 4, WRITE, 6 },
     { "reset", CONFIG, 0, 4, WRITE, 1 << 15 },      /* function level; address by probe */
+    /* Values are big-endian; page 16 is the first one for doorbells. */
+    { "mlx5-command", 0, MLX5_COMMAND, 4, WRITE, 0xffffffff },
+    { "mlx5-command-iothread", 0, MLX5_COMMAND, 4, WRITE, 0xffffffff },
+    { "mlx5-interface", 0, MLX5_QUEUE_LOW, 4, WRITE, 1 << 16 },
+    { "mlx5-blueflame", 0, 0x10800, 8, WRITE, 1ull << 40 },
+    { "mlx5-health", 0, 0x1010, 4, READ, 0 },
 };
 #define ACCESSES (sizeof(accesses) / sizeof(accesses[0]))
 
@@ -144,12 +155,36 @@ static uint8_t capability(uint8_t devfn, uint8_t id)
     return cap;
 }
 
-/* Enables the verbs face, so that doorbells and commands have an effect. */
+/* A queue of ENABLE_HCA, QUERY_PAGES, INIT_HCA, ALLOC_UAR, and commands of any kind. */
+static void enable_mlx5(uintptr_t bar)
+{
+    static const uint16_t opcodes[] = { 0x104, 0x107, 0x102, 0x802 };
+    uint8_t *entry = rings[0];
+    uint32_t i, opcode;
+
+    for (i = 0; i < 32; i++, entry += 64) {
+        opcode = i < 4 ? opcodes[i] : 0x100 + i;
+        entry[0] = 7;
+        entry[7] = entry[59] = 16;      /* lengths of message and answer */
+        entry[16] = opcode >> 8;
+        entry[17] = opcode;
+        entry[60] = entry[63] = 1;      /* token; posted */
+    }
+    *(volatile uint32_t *)(bar + MLX5_QUEUE_HIGH) = 0;
+    *(volatile uint32_t *)(bar + MLX5_QUEUE_LOW) = __builtin_bswap32((uintptr_t)rings[0]);
+    *(volatile uint32_t *)(bar + MLX5_COMMAND) = 0xffffffff;
+}
+
+/* Enables the face, so that doorbells and commands have an effect. */
 static void enable(uint8_t devfn)
 {
     volatile struct ernic_regs *regs;
 
     pci_write(devfn, 4, pci_read(devfn, 4) | 6);        /* memory, bus master */
+    if (pci_read(devfn, 0) == MLX5_ID) {
+        enable_mlx5(pci_bar(devfn, 0));
+        return;
+    }
     if (pci_read(devfn, 0) != (ERNIC_PCI_VENDOR | ERNIC_PCI_DEVICE << 16)) {
         return;                                         /* RecoNIC's identity */
     }
@@ -193,6 +228,15 @@ static void disturb(uint8_t devfn)
     }
 }
 
+/* Waits until the function has executed the first command of the queue. */
+static void wait_for_command(uint32_t row)
+{
+    volatile uint8_t *entry = rings[0];
+
+    while (accesses[row].bar == 0 && accesses[row].at == MLX5_COMMAND && entry[63] & 1) {
+    }
+}
+
 static void attack(uint8_t slot, uint32_t row)
 {
     uint8_t devfn = slot << 3;
@@ -206,6 +250,7 @@ static void attack(uint8_t slot, uint32_t row)
     barrier();
     task = row + 1;
     wait_for(50 + row % 7);
+    wait_for_command(row);
     if (accesses[row].bar != CONFIG) {          /* the other processor uses its ports */
         disturb(devfn);
     }

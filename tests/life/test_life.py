@@ -26,6 +26,7 @@ SECONDS = 180                           # of a round, on the slowest of hosts
 
 UDP = 'roce-udp=127.0.0.1:0'
 PG332 = 'ernic-version=3.1'
+MLX5 = 'personality=mlx5'
 SHELL = 'shell=reconic,card-memory=1M'
 # The properties of the function that each row of race.c accesses, in its order.
 FUNCTIONS = {
@@ -37,7 +38,9 @@ FUNCTIONS = {
     'pg332-doorbell': f'{PG332},timing=on', 'pg332-side': PG332, 'shell': SHELL,
     'shell-reset': SHELL, 'shell-pg332': SHELL, 'shell-qdma': SHELL,
     'card-memory': f'{PG332},card-memory=1M', 'device-memory': '', 'msix-table': '',
-    'msix-pending': '', 'command': '', 'reset': '',
+    'msix-pending': '', 'command': '', 'reset': '', 'mlx5-command': f'{MLX5},wire=w0',
+    'mlx5-command-iothread': f'{MLX5},iothread=io0,{UDP}', 'mlx5-interface': MLX5,
+    'mlx5-blueflame': f'{MLX5},{UDP}', 'mlx5-health': MLX5,
 }
 
 

@@ -140,8 +140,12 @@ void card_open_qp(Card *c, uint8_t peer, uint32_t peer_qpn)
 
 void card_open(Card *c, QErnic *q, unsigned version, uint8_t host)
 {
-    *c = (Card) { .q = q, .version = version, .host = host };
-    c->bar = qpci_iomap(&q->dev, ERNIC_BAR_PG332, NULL);
+    card_open_bar(c, q, version, host, qpci_iomap(&q->dev, ERNIC_BAR_PG332, NULL));
+}
+
+void card_open_bar(Card *c, QErnic *q, unsigned version, uint8_t host, QPCIBar bar)
+{
+    *c = (Card) { .q = q, .version = version, .host = host, .bar = bar };
     c->sq = card_zeroed(c, CARD_DEPTH * 64);
     c->cq = card_zeroed(c, 4096);
     c->rq = card_zeroed(c, CARD_DEPTH * CARD_SLOT);

@@ -50,6 +50,8 @@ void card_put_region(Card *c, uint32_t reg, uint32_t value);
  * card_open_qp() then connects the queue pair to 10.0.0.@peer.
  */
 void card_open(Card *c, QErnic *q, unsigned version, uint8_t host);
+/* The same with the registers at @bar. */
+void card_open_bar(Card *c, QErnic *q, unsigned version, uint8_t host, QPCIBar bar);
 void card_open_qp(Card *c, uint8_t peer, uint32_t peer_qpn);
 /* Allocates zeroed guest memory. */
 uint64_t card_zeroed(Card *c, size_t bytes);

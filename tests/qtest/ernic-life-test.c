@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The life of the device: every entry in every state, from before its driver enables it
- * until after unplug; MSI-X messages that reset, move, power down or eject the function
- * that sends them; and DMA of another card that does so while it receives a frame.
+ * until after unplug.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -12,13 +11,12 @@
 #include "qobject/qdict.h"
 #include "tests/qtest/libqos/malloc-pc.h"
 #include "tests/qtest/libqos/pci-pc.h"
-#include "ernic-card.h"
+#include "ernic-mlx5.h"
 
 #define SLOT        4
 #define DEVFN       QPCI_DEVFN(SLOT, 0)
 #define EJECT       0xae08
-#define Q35_PCIEXBAR    0x60
-#define ECAM        0xb0000000ull
+#define LEN         (64 * 1024)
 
 static void flr(QPCIDevice *dev)
 {
@@ -36,19 +34,21 @@ static void set_power(QPCIDevice *dev, uint16_t state)
 /* ---- the table: a machine with one function ----------------------------------- */
 
 typedef struct Life {
-    CardMachine m;
-    QErnic q;
+    Mlx5 x;                     /* the machine, and the driver of the mlx5 interface */
+    Mlx5Rdma r;
+    QErnic q;                   /* the driver of all other faces */
     const char *more;           /* properties */
     int fd;                     /* the other end of the netdev */
     uint16_t port;              /* of the UDP link; 0: none */
     uint64_t mmio;              /* where the BARs begin */
     bool verbs;                 /* BAR 2 is the verbs face */
+    bool mlx5;                  /* BAR 0 is the mlx5 interface */
     bool stopped, gone;
 } Life;
 
 static void add_device(Life *l)
 {
-    g_autofree char *reply = qtest_hmp(l->m.qts, "device_add ernic,id=ernic0,"
+    g_autofree char *reply = qtest_hmp(l->x.m.qts, "device_add ernic,id=ernic0,"
                                        "addr=04.0%s", l->more);
 
     g_assert_cmpstr(reply, ==, "");
@@ -57,17 +57,28 @@ static void add_device(Life *l)
 
 static bool has_bar_0(const Life *l)
 {
-    return strstr(l->more, "ernic-version") || !l->verbs;
+    return strstr(l->more, "ernic-version") || strstr(l->more, "shell");
+}
+
+/* @l->q then has the BAR with the registers of the face. */
+static void take(Life *l)
+{
+    if (l->mlx5) {
+        mlx5_take(&l->x, DEVFN);
+        l->q = (QErnic) { .dev = l->x.dev, .bar = l->x.bar, .qts = l->x.m.qts };
+    } else {
+        qernic_init(&l->q, "ernic0", l->x.m.bus, DEVFN, &l->x.m.alloc);
+    }
 }
 
 /* The function is in D0 after this, without MSI-X, and its BARs are mapped. */
 static void renew(Life *l)
 {
-    alloc_destroy(&l->m.alloc);
-    pc_alloc_init(&l->m.alloc, l->m.qts, 0);
-    l->m.bus->mmio_alloc_ptr = l->mmio;
+    alloc_destroy(&l->x.m.alloc);
+    pc_alloc_init(&l->x.m.alloc, l->x.m.qts, 0);
+    l->x.m.bus->mmio_alloc_ptr = l->mmio;
     if (l->stopped) {
-        qtest_qmp_assert_success(l->m.qts, "{ 'execute': 'cont' }");
+        qtest_qmp_assert_success(l->x.m.qts, "{ 'execute': 'cont' }");
         l->stopped = false;
     }
     if (l->gone) {
@@ -75,7 +86,7 @@ static void renew(Life *l)
     } else {
         flr(&l->q.dev);
     }
-    qernic_init(&l->q, "ernic0", l->m.bus, DEVFN, &l->m.alloc);
+    take(l);
     qpci_iomap(&l->q.dev, ERNIC_BAR_MSIX, NULL);
     if (has_bar_0(l)) {
         qpci_iomap(&l->q.dev, ERNIC_BAR_PG332, NULL);
@@ -84,14 +95,23 @@ static void renew(Life *l)
 
 static void eject(Life *l)
 {
-    qpci_unplug_acpi_device_test(l->m.qts, "ernic0", SLOT);
+    qpci_unplug_acpi_device_test(l->x.m.qts, "ernic0", SLOT);
     l->gone = true;
 }
 
 static QDict *get(Life *l, const char *property)
 {
-    return qtest_qmp(l->m.qts, "{ 'execute': 'qom-get', 'arguments': {"
+    return qtest_qmp(l->x.m.qts, "{ 'execute': 'qom-get', 'arguments': {"
                      " 'path': 'ernic0', 'property': %s } }", property);
+}
+
+static void time_passes(Life *l)
+{
+    int i;
+
+    for (i = 0; i < 4; i++) {
+        qtest_clock_step(l->x.m.qts, 1000000);
+    }
 }
 
 /* ---- states ------------------------------------------------------------------ */
@@ -100,6 +120,31 @@ static void enable(Life *l)
 {
     if (l->verbs) {
         qernic_setup(&l->q, 1);
+    } else if (l->mlx5) {
+        mlx5_probe(&l->x);
+    }
+}
+
+/* A message of the mlx5 interface to itself, which waits for a receive request. */
+static void mlx5_traffic(Life *l)
+{
+    mlx5_probe(&l->x);
+    mlx5_rdma_open(&l->x, &l->r);
+    mlx5_post_send(&l->x, &l->r, mlx5_zeroed(&l->x, LEN), LEN);
+    mlx5_ring_sq(&l->x, &l->r);
+    time_passes(l);
+}
+
+/* Its event queue is not in memory. */
+static void mlx5_fatal(Life *l)
+{
+    uint64_t deadline = 0;
+
+    l->x.eq = 1ull << 46;
+    mlx5_probe(&l->x);
+    mlx5_accepts(&l->x, MLX5_QUERY_PAGES, 1, 0);        /* with an event */
+    while (mlx5_get(&l->x, MLX5_HEALTH_SYNDROME) >> 16 != MLX5_EQ_ERROR) {
+        mlx5_await(&l->x, &deadline);
     }
 }
 
@@ -110,6 +155,8 @@ static void state_traffic(Life *l)
     if (l->verbs) {
         qernic_setup(&l->q, 1);
         qernic_begin(&l->q, &x, &y);
+    } else if (l->mlx5) {
+        mlx5_traffic(l);
     }
 }
 
@@ -125,6 +172,8 @@ static void state_fatal(Life *l)
         while (!(qernic_reg(&l->q, status) & ERNIC_STATUS_FATAL)) {
             qernic_wait(&l->q, &deadline);
         }
+    } else if (l->mlx5) {
+        mlx5_fatal(l);
     }
 }
 
@@ -143,14 +192,14 @@ static void state_reset(Life *l)
 static void state_stopped(Life *l)
 {
     state_traffic(l);
-    qtest_qmp_assert_success(l->m.qts, "{ 'execute': 'stop' }");
+    qtest_qmp_assert_success(l->x.m.qts, "{ 'execute': 'stop' }");
     l->stopped = true;
 }
 
 static void state_requested(Life *l)
 {
     state_traffic(l);
-    qtest_qmp_device_del_send(l->m.qts, "ernic0");
+    qtest_qmp_device_del_send(l->x.m.qts, "ernic0");
 }
 
 static void state_gone(Life *l)
@@ -196,13 +245,61 @@ static void writes(Life *l)
     }
 }
 
+/* Each doorbell, on the page of the driver and on others. */
+static void mlx5_doorbell(Life *l, uint32_t i)
+{
+    static const uint16_t offsets[] = {
+        MLX5_UAR_CQ, MLX5_UAR_EQ_ARM, MLX5_UAR_EQ_SET, MLX5_BLUE_FLAME,
+        MLX5_BLUE_FLAME + 0x100,
+    };
+    uint32_t at = (16 + i % 3) * 4096 + offsets[i % ARRAY_SIZE(offsets)];
+
+    if (i % ARRAY_SIZE(offsets) == 1 || i % ARRAY_SIZE(offsets) == 2) {
+        mlx5_put(&l->x, at, (i % 4) << 24 | i);
+    } else {
+        qpci_io_writeq(&l->x.dev, l->x.bar, at, bswap64((uint64_t)(i % 4) << 8 | i));
+    }
+}
+
 static void doorbells(Life *l)
 {
     uint32_t i;
 
     for (i = 0; i < 1100; i++) {            /* more than the queue takes */
-        qernic_write64(&l->q, 0x1000, ERNIC_DB(i % 8, i % 3, i));
+        if (l->mlx5) {
+            mlx5_doorbell(l, i);
+        } else {
+            qernic_write64(&l->q, 0x1000, ERNIC_DB(i % 8, i % 3, i));
+        }
     }
+}
+
+/* Commands, valid if the face is enabled; each entry of the queue once. */
+static void commands(Life *l)
+{
+    uint8_t in[16] = { MLX5_QUERY_PAGES >> 8, MLX5_QUERY_PAGES & 0xff, [7] = 1 };
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_PD_ALLOC };
+    uint32_t i;
+
+    for (i = 0; i < 32; i++) {
+        if (l->mlx5) {
+            mlx5_post(&l->x, i, in, sizeof(in), sizeof(in));
+        } else {
+            qernic_cmd_post(&l->q, &cmd);
+        }
+    }
+    time_passes(l);
+}
+
+/* Software gives the function up: no access to its memory after that. */
+static void disable(Life *l)
+{
+    if (l->mlx5) {
+        mlx5_put(&l->x, MLX5_QUEUE_LOW, MLX5_NIC_DISABLED);
+    } else {
+        qernic_set_reg(&l->q, control, 0);
+    }
+    time_passes(l);
 }
 
 /* The address of a BAR; 0: it has none. */
@@ -230,9 +327,9 @@ static void msix(Life *l)
     uint64_t at = bar_at(l, PCI_BASE_ADDRESS_4);
 
     if (at) {
-        qtest_writel(l->m.qts, at, 0xfee00000);
-        qtest_writel(l->m.qts, at + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
-        qtest_readl(l->m.qts, at + 0x800);
+        qtest_writel(l->x.m.qts, at, 0xfee00000);
+        qtest_writel(l->x.m.qts, at + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
+        qtest_readl(l->x.m.qts, at + 0x800);
     }
 }
 
@@ -248,15 +345,6 @@ static void config(Life *l)
     qpci_config_writew(dev, PCI_COMMAND, 7);
 }
 
-static void time_passes(Life *l)
-{
-    int i;
-
-    for (i = 0; i < 4; i++) {
-        qtest_clock_step(l->m.qts, 1000000);
-    }
-}
-
 static void monitor(Life *l)
 {
     QDict *rsp = get(l, "statistics");
@@ -265,16 +353,16 @@ static void monitor(Life *l)
     qobject_unref(rsp);
     qobject_unref(get(l, "ernic-violations"));
     qobject_unref(get(l, "roce-port"));
-    qobject_unref(qtest_qmp(l->m.qts, "{ 'execute': 'qom-set', 'arguments': {"
+    qobject_unref(qtest_qmp(l->x.m.qts, "{ 'execute': 'qom-set', 'arguments': {"
                             " 'path': 'ernic0', 'property': 'add-peer',"
                             " 'value': '10.9.9.9=127.0.0.1:9' } }"));
 }
 
 static void cable(Life *l)
 {
-    qtest_qmp_assert_success(l->m.qts, "{ 'execute': 'set_link', 'arguments': {"
+    qtest_qmp_assert_success(l->x.m.qts, "{ 'execute': 'set_link', 'arguments': {"
                              " 'name': 'n0', 'up': false } }");
-    qtest_qmp_assert_success(l->m.qts, "{ 'execute': 'set_link', 'arguments': {"
+    qtest_qmp_assert_success(l->x.m.qts, "{ 'execute': 'set_link', 'arguments': {"
                              " 'name': 'n0', 'up': true } }");
 }
 
@@ -314,10 +402,10 @@ static void save(Life *l)
     bool done = false;
     QDict *rsp;
 
-    qtest_qmp_assert_success(l->m.qts, "{ 'execute': 'migrate', 'arguments': {"
+    qtest_qmp_assert_success(l->x.m.qts, "{ 'execute': 'migrate', 'arguments': {"
                              " 'uri': 'exec:cat >/dev/null' } }");
     while (!done) {
-        rsp = qtest_qmp_assert_success_ref(l->m.qts,
+        rsp = qtest_qmp_assert_success_ref(l->x.m.qts,
                                            "{ 'execute': 'query-migrate' }");
         done = g_str_equal(qdict_get_str(rsp, "status"), "completed");
         g_assert_cmpstr(qdict_get_str(rsp, "status"), !=, "failed");
@@ -329,8 +417,8 @@ static void save(Life *l)
 
 static void machine_reset(Life *l)
 {
-    qtest_qmp_assert_success(l->m.qts, "{ 'execute': 'system_reset' }");
-    qtest_qmp_eventwait(l->m.qts, "RESET");
+    qtest_qmp_assert_success(l->x.m.qts, "{ 'execute': 'system_reset' }");
+    qtest_qmp_eventwait(l->x.m.qts, "RESET");
     /* A reset of the machine ejects what the guest was asked to release. */
     l->gone = qpci_config_readw(&l->q.dev, PCI_VENDOR_ID) == 0xffff;
 }
@@ -362,7 +450,8 @@ static const struct {
     void (*enter)(Life *l);
 } entries[] = {
     { "reads", reads }, { "writes", writes }, { "doorbells", doorbells },
-    { "bar-0", bar_0 }, { "msix", msix }, { "config", config },
+    { "commands", commands }, { "disable", disable }, { "bar-0", bar_0 },
+    { "msix", msix }, { "config", config },
     { "time", time_passes }, { "monitor", monitor }, { "cable", cable },
     { "frames", frames }, { "datagrams", datagrams }, { "save", save },
     { "machine-reset", machine_reset }, { "function-reset", function_reset },
@@ -373,8 +462,10 @@ static const struct {
 
 static void check_alive(Life *l, bool unmapped)
 {
-    qtest_qmp_assert_success(l->m.qts, "{ 'execute': 'query-status' }");
-    if (unmapped) {
+    qtest_qmp_assert_success(l->x.m.qts, "{ 'execute': 'query-status' }");
+    if (unmapped && l->mlx5) {
+        g_assert_cmphex(mlx5_get(&l->x, MLX5_CMDIF) >> 16, !=, MLX5_CMDIF_REV);
+    } else if (unmapped) {
         g_assert_cmphex(qernic_reg(&l->q, magic), !=, ERNIC_MAGIC);
     }
 }
@@ -389,14 +480,36 @@ static void begin(Life *l, const char *more)
     args = g_strdup_printf(" -object iothread,id=io0 -device ernic-wire,id=w0"
                            " -netdev socket,fd=%d,id=n0"
                            " -device ernic,id=ernic0,addr=04.0%s", fds[1], more);
-    *l = (Life) { .more = more, .fd = fds[0], .verbs = !strstr(more, "shell") };
-    card_machine_open(&l->m, args);
+    *l = (Life) { .more = more, .fd = fds[0], .mlx5 = strstr(more, "mlx5") };
+    l->verbs = !l->mlx5 && !strstr(more, "shell");
+    l->x.log_qp = 10;
+    card_machine_open(&l->x.m, args);
     close(fds[1]);
-    l->mmio = l->m.bus->mmio_alloc_ptr;
-    qernic_init(&l->q, "ernic0", l->m.bus, DEVFN, &l->m.alloc);
+    l->mmio = l->x.m.bus->mmio_alloc_ptr;
+    take(l);
     rsp = get(l, "roce-port");
     l->port = atoi(qdict_get_str(rsp, "return"));
     qobject_unref(rsp);
+}
+
+/* The function still works: a message to itself arrives. */
+static void check_works(Life *l)
+{
+    uint8_t cqe[64];
+    int i;
+
+    renew(l);
+    if (l->verbs) {
+        qernic_setup(&l->q, 1);
+        qernic_transfers(&l->q, &l->q);
+    } else if (l->mlx5) {
+        mlx5_traffic(l);
+        mlx5_post_recv(&l->x, &l->r, mlx5_zeroed(&l->x, LEN), LEN);
+        for (i = 0; i < 2; i++) {
+            mlx5_completion(&l->x, &l->r, cqe);
+            g_assert_cmphex(cqe[63] >> 4, ==, i ? 0 : 2);   /* receiver, sender */
+        }
+    }
 }
 
 static void test_table(const void *more)
@@ -417,13 +530,9 @@ static void test_table(const void *more)
             check_alive(&l, l.gone);
         }
     }
-    renew(&l);
-    if (l.verbs) {
-        qernic_setup(&l.q, 1);
-        qernic_transfers(&l.q, &l.q);
-    }
+    check_works(&l);
     close(l.fd);
-    card_machine_close(&l.m);
+    card_machine_close(&l.x.m);
 }
 
 /* The monitor ends the device, which stays in its tree: every entry finds it gone. */
@@ -435,11 +544,11 @@ static void test_unrealize(const void *more)
 
     begin(&l, more);
     state_traffic(&l);
-    qtest_qmp_assert_success(l.m.qts, "{ 'execute': 'qom-set', 'arguments': {"
+    qtest_qmp_assert_success(l.x.m.qts, "{ 'execute': 'qom-set', 'arguments': {"
                              " 'path': 'ernic0', 'property': 'realized',"
                              " 'value': false } }");
     l.gone = true;
-    rsp = qtest_qmp(l.m.qts, "{ 'execute': 'qom-set', 'arguments': {"
+    rsp = qtest_qmp(l.x.m.qts, "{ 'execute': 'qom-set', 'arguments': {"
                     " 'path': 'ernic0', 'property': 'realized', 'value': true } }");
     g_assert_true(qdict_haskey(rsp, "error"));
     qobject_unref(rsp);
@@ -449,299 +558,7 @@ static void test_unrealize(const void *more)
         l.gone = true;
     }
     close(l.fd);
-    card_machine_close(&l.m);
-}
-
-/* ---- messages to configuration space ------------------------------------------ */
-
-#define PORT        QPCI_DEVFN(3, 0)
-#define FUNCTION    (1 << 8)            /* device 0 of the bus behind the port */
-
-/* A machine whose function is behind a port with native hot-plug. */
-typedef struct Behind {
-    QTestState *qts;
-    QGuestAllocator alloc;
-    QPCIBus *bus;
-    QPCIDevice *port;
-    uint64_t mmio;
-    QErnic q;
-} Behind;
-
-static void open_port(Behind *b)
-{
-    b->port = qpci_device_find(b->bus, PORT);
-    qpci_config_writel(b->port, PCI_PRIMARY_BUS, 0x00010100);
-    qpci_config_writel(b->port, PCI_MEMORY_BASE, 0xe0f0e000);   /* 0xe0000000, 16 MiB */
-    qpci_device_enable(b->port);
-}
-
-static void behind_open(Behind *b, const char *more)
-{
-    *b = (Behind) { .qts = qtest_initf(
-        "-M q35 -nodefaults -object iothread,id=io0"
-        " -global ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"
-        " -device pcie-root-port,id=port0,addr=03.0,chassis=1"
-        " -device ernic,id=ernic0,bus=port0%s", more) };
-    pc_alloc_init(&b->alloc, b->qts, 0);
-    b->bus = qpci_new_pc(b->qts, &b->alloc);
-    b->mmio = b->bus->mmio_alloc_ptr;
-    qtest_outl(b->qts, 0xcf8, 0x80000000 | Q35_PCIEXBAR);
-    qtest_outl(b->qts, 0xcfc, ECAM | 1);
-    open_port(b);
-}
-
-static void behind_close(Behind *b)
-{
-    g_free(b->port);
-    qpci_free_pc(b->bus);
-    alloc_destroy(&b->alloc);
-    qtest_quit(b->qts);
-}
-
-/* Resets the function and sets it up from the beginning. */
-static void behind_renew(Behind *b)
-{
-    b->bus->mmio_alloc_ptr = b->mmio;
-    qpci_config_writel(b->port, PCI_INTERRUPT_LINE, 0);         /* ends a bus reset */
-    qernic_init(&b->q, "ernic0", b->bus, FUNCTION, &b->alloc);
-    flr(&b->q.dev);
-    b->bus->mmio_alloc_ptr = b->mmio;
-    qernic_init(&b->q, "ernic0", b->bus, FUNCTION, &b->alloc);
-    qernic_setup(&b->q, 1);
-}
-
-/* A register of the function, in a capability or (cap 0) at @at. */
-typedef struct Word {
-    uint8_t cap;
-    uint16_t at;
-} Word;
-
-#define MSIX_FLAGS      { PCI_CAP_ID_MSIX, 0 }
-#define MSIX_BIT(bit)   ((uint32_t)(bit) << 16)
-
-/* The 32-bit word that the messages write, and the effect on the function. */
-typedef struct Message {
-    const char *name;
-    bool port;                  /* of the port, not of the function itself */
-    Word word;
-    uint32_t value;
-    Word seen;
-    uint32_t mask, bits;        /* the effect: @bits in @mask of @seen */
-} Message;
-
-static const Message messages[] = {
-    { "function reset", false, { PCI_CAP_ID_EXP, PCI_EXP_DEVCTL },
-      PCI_EXP_DEVCTL_BCR_FLR, MSIX_FLAGS, MSIX_BIT(PCI_MSIX_FLAGS_ENABLE), 0 },
-    { "bus reset", true, { 0, PCI_INTERRUPT_LINE }, PCI_BRIDGE_CTL_BUS_RESET << 16,
-      MSIX_FLAGS, MSIX_BIT(PCI_MSIX_FLAGS_ENABLE), 0 },
-    { "D3hot", false, { PCI_CAP_ID_PM, PCI_PM_CTRL }, 3,
-      { PCI_CAP_ID_PM, PCI_PM_CTRL }, 3, 3 },
-    { "no bus master", false, { 0, PCI_COMMAND }, 0,
-      { 0, PCI_COMMAND }, PCI_COMMAND_MASTER, 0 },
-    { "another address", false, { 0, PCI_BASE_ADDRESS_2 }, 0xe8000000,
-      { 0, PCI_BASE_ADDRESS_2 }, 0xfffffff0, 0xe8000000 },
-    { "MSI-X off", false, { PCI_CAP_ID_MSIX, 0 }, 0,
-      MSIX_FLAGS, MSIX_BIT(PCI_MSIX_FLAGS_ENABLE), 0 },
-    { "MSI-X masked", false, { PCI_CAP_ID_MSIX, 0 },
-      MSIX_BIT(PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL), MSIX_FLAGS,
-      MSIX_BIT(PCI_MSIX_FLAGS_MASKALL), MSIX_BIT(PCI_MSIX_FLAGS_MASKALL) },
-};
-
-static const Message ejects = {
-    "eject", true, { PCI_CAP_ID_EXP, PCI_EXP_SLTCTL },
-    PCI_EXP_SLTCTL_PWR_OFF | PCI_EXP_SLTCTL_PWR_IND_OFF,
-    { 0, PCI_VENDOR_ID }, 0xffffffff, 0xffffffff,
-};
-
-static uint16_t word_at(QPCIDevice *dev, const Word *w)
-{
-    return w->at + (w->cap ? qpci_find_capability(dev, w->cap, 0) : 0);
-}
-
-static void aim(Behind *b, uint64_t addr, uint32_t value)
-{
-    QPCIDevice *dev = &b->q.dev;
-    uint64_t at;
-    int i;
-
-    qpci_msix_enable(dev);
-    for (i = 0; i < 17; i++) {
-        at = dev->msix_table_off + i * PCI_MSIX_ENTRY_SIZE;
-        qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_LOWER_ADDR, addr);
-        qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_UPPER_ADDR,
-                       addr >> 32);
-        qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_DATA, value);
-        qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
-    }
-}
-
-/* Raises the vectors of commands and of events in the same run. */
-static void raise_vectors(Behind *b)
-{
-    struct ernic_cmd change = {
-        .opcode = ERNIC_CMD_SET_GID,
-        .set_gid = { .gid = { 0xfe, 0x80, [15] = 7 }, .index = 1,
-                     .mac = { 0x52, 0x54, 0, 0, 0, 1 },
-                     .vlan = cpu_to_le16(0xffff) },
-    };
-
-    qernic_cmd_post(&b->q, &change);
-}
-
-/* The vectors are free: each message is the result of a new interrupt. */
-static void by_interrupt(Behind *b, uint64_t addr, uint32_t value)
-{
-    aim(b, b->q.scratch, 0);            /* those that are pending already */
-    aim(b, addr, value);
-    raise_vectors(b);
-}
-
-/* Vectors that are pending are unmasked one by one, by writes to the table. */
-static void by_table(Behind *b, uint64_t addr, uint32_t value)
-{
-    aim(b, addr, value);
-}
-
-typedef void Way(Behind *b, uint64_t addr, uint32_t value);
-
-/* Causes messages; the effect of the first one precedes the second one. */
-static void send_messages(Behind *b, const Message *m, Way *way)
-{
-    QPCIDevice *dev = m->port ? b->port : &b->q.dev;
-    uint16_t seen = word_at(&b->q.dev, &m->seen);
-    uint64_t at = ECAM + ((uint64_t)dev->devfn << 12) + word_at(dev, &m->word);
-    uint64_t deadline = 0;
-
-    way(b, at, m->value);
-    while ((qpci_config_readl(&b->q.dev, seen) & m->mask) != m->bits) {
-        qernic_wait(&b->q, &deadline);
-    }
-    qtest_qmp_assert_success(b->qts, "{ 'execute': 'query-status' }");
-}
-
-/* Sends each of the @num messages at @row by both @ways, and then ejects the function. */
-static void send_all(const char *more, Way *const ways[2], const Message *row,
-                     size_t num)
-{
-    size_t i, w;
-    Behind b;
-
-    for (w = 0; w < 2; w++) {
-        behind_open(&b, more);
-        for (i = 0; i < num; i++) {
-            g_test_message("way %zu: %s", w, row[i].name);
-            behind_renew(&b);
-            send_messages(&b, &row[i], ways[w]);
-        }
-        behind_renew(&b);
-        qernic_transfers(&b.q, &b.q);
-        g_test_message("way %zu: eject", w);
-        behind_renew(&b);
-        send_messages(&b, &ejects, ways[w]);
-        qtest_qmp_eventwait(b.qts, "DEVICE_DELETED");
-        behind_close(&b);
-    }
-}
-
-static void test_message(const void *more)
-{
-    static Way *const ways[2] = { by_interrupt, by_table };
-
-    send_all(more, ways, messages, ARRAY_SIZE(messages));
-}
-
-/* ---- frames to configuration space --------------------------------------------- */
-
-/* A card of another kind at the same hub: its DMA reaches any address. */
-#define NIC_DEVFN   QPCI_DEVFN(4, 0)
-#define NIC         " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0" \
-                    " -device e1000,addr=04.0,netdev=h1"
-#define NIC_BAR     0xe8000000          /* outside of the port's window */
-#define NIC_RCTL    0x100
-#define NIC_RDBAL   0x2800              /* RDBAH, RDLEN, reserved, RDH, reserved, RDT */
-#define NIC_ENABLE  0x04008002          /* receive, broadcasts, no CRC */
-#define NIC_ALL     0x18                /* every address */
-#define NIC_READY   1100000000          /* ns until it receives */
-#define NIC_DESCS   8
-#define RC_PAYLOAD  54                  /* of a SEND, after IPv4, UDP and BTH */
-#define IN_FRAME    56                  /* where a frame has the word to write */
-
-/* The next frames are written so that their bytes from IN_FRAME on are at @addr. */
-static void receive_at(Behind *b, uint64_t addr)
-{
-    uint64_t ring = guest_alloc(&b->alloc, 4096);
-    QPCIDevice *nic = qpci_device_find(b->bus, NIC_DEVFN);
-    QPCIBar bar;
-    int i;
-
-    qpci_device_enable(nic);
-    b->bus->mmio_alloc_ptr = NIC_BAR;
-    bar = qpci_iomap(nic, 0, NULL);
-    qtest_memset(b->qts, ring, 0, 4096);
-    for (i = 0; i < NIC_DESCS; i++) {
-        qtest_writeq(b->qts, ring + 16 * i, addr - IN_FRAME);
-    }
-    qpci_io_writel(nic, bar, NIC_RCTL, 0);
-    qpci_io_writel(nic, bar, NIC_RDBAL, ring);
-    qpci_io_writel(nic, bar, NIC_RDBAL + 4, 0);
-    qpci_io_writel(nic, bar, NIC_RDBAL + 8, NIC_DESCS * 16);
-    qpci_io_writel(nic, bar, NIC_RDBAL + 0x10, 0);
-    qpci_io_writel(nic, bar, NIC_RDBAL + 0x18, NIC_DESCS - 1);
-    qpci_io_writel(nic, bar, NIC_RCTL, NIC_ENABLE | NIC_ALL);
-    qtest_clock_step(b->qts, NIC_READY);
-    g_free(nic);
-}
-
-/* The frame is a SEND of the engine, which sends with the device's lock held. */
-static void by_engine(Behind *b, uint64_t addr, uint32_t value)
-{
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
-    QErnic nobody = { .gid = { [10] = 0xff, 0xff, 10, 0, 0, 9 } };
-    QErnicQp x, y = { .q = &nobody, .qpn = 5 };
-
-    qernic_qp_create(&b->q, &x, ERNIC_QPT_RC);
-    qernic_qp_connect(&x, &y);
-    receive_at(b, addr);
-    qtest_writel(b->qts, b->q.buf + IN_FRAME - RC_PAYLOAD, value);
-    qernic_post_send(&x, &wqe, 0, IN_FRAME - RC_PAYLOAD + 4);
-}
-
-/* The frame is one of the Ethernet face, which sends without the lock. */
-static void by_ethernet(Behind *b, uint64_t addr, uint32_t value)
-{
-    uint64_t ring = guest_alloc(&b->alloc, 4096), frame = ring + 1024;
-    struct ernic_eth_txd desc = {
-        .addr = cpu_to_le64(frame), .len = cpu_to_le16(IN_FRAME + 4),
-        .flags = ERNIC_ETH_EOP,
-    };
-    uint64_t regs = ERNIC_ETH_OFFSET;
-
-    qtest_memset(b->qts, ring, 0, 4096);
-    qtest_memset(b->qts, frame, 0xff, 12);
-    qtest_writel(b->qts, frame + IN_FRAME, value);
-    qtest_memwrite(b->qts, ring, &desc, sizeof(desc));
-    qtest_memwrite(b->qts, ring + sizeof(desc), &desc, sizeof(desc));
-    receive_at(b, addr);
-    qernic_write64(&b->q, regs + offsetof(struct ernic_eth_regs, tx_addr), ring);
-    qernic_write64(&b->q, regs + offsetof(struct ernic_eth_regs, state_addr),
-                   ring + 2048);
-    qernic_write(&b->q, regs + offsetof(struct ernic_eth_regs, tx_shift), 2);
-    qernic_write(&b->q, regs + offsetof(struct ernic_eth_regs, ctrl), ERNIC_ETH_TX);
-    qernic_write(&b->q, regs + offsetof(struct ernic_eth_regs, tx_pi), 2);
-}
-
-static const Message frames_to[] = {
-    { "function reset", false, { PCI_CAP_ID_EXP, PCI_EXP_DEVCTL },
-      PCI_EXP_DEVCTL_BCR_FLR, { 0, PCI_BASE_ADDRESS_2 }, 0xfffffff0, 0 },
-    { "D3hot", false, { PCI_CAP_ID_PM, PCI_PM_CTRL }, 3,
-      { PCI_CAP_ID_PM, PCI_PM_CTRL }, 3, 3 },
-};
-
-static void test_frame(const void *more)
-{
-    static Way *const ways[2] = { by_engine, by_ethernet };
-
-    send_all(more, ways, frames_to, ARRAY_SIZE(frames_to));
+    card_machine_close(&l.x.m);
 }
 
 /* ---- tests --------------------------------------------------------------------- */
@@ -766,6 +583,9 @@ static void register_tests(void)
         { "pg332", ",wire=w0,ernic-version=3.1" },
         { "pg332-timing", ",wire=w0,ernic-version=4.2,timing=on" },
         { "shell", ",netdev=n0,shell=reconic" },
+        { "mlx5", ",personality=mlx5,netdev=n0" },
+        { "mlx5-both-links", ",personality=mlx5,netdev=n0,roce-udp=127.0.0.1:0" },
+        { "mlx5-iothread", ",personality=mlx5,iothread=io0,roce-udp=127.0.0.1:0" },
     };
     size_t i;
 
@@ -773,13 +593,6 @@ static void register_tests(void)
         add("table", kinds[i].name, kinds[i].more, test_table);
         add("unrealize", kinds[i].name, kinds[i].more, test_unrealize);
     }
-    add("frame", "plain", ",netdev=h0" NIC, test_frame);
-    add("frame", "timing", ",netdev=h0,timing=on" NIC, test_frame);
-    add("frame", "pg332", ",netdev=h0,ernic-version=3.1" NIC, test_frame);
-    add("message", "plain", "", test_message);
-    add("message", "timing", ",timing=on", test_message);
-    add("message", "iothread", ",iothread=io0,roce-udp=127.0.0.1:0", test_message);
-    add("message", "pg332", ",ernic-version=3.1", test_message);
 }
 
 libqos_init(register_tests);

@@ -10,39 +10,57 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qemu/module.h"
-#include "ernic-card.h"
+#include "ernic-mlx5.h"
 
 #define STREAMS     24
 #define MESSAGE     (64 * 1024)
 #define DOORBELLS   40
 #define DOORBELL    16              /* bytes in a stream */
+#define PAGES       8               /* of an on-demand region, in as many chunks */
+/* RecoNIC's shell: the registers of PG332 and the first window in BAR 2. */
+#define SHELL_PG332 0x40000
+#define SHELL_WINDOW 0x16420
+#define SHELL_BOTH  0xc2000000      /* reads and writes, 128 GiB */
 /* Real time for a destination to decide, us. */
 #define PATIENCE    (60 * G_USEC_PER_SEC)
 
 /* Small tables, so that the stream has little besides objects with traffic. */
 #define LIMITS " -global ernic.max-qp=16 -global ernic.max-cq=16" \
     " -global ernic.max-srq=4 -global ernic.max-eq=4 -global ernic.max-mr=16" \
-    " -global ernic.max-pd=8 -global ernic.max-uctx=4"
+    " -global ernic.max-pd=8"
+
+#define UCTX " -global ernic.max-uctx=4"
+#define MLX5 " -device ernic,id=net0,addr=06.0,personality=mlx5"
 
 /*
  * Machines, whose functions are at 06.0 and 07.0; the traffic that they have; whether
- * they are stopped, with doorbells and commands that the device has yet to execute.
+ * they are stopped, with doorbells and commands that the device has yet to execute; and
+ * whether the function has the mlx5 interface.
  */
 static const struct {
     const char *name, *args;
-    bool card, stopped;
+    bool card, stopped, mlx5;
+    bool shell;                 /* RecoNIC's, with a card */
+    bool objects;               /* of the kinds that few programs use */
 } machines[] = {
-    { "verbs", " -device ernic,id=net0,addr=06.0,roce-udp=127.0.0.1:0" },
-    { "wire", " -device ernic-wire,id=w0,rate=1G,flight=20us"
+    { "verbs", UCTX " -device ernic,id=net0,addr=06.0,roce-udp=127.0.0.1:0" },
+    { "wire", UCTX " -device ernic-wire,id=w0,rate=1G,flight=20us"
       " -device ernic,id=net0,addr=06.0,wire=w0"
       " -device ernic,id=net1,addr=07.0,wire=w0" },
-    { "timing", " -global ernic.timing=on -global ernic.timing-profile=generic-100g"
+    { "timing", UCTX " -global ernic.timing=on -global ernic.timing-profile=generic-100g"
       " -device ernic-wire,id=w0,rate=1G,flight=20us"
       " -device ernic,id=net0,addr=06.0,wire=w0"
       " -device ernic,id=net1,addr=07.0,wire=w0" },
-    { "pg332", " -device ernic,id=net0,addr=06.0,roce-udp=127.0.0.1:0,"
+    { "pg332", UCTX " -device ernic,id=net0,addr=06.0,roce-udp=127.0.0.1:0,"
       "ernic-version=4.2,ernic-strict=report", true },
-    { "doorbells", " -device ernic,id=net0,addr=06.0,roce-udp=127.0.0.1:0", false, true },
+    { "doorbells", UCTX " -device ernic,id=net0,addr=06.0,roce-udp=127.0.0.1:0", false,
+      true },
+    { "mlx5", MLX5, .mlx5 = true },
+    { "mlx5-doorbells", MLX5, .mlx5 = true, .stopped = true },
+    { "reconic", UCTX " -device ernic,id=net0,addr=06.0,roce-udp=127.0.0.1:0,"
+      "shell=reconic,card-memory=1M", .card = true, .shell = true },
+    { "objects", UCTX " -netdev hubport,id=h0,hubid=0"
+      " -device ernic,id=net0,addr=06.0,netdev=h0", .objects = true },
 };
 
 typedef struct Stream {
@@ -72,6 +90,124 @@ static void connect_and_send(QErnic *a, QErnic *b)
     qtest_clock_step(a->qts, 150000);
 }
 
+/* ---- on-demand regions, raw queue pairs, RSS, XRC ------------------------------ */
+
+static uint32_t must(QErnic *q, struct ernic_cmd *cmd)
+{
+    struct ernic_rsp rsp;
+
+    g_assert_cmpuint(qernic_cmd(q, cmd, &rsp), ==, ERNIC_OK);
+    return le32_to_cpu(rsp.handle);
+}
+
+/* A command with a structure in memory; returns the handle. */
+static uint32_t must_with(QErnic *q, uint8_t opcode, const void *data, size_t len)
+{
+    struct ernic_cmd cmd = {
+        .opcode = opcode,
+        .qp = { .addr = cpu_to_le64(q->scratch), .length = cpu_to_le32(len) },
+    };
+
+    qtest_memwrite(q->qts, q->scratch, data, len);
+    return must(q, &cmd);
+}
+
+/* A region with some pages, and a message from a page that is absent. */
+static void demand(QErnic *q)
+{
+    struct ernic_cmd reg = {
+        .opcode = ERNIC_CMD_MR_REG,
+        .mr_reg = { .buf.page_shift = 12, .length = cpu_to_le64(1ull << 40),
+                    .pd = cpu_to_le32(q->pd),
+                    .access = cpu_to_le32(ERNIC_ACCESS_ON_DEMAND) },
+    };
+    struct ernic_cmd pages = {
+        .opcode = ERNIC_CMD_MR_PAGES,
+        .mr_pages = { .list = cpu_to_le64(q->scratch), .npages = cpu_to_le64(PAGES) },
+    };
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+    uint64_t buf = q->buf, i;
+    uint32_t key = q->key;
+    QErnicQp x;
+
+    q->key = must(q, &reg);
+    pages.mr_pages.key = cpu_to_le32(q->key);
+    for (i = 0; i < PAGES; i++) {
+        qtest_writeq(q->qts, q->scratch + 8 * i,
+                     buf | ERNIC_PAGE_READ | (i & 1 ? ERNIC_PAGE_WRITE : 0));
+    }
+    for (i = 0; i < PAGES; i++) {
+        pages.mr_pages.first = cpu_to_le64(i << 20);
+        must(q, &pages);
+    }
+    qernic_qp_create(q, &x, ERNIC_QPT_RC);
+    qernic_qp_connect(&x, &x);
+    q->buf = (PAGES / 2) << 12;
+    qernic_post_send(&x, &wqe, 0, MESSAGE);
+    q->buf = buf;
+    q->key = key;
+}
+
+/* Frames that the device sends to itself, by a rule, and rules for a table of RSS. */
+static void raw(QErnic *q)
+{
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+    struct ernic_rss rss = { .fields = cpu_to_le32(ERNIC_HASH_SRC_IPV4) };
+    struct ernic_flow_rule rule = { };
+    struct ernic_qp_init init = { .type = ERNIC_QPT_RWQ, .rq_stride = 1 };
+    QErnicQp x;
+    int i;
+
+    qernic_qp_create(q, &x, ERNIC_QPT_RAW);
+    qernic_qp_connect(&x, &x);
+    init.rq_buf.addr = cpu_to_le64(guest_alloc(q->alloc, 4096));
+    init.rq_depth = cpu_to_le32(16);
+    init.pd = cpu_to_le32(q->pd);
+    init.recv_cq = cpu_to_le32(x.cq.cqn);
+    init.srq = cpu_to_le32(UINT32_MAX);
+    rss.wq[0] = cpu_to_le32(must_with(q, ERNIC_CMD_QP_CREATE, &init, sizeof(init)));
+    rule.qpn = cpu_to_le32(must_with(q, ERNIC_CMD_RSS_CREATE, &rss, sizeof(rss)));
+    rule.priority = cpu_to_le16(7);
+    must_with(q, ERNIC_CMD_FLOW_CREATE, &rule, sizeof(rule));
+    rule.qpn = cpu_to_le32(x.qpn);
+    rule.priority = 0;
+    must_with(q, ERNIC_CMD_FLOW_CREATE, &rule, sizeof(rule));
+    qernic_post_recv(&x, 0, 2048);
+    for (i = 0; i < 4; i++) {
+        wqe.flags = 0;
+        qernic_post_send(&x, &wqe, 0, 300);
+    }
+}
+
+/* A domain with a shared receive queue and both ends of a connection. */
+static void xrc(QErnic *q)
+{
+    struct ernic_cmd domain = { .opcode = ERNIC_CMD_PD_ALLOC };
+    struct ernic_cmd srq = { .opcode = ERNIC_CMD_SRQ_CREATE };
+    struct ernic_qp_init init = { .srq = cpu_to_le32(UINT32_MAX) };
+    uint32_t xrcd = must(q, &domain);
+    QErnicQp x;
+
+    qernic_qp_create(q, &x, ERNIC_QPT_RC);              /* for its queues */
+    srq.srq.buf.addr = cpu_to_le64(x.rq);
+    srq.srq.pd = cpu_to_le32(q->pd);
+    srq.srq.depth = cpu_to_le32(QERNIC_DEPTH);
+    srq.srq.stride = cpu_to_le16(1);
+    srq.srq.xrcd = cpu_to_le32(xrcd);
+    srq.srq.cq = cpu_to_le32(x.cq.cqn);
+    must(q, &srq);
+    init.type = ERNIC_QPT_XRC_TGT;
+    init.pd = cpu_to_le32(xrcd);
+    must_with(q, ERNIC_CMD_QP_CREATE, &init, sizeof(init));
+    init.type = ERNIC_QPT_XRC_INI;
+    init.pd = cpu_to_le32(q->pd);
+    init.sq_buf.addr = cpu_to_le64(x.sq);
+    init.sq_depth = cpu_to_le32(QERNIC_DEPTH);
+    init.sq_stride = 2;
+    init.send_cq = cpu_to_le32(x.cq.cqn);
+    must_with(q, ERNIC_CMD_QP_CREATE, &init, sizeof(init));
+}
+
 /* Doorbells around a command, for a machine that stands still. */
 static void ring_stopped(QErnic *q)
 {
@@ -87,6 +223,48 @@ static void ring_stopped(QErnic *q)
     }
 }
 
+/* Objects, and a message that waits for its receiver; a command in progress. */
+static void mlx5_traffic(CardMachine *m, bool stopped)
+{
+    static const uint8_t in[MLX5_MESSAGE] = { 0xff };
+    Mlx5 x = { .m = *m, .log_qp = 4 };
+    Mlx5Rdma r;
+    int i;
+
+    mlx5_take(&x, QPCI_DEVFN(6, 0));
+    mlx5_probe(&x);
+    mlx5_rdma_open(&x, &r);
+    mlx5_post_send(&x, &r, mlx5_zeroed(&x, MESSAGE), MESSAGE);
+    mlx5_ring_sq(&x, &r);
+    qtest_clock_step(m->qts, 150000);
+    if (stopped) {
+        qtest_qmp_assert_success(m->qts, "{ 'execute': 'stop' }");
+        for (i = 0; i < DOORBELLS; i++) {
+            mlx5_ring_sq(&x, &r);
+        }
+    }
+    mlx5_post(&x, 2, in, sizeof(in), sizeof(in));
+    m->alloc = x.m.alloc;
+    qpci_iounmap(&x.dev, x.bar);
+}
+
+/* The registers of the card; behind the shell the first window leads to the host. */
+static void open_card(Card *c, QErnic *q, bool shell)
+{
+    QPCIBar bar = q->bar;
+    int i;
+
+    if (!shell) {
+        card_open(c, q, PG332_V4_2, 1);
+        return;
+    }
+    for (i = 0; i < 6; i++) {
+        qpci_io_writel(&q->dev, bar, SHELL_WINDOW + 4 * i, i == 4 ? SHELL_BOTH : 0);
+    }
+    bar.addr += SHELL_PG332;
+    card_open_bar(c, q, PG332_V3_1, 1, bar);
+}
+
 /* Objects, and messages of which some are on their way. */
 static void traffic(CardMachine *m, size_t row)
 {
@@ -94,18 +272,28 @@ static void traffic(CardMachine *m, size_t row)
     QErnic q[2];
     Card c;
 
+    if (machines[row].mlx5) {
+        mlx5_traffic(m, machines[row].stopped);
+        return;
+    }
     qernic_init(&q[0], "net0", m->bus, QPCI_DEVFN(6, 0), &m->alloc);
     if (two) {
         qernic_init(&q[1], "net1", m->bus, QPCI_DEVFN(7, 0), &m->alloc);
         qernic_setup(&q[1], 2);
     }
     if (machines[row].card) {
-        card_open(&c, &q[0], PG332_V4_2, 1);
+        open_card(&c, &q[0], machines[row].shell);
         card_open_qp(&c, 1, CARD_QPN);
         card_post(&c, CARD_SEND, 0, 64, 0, 0);
     } else {
         qernic_setup(&q[0], 1);
         connect_and_send(&q[0], two ? &q[1] : &q[0]);
+    }
+    if (machines[row].objects) {
+        demand(&q[0]);
+        raw(&q[0]);
+        xrc(&q[0]);
+        qtest_clock_step(m->qts, 10000);
     }
     if (machines[row].stopped) {
         ring_stopped(&q[0]);

@@ -64,6 +64,19 @@ static struct ernic_rsp command(Function *f, struct ernic_cmd *cmd)
     return rsp;
 }
 
+uint32_t register_list(Function *f, uint64_t list, uint32_t npages, uint64_t length)
+{
+    struct ernic_cmd cmd = {
+        .opcode = ERNIC_CMD_MR_REG,
+        .mr_reg = { .buf = { .addr = list, .npages = npages, .page_shift = 12,
+                             .levels = 2 },
+                    .length = length, .pd = f->pd,
+                    .access = ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE },
+    };
+
+    return command(f, &cmd).handle;
+}
+
 static void set_gid(Function *f)
 {
     struct ernic_cmd cmd = {

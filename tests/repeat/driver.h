@@ -38,6 +38,11 @@ typedef struct Qp {
 int functions_open(Function *f);
 /* Reads the counters into @to, which has 4096 bytes; returns their number. */
 uint32_t function_counters(Function *f, uint64_t *to);
+/*
+ * Registers @length bytes from address 0 on: a list of @npages pages in two levels, of
+ * which @list is the upper one. Returns the key.
+ */
+uint32_t register_list(Function *f, uint64_t list, uint32_t npages, uint64_t length);
 /* Opens one of them, which is @host, 1 to FUNCTIONS. */
 void function_open(Function *f, uint8_t devfn, uint8_t host);
 /* The buffer of a host, in its own machine too if that runs the same program. */

@@ -27,7 +27,8 @@ MACHINE = ('-M pc -m 32 -accel tcg -icount shift=0,sleep=off -nodefaults -displa
            ' -chardev file,id=text,path=text -device isa-debugcon,chardev=text')
 TIMED = 'timing=on,timing-trace=trace.json'
 ERNIC = 'ernic-version=3.1,ernic-qps=8,'
-SOURCES = {'verbs': ('driver.c', 'main.c'), 'ernic': ('ernic.c', 'ernic-main.c')}
+SOURCES = {'verbs': ('driver.c', 'main.c'), 'ernic': ('ernic.c', 'ernic-main.c'),
+           'flood': ('driver.c', 'flood.c')}
 SECONDS = 120                           # of a run, on the slowest of hosts
 STOPS = 500
 PRODUCTS = ('text', 'wire.pcapng', 'trace.json', 'statistics')
@@ -69,6 +70,10 @@ CASES = (
     Case('the ERNIC face and losses', LOSSES + '3', 2, ERNIC + 'timing=off', PG332_LOST,
          'ernic'),
 )
+
+
+# More work than a host can do in SECONDS.
+FLOOD = Case('requests of 2 GiB to itself', 'flight=500ns', 1, 'timing=off', (), 'flood')
 
 
 def build(folder):
@@ -322,12 +327,26 @@ def check_seed(qemu, programs, folder, case):
         assert runs[0][name] != runs[1][name], f'{name} is the same with another seed'
 
 
+def check_flood(qemu, programs, folder, case):
+    """The guest goes on, and the monitor answers, while the device has work."""
+    machine = Machine(qemu, programs, folder / 'flood', case)
+    for _ in range(STOPS):
+        if 'SHUTDOWN' in machine.monitor.events:
+            break
+        machine.monitor.run('query-status')
+    machine.finish()
+    text = machine.text()
+    check_text(case, text)
+    assert text.splitlines()[1].split() == ['completed', '0'], f'the guest said {text}'
+
+
 CHECKS = (
-    ('the same three times', check_case, lambda case: True),
+    ('the same three times', check_case, lambda case: case != FLOOD),
     ('saved and restored', check_saved, lambda case: TIMED in case.nic),
     ('stopped and continued', check_stopped, lambda case: TIMED in case.nic),
     ('another seed is another run', check_seed,
      lambda case: case.wire.startswith(LOSSES) and TIMED not in case.nic),
+    ('time goes on', check_flood, lambda case: case == FLOOD),
 )
 
 
@@ -337,7 +356,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         programs = build(Path(name))
         checks = [(f'{what}: {case.name}', check, case)
-                  for what, check, wanted in CHECKS for case in CASES if wanted(case)]
+                  for what, check, wanted in CHECKS for case in CASES + (FLOOD,)
+                  if wanted(case)]
         print(f'1..{len(checks)}')
         for number, (what, check, case) in enumerate(checks, 1):
             folder = Path(name) / str(number)

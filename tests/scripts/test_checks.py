@@ -237,16 +237,19 @@ def traced(events, code, test=''):
 
 
 def scored(passed, shown, line):
-    """A table of results of one suite, the score of that page, and README.md's line."""
-    head = ('| Suite | Passed | Failed | Skipped | soft-RoCE: passed | failed | skipped '
-            '| Form | Date | Linux | Packages |\n')
+    """A table of results of one suite, the score of that page, and README.md's list."""
+    head = ('| Suite | Device | Passed | Failed | Skipped | Form | Date | Linux '
+            '| Packages |\n')
     return {'docs/conformance.md':
-            '<!-- score: begin -->\n| Suite | rdma-ernic | soft-RoCE |\n'
-            f'| --- | ---: | ---: |\n| a | {shown} of 8 | 1 of 3 |\n<!-- score: end -->\n'
-            f'<!-- table: begin -->\n{head}{head}| a | {passed} | 0 | 1 | 1 | 2 | 0 '
+            '<!-- score: begin -->\n| Suite | verbs face | mlx5 interface | soft-RoCE |\n'
+            f'| --- | ---: | ---: | ---: |\n| a | {shown} of 8 |  |  |\n'
+            '<!-- score: end -->\n'
+            f'<!-- table: begin -->\n{head}{head}| a | verbs face | {passed} | 0 | 1 '
             '| whole | 2026-01-02 | 6.1 | a 1 |\n<!-- table: end -->\n',
-            'README.md': f'`a.h`\n<!-- score: begin -->\nrdma-ernic: {line} passed, '
-            '0 failed, 1 skipped in 1 suites. soft-RoCE: 1 of 3 passed in 1.\n'
+            'README.md': f'`a.h`\n<!-- score: begin -->\n- verbs face: {line} passed, '
+            '0 failed, 1 skipped in 1 suites\n'
+            '- mlx5 interface: 0 passed, 0 failed, 0 skipped in 0 suites\n'
+            '- soft-RoCE: 0 passed, 0 failed, 0 skipped in 0 suites\n'
             '<!-- score: end -->\n',
             CORE + 'a.h': ''}
 

@@ -10,6 +10,7 @@
 #include "objects/wq.h"
 #include "transport/face_defaults.h"
 #include "transport/qp.h"
+#include "transport/raw.h"
 #include "transport/sched.h"
 
 static Block *block_of(const Ernic *e)
@@ -225,6 +226,8 @@ const ErnicFaceOps block_face = {
     .recv_head = ernic_face_default_recv_head,
     .ack_delay = ernic_face_default_ack_delay,
     .post = block_post,
+    .wants_frame = ernic_raw_wants,
+    .take_frame = ernic_raw_frame,
     .pkey = ernic_face_default_pkey,
     .pkey_ok = ernic_face_default_pkey_ok,
     .sent = ernic_face_default_sent,

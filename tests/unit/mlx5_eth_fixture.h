@@ -84,6 +84,7 @@ static inline void eth_setup(Eth *eth)
     ernic_slice(eth->e);
     ETH_OK(eth, 0x104, "%s", "");
     ETH_OK(eth, 0x102, "%s", "");
+    ETH_OK(eth, 0x816, "%s", "");               /* transport domain 1 */
     eth->e->pd[ETH_PD].used = true;
     eth->e->cq[ETH_CQ].used = true;
 }

@@ -9,6 +9,7 @@
 #include "faces/mlx5/commands.h"
 #include "mlx5_decode.h"
 #include "mlx5_objects.h"
+#include "mlx5_software.h"
 
 /* Room for lists after a message. */
 #define LIST    512
@@ -29,7 +30,7 @@ void mlx5_send_bytes(Ernic *e, const uint8_t *in, uint32_t len, Mlx5Answer *a)
                     ernic_mlx5_statuses[a->refusal].status);
 }
 
-static void call(Ernic *e, uint16_t opcode, const char *text, Mlx5Answer *a)
+void mlx5_ask(Ernic *e, uint16_t opcode, const char *text, Mlx5Answer *a)
 {
     const ErnicMlx5Command *command = ernic_mlx5_command_find(opcode);
     uint8_t in[ERNIC_MLX5_MESSAGE_ROOM] = { };
@@ -44,7 +45,7 @@ uint32_t mlx5_accept(Ernic *e, uint16_t opcode, const char *text)
 {
     Mlx5Answer a;
 
-    call(e, opcode, text, &a);
+    mlx5_ask(e, opcode, text, &a);
     g_assert_cmpstr(ernic_mlx5_statuses[a.refusal].reason, ==, "accepted");
     return ldl_be_p(a.out + 8) & 0xffffff;
 }
@@ -53,7 +54,7 @@ void mlx5_refuse(Ernic *e, uint16_t opcode, const char *text, ErnicMlx5Refusal w
 {
     Mlx5Answer a;
 
-    call(e, opcode, text, &a);
+    mlx5_ask(e, opcode, text, &a);
     g_assert_cmpstr(ernic_mlx5_statuses[a.refusal].reason, ==,
                     ernic_mlx5_statuses[why].reason);
 }
@@ -67,7 +68,7 @@ void mlx5_expect(Ernic *e, uint16_t opcode, const char *text, const char *lines)
     uint32_t i;
     Mlx5Answer a;
 
-    call(e, opcode, text, &a);
+    mlx5_ask(e, opcode, text, &a);
     g_assert_cmpint(a.refusal, ==, ERNIC_MLX5_ACCEPTED);
     mlx5_decode(command->out, a.out, command->out->bits / 8, a.out, all, known);
     for (i = 0; want[i] && want[i][0]; i++) {
@@ -97,6 +98,11 @@ void mlx5_boot(Mlx5Fixture *f)
 void mlx5_start(Mlx5Fixture *f)
 {
     mlx5_boot(f);
+    mlx5_objects(f);
+}
+
+void mlx5_objects(Mlx5Fixture *f)
+{
     g_assert_cmpuint(mlx5_accept(f->e, 0x800, ""), ==, 1);
     g_assert_cmpuint(mlx5_accept(f->e, 0x80e, ""), ==, 2);
     g_assert_cmpuint(mlx5_accept(f->e, 0x816, ""), ==, 1);
@@ -111,6 +117,100 @@ void mlx5_start(Mlx5Fixture *f)
     g_assert_cmpuint(mlx5_accept(f->e, 0x500, QP), ==, QP_RC);
     g_assert_cmpuint(mlx5_accept(f->e, 0x500, QP "qpc.st=2\n"), ==, QP_UD);
 }
+
+#define WQ(log_stride) \
+    "ctx.cqn=1\nctx.wq.wq_type=1\nctx.wq.pd=1\nctx.wq.log_wq_sz=2\n" \
+    "ctx.wq.log_wq_stride=" log_stride "\nctx.wq.dbr_addr=" RECORD "\n" \
+    "ctx.wq.pas[0].pa_h=0x1234\nctx.wq.pas[0].pa_l=0x10\n"
+#define TABLE   "flow_table_context.log_size=3\nflow_table_context.level="
+#define ENTRY   "flow_context.action=4\nflow_context.destination_list_size=1\n" \
+                "flow_context.destination[0].destination_type="
+#define VALUE   "flow_context.match_value.outer_headers.dmac_47_16="
+#define MASK \
+    "match_criteria_enable=1\nmatch_criteria.outer_headers.dmac_47_16=0xffffffff\n"
+
+void mlx5_ethernet(Mlx5Fixture *f)
+{
+    Ernic *e = f->e;
+
+    g_assert_cmpuint(mlx5_accept(e, 0x912, "ctx.transport_domain=1"), ==, 1);
+    mlx5_accept(e, 0x904, WQ("6") "ctx.tis_lst_sz=1\nctx.tis_num_0=1\n");
+    mlx5_accept(e, 0x908, WQ("4"));
+    mlx5_accept(e, 0x908, WQ("4"));
+    /* One has no protection domain, as Linux's queue that never gets buffers. */
+    mlx5_accept(e, 0x908, "ctx.cqn=1\nctx.wq.wq_type=1\nctx.wq.log_wq_sz=4\n"
+                "ctx.wq.log_wq_stride=4\n");
+    mlx5_accept(e, 0x909, "rqn=0x9001\nctx.state=1");
+    mlx5_accept(e, 0x916, "rqt_context.rqt_max_size=4\nrqt_context.rqt_actual_size=2\n"
+                "rqt_context.rq_num[0].rq_num=0x9001\n"
+                "rqt_context.rq_num[1].rq_num=0x9002\n");
+    mlx5_accept(e, 0x900, "ctx.inline_rqn=0x9001\nctx.transport_domain=1");
+    mlx5_accept(e, 0x900, "ctx.disp_type=1\nctx.indirect_table=1\nctx.rx_hash_fn=2\n"
+                "ctx.transport_domain=1");
+    mlx5_accept(e, 0x939, "");
+    mlx5_accept(e, 0x930, TABLE "2");
+    mlx5_accept(e, 0x930, TABLE "3");
+    mlx5_accept(e, 0x92f, "table_id=1");
+    mlx5_accept(e, 0x933, "table_id=1\nend_flow_index=3\n" MASK);
+    mlx5_accept(e, 0x933, "table_id=1\nstart_flow_index=4\nend_flow_index=7\n" MASK);
+    mlx5_accept(e, 0x933, "table_id=2\nend_flow_index=0\n");
+    mlx5_accept(e, 0x936, "table_id=1\nflow_context.group_id=1\n" VALUE "0x525400ab\n"
+                "flow_context.action=0xc\nflow_context.destination_list_size=2\n"
+                "flow_context.flow_counter_list_size=1\n"
+                "flow_context.destination[0].destination_type=1\n"
+                "flow_context.destination[0].destination_id=2\n"
+                "flow_context.destination[1].destination_type=2\n"
+                "flow_context.destination[1].destination_id=2\n"
+                "flow_context.destination[2].destination_id=1\n");
+    mlx5_accept(e, 0x936, "table_id=1\nflow_context.group_id=1\nflow_index=1\n"
+                VALUE "0x525400cd\nflow_context.action=2\n");
+    mlx5_accept(e, 0x936, "table_id=2\nflow_context.group_id=3\n" ENTRY "2\n"
+                "flow_context.destination[0].destination_id=1\n");
+}
+
+uint64_t mlx5_open_queue(Ernic *e, FakeEnv *env)
+{
+    enum { QUEUE_HIGH = 0x10, QUEUE_LOW = 0x14 };
+    uint64_t page = mlx5_queue_page(env);
+
+    ernic_bar_write(e, env->now, QUEUE_HIGH, 4, page >> 32);
+    ernic_bar_write(e, env->now, QUEUE_LOW, 4, page);
+    return page;
+}
+
+/* ---- saved state ------------------------------------------------------------------- */
+
+GByteArray *mlx5_save(const Ernic *e)
+{
+    GByteArray *out = g_byte_array_new();
+
+    ernic_save(e, out);
+    return out;
+}
+
+Ernic *mlx5_another(const Ernic *e)
+{
+    return ernic_new(&e->cfg, &fake_env_ops, e->env);
+}
+
+void mlx5_take_over(Ernic **e, FakeEnv *env)
+{
+    GByteArray *before = mlx5_save(*e), *after;
+    g_autoptr(GString) why = g_string_new(NULL);
+    Ernic *to = mlx5_another(*e);
+
+    if (!ernic_load_why(to, env->now, before->data, before->len, why)) {
+        g_error("refused: %s", why->str);
+    }
+    after = mlx5_save(to);
+    g_assert_cmpmem(before->data, before->len, after->data, after->len);
+    g_byte_array_unref(before);
+    g_byte_array_unref(after);
+    ernic_free(*e);
+    *e = to;
+}
+
+/* ---- the end ----------------------------------------------------------------------- */
 
 void mlx5_assert_valid(Mlx5Fixture *f)
 {

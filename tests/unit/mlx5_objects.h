@@ -17,6 +17,8 @@ typedef struct Mlx5Answer {
 
 /* Execute a message of @len bytes, in as many slices of work as it takes. */
 void mlx5_send_bytes(Ernic *e, const uint8_t *in, uint32_t len, Mlx5Answer *a);
+/* A command, with room for a list after its message. */
+void mlx5_ask(Ernic *e, uint16_t opcode, const char *text, Mlx5Answer *a);
 /* A command that succeeds; returns the number in its answer, if it has one. */
 uint32_t mlx5_accept(Ernic *e, uint16_t opcode, const char *text);
 void mlx5_refuse(Ernic *e, uint16_t opcode, const char *text, ErnicMlx5Refusal why);
@@ -92,8 +94,29 @@ typedef struct Mlx5Fixture {
 
 /* A function that runs, with an event queue and doorbell page 16. */
 void mlx5_boot(Mlx5Fixture *f);
-/* The same with its objects. */
+/* Of a function that runs: the objects named above. */
+void mlx5_objects(Mlx5Fixture *f);
+/* mlx5_boot() and mlx5_objects(). */
 void mlx5_start(Mlx5Fixture *f);
+/*
+ * Ethernet objects besides those of mlx5_start(): SQ 1; RQ 1, ready, and 2; an RQT of
+ * both; TIR 1 of RQ 1 and 2 of the RQT. Flow table 1, the root, has groups 1 and 2 with
+ * entries 1 and 2, and 3; entry 1, with counter 1, leads to table 2. The frame with the
+ * address 52:54:00:ab:00:00 goes to both TIRs.
+ */
+void mlx5_ethernet(Mlx5Fixture *f);
+
+/* BAR 0: where the bits of posted commands are stored. */
+#define MLX5_DOORBELL   0x18
+/* Give the device a page for the command queue; returns its address. */
+uint64_t mlx5_open_queue(Ernic *e, FakeEnv *env);
+
+GByteArray *mlx5_save(const Ernic *e);
+/* An engine of the same configuration and environment. */
+Ernic *mlx5_another(const Ernic *e);
+/* Another engine takes over the state and the memory of *@e, which ends. */
+void mlx5_take_over(Ernic **e, FakeEnv *env);
+
 /* All invariants hold. */
 void mlx5_assert_valid(Mlx5Fixture *f);
 void mlx5_finish(Mlx5Fixture *f);

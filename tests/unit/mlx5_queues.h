@@ -46,7 +46,7 @@ typedef struct Mlx5List {
 
 /* A send request that is being written. */
 typedef struct Mlx5Wr {
-    uint8_t bytes[ERNIC_MLX5_WQE_MAX];
+    uint8_t bytes[ERNIC_MLX5_WQE_MAX + ERNIC_MLX5_BLOCK];
     uint32_t len;
 } Mlx5Wr;
 

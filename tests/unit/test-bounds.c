@@ -15,10 +15,11 @@
 #include "objects/mcast.h"
 #include "objects/mr.h"
 #include "objects/qp.h"
+#include "raw_fixture.h"
 #include "transport/sched.h"
 #include "transport/tx.h"
 
-/* The work of a call may exceed its slice by one step. */
+/* The work of a call may exceed its slice by one step, usually no more than this. */
 #define STEP    64
 #define QPS     (ERNIC_LIM_QP - 1)
 #define CQS     (ERNIC_LIM_CQ - 1)
@@ -29,12 +30,14 @@ extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak)
 typedef struct Bounds {
     FakeEnv env;
     Ernic *e;
+    uint32_t step;              /* work by which a run may exceed its slice */
 } Bounds;
 
 static void open_device(Bounds *b)
 {
     ErnicConfig cfg;
 
+    b->step = STEP;
     fake_env_init(&b->env);
     fake_config(&cfg);
     cfg.max_qp = ERNIC_LIM_QP;
@@ -51,7 +54,7 @@ static bool run(Bounds *b)
 
     b->env.wake = UINT64_MAX;
     ernic_run(b->e, b->env.now);
-    g_assert_cmpuint(b->e->work_done - before, <=, ERNIC_WORK_SLICE + STEP);
+    g_assert_cmpuint(b->e->work_done - before, <=, ERNIC_WORK_SLICE + b->step);
     g_array_set_size(b->env.wakes, 0);
     return b->env.wake <= b->env.now;
 }
@@ -329,6 +332,130 @@ static void test_members(void)
     close_device(&b);
 }
 
+/* ---- requests that are flushed ------------------------------------------ */
+
+/* A send queue of 2^15 requests, none of which the device has read, in Error. */
+static void test_flush(void)
+{
+    enum { DEPTH = ERNIC_MAX_WQ_DEPTH };
+    uint32_t runs = 1, pd, done = 0;
+    struct ernic_cqe cqe;
+    FakeCq cq;
+    FakeQp qp;
+    Bounds b;
+
+    open_device(&b);
+    pd = fake_create_pd(b.e);
+    fake_create_cq(b.e, &cq, 2 * DEPTH, FAKE_NONE);
+    fake_create_deep_qp(b.e, &qp, ERNIC_QPT_RC, pd, cq.cqn, cq.cqn, DEPTH);
+    fake_connect(b.e, &qp, 5, 0);
+    g_assert_cmpuint(fake_modify_qp(b.e, qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_ERR,
+                                    NULL), ==, ERNIC_OK);
+    qp.sq_pi = DEPTH;
+    fake_ring_sq(b.e, &qp);
+    while (run(&b)) {
+        runs++;
+    }
+    while (fake_poll_cq(b.e, &cq, &cqe)) {
+        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_WR_FLUSH_ERR);
+        done++;
+    }
+    g_assert_cmpuint(done, ==, DEPTH);
+    g_assert_cmpuint(runs, >=, DEPTH * ERNIC_WORK_COMPLETE / ERNIC_WORK_SLICE);
+    close_device(&b);
+}
+
+/* ---- messages of many parts ------------------------------------------------ */
+
+/* The work for a message of @parts SGEs at either end, to the queue pair itself. */
+static uint64_t work_of_parts(Bounds *b, FakeQp *qp, FakeCq *cq, uint64_t buf,
+                              uint32_t key, uint16_t parts)
+{
+    enum { LEN = 1024 };
+    struct ernic_wqe wqe = {
+        .opcode = ERNIC_WR_SEND, .flags = ERNIC_WR_SIGNALED, .count = parts,
+    };
+    struct ernic_sge sge[ERNIC_MAX_SGE];
+    uint64_t before = b->e->work_done;
+    struct ernic_cqe cqe;
+    uint32_t i;
+
+    for (i = 0; i < parts; i++) {
+        sge[i] = fake_sge(buf + i * 4096, LEN / parts, key);
+    }
+    fake_post_recv(b->e, qp, 0, sge, parts);
+    fake_ring_rq(b->e, qp);
+    fake_post_send(b->e, qp, &wqe, sge);
+    fake_ring_sq(b->e, qp);
+    while (run(b)) {
+    }
+    for (i = 0; i < 2; i++) {
+        g_assert_true(fake_poll_cq(b->e, cq, &cqe));
+        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+    }
+    return b->e->work_done - before;
+}
+
+/* Each part has a key to check and memory to find. */
+static void test_parts(void)
+{
+    uint32_t pd, key;
+    uint64_t buf, one;
+    FakeQp qp;
+    FakeCq cq;
+    Bounds b;
+
+    open_device(&b);
+    pd = fake_create_pd(b.e);
+    fake_create_cq(b.e, &cq, 64, FAKE_NONE);
+    fake_create_qp(b.e, &qp, ERNIC_QPT_RC, pd, cq.cqn, cq.cqn, FAKE_NONE);
+    fake_connect(b.e, &qp, qp.qpn, 1);
+    buf = fake_alloc(&b.env, ERNIC_MAX_SGE * 4096, 4096);
+    key = fake_reg_mr(b.e, pd, buf, ERNIC_MAX_SGE * 4096, ERNIC_ACCESS_LOCAL_WRITE);
+    one = work_of_parts(&b, &qp, &cq, buf, key, 1);
+    g_assert_cmpuint(work_of_parts(&b, &qp, &cq, buf, key, ERNIC_MAX_SGE) - one, >=,
+                     2 * 2 * (ERNIC_MAX_SGE - 1));
+    close_device(&b);
+}
+
+/* ---- frames of raw queue pairs ------------------------------------------- */
+
+/* Each frame is compared with all rules that exist, of which the last one is right. */
+static void test_rules(void)
+{
+    enum { FRAMES = 60, RULES = ERNIC_LIM_FLOW, LEN = 60 };
+    struct ernic_flow_rule rule = { };
+    uint32_t pd, handle, i;
+    uint64_t buf, before;
+    FakeQp out, in;
+    uint32_t key;
+    FakeCq cq;
+    Bounds b;
+
+    open_device(&b);
+    pd = fake_create_pd(b.e);
+    fake_create_cq(b.e, &cq, 256, FAKE_NONE);
+    raw_open(b.e, &out, pd, cq.cqn);
+    raw_open(b.e, &in, pd, cq.cqn);
+    rule.qpn = cpu_to_le32(in.qpn);
+    for (i = 0; i < RULES; i++) {
+        g_assert_cmpuint(fake_create_flow(b.e, &rule, &handle), ==, ERNIC_OK);
+    }
+    buf = fake_alloc(&b.env, 4096, 4096);
+    key = fake_reg_mr(b.e, pd, buf, 4096, ERNIC_ACCESS_LOCAL_WRITE);
+    b.step = 8 * STEP;          /* some frames of one turn */
+    before = b.e->work_done;
+    for (i = 0; i < FRAMES; i++) {
+        raw_send(b.e, &out, buf, LEN, key);
+    }
+    while (run(&b)) {
+    }
+    g_assert_cmpuint(b.e->stats.rx_frames, ==, FRAMES);
+    /* Once when it is sent and once when it arrives. */
+    g_assert_cmpuint(b.e->work_done - before, >=, FRAMES * 2 * RULES / 8);
+    close_device(&b);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -339,5 +466,8 @@ int main(int argc, char **argv)
     g_test_add_func("/bounds/no-zeros", test_no_zeros);
     g_test_add_func("/bounds/free-bind", test_free_bind);
     g_test_add_func("/bounds/members", test_members);
+    g_test_add_func("/bounds/flush", test_flush);
+    g_test_add_func("/bounds/parts", test_parts);
+    g_test_add_func("/bounds/rules", test_rules);
     return g_test_run();
 }

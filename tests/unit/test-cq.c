@@ -230,6 +230,45 @@ static void test_overrun_own_eq(Fixture *f, gconstpointer data)
     f->cqn = first;
 }
 
+/*
+ * Where the own event queue has completions only, the asynchronous one gets the error.
+ * While it waits there, a notification is dropped.
+ */
+static void test_overrun_masked(Fixture *f, gconstpointer data)
+{
+    struct ernic_cmd_eq_create eq = { .depth = cpu_to_le32(2) };
+    struct ernic_cmd_cq_create cmd = command(f, 4);
+    uint64_t ring = fake_alloc(&f->env, 2 * sizeof(struct ernic_eqe), 64);
+    uint32_t first = f->cqn, eqn, i;
+    ErnicEq *async = &f->e.eq[f->eqn];
+
+    eq.buf.addr = cpu_to_le64(ring);
+    g_assert_cmpuint(ernic_eq_create(&f->e, 0, &eq, &eqn), ==, ERNIC_OK);
+    f->e.eq[eqn].masked = ~(1u << ERNIC_EV_COMPLETION);
+    cmd.eq = cpu_to_le32(eqn);
+    g_assert_cmpuint(ernic_cq_create(&f->e, 0, &cmd, &f->cqn), ==, ERNIC_OK);
+    for (i = 0; i < 4; i++) {
+        arm(f, false);
+        post(f);
+    }
+    g_assert_cmpuint(f->e.eq[eqn].pi, ==, 2);
+    g_assert_cmpuint(f->e.eq[eqn].line_count, ==, 1);
+    g_assert_cmpuint(events(f), ==, 0);
+    async->ci -= async->depth;                      /* full */
+    g_assert_false(post_wc(f, ERNIC_WC_SUCCESS, 0));
+    arm(f, false);
+    g_assert_cmpuint(f->e.eq[eqn].line_count, ==, 0);
+    g_assert_cmpuint(async->line_count, ==, 1);
+    g_assert_cmpuint(ernic_eq_consume(&f->e, f->eqn, async->pi), ==, ERNIC_OK);
+    g_assert_cmpuint(events_of_type(f, ERNIC_EV_CQ_ERR), ==, 1);
+    arm(f, false);
+    g_assert_cmpuint(f->e.eq[eqn].line_count, ==, 1);
+    g_assert_cmpuint(async->line_count, ==, 0);
+    g_assert_cmpuint(ernic_cq_destroy(&f->e, 0, f->cqn), ==, ERNIC_OK);
+    g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, eqn), ==, ERNIC_OK);
+    f->cqn = first;
+}
+
 /* An entry that cannot be written to memory is an overrun, whichever part fails. */
 static void test_write_fails(Fixture *f, gconstpointer data)
 {
@@ -456,6 +495,7 @@ int main(int argc, char **argv)
     CQ_TEST("/cq/overrun", test_overrun);
     CQ_TEST("/cq/overrun-without-eq", test_overrun_without_eq);
     CQ_TEST("/cq/overrun-own-eq", test_overrun_own_eq);
+    CQ_TEST("/cq/overrun-masked", test_overrun_masked);
     CQ_TEST("/cq/write-fails", test_write_fails);
     CQ_TEST("/cq/ci-in-memory", test_ci_in_memory);
     CQ_TEST("/cq/ci-in-memory-wrong", test_ci_in_memory_wrong);

@@ -7,6 +7,10 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include <malloc.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/pages.h"
 #include "fake_verbs.h"
 #include "memory.h"
 #include "objects/mr.h"
@@ -29,6 +33,23 @@ typedef struct Rig {
 /* Only a build with AddressSanitizer has it. */
 extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
+/* Tables with pages of their own; the allocator does not call these functions. */
+static uint64_t mapped;
+
+#if ERNIC_OWN_PAGES
+void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off)
+{
+    mapped += len;
+    return (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, off);
+}
+
+int munmap(void *addr, size_t len)
+{
+    mapped -= len;
+    return syscall(SYS_munmap, addr, len);
+}
+#endif
+
 static uint64_t allocated(void)
 {
     struct mallinfo2 info;
@@ -37,7 +58,7 @@ static uint64_t allocated(void)
         return __sanitizer_get_current_allocated_bytes();
     }
     info = mallinfo2();
-    return info.uordblks + info.hblkhd;
+    return info.uordblks + info.hblkhd + mapped;
 }
 
 static void config(ErnicConfig *cfg)
@@ -221,6 +242,13 @@ static void empty(Rig *r, size_t way, GArray *handles)
     g_array_set_size(handles, 0);
 }
 
+/* Runs until the memory of objects that are gone is freed: none is left. */
+static void freed(Rig *r)
+{
+    fake_run(r->e);
+    g_assert_cmpuint(r->e->mem.used, ==, 0);
+}
+
 /*
  * As many objects of one way as the limits allow: the account has the bytes that are
  * allocated, no more than the limits need, and nothing after the objects are gone.
@@ -247,7 +275,7 @@ static void test_fill(gconstpointer data)
     g_assert_cmpuint(grown + 1024, >=, used);
     g_assert_cmpuint(grown, <=, used + used / 50 + n * 48 + 65536);
     empty(&r, way, handles);
-    g_assert_cmpuint(r.e->mem.used, ==, 0);
+    freed(&r);
     g_assert_cmpuint(r.e->mem.peak, >=, used);
     g_assert_cmpuint(allocated(), <, before + 65536);
     g_array_free(handles, true);
@@ -280,7 +308,7 @@ static void test_bound(gconstpointer data)
     fill(&r, way, handles);     /* what is smaller may still fit */
     g_assert_cmpuint(r.e->mem.used, <=, most / 2);
     ernic_reset(r.e);
-    g_assert_cmpuint(r.e->mem.used, ==, 0);
+    freed(&r);
     g_assert_cmpuint(r.e->mem.bound, ==, most / 2);
     rig_objects(&r);
     g_array_set_size(handles, 0);
@@ -288,7 +316,7 @@ static void test_bound(gconstpointer data)
     g_assert_cmpuint(fill(&r, way, handles), ==, n);
     g_assert_cmpuint(r.e->mem.used, ==, used);
     empty(&r, way, handles);
-    g_assert_cmpuint(r.e->mem.used, ==, 0);
+    freed(&r);
     g_array_free(handles, true);
     rig_close(&r);
 }

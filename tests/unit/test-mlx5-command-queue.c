@@ -12,6 +12,7 @@
 
 typedef struct Bench {
     FakeEnv env;
+    ErnicMem mem;
     ErnicMlx5CommandQueue q;
     uint32_t executed;
     uint32_t again;             /* calls that ask to be repeated */
@@ -47,7 +48,8 @@ static void bench_init(Bench *b)
     memset(b, 0, sizeof(*b));
     fake_env_init(&b->env);
     b->last = g_byte_array_new();
-    ernic_mlx5_command_queue_init(&b->q, &fake_env_ops, &b->env, execute, b);
+    b->mem.bound = 2 * ERNIC_MLX5_MESSAGE_MAX;
+    ernic_mlx5_command_queue_init(&b->q, &fake_env_ops, &b->env, &b->mem, execute, b);
     b->q.base = mlx5_queue_page(&b->env);
 }
 
@@ -116,6 +118,37 @@ static void test_lengths(void)
             bench_fini(&b);
         }
     }
+}
+
+/*
+ * The account has both messages while a command is in progress. A command for which it
+ * has no room is not executed.
+ */
+static void test_memory(void)
+{
+    const uint64_t need = 100000 + ERNIC_MLX5_MESSAGE_ROOM;
+    Mlx5Posted p;
+    Bench b;
+
+    bench_init(&b);
+    b.mem.bound = need;
+    p = post(&b, 0, 100000, 100);
+    ernic_mlx5_command_queue_ring(&b.q, 1);
+    g_assert_true(ernic_mlx5_command_queue_run(&b.q, 1));
+    g_assert_cmpuint(b.mem.used, ==, need);
+    g_assert_cmpuint(ernic_mlx5_command_queue_bytes(&b.q), ==, need);
+    g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
+    check_answer(&b, &p);
+    g_assert_cmpuint(b.mem.used, ==, 0);
+    b.mem.bound--;
+    p = post(&b, 0, 100000, 100);
+    ernic_mlx5_command_queue_ring(&b.q, 1);
+    g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
+    g_assert_cmpuint(b.executed, ==, 1);
+    g_assert_cmpint(mlx5_status(&b.env, &p), ==, ERNIC_MLX5_DELIVERY_INTERNAL);
+    g_assert_cmpuint(b.mem.used, ==, 0);
+    g_assert_cmpuint(b.mem.refused, ==, 1);
+    bench_fini(&b);
 }
 
 /* A command that asks for it is executed again in the next run, with its message. */
@@ -366,6 +399,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mlx5/queue/lengths", test_lengths);
+    g_test_add_func("/mlx5/queue/memory", test_memory);
     g_test_add_func("/mlx5/queue/again", test_again);
     g_test_add_func("/mlx5/queue/budget", test_budget);
     g_test_add_func("/mlx5/queue/all-entries", test_all_entries);

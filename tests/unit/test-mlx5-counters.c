@@ -42,11 +42,21 @@ static void test_port(void)
         { IEEE(a_octets_transmitted_ok), 0xc000000c00 },
         { IEEE(a_octets_received_ok), 0x11000 },
         { IN_OUT(if_in_octets), 0x11000 },
-        { IN_OUT(if_in_ucast_pkts), 0x7000000070 },
+        { IN_OUT(if_in_ucast_pkts), 0x8000000080 },
+        { IN_OUT(if_in_multicast_pkts), 0x100000006 },
+        { IN_OUT(if_in_broadcast_pkts), 0x100000007 },
         { IN_OUT(if_out_octets), 0xc000000c00 },
-        { IN_OUT(if_out_ucast_pkts), 0x300000003 },
+        { IN_OUT(if_out_ucast_pkts), 0xa0000000a },
+        { IN_OUT(if_out_multicast_pkts), 0x10000000a },
+        { IN_OUT(if_out_broadcast_pkts), 0x10000000b },
         { SIZES(ether_stats_octets), 0x11000 },
         { SIZES(ether_stats_pkts), 0x7000000070 },
+        { SIZES(ether_stats_multicast_pkts), 0x100000006 },
+        { SIZES(ether_stats_broadcast_pkts), 0x100000007 },
+        { IEEE(a_multicast_frames_received_ok), 0x100000006 },
+        { IEEE(a_broadcast_frames_received_ok), 0x100000007 },
+        { IEEE(a_multicast_frames_xmitted_ok), 0x10000000a },
+        { IEEE(a_broadcast_frames_xmitted_ok), 0x10000000b },
         { PRIO(0, rx_octets), 0x11000 }, { PRIO(0, tx_frames), 0x300000003 },
         { PRIO(1, rx_octets), 0 }, { PRIO(7, tx_frames), 0 },
     };
@@ -62,6 +72,12 @@ static void test_port(void)
     eth.e->stats.tx_frame_bytes = 0x8000000800;
     eth.e->stats.rx_bytes = 0x1000;
     eth.e->stats.rx_frame_bytes = 0x10000;
+    eth.e->mlx5->received = (ErnicMlx5Traffic) {
+        .packets = { 0x5000000050, 0x100000006, 0x100000007 },
+    };
+    eth.e->mlx5->sent = (ErnicMlx5Traffic) {
+        .packets = { 0x900000009, 0x10000000a, 0x10000000b },
+    };
     for (i = 0; i < ARRAY_SIZE(cases); i++) {
         uint8_t *set;
 

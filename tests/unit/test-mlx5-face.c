@@ -326,6 +326,26 @@ static void test_port_events(Fixture *f, gconstpointer data)
     g_assert_null(next_entry(f, &other));
 }
 
+/* The health buffer names the error of an event queue that cannot be written. */
+static void test_syndrome(Fixture *f, gconstpointer data)
+{
+    enum { FW_VERSION = 0x230, SYNDROME = 0x23c };
+    Queue q;
+
+    start(f);
+    make_eq(f, &q, 4, 1 << 0x09, 0);
+    ernic_set_link(f->e, f->env.now, true);
+    g_assert_cmphex(get(f, FW_VERSION), ==, get(f, FW_REV));
+    g_assert_cmphex(get(f, SYNDROME), ==, 0);
+    fake_fail_dma(&f->env, 1, true);
+    ernic_set_link(f->e, f->env.now, false);
+    fake_fail_dma(&f->env, 0, false);
+    g_assert_true(f->e->eq[q.eqn].broken);
+    g_assert_cmphex(get(f, SYNDROME), ==, 0x0d << 16);
+    g_assert_cmpint(command(f, 0x103), ==, ERNIC_MLX5_ACCEPTED);
+    g_assert_cmphex(get(f, SYNDROME), ==, 0);
+}
+
 static const struct {
     const char *fields;
     uint32_t pages;
@@ -422,6 +442,19 @@ static void test_interface(Fixture *f, gconstpointer data)
     start(f);
 }
 
+/* The interface is disabled after a reset, so that a driver finds out. */
+static void test_reset(Fixture *f, gconstpointer data)
+{
+    start(f);
+    g_assert_cmphex(get(f, QUEUE_LOW) & 7 << 8, ==, 0);
+    ernic_reset_at_once(f->e);
+    g_assert_cmphex(get(f, QUEUE_LOW), ==, 1 << 8 | 5 << 4 | 6);
+    put(f, QUEUE_HIGH, f->page >> 32);
+    put(f, QUEUE_LOW, f->page);
+    g_assert_cmphex(get(f, QUEUE_LOW), ==, (uint32_t)f->page | 5 << 4 | 6);
+    start(f);
+}
+
 /* Every status of the engine is a reason to refuse a command. */
 static void test_status(void)
 {
@@ -449,9 +482,11 @@ int main(int argc, char **argv)
     ADD("command-events", test_command_events);
     ADD("full", test_full);
     ADD("port-events", test_port_events);
+    ADD("syndrome", test_syndrome);
     ADD("bad-queues", test_bad_queues);
     ADD("teardown", test_teardown);
     ADD("interface", test_interface);
+    ADD("reset", test_reset);
     g_test_add_func("/mlx5/face/status", test_status);
     return g_test_run();
 }

@@ -214,7 +214,7 @@ static void test_commands(void)
     g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
     uint32_t i, last = 0, opcode, found = 0;
 
-    g_assert_cmpuint(ernic_mlx5_num_commands, ==, 91);
+    g_assert_cmpuint(ernic_mlx5_num_commands, ==, 93);
     for (i = 0; i < ernic_mlx5_num_commands; i++) {
         const ErnicMlx5Command *command = &ernic_mlx5_commands[i];
 

@@ -342,6 +342,14 @@ static void test_actions(void)
     g_assert_cmpuint(result.dest[0].id, ==, tir[0]);
     g_assert_cmpuint(result.dest[1].id, ==, tir[1]);
     g_assert_cmpint(eth_call(&eth, 0x93a, "flow_counter_id=1"), ==, ERNIC_MLX5_BUSY);
+    /* Several from 0 on: the second one is it. Several that pass the last one. */
+    g_assert_cmpint(eth_call_sized(&eth, 0x93b, "flow_counter_id=0\nnum_of_counters=4", 0,
+                                   16 + 4 * 16), ==, ERNIC_MLX5_ACCEPTED);
+    g_assert_cmpuint(ldq_be_p(eth.out + 16), ==, 0);
+    g_assert_cmpuint(ldq_be_p(eth.out + 32), ==, 1);
+    g_assert_cmpuint(ldq_be_p(eth.out + 40), ==, 128);
+    g_assert_cmpint(eth_call_sized(&eth, 0x93b, "flow_counter_id=256\nnum_of_counters=4",
+                                   0, 16 + 4 * 16), ==, ERNIC_MLX5_ACCEPTED);
     g_assert_cmpint(eth_call_sized(&eth, 0x93b, "flow_counter_id=1\nclear=1", 0, 32), ==,
                     ERNIC_MLX5_ACCEPTED);
     g_assert_cmpuint(ldq_be_p(eth.out + 16), ==, 1);
@@ -369,7 +377,7 @@ static const struct {
     { 0x930, "vport_number=1", ERNIC_MLX5_OTHER_FUNCTION },
     { 0x930, "table_type=1", ERNIC_MLX5_BAD_VALUE },
     { 0x930, "op_mod=1", ERNIC_MLX5_BAD_MODIFIER },
-    { 0x930, "flow_table_context.level=65", ERNIC_MLX5_BAD_VALUE },
+    { 0x930, "flow_table_context.level=129", ERNIC_MLX5_BAD_VALUE },
     { 0x930, "flow_table_context.log_size=17", ERNIC_MLX5_BAD_VALUE },
     { 0x930, "flow_table_context.decap_en=1", ERNIC_MLX5_BAD_VALUE },
     { 0x930, "flow_table_context.reformat_en=1", ERNIC_MLX5_BAD_VALUE },
@@ -420,7 +428,8 @@ static const struct {
     { 0x93a, "flow_counter_id=1", ERNIC_MLX5_NO_OBJECT },
     { 0x93b, "flow_counter_id=1", ERNIC_MLX5_NO_OBJECT },
     { 0x93b, "flow_counter_id=0xffffffff\nnum_of_counters=1", ERNIC_MLX5_NO_OBJECT },
-    { 0x93b, "flow_counter_id=256\nnum_of_counters=2", ERNIC_MLX5_BAD_VALUE },
+    { 0x93b, "flow_counter_id=256\nnum_of_counters=5", ERNIC_MLX5_BAD_VALUE },
+    { 0x93b, "flow_counter_id=0", ERNIC_MLX5_NO_OBJECT },
     { 0x93b, "flow_counter_id=1\nnum_of_counters=1", ERNIC_MLX5_SHORT_MESSAGE },
     { 0x93b, "flow_counter_id=1\nop_mod=1", ERNIC_MLX5_BAD_MODIFIER },
 };

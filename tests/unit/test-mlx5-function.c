@@ -351,13 +351,17 @@ static void test_profile(void)
     }
 }
 
-/* Of the fields without which Linux creates no network device, those of other groups. */
+/* Fields without which Linux creates no network device, or no RDMA device. */
 static void test_required(void)
 {
     static const struct {
         uint32_t group;
         const ErnicMlx5Field *part, *field;
     } required[] = {
+        { 0, NULL, &ernic_mlx5_cmd_hca_cap.roce },
+        { 0, NULL, &ernic_mlx5_cmd_hca_cap.xrc },
+        { 0, NULL, &ernic_mlx5_cmd_hca_cap.eth_net_offloads },
+        { 0, NULL, &ernic_mlx5_cmd_hca_cap.nic_flow_table },
         { 1, NULL, &ernic_mlx5_per_protocol_networking_offload_caps.csum_cap },
         { 1, NULL, &ernic_mlx5_per_protocol_networking_offload_caps.max_lso_cap },
         { 1, NULL, &ernic_mlx5_per_protocol_networking_offload_caps.vlan_cap },
@@ -367,7 +371,7 @@ static void test_required(void)
         { 7, &ernic_mlx5_flow_table_nic_cap.flow_table_properties_nic_receive,
           &ernic_mlx5_flow_table_prop_layout.max_ft_level },
     };
-    ErnicMlx5Capabilities caps;
+    ErnicMlx5Capabilities caps = { };
     uint32_t i;
 
     ernic_mlx5_capabilities_reset(&caps);
@@ -384,13 +388,52 @@ static void test_required(void)
     }
 }
 
+/* Numbers of objects are those of the engine, but no more than the profile's. */
+static void test_limits(void)
+{
+    static const struct {
+        const ErnicMlx5Field *field;
+        uint32_t value;
+    } want[] = {
+        { &ernic_mlx5_cmd_hca_cap.log_max_qp, 6 },
+        { &ernic_mlx5_cmd_hca_cap.log_max_cq, 5 },
+        { &ernic_mlx5_cmd_hca_cap.log_max_srq, 3 },
+        { &ernic_mlx5_cmd_hca_cap.log_max_rmp, 3 },
+        { &ernic_mlx5_cmd_hca_cap.log_max_eq, 2 },
+        { &ernic_mlx5_cmd_hca_cap.log_max_mkey, 16 },
+        { &ernic_mlx5_cmd_hca_cap.log_max_pd, 4 },
+        { &ernic_mlx5_cmd_hca_cap.log_max_xrcd, 4 },
+        { &ernic_mlx5_cmd_hca_cap.log_max_transport_domain, 4 },
+    };
+    const ErnicConfig cfg = {
+        .max_qp = 64, .max_cq = 63, .max_srq = 8, .max_eq = 4, .max_mr = 1 << 20,
+        .max_pd = 16,
+    };
+    ErnicMlx5Capabilities caps = { .limits = &cfg };
+    uint8_t data[256] = { }, most[256] = { };
+    uint32_t i;
+
+    ernic_mlx5_capabilities_reset(&caps);
+    ernic_mlx5_capabilities_get(&caps, 0, false, data);
+    ernic_mlx5_capabilities_get(&caps, 0, true, most);
+    for (i = 0; i < ARRAY_SIZE(want); i++) {
+        g_test_message("%s", want[i].field->name);
+        g_assert_cmpuint(ernic_mlx5_get(data, want[i].field), ==, want[i].value);
+        g_assert_cmpuint(ernic_mlx5_get(most, want[i].field), ==, want[i].value);
+    }
+    ernic_mlx5_put(data, want[0].field, 7);
+    g_assert_true(ernic_mlx5_capabilities_set(&caps, 0, data) == want[0].field);
+    ernic_mlx5_put(data, want[0].field, 5);
+    g_assert_null(ernic_mlx5_capabilities_set(&caps, 0, data));
+}
+
 /* Software may set what the table allows, and nothing else, bit by bit. */
 static void test_set(void)
 {
     uint32_t bit;
 
     for (bit = 0; bit < ernic_mlx5_cmd_hca_cap.self.bits; bit++) {
-        ErnicMlx5Capabilities caps, before;
+        ErnicMlx5Capabilities caps = { }, before;
         uint8_t data[256] = { }, after[256] = { };
         const ErnicMlx5Field *wrong;
 
@@ -414,9 +457,33 @@ static void test_set(void)
     }
 }
 
+/* Linux sets the order of atomic results, without the other fields of the group. */
+static void test_set_atomic(void)
+{
+    const ErnicMlx5Field *mode = &ernic_mlx5_atomic_caps.atomic_req_8B_endianness_mode;
+    const ErnicMlx5Field *sizes = &ernic_mlx5_atomic_caps.atomic_size_qp;
+    ErnicMlx5Capabilities caps = { }, before;
+    uint8_t data[256] = { };
+
+    ernic_mlx5_capabilities_reset(&caps);
+    before = caps;
+    ernic_mlx5_put(data, mode, 1);
+    g_assert_null(ernic_mlx5_capabilities_set(&caps, 3, data));
+    g_assert_cmpmem(&caps, sizeof(caps), &before, sizeof(before));
+    /* The other order does not exist. */
+    ernic_mlx5_put(data, mode, 0);
+    g_assert_true(ernic_mlx5_capabilities_set(&caps, 3, data) == mode);
+    ernic_mlx5_put(data, mode, 1);
+    ernic_mlx5_put(data, sizes, 16);
+    g_assert_true(ernic_mlx5_capabilities_set(&caps, 3, data) == sizes);
+    ernic_mlx5_put(data, sizes, 0);
+    ernic_mlx5_put(data, mode, 2);
+    g_assert_true(ernic_mlx5_capabilities_set(&caps, 3, data) == mode);
+}
+
 static void test_set_names(void)
 {
-    ErnicMlx5Capabilities caps;
+    ErnicMlx5Capabilities caps = { };
     uint8_t data[4096] = { };
 
     ernic_mlx5_capabilities_reset(&caps);
@@ -534,52 +601,111 @@ static Call *access_reg(ErnicMlx5Function *f, uint32_t id, uint32_t bytes,
     return call_sized(f, 0x805, all, 16 + bytes, 16 + bytes);
 }
 
+static const struct {
+    uint32_t id, bytes;
+    const char *text, *answer;      /* NULL: BAD_VALUE */
+} registers[] = {
+    { 0x5003, 16, "op_mod=1\nregister_data.local_port=1",
+      "register_data.local_port=0x1\nregister_data.max_mtu=0x233e\n"
+      "register_data.admin_mtu=0x233e\nregister_data.oper_mtu=0x233e\n" },
+    { 0x5003, 16, "register_data.local_port=1\nregister_data.admin_mtu=1522",
+      "register_data.local_port=0x1\nregister_data.max_mtu=0x233e\n"
+      "register_data.admin_mtu=0x5f2\nregister_data.oper_mtu=0x5f2\n" },
+    { 0x5003, 16, "register_data.local_port=1\nregister_data.admin_mtu=63", NULL },
+    { 0x5003, 16, "register_data.local_port=1\nregister_data.admin_mtu=9023", NULL },
+    { 0x5003, 16, "op_mod=1\nregister_data.local_port=2", NULL },
+    { 0x5003, 16, "op_mod=1\nregister_data.local_port=1",
+      "register_data.local_port=0x1\nregister_data.max_mtu=0x233e\n"
+      "register_data.admin_mtu=0x5f2\nregister_data.oper_mtu=0x5f2\n" },
+    { 0x5004, 64, "op_mod=1\nregister_data.local_port=1\n"
+      "register_data.proto_mask=4",
+      "register_data.local_port=0x1\nregister_data.proto_mask=0x4\n"
+      "register_data.eth_proto_capability=0x100000\n"
+      "register_data.eth_proto_admin=0x100000\n"
+      "register_data.eth_proto_oper=0x100000\n" },
+    { 0x5004, 64, "op_mod=1\nregister_data.local_port=1\n"
+      "register_data.proto_mask=1", NULL },
+    { 0x5004, 64, "register_data.local_port=1\nregister_data.proto_mask=4\n"
+      "register_data.eth_proto_admin=2", NULL },
+    { 0x5004, 64, "register_data.local_port=1\nregister_data.proto_mask=4",
+      "register_data.local_port=0x1\nregister_data.proto_mask=0x4\n"
+      "register_data.eth_proto_capability=0x100000\n" },
+    { 0x6001, 64, "op_mod=1", "register_data.desc[0]=0x72646d61\n"
+      "register_data.desc[1]=0x2d65726e\nregister_data.desc[2]=0x69630000\n" },
+    { 0x6001, 64, "register_data.desc[15]=1", "register_data.desc[15]=0x1\n" },
+    { 0x6001, 64, "op_mod=1", "register_data.desc[15]=0x1\n" },
+    { 0x5006, 16, "op_mod=1\nregister_data.local_port=1",
+      "register_data.local_port=0x1\nregister_data.admin_status=0x1\n"
+      "register_data.oper_status=0x1\n" },
+    { 0x5006, 16, "register_data.local_port=1\nregister_data.admin_status=2\n"
+      "register_data.ase=1",
+      "register_data.local_port=0x1\nregister_data.admin_status=0x2\n"
+      "register_data.oper_status=0x1\n" },
+    { 0x5006, 16, "register_data.local_port=1\nregister_data.admin_status=1",
+      "register_data.local_port=0x1\nregister_data.admin_status=0x2\n"
+      "register_data.oper_status=0x1\n" },
+    { 0x5006, 16, "register_data.local_port=1\nregister_data.admin_status=3\n"
+      "register_data.ase=1", NULL },
+    { 0x5006, 16, "op_mod=1", NULL },
+    { 0x5007, 32, "op_mod=1\nregister_data.local_port=1",
+      "register_data.local_port=0x1\n" },
+    { 0x5007, 32, "register_data.local_port=1\nregister_data.prio_mask_tx=0xff",
+      "register_data.local_port=0x1\n" },
+    { 0x5007, 32, "register_data.local_port=1\nregister_data.pptx=1", NULL },
+    { 0x5007, 32, "register_data.local_port=1\nregister_data.pprx=1", NULL },
+    { 0x5007, 32, "register_data.local_port=1\nregister_data.pfcrx=1", NULL },
+    { 0x5007, 32, "op_mod=1", NULL },
+};
+
 static void test_registers(void)
 {
-    static const struct {
-        uint32_t id, bytes;
-        const char *text, *answer;      /* NULL: BAD_VALUE */
-    } cases[] = {
-        { 0x5003, 16, "op_mod=1\nregister_data.local_port=1",
-          "register_data.local_port=0x1\nregister_data.max_mtu=0x233e\n"
-          "register_data.admin_mtu=0x233e\nregister_data.oper_mtu=0x233e\n" },
-        { 0x5003, 16, "register_data.local_port=1\nregister_data.admin_mtu=1522",
-          "register_data.local_port=0x1\nregister_data.max_mtu=0x233e\n"
-          "register_data.admin_mtu=0x5f2\nregister_data.oper_mtu=0x5f2\n" },
-        { 0x5003, 16, "register_data.local_port=1\nregister_data.admin_mtu=63", NULL },
-        { 0x5003, 16, "register_data.local_port=1\nregister_data.admin_mtu=9023", NULL },
-        { 0x5003, 16, "op_mod=1\nregister_data.local_port=2", NULL },
-        { 0x5003, 16, "op_mod=1\nregister_data.local_port=1",
-          "register_data.local_port=0x1\nregister_data.max_mtu=0x233e\n"
-          "register_data.admin_mtu=0x5f2\nregister_data.oper_mtu=0x5f2\n" },
-        { 0x5004, 64, "op_mod=1\nregister_data.local_port=1\n"
-          "register_data.proto_mask=4",
-          "register_data.local_port=0x1\nregister_data.proto_mask=0x4\n"
-          "register_data.eth_proto_capability=0x100000\n"
-          "register_data.eth_proto_admin=0x100000\n"
-          "register_data.eth_proto_oper=0x100000\n" },
-        { 0x5004, 64, "op_mod=1\nregister_data.local_port=1\n"
-          "register_data.proto_mask=1", NULL },
-        { 0x5004, 64, "register_data.local_port=1\nregister_data.proto_mask=4\n"
-          "register_data.eth_proto_admin=2", NULL },
-        { 0x5004, 64, "register_data.local_port=1\nregister_data.proto_mask=4",
-          "register_data.local_port=0x1\nregister_data.proto_mask=0x4\n"
-          "register_data.eth_proto_capability=0x100000\n" },
-    };
     ErnicMlx5Function f;
     uint32_t i;
 
     to_state(&f, ERNIC_MLX5_RUNNING);
-    for (i = 0; i < ARRAY_SIZE(cases); i++) {
-        g_autoptr(Call) c = access_reg(&f, cases[i].id, cases[i].bytes, cases[i].text);
+    for (i = 0; i < ARRAY_SIZE(registers); i++) {
+        g_autoptr(Call) c = access_reg(&f, registers[i].id, registers[i].bytes,
+                                       registers[i].text);
 
-        g_test_message("%x %s", cases[i].id, cases[i].text);
-        if (cases[i].answer) {
+        g_test_message("%x %s", registers[i].id, registers[i].text);
+        if (registers[i].answer) {
             g_assert_cmpint(c->refusal, ==, ERNIC_MLX5_ACCEPTED);
-            g_assert_cmpstr(c->text->str, ==, cases[i].answer);
+            g_assert_cmpstr(c->text->str, ==, registers[i].answer);
         } else {
             g_assert_cmpint(c->refusal, ==, ERNIC_MLX5_BAD_VALUE);
         }
+    }
+}
+
+/* PTYS names the fastest mode that is not above the speed, whatever was saved before. */
+static void test_speeds(void)
+{
+    static const struct {
+        uint32_t mbps, mode;
+    } speeds[] = {
+        { 0, 0x100000 }, { 1, 0x2 }, { 1000, 0x2 }, { 10000, 0x1000 }, { 24999, 0x20 },
+        { 25000, 0x8000000 }, { 40000, 0x40 }, { 50000, 0x40000000 },
+        { 56000, 0x40000000 },
+        { 100000, 0x100000 }, { 1600000, 0x100000 },
+    };
+    ErnicMlx5Function f;
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(speeds); i++) {
+        g_autofree char *want = g_strdup_printf(
+            "register_data.local_port=0x1\nregister_data.proto_mask=0x4\n"
+            "register_data.eth_proto_capability=%#x\n"
+            "register_data.eth_proto_admin=%#x\nregister_data.eth_proto_oper=%#x\n",
+            speeds[i].mode, speeds[i].mode, speeds[i].mode);
+        g_autoptr(Call) c = NULL;
+
+        to_state(&f, ERNIC_MLX5_RUNNING);
+        /* As if a device with another speed had saved the state. */
+        f.config.link_speed = speeds[i].mbps;
+        g_assert_true(ernic_mlx5_port_registers_ok(&f));
+        c = access_reg(&f, 0x5004, 64, "op_mod=1\nregister_data.local_port=1\n"
+                       "register_data.proto_mask=4");
+        g_assert_cmpstr(c->text->str, ==, want);
     }
 }
 
@@ -631,12 +757,15 @@ int main(int argc, char **argv)
     g_test_add_func("/mlx5/function/uars", test_uars);
     g_test_add_func("/mlx5/function/profile", test_profile);
     g_test_add_func("/mlx5/function/required", test_required);
+    g_test_add_func("/mlx5/function/set-atomic", test_set_atomic);
     g_test_add_func("/mlx5/function/set", test_set);
+    g_test_add_func("/mlx5/function/limits", test_limits);
     g_test_add_func("/mlx5/function/set-names", test_set_names);
     g_test_add_func("/mlx5/function/vport", test_vport);
     g_test_add_func("/mlx5/function/vport-lists", test_vport_lists);
     g_test_add_func("/mlx5/function/vport-state", test_vport_state);
     g_test_add_func("/mlx5/function/registers", test_registers);
+    g_test_add_func("/mlx5/function/speeds", test_speeds);
     g_test_add_func("/mlx5/function/adapter", test_adapter);
     g_test_add_func("/mlx5/function/random", test_random);
     return g_test_run();

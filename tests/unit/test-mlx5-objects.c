@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "base/bytes.h"
 #include "engine.h"
 #include "faces/mlx5/objects.h"
 #include "mlx5_objects.h"
@@ -59,7 +60,7 @@ static void test_states(void)
             mlx5_refuse(f.e, tables[t]->rows[i].opcode, "", ERNIC_MLX5_NOT_NOW);
         }
     }
-    g_assert_cmpuint(n, ==, 41);
+    g_assert_cmpuint(n, ==, 42);
     mlx5_finish(&f);
 }
 
@@ -92,6 +93,27 @@ static void test_queries(void)
            "cq_context.cq_period=9\ncq_context.cq_max_count=9");
     mlx5_expect(f.e, 0x402, "cqn=1", "cq_context.cq_period=0x9\n"
            "cq_context.cq_max_count=0x2\n");
+    mlx5_finish(&f);
+}
+
+/* One entry of the P_Key table, or the whole table; the rest of the answer is 0. */
+static void test_pkeys(void)
+{
+    const uint32_t at = 18, end = 16 + 128 * 4;
+    Mlx5Answer a;
+    Mlx5Fixture f;
+
+    mlx5_boot(&f);
+    f.e->pkey[2] = 0x8002;
+    mlx5_ask(f.e, 0x765, "pkey_index=2", &a);
+    g_assert_cmphex(lduw_be_p(a.out + at), ==, 0x8002);
+    g_assert_cmphex(lduw_be_p(a.out + at + 4), ==, 0);
+    mlx5_ask(f.e, 0x765, "pkey_index=127", &a);
+    g_assert_cmphex(lduw_be_p(a.out + at), ==, 0);
+    mlx5_ask(f.e, 0x765, "pkey_index=0xffff", &a);
+    g_assert_cmphex(lduw_be_p(a.out + at), ==, 0xffff);
+    g_assert_cmphex(lduw_be_p(a.out + at + 8), ==, 0x8002);
+    g_assert_true(ernic_all_zero(a.out + end, sizeof(a.out) - end));
     mlx5_finish(&f);
 }
 
@@ -331,6 +353,10 @@ static const struct {
       ERNIC_MLX5_BAD_VALUE },
     { 0x90e, "rmpn=2", ERNIC_MLX5_NO_OBJECT },
     { 0x90f, "rmpn=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x765, "pkey_index=128", ERNIC_MLX5_BAD_VALUE },
+    { 0x765, "port_num=2", ERNIC_MLX5_BAD_VALUE },
+    { 0x765, "other_vport=1", ERNIC_MLX5_OTHER_FUNCTION },
+    { 0x765, "vport_number=1", ERNIC_MLX5_OTHER_FUNCTION },
     { 0x761, GID "roce_address_index=64", ERNIC_MLX5_BAD_VALUE },
     { 0x761, GID "vhca_port_num=2", ERNIC_MLX5_BAD_VALUE },
     { 0x761, GID "roce_address.roce_version=0", ERNIC_MLX5_BAD_VALUE },
@@ -677,6 +703,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mlx5-objects/rules", test_rules);
     g_test_add_func("/mlx5-objects/states", test_states);
     g_test_add_func("/mlx5-objects/queries", test_queries);
+    g_test_add_func("/mlx5-objects/pkeys", test_pkeys);
     g_test_add_func("/mlx5-objects/transitions", test_transitions);
     g_test_add_func("/mlx5-objects/umr", test_umr);
     g_test_add_func("/mlx5-objects/kinds", test_kinds);

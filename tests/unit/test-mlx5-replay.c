@@ -20,6 +20,7 @@
 #define CLOCK           "a clock of our own, in the newer unit"
 #define PAGES_4K        "doorbell pages of 4 KiB are the only ones"
 #define ROCE_V2         "RoCE v2 only"
+#define HOST_ORDER      "results of atomics are in the order of the host"
 #define OWN_NAME        "vendor and board are our own"
 #define NO_PAGES_TAKEN  "no state of the device is in guest memory"
 #define OTHER_CARD      "software sets the capabilities of the hardware, not ours"
@@ -57,13 +58,9 @@ static struct {
     { 0x100, 0, "capability.log_max_current_mc_list", LIMITS },
     { 0x100, 0, "capability.log_max_current_uc_list", LIMITS },
     { 0x100, 0, "capability.gid_table_size", LIMITS },
-    { 0x100, 0, "capability.max_wqe_sz_sq", LIMITS },
-    { 0x100, 0, "capability.xrc", LEFT_OFF },
-    { 0x100, 0, "capability.roce", LEFT_OFF },
-    { 0x100, 0, "capability.eth_net_offloads", LEFT_OFF },
-    { 0x100, 0, "capability.nic_flow_table", LEFT_OFF },
     { 0x100, 0, "capability.max_wqe_sz_rq", LIMITS },
     { 0x100, 0, "capability.max_flow_counter_15_0", NEWER },
+    { 0x100, 0, "capability.log_max_flow_counter_bulk", NEWER },
     { 0x100, 0, "capability.nic_receive_steering_discard", NEWER },
     { 0x100, 0, "capability.vnic_env_cq_overrun", NEWER },
     { 0x100, 0, "capability.pkey_table_size", LIMITS },
@@ -74,6 +71,8 @@ static struct {
     { 0x100, 0, "capability.log_max_l2_table", VIRTUAL },
     { 0x100, 0, "capability.ets", VIRTUAL },
     { 0x100, 0, "capability.apm", LEFT_OFF },
+    { 0x100, 0, "capability.end_pad", LEFT_OFF },
+    { 0x100, 0, "capability.block_lb_mc", LEFT_OFF },
     { 0x100, 0, "capability.cc_modify_allowed", LEFT_OFF },
     { 0x100, 0, "capability.cc_query_allowed", LEFT_OFF },
     { 0x100, 0, "capability.cd", LEFT_OFF },
@@ -82,9 +81,9 @@ static struct {
     { 0x100, 0, "capability.cq_period_start_from_cqe", LEFT_OFF },
     { 0x100, 0, "capability.cqe_compression", LEFT_OFF },
     { 0x100, 0, "capability.cqe_compression_max_num", LEFT_OFF },
+    { 0x100, 0, "capability.compact_address_vector", LEFT_OFF },
     { 0x100, 0, "capability.cqe_compression_timeout", LEFT_OFF },
     { 0x100, 0, "capability.log_max_bsf_list_size", LEFT_OFF },
-    { 0x100, 0, "capability.log_max_klm_list_size", LEFT_OFF },
     { 0x100, 0, "capability.log_max_ra_req_dc", LEFT_OFF },
     { 0x100, 0, "capability.log_max_ra_res_dc", LEFT_OFF },
     { 0x100, 0, "capability.max_indirection", LEFT_OFF },
@@ -115,9 +114,12 @@ static struct {
     { 0x100, 1, "capability.rss_ind_tbl_cap", LIMITS },
     { 0x100, 1, "capability.wqe_inline_mode", NEWER },
     { 0x100, 1, "capability.wqe_vlan_insert", NEWER },
+    { 0x100, 1, "capability.self_lb_en_modifiable", NEWER },
     { 0x100, 3, "capability.atomic_operations", LEFT_OFF },
     { 0x100, 3, "capability.atomic_size_dc", LEFT_OFF },
     { 0x100, 3, "capability.atomic_size_qp", LEFT_OFF },
+    { 0x100, 3, "capability.atomic_req_8B_endianness_mode", HOST_ORDER },
+    { 0x100, 3, "capability.supported_atomic_req_8B_endianness_mode_1", HOST_ORDER },
     { 0x100, 4, "capability.l3_type", ROCE_V2 },
     { 0x100, 4, "capability.roce_version", ROCE_V2 },
     { 0x100, 4, "capability.roce_address_table_size", LIMITS },
@@ -274,7 +276,7 @@ static void test_replay(void)
     ernic_set_link(e, env.now, true);
     ernic_slice(e);
     ernic_mlx5_function_init(&f, e, &config);
-    ernic_mlx5_command_queue_init(&q, &fake_env_ops, &env,
+    ernic_mlx5_command_queue_init(&q, &fake_env_ops, &env, &e->mem,
                                   ernic_mlx5_function_execute, &f);
     q.base = mlx5_queue_page(&env);
     for (i = 0; i < vectors->len; i++) {

@@ -34,8 +34,8 @@ static void test_objects(void)
            rq[1]);
     rqt = eth_number(&eth);
     ETH_OK(&eth, 0x900, "ctx.disp_type=1\nctx.indirect_table=%u\nctx.rx_hash_fn=2\n"
-           "ctx.rx_hash_symmetric=1\nctx.rx_hash_field_selector_outer.selected_fields=15",
-           rqt);
+           "ctx.rx_hash_symmetric=1\nctx.transport_domain=1\n"
+           "ctx.rx_hash_field_selector_outer.selected_fields=15", rqt);
     tir = eth_number(&eth);
     g_assert_cmpint(eth_call(&eth, 0x90a, "rqn=%u", rq[1]), ==, ERNIC_MLX5_BUSY);
     g_assert_cmpint(eth_call(&eth, 0x918, "rqtn=%u", rqt), ==, ERNIC_MLX5_BUSY);
@@ -72,8 +72,8 @@ static void test_states(void)
     static const struct {
         uint32_t from, to;
     } allowed[] = {
-        { RST, RST }, { RST, RDY }, { RDY, RDY }, { RDY, ERR }, { ERR, ERR },
-        { ERR, RST },
+        { RST, RST }, { RST, RDY }, { RDY, RDY }, { RDY, ERR }, { RDY, RST },
+        { ERR, ERR }, { ERR, RST },
     };
     uint32_t number, from, to, i, kind;
     Eth eth;
@@ -132,6 +132,29 @@ static void test_query(void)
     eth_done(&eth);
 }
 
+/* As Linux makes them: queues without frames or memory, and a hash of IPsec's flows. */
+static void test_driver(void)
+{
+    uint32_t rqn;
+    Eth eth;
+
+    setup(&eth);
+    ETH_OK(&eth, 0x904, "ctx.cqn=%u\nctx.wq.wq_type=1\nctx.wq.pd=%u\nctx.wq.log_wq_sz=3\n"
+           "ctx.wq.log_wq_stride=6\nctx.wq.dbr_addr=0x1000\nctx.wq.pas[0].pa_l=2",
+           ETH_CQ, ETH_PD);
+    ETH_OK(&eth, 0x908, "ctx.cqn=%u\nctx.wq.wq_type=1\nctx.wq.log_wq_stride=4\n"
+           "ctx.wq.dbr_addr=0x1000\nctx.wq.pas[0].pa_l=3", ETH_CQ);
+    rqn = ERNIC_MLX5_RQN + 1;
+    g_assert_cmpuint(ernic_mlx5_rq_get(eth.e, rqn)->pd, ==, 0);
+    ETH_OK(&eth, 0x909, "rqn=%u\nrq_state=0\nctx.state=1", rqn);
+    ETH_OK(&eth, 0x900, "ctx.inline_rqn=%u\nctx.transport_domain=1\nctx.rx_hash_fn=2\n"
+           "ctx.rx_hash_field_selector_outer.selected_fields=0x13", rqn);
+    g_assert_cmpint(ernic_mlx5_tir_get(eth.f, 1)->selected, ==, 0x13);
+    ETH_OK(&eth, 0x902, "tirn=1");
+    ETH_OK(&eth, 0x90a, "rqn=%u", rqn);
+    eth_done(&eth);
+}
+
 /* ---- refusals ---------------------------------------------------------------------- */
 
 #define QUEUE(more) "ctx.cqn=5\nctx.wq.wq_type=1\nctx.wq.pd=3\nctx.wq.log_wq_sz=3\n" \
@@ -167,7 +190,7 @@ static const struct {
     { 0x904, SQ("ctx.wq.dbr_umem_valid=1"), ERNIC_MLX5_BAD_VALUE },
     { 0x904, SQ("ctx.wq.wq_umem_valid=1"), ERNIC_MLX5_BAD_VALUE },
     { 0x908, RQ("ctx.cqn=4"), ERNIC_MLX5_NO_OBJECT },
-    { 0x908, RQ("ctx.wq.pd=0"), ERNIC_MLX5_NO_OBJECT },
+    { 0x908, RQ("ctx.wq.pd=4"), ERNIC_MLX5_NO_OBJECT },
     { 0x908, RQ("ctx.state=1"), ERNIC_MLX5_BAD_VALUE },
     { 0x908, RQ("ctx.mem_rq_type=1"), ERNIC_MLX5_BAD_VALUE },
     { 0x908, RQ("ctx.scatter_fcs=1"), ERNIC_MLX5_BAD_VALUE },
@@ -192,13 +215,19 @@ static const struct {
     { 0x90b, "rqn=0x8001", ERNIC_MLX5_NO_OBJECT },
     { 0x900, "ctx.inline_rqn=0x8001", ERNIC_MLX5_NO_OBJECT },
     { 0x900, "ctx.disp_type=1\nctx.indirect_table=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x900, "ctx.inline_rqn=0x9001", ERNIC_MLX5_NO_OBJECT },
+    { 0x900, "ctx.inline_rqn=0x9001\nctx.transport_domain=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x912, "", ERNIC_MLX5_NO_OBJECT },
+    { 0x912, "ctx.transport_domain=0xffffff", ERNIC_MLX5_NO_OBJECT },
+    { 0x817, "transport_domain=1", ERNIC_MLX5_BUSY },
     { 0x900, "ctx.disp_type=2", ERNIC_MLX5_BAD_VALUE },
-    { 0x900, "ctx.inline_rqn=0x9001\nctx.rx_hash_fn=3", ERNIC_MLX5_BAD_VALUE },
+    { 0x900, "ctx.inline_rqn=0x9001\nctx.transport_domain=1\nctx.rx_hash_fn=3",
+      ERNIC_MLX5_BAD_VALUE },
     { 0x900, "ctx.inline_rqn=0x9001\nctx.packet_merge_mask=1", ERNIC_MLX5_BAD_VALUE },
     { 0x900, "ctx.inline_rqn=0x9001\nctx.tls_en=1", ERNIC_MLX5_BAD_VALUE },
     { 0x900, "ctx.inline_rqn=0x9001\nctx.tunneled_offload_en=1", ERNIC_MLX5_BAD_VALUE },
-    { 0x900, "ctx.inline_rqn=0x9001\n"
-      "ctx.rx_hash_field_selector_outer.selected_fields=16", ERNIC_MLX5_BAD_VALUE },
+    { 0x900, "ctx.inline_rqn=0x9001\nctx.transport_domain=1\n"
+      "ctx.rx_hash_field_selector_outer.selected_fields=32", ERNIC_MLX5_BAD_VALUE },
     { 0x901, "tirn=2", ERNIC_MLX5_NO_OBJECT },
     { 0x901, "tirn=1\nbitmask.hash=1\nctx.rx_hash_fn=3", ERNIC_MLX5_BAD_VALUE },
     { 0x901, "tirn=1\nbitmask.packet_merge=1\nctx.packet_merge_mask=2",
@@ -212,7 +241,7 @@ static const struct {
     { 0x913, "tisn=1\nbitmask.lag_tx_port_affinity=1", ERNIC_MLX5_BAD_SELECT },
     { 0x914, "tisn=1", ERNIC_MLX5_BUSY },
     { 0x914, "tisn=0", ERNIC_MLX5_NO_OBJECT },
-    { 0x916, RQT("rqt_context.rqt_max_size=129"), ERNIC_MLX5_BAD_VALUE },
+    { 0x916, RQT("rqt_context.rqt_max_size=257"), ERNIC_MLX5_BAD_VALUE },
     { 0x916, RQT("rqt_context.rqt_actual_size=0"), ERNIC_MLX5_BAD_VALUE },
     { 0x916, RQT("rqt_context.rqt_actual_size=5"), ERNIC_MLX5_BAD_VALUE },
     { 0x916, RQT("rqt_context.list_q_type=1"), ERNIC_MLX5_BAD_VALUE },
@@ -280,13 +309,14 @@ static void test_limits(void)
     }
     g_assert_cmpint(eth_call(&eth, 0x904, "%s", SQ("")), ==, ERNIC_MLX5_NO_RESOURCE);
     g_assert_cmpint(eth_call(&eth, 0x908, "%s", RQ("")), ==, ERNIC_MLX5_NO_RESOURCE);
-    g_assert_cmpint(eth_call(&eth, 0x900, "ctx.inline_rqn=%u", rqn), ==,
-                    ERNIC_MLX5_NO_RESOURCE);
+    g_assert_cmpint(eth_call(&eth, 0x900, "ctx.inline_rqn=%u\nctx.transport_domain=1",
+                             rqn), ==, ERNIC_MLX5_NO_RESOURCE);
     g_assert_cmpint(eth_call(&eth, 0x916, "%s", RQT("")), ==, ERNIC_MLX5_NO_RESOURCE);
     for (i = 1; i < ERNIC_LIM_TIS; i++) {
-        ETH_OK(&eth, 0x912, "%s", "");
+        ETH_OK(&eth, 0x912, "ctx.transport_domain=1%s", "");
     }
-    g_assert_cmpint(eth_call(&eth, 0x912, "%s", ""), ==, ERNIC_MLX5_NO_RESOURCE);
+    g_assert_cmpint(eth_call(&eth, 0x912, "ctx.transport_domain=1%s", ""), ==,
+                    ERNIC_MLX5_NO_RESOURCE);
     eth_done(&eth);
 }
 
@@ -295,6 +325,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mlx5/ethernet/objects", test_objects);
     g_test_add_func("/mlx5/ethernet/states", test_states);
+    g_test_add_func("/mlx5/ethernet/driver", test_driver);
     g_test_add_func("/mlx5/ethernet/query", test_query);
     g_test_add_func("/mlx5/ethernet/refusals", test_refusals);
     g_test_add_func("/mlx5/ethernet/ring", test_ring);

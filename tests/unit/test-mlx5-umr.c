@@ -8,6 +8,7 @@
 #include "qemu/bswap.h"
 #include "mlx5_queues.h"
 #include "objects/mr.h"
+#include "state/check.h"
 #include "transport/qp.h"
 
 /* Bits of mkey_mask, and flags, as drivers combine them. */
@@ -83,14 +84,16 @@ static void rights(Fixture *f, bool write)
     CONTEXT(rw, write);
 }
 
-/* @n pages of the fixture in reverse order, at @at. */
-static void list_pages(Fixture *f, uint8_t *at, uint32_t n)
+/* @n pages of the fixture in reverse order, at @at, in a list that has room for @room. */
+static void list_pages(Fixture *f, uint8_t *at, uint32_t n, uint32_t room)
 {
     uint32_t i;
 
     for (i = 0; i < n; i++) {
         stq_be_p(at + i * 8, (f->pages + (n - 1 - i) * 4096) | PRESENT);
     }
+    /* Linux does not clear the rest. */
+    memset(at + n * 8, 0xa5, (room - n) * 8);
 }
 
 /* A fast registration of @n pages with key @key, inline or by a list in memory. */
@@ -107,9 +110,10 @@ static void fast_register(Fixture *f, uint32_t key, uint32_t n, bool in)
     CONTEXT(len, n * 4096 - 0x123);
     CONTEXT(log_page_size, 12);
     if (in) {
-        list_pages(f, mlx5_segment(&f->wr, octowords * 16), n);
+        list_pages(f, mlx5_segment(&f->wr, octowords * 16), n, octowords * 2);
     } else {
-        list_pages(f, fake_ptr(&f->end.env, f->end.mem + 4096, n * 8), n);
+        list_pages(f, fake_ptr(&f->end.env, f->end.mem + 4096, octowords * 16), n,
+                   octowords * 2);
         mlx5_data(&f->wr, f->end.mem + 4096, octowords * 16, f->end.key);
     }
 }
@@ -166,7 +170,7 @@ static void assert_text(Fixture *f, uint64_t addr, const char *text)
 static void test_fast(Fixture *f, gconstpointer data)
 {
     bool in = GPOINTER_TO_UINT(data);
-    uint32_t n = in ? 5 : PAGES, key = (f->key & ~0xffu) | 0x42;
+    uint32_t n = in ? 5 : PAGES - 3, key = (f->key & ~0xffu) | 0x42;
 
     fast_register(f, key, n, in);
     g_assert_cmphex(result(f), ==, 0);
@@ -327,6 +331,26 @@ static void test_bad(Fixture *f, gconstpointer data)
 
 /* ---- the queue pair for UMR ------------------------------------------------------ */
 
+/* The queue pair for UMR sends no messages. */
+static void test_send(Fixture *f, gconstpointer data)
+{
+    enum { OPERATION_ERROR = 0x02 };
+    Mlx5Cqe cqe;
+
+    mlx5_create_qp(&f->end, &f->q, ERNIC_QPT_UD, NULL);
+    mlx5_connect(&f->end, &f->q, f->q.qpn, 1);
+    mlx5_wr(&f->wr, ERNIC_MLX5_OP_SEND, ERNIC_MLX5_CE_ALWAYS, 0);
+    mlx5_av(&f->wr, 1, f->q.qpn);
+    mlx5_data(&f->wr, f->end.mem, 64, f->end.key);
+    mlx5_post_wr(&f->end, &f->q, &f->wr);
+    g_assert_true(mlx5_poll(&f->end, &cqe));
+    g_assert_cmphex(cqe.syndrome, ==, 0);
+    ernic_mlx5_qp(f->end.e, f->q.qpn)->umr = true;
+    mlx5_post_wr(&f->end, &f->q, &f->wr);
+    g_assert_true(mlx5_poll(&f->end, &cqe));
+    g_assert_cmphex(cqe.syndrome, ==, OPERATION_ERROR);
+}
+
 /* Load pages in two requests; the second one opens the region, in another domain. */
 static void test_load(Fixture *f, gconstpointer data)
 {
@@ -334,8 +358,11 @@ static void test_load(Fixture *f, gconstpointer data)
     uint32_t pd = fake_create_pd(f->end.e);
     uint8_t *list = fake_ptr(&f->end.env, f->end.mem, PAGES * 8);
 
+    /* Linux creates it without a peer; here it is one of UD. */
+    mlx5_create_qp(&f->end, &f->q, ERNIC_QPT_UD, NULL);
+    mlx5_connect(&f->end, &f->q, f->q.qpn, 1);
     ernic_mlx5_qp(f->end.e, f->q.qpn)->umr = true;
-    list_pages(f, list, PAGES);
+    list_pages(f, list, PAGES, PAGES);
     start(f, f->key, FLAG_WANT_FREE, 0, 4);
     mlx5_data(&f->wr, f->end.mem, 64, f->end.key);
     g_assert_cmphex(result(f), ==, 0);
@@ -447,6 +474,49 @@ static void test_window_bad(Fixture *f, gconstpointer data)
     g_assert_cmphex(result(f), ==, BIND_ERROR);
 }
 
+/* A saved request whose list has another length than its pages is refused. */
+static void test_state(Fixture *f, gconstpointer data)
+{
+    static const struct {
+        uint32_t num, len;
+        uint8_t want;
+        bool valid;
+    } rows[] = {
+        { 2, 16, ERNIC_MR_WANT_INVALID, true }, { 8, 0, ERNIC_MR_WANT_ANY, true },
+        { 2, 8, ERNIC_MR_WANT_ANY }, { 2, 24, ERNIC_MR_WANT_ANY },
+        { UINT32_MAX, 0xfffffff8, ERNIC_MR_WANT_ANY }, { 2, 16, ERNIC_MR_WANTS },
+    };
+    ErnicQp *qp = ernic_qp_get(f->end.e, 0, f->q.qpn);
+    ErnicSendQueue *sq = &qp->sq, was = *sq;
+    ErnicWqe *wqe = ernic_sq_slot(qp, sq->fetched);
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        g_autoptr(GString) why = g_string_new(NULL);
+
+        memset(wqe, 0, sizeof(*wqe));
+        wqe->opcode = ERNIC_WR_MR_UPDATE;
+        wqe->index = sq->fetched++;
+        wqe->unit = sq->taken++;
+        wqe->units = 1;
+        wqe->update = (ErnicMrUpdate) {
+            .want = rows[i].want, .num = rows[i].num, .list.len = rows[i].len,
+        };
+        sq->wq.pi++;
+        ernic_check(f->end.e, why);
+        g_assert_cmpint(!strstr(why->str, "sq-requests"), ==, rows[i].valid);
+        *sq = was;
+    }
+}
+
+/* No update makes a region that a saved state could not have. */
+static void test_length(Fixture *f, gconstpointer data)
+{
+    start(f, f->key, 0, MASK_LEN | MASK_START, 0);
+    CONTEXT(len, ERNIC_MAX_MR_SIZE + 1);
+    g_assert_cmphex(result(f), ==, BIND_ERROR);
+}
+
 int main(int argc, char **argv)
 {
     uint32_t i;
@@ -458,8 +528,11 @@ int main(int argc, char **argv)
     ADD("fast/inline", true, test_fast);
     ADD("fast/twice", 0, test_fast_twice);
     ADD("fast/user", 0, test_fast_user);
+    ADD("send", 0, test_send);
     ADD("load", 0, test_load);
     ADD("page-size", 0, test_page_size);
+    ADD("length", 0, test_length);
+    ADD("state", 0, test_state);
     ADD("window/1", false, test_window);
     ADD("window/2", true, test_window);
     ADD("window/bad", 0, test_window_bad);

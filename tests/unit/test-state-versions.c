@@ -17,7 +17,7 @@
 #include "transport/tx.h"
 
 #define HEAD        12          /* magic and format */
-#define SECTIONS    17          /* the highest that this release knows */
+#define SECTIONS    29          /* the highest that this release knows */
 
 static void assert_whole(const Ernic *e)
 {
@@ -185,7 +185,8 @@ static GByteArray *write_as(const Other *o, const Ernic *e)
     put_description(o, out);
     put_section(o, e, "config", &ernic_state_config, &e->cfg, out);
     put_section(o, e, "device", &ernic_state_device, e, out);
-    for (i = 0; i < ernic_state_num_tables && i + 2 < sections; i++) {
+    for (i = 0; i < ernic_state_num_tables && i + 2 < sections &&
+                ernic_state_table_base(e, &ernic_state_tables[i]); i++) {
         put_table(o, e, &ernic_state_tables[i], out);
     }
     if (i + 2 < sections) {

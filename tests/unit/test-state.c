@@ -11,7 +11,10 @@
 #include "objects/cq.h"
 #include "objects/eq.h"
 #include "steering/flow.h"
+#include "steering/flow_tables.h"
 #include "base/timer.h"
+#include "faces/mlx5/ethernet.h"
+#include "faces/mlx5/mlx5.h"
 #include "faces/pg332/side_stream.h"
 #include "faces/pg332/strict.h"
 #include "objects/mcast.h"
@@ -105,15 +108,14 @@ static void test_derived_rows(void)
         "Ernic.num_flows",
         "Ernic.num_groups", "Ernic.rss", "Ernic.counter", "Ernic.uctx_used",
         "Ernic.num_pages", "Ernic.mem", "Ernic.num_bound", "Ernic.page_failed",
-        "Ernic.copies", "Ernic.job", "Ernic.work_done", "Ernic.work_end",
+        "Ernic.copies", "Ernic.job", "Ernic.remains", "Ernic.work_done", "Ernic.work_end",
         "Ernic.num_gids", "Ernic.eq_more",
         "Ernic.udp_sport",
         "Ernic.events_at", "Ernic.timers", "Ernic.cq_timers", "Ernic.tx",
         "Ernic.side", "Ernic.timing", "Ernic.now", "Ernic.absent",
         "Ernic.rx_fault",
         "Ernic.rx_pkt", "Ernic.mlx5", "Ernic.mlx5_eth", "Ernic.flow_tables",
-        "ErnicEq.line_size",
-        "ErnicEq.line_head",
+        "ErnicEq.line_size", "ErnicEq.line_head",
         "ErnicEq.line_count", "ErnicMcast.first", "ErnicMcast.next", "ErnicWqe.unit",
         "ErnicSendQueue.window_mask", "ErnicSendQueue.taken", "ErnicQp.ring_prev",
         "ErnicTrain.ip",
@@ -130,7 +132,18 @@ static void test_derived_rows(void)
         "ErnicDelayFifo.slots", "ErnicDelayFifo.head", "ErnicDelayFifo.count",
         "ErnicTiming.p", "ErnicTiming.trace", "ErnicTiming.what",
         "ErnicTiming.places", "ErnicTiming.under_way", "ErnicTiming.link_busy",
-        "ErnicTiming.loop_full",
+        "ErnicTiming.loop_full", "ErnicMlx5Function.config",
+        "ErnicMlx5Function.engine", "ErnicMlx5Capabilities.limits",
+        "ErnicMlx5CommandQueue.ops",
+        "ErnicMlx5CommandQueue.env", "ErnicMlx5CommandQueue.mem",
+        "ErnicMlx5CommandQueue.execute", "ErnicMlx5CommandQueue.opaque",
+        "ErnicMlx5CommandQueue.out", "ErnicMlx5Eth.sq", "ErnicMlx5Eth.rq",
+        "ErnicMlx5Eth.tir", "ErnicMlx5Eth.tis", "ErnicMlx5Eth.rqt",
+        "ErnicMlx5Eth.send", "ErnicMlx5Eth.flush",
+        "ErnicFlowTable.num_groups", "ErnicFlowTable.group",
+        "ErnicFlowTables.num_entries", "ErnicFlowTables.table",
+        "ErnicFlowTables.group", "ErnicFlowTables.entry", "ErnicFlowTables.counter",
+        "ErnicFlowTables.order",
     };
     uint32_t s, i, n = 0;
 
@@ -209,9 +222,37 @@ static uint32_t every_byte_of_timing(void)
     return checked;
 }
 
+/* The first padding of ErnicMlx5 is after several arrays. */
+static uint32_t every_byte_of_mlx5(void)
+{
+    uint32_t checked = 0;
+
+    CHECK(ErnicMlx5, sizeof(ErnicMlx5));
+    CHECK(ErnicMlx5Function, sizeof(ErnicMlx5Function));
+    CHECK(ErnicMlx5Capabilities, sizeof(ErnicMlx5Capabilities));
+    CHECK(ErnicMlx5Vport, sizeof(ErnicMlx5Vport));
+    CHECK(ErnicMlx5CommandQueue, sizeof(ErnicMlx5CommandQueue));
+    CHECK(ErnicMlx5Entry, sizeof(ErnicMlx5Entry));
+    CHECK(ErnicMlx5Chain, sizeof(ErnicMlx5Chain));
+    CHECK(ErnicMlx5Queues, sizeof(ErnicMlx5Queues));
+    CHECK(ErnicMlx5Qp, sizeof(ErnicMlx5Qp)); CHECK(ErnicMlx5Cq, sizeof(ErnicMlx5Cq));
+    CHECK(ErnicMlx5Srq, sizeof(ErnicMlx5Srq));
+    CHECK(ErnicMlx5Contexts, sizeof(ErnicMlx5Contexts));
+    CHECK(ErnicMlx5EthQueue, sizeof(ErnicMlx5EthQueue));
+    CHECK(ErnicMlx5Tir, sizeof(ErnicMlx5Tir)); CHECK(ErnicMlx5Tis, sizeof(ErnicMlx5Tis));
+    CHECK(ErnicMlx5Rqt, sizeof(ErnicMlx5Rqt)); CHECK(ErnicMlx5Eth, sizeof(ErnicMlx5Eth));
+    CHECK(ErnicFlowTable, sizeof(ErnicFlowTable));
+    CHECK(ErnicFlowGroup, sizeof(ErnicFlowGroup));
+    CHECK(ErnicFlowDest, sizeof(ErnicFlowDest));
+    CHECK(ErnicFlowEntry, sizeof(ErnicFlowEntry));
+    CHECK(ErnicFlowCounter, sizeof(ErnicFlowCounter));
+    CHECK(ErnicFlowTables, sizeof(ErnicFlowTables));
+    return checked;
+}
+
 static void test_every_byte(void)
 {
-    uint32_t checked = every_byte_of_timing();
+    uint32_t checked = every_byte_of_timing() + every_byte_of_mlx5();
 
     CHECK(ErnicConfig, sizeof(ErnicConfig));
     CHECK(ErnicGidEntry, sizeof(ErnicGidEntry));

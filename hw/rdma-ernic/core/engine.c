@@ -12,18 +12,17 @@
 #include "faces/face.h"
 #include "faces/mlx5/ethernet.h"
 #include "faces/mlx5/mlx5.h"
+#include "faces/mlx5/send.h"
 #include "faces/pg332/pg332.h"
 #include "faces/pg332/side_stream.h"
 #include "faces/pg332/strict.h"
 #include "faces/verbs/commands.h"
 #include "faces/verbs/doorbell.h"
-#include "memory.h"
-#include "objects/counter.h"
+#include "lifecycle.h"
 #include "objects/cq.h"
 #include "objects/eq.h"
 #include "objects/gid.h"
 #include "objects/job.h"
-#include "objects/mcast.h"
 #include "objects/mr.h"
 #include "steering/flow.h"
 #include "steering/rss.h"
@@ -35,7 +34,6 @@
 #include "transport/copies.h"
 #include "transport/qp.h"
 #include "transport/qp_life.h"
-#include "transport/raw.h"
 #include "transport/retry_buffer.h"
 #include "transport/rx.h"
 #include "transport/sched.h"
@@ -47,171 +45,6 @@ QEMU_BUILD_BUG_ON(ERNIC_MLX5_BAR != ERNIC_MLX5_BAR_SIZE ||
 
 /* Requests flushed per turn of a queue pair. */
 #define ENGINE_FLUSH_BUDGET 64
-
-static void engine_init(Ernic *e)
-{
-    const ErnicConfig *cfg = &e->cfg;
-
-    e->face = cfg->face ? cfg->face :
-              cfg->pg332 ? &ernic_face_pg332 :
-              cfg->mlx5 ? &ernic_face_mlx5 : &ernic_face_verbs;
-    e->keys = e->face->keys;
-    e->cqes = e->face->cqes;
-    e->eqs = e->face->eqs;
-    e->mem.bound = cfg->max_memory ?: ernic_memory_most(cfg);
-    e->regs = ernic_pg332_regs(cfg);
-    e->side = cfg->pg332 ? ernic_side_new() : NULL;
-    e->strict = ernic_strict_new(cfg);
-    e->mlx5 = e->mlx5 ?: ernic_mlx5_new(e);
-    e->udp_sport = cfg->udp_sport;
-    ernic_ids_init(&e->pd_ids, 1, cfg->max_pd);
-    ernic_ids_init(&e->eq_ids, 1, cfg->max_eq);
-    ernic_ids_init(&e->cq_ids, 1, cfg->max_cq);
-    ernic_ids_init(&e->srq_ids, 1, cfg->max_srq);
-    /* Key 0x100 of the mlx5 interface ends a list. */
-    ernic_ids_init(&e->mr_ids, cfg->mlx5 ? 2 : 1, cfg->max_mr);
-    /* PG332 numbers its queue pairs by register block. */
-    ernic_ids_init(&e->qp_ids, cfg->pg332 ? cfg->max_qp : ERNIC_QPN_GSI + 1,
-                   cfg->max_qp);
-    ernic_ids_init(&e->uctx_ids, 1, cfg->max_uctx);
-    e->job = ernic_job_new();
-    e->pd = g_new0(ErnicPd, cfg->max_pd);
-    e->eq = g_new0(ErnicEq, cfg->max_eq);
-    e->cq = g_new0(ErnicCq, cfg->max_cq);
-    e->srq = g_new0(ErnicSrq, cfg->max_srq);
-    e->mr = g_new0(ErnicMr, cfg->max_mr);
-    e->qp = g_new0(ErnicQp, cfg->max_qp);
-    e->mcast = g_new0(ErnicMcast, ERNIC_LIM_MCAST_ATTACH);
-    e->flow = g_new0(ErnicFlow, ERNIC_LIM_FLOW + 1);
-    e->rss = g_new0(ErnicRss, ERNIC_LIM_RSS + 1);
-    e->counter = g_new0(ErnicCounter, ERNIC_LIM_COUNTER + 1);
-    e->counter[0].used = true;
-    e->events_at[ERNIC_EVC_CQ] =
-        (ErnicEventsAt) { &e->cq->events, sizeof(*e->cq) };
-    e->events_at[ERNIC_EVC_QP] =
-        (ErnicEventsAt) { &e->qp->events, sizeof(*e->qp) };
-    e->events_at[ERNIC_EVC_SRQ] =
-        (ErnicEventsAt) { &e->srq->events, sizeof(*e->srq) };
-    e->events_at[ERNIC_EVC_PORT] =
-        (ErnicEventsAt) { &e->port_events, 0 };      /* one port */
-    e->timers = ernic_timers_new(cfg->max_qp);
-    e->cq_timers = ernic_timers_new(cfg->max_cq);
-    e->tx = e->tx ?: ernic_tx_new();
-    e->copies = ernic_copies_new();
-    if (cfg->timing) {
-        e->timing = ernic_timing_new(cfg);
-    }
-    if (cfg->mlx5) {
-        ernic_mlx5_eth_new(e);
-    }
-    e->pkey[0] = ERNIC_PKEY_DEFAULT;
-}
-
-static void engine_fini(Ernic *e)
-{
-    uint32_t i;
-
-    ernic_job_free(e);
-    ernic_copies_free(e);
-    for (i = 0; i < e->cfg.max_eq; i++) {
-        ernic_eq_fini(e, &e->eq[i]);
-    }
-    for (i = 0; i < e->cfg.max_cq; i++) {
-        ernic_buf_fini(e, &e->cq[i].buf);
-    }
-    for (i = 0; i < e->cfg.max_srq; i++) {
-        ernic_buf_fini(e, &e->srq[i].wq.buf);
-    }
-    for (i = 0; i < e->cfg.max_mr; i++) {
-        ernic_buf_fini(e, &e->mr[i].buf);
-        ernic_odp_free(e, e->mr[i].odp);
-    }
-    for (i = 0; i < e->cfg.max_qp; i++) {
-        ernic_qp_fini(e, &e->qp[i]);
-    }
-    ernic_mlx5_eth_free(e);
-    g_assert(!e->mem.used);
-    g_free(e->pd);
-    g_free(e->eq);
-    g_free(e->cq);
-    g_free(e->srq);
-    g_free(e->mr);
-    g_free(e->qp);
-    g_free(e->mcast);
-    g_free(e->flow);
-    g_free(e->rss);
-    g_free(e->counter);
-    ernic_ids_fini(&e->pd_ids);
-    ernic_ids_fini(&e->eq_ids);
-    ernic_ids_fini(&e->cq_ids);
-    ernic_ids_fini(&e->srq_ids);
-    ernic_ids_fini(&e->mr_ids);
-    ernic_ids_fini(&e->qp_ids);
-    ernic_ids_fini(&e->uctx_ids);
-    ernic_timers_free(e->timers);
-    ernic_timers_free(e->cq_timers);
-    ernic_tx_free(e->tx);
-    ernic_regfile_free(e->regs);
-    ernic_side_free(e->side);
-    ernic_strict_free(e->strict);
-    ernic_mlx5_free(e->mlx5);
-    ernic_timing_free(e->timing);
-}
-
-Ernic *ernic_new(const ErnicConfig *cfg, const ErnicEnvOps *ops, void *env)
-{
-    Ernic *e = g_new0(Ernic, 1);
-
-    g_assert(cfg->link_speed);
-    e->cfg = *cfg;
-    e->ops = ops;
-    e->env = env;
-    engine_init(e);
-    trace_ernic_new(cfg->max_qp, cfg->max_cq, cfg->max_mr);
-    return e;
-}
-
-void ernic_free(Ernic *e)
-{
-    engine_fini(e);
-    g_free(e);
-}
-
-void ernic_reset(Ernic *e)
-{
-    ErnicConfig cfg = e->cfg;
-    const ErnicEnvOps *ops = e->ops;
-    void *env = e->env;
-    uint64_t now = e->now;
-
-    trace_ernic_reset(cfg.max_qp);
-    engine_fini(e);
-    *e = (Ernic) { .cfg = cfg, .ops = ops, .env = env, .now = now };
-    engine_init(e);
-    e->ops->wake_at(e->env, ERNIC_NEVER);
-}
-
-/*
- * Software has given up all its objects and keeps the device: a new engine, in which
- * only the face, the link and the packets that wait for the link remain.
- */
-static void engine_teardown(Ernic *e)
-{
-    Ernic old = *e;
-
-    trace_ernic_mlx5_teardown(e->cfg.max_eq - 1 - e->eq_ids.count);
-    ernic_mlx5_forget_objects(e);
-    e->mlx5 = NULL;
-    e->tx = NULL;
-    engine_fini(e);
-    *e = (Ernic) {
-        .cfg = old.cfg, .ops = old.ops, .env = old.env, .now = old.now,
-        .mlx5 = old.mlx5, .tx = old.tx, .stats = old.stats,
-        .work_done = old.work_done, .work_end = old.work_end,
-        .port_active = old.port_active,
-    };
-    engine_init(e);
-}
 
 /*
  * How many queue pairs that wait for their train to leave are to be looked at? All, if
@@ -258,6 +91,12 @@ static void engine_departed(Ernic *e)
     }
 }
 
+/* Has a queue of Ethernet frames work that it can do now? */
+static bool engine_eth_work(const Ernic *e)
+{
+    return e->mlx5 && ernic_mlx5_eth_has_work(e);
+}
+
 /* Report the time of the next work to the environment; at the end of each call. */
 static void engine_wake(Ernic *e)
 {
@@ -265,7 +104,8 @@ static void engine_wake(Ernic *e)
     bool work = ernic_sched_ready(e) || (!e->tx->busy && e->tx->packets) ||
                 e->tx->loop_len || ernic_copies_wait(e) || e->eq_more ||
                 (!e->tx->busy && e->tx->num_left) || engine_left(e, &departed) ||
-                (e->mlx5 && ernic_mlx5_has_work(e));
+                (e->mlx5 && ernic_mlx5_has_work(e)) || engine_eth_work(e) ||
+                ernic_has_remains(e);
     uint64_t next = MIN(ernic_timers_next(e->timers),
                         ernic_timers_next(e->cq_timers));
 
@@ -345,7 +185,11 @@ bool ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
             engine_catch_up(e);
         }
     }
-    done = ernic_cmd_exec(e, cmd, rsp);
+    if (!e->job->active) {
+        ernic_cmd_begin(e, cmd);
+    }
+    /* Objects that are gone leave their room before others are created. */
+    done = ernic_reap(e) && ernic_cmd_exec(e, rsp);
     engine_wake(e);
     return done;
 }
@@ -521,16 +365,17 @@ void ernic_rx_bad_frame(Ernic *e, uint64_t now, const uint8_t *frame,
     engine_wake(e);
 }
 
-bool ernic_wants_frame(const Ernic *e, const uint8_t *frame, uint32_t len)
+bool ernic_wants_frame(Ernic *e, const uint8_t *frame, uint32_t len)
 {
-    return ernic_flow_find(e, frame, len) != 0;
+    ernic_charge_copy(e, len);          /* by the link */
+    return e->face->wants_frame(e, frame, len, false);
 }
 
 void ernic_rx_raw(Ernic *e, uint64_t now, const uint8_t *frame, uint32_t len)
 {
     e->now = now;
     if (engine_hears(e, 1)) {
-        ernic_raw_frame(e, frame, len);
+        e->face->take_frame(e, frame, len, false);
     }
     engine_wake(e);
 }
@@ -605,7 +450,7 @@ static void engine_loopback(Ernic *e)
     while (ernic_work_left(e) && !ernic_copies_wait(e) &&
            ernic_tx_loop_next(e, &tx->loop_pos, &train)) {
         if (train.frame) {
-            ernic_raw_frame(e, train.data, train.len);
+            e->face->take_frame(e, train.data, train.len, true);
         } else {
             ernic_rx_train(e, &train);
         }
@@ -662,6 +507,12 @@ static void engine_turn(Ernic *e, ErnicQp *qp)
     }
 }
 
+/* A turn of a queue of Ethernet frames; false: none has work that it can do now. */
+static bool engine_eth_turn(Ernic *e)
+{
+    return e->mlx5 && ernic_work_left(e) && ernic_mlx5_eth_turn(e);
+}
+
 /* Send the held train; for a loopback train, serve the others first to make room. */
 static void engine_depart(Ernic *e)
 {
@@ -671,20 +522,36 @@ static void engine_depart(Ernic *e)
     }
 }
 
-void ernic_run_within(Ernic *e, uint64_t now)
+/* Turns until the slice ends, or no queue has work that it can do now. */
+static void engine_turns(Ernic *e)
 {
+    bool more = true;
     ErnicQp *qp;
 
+    while (ernic_work_left(e) && more) {
+        qp = ernic_sched_take(e);
+        if (qp) {
+            engine_turn(e, qp);
+        }
+        more = engine_eth_turn(e) || qp;
+        if (e->tx->loop_full) {
+            engine_depart(e);
+        }
+    }
+}
+
+void ernic_run_within(Ernic *e, uint64_t now)
+{
     e->now = now;
     ernic_eq_run(e);
     ernic_rx_copies(e);
     if (e->timing) {
         engine_due(e);
     }
-    if (e->mlx5) {
+    if (e->mlx5 && ernic_reap(e)) {
         ernic_mlx5_run(e);
         if (ernic_mlx5_teardown_due(e)) {
-            engine_teardown(e);
+            ernic_teardown(e);
         }
     }
     engine_departed(e);
@@ -698,15 +565,15 @@ void ernic_run_within(Ernic *e, uint64_t now)
      * is sent; every turn is charged, so the loop ends.
      */
     do {
-        while (ernic_work_left(e) && (qp = ernic_sched_take(e))) {
-            engine_turn(e, qp);
-            if (e->tx->loop_full) {
-                engine_depart(e);
-            }
-        }
+        engine_turns(e);
         engine_depart(e);
-    } while (ernic_work_left(e) && ernic_sched_ready(e));
+    } while (ernic_work_left(e) && (ernic_sched_ready(e) || engine_eth_work(e)));
     engine_departed(e);
+    if (ernic_has_remains(e)) {
+        /* At least a step, also if there is other work for each slice. */
+        e->work_end = MAX(e->work_end, e->work_done + 1);
+        ernic_reap(e);
+    }
     engine_wake(e);
 }
 

@@ -14,8 +14,17 @@
 /* @ops and @env outlive the engine. @cfg is copied. */
 Ernic *ernic_new(const ErnicConfig *cfg, const ErnicEnvOps *ops, void *env);
 void ernic_free(Ernic *e);
-/* Return to the state after ernic_new(). */
+/* The same, but its objects are left, which ernic_remains_run() frees. */
+ErnicRemains *ernic_bury(Ernic *e);
+/* Free a slice of @r; true: all is free, and @r no longer exists. */
+bool ernic_remains_run(ErnicRemains *r);
+/*
+ * Return to the state after ernic_new(). The memory of the old objects is freed later, by
+ * ernic_cmd() and ernic_run().
+ */
 void ernic_reset(Ernic *e);
+/* The same, and all memory is freed in this call. */
+void ernic_reset_at_once(Ernic *e);
 
 /*
  * Begin a slice of work (base/work.h): commands, doorbells and packets until the next
@@ -102,11 +111,11 @@ void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train);
 void ernic_rx_bad_frame(Ernic *e, uint64_t now, const uint8_t *frame,
                         uint32_t len);
 /*
- * Does a steering rule match @frame, which an Ethernet link received and which is no
- * RoCEv2 packet for this engine? May be called at any time.
+ * Does software receive @frame, which an Ethernet link received and which is no RoCEv2
+ * packet for this engine? May be called at any time. Charges the link's copy of it.
  */
-bool ernic_wants_frame(const Ernic *e, const uint8_t *frame, uint32_t len);
-/* Receive a frame that matches a steering rule, for the queue pair of the rule. */
+bool ernic_wants_frame(Ernic *e, const uint8_t *frame, uint32_t len);
+/* Receive such a frame, or drop it with a reason that is counted. */
 void ernic_rx_raw(Ernic *e, uint64_t now, const uint8_t *frame, uint32_t len);
 /*
  * The number of packets that the engine has room for; it drops more than that. A link

@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "memory.h"
+#include "faces/mlx5/command_queue.h"
 #include "objects/eq.h"
 #include "objects/odp.h"
 #include "objects/qp.h"
@@ -44,6 +45,12 @@ static uint64_t backlogs(const ErnicConfig *cfg)
 static uint64_t copies(const ErnicConfig *cfg)
 {
     return ERNIC_COPIES_BYTES;
+}
+
+/* The longest message and the longest answer. */
+static uint64_t messages(const ErnicConfig *cfg)
+{
+    return cfg->mlx5 ? 2 * (uint64_t)ERNIC_MLX5_MESSAGE_MAX : 0;
 }
 
 uint64_t ernic_memory_kind(const ErnicConfig *cfg, ErnicMemKind kind)

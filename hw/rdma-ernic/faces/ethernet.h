@@ -45,7 +45,8 @@ typedef struct ErnicNetdev {
      */
     bool sending;
     uint32_t busy;              /* calls into or from QEMU's network layer below */
-    bool rx_full;               /* frames wait for room in the engine */
+    bool rx_full;               /* frames wait for room in the engine, or for a slice */
+    bool resuming;              /* those frames are being delivered */
     bool link_moved;            /* link change not reported to the guest yet */
     ErnicEth eth;
     uint64_t train;             /* serial of the train that was taken last, */

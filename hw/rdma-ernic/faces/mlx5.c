@@ -6,8 +6,8 @@
  * doorbells; the initialization segment is accessed with the lock held.
  */
 #include "qemu/osdep.h"
+#include "qemu/units.h"
 #include "qapi/error.h"
-#include "migration/blocker.h"
 #include "links/netdev.h"
 #include "pci/device.h"
 #include "pci/env.h"
@@ -97,6 +97,8 @@ static bool check_properties(const ErnicPci *d, Error **errp)
         { "ernic-strict", d->pg332.strict },
         { "shell", d->shell.name },
         { "card-memory", d->shell.card_size },
+        { "device-memory", d->mem_size && d->mem_size != ERNIC_PCI_DEVICE_MEMORY },
+        { "max-uctx", d->cfg.max_uctx != ERNIC_PCI_MAX_UCTX },
         { "timing", d->timing },
         { "timing-profile", d->timing_profile },
         { "timing-trace", d->timing_trace },
@@ -113,19 +115,33 @@ static bool check_properties(const ErnicPci *d, Error **errp)
     return true;
 }
 
-/* The capabilities that the driver reads name these numbers of objects. */
+/* Capabilities name the logarithms of these numbers of objects. */
+static bool check_numbers(const ErnicConfig *cfg, Error **errp)
+{
+    const struct {
+        const char *name;
+        uint32_t value;
+    } numbers[] = {
+        { "max-qp", cfg->max_qp }, { "max-cq", cfg->max_cq }, { "max-srq", cfg->max_srq },
+        { "max-eq", cfg->max_eq }, { "max-mr", cfg->max_mr }, { "max-pd", cfg->max_pd },
+    };
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(numbers); i++) {
+        if (!is_power_of_2(numbers[i].value)) {
+            error_setg(errp, "%s is %u, and personality=mlx5 needs a power of two",
+                       numbers[i].name, numbers[i].value);
+            return false;
+        }
+    }
+    return true;
+}
+
 static void configure(ErnicPci *d)
 {
-    ErnicConfig *cfg = &d->cfg;
-
-    cfg->max_qp = ERNIC_LIM_QP;
-    cfg->max_cq = ERNIC_LIM_CQ;
-    cfg->max_srq = ERNIC_LIM_SRQ;
-    cfg->max_eq = ERNIC_LIM_EQ;
-    cfg->max_mr = ERNIC_LIM_MR;
-    cfg->max_pd = ERNIC_LIM_PD;
-    cfg->mlx5 = &d->mlx5.cfg;
+    d->cfg.mlx5 = &d->mlx5.cfg;
     d->mem_size = 0;
+    d->mlx5.cfg.link_speed = d->cfg.link_speed;
     d->mlx5.cfg.max_mtu = ERNIC_ETH_MTU + FRAME_HEAD;
     memcpy(d->mlx5.cfg.mac, d->net.conf.macaddr.a, sizeof(d->mlx5.cfg.mac));
     memcpy(d->mlx5.cfg.board_id, BOARD_ID, sizeof(d->mlx5.cfg.board_id));
@@ -164,30 +180,39 @@ bool ernic_pci_mlx5_open(ErnicPci *d, Error **errp)
         return true;
     }
     qemu_macaddr_default_if_unset(&d->net.conf.macaddr);
-    if (!check_properties(d, errp)) {
+    if (!check_properties(d, errp) || !check_numbers(&d->cfg, errp)) {
         return false;
     }
     configure(d);
     return true;
 }
 
-bool ernic_pci_mlx5_start(ErnicPci *d, Error **errp)
+void ernic_pci_mlx5_start(ErnicPci *d)
 {
     ErnicPciMlx5 *m = &d->mlx5;
     PCIDevice *pci = PCI_DEVICE(d);
 
-    if (!m->on) {
-        return true;
+    if (m->on) {
+        pci_config_set_vendor_id(pci->config, m->vendor ?: VENDOR_ID);
+        pci_config_set_device_id(pci->config, m->device ?: DEVICE_ID);
     }
-    pci_config_set_vendor_id(pci->config, m->vendor ?: VENDOR_ID);
-    pci_config_set_device_id(pci->config, m->device ?: DEVICE_ID);
-    error_setg(&m->blocker, "ernic: personality=mlx5 has no saved state yet");
-    return migrate_add_blocker(&m->blocker, errp) == 0;
 }
 
-void ernic_pci_mlx5_close(ErnicPci *d)
+/* ---- saved state ------------------------------------------------------------ */
+
+bool ernic_pci_mlx5_doorbell_ok(uint32_t where)
 {
-    if (d->mlx5.blocker) {
-        migrate_del_blocker(&d->mlx5.blocker);
-    }
+    uint32_t off = where & ~WIDE;
+
+    return off >= ERNIC_MLX5_BAR_SEGMENT && off < ERNIC_MLX5_BAR &&
+           off % (where & WIDE ? 8 : 4) == 0;
+}
+
+bool ernic_pci_mlx5_valid(const ErnicPci *d)
+{
+    const ErnicVerbs *v = &d->verbs;
+
+    return !d->mlx5.on ||
+           (v->enabled && !v->fatal && !v->cmd_addr && !v->rsp_addr && !v->ring_shift &&
+            !v->cmd_pi && !v->cmd_ci && !v->error && !d->net.eth.ctrl);
 }

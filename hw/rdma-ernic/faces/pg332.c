@@ -15,6 +15,7 @@
 #include "links/udp.h"
 #include "pci/device.h"
 #include "pci/env.h"
+#include "pci/life.h"
 #include "pci/timing.h"
 #include "hw/rdma-ernic/trace.h"
 
@@ -273,7 +274,7 @@ void ernic_pci_pg332_start(ErnicPci *d)
 void ernic_pci_pg332_close(ErnicPci *d)
 {
     if (d->pg332.engine) {
-        ernic_free(d->pg332.engine);
+        ernic_pci_life_free(d->pg332.engine);
         d->pg332.engine = NULL;
     }
 }

@@ -6,7 +6,8 @@
  * Without a UDP link it is also the netdev link: a frame to UDP port 4791 goes
  * to the engine if it is addressed to an enabled face, in the VLAN of that
  * address. All other frames go to the raw packet queue pairs whose rules match,
- * and else to the Ethernet face. That part is the same with a UDP link.
+ * and else to the Ethernet face; or to the flow tables of the mlx5 interface.
+ * That part is the same with a UDP link.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -150,7 +151,8 @@ static bool is_pg332s(const ErnicPci *d, const ErnicPath *path)
 
 /*
  * Is it a frame for an engine? Malformed RoCEv2 frames go to the verbs engine,
- * which counts them.
+ * which counts them. The mlx5 interface has flow tables for them, as for every frame
+ * that is not for one of its addresses.
  */
 static bool roce_frame(ErnicPci *d, ErnicFrame *f, const uint8_t *buf,
                        size_t size, ErnicDrop *drop)
@@ -160,6 +162,9 @@ static bool roce_frame(ErnicPci *d, ErnicFrame *f, const uint8_t *buf,
     }
     *drop = ernic_net_parse(f, buf, size);
     if (*drop == ERNIC_DROP_NOT_ROCE) {
+        return false;
+    }
+    if (*drop && d->mlx5.on) {
         return false;
     }
     return (ernic_pci_verbs_enabled(d) && (*drop || is_ours(d->engine, &f->path))) ||
@@ -206,24 +211,32 @@ static void collision(ErnicPci *d, size_t size)
 }
 
 /*
- * Deliver a frame that a rule of the guest assigns to a queue pair; false:
- * there is no such rule.
+ * Deliver a frame that the engine's software receives: by a rule for a queue pair, or
+ * with the mlx5 interface each one. False: there is no such rule.
  */
 static bool raw_receive(ErnicPci *d, const uint8_t *buf, size_t size)
 {
     uint64_t now;
+    bool wanted;
 
-    if (!ernic_pci_verbs_enabled(d) || !ernic_wants_frame(d->engine, buf, size)) {
+    /* An engine in an iothread has no frames. */
+    if (d->iothread || !ernic_pci_verbs_enabled(d)) {
         return false;
     }
     if (d->net.sending) {
-        collision(d, size);
-        return true;
+        wanted = ernic_wants_frame(d->engine, buf, size);
+        if (wanted) {
+            collision(d, size);
+        }
+        return wanted;
     }
     now = ernic_pci_enter(d);
-    ernic_rx_raw(d->engine, now, buf, size);
+    wanted = ernic_wants_frame(d->engine, buf, size);
+    if (wanted) {
+        ernic_rx_raw(d->engine, now, buf, size);
+    }
     ernic_pci_leave(d);
-    return true;
+    return wanted;
 }
 
 static void receive(ErnicPci *d, const uint8_t *buf, size_t size)
@@ -244,18 +257,37 @@ static void receive(ErnicPci *d, const uint8_t *buf, size_t size)
     }
 }
 
+/*
+ * A backend may have a thousand frames, and would deliver all of them in one call. The
+ * frames that do not fit into a slice wait until the device's work has run again, which
+ * begins the next one. An engine in an iothread receives no frames from here.
+ */
+static bool slice_left(ErnicPci *d)
+{
+    if (d->iothread || ernic_pci_rx_slice_left(d)) {
+        return true;
+    }
+    trace_ernic_pci_frames_wait(ernic_pci_id(d));
+    if (!d->net.resuming) {
+        ernic_pci_kick(d);
+    }
+    return false;
+}
+
 /* A frame waits while the engine has no room for it, as with a PAUSE frame. */
 static bool netdev_can_receive(NetClientState *nc)
 {
     ErnicPci *d = qemu_get_nic_opaque(nc);
 
-    d->net.rx_full = !d->udp && ernic_pci_powered(d) && ernic_pci_rx_room(d) == 0;
+    d->net.rx_full = ernic_pci_powered(d) &&
+                     ((!d->udp && ernic_pci_rx_room(d) == 0) || !slice_left(d));
     return !d->net.rx_full;
 }
 
 /*
  * In D3hot, and after unplug, every frame is lost. QEMU delivers the frames of a queue
- * without asking whether the next one can be received.
+ * without asking whether the next one can be received. A frame is copied before it is
+ * read: a hub hands over the memory of the guest that sends it.
  */
 static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
                               size_t size)
@@ -265,9 +297,11 @@ static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
     if (!netdev_can_receive(nc)) {
         return 0;
     }
-    if (ernic_pci_powered(d)) {
+    if (ernic_pci_powered(d) && size <= NET_BUFSIZE) {
+        g_autofree uint8_t *frame = g_memdup2(buf, size);
+
         d->net.busy++;
-        receive(d, buf, size);
+        receive(d, frame, size);
         d->net.busy--;
     }
     return size;
@@ -276,14 +310,19 @@ static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
 void ernic_pci_netdev_resume(ErnicPci *d)
 {
     if (d->net.rx_full && !ernic_pci_gone(d) &&
-        (ernic_pci_rx_room(d) || !ernic_pci_powered(d))) {
+        (d->udp || ernic_pci_rx_room(d) || !ernic_pci_powered(d))) {
         d->net.rx_full = false;
         d->net.busy++;
+        d->net.resuming = true;
         qemu_flush_queued_packets(qemu_get_queue(d->net.nic));
         if (d->net.port) {
             ernic_wire_resume(d->net.port);
         }
+        d->net.resuming = false;
         d->net.busy--;
+        if (d->net.rx_full && !ernic_pci_rx_slice_left(d)) {
+            ernic_pci_continue(d, &d->kick, d->bh);
+        }
     }
 }
 
@@ -336,6 +375,12 @@ bool ernic_pci_netdev_open(ErnicPci *d, Error **errp)
     if ((d->net.conf.peers.ncs[0] || d->net.wire) && d->iothread &&
         !d->roce_udp) {
         error_setg(errp, "iothread= with %s= needs roce-udp= too",
+                   d->net.wire ? "wire" : "netdev");
+        return false;
+    }
+    /* Its engine sends frames, which only the main loop may. */
+    if ((d->net.conf.peers.ncs[0] || d->net.wire) && d->iothread && d->mlx5.on) {
+        error_setg(errp, "iothread= and %s= exclude each other with personality=mlx5",
                    d->net.wire ? "wire" : "netdev");
         return false;
     }

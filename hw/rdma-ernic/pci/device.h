@@ -106,6 +106,10 @@ struct ErnicPci {
     ErnicStreamBytes state;     /* the engine's, during migration */
 };
 
+/* Defaults of max-uctx and device-memory, which not every face has. */
+#define ERNIC_PCI_MAX_UCTX      256
+#define ERNIC_PCI_DEVICE_MEMORY (512 * KiB)
+
 /* The device's name in traces and messages. */
 static inline const char *ernic_pci_id(const ErnicPci *d)
 {

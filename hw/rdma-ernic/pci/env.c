@@ -261,6 +261,7 @@ static void env_work(void *opaque)
         ernic_pci_engines_run(d, now);
         ernic_pci_udp_run(d, now);
     }
+    ernic_pci_rx_slice(d);              /* for frames of the netdev, until the next run */
     leave(d, true);
     ernic_pci_netdev_resume(d);
 }

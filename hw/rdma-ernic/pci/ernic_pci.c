@@ -275,10 +275,10 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     if (!ernic_pci_udp_open(d, errp)) {
         goto no_udp;
     }
-    if (!ernic_pci_shell_open(d, errp) || !ernic_pci_pg332_open(d, errp) ||
-        !ernic_pci_mlx5_start(d, errp)) {
+    if (!ernic_pci_shell_open(d, errp) || !ernic_pci_pg332_open(d, errp)) {
         goto no_face;
     }
+    ernic_pci_mlx5_start(d);
     if (d->shell.reconic) {
         ernic_pci_shell_add_bars(d);
     } else if (d->mlx5.on) {
@@ -304,7 +304,6 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     return;
 
 no_face:
-    ernic_pci_mlx5_close(d);
     ernic_pci_shell_close(d);
     ernic_pci_udp_close(d);
 no_udp:
@@ -340,7 +339,6 @@ static void ernic_pci_exit(PCIDevice *pci)
         ernic_pci_udp_close(d);
     }
     ernic_pci_life_bury(d);
-    ernic_pci_mlx5_close(d);
     ernic_pci_shell_close(d);
     ernic_pci_mem_close(d);
     msix_uninit(pci, &d->msix_bar, &d->msix_bar);
@@ -367,7 +365,7 @@ static void ernic_pci_finalize(Object *obj)
     qemu_del_vm_change_state_handler(d->vm_state);
     ernic_pci_netdev_close(d);
     ernic_pci_udp_close(d);
-    ernic_free(d->engine);
+    ernic_pci_life_free(d->engine);
     ernic_pci_pg332_close(d);
     ernic_pci_timing_close(d);
     ernic_pci_env_fini(d);
@@ -449,11 +447,13 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_UINT32("max-eq", ErnicPci, cfg.max_eq, 64),
     DEFINE_PROP_UINT32("max-mr", ErnicPci, cfg.max_mr, 8192),
     DEFINE_PROP_UINT32("max-pd", ErnicPci, cfg.max_pd, 1024),
-    DEFINE_PROP_UINT32("max-uctx", ErnicPci, cfg.max_uctx, 256),
+    DEFINE_PROP_UINT32("max-uctx", ErnicPci, cfg.max_uctx,
+                       ERNIC_PCI_MAX_UCTX),
     DEFINE_PROP_SIZE("max-memory", ErnicPci, cfg.max_memory, 0),
     DEFINE_PROP_UINT16("vectors", ErnicPci, cfg.num_vectors, 17),
     DEFINE_PROP_UINT32("roce-mtu", ErnicPci, mtu, 4096),
-    DEFINE_PROP_SIZE("device-memory", ErnicPci, mem_size, 512 * KiB),
+    DEFINE_PROP_SIZE("device-memory", ErnicPci, mem_size,
+                     ERNIC_PCI_DEVICE_MEMORY),
     DEFINE_PROP_UINT32("link-speed", ErnicPci, cfg.link_speed, 100000),
     DEFINE_PROP_STRING("roce-udp", ErnicPci, roce_udp),
     DEFINE_PROP_STRING("roce-peers", ErnicPci, roce_peers),

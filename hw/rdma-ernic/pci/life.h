@@ -22,6 +22,7 @@
 
 #include "qemu/atomic.h"
 
+typedef struct Ernic Ernic;
 typedef struct ErnicPci ErnicPci;
 
 typedef enum ErnicPciLife {
@@ -48,5 +49,7 @@ void ernic_pci_life_set(ErnicPci *d, ErnicPciLife life);
 void ernic_pci_life_bury(ErnicPci *d);
 /* Keeps the object until no thread can be in code of the device. BQL held. */
 void ernic_pci_life_keep(ErnicPci *d);
+/* Frees an engine; its objects in slices, by a bottom half of the main loop. BQL held. */
+void ernic_pci_life_free(Ernic *e);
 
 #endif /* ERNIC_PCI_LIFE_H */

@@ -79,7 +79,8 @@ static bool load_doorbells(ErnicPci *d)
     for (i = 0; i < d->num_db_saved; i++) {
         const ErnicDbEntry *db = &d->db_saved[i];
 
-        if (db->uctx >= d->cfg.max_uctx ||
+        if (!(d->mlx5.on ? ernic_pci_mlx5_doorbell_ok(db->uctx) :
+                           db->uctx < d->cfg.max_uctx) ||
             d->verbs.cmd_pi - db->cmd_pi > INT32_MAX) {
             return false;
         }
@@ -95,7 +96,7 @@ static bool load_doorbells(ErnicPci *d)
 /* Registers and engines; @why gets the reason to refuse them. */
 static bool load_all(ErnicPci *d, uint64_t now, GString *why)
 {
-    if (!verbs_ok(&d->verbs) || !ernic_pci_eth_valid(d)) {
+    if (!verbs_ok(&d->verbs) || !ernic_pci_eth_valid(d) || !ernic_pci_mlx5_valid(d)) {
         g_string_assign(why, "a register is out of range");
         return false;
     }

@@ -22,6 +22,7 @@ typedef struct ErnicWqe ErnicWqe;
 typedef struct ErnicRecv ErnicRecv;
 typedef struct ErnicMr ErnicMr;
 typedef struct ErnicJob ErnicJob;
+typedef struct ErnicRemains ErnicRemains;
 typedef struct ErnicPd ErnicPd;
 typedef struct ErnicMcast ErnicMcast;
 typedef struct ErnicFlow ErnicFlow;
@@ -64,6 +65,7 @@ typedef enum ErnicTimedAfter {
 struct ErnicMlx5Config {
     uint8_t mac[6];
     uint16_t max_mtu;           /* with Ethernet header, VLAN tag and FCS */
+    uint32_t link_speed;        /* Mb/s; 0: 100000 */
     char board_id[16];          /* not terminated */
     bool link_up;               /* of a function without an engine */
 };
@@ -186,6 +188,7 @@ struct Ernic {
     bool uctx_used[ERNIC_LIM_UCTX + 1];         /* commands.c; index = number */
     uint32_t num_pages;         /* page addresses kept, of ERNIC_MAX_PAGES */
     ErnicMem mem;               /* host memory that objects own */
+    ErnicRemains *remains;      /* objects before a reset (remains.h); owned; or NULL */
     uint32_t num_bound;         /* type 2 windows that are bound */
     ErnicJob *job;              /* the command in progress (objects/job.h) */
     uint64_t work_done;         /* units of work since the reset (base/work.h) */

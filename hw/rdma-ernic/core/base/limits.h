@@ -29,7 +29,7 @@
 #define ERNIC_LIM_TIR           256
 #define ERNIC_LIM_TIS           64
 #define ERNIC_LIM_RQT           256
-#define ERNIC_RQT_ENTRIES       128
+#define ERNIC_RQT_ENTRIES       256
 #define ERNIC_LIM_COUNTER       1024
 #define ERNIC_LIM_GID           64
 #define ERNIC_LIM_PKEY          16
@@ -84,6 +84,9 @@
  * A packet with a lower PSN follows a long loss.
  */
 #define ERNIC_UC_DUP_WINDOW     65536
+
+/* A queue pair in Error polls for requests after 1 to this many times flush_poll. */
+#define ERNIC_FLUSH_POLL_MAX    8192
 
 /* Timers fired per ernic_run(); other work is charged (base/work.h). */
 #define ERNIC_RUN_BUDGET        64

@@ -4,6 +4,9 @@
  * The account of host memory that software of the guest can make one engine allocate.
  * Each allocation is charged to its kind before it is made, and refused at the bound.
  * Tables whose size follows from the configuration alone are not charged.
+ *
+ * Memory that is freed is charged until the host has its pages back. Large blocks wait
+ * for ernic_mem_reap(), which the engine calls slice by slice (base/work.h).
  */
 #ifndef ERNIC_BASE_MEM_H
 #define ERNIC_BASE_MEM_H
@@ -17,7 +20,8 @@
     X(REQUESTS, requests)       /* decoded send requests of queue pairs */      \
     X(RESPONSES, responses)     /* READs and atomics that queue pairs answer */ \
     X(BACKLOGS, backlogs)       /* objects that wait for room in event queues */ \
-    X(COPIES, copies)           /* multicast datagrams that wait for members */
+    X(COPIES, copies)           /* multicast datagrams that wait for members */ \
+    X(MESSAGES, messages)       /* the command of the mlx5 interface in progress */
 
 typedef enum ErnicMemKind {
 #define ERNIC_MEM_ENUM(sym, name) ERNIC_MEM_##sym,
@@ -26,12 +30,17 @@ typedef enum ErnicMemKind {
     ERNIC_MEM_COUNT
 } ErnicMemKind;
 
+typedef struct ErnicMemBlock ErnicMemBlock;
+
 /* Bytes. The overhead of the host's allocator is not counted. */
 typedef struct ErnicMem {
     uint64_t bound;
     uint64_t used, peak;        /* peak: since the engine was created or reset */
     uint64_t refused;           /* requests for more than the bound allows */
     uint64_t kind[ERNIC_MEM_COUNT];     /* of used */
+    uint64_t dying[ERNIC_MEM_COUNT];    /* of kind: no object has it any more */
+    ErnicMemBlock *freed;       /* owned; blocks that wait for ernic_mem_reap() */
+    struct ErnicMem *heir;      /* charged for all of this one; or NULL */
 } ErnicMem;
 
 /* Does the account have room for @bytes more? If not, that counts as refused. */
@@ -46,7 +55,22 @@ void *ernic_mem_new_raw(ErnicMem *m, ErnicMemKind kind, uint32_t n, size_t size)
 /* @old elements at @p become @n; new ones are not initialized. NULL: no change. */
 void *ernic_mem_resize(ErnicMem *m, ErnicMemKind kind, void *p, uint32_t old,
                        uint32_t n, size_t size);
-/* @p may be NULL. */
+/*
+ * The bytes of @kind, all of which stay allocated, now belong to @to. Blocks that wait to
+ * be freed stay with @from, which has no heir.
+ */
+void ernic_mem_hand_over(ErnicMem *from, ErnicMem *to, ErnicMemKind kind);
+/* @p may be NULL. Blocks of more than ERNIC_PIECE (base/pages.h) wait to be freed. */
 void ernic_mem_free(ErnicMem *m, ErnicMemKind kind, void *p, uint32_t n, size_t size);
+/* Free one piece of a block that waits, ERNIC_WORK_PIECE of work. False: none waits. */
+bool ernic_mem_reap(ErnicMem *m);
+
+/*
+ * Charge @m, which has none, for all that @old has until that is freed: an engine that is
+ * reset, for what its objects had before. @old outlives what is freed from it.
+ */
+void ernic_mem_inherit(ErnicMem *m, ErnicMem *old);
+/* The reverse: @m is no longer charged for @old. */
+void ernic_mem_disinherit(ErnicMem *m, ErnicMem *old);
 
 #endif /* ERNIC_BASE_MEM_H */

@@ -32,6 +32,7 @@ typedef struct ErnicGid {
 #define ERNIC_NO_VLAN 0xffff
 /* The VLAN that a tag names; 0: none, as a tag of a priority alone. */
 #define ERNIC_VLAN_ID(tci) ((tci) == ERNIC_NO_VLAN ? 0 : (tci) & 0xfff)
+#define ERNIC_VLAN_PRIORITY(n)  ((n) << 13)
 
 /*
  * The headers below BTH, which all packets of a train share. The IPv4 identification is

@@ -64,10 +64,11 @@ struct ErnicFaceOps {
      */
     bool recv_requests;
     /*
-     * ns after which a queue pair that flushes receive requests polls for more of
-     * them; 0: each is posted with a doorbell.
+     * ns after which a queue pair that flushes receive requests polls for more of them,
+     * if it has found some or has just begun; each time that there are none, the time
+     * doubles, up to ERNIC_FLUSH_POLL_MAX times it. 0: each is posted with a doorbell.
      */
-    uint64_t flush_poll;
+    uint32_t flush_poll;
     /* A send queue of UC or UD may stop alone, in the state SQ Error. */
     bool send_queue_error;
 
@@ -145,6 +146,16 @@ struct ErnicFaceOps {
      * the timing model later. May move the queue pair of @wc to Error.
      */
     void (*post)(Ernic *e, uint32_t cqn, const ErnicWc *wc);
+
+    /* ---- Ethernet frames that are no RoCEv2 packet for this engine */
+
+    /*
+     * Does software receive @frame? It comes from the link, or (@own) the device is about
+     * to send it. May be called at any time.
+     */
+    bool (*wants_frame)(Ernic *e, const uint8_t *frame, uint32_t len, bool own);
+    /* Receive @frame, or drop it with a reason that is counted. */
+    void (*take_frame)(Ernic *e, const uint8_t *frame, uint32_t len, bool own);
 
     /* ---- packets: tx.c and rx.c call these. */
 

@@ -345,7 +345,7 @@ uint64_t ernic_buf_addr(const ErnicBuf *buf, uint64_t off, uint64_t *run)
     number = off >> buf->page_shift;
     g_assert(number < buf->npages);
     *run = mask + 1 - (off & mask);
-    return buf->page[number] + (off & mask);
+    return (buf->page[number] & ~mask) + (off & mask);
 }
 
 bool ernic_buf_read(Ernic *e, const ErnicBuf *buf, uint64_t off, void *data,

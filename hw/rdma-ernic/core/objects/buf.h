@@ -13,6 +13,10 @@
 /* Entries per access to a list, and per page of a two-level list. */
 #define ERNIC_BUF_LIST  512
 
+/*
+ * Bits of an address below page_shift are ignored: they can be set after the pages of a
+ * region became larger.
+ */
 typedef struct ErnicBuf {
     uint64_t *page;             /* npages addresses, owned; NULL: an extent */
     uint64_t base;              /* of an extent */

@@ -46,9 +46,18 @@ static uint8_t cq_find(Ernic *e, uint32_t uctx, uint32_t cqn, ErnicCq **cq)
 }
 
 /* The event queue of @cq; 0: none. */
-static uint32_t event_queue(const Ernic *e, const ErnicCq *cq)
+static uint32_t error_queue(const Ernic *e, const ErnicCq *cq)
 {
-    return cq->eq ? cq->eq : e->async_eq;
+    bool own = cq->eq && !(e->eq[cq->eq].masked & 1u << ERNIC_EV_CQ_ERR);
+
+    return own ? cq->eq : e->async_eq;
+}
+
+uint32_t ernic_cq_event_queue(const Ernic *e, const ErnicCq *cq)
+{
+    bool error = cq->events.pending & 1u << ERNIC_EV_CQ_ERR;
+
+    return cq->eq && !error ? cq->eq : error_queue(e, cq);
 }
 
 uint8_t ernic_cq_add(Ernic *e, const ErnicCqInit *init, ErnicBuf *buf, uint32_t *cqn)
@@ -126,7 +135,7 @@ uint8_t ernic_cq_destroy(Ernic *e, uint32_t uctx, uint32_t cqn)
     if (cq->refs) {
         return ERNIC_ERR_BUSY;
     }
-    ernic_event_forget(e, event_queue(e, cq), ERNIC_EVC_CQ, cqn, &cq->events);
+    ernic_event_forget(e, ernic_cq_event_queue(e, cq), ERNIC_EVC_CQ, cqn, &cq->events);
     ernic_timer_set(e->cq_timers, cqn, ERNIC_NEVER);
     if (cq->eq) {
         e->eq[cq->eq].refs--;
@@ -334,12 +343,14 @@ uint8_t ernic_cq_resize(Ernic *e, uint32_t uctx,
 static void cq_notify(Ernic *e, uint32_t cqn, ErnicCq *cq)
 {
     cq->arm = ERNIC_CQ_DISARMED;
+    cq->notified = cq->pi;
     cq->mod_pending = 0;
     if (cq->mod_due != ERNIC_NEVER) {
         cq->mod_due = ERNIC_NEVER;
         ernic_timer_set(e->cq_timers, cqn, ERNIC_NEVER);
     }
-    if (cq->eq) {
+    /* Not while an error waits elsewhere. */
+    if (cq->eq && ernic_cq_event_queue(e, cq) == cq->eq) {
         ernic_event_raise(e, cq->eq, ERNIC_EVC_CQ, cqn, &cq->events,
                           ERNIC_EV_COMPLETION, 0);
     }
@@ -400,11 +411,15 @@ uint64_t ernic_cq_moderation_run(Ernic *e, uint64_t now)
 
 static bool overrun(Ernic *e, uint32_t cqn, ErnicCq *cq)
 {
+    uint32_t eqn = error_queue(e, cq);
+
     cq->overrun = true;
     e->stats.cq_overruns++;
     trace_ernic_guest_cq_overrun(cqn, cq->pi, cq->ci);
-    ernic_event_raise(e, event_queue(e, cq), ERNIC_EVC_CQ, cqn, &cq->events,
-                      ERNIC_EV_CQ_ERR, 0);
+    if (eqn != ernic_cq_event_queue(e, cq)) {
+        ernic_event_forget(e, cq->eq, ERNIC_EVC_CQ, cqn, &cq->events);
+    }
+    ernic_event_raise(e, eqn, ERNIC_EVC_CQ, cqn, &cq->events, ERNIC_EV_CQ_ERR, 0);
     return false;
 }
 
@@ -423,25 +438,20 @@ bool ernic_cq_append(Ernic *e, uint32_t cqn, uint8_t *entry)
     return true;
 }
 
-bool ernic_cq_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
+bool ernic_cq_post_entry(Ernic *e, uint32_t cqn, uint8_t *entry, bool solicited)
 {
     ErnicCq *cq = &e->cq[cqn];
-    bool solicited = wc->status != ERNIC_WC_SUCCESS ||
-                     (wc->flags & ERNIC_CQE_SOLICITED);
-    uint8_t entry[CQE_SIZE] = { 0 };
 
     g_assert(cq->used);
     ernic_charge(e, ERNIC_WORK_COMPLETE);
     if (cq->overrun) {
         return false;
     }
-    e->cqes->encode(e, wc, entry);
     /* An entry that cannot be written is lost, as in an overrun. */
     if (!ernic_cq_append(e, cqn, entry)) {
         return overrun(e, cqn, cq);
     }
     e->stats.completions++;
-    trace_ernic_cqe(cqn, wc->qpn, wc->index, wc->opcode, wc->status);
     if (solicited) {
         cq->sol_pi = cq->pi;
     }
@@ -450,6 +460,20 @@ bool ernic_cq_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
         cq->mod_pending++;
         moderate(e, cqn, cq);
     }
+    return true;
+}
+
+bool ernic_cq_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
+{
+    bool solicited = wc->status != ERNIC_WC_SUCCESS ||
+                     (wc->flags & ERNIC_CQE_SOLICITED);
+    uint8_t entry[CQE_SIZE] = { 0 };
+
+    e->cqes->encode(e, wc, entry);
+    if (!ernic_cq_post_entry(e, cqn, entry, solicited)) {
+        return false;
+    }
+    trace_ernic_cqe(cqn, wc->qpn, wc->index, wc->opcode, wc->status);
     return true;
 }
 

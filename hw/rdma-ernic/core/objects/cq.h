@@ -33,6 +33,7 @@ struct ErnicCq {
     uint16_t mod_pending;       /* completions that moderation holds back */
     uint64_t mod_due;           /* latest time of the event, or ERNIC_NEVER */
     uint32_t refs;              /* queues with completions here */
+    uint32_t notified;          /* pi at the last notification */
     ErnicBuf buf;
     ErnicEvents events;
 };
@@ -95,10 +96,21 @@ uint8_t ernic_cq_destroy(Ernic *e, uint32_t uctx, uint32_t cqn);
 ErnicCq *ernic_cq_get(Ernic *e, uint32_t uctx, uint32_t cqn);
 
 /*
+ * The event queue in whose backlog events of @cq wait: its own, or the asynchronous one
+ * if it has none, or if an error waits and its own one has completions only. 0: none.
+ */
+uint32_t ernic_cq_event_queue(const Ernic *e, const ErnicCq *cq);
+
+/*
  * Write one completion. False: the queue has overrun, now or before, and the
  * caller moves its queue pair to Error. The first overrun raises CQ_ERR.
  */
 bool ernic_cq_post(Ernic *e, uint32_t cqn, const ErnicWc *wc);
+/*
+ * The same for @entry, of ERNIC_CQ_ENTRY bytes and in the format of the face. @solicited:
+ * also if only solicited entries cause an event.
+ */
+bool ernic_cq_post_entry(Ernic *e, uint32_t cqn, uint8_t *entry, bool solicited);
 /*
  * Write @entry, of ERNIC_CQ_ENTRY bytes and in the format of the face, as the next one.
  * False: there is no room for it, or the DMA has failed; then nothing has changed.

@@ -4,9 +4,16 @@
  * Payload: find the memory of a part of a message, check its keys, and copy it.
  */
 #include "qemu/osdep.h"
+#include "base/work.h"
 #include "objects/dma.h"
 #include "objects/mr.h"
 #include "trace.h"
+
+/*
+ * To find the memory of an SGE, or of a page on demand, and to access it. The packet is
+ * charged for its bytes.
+ */
+#define WORK_PART   2
 
 /* Record in e->absent that the page at @off is absent, with @len bytes left. */
 static ErnicDma absent(Ernic *e, const ErnicMr *mr, uint64_t off, uint32_t len,
@@ -31,6 +38,7 @@ static ErnicDma copy_pages(Ernic *e, const ErnicMr *mr, uint64_t off,
             return absent(e, mr, off, len, out);
         }
         run = MIN(run, len);
+        ernic_charge(e, WORK_PART);
         ok = out ? e->ops->dma_write(e->env, addr, out, run)
                  : e->ops->dma_read(e->env, addr, in, run);
         if (!ok) {
@@ -94,6 +102,7 @@ static ErnicDma copy_sges(Ernic *e, uint32_t pd, const ErnicSge *sge,
             continue;
         }
         n = MIN(sge->len - off, len);
+        ernic_charge(e, WORK_PART);
         result = copy_sge(e, pd, sge, off, in, out, n);
         if (unlikely(result != ERNIC_DMA_OK)) {
             return result;

@@ -71,8 +71,8 @@ bool ernic_eq_alloc_line(Ernic *e, ErnicEq *eq);
 uint32_t ernic_eq_line_size(const ErnicConfig *cfg);
 /*
  * Raise @type on object @id of class @cls with the events @ev. @eqn 0: there is
- * no event queue, and the event is dropped. A CQ reports to its own event queue,
- * or to e->async_eq if it has none; all other objects report to e->async_eq.
+ * no event queue, and the event is dropped. A CQ reports to ernic_cq_event_queue();
+ * all other objects report to e->async_eq.
  */
 void ernic_event_raise(Ernic *e, uint32_t eqn, ErnicEvClass cls, uint32_t id,
                        ErnicEvents *ev, uint8_t type, uint32_t detail);

@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "base/pages.h"
 #include "base/work.h"
 #include "objects/mr.h"
 #include "trace.h"
@@ -564,7 +565,8 @@ uint8_t ernic_mr_free(Ernic *e, uint32_t uctx, uint32_t key, bool window)
     if (window) {
         unbind(e, mr);
     } else {
-        ernic_charge(e, mr->buf.npages / ERNIC_BUF_LIST);    /* host pages */
+        /* Pages of the host; those of a large list are freed later. */
+        ernic_charge(e, MIN(mr->buf.npages, ERNIC_PIECE / 8) / ERNIC_BUF_LIST);
         ernic_buf_fini(e, &mr->buf);
         ernic_odp_free(e, mr->odp);
     }

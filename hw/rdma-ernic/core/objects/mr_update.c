@@ -84,8 +84,9 @@ static const char *check(const Ernic *e, uint32_t pd, const ErnicMr *mr,
     if (u->num && u->first >= mr->buf.npages) {
         return "beyond the list of pages";
     }
-    if (next->valid && !ernic_mr_range_ok(next->access, next->iova, next->length,
-                                          ERNIC_MAX_MR_SIZE)) {
+    if (next->length > ERNIC_MAX_MR_SIZE ||
+        (next->valid && !ernic_mr_range_ok(next->access, next->iova, next->length,
+                                           ERNIC_MAX_MR_SIZE))) {
         return "range or rights";
     }
     if (next->valid && next->offset + next->length >
@@ -112,10 +113,25 @@ static bool store(ErnicBuf *buf, uint32_t at, const uint64_t *entry, uint32_t n)
     return true;
 }
 
-/* Change the pages that @u names; the region is invalid. */
-static ErnicFault load(Ernic *e, uint32_t pd, ErnicMr *mr, const ErnicMrUpdate *u)
+/*
+ * How many pages of the list @u loads. One that opens the region loads no more than its
+ * range has: software rounds the length of the list up, and does not clear the rest.
+ */
+static uint32_t pages_to_load(const ErnicMrUpdate *u, const ErnicMr *next)
 {
-    uint32_t num = MIN(u->num, mr->buf.npages - u->first), done, n;
+    uint64_t end = next->buf.npages;
+
+    if (next->valid) {
+        end = DIV_ROUND_UP(next->offset + next->length, 1ull << next->buf.page_shift);
+    }
+    return end > u->first ? MIN(u->num, end - u->first) : 0;
+}
+
+/* Change @num of the pages that @u names; the region is invalid. */
+static ErnicFault load(Ernic *e, uint32_t pd, ErnicMr *mr, const ErnicMrUpdate *u,
+                       uint32_t num)
+{
+    uint32_t done, n;
     uint64_t entry[CHUNK];
 
     if (!u->list.len) {
@@ -141,21 +157,6 @@ static ErnicFault load(Ernic *e, uint32_t pd, ErnicMr *mr, const ErnicMrUpdate *
     return ERNIC_FAULT_NONE;
 }
 
-/* Addresses of earlier pages, of another size, are no pages of this one. */
-static void resize_pages(Ernic *e, ErnicBuf *buf, uint8_t page_shift)
-{
-    uint64_t mask = (1ull << page_shift) - 1;
-    uint32_t i;
-
-    if (page_shift > buf->page_shift) {
-        ernic_charge_walk(e, buf->npages);
-        for (i = 0; i < buf->npages; i++) {
-            buf->page[i] = buf->page[i] & mask ? 0 : buf->page[i];
-        }
-    }
-    buf->page_shift = page_shift;
-}
-
 ErnicFault ernic_mr_update(Ernic *e, uint32_t pd, const ErnicMrUpdate *u)
 {
     ErnicMr *mr = find_region(e, u->key), next;
@@ -172,9 +173,10 @@ ErnicFault ernic_mr_update(Ernic *e, uint32_t pd, const ErnicMrUpdate *u)
         trace_ernic_mr_update_refused(u->key, why);
         return ERNIC_FAULT_REG_MR;
     }
-    resize_pages(e, &mr->buf, next.buf.page_shift);
+    /* Addresses of smaller pages stay, see ErnicBuf: a list may have 2^24 of them. */
+    mr->buf.page_shift = next.buf.page_shift;
     if (u->num) {
-        fault = load(e, pd, mr, u);
+        fault = load(e, pd, mr, u, pages_to_load(u, &next));
     }
     if (fault) {
         trace_ernic_mr_update_refused(u->key, "list of pages");

@@ -47,6 +47,8 @@ typedef struct ErnicAv {
     uint8_t hop_limit;
     uint8_t tclass;
     uint32_t flow_label;
+    uint8_t priority;               /* 0 to 7; of the tag, if the GID has a VLAN */
+    uint16_t udp_sport;             /* 0: one that the engine chooses */
 } ErnicAv;
 
 /* Attributes that software sets; transport/qp_modify checks their ranges. */
@@ -223,6 +225,11 @@ struct ErnicQp {
     bool in_ring[ERNIC_RING_COUNT];
     /* Writer: transport/turn. */
     bool last_wqe;                  /* LAST_WQE was raised */
+    /*
+     * Writer: transport/turn; reset: transport/qp_state. In Error, ns between two looks
+     * for receive requests (ErnicFaceOps.flush_poll); 0: none yet.
+     */
+    uint32_t flush_wait;
     /* Writer: transport/qp_life. */
     uint8_t type;                   /* enum ernic_qp_type */
     uint8_t transport;              /* ErnicTransport; GSI: UD */

@@ -31,6 +31,9 @@ typedef struct ErnicWq {
  */
 uint8_t ernic_wq_produce(ErnicWq *wq, uint32_t done, uint32_t pi);
 
+/* SGEs of a request, at most: those of the mlx5 interface. ERNIC_MAX_SGE: verbs face. */
+#define ERNIC_RECV_SGE  32
+
 /* One receive request, private copy. */
 struct ErnicRecv {
     uint64_t wr_id;
@@ -38,7 +41,7 @@ struct ErnicRecv {
     uint32_t len;               /* bytes of all SGEs */
     uint8_t num_sge;
     uint8_t fault;              /* ErnicFault found on fetch */
-    ErnicSge sge[ERNIC_MAX_SGE];
+    ErnicSge sge[ERNIC_RECV_SGE];
 };
 
 /*

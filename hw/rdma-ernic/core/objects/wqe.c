@@ -111,8 +111,9 @@ const ErnicWr ernic_wr_table[ERNIC_WR_KINDS] = {
     [ERNIC_WR_NOP] = {
         "NOP", .transports = CONN | UD | RAW, .allowed = ANY, .flags = ERNIC_WRF_LOCAL,
     },
+    /* UD: a queue pair for this alone, without a peer. */
     [ERNIC_WR_MR_UPDATE] = {
-        "MR_UPDATE", .transports = CONN, .allowed = ANY, .flags = ERNIC_WRF_LOCAL,
+        "MR_UPDATE", .transports = CONN | UD, .allowed = ANY, .flags = ERNIC_WRF_LOCAL,
     },
 };
 

@@ -19,8 +19,13 @@
  * numbers follow those of enum ernic_wr_opcode.
  */
 enum { ERNIC_WR_NOP = ERNIC_WR_COUNT, ERNIC_WR_MR_UPDATE, ERNIC_WR_KINDS };
-/* The greatest number of SGEs of a request; the verbs face has ERNIC_MAX_SGE. */
-#define ERNIC_WQE_SGE   32
+/*
+ * SGEs and inline bytes of a request, at most: as much as fits beside the control segment
+ * of the longest request of the mlx5 interface. The verbs face has ERNIC_MAX_SGE and
+ * ERNIC_MAX_INLINE.
+ */
+#define ERNIC_WQE_SGE       63
+#define ERNIC_WQE_INLINE    (ERNIC_WQE_SGE * 16 - 4)
 
 /* Admission and mapping of a work request opcode; a row of the WR table. */
 typedef struct ErnicWr {
@@ -62,6 +67,7 @@ struct ErnicWqe {
     uint8_t flags;
     uint8_t num_sge;            /* 0 with ERNIC_WR_INLINE */
     uint8_t imm[4];             /* as in struct ernic_wqe */
+    uint8_t ud_priority;        /* UD: as in ErnicAv */
     uint32_t inv_rkey;
     uint32_t len;               /* of the message; atomics 8 */
     uint64_t raddr;
@@ -71,6 +77,7 @@ struct ErnicWqe {
     struct ernic_wqe_ud ud;     /* host order, UD and GSI */
     /* ErnicFault found on fetch; reported once all earlier requests are complete. */
     uint8_t fault;
+    uint16_t ud_sport;          /* UD: udp_sport, as in ErnicAv */
     /* Written by the requester when it starts the request. */
     uint32_t first_psn, npsn;   /* npsn: 0 for local operations */
     bool done;                  /* local operation: executed */
@@ -79,7 +86,7 @@ struct ErnicWqe {
     uint32_t rsp_done;
     union {
         ErnicSge sge[ERNIC_WQE_SGE];
-        uint8_t data[ERNIC_MAX_INLINE];
+        uint8_t data[ERNIC_WQE_INLINE];
         struct ernic_wqe_reg_mr reg_mr;         /* host order */
         struct ernic_wqe_bind_mw bind_mw;       /* host order */
         ErnicMrUpdate update;

@@ -9,6 +9,8 @@
 #include "base/ib_spec.h"
 #include "base/timer.h"
 #include "engine.h"
+#include "faces/mlx5/ethernet.h"
+#include "faces/mlx5/mlx5.h"
 #include "objects/cq.h"
 #include "objects/eq.h"
 #include "objects/gid.h"
@@ -31,7 +33,13 @@ static bool check_ranges(const Ernic *e, GString *why)
     bool ok = ernic_state_check_struct(&ernic_state_config, &e->cfg, "config",
                                        why) &&
               ernic_state_check_struct(&ernic_state_device, e, "device", why) &&
-              ernic_state_check_struct(&ernic_state_tx, e->tx, "tx", why);
+              ernic_state_check_struct(&ernic_state_tx, e->tx, "tx", why) &&
+              (!e->mlx5 ||
+               (ernic_state_check_struct(&ernic_state_mlx5, e->mlx5, "mlx5", why) &&
+                ernic_state_check_struct(&ernic_state_mlx5_eth, e->mlx5_eth,
+                                         "ethernet", why) &&
+                ernic_state_check_struct(&ernic_state_flow_tables, e->flow_tables,
+                                         "flow tables", why)));
 
     for (i = 0; i < ernic_state_num_tables; i++) {
         const ErnicStateTable *t = &ernic_state_tables[i];
@@ -144,6 +152,28 @@ static void count_queues(ErnicCheck *c)
     }
 }
 
+static void count_ethernet_queue(ErnicCheck *c, const ErnicMlx5EthQueue *q)
+{
+    if (q->used) {
+        count(c->cq_refs, q->cq, c->e->cfg.max_cq);
+        if (q->pd) {
+            count(c->pd_refs, q->pd, c->e->cfg.max_pd);
+        }
+        count_buf(c, &q->buf);
+    }
+}
+
+static void count_ethernet(ErnicCheck *c)
+{
+    const ErnicMlx5Eth *eth = c->e->mlx5_eth;
+    uint32_t i;
+
+    for (i = 1; eth && i <= ERNIC_LIM_ETH_QUEUE; i++) {
+        count_ethernet_queue(c, &eth->sq[i]);
+        count_ethernet_queue(c, &eth->rq[i]);
+    }
+}
+
 static uint32_t class_size(const Ernic *e, uint32_t cls)
 {
     const uint32_t size[ERNIC_EVC_COUNT] = {
@@ -219,8 +249,11 @@ static void check_init(ErnicCheck *c, const Ernic *e)
     }
     count_mrs(c);
     count_queues(c);
+    count_ethernet(c);
     count_lines(c);
     c->mem[ERNIC_MEM_COPIES] = e->copies->store ? ERNIC_COPIES_BYTES : 0;
+    c->mem[ERNIC_MEM_MESSAGES] =
+        e->mlx5 ? ernic_mlx5_command_queue_bytes(&e->mlx5->queue) : 0;
 }
 
 static void check_fini(ErnicCheck *c)
@@ -369,7 +402,7 @@ static bool kept_memory(const ErnicCheck *c, uint32_t id)
         uint64_t job = kind != ERNIC_MEM_PAGE_LISTS ? 0 :
                        (uint64_t)ernic_job_pages(c->e) * sizeof(uint64_t);
 
-        if (m->kind[kind] != c->mem[kind] + job) {
+        if (m->kind[kind] != c->mem[kind] + job + m->dying[kind]) {
             return false;
         }
         sum += m->kind[kind];
@@ -461,8 +494,11 @@ static bool held_train(const ErnicCheck *c, uint32_t id)
                !tx->loop_full;
     }
     if (tx->frame) {
-        return c->e->cfg.raw && tx->packets == 1 && tx->len == tx->seg && tx->closed &&
-               tx->len >= ERNIC_ETH_LEN && tx->len <= ERNIC_ETH_FRAME_MAX;
+        return (c->e->cfg.raw || c->e->mlx5) && tx->closed &&
+               (tx->packets == 1 || c->e->mlx5) && tx->seg >= ERNIC_ETH_LEN &&
+               tx->seg <= ERNIC_ETH_FRAME_MAX &&
+               tx->len >= (tx->packets - 1) * tx->seg + ERNIC_ETH_LEN &&
+               tx->len <= tx->packets * tx->seg;
     }
     return tx->seg && tx->len > (tx->packets - 1) * tx->seg &&
            tx->len <= tx->packets * tx->seg &&
@@ -549,6 +585,12 @@ bool ernic_check(const Ernic *e, GString *why)
     ok = check_object(&c, &ernic_invariants_device, "device", 0, why);
     if (e->timing) {
         ok &= check_object(&c, &ernic_invariants_timing, "timing", 0, why);
+    }
+    if (e->mlx5) {
+        ok &= check_object(&c, &ernic_invariants_mlx5, "mlx5", 0, why);
+    }
+    if (e->flow_tables) {
+        ok &= check_object(&c, &ernic_invariants_steering, "steering", 0, why);
     }
     for (i = 0; i < ernic_state_num_tables; i++) {
         const ErnicStateTable *t = &ernic_state_tables[i];

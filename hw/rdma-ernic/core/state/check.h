@@ -38,6 +38,13 @@ typedef struct ErnicInvariants {
 extern const ErnicInvariants ernic_invariants_device;
 /* Of its timing model, where there is one; check_timing.c. */
 extern const ErnicInvariants ernic_invariants_timing;
+/* Of the mlx5 interface, where it is the face; check_mlx5.c. */
+extern const ErnicInvariants ernic_invariants_mlx5;
+/* Of its Ethernet objects by table, of which the first follows the table of counters. */
+extern const ErnicInvariants ernic_invariants_ethernet[];
+extern const uint32_t ernic_num_invariants_ethernet;
+/* Of flow tables, where the face has them. */
+extern const ErnicInvariants ernic_invariants_steering;
 /* Of the objects of ernic_state_tables[@table]; NULL: no such table. */
 const ErnicInvariants *ernic_check_invariants(uint32_t table);
 /* check_qp.c */

@@ -89,8 +89,9 @@ static bool cq_events(const ErnicCheck *c, uint32_t id)
 {
     const ErnicCq *cq = &c->e->cq[id];
 
-    return ernic_check_events(c, ERNIC_EVC_CQ, id, &cq->events,
-                              cq->eq ? cq->eq : c->e->async_eq);
+    return !cq_owner(c, id) ||          /* reported already */
+           ernic_check_events(c, ERNIC_EVC_CQ, id, &cq->events,
+                              ernic_cq_event_queue(c->e, cq));
 }
 
 /* An event is held back only while the queue is armed. */
@@ -392,7 +393,9 @@ static const ErnicInvariants by_table[] = {
 const ErnicInvariants *ernic_check_invariants(uint32_t table)
 {
     if (table >= G_N_ELEMENTS(by_table)) {
-        return NULL;
+        table -= G_N_ELEMENTS(by_table);
+        return table < ernic_num_invariants_ethernet ?
+               &ernic_invariants_ethernet[table] : NULL;
     }
     return by_table[table].list ? &by_table[table] : &ernic_invariants_qp;
 }

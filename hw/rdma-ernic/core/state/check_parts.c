@@ -12,7 +12,7 @@ bool ernic_check_uctx(const ErnicCheck *c, uint32_t uctx)
     return uctx == 0 || (uctx <= ERNIC_LIM_UCTX && c->e->uctx_used[uctx]);
 }
 
-/* The buffer reaches to byte @bytes, and its pages are whole. */
+/* The buffer reaches to byte @bytes, and its pages are whole, see ErnicBuf. */
 bool ernic_check_buf(const ErnicBuf *buf, uint64_t bytes)
 {
     uint64_t mask = (1ull << buf->page_shift) - 1;
@@ -27,7 +27,7 @@ bool ernic_check_buf(const ErnicBuf *buf, uint64_t bytes)
         return false;
     }
     for (i = 0; i < buf->npages; i++) {
-        if (buf->page[i] & mask) {
+        if (buf->page[i] & ((1ull << ERNIC_PAGE_SHIFT_MIN) - 1)) {
             return false;
         }
     }

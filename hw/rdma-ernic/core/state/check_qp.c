@@ -10,6 +10,7 @@
 #include "objects/counter.h"
 #include "objects/cq.h"
 #include "objects/mr.h"
+#include "objects/mr_update.h"
 #include "state/check.h"
 #include "state/state.h"
 #include "transport/qp.h"
@@ -155,19 +156,30 @@ static bool sq_counters(const ErnicCheck *c, uint32_t id)
            fetched <= sq->window_mask + 1 && sq->taken - done <= sq->wq.pi - done;
 }
 
+/* The list has an address for each page that changes. */
+static bool update_ok(const ErnicMrUpdate *u)
+{
+    return ernic_state_check_struct(&ernic_state_mr_update, u, "", NULL) &&
+           (!u->list.len || u->list.len == u->num * 8ull);
+}
+
 /* The bytes that a request carries are those that it says. */
 static bool wqe_payload_ok(const Ernic *e, const ErnicWqe *wqe, const ErnicWr *wr)
 {
-    /* The table's limit is that of the verbs face; 1 is one of the operation. */
+    /* The limits are those of the verbs face; 1 is one of the operation. */
     uint32_t max_sge = e->mlx5 && wr->max_sge > 1 ? ERNIC_WQE_SGE : wr->max_sge;
+    uint32_t max_inline = e->mlx5 ? ERNIC_WQE_INLINE : ERNIC_MAX_INLINE;
     uint64_t len = 0;
     uint32_t i;
 
+    if (wqe->opcode == ERNIC_WR_MR_UPDATE) {
+        return wqe->num_sge == 0 && update_ok(&wqe->update);
+    }
     if (wr->flags & ERNIC_WRF_LOCAL) {
         return wqe->num_sge == 0;
     }
     if (wqe->flags & ERNIC_WR_INLINE) {
-        return wqe->num_sge == 0 && wqe->len <= ERNIC_MAX_INLINE &&
+        return wqe->num_sge == 0 && wqe->len <= max_inline &&
                (!(wr->flags & ERNIC_WRF_WORD) || wqe->len == ERNIC_ATOMIC_LEN);
     }
     for (i = 0; i < wqe->num_sge; i++) {
@@ -481,6 +493,18 @@ static bool qp_deadline(const ErnicCheck *c, uint32_t id)
            (!qp->ack.due || qp->timer_due <= qp->ack.due);
 }
 
+/* Only a queue pair in Error polls for receive requests, at intervals that double. */
+static bool qp_flush_wait(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicQp *qp = get(c, id);
+    uint32_t first = c->e->face->flush_poll;
+
+    return !qp->flush_wait ||
+           (ernic_qp_may(qp, ERNIC_MAY_FLUSH_RECV) && !ernic_qp_uses_srq(qp) &&
+            qp->flush_wait >= first &&
+            qp->flush_wait <= (uint64_t)first * ERNIC_FLUSH_POLL_MAX);
+}
+
 static bool qp_events(const ErnicCheck *c, uint32_t id)
 {
     return ernic_check_events(c, ERNIC_EVC_QP, id, &get(c, id)->events,
@@ -508,6 +532,7 @@ static const ErnicInvariant qp_list[] = {
     { "qp-attributes", qp_attributes },
     { "qp-state", qp_state },
     { "qp-deadline", qp_deadline },
+    { "qp-flush-wait", qp_flush_wait },
     { "qp-events", qp_events },
     { "sq-counters", sq_counters },
     { "sq-requests", sq_requests },

@@ -15,6 +15,25 @@ void ernic_state_put(GByteArray *out, uint64_t v, uint32_t size)
     g_byte_array_append(out, le, size);
 }
 
+/* The same numbers in the other byte order, if that of the host is not the stream's. */
+static void swap_all(uint8_t *number, uint32_t n, uint32_t size)
+{
+    uint64_t v;
+
+    for (; G_BYTE_ORDER == G_BIG_ENDIAN && size > 1 && n; n--, number += size) {
+        v = ernic_state_get(number, size);
+        ernic_state_set(number, size, bswap64(v) >> (64 - 8 * size));
+    }
+}
+
+void ernic_state_put_all(GByteArray *out, const void *from, uint32_t n, uint32_t size)
+{
+    guint at = out->len;
+
+    g_byte_array_append(out, from, n * size);
+    swap_all(out->data + at, n, size);
+}
+
 bool ernic_state_has(ErnicReader *in, uint64_t n, uint32_t size)
 {
     if (in->failed || n > in->left / size) {
@@ -41,6 +60,12 @@ uint64_t ernic_state_read(ErnicReader *in, uint32_t size)
 
     ernic_state_read_bytes(in, le, size);
     return ldq_le_p(le);
+}
+
+void ernic_state_read_all(ErnicReader *in, void *to, uint32_t n, uint32_t size)
+{
+    ernic_state_read_bytes(in, to, n * size);
+    swap_all(to, n, size);
 }
 
 bool ernic_state_refuse(ErnicReader *in, const char *why, ...)

@@ -31,6 +31,12 @@ typedef struct ErnicReader {
 /* A number of 1 to 8 bytes, little-endian. */
 void ernic_state_put(GByteArray *out, uint64_t v, uint32_t size);
 uint64_t ernic_state_read(ErnicReader *in, uint32_t size);
+/*
+ * @n numbers of 1, 2, 4 or 8 bytes, from and to an array in memory of the host. Zeros if
+ * the reader has failed.
+ */
+void ernic_state_put_all(GByteArray *out, const void *from, uint32_t n, uint32_t size);
+void ernic_state_read_all(ErnicReader *in, void *to, uint32_t n, uint32_t size);
 /* @n bytes; zeros if the reader has failed. */
 void ernic_state_read_bytes(ErnicReader *in, void *to, uint32_t n);
 /* Are @n elements of @size bytes left? Otherwise the reader fails. */

@@ -8,6 +8,7 @@
 #include "qemu/bswap.h"
 #include "base/timer.h"
 #include "engine.h"
+#include "faces/mlx5/ethernet.h"
 #include "faces/pg332/pg332.h"
 #include "faces/pg332/side_stream.h"
 #include "faces/pg332/strict.h"
@@ -19,6 +20,7 @@
 #include "state/description.h"
 #include "state/state.h"
 #include "steering/flow.h"
+#include "steering/flow_tables.h"
 #include "timing/timing.h"
 #include "trace.h"
 #include "transport/qp.h"
@@ -43,6 +45,7 @@ typedef struct Section {
     /* The structure; NULL: this engine has none, and no section. */
     void *(*find)(const Ernic *e);
     uint32_t table;             /* of ernic_state_tables[] */
+    bool always;                /* no writer had the structure and not the section */
 } Section;
 
 static void *config(const Ernic *e)
@@ -80,13 +83,29 @@ static void *strict(const Ernic *e)
     return e->strict;
 }
 
-#define STRUCTURE(kind_, tag_, of_, find_) \
-    { .kind = SECTION_##kind_, .tag = tag_, .of = &of_, .find = find_ }
-#define TABLE(tag_, n)  { .kind = SECTION_TABLE, .tag = tag_, .table = n }
+static void *mlx5(const Ernic *e)
+{
+    return e->mlx5;
+}
+
+static void *mlx5_eth(const Ernic *e)
+{
+    return e->mlx5_eth;
+}
+
+static void *flow_tables(const Ernic *e)
+{
+    return e->flow_tables;
+}
+
+#define STRUCTURE(kind_, tag_, of_, find_, ...) \
+    { .kind = SECTION_##kind_, .tag = tag_, .of = &of_, .find = find_, __VA_ARGS__ }
+#define TABLE(tag_, n, ...) \
+    { .kind = SECTION_TABLE, .tag = tag_, .table = n, __VA_ARGS__ }
 
 /* A stream names how many of these its writer knew: a new one goes to the end. */
 static const Section sections[] = {
-    STRUCTURE(COMPARE, "conf", ernic_state_config, config),
+    STRUCTURE(COMPARE, "conf", ernic_state_config, config, .always = true),
     STRUCTURE(STRUCT, "devi", ernic_state_device, device),
     TABLE("pd", 0), TABLE("eq", 1), TABLE("cq", 2), TABLE("srq", 3), TABLE("mr", 4),
     TABLE("qp", 5), TABLE("mcas", 6), TABLE("flow", 7), TABLE("rss", 8),
@@ -96,7 +115,22 @@ static const Section sections[] = {
     STRUCTURE(COMPARE, "prof", ernic_state_profile, profile),
     STRUCTURE(STRUCT, "time", ernic_state_timing, timing),
     STRUCTURE(STRUCT, "rule", ernic_state_strict, strict),
+    STRUCTURE(STRUCT, "mlx5", ernic_state_mlx5, mlx5, .always = true),
+    STRUCTURE(STRUCT, "ethe", ernic_state_mlx5_eth, mlx5_eth, .always = true),
+    TABLE("sq", 10, .always = true), TABLE("rq", 11, .always = true),
+    TABLE("tir", 12, .always = true), TABLE("tis", 13, .always = true),
+    TABLE("rqt", 14, .always = true),
+    STRUCTURE(STRUCT, "stee", ernic_state_flow_tables, flow_tables, .always = true),
+    TABLE("ftab", 15, .always = true), TABLE("fgro", 16, .always = true),
+    TABLE("fent", 17, .always = true), TABLE("fcou", 18, .always = true),
 };
+
+/* Does an engine like this one have the section? */
+static bool has_section(const Ernic *e, const Section *s)
+{
+    return s->find ? s->find(e) != NULL :
+           ernic_state_table_base(e, &ernic_state_tables[s->table]) != NULL;
+}
 
 /* ---- saving ---------------------------------------------------------------- */
 
@@ -143,7 +177,7 @@ void ernic_save(const Ernic *e, GByteArray *out)
         const Section *s = &sections[i];
         guint start;
 
-        if (s->find && !s->find(e)) {
+        if (!has_section(e, s)) {
             continue;
         }
         start = begin(out, s->tag);
@@ -246,7 +280,6 @@ static bool load_section(Ernic *e, const Section *s, ErnicReader *in)
                   ernic_state_refuse(in, "section %s is too long", s->tag));
 }
 
-/* The fields of DERIVED rows that are not set where they are loaded. */
 /* Where in its ring each decoded request begins, and where the last one ends. */
 static void derive_units(ErnicQp *qp)
 {
@@ -262,6 +295,7 @@ static void derive_units(ErnicQp *qp)
     }
 }
 
+/* The fields of DERIVED rows that are not set where they are loaded. */
 static void derive(Ernic *e)
 {
     uint32_t i;
@@ -276,6 +310,10 @@ static void derive(Ernic *e)
     e->num_bound = 0;
     for (i = 1; i < e->cfg.max_mr; i++) {
         e->num_bound += e->mr[i].valid && e->mr[i].kind == ERNIC_MR_WINDOW_2;
+    }
+    if (e->flow_tables) {
+        ernic_flow_tables_derive(e->flow_tables);
+        ernic_mlx5_eth_derive(e);
     }
     ernic_gid_derive(e);
     ernic_mcast_derive(e);
@@ -319,11 +357,11 @@ static bool load_all(Ernic *e, ErnicReader *in)
     if (!ernic_state_read_description(in, G_N_ELEMENTS(sections))) {
         return false;
     }
-    /* The first, which is compared, is never missing. */
-    for (i = 0; i < MAX(in->stream->sections, 1); i++) {
+    for (i = 0; i < G_N_ELEMENTS(sections); i++) {
         const Section *s = &sections[i];
 
-        if ((!s->find || s->find(e)) && !load_section(e, s, in)) {
+        if ((i < in->stream->sections || s->always) && has_section(e, s) &&
+            !load_section(e, s, in)) {
             return false;
         }
     }
@@ -338,7 +376,7 @@ bool ernic_load_why(Ernic *e, uint64_t now, const uint8_t *data, size_t len,
     ErnicReader in = { .data = data, .left = len, .stream = &stream };
     bool ok;
 
-    ernic_reset(e);
+    ernic_reset_at_once(e);     /* the state needs the room */
     e->now = now;
     g_string_truncate(why, 0);
     ok = load_all(e, &in);
@@ -352,7 +390,7 @@ bool ernic_load_why(Ernic *e, uint64_t now, const uint8_t *data, size_t len,
         e->ops->wake_at(e->env, now);
     } else {
         trace_ernic_load_refused(why->str);
-        ernic_reset(e);
+        ernic_reset_at_once(e);
     }
     return ok;
 }

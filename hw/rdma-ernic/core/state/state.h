@@ -19,7 +19,9 @@
 typedef struct ErnicStateTable {
     const char *name;
     const ErnicStateStruct *of;
-    uint32_t table;             /* offset in Ernic of the pointer to it */
+    uint32_t table;             /* offset in Ernic of the pointer to it; NULL: this
+                                   engine does not have the table */
+    uint32_t within;            /* bytes before it, where the pointer points to */
     uint32_t size;              /* offset in Ernic of its number of entries, a
                                    uint32_t; 0: fixed */
     uint32_t fixed, first;
@@ -39,9 +41,18 @@ extern const uint32_t ernic_state_num_tables;
 extern const ErnicStateStruct *const ernic_state_structs[];
 extern const uint32_t ernic_state_num_structs;
 
+static inline char *ernic_state_table_base(const Ernic *e, const ErnicStateTable *t)
+{
+    return *(char *const *)((const char *)e + t->table);
+}
+
+/* 0: the engine does not have it. */
 static inline uint32_t ernic_state_table_size(const Ernic *e,
                                               const ErnicStateTable *t)
 {
+    if (!ernic_state_table_base(e, t)) {
+        return 0;
+    }
     return t->size ? *(const uint32_t *)((const char *)e + t->size) : t->fixed;
 }
 
@@ -49,9 +60,7 @@ static inline uint32_t ernic_state_table_size(const Ernic *e,
 static inline void *ernic_state_entry(const Ernic *e, const ErnicStateTable *t,
                                       uint32_t id)
 {
-    char *base = *(char *const *)((const char *)e + t->table);
-
-    return base + (size_t)id * t->of->size;
+    return ernic_state_table_base(e, t) + t->within + (size_t)id * t->of->size;
 }
 
 static inline bool ernic_state_in_use(const ErnicStateTable *t,
@@ -71,10 +80,10 @@ extern const ErnicStateStruct ernic_state_mr_update;
 extern const ErnicStateStruct ernic_state_wc;
 
 /* state_owned.c: memory that a pointer owns, and variants. */
+extern const ErnicStateStruct ernic_state_buf;
 extern const ErnicStateOwned ernic_state_regs;      /* Ernic.regs */
 extern const ErnicStateOwned ernic_state_ids;       /* ErnicIds.fifo */
 extern const ErnicStateOwned ernic_state_variants;  /* of Ernic.mr */
-extern const ErnicStateOwned ernic_state_pages;     /* ErnicBuf.page */
 extern const ErnicStateOwned ernic_state_odp;       /* ErnicMr.odp */
 extern const ErnicStateOwned ernic_state_line;      /* ErnicEq.line */
 extern const ErnicStateOwned ernic_state_window;    /* ErnicSendQueue.wqe */
@@ -82,6 +91,11 @@ extern const ErnicStateOwned ernic_state_answers;   /* ErnicQp.rd */
 extern const ErnicStateOwned ernic_state_payload;   /* of an ErnicWqe */
 extern const ErnicStateOwned ernic_state_held;      /* ErnicTx.buf */
 extern const ErnicStateOwned ernic_state_loop;      /* ErnicTx.loop */
+/*
+ * Refuse a state that is valid, but needs more memory than the account of this engine
+ * has room for. Returns false.
+ */
+bool ernic_state_no_memory(const Ernic *e, ErnicReader *in);
 
 /* state_timing.c: the profile, which has to be equal, and what the model keeps. */
 extern const ErnicStateStruct ernic_state_profile;
@@ -94,6 +108,23 @@ extern const ErnicStateStruct ernic_state_response, ernic_state_doorbell;
 extern const ErnicStateStruct ernic_state_packet, ernic_state_cqe;
 /* Count what the model has by queue pair, after all of it is loaded. */
 void ernic_state_derive_timing(Ernic *e);
+
+/* state_mlx5.c */
+extern const ErnicStateStruct ernic_state_mlx5;
+extern const ErnicStateStruct ernic_state_mlx5_function, ernic_state_mlx5_capabilities;
+extern const ErnicStateStruct ernic_state_mlx5_vport, ernic_state_mlx5_commands;
+extern const ErnicStateStruct ernic_state_mlx5_entry, ernic_state_mlx5_chain;
+extern const ErnicStateStruct ernic_state_mlx5_queues, ernic_state_mlx5_qp;
+extern const ErnicStateStruct ernic_state_mlx5_cq, ernic_state_mlx5_srq;
+extern const ErnicStateStruct ernic_state_mlx5_contexts;
+
+/* state_ethernet.c */
+extern const ErnicStateStruct ernic_state_mlx5_eth, ernic_state_mlx5_queue;
+extern const ErnicStateStruct ernic_state_mlx5_tir, ernic_state_mlx5_tis;
+extern const ErnicStateStruct ernic_state_mlx5_rqt;
+extern const ErnicStateStruct ernic_state_flow_tables, ernic_state_flow_table;
+extern const ErnicStateStruct ernic_state_flow_group, ernic_state_flow_entry;
+extern const ErnicStateStruct ernic_state_flow_dest, ernic_state_flow_counter;
 
 /* state_strict.c */
 extern const ErnicStateStruct ernic_state_violation;

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The parts of saved state that are not a structure: memory that an object
- * owns, as counted arrays, and the variant part of a request. A count that is
+ * owns, as counted arrays, and the variant part of a request; and the structure of a
+ * buffer. A count that is
  * loaded is held against what is there before anything is allocated for it.
  */
 #include "qemu/osdep.h"
@@ -14,8 +15,7 @@
 #include "transport/qp_life.h"
 #include "transport/tx.h"
 
-/* The state is valid, but the account of this engine has no room for it. */
-static bool no_memory(const Ernic *e, ErnicReader *in)
+bool ernic_state_no_memory(const Ernic *e, ErnicReader *in)
 {
     return ernic_state_refuse(in, "it needs more than %" PRIu64 " bytes of memory"
                               " (max-memory)", e->mem.bound);
@@ -176,18 +176,15 @@ static void save_pages(const ErnicStateField *f, const Ernic *e, const void *obj
                        GByteArray *out)
 {
     const ErnicBuf *buf = obj;
-    uint32_t i;
 
-    for (i = 0; i < buf->npages; i++) {
-        ernic_state_put(out, buf->page[i], 8);
-    }
+    ernic_state_put_all(out, buf->page, buf->npages, 8);
 }
 
 /* npages is loaded; 0 means an extent, or no buffer at all. */
 static bool load_pages(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
     ErnicBuf *buf = obj;
-    uint32_t n = buf->npages, i;
+    uint32_t n = buf->npages;
     uint8_t page_shift = buf->page_shift;
     uint64_t base = buf->base;
 
@@ -199,17 +196,24 @@ static bool load_pages(const ErnicStateField *f, Ernic *e, void *obj, ErnicReade
         return false;
     }
     if (ernic_buf_alloc(e, buf, n)) {
-        return no_memory(e, in);
+        return ernic_state_no_memory(e, in);
     }
     buf->page_shift = page_shift;
     buf->base = base;
-    for (i = 0; i < n; i++) {
-        buf->page[i] = ernic_state_read(in, 8);
-    }
+    ernic_state_read_all(in, buf->page, n, 8);
     return true;
 }
 
-const ErnicStateOwned ernic_state_pages = { save_pages, load_pages };
+static const ErnicStateOwned pages = { save_pages, load_pages };
+
+#define S ErnicBuf
+static const ErnicStateField buf_fields[] = {
+    U(base), UMAX(npages, ERNIC_MAX_PAGES),
+    UMAX(page_shift, ERNIC_PAGE_SHIFT_MAX), OWNED(page, pages),
+    U(offset),
+};
+#undef S
+const ErnicStateStruct ernic_state_buf = DESCRIBE(buf_fields, ErnicBuf, BUF);
 
 /* ---- pages of a region on demand -------------------------------------------- */
 
@@ -217,7 +221,7 @@ static void save_odp(const ErnicStateField *f, const Ernic *e, const void *obj,
                      GByteArray *out)
 {
     const ErnicMr *mr = obj;
-    uint32_t i, k;
+    uint32_t i;
 
     if (!mr->odp) {
         return;
@@ -226,9 +230,7 @@ static void save_odp(const ErnicStateField *f, const Ernic *e, const void *obj,
     ernic_state_put(out, mr->odp->num, 4);
     for (i = 0; i < mr->odp->num; i++) {
         ernic_state_put(out, mr->odp->chunk[i].number, 8);
-        for (k = 0; k < ERNIC_ODP_CHUNK; k++) {
-            ernic_state_put(out, mr->odp->chunk[i].entry[k], 8);
-        }
+        ernic_state_put_all(out, mr->odp->chunk[i].entry, ERNIC_ODP_CHUNK, 8);
     }
 }
 
@@ -238,7 +240,7 @@ static bool load_odp(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader 
     uint64_t entry[ERNIC_ODP_CHUNK], number;
     ErnicMr *mr = obj;
     uint8_t page_shift;
-    uint32_t n, i, k;
+    uint32_t n, i;
 
     if (!(mr->access & ERNIC_ACCESS_ON_DEMAND)) {
         return true;
@@ -251,15 +253,13 @@ static bool load_odp(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader 
     }
     mr->odp = ernic_odp_new(e, page_shift);
     if (!mr->odp) {
-        return no_memory(e, in);
+        return ernic_state_no_memory(e, in);
     }
     for (i = 0; i < n; i++) {
         number = ernic_state_read(in, 8);
-        for (k = 0; k < ERNIC_ODP_CHUNK; k++) {
-            entry[k] = ernic_state_read(in, 8);
-        }
+        ernic_state_read_all(in, entry, ERNIC_ODP_CHUNK, 8);
         if (!ernic_odp_append(e, mr->odp, number, entry)) {
-            return e->mem.refused ? no_memory(e, in) : false;
+            return e->mem.refused ? ernic_state_no_memory(e, in) : false;
         }
     }
     return true;
@@ -290,7 +290,7 @@ static bool load_line(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader
         return false;
     }
     if (!ernic_eq_alloc_line(e, eq)) {
-        return no_memory(e, in);
+        return ernic_state_no_memory(e, in);
     }
     eq->line_count = n;
     for (i = 0; i < n; i++) {
@@ -329,11 +329,14 @@ static bool load_window(const ErnicStateField *f, Ernic *e, void *obj, ErnicRead
         return false;
     }
     if (!ernic_sq_alloc_window(e, sq, sq->wq.depth)) {
-        return no_memory(e, in);
+        return ernic_state_no_memory(e, in);
     }
     for (i = sq->wq.ci; i != sq->fetched; i++) {
-        if (!ernic_state_load_struct(e, f->of,
-                                     &sq->wqe[i & sq->window_mask], in)) {
+        ErnicWqe *wqe = &sq->wqe[i & sq->window_mask];
+
+        /* For the rows that the writer did not have. */
+        memset(wqe, 0, offsetof(ErnicWqe, sge));
+        if (!ernic_state_load_struct(e, f->of, wqe, in)) {
             return false;
         }
     }
@@ -361,7 +364,7 @@ static bool load_answers(const ErnicStateField *f, Ernic *e, void *obj, ErnicRea
     uint32_t i;
 
     if (!ernic_qp_alloc_answers(e, qp)) {
-        return no_memory(e, in);
+        return ernic_state_no_memory(e, in);
     }
     for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
         if (!ernic_state_load_struct(e, f->of, &qp->rd[i], in)) {
@@ -420,7 +423,7 @@ static bool load_payload(const ErnicStateField *f, Ernic *e, void *obj, ErnicRea
         return ernic_state_load_struct(e, &ernic_state_mr_update, &wqe->update, in);
     }
     if (wqe->flags & ERNIC_WR_INLINE) {
-        if (wqe->len > ERNIC_MAX_INLINE) {
+        if (wqe->len > ERNIC_WQE_INLINE) {
             return false;
         }
         ernic_state_read_bytes(in, wqe->data, wqe->len);

@@ -7,6 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "base/ib_spec.h"
+#include "faces/mlx5/ethernet.h"
 #include "faces/pg332/side_stream.h"
 #include "objects/counter.h"
 #include "objects/cq.h"
@@ -16,6 +17,7 @@
 #include "objects/wq.h"
 #include "state/state.h"
 #include "steering/flow.h"
+#include "steering/flow_tables.h"
 #include "steering/rss.h"
 #include "transport/cc.h"
 #include "transport/qp.h"
@@ -112,6 +114,7 @@ static const ErnicStateField device_fields[] = {
     DERIVED(num_pages), DERIVED(mem), DERIVED(num_bound), DERIVED(page_failed),
     DERIVED(copies),            /* datagrams of a stopped device may be lost */
     DERIVED(job),               /* the destination executes the command again */
+    DERIVED(remains),           /* of objects that are gone */
     DERIVED(work_done), DERIVED(work_end),      /* a slice is not divided */
     STRUCTS(gid, gid_struct), DERIVED(num_gids), ARRAY(pkey, UINT16_MAX),
     U(bad_pkey), U(bad_qkey), BOOL(port_active), U(async_eq),
@@ -130,22 +133,13 @@ static const ErnicStateField device_fields[] = {
     DERIVED(absent),            /* none between two accesses */
     DERIVED(rx_fault),          /* none between two packets */
     DERIVED(rx_pkt), STRUCT(departing, ring_struct),
-    /* Not saved: the state of an engine with the mlx5 face is not complete. */
-    DERIVED(mlx5), DERIVED(mlx5_eth), DERIVED(flow_tables),
+    DERIVED(mlx5),              /* a section of its own, if there is one */
+    DERIVED(mlx5_eth), DERIVED(flow_tables),    /* as well */
 };
 #undef S
 const ErnicStateStruct ernic_state_device = DESCRIBE(device_fields, Ernic, DEVICE);
 
 /* ---- objects --------------------------------------------------------------- */
-
-#define S ErnicBuf
-static const ErnicStateField buf_fields[] = {
-    U(base), UMAX(npages, ERNIC_MAX_PAGES),
-    UMAX(page_shift, ERNIC_PAGE_SHIFT_MAX), OWNED(page, ernic_state_pages),
-    U(offset),
-};
-#undef S
-static const ErnicStateStruct buf_struct = DESCRIBE(buf_fields, ErnicBuf, BUF);
 
 #define S ErnicPd
 static const ErnicStateField pd_fields[] = {
@@ -158,7 +152,7 @@ static const ErnicStateStruct pd_struct = DESCRIBE(pd_fields, ErnicPd, PD);
 static const ErnicStateField eq_fields[] = {
     BOOL(used), UMAX(uctx, ERNIC_LIM_UCTX), U(vector),
     UMAX(depth, ERNIC_MAX_EQ_DEPTH), U(pi), U(ci), U(refs),
-    STRUCT(buf, buf_struct), OWNED(line, ernic_state_line),
+    STRUCT(buf, ernic_state_buf), OWNED(line, ernic_state_line),
     DERIVED(line_size), DERIVED(line_head), DERIVED(line_count), BOOL(broken),
     UBITS(masked, (1u << ERNIC_EV_COUNT) - 1), BOOL(arms), BOOL(armed),
 };
@@ -170,15 +164,15 @@ static const ErnicStateField cq_fields[] = {
     BOOL(used), BOOL(overrun), UMAX(arm, ERNIC_CQ_ARMED_ANY),
     UMAX(uctx, ERNIC_LIM_UCTX), U(eq), UMAX(depth, ERNIC_MAX_CQ_DEPTH),
     U(pi), U(ci), U(sol_pi), U(ci_addr), U(mod_count), U(mod_period_us),
-    U(mod_pending), U(mod_due), U(refs), STRUCT(buf, buf_struct),
-    STRUCT(events, events_struct),
+    U(mod_pending), U(mod_due), U(refs), STRUCT(buf, ernic_state_buf),
+    STRUCT(events, events_struct), U(notified),
 };
 #undef S
 static const ErnicStateStruct cq_struct = DESCRIBE(cq_fields, ErnicCq, CQ);
 
 #define S ErnicWq
 static const ErnicStateField wq_fields[] = {
-    STRUCT(buf, buf_struct), UMAX(depth, ERNIC_MAX_WQ_DEPTH),
+    STRUCT(buf, ernic_state_buf), UMAX(depth, ERNIC_MAX_WQ_DEPTH),
     UMAX(stride, 64 * ERNIC_SQ_STRIDE_MAX), U(pi), U(ci),
 };
 #undef S
@@ -199,7 +193,7 @@ static const ErnicStateField mr_fields[] = {
     UMAX(kind, ERNIC_MR_WINDOW_2), BOOL(valid), U(variant), U(pd),
     UMAX(uctx, ERNIC_LIM_UCTX),
     UBITS(access, ERNIC_ACCESS_FLAGS | ERNIC_ACCESS_ON_DEMAND), U(iova),
-    U(length), U(offset), STRUCT(buf, buf_struct),
+    U(length), U(offset), STRUCT(buf, ernic_state_buf),
     OWNED(odp, ernic_state_odp),        /* needs access */
     U(refs), U(region), U(qpn),
 };
@@ -281,14 +275,15 @@ static const ErnicStateField wqe_fields[] = {
     { .name = "payload", .offset = offsetof(S, sge),
       .size = sizeof(S) - offsetof(S, sge), .num = 1, .kind = ERNIC_SK_OWNED,
       .owned = &ernic_state_payload },
-    UMAX(units, ERNIC_MAX_WQ_DEPTH, .def = 1), DERIVED(unit),
+    UMAX(units, ERNIC_MAX_WQ_DEPTH, .def = 1), DERIVED(unit), UMAX(ud_priority, 7),
+    U(ud_sport),
 };
 #undef S
 const ErnicStateStruct ernic_state_wqe = DESCRIBE(wqe_fields, ErnicWqe, WQE);
 
 #define S ErnicRecv
 static const ErnicStateField recv_fields[] = {
-    U(wr_id), U(index), U(len), UMAX(num_sge, ERNIC_MAX_SGE),
+    U(wr_id), U(index), U(len), UMAX(num_sge, ERNIC_RECV_SGE),
     UMAX(fault, ERNIC_FAULT_COUNT - 1), STRUCTS(sge, ernic_state_sge),
 };
 #undef S
@@ -299,7 +294,7 @@ static const ErnicStateStruct recv_struct = DESCRIBE(recv_fields, ErnicRecv, REC
 #define S ErnicAv
 static const ErnicStateField av_fields[] = {
     BYTES(dgid), BYTES(dmac), UMAX(sgid_index, ERNIC_LIM_GID - 1),
-    U(hop_limit), U(tclass), UMAX(flow_label, 0xfffff),
+    U(hop_limit), U(tclass), UMAX(flow_label, 0xfffff), UMAX(priority, 7), U(udp_sport),
 };
 #undef S
 static const ErnicStateStruct av_struct = DESCRIBE(av_fields, ErnicAv, AV);
@@ -403,6 +398,7 @@ static const ErnicStateField qp_fields[] = {
     STRUCT(sq, sq_struct), STRUCT(cc, cc_struct), STRUCT(ack, ack_struct),
     STRUCT(events, events_struct), STRUCT(rq, rq_struct),
     OWNED_OF(rd, ernic_state_answers, ernic_state_rd), DERIVED(ring_prev),
+    U(flush_wait),
 };
 #undef S
 static const ErnicStateStruct qp_struct = DESCRIBE(qp_fields, ErnicQp, QP);
@@ -455,6 +451,12 @@ const ErnicStateStruct ernic_state_side = DESCRIBE(side_fields, ErnicSide, SIDE)
     { .name = #name_, .of = &of_, .table = offsetof(Ernic, name_), \
       .size = offsetof(Ernic, cfg.max), .first = 1, .used = used_ }
 
+/* A table inside the structure that a pointer of Ernic leads to. */
+#define PART(pointer, name_, type, of_, last) \
+    { .name = #name_, .of = &of_, .table = offsetof(Ernic, pointer), \
+      .within = offsetof(type, name_), .fixed = (last) + 1, .first = 1, \
+      .used = offsetof(typeof(((type *)0)->name_[0]), used) }
+
 const ErnicStateTable ernic_state_tables[] = {
     TABLE(pd, pd_struct, max_pd, offsetof(ErnicPd, used)),
     TABLE(eq, eq_struct, max_eq, offsetof(ErnicEq, used)),
@@ -472,6 +474,19 @@ const ErnicStateTable ernic_state_tables[] = {
       .used = offsetof(ErnicRss, used) },
     { .name = "counter", .of = &counter_struct, .table = offsetof(Ernic, counter),
       .fixed = ERNIC_LIM_COUNTER + 1, .used = offsetof(ErnicCounter, used) },
+    PART(mlx5_eth, sq, ErnicMlx5Eth, ernic_state_mlx5_queue, ERNIC_LIM_ETH_QUEUE),
+    PART(mlx5_eth, rq, ErnicMlx5Eth, ernic_state_mlx5_queue, ERNIC_LIM_ETH_QUEUE),
+    PART(mlx5_eth, tir, ErnicMlx5Eth, ernic_state_mlx5_tir, ERNIC_LIM_TIR),
+    PART(mlx5_eth, tis, ErnicMlx5Eth, ernic_state_mlx5_tis, ERNIC_LIM_TIS),
+    PART(mlx5_eth, rqt, ErnicMlx5Eth, ernic_state_mlx5_rqt, ERNIC_LIM_RQT),
+    PART(flow_tables, table, ErnicFlowTables, ernic_state_flow_table,
+         ERNIC_LIM_FLOW_TABLE),
+    PART(flow_tables, group, ErnicFlowTables, ernic_state_flow_group,
+         ERNIC_LIM_FLOW_GROUP),
+    PART(flow_tables, entry, ErnicFlowTables, ernic_state_flow_entry,
+         ERNIC_LIM_FLOW_ENTRY),
+    PART(flow_tables, counter, ErnicFlowTables, ernic_state_flow_counter,
+         ERNIC_LIM_FLOW_COUNTER),
 };
 const uint32_t ernic_state_num_tables = G_N_ELEMENTS(ernic_state_tables);
 
@@ -484,7 +499,7 @@ const ErnicStateStruct *const ernic_state_structs[] = {
     [ERNIC_SS_IDS] = &ids_struct,
     [ERNIC_SS_RING] = &ring_struct,
     [ERNIC_SS_DEVICE] = &ernic_state_device,
-    [ERNIC_SS_BUF] = &buf_struct,
+    [ERNIC_SS_BUF] = &ernic_state_buf,
     [ERNIC_SS_PD] = &pd_struct,
     [ERNIC_SS_EQ] = &eq_struct,
     [ERNIC_SS_CQ] = &cq_struct,
@@ -536,5 +551,28 @@ const ErnicStateStruct *const ernic_state_structs[] = {
     [ERNIC_SS_LAST_ACK] = &last_struct,
     [ERNIC_SS_LEFT_ACK] = &left_struct,
     [ERNIC_SS_MR_UPDATE] = &ernic_state_mr_update,
+    [ERNIC_SS_MLX5] = &ernic_state_mlx5,
+    [ERNIC_SS_MLX5_FUNCTION] = &ernic_state_mlx5_function,
+    [ERNIC_SS_MLX5_CAPABILITIES] = &ernic_state_mlx5_capabilities,
+    [ERNIC_SS_MLX5_VPORT] = &ernic_state_mlx5_vport,
+    [ERNIC_SS_MLX5_COMMANDS] = &ernic_state_mlx5_commands,
+    [ERNIC_SS_MLX5_ENTRY] = &ernic_state_mlx5_entry,
+    [ERNIC_SS_MLX5_CHAIN] = &ernic_state_mlx5_chain,
+    [ERNIC_SS_MLX5_QUEUES] = &ernic_state_mlx5_queues,
+    [ERNIC_SS_MLX5_QP] = &ernic_state_mlx5_qp,
+    [ERNIC_SS_MLX5_CQ] = &ernic_state_mlx5_cq,
+    [ERNIC_SS_MLX5_SRQ] = &ernic_state_mlx5_srq,
+    [ERNIC_SS_MLX5_CONTEXTS] = &ernic_state_mlx5_contexts,
+    [ERNIC_SS_MLX5_ETH_QUEUE] = &ernic_state_mlx5_queue,
+    [ERNIC_SS_MLX5_TIR] = &ernic_state_mlx5_tir,
+    [ERNIC_SS_MLX5_TIS] = &ernic_state_mlx5_tis,
+    [ERNIC_SS_MLX5_RQT] = &ernic_state_mlx5_rqt,
+    [ERNIC_SS_MLX5_ETH] = &ernic_state_mlx5_eth,
+    [ERNIC_SS_FLOW_TABLE] = &ernic_state_flow_table,
+    [ERNIC_SS_FLOW_GROUP] = &ernic_state_flow_group,
+    [ERNIC_SS_FLOW_DEST] = &ernic_state_flow_dest,
+    [ERNIC_SS_FLOW_ENTRY] = &ernic_state_flow_entry,
+    [ERNIC_SS_FLOW_COUNTER] = &ernic_state_flow_counter,
+    [ERNIC_SS_FLOW_TABLES] = &ernic_state_flow_tables,
 };
 const uint32_t ernic_state_num_structs = G_N_ELEMENTS(ernic_state_structs);

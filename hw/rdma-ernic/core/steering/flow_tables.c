@@ -11,7 +11,6 @@
 #include "trace.h"
 
 #define LOG_SIZE_MAX    16
-#define LEVEL_MAX       64
 
 QEMU_BUILD_BUG_ON(ERNIC_LIM_FLOW_ENTRY > UINT16_MAX);
 
@@ -22,13 +21,13 @@ void ernic_flow_tables_reset(ErnicFlowTables *t)
 
 /* ---- tables ---------------------------------------------------------------- */
 
-static ErnicFlowTable *table_get(ErnicFlowTables *t, uint32_t id)
+static const ErnicFlowTable *table_get(const ErnicFlowTables *t, uint32_t id)
 {
     return id && id <= ERNIC_LIM_FLOW_TABLE && t->table[id].used ? &t->table[id] : NULL;
 }
 
 /* Is @to a table that one of @level may refer to? */
-static uint8_t check_next(ErnicFlowTables *t, uint8_t level, uint32_t to)
+static uint8_t check_next(const ErnicFlowTables *t, uint8_t level, uint32_t to)
 {
     const ErnicFlowTable *next = table_get(t, to);
 
@@ -44,7 +43,7 @@ uint8_t ernic_flow_table_create(Ernic *e, const ErnicFlowTable *init, uint32_t *
     uint8_t status;
     uint32_t i;
 
-    if (init->level > LEVEL_MAX || init->log_size > LOG_SIZE_MAX) {
+    if (init->level > ERNIC_FLOW_LEVEL_MAX || init->log_size > LOG_SIZE_MAX) {
         return ERNIC_ERR_PARAM;
     }
     if (init->miss) {
@@ -116,14 +115,14 @@ uint8_t ernic_flow_table_destroy(Ernic *e, uint32_t id)
 uint8_t ernic_flow_table_set_miss(Ernic *e, uint32_t id, uint32_t miss)
 {
     ErnicFlowTables *t = e->flow_tables;
-    ErnicFlowTable *table = table_get(t, id);
+    const ErnicFlowTable *table = table_get(t, id);
     uint8_t status = table ? ERNIC_OK : ERNIC_ERR_HANDLE;
 
     if (!status && miss) {
         status = check_next(t, table->level, miss);
     }
     if (!status) {
-        table->miss = miss;
+        t->table[id].miss = miss;
     }
     return status;
 }
@@ -142,11 +141,30 @@ uint8_t ernic_flow_table_set_root(Ernic *e, uint32_t id)
 
 /* ---- groups ---------------------------------------------------------------- */
 
-static ErnicFlowGroup *group_get(ErnicFlowTables *t, uint32_t table, uint32_t id)
+static const ErnicFlowGroup *group_get(const ErnicFlowTables *t, uint32_t table,
+                                       uint32_t id)
 {
-    ErnicFlowGroup *group = id && id <= ERNIC_LIM_FLOW_GROUP ? &t->group[id] : NULL;
+    const ErnicFlowGroup *group = id && id <= ERNIC_LIM_FLOW_GROUP ? &t->group[id] : NULL;
 
     return group && group->used && group->table == table ? group : NULL;
+}
+
+static void group_link(ErnicFlowTables *t, uint32_t id)
+{
+    ErnicFlowTable *table = &t->table[t->group[id].table];
+
+    table->group[table->num_groups++] = id;
+}
+
+static void group_unlink(ErnicFlowTables *t, uint32_t id)
+{
+    ErnicFlowTable *table = &t->table[t->group[id].table];
+    uint32_t i;
+
+    for (i = 0; table->group[i] != id; i++) {
+        continue;
+    }
+    table->group[i] = table->group[--table->num_groups];
 }
 
 uint8_t ernic_flow_group_create(Ernic *e, const ErnicFlowGroup *init, uint32_t *id)
@@ -179,6 +197,7 @@ uint8_t ernic_flow_group_create(Ernic *e, const ErnicFlowGroup *init, uint32_t *
     }
     t->group[unused] = *init;
     t->group[unused].used = true;
+    group_link(t, unused);
     *id = unused;
     trace_ernic_flow_group_create(unused, init->table, init->first, init->last);
     return ERNIC_OK;
@@ -244,6 +263,7 @@ uint8_t ernic_flow_group_destroy(Ernic *e, uint32_t table, uint32_t id)
     if (at < t->num_entries && t->entry[t->order[at]].group == id) {
         return ERNIC_ERR_BUSY;
     }
+    group_unlink(t, id);
     memset(&t->group[id], 0, sizeof(t->group[id]));
     trace_ernic_flow_group_destroy(id, table);
     return ERNIC_OK;
@@ -257,7 +277,7 @@ static bool counter_exists(const ErnicFlowTables *t, uint32_t id)
 }
 
 /* The action and its parameters; @level is that of the entry's table. */
-static uint8_t check_action(ErnicFlowTables *t, const ErnicFlowEntry *entry,
+static uint8_t check_action(const ErnicFlowTables *t, const ErnicFlowEntry *entry,
                             uint8_t level)
 {
     uint8_t status;
@@ -320,6 +340,7 @@ uint8_t ernic_flow_entry_create(Ernic *e, const ErnicFlowEntry *init)
     for (id = 1; id <= ERNIC_LIM_FLOW_ENTRY && t->entry[id].used; id++) {
         continue;
     }
+    ernic_charge_objects(e, id);
     if (id > ERNIC_LIM_FLOW_ENTRY) {
         return ERNIC_ERR_NO_RESOURCE;
     }
@@ -415,6 +436,7 @@ uint8_t ernic_flow_counter_create(Ernic *e, uint32_t *id)
     ErnicFlowTables *t = e->flow_tables;
     uint32_t i;
 
+    ernic_charge_walk(e, ERNIC_LIM_FLOW_COUNTER);
     for (i = 1; i <= ERNIC_LIM_FLOW_COUNTER && t->counter[i].used; i++) {
         continue;
     }
@@ -467,20 +489,19 @@ static const ErnicFlowEntry *group_find(const ErnicFlowTables *t, uint32_t group
 }
 
 /* Of the groups' entries for @key, the one with the lowest index. */
-static const ErnicFlowEntry *table_find(Ernic *e, uint32_t table, const uint8_t *key)
+static const ErnicFlowEntry *table_find(Ernic *e, uint32_t id, const uint8_t *key)
 {
     const ErnicFlowTables *t = e->flow_tables;
+    const ErnicFlowTable *table = &t->table[id];
     const ErnicFlowEntry *best = NULL, *entry;
-    uint32_t g, groups = 0;
+    uint32_t i, steps = g_bit_storage(t->num_entries);
 
-    for (g = 1; g <= ERNIC_LIM_FLOW_GROUP; g++) {
-        if (t->group[g].used && t->group[g].table == table) {
-            entry = group_find(t, g, key);
-            best = entry && (!best || entry->index < best->index) ? entry : best;
-            groups++;
-        }
+    /* Each group, and each step of its bisection. */
+    ernic_charge_objects(e, table->num_groups * (1 + steps));
+    for (i = 0; i < table->num_groups; i++) {
+        entry = group_find(t, table->group[i], key);
+        best = entry && (!best || entry->index < best->index) ? entry : best;
     }
-    ernic_charge(e, 1 + groups);
     return best;
 }
 
@@ -546,7 +567,38 @@ void ernic_flow_tables_find(Ernic *e, const uint8_t key[ERNIC_FLOW_KEY_BYTES],
 
 /* ---- saved state ------------------------------------------------------------- */
 
-static bool group_fits(ErnicFlowTables *t, uint32_t id)
+void ernic_flow_tables_derive(ErnicFlowTables *t)
+{
+    uint32_t i;
+
+    for (i = 1; i <= ERNIC_LIM_FLOW_TABLE; i++) {
+        t->table[i].num_groups = 0;
+    }
+    for (i = 1; i <= ERNIC_LIM_FLOW_GROUP; i++) {
+        const ErnicFlowTable *table = table_get(t, t->group[i].table);
+
+        /* ernic_flow_tables_ok() refuses the others. */
+        if (t->group[i].used && table && table->num_groups < ERNIC_FLOW_TABLE_GROUPS) {
+            group_link(t, i);
+        }
+    }
+    t->num_entries = 0;
+    for (i = 1; i <= ERNIC_LIM_FLOW_ENTRY; i++) {
+        if (t->entry[i].used) {
+            order_insert(t, i);
+        }
+    }
+}
+
+static bool table_fits(const ErnicFlowTables *t, uint32_t id)
+{
+    const ErnicFlowTable *table = &t->table[id];
+
+    return table->level <= ERNIC_FLOW_LEVEL_MAX && table->log_size <= LOG_SIZE_MAX &&
+           (!table->miss || check_next(t, table->level, table->miss) == ERNIC_OK);
+}
+
+static bool group_fits(const ErnicFlowTables *t, uint32_t id)
 {
     const ErnicFlowGroup *group = &t->group[id], *other;
     const ErnicFlowTable *table = table_get(t, group->table);
@@ -567,7 +619,7 @@ static bool group_fits(ErnicFlowTables *t, uint32_t id)
     return num <= ERNIC_FLOW_TABLE_GROUPS;
 }
 
-static bool entry_fits(ErnicFlowTables *t, const ErnicFlowEntry *entry)
+static bool entry_fits(const ErnicFlowTables *t, const ErnicFlowEntry *entry)
 {
     const ErnicFlowTable *table = table_get(t, entry->table);
     const ErnicFlowGroup *group = group_get(t, entry->table, entry->group);
@@ -585,20 +637,58 @@ static bool entry_fits(ErnicFlowTables *t, const ErnicFlowEntry *entry)
     return true;
 }
 
-bool ernic_flow_tables_loaded(ErnicFlowTables *t)
+static int compare_places(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* No two entries have the same index in one table. */
+static bool places_differ(const ErnicFlowTables *t)
+{
+    g_autofree uint32_t *place = g_new(uint32_t, ERNIC_LIM_FLOW_ENTRY);
+    uint32_t n = 0, i;
+
+    for (i = 1; i <= ERNIC_LIM_FLOW_ENTRY; i++) {
+        if (t->entry[i].used) {
+            place[n++] = t->entry[i].table << LOG_SIZE_MAX | t->entry[i].index;
+        }
+    }
+    qsort(place, n, sizeof(*place), compare_places);
+    for (i = 1; i < n; i++) {
+        if (place[i] == place[i - 1]) {
+            return false;
+        }
+    }
+    return n == t->num_entries;
+}
+
+/* Each entry of the order is before the next one. */
+static bool order_fits(const ErnicFlowTables *t)
+{
+    uint32_t at;
+
+    for (at = 1; at < t->num_entries; at++) {
+        const ErnicFlowEntry *entry = &t->entry[t->order[at]];
+
+        if (compare(&t->entry[t->order[at - 1]], entry->group, entry->value,
+                    entry->index) >= 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool ernic_flow_tables_ok(const ErnicFlowTables *t)
 {
     uint32_t i;
 
-    t->num_entries = 0;
     if (t->root && !table_get(t, t->root)) {
         return false;
     }
     for (i = 1; i <= ERNIC_LIM_FLOW_TABLE; i++) {
-        const ErnicFlowTable *table = &t->table[i];
-
-        if (table->used && (table->level > LEVEL_MAX ||
-            table->log_size > LOG_SIZE_MAX ||
-            (table->miss && check_next(t, table->level, table->miss)))) {
+        if (t->table[i].used && !table_fits(t, i)) {
             return false;
         }
     }
@@ -608,12 +698,9 @@ bool ernic_flow_tables_loaded(ErnicFlowTables *t)
         }
     }
     for (i = 1; i <= ERNIC_LIM_FLOW_ENTRY; i++) {
-        if (t->entry[i].used) {
-            if (!entry_fits(t, &t->entry[i])) {
-                return false;
-            }
-            order_insert(t, i);
+        if (t->entry[i].used && !entry_fits(t, &t->entry[i])) {
+            return false;
         }
     }
-    return true;
+    return places_differ(t) && order_fits(t);
 }

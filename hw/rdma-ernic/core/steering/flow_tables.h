@@ -18,12 +18,16 @@
 /* Destinations of one entry, and destinations that one frame can have. */
 #define ERNIC_FLOW_DESTS        4
 #define ERNIC_FLOW_RESULTS      16
+/* The highest level of a table. Linux has levels for tables that it may never make. */
+#define ERNIC_FLOW_LEVEL_MAX    128
 
 typedef struct ErnicFlowTable {
     bool used;
     uint8_t level;
     uint8_t log_size;           /* entries have the indexes 0 to 2^log_size - 1 */
+    uint8_t num_groups;         /* derived from the groups, like the list of them */
     uint32_t miss;              /* table for frames without an entry; 0: drop them */
+    uint16_t group[ERNIC_FLOW_TABLE_GROUPS];
 } ErnicFlowTable;
 
 typedef struct ErnicFlowGroup {
@@ -122,10 +126,12 @@ bool ernic_flow_tables_use(Ernic *e, uint32_t id);
 void ernic_flow_tables_find(Ernic *e, const uint8_t key[ERNIC_FLOW_KEY_BYTES],
                             uint32_t len, ErnicFlowResult *result);
 
+/* Sort entries and groups, all of which were loaded. */
+void ernic_flow_tables_derive(ErnicFlowTables *t);
 /*
- * Does what was loaded fit together? Sorts the entries. The face checks destinations of
- * its own.
+ * Do tables, groups and entries fit together, and is the order right? The face checks
+ * destinations of its own.
  */
-bool ernic_flow_tables_loaded(ErnicFlowTables *t);
+bool ernic_flow_tables_ok(const ErnicFlowTables *t);
 
 #endif /* ERNIC_STEERING_FLOW_TABLES_H */

@@ -26,6 +26,7 @@ ErnicFault ernic_face_default_datagram(Ernic *e, ErnicQp *qp, const ErnicWqe *wq
         .hop_limit = wqe->ud.av.hop_limit,
         .tclass = wqe->ud.av.tclass,
         .flow_label = wqe->ud.av.flow_label,
+        .priority = wqe->ud_priority, .udp_sport = wqe->ud_sport,
     };
     uint32_t own_qkey;
 

@@ -15,13 +15,13 @@
 
 /*
  * The source port selects one of several equal paths (IBTA A17.4.5.3), so it is the
- * same for every packet of a connection.
+ * same for every packet of a connection. Software may have chosen it.
  */
-static uint16_t qp_udp_sport(const Ernic *e, const ErnicQp *qp)
+static uint16_t qp_udp_sport(const Ernic *e, const ErnicQp *qp, const ErnicAv *av)
 {
     uint32_t v = (qp->qpn * 0x9e3779b1u) ^ (qp->attr.dest_qpn * 0x85ebca6bu);
 
-    return e->udp_sport ? e->udp_sport : 0xc000 | (v >> 18);
+    return e->udp_sport ?: av->udp_sport ?: 0xc000 | (v >> 18);
 }
 
 uint16_t ernic_qp_pkey(const Ernic *e, const ErnicQp *qp)
@@ -49,8 +49,9 @@ bool ernic_qp_path(Ernic *e, const ErnicQp *qp, const ErnicAv *av,
     path->dgid = av->dgid;
     memcpy(path->smac, src->mac, sizeof(path->smac));
     memcpy(path->dmac, av->dmac, sizeof(path->dmac));
-    path->vlan = src->vlan;
-    path->udp_sport = qp_udp_sport(e, qp);
+    path->vlan = src->vlan == ERNIC_NO_VLAN ? ERNIC_NO_VLAN :
+                 src->vlan | ERNIC_VLAN_PRIORITY(av->priority);
+    path->udp_sport = qp_udp_sport(e, qp, av);
     path->flow_label = av->flow_label;
     /* Congestion control needs marks, so every packet is ECN-capable. */
     path->tclass = (av->tclass & ~ERNIC_ECN_MASK) | ERNIC_ECN_ECT0;
@@ -177,9 +178,9 @@ void ernic_qp_timer(Ernic *e, ErnicQp *qp)
         (qp->sq.blocked_on == ERNIC_BLOCKED_RATE || qp->ack.rd_pending)) {
         due = MIN(due, ernic_rate_send_at(qp));
     }
-    if (e->face->flush_poll && ernic_qp_may(qp, ERNIC_MAY_FLUSH_RECV) &&
-        !ernic_qp_uses_srq(qp)) {
-        due = MIN(due, e->now + e->face->flush_poll);
+    if (qp->flush_wait) {
+        /* At a multiple: all that have waited for long wake the engine once. */
+        due = MIN(due, (e->now / qp->flush_wait + 1) * qp->flush_wait);
     }
     /*
      * A deadline that moved to a later time stays in the heap and fires early. That

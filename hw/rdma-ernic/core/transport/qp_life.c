@@ -59,7 +59,8 @@ bool ernic_sq_alloc_window(Ernic *e, ErnicSendQueue *sq, uint32_t depth)
     uint32_t window = ernic_sq_window(depth);
 
     sq->window_mask = window - 1;
-    sq->wqe = ernic_mem_new(&e->mem, ERNIC_MEM_REQUESTS, window, sizeof(*sq->wqe));
+    /* A slot is written when its request is fetched, and not read before. */
+    sq->wqe = ernic_mem_new_raw(&e->mem, ERNIC_MEM_REQUESTS, window, sizeof(*sq->wqe));
     return sq->wqe;
 }
 

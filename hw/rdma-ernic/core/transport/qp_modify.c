@@ -205,7 +205,8 @@ void ernic_qp_change(Ernic *e, ErnicQp *qp, uint8_t to, uint32_t mask,
     }
     apply_values(qp, attr, mask);
     enter(e, qp, from, to, mask);
-    if (to != from) {
+    /* From Error to Error: requests that were posted since are flushed soon. */
+    if (to != from || to == ERNIC_QPS_ERR) {
         ernic_qp_set_state(e, qp, to);          /* marks work */
     } else if (mask & ERNIC_QPA_RATE_LIMIT) {
         ernic_sched_mark(e, qp);

@@ -6,6 +6,7 @@
  * same faults as a UD datagram, with the same consequences.
  */
 #include "qemu/osdep.h"
+#include "base/work.h"
 #include "objects/counter.h"
 #include "steering/flow.h"
 #include "steering/rss.h"
@@ -49,7 +50,13 @@ static void raw_fault(Ernic *e, ErnicQp *qp, ErnicFault fault)
     }
 }
 
-void ernic_raw_frame(Ernic *e, const uint8_t *frame, uint32_t len)
+bool ernic_raw_wants(Ernic *e, const uint8_t *frame, uint32_t len, bool own)
+{
+    ernic_charge_objects(e, e->num_flows);
+    return ernic_flow_find(e, frame, len) != 0;
+}
+
+void ernic_raw_frame(Ernic *e, const uint8_t *frame, uint32_t len, bool own)
 {
     ErnicWc wc = { .opcode = ERNIC_WC_RECV, .byte_len = len };
     uint32_t qpn = ernic_flow_find(e, frame, len);
@@ -57,6 +64,9 @@ void ernic_raw_frame(Ernic *e, const uint8_t *frame, uint32_t len)
     ErnicFault fault;
     ErnicQp *qp;
 
+    /* A copy, and a look at each rule. */
+    ernic_charge_copy(e, len);
+    ernic_charge_objects(e, e->num_flows);
     if (!qpn) {
         e->stats.drop[ERNIC_DROP_NO_RULE]++;
         return;

@@ -8,7 +8,8 @@
 
 #include "base/device.h"
 
-/* Serve an Ethernet frame: it goes to the queue pair of the rule that matches. */
-void ernic_raw_frame(Ernic *e, const uint8_t *frame, uint32_t len);
+/* Methods of faces with rules: a frame goes to the queue pair of its rule. */
+bool ernic_raw_wants(Ernic *e, const uint8_t *frame, uint32_t len, bool own);
+void ernic_raw_frame(Ernic *e, const uint8_t *frame, uint32_t len, bool own);
 
 #endif /* ERNIC_TRANSPORT_RAW_H */

@@ -45,6 +45,17 @@ static bool turn_flush_recv(Ernic *e, ErnicQp *qp)
     return true;
 }
 
+/* Poll for receive requests again; @found: there were some. */
+static void turn_look_again(const Ernic *e, ErnicQp *qp, bool found)
+{
+    uint32_t first = e->face->flush_poll;
+
+    if (first && !ernic_qp_uses_srq(qp)) {
+        qp->flush_wait = found || !qp->flush_wait ? first :
+                         MIN(qp->flush_wait * 2, first * ERNIC_FLUSH_POLL_MAX);
+    }
+}
+
 void ernic_turn_flush_posted(ErnicQp *qp)
 {
     qp->sq.flush_to = qp->sq.wq.pi;
@@ -71,12 +82,16 @@ bool ernic_turn_flush(Ernic *e, ErnicQp *qp, uint32_t budget)
         qp->sq.flushing &= more && !all;
     }
     if (ernic_qp_may(qp, ERNIC_MAY_FLUSH_RECV)) {
+        bool found = false;
+
         while (budget && turn_flush_recv(e, qp)) {
             budget--;
+            found = true;
         }
         if (!budget) {
             return true;
         }
+        turn_look_again(e, qp, found);
         ernic_qp_timer(e, qp);
         /*
          * C11-39: with an SRQ, software learns from this event that the queue

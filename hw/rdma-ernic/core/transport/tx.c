@@ -9,7 +9,6 @@
 #include "faces/face.h"
 #include "objects/gid.h"
 #include "objects/qp.h"
-#include "steering/flow.h"
 #include "timing/hooks.h"
 #include "trace.h"
 #include "transport/tx.h"
@@ -38,9 +37,9 @@ void ernic_tx_free(ErnicTx *tx)
     }
 }
 
-static bool tx_loop_fits(const ErnicTx *tx, uint32_t len)
+static bool tx_loop_fits(const ErnicTx *tx, uint32_t records, uint32_t len)
 {
-    return sizeof(TxLoopHdr) + len <= ERNIC_LOOPBACK_BYTES - tx->loop_len;
+    return records * sizeof(TxLoopHdr) + len <= ERNIC_LOOPBACK_BYTES - tx->loop_len;
 }
 
 bool ernic_tx_loop_add(Ernic *e, const ErnicTrain *train)
@@ -51,7 +50,7 @@ bool ernic_tx_loop_add(Ernic *e, const ErnicTrain *train)
         .frame = train->frame,
     };
 
-    if (!tx_loop_fits(tx, train->len)) {
+    if (!tx_loop_fits(tx, 1, train->len)) {
         return false;
     }
     memcpy(tx->loop + tx->loop_len, &hdr, sizeof(hdr));
@@ -77,6 +76,23 @@ bool ernic_tx_loop_next(const Ernic *e, uint32_t *pos, ErnicTrain *train)
     return true;
 }
 
+/* Each frame of @train has a record: a slice of work may end after any of them. */
+static bool tx_loop_frames(Ernic *e, const ErnicTrain *train)
+{
+    ErnicTrain one = *train;
+    uint32_t pos;
+
+    if (!tx_loop_fits(e->tx, ernic_train_packets(train), train->len)) {
+        return false;
+    }
+    for (pos = 0; pos < train->len; pos += train->seg) {
+        one.data = train->data + pos;
+        one.len = one.seg = MIN(train->seg, train->len - pos);
+        ernic_tx_loop_add(e, &one);
+    }
+    return true;
+}
+
 /*
  * Queue a train to the device itself; false: no room. The timing model does not cover
  * Ethernet frames.
@@ -85,8 +101,10 @@ static bool tx_loop(Ernic *e, const ErnicTrain *train)
 {
     bool fits;
 
-    return !train->frame && ernic_timed_loop(e, train, &fits) ? fits :
-           ernic_tx_loop_add(e, train);
+    if (train->frame) {
+        return tx_loop_frames(e, train);
+    }
+    return ernic_timed_loop(e, train, &fits) ? fits : ernic_tx_loop_add(e, train);
 }
 
 /*
@@ -94,12 +112,12 @@ static bool tx_loop(Ernic *e, const ErnicTrain *train)
  * (multicast). A frame leaves whatever the rules of this device are: rules select
  * frames to see, not their owner.
  */
-static void tx_whom(const Ernic *e, const ErnicTrain *train, bool *peers,
+static void tx_whom(Ernic *e, const ErnicTrain *train, bool *peers,
                     bool *self)
 {
     bool group = !train->frame && ernic_gid_is_mcast(&train->path.dgid);
 
-    *self = train->frame ? ernic_flow_find(e, train->data, train->len) :
+    *self = train->frame ? e->face->wants_frame(e, train->data, train->seg, true) :
             group || ernic_gid_is_local(e, &train->path.dgid);
     *peers = train->frame || group || !*self;
 }
@@ -129,7 +147,8 @@ static bool tx_deliver(Ernic *e, const ErnicTrain *train, bool *busy,
 
     tx_whom(e, train, &peers, &self);
     /* Send it once: when the loopback store has room as well. */
-    if (train->frame && self && !tx_loop_fits(e->tx, train->len)) {
+    if (train->frame && self &&
+        !tx_loop_fits(e->tx, ernic_train_packets(train), train->len)) {
         *full = true;
         return false;
     }
@@ -296,15 +315,21 @@ bool ernic_tx_frame(Ernic *e, uint32_t len, uint8_t **frame)
     return true;
 }
 
-void ernic_tx_commit_frame(Ernic *e, uint32_t qpn, uint32_t len)
+void ernic_tx_commit_frames(Ernic *e, uint32_t qpn, uint32_t len, uint32_t seg)
 {
     ErnicTx *tx = e->tx;
 
     trace_ernic_tx_frame(qpn, len);
     ernic_charge_copy(e, len);
     tx->frame = tx->closed = true;
-    tx->len = tx->seg = len;
-    tx->packets = 1;
-    e->stats.tx_frames++;
+    tx->len = len;
+    tx->seg = seg;
+    tx->packets = DIV_ROUND_UP(len, seg);
+    e->stats.tx_frames += tx->packets;
     e->stats.tx_frame_bytes += len;
+}
+
+void ernic_tx_commit_frame(Ernic *e, uint32_t qpn, uint32_t len)
+{
+    ernic_tx_commit_frames(e, qpn, len, len);
 }

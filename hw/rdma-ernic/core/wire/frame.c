@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "wire/frame.h"
+#include "wire/inet.h"
 
 #define ETHERTYPE_OFS   12
 #define IP4_DF          0x4000
@@ -21,16 +22,7 @@ static const uint8_t gid_ip4_prefix[GID_IP4_OFS] = {
 
 uint16_t ernic_net_checksum(const uint8_t *buf, uint32_t len)
 {
-    uint32_t sum = 0;
-    uint32_t i;
-
-    for (i = 0; i + 1 < len; i += 2) {
-        sum += lduw_be_p(buf + i);
-    }
-    while (sum >> 16) {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    return ~sum;
+    return ~ernic_inet_sum(buf, len);
 }
 
 static bool is_roce(const uint8_t *udp)

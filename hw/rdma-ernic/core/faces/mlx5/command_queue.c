@@ -11,19 +11,77 @@
 #define TAIL       60           /* and the word with token, signature and status */
 
 void ernic_mlx5_command_queue_init(ErnicMlx5CommandQueue *q, const ErnicEnvOps *ops,
-                                   void *env, ErnicMlx5Execute *execute, void *opaque)
+                                   void *env, ErnicMem *mem, ErnicMlx5Execute *execute,
+                                   void *opaque)
 {
     *q = (ErnicMlx5CommandQueue) {
-        .ops = ops, .env = env, .execute = execute, .opaque = opaque,
+        .ops = ops, .env = env, .mem = mem, .execute = execute, .opaque = opaque,
     };
+}
+
+/* Bytes of a buffer for a message of @len. */
+static uint32_t room(uint32_t len)
+{
+    return MAX(len, ERNIC_MLX5_MESSAGE_ROOM);
 }
 
 static void release(ErnicMlx5CommandQueue *q)
 {
-    g_free(q->in);
-    g_free(q->out);
+    ernic_mem_free(q->mem, ERNIC_MEM_MESSAGES, q->in, room(q->entry.in_len), 1);
+    ernic_mem_free(q->mem, ERNIC_MEM_MESSAGES, q->out, room(q->entry.out_len), 1);
     q->in = q->out = NULL;
     q->stage = ERNIC_MLX5_QUEUE_IDLE;
+}
+
+bool ernic_mlx5_command_queue_alloc(ErnicMlx5CommandQueue *q)
+{
+    q->in = ernic_mem_new(q->mem, ERNIC_MEM_MESSAGES, room(q->entry.in_len), 1);
+    if (q->in) {
+        q->out = ernic_mem_new(q->mem, ERNIC_MEM_MESSAGES, room(q->entry.out_len), 1);
+    }
+    if (!q->out) {
+        release(q);
+    }
+    return q->out;
+}
+
+uint64_t ernic_mlx5_command_queue_bytes(const ErnicMlx5CommandQueue *q)
+{
+    return q->in ? (uint64_t)room(q->entry.in_len) + room(q->entry.out_len) : 0;
+}
+
+/* Are @done bytes of a message of @len there, and the others in @chain? */
+static bool progress_ok(uint32_t len, uint32_t done, const ErnicMlx5Chain *chain)
+{
+    return done >= MIN(len, ERNIC_MLX5_INLINE_SIZE) && done <= len &&
+           chain->left == len - done;
+}
+
+bool ernic_mlx5_command_queue_ok(const ErnicMlx5CommandQueue *q)
+{
+    const ErnicMlx5Entry *entry = &q->entry;
+    uint32_t begin = MIN(entry->out_len, ERNIC_MLX5_INLINE_SIZE);
+
+    if (q->stage == ERNIC_MLX5_QUEUE_IDLE) {
+        return true;
+    }
+    if (entry->in_len < ERNIC_MLX5_MESSAGE_MIN ||
+        entry->in_len > ERNIC_MLX5_MESSAGE_MAX ||
+        entry->out_len < ERNIC_MLX5_MESSAGE_MIN ||
+        entry->out_len > ERNIC_MLX5_MESSAGE_MAX ||
+        entry->in_chain.out || !entry->out_chain.out) {
+        return false;
+    }
+    switch (q->stage) {
+    case ERNIC_MLX5_QUEUE_READ:
+        return progress_ok(entry->in_len, q->done, &entry->in_chain) &&
+               progress_ok(entry->out_len, begin, &entry->out_chain);
+    case ERNIC_MLX5_QUEUE_WRITE:
+        return !entry->in_chain.left &&
+               progress_ok(entry->out_len, q->done, &entry->out_chain);
+    default:
+        return false;
+    }
 }
 
 void ernic_mlx5_command_queue_reset(ErnicMlx5CommandQueue *q)
@@ -82,8 +140,10 @@ static void take_entry(ErnicMlx5CommandQueue *q)
         complete(q, status);
         return;
     }
-    q->in = g_malloc0(MAX(q->entry.in_len, ERNIC_MLX5_MESSAGE_ROOM));
-    q->out = g_malloc0(MAX(q->entry.out_len, ERNIC_MLX5_MESSAGE_ROOM));
+    if (!ernic_mlx5_command_queue_alloc(q)) {
+        complete(q, ERNIC_MLX5_DELIVERY_INTERNAL);
+        return;
+    }
     q->done = MIN(q->entry.in_len, ERNIC_MLX5_INLINE_SIZE);
     memcpy(q->in, q->entry.in, q->done);
     q->stage = ERNIC_MLX5_QUEUE_READ;

@@ -9,6 +9,7 @@
 #define ERNIC_FACES_MLX5_COMMAND_QUEUE_H
 
 #include "base/env.h"
+#include "base/mem.h"
 #include "faces/mlx5/command_entry.h"
 
 #define ERNIC_MLX5_QUEUE_LOG_SIZE       5       /* entries */
@@ -34,6 +35,7 @@ typedef enum ErnicMlx5QueueStage {
 typedef struct ErnicMlx5CommandQueue {
     const ErnicEnvOps *ops;
     void *env;
+    ErnicMem *mem;              /* the account of both messages */
     ErnicMlx5Execute *execute;
     void *opaque;
 
@@ -46,11 +48,13 @@ typedef struct ErnicMlx5CommandQueue {
     uint8_t bytes[ERNIC_MLX5_ENTRY_SIZE];       /* its copy */
     ErnicMlx5Entry entry;
     uint32_t done;              /* bytes of the message or answer so far */
-    uint8_t *in, *out;          /* NULL: idle */
+    uint8_t *in, *out;          /* owned; NULL: idle */
 } ErnicMlx5CommandQueue;
 
+/* @mem outlives @q, too. */
 void ernic_mlx5_command_queue_init(ErnicMlx5CommandQueue *q, const ErnicEnvOps *ops,
-                                   void *env, ErnicMlx5Execute *execute, void *opaque);
+                                   void *env, ErnicMem *mem, ErnicMlx5Execute *execute,
+                                   void *opaque);
 /* Forget the doorbell and the command in progress; also the end of @q. */
 void ernic_mlx5_command_queue_reset(ErnicMlx5CommandQueue *q);
 
@@ -65,5 +69,15 @@ uint32_t ernic_mlx5_command_queue_completed(ErnicMlx5CommandQueue *q);
  * repeated. True: there is more to do.
  */
 bool ernic_mlx5_command_queue_run(ErnicMlx5CommandQueue *q, uint32_t budget);
+
+/* Bytes that the messages of the command in progress own; 0: idle. */
+uint64_t ernic_mlx5_command_queue_bytes(const ErnicMlx5CommandQueue *q);
+/* Do the lengths of the command in progress fit its stage? */
+bool ernic_mlx5_command_queue_ok(const ErnicMlx5CommandQueue *q);
+/*
+ * Allocate both messages of @q->entry, whose lengths are valid; all bytes are 0. False:
+ * the account has no room, and nothing is allocated.
+ */
+bool ernic_mlx5_command_queue_alloc(ErnicMlx5CommandQueue *q);
 
 #endif /* ERNIC_FACES_MLX5_COMMAND_QUEUE_H */

@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "base/work.h"
+#include "faces/mlx5/ethernet.h"
 #include "faces/mlx5/mlx5.h"
 #include "faces/mlx5/objects.h"
 #include "objects/counter.h"
@@ -15,7 +16,7 @@
 #define PART(bytes, field)      ((bytes) + ernic_mlx5_##field.offset / 8)
 
 /* Numbers of counters have 8 bits. */
-#define COUNTER_MAX     255
+#define COUNTER_MAX     (ERNIC_MLX5_COUNTER_SETS - 1)
 
 /* The engine's counters that the answer has; the others are 0. */
 static const struct {
@@ -55,8 +56,12 @@ static ErnicMlx5Refusal dealloc_q_counter(ErnicMlx5Function *f,
                                           const ErnicMlx5Request *r, uint8_t *out)
 {
     uint32_t number = GET(r->in, dealloc_q_counter_in.counter_set_id);
+    ErnicMlx5Refusal refusal = ernic_mlx5_refusal(ernic_counter_free(f->engine, number));
 
-    return ernic_mlx5_refusal(ernic_counter_free(f->engine, number));
+    if (!refusal) {
+        f->engine->mlx5_eth->out_of_buffer[number] = 0;
+    }
+    return refusal;
 }
 
 static ErnicMlx5Refusal query_q_counter(ErnicMlx5Function *f, const ErnicMlx5Request *r,
@@ -79,13 +84,19 @@ static ErnicMlx5Refusal query_q_counter(ErnicMlx5Function *f, const ErnicMlx5Req
         ernic_mlx5_put(out, counters[i].field,
                        *(const uint64_t *)((const char *)stats + counters[i].offset));
     }
+    /* Receive queues of Ethernet frames have counters of the same numbers. */
+    if (number < ERNIC_MLX5_COUNTER_SETS) {
+        PUT(out, query_q_counter_out.out_of_buffer, stats->tx_rnr_naks +
+            f->engine->mlx5_eth->out_of_buffer[number]);
+    }
     if (GET(r->in, query_q_counter_in.clear)) {
         ernic_counter_clear(f->engine, number);
+        f->engine->mlx5_eth->out_of_buffer[number % ERNIC_MLX5_COUNTER_SETS] = 0;
     }
     return ERNIC_MLX5_ACCEPTED;
 }
 
-/* Frames of queue pairs count as unicast: the engine does not count them by address. */
+/* Packets of queue pairs count as unicast: the engine does not count them by address. */
 static ErnicMlx5Refusal query_vport_counter(ErnicMlx5Function *f,
                                             const ErnicMlx5Request *r, uint8_t *out)
 {
@@ -109,12 +120,21 @@ static ErnicMlx5Refusal query_vport_counter(ErnicMlx5Function *f,
         PUT(at, traffic_counter.packets, packet); \
         PUT(at, traffic_counter.octets, octet); \
     } while (0)
+#define TRAFFIC_ETH(name, of) do { \
+        TRAFFIC(name##_unicast, (of).packets[ERNIC_MLX5_UNICAST], \
+                (of).octets[ERNIC_MLX5_UNICAST]); \
+        TRAFFIC(name##_multicast, (of).packets[ERNIC_MLX5_MULTICAST], \
+                (of).octets[ERNIC_MLX5_MULTICAST]); \
+        TRAFFIC(name##_broadcast, (of).packets[ERNIC_MLX5_BROADCAST], \
+                (of).octets[ERNIC_MLX5_BROADCAST]); \
+    } while (0)
     TRAFFIC(received_errors, errors, 0);
     TRAFFIC(transmit_errors, stats->tx_drops, 0);
     TRAFFIC(received_ib_unicast, stats->rx_packets, stats->rx_bytes);
     TRAFFIC(transmitted_ib_unicast, stats->tx_packets, stats->tx_bytes);
-    TRAFFIC(received_eth_unicast, stats->rx_frames, stats->rx_frame_bytes);
-    TRAFFIC(transmitted_eth_unicast, stats->tx_frames, stats->tx_frame_bytes);
+    TRAFFIC_ETH(received_eth, f->engine->mlx5->received);
+    TRAFFIC_ETH(transmitted_eth, f->engine->mlx5->sent);
+#undef TRAFFIC_ETH
 #undef TRAFFIC
     return ERNIC_MLX5_ACCEPTED;
 }

@@ -114,6 +114,7 @@ static ErnicMlx5Refusal query_cq(ErnicMlx5Function *f, const ErnicMlx5Request *r
     PUT(cqc, cqc.consumer_counter, cq->ci);
     PUT(cqc, cqc.producer_counter, cq->pi);
     PUT(cqc, cqc.last_solicit_index, cq->sol_pi);
+    PUT(cqc, cqc.last_notified_index, cq->notified);
     return ERNIC_MLX5_ACCEPTED;
 }
 

@@ -7,23 +7,11 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "base/work.h"
+#include "faces/mlx5/cqe.h"
 #include "faces/mlx5/queue.h"
 #include "faces/mlx5/wqe_decode.h"
 #include "objects/cq.h"
 #include "objects/qp.h"
-
-/* Offsets in an entry; fields_queues.h.inc has the layouts. */
-enum {
-    CQE_FLAGS_RQPN = 24, CQE_L3_L4 = 29, CQE_VLAN = 30, CQE_INDEX = 32, CQE_IMM = 36,
-    CQE_BYTES = 44, CQE_TIME = 48, CQE_VENDOR = 54, CQE_SYNDROME = 55, CQE_QPN = 56,
-    CQE_COUNTER = 60, CQE_OWNER = 63,
-};
-
-/* Opcodes of entries (MLX5_CQE_*). */
-enum {
-    CQE_REQ = 0, CQE_RESP_WRITE_IMM = 1, CQE_RESP_SEND = 2, CQE_RESP_SEND_IMM = 3,
-    CQE_RESP_SEND_INV = 4, CQE_RESIZE = 5, CQE_REQ_ERROR = 13, CQE_RESP_ERROR = 14,
-};
 
 #define SOLICITED       0x02
 #define OWNER           0x01
@@ -31,7 +19,6 @@ enum {
 /* MLX5_CQE_ROCE_L3_HEADER_TYPE_IPV6, and IPV4. */
 #define L3_IPV6         (1u << 24)
 #define L3_IPV4         (2u << 24)
-#define VLAN_STRIPPED   0x01
 
 /* MLX5_CQE_SYNDROME_*, by the completion status of the fault (base/fault.c). */
 static const uint8_t syndromes[ERNIC_WC_STATUS_COUNT] = {
@@ -49,6 +36,11 @@ static const uint8_t syndromes[ERNIC_WC_STATUS_COUNT] = {
     [ERNIC_WC_RNR_RETRY_EXC_ERR] = 0x16,
     [ERNIC_WC_REM_ABORT_ERR] = 0x22,
 };
+
+uint8_t ernic_mlx5_syndrome(ErnicFault fault)
+{
+    return syndromes[ernic_fault_info(fault)->wc];
+}
 
 /* The number by which software finds the queue: its own index, or that of the SRQ. */
 static uint32_t queue_index(const Ernic *e, const ErnicWc *wc)
@@ -83,7 +75,7 @@ static void encode_recv(const Ernic *e, const ErnicWc *wc, uint8_t *entry)
     }
     stl_be_p(entry + CQE_FLAGS_RQPN, flags);
     if (wc->flags & ERNIC_CQE_VLAN) {
-        entry[CQE_L3_L4] = VLAN_STRIPPED;
+        entry[CQE_L3_L4] = CQE_VLAN_STRIPPED;
         stw_be_p(entry + CQE_VLAN, wc->vlan);
     }
     if (wc->flags & ERNIC_CQE_IMM) {

@@ -7,6 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "base/work.h"
+#include "faces/mlx5/ethernet.h"
 #include "faces/mlx5/mlx5.h"
 #include "faces/mlx5/objects.h"
 #include "objects/pd.h"
@@ -81,6 +82,26 @@ static ErnicMlx5Refusal alloc_transport_domain(ErnicMlx5Function *f,
     return ERNIC_MLX5_ACCEPTED;
 }
 
+/* Does a TIR or a TIS belong to transport domain @n? */
+static bool transport_busy(Ernic *e, uint32_t n)
+{
+    const ErnicMlx5Eth *eth = e->mlx5_eth;
+    uint32_t i;
+
+    ernic_charge_objects(e, ERNIC_LIM_TIR + ERNIC_LIM_TIS);
+    for (i = 1; i <= ERNIC_LIM_TIR; i++) {
+        if (eth->tir[i].used && eth->tir[i].transport_domain == n) {
+            return true;
+        }
+    }
+    for (i = 1; i <= ERNIC_LIM_TIS; i++) {
+        if (eth->tis[i].used && eth->tis[i].transport_domain == n) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static ErnicMlx5Refusal dealloc_transport_domain(ErnicMlx5Function *f,
                                                  const ErnicMlx5Request *r,
                                                  uint8_t *out)
@@ -88,8 +109,11 @@ static ErnicMlx5Refusal dealloc_transport_domain(ErnicMlx5Function *f,
     uint32_t n = GET(r->in, dealloc_transport_domain_in.transport_domain);
     bool *used = f->engine->mlx5->contexts.transport;
 
-    if (n >= f->engine->cfg.max_pd || !used[n]) {
+    if (!ernic_mlx5_has_transport_domain(f->engine, n)) {
         return ERNIC_MLX5_NO_OBJECT;
+    }
+    if (transport_busy(f->engine, n)) {
+        return ERNIC_MLX5_BUSY;
     }
     used[n] = false;
     return ERNIC_MLX5_ACCEPTED;

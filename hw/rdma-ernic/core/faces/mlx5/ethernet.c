@@ -6,9 +6,12 @@
 #include "qemu/osdep.h"
 #include "base/work.h"
 #include "faces/mlx5/ethernet.h"
+#include "faces/mlx5/mlx5.h"
 #include "objects/cq.h"
 #include "objects/mr.h"
 #include "steering/flow_tables.h"
+
+#define GET(bytes, field)   ernic_mlx5_get(bytes, &ernic_mlx5_##field)
 
 void ernic_mlx5_eth_new(Ernic *e)
 {
@@ -16,10 +19,17 @@ void ernic_mlx5_eth_new(Ernic *e)
     e->flow_tables = g_new0(ErnicFlowTables, 1);
 }
 
+void ernic_mlx5_eth_ref(Ernic *e, const ErnicMlx5EthQueue *q, int delta)
+{
+    e->cq[q->cq].refs += delta;
+    if (q->pd) {
+        e->pd[q->pd].refs += delta;
+    }
+}
+
 void ernic_mlx5_eth_remove(Ernic *e, ErnicMlx5EthQueue *q)
 {
-    e->cq[q->cq].refs--;
-    e->pd[q->pd].refs--;
+    ernic_mlx5_eth_ref(e, q, -1);
     ernic_buf_fini(e, &q->buf);
     memset(q, 0, sizeof(*q));
 }
@@ -43,8 +53,15 @@ void ernic_mlx5_eth_reset(Ernic *e)
 
 void ernic_mlx5_eth_free(Ernic *e)
 {
-    if (e->mlx5_eth) {
-        ernic_mlx5_eth_reset(e);
+    ErnicMlx5Eth *eth = e->mlx5_eth;
+    uint32_t i;
+
+    /* Of a saved state that was refused, other fields than the buffer may be wrong. */
+    for (i = 1; eth && i <= ERNIC_LIM_ETH_QUEUE; i++) {
+        ernic_buf_fini(e, &eth->sq[i].buf);
+        ernic_buf_fini(e, &eth->rq[i].buf);
+    }
+    if (eth) {
         g_clear_pointer(&e->mlx5_eth, g_free);
         g_clear_pointer(&e->flow_tables, g_free);
     }
@@ -101,4 +118,68 @@ bool ernic_mlx5_rq_used(Ernic *e, uint32_t rqn)
         ernic_charge_walk(e, eth->rqt[i].num);
     }
     return false;
+}
+
+ErnicMlx5EthQueue *ernic_mlx5_eth_queue(Ernic *e, uint32_t number)
+{
+    return ernic_mlx5_sq_get(e, number) ?: ernic_mlx5_rq_get(e, number);
+}
+
+/* ---- frames ------------------------------------------------------------------------ */
+
+static ErnicMlx5Cast cast_of(const uint8_t *frame)
+{
+    static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+
+    return !(frame[0] & 1) ? ERNIC_MLX5_UNICAST :
+           memcmp(frame, broadcast, sizeof(broadcast)) ? ERNIC_MLX5_MULTICAST :
+                                                         ERNIC_MLX5_BROADCAST;
+}
+
+void ernic_mlx5_count_frame(ErnicMlx5Traffic *t, const uint8_t *frame, uint32_t len)
+{
+    ErnicMlx5Cast cast = cast_of(frame);
+
+    t->packets[cast]++;
+    t->octets[cast] += len;
+}
+
+/* ---- work -------------------------------------------------------------------------- */
+
+static void set_bit(uint64_t *bits, uint32_t i, bool on)
+{
+    uint64_t bit = 1ull << i % 64;
+
+    bits[i / 64] = on ? bits[i / 64] | bit : bits[i / 64] & ~bit;
+}
+
+/* Queues in error flush their requests if software wants that. */
+static bool flushes(const ErnicMlx5EthQueue *q, bool rq)
+{
+    return q->state == ERNIC_MLX5_ERR && q->pi != q->ci &&
+           (rq ? GET(q->context, rqc.flush_in_error_en) :
+                 GET(q->context, sqc.flush_in_error_en));
+}
+
+void ernic_mlx5_eth_mark(Ernic *e, uint32_t number)
+{
+    const ErnicMlx5EthQueue *q = ernic_mlx5_eth_queue(e, number);
+    bool rq = ernic_mlx5_is_rq(number);
+    uint32_t i = number - (rq ? ERNIC_MLX5_RQN : ERNIC_MLX5_SQN);
+    ErnicMlx5Eth *eth = e->mlx5_eth;
+
+    set_bit(eth->flush[rq], i, q && flushes(q, rq));
+    if (!rq) {
+        set_bit(eth->send, i, q && q->state == ERNIC_MLX5_RDY && q->pi != q->ci);
+    }
+}
+
+void ernic_mlx5_eth_derive(Ernic *e)
+{
+    uint32_t i;
+
+    for (i = 1; i <= ERNIC_LIM_ETH_QUEUE; i++) {
+        ernic_mlx5_eth_mark(e, ERNIC_MLX5_SQN + i);
+        ernic_mlx5_eth_mark(e, ERNIC_MLX5_RQN + i);
+    }
 }

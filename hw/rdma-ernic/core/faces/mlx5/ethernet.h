@@ -22,7 +22,15 @@
 #define ERNIC_MLX5_SQN          0x8000u
 #define ERNIC_MLX5_RQN          0x9000u
 
+/* The base-2 logarithm of the bytes in a block of a send queue. */
+#define ERNIC_MLX5_LOG_BLOCK    6
+
 QEMU_BUILD_BUG_ON(ERNIC_LIM_QP > ERNIC_MLX5_SQN || ERNIC_LIM_ETH_QUEUE >= 0x1000);
+
+/* Words of a bit for each queue. */
+#define ERNIC_MLX5_ETH_WORDS    ((ERNIC_LIM_ETH_QUEUE + 64) / 64)
+/* Numbers of counters of queues: 8 bits. */
+#define ERNIC_MLX5_COUNTER_SETS 256
 
 /* States of both kinds of queues. */
 typedef enum ErnicMlx5QueueState {
@@ -39,6 +47,7 @@ typedef struct ErnicMlx5EthQueue {
     uint32_t cq, pd;
     uint64_t record;            /* address of the doorbell record */
     uint16_t pi, ci;            /* slots: posted, and taken from the ring */
+    uint32_t sent;              /* bytes of the large packet at ci that have left */
     uint8_t context[0xf0];      /* sqc or rqc, as software wrote it */
     ErnicBuf buf;
 } ErnicMlx5EthQueue;
@@ -56,7 +65,8 @@ enum {
     ERNIC_MLX5_SELECT_DST_IP = 2,
     ERNIC_MLX5_SELECT_SPORT = 4,
     ERNIC_MLX5_SELECT_DPORT = 8,
-    ERNIC_MLX5_SELECT_ALL = 15,
+    ERNIC_MLX5_SELECT_SPI = 16, /* of IPsec's AH and ESP */
+    ERNIC_MLX5_SELECT_ALL = 31,
 };
 
 /* Transport interface receive: selects the receive queue of a frame. */
@@ -67,7 +77,7 @@ typedef struct ErnicMlx5Tir {
     bool ipv6, udp;             /* the kind of frames whose fields are hashed */
     uint8_t hash;               /* ErnicMlx5Hash */
     uint8_t selected;           /* ERNIC_MLX5_SELECT_* */
-    uint8_t self_lb_block;
+    uint8_t self_lb_block;      /* frames of the function: ernic_mlx5_loop_bit() */
     uint32_t queue;
     uint32_t transport_domain;
     uint8_t key[ERNIC_RSS_KEY];
@@ -94,6 +104,10 @@ struct ErnicMlx5Eth {
     ErnicMlx5Tir tir[ERNIC_LIM_TIR + 1];
     ErnicMlx5Tis tis[ERNIC_LIM_TIS + 1];
     ErnicMlx5Rqt rqt[ERNIC_LIM_RQT + 1];
+    /* Queues with work (send.c), a bit by index: to send, and SQ and RQ to flush. */
+    uint64_t send[ERNIC_MLX5_ETH_WORDS], flush[2][ERNIC_MLX5_ETH_WORDS];
+    uint64_t last;              /* index of the SQ that had the last turn */
+    uint64_t out_of_buffer[ERNIC_MLX5_COUNTER_SETS];    /* by counter_set_id */
 };
 
 /* Tables of @e without objects, and its flow tables. */
@@ -103,16 +117,42 @@ void ernic_mlx5_eth_free(Ernic *e);
 /* Destroy all objects. The completion queues and protection domains still exist. */
 void ernic_mlx5_eth_reset(Ernic *e);
 
+/* Count references of @q to its completion queue and its protection domain, if any. */
+void ernic_mlx5_eth_ref(Ernic *e, const ErnicMlx5EthQueue *q, int delta);
 /* Destroy a queue to which nothing refers. */
 void ernic_mlx5_eth_remove(Ernic *e, ErnicMlx5EthQueue *q);
+
+/* Are state, size and counters of a queue such that commands could have made them? */
+bool ernic_mlx5_eth_queue_ok(const ErnicMlx5EthQueue *q);
 
 /* NULL: no such object. */
 ErnicMlx5Tir *ernic_mlx5_tir_get(ErnicMlx5Function *f, uint32_t number);
 ErnicMlx5Tis *ernic_mlx5_tis_get(ErnicMlx5Function *f, uint32_t number);
 ErnicMlx5EthQueue *ernic_mlx5_sq_get(Ernic *e, uint32_t number);
 ErnicMlx5EthQueue *ernic_mlx5_rq_get(Ernic *e, uint32_t number);
+/* Of either kind. */
+ErnicMlx5EthQueue *ernic_mlx5_eth_queue(Ernic *e, uint32_t number);
+
+/* Is @number that of a receive queue, or else of a send queue? */
+static inline bool ernic_mlx5_is_rq(uint32_t number)
+{
+    return number > ERNIC_MLX5_RQN;
+}
+
+/*
+ * The state of queue @number has changed, or requests were posted, or it is gone: has it
+ * work to do?
+ */
+void ernic_mlx5_eth_mark(Ernic *e, uint32_t number);
+/* After loading: mark all queues. They are not checked yet. */
+void ernic_mlx5_eth_derive(Ernic *e);
 /* Does a TIR or an RQT name receive queue @rqn? */
 bool ernic_mlx5_rq_used(Ernic *e, uint32_t rqn);
+
+/* receive.c: receive queue @rqn is in error from now on. */
+void ernic_mlx5_rq_error(Ernic *e, uint32_t rqn, ErnicMlx5EthQueue *q);
+/* receive.c: the bit of self_lb_block that @frame needs to loop back. */
+uint8_t ernic_mlx5_loop_bit(const uint8_t *frame);
 
 extern const ErnicMlx5CommandTable ernic_mlx5_flow_commands;
 extern const ErnicMlx5CommandTable ernic_mlx5_tir_commands;

@@ -17,11 +17,12 @@
 
 /* wq_type: a ring. */
 #define CYCLIC          1
-/* The base-2 logarithms of a send queue's block, and of slots of a receive queue. */
-#define LOG_BLOCK       6
+/* The base-2 logarithm of slots of a receive queue. */
 #define LOG_STRIDE_MIN  4
 #define LOG_STRIDE_MAX  9
 #define LOG_SIZE_MAX    15
+/* Bytes of a doorbell record, of which its address is a multiple. */
+#define RECORD          8
 
 QEMU_BUILD_BUG_ON(1 << LOG_SIZE_MAX != ERNIC_MAX_WQ_DEPTH);
 QEMU_BUILD_BUG_ON(sizeof_field(ErnicMlx5EthQueue, context) != 0x780 / 8);
@@ -39,15 +40,19 @@ static ErnicMlx5Refusal take_wq(const uint8_t *wq, ErnicMlx5EthQueue *q)
         GET(wq, wq.wq_signature) || GET(wq, wq.cd_slave) ||
         GET(wq, wq.dbr_umem_valid) || GET(wq, wq.wq_umem_valid) ||
         GET(wq, wq.shampo_enable) || GET(wq, wq.two_byte_shift_en) ||
-        q->record % 8) {
+        q->record % RECORD) {
         return ERNIC_MLX5_BAD_VALUE;
     }
     return ERNIC_MLX5_ACCEPTED;
 }
 
+/*
+ * A queue without a protection domain (0) has no access to memory: Linux makes a receive
+ * queue that never gets buffers, for frames while the interface is down.
+ */
 static ErnicMlx5Refusal check_objects(Ernic *e, const ErnicMlx5EthQueue *q)
 {
-    return ernic_cq_get(e, 0, q->cq) && ernic_mlx5_has_pd(e, q->pd) ?
+    return ernic_cq_get(e, 0, q->cq) && (!q->pd || ernic_mlx5_has_pd(e, q->pd)) ?
            ERNIC_MLX5_ACCEPTED : ERNIC_MLX5_NO_OBJECT;
 }
 
@@ -86,8 +91,7 @@ static ErnicMlx5Refusal add_queue(ErnicMlx5Function *f, const ErnicMlx5Request *
     }
     init->used = true;
     table[i] = *init;
-    e->cq[init->cq].refs++;
-    e->pd[init->pd].refs++;
+    ernic_mlx5_eth_ref(e, init, 1);
     *number = i;
     return ERNIC_MLX5_ACCEPTED;
 }
@@ -104,15 +108,18 @@ static ErnicMlx5Refusal create_sq(ErnicMlx5Function *f, const ErnicMlx5Request *
     if (refusal) {
         return refusal;
     }
-    if (GET(context, sqc.state) != ERNIC_MLX5_RST || q.log_stride != LOG_BLOCK ||
+    if (GET(context, sqc.state) != ERNIC_MLX5_RST ||
+        q.log_stride != ERNIC_MLX5_LOG_BLOCK ||
         GET(context, sqc.hairpin) || GET(context, sqc.allow_swp) ||
         GET(context, sqc.reg_umr) || GET(context, sqc.cd_master) ||
         GET(context, sqc.allow_multi_pkt_send_wqe) || GET(context, sqc.non_wire) ||
         GET(context, sqc.packet_pacing_rate_limit_index) ||
-        GET(context, sqc.tis_lst_sz) != 1) {
+        GET(context, sqc.tis_lst_sz) > 1) {
         return ERNIC_MLX5_BAD_VALUE;
     }
-    if (!ernic_mlx5_tis_get(f, GET(context, sqc.tis_num_0))) {
+    /* Without a TIS it sends no frames; Linux has such queues, which cause interrupts. */
+    if (GET(context, sqc.tis_lst_sz) &&
+        !ernic_mlx5_tis_get(f, GET(context, sqc.tis_num_0))) {
         return ERNIC_MLX5_NO_OBJECT;
     }
     refusal = check_objects(f->engine, &q);
@@ -166,7 +173,8 @@ static ErnicMlx5Refusal change_state(ErnicMlx5EthQueue *q, uint32_t from, uint32
     /* By state: the states that may follow, as bits. */
     static const uint8_t next[] = {
         [ERNIC_MLX5_RST] = 1 << ERNIC_MLX5_RST | 1 << ERNIC_MLX5_RDY,
-        [ERNIC_MLX5_RDY] = 1 << ERNIC_MLX5_RDY | 1 << ERNIC_MLX5_ERR,
+        [ERNIC_MLX5_RDY] = 1 << ERNIC_MLX5_RDY | 1 << ERNIC_MLX5_ERR |
+                           1 << ERNIC_MLX5_RST,
         [ERNIC_MLX5_ERR] = 1 << ERNIC_MLX5_ERR | 1 << ERNIC_MLX5_RST,
     };
 
@@ -176,6 +184,7 @@ static ErnicMlx5Refusal change_state(ErnicMlx5EthQueue *q, uint32_t from, uint32
     q->state = to;
     if (to == ERNIC_MLX5_RST) {
         q->pi = q->ci = 0;
+        q->sent = 0;
     }
     return ERNIC_MLX5_ACCEPTED;
 }
@@ -200,6 +209,7 @@ static ErnicMlx5Refusal modify_sq(ErnicMlx5Function *f, const ErnicMlx5Request *
                            GET(context, sqc.state));
     if (!refusal) {
         trace_ernic_mlx5_queue_state(sqn, q->state);
+        ernic_mlx5_eth_mark(f->engine, sqn);
     }
     return refusal;
 }
@@ -231,8 +241,25 @@ static ErnicMlx5Refusal modify_rq(ErnicMlx5Function *f, const ErnicMlx5Request *
     if (select & COUNTER_SET) {
         PUT(q->context, rqc.counter_set_id, GET(context, rqc.counter_set_id));
     }
-    trace_ernic_mlx5_queue_state(rqn, q->state);
+    if (q->state == ERNIC_MLX5_ERR) {
+        ernic_mlx5_rq_error(f->engine, rqn, q);
+    } else {
+        trace_ernic_mlx5_queue_state(rqn, q->state);
+        ernic_mlx5_eth_mark(f->engine, rqn);
+    }
     return ERNIC_MLX5_ACCEPTED;
+}
+
+bool ernic_mlx5_eth_queue_ok(const ErnicMlx5EthQueue *q)
+{
+    if (q->state != ERNIC_MLX5_RST && q->state != ERNIC_MLX5_RDY &&
+        q->state != ERNIC_MLX5_ERR) {
+        return false;
+    }
+    return q->log_size <= LOG_SIZE_MAX && q->log_stride >= LOG_STRIDE_MIN &&
+           q->log_stride <= LOG_STRIDE_MAX && q->record % RECORD == 0 &&
+           (uint16_t)(q->pi - q->ci) <= 1u << q->log_size &&
+           (q->state != ERNIC_MLX5_RST || (!q->pi && !q->ci));
 }
 
 /* ---- query and destruction ------------------------------------------------------ */
@@ -283,6 +310,7 @@ static ErnicMlx5Refusal destroy_sq(ErnicMlx5Function *f, const ErnicMlx5Request 
         return ERNIC_MLX5_NO_OBJECT;
     }
     ernic_mlx5_eth_remove(f->engine, q);
+    ernic_mlx5_eth_mark(f->engine, sqn);
     trace_ernic_mlx5_queue_destroy(sqn);
     return ERNIC_MLX5_ACCEPTED;
 }
@@ -300,6 +328,7 @@ static ErnicMlx5Refusal destroy_rq(ErnicMlx5Function *f, const ErnicMlx5Request 
         return ERNIC_MLX5_BUSY;
     }
     ernic_mlx5_eth_remove(f->engine, q);
+    ernic_mlx5_eth_mark(f->engine, rqn);
     trace_ernic_mlx5_queue_destroy(rqn);
     return ERNIC_MLX5_ACCEPTED;
 }

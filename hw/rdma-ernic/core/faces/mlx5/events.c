@@ -163,6 +163,8 @@ static ErnicMlx5Refusal create_eq(ErnicMlx5Function *f, const ErnicMlx5Request *
         return ernic_mlx5_refusal(status);
     }
     e->mlx5->command_eq = command ? eqn : e->mlx5->command_eq;
+    memcpy(e->mlx5->contexts.eq[eqn], eqc, ERNIC_MLX5_EQC);
+    e->mlx5->contexts.eq_events[eqn] = mask;
     PUT(out, create_eq_out.eq_number, eqn);
     return ERNIC_MLX5_ACCEPTED;
 }
@@ -179,9 +181,32 @@ static ErnicMlx5Refusal destroy_eq(ErnicMlx5Function *f, const ErnicMlx5Request 
     return ernic_mlx5_refusal(status);
 }
 
+static ErnicMlx5Refusal query_eq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                 uint8_t *out)
+{
+    enum { BROKEN = 0xa, ARMED = 0x9, FIRED = 0xa };
+    uint8_t *eqc = out + ernic_mlx5_query_eq_out.eq_context_entry.offset / 8;
+    uint32_t eqn = GET(r->in, query_eq_in.eq_number);
+    Ernic *e = f->engine;
+    const ErnicEq *eq;
+
+    if (eqn >= e->eq_ids.size || !e->eq[eqn].used) {
+        return ERNIC_MLX5_NO_OBJECT;
+    }
+    eq = &e->eq[eqn];
+    memcpy(eqc, e->mlx5->contexts.eq[eqn], ERNIC_MLX5_EQC);
+    PUT(eqc, eqc.status, eq->broken ? BROKEN : 0);
+    PUT(eqc, eqc.st, eq->armed ? ARMED : FIRED);
+    PUT(eqc, eqc.consumer_counter, eq->ci & 0xffffff);
+    PUT(eqc, eqc.producer_counter, eq->pi & 0xffffff);
+    PUT(out, query_eq_out.event_bitmask, e->mlx5->contexts.eq_events[eqn]);
+    return ERNIC_MLX5_ACCEPTED;
+}
+
 static const ErnicMlx5CommandRow rows[] = {
     { 0x301, ERNIC_MLX5_IN_RUNNING, create_eq },
     { 0x302, ERNIC_MLX5_IN_RUNNING, destroy_eq },
+    { 0x303, ERNIC_MLX5_IN_RUNNING, query_eq },
 };
 
 const ErnicMlx5CommandTable ernic_mlx5_event_commands = {

@@ -11,6 +11,7 @@
 #include "faces/face.h"
 #include "faces/mlx5/mlx5.h"
 #include "faces/mlx5/queue.h"
+#include "faces/mlx5/receive.h"
 #include "faces/mlx5/wqe_decode.h"
 #include "trace.h"
 #include "transport/face_defaults.h"
@@ -52,10 +53,10 @@ static void fetch_request(Ernic *e, ErnicQp *qp, uint32_t posted, ErnicWqe *wqe)
     wqe->wr_id = ernic_mlx5_wr_id(bytes);
     segments = ernic_mlx5_wqe_segments(bytes);
     blocks = DIV_ROUND_UP(segments, BLOCK_SEGMENTS);
-    if (!segments || blocks > posted) {
+    if (!segments || segments > ERNIC_MLX5_WQE_SEGMENTS || blocks > posted) {
         trace_ernic_guest_wqe(qp->sq.taken, bytes[3], "number of segments");
         wqe->fault = ERNIC_FAULT_SEND_WQE;
-        wqe->units = segments ? posted : 1;
+        wqe->units = segments ? MIN(blocks, posted) : 1;
         return;
     }
     wqe->units = blocks;
@@ -244,6 +245,8 @@ const ErnicFaceOps ernic_face_mlx5 = {
     .recv_head = ernic_face_default_recv_head,
     .ack_delay = ernic_face_default_ack_delay,
     .post = ernic_face_default_post,
+    .wants_frame = ernic_mlx5_wants_frame,
+    .take_frame = ernic_mlx5_take_frame,
     .pkey = ernic_face_default_pkey,
     .pkey_ok = ernic_face_default_pkey_ok,
     .sent = ernic_face_default_sent,

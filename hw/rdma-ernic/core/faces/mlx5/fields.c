@@ -89,7 +89,10 @@ static const ErnicMlx5Variant capabilities[] = {
 static const ErnicMlx5Variant registers[] = {
     { 0x5003, &ernic_mlx5_pmtu_reg.self },
     { 0x5004, &ernic_mlx5_ptys_reg.self },
+    { 0x5006, &ernic_mlx5_paos_reg.self },
+    { 0x5007, &ernic_mlx5_pfcc_reg.self },
     { 0x5008, &ernic_mlx5_ppcnt_reg.self },
+    { 0x6001, &ernic_mlx5_node_desc.self },
     { 0x7004, &ernic_mlx5_host_endianness.self },
 };
 

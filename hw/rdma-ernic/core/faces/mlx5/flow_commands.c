@@ -314,7 +314,13 @@ static ErnicMlx5Refusal dealloc_counter(ErnicMlx5Function *f, const ErnicMlx5Req
         GET(r->in, dealloc_flow_counter_in.flow_counter_id)));
 }
 
-/* One counter, or several that begin with the one named; those not allocated are 0. */
+/* Linux reads several counters from a multiple of four on, a multiple of four of them. */
+#define COUNTERS_END    ROUND_UP(ERNIC_LIM_FLOW_COUNTER + 1, 4)
+
+/*
+ * One counter, or several that begin with the one named; those not allocated, and those
+ * that cannot be, are 0.
+ */
 static ErnicMlx5Refusal query_counters(ErnicMlx5Function *f, const ErnicMlx5Request *r,
                                        uint8_t *out)
 {
@@ -327,18 +333,18 @@ static ErnicMlx5Refusal query_counters(ErnicMlx5Function *f, const ErnicMlx5Requ
     if (r->op_mod) {
         return ERNIC_MLX5_BAD_MODIFIER;
     }
-    if (!id || id > ERNIC_LIM_FLOW_COUNTER || (!num && !counter[id].used)) {
+    if (id > ERNIC_LIM_FLOW_COUNTER || (!num && !counter[id].used)) {
         return ERNIC_MLX5_NO_OBJECT;
     }
     num = MAX(num, 1);
-    if (num > ERNIC_LIM_FLOW_COUNTER + 1 - id) {
+    if (num > COUNTERS_END - id) {
         return ERNIC_MLX5_BAD_VALUE;
     }
     if (r->out_len < head || (r->out_len - head) / step < num) {
         return ERNIC_MLX5_SHORT_MESSAGE;
     }
     ernic_charge_walk(f->engine, num);
-    for (i = 0; i < num; i++) {
+    for (i = 0; i < num && id + i <= ERNIC_LIM_FLOW_COUNTER; i++) {
         uint8_t *statistics = out + head + i * step;
 
         PUT(statistics, traffic_counter.packets, counter[id + i].packets);

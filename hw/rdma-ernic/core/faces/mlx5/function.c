@@ -39,7 +39,20 @@ void ernic_mlx5_function_init(ErnicMlx5Function *f, Ernic *engine,
 {
     f->config = *config;
     f->engine = engine;
+    f->capabilities.limits = engine ? &engine->cfg : NULL;
     ernic_mlx5_function_reset(f);
+}
+
+bool ernic_mlx5_function_ok(const ErnicMlx5Function *f)
+{
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_MLX5_UAR_FIRST / 8; i++) {
+        if (f->uars[i]) {
+            return false;
+        }
+    }
+    return f->issi <= ISSI && ernic_mlx5_vport_ok(f) && ernic_mlx5_port_registers_ok(f);
 }
 
 static ErnicMlx5Refusal enable_hca(ErnicMlx5Function *f, const ErnicMlx5Request *r,

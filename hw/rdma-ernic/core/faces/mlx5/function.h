@@ -13,6 +13,7 @@
 /* Pages of doorbells in the BAR. The first are those of the initialization segment. */
 #define ERNIC_MLX5_UAR_FIRST    16
 #define ERNIC_MLX5_UAR_END      1024
+#define ERNIC_MLX5_UAR_MAX      (ERNIC_MLX5_UAR_END - 1)
 
 /* Entries of each list of the virtual port; see the capabilities. */
 #define ERNIC_MLX5_LIST_MAX     128
@@ -73,6 +74,9 @@ typedef struct ErnicMlx5Status {
 
 extern const ErnicMlx5Status ernic_mlx5_statuses[ERNIC_MLX5_REFUSALS];
 
+/* Bytes of the text that describes the node (IB_DEVICE_NODE_DESC_MAX). */
+#define ERNIC_MLX5_NODE_DESC    64
+
 typedef struct ErnicMlx5Function {
     ErnicMlx5Config config;
     Ernic *engine;              /* whose objects the commands create; NULL: none */
@@ -81,8 +85,10 @@ typedef struct ErnicMlx5Function {
     ErnicMlx5Capabilities capabilities;
     uint8_t uars[ERNIC_MLX5_UAR_END / 8];       /* allocated: bit by number */
     ErnicMlx5Vport vport;
+    uint8_t node_desc[ERNIC_MLX5_NODE_DESC];    /* text that the driver may change */
     uint32_t eth_proto_admin;
     uint16_t mtu;
+    uint8_t port_admin;         /* state of the port that the driver asked for (PAOS) */
     bool teardown;              /* all objects of the engine are to be destroyed */
 } ErnicMlx5Function;
 
@@ -141,8 +147,15 @@ static inline bool ernic_mlx5_link(const ErnicMlx5Function *f)
     return f->engine ? f->engine->port_active : f->config.link_up;
 }
 
+/* Are all values such that commands could have made them? Of a saved state. */
+bool ernic_mlx5_function_ok(const ErnicMlx5Function *f);
+bool ernic_mlx5_vport_ok(const ErnicMlx5Function *f);
+bool ernic_mlx5_port_registers_ok(const ErnicMlx5Function *f);
+
 /* The virtual port and the port's registers; in vport.c and port_registers.c. */
 void ernic_mlx5_vport_reset(ErnicMlx5Function *f);
+/* The 6 bytes of the address of the virtual port. */
+const uint8_t *ernic_mlx5_vport_mac(const ErnicMlx5Function *f);
 ErnicMlx5Refusal ernic_mlx5_query_vport_context(ErnicMlx5Function *f,
                                                 const ErnicMlx5Request *r, uint8_t *out);
 ErnicMlx5Refusal ernic_mlx5_modify_vport_context(ErnicMlx5Function *f,

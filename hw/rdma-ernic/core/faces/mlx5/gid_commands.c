@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Commands of addresses: the GID table and multicast groups.
+ * Commands of addresses: the GID table, the P_Key table and multicast groups.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -13,6 +13,12 @@
 #include "objects/mcast.h"
 #include "objects/qp.h"
 #include "trace.h"
+
+/* Entries of the P_Key table: the least number that pkey_table_size can name. */
+#define PKEYS           128
+#define ALL_PKEYS       0xffffu
+
+QEMU_BUILD_BUG_ON(ERNIC_LIM_PKEY > PKEYS);
 
 #define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
 #define PART(bytes, field)      ((bytes) + ernic_mlx5_##field.offset / 8)
@@ -60,6 +66,36 @@ static ErnicMlx5Refusal set_roce_address(ErnicMlx5Function *f, const ErnicMlx5Re
     return ERNIC_MLX5_ACCEPTED;
 }
 
+/* One entry, or as many as the answer has room for. Those of the engine come first. */
+static ErnicMlx5Refusal query_pkey(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                   uint8_t *out)
+{
+    uint32_t at = ernic_mlx5_query_hca_vport_pkey_out.pkey.offset / 8;
+    uint32_t size = ernic_mlx5_pkey.self.bits / 8;
+    uint32_t first = GET(r->in, query_hca_vport_pkey_in.pkey_index), num = 1, i;
+
+    if (GET(r->in, query_hca_vport_pkey_in.other_vport) ||
+        GET(r->in, query_hca_vport_pkey_in.vport_number)) {
+        return ERNIC_MLX5_OTHER_FUNCTION;
+    }
+    if (GET(r->in, query_hca_vport_pkey_in.port_num) > 1) {
+        return ERNIC_MLX5_BAD_VALUE;
+    }
+    if (first == ALL_PKEYS) {
+        first = 0;
+        num = PKEYS;
+    }
+    if (first >= PKEYS) {
+        return ERNIC_MLX5_BAD_VALUE;
+    }
+    for (i = 0; i < num && at + (i + 1) * size <= r->out_len; i++) {
+        uint16_t pkey = first + i < ERNIC_LIM_PKEY ? f->engine->pkey[first + i] : 0;
+
+        ernic_mlx5_put(out + at + i * size, &ernic_mlx5_pkey.pkey, pkey);
+    }
+    return ERNIC_MLX5_ACCEPTED;
+}
+
 /* Both messages have the same layout. */
 static ErnicMlx5Refusal multicast(ErnicMlx5Function *f, const ErnicMlx5Request *r,
                                   uint8_t *out)
@@ -80,6 +116,7 @@ static ErnicMlx5Refusal multicast(ErnicMlx5Function *f, const ErnicMlx5Request *
 
 static const ErnicMlx5CommandRow rows[] = {
     { 0x761, ERNIC_MLX5_IN_RUNNING, set_roce_address },
+    { 0x765, ERNIC_MLX5_IN_RUNNING, query_pkey },
     { 0x806, ERNIC_MLX5_IN_RUNNING, multicast },
     { 0x807, ERNIC_MLX5_IN_RUNNING, multicast },
 };

@@ -9,6 +9,7 @@
 #include "base/ib_spec.h"
 #include "faces/mlx5/match.h"
 #include "steering/flow_key.h"
+#include "wire/inet.h"
 
 #define FIELD(name)     (&ernic_mlx5_fte_match_set_lyr_2_4.name)
 #define PUT(key, name, value)   ernic_mlx5_put(key, FIELD(name), value)
@@ -87,6 +88,23 @@ static void put_ip(uint8_t *out, const struct ernic_flow_key *k, bool v6)
     }
 }
 
+/* Find the security parameter index of AH or ESP (RFC 4302, RFC 4303). */
+static void find_spi(const uint8_t *frame, uint32_t len, ErnicMlx5Headers *headers)
+{
+    enum { ESP = 50, AH = 51, SPI_OF_AH = 4 };
+    ErnicInet inet;
+    uint32_t at;
+
+    ernic_inet_parse(&inet, frame, len);
+    at = inet.l4 + (inet.proto == AH ? SPI_OF_AH : 0);
+    headers->ipsec = inet.l4 && !inet.fragment &&
+                     (inet.proto == ESP || inet.proto == AH) &&
+                     at + sizeof(headers->spi) <= inet.end;
+    if (headers->ipsec) {
+        memcpy(headers->spi, frame + at, sizeof(headers->spi));
+    }
+}
+
 void ernic_mlx5_match_key(const uint8_t *frame, uint32_t len,
                           uint8_t key[ERNIC_FLOW_KEY_BYTES], ErnicMlx5Headers *headers)
 {
@@ -96,6 +114,7 @@ void ernic_mlx5_match_key(const uint8_t *frame, uint32_t len,
 
     memset(key, 0, ERNIC_FLOW_KEY_BYTES);
     layers = headers->layers = parse(frame, len, k, &service);
+    find_spi(frame, len, headers);
     put_link(key, k, layers, service);
     if (layers & (ERNIC_LAYER_IPV4 | ERNIC_LAYER_IPV6)) {
         put_ip(key, k, layers & ERNIC_LAYER_IPV6);

@@ -15,6 +15,8 @@
 typedef struct ErnicMlx5Headers {
     struct ernic_flow_key key;
     uint16_t layers;            /* ERNIC_LAYER_* */
+    bool ipsec;                 /* there is a header of AH or ESP, with @spi */
+    uint8_t spi[4];
 } ErnicMlx5Headers;
 
 /* Make the key of @len bytes of @frame, and its headers. */

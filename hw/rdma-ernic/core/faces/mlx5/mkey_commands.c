@@ -139,10 +139,11 @@ static ErnicMlx5Refusal create_mkey(ErnicMlx5Function *f, const ErnicMlx5Request
 static void put_pages(const ErnicMr *mr, uint8_t *out)
 {
     uint8_t *at = PART(out, query_mkey_out.bsf0_klm0_pas_mtt0_1);
+    uint64_t mask = (1ull << mr->buf.page_shift) - 1;
     uint32_t i;
 
     for (i = 0; mr->buf.page && i < MIN(mr->buf.npages, OCTWORD_PAGES); i++) {
-        stq_be_p(at + i * sizeof(uint64_t), mr->buf.page[i]);
+        stq_be_p(at + i * sizeof(uint64_t), mr->buf.page[i] & ~mask);
     }
 }
 

@@ -16,6 +16,12 @@
 /* The health counter moves once in this time; the driver looks every two seconds. */
 #define HEALTH_NS           (10 * 1000 * 1000)
 
+/*
+ * nic_interface after a reset, until software writes the address of its commands: so that
+ * a driver that did not ask for the reset finds out, and starts the function again.
+ */
+#define NIC_DISABLED        1
+
 ErnicMlx5 *ernic_mlx5_new(Ernic *e)
 {
     ErnicMlx5 *m;
@@ -24,8 +30,9 @@ ErnicMlx5 *ernic_mlx5_new(Ernic *e)
         return NULL;
     }
     m = g_new0(ErnicMlx5, 1);
+    m->nic_interface = NIC_DISABLED;
     ernic_mlx5_function_init(&m->function, e, e->cfg.mlx5);
-    ernic_mlx5_command_queue_init(&m->queue, e->ops, e->env,
+    ernic_mlx5_command_queue_init(&m->queue, e->ops, e->env, &e->mem,
                                   ernic_mlx5_function_execute, &m->function);
     ernic_mlx5_queues_init(&m->queues, &e->cfg);
     ernic_mlx5_contexts_init(&m->contexts, &e->cfg);
@@ -74,24 +81,47 @@ static uint64_t health_counter(const Ernic *e)
     return e->now / HEALTH_NS;
 }
 
+/*
+ * The syndrome of the health buffer, which the driver logs when it changes. The only
+ * error that the function does not recover from is an event queue that it cannot write.
+ */
+static uint64_t health_syndrome(const Ernic *e)
+{
+    enum { EQ_ERROR = 0x0d };       /* MLX5_INITIAL_SEG_HEALTH_SYNDROME_EQ_ERR */
+    uint32_t i;
+
+    for (i = 1; i < e->cfg.max_eq; i++) {
+        if (e->eq[i].used && e->eq[i].broken) {
+            return EQ_ERROR;
+        }
+    }
+    return 0;
+}
+
 /* Fields that are not 0: a constant, or what a function returns. */
 static const struct {
+    const ErnicMlx5Field *part;         /* with the field in it; NULL: the segment */
     const ErnicMlx5Field *field;
     uint32_t constant;
     uint64_t (*read)(const Ernic *e);
 } segment[] = {
 #define FIELD(name) .field = &ernic_mlx5_initial_seg.name
-    { FIELD(fw_rev_major), REVISION_MAJOR },
-    { FIELD(cmd_interface_rev), COMMAND_REVISION },
+#define HEALTH(name) \
+    .part = &ernic_mlx5_initial_seg.health_buffer, .field = &ernic_mlx5_health_buffer.name
+    { FIELD(fw_rev_major), .constant = REVISION_MAJOR },
+    { FIELD(cmd_interface_rev), .constant = COMMAND_REVISION },
     { FIELD(cmdq_phy_addr_63_32), .read = queue_high },
     { FIELD(cmdq_phy_addr_31_12), .read = queue_low },
     { FIELD(nic_interface), .read = nic_interface },
-    { FIELD(log_cmdq_size), ERNIC_MLX5_QUEUE_LOG_SIZE },
-    { FIELD(log_cmdq_stride), ERNIC_MLX5_QUEUE_LOG_STRIDE },
+    { FIELD(log_cmdq_size), .constant = ERNIC_MLX5_QUEUE_LOG_SIZE },
+    { FIELD(log_cmdq_stride), .constant = ERNIC_MLX5_QUEUE_LOG_STRIDE },
+    { HEALTH(fw_version), .constant = REVISION_MAJOR },
+    { HEALTH(synd), .read = health_syndrome },
     /* The time in ns: device_frequency_khz of the capabilities. */
     { FIELD(internal_timer_h), .read = timer_high },
     { FIELD(internal_timer_l), .read = timer_low },
     { FIELD(health_counter), .read = health_counter },
+#undef HEALTH
 #undef FIELD
 };
 
@@ -102,11 +132,12 @@ static uint32_t read_word(const Ernic *e, uint32_t offset)
 
     for (i = 0; i < ARRAY_SIZE(segment); i++) {
         const ErnicMlx5Field *f = segment[i].field;
+        uint32_t bit = (segment[i].part ? segment[i].part->offset : 0) + f->offset;
 
-        if (f->offset / 32 == offset / 4) {
+        if (bit / 32 == offset / 4) {
             uint64_t v = segment[i].read ? segment[i].read(e) : segment[i].constant;
 
-            word |= (v & ((1ull << f->width) - 1)) << (32 - f->offset % 32 - f->width);
+            word |= (v & ((1ull << f->width) - 1)) << (32 - bit % 32 - f->width);
         }
     }
     return word;

@@ -18,6 +18,18 @@
 #define ERNIC_MLX5_PAGE         4096u
 #define ERNIC_MLX5_BAR_SIZE     (ERNIC_MLX5_UAR_END * ERNIC_MLX5_PAGE)
 
+/* Ethernet frames by destination. */
+typedef enum ErnicMlx5Cast {
+    ERNIC_MLX5_UNICAST,
+    ERNIC_MLX5_MULTICAST,
+    ERNIC_MLX5_BROADCAST,
+    ERNIC_MLX5_CASTS
+} ErnicMlx5Cast;
+
+typedef struct ErnicMlx5Traffic {
+    uint64_t packets[ERNIC_MLX5_CASTS], octets[ERNIC_MLX5_CASTS];
+} ErnicMlx5Traffic;
+
 struct ErnicMlx5 {
     ErnicMlx5Function function;
     ErnicMlx5CommandQueue queue;
@@ -31,6 +43,7 @@ struct ErnicMlx5 {
      */
     bool by_event;
     uint32_t completed;         /* commands without an event so far: bit by number */
+    ErnicMlx5Traffic received, sent;    /* through the port, in all lives */
 };
 
 /* The face of e->cfg.mlx5; NULL: the engine has another one. */
@@ -60,6 +73,9 @@ void ernic_mlx5_forget_objects(Ernic *e);
 extern const ErnicEqOps ernic_mlx5_eqs;
 /* events.c: report completed commands, if the event queue has room. */
 void ernic_mlx5_report_commands(Ernic *e);
+
+/* ethernet.c: count a frame. */
+void ernic_mlx5_count_frame(ErnicMlx5Traffic *t, const uint8_t *frame, uint32_t len);
 
 /* uar.c: a store to byte @offset of doorbell page @page. */
 void ernic_mlx5_uar_write(Ernic *e, uint32_t page, uint32_t offset, uint32_t size,

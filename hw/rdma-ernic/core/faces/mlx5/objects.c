@@ -15,6 +15,8 @@ void ernic_mlx5_contexts_init(ErnicMlx5Contexts *contexts, const ErnicConfig *cf
     contexts->cq = g_malloc0_n(cfg->max_cq, ERNIC_MLX5_CQC);
     contexts->qp = g_malloc0_n(cfg->max_qp, ERNIC_MLX5_QPC);
     contexts->srq = g_malloc0_n(cfg->max_srq, ERNIC_MLX5_SRQC);
+    contexts->eq = g_malloc0_n(cfg->max_eq, ERNIC_MLX5_EQC);
+    contexts->eq_events = g_new0(uint64_t, cfg->max_eq);
     contexts->xrcd = g_new0(bool, cfg->max_pd);
     contexts->transport = g_new0(bool, cfg->max_pd);
 }
@@ -25,6 +27,8 @@ void ernic_mlx5_contexts_fini(ErnicMlx5Contexts *contexts)
     g_free(contexts->cq);
     g_free(contexts->qp);
     g_free(contexts->srq);
+    g_free(contexts->eq);
+    g_free(contexts->eq_events);
     g_free(contexts->xrcd);
     g_free(contexts->transport);
     memset(contexts, 0, sizeof(*contexts));
@@ -79,6 +83,11 @@ bool ernic_mlx5_has_pd(const Ernic *e, uint32_t pd)
 bool ernic_mlx5_has_xrcd(const Ernic *e, uint32_t xrcd)
 {
     return xrcd < e->cfg.max_pd && e->pd[xrcd].used && e->mlx5->contexts.xrcd[xrcd];
+}
+
+bool ernic_mlx5_has_transport_domain(const Ernic *e, uint32_t number)
+{
+    return number < e->cfg.max_pd && e->mlx5->contexts.transport[number];
 }
 
 bool ernic_mlx5_has_uar(const ErnicMlx5Function *f, uint32_t uar)

@@ -13,6 +13,7 @@
 /* Bytes of the contexts; that of an RMP without its list of pages. */
 #define ERNIC_MLX5_MKC      64
 #define ERNIC_MLX5_CQC      64
+#define ERNIC_MLX5_EQC      64
 #define ERNIC_MLX5_QPC      232
 #define ERNIC_MLX5_SRQC     240
 
@@ -25,6 +26,8 @@ typedef struct ErnicMlx5Contexts {
     uint8_t (*cq)[ERNIC_MLX5_CQC];
     uint8_t (*qp)[ERNIC_MLX5_QPC];
     uint8_t (*srq)[ERNIC_MLX5_SRQC];            /* rmpc, or xrc_srqc */
+    uint8_t (*eq)[ERNIC_MLX5_EQC];
+    uint64_t *eq_events;        /* event_bitmask of the event queue */
     bool *xrcd;                 /* the protection domain is a domain of XRC */
     bool *transport;            /* the transport domain is allocated */
 } ErnicMlx5Contexts;
@@ -79,6 +82,7 @@ ErnicMlx5Refusal ernic_mlx5_read_list(Ernic *e, const ErnicMlx5Request *r,
 /* Does this protection domain, or domain of XRC, exist? */
 bool ernic_mlx5_has_pd(const Ernic *e, uint32_t pd);
 bool ernic_mlx5_has_xrcd(const Ernic *e, uint32_t xrcd);
+bool ernic_mlx5_has_transport_domain(const Ernic *e, uint32_t number);
 bool ernic_mlx5_has_uar(const ErnicMlx5Function *f, uint32_t uar);
 
 

@@ -5,6 +5,7 @@
  * virtual network interface (QUERY_VNIC_ENV). A counter without a row is 0.
  */
 #include "qemu/osdep.h"
+#include "faces/mlx5/mlx5.h"
 #include "faces/mlx5/port_counters.h"
 
 #define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
@@ -33,9 +34,7 @@ static const struct {
     ROW_802_3(a_octets_transmitted_ok, tx_bytes, tx_frame_bytes),
     ROW_802_3(a_octets_received_ok, rx_bytes, rx_frame_bytes),
     ROW_2863(if_in_octets, rx_bytes, rx_frame_bytes),
-    ROW_2863(if_in_ucast_pkts, rx_packets, rx_frames),
     ROW_2863(if_out_octets, tx_bytes, tx_frame_bytes),
-    ROW_2863(if_out_ucast_pkts, tx_packets, tx_frames),
     ROW_2819(ether_stats_octets, rx_bytes, rx_frame_bytes),
     ROW_2819(ether_stats_pkts, rx_packets, rx_frames),
     /* All frames are in the lowest class. */
@@ -43,6 +42,33 @@ static const struct {
     ROW_PRIO(rx_frames, rx_packets, rx_frames),
     ROW_PRIO(tx_octets, tx_bytes, tx_frame_bytes),
     ROW_PRIO(tx_frames, tx_packets, tx_frames),
+};
+
+/* Frames by destination; all RoCE packets count as unicast. */
+#define CAST(group, layout, field, sent, cast) \
+    { group, &ernic_mlx5_##layout.field##_high, sent, ERNIC_MLX5_##cast }
+#define CAST_802_3(...) CAST(IEEE_802_3, eth_802_3_cntrs_grp_data_layout, __VA_ARGS__)
+#define CAST_2863(...)  CAST(RFC_2863, eth_2863_cntrs_grp_data_layout, __VA_ARGS__)
+#define CAST_2819(...)  CAST(RFC_2819, eth_2819_cntrs_grp_data_layout, __VA_ARGS__)
+
+static const struct {
+    uint32_t group;
+    const ErnicMlx5Field *high;
+    bool sent;
+    ErnicMlx5Cast cast;
+} casts[] = {
+    CAST_802_3(a_multicast_frames_xmitted_ok, true, MULTICAST),
+    CAST_802_3(a_broadcast_frames_xmitted_ok, true, BROADCAST),
+    CAST_802_3(a_multicast_frames_received_ok, false, MULTICAST),
+    CAST_802_3(a_broadcast_frames_received_ok, false, BROADCAST),
+    CAST_2863(if_in_ucast_pkts, false, UNICAST),
+    CAST_2863(if_in_multicast_pkts, false, MULTICAST),
+    CAST_2863(if_in_broadcast_pkts, false, BROADCAST),
+    CAST_2863(if_out_ucast_pkts, true, UNICAST),
+    CAST_2863(if_out_multicast_pkts, true, MULTICAST),
+    CAST_2863(if_out_broadcast_pkts, true, BROADCAST),
+    CAST_2819(ether_stats_multicast_pkts, false, MULTICAST),
+    CAST_2819(ether_stats_broadcast_pkts, false, BROADCAST),
 };
 
 static const ErnicStats *stats_of(const ErnicMlx5Function *f)
@@ -55,6 +81,32 @@ static const ErnicStats *stats_of(const ErnicMlx5Function *f)
 static uint64_t number(const ErnicStats *stats, uint32_t offset)
 {
     return *(const uint64_t *)((const char *)stats + offset);
+}
+
+/* Both halves of a counter: the low one follows. */
+static void put_counter(uint8_t *set, const ErnicMlx5Field *high, uint64_t value)
+{
+    ErnicMlx5Field both = *high;
+
+    both.width = 64;
+    ernic_mlx5_put(set, &both, value);
+}
+
+static void put_casts(const ErnicMlx5Function *f, uint32_t group, uint8_t *set)
+{
+    uint32_t i;
+
+    for (i = 0; f->engine && i < ARRAY_SIZE(casts); i++) {
+        const ErnicStats *stats = stats_of(f);
+        const ErnicMlx5 *m = f->engine->mlx5;
+        uint64_t roce = casts[i].sent ? stats->tx_packets : stats->rx_packets;
+
+        if (casts[i].group == group) {
+            put_counter(set, casts[i].high, (casts[i].sent ? &m->sent : &m->received)->
+                        packets[casts[i].cast] +
+                        (casts[i].cast == ERNIC_MLX5_UNICAST ? roce : 0));
+        }
+    }
 }
 
 ErnicMlx5Refusal ernic_mlx5_access_ppcnt(ErnicMlx5Function *f, const uint8_t *in,
@@ -74,14 +126,13 @@ ErnicMlx5Refusal ernic_mlx5_access_ppcnt(ErnicMlx5Function *f, const uint8_t *in
     PUT(out, ppcnt_reg.grp, group);
     PUT(out, ppcnt_reg.prio_tc, prio);
     for (i = 0; i < ARRAY_SIZE(counters); i++) {
-        ErnicMlx5Field both = *counters[i].high;
-
-        both.width = 64;
         if (counters[i].group == group && (group != PRIORITY || !prio)) {
-            ernic_mlx5_put(out + data, &both, number(stats, counters[i].packets) +
-                                              number(stats, counters[i].frames));
+            put_counter(out + data, counters[i].high,
+                        number(stats, counters[i].packets) +
+                        number(stats, counters[i].frames));
         }
     }
+    put_casts(f, group, out + data);
     return ERNIC_MLX5_ACCEPTED;
 }
 

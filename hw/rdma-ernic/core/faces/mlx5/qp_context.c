@@ -64,6 +64,8 @@ static const struct {
     { true, &ernic_mlx5_ads.hop_limit, AT(av.hop_limit) },
     { true, &ernic_mlx5_ads.tclass, AT(av.tclass) },
     { true, &ernic_mlx5_ads.flow_label, AT(av.flow_label) },
+    { true, &ernic_mlx5_ads.eth_prio, AT(av.priority) },
+    { true, &ernic_mlx5_ads.udp_sport, AT(av.udp_sport) },
 };
 #undef AT
 
@@ -183,6 +185,8 @@ void ernic_mlx5_attr_store(uint8_t *qpc, const ErnicQp *qp)
     PUT(qpc, qpc.log_rra_max, log_of(attr->max_dest_rd_atomic));
     memcpy(PATH(qpc) + gid->offset / 8, attr->av.dgid.raw, sizeof(attr->av.dgid.raw));
     memcpy(PATH(qpc) + mac->offset / 8, attr->av.dmac, sizeof(attr->av.dmac));
+    /* Drivers write the service level to eth_prio, and ask for it here. */
+    PUT(PATH(qpc), ads.sl, attr->av.priority);
     PUT(PATH(qpc), ads.vhca_port_num, qp->state != ERNIC_QPS_RESET);
     PUT(qpc, qpc.state, state_of(qp));
     PUT(qpc, qpc.pd, qp->pd);

@@ -93,6 +93,7 @@ void ernic_mlx5_ring_cq(Ernic *e, uint32_t page, uint64_t value)
 {
     uint32_t cqn = value & 0xffffff;
     uint8_t number = value >> 60 & 3;
+    uint32_t unseen;
     ErnicCq *cq = cqn < e->cq_ids.size ? &e->cq[cqn] : NULL;
     ErnicMlx5Cq *record;
 
@@ -110,6 +111,10 @@ void ernic_mlx5_ring_cq(Ernic *e, uint32_t page, uint64_t value)
         return;
     }
     record->arm_number = number;
-    ernic_cq_arm(e, cqn, cq->pi - ((cq->pi - (value >> 32)) & 0xffffff),
-                 value >> 56 & 1);
+    /*
+     * Entries that have caused a notification cause no second one: software may arm
+     * the queue before it reads them, and expect that the next event is of a newer one.
+     */
+    unseen = MIN((cq->pi - (value >> 32)) & 0xffffff, cq->pi - cq->notified);
+    ernic_cq_arm(e, cqn, cq->pi - unseen, value >> 56 & 1);
 }

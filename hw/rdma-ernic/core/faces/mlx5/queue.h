@@ -26,7 +26,7 @@
 #define ERNIC_MLX5_CQE          64
 /* user_index of an object that has none: completions have the SRQ's number, or 0. */
 #define ERNIC_MLX5_NO_INDEX     0xffffffu
-/* Bytes of a slot of a receive queue, at most. */
+/* Bytes of a slot of a receive queue, at most: all of them may be segments. */
 #define ERNIC_MLX5_RECV_MAX     512
 /* The key that ends a list of data segments; no region has it. */
 #define ERNIC_MLX5_END_KEY      0x100u

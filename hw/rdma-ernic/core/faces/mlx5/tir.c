@@ -6,6 +6,7 @@
 #include "qemu/osdep.h"
 #include "base/work.h"
 #include "faces/mlx5/ethernet.h"
+#include "faces/mlx5/objects.h"
 #include "steering/flow_tables.h"
 #include "trace.h"
 
@@ -66,6 +67,7 @@ static ErnicMlx5Refusal take_tir(ErnicMlx5Function *f, const uint8_t *context,
     tir->transport_domain = GET(context, tirc.transport_domain);
     exists = tir->indirect ? !!rqt_get(f, tir->queue) :
                              !!ernic_mlx5_rq_get(f->engine, tir->queue);
+    exists = exists && ernic_mlx5_has_transport_domain(f->engine, tir->transport_domain);
     return exists ? take_hash(context, tir) : ERNIC_MLX5_NO_OBJECT;
 }
 
@@ -251,6 +253,10 @@ static ErnicMlx5Refusal create_tis(ErnicMlx5Function *f, const ErnicMlx5Request 
         GET(context, tisc.strict_lag_tx_port_affinity)) {
         return ERNIC_MLX5_BAD_VALUE;
     }
+    if (!ernic_mlx5_has_transport_domain(f->engine,
+                                         GET(context, tisc.transport_domain))) {
+        return ERNIC_MLX5_NO_OBJECT;
+    }
     for (i = 1; i <= ERNIC_LIM_TIS && table[i].used; i++) {
         continue;
     }
@@ -297,7 +303,8 @@ static ErnicMlx5Refusal destroy_tis(ErnicMlx5Function *f, const ErnicMlx5Request
     }
     ernic_charge_objects(f->engine, ERNIC_LIM_ETH_QUEUE);
     for (i = 1; i <= ERNIC_LIM_ETH_QUEUE; i++) {
-        if (sq[i].used && GET(sq[i].context, sqc.tis_num_0) == number) {
+        if (sq[i].used && GET(sq[i].context, sqc.tis_lst_sz) &&
+            GET(sq[i].context, sqc.tis_num_0) == number) {
             return ERNIC_MLX5_BUSY;
         }
     }

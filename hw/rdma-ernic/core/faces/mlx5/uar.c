@@ -6,6 +6,7 @@
 #include "qemu/osdep.h"
 #include "base/work.h"
 #include "faces/mlx5/mlx5.h"
+#include "faces/mlx5/send.h"
 #include "objects/eq.h"
 #include "trace.h"
 
@@ -65,7 +66,14 @@ static const struct {
 static void ring_blue_flame(Ernic *e, uint32_t page, uint32_t offset, uint32_t size,
                             uint64_t value)
 {
-    if (offset % BLUE_FLAME_SIZE == (size == 8 ? 0 : 4)) {
+    uint32_t number = value >> 8 & 0xffffff;
+
+    if (offset % BLUE_FLAME_SIZE != (size == 8 ? 0 : 4)) {
+        return;
+    }
+    if (number > ERNIC_MLX5_SQN) {
+        ernic_mlx5_eth_ring(e, page, number);
+    } else {
         ernic_mlx5_ring_sq(e, page, value);
     }
 }

@@ -4,6 +4,7 @@
  * The virtual port of the function: address, filters, and the state of its link.
  */
 #include "qemu/osdep.h"
+#include "base/work.h"
 #include "faces/mlx5/function.h"
 
 #define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
@@ -65,6 +66,12 @@ static uint8_t *permanent_address(uint8_t *context)
     return context + ernic_mlx5_nic_vport_context.permanent_address.offset / 8;
 }
 
+const uint8_t *ernic_mlx5_vport_mac(const ErnicMlx5Function *f)
+{
+    return f->vport.context + ernic_mlx5_nic_vport_context.permanent_address.offset / 8 +
+           ernic_mlx5_mac_address_layout.mac_addr_47_32.offset / 8;
+}
+
 /* EUI-64 of the address, as for a GID without the universal bit flipped. */
 static uint64_t guid_of(const uint8_t mac[6])
 {
@@ -87,12 +94,31 @@ void ernic_mlx5_vport_reset(ErnicMlx5Function *f)
     v->admin_state = STATE_UP;
 }
 
+bool ernic_mlx5_vport_ok(const ErnicMlx5Function *f)
+{
+    const ErnicMlx5Vport *v = &f->vport;
+
+    return v->num[ERNIC_MLX5_LIST_UC] <= ERNIC_MLX5_LIST_MAX &&
+           v->num[ERNIC_MLX5_LIST_MC] <= ERNIC_MLX5_LIST_MAX &&
+           v->num[ERNIC_MLX5_LIST_VLAN] <= ERNIC_MLX5_VLAN_MAX &&
+           GET(v->context, nic_vport_context.mtu) <= f->config.max_mtu &&
+           v->admin_state <= STATE_FOLLOW;
+}
+
 /* ---- the context ------------------------------------------------------------------- */
 
 /* The length of an entry in a list of @type. */
 static uint32_t entry_size(uint32_t type)
 {
     return type == ERNIC_MLX5_LIST_VLAN ? 4 : 8;
+}
+
+/* A function of a test has no engine. */
+static void charge_list(ErnicMlx5Function *f, uint32_t num)
+{
+    if (f->engine) {
+        ernic_charge_objects(f->engine, num);
+    }
 }
 
 ErnicMlx5Refusal ernic_mlx5_query_vport_context(ErnicMlx5Function *f,
@@ -116,6 +142,7 @@ ErnicMlx5Refusal ernic_mlx5_query_vport_context(ErnicMlx5Function *f,
     PUT(context, nic_vport_context.allowed_list_type, type);
     /* All entries that the driver has room for. */
     num = MIN(v->num[type], room);
+    charge_list(f, num);
     PUT(context, nic_vport_context.allowed_list_size, num);
     for (i = 0; i < num; i++) {
         uint8_t *entry = context + LIST + i * entry_size(type);
@@ -231,6 +258,7 @@ ErnicMlx5Refusal ernic_mlx5_modify_vport_context(ErnicMlx5Function *f,
                     get_address(permanent_address((uint8_t *)context)));
     }
     if (ernic_mlx5_get(select, SELECT(addresses_list))) {
+        charge_list(f, GET(context, nic_vport_context.allowed_list_size));
         take_list(v, context, r->in + r->in_len, true);
     }
     return ERNIC_MLX5_ACCEPTED;

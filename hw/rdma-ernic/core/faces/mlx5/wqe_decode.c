@@ -15,9 +15,15 @@
 #define SEGMENT         ERNIC_MLX5_SEGMENT
 #define AV_SIZE         48
 
+/* The longest request has a control segment, and then only data. */
+QEMU_BUILD_BUG_ON(ERNIC_MLX5_WQE_SEGMENTS != 1 + ERNIC_WQE_SGE);
+QEMU_BUILD_BUG_ON(ERNIC_MLX5_RECV_MAX / SEGMENT != ERNIC_RECV_SGE);
+
 /* Of a data segment: the data follow. */
 #define INLINE_DATA     0x80000000u
 #define INLINE_LENGTH   0x3ffu
+/* Of a data segment of a receive request: the device may pad. */
+#define START_PADDING   0x80000000u
 /* The length that 0 stands for in a data segment. */
 #define LENGTH_OF_0     0x80000000u
 /* Of an address vector: it has 48 bytes, with GIDs. */
@@ -90,6 +96,9 @@ static ErnicFault decode_av(const Ernic *e, const ErnicQp *qp, Cursor *c,
     wqe->ud.qkey = ldl_be_p(av);
     wqe->ud.dest_qpn = dest & ERNIC_QPN_MASK;
     wqe->ud.pkey_index = qp->type == ERNIC_QPT_GSI ? qp->attr.pkey_index : 0;
+    /* stat_rate_sl: the service level of Ethernet is in bits 3 to 1. */
+    wqe->ud_priority = av[12] >> 1 & 7;
+    wqe->ud_sport = lduw_be_p(av + 14);
     wqe->ud.av.sgid_index = grh >> 20;
     wqe->ud.av.flow_label = grh & 0xfffff;
     memcpy(wqe->ud.av.dmac, av + 20, sizeof(wqe->ud.av.dmac));
@@ -159,9 +168,8 @@ static ErnicFault decode_inline(const ErnicQp *qp, const ErnicWr *wr, uint32_t w
     if (wqe->num_sge) {
         return refuse(qp, wqe, ERNIC_FAULT_SEND_WQE, "inline bytes and pointers");
     }
-    if (wqe->len + len > ERNIC_MAX_INLINE) {
-        return refuse(qp, wqe, ERNIC_FAULT_SEND_LENGTH, "too many inline bytes");
-    }
+    /* The request has no room for more. */
+    g_assert(wqe->len + len <= ERNIC_WQE_INLINE);
     memcpy(wqe->data + wqe->len, seg + 4, len);
     wqe->len += len;
     wqe->flags |= ERNIC_WR_INLINE;
@@ -191,8 +199,6 @@ static ErnicFault decode_data(const ErnicQp *qp, const ErnicWr *wr, Cursor *c,
             fault = decode_inline(qp, wr, word, c, wqe);
         } else if (wqe->flags & ERNIC_WR_INLINE) {
             fault = refuse(qp, wqe, ERNIC_FAULT_SEND_WQE, "inline bytes and pointers");
-        } else if (wqe->num_sge == ERNIC_WQE_SGE) {
-            fault = refuse(qp, wqe, ERNIC_FAULT_SEND_WQE, "too many data segments");
         } else {
             wqe->sge[wqe->num_sge] = decode_pointer(take(c, SEGMENT));
             len += wqe->sge[wqe->num_sge++].len;
@@ -224,7 +230,7 @@ uint64_t ernic_mlx5_wr_id(const uint8_t *bytes)
 
 uint32_t ernic_mlx5_wqe_segments(const uint8_t *bytes)
 {
-    return bytes[7] & 0x3f;
+    return bytes[7] & 0x7f;
 }
 
 /* Fence and solicited event, from the last byte of the control segment's flags. */
@@ -256,6 +262,10 @@ void ernic_mlx5_wqe_decode(const Ernic *e, const ErnicQp *qp, const uint8_t *byt
                             wr ? "opcode of another service" : "no such opcode");
         return;
     }
+    if (ernic_mlx5_qp(e, qp->qpn)->umr && !(wr->flags & ERNIC_WRF_LOCAL)) {
+        wqe->fault = refuse(qp, wqe, ERNIC_FAULT_SEND_WQE, "queue pair for UMR");
+        return;
+    }
     wqe->flags = flags_of(bytes[11], wr);
     if (wqe->opcode == ERNIC_WR_NOP) {
         return;
@@ -285,13 +295,10 @@ void ernic_mlx5_recv_decode(const uint8_t *bytes, uint32_t len, ErnicRecv *recv)
     for (; len >= SEGMENT; bytes += SEGMENT, len -= SEGMENT) {
         ErnicSge sge = decode_pointer(bytes);
 
+        /* Ethernet drivers ask for padding by this bit: it is no part of the length. */
+        sge.len = (sge.len & ~START_PADDING) ?: LENGTH_OF_0;
         if (sge.lkey == ERNIC_MLX5_END_KEY) {
             break;
-        }
-        if (recv->num_sge == ERNIC_MAX_SGE) {
-            recv->fault = ERNIC_FAULT_RECV_WQE;
-            recv->num_sge = 0;
-            return;
         }
         recv->sge[recv->num_sge++] = sge;
         total += sge.len;

@@ -11,9 +11,14 @@
 #include "faces/mlx5/queue.h"
 #include "objects/qp.h"
 
-/* Bytes of a segment, and of the longest request: 63 segments, in blocks. */
+/*
+ * Bytes of a segment, and of the longest request, in blocks. Linux's network device
+ * needs 16 blocks. Its masks of the field ds have six bits, but mlx5_ib and the provider
+ * grant requests of 64 segments and write the number as it is.
+ */
 #define ERNIC_MLX5_SEGMENT      16
 #define ERNIC_MLX5_WQE_MAX      1024
+#define ERNIC_MLX5_WQE_SEGMENTS (ERNIC_MLX5_WQE_MAX / ERNIC_MLX5_SEGMENT)
 
 /* Opcodes of requests that exist (MLX5_OPCODE_*). */
 enum {

@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "base/work.h"
 #include "faces/pg332/packet_checks.h"
 #include "faces/pg332/pg332.h"
 #include "trace.h"
@@ -186,6 +187,7 @@ static void write_entry(Ernic *e, uint32_t syndrome, const ErnicArrival *a)
     stl_le_p(entry, syndrome);
     copy_packet(a, entry + sizeof(syndrome), sizeof(entry) - sizeof(syndrome));
     at = base + (uint64_t)(*wptr % num) * bytes;
+    ernic_charge_copy(e, sizeof(entry));
     if (!e->ops->dma_write(e->env, at, entry, MIN(bytes, sizeof(entry)))) {
         trace_ernic_guest_pg332_dma(0, at);
     }

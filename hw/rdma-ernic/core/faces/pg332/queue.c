@@ -8,12 +8,14 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "base/timer.h"
+#include "base/work.h"
 #include "faces/face.h"
 #include "faces/pg332/packet_checks.h"
 #include "faces/pg332/pg332.h"
 #include "faces/pg332/rules.h"
 #include "faces/pg332/side_stream.h"
 #include "trace.h"
+#include "transport/raw.h"
 #include "transport/sched.h"
 
 /* A send request (table 2-1). Reserved bytes are not looked at. */
@@ -98,6 +100,7 @@ static void fetch_slot(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe)
     memset(wqe, 0, offsetof(ErnicWqe, sge));
     wqe->index = index;
     wqe->opcode = ERNIC_WR_SEND;
+    ernic_charge_copy(e, sizeof(slot));
     if (!e->ops->dma_read(e->env, ring + k * sizeof(slot), &slot,
                           sizeof(slot))) {
         trace_ernic_guest_wqe_dma(index);
@@ -184,6 +187,7 @@ static void post_send(Ernic *e, const ErnicQp *qp, const ErnicWc *wc)
                                (wc->fault ? CQE_ERROR : 0));
 
     e->stats.completions++;
+    ernic_charge(e, ERNIC_WORK_COMPLETE);
     if ((conf & PG332_QPCONF_CQE) &&
         !e->ops->dma_write(e->env, at, &cqe, sizeof(cqe))) {
         trace_ernic_guest_pg332_dma(qp->qpn, at);
@@ -277,6 +281,7 @@ static void post_recv(Ernic *e, const ErnicQp *qp, const ErnicWc *wc)
         return;
     }
     e->stats.completions++;
+    ernic_charge(e, ERNIC_WORK_COMPLETE);
     write_doorbell(e, qp, PG332_RQWPTRDBADD, PG332_RQWPTRDBADDMSB,
                    ernic_pg332_index(wc->src_qp, qp->rq.wq.depth));
     if (qp->type == ERNIC_QPT_GSI) {
@@ -319,6 +324,7 @@ static void pg332_fatal(Ernic *e, ErnicQp *qp, ErnicFault fault)
     if (size && ring) {
         uint64_t at = ring + (uint64_t)(*wptr % size) * FATAL_ENTRY;
 
+        ernic_charge_copy(e, FATAL_ENTRY);
         if (!e->ops->dma_write(e->env, at, &entry, FATAL_ENTRY)) {
             trace_ernic_guest_pg332_dma(qp->qpn, at);
         }
@@ -397,6 +403,8 @@ const ErnicFaceOps ernic_face_pg332 = {
     .recv_head = ernic_pg332_recv_head,
     .ack_delay = pg332_ack_delay,
     .post = pg332_post,
+    .wants_frame = ernic_raw_wants,
+    .take_frame = ernic_raw_frame,
     .pkey = pg332_pkey,
     .pkey_ok = pg332_pkey_ok,
     .sent = ernic_pg332_sent,

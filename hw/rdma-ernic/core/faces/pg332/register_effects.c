@@ -8,6 +8,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "base/timer.h"
+#include "base/work.h"
 #include "faces/face.h"
 #include "faces/pg332/pg332.h"
 #include "faces/pg332/rules.h"
@@ -420,6 +421,7 @@ static void update_qp(Ernic *e, uint32_t qpn)
     ErnicQp *qp = running(e, qpn);
     bool want = should_run(e, qpn);
 
+    ernic_charge(e, ERNIC_WORK_LOCAL);
     if (want && !qp) {
         start(e, qpn);
     } else if (qp && !want) {
@@ -448,6 +450,7 @@ static void wrote_global(Ernic *e)
     uint32_t qpn;
 
     ernic_pg332_restore(e);
+    ernic_charge_objects(e, e->cfg.max_qp);
     for (qpn = 1; qpn < e->cfg.max_qp; qpn++) {
         if (running(e, qpn) || should_run(e, qpn)) {
             update_qp(e, qpn);

@@ -7,6 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "base/work.h"
 #include "faces/pg332/side_stream.h"
 #include "timing/hooks.h"
 #include "trace.h"
@@ -123,6 +124,7 @@ static void side_one(Ernic *e)
                                   PG332_DESC_EOF | PG332_DESC_COMPLETE);
     uint32_t desc[DESC_WORDS], error, i;
 
+    ernic_charge_copy(e, sizeof(desc) + ENTRY_BYTES);
     if (!e->ops->dma_read(e->env, at, desc, sizeof(desc))) {
         side_fail(e, at, PG332_DMASR_SG_DECODE);
         return;

@@ -6,6 +6,7 @@
  * read anew.
  */
 #include "qemu/osdep.h"
+#include "base/work.h"
 #include "faces/face.h"
 #include "faces/pg332/pg332.h"
 #include "trace.h"
@@ -41,6 +42,9 @@ ErnicFault ernic_pg332_gather(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
 
     /* PSNs that were sent, from this one on; later ones have its buffer. */
     behind = ernic_psn_distance(pkt->psn, qp->sq.max_psn);
+    if (copy) {
+        ernic_charge_copy(e, len);
+    }
     if (copy && behind && behind <= ERNIC_PG332_OUTSTANDING &&
         e->ops->dma_read(e->env, copy, to, len)) {
         trace_ernic_pg332_retry(qp->qpn, pkt->psn, copy);

@@ -716,18 +716,19 @@ static uint8_t step(Ernic *e, CmdOut *out)
     return status;
 }
 
-bool ernic_cmd_exec(Ernic *e, const struct ernic_cmd *cmd,
-                    struct ernic_rsp *rsp)
+void ernic_cmd_begin(Ernic *e, const struct ernic_cmd *cmd)
+{
+    e->job->cmd = *cmd;
+    e->job->active = true;
+    ernic_charge(e, ERNIC_WORK_COMMAND);
+}
+
+bool ernic_cmd_exec(Ernic *e, struct ernic_rsp *rsp)
 {
     ErnicJob *job = e->job;
     CmdOut out = { };
     uint8_t status;
 
-    if (!job->active) {
-        job->cmd = *cmd;
-        job->active = true;
-        ernic_charge(e, ERNIC_WORK_COMMAND);
-    }
     e->stats.commands++;        /* before the step: QUERY_STATS counts itself */
     status = step(e, &out);
     if (status == ERNIC_AGAIN) {

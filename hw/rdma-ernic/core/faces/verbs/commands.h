@@ -21,13 +21,14 @@ typedef struct ErnicCmdInfo {
 /* NULL: no such command. */
 const ErnicCmdInfo *ernic_cmd_info(uint8_t opcode);
 
+/* Make @cmd, a private copy, the command in progress (objects/job.h); there is none. */
+void ernic_cmd_begin(Ernic *e, const struct ernic_cmd *cmd);
 /*
- * Execute one command; @cmd is a private copy. Fills in @rsp except its phase. A command
- * that fails changes nothing. False: the slice of work has ended before the command; the
- * next call continues it, whatever its @cmd is.
+ * Execute the command in progress. Fills in @rsp except its phase. A command that fails
+ * changes nothing. False: the slice of work has ended before the command; the next call
+ * continues it.
  */
-bool ernic_cmd_exec(Ernic *e, const struct ernic_cmd *cmd,
-                    struct ernic_rsp *rsp);
+bool ernic_cmd_exec(Ernic *e, struct ernic_rsp *rsp);
 
 const char *ernic_status_name(uint8_t status);
 

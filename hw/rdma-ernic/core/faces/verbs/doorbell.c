@@ -102,7 +102,7 @@ static uint8_t db_cq_status(Ernic *e, uint32_t cqn, uint8_t status,
     ErnicCq *cq = &e->cq[cqn];
 
     if (status) {
-        ernic_event_raise(e, cq->eq ? cq->eq : e->async_eq, ERNIC_EVC_CQ, cqn,
+        ernic_event_raise(e, ernic_cq_event_queue(e, cq), ERNIC_EVC_CQ, cqn,
                           &cq->events, ERNIC_EV_BAD_DOORBELL, kind);
     }
     return status;

@@ -13,6 +13,7 @@
 #include "transport/face_defaults.h"
 #include "transport/qp.h"
 #include "transport/qp_state.h"
+#include "transport/raw.h"
 
 /* The event that the completion of a successful request waits for. */
 static ErnicTimedAfter verbs_after(const ErnicQp *qp, const ErnicWr *wr)
@@ -82,6 +83,8 @@ const ErnicFaceOps ernic_face_verbs = {
     .recv_head = ernic_face_default_recv_head,
     .ack_delay = ernic_face_default_ack_delay,
     .post = ernic_face_default_post,
+    .wants_frame = ernic_raw_wants,
+    .take_frame = ernic_raw_frame,
     .pkey = ernic_face_default_pkey,
     .pkey_ok = ernic_face_default_pkey_ok,
     .sent = ernic_face_default_sent,

@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Large memory of the host, given back in pieces: to free many pages takes the host about
+ * 0.1 ms for each MiB, and a call of free() may do so for all that was freed before.
+ */
+#ifndef ERNIC_BASE_PAGES_H
+#define ERNIC_BASE_PAGES_H
+
+#include <glib.h>
+
+/* Have large tables pages of their own? A sanitizer watches the ends of all others. */
+#if defined(__SANITIZE_ADDRESS__)
+#define ERNIC_OWN_PAGES     0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ERNIC_OWN_PAGES     0
+#endif
+#endif
+#ifndef ERNIC_OWN_PAGES
+#define ERNIC_OWN_PAGES     1
+#endif
+
+/* Bytes that are given back at a time, and the units of work for it (base/work.h). */
+#define ERNIC_PIECE         (1u << 20)
+#define ERNIC_WORK_PIECE    512
+
+/*
+ * A table of @n elements of @size bytes, all 0. Large ones have pages of their own, which
+ * the host provides when they are used: a new table costs the same whatever its size.
+ */
+void *ernic_table_new(size_t n, size_t size);
+void ernic_table_free(void *table, size_t n, size_t size);
+
+/*
+ * Give the host the whole pages in [@p, @p + @bytes) back. The memory stays allocated,
+ * and its content is undefined.
+ */
+void ernic_pages_release(void *p, size_t bytes);
+
+#endif /* ERNIC_BASE_PAGES_H */

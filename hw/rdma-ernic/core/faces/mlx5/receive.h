@@ -1,0 +1,18 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Received Ethernet frames: from the flow tables to receive queues.
+ */
+#ifndef ERNIC_FACES_MLX5_RECEIVE_H
+#define ERNIC_FACES_MLX5_RECEIVE_H
+
+#include "base/device.h"
+
+/*
+ * Methods of the face. All frames of the link are wanted, for the counters; and those
+ * of the function itself if they may loop back.
+ */
+bool ernic_mlx5_wants_frame(Ernic *e, const uint8_t *frame, uint32_t len, bool own);
+void ernic_mlx5_take_frame(Ernic *e, const uint8_t *frame, uint32_t len, bool own);
+
+#endif /* ERNIC_FACES_MLX5_RECEIVE_H */

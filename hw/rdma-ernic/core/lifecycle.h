@@ -1,0 +1,22 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The life of an engine: ernic_new(), ernic_reset() and ernic_free() of engine.h, and the
+ * memory that objects leave.
+ */
+#ifndef ERNIC_LIFECYCLE_H
+#define ERNIC_LIFECYCLE_H
+
+#include "base/device.h"
+
+/* Memory that objects have given up waits to be freed. */
+bool ernic_has_remains(const Ernic *e);
+/* Free it until the slice ends. False: there is more. */
+bool ernic_reap(Ernic *e);
+/*
+ * Software has given up all its objects and keeps the device: a new engine, in which
+ * only the face, the link and the packets that wait for the link remain.
+ */
+void ernic_teardown(Ernic *e);
+
+#endif /* ERNIC_LIFECYCLE_H */

@@ -1,0 +1,29 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What a reset leaves: the tables of the old objects and the memory that these own. The
+ * engine is new at once. Its old objects are freed in slices of work, before it executes
+ * the next command, so that there is at most one generation of them; until then their
+ * memory is charged to the account.
+ */
+#ifndef ERNIC_REMAINS_H
+#define ERNIC_REMAINS_H
+
+#include "base/device.h"
+
+/*
+ * Take tables and account of @e, and leave none there. The result is independent of @e
+ * and of its environment.
+ */
+ErnicRemains *ernic_remains_take(Ernic *e);
+/* The account; an engine inherits it (base/mem.h). */
+ErnicMem *ernic_remains_mem(ErnicRemains *r);
+/*
+ * Free until @budget units of work are used up, at least one step. Returns the units;
+ * *@done: @r no longer exists.
+ */
+uint64_t ernic_remains_reap(ErnicRemains *r, uint64_t budget, bool *done);
+/* Free all of it in this call. @r may be NULL. */
+void ernic_remains_free(ErnicRemains *r);
+
+#endif /* ERNIC_REMAINS_H */

@@ -1,0 +1,411 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Ethernet frames of the mlx5 interface between a small driver and the device's netdev:
+ * queues, a flow table, frames both ways, and a large packet with checksums.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qemu/iov.h"
+#include "qemu/module.h"
+#include "qobject/qdict.h"
+#include "ernic-mlx5.h"
+
+#define HEAD        54              /* Ethernet, IPv4, TCP */
+#define MSS         1000
+#define CONTEXT     32              /* in messages that create or modify queues */
+#define BLUE_FLAME  0x800
+
+enum {
+    CREATE_TIR = 0x900, CREATE_SQ = 0x904, MODIFY_SQ = 0x905, CREATE_RQ = 0x908,
+    MODIFY_RQ = 0x909, CREATE_TIS = 0x912, SET_ROOT = 0x92f, CREATE_TABLE = 0x930,
+    CREATE_GROUP = 0x933, SET_ENTRY = 0x936, ALLOC_DOMAIN = 0x816,
+};
+
+/* The driver, its queues, and the other end of the cable. */
+typedef struct Cable {
+    Mlx5 x;
+    Mlx5Rdma r;
+    int fd[2];                  /* the backend's end, and the test's */
+    uint32_t sqn, rqn, tirn, domain;
+    uint64_t sq, rq, record;    /* rings, and doorbell records of 64 bytes each */
+    uint64_t buf;
+    uint16_t sent, posted;
+} Cable;
+
+/* ---- objects -------------------------------------------------------------------- */
+
+/* Execute @in, a command of @opcode; returns the number in its answer. */
+static uint32_t execute(Cable *c, uint16_t opcode, uint8_t *in, uint32_t len)
+{
+    uint8_t out[16];
+
+    stw_be_p(in, opcode);
+    mlx5_post(&c->x, 1, in, len, sizeof(out));
+    g_assert_cmphex(mlx5_answer(&c->x, 1, out, sizeof(out)), ==, 0);
+    return ldl_be_p(out + 8) & 0xffffff;
+}
+
+/* A queue in state RDY, with 16 slots of 2^@log_stride bytes. */
+static uint32_t create_queue(Cable *c, bool rq, uint64_t ring, uint64_t record,
+                             uint32_t log_stride, uint32_t tis)
+{
+    uint8_t in[0x110 + 8] = { }, modify[0x110] = { };
+    uint8_t *context = in + CONTEXT, *wq = context + 0x30;
+    uint32_t number;
+
+    stl_be_p(context + 8, c->r.cqn);
+    if (!rq) {
+        stw_be_p(context + 0x20, 1);
+        stl_be_p(context + 0x2c, tis);
+    }
+    wq[0] = 1 << 4;                             /* a ring */
+    stl_be_p(wq + 8, c->r.pd);
+    stl_be_p(wq + 12, c->x.uar);
+    stq_be_p(wq + 16, record);
+    wq[0x21] = log_stride;
+    wq[0x23] = 4;
+    stq_be_p(wq + 0xc0, ring);
+    number = execute(c, rq ? CREATE_RQ : CREATE_SQ, in, sizeof(in));
+    stl_be_p(modify + 8, number);
+    modify[CONTEXT + 1] = 1 << 4;
+    execute(c, rq ? MODIFY_RQ : MODIFY_SQ, modify, sizeof(modify));
+    return number;
+}
+
+static void set_root(Cable *c, uint32_t table)
+{
+    uint8_t root[0x40] = { };
+
+    stl_be_p(root + 20, table);
+    execute(c, SET_ROOT, root, sizeof(root));
+}
+
+/* One table, whose only entry sends all frames to a TIR of the receive queue. */
+static void steer(Cable *c)
+{
+    uint8_t tir[0x110] = { }, table[0x40] = { }, group[0x400] = { };
+    uint8_t entry[0x40 + 0x300 + 8] = { };
+    uint32_t id;
+
+    stl_be_p(tir + CONTEXT + 0x1c, c->rqn);
+    stl_be_p(tir + CONTEXT + 0x24, c->domain);
+    c->tirn = execute(c, CREATE_TIR, tir, sizeof(tir));
+    id = execute(c, CREATE_TABLE, table, sizeof(table));
+    stl_be_p(group + 20, id);
+    stl_be_p(entry + 20, id);
+    stl_be_p(entry + 0x40 + 4, execute(c, CREATE_GROUP, group, sizeof(group)));
+    entry[0x40 + 0x0f] = 4;                     /* forward */
+    entry[0x40 + 0x13] = 1;
+    stl_be_p(entry + 0x40 + 0x300, 2u << 24 | c->tirn);
+    execute(c, SET_ENTRY, entry, sizeof(entry));
+    set_root(c, id);
+}
+
+/* Tables that find the receiver of a frame sixteen times, see test-mlx5-bounds.c. */
+static void steer_many(Cable *c)
+{
+    uint32_t i, level, next = 0;
+
+    for (level = 0; level < 3; level++) {
+        uint8_t table[0x40] = { }, group[0x400] = { }, entry[0x40 + 0x300 + 4 * 8] = { };
+        uint32_t id, num = level ? 4 : 1;
+
+        table[0x18 + 1] = 3 - level;
+        id = execute(c, CREATE_TABLE, table, sizeof(table));
+        stl_be_p(group + 20, id);
+        stl_be_p(entry + 20, id);
+        stl_be_p(entry + 0x40 + 4, execute(c, CREATE_GROUP, group, sizeof(group)));
+        entry[0x40 + 0x0f] = 4;
+        entry[0x40 + 0x13] = num;
+        for (i = 0; i < num; i++) {
+            stl_be_p(entry + 0x40 + 0x300 + i * 8,
+                     level ? 1u << 24 | next : 2u << 24 | c->tirn);
+        }
+        execute(c, SET_ENTRY, entry, sizeof(entry));
+        next = id;
+    }
+    set_root(c, next);
+}
+
+static void cable_open(Cable *c, const char *more)
+{
+    uint8_t tis[0xc0] = { }, alloc[16] = { };
+    g_autofree char *args = NULL;
+
+    *c = (Cable) { };
+    g_assert_cmpint(socketpair(PF_UNIX, SOCK_STREAM, 0, c->fd), ==, 0);
+    args = g_strdup_printf("%s,netdev=sock0 -netdev socket,fd=%d,id=sock0", more,
+                           c->fd[0]);
+    mlx5_begin(&c->x, args);
+    mlx5_probe(&c->x);
+    mlx5_rdma_open(&c->x, &c->r);
+    c->sq = mlx5_zeroed(&c->x, 4096);
+    c->rq = mlx5_zeroed(&c->x, 4096);
+    c->record = mlx5_zeroed(&c->x, 4096);
+    c->buf = mlx5_zeroed(&c->x, 16384);
+    c->domain = execute(c, ALLOC_DOMAIN, alloc, sizeof(alloc));
+    stl_be_p(tis + CONTEXT + 0x24, c->domain);
+    c->sqn = create_queue(c, false, c->sq, c->record, 6,
+                          execute(c, CREATE_TIS, tis, sizeof(tis)));
+    c->rqn = create_queue(c, true, c->rq, c->record + 64, 4, 0);
+    steer(c);
+}
+
+static void cable_close(Cable *c)
+{
+    mlx5_end(&c->x);
+    close(c->fd[0]);
+    close(c->fd[1]);
+}
+
+/* ---- frames ----------------------------------------------------------------------- */
+
+static uint16_t sum(const uint8_t *bytes, uint32_t len, uint32_t sum)
+{
+    uint32_t i;
+
+    for (i = 0; i < len; i++) {
+        sum += i % 2 ? bytes[i] : bytes[i] << 8;
+    }
+    while (sum >> 16) {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    return sum;
+}
+
+/* Headers without lengths and checksums, as those of a large packet. */
+static void headers(uint8_t head[HEAD])
+{
+    static const uint8_t like[HEAD] = {
+        2, 0, 0, 0, 0, 9, 0x52, 0x54, 0, 0, 0, 1, 8, 0,
+        0x45, 0, 0, 0, 0, 7, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 9,
+        0x10, 0, 0x20, 0, 0, 0, 0, 1, 0, 0, 0, 0, 5 << 4, 0x18, 1, 0, 0, 0, 0, 0,
+    };
+
+    memcpy(head, like, HEAD);
+}
+
+static uint32_t from_wire(Cable *c, uint8_t *frame, uint32_t room)
+{
+    uint32_t len;
+
+    g_assert_cmpint(recv(c->fd[1], &len, sizeof(len), MSG_WAITALL), ==, sizeof(len));
+    len = be32_to_cpu(len);
+    g_assert_cmpuint(len, <=, room);
+    g_assert_cmpint(recv(c->fd[1], frame, len, MSG_WAITALL), ==, len);
+    return len;
+}
+
+static void to_wire(Cable *c, const uint8_t *frame, uint32_t len)
+{
+    uint32_t be = cpu_to_be32(len);
+    struct iovec iov[] = { { &be, sizeof(be) }, { (void *)frame, len } };
+
+    g_assert_cmpint(iov_send(c->fd[1], iov, 2, 0, len + sizeof(be)), ==,
+                    len + sizeof(be));
+}
+
+/* A request of two blocks: @head in it, and @len bytes at buf. */
+static void send_request(Cable *c, uint8_t opcode, uint32_t mss, const uint8_t *head,
+                         uint32_t len)
+{
+    uint8_t wqe[128] = { [11] = 0x08 }, record[4];
+    uint32_t at = 32 + ROUND_UP(HEAD - 2, 16);
+
+    stl_be_p(wqe, c->sent << 8 | opcode);
+    stl_be_p(wqe + 4, c->sqn << 8 | (at / 16 + 1));
+    wqe[20] = 0xc0;                             /* both checksums */
+    stw_be_p(wqe + 22, mss);
+    stw_be_p(wqe + 28, HEAD);
+    memcpy(wqe + 30, head, HEAD);
+    stl_be_p(wqe + at, len);
+    stl_be_p(wqe + at + 4, c->r.key);
+    stq_be_p(wqe + at + 8, c->buf);
+    qtest_memwrite(c->x.m.qts, c->sq + c->sent % 16 * 64, wqe, sizeof(wqe));
+    c->sent += 2;
+    stl_be_p(record, c->sent);
+    qtest_memwrite(c->x.m.qts, c->record + 4, record, sizeof(record));
+    qpci_io_writeq(&c->x.dev, c->x.bar, c->x.uar * 4096 + BLUE_FLAME,
+                   bswap64((uint64_t)c->sqn << 8));
+}
+
+/* The frame has right lengths and checksums, and @len bytes of @data. */
+static void check_frame(const uint8_t *frame, uint32_t frame_len, const uint8_t *data,
+                        uint32_t len)
+{
+    g_assert_cmpuint(frame_len, ==, HEAD + len);
+    g_assert_cmpuint(lduw_be_p(frame + 16), ==, 40 + len);
+    g_assert_cmphex(sum(frame + 14, 20, 0), ==, 0xffff);
+    g_assert_cmphex(sum(frame + 34, 20 + len, sum(frame + 26, 8, 6 + 20 + len)), ==,
+                    0xffff);
+    g_assert_cmpmem(frame + HEAD, len, data, len);
+}
+
+/* ---- tests ------------------------------------------------------------------------ */
+
+/* A large packet, in frames of MSS bytes of data; the ring passes its end. */
+static void test_send(const void *more)
+{
+    uint8_t head[HEAD], data[3500], frame[2048], cqe[64];
+    uint32_t round, at, i;
+    Cable c;
+
+    cable_open(&c, more);
+    headers(head);
+    for (i = 0; i < sizeof(data); i++) {
+        data[i] = i * 13 + (i >> 8);
+    }
+    qtest_memwrite(c.x.m.qts, c.buf, data, sizeof(data));
+    for (round = 0; round < 20; round++) {
+        uint16_t before = c.sent;
+
+        send_request(&c, 0x0e, MSS, head, sizeof(data));
+        mlx5_completion(&c.x, &c.r, cqe);
+        g_assert_cmphex(cqe[63] >> 4, ==, 0);
+        g_assert_cmpuint(lduw_be_p(cqe + 60), ==, before);
+        g_assert_cmphex(ldl_be_p(cqe + 56), ==, 0x0e000000 | c.sqn);
+        for (at = 0; at < sizeof(data); at += MSS) {
+            uint32_t len = from_wire(&c, frame, sizeof(frame));
+
+            g_assert_cmpuint(ldl_be_p(frame + 38), ==, 1 + at);
+            check_frame(frame, len, data + at, MIN(MSS, sizeof(data) - at));
+        }
+    }
+    /* One frame; its length is in the headers. */
+    stw_be_p(head + 16, 40 + MSS);
+    send_request(&c, 0x0a, 0, head, MSS);
+    check_frame(frame, from_wire(&c, frame, sizeof(frame)), data, MSS);
+    cable_close(&c);
+}
+
+/* Frames from the cable, of which the driver posts one request after the other. */
+static void test_receive(const void *more)
+{
+    uint8_t frame[300], slot[16], record[4], got[300], cqe[64];
+    uint32_t round, i;
+    Cable c;
+
+    cable_open(&c, more);
+    for (round = 0; round < 40; round++) {
+        headers(frame);
+        stw_be_p(frame + 16, sizeof(frame) - 14);
+        stw_be_p(frame + 24, ~sum(frame + 14, 20, 0));
+        for (i = HEAD; i < sizeof(frame); i++) {
+            frame[i] = round + i;
+        }
+        stw_be_p(frame + 50, ~sum(frame + 34, sizeof(frame) - 34,
+                                  sum(frame + 26, 8, 6 + sizeof(frame) - 34)));
+        stl_be_p(slot, sizeof(frame));
+        stl_be_p(slot + 4, c.r.key);
+        stq_be_p(slot + 8, c.buf);
+        qtest_memwrite(c.x.m.qts, c.rq + c.posted++ % 16 * 16, slot, sizeof(slot));
+        stl_be_p(record, c.posted);
+        qtest_memwrite(c.x.m.qts, c.record + 64, record, sizeof(record));
+        to_wire(&c, frame, sizeof(frame));
+        mlx5_completion(&c.x, &c.r, cqe);
+        g_assert_cmphex(cqe[63] >> 4, ==, 2);
+        g_assert_cmpuint(ldl_be_p(cqe + 44), ==, sizeof(frame));
+        g_assert_cmpuint(lduw_be_p(cqe + 60), ==, round);
+        g_assert_cmphex(cqe[28], ==, 7);        /* all checksums are right */
+        g_assert_cmphex(lduw_be_p(cqe + 20), ==,
+                        sum(frame + 14, sizeof(frame) - 14, 0));
+        qtest_memread(c.x.m.qts, c.buf, got, sizeof(got));
+        g_assert_cmpmem(got, sizeof(got), frame, sizeof(frame));
+    }
+    cable_close(&c);
+}
+
+/* Lines of the file @path that have @what in them; the file is removed. */
+static uint32_t lines_with(const char *path, const char *what)
+{
+    g_autofree char *text = NULL;
+    const char *at;
+    uint32_t n = 0;
+
+    g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+    for (at = text; (at = strstr(at, what)); at++) {
+        n++;
+    }
+    unlink(path);
+    return n;
+}
+
+static uint64_t received(Cable *c)
+{
+    QErnic q = { .qts = c->x.m.qts, .id = "ernic0" };
+
+    return qernic_stat(&q, "rx_frames");
+}
+
+/*
+ * A burst of frames, which the backend delivers in one call: after each slice the rest
+ * waits for the next one, and all arrive.
+ */
+static void test_burst(const void *more)
+{
+    enum { FRAMES = 60, LEN = 1000 };
+    static uint8_t burst[FRAMES][4 + LEN];
+    g_autofree char *path = NULL;
+    uint64_t deadline = 0;
+    uint32_t i;
+    Cable c;
+    int fd = g_file_open_tmp("ernic-burst-XXXXXX", &path, NULL);
+
+    g_assert_cmpint(fd, >=, 0);
+    close(fd);
+    cable_open(&c, more);
+    g_free(qtest_hmp(c.x.m.qts, "logfile %s", path));
+    g_free(qtest_hmp(c.x.m.qts, "trace-event ernic_pci_frames_wait on"));
+    for (i = 0; i < FRAMES; i++) {
+        stl_be_p(burst[i], LEN);
+        headers(burst[i] + 4);
+    }
+    steer_many(&c);
+    g_assert_cmpint(write(c.fd[1], burst, sizeof(burst)), ==, sizeof(burst));
+    while (received(&c) < FRAMES) {
+        mlx5_await(&c.x, &deadline);
+    }
+    cable_close(&c);
+    g_assert_cmpuint(lines_with(path, "ernic_pci_frames_wait"), >=, FRAMES / 20);
+}
+
+/* An engine in an iothread must not send frames. */
+static void test_iothread(const void *more)
+{
+    Mlx5 x;
+    QDict *rsp;
+
+    mlx5_begin(&x, " -netdev hubport,id=hub0,hubid=0");
+    rsp = qtest_qmp(x.m.qts, "{ 'execute': 'device_add', 'arguments': {"
+                    " 'driver': 'ernic', 'personality': 'mlx5', 'netdev': 'hub0',"
+                    " 'iothread': 'io0', 'roce-udp': '127.0.0.1:0' } }");
+    g_assert_cmpstr(qdict_get_str(qdict_get_qdict(rsp, "error"), "desc"), ==,
+                    "iothread= and netdev= exclude each other with personality=mlx5");
+    qobject_unref(rsp);
+    mlx5_end(&x);
+}
+
+static void register_tests(void)
+{
+    static const struct {
+        const char *name, *more;
+        void (*fn)(const void *more);
+    } tests[] = {
+        { "send", "", test_send }, { "receive", "", test_receive },
+        { "send-udp", ",roce-udp=127.0.0.1:0", test_send },
+        { "receive-udp", ",roce-udp=127.0.0.1:0", test_receive },
+        { "burst", "", test_burst },
+        { "burst-udp", ",roce-udp=127.0.0.1:0", test_burst },
+        { "iothread", "", test_iothread },
+    };
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(tests); i++) {
+        g_autofree char *path = g_strdup_printf("/ernic-mlx5-frames/%s", tests[i].name);
+
+        qtest_add_data_func(path, tests[i].more, tests[i].fn);
+    }
+}
+
+libqos_init(register_tests);

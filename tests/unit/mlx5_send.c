@@ -1,0 +1,110 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Software that sends Ethernet frames by the mlx5 interface.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "mlx5_send.h"
+
+void send_setup(Frames *f, FramesQueue *sq, uint32_t log)
+{
+    frames_setup(f);
+    ETH_OK(&f->eth, 0x802, "%s", "");
+    g_assert_cmpuint(ernic_mlx5_get(f->eth.out, &ernic_mlx5_alloc_uar_out.uar), ==,
+                     SEND_UAR);
+    send_queue(f, sq, log, "ctx.flush_in_error_en=1\n");
+}
+
+void send_queue(Frames *f, FramesQueue *sq, uint32_t log, const char *more)
+{
+    g_autofree char *text = g_strdup_printf("ctx.tis_lst_sz=1\nctx.tis_num_0=1\n"
+                                            "ctx.wq.uar_page=%u\n%s", SEND_UAR, more);
+
+    frames_queue(f, sq, false, log, 6, text);
+}
+
+void send_begin(SendWr *wr, uint8_t opcode, uint8_t ce)
+{
+    memset(wr, 0, sizeof(*wr));
+    ernic_mlx5_put(wr->bytes, &ernic_mlx5_wqe_ctrl_seg.opcode, opcode);
+    ernic_mlx5_put(wr->bytes, &ernic_mlx5_wqe_ctrl_seg.ce, ce);
+    wr->len = 16;
+}
+
+void send_eth(SendWr *wr, uint8_t sums, uint16_t mss, const uint8_t *head, uint32_t len)
+{
+    uint8_t *eth = wr->bytes + wr->len;
+
+    ernic_mlx5_put(eth, &ernic_mlx5_wqe_eth_seg.cs_flags, sums);
+    ernic_mlx5_put(eth, &ernic_mlx5_wqe_eth_seg.mss, mss);
+    ernic_mlx5_put(eth, &ernic_mlx5_wqe_eth_seg.sz, len);
+    if (len) {
+        memcpy(eth + 14, head, len);
+    }
+    wr->len += MAX(16, ROUND_UP(14 + len, 16));
+}
+
+void send_data(SendWr *wr, uint64_t addr, uint32_t len, uint32_t key)
+{
+    uint8_t *seg = wr->bytes + wr->len;
+
+    ernic_mlx5_put(seg, &ernic_mlx5_wqe_data_seg.byte_count, len);
+    ernic_mlx5_put(seg, &ernic_mlx5_wqe_data_seg.lkey, key);
+    ernic_mlx5_put(seg, &ernic_mlx5_wqe_data_seg.addr, addr);
+    wr->len += 16;
+}
+
+void send_inline(SendWr *wr, const uint8_t *bytes, uint32_t len)
+{
+    uint8_t *seg = wr->bytes + wr->len;
+
+    ernic_mlx5_put(seg, &ernic_mlx5_wqe_inline_seg.inline_data, 1);
+    ernic_mlx5_put(seg, &ernic_mlx5_wqe_inline_seg.inline_byte_count, len);
+    memcpy(seg + 4, bytes, len);
+    wr->len += ROUND_UP(4 + len, 16);
+}
+
+void send_write(Frames *f, FramesQueue *sq, SendWr *wr)
+{
+    uint32_t at;
+
+    g_assert_cmpuint(wr->len, <=, 63 * 16);
+    ernic_mlx5_put(wr->bytes, &ernic_mlx5_wqe_ctrl_seg.ds, wr->len / 16);
+    ernic_mlx5_put(wr->bytes, &ernic_mlx5_wqe_ctrl_seg.qpn, sq->number);
+    ernic_mlx5_put(wr->bytes, &ernic_mlx5_wqe_ctrl_seg.wqe_index, sq->pi);
+    for (at = 0; at < wr->len; at += 64) {
+        uint32_t slot = sq->pi++ & ((1u << sq->log) - 1);
+
+        memcpy(fake_ptr(&f->eth.env, sq->ring + slot * 64, 64), wr->bytes + at, 64);
+    }
+}
+
+void send_doorbell(Frames *f, uint32_t page, uint32_t number)
+{
+    ernic_bar_write(f->eth.e, f->eth.env.now, page * 4096 + 0x800, 8,
+                    (uint64_t)number << 8);
+}
+
+void send_ring(Frames *f, const FramesQueue *sq)
+{
+    ernic_mlx5_put(fake_ptr(&f->eth.env, sq->record, 8),
+                   &ernic_mlx5_qp_doorbell_record.send_counter, sq->pi);
+    send_doorbell(f, SEND_UAR, sq->number);
+}
+
+void send_post(Frames *f, FramesQueue *sq, SendWr *wr)
+{
+    send_write(f, sq, wr);
+    send_ring(f, sq);
+    ernic_run(f->eth.e, f->eth.env.now);
+}
+
+FakeTrain *send_take(Frames *f)
+{
+    FakeTrain *t = fake_take_train(&f->eth.env);
+
+    g_assert_nonnull(t);
+    g_assert_true(t->train.frame);
+    return t;
+}
