@@ -6,12 +6,19 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+import mlx5
 import table
 
 # No suite may leave these in the kernel's log. rdma_rxe of 6.12 logs each completion in
 # error ("ernic0: qp#17 ..."), which is allowed.
 TROUBLE = re.compile(r'.*(?:\bBUG\b|WARNING:|Oops|Call Trace|'
                      r'ernic(?!0: qp#).*(?:bad|error)).*')
+
+# Lines about the driver's device, or from the device itself.
+DRIVER = re.compile(r'mlx5|infiniband')
+# Where cases that do not pass are listed, by their result, and TAP's word for them.
+PINS = {'skip': 'skips.txt', 'fail': 'failures.txt'}
+WORDS = {'skip': 'SKIP', 'fail': 'TODO'}
 
 
 class Case(NamedTuple):
@@ -22,8 +29,16 @@ class Case(NamedTuple):
     why: str = ''
 
 
-def read_pins(path):
-    """{'SUITE/CASE': reason} of a file of such lines; "#" begins a comment."""
+def read_pins(folder):
+    """{result: {'SUITE/CASE': reason}} of the files of PINS."""
+    return {result: read_lines(folder / name) for result, name in PINS.items()}
+
+
+def read_lines(path):
+    """{'SUITE/CASE': reason} of a file of such lines; "#" begins a comment.
+
+    On the mlx5 interface names begin with mlx5/.
+    """
     pins = {}
     for line in Path(path).read_text(encoding='utf-8').splitlines():
         if line and not line.startswith('#'):
@@ -31,6 +46,14 @@ def read_pins(path):
             assert name not in pins and reason.strip(), line
             pins[name] = reason.strip()
     return pins
+
+
+def driver_log(guests, provoked):
+    """Linux's mlx5 driver warns of nothing, and no command of it is refused, but for
+    what is known, and for lines with a text that the suite provokes."""
+    found = [line for one in guests for line in mlx5.complaints(one)
+             if DRIVER.search(line) and not any(text in line for text in provoked)]
+    return Case('(driver log)', 'fail' if found else 'ok', '\n'.join(found[:20]))
 
 
 def kernel_log(guests):
@@ -41,6 +64,7 @@ def kernel_log(guests):
 class Report:
     """Results on the device are tests; those on soft-RoCE are for comparison.
 
+    pins: {'skip' or 'fail': {'SUITE/CASE': reason}}; such cases count as skipped.
     rxe_alone: the device takes no part. Cases that soft-RoCE passes are counted, and
     its failures are skipped: they are not failures of this project.
     """
@@ -50,14 +74,17 @@ class Report:
         self.short = short
         self.rxe_alone = rxe_alone
         self.number = self.failed = 0
-        self.counts = {}                # suite: {stack: Counter of results}
-        self.about = {}                 # suite: the kernel and packages that ran
-        self.ran = {}                   # suite: {'SUITE/CASE': result}
+        self.counts = {}                # (suite, stack): Counter of results
+        self.about = {}                 # (suite, stack): the kernel and packages that ran
+        self.ran = {}                   # label: {'LABEL/CASE': result}
 
     def add(self, stack, suite, case):
-        counts = self.counts.setdefault(suite, {})
-        counts.setdefault(stack, Counter())[case.result] += 1
-        if stack != 'ernic':
+        label = suite if stack == 'ernic' else f'{stack}/{suite}'
+        name = f'{label}/{case.name}'
+        reason = self.pins.get(case.result, {}).get(name)
+        counts = self.counts.setdefault((suite, stack), Counter())
+        counts['skip' if reason else case.result] += 1
+        if stack == 'rxe':
             if case.result != 'ok':
                 self.comment(f'{stack}: {case.result}: {suite}/{case.name}: '
                              + case.why.strip()[-200:])
@@ -65,23 +92,18 @@ class Report:
                 self.line(True, f'{suite}/{case.name}',
                           '' if case.result == 'ok' else ' # SKIP on soft-RoCE')
             return
-        name = f'{suite}/{case.name}'
-        self.ran.setdefault(suite, {})[name] = case.result
-        if case.result == 'fail':
-            self.comment(case.why)
-        directive = ''
-        good = case.result == 'ok'
-        if case.result == 'skip':
-            good = name in self.pins
-            if good:
-                directive = f' # SKIP {self.pins[name]}'
-            else:
-                self.comment(f'This skip is not listed. It says: {case.why}')
-        self.line(good, name, directive)
+        self.ran.setdefault(label, {})[name] = case.result
+        if case.result == 'ok':
+            self.line(True, name)
+        elif reason:
+            self.line(case.result == 'skip', name, f' # {WORDS[case.result]} {reason}')
+        else:
+            self.comment(f'This {case.result} is not listed. It says: {case.why}')
+            self.line(False, name)
 
     def line(self, good, name, directive=''):
         self.number += 1
-        self.failed += not good
+        self.failed += not good and not directive
         # Readers of TAP take the text after a "#" as a directive.
         print('ok' if good else 'not ok', self.number, '-', name.replace('#', '')
               + directive, flush=True)
@@ -92,12 +114,13 @@ class Report:
             print('#', line, flush=True)
 
     def finish(self):
-        """A pin is stale if its case ran and was not skipped, or does not exist."""
-        for name in self.pins:
-            suite = name.split('/')[0]
-            ran = self.ran.get(suite)
-            if ran and ran.get(name) != 'skip' and (name in ran or not self.short):
-                self.line(False, f'{name} (listed in skips.txt)')
+        """A pin is stale if its case ran and has another result, or does not exist."""
+        for result, pins in self.pins.items():
+            for name in pins:
+                ran = next((ran for label, ran in self.ran.items()
+                            if name.startswith(label + '/')), None)
+                if ran and ran.get(name) != result and (name in ran or not self.short):
+                    self.line(False, f'{name} (listed in {PINS[result]})')
         print(f'1..{self.number}', flush=True)
 
     def table(self):
@@ -105,8 +128,8 @@ class Report:
         return table.lines(self.rows())
 
     def rows(self):
-        """A table.Row for each suite that ran."""
+        """A table.Row for each suite that ran, on each of its devices."""
         form = 'short' if self.short else 'whole'
-        return [table.row(suite, counts, form, str(datetime.date.today()),
-                          *self.about.get(suite, ('', '')))
-                for suite, counts in self.counts.items()]
+        return [table.row(*key, counts, form, str(datetime.date.today()),
+                          *self.about.get(key, ('', '')))
+                for key, counts in self.counts.items()]

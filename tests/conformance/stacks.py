@@ -1,22 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The two devices that suites run on, under the same names, and images of guests."""
+"""The devices that suites run on, under the same names, and images of guests.
+
+ernic is the verbs face with the driver and the provider of this project, mlx5 the mlx5
+interface in guests of Debian's packages alone, rxe soft-RoCE.
+"""
 from pathlib import Path
 from typing import Callable, NamedTuple
 
 import guest
 import links
+import mlx5
+import stock
 
 MTU = 9000                      # of Ethernet, for a path MTU of 4096
+# Kernels of stock guests, by the release whose programs they have.
+KERNELS = {'bookworm': '6.1', 'trixie': '6.12-cloud', 'forky': 'testing-cloud'}
 
 
 class Suite(NamedTuple):
     """cases(guests, short) yields the Cases. packages: Debian packages beside those of
-    the test guest. memory: of a guest, in MiB. rxe: whether soft-RoCE can run the
-    suite. about: the packages under test. start(kernel) returns the guests of a suite
+    the test guest. memory: of a guest, in MiB. devices: those that can run the suite.
+    about: the packages under test. start(stack, kernel) returns the guests of a suite
     whose guests differ. kernel: the suite's own; else that of the command line.
-    release: of Debian, for the guest's programs. short: whether the short form has the
-    suite; not where the packages change from day to day. link: of the device, if not the
-    one of STACKS.
+    release: of Debian, for the guest's programs; a stock guest has its kernel as well.
+    short: the devices on which the short form has the suite; none where the packages
+    change from day to day. link: of LINKS. stock: packages that a stock guest needs
+    beside these and stock.PACKAGES. provoked: parts of lines by which Linux's mlx5
+    driver and the device complain of its cases.
     """
 
     name: str
@@ -24,13 +34,15 @@ class Suite(NamedTuple):
     cases: Callable
     packages: tuple = ()
     memory: int = guest.MEMORY_MIB
-    rxe: bool = True
+    devices: tuple = ('ernic', 'rxe')
     about: tuple = ()
     start: Callable = None
     kernel: str = ''
     release: str = 'bookworm'
-    short: bool = True
-    link: Callable = None
+    short: tuple = ('ernic', 'rxe')
+    link: str = 'netdev'
+    stock: tuple = ()
+    provoked: tuple = ()
 
 
 class SoftRoce(links.Link):
@@ -41,7 +53,10 @@ class SoftRoce(links.Link):
                 f'virtio-net-pci,id=nic,netdev=wire,mac={links.mac(n)}']
 
 
-STACKS = {'ernic': links.Netdev, 'rxe': SoftRoce}
+LINKS = {'ernic': {'netdev': links.Netdev, 'udp': links.Udp},
+         'mlx5': {'netdev': mlx5.Netdev, 'udp': mlx5.Udp},
+         'rxe': {'netdev': SoftRoce}}
+STACKS = tuple(LINKS)
 
 
 def image(kernel, packages, release='bookworm'):
@@ -58,25 +73,48 @@ def named(suites, names):
         for name in names)]
 
 
+def packages(guests):
+    """{package: version} of those in guests[0]."""
+    if isinstance(guests, stock.StockGuests):   # nothing of ours is inside
+        return {file.name: file.read_text().strip()
+                for file in (guests.image / 'packages').iterdir()}
+    lines = guests[0].check('cd /usr/share/packages; grep -H . *').splitlines()
+    return dict(line.split(':', 1) for line in lines)
+
+
+def stock_guests(guests):
+    """Those with Debian's packages alone."""
+    return [one for one in guests if isinstance(one, stock.StockGuest)]
+
+
 def versions(guests, suite):
     """The versions of the guests' kernels and of the packages under test."""
     kernels = [one.check('uname -v | grep -o "Debian [^ ]*" || uname -r').split()[-1]
                for one in guests]
-    found = guests[0].check('cd /usr/share/packages; grep -H . '
-                            f'{" ".join(suite.about)} /dev/null; true') \
-        if suite.about else ''
+    found = packages(guests) if suite.about else {}
     return (', '.join(dict.fromkeys(kernels)),
-            ', '.join(line.replace(':', ' ', 1) for line in found.splitlines()))
+            ', '.join(f'{name} {found[name]}' for name in suite.about if name in found))
+
+
+def boot(stack, suite, kernel):
+    """The guests, after their kernels have started."""
+    link = LINKS[stack][suite.link]()
+    if stack != 'mlx5':
+        folder = image(suite.kernel or kernel, suite.packages, suite.release)
+        return guest.Guests(suite.machines, link, folder, memory=suite.memory)
+    names = dict.fromkeys([*stock.PACKAGES, *suite.packages, *suite.stock])
+    folder = stock.find_image(KERNELS[suite.release], tuple(names))
+    return stock.StockGuests(suite.machines, link, folder, memory=suite.memory)
 
 
 def machines(stack, suite, kernel):
     """The guests, with addresses and an active RDMA device each."""
     if suite.start:
-        return suite.start(kernel)
-    folder = image(suite.kernel or kernel, suite.packages, suite.release)
-    link = (suite.link or STACKS[stack])()
-    guests = guest.Guests(suite.machines, link, folder, memory=suite.memory)
+        return suite.start(stack, kernel)
+    guests = boot(stack, suite, kernel)
     try:
+        if stack == 'mlx5':
+            mlx5.prepare(guests)
         links.up(guests, MTU)
         for one in guests:
             if stack == 'rxe':

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The device and soft-RoCE (rdma_rxe over virtio-net) on a network that may lose frames.
+"""The device and another one on a network that may lose frames.
 
-guests[0] has the device, guests[1] soft-RoCE, on the kernel in the suite's name.
+guests[0] has the device: the verbs face, or the mlx5 interface in a stock guest.
+guests[1] has soft-RoCE (rdma_rxe over virtio-net) on the kernel in the suite's name, or
+in `interop-verbs` the verbs face.
 """
 import itertools
 import re
@@ -9,15 +11,16 @@ from pathlib import Path
 
 import guest
 import links
+import mlx5
 import programs
 import stacks
+import stock
 from relay import Relay
 from report import Case
 from stacks import Suite
 from suite_utilities import CM, FAMILIES, case, mckey, run
 
 HERE = Path(__file__).resolve().parent
-ENDS = ('ernic', 'rxe')         # guests[0], guests[1]
 KINDS = ('RC', 'UC', 'UD')
 MTUS = (256, 512, 1024, 2048, 4096)
 PORT = 5002                     # of tests/conformance/inside/peer.py
@@ -25,11 +28,17 @@ SECONDS = 1500
 LOSS = 0.01
 MIB, SHORT_MIB = 128, 8         # by each of SEND, WRITE, READ, in each direction;
 BULK = (4096, 'ipv4')           # the former here only
-# Requests that soft-RoCE has in one of the two kernels only, and does not send again
-# as they were (peer.py: WORDS, DEVIATIONS).
-WORDS = {'6.1': (), '6.12': ('atomic_write', 'odd_word')}
+# Requests of RC that not every pair of devices has (peer.py: can()). soft-RoCE has
+# ATOMIC WRITE in one of the two kernels only, and does not send it again as it was. The
+# mlx5 interface has no ATOMIC WRITE, and no windows for the other end to invalidate.
+WORDS = ('atomic_write', 'odd_word')
+WITHOUT = {'mlx5': (*WORDS, 'send_inv'), 'rxe-6.1': WORDS}
+LOSES = {'rxe-6.12': WORDS}
+SOME = (*WORDS, 'send_inv')
 # Path MTU, family: of the short form; of the cases with loss.
-SHORT = {'6.1': [(1024, 'ipv4'), (4096, 'ipv6')], '6.12': [(1024, 'ipv4')]}
+SHORT = {('ernic', 'rxe-6.1'): [(1024, 'ipv4'), (4096, 'ipv6')],
+         ('ernic', 'rxe-6.12'): [(1024, 'ipv4')], ('mlx5', 'rxe-6.1'): [(4096, 'ipv4')],
+         ('mlx5', 'rxe-6.12'): [(4096, 'ipv4')], ('mlx5', 'ernic'): [(4096, 'ipv4')]}
 LOSSY_SHORT = [(1024, 'ipv4')]
 LOSSY = [(256, 'ipv4'), (1024, 'ipv4'), (1024, 'ipv6'), (4096, 'ipv4'), (4096, 'ipv6')]
 # Programs of rdma_cm whose end does not depend on one datagram.
@@ -40,17 +49,19 @@ RXE_COUNTER = (f'/sys/class/infiniband/{links.DEVICE}/ports/1/hw_counters/'
 
 
 class Wire(links.Link):
-    """The device in the first guest, virtio-net for rdma_rxe in the second."""
+    """names: of the devices in the two guests."""
 
     name = 'interop'
 
-    def __init__(self, rxe_kernel):
-        self.rxe_kernel = rxe_kernel
+    def __init__(self, names):
+        self.names = names
 
     def options(self, n, folder):
         if n == 0:
             self.relay = Relay(folder)
-        model = 'ernic' if n == 0 else 'virtio-net-pci'
+        if self.names[n] == 'mlx5':
+            return [*self.relay.options(n), *mlx5.TRACE, '-device', mlx5.options(n)]
+        model = 'ernic' if self.names[n] == 'ernic' else 'virtio-net-pci'
         return [*self.relay.options(n), '-device',
                 f'{model},id=nic,netdev=wire,mac={links.mac(n)}']
 
@@ -58,14 +69,24 @@ class Wire(links.Link):
         self.relay.close()
 
 
-def start(kernel, rxe_kernel):
+def image(name, kernel):
+    if name == 'mlx5':
+        return stock.find_image('6.1', (*stock.PACKAGES, 'python3-pyverbs'))
+    return stacks.image(name.partition('-')[2] or kernel, ())
+
+
+def start(names, kernel):
     """Start both guests, whose RDMA devices have the same name for the commands."""
-    images = [stacks.image(kernel, ()), stacks.image(rxe_kernel, ())]
-    guests = guest.Guests(2, Wire(rxe_kernel), images)
+    guests = guest.Guests(2, Wire(names), [image(name, kernel) for name in names],
+                          kinds=[stock.StockGuest if name == 'mlx5' else guest.Guest
+                                 for name in names])
     try:
+        if names[0] == 'mlx5':
+            mlx5.prepare(guests[:1])
         links.up(guests, stacks.MTU)
-        guests[1].check(f'modprobe rdma_rxe && rdma link add {links.DEVICE} type rxe '
-                        f'netdev {links.INTERFACE}')
+        if names[1] != 'ernic':
+            guests[1].check(f'modprobe rdma_rxe && rdma link add {links.DEVICE} type rxe '
+                            f'netdev {links.INTERFACE}')
         for one in guests:
             one.put(HERE / 'inside/peer.py', '/tmp/peer.py')
             programs.wait_until(one, 'ibv_devinfo -v | grep -q PORT_ACTIVE')
@@ -75,7 +96,21 @@ def start(kernel, rxe_kernel):
     return guests
 
 
+def end_names(guests):
+    """For the names of cases: ernic, mlx5 or rxe."""
+    return [name.partition('-')[0] for name in guests.link.names]
+
+
 # ---- every kind of request --------------------------------------------------------
+
+def wanted(names, n, loss):
+    """The requests of SOME that end n sends to the other one."""
+    other = names[1 - n]
+    return {request for request in SOME
+            if not (request in WORDS and request in WITHOUT.get(names[n], ()))
+            and request not in WITHOUT.get(other, ())
+            and not (loss and request in LOSES.get(names[n], ()))}
+
 
 def peer(guests, mtu, family, forms, mib=SHORT_MIB, note=''):
     """Yield the cases of tests/conformance/inside/peer.py; forms: 'RC', 'RC/bulk'."""
@@ -85,19 +120,18 @@ def peer(guests, mtu, family, forms, mib=SHORT_MIB, note=''):
                 f'{programs.gid_index(one, FAMILIES[family](n))} {" ".join(words)} '
                 f'--mib {mib} {loss}' for n, one in enumerate(guests)]
     called = guests[1].start(commands[1], SECONDS)
-    programs.wait_until(guests[1], f'netstat -ltn | grep -q ":{PORT} "', 60)
+    programs.wait_until(guests[1], f'netstat -ltn | grep -q ":{PORT} "', 200)
     calling = guests[0].start(f'{commands[0]} --at {links.ipv4(1)}', SECONDS)
-    for job, name in ((calling, 'ernic'), (called, 'rxe')):
+    for n, (job, name) in enumerate(zip((calling, called), end_names(guests))):
         result = job.wait()
         lines = re.findall(r'^(ok|not ok) (\w+)/\d+\S* (\w+)(.*)', result.output, re.M)
         for good, kind, request, why in lines:
             yield case(f'{note}{kind} {mtu} {family} {request} from {name}', good == 'ok',
                        why)
-        words = [request for _, _, request, _ in lines if request in WORDS['6.12']]
-        wanted = () if loss and name == 'rxe' else WORDS[guests.link.rxe_kernel]
-        if 'RC' in forms and words != [*wanted]:
-            yield Case(f'{note}RC {mtu} {family} ATOMIC WRITE from {name}', 'fail',
-                       f'There was {words}.')
+        some = {request for _, _, request, _ in lines if request in SOME}
+        if 'RC' in forms and some != wanted(guests.link.names, n, loss):
+            yield Case(f'{note}RC {mtu} {family} requests from {name}', 'fail',
+                       f'There was {some}.')
         wrong = any(good != 'ok' for good, *_ in lines)
         if not lines or result.status != wrong:
             yield Case(f'{note}{" ".join(words)} {family} from {name}', 'fail',
@@ -112,23 +146,24 @@ def swapped(address):
 
 def facing(guests, server, *addresses):
     """The guests, the server in the second place, and their addresses."""
-    if server == 'rxe':
+    if server == 1:
         return guests, *addresses
     return guests[::-1], *map(swapped, addresses)
 
 
 def both_ways(guests, rows, note=''):
     """The programs with the server at either end; rows: Program, options, family."""
-    for (program, options, family), server in itertools.product(rows, ENDS):
+    for (program, options, family), (server, name) in itertools.product(
+            rows, enumerate(end_names(guests))):
         ends, address, tcp = facing(guests, server, FAMILIES[family], links.ipv4)
-        yield run(ends, f'{note}{program.name} {family} to {server}', program, options,
+        yield run(ends, f'{note}{program.name} {family} to {name}', program, options,
                   address, tcp)
 
 
 def multicast(guests):
-    for listener in ENDS:
+    for listener, name in enumerate(end_names(guests)):
         ends, address = facing(guests, listener, links.ipv4)
-        yield mckey(ends, f'mckey to {listener}', address)
+        yield mckey(ends, f'mckey to {name}', address)
 
 
 def program_rows(short):
@@ -145,11 +180,18 @@ def program_rows(short):
 
 # ---- loss -------------------------------------------------------------------------
 
+def sent_again(one, name):
+    """The packets that the guest with a device of that name sent again."""
+    if name == 'rxe':
+        return int(one.check(f'cat {RXE_COUNTER}'))
+    statistics = links.qemu(one, 'qom-get', path=links.NIC, property='statistics')
+    return statistics['retransmits']
+
+
 def counters(guests):
     """Frames lost on the way from each guest, and packets that each sent again."""
-    statistics = links.qemu(guests[0], 'qom-get', path=links.NIC, property='statistics')
-    sent_again = [statistics['retransmits'], int(guests[1].check(f'cat {RXE_COUNTER}'))]
-    return [count.lost for count in guests.link.relay.counts], sent_again
+    return ([count.lost for count in guests.link.relay.counts],
+            [sent_again(*end) for end in zip(guests, end_names(guests))])
 
 
 def lossy(guests, short):
@@ -169,26 +211,29 @@ def lossy(guests, short):
         guests.link.relay.loss = 0
     after = counters(guests)
     for what, old, new in zip(('lost on the way from', 'sent again by'), before, after):
-        for n, name in enumerate(ENDS):
+        for n, name in enumerate(end_names(guests)):
             yield case(f'loss: packets {what} {name}', new[n] > old[n],
                        f'{old[n]} before, {new[n]} after')
     print(f'# packets lost: {after[0]}, sent again: {after[1]}', flush=True)
 
 
-def cases(guests, short, rxe_kernel):
-    rows = SHORT[rxe_kernel] if short else itertools.product(MTUS, FAMILIES)
+def cases(guests, short):
+    names = guests.link.names
+    rows = SHORT[names] if short else itertools.product(MTUS, FAMILIES)
     for mtu, family in rows:
         yield from peer(guests, mtu, family, KINDS)
-    if not short or rxe_kernel == '6.1':
+    if not short or names == ('ernic', 'rxe-6.1'):
         yield from both_ways(guests, program_rows(short))
         yield from multicast(guests)
-    yield from lossy(guests, short)
+    if not short or names[0] == 'ernic':
+        yield from lossy(guests, short)
 
 
-def suite(rxe_kernel):
-    return Suite(f'interop-{rxe_kernel}', 2,
-                 lambda guests, short: cases(guests, short, rxe_kernel), rxe=False,
-                 start=lambda kernel: start(kernel, rxe_kernel))
+def suite(name, other, devices, short):
+    return Suite(f'interop-{name}', 2, cases, devices=devices, short=short,
+                 start=lambda stack, kernel: start((stack, other), kernel))
 
 
-SUITES = [suite('6.1'), suite('6.12')]
+SUITES = [suite('6.1', 'rxe-6.1', ('ernic', 'mlx5'), ('ernic', 'mlx5')),
+          suite('6.12', 'rxe-6.12', ('ernic', 'mlx5'), ('ernic',)),
+          suite('verbs', 'ernic', ('mlx5',), ())]

@@ -4,20 +4,33 @@ of Debian, and of the one that is being made, which has the newest rdma-core."""
 import guest
 import links
 from report import Case
-from stacks import Suite
+from stacks import STACKS, Suite
 
 # Only tests of the provider: the others are the same as in the first release.
 FEW = ('test_cqex', 'test_device', 'test_mr', 'test_parent_domain', 'test_pd',
        'test_qpex', 'test_srq')
+# A stock guest has the tests as they are in their package.
+UNPACK = ('test -d /usr/share/rdma-core-tests/tests || { '
+          'mkdir -p /usr/share/rdma-core-tests && '
+          'cp -r /usr/share/doc/rdma-core/tests /usr/share/rdma-core-tests && '
+          'find /usr/share/rdma-core-tests -name "*.gz" -exec gunzip {} +; }')
+# Of Linux's mlx5 driver: a queue that ignores overruns, a resize that drops entries.
+PROVOKED = ('CREATE_CQ(0x400) op_mod(0x0) failed, status bad parameter',
+            'CREATE_CQ (0x400) op_mod 0x0: a value is out of range',
+            'MODIFY_CQ(0x403) op_mod(0x1) failed, status bad resource state',
+            'MODIFY_CQ (0x403) op_mod 0x1: the object is in another state')
+SECONDS = 1800                  # the host may be busy
+STOCK = ('python3-pyverbs', 'rdma-core')
 
 
 def cases(guests, modules):
     """The cases of these modules, or of all."""
     one = guests[0]
+    one.check(UNPACK)
     one.check('echo 32 >/proc/sys/vm/nr_hugepages')     # of 2 MiB, for some tests
     one.put(guest.INSIDE / 'pyverbs_suite.py', '/tmp/pyverbs_suite.py')
     result = one.run(f'python3 /tmp/pyverbs_suite.py {links.DEVICE} 1 '
-                     + ' '.join(modules), 900)
+                     + ' '.join(modules), SECONDS)
     said = ''
     for line in result.output.splitlines():
         words = line.split(maxsplit=2)
@@ -31,11 +44,12 @@ def cases(guests, modules):
         yield Case('(to the end)', 'fail', f'status {result.status}\n{said}')
 
 
-def suite_of(release, name, kernel='', few=(), short=True):
+def suite_of(release, name, kernel='', few=(), **more):
     return Suite(name, 1, lambda guests, brief: cases(guests, few if brief else ()),
-                 about=('rdma-core',), release=release, kernel=kernel, short=short)
+                 about=('rdma-core',), devices=STACKS, release=release, kernel=kernel,
+                 stock=STOCK, provoked=PROVOKED, **more)
 
 
 SUITES = [suite_of('bookworm', 'rdma-core'),
           suite_of('trixie', 'rdma-core-trixie', '6.12', FEW),
-          suite_of('forky', 'rdma-core-forky', '6.12', short=False)]
+          suite_of('forky', 'rdma-core-forky', '6.12', short=())]

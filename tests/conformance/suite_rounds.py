@@ -89,6 +89,7 @@ def start(kernel):
     return guest.Guests(1, Machine(), stacks.image(kernel, ()), memory=1536)
 
 
-SUITES = [Suite('rounds', 1, cases, rxe=False, start=start),
-          Suite('rounds-debug', 1, debug_cases, rxe=False, short=False,
-                start=lambda _: start('6.1-debug'))]
+SUITES = [Suite('rounds', 1, cases, devices=('ernic',),
+                start=lambda _, kernel: start(kernel)),
+          Suite('rounds-debug', 1, debug_cases, devices=('ernic',), short=(),
+                start=lambda *_: start('6.1-debug'))]

@@ -14,14 +14,8 @@ MIB = 128                       # of a disk, and written to it; less in the shor
 SHORT_MIB = 24
 SECONDS = 400
 
-# Random blocks of all these sizes are written and then read and verified.
-FIO = ('fio --name=verify --filename={path} --size={size}m --rw=randwrite '
-       '--bsrange=4k-256k --verify=crc32c --verify_fatal=1 --do_verify=1 '
-       '--randrepeat=1 {options}')
-DEEP = '--ioengine=libaio --direct=1 --iodepth=16'
-
 # Name: the protocol, and fio's way of writing.
-KINDS = {'nvme': (storage.NVME, DEEP), 'iser': (storage.ISER, DEEP),
+KINDS = {'nvme': (storage.NVME, storage.DEEP), 'iser': (storage.ISER, storage.DEEP),
          'nfs': (storage.NFS, '--ioengine=psync --fsync=64 --invalidate=1')}
 
 
@@ -31,7 +25,7 @@ def cases(guests, short):
                     f'truncate -s {size}M /dev/shm/$name; done')
     guests[1].put(guest.INSIDE / 'mount_nfs.py', '/tmp/mount_nfs.py')
     for name, (way, options) in KINDS.items():
-        fio = FIO.format(path=way.path, size=size, options=options)
+        fio = storage.fio(way.path, size, options)
         for what, one, command in (('target', guests[0], way.target),
                                    ('connects', guests[1], way.initiator),
                                    ('fio verifies', guests[1], fio),

@@ -9,9 +9,10 @@ import itertools
 import links
 import programs
 from programs import Program
-from stacks import Suite
+from stacks import STACKS, Suite
 from suite_utilities import FAMILIES, case, run
 
+KINDS = ('send', 'write', 'read', 'atomic')
 MTUS = (256, 512, 1024, 2048, 4096)
 WAITS = {'poll': '', 'events': '-e'}
 # Verb and figure: the program's options, transports, and whatever else may vary. send_lat
@@ -116,8 +117,16 @@ def qperf(guests, short):
     server.wait()
 
 
+def over_udp(guests, _):
+    """The short forms of all kinds."""
+    for kind in KINDS:
+        yield from perftest(kind, guests, True)
+
+
 SUITES = [*(Suite(f'perftest-{kind}', 2, functools.partial(perftest, kind),
-                  about=('perftest',)) for kind in ('send', 'write', 'read', 'atomic')),
+                  about=('perftest',), devices=STACKS) for kind in KINDS),
+          Suite('perftest-udp', 2, over_udp, about=('perftest',),
+                devices=('mlx5',), short=(), link='udp'),
           Suite('perftest-immediate', 2, functools.partial(cross, IMMEDIATE),
-                about=('perftest',), release='trixie', kernel='6.12'),
-          Suite('qperf', 2, qperf, ('qperf',), about=('qperf',))]
+                about=('perftest',), devices=STACKS, release='trixie', kernel='6.12'),
+          Suite('qperf', 2, qperf, ('qperf',), about=('qperf',), devices=STACKS)]

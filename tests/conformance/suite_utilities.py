@@ -5,7 +5,7 @@ import links
 import programs
 from programs import Family, Program
 from report import Case
-from stacks import Suite
+from stacks import STACKS, Suite
 
 FAMILIES = {'ipv4': links.ipv4, 'ipv6': links.ipv6}
 # Messages of a program that finds its feature missing in the device.
@@ -61,6 +61,11 @@ def ibverbs(guests, short):
                 if not short or (family == 'ipv4') == (wait == 'poll'):
                     yield run(guests, f'{program.name} {family} {wait}', program,
                               options, address)
+
+
+def with_cable(guests, short):
+    """The UDP link has no cable."""
+    yield from ibverbs(guests, short)
     yield asyncwatch(guests)
 
 
@@ -114,7 +119,11 @@ def rcopy(guests):
     return case('rcopy', client.status == 0 and sums[0] == sums[1], client.output)
 
 
-SUITES = [Suite('ibverbs-utils', 2, ibverbs, about=('ibverbs-utils',)),
-          Suite('rdmacm-utils', 2, rdmacm, about=('rdmacm-utils',)),
-          Suite('rdmacm-utils-udp', 2, rdmacm, about=('rdmacm-utils',), rxe=False,
-                link=links.Udp)]
+SUITES = [Suite('ibverbs-utils', 2, with_cable, about=('ibverbs-utils',), devices=STACKS,
+                short=STACKS),
+          Suite('ibverbs-utils-udp', 2, ibverbs, about=('ibverbs-utils',),
+                devices=('mlx5',), short=(), link='udp'),
+          Suite('rdmacm-utils', 2, rdmacm, about=('rdmacm-utils',), devices=STACKS,
+                short=STACKS),
+          Suite('rdmacm-utils-udp', 2, rdmacm, about=('rdmacm-utils',),
+                devices=('ernic', 'mlx5'), short=('ernic',), link='udp')]

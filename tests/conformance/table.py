@@ -4,58 +4,66 @@
 The table of results stores the results of earlier runs: a run replaces the rows of its
 suites and leaves the others as they are. The score and the line are derived from it.
 """
-from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
 PAGE, README = Path('docs/conformance.md'), Path('README.md')
 MARK = '<!-- {}: {} -->'
-HEAD = ('Suite', 'Passed', 'Failed', 'Skipped', 'soft-RoCE: passed', 'failed', 'skipped',
-        'Form', 'Date', 'Linux', 'Packages')
-NUMBERS = range(1, 7)           # columns of HEAD
+HEAD = ('Suite', 'Device', 'Passed', 'Failed', 'Skipped', 'Form', 'Date', 'Linux',
+        'Packages')
+NUMBERS = range(2, 5)           # columns of HEAD
 KINDS = ('ok', 'fail', 'skip')
-ALL = 'all'                     # the last row
+DEVICES = {'ernic': 'verbs face', 'mlx5': 'mlx5 interface', 'rxe': 'soft-RoCE'}
+ALL = 'all'                     # the last rows
 
 
 class Row(NamedTuple):
-    """The cells of a suite, as text; those of soft-RoCE are '' where it cannot run it.
+    """The cells of a suite on a device, as text.
 
-    form: 'whole' or 'short'. packages: those under test, with their versions.
+    device: of DEVICES. form: 'whole' or 'short'. packages: those under test, with their
+    versions.
     """
 
     suite: str
+    device: str
     passed: str
     failed: str
     skipped: str
-    rxe_passed: str
-    rxe_failed: str
-    rxe_skipped: str
     form: str
     date: str
     kernel: str
     packages: str
 
+    def counts(self):
+        return [int(self[n]) for n in NUMBERS]
 
-def row(suite, counts, *about):
-    """counts: {stack: Counter of KINDS}. about: the cells from form on."""
-    cells = [str(counts[stack][kind]) if stack in counts else ''
-             for stack in ('ernic', 'rxe') for kind in KINDS]
-    return Row(suite, *cells, *about)
+
+def row(suite, stack, counts, *about):
+    """counts: Counter of KINDS. about: the cells from form on."""
+    return Row(suite, DEVICES[stack], *(str(counts[kind]) for kind in KINDS), *about)
 
 
 def join(cells):
     return f'| {" | ".join(cells)} |'
 
 
+def sums(rows):
+    """{device: (suites, passed, failed, skipped)} of all devices."""
+    found = {}
+    for device in DEVICES.values():
+        counts = [one.counts() for one in rows if one.device == device]
+        found[device] = (len(counts), *map(sum, zip((0, 0, 0), *counts)))
+    return found
+
+
 def lines(rows):
     """The table in Markdown."""
-    total = Counter()
     yield join(HEAD)
     yield join('---:' if n in NUMBERS else '---' for n in range(len(HEAD)))
-    for one in rows:
-        total.update({n: int(one[n] or 0) for n in NUMBERS})
-        yield join(one)
-    yield join([ALL, *(str(total[n]) for n in NUMBERS), *[''] * (len(HEAD) - 7)])
+    yield from map(join, rows)
+    for device, (suites, *counts) in sums(rows).items():
+        if suites:
+            yield join([ALL, device, *map(str, counts), *[''] * (len(HEAD) - 5)])
 
 
 def split(text, name):
@@ -80,28 +88,26 @@ def parse(text):
 
 def merge(old, new, order):
     """Rows of the suites that exist, in their order; a new row replaces the old one."""
-    rows = {one.suite: one for one in [*old, *new]}
-    return [rows[name] for name in order if name in rows]
+    rows = {one[:2]: one for one in [*old, *new]}
+    keys = [(name, device) for name in order for device in DEVICES.values()]
+    return [rows[key] for key in keys if key in rows]
 
 
 def score(rows):
-    """Passed of all, on the device and on soft-RoCE, in Markdown."""
-    yield '| Suite | rdma-ernic | soft-RoCE |'
-    yield '| --- | ---: | ---: |'
-    for one in rows:
-        cells = [one[first:first + 3] for first in (1, 4)]
-        yield join([one.suite, *(f'{counts[0]} of {sum(map(int, counts))}'
-                                 if counts[0] else '' for counts in cells)])
+    """Passed of all, for each device, in Markdown."""
+    yield join(['Suite', *DEVICES.values()])
+    yield join(['---', *('---:' for _ in DEVICES)])
+    cells = {one[:2]: f'{one.passed} of {sum(one.counts())}' for one in rows}
+    for suite in dict.fromkeys(one.suite for one in rows):
+        yield join([suite, *(cells.get((suite, device), '')
+                             for device in DEVICES.values())])
 
 
 def summary(rows):
-    """The sums of all suites, and of those that soft-RoCE can run, as one line."""
-    ours, theirs = ([tuple(map(int, one[first:first + 3])) for one in rows if one[first]]
-                    for first in (1, 4))
-    passed, failed, skipped = (sum(column) for column in zip(*ours, (0, 0, 0)))
-    yield (f'rdma-ernic: {passed} passed, {failed} failed, {skipped} skipped in '
-           f'{len(ours)} suites. soft-RoCE: {sum(counts[0] for counts in theirs)} of '
-           f'{sum(map(sum, theirs))} passed in {len(theirs)}.')
+    """The sums, as a list."""
+    for device, (suites, passed, failed, skipped) in sums(rows).items():
+        yield (f'- {device}: {passed} passed, {failed} failed, {skipped} skipped in '
+               f'{suites} suites')
 
 
 # Places whose text follows from the results: page, name of the place, lines.

@@ -286,20 +286,22 @@ class Guests(list):
     """A number of guests, started together and always stopped.
 
     link: one of links.py, asked for the options of each guest, counted from 0. image:
-    one for all of them, or a list with one for each.
+    one for all of them, or a list with one for each, or a function that returns it.
+    kinds: the class of each, if they differ.
     """
 
     kind = Guest
 
-    def __init__(self, count, link, image, shell=False, memory=MEMORY_MIB):
+    def __init__(self, count, link, image, shell=False, memory=MEMORY_MIB, kinds=()):
         super().__init__()
         self.link = link
-        self.image = image
+        self.image = image() if callable(image) else image
         self.shell = shell
         self.memory = memory
+        self.kinds = kinds
         self.folder = Path(tempfile.mkdtemp(prefix='ernic-guest.'))
         try:
-            self.boot(count, find_qemu(), image)
+            self.boot(count, find_qemu(), self.image)
         except BaseException:
             self.close()
             raise
@@ -307,9 +309,10 @@ class Guests(list):
     def boot(self, count, qemu, image):
         images = image if isinstance(image, list) else [image] * count
         for n in range(count):
-            self.append(self.kind(f'guest{n + 1}', self.folder,
-                                  self.link.options(n, self.folder), qemu,
-                                  images[n], self.shell, self.memory))
+            kind = self.kinds[n] if self.kinds else self.kind
+            self.append(kind(f'guest{n + 1}', self.folder,
+                             self.link.options(n, self.folder), qemu, images[n],
+                             self.shell, self.memory))
         self.link.join(self)
         self.boot_seconds = [guest.wait_boot() for guest in self]
         self.boot_waited = [guest.waited() for guest in self]

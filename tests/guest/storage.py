@@ -15,6 +15,17 @@ class Way(NamedTuple):
     end: str
 
 
+# fio's way to write to a disk.
+DEEP = '--ioengine=libaio --direct=1 --iodepth=16'
+
+
+def fio(path, mib, options):
+    """Random blocks of all these sizes are written and then read and verified."""
+    return (f'fio --name=verify --filename={path} --size={mib}m --rw=randwrite '
+            '--bsrange=4k-256k --verify=crc32c --verify_fatal=1 --do_verify=1 '
+            f'--randrepeat=1 {options}')
+
+
 CONFIG = '/sys/kernel/config'
 IQN = 'iqn.2026-01.ernic:disk'
 

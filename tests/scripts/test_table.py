@@ -25,9 +25,9 @@ import stacks                                       # noqa: E402
 import table                                        # noqa: E402
 
 ABOUT = ('whole', '2026-01-02', '6.1.1-1', 'perftest 4.5+0.17-2')
-BOTH = table.row('both', {'ernic': Counter(ok=5, skip=2),
-                          'rxe': Counter(ok=3, fail=4)}, *ABOUT)
-ALONE = table.row('alone', {'ernic': Counter(fail=1)}, 'short', '2026-01-03', '6.12', '')
+BOTH = table.row('both', 'ernic', Counter(ok=5, skip=2), *ABOUT)
+PEER = table.row('both', 'rxe', Counter(ok=3, fail=4), *ABOUT)
+ALONE = table.row('alone', 'mlx5', Counter(fail=1), 'short', '2026-01-03', '6.12', '')
 LATER = BOTH._replace(passed='6', date='2026-02-01')
 PAGE = ('Text.\n\n<!-- score: begin -->\n<!-- score: end -->\n'
         '<!-- table: begin -->\n<!-- table: end -->\n\nMore.\n')
@@ -39,40 +39,42 @@ def page(rows):
 
 
 def test_row():
-    assert BOTH[:7] == ('both', '5', '0', '2', '3', '4', '0'), BOTH
-    assert ALONE[:7] == ('alone', '0', '1', '0', '', '', ''), ALONE
+    assert BOTH[:5] == ('both', 'verbs face', '5', '0', '2'), BOTH
+    assert PEER[:5] == ('both', 'soft-RoCE', '3', '4', '0'), PEER
+    assert ALONE[:5] == ('alone', 'mlx5 interface', '0', '1', '0'), ALONE
 
 
 def test_round_trip():
-    assert table.parse(page([BOTH, ALONE])) == [BOTH, ALONE]
+    assert table.parse(page([BOTH, PEER, ALONE])) == [BOTH, PEER, ALONE]
     assert not table.parse(page([]))
     assert not table.parse(PAGE)
 
 
 def test_total():
-    *_, last = table.lines([BOTH, ALONE])
-    assert last == '| all | 5 | 1 | 2 | 3 | 4 | 0 |  |  |  |  |', last
+    *_, first, last = table.lines([BOTH, PEER, BOTH])
+    assert first == '| all | verbs face | 10 | 0 | 4 |  |  |  |  |', first
+    assert last == '| all | soft-RoCE | 3 | 4 | 0 |  |  |  |  |', last
 
 
 def test_merge():
     merge, order = table.merge, ['alone', 'both']
-    assert merge([BOTH], [ALONE], order) == [ALONE, BOTH]
-    assert merge([ALONE, BOTH], [LATER], order) == [ALONE, LATER]
+    assert merge([PEER, BOTH], [ALONE], order) == [ALONE, BOTH, PEER]
+    assert merge([ALONE, BOTH, PEER], [LATER], order) == [ALONE, LATER, PEER]
     assert merge([ALONE, BOTH], [], ['both']) == [BOTH], 'a suite that is gone stays'
 
 
 def test_score():
-    assert list(table.score([BOTH, ALONE]))[2:] == [
-        '| both | 5 of 7 | 3 of 7 |', '| alone | 0 of 1 |  |']
+    assert list(table.score([BOTH, PEER, ALONE])) == [
+        '| Suite | verbs face | mlx5 interface | soft-RoCE |',
+        '| --- | ---: | ---: | ---: |',
+        '| both | 5 of 7 |  | 3 of 7 |', '| alone |  | 0 of 1 |  |']
 
 
 def test_summary():
-    assert list(table.summary([BOTH, ALONE])) == [
-        'rdma-ernic: 5 passed, 1 failed, 2 skipped in 2 suites. '
-        'soft-RoCE: 3 of 7 passed in 1.']
-    assert list(table.summary([])) == [
-        'rdma-ernic: 0 passed, 0 failed, 0 skipped in 0 suites. '
-        'soft-RoCE: 0 of 0 passed in 0.']
+    assert list(table.summary([BOTH, ALONE, BOTH])) == [
+        '- verbs face: 10 passed, 0 failed, 4 skipped in 2 suites',
+        '- mlx5 interface: 0 passed, 1 failed, 0 skipped in 1 suites',
+        '- soft-RoCE: 0 passed, 0 failed, 0 skipped in 0 suites']
 
 
 def test_files():
@@ -83,19 +85,19 @@ def test_files():
         (root / table.PAGE).write_text(PAGE)
         (root / table.README).write_text(README)
         assert table.stale(root) == [table.PAGE, table.README]
-        for new in ([BOTH], [ALONE], [LATER]):
+        for new in ([BOTH, PEER], [ALONE], [LATER]):
             table.update(root, new, ['both', 'alone'])
         text = (root / table.PAGE).read_text()
-        assert table.parse(text) == [LATER, ALONE], text
+        assert table.parse(text) == [LATER, PEER, ALONE], text
         assert text.startswith('Text.\n\n<!-- score: begin -->\n| Suite '), text
-        assert ('| both | 6 of 8 | 3 of 7 |\n| alone | 0 of 1 |  |\n'
+        assert ('| both | 6 of 8 |  | 3 of 7 |\n| alone |  | 0 of 1 |  |\n'
                 '<!-- score: end -->') in text, text
-        assert '<!-- table: begin -->\n| Suite | Passed ' in text, text
+        assert '<!-- table: begin -->\n| Suite | Device | Passed ' in text, text
         assert text.endswith('|\n<!-- table: end -->\n\nMore.\n'), text
         readme = (root / table.README).read_text()
-        line, = table.summary([LATER, ALONE])
+        said = '\n'.join(table.summary([LATER, PEER, ALONE]))
         assert readme == ('A | b\n<!-- score: begin -->\n'
-                          f'{line}\n<!-- score: end -->\nc\n'), readme
+                          f'{said}\n<!-- score: end -->\nc\n'), readme
         assert not table.stale(root)
 
 
@@ -112,29 +114,71 @@ def test_refused():
 
 def test_report():
     """Results are counted by stack; skips of soft-RoCE need no pin."""
-    run = report.Report({}, short=True)
+    run = report.Report({'skip': {}, 'fail': {}}, short=True)
     run.line = lambda *_: None
     said = []
     run.comment = said.append
     for stack, result in (('ernic', 'ok'), ('rxe', 'ok'), ('rxe', 'skip')):
         run.add(stack, 'a', report.Case('case', result, 'why'))
     assert said == ['rxe: skip: a/case: why'], said
-    run.about['a'] = ('6.1', 'a 1')
-    row, = run.rows()
-    assert row[:8] == ('a', '1', '0', '0', '1', '0', '1', 'short'), row
+    run.about['a', 'ernic'] = ('6.1', 'a 1')
+    row, other = run.rows()
+    assert row[:6] == ('a', 'verbs face', '1', '0', '0', 'short'), row
     assert row.kernel == '6.1' and row.packages == 'a 1', row
+    assert other[:6] == ('a', 'soft-RoCE', '1', '0', '1', 'short'), other
+    assert other.kernel == '', other
+
+
+def report_lines(skips, results, short=False, failures=None, **more):
+    """The lines of a Report: (good, name, directive)."""
+    run = report.Report({'skip': skips, 'fail': failures or {}}, short, **more)
+    run.comment = lambda _: None
+    lines = []
+    run.line = lambda good, name, directive='': lines.append((good, name, directive))
+    for stack, name, result in results:
+        run.add(stack, 'a', report.Case(name, result, 'why'))
+    with contextlib.redirect_stdout(io.StringIO()):
+        run.finish()
+    return lines
+
+
+def test_pins():
+    """The two faces have pins of their own; a stale one is a failure."""
+    pins = {'a/one': 'ours', 'mlx5/a/two': 'theirs', 'mlx5/a/three': 'gone',
+            'mlx5/b/one': 'other suite'}
+    assert report_lines(pins, [('ernic', 'one', 'skip'), ('ernic', 'two', 'skip')]) == [
+        (True, 'a/one', ' # SKIP ours'), (False, 'a/two', '')]
+    found = [('mlx5', 'one', 'skip'), ('mlx5', 'two', 'skip')]
+    wanted = [(False, 'mlx5/a/one', ''), (True, 'mlx5/a/two', ' # SKIP theirs')]
+    assert report_lines(pins, found, short=True) == wanted
+    assert report_lines(pins, found) == [
+        *wanted, (False, 'mlx5/a/three (listed in skips.txt)', '')]
+    assert report_lines(pins, [('mlx5', 'three', 'ok')], short=True) == [
+        (True, 'mlx5/a/three', ''), (False, 'mlx5/a/three (listed in skips.txt)', '')]
+
+
+def test_failures():
+    """A listed failure is not one; with another result it is."""
+    failures = {'mlx5/a/one': 'the driver'}
+    for result, wanted in (
+            ('fail', [(False, 'mlx5/a/one', ' # TODO the driver')]),
+            ('skip', [(False, 'mlx5/a/one', ''),
+                      (False, 'mlx5/a/one (listed in failures.txt)', '')]),
+            ('ok', [(True, 'mlx5/a/one', ''),
+                    (False, 'mlx5/a/one (listed in failures.txt)', '')])):
+        assert report_lines({}, [('mlx5', 'one', result)], failures=failures) == wanted
+    run = report.Report({'skip': {}, 'fail': failures}, short=False)
+    with contextlib.redirect_stdout(io.StringIO()):
+        for name in ('one', 'two'):
+            run.add('mlx5', 'a', report.Case(name, 'fail'))
+    assert run.failed == 1
+    assert run.rows()[0][:5] == ('a', 'mlx5 interface', '0', '1', '1')
 
 
 def test_rxe_alone():
     """Without the device what soft-RoCE passes counts, and nothing has failed."""
-    run = report.Report({'a/one': 'a pin'}, short=False, rxe_alone=True)
-    run.comment = lambda _: None
-    lines = []
-    run.line = lambda good, name, directive='': lines.append((good, name, directive))
-    for name, result in (('one', 'ok'), ('two', 'fail'), ('three', 'skip')):
-        run.add('rxe', 'a', report.Case(name, result, 'why'))
-    with contextlib.redirect_stdout(io.StringIO()):
-        run.finish()
+    results = [('rxe', 'one', 'ok'), ('rxe', 'two', 'fail'), ('rxe', 'three', 'skip')]
+    lines = report_lines({'a/one': 'a pin'}, results, rxe_alone=True)
     skipped = ' # SKIP on soft-RoCE'
     assert lines == [(True, 'a/one', ''), (True, 'a/two', skipped),
                      (True, 'a/three', skipped)], lines

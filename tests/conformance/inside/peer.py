@@ -60,6 +60,7 @@ SEND_OPS = {
           | e.IBV_QP_EX_WITH_SEND_WITH_INV | e.IBV_QP_EX_WITH_RDMA_READ
           | e.IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP
           | e.IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | e.IBV_QP_EX_WITH_BIND_MW}
+WINDOWS = e.IBV_DEVICE_MEM_WINDOW_TYPE_2A | e.IBV_DEVICE_MEM_WINDOW_TYPE_2B
 DEVICE_ATOMIC_WRITE = 1 << 40   # of device_cap_flags_ex; pyverbs has no name for it
 REMOTE = (e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ
           | e.IBV_ACCESS_REMOTE_ATOMIC)
@@ -117,6 +118,7 @@ class End:
         self.gid_index = gid_index
         flags = self.context.query_device_ex().device_cap_flags_ex
         self.words = bool(flags & DEVICE_ATOMIC_WRITE)
+        self.windows = bool(self.context.query_device().device_cap_flags & WINDOWS)
         self.soft = os.path.exists(f'/sys/class/infiniband/{device}/parent')
         self.pd = PD(self.context)
         self.mr = MR(self.pd, MEMORY,
@@ -134,6 +136,8 @@ class End:
         cap = QPCap(max_send_wr=DEPTH, max_recv_wr=DEPTH, max_send_sge=2, max_recv_sge=2,
                     max_inline_data=64)
         ops = SEND_OPS[kind]
+        if not self.windows:
+            ops &= ~e.IBV_QP_EX_WITH_BIND_MW
         if kind == 'RC' and self.words:
             ops |= e.IBV_QP_EX_WITH_ATOMIC_WRITE
         init = QPInitAttrEx(qp_type=TYPES[kind], scq=self.cq, rcq=self.cq, pd=self.pd,
@@ -151,7 +155,7 @@ class End:
         gid = self.context.query_gid(1, self.gid_index)
         return {'qpn': self.qp.qp_num, 'psn': self.psn, 'gid': str(gid),
                 'rkey': self.mr.rkey, 'address': self.mr.buf, 'soft': self.soft,
-                'words': self.words}
+                'words': self.words, 'windows': self.windows}
 
     def connect(self, peer, breaking):
         """breaking: the request leads to an error."""
@@ -628,7 +632,10 @@ WORDS = (atomic_write, odd_word)
 
 
 def can(end, request):
-    """Whether both ends support it: soft-RoCE has ATOMIC WRITE since Linux 6.2."""
+    """Whether both ends support it: soft-RoCE has ATOMIC WRITE since Linux 6.2. A key to
+    be invalidated is that of a window."""
+    if request is send_inv:
+        return end.peer['windows']
     if request not in WORDS:
         return True
     return (end.words and end.peer['words']

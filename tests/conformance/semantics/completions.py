@@ -7,9 +7,9 @@ receiver; None: no completion.
 from typing import Callable, NamedTuple
 
 import pyverbs.enums as e
-from pyverbs.mr import MR, MW, MWBind, MWBindInfo
+from pyverbs.mr import MR, MWBind, MWBindInfo
 
-from rig import RECEIVED, STATUS_NAMES, End, pair, statuses
+from rig import RECEIVED, STATUS_NAMES, End, open_window, pair, statuses
 
 BAD_KEY = 0xffffffff
 QUIET = 0.3                     # seconds in which nothing has to come
@@ -99,7 +99,7 @@ def nobody(a, _):
 def bind_forbidden(a, _):
     """A window of type 1 on a region without the right for it."""
     a.mr = MR(a.rig.pd, 64, e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE)
-    a.window = MW(a.rig.pd, e.IBV_MW_TYPE_1)
+    a.window = open_window(a.rig.pd, e.IBV_MW_TYPE_1)
     bind = MWBind(MWBindInfo(a.mr, a.mr.buf, 64, e.IBV_ACCESS_REMOTE_WRITE),
                   e.IBV_SEND_SIGNALED)
     a.qp.bind_mw(a.window, bind)

@@ -7,14 +7,14 @@ import time
 import pyverbs.enums as e
 from pyverbs.base import inc_rkey
 from pyverbs.cq import CQ
-from pyverbs.mr import MR, MW, MWBind, MWBindInfo
+from pyverbs.mr import MR, MWBind, MWBindInfo
 from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
 from pyverbs.wr import SGE, RecvWR, SendWR
 
 from completions import BAD_KEY
-from rig import MEMORY, RECEIVED, REMOTE, End, pair, statuses, take
+from rig import MEMORY, RECEIVED, REMOTE, End, open_window, pair, statuses, take
 
 GRH = 40
 ACCESS = e.IBV_ACCESS_LOCAL_WRITE | REMOTE | e.IBV_ACCESS_MW_BIND
@@ -95,7 +95,7 @@ def pd_window(rig, window_kind):
     other = Other(rig)
     for pd, mr in ((other.pd, rig.mr), (rig.pd, other.mr)):
         a, _ = pair(rig)
-        window = MW(pd, window_kind)
+        window = open_window(pd, window_kind)
         seen = attempt(bind, a, window, mr) or a.status()
         assert seen in (REFUSED, 'MW_BIND_ERR'), f'bind: {seen}'
         window.close()
@@ -159,7 +159,7 @@ def deallocate(a, b, window, key):
 def under_traffic(rig, window_kind, how):
     """WRITEs continue; after the window is gone none changes memory."""
     a, b = pair(rig, max_send_wr=64)
-    window = MW(rig.pd, window_kind)
+    window = open_window(rig.pd, window_kind)
     key = bound(b, window, rig.mr)
     rig.fill(1)
     for _ in range(8):
@@ -182,7 +182,7 @@ def window_of_another(rig):
     """A window of type 2 belongs to the queue pair that bound it (10.6.7.2.2)."""
     a, b = pair(rig)
     c, d = pair(rig)
-    window = MW(rig.pd, e.IBV_MW_TYPE_2)
+    window = open_window(rig.pd, e.IBV_MW_TYPE_2)
     key = bound(b, window, rig.mr)
     a.post('WRITE', rkey=key)
     expect('by its queue pair', a.status(), 'SUCCESS')
@@ -197,7 +197,7 @@ def window_range(rig):
                                   (4097, REMOTE, 'REM_ACCESS_ERR'),
                                   (16, e.IBV_ACCESS_REMOTE_READ, 'REM_ACCESS_ERR')):
         a, b = pair(rig)
-        window = MW(rig.pd, e.IBV_MW_TYPE_1)
+        window = open_window(rig.pd, e.IBV_MW_TYPE_1)
         info = MWBindInfo(rig.mr, rig.mr.buf + RECEIVED, 4096, flags)
         b.qp.bind_mw(window, MWBind(info, e.IBV_SEND_SIGNALED))
         expect('bind', b.status(), 'SUCCESS')

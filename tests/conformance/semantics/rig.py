@@ -2,14 +2,16 @@
 """Tools of the semantics tests: a context of their own, queue pairs in any state, and
 bounded waits for completions and events.
 """
+import errno
 import os
 import time
+from collections import Counter
 
 import pyverbs.enums as e
 from pyverbs.addr import AH, AHAttr, GlobalRoute
 from pyverbs.cq import CQ
 from pyverbs.device import Context
-from pyverbs.mr import MR
+from pyverbs.mr import MR, MW
 from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr, QPInitAttrEx
@@ -63,6 +65,16 @@ def event_files():
     return found
 
 
+def open_window(pd, kind):
+    """A memory window that is not bound."""
+    try:
+        return MW(pd, kind)
+    except PyverbsRDMAError as error:
+        if error.error_code == errno.EOPNOTSUPP:
+            raise Lacking('no memory windows') from error
+        raise
+
+
 class Rig:
     """A context of the device, a protection domain, memory for any use."""
 
@@ -114,7 +126,7 @@ class Rig:
                 event.ack()
                 found.append(EVENT_NAMES[event.event_type])
             except PyverbsRDMAError:        # none now
-                if not set(wanted) - set(found) or time.monotonic() > end:
+                if not Counter(wanted) - Counter(found) or time.monotonic() > end:
                     return found
                 time.sleep(0.005)
 
