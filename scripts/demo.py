@@ -20,7 +20,9 @@ sys.path.insert(0, str(ROOT / 'tests/guest'))
 import ernic                    # noqa: E402
 import guest                    # noqa: E402
 import links                    # noqa: E402
+import mlx5                     # noqa: E402
 import programs                 # noqa: E402
+import stock                    # noqa: E402
 
 CACHE = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache') / 'rdma-ernic'
 # Where the machines of a running --shell are.
@@ -38,6 +40,9 @@ class Failure(Exception):
 # ---- the faces ------------------------------------------------------------------
 
 class Face(NamedTuple):
+    guests: Callable            # its machines: a class like guest.Guests
+    kernels: list               # the first one is the default
+    find_image: Callable        # of a kernel
     links: dict                 # by name: its class
     up: Callable                # gives the guests what they need
     outcomes: Callable          # yields (name, function that runs it) for the guests
@@ -45,6 +50,11 @@ class Face(NamedTuple):
 
 
 def verbs_up(guests):
+    links.up(guests, MTU)
+
+
+def stock_up(guests):
+    mlx5.prepare(guests)
     links.up(guests, MTU)
 
 
@@ -63,11 +73,15 @@ def ernic_commands(_):
     return 'ernic-user serve', f'ernic-user write {links.ipv4(1)} --count 200 --batch 63'
 
 
+OURS = (guest.Guests, ['6.1', '6.12'], guest.find_image)
 FACES = {
-    'verbs': Face({'udp': links.Udp, 'netdev': links.Netdev}, verbs_up, verbs_outcomes,
-                  verbs_commands),
-    'ernic': Face({'udp': ernic.Udp, 'netdev': ernic.Netdev}, ernic.up, ernic.shown,
-                  ernic_commands)}
+    'verbs': Face(*OURS, {'udp': links.Udp, 'netdev': links.Netdev}, verbs_up,
+                  verbs_outcomes, verbs_commands),
+    'ernic': Face(*OURS, {'udp': ernic.Udp, 'netdev': ernic.Netdev}, ernic.up,
+                  ernic.shown, ernic_commands),
+    'mlx5': Face(stock.StockGuests, ['6.12-cloud', *stock.KERNELS], stock.find_image,
+                 {'udp': mlx5.Udp, 'netdev': mlx5.Netdev}, stock_up, verbs_outcomes,
+                 verbs_commands)}
 
 
 # ---- the show -------------------------------------------------------------------
@@ -78,7 +92,7 @@ def say(text='', end='\n'):
 
 def boot(face, link, image, shell=False):
     say(f'Booting two guests, joined by the {link} link ... ', end='')
-    guests = guest.Guests(2, face.links[link](), image, shell)
+    guests = face.guests(2, face.links[link](), image, shell)
     face.up(guests)
     say(f'{max(guests.boot_seconds):.1f} s')
     return guests
@@ -219,25 +233,29 @@ def shell(face, link, image):
 
 # ---- command line ---------------------------------------------------------------
 
-def prepare(kernel):
+def prepare(face, kernel):
     """Install and build whatever is missing; return the guests' image."""
     subprocess.run([ROOT / 'scripts/install-packages'], check=True)
     say('Building QEMU with the device, unless it is there ...')
     os.environ['QEMU'] = guest.find_qemu()
-    say('Building driver, provider and guest image, unless they are there ...')
-    return guest.find_image(kernel)
+    say('Building the guest image, unless it is there ...')
+    return face.find_image(kernel)
 
 
 def main():
     parser = argparse.ArgumentParser(prog='scripts/demo', description=__doc__)
-    parser.add_argument('--face', choices=FACES, default='verbs',
+    parser.add_argument('--guest', choices=['ours', 'stock'], default='ours',
+                        help="stock: guests of Debian's packages alone, whose mlx5 driver"
+                        ' drives the device; ours: with the driver of this project')
+    parser.add_argument('--face', choices=['verbs', 'ernic'], default='verbs',
                         help="verbs: Debian's RDMA programs; ernic: a program that"
                         " drives AMD's Embedded RDMA NIC's registers (default: verbs)")
     parser.add_argument('--link', choices=LINKS,
                         help='one link instead of both: udp, RoCEv2 through UDP sockets'
                         ' of the host; netdev, everything through a netdev of QEMU')
-    parser.add_argument('--kernel', choices=['6.1', '6.12'], default='6.1',
-                        help='of the guests (default: 6.1)')
+    parser.add_argument('--kernel', choices=stock.KERNELS,
+                        help='of the guests (default: 6.1, with --guest stock'
+                        ' 6.12-cloud); guests of ours have 6.1 or 6.12')
     parser.add_argument('--shell', action='store_true',
                         help='no programs: a prompt in each guest')
     parser.add_argument('--attach', type=int, choices=[1, 2],
@@ -245,7 +263,13 @@ def main():
     options = parser.parse_args()
     if options.attach:
         return attach(options.attach)
-    image, face = prepare(options.kernel), FACES[options.face]
+    if options.guest == 'stock' and options.face != 'verbs':
+        parser.error('--guest stock has no other face')
+    face = FACES['mlx5' if options.guest == 'stock' else options.face]
+    kernel = options.kernel or face.kernels[0]
+    if kernel not in face.kernels:
+        parser.error(f'--guest ours has no kernel {kernel}')
+    image = prepare(face, kernel)
     if options.shell:
         return shell(face, options.link or 'udp', image)
     return demo(face, [options.link] if options.link else LINKS, image)

@@ -10,7 +10,8 @@ installation.
 
 A second file, `files`, lists each file of the packages used, whether it is in the image
 or not: "PACKAGE TYPE PATH VALUE". The type is f, l or d; the value is the MD5 sum of a
-file, the target of a link, and - for a folder.
+file, the target of a link, and - for a folder. The folder `packages` has a file for each
+package, with its version.
 """
 import hashlib
 import re
@@ -44,9 +45,11 @@ MODULES = ['8021q', 'e1000e', 'ib_iser', 'ib_isert', 'ib_umad', 'ib_uverbs', 'lo
 INDEXES = 'usr/lib/modules/*/modules.*'
 # Weight without use in the guest.
 UNUSED = ['boot', 'etc/init.d', LIB + '/gconv', LIB + '/perl*', 'usr/lib/systemd/system',
-          'usr/lib/udev/hwdb.d', 'usr/share/*', 'usr/bin/perl*', 'usr/sbin/user*',
-          'usr/sbin/group*', 'var']
-KEPT = ['usr/share/base-passwd', 'usr/share/misc', 'usr/share/udhcpc']
+          'usr/lib/udev/hwdb.d', 'usr/share/*', 'usr/share/doc/*', 'usr/bin/perl*',
+          'usr/sbin/user*', 'usr/sbin/group*', 'var']
+# rdma-core has the tests of pyverbs among its documents.
+KEPT = ['usr/share/base-passwd', 'usr/share/doc', 'usr/share/doc/rdma-core',
+        'usr/share/misc', 'usr/share/udhcpc', VERSIONS]
 
 
 def newest(release, name):
@@ -142,11 +145,12 @@ def make_image(folder, kernel, programs):
     with open(folder / 'files', 'wb') as out:
         for one in (kernel, programs):
             out.write((one / 'files').read_bytes())
+    shutil.copytree(programs / 'root' / VERSIONS, folder / 'packages')
     shutil.rmtree(root)
 
 
 def image(name, packages):
-    """The folder with `kernel`, `initrd` and `files`.
+    """The folder with `kernel`, `initrd`, `files` and `packages`.
 
     name: one of KERNELS. packages: further ones, separated by commas.
     """

@@ -7,6 +7,12 @@ ROWS = (
     ('driver-6.12', 'vectors large_regions resize device_memory abi filter ptp raw '
      'counters qp_counters', 'driver-6.1'),
     ('kernel-netdev-6.12', 'rds nvme nvme_again nfs nvme_dead', 'kernel-udp-6.1'),
+    ('mlx5-6.12-cloud', 'tcp jumbo vlan dhcp counters bind', 'mlx5-6.1'),
+    ('mlx5-testing-cloud', 'jumbo vlan dhcp counters bind', 'mlx5-6.1'),
+    ('mlx5-pair', '*', 'mlx5-6.1'),
+    ('mlx5-nvme-*', '*', 'mlx5-verbs-6.12-cloud'),
+    ('mlx5-verbs-6.1', '*', 'mlx5-verbs-6.12-cloud'),
+    ('mlx5-verbs-testing-cloud', '*', 'mlx5-verbs-6.12-cloud'),
     ('net-6.12', 'big_ping tcp', 'net-6.1'),
     ('udp-6.12', '*', 'netdev-6.12'),
     ('udp-6.1', 'ud_events srq_events send_events read_events uc_write uc_send_lat '

@@ -18,6 +18,23 @@ import guest
 PACKAGES = ['ibverbs-providers', 'ibverbs-utils', 'iputils-ping', 'perftest', 'qperf',
             'rdmacm-utils']
 KERNELS = ['6.1', '6.1-cloud', '6.12', '6.12-cloud', 'testing', 'testing-cloud']
+# Warnings that these kernels log on this machine without any device of ours: part of the
+# line, and the reason.
+KNOWN_WARNINGS = {
+    'tsc: Unable to calibrate against PIT': 'clocks of an emulated machine are late',
+    'APIC calibration not consistent with PM-Timer': 'clocks of an emulated machine',
+    'hrtimer: interrupt took': 'a busy host',
+    'clocksource: timekeeping watchdog': 'a busy host',
+    'clocksource:                       ': 'the figures of that watchdog',
+    'hogged CPU for': 'a busy host',
+    'TSC found unstable after boot': 'a busy host',
+    'Unstable clock detected': 'a busy host',
+    'hpet: Lost': 'a busy host',
+    'If you want to keep using the local clock': 'a busy host',
+    'trace_clock=local': 'a busy host',
+    'on the kernel command line': 'a busy host',
+    'amd_pstate: the _CPC object is not present': "QEMU's processor has no power states",
+}
 BOOT_SECONDS = 400              # udev has much to do, and the host may be busy
 AGENT = guest.ROOT / 'guest/image/agent'
 # As the scripts of Debian's own initramfs do. Each line is typed after the one before has
@@ -93,3 +110,10 @@ class StockGuests(guest.Guests):
     """A number of them; each with the image that the caller gives."""
 
     kind = StockGuest
+
+
+def warnings(one):
+    """The lines of the kernel's log, of level warning or worse, that are not known."""
+    lines = [line for line in one.check('dmesg -r').splitlines()
+             if line.startswith('<') and int(line[1:line.index('>')]) & 7 <= 4]
+    return [line for line in lines if not any(text in line for text in KNOWN_WARNINGS)]

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How the test files declare their tests, and how these are run."""
+import itertools
 import time
 import traceback
 from typing import Callable, NamedTuple
+
+import together
 
 # Tests that are known to fail, and the reason: 'suite/test': 'reason'.
 EXPECTED_FAILURES = {}
@@ -34,9 +37,10 @@ def named(name, function, *arguments):
 class Tap:
     """The Test Anything Protocol, with the reasons of failures before their line."""
 
-    def __init__(self, count):
-        self.number = self.failed = 0
-        print(f'1..{count}', flush=True)
+    def __init__(self, number):
+        """number: of the results before."""
+        self.number = number
+        self.failed = 0
 
     def comment(self, text):
         for line in text.splitlines():
@@ -81,11 +85,16 @@ def run_suite(suite, tap):
                 tap.comment(guest.tail())
 
 
-def run(suites):
-    """Run all suites; the exit status."""
-    tap = Tap(sum(len(suite.tests) for suite in suites))
-    for suite in suites:
+def run(suites, jobs):
+    """Run all suites, so many at a time; the exit status."""
+    before = list(itertools.accumulate((len(suite.tests) for suite in suites), initial=0))
+
+    def run_one(n):
+        tap = Tap(before[n])
         start = time.monotonic()
-        run_suite(suite, tap)
-        tap.comment(f'{suite.name}: {time.monotonic() - start:.0f} s')
-    return 1 if tap.failed else 0
+        run_suite(suites[n], tap)
+        tap.comment(f'{suites[n].name}: {time.monotonic() - start:.0f} s')
+        return tap.failed
+
+    print(f'1..{before[-1]}', flush=True)
+    return 1 if sum(together.run(run_one, len(suites), jobs)) else 0

@@ -1,80 +1,304 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Linux's mlx5_core on the mlx5 interface, in kernels of Debian as they are.
 
-A suite for each kernel of KERNELS. The network device and mlx5_ib do not start yet:
-the capabilities that they need are off.
+A suite for each kernel of KERNELS: one machine with two functions on a cable, the second
+of them in a network namespace. And two machines with different kernels, of which only
+--long transfers 1 GiB.
 """
 import functools
+import re
 
 import links
+import mlx5
 import stock
-from suite import Suite
-from test_stock import warnings
+from suite import Suite, named
 
 # The oldest, one of a cloud, and the newest.
 KERNELS = ['6.1', '6.12-cloud', 'testing-cloud']
+PAIR = ['6.1', 'testing-cloud']
 ROUNDS = 20
-DEVICE = '/sys/bus/pci/devices/$(cd /sys/bus/pci/drivers/mlx5_core && echo *:*)'
-# Warnings of the driver: part of the line, and the reason.
-KNOWN_WARNINGS = {
-    'Missing eth_net_offloads capability': 'there is no network device yet',
-    'mlx5_ib.rdma: probe of mlx5_core.rdma.0 failed with error -12':
-        'there is no RDMA device yet',
-    'mlx5_core.rdma.0: probe with driver mlx5_ib.rdma failed with error -':
-        'likewise, in newer kernels',
-    'ACCESS_REG(0x805) op_mod(0x1) failed, status bad parameter(0x3), syndrome (0xe)':
-        'mlx5_ib reads register 0x6001 (NODE_DESC), which does not exist yet',
-    'callbacks suppressed': 'more of that than the kernel logs in five seconds',
-    'mlx5_core 0000:00:02.0: reset': 'newer kernels say so when software resets it',
-}
+DRIVER = '/sys/bus/pci/drivers/mlx5_core'
+PEER = 'peer'                   # the namespace of the second function
+NAMES = ('near', 'far')         # of their interfaces
+ADDRESSES = ('10.0.0.1', '10.0.0.2')
+# Each has to succeed, without a word in the log. {0}: the interface.
+COMMANDS = [
+    'ethtool {0}', 'ethtool -a {0}', 'ethtool -c {0}', 'ethtool -g {0}', 'ethtool -k {0}',
+    'ethtool -l {0}', 'ethtool -n {0}', 'ethtool -S {0}', 'ethtool -T {0}',
+    'ethtool -x {0}', 'ethtool --show-priv-flags {0}', 'devlink dev info',
+    'devlink health',
+    'ethtool -G {0} rx 512 tx 512', 'ethtool -G {0} rx 1024 tx 1024',
+    'ethtool -L {0} combined 1', 'ethtool -L {0} combined 2',
+    'ethtool -X {0} weight 1 3', 'ethtool -X {0} equal 2', 'ethtool -X {0} hfunc xor',
+    'ethtool -X {0} hfunc toeplitz',
+    'ethtool -N {0} rx-flow-hash udp4 sdfn', 'ethtool -N {0} rx-flow-hash tcp6 sd',
+    'ethtool -K {0} rx off', 'ethtool -K {0} rx on',
+    'ethtool -K {0} rxvlan off txvlan off', 'ethtool -K {0} rxvlan on txvlan on',
+    'ethtool -K {0} rx-vlan-filter off', 'ethtool -K {0} rx-vlan-filter on',
+    'ethtool -K {0} rxhash off', 'ethtool -K {0} rxhash on',
+    'ethtool -K {0} ntuple on', 'ethtool -N {0} flow-type tcp4 dst-port 9 action 0',
+    'ethtool -K {0} ntuple off',
+    'ethtool -s {0} speed 100000 autoneg on',
+    'ip link set {0} promisc on', 'ip link set {0} promisc off',
+    'ip link set {0} allmulticast on', 'ip link set {0} allmulticast off',
+    'ip link set {0} address 52:54:00:00:00:99',
+    'ip link set {0} address 52:54:00:00:00:01',
+    'ip link set {0} mtu 68', 'ip link set {0} mtu 9000', 'ip link set {0} mtu 1500',
+    'ip link set {0} down', 'ip link set {0} up',
+]
 
 
-class Mlx5(links.Link):
-    """A virtual function of the mlx5 interface, on a wire."""
+class Cable(links.Link):
+    """Two functions in each machine, on one cable; two processors for two channels."""
 
     def options(self, n, folder):
-        return [*links.wire(n, folder), '-device',
+        words = ['-smp', '2', '-trace', 'ernic_mlx5_refused']
+        for i, name in enumerate(NAMES):
+            words += ['-netdev', f'hubport,id={name},hubid=1', '-device',
+                      f'ernic,personality=mlx5,id={name},netdev={name},'
+                      f'mac={links.mac(i)}']
+        return words
+
+
+class Wire(links.Link):
+    """A function in each of two machines."""
+
+    def options(self, n, folder):
+        return [*links.wire(n, folder), '-trace', 'ernic_mlx5_refused', '-device',
                 f'ernic,personality=mlx5,id=nic,netdev=wire,mac={links.mac(n)}']
 
 
-def machines(kernel):
-    return stock.StockGuests(1, Mlx5(), stock.find_image(kernel))
+def machine(kernel):
+    return stock.StockGuests(1, Cable(), stock.find_image(kernel))
 
+
+def pair():
+    return stock.StockGuests(2, Wire(), [stock.find_image(kernel) for kernel in PAIR])
+
+
+# ---- the interfaces ----------------------------------------------------------------
+
+def interface(one, n):
+    """The name that udev has given to the interface with an address of links.mac()."""
+    one.check('udevadm settle')
+    return one.check(f'basename $(dirname $(grep -l {links.mac(n)} '
+                     '/sys/class/net/*/address))').strip()
+
+
+def name_interface(one, n, name):
+    old = interface(one, n)
+    one.check(f'ip link set {old} down && ip link set {old} name {name}')
+
+
+def near_up(one):
+    name_interface(one, 0, 'near')
+    one.check(f'ip addr add {ADDRESSES[0]}/24 dev near && ip link set near up')
+
+
+def inside(one, command, seconds=30):
+    """Run a command in the namespace of the second function."""
+    return one.check(f'ip netns exec {PEER} {command}', seconds)
+
+
+def ping(one, more='', address=ADDRESSES[1]):
+    one.check(f'ping -c 2 -i 0.2 -W 5 {more} {address}')
+
+
+def counter(text, name):
+    return int(re.search(rf'^ *{name}: (\d+)$', text, re.M)[1])
+
+
+def fetch(one, url, sums, enter='', seconds=120):
+    """Load a file by HTTP, in namespace enter; its MD5 sum has to be that of sums."""
+    got = one.check(f'{enter} wget -q -O - {url} | md5sum', seconds)
+    assert got.split()[0] == sums.split()[0], (url, got, sums)
+
+
+def both_ways(one, seconds=120):
+    """16 MiB by TCP in each direction, from the servers that test_ping() starts."""
+    sums = one.check('md5sum /tmp/www/file')
+    fetch(one, f'http://{ADDRESSES[1]}:8080/file', sums, seconds=seconds)
+    fetch(one, f'http://{ADDRESSES[0]}:8080/file', sums, f'ip netns exec {PEER}', seconds)
+
+
+# ---- one machine --------------------------------------------------------------------
 
 def test_probe(guests):
-    """udev has loaded the driver, and it drives the function."""
+    """udev has loaded the driver, and it drives both functions."""
     one = guests[0]
-    ids = one.check(f'cat {DEVICE}/vendor {DEVICE}/device').split()
-    assert ids == ['0x15b3', '0x1018']
-    assert 'firmware version' in one.check('dmesg | grep mlx5_core')
+    for path in one.check(f'ls -d {DRIVER}/*:*').split():
+        assert one.check(f'cat {path}/vendor {path}/device').split() == [
+            '0x15b3', '0x1018']
+        assert re.search('^driver: mlx5_core$', one.check(
+            f'ethtool -i $(ls {path}/net)'), re.M)
+    assert one.check('dmesg').count('firmware version') == 2
+
+
+def test_up(guests):
+    """Both interfaces have a link, and reach each other."""
+    one = guests[0]
+    one.check(f'ip netns add {PEER}')
+    name_interface(one, 1, 'far')
+    one.check(f'ip link set far netns {PEER}')
+    inside(one, f'ip addr add {ADDRESSES[1]}/24 dev far')
+    inside(one, 'ip link set far up')
+    near_up(one)
+    assert one.check('cat /sys/class/net/near/carrier').strip() == '1'
+    assert 'Speed: 100000Mb/s' in one.check('ethtool near')
+
+
+def test_ping(guests):
+    """ARP, IPv4 and IPv6, frames of each size."""
+    one = guests[0]
+    ping(one)
+    assert links.mac(1) in one.check(f'ip neigh show {ADDRESSES[1]}')
+    for size in (0, 1, 18, 100, 1472):
+        ping(one, f'-M do -s {size}')
+    ping(one, '-s 20000')               # fragments
+    ping(one, '-I near', 'ff02::1')
+    one.check('mkdir -p /tmp/www && '
+              'dd if=/dev/urandom of=/tmp/www/file bs=1M count=16 && '
+              'httpd -p 8080 -h /tmp/www && '
+              f'ip netns exec {PEER} httpd -p 8080 -h /tmp/www')
+
+
+def test_tcp(guests):
+    """16 MiB each way, with and without segmentation and checksums by the device."""
+    one = guests[0]
+    for offloads in ('tso on gro on', 'tso off', 'tx off rx off', 'tx on rx on tso on'):
+        one.check(f'ethtool -K near {offloads}')
+        inside(one, f'ethtool -K far {offloads}')
+        both_ways(one)
+
+
+def test_jumbo(guests):
+    """Frames of 9000 bytes."""
+    one = guests[0]
+    one.check('ip link set near mtu 9000')
+    inside(one, 'ip link set far mtu 9000')
+    ping(one, '-M do -s 8972')
+    both_ways(one)
+    one.check('ip link set near mtu 1500')
+    inside(one, 'ip link set far mtu 1500')
+
+
+def test_vlan(guests):
+    """VLANs, with tags by the device and by software; others are not received."""
+    one = guests[0]
+    for enter, name, host in (('', 'near', 1), (f'ip netns exec {PEER}', 'far', 2)):
+        for vlan in (5, 6):
+            one.check(f'{enter} ip link add link {name} name v{vlan} type vlan id {vlan}')
+        one.check(f'{enter} ip link set v5 up && '
+                  f'{enter} ip addr add 10.0.5.{host}/24 dev v5')
+    sums = one.check('md5sum /tmp/www/file')
+    for offloads in ('rxvlan on txvlan on', 'rxvlan off txvlan off'):
+        one.check(f'ethtool -K near {offloads}')
+        ping(one, address='10.0.5.2')
+        fetch(one, 'http://10.0.5.2:8080/file', sums)
+    one.check('ethtool -K near rxvlan on txvlan on')
+    for enter in ('', f'ip netns exec {PEER}'):
+        one.check(f'{enter} ip link del v5 && {enter} ip link del v6')
+
+
+def test_dhcp(guests):
+    one = guests[0]
+    one.check(r"printf 'start 10.0.0.77\nend 10.0.0.77\ninterface far\nlease_file "
+              r"/tmp/leases\npidfile /tmp/dhcpd\noption subnet 255.255.255.0\n' "
+              '>/tmp/dhcpd.conf && : >/tmp/leases && '
+              f'ip netns exec {PEER} udhcpd /tmp/dhcpd.conf')
+    one.check(r"printf '#!/bin/sh\necho $1 $ip >>/tmp/dhcp\n' >/tmp/script && "
+              'chmod +x /tmp/script && udhcpc -i near -n -q -s /tmp/script')
+    assert 'bound 10.0.0.77' in one.check('cat /tmp/dhcp')
+    one.check('kill $(cat /tmp/dhcpd)')
+
+
+def test_ethtool(guests):
+    """The driver answers its tools, and applies what they change."""
+    one = guests[0]
+    for command in COMMANDS:
+        one.check(command.format('near'), 60)
+    ping(one)
+    assert 'PASS' in one.check('ethtool -t near', 60)
+
+
+def test_counters(guests):
+    """The counters of the driver and those of the device count."""
+    one = guests[0]
+    names = ('rx_packets', 'tx_packets', 'tx_tso_packets', 'rx_removed_vlan_packets',
+             'tx_added_vlan_packets', 'tx_packets_phy', 'rx_packets_phy', 'rx_bytes_phy',
+             'tx_bytes_phy', 'rx_vport_unicast_packets', 'tx_vport_unicast_packets',
+             'rx_vport_multicast_packets', 'rx_vport_broadcast_packets')
+    text = one.check('ethtool -S near')
+    for name in names:
+        assert counter(text, name) > 0, name
+    assert (counter(text, 'rx_csum_complete') + counter(text, 'rx_csum_unnecessary')
+            > counter(text, 'rx_csum_none')), text
+    before = counter(text, 'tx_packets_phy')
+    ping(one)
+    assert counter(one.check('ethtool -S near'), 'tx_packets_phy') >= before + 2
 
 
 def test_bind(guests):
-    """The driver leaves the function and comes back."""
+    """The driver leaves the function and comes back while frames arrive."""
     one = guests[0]
-    name = one.check(f'basename {DEVICE}').strip()
+    name = one.check('basename $(readlink /sys/class/net/near/device)').strip()
+    flood = one.start(f'ip netns exec {PEER} ping -q -i 0.002 -b 10.0.0.255', 300)
     for _ in range(ROUNDS):
-        one.check(f'echo {name} >/sys/bus/pci/drivers/mlx5_core/unbind')
-        one.check(f'echo {name} >/sys/bus/pci/drivers/mlx5_core/bind')
-    assert one.check(f'basename {DEVICE}').strip() == name
+        one.check(f'echo {name} >{DRIVER}/unbind')
+        one.check(f'echo {name} >{DRIVER}/bind')
+        # Udev gives the new interface its name.
+        one.check('udevadm settle')
+        one.check(f'ip link set $(ls {DRIVER}/{name}/net) up')
+    flood.kill()
+    flood.wait()
+    near_up(one)
+    ping(one)
+    both_ways(one)
 
 
 def test_reset(guests):
     """A reset of the function (FLR), from which the driver recovers."""
     one = guests[0]
-    one.check(f'echo flr >{DEVICE}/reset_method && echo 1 >{DEVICE}/reset')
-    one.check(f'test -e {DEVICE}/driver')
+    path = one.check('readlink -f /sys/class/net/near/device').strip()
+    one.check(f'echo flr >{path}/reset_method && echo 1 >{path}/reset')
+    # The driver looks at the function every two seconds, and makes a new interface.
+    one.check(f'timeout 60 sh -c "until ! ip link show near && '
+              f'grep {links.mac(0)} {path}/net/*/address; do sleep 0.5; done"', 70)
+    near_up(one)
+    ping(one)
 
 
-def test_no_complaints(guests):
-    """The kernel logs no warning that is not known."""
-    lines = [line for line in warnings(guests[0])
-             if not any(text in line for text in KNOWN_WARNINGS)]
-    assert not lines, '\n'.join(lines)
+# ---- two machines --------------------------------------------------------------------
+
+def check_pair(guests):
+    for n, one in enumerate(guests):
+        name_interface(one, n, 'near')
+        one.check(f'ip addr add {ADDRESSES[n]}/24 dev near && ip link set near up')
+        one.check('mkdir -p /tmp/www && '
+                  'dd if=/dev/urandom of=/tmp/www/file bs=1M count=64 && '
+                  'httpd -p 8080 -h /tmp/www')
+    ping(guests[0])
+
+
+def check_gigabyte(guests):
+    """1 GiB by TCP each way, in 16 files: half of them without segmentation."""
+    for offloads in ('tso off', 'tso on'):
+        for one in guests:
+            one.check(f'ethtool -K near {offloads}')
+        for n, one in enumerate(guests):
+            sums = guests[1 - n].check('md5sum /tmp/www/file')
+            for _ in range(8):
+                fetch(one, f'http://{ADDRESSES[1 - n]}:8080/file', sums, seconds=300)
 
 
 def stock_suites(version):
     for kernel in KERNELS:
         if kernel.removesuffix('-cloud') == version:
-            yield Suite(f'mlx5-{kernel}', functools.partial(machines, kernel),
-                        [test_probe, test_bind, test_reset, test_no_complaints])
+            yield Suite(f'mlx5-{kernel}', functools.partial(machine, kernel),
+                        [test_probe, test_up, test_ping, test_tcp, test_jumbo, test_vlan,
+                         test_dhcp, test_ethtool, test_counters, test_bind, test_reset,
+                         mlx5.test_no_complaints])
+    if PAIR[0] == version:
+        yield Suite('mlx5-pair', pair,
+                    [named('up', check_pair), named('tcp', check_gigabyte),
+                     mlx5.test_no_complaints])

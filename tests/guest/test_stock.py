@@ -13,17 +13,6 @@ import links
 import stock
 from suite import Suite, named
 
-# Warnings that these kernels log on this machine without any device of ours: part of the
-# line, and the reason.
-KNOWN_WARNINGS = {
-    'tsc: Unable to calibrate against PIT': 'clocks of an emulated machine are late',
-    'APIC calibration not consistent with PM-Timer': 'clocks of an emulated machine',
-    'hrtimer: interrupt took': 'a busy host',
-    'clocksource: timekeeping watchdog': 'a busy host',
-    'clocksource:                       ': 'the figures of that watchdog',
-    'hogged CPU for': 'a busy host',
-    'amd_pstate: the _CPC object is not present': "QEMU's processor has no power states",
-}
 MERGED = ['bin', 'lib', 'lib64', 'sbin']        # Debian's links in /
 # The folders that any kernel finds, and the console.
 EMPTY = ['dev', 'proc', 'root', 'run', 'sys', 'tmp']
@@ -137,14 +126,7 @@ def test_programs(guests):
         assert program in guests[0].check(f'which {program}')
 
 
-def warnings(one):
-    """The lines of the kernel's log, of level warning or worse, that are not known."""
-    lines = [line for line in one.check('dmesg -r').splitlines()
-             if line.startswith('<') and int(line[1:line.index('>')]) & 7 <= 4]
-    return [line for line in lines if not any(text in line for text in KNOWN_WARNINGS)]
-
-
 def test_no_complaints(guests):
     for one in guests:
-        lines = warnings(one)
+        lines = stock.warnings(one)
         assert not lines, '\n'.join(lines)

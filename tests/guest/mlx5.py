@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Guests of Debian's packages alone, with the mlx5 interface of the device.
+
+Names of the interface and of the RDMA device are those of links.py, so that all tests of
+programs can use such guests.
+"""
+import links
+import stock
+
+TRACE = ['-trace', 'ernic_mlx5_refused']
+# Modules of verbs, rdma_cm and MADs; rules of a package that is not there load them.
+MODULES = 'ib_uverbs rdma_ucm ib_umad'
+# Warnings of the driver: part of the line, and the reason.
+KNOWN_WARNINGS = {
+    'mtrr: your CPUs had inconsistent': 'a machine of QEMU with two processors',
+    'Write combining is not supported': 'an emulated processor combines no stores',
+    'S-tagged traffic will be dropped': 'the driver strips tags in promiscuous mode, too',
+    "fw query isn't supported": 'the version of the firmware is in the segment only',
+    'mlx5_core 0000:00:02.0: reset': 'newer kernels say so when software resets it',
+    'Fatal error 3 detected': 'after that reset the interface is disabled',
+    'mlx5_health_try_recover': 'the driver recovers from that',
+    'mlx5_handle_bad_state': 'likewise',
+    'mlx5_error_sw_reset': 'likewise',
+}
+# Refused commands: part of the trace, and the reason.
+KNOWN_REFUSALS = {}
+
+
+def options(n):
+    return f'ernic,personality=mlx5,id=nic,netdev=wire,mac={links.mac(n)}'
+
+
+class Netdev(links.Netdev):
+    """Everything through one netdev of QEMU."""
+
+    def options(self, n, folder):
+        return [*links.wire(n, folder), *TRACE, '-device', options(n)]
+
+
+class Udp(links.Udp):
+    """RoCEv2 through UDP sockets of the host."""
+
+    def options(self, n, folder):
+        return [*links.wire(n, folder), *TRACE, '-device',
+                f'{options(n)},roce-udp=127.0.0.1:0']
+
+
+def prepare(guests, modules=MODULES):
+    """Load modules, if any, and rename interface and device; rules of rdma-core, where it
+    is installed, have given the device another name."""
+    for one in guests:
+        if modules:
+            one.check(f'modprobe -a {modules}')
+        name, device = one.check('cd /sys/bus/pci/drivers/mlx5_core/*:*/net && echo * && '
+                                 'cd ../infiniband && echo *').split()
+        if name != links.INTERFACE:
+            one.check(f'ip link set {name} down && '
+                      f'ip link set {name} name {links.INTERFACE}')
+        one.check(f'rdma dev set {device} name {links.DEVICE}')
+
+
+def start(kernel, link, mtu=1500, count=2, packages=tuple(stock.PACKAGES)):
+    """Guests with addresses and an RDMA device each. kernel: of stock.KERNELS."""
+    guests = stock.StockGuests(count, link, stock.find_image(kernel, packages))
+    try:
+        prepare(guests)
+        links.up(guests, mtu)
+    except BaseException:
+        guests.close()
+        raise
+    return guests
+
+
+def complaints(one):
+    """Lines of the kernel's log, and refused commands, that are not known."""
+    lines = [line for line in stock.warnings(one)
+             if not any(text in line for text in KNOWN_WARNINGS)]
+    return lines + [line for line in one.log.read_text(errors='replace').splitlines()
+                    if line.startswith('ernic_mlx5_refused')
+                    and not any(text in line for text in KNOWN_REFUSALS)]
+
+
+def test_no_complaints(guests):
+    """The kernel logs no warning, and the device refuses no command, without a reason."""
+    for one in guests:
+        lines = complaints(one)
+        assert not lines, '\n'.join(lines)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""RDMA by mlx5_ib and the mlx5 provider as Debian has them, between two guests."""
+import functools
+
+import links
+import mlx5
+import programs
+from programs import Program
+from suite import Suite, named
+from test_mlx5_nvme import check_small
+
+MTU = 4200                      # of Ethernet, for a path MTU of 4096
+# The link of each kernel; the short form runs the first row.
+LINKS = {'6.12-cloud': mlx5.Netdev, '6.1': mlx5.Udp, 'testing-cloud': mlx5.Netdev}
+XSRQ = programs.PINGPONG._replace(figure='(success)', unit='done')
+CHECKED = '-c -n 200'
+# Name of the test, program.
+PROGRAMS = [
+    *((f'{kind}_pingpong', Program(f'ibv_{kind}_pingpong', programs.PINGPONG, CHECKED))
+      for kind in ('rc', 'uc', 'ud', 'srq')),
+    *((f'{kind}_events', Program(f'ibv_{kind}_pingpong', programs.PINGPONG,
+                                 f'{CHECKED} -e')) for kind in ('rc', 'uc', 'ud', 'srq')),
+    ('xrc_pingpong', Program('ibv_xsrq_pingpong', XSRQ, '-n 200', good='success')),
+    ('rping', programs.BY_NAME['rping']),
+    ('ucmatose', programs.BY_NAME['ucmatose']),
+    ('udaddy', programs.BY_NAME['udaddy']),
+    ('write', Program('ib_write_bw', programs.BANDWIDTH, '-s 65536 -n 200')),
+    ('read', Program('ib_read_bw', programs.BANDWIDTH, '-s 65536 -n 200 -e')),
+    ('send', Program('ib_send_bw', programs.BANDWIDTH, '-s 65536 -n 200 -e')),
+    ('inline', Program('ib_send_bw', programs.BANDWIDTH, '-s 32 -I 64 -n 200')),
+    ('xrc_send', Program('ib_send_bw', programs.BANDWIDTH, '-c XRC -n 200')),
+    ('many_qps', Program('ib_write_bw', programs.BANDWIDTH, '-q 8 -n 100')),
+    ('atomic', Program('ib_atomic_bw', programs.RATE, '-n 200')),
+    ('compare_swap', Program('ib_atomic_bw', programs.RATE, '-A CMP_AND_SWAP -n 200')),
+    ('send_latency', Program('ib_send_lat', programs.LATENCY, '-s 64 -n 200 -e')),
+]
+
+
+def machines(kernel):
+    return mlx5.start(kernel, LINKS[kernel](), MTU)
+
+
+def test_devices(guests):
+    """Each guest has an active port, and the rdma tool shows it."""
+    for one in guests:
+        outcome = programs.devinfo(one)
+        assert outcome.figure == 'PORT_ACTIVE, MTU 4096', outcome
+        assert f'netdev {links.INTERFACE}' in one.check('rdma link')
+        assert 'ATOMIC_HCA' in one.check('ibv_devinfo -v')
+
+
+def check_program(guests, program):
+    outcome = programs.run(guests, program)
+    assert not outcome.reason, f'{outcome.reason}\n{outcome.output}'
+    print(f'# {program.name} {program.options}: {outcome.figure}', flush=True)
+
+
+def test_multicast(guests):
+    """Both guests join a group; what one sends to it, the other receives."""
+    options = '-m 239.1.2.3 -c 1 -C 10'
+    listener = guests[1].start(f'mckey -b {links.ipv4(1)} {options}', 40)
+    guests[1].check('sleep 3')
+    sent = guests[0].run(f'mckey -s -b {links.ipv4(0)} {options}', 40)
+    heard = listener.wait()
+    assert sent.status == heard.status == 0, sent.output + heard.output
+    assert 'test complete' in heard.output, heard.output
+
+
+def test_ipv6(guests):
+    for name in ('rc_pingpong', 'ud_pingpong'):
+        outcome = programs.run(guests, dict(PROGRAMS)[name], address=links.ipv6)
+        assert not outcome.reason, f'{outcome.reason}\n{outcome.output}'
+
+
+def test_objects(guests):
+    """No object is left; the driver goes and comes back."""
+    for n, one in enumerate(guests):
+        kinds = one.check('rdma resource show qp')
+        assert all('type GSI' in line for line in kinds.splitlines()), kinds
+        path = one.check(f'readlink -f /sys/class/net/{links.INTERFACE}/device').strip()
+        one.check(f'echo {path.rpartition("/")[2]} '
+                  '>/sys/bus/pci/drivers/mlx5_core/unbind')
+        assert one.check('rdma link').strip() == ''
+        one.check(f'echo {path.rpartition("/")[2]} '
+                  '>/sys/bus/pci/drivers/mlx5_core/bind')
+        programs.wait_until(one, 'rdma link | grep -q mlx5_0', 30)
+
+
+def stock_suites(version):
+    for kernel in LINKS:
+        if kernel.removesuffix('-cloud') == version:
+            yield Suite(f'mlx5-verbs-{kernel}', functools.partial(machines, kernel),
+                        [test_devices, *(named(name, check_program, program)
+                                         for name, program in PROGRAMS),
+                         test_multicast, test_ipv6, named('nvme', check_small),
+                         test_objects, mlx5.test_no_complaints])
