@@ -3,10 +3,13 @@
 import shutil
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 from machine import FACES, Machine, Wrong, guest, os, start, wait
 
+# Seconds of a machine's absence during which its peer runs.
+ABSENCE = 0.5
 PORTS = 6                               # of the hub
 NIC = '/machine/peripheral/nic'
 
@@ -110,6 +113,36 @@ class Netdev:
 
 
 LINKS = {'UDP': Udp, 'netdev': Netdev}
+
+
+class Absence:
+    """A machine is away; its peer runs for ABSENCE seconds of it, and then waits.
+
+    The retries of its connection then bridge the absence on a host that is so busy that
+    a new process takes ten seconds to load a state.
+    """
+
+    def __init__(self, peer):
+        self.peer = peer
+        self.start = time.monotonic()
+        self.waits = False
+
+    def over(self, yes):
+        """Whether it is over, and otherwise what that means for the peer."""
+        if not yes and not self.waits and time.monotonic() > self.start + ABSENCE:
+            self.peer.qmp('stop')
+            self.waits = True
+        return yes
+
+    def wait(self):
+        """Return when the peer waits."""
+        while not self.waits:
+            self.over(False)
+            time.sleep(0.01)
+
+    def end(self):
+        if self.waits:
+            self.peer.qmp('cont')
 
 
 class Pair:
@@ -216,8 +249,11 @@ class Pair:
 
     # ---- what happens --------------------------------------------------------
 
-    def move(self, index, file=False):
-        """A machine goes on in another process: through a socket, or a file."""
+    def move(self, index, file=False, seconds=0):
+        """A machine goes on in another process: through a socket, or a file.
+
+        seconds: how much later, as on a busy host; with a file.
+        """
         old = self.machines[index]
         new = self.start(old.host, incoming=True)
         try:
@@ -226,10 +262,14 @@ class Pair:
                 new.qmp('migrate-incoming', uri=f'unix:{path}')
             old.qmp('migrate', uri=f'{"file" if file else "unix"}:{path}')
             wait(lambda: self.migrated(old), 'the migration ends')
+            absence = Absence(self.machines[1 - index])
             if file:
+                absence.wait()
+                time.sleep(seconds)
                 old.kill()
                 new.qmp('migrate-incoming', uri=f'file:{path}')
-            wait(lambda: new.qmp('query-status')['status'] == 'running', 'it runs')
+            wait(lambda: absence.over(new.qmp('query-status')['status'] == 'running'),
+                 'it runs')
             path.unlink(missing_ok=True)
         except BaseException:
             new.kill()
@@ -238,6 +278,7 @@ class Pair:
         shutil.rmtree(old.folder)
         self.machines[index] = new
         self.link.join(self.machines)
+        absence.end()
 
     def migrated(self, one):
         found = one.qmp('query-migrate')
