@@ -154,6 +154,7 @@ BREAK(ini_srq, SET(QP(ini).srq, b->srq.srqn));
 BREAK(qp_xsrq, SET(QP(in).srq, b->xsrq.srqn));
 BREAK(tgt_ring, SET(QP(tgt).sq.wq.depth, 4));
 BREAK(ini_ring, SET(QP(ini).rq.wq.depth, 4));
+BREAK(ini_recv, SET(QP(ini).rq.recv_valid, true));
 BREAK(sqe_ini, SET(QP(ini).state, ERNIC_QPS_SQE));
 BREAK(tgt_srq, SET(QP(tgt).rq.xrc_srq, b->srq.srqn));
 BREAK(srq_stride, SET(SRQ.wq.stride, 60));
@@ -426,6 +427,7 @@ static const struct {
     { "qp-rings", break_ini_ring },
     { "qp-state", break_sqe_ini },
     { "rq-request", break_tgt_srq },
+    { "rq-request", break_ini_recv },
     { "qp-rings", break_sq_depth },
     { "qp-rings", break_rq_stride },
     { "qp-rings", break_rq_pi },

@@ -382,6 +382,12 @@ static bool sq_rate(const ErnicCheck *c, uint32_t id)
 
 /* ---- receive queue --------------------------------------------------------- */
 
+/* Receive requests reach @qp: from its own queue, its SRQ, or the SRQ that a packet names. */
+static bool receives(const ErnicQp *qp)
+{
+    return qp->rq.wq.depth || qp->srq || qp->type == ERNIC_QPT_XRC_TGT;
+}
+
 static bool rq_request(const ErnicCheck *c, uint32_t id)
 {
     const ErnicRecv *recv = &get(c, id)->rq.recv;
@@ -390,6 +396,9 @@ static bool rq_request(const ErnicCheck *c, uint32_t id)
 
     if (!get(c, id)->rq.recv_valid) {
         return true;
+    }
+    if (!receives(get(c, id))) {
+        return false;
     }
     for (i = 0; i < recv->num_sge; i++) {
         len += recv->sge[i].len;
