@@ -382,7 +382,7 @@ static bool sq_rate(const ErnicCheck *c, uint32_t id)
 
 /* ---- receive queue --------------------------------------------------------- */
 
-/* Receive requests reach @qp: from its own queue, its SRQ, or the SRQ that a packet names. */
+/* @qp takes receive requests: of its own, its SRQ, or the SRQ that a packet names. */
 static bool receives(const ErnicQp *qp)
 {
     return qp->rq.wq.depth || qp->srq || qp->type == ERNIC_QPT_XRC_TGT;
