@@ -6,7 +6,6 @@
  * memory (machine.py).
  */
 #include "port.h"
-#include "hw/rdma-ernic/ernic_abi.h"
 
 #define MAGIC       0x6b616f73u
 #define WINDOW      4               /* messages that are under way at most */
@@ -226,7 +225,7 @@ static bool find_device(void)
     uint32_t at;
 
     for (at = 0; at < 256; at += 8) {
-        if (pci_read(at, 0) == (ERNIC_PCI_VENDOR | ERNIC_PCI_DEVICE << 16)) {
+        if (pci_read(at, 0) == port_id) {
             devfn = at;
             slot_bit = 1u << (at >> 3);
             return true;

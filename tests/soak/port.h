@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * A machine's end of the traffic between two machines: one RC queue pair of its only
- * function. port_verbs.c and port_ernic.c implement it, each for one face.
+ * function. port_verbs.c, port_ernic.c and port_mlx5.c implement it, each for one face.
  */
 #ifndef SOAK_PORT_H
 #define SOAK_PORT_H
@@ -20,6 +20,9 @@ enum port_event {
     PORT_RECEIVED,                  /* a message */
     PORT_FAILED,                    /* a request, or the queue pair */
 };
+
+/* The function's device ID, with its vendor ID in the low half. */
+extern const uint32_t port_id;
 
 /* Opens the function @devfn; its address is 10.0.0.@host, with @host 1 or 2. */
 void port_open(uint8_t devfn, uint8_t host);

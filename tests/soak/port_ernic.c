@@ -4,10 +4,13 @@
  * The ERNIC face's end of the traffic.
  */
 #include "ernic.h"
+#include "hw/rdma-ernic/ernic_abi.h"
 #include "port.h"
 
 #define STOPPED     1               /* in STATQP */
 #define ERROR_MARK  0xff000000u     /* of a completion entry */
+
+const uint32_t port_id = ERNIC_PCI_VENDOR | ERNIC_PCI_DEVICE << 16;
 
 static Face face;
 static bool stopped;

@@ -10,6 +10,8 @@
 #define IN          (SLOTS * SLOT)
 #define RECV        (2 * SLOTS * SLOT)
 
+const uint32_t port_id = ERNIC_PCI_VENDOR | ERNIC_PCI_DEVICE << 16;
+
 static Function function, peer_function;
 static Qp qp, peer;
 static uint32_t done, receives_given;

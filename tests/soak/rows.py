@@ -5,6 +5,7 @@ from typing import Callable, NamedTuple
 
 import flood
 import linux
+import machine
 import pair
 import report
 from machine import Wrong
@@ -154,7 +155,7 @@ def rows():
     found = [Row(what, 'driver', link, rounds, number, share)
              for what, link, rounds, number, share in linux.ROWS]
     for step in STEPS:
-        for face in ('verbs', 'ERNIC'):
+        for face in machine.FACES:
             for link in pair.LINKS:
                 def rounds(result, more, words=(step, face, link)):
                     run_pair(*words, result, more)
