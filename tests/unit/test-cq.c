@@ -179,6 +179,44 @@ static void test_overrun(Fixture *f, gconstpointer data)
     g_assert_cmpuint(f->e.stats.completions, ==, f->depth);
 }
 
+/* A queue that ignores overruns loses its oldest entries, and reports nothing. */
+static void test_overwrites(Fixture *f, gconstpointer data)
+{
+    uint32_t i, ahead = 3, n = 3 * f->depth + 1;
+
+    cq(f)->overwrites = true;
+    for (i = 0; i < n; i++) {
+        if (i < f->depth + ahead) {
+            post_solicited(f);
+        } else {
+            post(f);
+        }
+    }
+    g_assert_cmpuint(events(f), ==, 0);
+    g_assert_cmpuint(f->e.stats.cq_overruns, ==, 0);
+    g_assert_cmpuint(f->e.stats.completions, ==, n);
+    g_assert_cmpuint(cq(f)->pi - cq(f)->ci, ==, f->depth);
+    g_assert_cmpuint(cq(f)->sol_pi, ==, cq(f)->ci);
+    /* A consumer that was late has the newest entries, and goes on from there. */
+    f->seen = n - f->depth;
+    for (i = f->seen; i < n; i++) {
+        expect(f, i);
+    }
+    consume(f);
+    arm(f, false);
+    g_assert_cmpuint(events(f), ==, 0);
+    post(f);
+    g_assert_cmpuint(events_of_type(f, ERNIC_EV_COMPLETION), ==, 1);
+    expect(f, n);
+    /* An entry that cannot be written is an error also here. */
+    for (i = 0; i < f->depth; i++) {
+        post(f);
+    }
+    fake_fail_dma(&f->env, 1, false);
+    g_assert_false(post_wc(f, ERNIC_WC_SUCCESS, 0));
+    g_assert_cmpuint(events_of_type(f, ERNIC_EV_CQ_ERR), ==, 1);
+}
+
 /* Without an event queue of its own, the asynchronous one gets the event. */
 static void test_overrun_without_eq(Fixture *f, gconstpointer data)
 {
@@ -493,6 +531,7 @@ int main(int argc, char **argv)
     CQ_TEST("/cq/fields", test_fields);
     CQ_TEST("/cq/wrap", test_wrap);
     CQ_TEST("/cq/overrun", test_overrun);
+    CQ_TEST("/cq/overwrites", test_overwrites);
     CQ_TEST("/cq/overrun-without-eq", test_overrun_without_eq);
     CQ_TEST("/cq/overrun-own-eq", test_overrun_own_eq);
     CQ_TEST("/cq/overrun-masked", test_overrun_masked);

@@ -529,11 +529,14 @@ static void test_vport(void)
             CONTEXT "roce_en=0x1\n" CONTEXT "arm_change_event=0x1\n"
             CONTEXT "event_on_mtu=0x1\n" CONTEXT "mtu=0x5f2\n" GUIDS
             CONTEXT "promisc_mc=0x1\n" CONTEXT "promisc_all=0x1\n" ADDRESS);
+    accepts(&f, 0x755, "field_select.disable_uc_local_lb=1\n"
+            CONTEXT "disable_uc_local_lb=1\n" CONTEXT "disable_mc_local_lb=1", "");
     /* A field that is not selected stays. */
     accepts(&f, 0x755, "field_select.promisc=1\n" CONTEXT "mtu=64", "");
     accepts(&f, 0x755, "field_select.permanent_address=1\n"
             CONTEXT "permanent_address.mac_addr_31_0=0x1\n" CONTEXT "mtu=64", "");
     accepts(&f, 0x754, "",
+            CONTEXT "disable_uc_local_lb=0x1\n"
             CONTEXT "roce_en=0x1\n" CONTEXT "arm_change_event=0x1\n"
             CONTEXT "event_on_mtu=0x1\n" CONTEXT "mtu=0x5f2\n" GUIDS
             CONTEXT "permanent_address.mac_addr_31_0=0x1\n");

@@ -281,7 +281,7 @@ static const struct {
     { 0x400, CQ "cq_context.uar_page=17", ERNIC_MLX5_BAD_UAR },
     { 0x400, CQ "cq_context.uar_page=0xffffff", ERNIC_MLX5_BAD_UAR },
     { 0x400, CQ "cq_context.cqe_sz=1", ERNIC_MLX5_BAD_VALUE },
-    { 0x400, CQ "cq_context.oi=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x400, CQ "cq_context.cc=1", ERNIC_MLX5_BAD_VALUE },
     { 0x400, CQ "cq_context.dbr_addr=4", ERNIC_MLX5_BAD_VALUE },
     { 0x400, CQ "cq_umem_valid=1", ERNIC_MLX5_BAD_VALUE },
     { 0x400, CQ "cq_context.log_cq_size=21", ERNIC_MLX5_BAD_VALUE },

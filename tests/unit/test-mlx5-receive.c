@@ -657,40 +657,6 @@ static void test_symmetric(void)
 
 /* ---- receivers ------------------------------------------------------------------- */
 
-/* Frames of the function itself reach the TIRs whose bits allow it. */
-static void test_own(void)
-{
-    FramesHead group = tcp4, other = tcp4;
-    uint8_t frame[BUFFER], cqe[64];
-    uint32_t tir, bits, len;
-    FramesQueue rq;
-    Frames f;
-
-    memcpy(group.dmac, "\x01\x00\x5e\x00\x00\x01", 6);
-    memcpy(other.dmac, "\x02\x00\x00\x00\x00\x55", 6);
-    tir = setup(&f, &rq, "");
-    for (bits = 0; bits < 4; bits++) {
-        ETH_OK(&f.eth, 0x901, "tirn=%u\nbitmask.self_lb_en=1\nctx.self_lb_block=%u", tir,
-               bits);
-        post(&f, &rq);
-        post(&f, &rq);
-        len = frames_make(&tcp4, frame);
-        g_assert_cmpint(f.eth.e->face->wants_frame(f.eth.e, frame, len, true), ==,
-                        bits & 1);
-        f.eth.e->face->take_frame(f.eth.e, frame, len, true);
-        g_assert_cmpint(frames_poll(&f, cqe), ==, bits & 1);
-        len = frames_make(&group, frame);
-        g_assert_cmpint(f.eth.e->face->wants_frame(f.eth.e, frame, len, true), ==,
-                        bits >> 1);
-        f.eth.e->face->take_frame(f.eth.e, frame, len, true);
-        g_assert_cmpint(frames_poll(&f, cqe), ==, bits >> 1);
-        len = frames_make(&other, frame);
-        g_assert_false(f.eth.e->face->wants_frame(f.eth.e, frame, len, true));
-    }
-    g_assert_cmpuint(f.eth.e->stats.rx_frames, ==, 0);
-    frames_done(&f);
-}
-
 /* One entry with two TIRs: both get the frame, the tag, and an entry of their own. */
 static void test_several(void)
 {
@@ -785,7 +751,6 @@ int main(int argc, char **argv)
     g_test_add_func("/mlx5/receive/hash", test_hash);
     g_test_add_func("/mlx5/receive/spi", test_spi);
     g_test_add_func("/mlx5/receive/symmetric", test_symmetric);
-    g_test_add_func("/mlx5/receive/own", test_own);
     g_test_add_func("/mlx5/receive/several", test_several);
     g_test_add_func("/mlx5/receive/counters", test_counters);
     return g_test_run();

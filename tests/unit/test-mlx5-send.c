@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Sent Ethernet frames of the mlx5 interface: requests, checksums, tags, completion
- * entries, loopback, and hostile requests.
+ * entries, and hostile requests.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -342,40 +342,6 @@ static void test_vlan(void)
     frames_done(&f);
 }
 
-/* ---- loopback ---------------------------------------------------------------------- */
-
-/* A multicast frame leaves, and comes back to a TIR that allows it. */
-static void test_loopback(void)
-{
-    FramesHead head = udp4;
-    FramesQueue sq, rq;
-    uint32_t len, tir;
-    uint8_t cqe[64];
-    Frames f;
-
-    memcpy(head.dmac, "\x01\x00\x5e\x00\x00\x01", 6);
-    send_setup(&f, &sq, 5);
-    frames_queue(&f, &rq, true, 3, 4, "");
-    tir = eth_tir(&f.eth, rq.number);
-    frames_root(&f, tir, 3);
-    frames_post(&f, &rq, &(FramesPiece) { f.mem + 4096, 2048, f.key }, 1);
-    len = put_frame(&f, &head);
-    send_frame(&f, &sq, len, 14, 0);
-    fake_train_free(send_take(&f));
-    g_assert_false(frames_poll(&f, cqe));
-    ETH_OK(&f.eth, 0x901, "tirn=%u\nbitmask.self_lb_en=1\nctx.self_lb_block=2", tir);
-    send_frame(&f, &sq, len, 14, 0);
-    fake_train_free(send_take(&f));
-    ernic_run(f.eth.e, f.eth.env.now);
-    g_assert_true(frames_poll(&f, cqe));
-    g_assert_cmpuint(CQE(cqe, opcode), ==, 2);
-    g_assert_cmpuint(CQE(cqe, byte_cnt), ==, len);
-    g_assert_cmpmem(fake_ptr(&f.eth.env, f.mem + 4096, len), len,
-                    fake_ptr(&f.eth.env, f.mem, len), len);
-    g_assert_cmpuint(f.eth.e->mlx5->sent.packets[ERNIC_MLX5_MULTICAST], ==, 2);
-    frames_done(&f);
-}
-
 /* ---- errors ------------------------------------------------------------------------ */
 
 enum { KEY = 0x100, NO_ETH = 0x200, LSO = 0x400, INLINE = 0x800, TAG = 0x1000 };
@@ -652,7 +618,6 @@ int main(int argc, char **argv)
     g_test_add_func("/mlx5/send/sums", test_sums);
     g_test_add_func("/mlx5/send/sum-cases", test_sum_cases);
     g_test_add_func("/mlx5/send/vlan", test_vlan);
-    g_test_add_func("/mlx5/send/loopback", test_loopback);
     g_test_add_func("/mlx5/send/refused", test_refused);
     g_test_add_func("/mlx5/send/dma", test_dma);
     g_test_add_func("/mlx5/send/doorbells", test_doorbells);

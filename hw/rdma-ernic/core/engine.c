@@ -368,14 +368,14 @@ void ernic_rx_bad_frame(Ernic *e, uint64_t now, const uint8_t *frame,
 bool ernic_wants_frame(Ernic *e, const uint8_t *frame, uint32_t len)
 {
     ernic_charge_copy(e, len);          /* by the link */
-    return e->face->wants_frame(e, frame, len, false);
+    return e->face->wants_frame(e, frame, len, NULL);
 }
 
 void ernic_rx_raw(Ernic *e, uint64_t now, const uint8_t *frame, uint32_t len)
 {
     e->now = now;
     if (engine_hears(e, 1)) {
-        e->face->take_frame(e, frame, len, false);
+        e->face->take_frame(e, frame, len, NULL);
     }
     engine_wake(e);
 }
@@ -450,7 +450,7 @@ static void engine_loopback(Ernic *e)
     while (ernic_work_left(e) && !ernic_copies_wait(e) &&
            ernic_tx_loop_next(e, &tx->loop_pos, &train)) {
         if (train.frame) {
-            e->face->take_frame(e, train.data, train.len, true);
+            e->face->take_frame(e, train.data, train.len, &train);
         } else {
             ernic_rx_train(e, &train);
         }

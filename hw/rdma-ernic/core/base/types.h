@@ -53,7 +53,7 @@ typedef struct ErnicPath {
  * Consecutive packets to one destination, each from BTH to ICRC. All but the last are
  * @seg bytes long. Engine and link exchange trains. The receiver of a train borrows
  * @data for the duration of the call. With @frame the train is one Ethernet frame
- * without FCS, and @path and @ip have no meaning.
+ * without FCS, and @path and @ip have no meaning; @domain says who sends it.
  */
 typedef struct ErnicTrain {
     ErnicPath path;
@@ -73,6 +73,8 @@ typedef struct ErnicTrain {
     const uint8_t *data;
     uint32_t len;               /* bytes of all packets together */
     uint32_t seg;               /* bytes of each packet but the last, > 0 */
+    uint32_t domain;            /* sent: transport domain of the sender, if the face
+                                   has any; 0: none, or not known */
 } ErnicTrain;
 
 static inline uint32_t ernic_train_packets(const ErnicTrain *train)

@@ -150,12 +150,14 @@ struct ErnicFaceOps {
     /* ---- Ethernet frames that are no RoCEv2 packet for this engine */
 
     /*
-     * Does software receive @frame? It comes from the link, or (@own) the device is about
-     * to send it. May be called at any time.
+     * Does software receive @frame? It comes from the link, or the device is about to
+     * send it in the train @own. May be called at any time.
      */
-    bool (*wants_frame)(Ernic *e, const uint8_t *frame, uint32_t len, bool own);
+    bool (*wants_frame)(Ernic *e, const uint8_t *frame, uint32_t len,
+                        const ErnicTrain *own);
     /* Receive @frame, or drop it with a reason that is counted. */
-    void (*take_frame)(Ernic *e, const uint8_t *frame, uint32_t len, bool own);
+    void (*take_frame)(Ernic *e, const uint8_t *frame, uint32_t len,
+                       const ErnicTrain *own);
 
     /* ---- packets: tx.c and rx.c call these. */
 

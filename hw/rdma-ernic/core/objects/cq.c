@@ -69,7 +69,8 @@ uint8_t ernic_cq_add(Ernic *e, const ErnicCqInit *init, ErnicBuf *buf, uint32_t 
     }
     e->cq[*cqn] = (ErnicCq) {
         .used = true, .uctx = init->uctx, .depth = init->depth,
-        .ci_addr = init->ci_addr, .eq = init->eq, .mod_due = ERNIC_NEVER, .buf = *buf,
+        .overwrites = init->overwrites, .ci_addr = init->ci_addr, .eq = init->eq,
+        .mod_due = ERNIC_NEVER, .buf = *buf,
     };
     if (init->eq) {
         e->eq[init->eq].refs++;
@@ -429,6 +430,9 @@ bool ernic_cq_append(Ernic *e, uint32_t cqn, uint8_t *entry)
 
     if (cq->pi - cq->ci == cq->depth) {
         read_ci(e, cqn, cq);
+    }
+    if (cq->pi - cq->ci == cq->depth && cq->overwrites) {
+        consume(cq, cq->ci + 1);
     }
     if (cq->pi - cq->ci == cq->depth ||
         !write_entry(e, &cq->buf, cq->depth, cq->pi, entry)) {

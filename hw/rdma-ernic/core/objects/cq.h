@@ -21,6 +21,7 @@ typedef enum ErnicCqArm {
 struct ErnicCq {
     bool used;
     bool overrun;               /* takes no more entries */
+    bool overwrites;            /* a full ring loses its oldest entry instead */
     uint8_t arm;                /* ErnicCqArm */
     uint32_t uctx;
     uint32_t eq;                /* 0: none */
@@ -44,6 +45,7 @@ typedef struct ErnicCqInit {
     uint32_t eq;                /* exists; 0: none */
     uint32_t depth;             /* power of two, 2 to ERNIC_MAX_CQ_DEPTH */
     uint64_t ci_addr;           /* multiple of 4; 0: doorbell only */
+    bool overwrites;            /* never overrun: see ErnicCq */
 } ErnicCqInit;
 
 /*
@@ -113,7 +115,7 @@ bool ernic_cq_post(Ernic *e, uint32_t cqn, const ErnicWc *wc);
 bool ernic_cq_post_entry(Ernic *e, uint32_t cqn, uint8_t *entry, bool solicited);
 /*
  * Write @entry, of ERNIC_CQ_ENTRY bytes and in the format of the face, as the next one.
- * False: there is no room for it, or the DMA has failed; then nothing has changed.
+ * False: there is no room for it, or the DMA has failed; then it is not in the queue.
  */
 bool ernic_cq_append(Ernic *e, uint32_t cqn, uint8_t *entry);
 /*

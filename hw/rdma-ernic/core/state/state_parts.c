@@ -25,6 +25,7 @@ static const ErnicStateField train_fields[] = {
     DERIVED(num_alt_sgid), DERIVED(num_alt_dgid), DERIVED(path_final),
     DERIVED(data),              /* stored after the structure */
     DERIVED(serial),            /* that of a train of loopback is not looked at */
+    U(domain),
 };
 #undef S
 const ErnicStateStruct ernic_state_train = DESCRIBE(train_fields, ErnicTrain, TRAIN);

@@ -165,7 +165,7 @@ static const ErnicStateField cq_fields[] = {
     UMAX(uctx, ERNIC_LIM_UCTX), U(eq), UMAX(depth, ERNIC_MAX_CQ_DEPTH),
     U(pi), U(ci), U(sol_pi), U(ci_addr), U(mod_count), U(mod_period_us),
     U(mod_pending), U(mod_due), U(refs), STRUCT(buf, ernic_state_buf),
-    STRUCT(events, events_struct), U(notified),
+    STRUCT(events, events_struct), U(notified), BOOL(overwrites),
 };
 #undef S
 static const ErnicStateStruct cq_struct = DESCRIBE(cq_fields, ErnicCq, CQ);
@@ -432,6 +432,7 @@ static const ErnicStateField tx_fields[] = {
     DERIVED(taken),             /* by another link */
     DERIVED(departed),
     DERIVED(looks),             /* departed is 0: all of them, if there are any */
+    U(domain),
 };
 #undef S
 const ErnicStateStruct ernic_state_tx = DESCRIBE(tx_fields, ErnicTx, TX);

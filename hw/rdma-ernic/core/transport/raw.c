@@ -50,13 +50,15 @@ static void raw_fault(Ernic *e, ErnicQp *qp, ErnicFault fault)
     }
 }
 
-bool ernic_raw_wants(Ernic *e, const uint8_t *frame, uint32_t len, bool own)
+bool ernic_raw_wants(Ernic *e, const uint8_t *frame, uint32_t len,
+                     const ErnicTrain *own)
 {
     ernic_charge_objects(e, e->num_flows);
     return ernic_flow_find(e, frame, len) != 0;
 }
 
-void ernic_raw_frame(Ernic *e, const uint8_t *frame, uint32_t len, bool own)
+void ernic_raw_frame(Ernic *e, const uint8_t *frame, uint32_t len,
+                     const ErnicTrain *own)
 {
     ErnicWc wc = { .opcode = ERNIC_WC_RECV, .byte_len = len };
     uint32_t qpn = ernic_flow_find(e, frame, len);

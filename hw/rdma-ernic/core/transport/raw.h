@@ -9,7 +9,9 @@
 #include "base/device.h"
 
 /* Methods of faces with rules: a frame goes to the queue pair of its rule. */
-bool ernic_raw_wants(Ernic *e, const uint8_t *frame, uint32_t len, bool own);
-void ernic_raw_frame(Ernic *e, const uint8_t *frame, uint32_t len, bool own);
+bool ernic_raw_wants(Ernic *e, const uint8_t *frame, uint32_t len,
+                     const ErnicTrain *own);
+void ernic_raw_frame(Ernic *e, const uint8_t *frame, uint32_t len,
+                     const ErnicTrain *own);
 
 #endif /* ERNIC_TRANSPORT_RAW_H */

@@ -17,7 +17,7 @@
 /* Header of a loopback train; in host layout, because it never leaves the device. */
 typedef struct TxLoopHdr {
     ErnicPath path;
-    uint32_t len, seg;
+    uint32_t len, seg, domain;
     bool frame;
 } TxLoopHdr;
 
@@ -47,7 +47,7 @@ bool ernic_tx_loop_add(Ernic *e, const ErnicTrain *train)
     ErnicTx *tx = e->tx;
     TxLoopHdr hdr = {
         .path = train->path, .len = train->len, .seg = train->seg,
-        .frame = train->frame,
+        .domain = train->domain, .frame = train->frame,
     };
 
     if (!tx_loop_fits(tx, 1, train->len)) {
@@ -70,6 +70,7 @@ bool ernic_tx_loop_next(const Ernic *e, uint32_t *pos, ErnicTrain *train)
     memcpy(&hdr, tx->loop + *pos, sizeof(hdr));
     *train = (ErnicTrain) {
         .path = hdr.path, .len = hdr.len, .seg = hdr.seg, .frame = hdr.frame,
+        .domain = hdr.domain,
         .data = tx->loop + *pos + sizeof(hdr),
     };
     *pos += sizeof(hdr) + hdr.len;
@@ -117,7 +118,7 @@ static void tx_whom(Ernic *e, const ErnicTrain *train, bool *peers,
 {
     bool group = !train->frame && ernic_gid_is_mcast(&train->path.dgid);
 
-    *self = train->frame ? e->face->wants_frame(e, train->data, train->seg, true) :
+    *self = train->frame ? e->face->wants_frame(e, train->data, train->seg, train) :
             group || ernic_gid_is_local(e, &train->path.dgid);
     *peers = train->frame || group || !*self;
 }
@@ -183,7 +184,7 @@ bool ernic_tx_flush(Ernic *e)
     }
     train = (ErnicTrain) {
         .path = tx->path, .data = tx->buf, .len = tx->len, .seg = tx->seg,
-        .frame = tx->frame, .serial = ernic_tx_serial(e),
+        .frame = tx->frame, .domain = tx->domain, .serial = ernic_tx_serial(e),
     };
     if (!tx->frame && ernic_timed_depart(e, &train, &fits)) {
         tx->busy = !fits;
@@ -197,6 +198,7 @@ bool ernic_tx_flush(Ernic *e)
     e->stats.tx_trains++;
     tx->closed = false;
     tx->frame = false;
+    tx->domain = 0;
     tx->len = 0;
     tx->packets = 0;
     tx->serial++;
@@ -315,13 +317,15 @@ bool ernic_tx_frame(Ernic *e, uint32_t len, uint8_t **frame)
     return true;
 }
 
-void ernic_tx_commit_frames(Ernic *e, uint32_t qpn, uint32_t len, uint32_t seg)
+void ernic_tx_commit_frames(Ernic *e, uint32_t qpn, uint32_t domain, uint32_t len,
+                            uint32_t seg)
 {
     ErnicTx *tx = e->tx;
 
     trace_ernic_tx_frame(qpn, len);
     ernic_charge_copy(e, len);
     tx->frame = tx->closed = true;
+    tx->domain = domain;
     tx->len = len;
     tx->seg = seg;
     tx->packets = DIV_ROUND_UP(len, seg);
@@ -331,5 +335,5 @@ void ernic_tx_commit_frames(Ernic *e, uint32_t qpn, uint32_t len, uint32_t seg)
 
 void ernic_tx_commit_frame(Ernic *e, uint32_t qpn, uint32_t len)
 {
-    ernic_tx_commit_frames(e, qpn, len, len);
+    ernic_tx_commit_frames(e, qpn, 0, len, len);
 }

@@ -32,6 +32,7 @@ struct ErnicTx {
     uint32_t len, seg, packets; /* of the train that is held */
     bool closed;                /* nothing may follow its last packet */
     bool frame;                 /* it is an Ethernet frame */
+    uint32_t domain;            /* of its sender, as in ErnicTrain */
     uint32_t loop_pos;          /* in @loop: the oldest train that is not served */
     uint64_t serial;            /* of the last train that was sent */
     uint64_t taken;             /* of the last train that the link took */
@@ -70,9 +71,10 @@ bool ernic_tx_frame(Ernic *e, uint32_t len, uint8_t **frame);
 void ernic_tx_commit_frame(Ernic *e, uint32_t qpn, uint32_t len);
 /*
  * As the second, for frames to one destination of @len bytes in all: each has @seg bytes,
- * and the last one at most as many.
+ * and the last one at most as many. @domain: as in ErnicTrain.
  */
-void ernic_tx_commit_frames(Ernic *e, uint32_t qpn, uint32_t len, uint32_t seg);
+void ernic_tx_commit_frames(Ernic *e, uint32_t qpn, uint32_t domain, uint32_t len,
+                            uint32_t seg);
 /*
  * Pass the held train to the link or to loopback. False: it stays until
  * ernic_tx_ready(), or until loopback is served.

@@ -86,6 +86,7 @@ const ErnicMlx5Capability ernic_mlx5_profile[] = {
 
     /* Completion queues. */
     HCA(cqe_version, 1), HCA(cq_resize, 1), HCA(cq_moderation, 1),
+    HCA(cq_oi, 1),
 
     /* Doorbells and commands; 4 KiB pages. */
     HCA(uar_sz, 2), HCA(log_pg_sz, ERNIC_PAGE_SHIFT_MIN), HCA(bf, 1),
@@ -94,6 +95,7 @@ const ErnicMlx5Capability ernic_mlx5_profile[] = {
     /* The port. */
     HCA(port_type, 1), HCA(num_ports, 1), HCA(vport_counters, 1),
     HCA(device_frequency_khz, 1000000),
+    HCA(disable_local_lb_uc, 1), HCA(disable_local_lb_mc, 1),
 
     /* Ethernet queues and steering. */
     HCA(eth_net_offloads, 1), HCA(nic_flow_table, 1),

@@ -51,7 +51,7 @@ static const ErnicMlx5FieldRule cq_rows[] = {
     ZERO(cqc, cqe_sz)
     ZERO(cqc, cc)
     IGNORED(cqc, scqe_break_moderation_en)
-    ZERO(cqc, oi)
+    USED(cqc, oi)
     IGNORED(cqc, cq_period_mode)
     ZERO(cqc, cqe_comp_en)
     IGNORED(cqc, mini_cqe_res_format)

@@ -52,6 +52,7 @@ static ErnicMlx5Refusal create_cq(ErnicMlx5Function *f, const ErnicMlx5Request *
     ErnicCqInit init = {
         .eq = GET(cqc, cqc.c_eqn_or_apu_element),
         .depth = 1u << GET(cqc, cqc.log_cq_size), .ci_addr = GET(cqc, cqc.dbr_addr),
+        .overwrites = GET(cqc, cqc.oi),
     };
     uint32_t uar = GET(cqc, cqc.uar_page), cqn;
     Ernic *e = f->engine;

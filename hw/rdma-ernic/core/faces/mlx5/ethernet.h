@@ -77,7 +77,7 @@ typedef struct ErnicMlx5Tir {
     bool ipv6, udp;             /* the kind of frames whose fields are hashed */
     uint8_t hash;               /* ErnicMlx5Hash */
     uint8_t selected;           /* ERNIC_MLX5_SELECT_* */
-    uint8_t self_lb_block;      /* frames of the function: ernic_mlx5_loop_bit() */
+    uint8_t self_lb_block;      /* frames of its own domain: loops() */
     uint32_t queue;
     uint32_t transport_domain;
     uint8_t key[ERNIC_RSS_KEY];
@@ -151,8 +151,6 @@ bool ernic_mlx5_rq_used(Ernic *e, uint32_t rqn);
 
 /* receive.c: receive queue @rqn is in error from now on. */
 void ernic_mlx5_rq_error(Ernic *e, uint32_t rqn, ErnicMlx5EthQueue *q);
-/* receive.c: the bit of self_lb_block that @frame needs to loop back. */
-uint8_t ernic_mlx5_loop_bit(const uint8_t *frame);
 
 extern const ErnicMlx5CommandTable ernic_mlx5_flow_commands;
 extern const ErnicMlx5CommandTable ernic_mlx5_tir_commands;

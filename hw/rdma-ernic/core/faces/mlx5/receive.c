@@ -163,6 +163,41 @@ static ErnicFault scatter(Ernic *e, const ErnicMlx5EthQueue *q, const ErnicRecv 
            dma == ERNIC_DMA_FAILED ? ERNIC_FAULT_RECV_DMA : ERNIC_FAULT_RECV_PROT;
 }
 
+/* ---- loopback ---------------------------------------------------------------------- */
+
+/* Software has not turned off the loopback of such frames at the port. */
+static bool local_loopback(const Ernic *e, bool unicast)
+{
+    const uint8_t *context = e->mlx5->function.vport.context;
+
+    return unicast ? !GET(context, nic_vport_context.disable_uc_local_lb) :
+                     !GET(context, nic_vport_context.disable_mc_local_lb);
+}
+
+/*
+ * Does @tir receive @frame, which the function itself sends in @own? Local loopback of
+ * the port must be on. Then the TIRs of other transport domains receive what the flow
+ * tables give them. Those of the sender's own domain need a bit of self_lb_block, and
+ * unicast frames have to be to the port. Drivers set the bit so that a TIR receives such
+ * frames (mlx5e_refresh_tirs() for the self-test, and MLX5_QP_FLAG_TIR_ALLOW_SELF_LB_UC
+ * of mlx5_ib), in spite of the name.
+ */
+static bool loops(const Ernic *e, const ErnicMlx5Tir *tir, const uint8_t *frame,
+                  const ErnicTrain *own)
+{
+    enum { LOOP_UNICAST = 1, LOOP_MULTICAST = 2 };
+    bool unicast = !(frame[0] & 1);
+
+    if (!local_loopback(e, unicast)) {
+        return false;
+    }
+    if (own->domain && tir->transport_domain != own->domain) {
+        return true;
+    }
+    return tir->self_lb_block & (unicast ? LOOP_UNICAST : LOOP_MULTICAST) &&
+           (!unicast || !memcmp(frame, ernic_mlx5_vport_mac(&e->mlx5->function), 6));
+}
+
 /* ---- delivery ---------------------------------------------------------------------- */
 
 /* The entry of a request that ends with @fault. */
@@ -228,13 +263,14 @@ static void place(Ernic *e, uint32_t rqn, const Arrival *a, uint32_t tag, uint32
     }
 }
 
-static void deliver(Ernic *e, const Arrival *a, const ErnicFlowHit *hit, bool own)
+static void deliver(Ernic *e, const Arrival *a, const ErnicFlowHit *hit,
+                    const ErnicTrain *own)
 {
     const ErnicMlx5Tir *tir = ernic_mlx5_tir_get(&e->mlx5->function, hit->id);
     uint8_t type;
     uint32_t hash;
 
-    if (own && !(tir->self_lb_block & ernic_mlx5_loop_bit(a->frame))) {
+    if (own && !loops(e, tir, a->frame, own)) {
         return;
     }
     hash = ernic_mlx5_hash(tir, &a->headers, &type);
@@ -242,7 +278,7 @@ static void deliver(Ernic *e, const Arrival *a, const ErnicFlowHit *hit, bool ow
 }
 
 /* @a is complete but for the description. */
-static void steer(Ernic *e, Arrival *a, bool own)
+static void steer(Ernic *e, Arrival *a, const ErnicTrain *own)
 {
     uint8_t key[ERNIC_FLOW_KEY_BYTES];
     ErnicFlowResult result;
@@ -252,6 +288,9 @@ static void steer(Ernic *e, Arrival *a, bool own)
     ernic_flow_tables_find(e, key, a->len, &result);
     if (result.cut) {
         trace_ernic_mlx5_rx_cut(a->len, result.num);
+    }
+    if (!result.num && own) {
+        return;                                 /* it has left, and is not lost */
     }
     if (!result.num) {
         drop(e, 0, a->len, ERNIC_DROP_NO_RULE);
@@ -264,7 +303,8 @@ static void steer(Ernic *e, Arrival *a, bool own)
     }
 }
 
-void ernic_mlx5_take_frame(Ernic *e, const uint8_t *frame, uint32_t len, bool own)
+void ernic_mlx5_take_frame(Ernic *e, const uint8_t *frame, uint32_t len,
+                           const ErnicTrain *own)
 {
     uint8_t padded[ERNIC_FRAME_MIN] = { };
     Arrival a = { .frame = frame, .len = len };
@@ -287,36 +327,21 @@ void ernic_mlx5_take_frame(Ernic *e, const uint8_t *frame, uint32_t len, bool ow
     steer(e, &a, own);
 }
 
-/* ---- loopback ---------------------------------------------------------------------- */
-
-/*
- * The bit of self_lb_block for the frame. Drivers set the bit so that a TIR receives
- * frames of the same function (mlx5e_refresh_tirs() for the self-test, and
- * MLX5_QP_FLAG_TIR_ALLOW_SELF_LB_UC of mlx5_ib), in spite of the name.
- */
-uint8_t ernic_mlx5_loop_bit(const uint8_t *frame)
-{
-    enum { LOOP_UNICAST = 1, LOOP_MULTICAST = 2 };
-
-    return frame[0] & 1 ? LOOP_MULTICAST : LOOP_UNICAST;
-}
-
-bool ernic_mlx5_wants_frame(Ernic *e, const uint8_t *frame, uint32_t len, bool own)
+bool ernic_mlx5_wants_frame(Ernic *e, const uint8_t *frame, uint32_t len,
+                            const ErnicTrain *own)
 {
     const ErnicMlx5Tir *tir = e->mlx5_eth->tir;
-    uint8_t bit;
     uint32_t i;
 
     if (!own) {
         return true;
     }
-    bit = ernic_mlx5_loop_bit(frame);
-    if (!(frame[0] & 1) && memcmp(frame, ernic_mlx5_vport_mac(&e->mlx5->function), 6)) {
+    if (!local_loopback(e, !(frame[0] & 1))) {
         return false;
     }
     ernic_charge_objects(e, ERNIC_LIM_TIR);
     for (i = 1; i <= ERNIC_LIM_TIR; i++) {
-        if (tir[i].used && (tir[i].self_lb_block & bit)) {
+        if (tir[i].used && loops(e, &tir[i], frame, own)) {
             return true;
         }
     }

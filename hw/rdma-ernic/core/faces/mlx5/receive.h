@@ -12,7 +12,9 @@
  * Methods of the face. All frames of the link are wanted, for the counters; and those
  * of the function itself if they may loop back.
  */
-bool ernic_mlx5_wants_frame(Ernic *e, const uint8_t *frame, uint32_t len, bool own);
-void ernic_mlx5_take_frame(Ernic *e, const uint8_t *frame, uint32_t len, bool own);
+bool ernic_mlx5_wants_frame(Ernic *e, const uint8_t *frame, uint32_t len,
+                            const ErnicTrain *own);
+void ernic_mlx5_take_frame(Ernic *e, const uint8_t *frame, uint32_t len,
+                           const ErnicTrain *own);
 
 #endif /* ERNIC_FACES_MLX5_RECEIVE_H */

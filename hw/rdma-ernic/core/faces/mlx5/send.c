@@ -240,13 +240,16 @@ static uint32_t pad(uint8_t *frame, uint32_t len)
 static void commit(Ernic *e, uint32_t number, const uint8_t *frames, uint32_t len,
                    uint32_t seg)
 {
+    const ErnicMlx5EthQueue *q = ernic_mlx5_sq_get(e, number);
+    const ErnicMlx5Tis *tis = ernic_mlx5_tis_get(&e->mlx5->function,
+                                                 GET(q->context, sqc.tis_num_0));
     uint32_t at;
 
     for (at = 0; at < len; at += seg) {
         ernic_charge(e, 1);
         ernic_mlx5_count_frame(&e->mlx5->sent, frames + at, MIN(seg, len - at));
     }
-    ernic_tx_commit_frames(e, number, len, seg);
+    ernic_tx_commit_frames(e, number, tis->transport_domain, len, seg);
 }
 
 /* Build the frame of a SEND at @frame; *@len is its length. */

@@ -36,6 +36,8 @@ static const struct {
     { SELECT(min_inline), { CONTEXT(min_wqe_inline_mode) } },
     { SELECT(node_guid), { CONTEXT(node_guid) } },
     { SELECT(port_guid), { CONTEXT(port_guid) } },
+    { SELECT(disable_uc_local_lb), { CONTEXT(disable_uc_local_lb) } },
+    { SELECT(disable_mc_local_lb), { CONTEXT(disable_mc_local_lb) } },
 };
 
 static uint64_t address_of(const uint8_t mac[6])
