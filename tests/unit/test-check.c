@@ -115,6 +115,8 @@ BREAK(port, SET(E->port_events.queued, false));
 BREAK(gid, SET(E->gid[5].gid, (ErnicGid) { { 0xff, 2 } }));
 BREAK(gid_count, SET(E->num_gids, E->num_gids + 1));
 BREAK(pkey, SET(E->pkey[3], 0x8000));
+BREAK(unsettled, SET(E->unsettled, 1));
+BREAK(stopping, SET(QP(out).stopping, true));
 BREAK(train_seg, SET(E->tx->seg, 0));
 BREAK(train_closed, SET(E->tx->closed, !E->tx->closed));
 BREAK(train_len, SET(E->tx->len, 60000));
@@ -439,6 +441,8 @@ static const struct {
     { "qp-state", break_sqe_rc },
     { "qp-deadline", break_qp_deadline },
     { "qp-flush-wait", break_flush_wait },
+    { "unsettled", break_unsettled },
+    { "qp-stopping", break_stopping },
     { "qp-events", break_qp_events },
     { "sq-counters", break_sq_next },
     { "sq-requests", break_sq_fetched },

@@ -6,9 +6,9 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include <time.h>
 #include "base/pages.h"
 #include "base/work.h"
+#include "cpu_time.h"
 #include "fake_verbs.h"
 #include "objects/qp.h"
 #include "remains.h"
@@ -26,14 +26,6 @@ typedef struct Rig {
     uint32_t pd;
     int64_t worst;              /* us, of a call since rig_open() */
 } Rig;
-
-static int64_t cpu_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return t.tv_sec * 1000000ll + t.tv_nsec / 1000;
-}
 
 static void rig_open(Rig *r)
 {

@@ -8,8 +8,8 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include <dlfcn.h>
-#include <time.h>
 #include "base/pages.h"
+#include "cpu_time.h"
 #include "fake_verbs.h"
 
 #define TRIES   5               /* of which the fastest counts: the host is busy */
@@ -19,14 +19,6 @@ typedef struct Rig {
     Ernic *e;
     uint32_t pd;
 } Rig;
-
-static int64_t cpu_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
 
 static uint64_t appends;
 

@@ -39,6 +39,7 @@
 #include "transport/sched.h"
 #include "transport/turn.h"
 #include "transport/tx.h"
+#include "wire/headers.h"
 
 QEMU_BUILD_BUG_ON(ERNIC_MLX5_BAR != ERNIC_MLX5_BAR_SIZE ||
                   ERNIC_MLX5_BAR_SEGMENT != ERNIC_MLX5_UAR_FIRST * ERNIC_MLX5_PAGE);
@@ -105,7 +106,7 @@ static void engine_wake(Ernic *e)
                 e->tx->loop_len || ernic_copies_wait(e) || e->eq_more ||
                 (!e->tx->busy && e->tx->num_left) || engine_left(e, &departed) ||
                 (e->mlx5 && ernic_mlx5_has_work(e)) || engine_eth_work(e) ||
-                ernic_has_remains(e);
+                e->unsettled || ernic_has_remains(e);
     uint64_t next = MIN(ernic_timers_next(e->timers),
                         ernic_timers_next(e->cq_timers));
 
@@ -304,8 +305,21 @@ bool ernic_has_address(const Ernic *e, const ErnicTrain *train)
     return local;
 }
 
-bool ernic_expects(const Ernic *e, const ErnicTrain *train)
+/* A register may have started or stopped the queue pairs that @train is for. */
+static void engine_settle(Ernic *e, const ErnicTrain *train)
 {
+    uint32_t pos;
+
+    for (pos = 0; e->unsettled && pos < train->len; pos += train->seg) {
+        if (train->len - pos >= ERNIC_BTH_LEN) {
+            ernic_pg332_settle_qp(e, ernic_bth_dest_qp(train->data + pos));
+        }
+    }
+}
+
+bool ernic_expects(Ernic *e, const ErnicTrain *train)
+{
+    engine_settle(e, train);
     return ernic_has_address(e, train) && ernic_rx_expects(e, train);
 }
 
@@ -342,6 +356,7 @@ void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train)
     uint32_t pos;
 
     e->now = now;
+    engine_settle(e, train);
     if (!engine_hears(e, ernic_train_packets(train))) {
         /* Dropped. */
     } else if (unlikely(ernic_rx_path_open(e, train))) {
@@ -540,9 +555,9 @@ static void engine_turns(Ernic *e)
     }
 }
 
-void ernic_run_within(Ernic *e, uint64_t now)
+/* Serve all that is due, then queue pairs in turn, until the slice ends. */
+static void engine_work(Ernic *e)
 {
-    e->now = now;
     ernic_eq_run(e);
     ernic_rx_copies(e);
     if (e->timing) {
@@ -569,6 +584,14 @@ void ernic_run_within(Ernic *e, uint64_t now)
         engine_depart(e);
     } while (ernic_work_left(e) && (ernic_sched_ready(e) || engine_eth_work(e)));
     engine_departed(e);
+}
+
+void ernic_run_within(Ernic *e, uint64_t now)
+{
+    e->now = now;
+    if (!e->unsettled || ernic_pg332_settle(e)) {
+        engine_work(e);
+    }
     if (ernic_has_remains(e)) {
         /* At least a step, also if there is other work for each slice. */
         e->work_end = MAX(e->work_end, e->work_done + 1);

@@ -199,6 +199,8 @@ struct Ernic {
     uint16_t pkey[ERNIC_LIM_PKEY];
     uint32_t bad_pkey, bad_qkey;
     uint16_t udp_sport;         /* of every packet; 0: per queue pair */
+    /* PG332: a global register may start or stop queue pairs from this one on; 0: none */
+    uint32_t unsettled;
     bool port_active;
     bool page_failed;           /* some page may be ERNIC_PAGE_FAILED */
     uint32_t async_eq;          /* 0: none */

@@ -226,6 +226,11 @@ struct ErnicQp {
     /* Writer: transport/turn. */
     bool last_wqe;                  /* LAST_WQE was raised */
     /*
+     * Writer: faces/pg332/register_effects; reset: transport/qp_life. A global register
+     * has stopped it: it does nothing until it is closed.
+     */
+    bool stopping;
+    /*
      * Writer: transport/turn; reset: transport/qp_state. In Error, ns between two looks
      * for receive requests (ErnicFaceOps.flush_poll); 0: none yet.
      */

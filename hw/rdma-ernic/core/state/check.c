@@ -447,6 +447,12 @@ static bool gid_table(const ErnicCheck *c, uint32_t id)
     return c->e->num_gids == ernic_gid_count(c->e);
 }
 
+/* A pass over the queue pairs of PG332 may have reached the end of the table. */
+static bool unsettled(const ErnicCheck *c, uint32_t id)
+{
+    return c->e->unsettled <= (c->e->regs ? c->e->cfg.max_qp : 0);
+}
+
 static bool pkey_table(const ErnicCheck *c, uint32_t id)
 {
     uint32_t i;
@@ -550,6 +556,7 @@ static const ErnicInvariant device_list[] = {
     { "held-train", held_train },
     { "flow-count", flow_count },
     { "left-acks", left_acks },
+    { "unsettled", unsettled },
     { "loopback", loopback },
 };
 const ErnicInvariants ernic_invariants_device = {

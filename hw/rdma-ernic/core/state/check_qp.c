@@ -87,6 +87,11 @@ static bool qp_owner(const ErnicCheck *c, uint32_t id)
              e->srq[qp->srq].uctx == qp->uctx && !e->srq[qp->srq].xrcd));
 }
 
+static bool qp_stopping(const ErnicCheck *c, uint32_t id)
+{
+    return !get(c, id)->stopping || (c->e->unsettled && id >= c->e->unsettled);
+}
+
 static bool no_ring(const ErnicWq *wq)
 {
     return wq->depth == 0 && wq->pi == 0 && wq->ci == 0 && !wq->buf.page;
@@ -536,6 +541,7 @@ static bool qp_state(const ErnicCheck *c, uint32_t id)
 static const ErnicInvariant qp_list[] = {
     { "qp-number", qp_number },
     { "qp-owner", qp_owner },
+    { "qp-stopping", qp_stopping },
     { "qp-rings", qp_rings },
     { "qp-counter", qp_counter },
     { "qp-attributes", qp_attributes },

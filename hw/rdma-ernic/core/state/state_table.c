@@ -135,6 +135,7 @@ static const ErnicStateField device_fields[] = {
     DERIVED(rx_pkt), STRUCT(departing, ring_struct),
     DERIVED(mlx5),              /* a section of its own, if there is one */
     DERIVED(mlx5_eth), DERIVED(flow_tables),    /* as well */
+    U(unsettled),
 };
 #undef S
 const ErnicStateStruct ernic_state_device = DESCRIBE(device_fields, Ernic, DEVICE);
@@ -398,7 +399,7 @@ static const ErnicStateField qp_fields[] = {
     STRUCT(sq, sq_struct), STRUCT(cc, cc_struct), STRUCT(ack, ack_struct),
     STRUCT(events, events_struct), STRUCT(rq, rq_struct),
     OWNED_OF(rd, ernic_state_answers, ernic_state_rd), DERIVED(ring_prev),
-    U(flush_wait),
+    U(flush_wait), BOOL(stopping),
 };
 #undef S
 static const ErnicStateStruct qp_struct = DESCRIBE(qp_fields, ErnicQp, QP);

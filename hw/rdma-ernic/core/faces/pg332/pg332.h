@@ -19,6 +19,13 @@ ErnicRegFile *ernic_pg332_regs(const ErnicConfig *cfg);
 void ernic_pg332_restore(Ernic *e);
 uint32_t ernic_pg332_read(Ernic *e, uint32_t offset);
 void ernic_pg332_write(Ernic *e, uint32_t offset, uint32_t value);
+/*
+ * Start and stop the queue pairs that a global register concerns, until the slice ends.
+ * False: there are more, and until then no queue pair does any work.
+ */
+bool ernic_pg332_settle(Ernic *e);
+/* The same for @qpn, of any value, before it is looked at. */
+void ernic_pg332_settle_qp(Ernic *e, uint32_t qpn);
 /* Does the register at @offset do more than hold a value or take a doorbell? */
 bool ernic_pg332_sets_up(const Ernic *e, uint32_t offset);
 /* A doorbell that was stored at @offset has arrived. */

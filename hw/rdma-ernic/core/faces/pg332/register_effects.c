@@ -33,6 +33,11 @@
 
 #define LSTRQREQ_OPCODE 0xff000000
 
+/* Units of work to start and to stop a queue pair, and to see that it does neither. */
+#define WORK_START      16
+#define WORK_STOP       8
+#define LOOKS_OF_UNIT   8
+
 ErnicRegFile *ernic_pg332_regs(const ErnicConfig *cfg)
 {
     return cfg->pg332 ? ernic_regfile_new(cfg->pg332 - 1, cfg->max_qp - 1) :
@@ -321,6 +326,65 @@ static uint32_t live(const Ernic *e, const ErnicQp *qp, uint32_t offset,
     }
 }
 
+/* ---- queue pairs: stopping ----------------------------------------------- */
+
+/* The registers keep what the engine knew. */
+static void stop(Ernic *e, ErnicQp *qp)
+{
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(live_regs); i++) {
+        uint32_t *reg = ernic_pg332_qp_reg(e, qp->qpn, live_regs[i]);
+
+        *reg = live(e, qp, live_regs[i], *reg);
+    }
+    trace_ernic_pg332_stop(qp->qpn);
+    ernic_qp_close(e, qp);
+}
+
+/* A global register stops @qpn, starts it, or does one after the other. */
+static void settle(Ernic *e, uint32_t qpn)
+{
+    if (running(e, qpn) && running(e, qpn)->stopping) {
+        ernic_charge(e, WORK_STOP);
+        stop(e, running(e, qpn));
+    }
+    if (!running(e, qpn) && should_run(e, qpn)) {
+        ernic_charge(e, WORK_START);
+        start(e, qpn);
+    }
+}
+
+void ernic_pg332_settle_qp(Ernic *e, uint32_t qpn)
+{
+    if (e->unsettled && qpn >= e->unsettled && qpn < e->cfg.max_qp) {
+        settle(e, qpn);
+    }
+}
+
+/* Software sees a slot as if each write had had its whole effect at once. */
+static void settle_slot(Ernic *e, const ErnicRegRef *ref)
+{
+    if (ref->def->scope == ERNIC_REG_QP) {
+        ernic_pg332_settle_qp(e, ref->element + 1);
+    }
+}
+
+bool ernic_pg332_settle(Ernic *e)
+{
+    for (; e->unsettled && ernic_work_left(e); e->unsettled++) {
+        if (e->unsettled == e->cfg.max_qp) {
+            e->unsettled = 0;
+            return true;
+        }
+        ernic_charge(e, e->unsettled % LOOKS_OF_UNIT == 0);
+        settle(e, e->unsettled);
+    }
+    return !e->unsettled;
+}
+
+/* ---- counters of the device, read ---------------------------------------- */
+
 /* Counters of the engine that a global register shows. */
 static uint32_t global(const Ernic *e, uint32_t offset, uint32_t stored)
 {
@@ -364,6 +428,7 @@ uint32_t ernic_pg332_read(Ernic *e, uint32_t offset)
         trace_ernic_guest_pg332_hole(offset);
         return 0;
     }
+    settle_slot(e, &ref);
     value = *ref.value;
     if (ref.def->scope == ERNIC_REG_GLOBAL) {
         value = global(e, ref.def->offset, value);
@@ -374,21 +439,7 @@ uint32_t ernic_pg332_read(Ernic *e, uint32_t offset)
     return value;
 }
 
-/* ---- queue pairs: stopping ----------------------------------------------- */
-
-/* The registers keep what the engine knew. */
-static void stop(Ernic *e, ErnicQp *qp)
-{
-    uint32_t i;
-
-    for (i = 0; i < ARRAY_SIZE(live_regs); i++) {
-        uint32_t *reg = ernic_pg332_qp_reg(e, qp->qpn, live_regs[i]);
-
-        *reg = live(e, qp, live_regs[i], *reg);
-    }
-    trace_ernic_pg332_stop(qp->qpn);
-    ernic_qp_close(e, qp);
-}
+/* ---- queue pairs: registers ---------------------------------------------- */
 
 /*
  * Recovery: nothing that is posted is carried out any more, and software waits,
@@ -445,6 +496,10 @@ void ernic_pg332_restore(Ernic *e)
         field(conf, PG332_V3_CONF_SPORT) : field(conf, PG332_V4_CONF_SPORT);
 }
 
+/*
+ * To start or stop all queue pairs is more than a slice of work. Those that stop are
+ * marked, because a later write must not save them; ernic_pg332_settle() does the rest.
+ */
 static void wrote_global(Ernic *e)
 {
     uint32_t qpn;
@@ -452,10 +507,11 @@ static void wrote_global(Ernic *e)
     ernic_pg332_restore(e);
     ernic_charge_objects(e, e->cfg.max_qp);
     for (qpn = 1; qpn < e->cfg.max_qp; qpn++) {
-        if (running(e, qpn) || should_run(e, qpn)) {
-            update_qp(e, qpn);
+        if (running(e, qpn) && !should_run(e, qpn)) {
+            e->qp[qpn].stopping = true;
         }
     }
+    e->unsettled = 1;
 }
 
 static void wrote_qpconf(Ernic *e, uint32_t qpn)
@@ -507,8 +563,11 @@ void ernic_pg332_doorbell(Ernic *e, uint32_t offset, uint32_t value)
 {
     ErnicRegRef ref;
 
-    if (!ernic_regfile_find(e->regs, offset, &ref) ||
-        ref.def->scope != ERNIC_REG_QP || !running(e, ref.element + 1)) {
+    if (!ernic_regfile_find(e->regs, offset, &ref)) {
+        return;
+    }
+    settle_slot(e, &ref);
+    if (ref.def->scope != ERNIC_REG_QP || !running(e, ref.element + 1)) {
         return;
     }
     if (ref.def->offset == PG332_SQPI) {
@@ -637,6 +696,9 @@ void ernic_pg332_write(Ernic *e, uint32_t offset, uint32_t value)
     ErnicRegRef ref;
     uint32_t i;
 
+    if (ernic_regfile_find(e->regs, offset, &ref)) {
+        settle_slot(e, &ref);
+    }
     if (!ernic_rules_write(e, offset, &value)) {
         return;
     }

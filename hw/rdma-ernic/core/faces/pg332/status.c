@@ -42,7 +42,7 @@ static Pipeline look(const Ernic *e)
     uint32_t qpn;
 
     for (qpn = 1; qpn < e->cfg.max_qp; qpn++) {
-        if (e->qp[qpn].used) {
+        if (e->qp[qpn].used && !e->qp[qpn].stopping) {
             look_at(e, &e->qp[qpn], &p);
         }
     }
