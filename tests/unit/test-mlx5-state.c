@@ -171,6 +171,41 @@ static void test_mid_command(void)
     g_byte_array_unref(want);
 }
 
+/* An entry with lengths that no message has is refused, and leaves no trace. */
+static void test_refused_entry(void)
+{
+    static const struct {
+        uint32_t in_len, out_len;
+        ErnicMlx5Delivery status;
+    } rows[] = {
+        { 0, 16, ERNIC_MLX5_DELIVERY_IN_LENGTH },
+        { UINT32_MAX, 16, ERNIC_MLX5_DELIVERY_IN_LENGTH },
+        { ERNIC_MLX5_MESSAGE_MAX + 1, 16, ERNIC_MLX5_DELIVERY_IN_LENGTH },
+        { 16, 0, ERNIC_MLX5_DELIVERY_OUT_LENGTH },
+        { 16, UINT32_MAX, ERNIC_MLX5_DELIVERY_OUT_LENGTH },
+    };
+    const uint8_t in[16] = { 0x01, 0x0a };              /* QUERY_ISSI */
+    Mlx5Fixture f;
+    uint64_t page;
+    uint32_t i;
+
+    mlx5_boot(&f);
+    page = mlx5_open_queue(f.e, &f.env);
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        Mlx5Posted p = mlx5_post(&f.env, page, i, in, 16, 16);
+
+        stl_be_p(mlx5_entry(&f.env, &p) + 4, rows[i].in_len);
+        stl_be_p(mlx5_entry(&f.env, &p) + 56, rows[i].out_len);
+        ernic_bar_write(f.e, f.env.now, MLX5_DOORBELL, 4, 1u << i);
+        fake_run(f.e);
+        g_assert_true(mlx5_is_done(&f.env, &p));
+        g_assert_cmpint(mlx5_status(&f.env, &p), ==, rows[i].status);
+        mlx5_assert_valid(&f);
+        mlx5_take_over(&f.e, &f.env);
+    }
+    mlx5_finish(&f);
+}
+
 /* A command whose work has not ended begins again on the destination. */
 static void test_mid_work(void)
 {
@@ -364,6 +399,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mlx5/state/steering", test_steering);
     g_test_add_func("/mlx5/state/capabilities", test_capabilities);
     g_test_add_func("/mlx5/state/mid-command", test_mid_command);
+    g_test_add_func("/mlx5/state/refused-entry", test_refused_entry);
     g_test_add_func("/mlx5/state/mid-work", test_mid_work);
     g_test_add_func("/mlx5/state/waiting-events", test_waiting_events);
     g_test_add_data_func("/mlx5/state/mid-transfer/write", GUINT_TO_POINTER(0),

@@ -25,11 +25,13 @@ static uint32_t room(uint32_t len)
     return MAX(len, ERNIC_MLX5_MESSAGE_ROOM);
 }
 
+/* Nothing stays of the command: lengths of an entry that was refused may be any. */
 static void release(ErnicMlx5CommandQueue *q)
 {
     ernic_mem_free(q->mem, ERNIC_MEM_MESSAGES, q->in, room(q->entry.in_len), 1);
     ernic_mem_free(q->mem, ERNIC_MEM_MESSAGES, q->out, room(q->entry.out_len), 1);
     q->in = q->out = NULL;
+    q->entry = (ErnicMlx5Entry) { };
     q->stage = ERNIC_MLX5_QUEUE_IDLE;
 }
 
