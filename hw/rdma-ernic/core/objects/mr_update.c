@@ -10,8 +10,8 @@
 #include "objects/mr_update.h"
 #include "trace.h"
 
-/* Page addresses that are read at once. */
-#define CHUNK           512
+/* Page addresses that a call loads: the bytes of a packet. */
+#define PART            512
 /* Bits of an address that are flags of the face. */
 #define PAGE_FLAGS      7ull
 
@@ -127,42 +127,55 @@ static uint32_t pages_to_load(const ErnicMrUpdate *u, const ErnicMr *next)
     return end > u->first ? MIN(u->num, end - u->first) : 0;
 }
 
-/* Change @num of the pages that @u names; the region is invalid. */
-static ErnicFault load(Ernic *e, uint32_t pd, ErnicMr *mr, const ErnicMrUpdate *u,
-                       uint32_t num)
+/* Load @num pages of the list of @u, which has that many or more. */
+static ErnicFault load_part(Ernic *e, uint32_t pd, ErnicMr *mr, const ErnicMrUpdate *u,
+                            uint32_t num)
 {
-    uint32_t done, n;
-    uint64_t entry[CHUNK];
+    uint64_t entry[PART];
+
+    ernic_charge_copy(e, num * sizeof(*entry));
+    switch (ernic_dma_gather(e, pd, &u->list, 1, 0, entry, num * sizeof(*entry))) {
+    case ERNIC_DMA_OK:
+        return store(&mr->buf, u->first, entry, num) ? ERNIC_FAULT_NONE :
+                                                       ERNIC_FAULT_REG_MR;
+    case ERNIC_DMA_FAILED:
+        return ERNIC_FAULT_SEND_DMA;
+    default:
+        return ERNIC_FAULT_SEND_PROT;
+    }
+}
+
+/*
+ * Change @num of the pages that @u names, or the first of them; then @u names the rest.
+ * The region is invalid.
+ */
+static ErnicFault load(Ernic *e, uint32_t pd, ErnicMr *mr, ErnicMrUpdate *u,
+                       uint32_t num, bool *more)
+{
+    ErnicFault fault;
 
     if (!u->list.len) {
         return store(&mr->buf, u->first, u->page, MIN(num, ERNIC_UPDATE_INLINE)) ?
                ERNIC_FAULT_NONE : ERNIC_FAULT_REG_MR;
     }
-    for (done = 0; done < num; done += n) {
-        n = MIN(num - done, CHUNK);
-        ernic_charge_copy(e, n * sizeof(*entry));
-        switch (ernic_dma_gather(e, pd, &u->list, 1, done * sizeof(*entry), entry,
-                                 n * sizeof(*entry))) {
-        case ERNIC_DMA_OK:
-            break;
-        case ERNIC_DMA_FAILED:
-            return ERNIC_FAULT_SEND_DMA;
-        default:
-            return ERNIC_FAULT_SEND_PROT;
-        }
-        if (!store(&mr->buf, u->first + done, entry, n)) {
-            return ERNIC_FAULT_REG_MR;
-        }
+    *more = num > PART;
+    fault = num ? load_part(e, pd, mr, u, MIN(num, PART)) : ERNIC_FAULT_NONE;
+    if (!fault && *more) {
+        u->first += PART;
+        u->num -= PART;
+        u->list.addr += PART * sizeof(uint64_t);
+        u->list.len -= PART * sizeof(uint64_t);
     }
-    return ERNIC_FAULT_NONE;
+    return fault;
 }
 
-ErnicFault ernic_mr_update(Ernic *e, uint32_t pd, const ErnicMrUpdate *u)
+ErnicFault ernic_mr_update(Ernic *e, uint32_t pd, ErnicMrUpdate *u, bool *more)
 {
     ErnicMr *mr = find_region(e, u->key), next;
     ErnicFault fault = ERNIC_FAULT_NONE;
     const char *why;
 
+    *more = false;
     if (!mr) {
         trace_ernic_mr_update_refused(u->key, "no such region");
         return ERNIC_FAULT_REG_MR;
@@ -176,11 +189,14 @@ ErnicFault ernic_mr_update(Ernic *e, uint32_t pd, const ErnicMrUpdate *u)
     /* Addresses of smaller pages stay, see ErnicBuf: a list may have 2^24 of them. */
     mr->buf.page_shift = next.buf.page_shift;
     if (u->num) {
-        fault = load(e, pd, mr, u, pages_to_load(u, &next));
+        fault = load(e, pd, mr, u, pages_to_load(u, &next), more);
     }
     if (fault) {
         trace_ernic_mr_update_refused(u->key, "list of pages");
         return fault;
+    }
+    if (*more) {
+        return ERNIC_FAULT_NONE;
     }
     e->pd[mr->pd].refs--;
     e->pd[next.pd].refs++;

@@ -60,7 +60,10 @@ typedef struct ErnicMrUpdate {
  * Execute @u for a queue pair of protection domain @pd. Anything but rights and domain
  * changes only while the region is invalid before or after the request. A fault leaves a
  * valid region as it was; an invalid one stays invalid, with some pages changed.
+ *
+ * A call loads as many pages as a packet has bytes for. *@more: there are others, and @u
+ * is what remains to be done.
  */
-ErnicFault ernic_mr_update(Ernic *e, uint32_t pd, const ErnicMrUpdate *u);
+ErnicFault ernic_mr_update(Ernic *e, uint32_t pd, ErnicMrUpdate *u, bool *more);
 
 #endif /* ERNIC_OBJECTS_MR_UPDATE_H */

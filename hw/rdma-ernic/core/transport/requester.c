@@ -417,6 +417,7 @@ static ErnicReqStep req_frame(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
 static ErnicReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
 {
     ErnicFault fault = ERNIC_FAULT_NONE;
+    bool more = false;
 
     if (wqe->done) {            /* executed before a rewind */
         qp->sq.next++;
@@ -430,7 +431,7 @@ static ErnicReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
         fault = ernic_mw_bind(e, qp->pd, qp->qpn, &wqe->bind_mw);
         break;
     case ERNIC_WR_MR_UPDATE:
-        fault = ernic_mr_update(e, qp->pd, &wqe->update);
+        fault = ernic_mr_update(e, qp->pd, &wqe->update, &more);
         break;
     case ERNIC_WR_NOP:
         break;
@@ -445,6 +446,9 @@ static ErnicReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
     }
     if (fault) {
         return req_fault(e, qp, wqe, fault);
+    }
+    if (more) {
+        return ERNIC_REQ_PART;
     }
     ernic_timed_local(e, qp->qpn, ernic_wr(wqe->opcode)->name, wqe->index,
                       ernic_sq_waiting(&qp->sq));

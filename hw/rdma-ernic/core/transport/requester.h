@@ -13,6 +13,7 @@
 typedef enum ErnicReqStep {
     ERNIC_REQ_SENT,             /* a packet was built */
     ERNIC_REQ_LOCAL,            /* a local operation was executed: complete it */
+    ERNIC_REQ_PART,             /* the same, but it is not complete yet */
     ERNIC_REQ_AGAIN,            /* progress without a packet */
     ERNIC_REQ_STOP,             /* blocked; see blocked_on */
     ERNIC_REQ_FAULT,            /* the same, by a faulty request: complete it after all

@@ -120,13 +120,17 @@ bool ernic_turn_respond(Ernic *e, ErnicQp *qp)
 
 /* ---- send ---------------------------------------------------------------- */
 
-/* Send up to a train of packets. False: the queue pair may not send at all now. */
+/*
+ * Send up to a train of packets; local operations end with the slice. False: the queue
+ * pair may not send at all now.
+ */
 static bool turn_requests(Ernic *e, ErnicQp *qp)
 {
     uint32_t sent = 0, steps;
 
     for (steps = 0; steps < 4 * ERNIC_TRAIN_PACKETS; steps++) {
         ErnicReqStep step = ernic_requester_step(e, qp);
+        bool local = step == ERNIC_REQ_LOCAL || step == ERNIC_REQ_PART;
 
         switch (step) {
         case ERNIC_REQ_IDLE:
@@ -139,15 +143,16 @@ static bool turn_requests(Ernic *e, ErnicQp *qp)
         case ERNIC_REQ_LOCAL:
             ernic_completer_advance(e, qp);
             ernic_charge(e, ERNIC_WORK_LOCAL);
-            sent++;             /* a registration is as much work as a packet */
+            sent++;
             break;
         case ERNIC_REQ_SENT:
+        case ERNIC_REQ_PART:
             sent++;
             break;
         default:
             break;
         }
-        if (sent == ERNIC_TRAIN_PACKETS) {
+        if (sent == ERNIC_TRAIN_PACKETS || (local && !ernic_work_left(e))) {
             break;
         }
     }
