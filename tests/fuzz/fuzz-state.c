@@ -9,6 +9,9 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "faces/mlx5/commands.h"
+#include "faces/mlx5/ethernet.h"
+#include "faces/mlx5/mlx5.h"
 #include "faces/pg332/register_file.h"
 #include "objects/cq.h"
 #include "steering/flow.h"
@@ -99,13 +102,33 @@ static void packet(uint32_t qpn, ErnicOp op)
     fuzz_rx(&host, &train, FUZZ_ALL, FUZZ_ALL);
 }
 
-static void everything(void)
+/* Packets for a queue pair in use. */
+static void packets(uint32_t qpn)
 {
     static const ErnicOp ops[] = {
         ERNIC_OP_SEND_ONLY, ERNIC_OP_WRITE_ONLY, ERNIC_OP_READ_REQUEST,
         ERNIC_OP_SEND_LAST, ERNIC_OP_READ_RSP_MIDDLE, ERNIC_OP_ACK,
     };
-    uint32_t id, i;
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(ops); i++) {
+        packet(qpn, ops[i]);
+    }
+}
+
+/* Time passes, and the link takes trains. */
+static void pass(void)
+{
+    fuzz_settle(&host, FUZZ_ALL, FUZZ_ALL, 16);
+    fuzz_pass(&host, 1000000, 8, FUZZ_ALL, FUZZ_ALL);
+    fuzz_tx_ready(&host);
+    fuzz_pass(&host, 1000000000, 32, FUZZ_ALL, FUZZ_ALL);
+    fuzz_check(&host);
+}
+
+static void everything(void)
+{
+    uint32_t id;
 
     for (id = 1; id < host.e->cfg.max_qp; id++) {
         const ErnicQp *qp = &host.e->qp[id];
@@ -113,9 +136,7 @@ static void everything(void)
         if (!qp->used) {
             continue;
         }
-        for (i = 0; i < ARRAY_SIZE(ops); i++) {
-            packet(id, ops[i]);
-        }
+        packets(id);
         fuzz_doorbell(&host, qp->uctx, ERNIC_DB(ERNIC_DB_SQ, id,
                                                 qp->sq.wq.pi + 1), FUZZ_ALL);
         fuzz_doorbell(&host, qp->uctx, ERNIC_DB(ERNIC_DB_RQ, id,
@@ -131,11 +152,7 @@ static void everything(void)
                       ERNIC_DB(ERNIC_DB_CQ_ARM, id, host.e->cq[id].pi),
                       FUZZ_ALL);
     }
-    fuzz_settle(&host, FUZZ_ALL, FUZZ_ALL, 16);
-    fuzz_pass(&host, 1000000, 8, FUZZ_ALL, FUZZ_ALL);
-    fuzz_tx_ready(&host);
-    fuzz_pass(&host, 1000000000, 32, FUZZ_ALL, FUZZ_ALL);
-    fuzz_check(&host);
+    pass();
 }
 
 /* Software writes 1 to every register of the global block and of four queue pairs. */
@@ -161,6 +178,107 @@ static void registers(void)
     fuzz_pass(&host, 1000000000, 32, FUZZ_ALL, FUZZ_ALL);
     fuzz_check(&host);
 }
+
+/* Nothing is left of the objects. */
+static void assert_empty(void)
+{
+    uint32_t id;
+
+    for (id = 1; id < host.e->cfg.max_qp; id++) {
+        if (host.e->qp[id].used || fuzz_break("destroy")) {
+            fuzz_fail("destroy", "queue pair 0x%x stays", id);
+        }
+    }
+    if (host.e->num_pages) {
+        fuzz_fail("destroy", "%u pages are kept", host.e->num_pages);
+    }
+}
+
+/* ---- the mlx5 interface ------------------------------------------------- */
+
+/* A doorbell in every page that there may be. */
+static void ring(uint32_t offset, uint32_t size, uint64_t value)
+{
+    enum { PAGES = 2 };
+    uint32_t page;
+
+    for (page = 0; page < PAGES; page++) {
+        fuzz_bar_write(&host, (ERNIC_MLX5_UAR_FIRST + page) * ERNIC_MLX5_PAGE + offset,
+                       size, value);
+    }
+}
+
+/* Doorbells of every queue; packets, and frames to the function and to a group. */
+static void traffic(void)
+{
+    enum { CQ_ARM = 0x20, EQ_ARM = 0x40, SEND = 0x800 };
+    uint8_t frame[60] = { [12] = 8, [14] = 0x45, [23] = ERNIC_IPPROTO_UDP };
+    uint32_t id;
+
+    for (id = 1; id < host.e->cfg.max_qp; id++) {
+        if (host.e->qp[id].used) {
+            packets(id);
+        }
+        ring(SEND, 8, id << 8);
+    }
+    for (id = 1; id < host.e->cfg.max_cq; id++) {
+        ring(CQ_ARM, 8, id);
+    }
+    for (id = 1; id < host.e->cfg.max_eq; id++) {
+        ring(EQ_ARM, 4, id << 24);
+    }
+    for (id = 1; id <= ERNIC_LIM_ETH_QUEUE; id++) {
+        if (host.e->mlx5_eth->sq[id].used) {
+            ring(SEND, 8, (ERNIC_MLX5_SQN + id) << 8);
+        }
+    }
+    memcpy(frame, ernic_mlx5_vport_mac(&host.e->mlx5->function), 6);
+    fuzz_rx_raw(&host, frame, sizeof(frame), FUZZ_ALL, FUZZ_ALL);
+    memset(frame, 0xff, 6);
+    fuzz_rx_raw(&host, frame, sizeof(frame), FUZZ_ALL, FUZZ_ALL);
+    pass();
+}
+
+/* Every command that leaves the function running, with a number in its second word. */
+static void commands(uint32_t number)
+{
+    enum { TEARDOWN_HCA = 0x103, DISABLE_HCA = 0x105, SLICES = 64 };
+    static uint8_t in[ERNIC_MLX5_MESSAGE_ROOM], out[ERNIC_MLX5_MESSAGE_ROOM];
+    ErnicMlx5Function *f = &host.e->mlx5->function;
+    uint32_t i, slices;
+
+    stl_be_p(in + 8, number);
+    for (i = 0; i < ernic_mlx5_num_commands; i++) {
+        uint16_t opcode = ernic_mlx5_commands[i].opcode;
+
+        stw_be_p(in, opcode);
+        slices = 0;
+        if (opcode == TEARDOWN_HCA || opcode == DISABLE_HCA) {
+            continue;
+        }
+        do {
+            ernic_slice(host.e);
+            if (++slices > SLICES) {
+                fuzz_fail("work", "command 0x%x does not end", opcode);
+            }
+        } while (!ernic_mlx5_function_execute(f, in, sizeof(in), out, sizeof(out)));
+        fuzz_check(&host);
+    }
+    fuzz_settle(&host, FUZZ_ALL, FUZZ_ALL, 16);
+}
+
+/* Software disables the function: all objects go. */
+static void disable(void)
+{
+    enum { QUEUE_LOW = 0x14, DISABLED = 1 << 8 };
+
+    fuzz_bar_write(&host, QUEUE_LOW, 4, DISABLED);
+    fuzz_settle(&host, FUZZ_ALL, FUZZ_ALL, 64);
+    fuzz_check(&host);
+    assert_empty();
+}
+
+/* ---- the other faces ---------------------------------------------------- */
 
 /* Take everything down again, as a driver does: what refers first. */
 static void destroy(void)
@@ -188,14 +306,7 @@ static void destroy(void)
         }
     }
     fuzz_check(&host);
-    for (id = 1; id < host.e->cfg.max_qp; id++) {
-        if (host.e->qp[id].used || fuzz_break("destroy")) {
-            fuzz_fail("destroy", "queue pair 0x%x stays", id);
-        }
-    }
-    if (host.e->num_pages) {
-        fuzz_fail("destroy", "%u pages are kept", host.e->num_pages);
-    }
+    assert_empty();
 }
 
 /* ---- valid states ----------------------------------------------------- */
@@ -317,6 +428,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_reload(&host);
         if (host.e->regs) {
             registers();
+        } else if (host.e->mlx5) {
+            traffic();
+            commands(0);
+            commands(1);
+            traffic();
+            fuzz_reload(&host);
+            disable();
         } else {
             everything();
             fuzz_reload(&host);

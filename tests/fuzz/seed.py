@@ -364,13 +364,13 @@ PG332 = {f'{name}-{kind}': record(7, 'B', kind) + data
 
 # ---- state, net ------------------------------------------------------------------------
 
-STATE = {f'base-{i}': record(0, 'B', i) for i in range(11)}
+STATE = {f'base-{i}': record(0, 'B', i) for i in range(12)}
 STATE |= {f'cut-{i}': record(0, 'B', i) + record(2, 'IH', 3000 * i + 99, 1)
           for i in range(7)}
 # Of other configurations: a number of each of many places is at its limit.
 STATE |= {f'limit-{i}-{at}': record(0, 'B', i) + record(1, 'I', at * 173 + 24,
                                                          tail=b'\xff' * 4)
-          for i in range(7, 11) for at in range(24)}
+          for i in range(7, 12) for at in range(24)}
 
 
 def ip4(length):

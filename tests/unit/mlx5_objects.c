@@ -134,7 +134,8 @@ void mlx5_ethernet(Mlx5Fixture *f)
     Ernic *e = f->e;
 
     g_assert_cmpuint(mlx5_accept(e, 0x912, "ctx.transport_domain=1"), ==, 1);
-    mlx5_accept(e, 0x904, WQ("6") "ctx.tis_lst_sz=1\nctx.tis_num_0=1\n");
+    mlx5_accept(e, 0x904, WQ("6") "ctx.tis_lst_sz=1\nctx.tis_num_0=1\n"
+                "ctx.wq.uar_page=16\n");
     mlx5_accept(e, 0x908, WQ("4"));
     mlx5_accept(e, 0x908, WQ("4"));
     /* One has no protection domain, as Linux's queue that never gets buffers. */

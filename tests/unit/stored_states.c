@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * How the states of tests/data/state are made: engines with traffic, by both faces,
- * with and without the timing model.
+ * How the states of tests/data/state are made: engines with traffic, by each face, with
+ * and without the timing model.
  */
 #include "qemu/osdep.h"
 #include "busy.h"
@@ -144,4 +144,8 @@ const StoredState stored_states[STORED_STATES] = {
                         .mtu = 5, .link_speed = 100000, .pg332 = 1 + PG332_V4_2,
                         .strict = ERNIC_STRICT_REPORT },
       make_pg332_strict },
+    { "mlx5", { .max_qp = 64, .max_cq = 64, .max_srq = 16, .max_eq = 8, .max_mr = 256,
+                .max_pd = 32, .max_uctx = 8, .num_vectors = 8, .mtu = 5,
+                .link_speed = 40000, .raw = true, .mlx5 = &stored_mlx5_config },
+      stored_mlx5 },
 };

@@ -9,7 +9,7 @@
 
 #include "base/device.h"
 
-#define STORED_STATES 4
+#define STORED_STATES 5
 
 typedef struct StoredState {
     const char *name;
@@ -19,5 +19,9 @@ typedef struct StoredState {
 } StoredState;
 
 extern const StoredState stored_states[STORED_STATES];
+
+/* That of the mlx5 interface. */
+extern const ErnicMlx5Config stored_mlx5_config;
+uint64_t stored_mlx5(GByteArray *out);
 
 #endif /* STORED_STATES_H */
