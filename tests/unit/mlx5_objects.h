@@ -47,6 +47,10 @@ void mlx5_expect(Ernic *e, uint16_t opcode, const char *text, const char *lines)
     "memory_key_mkey_entry.access_mode_1_0=1\nmemory_key_mkey_entry.qpn=0xffffff\n" \
     "memory_key_mkey_entry.pd=1\nmemory_key_mkey_entry.log_page_size=12\n" \
     "memory_key_mkey_entry.translations_octword_size=8\n"
+#define KLM \
+    "memory_key_mkey_entry.free=1\nmemory_key_mkey_entry.umr_en=1\n" \
+    "memory_key_mkey_entry.access_mode_1_0=2\nmemory_key_mkey_entry.qpn=0xffffff\n" \
+    "memory_key_mkey_entry.pd=1\nmemory_key_mkey_entry.translations_octword_size=4\n"
 #define CQ \
     "cq_context.log_cq_size=4\ncq_context.uar_page=16\n" \
     "cq_context.c_eqn_or_apu_element=1\ncq_context.dbr_addr=" RECORD "\n" \

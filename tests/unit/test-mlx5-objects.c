@@ -232,6 +232,34 @@ static void test_kinds(void)
     mlx5_finish(&f);
 }
 
+/* Keys of mode KLM are windows of both types; the first may become a region. */
+static void test_windows(void)
+{
+    uint32_t type, n, pages;
+    Mlx5Fixture f;
+
+    mlx5_start(&f);
+    for (type = 1; type <= 2; type++) {
+        g_autofree char *gone = NULL, *text = NULL;
+        const ErnicMr *mr;
+
+        pages = f.e->num_pages;
+        text = g_strdup_printf(KLM M "en_rinval=%u", type - 1);
+        n = mlx5_accept(f.e, 0x200, text);
+        gone = g_strdup_printf("mkey_index=%u", n);
+        mr = &f.e->mr[n];
+        g_assert_cmpuint(mr->kind, ==, type == 1 ? ERNIC_MR_WINDOW_1 : ERNIC_MR_WINDOW_2);
+        g_assert_false(mr->valid);
+        g_assert_cmpuint(f.e->num_pages - pages, ==, type == 1 ? 8 : 0);
+        mlx5_expect(f.e, 0x201, gone, M "free=0x1\n" M "umr_en=0x1\n");
+        mlx5_assert_valid(&f);
+        mlx5_accept(f.e, 0x202, gone);
+        g_assert_cmpuint(f.e->num_pages, ==, pages);
+        mlx5_refuse(f.e, 0x202, gone, ERNIC_MLX5_NO_OBJECT);
+    }
+    mlx5_finish(&f);
+}
+
 /* ---- refusals ---------------------------------------------------------------------- */
 
 static const struct {
@@ -249,6 +277,13 @@ static const struct {
     { 0x200, MTT M "pd=3", ERNIC_MLX5_NO_OBJECT },
     { 0x200, MTT M "pd=2", ERNIC_MLX5_NO_OBJECT },
     { 0x200, MTT M "access_mode_1_0=2", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, MTT M "access_mode_1_0=3", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, KLM M "free=0", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, KLM M "umr_en=0", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, KLM M "pd=3", ERNIC_MLX5_NO_OBJECT },
+    { 0x200, KLM M "translations_octword_size=0", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, KLM M "translations_octword_size=0x800001", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, KLM M "translations_octword_size=0x800000", ERNIC_MLX5_NO_RESOURCE },
     { 0x200, MTT M "access_mode_4_2=1", ERNIC_MLX5_BAD_VALUE },
     { 0x200, MTT M "qpn=2", ERNIC_MLX5_BAD_VALUE },
     { 0x200, MTT M "bsf_en=1", ERNIC_MLX5_BAD_VALUE },
@@ -707,6 +742,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mlx5-objects/transitions", test_transitions);
     g_test_add_func("/mlx5-objects/umr", test_umr);
     g_test_add_func("/mlx5-objects/kinds", test_kinds);
+    g_test_add_func("/mlx5-objects/windows", test_windows);
     g_test_add_func("/mlx5-objects/refusals", test_refusals);
     g_test_add_func("/mlx5-objects/destroy", test_destroy);
     g_test_add_func("/mlx5-objects/domains", test_domains);

@@ -98,6 +98,7 @@ static struct {
     { 0x100, 0, "capability.striding_rq", LEFT_OFF },
     { 0x100, 0, "capability.wq_signature", LEFT_OFF },
     { 0x100, 0, "capability.cmdif_checksum", LEFT_OFF },
+    { 0x100, 0, "capability.imaicl", NEWER },
     { 0x100, 0, "capability.disable_local_lb_uc", NEWER },
     { 0x100, 0, "capability.disable_local_lb_mc", NEWER },
     { 0x100, 0, "capability.driver_version", NEWER },

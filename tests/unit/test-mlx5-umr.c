@@ -6,83 +6,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "mlx5_queues.h"
-#include "objects/mr.h"
+#include "mlx5_umr_fixture.h"
 #include "state/check.h"
-#include "transport/qp.h"
-
-/* Bits of mkey_mask, and flags, as drivers combine them. */
-#define MASK_LEN        (1ull << 0)
-#define MASK_PAGE_SIZE  (1ull << 1)
-#define MASK_START      (1ull << 6)
-#define MASK_PD         (1ull << 7)
-#define MASK_RINVAL     (1ull << 8)
-#define MASK_KEY        (1ull << 13)
-#define MASK_QPN        (1ull << 14)
-#define MASK_LR         (1ull << 17)
-#define MASK_RIGHTS     (7ull << 18)
-#define MASK_A          (1ull << 21)
-#define MASK_SMALL      (1ull << 23)
-#define MASK_FREE       (1ull << 29)
-#define MASK_SHAPE      (MASK_LEN | MASK_PAGE_SIZE | MASK_START)
-#define MASK_FAST       (MASK_SHAPE | MASK_RINVAL | MASK_KEY | MASK_LR | MASK_RIGHTS | \
-                         MASK_A | MASK_SMALL | MASK_FREE)
-#define FLAG_INLINE     0x80
-#define FLAG_WANT_VALID 0x40
-#define FLAG_WANT_FREE  0x20
-#define FLAG_OFFSET     0x10
-
-#define PRESENT         3               /* flags of a page address */
-#define PAGES           16
-#define IOVA            0x7000000000ull
-
-enum { REQ = 0, REQ_ERR = 13 };
-enum { BIND_ERROR = 0x06, PROT_ERROR = 0x04, FLUSHED = 0x05 };
-
-typedef struct Fixture {
-    Mlx5End end;
-    Mlx5Queue q;
-    uint32_t key;               /* of a region with room for PAGES */
-    uint64_t pages;             /* PAGES pages of memory */
-    Mlx5Wr wr;
-    uint8_t *control, *context;
-} Fixture;
-
-static void setup(Fixture *f, gconstpointer data)
-{
-    mlx5_end_init(&f->end, 1);
-    mlx5_create_qp(&f->end, &f->q, ERNIC_QPT_RC, NULL);
-    mlx5_connect(&f->end, &f->q, f->q.qpn, 1);          /* to itself */
-    f->key = fake_alloc_mr(f->end.e, f->end.pd, PAGES);
-    f->pages = fake_alloc(&f->end.env, PAGES * 4096, 4096);
-}
-
-static void teardown(Fixture *f, gconstpointer data)
-{
-    mlx5_end_done(&f->end);
-}
-
-#define CONTEXT(field, value) \
-    ernic_mlx5_put(f->context, &ernic_mlx5_mkc.field, value)
-
-static void start(Fixture *f, uint32_t key, uint8_t flags, uint64_t mask,
-                  uint32_t octowords)
-{
-    mlx5_wr(&f->wr, ERNIC_MLX5_OP_UMR, ERNIC_MLX5_CE_ALWAYS, key);
-    f->control = mlx5_segment(&f->wr, 48);
-    f->context = mlx5_segment(&f->wr, 64);
-    ernic_mlx5_put(f->control, &ernic_mlx5_wqe_umr_ctrl_seg.flags, flags);
-    ernic_mlx5_put(f->control, &ernic_mlx5_wqe_umr_ctrl_seg.mkey_mask, mask);
-    ernic_mlx5_put(f->control, &ernic_mlx5_wqe_umr_ctrl_seg.xlt_octowords, octowords);
-}
-
-static void rights(Fixture *f, bool write)
-{
-    CONTEXT(lr, 1);
-    CONTEXT(lw, write);
-    CONTEXT(rr, 1);
-    CONTEXT(rw, write);
-}
 
 /* @n pages of the fixture in reverse order, at @at, in a list that has room for @room. */
 static void list_pages(Fixture *f, uint8_t *at, uint32_t n, uint32_t room)
@@ -116,53 +41,6 @@ static void fast_register(Fixture *f, uint32_t key, uint32_t n, bool in)
                    octowords * 2);
         mlx5_data(&f->wr, f->end.mem + 4096, octowords * 16, f->end.key);
     }
-}
-
-static uint8_t result(Fixture *f)
-{
-    Mlx5Cqe cqe = { 0 };
-
-    mlx5_post_wr(&f->end, &f->q, &f->wr);
-    g_assert_true(mlx5_poll(&f->end, &cqe));
-    g_assert_cmpuint(cqe.sent, ==, ERNIC_MLX5_OP_UMR);
-    g_assert_cmpuint(cqe.opcode, ==, cqe.syndrome ? REQ_ERR : REQ);
-    return cqe.syndrome;
-}
-
-static const ErnicMr *mr_of(const Fixture *f)
-{
-    return &f->end.e->mr[f->key >> 8];
-}
-
-/* WRITE to the queue pair itself, through @key; returns the syndrome. */
-static uint8_t write_to(Fixture *f, uint32_t key, uint64_t addr, const char *text)
-{
-    Mlx5Cqe cqe = { 0 };
-    Mlx5Wr wr;
-
-    mlx5_wr(&wr, ERNIC_MLX5_OP_WRITE, ERNIC_MLX5_CE_ALWAYS, 0);
-    mlx5_raddr(&wr, addr, key);
-    mlx5_inline(&wr, text, strlen(text));
-    mlx5_post_wr(&f->end, &f->q, &wr);
-    fake_advance(f->end.e, 1000 * 1000);
-    g_assert_true(mlx5_poll(&f->end, &cqe));
-    return cqe.syndrome;
-}
-
-/*
- * The peer refuses @key. It is the same queue pair, so its request is flushed before the
- * NAK arrives.
- */
-static void assert_closed(Fixture *f, uint32_t key, uint64_t addr)
-{
-    g_assert_cmphex(write_to(f, key, addr, "x"), ==, FLUSHED);
-    g_assert_cmpuint(f->end.e->stats.fault[ERNIC_FAULT_REM_ACCESS], ==, 1);
-}
-
-static void assert_text(Fixture *f, uint64_t addr, const char *text)
-{
-    g_assert_cmpmem(fake_ptr(&f->end.env, addr, strlen(text)), strlen(text), text,
-                    strlen(text));
 }
 
 /* ---- fast registration ----------------------------------------------------------- */

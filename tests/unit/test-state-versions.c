@@ -240,6 +240,7 @@ static void test_shorter(void)
         { "ErnicTrain", "frame", 1 },
         { "ErnicTx", "domain" },
         { "ErnicCq", "overwrites" },
+        { "ErnicBuf", "pieces" },
     };
     uint32_t i;
     Busy b;

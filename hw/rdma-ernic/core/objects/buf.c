@@ -15,6 +15,8 @@
 #define LIST_PAGE       (LIST_ENTRIES * sizeof(uint64_t))
 /* Bits of an address that the face gives: flags of its own. */
 #define LIST_FLAGS      7ull
+/* To find a piece, and to access it. */
+#define WORK_PIECE      2
 
 /* Does [addr, addr + bytes) stay below 2^64? */
 static bool in_space(uint64_t addr, uint64_t bytes)
@@ -168,6 +170,14 @@ uint8_t ernic_buf_alloc(Ernic *e, ErnicBuf *buf, uint32_t max_pages)
         ernic_charge_copy(e, max_pages * sizeof(*buf->page));
         memset(buf->page, 0, max_pages * sizeof(*buf->page));
     }
+    return status;
+}
+
+uint8_t ernic_buf_alloc_pieces(Ernic *e, ErnicBuf *buf, uint32_t max)
+{
+    uint8_t status = ernic_buf_alloc(e, buf, max * ERNIC_BUF_PIECE);
+
+    buf->pieces = status == ERNIC_OK;
     return status;
 }
 
@@ -332,6 +342,46 @@ void ernic_buf_fini(Ernic *e, ErnicBuf *buf)
     memset(buf, 0, sizeof(*buf));
 }
 
+/* ---- access ------------------------------------------------------------------------ */
+
+static uint64_t piece_end(const ErnicBuf *buf, uint32_t i)
+{
+    return i ? buf->page[(i - 1) * ERNIC_BUF_PIECE] : 0;
+}
+
+uint64_t ernic_buf_pieces_end(const ErnicBuf *buf)
+{
+    return piece_end(buf, buf->used);
+}
+
+void ernic_buf_add_piece(ErnicBuf *buf, uint64_t addr, uint32_t len)
+{
+    uint64_t *piece = &buf->page[buf->used * ERNIC_BUF_PIECE];
+
+    g_assert(len && buf->used < buf->npages / ERNIC_BUF_PIECE);
+    piece[0] = ernic_buf_pieces_end(buf) + len;
+    piece[1] = addr;
+    buf->used++;
+}
+
+/* As ernic_buf_addr(): find the first piece that ends after @off. */
+static uint64_t piece_addr(const ErnicBuf *buf, uint64_t off, uint64_t *run)
+{
+    uint32_t from = 0, to = buf->used, mid;
+
+    while (from < to) {
+        mid = from + (to - from) / 2;
+        if (piece_end(buf, mid + 1) > off) {
+            to = mid;
+        } else {
+            from = mid + 1;
+        }
+    }
+    g_assert(from < buf->used);
+    *run = piece_end(buf, from + 1) - off;
+    return buf->page[from * ERNIC_BUF_PIECE + 1] + (off - piece_end(buf, from));
+}
+
 uint64_t ernic_buf_addr(const ErnicBuf *buf, uint64_t off, uint64_t *run)
 {
     uint64_t mask, number;
@@ -340,12 +390,23 @@ uint64_t ernic_buf_addr(const ErnicBuf *buf, uint64_t off, uint64_t *run)
         *run = UINT64_MAX;
         return buf->base + off;
     }
+    if (unlikely(buf->pieces)) {
+        return piece_addr(buf, off, run);
+    }
     off += buf->offset;
     mask = (1ull << buf->page_shift) - 1;
     number = off >> buf->page_shift;
     g_assert(number < buf->npages);
     *run = mask + 1 - (off & mask);
     return (buf->page[number] & ~mask) + (off & mask);
+}
+
+/* Pages are large enough to be charged with their bytes; pieces are not. */
+static void charge_run(Ernic *e, const ErnicBuf *buf)
+{
+    if (unlikely(buf->pieces)) {
+        ernic_charge(e, WORK_PIECE);
+    }
 }
 
 bool ernic_buf_read(Ernic *e, const ErnicBuf *buf, uint64_t off, void *data,
@@ -356,6 +417,7 @@ bool ernic_buf_read(Ernic *e, const ErnicBuf *buf, uint64_t off, void *data,
 
     while (len > 0) {
         addr = ernic_buf_addr(buf, off, &run);
+        charge_run(e, buf);
         run = MIN(run, len);
         if (unlikely(!e->ops->dma_read(e->env, addr, to, run))) {
             trace_ernic_buf_dma_failed(addr, run);
@@ -376,6 +438,7 @@ bool ernic_buf_write(Ernic *e, const ErnicBuf *buf, uint64_t off,
 
     while (len > 0) {
         addr = ernic_buf_addr(buf, off, &run);
+        charge_run(e, buf);
         run = MIN(run, len);
         if (unlikely(!e->ops->dma_write(e->env, addr, from, run))) {
             trace_ernic_buf_dma_failed(addr, run);

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A buffer in guest memory: one extent, or a private copy of a page list. Queues
- * and memory regions use it.
+ * A buffer in guest memory: one extent, a private copy of a page list, or pieces of any
+ * length. Queues and memory regions use it.
  */
 #ifndef ERNIC_OBJECTS_BUF_H
 #define ERNIC_OBJECTS_BUF_H
@@ -23,7 +23,16 @@ typedef struct ErnicBuf {
     uint32_t npages;
     uint8_t page_shift;
     uint32_t offset;            /* of the buffer's first byte in its first page */
+    /*
+     * page[] is a list of pieces instead: of each the number of bytes up to its end, and
+     * its address. The first @used of them are valid, and none of these is empty.
+     */
+    bool pieces;
+    uint32_t used;
 } ErnicBuf;
+
+/* Entries of page[] for a piece. */
+#define ERNIC_BUF_PIECE 2
 
 /*
  * Initialize @buf from @desc (little-endian), which has to cover @bytes. The page
@@ -51,6 +60,15 @@ uint8_t ernic_buf_fill(Ernic *e, ErnicBuf *buf, uint64_t list, uint32_t npages,
                        uint8_t page_shift);
 void ernic_buf_fini(Ernic *e, ErnicBuf *buf);
 
+/* The same for @max pieces. */
+uint8_t ernic_buf_alloc_pieces(Ernic *e, ErnicBuf *buf, uint32_t max);
+/*
+ * Add a piece of @len bytes, at least 1, to a buffer with room for it. The first @used of
+ * the others stay.
+ */
+void ernic_buf_add_piece(ErnicBuf *buf, uint64_t addr, uint32_t len);
+/* The number of bytes in all pieces. */
+uint64_t ernic_buf_pieces_end(const ErnicBuf *buf);
 /*
  * The guest address of byte @off, and in *@run the number of contiguous bytes from
  * there (at least 1; no limit for an extent). @off is inside the buffer: the

@@ -209,7 +209,7 @@ ErnicDma ernic_dma_remote_atomic(Ernic *e, uint32_t pd, uint32_t qpn,
     } else if (!ernic_odp_find(mr->odp, off, true, &bus, &run)) {
         return absent(e, mr, off, sizeof(*old), true);
     }
-    if (bus % sizeof(*old)) {
+    if (bus % sizeof(*old) || run < sizeof(*old)) {
         trace_ernic_atomic_unaligned(key, addr, bus);
         return ERNIC_DMA_PROT;
     }

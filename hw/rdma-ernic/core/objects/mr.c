@@ -564,12 +564,11 @@ uint8_t ernic_mr_free(Ernic *e, uint32_t uctx, uint32_t key, bool window)
     }
     if (window) {
         unbind(e, mr);
-    } else {
-        /* Pages of the host; those of a large list are freed later. */
-        ernic_charge(e, MIN(mr->buf.npages, ERNIC_PIECE / 8) / ERNIC_BUF_LIST);
-        ernic_buf_fini(e, &mr->buf);
-        ernic_odp_free(e, mr->odp);
     }
+    /* Pages of the host; those of a large list are freed later. */
+    ernic_charge(e, MIN(mr->buf.npages, ERNIC_PIECE / 8) / ERNIC_BUF_LIST);
+    ernic_buf_fini(e, &mr->buf);
+    ernic_odp_free(e, mr->odp);
     e->pd[mr->pd].refs--;
     variant = mr->variant;
     memset(mr, 0, sizeof(*mr));

@@ -32,7 +32,8 @@ struct ErnicMr {
     uint64_t iova;              /* first address of the key */
     uint64_t length;
     uint64_t offset;            /* of iova in buf; window: in that of its region */
-    ErnicBuf buf;               /* regions, except on-demand ones */
+    ErnicBuf buf;               /* regions, except on-demand ones; a window has one if a
+                                   work request may make it a region */
     ErnicOdp *odp;              /* owned; on-demand region: its pages */
     uint32_t refs;              /* region: windows bound to it */
     uint32_t region;            /* bound window: number of its region */
@@ -91,7 +92,7 @@ bool ernic_mr_has_page(Ernic *e, uint32_t key, uint64_t off, bool write);
 /* Commands. They check all handles. */
 /* A new region, as the face describes it. */
 typedef struct ErnicMrInit {
-    uint8_t kind;               /* ERNIC_MR_REGION, or ERNIC_MR_FAST */
+    uint8_t kind;               /* ErnicMrKind; windows are not valid */
     bool valid;                 /* the other fields describe a region */
     uint32_t access;            /* ERNIC_ACCESS_FLAGS */
     uint64_t iova, length;

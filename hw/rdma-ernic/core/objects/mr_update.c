@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Change chosen properties of a region: all checks first, then the pages, then the rest.
+ * Change chosen properties of a region: all checks first, then the pages or pieces, then
+ * the rest.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -10,19 +11,23 @@
 #include "objects/mr_update.h"
 #include "trace.h"
 
-/* Page addresses that a call loads: the bytes of a packet. */
+/* Numbers of the list that a call loads: the bytes of a packet. */
 #define PART            512
 /* Bits of an address that are flags of the face. */
 #define PAGE_FLAGS      7ull
 
-/* A region with a list of pages; fast registration and commands create it. */
+/*
+ * A region with a list of pages or pieces; fast registration and commands create it. A
+ * window with a list becomes one when it opens.
+ */
 static ErnicMr *find_region(Ernic *e, uint32_t key)
 {
     uint32_t number = key >> 8;
     ErnicMr *mr = number < e->mr_ids.size ? &e->mr[number] : NULL;
 
     return mr && !mr->odp && mr->buf.page &&
-           (mr->kind == ERNIC_MR_FAST || mr->kind == ERNIC_MR_REGION) ? mr : NULL;
+           (mr->kind == ERNIC_MR_FAST || mr->kind == ERNIC_MR_REGION ||
+            (mr->kind == ERNIC_MR_WINDOW_1 && !mr->valid)) ? mr : NULL;
 }
 
 /* The region as it will be: only the fields that @u sets differ. */
@@ -38,14 +43,16 @@ static ErnicMr outcome(const ErnicMr *mr, const ErnicMrUpdate *u)
         next.iova = u->iova;
         next.length = u->length;
     }
-    if (u->set & ERNIC_UPDATE_PAGE_SIZE) {
+    if (mr->buf.pieces) {
+        next.offset = 0;
+    } else if (u->set & ERNIC_UPDATE_PAGE_SIZE) {
         next.buf.page_shift = u->page_shift;
     } else if (u->num) {
         /* The size may follow with the last of the pages. */
         next.buf.page_shift = ERNIC_PAGE_SHIFT_MIN;
     }
     /* The offset of the first byte in its page is that of its address. */
-    if (next.buf.page_shift < 64 &&
+    if (!mr->buf.pieces && next.buf.page_shift < 64 &&
         (u->num || (u->set & (ERNIC_UPDATE_RANGE | ERNIC_UPDATE_PAGE_SIZE)))) {
         next.offset = next.iova & ((1ull << next.buf.page_shift) - 1);
     }
@@ -54,6 +61,42 @@ static ErnicMr outcome(const ErnicMr *mr, const ErnicMrUpdate *u)
         next.kind = !u->valid || u->remote_inv ? ERNIC_MR_FAST : ERNIC_MR_REGION;
     }
     return next;
+}
+
+/* Why @u cannot change the pages of @mr; NULL: it can. */
+static const char *check_pages(const ErnicMr *mr, const ErnicMrUpdate *u,
+                               const ErnicMr *next)
+{
+    if (next->buf.page_shift < ERNIC_PAGE_SHIFT_MIN ||
+        next->buf.page_shift > ERNIC_PAGE_SHIFT_MAX) {
+        return "page size";
+    }
+    if (u->num && u->first >= mr->buf.npages) {
+        return "beyond the list of pages";
+    }
+    if (next->valid && next->offset + next->length >
+                       (uint64_t)next->buf.npages << next->buf.page_shift) {
+        return "too few pages";
+    }
+    return NULL;
+}
+
+/*
+ * Pieces are loaded by the request that opens the region, from the first one on; the rest
+ * of a request goes on where it ended.
+ */
+static const char *check_pieces(const ErnicMr *mr, const ErnicMrUpdate *u)
+{
+    bool opens = (u->set & ERNIC_UPDATE_VALID) && u->valid;
+
+    if (!(u->set & ERNIC_UPDATE_VALID)) {
+        return "pieces of a region that does not open";
+    }
+    if (u->first && u->first != mr->buf.used * ERNIC_BUF_PIECE) {
+        return "beyond the list of pieces";
+    }
+    return !opens != !u->num || !opens != !(u->set & ERNIC_UPDATE_RANGE) ?
+           "pieces without a range" : NULL;
 }
 
 /* Why @u cannot be executed on @mr; NULL: it can, as far as its pages permit. */
@@ -77,23 +120,12 @@ static const char *check(const Ernic *e, uint32_t pd, const ErnicMr *mr,
          e->pd[u->pd].uctx != mr->uctx)) {
         return "no such protection domain";
     }
-    if (next->buf.page_shift < ERNIC_PAGE_SHIFT_MIN ||
-        next->buf.page_shift > ERNIC_PAGE_SHIFT_MAX) {
-        return "page size";
-    }
-    if (u->num && u->first >= mr->buf.npages) {
-        return "beyond the list of pages";
-    }
     if (next->length > ERNIC_MAX_MR_SIZE ||
         (next->valid && !ernic_mr_range_ok(next->access, next->iova, next->length,
                                            ERNIC_MAX_MR_SIZE))) {
         return "range or rights";
     }
-    if (next->valid && next->offset + next->length >
-                       (uint64_t)next->buf.npages << next->buf.page_shift) {
-        return "too few pages";
-    }
-    return NULL;
+    return mr->buf.pieces ? check_pieces(mr, u) : check_pages(mr, u, next);
 }
 
 /* Store @n addresses from number @at on; false: one is not that of a page. */
@@ -127,22 +159,38 @@ static uint32_t pages_to_load(const ErnicMrUpdate *u, const ErnicMr *next)
     return end > u->first ? MIN(u->num, end - u->first) : 0;
 }
 
-/* Load @num pages of the list of @u, which has that many or more. */
-static ErnicFault load_part(Ernic *e, uint32_t pd, ErnicMr *mr, const ErnicMrUpdate *u,
-                            uint32_t num)
+/* How many of @num numbers of @u one call loads. */
+static uint32_t part_of(const ErnicMrUpdate *u, uint32_t num)
 {
-    uint64_t entry[PART];
+    return MIN(num, u->list.len ? PART : ERNIC_UPDATE_INLINE);
+}
 
+/* Read @num numbers of @u, which has that many or more. */
+static ErnicFault read_part(Ernic *e, uint32_t pd, const ErnicMrUpdate *u,
+                            uint64_t entry[PART], uint32_t num)
+{
+    if (!u->list.len) {
+        memcpy(entry, u->page, num * sizeof(*entry));
+        return ERNIC_FAULT_NONE;
+    }
     ernic_charge_copy(e, num * sizeof(*entry));
     switch (ernic_dma_gather(e, pd, &u->list, 1, 0, entry, num * sizeof(*entry))) {
     case ERNIC_DMA_OK:
-        return store(&mr->buf, u->first, entry, num) ? ERNIC_FAULT_NONE :
-                                                       ERNIC_FAULT_REG_MR;
+        return ERNIC_FAULT_NONE;
     case ERNIC_DMA_FAILED:
         return ERNIC_FAULT_SEND_DMA;
     default:
         return ERNIC_FAULT_SEND_PROT;
     }
+}
+
+/* PART numbers of the list are loaded: @u names the rest. */
+static void advance(ErnicMrUpdate *u)
+{
+    u->first += PART;
+    u->num -= PART;
+    u->list.addr += PART * sizeof(uint64_t);
+    u->list.len -= PART * sizeof(uint64_t);
 }
 
 /*
@@ -152,21 +200,76 @@ static ErnicFault load_part(Ernic *e, uint32_t pd, ErnicMr *mr, const ErnicMrUpd
 static ErnicFault load(Ernic *e, uint32_t pd, ErnicMr *mr, ErnicMrUpdate *u,
                        uint32_t num, bool *more)
 {
-    ErnicFault fault;
+    uint32_t n = part_of(u, num);
+    uint64_t entry[PART];
+    ErnicFault fault = n ? read_part(e, pd, u, entry, n) : ERNIC_FAULT_NONE;
 
-    if (!u->list.len) {
-        return store(&mr->buf, u->first, u->page, MIN(num, ERNIC_UPDATE_INLINE)) ?
-               ERNIC_FAULT_NONE : ERNIC_FAULT_REG_MR;
+    if (fault) {
+        return fault;
     }
-    *more = num > PART;
-    fault = num ? load_part(e, pd, mr, u, MIN(num, PART)) : ERNIC_FAULT_NONE;
-    if (!fault && *more) {
-        u->first += PART;
-        u->num -= PART;
-        u->list.addr += PART * sizeof(uint64_t);
-        u->list.len -= PART * sizeof(uint64_t);
+    if (!store(&mr->buf, u->first, entry, n)) {
+        return ERNIC_FAULT_REG_MR;
     }
-    return fault;
+    *more = u->list.len && num > PART;
+    if (*more) {
+        advance(u);
+    }
+    return ERNIC_FAULT_NONE;
+}
+
+/*
+ * Add the piece of @entry, which becomes part of a region of domain @pd with @access, if
+ * its key opens an extent. Its address is looked up now, once: the key has to stay.
+ */
+static bool add_piece(Ernic *e, uint32_t pd, uint32_t access, const uint64_t entry[],
+                      ErnicBuf *buf)
+{
+    uint64_t head = be64_to_cpu(entry[0]), va = be64_to_cpu(entry[1]), off, run;
+    uint32_t len = head >> 32, key = head;
+    const ErnicMr *of;
+
+    if (!len || len & 0x80000000u ||
+        !ernic_mr_check_local(e, pd, key, va, len, access & ERNIC_ACCESS_LOCAL_WRITE,
+                              &of, &off) || of->odp || of->buf.page) {
+        return false;
+    }
+    ernic_buf_add_piece(buf, ernic_buf_addr(&of->buf, off, &run), len);
+    return true;
+}
+
+/*
+ * The same for the pieces of @next, the region that is to be, until they have all its
+ * bytes: software rounds their number up, and does not clear the rest.
+ */
+static ErnicFault load_pieces(Ernic *e, uint32_t pd, ErnicBuf *buf, ErnicMrUpdate *u,
+                              const ErnicMr *next, bool *more)
+{
+    uint32_t n = part_of(u, MIN(u->num, buf->npages - u->first)), i;
+    uint64_t entry[PART];
+    ErnicFault fault = n ? read_part(e, pd, u, entry, n) : ERNIC_FAULT_NONE;
+
+    if (!u->first) {
+        buf->used = 0;
+    }
+    if (fault) {
+        return fault;
+    }
+    ernic_charge_walk(e, n);
+    for (i = 0; i + ERNIC_BUF_PIECE <= n && ernic_buf_pieces_end(buf) < next->length;
+         i += ERNIC_BUF_PIECE) {
+        if (!add_piece(e, next->pd, next->access, entry + i, buf)) {
+            return ERNIC_FAULT_REG_MR;
+        }
+    }
+    if (ernic_buf_pieces_end(buf) >= next->length) {
+        return ERNIC_FAULT_NONE;
+    }
+    *more = u->list.len && n == PART && u->num > PART;
+    if (!*more) {
+        return ERNIC_FAULT_REG_MR;
+    }
+    advance(u);
+    return ERNIC_FAULT_NONE;
 }
 
 ErnicFault ernic_mr_update(Ernic *e, uint32_t pd, ErnicMrUpdate *u, bool *more)
@@ -188,11 +291,14 @@ ErnicFault ernic_mr_update(Ernic *e, uint32_t pd, ErnicMrUpdate *u, bool *more)
     }
     /* Addresses of smaller pages stay, see ErnicBuf: a list may have 2^24 of them. */
     mr->buf.page_shift = next.buf.page_shift;
-    if (u->num) {
+    if (u->num && mr->buf.pieces) {
+        fault = load_pieces(e, pd, &mr->buf, u, &next, more);
+        next.buf.used = mr->buf.used;
+    } else if (u->num) {
         fault = load(e, pd, mr, u, pages_to_load(u, &next), more);
     }
     if (fault) {
-        trace_ernic_mr_update_refused(u->key, "list of pages");
+        trace_ernic_mr_update_refused(u->key, "list of pages or pieces");
         return fault;
     }
     if (*more) {

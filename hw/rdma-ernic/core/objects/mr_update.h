@@ -50,6 +50,8 @@ typedef struct ErnicMrUpdate {
      * of page[], or to those in the memory of @list if it has a length. They are
      * big-endian, and the low 3 bits are flags of the face. Addresses beyond the room of
      * the region are ignored, and in a request that opens it those beyond its range.
+     *
+     * Of a region of pieces (ErnicBuf), pairs of them are pieces: length, key, address.
      */
     uint32_t first, num;
     ErnicSge list;              /* 8 bytes for each of @num, or of length 0 */

@@ -54,6 +54,8 @@ extern const ErnicInvariants ernic_invariants_qp;
 bool ernic_check_uctx(const ErnicCheck *c, uint32_t uctx);
 /* The buffer reaches to byte @bytes, and its pages are whole. */
 bool ernic_check_buf(const ErnicBuf *buf, uint64_t bytes);
+/* The same of a buffer of pieces. */
+bool ernic_check_pieces(const ErnicBuf *buf, uint64_t bytes);
 bool ernic_check_wq(const ErnicWq *wq, uint32_t max_stride);
 /* The receive ring of a queue pair or an SRQ, in the layout of the face. */
 bool ernic_check_recv_ring(const Ernic *e, const ErnicWq *wq);

@@ -174,7 +174,9 @@ static bool mr_range(const ErnicCheck *c, uint32_t id)
     const ErnicMr *mr = &c->e->mr[id];
 
     if (is_window(mr)) {
-        return !mr->buf.page;
+        return !mr->buf.page ||
+               (c->e->mlx5 && mr->kind == ERNIC_MR_WINDOW_1 &&
+                ernic_check_pieces(&mr->buf, 0));
     }
     /* An extent of the mlx5 interface can be the whole bus. */
     if (mr->length > (mr->odp ? ERNIC_MAX_ODP_SIZE : ERNIC_MAX_MR_SIZE) &&
@@ -182,11 +184,13 @@ static bool mr_range(const ErnicCheck *c, uint32_t id)
         return false;
     }
     if (!mr->valid) {
-        return ernic_check_buf(&mr->buf, 0);
+        return mr->buf.pieces ? ernic_check_pieces(&mr->buf, 0) :
+                                ernic_check_buf(&mr->buf, 0);
     }
     return (mr->length == 0 || mr->iova <= UINT64_MAX - (mr->length - 1)) &&
            mr->offset <= UINT64_MAX - mr->length &&
-           ernic_check_buf(&mr->buf, mr->offset + mr->length);
+           (mr->buf.pieces ? ernic_check_pieces(&mr->buf, mr->offset + mr->length) :
+                             ernic_check_buf(&mr->buf, mr->offset + mr->length));
 }
 
 /* Chunks in order, none of them empty or beyond the region. */

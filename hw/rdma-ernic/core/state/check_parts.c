@@ -18,6 +18,9 @@ bool ernic_check_buf(const ErnicBuf *buf, uint64_t bytes)
     uint64_t mask = (1ull << buf->page_shift) - 1;
     uint32_t i;
 
+    if (buf->pieces || buf->used) {
+        return false;
+    }
     if (!buf->page) {
         return buf->npages == 0 && buf->page_shift == 0 && buf->offset == 0 &&
                (bytes == 0 || buf->base <= UINT64_MAX - (bytes - 1));
@@ -32,6 +35,27 @@ bool ernic_check_buf(const ErnicBuf *buf, uint64_t bytes)
         }
     }
     return bytes <= ((uint64_t)buf->npages << buf->page_shift) - buf->offset;
+}
+
+bool ernic_check_pieces(const ErnicBuf *buf, uint64_t bytes)
+{
+    uint64_t end = 0;
+    uint32_t i;
+
+    if (!buf->pieces || !buf->page || buf->offset || buf->base ||
+        buf->page_shift != ERNIC_PAGE_SHIFT_MIN ||
+        buf->used > buf->npages / ERNIC_BUF_PIECE) {
+        return false;
+    }
+    for (i = 0; i < buf->used; i++) {
+        uint64_t next = buf->page[i * ERNIC_BUF_PIECE];
+
+        if (next <= end || next - end > UINT32_MAX) {
+            return false;
+        }
+        end = next;
+    }
+    return bytes <= end;
 }
 
 bool ernic_check_wq(const ErnicWq *wq, uint32_t max_stride)

@@ -210,7 +210,7 @@ static const ErnicStateOwned pages = { save_pages, load_pages };
 static const ErnicStateField buf_fields[] = {
     U(base), UMAX(npages, ERNIC_MAX_PAGES),
     UMAX(page_shift, ERNIC_PAGE_SHIFT_MAX), OWNED(page, pages),
-    U(offset),
+    U(offset), BOOL(pieces), UMAX(used, ERNIC_MAX_PAGES / ERNIC_BUF_PIECE),
 };
 #undef S
 const ErnicStateStruct ernic_state_buf = DESCRIBE(buf_fields, ErnicBuf, BUF);

@@ -78,7 +78,7 @@ const ErnicMlx5Capability ernic_mlx5_profile[] = {
     NUMBER(log_max_rmp, LOG_SRQ, 0, SRQ),
     NUMBER(log_max_eq, LOG_EQ, 0, EQ), HCA(log_max_eq_sz, LOG_EQE),
     NUMBER(log_max_mkey, LOG_MR, 0, MR), HCA(log_max_mrw_sz, 46),
-    HCA(log_max_klm_list_size, LOG_LIST),
+    HCA(log_max_klm_list_size, LOG_LIST), HCA(imaicl, 1),
     NUMBER(log_max_pd, LOG_PD, 0, PD), NUMBER(log_max_xrcd, LOG_PD, 0, PD),
     NUMBER(log_max_transport_domain, LOG_PD, 0, PD),
     HCA(log_max_mcg, LOG_MCG), HCA(max_qp_mcg, 48),

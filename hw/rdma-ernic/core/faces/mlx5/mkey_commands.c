@@ -2,8 +2,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Commands of memory keys. A key is index << 8 | a variant that software chooses. A key
- * opens memory by bus addresses (mode PA), or has a list of pages (mode MTT): that of
- * the command, or if it is created free, one that work requests fill in.
+ * opens memory by bus addresses (mode PA), has a list of pages (mode MTT), or one of
+ * pieces of other keys (mode KLM). The list is that of the command, or if the key is
+ * created free, one that work requests fill in. Keys of mode KLM are free, and also
+ * windows: only the first request shows which of both a key is.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -17,7 +19,7 @@
 #define PART(bytes, field)      ((bytes) + ernic_mlx5_##field.offset / 8)
 
 /* MLX5_MKC_ACCESS_MODE_*. */
-enum { MODE_PA, MODE_MTT };
+enum { MODE_PA, MODE_MTT, MODE_KLM, MODES };
 
 /* qpn of a key that every queue pair may use. */
 #define ANY_QP          0xffffffu
@@ -68,6 +70,8 @@ static ErnicMlx5Refusal translated(Ernic *e, const ErnicMlx5Request *r,
     };
     uint64_t room = GET(mkc, mkc.translations_octword_size) * OCTWORD_PAGES;
 
+    /* Windows may be bound to each region: there is no bit for the right. */
+    init->access |= ERNIC_ACCESS_MW_BIND;
     init->length = GET(mkc, mkc.len);
     if (GET(mkc, mkc.length64) || shift > ERNIC_PAGE_SHIFT_MAX ||
         !ernic_mr_range_ok(init->access, init->iova, init->length, ERNIC_MAX_MR_SIZE)) {
@@ -96,6 +100,29 @@ static ErnicMlx5Refusal unopened(Ernic *e, const uint8_t *mkc, ErnicMrInit *init
     return ernic_mlx5_refusal(ernic_buf_alloc(e, buf, pages));
 }
 
+/*
+ * A window, which needs no list; one of type 1 may also become a region of pieces. A peer
+ * may invalidate those of type 2 alone.
+ */
+static ErnicMlx5Refusal window(Ernic *e, const uint8_t *mkc, ErnicMrInit *init,
+                               ErnicBuf *buf)
+{
+    uint64_t pieces = GET(mkc, mkc.translations_octword_size);
+
+    if (!GET(mkc, mkc.free) || !GET(mkc, mkc.umr_en) || !pieces ||
+        pieces > ERNIC_MAX_PAGES / ERNIC_BUF_PIECE) {
+        return ERNIC_MLX5_BAD_VALUE;
+    }
+    init->valid = false;
+    init->kind = GET(mkc, mkc.en_rinval) ? ERNIC_MR_WINDOW_2 : ERNIC_MR_WINDOW_1;
+    if (init->kind == ERNIC_MR_WINDOW_2) {
+        return ERNIC_MLX5_ACCEPTED;
+    }
+    /* Pages of the host. */
+    ernic_charge(e, pieces * ERNIC_BUF_PIECE / ERNIC_BUF_LIST);
+    return ernic_mlx5_refusal(ernic_buf_alloc_pieces(e, buf, pieces));
+}
+
 static ErnicMlx5Refusal create_mkey(ErnicMlx5Function *f, const ErnicMlx5Request *r,
                                     uint8_t *out)
 {
@@ -112,7 +139,7 @@ static ErnicMlx5Refusal create_mkey(ErnicMlx5Function *f, const ErnicMlx5Request
     ErnicMlx5Refusal refusal;
     uint8_t status;
 
-    if (!ernic_mlx5_rules_ok(&ernic_mlx5_rules_mkey, mkc) || mode > MODE_MTT ||
+    if (!ernic_mlx5_rules_ok(&ernic_mlx5_rules_mkey, mkc) || mode >= MODES ||
         GET(mkc, mkc.qpn) != ANY_QP || GET(r->in, create_mkey_in.pg_access) ||
         GET(r->in, create_mkey_in.mkey_umem_valid)) {
         return ERNIC_MLX5_BAD_VALUE;
@@ -121,6 +148,7 @@ static ErnicMlx5Refusal create_mkey(ErnicMlx5Function *f, const ErnicMlx5Request
         return ERNIC_MLX5_NO_OBJECT;
     }
     refusal = mode == MODE_PA ? physical(mkc, &init, &buf) :
+              mode == MODE_KLM ? window(e, mkc, &init, &buf) :
               GET(mkc, mkc.free) ? unopened(e, mkc, &init, &buf) :
                                    translated(e, r, mkc, &init, &buf);
     if (refusal) {
@@ -135,14 +163,14 @@ static ErnicMlx5Refusal create_mkey(ErnicMlx5Function *f, const ErnicMlx5Request
     return ernic_mlx5_refusal(status);
 }
 
-/* The first two addresses of the list follow the context. */
+/* The first two addresses of a list of pages follow the context. */
 static void put_pages(const ErnicMr *mr, uint8_t *out)
 {
     uint8_t *at = PART(out, query_mkey_out.bsf0_klm0_pas_mtt0_1);
     uint64_t mask = (1ull << mr->buf.page_shift) - 1;
-    uint32_t i;
+    uint32_t n = mr->buf.page && !mr->buf.pieces ? mr->buf.npages : 0, i;
 
-    for (i = 0; mr->buf.page && i < MIN(mr->buf.npages, OCTWORD_PAGES); i++) {
+    for (i = 0; i < MIN(n, OCTWORD_PAGES); i++) {
         stq_be_p(at + i * sizeof(uint64_t), mr->buf.page[i] & ~mask);
     }
 }
@@ -170,8 +198,10 @@ static ErnicMlx5Refusal query_mkey(ErnicMlx5Function *f, const ErnicMlx5Request 
         ernic_mlx5_put(mkc, rights[i].field, !!(mr->access & rights[i].access));
     }
     PUT(mkc, mkc.start_addr, mr->iova);
-    if (mr->buf.page) {
+    if (mr->buf.page || mr->kind == ERNIC_MR_WINDOW_2) {
         PUT(mkc, mkc.len, mr->length);
+    }
+    if (mr->buf.page && !mr->buf.pieces) {
         PUT(mkc, mkc.log_page_size, mr->buf.page_shift);
     }
     put_pages(mr, out);
@@ -183,7 +213,10 @@ static ErnicMlx5Refusal destroy_mkey(ErnicMlx5Function *f, const ErnicMlx5Reques
 {
     uint32_t n = GET(r->in, destroy_mkey_in.mkey_index);
 
-    return ernic_mlx5_refusal(ernic_mr_free(f->engine, 0, n << 8, false));
+    uint8_t kind = n < f->engine->cfg.max_mr ? f->engine->mr[n].kind : ERNIC_MR_FREE;
+    bool window = kind == ERNIC_MR_WINDOW_1 || kind == ERNIC_MR_WINDOW_2;
+
+    return ernic_mlx5_refusal(ernic_mr_free(f->engine, 0, n << 8, window));
 }
 
 /*

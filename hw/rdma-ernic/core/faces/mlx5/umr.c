@@ -10,6 +10,9 @@
  *   window, type 1        free = 1                 BIND_MW of 0 bytes
  *   any other             only free = 1            LOCAL_INV
  *   region                all others               MR_UPDATE
+ *
+ * A window with a list of pieces is a region for the queue pairs of the kernel, which
+ * bind no windows, and register memory with gaps by such keys.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -159,13 +162,16 @@ static uint8_t properties(uint64_t mask)
 }
 
 static ErnicFault decode_update(const ErnicMlx5Qp *record, const Umr *umr, uint32_t key,
-                                ErnicWqe *wqe)
+                                bool pieces, ErnicWqe *wqe)
 {
     ErnicMrUpdate *u = &wqe->update;
     uint64_t access = umr->mask & MASK_ACCESS;
 
     if (!record->fast_register) {
         return refuse(key, ERNIC_FAULT_REG_MR, "queue pair of a user");
+    }
+    if (pieces && umr->flags & UMR_OFFSET && umr->offset) {
+        return refuse(key, ERNIC_FAULT_REG_MR, "offset of the pieces");
     }
     /* The rights, and address and length, change together. */
     if ((access && access != MASK_ACCESS) ||
@@ -214,7 +220,8 @@ ErnicFault ernic_mlx5_umr_decode(const Ernic *e, const ErnicQp *qp, uint32_t key
     if (umr.mask & ~MASK_KNOWN) {
         return refuse(key, ERNIC_FAULT_REG_MR, "mask");
     }
-    window = mr && (mr->kind == ERNIC_MR_WINDOW_1 || mr->kind == ERNIC_MR_WINDOW_2);
+    window = mr && (mr->kind == ERNIC_MR_WINDOW_1 || mr->kind == ERNIC_MR_WINDOW_2) &&
+             !(record->fast_register && mr->buf.page);
     if (window && (mr->kind == ERNIC_MR_WINDOW_1 || !is_free(&umr))) {
         return decode_bind(&umr, key, wqe);
     }
@@ -225,5 +232,5 @@ ErnicFault ernic_mlx5_umr_decode(const Ernic *e, const ErnicQp *qp, uint32_t key
         wqe->inv_rkey = key;
         return ERNIC_FAULT_NONE;
     }
-    return decode_update(record, &umr, key, wqe);
+    return decode_update(record, &umr, key, mr && mr->buf.pieces, wqe);
 }
