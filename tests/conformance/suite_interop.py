@@ -30,9 +30,9 @@ MIB, SHORT_MIB = 128, 8         # by each of SEND, WRITE, READ, in each directio
 BULK = (4096, 'ipv4')           # the former here only
 # Requests of RC that not every pair of devices has (peer.py: can()). soft-RoCE has
 # ATOMIC WRITE in one of the two kernels only, and does not send it again as it was. The
-# mlx5 interface has no ATOMIC WRITE, and no windows for the other end to invalidate.
+# mlx5 interface has no ATOMIC WRITE.
 WORDS = ('atomic_write', 'odd_word')
-WITHOUT = {'mlx5': (*WORDS, 'send_inv'), 'rxe-6.1': WORDS}
+WITHOUT = {'mlx5': WORDS, 'rxe-6.1': WORDS}
 LOSES = {'rxe-6.12': WORDS}
 SOME = (*WORDS, 'send_inv')
 # Path MTU, family: of the short form; of the cases with loss.

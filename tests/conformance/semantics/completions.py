@@ -97,9 +97,9 @@ def nobody(a, _):
 
 
 def bind_forbidden(a, _):
-    """A window of type 1 on a region without the right for it."""
-    a.mr = MR(a.rig.pd, 64, e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE)
+    """A window of type 1 on a region without the right for it; the window goes first."""
     a.window = open_window(a.rig.pd, e.IBV_MW_TYPE_1)
+    a.mr = MR(a.rig.pd, 64, e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE)
     bind = MWBind(MWBindInfo(a.mr, a.mr.buf, 64, e.IBV_ACCESS_REMOTE_WRITE),
                   e.IBV_SEND_SIGNALED)
     a.qp.bind_mw(a.window, bind)
