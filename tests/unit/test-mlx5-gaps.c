@@ -190,9 +190,10 @@ static void test_gaps_state(Fixture *f, gconstpointer data)
     ernic_save(other, again);
     g_assert_cmpmem(first->data, first->len, again->data, again->len);
     ernic_free(other);
-    /* Pieces that are not in order, and more of them than there is room for. */
+    /* Pieces in no order, more of them than there is room for, and one beyond 2^64. */
     if (data) {
         ErnicBuf *buf = &e->mr[f->key >> 8].buf;
+        uint64_t addr = buf->page[1];
 
         buf->page[2] -= 1;
         ernic_check(e, why);
@@ -203,6 +204,11 @@ static void test_gaps_state(Fixture *f, gconstpointer data)
         ernic_check(e, why);
         g_assert_nonnull(strstr(why->str, "range"));
         buf->used = 3;
+        buf->page[1] = UINT64_MAX;
+        g_string_truncate(why, 0);
+        ernic_check(e, why);
+        g_assert_nonnull(strstr(why->str, "range"));
+        buf->page[1] = addr;
     }
 }
 

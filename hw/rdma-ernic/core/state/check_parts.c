@@ -49,8 +49,10 @@ bool ernic_check_pieces(const ErnicBuf *buf, uint64_t bytes)
     }
     for (i = 0; i < buf->used; i++) {
         uint64_t next = buf->page[i * ERNIC_BUF_PIECE];
+        uint64_t addr = buf->page[i * ERNIC_BUF_PIECE + 1];
 
-        if (next <= end || next - end > UINT32_MAX) {
+        if (next <= end || next - end > UINT32_MAX ||
+            addr > UINT64_MAX - (next - end - 1)) {
             return false;
         }
         end = next;
