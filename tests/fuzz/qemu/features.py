@@ -5,11 +5,12 @@
 usage: features.py QEMU FOLDER
 
 QEMU is a qemu-system-x86_64 with the device. The accesses of the driver there become the
-input FOLDER/verbs/NAME."""
+input FOLDER/FACE/NAME. This file has the features of the verbs face."""
 import struct
 import sys
 from pathlib import Path
 
+import mlx5_features
 from guest import ACCESS, CMD, ERR, NONE, RESET, RTS, SQD, Guest, Machine, Qp, buf
 from script import Script
 
@@ -458,16 +459,22 @@ SEEDS = {counters: ALONE, lists: ALONE, steering: HUB, congestion: HUB, refusals
          packets: HUB, machine: ALONE}
 
 
-def main():
-    folder = Path(sys.argv[2]) / 'verbs'
+def write(program, folder, seed, devices):
+    m = Machine(program, devices)
+    try:
+        seed(m)
+    finally:
+        m.close()
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / seed.__name__.replace('_', '-')).write_bytes(m.script.pack(64 * 1024))
+
+
+def main():
+    program, folder = sys.argv[1], Path(sys.argv[2])
     for seed, devices in SEEDS.items():
-        m = Machine(sys.argv[1], devices)
-        try:
-            seed(m)
-        finally:
-            m.close()
-        (folder / seed.__name__.replace('_', '-')).write_bytes(m.script.pack(64 * 1024))
+        write(program, folder / 'verbs', seed, devices)
+    for seed in mlx5_features.SEEDS:
+        write(program, folder / 'mlx5', seed, mlx5_features.HUB)
 
 
 main()

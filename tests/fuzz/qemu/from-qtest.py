@@ -6,7 +6,8 @@ do to the device is where the fuzzer starts.
 usage: from-qtest.py FOLDER LOG...
 
 A log is the output of qos-test with QTEST_LOG=1 for one test. An input goes into the
-folder FOLDER/FACE, where FACE is that of the test's devices: verbs, pg332 or reconic."""
+folder FOLDER/FACE, where FACE is that of the test's devices: verbs, mlx5, pg332
+or reconic."""
 import hashlib
 import re
 import sys
@@ -46,6 +47,8 @@ class Log:
     def face(self):
         if 'reconic' in self.command:
             return 'reconic'
+        if 'personality=mlx5' in self.command:
+            return 'mlx5'
         return 'pg332' if VERSIONS in self.command else 'verbs'
 
     def where(self, address):

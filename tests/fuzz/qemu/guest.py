@@ -72,11 +72,12 @@ class Machine:
         self.ask(f'outl 0xcf8 {0x80002000 + 0x800 * device + offset:#x}')
         self.ask(f'outl 0xcfc {value:#x}')
 
-    def enable(self, device):
-        """BAR 2 at a fixed address: the target maps it itself."""
-        self.bars[device] = 0xe0000000 + 0x2000000 * device
-        self.config(device, 0x18, self.bars[device])
-        self.config(device, 0x1c, 0)
+    def enable(self, device, bar=2):
+        """The BAR of the registers at a fixed address: the target maps it itself."""
+        base = 0xe0000000 + 0x2000000 * device
+        self.bars[device] = bar, base
+        self.config(device, 0x10 + 4 * bar, base)
+        self.config(device, 0x14 + 4 * bar, 0)
         self.config(device, 4, 6)
 
     def alloc(self, size):
@@ -86,11 +87,12 @@ class Machine:
 
     def write(self, device, offset, value, size=4):
         name = 'writeq' if size == 8 else 'writel'
-        self.ask(f'{name} {self.bars[device] + offset:#x} {value:#x}')
-        self.script.write(device, 2, offset, value, size)
+        bar, base = self.bars[device]
+        self.ask(f'{name} {base + offset:#x} {value:#x}')
+        self.script.write(device, bar, offset, value, size)
 
     def read(self, device, offset):
-        return int(self.ask(f'readl {self.bars[device] + offset:#x}')[0], 0)
+        return int(self.ask(f'readl {self.bars[device][1] + offset:#x}')[0], 0)
 
     def ram(self, address, data):
         self.ask(f'write {address:#x} {len(data):#x} 0x{data.hex()}')
