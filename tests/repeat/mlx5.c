@@ -17,7 +17,8 @@
 #define NO_ENTRY        0xf1        /* last byte of an entry that nobody has written */
 
 /* The initialization segment, and the pages of doorbells after it. */
-enum { QUEUE_HIGH = 0x10, QUEUE_LOW = 0x14, DOORBELL = 0x18, INITIALIZING = 0x1fc };
+enum { QUEUE_HIGH = 0x10, QUEUE_LOW = 0x14, DOORBELL = 0x18, INITIALIZING = 0x1fc,
+       TIMER_HIGH = 0x1000, TIMER_LOW = 0x1004 };
 enum { UAR_CQ = 0x20, UAR_EQ_ARM = 0x40, UAR_EQ_SET = 0x48, UAR_BLUE_FLAME = 0x800 };
 
 enum {
@@ -315,6 +316,17 @@ void mlx5_open(Mlx5 *x, uint8_t devfn, uint8_t host)
     create_qp(x);
 }
 
+uint64_t mlx5_time(const Mlx5 *x)
+{
+    uint32_t high, low;
+
+    do {
+        high = reg_get(x, TIMER_HIGH);
+        low = reg_get(x, TIMER_LOW);
+    } while (high != reg_get(x, TIMER_HIGH));
+    return (uint64_t)high << 32 | low;
+}
+
 /* ---- the states of the queue pair --------------------------------------------- */
 
 void mlx5_connect(Mlx5 *x, uint8_t host, uint32_t psn, uint8_t timeout)
@@ -410,7 +422,8 @@ bool mlx5_poll(Mlx5 *x, Mlx5Completion *to)
     *to = (Mlx5Completion) {
         .failed = last >> 4 == REQUEST_ERROR || last >> 4 == RECEIVE_ERROR,
         .receive = last >> 4 == RECEIVED || last >> 4 == RECEIVE_ERROR,
-        .request = cqe[60] << 8 | cqe[61],
+        .request = cqe[60] << 8 | cqe[61], .length = get32(cqe + 44),
+        .time = (uint64_t)get32(cqe + 48) << 32 | get32(cqe + 52),
     };
     x->cq_ci++;
     *(volatile uint32_t *)&x->memory->record.polled = be32(x->cq_ci & 0xffffff);

@@ -33,10 +33,14 @@ typedef struct Mlx5 {
 typedef struct Mlx5Completion {
     bool failed, receive;
     uint16_t request;               /* its number, modulo 2^16 */
+    uint32_t length;
+    uint64_t time;                  /* of the device's clock, in ns */
 } Mlx5Completion;
 
 /* Opens a function, which is @host, 1 to MLX5_FUNCTIONS; its queue pair is in Reset. */
 void mlx5_open(Mlx5 *x, uint8_t devfn, uint8_t host);
+/* The device's clock. */
+uint64_t mlx5_time(const Mlx5 *x);
 /*
  * From Reset to RTS, connected with the queue pair of the same number at @host. @psn: of
  * the first packet in each direction; @timeout: the exponent of the ACK timeout.

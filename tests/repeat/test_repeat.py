@@ -4,8 +4,8 @@
 
 usage: test_repeat.py QEMU
 
-The guest drives functions that a wire joins, by the verbs face (main.c) or the ERNIC face
-(ernic-main.c), and reports what it saw, and when.
+The guest drives functions that a wire joins, by the verbs face (main.c), the ERNIC face
+(ernic-main.c) or the mlx5 interface (mlx5-main.c), and reports what it saw, and when.
 """
 import json
 import os
@@ -27,8 +27,9 @@ MACHINE = ('-M pc -m 32 -accel tcg -icount shift=0,sleep=off -nodefaults -displa
            ' -chardev file,id=text,path=text -device isa-debugcon,chardev=text')
 TIMED = 'timing=on,timing-trace=trace.json'
 ERNIC = 'ernic-version=3.1,ernic-qps=8,'
+MLX5 = 'personality=mlx5'
 SOURCES = {'verbs': ('driver.c', 'main.c'), 'ernic': ('ernic.c', 'ernic-main.c'),
-           'flood': ('driver.c', 'flood.c')}
+           'mlx5': ('mlx5.c', 'mlx5-main.c'), 'flood': ('driver.c', 'flood.c')}
 SECONDS = 120                           # of a run, on the slowest of hosts
 STOPS = 500
 PRODUCTS = ('text', 'wire.pcapng', 'trace.json', 'statistics')
@@ -69,6 +70,8 @@ CASES = (
          ERNIC + TIMED, PG332_LOST, 'ernic'),
     Case('the ERNIC face and losses', LOSSES + '3', 2, ERNIC + 'timing=off', PG332_LOST,
          'ernic'),
+    Case('the mlx5 interface', 'flight=500ns', 2, MLX5, MOVED, 'mlx5'),
+    Case('the mlx5 interface and losses', LOSSES + '3', 2, MLX5, LOST, 'mlx5'),
 )
 
 
