@@ -248,23 +248,30 @@ static void query_capabilities(Mlx5 *x)
     g_assert_cmpuint(out[16 + 0x13] & 0x1f, ==, x->log_qp);
 }
 
-/* All events that mlx5_core asks for, of commands and asynchronous ones. */
-static void create_eq(Mlx5 *x)
+uint8_t mlx5_add_eq(Mlx5 *x, uint64_t events, uint32_t *eqn)
 {
-    uint8_t in[272 + 8] = { }, out[16];
-    int i;
+    uint8_t in[272 + 8] = { }, out[16], status;
 
     stw_be_p(in, CREATE_EQ);
     stl_be_p(in + 16 + 12, EQ_LOG << 24 | x->uar);
     stl_be_p(in + 16 + 20, MLX5_VECTOR);
-    stq_be_p(in + 88, 1 << 0x0a | 1 << 0x09 | 1 << 0x04);
+    stq_be_p(in + 88, events);
     stq_be_p(in + 272, x->eq);
+    mlx5_post(x, 1, in, sizeof(in), sizeof(out));
+    status = mlx5_answer(x, 1, out, sizeof(out));
+    *eqn = out[11];
+    return status;
+}
+
+/* All events that mlx5_core asks for, of commands and asynchronous ones. */
+static void create_eq(Mlx5 *x)
+{
+    int i;
+
     for (i = 0; i < 1 << EQ_LOG; i++) {
         qtest_writeb(x->m.qts, x->eq + i * 64 + 63, 1);
     }
-    mlx5_post(x, 1, in, sizeof(in), 16);
-    g_assert_cmphex(mlx5_answer(x, 1, out, 16), ==, 0);
-    x->eqn = out[11];
+    g_assert_cmphex(mlx5_add_eq(x, 1 << 0x0a | 1 << 0x09 | 1 << 0x04, &x->eqn), ==, 0);
     x->ci = 0;
 }
 
@@ -389,21 +396,26 @@ static void create_memory(Mlx5 *x, Mlx5Rdma *r)
     create(x, SET_ROCE_ADDRESS, gid, sizeof(gid));
 }
 
-static void create_qp(Mlx5 *x, Mlx5Rdma *r)
+uint8_t mlx5_add_qp(Mlx5 *x, Mlx5Rdma *r, uint32_t log_sq)
 {
-    uint8_t in[LIST + 8] = { };
+    uint8_t in[LIST + 16] = { }, out[16], status;
 
     field(in + QPC, 19, 2, 3);
     field(in + QPC, 40, 24, r->pd);
     field(in + QPC, 73, 4, LOG_RQ);
     field(in + QPC, 77, 3, 2);                  /* 16 << 2 bytes */
-    field(in + QPC, 81, 4, LOG_SQ);
+    field(in + QPC, 81, 4, log_sq);
     field(in + QPC, 104, 24, x->uar);
     field(in + QPC, 1000, 24, r->cqn);
     field(in + QPC, 1256, 24, r->cqn);
     stq_be_p(in + QPC + 160, r->record);
     stq_be_p(in + LIST, r->ring);
-    r->qpn = create(x, CREATE_QP, in, sizeof(in));
+    stq_be_p(in + LIST + 8, r->ring);           /* of a longer ring */
+    stw_be_p(in, CREATE_QP);
+    mlx5_post(x, 1, in, sizeof(in), sizeof(out));
+    status = mlx5_answer(x, 1, out, sizeof(out));
+    r->qpn = ldl_be_p(out + 8) & 0xffffff;
+    return status;
 }
 
 /* Connect it to itself. A receiver without a request lets the sender try for ever. */
@@ -437,7 +449,7 @@ void mlx5_rdma_open(Mlx5 *x, Mlx5Rdma *r)
         .record = mlx5_zeroed(x, 4096),
     };
     create_memory(x, r);
-    create_qp(x, r);
+    g_assert_cmphex(mlx5_add_qp(x, r, LOG_SQ), ==, 0);
     connect_qp(x, r);
 }
 

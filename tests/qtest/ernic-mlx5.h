@@ -71,6 +71,9 @@ uint8_t mlx5_command(Mlx5 *x, uint16_t opcode, uint16_t op_mod, uint32_t b,
                      uint8_t *out);
 void mlx5_accepts(Mlx5 *x, uint16_t opcode, uint16_t op_mod, uint32_t b);
 
+/* A further event queue in the memory of the first one; the status, and its number. */
+uint8_t mlx5_add_eq(Mlx5 *x, uint64_t events, uint32_t *eqn);
+
 void mlx5_probe(Mlx5 *x);
 void mlx5_remove_driver(Mlx5 *x);
 void mlx5_ring_eq(Mlx5 *x, uint32_t offset);
@@ -79,6 +82,8 @@ uint32_t mlx5_wait_command_event(Mlx5 *x);
 
 /* After mlx5_probe(): all objects; the queue pair is ready to send. */
 void mlx5_rdma_open(Mlx5 *x, Mlx5Rdma *r);
+/* A further queue pair in the same memory, @r->qpn; the status. @log_sq: at most 6. */
+uint8_t mlx5_add_qp(Mlx5 *x, Mlx5Rdma *r, uint32_t log_sq);
 /* Post requests for @len bytes of guest memory; mlx5_ring_sq() rings the doorbell. */
 void mlx5_post_send(Mlx5 *x, Mlx5Rdma *r, uint64_t addr, uint32_t len);
 void mlx5_post_recv(Mlx5 *x, Mlx5Rdma *r, uint64_t addr, uint32_t len);
