@@ -3,6 +3,7 @@
 import datetime
 import re
 from collections import Counter
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,7 +38,7 @@ def read_pins(folder):
 def read_lines(path):
     """{'SUITE/CASE': reason} of a file of such lines; "#" begins a comment.
 
-    On the mlx5 interface names begin with mlx5/.
+    On the mlx5 interface names begin with mlx5/. In CASE a "*" stands for any text.
     """
     pins = {}
     for line in Path(path).read_text(encoding='utf-8').splitlines():
@@ -46,6 +47,12 @@ def read_lines(path):
             assert name not in pins and reason.strip(), line
             pins[name] = reason.strip()
     return pins
+
+
+def fits(name, line):
+    """Whether the name is that of a line of these files. Only "*" is special."""
+    return name == line or '*' in line and fnmatchcase(
+        name, line.replace('[', '[[]').replace('?', '[?]'))
 
 
 def driver_log(guests, provoked):
@@ -64,7 +71,8 @@ def kernel_log(guests):
 class Report:
     """Results on the device are tests; those on soft-RoCE are for comparison.
 
-    pins: {'skip' or 'fail': {'SUITE/CASE': reason}}; such cases count as skipped.
+    pins: {'skip' or 'fail': {'SUITE/CASE': reason}}, of read_pins(); such cases count as
+    skipped.
     rxe_alone: the device takes no part. Cases that soft-RoCE passes are counted, and
     its failures are skipped: they are not failures of this project.
     """
@@ -81,7 +89,8 @@ class Report:
     def add(self, stack, suite, case):
         label = suite if stack == 'ernic' else f'{stack}/{suite}'
         name = f'{label}/{case.name}'
-        reason = self.pins.get(case.result, {}).get(name)
+        reason = next((reason for line, reason in self.pins.get(case.result, {}).items()
+                       if fits(name, line)), None)
         counts = self.counts.setdefault((suite, stack), Counter())
         counts['skip' if reason else case.result] += 1
         if stack == 'rxe':
@@ -114,13 +123,14 @@ class Report:
             print('#', line, flush=True)
 
     def finish(self):
-        """A pin is stale if its case ran and has another result, or does not exist."""
+        """A pin is stale if a case of it ran and has another result, or none exists."""
         for result, pins in self.pins.items():
-            for name in pins:
+            for line in pins:
                 ran = next((ran for label, ran in self.ran.items()
-                            if name.startswith(label + '/')), None)
-                if ran and ran.get(name) != result and (name in ran or not self.short):
-                    self.line(False, f'{name} (listed in {PINS[result]})')
+                            if line.startswith(label + '/')), None)
+                found = [ran[name] for name in ran or () if fits(name, line)]
+                if set(found) - {result} or ran and not (found or self.short):
+                    self.line(False, f'{line} (listed in {PINS[result]})')
         print(f'1..{self.number}', flush=True)
 
     def table(self):

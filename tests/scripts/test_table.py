@@ -175,6 +175,25 @@ def test_failures():
     assert run.rows()[0][:5] == ('a', 'mlx5 interface', '0', '1', '1')
 
 
+def test_patterns():
+    """A "*" stands for any text; each case that it stands for has to have the result."""
+    failures = {'mlx5/a/*/x-*': 'the driver', 'mlx5/a/[y]*': 'the provider'}
+    listed = ' (listed in failures.txt)'
+    found = [('mlx5', 'one/x-1', 'fail'), ('mlx5', 'two/x-', 'fail'),
+             ('mlx5', 'two/y-1', 'fail'), ('mlx5', '[y]', 'fail')]
+    wanted = [(False, 'mlx5/a/one/x-1', ' # TODO the driver'),
+              (False, 'mlx5/a/two/x-', ' # TODO the driver'),
+              (False, 'mlx5/a/two/y-1', ''),
+              (False, 'mlx5/a/[y]', ' # TODO the provider')]
+    assert report_lines({}, found, failures=failures) == wanted
+    assert report_lines({}, found[:3], True, failures) == wanted[:3]
+    assert report_lines({}, found[:3], False, failures) == [
+        *wanted[:3], (False, 'mlx5/a/[y]*' + listed, '')]
+    passed = [*found, ('mlx5', 'three/x-1', 'ok')]
+    assert report_lines({}, passed, True, failures) == [
+        *wanted, (True, 'mlx5/a/three/x-1', ''), (False, 'mlx5/a/*/x-*' + listed, '')]
+
+
 def test_rxe_alone():
     """Without the device what soft-RoCE passes counts, and nothing has failed."""
     results = [('rxe', 'one', 'ok'), ('rxe', 'two', 'fail'), ('rxe', 'three', 'skip')]
