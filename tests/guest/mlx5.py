@@ -4,6 +4,7 @@
 Names of the interface and of the RDMA device are those of links.py, so that all tests of
 programs can use such guests.
 """
+import guest
 import links
 import stock
 
@@ -59,11 +60,14 @@ def prepare(guests, modules=MODULES):
         one.check(f'rdma dev set {device} name {links.DEVICE}')
 
 
-def start(kernel, link, mtu=1500, count=2, packages=tuple(stock.PACKAGES)):
-    """Guests with addresses and an RDMA device each. kernel: of stock.KERNELS."""
-    guests = stock.StockGuests(count, link, stock.find_image(kernel, packages))
+def start(kernel, link, mtu=1500, packages=(stock.PACKAGES,) * 2, modules=MODULES,
+          memory=guest.MEMORY_MIB):
+    """Guests with addresses and an RDMA device each. kernel: of stock.KERNELS. packages:
+    those of each guest. modules: as for prepare()."""
+    images = [stock.find_image(kernel, tuple(names)) for names in packages]
+    guests = stock.StockGuests(len(images), link, images, memory=memory)
     try:
-        prepare(guests)
+        prepare(guests, modules)
         links.up(guests, mtu)
     except BaseException:
         guests.close()

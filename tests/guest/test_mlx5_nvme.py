@@ -10,7 +10,6 @@ import re
 
 import links
 import mlx5
-import stock
 import storage
 from suite import Suite
 
@@ -27,15 +26,8 @@ RDMA = re.compile(r'rdma|ibverbs|mlx|infiniband|perftest|nvme')
 
 
 def machines(kernel):
-    images = [stock.find_image(kernel, packages) for packages in ((), ('fio',))]
-    guests = stock.StockGuests(2, LINKS[kernel](), images, memory=MEMORY)
-    try:
-        mlx5.prepare(guests, modules='')
-        links.up(guests, MTU)
-    except BaseException:
-        guests.close()
-        raise
-    return guests
+    return mlx5.start(kernel, LINKS[kernel](), MTU, ((), ('fio',)), modules='',
+                      memory=MEMORY)
 
 
 def check_disk(guests, mib, write):
