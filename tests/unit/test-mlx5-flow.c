@@ -254,6 +254,8 @@ static void test_promiscuous(void)
     eth_done(&l.eth);
 }
 
+#define KEY(key, field) ernic_mlx5_get(key, &ernic_mlx5_fte_match_set_lyr_2_4.field)
+
 /* Every field of the key, in one frame. */
 static void test_key(void)
 {
@@ -261,7 +263,7 @@ static void test_key(void)
         0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16,
         0x81, 0x00, 0xb1, 0x23, 0x08, 0x00,
         0x45, 0xb9, 0, 40, 0, 0, 0, 0, 0x3f, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
-        0x12, 0x34, 0x56, 0x78, 0, 0, 0, 0, 0, 0, 0, 0, 0x50, 0, 0, 0, 0, 0, 0, 0,
+        0x12, 0x34, 0x56, 0x78, 0, 0, 0, 0, 0, 0, 0, 0, 0x51, 0x12, 0, 0, 0, 0, 0, 0,
     };
     uint8_t key[ERNIC_FLOW_KEY_BYTES], known[ERNIC_FLOW_KEY_BYTES] = { };
     g_autoptr(GString) text = g_string_new(NULL);
@@ -274,9 +276,37 @@ static void test_key(void)
                     "smac_47_16=0x11121314\nsmac_15_0=0x1516\nethertype=0x800\n"
                     "dmac_47_16=0x1020304\ndmac_15_0=0x506\nfirst_prio=0x5\n"
                     "first_cfi=0x1\nfirst_vid=0x123\nip_protocol=0x6\nip_dscp=0x2e\n"
-                    "ip_ecn=0x1\ncvlan_tag=0x1\nip_version=0x4\ntcp_sport=0x1234\n"
+                    "ip_ecn=0x1\ncvlan_tag=0x1\nip_version=0x4\n"
+                    "tcp_flags=0x112\ntcp_sport=0x1234\n"
                     "tcp_dport=0x5678\nttl_hoplimit=0x3f\n"
                     "src_ipv4_src_ipv6[3]=0xa000001\ndst_ipv4_dst_ipv6[3]=0xa000002\n");
+}
+
+/* The field `frag` is that of each fragment; only the first one has TCP's flags. */
+static void test_fragments(void)
+{
+    static const struct {
+        uint16_t word;          /* flags and offset of IPv4 */
+        uint32_t frag, flags;
+    } rows[] = { { 0, 0, 2 }, { 0x4000, 0, 2 }, { 0x2000, 1, 2 }, { 0x2001, 1, 0 },
+                 { 1, 1, 0 } };
+    const Frame f = { .ethertype = 0x800, .proto = 6 };
+    uint8_t frame[128], key[ERNIC_FLOW_KEY_BYTES];
+    ErnicMlx5Headers headers;
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        make_frame(&f, frame);
+        stw_be_p(frame + 20, rows[i].word);
+        frame[47] = 2;
+        ernic_mlx5_match_key(frame, 54, key, &headers);
+        g_assert_cmpuint(KEY(key, frag), ==, rows[i].frag);
+        g_assert_cmpuint(KEY(key, tcp_flags), ==, rows[i].flags);
+        /* Without the whole header of TCP there are no flags. */
+        ernic_mlx5_match_key(frame, 53, key, &headers);
+        g_assert_cmpuint(KEY(key, frag), ==, rows[i].frag);
+        g_assert_cmpuint(KEY(key, tcp_flags), ==, 0);
+    }
 }
 
 /* ---- entries ---------------------------------------------------------------------- */
@@ -416,9 +446,9 @@ static const struct {
     { 0x933, "table_id=1\nstart_flow_index=8\nend_flow_index=8\n"
       "match_criteria_enable=2", ERNIC_MLX5_BAD_VALUE },
     { 0x933, "table_id=1\nstart_flow_index=8\nend_flow_index=8\n"
-      "match_criteria_enable=1\n" OUTER("tcp_flags=1"), ERNIC_MLX5_BAD_VALUE },
+      "match_criteria_enable=1\n" OUTER("l4_type=1"), ERNIC_MLX5_BAD_VALUE },
     { 0x933, "table_id=1\nstart_flow_index=8\nend_flow_index=8\n"
-      "match_criteria_enable=1\n" OUTER("frag=1"), ERNIC_MLX5_BAD_VALUE },
+      "match_criteria_enable=1\n" OUTER("ipv4_ihl=1"), ERNIC_MLX5_BAD_VALUE },
     { 0x934, "table_id=1\ngroup_id=1", ERNIC_MLX5_BUSY },
     { 0x934, "table_id=2\ngroup_id=1", ERNIC_MLX5_NO_OBJECT },
     { 0x934, "table_id=1\ngroup_id=0xffffffff", ERNIC_MLX5_NO_OBJECT },
@@ -658,6 +688,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mlx5/flow/vlans", test_vlans);
     g_test_add_func("/mlx5/flow/promiscuous", test_promiscuous);
     g_test_add_func("/mlx5/flow/key", test_key);
+    g_test_add_func("/mlx5/flow/fragments", test_fragments);
     g_test_add_func("/mlx5/flow/order", test_order);
     g_test_add_func("/mlx5/flow/actions", test_actions);
     g_test_add_func("/mlx5/flow/refusals", test_refusals);

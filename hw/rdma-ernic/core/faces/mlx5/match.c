@@ -18,6 +18,7 @@
 #define ETHERTYPE_SVLAN 0x88a8
 /* More than the headers that are looked at. */
 #define HEAD            128
+#define TCP_FLAGS_OFS   12
 
 /* match_criteria_enable: the outer headers. */
 #define OUTER_HEADERS   1
@@ -28,8 +29,9 @@ static const ErnicMlx5Field *const matched[] = {
     FIELD(smac_47_16), FIELD(smac_15_0), FIELD(ethertype), FIELD(dmac_47_16),
     FIELD(dmac_15_0), FIELD(first_prio), FIELD(first_cfi), FIELD(first_vid),
     FIELD(ip_protocol), FIELD(ip_dscp), FIELD(ip_ecn), FIELD(cvlan_tag),
-    FIELD(svlan_tag), FIELD(ip_version), FIELD(tcp_sport), FIELD(tcp_dport),
-    FIELD(ttl_hoplimit), FIELD(udp_sport), FIELD(udp_dport),
+    FIELD(svlan_tag), FIELD(frag), FIELD(ip_version), FIELD(tcp_flags),
+    FIELD(tcp_sport), FIELD(tcp_dport), FIELD(ttl_hoplimit), FIELD(udp_sport),
+    FIELD(udp_dport),
     FIELD(src_ipv4_src_ipv6), FIELD(dst_ipv4_dst_ipv6),
 };
 
@@ -88,18 +90,37 @@ static void put_ip(uint8_t *out, const struct ernic_flow_key *k, bool v6)
     }
 }
 
+static void put_ports(uint8_t *out, const struct ernic_flow_key *k, uint16_t layers)
+{
+    if (layers & ERNIC_LAYER_TCP) {
+        PUT(out, tcp_sport, lduw_be_p(k->src_port));
+        PUT(out, tcp_dport, lduw_be_p(k->dst_port));
+    } else if (layers & ERNIC_LAYER_UDP) {
+        PUT(out, udp_sport, lduw_be_p(k->src_port));
+        PUT(out, udp_dport, lduw_be_p(k->dst_port));
+    }
+}
+
+/* Fields that struct ernic_flow_key lacks. */
+static void put_flags(uint8_t *out, const ErnicInet *inet, const uint8_t *frame,
+                      uint32_t len, uint16_t layers)
+{
+    PUT(out, frag, inet->fragment);
+    if (layers & ERNIC_LAYER_TCP && inet->l4 && inet->l4 + ERNIC_TCP_LEN <= len) {
+        PUT(out, tcp_flags, lduw_be_p(frame + inet->l4 + TCP_FLAGS_OFS));
+    }
+}
+
 /* Find the security parameter index of AH or ESP (RFC 4302, RFC 4303). */
-static void find_spi(const uint8_t *frame, uint32_t len, ErnicMlx5Headers *headers)
+static void find_spi(const uint8_t *frame, const ErnicInet *inet,
+                     ErnicMlx5Headers *headers)
 {
     enum { ESP = 50, AH = 51, SPI_OF_AH = 4 };
-    ErnicInet inet;
-    uint32_t at;
+    uint32_t at = inet->l4 + (inet->proto == AH ? SPI_OF_AH : 0);
 
-    ernic_inet_parse(&inet, frame, len);
-    at = inet.l4 + (inet.proto == AH ? SPI_OF_AH : 0);
-    headers->ipsec = inet.l4 && !inet.fragment &&
-                     (inet.proto == ESP || inet.proto == AH) &&
-                     at + sizeof(headers->spi) <= inet.end;
+    headers->ipsec = inet->l4 && !inet->fragment &&
+                     (inet->proto == ESP || inet->proto == AH) &&
+                     at + sizeof(headers->spi) <= inet->end;
     if (headers->ipsec) {
         memcpy(headers->spi, frame + at, sizeof(headers->spi));
     }
@@ -110,21 +131,18 @@ void ernic_mlx5_match_key(const uint8_t *frame, uint32_t len,
 {
     struct ernic_flow_key *k = &headers->key;
     uint16_t layers;
+    ErnicInet inet;
     bool service;
 
     memset(key, 0, ERNIC_FLOW_KEY_BYTES);
     layers = headers->layers = parse(frame, len, k, &service);
-    find_spi(frame, len, headers);
+    ernic_inet_parse(&inet, frame, len);
+    find_spi(frame, &inet, headers);
     put_link(key, k, layers, service);
     if (layers & (ERNIC_LAYER_IPV4 | ERNIC_LAYER_IPV6)) {
         put_ip(key, k, layers & ERNIC_LAYER_IPV6);
-    }
-    if (layers & ERNIC_LAYER_TCP) {
-        PUT(key, tcp_sport, lduw_be_p(k->src_port));
-        PUT(key, tcp_dport, lduw_be_p(k->dst_port));
-    } else if (layers & ERNIC_LAYER_UDP) {
-        PUT(key, udp_sport, lduw_be_p(k->src_port));
-        PUT(key, udp_dport, lduw_be_p(k->dst_port));
+        put_ports(key, k, layers);
+        put_flags(key, &inet, frame, len, layers);
     }
 }
 
