@@ -22,7 +22,8 @@ class Suite(NamedTuple):
     the test guest. memory: of a guest, in MiB. devices: those that can run the suite.
     about: the packages under test. start(stack, kernel) returns the guests of a suite
     whose guests differ. kernel: the suite's own; else that of the command line.
-    release: of Debian, for the guest's programs; a stock guest has its kernel as well.
+    release: of Debian, for the guest's programs; a stock guest has its kernel as well:
+    stock_kernel, else that of KERNELS.
     short: the devices on which the short form has the suite; none where the packages
     change from day to day. link: of LINKS. stock: packages that a stock guest needs
     beside these and stock.PACKAGES. provoked: parts of lines by which Linux's mlx5
@@ -42,6 +43,7 @@ class Suite(NamedTuple):
     short: tuple = ('ernic', 'rxe')
     link: str = 'netdev'
     stock: tuple = ()
+    stock_kernel: str = ''
     provoked: tuple = ()
 
 
@@ -103,7 +105,7 @@ def boot(stack, suite, kernel):
         folder = image(suite.kernel or kernel, suite.packages, suite.release)
         return guest.Guests(suite.machines, link, folder, memory=suite.memory)
     names = dict.fromkeys([*stock.PACKAGES, *suite.packages, *suite.stock])
-    folder = stock.find_image(KERNELS[suite.release], tuple(names))
+    folder = stock.find_image(suite.stock_kernel or KERNELS[suite.release], tuple(names))
     return stock.StockGuests(suite.machines, link, folder, memory=suite.memory)
 
 

@@ -6,7 +6,7 @@ guests[0] has them in memory; guests[1] is the initiator or client.
 import guest
 import storage
 from report import Case
-from stacks import Suite
+from stacks import STACKS, Suite
 
 PACKAGES = ('fio', 'open-iscsi')
 MEMORY = 1536
@@ -21,8 +21,8 @@ KINDS = {'nvme': (storage.NVME, storage.DEEP), 'iser': (storage.ISER, storage.DE
 
 def cases(guests, short):
     size = SHORT_MIB if short else MIB
-    guests[0].check(f'mount -t configfs none {storage.CONFIG}; for name in nvme iser; do '
-                    f'truncate -s {size}M /dev/shm/$name; done')
+    guests[0].check(f'modprobe configfs; mount -t configfs none {storage.CONFIG}; '
+                    f'for name in nvme iser; do truncate -s {size}M /dev/shm/$name; done')
     guests[1].put(guest.INSIDE / 'mount_nfs.py', '/tmp/mount_nfs.py')
     for name, (way, options) in KINDS.items():
         fio = storage.fio(way.path, size, options)
@@ -38,4 +38,9 @@ def cases(guests, short):
                 break
 
 
-SUITES = [Suite('storage', 2, cases, PACKAGES, MEMORY, about=PACKAGES)]
+# The flavours of a cloud have no ib_iser and no ib_isert.
+SUITES = [Suite('storage', 2, cases, PACKAGES, MEMORY, devices=STACKS, about=PACKAGES,
+                stock=('python3',)),
+          Suite('storage-trixie', 2, cases, PACKAGES, MEMORY, devices=('mlx5',), short=(),
+                about=PACKAGES, release='trixie', stock=('python3',),
+                stock_kernel='6.12')]

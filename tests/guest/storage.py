@@ -63,7 +63,7 @@ ISER_TARGET = f'''
     echo 0 >$group/attrib/demo_mode_write_protect && echo 1 >$group/enable'''
 ADMIN = f'iscsiadm -m node -T {IQN} -p {links.ipv4(0)}:3260'
 ISER_INITIATOR = f'''
-    modprobe sd_mod && modprobe ib_iser && mkdir -p /run/lock /etc/iscsi &&
+    modprobe sd_mod && modprobe ib_iser && mkdir -p /run/lock /etc/iscsi /var/lib/iscsi &&
     echo InitiatorName=iqn.2026-01.ernic:guest >/etc/iscsi/initiatorname.iscsi &&
     [ -f /etc/iscsi/iscsid.conf ] || : >/etc/iscsi/iscsid.conf
     iscsid && {ADMIN} -I iser -o new && {ADMIN} -I iser --login &&
