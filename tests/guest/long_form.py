@@ -7,8 +7,9 @@ ROWS = (
     ('driver-6.12', 'vectors large_regions resize device_memory abi filter ptp raw '
      'counters qp_counters', 'driver-6.1'),
     ('kernel-netdev-6.12', 'rds nvme nvme_again nfs nvme_dead', 'kernel-udp-6.1'),
-    ('mlx5-6.12-cloud', 'tcp jumbo vlan dhcp counters bind', 'mlx5-6.1'),
-    ('mlx5-testing-cloud', 'jumbo vlan dhcp counters bind', 'mlx5-6.1'),
+    ('mlx5-6.12-cloud', 'tcp jumbo vlan priority dhcp counters bind', 'mlx5-6.1'),
+    ('mlx5-testing-cloud', 'jumbo vlan priority dhcp counters bind', 'mlx5-6.1'),
+    *((f'mlx5-{kernel}', '*', 'mlx5-6.1') for kernel in ('6.1-cloud', '6.12', 'testing')),
     ('mlx5-pair', '*', 'mlx5-6.1'),
     ('mlx5-nvme-*', '*', 'mlx5-verbs-6.12-cloud'),
     ('mlx5-verbs-6.1', '*', 'mlx5-verbs-6.12-cloud'),

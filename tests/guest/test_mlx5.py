@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Linux's mlx5_core on the mlx5 interface, in kernels of Debian as they are.
 
-A suite for each kernel of KERNELS: one machine with two functions on a cable, the second
-of them in a network namespace. And two machines with different kernels, of which only
---long transfers 1 GiB.
+A suite for each kernel: one machine with two functions on a cable, the second of them in
+a network namespace. And two machines with different kernels, of which only --long
+transfers 1 GiB.
 """
 import functools
 import re
@@ -13,8 +13,6 @@ import mlx5
 import stock
 from suite import Suite, named
 
-# The oldest, one of a cloud, and the newest.
-KERNELS = ['6.1', '6.12-cloud', 'testing-cloud']
 PAIR = ['6.1', 'testing-cloud']
 ROUNDS = 20
 DRIVER = '/sys/bus/pci/drivers/mlx5_core'
@@ -46,6 +44,16 @@ COMMANDS = [
     'ip link set {0} mtu 68', 'ip link set {0} mtu 9000', 'ip link set {0} mtu 1500',
     'ip link set {0} down', 'ip link set {0} up',
 ]
+
+PING = f'ping -c 1 {ADDRESSES[1]}'
+GET = f'wget -q -O /dev/null http://{ADDRESSES[1]}:8080/small'
+# A filter of tc that drops, a command that then gets no answer, one that still does.
+FILTERS = (
+    (f'ip_proto icmp src_ip {ADDRESSES[1]}', PING, GET),
+    ('ip_flags frag', f'{PING} -s 20000', PING),
+    ('ip_proto tcp tcp_flags 0x12/0x12', GET, PING),
+    (f'src_mac {links.mac(1)} ip_proto tcp src_port 8080', GET, PING),
+)
 
 
 class Cable(links.Link):
@@ -156,7 +164,7 @@ def test_ping(guests):
         ping(one, f'-M do -s {size}')
     ping(one, '-s 20000')               # fragments
     ping(one, '-I near', 'ff02::1')
-    one.check('mkdir -p /tmp/www && '
+    one.check('mkdir -p /tmp/www && echo small >/tmp/www/small && '
               'dd if=/dev/urandom of=/tmp/www/file bs=1M count=16 && '
               'httpd -p 8080 -h /tmp/www && '
               f'ip netns exec {PEER} httpd -p 8080 -h /tmp/www')
@@ -198,6 +206,64 @@ def test_vlan(guests):
     one.check('ethtool -K near rxvlan on txvlan on')
     for enter in ('', f'ip netns exec {PEER}'):
         one.check(f'{enter} ip link del v5 && {enter} ip link del v6')
+
+
+def counted(one, words):
+    """The packets that the last filter of a `tc filter show` has counted."""
+    return int(re.findall(r'Sent \d+ bytes (\d+) pkt', one.check(words))[-1])
+
+
+def test_priority(guests):
+    """The priority of a tag arrives, whether the device or software has inserted it."""
+    one = guests[0]
+    one.check('modprobe -a sch_ingress cls_flower act_gact')
+    one.check('ip link add link near name v5 type vlan id 5 egress-qos-map 0:3 && '
+              'ip link set v5 up && ip addr add 10.0.5.1/24 dev v5')
+    inside(one, 'ip link add link far name v5 type vlan id 5')
+    inside(one, 'ip addr add 10.0.5.2/24 dev v5')
+    inside(one, 'ip link set v5 up')
+    inside(one, 'tc qdisc add dev far ingress')
+    for priority in range(8):
+        inside(one, f'tc filter add dev far ingress prio {priority + 1} protocol 802.1q '
+               f'flower vlan_id 5 vlan_prio {priority} action pass')
+    before = 0
+    for offloads in ('rxvlan on txvlan on', 'rxvlan off txvlan off'):
+        one.check(f'ethtool -K near {offloads}')
+        inside(one, f'ethtool -K far {offloads}')
+        ping(one, address='10.0.5.2')
+        seen = [counted(one, f'ip netns exec {PEER} tc -s filter show dev far ingress '
+                        f'prio {priority + 1}') for priority in range(8)]
+        assert seen[3] >= before + 2 and not any(seen[:3] + seen[4:]), seen
+        before = seen[3]
+    one.check('ethtool -K near rxvlan on txvlan on && ip link del v5')
+    for command in ('tc qdisc del dev far ingress', 'ip link del v5',
+                    'ethtool -K far rxvlan on txvlan on'):
+        inside(one, command)
+
+
+def check_filters(guests, kernel):
+    """Filters of tc that the device applies: one kernel's mlx5_core has them."""
+    one = guests[0]
+    offered = '[fixed]' not in one.check('ethtool -k near | grep hw-tc-offload')
+    assert offered == (kernel == '6.1')
+    if not offered:
+        return
+    one.check('ethtool -K near hw-tc-offload on && tc qdisc add dev near ingress')
+    show = 'tc -s filter show dev near ingress'
+    for words, dropped, passes in FILTERS:
+        one.check(passes)
+        one.check(dropped)
+        one.check('tc filter add dev near ingress prio 1 protocol ip flower skip_sw '
+                  f'{words} action drop')
+        assert 'in_hw' in one.check(show)
+        assert one.run(f'timeout 1 {dropped}').status, words
+        one.check(passes)
+        # The driver reads its counters every second.
+        one.check(f'timeout 20 sh -c "until {show} | grep \'hardware .* [1-9].* pkt\'; '
+                  'do sleep 0.5; done"', 30)
+        one.check('tc filter del dev near ingress prio 1')
+        one.check(dropped)
+    one.check('tc qdisc del dev near ingress && ethtool -K near hw-tc-offload off')
 
 
 def test_dhcp(guests):
@@ -292,10 +358,11 @@ def check_gigabyte(guests):
 
 
 def stock_suites(version):
-    for kernel in KERNELS:
+    for kernel in stock.KERNELS:
         if kernel.removesuffix('-cloud') == version:
             yield Suite(f'mlx5-{kernel}', functools.partial(machine, kernel),
                         [test_probe, test_up, test_ping, test_tcp, test_jumbo, test_vlan,
+                         test_priority, named('filters', check_filters, kernel),
                          test_dhcp, test_ethtool, test_counters, test_bind, test_reset,
                          mlx5.test_no_complaints])
     if PAIR[0] == version:
