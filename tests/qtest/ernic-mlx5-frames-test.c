@@ -316,21 +316,6 @@ static void test_receive(const void *more)
     cable_close(&c);
 }
 
-/* Lines of the file @path that have @what in them; the file is removed. */
-static uint32_t lines_with(const char *path, const char *what)
-{
-    g_autofree char *text = NULL;
-    const char *at;
-    uint32_t n = 0;
-
-    g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
-    for (at = text; (at = strstr(at, what)); at++) {
-        n++;
-    }
-    unlink(path);
-    return n;
-}
-
 static uint64_t received(Cable *c)
 {
     QErnic q = { .qts = c->x.m.qts, .id = "ernic0" };
@@ -350,13 +335,9 @@ static void test_burst(const void *more)
     uint64_t deadline = 0;
     uint32_t i;
     Cable c;
-    int fd = g_file_open_tmp("ernic-burst-XXXXXX", &path, NULL);
 
-    g_assert_cmpint(fd, >=, 0);
-    close(fd);
     cable_open(&c, more);
-    g_free(qtest_hmp(c.x.m.qts, "logfile %s", path));
-    g_free(qtest_hmp(c.x.m.qts, "trace-event ernic_pci_frames_wait on"));
+    path = qernic_log(c.x.m.qts, "ernic_pci_frames_wait");
     for (i = 0; i < FRAMES; i++) {
         stl_be_p(burst[i], LEN);
         headers(burst[i] + 4);
@@ -367,7 +348,7 @@ static void test_burst(const void *more)
         mlx5_await(&c.x, &deadline);
     }
     cable_close(&c);
-    g_assert_cmpuint(lines_with(path, "ernic_pci_frames_wait"), >=, FRAMES / 20);
+    g_assert_cmpuint(qernic_logged(path, "ernic_pci_frames_wait"), >=, FRAMES / 20);
 }
 
 /* An engine in an iothread must not send frames. */

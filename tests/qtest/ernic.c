@@ -68,6 +68,32 @@ uint64_t qernic_stat(QErnic *q, const char *name)
     return value;
 }
 
+char *qernic_log(QTestState *qts, const char *event)
+{
+    char *path;
+    int fd = g_file_open_tmp("ernic-log-XXXXXX", &path, NULL);
+
+    g_assert_cmpint(fd, >=, 0);
+    close(fd);
+    g_free(qtest_hmp(qts, "logfile %s", path));
+    g_free(qtest_hmp(qts, "trace-event %s on", event));
+    return path;
+}
+
+uint32_t qernic_logged(const char *path, const char *event)
+{
+    g_autofree char *text = NULL;
+    const char *at;
+    uint32_t n = 0;
+
+    g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+    for (at = text; (at = strstr(at, event)); at++) {
+        n++;
+    }
+    unlink(path);
+    return n;
+}
+
 /* ---- commands ------------------------------------------------------------- */
 
 void qernic_wait(QErnic *q, uint64_t *deadline)

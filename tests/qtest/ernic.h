@@ -73,6 +73,10 @@ void qernic_cmd_post(QErnic *q, struct ernic_cmd *cmd);
 uint8_t qernic_cmd_handle(QErnic *q, uint8_t opcode, uint32_t handle);
 /* The value of a counter in the monitor; @name may have parts, as "drops.psn". */
 uint64_t qernic_stat(QErnic *q, const char *name);
+/* Write trace event @event to a file from now on; the caller frees the result. */
+char *qernic_log(QTestState *qts, const char *event);
+/* After the end of QEMU: how often @event is in that file, which is removed. */
+uint32_t qernic_logged(const char *path, const char *event);
 void qernic_doorbell(QErnic *q, uint32_t uctx, uint64_t value);
 
 /* Creates PD, EQ with vector 1, and a registered buffer; GID 0 is 10.0.0.@host. */

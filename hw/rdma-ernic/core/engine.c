@@ -380,9 +380,13 @@ void ernic_rx_bad_frame(Ernic *e, uint64_t now, const uint8_t *frame,
     engine_wake(e);
 }
 
+void ernic_link_work(Ernic *e, uint32_t accesses, uint32_t bytes)
+{
+    ernic_charge(e, ERNIC_WORK_ACCESS * accesses + bytes / ERNIC_WORK_BYTES);
+}
+
 bool ernic_wants_frame(Ernic *e, const uint8_t *frame, uint32_t len)
 {
-    ernic_charge_copy(e, len);          /* by the link */
     return e->face->wants_frame(e, frame, len, NULL);
 }
 

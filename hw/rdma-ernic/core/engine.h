@@ -115,6 +115,11 @@ void ernic_rx_bad_frame(Ernic *e, uint64_t now, const uint8_t *frame,
  * packet for this engine? May be called at any time. Charges the link's copy of it.
  */
 bool ernic_wants_frame(Ernic *e, const uint8_t *frame, uint32_t len);
+/*
+ * The environment has accessed memory for a frame of a link, whether or not the engine
+ * receives it: so many times, @bytes in all. It is a part of the slice.
+ */
+void ernic_link_work(Ernic *e, uint32_t accesses, uint32_t bytes);
 /* Receive such a frame, or drop it with a reason that is counted. */
 void ernic_rx_raw(Ernic *e, uint64_t now, const uint8_t *frame, uint32_t len);
 /*

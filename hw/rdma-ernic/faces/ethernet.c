@@ -16,8 +16,16 @@
 #include "pci/registers.h"
 #include "hw/rdma-ernic/trace.h"
 
-/* Frames sent per run of the bottom half. */
-#define TX_BUDGET       64
+/*
+ * Units of work, as the engine counts it (core/base/work.h): the most in a run of the
+ * bottom half, those of a frame that is sent, and of each of its descriptors.
+ */
+#define TX_WORK         2048
+#define TX_FRAME        8
+#define TX_DESC         4
+#define TX_BYTES        512     /* of a frame in one unit */
+/* Read a descriptor, write a buffer and the descriptor. */
+#define RX_DESC_ACCESSES    3
 #define DESC            16
 QEMU_BUILD_BUG_ON(sizeof(struct ernic_eth_txd) != DESC);
 QEMU_BUILD_BUG_ON(sizeof(struct ernic_eth_rxd) != DESC);
@@ -118,7 +126,8 @@ static bool checksum(uint8_t *frame, uint32_t len,
 
 /*
  * Copies the frame at tx_ci and returns its length; *@ci: the index after it, or
- * tx_ci if the frame is incomplete. Clears *@ok if the frame cannot be sent.
+ * tx_ci if the frame is incomplete. Clears *@ok if the frame cannot be sent. The end of
+ * one with too many descriptors is not looked for: all that is posted is skipped.
  */
 static uint32_t gather(ErnicPci *d, uint8_t *frame, uint32_t *ci, bool *ok)
 {
@@ -128,7 +137,8 @@ static uint32_t gather(ErnicPci *d, uint8_t *frame, uint32_t *ci, bool *ok)
 
     *ok = true;
     for (*ci = eth->tx_ci; *ci != eth->tx_pi;) {
-        if (!ernic_pci_dma(d, slot(eth->tx_addr, *ci, eth->tx_shift), &desc,
+        if (*ci - eth->tx_ci == ERNIC_ETH_FRAME_DESC ||
+            !ernic_pci_dma(d, slot(eth->tx_addr, *ci, eth->tx_shift), &desc,
                            sizeof(desc), false)) {
             *ok = false;
             *ci = eth->tx_pi;
@@ -190,14 +200,16 @@ static void eth_tx_bh(void *opaque)
     ErnicPci *d = opaque;
     ErnicEth *eth = eth_of(d);
     uint8_t frame[ERNIC_ETH_FRAME_MAX];
-    uint32_t budget, len, ci = eth->tx_ci, before = eth->tx_ci;
+    uint32_t work = 0, len, ci = eth->tx_ci, before = eth->tx_ci;
     bool ok;
 
-    for (budget = TX_BUDGET; budget && may_send(d); budget--) {
+    while (work < TX_WORK && may_send(d)) {
         len = gather(d, frame, &ci, &ok);
         if (ci == eth->tx_ci) {
             break;
         }
+        work += TX_FRAME + TX_DESC * MIN(ci - eth->tx_ci, ERNIC_ETH_FRAME_DESC) +
+                len / TX_BYTES;
         eth->tx_ci = ci;
         if (ok) {
             if (!transmit(d, frame, len)) {
@@ -212,7 +224,7 @@ static void eth_tx_bh(void *opaque)
     if (eth->tx_ci != before) {
         report_progress(d);
     }
-    if (!budget) {
+    if (work >= TX_WORK) {
         ernic_pci_continue(d, &d->net.kick, d->net.bh);
     }
 }
@@ -297,6 +309,11 @@ static bool scatter(ErnicPci *d, const uint8_t *frame, uint32_t len)
 
     while (pos < len) {
         at = slot(eth->rx_addr, ci, eth->rx_shift);
+        ernic_pci_rx_work(d, RX_DESC_ACCESSES, 0);
+        if (ci - eth->rx_ci == ERNIC_ETH_FRAME_DESC) {
+            eth->rx_errors++;
+            return false;
+        }
         if (ci == eth->rx_pi) {
             eth->rx_no_buffer++;
             return false;

@@ -19,6 +19,9 @@
 #include "pci/env.h"
 #include "hw/rdma-ernic/trace.h"
 
+/* A frame is copied, and its headers are parsed. */
+#define FRAME_ACCESSES  2
+
 bool ernic_pci_netdev_link(const ErnicPci *d)
 {
     return !d->net.nic || !qemu_get_queue(d->net.nic)->link_down;
@@ -300,6 +303,7 @@ static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
     if (ernic_pci_powered(d) && size <= NET_BUFSIZE) {
         g_autofree uint8_t *frame = g_memdup2(buf, size);
 
+        ernic_pci_rx_work(d, FRAME_ACCESSES, size);
         d->net.busy++;
         receive(d, frame, size);
         d->net.busy--;

@@ -498,6 +498,13 @@ bool ernic_pci_rx_slice_left(const ErnicPci *d)
            (!d->pg332.engine || ernic_slice_left(d->pg332.engine));
 }
 
+void ernic_pci_rx_work(ErnicPci *d, uint32_t accesses, uint32_t bytes)
+{
+    if (!d->iothread) {
+        ernic_link_work(d->engine, accesses, bytes);
+    }
+}
+
 void ernic_pci_tx_ready(ErnicPci *d, uint64_t now)
 {
     d->pg332.first = !d->pg332.first;

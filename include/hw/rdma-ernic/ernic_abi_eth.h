@@ -17,6 +17,7 @@
 #define ERNIC_ETH_CTRL          0xf
 
 #define ERNIC_ETH_SHIFT_MAX     12      /* a ring has 2^n entries */
+#define ERNIC_ETH_FRAME_DESC    64      /* the most descriptors of a frame */
 #define ERNIC_ETH_MTU           9000
 /* Header, one VLAN tag and payload. Frames in memory have no FCS. */
 #define ERNIC_ETH_FRAME_MAX     (14 + 4 + ERNIC_ETH_MTU)
@@ -49,11 +50,13 @@ struct ernic_eth_regs {
     ernic_le32 reserved2;
     ernic_le64 tx_packets;      /* RO counters, until a reset */
     ernic_le64 tx_bytes;
-    ernic_le64 tx_errors;       /* too long, no end in the ring, or no memory */
+    ernic_le64 tx_errors;       /* too long, too many descriptors, no end in
+                                   the ring, or no memory */
     ernic_le64 rx_packets;
     ernic_le64 rx_bytes;
     ernic_le64 rx_no_buffer;    /* the posted buffers did not suffice */
-    ernic_le64 rx_errors;       /* too long, or no memory */
+    ernic_le64 rx_errors;       /* too long, too many descriptors, or no
+                                   memory */
 };
 ERNIC_ABI_SIZE(struct ernic_eth_regs, 0x98);
 ERNIC_ABI_OFFSET(struct ernic_eth_regs, mc_hash, 0x18);

@@ -20,6 +20,9 @@
 /* A command or doorbell, without what it walks or copies. */
 #define ERNIC_WORK_COMMAND  8
 #define ERNIC_WORK_DOORBELL 2
+/* An access to memory, and the bytes that are copied in one unit. */
+#define ERNIC_WORK_ACCESS   2
+#define ERNIC_WORK_BYTES    512
 /* A turn of a queue pair, a local operation, a completion; a packet is a copy. */
 #define ERNIC_WORK_TURN     4
 #define ERNIC_WORK_LOCAL    8
@@ -50,7 +53,7 @@ static inline void ernic_charge(Ernic *e, uint32_t units)
 /* One access to guest memory of @bytes: about 2 GB/s and 0.5 us each. */
 static inline void ernic_charge_copy(Ernic *e, uint32_t bytes)
 {
-    ernic_charge(e, 2 + bytes / 512);
+    ernic_charge(e, ERNIC_WORK_ACCESS + bytes / ERNIC_WORK_BYTES);
 }
 
 /* A walk over @entries of a table that are next to each other. */

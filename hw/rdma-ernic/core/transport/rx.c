@@ -262,6 +262,7 @@ void ernic_rx_frame(Ernic *e, const uint8_t *frame, uint32_t len)
     }
     e->stats.rx_packets++;
     e->stats.rx_bytes += len;
+    ernic_charge_copy(e, len);
     if (drop) {
         rx_bad_frame(e, &f, frame, len, drop);
     }

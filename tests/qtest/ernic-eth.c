@@ -1,0 +1,154 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Software of the Ethernet face for the tests.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qemu/iov.h"
+#include "ernic-eth.h"
+
+const uint8_t own_mac[6] = { 0x52, 0x54, 0, 0, 0, 0x42 };
+
+uint32_t qeth_get(Eth *e, uint64_t off)
+{
+    return qernic_read(&e->q, off);
+}
+
+void qeth_set(Eth *e, uint64_t off, uint32_t value)
+{
+    qernic_write(&e->q, off, value);
+}
+
+uint64_t qeth_tx_buffer(Eth *e, uint32_t i)
+{
+    return e->buf + i % ENTRIES * BUFFER;
+}
+
+uint64_t qeth_rx_buffer(Eth *e, uint32_t i)
+{
+    return e->buf + (ENTRIES + i % ENTRIES) * BUFFER;
+}
+
+void qeth_start(Eth *e, QErnic *any, int *fds, QGuestAllocator *alloc, uint32_t ctrl)
+{
+    *e = (Eth) { .fd = fds[0] };
+    qernic_init(&e->q, "eth0", any->dev.bus, QPCI_DEVFN(6, 0), alloc);
+    e->tx = guest_alloc(alloc, 4096);
+    e->rx = e->tx + 1024;
+    e->state = e->tx + 2048;
+    e->buf = guest_alloc(alloc, 2 * ENTRIES * BUFFER);
+    qtest_memset(e->q.qts, e->tx, 0, 4096);
+    qernic_write64(&e->q, OFF(tx_addr), e->tx);
+    qernic_write64(&e->q, OFF(rx_addr), e->rx);
+    qernic_write64(&e->q, OFF(state_addr), e->state);
+    qeth_set(e, OFF(tx_shift), SHIFT);
+    qeth_set(e, OFF(rx_shift), SHIFT);
+    qeth_set(e, OFF(ctrl), ctrl);
+    g_assert_cmphex(qeth_get(e, OFF(ctrl)), ==, ctrl);
+}
+
+void qeth_fill(uint8_t *frame, uint32_t len, const uint8_t *to)
+{
+    uint32_t i;
+
+    for (i = 0; i < len; i++) {
+        frame[i] = i * 3 + (i >> 8);
+    }
+    memcpy(frame, to, 6);
+    memcpy(frame + 6, "\x52\x54\x00\x99\x99\x99\x88\xb5", 8);
+}
+
+/* ---- rings ---------------------------------------------------------------- */
+
+void qeth_post(Eth *e, const struct ernic_eth_txd *desc)
+{
+    qtest_memwrite(e->q.qts, e->tx + e->tx_pi % ENTRIES * sizeof(*desc), desc,
+                   sizeof(*desc));
+    e->tx_pi++;
+}
+
+void qeth_wait_tx(Eth *e)
+{
+    uint64_t deadline = 0;
+
+    qeth_set(e, OFF(tx_pi), e->tx_pi);
+    while (qtest_readl(e->q.qts, e->state) != e->tx_pi) {
+        qernic_wait(&e->q, &deadline);
+    }
+    g_assert_cmpuint(qeth_get(e, OFF(tx_ci)), ==, e->tx_pi);
+}
+
+void qeth_transmit(Eth *e, const uint8_t *frame, uint32_t len, uint32_t piece,
+                   const struct ernic_eth_txd *last)
+{
+    struct ernic_eth_txd desc;
+    uint32_t pos, n;
+
+    for (pos = 0; pos < len; pos += n) {
+        n = MIN(piece, len - pos);
+        qtest_memwrite(e->q.qts, qeth_tx_buffer(e, e->tx_pi), frame + pos, n);
+        desc = (struct ernic_eth_txd) { };
+        if (pos + n == len) {
+            desc = *last;
+            desc.flags |= ERNIC_ETH_EOP;
+        }
+        desc.addr = cpu_to_le64(qeth_tx_buffer(e, e->tx_pi));
+        desc.len = cpu_to_le16(n);
+        qeth_post(e, &desc);
+    }
+    qeth_wait_tx(e);
+}
+
+uint32_t qeth_from_wire(Eth *e, uint8_t *frame, uint32_t size)
+{
+    uint32_t len;
+
+    g_assert_cmpint(recv(e->fd, &len, sizeof(len), MSG_WAITALL), ==, 4);
+    len = be32_to_cpu(len);
+    g_assert_cmpuint(len, <=, size);
+    g_assert_cmpint(recv(e->fd, frame, len, MSG_WAITALL), ==, len);
+    return len;
+}
+
+void qeth_to_wire(Eth *e, const uint8_t *frame, uint32_t len)
+{
+    uint32_t be = cpu_to_be32(len);
+    struct iovec iov[] = { { &be, sizeof(be) }, { (void *)frame, len } };
+
+    g_assert_cmpint(iov_send(e->fd, iov, 2, 0, len + sizeof(be)), ==,
+                    len + sizeof(be));
+}
+
+void qeth_post_rx(Eth *e, uint16_t size)
+{
+    struct ernic_eth_rxd desc = {
+        .addr = cpu_to_le64(qeth_rx_buffer(e, e->rx_pi)),
+        .size = cpu_to_le16(size),
+    };
+
+    qtest_memwrite(e->q.qts, e->rx + e->rx_pi % ENTRIES * sizeof(desc), &desc,
+                   sizeof(desc));
+    qeth_set(e, OFF(rx_pi), ++e->rx_pi);
+}
+
+uint32_t qeth_receive(Eth *e, uint8_t *frame, uint8_t *flags)
+{
+    struct ernic_eth_rxd desc;
+    uint64_t deadline = 0;
+    uint32_t len = 0;
+
+    while (qtest_readl(e->q.qts, e->state + 4) == e->rx_ci) {
+        qernic_wait(&e->q, &deadline);
+    }
+    do {
+        qtest_memread(e->q.qts, e->rx + e->rx_ci % ENTRIES * sizeof(desc),
+                      &desc, sizeof(desc));
+        qtest_memread(e->q.qts, le64_to_cpu(desc.addr), frame + len,
+                      le16_to_cpu(desc.len));
+        len += le16_to_cpu(desc.len);
+        e->rx_ci++;
+    } while (!(desc.flags & ERNIC_ETH_EOP));
+    *flags = desc.flags;
+    return len;
+}

@@ -1,0 +1,298 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Frames that arrive: the choice of the face that receives them, and the work that each
+ * may cause. The machines are of their own, because libqos's graph is full.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qemu/module.h"
+#include "ernic-card.h"
+#include "ernic-eth.h"
+
+/* ---- which face receives a frame? -------------------------------------------- */
+
+#define ROCE_LEN    (14 + 20 + 8 + 12 + 4)
+
+/* Frames to 10.0.0.1: RoCEv2 or other, well-formed or malformed. */
+enum { GOOD, SHORT_UDP, EMPTY_UDP, OTHER_ADDRESS, OTHER_PORT };
+
+static void roce_frame(uint8_t frame[ROCE_LEN], int kind)
+{
+    static const uint8_t ip[20] = {
+        0x45, 0, 0, ROCE_LEN - 14, 0, 0, 0x40, 0, 64, 17, 0x26, 0xbf,
+        10, 0, 0, 2, 10, 0, 0, 1,
+    };
+    uint8_t *udp = frame + 34;
+
+    memset(frame, 0, ROCE_LEN);
+    memcpy(frame, own_mac, 6);
+    memcpy(frame + 6, "\x52\x54\x00\x99\x99\x99\x08\x00", 8);
+    memcpy(frame + 14, ip, sizeof(ip));
+    if (kind == OTHER_ADDRESS) {
+        frame[33]++;
+        frame[25]--;                            /* correct the header's checksum */
+    } else if (kind == EMPTY_UDP) {
+        frame[17] = 20 + 8;
+        frame[25] += 12 + 4;
+    }
+    stw_be_p(udp, 22222);
+    stw_be_p(udp + 2, kind == OTHER_PORT ? 4790 : 4791);
+    stw_be_p(udp + 4, kind == EMPTY_UDP ? 8 : 8 + 12 + 4 - (kind == SHORT_UDP));
+    udp[8] = 4;                                 /* SEND Only, to queue pair 2 */
+    udp[15] = 2;
+}
+
+typedef struct Taken {
+    uint64_t eth, pg332, verbs;
+} Taken;
+
+static Taken taken(Eth *e)
+{
+    return (Taken) {
+        .eth = qernic_stat(&e->q, "eth.rx_packets"),
+        .pg332 = qernic_stat(&e->q, "pg332.rx_packets"),
+        .verbs = qernic_stat(&e->q, "rx_packets") +
+                 qernic_stat(&e->q, "drops.bad_length") +
+                 qernic_stat(&e->q, "drops.too_short"),
+    };
+}
+
+/* A frame of @kind arrives; only the face in @whose receives and counts it. */
+static void comes(Eth *e, int kind, Taken whose)
+{
+    Taken was = taken(e), is = was;
+    uint8_t frame[ROCE_LEN];
+    uint64_t deadline = 0;
+
+    roce_frame(frame, kind);
+    qeth_post_rx(e, BUFFER);
+    qeth_to_wire(e, frame, sizeof(frame));
+    while (memcmp(&is, &was, sizeof(is)) == 0) {
+        qernic_wait(&e->q, &deadline);
+        is = taken(e);
+    }
+    g_test_message("kind %d: Ethernet %" PRIu64 ", ERNIC %" PRIu64 ", verbs %"
+                   PRIu64, kind, is.eth, is.pg332, is.verbs);
+    g_assert_cmpuint(is.eth - was.eth, ==, whose.eth);
+    g_assert_cmpuint(is.pg332 - was.pg332, ==, whose.pg332);
+    g_assert_cmpuint(is.verbs - was.verbs, ==, whose.verbs);
+}
+
+#define TO_ETH      ((Taken) { .eth = 1 })
+#define TO_PG332    ((Taken) { .pg332 = 1 })
+#define TO_VERBS    ((Taken) { .verbs = 1 })
+
+static void registers_say(Eth *e, bool enable)
+{
+    QPCIBar bar = qpci_iomap(&e->q.dev, ERNIC_BAR_PG332, NULL);
+
+    qpci_io_writel(&e->q.dev, bar, PG332_V3_GLOBAL + PG332_IPv4XADD, 0x0a000001);
+    qpci_io_writel(&e->q.dev, bar, PG332_V3_GLOBAL + PG332_XRNICCONF,
+                   22222u << 16 | 0x0820 | enable);
+}
+
+/* A machine of its own, because libqos's graph is full. */
+typedef struct Own {
+    CardMachine m;
+    int fds[2];
+} Own;
+
+static void own_open(Own *own, Eth *e, const char *more, uint32_t ctrl)
+{
+    g_autofree char *args = NULL;
+    QErnic any = { };
+
+    g_assert_cmpint(socketpair(PF_UNIX, SOCK_STREAM, 0, own->fds), ==, 0);
+    args = g_strdup_printf("-netdev socket,fd=%d,id=sock0"
+                           " -device ernic,id=eth0,addr=06.0,netdev=sock0,"
+                           "mac=52:54:00:00:00:42%s", own->fds[1], more);
+    card_machine_open(&own->m, args);
+    any.dev.bus = own->m.bus;
+    qeth_start(e, &any, own->fds, &own->m.alloc, ctrl);
+}
+
+static void own_close(Own *own, Eth *e)
+{
+    qernic_fini(&e->q);
+    card_machine_close(&own->m);
+    close(own->fds[0]);
+    close(own->fds[1]);
+}
+
+/* A frame that no engine is enabled for goes to the Ethernet face, malformed or not. */
+static void test_whose(void)
+{
+    Own own;
+    Eth e;
+    int i;
+
+    own_open(&own, &e, ",ernic-version=3.1", ERNIC_ETH_RX);
+    for (i = GOOD; i <= OTHER_PORT; i++) {
+        comes(&e, i, TO_ETH);
+    }
+    registers_say(&e, false);                   /* an address, but not enabled */
+    for (i = GOOD; i <= OTHER_PORT; i++) {
+        comes(&e, i, TO_ETH);
+    }
+    registers_say(&e, true);
+    comes(&e, GOOD, TO_PG332);
+    comes(&e, SHORT_UDP, TO_PG332);
+    comes(&e, EMPTY_UDP, TO_PG332);
+    comes(&e, OTHER_ADDRESS, TO_ETH);
+    comes(&e, OTHER_PORT, TO_ETH);
+    qernic_enable(&e.q);                        /* the verbs face has no address */
+    comes(&e, GOOD, TO_PG332);
+    comes(&e, SHORT_UDP, TO_PG332);
+    comes(&e, EMPTY_UDP, TO_PG332);
+    comes(&e, OTHER_ADDRESS, TO_ETH);
+    registers_say(&e, false);
+    comes(&e, GOOD, TO_ETH);
+    comes(&e, SHORT_UDP, TO_VERBS);
+    comes(&e, EMPTY_UDP, TO_VERBS);
+    comes(&e, OTHER_PORT, TO_ETH);
+    own_close(&own, &e);
+}
+
+/* ---- frames of many descriptors ------------------------------------------- */
+
+#define LONG_SHIFT  9
+#define LONG        (1u << LONG_SHIFT)
+
+/* Longer rings than the other tests have, in buffers of their own. */
+static void start_long(Eth *e, QGuestAllocator *alloc, uint32_t ctrl)
+{
+    qeth_set(e, OFF(ctrl), 0);
+    e->tx = guest_alloc(alloc, LONG * 16);
+    e->rx = guest_alloc(alloc, LONG * 16);
+    qernic_write64(&e->q, OFF(tx_addr), e->tx);
+    qernic_write64(&e->q, OFF(rx_addr), e->rx);
+    qeth_set(e, OFF(tx_shift), LONG_SHIFT);
+    qeth_set(e, OFF(rx_shift), LONG_SHIFT);
+    qeth_set(e, OFF(ctrl), ctrl);
+    g_assert_cmphex(qeth_get(e, OFF(ctrl)), ==, ctrl);
+    e->tx_pi = e->rx_pi = e->rx_ci = 0;
+}
+
+/* @n descriptors with a byte each: one frame. */
+static void send_bytes(Eth *e, const uint8_t *frame, uint32_t n)
+{
+    uint32_t i;
+
+    qtest_memwrite(e->q.qts, e->buf, frame, n);
+    for (i = 0; i < n; i++) {
+        struct ernic_eth_txd desc = {
+            .addr = cpu_to_le64(e->buf + i), .len = cpu_to_le16(1),
+            .flags = i + 1 == n ? ERNIC_ETH_EOP : 0,
+        };
+
+        qtest_memwrite(e->q.qts, e->tx + (e->tx_pi++ % LONG) * sizeof(desc), &desc,
+                       sizeof(desc));
+    }
+    qeth_wait_tx(e);
+}
+
+/* @n buffers of @size bytes. */
+static void post_small(Eth *e, uint32_t n, uint16_t size)
+{
+    uint32_t i;
+
+    for (i = 0; i < n; i++) {
+        struct ernic_eth_rxd desc = {
+            .addr = cpu_to_le64(e->buf), .size = cpu_to_le16(size),
+        };
+
+        qtest_memwrite(e->q.qts, e->rx + (e->rx_pi++ % LONG) * sizeof(desc), &desc,
+                       sizeof(desc));
+    }
+    qeth_set(e, OFF(rx_pi), e->rx_pi);
+}
+
+/* A frame has at most ERNIC_ETH_FRAME_DESC descriptors, also if they have no bytes. */
+static void test_pieces(void)
+{
+    uint8_t frame[FRAME], got[BUFFER];
+    uint64_t deadline = 0;
+    Own own;
+    Eth e;
+
+    own_open(&own, &e, "", ERNIC_ETH_TX);
+    start_long(&e, &own.m.alloc, ERNIC_ETH_TX | ERNIC_ETH_RX);
+    qeth_fill(frame, FRAME, own_mac);
+    send_bytes(&e, frame, ERNIC_ETH_FRAME_DESC);
+    g_assert_cmpuint(qeth_from_wire(&e, got, sizeof(got)), ==, ERNIC_ETH_FRAME_DESC);
+    g_assert_cmpmem(got, ERNIC_ETH_FRAME_DESC, frame, ERNIC_ETH_FRAME_DESC);
+    send_bytes(&e, frame, ERNIC_ETH_FRAME_DESC + 1);
+    g_assert_cmpuint(qeth_get(&e, OFF(tx_errors)), ==, 1);
+    g_assert_cmpuint(qeth_get(&e, OFF(tx_packets)), ==, 1);
+
+    post_small(&e, ERNIC_ETH_FRAME_DESC, 1);
+    qeth_to_wire(&e, frame, ERNIC_ETH_FRAME_DESC);
+    while (qtest_readl(e.q.qts, e.state + 4) != ERNIC_ETH_FRAME_DESC) {
+        qernic_wait(&e.q, &deadline);
+    }
+    post_small(&e, LONG, 0);
+    qeth_to_wire(&e, frame, FRAME);
+    while (qeth_get(&e, OFF(rx_errors)) + qeth_get(&e, OFF(rx_no_buffer)) == 0) {
+        qernic_wait(&e.q, &deadline);
+    }
+    g_assert_cmpuint(qeth_get(&e, OFF(rx_errors)), ==, 1);
+    g_assert_cmpuint(qeth_get(&e, OFF(rx_packets)), ==, 1);
+    own_close(&own, &e);
+}
+
+/* ---- bursts --------------------------------------------------------------- */
+
+#define FRAMES  900
+
+typedef struct Burst {
+    const char *counter;
+    int kind;
+    bool verbs;                 /* they are enabled */
+} Burst;
+
+/*
+ * Frames that the backend reads in one piece and delivers in one call are cut into
+ * slices, whatever becomes of them.
+ */
+static void test_burst(const void *data)
+{
+    g_autoptr(GByteArray) all = g_byte_array_new();
+    uint32_t len = cpu_to_be32(ROCE_LEN), i;
+    g_autofree char *path = NULL;
+    uint8_t frame[ROCE_LEN];
+    const Burst *b = data;
+    uint64_t deadline = 0;
+    Own own;
+    Eth e;
+
+    own_open(&own, &e, "", ERNIC_ETH_RX);
+    path = qernic_log(e.q.qts, "ernic_pci_frames_wait");
+    if (b->verbs) {
+        qernic_enable(&e.q);
+    }
+    roce_frame(frame, b->kind);
+    for (i = 0; i < FRAMES; i++) {
+        g_byte_array_append(all, (const uint8_t *)&len, sizeof(len));
+        g_byte_array_append(all, frame, sizeof(frame));
+    }
+    g_assert_cmpint(send(e.fd, all->data, all->len, 0), ==, all->len);
+    while (qernic_stat(&e.q, b->counter) < FRAMES) {
+        qernic_wait(&e.q, &deadline);
+    }
+    own_close(&own, &e);
+    g_assert_cmpuint(qernic_logged(path, "ernic_pci_frames_wait"), >=, 1);
+}
+
+static void register_tests(void)
+{
+    static const Burst ethernet = { "eth.rx_no_buffer", GOOD };
+    static const Burst malformed = { "drops.bad_length", SHORT_UDP, .verbs = true };
+
+    qtest_add_func("/ernic-frames/whose", test_whose);
+    qtest_add_func("/ernic-frames/pieces", test_pieces);
+    qtest_add_data_func("/ernic-frames/burst/ethernet", &ethernet, test_burst);
+    qtest_add_data_func("/ernic-frames/burst/malformed", &malformed, test_burst);
+}
+
+libqos_init(register_tests);
