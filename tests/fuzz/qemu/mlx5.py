@@ -109,9 +109,9 @@ def inline(bytes_):
 
 
 def umr(key_text, mask, flags=0x80, octowords=0, offset=0):
-    """UMR control segment and key context."""
-    return (struct.pack('>B3xHHQI28x', flags, octowords, 0, mask, offset) +
-            encode('mkc', key_text))
+    """UMR control segment and key context; offset: of the translations, in octowords."""
+    return (struct.pack('>B3xHHQI28x', flags, octowords, offset & 0xffff, mask,
+                        offset >> 16) + encode('mkc', key_text))
 
 
 class Function:

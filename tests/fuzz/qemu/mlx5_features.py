@@ -273,22 +273,20 @@ def wrong_memory(m):
 def datagrams(m):
     """UD, queue pair 1, and a multicast group."""
     f = opened(m)
+    group = bytes(10) + b'\xff\xff\xe0\0\0\1'
     for st in (2, 8):
         one, two = pair(f, st) if st == 2 else (Qp(f, st),) * 2
         if st == 8:
             one.connect()
         for _ in range(3):
             two.receive()
-        f.attempt('ATTACH_TO_MCG', f'qpn={two.number} ' +
-                  at('multicast_gid', b'\xff\x0e' + bytes(13) + b'\1'))
-        for gid, dest in ((f.gid, two.number), (b'\xff\x0e' + bytes(13) + b'\1',
-                                                0xffffff)):
+        f.attempt('ATTACH_TO_MCG', f'qpn={two.number} ' + at('multicast_gid', group))
+        for gid, dest in ((f.gid, two.number), (group, 0xffffff)):
             av = mlx5.encode('wqe_av', f'qkey=0x11111111 extended=1 dqpn={dest} grh=1 '
                              'hop_limit=9 ' + at('rmac', f.mac) + ' ' + at('rgid', gid))
             one.send(SEND, av, data(f.memory, 256, f.key))
             one.send(SEND_IMM, av, inline(bytes(20)))
-        f.attempt('DETACH_FROM_MCG', f'qpn={two.number} ' +
-                  at('multicast_gid', b'\xff\x0e' + bytes(13) + b'\1'))
+        f.attempt('DETACH_FROM_MCG', f'qpn={two.number} ' + at('multicast_gid', group))
 
 
 def list_of(f, address, slots=16, stride=64):
@@ -389,16 +387,60 @@ def umr_queue(m):
     key = free_key(f, 16)
     pages = struct.pack('>16Q', *(f.memory + i * 4096 | 3 for i in range(16)))
     m.ram(f.memory + 0x1f000, pages)
-    first = data(f.memory + 0x1f000, 64, f.key)
-    shape = SHAPE + f'pd={f.pd} start_addr=0x20000 len=0x10000'
-    qp.send(UMR, umr(shape, FAST | MASK_PD, WANT_FREE, 4), first, imm=key)
-    qp.send(UMR, umr('', 0, LIST_OFFSET, 4, 0x40000), first, imm=key)
+    for half in (0, 1):
+        qp.send(UMR, umr('', 0, LIST_OFFSET | WANT_FREE, 4, half * 4),
+                data(f.memory + 0x1f000 + half * 64, 64, f.key), imm=key)
+    qp.send(UMR, umr(SHAPE + f'pd={f.pd} start_addr=0x20000 len=0x10000', FAST | MASK_PD,
+                     WANT_FREE), imm=key)
     qp.send(UMR, umr('lr=1', MASK_ACCESS, WANT_VALID), imm=key)
     qp.send(UMR, umr(f'pd={f.command("ALLOC_PD")}', MASK_PD, WANT_VALID), imm=key)
     qp.send(UMR, umr('free=1', MASK_FREE | MASK_PD), imm=key)
     qp.send(UMR, umr('', 1 << 60), imm=key)
     f.command('QUERY_MKEY', f'mkey_index={key >> 8}')
     f.attempt('DESTROY_MKEY', f'mkey_index={key >> 8}')
+
+
+def klm_key(f, more):
+    """A key of mode KLM, which is free."""
+    return f.command('CREATE_MKEY', f.mkc(
+        f'access_mode_1_0=2 free=1 umr_en=1 translations_octword_size=8 {more}')) << 8
+
+
+def windows(m):
+    """Windows of both types: bind, WRITE, end; one without a region."""
+    f = opened(m)
+    one, two = pair(f, more='fre=0')
+    pages = struct.pack('>8Q', *(f.memory + i * 4096 for i in range(8)))
+    region = f.command('CREATE_MKEY', f.mkc(
+        'access_mode_1_0=1 umr_en=1 lw=1 rr=1 rw=1 len=0x8000 log_page_size=12 '
+        'translations_octword_size=4 start_addr=0x40000'), pages) << 8
+    for kind in (1, 2):
+        key = klm_key(f, f'en_rinval={kind - 1}')
+        qpn = 0xffffff if kind == 1 else one.number
+        shape = f'rr=1 rw=1 mkey_7_0=1 qpn={qpn} start_addr=0x40064 len=200'
+        mask = MASK_FREE | MASK_ACCESS | 1 | 1 << 6 | 1 << 13 | (kind - 1) << 14
+        flags = LIST_OFFSET | INLINE | (kind == 2 and WANT_FREE)
+        one.send(UMR, umr(shape, mask, flags, 4), data(0x40064, 200, region), imm=key)
+        two.send(WRITE, raddr(0x40070, key | 1), data(f.memory, 100, f.key))
+        one.send(UMR, umr(f'free=1 qpn={qpn} mkey_7_0={(kind == 1) * 2}',
+                          MASK_FREE | 1 << 13 | (kind - 1) << 14, INLINE), imm=key | 1)
+    one.send(UMR, umr(shape, mask, WANT_FREE, 4), imm=key)
+
+
+def gaps(m):
+    """A region of pieces, with its list inline and in memory; access over a gap."""
+    f = opened(m)
+    one, two = pair(f)
+    key = klm_key(f, '')
+    pieces = [data(f.memory + at_, length, f.key) for at_, length in
+              ((0, 100), (5000, 300), (9001, 401), (0x4000, 50))]
+    m.ram(f.memory + 0x1f000, b''.join(pieces))
+    for i, tail in enumerate((pieces, [data(f.memory + 0x1f000, 64, f.key)],
+                              pieces[:1] + [data(1 << 50, 9, 5)] * 3)):
+        one.send(UMR, umr(SHAPE + 'access_mode_1_0=2 start_addr=0x10000 len=801', FAST,
+                          WANT_FREE | (i != 1 and INLINE), 4), *tail, imm=key)
+        two.send(WRITE, raddr(0x10060, key), data(f.memory + 0x8000, 600, f.key))
+        one.send(UMR, umr('free=1', MASK_FREE), imm=key)
 
 
 def wrong_lists(m):
@@ -542,5 +584,5 @@ def life(m):
 
 SEEDS = (probe, port, domains, all_zeros, all_ones, number_one, messages, events,
          requests, wrong_requests, wrong_memory, datagrams, shared, xrc, fast_register,
-         umr_queue, wrong_lists, wrong_masks, transitions, completions, two_functions,
-         life, *mlx5_frames.SEEDS)
+         umr_queue, windows, gaps, wrong_lists, wrong_masks, transitions, completions,
+         two_functions, life, *mlx5_frames.SEEDS)
