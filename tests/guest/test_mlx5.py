@@ -2,11 +2,15 @@
 """Linux's mlx5_core on the mlx5 interface, in kernels of Debian as they are.
 
 A suite for each kernel: one machine with two functions on a cable, the second of them in
-a network namespace. And two machines with different kernels, of which only --long
-transfers 1 GiB.
+a network namespace, and a third one on QEMU's own network. And two machines with
+different kernels, of which only --long transfers 1 GiB.
 """
 import functools
+import hashlib
+import http.server
+import os
 import re
+import threading
 
 import links
 import mlx5
@@ -18,6 +22,7 @@ ROUNDS = 20
 DRIVER = '/sys/bus/pci/drivers/mlx5_core'
 PEER = 'peer'                   # the namespace of the second function
 NAMES = ('near', 'far')         # of their interfaces
+WORLD = 'world'                 # the interface of the third one
 ADDRESSES = ('10.0.0.1', '10.0.0.2')
 # Each has to succeed, without a word in the log. {0}: the interface.
 COMMANDS = [
@@ -57,7 +62,7 @@ FILTERS = (
 
 
 class Cable(links.Link):
-    """Two functions in each machine, on one cable; two processors for two channels."""
+    """Three functions in each machine; two processors for two channels."""
 
     def options(self, n, folder):
         words = ['-smp', '2', '-trace', 'ernic_mlx5_refused']
@@ -65,7 +70,8 @@ class Cable(links.Link):
             words += ['-netdev', f'hubport,id={name},hubid=1', '-device',
                       f'ernic,personality=mlx5,id={name},netdev={name},'
                       f'mac={links.mac(i)}']
-        return words
+        return [*words, '-netdev', f'user,id={WORLD}', '-device',
+                f'ernic,personality=mlx5,id={WORLD},netdev={WORLD},mac={links.mac(2)}']
 
 
 class Wire(links.Link):
@@ -132,14 +138,14 @@ def both_ways(one, seconds=120):
 # ---- one machine --------------------------------------------------------------------
 
 def test_probe(guests):
-    """udev has loaded the driver, and it drives both functions."""
+    """udev has loaded the driver, and it drives all functions."""
     one = guests[0]
     for path in one.check(f'ls -d {DRIVER}/*:*').split():
         assert one.check(f'cat {path}/vendor {path}/device').split() == [
             '0x15b3', '0x1018']
         assert re.search('^driver: mlx5_core$', one.check(
             f'ethtool -i $(ls {path}/net)'), re.M)
-    assert one.check('dmesg').count('firmware version') == 2
+    assert one.check('dmesg').count('firmware version') == 3
 
 
 def test_up(guests):
@@ -266,16 +272,54 @@ def check_filters(guests, kernel):
     one.check('tc qdisc del dev near ingress && ethtool -K near hw-tc-offload off')
 
 
+def lease(one, interface):
+    """The address that a server gives by DHCP."""
+    one.check(r"printf '#!/bin/sh\necho $1 $ip >/tmp/dhcp\n' >/tmp/script && "
+              f'chmod +x /tmp/script && udhcpc -i {interface} -n -q -s /tmp/script')
+    state, address = one.check('cat /tmp/dhcp').split()
+    assert state == 'bound'
+    return address
+
+
 def test_dhcp(guests):
+    """The server is in the namespace of the second function."""
     one = guests[0]
     one.check(r"printf 'start 10.0.0.77\nend 10.0.0.77\ninterface far\nlease_file "
               r"/tmp/leases\npidfile /tmp/dhcpd\noption subnet 255.255.255.0\n' "
               '>/tmp/dhcpd.conf && : >/tmp/leases && '
               f'ip netns exec {PEER} udhcpd /tmp/dhcpd.conf')
-    one.check(r"printf '#!/bin/sh\necho $1 $ip >>/tmp/dhcp\n' >/tmp/script && "
-              'chmod +x /tmp/script && udhcpc -i near -n -q -s /tmp/script')
-    assert 'bound 10.0.0.77' in one.check('cat /tmp/dhcp')
+    assert lease(one, 'near') == '10.0.0.77'
     one.check('kill $(cat /tmp/dhcpd)')
+
+
+class Data(http.server.BaseHTTPRequestHandler):
+    """The same random bytes for every request."""
+
+    data = os.urandom(8 << 20)
+
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(self.data)
+
+    def log_message(self, *_):
+        pass
+
+
+def test_world(guests):
+    """QEMU's own network: an address by DHCP, and 8 MiB by TCP from the host."""
+    one = guests[0]
+    name_interface(one, 2, WORLD)
+    one.check(f'ip link set {WORLD} up')
+    address = lease(one, WORLD)
+    one.check(f'ip addr add {address}/24 dev {WORLD}')
+    with http.server.HTTPServer(('127.0.0.1', 0), Data) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            fetch(one, f'http://10.0.2.2:{server.server_port}/',
+                  hashlib.md5(Data.data).hexdigest())
+        finally:
+            server.shutdown()
 
 
 def test_ethtool(guests):
@@ -363,8 +407,8 @@ def stock_suites(version):
             yield Suite(f'mlx5-{kernel}', functools.partial(machine, kernel),
                         [test_probe, test_up, test_ping, test_tcp, test_jumbo, test_vlan,
                          test_priority, named('filters', check_filters, kernel),
-                         test_dhcp, test_ethtool, test_counters, test_bind, test_reset,
-                         mlx5.test_no_complaints])
+                         test_dhcp, test_world, test_ethtool, test_counters, test_bind,
+                         test_reset, mlx5.test_no_complaints])
     if PAIR[0] == version:
         yield Suite('mlx5-pair', pair,
                     [named('up', check_pair), named('tcp', check_gigabyte),

@@ -128,15 +128,11 @@ static void steer_many(Cable *c)
     set_root(c, next);
 }
 
-static void cable_open(Cable *c, const char *more)
+/* @args: the device's further options, and those of its netdev. */
+static void cable_begin(Cable *c, const char *args)
 {
     uint8_t tis[0xc0] = { }, alloc[16] = { };
-    g_autofree char *args = NULL;
 
-    *c = (Cable) { };
-    g_assert_cmpint(socketpair(PF_UNIX, SOCK_STREAM, 0, c->fd), ==, 0);
-    args = g_strdup_printf("%s,netdev=sock0 -netdev socket,fd=%d,id=sock0", more,
-                           c->fd[0]);
     mlx5_begin(&c->x, args);
     mlx5_probe(&c->x);
     mlx5_rdma_open(&c->x, &c->r);
@@ -150,6 +146,17 @@ static void cable_open(Cable *c, const char *more)
                           execute(c, CREATE_TIS, tis, sizeof(tis)));
     c->rqn = create_queue(c, true, c->rq, c->record + 64, 4, 0);
     steer(c);
+}
+
+static void cable_open(Cable *c, const char *more)
+{
+    g_autofree char *args = NULL;
+
+    *c = (Cable) { };
+    g_assert_cmpint(socketpair(PF_UNIX, SOCK_STREAM, 0, c->fd), ==, 0);
+    args = g_strdup_printf("%s,netdev=sock0 -netdev socket,fd=%d,id=sock0", more,
+                           c->fd[0]);
+    cable_begin(c, args);
 }
 
 static void cable_close(Cable *c)
@@ -230,6 +237,19 @@ static void send_request(Cable *c, uint8_t opcode, uint32_t mss, const uint8_t *
                    bswap64((uint64_t)c->sqn << 8));
 }
 
+/* Post @len bytes at buf. */
+static void post_receive(Cable *c, uint32_t len)
+{
+    uint8_t slot[16], record[4];
+
+    stl_be_p(slot, len);
+    stl_be_p(slot + 4, c->r.key);
+    stq_be_p(slot + 8, c->buf);
+    qtest_memwrite(c->x.m.qts, c->rq + c->posted++ % 16 * 16, slot, sizeof(slot));
+    stl_be_p(record, c->posted);
+    qtest_memwrite(c->x.m.qts, c->record + 64, record, sizeof(record));
+}
+
 /* The frame has right lengths and checksums, and @len bytes of @data. */
 static void check_frame(const uint8_t *frame, uint32_t frame_len, const uint8_t *data,
                         uint32_t len)
@@ -282,7 +302,7 @@ static void test_send(const void *more)
 /* Frames from the cable, of which the driver posts one request after the other. */
 static void test_receive(const void *more)
 {
-    uint8_t frame[300], slot[16], record[4], got[300], cqe[64];
+    uint8_t frame[300], got[300], cqe[64];
     uint32_t round, i;
     Cable c;
 
@@ -296,12 +316,7 @@ static void test_receive(const void *more)
         }
         stw_be_p(frame + 50, ~sum(frame + 34, sizeof(frame) - 34,
                                   sum(frame + 26, 8, 6 + sizeof(frame) - 34)));
-        stl_be_p(slot, sizeof(frame));
-        stl_be_p(slot + 4, c.r.key);
-        stq_be_p(slot + 8, c.buf);
-        qtest_memwrite(c.x.m.qts, c.rq + c.posted++ % 16 * 16, slot, sizeof(slot));
-        stl_be_p(record, c.posted);
-        qtest_memwrite(c.x.m.qts, c.record + 64, record, sizeof(record));
+        post_receive(&c, sizeof(frame));
         to_wire(&c, frame, sizeof(frame));
         mlx5_completion(&c.x, &c.r, cqe);
         g_assert_cmphex(cqe[63] >> 4, ==, 2);
@@ -314,6 +329,33 @@ static void test_receive(const void *more)
         g_assert_cmpmem(got, sizeof(got), frame, sizeof(frame));
     }
     cable_close(&c);
+}
+
+/* A backend that answers while it takes a frame: QEMU's own network, by ARP. */
+static void test_answer(const void *more)
+{
+    static const uint8_t request[HEAD] = {
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x52, 0x54, 0, 0, 0, 1, 8, 6,
+        0, 1, 8, 0, 6, 4, 0, 1, 0x52, 0x54, 0, 0, 0, 1, 10, 0, 2, 15,
+        0, 0, 0, 0, 0, 0, 10, 0, 2, 2,
+    };
+    uint8_t frame[128], cqe[64];
+    Cable c = { };
+    uint32_t round;
+
+    cable_begin(&c, more);
+    for (round = 0; round < 3; round++) {
+        post_receive(&c, sizeof(frame));
+        send_request(&c, 0x0a, 0, request, 60 - HEAD);
+        do {
+            mlx5_completion(&c.x, &c.r, cqe);
+        } while (cqe[63] >> 4 != 2);
+        qtest_memread(c.x.m.qts, c.buf, frame, sizeof(frame));
+        g_assert_cmpmem(frame, 6, request + 6, 6);
+        g_assert_cmphex(lduw_be_p(frame + 20), ==, 2);          /* a reply */
+        g_assert_cmpmem(frame + 28, 4, request + 38, 4);
+    }
+    mlx5_end(&c.x);
 }
 
 static uint64_t received(Cable *c)
@@ -378,6 +420,7 @@ static void register_tests(void)
         { "receive-udp", ",roce-udp=127.0.0.1:0", test_receive },
         { "burst", "", test_burst },
         { "burst-udp", ",roce-udp=127.0.0.1:0", test_burst },
+        { "answer", ",netdev=user0 -netdev user,id=user0", test_answer },
         { "iothread", "", test_iothread },
     };
     size_t i;

@@ -204,16 +204,6 @@ static void bad_frame(ErnicPci *d, const ErnicFrame *f, ErnicDrop drop,
 }
 
 /*
- * The backend delivered a frame from within our own transmission, while the
- * lock is held: drop it.
- */
-static void collision(ErnicPci *d, size_t size)
-{
-    d->engine->stats.drop[ERNIC_DROP_SENDING]++;
-    trace_ernic_pci_frame_drop(ernic_pci_id(d), ERNIC_DROP_SENDING, size);
-}
-
-/*
  * Deliver a frame that the engine's software receives: by a rule for a queue pair, or
  * with the mlx5 interface each one. False: there is no such rule.
  */
@@ -225,13 +215,6 @@ static bool raw_receive(ErnicPci *d, const uint8_t *buf, size_t size)
     /* An engine in an iothread has no frames. */
     if (d->iothread || !ernic_pci_verbs_enabled(d)) {
         return false;
-    }
-    if (d->net.sending) {
-        wanted = ernic_wants_frame(d->engine, buf, size);
-        if (wanted) {
-            collision(d, size);
-        }
-        return wanted;
     }
     now = ernic_pci_enter(d);
     wanted = ernic_wants_frame(d->engine, buf, size);
@@ -251,8 +234,6 @@ static void receive(ErnicPci *d, const uint8_t *buf, size_t size)
         if (!raw_receive(d, buf, size)) {
             ernic_pci_eth_receive(d, buf, size);
         }
-    } else if (d->net.sending) {
-        collision(d, size);
     } else if (drop != ERNIC_DROP_NONE) {
         bad_frame(d, &f, drop, buf, size);
     } else {
@@ -277,13 +258,26 @@ static bool slice_left(ErnicPci *d)
     return false;
 }
 
+/*
+ * A backend may answer from within our own transmission, while the lock is held: as
+ * QEMU's user network does. Such a frame waits until the device's work runs again.
+ */
+static bool idle(ErnicPci *d)
+{
+    if (d->net.sending) {
+        ernic_pci_kick(d);
+    }
+    return !d->net.sending;
+}
+
 /* A frame waits while the engine has no room for it, as with a PAUSE frame. */
 static bool netdev_can_receive(NetClientState *nc)
 {
     ErnicPci *d = qemu_get_nic_opaque(nc);
 
     d->net.rx_full = ernic_pci_powered(d) &&
-                     ((!d->udp && ernic_pci_rx_room(d) == 0) || !slice_left(d));
+                     (!idle(d) || (!d->udp && ernic_pci_rx_room(d) == 0) ||
+                      !slice_left(d));
     return !d->net.rx_full;
 }
 

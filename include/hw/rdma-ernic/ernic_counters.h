@@ -67,7 +67,7 @@
     /* any frame */                                                          \
     X(PORT_DOWN,    "port_down")      /* the port is down */                 \
     X(NO_RULE,      "no_rule")        /* looped back, and its rule is gone */ \
-    X(SENDING,      "sending")        /* delivered while the device was sending */ \
+    X(SENDING,      "sending")        /* not used: such frames wait */            \
     X(COPIES,       "copies")         /* multicast: too many wait for their members */
 
 /* Stages of the timing model, in the order in which work passes through them. */
