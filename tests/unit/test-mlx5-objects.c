@@ -732,6 +732,45 @@ static void test_data(void)
     fake_ernic_done(&a.env, a.e);
 }
 
+static void ring_of(Mlx5End *a, uint32_t log, ErnicMlx5Refusal why)
+{
+    g_autofree char *text =
+        g_strdup_printf("cqn=%u\nop_mod=1\nmodify_field_select_resize_field_select=7\n"
+                        "cq_context.log_cq_size=%u\npas[0]=%" PRIu64 "\n", a->cq.cqn, log,
+                        fake_alloc(&a->env, 4096, 4096));
+
+    if (why) {
+        mlx5_refuse(a->e, 0x403, text, why);
+    } else {
+        mlx5_accept(a->e, 0x403, text);
+    }
+}
+
+/* A smaller ring has room for the entries that software has not read, or is refused. */
+static void test_smaller_ring(void)
+{
+    static Mlx5End a;
+    Mlx5Queue q = { };
+    const ErnicCq *cq;
+    uint32_t i;
+
+    open_end(&a, &q, 1);
+    cq = &a.e->cq[a.cq.cqn];
+    for (i = 0; i < 3; i++) {
+        g_assert_true(ernic_mlx5_cqe_resize(a.e, a.cq.cqn));
+    }
+    ring_of(&a, 1, ERNIC_MLX5_BAD_STATE);
+    g_assert_cmpuint(cq->pi, ==, 3);
+    ring_of(&a, 2, ERNIC_MLX5_ACCEPTED);
+    g_assert_cmpuint(cq->pi - cq->ci, ==, 4);
+    g_assert_cmpuint(cq->depth, ==, 4);
+    ring_of(&a, 4, ERNIC_MLX5_BAD_STATE);           /* no room for the last entry */
+    a.e->cq[a.cq.cqn].overwrites = true;
+    ring_of(&a, 0, ERNIC_MLX5_ACCEPTED);            /* loses all others */
+    g_assert_cmpuint(cq->pi - cq->ci, ==, 1);
+    fake_ernic_done(&a.env, a.e);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -752,5 +791,6 @@ int main(int argc, char **argv)
     g_test_add_func("/mlx5-objects/keys", test_keys);
     g_test_add_func("/mlx5-objects/random", test_random);
     g_test_add_func("/mlx5-objects/data", test_data);
+    g_test_add_func("/mlx5-objects/smaller-ring", test_smaller_ring);
     return g_test_run();
 }

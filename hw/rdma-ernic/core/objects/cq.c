@@ -424,17 +424,24 @@ static bool overrun(Ernic *e, uint32_t cqn, ErnicCq *cq)
     return false;
 }
 
+bool ernic_cq_has_room(Ernic *e, uint32_t cqn, uint32_t depth)
+{
+    ErnicCq *cq = &e->cq[cqn];
+
+    if (cq->pi - cq->ci >= depth) {
+        read_ci(e, cqn, cq);
+    }
+    if (cq->pi - cq->ci >= depth && cq->overwrites) {
+        consume(cq, cq->pi - depth + 1);
+    }
+    return cq->pi - cq->ci < depth;
+}
+
 bool ernic_cq_append(Ernic *e, uint32_t cqn, uint8_t *entry)
 {
     ErnicCq *cq = &e->cq[cqn];
 
-    if (cq->pi - cq->ci == cq->depth) {
-        read_ci(e, cqn, cq);
-    }
-    if (cq->pi - cq->ci == cq->depth && cq->overwrites) {
-        consume(cq, cq->ci + 1);
-    }
-    if (cq->pi - cq->ci == cq->depth ||
+    if (!ernic_cq_has_room(e, cqn, cq->depth) ||
         !write_entry(e, &cq->buf, cq->depth, cq->pi, entry)) {
         return false;
     }

@@ -114,6 +114,11 @@ bool ernic_cq_post(Ernic *e, uint32_t cqn, const ErnicWc *wc);
  */
 bool ernic_cq_post_entry(Ernic *e, uint32_t cqn, uint8_t *entry, bool solicited);
 /*
+ * Would a ring of @depth, at most that of the queue, have room for one more than the
+ * entries that are not consumed? One that overwrites loses its oldest entries for it.
+ */
+bool ernic_cq_has_room(Ernic *e, uint32_t cqn, uint32_t depth);
+/*
  * Write @entry, of ERNIC_CQ_ENTRY bytes and in the format of the face, as the next one.
  * False: there is no room for it, or the DMA has failed; then it is not in the queue.
  */

@@ -136,10 +136,14 @@ static ErnicMlx5Refusal set_moderation(Ernic *e, const ErnicMlx5Request *r,
     return ERNIC_MLX5_ACCEPTED;
 }
 
-/* The entry that reports the new ring is the last one in the old ring. */
+/*
+ * The entry that reports the new ring is the last one in the old ring. Software copies
+ * those that it has not read to the new one, which has to have room for all.
+ */
 static ErnicMlx5Refusal resize(Ernic *e, const ErnicMlx5Request *r, uint32_t cqn)
 {
     uint32_t select = GET(r->in, modify_cq_in.modify_field_select_resize_field_select);
+    uint32_t depth = 1u << GET(PART(r->in, modify_cq_in.cq_context), cqc.log_cq_size);
     const uint8_t *cqc = PART(r->in, modify_cq_in.cq_context);
     uint8_t *stored = e->mlx5->contexts.cq[cqn];
     ErnicMlx5Refusal refusal;
@@ -156,11 +160,12 @@ static ErnicMlx5Refusal resize(Ernic *e, const ErnicMlx5Request *r, uint32_t cqn
     if (refusal) {
         return refusal;
     }
-    if (!ernic_mlx5_cqe_resize(e, cqn)) {
+    if (!ernic_cq_has_room(e, cqn, MIN(depth, e->cq[cqn].depth)) ||
+        !ernic_mlx5_cqe_resize(e, cqn)) {
         ernic_buf_fini(e, &buf);
         return ERNIC_MLX5_BAD_STATE;
     }
-    ernic_cq_set_ring(e, cqn, &buf, 1u << GET(cqc, cqc.log_cq_size));
+    ernic_cq_set_ring(e, cqn, &buf, depth);
     PUT(stored, cqc.log_cq_size, GET(cqc, cqc.log_cq_size));
     PUT(stored, cqc.page_offset, GET(cqc, cqc.page_offset));
     PUT(stored, cqc.log_page_size, GET(cqc, cqc.log_page_size));
