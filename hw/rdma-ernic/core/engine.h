@@ -112,7 +112,7 @@ void ernic_rx_bad_frame(Ernic *e, uint64_t now, const uint8_t *frame,
                         uint32_t len);
 /*
  * Does software receive @frame, which an Ethernet link received and which is no RoCEv2
- * packet for this engine? May be called at any time. Charges the link's copy of it.
+ * packet for this engine? May be called at any time.
  */
 bool ernic_wants_frame(Ernic *e, const uint8_t *frame, uint32_t len);
 /*
