@@ -172,6 +172,8 @@ BREAK(mr_iova, SET(MR(paged).iova, UINT64_MAX - 5));
 BREAK(mr_page, SET(MR(paged).buf.page[1], 0x1001));
 BREAK(mr_shift, SET(MR(paged).buf.page_shift, 5));
 BREAK(mr_size, SET(MR(fast).length, 1ull << 47));
+/* Only the mlx5 interface has pieces. */
+BREAK(mr_pieces, SET(MR(fast).valid, false); SET(MR(fast).buf.pieces, true));
 BREAK(mr_no_table, SET(MR(demand).odp, NULL));
 BREAK(mr_no_demand, SET(MR(demand).access, 0));
 BREAK(mr_fast_table, SET(MR(demand).kind, ERNIC_MR_FAST));
@@ -382,6 +384,7 @@ static const struct {
     { "mr-range", break_mr_page },
     { "mr-range", break_mr_shift },
     { "mr-range", break_mr_size },
+    { "mr-range", break_mr_pieces },
     { "mr-pages", break_mr_no_table },
     { "mr-pages", break_mr_no_demand },
     { "mr-pages", break_mr_fast_table },

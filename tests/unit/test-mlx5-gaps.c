@@ -142,12 +142,12 @@ static void test_gaps_atomic(Fixture *f, gconstpointer data)
     g_assert_cmpuint(f->end.e->stats.fault[ERNIC_FAULT_REM_ACCESS], ==, 1);
 }
 
-/* A list that is loaded in several parts; each access to a piece is work. */
-static void test_gaps_work(Fixture *f, gconstpointer data)
+/* A list that is loaded in several parts: pieces of 512 bytes, @small of them of 511. */
+enum { PIECES = 300, FROM = 9216, MOVED = 100, COPIED = 40 };
+
+static void list_of_many(Fixture *f, uint32_t small)
 {
-    enum { PIECES = 600 };
     uint8_t *list = fake_ptr(&f->end.env, f->end.mem + 4096, PIECES * 16);
-    uint64_t before;
     uint32_t i;
 
     make_gaps(f);
@@ -156,19 +156,42 @@ static void test_gaps_work(Fixture *f, gconstpointer data)
     register_gaps(f, false);
     ernic_mlx5_put(f->control, &ernic_mlx5_wqe_umr_ctrl_seg.xlt_octowords, PIECES);
     ernic_mlx5_put(f->wr.bytes + 128, &ernic_mlx5_wqe_data_seg.byte_count, PIECES * 16);
-    CONTEXT(len, PIECES);
+    CONTEXT(len, PIECES * 512 - small);
     for (i = 0; i < PIECES; i++) {
-        put_piece(list + i * 16, 1, f->end.key, f->end.mem + 20000 + 2 * i);
-        *(uint8_t *)fake_ptr(&f->end.env, f->end.mem + 20000 + 2 * i, 1) = i * 7;
+        put_piece(list + i * 16, 512 - (i < small), f->end.key,
+                  f->end.mem + FROM + 2 * i);
     }
+}
+
+/* Each access to a piece is work. */
+static void test_gaps_work(Fixture *f, gconstpointer data)
+{
+    uint8_t *from = fake_ptr(&f->end.env, f->end.mem + FROM, 2 * PIECES + 512);
+    uint64_t before;
+    uint32_t i;
+
+    for (i = 0; i < 2 * PIECES + 512; i++) {
+        from[i] = i * 7 + (i >> 8);
+    }
+    list_of_many(f, 0);
     g_assert_cmphex(result(f), ==, 0);
     before = f->end.e->work_done;
-    g_assert_cmphex(copy_gaps(f, 0, PIECES), ==, 0);
-    g_assert_cmpuint(f->end.e->work_done - before, >=, 2 * PIECES);
-    for (i = 0; i < PIECES; i++) {
-        g_assert_cmpuint(*(uint8_t *)fake_ptr(&f->end.env, f->end.mem + 40000 + i, 1), ==,
-                         (uint8_t)(i * 7));
+    g_assert_cmphex(copy_gaps(f, MOVED * 512, COPIED * 512), ==, 0);
+    g_assert_cmpuint(f->end.e->work_done - before, >=, 2 * COPIED);
+    for (i = 0; i < COPIED; i++) {
+        g_assert_cmpmem(fake_ptr(&f->end.env, f->end.mem + 40000 + i * 512, 512), 512,
+                        from + 2 * (MOVED + i), 512);
     }
+}
+
+/* A packet is in a bounded number of pieces: only some of them may be small. */
+static void test_gaps_small(Fixture *f, gconstpointer data)
+{
+    uint32_t small = GPOINTER_TO_UINT(data);
+
+    list_of_many(f, small);
+    g_assert_cmphex(result(f), ==, small > ERNIC_BUF_SMALLS ? BIND_ERROR : 0);
+    g_assert_cmpint(mr_of(f)->valid, ==, small <= ERNIC_BUF_SMALLS);
 }
 
 /* A state with the list, before and after it has pieces, is that of the engine. */
@@ -329,6 +352,8 @@ int main(int argc, char **argv)
     ADD("queued", 0, test_gaps_queued);
     ADD("atomic", 0, test_gaps_atomic);
     ADD("work", 0, test_gaps_work);
+    ADD("small", ERNIC_BUF_SMALLS, test_gaps_small);
+    ADD("too-many-small", ERNIC_BUF_SMALLS + 1, test_gaps_small);
     ADD("state", false, test_gaps_state);
     ADD("state-open", true, test_gaps_state);
     for (i = 0; i < ARRAY_SIZE(bad_gaps); i++) {

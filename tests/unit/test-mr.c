@@ -123,6 +123,10 @@ static void test_access_defects(Fixture *f, gconstpointer data)
     size_t i, k;
     Access a;
 
+    /* A list of pieces has no pages. */
+    f->e.mr[fast >> 8].buf.pieces = true;
+    g_assert_cmpint(ernic_mr_fast_reg(&f->e, f->pd, &wr), ==, ERNIC_FAULT_REG_MR);
+    f->e.mr[fast >> 8].buf.pieces = false;
     g_assert_cmpint(ernic_mr_fast_reg(&f->e, f->pd, &wr), ==, ERNIC_FAULT_NONE);
     keys[0] = region;
     keys[1] = wr.key;

@@ -139,9 +139,11 @@ static bool list_ok(uint64_t list, uint32_t entries, uint8_t page_shift)
            in_space(list, (uint64_t)entries * sizeof(uint64_t));
 }
 
-/* Allocate a page list that the caller fills. */
-static uint8_t alloc_list(Ernic *e, ErnicBuf *buf, uint32_t max_pages)
+/* Allocate a page list, which the caller fills unless it is @zeroed. */
+static uint8_t alloc_list(Ernic *e, ErnicBuf *buf, uint32_t max_pages, bool zeroed)
 {
+    size_t size = sizeof(*buf->page);
+
     memset(buf, 0, sizeof(*buf));
     if (max_pages == 0) {
         return ERNIC_ERR_PARAM;
@@ -150,8 +152,9 @@ static uint8_t alloc_list(Ernic *e, ErnicBuf *buf, uint32_t max_pages)
         trace_ernic_buf_no_pages(max_pages, e->num_pages);
         return ERNIC_ERR_NO_RESOURCE;
     }
-    buf->page = ernic_mem_new_raw(&e->mem, ERNIC_MEM_PAGE_LISTS, max_pages,
-                                  sizeof(*buf->page));
+    buf->page = zeroed ?
+        ernic_mem_new(&e->mem, ERNIC_MEM_PAGE_LISTS, max_pages, size) :
+        ernic_mem_new_raw(&e->mem, ERNIC_MEM_PAGE_LISTS, max_pages, size);
     if (!buf->page) {
         trace_ernic_buf_no_pages(max_pages, e->num_pages);
         return ERNIC_ERR_NO_RESOURCE;
@@ -164,11 +167,11 @@ static uint8_t alloc_list(Ernic *e, ErnicBuf *buf, uint32_t max_pages)
 
 uint8_t ernic_buf_alloc(Ernic *e, ErnicBuf *buf, uint32_t max_pages)
 {
-    uint8_t status = alloc_list(e, buf, max_pages);
+    /* The host zeroes the pages of a large list when they are used, not here. */
+    uint8_t status = alloc_list(e, buf, max_pages, true);
 
     if (status == ERNIC_OK) {
         ernic_charge_copy(e, max_pages * sizeof(*buf->page));
-        memset(buf->page, 0, max_pages * sizeof(*buf->page));
     }
     return status;
 }
@@ -218,7 +221,7 @@ static uint8_t start_fill(Ernic *e, uint32_t npages, uint8_t page_shift)
     if (job->filling) {
         return ERNIC_OK;
     }
-    status = alloc_list(e, &job->buf, npages);
+    status = alloc_list(e, &job->buf, npages, false);
     if (status == ERNIC_OK) {
         job->buf.page_shift = page_shift;
         job->filled = 0;
@@ -362,6 +365,16 @@ void ernic_buf_add_piece(ErnicBuf *buf, uint64_t addr, uint32_t len)
     piece[0] = ernic_buf_pieces_end(buf) + len;
     piece[1] = addr;
     buf->used++;
+}
+
+bool ernic_buf_few_small(const ErnicBuf *buf)
+{
+    uint32_t i, small = 0;
+
+    for (i = 0; i < buf->used; i++) {
+        small += piece_end(buf, i + 1) - piece_end(buf, i) < ERNIC_BUF_SMALL;
+    }
+    return small <= ERNIC_BUF_SMALLS;
 }
 
 /* As ernic_buf_addr(): find the first piece that ends after @off. */

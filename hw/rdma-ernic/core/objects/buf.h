@@ -33,6 +33,9 @@ typedef struct ErnicBuf {
 
 /* Entries of page[] for a piece. */
 #define ERNIC_BUF_PIECE 2
+/* A piece of fewer bytes is small; a buffer may have as many of them. */
+#define ERNIC_BUF_SMALL 512
+#define ERNIC_BUF_SMALLS 16
 
 /*
  * Initialize @buf from @desc (little-endian), which has to cover @bytes. The page
@@ -69,6 +72,8 @@ uint8_t ernic_buf_alloc_pieces(Ernic *e, ErnicBuf *buf, uint32_t max);
 void ernic_buf_add_piece(ErnicBuf *buf, uint64_t addr, uint32_t len);
 /* The number of bytes in all pieces. */
 uint64_t ernic_buf_pieces_end(const ErnicBuf *buf);
+/* Are few enough pieces small, so that a packet is in a bounded number of them? */
+bool ernic_buf_few_small(const ErnicBuf *buf);
 /*
  * The guest address of byte @off, and in *@run the number of contiguous bytes from
  * there (at least 1; no limit for an extent). @off is inside the buffer: the

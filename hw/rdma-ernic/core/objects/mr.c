@@ -587,8 +587,9 @@ ErnicFault ernic_mr_fast_reg(Ernic *e, uint32_t pd,
     uint64_t offset;
     uint8_t status;
 
-    /* The key is that of an invalid fast-register region in the PD of the QP. */
-    if (!mr || mr->kind != ERNIC_MR_FAST || mr->pd != pd || mr->valid) {
+    /* The key is that of an invalid fast-register region of pages in the PD of the QP. */
+    if (!mr || mr->kind != ERNIC_MR_FAST || mr->pd != pd || mr->valid ||
+        mr->buf.pieces) {
         trace_ernic_fast_reg_bad_key(wr->key, pd);
         return ERNIC_FAULT_REG_MR;
     }

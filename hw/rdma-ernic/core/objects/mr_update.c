@@ -262,7 +262,8 @@ static ErnicFault load_pieces(Ernic *e, uint32_t pd, ErnicBuf *buf, ErnicMrUpdat
         }
     }
     if (ernic_buf_pieces_end(buf) >= next->length) {
-        return ERNIC_FAULT_NONE;
+        ernic_charge_walk(e, buf->used);
+        return ernic_buf_few_small(buf) ? ERNIC_FAULT_NONE : ERNIC_FAULT_REG_MR;
     }
     *more = u->list.len && n == PART && u->num > PART;
     if (!*more) {

@@ -178,6 +178,9 @@ static bool mr_range(const ErnicCheck *c, uint32_t id)
                (c->e->mlx5 && mr->kind == ERNIC_MR_WINDOW_1 &&
                 ernic_check_pieces(&mr->buf, 0));
     }
+    if (mr->buf.pieces && !c->e->mlx5) {
+        return false;
+    }
     /* An extent of the mlx5 interface can be the whole bus. */
     if (mr->length > (mr->odp ? ERNIC_MAX_ODP_SIZE : ERNIC_MAX_MR_SIZE) &&
         !(c->e->mlx5 && !mr->odp && !mr->buf.page)) {

@@ -57,7 +57,8 @@ bool ernic_check_pieces(const ErnicBuf *buf, uint64_t bytes)
         }
         end = next;
     }
-    return bytes <= end;
+    /* A list that is still being loaded is judged when its region opens. */
+    return bytes <= end && (!bytes || ernic_buf_few_small(buf));
 }
 
 bool ernic_check_wq(const ErnicWq *wq, uint32_t max_stride)
