@@ -87,9 +87,17 @@ def parse(text):
 
 
 def merge(old, new, order):
-    """Rows of the suites that exist, in their order; a new row replaces the old one."""
+    """The rows in the order of the suites; a new row replaces the old one.
+
+    A suite that is not in the order may be newer than this process, which can take hours:
+    its rows follow those of the suite before them.
+    """
     rows = {one[:2]: one for one in [*old, *new]}
-    keys = [(name, device) for name in order for device in DEVICES.values()]
+    names = list(order)
+    for before, one in zip([None, *old], old):
+        if one.suite not in names:
+            names.insert(names.index(before.suite) + 1 if before else 0, one.suite)
+    keys = [(name, device) for name in names for device in DEVICES.values()]
     return [rows[key] for key in keys if key in rows]
 
 
