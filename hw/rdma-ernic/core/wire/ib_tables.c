@@ -27,15 +27,3 @@ uint64_t ernic_ack_timeout_ns(uint8_t code)
     code %= ERNIC_ACK_TIMEOUT_COUNT;
     return code ? (uint64_t)ACK_UNIT_NS << code : 0;
 }
-
-uint8_t ernic_mtu_code(uint32_t bytes)
-{
-    uint8_t code;
-
-    for (code = ERNIC_MTU_256; code <= ERNIC_MTU_4096; code++) {
-        if (ernic_mtu_bytes(code) == bytes) {
-            return code;
-        }
-    }
-    return 0;
-}

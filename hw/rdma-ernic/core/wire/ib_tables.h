@@ -33,7 +33,4 @@ static inline uint32_t ernic_mtu_bytes(uint8_t code)
            ERNIC_MTU_MIN << (code - ERNIC_MTU_256);
 }
 
-/* Bytes to path MTU code; 0 if no code has exactly this size. */
-uint8_t ernic_mtu_code(uint32_t bytes);
-
 #endif /* ERNIC_WIRE_IB_TABLES_H */
