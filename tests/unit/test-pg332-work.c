@@ -5,13 +5,15 @@
  * stores: what it does to all queue pairs is done in slices, and nobody sees that.
  */
 #include "qemu/osdep.h"
+#include "base/pages.h"
 #include "base/work.h"
 #include "cpu_time.h"
 #include "objects/qp.h"
 #include "pg332_card.h"
 
 #define SHORT_COPY      2       /* units for a copy of a few bytes */
-#define MOST_STEP       16      /* a queue pair starts */
+/* A queue pair starts or stops, and its memory is given back. */
+#define MOST_STEP       (16 + ERNIC_WORK_PIECE)
 #define NUM     2048            /* the most that PG332 has, and one that it has not */
 #define LAST    (NUM - 2)       /* its slot */
 

@@ -6,6 +6,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include <sys/mman.h>
+#include <unistd.h>
 #include "base/pages.h"
 #include "base/work.h"
 #include "cpu_time.h"
@@ -279,6 +281,53 @@ static void test_load(void)
     rig_close(&r);
 }
 
+/* A state in which an object with memory is free is refused, and the memory is freed. */
+static void test_refused(void)
+{
+    GByteArray *state;
+    ErnicIds *ids;
+    uint32_t key;
+    Rig r;
+
+    rig_open(&r);
+    key = add_regions(&r, 1, 4096);
+    ids = &r.e->mr_ids;
+    ids->fifo[(ids->head + ids->count++) % ids->size] = key >> 8;
+    state = saved(r.e);
+    ids->count--;
+    g_assert_false(ernic_load(r.e, r.env.now, state->data, state->len));
+    g_assert_cmpuint(r.e->mem.used, ==, 0);
+    g_byte_array_free(state, true);
+    rig_close(&r);
+}
+
+/* Objects that never existed are not looked at: the host would provide their pages. */
+static void test_untouched(void)
+{
+    uintptr_t page = sysconf(_SC_PAGESIZE), last;
+    uint8_t resident = 0;
+    uint32_t runs;
+    Rig r;
+
+    if (!ERNIC_OWN_PAGES) {
+        g_test_skip("the tables have no pages of their own");
+        return;
+    }
+    rig_open(&r);
+    add_regions(&r, 1, 1 << 20);        /* is freed last */
+    last = (uintptr_t)&r.e->qp[ERNIC_LIM_QP - 1] & ~(page - 1);
+    g_assert_cmpint(mincore((void *)last, 1, &resident), ==, 0);
+    g_assert_cmpuint(resident & 1, ==, 0);
+    reset(&r);
+    /* Until the table is unmapped. */
+    for (runs = 0; mincore((void *)last, 1, &resident) == 0; runs++) {
+        g_assert_cmpuint(resident & 1, ==, 0);
+        ernic_run(r.e, r.env.now);
+    }
+    g_assert_cmpuint(runs, >, 1);
+    rig_close(&r);
+}
+
 /* ---- memory that another account takes over ---------------------------------- */
 
 /* A block that waits to be freed stays where it is. */
@@ -297,6 +346,10 @@ static void test_hand_over(void)
     g_assert_cmpuint(from.used, ==, 0);
     ernic_mem_free(&to, ERNIC_MEM_MESSAGES, kept, 4096, 1);
     g_assert_cmpuint(to.used, ==, 0);
+    while (ernic_mem_reap(&to)) {
+    }
+    ernic_mem_end(&from);
+    ernic_mem_end(&to);
 }
 
 /* An engine that goes after a reset: what the reset left is still freed in slices. */
@@ -328,6 +381,8 @@ int main(int argc, char **argv)
     g_test_add_func("/remains/room", test_room);
     g_test_add_func("/remains/reset", test_reset);
     g_test_add_func("/remains/bury", test_bury);
+    g_test_add_func("/remains/refused", test_refused);
+    g_test_add_func("/remains/untouched", test_untouched);
     g_test_add_func("/remains/load", test_load);
     g_test_add_func("/remains/hand-over", test_hand_over);
     return g_test_run();

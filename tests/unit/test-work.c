@@ -6,13 +6,14 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "base/pages.h"
 #include "base/work.h"
 #include "fake_verbs.h"
 #include "objects/cq.h"
 #include "objects/mr.h"
 
 /* The work of a call may exceed its slice by one step. */
-#define STEP        64
+#define STEP        ERNIC_WORK_PIECE
 #define LEAF        512
 #define IOVA        0x700000000000ull
 #define CHUNKS      (ERNIC_MAX_PAGES / ERNIC_ODP_CHUNK)

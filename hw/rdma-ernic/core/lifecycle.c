@@ -125,11 +125,6 @@ static ErnicRemains *engine_fini(Ernic *e, bool keep_face)
     g_free(e->rss);
     g_free(e->counter);
     ernic_ids_fini(&e->pd_ids);
-    ernic_ids_fini(&e->eq_ids);
-    ernic_ids_fini(&e->cq_ids);
-    ernic_ids_fini(&e->srq_ids);
-    ernic_ids_fini(&e->mr_ids);
-    ernic_ids_fini(&e->qp_ids);
     ernic_ids_fini(&e->uctx_ids);
     ernic_timers_free(e->timers);
     ernic_timers_free(e->cq_timers);

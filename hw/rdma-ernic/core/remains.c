@@ -18,12 +18,13 @@
 
 /* Units of work to free what an object owns, and to find that it owns nothing. */
 #define WORK_OBJECT     4
-#define LOOKS_OF_UNIT   8
+#define WORK_LOOK       1
 #define BYTES_OF_UNIT   (ERNIC_PIECE / ERNIC_WORK_PIECE)
 
-/* Only the tables, their sizes, the account and the work are valid. */
+/* Only the tables, their numbers and sizes, the account and the work are valid. */
 struct ErnicRemains {
     Ernic old;
+    uint8_t *used;              /* a bit for each object of the class; or NULL */
     uint32_t class, next;       /* the object to go on with */
     size_t left;                /* bytes of the table that is being freed */
 };
@@ -72,12 +73,11 @@ typedef struct Class {
     Release *release;
     size_t table;               /* offset of the pointer */
     size_t size;                /* of an object */
-    size_t count;               /* offset of the limit in ErnicConfig */
+    size_t ids;                 /* offset of the numbers; as many as objects */
 } Class;
 
 #define CLASS(name, type) \
-    { release_##name, offsetof(Ernic, name), sizeof(type), \
-      offsetof(ErnicConfig, max_##name) }
+    { release_##name, offsetof(Ernic, name), sizeof(type), offsetof(Ernic, name##_ids) }
 
 static const Class classes[] = {
     CLASS(eq, ErnicEq), CLASS(cq, ErnicCq), CLASS(srq, ErnicSrq), CLASS(mr, ErnicMr),
@@ -90,9 +90,18 @@ static void **table_of(Ernic *e, const Class *c)
     return (void **)((char *)e + c->table);
 }
 
-static uint32_t count_of(const Ernic *e, const Class *c)
+static ErnicIds *ids_of(Ernic *e, const Class *c)
 {
-    return *(const uint32_t *)((const char *)&e->cfg + c->count);
+    return (ErnicIds *)((char *)e + c->ids);
+}
+
+void ernic_remains_distrust(Ernic *e)
+{
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(classes); i++) {
+        ids_of(e, &classes[i])->count = 0;
+    }
 }
 
 ErnicRemains *ernic_remains_take(Ernic *e)
@@ -104,6 +113,7 @@ ErnicRemains *ernic_remains_take(Ernic *e)
     r->old.mem.heir = NULL;
     for (i = 0; i < ARRAY_SIZE(classes); i++) {
         *table_of(e, &classes[i]) = NULL;
+        *ids_of(e, &classes[i]) = (ErnicIds) { };
     }
     memset(&e->mem, 0, sizeof(e->mem));
     e->num_pages = 0;
@@ -127,24 +137,44 @@ static bool release_one(Ernic *old, const Class *c, uint32_t i)
     if (used != old->mem.used || freed != old->mem.freed) {
         ernic_charge(old, WORK_OBJECT + (used - old->mem.used) / BYTES_OF_UNIT);
     } else {
-        ernic_charge(old, i % LOOKS_OF_UNIT == 0);
+        ernic_charge(old, WORK_LOOK);
     }
     return true;
 }
 
-/* False: the slice has ended. */
+/*
+ * The same for the objects of a class that exist: to look at one that never did would
+ * make the host provide a page.
+ */
+static bool release_class(ErnicRemains *r, const Class *c)
+{
+    const ErnicIds *ids = ids_of(&r->old, c);
+
+    if (!ernic_work_left(&r->old)) {
+        return false;
+    }
+    if (!r->used) {
+        r->used = g_malloc(DIV_ROUND_UP(ids->size, 8));
+        ernic_ids_used(ids, r->used);
+        ernic_charge_copy(&r->old, ids->size * sizeof(*ids->fifo));
+    }
+    for (; r->next < ids->size; r->next++) {
+        if (r->used[r->next / 8] & 1 << r->next % 8 &&
+            !release_one(&r->old, c, r->next)) {
+            return false;
+        }
+    }
+    g_clear_pointer(&r->used, g_free);
+    r->next = 0;
+    return true;
+}
+
+/* The same for all classes. An engine without objects is not walked. */
 static bool release_objects(ErnicRemains *r)
 {
-    Ernic *old = &r->old;
-
-    for (; r->class < ARRAY_SIZE(classes); r->class++, r->next = 0) {
-        const Class *c = &classes[r->class];
-
-        /* An engine without objects is not walked: its tables were never used. */
-        for (; old->mem.used && r->next < count_of(old, c); r->next++) {
-            if (!release_one(old, c, r->next)) {
-                return false;
-            }
+    for (; r->old.mem.used && r->class < ARRAY_SIZE(classes); r->class++) {
+        if (!release_class(r, &classes[r->class])) {
+            return false;
         }
     }
     return true;
@@ -182,6 +212,7 @@ static bool release_piece(ErnicRemains *r, void *table, const Class *c, uint32_t
 /* The same for the tables, each from its end. */
 static bool release_tables(ErnicRemains *r)
 {
+    uint32_t n;
     size_t i;
 
     for (i = 0; i < ARRAY_SIZE(classes); i++) {
@@ -191,7 +222,8 @@ static bool release_tables(ErnicRemains *r)
             if (!ernic_work_left(&r->old)) {
                 return false;
             }
-            if (release_piece(r, *table, &classes[i], count_of(&r->old, &classes[i]))) {
+            n = ids_of(&r->old, &classes[i])->size;
+            if (release_piece(r, *table, &classes[i], n)) {
                 *table = NULL;
             }
         }
@@ -202,13 +234,18 @@ static bool release_tables(ErnicRemains *r)
 uint64_t ernic_remains_reap(ErnicRemains *r, uint64_t budget, bool *done)
 {
     uint64_t used;
+    size_t i;
 
     r->old.work_done = 0;
     r->old.work_end = MAX(budget, 1);
     *done = release_objects(r) && release_blocks(r) && release_tables(r);
     used = r->old.work_done;
     if (*done) {
-        g_assert(!r->old.mem.used);
+        ernic_mem_end(&r->old.mem);
+        g_free(r->used);
+        for (i = 0; i < ARRAY_SIZE(classes); i++) {
+            ernic_ids_fini(ids_of(&r->old, &classes[i]));
+        }
         trace_ernic_remains_freed(r->old.cfg.max_qp);
         g_free(r);
     }

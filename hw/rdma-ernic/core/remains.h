@@ -12,8 +12,13 @@
 #include "base/device.h"
 
 /*
- * Take tables and account of @e, and leave none there. The result is independent of @e
- * and of its environment.
+ * Any object of @e may exist, whatever its numbers say: they are those of a state that
+ * is refused. It is reset next.
+ */
+void ernic_remains_distrust(Ernic *e);
+/*
+ * Take tables, numbers and account of @e, and leave none there. The result is independent
+ * of @e and of its environment.
  */
 ErnicRemains *ernic_remains_take(Ernic *e);
 /* The account; an engine inherits it (base/mem.h). */

@@ -45,3 +45,16 @@ void ernic_ids_free(ErnicIds *ids, uint32_t id)
     ids->fifo[(ids->head + ids->count) % ids->size] = id;
     ids->count++;
 }
+
+void ernic_ids_used(const ErnicIds *ids, uint8_t *bits)
+{
+    uint32_t i, id;
+
+    for (id = 0; id < ids->size; id += 8) {
+        bits[id / 8] = 0xff >> (8 - MIN(8, ids->size - id));
+    }
+    for (i = 0; i < ids->count; i++) {
+        id = ids->fifo[(ids->head + i) % ids->size];
+        bits[id / 8] &= ~(1 << id % 8);
+    }
+}

@@ -18,6 +18,8 @@ void ernic_ids_init(ErnicIds *ids, uint32_t first, uint32_t size);
 void ernic_ids_fini(ErnicIds *ids);
 /* Returns 0 when none is left. */
 uint32_t ernic_ids_alloc(ErnicIds *ids);
+/* Set the bit of each number below size that is in use, or has never been free. */
+void ernic_ids_used(const ErnicIds *ids, uint8_t *bits);
 /* Free @id, which the caller has checked to be in use. */
 void ernic_ids_free(ErnicIds *ids, uint32_t id);
 

@@ -4,20 +4,16 @@
  * The account of memory. Only this file changes its numbers.
  */
 #include "qemu/osdep.h"
+#include "base/block.h"
 #include "base/mem.h"
 #include "base/pages.h"
 #include "trace.h"
-
-/*
- * From this size on a block has a whole page, which goes back to the host at once. Else
- * the allocator could give back everything that was freed before in one call.
- */
-#define RELEASE_FROM    8192
 
 /* The beginning of a block that waits to be freed. */
 struct ErnicMemBlock {
     ErnicMemBlock *next;
     uint64_t bytes;
+    uint64_t charged;           /* of it */
     uint64_t left;              /* of it, whose pages the host has yet to get back */
     ErnicMemKind kind;
 };
@@ -63,6 +59,14 @@ void ernic_mem_hand_over(ErnicMem *from, ErnicMem *to, ErnicMemKind kind)
     charge(to, kind, bytes);
 }
 
+static ErnicHeap *heap_of(ErnicMem *m)
+{
+    if (ERNIC_OWN_PAGES && !m->heap) {
+        m->heap = ernic_heap_new();
+    }
+    return m->heap;
+}
+
 static void *new_block(ErnicMem *m, ErnicMemKind kind, uint64_t bytes, bool zero)
 {
     void *p;
@@ -70,7 +74,7 @@ static void *new_block(ErnicMem *m, ErnicMemKind kind, uint64_t bytes, bool zero
     if (!ernic_mem_has_room(m, bytes)) {
         return NULL;
     }
-    p = zero ? g_try_malloc0(bytes) : g_try_malloc(bytes);
+    p = ernic_block_new(heap_of(m), bytes, zero);
     if (p) {
         charge(m, kind, bytes);
     }
@@ -87,6 +91,30 @@ void *ernic_mem_new_raw(ErnicMem *m, ErnicMemKind kind, uint32_t n, size_t size)
     return new_block(m, kind, (uint64_t)n * size, false);
 }
 
+/* Keep @p, whose @charged bytes an object had, for ernic_mem_reap(). */
+static void wait_for_reap(ErnicMem *m, ErnicMemKind kind, void *p, uint64_t bytes,
+                          uint64_t charged)
+{
+    ErnicMemBlock *block = p;
+
+    *block = (ErnicMemBlock) {
+        .next = m->freed, .bytes = bytes, .left = bytes, .charged = charged,
+        .kind = kind,
+    };
+    m->freed = block;
+    m->dying[kind] += charged;
+}
+
+/* Free a block that no account is charged for. */
+static void free_block(ErnicMem *m, ErnicMemKind kind, void *p, uint64_t bytes)
+{
+    void *chunk = ernic_block_free(p, bytes);
+
+    if (chunk) {
+        wait_for_reap(m, kind, chunk, ERNIC_PIECE, 0);
+    }
+}
+
 void *ernic_mem_resize(ErnicMem *m, ErnicMemKind kind, void *p, uint32_t old,
                        uint32_t n, size_t size)
 {
@@ -96,10 +124,14 @@ void *ernic_mem_resize(ErnicMem *m, ErnicMemKind kind, void *p, uint32_t old,
     if (bytes > before && !ernic_mem_has_room(m, bytes - before)) {
         return NULL;
     }
-    to = g_try_realloc(p, bytes);
+    to = ernic_block_new(heap_of(m), bytes, false);
     if (to) {
         discharge(m, kind, before);
         charge(m, kind, bytes);
+        if (p) {
+            memcpy(to, p, MIN(before, bytes));
+            free_block(m, kind, p, before);
+        }
     }
     return to;
 }
@@ -107,24 +139,16 @@ void *ernic_mem_resize(ErnicMem *m, ErnicMemKind kind, void *p, uint32_t old,
 void ernic_mem_free(ErnicMem *m, ErnicMemKind kind, void *p, uint32_t n, size_t size)
 {
     uint64_t bytes = (uint64_t)n * size;
-    ErnicMemBlock *block = p;
 
     if (!p) {
         return;
     }
     if (bytes > ERNIC_PIECE) {
-        *block = (ErnicMemBlock) {
-            .next = m->freed, .bytes = bytes, .left = bytes, .kind = kind,
-        };
-        m->freed = block;
-        m->dying[kind] += bytes;
+        wait_for_reap(m, kind, p, bytes, bytes);
         return;
     }
-    if (bytes >= RELEASE_FROM) {
-        ernic_pages_release(p, bytes);
-    }
     discharge(m, kind, bytes);
-    g_free(p);
+    free_block(m, kind, p, bytes);
 }
 
 bool ernic_mem_reap(ErnicMem *m)
@@ -140,13 +164,20 @@ bool ernic_mem_reap(ErnicMem *m)
         return true;
     }
     m->freed = block->next;
-    m->dying[block->kind] -= block->bytes;
-    discharge(m, block->kind, block->bytes);
-    g_free(block);
+    m->dying[block->kind] -= block->charged;
+    discharge(m, block->kind, block->charged);
+    ernic_block_free(block, block->bytes);
     return true;
 }
 
-/* ---- an account that ends ------------------------------------------------------ */
+void ernic_mem_end(ErnicMem *m)
+{
+    g_assert(!m->used && !m->freed);
+    ernic_heap_end(m->heap);
+    m->heap = NULL;
+}
+
+/* ---- an account that is replaced ---------------------------------------------- */
 
 void ernic_mem_inherit(ErnicMem *m, ErnicMem *old)
 {

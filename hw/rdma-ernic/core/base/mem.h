@@ -11,7 +11,7 @@
 #ifndef ERNIC_BASE_MEM_H
 #define ERNIC_BASE_MEM_H
 
-#include <glib.h>
+#include "base/block.h"
 
 /* Symbol and name of each kind. */
 #define ERNIC_MEM_KINDS(X)                                                      \
@@ -39,6 +39,7 @@ typedef struct ErnicMem {
     uint64_t refused;           /* requests for more than the bound allows */
     uint64_t kind[ERNIC_MEM_COUNT];     /* of used */
     uint64_t dying[ERNIC_MEM_COUNT];    /* of kind: no object has it any more */
+    ErnicHeap *heap;            /* owned; NULL: nothing was allocated yet */
     ErnicMemBlock *freed;       /* owned; blocks that wait for ernic_mem_reap() */
     struct ErnicMem *heir;      /* charged for all of this one; or NULL */
 } ErnicMem;
@@ -64,6 +65,9 @@ void ernic_mem_hand_over(ErnicMem *from, ErnicMem *to, ErnicMemKind kind);
 void ernic_mem_free(ErnicMem *m, ErnicMemKind kind, void *p, uint32_t n, size_t size);
 /* Free one piece of a block that waits, ERNIC_WORK_PIECE of work. False: none waits. */
 bool ernic_mem_reap(ErnicMem *m);
+
+/* The account ends; nothing is charged to it, and no block waits. */
+void ernic_mem_end(ErnicMem *m);
 
 /*
  * Charge @m, which has none, for all that @old has until that is freed: an engine that is

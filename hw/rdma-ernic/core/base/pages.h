@@ -9,7 +9,7 @@
 
 #include <glib.h>
 
-/* Have large tables pages of their own? A sanitizer watches the ends of all others. */
+/* Has large memory pages of its own? A sanitizer watches the ends of all other memory. */
 #if defined(__SANITIZE_ADDRESS__)
 #define ERNIC_OWN_PAGES     0
 #elif defined(__has_feature)
@@ -24,6 +24,12 @@
 /* Bytes that are given back at a time, and the units of work for it (base/work.h). */
 #define ERNIC_PIECE         (1u << 20)
 #define ERNIC_WORK_PIECE    512
+
+/* Pages for @bytes, all 0. NULL: the host has no memory. */
+void *ernic_pages_new(size_t bytes);
+/* The same with the address a multiple of @bytes, which are a power of two. */
+void *ernic_pages_new_aligned(size_t bytes);
+void ernic_pages_free(void *p, size_t bytes);
 
 /*
  * A table of @n elements of @size bytes, all 0. Large ones have pages of their own, which

@@ -17,6 +17,7 @@
 #include "objects/gid.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
+#include "remains.h"
 #include "state/description.h"
 #include "state/state.h"
 #include "steering/flow.h"
@@ -390,6 +391,7 @@ bool ernic_load_why(Ernic *e, uint64_t now, const uint8_t *data, size_t len,
         e->ops->wake_at(e->env, now);
     } else {
         trace_ernic_load_refused(why->str);
+        ernic_remains_distrust(e);
         ernic_reset_at_once(e);
     }
     return ok;

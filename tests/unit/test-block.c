@@ -1,0 +1,221 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Blocks of host memory: sizes, content, and what the host gets back in a call.
+ */
+#include "qemu/osdep.h"
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/block.h"
+#include "base/mem.h"
+#include "base/pages.h"
+
+/* Bytes that the host gave and got back; malloc() does not call these functions. */
+static uint64_t given, returned;
+
+#if ERNIC_OWN_PAGES
+void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off)
+{
+    given += len;
+    return (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, off);
+}
+
+int munmap(void *addr, size_t len)
+{
+    returned += len;
+    return syscall(SYS_munmap, addr, len);
+}
+#endif
+
+static uint64_t mapped(void)
+{
+    return given - returned;
+}
+
+static void fill(uint8_t *p, uint64_t bytes, uint8_t value)
+{
+    memset(p, value, bytes);
+}
+
+static bool is_filled(const uint8_t *p, uint64_t bytes, uint8_t value)
+{
+    return p[0] == value && !memcmp(p, p + 1, bytes - 1);
+}
+
+/* Every size up to some pages, then steps of about a tenth. */
+static uint64_t next_size(uint64_t bytes)
+{
+    return bytes < 3 * 4096 ? bytes + 1 : bytes + bytes / 10;
+}
+
+/* Blocks are aligned, apart from each other, and 0 when that is asked for. */
+static void test_sizes(void)
+{
+    enum { N = 3 };
+    ErnicHeap *heap = ernic_heap_new();
+    uint64_t bytes, before = mapped();
+    uint8_t *p[N];
+    int i, sizes = 0;
+
+    for (bytes = 1; bytes <= 4 * ERNIC_PIECE; bytes = next_size(bytes)) {
+        for (i = 0; i < N; i++) {
+            p[i] = ernic_block_new(heap, bytes, i % 2);
+            g_assert_nonnull(p[i]);
+            g_assert_cmpuint((uintptr_t)p[i] % 16, ==, 0);
+            g_assert_true(i % 2 == 0 || is_filled(p[i], bytes, 0));
+            fill(p[i], bytes, i + 1);
+        }
+        ernic_block_free(p[1], bytes);
+        p[1] = ernic_block_new(heap, bytes, true);
+        g_assert_true(is_filled(p[1], bytes, 0));
+        fill(p[1], bytes, 2);
+        for (i = 0; i < N; i++) {
+            void *chunk;
+
+            g_assert_true(is_filled(p[i], bytes, i + 1));
+            chunk = ernic_block_free(p[i], bytes);
+            g_assert_true(!chunk || i == N - 1);
+            if (chunk) {
+                g_assert_null(ernic_block_free(chunk, ERNIC_PIECE));
+            }
+        }
+        g_assert_cmpuint(mapped(), ==, before);
+        sizes++;
+    }
+    g_assert_cmpint(sizes, >, 3 * 4096);
+    ernic_heap_end(heap);
+}
+
+/* Free block @i, which has its number; true: the host got its chunk back. */
+static bool free_one(uint32_t *p, uint64_t bytes, uint32_t i)
+{
+    void *chunk;
+
+    g_assert_cmpuint(*p, ==, i);
+    chunk = ernic_block_free(p, bytes);
+    if (chunk) {
+        g_assert_null(ernic_block_free(chunk, ERNIC_PIECE));
+    }
+    return chunk;
+}
+
+/* More blocks than a chunk has: all are apart, and the last one of a chunk returns it. */
+static void test_chunks(void)
+{
+    static const uint32_t sizes[] = { 16, 48, 4096, 5 * 4096, ERNIC_BLOCK_LARGE };
+    ErnicHeap *heap = ernic_heap_new();
+    uint64_t before = mapped();
+    size_t k;
+
+    for (k = 0; k < G_N_ELEMENTS(sizes); k++) {
+        uint32_t n = 3 * ERNIC_PIECE / sizes[k], i, chunks = 0;
+        g_autofree uint32_t **p = g_new(uint32_t *, n);
+
+        for (i = 0; i < n; i++) {
+            p[i] = ernic_block_new(heap, sizes[k], false);
+            *p[i] = i;
+        }
+        /* First the even ones, then the odd ones. */
+        for (i = 0; i < n; i += 2) {
+            chunks += free_one(p[i], sizes[k], i);
+        }
+        for (i = 1; i < n; i += 2) {
+            chunks += free_one(p[i], sizes[k], i);
+        }
+        g_assert_true(!ERNIC_OWN_PAGES || chunks >= 3);
+        g_assert_cmpuint(mapped(), ==, before);
+    }
+    ernic_heap_end(heap);
+}
+
+/*
+ * An attack: of each chunk one block is left, and then all of these are freed in one go.
+ * The account returns the chunks later, one in a step, and charges nothing for them.
+ */
+static void test_last_blocks(void)
+{
+    enum { BYTES = 1024, N = 64 * (ERNIC_PIECE / BYTES), EVERY = 512 };
+    g_autofree void **p = g_new(void *, N);
+    ErnicMem m = { .bound = UINT64_MAX };
+    uint64_t before;
+    uint32_t i, steps = 0;
+
+    for (i = 0; i < N; i++) {
+        p[i] = ernic_mem_new(&m, ERNIC_MEM_PAGE_LISTS, 1, BYTES);
+    }
+    for (i = 0; i < N; i++) {
+        if (i % EVERY) {
+            ernic_mem_free(&m, ERNIC_MEM_PAGE_LISTS, p[i], 1, BYTES);
+        }
+    }
+    before = returned;
+    for (i = 0; i < N; i += EVERY) {
+        ernic_mem_free(&m, ERNIC_MEM_PAGE_LISTS, p[i], 1, BYTES);
+    }
+    g_assert_cmpuint(m.used, ==, 0);
+    g_assert_cmpuint(returned, ==, before);
+    while (ernic_mem_reap(&m)) {
+        steps++;
+        g_assert_cmpuint(returned - before, ==, (uint64_t)steps * ERNIC_PIECE);
+    }
+    g_assert_true(!ERNIC_OWN_PAGES || steps >= 64);
+    g_assert_cmpuint(m.used + m.dying[ERNIC_MEM_PAGE_LISTS], ==, 0);
+    ernic_mem_end(&m);
+}
+
+/* A list that grows and shrinks keeps its content. */
+static void test_resize(void)
+{
+    static const uint32_t counts[] = { 1, 3, 600, 40000, 40001, 900, 2 };
+    ErnicMem m = { .bound = 1 << 20 };
+    uint32_t *p = NULL, n = 0, i;
+    size_t k;
+
+    for (k = 0; k < G_N_ELEMENTS(counts); k++) {
+        p = ernic_mem_resize(&m, ERNIC_MEM_ON_DEMAND, p, n, counts[k], sizeof(*p));
+        g_assert_nonnull(p);
+        for (i = 0; i < MIN(n, counts[k]); i++) {
+            g_assert_cmpuint(p[i], ==, i);
+        }
+        n = counts[k];
+        for (i = 0; i < n; i++) {
+            p[i] = i;
+        }
+        g_assert_cmpuint(m.used, ==, n * sizeof(*p));
+    }
+    g_assert_null(ernic_mem_resize(&m, ERNIC_MEM_ON_DEMAND, p, n, 1 << 20, sizeof(*p)));
+    g_assert_cmpuint(p[1], ==, 1);
+    ernic_mem_free(&m, ERNIC_MEM_ON_DEMAND, p, n, sizeof(*p));
+    while (ernic_mem_reap(&m)) {
+    }
+    g_assert_cmpuint(m.used, ==, 0);
+    ernic_mem_end(&m);
+}
+
+/* Blocks outlive the end of their heap, and are freed without it. */
+static void test_end(void)
+{
+    ErnicMem from = { .bound = UINT64_MAX }, to = { .bound = UINT64_MAX };
+    uint64_t before = mapped();
+    void *p = ernic_mem_new(&from, ERNIC_MEM_MESSAGES, 1, 100);
+
+    ernic_mem_hand_over(&from, &to, ERNIC_MEM_MESSAGES);
+    ernic_mem_end(&from);
+    ernic_mem_free(&to, ERNIC_MEM_MESSAGES, p, 1, 100);
+    while (ernic_mem_reap(&to)) {
+    }
+    ernic_mem_end(&to);
+    g_assert_cmpuint(mapped(), ==, before);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/block/sizes", test_sizes);
+    g_test_add_func("/block/chunks", test_chunks);
+    g_test_add_func("/block/last-blocks", test_last_blocks);
+    g_test_add_func("/block/resize", test_resize);
+    g_test_add_func("/block/end", test_end);
+    return g_test_run();
+}
