@@ -2,6 +2,7 @@
 """RDMA by mlx5_ib and the mlx5 provider as Debian has them, between two guests."""
 import functools
 
+from capture import capture, roce_tag
 import links
 import mlx5
 import programs
@@ -14,6 +15,7 @@ MTU = 4200                      # of Ethernet, for a path MTU of 4096
 LINKS = {'6.12-cloud': mlx5.Netdev, '6.1': mlx5.Udp, 'testing-cloud': mlx5.Netdev}
 XSRQ = programs.PINGPONG._replace(figure='(success)', unit='done')
 CHECKED = '-c -n 200'
+VLAN, MAPPED = 5, 3             # the VLAN, and the priority that its interfaces map to
 # Name of the test, program.
 PROGRAMS = [
     *((f'{kind}_pingpong', Program(f'ibv_{kind}_pingpong', programs.PINGPONG, CHECKED))
@@ -34,6 +36,14 @@ PROGRAMS = [
     ('compare_swap', Program('ib_atomic_bw', programs.RATE, '-A CMP_AND_SWAP -n 200')),
     ('send_latency', Program('ib_send_lat', programs.LATENCY, '-s 64 -n 200 -e')),
 ]
+# Programs in which both ends send, and the priority of their packets: rdma_cm asks the
+# interface, perftest has an option.
+IN_VLAN = [
+    (programs.BY_NAME['rping'], MAPPED),
+    (Program('ib_write_bw', programs.BANDWIDTH, '-n 50 -S 5'), 5),
+    (Program('ib_send_lat', programs.LATENCY, '-c UD -s 64 -n 50 -S 6'), 6),
+    (Program('ib_send_bw', programs.BANDWIDTH, '-n 50'), 0),
+]
 
 
 def machines(kernel):
@@ -49,8 +59,8 @@ def test_devices(guests):
         assert 'ATOMIC_HCA' in one.check('ibv_devinfo -v')
 
 
-def check_program(guests, program):
-    outcome = programs.run(guests, program)
+def check_program(guests, program, address=links.ipv4):
+    outcome = programs.run(guests, program, address=address)
     assert not outcome.reason, f'{outcome.reason}\n{outcome.output}'
     print(f'# {program.name} {program.options}: {outcome.figure}', flush=True)
 
@@ -72,6 +82,32 @@ def test_ipv6(guests):
         assert not outcome.reason, f'{outcome.reason}\n{outcome.output}'
 
 
+def in_vlan(n):
+    return f'10.0.{VLAN}.{n + 1}'
+
+
+def tags(guests, program, address):
+    """{source, VLAN, priority} of the RoCEv2 packets between the guests."""
+    with capture(guests[0]) as frames:
+        check_program(guests, program, address)
+    return {roce_tag(frame) for frame in frames} - {None}
+
+
+def check_vlan(guests):
+    """Packets of a GID in a VLAN have its tag with their priority, others have none."""
+    for n, one in enumerate(guests):
+        one.check(f'ip link add link {links.INTERFACE} name v{VLAN} type vlan id {VLAN} '
+                  f'egress-qos-map 0:{MAPPED} && ip addr add {in_vlan(n)}/24 dev v{VLAN} '
+                  f'&& ip link set v{VLAN} up')
+    for program, priority in IN_VLAN:
+        seen = tags(guests, program, in_vlan)
+        assert seen == {(links.mac(n), VLAN, priority) for n in (0, 1)}, (program, seen)
+        seen = tags(guests, program, links.ipv4)
+        assert seen == {(links.mac(n), None, None) for n in (0, 1)}, (program, seen)
+    for one in guests:
+        one.check(f'ip link del v{VLAN}')
+
+
 def test_objects(guests):
     """No object is left; the driver goes and comes back."""
     for n, one in enumerate(guests):
@@ -89,8 +125,10 @@ def test_objects(guests):
 def stock_suites(version):
     for kernel in LINKS:
         if kernel.removesuffix('-cloud') == version:
+            # Datagrams of the UDP link have no tags.
+            vlan = [named('vlan', check_vlan)] * (LINKS[kernel] is mlx5.Netdev)
             yield Suite(f'mlx5-verbs-{kernel}', functools.partial(machines, kernel),
                         [test_devices, *(named(name, check_program, program)
                                          for name, program in PROGRAMS),
-                         test_multicast, test_ipv6, named('nvme', check_small),
+                         test_multicast, test_ipv6, *vlan, named('nvme', check_small),
                          test_objects, mlx5.test_no_complaints])
