@@ -26,6 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 INSIDE = ROOT / 'tests/guest/inside'
 BOOT_SECONDS = 120             # the host may be busy
+SECONDS = 120                  # of a command, likewise
 MEMORY_MIB = 768
 
 
@@ -245,7 +246,7 @@ class Guest:
         self.answer(0, BOOT_SECONDS)
         return self.age()
 
-    def start(self, command, seconds=30):
+    def start(self, command, seconds=SECONDS):
         """Start a command, which is killed after so many seconds; its Job."""
         number = next(self.numbers)
         text = base64.b64encode(command.encode()).decode()
@@ -255,10 +256,10 @@ class Guest:
             raise GuestError(f'{self.name} {self.fate()}\n' + self.tail()) from None
         return Job(self, number, seconds)
 
-    def run(self, command, seconds=30):
+    def run(self, command, seconds=SECONDS):
         return self.start(command, seconds).wait()
 
-    def check(self, command, seconds=30):
+    def check(self, command, seconds=SECONDS):
         """Run a command that has to succeed; its output."""
         result = self.run(command, seconds)
         if result.status:

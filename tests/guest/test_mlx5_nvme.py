@@ -37,14 +37,14 @@ def check_disk(guests, mib, write):
     target.check('modprobe -a configfs nvmet-rdma && '
                  f'mount -t configfs none {storage.CONFIG} && '
                  f'truncate -s {mib}M /dev/shm/nvme')
-    target.check(storage.NVME.target, 60)
+    target.check(storage.NVME.target)
     links.qemu(initiator, 'trace-event-set-state', name='ernic_invalidate', enable=True)
-    initiator.check(storage.NVME.initiator, 60)
+    initiator.check(storage.NVME.initiator)
     write(initiator)
     sums = [one.check(f'md5sum <{path}', 200) for one, path in
             ((target, '/dev/shm/nvme'), (initiator, storage.NVME.path))]
     assert sums[0] == sums[1]
-    initiator.check(storage.NVME.end, 60)
+    initiator.check(storage.NVME.end)
     assert initiator.run(f'ls {storage.NVME.path}').status != 0
     closed = re.findall(r'^ernic_invalidate key \S+ remote 1', initiator.log.read_text(),
                         re.M)
