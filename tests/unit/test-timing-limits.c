@@ -1,10 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The timing model's limits of outstanding requests and of the retry buffer; and ACKs
- * that are coalesced.
+ * The timing model's limits of outstanding requests and of the retry buffer; ACKs that
+ * are coalesced; and the work of received packets that are due at one time.
  */
 #include "qemu/osdep.h"
+#include "base/work.h"
+#include "cpu_time.h"
 #include "hand_profile.h"
 #include "transport/qp.h"
 #include "timed_pair.h"
@@ -157,6 +159,60 @@ static void test_coalesce(void)
     close_pair(&p);
 }
 
+/* Packets of WRITEs arrive until the receive buffer is full. */
+static void fill_rx(Pair *p)
+{
+    const ErnicDelayFifo *rx = &p->e->timing->rx;
+    FakeTrain *t;
+
+    while (rx->count < rx->slots) {
+        fake_rdma(p->peer, &p->peer_qp, ERNIC_WR_WRITE, 0, p->peer_mem, 4096,
+                  p->peer_key, p->mem, p->key);
+        fake_run(p->peer);
+        while ((t = fake_take_train(&p->peer_env))) {
+            ernic_rx(p->e, p->env.now, &t->train);
+            fake_train_free(t);
+        }
+    }
+}
+
+/*
+ * The largest receive buffer becomes due at once. Each call ends with its slices, one
+ * for what arrives and one for what is sent; so a SEND leaves in the first of them.
+ */
+static void test_slices(void)
+{
+    enum { PACKETS = 4096, STEP = 64 };
+    uint64_t before, work = 0, most = 0;
+    ErnicProfile large = hand;
+    int64_t start, ns = 0;
+    uint32_t calls = 0;
+    Pair p;
+
+    large.rx_packets = PACKETS;
+    open_pair(&p, &large, ERNIC_QPT_UC);
+    fill_rx(&p);
+    post(&p, 1024);
+    p.env.now += 1000000000;
+    do {
+        p.env.wake = UINT64_MAX;
+        before = p.e->work_done;
+        start = cpu_ns();
+        ernic_run(p.e, p.env.now);
+        ns = MAX(ns, cpu_ns() - start);
+        most = MAX(most, p.e->work_done - before);
+        work += p.e->work_done - before;
+        if (++calls == 1) {
+            g_assert_cmpuint(p.e->timing->tx.count, ==, 1);
+        }
+    } while (p.env.wake <= p.env.now);
+    g_test_message("%u calls, at most %" PRIu64 " units, %.2f ms", calls, most, ns / 1e6);
+    g_assert_cmpuint(p.e->timing->rx.count, ==, 0);
+    g_assert_cmpuint(work, >=, PACKETS * (4096 / ERNIC_WORK_BYTES));
+    g_assert_cmpuint(most, <=, 2 * ERNIC_WORK_SLICE + STEP);
+    close_pair(&p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -164,5 +220,6 @@ int main(int argc, char **argv)
     g_test_add_func("/timing-limits/retry-buffer", test_retry_buffer);
     g_test_add_func("/timing-limits/retry-bad-state", test_retry_bad_state);
     g_test_add_func("/timing-limits/coalesce", test_coalesce);
+    g_test_add_func("/timing-limits/slices", test_slices);
     return g_test_run();
 }

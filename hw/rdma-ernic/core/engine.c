@@ -481,23 +481,36 @@ static void engine_loopback(Ernic *e)
 }
 
 /*
- * Timing model: make due doorbells, packets, completions and interrupts visible, in
- * the order of their way through the device. Each queue is bounded, and so is the work.
+ * Timing model: serve due packets until the slice ends. All other work has a slice of its
+ * own, so that a flood of packets does not prevent it.
  */
-static void engine_due(Ernic *e)
+static void engine_due_packets(Ernic *e)
 {
     ErnicTiming *t = e->timing;
     const ErnicTimedPacket *p;
     ErnicTrain train;
 
-    engine_doorbells(e, e->now);
-    while (!ernic_copies_wait(e) && (p = ernic_delay_fifo_peek(&t->rx, e->now))) {
+    while (ernic_work_left(e) && !ernic_copies_wait(e) &&
+           (p = ernic_delay_fifo_peek(&t->rx, e->now))) {
         ernic_timing_train(p, &train);
         ernic_timing_taken(e, ERNIC_TIMED_RECEIVED, t->rx.count);
         ernic_rx_train(e, &train);
         ernic_delay_fifo_pop(&t->rx, e->now);
     }
     ernic_timing_taken(e, ERNIC_TIMED_RECEIVED, 0);
+    if (!ernic_work_left(e)) {
+        ernic_work_start(e);
+    }
+}
+
+/*
+ * Timing model: make due doorbells, packets, completions and interrupts visible, in
+ * the order of their way through the device. The queues of the others are short.
+ */
+static void engine_due(Ernic *e)
+{
+    engine_doorbells(e, e->now);
+    engine_due_packets(e);
     ernic_qp_post_due(e, e->now);
     ernic_timing_run_irqs(e);
     ernic_tx_depart(e);
