@@ -11,7 +11,11 @@ import sys
 from pathlib import Path
 
 import mlx5_features
+import peer
+import pg332_features
+import verbs_features
 from guest import ACCESS, CMD, ERR, NONE, RESET, RTS, SQD, Guest, Machine, Qp, buf
+from peer import aeth, packet
 from script import Script
 
 ON_DEMAND = 0x40
@@ -246,33 +250,8 @@ def frames(m):
     alone_frames(m.script, 'net')
 
 
-def checksum(header):
-    total = sum(struct.unpack(f'>{len(header) // 2}H', header))
-    total = (total & 0xffff) + (total >> 16)
-    return ~(total + (total >> 16)) & 0xffff
-
-
-def packet(to, sender, qpn, opcode, psn, body=b'', tos=2, ackreq=1):
-    """A RoCEv2 frame; the target corrects its ICRC."""
-    length = 20 + 8 + 12 + len(body) + 4
-    addresses = sender.gid[12:] + to.gid[12:]
-    layout = '>BBHHHBBH'
-    ip = struct.pack(layout, 0x45, tos, length, 0, 0x4000, 64, 17, 0) + addresses
-    ip = struct.pack(layout, 0x45, tos, length, 0, 0x4000, 64, 17,
-                     checksum(ip)) + addresses
-    return (to.mac + sender.mac + b'\x08\0' + ip +
-            struct.pack('>HHHH', 49152, 4791, length - 20, 0) +
-            struct.pack('>BBHIBBH', opcode, 0, 0xffff, qpn, ackreq << 7, psn >> 16,
-                        psn & 0xffff) + body + bytes(4))
-
-
-# The extended headers of an answer: code and count; of a request: where and how much.
-def aeth(code, count=0):
-    return struct.pack('>I', code << 24 | count)
-
-
 def reth(g, length, key=None):
-    return struct.pack('>QII', g.memory + 0x8000, g.key if key is None else key, length)
+    return peer.reth(g.memory + 0x8000, g.key if key is None else key, length)
 
 
 def peer_packets(g):
@@ -459,22 +438,29 @@ SEEDS = {counters: ALONE, lists: ALONE, steering: HUB, congestion: HUB, refusals
          packets: HUB, machine: ALONE}
 
 
-def write(program, folder, seed, devices):
+def record(program, seed, devices):
+    """The accesses of a driver in a machine with these devices."""
     m = Machine(program, devices)
     try:
         seed(m)
     finally:
         m.close()
+    return m.script
+
+
+def write(folder, seed, script):
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / seed.__name__.replace('_', '-')).write_bytes(m.script.pack(64 * 1024))
+    (folder / seed.__name__.replace('_', '-')).write_bytes(script.pack(64 * 1024))
 
 
 def main():
     program, folder = sys.argv[1], Path(sys.argv[2])
-    for seed, devices in SEEDS.items():
-        write(program, folder / 'verbs', seed, devices)
+    for seed, devices in (SEEDS | verbs_features.SEEDS).items():
+        write(folder / 'verbs', seed, record(program, seed, devices))
     for seed in mlx5_features.SEEDS:
-        write(program, folder / 'mlx5', seed, mlx5_features.HUB)
+        write(folder / 'mlx5', seed, record(program, seed, mlx5_features.HUB))
+    for seed in pg332_features.SEEDS:
+        write(folder / 'pg332', seed, seed().script)
 
 
 main()

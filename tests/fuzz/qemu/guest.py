@@ -109,15 +109,17 @@ class Machine:
 class Qp:
     """A queue pair with a completion queue of its own."""
 
-    def __init__(self, guest, kind, srq=NONE, pd=None):
+    def __init__(self, guest, kind, srq=NONE, pd=None, rings=None, cq=None):
+        """rings: where the device looks for requests, if not where they are."""
         m = guest.m
         self.guest, self.kind, self.sent, self.received = guest, kind, 0, 0
         self.sq, self.rq = m.alloc(DEPTH * 192), m.alloc(DEPTH * 64)
+        rings = rings or (self.sq, self.rq)
         sends, receives = kind not in ('XRC_TGT', 'RWQ'), kind not in ('XRC_TGT',
                                                                        'XRC_INI')
         ring = receives and srq == NONE
-        self.cq = guest.cq() if kind != 'XRC_TGT' else 0
-        init = (buf(self.sq if sends else 0) + buf(self.rq if ring else 0) +
+        self.cq = cq or (guest.cq() if kind != 'XRC_TGT' else 0)
+        init = (buf(rings[0] if sends else 0) + buf(rings[1] if ring else 0) +
                 struct.pack('<IIIIIIBBBB4x', pd or guest.pd, self.cq if sends else 0,
                             self.cq if receives else 0, srq, DEPTH if sends else 0,
                             DEPTH if ring else 0, QPT[kind], 0, 3 if sends else 0,
@@ -126,18 +128,21 @@ class Qp:
 
     def modify(self, state, mask=0, peer=None, **more):
         value = {'access': 0x30e if self.kind != 'UC' else 2, 'qkey': 0x11111111,
-                 'dest': peer.number if peer else 0, 'mtu': 3, 'timeout': 14}
+                 'dest': peer.number if peer else 0, 'mtu': 3, 'timeout': 14, 'retry': 7,
+                 'rnr': 7, 'rnr_timer': 1, 'reads': 4, 'rate': 0, 'sgid': 0, 'tclass': 0,
+                 'gid': peer.guest.gid if peer else bytes(16)}
         value |= more
         attr = struct.pack('<IBBBBIIIIIHBBBBBBBB2xII16x', 1 | mask, state, 0, 0,
                            value['mtu'], value['access'], value['qkey'], 0x1000, 0x1000,
-                           value['dest'], 0, 1, value['timeout'], 7, 7, 1, 4, 4, 0,
-                           value.get('rate', 0), 0)
-        gid = peer.guest.gid if peer else bytes(16)
+                           value['dest'], 0, 1, value['timeout'], value['retry'],
+                           value['rnr'], value['rnr_timer'], value['reads'],
+                           value['reads'], 0, value['rate'], 0)
         mac = peer.guest.mac if peer else bytes(6)
-        attr += gid + mac + struct.pack('<BBIB3x', 0, 64, 0, 0)
+        attr += value['gid'] + mac + struct.pack('<BBIB3x', value['sgid'], 64, 0,
+                                                 value['tclass'])
         return self.guest.with_memory('QP_MODIFY', attr, self.number)
 
-    def connect(self, peer):
+    def connect(self, peer, **more):
         """To RTS, with the attributes that the type requires."""
         init = {'RAW': 0x20, 'RWQ': 0x20, 'UD': 0x70, 'GSI': 0x50}.get(self.kind, 0x38)
         datagram = self.kind in ('UD', 'GSI', 'RAW', 'RWQ')
@@ -147,10 +152,10 @@ class Qp:
         rts = 0x8000 if self.kind not in ('RAW', 'RWQ') else 0
         if reliable:
             rts |= 0x200 | (0x2c00 if self.kind != 'XRC_TGT' else 0)
-        self.modify(INIT, init, peer)
-        self.modify(RTR, rtr, peer)
+        self.modify(INIT, init, peer, **more)
+        self.modify(RTR, rtr, peer, **more)
         if self.kind != 'RWQ':
-            self.modify(RTS, rts, peer)
+            self.modify(RTS, rts, peer, **more)
 
     def receive(self, address, length, key):
         self.guest.m.ram(self.rq + self.received % DEPTH * 64,
@@ -158,16 +163,21 @@ class Qp:
         self.received += 1
         self.guest.doorbell(1, self.number, self.received)
 
-    def send(self, opcode, body=b'', sge=None, flags=1, imm=0, inline=b''):
-        """body: of the opcode, 48 bytes; sge: address, length, key."""
-        count = len(inline) if inline else 1 if sge else 0
-        wqe = struct.pack('<BBHIQ', WR[opcode], flags | (8 if inline else 0), count, imm,
-                          self.sent) + body.ljust(48, b'\0')
+    def send(self, *args, **more):
+        self.post(*args, **more)
+        self.guest.wait()
+
+    def post(self, opcode, body=b'', sge=None, flags=1, imm=0, inline=b'', count=None):
+        """body: of the opcode, 48 bytes; sge: address, length, key; opcode: its name, or
+        its number if it has none."""
+        if count is None:
+            count = len(inline) if inline else 1 if sge else 0
+        wqe = struct.pack('<BBHIQ', WR.get(opcode, opcode), flags | (8 if inline else 0),
+                          count, imm, self.sent) + body.ljust(48, b'\0')
         wqe += inline or (struct.pack('<QII', *sge) if sge else b'')
         self.guest.m.ram(self.sq + self.sent % DEPTH * 192, wqe)
         self.sent += 1
         self.guest.doorbell(0, self.number, self.sent)
-        self.guest.wait()
 
 
 class Guest:
@@ -227,9 +237,9 @@ class Guest:
         """A receive request of a shared queue."""
         return struct.pack('<QH6xQII', number, 1, self.memory + 0x10000, 4096, self.key)
 
-    def cq(self):
-        return self.command('CQ_CREATE', buf(self.m.alloc(64 * 64)) +
-                            struct.pack('<QIII', 0, 64, self.eq, 0))
+    def cq(self, ring=None, depth=64, eq=None):
+        return self.command('CQ_CREATE', buf(ring or self.m.alloc(64 * 64)) +
+                            struct.pack('<QIII', 0, depth, eq or self.eq, 0))
 
     def doorbell(self, kind, queue, index):
         self.m.write(self.device, self.pages, kind << 56 | queue << 32 | index, 8)
@@ -238,9 +248,9 @@ class Guest:
         for _ in range(4):
             self.m.step(2000)
 
-    def pair(self, kind, other=None):
+    def pair(self, kind, other=None, **more):
         """Two queue pairs that are connected to each other."""
         one, two = Qp(self, kind), Qp(other or self, kind)
-        one.connect(two)
-        two.connect(one)
+        one.connect(two, **more)
+        two.connect(one, **more)
         return one, two

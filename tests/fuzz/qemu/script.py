@@ -23,6 +23,8 @@ class Script:
 
     def write(self, device, bar, offset, value, size=4):
         self.add(WRITE, 'BBIQ', SIZES[size], device << 4 | bar, offset, value)
+        # Bytes that are missing are 0.
+        self.ops[-1] = self.ops[-1].rstrip(b'\0')
 
     def ram(self, address, data):
         if len(data) > 16 and data == data[:1] * len(data):
