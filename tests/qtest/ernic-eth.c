@@ -120,16 +120,20 @@ void qeth_to_wire(Eth *e, const uint8_t *frame, uint32_t len)
                     len + sizeof(be));
 }
 
-void qeth_post_rx(Eth *e, uint16_t size)
+void qeth_post_rx_at(Eth *e, uint64_t addr, uint16_t size)
 {
     struct ernic_eth_rxd desc = {
-        .addr = cpu_to_le64(qeth_rx_buffer(e, e->rx_pi)),
-        .size = cpu_to_le16(size),
+        .addr = cpu_to_le64(addr), .size = cpu_to_le16(size),
     };
 
     qtest_memwrite(e->q.qts, e->rx + e->rx_pi % ENTRIES * sizeof(desc), &desc,
                    sizeof(desc));
     qeth_set(e, OFF(rx_pi), ++e->rx_pi);
+}
+
+void qeth_post_rx(Eth *e, uint16_t size)
+{
+    qeth_post_rx_at(e, qeth_rx_buffer(e, e->rx_pi), size);
 }
 
 uint32_t qeth_receive(Eth *e, uint8_t *frame, uint8_t *flags)

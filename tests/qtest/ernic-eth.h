@@ -43,6 +43,8 @@ void qeth_wait_tx(Eth *e);
 /* Sends a frame in pieces of at most @piece bytes. */
 void qeth_transmit(Eth *e, const uint8_t *frame, uint32_t len, uint32_t piece,
                    const struct ernic_eth_txd *last);
+/* Posts a buffer to receive into: at an address, or at the next place of its own. */
+void qeth_post_rx_at(Eth *e, uint64_t addr, uint16_t size);
 void qeth_post_rx(Eth *e, uint16_t size);
 /* Waits for a frame; returns its length and the flags of its last descriptor. */
 uint32_t qeth_receive(Eth *e, uint8_t *frame, uint8_t *flags);

@@ -5,8 +5,16 @@
  * may cause. The machines are of their own, because libqos's graph is full.
  */
 #include "qemu/osdep.h"
+#include <sys/ioctl.h>
+#include <linux/sockios.h>
 #include "qemu/bswap.h"
 #include "qemu/module.h"
+#include "hw/pci/pci_regs.h"
+#include "tests/qtest/libqos/malloc-pc.h"
+#include "tests/qtest/libqos/pci-pc.h"
+#include "tests/qtest/libqos/virtio-pci.h"
+#include "standard-headers/linux/virtio_config.h"
+#include "standard-headers/linux/virtio_net.h"
 #include "ernic-card.h"
 #include "ernic-eth.h"
 
@@ -251,16 +259,28 @@ typedef struct Burst {
     bool verbs;                 /* they are enabled */
 } Burst;
 
+/* FRAMES frames of @kind; the backend at the other end of @fd reads them in one piece. */
+static void send_burst(int fd, int kind)
+{
+    g_autoptr(GByteArray) all = g_byte_array_new();
+    uint32_t len = cpu_to_be32(ROCE_LEN), i;
+    uint8_t frame[ROCE_LEN];
+
+    roce_frame(frame, kind);
+    for (i = 0; i < FRAMES; i++) {
+        g_byte_array_append(all, (const uint8_t *)&len, sizeof(len));
+        g_byte_array_append(all, frame, sizeof(frame));
+    }
+    g_assert_cmpint(send(fd, all->data, all->len, 0), ==, all->len);
+}
+
 /*
  * Frames that the backend reads in one piece and delivers in one call are cut into
  * slices, whatever becomes of them.
  */
 static void test_burst(const void *data)
 {
-    g_autoptr(GByteArray) all = g_byte_array_new();
-    uint32_t len = cpu_to_be32(ROCE_LEN), i;
     g_autofree char *path = NULL;
-    uint8_t frame[ROCE_LEN];
     const Burst *b = data;
     uint64_t deadline = 0;
     Own own;
@@ -271,17 +291,148 @@ static void test_burst(const void *data)
     if (b->verbs) {
         qernic_enable(&e.q);
     }
-    roce_frame(frame, b->kind);
-    for (i = 0; i < FRAMES; i++) {
-        g_byte_array_append(all, (const uint8_t *)&len, sizeof(len));
-        g_byte_array_append(all, frame, sizeof(frame));
-    }
-    g_assert_cmpint(send(e.fd, all->data, all->len, 0), ==, all->len);
+    send_burst(e.fd, b->kind);
     while (qernic_stat(&e.q, b->counter) < FRAMES) {
         qernic_wait(&e.q, &deadline);
     }
     own_close(&own, &e);
     g_assert_cmpuint(qernic_logged(path, "ernic_pci_frames_wait"), >=, 1);
+}
+
+/* ---- a bus reset in D3hot --------------------------------------------------- */
+
+#define PORT        QPCI_DEVFN(3, 0)
+#define FUNCTION    (1 << 8)            /* device 0 of the bus behind the port */
+
+/* The reset returns the function to D0, without a write to its configuration space. */
+static void reset_in_d3hot(QPCIBus *bus)
+{
+    QPCIDevice *port = qpci_device_find(bus, PORT), *dev;
+    uint8_t pm;
+
+    qpci_config_writel(port, PCI_PRIMARY_BUS, 0x00010100);
+    dev = qpci_device_find(bus, FUNCTION);
+    g_assert_nonnull(dev);
+    pm = qpci_find_capability(dev, PCI_CAP_ID_PM, 0) + PCI_PM_CTRL;
+    qpci_config_writew(dev, pm, 3);
+    g_assert_cmphex(qpci_config_readw(dev, pm) & 3, ==, 3);
+    qpci_config_writew(port, PCI_BRIDGE_CONTROL, PCI_BRIDGE_CTL_BUS_RESET);
+    qpci_config_writew(port, PCI_BRIDGE_CONTROL, 0);
+    g_assert_cmphex(qpci_config_readw(dev, pm) & 3, ==, 0);
+    g_free(dev);
+    g_free(port);
+}
+
+static int unread_bytes(int fd)
+{
+    int bytes;
+
+    g_assert_cmpint(ioctl(fd, SIOCOUTQ, &bytes), ==, 0);
+    return bytes;
+}
+
+/*
+ * The device learns that it is in D0 at the next write to its configuration space, and
+ * works only then. Until then, frames neither hold up their backend nor does the main
+ * loop deliver them again and again. The backend reads the second burst after it has
+ * delivered the first one.
+ */
+static void test_bus_reset(void)
+{
+    g_autofree char *path = NULL;
+    uint64_t deadline = 0;
+    QGuestAllocator alloc;
+    QErnic q = { };
+    QPCIBus *bus;
+    int fds[2];
+
+    g_assert_cmpint(socketpair(PF_UNIX, SOCK_STREAM, 0, fds), ==, 0);
+    q.qts = qtest_initf("-M q35 -nodefaults -netdev socket,fd=%d,id=n0"
+                        " -device pcie-root-port,id=port0,addr=03.0,chassis=1"
+                        " -device ernic,id=ernic0,bus=port0,netdev=n0", fds[1]);
+    pc_alloc_init(&alloc, q.qts, 0);
+    bus = qpci_new_pc(q.qts, &alloc);
+    path = qernic_log(q.qts, "ernic_pci_frames_wait");
+    reset_in_d3hot(bus);
+    send_burst(fds[0], GOOD);
+    send_burst(fds[0], GOOD);
+    while (unread_bytes(fds[0])) {
+        qernic_wait(&q, &deadline);
+    }
+    qpci_free_pc(bus);
+    alloc_destroy(&alloc);
+    qtest_quit(q.qts);
+    close(fds[0]);
+    close(fds[1]);
+    /* QEMU asks once for each frame that it queues. */
+    g_assert_cmpuint(qernic_logged(path, "ernic_pci_frames_wait"), <=, 2 * FRAMES);
+}
+
+/* ---- a frame in guest memory ------------------------------------------------- */
+
+#define HALF        64
+#define VIRTIO_HEAD sizeof(struct virtio_net_hdr_mrg_rxbuf)
+
+/* virtio-net sends @len bytes at @addr: its header and a frame, in one descriptor. */
+static void virtio_send(CardMachine *m, uint64_t addr, uint32_t len)
+{
+    QPCIAddress at = { .devfn = QPCI_DEVFN(5, 0) };
+    QVirtioPCIDevice *dev = virtio_pci_new(m->bus, &at);
+    QVirtQueue *tx;
+    uint32_t head;
+
+    g_assert_nonnull(dev);
+    qvirtio_pci_device_enable(dev);
+    qvirtio_start_device(&dev->vdev);
+    qvirtio_set_features(&dev->vdev, 1ull << VIRTIO_F_VERSION_1);
+    tx = qvirtqueue_setup(&dev->vdev, &m->alloc, 1);
+    qvirtio_set_driver_ok(&dev->vdev);
+    head = qvirtqueue_add(m->qts, tx, addr, len, false, false);
+    qvirtqueue_kick(m->qts, &dev->vdev, tx, head);
+    qvirtio_wait_used_elem(m->qts, &dev->vdev, tx, head, NULL, 10 * G_TIME_SPAN_SECOND);
+    qvirtqueue_cleanup(dev->vdev.bus, tx, &m->alloc);
+    qvirtio_pci_device_disable(dev);
+    g_free(dev->pdev);
+    g_free(dev);
+}
+
+/*
+ * A hub hands over the memory of the guest that sends, which can change while the device
+ * receives. Here the device changes it itself: its first buffer is the second half of the
+ * frame. It delivers the second half as it was when the frame came.
+ */
+static void test_copied(void)
+{
+    static const uint8_t head[VIRTIO_HEAD];
+    uint8_t frame[2 * HALF], got[HALF];
+    int fds[2] = { -1, -1 };
+    uint64_t deadline = 0, at;
+    QErnic any = { };
+    CardMachine m;
+    Eth e;
+
+    card_machine_open(&m, "-netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0"
+                      " -device virtio-net-pci,addr=05.0,netdev=h0"
+                      " -device ernic,id=eth0,addr=06.0,netdev=h1,"
+                      "mac=52:54:00:00:00:42");
+    any.dev.bus = m.bus;
+    qeth_start(&e, &any, fds, &m.alloc, ERNIC_ETH_RX);
+    qeth_fill(frame, sizeof(frame), own_mac);
+    at = guest_alloc(&m.alloc, VIRTIO_HEAD + sizeof(frame));
+    qtest_memwrite(m.qts, at, head, VIRTIO_HEAD);
+    qtest_memwrite(m.qts, at + VIRTIO_HEAD, frame, sizeof(frame));
+    qeth_post_rx_at(&e, at + VIRTIO_HEAD + HALF, HALF);
+    qeth_post_rx_at(&e, e.buf, HALF);
+    virtio_send(&m, at, VIRTIO_HEAD + sizeof(frame));
+    while (qtest_readl(m.qts, e.state + 4) != 2) {
+        qernic_wait(&e.q, &deadline);
+    }
+    qtest_memread(m.qts, at + VIRTIO_HEAD + HALF, got, HALF);
+    g_assert_cmpmem(got, HALF, frame, HALF);
+    qtest_memread(m.qts, e.buf, got, HALF);
+    g_assert_cmpmem(got, HALF, frame + HALF, HALF);
+    qernic_fini(&e.q);
+    card_machine_close(&m);
 }
 
 static void register_tests(void)
@@ -293,6 +444,8 @@ static void register_tests(void)
     qtest_add_func("/ernic-frames/pieces", test_pieces);
     qtest_add_data_func("/ernic-frames/burst/ethernet", &ethernet, test_burst);
     qtest_add_data_func("/ernic-frames/burst/malformed", &malformed, test_burst);
+    qtest_add_func("/ernic-frames/bus-reset", test_bus_reset);
+    qtest_add_func("/ernic-frames/copied", test_copied);
 }
 
 libqos_init(register_tests);
