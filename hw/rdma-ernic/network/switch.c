@@ -18,6 +18,13 @@
 #define RATE_MIN                1000000ull
 #define RATE_MAX                1600000000000ull
 
+/* Work in units of 0.25 us of a slow host, as in base/work.h. */
+#define WORK_SLICE              2048
+#define WORK_STEP               2       /* and a look at each port */
+#define WORK_PORTS              8       /* looks in a unit */
+#define WORK_DELIVERY           8
+#define WORK_BYTES              256     /* copied in a unit, to new memory */
+
 /* The events of a port. */
 typedef enum Step {
     STEP_ARRIVED,               /* a frame has arrived at the device */
@@ -148,6 +155,11 @@ static void set_depth(Port *p, uint64_t now, uint64_t depth)
     p->stats.max_depth = MAX(p->stats.max_depth, depth);
 }
 
+static void charge_copy(ErnicSwitch *s, uint32_t units, uint32_t bytes)
+{
+    s->work += units + bytes / WORK_BYTES;
+}
+
 /* Queue a copy of @f for @to, if there is room. */
 static void enqueue(ErnicSwitch *s, const ErnicCarried *f, Port *to)
 {
@@ -164,6 +176,7 @@ static void enqueue(ErnicSwitch *s, const ErnicCarried *f, Port *to)
                                      to->stats.depth);
         return;
     }
+    charge_copy(s, 1, f->len);
     copy = ernic_carried_new(f->data, f->len, f->from);
     copy->due = f->due + s->cfg.latency;
     if (is_to_be_marked(s, to->stats.depth) &&
@@ -268,6 +281,7 @@ static void arrived(ErnicSwitch *s, Port *p, ErnicCable *cable)
     } else if (!p->plugged) {
         p->stats.unplugged++;
     } else {
+        charge_copy(s, WORK_DELIVERY, f->len);
         p->stats.tx_frames++;
         p->stats.tx_bytes += f->len;
         p->full = !s->ops->deliver(s->opaque, port_number(s, p), f->due,
@@ -405,18 +419,20 @@ uint64_t ernic_switch_next(const ErnicSwitch *s)
     return earliest(s, &port, &step);
 }
 
-void ernic_switch_run(ErnicSwitch *s, uint64_t now)
+bool ernic_switch_run(ErnicSwitch *s, uint64_t now)
 {
     uint32_t port = 0;
     Step step = 0;
 
-    /*
-     * Each step moves an item on, and only ready() adds frames: so this loop
-     * ends.
-     */
+    s->work = 0;
     while (earliest(s, &port, &step) <= MIN(now, ERNIC_NEVER - 1)) {
+        if (s->work >= WORK_SLICE) {
+            return false;
+        }
+        s->work += WORK_STEP + s->cfg.ports / WORK_PORTS;
         take_step(s, &s->port[port], step);
     }
+    return true;
 }
 
 /* ---- the devices ----------------------------------------------------------- */

@@ -115,8 +115,11 @@ bool ernic_switch_send(ErnicSwitch *s, uint32_t port, uint64_t now,
 /* The device at @port accepts frames again. */
 void ernic_switch_resume(ErnicSwitch *s, uint32_t port, uint64_t now);
 
-/* Handle all events that are due by @now, in order. */
-void ernic_switch_run(ErnicSwitch *s, uint64_t now);
+/*
+ * Handle the events that are due by @now, in order, until a slice of work ends. False:
+ * some of them are left for another call.
+ */
+bool ernic_switch_run(ErnicSwitch *s, uint64_t now);
 /* The time of the next event, ns; UINT64_MAX: none. */
 uint64_t ernic_switch_next(const ErnicSwitch *s);
 

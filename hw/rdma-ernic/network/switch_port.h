@@ -33,6 +33,7 @@ struct ErnicSwitch {
     const ErnicSwitchOps *ops;
     void *opaque;
     uint64_t loss_rng, reorder_rng, mark_rng;
+    uint32_t work;              /* units of this slice; not saved */
     Port port[];
 };
 

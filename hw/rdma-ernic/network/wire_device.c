@@ -14,6 +14,7 @@
 #include "qemu/cutils.h"
 #include "qemu/error-report.h"
 #include "qemu/iov.h"
+#include "qemu/main-loop.h"
 #include "qemu/module.h"
 #include "qemu/timer.h"
 #include "qemu/units.h"
@@ -34,6 +35,11 @@
 #endif
 #include "system/reset.h"
 #include "system/runstate.h"
+#if __has_include("exec/icount.h")
+#include "exec/icount.h"
+#else
+#include "system/cpu-timers.h"
+#endif
 
 /* The least dump-limit, bytes: more than the descriptions of all ports. */
 #define DUMP_MIN        (16 * KiB)
@@ -61,6 +67,7 @@ struct ErnicWire {
 
     ErnicSwitch *net;
     QEMUTimer timer;
+    QEMUBH *bh;                 /* continues the work of the timer */
     VMChangeStateEntry *vm_state;
     bool missed;                /* work for wire_run() when the machine starts */
     ErnicWirePort *port[ERNIC_SWITCH_PORTS];
@@ -191,12 +198,27 @@ static void resume_all(ErnicWire *w)
 }
 
 /*
+ * The rest of the work, after QEMU has run other work. A timer that is due would run
+ * again at once. Under -icount it has to, because frames must arrive at their time.
+ */
+static void run_on(ErnicWire *w)
+{
+    trace_ernic_wire_slice(wire_id(w));
+    if (icount_enabled()) {
+        update_timer(w);
+    } else {
+        qemu_bh_schedule(w->bh);
+    }
+}
+
+/*
  * The machine counts as stopped before its processors and clocks stop. Then its devices
  * accept no frames any more, but the timer may still run.
  */
 static void wire_run(void *opaque)
 {
     ErnicWire *w = opaque;
+    bool done;
 
     if (!runstate_is_running()) {
         trace_ernic_wire_not_running(wire_id(w));
@@ -206,9 +228,13 @@ static void wire_run(void *opaque)
     if (w->missed) {
         resume_all(w);
     }
-    ernic_switch_run(w->net, wire_now());
+    done = ernic_switch_run(w->net, wire_now());
     dump_flush(w);
-    update_timer(w);
+    if (done) {
+        update_timer(w);
+    } else {
+        run_on(w);
+    }
 }
 
 /*
@@ -517,6 +543,7 @@ static void wire_realize(DeviceState *dev, Error **errp)
     }
     w->net = ernic_switch_new(&w->cfg, &wire_ops, w);
     timer_init_ns(&w->timer, QEMU_CLOCK_VIRTUAL, wire_run, w);
+    w->bh = qemu_bh_new(wire_run, w);
     w->vm_state = qemu_add_vm_change_state_handler(wire_vm_state_changed, w);
     qemu_register_resettable(OBJECT(dev));
     trace_ernic_wire_realize(wire_id(w), w->cfg.ports, w->cfg.rate,
@@ -543,6 +570,7 @@ static void wire_unrealize(DeviceState *dev)
     qemu_unregister_resettable(OBJECT(dev));
     qemu_del_vm_change_state_handler(w->vm_state);
     timer_del(&w->timer);
+    qemu_bh_delete(w->bh);
     ernic_switch_free(w->net);
     w->net = NULL;
     ernic_stream_bytes_clear(&w->state);
