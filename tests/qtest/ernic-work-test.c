@@ -21,6 +21,7 @@
 #define CQ_DEPTH    (1u << 20)
 #define CQE         sizeof(struct ernic_cqe)
 #define WORST_US    1000000
+#define DOORBELLS   2048            /* that wait at most */
 
 typedef struct Work {
     CardMachine m;
@@ -198,6 +199,30 @@ static void test_doorbells(const void *more)
     end(&w);
 }
 
+/* The machine continues with a full queue, which takes more than a slice. */
+static void test_full_queue(const void *more)
+{
+    g_autofree char *path = NULL;
+    uint64_t deadline = 0, bad;
+    Work w;
+    int i;
+
+    begin(&w, more);
+    qernic_setup(&w.q, 1);
+    path = qernic_log(w.m.qts, "ernic_pci_doorbells_wait");
+    bad = qernic_stat(&w.q, "bad_doorbells");
+    ask(&w, "stop");
+    for (i = 0; i < DOORBELLS; i++) {
+        qernic_doorbell(&w.q, 0, (uint64_t)ERNIC_DB_SQ << 56 | 5ull << 32);
+    }
+    ask(&w, "cont");
+    while (qernic_stat(&w.q, "bad_doorbells") - bad < DOORBELLS) {
+        qernic_wait(&w.q, &deadline);
+    }
+    end(&w);
+    g_assert_cmpuint(qernic_logged(path, "ernic_pci_doorbells_wait"), >=, 1);
+}
+
 /* ---- queues and groups at their limits ----------------------------------------- */
 
 /* A completion queue moves to rings of 2^20 entries again and again. */
@@ -326,7 +351,8 @@ static void register_tests(void)
         void (*fn)(const void *more);
     } tests[] = {
         { "commands", test_commands }, { "doorbells", test_doorbells },
-        { "resize", test_resize }, { "group", test_group },
+        { "full-queue", test_full_queue }, { "resize", test_resize },
+        { "group", test_group },
     };
     size_t i;
 

@@ -150,12 +150,19 @@ static void ring(ErnicPci *d, uint64_t now, const ErnicDbEntry *db)
     }
 }
 
-/* Processes the current batch, each doorbell after the commands written before it. */
+/*
+ * Processes the current batch, each doorbell after the commands written before it, until
+ * the slice ends.
+ */
 static bool doorbells_read(ErnicPci *d, uint64_t now)
 {
     const ErnicDbEntry *db;
 
     while (d->db_pos < d->db_len) {
+        if (!ernic_slice_left(d->engine)) {
+            trace_ernic_pci_doorbells_wait(ernic_pci_id(d), d->db_len - d->db_pos);
+            return false;
+        }
         db = &d->db[!d->db_fill][d->db_pos];
         if (!commands(d, now, db->cmd_pi)) {
             return false;
