@@ -210,13 +210,18 @@ uint16_t mlx5_write(Mlx5End *end, Mlx5Queue *q, Mlx5Wr *wr)
     return counter;
 }
 
-void mlx5_ring(Mlx5End *end, Mlx5Queue *q)
+void mlx5_announce(Mlx5End *end, const Mlx5Queue *q)
 {
     uint8_t *record = fake_ptr(&end->env, q->record, 8);
 
     PUT(record, qp_doorbell_record, send_counter, q->sq_pi);
     ernic_bar_write(end->e, end->env.now, MLX5_UAR * ERNIC_MLX5_PAGE + 0x800, 8,
                     (uint64_t)q->qpn << 8);
+}
+
+void mlx5_ring(Mlx5End *end, Mlx5Queue *q)
+{
+    mlx5_announce(end, q);
     fake_run(end->e);
 }
 

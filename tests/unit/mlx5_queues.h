@@ -77,9 +77,11 @@ void mlx5_inline(Mlx5Wr *wr, const void *bytes, uint32_t len);
 
 /* Write the request to the ring; no doorbell. Returns its counter. */
 uint16_t mlx5_write(Mlx5End *end, Mlx5Queue *q, Mlx5Wr *wr);
-/* The record, then the doorbell, and a run of the engine. */
+/* The record, then the doorbell. */
+void mlx5_announce(Mlx5End *end, const Mlx5Queue *q);
+/* Both, and a run of the engine. */
 void mlx5_ring(Mlx5End *end, Mlx5Queue *q);
-/* Both: the request is executed. */
+/* Write it and ring: the request is executed. */
 void mlx5_post_wr(Mlx5End *end, Mlx5Queue *q, Mlx5Wr *wr);
 
 /* A receive request of one segment; the record announces it. */

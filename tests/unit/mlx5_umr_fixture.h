@@ -61,8 +61,9 @@ static inline void teardown(Fixture *f, gconstpointer data)
     mlx5_end_done(&f->end);
 }
 
-#define CONTEXT(field, value) \
-    ernic_mlx5_put(f->context, &ernic_mlx5_mkc.field, value)
+#define CONTEXT_OF(f, field, value) \
+    ernic_mlx5_put((f)->context, &ernic_mlx5_mkc.field, value)
+#define CONTEXT(field, value)   CONTEXT_OF(f, field, value)
 
 static inline void start(Fixture *f, uint32_t key, uint8_t flags, uint64_t mask,
                   uint32_t octowords)

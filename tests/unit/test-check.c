@@ -185,6 +185,8 @@ BREAK(mw_length, SET(MR(mw1).length, BUSY_BUF));
 BREAK(mw_offset, SET(MR(mw2).offset, BUSY_BUF + 1));
 BREAK(mw_qpn, SET(MR(mw2).qpn, 40));
 BREAK(mw_type, SET(MR(mw1).qpn, b->out.qpn));
+BREAK(mr_loader, SET(MR(fast).loader, 0xffffff));
+BREAK(mr_no_list, SET(MR(demand).loader, 1));
 BREAK(mr_refs, SET(MR(key).refs, 1));
 BREAK(train_frame, SET(E->tx->frame, true));
 BREAK(flows_count, SET(E->num_flows, 0));
@@ -396,6 +398,8 @@ static const struct {
     { "mr-window", break_mw_offset },
     { "mr-window", break_mw_qpn },
     { "mr-window", break_mw_type },
+    { "mr-loader", break_mr_loader },
+    { "mr-loader", break_mr_no_list },
     { "mr-refs", break_mr_refs },
     { "mcast 0: mcast-member", break_mcast_qp },
     { "mcast-member", break_mcast_gone },

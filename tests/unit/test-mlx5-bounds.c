@@ -41,7 +41,7 @@ static void test_page_size(void)
     mr = &e->mr[u.key >> 8];
     mr->buf.page[1] = 0x40201000;
     before = e->work_done;
-    g_assert_cmpint(ernic_mr_update(e, pd, &u, &more), ==, ERNIC_FAULT_NONE);
+    g_assert_cmpint(ernic_mr_update(e, pd, 1, &u, &more), ==, ERNIC_FAULT_NONE);
     g_assert_cmpuint(e->work_done - before, <=, STEP);
     g_assert_cmpuint(mr->buf.page_shift, ==, 21);
     g_assert_cmphex(ernic_buf_addr(&mr->buf, (1 << 21) + 5, &run), ==, 0x40200005);

@@ -119,10 +119,7 @@ static void test_umr(void)
         mlx5_data(&wr, list, BYTES, list_key);
         mlx5_write(&end, &q, &wr);
     }
-    ernic_mlx5_put(fake_ptr(&end.env, q.record, 8),
-                   &ernic_mlx5_qp_doorbell_record.send_counter, q.sq_pi);
-    ernic_bar_write(end.e, end.env.now, MLX5_UAR * ERNIC_MLX5_PAGE + 0x800, 8,
-                    (uint64_t)q.qpn << 8);
+    mlx5_announce(&end, &q);
     while (call(end.e, &end.env, &c)) {
         /* The state has the rest of a request. */
         mlx5_take_over(&end.e, &end.env);

@@ -38,6 +38,8 @@ struct ErnicMr {
     uint32_t refs;              /* region: windows bound to it */
     uint32_t region;            /* bound window: number of its region */
     uint32_t qpn;               /* bound type 2 window: its queue pair; 0 */
+    uint32_t loader;            /* queue pair whose request (ErnicMrUpdate) has loaded a
+                                   part of the list; 0 */
 };
 
 /*

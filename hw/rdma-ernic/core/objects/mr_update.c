@@ -100,11 +100,15 @@ static const char *check_pieces(const ErnicMr *mr, const ErnicMrUpdate *u)
 }
 
 /* Why @u cannot be executed on @mr; NULL: it can, as far as its pages permit. */
-static const char *check(const Ernic *e, uint32_t pd, const ErnicMr *mr,
+static const char *check(const Ernic *e, uint32_t pd, uint32_t qpn, const ErnicMr *mr,
                          const ErnicMrUpdate *u, const ErnicMr *next)
 {
     bool shape = u->num || (u->set & (ERNIC_UPDATE_RANGE | ERNIC_UPDATE_PAGE_SIZE));
 
+    /* A queue pair executes one request at a time: its number names the request. */
+    if (u->begun && mr->loader != qpn) {
+        return "changed by another request";
+    }
     if (mr->pd != pd && !u->any_pd) {
         return "protection domain of the region";
     }
@@ -273,7 +277,8 @@ static ErnicFault load_pieces(Ernic *e, uint32_t pd, ErnicBuf *buf, ErnicMrUpdat
     return ERNIC_FAULT_NONE;
 }
 
-ErnicFault ernic_mr_update(Ernic *e, uint32_t pd, ErnicMrUpdate *u, bool *more)
+ErnicFault ernic_mr_update(Ernic *e, uint32_t pd, uint32_t qpn, ErnicMrUpdate *u,
+                           bool *more)
 {
     ErnicMr *mr = find_region(e, u->key), next;
     ErnicFault fault = ERNIC_FAULT_NONE;
@@ -285,11 +290,12 @@ ErnicFault ernic_mr_update(Ernic *e, uint32_t pd, ErnicMrUpdate *u, bool *more)
         return ERNIC_FAULT_REG_MR;
     }
     next = outcome(mr, u);
-    why = check(e, pd, mr, u, &next);
+    why = check(e, pd, qpn, mr, u, &next);
     if (why) {
         trace_ernic_mr_update_refused(u->key, why);
         return ERNIC_FAULT_REG_MR;
     }
+    mr->loader = next.loader = 0;
     /* Addresses of smaller pages stay, see ErnicBuf: a list may have 2^24 of them. */
     mr->buf.page_shift = next.buf.page_shift;
     if (u->num && mr->buf.pieces) {
@@ -303,6 +309,8 @@ ErnicFault ernic_mr_update(Ernic *e, uint32_t pd, ErnicMrUpdate *u, bool *more)
         return fault;
     }
     if (*more) {
+        mr->loader = qpn;
+        u->begun = true;
         return ERNIC_FAULT_NONE;
     }
     e->pd[mr->pd].refs--;

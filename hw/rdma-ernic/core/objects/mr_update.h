@@ -42,6 +42,7 @@ typedef struct ErnicMrUpdate {
     bool remote_inv;            /* when it opens: SEND with Invalidate may close it */
     uint8_t variant;
     uint8_t page_shift;
+    bool begun;                 /* this is the rest of a request */
     uint32_t pd;
     uint32_t access;            /* ERNIC_ACCESS_* */
     uint64_t iova, length;
@@ -59,13 +60,15 @@ typedef struct ErnicMrUpdate {
 } ErnicMrUpdate;
 
 /*
- * Execute @u for a queue pair of protection domain @pd. Anything but rights and domain
+ * Execute @u for queue pair @qpn of protection domain @pd. Anything but rights and domain
  * changes only while the region is invalid before or after the request. A fault leaves a
  * valid region as it was; an invalid one stays invalid, with some pages changed.
  *
  * A call loads as many pages as a packet has bytes for. *@more: there are others, and @u
- * is what remains to be done.
+ * is what remains to be done. That is refused if another request has changed the region
+ * in the meantime: a region that opens has one list.
  */
-ErnicFault ernic_mr_update(Ernic *e, uint32_t pd, ErnicMrUpdate *u, bool *more);
+ErnicFault ernic_mr_update(Ernic *e, uint32_t pd, uint32_t qpn, ErnicMrUpdate *u,
+                           bool *more);
 
 #endif /* ERNIC_OBJECTS_MR_UPDATE_H */

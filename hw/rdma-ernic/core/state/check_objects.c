@@ -256,6 +256,14 @@ static bool mr_window(const ErnicCheck *c, uint32_t id)
             (mw->qpn < c->e->cfg.max_qp && c->e->qp[mw->qpn].used));
 }
 
+/* A request loads lists only. */
+static bool mr_loader(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicMr *mr = &c->e->mr[id];
+
+    return !mr->loader || (mr->buf.page && mr->loader < c->e->cfg.max_qp);
+}
+
 static bool mr_refs(const ErnicCheck *c, uint32_t id)
 {
     return c->e->mr[id].refs == c->mr_refs[id];
@@ -369,6 +377,7 @@ static const ErnicInvariant mr_list[] = {
     { "mr-range", mr_range },
     { "mr-pages", mr_pages },
     { "mr-window", mr_window },
+    { "mr-loader", mr_loader },
     { "mr-refs", mr_refs },
 };
 static const ErnicInvariant mcast_list[] = {

@@ -67,7 +67,7 @@ static const ErnicStateField mr_update_fields[] = {
     U(key), UBITS(set, ERNIC_UPDATE_BITS), UMAX(want, ERNIC_MR_WANTS - 1), BOOL(any_pd),
     BOOL(valid), BOOL(remote_inv), U(variant), U(page_shift), U(pd), U(access), U(iova),
     U(length), U(first), U(num), STRUCT(list, ernic_state_sge),
-    ARRAY(page, UINT64_MAX),
+    ARRAY(page, UINT64_MAX), BOOL(begun),
 };
 #undef S
 const ErnicStateStruct ernic_state_mr_update =

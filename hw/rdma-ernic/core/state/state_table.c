@@ -196,7 +196,7 @@ static const ErnicStateField mr_fields[] = {
     UBITS(access, ERNIC_ACCESS_FLAGS | ERNIC_ACCESS_ON_DEMAND), U(iova),
     U(length), U(offset), STRUCT(buf, ernic_state_buf),
     OWNED(odp, ernic_state_odp),        /* needs access */
-    U(refs), U(region), U(qpn),
+    U(refs), U(region), U(qpn), U(loader),
 };
 #undef S
 static const ErnicStateStruct mr_struct = DESCRIBE(mr_fields, ErnicMr, MR);

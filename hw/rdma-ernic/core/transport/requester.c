@@ -431,7 +431,7 @@ static ErnicReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
         fault = ernic_mw_bind(e, qp->pd, qp->qpn, &wqe->bind_mw);
         break;
     case ERNIC_WR_MR_UPDATE:
-        fault = ernic_mr_update(e, qp->pd, &wqe->update, &more);
+        fault = ernic_mr_update(e, qp->pd, qp->qpn, &wqe->update, &more);
         break;
     case ERNIC_WR_NOP:
         break;
