@@ -174,6 +174,8 @@ BREAK(mr_shift, SET(MR(paged).buf.page_shift, 5));
 BREAK(mr_size, SET(MR(fast).length, 1ull << 47));
 /* Only the mlx5 interface has pieces. */
 BREAK(mr_pieces, SET(MR(fast).valid, false); SET(MR(fast).buf.pieces, true));
+BREAK(mr_held, SET(MR(fast).valid, false); SET(MR(fast).buf.pieces, true);
+               SET(MR(fast).buf.used, 1); SET(MR(fast).buf.page[0], 1));
 BREAK(mr_no_table, SET(MR(demand).odp, NULL));
 BREAK(mr_no_demand, SET(MR(demand).access, 0));
 BREAK(mr_fast_table, SET(MR(demand).kind, ERNIC_MR_FAST));
@@ -387,6 +389,7 @@ static const struct {
     { "mr-range", break_mr_shift },
     { "mr-range", break_mr_size },
     { "mr-range", break_mr_pieces },
+    { "mr-pieces", break_mr_held },
     { "mr-pages", break_mr_no_table },
     { "mr-pages", break_mr_no_demand },
     { "mr-pages", break_mr_fast_table },

@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "mlx5_umr_fixture.h"
+#include "objects/mr_update.h"
 #include "state/check.h"
 
 /* Pieces of the fixture's memory, of 801 bytes; the list has room for one more. */
@@ -194,6 +195,34 @@ static void test_gaps_small(Fixture *f, gconstpointer data)
     g_assert_cmpint(mr_of(f)->valid, ==, small <= ERNIC_BUF_SMALLS);
 }
 
+#define ASSERT_BAD(place, value) do {                       \
+    g_autoptr(GString) why_ = g_string_new(NULL);           \
+    typeof(place) was_ = (place);                           \
+    (place) = (value);                                      \
+    g_assert_false(ernic_check(e, why_));                   \
+    g_assert_nonnull(strstr(why_->str, "mr-pieces"));       \
+    (place) = was_;                                         \
+} while (0)
+
+/* Pieces of no region, of a window or list, in part outside of it, beyond its rights. */
+static void assert_bad_keys(Ernic *e, const Fixture *f)
+{
+    ErnicMr *mr = &e->mr[f->key >> 8], *of = &e->mr[f->end.key >> 8];
+
+    g_assert_true(ernic_check(e, NULL));
+    ASSERT_BAD(mr->region, 0);
+    ASSERT_BAD(mr->region, UINT32_MAX);
+    ASSERT_BAD(mr->region, f->key >> 8);
+    ASSERT_BAD(mr->region, fake_alloc_mw(e, f->end.pd, 2) >> 8);
+    ASSERT_BAD(of->kind, ERNIC_MR_FREE);
+    ASSERT_BAD(of->valid, false);
+    ASSERT_BAD(of->length, gaps[2].at + gaps[2].len - 1);
+    ASSERT_BAD(of->offset, gaps[0].at + 1);
+    ASSERT_BAD(of->access, 0);
+    ASSERT_BAD(of->pd, fake_create_pd(e));
+    g_assert_true(ernic_check(e, NULL));
+}
+
 /* A state with the list, before and after it has pieces, is that of the engine. */
 static void test_gaps_state(Fixture *f, gconstpointer data)
 {
@@ -232,6 +261,7 @@ static void test_gaps_state(Fixture *f, gconstpointer data)
         ernic_check(e, why);
         g_assert_nonnull(strstr(why->str, "range"));
         buf->page[1] = addr;
+        assert_bad_keys(e, f);
     }
 }
 
@@ -240,14 +270,36 @@ static uint8_t *piece(Fixture *f, uint32_t i)
     return f->wr.bytes + 16 + 48 + 64 + i * 16;
 }
 
+/* All pieces are of @key. */
+static void pieces_of(Fixture *f, uint32_t key)
+{
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(gaps); i++) {
+        put_piece(piece(f, i), gaps[i].len, key, f->end.mem + gaps[i].at);
+    }
+}
+
+/* A key that opens the fixture's memory. */
+static uint32_t key_of(Fixture *f, uint32_t pd, uint32_t access)
+{
+    return fake_reg_mr(f->end.e, pd, f->end.mem, MLX5_MEM, access);
+}
+
 static void gaps_key(Fixture *f)
 {
-    put_piece(piece(f, 1), 1, 0x77777700, f->end.mem);
+    pieces_of(f, 0x77777700);
+}
+
+static void gaps_keys(Fixture *f)
+{
+    put_piece(piece(f, 1), 1, key_of(f, f->end.pd, ERNIC_ACCESS_LOCAL_WRITE),
+              f->end.mem);
 }
 
 static void gaps_window(Fixture *f)
 {
-    put_piece(piece(f, 1), 1, fake_alloc_mw(f->end.e, f->end.pd, 2), f->end.mem);
+    pieces_of(f, fake_alloc_mw(f->end.e, f->end.pd, 2));
 }
 
 static void gaps_pages(Fixture *f)
@@ -256,23 +308,20 @@ static void gaps_pages(Fixture *f)
     ErnicMr *mr = &f->end.e->mr[key >> 8];
 
     mr->valid = true;
-    mr->length = 4096;
+    mr->iova = f->end.mem;
+    mr->length = MLX5_MEM;
     mr->access = ERNIC_ACCESS_LOCAL_WRITE;
-    put_piece(piece(f, 1), 1, key, 0);
+    pieces_of(f, key);
 }
 
 static void gaps_domain(Fixture *f)
 {
-    uint32_t pd = fake_create_pd(f->end.e);
-
-    put_piece(piece(f, 1), 1, fake_reg_mr(f->end.e, pd, f->end.mem, 4096, 0),
-              f->end.mem);
+    pieces_of(f, key_of(f, fake_create_pd(f->end.e), ERNIC_ACCESS_LOCAL_WRITE));
 }
 
 static void gaps_rights(Fixture *f)
 {
-    put_piece(piece(f, 1), 1, fake_reg_mr(f->end.e, f->end.pd, f->end.mem, 4096, 0),
-              f->end.mem);
+    pieces_of(f, key_of(f, f->end.pd, 0));
 }
 
 static void gaps_range(Fixture *f)
@@ -321,7 +370,8 @@ typedef struct Bad {
 } Bad;
 
 static const Bad bad_gaps[] = {
-    { "key", BIND_ERROR, gaps_key }, { "window", BIND_ERROR, gaps_window },
+    { "key", BIND_ERROR, gaps_key }, { "keys", BIND_ERROR, gaps_keys },
+    { "window", BIND_ERROR, gaps_window },
     { "pages", BIND_ERROR, gaps_pages }, { "domain", BIND_ERROR, gaps_domain },
     { "rights", BIND_ERROR, gaps_rights }, { "range", BIND_ERROR, gaps_range },
     { "empty", BIND_ERROR, gaps_empty }, { "few", BIND_ERROR, gaps_few },
@@ -338,6 +388,107 @@ static void test_bad_gaps(Fixture *f, gconstpointer data)
     b->spoil(f);
     g_assert_cmphex(result(f), ==, b->syndrome);
     g_assert_false(mr_of(f)->valid);
+    g_assert_cmpuint(f->end.e->mr[f->end.key >> 8].refs, ==, 0);
+}
+
+/* ---- the key of the pieces ------------------------------------------------------- */
+
+static void close_by_umr(Fixture *f)
+{
+    start(f, f->key, FLAG_INLINE, MASK_FREE | MASK_PD, 0);
+    CONTEXT(free, 1);
+    CONTEXT(pd, f->end.pd);
+    ernic_mlx5_qp(f->end.e, f->q.qpn)->umr = true;
+    g_assert_cmphex(result(f), ==, 0);
+    ernic_mlx5_qp(f->end.e, f->q.qpn)->umr = false;
+}
+
+static void close_by_local(Fixture *f)
+{
+    start(f, f->key, FLAG_INLINE, MASK_FREE, 0);
+    CONTEXT(free, 1);
+    g_assert_cmphex(result(f), ==, 0);
+}
+
+static void close_by_peer(Fixture *f)
+{
+    g_assert_true(ernic_mr_invalidate(f->end.e, f->end.pd, f->q.qpn, f->key, true));
+}
+
+static void close_by_destroy(Fixture *f)
+{
+    g_assert_cmpint(ernic_mr_free(f->end.e, 0, f->key, false), ==, ERNIC_OK);
+    make_gaps(f);
+}
+
+/* The key of the pieces stays while the region is open, and no longer. */
+static void test_held(Fixture *f, gconstpointer data)
+{
+    static void (*const closes[])(Fixture *f) = {
+        close_by_umr, close_by_local, close_by_peer, close_by_destroy,
+    };
+    Ernic *e = f->end.e;
+    uint32_t i, key;
+
+    make_gaps(f);
+    for (i = 0; i < ARRAY_SIZE(closes); i++) {
+        key = key_of(f, f->end.pd, ERNIC_ACCESS_LOCAL_WRITE);
+        register_gaps(f, true);
+        pieces_of(f, key);
+        g_assert_cmphex(result(f), ==, 0);
+        g_assert_cmpuint(e->mr[key >> 8].refs, ==, 1);
+        g_assert_cmpint(ernic_mr_free(e, 0, key, false), ==, ERNIC_ERR_BUSY);
+        g_assert_cmphex(write_to(f, f->key, IOVA + 97, "over-all"), ==, 0);
+        g_assert_true(ernic_check(e, NULL));
+        closes[i](f);
+        g_assert_true(ernic_check(e, NULL));
+        g_assert_cmpint(ernic_mr_free(e, 0, key, false), ==, ERNIC_OK);
+    }
+}
+
+/* A request that has loaded a part holds the key, until another one uses the list. */
+static void test_held_by_part(Fixture *f, gconstpointer data)
+{
+    enum { NUM = 1024 };
+    uint64_t list = fake_alloc(&f->end.env, NUM * 8, 4096);
+    bool bind = GPOINTER_TO_UINT(data), more;
+    Ernic *e = f->end.e;
+    uint32_t key = key_of(f, f->end.pd, ERNIC_ACCESS_LOCAL_WRITE), i;
+    ErnicMrUpdate u = {
+        .set = ERNIC_UPDATE_VALID | ERNIC_UPDATE_RANGE, .valid = true, .num = NUM,
+        .length = NUM / 2 * 512,
+        .list = { .addr = list, .len = NUM * 8,
+                  .lkey = fake_reg_mr(e, f->end.pd, list, NUM * 8, 0) },
+    };
+    const struct ernic_wqe_bind_mw wr = {
+        .lkey = f->end.key, .addr = f->end.mem, .length = 64,
+        .access = ERNIC_ACCESS_REMOTE_READ,
+    };
+    struct ernic_wqe_bind_mw other = wr;
+
+    for (i = 0; i < NUM / 2; i++) {
+        put_piece(fake_ptr(&f->end.env, list + i * 16, 16), 512, key, f->end.mem + i);
+    }
+    list_of_many(f, 0);
+    u.key = other.rkey = f->key;
+    ernic_buf_fini(e, &e->mr[f->key >> 8].buf);
+    ernic_buf_alloc_pieces(e, &e->mr[f->key >> 8].buf, NUM / 2);
+    g_assert_cmpint(ernic_mr_update(e, f->end.pd, f->q.qpn, &u, &more), ==,
+                    ERNIC_FAULT_NONE);
+    g_assert_true(more);
+    g_assert_true(ernic_check(e, NULL));
+    g_assert_cmpint(ernic_mr_free(e, 0, key, false), ==, ERNIC_ERR_BUSY);
+    if (bind) {
+        e->mr[f->end.key >> 8].access |= ERNIC_ACCESS_MW_BIND;
+        g_assert_cmpint(ernic_mw_bind(e, f->end.pd, f->q.qpn, &other), ==,
+                        ERNIC_FAULT_NONE);
+    } else {
+        g_assert_cmpint(ernic_mr_free(e, 0, f->key, true), ==, ERNIC_OK);
+    }
+    g_assert_true(ernic_check(e, NULL));
+    g_assert_cmpint(ernic_mr_free(e, 0, key, false), ==, ERNIC_OK);
+    g_assert_cmpint(ernic_mr_update(e, f->end.pd, f->q.qpn, &u, &more), ==,
+                    ERNIC_FAULT_REG_MR);
 }
 
 int main(int argc, char **argv)
@@ -354,6 +505,9 @@ int main(int argc, char **argv)
     ADD("work", 0, test_gaps_work);
     ADD("small", ERNIC_BUF_SMALLS, test_gaps_small);
     ADD("too-many-small", ERNIC_BUF_SMALLS + 1, test_gaps_small);
+    ADD("held", 0, test_held);
+    ADD("held-by-part/bind", true, test_held_by_part);
+    ADD("held-by-part/destroy", false, test_held_by_part);
     ADD("state", false, test_gaps_state);
     ADD("state-open", true, test_gaps_state);
     for (i = 0; i < ARRAY_SIZE(bad_gaps); i++) {

@@ -523,6 +523,22 @@ uint8_t ernic_mw_alloc(Ernic *e, uint32_t uctx, uint32_t pd_number,
     return ERNIC_OK;
 }
 
+void ernic_mr_hold_pieces(Ernic *e, ErnicMr *mr, uint32_t number)
+{
+    mr->region = number;
+    e->mr[number].refs++;
+}
+
+void ernic_mr_drop_pieces(Ernic *e, ErnicMr *mr)
+{
+    if (mr->buf.used) {
+        g_assert(e->mr[mr->region].refs > 0);
+        e->mr[mr->region].refs--;
+        mr->region = 0;
+        mr->buf.used = 0;
+    }
+}
+
 /* Unbind a window: its key is no longer valid. */
 static void unbind(Ernic *e, ErnicMr *mw)
 {
@@ -565,6 +581,7 @@ uint8_t ernic_mr_free(Ernic *e, uint32_t uctx, uint32_t key, bool window)
     if (window) {
         unbind(e, mr);
     }
+    ernic_mr_drop_pieces(e, mr);
     /* Pages of the host; those of a large list are freed later. */
     ernic_charge(e, MIN(mr->buf.npages, ERNIC_PIECE / 8) / ERNIC_BUF_LIST);
     ernic_buf_fini(e, &mr->buf);
@@ -713,6 +730,7 @@ ErnicFault ernic_mw_bind(Ernic *e, uint32_t pd, uint32_t qpn,
         return ERNIC_FAULT_MW_BIND;
     }
     unbind(e, mw);
+    ernic_mr_drop_pieces(e, mw);
     if (mw->kind == ERNIC_MR_WINDOW_2) {
         /* Software chooses the variant only; the number stays the same. */
         mw->variant = KEY_VARIANT(wr->new_rkey);
@@ -757,6 +775,7 @@ bool ernic_mr_invalidate(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
         unbind(e, mr);
     } else {
         mr->valid = false;
+        ernic_mr_drop_pieces(e, mr);
     }
     trace_ernic_invalidate(key, remote);
     return true;

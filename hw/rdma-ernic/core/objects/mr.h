@@ -35,8 +35,8 @@ struct ErnicMr {
     ErnicBuf buf;               /* regions, except on-demand ones; a window has one if a
                                    work request may make it a region */
     ErnicOdp *odp;              /* owned; on-demand region: its pages */
-    uint32_t refs;              /* region: windows bound to it */
-    uint32_t region;            /* bound window: number of its region */
+    uint32_t refs;              /* region: windows bound to it, lists of its pieces */
+    uint32_t region;            /* bound window, list with pieces: number of its region */
     uint32_t qpn;               /* bound type 2 window: its queue pair; 0 */
     uint32_t loader;            /* queue pair whose request (ErnicMrUpdate) has loaded a
                                    part of the list; 0 */
@@ -132,7 +132,8 @@ uint8_t ernic_mr_pages(Ernic *e, uint32_t uctx,
 uint8_t ernic_mr_alloc(Ernic *e, uint32_t uctx, uint32_t pd,
                        uint32_t max_pages, uint32_t *key);
 /*
- * Free a region or a window; ERNIC_ERR_BUSY while windows are bound to the region.
+ * Free a region or a window; ERNIC_ERR_BUSY while windows are bound to the region, or a
+ * list has pieces of it.
  * The variant byte of @key is ignored: software cannot know it after the flush of a
  * work request that would have changed it.
  */
@@ -155,6 +156,12 @@ ErnicFault ernic_mw_bind(Ernic *e, uint32_t pd, uint32_t qpn,
  */
 bool ernic_mr_invalidate(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
                          bool remote);
+/*
+ * A list of pieces becomes one of @number, the region of all its pieces, which then stays
+ * as it is; or, if it is one, becomes empty.
+ */
+void ernic_mr_hold_pieces(Ernic *e, ErnicMr *mr, uint32_t number);
+void ernic_mr_drop_pieces(Ernic *e, ErnicMr *mr);
 /* The queue pair is destroyed or reset: unbind its type 2 windows. */
 void ernic_mw_forget_qp(Ernic *e, uint32_t qpn);
 

@@ -222,22 +222,25 @@ static ErnicFault load(Ernic *e, uint32_t pd, ErnicMr *mr, ErnicMrUpdate *u,
 }
 
 /*
- * Add the piece of @entry, which becomes part of a region of domain @pd with @access, if
- * its key opens an extent. Its address is looked up now, once: the key has to stay.
+ * Add the piece of @entry to @mr, which becomes @next, if its key opens an extent, and is
+ * that of all its pieces. Its address is looked up now, once: the list holds the key.
  */
-static bool add_piece(Ernic *e, uint32_t pd, uint32_t access, const uint64_t entry[],
-                      ErnicBuf *buf)
+static bool add_piece(Ernic *e, const ErnicMr *next, const uint64_t entry[], ErnicMr *mr)
 {
     uint64_t head = be64_to_cpu(entry[0]), va = be64_to_cpu(entry[1]), off, run;
     uint32_t len = head >> 32, key = head;
     const ErnicMr *of;
 
     if (!len || len & 0x80000000u ||
-        !ernic_mr_check_local(e, pd, key, va, len, access & ERNIC_ACCESS_LOCAL_WRITE,
-                              &of, &off) || of->odp || of->buf.page) {
+        !ernic_mr_check_local(e, next->pd, key, va, len,
+                              next->access & ERNIC_ACCESS_LOCAL_WRITE, &of, &off) ||
+        of->odp || of->buf.page || (mr->buf.used && of != &e->mr[mr->region])) {
         return false;
     }
-    ernic_buf_add_piece(buf, ernic_buf_addr(&of->buf, off, &run), len);
+    if (!mr->buf.used) {
+        ernic_mr_hold_pieces(e, mr, of - e->mr);
+    }
+    ernic_buf_add_piece(&mr->buf, ernic_buf_addr(&of->buf, off, &run), len);
     return true;
 }
 
@@ -245,15 +248,16 @@ static bool add_piece(Ernic *e, uint32_t pd, uint32_t access, const uint64_t ent
  * The same for the pieces of @next, the region that is to be, until they have all its
  * bytes: software rounds their number up, and does not clear the rest.
  */
-static ErnicFault load_pieces(Ernic *e, uint32_t pd, ErnicBuf *buf, ErnicMrUpdate *u,
+static ErnicFault load_pieces(Ernic *e, uint32_t pd, ErnicMr *mr, ErnicMrUpdate *u,
                               const ErnicMr *next, bool *more)
 {
+    const ErnicBuf *buf = &mr->buf;
     uint32_t n = part_of(u, MIN(u->num, buf->npages - u->first)), i;
     uint64_t entry[PART];
     ErnicFault fault = n ? read_part(e, pd, u, entry, n) : ERNIC_FAULT_NONE;
 
     if (!u->first) {
-        buf->used = 0;
+        ernic_mr_drop_pieces(e, mr);
     }
     if (fault) {
         return fault;
@@ -261,7 +265,7 @@ static ErnicFault load_pieces(Ernic *e, uint32_t pd, ErnicBuf *buf, ErnicMrUpdat
     ernic_charge_walk(e, n);
     for (i = 0; i + ERNIC_BUF_PIECE <= n && ernic_buf_pieces_end(buf) < next->length;
          i += ERNIC_BUF_PIECE) {
-        if (!add_piece(e, next->pd, next->access, entry + i, buf)) {
+        if (!add_piece(e, next, entry + i, mr)) {
             return ERNIC_FAULT_REG_MR;
         }
     }
@@ -299,11 +303,16 @@ ErnicFault ernic_mr_update(Ernic *e, uint32_t pd, uint32_t qpn, ErnicMrUpdate *u
     /* Addresses of smaller pages stay, see ErnicBuf: a list may have 2^24 of them. */
     mr->buf.page_shift = next.buf.page_shift;
     if (u->num && mr->buf.pieces) {
-        fault = load_pieces(e, pd, &mr->buf, u, &next, more);
-        next.buf.used = mr->buf.used;
+        fault = load_pieces(e, pd, mr, u, &next, more);
     } else if (u->num) {
         fault = load(e, pd, mr, u, pages_to_load(u, &next), more);
     }
+    /* A list holds the key of its pieces until it fails, or its region closes. */
+    if (fault || (mr->buf.pieces && !next.valid)) {
+        ernic_mr_drop_pieces(e, mr);
+    }
+    next.buf.used = mr->buf.used;
+    next.region = mr->region;
     if (fault) {
         trace_ernic_mr_update_refused(u->key, "list of pages or pieces");
         return fault;

@@ -114,6 +114,8 @@ static void count_mrs(ErnicCheck *c)
         if (window && mr->valid) {
             count(c->mr_refs, mr->region, cfg->max_mr);
             c->bound += mr->kind == ERNIC_MR_WINDOW_2;
+        } else if (mr->buf.used) {
+            count(c->mr_refs, mr->region, cfg->max_mr);
         }
     }
 }

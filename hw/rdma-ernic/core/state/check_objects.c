@@ -168,6 +168,12 @@ static bool mr_rights(const ErnicCheck *c, uint32_t id)
            (mr->access & ERNIC_ACCESS_LOCAL_WRITE);
 }
 
+/* The buffer of pages or pieces reaches to byte @bytes. */
+static bool reaches(const ErnicBuf *buf, uint64_t bytes)
+{
+    return buf->pieces ? ernic_check_pieces(buf, bytes) : ernic_check_buf(buf, bytes);
+}
+
 /* The range of a region is inside its buffer, and addresses do not wrap. */
 static bool mr_range(const ErnicCheck *c, uint32_t id)
 {
@@ -176,7 +182,7 @@ static bool mr_range(const ErnicCheck *c, uint32_t id)
     if (is_window(mr)) {
         return !mr->buf.page ||
                (c->e->mlx5 && mr->kind == ERNIC_MR_WINDOW_1 &&
-                ernic_check_pieces(&mr->buf, 0));
+                mr->buf.pieces && reaches(&mr->buf, 0));
     }
     if (mr->buf.pieces && !c->e->mlx5) {
         return false;
@@ -187,13 +193,50 @@ static bool mr_range(const ErnicCheck *c, uint32_t id)
         return false;
     }
     if (!mr->valid) {
-        return mr->buf.pieces ? ernic_check_pieces(&mr->buf, 0) :
-                                ernic_check_buf(&mr->buf, 0);
+        return reaches(&mr->buf, 0);
     }
     return (mr->length == 0 || mr->iova <= UINT64_MAX - (mr->length - 1)) &&
            mr->offset <= UINT64_MAX - mr->length &&
-           (mr->buf.pieces ? ernic_check_pieces(&mr->buf, mr->offset + mr->length) :
-                             ernic_check_buf(&mr->buf, mr->offset + mr->length));
+           reaches(&mr->buf, mr->offset + mr->length);
+}
+
+/* Is @mr an extent with room for the pieces of @buf? */
+static bool extent_has(const ErnicMr *mr, const ErnicBuf *buf)
+{
+    uint64_t start = mr->buf.base + mr->offset, end = 0;
+    uint32_t i;
+
+    if (mr->kind == ERNIC_MR_FREE || !mr->valid || is_window(mr) || mr->odp ||
+        mr->buf.page) {
+        return false;
+    }
+    for (i = 0; i < buf->used; i++) {
+        uint64_t next = buf->page[i * ERNIC_BUF_PIECE];
+        uint64_t at = buf->page[i * ERNIC_BUF_PIECE + 1] - start;
+
+        if (at > mr->length || next - end > mr->length - at) {
+            return false;
+        }
+        end = next;
+    }
+    return true;
+}
+
+/* All pieces are of one region, whose rights are enough for the one that is open. */
+static bool mr_pieces(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicMr *mr = &c->e->mr[id], *of;
+
+    if (!mr->buf.used || !ernic_check_pieces(&mr->buf, 0)) {
+        return true;                    /* reported already */
+    }
+    if (mr->region == 0 || mr->region >= c->e->cfg.max_mr) {
+        return false;
+    }
+    of = &c->e->mr[mr->region];
+    return extent_has(of, &mr->buf) &&
+           (!mr->valid || (mr->pd == of->pd &&
+                           !(mr->access & ~of->access & ERNIC_ACCESS_LOCAL_WRITE)));
 }
 
 /* Chunks in order, none of them empty or beyond the region. */
@@ -236,13 +279,10 @@ static bool mr_window(const ErnicCheck *c, uint32_t id)
 {
     const ErnicMr *mw = &c->e->mr[id], *mr;
 
-    if (!is_window(mw)) {
-        return mw->region == 0 && mw->qpn == 0;
+    if (!is_window(mw) || !mw->valid) {
+        return (mw->region == 0 || mw->buf.used) && mw->qpn == 0;
     }
-    if (!mw->valid) {
-        return mw->region == 0 && mw->qpn == 0;
-    }
-    if (mw->region == 0 || mw->region >= c->e->cfg.max_mr ||
+    if (mw->buf.used || mw->region == 0 || mw->region >= c->e->cfg.max_mr ||
         mw->length == 0 || mw->iova > UINT64_MAX - (mw->length - 1)) {
         return false;
     }
@@ -375,6 +415,7 @@ static const ErnicInvariant mr_list[] = {
     { "mr-owner", mr_owner },
     { "mr-rights", mr_rights },
     { "mr-range", mr_range },
+    { "mr-pieces", mr_pieces },
     { "mr-pages", mr_pages },
     { "mr-window", mr_window },
     { "mr-loader", mr_loader },
