@@ -396,6 +396,50 @@ static void test_good(void)
     card_close(&cards[0]);
 }
 
+static uint32_t bit_of(const char *name)
+{
+    uint32_t i;
+
+    for (i = 0; strcmp(ernic_pg332_checks[i].name, name) != 0; i++) {
+        g_assert_cmpuint(i, <, ernic_pg332_num_checks);
+    }
+    return 1u << ernic_pg332_checks[i].bit;
+}
+
+/*
+ * A malformed frame arrives after the write that starts, or stops, its queue pair, and
+ * before the slice that does so. Only a queue pair that runs has a peer.
+ */
+static void test_unsettled(gconstpointer data)
+{
+    bool starts = GPOINTER_TO_UINT(data);
+    Card *c = &cards[0];
+    uint64_t ring;
+    uint32_t conf;
+    Shot s;
+
+    card_open(&cards[0], 0, PG332_V4_0);
+    ring = entries(c);
+    fake_run(c->e);
+    conf = get(c, PG332_XRNICCONF);
+    if (starts) {
+        put(c, PG332_XRNICCONF, conf & ~PG332_CONF_ENABLE);
+        fake_run(c->e);
+        put(c, PG332_XRNICCONF, conf);
+    } else {
+        put(c, PG332_XRNICCONF, conf & ~PG332_CONF_ENABLE);
+    }
+    g_assert_cmpuint(c->e->unsettled, ==, 1);
+    shot_init(&s);
+    source_mac(c, &s);
+    checksum(c, &s);
+    shoot(c, &s);
+    g_assert_cmphex(card_word(c, ring), ==,
+                    bit_of(starts ? "source MAC" : "IPv4 checksum"));
+    g_assert_cmpint(c->e->qp[QPN].used, ==, starts);
+    card_close(&cards[0]);
+}
+
 static void test_receive_buffer(void)
 {
     Card *c = &cards[0];
@@ -462,6 +506,8 @@ int main(int argc, char **argv)
     g_test_add_func("/pg332-check/good", test_good);
     g_test_add_func("/pg332-check/rows", test_rows);
     g_test_add_func("/pg332-check/document", test_document);
+    g_test_add_data_func("/pg332-check/starts", GUINT_TO_POINTER(true), test_unsettled);
+    g_test_add_data_func("/pg332-check/stops", GUINT_TO_POINTER(false), test_unsettled);
     g_test_add_func("/pg332-check/receive-buffer", test_receive_buffer);
     g_test_add_func("/pg332-check/responses", test_responses);
     return g_test_run();

@@ -5,11 +5,13 @@
  * stores: what it does to all queue pairs is done in slices, and nobody sees that.
  */
 #include "qemu/osdep.h"
+#include "qemu/bswap.h"
 #include "base/pages.h"
 #include "base/work.h"
 #include "cpu_time.h"
 #include "objects/qp.h"
 #include "pg332_card.h"
+#include "wire/headers.h"
 
 #define SHORT_COPY      2       /* units for a copy of a few bytes */
 /* A queue pair starts or stops, and its memory is given back. */
@@ -237,6 +239,23 @@ static void test_packet(void)
     teardown();
 }
 
+/* A queue pair that starts because a link asks has the time of the question. */
+static void test_asked(void)
+{
+    uint8_t packet[ERNIC_BTH_LEN] = { 0 };
+    ErnicTrain train = { .data = packet, .len = sizeof(packet), .seg = sizeof(packet) };
+    Card c;
+
+    stl_be_p(packet + 4, NUM - 1);
+    open_wide(&c);
+    configure(&c, true);
+    c.env.now += 5000;
+    g_assert_false(ernic_expects(c.e, c.env.now, &train));     /* not to this address */
+    g_assert_cmpuint(num_running(&c), ==, 1);
+    g_assert_cmpuint(c.e->now, ==, c.env.now);
+    card_close(&c);
+}
+
 /* The time-out of one that is to stop passes without effect, also in an earlier slice. */
 static void test_timer(void)
 {
@@ -295,6 +314,7 @@ int main(int argc, char **argv)
     g_test_add_func("/pg332-work/again", test_again);
     g_test_add_func("/pg332-work/save", test_save);
     g_test_add_func("/pg332-work/packet", test_packet);
+    g_test_add_func("/pg332-work/asked", test_asked);
     g_test_add_func("/pg332-work/timer", test_timer);
     g_test_add_func("/pg332-work/request", test_request);
     return g_test_run();

@@ -305,20 +305,27 @@ bool ernic_has_address(const Ernic *e, const ErnicTrain *train)
     return local;
 }
 
-/* A register may have started or stopped the queue pairs that @train is for. */
+/* A register may have started or stopped the queue pair that the BTH at @buf names. */
+static void engine_settle_packet(Ernic *e, const uint8_t *buf, uint32_t len)
+{
+    if (e->unsettled && len >= ERNIC_BTH_LEN) {
+        ernic_pg332_settle_qp(e, ernic_bth_dest_qp(buf));
+    }
+}
+
+/* The same for all packets of @train. */
 static void engine_settle(Ernic *e, const ErnicTrain *train)
 {
     uint32_t pos;
 
     for (pos = 0; e->unsettled && pos < train->len; pos += train->seg) {
-        if (train->len - pos >= ERNIC_BTH_LEN) {
-            ernic_pg332_settle_qp(e, ernic_bth_dest_qp(train->data + pos));
-        }
+        engine_settle_packet(e, train->data + pos, train->len - pos);
     }
 }
 
-bool ernic_expects(Ernic *e, const ErnicTrain *train)
+bool ernic_expects(Ernic *e, uint64_t now, const ErnicTrain *train)
 {
+    e->now = now;
     engine_settle(e, train);
     return ernic_has_address(e, train) && ernic_rx_expects(e, train);
 }
@@ -373,9 +380,13 @@ void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train)
 void ernic_rx_bad_frame(Ernic *e, uint64_t now, const uint8_t *frame,
                         uint32_t len)
 {
+    ErnicFrame f = { };
+    ErnicDrop drop = ernic_net_parse(&f, frame, len);
+
     e->now = now;
+    engine_settle_packet(e, f.ib, f.ib ? f.ib_len : 0);
     if (engine_hears(e, 1)) {
-        ernic_rx_frame(e, frame, len);
+        ernic_rx_frame(e, &f, frame, len, drop);
     }
     engine_wake(e);
 }

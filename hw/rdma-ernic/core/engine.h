@@ -90,7 +90,7 @@ bool ernic_next_rule(const Ernic *e, uint32_t *pos, ErnicReport *r);
  * Does @train go to an address and an existing queue pair of this engine? One device
  * may have two engines on one link.
  */
-bool ernic_expects(Ernic *e, const ErnicTrain *train);
+bool ernic_expects(Ernic *e, uint64_t now, const ErnicTrain *train);
 /*
  * Does the link not know for certain between which addresses the packets of @train go?
  * Then ernic_path_packet() finds it out for the packet at byte @pos, once: ernic_rx()

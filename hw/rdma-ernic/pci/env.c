@@ -422,7 +422,7 @@ static bool env_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
 /* Delivers to the other face of this function directly, without the link. */
 static bool to_face(Ernic *e, uint64_t now, const ErnicTrain *train)
 {
-    if (!e || !ernic_expects(e, train)) {
+    if (!e || !ernic_expects(e, now, train)) {
         return false;
     }
     ernic_rx(e, now, train);
@@ -524,7 +524,8 @@ void ernic_pci_tx_ready(ErnicPci *d, uint64_t now)
 static void rx_one(ErnicPci *d, uint64_t now, const ErnicTrain *train)
 {
     Ernic *pg332 = d->pg332.engine;
-    bool its = pg332 && (!ernic_pci_verbs_enabled(d) || ernic_expects(pg332, train) ||
+    bool its = pg332 && (!ernic_pci_verbs_enabled(d) ||
+                         ernic_expects(pg332, now, train) ||
                          (ernic_has_address(pg332, train) &&
                           !ernic_has_address(d->engine, train)));
 

@@ -252,11 +252,9 @@ static void rx_bad_frame(Ernic *e, const ErnicFrame *f, const uint8_t *frame,
     e->face->refused(e, &a, &v);
 }
 
-void ernic_rx_frame(Ernic *e, const uint8_t *frame, uint32_t len)
+void ernic_rx_frame(Ernic *e, const ErnicFrame *f, const uint8_t *frame, uint32_t len,
+                    ErnicDrop drop)
 {
-    ErnicFrame f;
-    ErnicDrop drop = ernic_net_parse(&f, frame, len);
-
     if (drop == ERNIC_DROP_NOT_ROCE) {
         return;
     }
@@ -264,7 +262,7 @@ void ernic_rx_frame(Ernic *e, const uint8_t *frame, uint32_t len)
     e->stats.rx_bytes += len;
     ernic_charge_copy(e, len);
     if (drop) {
-        rx_bad_frame(e, &f, frame, len, drop);
+        rx_bad_frame(e, f, frame, len, drop);
     }
 }
 

@@ -7,6 +7,7 @@
 #define ERNIC_TRANSPORT_RX_H
 
 #include "base/device.h"
+#include "wire/frame.h"
 
 /* Serve every packet, or drop it with a reason that is counted. */
 void ernic_rx_train(Ernic *e, const ErnicTrain *train);
@@ -14,10 +15,11 @@ void ernic_rx_train(Ernic *e, const ErnicTrain *train);
 void ernic_rx_copies(Ernic *e);
 
 /*
- * Drop an Ethernet frame that ernic_net_parse() refuses, of at most its headers'
- * length; the face sees it with the reason.
+ * Drop an Ethernet frame that ernic_net_parse() has parsed as @f and refused for @drop,
+ * of at most its headers' length; the face sees it with the reason.
  */
-void ernic_rx_frame(Ernic *e, const uint8_t *frame, uint32_t len);
+void ernic_rx_frame(Ernic *e, const ErnicFrame *f, const uint8_t *frame, uint32_t len,
+                    ErnicDrop drop);
 
 /*
  * Number of candidates that one packet may try, at one ICRC each: addresses of its two
