@@ -5,6 +5,7 @@
  * state that each leaves unchanged.
  */
 #include "qemu/osdep.h"
+#include "cpu_time.h"
 #include "qemu/bswap.h"
 #include "mr-fixture.h"
 
@@ -641,6 +642,30 @@ static void test_alloc(Fixture *f, gconstpointer data)
     g_assert_false(may(f, alloc_mw(f, 2), 0, 1, 0));
 }
 
+/*
+ * A registration reads and clears its list in one call. That of the longest one is short,
+ * and a longer one, which a saved state can have, is refused.
+ */
+static void test_longest(Fixture *f, gconstpointer data)
+{
+    struct ernic_wqe_reg_mr wr;
+    ErnicMrInit init = { .kind = ERNIC_MR_FAST };
+    int64_t start;
+    uint32_t key, max;
+    ErnicBuf buf;
+
+    for (max = ERNIC_MAX_FRWR_PAGES; max <= ERNIC_MAX_FRWR_PAGES + 1; max++) {
+        g_assert_cmpuint(ernic_buf_alloc(&f->e, &buf, max), ==, ERNIC_OK);
+        g_assert_cmpuint(ernic_mr_add(&f->e, f->pd, &init, &buf, &key), ==, ERNIC_OK);
+        wr = fast_wr(f, key);
+        start = cpu_us();
+        g_assert_cmpint(ernic_mr_fast_reg(&f->e, f->pd, &wr), ==,
+                        max == ERNIC_MAX_FRWR_PAGES ? ERNIC_FAULT_NONE :
+                                                      ERNIC_FAULT_REG_MR);
+        g_test_message("%u pages: %" PRId64 " us", max, cpu_us() - start);
+    }
+}
+
 static void test_pd(Fixture *f, gconstpointer data)
 {
     uint32_t pd, i, n = f->e.pd_ids.count;
@@ -690,6 +715,7 @@ int main(int argc, char **argv)
     ADD("free", test_free);
     ADD("exhaustion", test_exhaustion);
     ADD("alloc", test_alloc);
+    ADD("longest", test_longest);
     ADD("pd", test_pd);
     return g_test_run();
 }

@@ -57,7 +57,8 @@ uint8_t ernic_buf_init_pages(Ernic *e, ErnicBuf *buf, const uint8_t *list,
 uint8_t ernic_buf_alloc(Ernic *e, ErnicBuf *buf, uint32_t max_pages);
 /*
  * Read the first @npages addresses from the list at @list, and set the others to 0;
- * on failure, all of them. The status is that of ernic_buf_init().
+ * on failure, all of them: in one call, so the buffer has at most ERNIC_MAX_FRWR_PAGES.
+ * The status is that of ernic_buf_init().
  */
 uint8_t ernic_buf_fill(Ernic *e, ErnicBuf *buf, uint64_t list, uint32_t npages,
                        uint8_t page_shift);

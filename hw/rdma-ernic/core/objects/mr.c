@@ -604,9 +604,12 @@ ErnicFault ernic_mr_fast_reg(Ernic *e, uint32_t pd,
     uint64_t offset;
     uint8_t status;
 
-    /* The key is that of an invalid fast-register region of pages in the PD of the QP. */
+    /*
+     * The key is that of an invalid fast-register region of pages in the PD of the QP. A
+     * list of the mlx5 interface can be too long for one call.
+     */
     if (!mr || mr->kind != ERNIC_MR_FAST || mr->pd != pd || mr->valid ||
-        mr->buf.pieces) {
+        mr->buf.pieces || mr->buf.npages > ERNIC_MAX_FRWR_PAGES) {
         trace_ernic_fast_reg_bad_key(wr->key, pd);
         return ERNIC_FAULT_REG_MR;
     }
