@@ -8,7 +8,6 @@
 #define ERNIC_OBJECTS_COUNTER_H
 
 #include "base/device.h"
-#include "hw/rdma-ernic/ernic_abi.h"
 
 /* Rows of ERNIC_QP_STATS_LIST. */
 typedef struct ErnicQpStats {

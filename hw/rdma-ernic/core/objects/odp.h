@@ -8,7 +8,6 @@
 #define ERNIC_OBJECTS_ODP_H
 
 #include "base/device.h"
-#include "hw/rdma-ernic/ernic_abi.h"
 
 #define ERNIC_ODP_CHUNK 512     /* pages; a list covers at most two chunks */
 #define ERNIC_ODP_ROOM  4       /* least capacity of chunk[], unless it is empty */

@@ -7,7 +7,6 @@
 #define ERNIC_OBJECTS_PD_H
 
 #include "base/device.h"
-#include "hw/rdma-ernic/ernic_abi.h"
 
 struct ErnicPd {
     bool used;

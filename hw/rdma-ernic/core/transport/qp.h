@@ -12,7 +12,6 @@
 #include "objects/qp.h"
 #include "wire/headers.h"
 #include "wire/ib_tables.h"
-#include "hw/rdma-ernic/ernic_abi.h"
 
 /* The path MTU in bytes. */
 static inline uint32_t ernic_qp_mtu(const ErnicQp *qp)
