@@ -317,3 +317,23 @@ void mlx5_exchange(Mlx5End *a, Mlx5End *b)
         g_assert_cmpuint(++turns, <, 1000);
     }
 }
+
+void mlx5_open_pair(Mlx5Pair *p, uint8_t type, Mlx5List *srq)
+{
+    memset(p, 0, sizeof(*p));
+    mlx5_end_init(&p->a, 1);
+    mlx5_end_init(&p->b, 2);
+    if (srq) {
+        mlx5_create_srq(&p->b, srq);
+    }
+    mlx5_create_qp(&p->a, &p->aq, type, NULL);
+    mlx5_create_qp(&p->b, &p->bq, type, srq);
+    mlx5_connect(&p->a, &p->aq, p->bq.qpn, 2);
+    mlx5_connect(&p->b, &p->bq, p->aq.qpn, 1);
+}
+
+void mlx5_close_pair(Mlx5Pair *p)
+{
+    mlx5_end_done(&p->a);
+    mlx5_end_done(&p->b);
+}

@@ -66,6 +66,16 @@ void mlx5_create_qp(Mlx5End *end, Mlx5Queue *q, uint8_t type, const Mlx5List *sr
 void mlx5_connect(Mlx5End *end, const Mlx5Queue *q, uint32_t dest, uint8_t host);
 void mlx5_create_srq(Mlx5End *end, Mlx5List *srq);
 
+/* Two ends, each with a queue pair to the other. */
+typedef struct Mlx5Pair {
+    Mlx5End a, b;
+    Mlx5Queue aq, bq;
+} Mlx5Pair;
+
+/* @type: enum ernic_qp_type; @srq: of the second end, or NULL. */
+void mlx5_open_pair(Mlx5Pair *p, uint8_t type, Mlx5List *srq);
+void mlx5_close_pair(Mlx5Pair *p);
+
 /* Segments, in their order. The control segment is completed by mlx5_write(). */
 void mlx5_wr(Mlx5Wr *wr, uint8_t opcode, uint8_t ce, uint32_t imm);
 uint8_t *mlx5_segment(Mlx5Wr *wr, uint32_t bytes);

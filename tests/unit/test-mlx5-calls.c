@@ -1,11 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The longest message, UMR request and large packet of the mlx5 interface: each call
- * into the engine ends with its slice of work, and the rest follows in later calls.
+ * The longest message, list of a free key, UMR request and large packet of the mlx5
+ * interface: each call into the engine ends with its slice of work, and the rest follows
+ * in later calls.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include <sys/mman.h>
+#include <unistd.h>
 #include "base/work.h"
 #include "faces/mlx5/eth_wqe.h"
 #include "mlx5_objects.h"
@@ -84,6 +87,56 @@ static void test_message(void)
     g_assert_cmpuint(ernic_mlx5_get(answer, &ernic_mlx5_plain_out.syndrome), ==,
                      ERNIC_MLX5_NO_PAGES);
     g_assert_cmpuint(f.e->mem.kind[ERNIC_MEM_MESSAGES], ==, 0);
+    mlx5_finish(&f);
+}
+
+/* Bytes of the list that have memory of the host. */
+static size_t resident(const ErnicBuf *buf)
+{
+    size_t size = sysconf(_SC_PAGESIZE), sum = 0, n, i;
+    uintptr_t from = (uintptr_t)buf->page & ~(size - 1);
+    g_autofree unsigned char *there = NULL;
+
+    n = DIV_ROUND_UP((uintptr_t)(buf->page + buf->npages) - from, size);
+    there = g_malloc(n);
+    g_assert_cmpint(mincore((void *)from, n * size, there), ==, 0);
+    for (i = 0; i < n; i++) {
+        sum += there[i] & 1;
+    }
+    return sum * size;
+}
+
+/*
+ * A key that is created free, with room for as many pages as there can be: CREATE_MKEY
+ * does not write to its list of 128 MiB, which is zero when it is read. Huge pages of the
+ * host may be at its ends.
+ */
+static void test_free_key(void)
+{
+    enum { HUGE_PAGE = 2 << 20 };
+    g_autofree char *text = NULL, *gone = NULL;
+    uint64_t before;
+    int64_t start;
+    uint32_t n, i;
+    Mlx5Fixture f;
+    ErnicBuf *buf;
+
+    mlx5_start(&f);
+    text = g_strdup_printf(FREE M "translations_octword_size=%u",
+                           (ERNIC_MAX_PAGES - f.e->num_pages) / 2);
+    before = f.e->work_done;
+    start = processor_ns();
+    n = mlx5_accept(f.e, 0x200, text);
+    g_test_message("%.2f ms", (processor_ns() - start) / 1e6);
+    buf = &f.e->mr[n].buf;
+    g_assert_cmpuint(buf->npages, >=, ERNIC_MAX_PAGES - 64);
+    g_assert_cmpuint(resident(buf), <=, 2 * HUGE_PAGE);
+    g_assert_cmpuint(f.e->work_done - before, >=, buf->npages / ERNIC_BUF_LIST);
+    for (i = 0; i < buf->npages; i += 4099) {
+        g_assert_cmphex(buf->page[i], ==, 0);
+    }
+    gone = g_strdup_printf("mkey_index=%u", n);
+    mlx5_accept(f.e, 0x202, gone);
     mlx5_finish(&f);
 }
 
@@ -176,6 +229,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mlx5/calls/message", test_message);
+    g_test_add_func("/mlx5/calls/free-key", test_free_key);
     g_test_add_func("/mlx5/calls/umr", test_umr);
     g_test_add_func("/mlx5/calls/large-packet", test_large_packet);
     return g_test_run();

@@ -95,10 +95,33 @@ static void test_port(void)
     mlx5_finish(&f);
 }
 
+/* An event of the port that only commands of the verbs face cause. */
+static void test_gid(void)
+{
+    const uint32_t data = ernic_mlx5_eqe.event_data.offset / 8;
+    const uint8_t *entry;
+    Mlx5Fixture f;
+    uint32_t n;
+
+    mlx5_start(&f);
+    n = f.e->eq[f.eq.eqn].pi;
+    ernic_event_raise(f.e, f.e->async_eq, ERNIC_EVC_PORT, 1, &f.e->port_events,
+                      ERNIC_EV_GID_CHANGE, 0);
+    fake_run(f.e);
+    g_assert_cmpuint(f.e->eq[f.eq.eqn].pi, ==, n + 1);
+    entry = entry_of(&f, n);
+    g_assert_cmphex(ernic_mlx5_get(entry, &ernic_mlx5_eqe.event_type), ==, 0x09);
+    g_assert_cmphex(ernic_mlx5_get(entry, &ernic_mlx5_eqe.event_sub_type), ==, 8);
+    g_assert_cmphex(ernic_mlx5_get(entry + data, &ernic_mlx5_eqe_port_state.port), ==,
+                    1 << 4);
+    mlx5_finish(&f);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mlx5-events/objects", test_objects);
     g_test_add_func("/mlx5-events/port", test_port);
+    g_test_add_func("/mlx5-events/gid", test_gid);
     return g_test_run();
 }

@@ -57,45 +57,25 @@ static uint32_t capability(const ErnicMlx5Field *field)
 
 /* ---- two ends ---------------------------------------------------------------------- */
 
-typedef struct Pair {
-    Mlx5End a, b;
-    Mlx5Queue aq, bq;
-} Pair;
-
 static uint8_t *mem(Mlx5End *end, uint32_t off, uint32_t len)
 {
     return fake_ptr(&end->env, end->mem + off, len);
 }
 
-static void open_pair(Pair *p, uint8_t type, Mlx5List *srq)
+static void open_filled(Mlx5Pair *p, uint8_t type, Mlx5List *srq)
 {
     uint32_t i;
 
-    memset(p, 0, sizeof(*p));
-    mlx5_end_init(&p->a, 1);
-    mlx5_end_init(&p->b, 2);
-    if (srq) {
-        mlx5_create_srq(&p->b, srq);
-    }
-    mlx5_create_qp(&p->a, &p->aq, type, NULL);
-    mlx5_create_qp(&p->b, &p->bq, type, srq);
-    mlx5_connect(&p->a, &p->aq, p->bq.qpn, 2);
-    mlx5_connect(&p->b, &p->bq, p->aq.qpn, 1);
+    mlx5_open_pair(p, type, srq);
     for (i = 0; i < 4096; i++) {
         *mem(&p->a, i, 1) = i * 7;
         *mem(&p->b, i, 1) = i * 11;
     }
 }
 
-static void close_pair(Pair *p)
-{
-    mlx5_end_done(&p->a);
-    mlx5_end_done(&p->b);
-}
-
 /* ---- send requests ----------------------------------------------------------------- */
 
-static void begin(Pair *p, Mlx5Wr *wr, const Grant *g)
+static void begin(Mlx5Pair *p, Mlx5Wr *wr, const Grant *g)
 {
     mlx5_wr(wr, g->opcode, ERNIC_MLX5_CE_ALWAYS, 0);
     if (g->type == ERNIC_QPT_UD) {
@@ -109,7 +89,7 @@ static void begin(Pair *p, Mlx5Wr *wr, const Grant *g)
 }
 
 /* The request succeeds; the second end has all @len bytes from this offset on. */
-static uint32_t finish(Pair *p, Mlx5Wr *wr, const Grant *g, uint32_t len)
+static uint32_t finish(Mlx5Pair *p, Mlx5Wr *wr, const Grant *g, uint32_t len)
 {
     Mlx5Cqe cqe;
 
@@ -131,13 +111,13 @@ static void test_pointers(gconstpointer data)
     uint32_t max = capability(&ernic_mlx5_cmd_hca_cap.max_wqe_sz_sq), i, n, at;
     const Grant *g = data;
     Mlx5Wr wr;
-    Pair p;
+    Mlx5Pair p;
 
     n = g->most ? (MIN(max, g->most) - CONTROL - REMOTE) / POINTER :
                   (max - g->overhead) / POINTER;
     /* The number that mlx5_ib announces for all services: every one has to grant it. */
     g_assert_cmpuint(n, >=, (MIN(max, 512) - CONTROL - REMOTE) / POINTER);
-    open_pair(&p, g->type, NULL);
+    open_filled(&p, g->type, NULL);
     begin(&p, &wr, g);
     for (i = 0; i < n; i++) {
         mlx5_data(&wr, p.a.mem + i * STEP, PIECE, p.a.key);
@@ -147,7 +127,7 @@ static void test_pointers(gconstpointer data)
         g_assert_cmpmem(mem(&p.a, i * STEP, PIECE), PIECE,
                         mem(&p.b, at + i * PIECE, PIECE), PIECE);
     }
-    close_pair(&p);
+    mlx5_close_pair(&p);
 }
 
 static void test_inline(gconstpointer data)
@@ -155,15 +135,15 @@ static void test_inline(gconstpointer data)
     uint32_t max = capability(&ernic_mlx5_cmd_hca_cap.max_wqe_sz_sq), n, at;
     const Grant *g = data;
     Mlx5Wr wr;
-    Pair p;
+    Mlx5Pair p;
 
     n = max - g->overhead - HEADER;
-    open_pair(&p, g->type, NULL);
+    open_filled(&p, g->type, NULL);
     begin(&p, &wr, g);
     mlx5_inline(&wr, mem(&p.a, 0, n), n);
     at = finish(&p, &wr, g, n);
     g_assert_cmpmem(mem(&p.a, 0, n), n, mem(&p.b, at, n), n);
-    close_pair(&p);
+    mlx5_close_pair(&p);
 }
 
 /* A request as long as the capability is executed, with any segments. */
@@ -172,11 +152,11 @@ static void test_longest(void)
     uint32_t max = capability(&ernic_mlx5_cmd_hca_cap.max_wqe_sz_sq), n, i;
     const Grant g = { "longest", ERNIC_QPT_RC, ERNIC_MLX5_OP_SEND };
     Mlx5Wr wr;
-    Pair p;
+    Mlx5Pair p;
 
     /* Linux's network device needs 16 blocks. */
     g_assert_cmpuint(max, ==, 16 * ERNIC_MLX5_BLOCK);
-    open_pair(&p, ERNIC_QPT_RC, NULL);
+    open_filled(&p, ERNIC_QPT_RC, NULL);
     n = (max - CONTROL) / POINTER;
     begin(&p, &wr, &g);
     for (i = 0; i < n; i++) {
@@ -188,7 +168,7 @@ static void test_longest(void)
     mlx5_inline(&wr, mem(&p.a, 0, n), n);
     finish(&p, &wr, &g, n);
     g_assert_cmpmem(mem(&p.a, 0, n), n, mem(&p.b, 0, n), n);
-    close_pair(&p);
+    mlx5_close_pair(&p);
 }
 
 /* ---- receive requests -------------------------------------------------------------- */
@@ -208,7 +188,7 @@ static void write_pointers(Mlx5End *end, uint64_t at, uint32_t n)
 }
 
 /* A message of as many bytes as @n pieces have arrives in them. */
-static void receive(Pair *p, uint32_t n)
+static void receive(Mlx5Pair *p, uint32_t n)
 {
     uint32_t i, len = n * PIECE;
     Mlx5Cqe cqe;
@@ -233,9 +213,9 @@ static void test_receive(void)
 {
     uint32_t n = capability(&ernic_mlx5_cmd_hca_cap.max_wqe_sz_rq) / POINTER;
     ErnicWq *wq;
-    Pair p;
+    Mlx5Pair p;
 
-    open_pair(&p, ERNIC_QPT_RC, NULL);
+    open_filled(&p, ERNIC_QPT_RC, NULL);
     wq = &p.b.e->qp[p.bq.qpn].rq.wq;
     wq->depth = MLX5_RQ_DEPTH * MLX5_RQ_STRIDE / (n * POINTER);
     wq->stride = n * POINTER;
@@ -244,7 +224,7 @@ static void test_receive(void)
     ernic_mlx5_put(fake_ptr(&p.b.env, p.bq.record, 8),
                    &ernic_mlx5_qp_doorbell_record.recv_counter, 1);
     receive(&p, n);
-    close_pair(&p);
+    mlx5_close_pair(&p);
 }
 
 /*
@@ -257,9 +237,9 @@ static void test_receive_srq(void)
     uint32_t stride = 1u << g_bit_storage((1 + n) * POINTER - 1);
     Mlx5List list;
     ErnicWq *wq;
-    Pair p;
+    Mlx5Pair p;
 
-    open_pair(&p, ERNIC_QPT_RC, &list);
+    open_filled(&p, ERNIC_QPT_RC, &list);
     wq = &p.b.e->srq[list.srq.srqn].wq;
     wq->depth = 4;
     wq->stride = stride;
@@ -271,7 +251,7 @@ static void test_receive_srq(void)
     ernic_mlx5_put(fake_ptr(&p.b.env, list.record, 8),
                    &ernic_mlx5_qp_doorbell_record.recv_counter, 1);
     receive(&p, n);
-    close_pair(&p);
+    mlx5_close_pair(&p);
 }
 
 static const FramesHead tcp = {

@@ -24,33 +24,7 @@ enum {
 #define ALWAYS  ERNIC_MLX5_CE_ALWAYS
 #define NSEC    1000000000ull
 
-typedef struct Pair {
-    Mlx5End a, b;
-    Mlx5Queue aq, bq;
-} Pair;
-
-/* @type: enum ernic_qp_type; @srq: of the second end, or NULL. */
-static void open_pair(Pair *p, uint8_t type, Mlx5List *srq)
-{
-    memset(p, 0, sizeof(*p));
-    mlx5_end_init(&p->a, 1);
-    mlx5_end_init(&p->b, 2);
-    if (srq) {
-        mlx5_create_srq(&p->b, srq);
-    }
-    mlx5_create_qp(&p->a, &p->aq, type, NULL);
-    mlx5_create_qp(&p->b, &p->bq, type, srq);
-    mlx5_connect(&p->a, &p->aq, p->bq.qpn, 2);
-    mlx5_connect(&p->b, &p->bq, p->aq.qpn, 1);
-}
-
-static void close_pair(Pair *p)
-{
-    mlx5_end_done(&p->a);
-    mlx5_end_done(&p->b);
-}
-
-static void post(Pair *p, Mlx5Wr *wr)
+static void post(Mlx5Pair *p, Mlx5Wr *wr)
 {
     mlx5_post_wr(&p->a, &p->aq, wr);
     mlx5_exchange(&p->a, &p->b);
@@ -70,7 +44,7 @@ static void fill(Mlx5End *end, uint32_t off, uint32_t len, uint8_t first)
     }
 }
 
-static void assert_same(Pair *p, uint32_t a, uint32_t b, uint32_t len)
+static void assert_same(Mlx5Pair *p, uint32_t a, uint32_t b, uint32_t len)
 {
     g_assert_cmpmem(mem(&p->a, a, len), len, mem(&p->b, b, len), len);
 }
@@ -115,12 +89,12 @@ static const struct {
 static void test_messages(gconstpointer data)
 {
     uint8_t type = GPOINTER_TO_UINT(data);
-    Pair p;
+    Mlx5Pair p;
     Mlx5Wr wr;
     Mlx5Cqe cqe;
     uint32_t i, in, len;
 
-    open_pair(&p, type, NULL);
+    mlx5_open_pair(&p, type, NULL);
     fill(&p.a, 0, 3000, 7);
     for (i = 0; i < 2 * ARRAY_SIZE(messages); i++) {
         uint8_t opcode = messages[i / 2].opcode;
@@ -153,15 +127,15 @@ static void test_messages(gconstpointer data)
                                          0x11223344 + i);
         }
     }
-    close_pair(&p);
+    mlx5_close_pair(&p);
 }
 
 static void test_read(void)
 {
-    Pair p;
+    Mlx5Pair p;
     Mlx5Wr wr;
 
-    open_pair(&p, ERNIC_QPT_RC, NULL);
+    mlx5_open_pair(&p, ERNIC_QPT_RC, NULL);
     fill(&p.b, 500, 2500, 3);
     mlx5_wr(&wr, ERNIC_MLX5_OP_READ, ALWAYS, 0);
     mlx5_raddr(&wr, p.b.mem + 500, p.b.key);
@@ -170,16 +144,16 @@ static void test_read(void)
     post(&p, &wr);
     g_assert_cmpuint(assert_done(&p.a, &p.aq, REQ, 0).bytes, ==, 2500);
     assert_same(&p, 100, 500, 2500);
-    close_pair(&p);
+    mlx5_close_pair(&p);
 }
 
 static void test_atomics(void)
 {
-    Pair p;
+    Mlx5Pair p;
     Mlx5Wr wr;
     uint64_t *word, *old;
 
-    open_pair(&p, ERNIC_QPT_RC, NULL);
+    mlx5_open_pair(&p, ERNIC_QPT_RC, NULL);
     word = (uint64_t *)mem(&p.b, 64, 8);
     old = (uint64_t *)mem(&p.a, 0, 8);
     *word = 40;
@@ -199,18 +173,18 @@ static void test_atomics(void)
     assert_done(&p.a, &p.aq, REQ, 1);
     g_assert_cmpuint(*old, ==, 42);
     g_assert_cmpuint(*word, ==, 77);
-    close_pair(&p);
+    mlx5_close_pair(&p);
 }
 
 /* ---- datagrams ------------------------------------------------------------------- */
 
 static void test_datagram(void)
 {
-    Pair p;
+    Mlx5Pair p;
     Mlx5Wr wr;
     Mlx5Cqe cqe;
 
-    open_pair(&p, ERNIC_QPT_UD, NULL);
+    mlx5_open_pair(&p, ERNIC_QPT_UD, NULL);
     fill(&p.a, 0, 300, 9);
     mlx5_post_recv(&p.b, &p.bq, p.b.mem, 4096);
     mlx5_wr(&wr, ERNIC_MLX5_OP_SEND_IMM, ALWAYS, 0xabcd0123);
@@ -233,7 +207,7 @@ static void test_datagram(void)
     post(&p, &wr);
     assert_error(&p.a, &p.aq, REQ_ERR, 2, LOCAL_QP_OP);
     g_assert_cmpuint(p.a.e->qp[p.aq.qpn].state, ==, ERNIC_QPS_SQE);
-    close_pair(&p);
+    mlx5_close_pair(&p);
 }
 
 /* ---- rings ----------------------------------------------------------------------- */
@@ -245,9 +219,9 @@ static void test_wrap(void)
     uint8_t bytes[400];
     uint16_t counter;
     Mlx5Wr wr;
-    Pair p;
+    Mlx5Pair p;
 
-    open_pair(&p, ERNIC_QPT_RC, NULL);
+    mlx5_open_pair(&p, ERNIC_QPT_RC, NULL);
     for (i = 0; i < 200; i++) {
         len = 1 + i * 37 % sizeof(bytes);
         memset(bytes, i, len);
@@ -262,7 +236,7 @@ static void test_wrap(void)
     }
     g_assert_cmpuint(total, >, 10 * MLX5_DEPTH);
     g_assert_cmpuint(p.a.cq.ci, >, 3 * MLX5_CQ_DEPTH);
-    close_pair(&p);
+    mlx5_close_pair(&p);
 }
 
 /* Counters of 16 bits pass their end. */
@@ -270,9 +244,9 @@ static void test_counter_wrap(void)
 {
     Mlx5Wr wr;
     uint32_t i;
-    Pair p;
+    Mlx5Pair p;
 
-    open_pair(&p, ERNIC_QPT_RC, NULL);
+    mlx5_open_pair(&p, ERNIC_QPT_RC, NULL);
     for (i = 0; i < 65536 + 10; i++) {
         mlx5_wr(&wr, ERNIC_MLX5_OP_NOP, i % 16 ? 0 : ALWAYS, 0);
         mlx5_write(&p.a, &p.aq, &wr);
@@ -282,7 +256,7 @@ static void test_counter_wrap(void)
         }
     }
     mlx5_ring(&p.a, &p.aq);
-    close_pair(&p);
+    mlx5_close_pair(&p);
 }
 
 /* Receive requests are announced by the record alone. */
@@ -291,9 +265,9 @@ static void test_record(void)
     Mlx5Cqe cqe;
     Mlx5Wr wr;
     uint32_t i;
-    Pair p;
+    Mlx5Pair p;
 
-    open_pair(&p, ERNIC_QPT_RC, NULL);
+    mlx5_open_pair(&p, ERNIC_QPT_RC, NULL);
     for (i = 0; i < 3 * MLX5_RQ_DEPTH; i++) {
         mlx5_post_recv(&p.b, &p.bq, p.b.mem + i * 8, 8);
         mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
@@ -310,7 +284,7 @@ static void test_record(void)
     mlx5_inline(&wr, "x", 1);
     post(&p, &wr);
     g_assert_false(mlx5_poll(&p.b, &cqe));
-    close_pair(&p);
+    mlx5_close_pair(&p);
 }
 
 /* The slots of a shared receive queue are used in the order of their links. */
@@ -321,9 +295,9 @@ static void test_srq(void)
     Mlx5Cqe cqe;
     Mlx5Wr wr;
     uint32_t i;
-    Pair p;
+    Mlx5Pair p;
 
-    open_pair(&p, ERNIC_QPT_RC, &srq);
+    mlx5_open_pair(&p, ERNIC_QPT_RC, &srq);
     for (i = 0; i + 1 < ARRAY_SIZE(order); i++) {
         mlx5_post_srq(&p.b, &srq, p.b.mem + i * 64, 64, order[i + 1]);
     }
@@ -344,7 +318,7 @@ static void test_srq(void)
     assert_done(&p.a, &p.aq, REQ, i);
     g_assert_true(mlx5_poll(&p.b, &cqe));
     g_assert_cmpuint(cqe.index, ==, srq.srq.srqn);
-    close_pair(&p);
+    mlx5_close_pair(&p);
 }
 
 /* A link that names no slot ends the shared receive queue. */
@@ -352,9 +326,9 @@ static void test_srq_bad_link(void)
 {
     Mlx5List srq;
     Mlx5Wr wr;
-    Pair p;
+    Mlx5Pair p;
 
-    open_pair(&p, ERNIC_QPT_RC, &srq);
+    mlx5_open_pair(&p, ERNIC_QPT_RC, &srq);
     mlx5_post_srq(&p.b, &srq, p.b.mem, 64, MLX5_SRQ_DEPTH);
     mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
     mlx5_inline(&wr, "x", 1);
@@ -362,7 +336,7 @@ static void test_srq_bad_link(void)
     g_assert_true(p.b.e->srq[srq.srq.srqn].error);
     assert_error(&p.b, &p.bq, RESP_ERR, 0, LOCAL_QP_OP);
     g_assert_cmpuint(assert_done(&p.a, &p.aq, REQ_ERR, 0).syndrome, ==, 0x14);
-    close_pair(&p);
+    mlx5_close_pair(&p);
 }
 
 /* ---- completions ----------------------------------------------------------------- */
@@ -372,9 +346,9 @@ static void test_unsignaled(void)
 {
     Mlx5Wr wr;
     uint8_t ce;
-    Pair p;
+    Mlx5Pair p;
 
-    open_pair(&p, ERNIC_QPT_RC, NULL);
+    mlx5_open_pair(&p, ERNIC_QPT_RC, NULL);
     for (ce = 0; ce < 4; ce++) {
         mlx5_wr(&wr, ERNIC_MLX5_OP_NOP, ce, 0);
         post(&p, &wr);
@@ -395,7 +369,7 @@ static void test_unsignaled(void)
     assert_error(&p.a, &p.aq, REQ_ERR, 5, FLUSHED);
     assert_error(&p.a, &p.aq, REQ_ERR, 7, FLUSHED);
     assert_error(&p.a, &p.aq, REQ_ERR, 8, FLUSHED);
-    close_pair(&p);
+    mlx5_close_pair(&p);
 }
 
 static uint32_t notifications(const Mlx5End *end)
@@ -408,9 +382,9 @@ static void test_arm(void)
 {
     uint16_t n;
     Mlx5Wr wr;
-    Pair p;
+    Mlx5Pair p;
 
-    open_pair(&p, ERNIC_QPT_RC, NULL);
+    mlx5_open_pair(&p, ERNIC_QPT_RC, NULL);
     mlx5_wr(&wr, ERNIC_MLX5_OP_NOP, ALWAYS, 0);
     post(&p, &wr);
     assert_done(&p.a, &p.aq, REQ, 0);
@@ -445,7 +419,7 @@ static void test_arm(void)
     post(&p, &wr);
     assert_done(&p.a, &p.aq, REQ, 5);
     g_assert_cmpuint(notifications(&p.a), ==, 4);
-    close_pair(&p);
+    mlx5_close_pair(&p);
 }
 
 static void test_solicited(void)
@@ -453,9 +427,9 @@ static void test_solicited(void)
     Mlx5Cqe cqe;
     Mlx5Wr wr;
     uint32_t se;
-    Pair p;
+    Mlx5Pair p;
 
-    open_pair(&p, ERNIC_QPT_RC, NULL);
+    mlx5_open_pair(&p, ERNIC_QPT_RC, NULL);
     mlx5_arm(&p.b, 0, true);
     for (se = 0; se < 2; se++) {
         mlx5_post_recv(&p.b, &p.bq, p.b.mem, 64);
@@ -468,20 +442,20 @@ static void test_solicited(void)
         g_assert_cmpuint(cqe.solicited, ==, se);
         g_assert_cmpuint(notifications(&p.b), ==, se);
     }
-    close_pair(&p);
+    mlx5_close_pair(&p);
 }
 
 /* An entry reports that the others are in another ring. */
 static void test_resize(void)
 {
     Mlx5Cqe cqe;
-    Pair p;
+    Mlx5Pair p;
 
-    open_pair(&p, ERNIC_QPT_RC, NULL);
+    mlx5_open_pair(&p, ERNIC_QPT_RC, NULL);
     g_assert_true(ernic_mlx5_cqe_resize(p.a.e, p.a.cq.cqn));
     g_assert_true(mlx5_poll(&p.a, &cqe));
     g_assert_cmpuint(cqe.opcode, ==, RESIZE);
-    close_pair(&p);
+    mlx5_close_pair(&p);
 }
 
 /* ---- errors ---------------------------------------------------------------------- */
@@ -490,9 +464,9 @@ static void test_resize(void)
 static void test_remote_error(void)
 {
     Mlx5Wr wr;
-    Pair p;
+    Mlx5Pair p;
 
-    open_pair(&p, ERNIC_QPT_RC, NULL);
+    mlx5_open_pair(&p, ERNIC_QPT_RC, NULL);
     mlx5_post_recv(&p.a, &p.aq, p.a.mem, 64);
     mlx5_wr(&wr, ERNIC_MLX5_OP_WRITE, 0, 0);
     mlx5_raddr(&wr, p.b.mem, 0x55555500);
@@ -508,11 +482,11 @@ static void test_remote_error(void)
     mlx5_post_recv(&p.a, &p.aq, p.a.mem, 64);
     fake_advance(p.a.e, 1000 * 1000);
     assert_error(&p.a, &p.aq, RESP_ERR, 1, FLUSHED);
-    close_pair(&p);
+    mlx5_close_pair(&p);
 }
 
 /* Let time pass until a request to receive is flushed; returns how much, ns. */
-static uint64_t wait_flushed(Pair *p, uint16_t counter)
+static uint64_t wait_flushed(Mlx5Pair *p, uint16_t counter)
 {
     uint64_t begin = p->a.env.now;
     uint32_t pi = p->a.e->cq[p->a.cq.cqn].pi;
@@ -532,9 +506,9 @@ static void test_error_idle(void)
 {
     uint32_t wakes;
     ErnicQp *qp;
-    Pair p;
+    Mlx5Pair p;
 
-    open_pair(&p, ERNIC_QPT_RC, NULL);
+    mlx5_open_pair(&p, ERNIC_QPT_RC, NULL);
     qp = &p.a.e->qp[p.aq.qpn];
     ernic_qp_set_state(p.a.e, qp, ERNIC_QPS_ERR);
     fake_run(p.a.e);
@@ -557,57 +531,57 @@ static void test_error_idle(void)
     ernic_qp_change(p.a.e, qp, ERNIC_QPS_RESET, 0, &qp->attr);
     fake_advance(p.a.e, 10 * NSEC);
     g_assert_cmpuint(qp->timer_due, ==, ERNIC_NEVER);
-    close_pair(&p);
+    mlx5_close_pair(&p);
 }
 
 /* Requests that are not valid; each ends an own queue pair. */
 typedef struct Bad {
     const char *name;
     uint8_t type, syndrome;
-    void (*spoil)(Pair *p, Mlx5Wr *wr);
+    void (*spoil)(Mlx5Pair *p, Mlx5Wr *wr);
 } Bad;
 
-static void no_segments(Pair *p, Mlx5Wr *wr)
+static void no_segments(Mlx5Pair *p, Mlx5Wr *wr)
 {
     memset(wr->bytes + 4, 0, 4);
     wr->len = 0;
 }
 
-static void more_than_posted(Pair *p, Mlx5Wr *wr)
+static void more_than_posted(Mlx5Pair *p, Mlx5Wr *wr)
 {
     ernic_mlx5_put(wr->bytes, &ernic_mlx5_wqe_ctrl_seg.ds, 5);
 }
 
-static void bad_opcode(Pair *p, Mlx5Wr *wr)
+static void bad_opcode(Mlx5Pair *p, Mlx5Wr *wr)
 {
     ernic_mlx5_put(wr->bytes, &ernic_mlx5_wqe_ctrl_seg.opcode, 0x0c);
 }
 
-static void high_opcode(Pair *p, Mlx5Wr *wr)
+static void high_opcode(Mlx5Pair *p, Mlx5Wr *wr)
 {
     ernic_mlx5_put(wr->bytes, &ernic_mlx5_wqe_ctrl_seg.opcode, 0xff);
 }
 
-static void read_on_uc(Pair *p, Mlx5Wr *wr)
+static void read_on_uc(Mlx5Pair *p, Mlx5Wr *wr)
 {
     ernic_mlx5_put(wr->bytes, &ernic_mlx5_wqe_ctrl_seg.opcode, ERNIC_MLX5_OP_READ);
 }
 
-static void inline_beyond(Pair *p, Mlx5Wr *wr)
+static void inline_beyond(Mlx5Pair *p, Mlx5Wr *wr)
 {
     mlx5_wr(wr, ERNIC_MLX5_OP_SEND, 0, 0);
     mlx5_inline(wr, "x", 1);
     ernic_mlx5_put(wr->bytes + 16, &ernic_mlx5_wqe_inline_seg.inline_byte_count, 13);
 }
 
-static void inline_and_pointer(Pair *p, Mlx5Wr *wr)
+static void inline_and_pointer(Mlx5Pair *p, Mlx5Wr *wr)
 {
     mlx5_wr(wr, ERNIC_MLX5_OP_SEND, 0, 0);
     mlx5_inline(wr, "x", 1);
     mlx5_data(wr, p->a.mem, 8, p->a.key);
 }
 
-static void inline_read(Pair *p, Mlx5Wr *wr)
+static void inline_read(Mlx5Pair *p, Mlx5Wr *wr)
 {
     mlx5_wr(wr, ERNIC_MLX5_OP_READ, 0, 0);
     mlx5_raddr(wr, p->b.mem, p->b.key);
@@ -615,30 +589,30 @@ static void inline_read(Pair *p, Mlx5Wr *wr)
 }
 
 /* One more than those of the longest request, and all are posted. */
-static void many_segments(Pair *p, Mlx5Wr *wr)
+static void many_segments(Mlx5Pair *p, Mlx5Wr *wr)
 {
     mlx5_segment(wr, ERNIC_MLX5_WQE_MAX);
 }
 
-static void too_long(Pair *p, Mlx5Wr *wr)
+static void too_long(Mlx5Pair *p, Mlx5Wr *wr)
 {
     mlx5_wr(wr, ERNIC_MLX5_OP_SEND, 0, 0);
     mlx5_data(wr, p->a.mem, 0, p->a.key);       /* 2^31 bytes */
     mlx5_data(wr, p->a.mem, 1, p->a.key);
 }
 
-static void no_remote(Pair *p, Mlx5Wr *wr)
+static void no_remote(Mlx5Pair *p, Mlx5Wr *wr)
 {
     mlx5_wr(wr, ERNIC_MLX5_OP_WRITE, 0, 0);
 }
 
-static void no_operands(Pair *p, Mlx5Wr *wr)
+static void no_operands(Mlx5Pair *p, Mlx5Wr *wr)
 {
     mlx5_wr(wr, ERNIC_MLX5_OP_CMP_SWAP, 0, 0);
     mlx5_raddr(wr, p->b.mem, p->b.key);
 }
 
-static void long_atomic(Pair *p, Mlx5Wr *wr)
+static void long_atomic(Mlx5Pair *p, Mlx5Wr *wr)
 {
     mlx5_wr(wr, ERNIC_MLX5_OP_CMP_SWAP, 0, 0);
     mlx5_raddr(wr, p->b.mem, p->b.key);
@@ -646,26 +620,26 @@ static void long_atomic(Pair *p, Mlx5Wr *wr)
     mlx5_data(wr, p->a.mem, 16, p->a.key);
 }
 
-static void no_av(Pair *p, Mlx5Wr *wr)
+static void no_av(Mlx5Pair *p, Mlx5Wr *wr)
 {
     mlx5_wr(wr, ERNIC_MLX5_OP_SEND, 0, 0);
 }
 
-static void over_mtu(Pair *p, Mlx5Wr *wr)
+static void over_mtu(Mlx5Pair *p, Mlx5Wr *wr)
 {
     mlx5_wr(wr, ERNIC_MLX5_OP_SEND, 0, 0);
     mlx5_av(wr, 2, p->bq.qpn);
     mlx5_data(wr, p->a.mem, 4097, p->a.key);
 }
 
-static void bad_gid(Pair *p, Mlx5Wr *wr)
+static void bad_gid(Mlx5Pair *p, Mlx5Wr *wr)
 {
     mlx5_wr(wr, ERNIC_MLX5_OP_SEND, 0, 0);
     mlx5_av(wr, 2, p->bq.qpn);
     ernic_mlx5_put(wr->bytes + 16, &ernic_mlx5_wqe_av.sgid_index, ERNIC_LIM_GID);
 }
 
-static void short_umr(Pair *p, Mlx5Wr *wr)
+static void short_umr(Mlx5Pair *p, Mlx5Wr *wr)
 {
     mlx5_wr(wr, ERNIC_MLX5_OP_UMR, 0, 0);
     mlx5_segment(wr, 96);
@@ -695,9 +669,9 @@ static void test_bad(gconstpointer data)
 {
     const Bad *b = data;
     Mlx5Wr wr;
-    Pair p;
+    Mlx5Pair p;
 
-    open_pair(&p, b->type, NULL);
+    mlx5_open_pair(&p, b->type, NULL);
     mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, 0, 0);
     b->spoil(&p, &wr);
     mlx5_write(&p.a, &p.aq, &wr);
@@ -706,7 +680,7 @@ static void test_bad(gconstpointer data)
     assert_error(&p.a, &p.aq, REQ_ERR, 0, b->syndrome);
     g_assert_cmpuint(p.a.e->qp[p.aq.qpn].state, ==, b->type == ERNIC_QPT_RC ?
                      ERNIC_QPS_ERR : ERNIC_QPS_SQE);
-    close_pair(&p);
+    mlx5_close_pair(&p);
 }
 
 /* Every access to guest memory may fail; the engine stays consistent. */
@@ -715,12 +689,12 @@ static void test_dma(void)
     uint64_t nth;
     Mlx5Cqe cqe;
     Mlx5Wr wr;
-    Pair p;
+    Mlx5Pair p;
 
     for (nth = 1; ; nth++) {
         bool refused;
 
-        open_pair(&p, ERNIC_QPT_RC, NULL);
+        mlx5_open_pair(&p, ERNIC_QPT_RC, NULL);
         mlx5_post_recv(&p.b, &p.bq, p.b.mem, 4096);
         mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
         mlx5_inline(&wr, mem(&p.a, 0, 200), 200);
@@ -732,7 +706,7 @@ static void test_dma(void)
         fake_fail_dma(&p.b.env, 0, false);
         while (mlx5_poll(&p.a, &cqe) || mlx5_poll(&p.b, &cqe)) {
         }
-        close_pair(&p);
+        mlx5_close_pair(&p);
         if (!refused) {
             break;
         }
@@ -744,9 +718,9 @@ static void test_dma(void)
 static void test_doorbells(void)
 {
     Mlx5Wr wr;
-    Pair p;
+    Mlx5Pair p;
 
-    open_pair(&p, ERNIC_QPT_RC, NULL);
+    mlx5_open_pair(&p, ERNIC_QPT_RC, NULL);
     mlx5_wr(&wr, ERNIC_MLX5_OP_NOP, ALWAYS, 0);
     mlx5_write(&p.a, &p.aq, &wr);
     ernic_mlx5_ring_sq(p.a.e, MLX5_UAR + 1, (uint64_t)p.aq.qpn << 8);
@@ -760,7 +734,7 @@ static void test_doorbells(void)
     p.aq.sq_pi -= MLX5_DEPTH;
     mlx5_ring(&p.a, &p.aq);
     assert_done(&p.a, &p.aq, REQ, 0);
-    close_pair(&p);
+    mlx5_close_pair(&p);
 }
 
 int main(int argc, char **argv)
