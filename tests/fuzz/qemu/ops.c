@@ -279,6 +279,15 @@ static void op_reset(FuzzMachine *m, Operands *o)
 
 /* ---- migration -------------------------------------------------------------- */
 
+static QIOChannelBuffer *copy(const QIOChannelBuffer *from)
+{
+    QIOChannelBuffer *to = qio_channel_buffer_new(from->usage);
+
+    memcpy(to->data, from->data, from->usage);
+    to->usage = from->usage;
+    return to;
+}
+
 static QIOChannelBuffer *save(Object *obj)
 {
     QIOChannelBuffer *out = qio_channel_buffer_new(4096);
@@ -287,50 +296,57 @@ static QIOChannelBuffer *save(Object *obj)
 
     if (!vmstate_save_state(f, qdev_get_vmsd(DEVICE(obj)), obj, NULL) &&
         !qemu_fflush(f) && out->usage <= MAX_STATE) {
-        in = qio_channel_buffer_new(out->usage);
-        memcpy(in->data, out->data, out->usage);
-        in->usage = out->usage;
+        in = copy(out);
     }
     qemu_fclose(f);
     object_unref(OBJECT(out));
     return in;
 }
 
-static void load(Object *obj, QIOChannelBuffer *in)
+/* Frees @in. A device that refuses it is reset. */
+static bool load(Object *obj, QIOChannelBuffer *in)
 {
     const VMStateDescription *vmsd = qdev_get_vmsd(DEVICE(obj));
     QEMUFile *f = qemu_file_new_input(QIO_CHANNEL(in));
+    bool ok = !vmstate_load_state(f, vmsd, obj, vmsd->version_id);
 
-    if (vmstate_load_state(f, vmsd, obj, vmsd->version_id)) {
+    if (!ok) {
         device_cold_reset(DEVICE(obj));
     }
     qemu_fclose(f);
+    object_unref(OBJECT(in));
+    return ok;
 }
 
 /*
  * Device, or 0xff: the wire. It is saved, reset and loaded; offset, byte: changes of the
  * stream in between, an offset from its end if it is negative. As in a migration, the
- * rest of the machine stands still.
+ * rest of the machine stands still, and what was saved goes on if the other side refuses
+ * the stream.
  */
 static void op_migrate(FuzzMachine *m, Operands *o)
 {
     uint8_t which = take(o, 1);
     Object *obj = which == 0xff && m->wire ? OBJECT(m->wire)
                                            : OBJECT(m->dev[which % m->num].d);
-    QIOChannelBuffer *in;
+    QIOChannelBuffer *in, *kept;
     int64_t at;
 
     vm_stop(RUN_STATE_PAUSED);
     in = save(obj);
     device_cold_reset(DEVICE(obj));
     if (in) {
+        kept = copy(in);
         while (o->left >= 5 && in->usage) {
             at = (int32_t)take(o, 4) % (int64_t)in->usage;
             in->data[at < 0 ? at + in->usage : at] ^= take(o, 1);
             m->config_written = true;
         }
-        load(obj, in);
-        object_unref(OBJECT(in));
+        if (load(obj, in)) {
+            object_unref(OBJECT(kept));
+        } else {
+            load(obj, kept);
+        }
     }
     vm_start();
 }
