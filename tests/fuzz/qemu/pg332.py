@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Software for the registers of PG332, version 4.0, as far as pg332_features.py needs it.
+"""Software for the registers of PG332, versions 4.x, as pg332_features.py needs it.
 It waits for nothing, so it needs no machine: its accesses are a script."""
 import re
 import struct
@@ -40,8 +40,9 @@ class Address:
 class Card:
     """A function, whose queue pairs have a peer that only sends frames."""
 
-    def __init__(self, device=0, errors=True, policy=0):
+    def __init__(self, device=0, errors=True, policy=0, slots='V4_0_QP'):
         self.script, self.device, self.next = Script(), device, 0x100000
+        self.slots = REG[slots]
         self.own, self.peer = Address(device + 1), Address(9)
         self.posted = {}
         self.memory, self.queue = self.alloc(0x10000), self.alloc(4096)
@@ -71,11 +72,11 @@ class Card:
         self.script.read(self.device, BAR, REG['V4_GLOBAL'] + REG[name])
 
     def put_qp(self, qpn, name, value):
-        self.write(REG['V4_0_QP'] + (qpn - 1) * BLOCK + REG[name], value)
+        self.write(self.slots + (qpn - 1) * BLOCK + REG[name], value)
 
     def get_qp(self, qpn, name):
         self.script.read(self.device, BAR,
-                         REG['V4_0_QP'] + (qpn - 1) * BLOCK + REG[name])
+                         self.slots + (qpn - 1) * BLOCK + REG[name])
 
     def side(self, name, value):
         self.write(REG['V4_SIZE'] + REG['SIDE_' + name], value)

@@ -267,9 +267,66 @@ def own_requests():
     for policy in (1, 2, 3):
         c.put('XRNICCONF', 0x12b721 | policy << 3)
         for i in range(2):
-            c.frame(2, SEND_ONLY, PEER_PSN + 2 * policy - 2 + i, PART, ackreq=i, tos=3)
-        c.script.step()
+            c.frame(2, SEND_ONLY, PEER_PSN + 2 * policy - 2 + i, PART, ackreq=1 - i,
+                    tos=3)
+        for _ in range(2):
+            c.script.step()
+    return c
+
+
+def last_acks():
+    """Queue pairs that owe an acknowledgement or a response when software stops them."""
+    c = Card(policy=1)
+    for qpn in range(2, 22):
+        c.open(qpn, QPADVCONF=0)
+        c.frame(qpn, SEND_ONLY, PEER_PSN, PART, ackreq=0)
+        if qpn % 5 == 0:
+            c.frame(qpn, SEND_ONLY, PEER_PSN + 2, PART)
+        c.put_qp(qpn, 'QPCONF', 0x1007c)
+    c.put('XRNICCONF', 0x12b700)
     c.script.step()
+    return c
+
+
+def many_packets():
+    """Version 4.2 with the timing model: more WRITEs than there are buffers to retry."""
+    c = Card(slots='V4_2_QP')
+    for qpn in range(2, 16):
+        c.open(qpn, 0x3f10)
+        c.post(qpn, WRITE, 0x10000, count=2)
+    for ns in (1000, 20000, 200000):
+        c.script.step(ns)
+        c.script.migrate(0)
+        status(c)
+    for qpn in range(2, 8):
+        c.frame(qpn, ACKNOWLEDGE, PSN + 40, aeth(ACK))
+        c.script.step(2000)
+    c.put_qp(9, 'QPCONF', 0x1003c)
+    for i in range(30):
+        c.script.migrate(0, [(i * 9973, (1, 0xff, 0x80)[i % 3])])
+    for _ in range(4):
+        c.script.step(20000)
+    return c
+
+
+def many_reads():
+    """Version 4.2 with the timing model: READs of a peer, and what is under way."""
+    c = Card(slots='V4_2_QP')
+    key = c.region(1)
+    for qpn in range(2, 8):
+        c.open(qpn, 0x3f10)
+        for i in range(4):
+            c.frame(qpn, READ_REQUEST, PEER_PSN + 4 * i, reth(VA, key, 1000))
+        c.post(qpn, SEND)
+        c.frame(qpn, SEND_ONLY, PEER_PSN + 16, PART)
+    for ns in (200, 400, 800, 1600, 3200):
+        c.script.step(ns)
+        c.script.migrate(0)
+        c.script.migrate(0, [(-9 - ns // 8, 0xff)])
+    c.put_qp(3, 'QPCONF', 0x1003c)
+    for qpn in range(4, 8):
+        c.frame(qpn, ACKNOWLEDGE, PSN, aeth(ACK))
+    c.script.step(100)
     return c
 
 
@@ -281,10 +338,10 @@ def changed_states():
         c.open(qpn, 0x3f10)
         c.post(qpn, SEND, 600, count=3)
         c.post(qpn, READ, count=2)
-    for i in range(160):
+    for i in range(50):
         c.script.migrate(0, [(i * 9973, (1, 0xff, 0x80)[i % 3])])
     return c
 
 
 SEEDS = (fatal_requests, keys, fatal_responses, fatal_software, pipeline, retries, side,
-         full_stream, own_requests, changed_states)
+         full_stream, own_requests, changed_states, last_acks, many_packets, many_reads)

@@ -407,36 +407,42 @@ def wrong_frames(m):
         m.script.frame(0, right[:size])
 
 
+def datagram(to, number, gid, index=0):
+    """Operands of a SEND to a queue pair, or to a group."""
+    return (struct.pack('<IIH6x', 0x11111111, number, 0) + gid +
+            (b'\1\0\x5e\0\0\1' if gid[0] == 0xff else to.mac) +
+            struct.pack('<BBIB3x', index, 64, 0, 0))
+
+
 def aliases(m):
-    """Peers with several addresses at one endpoint of the UDP link, in trains."""
+    """Peers with several addresses at one endpoint of the UDP link, and a group."""
     g, h = Guest(m), Guest(m, 1)
-    m.script.peer(0, '10.0.0.9', 1)
-    m.script.peer(0, '10.0.0.2', 1)
-    m.script.peer(0, '10.0.0.8', 0)
-    m.script.peer(0, '10.0.0.1', 0)
-    m.script.peer(0, '224.0.0.1', 1)
-    m.script.peer(1, '10.0.0.7', 0)
-    m.script.peer(1, '10.0.0.1', 0)
-    m.script.peer(1, '10.0.0.6', 1)
-    m.script.peer(1, '10.0.0.2', 1)
-    m.script.peer(1, 'fd00::5', 1)
-    one, two = g.pair('RC', h)
-    two.receive(h.memory, 8192, h.key)
-    one.send('SEND', sge=(g.memory, 5000, g.key))
-    one.send('WRITE', rdma(h.memory, h.key), (g.memory, 50000, g.key))
     group = b'\xff\x0e' + bytes(8) + b'\xff\xff\xe0\0\0\1'
     sender, receiver = g.pair('UD', h)
-    receiver.receive(h.memory, 4096, h.key)
-    receiver.receive(h.memory, 4096, h.key)
+    for i in range(10):
+        receiver.receive(h.memory, 4096, h.key)
     h.command('MCAST_ATTACH', group + struct.pack('<I', receiver.number))
-    for to, number in ((group + b'\1\0\x5e\0\0\1', 0xffffff), (h.gid + h.mac,
-                                                             receiver.number)):
-        sender.send('SEND', struct.pack('<IIH6x', 0x11111111, number, 0) + to +
-                    struct.pack('<BBIB3x', 0, 64, 0, 0), (g.memory, 256, g.key))
-    # From an address that the receiver does not have.
-    m.script.peer(1, '10.0.0.1', 0, remove=True)
-    sender.send('SEND', struct.pack('<IIH6x', 0x11111111, receiver.number, 0) + h.gid +
-                h.mac + struct.pack('<BBIB3x', 0, 64, 0, 0), (g.memory, 256, g.key))
+    m.script.peer(0, '10.0.0.2', 1)
+    m.script.peer(1, '10.0.0.1', 0)
+    sge = (g.memory, 256, g.key)
+
+    def all_ways(gids, sources=2):
+        for index in range(sources):
+            for gid in gids:
+                number = 0xffffff if gid == group else receiver.number
+                sender.send('SEND', datagram(h, number, gid, index), sge)
+
+    all_ways((h.gid, group), 1)
+    other = [guest.gid[:-1] + bytes([guest.gid[-1] + 6]) for guest in (g, h)]
+    for guest, gid in zip((g, h), other):
+        guest.command('SET_GID', gid + guest.mac + struct.pack('<HB', 0xffff, 1))
+    for device in range(2):
+        for gid, port in ((g.gid, 0), (other[0], 0), (h.gid, 1), (other[1], 1)):
+            m.script.peer(device, '.'.join(map(str, gid[12:])), port)
+    all_ways((h.gid, other[1], group))
+    # From an address that the receiver does not have, and to one.
+    m.script.peer(1, '.'.join(map(str, other[0][12:])), 0, remove=True)
+    all_ways((h.gid, other[1]))
     m.script.datagram(1, bytes(30))
 
 
@@ -472,33 +478,100 @@ def page_faults(m):
     g.wait()
 
 
-def held_requests(m):
-    """Requests of each kind that wait for an earlier one, while the machine migrates."""
+def waiting(m):
+    """Requests of each kind that nobody answers, on a device with pages on demand."""
     g = Guest(m)
+    key = g.command('MR_REG', register(g, 0x100000, 1 << 20, shape=(0, 12, 0),
+                                       access=ACCESS & ~0x10 | ON_DEMAND))
     fast = g.command('MR_ALLOC', struct.pack('<II', g.pd, 4))
     window = g.command('MW_ALLOC', struct.pack('<IB', g.pd, 2))
     pages = m.alloc(4096)
-    m.ram(pages, struct.pack('<2Q', g.memory, g.memory))
-    one, two = g.pair('RC')
-    fence = 4
-    one.post('SEND', sge=(g.memory, 3000, g.key))
-    one.post('READ', rdma(g.memory, g.key), (g.memory, 3000, g.key))
-    one.post('SEND', inline=b'inline', flags=1 | fence)
-    one.post('REG_MR', struct.pack('<IIQQQIB', fast, 0, 0, 4096, pages, 1, 12), flags=5)
-    one.post('BIND_MW', struct.pack('<IIIIQQ', window, window + 1, g.key, 6, g.memory,
-                                    0x100), flags=5)
-    one.post('FLUSH', struct.pack('<QIIBB', g.memory, g.key, 100, 1, 0), flags=5)
+    m.ram(pages, struct.pack('<4Q', *(g.memory + i * 4096 | 3 for i in range(4))) +
+          bytes(96) + struct.pack('<2Q', g.memory, g.memory))
+    g.command('MR_PAGES', struct.pack('<QQQI', pages, 0, 4, key))
+    g.attempt('MR_REG', register(g, 0, shape=(2, 12, 1), start=pages + 128))
+    qp = Qp(g, 'RC')
+    qp.connect(qp, dest=99, gid=bytes(10) + b'\xff\xff\x0a\0\0\x63')
+    for i in range(2):
+        qp.receive(g.memory, 4096, g.key)
+    qp.post('SEND', sge=(g.memory, 100, g.key))
+    qp.post('SEND', inline=b'inline')
+    qp.post('REG_MR', struct.pack('<IIQQQIB', fast, 0, 0, 4096, pages + 128, 1, 12))
+    qp.post('BIND_MW', struct.pack('<IIIIQQ', window, window + 1, g.key, 6, g.memory,
+                                   0x100))
+    qp.post('READ', rdma(g.memory, g.key), (g.memory, 3000, g.key))
+    qp.post('FLUSH', struct.pack('<QIIBB', g.memory, g.key, 100, 1, 0))
+    qp.post('LOCAL_INV', imm=fast, flags=5)
+    qp.post('REG_MR', struct.pack('<IIQQQIB', fast, 0, 0, 4096, pages + 128, 1, 12),
+            flags=5)
+    qp.post('SEND', inline=b'inline', flags=5)
+    qp.post(77)
+    return g, qp
+
+
+def held_requests(m):
+    """They migrate, and are sent again until the retries are used up."""
+    waiting(m)
+    m.script.migrate(0)
+    m.step(2000000)
     m.script.migrate(0)
     m.script.link(0, 1)
-    g.wait()
-    m.script.migrate(0)
+    m.script.step()
     m.script.link(0, 0)
-    g.wait()
-    for i in range(3):
-        two.receive(g.memory + 0x10000, 4096, g.key)
-    m.step(2000000)
+    for _ in range(20):
+        m.script.step()
+
+
+def head_changed(m):
+    """The beginning of the stream, with a byte changed: the function, its registers."""
+    waiting(m)
+    for at in range(256, 1000, 6):
+        m.script.migrate(0, [(at, 0xff)])
+
+
+def responders(m):
+    """Responses that wait for a page, a rate or a key, and that are asked for again."""
+    g, h = Guest(m), Guest(m, 1)
+    demand = g.command('MR_REG', register(g, 0x100000, 1 << 20, shape=(0, 12, 0),
+                                          access=ACCESS & ~0x10 | ON_DEMAND))
+    pages = m.alloc(4096)
+    m.ram(pages, struct.pack('<Q', g.memory | 3))
+    gone = g.region(g.memory, 0x1000)
+
+    def come(qp, psn, opcode, body=b''):
+        m.script.frame(0, packet(g, h, qp.number, opcode, psn, body))
+
+    for end in range(3):
+        qp = Qp(g, 'RC')
+        qp.connect(Qp(h, 'RC'))
+        qp.receive(g.memory, 4096, g.key)
+        g.command('MR_PAGES', struct.pack('<QQQI', pages, 0, 1, demand))
+        come(qp, 0x1000, READ_REQUEST, reth(0x100000, demand, 9000))
+        come(qp, 0x1009, SEND_ONLY, bytes(8))
+        m.script.migrate(0)
+        if end == 0:
+            g.command('PAGE_RESUME', struct.pack('<QIIB', 4096, demand, qp.number, 1))
+        elif end == 1:
+            g.command('SET_GID', bytes(22) + struct.pack('<HB', 0xffff, 0))
+            g.command('PAGE_RESUME', struct.pack('<QIIB', 4096, demand, qp.number, 0))
+            g.command('SET_GID', g.gid + g.mac + struct.pack('<HB', 0xffff, 0))
+        else:
+            g.attempt('QP_DESTROY', struct.pack('<I', qp.number))
+        g.wait()
+        g.command('MR_PAGES', struct.pack('<QQQI', 0, 0, 256, demand))
+    qp = Qp(g, 'RC')
+    qp.connect(Qp(h, 'RC'))
+    for key in (gone, g.key):
+        come(qp, 0x1000, READ_REQUEST, reth(g.memory, gone, 100))
+        g.attempt('MR_FREE', struct.pack('<I', gone))
+    for _ in range(6):
+        come(qp, 0, 0x81, bytes(16))
+        m.step(60000)
+    come(qp, 0x1001, READ_REQUEST, reth(g.memory, g.key, 0x30000))
+    come(qp, 0x10c1, READ_REQUEST, reth(g.memory, g.key, 0x30000))
     m.script.migrate(0)
-    m.step(2000000)
+    for _ in range(3):
+        m.step(200000)
 
 
 def crowded_wire(m):
@@ -543,25 +616,42 @@ def many_packets(m):
 
 def changed_states(m):
     """Streams of a busy device with a byte changed somewhere."""
-    g = Guest(m)
-    key = g.command('MR_REG', register(g, 0x100000, 1 << 20, shape=(0, 12, 0),
-                                       access=ACCESS & ~0x10 | ON_DEMAND))
-    pages = m.alloc(4096)
-    m.ram(pages, struct.pack('<4Q', *(g.memory + i * 4096 | 3 for i in range(4))))
-    g.command('MR_PAGES', struct.pack('<QQQI', pages, 0, 4, key))
-    m.ram(pages + 1024, struct.pack('<2Q', g.memory, g.memory))
-    g.attempt('MR_REG', register(g, 0, shape=(2, 12, 1), start=pages + 1024))
-    one, two = g.pair('RC')
-    one.post('SEND', sge=(g.memory, 3000, g.key))
-    one.post('READ', rdma(g.memory, g.key), (g.memory, 3000, g.key), flags=5)
-    one.post('SEND', inline=b'inline', flags=5)
-    two.send('READ', rdma(0x100000, key), (g.memory, 3000, g.key))
-    for i in range(160):
+    waiting(m)
+    for i in range(50):
         m.script.migrate(0, [(i * 9973, (1, 0xff, 0x80)[i % 3])])
+
+
+def tail_changed(m):
+    """The same, near the end: what queues hold."""
+    waiting(m)
+    for i in range(50):
+        m.script.migrate(0, [(-3 - i * 29, (1, 0xff, 0x80)[i % 3])])
+
+
+def under_way(m):
+    """With the timing model: the input ends, and migrates, in the middle of work."""
+    g, h = Guest(m), Guest(m, 1)
+    one, two = g.pair('RC', h)
+    back = Qp(h, 'RC')
+    back.connect(Qp(g, 'RC'))
+    for i in range(4):
+        two.receive(h.memory, 4096, h.key)
+    for ns in (300, 700, 1100, 1500, 1900, 2500):
+        one.post('SEND', sge=(g.memory, 100, g.key))
+        one.post('READ', rdma(h.memory, h.key), (g.memory, 5000, g.key))
+        one.post('WRITE', rdma(h.memory, h.key), (g.memory, 5000, g.key))
+        m.step(ns)
+        m.script.migrate(0)
+        m.script.migrate(1)
+    for i in range(40):
+        m.script.migrate(i % 2, [(-3 - i * 57, (1, 0xff, 0x80)[i % 3])])
+    one.post('READ', rdma(h.memory, h.key), (g.memory, 5000, g.key))
+    m.step(900)
 
 
 SEEDS = {wrong_requests: ALONE, wrong_receives: ALONE, lost_memory: ALONE, events: ALONE,
          queues: ALONE, regions: ALONE, binds: ALONE, bound: ALONE,
          peer_ends_requests: HUB, peer_ends_answers: HUB, ipv6: HUB, wrong_frames: HUB,
          aliases: HUB, page_faults: ALONE, held_requests: ALONE, crowded_wire: THREE,
-         many_packets: HUB, changed_states: ALONE}
+         many_packets: HUB, changed_states: ALONE, head_changed: ALONE,
+         tail_changed: ALONE, responders: HUB, under_way: HUB}
