@@ -14,7 +14,7 @@
 #include "wire/headers.h"
 
 #define SHORT_COPY      2       /* units for a copy of a few bytes */
-/* A queue pair starts or stops, and its memory is given back. */
+/* A queue pair starts or stops, and a chunk of memory is given back. */
 #define MOST_STEP       (16 + ERNIC_WORK_PIECE)
 #define NUM     2048            /* the most that PG332 has, and one that it has not */
 #define LAST    (NUM - 2)       /* its slot */

@@ -12,7 +12,7 @@
 #include "objects/cq.h"
 #include "objects/mr.h"
 
-/* The work of a call may exceed its slice by one step. */
+/* The work of a call may exceed its slice by one step: a chunk is given back. */
 #define STEP        ERNIC_WORK_PIECE
 #define LEAF        512
 #define IOVA        0x700000000000ull

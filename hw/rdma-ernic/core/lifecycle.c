@@ -162,7 +162,7 @@ static ErnicRemains *take_larger(Ernic *e)
 
     if (older) {
         ernic_mem_disinherit(&e->mem, ernic_remains_mem(older));
-        if (e->mem.used > ernic_remains_mem(older)->used) {
+        if (ernic_mem_held(&e->mem) > ernic_remains_bytes(older)) {
             ernic_remains_free(older);
             return NULL;
         }

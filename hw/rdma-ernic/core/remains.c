@@ -120,6 +120,18 @@ ErnicRemains *ernic_remains_take(Ernic *e)
     return r;
 }
 
+uint64_t ernic_remains_bytes(ErnicRemains *r)
+{
+    uint64_t bytes = ernic_mem_held(&r->old.mem);
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(classes); i++) {
+        bytes += *table_of(&r->old, &classes[i]) ?
+                 ids_of(&r->old, &classes[i])->size * classes[i].size : 0;
+    }
+    return bytes;
+}
+
 ErnicMem *ernic_remains_mem(ErnicRemains *r)
 {
     return &r->old.mem;
@@ -195,18 +207,12 @@ static bool release_blocks(ErnicRemains *r)
 /* Free the last piece of a table of @bytes, or all that is left; false: there is more. */
 static bool release_piece(ErnicRemains *r, void *table, const Class *c, uint32_t n)
 {
-    size_t piece;
+    size_t to = r->left ?: n * c->size;
 
-    r->left = r->left ?: n * c->size;
-    piece = MIN(r->left, ERNIC_PIECE);
-    ernic_charge(&r->old, 1 + piece / BYTES_OF_UNIT);
-    r->left -= piece;
-    if (r->left) {
-        ernic_pages_release((char *)table + r->left, piece);
-        return false;
-    }
-    ernic_table_free(table, n, c->size);
-    return true;
+    r->left = (to - 1) / ERNIC_PIECE * ERNIC_PIECE;
+    ernic_charge(&r->old, 1 + (to - r->left) / BYTES_OF_UNIT);
+    ernic_table_free_end(table, n * c->size, r->left, to);
+    return !r->left;
 }
 
 /* The same for the tables, each from its end. */

@@ -10,11 +10,12 @@
 #define PAGE        4096u
 #define WORD_BITS   64
 
-/* The sizes of blocks in chunks: each wastes at most a fifth of a block. */
+/* The sizes of blocks in chunks: from 64 on a block wastes at most a quarter of it. */
 static const uint32_t sizes[] = {
     16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768,
     896, 1024, 1280, 1536, 1792, 2048, 2560, 3072, 3584,
-    1 * PAGE, 2 * PAGE, 3 * PAGE, 4 * PAGE, 5 * PAGE, 6 * PAGE, 7 * PAGE, 8 * PAGE,
+    PAGE, 5120, 6144, 7168, 2 * PAGE, 10240, 3 * PAGE, 4 * PAGE, 5 * PAGE,
+    6 * PAGE, 7 * PAGE, 8 * PAGE,
     10 * PAGE, 12 * PAGE, 14 * PAGE, 16 * PAGE, 20 * PAGE, 24 * PAGE, 28 * PAGE,
     32 * PAGE, 40 * PAGE, 48 * PAGE, 56 * PAGE, 64 * PAGE,
 };
@@ -34,11 +35,15 @@ struct Chunk {
 /* Where the blocks of a chunk are. */
 typedef struct Layout {
     uint32_t size, first, count, words;
+    bool pages;                 /* blocks of whole pages */
 } Layout;
 
 struct ErnicHeap {
     Chunk *with_room[G_N_ELEMENTS(sizes)];      /* those with a free block */
-    uint32_t chunks;
+    Chunk *reserve;             /* an empty one, so that a block may come and go; NULL */
+    uint32_t chunks;            /* without the reserve */
+    uint64_t slack[2];          /* bytes without a block; [1]: blocks of whole pages */
+    bool keeps;                 /* the host once kept the pages of a block */
     bool ended;
 };
 
@@ -54,7 +59,7 @@ static uint32_t class_of(uint64_t bytes)
 
 static Layout layout_of(uint32_t class)
 {
-    Layout l = { .size = sizes[class] };
+    Layout l = { .size = sizes[class], .pages = sizes[class] % PAGE == 0 };
     uint32_t most = (ERNIC_PIECE - sizeof(Chunk)) / l.size;
 
     l.words = DIV_ROUND_UP(most, WORD_BITS);
@@ -87,15 +92,18 @@ static void list_remove(Chunk *c)
 static Chunk *new_chunk(ErnicHeap *heap, uint32_t class)
 {
     Layout l = layout_of(class);
-    Chunk *c = ernic_pages_new_aligned(ERNIC_PIECE);
+    Chunk *c = heap->reserve ?: ernic_pages_new_aligned(ERNIC_PIECE);
     uint32_t i;
 
     if (!c) {
         return NULL;
     }
+    heap->reserve = NULL;
+    heap->chunks++;
+    heap->slack[l.pages] += ERNIC_PIECE;
+    memset(c, 0, sizeof(*c) + l.words * sizeof(c->taken[0]));
     c->heap = heap;
     c->class = class;
-    heap->chunks++;
     for (i = l.count; i < l.words * WORD_BITS; i++) {
         c->taken[i / WORD_BITS] |= 1ull << i % WORD_BITS;
     }
@@ -117,8 +125,9 @@ static uint32_t take_block(Chunk *c)
     return c->word * WORD_BITS + bit;
 }
 
-static void *new_in_chunk(ErnicHeap *heap, uint32_t class)
+static void *new_in_chunk(ErnicHeap *heap, uint64_t bytes)
 {
+    uint32_t class = class_of(bytes);
     Layout l = layout_of(class);
     Chunk *c = heap->with_room[class] ?: new_chunk(heap, class);
     void *p;
@@ -130,6 +139,7 @@ static void *new_in_chunk(ErnicHeap *heap, uint32_t class)
     if (c->used == l.count) {
         list_remove(c);
     }
+    heap->slack[l.pages] -= bytes;
     return p;
 }
 
@@ -140,29 +150,41 @@ static void heap_free_if_over(ErnicHeap *heap)
     }
 }
 
-static Chunk *free_in_chunk(void *p, uint32_t class)
+/* @c is empty: the reserve of its heap, or the result if there is one. */
+static Chunk *retire(Chunk *c, bool pages)
+{
+    ErnicHeap *heap = c->heap;
+
+    list_remove(c);
+    heap->chunks--;
+    heap->slack[pages] -= ERNIC_PIECE;
+    if (!heap->ended && !heap->reserve) {
+        heap->reserve = c;
+        return NULL;
+    }
+    heap_free_if_over(heap);
+    return c;
+}
+
+static Chunk *free_in_chunk(void *p, uint64_t bytes)
 {
     Chunk *c = (Chunk *)((uintptr_t)p & ~(uintptr_t)(ERNIC_PIECE - 1));
-    Layout l = layout_of(class);
-    uint32_t i = ((char *)p - (char *)c - l.first) / l.size;
+    Layout l = layout_of(c->class);
+    uint32_t at = (char *)p - (char *)c - l.first, i = at / l.size;
     uint64_t bit = 1ull << i % WORD_BITS;
 
-    if (l.size >= PAGE) {
-        ernic_pages_release(p, l.size);
-    }
-    g_assert(c->class == class && c->taken[i / WORD_BITS] & bit);
+    g_assert(c->class == class_of(bytes) && at % l.size == 0 && i < l.count &&
+             c->taken[i / WORD_BITS] & bit);
     c->taken[i / WORD_BITS] &= ~bit;
     c->word = MIN(c->word, i / WORD_BITS);
+    c->heap->slack[l.pages] += bytes;
     if (c->used-- == l.count) {
         list_add(c);
     }
-    if (c->used) {
-        return NULL;
+    if (l.pages && !ernic_pages_release(p, l.size)) {
+        c->heap->keeps = true;
     }
-    list_remove(c);
-    c->heap->chunks--;
-    heap_free_if_over(c->heap);
-    return c;
+    return c->used ? NULL : retire(c, l.pages);
 }
 
 ErnicHeap *ernic_heap_new(void)
@@ -172,10 +194,20 @@ ErnicHeap *ernic_heap_new(void)
 
 void ernic_heap_end(ErnicHeap *heap)
 {
-    if (heap) {
-        heap->ended = true;
-        heap_free_if_over(heap);
+    if (!heap) {
+        return;
     }
+    if (heap->reserve) {
+        ernic_pages_free(heap->reserve, ERNIC_PIECE);
+        heap->reserve = NULL;
+    }
+    heap->ended = true;
+    heap_free_if_over(heap);
+}
+
+uint64_t ernic_heap_slack(const ErnicHeap *heap)
+{
+    return heap->slack[0] + (heap->keeps ? heap->slack[1] : 0);
 }
 
 void *ernic_block_new(ErnicHeap *heap, uint64_t bytes, bool zero)
@@ -188,7 +220,7 @@ void *ernic_block_new(ErnicHeap *heap, uint64_t bytes, bool zero)
     if (bytes > ERNIC_BLOCK_LARGE) {
         return ernic_pages_new(bytes);
     }
-    p = new_in_chunk(heap, class_of(bytes));
+    p = new_in_chunk(heap, bytes);
     /* The host may have kept the pages of a block: they are larger, or locked. */
     if (p && zero) {
         memset(p, 0, bytes);
@@ -206,5 +238,5 @@ void *ernic_block_free(void *p, uint64_t bytes)
         ernic_pages_free(p, bytes);
         return NULL;
     }
-    return free_in_chunk(p, class_of(bytes));
+    return free_in_chunk(p, bytes);
 }

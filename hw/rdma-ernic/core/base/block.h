@@ -6,8 +6,8 @@
  * 10 ms for 64 MiB. Here each call gives back at most ERNIC_PIECE (base/pages.h).
  *
  * A chunk is ERNIC_PIECE of pages with blocks of one size. Blocks of whole pages have no
- * pages while they are free. Small ones leave theirs when their chunk is empty. Blocks of
- * more than ERNIC_BLOCK_LARGE are in no chunk.
+ * pages while they are free. Others leave theirs when their chunk is empty; until then
+ * they are the slack of the heap. Blocks of more than ERNIC_BLOCK_LARGE are in no chunk.
  */
 #ifndef ERNIC_BASE_BLOCK_H
 #define ERNIC_BASE_BLOCK_H
@@ -20,6 +20,8 @@
 typedef struct ErnicHeap ErnicHeap;
 
 ErnicHeap *ernic_heap_new(void);
+/* Bytes of chunks that no block has, without those whose pages are given back. */
+uint64_t ernic_heap_slack(const ErnicHeap *heap);
 /* Nothing more is created in @heap, which may be NULL; its blocks may still exist. */
 void ernic_heap_end(ErnicHeap *heap);
 
@@ -29,9 +31,9 @@ void ernic_heap_end(ErnicHeap *heap);
  */
 void *ernic_block_new(ErnicHeap *heap, uint64_t bytes, bool zero);
 /*
- * Free @p, which was created with @bytes in any heap. If this empties a chunk, the result
- * is a block of ERNIC_PIECE bytes that the caller has to free, when it has the time; else
- * NULL.
+ * Free @p, which was created with @bytes in any heap. If this empties a chunk, and its
+ * heap has another one in reserve, the result is a block of ERNIC_PIECE bytes that the
+ * caller has to free, when it has the time; else NULL.
  */
 void *ernic_block_free(void *p, uint64_t bytes);
 

@@ -48,13 +48,14 @@ void ernic_ids_free(ErnicIds *ids, uint32_t id)
 
 void ernic_ids_used(const ErnicIds *ids, uint8_t *bits)
 {
-    uint32_t i, id;
+    uint32_t i, id, at;
 
     for (id = 0; id < ids->size; id += 8) {
         bits[id / 8] = 0xff >> (8 - MIN(8, ids->size - id));
     }
-    for (i = 0; i < ids->count; i++) {
-        id = ids->fifo[(ids->head + i) % ids->size];
+    for (i = 0, at = ids->head; i < ids->count; i++, at++) {
+        at = at == ids->size ? 0 : at;
+        id = ids->fifo[at];
         bits[id / 8] &= ~(1 << id % 8);
     }
 }

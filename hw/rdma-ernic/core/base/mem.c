@@ -13,14 +13,28 @@
 struct ErnicMemBlock {
     ErnicMemBlock *next;
     uint64_t bytes;
-    uint64_t charged;           /* of it */
+    uint64_t charged;           /* to the account */
     uint64_t left;              /* of it, whose pages the host has yet to get back */
     ErnicMemKind kind;
 };
 
+/* May the host have @bytes more for this account, whatever its blocks leave unused? */
+static bool host_has_room(const ErnicMem *m, uint64_t bytes)
+{
+    uint64_t slack = m->heap ? ernic_heap_slack(m->heap) : 0;
+    uint64_t most = ernic_mem_held(m) + slack + bytes;
+
+    return most <= m->bound || most - m->bound <= m->bound / 4 + ERNIC_MEM_SLACK;
+}
+
+uint64_t ernic_mem_held(const ErnicMem *m)
+{
+    return m->used + m->waiting;
+}
+
 bool ernic_mem_has_room(ErnicMem *m, uint64_t bytes)
 {
-    if (bytes <= m->bound - m->used) {
+    if (bytes <= m->bound - m->used && host_has_room(m, bytes)) {
         return true;
     }
     m->refused++;
@@ -102,6 +116,7 @@ static void wait_for_reap(ErnicMem *m, ErnicMemKind kind, void *p, uint64_t byte
         .kind = kind,
     };
     m->freed = block;
+    m->waiting += bytes - charged;
     m->dying[kind] += charged;
 }
 
@@ -154,19 +169,22 @@ void ernic_mem_free(ErnicMem *m, ErnicMemKind kind, void *p, uint32_t n, size_t 
 bool ernic_mem_reap(ErnicMem *m)
 {
     ErnicMemBlock *block = m->freed;
+    uint64_t bytes, from, to;
 
     if (!block) {
         return false;
     }
-    if (block->left > ERNIC_PIECE) {
-        block->left -= ERNIC_PIECE;
-        ernic_pages_release((char *)block + block->left, ERNIC_PIECE);
-        return true;
+    bytes = block->bytes;
+    to = block->left;
+    block->left = from = (to - 1) / ERNIC_PIECE * ERNIC_PIECE;
+    if (!from) {
+        m->freed = block->next;
+        m->waiting -= bytes - block->charged;
+        m->dying[block->kind] -= block->charged;
+        discharge(m, block->kind, block->charged);
     }
-    m->freed = block->next;
-    m->dying[block->kind] -= block->charged;
-    discharge(m, block->kind, block->charged);
-    ernic_block_free(block, block->bytes);
+    /* It is as large as a table with pages of its own. */
+    ernic_table_free_end(block, bytes, from, to);
     return true;
 }
 

@@ -5,8 +5,9 @@
  * Each allocation is charged to its kind before it is made, and refused at the bound.
  * Tables whose size follows from the configuration alone are not charged.
  *
- * Memory that is freed is charged until the host has its pages back. Large blocks wait
- * for ernic_mem_reap(), which the engine calls slice by slice (base/work.h).
+ * Large blocks that are freed are charged until the host has their pages back. They wait
+ * for ernic_mem_reap(), which the engine calls slice by slice (base/work.h). Small blocks
+ * leave slack in their heap (base/block.h), for which there is a bound as well.
  */
 #ifndef ERNIC_BASE_MEM_H
 #define ERNIC_BASE_MEM_H
@@ -36,6 +37,7 @@ typedef struct ErnicMemBlock ErnicMemBlock;
 typedef struct ErnicMem {
     uint64_t bound;
     uint64_t used, peak;        /* peak: since the engine was created or reset */
+    uint64_t waiting;           /* bytes of blocks in freed that are not charged */
     uint64_t refused;           /* requests for more than the bound allows */
     uint64_t kind[ERNIC_MEM_COUNT];     /* of used */
     uint64_t dying[ERNIC_MEM_COUNT];    /* of kind: no object has it any more */
@@ -44,6 +46,11 @@ typedef struct ErnicMem {
     struct ErnicMem *heir;      /* charged for all of this one; or NULL */
 } ErnicMem;
 
+/* Bytes that an account may take of the host beyond its bound and a quarter of that. */
+#define ERNIC_MEM_SLACK     (32ull << 20)
+
+/* Bytes that are charged, or wait for ernic_mem_reap(). */
+uint64_t ernic_mem_held(const ErnicMem *m);
 /* Does the account have room for @bytes more? If not, that counts as refused. */
 bool ernic_mem_has_room(ErnicMem *m, uint64_t bytes);
 /*

@@ -13,17 +13,22 @@ static bool has_pages(size_t bytes)
     return ERNIC_OWN_PAGES && bytes >= ERNIC_PIECE;
 }
 
-void *ernic_pages_new(size_t bytes)
+static void *map(size_t bytes, int protection)
 {
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                   -1, 0);
+    void *p = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     return p == MAP_FAILED ? NULL : p;
 }
 
+void *ernic_pages_new(size_t bytes)
+{
+    return map(bytes, PROT_READ | PROT_WRITE);
+}
+
 void *ernic_pages_new_aligned(size_t bytes)
 {
-    char *p = ernic_pages_new(2 * bytes), *aligned;
+    /* Without rights: where memory is locked, the host provides no pages yet. */
+    char *p = map(2 * bytes, PROT_NONE), *aligned;
 
     if (!p) {
         return NULL;
@@ -33,12 +38,20 @@ void *ernic_pages_new_aligned(size_t bytes)
         munmap(p, aligned - p);
     }
     munmap(aligned + bytes, p + bytes - aligned);
+    if (mprotect(aligned, bytes, PROT_READ | PROT_WRITE) != 0) {
+        munmap(aligned, bytes);
+        return NULL;
+    }
+    madvise(aligned, bytes, MADV_NOHUGEPAGE);
     return aligned;
 }
 
 void ernic_pages_free(void *p, size_t bytes)
 {
-    munmap(p, bytes);
+    /* It fails if the process has too many mappings: then only the pages go. */
+    if (munmap(p, bytes) != 0) {
+        madvise(p, bytes, MADV_DONTNEED);
+    }
 }
 
 void *ernic_table_new(size_t n, size_t size)
@@ -56,20 +69,23 @@ void *ernic_table_new(size_t n, size_t size)
 
 void ernic_table_free(void *table, size_t n, size_t size)
 {
-    if (!has_pages(n * size)) {
-        g_free(table);
-    } else if (table) {
-        ernic_pages_free(table, n * size);
+    if (table) {
+        ernic_table_free_end(table, n * size, 0, n * size);
     }
 }
 
-void ernic_pages_release(void *p, size_t bytes)
+void ernic_table_free_end(void *table, size_t bytes, size_t from, size_t to)
+{
+    if (has_pages(bytes)) {
+        ernic_pages_free((char *)table + from, to - from);
+    } else if (!from) {
+        g_free(table);
+    }
+}
+
+bool ernic_pages_release(void *p, size_t bytes)
 {
     uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
-    uintptr_t from = ((uintptr_t)p + mask) & ~mask;
-    uintptr_t to = ((uintptr_t)p + bytes) & ~mask;
 
-    if (from < to) {
-        madvise((void *)from, to - from, MADV_DONTNEED);
-    }
+    return (((uintptr_t)p | bytes) & mask) == 0 && madvise(p, bytes, MADV_DONTNEED) == 0;
 }

@@ -27,7 +27,10 @@
 
 /* Pages for @bytes, all 0. NULL: the host has no memory. */
 void *ernic_pages_new(size_t bytes);
-/* The same with the address a multiple of @bytes, which are a power of two. */
+/*
+ * The same with the address a multiple of @bytes, which are a power of two, and without
+ * huge pages, because parts are given back.
+ */
 void *ernic_pages_new_aligned(size_t bytes);
 void ernic_pages_free(void *p, size_t bytes);
 
@@ -37,11 +40,17 @@ void ernic_pages_free(void *p, size_t bytes);
  */
 void *ernic_table_new(size_t n, size_t size);
 void ernic_table_free(void *table, size_t n, size_t size);
+/*
+ * Free the last bytes of a table that had @bytes, of which only @to are left, until @from
+ * are left: a multiple of ERNIC_PIECE. The table no longer exists if @from is 0.
+ */
+void ernic_table_free_end(void *table, size_t bytes, size_t from, size_t to);
 
 /*
- * Give the host the whole pages in [@p, @p + @bytes) back. The memory stays allocated,
- * and its content is undefined.
+ * Give the host the pages of [@p, @p + @bytes) back. The memory stays allocated, and its
+ * content is undefined. False: the host keeps them, because they are locked, or because
+ * these are no whole pages.
  */
-void ernic_pages_release(void *p, size_t bytes);
+bool ernic_pages_release(void *p, size_t bytes);
 
 #endif /* ERNIC_BASE_PAGES_H */
