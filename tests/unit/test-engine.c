@@ -587,6 +587,37 @@ static void test_garbage(void)
     dlg_close(&d);
 }
 
+/* A link that vouches for its packets needs no ICRC: it is 0, and any is accepted. */
+static void test_no_icrc(void)
+{
+    uint8_t bytes[16 + 4] = { 0x24, 0x40, 0xff, 0xff };         /* UC SEND Only */
+    static const uint8_t none[4];
+    const ErnicTrain *t;
+    FakeTrain *sent;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UC);
+    d.e->cfg.no_icrc = true;
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    run(&d);
+    sent = fake_take_train(&d.env);
+    t = &sent->train;
+    g_assert_cmpmem(t->data + t->len - 4, 4, none, 4);
+    fake_train_free(sent);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_recv(&d, DLG_SINK, 4);
+    stl_be_p(bytes + 4, d.qp.qpn);
+    stl_be_p(bytes + 8, RQ);
+    dlg_inject_raw(&d, bytes, sizeof(bytes), false);
+    RECV_WC(&d, 0, SUCCESS);
+    g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_BAD_ICRC], ==, 0);
+    d.e->cfg.no_icrc = false;
+    stl_be_p(bytes + 8, RQ + 1);
+    dlg_inject_raw(&d, bytes, sizeof(bytes), false);
+    g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_BAD_ICRC], ==, 1);
+    dlg_close(&d);
+}
+
 #define TEST(NAME, FN) g_test_add_func("/engine/" NAME, FN)
 
 int main(int argc, char **argv)
@@ -601,6 +632,7 @@ int main(int argc, char **argv)
     TEST("link/for-good", test_link_for_good);
     TEST("link/busy", test_busy);
     TEST("link/saved-busy", test_saved_busy);
+    TEST("link/no-icrc", test_no_icrc);
     TEST("busy/error", test_busy_error);
     TEST("busy/drain", test_busy_drain);
     TEST("busy/local", test_busy_local);

@@ -94,6 +94,7 @@ typedef struct ErnicConfig {
     const ErnicFaceOps *face;
     uint8_t strict;             /* ErnicStrictMode; with PG332 only */
     bool raw;                   /* the link takes Ethernet frames too */
+    bool no_icrc;               /* the link needs no ICRC: it is 0, and not checked */
     /* The profile of the timing model, which outlives the engine; NULL: it is off. */
     const ErnicProfile *timing;
     /*

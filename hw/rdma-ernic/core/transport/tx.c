@@ -290,8 +290,8 @@ void ernic_tx_commit(Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
 {
     ErnicTx *tx = e->tx;
     uint32_t hdr_len = ernic_opcode_hdr_len(pkt->op, pkt->transport);
-    uint32_t len = ernic_pkt_finish(&tx->icrc, tx->buf + tx->len,
-                                    hdr_len + pkt->payload_len);
+    uint32_t len = ernic_pkt_finish(e->cfg.no_icrc ? NULL : &tx->icrc,
+                                    tx->buf + tx->len, hdr_len + pkt->payload_len);
 
     trace_ernic_tx_packet(pkt->op->name, pkt->dest_qp, pkt->psn, len);
     ernic_charge_copy(e, len);

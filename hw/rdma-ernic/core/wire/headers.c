@@ -202,6 +202,6 @@ uint32_t ernic_pkt_finish(const ErnicIcrcCtx *ctx, uint8_t *buf, uint32_t len)
 
     memset(buf + len, 0, pad);
     len += pad;
-    stl_le_p(buf + len, ernic_icrc_packet(ctx, buf, len));
+    stl_le_p(buf + len, ctx ? ernic_icrc_packet(ctx, buf, len) : 0);
     return len + ERNIC_ICRC_LEN;
 }

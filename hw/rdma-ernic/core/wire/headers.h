@@ -81,7 +81,8 @@ uint32_t ernic_pkt_emit_hdr(const ErnicPkt *p, uint8_t *buf);
 
 /*
  * Append pad bytes of zero and the ICRC to @len bytes of headers and payload; @buf
- * has room for ERNIC_PKT_TAIL_MAX more bytes. Returns the length of the whole packet.
+ * has room for ERNIC_PKT_TAIL_MAX more bytes. @ctx NULL: 0 in place of the ICRC. Returns
+ * the length of the whole packet.
  */
 uint32_t ernic_pkt_finish(const ErnicIcrcCtx *ctx, uint8_t *buf, uint32_t len);
 
