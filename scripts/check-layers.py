@@ -43,7 +43,8 @@ FRONT_ROOMS = {
     'network': {'core/base/types.h', 'core/trace.h'},
 }
 # Plain C without QEMU and without verbs: tests and benchmark run them as they are.
-PLAIN = {'links/udp_socket', 'links/gid_map', 'files/pcapng', 'files/timing_file',
+PLAIN = {'links/udp_socket', 'links/gid_map', 'links/shm_folder', 'links/shm_pair',
+         'links/shm_port', 'links/shm_ring', 'files/pcapng', 'files/timing_file',
          'files/timing_usage', 'network/cable', 'network/switch', 'network/switch_port',
          'network/switch_state', 'network/archive'}
 PLAIN_FACE = {'core/base/types.h', 'core/timing/timing_trace.h', 'core/trace.h',

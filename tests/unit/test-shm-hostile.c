@@ -1,0 +1,513 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The shared-memory link with a peer that does not keep to the rules: what it writes into
+ * the memory, what memory it offers, what it says. It is disconnected, and the others do
+ * not notice.
+ */
+#include "qemu/osdep.h"
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include "shm_fixture.h"
+#include "links/shm_pair.h"
+
+#define HELLO_BYTES     16
+#define RANDOM_ROUNDS   20000
+
+static uint8_t data[ERNIC_SHM_TRAIN_BYTES];
+
+/* As the ring has it. */
+typedef struct Record {
+    uint32_t len, seg;
+    ErnicPath path;
+} Record;
+
+/* ---- a peer by hand ------------------------------------------------------------ */
+
+/* A socket that is connected to the only port of @l. */
+static int dial(const Lab *l)
+{
+    struct sockaddr_un sa = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    GDir *dir = g_dir_open(l->folder, 0, NULL);
+
+    g_snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/%s", l->folder,
+               g_dir_read_name(dir));
+    g_dir_close(dir);
+    g_assert_cmpint(connect(fd, (void *)&sa, sizeof(sa)), ==, 0);
+    return fd;
+}
+
+/* A peer that has said hello as it should, and then does what the test wants. */
+static ErnicShmPair *intrude(Lab *l)
+{
+    ErnicShmPair *p = ernic_shm_pair_call(dial(l), false);
+
+    g_assert_nonnull(p);
+    lab_serve(l);
+    g_assert_cmpint(ernic_shm_pair_greet(p), ==, ERNIC_SHM_UP);
+    return p;
+}
+
+static void assert_broken(Lab *l, uint64_t times)
+{
+    g_assert_cmpuint(ernic_shm_stats(l->port[0])->broken, ==, times);
+    g_assert_cmpuint(l->events[0][ERNIC_SHM_PEER_BROKEN], ==, times);
+}
+
+/* The port works with a peer that keeps to the rules. */
+static void assert_works(Lab *l)
+{
+    ErnicTrain t, got;
+
+    lab_join(l, 1, false);
+    t = lab_train(l, 1, 0, data, 100, 100);
+    g_assert_true(ernic_shm_send(l->port[1], &t));
+    g_assert_true(ernic_shm_recv(l->port[0], &got));
+    g_assert_cmpmem(got.data, got.len, data, 100);
+    lab_leave(l, 1);
+}
+
+/* ---- records -------------------------------------------------------------------- */
+
+#define V4 { .raw = { [10] = 0xff, [11] = 0xff, 10, 0, 0, 1 } }
+#define V6 { .raw = { 0xfd } }
+#define SAME { .sgid = V4, .dgid = V4 }
+
+static const struct {
+    Record rec;
+    uint32_t head;              /* bytes that it claims to have written */
+} records[] = {
+    { { 100, 100, SAME }, 64 },                         /* less than the record */
+    { { 100, 100, SAME }, 1 },
+    { { 100, 100, SAME }, 191 },
+    { { 100, 100, SAME }, ERNIC_SHM_RING_BYTES + 64 },
+    { { 100, 100, SAME }, UINT32_MAX },
+    { { 100, 100, SAME }, 0x80000000 },
+    { { 0, 0, SAME }, 192 },
+    { { 0, 100, SAME }, 192 },
+    { { 100, 0, SAME }, 192 },
+    { { 100, 101, SAME }, 192 },
+    { { 100, UINT32_MAX, SAME }, 192 },
+    { { UINT32_MAX, 100, SAME }, 192 },
+    { { UINT32_MAX - 62, UINT32_MAX - 62, SAME }, 192 },        /* rounds up to 0 */
+    { { ERNIC_SHM_TRAIN_BYTES + 1, 60000, SAME }, ERNIC_SHM_RING_BYTES },
+    { { 65, 1, SAME }, 192 },                           /* too many packets */
+    { { 100, 100, { .sgid = V4, .dgid = V6 } }, 192 },
+    { { 100, 100, { .sgid = V6, .dgid = V4 } }, 192 },
+    { { 100, 100, { .sgid = V6, .dgid = V6, .flow_label = 0x100000 } }, 192 },
+};
+
+static void test_records(void)
+{
+    ErnicShmPair *p;
+    ErnicTrain got;
+    size_t i;
+    Lab l;
+
+    lab_open(&l, 1);
+    for (i = 0; i < ARRAY_SIZE(records); i++) {
+        p = intrude(&l);
+        memcpy(p->tx.data, &records[i].rec, sizeof(records[i].rec));
+        p->tx.words->head = records[i].head;
+        g_assert_false(ernic_shm_recv(l.port[0], &got));
+        assert_broken(&l, i + 1);
+        g_assert_false(ernic_shm_pair_hear(p));         /* disconnected */
+        ernic_shm_pair_free(p);
+    }
+    assert_works(&l);
+    lab_close(&l);
+}
+
+/* The largest lies about room: the port writes only into the ring. */
+static void test_tail(void)
+{
+    static const uint32_t tails[] = { 1 + 192, 4096, ERNIC_SHM_RING_BYTES, UINT32_MAX / 2,
+                                      UINT32_MAX - ERNIC_SHM_RING_BYTES };
+    ErnicShmPair *p;
+    ErnicTrain t;
+    size_t i;
+    Lab l;
+
+    lab_open(&l, 1);
+    l.gid[1] = gid_of("10.0.0.2");
+    t = lab_train(&l, 0, 1, data, 100, 100);
+    for (i = 0; i < ARRAY_SIZE(tails); i++) {
+        p = intrude(&l);
+        ernic_shm_pair_announce(p, &l.gid[1], 1);
+        g_assert_true(ernic_shm_send(l.port[0], &t));
+        p->rx.words->tail = tails[i];
+        g_assert_true(ernic_shm_send(l.port[0], &t));
+        assert_broken(&l, i + 1);
+        ernic_shm_pair_free(p);
+    }
+    g_assert_cmpuint(ernic_shm_stats(l.port[0])->drop[ERNIC_SHM_DROP_UNKNOWN_DEST], ==,
+                     ARRAY_SIZE(tails));
+    assert_works(&l);
+    lab_close(&l);
+}
+
+/* Records and words at random: whatever is accepted is a train. */
+static void test_random(void)
+{
+    uint32_t *words, i, n, accepted = 0;
+    GRand *rand = g_rand_new_with_seed(4711);
+    ErnicGid gid[200] = { 0 };
+    ErnicShmPair *p;
+    ErnicTrain t;
+    Lab l;
+
+    lab_open(&l, 1);
+    l.gid[1] = gid[0] = gid_of("10.0.0.2");
+    p = intrude(&l);
+    for (i = 0; i < RANDOM_ROUNDS; i++) {
+        Record rec = {
+            g_rand_int_range(rand, 0, 700), g_rand_int_range(rand, 0, 700),
+            { .sgid = V4, .dgid = V4 }
+        };
+
+        /* Mostly where the port reads next. */
+        words = (uint32_t *)p->tx.words;
+        memcpy(p->tx.data + p->tx.words->tail % ERNIC_SHM_RING_BYTES, &rec, sizeof(rec));
+        p->tx.words->head = p->tx.words->tail + g_rand_int_range(rand, 1, 20) * 64;
+        for (n = g_rand_int_range(rand, 0, 8) / 7; n; n--) {
+            words[g_rand_int_range(rand, 0, sizeof(ErnicShmWords) / 4)] =
+                g_rand_int_range(rand, 0, 40) * 64;
+        }
+        ernic_shm_pair_announce(p, gid, g_rand_int_range(rand, 0, ARRAY_SIZE(gid)));
+        if (ernic_shm_recv(l.port[0], &t)) {
+            g_assert_cmpuint(t.len, >, 0);
+            g_assert_cmpuint(t.len, <=, ERNIC_SHM_TRAIN_BYTES);
+            g_assert_cmpuint(ernic_train_packets(&t), <=, ERNIC_SHM_TRAIN_PACKETS);
+            accepted++;
+        }
+        t = lab_train(&l, 0, 1, data, 1000, 100);
+        ernic_shm_send(l.port[0], &t);
+        ernic_shm_sleep(l.port[0]);
+        if (!ernic_shm_stats(l.port[0])->peers) {
+            ernic_shm_pair_free(p);
+            p = intrude(&l);
+        }
+    }
+    g_assert_cmpuint(accepted, >, RANDOM_ROUNDS / 100);
+    g_assert_cmpuint(ernic_shm_stats(l.port[0])->broken, >, RANDOM_ROUNDS / 100);
+    ernic_shm_pair_free(p);
+    lab_serve(&l);
+    assert_works(&l);
+    g_rand_free(rand);
+    lab_close(&l);
+}
+
+/* The number of addresses is one of the peer's words as well. */
+static void test_many_addresses(void)
+{
+    ErnicShmPair *p;
+    uint32_t *num;
+    ErnicTrain t;
+    Lab l;
+
+    lab_open(&l, 1);
+    l.gid[1] = gid_of("10.0.0.2");
+    p = intrude(&l);
+    ernic_shm_pair_announce(p, &l.gid[1], 1);
+    /* Pages: words, then the addresses of the port that has connected. */
+    num = (uint32_t *)((uint8_t *)p->tx.words + 4096) + 1;
+    g_assert_cmpuint(*num, ==, 1);
+    *num = UINT32_MAX;
+    t = lab_train(&l, 0, 1, data, 100, 100);
+    g_assert_true(ernic_shm_send(l.port[0], &t));
+    g_assert_cmpuint(ernic_shm_stats(l.port[0])->tx_trains, ==, 1);
+    ernic_shm_pair_free(p);
+    lab_close(&l);
+}
+
+/* ---- hello ---------------------------------------------------------------------- */
+
+static void say(int fd, const void *buf, size_t len, const int *fds, uint32_t num_fds)
+{
+    union {
+        char buf[CMSG_SPACE(4 * sizeof(int))];
+        struct cmsghdr align;
+    } control = { 0 };
+    struct iovec iov = { (void *)buf, len };
+    struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+    struct cmsghdr *cmsg;
+
+    if (num_fds) {
+        msg.msg_control = control.buf;
+        msg.msg_controllen = CMSG_SPACE(num_fds * sizeof(int));
+        cmsg = CMSG_FIRSTHDR(&msg);
+        cmsg->cmsg_level = SOL_SOCKET;
+        cmsg->cmsg_type = SCM_RIGHTS;
+        cmsg->cmsg_len = CMSG_LEN(num_fds * sizeof(int));
+        memcpy(CMSG_DATA(cmsg), fds, num_fds * sizeof(int));
+    }
+    g_assert_cmpint(sendmsg(fd, &msg, MSG_NOSIGNAL), ==, len);
+}
+
+/* The hello of a good peer and its memory's size, overheard. */
+static uint32_t overhear(uint8_t hello[HELLO_BYTES])
+{
+    ErnicShmPair *p;
+    int fds[2];
+    uint32_t bytes;
+
+    g_assert_cmpint(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), ==, 0);
+    p = ernic_shm_pair_call(fds[0], false);
+    g_assert_cmpint(recv(fds[1], hello, HELLO_BYTES, 0), ==, HELLO_BYTES);
+    memcpy(&bytes, hello + 8, sizeof(bytes));
+    ernic_shm_pair_free(p);
+    close(fds[1]);
+    return bytes;
+}
+
+static int memory(uint32_t bytes, int seals)
+{
+    int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    g_assert_cmpint(ftruncate(fd, bytes), ==, 0);
+    g_assert_cmpint(fcntl(fd, F_ADD_SEALS, seals), ==, 0);
+    return fd;
+}
+
+static uint32_t open_fds(void)
+{
+    GDir *dir = g_dir_open("/proc/self/fd", 0, NULL);
+    uint32_t n = 0;
+
+    while (g_dir_read_name(dir)) {
+        n++;
+    }
+    g_dir_close(dir);
+    return n;
+}
+
+#define GOOD (F_SEAL_SHRINK | F_SEAL_GROW)
+
+static void test_memory(void)
+{
+    uint8_t hello[HELLO_BYTES];
+    uint32_t bytes = overhear(hello), before, i;
+    int bad[] = {
+        memory(bytes, F_SEAL_GROW), memory(bytes, F_SEAL_SHRINK),
+        memory(bytes, GOOD | F_SEAL_WRITE), memory(bytes - 1, GOOD),
+        memory(bytes + 4096, GOOD), memory(0, GOOD), open("/dev/zero", O_RDWR),
+        open("/proc/self/exe", O_RDONLY), epoll_create(1),
+    };
+    Lab l;
+
+    lab_open(&l, 1);
+    before = open_fds();
+    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+        int fd = dial(&l);
+
+        g_assert_cmpint(bad[i], >=, 0);
+        say(fd, hello, sizeof(hello), &bad[i], 1);
+        lab_serve(&l);
+        g_assert_cmpuint(l.events[0][ERNIC_SHM_PEER_REFUSED], ==, i + 1);
+        close(fd);
+        close(bad[i]);
+        g_assert_cmpuint(open_fds(), ==, before - i - 1);
+    }
+    g_assert_cmpuint(ernic_shm_stats(l.port[0])->refused, ==, i);
+    assert_works(&l);
+    lab_close(&l);
+}
+
+static void test_hello(void)
+{
+    static const struct {
+        uint32_t len, change, fds;
+    } bad[] = {
+        { HELLO_BYTES, 0, 1 }, { HELLO_BYTES, 4, 1 }, { HELLO_BYTES, 8, 1 },
+        { HELLO_BYTES, 12, 1 },         /* each of its fields */
+        { HELLO_BYTES - 1, HELLO_BYTES, 1 }, { 1, HELLO_BYTES, 1 },
+        { HELLO_BYTES, HELLO_BYTES, 0 }, { HELLO_BYTES, HELLO_BYTES, 4 },
+    };
+    uint8_t hello[HELLO_BYTES + 1];
+    uint32_t bytes = overhear(hello), before, i;
+    int fds[4];
+    Lab l;
+
+    for (i = 0; i < ARRAY_SIZE(fds); i++) {
+        fds[i] = memory(bytes, GOOD);
+    }
+    lab_open(&l, 1);
+    before = open_fds();
+    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+        int fd = dial(&l);
+
+        hello[bad[i].change]++;
+        say(fd, hello, bad[i].len, fds, bad[i].fds);
+        hello[bad[i].change]--;
+        lab_serve(&l);
+        /* Of several descriptors, the first one is taken and the rest is not. */
+        g_assert_cmpuint(ernic_shm_stats(l.port[0])->refused, ==,
+                         MIN(i + 1, ARRAY_SIZE(bad) - 1));
+        close(fd);
+        lab_serve(&l);
+        g_assert_cmpuint(open_fds(), ==, before);
+    }
+    for (i = 0; i < ARRAY_SIZE(fds); i++) {
+        close(fds[i]);
+    }
+    assert_works(&l);
+    lab_close(&l);
+}
+
+/* A peer that does not wait for the answer. */
+static void test_hasty(void)
+{
+    uint8_t hello[HELLO_BYTES];
+    int memory_fd = memory(overhear(hello), GOOD), fd;
+    Lab l;
+
+    lab_open(&l, 1);
+    fd = dial(&l);
+    say(fd, hello, sizeof(hello), &memory_fd, 1);
+    close(fd);
+    lab_serve(&l);
+    g_assert_cmpuint(l.events[0][ERNIC_SHM_PEER_GONE], ==, 1);
+    g_assert_cmpuint(ernic_shm_stats(l.port[0])->peers, ==, 0);
+    close(memory_fd);
+    assert_works(&l);
+    lab_close(&l);
+}
+
+/* Peers that say nothing take the places, and no more than these. */
+static void test_silent(void)
+{
+    int fd[ERNIC_SHM_PEERS + 1], i;
+    Lab l;
+
+    lab_open(&l, 1);
+    for (i = 0; i <= ERNIC_SHM_PEERS; i++) {
+        fd[i] = dial(&l);
+        lab_serve(&l);
+    }
+    g_assert_cmpuint(ernic_shm_stats(l.port[0])->peers, ==, 0);
+    g_assert_cmpuint(ernic_shm_stats(l.port[0])->refused, ==, 1);
+    for (i = 0; i <= ERNIC_SHM_PEERS; i++) {
+        close(fd[i]);
+    }
+    /* A call handles a bounded number of them. */
+    for (i = 0; i < 4; i++) {
+        lab_serve(&l);
+    }
+    assert_works(&l);
+    lab_close(&l);
+}
+
+/* Any number of messages, with or without descriptors, and nobody who reads ours. */
+static void test_bells(void)
+{
+    uint8_t noise[100] = { 0 };
+    ErnicShmPair *p;
+    uint32_t before;
+    ErnicTrain t;
+    int fd, i;
+    Lab l;
+
+    lab_open(&l, 1);
+    l.gid[1] = gid_of("10.0.0.2");
+    p = intrude(&l);
+    ernic_shm_pair_announce(p, &l.gid[1], 1);
+    fd = memory(4096, 0);
+    before = open_fds();
+    for (i = 0; i < 2000; i++) {
+        say(p->fd, noise, 1 + i % sizeof(noise), &fd, i % 2);
+        lab_serve(&l);
+    }
+    g_assert_cmpuint(open_fds(), ==, before);
+    t = lab_train(&l, 0, 1, data, 10, 10);
+    for (i = 0; i < 3000; i++) {
+        p->rx.words->asleep = 1;
+        p->rx.words->tail = p->rx.words->head;
+        g_assert_true(ernic_shm_send(l.port[0], &t));
+    }
+    g_assert_cmpuint(ernic_shm_stats(l.port[0])->bells, ==, 3000);
+    g_assert_cmpuint(ernic_shm_stats(l.port[0])->peers, ==, 1);
+    ernic_shm_pair_free(p);
+    lab_serve(&l);
+    assert_works(&l);
+    close(fd);
+    lab_close(&l);
+}
+
+/* ---- at the same time ------------------------------------------------------------- */
+
+typedef struct Scribbler {
+    ErnicShmPair *p;
+    gint stop;
+} Scribbler;
+
+/* Changes what the port is reading. */
+static gpointer scribble(gpointer opaque)
+{
+    Scribbler *s = opaque;
+    uint32_t n = 1;
+
+    while (!g_atomic_int_get(&s->stop)) {
+        volatile Record *rec = (volatile Record *)(s->p->tx.data + n % 64 * 192);
+
+        n = n * 1664525 + 1013904223;
+        rec->len = n % 5 ? 100 : n;
+        rec->seg = n % 7 ? 100 : n >> 8;
+        __atomic_fetch_add(&s->p->tx.words->head, 192, __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+static void test_scribbler(void)
+{
+    gint64 end = g_get_monotonic_time() + G_USEC_PER_SEC / 5;
+    ErnicTrain t;
+    Scribbler s;
+    Lab l;
+
+    lab_open(&l, 1);
+    while (g_get_monotonic_time() < end) {
+        GThread *thread;
+        int i;
+
+        s = (Scribbler) { .p = intrude(&l) };
+        for (i = 0; i < ERNIC_SHM_RING_BYTES / 192; i++) {
+            Record rec = { 100, 100, SAME };
+
+            memcpy(s.p->tx.data + i * 192, &rec, sizeof(rec));
+        }
+        thread = g_thread_new("scribble", scribble, &s);
+        for (i = 0; i < 10000 && ernic_shm_stats(l.port[0])->peers; i++) {
+            if (ernic_shm_recv(l.port[0], &t)) {
+                g_assert_cmpuint(t.len, <=, ERNIC_SHM_TRAIN_BYTES);
+                g_assert_cmpuint(ernic_train_packets(&t), <=, ERNIC_SHM_TRAIN_PACKETS);
+            }
+        }
+        g_atomic_int_set(&s.stop, 1);
+        g_thread_join(thread);
+        ernic_shm_pair_free(s.p);
+        lab_serve(&l);
+    }
+    g_assert_cmpuint(ernic_shm_stats(l.port[0])->broken, >, 0);
+    assert_works(&l);
+    lab_close(&l);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/shm-hostile/records", test_records);
+    g_test_add_func("/shm-hostile/tail", test_tail);
+    g_test_add_func("/shm-hostile/random", test_random);
+    g_test_add_func("/shm-hostile/many-addresses", test_many_addresses);
+    g_test_add_func("/shm-hostile/memory", test_memory);
+    g_test_add_func("/shm-hostile/hello", test_hello);
+    g_test_add_func("/shm-hostile/hasty", test_hasty);
+    g_test_add_func("/shm-hostile/silent", test_silent);
+    g_test_add_func("/shm-hostile/bells", test_bells);
+    g_test_add_func("/shm-hostile/scribbler", test_scribbler);
+    return g_test_run();
+}
