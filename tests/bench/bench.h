@@ -1,14 +1,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The benchmark: two processes, each with an engine on a UDP socket of its own
- * and software that plays the guest. Side 0 measures, side 1 serves.
+ * The benchmark: two processes, each with engines on a UDP socket or a port of the
+ * shared-memory link, and software that plays the guest. Side 0 measures, side 1 serves.
  */
 #ifndef ERNIC_BENCH_H
 #define ERNIC_BENCH_H
 
 #include <stdatomic.h>
 #include "engine.h"
+#include "links/shm_port.h"
 #include "links/udp_socket.h"
 
 #define BENCH_SIDES         2
@@ -22,6 +23,15 @@
 #define BENCH_SQ_DEPTH      128
 #define BENCH_RQ_DEPTH      256
 
+/* The guests of a side, by queue pairs and link. */
+typedef enum BenchWhich {
+    BENCH_UDP,
+    BENCH_UDP_MANY,
+    BENCH_SHM,                  /* without ICRC */
+    BENCH_SHM_ICRC,
+    BENCH_GUESTS
+} BenchWhich;
+
 /* ---- node.c: an engine, its link, its memory ------------------------------- */
 
 /* Guest memory: bus addresses from BENCH_BASE on; allocations are never freed. */
@@ -29,7 +39,9 @@
 
 typedef struct BenchNode {
     Ernic *e;
-    ErnicUdp *udp;
+    ErnicUdp *udp;              /* its link: this one, or */
+    ErnicShm *shm;
+    uint32_t steps;
     uint8_t *mem;
     uint64_t size, used;
     uint64_t now, wake;
@@ -40,8 +52,11 @@ uint64_t bench_now(void);       /* ns */
 /* Ends the process with a TAP "Bail out!" message. */
 void G_GNUC_PRINTF(1, 2) G_GNUC_NORETURN bench_die(const char *fmt, ...);
 
+/* @where: an address for a socket, or the folder of the shared-memory link. */
 void bench_node_init(BenchNode *n, uint32_t num_qp, uint64_t mem_bytes,
-                     const char *host);
+                     BenchWhich which, const char *where);
+/* Wait for the other side of the shared-memory link. */
+void bench_node_meet(BenchNode *n);
 void bench_node_free(BenchNode *n);
 /* One step: runs due work of the engine, then receives one batch from the link. */
 void bench_node_step(BenchNode *n);
@@ -86,8 +101,8 @@ typedef struct BenchGuest {
  * bench_guest_init() opens the node and fills in @own; bench_guest_connect() then
  * connects the queue pairs to those of @peer, the other side's data.
  */
-void bench_guest_init(BenchGuest *g, uint32_t num_qp, uint32_t side,
-                      BenchPeer *own);
+void bench_guest_init(BenchGuest *g, BenchWhich which, uint32_t side,
+                      const char *folder, BenchPeer *own);
 void bench_guest_connect(BenchGuest *g, uint32_t side, const BenchPeer *peer);
 void bench_guest_free(BenchGuest *g);
 
@@ -145,13 +160,14 @@ typedef struct BenchShared {
     uint64_t preempted;                 /* of side 1, at the last order */
     atomic_ullong raw_bytes;
     uint16_t raw_port;
-    BenchPeer peer[BENCH_SIDES][2];     /* guests with few and many queue pairs */
+    BenchPeer peer[BENCH_SIDES][BENCH_GUESTS];
+    char folder[64];                    /* for the shared-memory link */
 } BenchShared;
 
 typedef struct Bench {
     BenchShared *sh;
     uint32_t side, barriers;
-    BenchGuest guest[2];                /* with few and with many queue pairs */
+    BenchGuest guest[BENCH_GUESTS];
     BenchRaw raw;
 } Bench;
 
@@ -172,10 +188,13 @@ void bench_quit(Bench *b);
 /* How often other processes have preempted either side so far. */
 uint64_t bench_preempted(Bench *b);
 /* Moves messages of @len bytes and compares the data; bench_die() if it differs. */
-void bench_verify(Bench *b, uint8_t opcode, uint32_t qp, uint32_t len);
+void bench_verify(Bench *b, BenchWhich which, uint8_t opcode, uint32_t qp,
+                  uint32_t len);
 double bench_raw_rate(Bench *b, uint32_t mtu, uint64_t ns);     /* bytes */
-double bench_rate(Bench *b, uint8_t opcode, uint32_t qp, uint32_t len,
-                  uint64_t ns);                                 /* messages */
+/* Bytes that one core copies twice: what a shared memory without protocol would cost. */
+double bench_copy_rate(Bench *b, uint64_t ns);
+double bench_rate(Bench *b, BenchWhich which, uint8_t opcode, uint32_t qp,
+                  uint32_t len, uint64_t ns);                   /* messages */
 void bench_latency(Bench *b, uint64_t ns, BenchLatency *result);
 /* ns per 8-byte WRITE; round-robin over the queue pairs, with 10 in flight. */
 double bench_cost(Bench *b, bool many, uint64_t ns);

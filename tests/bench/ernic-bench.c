@@ -30,6 +30,10 @@
 #define FLOOR_RATIO     0.25
 #define GOAL_RATIO      0.5
 #define TARGET_GROWTH   1.2             /* at most, cost with many QPs / few QPs */
+#define SHM_GAIN        1.2             /* at least, of the UDP link's rate */
+/* Of the rate of two copies: less is a defect, and what the engine shall reach. */
+#define SHM_FLOOR       0.2
+#define SHM_GOAL        0.4
 
 /*
  * Many short turns: other load leaves gaps, and both figures of a comparison need
@@ -85,6 +89,8 @@ typedef struct Results {
     uint32_t rounds;
     Best raw[MTU_COUNT];
     Best rate[OP_COUNT][SIZE_COUNT][MTU_COUNT];
+    Best copy;                          /* bytes that are copied twice */
+    Best shm[2][OP_COUNT][SIZE_COUNT];  /* MTU 4096; without and with ICRC */
     Best small[OP_COUNT];
     Best median_us, p99_us;             /* half a round trip */
     Best cost[2];                       /* ns per message; few QPs, many QPs */
@@ -131,10 +137,33 @@ static void measure_rate(Turn *t, Results *r, int op, int size, int mtu)
         rate = bench_raw_rate(t->b, mtus[mtu].bytes, t->ns);
         greater(&r->raw[mtu], rate, turn_clean(t));
         turn_begin(t);
-        rate = bench_rate(t->b, ops[op].opcode, mtus[mtu].qp, sizes[size],
+        rate = bench_rate(t->b, BENCH_UDP, ops[op].opcode, mtus[mtu].qp, sizes[size],
                           t->ns);
         greater(&r->rate[op][size][mtu], rate * sizes[size], turn_clean(t));
     }
+}
+
+/* In the same rounds as the UDP link, so that both have the same host. */
+static void measure_shm(Turn *t, Results *r, int op, int size)
+{
+    double rate;
+    int icrc;
+
+    for (icrc = 0; icrc < 2; icrc++) {
+        turn_begin(t);
+        rate = bench_rate(t->b, icrc ? BENCH_SHM_ICRC : BENCH_SHM, ops[op].opcode,
+                          BENCH_QP_4096, sizes[size], t->ns);
+        greater(&r->shm[icrc][op][size], rate * sizes[size], turn_clean(t));
+    }
+}
+
+static void measure_copy(Turn *t, Results *r)
+{
+    double rate;
+
+    turn_begin(t);
+    rate = bench_copy_rate(t->b, t->ns);
+    greater(&r->copy, rate, turn_clean(t));
 }
 
 static void measure_small(Turn *t, Results *r)
@@ -146,7 +175,7 @@ static void measure_small(Turn *t, Results *r)
 
     for (op = 0; op < OP_COUNT; op++) {
         turn_begin(t);
-        rate = bench_rate(t->b, ops[op].opcode, BENCH_QP_4096, 8, t->ns);
+        rate = bench_rate(t->b, BENCH_UDP, ops[op].opcode, BENCH_QP_4096, 8, t->ns);
         greater(&r->small[op], rate, turn_clean(t));
     }
     turn_begin(t);
@@ -177,8 +206,10 @@ static void measure_round(Turn *t, Results *r)
             for (mtu = 0; mtu < MTU_COUNT; mtu++) {
                 measure_rate(t, r, op, size, mtu);
             }
+            measure_shm(t, r, op, size);
         }
     }
+    measure_copy(t, r);
     measure_small(t, r);
     measure_cost(t, r);
     r->rounds++;
@@ -191,7 +222,10 @@ static void verify(Bench *b)
     for (mtu = 0; mtu < MTU_COUNT; mtu++) {
         for (op = 0; op < OP_COUNT; op++) {
             for (size = 0; size < SIZE_COUNT; size++) {
-                bench_verify(b, ops[op].opcode, mtus[mtu].qp, sizes[size]);
+                bench_verify(b, BENCH_UDP, ops[op].opcode, mtus[mtu].qp, sizes[size]);
+                bench_verify(b, BENCH_SHM, ops[op].opcode, mtus[mtu].qp, sizes[size]);
+                bench_verify(b, BENCH_SHM_ICRC, ops[op].opcode, mtus[mtu].qp,
+                             sizes[size]);
             }
         }
     }
@@ -234,9 +268,26 @@ static Verdict growth_verdict(const Results *r)
     return verdict_of(&r->cost[0], &r->cost[1], growth(r) <= TARGET_GROWTH);
 }
 
+/* A WRITE of 64 KiB by shared memory, compared with the UDP link and with two copies. */
+static Verdict shm_faster(const Results *r)
+{
+    const Best *shm = &r->shm[0][OP_WRITE][SIZE_64K];
+    const Best *udp = &r->rate[OP_WRITE][SIZE_64K][MTU_4096];
+
+    return verdict_of(shm, udp, shm->value >= SHM_GAIN * udp->value);
+}
+
+static Verdict shm_of_copies(const Results *r)
+{
+    const Best *shm = &r->shm[0][OP_WRITE][SIZE_64K];
+
+    return verdict_of(shm, &r->copy, shm->value >= SHM_FLOOR * r->copy.value);
+}
+
 static bool all_met(const Results *r)
 {
-    bool met = growth_verdict(r) == VERDICT_MET;
+    bool met = growth_verdict(r) == VERDICT_MET && shm_faster(r) == VERDICT_MET &&
+               shm_of_copies(r) == VERDICT_MET;
     int op;
 
     for (op = 0; op < OP_COUNT; op++) {
@@ -264,10 +315,33 @@ static double gbps(double bytes)
     return bytes * 8 / 1e9;
 }
 
+static const char *const size_name[SIZE_COUNT] = { "4 KiB", "64 KiB", "1 MiB" };
+
+static void print_shm(const Results *r)
+{
+    int op, size;
+
+    printf("# shared memory, MTU 4096, of two copies by one core: %.1f Gb/s\n",
+           gbps(r->copy.value));
+    printf("# %-9s %7s | %-18s | %-18s\n", "", "", "without ICRC", "with ICRC");
+    for (op = 0; op < OP_COUNT; op++) {
+        for (size = 0; size < SIZE_COUNT; size++) {
+            printf("# %-9s %7s | %6.1f Gb/s   %4.0f%% | %6.1f Gb/s   %4.0f%%\n",
+                   ops[op].name, size_name[size], gbps(r->shm[0][op][size].value),
+                   100 * r->shm[0][op][size].value / r->copy.value,
+                   gbps(r->shm[1][op][size].value),
+                   100 * r->shm[1][op][size].value / r->copy.value);
+        }
+    }
+    printf("# goal, 0.4 of two copies, 64 KiB without ICRC: RC WRITE %s\n",
+           r->shm[0][OP_WRITE][SIZE_64K].value >= SHM_GOAL * r->copy.value ? "reached"
+                                                                           : "missed");
+    printf("# turns without other load: copies %u, WRITE 64 KiB %u\n", r->copy.clean,
+           r->shm[0][OP_WRITE][SIZE_64K].clean);
+}
+
 static void print_table(const Results *r)
 {
-    static const char *const size_name[SIZE_COUNT] = { "4 KiB", "64 KiB",
-                                                       "1 MiB" };
     int op, size;
 
     printf("# best of %u rounds, one core a side, ICRC by %s\n", r->rounds,
@@ -320,7 +394,7 @@ static bool print_tap(const Results *r)
     char *text;
     int op;
 
-    printf("1..%d\n", OP_COUNT + 2);
+    printf("1..%d\n", OP_COUNT + 4);
     ok &= tap(1, VERDICT_MET, "data arrives as it was sent"); /* else bailed out */
     for (op = 0; op < OP_COUNT; op++) {
         text = g_strdup_printf("%s 1 MiB MTU 4096 reaches a quarter of raw",
@@ -329,6 +403,9 @@ static bool print_tap(const Results *r)
         g_free(text);
     }
     ok &= tap(2 + op, growth_verdict(r), "10,000 queue pairs within 1.2 of 10");
+    ok &= tap(3 + op, shm_faster(r), "RC WRITE 64 KiB by shared memory: 1.2 of UDP");
+    ok &= tap(4 + op, shm_of_copies(r),
+              "RC WRITE 64 KiB by shared memory: 0.2 of two copies");
     return ok;
 }
 
@@ -364,6 +441,19 @@ static void pin(int core)
     alarm(KILL_SECONDS);
 }
 
+/* Its ports have left it. */
+static void remove_folder(const char *path)
+{
+    static const char *const names[] = { "/plain", "/icrc", "" };
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(names); i++) {
+        g_autofree char *folder = g_strconcat(path, names[i], NULL);
+
+        rmdir(folder);
+    }
+}
+
 static void run_side1(Bench *b, int core)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -385,6 +475,7 @@ static bool run_side0(Bench *b, int core, const Plan *plan)
     bench_quit(b);
     bench_teardown(b);
     print_table(&r);
+    print_shm(&r);
     return print_tap(&r);
 }
 
@@ -409,6 +500,10 @@ int main(int argc, char **argv)
     if (b.sh == MAP_FAILED) {
         bench_die("no shared memory: %s", g_strerror(errno));
     }
+    g_strlcpy(b.sh->folder, "/tmp/ernic-bench-XXXXXX", sizeof(b.sh->folder));
+    if (!mkdtemp(b.sh->folder)) {
+        bench_die("no folder in /tmp: %s", g_strerror(errno));
+    }
     fflush(stdout);
     child = fork();
     if (child < 0) {
@@ -421,5 +516,6 @@ int main(int argc, char **argv)
     if (waitpid(child, &status, 0) != child || status != 0) {
         bench_die("the other side ended with status %d", status);
     }
+    remove_folder(b.sh->folder);
     return !ok;
 }

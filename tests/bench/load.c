@@ -48,31 +48,33 @@ static void barrier(Bench *b)
 
 void bench_setup(Bench *b)
 {
-    static const uint32_t num_qp[2] = { BENCH_FEW, BENCH_MANY };
     uint16_t port = bench_raw_init(&b->raw, bench_host[b->side]);
-    uint32_t i;
+    uint32_t i, q;
 
     if (b->side == 1) {
         b->sh->raw_port = port;
     }
-    for (i = 0; i < 2; i++) {
-        bench_guest_init(&b->guest[i], num_qp[i], b->side,
+    for (i = 0; i < BENCH_GUESTS; i++) {
+        bench_guest_init(&b->guest[i], i, b->side, b->sh->folder,
                          &b->sh->peer[b->side][i]);
     }
     barrier(b);
-    for (i = 0; i < 2; i++) {
+    for (i = 0; i < BENCH_GUESTS; i++) {
         bench_guest_connect(&b->guest[i], b->side, &b->sh->peer[!b->side][i]);
-    }
-    for (i = 0; i < BENCH_FEW; i++) {
-        repost(&b->guest[0], &b->guest[0].qp[i], BENCH_RQ_DEPTH);
+        for (q = 0; i != BENCH_UDP_MANY && q < BENCH_FEW; q++) {
+            repost(&b->guest[i], &b->guest[i].qp[q], BENCH_RQ_DEPTH);
+        }
     }
     barrier(b);
 }
 
 void bench_teardown(Bench *b)
 {
-    bench_guest_free(&b->guest[0]);
-    bench_guest_free(&b->guest[1]);
+    uint32_t i;
+
+    for (i = 0; i < BENCH_GUESTS; i++) {
+        bench_guest_free(&b->guest[i]);
+    }
     bench_raw_free(&b->raw);
 }
 
@@ -189,6 +191,28 @@ double bench_raw_rate(Bench *b, uint32_t mtu, uint64_t ns)
     return bytes * 1e9 / (now - start);
 }
 
+/* As the engines do: from a message to a buffer of a train, and on to another message. */
+double bench_copy_rate(Bench *b, uint64_t ns)
+{
+    const uint8_t *src = bench_mem(&b->guest[BENCH_SHM].node, b->guest[BENCH_SHM].src);
+    uint8_t *dst = bench_mem(&b->guest[BENCH_SHM].node, b->guest[BENCH_SHM].dst);
+    g_autofree uint8_t *buf = g_malloc0(ERNIC_TRAIN_BYTES);
+    uint64_t start = bench_now(), now = start, bytes = 0;
+    uint32_t at = 0;
+
+    while (now < start + ns) {
+        memcpy(buf, src + at, ERNIC_TRAIN_BYTES);
+        /* The copies are not to be merged. */
+        atomic_signal_fence(memory_order_seq_cst);
+        memcpy(dst + at, buf, ERNIC_TRAIN_BYTES);
+        at += ERNIC_TRAIN_BYTES;
+        at = at + ERNIC_TRAIN_BYTES > BENCH_MESSAGE_MAX ? 0 : at;
+        bytes += ERNIC_TRAIN_BYTES;
+        now = bench_now();
+    }
+    return bytes * 1e9 / (now - start);
+}
+
 /* A stream of requests of one kind, round-robin over queue pairs. */
 typedef struct Stream {
     Bench *b;
@@ -286,31 +310,34 @@ static double stream_rate(Stream *s, uint64_t ns)
     return (last - first) * 1e9 / (now - start);
 }
 
-double bench_rate(Bench *b, uint8_t opcode, uint32_t qp, uint32_t len,
-                  uint64_t ns)
+double bench_rate(Bench *b, BenchWhich which, uint8_t opcode, uint32_t qp,
+                  uint32_t len, uint64_t ns)
 {
-    Stream s = stream_of(b, 0, qp, 1, opcode, len);
+    Stream s = stream_of(b, which, qp, 1, opcode, len);
 
     return stream_rate(&s, ns);
 }
 
 double bench_cost(Bench *b, bool many, uint64_t ns)
 {
-    Stream s = stream_of(b, many, 0, many ? BENCH_MANY : BENCH_FEW,
+    Stream s = stream_of(b, many ? BENCH_UDP_MANY : BENCH_UDP, 0,
+                         many ? BENCH_MANY : BENCH_FEW,
                          ERNIC_WR_WRITE, SMALL);
 
     s.depth = BENCH_FEW;
     return 1e9 / stream_rate(&s, ns);
 }
 
-void bench_verify(Bench *b, uint8_t opcode, uint32_t qp, uint32_t len)
+void bench_verify(Bench *b, BenchWhich which, uint8_t opcode, uint32_t qp,
+                  uint32_t len)
 {
     static uint32_t seed;
-    BenchGuest *g = &b->guest[0];
-    Stream s = stream_of(b, 0, qp, 1, opcode, len);
+    BenchGuest *g = &b->guest[which];
+    Stream s = stream_of(b, which, qp, 1, opcode, len);
     uint8_t *src = bench_mem(&g->node, g->src);
     uint8_t *dst = bench_mem(&g->node, g->dst);
-    BenchOrder o = { .qp = qp, .len = BENCH_MESSAGE_MAX, .seed = ++seed };
+    BenchOrder o = { .guest = which, .qp = qp, .len = BENCH_MESSAGE_MAX,
+                     .seed = ++seed };
     bool ok;
 
     /* All SENDs arrive at dst: compare the bytes of one message only. */
@@ -348,7 +375,7 @@ static int compare_ns(const void *a, const void *b)
 
 void bench_latency(Bench *b, uint64_t ns, BenchLatency *result)
 {
-    Stream s = stream_of(b, 0, BENCH_QP_4096, 1, ERNIC_WR_SEND, SMALL);
+    Stream s = stream_of(b, BENCH_UDP, BENCH_QP_4096, 1, ERNIC_WR_SEND, SMALL);
     uint32_t *sample = g_new(uint32_t, LATENCY_MAX);
     uint64_t end = bench_now() + ns, deadline = end + ORDER_NS;
     uint32_t n = 0, skip = LATENCY_WARM;

@@ -9,6 +9,11 @@
 #include <time.h>
 #include "bench.h"
 
+/* Steps between two looks at the sockets of the shared-memory link. */
+#define SERVE_STEPS     256
+/* Trains of one step, as many as the UDP link reads in one call. */
+#define SHM_BATCH       16
+
 uint64_t bench_now(void)
 {
     struct timespec ts;
@@ -84,7 +89,8 @@ static bool env_tx(void *env, const ErnicTrain *train)
 {
     BenchNode *n = env;
 
-    n->busy = !ernic_udp_send(n->udp, 0, train);
+    n->busy = n->udp ? !ernic_udp_send(n->udp, 0, train)
+                     : !ernic_shm_send(n->shm, train);
     return !n->busy;
 }
 
@@ -111,7 +117,20 @@ static const ErnicEnvOps env_ops = {
 
 /* ---- life -------------------------------------------------------------------- */
 
-static void open_link(BenchNode *n, const char *host)
+static void open_shm(BenchNode *n, const char *folder, bool icrc)
+{
+    char *port = g_strdup_printf("%s/%s", folder, icrc ? "icrc" : "plain");
+    ErnicShmConfig cfg = { .folder = port, .icrc = icrc };
+    char *err = NULL;
+
+    n->shm = ernic_shm_new(&cfg, &err);
+    if (!n->shm) {
+        bench_die("%s", err);
+    }
+    g_free(port);
+}
+
+static void open_udp(BenchNode *n, const char *host)
 {
     char *any = g_strdup_printf("%s:0", host);
     ErnicUdpConfig cfg = { .bind = any };
@@ -125,13 +144,14 @@ static void open_link(BenchNode *n, const char *host)
 }
 
 void bench_node_init(BenchNode *n, uint32_t num_qp, uint64_t mem_bytes,
-                     const char *host)
+                     BenchWhich which, const char *where)
 {
     ErnicConfig cfg = {
         /* Number 0 is unused, 1 is the GSI. */
         .max_qp = num_qp + 2,
         .max_cq = 4, .max_srq = 2, .max_eq = 2, .max_mr = 4, .max_pd = 4,
         .max_uctx = 2, .num_vectors = 1, .mtu = 5, .link_speed = 100000,
+        .no_icrc = which == BENCH_SHM,
     };
 
     memset(n, 0, sizeof(*n));
@@ -143,8 +163,12 @@ void bench_node_init(BenchNode *n, uint32_t num_qp, uint64_t mem_bytes,
     }
     /* Huge pages, as for a virtual machine's memory; failure does no harm. */
     madvise(n->mem, n->size, MADV_HUGEPAGE);
-    open_link(n, host);
-    cfg.udp_sport = ernic_udp_port(n->udp);
+    if (which == BENCH_SHM || which == BENCH_SHM_ICRC) {
+        open_shm(n, where, which == BENCH_SHM_ICRC);
+    } else {
+        open_udp(n, where);
+        cfg.udp_sport = ernic_udp_port(n->udp);
+    }
     n->e = ernic_new(&cfg, &env_ops, n);
     ernic_set_link(n->e, bench_now(), true);
 }
@@ -152,7 +176,8 @@ void bench_node_init(BenchNode *n, uint32_t num_qp, uint64_t mem_bytes,
 void bench_node_free(BenchNode *n)
 {
     ernic_free(n->e);
-    ernic_udp_free(n->udp);
+    g_clear_pointer(&n->udp, ernic_udp_free);
+    g_clear_pointer(&n->shm, ernic_shm_free);
     munmap(n->mem, n->size);
 }
 
@@ -167,10 +192,39 @@ uint64_t bench_alloc(BenchNode *n, uint64_t bytes, uint64_t align)
     return BENCH_BASE + at;
 }
 
-void bench_node_step(BenchNode *n)
+void bench_node_meet(BenchNode *n)
+{
+    while (n->shm && !ernic_shm_stats(n->shm)->peers) {
+        ernic_shm_serve(n->shm);
+    }
+}
+
+static void receive_udp(BenchNode *n)
 {
     const ErnicTrain *train;
-    uint32_t i, got;
+    uint32_t i, got = ernic_udp_recv(n->udp, &train, NULL);
+
+    for (i = 0; i < got; i++) {
+        ernic_rx(n->e, n->now, &train[i]);
+    }
+}
+
+/* Never sleeps. The peers neither come nor go; only bells for room are to be read. */
+static void receive_shm(BenchNode *n)
+{
+    ErnicTrain train;
+    uint32_t i;
+
+    if (n->steps++ % SERVE_STEPS == 0) {
+        ernic_shm_serve(n->shm);
+    }
+    for (i = 0; i < SHM_BATCH && ernic_shm_recv(n->shm, &train); i++) {
+        ernic_rx(n->e, n->now, &train);
+    }
+}
+
+void bench_node_step(BenchNode *n)
+{
 
     n->now = bench_now();
     if (n->busy) {
@@ -180,8 +234,9 @@ void bench_node_step(BenchNode *n)
     if (n->wake <= n->now) {
         ernic_run(n->e, n->now);
     }
-    got = ernic_udp_recv(n->udp, &train, NULL);
-    for (i = 0; i < got; i++) {
-        ernic_rx(n->e, n->now, &train[i]);
+    if (n->udp) {
+        receive_udp(n);
+    } else {
+        receive_shm(n);
     }
 }

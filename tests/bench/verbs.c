@@ -137,10 +137,12 @@ static void set_gid(BenchGuest *g, uint32_t side)
     command(g, "SET_GID", &cmd);
 }
 
-void bench_guest_init(BenchGuest *g, uint32_t num_qp, uint32_t side,
-                      BenchPeer *own)
+void bench_guest_init(BenchGuest *g, BenchWhich which, uint32_t side,
+                      const char *folder, BenchPeer *own)
 {
-    bool few = num_qp == BENCH_FEW;
+    bool shm = which == BENCH_SHM || which == BENCH_SHM_ICRC;
+    bool few = which != BENCH_UDP_MANY;
+    uint32_t num_qp = few ? BENCH_FEW : BENCH_MANY;
     uint32_t sq_depth = few ? BENCH_SQ_DEPTH : 1;
     uint32_t rq_depth = few ? BENCH_RQ_DEPTH : 1;
     uint64_t per_qp = (sq_depth * SQ_STRIDE + rq_depth * RQ_STRIDE + 8) * 64;
@@ -148,8 +150,8 @@ void bench_guest_init(BenchGuest *g, uint32_t num_qp, uint32_t side,
     uint32_t i;
 
     memset(g, 0, sizeof(*g));
-    bench_node_init(&g->node, num_qp, num_qp * per_qp + (16u << 20),
-                    bench_host[side]);
+    bench_node_init(&g->node, num_qp, num_qp * per_qp + (16u << 20), which,
+                    shm ? folder : bench_host[side]);
     set_gid(g, side);
     g->pd = command(g, "PD_ALLOC", &pd);
     g->src = bench_alloc(&g->node, 2 * BENCH_MESSAGE_MAX, BENCH_MESSAGE_MAX);
@@ -163,7 +165,7 @@ void bench_guest_init(BenchGuest *g, uint32_t num_qp, uint32_t side,
         create_qp(g, &g->qp[i], sq_depth, rq_depth);
         own->qpn[i] = g->qp[i].qpn;
     }
-    own->port = ernic_udp_port(g->node.udp);
+    own->port = g->node.udp ? ernic_udp_port(g->node.udp) : 0;
     own->key = g->key;
     own->src = g->src;
     own->dst = g->dst;
@@ -237,8 +239,15 @@ void bench_guest_connect(BenchGuest *g, uint32_t side, const BenchPeer *peer)
     uint64_t at = bench_alloc(&g->node, sizeof(struct ernic_qp_attr), 64);
     uint32_t i;
 
-    add_peer(g, side, ernic_udp_port(g->node.udp));
-    add_peer(g, !side, peer->port);
+    if (g->node.udp) {
+        add_peer(g, side, ernic_udp_port(g->node.udp));
+        add_peer(g, !side, peer->port);
+    } else {
+        ErnicGid gid = gid_of(side);
+
+        ernic_shm_announce(g->node.shm, &gid, 1);
+        bench_node_meet(&g->node);
+    }
     for (i = 0; i < g->num_qp; i++) {
         connect_qp(g, &g->qp[i], at, i == BENCH_QP_1024 ? MTU_1024 : MTU_4096,
                    peer->qpn[i], !side);
