@@ -51,6 +51,9 @@ static const Bad bad[] = {
     { "roce-udp", "'127.0.0.1:65536'", "roce-udp: " },
     { "roce-udp", "'192.0.2.1:4791'", "roce-udp: UDP socket on" },
     { "roce-peers", "'10.0.0.1=127.0.0.1'", "roce-peers= needs roce-udp=" },
+    { "roce-shm", "'/dev/null'", "roce-shm: /dev/null: Not a directory" },
+    { "icrc", "'off'", "icrc=off needs roce-shm=" },
+    { "icrc", "'perhaps'", "Parameter 'icrc' does not accept value 'perhaps'" },
     { "ernic-version", "'3.0'", "ernic-version is 3.0, not 3.1, 4.0 or 4.2" },
     { "ernic-qps", "8", "ernic-qps= needs ernic-version=" },
     { "timing", "'perhaps'", "Invalid parameter type for 'timing'" },
@@ -204,7 +207,11 @@ static void test_bad_together(void *obj, void *data, QGuestAllocator *alloc)
     args = qdict_new();
     qdict_put_str(args, "netdev", "hub2");
     refused(q, "iothread", QOBJECT(qstring_from_str("io2")), args,
-            "iothread= with netdev= needs roce-udp= too");
+            "iothread= with netdev= needs roce-udp= or roce-shm= too");
+    args = qdict_new();
+    qdict_put_str(args, "roce-udp", "127.0.0.1:0");
+    refused(q, "roce-shm", QOBJECT(qstring_from_str("/tmp")), args,
+            "roce-shm= and roce-udp= exclude each other");
     for (i = 0; i < ARRAY_SIZE(card); i++) {
         args = qdict_new();
         qdict_put_str(args, "shell", "reconic");
@@ -294,7 +301,8 @@ static void test_statistics(void *obj, void *data, QGuestAllocator *alloc)
     };
     static const char *const others[] = {
         "drops.bad_icrc", "drops.fault", "faults.retry_exceeded", "udp.tx_busy",
-        "udp.drops.kernel", "eth.tx_packets", "eth.rx_errors",
+        "udp.drops.kernel", "shm.tx_busy", "shm.drops.stalled", "eth.tx_packets",
+        "eth.rx_errors",
     };
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QUERY_STATS };
     QErnic *q = obj;

@@ -12,7 +12,7 @@
 #include "hw/pci/msix.h"
 #include "qapi/visitor.h"
 #include "qemu/error-report.h"
-#include "links/udp.h"
+#include "links/host_link.h"
 #include "pci/device.h"
 #include "pci/env.h"
 #include "pci/life.h"
@@ -89,7 +89,7 @@ void ernic_pci_pg332_reset(ErnicPci *d, uint64_t now)
 {
     if (d->pg332.engine) {
         qatomic_set(&d->pg332.risen, 0);
-        ernic_pci_udp_forget(d, ERNIC_PCI_PG332);
+        ernic_pci_host_forget(d, ERNIC_PCI_PG332);
         ernic_reset(d->pg332.engine);
         ernic_pci_pg332_link(d, now);
         ernic_pci_irqs_later(d);        /* lowers INTx */
@@ -201,6 +201,7 @@ static void configure(ErnicPci *d, unsigned version, unsigned strict)
         .max_mr = 1, .max_pd = 1, .max_uctx = 1,
         .num_vectors = d->cfg.num_vectors, .mtu = d->cfg.mtu,
         .link_speed = d->cfg.link_speed, .udp_sport = d->cfg.udp_sport,
+        .no_icrc = d->cfg.no_icrc,
         .pg332 = 1 + version, .strict = strict, .timing = d->profile,
         .timing_trace = ernic_pci_timing_pg332_trace(d),
     };

@@ -8,7 +8,7 @@
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
 #include "links/netdev.h"
-#include "links/udp.h"
+#include "links/host_link.h"
 #include "pci/device.h"
 #include "pci/env.h"
 #include "pci/memory.h"
@@ -21,10 +21,10 @@
 
 QEMU_BUILD_BUG_ON(sizeof(struct ernic_rsp) != RING_ENTRY);
 
-/* The UDP link and loopback are always up; a netdev has a link state. */
+/* A link of the host and loopback are always up; a netdev has a link state. */
 bool ernic_pci_link(const ErnicPci *d)
 {
-    return d->udp || ernic_pci_netdev_link(d);
+    return ernic_pci_host_link(d) || ernic_pci_netdev_link(d);
 }
 
 uint64_t ernic_pci_regs_size(const ErnicPci *d)
@@ -52,7 +52,7 @@ void ernic_pci_verbs_reset(ErnicPci *d, uint64_t now)
     qatomic_set(&v->cmd_ci, 0);
     v->cmd_addr = v->rsp_addr = 0;
     v->ring_shift = v->error = 0;
-    ernic_pci_udp_reset(d);
+    ernic_pci_host_reset(d);
     ernic_pci_netdev_reset(d);
     ernic_reset(d->engine);
     ernic_pci_mlx5_reset(d, now);
@@ -364,12 +364,12 @@ static uint64_t read_control(ErnicPci *d)
     return ernic_pci_verbs_enabled(d) ? ERNIC_CONTROL_ENABLE : 0;
 }
 
-/* Without a UDP link, the netdev carries RoCEv2 frames (ROCE_ETH). */
+/* Without a link of the host, the netdev carries RoCEv2 frames (ROCE_ETH). */
 static uint64_t read_features(ErnicPci *d)
 {
     return ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC | ERNIC_FEATURE_ATOMIC_WRITE |
            ERNIC_FEATURE_SRQ_RESIZE | ERNIC_FEATURE_FLUSH |
-           (d->net.nic && !d->udp ? ERNIC_FEATURE_ROCE_ETH : 0);
+           (d->net.nic && !ernic_pci_host_link(d) ? ERNIC_FEATURE_ROCE_ETH : 0);
 }
 
 static uint64_t read_link_speed(ErnicPci *d)

@@ -3,17 +3,18 @@
  *
  * The device as a QEMU NIC.
  *
- * Without a UDP link it is also the netdev link: a frame to UDP port 4791 goes
+ * Without a link of the host it is also the netdev link: a frame to UDP port 4791 goes
  * to the engine if it is addressed to an enabled face, in the VLAN of that
  * address. All other frames go to the raw packet queue pairs whose rules match,
  * and else to the Ethernet face; or to the flow tables of the mlx5 interface.
- * That part is the same with a UDP link.
+ * That part is the same with a link of the host.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qemu/iov.h"
 #include "qemu/main-loop.h"
 #include "core/wire/frame.h"
+#include "links/host_link.h"
 #include "links/netdev.h"
 #include "pci/device.h"
 #include "pci/env.h"
@@ -160,7 +161,7 @@ static bool is_pg332s(const ErnicPci *d, const ErnicPath *path)
 static bool roce_frame(ErnicPci *d, ErnicFrame *f, const uint8_t *buf,
                        size_t size, ErnicDrop *drop)
 {
-    if (d->udp || (!ernic_pci_verbs_enabled(d) && !d->pg332.engine)) {
+    if (ernic_pci_host_link(d) || (!ernic_pci_verbs_enabled(d) && !d->pg332.engine)) {
         return false;
     }
     *drop = ernic_net_parse(f, buf, size);
@@ -276,7 +277,8 @@ static bool netdev_can_receive(NetClientState *nc)
     ErnicPci *d = qemu_get_nic_opaque(nc);
 
     d->net.rx_full = ernic_pci_powered(d) &&
-                     (!idle(d) || (!d->udp && ernic_pci_rx_room(d) == 0) ||
+                     (!idle(d) ||
+                      (!ernic_pci_host_link(d) && ernic_pci_rx_room(d) == 0) ||
                       !slice_left(d));
     return !d->net.rx_full;
 }
@@ -308,7 +310,7 @@ static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
 void ernic_pci_netdev_resume(ErnicPci *d)
 {
     if (d->net.rx_full && !ernic_pci_gone(d) &&
-        (d->udp || ernic_pci_rx_room(d) || !ernic_pci_powered(d))) {
+        (ernic_pci_host_link(d) || ernic_pci_rx_room(d) || !ernic_pci_powered(d))) {
         d->net.rx_full = false;
         d->net.busy++;
         d->net.resuming = true;
@@ -371,8 +373,8 @@ bool ernic_pci_netdev_open(ErnicPci *d, Error **errp)
         return false;
     }
     if ((d->net.conf.peers.ncs[0] || d->net.wire) && d->iothread &&
-        !d->roce_udp) {
-        error_setg(errp, "iothread= with %s= needs roce-udp= too",
+        !d->roce_udp && !d->roce_shm) {
+        error_setg(errp, "iothread= with %s= needs roce-udp= or roce-shm= too",
                    d->net.wire ? "wire" : "netdev");
         return false;
     }

@@ -1,15 +1,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The UDP link in QEMU: it runs the socket of udp_socket.c in the AioContext of
- * the device, and has the properties for its address and its peers.
+ * The UDP link in QEMU: the socket of udp_socket.c as a link of the host, and the
+ * properties for its address and its peers.
  */
 #include "qemu/osdep.h"
 #include <arpa/inet.h>
 #include "qapi/error.h"
 #include "qemu/bitops.h"
 #include "qemu/error-report.h"
-#include "block/aio.h"
+#include "links/host_link.h"
 #include "links/udp.h"
 #include "pci/device.h"
 #include "pci/env.h"
@@ -66,109 +66,41 @@ static void warn_rx_drops(ErnicPci *d)
 
 /* ---- the socket ------------------------------------------------------------ */
 
-/*
- * Hand received packets to the engines, as many as they have room for, until the slice
- * ends. The socket is not read in the meantime and holds the rest.
- */
-static void hand_up(ErnicPci *d, uint64_t now)
+static int udp_fd(const ErnicPci *d)
 {
-    uint32_t room;
-    ErnicTrain t;
-
-    ernic_pci_rx_slice(d);
-    while (d->udp_trains && ernic_pci_rx_slice_left(d) &&
-           (room = ernic_pci_rx_room(d))) {
-        t = *d->udp_train;
-        t.data += d->udp_pos;
-        t.len -= d->udp_pos;
-        t.len = MIN(t.len, (uint64_t)room * t.seg);
-        ernic_pci_rx(d, now, &t);
-        d->udp_pos += t.len;
-        if (d->udp_pos == d->udp_train->len) {
-            d->udp_pos = 0;
-            d->udp_train++;
-            d->udp_trains--;
-        }
-    }
+    return ernic_udp_fd(d->udp);
 }
 
-void ernic_pci_udp_run(ErnicPci *d, uint64_t now)
+static uint32_t udp_recv(ErnicPci *d, const ErnicTrain **trains, bool *more)
 {
-    if (d->udp_trains) {
-        hand_up(d, now);
-        if (!d->udp_trains) {
-            ernic_pci_udp_update(d);
-        }
-    }
+    uint32_t n = ernic_udp_recv(d->udp, trains, NULL);
+
+    warn_rx_drops(d);
+    *more = false;              /* the socket stays readable */
+    return n;
 }
 
-static void udp_readable(void *opaque)
+static bool udp_send(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
 {
-    ErnicPci *d = opaque;
-    uint64_t now = ernic_pci_enter(d);
+    bool sent = ernic_udp_send(d->udp, face, train);
 
-    /* Read one batch; if there are more, the socket stays readable. */
-    if (ernic_pci_working(d) && d->udp && !d->udp_trains) {
-        d->udp_trains = ernic_udp_recv(d->udp, &d->udp_train, NULL);
-        warn_rx_drops(d);
-        hand_up(d, now);
-        ernic_pci_engines_run(d, now);
-        if (d->udp_trains) {
-            ernic_pci_udp_update(d);
-        }
-    }
-    ernic_pci_leave(d);
-}
-
-static void udp_writable(void *opaque)
-{
-    ErnicPci *d = opaque;
-    uint64_t now = ernic_pci_enter(d);
-
-    if (ernic_pci_working(d) && d->udp) {
-        d->udp_blocked = false;
-        ernic_pci_tx_ready(d, now);
-        ernic_pci_engines_run(d, now);
-        ernic_pci_udp_update(d);
-    }
-    ernic_pci_leave(d);
-}
-
-void ernic_pci_udp_update(ErnicPci *d)
-{
-    if (d->udp) {
-        aio_set_fd_handler(d->fd_ctx, ernic_udp_fd(d->udp),
-                           ernic_pci_working(d) && !d->udp_trains ? udp_readable : NULL,
-                           ernic_pci_working(d) && d->udp_blocked ? udp_writable : NULL,
-                           NULL, NULL, d);
-    }
-}
-
-void ernic_pci_udp_forget(ErnicPci *d, ErnicPciFace face)
-{
-    if (d->udp) {
-        ernic_udp_forget(d->udp, face);
-    }
-}
-
-void ernic_pci_udp_reset(ErnicPci *d)
-{
-    d->udp_blocked = false;
-    d->udp_trains = d->udp_pos = 0;
-    ernic_pci_udp_forget(d, ERNIC_PCI_VERBS);
-    ernic_pci_udp_update(d);
-}
-
-bool ernic_pci_udp_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
-{
-    if (ernic_udp_send(d->udp, face, train)) {
+    if (sent) {
         warn_tx_drops(d, train);
-        return true;
     }
-    d->udp_blocked = true;
-    ernic_pci_udp_update(d);
-    return false;
+    return sent;
 }
+
+static void udp_forget(ErnicPci *d, ErnicPciFace face)
+{
+    ernic_udp_forget(d->udp, face);
+}
+
+static const ErnicHostOps udp_ops = {
+    .fd = udp_fd,
+    .recv = udp_recv,
+    .send = udp_send,
+    .forget = udp_forget,
+};
 
 /* ---- peers ---------------------------------------------------------------- */
 
@@ -263,6 +195,7 @@ bool ernic_pci_udp_open(ErnicPci *d, Error **errp)
         return false;
     }
     d->cfg.udp_sport = ernic_udp_port(d->udp);
+    d->host.ops = &udp_ops;
     return true;
 }
 
@@ -272,6 +205,8 @@ bool ernic_pci_udp_open(ErnicPci *d, Error **errp)
  */
 void ernic_pci_udp_close(ErnicPci *d)
 {
-    d->udp_trains = 0;
-    g_clear_pointer(&d->udp, ernic_udp_free);
+    if (d->udp) {
+        d->host = (ErnicHostLink) { };
+        g_clear_pointer(&d->udp, ernic_udp_free);
+    }
 }

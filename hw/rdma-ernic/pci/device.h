@@ -15,6 +15,7 @@
 
 #include "hw/pci/pci_device.h"
 #include "qemu/log.h"
+#include "qemu/notify.h"
 #include "qemu/thread.h"
 #include "qemu/timer.h"
 #include "system/iothread.h"
@@ -25,6 +26,7 @@
 #include "faces/pg332.h"
 #include "faces/reconic_shell.h"
 #include "faces/verbs.h"
+#include "links/shm_port.h"
 #include "links/udp_socket.h"
 #include "network/stream_bytes.h"
 #include "pci/life.h"
@@ -40,6 +42,18 @@ typedef enum ErnicPciFace {
     ERNIC_PCI_FACES
 } ErnicPciFace;
 
+typedef struct ErnicHostOps ErnicHostOps;
+
+/* A link of the host (links/host_link.h), and what it has received. */
+typedef struct ErnicHostLink {
+    const ErnicHostOps *ops;    /* NULL: there is none */
+    bool blocked;               /* it takes no train */
+    bool more;                  /* it may have more trains than these: */
+    const ErnicTrain *train;    /* received trains that wait for the engine */
+    uint32_t trains;            /* their number */
+    uint32_t pos;               /* bytes of the first one already taken */
+} ErnicHostLink;
+
 /* The number of bits of irq_pending. */
 #define ERNIC_MAX_VECTORS   64
 /* Mb/s; the fastest port speed that verbs can express. */
@@ -54,7 +68,8 @@ struct ErnicPci {
     ErnicConfig cfg;
     uint32_t mtu;               /* greatest path MTU, bytes */
     uint64_t mem_size;          /* bytes of device memory */
-    char *roce_udp, *roce_peers;
+    char *roce_udp, *roce_peers, *roce_shm;
+    OnOffAuto icrc;
     IOThread *iothread;
     bool timing;
     char *timing_profile, *timing_trace;
@@ -91,12 +106,13 @@ struct ErnicPci {
     uint64_t irq_pending;       /* atomic; vectors for irq_bh to raise */
     bool irq_sending;           /* messages are being sent; BQL */
 
+    ErnicHostLink host;         /* the one of these two that exists */
     ErnicUdp *udp;              /* NULL: no UDP link */
-    bool udp_blocked;           /* the socket's buffer is full */
-    const ErnicTrain *udp_train;        /* received trains that wait for the engine */
-    uint32_t udp_trains;        /* their number */
-    uint32_t udp_pos;           /* bytes of the first one already taken */
     uint32_t udp_reported;      /* bits of ErnicUdpDrop already reported to the user */
+    ErnicShm *shm;              /* NULL: no shared-memory link */
+    ErnicTrain shm_train;       /* received last */
+    bool shm_reported;          /* a refused peer was reported to the user */
+    Notifier shm_exit;          /* removes its socket when QEMU ends */
 
     ErnicNetdev net;
     ErnicPciMlx5 mlx5;

@@ -11,8 +11,8 @@
 #include "block/aio-wait.h"
 #include "hw/pci/msix.h"
 #include "system/runstate.h"
+#include "links/host_link.h"
 #include "links/netdev.h"
-#include "links/udp.h"
 #include "pci/device.h"
 #include "pci/env.h"
 #include "pci/memory.h"
@@ -188,19 +188,13 @@ static void schedule_irqs(ErnicPci *d)
     }
 }
 
-/* The UDP link keeps packets that it has received, and the engines have room again. */
-static bool udp_waits(const ErnicPci *d)
-{
-    return d->udp_trains && ernic_pci_rx_room(d);
-}
-
 /*
  * Arms the timer here, once for all changes made with the lock held. @ran: the device's
  * work has just run.
  */
 static void leave(ErnicPci *d, bool ran)
 {
-    uint64_t wake = udp_waits(d) ? 0 : MIN(d->wake, d->pg332.wake);
+    uint64_t wake = ernic_pci_host_waits(d) ? 0 : MIN(d->wake, d->pg332.wake);
 
     if (!ernic_pci_working(d) || wake == UINT64_MAX) {
         timer_del(&d->timer);
@@ -213,6 +207,7 @@ static void leave(ErnicPci *d, bool ran)
     } else {
         timer_mod_ns(&d->timer, MIN(wake, (uint64_t)INT64_MAX));
     }
+    ernic_pci_host_changed(d);
     qemu_mutex_unlock(&d->lock);
     if (!d->iothread) {
         ernic_pci_catch_up(d);
@@ -259,7 +254,7 @@ static void env_work(void *opaque)
         ernic_pci_netdev_run(d, now);
         ernic_pci_verbs_run(d, now);
         ernic_pci_engines_run(d, now);
-        ernic_pci_udp_run(d, now);
+        ernic_pci_host_run(d, now);
     }
     ernic_pci_rx_slice(d);              /* for frames of the netdev, until the next run */
     leave(d, true);
@@ -435,13 +430,13 @@ static bool to_link(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
     if (ernic_pci_gone(d)) {
         return true;
     }
-    return d->udp ? ernic_pci_udp_tx(d, face, train)
-                  : ernic_pci_netdev_tx(d, face, train);
+    return ernic_pci_host_link(d) ? ernic_pci_host_tx(d, face, train)
+                                  : ernic_pci_netdev_tx(d, face, train);
 }
 
 /*
- * Frames that software composed go to the netdev, also if RoCE uses the UDP link.
- * Packets of the UDP link must not wait for a full netdev: with both links, a frame
+ * Frames that software composed go to the netdev, also if RoCE uses a link of the host.
+ * Packets of that link must not wait for a full netdev: with both links, a frame
  * that the netdev does not take is lost.
  */
 static bool frame_to_netdev(ErnicPci *d, const ErnicTrain *train)
@@ -449,7 +444,7 @@ static bool frame_to_netdev(ErnicPci *d, const ErnicTrain *train)
     if (ernic_pci_netdev_tx(d, ERNIC_PCI_VERBS, train)) {
         return true;
     }
-    if (!d->udp) {
+    if (!ernic_pci_host_link(d)) {
         return false;
     }
     d->net.eth.tx_errors++;
@@ -469,13 +464,12 @@ static bool env_tx(void *env, const ErnicTrain *train)
 }
 
 /*
- * With the UDP link, all packets have departed, because its socket queues nothing.
- * Frames in the netdev beside it do not count: packets of the UDP link do not wait
- * for them.
+ * With a link of the host, all packets have departed that it has taken. Frames in the
+ * netdev beside it do not count: packets of that link do not wait for them.
  */
 static uint64_t departed(const ErnicPci *d, ErnicPciFace face)
 {
-    return d->udp ? UINT64_MAX : ernic_pci_netdev_departed(d, face);
+    return ernic_pci_host_link(d) ? UINT64_MAX : ernic_pci_netdev_departed(d, face);
 }
 
 static uint64_t env_tx_departed(void *env)

@@ -15,7 +15,9 @@
 #include "qemu/main-loop.h"
 #include "system/runstate.h"
 #include "system/system.h"
+#include "links/host_link.h"
 #include "links/netdev.h"
+#include "links/shm.h"
 #include "links/udp.h"
 #include "pci/device.h"
 #include "pci/env.h"
@@ -121,7 +123,7 @@ static void set_working(ErnicPci *d, bool working)
     uint64_t now = ernic_pci_enter(d);
 
     ernic_pci_life_set(d, working ? ERNIC_PCI_WORKING : ERNIC_PCI_STOPPED);
-    ernic_pci_udp_update(d);
+    ernic_pci_host_update(d);
     if (working) {
         d->wake = now;
         d->pg332.wake = d->pg332.engine ? now : UINT64_MAX;
@@ -275,6 +277,9 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     if (!ernic_pci_udp_open(d, errp)) {
         goto no_udp;
     }
+    if (!ernic_pci_shm_open(d, errp)) {
+        goto no_shm;
+    }
     if (!ernic_pci_shell_open(d, errp) || !ernic_pci_pg332_open(d, errp)) {
         goto no_face;
     }
@@ -300,11 +305,13 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     ernic_pci_life_set(d, ERNIC_PCI_STOPPED);
     set_working(d, runstate_is_running());
     trace_ernic_pci_realize(ernic_pci_id(d), d->cfg.max_qp,
-                            d->cfg.num_vectors, d->roce_udp ?: "");
+                            d->cfg.num_vectors, d->roce_udp ?: d->roce_shm ?: "");
     return;
 
 no_face:
     ernic_pci_shell_close(d);
+    ernic_pci_shm_close(d);
+no_shm:
     ernic_pci_udp_close(d);
 no_udp:
     ernic_pci_timing_close(d);
@@ -327,7 +334,7 @@ static void ernic_pci_exit(PCIDevice *pci)
     }
     ernic_pci_life_set(d, ERNIC_PCI_GONE);
     d->resets++;
-    ernic_pci_udp_update(d);
+    ernic_pci_host_update(d);
     ernic_pci_timing_flush(d);
     if (!locked) {
         qemu_mutex_unlock(&d->lock);
@@ -337,6 +344,7 @@ static void ernic_pci_exit(PCIDevice *pci)
     if (!d->net.busy) {
         ernic_pci_netdev_close(d);
         ernic_pci_udp_close(d);
+        ernic_pci_shm_close(d);
     }
     ernic_pci_life_bury(d);
     ernic_pci_shell_close(d);
@@ -365,6 +373,7 @@ static void ernic_pci_finalize(Object *obj)
     qemu_del_vm_change_state_handler(d->vm_state);
     ernic_pci_netdev_close(d);
     ernic_pci_udp_close(d);
+    ernic_pci_shm_close(d);
     ernic_pci_life_free(d->engine);
     ernic_pci_pg332_close(d);
     ernic_pci_timing_close(d);
@@ -457,6 +466,8 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_UINT32("link-speed", ErnicPci, cfg.link_speed, 100000),
     DEFINE_PROP_STRING("roce-udp", ErnicPci, roce_udp),
     DEFINE_PROP_STRING("roce-peers", ErnicPci, roce_peers),
+    DEFINE_PROP_STRING("roce-shm", ErnicPci, roce_shm),
+    DEFINE_PROP_ON_OFF_AUTO("icrc", ErnicPci, icrc, ON_OFF_AUTO_AUTO),
     DEFINE_PROP_STRING("ernic-version", ErnicPci, pg332.version),
     DEFINE_PROP_UINT32("ernic-qps", ErnicPci, pg332.num_qp, 0),
     DEFINE_PROP_BOOL("timing", ErnicPci, timing, false),

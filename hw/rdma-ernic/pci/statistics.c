@@ -25,6 +25,7 @@ typedef struct Face {
 typedef struct Snapshot {
     Face engine, pg332;
     ErnicUdpStats udp;          /* all 0 without the UDP link */
+    ErnicShmStats shm;          /* all 0 without the shared-memory link */
     ErnicEth eth;
 } Snapshot;
 
@@ -54,6 +55,14 @@ static const Counter udp_counters[] = {
     UDP(rx_trains), UDP(rx_packets), UDP(rx_bytes), UDP(tx_busy),
 };
 #undef UDP
+
+#define SHM(name) { #name, offsetof(ErnicShmStats, name) }
+static const Counter shm_counters[] = {
+    SHM(tx_trains), SHM(tx_packets), SHM(tx_bytes),
+    SHM(rx_trains), SHM(rx_packets), SHM(rx_bytes), SHM(tx_busy),
+    SHM(bells), SHM(peers), SHM(refused), SHM(broken),
+};
+#undef SHM
 
 #define ETH(name) { #name, offsetof(ErnicEth, name) }
 static const Counter eth_counters[] = {
@@ -118,6 +127,11 @@ static const char *fault_name(uint32_t i)
 static const char *udp_drop_name(uint32_t i)
 {
     return ernic_udp_drop_name(i);
+}
+
+static const char *shm_drop_name(uint32_t i)
+{
+    return ernic_shm_drop_name(i);
 }
 
 /* Visits the elements @first to @end - 1 of @value as a structure of counters. */
@@ -242,6 +256,21 @@ static bool visit_udp(Visitor *v, ErnicUdpStats *stats, Error **errp)
     return ok;
 }
 
+static bool visit_shm(Visitor *v, ErnicShmStats *stats, Error **errp)
+{
+    bool ok;
+
+    if (!visit_start_struct(v, "shm", NULL, 0, errp)) {
+        return false;
+    }
+    ok = visit_counters(v, shm_counters, ARRAY_SIZE(shm_counters), stats,
+                        errp) &&
+         visit_numbered(v, "drops", stats->drop, 0, ERNIC_SHM_DROP_COUNT,
+                        shm_drop_name, errp);
+    visit_end_struct(v, NULL);
+    return ok;
+}
+
 static bool visit_eth(Visitor *v, const ErnicEth *eth, Error **errp)
 {
     bool ok;
@@ -281,11 +310,15 @@ static void get_statistics(Object *obj, Visitor *v, const char *name,
     if (d->udp) {
         s.udp = *ernic_udp_stats(d->udp);
     }
+    if (d->shm) {
+        s.shm = *ernic_shm_stats(d->shm);
+    }
     ernic_pci_leave(d);
     if (visit_start_struct(v, name, NULL, 0, errp)) {
         (void)(visit_engine(v, &s.engine, errp) &&
                visit_pg332(v, &s.pg332, errp) &&
-               visit_udp(v, &s.udp, errp) && visit_eth(v, &s.eth, errp));
+               visit_udp(v, &s.udp, errp) && visit_shm(v, &s.shm, errp) &&
+               visit_eth(v, &s.eth, errp));
         visit_end_struct(v, NULL);
     }
 }
@@ -296,5 +329,5 @@ void ernic_pci_stats_class_init(ObjectClass *oc)
                               NULL, NULL);
     object_class_property_set_description(oc, "statistics",
         "Counters of both engines and the Ethernet face since the last reset, and"
-        " of the UDP link");
+        " of the links of the host");
 }

@@ -136,7 +136,7 @@ bool ernic_pci_timing_open(ErnicPci *d, Error **errp)
         g_free(p);
         return false;
     }
-    if (d->net.wire && !d->roce_udp) {
+    if (d->net.wire && !d->roce_udp && !d->roce_shm) {
         p->wire_flight = 0;     /* the wire applies its own delay */
     }
     trace_ernic_pci_timing(ernic_pci_id(d), name, ernic_profile_hash(p));

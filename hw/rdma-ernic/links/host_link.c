@@ -1,0 +1,156 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The UDP link and the shared-memory link in QEMU: what they have in common. They run in
+ * the AioContext of the device.
+ */
+#include "qemu/osdep.h"
+#include "block/aio.h"
+#include "links/host_link.h"
+#include "pci/env.h"
+
+/* Most trains, beside those that wait, of one run. */
+#define BATCH 16
+
+/*
+ * Hand received packets to the engines, as many as they have room for, until the slice
+ * ends. The link is not read in the meantime and holds the rest.
+ */
+static void hand_up(ErnicPci *d, uint64_t now)
+{
+    ErnicHostLink *h = &d->host;
+    uint32_t room;
+    ErnicTrain t;
+
+    while (h->trains && ernic_pci_rx_slice_left(d) && (room = ernic_pci_rx_room(d))) {
+        t = *h->train;
+        t.data += h->pos;
+        t.len -= h->pos;
+        t.len = MIN(t.len, (uint64_t)room * t.seg);
+        ernic_pci_rx(d, now, &t);
+        h->pos += t.len;
+        if (h->pos == h->train->len) {
+            h->pos = 0;
+            h->train++;
+            h->trains--;
+        }
+    }
+}
+
+/* The trains that wait, and then those that the link has beside them. */
+static void receive(ErnicPci *d, uint64_t now)
+{
+    ErnicHostLink *h = &d->host;
+    int i;
+
+    ernic_pci_rx_slice(d);
+    hand_up(d, now);
+    /* Packets that no engine wants take nothing of the slice. */
+    for (i = 0; i < BATCH && !h->trains && h->more && ernic_pci_rx_slice_left(d); i++) {
+        h->trains = h->ops->recv(d, &h->train, &h->more);
+        hand_up(d, now);
+    }
+}
+
+void ernic_pci_host_run(ErnicPci *d, uint64_t now)
+{
+    if (d->host.trains || d->host.more) {
+        receive(d, now);
+        if (!d->host.trains) {
+            ernic_pci_host_update(d);
+        }
+    }
+}
+
+bool ernic_pci_host_waits(const ErnicPci *d)
+{
+    return (d->host.trains || d->host.more) && ernic_pci_rx_room(d);
+}
+
+static void room_again(ErnicPci *d, uint64_t now)
+{
+    d->host.blocked = false;
+    ernic_pci_tx_ready(d, now);
+}
+
+static void readable(void *opaque)
+{
+    ErnicPci *d = opaque;
+    ErnicHostLink *h = &d->host;
+    uint64_t now = ernic_pci_enter(d);
+
+    /* Read one batch; if there are more, the descriptor stays readable. */
+    if (ernic_pci_working(d) && h->ops && !h->trains) {
+        if (h->ops->serve) {
+            h->ops->serve(d);
+        }
+        h->trains = h->ops->recv(d, &h->train, &h->more);
+        receive(d, now);
+        if (h->ops->serve && h->blocked) {
+            room_again(d, now);
+        }
+        ernic_pci_engines_run(d, now);
+        if (h->trains) {
+            ernic_pci_host_update(d);
+        }
+    }
+    ernic_pci_leave(d);
+}
+
+static void writable(void *opaque)
+{
+    ErnicPci *d = opaque;
+    uint64_t now = ernic_pci_enter(d);
+
+    if (ernic_pci_working(d) && d->host.ops) {
+        room_again(d, now);
+        ernic_pci_engines_run(d, now);
+        ernic_pci_host_update(d);
+    }
+    ernic_pci_leave(d);
+}
+
+void ernic_pci_host_update(ErnicPci *d)
+{
+    const ErnicHostLink *h = &d->host;
+    bool working = ernic_pci_working(d);
+
+    if (h->ops) {
+        aio_set_fd_handler(d->fd_ctx, h->ops->fd(d),
+                           working && !h->trains ? readable : NULL,
+                           working && h->blocked && !h->ops->serve ? writable : NULL,
+                           NULL, NULL, d);
+    }
+}
+
+void ernic_pci_host_changed(ErnicPci *d)
+{
+    if (d->host.ops && d->host.ops->changed) {
+        d->host.ops->changed(d);
+    }
+}
+
+void ernic_pci_host_forget(ErnicPci *d, ErnicPciFace face)
+{
+    if (d->host.ops && d->host.ops->forget) {
+        d->host.ops->forget(d, face);
+    }
+}
+
+void ernic_pci_host_reset(ErnicPci *d)
+{
+    d->host.blocked = false;
+    d->host.trains = d->host.pos = 0;
+    ernic_pci_host_forget(d, ERNIC_PCI_VERBS);
+    ernic_pci_host_update(d);
+}
+
+bool ernic_pci_host_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
+{
+    if (d->host.ops->send(d, face, train)) {
+        return true;
+    }
+    d->host.blocked = true;
+    ernic_pci_host_update(d);
+    return false;
+}
