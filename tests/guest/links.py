@@ -2,7 +2,7 @@
 """The links between two guests: options for QEMU, addresses in the guests.
 
 A link has a name; options(n, folder) returns the options of guest n for QEMU;
-join(guests) is called after all have started, and close() after all have ended. Both
+join(guests) is called after all have started, and close() after all have ended. All
 links give a guest one network interface, eth0, and one RDMA device, ernic0.
 """
 
@@ -48,6 +48,8 @@ def set_property(guest, name, value):
 
 class Link:
     """A link with nothing to do after the machines have started or ended."""
+
+    plugs = True                # it has a method to unplug a guest
 
     def join(self, guests):
         pass
@@ -98,6 +100,17 @@ class Udp(Link):
                     set_property(guest, 'add-peer', f'{address(n)}=127.0.0.1:{port}')
                 else:
                     set_property(guest, 'remove-peer', address(n))
+
+
+class Shm(Link):
+    """RoCEv2 through memory that the machines share, the network through a netdev."""
+
+    name = 'shm'
+    plugs = False
+
+    def options(self, n, folder):
+        return [*wire(n, folder), '-device',
+                f'ernic,id=nic,netdev=wire,mac={mac(n)},roce-shm={folder / "lab"}']
 
 
 def up(guests, mtu=1500):

@@ -15,6 +15,11 @@ ROWS = (
     ('mlx5-verbs-6.1', '*', 'mlx5-verbs-6.12-cloud'),
     ('mlx5-verbs-testing-cloud', '*', 'mlx5-verbs-6.12-cloud'),
     ('net-6.12', 'big_ping tcp', 'net-6.1'),
+    ('shm-6.12', '*', 'netdev-6.12'),
+    ('shm-6.1', 'uc_events ud_events srq_events send_events read_events uc_write '
+     'uc_send_lat ud_send_lat many_qps_read both_ways_send all_sizes ucmatose udaddy '
+     'compare_swap mtu_256 mtu_512 mtu_1024 mtu_2048 stranger processes tcp_beside',
+     'netdev-6.1'),
     ('udp-6.12', '*', 'netdev-6.12'),
     ('udp-6.1', 'ud_events srq_events send_events read_events uc_write uc_send_lat '
      'ud_send_lat many_qps_read both_ways_send all_sizes compare_swap mtu_256 mtu_512 '

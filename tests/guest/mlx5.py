@@ -46,6 +46,14 @@ class Udp(links.Udp):
                 f'{options(n)},roce-udp=127.0.0.1:0']
 
 
+class Shm(links.Shm):
+    """RoCEv2 through memory that the machines share."""
+
+    def options(self, n, folder):
+        return [*links.wire(n, folder), *TRACE, '-device',
+                f'{options(n)},roce-shm={folder / "lab"}']
+
+
 def prepare(guests, modules=MODULES):
     """Load modules, if any, and rename interface and device; rules of rdma-core, where it
     is installed, have given the device another name."""
