@@ -372,15 +372,15 @@ bool ernic_pci_netdev_open(ErnicPci *d, Error **errp)
         error_setg(errp, "netdev= and wire= exclude each other");
         return false;
     }
-    if ((d->net.conf.peers.ncs[0] || d->net.wire) && d->iothread &&
-        !d->roce_udp && !d->roce_shm) {
-        error_setg(errp, "iothread= with %s= needs roce-udp= or roce-shm= too",
-                   d->net.wire ? "wire" : "netdev");
-        return false;
-    }
     /* Its engine sends frames, which only the main loop may. */
     if ((d->net.conf.peers.ncs[0] || d->net.wire) && d->iothread && d->mlx5.on) {
         error_setg(errp, "iothread= and %s= exclude each other with personality=mlx5",
+                   d->net.wire ? "wire" : "netdev");
+        return false;
+    }
+    if ((d->net.conf.peers.ncs[0] || d->net.wire) && d->iothread &&
+        !d->roce_udp && !d->roce_shm) {
+        error_setg(errp, "iothread= with %s= needs roce-udp= or roce-shm= too",
                    d->net.wire ? "wire" : "netdev");
         return false;
     }
