@@ -29,6 +29,7 @@ KNOWN_WARNINGS = {
     'clocksource: timekeeping watchdog': 'a busy host',
     'clocksource:                       ': 'the figures of that watchdog',
     'hogged CPU for': 'a busy host',
+    'clocksource: Marking clocksource tsc': 'a busy host',
     'TSC found unstable after boot': 'a busy host',
     'Unstable clock detected': 'a busy host',
     'hpet: Lost': 'a busy host',
