@@ -98,7 +98,7 @@ static void test_derived_rows(void)
         "ErnicConfig.udp_sport", "ErnicConfig.timing",
         "ErnicConfig.timing_trace",
         "ErnicConfig.link_speed", "ErnicConfig.max_memory", "ErnicConfig.face",
-        "ErnicConfig.mlx5", "ErnicConfig.raw",
+        "ErnicConfig.mlx5", "ErnicConfig.raw", "ErnicConfig.no_icrc",
         "ErnicIds.size", "ErnicIds.head", "ErnicIds.count", "ErnicRing.count",
         "Ernic.ops",
         "Ernic.env", "Ernic.cfg", "Ernic.face", "Ernic.keys",

@@ -39,6 +39,7 @@ static const ErnicStateField config_fields[] = {
     DERIVED(face),              /* of the device that loads */
     DERIVED(mlx5),              /* of the device that loads */
     DERIVED(raw),               /* of the device that loads; check_qp.c */
+    DERIVED(no_icrc),           /* of the link of the device that loads */
 };
 #undef S
 const ErnicStateStruct ernic_state_config =
