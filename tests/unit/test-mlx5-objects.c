@@ -198,7 +198,7 @@ static const struct {
     { QP "qpc.st=1\n", ERNIC_QPT_UC, 32, 8, 0 },
     { QP "qpc.st=2\nqpc.rq_type=1\nqpc.srqn_rmpn_xrqn=1\n", ERNIC_QPT_UD, 32, 0, 1 },
     { QP "qpc.rq_type=3\n", ERNIC_QPT_RC, 32, 0, 0 },
-    { QP "qpc.no_sq=1\nqpc.uar_page=0\n", ERNIC_QPT_RC, 0, 8, 0 },
+    { QP "qpc.no_sq=1\nqpc.uar_page=0xffffff\n", ERNIC_QPT_RC, 0, 8, 0 },
     { QP "qpc.st=8\n", ERNIC_QPT_GSI, 32, 8, 0 },
     { QP "qpc.st=3\nqpc.rq_type=1\nqpc.xrcd=9\n", ERNIC_QPT_XRC_INI, 32, 0, 0 },
     { QP "qpc.st=3\nqpc.rq_type=1\nqpc.xrcd=2\nqpc.no_sq=1\n", ERNIC_QPT_XRC_TGT,

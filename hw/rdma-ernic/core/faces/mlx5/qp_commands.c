@@ -118,7 +118,8 @@ static ErnicMlx5Refusal create_qp(ErnicMlx5Function *f, const ErnicMlx5Request *
 {
     const uint8_t *qpc = PART(r->in, create_qp_in.qpc);
     uint64_t record = GET(qpc, qpc.dbr_addr);
-    uint32_t uar = GET(qpc, qpc.uar_page), qpn;
+    /* Without a send queue there is no doorbell; the number can be anything. */
+    uint32_t uar = GET(qpc, qpc.no_sq) ? 0 : GET(qpc, qpc.uar_page), qpn;
     Ernic *e = f->engine;
     ErnicQpInit init = { };
     ErnicMlx5Refusal refusal;
