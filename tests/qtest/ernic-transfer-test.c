@@ -332,6 +332,19 @@ void qernic_crowd(QErnic *a, QErnic *b)
     expect_datagram(&from, &to);
 }
 
+void qernic_stopped(QErnic *a, QErnic *b)
+{
+    QErnicQp from, to;
+
+    connect_pair(a, b, &from, &to, ERNIC_QPT_UD);
+    qtest_memset(b->qts, b->buf + IN, 0, 1024);
+    qernic_post_recv(&to, IN, 1024);
+    qtest_qmp_assert_success(b->qts, "{ 'execute': 'stop' }");
+    qernic_datagram(&from, &to);
+    qtest_qmp_assert_success(b->qts, "{ 'execute': 'cont' }");
+    expect_datagram(&from, &to);
+}
+
 static void test_loopback(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;

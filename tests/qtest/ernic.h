@@ -120,7 +120,9 @@ void qernic_transfers(QErnic *a, QErnic *b);
 void qernic_multicast(QErnic *a, QErnic *b);
 /* Attaches 900 queue pairs of @b to a group; @a sends to it, and to @b alone. */
 void qernic_crowd(QErnic *a, QErnic *b);
-/* Sends a datagram without waiting for its completion. */
+/* Sends a datagram to @b while its machine is stopped; @b receives it afterwards. */
+void qernic_stopped(QErnic *a, QErnic *b);
+/* Sends a datagram and waits for the completion of the send request. */
 void qernic_datagram(QErnicQp *from, const QErnicQp *to);
 
 #endif /* QTEST_ERNIC_H */

@@ -2,11 +2,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The shared-memory link in QEMU: the port of shm_port.c as a link of the host. It
- * announces the addresses of the device, and none while the device does not work.
+ * announces the addresses of the device as long as packets may reach it here.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qemu/error-report.h"
+#include "system/runstate.h"
 #include "system/system.h"
 #include "links/host_link.h"
 #include "links/shm.h"
@@ -55,13 +56,27 @@ static uint32_t add_addresses(const Ernic *e, ErnicGid *gid)
     return n;
 }
 
+/*
+ * Packets to a machine that is stopped wait in its ring. During a migration, there are
+ * two machines with the same addresses: those of the one that does not run are not
+ * announced.
+ */
+static bool is_reachable(const ErnicPci *d)
+{
+    return ernic_pci_working(d) ||
+           (ernic_pci_exists(d) && ernic_pci_powered(d) &&
+            !runstate_check(RUN_STATE_INMIGRATE) &&
+            !runstate_check(RUN_STATE_FINISH_MIGRATE) &&
+            !runstate_check(RUN_STATE_POSTMIGRATE));
+}
+
 /* Called often, and mostly there is no change: few entries are looked at. */
 static void shm_changed(ErnicPci *d)
 {
     ErnicGid gid[ERNIC_SHM_ADDRESSES];
     uint32_t n = 0;
 
-    if (ernic_pci_working(d)) {
+    if (is_reachable(d)) {
         n = add_addresses(d->engine, gid);
         n += add_addresses(d->pg332.engine, gid + n);
     }
