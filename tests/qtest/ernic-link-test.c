@@ -7,7 +7,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qemu/module.h"
-#include "ernic.h"
+#include "ernic-card.h"
 
 static void *with_hub(GString *cmd_line, void *arg)
 {
@@ -18,12 +18,12 @@ static void *with_hub(GString *cmd_line, void *arg)
     return arg;
 }
 
-static void test_netdev_link(void *obj, void *data, QGuestAllocator *alloc)
+static void link_of(QPCIBus *bus, QGuestAllocator *alloc)
 {
-    QErnic *any = obj, a, b;
+    QErnic a, b;
 
-    qernic_init(&a, "net0", any->dev.bus, QPCI_DEVFN(6, 0), alloc);
-    qernic_init(&b, "net1", any->dev.bus, QPCI_DEVFN(7, 0), alloc);
+    qernic_init(&a, "net0", bus, QPCI_DEVFN(6, 0), alloc);
+    qernic_init(&b, "net1", bus, QPCI_DEVFN(7, 0), alloc);
     qernic_setup(&a, 1);
     qernic_setup(&b, 2);
     qernic_transfers(&a, &b);
@@ -39,8 +39,32 @@ static void test_netdev_link(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmphex(qernic_reg(&a, status), ==,
                     ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
     qernic_transfers(&b, &a);
+    qernic_crowd(&a, &b);
     qernic_fini(&a);
     qernic_fini(&b);
+}
+
+static void test_netdev_link(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QErnic *any = obj;
+
+    link_of(any->dev.bus, alloc);
+}
+
+/* The same with engines in threads of their own, or in one iothread. */
+static void test_netdev_thread(const void *more)
+{
+    g_autofree char *args = g_strdup_printf(
+        " -object iothread,id=io0"
+        " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0"
+        " -device ernic,id=net0,addr=06.0,netdev=h0%s"
+        " -device ernic,id=net1,addr=07.0,netdev=h1%s",
+        (const char *)more, (const char *)more);
+    CardMachine m;
+
+    card_machine_open(&m, args);
+    link_of(m.bus, &m.alloc);
+    card_machine_close(&m);
 }
 
 /* Whether the engine of @y receives packets of @x with these VLANs. */
@@ -218,6 +242,8 @@ static void register_tests(void)
     qos_add_test("netdev-vlan", "ernic", test_vlan, &hub);
     qos_add_test("netdev-link-stopped", "ernic", test_link_while_stopped,
                  &hub);
+    qtest_add_data_func("/ernic-link/thread", ",engine-thread=on", test_netdev_thread);
+    qtest_add_data_func("/ernic-link/iothread", ",iothread=io0", test_netdev_thread);
     qos_add_test("netdev-other-card", "ernic", test_other_card, &card);
 }
 

@@ -393,22 +393,6 @@ static void test_burst(const void *more)
     g_assert_cmpuint(qernic_logged(path, "ernic_pci_frames_wait"), >=, FRAMES / 20);
 }
 
-/* An engine in an iothread must not send frames. */
-static void test_iothread(const void *more)
-{
-    Mlx5 x;
-    QDict *rsp;
-
-    mlx5_begin(&x, " -netdev hubport,id=hub0,hubid=0");
-    rsp = qtest_qmp(x.m.qts, "{ 'execute': 'device_add', 'arguments': {"
-                    " 'driver': 'ernic', 'personality': 'mlx5', 'netdev': 'hub0',"
-                    " 'iothread': 'io0', 'roce-udp': '127.0.0.1:0' } }");
-    g_assert_cmpstr(qdict_get_str(qdict_get_qdict(rsp, "error"), "desc"), ==,
-                    "iothread= and netdev= exclude each other with personality=mlx5");
-    qobject_unref(rsp);
-    mlx5_end(&x);
-}
-
 static void register_tests(void)
 {
     static const struct {
@@ -421,7 +405,11 @@ static void register_tests(void)
         { "burst", "", test_burst },
         { "burst-udp", ",roce-udp=127.0.0.1:0", test_burst },
         { "answer", ",netdev=user0 -netdev user,id=user0", test_answer },
-        { "iothread", "", test_iothread },
+        { "send-thread", ",engine-thread=on", test_send },
+        { "receive-thread", ",engine-thread=on", test_receive },
+        { "receive-iothread", ",iothread=io0,roce-udp=127.0.0.1:0", test_receive },
+        { "answer-thread", ",engine-thread=on,netdev=user0 -netdev user,id=user0",
+          test_answer },
     };
     size_t i;
 

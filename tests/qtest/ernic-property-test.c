@@ -206,8 +206,13 @@ static void test_bad_together(void *obj, void *data, QGuestAllocator *alloc)
                              " 'hubid': 2 } }");
     args = qdict_new();
     qdict_put_str(args, "netdev", "hub2");
+    qdict_put_str(args, "engine-thread", "off");
     refused(q, "iothread", QOBJECT(qstring_from_str("io2")), args,
-            "iothread= with netdev= needs roce-udp= or roce-shm= too");
+            "iothread= and engine-thread=off exclude each other");
+    args = qdict_new();
+    qdict_put_str(args, "timing", "on");
+    refused(q, "engine-thread", QOBJECT(qstring_from_str("on")), args,
+            "engine-thread=on and timing=on exclude each other");
     args = qdict_new();
     qdict_put_str(args, "roce-udp", "127.0.0.1:0");
     refused(q, "roce-shm", QOBJECT(qstring_from_str("/tmp")), args,

@@ -197,6 +197,44 @@ static void test_frames(const void *more)
     finish(&w);
 }
 
+static bool completes_soon(World *w)
+{
+    int i;
+
+    for (i = 0; i < 500 && !qernic_has_cqe(&w->qp); i++) {
+        qtest_clock_step(w->q.qts, 1000);
+        g_usleep(1000);
+    }
+    return i < 500;
+}
+
+/* The peer does not read: the queue pair waits, loses nothing, and goes on. */
+static void test_held(const void *more)
+{
+    uint8_t frame[8192];
+    uint32_t sent = 0, i;
+    World w;
+
+    setup(&w, more);
+    create(&w);
+    fill(frame, sizeof(frame), "\x88\xb5");
+    do {
+        stl_be_p(frame + 14, sent++);
+        send_frame(&w, frame, sizeof(frame));
+        g_assert_cmpuint(sent, <, 1000);
+        if (!completes_soon(&w)) {
+            break;
+        }
+        completes(&w, ERNIC_WC_SEND, sizeof(frame));
+    } while (true);
+    for (i = 0; i < sent; i++) {
+        stl_be_p(frame + 14, i);
+        from_wire(&w, frame, sizeof(frame));
+    }
+    completes(&w, ERNIC_WC_SEND, sizeof(frame));
+    finish(&w);
+}
+
 /* The netdev is full: with a UDP link, frames are lost and the engine does not wait. */
 static void test_full(void)
 {
@@ -250,33 +288,6 @@ static void test_whose(void)
     finish(&w);
 }
 
-/* With an iothread there are no raw queue pairs: the netdev is the main loop's. */
-static void test_iothread(void)
-{
-    struct ernic_device_attr attr;
-    struct ernic_cmd query = { .opcode = ERNIC_CMD_QUERY_DEVICE };
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
-    struct ernic_qp_init init = {
-        .srq = cpu_to_le32(0xffffffff), .type = ERNIC_QPT_RAW,
-        .sq_depth = cpu_to_le32(1), .sq_stride = 1,
-        .rq_depth = cpu_to_le32(1), .rq_stride = 1,
-    };
-    World w;
-
-    setup(&w, ",roce-udp=127.0.0.1:0,iothread=io0");
-    query.query.addr = cpu_to_le64(w.q.scratch);
-    query.query.length = cpu_to_le32(sizeof(attr));
-    g_assert_cmpuint(qernic_cmd(&w.q, &query, NULL), ==, ERNIC_OK);
-    qtest_memread(w.q.qts, w.q.scratch, &attr, sizeof(attr));
-    g_assert_cmphex(attr.raw, ==, 0);
-    init.pd = cpu_to_le32(w.q.pd);
-    qtest_memwrite(w.q.qts, w.q.scratch, &init, sizeof(init));
-    cmd.qp.addr = cpu_to_le64(w.q.scratch);
-    cmd.qp.length = cpu_to_le32(sizeof(init));
-    g_assert_cmpuint(qernic_cmd(&w.q, &cmd, NULL), ==, ERNIC_ERR_PARAM);
-    finish(&w);
-}
-
 static void register_tests(void)
 {
     /* These have their own machines, because libqos's graph is full. */
@@ -285,7 +296,11 @@ static void register_tests(void)
                         test_frames);
     qtest_add_func("/ernic-raw/full-udp", test_full);
     qtest_add_func("/ernic-raw/whose", test_whose);
-    qtest_add_func("/ernic-raw/iothread", test_iothread);
+    qtest_add_data_func("/ernic-raw/held", "", test_held);
+    qtest_add_data_func("/ernic-raw/held-thread", ",engine-thread=on", test_held);
+    qtest_add_data_func("/ernic-raw/frames-thread", ",engine-thread=on", test_frames);
+    qtest_add_data_func("/ernic-raw/frames-iothread",
+                        ",roce-udp=127.0.0.1:0,iothread=io0", test_frames);
 }
 
 libqos_init(register_tests);

@@ -674,7 +674,9 @@ static void test_refused(void)
           "netdev= and wire= exclude each other" },
         { WIRE("ports=2") " -object iothread,id=io"
           " -device ernic,wire=w0,iothread=io",
-          "iothread= with wire= needs roce-udp= too" },
+          "wire= and iothread= exclude each other" },
+        { WIRE("ports=2") " -device ernic,wire=w0,engine-thread=on",
+          "engine-thread=on and wire= exclude each other" },
         { WIRE("ports=2") " -device ernic,wire=w1", "Device 'w1' not found" },
         { WIRE("ports=2") " -device ernic,wire=w0 -device ernic,wire=w0"
           " -device ernic,wire=w0",

@@ -13,6 +13,7 @@
 #include "hw/rdma-ernic/ernic_abi.h"
 
 typedef struct ErnicPci ErnicPci;
+typedef struct ErnicNetThread ErnicNetThread;
 
 /* The registers of struct ernic_eth_regs, in host byte order. */
 typedef struct ErnicEth {
@@ -36,6 +37,7 @@ typedef struct ErnicNetdev {
     NetClientState *port;       /* the device's port of the wire */
     QEMUBH *bh;                 /* transmission of the Ethernet face */
     QEMUTimer kick;             /* runs in place of bh: ernic_pci_schedule() */
+    ErnicNetThread *thread;     /* NULL: the engine runs in the main loop */
     uint32_t pending;           /* RoCE frames the backend has not taken yet */
     bool blocked;               /* the engine waits for @pending to fall */
     /*
@@ -45,7 +47,7 @@ typedef struct ErnicNetdev {
      */
     bool sending;
     uint32_t busy;              /* calls into or from QEMU's network layer below */
-    bool rx_full;               /* frames wait for room in the engine, or for a slice */
+    bool rx_full;               /* frames wait for room, or for a slice */
     bool resuming;              /* those frames are being delivered */
     bool link_moved;            /* link change not reported to the guest yet */
     ErnicEth eth;

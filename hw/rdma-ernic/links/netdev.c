@@ -16,6 +16,7 @@
 #include "core/wire/frame.h"
 #include "links/host_link.h"
 #include "links/netdev.h"
+#include "links/netdev_thread.h"
 #include "pci/device.h"
 #include "pci/env.h"
 #include "hw/rdma-ernic/trace.h"
@@ -40,7 +41,11 @@ static void roce_sent(NetClientState *nc, ssize_t len)
     ErnicPci *d = qemu_get_nic_opaque(nc);
 
     if (d->net.pending && --d->net.pending == 0) {
-        ernic_pci_kick(d);      /* the work there asks how far trains have left */
+        if (d->net.thread) {
+            ernic_pci_netdev_thread_kick(d);
+        } else {
+            ernic_pci_kick(d);  /* the work there asks how far trains have left */
+        }
     }
 }
 
@@ -52,9 +57,13 @@ static void wire_ready(void *opaque)
     ernic_pci_eth_sent(d);
 }
 
-/*
- * On return the frame is sent, or copied by the backend, which sends it later.
- */
+void ernic_pci_netdev_send(ErnicPci *d, const struct iovec *iov, int num)
+{
+    if (qemu_sendv_packet_async(qemu_get_queue(d->net.nic), iov, num, roce_sent) == 0) {
+        d->net.pending++;
+    }
+}
+
 static void send_packet(ErnicPci *d, const ErnicTrain *train,
                         const uint8_t *data, uint32_t len)
 {
@@ -64,10 +73,7 @@ static void send_packet(ErnicPci *d, const ErnicTrain *train,
         { (void *)data, len },
     };
 
-    if (qemu_sendv_packet_async(qemu_get_queue(d->net.nic), iov,
-                                ARRAY_SIZE(iov), roce_sent) == 0) {
-        d->net.pending++;
-    }
+    ernic_pci_netdev_send(d, iov, ARRAY_SIZE(iov));
 }
 
 /*
@@ -84,6 +90,9 @@ bool ernic_pci_netdev_tx(ErnicPci *d, ErnicPciFace face,
 
     if (!d->net.nic) {
         return true;            /* no cable: the train is lost */
+    }
+    if (d->net.thread) {
+        return ernic_pci_netdev_thread_tx(d, train);
     }
     if (ernic_pci_netdev_waits(d)) {
         d->net.blocked = true;
@@ -106,17 +115,20 @@ bool ernic_pci_netdev_tx(ErnicPci *d, ErnicPciFace face,
 
 /*
  * The link takes a train only when the backend holds none, so only the last one
- * can still be there.
+ * can still be there. A train that crosses to the main loop has been copied.
  */
 uint64_t ernic_pci_netdev_departed(const ErnicPci *d, ErnicPciFace face)
 {
-    return d->net.sender == face && ernic_pci_netdev_waits(d) ?
+    return !d->net.thread && d->net.sender == face && ernic_pci_netdev_waits(d) ?
            d->net.train - 1 : UINT64_MAX;
 }
 
 void ernic_pci_netdev_run(ErnicPci *d, uint64_t now)
 {
-    if (d->net.blocked && !ernic_pci_netdev_waits(d)) {
+    bool waits = d->net.thread ? ernic_pci_netdev_thread_blocked(d)
+                               : ernic_pci_netdev_waits(d);
+
+    if (d->net.blocked && !waits) {
         d->net.blocked = false;
         ernic_pci_tx_ready(d, now);
     }
@@ -175,32 +187,17 @@ static bool roce_frame(ErnicPci *d, ErnicFrame *f, const uint8_t *buf,
            is_pg332s(d, &f->path);
 }
 
-static void roce_receive(ErnicPci *d, const ErnicFrame *f)
-{
-    ErnicTrain train = {
-        .path = f->path, .ip = f->ip, .data = f->ib, .len = f->ib_len,
-        .seg = f->ib_len,
-    };
-    uint64_t now = ernic_pci_enter(d);
-
-    ernic_pci_rx(d, now, &train);
-    ernic_pci_leave(d);
-}
-
 /*
  * Drop a malformed frame: the face that it is addressed to records the reason.
  */
-static void bad_frame(ErnicPci *d, const ErnicFrame *f, ErnicDrop drop,
+static void bad_frame(ErnicPci *d, uint64_t now, const ErnicFrame *f, ErnicDrop drop,
                       const uint8_t *buf, size_t size)
 {
-    uint64_t now = ernic_pci_enter(d);
-
     if (is_pg332s(d, &f->path)) {
         ernic_rx_bad_frame(d->pg332.engine, now, buf, size);
     } else {
         d->engine->stats.drop[drop]++;
     }
-    ernic_pci_leave(d);
     trace_ernic_pci_frame_drop(ernic_pci_id(d), drop, size);
 }
 
@@ -208,48 +205,74 @@ static void bad_frame(ErnicPci *d, const ErnicFrame *f, ErnicDrop drop,
  * Deliver a frame that the engine's software receives: by a rule for a queue pair, or
  * with the mlx5 interface each one. False: there is no such rule.
  */
-static bool raw_receive(ErnicPci *d, const uint8_t *buf, size_t size)
+static bool raw_receive(ErnicPci *d, uint64_t now, const uint8_t *buf, size_t size)
 {
-    uint64_t now;
-    bool wanted;
-
-    /* An engine in an iothread has no frames. */
-    if (d->iothread || !ernic_pci_verbs_enabled(d)) {
+    if (!ernic_pci_verbs_enabled(d) || !ernic_wants_frame(d->engine, buf, size)) {
         return false;
     }
-    now = ernic_pci_enter(d);
-    wanted = ernic_wants_frame(d->engine, buf, size);
-    if (wanted) {
-        ernic_rx_raw(d->engine, now, buf, size);
-    }
-    ernic_pci_leave(d);
-    return wanted;
+    ernic_rx_raw(d->engine, now, buf, size);
+    return true;
 }
 
-static void receive(ErnicPci *d, const uint8_t *buf, size_t size)
+bool ernic_pci_netdev_to_engine(ErnicPci *d, uint64_t now, const uint8_t *buf,
+                                size_t size)
 {
     ErnicDrop drop = ERNIC_DROP_NONE;
     ErnicFrame f;
 
     if (!roce_frame(d, &f, buf, size, &drop)) {
-        if (!raw_receive(d, buf, size)) {
-            ernic_pci_eth_receive(d, buf, size);
-        }
-    } else if (drop != ERNIC_DROP_NONE) {
-        bad_frame(d, &f, drop, buf, size);
+        return raw_receive(d, now, buf, size);
+    }
+    if (drop != ERNIC_DROP_NONE) {
+        bad_frame(d, now, &f, drop, buf, size);
     } else {
-        roce_receive(d, &f);
+        ernic_pci_rx(d, now, &(ErnicTrain) {
+            .path = f.path, .ip = f.ip, .data = f.ib, .len = f.ib_len, .seg = f.ib_len,
+        });
+    }
+    return true;
+}
+
+/* May an engine receive the frame? If it may, the engine decides with the lock held. */
+static bool may_be_engines(ErnicPci *d, const uint8_t *buf, size_t size)
+{
+    ErnicFrame f;
+
+    if (!ernic_pci_verbs_enabled(d) && !d->pg332.engine) {
+        return false;
+    }
+    return ernic_may_want_frames(d->engine) ||
+           (!ernic_pci_host_link(d) &&
+            ernic_net_parse(&f, buf, size) != ERNIC_DROP_NOT_ROCE);
+}
+
+static void receive(ErnicPci *d, const uint8_t *buf, size_t size)
+{
+    bool its = may_be_engines(d, buf, size);
+    uint64_t now;
+
+    if (its && d->net.thread) {
+        ernic_pci_netdev_thread_receive(d, buf, size);
+        return;
+    }
+    if (its) {
+        now = ernic_pci_enter(d);
+        its = ernic_pci_netdev_to_engine(d, now, buf, size);
+        ernic_pci_leave(d);
+    }
+    if (!its) {
+        ernic_pci_eth_receive(d, buf, size);
     }
 }
 
 /*
  * A backend may have a thousand frames, and would deliver all of them in one call. The
  * frames that do not fit into a slice wait until the device's work has run again, which
- * begins the next one. An engine in an iothread receives no frames from here.
+ * begins the next one. An engine in a thread has slices of its own.
  */
 static bool slice_left(ErnicPci *d)
 {
-    if (d->iothread || ernic_pci_rx_slice_left(d)) {
+    if (d->net.thread || ernic_pci_rx_slice_left(d)) {
         return true;
     }
     trace_ernic_pci_frames_wait(ernic_pci_id(d));
@@ -271,15 +294,21 @@ static bool idle(ErnicPci *d)
     return !d->net.sending;
 }
 
+static bool has_room(ErnicPci *d)
+{
+    if (d->net.thread) {
+        return ernic_pci_netdev_thread_room(d);
+    }
+    return ernic_pci_host_link(d) || ernic_pci_rx_room(d);
+}
+
 /* A frame waits while the engine has no room for it, as with a PAUSE frame. */
 static bool netdev_can_receive(NetClientState *nc)
 {
     ErnicPci *d = qemu_get_nic_opaque(nc);
 
     d->net.rx_full = ernic_pci_powered(d) &&
-                     (!idle(d) ||
-                      (!ernic_pci_host_link(d) && ernic_pci_rx_room(d) == 0) ||
-                      !slice_left(d));
+                     (!idle(d) || !has_room(d) || !slice_left(d));
     return !d->net.rx_full;
 }
 
@@ -310,7 +339,7 @@ static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
 void ernic_pci_netdev_resume(ErnicPci *d)
 {
     if (d->net.rx_full && !ernic_pci_gone(d) &&
-        (ernic_pci_host_link(d) || ernic_pci_rx_room(d) || !ernic_pci_powered(d))) {
+        (!ernic_pci_powered(d) || has_room(d))) {
         d->net.rx_full = false;
         d->net.busy++;
         d->net.resuming = true;
@@ -320,7 +349,7 @@ void ernic_pci_netdev_resume(ErnicPci *d)
         }
         d->net.resuming = false;
         d->net.busy--;
-        if (d->net.rx_full && !ernic_pci_rx_slice_left(d)) {
+        if (d->net.rx_full && !d->net.thread && !ernic_pci_rx_slice_left(d)) {
             ernic_pci_continue(d, &d->kick, d->bh);
         }
     }
@@ -372,16 +401,9 @@ bool ernic_pci_netdev_open(ErnicPci *d, Error **errp)
         error_setg(errp, "netdev= and wire= exclude each other");
         return false;
     }
-    /* Its engine sends frames, which only the main loop may. */
-    if ((d->net.conf.peers.ncs[0] || d->net.wire) && d->iothread && d->mlx5.on) {
-        error_setg(errp, "iothread= and %s= exclude each other with personality=mlx5",
-                   d->net.wire ? "wire" : "netdev");
-        return false;
-    }
-    if ((d->net.conf.peers.ncs[0] || d->net.wire) && d->iothread &&
-        !d->roce_udp && !d->roce_shm) {
-        error_setg(errp, "iothread= with %s= needs roce-udp= or roce-shm= too",
-                   d->net.wire ? "wire" : "netdev");
+    /* The wire is repeatable, which a thread is not. */
+    if (d->net.wire && d->thread && (d->mlx5.on || !(d->roce_udp || d->roce_shm))) {
+        error_setg(errp, "wire= and iothread= exclude each other");
         return false;
     }
     return !d->net.wire || ernic_wire_has_room(d->net.wire, errp);
@@ -399,6 +421,7 @@ void ernic_pci_netdev_start(ErnicPci *d)
                                       wire_ready, d);
         d->net.conf.peers.ncs[0] = d->net.port;
     }
+    ernic_pci_netdev_thread_init(d);
     if (d->net.conf.peers.ncs[0]) {
         d->net.nic = qemu_new_nic(&netdev_info, &d->net.conf, TYPE_ERNIC,
                                   dev->id, &dev->mem_reentrancy_guard, d);
@@ -414,9 +437,10 @@ void ernic_pci_netdev_reset(ErnicPci *d)
     if (d->net.port) {
         ernic_wire_purge(d->net.port);
     }
+    ernic_pci_netdev_thread_reset(d);
     d->net.pending = 0;
     d->net.blocked = false;
-    if (d->net.rx_full && ernic_pci_working(d)) {
+    if (d->net.rx_full && !d->net.thread && ernic_pci_working(d)) {
         ernic_pci_kick(d);              /* the engine has room for frames again */
     }
     ernic_pci_eth_reset(d);

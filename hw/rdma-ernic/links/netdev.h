@@ -17,6 +17,14 @@ bool ernic_pci_netdev_tx(ErnicPci *d, ErnicPciFace face,
                          const ErnicTrain *train);
 /* As ErnicEnvOps.tx_departed, of the engine of @face. */
 uint64_t ernic_pci_netdev_departed(const ErnicPci *d, ErnicPciFace face);
+/*
+ * Give a frame to the engine that it is for; inside enter and leave. False: it is for the
+ * Ethernet face.
+ */
+bool ernic_pci_netdev_to_engine(ErnicPci *d, uint64_t now, const uint8_t *buf,
+                                size_t size);
+/* Send a frame of the engine, which is copied if the backend sends it later. BQL held. */
+void ernic_pci_netdev_send(ErnicPci *d, const struct iovec *iov, int num);
 /* Does the backend, or the cable, still hold frames of ours? */
 bool ernic_pci_netdev_waits(const ErnicPci *d);
 /*

@@ -71,12 +71,15 @@ struct ErnicPci {
     char *roce_udp, *roce_peers, *roce_shm;
     OnOffAuto icrc;
     IOThread *iothread;
+    OnOffAuto engine_thread;
     bool timing;
     char *timing_profile, *timing_trace;
     uint64_t timing_trace_limit;        /* bytes */
 
     ErnicProfile *profile;      /* owned; NULL: no timing model */
     struct ErnicTimingFile *trace[2];   /* of both engines; owned; or NULL */
+    IOThread *thread;           /* the engine's; NULL: the main loop */
+    IOThread *own_thread;       /* the same, if it was made for this device */
     AioContext *ctx;            /* runs the engines, the links and their timers */
     AioContext *fd_ctx;         /* for the socket: ctx, or the main loop's I/O */
     QemuMutex lock;

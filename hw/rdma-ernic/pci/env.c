@@ -13,6 +13,7 @@
 #include "system/runstate.h"
 #include "links/host_link.h"
 #include "links/netdev.h"
+#include "links/netdev_thread.h"
 #include "pci/device.h"
 #include "pci/env.h"
 #include "pci/memory.h"
@@ -101,7 +102,7 @@ void ernic_pci_kick(ErnicPci *d)
 
 static bool irq_at_once(const ErnicPci *d)
 {
-    return in_virtual_time(d) && !d->iothread;
+    return in_virtual_time(d) && !d->thread;
 }
 
 void ernic_pci_guarded(ErnicPci *d, QEMUBHFunc *work)
@@ -188,13 +189,19 @@ static void schedule_irqs(ErnicPci *d)
     }
 }
 
+/* Do received packets wait, for which the engines have room? */
+static bool link_waits(ErnicPci *d)
+{
+    return ernic_pci_host_waits(d) || ernic_pci_netdev_thread_waits(d);
+}
+
 /*
  * Arms the timer here, once for all changes made with the lock held. @ran: the device's
  * work has just run.
  */
 static void leave(ErnicPci *d, bool ran)
 {
-    uint64_t wake = ernic_pci_host_waits(d) ? 0 : MIN(d->wake, d->pg332.wake);
+    uint64_t wake = link_waits(d) ? 0 : MIN(d->wake, d->pg332.wake);
 
     if (!ernic_pci_working(d) || wake == UINT64_MAX) {
         timer_del(&d->timer);
@@ -209,7 +216,7 @@ static void leave(ErnicPci *d, bool ran)
     }
     ernic_pci_host_changed(d);
     qemu_mutex_unlock(&d->lock);
-    if (!d->iothread) {
+    if (!d->thread) {
         ernic_pci_catch_up(d);
     }
     if (irq_at_once(d) && ernic_pci_working(d)) {
@@ -255,10 +262,13 @@ static void env_work(void *opaque)
         ernic_pci_verbs_run(d, now);
         ernic_pci_engines_run(d, now);
         ernic_pci_host_run(d, now);
+        ernic_pci_netdev_thread_run(d, now);
     }
     ernic_pci_rx_slice(d);              /* for frames of the netdev, until the next run */
     leave(d, true);
-    ernic_pci_netdev_resume(d);
+    if (!d->net.thread) {
+        ernic_pci_netdev_resume(d);
+    }
 }
 
 /* ---- guest memory --------------------------------------------------------- */
@@ -318,7 +328,7 @@ static bool env_copy(ErnicPci *d, uint64_t addr, uint8_t *buf, uint64_t len,
 static bool env_access(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
                        bool write)
 {
-    if (d->iothread) {
+    if (d->thread) {
         return env_copy(d, addr, buf, len, write);
     }
     return pci_dma_rw(PCI_DEVICE(d), addr, buf, len,
@@ -494,7 +504,7 @@ bool ernic_pci_rx_slice_left(const ErnicPci *d)
 
 void ernic_pci_rx_work(ErnicPci *d, uint32_t accesses, uint32_t bytes)
 {
-    if (!d->iothread) {
+    if (!d->thread) {
         ernic_link_work(d->engine, accesses, bytes);
     }
 }
@@ -654,9 +664,9 @@ void ernic_pci_env_init(ErnicPci *d)
     qemu_mutex_init(&d->lock);
     qemu_mutex_init(&d->db_lock);
     d->wake = d->pg332.wake = UINT64_MAX;
-    if (d->iothread) {
-        object_ref(OBJECT(d->iothread));
-        d->ctx = d->fd_ctx = iothread_get_aio_context(d->iothread);
+    if (d->thread) {
+        object_ref(OBJECT(d->thread));
+        d->ctx = d->fd_ctx = iothread_get_aio_context(d->thread);
         aio_timer_init(d->ctx, &d->timer, QEMU_CLOCK_VIRTUAL, SCALE_NS,
                        env_work, d);
         aio_timer_init(d->ctx, &d->kick, QEMU_CLOCK_VIRTUAL, SCALE_NS,
@@ -679,7 +689,7 @@ static void env_drained(void *opaque)
 
 void ernic_pci_drain(ErnicPci *d)
 {
-    if (d->iothread) {
+    if (d->thread) {
         aio_wait_bh_oneshot(d->ctx, env_drained, d);
     }
     ernic_pci_guarded(d, send_irqs);
@@ -697,8 +707,8 @@ void ernic_pci_env_stop(ErnicPci *d)
 
 void ernic_pci_env_fini(ErnicPci *d)
 {
-    if (d->iothread) {
-        object_unref(OBJECT(d->iothread));
+    if (d->thread) {
+        object_unref(OBJECT(d->thread));
     }
     qemu_mutex_destroy(&d->lock);
     qemu_mutex_destroy(&d->db_lock);

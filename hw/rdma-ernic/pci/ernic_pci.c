@@ -20,6 +20,8 @@
 #include "links/shm.h"
 #include "links/udp.h"
 #include "pci/device.h"
+#include "links/netdev_thread.h"
+#include "pci/engine_thread.h"
 #include "pci/env.h"
 #include "pci/memory.h"
 #include "pci/migration.h"
@@ -102,8 +104,7 @@ static bool check_limits(ErnicPci *d, Error **errp)
         return false;
     }
     d->cfg.mtu = ctz32(d->mtu) - 7;
-    /* Raw queue pairs use the netdev, which belongs to the main loop. */
-    d->cfg.raw = !d->iothread;
+    d->cfg.raw = true;
     return true;
 }
 
@@ -135,6 +136,7 @@ static void set_working(ErnicPci *d, bool working)
     if (working) {
         ernic_pci_irqs_later(d);        /* those of D3hot */
         ernic_pci_netdev_report_link(d);
+        ernic_pci_netdev_thread_kick(d);
         ernic_pci_eth_kick(d);
     } else {
         ernic_pci_drain(d);
@@ -268,8 +270,11 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
         return;
     }
     if (!check_limits(d, errp) || !ernic_pci_mlx5_open(d, errp) ||
-        !ernic_pci_mem_open(d, errp)) {
+        !ernic_pci_engine_thread_open(d, errp)) {
         return;
+    }
+    if (!ernic_pci_mem_open(d, errp)) {
+        goto no_mem;
     }
     if (!ernic_pci_netdev_open(d, errp) || !ernic_pci_timing_open(d, errp)) {
         goto no_timing;
@@ -317,6 +322,8 @@ no_udp:
     ernic_pci_timing_close(d);
 no_timing:
     ernic_pci_mem_close(d);
+no_mem:
+    ernic_pci_engine_thread_close(d);
 }
 
 /*
@@ -340,6 +347,7 @@ static void ernic_pci_exit(PCIDevice *pci)
         qemu_mutex_unlock(&d->lock);
     }
     ernic_pci_env_stop(d);
+    ernic_pci_netdev_thread_stop(d);
     ernic_pci_eth_fini(d);
     if (!d->net.busy) {
         ernic_pci_netdev_close(d);
@@ -377,7 +385,9 @@ static void ernic_pci_finalize(Object *obj)
     ernic_pci_life_free(d->engine);
     ernic_pci_pg332_close(d);
     ernic_pci_timing_close(d);
+    ernic_pci_netdev_thread_fini(d);
     ernic_pci_env_fini(d);
+    ernic_pci_engine_thread_close(d);
 }
 
 static void function_reset(ErnicPci *d)
@@ -482,6 +492,8 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_STRING("personality", ErnicPci, mlx5.personality),
     DEFINE_PROP_UINT32("pci-vendor-id", ErnicPci, mlx5.vendor, 0),
     DEFINE_PROP_UINT32("pci-device-id", ErnicPci, mlx5.device, 0),
+    DEFINE_PROP_ON_OFF_AUTO("engine-thread", ErnicPci, engine_thread,
+                            ON_OFF_AUTO_AUTO),
     DEFINE_PROP_LINK("iothread", ErnicPci, iothread, TYPE_IOTHREAD, IOThread *),
 };
 

@@ -1,0 +1,111 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A queue of Ethernet frames between two threads. In a buffer, the length of a frame
+ * precedes it.
+ */
+#include "qemu/osdep.h"
+#include "links/frame_queue.h"
+
+typedef uint32_t Length;
+
+void ernic_frame_queue_init(ErnicFrameQueue *q)
+{
+    *q = (ErnicFrameQueue) {
+        .fill = g_byte_array_new(), .read = g_byte_array_new(),
+    };
+    g_mutex_init(&q->lock);
+}
+
+void ernic_frame_queue_fini(ErnicFrameQueue *q)
+{
+    g_byte_array_unref(q->fill);
+    g_byte_array_unref(q->read);
+    g_mutex_clear(&q->lock);
+}
+
+bool ernic_frame_queue_room(ErnicFrameQueue *q, uint32_t frames, uint32_t bytes)
+{
+    uint64_t need = (uint64_t)frames * sizeof(Length) + bytes;
+    g_autoptr(GMutexLocker) lock = g_mutex_locker_new(&q->lock);
+
+    q->full = q->fill->len + need > ERNIC_FRAME_QUEUE_BYTES;
+    return !q->full;
+}
+
+bool ernic_frame_queue_put(ErnicFrameQueue *q, const struct iovec *iov, int num)
+{
+    Length len = 0;
+    bool was_empty;
+    int i;
+
+    for (i = 0; i < num; i++) {
+        len += iov[i].iov_len;
+    }
+    g_mutex_lock(&q->lock);
+    was_empty = q->fill->len == 0;
+    g_byte_array_append(q->fill, (const uint8_t *)&len, sizeof(len));
+    for (i = 0; i < num; i++) {
+        g_byte_array_append(q->fill, iov[i].iov_base, iov[i].iov_len);
+    }
+    g_mutex_unlock(&q->lock);
+    return was_empty;
+}
+
+/* Exchange the buffers; returns whether the writer waited for that. */
+static bool swap(ErnicFrameQueue *q)
+{
+    GByteArray *empty = q->read;
+    bool room;
+
+    g_byte_array_set_size(empty, 0);
+    q->pos = 0;
+    g_mutex_lock(&q->lock);
+    q->read = q->fill;
+    q->fill = empty;
+    room = q->full;
+    q->full = false;
+    g_mutex_unlock(&q->lock);
+    return room;
+}
+
+const uint8_t *ernic_frame_queue_next(ErnicFrameQueue *q, uint32_t *len, bool *room)
+{
+    const uint8_t *frame;
+    Length n;
+
+    if (q->pos == q->read->len && swap(q)) {
+        *room = true;
+    }
+    if (q->pos == q->read->len) {
+        return NULL;
+    }
+    memcpy(&n, q->read->data + q->pos, sizeof(n));
+    frame = q->read->data + q->pos + sizeof(n);
+    q->pos += sizeof(n) + n;
+    *len = n;
+    return frame;
+}
+
+bool ernic_frame_queue_full(ErnicFrameQueue *q)
+{
+    g_autoptr(GMutexLocker) lock = g_mutex_locker_new(&q->lock);
+
+    return q->full;
+}
+
+bool ernic_frame_queue_has(ErnicFrameQueue *q)
+{
+    g_autoptr(GMutexLocker) lock = g_mutex_locker_new(&q->lock);
+
+    return q->pos < q->read->len || q->fill->len;
+}
+
+void ernic_frame_queue_purge(ErnicFrameQueue *q)
+{
+    g_autoptr(GMutexLocker) lock = g_mutex_locker_new(&q->lock);
+
+    q->pos = q->read->len;
+    g_byte_array_set_size(q->fill, 0);
+    q->full = false;
+}

@@ -1,0 +1,17 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The thread that runs the engines and the links: the main loop, an iothread that the
+ * user has made, or one of the device.
+ */
+#ifndef ERNIC_PCI_ENGINE_THREAD_H
+#define ERNIC_PCI_ENGINE_THREAD_H
+
+#include "pci/device.h"
+
+/* Chooses ErnicPci.thread by the properties; BQL held. */
+bool ernic_pci_engine_thread_open(ErnicPci *d, Error **errp);
+/* Ends a thread of the device, in which nothing may run any more. BQL held. */
+void ernic_pci_engine_thread_close(ErnicPci *d);
+
+#endif /* ERNIC_PCI_ENGINE_THREAD_H */
