@@ -257,6 +257,7 @@ typedef struct Burst {
     const char *counter;
     int kind;
     bool verbs;                 /* they are enabled */
+    const char *more;           /* properties of the device */
 } Burst;
 
 /* FRAMES frames of @kind; the backend at the other end of @fd reads them in one piece. */
@@ -286,7 +287,7 @@ static void test_burst(const void *data)
     Own own;
     Eth e;
 
-    own_open(&own, &e, "", ERNIC_ETH_RX);
+    own_open(&own, &e, b->more, ERNIC_ETH_RX);
     path = qernic_log(e.q.qts, "ernic_pci_frames_wait");
     if (b->verbs) {
         qernic_enable(&e.q);
@@ -437,12 +438,18 @@ static void test_copied(void)
 
 static void register_tests(void)
 {
-    static const Burst ethernet = { "eth.rx_no_buffer", GOOD };
-    static const Burst malformed = { "drops.bad_length", SHORT_UDP, .verbs = true };
+    static const Burst ethernet = { "eth.rx_no_buffer", GOOD, .more = "" };
+    static const Burst thread = {
+        "eth.rx_no_buffer", GOOD, .more = ",engine-thread=on",
+    };
+    static const Burst malformed = {
+        "drops.bad_length", SHORT_UDP, .verbs = true, .more = "",
+    };
 
     qtest_add_func("/ernic-frames/whose", test_whose);
     qtest_add_func("/ernic-frames/pieces", test_pieces);
     qtest_add_data_func("/ernic-frames/burst/ethernet", &ethernet, test_burst);
+    qtest_add_data_func("/ernic-frames/burst/ethernet-thread", &thread, test_burst);
     qtest_add_data_func("/ernic-frames/burst/malformed", &malformed, test_burst);
     qtest_add_func("/ernic-frames/bus-reset", test_bus_reset);
     qtest_add_func("/ernic-frames/copied", test_copied);

@@ -36,16 +36,22 @@ bool ernic_pci_netdev_waits(const ErnicPci *d)
     return d->net.pending || (d->net.port && ernic_wire_waits(d->net.port));
 }
 
+/* Schedule the work that sends, and that accepts frames again. */
+static void kick(ErnicPci *d)
+{
+    if (d->net.thread) {
+        ernic_pci_netdev_thread_kick(d);
+    } else {
+        ernic_pci_kick(d);
+    }
+}
+
 static void roce_sent(NetClientState *nc, ssize_t len)
 {
     ErnicPci *d = qemu_get_nic_opaque(nc);
 
     if (d->net.pending && --d->net.pending == 0) {
-        if (d->net.thread) {
-            ernic_pci_netdev_thread_kick(d);
-        } else {
-            ernic_pci_kick(d);  /* the work there asks how far trains have left */
-        }
+        kick(d);                /* the work there asks how far trains have left */
     }
 }
 
@@ -268,16 +274,17 @@ static void receive(ErnicPci *d, const uint8_t *buf, size_t size)
 /*
  * A backend may have a thousand frames, and would deliver all of them in one call. The
  * frames that do not fit into a slice wait until the device's work has run again, which
- * begins the next one. An engine in a thread has slices of its own.
+ * begins the next one. With an engine in a thread, the main loop has slices of its own.
  */
 static bool slice_left(ErnicPci *d)
 {
-    if (d->net.thread || ernic_pci_rx_slice_left(d)) {
+    if (d->net.thread ? ernic_pci_netdev_thread_slice_left(d)
+                      : ernic_pci_rx_slice_left(d)) {
         return true;
     }
     trace_ernic_pci_frames_wait(ernic_pci_id(d));
     if (!d->net.resuming) {
-        ernic_pci_kick(d);
+        kick(d);
     }
     return false;
 }

@@ -15,8 +15,14 @@
 #include "pci/env.h"
 #include "hw/rdma-ernic/trace.h"
 
-/* Most frames in one run of the main loop, in each direction: about half a ms. */
-#define BURST           16
+/*
+ * Units of work, as the engine counts it (core/base/work.h): a slice of the main loop, an
+ * access to guest memory, a frame that is sent, and the bytes that are copied in one.
+ */
+#define SLICE           2048
+#define ACCESS          2
+#define SENT_FRAME      8
+#define BYTES           512
 /* Of guest memory and headers, for a frame: as in netdev.c. */
 #define FRAME_ACCESSES  2
 
@@ -29,6 +35,7 @@ struct ErnicNetThread {
     ErnicFrameQueue in;         /* from the netdev to the engine */
     ErnicFrameQueue back;       /* from the engine to the Ethernet face */
     QEMUBH *bh;                 /* in the main loop */
+    uint32_t work;              /* units of the main loop in this slice */
 };
 
 /* ---- in the main loop ------------------------------------------------------ */
@@ -47,20 +54,20 @@ static bool send_frames(ErnicPci *d)
     ErnicNetThread *t = d->net.thread;
     bool room = false;
     uint32_t len;
-    int i;
 
-    for (i = 0; i < BURST && may_run(d) && !ernic_pci_netdev_waits(d); i++) {
+    while (t->work < SLICE && may_run(d) && !ernic_pci_netdev_waits(d)) {
         const uint8_t *frame = ernic_frame_queue_next(&t->out, &len, &room);
 
         if (!frame) {
             break;
         }
+        t->work += SENT_FRAME + len / BYTES;
         ernic_pci_netdev_send(d, &(struct iovec) { (void *)frame, len }, 1);
     }
     if (room) {
         ernic_pci_kick(d);      /* the engine waits for it: ernic_pci_netdev_run() */
     }
-    return i == BURST;
+    return t->work >= SLICE;
 }
 
 /* The same for the Ethernet face, whose interrupts may do that. */
@@ -69,9 +76,8 @@ static bool take_back(ErnicPci *d)
     ErnicNetThread *t = d->net.thread;
     bool room = false;
     uint32_t len;
-    int i;
 
-    for (i = 0; i < BURST && may_run(d); i++) {
+    while (t->work < SLICE && may_run(d)) {
         const uint8_t *frame = ernic_frame_queue_next(&t->back, &len, &room);
 
         if (!frame) {
@@ -82,20 +88,23 @@ static bool take_back(ErnicPci *d)
     if (room) {
         ernic_pci_kick(d);      /* the engine goes on with the next frame */
     }
-    return i == BURST;
+    return t->work >= SLICE;
 }
 
 static void main_loop_run(void *opaque)
 {
     ErnicPci *d = opaque;
+    ErnicNetThread *t = d->net.thread;
     bool more;
 
+    t->work = 0;
     d->net.busy++;
     more = take_back(d);
     more |= send_frames(d);
     d->net.busy--;
+    t->work = 0;                /* a slice for frames of the netdev, until the next run */
     ernic_pci_netdev_resume(d);
-    if (more) {
+    if (more || (d->net.rx_full && t->work >= SLICE)) {
         ernic_pci_netdev_thread_kick(d);
     }
 }
@@ -105,6 +114,16 @@ void ernic_pci_netdev_thread_kick(ErnicPci *d)
     if (d->net.thread && !ernic_pci_gone(d)) {
         qemu_bh_schedule(d->net.thread->bh);
     }
+}
+
+void ernic_pci_netdev_thread_work(ErnicPci *d, uint32_t accesses, uint32_t bytes)
+{
+    d->net.thread->work += ACCESS * accesses + bytes / BYTES;
+}
+
+bool ernic_pci_netdev_thread_slice_left(const ErnicPci *d)
+{
+    return d->net.thread->work < SLICE;
 }
 
 bool ernic_pci_netdev_thread_room(ErnicPci *d)

@@ -19,6 +19,9 @@ void ernic_pci_netdev_thread_reset(ErnicPci *d);
 
 /* In the main loop: let it send what waits, if the machine runs and the backend can. */
 void ernic_pci_netdev_thread_kick(ErnicPci *d);
+/* In the main loop: charge work for a frame to its slice; is something left of it? */
+void ernic_pci_netdev_thread_work(ErnicPci *d, uint32_t accesses, uint32_t bytes);
+bool ernic_pci_netdev_thread_slice_left(const ErnicPci *d);
 /*
  * In the main loop: is there room for a frame to the engine? If not, frames are asked
  * for again when there is.

@@ -504,7 +504,9 @@ bool ernic_pci_rx_slice_left(const ErnicPci *d)
 
 void ernic_pci_rx_work(ErnicPci *d, uint32_t accesses, uint32_t bytes)
 {
-    if (!d->thread) {
+    if (d->net.thread) {
+        ernic_pci_netdev_thread_work(d, accesses, bytes);
+    } else {
         ernic_link_work(d->engine, accesses, bytes);
     }
 }

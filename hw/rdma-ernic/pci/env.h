@@ -52,7 +52,7 @@ void ernic_pci_tx_ready(ErnicPci *d, uint64_t now);
 /* Begin a slice of work for received packets; is something left of it? */
 void ernic_pci_rx_slice(ErnicPci *d);
 bool ernic_pci_rx_slice_left(const ErnicPci *d);
-/* Charge to it what the main loop did for a frame; nothing if there is an iothread. */
+/* Charge to it, or to the slice of the main loop, what the main loop did for a frame. */
 void ernic_pci_rx_work(ErnicPci *d, uint32_t accesses, uint32_t bytes);
 /* Runs both engines. */
 void ernic_pci_engines_run(ErnicPci *d, uint64_t now);
