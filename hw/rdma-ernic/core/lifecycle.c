@@ -197,7 +197,7 @@ void ernic_free(Ernic *e)
 
 bool ernic_has_remains(const Ernic *e)
 {
-    return e->remains || e->mem.freed;
+    return e->remains || ernic_mem_waits(&e->mem);
 }
 
 bool ernic_reap(Ernic *e)

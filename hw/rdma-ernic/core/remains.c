@@ -110,7 +110,7 @@ ErnicRemains *ernic_remains_take(Ernic *e)
     size_t i;
 
     r->old = *e;
-    r->old.mem.heir = NULL;
+    r->old.mem.heir = r->old.mem.elder = NULL;
     for (i = 0; i < ARRAY_SIZE(classes); i++) {
         *table_of(e, &classes[i]) = NULL;
         *ids_of(e, &classes[i]) = (ErnicIds) { };

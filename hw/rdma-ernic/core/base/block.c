@@ -40,8 +40,8 @@ typedef struct Layout {
 
 struct ErnicHeap {
     Chunk *with_room[G_N_ELEMENTS(sizes)];      /* those with a free block */
-    Chunk *reserve;             /* an empty one, so that a block may come and go; NULL */
-    uint32_t chunks;            /* without the reserve */
+    Chunk *empty;               /* those without blocks */
+    uint32_t chunks, empties;   /* with blocks; without */
     uint64_t slack[2];          /* bytes without a block; [1]: blocks of whole pages */
     bool keeps;                 /* the host once kept the pages of a block */
     bool ended;
@@ -89,16 +89,27 @@ static void list_remove(Chunk *c)
     *(c->prev ? &c->prev->next : &c->heap->with_room[c->class]) = c->next;
 }
 
+/* NULL: there is none. */
+static Chunk *take_empty(ErnicHeap *heap)
+{
+    Chunk *c = heap->empty;
+
+    if (c) {
+        heap->empty = c->next;
+        heap->empties--;
+    }
+    return c;
+}
+
 static Chunk *new_chunk(ErnicHeap *heap, uint32_t class)
 {
     Layout l = layout_of(class);
-    Chunk *c = heap->reserve ?: ernic_pages_new_aligned(ERNIC_PIECE);
+    Chunk *c = take_empty(heap) ?: ernic_pages_new_aligned(ERNIC_PIECE);
     uint32_t i;
 
     if (!c) {
         return NULL;
     }
-    heap->reserve = NULL;
     heap->chunks++;
     heap->slack[l.pages] += ERNIC_PIECE;
     memset(c, 0, sizeof(*c) + l.words * sizeof(c->taken[0]));
@@ -150,23 +161,25 @@ static void heap_free_if_over(ErnicHeap *heap)
     }
 }
 
-/* @c is empty: the reserve of its heap, or the result if there is one. */
-static Chunk *retire(Chunk *c, bool pages)
+/* @c is empty. */
+static void retire(Chunk *c, bool pages)
 {
     ErnicHeap *heap = c->heap;
 
     list_remove(c);
     heap->chunks--;
     heap->slack[pages] -= ERNIC_PIECE;
-    if (!heap->ended && !heap->reserve) {
-        heap->reserve = c;
-        return NULL;
+    if (heap->ended) {
+        ernic_pages_free(c, ERNIC_PIECE);
+        heap_free_if_over(heap);
+        return;
     }
-    heap_free_if_over(heap);
-    return c;
+    c->next = heap->empty;
+    heap->empty = c;
+    heap->empties++;
 }
 
-static Chunk *free_in_chunk(void *p, uint64_t bytes)
+static void free_in_chunk(void *p, uint64_t bytes)
 {
     Chunk *c = (Chunk *)((uintptr_t)p & ~(uintptr_t)(ERNIC_PIECE - 1));
     Layout l = layout_of(c->class);
@@ -184,7 +197,9 @@ static Chunk *free_in_chunk(void *p, uint64_t bytes)
     if (l.pages && !ernic_pages_release(p, l.size)) {
         c->heap->keeps = true;
     }
-    return c->used ? NULL : retire(c, l.pages);
+    if (!c->used) {
+        retire(c, l.pages);
+    }
 }
 
 ErnicHeap *ernic_heap_new(void)
@@ -197,9 +212,8 @@ void ernic_heap_end(ErnicHeap *heap)
     if (!heap) {
         return;
     }
-    if (heap->reserve) {
-        ernic_pages_free(heap->reserve, ERNIC_PIECE);
-        heap->reserve = NULL;
+    while (heap->empty) {
+        ernic_pages_free(take_empty(heap), ERNIC_PIECE);
     }
     heap->ended = true;
     heap_free_if_over(heap);
@@ -207,7 +221,21 @@ void ernic_heap_end(ErnicHeap *heap)
 
 uint64_t ernic_heap_slack(const ErnicHeap *heap)
 {
-    return heap->slack[0] + (heap->keeps ? heap->slack[1] : 0);
+    return heap ? heap->slack[0] + (heap->keeps ? heap->slack[1] : 0) : 0;
+}
+
+uint64_t ernic_heap_empty(const ErnicHeap *heap)
+{
+    return heap ? (uint64_t)heap->empties * ERNIC_PIECE : 0;
+}
+
+bool ernic_heap_reap(ErnicHeap *heap)
+{
+    if (ernic_heap_empty(heap) <= ERNIC_PIECE) {
+        return false;
+    }
+    ernic_pages_free(take_empty(heap), ERNIC_PIECE);
+    return true;
 }
 
 void *ernic_block_new(ErnicHeap *heap, uint64_t bytes, bool zero)
@@ -228,15 +256,13 @@ void *ernic_block_new(ErnicHeap *heap, uint64_t bytes, bool zero)
     return p;
 }
 
-void *ernic_block_free(void *p, uint64_t bytes)
+void ernic_block_free(void *p, uint64_t bytes)
 {
     if (!ERNIC_OWN_PAGES) {
         g_free(p);
-        return NULL;
-    }
-    if (bytes > ERNIC_BLOCK_LARGE) {
+    } else if (bytes > ERNIC_BLOCK_LARGE) {
         ernic_pages_free(p, bytes);
-        return NULL;
+    } else {
+        free_in_chunk(p, bytes);
     }
-    return free_in_chunk(p, bytes);
 }

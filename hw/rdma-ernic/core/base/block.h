@@ -7,7 +7,8 @@
  *
  * A chunk is ERNIC_PIECE of pages with blocks of one size. Blocks of whole pages have no
  * pages while they are free. Others leave theirs when their chunk is empty; until then
- * they are the slack of the heap. Blocks of more than ERNIC_BLOCK_LARGE are in no chunk.
+ * they are the slack of the heap. An empty chunk serves again for any size, or waits for
+ * ernic_heap_reap(). Blocks of more than ERNIC_BLOCK_LARGE are in no chunk.
  */
 #ifndef ERNIC_BASE_BLOCK_H
 #define ERNIC_BASE_BLOCK_H
@@ -20,8 +21,17 @@
 typedef struct ErnicHeap ErnicHeap;
 
 ErnicHeap *ernic_heap_new(void);
-/* Bytes of chunks that no block has, without those whose pages are given back. */
+/*
+ * Bytes of chunks that no block has, without those whose pages are given back, and without
+ * empty chunks; bytes of these. @heap may be NULL.
+ */
 uint64_t ernic_heap_slack(const ErnicHeap *heap);
+uint64_t ernic_heap_empty(const ErnicHeap *heap);
+/*
+ * Give an empty chunk back, ERNIC_WORK_PIECE of work (base/pages.h). One is kept in
+ * reserve, so that a block may come and go. False: none waits. @heap may be NULL.
+ */
+bool ernic_heap_reap(ErnicHeap *heap);
 /* Nothing more is created in @heap, which may be NULL; its blocks may still exist. */
 void ernic_heap_end(ErnicHeap *heap);
 
@@ -30,11 +40,7 @@ void ernic_heap_end(ErnicHeap *heap);
  * Without ERNIC_OWN_PAGES (base/pages.h) @heap is not used.
  */
 void *ernic_block_new(ErnicHeap *heap, uint64_t bytes, bool zero);
-/*
- * Free @p, which was created with @bytes in any heap. If this empties a chunk, and its
- * heap has another one in reserve, the result is a block of ERNIC_PIECE bytes that the
- * caller has to free, when it has the time; else NULL.
- */
-void *ernic_block_free(void *p, uint64_t bytes);
+/* Free @p, which was created with @bytes in any heap. */
+void ernic_block_free(void *p, uint64_t bytes);
 
 #endif /* ERNIC_BASE_BLOCK_H */

@@ -13,23 +13,36 @@
 struct ErnicMemBlock {
     ErnicMemBlock *next;
     uint64_t bytes;
-    uint64_t charged;           /* to the account */
     uint64_t left;              /* of it, whose pages the host has yet to get back */
     ErnicMemKind kind;
 };
 
-/* May the host have @bytes more for this account, whatever its blocks leave unused? */
+/* Bytes of the host that nobody is charged for. */
+static uint64_t unused(const ErnicMem *m)
+{
+    return ernic_heap_slack(m->heap) + ernic_heap_empty(m->heap) +
+           (m->elder ? unused(m->elder) : 0);
+}
+
+/*
+ * May the host provide @bytes more for this account, whatever its blocks leave unused? A
+ * small block may need a new chunk.
+ */
 static bool host_has_room(const ErnicMem *m, uint64_t bytes)
 {
-    uint64_t slack = m->heap ? ernic_heap_slack(m->heap) : 0;
-    uint64_t most = ernic_mem_held(m) + slack + bytes;
+    uint64_t most = m->used + unused(m) + MAX(bytes, ERNIC_PIECE);
 
     return most <= m->bound || most - m->bound <= m->bound / 4 + ERNIC_MEM_SLACK;
 }
 
 uint64_t ernic_mem_held(const ErnicMem *m)
 {
-    return m->used + m->waiting;
+    return m->used + ernic_heap_empty(m->heap);
+}
+
+bool ernic_mem_waits(const ErnicMem *m)
+{
+    return m->freed || ernic_heap_empty(m->heap) > ERNIC_PIECE;
 }
 
 bool ernic_mem_has_room(ErnicMem *m, uint64_t bytes)
@@ -105,31 +118,6 @@ void *ernic_mem_new_raw(ErnicMem *m, ErnicMemKind kind, uint32_t n, size_t size)
     return new_block(m, kind, (uint64_t)n * size, false);
 }
 
-/* Keep @p, whose @charged bytes an object had, for ernic_mem_reap(). */
-static void wait_for_reap(ErnicMem *m, ErnicMemKind kind, void *p, uint64_t bytes,
-                          uint64_t charged)
-{
-    ErnicMemBlock *block = p;
-
-    *block = (ErnicMemBlock) {
-        .next = m->freed, .bytes = bytes, .left = bytes, .charged = charged,
-        .kind = kind,
-    };
-    m->freed = block;
-    m->waiting += bytes - charged;
-    m->dying[kind] += charged;
-}
-
-/* Free a block that no account is charged for. */
-static void free_block(ErnicMem *m, ErnicMemKind kind, void *p, uint64_t bytes)
-{
-    void *chunk = ernic_block_free(p, bytes);
-
-    if (chunk) {
-        wait_for_reap(m, kind, chunk, ERNIC_PIECE, 0);
-    }
-}
-
 void *ernic_mem_resize(ErnicMem *m, ErnicMemKind kind, void *p, uint32_t old,
                        uint32_t n, size_t size)
 {
@@ -145,7 +133,7 @@ void *ernic_mem_resize(ErnicMem *m, ErnicMemKind kind, void *p, uint32_t old,
         charge(m, kind, bytes);
         if (p) {
             memcpy(to, p, MIN(before, bytes));
-            free_block(m, kind, p, before);
+            ernic_block_free(p, before);
         }
     }
     return to;
@@ -154,16 +142,21 @@ void *ernic_mem_resize(ErnicMem *m, ErnicMemKind kind, void *p, uint32_t old,
 void ernic_mem_free(ErnicMem *m, ErnicMemKind kind, void *p, uint32_t n, size_t size)
 {
     uint64_t bytes = (uint64_t)n * size;
+    ErnicMemBlock *block = p;
 
     if (!p) {
         return;
     }
-    if (bytes > ERNIC_PIECE) {
-        wait_for_reap(m, kind, p, bytes, bytes);
+    if (bytes <= ERNIC_PIECE) {
+        discharge(m, kind, bytes);
+        ernic_block_free(p, bytes);
         return;
     }
-    discharge(m, kind, bytes);
-    free_block(m, kind, p, bytes);
+    *block = (ErnicMemBlock) {
+        .next = m->freed, .bytes = bytes, .left = bytes, .kind = kind,
+    };
+    m->freed = block;
+    m->dying[kind] += bytes;
 }
 
 bool ernic_mem_reap(ErnicMem *m)
@@ -172,16 +165,15 @@ bool ernic_mem_reap(ErnicMem *m)
     uint64_t bytes, from, to;
 
     if (!block) {
-        return false;
+        return ernic_heap_reap(m->heap);
     }
     bytes = block->bytes;
     to = block->left;
     block->left = from = (to - 1) / ERNIC_PIECE * ERNIC_PIECE;
     if (!from) {
         m->freed = block->next;
-        m->waiting -= bytes - block->charged;
-        m->dying[block->kind] -= block->charged;
-        discharge(m, block->kind, block->charged);
+        m->dying[block->kind] -= bytes;
+        discharge(m, block->kind, bytes);
     }
     /* It is as large as a table with pages of its own. */
     ernic_table_free_end(block, bytes, from, to);
@@ -191,6 +183,9 @@ bool ernic_mem_reap(ErnicMem *m)
 void ernic_mem_end(ErnicMem *m)
 {
     g_assert(!m->used && !m->freed);
+    if (m->heir) {
+        m->heir->elder = NULL;
+    }
     ernic_heap_end(m->heap);
     m->heap = NULL;
 }
@@ -206,13 +201,14 @@ void ernic_mem_inherit(ErnicMem *m, ErnicMem *old)
         charge(m, i, old->kind[i]);
     }
     old->heir = m;
+    m->elder = old;
 }
 
 void ernic_mem_disinherit(ErnicMem *m, ErnicMem *old)
 {
     uint32_t i;
 
-    old->heir = NULL;
+    old->heir = m->elder = NULL;
     for (i = 0; i < ERNIC_MEM_COUNT; i++) {
         m->dying[i] -= old->kind[i];
         discharge(m, i, old->kind[i]);

@@ -7,7 +7,8 @@
  *
  * Large blocks that are freed are charged until the host has their pages back. They wait
  * for ernic_mem_reap(), which the engine calls slice by slice (base/work.h). Small blocks
- * leave slack in their heap (base/block.h), for which there is a bound as well.
+ * leave slack and empty chunks in their heap (base/block.h), for which there is a bound as
+ * well.
  */
 #ifndef ERNIC_BASE_MEM_H
 #define ERNIC_BASE_MEM_H
@@ -37,20 +38,22 @@ typedef struct ErnicMemBlock ErnicMemBlock;
 typedef struct ErnicMem {
     uint64_t bound;
     uint64_t used, peak;        /* peak: since the engine was created or reset */
-    uint64_t waiting;           /* bytes of blocks in freed that are not charged */
     uint64_t refused;           /* requests for more than the bound allows */
     uint64_t kind[ERNIC_MEM_COUNT];     /* of used */
     uint64_t dying[ERNIC_MEM_COUNT];    /* of kind: no object has it any more */
     ErnicHeap *heap;            /* owned; NULL: nothing was allocated yet */
     ErnicMemBlock *freed;       /* owned; blocks that wait for ernic_mem_reap() */
     struct ErnicMem *heir;      /* charged for all of this one; or NULL */
+    struct ErnicMem *elder;     /* the one whose heir this is; or NULL */
 } ErnicMem;
 
 /* Bytes that an account may take of the host beyond its bound and a quarter of that. */
 #define ERNIC_MEM_SLACK     (32ull << 20)
 
-/* Bytes that are charged, or wait for ernic_mem_reap(). */
+/* Bytes that are charged, or in empty chunks. */
 uint64_t ernic_mem_held(const ErnicMem *m);
+/* Does anything wait for ernic_mem_reap()? */
+bool ernic_mem_waits(const ErnicMem *m);
 /* Does the account have room for @bytes more? If not, that counts as refused. */
 bool ernic_mem_has_room(ErnicMem *m, uint64_t bytes);
 /*
@@ -70,7 +73,7 @@ void *ernic_mem_resize(ErnicMem *m, ErnicMemKind kind, void *p, uint32_t old,
 void ernic_mem_hand_over(ErnicMem *from, ErnicMem *to, ErnicMemKind kind);
 /* @p may be NULL. Blocks of more than ERNIC_PIECE (base/pages.h) wait to be freed. */
 void ernic_mem_free(ErnicMem *m, ErnicMemKind kind, void *p, uint32_t n, size_t size);
-/* Free one piece of a block that waits, ERNIC_WORK_PIECE of work. False: none waits. */
+/* Free one piece of what waits, ERNIC_WORK_PIECE of work. False: nothing waits. */
 bool ernic_mem_reap(ErnicMem *m);
 
 /* The account ends; nothing is charged to it, and no block waits. */
