@@ -40,15 +40,18 @@ FRONT_ROOMS = {
     # The netdev link carries frames.
     'links': FACE | {'core/wire/frame.h', 'core/base/drop.h', 'core/base/ib_spec.h'},
     'files': {'core/base/types.h', 'core/timing/timing_trace.h'},
-    'network': {'core/base/types.h', 'core/trace.h'},
+    # Frames have pages of their own.
+    'network': {'core/base/types.h', 'core/trace.h', 'core/base/block.h',
+                'core/base/pages.h'},
 }
 # Plain C without QEMU and without verbs: tests and benchmark run them as they are.
 PLAIN = {'links/udp_socket', 'links/gid_map', 'links/shm_folder', 'links/shm_pair',
          'links/shm_port', 'links/shm_ring', 'files/pcapng', 'files/timing_file',
          'files/timing_usage', 'network/cable', 'network/switch', 'network/switch_port',
-         'network/switch_state', 'network/archive'}
+         'network/switch_state', 'network/archive', 'network/carried'}
 PLAIN_FACE = {'core/base/types.h', 'core/timing/timing_trace.h', 'core/trace.h',
-              'core/wire/frame.h', 'core/base/ib_spec.h'}
+              'core/wire/frame.h', 'core/base/ib_spec.h', 'core/base/block.h',
+              'core/base/pages.h'}
 
 # Allowed everywhere in the engine.
 PURE = {'qemu/osdep.h', 'qemu/bswap.h', 'trace.h', 'glib.h'}

@@ -207,7 +207,9 @@ static void test_slack(void)
  */
 static void test_empty(void)
 {
-    enum { BOUND = 64 << 20, BYTES = 1024, N = BOUND / BYTES, EVERY = ERNIC_PIECE / BYTES };
+    enum {
+        BOUND = 64 << 20, BYTES = 1024, N = BOUND / BYTES, EVERY = ERNIC_PIECE / BYTES,
+    };
     ErnicMem old = { .bound = BOUND }, m = { .bound = BOUND };
     g_autofree void **p = g_new(void *, 2 * N);
     uint64_t before = mapped();

@@ -119,12 +119,14 @@ static ErnicCarried *read_frame(ErnicArchive *w, uint32_t ports, uint32_t min,
     if (w->bad) {
         return NULL;
     }
-    f = ernic_carried_new(NULL, 0, 0);
-    f = g_realloc(f, sizeof(*f) + len);
-    f->len = len;
+    f = ernic_carried_new(w->store, NULL, len, 0);
+    if (!f) {
+        w->bad = true;
+        return NULL;
+    }
     walk_frame(w, f, ports);
     if (w->bad) {
-        g_free(f);
+        ernic_carried_free(w->store, f);
         return NULL;
     }
     return f;

@@ -9,7 +9,7 @@
 #define ERNIC_NETWORK_ARCHIVE_H
 
 #include <glib.h>
-#include "network/cable.h"
+#include "network/carried.h"
 
 /* A time is at most as far ahead of the present, ns. */
 #define ERNIC_ARCHIVE_NS_MAX   10000000000ull
@@ -18,6 +18,7 @@ typedef struct ErnicArchive {
     GByteArray *out;            /* NULL: reading */
     const uint8_t *in;
     size_t left;                /* bytes of in */
+    ErnicCarriedStore *store;   /* of frames that are read */
     uint64_t now;               /* ns, on this host: times are relative to it */
     bool in_section;            /* which may end before the next value */
     bool bad;                   /* the bytes are not a valid state */

@@ -10,65 +10,6 @@
 #define PS_PER_NS       1000
 #define PS_PER_S        1000000000000ull
 
-/* ---- lists ----------------------------------------------------------------- */
-
-ErnicCarried *ernic_carried_new(const uint8_t *data, uint32_t len,
-                                uint32_t from)
-{
-    ErnicCarried *f = g_malloc(sizeof(*f) + len);
-
-    *f = (ErnicCarried) { .len = len, .from = from };
-    if (len) {
-        memcpy(f->data, data, len);
-    }
-    return f;
-}
-
-void ernic_carried_append(ErnicCarriedList *l, ErnicCarried *f)
-{
-    f->next = NULL;
-    *(l->head ? &l->tail->next : &l->head) = f;
-    l->tail = f;
-}
-
-void ernic_carried_insert(ErnicCarriedList *l, ErnicCarried *f)
-{
-    ErnicCarried **at = &l->head;
-
-    if (!l->head || l->tail->due <= f->due) {
-        ernic_carried_append(l, f);
-        return;
-    }
-    while ((*at)->due <= f->due) {
-        at = &(*at)->next;
-    }
-    f->next = *at;
-    *at = f;
-}
-
-ErnicCarried *ernic_carried_take(ErnicCarriedList *l)
-{
-    ErnicCarried *f = l->head;
-
-    l->head = f->next;
-    return f;
-}
-
-uint32_t ernic_carried_drop(ErnicCarriedList *l)
-{
-    uint32_t frames = 0;
-    ErnicCarried *f;
-
-    while (l->head) {
-        f = ernic_carried_take(l);
-        frames += f->len != 0;
-        g_free(f);
-    }
-    return frames;
-}
-
-/* ---- the cable ------------------------------------------------------------- */
-
 void ernic_cable_send(ErnicCable *c, uint64_t now, uint64_t rate, bool paced,
                       ErnicCarried *f)
 {
@@ -93,10 +34,32 @@ void ernic_cable_send(ErnicCable *c, uint64_t now, uint64_t rate, bool paced,
     ernic_carried_append(&c->sending, f);
 }
 
-uint32_t ernic_cable_clear(ErnicCable *c)
+ErnicCarried *ernic_cable_take(ErnicCable *c)
 {
-    uint32_t frames = ernic_carried_drop(&c->sending) +
-                      ernic_carried_drop(&c->flying);
+    ErnicCarried *f = ernic_carried_take(&c->flying);
+
+    f->due = MAX(f->due, c->resumed);
+    return f;
+}
+
+void ernic_cable_resume(ErnicCable *c, uint64_t now)
+{
+    c->resumed = MAX(c->resumed, now);
+}
+
+void ernic_cable_settle(ErnicCable *c)
+{
+    ErnicCarried *f;
+
+    for (f = c->flying.head; f && f->due < c->resumed; f = f->next) {
+        f->due = c->resumed;
+    }
+}
+
+uint32_t ernic_cable_clear(ErnicCable *c, ErnicCarriedStore *st)
+{
+    uint32_t frames = ernic_carried_drop(st, &c->sending) +
+                      ernic_carried_drop(st, &c->flying);
 
     *c = (ErnicCable) { };
     return frames;

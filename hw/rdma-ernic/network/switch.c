@@ -90,7 +90,7 @@ static void take_off(ErnicSwitch *s, Port *p, ErnicCable *c, ErnicCarried *f)
     if (chance(&s->loss_rng, s->cfg.loss)) {
         p->stats.lost++;
         trace_ernic_switch_lost(port_number(s, p), f->len);
-        g_free(f);
+        ernic_carried_free(&s->store, f);
         return;
     }
     if (chance(&s->reorder_rng, s->cfg.reorder)) {
@@ -106,7 +106,7 @@ static void take_off(ErnicSwitch *s, Port *p, ErnicCable *c, ErnicCarried *f)
  */
 static void signal_pause(ErnicSwitch *s, Port *p, uint64_t now, bool stop)
 {
-    ErnicCarried *f = ernic_carried_new(NULL, 0, 0);
+    ErnicCarried *f = ernic_carried_new(&s->store, NULL, 0, 0);
 
     p->stopping = stop;
     p->stats.pauses += stop;
@@ -160,24 +160,34 @@ static void charge_copy(ErnicSwitch *s, uint32_t units, uint32_t bytes)
     s->work += units + bytes / WORK_BYTES;
 }
 
+/* A copy of @f, if @to has room for it. */
+static ErnicCarried *copy_for(ErnicSwitch *s, const ErnicCarried *f, const Port *to)
+{
+    if (to->stats.depth + ernic_switch_depth(f) > s->cfg.queue) {
+        return NULL;
+    }
+    charge_copy(s, 1, f->len);
+    return ernic_carried_new(&s->store, f->data, f->len, f->from);
+}
+
 /* Queue a copy of @f for @to, if there is room. */
 static void enqueue(ErnicSwitch *s, const ErnicCarried *f, Port *to)
 {
     Port *from = &s->port[f->from];
+    uint32_t bytes = ernic_switch_depth(f);
     ErnicCarried *copy;
 
     if (!to->plugged) {
         to->stats.unplugged++;
         return;
     }
-    if (to->stats.depth + f->len > s->cfg.queue) {
+    copy = copy_for(s, f, to);
+    if (!copy) {
         to->stats.tail_drops++;
         trace_ernic_switch_tail_drop(port_number(s, to), f->len,
                                      to->stats.depth);
         return;
     }
-    charge_copy(s, 1, f->len);
-    copy = ernic_carried_new(f->data, f->len, f->from);
     copy->due = f->due + s->cfg.latency;
     if (is_to_be_marked(s, to->stats.depth) &&
         ernic_net_mark(copy->data, copy->len)) {
@@ -185,21 +195,21 @@ static void enqueue(ErnicSwitch *s, const ErnicCarried *f, Port *to)
         trace_ernic_switch_mark(port_number(s, to), to->stats.depth);
     }
     ernic_carried_append(&to->queue, copy);
-    set_depth(to, f->due, to->stats.depth + f->len);
-    from->held += f->len;
+    set_depth(to, f->due, to->stats.depth + bytes);
+    to->share[f->from] += bytes;
+    from->held += bytes;
     if (s->cfg.xoff && from->held > s->cfg.xoff && !from->stopping) {
         signal_pause(s, from, f->due, true);
     }
 }
 
-/* @f no longer waits in the switch. */
-static void dequeued(ErnicSwitch *s, Port *p, const ErnicCarried *f,
+/* @bytes from @from no longer wait for @p. */
+static void dequeued(ErnicSwitch *s, Port *p, Port *from, uint64_t bytes,
                      uint64_t now)
 {
-    Port *from = &s->port[f->from];
-
-    set_depth(p, now, p->stats.depth - f->len);
-    from->held -= f->len;
+    set_depth(p, now, p->stats.depth - bytes);
+    p->share[port_number(s, from)] -= bytes;
+    from->held -= bytes;
     if (from->stopping && from->held <= s->cfg.xon) {
         signal_pause(s, from, now, false);
     }
@@ -274,7 +284,7 @@ static void forward(ErnicSwitch *s, Port *from, const ErnicCarried *f)
 /* Deliver the head of @cable to the device at @p. */
 static void arrived(ErnicSwitch *s, Port *p, ErnicCable *cable)
 {
-    ErnicCarried *f = ernic_carried_take(&cable->flying);
+    ErnicCarried *f = ernic_cable_take(cable);
 
     if (!f->len) {
         pause_arrived(p, f);
@@ -287,14 +297,14 @@ static void arrived(ErnicSwitch *s, Port *p, ErnicCable *cable)
         p->full = !s->ops->deliver(s->opaque, port_number(s, p), f->due,
                                    f->data, f->len);
     }
-    g_free(f);
+    ernic_carried_free(&s->store, f);
 }
 
 static void left(ErnicSwitch *s, Port *p)
 {
     ErnicCarried *f = ernic_carried_take(&p->down.sending);
 
-    dequeued(s, p, f, f->due);
+    dequeued(s, p, &s->port[f->from], ernic_switch_depth(f), f->due);
     take_off(s, p, &p->down, f);
 }
 
@@ -314,9 +324,9 @@ static void came(ErnicSwitch *s, Port *p)
         arrived(s, &s->port[!port_number(s, p)], &p->up);
         return;
     }
-    f = ernic_carried_take(&p->up.flying);
+    f = ernic_cable_take(&p->up);
     forward(s, p, f);
-    g_free(f);
+    ernic_carried_free(&s->store, f);
 }
 
 static void sent(ErnicSwitch *s, Port *p)
@@ -369,7 +379,7 @@ static bool must_wait(const ErnicSwitch *s, const Port *p)
 static uint64_t arrival(const Port *p, bool full, const ErnicCable *c)
 {
     return full && c->flying.head && c->flying.head->len
-           ? ERNIC_NEVER : ernic_carried_due(&c->flying);
+           ? ERNIC_NEVER : ernic_cable_due(c);
 }
 
 static uint64_t due(const ErnicSwitch *s, const Port *p, Step step)
@@ -441,6 +451,7 @@ bool ernic_switch_send(ErnicSwitch *s, uint32_t port, uint64_t now,
                        const uint8_t *frame, uint32_t len)
 {
     Port *p = &s->port[port];
+    ErnicCarried *f;
 
     if (len < ERNIC_SWITCH_FRAME_MIN || len > ERNIC_SWITCH_FRAME_MAX) {
         p->stats.bad++;
@@ -452,19 +463,14 @@ bool ernic_switch_send(ErnicSwitch *s, uint32_t port, uint64_t now,
     }
     p->stats.rx_frames++;
     p->stats.rx_bytes += len;
-    ernic_cable_send(&p->up, now, s->cfg.rate, p->paced,
-                     ernic_carried_new(frame, len, port));
-    return true;
-}
-
-/* Deliver now what could not be delivered before @now. */
-static void come_now(ErnicCarriedList *l, uint64_t now)
-{
-    ErnicCarried *f;
-
-    for (f = l->head; f && f->due < now; f = f->next) {
-        f->due = now;
+    f = ernic_carried_new(&s->store, frame, len, port);
+    if (f) {
+        ernic_cable_send(&p->up, now, s->cfg.rate, p->paced, f);
+    } else {
+        p->stats.lost++;
+        trace_ernic_switch_lost(port, len);
     }
+    return true;
 }
 
 void ernic_switch_resume(ErnicSwitch *s, uint32_t port, uint64_t now)
@@ -475,7 +481,7 @@ void ernic_switch_resume(ErnicSwitch *s, uint32_t port, uint64_t now)
         return;
     }
     p->full = false;
-    come_now(is_cable(s) ? &s->port[!port].up.flying : &p->down.flying, now);
+    ernic_cable_resume(is_cable(s) ? &s->port[!port].up : &p->down, now);
     if (p->down.free_ns < now) {
         p->down.free_ns = p->down.start = now;
         p->down.free_ps = 0;
@@ -488,17 +494,15 @@ void ernic_switch_plug(ErnicSwitch *s, uint32_t port, bool paced)
     s->port[port].paced = paced;
 }
 
-/* Drop all frames that wait for @p; their senders may go on. */
-static void clear_queue(ErnicSwitch *s, Port *p, ErnicCarriedList *l,
-                        uint64_t now)
+/* No frame waits for @p any more; the senders may go on. */
+static void none_waits(ErnicSwitch *s, Port *p, uint64_t now)
 {
-    ErnicCarried *f;
+    uint32_t i;
 
-    while (l->head) {
-        f = ernic_carried_take(l);
-        dequeued(s, p, f, now);
-        p->stats.unplugged++;
-        g_free(f);
+    for (i = 0; i < s->cfg.ports; i++) {
+        if (p->share[i]) {
+            dequeued(s, p, &s->port[i], p->share[i], now);
+        }
     }
 }
 
@@ -506,10 +510,10 @@ void ernic_switch_unplug(ErnicSwitch *s, uint32_t port, uint64_t now)
 {
     Port *p = &s->port[port];
 
-    clear_queue(s, p, &p->queue, now);
-    clear_queue(s, p, &p->down.sending, now);
-    p->stats.unplugged += ernic_cable_clear(&p->down) +
-                          ernic_cable_clear(&p->up);
+    none_waits(s, p, now);
+    p->stats.unplugged += ernic_carried_drop(&s->store, &p->queue) +
+                          ernic_cable_clear(&p->down, &s->store) +
+                          ernic_cable_clear(&p->up, &s->store);
     p->plugged = p->full = p->refused = p->stopped = p->stopping = false;
     p->macs = 0;
     memset(p->mac, 0, sizeof(p->mac));
@@ -578,6 +582,7 @@ ErnicSwitch *ernic_switch_new(const ErnicSwitchConfig *cfg,
     s->cfg = *cfg;
     s->ops = ops;
     s->opaque = opaque;
+    ernic_carried_init(&s->store);
     seed_chance(s);
     return s;
 }
@@ -589,9 +594,9 @@ void ernic_switch_reset(ErnicSwitch *s)
     for (i = 0; i < s->cfg.ports; i++) {
         Port *p = &s->port[i];
 
-        ernic_carried_drop(&p->queue);
-        ernic_cable_clear(&p->up);
-        ernic_cable_clear(&p->down);
+        ernic_carried_drop(&s->store, &p->queue);
+        ernic_cable_clear(&p->up, &s->store);
+        ernic_cable_clear(&p->down, &s->store);
         *p = (Port) {
             .plugged = p->plugged, .paced = p->paced, .refused = p->refused,
         };
@@ -603,6 +608,17 @@ void ernic_switch_free(ErnicSwitch *s)
 {
     if (s) {
         ernic_switch_reset(s);
+        ernic_carried_fini(&s->store);
         g_free(s);
     }
+}
+
+ErnicCarriedStore *ernic_switch_store(ErnicSwitch *s)
+{
+    return &s->store;
+}
+
+bool ernic_switch_reap(ErnicSwitch *s)
+{
+    return ernic_carried_reap(&s->store, WORK_SLICE);
 }

@@ -90,6 +90,7 @@ const char *ernic_switch_wrong(const ErnicSwitchConfig *cfg);
 /* @cfg is valid and is copied; @ops and @opaque outlive the switch. */
 ErnicSwitch *ernic_switch_new(const ErnicSwitchConfig *cfg,
                               const ErnicSwitchOps *ops, void *opaque);
+/* Frames that its caller has are freed or dropped. */
 void ernic_switch_free(ErnicSwitch *s);
 /*
  * Back to the state after ernic_switch_new(): nothing is in flight, learnt or
@@ -122,6 +123,11 @@ void ernic_switch_resume(ErnicSwitch *s, uint32_t port, uint64_t now);
 bool ernic_switch_run(ErnicSwitch *s, uint64_t now);
 /* The time of the next event, ns; UINT64_MAX: none. */
 uint64_t ernic_switch_next(const ErnicSwitch *s);
+
+/* The memory of its frames; a caller may have frames of its own there. */
+struct ErnicCarriedStore *ernic_switch_store(ErnicSwitch *s);
+/* Free a slice of what waits there. False: the rest waits for another call. */
+bool ernic_switch_reap(ErnicSwitch *s);
 
 /*
  * Save or load everything but the devices; after invalid bytes the switch is as

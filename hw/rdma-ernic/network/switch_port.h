@@ -21,6 +21,7 @@ typedef struct Port {
     uint64_t stopped_at;
     uint64_t depth_at;          /* ns, time up to which depth_area counts */
     uint64_t held;              /* bytes of its frames that wait in the switch */
+    uint64_t share[ERNIC_SWITCH_PORTS];     /* bytes that wait for it, by sender */
     ErnicCable up, down;        /* from the device, to the device */
     ErnicCarriedList queue;     /* frames that wait for down */
     uint8_t mac[ERNIC_SWITCH_MACS][MAC_LEN];
@@ -28,12 +29,19 @@ typedef struct Port {
     ErnicSwitchStats stats;
 } Port;
 
+/* Bytes that a frame counts in a queue: the shortest ones are padded. */
+static inline uint32_t ernic_switch_depth(const ErnicCarried *f)
+{
+    return MAX(f->len, ERNIC_CABLE_MIN);
+}
+
 struct ErnicSwitch {
     ErnicSwitchConfig cfg;
     const ErnicSwitchOps *ops;
     void *opaque;
     uint64_t loss_rng, reorder_rng, mark_rng;
     uint32_t work;              /* units of this slice; not saved */
+    ErnicCarriedStore store;
     Port port[];
 };
 

@@ -18,6 +18,7 @@ static void walk_cable(ErnicArchive *w, ErnicCable *c, uint32_t ports, bool sign
     ernic_archive_time(w, &c->free_ns);
     ernic_archive_u32(w, &c->free_ps, 999);
     ernic_archive_time(w, &c->start);
+    ernic_cable_settle(c);
     ernic_archive_list(w, &c->sending, ports, FRAME, false);
     ernic_archive_list(w, &c->flying, ports, FRAME, signals);
     ernic_archive_end(w, &section);
@@ -90,8 +91,9 @@ static void add_up(ErnicSwitch *s, Port *p, const ErnicCarriedList *l)
     const ErnicCarried *f;
 
     for (f = l->head; f; f = f->next) {
-        p->stats.depth += f->len;
-        s->port[f->from].held += f->len;
+        p->stats.depth += ernic_switch_depth(f);
+        p->share[f->from] += ernic_switch_depth(f);
+        s->port[f->from].held += ernic_switch_depth(f);
     }
 }
 
@@ -124,6 +126,7 @@ void ernic_switch_walk(ErnicSwitch *s, ErnicArchive *w)
 {
     uint32_t ports = s->cfg.ports, i;
 
+    w->store = &s->store;
     if (!w->out) {
         ernic_switch_reset(s);
     }

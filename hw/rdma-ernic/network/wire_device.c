@@ -68,6 +68,7 @@ struct ErnicWire {
     ErnicSwitch *net;
     QEMUTimer timer;
     QEMUBH *bh;                 /* continues the work of the timer */
+    QEMUBH *reap;               /* frees frames */
     VMChangeStateEntry *vm_state;
     bool missed;                /* work for wire_run() when the machine starts */
     ErnicWirePort *port[ERNIC_SWITCH_PORTS];
@@ -90,6 +91,10 @@ static uint64_t wire_now(void)
 static void update_timer(ErnicWire *w)
 {
     uint64_t next = ernic_switch_next(w->net);
+
+    if (ernic_carried_waits(ernic_switch_store(w->net))) {
+        qemu_bh_schedule(w->reap);
+    }
 
     if (next > INT64_MAX) {
         timer_del(&w->timer);
@@ -161,6 +166,40 @@ static bool dump_open(ErnicWire *w, Error **errp)
 
 /* ---- frames ---------------------------------------------------------------- */
 
+static void free_frame(ErnicWirePort *p, ErnicCarried *f)
+{
+    ernic_carried_free(ernic_switch_store(p->wire->net), f);
+}
+
+/* Those that wait are freed later. */
+static void drop_frames(ErnicWirePort *p, ErnicCarriedList *l)
+{
+    ernic_carried_drop(ernic_switch_store(p->wire->net), l);
+}
+
+/* Keep a copy of a frame; it is lost if there is no memory. */
+static void keep_frame(ErnicWirePort *p, ErnicCarriedList *l, const uint8_t *frame,
+                       uint32_t len)
+{
+    ErnicCarried *f = ernic_carried_new(ernic_switch_store(p->wire->net), frame, len,
+                                        p->number);
+
+    if (f) {
+        ernic_carried_append(l, f);
+    }
+}
+
+/* Free frames, whatever the machine does, since it does not see that. */
+static void wire_reap(void *opaque)
+{
+    ErnicWire *w = opaque;
+
+    if (!ernic_switch_reap(w->net)) {
+        trace_ernic_wire_reap(wire_id(w));
+        qemu_bh_schedule(w->reap);
+    }
+}
+
 /* Hand frames to the NIC as long as it accepts them. */
 static void hand_over(ErnicWirePort *p)
 {
@@ -169,7 +208,7 @@ static void hand_over(ErnicWirePort *p)
     while (p->in.head && qemu_can_send_packet(&p->nc)) {
         f = ernic_carried_take(&p->in);
         qemu_send_packet(&p->nc, f->data, f->len);
-        g_free(f);
+        free_frame(p, f);
     }
 }
 
@@ -260,7 +299,7 @@ static bool wire_deliver(void *opaque, uint32_t port, uint64_t at,
         return true;            /* an interrupt has ejected the device: it is lost */
     }
     dump_frame(w, port, false, at, frame, len);
-    ernic_carried_append(&p->in, ernic_carried_new(frame, len, port));
+    keep_frame(p, &p->in, frame, len);
     hand_over(p);
     return !p->in.head;
 }
@@ -281,7 +320,7 @@ static void wire_ready(void *opaque, uint32_t port)
            ernic_switch_send(w->net, port, wire_now(), p->out.head->data,
                              p->out.head->len)) {
         f = ernic_carried_take(&p->out);
-        g_free(f);
+        free_frame(p, f);
     }
     if (!p->out.head) {
         p->ready(p->opaque);
@@ -307,7 +346,7 @@ static ssize_t port_receive_iov(NetClientState *nc, const struct iovec *iov,
 
     if ((is_frame && p->out.head) ||
         !ernic_switch_send(p->wire->net, p->number, wire_now(), buf, len)) {
-        ernic_carried_append(&p->out, ernic_carried_new(buf, len, p->number));
+        keep_frame(p, &p->out, buf, len);
     }
     update_timer(p->wire);
     return iov_size(iov, num);
@@ -320,7 +359,10 @@ bool ernic_wire_waits(NetClientState *nc)
 
 void ernic_wire_purge(NetClientState *nc)
 {
-    ernic_carried_drop(&DO_UPCAST(ErnicWirePort, nc, nc)->out);
+    ErnicWirePort *p = DO_UPCAST(ErnicWirePort, nc, nc);
+
+    drop_frames(p, &p->out);
+    update_timer(p->wire);
 }
 
 static ssize_t port_receive(NetClientState *nc, const uint8_t *buf, size_t len)
@@ -389,8 +431,8 @@ void ernic_wire_unplug(ErnicWire *w, NetClientState *nc)
     trace_ernic_wire_unplug(wire_id(w), p->number);
     ernic_switch_unplug(w->net, p->number, wire_now());
     w->port[p->number] = NULL;
-    ernic_carried_drop(&p->out);
-    ernic_carried_drop(&p->in);
+    drop_frames(p, &p->out);
+    drop_frames(p, &p->in);
     g_free(p->device);
     qemu_del_net_client(nc);
     update_timer(w);
@@ -544,6 +586,7 @@ static void wire_realize(DeviceState *dev, Error **errp)
     w->net = ernic_switch_new(&w->cfg, &wire_ops, w);
     timer_init_ns(&w->timer, QEMU_CLOCK_VIRTUAL, wire_run, w);
     w->bh = qemu_bh_new(wire_run, w);
+    w->reap = qemu_bh_new(wire_reap, w);
     w->vm_state = qemu_add_vm_change_state_handler(wire_vm_state_changed, w);
     qemu_register_resettable(OBJECT(dev));
     trace_ernic_wire_realize(wire_id(w), w->cfg.ports, w->cfg.rate,
@@ -556,8 +599,8 @@ static void drop_waiting(ErnicWire *w)
 
     for (i = 0; i < w->cfg.ports; i++) {
         if (w->port[i]) {
-            ernic_carried_drop(&w->port[i]->out);
-            ernic_carried_drop(&w->port[i]->in);
+            drop_frames(w->port[i], &w->port[i]->out);
+            drop_frames(w->port[i], &w->port[i]->in);
         }
     }
 }
@@ -571,6 +614,7 @@ static void wire_unrealize(DeviceState *dev)
     qemu_del_vm_change_state_handler(w->vm_state);
     timer_del(&w->timer);
     qemu_bh_delete(w->bh);
+    qemu_bh_delete(w->reap);
     ernic_switch_free(w->net);
     w->net = NULL;
     ernic_stream_bytes_clear(&w->state);

@@ -22,8 +22,8 @@ typedef struct ErnicHeap ErnicHeap;
 
 ErnicHeap *ernic_heap_new(void);
 /*
- * Bytes of chunks that no block has, without those whose pages are given back, and without
- * empty chunks; bytes of these. @heap may be NULL.
+ * Bytes of chunks that no block has, without those whose pages are given back, and
+ * without empty chunks; bytes of these. @heap may be NULL.
  */
 uint64_t ernic_heap_slack(const ErnicHeap *heap);
 uint64_t ernic_heap_empty(const ErnicHeap *heap);

@@ -7,8 +7,8 @@
  *
  * Large blocks that are freed are charged until the host has their pages back. They wait
  * for ernic_mem_reap(), which the engine calls slice by slice (base/work.h). Small blocks
- * leave slack and empty chunks in their heap (base/block.h), for which there is a bound as
- * well.
+ * leave slack and empty chunks in their heap (base/block.h), for which there is a bound
+ * as well.
  */
 #ifndef ERNIC_BASE_MEM_H
 #define ERNIC_BASE_MEM_H
