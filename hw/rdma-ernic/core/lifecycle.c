@@ -45,6 +45,21 @@ static uint32_t filled_bytes(const ErnicConfig *cfg)
            ERNIC_LIM_COUNTER * sizeof(ErnicCounter);
 }
 
+/*
+ * Does the host provide a new engine beside @old? It does not if it limits memory, or
+ * locks it with a limit. More is needed for its parts whose size is fixed.
+ */
+static bool host_has_room(const Ernic *e, ErnicRemains *old)
+{
+    size_t bytes = ernic_remains_tables(old) + filled_bytes(&e->cfg) + ERNIC_PIECE;
+    void *p = ernic_pages_new(bytes);
+
+    if (p) {
+        ernic_pages_free(p, bytes);
+    }
+    return p;
+}
+
 static void engine_init(Ernic *e)
 {
     const ErnicConfig *cfg = &e->cfg;
@@ -222,7 +237,8 @@ bool ernic_reap(Ernic *e)
 /*
  * Becomes @fresh, which names what is kept, with all else as in a new engine. The old
  * objects are freed later, or those of an earlier reset if these have more memory: now
- * with what the new engine has left of the slice.
+ * with what the new engine has left of the slice. They are freed at once if the host has
+ * no memory for both engines.
  */
 static void engine_renew(Ernic *e, const Ernic *fresh)
 {
@@ -230,13 +246,20 @@ static void engine_renew(Ernic *e, const Ernic *fresh)
     ErnicRemains *remains = engine_fini(e, fresh->mlx5);
 
     *e = *fresh;
-    engine_init(e);
     if (older) {
         ernic_remains_free(remains);
         remains = older;
     }
+    if (!host_has_room(e, remains)) {
+        trace_ernic_reset_no_room(ernic_remains_bytes(remains));
+        ernic_remains_free(remains);
+        remains = NULL;
+    }
+    engine_init(e);
     e->remains = remains;
-    ernic_mem_inherit(&e->mem, ernic_remains_mem(remains));
+    if (remains) {
+        ernic_mem_inherit(&e->mem, ernic_remains_mem(remains));
+    }
     ernic_charge_copy(e, filled_bytes(&e->cfg));
     ernic_reap(e);
 }

@@ -95,6 +95,11 @@ static ErnicIds *ids_of(Ernic *e, const Class *c)
     return (ErnicIds *)((char *)e + c->ids);
 }
 
+static uint64_t table_bytes(const Ernic *e, const Class *c)
+{
+    return (uint64_t)((const ErnicIds *)((const char *)e + c->ids))->size * c->size;
+}
+
 void ernic_remains_distrust(Ernic *e)
 {
     size_t i;
@@ -120,6 +125,17 @@ ErnicRemains *ernic_remains_take(Ernic *e)
     return r;
 }
 
+uint64_t ernic_remains_tables(const ErnicRemains *r)
+{
+    uint64_t bytes = 0;
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(classes); i++) {
+        bytes += table_bytes(&r->old, &classes[i]);
+    }
+    return bytes;
+}
+
 uint64_t ernic_remains_bytes(ErnicRemains *r)
 {
     uint64_t bytes = ernic_mem_held(&r->old.mem);
@@ -127,7 +143,7 @@ uint64_t ernic_remains_bytes(ErnicRemains *r)
 
     for (i = 0; i < ARRAY_SIZE(classes); i++) {
         bytes += *table_of(&r->old, &classes[i]) ?
-                 ids_of(&r->old, &classes[i])->size * classes[i].size : 0;
+                 table_bytes(&r->old, &classes[i]) : 0;
     }
     return bytes;
 }

@@ -21,7 +21,8 @@ void ernic_remains_distrust(Ernic *e);
  * of @e and of its environment.
  */
 ErnicRemains *ernic_remains_take(Ernic *e);
-/* Bytes that wait to be freed. */
+/* Bytes of its tables when all of them existed; bytes that wait to be freed. */
+uint64_t ernic_remains_tables(const ErnicRemains *r);
 uint64_t ernic_remains_bytes(ErnicRemains *r);
 /* The account; an engine inherits it (base/mem.h). */
 ErnicMem *ernic_remains_mem(ErnicRemains *r);
