@@ -525,6 +525,7 @@ static void test_breaks(void)
         g_test_message("entry %u: %s", i, breaks[i].reported);
         breaks[i].fn(&b);
         g_assert_false(ernic_check(b.e, why));
+        g_assert_false(ernic_check(b.e, NULL));
         if (!strstr(why->str, breaks[i].reported)) {
             g_error("entry %u: not \"%s\" but \"%s\"", i, breaks[i].reported,
                     why->str);

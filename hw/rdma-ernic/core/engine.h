@@ -151,7 +151,9 @@ bool ernic_load(Ernic *e, uint64_t now, const uint8_t *data, size_t len);
 bool ernic_load_why(Ernic *e, uint64_t now, const uint8_t *data, size_t len,
                     GString *why);
 
-/* check.c: do all invariants hold? Appends the violated ones to @why. */
+/*
+ * check.c: do all invariants hold? Appends the violated ones to @why, which may be NULL.
+ */
 bool ernic_check(const Ernic *e, GString *why);
 
 #endif /* ERNIC_ENGINE_H */

@@ -14,6 +14,7 @@
 #include "pci/device.h"
 #include "pci/env.h"
 #include "pci/registers.h"
+#include "hw/rdma-ernic/ernic_abi.h"
 #include "hw/rdma-ernic/trace.h"
 
 /*

@@ -10,7 +10,6 @@
 #include "net/net.h"
 #include "network/wire_device.h"
 #include "pci/registers.h"
-#include "hw/rdma-ernic/ernic_abi.h"
 
 typedef struct ErnicPci ErnicPci;
 typedef struct ErnicNetThread ErnicNetThread;

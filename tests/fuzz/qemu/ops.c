@@ -233,8 +233,9 @@ static void op_link(FuzzMachine *m, Operands *o)
 /* Device; bit 0: remove; bit 1: the port is that of another device; text of a peer. */
 static void op_peer(FuzzMachine *m, Operands *o)
 {
-    ErnicPci *d = take_device(m, o)->d, *other;
+    FuzzDevice *dev = take_device(m, o);
     uint8_t flags = take(o, 1);
+    ErnicPci *other;
     g_autoptr(GString) text = g_string_new(NULL);
 
     other = take_device(m, o)->d;
@@ -242,7 +243,8 @@ static void op_peer(FuzzMachine *m, Operands *o)
     if (flags & 2 && other->udp) {
         g_string_append_printf(text, "=127.0.0.1:%u", ernic_udp_port(other->udp));
     }
-    object_property_set_str(OBJECT(d), flags & 1 ? "remove-peer" : "add-peer",
+    g_string_append_printf(dev->peers, "+%s", text->str);
+    object_property_set_str(OBJECT(dev->d), flags & 1 ? "remove-peer" : "add-peer",
                             text->str, NULL);
 }
 

@@ -14,6 +14,8 @@
 #include "hw/pci/msix.h"
 #include "hw/resettable.h"
 #include "exec/memory.h"
+#include "qapi/error.h"
+#include "qapi/qapi-commands-net.h"
 #include "tests/qtest/libqos/pci-pc.h"
 #include "tests/qtest/fuzz/fuzz.h"
 #include "target.h"
@@ -69,6 +71,7 @@ static void start(QTestState *qts)
 {
     MemoryRegion *ram = current_machine->ram;
     FuzzMachine *m = &machine;
+    unsigned i;
 
     m->qts = qts;
     object_child_foreach_recursive(object_get_root(), add_object, m);
@@ -81,6 +84,9 @@ static void start(QTestState *qts)
     /* Clearing it then costs as much as an input has touched. */
     qemu_madvise(m->ram, FUZZ_RAM, QEMU_MADV_NOHUGEPAGE);
     map_bars(m);
+    for (i = 0; i < m->num; i++) {
+        m->dev[i].peers = g_string_new(NULL);
+    }
     if (getenv("ERNIC_FUZZ_RECORD")) {
         fuzz_record_start(m);
     }
@@ -134,6 +140,36 @@ static void check(FuzzMachine *m, ErnicPci *d, Ernic *e)
     }
 }
 
+/* The link is up, as at the start. */
+static void restore_link(ErnicPci *d)
+{
+    if (d->net.nic && qemu_get_queue(d->net.nic)->link_down) {
+        qmp_set_link(DEVICE(d)->id, true, &error_abort);
+    }
+}
+
+/* The peers are those of the command line, in their order. */
+static void restore_peers(FuzzDevice *dev)
+{
+    const char *own = dev->d->roce_peers ?: "";
+    g_auto(GStrv) peers = NULL;
+    char **peer;
+
+    if (!dev->d->udp || !dev->peers->len) {
+        return;
+    }
+    g_string_append_printf(dev->peers, "+%s", own);
+    peers = g_strsplit(dev->peers->str, "+", -1);
+    for (peer = peers; *peer; peer++) {
+        *strchrnul(*peer, '=') = 0;
+        object_property_set_str(OBJECT(dev->d), "remove-peer", *peer, NULL);
+    }
+    if (*own) {
+        object_property_set_str(OBJECT(dev->d), "add-peer", own, &error_abort);
+    }
+    g_string_truncate(dev->peers, 0);
+}
+
 /* Every input finds the same machine. BARs move in one change of the memory map. */
 static void reset(FuzzMachine *m)
 {
@@ -143,6 +179,8 @@ static void reset(FuzzMachine *m)
     memory_region_transaction_begin();
     for (i = 0; i < m->num; i++) {
         d = m->dev[i].d;
+        restore_link(d);
+        restore_peers(&m->dev[i]);
         device_cold_reset(DEVICE(d));
         if (m->config_written) {
             pci_device_reset(PCI_DEVICE(d));

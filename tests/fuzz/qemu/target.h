@@ -20,6 +20,7 @@
 typedef struct FuzzDevice {
     ErnicPci *d;
     uint64_t bar[FUZZ_BARS];    /* its address; 0: there is none */
+    GString *peers;             /* what this input added or removed, with '+' between */
 } FuzzDevice;
 
 typedef struct FuzzMachine {

@@ -573,8 +573,10 @@ static bool check_object(const ErnicCheck *c, const ErnicInvariants *list,
 
     for (i = 0; i < list->count; i++) {
         if (!list->list[i].holds(c, id)) {
-            g_string_append_printf(why, "%s %u: %s\n", what, id,
-                                   list->list[i].name);
+            if (why) {
+                g_string_append_printf(why, "%s %u: %s\n", what, id,
+                                       list->list[i].name);
+            }
             ok = false;
         }
     }
