@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Walks the tables of the mlx5 interface: every layout, every field, every command.
+ * Walks the tables of the mlx5 interface: every layout, every field, every command; and
+ * compares the numbers of docs/mlx5-face.md with them.
  * With --print the program prints the rows for scripts/check-mlx5-fields.py.
  */
 #include "qemu/osdep.h"
@@ -238,6 +239,53 @@ static void test_commands(void)
     g_assert_cmpuint(found, ==, ernic_mlx5_num_commands);
 }
 
+/* Commands whose messages are in the file of that name. */
+static uint32_t commands_in(const char *file)
+{
+    g_autofree char *path = g_strconcat(ERNIC_DOCS "/../hw/rdma-ernic/core/faces/mlx5/",
+                                        file, NULL);
+    g_autofree char *text = NULL;
+    uint32_t i, found = 0;
+
+    g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+    for (i = 0; i < ernic_mlx5_num_commands; i++) {
+        g_autofree char *layout = g_strdup_printf("\nLAYOUT(%s, ",
+                                                  ernic_mlx5_commands[i].in->name);
+
+        found += strstr(text, layout) != NULL;
+    }
+    return found;
+}
+
+/* Both tables of the document have the number of commands of each part. */
+static void test_numbers(void)
+{
+    static const struct {
+        const char *part, *file;
+    } parts[] = {
+        { "function", "fields_commands_core.h.inc" },
+        { "RDMA objects", "fields_commands_rdma.h.inc" },
+        { "Ethernet objects", "fields_commands_ethernet.h.inc" },
+    };
+    g_autofree char *text = NULL;
+    uint32_t i, all = 0;
+
+    g_assert_true(g_file_get_contents(ERNIC_DOCS "/mlx5-face.md", &text, NULL, NULL));
+    for (i = 0; i < ARRAY_SIZE(parts); i++) {
+        uint32_t number = commands_in(parts[i].file);
+        g_autofree char *part = g_strdup_printf("\n\\| %s \\|.* %u commands \\|\n",
+                                                parts[i].part, number);
+        g_autofree char *file = g_strdup_printf("\n\\| `%s` \\| messages of %u commands:",
+                                                parts[i].file, number);
+
+        g_test_message("%s: %u", parts[i].part, number);
+        g_assert_true(g_regex_match_simple(part, text, 0, 0));
+        g_assert_true(g_regex_match_simple(file, text, 0, 0));
+        all += number;
+    }
+    g_assert_cmpuint(all, ==, ernic_mlx5_num_commands);
+}
+
 static void check_variants(const ErnicMlx5Variants *variants,
                            const ErnicMlx5Field *where)
 {
@@ -305,6 +353,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mlx5/fields/parts", test_parts);
     g_test_add_func("/mlx5/fields/access", test_access);
     g_test_add_func("/mlx5/fields/commands", test_commands);
+    g_test_add_func("/mlx5/fields/numbers", test_numbers);
     g_test_add_func("/mlx5/fields/variants", test_variants);
     return g_test_run();
 }
