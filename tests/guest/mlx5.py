@@ -6,6 +6,7 @@ programs can use such guests.
 """
 import guest
 import links
+import programs
 import stock
 
 TRACE = ['-trace', 'ernic_mlx5_refused']
@@ -56,10 +57,12 @@ class Shm(links.Shm):
 
 def prepare(guests, modules=MODULES):
     """Load modules, if any, and rename interface and device; rules of rdma-core, where it
-    is installed, have given the device another name."""
+    is installed, have given the device another name. On a busy host udev has not loaded
+    mlx5_ib yet."""
     for one in guests:
         if modules:
             one.check(f'modprobe -a {modules}')
+        programs.wait_until(one, 'ls /sys/bus/pci/drivers/mlx5_core/*:*/infiniband/*', 60)
         name, device = one.check('cd /sys/bus/pci/drivers/mlx5_core/*:*/net && echo * && '
                                  'cd ../infiniband && echo *').split()
         if name != links.INTERFACE:

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A guest of Debian's packages whose mlx5_core drives the function is saved and restored.
+"""A guest of Debian's packages whose mlx5_core drives the function is saved and restored,
+and loses and gets its function.
 
 QEMU stores the machine in a disk image that the guest does not see, and loads it after
 the driver has left. The driver then continues where it was when the machine was saved.
 """
 import subprocess
+import time
 
+import guest
 import links
 import mlx5
+import programs
 import stock
 from suite import Suite
 
@@ -17,14 +21,19 @@ ROUNDS = 3
 
 
 class Saved(links.Link):
-    """A function of the mlx5 interface, and a disk for the states of the machine."""
+    """A function of the mlx5 interface that can be unplugged, and a disk for the states
+    of the machine."""
+
+    device = {'driver': 'ernic', 'id': 'nic', 'personality': 'mlx5', 'bus': 'port0',
+              'netdev': 'wire', 'mac': links.mac(0)}
 
     def options(self, n, folder):
         disk = folder / f'states{n}.qcow2'
         subprocess.run(['qemu-img', 'create', '-q', '-f', 'qcow2', disk, '2G'],
                        check=True)
-        return [*links.wire(n, folder), '-device',
-                f'ernic,personality=mlx5,id=nic,netdev=wire,mac={links.mac(n)}',
+        return [*links.wire(n, folder), '-device', 'pcie-root-port,id=port0,chassis=1',
+                '-device', ','.join(f'{key}={value}' for key, value
+                                    in self.device.items()),
                 '-drive', f'if=none,id=states,format=qcow2,file={disk}']
 
 
@@ -49,6 +58,22 @@ def function(one):
     return one.check(f'cd {DRIVER} && echo 0000:*').strip()
 
 
+def read_me():
+    """The commands that README.md has for a guest as it is."""
+    section = (guest.ROOT / 'README.md').read_text().split('\n## ')[1]
+    assert section.startswith('A guest as it is'), section
+    return ''.join(line[4:] + '\n' for line in section.split('Type in the\nguest:')[1]
+                   .splitlines() if line.startswith('    '))
+
+
+def test_readme(guests):
+    """They work as they stand: a ping-pong with both ends in this guest."""
+    output = guests[0].check(read_me() + 'wait')
+    assert output.count('1000 iters') == 2, output
+    guests[0].check('ip addr del 10.99.0.1/24 dev $(ls /sys/bus/pci/drivers/'
+                    'mlx5_core/0*/net)')
+
+
 def test_restore(guests):
     """The driver leaves the function; in the state that is loaded it has not left."""
     one = guests[0]
@@ -70,6 +95,21 @@ def test_commands(guests):
     assert bound(one)
 
 
+def test_plug(guests):
+    """The function is unplugged while the driver has it, and plugged in again."""
+    one = guests[0]
+    for _ in range(ROUNDS):
+        links.qemu(one, 'device_del', id='nic')
+        programs.wait_until(one, f'! ls -d {DRIVER}/0000:*', 60)
+        end = time.monotonic() + 60
+        while 'nic' in str(links.qemu(one, 'qom-list', path='/machine/peripheral')):
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        links.qemu(one, 'device_add', **Saved.device)
+        programs.wait_until(one, 'rdma link | grep -q netdev', 60)
+    test_readme(guests)
+
+
 def test_no_complaints(guests):
     """The kernel logs no warning that is not known; time that stood still is one."""
     known = [*mlx5.KNOWN_WARNINGS, 'clocksource', 'rcu:']
@@ -81,4 +121,5 @@ def test_no_complaints(guests):
 def stock_suites(version):
     if KERNEL.removesuffix('-cloud') == version:
         yield Suite(f'mlx5-state-{KERNEL}', machines,
-                    [test_restore, test_commands, test_no_complaints])
+                    [test_readme, test_restore, test_commands, test_plug,
+                     test_no_complaints])
