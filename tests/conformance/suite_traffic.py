@@ -129,4 +129,6 @@ SUITES = [*(Suite(f'perftest-{kind}', 2, functools.partial(perftest, kind),
                 devices=('mlx5',), short=(), link='udp'),
           Suite('perftest-immediate', 2, functools.partial(cross, IMMEDIATE),
                 about=('perftest',), devices=STACKS, release='trixie', kernel='6.12'),
-          Suite('qperf', 2, qperf, ('qperf',), about=('qperf',), devices=STACKS)]
+          Suite('qperf', 2, qperf, ('qperf',), about=('qperf',), devices=STACKS),
+          Suite('qperf-udp', 2, qperf, about=('qperf',), devices=('mlx5',), short=(),
+                link='udp')]
