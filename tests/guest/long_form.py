@@ -2,6 +2,8 @@
 """The tests that only the long form runs: the short form does the same elsewhere."""
 from fnmatch import fnmatchcase
 
+# Whether it runs; a test that repeats something then does so more often.
+chosen = False
 # Suite, tests, and where the short form has the same.
 ROWS = (
     ('driver-6.12', 'vectors large_regions resize device_memory abi filter ptp raw '
@@ -20,6 +22,10 @@ ROWS = (
      'uc_send_lat ud_send_lat many_qps_read both_ways_send all_sizes ucmatose udaddy '
      'compare_swap mtu_256 mtu_512 mtu_1024 mtu_2048 stranger processes tcp_beside',
      'netdev-6.1'),
+    # The short form boots these kernels with the device.
+    ('stock-6.1', '*', 'stock-6.1-cloud'),
+    ('stock-6.12-cloud', '*', 'stock-6.12'),
+    ('stock-testing-cloud', '*', 'stock-testing'),
     ('udp-6.12', '*', 'netdev-6.12'),
     ('udp-6.1', 'ud_events srq_events send_events read_events uc_write uc_send_lat '
      'ud_send_lat many_qps_read both_ways_send all_sizes compare_swap mtu_256 mtu_512 '
