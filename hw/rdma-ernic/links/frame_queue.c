@@ -27,7 +27,7 @@ void ernic_frame_queue_fini(ErnicFrameQueue *q)
 bool ernic_frame_queue_room(ErnicFrameQueue *q, uint32_t frames, uint32_t bytes)
 {
     uint64_t need = (uint64_t)frames * sizeof(Length) + bytes;
-    g_autoptr(GMutexLocker) lock = g_mutex_locker_new(&q->lock);
+    g_autoptr(GMutexLocker) lock G_GNUC_UNUSED = g_mutex_locker_new(&q->lock);
 
     q->full = q->fill->len + need > ERNIC_FRAME_QUEUE_BYTES;
     return !q->full;
@@ -89,21 +89,21 @@ const uint8_t *ernic_frame_queue_next(ErnicFrameQueue *q, uint32_t *len, bool *r
 
 bool ernic_frame_queue_full(ErnicFrameQueue *q)
 {
-    g_autoptr(GMutexLocker) lock = g_mutex_locker_new(&q->lock);
+    g_autoptr(GMutexLocker) lock G_GNUC_UNUSED = g_mutex_locker_new(&q->lock);
 
     return q->full;
 }
 
 bool ernic_frame_queue_has(ErnicFrameQueue *q)
 {
-    g_autoptr(GMutexLocker) lock = g_mutex_locker_new(&q->lock);
+    g_autoptr(GMutexLocker) lock G_GNUC_UNUSED = g_mutex_locker_new(&q->lock);
 
     return q->pos < q->read->len || q->fill->len;
 }
 
 void ernic_frame_queue_purge(ErnicFrameQueue *q)
 {
-    g_autoptr(GMutexLocker) lock = g_mutex_locker_new(&q->lock);
+    g_autoptr(GMutexLocker) lock G_GNUC_UNUSED = g_mutex_locker_new(&q->lock);
 
     q->pos = q->read->len;
     g_byte_array_set_size(q->fill, 0);
