@@ -7,7 +7,9 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "dialog.h"
+#include "transport/tx.h"
 #include "wire/ib_tables.h"
+#include "wire/icrc.h"
 
 #define SQ DLG_SQ_PSN
 #define RQ DLG_RQ_PSN
@@ -563,6 +565,27 @@ static void test_reset(void)
     }
 }
 
+/* Each change of the GID table counts, also by a reset, and nothing else does. */
+static void test_gid_changes(void)
+{
+    struct ernic_eqe eqe;
+    uint64_t seen;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    seen = d.e->gid_changes;
+    g_assert_cmpuint(seen, >, 0);
+    fake_set_gid(d.e, 0, DLG_HOST);
+    fake_run(d.e);
+    g_assert_cmpuint(d.e->gid_changes, ==, seen);
+    fake_set_gid(d.e, 1, DLG_HOST + 1);
+    g_assert_cmpuint(d.e->gid_changes, ==, seen + 1);
+    g_assert_true(fake_poll_eq(d.e, &d.eq, &eqe));
+    ernic_reset(d.e);
+    g_assert_cmpuint(d.e->gid_changes, >, seen + 1);
+    dlg_close(&d);
+}
+
 /* ---- packets -------------------------------------------------------- */
 
 /* Random bytes never reach a queue pair; with a valid ICRC they may be a packet. */
@@ -585,6 +608,63 @@ static void test_garbage(void)
     STATE_IS(&d, RTS);
     g_rand_free(rand);
     dlg_close(&d);
+}
+
+static void expect_icrc(const ErnicTrain *t, bool has)
+{
+    g_assert_cmphex((uint32_t)ldl_le_p(t->data + t->len - 4), ==,
+                    has ? ernic_icrc(&t->path, t->data, t->len - 4) : 0);
+}
+
+/*
+ * Packets that waited in a device without ICRC, on the link and in the loopback, leave
+ * another device with one if its link needs it. One that arrived wrong stays so.
+ */
+static void test_icrc_added(void)
+{
+    GByteArray *state = g_byte_array_new();
+    uint32_t icrc, pos;
+    ErnicTrain loop;
+    FakeTrain *sent;
+    uint8_t *end;
+    Dialog d;
+
+    for (icrc = 0; icrc < 2; icrc++) {
+        dlg_open(&d, ERNIC_QPT_UC);
+        d.e->cfg.no_icrc = true;
+        d.env.tx_busy = true;
+        dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+        run(&d);
+        g_assert_cmpuint(d.e->tx->packets, ==, 1);
+        loop = (ErnicTrain) {
+            .path = d.e->tx->path, .data = d.e->tx->buf, .len = d.e->tx->len,
+            .seg = d.e->tx->seg,
+        };
+        expect_icrc(&loop, false);
+        g_assert_true(ernic_tx_loop_add(d.e, &loop));
+        end = d.e->tx->buf + d.e->tx->len - 4;
+        stl_le_p(end, 0x12345678);
+        g_assert_true(ernic_tx_loop_add(d.e, &loop));
+        stl_le_p(end, 0);
+        g_byte_array_set_size(state, 0);
+        ernic_save(d.e, state);
+        d.e->cfg.no_icrc = !icrc;
+        g_assert_true(ernic_load(d.e, d.env.now, state->data, state->len));
+        pos = d.e->tx->loop_pos;
+        g_assert_true(ernic_tx_loop_next(d.e, &pos, &loop));
+        expect_icrc(&loop, icrc);
+        g_assert_true(ernic_tx_loop_next(d.e, &pos, &loop));
+        g_assert_cmphex(ldl_le_p(loop.data + loop.len - 4), ==, 0x12345678);
+        d.env.tx_busy = false;
+        ernic_tx_ready(d.e, d.env.now);
+        run(&d);
+        sent = fake_take_train(&d.env);
+        expect_icrc(&sent->train, icrc);
+        fake_train_free(sent);
+        SEND_WC(&d, 0, SUCCESS);
+        dlg_close(&d);
+    }
+    g_byte_array_unref(state);
 }
 
 /* A link that vouches for its packets needs no ICRC: it is 0, and any is accepted. */
@@ -643,6 +723,8 @@ int main(int argc, char **argv)
     TEST("loopback/many", test_loop_many);
     TEST("loopback/ud", test_loop_ud);
     TEST("reset", test_reset);
+    TEST("gid-changes", test_gid_changes);
+    TEST("icrc-added", test_icrc_added);
     TEST("garbage", test_garbage);
     return g_test_run();
 }

@@ -109,7 +109,7 @@ static void test_derived_rows(void)
         "Ernic.num_groups", "Ernic.rss", "Ernic.counter", "Ernic.uctx_used",
         "Ernic.num_pages", "Ernic.mem", "Ernic.num_bound", "Ernic.page_failed",
         "Ernic.copies", "Ernic.job", "Ernic.remains", "Ernic.work_done", "Ernic.work_end",
-        "Ernic.num_gids", "Ernic.eq_more",
+        "Ernic.num_gids", "Ernic.gid_changes", "Ernic.eq_more",
         "Ernic.udp_sport",
         "Ernic.events_at", "Ernic.timers", "Ernic.cq_timers", "Ernic.tx",
         "Ernic.side", "Ernic.timing", "Ernic.now", "Ernic.absent",

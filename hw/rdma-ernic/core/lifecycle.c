@@ -244,8 +244,10 @@ static void engine_renew(Ernic *e, const Ernic *fresh)
 {
     ErnicRemains *older = take_larger(e);
     ErnicRemains *remains = engine_fini(e, fresh->mlx5);
+    uint64_t gid_changes = e->gid_changes + 1;
 
     *e = *fresh;
+    e->gid_changes = gid_changes;
     if (older) {
         ernic_remains_free(remains);
         remains = older;

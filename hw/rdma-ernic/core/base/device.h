@@ -197,6 +197,7 @@ struct Ernic {
 
     ErnicGidEntry gid[ERNIC_LIM_GID];           /* set by objects/gid.c */
     uint32_t num_gids;          /* up to the last one that is used */
+    uint64_t gid_changes;       /* of the table, also by a reset */
     uint16_t pkey[ERNIC_LIM_PKEY];
     uint32_t bad_pkey, bad_qkey;
     uint16_t udp_sport;         /* of every packet; 0: per queue pair */

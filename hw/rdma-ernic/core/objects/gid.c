@@ -26,6 +26,7 @@ uint32_t ernic_gid_count(const Ernic *e)
 
 void ernic_gid_derive(Ernic *e)
 {
+    e->gid_changes++;
     e->num_gids = ernic_gid_count(e);
 }
 

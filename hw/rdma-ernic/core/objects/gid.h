@@ -10,7 +10,7 @@
 
 /* Store @entry, which the caller has checked; a GID of all 0 frees entry @index. */
 void ernic_gid_set(Ernic *e, uint32_t index, const ErnicGidEntry *entry);
-/* Recompute e->num_gids. */
+/* The table has changed: recompute e->num_gids, and count the change. */
 void ernic_gid_derive(Ernic *e);
 /* The number of entries up to the last one that is used. */
 uint32_t ernic_gid_count(const Ernic *e);

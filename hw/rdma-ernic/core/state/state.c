@@ -341,6 +341,7 @@ static void derive(Ernic *e)
     if (e->timing) {
         ernic_state_derive_timing(e);
     }
+    ernic_state_derive_icrc(e);
     /* More packets may join those that are held. */
     if (e->tx->packets) {
         ernic_icrc_init(&e->tx->icrc, &e->tx->path);

@@ -108,6 +108,8 @@ extern const ErnicStateStruct ernic_state_response, ernic_state_doorbell;
 extern const ErnicStateStruct ernic_state_packet, ernic_state_cqe;
 /* Count what the model has by queue pair, after all of it is loaded. */
 void ernic_state_derive_timing(Ernic *e);
+/* Packets of a device without ICRC: add what the link of this one needs. */
+void ernic_state_derive_icrc(Ernic *e);
 
 /* state_mlx5.c */
 extern const ErnicStateStruct ernic_state_mlx5;

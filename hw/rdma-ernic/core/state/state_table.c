@@ -117,7 +117,9 @@ static const ErnicStateField device_fields[] = {
     DERIVED(job),               /* the destination executes the command again */
     DERIVED(remains),           /* of objects that are gone */
     DERIVED(work_done), DERIVED(work_end),      /* a slice is not divided */
-    STRUCTS(gid, gid_struct), DERIVED(num_gids), ARRAY(pkey, UINT16_MAX),
+    STRUCTS(gid, gid_struct), DERIVED(num_gids),
+    DERIVED(gid_changes),       /* counted since the device exists */
+    ARRAY(pkey, UINT16_MAX),
     U(bad_pkey), U(bad_qkey), BOOL(port_active), U(async_eq),
     DERIVED(eq_more),
     DERIVED(udp_sport),         /* of cfg or regs */
