@@ -45,10 +45,11 @@ FRONT_ROOMS = {
                 'core/base/pages.h'},
 }
 # Plain C without QEMU and without verbs: tests and benchmark run them as they are.
-PLAIN = {'links/udp_socket', 'links/gid_map', 'links/shm_folder', 'links/shm_pair',
-         'links/shm_port', 'links/shm_ring', 'files/pcapng', 'files/timing_file',
-         'files/timing_usage', 'network/cable', 'network/switch', 'network/switch_port',
-         'network/switch_state', 'network/archive', 'network/carried'}
+PLAIN = {'links/udp_socket', 'links/gid_map', 'links/shm_close', 'links/shm_folder',
+         'links/shm_owners', 'links/shm_pair', 'links/shm_port', 'links/shm_ring',
+         'files/pcapng', 'files/timing_file', 'files/timing_usage',
+         'network/cable', 'network/switch', 'network/switch_port', 'network/switch_state',
+         'network/archive', 'network/carried'}
 PLAIN_FACE = {'core/base/types.h', 'core/timing/timing_trace.h', 'core/trace.h',
               'core/wire/frame.h', 'core/base/ib_spec.h', 'core/base/block.h',
               'core/base/pages.h'}

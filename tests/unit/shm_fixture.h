@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <unistd.h>
 #include "gid_text.h"
+#include "links/shm_close.h"
 #include "links/shm_port.h"
 
 #define PORTS 4
@@ -34,6 +35,10 @@ static inline void lab_serve(Lab *l)
 {
     uint32_t i, n;
 
+    /* With more, a port would accept no connection for now. */
+    while (ernic_shm_closing() > 16) {
+        g_usleep(100);
+    }
     for (n = 0; n < 2 * PORTS; n++) {
         for (i = 0; i < PORTS; i++) {
             if (l->port[i]) {
@@ -116,6 +121,27 @@ static inline ErnicTrain lab_train(const Lab *l, uint32_t from, uint32_t to,
         },
         .data = data, .len = len, .seg = seg, .serial = 7,
     };
+}
+
+/* The next train that arrives is @sent. */
+static inline void expect(ErnicShm *shm, const ErnicTrain *sent)
+{
+    ErnicTrain got;
+
+    g_assert_true(ernic_shm_recv(shm, &got));
+    g_assert_cmpmem(got.data, got.len, sent->data, sent->len);
+    g_assert_cmpuint(got.seg, ==, sent->seg);
+    g_assert_cmpmem(&got.path, sizeof(got.path), &sent->path, sizeof(sent->path));
+    g_assert_true(got.path_final);
+    g_assert_null(got.ip);
+    g_assert_false(got.frame);
+}
+
+static inline void expect_none(ErnicShm *shm)
+{
+    ErnicTrain got;
+
+    g_assert_false(ernic_shm_recv(shm, &got));
 }
 
 #endif /* SHM_FIXTURE_H */

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The shared-memory link: trains between ports of one folder; ports that come and go;
- * back-pressure, sleep and wake-up.
+ * addresses and back-pressure.
  */
 #include "qemu/osdep.h"
 #include "shm_fixture.h"
@@ -16,26 +16,6 @@ static const struct {
     { 1, 1 }, { 24, 24 }, { 64, 64 }, { 65, 65 }, { 1040, 1040 }, { 4161, 1040 },
     { 61740, 4116 }, { 64 * 1016, 1016 }, { 65536, 65536 }, { 65536, 1024 },
 };
-
-static void expect(ErnicShm *shm, const ErnicTrain *sent)
-{
-    ErnicTrain got;
-
-    g_assert_true(ernic_shm_recv(shm, &got));
-    g_assert_cmpmem(got.data, got.len, sent->data, sent->len);
-    g_assert_cmpuint(got.seg, ==, sent->seg);
-    g_assert_cmpmem(&got.path, sizeof(got.path), &sent->path, sizeof(sent->path));
-    g_assert_true(got.path_final);
-    g_assert_null(got.ip);
-    g_assert_false(got.frame);
-}
-
-static void expect_none(ErnicShm *shm)
-{
-    ErnicTrain got;
-
-    g_assert_false(ernic_shm_recv(shm, &got));
-}
 
 /* ---- trains ----------------------------------------------------------------- */
 
@@ -117,6 +97,12 @@ static void test_group(void)
     for (i = 1; i < PORTS; i++) {
         expect(l.port[i], &t);
     }
+    /* Not to a port that has no address, as one whose machine does not run yet. */
+    ernic_shm_announce(l.port[2], NULL, 0);
+    g_assert_true(ernic_shm_send(l.port[0], &t));
+    expect(l.port[1], &t);
+    expect_none(l.port[2]);
+    expect(l.port[3], &t);
     lab_close(&l);
 }
 
@@ -181,6 +167,74 @@ static void test_most_addresses(void)
     lab_close(&l);
 }
 
+/* The first one that announces an address has it, until it withdraws it or leaves. */
+static void test_duplicate(void)
+{
+    ErnicGid both[2];
+    ErnicTrain t;
+    Lab l;
+
+    lab_open(&l, 4);
+    both[0] = l.gid[2];
+    both[1] = l.gid[1];
+    t = lab_train(&l, 0, 1, data, 100, 100);
+    g_assert_true(ernic_shm_send(l.port[0], &t));
+    expect(l.port[1], &t);
+    ernic_shm_announce(l.port[2], both, 2);
+    /* The list is looked at for this address. */
+    t.path.dgid = gid_of("10.0.0.99");
+    g_assert_true(ernic_shm_send(l.port[0], &t));
+    g_assert_cmpuint(unknown(&l, 0), ==, 1);
+    g_assert_cmpuint(ernic_shm_stats(l.port[0])->duplicates, ==, 1);
+    g_assert_cmpuint(l.events[0][ERNIC_SHM_PEER_DUPLICATE], ==, 1);
+    t.path.dgid = l.gid[1];
+    g_assert_true(ernic_shm_send(l.port[0], &t));
+    expect(l.port[1], &t);
+    expect_none(l.port[2]);
+
+    ernic_shm_announce(l.port[1], &l.gid[1], 0);
+    g_assert_true(ernic_shm_send(l.port[0], &t));
+    expect(l.port[2], &t);
+    /* Now it is the other one that comes later. */
+    ernic_shm_announce(l.port[1], &l.gid[1], 1);
+    g_assert_true(ernic_shm_send(l.port[0], &t));
+    expect(l.port[2], &t);
+    lab_leave(&l, 2);
+    g_assert_true(ernic_shm_send(l.port[0], &t));
+    expect(l.port[1], &t);
+    g_assert_cmpuint(unknown(&l, 0), ==, 1);
+    lab_close(&l);
+}
+
+/* The copies for a group and of the peers' lists are counted as work. */
+static void test_work(void)
+{
+    ErnicTrain t;
+    uint64_t work;
+    uint32_t i;
+    Lab l;
+
+    lab_open(&l, 4);
+    t = lab_train(&l, 0, 1, data, 50000, 1000);
+    g_assert_true(ernic_shm_send(l.port[0], &t));
+    g_assert_cmpuint(ernic_shm_work(l.port[0]), >=, 3 * ERNIC_SHM_ADDRESSES * 16);
+    work = ernic_shm_work(l.port[0]);
+    g_assert_true(ernic_shm_send(l.port[0], &t));
+    g_assert_cmpuint(ernic_shm_work(l.port[0]), ==, work);
+    t.path.dgid = gid_of("224.0.0.9");
+    g_assert_true(ernic_shm_send(l.port[0], &t));
+    g_assert_cmpuint(ernic_shm_work(l.port[0]), ==, work + 3 * t.len);
+    work += 3 * t.len;
+    t = lab_train(&l, 0, 1, data, 100, 100);
+    for (i = 0; i < 10; i++) {
+        ernic_shm_announce(l.port[1], &l.gid[1], i % 2);
+        ernic_shm_send(l.port[0], &t);
+        g_assert_cmpuint(ernic_shm_work(l.port[0]), >=, work + ERNIC_SHM_ADDRESSES * 16);
+        work = ernic_shm_work(l.port[0]);
+    }
+    lab_close(&l);
+}
+
 /* ---- peers ------------------------------------------------------------------- */
 
 static void test_come_and_go(void)
@@ -211,41 +265,6 @@ static void test_come_and_go(void)
     lab_close(&l);
 }
 
-/* A process that was killed leaves its socket, which the next port removes. */
-static void test_remnant(void)
-{
-    g_autofree char *kept = NULL, *path = NULL;
-    GDir *dir;
-    Lab l;
-
-    lab_open(&l, 1);
-    dir = g_dir_open(l.folder, 0, NULL);
-    path = g_build_filename(l.folder, g_dir_read_name(dir), NULL);
-    g_dir_close(dir);
-    kept = g_strconcat(path, "-kept", NULL);
-    g_assert_cmpint(link(path, kept), ==, 0);
-    lab_leave(&l, 0);
-    g_assert_true(g_file_test(kept, G_FILE_TEST_EXISTS));
-    lab_join(&l, 1, false);
-    g_assert_false(g_file_test(kept, G_FILE_TEST_EXISTS));
-    lab_close(&l);
-}
-
-/* Files of others stay. */
-static void test_other_files(void)
-{
-    g_autofree char *file = NULL;
-    Lab l;
-
-    lab_open(&l, 0);
-    file = g_build_filename(l.folder, "ernic-notes", NULL);
-    g_assert_true(g_file_set_contents(file, "x", 1, NULL));
-    lab_join(&l, 0, false);
-    g_assert_true(g_file_test(file, G_FILE_TEST_EXISTS));
-    g_assert_cmpint(g_unlink(file), ==, 0);
-    lab_close(&l);
-}
-
 static void test_icrc_differs(void)
 {
     ErnicTrain t;
@@ -265,29 +284,6 @@ static void test_icrc_differs(void)
     g_assert_true(ernic_shm_send(l.port[2], &t));
     expect(l.port[1], &t);
     lab_close(&l);
-}
-
-static void test_bad_folder(void)
-{
-    static const char *const bad[] = { "/dev/null", "/dev/null/x", "/nowhere/x" };
-    g_autofree char *deep = g_strnfill(120, 'x'), *path = NULL;
-    ErnicShmConfig cfg = { 0 };
-    char *err = NULL;
-    size_t i;
-
-    for (i = 0; i < ARRAY_SIZE(bad); i++) {
-        cfg.folder = bad[i];
-        g_assert_null(ernic_shm_new(&cfg, &err));
-        g_assert_true(g_str_has_prefix(err, bad[i]));
-        g_clear_pointer(&err, g_free);
-    }
-    /* Longer than the address of a socket may be. */
-    path = g_build_filename(g_get_tmp_dir(), deep, NULL);
-    cfg.folder = path;
-    g_assert_null(ernic_shm_new(&cfg, &err));
-    g_assert_nonnull(strstr(err, "File name too long"));
-    g_free(err);
-    g_rmdir(path);
 }
 
 /* ---- back-pressure ------------------------------------------------------------ */
@@ -362,6 +358,77 @@ static void test_stalled(void)
     lab_close(&l);
 }
 
+/* Takes trains to port @to as long as that is possible. Returns us until one is sent. */
+static gint64 send_in_time(Lab *l, const ErnicTrain *t)
+{
+    gint64 start = g_get_monotonic_time();
+
+    while (!ernic_shm_send(l->port[0], t)) {
+        g_usleep(500);
+        ernic_shm_serve(l->port[0]);
+    }
+    return g_get_monotonic_time() - start;
+}
+
+/* Each of two holds up the third one once. */
+static void test_two_stalled(void)
+{
+    gint64 waited = 0;
+    ErnicTrain t[3];
+    const uint64_t *drop;
+    uint32_t i, n;
+    Lab l;
+
+    lab_open(&l, 4);
+    drop = ernic_shm_stats(l.port[0])->drop;
+    for (i = 0; i < 3; i++) {
+        t[i] = lab_train(&l, 0, i + 1, data, 60000, 4000);
+    }
+    for (n = 0; n < 200; n++) {
+        for (i = 0; i < 3; i++) {
+            waited += send_in_time(&l, &t[i]);
+        }
+        expect(l.port[3], &t[2]);
+    }
+    g_assert_cmpuint(drop[ERNIC_SHM_DROP_STALLED], ==, 2 * 15 * (n - 8));
+    g_assert_cmpint(waited, >=, 2 * ERNIC_SHM_STALL_NS / 1000);
+    g_assert_cmpuint(ernic_shm_stats(l.port[0])->tx_busy, <, 200);
+    lab_close(&l);
+}
+
+/* A peer that reads a little again and again has no more time than one that stalls. */
+static void test_slow(void)
+{
+    gint64 start = g_get_monotonic_time(), read_at = start, now;
+    const uint64_t *drop;
+    ErnicTrain slow, other, got;
+    uint32_t n = 0, taken = 0;
+    Lab l;
+
+    lab_open(&l, 3);
+    drop = ernic_shm_stats(l.port[0])->drop;
+    slow = lab_train(&l, 0, 1, data, 60000, 4000);
+    other = lab_train(&l, 0, 2, data, 100, 100);
+    do {
+        if (ernic_shm_send(l.port[0], &slow)) {
+            g_assert_true(ernic_shm_send(l.port[0], &other));
+            expect(l.port[2], &other);
+            n++;
+        }
+        ernic_shm_serve(l.port[0]);
+        now = g_get_monotonic_time();
+        if (now - read_at > 15000) {
+            read_at = now;
+            taken += ernic_shm_recv(l.port[1], &got);
+        }
+    } while (now - start < 400000);
+    g_assert_cmpuint(taken, >, 4);
+    g_assert_cmpuint(drop[ERNIC_SHM_DROP_STALLED], >, 0);
+    /* With a wait for each train, these would be as many as were taken. */
+    g_assert_cmpuint(n, >, 20 * taken);
+    lab_close(&l);
+}
+
 static void test_full_group(void)
 {
     ErnicTrain t, group;
@@ -398,55 +465,6 @@ static void test_full_and_gone(void)
     lab_close(&l);
 }
 
-/* ---- sleep ------------------------------------------------------------------- */
-
-static void test_sleep(void)
-{
-    ErnicTrain t;
-    Lab l;
-    int i;
-
-    lab_open(&l, 3);
-    t = lab_train(&l, 0, 1, data, 100, 100);
-    /* A port that does not sleep is not woken. */
-    g_assert_true(ernic_shm_send(l.port[0], &t));
-    g_assert_false(fd_ready(ernic_shm_fd(l.port[1])));
-    g_assert_false(ernic_shm_sleep(l.port[1]));
-    expect(l.port[1], &t);
-    for (i = 0; i < 3; i++) {
-        g_assert_true(ernic_shm_sleep(l.port[1]));
-        g_assert_false(fd_ready(ernic_shm_fd(l.port[1])));
-        g_assert_true(ernic_shm_send(l.port[0], &t));
-        g_assert_true(ernic_shm_send(l.port[0], &t));
-        g_assert_true(fd_ready(ernic_shm_fd(l.port[1])));
-        g_assert_cmpuint(ernic_shm_stats(l.port[0])->bells, ==, i + 1);
-        ernic_shm_serve(l.port[1]);
-        g_assert_false(fd_ready(ernic_shm_fd(l.port[1])));
-        expect(l.port[1], &t);
-        expect(l.port[1], &t);
-        expect_none(l.port[1]);
-    }
-    lab_close(&l);
-}
-
-/* A sleeping port hears of a peer that came meanwhile. */
-static void test_sleep_newcomer(void)
-{
-    ErnicTrain t;
-    Lab l;
-
-    lab_open(&l, 1);
-    g_assert_true(ernic_shm_sleep(l.port[0]));
-    lab_join(&l, 1, false);
-    t = lab_train(&l, 1, 0, data, 100, 100);
-    g_assert_true(ernic_shm_sleep(l.port[0]));
-    g_assert_true(ernic_shm_send(l.port[1], &t));
-    g_assert_true(fd_ready(ernic_shm_fd(l.port[0])));
-    ernic_shm_serve(l.port[0]);
-    expect(l.port[0], &t);
-    lab_close(&l);
-}
-
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -455,16 +473,15 @@ int main(int argc, char **argv)
     g_test_add_func("/shm-port/group", test_group);
     g_test_add_func("/shm-port/addresses", test_addresses);
     g_test_add_func("/shm-port/most-addresses", test_most_addresses);
+    g_test_add_func("/shm-port/duplicate", test_duplicate);
+    g_test_add_func("/shm-port/work", test_work);
     g_test_add_func("/shm-port/come-and-go", test_come_and_go);
-    g_test_add_func("/shm-port/remnant", test_remnant);
-    g_test_add_func("/shm-port/other-files", test_other_files);
     g_test_add_func("/shm-port/icrc-differs", test_icrc_differs);
-    g_test_add_func("/shm-port/bad-folder", test_bad_folder);
     g_test_add_func("/shm-port/full", test_full);
     g_test_add_func("/shm-port/stalled", test_stalled);
+    g_test_add_func("/shm-port/two-stalled", test_two_stalled);
+    g_test_add_func("/shm-port/slow", test_slow);
     g_test_add_func("/shm-port/full-group", test_full_group);
     g_test_add_func("/shm-port/full-and-gone", test_full_and_gone);
-    g_test_add_func("/shm-port/sleep", test_sleep);
-    g_test_add_func("/shm-port/sleep-newcomer", test_sleep_newcomer);
     return g_test_run();
 }

@@ -8,6 +8,7 @@
 #include "block/aio.h"
 #include "links/host_link.h"
 #include "pci/env.h"
+#include "hw/rdma-ernic/trace.h"
 
 /* Most trains, beside those that wait, of one run. */
 #define BATCH 16
@@ -56,9 +57,7 @@ void ernic_pci_host_run(ErnicPci *d, uint64_t now)
 {
     if (d->host.trains || d->host.more) {
         receive(d, now);
-        if (!d->host.trains) {
-            ernic_pci_host_update(d);
-        }
+        ernic_pci_host_update(d);
     }
 }
 
@@ -79,20 +78,17 @@ static void readable(void *opaque)
     ErnicHostLink *h = &d->host;
     uint64_t now = ernic_pci_enter(d);
 
-    /* Read one batch; if there are more, the descriptor stays readable. */
-    if (ernic_pci_working(d) && h->ops && !h->trains) {
+    if (ernic_pci_working(d) && h->ops) {
         if (h->ops->serve) {
             h->ops->serve(d);
         }
-        h->trains = h->ops->recv(d, &h->train, &h->more);
+        h->more = true;
         receive(d, now);
         if (h->ops->serve && h->blocked) {
             room_again(d, now);
         }
         ernic_pci_engines_run(d, now);
-        if (h->trains) {
-            ernic_pci_host_update(d);
-        }
+        ernic_pci_host_update(d);
     }
     ernic_pci_leave(d);
 }
@@ -110,16 +106,23 @@ static void writable(void *opaque)
     ernic_pci_leave(d);
 }
 
+/*
+ * A link without serve() stays readable while its trains wait for room, so it is not
+ * watched. One with serve() does not, and has more to say than trains.
+ */
 void ernic_pci_host_update(ErnicPci *d)
 {
-    const ErnicHostLink *h = &d->host;
-    bool working = ernic_pci_working(d);
+    ErnicHostLink *h = &d->host;
+    bool working = ernic_pci_working(d) && h->ops;
+    bool in = working && (h->ops->serve || !h->trains);
+    bool out = working && h->blocked && !h->ops->serve;
 
-    if (h->ops) {
-        aio_set_fd_handler(d->fd_ctx, h->ops->fd(d),
-                           working && !h->trains ? readable : NULL,
-                           working && h->blocked && !h->ops->serve ? writable : NULL,
-                           NULL, NULL, d);
+    if (in != h->watched_in || out != h->watched_out) {
+        trace_ernic_pci_host_watch(ernic_pci_id(d), in, out);
+        h->watched_in = in;
+        h->watched_out = out;
+        aio_set_fd_handler(d->fd_ctx, h->ops->fd(d), in ? readable : NULL,
+                           out ? writable : NULL, NULL, NULL, d);
     }
 }
 

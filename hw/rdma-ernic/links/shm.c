@@ -6,12 +6,14 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
+#include "qemu/bitops.h"
 #include "qemu/error-report.h"
 #include "system/runstate.h"
 #include "system/system.h"
 #include "links/host_link.h"
 #include "links/shm.h"
 #include "pci/device.h"
+#include "pci/env.h"
 #include "hw/rdma-ernic/trace.h"
 
 QEMU_BUILD_BUG_ON(ERNIC_SHM_ADDRESSES != ERNIC_PCI_FACES * ERNIC_LIM_GID);
@@ -36,9 +38,15 @@ static uint32_t shm_recv(ErnicPci *d, const ErnicTrain **trains, bool *more)
     return got;
 }
 
+/* A group and new addresses of peers take more than the copy of the train. */
 static bool shm_send(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
 {
-    return ernic_shm_send(d->shm, train);
+    uint64_t work = ernic_shm_work(d->shm);
+    bool sent = ernic_shm_send(d->shm, train);
+
+    ernic_link_work(face == ERNIC_PCI_PG332 ? d->pg332.engine : d->engine, 0,
+                    ernic_shm_work(d->shm) - work);
+    return sent;
 }
 
 /* ---- addresses ------------------------------------------------------------- */
@@ -70,15 +78,26 @@ static bool is_reachable(const ErnicPci *d)
             !runstate_check(RUN_STATE_POSTMIGRATE));
 }
 
-/* Called often, and mostly there is no change: few entries are looked at. */
+/* Called often: the list is made only of tables that have changed. */
 static void shm_changed(ErnicPci *d)
 {
+    const Ernic *face[ERNIC_PCI_FACES] = {
+        [ERNIC_PCI_VERBS] = d->engine, [ERNIC_PCI_PG332] = d->pg332.engine,
+    };
+    bool reachable = is_reachable(d), changed = reachable != d->shm_reachable;
     ErnicGid gid[ERNIC_SHM_ADDRESSES];
-    uint32_t n = 0;
+    uint32_t i, n = 0;
 
-    if (is_reachable(d)) {
-        n = add_addresses(d->engine, gid);
-        n += add_addresses(d->pg332.engine, gid + n);
+    for (i = 0; i < ERNIC_PCI_FACES; i++) {
+        changed |= face[i] && face[i]->gid_changes != d->shm_gids[i];
+    }
+    if (!changed) {
+        return;
+    }
+    d->shm_reachable = reachable;
+    for (i = 0; i < ERNIC_PCI_FACES; i++) {
+        d->shm_gids[i] = face[i] ? face[i]->gid_changes : 0;
+        n += reachable ? add_addresses(face[i], gid + n) : 0;
     }
     ernic_shm_announce(d->shm, gid, n);
 }
@@ -90,12 +109,23 @@ static void shm_event(void *opaque, uint32_t peer, ErnicShmEvent event)
     ErnicPci *d = opaque;
 
     trace_ernic_pci_shm_peer(ernic_pci_id(d), peer, ernic_shm_event_name(event));
-    if (event == ERNIC_SHM_PEER_REFUSED && !d->shm_reported) {
-        d->shm_reported = true;
+    if (d->shm_reported & BIT(event)) {
+        return;
+    }
+    d->shm_reported |= BIT(event);
+    if (event == ERNIC_SHM_PEER_REFUSED) {
         warn_report("ernic %s: a peer in %s was refused: it has another release, or "
                     "another icrc=, or there are more than %u", ernic_pci_id(d),
                     d->roce_shm, ERNIC_SHM_PEERS);
+    } else if (event == ERNIC_SHM_PEER_DUPLICATE) {
+        warn_report("ernic %s: two peers in %s have the same address; the first one "
+                    "gets its packets", ernic_pci_id(d), d->roce_shm);
     }
+}
+
+static void shm_warn(void *opaque, const char *text)
+{
+    warn_report("ernic %s: roce-shm: %s", ernic_pci_id(opaque), text);
 }
 
 /* QEMU ends without unplugging its devices. */
@@ -126,7 +156,7 @@ bool ernic_pci_shm_open(ErnicPci *d, Error **errp)
 {
     ErnicShmConfig cfg = {
         .folder = d->roce_shm, .icrc = d->icrc == ON_OFF_AUTO_ON, .event = shm_event,
-        .opaque = d,
+        .warn = shm_warn, .opaque = d,
     };
     g_autofree char *err = NULL;
 

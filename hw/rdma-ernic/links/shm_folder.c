@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The meeting place of the shared-memory link. Ports join one after the other, with a
- * lock on the folder. So a socket that nobody listens to is a remnant.
+ * The meeting place of the shared-memory link. With a lock on the folder, a port makes
+ * its socket and notes those that are there. So a socket that nobody listens to is a
+ * remnant. The folder is opened once, and its name is not used again.
  */
 #include "qemu/osdep.h"
 #include <dirent.h>
@@ -12,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "links/shm_close.h"
 #include "links/shm_folder.h"
 
 #define PREFIX          "ernic-"
@@ -25,142 +27,217 @@ static int new_socket(void)
     return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
-static bool set_address(struct sockaddr_un *sa, const char *path)
+/* Of the socket @name in the folder; false: the name is too long. */
+static bool set_address(struct sockaddr_un *sa, const ErnicShmFolder *f,
+                        const char *name)
 {
     memset(sa, 0, sizeof(*sa));
     sa->sun_family = AF_UNIX;
-    return g_strlcpy(sa->sun_path, path, sizeof(sa->sun_path)) < sizeof(sa->sun_path);
+    return g_snprintf(sa->sun_path, sizeof(sa->sun_path), "/proc/self/fd/%d/%s", f->dir,
+                      name) < sizeof(sa->sun_path);
 }
 
-/* The folder, locked; or -1. Closing it ends the lock. */
-static int lock_folder(const char *path)
+/* ---- the folder ------------------------------------------------------------- */
+
+/* NULL: nobody but root and this user can exchange the sockets in it. */
+static const char *why_unsafe(const struct stat *st)
 {
-    int tries, fd;
+    if (st->st_uid != geteuid() && st->st_uid != 0) {
+        return "it belongs to another user";
+    }
+    if (st->st_mode & (S_IWGRP | S_IWOTH) && !(st->st_mode & S_ISVTX)) {
+        return "others may write to it, and it is not sticky (chmod +t)";
+    }
+    return NULL;
+}
 
-    if (mkdir(path, 0700) < 0 && errno != EEXIST) {
-        return -1;
+/* NULL, or what is wrong. */
+static const char *open_folder(ErnicShmFolder *f, struct stat *st)
+{
+    if (mkdir(f->path, 0700) < 0 && errno != EEXIST) {
+        return g_strerror(errno);
     }
-    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) {
-        return -1;
+    f->dir = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (f->dir < 0 || fstat(f->dir, st) < 0) {
+        return g_strerror(errno);
     }
-    for (tries = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; tries++) {
+    return why_unsafe(st);
+}
+
+static bool lock_folder(const ErnicShmFolder *f)
+{
+    int tries;
+
+    for (tries = 0; flock(f->dir, LOCK_EX | LOCK_NB) < 0; tries++) {
         if (errno != EWOULDBLOCK || tries == LOCK_TRIES) {
-            int err = errno;
-
-            close(fd);
-            errno = err;
-            return -1;
+            return false;
         }
         g_usleep(LOCK_WAIT_US);
-    }
-    return fd;
-}
-
-static bool listen_in(ErnicShmFolder *f, const char *path)
-{
-    struct sockaddr_un sa;
-
-    f->socket = g_strdup_printf("%s/" PREFIX "%08x%08x", path, g_random_int(),
-                                g_random_int());
-    if (!set_address(&sa, f->socket)) {
-        errno = ENAMETOOLONG;
-        return false;
-    }
-    f->fd = new_socket();
-    if (f->fd < 0 || bind(f->fd, (struct sockaddr *)&sa, sizeof(sa)) < 0) {
-        return false;
-    }
-    if (listen(f->fd, BACKLOG) < 0) {
-        int err = errno;
-
-        unlink(f->socket);
-        errno = err;
-        return false;
     }
     return true;
 }
 
-/* Connect to the socket @path; a remnant of a process that is gone is removed. */
-static int call_port(const char *path)
+/* All that may write to the folder may connect, whatever umask this process has. */
+static bool open_to_others(const ErnicShmFolder *f, const struct stat *st)
 {
-    struct sockaddr_un sa;
-    int fd;
+    mode_t mode = S_IRUSR | S_IWUSR;
 
-    if (!set_address(&sa, path) || (fd = new_socket()) < 0) {
-        return -1;
+    if (st->st_mode & S_IWGRP) {
+        mode |= S_IRGRP | S_IWGRP;
+        /* Not permitted outside this group; connect() of the others then reports it. */
+        if (fchownat(f->dir, f->socket, -1, st->st_gid, AT_SYMLINK_NOFOLLOW) < 0 &&
+            errno != EPERM) {
+            return false;
+        }
     }
-    if (connect(fd, (struct sockaddr *)&sa, sizeof(sa)) == 0) {
-        return fd;
+    if (st->st_mode & S_IWOTH) {
+        mode |= S_IROTH | S_IWOTH;
     }
-    if (errno == ECONNREFUSED) {
-        unlink(path);
-    }
-    close(fd);
-    return -1;
+    return fchmodat(f->dir, f->socket, mode, 0) == 0;
 }
 
-static bool is_port(int dir, const char *name)
+static bool listen_in(ErnicShmFolder *f, const struct stat *st)
+{
+    struct sockaddr_un sa;
+
+    f->socket = g_strdup_printf(PREFIX "%08x%08x", g_random_int(), g_random_int());
+    f->fd = new_socket();
+    return f->fd >= 0 && set_address(&sa, f, f->socket) &&
+           bind(f->fd, (struct sockaddr *)&sa, sizeof(sa)) == 0 &&
+           open_to_others(f, st) && listen(f->fd, BACKLOG) == 0;
+}
+
+/* ---- the others ------------------------------------------------------------- */
+
+static bool is_port(const ErnicShmFolder *f, const char *name)
 {
     struct stat st;
 
-    return g_str_has_prefix(name, PREFIX) &&
-           fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(st.st_mode);
+    return g_str_has_prefix(name, PREFIX) && strcmp(name, f->socket) != 0 &&
+           fstatat(f->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(st.st_mode);
 }
 
-/* Takes over @lock. */
-static void call_others(const ErnicShmFolder *f, int lock, const char *path,
-                        void (*found)(void *opaque, int fd), void *opaque)
+static bool note_others(ErnicShmFolder *f)
 {
-    DIR *dir = fdopendir(lock);
+    int fd = openat(f->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *entry;
-    int fd;
+    int n;
 
     if (!dir) {
-        close(lock);
-        return;
+        if (fd >= 0) {
+            close(fd);
+        }
+        return false;
     }
-    while ((entry = readdir(dir))) {
-        g_autofree char *port = g_strdup_printf("%s/%s", path, entry->d_name);
-
-        if (is_port(lock, entry->d_name) && strcmp(port, f->socket) != 0 &&
-            (fd = call_port(port)) >= 0) {
-            found(opaque, fd);
+    for (n = 0; (entry = readdir(dir)) && n < ERNIC_SHM_ENTRIES; n++) {
+        if (is_port(f, entry->d_name)) {
+            g_ptr_array_add(f->others, g_strdup(entry->d_name));
         }
     }
+    f->crowded = entry;
     closedir(dir);
+    return true;
 }
 
-bool ernic_shm_folder_join(ErnicShmFolder *f, const char *path,
-                           void (*found)(void *opaque, int fd), void *opaque,
-                           char **err)
+/* A connection to the socket @name, or -1. */
+static int call_port(const ErnicShmFolder *f, const char *name)
 {
-    int lock = lock_folder(path);
+    int fd = new_socket(), err;
+    struct sockaddr_un sa;
 
-    *f = (ErnicShmFolder) { .fd = -1 };
-    if (lock >= 0 && listen_in(f, path)) {
-        call_others(f, lock, path, found, opaque);
-        return true;
+    if (fd < 0) {
+        return -1;
     }
-    *err = g_strdup_printf("%s: %s", path, g_strerror(errno));
-    if (lock >= 0) {
-        close(lock);
+    if (!set_address(&sa, f, name)) {
+        errno = ENAMETOOLONG;
+    } else if (connect(fd, (struct sockaddr *)&sa, sizeof(sa)) == 0) {
+        return fd;
+    }
+    err = errno;
+    close(fd);
+    errno = err;
+    return -1;
+}
+
+/* The port exists, and may accept us later. */
+static bool is_for_now(int err)
+{
+    return err == EAGAIN || err == EINTR || err == EMFILE || err == ENFILE ||
+           err == ENOBUFS || err == ENOMEM;
+}
+
+void ernic_shm_folder_call(ErnicShmFolder *f, void (*found)(void *opaque, int fd),
+                           void (*failed)(void *opaque, const char *name, int err),
+                           void *opaque)
+{
+    uint32_t i, num = MIN(f->others->len, ERNIC_SHM_CALLS);
+
+    for (i = 0; i < num; i++) {
+        g_autofree char *name = g_ptr_array_steal_index(f->others, 0);
+        int fd = call_port(f, name), err = errno;
+
+        if (fd >= 0) {
+            found(opaque, fd);
+        } else if (is_for_now(err)) {
+            g_ptr_array_add(f->others, g_steal_pointer(&name));
+        } else if (err == ECONNREFUSED) {
+            unlinkat(f->dir, name, 0);          /* of a process that is gone */
+        } else if (err != ENOENT) {
+            failed(opaque, name, err);
+        }
+    }
+}
+
+/* ---- life ------------------------------------------------------------------- */
+
+void ernic_shm_folder_hide(const ErnicShmFolder *f)
+{
+    unlinkat(f->dir, f->socket, 0);
+}
+
+void ernic_shm_folder_leave(ErnicShmFolder *f)
+{
+    if (f->socket) {
+        ernic_shm_folder_hide(f);
     }
     if (f->fd >= 0) {
-        close(f->fd);
+        /* Nobody connects any more; connections that were not accepted end with it. */
+        shutdown(f->fd, SHUT_RDWR);
+        ernic_shm_close(f->fd);
     }
+    if (f->dir >= 0) {
+        close(f->dir);
+    }
+    g_ptr_array_unref(f->others);
     g_free(f->socket);
-    return false;
+    g_free(f->path);
+}
+
+bool ernic_shm_folder_join(ErnicShmFolder *f, const char *path, char **err)
+{
+    const char *why;
+    struct stat st;
+    bool ok;
+
+    *f = (ErnicShmFolder) {
+        .dir = -1, .fd = -1, .path = g_strdup(path),
+        .others = g_ptr_array_new_with_free_func(g_free),
+    };
+    why = open_folder(f, &st);
+    if (!why) {
+        ok = lock_folder(f) && listen_in(f, &st) && note_others(f);
+        why = ok ? NULL : g_strerror(errno);
+        flock(f->dir, LOCK_UN);
+    }
+    if (why) {
+        *err = g_strdup_printf("%s: %s", path, why);
+        ernic_shm_folder_leave(f);
+    }
+    return !why;
 }
 
 int ernic_shm_folder_accept(const ErnicShmFolder *f)
 {
     return accept4(f->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-}
-
-void ernic_shm_folder_leave(ErnicShmFolder *f)
-{
-    unlink(f->socket);
-    close(f->fd);
-    g_free(f->socket);
 }

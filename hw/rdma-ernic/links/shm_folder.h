@@ -8,21 +8,36 @@
 #ifndef ERNIC_LINKS_SHM_FOLDER_H
 #define ERNIC_LINKS_SHM_FOLDER_H
 
+/* The entries of a folder that a newcomer looks at, and its connections in one call. */
+#define ERNIC_SHM_ENTRIES   1024
+#define ERNIC_SHM_CALLS     32
+
 typedef struct ErnicShmFolder {
+    int dir;
     int fd;                     /* the listening socket */
-    char *socket;               /* its path */
+    char *path, *socket;        /* of the folder; the name of our socket in it */
+    GPtrArray *others;          /* the names of sockets to connect to */
+    bool crowded;               /* it has more entries than those */
 } ErnicShmFolder;
 
 /*
- * Join the folder @path, which is created if it does not exist, for this user alone.
- * Calls @found with a connection to each other port; @found owns it. False: *@err is a
- * sentence for the user, owned by the caller, and @f is not open.
+ * Join the folder @path, which is created if it does not exist, for this user alone. It
+ * must belong to this user or to root, and if others may write to it, it must be sticky.
+ * False: *@err is a sentence for the user, owned by the caller, and @f is not open.
  */
-bool ernic_shm_folder_join(ErnicShmFolder *f, const char *path,
-                           void (*found)(void *opaque, int fd), void *opaque,
-                           char **err);
-/* A connection of a newcomer; -1: there is none. */
+bool ernic_shm_folder_join(ErnicShmFolder *f, const char *path, char **err);
+/*
+ * Connect to some of the others. @found owns the connection; @failed gets the name of a
+ * socket and an errno. Call it again later as long as @f->others is not empty: a port
+ * may have no room for further connections now.
+ */
+void ernic_shm_folder_call(ErnicShmFolder *f, void (*found)(void *opaque, int fd),
+                           void (*failed)(void *opaque, const char *name, int err),
+                           void *opaque);
+/* A connection of a newcomer; -1 and errno: there is none. */
 int ernic_shm_folder_accept(const ErnicShmFolder *f);
+/* Remove our socket from the folder. */
+void ernic_shm_folder_hide(const ErnicShmFolder *f);
 void ernic_shm_folder_leave(ErnicShmFolder *f);
 
 #endif /* ERNIC_LINKS_SHM_FOLDER_H */

@@ -12,15 +12,25 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+#include "links/shm_close.h"
 #include "links/shm_pair.h"
 
+/* Newer than the C library. The number is that of hosts with these options. */
+#if !defined(SO_PASSRIGHTS) && SO_PASSCRED == 16
+#define SO_PASSRIGHTS   83
+#endif
+
 #define MAGIC           0x53636972      /* "ricS" */
-#define VERSION         1
 #define SEALS           (F_SEAL_SHRINK | F_SEAL_GROW)
+/* The most descriptors of a message, SCM_MAX_FD of Linux. */
+#define DESCRIPTORS     253
 /* Messages that one call reads; a peer may send any number of them. */
 #define MESSAGES        8
 
-/* In shared memory. */
+/* How often a list that changes meanwhile is copied again. */
+#define COPIES          8
+
+/* In shared memory. @version is odd while the writer changes the list. */
 typedef struct Addresses {
     uint32_t version, num;
     ErnicGid gid[ERNIC_SHM_ADDRESSES];
@@ -41,7 +51,7 @@ typedef struct Hello {
 static Hello own_hello(const ErnicShmPair *p)
 {
     return (Hello) {
-        .magic = MAGIC, .version = VERSION, .map_bytes = sizeof(ErnicShmMap),
+        .magic = MAGIC, .version = ERNIC_SHM_VERSION, .map_bytes = sizeof(ErnicShmMap),
         .icrc = p->icrc,
     };
 }
@@ -53,17 +63,15 @@ static int make_memory(void)
     int fd = memfd_create("ernic-shm", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
     if (fd >= 0 && (ftruncate(fd, sizeof(ErnicShmMap)) < 0 ||
-                    fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL) < 0)) {
+                    fallocate(fd, 0, 0, sizeof(ErnicShmMap)) < 0 ||
+                    fcntl(fd, F_ADD_SEALS, SEALS) < 0)) {
         close(fd);
         return -1;
     }
     return fd;
 }
 
-/*
- * Memory of a peer: its size cannot change, and a page that is missing is made, and not
- * an error as in a file of huge pages.
- */
+/* Memory of a peer: its size cannot change, and it is no file of huge pages. */
 static bool is_sound(int fd)
 {
     struct statfs fs;
@@ -91,12 +99,85 @@ static bool map_memory(ErnicShmPair *p, int fd)
     return true;
 }
 
-/* ---- the first messages ---------------------------------------------------- */
+/*
+ * Both sides have mapped the memory. This seal refuses further writable mappings, and
+ * with them to punch holes (shmem_fallocate() of Linux). So a page that exists stays, and
+ * no access needs memory that the host may not have.
+ */
+static bool fix_memory(int fd)
+{
+    struct stat st;
+    int seals;
 
+    if (fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) < 0 && errno != EPERM) {
+        return false;
+    }
+    seals = fcntl(fd, F_GET_SEALS);
+    return seals >= 0 && seals & F_SEAL_FUTURE_WRITE && fstat(fd, &st) == 0 &&
+           st.st_blocks * 512 >= sizeof(ErnicShmMap);
+}
+
+/* ---- messages -------------------------------------------------------------- */
+
+/* With room for all descriptors: those without room the kernel closes in this thread. */
 typedef union Control {
-    char buf[CMSG_SPACE(sizeof(int))];
+    char buf[CMSG_SPACE(DESCRIPTORS * sizeof(int))];
     struct cmsghdr align;
 } Control;
+
+/* Newer kernels refuse the messages of a peer that have descriptors. */
+static void refuse_descriptors(int fd)
+{
+#ifdef SO_PASSRIGHTS
+    int no = 0;
+
+    setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no));
+#endif
+}
+
+/* Closes the descriptors in @msg, or the others if @keep is one. Returns their number. */
+static uint32_t drop_descriptors(struct msghdr *msg, int *keep)
+{
+    struct cmsghdr *cmsg = CMSG_FIRSTHDR(msg);
+    uint32_t n = 0, i;
+    int fd;
+
+    for (; cmsg; cmsg = CMSG_NXTHDR(msg, cmsg)) {
+        if (cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS) {
+            continue;
+        }
+        for (i = 0; CMSG_LEN((i + 1) * sizeof(int)) <= cmsg->cmsg_len; i++, n++) {
+            memcpy(&fd, CMSG_DATA(cmsg) + i * sizeof(int), sizeof(fd));
+            if (keep && n == 0) {
+                *keep = fd;
+            } else {
+                ernic_shm_close(fd);
+            }
+        }
+    }
+    return n;
+}
+
+/*
+ * Returns the bytes received, and the number of descriptors that came with them. All are
+ * closed, except the first one if @keep is not NULL: the caller owns it, or it is -1.
+ */
+static ssize_t receive(ErnicShmPair *p, void *buf, size_t len, int *keep, uint32_t *num)
+{
+    struct iovec iov = { buf, len };
+    Control control;
+    struct msghdr msg = {
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.buf,
+        .msg_controllen = sizeof(control.buf),
+    };
+    ssize_t n = recvmsg(p->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+    if (keep) {
+        *keep = -1;
+    }
+    *num = n < 0 ? 0 : drop_descriptors(&msg, keep);
+    return n;
+}
 
 static bool send_hello(ErnicShmPair *p, int memory)
 {
@@ -108,7 +189,7 @@ static bool send_hello(ErnicShmPair *p, int memory)
 
     if (memory >= 0) {
         msg.msg_control = control.buf;
-        msg.msg_controllen = sizeof(control.buf);
+        msg.msg_controllen = CMSG_SPACE(sizeof(int));
         cmsg = CMSG_FIRSTHDR(&msg);
         cmsg->cmsg_level = SOL_SOCKET;
         cmsg->cmsg_type = SCM_RIGHTS;
@@ -118,56 +199,40 @@ static bool send_hello(ErnicShmPair *p, int memory)
     return sendmsg(p->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(hello);
 }
 
-/* Returns the bytes received; *@memory: a descriptor, which the caller owns, or -1. */
-static ssize_t receive_hello(ErnicShmPair *p, Hello *hello, int *memory)
+/* The peer has mapped our memory. */
+static bool keep_memory(ErnicShmPair *p)
 {
-    struct iovec iov = { hello, sizeof(*hello) };
-    Control control;
-    struct msghdr msg = {
-        .msg_iov = &iov, .msg_iovlen = 1,
-        /* Not CMSG_SPACE(), which has room for a second descriptor. */
-        .msg_control = control.buf, .msg_controllen = CMSG_LEN(sizeof(int)),
-    };
-    struct cmsghdr *cmsg;
-    ssize_t n = recvmsg(p->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    bool ok = fix_memory(p->memory);
 
-    *memory = -1;
-    if (n < 0) {
-        return n;
-    }
-    cmsg = CMSG_FIRSTHDR(&msg);
-    if (cmsg && cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_RIGHTS &&
-        cmsg->cmsg_len == CMSG_LEN(sizeof(int))) {
-        memcpy(memory, CMSG_DATA(cmsg), sizeof(int));
-    }
-    return n;
+    close(p->memory);
+    p->memory = -1;
+    return ok;
 }
 
-/* The memory of the peer, if it connected to us. */
 static bool take_memory(ErnicShmPair *p, int memory)
 {
-    return p->caller ? memory < 0
-                     : memory >= 0 && is_sound(memory) && map_memory(p, memory);
+    return is_sound(memory) && map_memory(p, memory) && fix_memory(memory);
 }
 
 ErnicShmGreeting ernic_shm_pair_greet(ErnicShmPair *p)
 {
     Hello hello, own = own_hello(p);
-    ssize_t n;
+    uint32_t num;
     int memory;
+    ssize_t n = receive(p, &hello, sizeof(hello), &memory, &num);
 
-    n = receive_hello(p, &hello, &memory);
     if (n < 0) {
         return errno == EAGAIN || errno == EINTR ? ERNIC_SHM_WAIT : ERNIC_SHM_GONE;
     }
     p->up = n == sizeof(hello) && memcmp(&hello, &own, sizeof(own)) == 0 &&
-            take_memory(p, memory);
+            num == !p->caller && (p->caller ? keep_memory(p) : take_memory(p, memory));
     if (memory >= 0) {
-        close(memory);
+        ernic_shm_close(memory);
     }
     if (n == 0) {
         return ERNIC_SHM_GONE;
     }
+    refuse_descriptors(p->fd);
     /* Also if we refuse: the caller then sees why. */
     if (!p->caller && !send_hello(p, -1)) {
         p->up = false;
@@ -178,34 +243,39 @@ ErnicShmGreeting ernic_shm_pair_greet(ErnicShmPair *p)
 
 /* ---- the bell -------------------------------------------------------------- */
 
-bool ernic_shm_pair_hear(ErnicShmPair *p)
+ErnicShmGreeting ernic_shm_pair_hear(ErnicShmPair *p)
 {
+    uint32_t num;
     uint8_t buf[8];
     ssize_t n;
     int i;
 
     for (i = 0; i < MESSAGES; i++) {
-        n = recv(p->fd, buf, sizeof(buf), MSG_DONTWAIT);
+        n = receive(p, buf, sizeof(buf), NULL, &num);
+        if (num) {
+            return ERNIC_SHM_REFUSED;
+        }
         if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-            return false;
+            return ERNIC_SHM_GONE;
         }
         if (n < 0) {
             break;
         }
     }
-    return true;
+    return ERNIC_SHM_UP;
 }
 
 /*
  * A socket of our own does not block. An eventfd of the peer could: with a count just
  * below its limit. If the socket is full, the peer has messages to wake up for.
  */
-void ernic_shm_pair_ring(ErnicShmPair *p)
+bool ernic_shm_pair_ring(ErnicShmPair *p)
 {
     uint8_t bell = 1;
     ssize_t n = send(p->fd, &bell, sizeof(bell), MSG_DONTWAIT | MSG_NOSIGNAL);
 
-    (void)n;
+    p->owed = n < 0 && (errno == ENOMEM || errno == ENOBUFS);
+    return !p->owed;
 }
 
 /* ---- addresses ------------------------------------------------------------- */
@@ -215,36 +285,46 @@ void ernic_shm_pair_announce(ErnicShmPair *p, const ErnicGid *gid, uint32_t num)
     Addresses *own = &p->map->addresses[!p->caller];
 
     num = MIN(num, ERNIC_SHM_ADDRESSES);
+    p->announced += 2;
+    __atomic_store_n(&own->version, p->announced - 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
     memcpy(own->gid, gid, num * sizeof(*gid));
     __atomic_store_n(&own->num, num, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&own->version, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&own->version, p->announced, __ATOMIC_RELEASE);
 }
 
-/* A list that changes meanwhile gets another number, and is copied again. */
-static void copy_addresses(ErnicShmPair *p)
+/* Copy the list into @to; false: it is being changed, or the peer says so. */
+static bool copy_addresses(const Addresses *its, Addresses *to)
+{
+    to->version = __atomic_load_n(&its->version, __ATOMIC_ACQUIRE);
+    to->num = __atomic_load_n(&its->num, __ATOMIC_RELAXED);
+    to->num = MIN(to->num, ERNIC_SHM_ADDRESSES);
+    memcpy(to->gid, its->gid, to->num * sizeof(its->gid[0]));
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return !(to->version & 1) &&
+           __atomic_load_n(&its->version, __ATOMIC_RELAXED) == to->version;
+}
+
+/* Of a list that does not come to rest, the last whole one stays. */
+bool ernic_shm_pair_learn(ErnicShmPair *p, uint64_t *work)
 {
     const Addresses *its = &p->map->addresses[p->caller];
-    uint32_t version = __atomic_load_n(&its->version, __ATOMIC_ACQUIRE);
+    Addresses copy;
+    int i;
 
-    if (version != p->version) {
-        p->version = version;
-        p->num_gids = __atomic_load_n(&its->num, __ATOMIC_RELAXED);
-        p->num_gids = MIN(p->num_gids, ERNIC_SHM_ADDRESSES);
-        memcpy(p->gid, its->gid, p->num_gids * sizeof(its->gid[0]));
+    if (__atomic_load_n(&its->version, __ATOMIC_ACQUIRE) == p->version) {
+        return false;
     }
-}
-
-bool ernic_shm_pair_has(ErnicShmPair *p, const ErnicGid *gid)
-{
-    uint32_t i;
-
-    copy_addresses(p);
-    for (i = 0; i < p->num_gids; i++) {
-        if (memcmp(&p->gid[i], gid, sizeof(*gid)) == 0) {
-            return true;
+    for (i = 0; i < COPIES; i++) {
+        *work += sizeof(copy);
+        if (copy_addresses(its, &copy)) {
+            p->version = copy.version;
+            p->num_gids = copy.num;
+            memcpy(p->gid, copy.gid, copy.num * sizeof(copy.gid[0]));
+            break;
         }
     }
-    return false;
+    return i < COPIES;
 }
 
 /* ---- life ------------------------------------------------------------------ */
@@ -254,6 +334,7 @@ static ErnicShmPair *pair_new(int fd, bool caller, bool icrc)
     ErnicShmPair *p = g_new0(ErnicShmPair, 1);
 
     p->fd = fd;
+    p->memory = -1;
     p->caller = caller;
     p->icrc = icrc;
     return p;
@@ -262,13 +343,10 @@ static ErnicShmPair *pair_new(int fd, bool caller, bool icrc)
 ErnicShmPair *ernic_shm_pair_call(int fd, bool icrc)
 {
     ErnicShmPair *p = pair_new(fd, true, icrc);
-    int memory = make_memory();
-    bool ok = memory >= 0 && map_memory(p, memory) && send_hello(p, memory);
 
-    if (memory >= 0) {
-        close(memory);
-    }
-    if (!ok) {
+    refuse_descriptors(fd);
+    p->memory = make_memory();
+    if (p->memory < 0 || !map_memory(p, p->memory) || !send_hello(p, p->memory)) {
         ernic_shm_pair_free(p);
         return NULL;
     }
@@ -280,11 +358,16 @@ ErnicShmPair *ernic_shm_pair_accept(int fd, bool icrc)
     return pair_new(fd, false, icrc);
 }
 
+/* The peer sees the end at once, even if the socket is closed later. */
 void ernic_shm_pair_free(ErnicShmPair *p)
 {
     if (p->map) {
         munmap(p->map, sizeof(*p->map));
     }
-    close(p->fd);
+    if (p->memory >= 0) {
+        close(p->memory);
+    }
+    shutdown(p->fd, SHUT_RDWR);
+    ernic_shm_close(p->fd);
     g_free(p);
 }

@@ -2,18 +2,30 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * A port of the shared-memory link: its peers, and the trains to and from them. Its
- * epoll descriptor stands for the folder's socket, the sockets of the peers and a timer.
+ * epoll descriptor stands for the folder's socket, the sockets of the peers and a timer,
+ * which has one alarm for everything that has to be done later.
  */
 #include "qemu/osdep.h"
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
+#include "links/shm_close.h"
 #include "links/shm_folder.h"
+#include "links/shm_owners.h"
 #include "links/shm_pair.h"
 #include "links/shm_port.h"
 
 #define EVENTS          16
+/* The time for a newcomer to say hello, which it does before it is accepted. */
+#define HELLO_NS        1000000000ull
+/* Call again: ports without room for connections; a peer that could not be woken. */
+#define CALL_NS         10000000ull
+#define BELL_NS         1000000ull
+/* Accept no connection meanwhile, after that was not possible. */
+#define DEAF_NS         100000000ull
+/* Nor while so many descriptors wait to be closed. */
+#define CLOSING         64
 /* epoll_event.data says which descriptor it is: a peer's number, or one of these. */
 #define IS_FOLDER       ERNIC_SHM_PEERS
 #define IS_TIMER        (ERNIC_SHM_PEERS + 1)
@@ -23,8 +35,12 @@ struct ErnicShm {
     ErnicShmFolder folder;
     int epoll, timer;
     ErnicShmPair *peer[ERNIC_SHM_PEERS];        /* NULL: free */
+    ErnicShmOwners owners;      /* their addresses */
+    uint64_t alarm;             /* ns: when the timer expires; 0: it does not */
+    bool deaf;                  /* the folder's socket is not watched */
     uint32_t next;              /* the peer to read first */
     bool asleep;
+    uint64_t work;
     ErnicGid gid[ERNIC_SHM_ADDRESSES];
     uint32_t num_gids;
     ErnicShmStats stats;
@@ -42,6 +58,7 @@ static const char *const event_names[ERNIC_SHM_EVENTS] = {
     [ERNIC_SHM_PEER_GONE] = "gone",
     [ERNIC_SHM_PEER_REFUSED] = "refused",
     [ERNIC_SHM_PEER_BROKEN] = "broken",
+    [ERNIC_SHM_PEER_DUPLICATE] = "duplicate",
 };
 
 const char *ernic_shm_drop_name(ErnicShmDrop reason)
@@ -72,6 +89,24 @@ static uint64_t host_ns(void)
     return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
+uint64_t ernic_shm_work(const ErnicShm *shm)
+{
+    return shm->work;
+}
+
+/* Have serve_timer() called at @when, or earlier. */
+static void set_alarm(ErnicShm *shm, uint64_t when)
+{
+    struct itimerspec at = {
+        .it_value = { .tv_sec = when / 1000000000, .tv_nsec = when % 1000000000 },
+    };
+
+    if (!shm->alarm || when < shm->alarm) {
+        shm->alarm = when;
+        timerfd_settime(shm->timer, TFD_TIMER_ABSTIME, &at, NULL);
+    }
+}
+
 static bool watch(ErnicShm *shm, int fd, uint32_t what)
 {
     struct epoll_event ev = { .events = EPOLLIN, .data.u32 = what };
@@ -94,70 +129,44 @@ static void report(ErnicShm *shm, uint32_t i, ErnicShmEvent event)
 static void lose(ErnicShm *shm, uint32_t i, ErnicShmEvent why)
 {
     shm->stats.peers -= shm->peer[i]->up;
+    ernic_shm_owners_set(&shm->owners, i, NULL, 0);
+    epoll_ctl(shm->epoll, EPOLL_CTL_DEL, shm->peer[i]->fd, NULL);
     g_clear_pointer(&shm->peer[i], ernic_shm_pair_free);
     report(shm, i, why);
 }
 
-static uint32_t free_slot(const ErnicShm *shm)
+/*
+ * A free place, or that of the peer that has been connected for longest without a word;
+ * ERNIC_SHM_PEERS: there is none.
+ */
+static uint32_t make_place(ErnicShm *shm)
 {
-    uint32_t i = 0;
+    uint32_t i, silent = ERNIC_SHM_PEERS;
 
-    while (i < ERNIC_SHM_PEERS && shm->peer[i]) {
-        i++;
-    }
-    return i;
-}
-
-/* Takes over @fd. */
-static void add_peer(ErnicShm *shm, int fd, bool caller)
-{
-    uint32_t i = free_slot(shm);
-
-    if (i == ERNIC_SHM_PEERS) {
-        close(fd);
-        report(shm, i, ERNIC_SHM_PEER_REFUSED);
-        return;
-    }
-    shm->peer[i] = caller ? ernic_shm_pair_call(fd, shm->cfg.icrc)
-                          : ernic_shm_pair_accept(fd, shm->cfg.icrc);
-    if (!shm->peer[i]) {
-        report(shm, i, ERNIC_SHM_PEER_GONE);
-    } else if (!watch(shm, fd, i)) {
-        lose(shm, i, ERNIC_SHM_PEER_GONE);
-    }
-}
-
-static void call_peer(void *opaque, int fd)
-{
-    add_peer(opaque, fd, true);
-}
-
-static void serve_folder(ErnicShm *shm)
-{
-    int fd = ernic_shm_folder_accept(&shm->folder);
-
-    if (fd >= 0) {
-        add_peer(shm, fd, false);
-    }
-}
-
-static void serve_peer(ErnicShm *shm, uint32_t i)
-{
-    ErnicShmPair *p = shm->peer[i];
-
-    if (p->up) {
-        if (!ernic_shm_pair_hear(p)) {
-            lose(shm, i, ERNIC_SHM_PEER_GONE);
+    for (i = 0; i < ERNIC_SHM_PEERS; i++) {
+        if (!shm->peer[i]) {
+            return i;
         }
-        return;
+        if (!shm->peer[i]->up && (silent == ERNIC_SHM_PEERS ||
+                                  shm->peer[i]->since < shm->peer[silent]->since)) {
+            silent = i;
+        }
     }
-    switch (ernic_shm_pair_greet(p)) {
+    if (silent < ERNIC_SHM_PEERS) {
+        lose(shm, silent, ERNIC_SHM_PEER_GONE);
+    }
+    return silent;
+}
+
+static void greet(ErnicShm *shm, uint32_t i)
+{
+    switch (ernic_shm_pair_greet(shm->peer[i])) {
     case ERNIC_SHM_WAIT:
         break;
     case ERNIC_SHM_UP:
         shm->stats.peers++;
         shm->asleep = false;    /* its ring has not been looked at */
-        ernic_shm_pair_announce(p, shm->gid, shm->num_gids);
+        ernic_shm_pair_announce(shm->peer[i], shm->gid, shm->num_gids);
         report(shm, i, ERNIC_SHM_PEER_UP);
         break;
     case ERNIC_SHM_REFUSED:
@@ -169,12 +178,144 @@ static void serve_peer(ErnicShm *shm, uint32_t i)
     }
 }
 
+/* Takes over @fd. */
+static void add_peer(ErnicShm *shm, int fd, bool caller)
+{
+    uint32_t i = make_place(shm);
+
+    if (i == ERNIC_SHM_PEERS) {
+        ernic_shm_close(fd);
+        report(shm, i, ERNIC_SHM_PEER_REFUSED);
+        return;
+    }
+    shm->peer[i] = caller ? ernic_shm_pair_call(fd, shm->cfg.icrc)
+                          : ernic_shm_pair_accept(fd, shm->cfg.icrc);
+    if (!shm->peer[i]) {
+        report(shm, i, ERNIC_SHM_PEER_GONE);
+        return;
+    }
+    shm->peer[i]->since = host_ns();
+    if (!watch(shm, fd, i)) {
+        lose(shm, i, ERNIC_SHM_PEER_GONE);
+    } else if (!caller) {
+        set_alarm(shm, shm->peer[i]->since + HELLO_NS);
+        greet(shm, i);
+    }
+}
+
+static void call_peer(void *opaque, int fd)
+{
+    add_peer(opaque, fd, true);
+}
+
+static void warn(ErnicShm *shm, const char *text)
+{
+    if (shm->cfg.warn) {
+        shm->cfg.warn(shm->cfg.opaque, text);
+    }
+}
+
+static void call_failed(void *opaque, const char *name, int err)
+{
+    ErnicShm *shm = opaque;
+    g_autofree char *text = g_strdup_printf("%s/%s: %s", shm->folder.path, name,
+                                            g_strerror(err));
+
+    shm->stats.unreachable++;
+    warn(shm, text);
+}
+
+static void call_others(ErnicShm *shm)
+{
+    ernic_shm_folder_call(&shm->folder, call_peer, call_failed, shm);
+    if (shm->folder.others->len) {
+        set_alarm(shm, host_ns() + CALL_NS);
+    }
+}
+
+static void listen_again(ErnicShm *shm, bool hear)
+{
+    struct epoll_event ev = { .events = hear ? EPOLLIN : 0, .data.u32 = IS_FOLDER };
+
+    if (shm->deaf == hear) {
+        shm->deaf = !hear;
+        epoll_ctl(shm->epoll, EPOLL_CTL_MOD, shm->folder.fd, &ev);
+    }
+}
+
+/* Without a descriptor for it, the connection would keep the socket readable. */
+static void serve_folder(ErnicShm *shm)
+{
+    bool full = ernic_shm_closing() > CLOSING;
+    int fd = full ? -1 : ernic_shm_folder_accept(&shm->folder);
+
+    if (fd >= 0) {
+        add_peer(shm, fd, false);
+    } else if (full || (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)) {
+        listen_again(shm, false);
+        set_alarm(shm, host_ns() + DEAF_NS);
+    }
+}
+
+static void serve_peer(ErnicShm *shm, uint32_t i)
+{
+    ErnicShmPair *p = shm->peer[i];
+
+    if (!p->up) {
+        greet(shm, i);
+        return;
+    }
+    switch (ernic_shm_pair_hear(p)) {
+    case ERNIC_SHM_REFUSED:
+        lose(shm, i, ERNIC_SHM_PEER_BROKEN);
+        break;
+    case ERNIC_SHM_GONE:
+        lose(shm, i, ERNIC_SHM_PEER_GONE);
+        break;
+    default:
+        break;
+    }
+}
+
+static void ring(ErnicShm *shm, ErnicShmPair *p)
+{
+    if (!ernic_shm_pair_ring(p)) {
+        set_alarm(shm, host_ns() + BELL_NS);
+    }
+}
+
+/* A caller of a machine that is paused waits without a limit. */
+static void serve_late(ErnicShm *shm, uint32_t i, uint64_t now)
+{
+    ErnicShmPair *p = shm->peer[i];
+
+    if (p->owed) {
+        ring(shm, p);
+    } else if (!p->up && !p->caller) {
+        if (now - p->since >= HELLO_NS) {
+            lose(shm, i, ERNIC_SHM_PEER_GONE);
+        } else {
+            set_alarm(shm, p->since + HELLO_NS);
+        }
+    }
+}
+
+/* Trains that wait for room set the alarm again when they are offered again. */
 static void serve_timer(ErnicShm *shm)
 {
-    uint64_t count;
+    uint64_t count, now = host_ns();
     ssize_t n = read(shm->timer, &count, sizeof(count));
+    uint32_t i;
 
     (void)n;
+    shm->alarm = 0;
+    listen_again(shm, true);
+    call_others(shm);
+    for (i = 0; i < ERNIC_SHM_PEERS; i++) {
+        if (shm->peer[i]) {
+            serve_late(shm, i, now);
+        }
+    }
 }
 
 void ernic_shm_serve(ErnicShm *shm)
@@ -200,11 +341,13 @@ void ernic_shm_announce(ErnicShm *shm, const ErnicGid *gid, uint32_t num)
     uint32_t i;
 
     num = MIN(num, ERNIC_SHM_ADDRESSES);
-    if (num == shm->num_gids && memcmp(shm->gid, gid, num * sizeof(*gid)) == 0) {
+    if (num == shm->num_gids && (!num || !memcmp(shm->gid, gid, num * sizeof(*gid)))) {
         return;
     }
     shm->num_gids = num;
-    memcpy(shm->gid, gid, num * sizeof(*gid));
+    if (num) {
+        memcpy(shm->gid, gid, num * sizeof(*gid));
+    }
     for (i = 0; i < ERNIC_SHM_PEERS; i++) {
         if (shm->peer[i] && shm->peer[i]->up) {
             ernic_shm_pair_announce(shm->peer[i], shm->gid, shm->num_gids);
@@ -228,58 +371,96 @@ static ErnicShmResult put(ErnicShm *shm, uint32_t i, const ErnicTrain *train)
     if (result == ERNIC_SHM_BROKEN) {
         lose(shm, i, ERNIC_SHM_PEER_BROKEN);
     } else if (result == ERNIC_SHM_DONE) {
-        p->full_since = 0;
         shm->stats.tx_trains++;
         shm->stats.tx_packets += ernic_train_packets(train);
         shm->stats.tx_bytes += train->len;
         if (ernic_shm_ring_wakes_reader(&p->tx)) {
             shm->stats.bells++;
-            ernic_shm_pair_ring(p);
+            ring(shm, p);
         }
     }
     return result;
 }
 
-/* The members of a group are not known here: every port gets a copy. */
+/* Look at the addresses of peer @i; true: they have changed. */
+static bool learn(ErnicShm *shm, uint32_t i)
+{
+    ErnicShmPair *p = shm->peer[i];
+    uint32_t taken;
+
+    if (!ernic_shm_pair_learn(p, &shm->work)) {
+        return false;
+    }
+    shm->work += sizeof(shm->owners.claim[0]) * shm->owners.num;
+    taken = ernic_shm_owners_set(&shm->owners, i, p->gid, p->num_gids);
+    if (taken) {
+        shm->stats.duplicates += taken;
+        report(shm, i, ERNIC_SHM_PEER_DUPLICATE);
+    }
+    return true;
+}
+
+static bool learn_all(ErnicShm *shm)
+{
+    bool changed = false;
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_SHM_PEERS; i++) {
+        changed |= shm->peer[i] && shm->peer[i]->up && learn(shm, i);
+    }
+    return changed;
+}
+
+/* The members of a group are not known here: every port with an address gets a copy. */
 static void send_copies(ErnicShm *shm, const ErnicTrain *train)
 {
     uint32_t i;
 
+    learn_all(shm);
     for (i = 0; i < ERNIC_SHM_PEERS; i++) {
-        if (shm->peer[i] && shm->peer[i]->up &&
-            put(shm, i, train) == ERNIC_SHM_NOT_NOW) {
-            drop(shm, train, ERNIC_SHM_DROP_COPY);
+        if (shm->peer[i] && shm->peer[i]->up && shm->peer[i]->num_gids) {
+            shm->work += train->len;
+            if (put(shm, i, train) == ERNIC_SHM_NOT_NOW) {
+                drop(shm, train, ERNIC_SHM_DROP_COPY);
+            }
         }
     }
 }
 
-/* The peer with the address @gid, or ERNIC_SHM_PEERS. */
+/*
+ * The peer with the address @gid, or ERNIC_SHM_PEERS. It may have withdrawn the address;
+ * another one that announces it meanwhile would not be the first.
+ */
 static uint32_t owner_of(ErnicShm *shm, const ErnicGid *gid)
 {
-    uint32_t i;
+    uint32_t i = ernic_shm_owners_find(&shm->owners, gid);
 
-    for (i = 0; i < ERNIC_SHM_PEERS; i++) {
-        if (shm->peer[i] && shm->peer[i]->up && ernic_shm_pair_has(shm->peer[i], gid)) {
-            break;
-        }
+    if (i < ERNIC_SHM_PEERS && learn(shm, i)) {
+        i = ernic_shm_owners_find(&shm->owners, gid);
+    }
+    if (i == ERNIC_SHM_PEERS && learn_all(shm)) {
+        i = ernic_shm_owners_find(&shm->owners, gid);
     }
     return i;
 }
 
 /*
- * Wait for a peer without room? A peer that takes nothing must not hold up the trains to
- * others for ever: the timer ends the wait.
+ * Wait for a peer without room? Trains to the others wait as well. So a peer has a time
+ * for each half of its ring, and no more if it reads a little again and again.
  */
 static bool wait_for(ErnicShm *shm, ErnicShmPair *p)
 {
-    struct itimerspec when = { .it_value.tv_nsec = ERNIC_SHM_STALL_NS };
     uint64_t now = host_ns();
 
-    if (!p->full_since) {
+    if (!p->full_since || p->tx.taken - p->full_at >= ERNIC_SHM_RING_BYTES / 2) {
         p->full_since = now;
-        timerfd_settime(shm->timer, 0, &when, NULL);
+        p->full_at = p->tx.taken;
     }
-    return now - p->full_since < ERNIC_SHM_STALL_NS;
+    if (now - p->full_since >= ERNIC_SHM_STALL_NS) {
+        return false;
+    }
+    set_alarm(shm, p->full_since + ERNIC_SHM_STALL_NS);
+    return true;
 }
 
 bool ernic_shm_send(ErnicShm *shm, const ErnicTrain *train)
@@ -332,7 +513,7 @@ static bool recv_from(ErnicShm *shm, uint32_t i, ErnicTrain *train)
         shm->stats.rx_bytes += train->len;
         if (ernic_shm_ring_wakes_writer(&p->rx)) {
             shm->stats.bells++;
-            ernic_shm_pair_ring(p);
+            ring(shm, p);
         }
     }
     return result == ERNIC_SHM_DONE;
@@ -369,6 +550,18 @@ bool ernic_shm_sleep(ErnicShm *shm)
 
 /* ---- life ------------------------------------------------------------------ */
 
+static void join(ErnicShm *shm)
+{
+    g_autofree char *text = NULL;
+
+    if (shm->folder.crowded) {
+        text = g_strdup_printf("%s: only %u of its entries were looked at",
+                               shm->folder.path, ERNIC_SHM_ENTRIES);
+        warn(shm, text);
+    }
+    call_others(shm);
+}
+
 ErnicShm *ernic_shm_new(const ErnicShmConfig *cfg, char **err)
 {
     ErnicShm *shm = g_new0(ErnicShm, 1);
@@ -379,9 +572,13 @@ ErnicShm *ernic_shm_new(const ErnicShmConfig *cfg, char **err)
     shm->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     if (shm->epoll < 0 || shm->timer < 0 || !watch(shm, shm->timer, IS_TIMER)) {
         *err = g_strdup_printf("epoll and timer: %s", g_strerror(errno));
-    } else if (ernic_shm_folder_join(&shm->folder, cfg->folder, call_peer, shm, err)) {
-        watch(shm, shm->folder.fd, IS_FOLDER);
-        return shm;
+    } else if (ernic_shm_folder_join(&shm->folder, cfg->folder, err)) {
+        if (watch(shm, shm->folder.fd, IS_FOLDER)) {
+            join(shm);
+            return shm;
+        }
+        *err = g_strdup_printf("epoll: %s", g_strerror(errno));
+        ernic_shm_folder_leave(&shm->folder);
     }
     if (shm->epoll >= 0) {
         close(shm->epoll);
@@ -395,7 +592,7 @@ ErnicShm *ernic_shm_new(const ErnicShmConfig *cfg, char **err)
 
 void ernic_shm_hide(const ErnicShm *shm)
 {
-    unlink(shm->folder.socket);
+    ernic_shm_folder_hide(&shm->folder);
 }
 
 void ernic_shm_free(ErnicShm *shm)

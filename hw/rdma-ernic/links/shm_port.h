@@ -33,6 +33,8 @@ typedef struct ErnicShmStats {
     uint64_t bells;                         /* how often a peer was woken */
     uint64_t peers;                         /* connections that are up, now */
     uint64_t refused, broken;               /* peers, by ErnicShmEvent */
+    uint64_t unreachable;                   /* sockets that permit no connection */
+    uint64_t duplicates;                    /* addresses that another peer had already */
     uint64_t drop[ERNIC_SHM_DROP_COUNT];    /* packets */
 } ErnicShmStats;
 
@@ -41,6 +43,7 @@ typedef enum ErnicShmEvent {
     ERNIC_SHM_PEER_GONE,
     ERNIC_SHM_PEER_REFUSED,     /* other version or ICRC, wrong memory, or no room */
     ERNIC_SHM_PEER_BROKEN,      /* it wrote nonsense, and was disconnected */
+    ERNIC_SHM_PEER_DUPLICATE,   /* it announces an address that another one has */
     ERNIC_SHM_EVENTS
 } ErnicShmEvent;
 
@@ -49,14 +52,14 @@ typedef struct ErnicShmConfig {
     bool icrc;                  /* packets carry an ICRC; peers have to agree */
     /* Optional: what happens to peers. @peer: a number below ERNIC_SHM_PEERS. */
     void (*event)(void *opaque, uint32_t peer, ErnicShmEvent event);
+    /* Optional: a sentence for the user about the folder. */
+    void (*warn)(void *opaque, const char *text);
     void *opaque;
 } ErnicShmConfig;
 
 typedef struct ErnicShm ErnicShm;
 
-/*
- * Join the link. NULL on failure, with a sentence in *@err, owned by the caller.
- */
+/* Join the link. NULL on failure, with a sentence in *@err, owned by the caller. */
 ErnicShm *ernic_shm_new(const ErnicShmConfig *cfg, char **err);
 void ernic_shm_free(ErnicShm *shm);
 /* The process ends: remove the socket from the folder. May be called in any thread. */
@@ -76,17 +79,22 @@ const char *ernic_shm_event_name(ErnicShmEvent event);
 
 /*
  * The addresses of this port, if they have changed. Peers send nothing to a port without
- * one, except to groups.
+ * one. If several ports announce the same address, the first one has it.
  */
 void ernic_shm_announce(ErnicShm *shm, const ErnicGid *gid, uint32_t num);
 
 /*
  * Send a train, which is no frame. False: the peer has no room; offer the same train
  * again after ernic_shm_serve(). A train that cannot be sent at all is dropped and
- * counted, also if the peer takes nothing for ERNIC_SHM_STALL_NS.
+ * counted, also if the peer does not take half of its ring in ERNIC_SHM_STALL_NS.
  */
 bool ernic_shm_send(ErnicShm *shm, const ErnicTrain *train);
 #define ERNIC_SHM_STALL_NS 20000000ull
+/*
+ * Bytes copied so far, beside those of trains to one peer: for groups, and for lists of
+ * addresses. The caller charges them.
+ */
+uint64_t ernic_shm_work(const ErnicShm *shm);
 
 /* Receive a train, valid until the next call; false: there is none. */
 bool ernic_shm_recv(ErnicShm *shm, ErnicTrain *train);

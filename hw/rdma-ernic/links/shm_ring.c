@@ -10,12 +10,25 @@
 #define MASK            (ERNIC_SHM_RING_BYTES - 1)
 #define FLOW_LABEL_MASK 0xfffff
 
-/* In host layout: it never leaves the host, and both sides have the same version. */
+/* In host layout: it never leaves the host, and both sides have ERNIC_SHM_VERSION. */
 typedef struct Record {
     uint32_t len, seg;
     ErnicPath path;
 } QEMU_ALIGNED(ERNIC_SHM_LINE) Record;
 
+/* A failure here needs another ERNIC_SHM_VERSION. */
+#define PATH_AT(field, at) \
+    QEMU_BUILD_BUG_ON(offsetof(Record, path) + offsetof(ErnicPath, field) != (at))
+PATH_AT(sgid, 8);
+PATH_AT(dgid, 24);
+PATH_AT(smac, 40);
+PATH_AT(dmac, 46);
+PATH_AT(vlan, 52);
+PATH_AT(udp_sport, 54);
+PATH_AT(flow_label, 56);
+PATH_AT(tclass, 60);
+PATH_AT(hop_limit, 61);
+QEMU_BUILD_BUG_ON(offsetof(ErnicShmWords, tail) != ERNIC_SHM_LINE);
 QEMU_BUILD_BUG_ON(sizeof(Record) != ERNIC_SHM_LINE);
 QEMU_BUILD_BUG_ON(ERNIC_SHM_RING_BYTES & MASK);
 QEMU_BUILD_BUG_ON(ERNIC_SHM_RING_BYTES / 2 < sizeof(Record) + ERNIC_SHM_TRAIN_BYTES);
@@ -61,14 +74,15 @@ static void copy_in(ErnicShmRing *r, uint32_t pos, const void *buf, uint32_t len
     memcpy(r->data, (const uint8_t *)buf + first, len - first);
 }
 
-/* Is there room for @bytes? */
-static ErnicShmResult room(const ErnicShmRing *r, uint32_t bytes)
+/* Is there room for @bytes? The reader does not go back. */
+static ErnicShmResult room(ErnicShmRing *r, uint32_t bytes)
 {
-    uint32_t used = r->pos - load(&r->words->tail);
+    uint32_t tail = load(&r->words->tail), used = r->pos - tail;
 
-    if (used > ERNIC_SHM_RING_BYTES) {
+    if (used > r->pos - r->taken) {
         return ERNIC_SHM_BROKEN;
     }
+    r->taken = tail;
     return bytes <= ERNIC_SHM_RING_BYTES - used ? ERNIC_SHM_DONE : ERNIC_SHM_NOT_NOW;
 }
 

@@ -11,6 +11,9 @@
 
 #include "core/base/types.h"
 
+/* Of the layout of shared memory and of messages: another one is another version. */
+#define ERNIC_SHM_VERSION       2
+
 /* A power of two, with room for several trains in its half. */
 #define ERNIC_SHM_RING_BYTES    (512u * 1024)
 /* The greatest train. */
@@ -32,6 +35,7 @@ typedef struct ErnicShmRing {
     ErnicShmWords *words;
     uint8_t *data;
     uint32_t pos;               /* of the writer: head; of the reader: tail */
+    uint32_t taken;             /* of the writer: the reader's tail, seen last */
 } ErnicShmRing;
 
 typedef enum ErnicShmResult {

@@ -52,6 +52,7 @@ typedef struct ErnicHostLink {
     const ErnicTrain *train;    /* received trains that wait for the engine */
     uint32_t trains;            /* their number */
     uint32_t pos;               /* bytes of the first one already taken */
+    bool watched_in, watched_out;       /* the handlers that are registered */
 } ErnicHostLink;
 
 /* The number of bits of irq_pending. */
@@ -114,7 +115,10 @@ struct ErnicPci {
     uint32_t udp_reported;      /* bits of ErnicUdpDrop already reported to the user */
     ErnicShm *shm;              /* NULL: no shared-memory link */
     ErnicTrain shm_train;       /* received last */
-    bool shm_reported;          /* a refused peer was reported to the user */
+    /* Each face's gid_changes when its addresses were announced. */
+    uint64_t shm_gids[ERNIC_PCI_FACES];
+    bool shm_reachable;
+    uint32_t shm_reported;      /* bits of ErnicShmEvent that the user knows of */
     Notifier shm_exit;          /* removes its socket when QEMU ends */
 
     ErnicNetdev net;

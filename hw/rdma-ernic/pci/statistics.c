@@ -61,6 +61,7 @@ static const Counter shm_counters[] = {
     SHM(tx_trains), SHM(tx_packets), SHM(tx_bytes),
     SHM(rx_trains), SHM(rx_packets), SHM(rx_bytes), SHM(tx_busy),
     SHM(bells), SHM(peers), SHM(refused), SHM(broken),
+    SHM(unreachable), SHM(duplicates),
 };
 #undef SHM
 
