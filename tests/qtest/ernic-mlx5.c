@@ -82,6 +82,7 @@ void mlx5_begin(Mlx5 *x, const char *more)
     *x = (Mlx5) { };
     machine_open(&x->m, more, "");
     x->log_qp = 10;
+    x->host = x->peer = 1;
     mlx5_take(x, DEVFN);
 }
 
@@ -362,11 +363,11 @@ static uint32_t create(Mlx5 *x, uint16_t opcode, uint8_t *in, uint32_t len)
     return ldl_be_p(out + 8) & 0xffffff;
 }
 
-/* ::ffff:10.0.0.1 */
-static void put_gid(uint8_t *p)
+/* ::ffff:10.0.0.@host */
+static void put_gid(uint8_t *p, uint8_t host)
 {
     memset(p + 10, 0xff, 2);
-    stl_be_p(p + 12, 0x0a000001);
+    stl_be_p(p + 12, 0x0a000000 | host);
 }
 
 /* A key for all memory, and the completion queue. */
@@ -390,7 +391,7 @@ static void create_memory(Mlx5 *x, Mlx5Rdma *r)
     stq_be_p(cq + CONTEXT + 56, r->record + 8);
     stq_be_p(cq + LIST, r->cq);
     r->cqn = create(x, CREATE_CQ, cq, sizeof(cq));
-    put_gid(gid + CONTEXT);
+    put_gid(gid + CONTEXT, x->host);
     field(gid + CONTEXT, 160, 32, 1);
     field(gid + CONTEXT, 216, 8, 2);            /* RoCE version 2 */
     create(x, SET_ROCE_ADDRESS, gid, sizeof(gid));
@@ -418,7 +419,10 @@ uint8_t mlx5_add_qp(Mlx5 *x, Mlx5Rdma *r, uint32_t log_sq)
     return status;
 }
 
-/* Connect it to itself. A receiver without a request lets the sender try for ever. */
+/*
+ * Connect it to itself, or to its peer. A receiver without a request lets the sender try
+ * for ever.
+ */
 static void connect_qp(Mlx5 *x, Mlx5Rdma *r)
 {
     uint8_t init[LIST] = { }, rtr[LIST] = { }, rts[LIST] = { };
@@ -433,7 +437,7 @@ static void connect_qp(Mlx5 *x, Mlx5Rdma *r)
     field(rtr + QPC, 1187, 5, 1);
     field(rtr + PATH, 88, 8, 64);
     field(rtr + PATH, 320, 32, 1);
-    put_gid(rtr + PATH + 16);
+    put_gid(rtr + PATH + 16, x->peer);
     create(x, INIT2RTR_QP, rtr, sizeof(rtr));
     field(rts, 72, 24, r->qpn);
     field(rts + QPC, 909, 3, 7);

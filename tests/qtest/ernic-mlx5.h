@@ -3,7 +3,8 @@
  *
  * A small driver for the mlx5 interface. It does what Linux's mlx5_core does at probe:
  * initialization segment, commands by polling, an event queue; then RDMA objects and a
- * queue pair of RC that is connected to itself. Stores are big-endian.
+ * queue pair of RC that is connected to itself, or to that of the same number of another
+ * machine. Stores are big-endian.
  */
 #ifndef QTEST_ERNIC_MLX5_H
 #define QTEST_ERNIC_MLX5_H
@@ -35,6 +36,7 @@ typedef struct Mlx5 {
     uint64_t page, in, out, eq; /* command queue, mailboxes, event queue */
     uint32_t uar, eqn, ci;
     uint32_t log_qp;            /* that the capabilities are to have */
+    uint8_t host, peer;         /* 10.0.0.host; both are 1 at first */
 } Mlx5;
 
 /* Objects, and what was posted. */

@@ -558,32 +558,29 @@ static bool migrated(QTestState *qts)
 /* The registers at an offset in both register blocks, except the time. */
 static uint32_t eth_or_ring(QErnic *q, uint32_t off)
 {
-    uint32_t time = offsetof(struct ernic_regs, time);
+    bool time = (off & ~7u) == offsetof(struct ernic_regs, time);
 
-    return qernic_read(q, ERNIC_ETH_OFFSET + off) ^
-           (off >= time && off < time + 8 ? 0 : qernic_read(q, off));
+    return qernic_read(q, ERNIC_ETH_OFFSET + off) ^ (time ? 0 : qernic_read(q, off));
 }
 
-QTestState *qernic_migrate_to(QErnic *q, const char *more)
+QTestState *qernic_migrate_as(QErnic *q, const char *args)
 {
+    uint64_t now = qpci_io_readq(&q->dev, q->bar, offsetof(struct ernic_regs, time));
     g_autofree char *path = NULL, *uri = NULL;
     QTestState *from = q->qts;
-    uint64_t now = qpci_io_readq(&q->dev, q->bar,
-                                 offsetof(struct ernic_regs, time));
     int fd = g_file_open_tmp("ernic-XXXXXX", &path, NULL);
 
     g_assert_cmpint(fd, >=, 0);
     close(fd);
     uri = g_strdup_printf("file:%s", path);
-    qtest_qmp_assert_success(from, "{ 'execute': 'migrate',"
-                             " 'arguments': { 'uri': %s } }", uri);
+    qtest_qmp_assert_success(from, "{ 'execute': 'migrate', 'arguments': { 'uri': %s } }",
+                             uri);
     qtest_qmp_eventwait(from, "STOP");
     while (!migrated(from)) {
         g_usleep(1000);
     }
     /* Deferred, so that the test does not miss the event. */
-    q->qts = qtest_initf("-M pc -device ernic,id=ernic0,addr=04.0,"
-                         "roce-udp=127.0.0.1:0%s -incoming defer", more);
+    q->qts = qtest_initf("-M pc %s -incoming defer", args);
     q->dev.bus->qts = q->qts;
     /* The virtual clock migrates, but qtest's clock does not. */
     qtest_clock_set(q->qts, now);
@@ -594,9 +591,12 @@ QTestState *qernic_migrate_to(QErnic *q, const char *more)
     return from;
 }
 
-QTestState *qernic_migrate(QErnic *q)
+QTestState *qernic_migrate_to(QErnic *q, const char *more)
 {
-    return qernic_migrate_to(q, "");
+    g_autofree char *args = g_strdup_printf(
+        "-device ernic,id=ernic0,addr=04.0,roce-udp=127.0.0.1:0%s", more);
+
+    return qernic_migrate_as(q, args);
 }
 
 void qernic_migrate_end(QErnic *q, QTestState *from)
@@ -679,8 +679,8 @@ static void test_refused(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmpint(fd, >=, 0);
     close(fd);
     uri = g_strdup_printf("file:%s", path);
-    qtest_qmp_assert_success(from, "{ 'execute': 'migrate',"
-                             " 'arguments': { 'uri': %s } }", uri);
+    qtest_qmp_assert_success(from, "{ 'execute': 'migrate', 'arguments': { 'uri': %s } }",
+                             uri);
     qtest_qmp_eventwait(from, "STOP");
     while (!migrated(from)) {
         g_usleep(1000);

@@ -107,12 +107,17 @@ void qernic_begin(QErnic *q, QErnicQp *x, QErnicQp *y);
 /* Posts the receive for qernic_begin(); the message arrives. */
 void qernic_end(QErnicQp *x, QErnicQp *y);
 /*
- * Migrates to a new machine, which has only the device of the node, and uses that from
- * now on. Returns the old machine, for qernic_migrate_end().
+ * Migrates to a new machine, which has only the device of the node, with the additional
+ * properties @more, and uses that from now on. Returns the old machine, for
+ * qernic_migrate_end().
  */
-QTestState *qernic_migrate(QErnic *q);
-/* The same, to a device with the additional properties @more. */
 QTestState *qernic_migrate_to(QErnic *q, const char *more);
+static inline QTestState *qernic_migrate(QErnic *q)
+{
+    return qernic_migrate_to(q, "");
+}
+/* The same, to a machine with these options. */
+QTestState *qernic_migrate_as(QErnic *q, const char *args);
 void qernic_migrate_end(QErnic *q, QTestState *from);
 /* RC, UC, UD and GSI transfers between two devices after set-up, or within one. */
 void qernic_transfers(QErnic *a, QErnic *b);
