@@ -28,6 +28,8 @@ KNOWN_WARNINGS = {
     'hrtimer: interrupt took': 'a busy host',
     'clocksource: timekeeping watchdog': 'a busy host',
     'clocksource:                       ': 'the figures of that watchdog',
+    'clocksource: Watchdog    ': 'likewise, in newer kernels',
+    'clocksource: Clocksource    ': 'likewise',
     'hogged CPU for': 'a busy host',
     'clocksource: Marking clocksource tsc': 'a busy host',
     'TSC found unstable after boot': 'a busy host',
