@@ -449,6 +449,112 @@ static void test_frame(const void *more)
     send_all(more, ways, frames_to, ARRAY_SIZE(frames_to));
 }
 
+/* ---- a poll of the main loop, from inside a transmission -------------------------- */
+
+/*
+ * Our frame reaches NIC 1, whose descriptors point at the registers of NIC 2: it sends a
+ * frame at once, which NIC 1 puts into the power state of an ernic with an iothread. That
+ * one waits for its thread, and polls the bottom halves of the main loop meanwhile.
+ */
+#define NESTED      " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0" \
+                    " -netdev hubport,id=h2,hubid=0" \
+                    " -device e1000,addr=04.0,netdev=h1" \
+                    " -device e1000,addr=06.0,netdev=h2" \
+                    " -device pcie-root-port,id=port1,addr=05.0,chassis=2,slot=2" \
+                    " -device ernic,id=ernic1,bus=port1,iothread=io0" \
+                    ",roce-udp=127.0.0.1:0"
+#define NIC2_BAR    0xe9000000
+#define NIC_TCTL    0x400
+#define NIC_TDBAL   0x3800
+#define SENT_LEN    60
+#define D3HOT       3
+
+/* NIC 2 has a frame whose word at IN_FRAME is @word. Returns its first descriptor. */
+static uint64_t prepare_nic2(Behind *b, QPCIBar *bar, uint32_t word)
+{
+    QPCIDevice *nic = qpci_device_find(b->bus, QPCI_DEVFN(6, 0));
+    uint64_t ring = guest_alloc(&b->alloc, 4096), frame = ring + 1024;
+
+    qpci_device_enable(nic);
+    b->bus->mmio_alloc_ptr = NIC2_BAR;
+    *bar = qpci_iomap(nic, 0, NULL);
+    qtest_memset(b->qts, ring, 0, 4096);
+    qtest_memset(b->qts, frame, 0xff, 6);
+    qtest_writel(b->qts, frame + IN_FRAME, word);
+    qtest_writeq(b->qts, ring, frame);
+    qtest_writel(b->qts, ring + 8, SENT_LEN | 0x0b000000);      /* EOP, IFCS, RS */
+    qpci_io_writel(nic, *bar, NIC_TCTL, 2);
+    g_free(nic);
+    return ring;
+}
+
+/* NIC 1 puts its first frame to @first, and the others to @then. */
+static void prepare_nic1(Behind *b, uint64_t first, uint64_t then)
+{
+    QPCIDevice *nic = qpci_device_find(b->bus, NIC_DEVFN);
+    uint64_t ring = guest_alloc(&b->alloc, 4096);
+    QPCIBar bar;
+    int i;
+
+    qpci_device_enable(nic);
+    b->bus->mmio_alloc_ptr = NIC_BAR;
+    bar = qpci_iomap(nic, 0, NULL);
+    qtest_memset(b->qts, ring, 0, 4096);
+    for (i = 0; i < NIC_DESCS; i++) {
+        qtest_writeq(b->qts, ring + 16 * i, (i ? then : first) - IN_FRAME);
+    }
+    qpci_io_writel(nic, bar, NIC_RDBAL, ring);
+    qpci_io_writel(nic, bar, NIC_RDBAL + 4, 0);
+    qpci_io_writel(nic, bar, NIC_RDBAL + 8, NIC_DESCS * 16);
+    qpci_io_writel(nic, bar, NIC_RDBAL + 0x10, 0);
+    qpci_io_writel(nic, bar, NIC_RDBAL + 0x18, NIC_DESCS - 1);
+    qpci_io_writel(nic, bar, NIC_RCTL, NIC_ENABLE | NIC_ALL);
+    qtest_clock_step(b->qts, NIC_READY);
+    g_free(nic);
+}
+
+static void test_nested(const void *more)
+{
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+    QErnic nobody = { .gid = { [10] = 0xff, 0xff, 10, 0, 0, 9 } };
+    QErnicQp x, y = { .q = &nobody, .qpn = 5 };
+    QPCIDevice *port, *other;
+    uint64_t tx, word, deadline = 0;
+    QPCIBar bar;
+    uint16_t pm;
+    Behind b;
+
+    behind_open(&b, more);
+    port = qpci_device_find(b.bus, OTHER_PORT);
+    qpci_config_writel(port, PCI_PRIMARY_BUS, 0x00020200);
+    qpci_config_writel(port, PCI_MEMORY_BASE, 0xe1f0e100);
+    qpci_device_enable(port);
+    behind_renew(&b);
+    other = qpci_device_find(b.bus, 2 << 8);
+    g_assert_nonnull(other);
+    pm = qpci_find_capability(other, PCI_CAP_ID_PM, 0) + PCI_PM_CTRL;
+    qernic_qp_create(&b.q, &x, ERNIC_QPT_RC);
+    qernic_qp_connect(&x, &y);
+    tx = prepare_nic2(&b, &bar, D3HOT);
+    prepare_nic1(&b, bar.addr + NIC_TDBAL, ECAM + (2 << 20) + pm);
+    /* TDBAL to TDT of NIC 2, in the payload. */
+    word = b.q.buf + IN_FRAME - RC_PAYLOAD;
+    qtest_memset(b.qts, b.q.buf, 0, 64);
+    qtest_writel(b.qts, word, tx);
+    qtest_writel(b.qts, word + 8, 128);
+    qtest_writel(b.qts, word + 0x18, 1);
+    qernic_post_send(&x, &wqe, 0, 2 + 0x1c);
+    while ((qpci_config_readl(other, pm) & PCI_PM_CTRL_STATE_MASK) != D3HOT) {
+        qernic_wait(&b.q, &deadline);
+    }
+    /* The sender still works. */
+    g_assert_cmpuint(qernic_cmd(&b.q, &(struct ernic_cmd) { .opcode = ERNIC_CMD_NOP },
+                                NULL), ==, ERNIC_OK);
+    g_free(port);
+    g_free(other);
+    behind_close(&b);
+}
+
 /* ---- tests --------------------------------------------------------------------- */
 
 static const struct {
@@ -458,6 +564,9 @@ static const struct {
     { "frame", ",netdev=h0" NIC, test_frame },
     { "frame-timing", ",netdev=h0,timing=on" NIC, test_frame },
     { "frame-pg332", ",netdev=h0,ernic-version=3.1" NIC, test_frame },
+    { "frame-thread", ",netdev=h0,engine-thread=on" NIC, test_frame },
+    { "nested", ",netdev=h0" NESTED, test_nested },
+    { "nested-thread", ",netdev=h0,engine-thread=on" NESTED, test_nested },
     { "plain", "", test_message },
     { "timing", ",timing=on", test_message },
     { "iothread", ",iothread=io0,roce-udp=127.0.0.1:0", test_message },

@@ -701,9 +701,37 @@ static void test_refused(void)
     }
 }
 
+/* More frames of a raw queue pair than the cable holds, of an engine in an iothread. */
+static void test_raw_thread(void)
+{
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+    struct ernic_cqe cqe;
+    uint64_t deadline = 0;
+    Machine m;
+    QErnicQp x;
+    int i;
+
+    open_machine(&m, " -object iothread,id=io0 -device ernic-wire,id=w0,rate=1G"
+                 " -device ernic,id=net0,addr=06.0,wire=w0,roce-udp=127.0.0.1:0,"
+                 "iothread=io0 -device ernic,id=net1,addr=07.0,wire=w0", 2);
+    qernic_qp_create(&m.q[0], &x, ERNIC_QPT_RAW);
+    qernic_qp_connect(&x, &x);
+    qtest_memset(m.qts, m.q[0].buf, 0xff, 12);
+    for (i = 0; i < 64; i++) {
+        qernic_post_send(&x, &wqe, 0, 1000);
+        qernic_poll(&x, &cqe);
+        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+    }
+    while (wire_stat(m.qts, 0, "rx_frames") < 64) {
+        qernic_wait(&m.q[0], &deadline);
+    }
+    close_machine(&m);
+}
+
 /* All tests have their own machines, because libqos's graph is full. */
 static void register_tests(void)
 {
+    qtest_add_func("/ernic-wire/raw-thread", test_raw_thread);
     qtest_add_func("/ernic-wire/times", test_times);
     qtest_add_func("/ernic-wire/timed", test_timed);
     qtest_add_func("/ernic-wire/dump-limit", test_dump_limit);

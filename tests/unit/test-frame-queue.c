@@ -76,6 +76,8 @@ static void test_room(void)
 
     ernic_frame_queue_init(&q);
     g_assert_false(ernic_frame_queue_room(&q, 1, ERNIC_FRAME_QUEUE_BYTES));
+    g_assert_false(take(&q, 0, &room));
+    g_assert_true(room);
     g_assert_true(ernic_frame_queue_room(&q, 64, ERNIC_FRAME_QUEUE_BYTES - 64 * 4));
     g_assert_false(ernic_frame_queue_full(&q));
     for (n = 0; ernic_frame_queue_room(&q, 1, length_of(n)); n++) {
@@ -89,6 +91,21 @@ static void test_room(void)
     }
     g_assert_false(ernic_frame_queue_full(&q));
     g_assert_true(ernic_frame_queue_room(&q, 1, FRAME));
+    ernic_frame_queue_fini(&q);
+}
+
+/* A small frame that fits does not take away the wake-up for a greater one. */
+static void test_two(void)
+{
+    ErnicFrameQueue q;
+    bool room = false;
+
+    ernic_frame_queue_init(&q);
+    put(&q, 1);
+    g_assert_false(ernic_frame_queue_room(&q, 1, ERNIC_FRAME_QUEUE_BYTES - 4));
+    g_assert_true(ernic_frame_queue_room(&q, 1, 100));
+    g_assert_true(take(&q, 1, &room));
+    g_assert_true(room);
     ernic_frame_queue_fini(&q);
 }
 
@@ -192,6 +209,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/frame-queue/order", test_order);
     g_test_add_func("/frame-queue/room", test_room);
+    g_test_add_func("/frame-queue/two", test_two);
     g_test_add_func("/frame-queue/purge", test_purge);
     g_test_add_func("/frame-queue/threads", test_threads);
     return g_test_run();

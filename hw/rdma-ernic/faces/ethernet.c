@@ -217,7 +217,7 @@ static void eth_tx_bh(void *opaque)
                 return;
             }
         } else {
-            eth->tx_errors++;
+            qatomic_inc(&eth->tx_errors);
             trace_ernic_guest_bad_frame(ernic_pci_id(d), ci, len);
             ernic_pci_guest_error(d, "a frame that cannot be sent");
         }

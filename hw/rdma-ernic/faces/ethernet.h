@@ -45,6 +45,7 @@ typedef struct ErnicNetdev {
      * may come back to change the state of this function.
      */
     bool sending;
+    bool again;                 /* the device's work was due meanwhile */
     uint32_t busy;              /* calls into or from QEMU's network layer below */
     bool rx_full;               /* frames wait for room, or for a slice */
     bool resuming;              /* those frames are being delivered */

@@ -29,8 +29,11 @@ bool ernic_frame_queue_room(ErnicFrameQueue *q, uint32_t frames, uint32_t bytes)
     uint64_t need = (uint64_t)frames * sizeof(Length) + bytes;
     g_autoptr(GMutexLocker) lock G_GNUC_UNUSED = g_mutex_locker_new(&q->lock);
 
-    q->full = q->fill->len + need > ERNIC_FRAME_QUEUE_BYTES;
-    return !q->full;
+    if (q->fill->len + need <= ERNIC_FRAME_QUEUE_BYTES) {
+        return true;
+    }
+    q->full = true;             /* also if a smaller frame fits after this */
+    return false;
 }
 
 bool ernic_frame_queue_put(ErnicFrameQueue *q, const struct iovec *iov, int num)

@@ -59,7 +59,7 @@ static void wire_ready(void *opaque)
 {
     ErnicPci *d = opaque;
 
-    ernic_pci_kick(d);          /* which asks us what has left */
+    kick(d);                    /* which asks us what has left */
     ernic_pci_eth_sent(d);
 }
 
@@ -116,6 +116,10 @@ bool ernic_pci_netdev_tx(ErnicPci *d, ErnicPciFace face,
     guard->engaged_in_io = engaged;
     d->net.busy--;
     d->net.sending = false;
+    if (d->net.again) {
+        d->net.again = false;
+        ernic_pci_kick(d);
+    }
     return true;
 }
 

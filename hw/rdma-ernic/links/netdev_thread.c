@@ -17,11 +17,12 @@
 
 /*
  * Units of work, as the engine counts it (core/base/work.h): a slice of the main loop, an
- * access to guest memory, a frame that is sent, and the bytes that are copied in one.
+ * access to guest memory, a frame without its accesses, and the bytes that are copied in
+ * one unit.
  */
 #define SLICE           2048
 #define ACCESS          2
-#define SENT_FRAME      8
+#define FRAME           8
 #define BYTES           512
 /* Of guest memory and headers, for a frame: as in netdev.c. */
 #define FRAME_ACCESSES  2
@@ -35,6 +36,8 @@ struct ErnicNetThread {
     ErnicFrameQueue in;         /* from the netdev to the engine */
     ErnicFrameQueue back;       /* from the engine to the Ethernet face */
     QEMUBH *bh;                 /* in the main loop */
+    bool running;               /* frames of the queues are in use below */
+    bool again;                 /* the bottom half was due meanwhile */
     uint32_t work;              /* units of the main loop in this slice */
 };
 
@@ -61,7 +64,7 @@ static bool send_frames(ErnicPci *d)
         if (!frame) {
             break;
         }
-        t->work += SENT_FRAME + len / BYTES;
+        t->work += FRAME + len / BYTES;
         ernic_pci_netdev_send(d, &(struct iovec) { (void *)frame, len }, 1);
     }
     if (room) {
@@ -83,6 +86,7 @@ static bool take_back(ErnicPci *d)
         if (!frame) {
             break;
         }
+        t->work += FRAME + len / BYTES;
         ernic_pci_eth_receive(d, frame, len);
     }
     if (room) {
@@ -91,12 +95,21 @@ static bool take_back(ErnicPci *d)
     return t->work >= SLICE;
 }
 
+/*
+ * A device that our frame reaches may poll the bottom halves of the main loop, so this
+ * one too: the frame is still in use, and the next one waits until it is not.
+ */
 static void main_loop_run(void *opaque)
 {
     ErnicPci *d = opaque;
     ErnicNetThread *t = d->net.thread;
     bool more;
 
+    if (t->running || !runstate_is_running()) {
+        t->again = t->running;
+        return;
+    }
+    t->running = true;
     t->work = 0;
     d->net.busy++;
     more = take_back(d);
@@ -104,7 +117,9 @@ static void main_loop_run(void *opaque)
     d->net.busy--;
     t->work = 0;                /* a slice for frames of the netdev, until the next run */
     ernic_pci_netdev_resume(d);
-    if (more || (d->net.rx_full && t->work >= SLICE)) {
+    t->running = false;
+    if (more || t->again || (d->net.rx_full && t->work >= SLICE)) {
+        t->again = false;
         ernic_pci_netdev_thread_kick(d);
     }
 }

@@ -243,6 +243,9 @@ void ernic_pci_engines_run(ErnicPci *d, uint64_t now)
 }
 
 /*
+ * A frame that we send may reach another device whose reset polls the main loop's bottom
+ * halves, so this one too: it does nothing then, and runs again after the frame.
+ *
  * The machine counts as stopped before its devices learn of it. Meanwhile timers may
  * run, and QEMU would queue the frames that are sent and drop them. The work is done
  * when the machine runs again, at the same virtual time.
@@ -250,8 +253,13 @@ void ernic_pci_engines_run(ErnicPci *d, uint64_t now)
 static void env_work(void *opaque)
 {
     ErnicPci *d = opaque;
-    uint64_t now = ernic_pci_enter(d);
+    uint64_t now;
 
+    if (d->net.sending) {               /* in the main loop: this thread has the lock */
+        d->net.again = true;
+        return;
+    }
+    now = ernic_pci_enter(d);
     if (!runstate_is_running()) {
         trace_ernic_pci_not_running(ernic_pci_id(d), now);
         qemu_mutex_unlock(&d->lock);
@@ -457,7 +465,7 @@ static bool frame_to_netdev(ErnicPci *d, const ErnicTrain *train)
     if (!ernic_pci_host_link(d)) {
         return false;
     }
-    d->net.eth.tx_errors++;
+    qatomic_inc(&d->net.eth.tx_errors);         /* the main loop counts there too */
     trace_ernic_pci_frame_lost(ernic_pci_id(d), train->len);
     return true;
 }
