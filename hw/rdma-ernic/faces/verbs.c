@@ -35,7 +35,7 @@ uint64_t ernic_pci_regs_size(const ErnicPci *d)
 static void drop_doorbells(ErnicPci *d)
 {
     qemu_mutex_lock(&d->db_lock);
-    d->db_count = 0;
+    qatomic_set(&d->db_count, 0);       /* a processor looks at it without the lock */
     qemu_mutex_unlock(&d->db_lock);
     d->db_pos = d->db_len = 0;
 }
@@ -180,7 +180,7 @@ static void doorbells_next(ErnicPci *d)
     d->db_fill ^= 1;
     d->db_pos = 0;
     d->db_len = d->db_count;
-    d->db_count = 0;
+    qatomic_set(&d->db_count, 0);
     qemu_mutex_unlock(&d->db_lock);
 }
 
@@ -272,7 +272,8 @@ void ernic_pci_doorbell(ErnicPci *d, uint32_t where, uint64_t value)
     qemu_mutex_lock(&d->db_lock);
     queued = d->db_count < ERNIC_DB_QUEUE;
     if (queued) {
-        d->db[d->db_fill][d->db_count++] = db;
+        d->db[d->db_fill][d->db_count] = db;
+        qatomic_set(&d->db_count, d->db_count + 1);
     }
     qemu_mutex_unlock(&d->db_lock);
     if (!queued) {
