@@ -54,6 +54,8 @@ static const Bad bad[] = {
     { "roce-shm", "'/dev/null'", "roce-shm: /dev/null: Not a directory" },
     { "icrc", "'off'", "icrc=off needs roce-shm=" },
     { "icrc", "'perhaps'", "Parameter 'icrc' does not accept value 'perhaps'" },
+    { "engine-thread", "'perhaps'",
+      "Parameter 'engine-thread' does not accept value 'perhaps'" },
     { "ernic-version", "'3.0'", "ernic-version is 3.0, not 3.1, 4.0 or 4.2" },
     { "ernic-qps", "8", "ernic-qps= needs ernic-version=" },
     { "timing", "'perhaps'", "Invalid parameter type for 'timing'" },
@@ -210,7 +212,7 @@ static void test_bad_together(void *obj, void *data, QGuestAllocator *alloc)
     refused(q, "iothread", QOBJECT(qstring_from_str("io2")), args,
             "iothread= and engine-thread=off exclude each other");
     args = qdict_new();
-    qdict_put_str(args, "timing", "on");
+    qdict_put_bool(args, "timing", true);
     refused(q, "engine-thread", QOBJECT(qstring_from_str("on")), args,
             "engine-thread=on and timing=on exclude each other");
     args = qdict_new();
