@@ -103,6 +103,12 @@ def wait_until(guest, condition, seconds=20):
                 seconds + 10)
 
 
+# perftest measures the clock of the processor first, and has no figure if other load on
+# the host disturbs that. It is run again then.
+NO_CLOCK = 'Correlation coefficient r^2'
+TRIES = 3
+
+
 def wait_for_server(guest, program, job, seconds=20):
     """Whether it listens; False if it ends first."""
     ready = guest.start(f"timeout {seconds} sh -c 'until {program.family.listens}; "
@@ -163,12 +169,7 @@ def end_together(jobs):
         time.sleep(0.05)
 
 
-def run(guests, program, options='', address=links.ipv4, tcp=links.ipv4,
-        seconds=SECONDS):
-    """Run it with further options between two guests; its Outcome.
-
-    Guest n has the GID of address(n); its address for TCP is tcp(n).
-    """
+def run_once(guests, program, options, address, tcp, seconds):
     words = {'name': program.name, 'address': address(1), 'tcp': tcp(1),
              'opt': f'{program.options} {options}'}
     gids = [gid_index(guest, address(n)) for n, guest in enumerate(guests)]
@@ -183,3 +184,16 @@ def run(guests, program, options='', address=links.ipv4, tcp=links.ipv4,
         return Outcome('', check_output(program, server, client), output)
     except ValueError as e:
         return Outcome(str(e), '', output)
+
+
+def run(guests, program, options='', address=links.ipv4, tcp=links.ipv4,
+        seconds=SECONDS):
+    """Run it with further options between two guests; its Outcome.
+
+    Guest n has the GID of address(n); its address for TCP is tcp(n).
+    """
+    for _ in range(TRIES):
+        outcome = run_once(guests, program, options, address, tcp, seconds)
+        if not outcome.reason or NO_CLOCK not in outcome.output:
+            break
+    return outcome
