@@ -371,8 +371,11 @@ static void test_migrating(const void *more)
 #define RC_PAYLOAD  54                  /* of a SEND, after IPv4, UDP and BTH */
 #define IN_FRAME    56                  /* where a frame has the word to write */
 
-/* The next frames are written so that their bytes from IN_FRAME on are at @addr. */
-static void receive_at(Behind *b, uint64_t addr)
+/*
+ * The next frame is written so that its bytes from IN_FRAME on are at @first, and the
+ * ones after it so that theirs are at @then.
+ */
+static void receive_at_both(Behind *b, uint64_t first, uint64_t then)
 {
     uint64_t ring = guest_alloc(&b->alloc, 4096);
     QPCIDevice *nic = qpci_device_find(b->bus, NIC_DEVFN);
@@ -384,7 +387,7 @@ static void receive_at(Behind *b, uint64_t addr)
     bar = qpci_iomap(nic, 0, NULL);
     qtest_memset(b->qts, ring, 0, 4096);
     for (i = 0; i < NIC_DESCS; i++) {
-        qtest_writeq(b->qts, ring + 16 * i, addr - IN_FRAME);
+        qtest_writeq(b->qts, ring + 16 * i, (i ? then : first) - IN_FRAME);
     }
     qpci_io_writel(nic, bar, NIC_RCTL, 0);
     qpci_io_writel(nic, bar, NIC_RDBAL, ring);
@@ -395,6 +398,11 @@ static void receive_at(Behind *b, uint64_t addr)
     qpci_io_writel(nic, bar, NIC_RCTL, NIC_ENABLE | NIC_ALL);
     qtest_clock_step(b->qts, NIC_READY);
     g_free(nic);
+}
+
+static void receive_at(Behind *b, uint64_t addr)
+{
+    receive_at_both(b, addr, addr);
 }
 
 /* The frame is a SEND of the engine, which sends with the device's lock held. */
@@ -488,31 +496,6 @@ static uint64_t prepare_nic2(Behind *b, QPCIBar *bar, uint32_t word)
     return ring;
 }
 
-/* NIC 1 puts its first frame to @first, and the others to @then. */
-static void prepare_nic1(Behind *b, uint64_t first, uint64_t then)
-{
-    QPCIDevice *nic = qpci_device_find(b->bus, NIC_DEVFN);
-    uint64_t ring = guest_alloc(&b->alloc, 4096);
-    QPCIBar bar;
-    int i;
-
-    qpci_device_enable(nic);
-    b->bus->mmio_alloc_ptr = NIC_BAR;
-    bar = qpci_iomap(nic, 0, NULL);
-    qtest_memset(b->qts, ring, 0, 4096);
-    for (i = 0; i < NIC_DESCS; i++) {
-        qtest_writeq(b->qts, ring + 16 * i, (i ? then : first) - IN_FRAME);
-    }
-    qpci_io_writel(nic, bar, NIC_RDBAL, ring);
-    qpci_io_writel(nic, bar, NIC_RDBAL + 4, 0);
-    qpci_io_writel(nic, bar, NIC_RDBAL + 8, NIC_DESCS * 16);
-    qpci_io_writel(nic, bar, NIC_RDBAL + 0x10, 0);
-    qpci_io_writel(nic, bar, NIC_RDBAL + 0x18, NIC_DESCS - 1);
-    qpci_io_writel(nic, bar, NIC_RCTL, NIC_ENABLE | NIC_ALL);
-    qtest_clock_step(b->qts, NIC_READY);
-    g_free(nic);
-}
-
 static void test_nested(const void *more)
 {
     struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
@@ -536,7 +519,7 @@ static void test_nested(const void *more)
     qernic_qp_create(&b.q, &x, ERNIC_QPT_RC);
     qernic_qp_connect(&x, &y);
     tx = prepare_nic2(&b, &bar, D3HOT);
-    prepare_nic1(&b, bar.addr + NIC_TDBAL, ECAM + (2 << 20) + pm);
+    receive_at_both(&b, bar.addr + NIC_TDBAL, ECAM + (2 << 20) + pm);
     /* TDBAL to TDT of NIC 2, in the payload. */
     word = b.q.buf + IN_FRAME - RC_PAYLOAD;
     qtest_memset(b.qts, b.q.buf, 0, 64);

@@ -4,29 +4,9 @@
  * Blocks of host memory: sizes, content, and what the host gets back in a call.
  */
 #include "qemu/osdep.h"
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "base/block.h"
 #include "base/mem.h"
-#include "base/pages.h"
-
-/* Bytes that the host gave and got back; malloc() does not call these functions. */
-static uint64_t given, returned;
-
-#if ERNIC_OWN_PAGES
-void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off)
-{
-    given += len;
-    return (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, off);
-}
-
-int munmap(void *addr, size_t len)
-{
-    returned += len;
-    return syscall(SYS_munmap, addr, len);
-}
-#endif
+#include "counted_pages.h"
 
 static uint64_t mapped(void)
 {

@@ -5,30 +5,10 @@
  * frames leave unused is bounded; a list knows how many frames it has.
  */
 #include "qemu/osdep.h"
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#include "base/pages.h"
+#include "counted_pages.h"
 #include "network/carried.h"
 
 #define LEN_MAX     16384
-
-/* Bytes that the host gave, and those that it got back; malloc() does not count. */
-static uint64_t given, returned;
-
-#if ERNIC_OWN_PAGES
-void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off)
-{
-    given += len;
-    return (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, off);
-}
-
-int munmap(void *addr, size_t len)
-{
-    returned += len;
-    return syscall(SYS_munmap, addr, len);
-}
-#endif
 
 /* Append @n frames of @len bytes; returns how many there was memory for. */
 static uint32_t add(ErnicCarriedStore *st, ErnicCarriedList *l, uint32_t n, uint32_t len)

@@ -160,7 +160,7 @@ static void note(void *opaque, const char *text)
     *said = g_strdup(text);
 }
 
-/* Another user, who is in the folder, but may not connect. */
+/* The folder has a socket of another user. This user must not connect to it. */
 static void test_not_permitted(void)
 {
     g_autofree char *path = NULL, *said = NULL;
