@@ -39,6 +39,7 @@ FRONT_ROOMS = {
     'faces': FACE,
     # The netdev link carries frames.
     'links': FACE | {'core/wire/frame.h', 'core/base/drop.h', 'core/base/ib_spec.h'},
+    'qdma': set(),
     'files': {'core/base/types.h', 'core/timing/timing_trace.h'},
     # Frames have pages of their own.
     'network': {'core/base/types.h', 'core/trace.h', 'core/base/block.h',

@@ -16,6 +16,7 @@
 #define MESSAGE     (64 * 1024)
 #define DOORBELLS   40
 #define DOORBELL    16              /* bytes in a stream */
+#define QDMA        512             /* bytes of its section to change */
 #define PAGES       8               /* of an on-demand region, in as many chunks */
 /* RecoNIC's shell: the registers of PG332 and the first window in BAR 2. */
 #define SHELL_PG332 0x40000
@@ -42,6 +43,7 @@ static const struct {
     bool card, stopped, mlx5;
     bool shell;                 /* RecoNIC's, with a card */
     bool objects;               /* of the kinds that few programs use */
+    bool qdma;                  /* change the QDMA's section alone */
 } machines[] = {
     { "verbs", UCTX " -device ernic,id=net0,addr=06.0,roce-udp=127.0.0.1:0" },
     { "wire", UCTX " -device ernic-wire,id=w0,rate=1G,flight=20us"
@@ -59,6 +61,8 @@ static const struct {
     { "mlx5-doorbells", MLX5, .mlx5 = true, .stopped = true },
     { "reconic", UCTX " -device ernic,id=net0,addr=06.0,roce-udp=127.0.0.1:0,"
       "shell=reconic,card-memory=1M", .card = true, .shell = true },
+    { "qdma", UCTX " -device ernic,id=net0,addr=06.0,roce-udp=127.0.0.1:0,"
+      "shell=reconic,card-memory=1M", .card = true, .shell = true, .qdma = true },
     { "objects", UCTX " -netdev hubport,id=h0,hubid=0"
       " -device ernic,id=net0,addr=06.0,netdev=h0", .objects = true },
 };
@@ -313,10 +317,11 @@ static bool has_status(QTestState *qts, const char *status)
     return has;
 }
 
-static void save(CardMachine *m, const char *path, Stream *s)
+static void save(CardMachine *m, const char *path, bool qdma, Stream *s)
 {
     g_autofree char *uri = g_strdup_printf("file:%s", path);
-    static const char magic[] = "RNICiCsT", doorbells[] = "ernic/doorbells";
+    static const char magic[] = "RNICiCsT", doorbells[] = "ernic/doorbells",
+                      section[] = "ernic/qdma";
     const char *at, *next;
 
     s->now = qtest_clock_step(m->qts, 1);
@@ -341,6 +346,12 @@ static void save(CardMachine *m, const char *path, Stream *s)
         s->doorbells = true;
         s->from = at - s->bytes;
         s->to = s->from + strlen(doorbells) + 8 + DOORBELLS * DOORBELL;
+    }
+    if (qdma) {
+        at = memmem(s->bytes, s->len, section, strlen(section));
+        g_assert_nonnull(at);
+        s->from = at - s->bytes + strlen(section);
+        s->to = s->from + QDMA;
     }
     g_assert_cmpuint(s->to, <=, s->len);
     if ((at = memmem(s->bytes, s->len, "ernic-wire", strlen("ernic-wire")))) {
@@ -436,7 +447,7 @@ static void test_streams(gconstpointer data)
     args = g_strconcat(LIMITS, machines[row].args, NULL);
     card_machine_open(&m, args);
     traffic(&m, row);
-    save(&m, path, &s);
+    save(&m, path, machines[row].qdma, &s);
     g_assert_cmpint(machines[row].stopped, ==, s.doorbells);
     card_machine_close(&m);
     g_assert_true(load(row, s.now, uri));

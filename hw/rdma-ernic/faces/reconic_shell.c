@@ -12,6 +12,7 @@
 #include "migration/vmstate.h"
 #include "pci/device.h"
 #include "pci/env.h"
+#include "qdma/qdma.h"
 #include "hw/rdma-ernic/trace.h"
 
 #define DEFAULT_VERSION     "3.1"
@@ -21,6 +22,7 @@
 
 /* Reset bits of the shell for the ERNIC: RecoNIC's, and the one used with 4.2. */
 #define RESET_RDMA          (BIT(1) | BIT(12))
+#define RESET_QDMA          BIT(0)
 /* Every reset is done at once: QDMA, RDMA, ports and adapters read as ready. */
 #define RESET_DONE          0x3333
 #define CMAC_RX_LINK        0x3
@@ -53,6 +55,9 @@ static void write_shell_reset(ErnicPci *d, uint64_t now, uint32_t value)
 {
     if (value & RESET_RDMA) {
         ernic_pci_pg332_reset(d, now);
+    }
+    if (value & RESET_QDMA) {
+        ernic_qdma_reset(d);
     }
 }
 
@@ -157,26 +162,10 @@ static const MemoryRegionOps shell_ops = {
     .impl = { .min_access_size = 4, .max_access_size = 4 },
 };
 
-/* The QDMA is absent: it reads as 0, which its driver detects and reports. */
-static uint64_t qdma_read(void *opaque, hwaddr off, unsigned size)
-{
-    return 0;
-}
-
-static void qdma_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
-{
-    ernic_guest_bad_write(opaque, off, size, value);
-}
-
-static const MemoryRegionOps qdma_ops = {
-    .read = qdma_read,
-    .write = qdma_write,
-    .endianness = DEVICE_LITTLE_ENDIAN,
-};
-
 void ernic_pci_shell_reset(ErnicPci *d)
 {
     memset(d->shell.regs, 0, sizeof(d->shell.regs));
+    ernic_qdma_reset(d);
 }
 
 /* ---- memory --------------------------------------------------------------- */
@@ -269,6 +258,9 @@ bool ernic_pci_shell_open(ErnicPci *d, Error **errp)
                    " 1M to 4G", s->card_size);
         return false;
     }
+    if (s->reconic) {
+        ernic_qdma_open(d);
+    }
     return !s->card_size ||
            memory_region_init_ram(&s->card, OBJECT(d), "ernic-card",
                                   s->card_size, errp);
@@ -279,6 +271,14 @@ void ernic_pci_shell_close(ErnicPci *d)
     if (d->shell.card.ram_block) {
         vmstate_unregister_ram(&d->shell.card, DEVICE(d));
     }
+    if (!ernic_pci_gone(d)) {
+        ernic_pci_shell_free(d);        /* it was never realized */
+    }
+}
+
+void ernic_pci_shell_free(ErnicPci *d)
+{
+    ernic_qdma_free(d);
 }
 
 void ernic_pci_shell_add_bars(ErnicPci *d)
@@ -301,7 +301,7 @@ void ernic_pci_shell_add_bars(ErnicPci *d)
     pci_config_set_class(pci->config, PCI_CLASS_MEMORY_OTHER);
     pci_set_word(pci->config + PCI_SUBSYSTEM_VENDOR_ID, ERNIC_RECONIC_VENDOR);
     pci_set_word(pci->config + PCI_SUBSYSTEM_ID, ERNIC_RECONIC_DEVICE);
-    memory_region_init_io(&d->msix_bar, OBJECT(d), &qdma_ops, d, "ernic-qdma",
+    memory_region_init_io(&d->msix_bar, OBJECT(d), &ernic_qdma_ops, d, "ernic-qdma",
                           ERNIC_RECONIC_QDMA_SIZE);
     pci_register_bar(pci, ERNIC_RECONIC_BAR_QDMA, type, &d->msix_bar);
     memory_region_init_io(&d->bar, OBJECT(d), &shell_ops, d, "ernic-shell",

@@ -7,6 +7,7 @@
 #define ERNIC_PCI_FACES_RECONIC_SHELL_H
 
 typedef struct ErnicPci ErnicPci;
+typedef struct ErnicQdma ErnicQdma;
 
 /* Number of stored words in the table of reconic_shell.c. */
 #define ERNIC_SHELL_WORDS   (8 * 6 + 4 * (1 + 128 + 10) + 2 * (1 + 1 + 11 + 2 + 1 + 1))
@@ -16,6 +17,7 @@ typedef struct ErnicShell {
     char *name;                 /* properties */
     uint64_t card_size;         /* bytes; 0: the card has no memory */
     bool reconic;
+    ErnicQdma *qdma;            /* owned; with shell=reconic; BQL */
     MemoryRegion card;
     uint32_t regs[ERNIC_SHELL_WORDS];
 } ErnicShell;
@@ -26,7 +28,9 @@ bool ernic_pci_shell_open(ErnicPci *d, Error **errp);
 void ernic_pci_shell_add_bars(ErnicPci *d);
 /* Call it after ernic_pci_shell_open(), also if that failed. */
 void ernic_pci_shell_close(ErnicPci *d);
-/* Clears the shell's registers; inside enter and leave. */
+/* Frees what is left after unplug. */
+void ernic_pci_shell_free(ErnicPci *d);
+/* Resets the shell's registers and the QDMA; inside enter and leave, with the BQL. */
 void ernic_pci_shell_reset(ErnicPci *d);
 /*
  * Like ernic_pci_dma(), for DMA of the ERNIC face: accesses card memory or guest

@@ -384,6 +384,7 @@ static void ernic_pci_finalize(Object *obj)
     ernic_pci_shm_close(d);
     ernic_pci_life_free(d->engine);
     ernic_pci_pg332_close(d);
+    ernic_pci_shell_free(d);
     ernic_pci_timing_close(d);
     ernic_pci_netdev_thread_fini(d);
     ernic_pci_env_fini(d);

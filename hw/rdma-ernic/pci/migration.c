@@ -14,6 +14,7 @@
 #include "pci/device.h"
 #include "pci/env.h"
 #include "pci/migration.h"
+#include "qdma/qdma.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* False: the state is too large, which the limits of the engine prevent. */
@@ -319,6 +320,7 @@ static int state_pre_load(void *opaque)
 
     qatomic_set(&d->irq_pending, 0);
     qatomic_set(&d->pg332.risen, 0);
+    ernic_qdma_reset(d);
     doorbells_post_save(opaque);
     return state_post_save(opaque);
 }
@@ -342,6 +344,7 @@ const VMStateDescription ernic_pci_vmstate = {
     },
     .subsections = (const VMStateDescription * const []) {
         &shell_vmstate,
+        &ernic_qdma_vmstate,
         &doorbells_vmstate,
         &irqs_vmstate,
         NULL

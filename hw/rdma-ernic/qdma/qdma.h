@@ -1,0 +1,48 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The QDMA of RecoNIC's shell: AMD's QDMA 4.0 (PG302) as one function with 512 queues.
+ * All of it is used by the main loop and by vCPUs with the BQL held, also if the engine
+ * runs in a thread.
+ */
+#ifndef ERNIC_QDMA_QDMA_H
+#define ERNIC_QDMA_QDMA_H
+
+#include "hw/pci/pci_device.h"
+
+typedef struct ErnicPci ErnicPci;
+
+#define ERNIC_QDMA_QUEUES       512
+#define ERNIC_QDMA_FUNCTIONS    4
+/* The registers with storage are below this offset. */
+#define ERNIC_QDMA_CSR_SIZE     0x1280
+#define ERNIC_QDMA_DATA_WORDS   8       /* of the indirect context registers */
+
+/* Directions, in the order in which selectors of contexts and doorbells have them. */
+enum { ERNIC_QDMA_C2H, ERNIC_QDMA_H2C, ERNIC_QDMA_DIRS };
+
+/* The contexts of a queue as software writes and reads them: its whole state. */
+typedef struct ErnicQdmaQueue {
+    uint32_t sw[ERNIC_QDMA_DIRS][8];
+    uint32_t hw[ERNIC_QDMA_DIRS][2];
+    uint32_t credit[ERNIC_QDMA_DIRS];
+    uint32_t cmpt[6];
+    uint32_t prefetch[2];
+} ErnicQdmaQueue;
+
+typedef struct ErnicQdma {
+    uint32_t regs[ERNIC_QDMA_CSR_SIZE / 4];     /* by offset */
+    ErnicQdmaQueue queue[ERNIC_QDMA_QUEUES];
+    uint32_t fmap[ERNIC_QDMA_FUNCTIONS][2];
+} ErnicQdma;
+
+extern const MemoryRegionOps ernic_qdma_ops;            /* of BAR 0 */
+extern const VMStateDescription ernic_qdma_vmstate;     /* of ErnicPci */
+
+void ernic_qdma_open(ErnicPci *d);
+/* All registers and contexts get their values at reset. */
+void ernic_qdma_reset(ErnicPci *d);
+/* Frees the state, which no access reaches any more. */
+void ernic_qdma_free(ErnicPci *d);
+
+#endif /* ERNIC_QDMA_QDMA_H */

@@ -1,0 +1,32 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Offsets of the QDMA's registers that other files use; the table of all of them is in
+ * registers.c.
+ */
+#ifndef ERNIC_QDMA_REGISTERS_H
+#define ERNIC_QDMA_REGISTERS_H
+
+#include "qdma/qdma.h"
+
+enum {
+    QDMA_RNG_SZ = 0x204,                /* 16 words */
+    QDMA_IND_CTXT_DATA = 0x804,         /* 8 words */
+    QDMA_IND_CTXT_MASK = 0x824,         /* 8 words */
+    QDMA_IND_CTXT_CMD = 0x844,
+    QDMA_C2H_MM_CTL = 0x1004,
+    QDMA_H2C_MM_CTL = 0x1204,
+};
+
+/* A register, or word @i of an array of registers. */
+static inline uint32_t *qdma_reg(ErnicQdma *q, uint32_t at, uint32_t i)
+{
+    return &q->regs[at / 4 + i];
+}
+
+/* Registers after a reset. */
+void qdma_regs_reset(ErnicQdma *q);
+/* Drops the bits of migrated registers that software cannot have set. */
+void qdma_regs_loaded(ErnicQdma *q);
+
+#endif /* ERNIC_QDMA_REGISTERS_H */

@@ -1,0 +1,46 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A small driver for the QDMA of RecoNIC's shell: registers and contexts.
+ */
+#ifndef QTEST_ERNIC_QDMA_H
+#define QTEST_ERNIC_QDMA_H
+
+#include "ernic-card.h"
+
+#define QDMA_QUEUES     512
+#define QDMA_DOORBELLS  0x18000
+#define QDMA_OPTIONS    "-device ernic,id=ernic0,addr=04.0,shell=reconic"
+
+enum { QDMA_C2H, QDMA_H2C };
+enum { QDMA_CLEAR, QDMA_WRITE, QDMA_READ, QDMA_INVALIDATE };
+/* Selectors; those of a direction follow each other. */
+enum { QDMA_SW = 0, QDMA_HW = 2, QDMA_CREDIT = 4, QDMA_CMPT = 6, QDMA_PREFETCH = 7,
+       QDMA_FMAP = 12 };
+
+/* A machine with one function, and its BARs. */
+typedef struct Qdma {
+    CardMachine m;
+    QErnic q;
+    QPCIBar bar, user, card;
+} Qdma;
+
+/* Starts a machine; @more: more properties of the device, and options of QEMU. */
+void qdma_open(Qdma *x, const char *more);
+void qdma_close(Qdma *x);
+/* Maps the BARs again, after a reset. */
+void qdma_map(Qdma *x);
+/* Moves to a new machine with the same options. */
+void qdma_migrate(Qdma *x, const char *more);
+void qdma_flr(Qdma *x);
+
+uint32_t qdma_get(Qdma *x, uint32_t off);
+void qdma_put(Qdma *x, uint32_t off, uint32_t value);
+/* One command for a context; checks that it is not busy. */
+void qdma_command(Qdma *x, uint32_t selector, uint32_t number, uint32_t op);
+/* All eight words of data. */
+void qdma_write_context(Qdma *x, uint32_t selector, uint32_t number,
+                        const uint32_t words[8]);
+void qdma_read_context(Qdma *x, uint32_t selector, uint32_t number, uint32_t words[8]);
+
+#endif /* QTEST_ERNIC_QDMA_H */
