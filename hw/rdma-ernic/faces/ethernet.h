@@ -12,7 +12,7 @@
 #include "pci/registers.h"
 
 typedef struct ErnicPci ErnicPci;
-typedef struct ErnicNetThread ErnicNetThread;
+typedef struct ErnicNetq ErnicNetq;
 
 /* The registers of struct ernic_eth_regs, in host byte order. */
 typedef struct ErnicEth {
@@ -36,16 +36,9 @@ typedef struct ErnicNetdev {
     NetClientState *port;       /* the device's port of the wire */
     QEMUBH *bh;                 /* transmission of the Ethernet face */
     QEMUTimer kick;             /* runs in place of bh: ernic_pci_schedule() */
-    ErnicNetThread *thread;     /* NULL: the engine runs in the main loop */
+    ErnicNetq *queues;
     uint32_t pending;           /* RoCE frames the backend has not taken yet */
-    bool blocked;               /* the engine waits for @pending to fall */
-    /*
-     * A call into the backend is in progress, with the device's lock held. The
-     * backend may reach another device, whose DMA may reach any address: this thread
-     * may come back to change the state of this function.
-     */
-    bool sending;
-    bool again;                 /* the device's work was due meanwhile */
+    bool blocked;               /* the engine waits for the wire, or for the queue */
     uint32_t busy;              /* calls into or from QEMU's network layer below */
     bool rx_full;               /* frames wait for room, or for a slice */
     bool resuming;              /* those frames are being delivered */

@@ -108,10 +108,6 @@ void ernic_pci_pg332_intx(ErnicPci *d)
         !pci_get_byte(pci->config + PCI_INTERRUPT_PIN)) {
         return;
     }
-    if (d->net.sending) {               /* this thread has the lock */
-        ernic_pci_irqs_later(d);
-        return;
-    }
     qemu_mutex_lock(&d->lock);          /* ernic_pci_leave() would recurse */
     level = ernic_irq_level(d->pg332.engine);
     qemu_mutex_unlock(&d->lock);

@@ -16,7 +16,7 @@
 #include "core/wire/frame.h"
 #include "links/host_link.h"
 #include "links/netdev.h"
-#include "links/netdev_thread.h"
+#include "links/netdev_queues.h"
 #include "pci/device.h"
 #include "pci/env.h"
 #include "hw/rdma-ernic/trace.h"
@@ -36,14 +36,10 @@ bool ernic_pci_netdev_waits(const ErnicPci *d)
     return d->net.pending || (d->net.port && ernic_wire_waits(d->net.port));
 }
 
-/* Schedule the work that sends, and that accepts frames again. */
-static void kick(ErnicPci *d)
+/* Our own wire reaches no other device before its timer runs. */
+static bool on_wire(const ErnicPci *d)
 {
-    if (d->net.thread) {
-        ernic_pci_netdev_thread_kick(d);
-    } else {
-        ernic_pci_kick(d);
-    }
+    return d->net.port && !d->thread;
 }
 
 static void roce_sent(NetClientState *nc, ssize_t len)
@@ -51,7 +47,7 @@ static void roce_sent(NetClientState *nc, ssize_t len)
     ErnicPci *d = qemu_get_nic_opaque(nc);
 
     if (d->net.pending && --d->net.pending == 0) {
-        kick(d);                /* the work there asks how far trains have left */
+        ernic_pci_netq_kick(d);
     }
 }
 
@@ -59,7 +55,7 @@ static void wire_ready(void *opaque)
 {
     ErnicPci *d = opaque;
 
-    kick(d);                    /* which asks us what has left */
+    ernic_pci_netq_kick(d);     /* the engine asks us what has left */
     ernic_pci_eth_sent(d);
 }
 
@@ -70,73 +66,59 @@ void ernic_pci_netdev_send(ErnicPci *d, const struct iovec *iov, int num)
     }
 }
 
-static void send_packet(ErnicPci *d, const ErnicTrain *train,
-                        const uint8_t *data, uint32_t len)
+uint32_t ernic_pci_netdev_frame(const ErnicTrain *train, uint32_t pos, uint8_t *head,
+                                struct iovec iov[2])
 {
-    uint8_t head[ERNIC_NET_HDR_MAX];
-    struct iovec iov[] = {
-        { head, train->frame ? 0 : ernic_net_emit(&train->path, len, head) },
-        { (void *)data, len },
-    };
+    uint32_t len = MIN(train->seg, train->len - pos);
 
-    ernic_pci_netdev_send(d, iov, ARRAY_SIZE(iov));
+    iov[0] = (struct iovec) {
+        head, train->frame ? 0 : ernic_net_emit(&train->path, len, head),
+    };
+    iov[1] = (struct iovec) { (void *)(train->data + pos), len };
+    return len;
 }
 
-/*
- * Send a train. A backend may deliver at once to another device, whose DMA may
- * address our registers. The guard refuses such an access, because the lock is
- * held. A reset or a change of the power state is made in ernic_pci_leave().
- */
-bool ernic_pci_netdev_tx(ErnicPci *d, ErnicPciFace face,
-                         const ErnicTrain *train)
+static bool send_to_wire(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
 {
-    MemReentrancyGuard *guard = &DEVICE(d)->mem_reentrancy_guard;
-    bool engaged = guard->engaged_in_io;
+    uint8_t head[ERNIC_NET_HDR_MAX];
+    struct iovec iov[2];
     uint32_t pos;
 
-    if (!d->net.nic) {
-        return true;            /* no cable: the train is lost */
-    }
-    if (d->net.thread) {
-        return ernic_pci_netdev_thread_tx(d, train);
-    }
     if (ernic_pci_netdev_waits(d)) {
         d->net.blocked = true;
         return false;
     }
     d->net.train = train->serial;
     d->net.sender = face;
-    d->net.sending = true;
-    d->net.busy++;
-    guard->engaged_in_io = true;
-    for (pos = 0; pos < train->len && !ernic_pci_gone(d); pos += train->seg) {
-        send_packet(d, train, train->data + pos,
-                    MIN(train->seg, train->len - pos));
-    }
-    guard->engaged_in_io = engaged;
-    d->net.busy--;
-    d->net.sending = false;
-    if (d->net.again) {
-        d->net.again = false;
-        ernic_pci_kick(d);
+    for (pos = 0; pos < train->len;) {
+        pos += ernic_pci_netdev_frame(train, pos, head, iov);
+        ernic_pci_netdev_send(d, iov, ARRAY_SIZE(iov));
     }
     return true;
 }
 
+bool ernic_pci_netdev_tx(ErnicPci *d, ErnicPciFace face,
+                         const ErnicTrain *train)
+{
+    if (!d->net.nic) {
+        return true;            /* no cable: the train is lost */
+    }
+    return on_wire(d) ? send_to_wire(d, face, train) : ernic_pci_netq_tx(d, train);
+}
+
 /*
- * The link takes a train only when the backend holds none, so only the last one
- * can still be there. A train that crosses to the main loop has been copied.
+ * The wire takes a train only when it holds none, so only the last one can still be
+ * there. A train in a queue has been copied.
  */
 uint64_t ernic_pci_netdev_departed(const ErnicPci *d, ErnicPciFace face)
 {
-    return !d->net.thread && d->net.sender == face && ernic_pci_netdev_waits(d) ?
+    return on_wire(d) && d->net.sender == face && ernic_pci_netdev_waits(d) ?
            d->net.train - 1 : UINT64_MAX;
 }
 
 void ernic_pci_netdev_run(ErnicPci *d, uint64_t now)
 {
-    bool waits = d->net.thread ? ernic_pci_netdev_thread_blocked(d)
-                               : ernic_pci_netdev_waits(d);
+    bool waits = on_wire(d) ? ernic_pci_netdev_waits(d) : ernic_pci_netq_blocked(d);
 
     if (d->net.blocked && !waits) {
         d->net.blocked = false;
@@ -261,8 +243,8 @@ static void receive(ErnicPci *d, const uint8_t *buf, size_t size)
     bool its = may_be_engines(d, buf, size);
     uint64_t now;
 
-    if (its && d->net.thread) {
-        ernic_pci_netdev_thread_receive(d, buf, size);
+    if (its && d->thread) {
+        ernic_pci_netq_receive(d, buf, size);
         return;
     }
     if (its) {
@@ -280,35 +262,27 @@ static void receive(ErnicPci *d, const uint8_t *buf, size_t size)
  * frames that do not fit into a slice wait until the device's work has run again, which
  * begins the next one. With an engine in a thread, the main loop has slices of its own.
  */
+bool ernic_pci_netdev_slice_left(const ErnicPci *d)
+{
+    return d->thread ? ernic_pci_netq_slice_left(d) : ernic_pci_rx_slice_left(d);
+}
+
 static bool slice_left(ErnicPci *d)
 {
-    if (d->net.thread ? ernic_pci_netdev_thread_slice_left(d)
-                      : ernic_pci_rx_slice_left(d)) {
+    if (ernic_pci_netdev_slice_left(d)) {
         return true;
     }
     trace_ernic_pci_frames_wait(ernic_pci_id(d));
     if (!d->net.resuming) {
-        kick(d);
+        ernic_pci_netq_kick(d);
     }
     return false;
 }
 
-/*
- * A backend may answer from within our own transmission, while the lock is held: as
- * QEMU's user network does. Such a frame waits until the device's work runs again.
- */
-static bool idle(ErnicPci *d)
-{
-    if (d->net.sending) {
-        ernic_pci_kick(d);
-    }
-    return !d->net.sending;
-}
-
 static bool has_room(ErnicPci *d)
 {
-    if (d->net.thread) {
-        return ernic_pci_netdev_thread_room(d);
+    if (d->thread) {
+        return ernic_pci_netq_room(d);
     }
     return ernic_pci_host_link(d) || ernic_pci_rx_room(d);
 }
@@ -319,7 +293,7 @@ static bool netdev_can_receive(NetClientState *nc)
     ErnicPci *d = qemu_get_nic_opaque(nc);
 
     d->net.rx_full = ernic_pci_powered(d) &&
-                     (!idle(d) || !has_room(d) || !slice_left(d));
+                     (!has_room(d) || !slice_left(d));
     return !d->net.rx_full;
 }
 
@@ -360,9 +334,6 @@ void ernic_pci_netdev_resume(ErnicPci *d)
         }
         d->net.resuming = false;
         d->net.busy--;
-        if (d->net.rx_full && !d->net.thread && !ernic_pci_rx_slice_left(d)) {
-            ernic_pci_continue(d, &d->kick, d->bh);
-        }
     }
 }
 
@@ -432,7 +403,7 @@ void ernic_pci_netdev_start(ErnicPci *d)
                                       wire_ready, d);
         d->net.conf.peers.ncs[0] = d->net.port;
     }
-    ernic_pci_netdev_thread_init(d);
+    ernic_pci_netq_init(d);
     if (d->net.conf.peers.ncs[0]) {
         d->net.nic = qemu_new_nic(&netdev_info, &d->net.conf, TYPE_ERNIC,
                                   dev->id, &dev->mem_reentrancy_guard, d);
@@ -448,10 +419,10 @@ void ernic_pci_netdev_reset(ErnicPci *d)
     if (d->net.port) {
         ernic_wire_purge(d->net.port);
     }
-    ernic_pci_netdev_thread_reset(d);
+    ernic_pci_netq_reset(d);
     d->net.pending = 0;
     d->net.blocked = false;
-    if (d->net.rx_full && !d->net.thread && ernic_pci_working(d)) {
+    if (d->net.rx_full && !d->thread && ernic_pci_working(d)) {
         ernic_pci_kick(d);              /* the engine has room for frames again */
     }
     ernic_pci_eth_reset(d);

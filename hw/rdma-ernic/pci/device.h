@@ -94,7 +94,6 @@ struct ErnicPci {
     uint64_t wake;              /* ns when the engine is to run; UINT64_MAX: never */
     ErnicPciLife life;          /* atomic; changes with lock held */
     uint32_t resets;            /* resets of the function so far; BQL */
-    uint8_t late;               /* ERNIC_PCI_LATE_*: changes to make in leave; BQL */
     VMChangeStateEntry *vm_state;
 
     QemuMutex db_lock;
@@ -185,7 +184,5 @@ static inline bool ernic_pci_exists(const ErnicPci *d)
 void ernic_pci_add_msix_bar(ErnicPci *d, uint8_t type);
 /* True in D0, false in D3hot, the only other power state, and after unplug. */
 bool ernic_pci_powered(const ErnicPci *d);
-/* Makes the changes of ErnicPci.late; outside enter and leave, BQL held. */
-void ernic_pci_catch_up(ErnicPci *d);
 
 #endif /* ERNIC_PCI_DEVICE_H */

@@ -13,7 +13,7 @@
 #include "system/runstate.h"
 #include "links/host_link.h"
 #include "links/netdev.h"
-#include "links/netdev_thread.h"
+#include "links/netdev_queues.h"
 #include "pci/device.h"
 #include "pci/env.h"
 #include "pci/memory.h"
@@ -192,7 +192,7 @@ static void schedule_irqs(ErnicPci *d)
 /* Do received packets wait, for which the engines have room? */
 static bool link_waits(ErnicPci *d)
 {
-    return ernic_pci_host_waits(d) || ernic_pci_netdev_thread_waits(d);
+    return ernic_pci_host_waits(d) || ernic_pci_netq_waits(d);
 }
 
 /*
@@ -214,11 +214,11 @@ static void leave(ErnicPci *d, bool ran)
     } else {
         timer_mod_ns(&d->timer, MIN(wake, (uint64_t)INT64_MAX));
     }
+    if (!ran && ernic_pci_netq_unsent(d)) {
+        ernic_pci_kick(d);
+    }
     ernic_pci_host_changed(d);
     qemu_mutex_unlock(&d->lock);
-    if (!d->thread) {
-        ernic_pci_catch_up(d);
-    }
     if (irq_at_once(d) && ernic_pci_working(d)) {
         ernic_pci_guarded(d, send_irqs);
     }
@@ -243,9 +243,6 @@ void ernic_pci_engines_run(ErnicPci *d, uint64_t now)
 }
 
 /*
- * A frame that we send may reach another device whose reset polls the main loop's bottom
- * halves, so this one too: it does nothing then, and runs again after the frame.
- *
  * The machine counts as stopped before its devices learn of it. Meanwhile timers may
  * run, and QEMU would queue the frames that are sent and drop them. The work is done
  * when the machine runs again, at the same virtual time.
@@ -253,13 +250,8 @@ void ernic_pci_engines_run(ErnicPci *d, uint64_t now)
 static void env_work(void *opaque)
 {
     ErnicPci *d = opaque;
-    uint64_t now;
+    uint64_t now = ernic_pci_enter(d);
 
-    if (d->net.sending) {               /* in the main loop: this thread has the lock */
-        d->net.again = true;
-        return;
-    }
-    now = ernic_pci_enter(d);
     if (!runstate_is_running()) {
         trace_ernic_pci_not_running(ernic_pci_id(d), now);
         qemu_mutex_unlock(&d->lock);
@@ -270,12 +262,12 @@ static void env_work(void *opaque)
         ernic_pci_verbs_run(d, now);
         ernic_pci_engines_run(d, now);
         ernic_pci_host_run(d, now);
-        ernic_pci_netdev_thread_run(d, now);
+        ernic_pci_netq_deliver(d, now);
     }
     ernic_pci_rx_slice(d);              /* for frames of the netdev, until the next run */
     leave(d, true);
-    if (!d->net.thread) {
-        ernic_pci_netdev_resume(d);
+    if (!d->thread) {
+        ernic_pci_netq_run(d);
     }
 }
 
@@ -512,8 +504,8 @@ bool ernic_pci_rx_slice_left(const ErnicPci *d)
 
 void ernic_pci_rx_work(ErnicPci *d, uint32_t accesses, uint32_t bytes)
 {
-    if (d->net.thread) {
-        ernic_pci_netdev_thread_work(d, accesses, bytes);
+    if (d->thread) {
+        ernic_pci_netq_work(d, accesses, bytes);
     } else {
         ernic_link_work(d->engine, accesses, bytes);
     }

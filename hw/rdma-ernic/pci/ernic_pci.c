@@ -20,7 +20,7 @@
 #include "links/shm.h"
 #include "links/udp.h"
 #include "pci/device.h"
-#include "links/netdev_thread.h"
+#include "links/netdev_queues.h"
 #include "pci/engine_thread.h"
 #include "pci/env.h"
 #include "pci/memory.h"
@@ -136,7 +136,7 @@ static void set_working(ErnicPci *d, bool working)
     if (working) {
         ernic_pci_irqs_later(d);        /* those of D3hot */
         ernic_pci_netdev_report_link(d);
-        ernic_pci_netdev_thread_kick(d);
+        ernic_pci_netq_kick(d);
         ernic_pci_eth_kick(d);
     } else {
         ernic_pci_drain(d);
@@ -166,10 +166,6 @@ static void update_power(ErnicPci *d)
 
     if (!ernic_pci_exists(d) || !runstate_is_running() ||
         ernic_pci_working(d) == powered) {
-        return;
-    }
-    if (d->net.sending) {               /* this thread has the lock */
-        d->late |= ERNIC_PCI_LATE_POWER;
         return;
     }
     trace_ernic_pci_power(ernic_pci_id(d), powered);
@@ -333,21 +329,16 @@ no_mem:
 static void ernic_pci_exit(PCIDevice *pci)
 {
     ErnicPci *d = ERNIC(pci);
-    bool locked = d->net.sending;       /* by this thread, below */
 
     trace_ernic_pci_exit(ernic_pci_id(d));
-    if (!locked) {
-        qemu_mutex_lock(&d->lock);
-    }
+    qemu_mutex_lock(&d->lock);
     ernic_pci_life_set(d, ERNIC_PCI_GONE);
     d->resets++;
     ernic_pci_host_update(d);
     ernic_pci_timing_flush(d);
-    if (!locked) {
-        qemu_mutex_unlock(&d->lock);
-    }
+    qemu_mutex_unlock(&d->lock);
     ernic_pci_env_stop(d);
-    ernic_pci_netdev_thread_stop(d);
+    ernic_pci_netq_stop(d);
     ernic_pci_eth_fini(d);
     if (!d->net.busy) {
         ernic_pci_netdev_close(d);
@@ -386,7 +377,7 @@ static void ernic_pci_finalize(Object *obj)
     ernic_pci_pg332_close(d);
     ernic_pci_shell_free(d);
     ernic_pci_timing_close(d);
-    ernic_pci_netdev_thread_fini(d);
+    ernic_pci_netq_fini(d);
     ernic_pci_env_fini(d);
     ernic_pci_engine_thread_close(d);
 }
@@ -404,23 +395,6 @@ static void function_reset(ErnicPci *d)
     ernic_pci_leave(d);
 }
 
-void ernic_pci_catch_up(ErnicPci *d)
-{
-    uint8_t late = d->late;
-
-    if (!late) {
-        return;
-    }
-    trace_ernic_pci_late(ernic_pci_id(d), late);
-    d->late = 0;
-    if ((late & ERNIC_PCI_LATE_RESET) && ernic_pci_exists(d)) {
-        function_reset(d);
-    }
-    if (late & ERNIC_PCI_LATE_POWER) {
-        update_power(d);
-    }
-}
-
 /*
  * The whole reset happens in the enter phase: it has no effect outside the device,
  * and the bus lowers INTx. The function is in D0 afterwards. update_power() notices
@@ -431,10 +405,6 @@ static void ernic_pci_reset_enter(Object *obj, ResetType type)
     ErnicPci *d = ERNIC(obj);
 
     if (!ernic_pci_exists(d)) {
-        return;
-    }
-    if (d->net.sending) {               /* this thread has the lock */
-        d->late |= ERNIC_PCI_LATE_RESET;
         return;
     }
     function_reset(d);

@@ -33,12 +33,6 @@ typedef enum ErnicPciLife {
     ERNIC_PCI_LIVES
 } ErnicPciLife;
 
-/* Changes to the state of a device for later: ErnicPci.late. */
-enum {
-    ERNIC_PCI_LATE_RESET = 1,
-    ERNIC_PCI_LATE_POWER = 2,
-};
-
 /* Changes the state; call it with the BQL and the device's lock held. */
 void ernic_pci_life_set(ErnicPci *d, ErnicPciLife life);
 /*
