@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A guest resets and ejects functions that its other processor accesses. Prints TAP.
 
-usage: test_life.py QEMU [--rounds N]
+usage: test_life.py QEMU [--rounds N] [--accel ACCEL] [--seconds N]
 
 Each round is a machine with a function for each row of race.c's table. It fails if QEMU
-ends by itself, or if a sanitizer reports an error (scripts/qemu-tree --asan, --tsan).
+ends by itself, or if a sanitizer reports an error (scripts/qemu-tree --asan, --tsan). The
+thread sanitizer needs --accel tcg,thread=multi,one-insn-per-tb=on if it covers all of QEMU:
+its record of calls grows each time that a processor leaves a block for an access.
 """
 import argparse
 import os
@@ -19,26 +21,28 @@ REPEAT = HERE.parent / 'repeat'
 CFLAGS = ('-m32 -march=i686 -O2 -Wall -Wextra -Werror -ffreestanding -fno-pie -static'
           ' -fno-stack-protector -fcf-protection=none -mgeneral-regs-only -nostdlib'
           ' -fno-asynchronous-unwind-tables -no-pie -Wl,--build-id=none')
-MACHINE = ('-M pc -m 64 -smp 2 -accel tcg,thread=multi -nodefaults -display none'
+MACHINE = ('-M pc -m 64 -smp 2 -nodefaults -display none'
            ' -chardev file,id=text,path=text -device isa-debugcon,chardev=text'
            ' -object iothread,id=io0 -device ernic-wire,id=w0,ports=4')
+ACCEL = 'tcg,thread=multi'
 SECONDS = 180                           # of a round, on the slowest of hosts
 
 UDP = 'roce-udp=127.0.0.1:0'
+MAIN_LOOP = 'engine-thread=off'
 PG332 = 'ernic-version=3.1'
 MLX5 = 'personality=mlx5'
 SHELL = 'shell=reconic,card-memory=1M'
 # The properties of the function that each row of race.c accesses, in its order.
 FUNCTIONS = {
     'doorbell': '', 'doorbell-iothread': f'iothread=io0,{UDP}',
-    'doorbell-timing': 'timing=on', 'cmd_pi': '',
+    'doorbell-timing': 'timing=on', 'cmd_pi': MAIN_LOOP,
     'cmd_pi-iothread': f'iothread=io0,{UDP}',
     'control': 'wire=w0', 'control-udp': UDP, 'status': '', 'status-timing': 'timing=on',
     'tx_pi': 'wire=w0', 'tx_pi-udp': UDP, 'rx_arm': '', 'pg332': PG332,
     'pg332-doorbell': f'{PG332},timing=on', 'pg332-side': PG332, 'shell': SHELL,
     'shell-reset': SHELL, 'shell-pg332': SHELL, 'shell-qdma': SHELL,
     'card-memory': f'{PG332},card-memory=1M', 'device-memory': '', 'msix-table': '',
-    'msix-pending': '', 'command': '', 'reset': '', 'mlx5-command': f'{MLX5},wire=w0',
+    'msix-pending': '', 'command': '', 'reset': MAIN_LOOP, 'mlx5-command': f'{MLX5},wire=w0',
     'mlx5-command-iothread': f'{MLX5},iothread=io0,{UDP}', 'mlx5-interface': MLX5,
     'mlx5-blueflame': f'{MLX5},{UDP}', 'mlx5-health': MLX5,
 }
@@ -55,14 +59,14 @@ def build(folder):
     return program
 
 
-def run_round(qemu, program, folder):
+def run_round(args, program, folder):
     folder.mkdir()
     devices = []
     for name, properties in FUNCTIONS.items():
         devices += ['-device', f'ernic,id={name}' + (properties and f',{properties}')]
     run = subprocess.run(
-        ['timeout', '-s', 'KILL', str(SECONDS), qemu, *MACHINE.split(), *devices,
-         '-kernel', program], cwd=folder, text=True, capture_output=True, check=False,
+        ['timeout', '-s', 'KILL', str(args.seconds), Path(args.qemu).resolve(),
+         '-accel', args.accel, *MACHINE.split(), *devices, '-kernel', program], cwd=folder, text=True, capture_output=True, check=False,
         env=os.environ | {'ASAN_OPTIONS': 'detect_leaks=0'})
     text = (folder / 'text').read_text().split()
     assert run.returncode == 0, (f'QEMU ended with {run.returncode} in {text[-1:]}:\n'
@@ -75,8 +79,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('qemu')
     parser.add_argument('--rounds', type=int, default=2)
+    parser.add_argument('--accel', default=ACCEL)
+    parser.add_argument('--seconds', type=int, default=SECONDS)
     args = parser.parse_args()
-    qemu = Path(args.qemu).resolve()
     failed = 0
     with tempfile.TemporaryDirectory() as name:
         program = build(Path(name))
@@ -84,7 +89,7 @@ def main():
         for number in range(1, args.rounds + 1):
             what = f'{number} - accesses while the other processor resets and ejects'
             try:
-                run_round(qemu, program, Path(name) / str(number))
+                run_round(args, program, Path(name) / str(number))
                 print(f'ok {what}', flush=True)
             except AssertionError as e:
                 failed += 1
