@@ -5,9 +5,10 @@
 usage: test_life.py QEMU [--rounds N] [--accel ACCEL] [--seconds N]
 
 Each round is a machine with a function for each row of race.c's table. It fails if QEMU
-ends by itself, or if a sanitizer reports an error (scripts/qemu-tree --asan, --tsan). The
-thread sanitizer needs --accel tcg,thread=multi,one-insn-per-tb=on if it covers all of QEMU:
-its record of calls grows each time that a processor leaves a block for an access.
+ends by itself, or if a sanitizer reports an error (scripts/qemu-tree --asan, --tsan). If
+the thread sanitizer covers all of QEMU, it needs
+--accel tcg,thread=multi,one-insn-per-tb=on: its record of calls grows each time that a
+processor leaves a block for an access.
 """
 import argparse
 import os
@@ -42,7 +43,8 @@ FUNCTIONS = {
     'pg332-doorbell': f'{PG332},timing=on', 'pg332-side': PG332, 'shell': SHELL,
     'shell-reset': SHELL, 'shell-pg332': SHELL, 'shell-qdma': SHELL,
     'card-memory': f'{PG332},card-memory=1M', 'device-memory': '', 'msix-table': '',
-    'msix-pending': '', 'command': '', 'reset': MAIN_LOOP, 'mlx5-command': f'{MLX5},wire=w0',
+    'msix-pending': '', 'command': '', 'reset': MAIN_LOOP,
+    'mlx5-command': f'{MLX5},wire=w0',
     'mlx5-command-iothread': f'{MLX5},iothread=io0,{UDP}', 'mlx5-interface': MLX5,
     'mlx5-blueflame': f'{MLX5},{UDP}', 'mlx5-health': MLX5,
 }
@@ -66,7 +68,8 @@ def run_round(args, program, folder):
         devices += ['-device', f'ernic,id={name}' + (properties and f',{properties}')]
     run = subprocess.run(
         ['timeout', '-s', 'KILL', str(args.seconds), Path(args.qemu).resolve(),
-         '-accel', args.accel, *MACHINE.split(), *devices, '-kernel', program], cwd=folder, text=True, capture_output=True, check=False,
+         '-accel', args.accel, *MACHINE.split(), *devices, '-kernel', program],
+        cwd=folder, text=True, capture_output=True, check=False,
         env=os.environ | {'ASAN_OPTIONS': 'detect_leaks=0'})
     text = (folder / 'text').read_text().split()
     assert run.returncode == 0, (f'QEMU ended with {run.returncode} in {text[-1:]}:\n'

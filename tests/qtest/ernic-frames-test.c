@@ -438,12 +438,14 @@ static void test_copied(void)
 
 static void register_tests(void)
 {
-    static const Burst ethernet = { "eth.rx_no_buffer", GOOD, .more = "" };
+    static const Burst ethernet = {
+        "eth.rx_no_buffer", GOOD, .more = ",engine-thread=off",
+    };
     static const Burst thread = {
         "eth.rx_no_buffer", GOOD, .more = ",engine-thread=on",
     };
     static const Burst malformed = {
-        "drops.bad_length", SHORT_UDP, .verbs = true, .more = "",
+        "drops.bad_length", SHORT_UDP, .verbs = true, .more = ",engine-thread=off",
     };
 
     qtest_add_func("/ernic-frames/whose", test_whose);

@@ -579,14 +579,14 @@ static void register_tests(void)
         { "netdev", ",netdev=n0" },
         { "both-links", ",netdev=n0,roce-udp=127.0.0.1:0" },
         { "iothread", ",iothread=io0,roce-udp=127.0.0.1:0" },
-        { "netdev-thread", ",netdev=n0,engine-thread=on" },
+        { "netdev-main-loop", ",netdev=n0,engine-thread=off" },
         { "timing", ",timing=on,netdev=n0" },
         { "pg332", ",wire=w0,ernic-version=3.1" },
         { "pg332-timing", ",wire=w0,ernic-version=4.2,timing=on" },
         { "shell", ",netdev=n0,shell=reconic" },
         { "mlx5", ",personality=mlx5,netdev=n0" },
         { "mlx5-both-links", ",personality=mlx5,netdev=n0,roce-udp=127.0.0.1:0" },
-        { "mlx5-thread", ",personality=mlx5,netdev=n0,engine-thread=on" },
+        { "mlx5-main-loop", ",personality=mlx5,netdev=n0,engine-thread=off" },
         { "mlx5-iothread", ",personality=mlx5,iothread=io0,roce-udp=127.0.0.1:0" },
     };
     size_t i;

@@ -242,7 +242,8 @@ static void register_tests(void)
     qos_add_test("netdev-vlan", "ernic", test_vlan, &hub);
     qos_add_test("netdev-link-stopped", "ernic", test_link_while_stopped,
                  &hub);
-    qtest_add_data_func("/ernic-link/thread", ",engine-thread=on", test_netdev_thread);
+    qtest_add_data_func("/ernic-link/main-loop", ",engine-thread=off",
+                        test_netdev_thread);
     qtest_add_data_func("/ernic-link/iothread", ",iothread=io0", test_netdev_thread);
     qos_add_test("netdev-other-card", "ernic", test_other_card, &card);
 }

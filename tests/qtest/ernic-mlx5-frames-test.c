@@ -402,13 +402,13 @@ static void register_tests(void)
         { "send", "", test_send }, { "receive", "", test_receive },
         { "send-udp", ",roce-udp=127.0.0.1:0", test_send },
         { "receive-udp", ",roce-udp=127.0.0.1:0", test_receive },
-        { "burst", "", test_burst },
-        { "burst-udp", ",roce-udp=127.0.0.1:0", test_burst },
+        { "burst", ",engine-thread=off", test_burst },
+        { "burst-udp", ",engine-thread=off,roce-udp=127.0.0.1:0", test_burst },
         { "answer", ",netdev=user0 -netdev user,id=user0", test_answer },
-        { "send-thread", ",engine-thread=on", test_send },
-        { "receive-thread", ",engine-thread=on", test_receive },
+        { "send-main-loop", ",engine-thread=off", test_send },
+        { "receive-main-loop", ",engine-thread=off", test_receive },
         { "receive-iothread", ",iothread=io0,roce-udp=127.0.0.1:0", test_receive },
-        { "answer-thread", ",engine-thread=on,netdev=user0 -netdev user,id=user0",
+        { "answer-main-loop", ",engine-thread=off,netdev=user0 -netdev user,id=user0",
           test_answer },
     };
     size_t i;

@@ -297,8 +297,9 @@ static void register_tests(void)
     qtest_add_func("/ernic-raw/full-udp", test_full);
     qtest_add_func("/ernic-raw/whose", test_whose);
     qtest_add_data_func("/ernic-raw/held", "", test_held);
-    qtest_add_data_func("/ernic-raw/held-thread", ",engine-thread=on", test_held);
-    qtest_add_data_func("/ernic-raw/frames-thread", ",engine-thread=on", test_frames);
+    qtest_add_data_func("/ernic-raw/held-main-loop", ",engine-thread=off", test_held);
+    qtest_add_data_func("/ernic-raw/frames-main-loop", ",engine-thread=off",
+                        test_frames);
     qtest_add_data_func("/ernic-raw/frames-iothread",
                         ",roce-udp=127.0.0.1:0,iothread=io0", test_frames);
 }

@@ -48,11 +48,12 @@ bool ernic_pci_engine_thread_open(ErnicPci *d, Error **errp)
         return false;
     }
     d->thread = d->iothread;
-    if (!d->thread && d->engine_thread == ON_OFF_AUTO_ON) {
-        name = g_strdup_printf("ernic%u", count++);
-        d->own_thread = d->thread = iothread_create(name, errp);
+    if (d->thread || d->engine_thread == ON_OFF_AUTO_OFF || why) {
+        return true;
     }
-    return d->thread || d->engine_thread != ON_OFF_AUTO_ON;
+    name = g_strdup_printf("ernic%u", count++);
+    d->own_thread = d->thread = iothread_create(name, errp);
+    return d->thread;
 }
 
 void ernic_pci_engine_thread_close(ErnicPci *d)
