@@ -4,6 +4,8 @@
  * A small driver for the QDMA of RecoNIC's shell.
  */
 #include "qemu/osdep.h"
+#include "qemu/bitops.h"
+#include "qemu/bswap.h"
 #include "hw/pci/pci_regs.h"
 #include "ernic-qdma.h"
 
@@ -18,6 +20,7 @@ void qdma_map(Qdma *x)
     x->bar = qpci_iomap(&x->q.dev, 0, NULL);
     x->user = qpci_iomap(&x->q.dev, 2, NULL);
     x->card = qpci_iomap(&x->q.dev, 4, NULL);
+    x->q.bar = x->user;                         /* qernic_init() mapped it elsewhere */
     qpci_device_enable(&x->q.dev);
 }
 
@@ -94,4 +97,109 @@ void qdma_read_context(Qdma *x, uint32_t selector, uint32_t number, uint32_t wor
     for (i = 0; i < 8; i++) {
         words[i] = qdma_get(x, DATA + i * 4);
     }
+}
+
+/* ---- queues --------------------------------------------------------------------- */
+
+#define VECTORS     17
+#define RING_SIZES  0x204
+
+void qdma_start(Qdma *x)
+{
+    static const uint32_t functions[8] = { 0, 68 };
+    QPCIBar table;
+    uint64_t at;
+    uint32_t i;
+
+    if (!x->messages) {
+        x->messages = guest_alloc(&x->m.alloc, 4096);
+    }
+    if (x->q.dev.msix_enabled) {
+        qpci_msix_disable(&x->q.dev);
+    }
+    qpci_msix_enable(&x->q.dev);
+    x->bar = x->q.dev.msix_table_bar;           /* libqos has mapped it again */
+    qtest_memset(x->m.qts, x->messages, 0, 4096);
+    table = x->q.dev.msix_table_bar;
+    at = x->q.dev.msix_table_off;
+    for (i = 0; i < VECTORS; i++) {
+        uint64_t entry = at + i * PCI_MSIX_ENTRY_SIZE;
+
+        qpci_io_writel(&x->q.dev, table, entry + PCI_MSIX_ENTRY_LOWER_ADDR,
+                       x->messages + i * 4);
+        qpci_io_writel(&x->q.dev, table, entry + PCI_MSIX_ENTRY_UPPER_ADDR,
+                       x->messages >> 32);
+        qpci_io_writel(&x->q.dev, table, entry + PCI_MSIX_ENTRY_DATA, 1);
+        qpci_io_writel(&x->q.dev, table, entry + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
+    }
+    qdma_write_context(x, QDMA_FMAP, 0, functions);
+    qdma_put(x, 0x1004, 1);
+    qdma_put(x, 0x1204, 1);
+}
+
+bool qdma_interrupted(Qdma *x, uint32_t vector)
+{
+    uint64_t at = x->messages + vector * 4;
+    bool yes;
+
+    qtest_clock_step(x->m.qts, 1000);
+    yes = qtest_readl(x->m.qts, at);
+    qtest_writel(x->m.qts, at, 0);
+    return yes;
+}
+
+void qdma_queue_context(QdmaQueue *k, uint32_t set, uint32_t clear)
+{
+    uint32_t size = k->number % 16, words[8] = {
+        1 << 16,
+        (1u << 31 | 1 << 30 | 1 << 21 | 1 << 20 | 2 << 16 | size << 12 |
+         (k->dir == QDMA_H2C ? 0xd : 1) | set) & ~clear,
+        k->ring, k->ring >> 32, k->number % 16,
+    };
+
+    qdma_put(k->x, RING_SIZES + size * 4, k->entries + 1);
+    qdma_command(k->x, QDMA_HW + k->dir, k->number, QDMA_CLEAR);
+    qdma_command(k->x, QDMA_CREDIT + k->dir, k->number, QDMA_CLEAR);
+    qdma_write_context(k->x, QDMA_SW + k->dir, k->number, words);
+    qtest_memset(k->x->m.qts, k->ring, 0, (k->entries + 1) * 32);
+    k->pi = 0;
+}
+
+void qdma_queue_open(Qdma *x, QdmaQueue *k, uint32_t number, int dir, uint32_t entries)
+{
+    *k = (QdmaQueue) { .x = x, .number = number, .dir = dir, .entries = entries };
+    k->ring = guest_alloc(&x->m.alloc, (entries + 1) * 32);
+    qdma_queue_context(k, 0, 0);
+}
+
+void qdma_post(QdmaQueue *k, uint64_t bus, uint64_t card, uint32_t len)
+{
+    uint8_t desc[32] = { };
+
+    stq_le_p(desc, k->dir == QDMA_H2C ? bus : card);
+    stl_le_p(desc + 8, len | 7u << 28);
+    stq_le_p(desc + 16, k->dir == QDMA_H2C ? card : bus);
+    qtest_memwrite(k->x->m.qts, k->ring + k->pi * 32, desc, sizeof(desc));
+    k->pi = (k->pi + 1) % k->entries;
+}
+
+void qdma_ring(QdmaQueue *k, bool arm)
+{
+    qdma_put(k->x, QDMA_DOORBELLS + k->number * 16 + (k->dir == QDMA_H2C ? 4 : 8),
+             k->pi | arm << 16);
+}
+
+uint64_t qdma_status(QdmaQueue *k)
+{
+    return qtest_readq(k->x->m.qts, k->ring + k->entries * 32);
+}
+
+void qdma_wait(QdmaQueue *k)
+{
+    uint64_t deadline = 0;
+
+    while (extract64(qdma_status(k), 16, 16) != k->pi) {
+        qernic_wait(&k->x->q, &deadline);
+    }
+    g_assert_cmphex(extract64(qdma_status(k), 0, 2), ==, 0);
 }

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A small driver for the QDMA of RecoNIC's shell: registers and contexts.
+ * A small driver for the QDMA of RecoNIC's shell: registers, contexts, and memory-mapped
+ * queues with the contexts that RecoNIC's driver gives them.
  */
 #ifndef QTEST_ERNIC_QDMA_H
 #define QTEST_ERNIC_QDMA_H
@@ -23,6 +24,7 @@ typedef struct Qdma {
     CardMachine m;
     QErnic q;
     QPCIBar bar, user, card;
+    uint64_t messages;          /* of MSI-X: a word for each vector */
 } Qdma;
 
 /* Starts a machine; @more: more properties of the device, and options of QEMU. */
@@ -42,5 +44,29 @@ void qdma_command(Qdma *x, uint32_t selector, uint32_t number, uint32_t op);
 void qdma_write_context(Qdma *x, uint32_t selector, uint32_t number,
                         const uint32_t words[8]);
 void qdma_read_context(Qdma *x, uint32_t selector, uint32_t number, uint32_t words[8]);
+
+/* A memory-mapped queue, one direction; its vector is its number modulo 16. */
+typedef struct QdmaQueue {
+    Qdma *x;
+    uint32_t number, entries, pi;
+    int dir;
+    uint64_t ring;
+} QdmaQueue;
+
+/* Starts the engines with queues 0 to 67, and sends MSI-X messages to memory. */
+void qdma_start(Qdma *x);
+/* The number of messages of @vector since the last call is 0 or 1. */
+bool qdma_interrupted(Qdma *x, uint32_t vector);
+void qdma_queue_open(Qdma *x, QdmaQueue *k, uint32_t number, int dir, uint32_t entries);
+/* Writes the software context; @set and @clear: bits of its second word. */
+void qdma_queue_context(QdmaQueue *k, uint32_t set, uint32_t clear);
+/* Writes a descriptor: @bus and @card are addresses, whatever the direction. */
+void qdma_post(QdmaQueue *k, uint64_t bus, uint64_t card, uint32_t len);
+/* Rings the doorbell, with the interrupt armed or not. */
+void qdma_ring(QdmaQueue *k, bool arm);
+/* The status at the end of the ring. */
+uint64_t qdma_status(QdmaQueue *k);
+/* Waits until all posted descriptors are complete. */
+void qdma_wait(QdmaQueue *k);
 
 #endif /* QTEST_ERNIC_QDMA_H */

@@ -170,14 +170,12 @@ void ernic_pci_shell_reset(ErnicPci *d)
 
 /* ---- memory --------------------------------------------------------------- */
 
-static bool card_access(ErnicPci *d, uint64_t addr, uint8_t *buf, uint64_t len,
-                        bool write)
+bool ernic_pci_card_rw(ErnicPci *d, uint64_t at, void *buf, uint64_t len, bool write)
 {
-    uint64_t at = addr & MAKE_64BIT_MASK(0, ERNIC_CARD_TAG_SHIFT);
     uint8_t *card;
 
     if (at > d->shell.card_size || len > d->shell.card_size - at) {
-        trace_ernic_pci_dma_failed(ernic_pci_id(d), addr, len, write);
+        trace_ernic_pci_dma_failed(ernic_pci_id(d), at, len, write);
         return false;
     }
     card = (uint8_t *)memory_region_get_ram_ptr(&d->shell.card) + at;
@@ -216,7 +214,8 @@ bool ernic_pci_shell_dma(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
     uint64_t bus, n, done;
 
     if (d->shell.card_size && addr >> ERNIC_CARD_TAG_SHIFT == ERNIC_CARD_TAG) {
-        return card_access(d, addr, buf, len, write);
+        return ernic_pci_card_rw(d, addr & MAKE_64BIT_MASK(0, ERNIC_CARD_TAG_SHIFT), buf,
+                                 len, write);
     }
     if (!d->shell.reconic) {
         return ernic_pci_dma(d, addr, buf, len, write);
@@ -271,6 +270,7 @@ void ernic_pci_shell_close(ErnicPci *d)
     if (d->shell.card.ram_block) {
         vmstate_unregister_ram(&d->shell.card, DEVICE(d));
     }
+    ernic_qdma_stop(d);
     if (!ernic_pci_gone(d)) {
         ernic_pci_shell_free(d);        /* it was never realized */
     }

@@ -32,6 +32,8 @@ void ernic_pci_shell_close(ErnicPci *d);
 void ernic_pci_shell_free(ErnicPci *d);
 /* Resets the shell's registers and the QDMA; inside enter and leave, with the BQL. */
 void ernic_pci_shell_reset(ErnicPci *d);
+/* Accesses card memory from offset @at on; false: beyond its end. */
+bool ernic_pci_card_rw(ErnicPci *d, uint64_t at, void *buf, uint64_t len, bool write);
 /*
  * Like ernic_pci_dma(), for DMA of the ERNIC face: accesses card memory or guest
  * memory; the latter, with shell=reconic, through the windows. Inside enter and leave.

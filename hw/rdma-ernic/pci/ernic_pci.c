@@ -27,6 +27,7 @@
 #include "pci/migration.h"
 #include "pci/statistics.h"
 #include "pci/timing.h"
+#include "qdma/qdma.h"
 #include "hw/rdma-ernic/trace.h"
 /* QEMU 11 moved these headers. */
 #if __has_include("hw/core/qdev-properties.h")
@@ -138,6 +139,7 @@ static void set_working(ErnicPci *d, bool working)
         ernic_pci_netdev_report_link(d);
         ernic_pci_netq_kick(d);
         ernic_pci_eth_kick(d);
+        ernic_qdma_kick(d);
     } else {
         ernic_pci_drain(d);
         if (!ernic_pci_powered(d)) {

@@ -12,6 +12,7 @@
 #include "pci/device.h"
 #include "pci/env.h"
 #include "pci/statistics.h"
+#include "qdma/qdma.h"
 
 /* Counters of one engine; all 0 if the engine does not exist. */
 typedef struct Face {
@@ -27,6 +28,7 @@ typedef struct Snapshot {
     ErnicUdpStats udp;          /* all 0 without the UDP link */
     ErnicShmStats shm;          /* all 0 without the shared-memory link */
     ErnicEth eth;
+    ErnicQdmaStats qdma;        /* all 0 without the QDMA */
 } Snapshot;
 
 typedef struct Counter {
@@ -71,6 +73,16 @@ static const Counter eth_counters[] = {
     ETH(rx_bytes), ETH(rx_no_buffer), ETH(rx_errors),
 };
 #undef ETH
+
+#define QDMA(name, field) { name, offsetof(ErnicQdmaStats, field) }
+static const Counter qdma_counters[] = {
+    QDMA("h2c_descriptors", descriptors[ERNIC_QDMA_H2C]),
+    QDMA("h2c_bytes", bytes[ERNIC_QDMA_H2C]),
+    QDMA("c2h_descriptors", descriptors[ERNIC_QDMA_C2H]),
+    QDMA("c2h_bytes", bytes[ERNIC_QDMA_C2H]),
+    QDMA("errors", errors),
+};
+#undef QDMA
 
 #define STAGE(name) { #name, offsetof(ErnicStageCount, name) }
 static const Counter stage_counters[] = {
@@ -284,6 +296,18 @@ static bool visit_eth(Visitor *v, const ErnicEth *eth, Error **errp)
     return ok;
 }
 
+static bool visit_qdma(Visitor *v, const ErnicQdmaStats *stats, Error **errp)
+{
+    bool ok;
+
+    if (!visit_start_struct(v, "qdma", NULL, 0, errp)) {
+        return false;
+    }
+    ok = visit_counters(v, qdma_counters, ARRAY_SIZE(qdma_counters), stats, errp);
+    visit_end_struct(v, NULL);
+    return ok;
+}
+
 static void take(Face *face, const Ernic *e, uint64_t now)
 {
     if (e) {
@@ -308,6 +332,9 @@ static void get_statistics(Object *obj, Visitor *v, const char *name,
     take(&s.engine, d->engine, now);
     take(&s.pg332, d->pg332.engine, now);
     s.eth = d->net.eth;
+    if (d->shell.qdma) {
+        s.qdma = d->shell.qdma->stats;
+    }
     if (d->udp) {
         s.udp = *ernic_udp_stats(d->udp);
     }
@@ -319,7 +346,7 @@ static void get_statistics(Object *obj, Visitor *v, const char *name,
         (void)(visit_engine(v, &s.engine, errp) &&
                visit_pg332(v, &s.pg332, errp) &&
                visit_udp(v, &s.udp, errp) && visit_shm(v, &s.shm, errp) &&
-               visit_eth(v, &s.eth, errp));
+               visit_eth(v, &s.eth, errp) && visit_qdma(v, &s.qdma, errp));
         visit_end_struct(v, NULL);
     }
 }

@@ -7,11 +7,16 @@
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
 #include "qdma/contexts.h"
+#include "qdma/engine.h"
+#include "qdma/errors.h"
 #include "qdma/registers.h"
 #include "pci/device.h"
 #include "hw/rdma-ernic/trace.h"
 
 enum { OP_CLEAR, OP_WRITE, OP_READ, OP_INVALIDATE };
+
+/* The first selectors are the directions of software contexts. */
+#define SELECT_SW_H2C   ERNIC_QDMA_H2C
 
 /* Each selector: its context in ErnicQdmaQueue, or in the table of functions. */
 typedef struct Context {
@@ -68,14 +73,18 @@ static void read_words(ErnicQdma *q, const uint32_t *words, uint32_t num)
 void qdma_context_command(ErnicPci *d, uint32_t command)
 {
     uint32_t number = extract32(command, 7, 13), op = extract32(command, 5, 2);
-    const Context *c = &contexts[extract32(command, 1, 4)];
+    uint32_t selector = extract32(command, 1, 4);
+    const Context *c = &contexts[selector];
     ErnicQdma *q = d->shell.qdma;
     uint32_t *words = words_of(q, c, number);
 
     if (!words) {
         trace_ernic_guest_qdma_context(ernic_pci_id(d), command);
-        ernic_pci_guest_error(d, "no QDMA context for command 0x%x", command);
+        qdma_error(d, QDMA_ERR_CONTEXT, NULL);
         return;
+    }
+    if (selector <= SELECT_SW_H2C && op != OP_READ) {
+        qdma_queue_ends(d, number, selector);
     }
     trace_ernic_qdma_context(ernic_pci_id(d), c->name, number, op);
     switch (op) {

@@ -4,7 +4,10 @@
  * The life and the migrated state of the QDMA.
  */
 #include "qemu/osdep.h"
+#include "qemu/error-report.h"
+#include "qemu/main-loop.h"
 #include "migration/vmstate.h"
+#include "qdma/engine.h"
 #include "qdma/qdma.h"
 #include "qdma/registers.h"
 #include "pci/device.h"
@@ -12,6 +15,7 @@
 void ernic_qdma_open(ErnicPci *d)
 {
     d->shell.qdma = g_new0(ErnicQdma, 1);
+    qdma_engine_open(d);
     ernic_qdma_reset(d);
 }
 
@@ -20,9 +24,23 @@ void ernic_qdma_reset(ErnicPci *d)
     ErnicQdma *q = d->shell.qdma;
 
     if (q) {
+        memset(q->job, 0, sizeof(q->job));
+        memset(q->ready, 0, sizeof(q->ready));
+        memset(q->next, 0, sizeof(q->next));
         memset(q->queue, 0, sizeof(q->queue));
         memset(q->fmap, 0, sizeof(q->fmap));
+        q->stats = (ErnicQdmaStats) { };
         qdma_regs_reset(q);
+    }
+}
+
+void ernic_qdma_stop(ErnicPci *d)
+{
+    ErnicQdma *q = d->shell.qdma;
+
+    if (q) {
+        timer_del(&q->kick);
+        g_clear_pointer(&q->bh, qemu_bh_delete);
     }
 }
 
@@ -51,6 +69,11 @@ static int qdma_post_load(void *opaque, int version)
     ErnicPci *d = opaque;
 
     qdma_regs_loaded(d->shell.qdma);
+    if (!qdma_engine_valid(d->shell.qdma)) {
+        ernic_qdma_reset(d);
+        error_report("ernic: the incoming state of the QDMA is not valid");
+        return -EINVAL;
+    }
     return 0;
 }
 
@@ -68,15 +91,38 @@ static const VMStateDescription queue_vmstate = {
     }
 };
 
+static const VMStateDescription job_vmstate = {
+    .name = "ernic/qdma-job",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_BOOL(busy, ErnicQdmaJob),
+        VMSTATE_UINT32(queue, ErnicQdmaJob),
+        VMSTATE_UINT32(len, ErnicQdmaJob),
+        VMSTATE_UINT32(done, ErnicQdmaJob),
+        VMSTATE_UINT64(bus, ErnicQdmaJob),
+        VMSTATE_UINT64(card, ErnicQdmaJob),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 static const VMStateDescription state_vmstate = {
     .name = "ernic/qdma-state",
     .version_id = 1,
     .minimum_version_id = 1,
     .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT_ARRAY(job, ErnicQdma, ERNIC_QDMA_DIRS, 1, job_vmstate,
+                             ErnicQdmaJob),
+        VMSTATE_UINT32_2DARRAY(ready, ErnicQdma, ERNIC_QDMA_DIRS,
+                               ERNIC_QDMA_QUEUES / 32),
+        VMSTATE_UINT32_ARRAY(next, ErnicQdma, ERNIC_QDMA_DIRS),
         VMSTATE_UINT32_ARRAY(regs, ErnicQdma, ERNIC_QDMA_CSR_SIZE / 4),
         VMSTATE_STRUCT_ARRAY(queue, ErnicQdma, ERNIC_QDMA_QUEUES, 1, queue_vmstate,
                              ErnicQdmaQueue),
         VMSTATE_UINT32_2DARRAY(fmap, ErnicQdma, ERNIC_QDMA_FUNCTIONS, 2),
+        VMSTATE_UINT64_ARRAY(stats.descriptors, ErnicQdma, ERNIC_QDMA_DIRS),
+        VMSTATE_UINT64_ARRAY(stats.bytes, ErnicQdma, ERNIC_QDMA_DIRS),
+        VMSTATE_UINT64(stats.errors, ErnicQdma),
         VMSTATE_END_OF_LIST()
     }
 };

@@ -9,6 +9,7 @@
 #define ERNIC_QDMA_QDMA_H
 
 #include "hw/pci/pci_device.h"
+#include "qemu/timer.h"
 
 typedef struct ErnicPci ErnicPci;
 
@@ -30,10 +31,30 @@ typedef struct ErnicQdmaQueue {
     uint32_t prefetch[2];
 } ErnicQdmaQueue;
 
+/* The descriptor that an engine executes: a copy, which software cannot change. */
+typedef struct ErnicQdmaJob {
+    bool busy;
+    uint32_t queue;
+    uint32_t len, done;         /* bytes */
+    uint64_t bus, card;         /* addresses of the first byte */
+} ErnicQdmaJob;
+
+/* Counted since the last reset. */
+typedef struct ErnicQdmaStats {
+    uint64_t descriptors[ERNIC_QDMA_DIRS], bytes[ERNIC_QDMA_DIRS];
+    uint64_t errors;
+} ErnicQdmaStats;
+
 typedef struct ErnicQdma {
+    QEMUBH *bh;                 /* the engines */
+    QEMUTimer kick;             /* runs in place of bh: ernic_pci_schedule() */
+    ErnicQdmaJob job[ERNIC_QDMA_DIRS];
+    uint32_t ready[ERNIC_QDMA_DIRS][ERNIC_QDMA_QUEUES / 32];    /* rang, as bits */
+    uint32_t next[ERNIC_QDMA_DIRS];             /* the queue whose turn is next */
     uint32_t regs[ERNIC_QDMA_CSR_SIZE / 4];     /* by offset */
     ErnicQdmaQueue queue[ERNIC_QDMA_QUEUES];
     uint32_t fmap[ERNIC_QDMA_FUNCTIONS][2];
+    ErnicQdmaStats stats;
 } ErnicQdma;
 
 extern const MemoryRegionOps ernic_qdma_ops;            /* of BAR 0 */
@@ -42,6 +63,10 @@ extern const VMStateDescription ernic_qdma_vmstate;     /* of ErnicPci */
 void ernic_qdma_open(ErnicPci *d);
 /* All registers and contexts get their values at reset. */
 void ernic_qdma_reset(ErnicPci *d);
+/* Schedules the engines; without a QDMA it does nothing. */
+void ernic_qdma_kick(ErnicPci *d);
+/* Ends all work; the state remains. */
+void ernic_qdma_stop(ErnicPci *d);
 /* Frees the state, which no access reaches any more. */
 void ernic_qdma_free(ErnicPci *d);
 

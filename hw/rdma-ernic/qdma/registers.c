@@ -6,6 +6,8 @@
  */
 #include "qemu/osdep.h"
 #include "qdma/contexts.h"
+#include "qdma/engine.h"
+#include "qdma/errors.h"
 #include "qdma/qdma.h"
 #include "qdma/registers.h"
 #include "pci/device.h"
@@ -23,12 +25,24 @@ typedef struct QdmaReg {
     uint32_t value;             /* after a reset */
     uint32_t writable;          /* bits that a write stores or, with @clears, clears */
     bool clears;                /* writing 1 to a bit clears it */
+    bool live;                  /* read-only, but the device changes it */
     void (*wrote)(ErnicPci *d, uint32_t value);
 } QdmaReg;
+
+static void wrote_error_interrupt(ErnicPci *d, uint32_t value)
+{
+    qdma_error_interrupt(d);
+}
+
+static void wrote_run(ErnicPci *d, uint32_t value)
+{
+    ernic_qdma_kick(d);
+}
 
 static void set_c2h_run(ErnicPci *d, uint32_t value)
 {
     *qdma_reg(d->shell.qdma, QDMA_C2H_MM_CTL, 0) |= value & RUN;
+    ernic_qdma_kick(d);
 }
 
 static void clear_c2h_run(ErnicPci *d, uint32_t value)
@@ -39,6 +53,7 @@ static void clear_c2h_run(ErnicPci *d, uint32_t value)
 static void set_h2c_run(ErnicPci *d, uint32_t value)
 {
     *qdma_reg(d->shell.qdma, QDMA_H2C_MM_CTL, 0) |= value & RUN;
+    ernic_qdma_kick(d);
 }
 
 static void clear_h2c_run(ErnicPci *d, uint32_t value)
@@ -49,7 +64,8 @@ static void clear_h2c_run(ErnicPci *d, uint32_t value)
 #define CONST(name, at, value)      { name, at, 1, value }
 #define STORED(name, at, words)     { name, at, words, 0, ALL }
 #define BITS(name, at, words, mask) { name, at, words, 0, mask }
-#define STATUS(name, at)            { name, at, 1, 0, ALL, true }
+#define STATUS(name, at)            { name, at, 1, 0, ALL, .clears = true }
+#define LIVE(name, at)              { name, at, 1, .live = true }
 
 static const QdmaReg regs[] = {
     /* Identity: software IP, EQDMA 4.0 of Vivado 2020.2, without mailbox and FLR. */
@@ -65,21 +81,22 @@ static const QdmaReg regs[] = {
     STORED("RAM_DBE_MSK_1", 0x0e8, 1), STATUS("RAM_DBE_STS_1", 0x0ec),
     STORED("RAM_SBE_MSK", 0x0f0, 1), STATUS("RAM_SBE_STS", 0x0f4),
     STORED("RAM_DBE_MSK", 0x0f8, 1), STATUS("RAM_DBE_STS", 0x0fc),
-    STATUS("GLBL_ERR_STAT", 0x248), STORED("GLBL_ERR_MASK", 0x24c, 1),
-    STATUS("GLBL_DSC_ERR_STS", 0x254), STORED("GLBL_DSC_ERR_MSK", 0x258, 1),
-    CONST("GLBL_DSC_ERR_LOG0", 0x25c, 0), CONST("GLBL_DSC_ERR_LOG1", 0x260, 0),
-    STATUS("GLBL_TRQ_ERR_STS", 0x264), STORED("GLBL_TRQ_ERR_MSK", 0x268, 1),
+    STATUS("GLBL_ERR_STAT", QDMA_ERR_STAT), STORED("GLBL_ERR_MASK", QDMA_ERR_MASK, 1),
+    STATUS("GLBL_DSC_ERR_STS", QDMA_DSC_ERR_STS), STORED("GLBL_DSC_ERR_MSK", 0x258, 1),
+    LIVE("GLBL_DSC_ERR_LOG0", QDMA_DSC_ERR_LOG0),
+    LIVE("GLBL_DSC_ERR_LOG1", QDMA_DSC_ERR_LOG1),
+    STATUS("GLBL_TRQ_ERR_STS", QDMA_TRQ_ERR_STS), STORED("GLBL_TRQ_ERR_MSK", 0x268, 1),
     CONST("GLBL_TRQ_ERR_LOG", 0x26c, 0),
     CONST("GLBL_DSC_DBG_DAT0", 0x270, 0), CONST("GLBL_DSC_DBG_DAT1", 0x274, 0),
     CONST("GLBL_DSC_ERR_LOG2", 0x27c, 0),
     STATUS("C2H_ERR_STAT", 0xaf0), STORED("C2H_ERR_MASK", 0xaf4, 1),
     STATUS("C2H_FATAL_ERR_STAT", 0xaf8), STORED("C2H_FATAL_ERR_MASK", 0xafc, 1),
     STORED("C2H_FATAL_ERR_ENABLE", 0xb00, 1),
-    STORED("GLBL_ERR_INT", 0xb04, 1),
+    { "GLBL_ERR_INT", QDMA_ERR_INT, 1, 0, ALL, .wrote = wrote_error_interrupt },
     STATUS("H2C_ERR_STAT", 0xe00), STORED("H2C_ERR_MASK", 0xe04, 1),
     /* Rings, buffers, thresholds, timers. */
     BITS("GLBL_RNG_SZ", QDMA_RNG_SZ, 16, 0xffff),
-    STORED("GLBL_DSC_CFG", 0x250, 1), STORED("GLBL_INTERRUPT_CFG", 0x2c4, 1),
+    STORED("GLBL_DSC_CFG", QDMA_DSC_CFG, 1), STORED("GLBL_INTERRUPT_CFG", 0x2c4, 1),
     BITS("C2H_TIMER_CNT", 0xa00, 16, 0xffff), BITS("C2H_CNT_TH", 0xa40, 16, 0xffff),
     STORED("C2H_PFCH_CFG_1", 0xa80, 1), STORED("C2H_PFCH_CFG_2", 0xa84, 1),
     STORED("C2H_BUF_SZ", 0xab0, 16), STORED("C2H_PFCH_CFG", 0xb08, 1),
@@ -92,15 +109,15 @@ static const QdmaReg regs[] = {
     STORED("IND_CTXT_MASK", QDMA_IND_CTXT_MASK, ERNIC_QDMA_DATA_WORDS),
     { "IND_CTXT_CMD", QDMA_IND_CTXT_CMD, 1, 0, 0xffffe, .wrote = qdma_context_command },
     /* Memory-mapped engines: control, set, clear; status. */
-    BITS("C2H_MM_CTL", QDMA_C2H_MM_CTL, 1, RUN),
+    { "C2H_MM_CTL", QDMA_C2H_MM_CTL, 1, 0, RUN, .wrote = wrote_run },
     { "C2H_MM_CTL_W1S", 0x1008, .wrote = set_c2h_run },
     { "C2H_MM_CTL_W1C", 0x100c, .wrote = clear_c2h_run },
-    CONST("C2H_MM_STATUS", 0x1040, 0), CONST("C2H_MM_CMPL_DESC_CNT", 0x1048, 0),
+    CONST("C2H_MM_STATUS", 0x1040, 0), LIVE("C2H_MM_CMPL_DESC_CNT", QDMA_C2H_MM_COUNT),
     CONST("C2H_MM_ERR_CODE", 0x1058, 0), CONST("C2H_MM_ERR_INFO", 0x105c, 0),
-    BITS("H2C_MM_CTL", QDMA_H2C_MM_CTL, 1, RUN),
+    { "H2C_MM_CTL", QDMA_H2C_MM_CTL, 1, 0, RUN, .wrote = wrote_run },
     { "H2C_MM_CTL_W1S", 0x1208, .wrote = set_h2c_run },
     { "H2C_MM_CTL_W1C", 0x120c, .wrote = clear_h2c_run },
-    CONST("H2C_MM_STATUS", 0x1240, 0), CONST("H2C_MM_CMPL_DESC_CNT", 0x1248, 0),
+    CONST("H2C_MM_STATUS", 0x1240, 0), LIVE("H2C_MM_CMPL_DESC_CNT", QDMA_H2C_MM_COUNT),
     CONST("H2C_MM_ERR_CODE", 0x1258, 0), CONST("H2C_MM_ERR_INFO", 0x125c, 0),
 };
 
@@ -116,12 +133,21 @@ static const QdmaReg *find(hwaddr off)
     return NULL;
 }
 
+static bool is_doorbell(hwaddr off)
+{
+    return off >= QDMA_DOORBELLS &&
+           off < QDMA_DOORBELLS + ERNIC_QDMA_QUEUES * QDMA_DOORBELL_SIZE;
+}
+
 static uint64_t qdma_read(void *opaque, hwaddr off, unsigned size)
 {
     ErnicPci *d = opaque;
     const QdmaReg *r = find(off);
     uint32_t value;
 
+    if (is_doorbell(off)) {
+        return qdma_doorbell_read(d, off);
+    }
     if (!r) {
         ernic_guest_bad_read(d, off, size);
         return 0;
@@ -137,6 +163,10 @@ static void qdma_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
     const QdmaReg *r = find(off);
     uint32_t *reg;
 
+    if (is_doorbell(off)) {
+        qdma_doorbell_write(d, off, value);
+        return;
+    }
     if (!r || (!r->writable && !r->wrote)) {
         ernic_guest_bad_write(d, off, size, value);
         return;
@@ -180,7 +210,8 @@ void qdma_regs_loaded(ErnicQdma *q)
     qdma_regs_reset(q);
     for (r = regs; r < regs + ARRAY_SIZE(regs); r++) {
         for (i = 0; i < r->words; i++) {
-            *qdma_reg(q, r->at, i) |= was[r->at / 4 + i] & r->writable;
+            *qdma_reg(q, r->at, i) |= was[r->at / 4 + i] &
+                                      (r->live ? ALL : r->writable);
         }
     }
 }
