@@ -1,10 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Machines that are loaded from a file: into functions of another kind, and before anyone
- * has joined their netdev.
+ * Machines that are loaded from a file: into functions of another kind, before anyone
+ * has joined their netdev, and with a descriptor in progress that no QDMA can have.
  */
 #include "qemu/osdep.h"
+#include "qemu/bswap.h"
 #include "qemu/module.h"
 #include "libqtest.h"
 #include "qobject/qdict.h"
@@ -123,8 +124,56 @@ static void test_stream_server(void)
     rmdir(folder);
 }
 
+/* ---- descriptors in progress ------------------------------------------------------ */
+
+#define RECONIC     "shell=reconic,card-memory=1M"
+
+/* Of the C2H engine of a QDMA; bytes are in the order of the stream. */
+static const struct {
+    const char *name;
+    uint8_t busy;
+    uint32_t queue, len, done;
+    bool loads;
+} jobs[] = {
+    { "idle", 0, 0xffffffff, 0, 1, true },
+    { "begun", 1, 511, 0xfffffff, 0, true },
+    { "almost done", 1, 0, 0xfffffff, 0xfffffff, true },
+    { "no such queue", 1, 512, 4096, 0 },
+    { "beyond all queues", 1, 0xffffffff, 4096, 0 },
+    { "more done than there is", 1, 0, 4096, 4097 },
+    { "longer than a descriptor", 1, 0, 0x10000000, 0 },
+};
+
+static void test_qdma(void)
+{
+    static const char section[] = "ernic/qdma";
+    g_autofree char *folder = new_folder(), *bytes = NULL;
+    g_autofree char *path = g_build_filename(folder, "state", NULL);
+    gsize len;
+    char *at;
+    size_t i;
+
+    save(RECONIC, path);
+    g_assert_true(g_file_get_contents(path, &bytes, &len, NULL));
+    at = memmem(bytes, len, section, strlen(section));
+    g_assert_nonnull(at);
+    at += strlen(section) + 4;                  /* the version */
+    for (i = 0; i < ARRAY_SIZE(jobs); i++) {
+        g_test_message("%s", jobs[i].name);
+        at[0] = jobs[i].busy;
+        stl_be_p(at + 1, jobs[i].queue);
+        stl_be_p(at + 5, jobs[i].len);
+        stl_be_p(at + 9, jobs[i].done);
+        g_assert_true(g_file_set_contents(path, bytes, len, NULL));
+        g_assert_cmpint(load(RECONIC, path), ==, jobs[i].loads);
+    }
+    unlink(path);
+    rmdir(folder);
+}
+
 static void register_tests(void)
 {
+    qtest_add_func("/ernic-load/qdma", test_qdma);
     qtest_add_func("/ernic-load/kinds", test_kinds);
     qtest_add_func("/ernic-load/stream-server", test_stream_server);
 }

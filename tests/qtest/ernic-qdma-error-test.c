@@ -395,12 +395,14 @@ static void test_attack(const void *data)
 
 static void register_tests(void)
 {
-    qtest_add_data_func("/ernic-qdma-error/faults", "", test_faults);
+    qtest_add_data_func("/ernic-qdma-error/faults", ",engine-thread=off",
+                        test_faults);
     qtest_add_data_func("/ernic-qdma-error/faults-thread", ",engine-thread=on",
                         test_faults);
     qtest_add_data_func("/ernic-qdma-error/masks", NULL, test_masks);
     qtest_add_data_func("/ernic-qdma-error/beside", NULL, test_beside);
-    qtest_add_data_func("/ernic-qdma-error/attack", "", test_attack);
+    qtest_add_data_func("/ernic-qdma-error/attack", ",engine-thread=off",
+                        test_attack);
     qtest_add_data_func("/ernic-qdma-error/attack-thread", ",engine-thread=on",
                         test_attack);
 }

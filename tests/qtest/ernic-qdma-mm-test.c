@@ -18,7 +18,9 @@
 #define BULK_FROM   (192 * MiB)
 #define BULK_TO     (320 * MiB)
 
-static const char *const threads[] = { "", ",engine-thread=on" };
+static const char *const threads[] = {
+    ",engine-thread=off", ",engine-thread=on", ",engine-thread=off,timing=on",
+};
 
 static void fill(Qdma *x, uint64_t at, uint32_t len, uint32_t seed)
 {
@@ -363,6 +365,7 @@ static void register_tests(void)
     qtest_add_data_func("/ernic-qdma-mm/run", NULL, test_run);
     qtest_add_data_func("/ernic-qdma-mm/queues", threads[0], test_queues);
     qtest_add_data_func("/ernic-qdma-mm/queues-thread", threads[1], test_queues);
+    qtest_add_data_func("/ernic-qdma-mm/queues-timing", threads[2], test_queues);
     qtest_add_data_func("/ernic-qdma-mm/overlap", NULL, test_overlap);
     qtest_add_data_func("/ernic-qdma-mm/power", NULL, test_power);
     qtest_add_data_func("/ernic-qdma-mm/reset", NULL, test_reset);
