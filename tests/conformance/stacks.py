@@ -47,17 +47,9 @@ class Suite(NamedTuple):
     provoked: tuple = ()
 
 
-class SoftRoce(links.Link):
-    """rdma_rxe over virtio-net, under the device's name."""
-
-    def options(self, n, folder):
-        return [*links.wire(n, folder), '-device',
-                f'virtio-net-pci,id=nic,netdev=wire,mac={links.mac(n)}']
-
-
 LINKS = {'ernic': {'netdev': links.Netdev, 'udp': links.Udp},
          'mlx5': {'netdev': mlx5.Netdev, 'udp': mlx5.Udp},
-         'rxe': {'netdev': SoftRoce}}
+         'rxe': {'netdev': links.SoftRoce}}
 STACKS = tuple(LINKS)
 
 
@@ -120,8 +112,7 @@ def machines(stack, suite, kernel):
         links.up(guests, MTU)
         for one in guests:
             if stack == 'rxe':
-                one.check(f'modprobe rdma_rxe && rdma link add {links.DEVICE} '
-                          f'type rxe netdev {links.INTERFACE}')
+                one.check(links.ADD_SOFT_ROCE)
             one.check('timeout 10 sh -c "until ibv_devinfo -v | grep -q '
                       'PORT_ACTIVE; do sleep 0.2; done"', 15)
     except BaseException:

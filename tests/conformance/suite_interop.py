@@ -85,8 +85,7 @@ def start(names, kernel):
             mlx5.prepare(guests[:1])
         links.up(guests, stacks.MTU)
         if names[1] != 'ernic':
-            guests[1].check(f'modprobe rdma_rxe && rdma link add {links.DEVICE} type rxe '
-                            f'netdev {links.INTERFACE}')
+            guests[1].check(links.ADD_SOFT_ROCE)
         for one in guests:
             one.put(HERE / 'inside/peer.py', '/tmp/peer.py')
             programs.wait_until(one, 'ibv_devinfo -v | grep -q PORT_ACTIVE')

@@ -109,8 +109,7 @@ def up(guests):
 
 
 def soft_roce(one):
-    one.check(f'modprobe rdma_rxe && rdma link add {links.DEVICE} type rxe '
-              f'netdev {links.INTERFACE}')
+    one.check(links.ADD_SOFT_ROCE)
 
 
 def listens(one, job):

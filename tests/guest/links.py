@@ -8,6 +8,8 @@ links give a guest one network interface, eth0, and one RDMA device, ernic0.
 
 DEVICE, INTERFACE = 'ernic0', 'eth0'
 NIC = '/machine/peripheral/nic'
+ADD_SOFT_ROCE = (f'modprobe rdma_rxe && rdma link add {DEVICE} type rxe '
+                 f'netdev {INTERFACE}')
 
 
 def ipv4(n):
@@ -69,6 +71,17 @@ class Netdev(Link):
     def plug(self, guest, plugged):
         """Unplug the guest's cable, or plug it in."""
         qemu(guest, 'set_link', name='nic', up=plugged)
+
+
+class SoftRoce(Link):
+    """rdma_rxe over virtio-net; ADD_SOFT_ROCE gives it the device's name."""
+
+    name = 'rxe'
+    plugs = False
+
+    def options(self, n, folder):
+        return [*wire(n, folder), '-device',
+                f'virtio-net-pci,id=nic,netdev=wire,mac={mac(n)}']
 
 
 class Udp(Link):
