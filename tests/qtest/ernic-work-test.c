@@ -22,6 +22,8 @@
 #define CQE         sizeof(struct ernic_cqe)
 #define WORST_US    1000000
 #define DOORBELLS   2048            /* that wait at most */
+#define WAITER_US   3000000
+#define SLOW_US     20000           /* many slices */
 
 typedef struct Work {
     CardMachine m;
@@ -176,6 +178,34 @@ static void test_commands(const void *more)
     qernic_set_reg(&w.q, control, ERNIC_CONTROL_RESET);
     answers(&w, "reset");
     qernic_setup(&w.q, 1);
+    end(&w);
+}
+
+/*
+ * The same ring, and register accesses that need the device's lock: each gets it after at
+ * most a slice or two. The host may delay some.
+ */
+static void test_waiter(const void *more)
+{
+    int64_t begun, start, took, slow = 0, worst = 0;
+    uint32_t accesses = 0;
+    Work w;
+
+    begin(&w, more);
+    post_regs(&w);
+    begun = g_get_monotonic_time();
+    while (g_get_monotonic_time() - begun < WAITER_US) {
+        start = g_get_monotonic_time();
+        qernic_set_reg(&w.q, cmd_pi, 5 * COMMANDS);     /* out of range */
+        took = g_get_monotonic_time() - start;
+        slow += took > SLOW_US ? took : 0;
+        worst = MAX(worst, took);
+        accesses++;
+    }
+    g_assert_cmpuint(qernic_reg(&w.q, cmd_ci), <, COMMANDS);
+    g_test_message("%u accesses, the slow ones took %.1f ms, the worst %.1f ms",
+                   accesses, slow / 1000.0, worst / 1000.0);
+    g_assert_cmpint(slow, <, WAITER_US / 10);
     end(&w);
 }
 
@@ -352,7 +382,7 @@ static void register_tests(void)
     } tests[] = {
         { "commands", test_commands }, { "doorbells", test_doorbells },
         { "full-queue", test_full_queue }, { "resize", test_resize },
-        { "group", test_group },
+        { "group", test_group }, { "waiter", test_waiter },
     };
     size_t i;
 

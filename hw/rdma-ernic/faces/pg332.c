@@ -108,9 +108,9 @@ void ernic_pci_pg332_intx(ErnicPci *d)
         !pci_get_byte(pci->config + PCI_INTERRUPT_PIN)) {
         return;
     }
-    qemu_mutex_lock(&d->lock);          /* ernic_pci_leave() would recurse */
+    ernic_pci_lock(d);                  /* ernic_pci_leave() would recurse */
     level = ernic_irq_level(d->pg332.engine);
-    qemu_mutex_unlock(&d->lock);
+    ernic_pci_unlock(d);
     pci_set_irq(pci, level && !msix_enabled(pci) && ernic_pci_powered(d));
 }
 

@@ -5,10 +5,10 @@
  * that of the main loop or of an iothread, with one lock held. Register accesses run
  * in the vCPUs' threads with the BQL held.
  *
- * Lock order: BQL, then lock, then db_lock. Do not take the BQL with lock held: env.c
- * accesses only guest memory that needs no BQL. Do not raise interrupts with lock held
- * either: the guest chooses the MSI address, which may be one of our own registers. A
- * bottom half of the main loop raises them.
+ * Lock order: BQL, then next, then lock, then db_lock. Do not take the BQL with lock
+ * held: env.c accesses only guest memory that needs no BQL. Do not raise interrupts with
+ * lock held either: the guest chooses the MSI address, which may be one of our own
+ * registers. A bottom half of the main loop raises them.
  */
 #ifndef ERNIC_PCI_DEVICE_H
 #define ERNIC_PCI_DEVICE_H
@@ -83,6 +83,7 @@ struct ErnicPci {
     IOThread *own_thread;       /* the same, if it was made for this device */
     AioContext *ctx;            /* runs the engines, the links and their timers */
     AioContext *fd_ctx;         /* for the socket: ctx, or the main loop's I/O */
+    QemuMutex next;             /* held by the thread that gets lock next */
     QemuMutex lock;
     Ernic *engine;
     ErnicVerbs verbs;

@@ -39,9 +39,25 @@ static uint64_t clock_now(void)
     return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
 }
 
+/*
+ * The engine releases the lock after each slice and takes it again at once, before a
+ * thread that waits for it has woken. Such a thread may hold the BQL: it is the next.
+ */
+void ernic_pci_lock(ErnicPci *d)
+{
+    qemu_mutex_lock(&d->next);
+    qemu_mutex_lock(&d->lock);
+    qemu_mutex_unlock(&d->next);
+}
+
+void ernic_pci_unlock(ErnicPci *d)
+{
+    qemu_mutex_unlock(&d->lock);
+}
+
 uint64_t ernic_pci_enter(ErnicPci *d)
 {
-    qemu_mutex_lock(&d->lock);
+    ernic_pci_lock(d);
     return clock_now();
 }
 
@@ -218,7 +234,7 @@ static void leave(ErnicPci *d, bool ran)
         ernic_pci_kick(d);
     }
     ernic_pci_host_changed(d);
-    qemu_mutex_unlock(&d->lock);
+    ernic_pci_unlock(d);
     if (irq_at_once(d) && ernic_pci_working(d)) {
         ernic_pci_guarded(d, send_irqs);
     }
@@ -254,7 +270,7 @@ static void env_work(void *opaque)
 
     if (!runstate_is_running()) {
         trace_ernic_pci_not_running(ernic_pci_id(d), now);
-        qemu_mutex_unlock(&d->lock);
+        ernic_pci_unlock(d);
         return;
     }
     if (ernic_pci_working(d)) {
@@ -663,6 +679,7 @@ const ErnicEnvOps ernic_pci_pg332_env_ops = {
  */
 void ernic_pci_env_init(ErnicPci *d)
 {
+    qemu_mutex_init(&d->next);
     qemu_mutex_init(&d->lock);
     qemu_mutex_init(&d->db_lock);
     d->wake = d->pg332.wake = UINT64_MAX;
@@ -712,6 +729,7 @@ void ernic_pci_env_fini(ErnicPci *d)
     if (d->thread) {
         object_unref(OBJECT(d->thread));
     }
+    qemu_mutex_destroy(&d->next);
     qemu_mutex_destroy(&d->lock);
     qemu_mutex_destroy(&d->db_lock);
 }

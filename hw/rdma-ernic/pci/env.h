@@ -20,6 +20,12 @@ void ernic_pci_env_init(ErnicPci *d);
 void ernic_pci_env_stop(ErnicPci *d);
 void ernic_pci_env_fini(ErnicPci *d);
 /*
+ * Around changes that need the lock and no call into an engine. A thread that waits gets
+ * it before one that has just released it.
+ */
+void ernic_pci_lock(ErnicPci *d);
+void ernic_pci_unlock(ErnicPci *d);
+/*
  * Around every call into an engine: enter takes the lock and returns the time in ns;
  * leave sets the wake-up timer and drops the lock.
  */

@@ -333,12 +333,12 @@ static void ernic_pci_exit(PCIDevice *pci)
     ErnicPci *d = ERNIC(pci);
 
     trace_ernic_pci_exit(ernic_pci_id(d));
-    qemu_mutex_lock(&d->lock);
+    ernic_pci_lock(d);
     ernic_pci_life_set(d, ERNIC_PCI_GONE);
     d->resets++;
     ernic_pci_host_update(d);
     ernic_pci_timing_flush(d);
-    qemu_mutex_unlock(&d->lock);
+    ernic_pci_unlock(d);
     ernic_pci_env_stop(d);
     ernic_pci_netq_stop(d);
     ernic_pci_eth_fini(d);

@@ -12,7 +12,6 @@
  * - An MSI-X message may write to a port that ejects the function, from inside any
  *   code of the device that raises interrupts.
  * - A frame that the device sends may reach another device, whose DMA does the same.
- *   The device's lock is then held by the thread that ejects.
  *
  * The object is freed by an RCU callback, which runs with the BQL held, after all
  * readers: no thread is then in a memory access or in a function that holds the BQL.
