@@ -103,6 +103,30 @@ static void refused(QErnic *q, const char *name, QObject *value, QDict *args,
     qobject_unref(rsp);
 }
 
+/* A thread cannot translate addresses by an IOMMU; the default is the main loop. */
+static void test_iommu(void)
+{
+    static const Bad iommu[] = {
+        { "engine-thread", "'on'", "engine-thread=on and an IOMMU exclude each other" },
+        { "iothread", "'io0'", "iothread= and an IOMMU exclude each other" },
+    };
+    QErnic q = { .qts = qtest_init("-M q35 -nodefaults -object iothread,id=io0"
+                                   " -device intel-iommu"
+                                   " -device pcie-root-port,id=port0,chassis=1") };
+    QDict *args;
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(iommu); i++) {
+        args = qdict_new();
+        qdict_put_str(args, "bus", "port0");
+        refused(&q, iommu[i].name, qobject_from_json(iommu[i].value, &error_abort), args,
+                iommu[i].says);
+    }
+    qtest_qmp_assert_success(q.qts, "{ 'execute': 'device_add', 'arguments': {"
+                             " 'driver': 'ernic', 'id': 'ernic0', 'bus': 'port0' } }");
+    qtest_quit(q.qts);
+}
+
 static bool in_table(const char *name)
 {
     size_t i;
@@ -401,6 +425,7 @@ static void register_tests(void)
     qos_add_test("properties-in-effect", "ernic", test_in_effect, &others);
     qos_add_test("statistics", "ernic", test_statistics, NULL);
     qos_add_test("guest-errors", "ernic", test_log, &log);
+    qtest_add_func("/ernic-property/iommu", test_iommu);
 }
 
 libqos_init(register_tests);

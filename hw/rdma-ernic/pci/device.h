@@ -81,6 +81,7 @@ struct ErnicPci {
     struct ErnicTimingFile *trace[2];   /* of both engines; owned; or NULL */
     IOThread *thread;           /* the engine's; NULL: the main loop */
     IOThread *own_thread;       /* the same, if it was made for this device */
+    Notifier machine_done;      /* checks that the engine may have a thread */
     AioContext *ctx;            /* runs the engines, the links and their timers */
     AioContext *fd_ctx;         /* for the socket: ctx, or the main loop's I/O */
     QemuMutex next;             /* held by the thread that gets lock next */

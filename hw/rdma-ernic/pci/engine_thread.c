@@ -2,21 +2,34 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The choice of the thread that runs the engines. Runs that have to be repeatable need
- * the main loop.
+ * the main loop. So does a function behind an IOMMU: a translation may fail, and then the
+ * IOMMU raises an interrupt, which needs the BQL.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
+#include "qemu/error-report.h"
 #include "pci/engine_thread.h"
 #include "system/replay.h"
-/* The header's place depends on the version of QEMU. */
+#include "system/system.h"
+/* The places of these headers depend on the version of QEMU. */
+#if __has_include("exec/address-spaces.h")
+#include "exec/address-spaces.h"
+#else
+#include "system/address-spaces.h"
+#endif
 #if __has_include("exec/icount.h")
 #include "exec/icount.h"
 #else
 #include "system/cpu-timers.h"
 #endif
 
+static bool behind_iommu(ErnicPci *d)
+{
+    return pci_device_iommu_address_space(PCI_DEVICE(d)) != &address_space_memory;
+}
+
 /* Why the engine cannot have a thread; NULL: it can. */
-static const char *obstacle(const ErnicPci *d)
+static const char *obstacle(ErnicPci *d)
 {
     if (icount_enabled()) {
         return "-icount";
@@ -29,6 +42,9 @@ static const char *obstacle(const ErnicPci *d)
     }
     if (d->net.wire) {
         return "wire=";
+    }
+    if (behind_iommu(d)) {
+        return "an IOMMU";
     }
     return NULL;
 }
@@ -43,6 +59,10 @@ bool ernic_pci_engine_thread_open(ErnicPci *d, Error **errp)
         error_setg(errp, "iothread= and engine-thread=off exclude each other");
         return false;
     }
+    if (d->iothread && behind_iommu(d)) {
+        error_setg(errp, "iothread= and an IOMMU exclude each other");
+        return false;
+    }
     if (d->engine_thread == ON_OFF_AUTO_ON && why) {
         error_setg(errp, "engine-thread=on and %s exclude each other", why);
         return false;
@@ -54,6 +74,29 @@ bool ernic_pci_engine_thread_open(ErnicPci *d, Error **errp)
     name = g_strdup_printf("ernic%u", count++);
     d->own_thread = d->thread = iothread_create(name, errp);
     return d->thread;
+}
+
+/* All devices of the command line exist: an IOMMU, too. */
+static void machine_done(Notifier *n, void *unused)
+{
+    ErnicPci *d = container_of(n, ErnicPci, machine_done);
+
+    if (d->thread && behind_iommu(d)) {
+        error_report("ernic %s: put the IOMMU before it, or add engine-thread=off",
+                     ernic_pci_id(d));
+        exit(1);
+    }
+}
+
+void ernic_pci_engine_thread_start(ErnicPci *d)
+{
+    d->machine_done.notify = machine_done;
+    qemu_add_machine_init_done_notifier(&d->machine_done);
+}
+
+void ernic_pci_engine_thread_stop(ErnicPci *d)
+{
+    qemu_remove_machine_init_done_notifier(&d->machine_done);
 }
 
 void ernic_pci_engine_thread_close(ErnicPci *d)

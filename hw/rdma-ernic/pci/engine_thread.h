@@ -11,6 +11,9 @@
 
 /* Chooses ErnicPci.thread by the properties; BQL held. */
 bool ernic_pci_engine_thread_open(ErnicPci *d, Error **errp);
+/* Between these two, an IOMMU that was added after the device ends QEMU at its start. */
+void ernic_pci_engine_thread_start(ErnicPci *d);
+void ernic_pci_engine_thread_stop(ErnicPci *d);
 /* Ends a thread of the device, in which nothing may run any more. BQL held. */
 void ernic_pci_engine_thread_close(ErnicPci *d);
 

@@ -305,6 +305,7 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     ernic_pci_netdev_start(d);
     ernic_pci_mlx5_reset(d, 0);
     d->vm_state = qemu_add_vm_change_state_handler(vm_state_changed, d);
+    ernic_pci_engine_thread_start(d);
     ernic_pci_life_set(d, ERNIC_PCI_STOPPED);
     set_working(d, runstate_is_running());
     trace_ernic_pci_realize(ernic_pci_id(d), d->cfg.max_qp,
@@ -339,6 +340,7 @@ static void ernic_pci_exit(PCIDevice *pci)
     ernic_pci_host_update(d);
     ernic_pci_timing_flush(d);
     ernic_pci_unlock(d);
+    ernic_pci_engine_thread_stop(d);
     ernic_pci_env_stop(d);
     ernic_pci_netq_stop(d);
     ernic_pci_eth_fini(d);
