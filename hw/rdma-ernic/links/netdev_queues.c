@@ -14,7 +14,6 @@
 #include "links/netdev.h"
 #include "links/netdev_queues.h"
 #include "pci/env.h"
-#include "hw/rdma-ernic/trace.h"
 
 /*
  * Units of work, as the engine counts it (core/base/work.h): a slice of the main loop, an
@@ -37,7 +36,7 @@ struct ErnicNetq {
     ErnicFrameQueue in;         /* from the netdev to the engine */
     ErnicFrameQueue back;       /* from the engine to the Ethernet face */
     QEMUBH *bh;                 /* in the main loop; NULL: the engine runs there, too */
-    bool unsent;                /* frames in @out, and this is their first run */
+    bool unsent;                /* without @bh: @out has frames since the last run */
     bool running;               /* frames of the queues are in use below */
     bool again;                 /* the work of the main loop was due meanwhile */
     uint32_t work;              /* units of the main loop in this slice */
