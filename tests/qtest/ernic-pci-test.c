@@ -159,7 +159,9 @@ static void test_power_irq(void)
     QErnic q;
     int i;
 
-    qts = qtest_init("-M q35 -nodefaults -device ernic,id=ernic0,addr=04.0");
+    /* A thread could send an interrupt of qernic_setup() later. */
+    qts = qtest_init("-M q35 -nodefaults"
+                     " -device ernic,id=ernic0,addr=04.0,engine-thread=off");
     pc_alloc_init(&alloc, qts, 0);
     bus = qpci_new_pc(qts, &alloc);
     qtest_outl(qts, 0xcf8, 0x80000000 | Q35_PCIEXBAR);
