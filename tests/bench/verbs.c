@@ -46,24 +46,27 @@ static uint32_t command(BenchGuest *g, const char *name, struct ernic_cmd *cmd)
 
 /* ---- set-up ------------------------------------------------------------------ */
 
+/*
+ * An initializer of one member of the command's union leaves the bytes after it as they
+ * are with clang, and they are reserved: the members are assigned.
+ */
+
 /* Registers @bytes at @addr, in pages of 4 KiB like a guest's memory. */
 static uint32_t reg_mr(BenchGuest *g, uint64_t addr, uint64_t bytes)
 {
     uint32_t i, npages = bytes / PAGE;
     uint64_t list = bench_alloc(&g->node, npages * sizeof(uint64_t), PAGE);
     uint64_t *entry = bench_mem(&g->node, list);
-    struct ernic_cmd cmd = {
-        .opcode = ERNIC_CMD_MR_REG,
-        .mr_reg = {
-            .buf = { .addr = cpu_to_le64(list), .npages = cpu_to_le32(npages),
-                     .page_shift = 12, .levels = 1 },
-            .iova = cpu_to_le64(addr),
-            .length = cpu_to_le64(bytes),
-            .pd = cpu_to_le32(g->pd),
-            .access = cpu_to_le32(ERNIC_ACCESS_LOCAL_WRITE | REMOTE),
-        },
-    };
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_REG };
 
+    cmd.mr_reg = (struct ernic_cmd_mr_reg) {
+        .buf = { .addr = cpu_to_le64(list), .npages = cpu_to_le32(npages),
+                 .page_shift = 12, .levels = 1 },
+        .iova = cpu_to_le64(addr),
+        .length = cpu_to_le64(bytes),
+        .pd = cpu_to_le32(g->pd),
+        .access = cpu_to_le32(ERNIC_ACCESS_LOCAL_WRITE | REMOTE),
+    };
     for (i = 0; i < npages; i++) {
         entry[i] = cpu_to_le64(addr + (uint64_t)i * PAGE);
     }
@@ -75,16 +78,14 @@ static void create_cq(BenchGuest *g, BenchCq *cq, uint32_t depth)
     uint64_t ring = bench_alloc(&g->node, depth * sizeof(struct ernic_cqe),
                                 PAGE);
     uint64_t ci = bench_alloc(&g->node, 64, 64);
-    struct ernic_cmd cmd = {
-        .opcode = ERNIC_CMD_CQ_CREATE,
-        .cq_create = {
-            .buf = { .addr = cpu_to_le64(ring) },
-            .ci_addr = cpu_to_le64(ci),
-            .depth = cpu_to_le32(depth),
-            .eq = cpu_to_le32(NONE),
-        },
-    };
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_CQ_CREATE };
 
+    cmd.cq_create = (struct ernic_cmd_cq_create) {
+        .buf = { .addr = cpu_to_le64(ring) },
+        .ci_addr = cpu_to_le64(ci),
+        .depth = cpu_to_le32(depth),
+        .eq = cpu_to_le32(NONE),
+    };
     cq->ring = bench_mem(&g->node, ring);
     cq->ci_mem = bench_mem(&g->node, ci);
     cq->depth = depth;
@@ -99,11 +100,11 @@ static void create_qp(BenchGuest *g, BenchQp *qp, uint32_t sq_depth,
     uint64_t rq = bench_alloc(&g->node, rq_depth * RQ_STRIDE * 64, 64);
     uint64_t at = bench_alloc(&g->node, 64, 64);
     struct ernic_qp_init *init = bench_mem(&g->node, at);
-    struct ernic_cmd cmd = {
-        .opcode = ERNIC_CMD_QP_CREATE,
-        .qp = { .addr = cpu_to_le64(at), .length = cpu_to_le32(sizeof(*init)) },
-    };
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
 
+    cmd.qp = (struct ernic_cmd_qp) {
+        .addr = cpu_to_le64(at), .length = cpu_to_le32(sizeof(*init)),
+    };
     *init = (struct ernic_qp_init) {
         .sq_buf.addr = cpu_to_le64(sq),
         .rq_buf.addr = cpu_to_le64(rq),
@@ -127,12 +128,10 @@ static void create_qp(BenchGuest *g, BenchQp *qp, uint32_t sq_depth,
 
 static void set_gid(BenchGuest *g, uint32_t side)
 {
-    struct ernic_cmd cmd = {
-        .opcode = ERNIC_CMD_SET_GID,
-        .set_gid = { .vlan = cpu_to_le16(ERNIC_NO_VLAN) },
-    };
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SET_GID };
     ErnicGid gid = gid_of(side);
 
+    cmd.set_gid.vlan = cpu_to_le16(ERNIC_NO_VLAN);
     memcpy(cmd.set_gid.gid, gid.raw, sizeof(gid.raw));
     command(g, "SET_GID", &cmd);
 }
@@ -180,12 +179,12 @@ void bench_guest_free(BenchGuest *g)
 static void modify(BenchGuest *g, const BenchQp *qp, uint64_t at,
                    const struct ernic_qp_attr *attr)
 {
-    struct ernic_cmd cmd = {
-        .opcode = ERNIC_CMD_QP_MODIFY,
-        .qp = { .addr = cpu_to_le64(at), .length = cpu_to_le32(sizeof(*attr)),
-                .handle = cpu_to_le32(qp->qpn) },
-    };
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_MODIFY };
 
+    cmd.qp = (struct ernic_cmd_qp) {
+        .addr = cpu_to_le64(at), .length = cpu_to_le32(sizeof(*attr)),
+        .handle = cpu_to_le32(qp->qpn),
+    };
     memcpy(bench_mem(&g->node, at), attr, sizeof(*attr));
     command(g, "QP_MODIFY", &cmd);
 }
