@@ -59,7 +59,8 @@ PROGRAMS = ['bash', 'busybox-static', 'dash', 'ethtool', 'ibverbs-providers',
             'ibverbs-utils', 'iproute2', 'iputils-ping', 'kmod', 'pciutils',
             'perftest', 'python3-minimal', 'python3-pyverbs', 'rdmacm-utils']
 # Files of this folder, and where they are in the guest.
-OURS = {'init': 'init', 'agent': 'agent', 'udhcpc': 'etc/udhcpc/default.script'}
+OURS = {'init': 'init', 'agent': 'agent', 'drivers': 'drivers',
+        'udhcpc': 'etc/udhcpc/default.script'}
 # As they are: rdma-core has the tests of pyverbs among its documents.
 SINGLE = ['rdma-core']
 MODULES = ['virtio_pci', 'virtio_console', 'virtio_net', 'virtio_rng', 'rdma_rxe',

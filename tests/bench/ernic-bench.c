@@ -51,7 +51,7 @@ static const Plan plan_full = {
 };
 static const Plan plan_quick = {
     .min_rounds = 5, .max_rounds = 40, .turn_ns = 20 * MS,
-    .budget_ns = 30000 * MS,
+    .budget_ns = 12000 * MS,
 };
 /* Turns per round for a figure that a target uses. */
 #define COMPARED    3

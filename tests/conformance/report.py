@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A case and its result, and the results of all: TAP as they come, then the table."""
+"""A case and its result, and the results of a suite: TAP as they come, then its row."""
 import datetime
 import re
+import time
 from collections import Counter
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -69,46 +70,51 @@ def kernel_log(guests):
 
 
 class Report:
-    """Results on the device are tests; those on soft-RoCE are for comparison.
+    """Results of a suite on a device: tests of the device, or the score of soft-RoCE.
 
     pins: {'skip' or 'fail': {'SUITE/CASE': reason}}, of read_pins(); such cases count as
-    skipped.
-    rxe_alone: the device takes no part. Cases that soft-RoCE passes are counted, and
-    its failures are skipped: they are not failures of this project.
+    skipped. A failure of soft-RoCE is none of this project, and is skipped.
     """
 
-    def __init__(self, pins, short, rxe_alone=False):
-        self.pins = pins
+    def __init__(self, stack, suite, pins, short):
+        self.stack = stack
+        self.suite = suite
+        self.label = suite.name if stack == 'ernic' else f'{stack}/{suite.name}'
+        self.pins = {result: {line: why for line, why in lines.items()
+                              if line.startswith(self.label + '/')}
+                     for result, lines in pins.items()}
         self.short = short
-        self.rxe_alone = rxe_alone
         self.number = self.failed = 0
-        self.counts = {}                # (suite, stack): Counter of results
-        self.about = {}                 # (suite, stack): the kernel and packages that ran
-        self.ran = {}                   # label: {'LABEL/CASE': result}
+        self.counts = Counter()         # of results
+        self.about = ('', '')           # the kernel and packages that ran
+        self.ran = {}                   # {'LABEL/CASE': result}
+        self.since = time.monotonic()
 
-    def add(self, stack, suite, case):
-        label = suite if stack == 'ernic' else f'{stack}/{suite}'
-        name = f'{label}/{case.name}'
+    def seconds(self):
+        """Since the last call."""
+        before, self.since = self.since, time.monotonic()
+        return f'{self.since - before:.1f} s'
+
+    def machines(self):
+        self.comment(f'{self.seconds()}: machines')
+
+    def add(self, case):
+        name = f'{self.label}/{case.name}'
         reason = next((reason for line, reason in self.pins.get(case.result, {}).items()
                        if fits(name, line)), None)
-        counts = self.counts.setdefault((suite, stack), Counter())
-        counts['skip' if reason else case.result] += 1
-        if stack == 'rxe':
-            if case.result != 'ok':
-                self.comment(f'{stack}: {case.result}: {suite}/{case.name}: '
-                             + case.why.strip()[-200:])
-            if self.rxe_alone:
-                self.line(True, f'{suite}/{case.name}',
-                          '' if case.result == 'ok' else ' # SKIP on soft-RoCE')
-            return
-        self.ran.setdefault(label, {})[name] = case.result
+        self.counts['skip' if reason else case.result] += 1
+        self.ran[name] = case.result
         if case.result == 'ok':
             self.line(True, name)
+        elif self.stack == 'rxe':
+            self.comment(f'{case.result}: {case.why.strip()[-200:]}')
+            self.line(True, name, ' # SKIP on soft-RoCE')
         elif reason:
             self.line(case.result == 'skip', name, f' # {WORDS[case.result]} {reason}')
         else:
             self.comment(f'This {case.result} is not listed. It says: {case.why}')
             self.line(False, name)
+        self.comment(self.seconds())
 
     def line(self, good, name, directive=''):
         self.number += 1
@@ -126,20 +132,12 @@ class Report:
         """A pin is stale if a case of it ran and has another result, or none exists."""
         for result, pins in self.pins.items():
             for line in pins:
-                ran = next((ran for label, ran in self.ran.items()
-                            if line.startswith(label + '/')), None)
-                found = [ran[name] for name in ran or () if fits(name, line)]
-                if set(found) - {result} or ran and not (found or self.short):
+                found = [self.ran[name] for name in self.ran if fits(name, line)]
+                if set(found) - {result} or not (found or self.short):
                     self.line(False, f'{line} (listed in {PINS[result]})')
         print(f'1..{self.number}', flush=True)
 
-    def table(self):
-        """The lines of the table of this run."""
-        return table.lines(self.rows())
-
-    def rows(self):
-        """A table.Row for each suite that ran, on each of its devices."""
-        form = 'short' if self.short else 'whole'
-        return [table.row(*key, counts, form, str(datetime.date.today()),
-                          *self.about.get(key, ('', '')))
-                for key, counts in self.counts.items()]
+    def row(self):
+        return table.row(self.suite.name, self.stack, self.counts,
+                         'short' if self.short else 'whole',
+                         str(datetime.date.today()), *self.about)

@@ -4,6 +4,7 @@
 ernic is the verbs face with the driver and the provider of this project, mlx5 the mlx5
 interface in guests of Debian's packages alone, rxe soft-RoCE.
 """
+import importlib
 from pathlib import Path
 from typing import Callable, NamedTuple
 
@@ -40,7 +41,7 @@ class Suite(NamedTuple):
     start: Callable = None
     kernel: str = ''
     release: str = 'bookworm'
-    short: tuple = ('ernic', 'rxe')
+    short: tuple = ('ernic',)
     link: str = 'netdev'
     stock: tuple = ()
     stock_kernel: str = ''
@@ -59,12 +60,16 @@ def image(kernel, packages, release='bookworm'):
                                 '--release', release, *words))
 
 
-def named(suites, names):
-    """The suites that names choose, by the whole name or else a part of it; or all."""
-    all_names = {suite.name for suite in suites}
-    return [suite for suite in suites if not names or any(
-        name == suite.name if name in all_names else name in suite.name
-        for name in names)]
+# In the order of the table.
+MODULES = ('pyverbs', 'utilities', 'traffic', 'storage', 'middleware', 'semantics',
+           'interop', 'kernel', 'rounds')
+
+
+def all_runs():
+    """{name: (suite, device)} of all."""
+    return {f'{suite.name}-{stack}': (suite, stack) for module in MODULES
+            for suite in importlib.import_module(f'suite_{module}').SUITES
+            for stack in suite.devices}
 
 
 def packages(guests):

@@ -6,6 +6,7 @@ import time
 
 import guest
 import links
+import programs
 from report import Case
 from stacks import Suite
 
@@ -74,13 +75,13 @@ def wait_for(one, condition, seconds=20):
     end = time.monotonic() + seconds
     while not condition(one):
         check(time.monotonic() < end, 'not in time:', one.check('rdma resource show'))
-        time.sleep(0.3)
+        time.sleep(0.1)
 
 
 def in_traffic(guests, look):
     """look() while a process of guest 0 moves data; no object is left after it."""
     server = guests[1].start(f'timeout 40 {TRAFFIC}', 60)
-    time.sleep(2)
+    programs.wait_until(guests[1], programs.RPING.listens)
     client = guests[0].start(f'timeout 40 {TRAFFIC} {links.ipv4(1)} & echo $! >/tmp/pid; '
                              'wait $!', 60)
     try:
@@ -147,7 +148,7 @@ def write_bytes(guests, mebibytes=16):
     """Sends so much from guest 0 to guest 1."""
     size = 65536
     server = guests[1].start(f'ib_write_bw -F -s {size}', 60)
-    time.sleep(2)
+    programs.wait_until(guests[1], programs.LISTENS)
     client = guests[0].run(f'ib_write_bw -F -s {size} -n {(mebibytes << 20) // size} '
                            f'{links.ipv4(1)}', 60)
     check(client.status == server.wait().status == 0, client.output)
@@ -177,9 +178,9 @@ def port_counters(guests):
 def link_downed(guests):
     before = counters(guests[0])
     links.qemu(guests[0], 'set_link', name='nic', up=False)
-    time.sleep(1)
+    programs.wait_until(guests[0], f'grep -q DOWN {SYSFS}/ports/1/state')
     links.qemu(guests[0], 'set_link', name='nic', up=True)
-    wait_for(guests[0], lambda one: 'ACTIVE' in one.check(f'cat {SYSFS}/ports/1/state'))
+    programs.wait_until(guests[0], f'grep -q ACTIVE {SYSFS}/ports/1/state')
     check(grown(guests[0], before)['link_downed'] == 1, counters(guests[0]))
 
 
@@ -257,12 +258,13 @@ def netns(guests):
         check(links.DEVICE not in one.check('rdma dev; ibv_devices'), 'seen outside')
         check(links.DEVICE in one.check('ip netns exec lab rdma dev'), 'not inside')
         server = guests[1].start('timeout 30 rping -s -C 20 -a ' + links.ipv4(1), 40)
-        time.sleep(1)
+        programs.wait_until(guests[1], programs.RPING.listens)
         client = one.run('ip netns exec lab rping -c -C 20 -a ' + links.ipv4(1), 40)
         check(client.status == server.wait().status == 0, client.output)
     finally:
-        one.run(f'ip -n lab link set {links.INTERFACE} netns 1; ip netns del lab; '
-                'sleep 1; rdma system set netns shared')
+        one.run(f'ip -n lab link set {links.INTERFACE} netns 1; ip netns del lab')
+        programs.wait_until(one, f'rdma dev | grep -q {links.DEVICE} && '
+                            'rdma system set netns shared')
         links.up(guests, 9000)
     check(links.DEVICE in one.check('rdma dev'), 'did not come back')
 

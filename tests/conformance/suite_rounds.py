@@ -86,7 +86,8 @@ def debug_cases(guests, short):
 
 
 def start(kernel):
-    return guest.Guests(1, Machine(), stacks.image(kernel, ()), memory=1536)
+    return guest.Guests(1, Machine(), stacks.image(kernel, ()), memory=1536,
+                        cold="the debug kernel has no ACPI, which plugs devices in")
 
 
 SUITES = [Suite('rounds', 1, cases, devices=('ernic',),

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import links
+import programs
 import raw_peer
 import report
 import stock
@@ -42,11 +43,9 @@ def results(job, group):
 def pulled(one):
     """The cable is unplugged and plugged in while a program waits for the events."""
     job = start(one, 'link')
-    one.check('timeout 20 sh -c "until test -e /tmp/semantics/waits; do sleep 0.2; done"',
-              25)
-    for up in (False, True):
+    for event, up in (('PORT_ERR', False), ('PORT_ACTIVE', True)):
+        programs.wait_until(one, f'test -e /tmp/semantics/{event}')
         links.qemu(one, 'set_link', name='nic', up=up)
-        one.check('sleep 1')
     yield from results(job, 'link')
 
 

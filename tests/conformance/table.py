@@ -76,10 +76,15 @@ def split(text, name):
     return before + begin, between, end + after
 
 
+def read(text):
+    """The cells of the rows of a table."""
+    return [[cell.strip() for cell in line.strip('|').split('|')]
+            for line in text.splitlines() if line]
+
+
 def parse(text):
     """The rows of a page."""
-    found = [[cell.strip() for cell in line.strip('|').split('|')]
-             for line in split(text, 'table')[1].splitlines() if line]
+    found = read(split(text, 'table')[1])
     if found and (found[0] != list(HEAD)
                   or any(len(cells) != len(HEAD) for cells in found)):
         raise ValueError('the table has other columns')

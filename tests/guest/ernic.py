@@ -44,6 +44,8 @@ class Cards(links.Link):
     The first is the guest's network card as well, its id "nic"; the others are nic1, ...
     """
 
+    cold = 'ernic-user finds its functions by their slots'
+
     def __init__(self, cards=('3.1', 'reconic')):
         self.cards = cards
 

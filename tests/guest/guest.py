@@ -6,12 +6,12 @@
 
 Each Guest is one QEMU (of scripts/qemu-tree, or the one that QEMU names) with the
 image of guest/image, under TCG. An agent in it (guest/image/agent) listens on a
-virtio-serial port.
+virtio-serial port. It is restored from a state of saved.py, and boots only where Guests
+have a reason for it.
 """
 import base64
 import ctypes
 import itertools
-import json
 import os
 import shlex
 import shutil
@@ -23,15 +23,14 @@ import threading
 import time
 from pathlib import Path
 
+import saved
+from monitor import GuestError, Monitor
+
 ROOT = Path(__file__).resolve().parents[2]
 INSIDE = ROOT / 'tests/guest/inside'
 BOOT_SECONDS = 120             # the host may be busy
 SECONDS = 120                  # of a command, likewise
 MEMORY_MIB = 768
-
-
-class GuestError(Exception):
-    """A guest did not start or went away, or a command failed."""
 
 
 class Result:
@@ -84,37 +83,6 @@ def find_image(kernel='6.1'):
     return Path(last_line(ROOT / 'guest/image/build.py', '--kernel', kernel))
 
 
-class Monitor:
-    """QEMU's machine protocol (QMP)."""
-
-    def __init__(self, path):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(30)
-        self.socket.connect(str(path))
-        self.stream = self.socket.makefile('rw')
-        self.stream.readline()
-        self.execute('qmp_capabilities')
-
-    def execute(self, command, **arguments):
-        """Run a command; the value that it returns."""
-        self.stream.write(json.dumps({'execute': command, 'arguments': arguments}))
-        self.stream.flush()
-        while line := self.stream.readline():
-            answer = json.loads(line)
-            if 'error' in answer:
-                raise GuestError(f'{command}: {answer["error"]["desc"]}')
-            if 'return' in answer:
-                return answer['return']
-        raise GuestError(f'{command}: QEMU went away')
-
-    def human(self, line):
-        return self.execute('human-monitor-command', **{'command-line': line})
-
-    def close(self):
-        self.stream.close()
-        self.socket.close()
-
-
 def processor():
     """QEMU's options: the same emulation everywhere, unless GUEST_ACCEL says kvm."""
     if os.environ.get('GUEST_ACCEL') == 'kvm':
@@ -126,16 +94,20 @@ class Guest:
     """One machine. options: further options for QEMU's command line.
 
     shell: a prompt on the serial console, the socket NAME.serial.
-    memory: MiB.
+    memory: MiB. slots: those of saved.py, for a machine that is saved. state: it does
+    not boot, but is restored from that file.
     """
 
     # How the chardev "agent" reaches the agent.
     channel = ['-device', 'virtio-serial-pci',
                '-device', 'virtserialport,chardev=agent,name=ernic.agent']
     words = ''                  # further ones for the kernel's command line
+    before_save = 'modprobe -q ernic; true'
+    # Commands that load the drivers of restored guests, and wait for their effects.
+    drivers, settled = '/drivers', ''
 
     def __init__(self, name, folder, options, qemu, image, shell=False,
-                 memory=MEMORY_MIB):
+                 memory=MEMORY_MIB, slots=(), state=None):
         self.name = name
         self.folder = folder
         self.console = folder / f'{name}.console'
@@ -147,19 +119,27 @@ class Guest:
         self.socket = socket.socket(socket.AF_UNIX)
         port = folder / f'{name}.agent'
         self.serial = folder / f'{name}.serial'
+        self.state = state
+        self.options = saved.Options(options)
+        words = (f'console=ttyS0 quiet panic=-1 mitigations=off no_timer_check '
+                 f'{self.words}hostname={name}' + ' shell' * shell
+                 + ' bare=1' * bool(slots))
+        if state:
+            start = [*self.options.smp, *saved.SLOTS, *self.options.host,
+                     '-incoming', 'defer']
+        else:
+            start = ['-kernel', image / 'kernel', '-initrd', image / 'initrd',
+                     '-append', words, *slots, *options]
         command = [
             qemu, '-nodefaults', '-no-reboot', '-display', 'none',
             '-machine', 'q35', *processor(),
             '-smp', '1', '-m', str(memory), '-name', name,
-            '-kernel', image / 'kernel', '-initrd', image / 'initrd', '-append',
-            f'console=ttyS0 quiet panic=-1 mitigations=off no_timer_check {self.words}'
-            f'hostname={name}' + ' shell' * shell,
             '-chardev', f'socket,id=serial,path={self.serial},server=on,wait=off,'
             f'logfile={self.console}', '-serial', 'chardev:serial',
             '-chardev', f'socket,id=agent,path={port},server=on,wait=off', *self.channel,
             '-qmp', f'unix:{folder / name}.qmp,server=on,wait=off',
             '-object', 'rng-random,id=rng,filename=/dev/urandom',
-            '-device', 'virtio-rng-pci,rng=rng', *options]
+            '-device', 'virtio-rng-pci,rng=rng', *start]
         self.started = time.monotonic()
         with open(self.log, 'wb') as log:
             log.write((shlex.join(map(str, command)) + '\n').encode())
@@ -197,6 +177,11 @@ class Guest:
     def monitor(self):
         """A new connection to QEMU's monitor: one at a time; the caller closes it."""
         return Monitor(self.folder / f'{self.name}.qmp')
+
+    def load(self):
+        """Load the state, if there is one, and plug in the devices."""
+        if self.state:
+            saved.load(self, self.state)
 
     def tail(self, lines=30):
         """The last lines of QEMU's output and of the guest's console."""
@@ -242,9 +227,15 @@ class Guest:
         return f'went away, QEMU with status {status}'
 
     def wait_boot(self):
-        """Wait for the agent; the seconds since QEMU was started."""
-        self.answer(0, BOOT_SECONDS)
+        """Wait for the agent and the devices; the seconds since QEMU was started."""
+        if self.state:
+            saved.settle(self)
+        else:
+            self.wait_agent()
         return self.age()
+
+    def wait_agent(self):
+        self.answer(0, BOOT_SECONDS)
 
     def start(self, command, seconds=SECONDS):
         """Start a command, which is killed after so many seconds; its Job."""
@@ -288,18 +279,22 @@ class Guests(list):
 
     link: one of links.py, asked for the options of each guest, counted from 0. image:
     one for all of them, or a list with one for each, or a function that returns it.
-    kinds: the class of each, if they differ.
+    kinds: the class of each, if they differ. cold: why they have to boot with their
+    devices, if they have; a link or a class may say so, too.
     """
 
     kind = Guest
+    cold = ''
 
-    def __init__(self, count, link, image, shell=False, memory=MEMORY_MIB, kinds=()):
+    def __init__(self, count, link, image, shell=False, memory=MEMORY_MIB, kinds=(),
+                 cold=''):
         super().__init__()
         self.link = link
         self.image = image() if callable(image) else image
         self.shell = shell
         self.memory = memory
         self.kinds = kinds
+        self.cold = cold or self.cold or getattr(link, 'cold', '')
         self.folder = Path(tempfile.mkdtemp(prefix='ernic-guest.'))
         try:
             self.boot(count, find_qemu(), self.image)
@@ -311,12 +306,22 @@ class Guests(list):
         images = image if isinstance(image, list) else [image] * count
         for n in range(count):
             kind = self.kinds[n] if self.kinds else self.kind
-            self.append(kind(f'guest{n + 1}', self.folder,
-                             self.link.options(n, self.folder), qemu, images[n],
-                             self.shell, self.memory))
+            options = self.link.options(n, self.folder)
+            self.append(kind(f'guest{n + 1}', self.folder, options, qemu, images[n],
+                             self.shell, self.memory,
+                             state=self.state(kind, options, qemu, images[n])))
+        for guest in self:
+            guest.load()
         self.link.join(self)
         self.boot_seconds = [guest.wait_boot() for guest in self]
         self.boot_waited = [guest.waited() for guest in self]
+
+    def state(self, kind, options, qemu, image):
+        """The state to restore a guest from, or None if it has to boot."""
+        parts = saved.Options(options)
+        if self.cold or self.shell or not parts.fits:
+            return None
+        return saved.state(kind, qemu, image, self.memory, parts.smp)
 
     def __enter__(self):
         return self

@@ -159,13 +159,13 @@ def check_output(program, server, client):
     return f'{figure[1]} {program.family.unit}'
 
 
-def end_together(jobs):
-    """Wait for both ends; kill them once one has failed or ended GRACE s ago."""
+def end_together(jobs, grace=GRACE):
+    """Wait for both ends; kill them once one has failed or ended so many s ago."""
     since = None
     while not all(job.done() for job in jobs):
         ended = [job for job in jobs if job.done()]
         since = since or (ended and time.monotonic())
-        if ended and (time.monotonic() - since > GRACE or ended[0].wait().status):
+        if ended and (time.monotonic() - since > grace or ended[0].wait().status):
             for job in jobs:
                 job.kill()
             return
@@ -180,7 +180,7 @@ def run_once(guests, program, options, address, tcp, seconds):
     if not wait_for_server(guests[1], program, server):
         return Outcome('the server did not start', '', server.wait().output)
     client = guests[0].start(program.family.client.format(gid=gids[0], **words), seconds)
-    end_together([client, server])
+    end_together([client, server], GRACE if program.family.ends else 0)
     server, client = server.wait(), client.wait()
     output = f'--- client\n{client.output}--- server\n{server.output}'
     try:

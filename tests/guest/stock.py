@@ -31,6 +31,7 @@ KNOWN_WARNINGS = {
     'clocksource: Watchdog    ': 'likewise, in newer kernels',
     'clocksource: Clocksource    ': 'likewise',
     'hogged CPU for': 'a busy host',
+    'clocksource: Long readout interval': 'a busy host',
     'clocksource: Marking clocksource tsc': 'a busy host',
     'TSC found unstable after boot': 'a busy host',
     'Unstable clock detected': 'a busy host',
@@ -81,8 +82,10 @@ class StockGuest(guest.Guest):
 
     channel = ['-serial', 'chardev:agent']
     words = 'rdinit=/bin/sh '
+    before_save = 'modprobe -a mlx5_ib virtio_net'
+    drivers, settled = 'udevadm settle', 'udevadm settle'
 
-    def wait_boot(self):
+    def wait_agent(self):
         self.wait_for(r'^# ')
         agent = '\n'.join(line for line in AGENT.read_text().splitlines()
                           if not line.startswith('#'))
@@ -96,7 +99,6 @@ class StockGuest(guest.Guest):
                 console.sendall(f"{line}; echo line''{number}\n".encode())
                 self.wait_for(f'line{number}$', console)
         self.answer(0, BOOT_SECONDS)
-        return self.age()
 
     def wait_for(self, pattern, console=None):
         """Wait for a line of the console. The socket is read too: it has room for some

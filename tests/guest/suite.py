@@ -1,100 +1,79 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How the test files declare their tests, and how these are run."""
-import itertools
-import time
-import traceback
+"""How the test files declare their tests.
+
+Each file test_*.py has suites(), which yields Suites.
+"""
+import functools
+import os
 from typing import Callable, NamedTuple
 
-import together
+import guest
 
-# Tests that are known to fail, and the reason: 'suite/test': 'reason'.
-EXPECTED_FAILURES = {}
+KERNELS = ['6.1', '6.12']       # that our driver is built for
+
+# Whether the long form runs; a test that repeats something then does so more often.
+LONG = bool(os.environ.get('ERNIC_LONG'))
 
 
 class Suite(NamedTuple):
     """Tests on one set of machines, in order: later ones may use the effects of others.
 
-    machines() returns a context manager, whose value is the tests' argument.
+    machines() returns a context manager, whose value is the tests' argument. long: names
+    of tests that only the long form runs, '*' for all. same: the suite whose short form
+    has tests of these names, or a sentence that says what else finds the same.
     """
 
     name: str
     machines: Callable
     tests: list
+    long: str = ''
+    same: str = ''
+
+    def is_long(self, test):
+        return self.long == '*' or name_of(test) in self.long.split()
 
 
-def test_name(suite, test):
-    return f'{suite.name}/{test.__name__.removeprefix("test_")}'
+def name_of(test):
+    return test.__name__.removeprefix('test_')
 
 
 def named(name, function, *arguments):
     """A test of that name: the function with arguments after the machines."""
+    @functools.wraps(function)
     def test(guests):
         function(guests, *arguments)
     test.__name__ = name
     return test
 
 
-class Tap:
-    """The Test Anything Protocol, with the reasons of failures before their line."""
-
-    def __init__(self, number):
-        """number: of the results before."""
-        self.number = number
-        self.failed = 0
-
-    def comment(self, text):
-        for line in text.splitlines():
-            print('#', line, flush=True)
-
-    def result(self, name, passed):
-        self.number += 1
-        directive = ''
-        if name in EXPECTED_FAILURES:
-            if passed:
-                self.comment('This was expected to fail: remove it from the list.')
-            else:
-                directive = f' # TODO {EXPECTED_FAILURES[name]}'
-            passed = not passed
-        self.failed += not passed
-        print('ok' if passed and not directive else 'not ok', self.number, '-',
-              name + directive, flush=True)
+def slow(reason):
+    """Declares why a test of the short form takes more than a minute."""
+    def mark(test):
+        test.slow = reason
+        return test
+    return mark
 
 
-def run_suite(suite, tap):
-    try:
-        machines = suite.machines()
-    except Exception:                           # the other suites have to run
-        tap.comment(traceback.format_exc())
-        for test in suite.tests:
-            tap.result(test_name(suite, test), False)
-        return
-    failed = tap.failed
-    with machines as guests:
-        for test in suite.tests:
-            passed = True
-            start = time.monotonic()
-            try:
-                test(guests)
-            except Exception:                   # and so do the other tests
-                tap.comment(traceback.format_exc())
-                passed = False
-            tap.result(test_name(suite, test), passed)
-            tap.comment(f'{time.monotonic() - start:.1f} s')
-        if tap.failed > failed:
-            for guest in guests:
-                tap.comment(guest.tail())
+def ours(count, link, kernel, **more):
+    """Suite.machines: guests with the image of that kernel; more: for guest.Guests."""
+    return functools.partial(guest.Guests, count, link,
+                             functools.partial(guest.find_image, kernel), **more)
 
 
-def run(suites, jobs):
-    """Run all suites, so many at a time; the exit status."""
-    before = list(itertools.accumulate((len(suite.tests) for suite in suites), initial=0))
-
-    def run_one(n):
-        tap = Tap(before[n])
-        start = time.monotonic()
-        run_suite(suites[n], tap)
-        tap.comment(f'{suites[n].name}: {time.monotonic() - start:.0f} s')
-        return tap.failed
-
-    print(f'1..{before[-1]}', flush=True)
-    return 1 if sum(together.run(run_one, len(suites), jobs)) else 0
+def check(suites):
+    """Each name of Suite.long is a test, and is in the short form of Suite.same."""
+    known = {one.name: one for one in suites}
+    assert len(known) == len(suites), 'two suites have the same name'
+    for one in suites:
+        tests = {name_of(test): test for test in one.tests}
+        assert len(tests) == len(one.tests), f'{one.name}: two tests have the same name'
+        long = [name for name, test in tests.items() if one.is_long(test)]
+        unknown = set(one.long.split()) - {*tests, '*'}
+        assert not unknown, f'{one.name} has no test {unknown}'
+        assert bool(long) == bool(one.same), one.name
+        if ' ' in one.same:
+            continue
+        for name in long:
+            other = known[one.same]
+            assert any(name_of(test) == name and not other.is_long(test)
+                       for test in other.tests), f'no short {one.same}/{name}'

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import guest
-from suite import Suite
+from suite import KERNELS, Suite, named
 
 DRIVER = guest.ROOT / 'guest/linux/ernic'
 # Debian's headers of 6.12 want a program of another package for debug information
@@ -16,18 +16,17 @@ DRIVER = guest.ROOT / 'guest/linux/ernic'
 NO_BTF = 'CONFIG_DEBUG_INFO_BTF_MODULES='
 
 
-def suites(kernel, image, short):
-    def test_build(_):
-        build(kernel)
-
-    return [] if short else [Suite(f'dkms-{kernel}', nullguests, [test_build])]
+def suites():
+    for kernel in KERNELS:
+        yield Suite(f'dkms-{kernel}', nullguests, [named('build', build, kernel)],
+                    *([] if kernel == '6.1' else ['*', 'dkms-6.1']))
 
 
 def nullguests():
     return contextlib.nullcontext([])
 
 
-def build(kernel):
+def build(_, kernel):
     headers = Path(guest.last_line(guest.ROOT / 'guest/image/build.py',
                                    '--kernel', kernel, '--headers'))
     version = headers.name.removeprefix('linux-headers-')

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The driver: its reports, its objects, loading, unloading and removal."""
-import functools
 import json
 import os
 import re
@@ -11,7 +10,7 @@ from pathlib import Path
 import guest
 import links
 import test_kernel
-from suite import Suite
+from suite import KERNELS, Suite, ours
 
 DRIVER = '/sys/bus/pci/drivers/ernic'
 RDMA = f'/sys/class/infiniband/{links.DEVICE}'
@@ -38,22 +37,26 @@ class Plugged(links.Link):
                                     in self.options_of_device.items())]
 
 
-def suites(kernel, image, short):
-    tests = [test_up, test_attributes, test_vectors, test_large_regions, test_resize,
-             test_device_memory, test_abi, test_kverbs, test_filter, test_counters,
-             test_qp_counters, test_resources, test_ptp, test_raw, test_dead, test_reset,
-             test_unplug, test_no_trace]
-    if not short:
-        tests[2:2] = [test_port, test_ethtool, test_rings_in_traffic, test_zero_based,
-                      test_rereg, test_lost_interrupt, test_bad_device, test_stolen,
-                      test_remove, test_reload, test_sleep]
-        tests.append(test_memory_map)
-    one = Suite(f'driver-{kernel}',
-                functools.partial(guest.Guests, 1, Plugged(), image), tests)
-    vlan = Suite(f'vlan-{kernel}',
-                 functools.partial(guest.Guests, 2, links.Netdev(), image),
-                 [test_vlan])
-    return [one] if short else [one, vlan]
+# Tests that do not depend on the kernel: the first one has them.
+SAME = ('port ethtool rings_in_traffic zero_based rereg lost_interrupt bad_device stolen '
+        'remove reload sleep memory_map vectors large_regions resize device_memory abi '
+        'filter ptp raw counters qp_counters')
+
+
+def suites():
+    for kernel in KERNELS:
+        first = kernel == '6.1'
+        yield Suite(f'driver-{kernel}', ours(1, Plugged(), kernel),
+                    [test_up, test_attributes, test_port, test_ethtool,
+                     test_rings_in_traffic, test_zero_based, test_rereg,
+                     test_lost_interrupt, test_bad_device, test_stolen, test_remove,
+                     test_reload, test_sleep, test_vectors, test_large_regions,
+                     test_resize, test_device_memory, test_abi, test_kverbs, test_filter,
+                     test_counters, test_qp_counters, test_resources, test_ptp, test_raw,
+                     test_dead, test_reset, test_unplug, test_no_trace, test_memory_map],
+                    *([] if first else [SAME, 'driver-6.1']))
+        yield Suite(f'vlan-{kernel}', ours(2, links.Netdev(), kernel), [test_vlan],
+                    *([] if first else ['*', 'vlan-6.1']))
 
 
 def inside(one, check, seconds=60):

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The ERNIC face in guests: its program, alone and against queue pairs of verbs."""
-import functools
 
 import ernic
-import guest
 import links
 from ernic import OPERATIONS, SHAPES
-from suite import Suite, named
+from suite import Suite, named, ours
 
+KERNEL = '6.1'
 # The ends with queues and data in the card's memory: client, server.
 MEMORIES = {'card': ('--memory card', '--memory card'),
             'card_to_host': ('--memory card', ''),
@@ -16,28 +15,27 @@ MEMORIES = {'card': ('--memory card', '--memory card'),
             'data_on_card': ('--data card', '--data card')}
 
 
-def suites(kernel, image, short):
-    if short:                       # independent of the kernel
-        return []
+def suites():
+    """With one kernel, of which the device is independent."""
     udp = ernic.Udp(('3.1', '4.0', '4.2', 'reconic', 'reconic-4.0', 'reconic-4.2'))
     netdev = ernic.Netdev(('3.1', '4.2', 'reconic'))
     return [
-        between(kernel, image, udp, [
+        between(udp, [
             *matrix(udp, '3.1', SHAPES), *memories(udp, '3.1', MEMORIES),
             *polls(udp, '3.1'),
             *matrix(udp, 'reconic', SHAPES), *memories(udp, 'reconic', ['card']),
             *(test for card in ('4.0', '4.2', 'reconic-4.0', 'reconic-4.2')
               for test in matrix(udp, card, ['batch'])),
             *memories(udp, '4.2', ['card']), *verbs(), *rules()]),
-        between(kernel, image, netdev, [
+        between(netdev, [
             *matrix(netdev, '3.1', SHAPES), *matrix(netdev, '4.2', ['batch']),
             *matrix(netdev, 'reconic', ['batch']), *verbs()]),
-        between(kernel, image, ernic.SoftRoce(['3.1']), [test_rxe, *verbs()])]
+        between(ernic.SoftRoce(['3.1']), [test_rxe, *verbs()])]
 
 
-def between(kernel, image, link, tests):
-    return Suite(f'ernic-{link.name}-{kernel}',
-                 functools.partial(guest.Guests, 2, link, image), [test_up, *tests])
+def between(link, tests):
+    return Suite(f'ernic-{link.name}-{KERNEL}', ours(2, link, KERNEL),
+                 [test_up, *tests])
 
 
 def test_up(guests):

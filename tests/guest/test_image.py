@@ -1,35 +1,40 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The test guest: image, agent, boot, and our files in it."""
-import functools
 import subprocess
 import time
 
 import guest
 import links
-from suite import Suite
+from suite import KERNELS, Suite, named, ours
 
 BOOT_LIMIT = 10                 # seconds, two guests at once
 
 
-def machines(image):
-    return guest.Guests(2, links.Netdev(), image)
+# Of the agent and the programs, which are the same with each kernel.
+SAME = 'boot status timeout together python'
 
 
-def suites(kernel, image, short):
-    def test_kernel(guests):
-        for one in guests:
-            assert one.check('uname -r').startswith(kernel + '.')
+def suites():
+    for kernel in KERNELS:
+        yield Suite(f'image-{kernel}', ours(2, links.Netdev(), kernel,
+                                                cold='the boot is tested'),
+                    [named('kernel', check_kernel, kernel),
+                     named('driver_warnings', check_driver_warnings, kernel),
+                     test_devices, test_no_complaints, test_boot, test_status,
+                     test_timeout, test_together, test_python],
+                    *([] if kernel == '6.1' else [SAME, 'image-6.1']))
 
-    def test_driver_warnings(_):
-        done = subprocess.run([guest.ROOT / 'guest/linux/build', '--kernel', kernel],
-                              stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                              text=True, check=True)
-        assert not done.stderr, done.stderr
 
-    tests = [test_kernel, test_driver_warnings, test_devices, test_no_complaints]
-    if not short:
-        tests += [test_boot, test_status, test_timeout, test_together, test_python]
-    return [Suite(f'image-{kernel}', functools.partial(machines, image), tests)]
+def check_kernel(guests, kernel):
+    for one in guests:
+        assert one.check('uname -r').startswith(kernel + '.')
+
+
+def check_driver_warnings(_, kernel):
+    done = subprocess.run([guest.ROOT / 'guest/linux/build', '--kernel', kernel],
+                          stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+                          check=True)
+    assert not done.stderr, done.stderr
 
 
 def test_boot(guests):

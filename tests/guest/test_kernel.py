@@ -4,7 +4,6 @@
 NVMe and NFS run here where `storage` of tests/conformance does not: over the UDP link, on
 the second kernel, and while the driver is unloaded.
 """
-import functools
 import lzma
 import re
 import shutil
@@ -15,7 +14,7 @@ from pathlib import Path
 import guest
 import links
 import storage
-from suite import Suite
+from suite import KERNELS, Suite, ours
 
 INSIDE = guest.ROOT / 'tests/guest/inside'
 KVERBS = guest.ROOT / 'guest/linux/kverbs'
@@ -28,12 +27,12 @@ TROUBLE = re.compile(r'.*(?:BUG|WARNING|Oops|Call Trace|ernic.*(?:bad|error)).*'
 NO_ANSWER = 'no answer, status|Fatal error .* on MAD QP'
 
 
-def suites(kernel, image, short):
-    link = links.Netdev() if short else links.Udp()
-    return [Suite(f'kernel-{link.name}-{kernel}',
-                  functools.partial(guest.Guests, 2, link, image),
-                  [test_kverbs, test_rings_no_memory, test_rds, test_nvme,
-                   test_nvme_again, test_nfs, test_log, test_nvme_dead, test_dead])]
+def suites():
+    for kernel, link in zip(KERNELS, (links.Udp(), links.Netdev())):
+        yield Suite(f'kernel-{link.name}-{kernel}', ours(2, link, kernel),
+                    [test_kverbs, test_rings_no_memory, test_rds, test_nvme,
+                     test_nvme_again, test_nfs, test_log, test_nvme_dead, test_dead],
+                    *([] if kernel == '6.1' else ['*', 'kernel-udp-6.1']))
 
 
 def build_kverbs(one, target):

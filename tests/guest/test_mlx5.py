@@ -14,10 +14,9 @@ import threading
 
 import guest
 import links
-import long_form
 import mlx5
 import stock
-from suite import Suite, named
+from suite import LONG, Suite, named
 
 PAIR = ['6.1', 'testing-cloud']
 ROUNDS, SHORT_ROUNDS = 20, 5    # of test_bind()
@@ -85,7 +84,8 @@ class Wire(links.Link):
 
 
 def machine(kernel):
-    return stock.StockGuests(1, Cable(), stock.find_image(kernel))
+    return stock.StockGuests(1, Cable(), stock.find_image(kernel),
+                             cold='cold plug is tested too' if kernel == '6.1' else '')
 
 
 def pair():
@@ -355,7 +355,7 @@ def test_bind(guests):
     one = guests[0]
     name = one.check('basename $(readlink /sys/class/net/near/device)').strip()
     flood = one.start(f'ip netns exec {PEER} ping -q -i 0.002 -b 10.0.0.255', 600)
-    for _ in range(ROUNDS if long_form.chosen else SHORT_ROUNDS):
+    for _ in range(ROUNDS if LONG else SHORT_ROUNDS):
         one.check(f'echo {name} >{DRIVER}/unbind')
         one.check(f'echo {name} >{DRIVER}/bind')
         # Udev gives the new interface its name.
@@ -403,15 +403,18 @@ def check_gigabyte(guests):
                 fetch(one, f'http://{ADDRESSES[1 - n]}:8080/file', sums, seconds=300)
 
 
-def stock_suites(version):
+# Tests of the long form on these kernels.
+SAME = {'6.12-cloud': 'tcp jumbo vlan priority dhcp counters bind',
+        'testing-cloud': 'jumbo vlan priority dhcp counters bind'}
+
+
+def suites():
     for kernel in stock.KERNELS:
-        if kernel.removesuffix('-cloud') == version:
-            yield Suite(f'mlx5-{kernel}', functools.partial(machine, kernel),
-                        [test_probe, test_up, test_ping, test_tcp, test_jumbo, test_vlan,
-                         test_priority, named('filters', check_filters, kernel),
-                         test_dhcp, test_world, test_ethtool, test_counters, test_bind,
-                         test_reset, mlx5.test_no_complaints])
-    if PAIR[0] == version:
-        yield Suite('mlx5-pair', pair,
-                    [named('up', check_pair), named('tcp', check_gigabyte),
-                     mlx5.test_no_complaints])
+        yield Suite(f'mlx5-{kernel}', functools.partial(machine, kernel),
+                    [test_probe, test_up, test_ping, test_tcp, test_jumbo, test_vlan,
+                     test_priority, named('filters', check_filters, kernel), test_dhcp,
+                     test_world, test_ethtool, test_counters, test_bind, test_reset,
+                     mlx5.test_no_complaints],
+                    *([] if kernel == '6.1' else [SAME.get(kernel, '*'), 'mlx5-6.1']))
+    yield Suite('mlx5-pair', pair, [named('up', check_pair), named('tcp', check_gigabyte),
+                                    mlx5.test_no_complaints], '*', 'mlx5-6.1')

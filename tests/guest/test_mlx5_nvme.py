@@ -76,8 +76,7 @@ def check_small(guests):
     check_disk(guests, SMALL_MIB, copy)
 
 
-def stock_suites(version):
+def suites():
     for kernel in LINKS:
-        if kernel.removesuffix('-cloud') == version:
-            yield Suite(f'mlx5-nvme-{kernel}', functools.partial(machines, kernel),
-                        [test_nvme, mlx5.test_no_complaints])
+        yield Suite(f'mlx5-nvme-{kernel}', functools.partial(machines, kernel),
+                    [test_nvme, mlx5.test_no_complaints], '*', 'mlx5-verbs-6.12-cloud')

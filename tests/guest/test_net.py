@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The network card: two guests, and one on QEMU's user network."""
-import functools
 import hashlib
 import re
 import urllib.request
 
 import guest
 import links
-from suite import Suite
+from suite import KERNELS, Suite, ours
 
 MIB = 1 << 20
 
 
-def suites(kernel, image, short):
-    pair = Suite(f'net-{kernel}',
-                 functools.partial(guest.Guests, 2, links.Netdev(), image),
-                 [test_up, test_ping, test_big_ping, test_tcp, test_module])
-    user = Suite(f'user-{kernel}', functools.partial(guest.Guests, 1, User(), image),
-                 [test_dhcp, test_forwarded])
-    return [pair] if short else [pair, user]
+def suites():
+    for kernel in KERNELS:
+        for name, machines, tests in (
+                ('net', ours(2, links.Netdev(), kernel),
+                 [test_up, test_ping, test_big_ping, test_tcp, test_module]),
+                ('user', ours(1, User(), kernel), [test_dhcp, test_forwarded])):
+            yield Suite(f'{name}-{kernel}', machines, tests,
+                        *([] if kernel == '6.1' else ['*', f'{name}-6.1']))
 
 
 class User(links.Link):

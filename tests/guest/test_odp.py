@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """On-demand regions, whose pages come and go."""
-import functools
 import re
 
 import guest
-from suite import Suite
+from suite import KERNELS, Suite, named, ours
 from test_driver import UP, Plugged
 
 CHECKS = ('pages', 'rights', 'local', 'fork', 'dontneed', 'punch', 'traffic', 'unmap',
           'protect', 'implicit', 'advice', 'queue', 'many')
-SHORT = ('pages', 'fork', 'dontneed', 'implicit', 'advice')
 # A process with regions is killed while the device requests their pages.
 FAULTS = '/sys/class/infiniband/ernic0/ports/1/hw_counters/page_faults'
 KILLED = (f'cd /tmp; for n in 1 4 7; do before=$(cat {FAULTS}); '
@@ -18,19 +16,17 @@ KILLED = (f'cd /tmp; for n in 1 4 7; do before=$(cat {FAULTS}); '
           '[ $? = 137 ] || exit 1; done')
 
 
-def suites(kernel, image, short):
-    # Only the tests that depend on how the kernel removes and provides pages.
-    tests = [make(check) for check in (SHORT if short else CHECKS)]
-    return [Suite(f'odp-{kernel}', functools.partial(guest.Guests, 1, Plugged(), image),
-                  [test_up, *tests, test_killed, test_left])]
+def suites():
+    for kernel in KERNELS:
+        yield Suite(f'odp-{kernel}', ours(1, Plugged(), kernel),
+                    [test_up, *(named(name, check, name) for name in CHECKS),
+                     test_killed, test_left],
+                    *([] if kernel == '6.1' else ['*', 'odp-6.1']))
 
 
-def make(check):
-    def test(guests):
-        result = guests[0].run(f'cd /tmp && timeout 90 python3 odp.py {check}', 100)
-        assert result.status == 0, result.output
-    test.__name__ = f'test_{check}'
-    return test
+def check(guests, name):
+    result = guests[0].run(f'cd /tmp && timeout 90 python3 odp.py {name}', 100)
+    assert result.status == 0, result.output
 
 
 def test_up(guests):

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """RDMA programs between two guests, over each link."""
-import functools
-
 import guest
 import links
 import programs
-from suite import Suite, named
+from suite import KERNELS, Suite, name_of, named, ours
 
 MIB = 1 << 20
 MTU = 9000                      # of Ethernet, for a path MTU of 4096
@@ -36,20 +34,35 @@ VARIANTS = [
 ]
 
 
-def suites(kernel, image, short):
-    table = [named(program.name, run_program, program.name)
-             for program in programs.PROGRAMS]
-    if not short:
-        table += [named(name, run_program, program, options)
-                  for name, program, options in VARIANTS]
-        table += [test_ipv6, test_multicast, test_multicast_members, test_stranger,
-                  test_processes, test_bulk, test_tcp_beside, test_link_down,
-                  test_dead_peer]
-    return [Suite(f'{link.name}-{kernel}',
-                  functools.partial(guest.Guests, 2, link, image),
-                  [test_up, *(test for test in table
-                              if link.plugs or test is not test_link_down)])
-            for link in (links.Netdev(), links.Udp(), links.Shm())]
+SMOKE = ('ibv_rc_pingpong', 'ibv_ud_pingpong', 'rping', 'ib_read_bw', 'ib_atomic_bw')
+
+
+def suites():
+    for kernel in KERNELS:
+        for link in links.Netdev(), links.Udp(), links.Shm():
+            yield on_link(link, kernel)
+
+
+def on_link(link, kernel):
+    """Netdev has no variants: utilities and perftest of tests/conformance use it."""
+    others = [named(program.name, run_program, program.name)
+              for program in programs.PROGRAMS if program.name not in SMOKE]
+    if not isinstance(link, links.Netdev):
+        others += [named(name, run_program, program, options)
+                   for name, program, options in VARIANTS]
+    tests = [test_up, *(named(name, run_program, name) for name in SMOKE), test_ipv6,
+             test_multicast, test_multicast_members, test_processes, test_bulk,
+             test_tcp_beside]
+    if isinstance(link, links.Udp):
+        tests.append(test_stranger)
+    if link.plugs:
+        tests.append(test_link_down)
+    long = ['*', f'{link.name}-6.1 and conformance']
+    if kernel == '6.1':
+        long = [' '.join(map(name_of, others)),
+                'ibverbs-utils, rdmacm-utils and perftest of tests/conformance']
+    return Suite(f'{link.name}-{kernel}', ours(2, link, kernel),
+                 [*tests, *others, test_dead_peer], *long)
 
 
 def run_program(guests, name, options='', address=links.ipv4):
@@ -108,8 +121,6 @@ def test_multicast_members(guests):
 
 def test_stranger(guests):
     """An address that the UDP link does not know: retries run out, QEMU reports why."""
-    if not isinstance(guests.link, links.Udp):
-        return
     address = links.ipv4(1)
     links.set_property(guests[0], 'remove-peer', address)
     outcome = programs.run(guests, programs.BY_NAME['ibv_rc_pingpong'])

@@ -3,11 +3,9 @@
 
 And Debian's tests on the second kernel; `rdma-core` of tests/conformance has the first.
 """
-import functools
-
 import guest
 import links
-from suite import Suite
+from suite import KERNELS, Suite, ours
 
 # Those of rdma-core's own tests that this device cannot pass yet, and the reason.
 PYVERBS_FAIL = {}
@@ -15,12 +13,14 @@ HUGE_PAGES = 16                     # that some of the tests want
 PYVERBS_PASS = 145                  # at least; the others are for other hardware
 
 
-def suites(kernel, image, short):
+def suites():
     tests = [test_devinfo, test_bookkeeping, test_errors, test_xrc_domain]
-    if kernel != '6.1':
-        tests.append(test_pyverbs)
-    return [Suite(f'provider-{kernel}',
-                  functools.partial(guest.Guests, 1, Alone(), image), tests)]
+    for kernel in KERNELS:
+        first = kernel == '6.1'
+        yield Suite(f'provider-{kernel}', ours(1, Alone(), kernel),
+                    tests if first else [*tests, test_pyverbs],
+                    *([] if first else
+                      ['*', 'provider-6.1, and rdma-core of tests/conformance']))
 
 
 class Alone(links.Link):

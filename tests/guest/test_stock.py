@@ -27,16 +27,21 @@ class VirtioNet(links.Link):
 
 
 def machines(kernel):
-    return stock.StockGuests(1, VirtioNet(), stock.find_image(kernel))
+    return stock.StockGuests(1, VirtioNet(), stock.find_image(kernel),
+                             cold='the boot is tested')
 
 
-def stock_suites(version):
-    """Those with a kernel of that version, e.g. 6.12."""
+# The short form boots the other kernels with the device, in test_mlx5*.py.
+SAME = {'6.1': 'stock-6.1-cloud', '6.12-cloud': 'stock-6.12',
+        'testing-cloud': 'stock-testing'}
+
+
+def suites():
     for kernel in stock.KERNELS:
-        if kernel.removesuffix('-cloud') == version:
-            tests = [named('test_kernel', check_kernel, kernel), test_files,
-                     test_foreign_files, test_driver, test_programs, test_no_complaints]
-            yield Suite(f'stock-{kernel}', functools.partial(machines, kernel), tests)
+        yield Suite(f'stock-{kernel}', functools.partial(machines, kernel),
+                    [named('kernel', check_kernel, kernel), test_files,
+                     test_foreign_files, test_driver, test_programs, test_no_complaints],
+                    *(['*', SAME[kernel]] if kernel in SAME else []))
 
 
 def entries(data):

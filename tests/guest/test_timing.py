@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Two guests with the timing model: programs run, and observe the model's time."""
-import functools
 import re
 
-import guest
 import links
 import programs
-from suite import Suite
+from suite import KERNELS, Suite, ours
 
 FLIGHT_US = 1000                # of the profile, much more than the guests take
 DRIVER = '/sys/bus/pci/drivers/ernic'
@@ -26,12 +24,12 @@ class Slow(links.Netdev):
         return [*words[:-1], f'{words[-1]},timing=on,timing-profile={profile}']
 
 
-def suites(kernel, image, short):
-    if short:
-        return []
-    return [Suite(f'timing-{kernel}', functools.partial(guest.Guests, 2, Slow(), image),
-                  [test_up, test_latency, test_counters, test_debugfs,
-                   test_debugfs_comes_and_goes, test_debugfs_dead])]
+def suites():
+    for kernel in KERNELS:
+        yield Suite(f'timing-{kernel}', ours(2, Slow(), kernel),
+                    [test_up, test_latency, test_counters, test_debugfs,
+                     test_debugfs_comes_and_goes, test_debugfs_dead],
+                    *([] if kernel == '6.1' else ['*', 'timing-6.1']))
 
 
 def test_up(guests):

@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A guest resets and ejects functions that its other processor accesses. Prints TAP.
 
-usage: test_life.py QEMU [--rounds N] [--accel ACCEL] [--seconds N]
+usage: test_life.py [--asan | --tsan] [--rounds N] [--seconds N]
 
 Each round is a machine with a function for each row of race.c's table. It fails if QEMU
-ends by itself, or if a sanitizer reports an error (scripts/qemu-tree --asan, --tsan). If
-the thread sanitizer covers all of QEMU, it needs
---accel tcg,thread=multi,one-insn-per-tb=on: its record of calls grows each time that a
-processor leaves a block for an access.
+ends by itself, or if a sanitizer reports an error. QEMU names the program; --asan and
+--tsan build one with that sanitizer.
 """
 import argparse
 import os
@@ -18,6 +16,9 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / 'common'))
+from find_qemu import find_qemu                     # noqa: E402
+
 REPEAT = HERE.parent / 'repeat'
 CFLAGS = ('-m32 -march=i686 -O2 -Wall -Wextra -Werror -ffreestanding -fno-pie -static'
           ' -fno-stack-protector -fcf-protection=none -mgeneral-regs-only -nostdlib'
@@ -26,6 +27,9 @@ MACHINE = ('-M pc -m 64 -smp 2 -nodefaults -display none'
            ' -chardev file,id=text,path=text -device isa-debugcon,chardev=text'
            ' -object iothread,id=io0 -device ernic-wire,id=w0,ports=4')
 ACCEL = 'tcg,thread=multi'
+# The record of calls of the thread sanitizer grows each time that a processor leaves a
+# block for an access.
+TSAN_ACCEL = ACCEL + ',one-insn-per-tb=on'
 SECONDS = 180                           # of a round, on the slowest of hosts
 
 UDP = 'roce-udp=127.0.0.1:0'
@@ -67,7 +71,7 @@ def run_round(args, program, folder):
     for name, properties in FUNCTIONS.items():
         devices += ['-device', f'ernic,id={name}' + (properties and f',{properties}')]
     run = subprocess.run(
-        ['timeout', '-s', 'KILL', str(args.seconds), Path(args.qemu).resolve(),
+        ['timeout', '-s', 'KILL', str(args.seconds), args.qemu,
          '-accel', args.accel, *MACHINE.split(), *devices, '-kernel', program],
         cwd=folder, text=True, capture_output=True, check=False,
         env=os.environ | {'ASAN_OPTIONS': 'detect_leaks=0'})
@@ -80,11 +84,13 @@ def run_round(args, program, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('qemu')
+    parser.add_argument('--asan', action='store_const', dest='kind', const='--asan')
+    parser.add_argument('--tsan', action='store_const', dest='kind', const='--tsan')
     parser.add_argument('--rounds', type=int, default=2)
-    parser.add_argument('--accel', default=ACCEL)
     parser.add_argument('--seconds', type=int, default=SECONDS)
     args = parser.parse_args()
+    args.qemu = find_qemu(*filter(None, [args.kind]))
+    args.accel = TSAN_ACCEL if args.kind == '--tsan' else ACCEL
     failed = 0
     with tempfile.TemporaryDirectory() as name:
         program = build(Path(name))

@@ -14,7 +14,7 @@
 #define LEN         64
 #define WORDS       (PG332_V4_SIZE + PG332_SIDE_TIMING)
 
-/* The profile for which tests/unit/test-pg332-timing.c derives its times. */
+/* The profile for which tests/unit/interfaces/pg332/test-timing.c derives its times. */
 static const char profile[] =
     "base = ernic-200mhz-100g\n"
     "clock.core = 1 GHz # test\n" "clock.host = 500 MHz # test\n"

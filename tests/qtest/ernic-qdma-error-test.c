@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What software can do wrong with RecoNIC's QDMA: each error has its bits and its
+ * Errors of software that uses RecoNIC's QDMA: each error has its bits and its
  * interrupt, the queue stops or goes on as it has to, and other queues work.
  */
 #include "qemu/osdep.h"

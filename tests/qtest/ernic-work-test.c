@@ -209,7 +209,7 @@ static void test_waiter(const void *more)
     end(&w);
 }
 
-/* More doorbells than the queue holds, behind commands that take long. */
+/* More doorbells than the queue holds, after commands that take long. */
 static void test_doorbells(const void *more)
 {
     uint64_t bad;

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Inputs of QEMU's fuzzer: the bytes of a script, the translation of a qtest's log, and
-the tables of tests/fuzz/qemu. Prints TAP."""
+the tables of tests/fuzz and tests/fuzz/qemu. Prints TAP."""
 import re
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -119,8 +120,17 @@ def every_property():
                 assert any((FUZZ / 'corpus' / folder).iterdir()), folder
 
 
+def every_check():
+    """Each check of the harness has a target that proves it."""
+    sources = ''.join(path.read_text() for path in FUZZ.parent.glob('*.c'))
+    names = set(re.findall(r'fuzz_(?:fail|break)\("([a-z0-9-]+)"', sources))
+    table = runpy.run_path(str(FUZZ.parent / 'run'))['CHECKS']
+    proven = {name for checks in table.values() for name in checks.split()}
+    assert names and names <= proven, names - proven
+
+
 TESTS = [log_to_script, polls, monitor, faces, separators, numbers_of_operations,
-         every_property]
+         every_property, every_check]
 
 
 if __name__ == '__main__':

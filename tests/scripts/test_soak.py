@@ -1,11 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The verdict and the table of the soaks: tests/soak/report.py. Prints TAP."""
+"""The verdict and the table of the soaks: tests/soak/report.py. Meson has all events.
+
+Prints TAP.
+"""
+import re
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'soak'))
+SOAK = Path(__file__).resolve().parents[1] / 'soak'
+sys.path.insert(0, str(SOAK))
 
 import cases                                                    # noqa: E402
 import report                                                   # noqa: E402
@@ -98,6 +104,14 @@ def sample():
     assert two.memory > 1.5 * one.memory and two.files >= 2 * one.files - 2
 
 
+def events():
+    rows = subprocess.run([SOAK / 'run', '--long', '--list'], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout.splitlines()
+    text = (SOAK / 'meson.build').read_text(encoding='utf-8')
+    assert set(re.findall(r"^    '(.+)': \d+", text, re.M)) == {
+        'self-test', *(row.rsplit(' ', 2)[0] for row in rows)}
+
+
 if __name__ == '__main__':
     sys.exit(cases.run((test.__name__, test) for test in (
-        flat, grows, short, code, leftovers, nothing, table, sample)))
+        events, flat, grows, short, code, leftovers, nothing, table, sample)))

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The tables of docs/conformance.md: written, read back, and kept from run to run.
 
-Also: a name chooses suites; a test whose process dies is one failure. Prints TAP.
+Also: meson has every suite; a test whose process dies is one failure. Prints TAP.
 """
 import contextlib
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,8 +16,9 @@ import unittest
 from collections import Counter
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
 for folder in ('guest', 'guest/inside', 'conformance'):
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / folder))
+    sys.path.insert(0, str(ROOT / 'tests' / folder))
 
 import cases                                        # noqa: E402
 import pyverbs_suite                                # noqa: E402
@@ -66,11 +68,9 @@ def test_merge():
 
 def test_suites_exist():
     """Nothing but this removes the rows of a suite that is gone."""
-    root = Path(__file__).resolve().parents[2]
-    names = subprocess.run([root / 'tests/conformance/run', '--list'], check=True,
-                           stdout=subprocess.PIPE, text=True).stdout.splitlines()
-    rows = table.parse((root / table.PAGE).read_text(encoding='utf-8'))
-    assert rows and {one.suite for one in rows} <= set(names)
+    names = {suite.name for suite, _ in stacks.all_runs().values()}
+    rows = table.parse((ROOT / table.PAGE).read_text(encoding='utf-8'))
+    assert rows and {one.suite for one in rows} <= names
 
 
 def test_score():
@@ -122,105 +122,97 @@ def test_refused():
         raise AssertionError(f'taken: {text}')
 
 
-def test_report():
-    """Results are counted by stack; skips of soft-RoCE need no pin."""
-    run = report.Report({'skip': {}, 'fail': {}}, short=True)
-    run.line = lambda *_: None
-    said = []
-    run.comment = said.append
-    for stack, result in (('ernic', 'ok'), ('rxe', 'ok'), ('rxe', 'skip')):
-        run.add(stack, 'a', report.Case('case', result, 'why'))
-    assert said == ['rxe: skip: a/case: why'], said
-    run.about['a', 'ernic'] = ('6.1', 'a 1')
-    row, other = run.rows()
-    assert row[:6] == ('a', 'verbs face', '1', '0', '0', 'short'), row
-    assert row.kernel == '6.1' and row.packages == 'a 1', row
-    assert other[:6] == ('a', 'soft-RoCE', '1', '0', '1', 'short'), other
-    assert other.kernel == '', other
-
-
-def report_lines(skips, results, short=False, failures=None, **more):
-    """The lines of a Report: (good, name, directive)."""
-    run = report.Report({'skip': skips, 'fail': failures or {}}, short, **more)
+def a_report(results, skips=(), failures=(), short=False, stack='mlx5'):
+    """A Report of suite a after these results, and its lines: (good, name, directive)."""
+    pins = {'skip': dict.fromkeys(skips, 'ours'),
+            'fail': dict.fromkeys(failures, 'theirs')}
+    run = report.Report(stack, stacks.Suite('a', 1, None), pins, short)
     run.comment = lambda _: None
     lines = []
     run.line = lambda good, name, directive='': lines.append((good, name, directive))
-    for stack, name, result in results:
-        run.add(stack, 'a', report.Case(name, result, 'why'))
+    for name, result in results:
+        run.add(report.Case(name, result, 'why'))
     with contextlib.redirect_stdout(io.StringIO()):
         run.finish()
-    return lines
+    return run, lines
+
+
+def report_lines(*arguments, **more):
+    return a_report(*arguments, **more)[1]
+
+
+def test_report():
+    """Results are counted; skips and failures of soft-RoCE need no pin."""
+    results = [('one', 'ok'), ('two', 'skip'), ('three', 'fail')]
+    run, lines = a_report(results, stack='rxe')
+    run.about = ('6.1', 'a 1')
+    assert run.row()[:6] == ('a', 'soft-RoCE', '1', '1', '1', 'whole'), run.row()
+    assert run.row()[7:] == ('6.1', 'a 1'), run.row()
+    assert lines == [(True, 'rxe/a/one', ''), (True, 'rxe/a/two', ' # SKIP on soft-RoCE'),
+                     (True, 'rxe/a/three', ' # SKIP on soft-RoCE')], lines
+    run, lines = a_report(results, stack='ernic', short=True)
+    assert run.row()[:6] == ('a', 'verbs face', '1', '1', '1', 'short'), run.row()
+    assert [good for good, *_ in lines] == [True, False, False], lines
 
 
 def test_pins():
     """The two faces have pins of their own; a stale one is a failure."""
-    pins = {'a/one': 'ours', 'mlx5/a/two': 'theirs', 'mlx5/a/three': 'gone',
-            'mlx5/b/one': 'other suite'}
-    assert report_lines(pins, [('ernic', 'one', 'skip'), ('ernic', 'two', 'skip')]) == [
+    skips = ('a/one', 'mlx5/a/two', 'mlx5/a/three', 'mlx5/b/one')
+    assert report_lines([('one', 'skip'), ('two', 'skip')], skips, stack='ernic') == [
         (True, 'a/one', ' # SKIP ours'), (False, 'a/two', '')]
-    found = [('mlx5', 'one', 'skip'), ('mlx5', 'two', 'skip')]
-    wanted = [(False, 'mlx5/a/one', ''), (True, 'mlx5/a/two', ' # SKIP theirs')]
-    assert report_lines(pins, found, short=True) == wanted
-    assert report_lines(pins, found) == [
-        *wanted, (False, 'mlx5/a/three (listed in skips.txt)', '')]
-    assert report_lines(pins, [('mlx5', 'three', 'ok')], short=True) == [
-        (True, 'mlx5/a/three', ''), (False, 'mlx5/a/three (listed in skips.txt)', '')]
+    found = [('one', 'skip'), ('two', 'skip')]
+    wanted = [(False, 'mlx5/a/one', ''), (True, 'mlx5/a/two', ' # SKIP ours')]
+    assert report_lines(found, skips, short=True) == wanted
+    stale = (False, 'mlx5/a/three (listed in skips.txt)', '')
+    assert report_lines(found, skips) == [*wanted, stale]
+    assert report_lines([('three', 'ok')], skips, short=True) == [
+        (True, 'mlx5/a/three', ''), stale]
 
 
 def test_failures():
     """A listed failure is not one; with another result it is."""
-    failures = {'mlx5/a/one': 'the driver'}
-    for result, wanted in (
-            ('fail', [(False, 'mlx5/a/one', ' # TODO the driver')]),
-            ('skip', [(False, 'mlx5/a/one', ''),
-                      (False, 'mlx5/a/one (listed in failures.txt)', '')]),
-            ('ok', [(True, 'mlx5/a/one', ''),
-                    (False, 'mlx5/a/one (listed in failures.txt)', '')])):
-        assert report_lines({}, [('mlx5', 'one', result)], failures=failures) == wanted
-    run = report.Report({'skip': {}, 'fail': failures}, short=False)
+    failures = ['mlx5/a/one']
+    stale = (False, 'mlx5/a/one (listed in failures.txt)', '')
+    for result, wanted in (('fail', [(False, 'mlx5/a/one', ' # TODO theirs')]),
+                           ('skip', [(False, 'mlx5/a/one', ''), stale]),
+                           ('ok', [(True, 'mlx5/a/one', ''), stale])):
+        assert report_lines([('one', result)], (), failures) == wanted
+    run, _ = a_report([('one', 'fail'), ('two', 'fail')], (), failures)
+    assert run.row()[:5] == ('a', 'mlx5 interface', '0', '1', '1')
+    run = report.Report('mlx5', stacks.Suite('a', 1, None),
+                        {'skip': {}, 'fail': {'mlx5/a/one': 'theirs'}}, False)
     with contextlib.redirect_stdout(io.StringIO()):
         for name in ('one', 'two'):
-            run.add('mlx5', 'a', report.Case(name, 'fail'))
+            run.add(report.Case(name, 'fail'))
     assert run.failed == 1
-    assert run.rows()[0][:5] == ('a', 'mlx5 interface', '0', '1', '1')
 
 
 def test_patterns():
     """A "*" stands for any text; each case that it stands for has to have the result."""
-    failures = {'mlx5/a/*/x-*': 'the driver', 'mlx5/a/[y]*': 'the provider'}
-    listed = ' (listed in failures.txt)'
-    found = [('mlx5', 'one/x-1', 'fail'), ('mlx5', 'two/x-', 'fail'),
-             ('mlx5', 'two/y-1', 'fail'), ('mlx5', '[y]', 'fail')]
-    wanted = [(False, 'mlx5/a/one/x-1', ' # TODO the driver'),
-              (False, 'mlx5/a/two/x-', ' # TODO the driver'),
-              (False, 'mlx5/a/two/y-1', ''),
-              (False, 'mlx5/a/[y]', ' # TODO the provider')]
-    assert report_lines({}, found, failures=failures) == wanted
-    assert report_lines({}, found[:3], True, failures) == wanted[:3]
-    assert report_lines({}, found[:3], False, failures) == [
-        *wanted[:3], (False, 'mlx5/a/[y]*' + listed, '')]
-    passed = [*found, ('mlx5', 'three/x-1', 'ok')]
-    assert report_lines({}, passed, True, failures) == [
-        *wanted, (True, 'mlx5/a/three/x-1', ''), (False, 'mlx5/a/*/x-*' + listed, '')]
+    failures = ('mlx5/a/*/x-*', 'mlx5/a/[y]*')
+    found = [(name, 'fail') for name in ('one/x-1', 'two/x-', 'two/y-1', '[y]')]
+    wanted = [(False, 'mlx5/a/one/x-1', ' # TODO theirs'),
+              (False, 'mlx5/a/two/x-', ' # TODO theirs'), (False, 'mlx5/a/two/y-1', ''),
+              (False, 'mlx5/a/[y]', ' # TODO theirs')]
+    assert report_lines(found, (), failures) == wanted
+    assert report_lines(found[:3], (), failures, short=True) == wanted[:3]
+    assert report_lines(found[:3], (), failures) == [
+        *wanted[:3], (False, 'mlx5/a/[y]* (listed in failures.txt)', '')]
+    passed = [*found, ('three/x-1', 'ok')]
+    assert report_lines(passed, (), failures, short=True) == [
+        *wanted, (True, 'mlx5/a/three/x-1', ''),
+        (False, 'mlx5/a/*/x-* (listed in failures.txt)', '')]
 
 
-def test_rxe_alone():
-    """Without the device what soft-RoCE passes counts, and nothing has failed."""
-    results = [('rxe', 'one', 'ok'), ('rxe', 'two', 'fail'), ('rxe', 'three', 'skip')]
-    lines = report_lines({'a/one': 'a pin'}, results, rxe_alone=True)
-    skipped = ' # SKIP on soft-RoCE'
-    assert lines == [(True, 'a/one', ''), (True, 'a/two', skipped),
-                     (True, 'a/three', skipped)], lines
-
-
-def test_named():
-    """A whole name chooses one suite, a part all that have it."""
-    suites = [stacks.Suite(name, 1, None) for name in ('core', 'core-new', 'other')]
-    for names, wanted in (([], ['core', 'core-new', 'other']), (['core'], ['core']),
-                          (['cor'], ['core', 'core-new']), (['none'], []),
-                          (['core', 'oth'], ['core', 'other'])):
-        found = [one.name for one in stacks.named(suites, names)]
-        assert found == wanted, (names, found)
+def test_meson_has_all():
+    """Each suite and device is a test of meson, of its form; none has two."""
+    said = subprocess.run([ROOT / 'tests/conformance/run', '--list'], check=True,
+                          stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    text = (ROOT / 'tests/conformance/meson.build').read_text(encoding='utf-8')
+    found = []
+    for part, form in zip(text.split('conformance_long = {'), ('', ' long')):
+        found += [name + form for name in re.findall(r"^  '(\S+)': \d+,$", part, re.M)]
+    assert sorted(found) == sorted(said), set(found) ^ set(said)
 
 
 class Three(unittest.TestCase):

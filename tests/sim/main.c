@@ -27,6 +27,7 @@ static const char *program;
 static void usage(void)
 {
     printf("usage: ernic-sim --seeds FIRST:COUNT [--jobs N]\n"
+           "       ernic-sim --fresh OFFSET:COUNT [--jobs N]\n"
            "       ernic-sim --seed N [--verbose] [--pcap FILE] [--break NAME]\n"
            "       ernic-sim --self-test\n");
 }
@@ -68,12 +69,16 @@ static const char *argument(int argc, char **argv, int *i)
 static void parse(int argc, char **argv, Options *o)
 {
     const char *text;
+    bool fresh;
     int i;
 
     for (i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--seeds")) {
+        fresh = !strcmp(argv[i], "--fresh");
+        if (fresh || !strcmp(argv[i], "--seeds")) {
             text = argument(argc, argv, &i);
             o->first = number(text);
+            /* Each second has 1000 seeds: those of two offsets are never the same. */
+            o->first += fresh ? g_get_real_time() / 1000000 * 1000 : 0;
             text = strchr(text, ':');
             o->count = text ? number(text + 1) : 1;
         } else if (!strcmp(argv[i], "--seed")) {
@@ -358,7 +363,7 @@ static int self_test(void)
         ok = noticed(what, how);
         printf("%sok %d - %s is noticed by %s\n", ok ? "" : "not ", what,
                sim_sabotage_name(what), sim_sabotage_rule(what));
-        printf("# %s\n", how->str);
+        printf("# %s\n", g_strdelimit(how->str, "\n", ' '));
         fflush(stdout);
         failed += !ok;
     }

@@ -25,8 +25,8 @@ class Row(NamedTuple):
     share: float
 
 
-def counts(ci, short, full):
-    return {'ci': ci, 'short': short, 'full': full}
+def counts(short, long, full):
+    return {'short': short, 'long': long, 'full': full}
 
 
 # ---- two machines of our own: a round each ------------------------------------------

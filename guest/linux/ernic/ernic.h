@@ -2,7 +2,7 @@
 /*
  * The device, and the functions of each file of the driver.
  * Calls between files point downwards only: main, then the network card and the
- * verbs, then events, then commands (scripts/check-calls.py).
+ * verbs, then events, then commands (scripts/checks/calls.py).
  */
 #ifndef ERNIC_H
 #define ERNIC_H

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The need of each kind of memory, from the limits of a configuration. docs/device.md
- * has the same figures; tests/unit/test-memory.c compares them.
+ * has the same figures; tests/unit/engine/test-memory.c compares them.
  */
 #include "qemu/osdep.h"
 #include "memory.h"

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What a reset leaves: the tables of the old objects and the memory that these own. The
+ * The remains of a reset: tables of the old objects and the memory that these own. The
  * engine is new at once. Its old objects are freed in slices of work, before it executes
  * the next command, so that there is at most one generation of them; until then their
  * memory is charged to the account.

@@ -12,6 +12,9 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include <sys/mman.h>
+#ifdef ERNIC_GCOV
+#include <gcov.h>
+#endif
 #include "tests/qtest/fuzz/fuzz.h"
 #include "target.h"
 
@@ -203,5 +206,8 @@ int main(int argc, char **argv)
     printf("%d executions\n", (int)inputs->len + number);
     fflush(NULL);
     /* Its machine has threads that exit handlers would wait for. */
+#ifdef ERNIC_GCOV
+    __gcov_dump();
+#endif
     _exit(0);
 }

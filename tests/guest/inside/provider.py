@@ -308,6 +308,20 @@ def test_refused_requests(rig):
     assert sorted(ids(take(cq, 2))) == [1, 2]
 
 
+def test_inline_pieces(rig):
+    """Inline data of two pieces arrive as one message."""
+    cq = CQ(rig.ctx, 64)
+    a, b = rig.qp(cq, inline=64), rig.qp(cq)
+    rig.connect(a, b)
+    rig.mr.write(b'inline pieces', 13)
+    b.post_recv(RecvWR(1, num_sge=1, sg=[SGE(rig.mr.buf + 64, 32, rig.mr.lkey)]))
+    pieces = [SGE(rig.mr.buf, 7, rig.mr.lkey), SGE(rig.mr.buf + 7, 6, rig.mr.lkey)]
+    a.post_send(SendWR(2, sg=pieces, num_sge=2,
+                       send_flags=e.IBV_SEND_INLINE | e.IBV_SEND_SIGNALED))
+    assert {wc.wr_id: wc.byte_len for wc in take(cq, 2)}[1] == 13
+    assert rig.mr.read(13, 64) == b'inline pieces'
+
+
 def test_piecewise_posting(rig):
     """wr_*: after an error or an abort no request of the batch is posted."""
     cq = CQ(rig.ctx, 64)

@@ -103,9 +103,9 @@ def check_cross(clock):
     fcntl.ioctl(clock.file, PTP_SYS_OFFSET_EXTENDED, answer)
     last = 0
     for sample in struct.iter_unpack('<qIIqIIqII', answer[16:16 + 48 * SAMPLES]):
-        before, _, behind = (sample[n] * SECOND + sample[n + 1] for n in (0, 3, 6))
-        assert last < before <= behind, sample
-        last = behind
+        before, _, later = (sample[n] * SECOND + sample[n + 1] for n in (0, 3, 6))
+        assert last < before <= later, sample
+        last = later
     try:
         fcntl.ioctl(clock.file, PTP_ENABLE_PPS, 1)
     except OSError as error:

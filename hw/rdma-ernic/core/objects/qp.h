@@ -5,7 +5,7 @@
  * writer, which is named above it: the file (.c and .h), or the folder, that assigns
  * them. Others call its functions. "reset" names a file that clears them as well.
  * state/ loads all fields and is exempt. The rings count for themselves (objects/wq.h).
- * scripts/check-writers.py reads these names and checks the sources.
+ * scripts/checks/writers.py reads these names and checks the sources.
  */
 #ifndef ERNIC_OBJECTS_QP_H
 #define ERNIC_OBJECTS_QP_H

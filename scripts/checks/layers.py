@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Check that includes and calls only point downwards, room by room.
+
+A folder of the engine is a room. A file includes headers of its own room and of
+rooms below it. In the engine's static library, no call goes to a room above, and no
+files call each other in a circle; the engine has no data that changes, its names begin
+with ernic_, and it calls nothing of the host but OUTSIDE. Calls and data are read from
+the symbols of the object files, so none is overlooked.
+"""
+import graphlib
+import re
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+
+CORE = 'hw/rdma-ernic/core'
+FRONT = 'hw/rdma-ernic'
+CONTRACT = 'include/hw/rdma-ernic'
+
+# Rooms of the engine, lowest first; rooms of one row do not see each other. The room
+# '' is the engine's own folder.
+ROOMS = [['contract'], ['base'], ['wire'], ['timing'], ['objects'], ['faces'],
+         ['steering'], ['transport'], ['faces/verbs', 'faces/pg332', 'faces/mlx5'],
+         [''], ['state']]
+LEVEL = {room: level for level, row in enumerate(ROOMS) for room in row}
+
+# Headers of the engine that a room of the device may include, besides the contract.
+FACE = {'core/engine.h', 'core/base/env.h', 'core/base/types.h'}
+FRONT_ROOMS = {
+    'pci': FACE | {'core/timing/profile.h', 'core/timing/timing_count.h',
+                   'core/timing/timing_trace.h'},
+    'faces': FACE,
+    # The netdev link carries frames.
+    'links': FACE | {'core/wire/frame.h', 'core/base/drop.h', 'core/base/ib_spec.h'},
+    'qdma': set(),
+    'files': {'core/base/types.h', 'core/timing/timing_trace.h'},
+    # Frames have pages of their own.
+    'network': {'core/base/types.h', 'core/trace.h', 'core/base/block.h',
+                'core/base/pages.h'},
+}
+# Plain C without QEMU and without verbs: tests and benchmark run them as they are.
+PLAIN = {'links/udp_socket', 'links/gid_map', 'links/shm_close', 'links/shm_folder',
+         'links/shm_owners', 'links/shm_pair', 'links/shm_port', 'links/shm_ring',
+         'files/pcapng', 'files/timing_file', 'files/timing_usage',
+         'network/cable', 'network/switch', 'network/switch_port', 'network/switch_state',
+         'network/archive', 'network/carried'}
+PLAIN_FACE = {'core/base/types.h', 'core/timing/timing_trace.h', 'core/trace.h',
+              'core/wire/frame.h', 'core/base/ib_spec.h', 'core/base/block.h',
+              'core/base/pages.h'}
+
+# Allowed everywhere in the engine.
+PURE = {'qemu/osdep.h', 'qemu/bswap.h', 'trace.h', 'glib.h'}
+# Only in core/trace.h itself.
+GENERATED = 'trace/trace-hw_rdma_ernic_core.h'
+# Only where a library computes the ICRC, and where pages of the host are used.
+LIBRARIES = {'icrc.c': {'isa-l/crc.h', 'isa-l.h', 'libdeflate.h', 'zlib.h'},
+             'pages.c': {'sys/mman.h', 'unistd.h'}}
+# Only in the guest contract, which kernel and user space read too.
+CONTRACT_HEADERS = {'linux/types.h', 'linux/build_bug.h', 'stdint.h', 'stddef.h',
+                    'assert.h', 'standard-headers/linux/types.h'}
+
+# The functions of the host that the engine calls: no clock, no random number, no output,
+# no way out of the process, no waiting. Builds with fortified sources add __ and _chk.
+OUTSIDE = re.compile(
+    r'g_(ascii|assert|byte_array|free|malloc|mem|realloc|str)\w*|'
+    r'mem(chr|cmp|cpy|move|set)|bcmp|str(chr|len|n?cmp|spn)|v?snprintf|qsort|'
+    r'bsearch|__assert_fail|__stack_chk_fail|__cpu_\w+|_GLOBAL_OFFSET_TABLE_|'
+    r'crc32\w*|libdeflate_crc32|ernic_trace_(event|mode)')
+# Of the host's pages.
+PAGES = re.compile('madvise|mmap(64)?|mprotect|munmap|sysconf')
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)
+
+
+def includes(path):
+    """(line, header, bracket) of each include."""
+    text = path.read_text(encoding='utf-8')
+    for m in INCLUDE.finditer(text):
+        yield text.count('\n', 0, m.start(1)) + 1, m[2], m[1]
+
+
+def room_of(name):
+    """The room of a file of the engine, named from core/."""
+    return '' if '/' not in name else name.rsplit('/', 1)[0]
+
+
+def sees(room, other):
+    """May a file of @room use @other?"""
+    return room == other or LEVEL[other] < LEVEL[room]
+
+
+# ---- includes: each function says why one is wrong, or None --------------------
+
+def core_include(root, path, header, _):
+    name = path.relative_to(root / CORE).as_posix()
+    if name == 'trace.h':
+        return None if header == GENERATED else f'trace.h includes {header}'
+    if path.suffix == '.h' and header == 'qemu/osdep.h':
+        return 'a header includes qemu/osdep.h'
+    header = header.removeprefix(CORE + '/')
+    if header in PURE or (root / 'include' / header).exists():
+        return None
+    if not (root / CORE / header).exists():
+        return None if header in LIBRARIES.get(path.name, ()) \
+            else f'{header} is neither ours nor a pure header'
+    room = room_of(name)
+    return None if sees(room, room_of(header)) else f"room '{room}' includes {header}"
+
+
+def contract_include(root, path, header, _):
+    allowed = header in CONTRACT_HEADERS | PURE \
+        or path.stem == 'ernic_abi' and Path(header).stem.startswith('ernic_abi_') \
+        or path.stem != 'ernic_abi' and ((root / 'include' / header).exists()
+                                         or (path.parent / header).exists())
+    return None if allowed else f'the guest contract includes {header}'
+
+
+def front_include(root, path, header, bracket):
+    name = path.relative_to(root / FRONT)
+    core = header if header.startswith('core/') else f'core/{header}'
+    ours = (root / FRONT / core).exists()
+    if name.with_suffix('').as_posix() in PLAIN:
+        if bracket == '<' or header in {'qemu/osdep.h', 'qemu/bswap.h', 'glib.h'} \
+                or header.rsplit('.', 1)[0] in PLAIN or (ours and core in PLAIN_FACE):
+            return None
+        return f'a plain file includes {header}'
+    if ours and core not in FRONT_ROOMS[name.parts[0]]:
+        return f"room '{name.parts[0]}' of the device includes {header}"
+    return None
+
+
+def misplaced(root, path):
+    """The fault of a file as a whole, or None."""
+    name = path.relative_to(root / FRONT)
+    if name.parts[0] != 'core':
+        return None if name.parts[0] in FRONT_ROOMS else 'in no room of the device'
+    if room_of(path.relative_to(root / CORE).as_posix()) not in LEVEL:
+        return 'in no room: list it in scripts/checks/layers.py'
+    first = next(includes(path), (0, '', ''))[1]
+    return 'first include is not qemu/osdep.h' \
+        if path.suffix == '.c' and first != 'qemu/osdep.h' else None
+
+
+def check_includes(root):
+    """How many files there are, and what is wrong with their includes."""
+    findings, count = [], 0
+    for path in sorted([*(root / FRONT).rglob('*.[ch]'),
+                        *(root / CONTRACT).rglob('*.h')]):
+        if path == root / FRONT / 'trace.h':
+            continue
+        count += 1
+        shown, rule = path.relative_to(root), contract_include
+        if path.is_relative_to(root / FRONT):
+            core = path.is_relative_to(root / CORE)
+            rule = core_include if core else front_include
+            why = misplaced(root, path)
+            if why:
+                findings.append(f'{shown}:1: {why}')
+            if why and 'in no room' in why:
+                continue
+        for line, header, bracket in includes(path):
+            why = rule(root, path, header, bracket)
+            if why:
+                findings.append(f'{shown}:{line}: {why}')
+    return count, findings
+
+
+# ---- symbols --------------------------------------------------------------------
+
+def symbols(root, library):
+    """(file, symbol, kind, section) of every symbol of the library."""
+    stems = {re.sub(r'\W', '_', p.relative_to(root / CORE).as_posix()):
+             p.relative_to(root / CORE).with_suffix('').as_posix()
+             for p in (root / CORE).rglob('*.c')}
+    text = subprocess.run(['nm', '-A', '-f', 'sysv', library], capture_output=True,
+                          text=True, check=True).stdout
+    for line in text.splitlines():
+        if '|' in line:
+            where, _, kind, *_, section = map(str.strip, line.split('|'))
+            file, name = where.rsplit(':', 1)
+            file = re.split('[:/]', file)[-1].removesuffix('.o')
+            stem = re.sub(r'\W', '_', file).split('_ernic_core_', 1)[-1]
+            yield stems[stem], name, kind, section
+
+
+def check_symbols(root, library):
+    findings, defined, used = [], {}, defaultdict(set)
+    for file, name, kind, section in symbols(root, library):
+        if kind == 'U':
+            used[file].add(name)
+        elif kind in 'TDRBC':
+            defined[name] = file
+            if not name.startswith('ernic_'):
+                findings.append(f'{CORE}/{file}.c:1: {name} crosses a file without'
+                                ' ernic_')
+        # What the linker relocates is const afterwards.
+        if kind in 'dDbBC' and not section.startswith('.data.rel.ro'):
+            findings.append(f'{CORE}/{file}.c:1: {name} is data that changes')
+    calls = {file: defaultdict(set) for file in sorted(used)}
+    for file, names in used.items():
+        for name in sorted(names):
+            plain = re.sub(r'^__(\w+)_chk$', r'\1', name)
+            if name in defined:
+                calls[file][defined[name]].add(name)
+            elif not OUTSIDE.fullmatch(plain) \
+                    and not (file == 'base/pages' and PAGES.fullmatch(plain)):
+                findings.append(f'{CORE}/{file}.c:1: calls {name} of the host')
+    if not any(calls.values()):
+        findings.append(f'{library}: no call found')
+    findings += [f'{CORE}/{file}.c:1: calls {sorted(names)} of {to}'
+                 for file in calls for to, names in sorted(calls[file].items())
+                 if not sees(room_of(file), room_of(to))]
+    try:
+        graphlib.TopologicalSorter(calls).prepare()
+    except graphlib.CycleError as error:
+        findings.append(f'{CORE}: a circle of calls: ' + ' '.join(sorted(
+            set(error.args[1]))))
+    return findings
+
+
+def check(root, library=None):
+    count, findings = check_includes(root)
+    return count, findings + (check_symbols(root, library) if library else [])

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The results of a run of meson test: counts by suite, seconds by test, failures.
+
+usage: scripts/results.py TESTLOG.json [--times]
+
+A program that dies, breaks its own plan or says nothing has failed, whatever its single
+lines say. --times prints the seconds of every test instead, the longest first.
+"""
+import json
+import re
+import sys
+from typing import NamedTuple
+
+RESULT = re.compile(r'^(not )?ok\b *(\d*)(?: *-)? *([^#]*)(?:# *(\w+))?')
+PLAN = re.compile(r'^1\.\.(\d+)')
+# Said after the line of a result; a reason follows where a test may take long.
+SECONDS = re.compile(r'^# (\d+\.\d+) s(?:: (.*))?$')
+GLIB_SECONDS = re.compile(r'^# slow test (\S+) executed in ([\d.]+) secs')
+# A test that takes longer declares a reason.
+LONG = 60
+
+
+class Time(NamedTuple):
+    seconds: float
+    name: str
+    reason: str = ''
+
+
+class Test:
+    """One program of meson's log: what its TAP says, or its exit status."""
+
+    def __init__(self, entry):
+        *suite, self.name = re.split(r'[:/] ?', entry['name'].replace(' ', ''))
+        self.suite = suite[-1].split('+')[0] if suite else self.name
+        self.start, self.seconds = entry['starttime'], entry['duration']
+        self.passed = self.skipped = 0
+        self.failures, self.times = [], []
+        result, text = entry['result'], entry.get('stdout') or ''
+        if any(map(PLAN.match, text.splitlines())):
+            self.tap(text, entry['returncode'])
+        elif result in ('OK', 'SKIP'):
+            self.passed += result == 'OK'
+            self.skipped += result == 'SKIP'
+        if result not in ('OK', 'SKIP') and not self.failures:
+            self.failures.append(result.lower())
+        # Else its tests say where the time goes.
+        if sum(time.seconds for time in self.times) < self.seconds / 2:
+            reason = (entry.get('env') or {}).get('ERNIC_SLOW', '')
+            self.times.append(Time(self.seconds, '', reason))
+
+    def tap(self, text, status):
+        plan, last, seen = None, '', 0
+        for line in text.splitlines():
+            if found := PLAN.match(line):
+                plan = int(found[1])
+            elif found := SECONDS.match(line):
+                self.times.append(Time(float(found[1]), last, found[2] or ''))
+            elif found := GLIB_SECONDS.match(line):
+                self.times.append(Time(float(found[2]), found[1]))
+            elif line.startswith('Bail out!'):
+                self.failures.append(line)
+            elif found := RESULT.match(line):
+                seen += 1
+                last = found[3].strip() or found[2]
+                self.count(found, last)
+        if plan == 0 and status == 0:
+            self.skipped += 1
+        elif plan != seen:
+            self.failures.append(f'{seen} results, {plan} planned')
+        if status and not self.failures:
+            self.failures.append(f'exit status {status}')
+
+    def count(self, found, name):
+        if (found[4] or '').lower() in ('skip', 'todo'):
+            self.skipped += 1
+        elif found[1]:
+            self.failures.append(name)
+        else:
+            self.passed += 1
+
+
+def read(path):
+    with open(path, encoding='utf-8', errors='replace') as file:
+        return [Test(json.loads(line)) for line in file]
+
+
+def times(tests):
+    """Every test that says its seconds, and every program, the longest first."""
+    return sorted((time._replace(name=f'{test.suite}/{test.name} {time.name}'.strip())
+                   for test in tests for time in test.times), reverse=True)
+
+
+def row(name, tests):
+    """seconds: the sum over the programs, of which several run at a time."""
+    return (f'{name:<11} {sum(test.seconds for test in tests):8.0f} '
+            f'{sum(test.passed for test in tests):8} '
+            f'{sum(len(test.failures) for test in tests):8} '
+            f'{sum(test.skipped for test in tests):8}')
+
+
+def table(tests):
+    """The lines of the summary; the last one has the totals."""
+    yield f'{"suite":<11} {"seconds":>8} {"passed":>8} {"failed":>8} {"skipped":>8}'
+    for suite in sorted({test.suite for test in tests}):
+        yield row(suite, [test for test in tests if test.suite == suite])
+    longest = times(tests)
+    yield '\nThe ten longest tests:'
+    for time in longest[:10]:
+        reason = time.reason and f' ({time.reason})'
+        yield f'{time.seconds:8.1f} s  {time.name}{reason}'
+    without = [time.name for time in longest if time.seconds > LONG and not time.reason]
+    if without:
+        yield f'\nOver {LONG} s without a reason: ' + ', '.join(without)
+    failures = [f'  {test.suite}/{test.name}: {failure}'
+                for test in tests for failure in test.failures]
+    if failures:
+        yield '\nFailed:'
+        yield from failures
+    yield (f'\n{sum(test.passed for test in tests)} passed, {len(failures)} failed, '
+           f'{sum(test.skipped for test in tests)} skipped')
+
+
+def good(tests):
+    return any(test.passed for test in tests) and not any(
+        test.failures for test in tests)
+
+
+def main():
+    tests = read(sys.argv[1])
+    if '--times' in sys.argv[2:]:
+        for time in times(tests):
+            print(f'{time.seconds:8.1f} s  {time.name}')
+        return 0
+    print(*table(tests), sep='\n')
+    return 0 if good(tests) else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Machines that were booted once, and saved before they had the device.
+
+A restored machine gets its devices by hot-plug; what is on the host's side of them
+(netdevs, objects) is on its command line. The states are in the cache; those that were
+not used for KEPT are removed when another one is saved.
+"""
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from monitor import CACHE
+
+PLACE = CACHE / 'saved'
+KEPT = 2 * 24 * 3600            # seconds
+PORTS = 6
+# Each slot has room for the BARs of any device here. By the identifier of the machine
+# the kernel knows that it was restored, and seeds its random numbers anew.
+SLOTS = ['-device', 'vmgenid,guid=auto', *(
+    word for n in range(PORTS)
+    for word in ('-device', f'pcie-root-port,id=port{n},chassis={n + 1},io-reserve=0,'
+                 'mem-reserve=96M,pref64-reserve=64M'))]
+# Options of the host's side, which are no part of a state.
+OF_HOST = ('-netdev', '-chardev', '-object', '-trace', '-drive')
+MAPPED = [{'capability': 'mapped-ram', 'state': True}]
+# Random numbers of machines that have one state differ after the next message of the
+# kernel about their generator: it has its first seed, or a new one. The file counts them.
+SEEDS = "dmesg | grep -c 'random: crng'"
+COUNT = f'{SEEDS} >/run/seeds; true'
+# Of an agent's shell: all {count} devices are there, and have their driver, if there is
+# one. drivers_probe waits for a probe.
+PLUGGED = r'''
+    hostname {name}; date -s @{now} >/dev/null
+    wait_for() {{
+        n=0; until eval "$1"; do
+            sleep 0.02; n=$((n + 1)); [ $n -lt 1500 ] || {{ echo "not: $1"; exit 1; }}
+        done
+    }}
+    cd /sys/bus/pci/devices
+    wait_for '[ $(ls | grep -vc ^0000:00:) = {count} ]'
+    {drivers}
+    wait_for '[ $({seeds}) -gt $(cat /run/seeds) ]'
+    for one in $(ls | grep -v ^0000:00:); do
+        ! modprobe -q -R $(cat $one/modalias) >/dev/null || wait_for \
+            "{{ echo $one >../drivers_probe; }} 2>/dev/null; [ -e $one/driver ]"
+    done
+    {settle}'''
+
+
+class Options:
+    """A link's options for QEMU in parts: fits is false if they are no such parts.
+
+    smp: words for the saved machine as well. devices: those to plug in.
+    """
+
+    def __init__(self, options):
+        self.smp, self.host, self.devices, self.fits = [], [], [], True
+        for option, value in zip(options[::2], options[1::2]):
+            if option == '-smp':
+                self.smp += [option, value]
+            elif option in OF_HOST:
+                self.host += [option, value]
+            elif option != '-device':
+                self.fits = False
+            elif not value.startswith('pcie-root-port,'):
+                self.devices.append(value)
+        self.fits = self.fits and len(options) % 2 == 0 and len(self.devices) <= PORTS
+
+    def plug(self, monitor):
+        for n, device in enumerate(self.devices):
+            place = '' if ',bus=' in device else f',bus=port{n}'
+            said = monitor.human(f'device_add {device}{place}').strip()
+            assert not said, f'{device}: {said}'
+
+
+def key(kind, qemu, image, memory, smp):
+    """Names a state by all that goes into it."""
+    words = [kind.__name__, memory, smp, SLOTS]
+    for file in (Path(qemu), image / 'kernel', image / 'initrd', Path(__file__)):
+        found = file.stat()
+        words.append((str(file), found.st_size, found.st_mtime_ns))
+    return hashlib.sha256(repr(words).encode()).hexdigest()[:16]
+
+
+def state(kind, qemu, image, memory, smp):
+    """The file with the state of a machine; kind is a class like guest.Guest."""
+    PLACE.mkdir(parents=True, exist_ok=True)
+    path = PLACE / key(kind, qemu, image, memory, smp)
+    # One saves it, others that want it wait.
+    with open(f'{path}.lock', 'w', encoding='ascii') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if path.exists():
+            os.utime(path)
+        else:
+            remove_old()
+            save(kind, qemu, image, memory, smp, path)
+    return path
+
+
+def remove_old():
+    for file in PLACE.iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - file.stat().st_mtime > KEPT:
+                file.unlink()
+
+
+def save(kind, qemu, image, memory, smp, path):
+    folder = Path(tempfile.mkdtemp(prefix='ernic-saved.'))
+    try:
+        one = kind('saved', folder, smp, qemu, image, memory=memory, slots=SLOTS)
+        try:
+            one.wait_boot()
+            one.check(one.before_save)
+            one.check(COUNT)
+            monitor = one.monitor()
+            monitor.execute('stop')
+            monitor.execute('migrate-set-capabilities', capabilities=MAPPED)
+            monitor.execute('migrate-set-parameters', **{'max-bandwidth': 1 << 34})
+            monitor.execute('migrate', uri=f'file:{path}.new')
+            monitor.migrated()
+            monitor.close()
+        finally:
+            one.stop()
+        os.rename(f'{path}.new', path)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def load(one, path):
+    """Into a guest that waits for a state; then plug in its devices."""
+    monitor = one.monitor()
+    monitor.execute('migrate-set-capabilities', capabilities=MAPPED)
+    monitor.execute('migrate-incoming', uri=f'file:{path}')
+    monitor.migrated()
+    # Later migrations of the machine are of the usual kind.
+    monitor.execute('migrate-set-capabilities',
+                    capabilities=[{**MAPPED[0], 'state': False}])
+    one.options.plug(monitor)
+    monitor.execute('cont')                     # it was stopped when it was saved
+    monitor.close()
+
+
+def settle(one):
+    """Set up the differences between guests, and wait for the drivers."""
+    one.check(PLUGGED.format(name=one.name, now=int(time.time()), drivers=one.drivers,
+                             seeds=SEEDS.replace("'", '"'), settle=one.settled,
+                             count=len(one.options.devices)))

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Give scripts/results.py good and broken results. Prints TAP."""
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import cases
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'scripts'))
+import results                                      # noqa: E402
+
+
+def entry(name, result, status, stdout='', seconds=1, env=None):
+    return {'name': name, 'result': result, 'returncode': status, 'stdout': stdout,
+            'starttime': 0, 'duration': seconds, 'env': env or {}}
+
+
+# Name, TAP, exit status; passed and skipped tests, and the failures.
+TAP = [
+    ('all good', '1..2\nok 1 - a\nok 2 - b\n', 0, 2, 0, []),
+    ('plan at the end', 'ok 1 a\n1..1\n', 0, 1, 0, []),
+    ('diagnostics', '# x\n1..1\nnoise\nok 1 - a\n', 0, 1, 0, []),
+    ('a failure', '1..2\nok 1 - a\nnot ok 2 - b c\n', 1, 1, 0, ['b c']),
+    ('a failure without a name', '1..1\nnot ok 1\n', 1, 0, 0, ['1']),
+    ('failure and status 0', '1..1\nnot ok 1 - a\n', 0, 0, 0, ['a']),
+    ('skip', '1..1\nok 1 - a # SKIP why\n', 0, 0, 1, []),
+    ('all skipped', '1..0 # SKIP why\n', 0, 0, 1, []),
+    ('todo', '1..1\nnot ok 1 - a # TODO\n', 0, 0, 1, []),
+    ('good lines, bad status', '1..1\nok 1 - a\n', 139, 1, 0, ['exit status 139']),
+    ('died early', '1..3\nok 1 - a\n', 134, 1, 0, ['1 results, 3 planned']),
+    ('died early with status 0', '1..3\nok 1 - a\n', 0, 1, 0, ['1 results, 3 planned']),
+    ('too many', '1..1\nok 1\nok 2\n', 0, 2, 0, ['2 results, 1 planned']),
+    ('bail out', '1..1\nok 1\nBail out! why\n', 0, 1, 0, ['Bail out! why']),
+]
+# Name, entries of the log, the three of all tests.
+LOGS = [
+    ('exit code', [entry('p:style / a', 'OK', 0)], 1, 0, []),
+    ('exit code, failed', [entry('p:style / a', 'FAIL', 1, 'x')], 0, 0, ['fail']),
+    ('timeout', [entry('a', 'TIMEOUT', -9)], 0, 0, ['timeout']),
+    ('skip', [entry('a', 'SKIP', 77)], 0, 1, []),
+    ('TAP without a plan', [entry('a', 'ERROR', 0, 'ok 1 - a\n')], 0, 0, ['error']),
+    ('TAP in the time limit', [entry('a', 'TIMEOUT', 0, '1..1\nok 1 /x\n')], 1, 0,
+     ['timeout']),
+    ('two tests', [entry('a', 'OK', 0), entry('b', 'ERROR', 1)], 1, 0, ['error']),
+]
+TIMED = ('1..3\nok 1 - a\n# 70.5 s: a disk\nok 2 - b\n# 80.0 s\n'
+         '# slow test /c executed in 1.25 secs\nok 3 - /c\n')
+
+
+def log(entries):
+    with tempfile.NamedTemporaryFile('w', suffix='.json') as file:
+        file.writelines(json.dumps(one) + '\n' for one in entries)
+        file.flush()
+        return results.read(file.name)
+
+
+def counted(entries, passed, skipped, failures):
+    tests = log(entries)
+    got = (sum(test.passed for test in tests), sum(test.skipped for test in tests),
+           [failure for test in tests for failure in test.failures])
+    assert got == (passed, skipped, failures), got
+    assert results.good(tests) == (passed > 0 and not failures)
+
+
+def timed():
+    tests = log([entry('p:guest / slow', 'OK', 0, TIMED, 160),
+                 entry('p:unit / one', 'OK', 0, seconds=61, env={'ERNIC_SLOW': 'why'})])
+    names = [(one.name, one.seconds, one.reason) for one in results.times(tests)]
+    assert names == [('guest/slow b', 80, ''), ('guest/slow a', 70.5, 'a disk'),
+                     ('unit/one', 61, 'why'), ('guest/slow /c', 1.25, '')], names
+    text = '\n'.join(results.table(tests))
+    assert 'Over 60 s without a reason: guest/slow b\n' in text, text
+    assert text.endswith('\n4 passed, 0 failed, 0 skipped'), text
+
+
+def main():
+    return cases.run(
+        [(f'TAP: {what}', counted,
+          [entry('p:unit / a', 'OK' if status == 0 and not failures else 'FAIL', status,
+                 text)], passed, skipped, failures)
+         for what, text, status, passed, skipped, failures in TAP]
+        + [(f'log: {what}', counted, *row) for what, *row in LOGS]
+        + [('seconds', timed)])
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,151 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The memory of the frames of a wire: what is dropped waits, and never adds up; what
+ * frames leave unused is bounded; a list knows how many frames it has.
+ */
+#include "qemu/osdep.h"
+#include "counted_pages.h"
+#include "network/carried.h"
+#include "test.h"
+
+#define LEN_MAX     16384
+
+/* Append @n frames of @len bytes; returns how many there was memory for. */
+static uint32_t add(ErnicCarriedStore *st, ErnicCarriedList *l, uint32_t n, uint32_t len)
+{
+    uint8_t data[LEN_MAX];
+    ErnicCarried *f;
+    uint32_t i;
+
+    memset(data, len, len);
+    for (i = 0; i < n; i++) {
+        f = ernic_carried_new(st, data, len, 1);
+        if (!f) {
+            break;
+        }
+        g_assert_cmpuint(f->len, ==, len);
+        g_assert_cmpmem(f->data, len, data, len);
+        ernic_carried_append(l, f);
+    }
+    return i;
+}
+
+/* Frames that are dropped cost no time, and a slice frees a part of them. */
+TEST("/carried/drop", test_drop)
+{
+    enum { N = 200000 };
+    uint64_t start = given - returned, before;
+    ErnicCarriedList l = { };
+    ErnicCarriedStore st;
+    uint32_t slices = 0;
+    bool done;
+
+    ernic_carried_init(&st);
+    g_assert_false(ernic_carried_waits(&st));
+    g_assert_cmpuint(add(&st, &l, N, 60), ==, N);
+    ernic_carried_append(&l, ernic_carried_new(&st, NULL, 0, 0));   /* a signal */
+    g_assert_cmpuint(l.frames, ==, N);
+    before = returned;
+    g_assert_cmpuint(ernic_carried_drop(&st, &l), ==, N);
+    g_assert_cmpuint(l.frames, ==, 0);
+    g_assert_null(l.head);
+    g_assert_cmpuint(returned, ==, before);
+    do {
+        before = returned;
+        done = ernic_carried_reap(&st, 2048);
+        g_assert_cmpuint(returned - before, <=, 4 * ERNIC_PIECE);
+        slices++;
+    } while (!done);
+    g_assert_cmpuint(slices, >, 100);
+    g_assert_cmpuint(st.used, ==, 0);
+    g_assert_false(ernic_carried_waits(&st));
+    ernic_carried_fini(&st);
+    g_assert_cmpuint(given - returned, ==, start);
+}
+
+/* An attack: fill and drop again and again, before anything is freed. */
+TEST("/carried/again", test_again)
+{
+    enum { BYTES = 16 << 20, ROUNDS = 20 };
+    static const uint32_t lens[] = { 60, LEN_MAX, 1500 };
+    uint64_t start = given - returned, most = 0;
+    ErnicCarriedList l = { };
+    ErnicCarriedStore st;
+    uint32_t i, len;
+
+    ernic_carried_init(&st);
+    for (i = 0; i < ROUNDS; i++) {
+        len = lens[i % G_N_ELEMENTS(lens)];
+        add(&st, &l, BYTES / len, len);
+        most = MAX(most, st.used);
+        ernic_carried_drop(&st, &l);
+    }
+    g_assert_cmpuint(most, <=, 2 * BYTES);
+    ernic_carried_fini(&st);
+    g_assert_cmpuint(given - returned, ==, start);
+}
+
+/* Another one: of each chunk one frame is left, size after size. */
+TEST("/carried/slack", test_slack)
+{
+    enum { BYTES = 32 << 20 };
+    uint64_t start = given - returned, most = 0, used = 0;
+    ErnicCarriedList kept = { }, all = { };
+    uint32_t len, i, refused = 0, per_chunk;
+    ErnicCarriedStore st;
+    ErnicCarried *f;
+
+    ernic_carried_init(&st);
+    for (len = 20; len < 4000; len = len * 5 / 4) {
+        refused += add(&st, &all, BYTES / len, len) < BYTES / len;
+        used = MAX(used, st.used);
+        most = MAX(most, given - returned - start);
+        per_chunk = ERNIC_PIECE / (len + sizeof(*f)) / 2;
+        for (i = 0; all.head; i++) {
+            f = ernic_carried_take(&all);
+            if (i % per_chunk == 0) {
+                ernic_carried_append(&kept, f);
+            } else {
+                ernic_carried_free(&st, f);
+            }
+        }
+        g_assert_true(ernic_carried_reap(&st, UINT32_MAX));
+    }
+    g_assert_true(!ERNIC_OWN_PAGES || refused);
+    g_assert_cmpuint(most, <=, 2 * used + ERNIC_CARRIED_SLACK + ERNIC_PIECE);
+    ernic_carried_drop(&st, &kept);
+    g_assert_true(ernic_carried_reap(&st, UINT32_MAX));
+    g_assert_cmpuint(add(&st, &all, 1, 60), ==, 1);     /* there is room again */
+    ernic_carried_drop(&st, &all);
+    ernic_carried_fini(&st);
+    g_assert_cmpuint(given - returned, ==, start);
+}
+
+/* The order of times, and of arrival for the same time. */
+TEST("/carried/order", test_order)
+{
+    static const uint64_t due[] = { 5, 9, 5, 1, 7, 9 };
+    static const uint32_t order[] = { 3, 0, 2, 4, 1, 5 };
+    ErnicCarriedList l = { };
+    ErnicCarriedStore st;
+    ErnicCarried *f;
+    uint32_t i;
+
+    ernic_carried_init(&st);
+    for (i = 0; i < G_N_ELEMENTS(due); i++) {
+        f = ernic_carried_new(&st, (uint8_t *)"x", 1, i);
+        f->due = due[i];
+        ernic_carried_insert(&l, f);
+        g_assert_cmpuint(l.frames, ==, i + 1);
+    }
+    for (i = 0; i < G_N_ELEMENTS(due); i++) {
+        g_assert_cmpuint(ernic_carried_due(&l), ==, due[order[i]]);
+        f = ernic_carried_take(&l);
+        g_assert_cmpuint(f->from, ==, order[i]);
+        ernic_carried_free(&st, f);
+    }
+    g_assert_cmpuint(l.frames, ==, 0);
+    g_assert_cmpuint(ernic_carried_due(&l), ==, ERNIC_NEVER);
+    ernic_carried_fini(&st);
+}

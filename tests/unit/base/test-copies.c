@@ -1,0 +1,233 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Multicast deliveries are work: each datagram reaches every member once and in order,
+ * in as many slices as that takes, from the link and by loopback.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "base/work.h"
+#include "fake_verbs.h"
+#include "objects/qp.h"
+#include "test.h"
+#include "transport/copies.h"
+
+#define MEMBERS     60
+#define DATAGRAMS   8
+#define LEN         500
+#define QKEY        0x11111111
+/* A slice ends after the turn or delivery that exceeds it. */
+#define STEP        640
+
+typedef struct Copies {
+    FakeEnv env;
+    Ernic *e;
+    uint32_t pd, key;
+    uint64_t buf;
+    FakeCq cq[MEMBERS], send_cq;
+    FakeQp qp[MEMBERS], from;
+} Copies;
+
+static ErnicGid group(void)
+{
+    return (ErnicGid) { { [10] = 0xff, 0xff, 224, 0, 0, 9 } };
+}
+
+static void set_up(Copies *c)
+{
+    ErnicGid gid = group();
+    struct ernic_qp_attr attr;
+    struct ernic_cmd cmd;
+    uint32_t i, k;
+
+    fake_env_init(&c->env);
+    c->e = fake_ernic_new(&c->env);
+    c->pd = fake_create_pd(c->e);
+    c->buf = fake_alloc(&c->env, 4096, 4096);
+    c->key = fake_reg_mr(c->e, c->pd, c->buf, 4096, ERNIC_ACCESS_LOCAL_WRITE);
+    fake_create_cq(c->e, &c->send_cq, 256, FAKE_NONE);
+    fake_qp_attr(&attr, 0, 1);
+    fake_create_deep_qp(c->e, &c->from, ERNIC_QPT_UD, c->pd, c->send_cq.cqn,
+                        c->send_cq.cqn, 256);
+    fake_qp_to(c->e, &c->from, ERNIC_QPS_RTS, &attr);
+    for (i = 0; i < MEMBERS; i++) {
+        fake_create_cq(c->e, &c->cq[i], 64, FAKE_NONE);
+        fake_create_qp(c->e, &c->qp[i], ERNIC_QPT_UD, c->pd, c->cq[i].cqn,
+                       c->cq[i].cqn, FAKE_NONE);
+        fake_qp_to(c->e, &c->qp[i], ERNIC_QPS_RTS, &attr);
+        for (k = 0; k < DATAGRAMS; k++) {
+            fake_recv(c->e, &c->qp[i], c->buf, 1024, c->key);
+        }
+        cmd = (struct ernic_cmd) {
+            .opcode = ERNIC_CMD_MCAST_ATTACH,
+            .mcast.qpn = cpu_to_le32(c->qp[i].qpn),
+        };
+        memcpy(cmd.mcast.gid, gid.raw, sizeof(gid.raw));
+        g_assert_cmpuint(fake_cmd(c->e, &cmd, NULL), ==, ERNIC_OK);
+    }
+}
+
+/* Post @n datagrams to the group; the lengths number them. */
+static void post(Copies *c, uint32_t n)
+{
+    struct ernic_wqe wqe = {
+        .opcode = ERNIC_WR_SEND, .count = 1,
+        .ud = { .qkey = cpu_to_le32(QKEY), .dest_qpn = cpu_to_le32(0xffffff) },
+    };
+    ErnicGid gid = group();
+    struct ernic_sge sge;
+    uint32_t i;
+
+    memcpy(wqe.ud.av.dgid, gid.raw, sizeof(gid.raw));
+    wqe.ud.av.dmac[0] = 1;
+    wqe.ud.av.hop_limit = 64;
+    for (i = 0; i < n; i++) {
+        sge = fake_sge(c->buf, LEN + i % DATAGRAMS, c->key);
+        fake_post_send(c->e, &c->from, &wqe, &sge);
+    }
+    g_assert_cmpuint(fake_ring_sq(c->e, &c->from), ==, ERNIC_OK);
+}
+
+/* Run until no datagram waits; returns the number of slices. */
+static uint32_t run(Copies *c)
+{
+    uint32_t slices = 0;
+    uint64_t before;
+
+    do {
+        before = c->e->work_done;
+        c->env.wake = UINT64_MAX;
+        ernic_run(c->e, c->env.now);
+        slices++;
+        g_assert_cmpuint(c->e->work_done - before, <=, ERNIC_WORK_SLICE + STEP);
+        g_assert_true(ernic_rx_room(c->e) == (ernic_copies_wait(c->e) ? 0 : UINT32_MAX));
+        if (ernic_copies_wait(c->e)) {
+            g_assert_cmpuint(c->env.wake, <=, c->env.now);
+        }
+        g_assert_cmpuint(c->e->mem.kind[ERNIC_MEM_COPIES], ==,
+                         ernic_copies_wait(c->e) ? ERNIC_COPIES_BYTES : 0);
+    } while (c->env.wake <= c->env.now);
+    g_assert_false(ernic_copies_wait(c->e));
+    return slices;
+}
+
+/* All members have received @n datagrams in order. */
+static void received(Copies *c, uint32_t n)
+{
+    struct ernic_cqe cqe;
+    uint32_t i, k;
+
+    for (i = 0; i < MEMBERS; i++) {
+        for (k = 0; k < n; k++) {
+            g_assert_true(fake_poll_cq(c->e, &c->cq[i], &cqe));
+            g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+            g_assert_cmpuint(cqe.byte_len, ==, LEN + k + ERNIC_GRH_LEN);
+        }
+        g_assert_false(fake_poll_cq(c->e, &c->cq[i], &cqe));
+    }
+}
+
+TEST("/copies/loopback", test_loopback)
+{
+    Copies c;
+
+    set_up(&c);
+    post(&c, DATAGRAMS);
+    g_assert_cmpuint(run(&c), >, 2);
+    received(&c, DATAGRAMS);
+    fake_ernic_done(&c.env, c.e);
+}
+
+/* The trains of @c's datagrams, which no member has received: it sent them alone. */
+static void from_link(Copies *c, uint32_t n)
+{
+    FakeTrain *train;
+    Copies peer;
+
+    set_up(&peer);
+    post(&peer, n);
+    run(&peer);
+    ernic_slice(c->e);
+    while ((train = fake_take_train(&peer.env))) {
+        uint64_t before = c->e->work_done;
+
+        ernic_rx(c->e, c->env.now, &train->train);
+        g_assert_cmpuint(c->e->work_done - before, <=, ERNIC_WORK_SLICE + STEP);
+        fake_train_free(train);
+    }
+    fake_ernic_done(&peer.env, peer.e);
+}
+
+TEST("/copies/link", test_link)
+{
+    Copies c;
+
+    set_up(&c);
+    from_link(&c, DATAGRAMS);
+    g_assert_true(ernic_copies_wait(c.e));
+    g_assert_cmpuint(ernic_rx_room(c.e), ==, 0);
+    run(&c);
+    received(&c, DATAGRAMS);
+    fake_ernic_done(&c.env, c.e);
+}
+
+/* A member that leaves gets no more of a datagram; the others get all of it. */
+TEST("/copies/detach", test_detach)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MCAST_DETACH };
+    ErnicGid gid = group();
+    struct ernic_cqe cqe;
+    Copies c;
+    uint32_t i;
+
+    set_up(&c);
+    from_link(&c, 8);
+    g_assert_true(ernic_copies_wait(c.e));
+    memcpy(cmd.mcast.gid, gid.raw, sizeof(gid.raw));
+    for (i = 0; i < MEMBERS; i++) {
+        cmd.mcast.qpn = cpu_to_le32(c.qp[i].qpn);
+        g_assert_cmpuint(fake_cmd(c.e, &cmd, NULL), ==, ERNIC_OK);
+    }
+    run(&c);
+    /* The last member has had the datagrams that were complete before. */
+    for (i = 0; fake_poll_cq(c.e, &c.cq[MEMBERS - 1], &cqe); i++) {
+        g_assert_cmpuint(cqe.byte_len, ==, LEN + i + ERNIC_GRH_LEN);
+    }
+    g_assert_cmpuint(i, <, 8);
+    g_assert_cmpuint(c.e->stats.drop[ERNIC_DROP_NO_QP], >, 0);
+    fake_ernic_done(&c.env, c.e);
+}
+
+TEST("/copies/reset", test_reset)
+{
+    Copies c;
+
+    set_up(&c);
+    from_link(&c, DATAGRAMS);
+    g_assert_true(ernic_copies_wait(c.e));
+    ernic_reset(c.e);
+    g_assert_false(ernic_copies_wait(c.e));
+    run(&c);
+    fake_ernic_done(&c.env, c.e);
+}
+
+/* A link that does not stop: the store takes what it holds, and counts the rest. */
+TEST("/copies/full", test_full)
+{
+    uint64_t drops;
+    Copies c;
+    uint32_t i;
+
+    set_up(&c);
+    for (i = 0; i < 4; i++) {
+        from_link(&c, 250);
+        c.e->work_end = c.e->work_done;
+    }
+    drops = c.e->stats.drop[ERNIC_DROP_COPIES];
+    g_assert_cmpuint(drops, >, 0);
+    g_assert_cmpuint(drops, <, 4 * 250);
+    run(&c);
+    g_assert_cmpuint(c.e->stats.drop[ERNIC_DROP_COPIES], ==, drops);
+    received(&c, DATAGRAMS);
+    fake_ernic_done(&c.env, c.e);
+}

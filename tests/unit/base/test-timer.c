@@ -1,0 +1,162 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The deadline heap against a plain array that is searched.
+ */
+#include "qemu/osdep.h"
+#include "base/timer.h"
+#include "test.h"
+
+TEST("/timer/empty", test_empty)
+{
+    ErnicTimers *t = ernic_timers_new(4);
+
+    g_assert_cmpuint(ernic_timers_next(t), ==, ERNIC_NEVER);
+    g_assert_cmpuint(ernic_timers_pop(t, 0), ==, 0);
+    g_assert_cmpuint(ernic_timers_pop(t, ERNIC_NEVER), ==, 0);
+    ernic_timer_set(t, 3, ERNIC_NEVER);     /* has no effect */
+    g_assert_cmpuint(ernic_timers_next(t), ==, ERNIC_NEVER);
+    ernic_timers_free(t);
+    ernic_timers_free(NULL);
+}
+
+TEST("/timer/order", test_order)
+{
+    static const struct {
+        uint32_t id;
+        uint64_t due;
+    } set[] = {
+        { 4, 70 }, { 2, 30 }, { 5, 30 }, { 1, 90 }, { 3, 30 },
+    };
+    static const uint32_t popped[] = { 2, 3, 5, 4, 1 };
+    ErnicTimers *t = ernic_timers_new(6);
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(set); i++) {
+        ernic_timer_set(t, set[i].id, set[i].due);
+    }
+    g_assert_cmpuint(ernic_timers_next(t), ==, 30);
+    g_assert_cmpuint(ernic_timers_pop(t, 29), ==, 0);
+    for (i = 0; i < ARRAY_SIZE(popped); i++) {
+        g_assert_cmpuint(ernic_timers_pop(t, 90), ==, popped[i]);
+    }
+    g_assert_cmpuint(ernic_timers_pop(t, 90), ==, 0);
+    ernic_timers_free(t);
+}
+
+TEST("/timer/move-and-clear", test_move_and_clear)
+{
+    ErnicTimers *t = ernic_timers_new(4);
+
+    ernic_timer_set(t, 1, 10);
+    ernic_timer_set(t, 2, 20);
+    ernic_timer_set(t, 3, 30);
+    ernic_timer_set(t, 3, 5);
+    g_assert_cmpuint(ernic_timers_next(t), ==, 5);
+    ernic_timer_set(t, 3, 40);
+    g_assert_cmpuint(ernic_timers_next(t), ==, 10);
+    ernic_timer_set(t, 1, ERNIC_NEVER);
+    g_assert_cmpuint(ernic_timers_next(t), ==, 20);
+    g_assert_cmpuint(ernic_timers_pop(t, 100), ==, 2);
+    g_assert_cmpuint(ernic_timers_pop(t, 100), ==, 3);
+    g_assert_cmpuint(t->count, ==, 0);
+    ernic_timers_free(t);
+}
+
+/* The last time before "never" is a valid time. */
+TEST("/timer/extremes", test_extremes)
+{
+    ErnicTimers *t = ernic_timers_new(3);
+
+    ernic_timer_set(t, 1, ERNIC_NEVER - 1);
+    ernic_timer_set(t, 2, 0);
+    g_assert_cmpuint(ernic_timers_next(t), ==, 0);
+    g_assert_cmpuint(ernic_timers_pop(t, 0), ==, 2);
+    g_assert_cmpuint(ernic_timers_pop(t, ERNIC_NEVER - 2), ==, 0);
+    g_assert_cmpuint(ernic_timers_pop(t, ERNIC_NEVER - 1), ==, 1);
+    ernic_timers_free(t);
+}
+
+static uint32_t naive_first(const uint64_t *due, uint32_t size)
+{
+    uint32_t id, first = 0;
+
+    for (id = 1; id < size; id++) {
+        if (due[id] != ERNIC_NEVER && (!first || due[id] < due[first])) {
+            first = id;
+        }
+    }
+    return first;
+}
+
+static void check_heap(const ErnicTimers *t, const uint64_t *due)
+{
+    uint32_t id, place, set = 0;
+
+    for (id = 1; id < t->size; id++) {
+        set += due[id] != ERNIC_NEVER;
+        if (due[id] == ERNIC_NEVER) {
+            g_assert_cmpuint(t->pos[id], ==, 0);
+        } else {
+            g_assert_cmpuint(t->heap[t->pos[id] - 1], ==, id);
+            g_assert_cmpuint(t->due[id], ==, due[id]);
+        }
+    }
+    g_assert_cmpuint(t->count, ==, set);
+    for (place = 1; place < t->count; place++) {
+        g_assert_cmpuint(t->due[t->heap[(place - 1) / 2]], <=,
+                         t->due[t->heap[place]]);
+    }
+}
+
+static void run_model(uint32_t size, uint32_t span, uint32_t steps)
+{
+    ErnicTimers *t = ernic_timers_new(size);
+    uint64_t *due = g_new(uint64_t, size);
+    GRand *rand = g_rand_new_with_seed(size * 31 + span);
+    uint32_t id, first, step;
+    uint64_t at;
+
+    memset(due, 0xff, size * sizeof(*due));
+    for (step = 0; step < steps; step++) {
+        at = g_rand_int_range(rand, 0, span);
+        id = g_rand_int_range(rand, 1, size);
+        switch (g_rand_int_range(rand, 0, 4)) {
+        case 0:
+            first = naive_first(due, size);
+            if (first && due[first] > at) {
+                first = 0;
+            }
+            g_assert_cmpuint(ernic_timers_pop(t, at), ==, first);
+            due[first] = ERNIC_NEVER;
+            break;
+        case 1:
+            ernic_timer_set(t, id, ERNIC_NEVER);
+            due[id] = ERNIC_NEVER;
+            break;
+        default:
+            ernic_timer_set(t, id, at);
+            due[id] = at;
+        }
+        check_heap(t, due);
+        first = naive_first(due, size);
+        g_assert_cmpuint(ernic_timers_next(t), ==,
+                         first ? due[first] : ERNIC_NEVER);
+    }
+    while ((first = naive_first(due, size))) {
+        g_assert_cmpuint(ernic_timers_pop(t, span), ==, first);
+        due[first] = ERNIC_NEVER;
+    }
+    g_assert_cmpuint(t->count, ==, 0);
+    g_rand_free(rand);
+    g_free(due);
+    ernic_timers_free(t);
+}
+
+TEST("/timer/model", test_model)
+{
+    run_model(2, 4, 2000);
+    run_model(9, 3, 20000);         /* nearly all are equal */
+    run_model(9, 1000, 20000);
+    run_model(300, 100000, 20000);
+}

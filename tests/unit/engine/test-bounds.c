@@ -1,0 +1,457 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Work whose size is the number of objects: with the greatest limits, every call ends
+ * after its slice, and the rest follows in later slices.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include <sys/mman.h>
+#include <unistd.h>
+#include "base/pages.h"
+#include "base/work.h"
+#include "fake_verbs.h"
+#include "objects/cq.h"
+#include "objects/eq.h"
+#include "objects/job.h"
+#include "objects/mcast.h"
+#include "objects/mr.h"
+#include "objects/qp.h"
+#include "raw_fixture.h"
+#include "test.h"
+#include "transport/sched.h"
+#include "transport/tx.h"
+
+/* The work of a call may exceed its slice by one step, usually no more than this. */
+#define STEP    64
+#define QPS     (ERNIC_LIM_QP - 1)
+#define CQS     (ERNIC_LIM_CQ - 1)
+
+typedef struct Bounds {
+    FakeEnv env;
+    Ernic *e;
+    uint32_t step;              /* work by which a run may exceed its slice */
+} Bounds;
+
+static void open_device(Bounds *b)
+{
+    ErnicConfig cfg;
+
+    b->step = STEP;
+    fake_env_init(&b->env);
+    fake_config(&cfg);
+    cfg.max_qp = ERNIC_LIM_QP;
+    cfg.max_cq = ERNIC_LIM_CQ;
+    b->e = ernic_new(&cfg, &fake_env_ops, &b->env);
+    ernic_set_link(b->e, b->env.now, true);
+    fake_set_gid(b->e, 0, 1);
+}
+
+/* One run of the engine; false: it needs no other now. */
+static bool run(Bounds *b)
+{
+    uint64_t before = b->e->work_done;
+
+    b->env.wake = UINT64_MAX;
+    ernic_run(b->e, b->env.now);
+    g_assert_cmpuint(b->e->work_done - before, <=, ERNIC_WORK_SLICE + b->step);
+    g_array_set_size(b->env.wakes, 0);
+    return b->env.wake <= b->env.now;
+}
+
+static void close_device(Bounds *b)
+{
+    fake_ernic_done(&b->env, b->e);
+}
+
+/* ---- a doorbell of an event queue --------------------------------------- */
+
+/* Fill the ring with events of one completion queue; then all of them wait. */
+static void fill_eq(Bounds *b, FakeEq *eq)
+{
+    uint64_t mark;
+    uint32_t i;
+    FakeCq cq;
+
+    fake_create_eq(b->e, eq, CQS + 1, 0, true);
+    mark = b->env.next;
+    for (i = 1; i <= CQS; i++) {
+        b->env.next = mark;             /* no entry is written to these */
+        fake_create_cq(b->e, &cq, 2, FAKE_NONE);
+        g_assert_cmpuint(cq.cqn, ==, i);
+    }
+    for (i = 0; i < eq->depth; i++) {
+        ernic_event_raise(b->e, eq->eqn, ERNIC_EVC_CQ, 1, &b->e->cq[1].events,
+                          ERNIC_EV_COMPLETION, 0);
+    }
+    for (i = 1; i <= CQS; i++) {
+        ernic_event_raise(b->e, eq->eqn, ERNIC_EVC_CQ, i, &b->e->cq[i].events,
+                          ERNIC_EV_CQ_ERR, 0);
+    }
+    g_assert_cmpuint(b->e->eq[eq->eqn].line_count, ==, CQS);
+    eq->ci = eq->depth;
+    g_array_set_size(b->env.wakes, 0);
+}
+
+TEST("/bounds/events", test_events)
+{
+    uint32_t slices = 1, i;
+    struct ernic_eqe eqe;
+    uint64_t before;
+    Bounds b;
+    FakeEq eq;
+
+    open_device(&b);
+    fill_eq(&b, &eq);
+    ernic_slice(b.e);
+    before = b.e->work_done;
+    fake_ring_eq(b.e, &eq);
+    g_assert_cmpuint(b.e->work_done - before, <=, ERNIC_WORK_SLICE + STEP);
+    g_assert_cmpuint(b.e->eq[eq.eqn].line_count, >, CQS / 2);
+    g_assert_true(ernic_check(b.e, NULL));
+    while (run(&b)) {
+        slices++;
+    }
+    g_assert_cmpuint(slices, >, 4);
+    for (i = 1; i <= CQS; i++) {
+        g_assert_true(fake_poll_eq(b.e, &eq, &eqe));
+        g_assert_cmpuint(eqe.element, ==, i);
+        g_assert_cmpuint(eqe.type, ==, ERNIC_EV_CQ_ERR);
+    }
+    g_assert_false(fake_poll_eq(b.e, &eq, &eqe));
+    close_device(&b);
+}
+
+/* A state that is saved between two slices has the rest of the events. */
+TEST("/bounds/events-saved", test_events_saved)
+{
+    GByteArray *state = g_byte_array_new();
+    struct ernic_eqe eqe;
+    uint32_t n = 0;
+    Bounds b;
+    FakeEq eq;
+
+    open_device(&b);
+    fill_eq(&b, &eq);
+    ernic_slice(b.e);
+    fake_ring_eq(b.e, &eq);
+    ernic_save(b.e, state);
+    g_assert_true(ernic_load(b.e, b.env.now, state->data, state->len));
+    while (run(&b)) {
+    }
+    while (fake_poll_eq(b.e, &eq, &eqe)) {
+        n++;
+    }
+    g_assert_cmpuint(n, ==, CQS);
+    g_byte_array_free(state, true);
+    close_device(&b);
+}
+
+/* ---- the rings of the scheduler ----------------------------------------- */
+
+/* All queue pairs wait for their train to leave; none has anything else to do. */
+static void wait_all(Bounds *b, uint64_t serial)
+{
+    uint32_t i;
+
+    for (i = 1; i <= QPS; i++) {
+        b->e->qp[i].qpn = i;
+        b->e->qp[i].used = true;
+        b->e->qp[i].timer_due = ERNIC_NEVER;
+        b->e->qp[i].sq.ack_due = b->e->qp[i].sq.rnr_due = ERNIC_NEVER;
+        b->e->qp[i].sq.tx_serial = serial;
+        ernic_sched_wait_departure(b->e, &b->e->qp[i]);
+    }
+}
+
+static void forget_all(Bounds *b)
+{
+    uint32_t i;
+
+    for (i = 1; i <= QPS; i++) {
+        ernic_sched_forget(b->e, &b->e->qp[i]);
+        memset(&b->e->qp[i], 0, sizeof(b->e->qp[i]));
+    }
+    g_assert_false(b->e->departing.head || b->e->departing.tail);
+}
+
+TEST("/bounds/departure", test_departure)
+{
+    uint32_t slices = 1;
+    Bounds b;
+
+    open_device(&b);
+    wait_all(&b, 5);
+    b.e->tx->serial = b.e->tx->taken = 5;
+    b.env.tx_kept = 5;                  /* none has left */
+    b.e->tx->departed = UINT64_MAX;
+    while (run(&b)) {
+        slices++;
+    }
+    g_assert_cmpuint(slices, >, QPS / ERNIC_WORK_SLICE);
+    g_assert_cmpuint(b.e->departing.count, ==, QPS);
+    b.env.tx_kept = 0;                  /* all have */
+    g_assert_true(run(&b));
+    g_assert_nonnull(GUINT_TO_POINTER(b.e->departing.head));
+    while (run(&b)) {
+    }
+    g_assert_cmpuint(b.e->departing.head, ==, 0);
+    forget_all(&b);
+    close_device(&b);
+}
+
+/* To take the last one out of a ring costs no more than to take the first. */
+TEST("/bounds/forget", test_forget)
+{
+    uint64_t before;
+    Bounds b;
+
+    open_device(&b);
+    wait_all(&b, 5);
+    before = b.e->work_done;
+    ernic_sched_forget(b.e, &b.e->qp[QPS]);
+    ernic_sched_forget(b.e, &b.e->qp[QPS / 2]);
+    ernic_sched_forget(b.e, &b.e->qp[1]);
+    g_assert_cmpuint(b.e->work_done - before, <, STEP);
+    g_assert_cmpuint(b.e->departing.head, ==, 2);
+    g_assert_cmpuint(b.e->departing.tail, ==, QPS - 1);
+    g_assert_cmpuint(b.e->departing.count, ==, QPS - 3);
+    forget_all(&b);
+    close_device(&b);
+}
+
+/* ---- page lists --------------------------------------------------------- */
+
+/* A list is not set to zero before its pages are read: the host has not provided them. */
+TEST("/bounds/no-zeros", test_no_zeros)
+{
+    enum { PAGES = 1 << 18 };
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_REG };
+    long page = sysconf(_SC_PAGESIZE);
+    struct ernic_rsp rsp;
+    uint8_t resident;
+    uintptr_t last;
+    Bounds b;
+
+    if (!ERNIC_OWN_PAGES) {
+        g_test_skip("the allocator of the sanitizer fills what it allocates");
+        return;
+    }
+    open_device(&b);
+    cmd.mr_reg.pd = cpu_to_le32(fake_create_pd(b.e));
+    cmd.mr_reg.length = cpu_to_le64((uint64_t)PAGES << 12);
+    cmd.mr_reg.buf = (struct ernic_buf_desc) {
+        .addr = cpu_to_le64(fake_alloc(&b.env, PAGES * 8, 4096)),
+        .npages = cpu_to_le32(PAGES), .page_shift = 12, .levels = 1,
+    };
+    ernic_slice(b.e);
+    g_assert_false(ernic_cmd(b.e, b.env.now, &cmd, &rsp));
+    g_assert_true(b.e->job->filling);
+    last = (uintptr_t)&b.e->job->buf.page[PAGES - 1] & ~(page - 1);
+    g_assert_cmpint(mincore((void *)last, page, &resident), ==, 0);
+    g_assert_cmpuint(resident & 1, ==, 0);
+    ernic_reset(b.e);
+    close_device(&b);
+}
+
+/* ---- a region that is freed --------------------------------------------- */
+
+/* A bind between two slices of MR_FREE finds no region, so MR_FREE never fails late. */
+TEST("/bounds/free-bind", test_free_bind)
+{
+    enum { CHUNKS = 4096 };
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_FREE };
+    struct ernic_wqe_bind_mw wr = { .length = 4096 };
+    struct ernic_rsp rsp;
+    uint32_t pd, i;
+    uint64_t page;
+    Bounds b;
+
+    open_device(&b);
+    pd = fake_create_pd(b.e);
+    page = fake_alloc(&b.env, 4096, 4096);
+    wr.rkey = wr.new_rkey = fake_alloc_mw(b.e, pd, 1);
+    wr.lkey = fake_reg_demand(b.e, pd, 0, (uint64_t)CHUNKS * ERNIC_PAGES_MAX << 12,
+                              ERNIC_ACCESS_MW_BIND | ERNIC_ACCESS_LOCAL_WRITE);
+    for (i = 0; i < CHUNKS; i++) {
+        g_assert_cmpuint(fake_set_pages(b.e, wr.lkey, (uint64_t)i * ERNIC_PAGES_MAX, 1,
+                                        page, ERNIC_PAGE_READ), ==, ERNIC_OK);
+    }
+    cmd.handle.handle = cpu_to_le32(wr.lkey);
+    ernic_slice(b.e);
+    g_assert_false(ernic_cmd(b.e, b.env.now, &cmd, &rsp));
+    g_assert_cmpuint(ernic_mw_bind(b.e, pd, 0, &wr), ==, ERNIC_FAULT_MW_BIND);
+    do {
+        ernic_slice(b.e);
+    } while (!ernic_cmd(b.e, b.env.now, &cmd, &rsp));
+    g_assert_cmpuint(rsp.status, ==, ERNIC_OK);
+    close_device(&b);
+}
+
+/* ---- members of groups -------------------------------------------------- */
+
+/* One queue pair is in all groups, and the first in half of them. */
+TEST("/bounds/members", test_members)
+{
+    enum { OTHERS = ERNIC_LIM_MCAST_ATTACH / ERNIC_LIM_MCAST_GROUP - 1 };
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MCAST_ATTACH };
+    FakeQp qp[OTHERS + 1];
+    uint32_t pd, i, g, pos;
+    ErnicGid gid;
+    FakeCq cq;
+    Bounds b;
+
+    open_device(&b);
+    pd = fake_create_pd(b.e);
+    fake_create_cq(b.e, &cq, 64, FAKE_NONE);
+    for (i = 0; i <= OTHERS; i++) {
+        fake_create_qp(b.e, &qp[i], ERNIC_QPT_UD, pd, cq.cqn, cq.cqn, FAKE_NONE);
+    }
+    for (g = 0; g < ERNIC_LIM_MCAST_GROUP; g++) {
+        gid = (ErnicGid) { { 0xff, 0x0e, [15] = g } };
+        memcpy(cmd.mcast.gid, gid.raw, sizeof(gid.raw));
+        for (i = 0; i <= OTHERS; i++) {
+            cmd.mcast.qpn = cpu_to_le32(qp[(i + g % 2) % (OTHERS + 1)].qpn);
+            g_assert_cmpuint(fake_cmd(b.e, &cmd, NULL), ==, ERNIC_OK);
+        }
+    }
+    g_assert_cmpuint(fake_destroy(b.e, ERNIC_CMD_QP_DESTROY, qp[0].qpn), ==, ERNIC_OK);
+    g_assert_true(ernic_check(b.e, NULL));
+    g_assert_cmpuint(b.e->num_groups, ==, ERNIC_LIM_MCAST_GROUP);
+    for (g = 0; g < ERNIC_LIM_MCAST_GROUP; g++) {
+        gid = (ErnicGid) { { 0xff, 0x0e, [15] = g } };
+        for (i = pos = 0; ernic_mcast_next(b.e, &gid, &pos); i++) {
+        }
+        g_assert_cmpuint(i, ==, OTHERS);
+    }
+    for (i = 1; i <= OTHERS; i++) {
+        g_assert_cmpuint(fake_destroy(b.e, ERNIC_CMD_QP_DESTROY, qp[i].qpn), ==,
+                         ERNIC_OK);
+    }
+    g_assert_cmpuint(b.e->num_groups, ==, 0);
+    close_device(&b);
+}
+
+/* ---- requests that are flushed ------------------------------------------ */
+
+/* A send queue of 2^15 requests, none of which the device has read, in Error. */
+TEST("/bounds/flush", test_flush)
+{
+    enum { DEPTH = ERNIC_MAX_WQ_DEPTH };
+    uint32_t runs = 1, pd, done = 0;
+    struct ernic_cqe cqe;
+    FakeCq cq;
+    FakeQp qp;
+    Bounds b;
+
+    open_device(&b);
+    pd = fake_create_pd(b.e);
+    fake_create_cq(b.e, &cq, 2 * DEPTH, FAKE_NONE);
+    fake_create_deep_qp(b.e, &qp, ERNIC_QPT_RC, pd, cq.cqn, cq.cqn, DEPTH);
+    fake_connect(b.e, &qp, 5, 0);
+    g_assert_cmpuint(fake_modify_qp(b.e, qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_ERR,
+                                    NULL), ==, ERNIC_OK);
+    qp.sq_pi = DEPTH;
+    fake_ring_sq(b.e, &qp);
+    while (run(&b)) {
+        runs++;
+    }
+    while (fake_poll_cq(b.e, &cq, &cqe)) {
+        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_WR_FLUSH_ERR);
+        done++;
+    }
+    g_assert_cmpuint(done, ==, DEPTH);
+    g_assert_cmpuint(runs, >=, DEPTH * ERNIC_WORK_COMPLETE / ERNIC_WORK_SLICE);
+    close_device(&b);
+}
+
+/* ---- messages of many parts ------------------------------------------------ */
+
+/* The work for a message of @parts SGEs at either end, to the queue pair itself. */
+static uint64_t work_of_parts(Bounds *b, FakeQp *qp, FakeCq *cq, uint64_t buf,
+                              uint32_t key, uint16_t parts)
+{
+    enum { LEN = 1024 };
+    struct ernic_wqe wqe = {
+        .opcode = ERNIC_WR_SEND, .flags = ERNIC_WR_SIGNALED, .count = parts,
+    };
+    struct ernic_sge sge[ERNIC_MAX_SGE];
+    uint64_t before = b->e->work_done;
+    struct ernic_cqe cqe;
+    uint32_t i;
+
+    for (i = 0; i < parts; i++) {
+        sge[i] = fake_sge(buf + i * 4096, LEN / parts, key);
+    }
+    fake_post_recv(b->e, qp, 0, sge, parts);
+    fake_ring_rq(b->e, qp);
+    fake_post_send(b->e, qp, &wqe, sge);
+    fake_ring_sq(b->e, qp);
+    while (run(b)) {
+    }
+    for (i = 0; i < 2; i++) {
+        g_assert_true(fake_poll_cq(b->e, cq, &cqe));
+        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+    }
+    return b->e->work_done - before;
+}
+
+/* Each part has a key to check and memory to find. */
+TEST("/bounds/parts", test_parts)
+{
+    uint32_t pd, key;
+    uint64_t buf, one;
+    FakeQp qp;
+    FakeCq cq;
+    Bounds b;
+
+    open_device(&b);
+    pd = fake_create_pd(b.e);
+    fake_create_cq(b.e, &cq, 64, FAKE_NONE);
+    fake_create_qp(b.e, &qp, ERNIC_QPT_RC, pd, cq.cqn, cq.cqn, FAKE_NONE);
+    fake_connect(b.e, &qp, qp.qpn, 1);
+    buf = fake_alloc(&b.env, ERNIC_MAX_SGE * 4096, 4096);
+    key = fake_reg_mr(b.e, pd, buf, ERNIC_MAX_SGE * 4096, ERNIC_ACCESS_LOCAL_WRITE);
+    one = work_of_parts(&b, &qp, &cq, buf, key, 1);
+    g_assert_cmpuint(work_of_parts(&b, &qp, &cq, buf, key, ERNIC_MAX_SGE) - one, >=,
+                     2 * 2 * (ERNIC_MAX_SGE - 1));
+    close_device(&b);
+}
+
+/* ---- frames of raw queue pairs ------------------------------------------- */
+
+/* Each frame is compared with all rules that exist, of which the last one is right. */
+TEST("/bounds/rules", test_rules)
+{
+    enum { FRAMES = 60, RULES = ERNIC_LIM_FLOW, LEN = 60 };
+    struct ernic_flow_rule rule = { };
+    uint32_t pd, handle, i;
+    uint64_t buf, before;
+    FakeQp out, in;
+    uint32_t key;
+    FakeCq cq;
+    Bounds b;
+
+    open_device(&b);
+    pd = fake_create_pd(b.e);
+    fake_create_cq(b.e, &cq, 256, FAKE_NONE);
+    raw_open(b.e, &out, pd, cq.cqn);
+    raw_open(b.e, &in, pd, cq.cqn);
+    rule.qpn = cpu_to_le32(in.qpn);
+    for (i = 0; i < RULES; i++) {
+        g_assert_cmpuint(fake_create_flow(b.e, &rule, &handle), ==, ERNIC_OK);
+    }
+    buf = fake_alloc(&b.env, 4096, 4096);
+    key = fake_reg_mr(b.e, pd, buf, 4096, ERNIC_ACCESS_LOCAL_WRITE);
+    b.step = 8 * STEP;          /* some frames of one turn */
+    before = b.e->work_done;
+    for (i = 0; i < FRAMES; i++) {
+        raw_send(b.e, &out, buf, LEN, key);
+    }
+    while (run(&b)) {
+    }
+    g_assert_cmpuint(b.e->stats.rx_frames, ==, FRAMES);
+    /* Once when it is sent and once when it arrives. */
+    g_assert_cmpuint(b.e->work_done - before, >=, FRAMES * 2 * RULES / 8);
+    close_device(&b);
+}

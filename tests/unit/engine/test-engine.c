@@ -1,0 +1,635 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The engine's entry points: when it asks for a wake-up, how much it does in one call,
+ * link down and up, loopback, reset.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "dialog.h"
+#include "test.h"
+#include "transport/tx.h"
+#include "wire/ib_tables.h"
+#include "wire/icrc.h"
+
+#define SQ DLG_SQ_PSN
+#define RQ DLG_RQ_PSN
+#define NEVER UINT64_MAX
+
+static void run(Dialog *d)
+{
+    ernic_run(d->e, d->env.now);
+}
+
+/* ---- waking --------------------------------------------------------- */
+
+/* Each entry point ends by requesting the next of all deadlines. */
+DIALOG_TEST("/engine/wake/deadlines", ERNIC_QPT_RC, test_wake)
+{
+    uint64_t now;
+
+    run(d);
+    now = d->env.now;
+    g_assert_cmphex(d->env.wake, ==, NEVER);
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    g_assert_cmphex(d->env.wake, ==, now);
+    run(d);
+    g_assert_cmphex(d->env.wake, ==, now + ernic_ack_timeout_ns(14));
+    dlg_take(d);
+    d->hold = true;
+    PEER_NAK(d, ERNIC_AETH_RNR_NAK | 5, SQ, 0);
+    g_assert_cmphex(d->env.wake, <=, now);
+    run(d);
+    g_assert_cmphex(d->env.wake, ==, now + ernic_rnr_timer_ns(5));
+    d->env.now = d->env.wake;
+    run(d);
+    dlg_take(d);
+    g_assert_cmphex(d->env.wake, <=, d->env.now + ernic_ack_timeout_ns(14));
+    PEER_ACK(d, SQ, 1);
+    run(d);
+    SEND_WC(d, 0, SUCCESS);
+    /* A stale deadline causes one wake-up, not more. */
+    dlg_wait(d, 2 * ernic_ack_timeout_ns(14));
+    g_assert_cmphex(d->env.wake, ==, NEVER);
+}
+
+/* While the link is busy, only deadlines cause wake-ups. */
+DIALOG_TEST("/engine/wake/busy", ERNIC_QPT_UC, test_wake_busy)
+{
+    d->env.tx_busy = true;
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    run(d);
+    g_assert_cmphex(d->env.wake, ==, NEVER);
+    /* Doorbells are served all the same: not all work needs the link. */
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    g_assert_cmphex(d->env.wake, ==, d->env.now);
+    run(d);
+    g_assert_cmphex(d->env.wake, ==, NEVER);
+    d->env.tx_busy = false;
+    ernic_tx_ready(d->e, d->env.now);
+    g_assert_cmpuint(d->env.trains->len, ==, 1);
+    g_assert_cmphex(d->env.wake, ==, d->env.now);
+    SEND_WC(d, 0, SUCCESS);
+    SEND_WC(d, 1, SUCCESS);
+    dlg_take(d);
+    dlg_take(d);
+}
+
+/* An early or a needless call has no effect. */
+DIALOG_TEST("/engine/wake/needless", ERNIC_QPT_RC, test_needless)
+{
+    uint32_t i;
+
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    dlg_take(d);
+    for (i = 0; i < 10; i++) {
+        d->env.now += 1000;
+        run(d);
+        ernic_tx_ready(d->e, d->env.now);
+        QUIET(d);
+    }
+    PEER_ACK(d, SQ, 1);
+    SEND_WC(d, 0, SUCCESS);
+}
+
+/* ---- the budget ----------------------------------------------------- */
+
+/* However much is posted, one call sends a bounded number of trains. */
+DIALOG_TEST_BY("/engine/run/budget", dlg_init(d, ERNIC_QPT_UC, false), test_budget)
+{
+    uint32_t i, runs = 0, sent = 0;
+    FakeQp qp[40];
+
+    for (i = 0; i < ARRAY_SIZE(qp); i++) {
+        fake_create_qp(d->e, &qp[i], ERNIC_QPT_UC, d->pd, d->scq.cqn, d->rcq.cqn,
+                       FAKE_NONE);
+        fake_qp_to(d->e, &qp[i], ERNIC_QPS_RTS, &d->attr);
+        d->qp = qp[i];
+        dlg_post_flags(d, ERNIC_WR_WRITE, 0, 0, 256 * 1024);
+    }
+    do {
+        run(d);
+        g_assert_cmpuint(d->env.trains->len - sent, <=, 2 * ERNIC_RUN_BUDGET);
+        sent = d->env.trains->len;
+        runs++;
+        g_assert_cmpuint(runs, <, 1000);
+    } while (d->env.wake <= d->env.now);
+    g_assert_cmpuint(runs, >, 2);
+    g_assert_cmpuint(dlg_pending(d), ==, 256 * ARRAY_SIZE(qp));
+    while (dlg_pending(d)) {
+        dlg_take(d);
+    }
+}
+
+/* Every queue pair has one turn before any has a second one. */
+DIALOG_TEST_BY("/engine/run/fair", dlg_init(d, ERNIC_QPT_RC, false), test_fair)
+{
+    uint32_t i, first;
+    FakeQp qp[4];
+
+    for (i = 0; i < ARRAY_SIZE(qp); i++) {
+        fake_create_qp(d->e, &qp[i], ERNIC_QPT_RC, d->pd, d->scq.cqn, d->rcq.cqn,
+                       FAKE_NONE);
+        d->attr.dest_qpn = cpu_to_le32(0x100 + i);
+        fake_qp_to(d->e, &qp[i], ERNIC_QPS_RTS, &d->attr);
+        d->qp = qp[i];
+        dlg_post(d, ERNIC_WR_WRITE, 0, 200 * 1024);
+    }
+    first = dlg_take(d).dest_qp;
+    g_assert_cmphex(first, ==, 0x100);
+    for (i = 0; i < 4; i++) {
+        uint32_t n = 0;
+
+        /* A queue pair's turn is at most a train of 64 packets. */
+        while (n < 64 && dlg_take(d).dest_qp == 0x100 + i) {
+            n++;
+        }
+        g_assert_cmpuint(n, <=, 64);
+        g_assert_cmpuint(n, >=, 32);
+    }
+    while (dlg_pending(d)) {
+        dlg_take(d);
+    }
+}
+
+/* ---- the link ------------------------------------------------------- */
+
+/* A port that is down neither sends nor receives, and reports it. */
+DIALOG_TEST("/engine/link/down-up", ERNIC_QPT_RC, test_link)
+{
+    dlg_recv(d, DLG_SINK, 16);
+    ernic_set_link(d->e, d->env.now, false);
+    dlg_event_of(d, ERNIC_EV_PORT_ERR, 1);
+    ernic_set_link(d->e, d->env.now, false);
+    dlg_no_event(d);
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    QUIET(d);
+    PEER(d, SEND_ONLY, .psn = RQ, .ackreq = true);
+    dlg_no_wc(d);
+    ernic_set_link(d->e, d->env.now, true);
+    dlg_event_of(d, ERNIC_EV_PORT_ACTIVE, 1);
+    /* The loss is detected by the timeout. */
+    dlg_wait(d, ernic_ack_timeout_ns(14));
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
+    PEER_ACK(d, SQ, 1);
+    SEND_WC(d, 0, SUCCESS);
+    PEER(d, SEND_ONLY, .psn = RQ, .ackreq = true);
+    SENT_ACK(d, RQ, 1);
+    RECV_WC(d, 0, SUCCESS);
+}
+
+/* Permanent loss: the retry budget ends it. */
+DIALOG_TEST("/engine/link/for-good", ERNIC_QPT_RC, test_link_for_good)
+{
+    ernic_set_link(d->e, d->env.now, false);
+    dlg_event_of(d, ERNIC_EV_PORT_ERR, 1);
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    dlg_wait(d, 8 * ernic_ack_timeout_ns(14));
+    SEND_WC(d, 0, RETRY_EXC_ERR);
+}
+
+/* A busy link: all kinds of packets wait, none is lost, order stays. */
+DIALOG_TEST("/engine/link/busy", ERNIC_QPT_RC, test_busy)
+{
+    uint32_t round;
+
+    for (round = 0; round < 3; round++) {
+        dlg_recv(d, DLG_SINK, 16);
+        d->env.tx_busy = true;
+        dlg_post(d, ERNIC_WR_SEND, 0, 16);
+        PEER(d, SEND_ONLY, .psn = RQ + round, .ackreq = true);
+        RECV_WC(d, round, SUCCESS);
+        QUIET(d);
+        /* The link reports ready, and is still busy. */
+        ernic_tx_ready(d->e, d->env.now);
+        QUIET(d);
+        d->env.tx_busy = false;
+        ernic_tx_ready(d->e, d->env.now);
+        SENT_ACK(d, RQ + round, round + 1);
+        dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + round, 0, 16);
+        PEER_ACK(d, SQ + round, round + 1);
+        SEND_WC(d, round, SUCCESS);
+    }
+}
+
+/*
+ * The host that takes over has a link of its own: the engine tries to send, and does
+ * not assume that the link is as busy as the old one.
+ */
+static void saved_busy(uint8_t type)
+{
+    GByteArray *state = g_byte_array_new();
+    ErnicConfig cfg;
+    uint32_t psn;
+    Dialog d;
+
+    dlg_open(&d, type);
+    d.env.tx_busy = true;
+    dlg_post(&d, ERNIC_WR_WRITE, 0, 100 * 1024);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    QUIET(&d);
+    ernic_save(d.e, state);
+    ernic_free(d.e);
+    fake_config(&cfg);
+    d.e = ernic_new(&cfg, &fake_env_ops, &d.env);
+    d.env.tx_busy = false;
+    g_assert_true(ernic_load(d.e, d.env.now, state->data, state->len));
+    g_byte_array_free(state, true);
+    /* No ernic_tx_ready(). */
+    for (psn = SQ; psn < SQ + 100; psn++) {
+        g_assert_cmphex(dlg_take(&d).psn, ==, psn);
+    }
+    dlg_sent_message(&d, ERNIC_WR_SEND, 0, SQ + 100, 0, 16);
+    if (type == ERNIC_QPT_RC) {
+        PEER_ACK(&d, SQ + 100, 2);
+    }
+    SEND_WC(&d, 0, SUCCESS);
+    SEND_WC(&d, 1, SUCCESS);
+    dlg_close(&d);
+}
+
+TEST("/engine/link/saved-busy", test_saved_busy)
+{
+    saved_busy(ERNIC_QPT_UC);
+    saved_busy(ERNIC_QPT_RC);
+}
+
+/* ---- what does not need the link ------------------------------------ */
+
+/* An ACK that the link does not accept. */
+static void make_busy(Dialog *d)
+{
+    d->env.tx_busy = true;
+    dlg_recv(d, DLG_SINK, 16);
+    PEER(d, SEND_ONLY, .psn = RQ, .ackreq = true);
+    RECV_WC(d, 0, SUCCESS);
+    QUIET(d);
+}
+
+static void make_ready(Dialog *d)
+{
+    d->env.tx_busy = false;
+    ernic_tx_ready(d->e, d->env.now);
+    SENT_ACK(d, RQ, 1);
+}
+
+/* In Error all is flushed at once: software may be waiting for exactly that. */
+DIALOG_TEST("/engine/busy/error", ERNIC_QPT_RC, test_busy_error)
+{
+    uint32_t i;
+
+    make_busy(d);
+    for (i = 0; i < 3; i++) {
+        dlg_post(d, ERNIC_WR_SEND, 0, 16);
+        dlg_recv(d, DLG_SINK, 16);
+    }
+    fake_run(d->e);
+    dlg_no_wc(d);
+    dlg_state(d, ERNIC_QPS_ERR);
+    for (i = 0; i < 3; i++) {
+        SEND_WC(d, i, WR_FLUSH_ERR);
+        RECV_WC(d, i + 1, WR_FLUSH_ERR);
+    }
+    make_ready(d);
+}
+
+/* A queue with no outstanding request has drained, whatever the link's state. */
+DIALOG_TEST("/engine/busy/drain", ERNIC_QPT_RC, test_busy_drain)
+{
+    make_busy(d);
+    d->attr.sqd_notify = 1;
+    g_assert_cmpuint(dlg_modify(d, ERNIC_QPA_STATE | ERNIC_QPA_SQD_NOTIFY,
+                                ERNIC_QPS_SQD), ==, ERNIC_OK);
+    dlg_event(d, ERNIC_EV_SQ_DRAINED);
+    make_ready(d);
+}
+
+DIALOG_TEST("/engine/busy/local", ERNIC_QPT_RC, test_busy_local)
+{
+    struct ernic_wqe wqe;
+    uint32_t key;
+
+    key = fake_alloc_mw(d->e, d->pd, 2);
+    make_busy(d);
+    wqe = dlg_wqe(d, ERNIC_WR_BIND_MW, ERNIC_WR_SIGNALED);
+    wqe.bind_mw.rkey = cpu_to_le32(key);
+    wqe.bind_mw.new_rkey = cpu_to_le32(key + 1);
+    wqe.bind_mw.lkey = cpu_to_le32(d->key);
+    wqe.bind_mw.access = cpu_to_le32(ERNIC_ACCESS_REMOTE_WRITE);
+    wqe.bind_mw.addr = cpu_to_le64(d->mem + DLG_SINK);
+    wqe.bind_mw.length = cpu_to_le64(64);
+    dlg_post_wqe(d, &wqe, 0, 0);
+    wqe = dlg_wqe(d, ERNIC_WR_LOCAL_INV, ERNIC_WR_SIGNALED);
+    stl_le_p(wqe.imm, key + 1);
+    dlg_post_wqe(d, &wqe, 0, 0);
+    SEND_WC(d, 0, SUCCESS);
+    SEND_WC(d, 1, SUCCESS);
+    QUIET(d);
+    make_ready(d);
+}
+
+/* A link that goes down drops the packets that waited for it. */
+DIALOG_TEST("/engine/busy/down", ERNIC_QPT_UC, test_busy_down)
+{
+    d->env.tx_busy = true;
+    dlg_post(d, ERNIC_WR_WRITE, 0, 100 * 1024);
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    dlg_no_wc(d);
+    ernic_set_link(d->e, d->env.now, false);
+    dlg_event_of(d, ERNIC_EV_PORT_ERR, 1);
+    SEND_WC(d, 0, SUCCESS);
+    SEND_WC(d, 1, SUCCESS);
+    QUIET(d);
+    d->env.tx_busy = false;
+    ernic_set_link(d->e, d->env.now, true);
+    dlg_event_of(d, ERNIC_EV_PORT_ACTIVE, 1);
+    QUIET(d);
+    dlg_post(d, ERNIC_WR_SEND, 0, 17);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 101, 0, 17);
+    SEND_WC(d, 2, SUCCESS);
+}
+
+/* ---- loopback ------------------------------------------------------- */
+
+/* A connection to our own address: no packet leaves, all arrive. */
+DIALOG_TEST_BY("/engine/loopback/rc", dlg_init(d, ERNIC_QPT_RC, false), test_loop_rc)
+{
+    struct ernic_cqe cqe;
+    FakeQp other;
+    struct ernic_sge sge;
+
+    fake_create_qp(d->e, &other, ERNIC_QPT_RC, d->pd, d->scq.cqn, d->rcq.cqn,
+                   FAKE_NONE);
+    fake_connect(d->e, &d->qp, other.qpn, DLG_HOST);
+    fake_connect(d->e, &other, d->qp.qpn, DLG_HOST);
+    sge = fake_sge(d->mem + DLG_SINK, 1 << 19, d->key);
+    fake_post_recv(d->e, &other, 0x77, &sge, 1);
+    g_assert_cmpuint(fake_ring_rq(d->e, &other), ==, ERNIC_OK);
+    dlg_post(d, ERNIC_WR_SEND, 0, 1 << 19);
+    SEND_WC(d, 0, SUCCESS);
+    g_assert_true(fake_poll_cq(d->e, &d->rcq, &cqe));
+    g_assert_cmpuint(cqe.qpn, ==, other.qpn);
+    g_assert_cmpuint(cqe.byte_len, ==, 1 << 19);
+    dlg_mem_is(d, DLG_SINK, d->at, 1 << 19);
+}
+
+/* Connected to itself: requester and responder of one queue pair meet. */
+DIALOG_TEST_BY("/engine/loopback/self", dlg_init(d, ERNIC_QPT_RC, false), test_loop_self)
+{
+    struct ernic_wqe wqe;
+
+    fake_connect(d->e, &d->qp, d->qp.qpn, DLG_HOST);
+    wqe = dlg_wqe(d, ERNIC_WR_READ, ERNIC_WR_SIGNALED);
+    wqe.rdma.raddr = cpu_to_le64(d->mem);
+    wqe.rdma.rkey = cpu_to_le32(d->key);
+    dlg_post_wqe(d, &wqe, DLG_SINK, 300000);
+    SEND_WC(d, 0, SUCCESS);
+    dlg_mem_is(d, DLG_SINK, d->at, 300000);
+    wqe.opcode = ERNIC_WR_WRITE;
+    dlg_post_wqe(d, &wqe, DLG_SINK + 1, 200000);
+    SEND_WC(d, 1, SUCCESS);
+    dlg_mem_is(d, 0, d->at + DLG_SINK + 1, 200000);
+}
+
+/* No packet was lost, so none was sent again. */
+static void assert_no_loss(const Dialog *d)
+{
+    g_assert_cmpuint(d->e->stats.loopback_drops, ==, 0);
+    g_assert_cmpuint(d->e->stats.retransmits, ==, 0);
+    g_assert_cmpuint(d->e->stats.ack_timeouts, ==, 0);
+    g_assert_cmpuint(d->e->stats.tx_naks, ==, 0);
+}
+
+/* A response larger than the loopback store. */
+DIALOG_TEST_BY("/engine/loopback/read", dlg_init(d, ERNIC_QPT_RC, false), test_loop_read)
+{
+    struct ernic_wqe wqe;
+    FakeQp other;
+
+    fake_create_qp(d->e, &other, ERNIC_QPT_RC, d->pd, d->scq.cqn, d->rcq.cqn,
+                   FAKE_NONE);
+    fake_connect(d->e, &d->qp, other.qpn, DLG_HOST);
+    fake_connect(d->e, &other, d->qp.qpn, DLG_HOST);
+    wqe = dlg_wqe(d, ERNIC_WR_READ, ERNIC_WR_SIGNALED);
+    wqe.rdma.raddr = cpu_to_le64(d->mem);
+    wqe.rdma.rkey = cpu_to_le32(d->key);
+    dlg_post_wqe(d, &wqe, DLG_SINK, 1 << 19);
+    SEND_WC(d, 0, SUCCESS);
+    dlg_mem_is(d, DLG_SINK, d->at, 1 << 19);
+    assert_no_loss(d);
+}
+
+/* Queue pairs which together send more than the loopback store holds. */
+DIALOG_TEST_BY("/engine/loopback/many", dlg_init(d, ERNIC_QPT_RC, false), test_loop_many)
+{
+    struct ernic_wqe wqe;
+    struct ernic_cqe cqe;
+    FakeQp qp[20];
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(qp); i++) {
+        fake_create_qp(d->e, &qp[i], ERNIC_QPT_RC, d->pd, d->scq.cqn, d->rcq.cqn,
+                       FAKE_NONE);
+        fake_connect(d->e, &qp[i], qp[i].qpn, DLG_HOST);
+        d->qp = qp[i];
+        wqe = dlg_wqe(d, ERNIC_WR_WRITE, ERNIC_WR_SIGNALED);
+        wqe.rdma.raddr = cpu_to_le64(d->mem + DLG_SINK + i * 50000);
+        wqe.rdma.rkey = cpu_to_le32(d->key);
+        dlg_post_wqe(d, &wqe, i, 50000);
+    }
+    fake_run(d->e);
+    for (i = 0; i < ARRAY_SIZE(qp); i++) {
+        g_assert_true(fake_poll_cq(d->e, &d->scq, &cqe));
+        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+        dlg_mem_is(d, DLG_SINK + i * 50000, d->at + i, 50000);
+    }
+    assert_no_loss(d);
+}
+
+/* A datagram, with the port down as well: loopback needs no port. */
+DIALOG_TEST("/engine/loopback/ud", ERNIC_QPT_UD, test_loop_ud)
+{
+    struct ernic_wqe wqe;
+
+    ernic_set_link(d->e, d->env.now, false);
+    dlg_event_of(d, ERNIC_EV_PORT_ERR, 1);
+    dlg_recv(d, DLG_SINK, 64);
+    wqe = dlg_wqe(d, ERNIC_WR_SEND, ERNIC_WR_SIGNALED);
+    wqe.ud.dest_qpn = cpu_to_le32(d->qp.qpn);
+    fake_gid(wqe.ud.av.dgid, DLG_HOST);
+    dlg_post_wqe(d, &wqe, 0, 24);
+    SEND_WC(d, 0, SUCCESS);
+    g_assert_cmpuint(RECV_WC(d, 0, SUCCESS).src_qp, ==, d->qp.qpn);
+    dlg_mem_is(d, DLG_SINK + 40, d->at, 24);
+}
+
+/* ---- reset ---------------------------------------------------------- */
+
+/* From any state, a reset restores the initial state. */
+TEST("/engine/reset", test_reset)
+{
+    uint32_t round;
+    Dialog d;
+
+    for (round = 0; round < 2; round++) {
+        dlg_open(&d, ERNIC_QPT_RC);
+        dlg_recv(&d, DLG_SINK, 4096);
+        dlg_post(&d, ERNIC_WR_WRITE, 0, 500000);
+        d.env.tx_busy = round;
+        fake_run(d.e);
+        PEER(&d, SEND_FIRST, .psn = RQ, .payload_len = 1024);
+        PEER(&d, READ_REQUEST, .psn = RQ, .va = d.mem, .rkey = d.key,
+             .dma_len = 500000);
+        while (dlg_pending(&d)) {
+            dlg_take(&d);
+        }
+        ernic_reset(d.e);
+        d.env.tx_busy = false;
+        g_assert_cmphex(d.env.wake, ==, NEVER);
+        g_assert_cmpuint(fake_destroy(d.e, ERNIC_CMD_QP_DESTROY, d.qp.qpn),
+                         ==, ERNIC_ERR_HANDLE);
+        g_assert_cmpuint(fake_ring_sq(d.e, &d.qp), ==, ERNIC_ERR_HANDLE);
+        dlg_wait(&d, 1000000000000ull);
+        QUIET(&d);
+        /* The environment has to report the link's state again. */
+        ernic_set_link(d.e, d.env.now, true);
+        fake_set_gid(d.e, 0, DLG_HOST);
+        fake_create_eq(d.e, &d.eq, 64, 0, true);
+        fake_create_cq(d.e, &d.scq, 256, FAKE_NONE);
+        fake_create_cq(d.e, &d.rcq, 256, FAKE_NONE);
+        d.pd = fake_create_pd(d.e);
+        d.key = fake_reg_mr(d.e, d.pd, d.mem, DLG_MEM, 0);
+        fake_create_qp(d.e, &d.qp, ERNIC_QPT_RC, d.pd, d.scq.cqn, d.rcq.cqn,
+                       FAKE_NONE);
+        dlg_to(&d, ERNIC_QPS_RTS);
+        dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+        dlg_sent_message(&d, ERNIC_WR_SEND, 0, SQ, 0, 16);
+        PEER_ACK(&d, SQ, 1);
+        SEND_WC(&d, 0, SUCCESS);
+        dlg_close(&d);
+    }
+}
+
+/* Each change of the GID table counts, also by a reset, and nothing else does. */
+DIALOG_TEST("/engine/gid-changes", ERNIC_QPT_RC, test_gid_changes)
+{
+    struct ernic_eqe eqe;
+    uint64_t seen;
+
+    seen = d->e->gid_changes;
+    g_assert_cmpuint(seen, >, 0);
+    fake_set_gid(d->e, 0, DLG_HOST);
+    fake_run(d->e);
+    g_assert_cmpuint(d->e->gid_changes, ==, seen);
+    fake_set_gid(d->e, 1, DLG_HOST + 1);
+    g_assert_cmpuint(d->e->gid_changes, ==, seen + 1);
+    g_assert_true(fake_poll_eq(d->e, &d->eq, &eqe));
+    ernic_reset(d->e);
+    g_assert_cmpuint(d->e->gid_changes, >, seen + 1);
+}
+
+/* ---- packets -------------------------------------------------------- */
+
+/* Random bytes never reach a queue pair; with a valid ICRC they may be a packet. */
+DIALOG_TEST("/engine/garbage", ERNIC_QPT_RC, test_garbage)
+{
+    GRand *rand = g_rand_new_with_seed(7);
+    uint8_t bytes[256];
+    uint32_t i, k, len;
+
+    for (i = 0; i < 5000; i++) {
+        len = g_rand_int_range(rand, 1, sizeof(bytes));
+        for (k = 0; k < len; k++) {
+            bytes[k] = g_rand_int(rand);
+        }
+        dlg_inject_raw(d, bytes, len, false);
+    }
+    QUIET(d);
+    STATE_IS(d, RTS);
+    g_rand_free(rand);
+}
+
+static void expect_icrc(const ErnicTrain *t, bool has)
+{
+    g_assert_cmphex((uint32_t)ldl_le_p(t->data + t->len - 4), ==,
+                    has ? ernic_icrc(&t->path, t->data, t->len - 4) : 0);
+}
+
+/*
+ * Packets that waited in a device without ICRC, on the link and in the loopback, leave
+ * another device with one if its link needs it. One that arrived wrong stays so.
+ */
+TEST("/engine/icrc-added", test_icrc_added)
+{
+    GByteArray *state = g_byte_array_new();
+    uint32_t icrc, pos;
+    ErnicTrain loop;
+    FakeTrain *sent;
+    uint8_t *end;
+    Dialog d;
+
+    for (icrc = 0; icrc < 2; icrc++) {
+        dlg_open(&d, ERNIC_QPT_UC);
+        d.e->cfg.no_icrc = true;
+        d.env.tx_busy = true;
+        dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+        run(&d);
+        g_assert_cmpuint(d.e->tx->packets, ==, 1);
+        loop = (ErnicTrain) {
+            .path = d.e->tx->path, .data = d.e->tx->buf, .len = d.e->tx->len,
+            .seg = d.e->tx->seg,
+        };
+        expect_icrc(&loop, false);
+        g_assert_true(ernic_tx_loop_add(d.e, &loop));
+        end = d.e->tx->buf + d.e->tx->len - 4;
+        stl_le_p(end, 0x12345678);
+        g_assert_true(ernic_tx_loop_add(d.e, &loop));
+        stl_le_p(end, 0);
+        g_byte_array_set_size(state, 0);
+        ernic_save(d.e, state);
+        d.e->cfg.no_icrc = !icrc;
+        g_assert_true(ernic_load(d.e, d.env.now, state->data, state->len));
+        pos = d.e->tx->loop_pos;
+        g_assert_true(ernic_tx_loop_next(d.e, &pos, &loop));
+        expect_icrc(&loop, icrc);
+        g_assert_true(ernic_tx_loop_next(d.e, &pos, &loop));
+        g_assert_cmphex(ldl_le_p(loop.data + loop.len - 4), ==, 0x12345678);
+        d.env.tx_busy = false;
+        ernic_tx_ready(d.e, d.env.now);
+        run(&d);
+        sent = fake_take_train(&d.env);
+        expect_icrc(&sent->train, icrc);
+        fake_train_free(sent);
+        SEND_WC(&d, 0, SUCCESS);
+        dlg_close(&d);
+    }
+    g_byte_array_unref(state);
+}
+
+/* A link that vouches for its packets needs no ICRC: it is 0, and any is accepted. */
+DIALOG_TEST("/engine/link/no-icrc", ERNIC_QPT_UC, test_no_icrc)
+{
+    uint8_t bytes[16 + 4] = { 0x24, 0x40, 0xff, 0xff };         /* UC SEND Only */
+    static const uint8_t none[4];
+    const ErnicTrain *t;
+    FakeTrain *sent;
+
+    d->e->cfg.no_icrc = true;
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    run(d);
+    sent = fake_take_train(&d->env);
+    t = &sent->train;
+    g_assert_cmpmem(t->data + t->len - 4, 4, none, 4);
+    fake_train_free(sent);
+    SEND_WC(d, 0, SUCCESS);
+    dlg_recv(d, DLG_SINK, 4);
+    stl_be_p(bytes + 4, d->qp.qpn);
+    stl_be_p(bytes + 8, RQ);
+    dlg_inject_raw(d, bytes, sizeof(bytes), false);
+    RECV_WC(d, 0, SUCCESS);
+    g_assert_cmpuint(d->e->stats.drop[ERNIC_DROP_BAD_ICRC], ==, 0);
+    d->e->cfg.no_icrc = false;
+    stl_be_p(bytes + 8, RQ + 1);
+    dlg_inject_raw(d, bytes, sizeof(bytes), false);
+    g_assert_cmpuint(d->e->stats.drop[ERNIC_DROP_BAD_ICRC], ==, 1);
+}

@@ -1,0 +1,383 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * One peer, or one guest context, cannot harm another: floods, strangers' packets,
+ * unknown opcodes, messages that do not fit, long queues.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "dialog.h"
+#include "test.h"
+#include "wire/ib_tables.h"
+
+#define SQ DLG_SQ_PSN
+#define RQ DLG_RQ_PSN
+#define GRH ERNIC_GRH_LEN
+
+/* ---- floods --------------------------------------------------------- */
+
+/*
+ * NAKs in one batch, each of which acknowledges one more packet and requests all later
+ * ones again. The rest is sent again, however many NAKs there are.
+ */
+static void nak_flood(uint32_t naks)
+{
+    const uint32_t packets = 600;
+    uint32_t psn;
+    Dialog d;
+
+    dlg_init(&d, ERNIC_QPT_RC, false);
+    d.attr.path_mtu = ERNIC_MTU_256;
+    dlg_to(&d, ERNIC_QPS_RTS);
+    dlg_post(&d, ERNIC_WR_WRITE, 0, packets * 256);
+    for (psn = SQ; psn < SQ + packets; psn++) {
+        g_assert_cmphex(dlg_take(&d).psn, ==, psn);
+    }
+    QUIET(&d);
+    d.hold = true;
+    for (psn = SQ + 1; psn <= SQ + naks; psn++) {
+        PEER_NAK(&d, ERNIC_NAK_PSN_SEQ, psn, 0);
+    }
+    d.hold = false;
+    for (psn = SQ + naks; psn < SQ + packets; psn++) {
+        if (!dlg_pending(&d)) {
+            PEER_ACK(&d, psn - 1, 0);
+        }
+        g_assert_cmphex(dlg_take(&d).psn, ==, psn);
+    }
+    QUIET(&d);
+    PEER_ACK(&d, psn - 1, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+TEST("/hostile/nak-flood", test_nak_flood)
+{
+    static const uint32_t floods[] = { 1, 255, 256, 257, 300, 512 };
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(floods); i++) {
+        nak_flood(floods[i]);
+    }
+}
+
+/* Only the peer's CNPs count, not those of any other host. */
+TEST("/hostile/cnp-foreign", test_cnp_foreign)
+{
+    static const uint8_t types[] = { ERNIC_QPT_RC, ERNIC_QPT_UC };
+    uint32_t i, k;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(types); i++) {
+        dlg_open(&d, types[i]);
+        for (k = 0; k < 10; k++) {
+            d.path.sgid.raw[15] ^= k + 1;
+            dlg_cnp(&d);
+            d.path.sgid.raw[15] ^= k + 1;
+            d.path.dgid.raw[15] ^= 4;
+            dlg_cnp(&d);
+            d.path.dgid.raw[15] ^= 4;
+            d.env.now += ERNIC_CNP_INTERVAL_NS;
+        }
+        g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_ADDRESS], ==, 20);
+        g_assert_cmpuint(d.e->stats.rx_cnps, ==, 0);
+        g_assert_cmpuint(d.e->stats.rate_cuts, ==, 0);
+        /* All at once, at full rate. */
+        dlg_post_flags(&d, ERNIC_WR_WRITE, 0, 0, 200 * 1024);
+        g_assert_cmpuint(dlg_pending(&d), ==, 200);
+        while (dlg_pending(&d)) {
+            dlg_take(&d);
+        }
+        dlg_cnp(&d);
+        g_assert_cmpuint(d.e->stats.rx_cnps, ==, 1);
+        dlg_close(&d);
+    }
+}
+
+/* ---- opcodes that nobody has ---------------------------------------- */
+
+static const uint8_t reserved[] = {
+    0x15, 0x18, 0x19, 0x1a, 0x1b, 0x1e, 0x1f,
+};
+
+static void peer_raw(Dialog *d, uint8_t opcode, uint32_t psn, uint32_t len)
+{
+    uint8_t bytes[64] = { opcode, 0x40, 0xff, 0xff };
+
+    stl_be_p(bytes + 4, d->qp.qpn);
+    stl_be_p(bytes + 8, psn);
+    dlg_inject_raw(d, bytes, len, true);
+}
+
+/* 9.9.3: in sequence, an unsupported or reserved opcode ends a connection. */
+TEST("/hostile/reserved/rc", test_reserved_rc)
+{
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(reserved); i++) {
+        dlg_open(&d, ERNIC_QPT_RC);
+        dlg_recv(&d, DLG_SINK, 16);
+        peer_raw(&d, reserved[i], RQ, i & 1 ? 12 : 40);
+        SENT_NAK(&d, ERNIC_NAK_INV_REQ, RQ, 0);
+        RECV_WC(&d, 0, WR_FLUSH_ERR);
+        dlg_event(&d, ERNIC_EV_QP_REQ_ERR);
+        STATE_IS(&d, ERR);
+        g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_BAD_OPCODE], ==, 0);
+        dlg_close(&d);
+    }
+}
+
+/* Inside a message it ends that message. */
+TEST("/hostile/reserved/inside", test_reserved_inside)
+{
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(reserved); i++) {
+        dlg_open(&d, ERNIC_QPT_RC);
+        dlg_recv(&d, DLG_SINK, 4096);
+        dlg_recv(&d, DLG_SINK, 4096);
+        PEER(&d, SEND_FIRST, .psn = RQ, .payload_len = 1024);
+        peer_raw(&d, reserved[i], RQ + 1, 12);
+        SENT_NAK(&d, ERNIC_NAK_INV_REQ, RQ + 1, 0);
+        RECV_WC(&d, 0, REM_INV_REQ_ERR);
+        RECV_WC(&d, 1, WR_FLUSH_ERR);
+        STATE_IS(&d, ERR);
+        dlg_close(&d);
+    }
+}
+
+/*
+ * With an old PSN it is no duplicate: silence. With a later PSN it is a sequence error.
+ */
+TEST("/hostile/reserved/out-of-turn", test_reserved_out_of_turn)
+{
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(reserved); i++) {
+        dlg_open(&d, ERNIC_QPT_RC);
+        PEER(&d, READ_REQUEST, .psn = RQ, .va = d.mem, .rkey = d.key,
+             .dma_len = 8);
+        dlg_sent_read(&d, RQ, 1, 0, 8);
+        peer_raw(&d, reserved[i], RQ, 12);
+        peer_raw(&d, reserved[i], RQ - 1, 12);
+        QUIET(&d);
+        peer_raw(&d, reserved[i], RQ + 2, 12);
+        SENT_NAK(&d, ERNIC_NAK_PSN_SEQ, RQ + 1, 1);
+        STATE_IS(&d, RTS);
+        dlg_close(&d);
+    }
+}
+
+/* Neither a stranger's packet nor one with a bad ICRC ends the connection. */
+DIALOG_TEST("/hostile/reserved/foreign", ERNIC_QPT_RC, test_reserved_foreign)
+{
+    uint8_t bytes[16] = { 0x1f, 0x40, 0xff, 0xff };
+    uint64_t *drop;
+
+    drop = d->e->stats.drop;
+    d->path.sgid.raw[15] ^= 1;
+    peer_raw(d, 0x1f, RQ, 12);
+    d->path.sgid.raw[15] ^= 1;
+    g_assert_cmpuint(drop[ERNIC_DROP_ADDRESS], ==, 1);
+    peer_raw(d, 0x3f, RQ, 12);
+    g_assert_cmpuint(drop[ERNIC_DROP_TRANSPORT], ==, 1);
+    stl_be_p(bytes + 4, d->qp.qpn);
+    stl_be_p(bytes + 8, RQ);
+    dlg_inject_raw(d, bytes, 16, false);
+    g_assert_cmpuint(drop[ERNIC_DROP_BAD_ICRC], ==, 1);
+    QUIET(d);
+    STATE_IS(d, RTS);
+}
+
+/* 9.9.3 class D: the message loses a packet, and is lost. */
+DIALOG_TEST("/hostile/reserved/uc", ERNIC_QPT_UC, test_reserved_uc)
+{
+    uint32_t i, psn = RQ;
+
+    dlg_recv(d, DLG_SINK, 4096);
+    for (i = 0; i < ARRAY_SIZE(reserved); i++) {
+        PEER(d, SEND_FIRST, .psn = psn, .payload_len = 1024);
+        peer_raw(d, 0x20 | reserved[i], psn + 1, 12);
+        PEER(d, SEND_LAST, .psn = psn + 1, .payload_len = 8);
+        PEER(d, SEND_LAST, .psn = psn + 2, .payload_len = 8);
+        psn += 3;
+    }
+    dlg_no_wc(d);
+    STATE_IS(d, RTS);
+    g_assert_cmpuint(d->e->stats.drop[ERNIC_DROP_BAD_OPCODE], ==, 0);
+    PEER(d, SEND_ONLY, .psn = psn, .payload_len = 8);
+    g_assert_cmpuint(RECV_WC(d, 0, SUCCESS).byte_len, ==, 8);
+}
+
+/*
+ * Undefined opcodes of UD, and all opcodes of services that are not implemented, are
+ * dropped and counted. A datagram is never answered with a NAK.
+ */
+DIALOG_TEST("/hostile/reserved/services", ERNIC_QPT_UD, test_reserved_services)
+{
+    uint32_t i, bad = 0;
+
+    dlg_recv(d, DLG_SINK, 64);
+    for (i = 0x40; i < 0x100; i++) {
+        if (ernic_opcode(i) || i >> 5 == ERNIC_BTH_XRC >> 5) {
+            continue;       /* XRC targets answer these */
+        }
+        peer_raw(d, i, RQ, 60);
+        bad++;
+        g_assert_cmpuint(d->e->stats.drop[ERNIC_DROP_BAD_OPCODE], ==, bad);
+    }
+    g_assert_cmpuint(bad, >, 100);
+    QUIET(d);
+    STATE_IS(d, RTS);
+    PEER(d, SEND_ONLY, .qkey = DLG_QKEY);
+    RECV_WC(d, 0, SUCCESS);
+}
+
+/* ---- messages that do not fit --------------------------------------- */
+
+/* Any host can reach QP1; none can exhaust its receive requests. */
+DIALOG_TEST("/hostile/short/gsi", ERNIC_QPT_GSI, test_gsi_long)
+{
+    uint32_t i;
+
+    for (i = 0; i < 8; i++) {
+        dlg_recv(d, DLG_SINK + i * 512, GRH + 256);
+    }
+    for (i = 0; i < 8; i++) {
+        PEER(d, SEND_ONLY, .qkey = 0x80010000, .src_qp = 1,
+             .payload = d->peer, .payload_len = 300);
+    }
+    dlg_no_wc(d);
+    dlg_mem_is(d, DLG_SINK, NULL, 8 * 512);
+    for (i = 0; i < 8; i++) {
+        PEER(d, SEND_ONLY, .qkey = 0x80010000, .src_qp = 1,
+             .payload = d->peer + i, .payload_len = 256);
+        RECV_WC(d, i, SUCCESS);
+        dlg_mem_is(d, DLG_SINK + i * 512 + GRH, d->peer + i, 256);
+    }
+}
+
+/*
+ * 9.9.3 class D: the next message uses the request; class E with an SRQ: an error
+ * completion.
+ */
+static void recv_short(uint8_t type, bool srq)
+{
+    uint32_t grh = type == ERNIC_QPT_UD ? GRH : 0, id = srq;
+    Dialog d;
+
+    dlg_init(&d, type, srq);
+    dlg_to(&d, ERNIC_QPS_RTS);
+    dlg_recv(&d, DLG_SINK, grh + 15);
+    dlg_recv(&d, DLG_SINK + 512, grh + 15);
+    PEER(&d, SEND_ONLY, .psn = RQ, .qkey = DLG_QKEY, .payload = d.peer,
+         .payload_len = 16);
+    if (srq) {
+        RECV_WC(&d, 0, LOC_LEN_ERR);
+    }
+    dlg_no_wc(&d);
+    STATE_IS(&d, RTS);
+    PEER(&d, SEND_ONLY, .psn = RQ + 1, .qkey = DLG_QKEY,
+         .payload = d.peer + 64, .payload_len = 15);
+    RECV_WC(&d, id, SUCCESS);
+    dlg_mem_is(&d, DLG_SINK + 512 * id + grh, d.peer + 64, 15);
+    dlg_close(&d);
+}
+
+TEST("/hostile/short/recv", test_recv_short)
+{
+    recv_short(ERNIC_QPT_UC, false);
+    recv_short(ERNIC_QPT_UC, true);
+    recv_short(ERNIC_QPT_UD, false);
+    recv_short(ERNIC_QPT_UD, true);
+}
+
+/* ---- protection domains --------------------------------------------- */
+
+/* 10.2.9: a request posted to an SRQ uses keys of the SRQ's own domain. */
+TEST("/hostile/srq-domain", test_srq_domain)
+{
+    uint32_t pd, grh;
+    uint8_t type;
+    Dialog d;
+
+    for (type = ERNIC_QPT_RC; type <= ERNIC_QPT_UD; type++) {
+        grh = type == ERNIC_QPT_UD ? GRH : 0;
+        dlg_init(&d, type, false);
+        pd = fake_create_pd(d.e);
+        fake_create_srq(d.e, &d.srq, pd, 64, 0);
+        fake_create_qp(d.e, &d.qp, type, d.pd, d.scq.cqn, d.rcq.cqn,
+                       d.srq.srqn);
+        dlg_to(&d, ERNIC_QPS_RTS);
+        d.key = fake_reg_mr(d.e, pd, d.mem, DLG_MEM,
+                            ERNIC_ACCESS_LOCAL_WRITE);
+        dlg_recv(&d, DLG_SINK, 64);
+        PEER(&d, SEND_ONLY, .psn = RQ, .qkey = DLG_QKEY, .payload = d.peer,
+             .payload_len = 16);
+        RECV_WC(&d, 0, SUCCESS);
+        dlg_mem_is(&d, DLG_SINK + grh, d.peer, 16);
+        /* Keys of the queue pair's domain do not work. */
+        d.key = fake_reg_mr(d.e, d.pd, d.mem, DLG_MEM,
+                            ERNIC_ACCESS_LOCAL_WRITE);
+        dlg_recv(&d, DLG_SINK + 512, 64);
+        PEER(&d, SEND_ONLY, .psn = RQ + 1, .qkey = DLG_QKEY,
+             .payload = d.peer, .payload_len = 16);
+        RECV_WC(&d, 1, LOC_PROT_ERR);
+        dlg_mem_is(&d, DLG_SINK + 512, NULL, 64);
+        if (type == ERNIC_QPT_RC) {
+            SENT_NAK(&d, ERNIC_NAK_REM_OP, RQ + 1, 1);
+        }
+        dlg_event(&d, ERNIC_EV_LAST_WQE);
+        STATE_IS(&d, ERR);
+        dlg_close(&d);
+    }
+}
+
+/* ---- long queues ---------------------------------------------------- */
+
+/* Signalled binds of the window of @key, which becomes @key + 1, to 64 B. */
+static void post_bind(Dialog *d, uint32_t key)
+{
+    struct ernic_wqe wqe = dlg_wqe(d, ERNIC_WR_BIND_MW, ERNIC_WR_SIGNALED);
+
+    wqe.bind_mw.rkey = cpu_to_le32(key);
+    wqe.bind_mw.new_rkey = cpu_to_le32(key + 1);
+    wqe.bind_mw.lkey = cpu_to_le32(d->key);
+    wqe.bind_mw.access = cpu_to_le32(ERNIC_ACCESS_REMOTE_READ);
+    wqe.bind_mw.addr = cpu_to_le64(d->mem);
+    wqe.bind_mw.length = cpu_to_le64(64);
+    dlg_post_wqe(d, &wqe, 0, 0);
+}
+
+/* Requests that send no packet count for the turn as well: a neighbour waits for 64. */
+DIALOG_TEST("/hostile/local-turns", ERNIC_QPT_RC, test_local_turns)
+{
+    uint32_t key, i, at = UINT32_MAX;
+    struct ernic_cqe cqe;
+    FakeQp deep, other;
+
+    other = d->qp;
+    fake_create_deep_qp(d->e, &deep, ERNIC_QPT_RC, d->pd, d->scq.cqn,
+                        d->rcq.cqn, 256);
+    fake_qp_to(d->e, &deep, ERNIC_QPS_RTS, &d->attr);
+    fake_run(d->e);                      /* the states are marked as work */
+    d->qp = deep;
+    key = fake_alloc_mw(d->e, d->pd, 1);
+    for (i = 0; i < 200; i++) {
+        post_bind(d, key + i);
+    }
+    d->qp = other;
+    post_bind(d, fake_alloc_mw(d->e, d->pd, 1));
+    fake_run(d->e);
+    for (i = 0; i < 201; i++) {
+        g_assert_true(fake_poll_cq(d->e, &d->scq, &cqe));
+        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+        if (cqe.qpn == other.qpn) {
+            at = i;
+        }
+    }
+    g_assert_cmpuint(at, ==, 64);
+}

@@ -1,0 +1,488 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The account of host memory: each kind of object is created until the device refuses,
+ * and the account is compared with the bytes that the allocator has given out.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include <malloc.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/pages.h"
+#include "fake_verbs.h"
+#include "memory.h"
+#include "objects/mr.h"
+#include "state/check.h"
+#include "test.h"
+
+#define QPS     64
+#define EQS     8
+#define MRS     (ERNIC_MAX_PAGES / ERNIC_MAX_FRWR_PAGES + 8)
+#define ACCESS  (ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE)
+/* Where lists of pages of on-demand regions are; used again each time. */
+#define LISTS   (FAKE_MEM_SIZE / 2)
+
+typedef struct Rig {
+    FakeEnv env;
+    Ernic *e;
+    uint32_t pd;
+    FakeCq cq;
+} Rig;
+
+/* Only a build with AddressSanitizer has it. */
+extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
+
+/* Tables with pages of their own; the allocator does not call these functions. */
+static uint64_t mapped;
+
+#if ERNIC_OWN_PAGES
+void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off)
+{
+    mapped += len;
+    return (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, off);
+}
+
+int munmap(void *addr, size_t len)
+{
+    mapped -= len;
+    return syscall(SYS_munmap, addr, len);
+}
+#endif
+
+static uint64_t allocated(void)
+{
+    struct mallinfo2 info;
+
+    if (__sanitizer_get_current_allocated_bytes) {
+        return __sanitizer_get_current_allocated_bytes();
+    }
+    info = mallinfo2();
+    return info.uordblks + info.hblkhd + mapped;
+}
+
+static void config(ErnicConfig *cfg)
+{
+    fake_config(cfg);
+    cfg->max_qp = QPS;
+    cfg->max_eq = EQS;
+    cfg->max_mr = MRS;
+}
+
+static void rig_objects(Rig *r)
+{
+    ernic_set_link(r->e, r->env.now, true);
+    fake_set_gid(r->e, 0, 1);
+    r->pd = fake_create_pd(r->e);
+    fake_create_cq(r->e, &r->cq, 16, FAKE_NONE);
+}
+
+static void rig_open(Rig *r, uint64_t max_memory)
+{
+    ErnicConfig cfg;
+
+    fake_env_init(&r->env);
+    config(&cfg);
+    cfg.max_memory = max_memory;
+    r->e = ernic_new(&cfg, &fake_env_ops, &r->env);
+    rig_objects(r);
+}
+
+static void rig_close(Rig *r)
+{
+    g_assert_true(ernic_check(r->e, NULL));
+    ernic_free(r->e);
+    fake_env_fini(&r->env);
+}
+
+/* ---- objects of each kind, one by one --------------------------------------- */
+
+static uint8_t add_qp(Rig *r, uint32_t n, uint32_t *handle)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
+    struct ernic_qp_init init = {
+        .sq_buf.addr = cpu_to_le64(r->env.base), .rq_buf.addr = cpu_to_le64(r->env.base),
+        .pd = cpu_to_le32(r->pd), .srq = cpu_to_le32(FAKE_NONE),
+        .send_cq = cpu_to_le32(r->cq.cqn), .recv_cq = cpu_to_le32(r->cq.cqn),
+        .sq_depth = cpu_to_le32(64), .rq_depth = cpu_to_le32(64),
+        .sq_stride = 9, .rq_stride = 5, .type = ERNIC_QPT_RC,
+    };
+    struct ernic_rsp rsp;
+    uint8_t status;
+
+    memcpy(fake_ptr(&r->env, r->env.base, sizeof(init)), &init, sizeof(init));
+    cmd.qp.addr = cpu_to_le64(r->env.base);
+    cmd.qp.length = cpu_to_le32(sizeof(init));
+    status = fake_cmd(r->e, &cmd, &rsp);
+    *handle = le32_to_cpu(rsp.handle);
+    return status;
+}
+
+static uint8_t add_eq(Rig *r, uint32_t n, uint32_t *handle)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_EQ_CREATE };
+    struct ernic_rsp rsp;
+    uint8_t status;
+
+    cmd.eq_create.depth = cpu_to_le32(2);
+    cmd.eq_create.buf.addr = cpu_to_le64(r->env.base);
+    status = fake_cmd(r->e, &cmd, &rsp);
+    *handle = le32_to_cpu(rsp.handle);
+    return status;
+}
+
+static uint8_t add_fast_region(Rig *r, uint32_t n, uint32_t *handle)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_ALLOC };
+    struct ernic_rsp rsp;
+    uint8_t status;
+
+    cmd.mr_alloc.pd = cpu_to_le32(r->pd);
+    cmd.mr_alloc.max_pages = cpu_to_le32(ERNIC_MAX_FRWR_PAGES);
+    status = fake_cmd(r->e, &cmd, &rsp);
+    *handle = le32_to_cpu(rsp.handle);
+    return status;
+}
+
+/* A page, far from all others, of the one on-demand region; it is created first. */
+static uint8_t add_page(Rig *r, uint32_t n, uint32_t *handle)
+{
+    if (n == 0) {
+        *handle = fake_reg_demand(r->e, r->pd, 0, 1ull << 47, ACCESS);
+        return ERNIC_OK;
+    }
+    r->env.next = LISTS;
+    return fake_set_pages(r->e, *handle, (uint64_t)n * ERNIC_ODP_CHUNK, 1,
+                          r->env.base, ERNIC_PAGE_READ);
+}
+
+static uint8_t add_demand_region(Rig *r, uint32_t n, uint32_t *handle)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_REG };
+    struct ernic_rsp rsp;
+    uint8_t status;
+
+    cmd.mr_reg.buf.page_shift = 12;
+    cmd.mr_reg.length = cpu_to_le64(1 << 20);
+    cmd.mr_reg.pd = cpu_to_le32(r->pd);
+    cmd.mr_reg.access = cpu_to_le32(ACCESS | ERNIC_ACCESS_ON_DEMAND);
+    status = fake_cmd(r->e, &cmd, &rsp);
+    *handle = le32_to_cpu(rsp.handle);
+    return status;
+}
+
+/*
+ * Every way to make the engine allocate. All objects of a way together: at least @least
+ * percent of the need of the kind that the limits are made for.
+ */
+static const struct {
+    const char *name;
+    uint32_t kinds;             /* bits by ErnicMemKind: those that it charges */
+    uint32_t share;             /* and those whose need it may use up */
+    uint32_t least;
+    uint8_t (*add)(Rig *r, uint32_t n, uint32_t *handle);
+    uint8_t destroy;
+} ways[] = {
+#define BIT_OF(kind) (1u << ERNIC_MEM_##kind)
+    { "queue pairs", BIT_OF(REQUESTS) | BIT_OF(RESPONSES),
+      BIT_OF(REQUESTS) | BIT_OF(RESPONSES), 95, add_qp, ERNIC_CMD_QP_DESTROY },
+    { "event queues", BIT_OF(BACKLOGS), BIT_OF(BACKLOGS), 85, add_eq,
+      ERNIC_CMD_EQ_DESTROY },
+    { "fast registration", BIT_OF(PAGE_LISTS), BIT_OF(PAGE_LISTS), 100,
+      add_fast_region, ERNIC_CMD_MR_FREE },
+    { "on-demand pages", BIT_OF(ON_DEMAND), BIT_OF(ON_DEMAND) | BIT_OF(PAGE_LISTS), 95,
+      add_page, ERNIC_CMD_MR_FREE },
+    { "on-demand regions", BIT_OF(ON_DEMAND), BIT_OF(ON_DEMAND), 2,
+      add_demand_region, ERNIC_CMD_MR_FREE },
+#undef BIT_OF
+};
+
+static uint64_t sum(const Rig *r, uint32_t kinds, bool need)
+{
+    uint64_t bytes = 0;
+    uint32_t kind;
+
+    for (kind = 0; kind < ERNIC_MEM_COUNT; kind++) {
+        if (kinds & (1u << kind)) {
+            bytes += need ? ernic_memory_kind(&r->e->cfg, kind) :
+                            r->e->mem.kind[kind];
+        }
+    }
+    return bytes;
+}
+
+/* Create objects until one is refused, for the right reason; returns how many. */
+static uint32_t fill(Rig *r, size_t way, GArray *handles)
+{
+    uint32_t n = 0, handle = 0;
+    uint8_t status;
+
+    while ((status = ways[way].add(r, n, &handle)) == ERNIC_OK) {
+        if (!n || handle != g_array_index(handles, uint32_t, handles->len - 1)) {
+            g_array_append_val(handles, handle);
+        }
+        g_array_set_size(r->env.wakes, 0);      /* the record of the environment */
+        n++;
+    }
+    g_assert_cmpuint(status, ==, ERNIC_ERR_NO_RESOURCE);
+    g_assert_true(ernic_check(r->e, NULL));
+    return n;
+}
+
+static void empty(Rig *r, size_t way, GArray *handles)
+{
+    guint i;
+
+    for (i = 0; i < handles->len; i++) {
+        g_assert_cmpuint(fake_destroy(r->e, ways[way].destroy,
+                                      g_array_index(handles, uint32_t, i)),
+                         ==, ERNIC_OK);
+        g_array_set_size(r->env.wakes, 0);
+    }
+    g_array_set_size(handles, 0);
+}
+
+/* Runs until the memory of objects that are gone is freed: none is left. */
+static void freed(Rig *r)
+{
+    fake_run(r->e);
+    g_assert_cmpuint(r->e->mem.used, ==, 0);
+}
+
+/*
+ * As many objects of one way as the limits allow: the account has the bytes that are
+ * allocated, no more than the limits need, and nothing after the objects are gone.
+ */
+static void test_fill(gconstpointer data)
+{
+    size_t way = GPOINTER_TO_SIZE(data);
+    GArray *handles = g_array_sized_new(false, false, sizeof(uint32_t), MRS);
+    uint64_t before, grown, used, over;
+    uint32_t n;
+    Rig r;
+
+    rig_open(&r, 0);
+    before = allocated();
+    n = fill(&r, way, handles);
+    grown = allocated() - before;
+    used = r.e->mem.used;
+    g_test_message("%s: %u, %" PRIu64 " bytes", ways[way].name, n, used);
+    g_assert_cmpuint(used, ==, sum(&r, ways[way].kinds, false));
+    g_assert_cmpuint(used, <=, sum(&r, ways[way].share, true));
+    g_assert_cmpuint(used * 100, >=, sum(&r, ways[way].share, true) * ways[way].least);
+    g_assert_cmpuint(r.e->mem.peak, ==, used);
+    /* The overhead: the next size, and chunks that are not full (base/block.h). */
+    over = ERNIC_OWN_PAGES ? used / 4 + n * 16 + 3 * ERNIC_PIECE :
+                             used / 50 + n * 48 + 65536;
+    g_assert_cmpuint(grown + 1024, >=, used);
+    g_assert_cmpuint(grown, <=, used + over);
+    empty(&r, way, handles);
+    freed(&r);
+    g_assert_cmpuint(r.e->mem.peak, >=, used);
+    /* The heap has a chunk in reserve. */
+    g_assert_cmpuint(allocated(), <, before + 65536 + ERNIC_PIECE);
+    g_array_free(handles, true);
+    rig_close(&r);
+}
+
+/* At the bound a command fails. After a reset, as many objects fit as at first. */
+static void test_bound(gconstpointer data)
+{
+    size_t way = GPOINTER_TO_SIZE(data);
+    GArray *handles = g_array_new(false, false, sizeof(uint32_t));
+    uint64_t most, used;
+    uint32_t all, n;
+    Rig r;
+
+    rig_open(&r, 0);
+    all = fill(&r, way, handles);
+    most = r.e->mem.used;
+    g_assert_cmpuint(r.e->mem.refused, ==, 0);
+    g_array_set_size(handles, 0);
+    rig_close(&r);
+
+    rig_open(&r, most / 2);
+    n = fill(&r, way, handles);
+    g_assert_cmpuint(n, >=, all / 3);
+    g_assert_cmpuint(n, <=, all / 2 + 1);
+    g_assert_cmpuint(r.e->mem.refused, >, 0);
+    used = r.e->mem.used;
+    g_assert_cmpuint(used, <=, most / 2);
+    fill(&r, way, handles);     /* what is smaller may still fit */
+    g_assert_cmpuint(r.e->mem.used, <=, most / 2);
+    ernic_reset(r.e);
+    freed(&r);
+    g_assert_cmpuint(r.e->mem.bound, ==, most / 2);
+    rig_objects(&r);
+    g_array_set_size(handles, 0);
+    r.env.next = FAKE_MEM_SIZE / 4;
+    g_assert_cmpuint(fill(&r, way, handles), ==, n);
+    g_assert_cmpuint(r.e->mem.used, ==, used);
+    empty(&r, way, handles);
+    freed(&r);
+    g_array_free(handles, true);
+    rig_close(&r);
+}
+
+/* A state of more memory than this device may use is refused, with the reason. */
+static void test_state(gconstpointer data)
+{
+    size_t way = GPOINTER_TO_SIZE(data);
+    GArray *handles = g_array_new(false, false, sizeof(uint32_t));
+    GByteArray *state = g_byte_array_new();
+    g_autoptr(GString) why = g_string_new(NULL);
+    uint32_t handle = 0, n;
+    uint64_t used;
+    Rig a, b;
+
+    rig_open(&a, 0);
+    for (n = 0; n < 6; n++) {
+        g_assert_cmpuint(ways[way].add(&a, n, &handle), ==, ERNIC_OK);
+    }
+    used = a.e->mem.used;
+    ernic_save(a.e, state);
+    rig_close(&a);
+
+    rig_open(&b, used - 1);
+    g_assert_false(ernic_load_why(b.e, b.env.now, state->data, state->len, why));
+    g_assert_nonnull(strstr(why->str, "max-memory"));
+    g_assert_cmpuint(b.e->mem.used, ==, 0);
+    rig_close(&b);
+
+    rig_open(&b, used);
+    g_assert_true(ernic_load_why(b.e, b.env.now, state->data, state->len, why));
+    g_assert_cmpuint(b.e->mem.used, ==, used);
+    rig_close(&b);
+    g_byte_array_free(state, true);
+    g_array_free(handles, true);
+}
+
+/* Regions whose pages went away keep nothing of their directories of chunks. */
+TEST("/memory/shrinks", test_shrinks)
+{
+    enum { CHUNKS = 2048 };
+    uint32_t key = 0, n;
+    const ErnicOdp *odp;
+    Rig r;
+
+    rig_open(&r, 0);
+    for (n = 0; n <= CHUNKS; n++) {
+        g_assert_cmpuint(add_page(&r, n, &key), ==, ERNIC_OK);
+    }
+    odp = r.e->mr[key >> 8].odp;
+    g_assert_cmpuint(odp->num, ==, CHUNKS);
+    for (n = CHUNKS; n; n--) {
+        g_assert_cmpuint(fake_set_pages(r.e, key, (uint64_t)n * ERNIC_ODP_CHUNK, 1, 0,
+                                        0), ==, ERNIC_OK);
+        g_assert_cmpuint(odp->room, <=, MAX(odp->num * 4, ERNIC_ODP_ROOM));
+        g_assert_true(n % 64 || ernic_check(r.e, NULL));
+    }
+    g_assert_cmpuint(r.e->mem.kind[ERNIC_MEM_ON_DEMAND], ==, sizeof(*odp));
+    /* All at once. */
+    for (n = 1; n <= CHUNKS; n++) {
+        g_assert_cmpuint(add_page(&r, n, &key), ==, ERNIC_OK);
+    }
+    g_assert_cmpuint(fake_set_pages(r.e, key, 0, (CHUNKS + 1) * ERNIC_ODP_CHUNK, 0, 0),
+                     ==, ERNIC_OK);
+    g_assert_cmpuint(r.e->mem.kind[ERNIC_MEM_ON_DEMAND], ==, sizeof(*odp));
+    rig_close(&r);
+}
+
+/* ---- the documented figures ------------------------------------------------- */
+
+#define LIMIT(prop, name, a, b) { prop, offsetof(ErnicConfig, name), a, b }
+/* Two values of each limit, whose difference shows the bytes for one object. */
+static const struct {
+    const char *property;
+    size_t field;
+    uint32_t from, to;
+} limits[] = {
+    LIMIT("max-qp", max_qp, 1000, 16000),
+    LIMIT("max-cq", max_cq, 1000, 16000),
+    LIMIT("max-srq", max_srq, 1000, 4000),
+    LIMIT("max-eq", max_eq, 4, 64),
+    LIMIT("max-mr", max_mr, 1000, 61000),
+    LIMIT("max-pd", max_pd, 1000, 16000),
+};
+#undef LIMIT
+
+static uint64_t tables(const ErnicConfig *cfg)
+{
+    uint64_t before = allocated(), bytes;
+    FakeEnv env;
+    Ernic *e;
+
+    fake_env_init(&env);
+    before = allocated();
+    e = ernic_new(cfg, &fake_env_ops, &env);
+    bytes = allocated() - before;
+    ernic_free(e);
+    fake_env_fini(&env);
+    return bytes;
+}
+
+/* The row of @property in the table of memory: bytes of tables, and charged at most. */
+static void documented(const char *text, const char *property, uint64_t *fixed,
+                       uint64_t *charged)
+{
+    g_autofree char *begin = g_strdup_printf("\n| `%s` | ", property);
+    const char *row = strstr(text, "| Limit | Tables | Charged |");
+    char *end;
+
+    g_assert_nonnull(row);
+    row = strstr(row, begin);
+    g_assert_nonnull(row);
+    *fixed = g_ascii_strtoull(row + strlen(begin), &end, 10);
+    g_assert_true(g_str_has_prefix(end, " | "));
+    *charged = g_ascii_strtoull(end + 3, &end, 10);
+    g_assert_true(g_str_has_prefix(end, " |"));
+}
+
+/* The need of all kinds but backlogs, which depend on two limits each. */
+static uint64_t need(const ErnicConfig *cfg)
+{
+    return ernic_memory_most(cfg) - ernic_memory_kind(cfg, ERNIC_MEM_BACKLOGS);
+}
+
+/* docs/device.md names the bytes that one object of each limit costs. */
+TEST("/memory/documented", test_documented)
+{
+    g_autofree char *text = NULL;
+    size_t i;
+
+    g_assert_true(g_file_get_contents(ERNIC_DOCS "/device.md", &text, NULL, NULL));
+    for (i = 0; i < ARRAY_SIZE(limits); i++) {
+        uint32_t more = limits[i].to - limits[i].from;
+        uint64_t fixed, charged, one;
+        ErnicConfig from, to;
+
+        fake_config(&from);
+        to = from;
+        *(uint32_t *)((char *)&from + limits[i].field) = limits[i].from;
+        *(uint32_t *)((char *)&to + limits[i].field) = limits[i].to;
+        documented(text, limits[i].property, &fixed, &charged);
+        one = (tables(&to) - tables(&from)) / more;
+        g_test_message("%s: %" PRIu64 " and %" PRIu64, limits[i].property, one,
+                       (need(&to) - need(&from)) / more);
+        g_assert_cmpuint(one, <=, fixed);
+        g_assert_cmpuint(fixed, <=, one + one / 8 + 8);
+        g_assert_cmpuint(charged * more, ==, need(&to) - need(&from));
+    }
+}
+
+TESTS(add_tests)
+{
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(ways); i++) {
+        g_autofree char *name = g_strdelimit(g_strdup(ways[i].name), " ", '-');
+        g_autofree char *filled = g_strdup_printf("/memory/fill/%s", name);
+        g_autofree char *bound = g_strdup_printf("/memory/bound/%s", name);
+        g_autofree char *state = g_strdup_printf("/memory/state/%s", name);
+
+        g_test_add_data_func(filled, GSIZE_TO_POINTER(i), test_fill);
+        g_test_add_data_func(bound, GSIZE_TO_POINTER(i), test_bound);
+        g_test_add_data_func(state, GSIZE_TO_POINTER(i), test_state);
+    }
+}

@@ -1,0 +1,472 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Memory of objects that are gone: with the greatest limits, no call frees more than a
+ * slice of it, and it is charged until it is free.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/pages.h"
+#include "base/work.h"
+#include "cpu_time.h"
+#include "fake_verbs.h"
+#include "lifecycle.h"
+#include "objects/mr.h"
+#include "objects/pd.h"
+#include "objects/qp.h"
+#include "remains.h"
+#include "state/check.h"
+#include "test.h"
+
+/* The work of a call may exceed its slice by one step. */
+#define STEP        ERNIC_WORK_PIECE
+#define LIST        2048            /* pages of a region */
+#define REGIONS     4000
+#define QPS         4000
+
+/* Bytes that the host got back; malloc() does not call this function. */
+static uint64_t returned;
+
+#if ERNIC_OWN_PAGES
+int munmap(void *addr, size_t len)
+{
+    returned += len;
+    return syscall(SYS_munmap, addr, len);
+}
+#endif
+
+typedef struct Rig {
+    FakeEnv env;
+    Ernic *e;
+    uint32_t pd;
+    int64_t worst;              /* us, of a call since rig_open() */
+} Rig;
+
+static void rig_open(Rig *r)
+{
+    ErnicConfig cfg;
+
+    *r = (Rig) { };
+    fake_env_init(&r->env);
+    fake_config(&cfg);
+    cfg.max_qp = ERNIC_LIM_QP;
+    cfg.max_cq = ERNIC_LIM_CQ;
+    cfg.max_srq = ERNIC_LIM_SRQ;
+    cfg.max_eq = ERNIC_LIM_EQ;
+    cfg.max_mr = ERNIC_LIM_MR;
+    cfg.max_pd = ERNIC_LIM_PD;
+    r->e = ernic_new(&cfg, &fake_env_ops, &r->env);
+    r->pd = fake_create_pd(r->e);
+}
+
+static void rig_close(Rig *r)
+{
+    /* Printed only: now and then the host takes its time for pages. */
+    g_test_message("the longest call took %" PRId64 " us of a processor", r->worst);
+    fake_ernic_done(&r->env, r->e);
+}
+
+static void took(Rig *r, int64_t start, uint64_t work)
+{
+    r->worst = MAX(r->worst, cpu_us() - start);
+    g_assert_cmpuint(r->e->work_done - work, <=, ERNIC_WORK_SLICE + STEP);
+}
+
+/* Runs until the memory is free; returns how often. */
+static uint32_t run_free(Rig *r)
+{
+    uint64_t used = r->e->mem.used, work;
+    uint32_t runs = 0;
+    int64_t start;
+
+    while (ernic_has_remains(r->e)) {
+        r->env.wake = UINT64_MAX;
+        start = cpu_us();
+        work = r->e->work_done;
+        ernic_run(r->e, r->env.now);
+        took(r, start, work);
+        g_assert_cmpuint(r->e->mem.used, <=, used);
+        used = r->e->mem.used;
+        g_assert_true(ernic_check(r->e, NULL));
+        g_assert_cmpuint(++runs, <, 10000);
+        g_assert_true(!ernic_has_remains(r->e) || r->env.wake <= r->env.now);
+    }
+    g_assert_cmpuint(used, ==, 0);
+    return runs;
+}
+
+/* One command, slice by slice, of which each is timed; its status. */
+static uint8_t command(Rig *r, struct ernic_cmd *cmd, struct ernic_rsp *rsp)
+{
+    int64_t start;
+    uint64_t work;
+    bool done;
+
+    do {
+        ernic_slice(r->e);
+        work = r->e->work_done;
+        start = cpu_us();
+        done = ernic_cmd(r->e, r->env.now, cmd, rsp);
+        took(r, start, work);
+    } while (!done);
+    return rsp->status;
+}
+
+static void reset(Rig *r)
+{
+    int64_t start = cpu_us();
+
+    ernic_reset(r->e);
+    /* 1 ms, as the host is slow; the new engine alone takes more than a slice. */
+    g_assert_cmpuint(r->e->work_done, >, ERNIC_WORK_SLICE);
+    g_assert_cmpuint(r->e->work_done, <=, 2 * ERNIC_WORK_SLICE);
+    r->worst = MAX(r->worst, cpu_us() - start);
+}
+
+/* The command that registers @npages pages, whose list has two levels and one leaf. */
+static struct ernic_cmd region(Rig *r, uint32_t npages)
+{
+    uint32_t leaves = DIV_ROUND_UP(npages, 512), i;
+    uint64_t leaf = fake_alloc(&r->env, 4096, 4096);
+    uint64_t dir = fake_alloc(&r->env, leaves * 8, 4096);
+    struct ernic_cmd cmd;
+
+    for (i = 0; i < leaves; i++) {
+        stq_le_p(fake_ptr(&r->env, dir + i * 8, 8), leaf);
+    }
+    /* Its end is reserved, and beyond the members that an initializer names. */
+    memset(&cmd, 0, sizeof(cmd));
+    cmd.opcode = ERNIC_CMD_MR_REG;
+    cmd.mr_reg.buf.addr = cpu_to_le64(dir);
+    cmd.mr_reg.buf.npages = cpu_to_le32(npages);
+    cmd.mr_reg.buf.page_shift = 12;
+    cmd.mr_reg.buf.levels = 2;
+    cmd.mr_reg.length = cpu_to_le64((uint64_t)npages << 12);
+    cmd.mr_reg.pd = cpu_to_le32(r->pd);
+    return cmd;
+}
+
+/* Regions of @npages pages each; the handle of the last one. */
+static uint32_t add_regions(Rig *r, uint32_t n, uint32_t npages)
+{
+    struct ernic_cmd cmd = region(r, npages);
+    struct ernic_rsp rsp = { };
+
+    while (n--) {
+        g_assert_cmpuint(fake_cmd(r->e, &cmd, &rsp), ==, ERNIC_OK);
+    }
+    return le32_to_cpu(rsp.handle);
+}
+
+static void add_qps(Rig *r, uint32_t n)
+{
+    uint64_t mark = r->env.next;
+    FakeCq cq;
+    FakeQp qp;
+
+    fake_create_cq(r->e, &cq, 64, FAKE_NONE);
+    while (n--) {
+        fake_create_deep_qp(r->e, &qp, ERNIC_QPT_RC, r->pd, cq.cqn, cq.cqn, 64);
+        /* Requests that were decoded once: the host has provided the pages. */
+        memset(r->e->qp[qp.qpn].sq.wqe, 0, 64 * 600);
+        r->env.next = mark + 65536;
+    }
+}
+
+/* ---- one list --------------------------------------------------------------- */
+
+/* The list of 2^23 pages of a region that is freed. */
+TEST("/remains/list", test_list)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_FREE };
+    uint64_t used;
+    Rig r;
+
+    rig_open(&r);
+    cmd.handle.handle = cpu_to_le32(add_regions(&r, 1, 1 << 23));
+    used = r.e->mem.used;
+    g_assert_cmpuint(command(&r, &cmd, &(struct ernic_rsp) { }), ==, ERNIC_OK);
+    g_assert_cmpuint(r.e->mem.used, ==, used);          /* not yet free */
+    g_assert_cmpuint(run_free(&r), >, 10);
+    rig_close(&r);
+}
+
+/* As much again can be registered at once: the command waits for the room. */
+TEST("/remains/room", test_room)
+{
+    struct ernic_cmd drop = { .opcode = ERNIC_CMD_MR_FREE }, again;
+    struct ernic_rsp rsp;
+    Rig r;
+    int i;
+
+    rig_open(&r);
+    drop.handle.handle = cpu_to_le32(add_regions(&r, 1, 1 << 23));
+    r.e->mem.bound = r.e->mem.used;
+    again = region(&r, 1 << 23);
+    for (i = 0; i < 3; i++) {
+        g_assert_cmpuint(command(&r, &drop, &rsp), ==, ERNIC_OK);
+        g_assert_cmpuint(command(&r, &again, &rsp), ==, ERNIC_OK);
+        drop.handle.handle = rsp.handle;
+    }
+    rig_close(&r);
+}
+
+/* ---- a reset ---------------------------------------------------------------- */
+
+static GByteArray *saved(Ernic *e)
+{
+    GByteArray *bytes = g_byte_array_new();
+
+    ernic_save(e, bytes);
+    return bytes;
+}
+
+/*
+ * The engine is as new at once, and executes no command before its old objects have left
+ * their memory. Resets meanwhile change nothing.
+ */
+static void check_reset(Rig *r, bool list)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_PD_ALLOC };
+    GByteArray *fresh = saved(r->e), *now;
+    struct ernic_rsp rsp;
+    uint64_t used;
+
+    r->pd = fake_create_pd(r->e);
+    if (list) {
+        add_regions(r, 1, 1 << 22);
+    }
+    add_regions(r, REGIONS, LIST);
+    add_regions(r, REGIONS, 1);
+    add_qps(r, QPS);
+    used = r->e->mem.used;
+    reset(r);
+    g_assert_cmpuint(r->e->mem.used, ==, used);
+    g_assert_true(ernic_check(r->e, NULL));
+    while (r->e->mem.used == used) {
+        ernic_slice(r->e);
+        g_assert_false(ernic_cmd(r->e, r->env.now, &cmd, &rsp));
+    }
+    used = r->e->mem.used;
+    reset(r);
+    reset(r);
+    g_assert_cmpuint(r->e->mem.used, ==, used);
+    now = saved(r->e);
+    g_assert_cmpmem(now->data, now->len, fresh->data, fresh->len);
+    g_byte_array_free(now, true);
+    g_byte_array_free(fresh, true);
+}
+
+TEST("/remains/reset", test_reset)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_PD_ALLOC };
+    Rig r;
+
+    rig_open(&r);
+    reset(&r);
+    reset(&r);
+    run_free(&r);
+    check_reset(&r, true);
+    g_assert_cmpuint(run_free(&r), >, 10);
+    reset(&r);
+    check_reset(&r, false);
+    g_assert_cmpuint(command(&r, &cmd, &(struct ernic_rsp) { }), ==, ERNIC_OK);
+    g_assert_cmpuint(r.e->mem.used, ==, 0);
+    rig_close(&r);
+}
+
+/* A state finds all the room, and an engine that ends while it has remains leaks none. */
+TEST("/remains/load", test_load)
+{
+    GByteArray *state;
+    Rig r;
+
+    rig_open(&r);
+    add_regions(&r, 1, 1 << 22);
+    state = saved(r.e);
+    r.e->cfg.max_memory = r.e->mem.bound = r.e->mem.used;
+    reset(&r);
+    g_assert_true(ernic_load(r.e, r.env.now, state->data, state->len));
+    g_assert_cmpuint(r.e->mem.used, ==, r.e->mem.bound);
+    g_assert_true(ernic_load(r.e, r.env.now, state->data, state->len));
+    g_byte_array_free(state, true);
+    reset(&r);
+    g_assert_cmpuint(r.e->mem.used, >, 0);
+    rig_close(&r);
+}
+
+/* A state in which an object with memory is free is refused, and the memory is freed. */
+TEST("/remains/refused", test_refused)
+{
+    GByteArray *state;
+    ErnicIds *ids;
+    uint32_t key;
+    Rig r;
+
+    rig_open(&r);
+    key = add_regions(&r, 1, 4096);
+    ids = &r.e->mr_ids;
+    ids->fifo[(ids->head + ids->count++) % ids->size] = key >> 8;
+    state = saved(r.e);
+    ids->count--;
+    g_assert_false(ernic_load(r.e, r.env.now, state->data, state->len));
+    g_assert_cmpuint(r.e->mem.used, ==, 0);
+    g_byte_array_free(state, true);
+    rig_close(&r);
+}
+
+/*
+ * A reset while all objects are gone and their chunks wait frees no more than a slice,
+ * also if the new engine has memory already.
+ */
+TEST("/remains/chunks", test_chunks)
+{
+    uint64_t before;
+    uint32_t pd, key;
+    Rig r;
+
+    if (!ERNIC_OWN_PAGES) {
+        g_test_skip("there are no chunks");
+        return;
+    }
+    rig_open(&r);
+    add_regions(&r, 60000, 256);
+    reset(&r);
+    while (r.e->mem.used) {
+        ernic_run(r.e, r.env.now);
+    }
+    g_assert_cmpuint(ernic_remains_bytes(r.e->remains), >, 100 * ERNIC_PIECE);
+    /* No command would be executed yet. */
+    g_assert_cmpuint(ernic_pd_alloc(r.e, 0, &pd), ==, ERNIC_OK);
+    g_assert_cmpuint(ernic_mr_alloc(r.e, 0, pd, 512, &key), ==, ERNIC_OK);
+    before = returned;
+    reset(&r);
+    /* The tables of the new engine, of which few pages were used, and a probe. */
+    g_assert_cmpuint(returned - before, <, 64 * ERNIC_PIECE);
+    run_free(&r);
+    g_assert_cmpuint(returned - before, >, 100 * ERNIC_PIECE);
+    rig_close(&r);
+}
+
+/* Objects that never existed are not looked at: the host would provide their pages. */
+TEST("/remains/untouched", test_untouched)
+{
+    uintptr_t page = sysconf(_SC_PAGESIZE), last;
+    uint8_t resident = 0;
+    uint32_t runs;
+    Rig r;
+
+    if (!ERNIC_OWN_PAGES) {
+        g_test_skip("the tables have no pages of their own");
+        return;
+    }
+    rig_open(&r);
+    add_regions(&r, 1, 1 << 20);        /* is freed last */
+    last = (uintptr_t)&r.e->qp[ERNIC_LIM_QP - 1] & ~(page - 1);
+    g_assert_cmpint(mincore((void *)last, 1, &resident), ==, 0);
+    g_assert_cmpuint(resident & 1, ==, 0);
+    reset(&r);
+    /* Until the table is unmapped. */
+    for (runs = 0; mincore((void *)last, 1, &resident) == 0; runs++) {
+        g_assert_cmpuint(resident & 1, ==, 0);
+        ernic_run(r.e, r.env.now);
+    }
+    g_assert_cmpuint(runs, >, 1);
+    rig_close(&r);
+}
+
+/* From now on the process gets no more than @bytes of address space. */
+static void limit_memory(uint64_t bytes)
+{
+    struct rlimit limit;
+    uint64_t pages;
+    FILE *f = fopen("/proc/self/statm", "r");
+
+    g_assert_nonnull(f);
+    g_assert_cmpint(fscanf(f, "%" SCNu64, &pages), ==, 1);
+    fclose(f);
+    limit.rlim_cur = limit.rlim_max = pages * sysconf(_SC_PAGESIZE) + bytes;
+    g_assert_cmpint(setrlimit(RLIMIT_AS, &limit), ==, 0);
+}
+
+/*
+ * A host that limits memory, or locks it with a limit: an engine has no room beside the
+ * old one, and a reset needs none. Commands fail, and work when there is room again.
+ */
+TEST("/remains/limited", test_limited)
+{
+    uint32_t i;
+    Rig r;
+
+    if (!ERNIC_OWN_PAGES) {
+        g_test_skip("a sanitizer needs address space");
+        return;
+    }
+    if (!g_test_subprocess()) {
+        g_test_trap_subprocess(NULL, 0, 0);
+        g_test_trap_assert_passed();
+        return;
+    }
+    rig_open(&r);
+    add_regions(&r, REGIONS, LIST);
+    for (i = 0; i < 3; i++) {
+        limit_memory(4 << 20);
+        ernic_reset(r.e);
+        g_assert_null(r.e->remains);
+        g_assert_cmpuint(r.e->mem.used, ==, 0);
+        g_assert_true(ernic_check(r.e, NULL));
+        r.pd = fake_create_pd(r.e);
+        add_regions(&r, 100, 1);
+    }
+    fake_ernic_done(&r.env, r.e);
+}
+
+/* ---- memory that another account takes over ---------------------------------- */
+
+/* A block that waits to be freed stays where it is. */
+TEST("/remains/hand-over", test_hand_over)
+{
+    ErnicMem from = { .bound = UINT64_MAX }, to = { .bound = UINT64_MAX };
+    void *gone = ernic_mem_new(&from, ERNIC_MEM_MESSAGES, 2 * ERNIC_PIECE, 1);
+    void *kept = ernic_mem_new(&from, ERNIC_MEM_MESSAGES, 4096, 1);
+
+    ernic_mem_free(&from, ERNIC_MEM_MESSAGES, gone, 2 * ERNIC_PIECE, 1);
+    ernic_mem_hand_over(&from, &to, ERNIC_MEM_MESSAGES);
+    g_assert_cmpuint(to.used, ==, 4096);
+    g_assert_cmpuint(from.used, ==, 2 * ERNIC_PIECE);
+    while (ernic_mem_reap(&from)) {
+    }
+    g_assert_cmpuint(from.used, ==, 0);
+    ernic_mem_free(&to, ERNIC_MEM_MESSAGES, kept, 4096, 1);
+    g_assert_cmpuint(to.used, ==, 0);
+    while (ernic_mem_reap(&to)) {
+    }
+    ernic_mem_end(&from);
+    ernic_mem_end(&to);
+}
+
+/* An engine that goes after a reset: what the reset left is still freed in slices. */
+TEST("/remains/bury", test_bury)
+{
+    ErnicRemains *remains;
+    uint32_t slices;
+    uint64_t used;
+    Rig r;
+
+    rig_open(&r);
+    add_regions(&r, REGIONS, LIST);
+    reset(&r);
+    used = r.e->mem.used;
+    remains = ernic_bury(r.e);
+    g_assert_nonnull(remains);
+    g_assert_cmpuint(ernic_remains_mem(remains)->used, >, used / 2);
+    for (slices = 1; !ernic_remains_run(remains); slices++) {
+        continue;
+    }
+    g_assert_cmpuint(slices, >, 10);
+    fake_env_fini(&r.env);
+}

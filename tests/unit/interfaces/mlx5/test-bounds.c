@@ -1,0 +1,248 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Long work of one command, request or frame of the mlx5 interface: it
+ * is charged, and a call ends after its slice.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "base/work.h"
+#include "fake_verbs.h"
+#include "mlx5_send.h"
+#include "objects/mr.h"
+#include "objects/mr_update.h"
+#include "test.h"
+
+/* The work of a call may exceed its slice by one step. */
+#define STEP        64
+#define MASK(field) "match_criteria.outer_headers." field "\n"
+
+/* ---- regions --------------------------------------------------------------------- */
+
+/* Pages of a region, a list as long as there is one, get another size at once. */
+TEST("/mlx5/bounds/page-size", test_page_size)
+{
+    ErnicMrUpdate u = { .set = ERNIC_UPDATE_PAGE_SIZE, .page_shift = 21 };
+    uint64_t before, run;
+    ErnicMrInit init = { .kind = ERNIC_MR_FAST };
+    ErnicConfig cfg;
+    ErnicBuf buf;
+    FakeEnv env;
+    uint32_t pd;
+    ErnicMr *mr;
+    bool more;
+    Ernic *e;
+
+    fake_env_init(&env);
+    fake_config(&cfg);
+    e = ernic_new(&cfg, &fake_env_ops, &env);
+    pd = fake_create_pd(e);
+    g_assert_cmpint(ernic_buf_alloc(e, &buf, ERNIC_MAX_PAGES / 2), ==, ERNIC_OK);
+    g_assert_cmpint(ernic_mr_add(e, pd, &init, &buf, &u.key), ==, ERNIC_OK);
+    mr = &e->mr[u.key >> 8];
+    mr->buf.page[1] = 0x40201000;
+    before = e->work_done;
+    g_assert_cmpint(ernic_mr_update(e, pd, 1, &u, &more), ==, ERNIC_FAULT_NONE);
+    g_assert_cmpuint(e->work_done - before, <=, STEP);
+    g_assert_cmpuint(mr->buf.page_shift, ==, 21);
+    g_assert_cmphex(ernic_buf_addr(&mr->buf, (1 << 21) + 5, &run), ==, 0x40200005);
+    g_assert_true(ernic_check(e, NULL));
+    fake_ernic_done(&env, e);
+}
+
+/* A list of pages that fills the longest message. */
+FRAMES_TEST("/mlx5/bounds/list", test_list)
+{
+    enum { PAGES = 1 << 19, HEAD = 272, LEN = HEAD + PAGES * 8 };
+    g_autofree uint8_t *in = g_malloc0(LEN);
+    uint8_t out[ERNIC_MLX5_MESSAGE_ROOM];
+    uint32_t slices = 1, key;
+    uint64_t before;
+
+    ernic_mlx5_put(in, &ernic_mlx5_create_mkey_in.opcode, 0x200);
+    ernic_mlx5_put(in + 16, &ernic_mlx5_mkc.access_mode_1_0, 1);
+    ernic_mlx5_put(in + 16, &ernic_mlx5_mkc.qpn, 0xffffff);
+    ernic_mlx5_put(in + 16, &ernic_mlx5_mkc.pd, FRAMES_PD);
+    ernic_mlx5_put(in + 16, &ernic_mlx5_mkc.len, (uint64_t)PAGES << 12);
+    ernic_mlx5_put(in + 16, &ernic_mlx5_mkc.translations_octword_size, PAGES / 2);
+    ernic_mlx5_put(in + 16, &ernic_mlx5_mkc.log_page_size, 12);
+    ernic_slice(f->eth.e);
+    before = f->eth.e->work_done;
+    while (!ernic_mlx5_function_execute(f->eth.f, in, LEN, out, sizeof(out))) {
+        g_assert_cmpuint(f->eth.e->work_done - before, <=, ERNIC_WORK_SLICE + STEP);
+        ernic_slice(f->eth.e);
+        before = f->eth.e->work_done;
+        slices++;
+    }
+    g_assert_cmpint(ernic_mlx5_get(out, &ernic_mlx5_plain_out.syndrome), ==, 0);
+    key = ernic_mlx5_get(out, &ernic_mlx5_create_mkey_out.mkey_index);
+    g_assert_cmpuint(f->eth.e->mr[key].buf.npages, ==, PAGES);
+    g_assert_cmpuint(slices, >=, PAGES * 8 / 512 / ERNIC_WORK_SLICE);
+}
+
+/* A query returns as many entries of a list as the port has. */
+FRAMES_TEST("/mlx5/bounds/query", test_query)
+{
+    enum { NUM = 4095, HEAD = 512 };
+    uint8_t in[16] = { };
+    g_autofree uint8_t *out = g_malloc0(HEAD + NUM * 8);
+    uint64_t before;
+
+    f->eth.f->vport.num[ERNIC_MLX5_LIST_VLAN] = NUM;
+    ernic_mlx5_put(in, &ernic_mlx5_query_hca_cap_in.opcode, 0x754);
+    ernic_mlx5_put(in, &ernic_mlx5_query_nic_vport_context_in.allowed_list_type,
+                   ERNIC_MLX5_LIST_VLAN);
+    before = f->eth.e->work_done;
+    g_assert_true(ernic_mlx5_function_execute(f->eth.f, in, sizeof(in), out,
+                                              HEAD + NUM * 8));
+    g_assert_cmpint(ernic_mlx5_get(out, &ernic_mlx5_plain_out.syndrome), ==, 0);
+    g_assert_cmpuint(f->eth.e->work_done - before, >=, NUM / 8);
+    f->eth.f->vport.num[ERNIC_MLX5_LIST_VLAN] = 0;
+}
+
+/* ---- frames ---------------------------------------------------------------------- */
+
+enum { VISITS = 16, GROUPS = ERNIC_FLOW_TABLE_GROUPS, ENTRIES = 4000, STEPS = 12 };
+
+static void entry(Ernic *e, uint32_t table, uint32_t group, uint32_t num,
+                  ErnicFlowDest dest)
+{
+    ErnicFlowEntry init = { .table = table, .group = group, .num_dest = num };
+    uint32_t i;
+
+    for (i = 0; i < num; i++) {
+        init.dest[i] = dest;
+    }
+    g_assert_cmpint(ernic_flow_entry_create(e, &init), ==, ERNIC_OK);
+}
+
+/*
+ * Each frame visits a table of GROUPS groups VISITS times, matches nothing there, and
+ * then goes to @tir: once for each visit.
+ */
+static void maze(Frames *f, uint32_t tir)
+{
+    Eth *eth = &f->eth;
+    uint32_t last = eth_table(eth, 5, 0, 0), crowd = eth_table(eth, 4, 16, last);
+    uint32_t second = eth_table(eth, 3, 0, 0), first = eth_table(eth, 2, 0, 0), i;
+    ErnicFlowEntry other = { .table = crowd, .num_dest = 1, .dest = { { false, tir } } };
+
+    entry(eth->e, last, eth_group(eth, last, 0, 0, ""), 1,
+          (ErnicFlowDest) { false, tir });
+    entry(eth->e, second, eth_group(eth, second, 0, 0, ""), 4,
+          (ErnicFlowDest) { true, crowd });
+    entry(eth->e, first, eth_group(eth, first, 0, 0, ""), 4,
+          (ErnicFlowDest) { true, second });
+    other.group = eth_group(eth, crowd, 0, ENTRIES, MASK("dmac_15_0=0xffff"));
+    for (i = 0; i < ENTRIES; i++) {
+        other.index = i;
+        ernic_mlx5_put(other.value, &ernic_mlx5_fte_match_set_lyr_2_4.dmac_15_0, i);
+        g_assert_cmpint(ernic_flow_entry_create(eth->e, &other), ==, ERNIC_OK);
+    }
+    for (i = 1; i < GROUPS; i++) {
+        eth_group(eth, crowd, ENTRIES + i, ENTRIES + i, "");
+    }
+    ETH_OK(eth, 0x92f, "table_id=%u", first);
+    ernic_slice(eth->e);
+}
+
+/* Work of a frame of @len bytes; each visit, and each copy if @copies. */
+static uint64_t least(uint32_t len, bool copies)
+{
+    return VISITS * (GROUPS * (1 + STEPS) / 8) +
+           (copies ? VISITS * (len / 512 + ERNIC_WORK_COMPLETE) : 0);
+}
+
+/* A frame to many receivers, through tables of many groups. */
+FRAMES_TEST("/mlx5/bounds/receivers", test_receivers)
+{
+    enum { LEN = 9000 };
+    const FramesHead head = { .version = 4, .proto = 17, .payload = LEN - 42 };
+    uint8_t frame[LEN], cqe[64];
+    FramesPiece piece;
+    FramesQueue rq;
+    uint64_t before;
+    uint32_t i;
+
+    piece = (FramesPiece) { f->mem, LEN, f->key };
+    frames_queue(f, &rq, true, 6, 4, "");
+    maze(f, eth_tir(&f->eth, rq.number));
+    for (i = 0; i < VISITS; i++) {
+        frames_post(f, &rq, &piece, 1);
+    }
+    g_assert_cmpuint(frames_make(&head, frame), ==, LEN);
+    before = f->eth.e->work_done;
+    frames_receive(f, frame, LEN);
+    g_assert_cmpuint(f->eth.e->work_done - before, >=, least(LEN, true));
+    g_assert_cmpuint(f->eth.e->work_done - before, <, ERNIC_WORK_SLICE);
+    for (i = 0; i < VISITS; i++) {
+        g_assert_true(frames_poll(f, cqe));
+        g_assert_cmpuint(CQE(cqe, opcode), ==, 2);
+    }
+    g_assert_false(frames_poll(f, cqe));
+}
+
+/* A large packet to the function itself: a slice ends between its frames. */
+TEST("/mlx5/bounds/loopback", test_loopback)
+{
+    enum { FRAMES = 40, MSS = 100, TIR_LOOP = 1 };
+    const FramesHead head = { .version = 4, .proto = 6, .payload = 0 };
+    uint64_t *drops, before, frame = least(54 + MSS, false);
+    uint32_t slices = 0, tir;
+    uint8_t bytes[64];
+    FramesQueue rq, sq;
+    SendWr wr;
+    Frames f;
+
+    send_setup(&f, &sq, 4);
+    drops = &f.eth.e->stats.drop[ERNIC_DROP_NO_RQE];
+    frames_queue(&f, &rq, true, 6, 4, "");
+    ETH_OK(&f.eth, 0x900, "ctx.inline_rqn=%#x\nctx.transport_domain=1\n"
+           "ctx.self_lb_block=%d", rq.number, TIR_LOOP);
+    tir = eth_number(&f.eth);
+    maze(&f, tir);
+    frames_make(&head, bytes);
+    send_begin(&wr, 0x0e, 2);
+    send_eth(&wr, 0xc0, MSS, bytes, 54);
+    send_data(&wr, f.mem, FRAMES * MSS, f.key);
+    send_write(&f, &sq, &wr);
+    send_ring(&f, &sq);
+    do {
+        before = f.eth.e->work_done;
+        f.eth.env.wake = UINT64_MAX;
+        ernic_run(f.eth.e, f.eth.env.now);
+        g_assert_cmpuint(f.eth.e->work_done - before, <=,
+                         ERNIC_WORK_SLICE + 2 * frame);
+        slices++;
+    } while (f.eth.env.wake <= f.eth.env.now);
+    g_assert_cmpuint(*drops, ==, FRAMES * VISITS);
+    g_assert_cmpuint(slices, >=, FRAMES * frame / (ERNIC_WORK_SLICE + 2 * frame));
+    frames_done(&f);
+}
+
+/* A request whose data are many pieces: each of them is an access to memory. */
+TEST("/mlx5/bounds/pieces", test_pieces)
+{
+    enum { PIECES = 24 };
+    uint8_t head[32] = { };
+    FakeTrain *train;
+    uint64_t before;
+    FramesQueue sq;
+    uint32_t i;
+    SendWr wr;
+    Frames f;
+
+    send_setup(&f, &sq, 6);
+    send_begin(&wr, 0x0a, 2);
+    send_eth(&wr, 0, 0, head, 18);
+    for (i = 0; i < PIECES; i++) {
+        send_data(&wr, f.mem + 100 * i, 1, f.key);
+    }
+    before = f.eth.e->work_done;
+    send_post(&f, &sq, &wr);
+    g_assert_cmpuint(f.eth.e->work_done - before, >=, 2 * PIECES);
+    train = send_take(&f);
+    g_assert_cmpuint(train->train.len, ==, 60);
+    fake_train_free(train);
+    frames_done(&f);
+}

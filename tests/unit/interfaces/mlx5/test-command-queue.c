@@ -1,0 +1,397 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The command queue of the mlx5 interface, from the doorbell to the answer in guest
+ * memory, with an executor that this test observes.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "mlx5_software.h"
+#include "test.h"
+
+#define MANY 1000000
+
+typedef struct Bench {
+    FakeEnv env;
+    ErnicMem mem;
+    ErnicMlx5CommandQueue q;
+    uint32_t executed;
+    uint32_t again;             /* calls that ask to be repeated */
+    GByteArray *last;           /* the last message that was executed */
+} Bench;
+
+/* Answers with the complement of the message, repeated. */
+static bool execute(void *opaque, const uint8_t *in, uint32_t in_len, uint8_t *out,
+                    uint32_t out_len)
+{
+    Bench *b = opaque;
+    uint32_t i;
+
+    if (b->again) {
+        b->again--;
+        return false;
+    }
+    b->executed++;
+    g_byte_array_set_size(b->last, 0);
+    g_byte_array_append(b->last, in, in_len);
+    for (i = in_len; i < ERNIC_MLX5_MESSAGE_ROOM; i++) {
+        g_assert_cmphex(in[i], ==, 0);
+    }
+    for (i = 0; i < MAX(out_len, ERNIC_MLX5_MESSAGE_ROOM); i++) {
+        g_assert_cmphex(out[i], ==, 0);
+        out[i] = ~in[i % in_len];
+    }
+    return true;
+}
+
+static void bench_init(Bench *b)
+{
+    memset(b, 0, sizeof(*b));
+    fake_env_init(&b->env);
+    b->last = g_byte_array_new();
+    b->mem.bound = 2 * ERNIC_MLX5_MESSAGE_MAX;
+    ernic_mlx5_command_queue_init(&b->q, &fake_env_ops, &b->env, &b->mem, execute, b);
+    b->q.base = mlx5_queue_page(&b->env);
+}
+
+static void bench_fini(Bench *b)
+{
+    ernic_mlx5_command_queue_reset(&b->q);
+    g_byte_array_unref(b->last);
+    fake_env_fini(&b->env);
+}
+
+static uint8_t *make_message(uint32_t len)
+{
+    uint8_t *in = g_malloc(len);
+    uint32_t i;
+
+    for (i = 0; i < len; i++) {
+        in[i] = i * 7 + (i >> 8) + 1;
+    }
+    return in;
+}
+
+/* Post a command as entry @number; its message is make_message(). */
+static Mlx5Posted post(Bench *b, uint32_t number, uint32_t in_len, uint32_t out_len)
+{
+    g_autofree uint8_t *in = make_message(in_len);
+
+    return mlx5_post(&b->env, b->q.base, number, in, in_len, out_len);
+}
+
+static void check_answer(Bench *b, const Mlx5Posted *p)
+{
+    g_autofree uint8_t *in = make_message(p->in_len);
+    g_autofree uint8_t *out = mlx5_answer(&b->env, p);
+    uint32_t i;
+
+    g_assert_true(mlx5_is_done(&b->env, p));
+    g_assert_cmpint(mlx5_status(&b->env, p), ==, ERNIC_MLX5_DELIVERY_OK);
+    for (i = 0; i < p->out_len; i++) {
+        g_assert_cmphex(out[i], ==, (uint8_t)~in[i % p->in_len]);
+    }
+    for (; i < ERNIC_MLX5_INLINE_SIZE; i++) {
+        g_assert_cmphex(mlx5_entry(&b->env, p)[32 + i], ==, 0);
+    }
+}
+
+/* ---- good software ------------------------------------------------------------ */
+
+TEST("/mlx5/queue/lengths", test_lengths)
+{
+    static const uint32_t lengths[] = { 8, 12, 16, 17, 528, 529, 1040, 4112, 9000 };
+    uint32_t i, k;
+
+    for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+        for (k = 0; k < ARRAY_SIZE(lengths); k++) {
+            g_autofree uint8_t *in = make_message(lengths[i]);
+            Mlx5Posted p;
+            Bench b;
+
+            bench_init(&b);
+            p = post(&b, 3, lengths[i], lengths[k]);
+            ernic_mlx5_command_queue_ring(&b.q, 1u << 3);
+            g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
+            g_assert_cmpuint(b.executed, ==, 1);
+            g_assert_cmpmem(b.last->data, b.last->len, in, lengths[i]);
+            check_answer(&b, &p);
+            bench_fini(&b);
+        }
+    }
+}
+
+/*
+ * The account has both messages while a command is in progress. A command for which it
+ * has no room is not executed.
+ */
+TEST("/mlx5/queue/memory", test_memory)
+{
+    const uint64_t need = 100000 + ERNIC_MLX5_MESSAGE_ROOM;
+    Mlx5Posted p;
+    Bench b;
+
+    bench_init(&b);
+    b.mem.bound = need;
+    p = post(&b, 0, 100000, 100);
+    ernic_mlx5_command_queue_ring(&b.q, 1);
+    g_assert_true(ernic_mlx5_command_queue_run(&b.q, 1));
+    g_assert_cmpuint(b.mem.used, ==, need);
+    g_assert_cmpuint(ernic_mlx5_command_queue_bytes(&b.q), ==, need);
+    g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
+    check_answer(&b, &p);
+    g_assert_cmpuint(b.mem.used, ==, 0);
+    b.mem.bound--;
+    p = post(&b, 0, 100000, 100);
+    ernic_mlx5_command_queue_ring(&b.q, 1);
+    g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
+    g_assert_cmpuint(b.executed, ==, 1);
+    g_assert_cmpint(mlx5_status(&b.env, &p), ==, ERNIC_MLX5_DELIVERY_INTERNAL);
+    g_assert_cmpuint(b.mem.used, ==, 0);
+    g_assert_cmpuint(b.mem.refused, ==, 1);
+    bench_fini(&b);
+}
+
+/* A command that asks for it is executed again in the next run, with its message. */
+TEST("/mlx5/queue/again", test_again)
+{
+    Mlx5Posted p;
+    Bench b;
+
+    bench_init(&b);
+    p = post(&b, 5, 1000, 1000);
+    b.again = 2;
+    ernic_mlx5_command_queue_ring(&b.q, 1u << 5);
+    g_assert_true(ernic_mlx5_command_queue_run(&b.q, MANY));
+    g_assert_cmpuint(b.again, ==, 1);
+    g_assert_true(ernic_mlx5_command_queue_run(&b.q, MANY));
+    g_assert_cmpuint(b.executed, ==, 0);
+    g_assert_false(mlx5_is_done(&b.env, &p));
+    g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
+    g_assert_cmpuint(b.executed, ==, 1);
+    check_answer(&b, &p);
+    bench_fini(&b);
+}
+
+/* Each step of the budget takes one entry or one mailbox. */
+TEST("/mlx5/queue/budget", test_budget)
+{
+    /* The entry, two mailboxes, execution, three mailboxes, the end. */
+    enum { STEPS = 1 + 2 + 1 + 3 + 1 };
+    Mlx5Posted p;
+    uint32_t step;
+    Bench b;
+
+    bench_init(&b);
+    p = post(&b, 0, 16 + 600, 16 + 1100);
+    g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
+    ernic_mlx5_command_queue_ring(&b.q, 1);
+    g_assert_true(ernic_mlx5_command_queue_run(&b.q, 0));
+    for (step = 1; step < STEPS; step++) {
+        uint64_t accesses = b.env.reads + b.env.writes;
+
+        g_assert_true(ernic_mlx5_command_queue_run(&b.q, 1));
+        g_assert_cmpuint(b.env.reads + b.env.writes - accesses, <=, 2);
+        g_assert_cmpuint(b.executed, ==, step >= 4);
+        g_assert_false(mlx5_is_done(&b.env, &p));
+    }
+    g_assert_false(ernic_mlx5_command_queue_run(&b.q, 1));
+    check_answer(&b, &p);
+    bench_fini(&b);
+}
+
+TEST("/mlx5/queue/all-entries", test_all_entries)
+{
+    enum { NUM = 1 << ERNIC_MLX5_QUEUE_LOG_SIZE };
+    Mlx5Posted p[NUM];
+    uint32_t i;
+    Bench b;
+
+    bench_init(&b);
+    for (i = 0; i < NUM; i++) {
+        p[i] = post(&b, i, 16 + i, 32 + i);
+    }
+    ernic_mlx5_command_queue_ring(&b.q, 0xffff0000);
+    ernic_mlx5_command_queue_ring(&b.q, 0x0000ffff);
+    g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
+    g_assert_cmpuint(b.executed, ==, NUM);
+    for (i = 0; i < NUM; i++) {
+        check_answer(&b, &p[i]);
+    }
+    bench_fini(&b);
+}
+
+/* A doorbell for an entry that software has not posted has no effect. */
+TEST("/mlx5/queue/not-posted", test_not_posted)
+{
+    Mlx5Posted p;
+    Bench b;
+
+    bench_init(&b);
+    p = post(&b, 1, 16, 16);
+    ernic_mlx5_command_queue_ring(&b.q, 0x7);
+    g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
+    g_assert_cmpuint(b.executed, ==, 1);
+    check_answer(&b, &p);
+    ernic_mlx5_command_queue_ring(&b.q, 0x2);
+    g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
+    g_assert_cmpuint(b.executed, ==, 1);
+    bench_fini(&b);
+}
+
+/* ---- other software ----------------------------------------------------------- */
+
+static void break_type(Bench *b, const Mlx5Posted *p)
+{
+    mlx5_entry(&b->env, p)[0] = 6;
+}
+
+static void break_length(Bench *b, const Mlx5Posted *p)
+{
+    stl_be_p(mlx5_entry(&b->env, p) + 4, 0x7fffffff);
+}
+
+static void break_token(Bench *b, const Mlx5Posted *p)
+{
+    mlx5_box(&b->env, p->in, 1)[573]++;
+}
+
+static void break_number(Bench *b, const Mlx5Posted *p)
+{
+    stl_be_p(mlx5_box(&b->env, p->in, 0) + 568, 1);
+}
+
+static void break_circle(Bench *b, const Mlx5Posted *p)
+{
+    stq_be_p(mlx5_box(&b->env, p->in, 0) + 560, p->in);
+}
+
+static void break_next(Bench *b, const Mlx5Posted *p)
+{
+    stq_be_p(mlx5_box(&b->env, p->in, 0) + 560, 0x1000);
+}
+
+static void break_out_token(Bench *b, const Mlx5Posted *p)
+{
+    mlx5_box(&b->env, p->out, 1)[573]++;
+}
+
+static void break_out_end(Bench *b, const Mlx5Posted *p)
+{
+    stq_be_p(mlx5_box(&b->env, p->out, 0) + 560, 0);
+}
+
+static const struct {
+    const char *name;
+    void (*damage)(Bench *b, const Mlx5Posted *p);
+    ErnicMlx5Delivery status;
+    bool executed;
+} hostile[] = {
+    { "type", break_type, ERNIC_MLX5_DELIVERY_DESCRIPTOR },
+    { "length", break_length, ERNIC_MLX5_DELIVERY_IN_LENGTH },
+    { "token", break_token, ERNIC_MLX5_DELIVERY_TOKEN },
+    { "number", break_number, ERNIC_MLX5_DELIVERY_BOX_NUMBER },
+    { "circle", break_circle, ERNIC_MLX5_DELIVERY_BOX_NUMBER },
+    { "no memory at the link", break_next, ERNIC_MLX5_DELIVERY_INTERNAL },
+    { "token of the answer", break_out_token, ERNIC_MLX5_DELIVERY_TOKEN, true },
+    { "end of the answer", break_out_end, ERNIC_MLX5_DELIVERY_OUT_LENGTH, true },
+};
+
+/* The status names the reason, and the next command works. */
+TEST("/mlx5/queue/hostile", test_hostile)
+{
+    uint32_t i, k;
+
+    for (i = 0; i < ARRAY_SIZE(hostile); i++) {
+        Mlx5Posted p;
+        Bench b;
+
+        g_test_message("%s", hostile[i].name);
+        bench_init(&b);
+        p = post(&b, 0, 16 + 1000, 16 + 1000);
+        hostile[i].damage(&b, &p);
+        ernic_mlx5_command_queue_ring(&b.q, 1);
+        g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
+        g_assert_true(mlx5_is_done(&b.env, &p));
+        g_assert_cmpint(mlx5_status(&b.env, &p), ==, hostile[i].status);
+        g_assert_cmpuint(b.executed, ==, hostile[i].executed);
+        for (k = 0; k < ERNIC_MLX5_INLINE_SIZE; k++) {
+            g_assert_cmphex(mlx5_entry(&b.env, &p)[32 + k], ==, 0);
+        }
+        p = post(&b, 0, 100, 100);
+        ernic_mlx5_command_queue_ring(&b.q, 1);
+        g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
+        check_answer(&b, &p);
+        bench_fini(&b);
+    }
+}
+
+/* Each access to guest memory fails once; the queue goes on with the next command. */
+TEST("/mlx5/queue/failed-access", test_failed_access)
+{
+    uint64_t nth, refused = 1;
+
+    for (nth = 1; refused; nth++) {
+        Mlx5Posted p;
+        Bench b;
+
+        bench_init(&b);
+        p = post(&b, 0, 16 + 600, 16 + 600);
+        fake_fail_dma(&b.env, nth, false);
+        ernic_mlx5_command_queue_ring(&b.q, 1);
+        g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
+        refused = b.env.refused;
+        g_assert_true(!refused || !mlx5_is_done(&b.env, &p) ||
+                      mlx5_status(&b.env, &p) == ERNIC_MLX5_DELIVERY_INTERNAL);
+        fake_fail_dma(&b.env, 0, false);
+        p = post(&b, 1, 100, 100);
+        ernic_mlx5_command_queue_ring(&b.q, 2);
+        g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
+        check_answer(&b, &p);
+        bench_fini(&b);
+    }
+    /* The entry, two mailboxes each way with their data, the answer in two parts. */
+    g_assert_cmpuint(nth, >, 9);
+}
+
+/* A reset in any step forgets the command; nothing is written after it. */
+TEST("/mlx5/queue/reset", test_reset)
+{
+    uint32_t steps;
+    bool more = true;
+
+    for (steps = 1; more; steps++) {
+        Mlx5Posted p;
+        uint64_t writes;
+        Bench b;
+
+        bench_init(&b);
+        p = post(&b, 0, 16 + 600, 16 + 600);
+        ernic_mlx5_command_queue_ring(&b.q, 1);
+        more = ernic_mlx5_command_queue_run(&b.q, steps);
+        writes = b.env.writes;
+        ernic_mlx5_command_queue_reset(&b.q);
+        g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
+        g_assert_cmpuint(b.env.writes, ==, writes);
+        g_assert_cmpint(mlx5_is_done(&b.env, &p), ==, !more);
+        bench_fini(&b);
+    }
+    g_assert_cmpuint(steps, >, 7);
+}
+
+/* The device works from its copy: a later change of the entry has no effect. */
+TEST("/mlx5/queue/copied-once", test_copied_once)
+{
+    Mlx5Posted p;
+    Bench b;
+
+    bench_init(&b);
+    p = post(&b, 0, 16 + 600, 16);
+    ernic_mlx5_command_queue_ring(&b.q, 1);
+    g_assert_true(ernic_mlx5_command_queue_run(&b.q, 2));
+    memset(mlx5_box(&b.env, p.in, 0), 0xee, ERNIC_MLX5_BOX_SIZE);
+    stl_be_p(mlx5_entry(&b.env, &p) + 4, 0xffffffff);
+    g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
+    check_answer(&b, &p);
+    bench_fini(&b);
+}

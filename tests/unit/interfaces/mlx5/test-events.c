@@ -1,0 +1,110 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Asynchronous events of the engine as entries of the mlx5 event queue: each that
+ * Linux's mlx5_core and mlx5_ib know of queue pairs, SRQs, completion queues and the
+ * port, except for those of path migration, which the device does not have.
+ */
+#include "qemu/osdep.h"
+#include "engine.h"
+#include "mlx5_objects.h"
+#include "objects/cq.h"
+#include "objects/wq.h"
+#include "test.h"
+#include "transport/qp.h"
+
+#define EQE     64
+
+/* MLX5_EVENT_TYPE_*, from include/linux/mlx5/device.h. */
+static const struct {
+    uint8_t event, cls;
+    uint32_t id;
+    uint8_t type, sub_type;
+} cases[] = {
+    { ERNIC_EV_COMM_EST, ERNIC_EVC_QP, QP_RC, 0x02 },
+    { ERNIC_EV_SQ_DRAINED, ERNIC_EVC_QP, QP_RC, 0x03 },
+    { ERNIC_EV_QP_FATAL, ERNIC_EVC_QP, QP_RC, 0x05 },
+    { ERNIC_EV_QP_REQ_ERR, ERNIC_EVC_QP, QP_UD, 0x10 },
+    { ERNIC_EV_QP_ACCESS_ERR, ERNIC_EVC_QP, QP_RC, 0x11 },
+    { ERNIC_EV_LAST_WQE, ERNIC_EVC_QP, QP_RC, 0x13 },
+    { ERNIC_EV_SRQ_ERR, ERNIC_EVC_SRQ, 1, 0x12 },
+    { ERNIC_EV_SRQ_LIMIT, ERNIC_EVC_SRQ, 2, 0x14 },
+    { ERNIC_EV_CQ_ERR, ERNIC_EVC_CQ, 1, 0x04 },
+};
+
+static const uint8_t *entry_of(Mlx5Fixture *f, uint32_t n)
+{
+    return fake_ptr(&f->env, f->eq.buf + n * EQE, EQE);
+}
+
+static ErnicEvents *events_of(Ernic *e, uint8_t cls, uint32_t id)
+{
+    return cls == ERNIC_EVC_QP ? &e->qp[id].events :
+           cls == ERNIC_EVC_SRQ ? &e->srq[id].events : &e->cq[id].events;
+}
+
+MLX5_TEST("/mlx5-events/objects", mlx5_start, test_objects)
+{
+    const uint32_t data = ernic_mlx5_eqe.event_data.offset / 8;
+    const uint8_t *entry;
+    uint32_t i, n;
+
+    n = f->e->eq[f->eq.eqn].pi;
+    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+        ernic_event_raise(f->e, f->e->async_eq, cases[i].cls, cases[i].id,
+                          events_of(f->e, cases[i].cls, cases[i].id), cases[i].event, 0);
+        fake_run(f->e);
+        g_assert_cmpuint(f->e->eq[f->eq.eqn].pi, ==, n + i + 1);
+        entry = entry_of(f, n + i);
+        g_assert_cmphex(ernic_mlx5_get(entry, &ernic_mlx5_eqe.event_type), ==,
+                        cases[i].type);
+        g_assert_cmpuint(cases[i].cls == ERNIC_EVC_CQ ?
+                         ernic_mlx5_get(entry + data, &ernic_mlx5_eqe_cq_err.cqn) :
+                         ernic_mlx5_get(entry + data, &ernic_mlx5_eqe_qp_srq.qp_srq_n),
+                         ==, cases[i].id);
+        g_assert_cmpuint(ernic_mlx5_get(entry, &ernic_mlx5_eqe.owner), ==, 0);
+    }
+}
+
+/* The cable is unplugged, and plugged in. */
+MLX5_TEST("/mlx5-events/port", mlx5_start, test_port)
+{
+    static const uint8_t sub_types[] = { 1, 4 };        /* down, active */
+    const uint32_t data = ernic_mlx5_eqe.event_data.offset / 8;
+    uint32_t i, n;
+
+    ernic_set_link(f->e, f->env.now, true);
+    fake_run(f->e);
+    n = f->e->eq[f->eq.eqn].pi;
+    for (i = 0; i < ARRAY_SIZE(sub_types); i++) {
+        ernic_set_link(f->e, f->env.now, i);
+        fake_run(f->e);
+        g_assert_cmpuint(f->e->eq[f->eq.eqn].pi, ==, n + i + 1);
+        g_assert_cmphex(ernic_mlx5_get(entry_of(f, n + i), &ernic_mlx5_eqe.event_type),
+                        ==, 0x09);
+        g_assert_cmphex(ernic_mlx5_get(entry_of(f, n + i),
+                                       &ernic_mlx5_eqe.event_sub_type), ==,
+                        sub_types[i]);
+        g_assert_cmphex(ernic_mlx5_get(entry_of(f, n + i) + data,
+                                       &ernic_mlx5_eqe_port_state.port), ==, 1 << 4);
+    }
+}
+
+/* An event of the port that only commands of the verbs face cause. */
+MLX5_TEST("/mlx5-events/gid", mlx5_start, test_gid)
+{
+    const uint32_t data = ernic_mlx5_eqe.event_data.offset / 8;
+    const uint8_t *entry;
+    uint32_t n;
+
+    n = f->e->eq[f->eq.eqn].pi;
+    ernic_event_raise(f->e, f->e->async_eq, ERNIC_EVC_PORT, 1, &f->e->port_events,
+                      ERNIC_EV_GID_CHANGE, 0);
+    fake_run(f->e);
+    g_assert_cmpuint(f->e->eq[f->eq.eqn].pi, ==, n + 1);
+    entry = entry_of(f, n);
+    g_assert_cmphex(ernic_mlx5_get(entry, &ernic_mlx5_eqe.event_type), ==, 0x09);
+    g_assert_cmphex(ernic_mlx5_get(entry, &ernic_mlx5_eqe.event_sub_type), ==, 8);
+    g_assert_cmphex(ernic_mlx5_get(entry + data, &ernic_mlx5_eqe_port_state.port), ==,
+                    1 << 4);
+}

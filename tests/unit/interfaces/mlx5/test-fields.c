@@ -1,0 +1,351 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Walks the tables of the mlx5 interface: every layout, every field, every command; and
+ * compares the numbers of docs/mlx5-face.md with them.
+ * With --print the program prints the rows for scripts/check-mlx5-fields.py.
+ */
+#include "qemu/osdep.h"
+#include "faces/mlx5/commands.h"
+#include "test.h"
+
+/* Bits of a field and of everything in it. */
+static uint32_t extent(const ErnicMlx5Field *field)
+{
+    return MAX(field->count, 1) * ernic_mlx5_element_bits(field);
+}
+
+static void for_each_layout(void (*check)(const ErnicMlx5Layout *layout))
+{
+    uint32_t i;
+
+    g_assert_cmpuint(ernic_mlx5_num_layouts, >, 200);
+    for (i = 0; i < ernic_mlx5_num_layouts; i++) {
+        g_test_message("%s", ernic_mlx5_layouts[i]->name);
+        check(ernic_mlx5_layouts[i]);
+    }
+}
+
+/* ---- the tables ----------------------------------------------------------------- */
+
+static void check_layout(const ErnicMlx5Layout *layout)
+{
+    uint32_t i, end = 0;
+
+    g_assert_cmpuint(layout->num_fields, >, 0);
+    g_assert_cmpuint(layout->bits, >, 0);
+    g_assert_cmpuint(layout->bits % 8, ==, 0);
+    g_assert_cmpuint(strlen(layout->source), >, 0);
+    for (i = 0; i < layout->num_fields; i++) {
+        const ErnicMlx5Field *field = &layout->fields[i];
+
+        g_test_message("  %s", field->name);
+        /* Sorted, and no overlap. */
+        g_assert_cmpuint(field->offset, >=, end);
+        if (field->count) {
+            end = field->offset + extent(field);
+            g_assert_cmpuint(end, <=, layout->bits);
+        } else {
+            /* The rest of the message begins where the structure ends. */
+            g_assert_cmpuint(i, ==, layout->num_fields - 1);
+            g_assert_cmpuint(field->offset, ==, layout->bits);
+        }
+        if (field->layout) {
+            g_assert_cmpuint(field->width, ==, 0);
+            g_assert_cmpuint(field->offset % 8, ==, 0);
+        } else {
+            g_assert_cmpuint(field->width, >=, 1);
+            g_assert_cmpuint(field->width, <=, 64);
+        }
+    }
+}
+
+TEST("/mlx5/fields/layouts", test_layouts)
+{
+    for_each_layout(check_layout);
+}
+
+static void check_names(const ErnicMlx5Layout *layout)
+{
+    g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
+    uint32_t i;
+
+    for (i = 0; i < layout->num_fields; i++) {
+        g_assert_true(g_hash_table_add(names, (char *)layout->fields[i].name));
+    }
+}
+
+TEST("/mlx5/fields/names", test_names)
+{
+    g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
+    uint32_t i;
+
+    for_each_layout(check_names);
+    for (i = 0; i < ernic_mlx5_num_layouts; i++) {
+        g_assert_true(g_hash_table_add(names, (char *)ernic_mlx5_layouts[i]->name));
+    }
+}
+
+/* Whether @layout ends with a field that takes the rest of the message. */
+static bool is_open(const ErnicMlx5Layout *layout)
+{
+    const ErnicMlx5Field *last = &layout->fields[layout->num_fields - 1];
+
+    return !last->count || (last->layout && is_open(last->layout));
+}
+
+static void check_open(const ErnicMlx5Layout *layout)
+{
+    uint32_t i;
+
+    for (i = 0; i < layout->num_fields; i++) {
+        const ErnicMlx5Field *field = &layout->fields[i];
+
+        if (field->layout && is_open(field->layout)) {
+            g_assert_cmpuint(i, ==, layout->num_fields - 1);
+            g_assert_cmpuint(field->count, ==, 1);
+            g_assert_cmpuint(field->offset + field->layout->bits, ==, layout->bits);
+        }
+    }
+}
+
+/* A part that takes the rest of the message is the last one. */
+TEST("/mlx5/fields/open", test_open)
+{
+    for_each_layout(check_open);
+}
+
+/* A part comes before the structures that contain it, so there is no circle. */
+TEST("/mlx5/fields/parts", test_parts)
+{
+    g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+    uint32_t i, f;
+
+    for (i = 0; i < ernic_mlx5_num_layouts; i++) {
+        const ErnicMlx5Layout *layout = ernic_mlx5_layouts[i];
+
+        for (f = 0; f < layout->num_fields; f++) {
+            const ErnicMlx5Layout *part = layout->fields[f].layout;
+
+            g_assert_true(!part || g_hash_table_contains(seen, part));
+        }
+        g_hash_table_add(seen, (gpointer)layout);
+    }
+}
+
+/* ---- access --------------------------------------------------------------------- */
+
+/* Each bit of the field is where the offset says, and no other bit changes. */
+static void check_element(const ErnicMlx5Field *field, uint32_t i, uint8_t *bytes,
+                          uint32_t len)
+{
+    uint32_t first = field->offset + i * field->width, b;
+    uint64_t ones = field->width == 64 ? UINT64_MAX : (1ull << field->width) - 1;
+
+    for (b = 0; b < field->width; b++) {
+        uint64_t value = 1ull << (field->width - 1 - b);
+        uint32_t bit = first + b;
+
+        ernic_mlx5_put_at(bytes, field, i, value);
+        g_assert_cmphex(bytes[bit / 8], ==, 0x80 >> bit % 8);
+        g_assert_cmphex(ernic_mlx5_get_at(bytes, field, i), ==, value);
+        ernic_mlx5_put_at(bytes, field, i, ~value);
+        g_assert_cmphex(ernic_mlx5_get_at(bytes, field, i), ==, ~value & ones);
+        ernic_mlx5_put_at(bytes, field, i, 0);
+        g_assert_cmphex(bytes[bit / 8], ==, 0);
+    }
+    memset(bytes, 0xff, len);
+    ernic_mlx5_put_at(bytes, field, i, 0);
+    for (b = first / 8 * 8; b < first + field->width; b++) {
+        g_assert_cmpint(!(bytes[b / 8] & 0x80 >> b % 8), ==, b >= first);
+    }
+    ernic_mlx5_put_at(bytes, field, i, UINT64_MAX);
+    for (b = 0; b < len; b++) {
+        g_assert_cmphex(bytes[b], ==, 0xff);
+    }
+    memset(bytes, 0, len);
+}
+
+static void check_access(const ErnicMlx5Layout *layout)
+{
+    uint32_t len = layout->bits / 8 + 16, f, i;
+    g_autofree uint8_t *bytes = g_malloc0(len);
+
+    for (f = 0; f < layout->num_fields; f++) {
+        const ErnicMlx5Field *field = &layout->fields[f];
+        /* First, second and last element. */
+        uint32_t last = MAX(field->count, 1) - 1;
+        uint32_t elements[] = { 0, MIN(1, last), last };
+
+        for (i = 0; i < ARRAY_SIZE(elements) && !field->layout; i++) {
+            check_element(field, elements[i], bytes, len);
+        }
+    }
+}
+
+TEST("/mlx5/fields/access", test_access)
+{
+    for_each_layout(check_access);
+}
+
+/* ---- commands and variants -------------------------------------------------------- */
+
+static void check_number(const ErnicMlx5Field *field, const char *name, uint32_t offset,
+                         uint32_t width)
+{
+    g_assert_cmpstr(field->name, ==, name);
+    g_assert_cmpuint(field->offset, ==, offset);
+    g_assert_cmpuint(field->width, ==, width);
+}
+
+static const ErnicMlx5Field *find_field(const ErnicMlx5Layout *layout, const char *name)
+{
+    uint32_t i;
+
+    for (i = 0; i < layout->num_fields; i++) {
+        if (!strcmp(layout->fields[i].name, name)) {
+            return &layout->fields[i];
+        }
+    }
+    g_assert_not_reached();
+}
+
+/* Opcode and modifier, status and syndrome have the same place in all messages. */
+TEST("/mlx5/fields/commands", test_commands)
+{
+    g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
+    uint32_t i, last = 0, opcode, found = 0;
+
+    g_assert_cmpuint(ernic_mlx5_num_commands, ==, 93);
+    for (i = 0; i < ernic_mlx5_num_commands; i++) {
+        const ErnicMlx5Command *command = &ernic_mlx5_commands[i];
+
+        g_test_message("%s", command->name);
+        g_assert_cmpuint(command->opcode, >, last);
+        last = command->opcode;
+        g_assert_true(g_hash_table_add(names, (char *)command->name));
+        g_assert_true(g_str_has_suffix(command->in->name, "_in"));
+        g_assert_true(g_str_has_suffix(command->out->name, "_out"));
+        check_number(&command->in->fields[0], "opcode", 0, 16);
+        check_number(find_field(command->in, "op_mod"), "op_mod", 0x30, 16);
+        check_number(&command->out->fields[0], "status", 0, 8);
+        check_number(find_field(command->out, "syndrome"), "syndrome", 0x20, 32);
+    }
+    for (opcode = 0; opcode <= UINT16_MAX; opcode++) {
+        const ErnicMlx5Command *command = ernic_mlx5_command_find(opcode);
+
+        g_assert_true(!command || command->opcode == opcode);
+        found += command != NULL;
+    }
+    g_assert_cmpuint(found, ==, ernic_mlx5_num_commands);
+}
+
+/* Commands whose messages are in the file of that name. */
+static uint32_t commands_in(const char *file)
+{
+    g_autofree char *path = g_strconcat(ERNIC_DOCS "/../hw/rdma-ernic/core/faces/mlx5/",
+                                        file, NULL);
+    g_autofree char *text = NULL;
+    uint32_t i, found = 0;
+
+    g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+    for (i = 0; i < ernic_mlx5_num_commands; i++) {
+        g_autofree char *layout = g_strdup_printf("\nLAYOUT(%s, ",
+                                                  ernic_mlx5_commands[i].in->name);
+
+        found += strstr(text, layout) != NULL;
+    }
+    return found;
+}
+
+/* Both tables of the document have the number of commands of each part. */
+TEST("/mlx5/fields/numbers", test_numbers)
+{
+    static const struct {
+        const char *part, *file;
+    } parts[] = {
+        { "function", "fields_commands_core.h.inc" },
+        { "RDMA objects", "fields_commands_rdma.h.inc" },
+        { "Ethernet objects", "fields_commands_ethernet.h.inc" },
+    };
+    g_autofree char *text = NULL;
+    uint32_t i, all = 0;
+
+    g_assert_true(g_file_get_contents(ERNIC_DOCS "/mlx5-face.md", &text, NULL, NULL));
+    for (i = 0; i < ARRAY_SIZE(parts); i++) {
+        uint32_t number = commands_in(parts[i].file);
+        g_autofree char *part = g_strdup_printf("\n\\| %s \\|.* %u commands \\|\n",
+                                                parts[i].part, number);
+        g_autofree char *file = g_strdup_printf("\n\\| `%s` \\| messages of %u commands:",
+                                                parts[i].file, number);
+
+        g_test_message("%s: %u", parts[i].part, number);
+        g_assert_true(g_regex_match_simple(part, text, 0, 0));
+        g_assert_true(g_regex_match_simple(file, text, 0, 0));
+        all += number;
+    }
+    g_assert_cmpuint(all, ==, ernic_mlx5_num_commands);
+}
+
+static void check_variants(const ErnicMlx5Variants *variants,
+                           const ErnicMlx5Field *where)
+{
+    uint32_t i;
+
+    for (i = 0; i < variants->num; i++) {
+        g_assert_true(i == 0 || variants->rows[i].value > variants->rows[i - 1].value);
+        g_assert_true(!where->count || variants->rows[i].layout->bits <= extent(where));
+        g_assert_true(ernic_mlx5_variant(variants, variants->rows[i].value) ==
+                      variants->rows[i].layout);
+        g_assert_null(ernic_mlx5_variant(variants, variants->rows[i].value | 1u << 20));
+    }
+    g_assert_cmpuint(i, >, 0);
+}
+
+TEST("/mlx5/fields/variants", test_variants)
+{
+    check_variants(&ernic_mlx5_capabilities, &ernic_mlx5_query_hca_cap_out.capability);
+    check_variants(&ernic_mlx5_capabilities, &ernic_mlx5_set_hca_cap_in.capability);
+    check_variants(&ernic_mlx5_registers, &ernic_mlx5_access_register_in.register_data);
+    check_variants(&ernic_mlx5_counter_groups, &ernic_mlx5_ppcnt_reg.counter_set);
+    check_variants(&ernic_mlx5_events, &ernic_mlx5_eqe.event_data);
+}
+
+/* ---- the rows as text ------------------------------------------------------------- */
+
+static void print_layout(const ErnicMlx5Layout *layout)
+{
+    uint32_t i;
+
+    printf("layout %s %s %u\n", layout->name, layout->source, layout->bits);
+    for (i = 0; i < layout->num_fields; i++) {
+        const ErnicMlx5Field *field = &layout->fields[i];
+
+        printf("field %s %u %u %u %s\n", field->name, field->offset,
+               ernic_mlx5_element_bits(field), field->count,
+               field->layout ? field->layout->source : "-");
+    }
+}
+
+static void print_tables(void)
+{
+    uint32_t i;
+
+    for (i = 0; i < ernic_mlx5_num_layouts; i++) {
+        print_layout(ernic_mlx5_layouts[i]);
+    }
+    for (i = 0; i < ernic_mlx5_num_commands; i++) {
+        printf("command %s %u %s %s\n", ernic_mlx5_commands[i].name,
+               ernic_mlx5_commands[i].opcode, ernic_mlx5_commands[i].in->name,
+               ernic_mlx5_commands[i].out->name);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && !strcmp(argv[1], "--print")) {
+        print_tables();
+        return 0;
+    }
+    return unit_run(argc, argv);
+}

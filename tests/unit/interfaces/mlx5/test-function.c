@@ -1,0 +1,751 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Commands of a function of the mlx5 interface: each one, each refusal, and the
+ * capability profile. Messages are written as text, see mlx5_decode.h.
+ */
+#include "qemu/osdep.h"
+#include "mlx5_decode.h"
+#include "faces/mlx5/command_queue.h"
+#include "faces/mlx5/commands.h"
+#include "faces/mlx5/function.h"
+#include "test.h"
+
+static const ErnicMlx5Config config = {
+    .mac = { 0x52, 0x54, 0x00, 0x12, 0x34, 0x56 },
+    .max_mtu = 9022,
+    .board_id = "TEST_0000000001",
+    .link_up = true,
+};
+
+/* One command and its answer. */
+typedef struct Call {
+    ErnicMlx5Refusal refusal;
+    GString *text;              /* the answer without status */
+    uint8_t out[2 * ERNIC_MLX5_MESSAGE_ROOM];
+} Call;
+
+static void call_free(Call *call)
+{
+    g_string_free(call->text, true);
+    g_free(call);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Call, call_free)
+
+/* Send a message of @in_len bytes, 0: of its layout, with room for @out_len. */
+static Call *call_sized(ErnicMlx5Function *f, uint16_t opcode, const char *text,
+                        uint32_t in_len, uint32_t out_len)
+{
+    const ErnicMlx5Command *command = ernic_mlx5_command_find(opcode);
+    uint8_t in[2 * ERNIC_MLX5_MESSAGE_ROOM] = { }, known[sizeof(in)];
+    Call *call = g_new0(Call, 1);
+
+    g_assert_nonnull(command);
+    in_len = in_len ? in_len : command->in->bits / 8;
+    out_len = out_len ? out_len : command->out->bits / 8;
+    ernic_mlx5_put(in, &ernic_mlx5_query_hca_cap_in.opcode, opcode);
+    g_assert_true(mlx5_encode(command->in, text, in, in, in_len));
+    g_assert_true(ernic_mlx5_function_execute(f, in, in_len, call->out, out_len));
+    call->refusal = ernic_mlx5_get(call->out, &ernic_mlx5_plain_out.syndrome);
+    g_assert_cmpuint(call->refusal, <, ERNIC_MLX5_REFUSALS);
+    g_assert_cmphex(ernic_mlx5_get(call->out, &ernic_mlx5_plain_out.status), ==,
+                    ernic_mlx5_statuses[call->refusal].status);
+    call->text = g_string_new(NULL);
+    if (!call->refusal) {
+        mlx5_decode(command->out, call->out, out_len, in, call->text, known);
+    }
+    return call;
+}
+
+static Call *call(ErnicMlx5Function *f, uint16_t opcode, const char *text)
+{
+    return call_sized(f, opcode, text, 0, 0);
+}
+
+/* Send a message, and check the whole answer. */
+static void accepts(ErnicMlx5Function *f, uint16_t opcode, const char *text,
+                    const char *answer)
+{
+    g_autoptr(Call) c = call(f, opcode, text);
+
+    g_assert_cmpstr(ernic_mlx5_statuses[c->refusal].reason, ==, "accepted");
+    g_assert_cmpstr(c->text->str, ==, answer);
+}
+
+static void to_state(ErnicMlx5Function *f, ErnicMlx5State state)
+{
+    ernic_mlx5_function_init(f, NULL, &config);
+    if (state != ERNIC_MLX5_DISABLED) {
+        accepts(f, 0x104, "", "");
+    }
+    if (state == ERNIC_MLX5_RUNNING) {
+        accepts(f, 0x102, "", "");
+    }
+    g_assert_cmpint(f->state, ==, state);
+}
+
+/* ---- life cycle ----------------------------------------------------------------- */
+
+/* The commands of a driver from probe to removal, twice. */
+TEST("/mlx5/function/life-cycle", test_life_cycle)
+{
+    ErnicMlx5Function f;
+    int round;
+
+    ernic_mlx5_function_init(&f, NULL, &config);
+    for (round = 0; round < 2; round++) {
+        accepts(&f, 0x104, "", "");
+        accepts(&f, 0x10a, "", "supported_issi_dw0=0x2\n");
+        accepts(&f, 0x10b, "current_issi=1", "");
+        accepts(&f, 0x10a, "", "current_issi=0x1\nsupported_issi_dw0=0x2\n");
+        accepts(&f, 0x107, "op_mod=1", "");
+        accepts(&f, 0x107, "op_mod=2", "");
+        accepts(&f, 0x108, "op_mod=1", "");
+        accepts(&f, 0x102, "", "");
+        accepts(&f, 0x10d, "driver_version[0]=0x4c", "");
+        accepts(&f, 0x802, "", "uar=0x10\n");
+        accepts(&f, 0x803, "uar=0x10", "");
+        accepts(&f, 0x802, "", "uar=0x10\n");
+        accepts(&f, 0x107, "op_mod=3", "");
+        accepts(&f, 0x103, "", "");
+        accepts(&f, 0x105, "", "");
+        g_assert_cmpint(f.state, ==, ERNIC_MLX5_DISABLED);
+        g_assert_cmpuint(f.issi, ==, 0);
+        g_assert_true(!f.uars[2]);
+    }
+}
+
+/* Which commands that need no engine answer in which state. */
+static const struct {
+    uint16_t opcode;
+    bool disabled, enabled, running;
+} states[] = {
+    { 0x100, false, true, true }, { 0x101, false, true, true },
+    { 0x102, false, true, false }, { 0x103, false, false, true },
+    { 0x104, true, false, false }, { 0x105, false, true, false },
+    { 0x107, false, true, true }, { 0x108, false, true, true },
+    { 0x109, false, true, false }, { 0x10a, false, true, true },
+    { 0x10b, false, true, false }, { 0x10d, false, false, true },
+    { 0x750, false, false, true }, { 0x751, false, false, true },
+    { 0x754, false, false, true }, { 0x755, false, false, true },
+    { 0x802, false, false, true }, { 0x803, false, false, true },
+    { 0x805, false, true, true },
+};
+
+/* Is there a command? Each is known by name, exists once, and is allowed somewhere. */
+static bool exists(uint16_t opcode)
+{
+    uint32_t t, i, found = 0;
+
+    for (t = 0; t < ernic_mlx5_num_command_tables; t++) {
+        const ErnicMlx5CommandTable *table = ernic_mlx5_command_tables[t];
+
+        for (i = 0; i < table->num; i++) {
+            g_assert_nonnull(ernic_mlx5_command_find(table->rows[i].opcode));
+            g_assert_cmpuint(table->rows[i].states, !=, 0);
+            g_assert_cmpuint(table->rows[i].states, <, 1u << (ERNIC_MLX5_RUNNING + 1));
+            found += table->rows[i].opcode == opcode;
+        }
+    }
+    g_assert_cmpuint(found, <=, 1);
+    return found;
+}
+
+TEST("/mlx5/function/states", test_states)
+{
+    uint32_t c, i, state;
+
+    for (c = 0; c < ernic_mlx5_num_commands; c++) {
+        uint16_t opcode = ernic_mlx5_commands[c].opcode;
+
+        for (i = 0; i < ARRAY_SIZE(states) && states[i].opcode != opcode; i++) {
+        }
+        if (exists(opcode) && i == ARRAY_SIZE(states)) {
+            continue;                   /* its test has an engine */
+        }
+        for (state = 0; state <= ERNIC_MLX5_RUNNING; state++) {
+            g_autoptr(Call) answer = NULL;
+            ErnicMlx5Function f;
+            bool allowed;
+
+            to_state(&f, state);
+            answer = call(&f, opcode, "");
+            if (i == ARRAY_SIZE(states)) {
+                g_assert_cmpint(answer->refusal, ==, ERNIC_MLX5_UNKNOWN_COMMAND);
+                continue;
+            }
+            allowed = state == ERNIC_MLX5_DISABLED ? states[i].disabled :
+                      state == ERNIC_MLX5_ENABLED ? states[i].enabled :
+                                                    states[i].running;
+            g_assert_cmpint(answer->refusal != ERNIC_MLX5_NOT_NOW, ==, allowed);
+        }
+    }
+}
+
+/* ---- refusals ------------------------------------------------------------------- */
+
+static const struct {
+    ErnicMlx5State state;
+    uint16_t opcode;
+    const char *text;
+    ErnicMlx5Refusal refusal;
+} refusals[] = {
+    { ERNIC_MLX5_DISABLED, 0x100, "", ERNIC_MLX5_NOT_NOW },
+    { ERNIC_MLX5_ENABLED, 0x104, "", ERNIC_MLX5_NOT_NOW },
+    { ERNIC_MLX5_DISABLED, 0x104, "function_id=1", ERNIC_MLX5_OTHER_FUNCTION },
+    { ERNIC_MLX5_DISABLED, 0x104, "embedded_cpu_function=1",
+      ERNIC_MLX5_OTHER_FUNCTION },
+    { ERNIC_MLX5_ENABLED, 0x105, "function_id=1", ERNIC_MLX5_OTHER_FUNCTION },
+    { ERNIC_MLX5_ENABLED, 0x107, "op_mod=0", ERNIC_MLX5_BAD_MODIFIER },
+    { ERNIC_MLX5_ENABLED, 0x107, "op_mod=4", ERNIC_MLX5_BAD_MODIFIER },
+    { ERNIC_MLX5_ENABLED, 0x107, "op_mod=1\nfunction_id=1", ERNIC_MLX5_OTHER_FUNCTION },
+    { ERNIC_MLX5_ENABLED, 0x108, "op_mod=3", ERNIC_MLX5_BAD_MODIFIER },
+    { ERNIC_MLX5_ENABLED, 0x108, "op_mod=1\ninput_num_entries=1", ERNIC_MLX5_NO_PAGES },
+    { ERNIC_MLX5_ENABLED, 0x108, "op_mod=1\nfunction_id=2", ERNIC_MLX5_OTHER_FUNCTION },
+    { ERNIC_MLX5_ENABLED, 0x100, "op_mod=0x7e", ERNIC_MLX5_NO_GROUP },
+    { ERNIC_MLX5_ENABLED, 0x100, "other_function=1", ERNIC_MLX5_OTHER_FUNCTION },
+    { ERNIC_MLX5_ENABLED, 0x109, "op_mod=0x7e", ERNIC_MLX5_NO_GROUP },
+    { ERNIC_MLX5_ENABLED, 0x109, "other_function=1", ERNIC_MLX5_OTHER_FUNCTION },
+    { ERNIC_MLX5_ENABLED, 0x109, "capability.rc=1", ERNIC_MLX5_BAD_CAPABILITY },
+    { ERNIC_MLX5_ENABLED, 0x10b, "current_issi=0", ERNIC_MLX5_BAD_ISSI },
+    { ERNIC_MLX5_ENABLED, 0x10b, "current_issi=2", ERNIC_MLX5_BAD_ISSI },
+    { ERNIC_MLX5_RUNNING, 0x103, "profile=1", ERNIC_MLX5_BAD_VALUE },
+    { ERNIC_MLX5_RUNNING, 0x803, "uar=0x10", ERNIC_MLX5_BAD_UAR },
+    { ERNIC_MLX5_RUNNING, 0x803, "uar=0xffffff", ERNIC_MLX5_BAD_UAR },
+    { ERNIC_MLX5_RUNNING, 0x754, "other_vport=1", ERNIC_MLX5_OTHER_FUNCTION },
+    { ERNIC_MLX5_RUNNING, 0x754, "vport_number=1", ERNIC_MLX5_OTHER_FUNCTION },
+    { ERNIC_MLX5_RUNNING, 0x754, "allowed_list_type=3", ERNIC_MLX5_BAD_LIST },
+    { ERNIC_MLX5_RUNNING, 0x755, "other_vport=1", ERNIC_MLX5_OTHER_FUNCTION },
+    { ERNIC_MLX5_RUNNING, 0x755, "field_select.affiliation=1", ERNIC_MLX5_BAD_SELECT },
+    { ERNIC_MLX5_RUNNING, 0x755, "field_select.mtu=1\nnic_vport_context.mtu=9023",
+      ERNIC_MLX5_BAD_VALUE },
+    { ERNIC_MLX5_RUNNING, 0x755, "field_select.addresses_list=1\n"
+      "nic_vport_context.allowed_list_type=7", ERNIC_MLX5_BAD_LIST },
+    { ERNIC_MLX5_RUNNING, 0x755, "field_select.addresses_list=1\n"
+      "nic_vport_context.allowed_list_size=129", ERNIC_MLX5_BAD_LIST },
+    { ERNIC_MLX5_RUNNING, 0x755, "field_select.addresses_list=1\n"
+      "nic_vport_context.allowed_list_size=1", ERNIC_MLX5_SHORT_MESSAGE },
+    { ERNIC_MLX5_RUNNING, 0x755, "field_select.addresses_list=1\n"
+      "nic_vport_context.allowed_list_type=2\n"
+      "nic_vport_context.allowed_list_size=4095", ERNIC_MLX5_SHORT_MESSAGE },
+    { ERNIC_MLX5_RUNNING, 0x750, "op_mod=1", ERNIC_MLX5_BAD_MODIFIER },
+    { ERNIC_MLX5_RUNNING, 0x750, "other_vport=1", ERNIC_MLX5_OTHER_FUNCTION },
+    { ERNIC_MLX5_RUNNING, 0x751, "op_mod=1", ERNIC_MLX5_BAD_MODIFIER },
+    { ERNIC_MLX5_RUNNING, 0x751, "vport_number=3", ERNIC_MLX5_OTHER_FUNCTION },
+    { ERNIC_MLX5_RUNNING, 0x751, "admin_state=3", ERNIC_MLX5_BAD_VALUE },
+    { ERNIC_MLX5_RUNNING, 0x805, "op_mod=2\nregister_id=0x5003",
+      ERNIC_MLX5_BAD_MODIFIER },
+    { ERNIC_MLX5_RUNNING, 0x805, "op_mod=1\nregister_id=0x5003",
+      ERNIC_MLX5_SHORT_MESSAGE },
+    { ERNIC_MLX5_RUNNING, 0x805, "op_mod=1\nregister_id=0x7004",
+      ERNIC_MLX5_NO_REGISTER },
+};
+
+/* A refused command changes nothing. */
+TEST("/mlx5/function/refusals", test_refusals)
+{
+    uint32_t seen = 1u << ERNIC_MLX5_ACCEPTED, i;
+
+    for (i = 0; i < ARRAY_SIZE(refusals); i++) {
+        g_autofree ErnicMlx5Function *f = g_new0(ErnicMlx5Function, 1);
+        g_autofree ErnicMlx5Function *before = NULL;
+        g_autoptr(Call) c = NULL;
+
+        g_test_message("%x %s", refusals[i].opcode, refusals[i].text);
+        to_state(f, refusals[i].state);
+        before = g_memdup2(f, sizeof(*f));
+        c = call(f, refusals[i].opcode, refusals[i].text);
+        g_assert_cmpint(c->refusal, ==, refusals[i].refusal);
+        g_assert_cmpmem(f, sizeof(*f), before, sizeof(*before));
+        seen |= 1u << c->refusal;
+    }
+    /* test_uars() is the case for the last page, test_unknown() for an opcode. */
+    seen |= 1u << ERNIC_MLX5_NO_UAR | 1u << ERNIC_MLX5_UNKNOWN_COMMAND;
+    /* The others have causes in the engine. */
+    g_assert_cmphex(seen, ==, (2u << ERNIC_MLX5_SHORT_MESSAGE) - 1);
+    for (i = 0; i < ERNIC_MLX5_REFUSALS; i++) {
+        g_assert_nonnull(ernic_mlx5_statuses[i].reason);
+        g_assert_cmpint(ernic_mlx5_statuses[i].status == 0, ==, i == 0);
+    }
+}
+
+TEST("/mlx5/function/unknown", test_unknown)
+{
+    uint8_t in[ERNIC_MLX5_MESSAGE_ROOM] = { 0xff, 0xff };
+    uint8_t out[ERNIC_MLX5_MESSAGE_ROOM] = { };
+    ErnicMlx5Function f;
+
+    to_state(&f, ERNIC_MLX5_RUNNING);
+    g_assert_true(ernic_mlx5_function_execute(&f, in, 16, out, 16));
+    g_assert_cmpint(ernic_mlx5_get(out, &ernic_mlx5_plain_out.syndrome), ==,
+                    ERNIC_MLX5_UNKNOWN_COMMAND);
+}
+
+/* The table of the document has every reason. */
+TEST("/mlx5/function/document", test_document)
+{
+    g_autofree char *text = NULL;
+    uint32_t i;
+
+    g_assert_true(g_file_get_contents(ERNIC_DOCS "/mlx5-face.md", &text, NULL, NULL));
+    for (i = 1; i < ERNIC_MLX5_REFUSALS; i++) {
+        const ErnicMlx5Status *status = &ernic_mlx5_statuses[i];
+        g_autofree char *row = g_strdup_printf("\n| 0x%02x | 0x%02x | %s |\n", i,
+                                               status->status, status->reason);
+
+        g_test_message("%s", row);
+        g_assert_nonnull(strstr(text, row));
+    }
+}
+
+TEST("/mlx5/function/uars", test_uars)
+{
+    g_autoptr(Call) last = NULL;
+    ErnicMlx5Function f;
+    uint32_t i;
+
+    to_state(&f, ERNIC_MLX5_RUNNING);
+    for (i = ERNIC_MLX5_UAR_FIRST; i < ERNIC_MLX5_UAR_END; i++) {
+        g_autofree char *answer = g_strdup_printf("uar=%#x\n", i);
+
+        accepts(&f, 0x802, "", answer);
+    }
+    last = call(&f, 0x802, "");
+    g_assert_cmpint(last->refusal, ==, ERNIC_MLX5_NO_UAR);
+    accepts(&f, 0x803, "uar=0x3ff", "");
+    accepts(&f, 0x802, "", "uar=0x3ff\n");
+}
+
+/* ---- the profile ---------------------------------------------------------------- */
+
+static bool has_field(const ErnicMlx5Layout *layout, const ErnicMlx5Field *field)
+{
+    return field >= layout->fields && field < layout->fields + layout->num_fields;
+}
+
+/* Every row names a field of its group, once, with values that fit. */
+TEST("/mlx5/function/profile", test_profile)
+{
+    uint32_t i, k;
+
+    g_assert_cmpuint(ernic_mlx5_num_capabilities, <=, ERNIC_MLX5_MAX_CAPABILITIES);
+    for (i = 0; i < ernic_mlx5_num_capabilities; i++) {
+        const ErnicMlx5Capability *cap = &ernic_mlx5_profile[i];
+        const ErnicMlx5Layout *layout = ernic_mlx5_variant(&ernic_mlx5_capabilities,
+                                                           cap->group);
+
+        g_test_message("%s", cap->field->name);
+        g_assert_nonnull(layout);
+        if (cap->part) {
+            g_assert_true(has_field(layout, cap->part));
+            layout = cap->part->layout;
+        }
+        g_assert_true(has_field(layout, cap->field));
+        g_assert_cmpuint(MAX(cap->value, cap->max), <, 1ull << cap->field->width);
+        g_assert_true(!cap->max || cap->value <= cap->max);
+        g_assert_cmpuint(cap->value, !=, 0);
+        for (k = 0; k < i; k++) {
+            g_assert_true(ernic_mlx5_profile[k].field != cap->field ||
+                          ernic_mlx5_profile[k].part != cap->part);
+        }
+    }
+}
+
+/* Fields without which Linux creates no network device, or no RDMA device. */
+TEST("/mlx5/function/required", test_required)
+{
+    static const struct {
+        uint32_t group;
+        const ErnicMlx5Field *part, *field;
+    } required[] = {
+        { 0, NULL, &ernic_mlx5_cmd_hca_cap.roce },
+        { 0, NULL, &ernic_mlx5_cmd_hca_cap.xrc },
+        { 0, NULL, &ernic_mlx5_cmd_hca_cap.eth_net_offloads },
+        { 0, NULL, &ernic_mlx5_cmd_hca_cap.nic_flow_table },
+        { 1, NULL, &ernic_mlx5_per_protocol_networking_offload_caps.csum_cap },
+        { 1, NULL, &ernic_mlx5_per_protocol_networking_offload_caps.max_lso_cap },
+        { 1, NULL, &ernic_mlx5_per_protocol_networking_offload_caps.vlan_cap },
+        { 1, NULL, &ernic_mlx5_per_protocol_networking_offload_caps.rss_ind_tbl_cap },
+        { 7, &ernic_mlx5_flow_table_nic_cap.flow_table_properties_nic_receive,
+          &ernic_mlx5_flow_table_prop_layout.ft_support },
+        { 7, &ernic_mlx5_flow_table_nic_cap.flow_table_properties_nic_receive,
+          &ernic_mlx5_flow_table_prop_layout.max_ft_level },
+    };
+    ErnicMlx5Capabilities caps = { };
+    uint32_t i;
+
+    ernic_mlx5_capabilities_reset(&caps);
+    for (i = 0; i < ARRAY_SIZE(required); i++) {
+        uint8_t data[4096] = { }, *part = data;
+
+        g_test_message("%s", required[i].field->name);
+        g_assert_true(ernic_mlx5_capabilities_get(&caps, required[i].group, false,
+                                                  data));
+        if (required[i].part) {
+            part += required[i].part->offset / 8;
+        }
+        g_assert_cmpuint(ernic_mlx5_get(part, required[i].field), >, 0);
+    }
+}
+
+/* Numbers of objects are those of the engine, but no more than the profile's. */
+TEST("/mlx5/function/limits", test_limits)
+{
+    static const struct {
+        const ErnicMlx5Field *field;
+        uint32_t value;
+    } want[] = {
+        { &ernic_mlx5_cmd_hca_cap.log_max_qp, 6 },
+        { &ernic_mlx5_cmd_hca_cap.log_max_cq, 5 },
+        { &ernic_mlx5_cmd_hca_cap.log_max_srq, 3 },
+        { &ernic_mlx5_cmd_hca_cap.log_max_rmp, 3 },
+        { &ernic_mlx5_cmd_hca_cap.log_max_eq, 2 },
+        { &ernic_mlx5_cmd_hca_cap.log_max_mkey, 16 },
+        { &ernic_mlx5_cmd_hca_cap.log_max_pd, 4 },
+        { &ernic_mlx5_cmd_hca_cap.log_max_xrcd, 4 },
+        { &ernic_mlx5_cmd_hca_cap.log_max_transport_domain, 4 },
+    };
+    const ErnicConfig cfg = {
+        .max_qp = 64, .max_cq = 63, .max_srq = 8, .max_eq = 4, .max_mr = 1 << 20,
+        .max_pd = 16,
+    };
+    ErnicMlx5Capabilities caps = { .limits = &cfg };
+    uint8_t data[256] = { }, most[256] = { };
+    uint32_t i;
+
+    ernic_mlx5_capabilities_reset(&caps);
+    ernic_mlx5_capabilities_get(&caps, 0, false, data);
+    ernic_mlx5_capabilities_get(&caps, 0, true, most);
+    for (i = 0; i < ARRAY_SIZE(want); i++) {
+        g_test_message("%s", want[i].field->name);
+        g_assert_cmpuint(ernic_mlx5_get(data, want[i].field), ==, want[i].value);
+        g_assert_cmpuint(ernic_mlx5_get(most, want[i].field), ==, want[i].value);
+    }
+    ernic_mlx5_put(data, want[0].field, 7);
+    g_assert_true(ernic_mlx5_capabilities_set(&caps, 0, data) == want[0].field);
+    ernic_mlx5_put(data, want[0].field, 5);
+    g_assert_null(ernic_mlx5_capabilities_set(&caps, 0, data));
+}
+
+/* Software may set what the table allows, and nothing else, bit by bit. */
+TEST("/mlx5/function/set", test_set)
+{
+    uint32_t bit;
+
+    for (bit = 0; bit < ernic_mlx5_cmd_hca_cap.self.bits; bit++) {
+        ErnicMlx5Capabilities caps = { }, before;
+        uint8_t data[256] = { }, after[256] = { };
+        const ErnicMlx5Field *wrong;
+
+        ernic_mlx5_capabilities_reset(&caps);
+        before = caps;
+        g_assert_true(ernic_mlx5_capabilities_get(&caps, 0, false, data));
+        g_assert_null(ernic_mlx5_capabilities_set(&caps, 0, data));
+        data[bit / 8] ^= 0x80 >> bit % 8;
+        wrong = ernic_mlx5_capabilities_set(&caps, 0, data);
+        ernic_mlx5_capabilities_get(&caps, 0, false, after);
+        if (wrong) {
+            g_assert_cmpmem(&caps, sizeof(caps), &before, sizeof(before));
+        } else {
+            /* log_max_qp is 14, so that all its bits but two may be toggled. */
+            const ErnicMlx5Field *qp = &ernic_mlx5_cmd_hca_cap.log_max_qp;
+
+            g_assert_cmpuint(bit, >=, qp->offset);
+            g_assert_cmpuint(bit, <, qp->offset + qp->width);
+            g_assert_cmpmem(after, sizeof(after), data, sizeof(data));
+        }
+    }
+}
+
+/* Linux sets the order of atomic results, without the other fields of the group. */
+TEST("/mlx5/function/set-atomic", test_set_atomic)
+{
+    const ErnicMlx5Field *mode = &ernic_mlx5_atomic_caps.atomic_req_8B_endianness_mode;
+    const ErnicMlx5Field *sizes = &ernic_mlx5_atomic_caps.atomic_size_qp;
+    ErnicMlx5Capabilities caps = { }, before;
+    uint8_t data[256] = { };
+
+    ernic_mlx5_capabilities_reset(&caps);
+    before = caps;
+    ernic_mlx5_put(data, mode, 1);
+    g_assert_null(ernic_mlx5_capabilities_set(&caps, 3, data));
+    g_assert_cmpmem(&caps, sizeof(caps), &before, sizeof(before));
+    /* The other order does not exist. */
+    ernic_mlx5_put(data, mode, 0);
+    g_assert_true(ernic_mlx5_capabilities_set(&caps, 3, data) == mode);
+    ernic_mlx5_put(data, mode, 1);
+    ernic_mlx5_put(data, sizes, 16);
+    g_assert_true(ernic_mlx5_capabilities_set(&caps, 3, data) == sizes);
+    ernic_mlx5_put(data, sizes, 0);
+    ernic_mlx5_put(data, mode, 2);
+    g_assert_true(ernic_mlx5_capabilities_set(&caps, 3, data) == mode);
+}
+
+TEST("/mlx5/function/set-names", test_set_names)
+{
+    ErnicMlx5Capabilities caps = { };
+    uint8_t data[4096] = { };
+
+    ernic_mlx5_capabilities_reset(&caps);
+    ernic_mlx5_capabilities_get(&caps, 0, false, data);
+    ernic_mlx5_put(data, &ernic_mlx5_cmd_hca_cap.log_max_qp, 15);
+    g_assert_true(ernic_mlx5_capabilities_set(&caps, 0, data) ==
+                  &ernic_mlx5_cmd_hca_cap.log_max_qp);
+    ernic_mlx5_put(data, &ernic_mlx5_cmd_hca_cap.log_max_qp, 12);
+    ernic_mlx5_put(data, &ernic_mlx5_cmd_hca_cap.pg, 1);
+    g_assert_true(ernic_mlx5_capabilities_set(&caps, 0, data) ==
+                  &ernic_mlx5_cmd_hca_cap.pg);
+    ernic_mlx5_put(data, &ernic_mlx5_cmd_hca_cap.pg, 0);
+    g_assert_null(ernic_mlx5_capabilities_set(&caps, 0, data));
+    /* The maximum stays; the current value has changed. */
+    memset(data, 0, sizeof(data));
+    ernic_mlx5_capabilities_get(&caps, 0, true, data);
+    g_assert_cmpuint(ernic_mlx5_get(data, &ernic_mlx5_cmd_hca_cap.log_max_qp), ==, 14);
+    ernic_mlx5_capabilities_get(&caps, 0, false, data);
+    g_assert_cmpuint(ernic_mlx5_get(data, &ernic_mlx5_cmd_hca_cap.log_max_qp), ==, 12);
+}
+
+/* ---- the virtual port ------------------------------------------------------------- */
+
+#define CONTEXT "nic_vport_context."
+#define ADDRESS CONTEXT "permanent_address.mac_addr_47_32=0x5254\n" \
+                CONTEXT "permanent_address.mac_addr_31_0=0x123456\n"
+#define GUIDS   CONTEXT "system_image_guid=0x525400fffe123456\n" \
+                CONTEXT "port_guid=0x525400fffe123456\n" \
+                CONTEXT "node_guid=0x525400fffe123456\n"
+
+TEST("/mlx5/function/vport", test_vport)
+{
+    ErnicMlx5Function f;
+
+    to_state(&f, ERNIC_MLX5_RUNNING);
+    accepts(&f, 0x754, "", CONTEXT "mtu=0x233e\n" GUIDS ADDRESS);
+    accepts(&f, 0x755, "field_select.promisc=1\nfield_select.roce_en=1\n"
+            "field_select.mtu=1\nfield_select.change_event=1\n"
+            CONTEXT "promisc_all=1\n" CONTEXT "promisc_mc=1\n" CONTEXT "roce_en=1\n"
+            CONTEXT "mtu=1522\n" CONTEXT "arm_change_event=1\n"
+            CONTEXT "event_on_mtu=1", "");
+    accepts(&f, 0x754, "",
+            CONTEXT "roce_en=0x1\n" CONTEXT "arm_change_event=0x1\n"
+            CONTEXT "event_on_mtu=0x1\n" CONTEXT "mtu=0x5f2\n" GUIDS
+            CONTEXT "promisc_mc=0x1\n" CONTEXT "promisc_all=0x1\n" ADDRESS);
+    accepts(&f, 0x755, "field_select.disable_uc_local_lb=1\n"
+            CONTEXT "disable_uc_local_lb=1\n" CONTEXT "disable_mc_local_lb=1", "");
+    /* A field that is not selected stays. */
+    accepts(&f, 0x755, "field_select.promisc=1\n" CONTEXT "mtu=64", "");
+    accepts(&f, 0x755, "field_select.permanent_address=1\n"
+            CONTEXT "permanent_address.mac_addr_31_0=0x1\n" CONTEXT "mtu=64", "");
+    accepts(&f, 0x754, "",
+            CONTEXT "disable_uc_local_lb=0x1\n"
+            CONTEXT "roce_en=0x1\n" CONTEXT "arm_change_event=0x1\n"
+            CONTEXT "event_on_mtu=0x1\n" CONTEXT "mtu=0x5f2\n" GUIDS
+            CONTEXT "permanent_address.mac_addr_31_0=0x1\n");
+    accepts(&f, 0x103, "", "");
+    accepts(&f, 0x102, "", "");
+    accepts(&f, 0x754, "", CONTEXT "mtu=0x233e\n" GUIDS ADDRESS);
+}
+
+/* A list is as long as the message; a query returns what it has room for. */
+TEST("/mlx5/function/vport-lists", test_vport_lists)
+{
+    const uint32_t in_base = 0x200, out_base = 0x10 + 0x100;
+    g_autoptr(Call) set = NULL, wide = NULL, narrow = NULL, vlans = NULL, other = NULL;
+    ErnicMlx5Function f;
+
+    to_state(&f, ERNIC_MLX5_RUNNING);
+    set = call_sized(&f, 0x755, "field_select.addresses_list=1\n"
+                     CONTEXT "allowed_list_type=1\n" CONTEXT "allowed_list_size=2\n"
+                     CONTEXT "current_uc_mac_address[0]=0x33335e000001\n"
+                     CONTEXT "current_uc_mac_address[1]=0x33335e000002",
+                     in_base + 2 * 8, 0);
+    g_assert_cmpint(set->refusal, ==, ERNIC_MLX5_ACCEPTED);
+    wide = call_sized(&f, 0x754, "allowed_list_type=1", 0, out_base + 4 * 8);
+    g_assert_nonnull(strstr(wide->text->str, "allowed_list_size=0x2\n"));
+    g_assert_nonnull(strstr(wide->text->str, "address[0]=0x33335e000001\n"));
+    g_assert_nonnull(strstr(wide->text->str, "address[1]=0x33335e000002\n"));
+    narrow = call_sized(&f, 0x754, "allowed_list_type=1", 0, out_base + 8);
+    g_assert_nonnull(strstr(narrow->text->str, "allowed_list_size=0x1\n"));
+    g_assert_null(strstr(narrow->text->str, "address[1]"));
+    /* VLANs have 32 bits each. */
+    vlans = call_sized(&f, 0x755, "field_select.addresses_list=1\n"
+                       CONTEXT "allowed_list_type=2\n" CONTEXT "allowed_list_size=2\n"
+                       CONTEXT "current_uc_mac_address[0]=0x00000fff00000123",
+                       in_base + 8, 0);
+    g_assert_cmpint(vlans->refusal, ==, ERNIC_MLX5_ACCEPTED);
+    g_assert_cmphex(f.vport.vlans[0], ==, 0xfff);
+    g_assert_cmphex(f.vport.vlans[1], ==, 0x123);
+    other = call_sized(&f, 0x754, "allowed_list_type=2", 0, out_base + 8);
+    g_assert_nonnull(strstr(other->text->str, "address[0]=0xfff00000123\n"));
+    accepts(&f, 0x754, "", CONTEXT "mtu=0x233e\n" GUIDS ADDRESS);
+}
+
+TEST("/mlx5/function/vport-state", test_vport_state)
+{
+    ErnicMlx5Function f;
+
+    to_state(&f, ERNIC_MLX5_RUNNING);
+    accepts(&f, 0x750, "", "admin_state=0x1\nstate=0x1\n");
+    accepts(&f, 0x751, "admin_state=0", "");
+    accepts(&f, 0x750, "", "");
+    accepts(&f, 0x751, "admin_state=2", "");
+    accepts(&f, 0x750, "", "admin_state=0x2\nstate=0x1\n");
+    f.config.link_up = false;
+    accepts(&f, 0x750, "", "admin_state=0x2\n");
+}
+
+/* ---- registers -------------------------------------------------------------------- */
+
+/* Access register @id, of @bytes; the answer's register. */
+static Call *access_reg(ErnicMlx5Function *f, uint32_t id, uint32_t bytes,
+                        const char *text)
+{
+    g_autofree char *all = g_strdup_printf("register_id=%#x\n%s", id, text);
+
+    return call_sized(f, 0x805, all, 16 + bytes, 16 + bytes);
+}
+
+static const struct {
+    uint32_t id, bytes;
+    const char *text, *answer;      /* NULL: BAD_VALUE */
+} registers[] = {
+    { 0x5003, 16, "op_mod=1\nregister_data.local_port=1",
+      "register_data.local_port=0x1\nregister_data.max_mtu=0x233e\n"
+      "register_data.admin_mtu=0x233e\nregister_data.oper_mtu=0x233e\n" },
+    { 0x5003, 16, "register_data.local_port=1\nregister_data.admin_mtu=1522",
+      "register_data.local_port=0x1\nregister_data.max_mtu=0x233e\n"
+      "register_data.admin_mtu=0x5f2\nregister_data.oper_mtu=0x5f2\n" },
+    { 0x5003, 16, "register_data.local_port=1\nregister_data.admin_mtu=63", NULL },
+    { 0x5003, 16, "register_data.local_port=1\nregister_data.admin_mtu=9023", NULL },
+    { 0x5003, 16, "op_mod=1\nregister_data.local_port=2", NULL },
+    { 0x5003, 16, "op_mod=1\nregister_data.local_port=1",
+      "register_data.local_port=0x1\nregister_data.max_mtu=0x233e\n"
+      "register_data.admin_mtu=0x5f2\nregister_data.oper_mtu=0x5f2\n" },
+    { 0x5004, 64, "op_mod=1\nregister_data.local_port=1\n"
+      "register_data.proto_mask=4",
+      "register_data.local_port=0x1\nregister_data.proto_mask=0x4\n"
+      "register_data.eth_proto_capability=0x100000\n"
+      "register_data.eth_proto_admin=0x100000\n"
+      "register_data.eth_proto_oper=0x100000\n" },
+    { 0x5004, 64, "op_mod=1\nregister_data.local_port=1\n"
+      "register_data.proto_mask=1", NULL },
+    { 0x5004, 64, "register_data.local_port=1\nregister_data.proto_mask=4\n"
+      "register_data.eth_proto_admin=2", NULL },
+    { 0x5004, 64, "register_data.local_port=1\nregister_data.proto_mask=4",
+      "register_data.local_port=0x1\nregister_data.proto_mask=0x4\n"
+      "register_data.eth_proto_capability=0x100000\n" },
+    { 0x6001, 64, "op_mod=1", "register_data.desc[0]=0x72646d61\n"
+      "register_data.desc[1]=0x2d65726e\nregister_data.desc[2]=0x69630000\n" },
+    { 0x6001, 64, "register_data.desc[15]=1", "register_data.desc[15]=0x1\n" },
+    { 0x6001, 64, "op_mod=1", "register_data.desc[15]=0x1\n" },
+    { 0x5006, 16, "op_mod=1\nregister_data.local_port=1",
+      "register_data.local_port=0x1\nregister_data.admin_status=0x1\n"
+      "register_data.oper_status=0x1\n" },
+    { 0x5006, 16, "register_data.local_port=1\nregister_data.admin_status=2\n"
+      "register_data.ase=1",
+      "register_data.local_port=0x1\nregister_data.admin_status=0x2\n"
+      "register_data.oper_status=0x1\n" },
+    { 0x5006, 16, "register_data.local_port=1\nregister_data.admin_status=1",
+      "register_data.local_port=0x1\nregister_data.admin_status=0x2\n"
+      "register_data.oper_status=0x1\n" },
+    { 0x5006, 16, "register_data.local_port=1\nregister_data.admin_status=3\n"
+      "register_data.ase=1", NULL },
+    { 0x5006, 16, "op_mod=1", NULL },
+    { 0x5007, 32, "op_mod=1\nregister_data.local_port=1",
+      "register_data.local_port=0x1\n" },
+    { 0x5007, 32, "register_data.local_port=1\nregister_data.prio_mask_tx=0xff",
+      "register_data.local_port=0x1\n" },
+    { 0x5007, 32, "register_data.local_port=1\nregister_data.pptx=1", NULL },
+    { 0x5007, 32, "register_data.local_port=1\nregister_data.pprx=1", NULL },
+    { 0x5007, 32, "register_data.local_port=1\nregister_data.pfcrx=1", NULL },
+    { 0x5007, 32, "op_mod=1", NULL },
+};
+
+TEST("/mlx5/function/registers", test_registers)
+{
+    ErnicMlx5Function f;
+    uint32_t i;
+
+    to_state(&f, ERNIC_MLX5_RUNNING);
+    for (i = 0; i < ARRAY_SIZE(registers); i++) {
+        g_autoptr(Call) c = access_reg(&f, registers[i].id, registers[i].bytes,
+                                       registers[i].text);
+
+        g_test_message("%x %s", registers[i].id, registers[i].text);
+        if (registers[i].answer) {
+            g_assert_cmpint(c->refusal, ==, ERNIC_MLX5_ACCEPTED);
+            g_assert_cmpstr(c->text->str, ==, registers[i].answer);
+        } else {
+            g_assert_cmpint(c->refusal, ==, ERNIC_MLX5_BAD_VALUE);
+        }
+    }
+}
+
+/* PTYS names the fastest mode that is not above the speed, whatever was saved before. */
+TEST("/mlx5/function/speeds", test_speeds)
+{
+    static const struct {
+        uint32_t mbps, mode;
+    } speeds[] = {
+        { 0, 0x100000 }, { 1, 0x2 }, { 1000, 0x2 }, { 10000, 0x1000 }, { 24999, 0x20 },
+        { 25000, 0x8000000 }, { 40000, 0x40 }, { 50000, 0x40000000 },
+        { 56000, 0x40000000 },
+        { 100000, 0x100000 }, { 1600000, 0x100000 },
+    };
+    ErnicMlx5Function f;
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(speeds); i++) {
+        g_autofree char *want = g_strdup_printf(
+            "register_data.local_port=0x1\nregister_data.proto_mask=0x4\n"
+            "register_data.eth_proto_capability=%#x\n"
+            "register_data.eth_proto_admin=%#x\nregister_data.eth_proto_oper=%#x\n",
+            speeds[i].mode, speeds[i].mode, speeds[i].mode);
+        g_autoptr(Call) c = NULL;
+
+        to_state(&f, ERNIC_MLX5_RUNNING);
+        /* As if a device with another speed had saved the state. */
+        f.config.link_speed = speeds[i].mbps;
+        g_assert_true(ernic_mlx5_port_registers_ok(&f));
+        c = access_reg(&f, 0x5004, 64, "op_mod=1\nregister_data.local_port=1\n"
+                       "register_data.proto_mask=4");
+        g_assert_cmpstr(c->text->str, ==, want);
+    }
+}
+
+TEST("/mlx5/function/adapter", test_adapter)
+{
+    const ErnicMlx5Field *board = &ernic_mlx5_query_adapter_param_block.vsd_contd_psid;
+    g_autoptr(Call) c = NULL;
+    ErnicMlx5Function f;
+
+    to_state(&f, ERNIC_MLX5_ENABLED);
+    c = call(&f, 0x101, "");
+    g_assert_cmpint(c->refusal, ==, ERNIC_MLX5_ACCEPTED);
+    g_assert_cmpmem(c->out + 16 + board->offset / 8, 16, config.board_id, 16);
+    g_assert_nonnull(strstr(c->text->str, "ieee_vendor_id=0x525400\n"));
+}
+
+/* Random messages: an answer in any state, and no access outside the buffers. */
+TEST("/mlx5/function/random", test_random)
+{
+    uint32_t i, k;
+
+    for (i = 0; i < 20000; i++) {
+        const uint32_t in_len = g_test_rand_int_range(8, 600);
+        const uint32_t out_len = g_test_rand_int_range(8, 600);
+        g_autofree uint8_t *in = g_malloc0(ERNIC_MLX5_MESSAGE_ROOM);
+        g_autofree uint8_t *out = g_malloc0(ERNIC_MLX5_MESSAGE_ROOM);
+        ErnicMlx5Function f;
+
+        to_state(&f, g_test_rand_int_range(0, 3));
+        for (k = 0; k < in_len; k++) {
+            in[k] = g_test_rand_int() & g_test_rand_int();
+        }
+        ernic_mlx5_put(in, &ernic_mlx5_query_hca_cap_in.opcode,
+                       states[g_test_rand_int_range(0, ARRAY_SIZE(states))].opcode);
+        g_assert_true(ernic_mlx5_function_execute(&f, in, in_len, out, out_len));
+        g_assert_cmpuint(ernic_mlx5_get(out, &ernic_mlx5_plain_out.syndrome), <,
+                         ERNIC_MLX5_REFUSALS);
+    }
+}

@@ -1,0 +1,238 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Frames that the function of the mlx5 interface sends and receives: which TIRs get
+ * them, by transport domains, by the bits of TIRs, and by those of the port.
+ */
+#include "qemu/osdep.h"
+#include "faces/face.h"
+#include "mlx5_send.h"
+#include "test.h"
+#include "transport/tx.h"
+
+#define BUFFER  2048
+
+/* To the port, if it has no other address. */
+static const FramesHead udp4 = {
+    .version = 4, .proto = 17, .src = { 10, 0, 0, 1 }, .dst = { 10, 0, 0, 9 },
+    .sport = 1000, .dport = 2000, .payload = 333,
+};
+static const uint8_t group[6] = { 0x01, 0, 0x5e, 0, 0, 1 };
+static const uint8_t others[6] = { 0x02, 0, 0, 0, 0, 0x55 };
+
+/* ---- which frames ------------------------------------------------------------------ */
+
+enum { OWN_DOMAIN = 1, OTHER_DOMAIN = 2 };
+enum { TO_PORT, TO_GROUP, TO_OTHERS, KINDS };
+
+/*
+ * Does a TIR of @domain with @bits receive a frame of @kind that domain OWN_DOMAIN of the
+ * function sends, while the port has loopback turned off for the casts of @off?
+ */
+static bool loops(uint32_t domain, uint32_t bits, uint32_t off, uint32_t kind)
+{
+    uint32_t cast = kind == TO_GROUP ? 2 : 1;
+
+    return !(off & cast) &&
+           (domain != OWN_DOMAIN || (bits & cast && kind != TO_OTHERS));
+}
+
+/* A queue of whose requests one is posted, as often as the last one was used. */
+static void post(Frames *f, FramesQueue *rq, uint32_t used)
+{
+    rq->pi = used;
+    frames_post(f, rq, &(FramesPiece) { f->mem + BUFFER, BUFFER, f->key }, 1);
+}
+
+/* Loopback at the port is off for the casts of @off, and TIR @tir has @bits. */
+static void set_bits(Frames *f, uint32_t tir, uint32_t bits, uint32_t off)
+{
+    ETH_OK(&f->eth, 0x901, "tirn=%u\nbitmask.self_lb_en=1\nctx.self_lb_block=%u", tir,
+           bits);
+    ETH_OK(&f->eth, 0x755, "field_select.disable_uc_local_lb=1\n"
+           "field_select.disable_mc_local_lb=1\n"
+           "nic_vport_context.disable_uc_local_lb=%u\n"
+           "nic_vport_context.disable_mc_local_lb=%u", off & 1, off >> 1);
+}
+
+/* All frames go to a new TIR of @domain. */
+static uint32_t make_tir(Frames *f, const FramesQueue *rq, uint32_t domain)
+{
+    uint32_t tir;
+
+    ETH_OK(&f->eth, 0x900, "ctx.inline_rqn=%#x\nctx.transport_domain=%u", rq->number,
+           domain);
+    tir = eth_number(&f->eth);
+    frames_root(f, tir, 3);
+    return tir;
+}
+
+/* Each cast, domain, bits of the TIR and of the port. */
+TEST("/mlx5/loopback/which", test_which)
+{
+    const ErnicTrain own = { .domain = OWN_DOMAIN };
+    FramesHead head[KINDS] = { udp4, udp4, udp4 };
+    uint32_t tir, domain, n, used = 0, len;
+    uint8_t frame[BUFFER], cqe[64];
+    FramesQueue rq;
+    Frames f;
+
+    memcpy(head[TO_GROUP].dmac, group, 6);
+    memcpy(head[TO_OTHERS].dmac, others, 6);
+    frames_setup(&f);
+    frames_queue(&f, &rq, true, 3, 6, "");
+    ETH_OK(&f.eth, 0x816, "%s", "");
+    for (domain = OWN_DOMAIN; domain <= OTHER_DOMAIN; domain++) {
+        tir = make_tir(&f, &rq, domain);
+        for (n = 0; n < 4 * 4 * KINDS; n++) {
+            uint32_t bits = n % 4, off = n / 4 % 4, kind = n / 16;
+            bool want = loops(domain, bits, off, kind);
+            Ernic *e = f.eth.e;
+
+            set_bits(&f, tir, bits, off);
+            post(&f, &rq, used);
+            len = frames_make(&head[kind], frame);
+            g_assert_cmpint(e->face->wants_frame(e, frame, len, &own), ==, want);
+            e->face->take_frame(e, frame, len, &own);
+            g_assert_cmpint(frames_poll(&f, cqe), ==, want);
+            used += want;
+        }
+        ETH_OK(&f.eth, 0x92f, "op_mod=1");
+    }
+    g_assert_cmpuint(f.eth.e->stats.rx_frames, ==, 0);
+    frames_done(&f);
+}
+
+/* A frame of the function without an entry has left, and is not counted as lost. */
+FRAMES_TEST("/mlx5/loopback/unmatched", test_unmatched)
+{
+    const ErnicTrain own = { .domain = OTHER_DOMAIN };
+    uint32_t len;
+    uint8_t frame[BUFFER];
+
+    len = frames_make(&udp4, frame);
+    f->eth.e->face->take_frame(f->eth.e, frame, len, &own);
+    g_assert_cmpuint(f->eth.e->stats.drop[ERNIC_DROP_NO_RULE], ==, 0);
+    f->eth.e->face->take_frame(f->eth.e, frame, len, NULL);
+    g_assert_cmpuint(f->eth.e->stats.drop[ERNIC_DROP_NO_RULE], ==, 1);
+}
+
+/* ---- the way ----------------------------------------------------------------------- */
+
+/*
+ * A function with a sender in domain 1, a frame to @dmac in f->mem, and one request in a
+ * receive queue. Returns the length of the frame.
+ */
+static uint32_t setup(Frames *f, FramesQueue *sq, FramesQueue *rq, const uint8_t *dmac)
+{
+    FramesHead head = udp4;
+
+    memcpy(head.dmac, dmac, 6);
+    send_setup(f, sq, 5);
+    ETH_OK(&f->eth, 0x816, "%s", "");
+    frames_queue(f, rq, true, 3, 4, "");
+    post(f, rq, 0);
+    return frames_make(&head, fake_ptr(&f->eth.env, f->mem, BUFFER));
+}
+
+static void send_frame(Frames *f, FramesQueue *sq, uint32_t len)
+{
+    SendWr wr;
+
+    send_begin(&wr, 0x0a, 0);
+    send_eth(&wr, 0, 0, fake_ptr(&f->eth.env, f->mem, len), 14);
+    send_data(&wr, f->mem + 14, len - 14, f->key);
+    send_post(f, sq, &wr);
+}
+
+/* The frame of @len bytes has left the function. */
+static void left(Frames *f, uint32_t len)
+{
+    FakeTrain *train = send_take(f);
+
+    g_assert_cmpmem(train->train.data, train->train.len,
+                    fake_ptr(&f->eth.env, f->mem, len), len);
+    fake_train_free(train);
+}
+
+/* It comes back after a run. */
+static void came_back(Frames *f, uint32_t len)
+{
+    uint8_t cqe[64];
+
+    ernic_run(f->eth.e, f->eth.env.now);
+    g_assert_true(frames_poll(f, cqe));
+    g_assert_cmpuint(CQE(cqe, opcode), ==, 2);
+    g_assert_cmpuint(CQE(cqe, byte_cnt), ==, len);
+    g_assert_cmpmem(fake_ptr(&f->eth.env, f->mem + BUFFER, len), len,
+                    fake_ptr(&f->eth.env, f->mem, len), len);
+}
+
+/* A multicast frame leaves, and comes back to a TIR of the domain that allows it. */
+TEST("/mlx5/loopback/bit", test_bit)
+{
+    FramesQueue sq, rq;
+    uint32_t len, tir;
+    Frames f;
+
+    len = setup(&f, &sq, &rq, group);
+    tir = make_tir(&f, &rq, OWN_DOMAIN);
+    send_frame(&f, &sq, len);
+    left(&f, len);
+    g_assert_cmpuint(f.eth.e->tx->loop_len, ==, 0);
+    set_bits(&f, tir, 2, 0);
+    send_frame(&f, &sq, len);
+    left(&f, len);
+    came_back(&f, len);
+    g_assert_cmpuint(f.eth.e->mlx5->sent.packets[ERNIC_MLX5_MULTICAST], ==, 2);
+    frames_done(&f);
+}
+
+/*
+ * A unicast frame to anybody leaves, and comes back to a TIR of another domain; not to
+ * that of the sender, also if one of another domain exists. A state has the sender.
+ */
+TEST("/mlx5/loopback/domains", test_domains)
+{
+    FramesQueue sq, rq;
+    uint32_t len, domain;
+    uint8_t cqe[64];
+    Frames f;
+
+    for (domain = OWN_DOMAIN; domain <= OTHER_DOMAIN; domain++) {
+        len = setup(&f, &sq, &rq, others);
+        make_tir(&f, &rq, OTHER_DOMAIN);
+        make_tir(&f, &rq, domain);
+        send_frame(&f, &sq, len);
+        left(&f, len);
+        g_assert_cmpuint(f.eth.e->tx->loop_len, >, 0);
+        frames_move(&f);
+        if (domain == OTHER_DOMAIN) {
+            came_back(&f, len);
+        }
+        ernic_run(f.eth.e, f.eth.env.now);
+        g_assert_false(frames_poll(&f, cqe));
+        frames_done(&f);
+    }
+}
+
+/* A frame that waits for the link has its sender in a state. */
+TEST("/mlx5/loopback/held", test_held)
+{
+    FramesQueue sq, rq;
+    uint32_t len;
+    Frames f;
+
+    len = setup(&f, &sq, &rq, others);
+    make_tir(&f, &rq, OTHER_DOMAIN);
+    f.eth.env.tx_busy = true;
+    send_frame(&f, &sq, len);
+    g_assert_true(f.eth.e->tx->busy);
+    frames_move(&f);
+    f.eth.env.tx_busy = false;
+    ernic_set_link(f.eth.e, f.eth.env.now, true);
+    ernic_run(f.eth.e, f.eth.env.now);
+    left(&f, len);
+    came_back(&f, len);
+    frames_done(&f);
+}

@@ -1,0 +1,327 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Large packets of the mlx5 interface (LSO), which the device divides into frames.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "mlx5_send.h"
+#include "test.h"
+
+enum { FIN = 0x01, PSH = 0x08, ACK = 0x10, CWR = 0x80 };
+
+/* A packet, and where its headers are in the frame. */
+static const struct {
+    const char *name;
+    FramesHead head;
+    uint32_t l3, l4, end;
+} packets[] = {
+    { "tcp4", { .version = 4, .proto = 6, .tcp_flags = FIN | PSH | ACK | CWR }, 14, 34,
+      54 },
+    { "tcp6", { .version = 6, .proto = 6, .tcp_flags = PSH | ACK }, 14, 54, 74 },
+    { "tcp4 tag", { .tag = 0x123, .version = 4, .proto = 6, .tcp_flags = ACK }, 18, 38,
+      58 },
+    { "udp4", { .version = 4, .proto = 17 }, 14, 34, 42 },
+    { "udp6", { .version = 6, .proto = 17 }, 14, 54, 62 },
+};
+
+/* The headers of packet @i, with wrong lengths and checksums, as large packets have. */
+static void headers(uint32_t i, uint8_t *to)
+{
+    frames_make(&packets[i].head, to);
+    stw_be_p(to + packets[i].l3 + (packets[i].head.version == 4 ? 10 : 4), 0);
+    stw_be_p(to + packets[i].l4 + (packets[i].head.proto == 6 ? 16 : 6), 0xbad0);
+}
+
+/* The packet's data in memory; pieces of different sizes. */
+static uint8_t data_byte(uint32_t i)
+{
+    return i * 31 + (i >> 8) * 7;
+}
+
+static void post(Frames *f, FramesQueue *sq, uint32_t i, uint32_t mss, uint32_t len)
+{
+    uint8_t head[128], *data = fake_ptr(&f->eth.env, f->mem, len);
+    uint32_t k, n;
+    SendWr wr;
+
+    for (k = 0; k < len; k++) {
+        data[k] = data_byte(k);
+    }
+    headers(i, head);
+    send_begin(&wr, 0x0e, 2);
+    send_eth(&wr, 0xc0, mss, head, packets[i].end);
+    for (k = 0; k < len; k += n) {
+        n = MIN(len - k, MAX(len / 8, 1) + 3);
+        send_data(&wr, f->mem + k, n, f->key);
+    }
+    send_post(f, sq, &wr);
+}
+
+/* Check frame @index of packet @i, with data from byte @from on, against a new one. */
+static void check(uint32_t i, const uint8_t *frame, uint32_t len, uint32_t index,
+                  uint32_t from, uint32_t data, bool last)
+{
+    const uint8_t *ip = frame + packets[i].l3, *l4 = frame + packets[i].l4;
+    uint32_t l4_len = packets[i].end - packets[i].l4 + data, k;
+    uint32_t addr = packets[i].head.version == 4 ? 4 : 16;
+    bool tcp = packets[i].head.proto == 6;
+    uint8_t pseudo[40] = { }, was[128];
+
+    headers(i, was);
+    g_assert_cmpuint(len, ==, MAX(packets[i].end + data, 60));
+    if (addr == 4) {
+        g_assert_cmpuint(lduw_be_p(ip + 2), ==, 20 + l4_len);
+        g_assert_cmpuint(lduw_be_p(ip + 4), ==, (uint16_t)(0xfffe + index));
+        g_assert_cmphex(frames_sum(ip, 20), ==, 0xffff);
+        memcpy(pseudo, ip + 12, 8);
+    } else {
+        g_assert_cmpuint(lduw_be_p(ip + 4), ==, l4_len);
+        memcpy(pseudo, ip + 8, 32);
+    }
+    if (tcp) {
+        uint8_t off = (last ? 0 : FIN | PSH) | (index ? CWR : 0);
+
+        g_assert_cmpuint(ldl_be_p(l4 + 4) - ldl_be_p(was + packets[i].l4 + 4), ==, from);
+        g_assert_cmphex(l4[13], ==, packets[i].head.tcp_flags & ~off);
+    } else {
+        g_assert_cmpuint(lduw_be_p(l4 + 4), ==, l4_len);
+    }
+    pseudo[addr * 2 + 1] = packets[i].head.proto;
+    stw_be_p(pseudo + addr * 2 + 2, l4_len);
+    k = frames_sum(pseudo, addr * 2 + 4) + frames_sum(l4, l4_len);
+    g_assert_cmphex((k & 0xffff) + (k >> 16), ==, 0xffff);
+    for (k = 0; k < data; k++) {
+        g_assert_cmphex(frame[packets[i].end + k], ==, data_byte(from + k));
+    }
+    g_assert_cmpmem(frame, packets[i].l3, was, packets[i].l3);
+}
+
+/* All frames of a packet have arrived, in trains of a bounded number; returns trains. */
+static uint32_t take_all(Frames *f, uint32_t i, uint32_t mss, uint32_t len)
+{
+    uint32_t from = 0, index = 0, trains = 0;
+
+    while (from < len) {
+        FakeTrain *t = send_take(f);
+        uint32_t at, frames = 0;
+
+        for (at = 0; at < t->train.len; at += t->train.seg) {
+            uint32_t data = MIN(mss, len - from);
+
+            check(i, t->train.data + at, MIN(t->train.seg, t->train.len - at), index++,
+                  from, data, from + data == len);
+            from += data;
+            frames++;
+        }
+        g_assert_cmpuint(frames, <=, ERNIC_TRAIN_PACKETS);
+        trains++;
+        fake_train_free(t);
+    }
+    g_assert_cmpuint(from, ==, len);
+    g_assert_cmpuint(f->eth.env.trains->len, ==, 0);
+    return trains;
+}
+
+TEST("/mlx5/lso/packets", test_packets)
+{
+    static const struct {
+        uint32_t mss, len;
+    } sizes[] = {
+        { 1448, 10000 }, { 1448, 1448 * 3 }, { 1448, 1 }, { 1448, 1448 }, { 1448, 1449 },
+        { 8900, 65483 }, { 1448, 65483 }, { 3, 10 }, { 1, 200 }, { 536, 262144 },
+    };
+    uint32_t i, k;
+
+    for (i = 0; i < ARRAY_SIZE(packets); i++) {
+        for (k = 0; k < ARRAY_SIZE(sizes); k++) {
+            uint32_t frames = DIV_ROUND_UP(sizes[k].len, sizes[k].mss);
+            FramesQueue sq;
+            uint8_t cqe[64];
+            Frames f;
+
+            g_test_message("%s %u by %u", packets[i].name, sizes[k].len, sizes[k].mss);
+            send_setup(&f, &sq, 6);
+            post(&f, &sq, i, sizes[k].mss, sizes[k].len);
+            while (f.eth.env.wake != UINT64_MAX) {
+                ernic_run(f.eth.e, f.eth.env.now);
+            }
+            take_all(&f, i, sizes[k].mss, sizes[k].len);
+            g_assert_true(frames_poll(&f, cqe));
+            g_assert_cmpuint(CQE(cqe, opcode), ==, 0);
+            g_assert_cmphex(CQE(cqe, sop), ==, 0x0e);
+            g_assert_cmpuint(CQE(cqe, wqe_counter), ==, 0);
+            g_assert_false(frames_poll(&f, cqe));
+            g_assert_cmpuint(f.eth.e->stats.tx_frames, ==, frames);
+            g_assert_cmpuint(f.eth.e->mlx5->sent.packets[ERNIC_MLX5_UNICAST], ==, frames);
+            frames_done(&f);
+        }
+    }
+}
+
+/* While the link is busy one train is held; the request completes with its last frame. */
+TEST("/mlx5/lso/busy", test_busy)
+{
+    const uint32_t mss = 1448, len = 200000;
+    FramesQueue sq;
+    uint8_t cqe[64];
+    uint32_t n = 0;
+    Frames f;
+
+    send_setup(&f, &sq, 6);
+    f.eth.env.tx_busy = true;
+    post(&f, &sq, 0, mss, len);
+    g_assert_cmpuint(f.eth.env.wake, ==, UINT64_MAX);
+    g_assert_false(frames_poll(&f, cqe));
+    while (!frames_poll(&f, cqe)) {
+        /* The link takes one train. */
+        f.eth.env.tx_busy = false;
+        ernic_tx_ready(f.eth.e, f.eth.env.now);
+        f.eth.env.tx_busy = true;
+        g_assert_cmpuint(f.eth.env.trains->len, ==, ++n);
+        ernic_run(f.eth.e, f.eth.env.now);
+        g_assert_cmpuint(f.eth.env.trains->len, ==, n);
+    }
+    g_assert_cmpuint(n, >, 2);
+    f.eth.env.tx_busy = false;
+    ernic_tx_ready(f.eth.e, f.eth.env.now);
+    g_assert_cmpuint(take_all(&f, 0, mss, len), ==, n + 1);
+    frames_done(&f);
+}
+
+/* The state is saved in the middle of a packet, and the new device sends the rest. */
+TEST("/mlx5/lso/move", test_move)
+{
+    const uint32_t mss = 1448, len = 200000;
+    FramesQueue sq;
+    uint8_t cqe[64];
+    uint32_t i;
+    Frames f;
+
+    send_setup(&f, &sq, 6);
+    f.eth.env.tx_busy = true;
+    post(&f, &sq, 0, mss, len);
+    for (i = 0; i < 6; i++) {
+        frames_move(&f);
+        f.eth.env.tx_busy = false;
+        ernic_tx_ready(f.eth.e, f.eth.env.now);
+        f.eth.env.tx_busy = true;
+        ernic_run(f.eth.e, f.eth.env.now);
+    }
+    g_assert_true(frames_poll(&f, cqe));
+    g_assert_cmpuint(CQE(cqe, opcode), ==, 0);
+    take_all(&f, 0, mss, len);
+    frames_done(&f);
+}
+
+/* A slice ends in the middle of a packet of many frames, and another queue has turns. */
+TEST("/mlx5/lso/slices", test_slices)
+{
+    const uint32_t len = 60000;
+    uint32_t slices = 0, trains = 0, frame_len, i;
+    FramesQueue sq, other;
+    uint8_t cqe[64];
+    bool sent = false;
+    Frames f;
+    SendWr wr;
+
+    send_setup(&f, &sq, 6);
+    send_queue(&f, &other, 4, "");
+    post(&f, &sq, 0, 1, len);
+    g_assert_false(frames_poll(&f, cqe));
+    frame_len = frames_make(&(FramesHead) { .version = 4, .proto = 17, .payload = 50 },
+                            fake_ptr(&f.eth.env, f.mem + len, 128));
+    send_begin(&wr, 0x0a, 2);
+    send_eth(&wr, 0, 0, NULL, 0);
+    send_data(&wr, f.mem + len, frame_len, f.key);
+    send_write(&f, &other, &wr);
+    send_ring(&f, &other);
+    for (i = 0; f.eth.env.wake != UINT64_MAX; i++) {
+        uint64_t done = f.eth.e->work_done;
+
+        ernic_run(f.eth.e, f.eth.env.now);
+        slices++;
+        /* A turn may exceed the slice by its own work. */
+        g_assert_cmpuint(f.eth.e->work_done - done, <, 2 * 2048);
+        if (!sent && frames_poll(&f, cqe)) {
+            sent = true;
+            g_assert_cmphex(CQE(cqe, qpn), ==, other.number);
+            g_assert_cmpuint(i, ==, 0);
+        }
+    }
+    g_assert_true(sent);
+    g_assert_cmpuint(slices, >, 10);
+    g_assert_true(frames_poll(&f, cqe));
+    g_assert_cmphex(CQE(cqe, qpn), ==, sq.number);
+    while (f.eth.env.trains->len) {
+        fake_train_free(send_take(&f));
+        trains++;
+    }
+    g_assert_cmpuint(trains, ==, DIV_ROUND_UP(len, ERNIC_TRAIN_PACKETS) + 1);
+    frames_done(&f);
+}
+
+/* Software changes a packet of which a part has left: to a shorter one, or to a NOP. */
+TEST("/mlx5/lso/changed", test_changed)
+{
+    uint32_t kind;
+
+    for (kind = 0; kind < 3; kind++) {
+        FramesQueue sq;
+        uint8_t cqe[64], *ring;
+        Frames f;
+
+        send_setup(&f, &sq, 6);
+        f.eth.env.tx_busy = true;
+        post(&f, &sq, 0, 1448, 200000);
+        ring = fake_ptr(&f.eth.env, sq.ring, 64);
+        if (kind == 0) {
+            ernic_mlx5_put(ring, &ernic_mlx5_wqe_ctrl_seg.ds, 6);
+        } else if (kind == 1) {
+            ernic_mlx5_put(ring, &ernic_mlx5_wqe_ctrl_seg.opcode, 0);
+        } else {
+            ernic_mlx5_put(ring + 16, &ernic_mlx5_wqe_eth_seg.mss, 1);
+        }
+        f.eth.env.tx_busy = false;
+        ernic_tx_ready(f.eth.e, f.eth.env.now);
+        while (f.eth.env.wake != UINT64_MAX) {
+            ernic_run(f.eth.e, f.eth.env.now);
+        }
+        g_assert_true(frames_poll(&f, cqe));
+        g_assert_cmpuint(CQE(cqe, opcode), ==, kind ? 0 : 13);
+        g_assert_false(frames_poll(&f, cqe));
+        frames_done(&f);
+    }
+}
+
+/* A large packet to the function itself: each frame arrives. */
+TEST("/mlx5/lso/loopback", test_loopback)
+{
+    uint8_t head[128], cqe[64];
+    FramesQueue sq, rq;
+    uint32_t i;
+    Frames f;
+    SendWr wr;
+
+    send_setup(&f, &sq, 6);
+    frames_queue(&f, &rq, true, 5, 4, "");
+    ETH_OK(&f.eth, 0x900, "ctx.inline_rqn=%#x\nctx.self_lb_block=1\n"
+           "ctx.transport_domain=1", rq.number);
+    frames_root(&f, eth_number(&f.eth), 0);
+    for (i = 0; i < 7; i++) {
+        frames_post(&f, &rq, &(FramesPiece) { f.mem + 65536 + i * 2048, 2048, f.key }, 1);
+    }
+    headers(0, head);
+    send_begin(&wr, 0x0e, 0);
+    send_eth(&wr, 0xc0, 1000, head, 54);
+    send_data(&wr, f.mem, 6500, f.key);
+    send_post(&f, &sq, &wr);
+    ernic_run(f.eth.e, f.eth.env.now);
+    for (i = 0; i < 7; i++) {
+        g_assert_true(frames_poll(&f, cqe));
+        g_assert_cmpuint(CQE(cqe, opcode), ==, 2);
+        g_assert_cmpuint(CQE(cqe, byte_cnt), ==, 54 + (i < 6 ? 1000 : 500));
+        g_assert_cmphex(CQE(cqe, hds_ip_ext), ==, 7);
+    }
+    frames_done(&f);
+}

@@ -1,0 +1,729 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Commands of RDMA objects of the mlx5 interface: each one, each refusal, random
+ * messages, and two engines whose objects are made by commands and that exchange data.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "base/bytes.h"
+#include "engine.h"
+#include "faces/mlx5/objects.h"
+#include "mlx5_objects.h"
+#include "mlx5_queues.h"
+#include "objects/counter.h"
+#include "objects/cq.h"
+#include "objects/mr.h"
+#include "test.h"
+#include "transport/qp.h"
+
+/* ---- tables ------------------------------------------------------------------------ */
+
+/* Each field of a context has one rule, in order. */
+TEST("/mlx5-objects/rules", test_rules)
+{
+    uint32_t t, i;
+
+    for (t = 0; ernic_mlx5_rules[t]; t++) {
+        const ErnicMlx5Rules *rules = ernic_mlx5_rules[t];
+
+        g_test_message("%s", rules->layout->name);
+        g_assert_cmpuint(rules->num, ==, rules->layout->num_fields);
+        for (i = 0; i < rules->num; i++) {
+            g_assert_true(rules->rows[i].field == &rules->layout->fields[i]);
+            g_assert_cmpint(rules->rows[i].use, <=, ERNIC_MLX5_ANSWERED);
+            /* A feature without a capability is one number. */
+            g_assert_true(rules->rows[i].use != ERNIC_MLX5_ZERO ||
+                          !rules->rows[i].field->layout);
+        }
+    }
+    g_assert_cmpuint(t, ==, 8);
+}
+
+static const ErnicMlx5CommandTable *const tables[] = {
+    &ernic_mlx5_domain_commands, &ernic_mlx5_mkey_commands, &ernic_mlx5_cq_commands,
+    &ernic_mlx5_qp_commands, &ernic_mlx5_srq_commands, &ernic_mlx5_gid_commands,
+    &ernic_mlx5_counter_commands,
+};
+
+/* All of these commands need a function that runs. */
+MLX5_TEST("/mlx5-objects/states", mlx5_boot, test_states)
+{
+    uint32_t t, i, n = 0;
+
+    for (t = 0; t < ARRAY_SIZE(tables); t++) {
+        for (i = 0; i < tables[t]->num; i++, n++) {
+            f->e->mlx5->function.state = ERNIC_MLX5_DISABLED;
+            mlx5_refuse(f->e, tables[t]->rows[i].opcode, "", ERNIC_MLX5_NOT_NOW);
+            f->e->mlx5->function.state = ERNIC_MLX5_ENABLED;
+            mlx5_refuse(f->e, tables[t]->rows[i].opcode, "", ERNIC_MLX5_NOT_NOW);
+        }
+    }
+    g_assert_cmpuint(n, ==, 42);
+}
+
+/* ---- queries ----------------------------------------------------------------------- */
+
+MLX5_TEST("/mlx5-objects/queries", mlx5_start, test_queries)
+{
+    mlx5_expect(f->e, 0x201, "mkey_index=2", M "umr_en=0x1\n" M "rr=0x1\n" M "lw=0x1\n"
+           M "access_mode_1_0=0x1\n" M "mkey_7_0=0x5a\n" M "pd=0x1\n"
+           M "start_addr=0x7f0010\n" M "len=0x1f40\n" M "log_page_size=0xc\n"
+           M "qpn=0xffffff\nbsf0_klm0_pas_mtt0_1[5]=0x1\n");
+    mlx5_expect(f->e, 0x201, "mkey_index=3", M "length64=0x1\n" M "mkey_7_0=0x11\n");
+    mlx5_expect(f->e, 0x201, "mkey_index=4", M "free=0x1\n" M "umr_en=0x1\n");
+    mlx5_expect(f->e, 0x203, "", "terminate_scatter_list_mkey=0x100\n");
+    mlx5_expect(f->e, 0x402, "cqn=1",
+           "cq_context.log_cq_size=0x4\ncq_context.uar_page=0x10\n"
+           "cq_context.cq_period=0x3\ncq_context.cq_max_count=0x2\n"
+           "cq_context.dbr_addr=0x123400002000\n");
+    mlx5_expect(f->e, 0x50b, "qpn=2", "qpc.user_index=0x702\nqpc.log_sq_size=0x5\n"
+           "qpc.pd=0x1\nqpc.pm_state=0x3\nqpc.cqn_snd=0x1\n");
+    mlx5_expect(f->e, 0x50b, "qpn=3", "qpc.st=0x2\n");
+    mlx5_expect(f->e, 0x90f, "rmpn=1", "rmp_context.state=0x1\nrmp_context.wq.pd=0x1\n"
+           "rmp_context.wq.log_wq_stride=0x6\nrmp_context.wq.log_wq_sz=0x4\n");
+    mlx5_expect(f->e, 0x707, "xrc_srqn=2", "xrc_srq_context_entry.xrcd=0x2\n"
+           "xrc_srq_context_entry.user_index=0x9\n");
+    mlx5_accept(f->e, 0x403, "cqn=1\nmodify_field_select_resize_field_select=1\n"
+           "cq_context.cq_period=9\ncq_context.cq_max_count=9");
+    mlx5_expect(f->e, 0x402, "cqn=1", "cq_context.cq_period=0x9\n"
+           "cq_context.cq_max_count=0x2\n");
+}
+
+/* One entry of the P_Key table, or the whole table; the rest of the answer is 0. */
+MLX5_TEST("/mlx5-objects/pkeys", mlx5_boot, test_pkeys)
+{
+    const uint32_t at = 18, end = 16 + 128 * 4;
+    Mlx5Answer a;
+
+    f->e->pkey[2] = 0x8002;
+    mlx5_ask(f->e, 0x765, "pkey_index=2", &a);
+    g_assert_cmphex(lduw_be_p(a.out + at), ==, 0x8002);
+    g_assert_cmphex(lduw_be_p(a.out + at + 4), ==, 0);
+    mlx5_ask(f->e, 0x765, "pkey_index=127", &a);
+    g_assert_cmphex(lduw_be_p(a.out + at), ==, 0);
+    mlx5_ask(f->e, 0x765, "pkey_index=0xffff", &a);
+    g_assert_cmphex(lduw_be_p(a.out + at), ==, 0xffff);
+    g_assert_cmphex(lduw_be_p(a.out + at + 8), ==, 0x8002);
+    g_assert_true(ernic_all_zero(a.out + end, sizeof(a.out) - end));
+}
+
+/* ---- transitions ------------------------------------------------------------------ */
+
+MLX5_TEST("/mlx5-objects/transitions", mlx5_start, test_transitions)
+{
+    const ErnicQpAttr *attr;
+
+    attr = &f->e->qp[QP_RC].attr;
+    mlx5_refuse(f->e, 0x503, RTR, ERNIC_MLX5_BAD_STATE);
+    mlx5_accept(f->e, 0x502, INIT "qpc.counter_set_id=1\n");
+    g_assert_cmphex(attr->access, ==, ERNIC_ACCESS_REMOTE_WRITE |
+                                      ERNIC_ACCESS_REMOTE_READ);
+    g_assert_cmpuint(f->e->qp[QP_RC].counter, ==, 1);
+    mlx5_refuse(f->e, 0x772, "counter_set_id=1", ERNIC_MLX5_BUSY);
+    /* One right is named, the others stay. */
+    mlx5_accept(f->e, 0x50e, "qpn=2\nopt_param_mask=2\n");
+    g_assert_cmphex(attr->access, ==, ERNIC_ACCESS_REMOTE_WRITE);
+    mlx5_accept(f->e, 0x50e, "qpn=2\nopt_param_mask=4\nqpc.rae=1\n");
+    g_assert_cmphex(attr->access, ==, ERNIC_ACCESS_REMOTE_WRITE |
+                                      ERNIC_ACCESS_REMOTE_ATOMIC);
+    /* A parameter that this transition does not have; then one without an effect. */
+    mlx5_refuse(f->e, 0x503, RTR "opt_param_mask=0x20", ERNIC_MLX5_BAD_SELECT);
+    mlx5_refuse(f->e, 0x503, RTR "opt_param_mask=0x40000000", ERNIC_MLX5_BAD_SELECT);
+    mlx5_accept(f->e, 0x503, RTR "opt_param_mask=0x400");
+    g_assert_cmpuint(attr->path_mtu, ==, 3);
+    g_assert_cmphex(attr->dest_qpn, ==, 0x77);
+    g_assert_cmpuint(attr->max_dest_rd_atomic, ==, 4);
+    g_assert_cmpuint(attr->min_rnr_timer, ==, 12);
+    g_assert_cmpuint(attr->av.dgid.raw[15], ==, 2);
+    g_assert_cmpuint(attr->av.dmac[5], ==, 5);
+    mlx5_accept(f->e, 0x504, RTS);
+    g_assert_cmpuint(attr->timeout, ==, 14);
+    g_assert_cmpuint(attr->max_rd_atomic, ==, 8);
+    mlx5_accept(f->e, 0x505, "qpn=2\nopt_param_mask=0x2000040\nqpc.min_rnr_nak=7\n");
+    g_assert_cmpuint(attr->min_rnr_timer, ==, 7);
+    g_assert_cmpuint(f->e->qp[QP_RC].counter, ==, 0);
+    mlx5_expect(f->e, 0x50b, "qpn=2", "qpc.state=0x3\nqpc.mtu=0x3\nqpc.remote_qpn=0x77\n"
+           "qpc.next_send_psn=0x321\nqpc.next_rcv_psn=0x123\nqpc.log_sra_max=0x3\n"
+           "qpc.log_rra_max=0x2\nqpc.retry_count=0x6\nqpc.rnr_retry=0x5\n"
+           "qpc.min_rnr_nak=0x7\nqpc.rwe=0x1\nqpc.rae=0x1\n" PATH "ack_timeout=0xe\n"
+           PATH "vhca_port_num=0x1\n" PATH "rgid_rip[15]=0x2\n");
+    mlx5_refuse(f->e, 0x506, "qpn=2", ERNIC_MLX5_BAD_STATE);
+    mlx5_refuse(f->e, 0x50c, "qpn=2", ERNIC_MLX5_BAD_STATE);
+    mlx5_accept(f->e, 0x507, "qpn=2");
+    mlx5_expect(f->e, 0x50b, "qpn=2", "qpc.state=0x6\n");
+    mlx5_accept(f->e, 0x50a, "qpn=2");
+    mlx5_refuse(f->e, 0x507, "qpn=2", ERNIC_MLX5_BAD_STATE);
+}
+
+/* A queue pair that registers memory: it gets its domain with the first transition. */
+MLX5_TEST("/mlx5-objects/umr", mlx5_start, test_umr)
+{
+    uint32_t qpn;
+
+    qpn = mlx5_accept(f->e, 0x500, QP "qpc.st=0xc\nqpc.pd=0\nqpc.rq_type=3\n");
+    g_assert_true(ernic_mlx5_qp(f->e, qpn)->umr);
+    mlx5_assert_valid(f);
+    mlx5_refuse(f->e, 0x502, "qpn=4\n" PATH "vhca_port_num=1\n", ERNIC_MLX5_NO_OBJECT);
+    mlx5_accept(f->e, 0x502, "qpn=4\n" PATH "vhca_port_num=1\nqpc.pd=1\n");
+    mlx5_accept(f->e, 0x503, "qpn=4\nqpc.pd=1\n");
+    mlx5_accept(f->e, 0x504, "qpn=4\nqpc.pd=1\n");
+    g_assert_cmpuint(f->e->qp[qpn].pd, ==, 1);
+    mlx5_assert_valid(f);
+    mlx5_accept(f->e, 0x501, "qpn=4");
+}
+
+/* All kinds of queue pairs. */
+static const struct {
+    const char *text;
+    uint8_t type;
+    uint32_t sq, rq, srq;       /* depths; number */
+} kinds[] = {
+    { QP "", ERNIC_QPT_RC, 32, 8, 0 },
+    { QP "qpc.st=1\n", ERNIC_QPT_UC, 32, 8, 0 },
+    { QP "qpc.st=2\nqpc.rq_type=1\nqpc.srqn_rmpn_xrqn=1\n", ERNIC_QPT_UD, 32, 0, 1 },
+    { QP "qpc.rq_type=3\n", ERNIC_QPT_RC, 32, 0, 0 },
+    { QP "qpc.no_sq=1\nqpc.uar_page=0xffffff\n", ERNIC_QPT_RC, 0, 8, 0 },
+    { QP "qpc.st=8\n", ERNIC_QPT_GSI, 32, 8, 0 },
+    { QP "qpc.st=3\nqpc.rq_type=1\nqpc.xrcd=9\n", ERNIC_QPT_XRC_INI, 32, 0, 0 },
+    { QP "qpc.st=3\nqpc.rq_type=1\nqpc.xrcd=2\nqpc.no_sq=1\n", ERNIC_QPT_XRC_TGT,
+      0, 0, 0 },
+};
+
+MLX5_TEST("/mlx5-objects/kinds", mlx5_start, test_kinds)
+{
+    uint32_t i, qpn;
+
+    for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+        g_autofree char *gone = NULL;
+        const ErnicQp *qp;
+
+        g_test_message("kind %u", i);
+        qpn = mlx5_accept(f->e, 0x500, kinds[i].text);
+        gone = g_strdup_printf("qpn=%u", qpn);
+        qp = &f->e->qp[qpn];
+        g_assert_cmpint(qp->type, ==, kinds[i].type);
+        g_assert_cmpuint(qp->sq.wq.depth, ==, kinds[i].sq);
+        g_assert_cmpuint(qp->rq.wq.depth, ==, kinds[i].rq);
+        g_assert_cmpuint(qp->srq, ==, kinds[i].srq);
+        g_assert_cmpuint(ernic_mlx5_qp(f->e, qpn)->sq_offset, ==, kinds[i].rq * 64);
+        g_assert_cmpint(qpn == 1, ==, kinds[i].type == ERNIC_QPT_GSI);
+        mlx5_assert_valid(f);
+        mlx5_accept(f->e, 0x501, gone);
+        mlx5_refuse(f->e, 0x501, gone, ERNIC_MLX5_NO_OBJECT);
+    }
+}
+
+/* Keys of mode KLM are windows of both types; the first may become a region. */
+MLX5_TEST("/mlx5-objects/windows", mlx5_start, test_windows)
+{
+    uint32_t type, n, pages;
+
+    for (type = 1; type <= 2; type++) {
+        g_autofree char *gone = NULL, *text = NULL;
+        const ErnicMr *mr;
+
+        pages = f->e->num_pages;
+        text = g_strdup_printf(KLM M "en_rinval=%u", type - 1);
+        n = mlx5_accept(f->e, 0x200, text);
+        gone = g_strdup_printf("mkey_index=%u", n);
+        mr = &f->e->mr[n];
+        g_assert_cmpuint(mr->kind, ==, type == 1 ? ERNIC_MR_WINDOW_1 : ERNIC_MR_WINDOW_2);
+        g_assert_false(mr->valid);
+        g_assert_cmpuint(f->e->num_pages - pages, ==, type == 1 ? 8 : 0);
+        mlx5_expect(f->e, 0x201, gone, M "free=0x1\n" M "umr_en=0x1\n");
+        mlx5_assert_valid(f);
+        mlx5_accept(f->e, 0x202, gone);
+        g_assert_cmpuint(f->e->num_pages, ==, pages);
+        mlx5_refuse(f->e, 0x202, gone, ERNIC_MLX5_NO_OBJECT);
+    }
+}
+
+/* ---- refusals ---------------------------------------------------------------------- */
+
+static const struct {
+    uint16_t opcode;
+    const char *text;
+    ErnicMlx5Refusal refusal;
+} refusals[] = {
+    { 0x801, "pd=1", ERNIC_MLX5_BUSY },
+    { 0x801, "pd=2", ERNIC_MLX5_NO_OBJECT },            /* a domain of XRC */
+    { 0x801, "pd=0xffffff", ERNIC_MLX5_NO_OBJECT },
+    { 0x80f, "xrcd=1", ERNIC_MLX5_NO_OBJECT },
+    { 0x80f, "xrcd=2", ERNIC_MLX5_BUSY },
+    { 0x817, "transport_domain=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x817, "transport_domain=0xffffff", ERNIC_MLX5_NO_OBJECT },
+    { 0x200, MTT M "pd=3", ERNIC_MLX5_NO_OBJECT },
+    { 0x200, MTT M "pd=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x200, MTT M "access_mode_1_0=2", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, MTT M "access_mode_1_0=3", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, KLM M "free=0", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, KLM M "umr_en=0", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, KLM M "pd=3", ERNIC_MLX5_NO_OBJECT },
+    { 0x200, KLM M "translations_octword_size=0", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, KLM M "translations_octword_size=0x800001", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, KLM M "translations_octword_size=0x800000", ERNIC_MLX5_NO_RESOURCE },
+    { 0x200, MTT M "access_mode_4_2=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, MTT M "qpn=2", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, MTT M "bsf_en=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, MTT "pg_access=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, MTT "mkey_umem_valid=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, MTT M "length64=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, MTT M "log_page_size=11", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, MTT M "log_page_size=32", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, MTT M "len=8193", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, MTT M "len=0xffffffffffffffff", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, MTT M "start_addr=0xffffffffffffff00", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, MTT M "rw=1\n" M "lw=0", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, MTT M "log_page_size=17", ERNIC_MLX5_BAD_VALUE },  /* not aligned */
+    { 0x200, MTT M "len=0x200000\n" M "translations_octword_size=0x1000",
+      ERNIC_MLX5_SHORT_MESSAGE },
+    { 0x200, PA M "free=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, PA M "length64=0\n" M "start_addr=0xfff\n" M "len=0xffffffffffffffff",
+      ERNIC_MLX5_BAD_VALUE },
+    { 0x200, FREE M "umr_en=0", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, FREE M "translations_octword_size=0", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, FREE M "translations_octword_size=0xffffffff", ERNIC_MLX5_BAD_VALUE },
+    { 0x200, FREE M "translations_octword_size=0x800000", ERNIC_MLX5_NO_RESOURCE },
+    { 0x201, "mkey_index=1", ERNIC_MLX5_NO_OBJECT },
+    { 0x201, "mkey_index=0xffffff", ERNIC_MLX5_NO_OBJECT },
+    { 0x201, "mkey_index=2\npg_access=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x202, "mkey_index=5", ERNIC_MLX5_NO_OBJECT },
+    { 0x202, "mkey_index=0xffffff", ERNIC_MLX5_NO_OBJECT },
+    { 0x400, CQ "cq_context.c_eqn_or_apu_element=0", ERNIC_MLX5_NO_OBJECT },
+    { 0x400, CQ "cq_context.c_eqn_or_apu_element=0xffffffff", ERNIC_MLX5_NO_OBJECT },
+    { 0x400, CQ "cq_context.uar_page=17", ERNIC_MLX5_BAD_UAR },
+    { 0x400, CQ "cq_context.uar_page=0xffffff", ERNIC_MLX5_BAD_UAR },
+    { 0x400, CQ "cq_context.cqe_sz=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x400, CQ "cq_context.cc=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x400, CQ "cq_context.dbr_addr=4", ERNIC_MLX5_BAD_VALUE },
+    { 0x400, CQ "cq_umem_valid=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x400, CQ "cq_context.log_cq_size=21", ERNIC_MLX5_BAD_VALUE },
+    { 0x400, CQ "cq_context.log_cq_size=20", ERNIC_MLX5_SHORT_MESSAGE },
+    { 0x400, CQ "cq_context.log_page_size=31", ERNIC_MLX5_BAD_VALUE },
+    { 0x400, CQ "pas[0]=0x123400010800", ERNIC_MLX5_BAD_VALUE },
+    { 0x401, "cqn=1", ERNIC_MLX5_BUSY },
+    { 0x401, "cqn=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x402, "cqn=0xffffff", ERNIC_MLX5_NO_OBJECT },
+    { 0x403, "cqn=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x403, "cqn=1\nop_mod=2", ERNIC_MLX5_BAD_MODIFIER },
+    { 0x403, "cqn=1\nmodify_field_select_resize_field_select=4",
+      ERNIC_MLX5_BAD_SELECT },
+    { 0x403, "cqn=1\nop_mod=1\nmodify_field_select_resize_field_select=1",
+      ERNIC_MLX5_BAD_SELECT },
+    { 0x403, "cqn=1\nop_mod=1\nmodify_field_select_resize_field_select=7\n"
+      "cq_umem_valid=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x403, "cqn=1\nop_mod=1\nmodify_field_select_resize_field_select=7\n"
+      "cq_context.log_cq_size=20", ERNIC_MLX5_SHORT_MESSAGE },
+    { 0x500, QP "qpc.st=4", ERNIC_MLX5_BAD_VALUE },
+    { 0x500, QP "qpc.pd=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x500, QP "qpc.pd=0", ERNIC_MLX5_NO_OBJECT },
+    { 0x500, QP "qpc.cqn_snd=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x500, QP "qpc.cqn_rcv=0xffffff", ERNIC_MLX5_NO_OBJECT },
+    { 0x500, QP "qpc.rq_type=1\nqpc.srqn_rmpn_xrqn=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x500, QP "qpc.rq_type=2", ERNIC_MLX5_BAD_VALUE },
+    { 0x500, QP "qpc.st=3\nqpc.no_sq=1\nqpc.xrcd=1", ERNIC_MLX5_NO_OBJECT },
+    { 0x500, QP "qpc.uar_page=17", ERNIC_MLX5_BAD_UAR },
+    { 0x500, QP "qpc.dbr_addr=4", ERNIC_MLX5_BAD_VALUE },
+    { 0x500, QP "qpc.wq_signature=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x500, QP "qpc.log_rq_stride=6", ERNIC_MLX5_BAD_VALUE },
+    { 0x500, QP "qpc_ext=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x500, QP "input_qpn=9", ERNIC_MLX5_BAD_VALUE },
+    { 0x500, QP "wq_umem_valid=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x500, QP "qpc.log_sq_size=15", ERNIC_MLX5_SHORT_MESSAGE },
+    { 0x501, "qpn=1", ERNIC_MLX5_NO_OBJECT },
+    { 0x50b, "qpn=0xffffff", ERNIC_MLX5_NO_OBJECT },
+    { 0x50b, "qpn=2\nqpc_ext=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x502, "qpn=9", ERNIC_MLX5_NO_OBJECT },
+    { 0x502, "qpn=2", ERNIC_MLX5_BAD_VALUE },           /* no port */
+    { 0x502, INIT PATH "pkey_index=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x502, INIT "qpc.counter_set_id=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x502, INIT "qpc.cd_master=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x502, INIT "opt_param_mask=0x20", ERNIC_MLX5_BAD_SELECT },
+    { 0x504, RTS, ERNIC_MLX5_BAD_STATE },
+    { 0x705, XRC_SRQ "xrc_srq_context_entry.xrcd=1", ERNIC_MLX5_NO_OBJECT },
+    { 0x705, XRC_SRQ "xrc_srq_context_entry.cqn=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x705, XRC_SRQ "xrc_srq_context_entry.pd=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x705, XRC_SRQ "xrc_srq_context_entry.log_rq_stride=6", ERNIC_MLX5_BAD_VALUE },
+    { 0x705, XRC_SRQ "xrc_srq_context_entry.cont_srq=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x705, XRC_SRQ "xrc_srq_umem_valid=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x706, "xrc_srqn=1", ERNIC_MLX5_NO_OBJECT },
+    { 0x707, "xrc_srqn=1", ERNIC_MLX5_NO_OBJECT },
+    { 0x708, "op_mod=1\nxrc_srqn=1", ERNIC_MLX5_NO_OBJECT },
+    { 0x708, "xrc_srqn=2", ERNIC_MLX5_BAD_MODIFIER },
+    { 0x708, "op_mod=1\nxrc_srqn=2\nlwm=17", ERNIC_MLX5_BAD_VALUE },
+    { 0x90c, RMP "ctx.state=0", ERNIC_MLX5_BAD_VALUE },
+    { 0x90c, RMP "ctx.wq.pd=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x90c, RMP "ctx.wq.wq_type=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x90c, RMP "ctx.wq.log_wq_sz=16", ERNIC_MLX5_BAD_VALUE },
+    { 0x90c, RMP "ctx.wq.log_wq_stride=10", ERNIC_MLX5_BAD_VALUE },
+    { 0x90c, RMP "ctx.wq.log_wq_stride=3", ERNIC_MLX5_BAD_VALUE },
+    { 0x90c, RMP "ctx.wq.dbr_addr=2", ERNIC_MLX5_BAD_VALUE },
+    { 0x90c, RMP "ctx.wq.lwm=17", ERNIC_MLX5_BAD_VALUE },
+    { 0x90c, RMP "ctx.wq.log_wq_sz=15", ERNIC_MLX5_SHORT_MESSAGE },
+    { 0x90d, "rmpn=2\nrmp_state=1\nctx.state=1", ERNIC_MLX5_NO_OBJECT },
+    { 0x90d, "rmpn=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x90d, "rmpn=1\nrmp_state=1\nctx.state=1\nbitmask.lwm=1\nctx.wq.lwm=17",
+      ERNIC_MLX5_BAD_VALUE },
+    { 0x90e, "rmpn=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x90f, "rmpn=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x765, "pkey_index=128", ERNIC_MLX5_BAD_VALUE },
+    { 0x765, "port_num=2", ERNIC_MLX5_BAD_VALUE },
+    { 0x765, "other_vport=1", ERNIC_MLX5_OTHER_FUNCTION },
+    { 0x765, "vport_number=1", ERNIC_MLX5_OTHER_FUNCTION },
+    { 0x761, GID "roce_address_index=64", ERNIC_MLX5_BAD_VALUE },
+    { 0x761, GID "vhca_port_num=2", ERNIC_MLX5_BAD_VALUE },
+    { 0x761, GID "roce_address.roce_version=0", ERNIC_MLX5_BAD_VALUE },
+    { 0x761, GID "roce_address.roce_l3_type=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x761, GID "roce_address.source_mac_47_32=0x100", ERNIC_MLX5_BAD_VALUE },
+    { 0x761, GID "roce_address.vlan_valid=1\nroce_address.vlan_id=4095",
+      ERNIC_MLX5_BAD_VALUE },
+    { 0x806, GROUP "qpn=9", ERNIC_MLX5_NO_OBJECT },
+    { 0x806, GROUP "qpn=2", ERNIC_MLX5_BAD_VALUE },     /* not of UD */
+    { 0x806, GROUP "qpn=3\nmulticast_gid[0]=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x807, GROUP "qpn=3", ERNIC_MLX5_NO_OBJECT },
+    { 0x772, "counter_set_id=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x773, "counter_set_id=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x773, "other_vport=1", ERNIC_MLX5_OTHER_FUNCTION },
+    { 0x773, "aggregate=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x770, "vport_number=1", ERNIC_MLX5_OTHER_FUNCTION },
+    { 0x770, "clear=1", ERNIC_MLX5_BAD_VALUE },
+};
+
+/* A refused command changes nothing in the engine. */
+MLX5_TEST("/mlx5-objects/refusals", mlx5_start, test_refusals)
+{
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(refusals); i++) {
+        g_autoptr(GByteArray) before = g_byte_array_new(), after = g_byte_array_new();
+        uint64_t used = f->e->mem.used;
+
+        g_test_message("%x %s", refusals[i].opcode, refusals[i].text);
+        ernic_save(f->e, before);
+        mlx5_refuse(f->e, refusals[i].opcode, refusals[i].text, refusals[i].refusal);
+        g_assert_cmpuint(f->e->mem.used, ==, used);
+        ernic_save(f->e, after);
+        g_assert_cmpmem(before->data, before->len, after->data, after->len);
+    }
+}
+
+/* ---- other commands --------------------------------------------------------------- */
+
+/* Everything can be destroyed in the reverse order, and no memory is left. */
+TEST("/mlx5-objects/destroy", test_destroy)
+{
+    static const struct {
+        uint16_t opcode;
+        const char *text;
+    } all[] = {
+        { 0x501, "qpn=3" }, { 0x501, "qpn=2" }, { 0x706, "xrc_srqn=2" },
+        { 0x90e, "rmpn=1" }, { 0x401, "cqn=1" }, { 0x202, "mkey_index=4" },
+        { 0x202, "mkey_index=3" }, { 0x202, "mkey_index=2" }, { 0x80f, "xrcd=2" },
+        { 0x801, "pd=1" }, { 0x817, "transport_domain=1" },
+        { 0x772, "counter_set_id=1" },
+    };
+    uint32_t i, round;
+    uint64_t used;
+    Mlx5Fixture f;
+
+    mlx5_boot(&f);
+    used = f.e->mem.used;
+    mlx5_finish(&f);
+    for (round = 0; round < 2; round++) {
+        mlx5_start(&f);
+        g_assert_cmpuint(f.e->mem.used, >, used);
+        for (i = 0; i < ARRAY_SIZE(all); i++) {
+            g_test_message("%x", all[i].opcode);
+            mlx5_accept(f.e, all[i].opcode, all[i].text);
+            mlx5_refuse(f.e, all[i].opcode, all[i].text, ERNIC_MLX5_NO_OBJECT);
+            mlx5_assert_valid(&f);
+        }
+        g_assert_cmpuint(f.e->mem.used, ==, used);
+        mlx5_finish(&f);
+    }
+}
+
+/* A number of a domain of XRC that is free may become a protection domain. */
+MLX5_TEST("/mlx5-objects/domains", mlx5_boot, test_domains)
+{
+    uint32_t n, k;
+
+    for (n = 1; n < f->e->cfg.max_pd; n++) {
+        g_assert_cmpuint(mlx5_accept(f->e, 0x80e, ""), ==, n);
+    }
+    mlx5_refuse(f->e, 0x800, "", ERNIC_MLX5_NO_RESOURCE);
+    mlx5_accept(f->e, 0x80f, "xrcd=3");
+    g_assert_cmpuint(mlx5_accept(f->e, 0x800, ""), ==, 3);
+    mlx5_refuse(f->e, 0x80f, "xrcd=3", ERNIC_MLX5_NO_OBJECT);
+    mlx5_accept(f->e, 0x801, "pd=3");
+    for (n = 1; n < f->e->cfg.max_pd; n++) {
+        g_assert_cmpuint(mlx5_accept(f->e, 0x816, ""), ==, n);
+    }
+    mlx5_refuse(f->e, 0x816, "", ERNIC_MLX5_NO_RESOURCE);
+    /* They end with the life of the function. */
+    mlx5_accept(f->e, 0x103, "");
+    mlx5_accept(f->e, 0x102, "");
+    g_assert_cmpuint(mlx5_accept(f->e, 0x816, ""), ==, 1);
+    for (k = 1; k <= 255; k++) {
+        g_assert_cmpuint(mlx5_accept(f->e, 0x771, "") & 0xff, ==, k);
+    }
+    mlx5_refuse(f->e, 0x771, "", ERNIC_MLX5_NO_RESOURCE);
+    g_assert_null(ernic_counter_get(f->e, 256));
+}
+
+MLX5_TEST("/mlx5-objects/gid", mlx5_start, test_gid)
+{
+    static const ErnicGid none;
+
+    g_assert_true(ernic_gid_is_v4(&f->e->gid[0].gid));
+    g_assert_cmpuint(f->e->gid[0].vlan, ==, ERNIC_NO_VLAN);
+    g_assert_cmpuint(f->e->gid[0].mac[5], ==, 1);
+    mlx5_accept(f->e, 0x761, GID "roce_address_index=5\nroce_address.vlan_valid=1\n"
+           "roce_address.vlan_id=7");
+    g_assert_cmpuint(f->e->gid[5].vlan, ==, 7);
+    mlx5_accept(f->e, 0x761, "roce_address_index=5");
+    g_assert_cmpmem(&f->e->gid[5].gid, 16, &none, 16);
+    mlx5_accept(f->e, 0x806, GROUP "qpn=3");
+    g_assert_cmpuint(f->e->num_groups, ==, 1);
+    mlx5_accept(f->e, 0x807, GROUP "qpn=3");
+    g_assert_cmpuint(f->e->num_groups, ==, 0);
+}
+
+MLX5_TEST("/mlx5-objects/counters", mlx5_start, test_counters)
+{
+    f->e->counter[1].stats.rx_duplicates = f->e->stats.rx_duplicates = 5;
+    f->e->counter[1].stats.tx_rnr_naks = f->e->stats.tx_rnr_naks = 7;
+    f->e->stats.rx_packets = 9;
+    f->e->stats.rx_bytes = 900;
+    mlx5_expect(f->e, 0x773, "counter_set_id=1\nclear=1",
+           "duplicate_request=0x5\nout_of_buffer=0x7\n");
+    g_assert_cmpuint(f->e->counter[1].stats.rx_duplicates, ==, 0);
+    g_assert_cmpuint(f->e->stats.rx_duplicates, ==, 5);
+    mlx5_expect(f->e, 0x770, "", "received_ib_unicast.packets=0x9\n"
+           "received_ib_unicast.octets=0x384\n");
+}
+
+/* The limit counts the requests that the record announces. */
+MLX5_TEST("/mlx5-objects/limit", mlx5_start, test_limit)
+{
+    uint8_t *record;
+
+    record = fake_ptr(&f->env, 0x123400002000, 4);
+    stl_be_p(record, 5);
+    mlx5_accept(f->e, 0x90d, "rmpn=1\nrmp_state=1\nctx.state=1\nbitmask.lwm=1\n"
+           "ctx.wq.lwm=5");
+    g_assert_cmpuint(f->e->srq[1].limit, ==, 5);
+    mlx5_expect(f->e, 0x90f, "rmpn=1", "rmp_context.wq.lwm=0x5\n");
+    stl_be_p(record, 4);
+    mlx5_accept(f->e, 0x708, "op_mod=1\nxrc_srqn=2\nlwm=5");
+    g_assert_cmpuint(f->e->srq[2].limit, ==, 0);         /* the event was raised */
+    /* Its counter cannot be read. */
+    fake_fail_dma(&f->env, 1, false);
+    mlx5_refuse(f->e, 0x708, "op_mod=1\nxrc_srqn=2\nlwm=5", ERNIC_MLX5_DMA);
+}
+
+/* The list of a region of 1 MiB pages, and the key's bytes in guest memory. */
+MLX5_TEST("/mlx5-objects/keys", mlx5_start, test_keys)
+{
+    const ErnicMr *mr;
+    uint64_t off;
+
+    g_assert_true(ernic_mr_check_local(f->e, 1, MKEY_MTT << 8 | 0x5a, 0x7f1000, 3000, 0,
+                                       &mr, &off));
+    g_assert_cmphex(ernic_buf_addr(&mr->buf, off, &off), ==, 0x123400014000);
+    g_assert_false(ernic_mr_check_local(f->e, 1, MKEY_MTT << 8 | 0x5b, 0x7f1000, 1, 0,
+                                        &mr, &off));
+    g_assert_true(ernic_mr_check_local(f->e, 1, MKEY_PA << 8 | 0x11, 0xfffffffff000, 16,
+                                       ERNIC_ACCESS_LOCAL_WRITE, &mr, &off));
+    g_assert_cmphex(ernic_buf_addr(&mr->buf, off, &off), ==, 0xfffffffff000);
+    g_assert_false(ernic_mr_check_local(f->e, 1, MKEY_FREE << 8, 0, 1, 0, &mr, &off));
+}
+
+/* Each command with fields of random values that often are those of objects. */
+MLX5_TEST("/mlx5-objects/random", mlx5_start, test_random)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(5);
+    uint32_t i, k;
+    Mlx5Answer a;
+
+    for (i = 0; i < 20000; i++) {
+        const ErnicMlx5CommandTable *table =
+            tables[g_rand_int_range(rand, 0, ARRAY_SIZE(tables))];
+        uint16_t opcode = table->rows[g_rand_int_range(rand, 0, table->num)].opcode;
+        uint8_t in[ERNIC_MLX5_MESSAGE_ROOM] = { };
+        uint32_t len = g_rand_int_range(rand, 16, sizeof(in));
+
+        for (k = g_rand_int_range(rand, 0, 40); k; k--) {
+            in[g_rand_int_range(rand, 0, MIN(len, 300u))] = g_rand_boolean(rand) ?
+                g_rand_int_range(rand, 0, 17) : g_rand_int(rand);
+        }
+        in[11] = g_rand_boolean(rand) ? g_rand_int_range(rand, 1, 5) : in[11];
+        ernic_mlx5_put(in, &ernic_mlx5_query_hca_cap_in.opcode, opcode);
+        mlx5_send_bytes(f->e, in, len, &a);
+        if (i % 500 == 0) {
+            mlx5_assert_valid(f);
+        }
+    }
+}
+
+/* ---- data -------------------------------------------------------------------------- */
+
+#define ALWAYS  ERNIC_MLX5_CE_ALWAYS
+
+static void set_gid(Ernic *e, uint8_t host)
+{
+    g_autoptr(GString) text = g_string_new("");
+    uint8_t gid[16];
+    uint32_t i;
+
+    fake_gid(gid, host);
+    for (i = 0; i < sizeof(gid); i++) {
+        g_string_append_printf(text, "roce_address.source_l3_address[%u]=%u\n", i,
+                               gid[i]);
+    }
+    g_string_append_printf(text, "roce_address.source_mac_47_32=0x200\n"
+                           "roce_address.source_mac_31_0=%u\n"
+                           "roce_address.roce_version=2\n"
+                           "roce_address.roce_l3_type=%u\n", host,
+                           !ernic_gid_is_v4((const ErnicGid *)gid));
+    mlx5_accept(e, 0x761, text->str);
+}
+
+/* An end whose objects are all made by commands. */
+static void open_end(Mlx5End *end, Mlx5Queue *q, uint8_t host)
+{
+    g_autofree char *cq = NULL, *key = NULL, *qp = NULL;
+    Mlx5Fixture f;
+    uint32_t i;
+
+    mlx5_boot(&f);
+    *end = (Mlx5End) { .e = f.e, .eq = f.eq, .env = f.env };
+    end->e->env = &end->env;
+    ernic_set_link(end->e, end->env.now, true);
+    set_gid(end->e, host);
+    for (i = 17; i <= MLX5_UAR; i++) {
+        mlx5_accept(end->e, 0x802, "");
+    }
+    end->pd = mlx5_accept(end->e, 0x800, "");
+    end->mem = fake_alloc(&end->env, MLX5_MEM, MLX5_MEM);
+    key = g_strdup_printf(MTT M "rw=1\n" M "start_addr=%" PRIu64 "\n" M "len=%u\n"
+                          M "log_page_size=16\nklm_pas_mtt[0]=%u\nklm_pas_mtt[1]=%u\n",
+                          end->mem, MLX5_MEM, (uint32_t)(end->mem >> 32),
+                          (uint32_t)end->mem);
+    end->key = mlx5_accept(end->e, 0x200, key) << 8 | 0x5a;
+    end->cq.buf = fake_alloc(&end->env, 4096, 4096);
+    end->cq_record = fake_alloc(&end->env, 8, 8);
+    memset(fake_ptr(&end->env, end->cq.buf, 4096), 0xf1, 4096);
+    cq = g_strdup_printf(CQ "cq_context.log_cq_size=6\ncq_context.uar_page=20\n"
+                         "cq_context.dbr_addr=%" PRIu64 "\npas[0]=%" PRIu64 "\n"
+                         "cq_context.cq_period=0\n", end->cq_record, end->cq.buf);
+    end->cq.cqn = mlx5_accept(end->e, 0x400, cq);
+    q->type = ERNIC_QPT_RC;
+    q->rq = fake_alloc(&end->env, 4096, 4096);
+    q->sq = q->rq + MLX5_RQ_DEPTH * MLX5_RQ_STRIDE;
+    q->record = fake_alloc(&end->env, 8, 8);
+    qp = g_strdup_printf(QP "qpc.uar_page=20\nqpc.dbr_addr=%" PRIu64 "\n"
+                         "pas[0]=%" PRIu64 "\n", q->record, q->rq);
+    q->qpn = mlx5_accept(end->e, 0x500, qp);
+}
+
+static void connect_to(Mlx5End *end, uint32_t qpn, uint32_t dest, uint8_t host)
+{
+    g_autoptr(GString) rtr = g_string_new(RTR "qpc.next_rcv_psn=0x321\n");
+    uint8_t gid[16];
+    uint32_t i;
+
+    fake_gid(gid, host);
+    for (i = 0; i < sizeof(gid); i++) {
+        g_string_append_printf(rtr, PATH "rgid_rip[%u]=%u\n", i, gid[i]);
+    }
+    g_string_append_printf(rtr, PATH "rmac_47_32=0x200\n" PATH "rmac_31_0=%u\n"
+                           "qpc.remote_qpn=%u\n", host, dest);
+    g_assert_cmpuint(qpn, ==, 2);
+    mlx5_accept(end->e, 0x502, INIT);
+    mlx5_accept(end->e, 0x503, rtr->str);
+    mlx5_accept(end->e, 0x504, RTS);
+}
+
+/* A send and a write of several packets; then the ring of the sender's CQ moves. */
+TEST("/mlx5-objects/data", test_data)
+{
+    static Mlx5End a, b;
+    Mlx5Queue aq = { }, bq = { };
+    g_autofree char *resize = NULL;
+    Mlx5Cqe cqe;
+    Mlx5Wr wr;
+    uint32_t i;
+
+    open_end(&a, &aq, 1);
+    open_end(&b, &bq, 2);
+    connect_to(&a, aq.qpn, bq.qpn, 2);
+    connect_to(&b, bq.qpn, aq.qpn, 1);
+    for (i = 0; i < 3000; i++) {
+        ((uint8_t *)fake_ptr(&a.env, a.mem, 3000))[i] = i * 7;
+    }
+    mlx5_post_recv(&b, &bq, b.mem + 8192, 4096);
+    mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
+    mlx5_data(&wr, a.mem, 3000, a.key);
+    mlx5_post_wr(&a, &aq, &wr);
+    mlx5_exchange(&a, &b);
+    g_assert_true(mlx5_poll(&a, &cqe));
+    g_assert_cmpuint(cqe.opcode, ==, 0);
+    g_assert_cmphex(cqe.index, ==, 0x702);
+    g_assert_true(mlx5_poll(&b, &cqe));
+    g_assert_cmpuint(cqe.opcode, ==, 2);
+    g_assert_cmpuint(cqe.bytes, ==, 3000);
+    g_assert_cmpmem(fake_ptr(&a.env, a.mem, 3000), 3000,
+                    fake_ptr(&b.env, b.mem + 8192, 3000), 3000);
+    /* The last entry of the old ring says that there is a new one. */
+    resize = g_strdup_printf("cqn=%u\nop_mod=1\n"
+                             "modify_field_select_resize_field_select=7\n"
+                             "cq_context.log_cq_size=5\npas[0]=%" PRIu64 "\n", a.cq.cqn,
+                             fake_alloc(&a.env, 4096, 4096));
+    mlx5_accept(a.e, 0x403, resize);
+    g_assert_true(mlx5_poll(&a, &cqe));
+    g_assert_cmpuint(cqe.opcode, ==, 5);
+    g_assert_cmpuint(a.e->cq[a.cq.cqn].depth, ==, 32);
+    mlx5_end_done(&b);
+    fake_ernic_done(&a.env, a.e);
+}
+
+static void ring_of(Mlx5End *a, uint32_t log, ErnicMlx5Refusal why)
+{
+    g_autofree char *text =
+        g_strdup_printf("cqn=%u\nop_mod=1\nmodify_field_select_resize_field_select=7\n"
+                        "cq_context.log_cq_size=%u\npas[0]=%" PRIu64 "\n", a->cq.cqn, log,
+                        fake_alloc(&a->env, 4096, 4096));
+
+    if (why) {
+        mlx5_refuse(a->e, 0x403, text, why);
+    } else {
+        mlx5_accept(a->e, 0x403, text);
+    }
+}
+
+/* A smaller ring has room for the entries that software has not read, or is refused. */
+TEST("/mlx5-objects/smaller-ring", test_smaller_ring)
+{
+    static Mlx5End a;
+    Mlx5Queue q = { };
+    const ErnicCq *cq;
+    uint32_t i;
+
+    open_end(&a, &q, 1);
+    cq = &a.e->cq[a.cq.cqn];
+    for (i = 0; i < 3; i++) {
+        g_assert_true(ernic_mlx5_cqe_resize(a.e, a.cq.cqn));
+    }
+    ring_of(&a, 1, ERNIC_MLX5_BAD_STATE);
+    g_assert_cmpuint(cq->pi, ==, 3);
+    ring_of(&a, 2, ERNIC_MLX5_ACCEPTED);
+    g_assert_cmpuint(cq->pi - cq->ci, ==, 4);
+    g_assert_cmpuint(cq->depth, ==, 4);
+    ring_of(&a, 4, ERNIC_MLX5_BAD_STATE);           /* no room for the last entry */
+    a.e->cq[a.cq.cqn].overwrites = true;
+    ring_of(&a, 0, ERNIC_MLX5_ACCEPTED);            /* loses all others */
+    g_assert_cmpuint(cq->pi - cq->ci, ==, 1);
+    fake_ernic_done(&a.env, a.e);
+}

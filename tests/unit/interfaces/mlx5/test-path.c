@@ -1,0 +1,120 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The priority and the UDP source port that software chooses for an address path: in
+ * packets, and in the answer to QUERY_QP.
+ */
+#include "qemu/osdep.h"
+#include "mlx5_objects.h"
+#include "mlx5_queues.h"
+#include "objects/gid.h"
+#include "test.h"
+#include "transport/qp.h"
+
+#define SPORT   0xd123
+
+/* A queue pair of @type whose first GID has the VLAN @vlan. */
+static void open_end(Mlx5End *end, Mlx5Queue *q, uint8_t type, uint16_t vlan)
+{
+    mlx5_end_init(end, 1);
+    end->e->gid[0].vlan = vlan;
+    mlx5_create_qp(end, q, type, NULL);
+    mlx5_connect(end, q, 0x77, 2);
+}
+
+/* The next train has these values. */
+static void assert_path(Mlx5End *end, uint16_t vlan, uint16_t sport)
+{
+    FakeTrain *train = fake_take_train(&end->env);
+
+    g_assert_nonnull(train);
+    g_assert_cmphex(train->train.path.vlan, ==, vlan);
+    if (sport) {
+        g_assert_cmphex(train->train.path.udp_sport, ==, sport);
+    } else {
+        g_assert_cmphex(train->train.path.udp_sport, >=, 0xc000);
+    }
+    fake_train_free(train);
+}
+
+static const struct {
+    const char *name;
+    uint16_t vlan, sport, config;       /* config: a port for all packets */
+    uint8_t priority;
+    uint16_t want_vlan, want_sport;     /* 0: any of the engine's choice */
+} cases[] = {
+    { "nothing", ERNIC_NO_VLAN, 0, 0, 0, ERNIC_NO_VLAN, 0 },
+    { "no-vlan", ERNIC_NO_VLAN, SPORT, 0, 5, ERNIC_NO_VLAN, SPORT },
+    { "vlan", 7, 0, 0, 0, 7, 0 },
+    { "priority", 7, SPORT, 0, 5, 5 << 13 | 7, SPORT },
+    { "highest", 4094, 1, 0, 7, 7 << 13 | 4094, 1 },
+    { "link", 7, SPORT, 0xeeee, 1, 1 << 13 | 7, 0xeeee },
+};
+
+static void test_connection(gconstpointer data)
+{
+    uint32_t i = GPOINTER_TO_UINT(data);
+    Mlx5End end;
+    Mlx5Queue q;
+    Mlx5Wr wr;
+    ErnicAv *av;
+
+    open_end(&end, &q, ERNIC_QPT_UC, cases[i].vlan);
+    end.e->udp_sport = cases[i].config;
+    av = &end.e->qp[q.qpn].attr.av;
+    av->priority = cases[i].priority;
+    av->udp_sport = cases[i].sport;
+    mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, 0, 0);
+    mlx5_inline(&wr, "x", 1);
+    mlx5_post_wr(&end, &q, &wr);
+    assert_path(&end, cases[i].want_vlan, cases[i].want_sport);
+    mlx5_end_done(&end);
+}
+
+static void test_datagram(gconstpointer data)
+{
+    uint32_t i = GPOINTER_TO_UINT(data);
+    Mlx5End end;
+    Mlx5Queue q;
+    Mlx5Wr wr;
+
+    open_end(&end, &q, ERNIC_QPT_UD, cases[i].vlan);
+    end.e->udp_sport = cases[i].config;
+    mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, 0, 0);
+    mlx5_av(&wr, 2, 0x77);
+    ernic_mlx5_put(wr.bytes + 16, &ernic_mlx5_wqe_av.sl, cases[i].priority << 1);
+    ernic_mlx5_put(wr.bytes + 16, &ernic_mlx5_wqe_av.udp_sport, cases[i].sport);
+    mlx5_inline(&wr, "x", 1);
+    mlx5_post_wr(&end, &q, &wr);
+    assert_path(&end, cases[i].want_vlan, cases[i].want_sport);
+    mlx5_end_done(&end);
+}
+
+/* The values that the last transition with a path has set, not those before it. */
+MLX5_TEST("/mlx5-path/query", mlx5_start, test_query)
+{
+    mlx5_accept(f->e, 0x502, INIT);
+    mlx5_accept(f->e, 0x503, RTR PATH "eth_prio=5\n" PATH "udp_sport=0xd123\n");
+    mlx5_accept(f->e, 0x504, RTS);
+    g_assert_cmpuint(f->e->qp[QP_RC].attr.av.priority, ==, 5);
+    g_assert_cmphex(f->e->qp[QP_RC].attr.av.udp_sport, ==, SPORT);
+    mlx5_expect(f->e, 0x50b, "qpn=2", PATH "eth_prio=0x5\n" PATH "sl=0x5\n"
+                PATH "udp_sport=0xd123\n");
+    mlx5_take_over(&f->e, &f->env);
+    mlx5_expect(f->e, 0x50b, "qpn=2", PATH "eth_prio=0x5\n" PATH "udp_sport=0xd123\n");
+}
+
+TESTS(add_tests)
+{
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+        g_autofree char *connection = g_strdup_printf("/mlx5-path/connection/%s",
+                                                      cases[i].name);
+        g_autofree char *datagram = g_strdup_printf("/mlx5-path/datagram/%s",
+                                                    cases[i].name);
+
+        g_test_add_data_func(connection, GUINT_TO_POINTER(i), test_connection);
+        g_test_add_data_func(datagram, GUINT_TO_POINTER(i), test_datagram);
+    }
+}

@@ -1,0 +1,719 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The queues of the mlx5 interface: two engines with this face, whose software writes
+ * requests and reads completions by the layouts.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "faces/mlx5/cqe.h"
+#include "mlx5_queues.h"
+#include "objects/cq.h"
+#include "test.h"
+#include "transport/qp.h"
+#include "transport/qp_modify.h"
+#include "transport/qp_state.h"
+
+/* Opcodes and syndromes of completion entries (MLX5_CQE_*). */
+enum {
+    REQ = 0, RESP_WRITE_IMM, RESP_SEND, RESP_SEND_IMM, RESP_SEND_INV, RESIZE,
+    REQ_ERR = 13, RESP_ERR = 14,
+};
+enum {
+    LOCAL_LENGTH = 0x01, LOCAL_QP_OP = 0x02, LOCAL_PROT = 0x04, FLUSHED = 0x05,
+    MW_BIND = 0x06, REMOTE_ACCESS = 0x13,
+};
+#define ALWAYS  ERNIC_MLX5_CE_ALWAYS
+#define NSEC    1000000000ull
+
+static void post(Mlx5Pair *p, Mlx5Wr *wr)
+{
+    mlx5_post_wr(&p->a, &p->aq, wr);
+    mlx5_exchange(&p->a, &p->b);
+}
+
+static uint8_t *mem(Mlx5End *end, uint32_t off, uint32_t len)
+{
+    return fake_ptr(&end->env, end->mem + off, len);
+}
+
+static void fill(Mlx5End *end, uint32_t off, uint32_t len, uint8_t first)
+{
+    uint32_t i;
+
+    for (i = 0; i < len; i++) {
+        mem(end, off, len)[i] = first + i;
+    }
+}
+
+static void assert_same(Mlx5Pair *p, uint32_t a, uint32_t b, uint32_t len)
+{
+    g_assert_cmpmem(mem(&p->a, a, len), len, mem(&p->b, b, len), len);
+}
+
+/* The next completion of @end is that of request @counter of @q. */
+static Mlx5Cqe assert_done(Mlx5End *end, const Mlx5Queue *q, uint8_t opcode,
+                           uint16_t counter)
+{
+    Mlx5Cqe cqe = { 0 };
+
+    g_assert_true(mlx5_poll(end, &cqe));
+    g_assert_cmpuint(cqe.opcode, ==, opcode);
+    g_assert_cmpuint(cqe.qpn, ==, q->qpn);
+    g_assert_cmpuint(cqe.index, ==, 0x700 + q->qpn);
+    g_assert_cmpuint(cqe.counter, ==, counter);
+    return cqe;
+}
+
+static void assert_error(Mlx5End *end, const Mlx5Queue *q, uint8_t opcode,
+                         uint16_t counter, uint8_t syndrome)
+{
+    Mlx5Cqe cqe = assert_done(end, q, opcode, counter);
+
+    g_assert_cmphex(cqe.syndrome, ==, syndrome);
+    g_assert_cmpuint(cqe.vendor, !=, 0);
+}
+
+/* ---- requests of connections ----------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    uint8_t opcode, recv;       /* recv: opcode of the receiver's entry */
+    bool write;
+} messages[] = {
+    { "send", ERNIC_MLX5_OP_SEND, RESP_SEND, false },
+    { "send-imm", ERNIC_MLX5_OP_SEND_IMM, RESP_SEND_IMM, false },
+    { "write", ERNIC_MLX5_OP_WRITE, 0, true },
+    { "write-imm", ERNIC_MLX5_OP_WRITE_IMM, RESP_WRITE_IMM, true },
+};
+
+/* Each message, by pointers and inline, of several packets, on RC or UC. */
+static void test_messages(gconstpointer data)
+{
+    uint8_t type = GPOINTER_TO_UINT(data);
+    Mlx5Pair p;
+    Mlx5Wr wr;
+    Mlx5Cqe cqe;
+    uint32_t i, in, len;
+
+    mlx5_open_pair(&p, type, NULL);
+    fill(&p.a, 0, 3000, 7);
+    for (i = 0; i < 2 * ARRAY_SIZE(messages); i++) {
+        uint8_t opcode = messages[i / 2].opcode;
+        uint16_t counter = p.aq.sq_pi;
+
+        in = i % 2;
+        len = in ? 200 : 3000;
+        memset(mem(&p.b, 8192, 4096), 0, 4096);
+        if (messages[i / 2].recv) {
+            mlx5_post_recv(&p.b, &p.bq, p.b.mem + 8192, 4096);
+        }
+        mlx5_wr(&wr, opcode, ALWAYS, 0x11223344 + i);
+        if (messages[i / 2].write) {
+            mlx5_raddr(&wr, p.b.mem + 8192, p.b.key);
+        }
+        if (in) {
+            mlx5_inline(&wr, mem(&p.a, 0, len), len);
+        } else {
+            mlx5_data(&wr, p.a.mem, 1000, p.a.key);
+            mlx5_data(&wr, p.a.mem + 1000, 2000, p.a.key);
+        }
+        post(&p, &wr);
+        cqe = assert_done(&p.a, &p.aq, REQ, counter);
+        g_assert_cmpuint(cqe.sent, ==, opcode);
+        assert_same(&p, 0, 8192, len);
+        if (messages[i / 2].recv) {
+            cqe = assert_done(&p.b, &p.bq, messages[i / 2].recv, p.bq.rq_pi - 1);
+            g_assert_cmpuint(cqe.bytes, ==, len);
+            g_assert_cmphex(cqe.imm, ==, messages[i / 2].recv == RESP_SEND ? 0 :
+                                         0x11223344 + i);
+        }
+    }
+    mlx5_close_pair(&p);
+}
+
+MLX5_PAIR_TEST("/mlx5-queue/read", ERNIC_QPT_RC, test_read)
+{
+    Mlx5Wr wr;
+
+    fill(&p->b, 500, 2500, 3);
+    mlx5_wr(&wr, ERNIC_MLX5_OP_READ, ALWAYS, 0);
+    mlx5_raddr(&wr, p->b.mem + 500, p->b.key);
+    mlx5_data(&wr, p->a.mem + 100, 2000, p->a.key);
+    mlx5_data(&wr, p->a.mem + 2100, 500, p->a.key);
+    post(p, &wr);
+    g_assert_cmpuint(assert_done(&p->a, &p->aq, REQ, 0).bytes, ==, 2500);
+    assert_same(p, 100, 500, 2500);
+}
+
+MLX5_PAIR_TEST("/mlx5-queue/atomics", ERNIC_QPT_RC, test_atomics)
+{
+    Mlx5Wr wr;
+    uint64_t *word, *old;
+
+    word = (uint64_t *)mem(&p->b, 64, 8);
+    old = (uint64_t *)mem(&p->a, 0, 8);
+    *word = 40;
+    mlx5_wr(&wr, ERNIC_MLX5_OP_FETCH_ADD, ALWAYS, 0);
+    mlx5_raddr(&wr, p->b.mem + 64, p->b.key);
+    mlx5_atomic(&wr, 2, 0);
+    mlx5_data(&wr, p->a.mem, 8, p->a.key);
+    post(p, &wr);
+    assert_done(&p->a, &p->aq, REQ, 0);
+    g_assert_cmpuint(*old, ==, 40);
+    g_assert_cmpuint(*word, ==, 42);
+    mlx5_wr(&wr, ERNIC_MLX5_OP_CMP_SWAP, ALWAYS, 0);
+    mlx5_raddr(&wr, p->b.mem + 64, p->b.key);
+    mlx5_atomic(&wr, 77, 42);
+    mlx5_data(&wr, p->a.mem, 8, p->a.key);
+    post(p, &wr);
+    assert_done(&p->a, &p->aq, REQ, 1);
+    g_assert_cmpuint(*old, ==, 42);
+    g_assert_cmpuint(*word, ==, 77);
+}
+
+/* ---- datagrams ------------------------------------------------------------------- */
+
+MLX5_PAIR_TEST("/mlx5-queue/datagram", ERNIC_QPT_UD, test_datagram)
+{
+    Mlx5Wr wr;
+    Mlx5Cqe cqe;
+
+    fill(&p->a, 0, 300, 9);
+    mlx5_post_recv(&p->b, &p->bq, p->b.mem, 4096);
+    mlx5_wr(&wr, ERNIC_MLX5_OP_SEND_IMM, ALWAYS, 0xabcd0123);
+    mlx5_av(&wr, 2, p->bq.qpn);
+    mlx5_data(&wr, p->a.mem, 300, p->a.key);
+    post(p, &wr);
+    assert_done(&p->a, &p->aq, REQ, 0);
+    cqe = assert_done(&p->b, &p->bq, RESP_SEND_IMM, 0);
+    g_assert_cmpuint(cqe.bytes, ==, 340);
+    g_assert_cmphex(cqe.imm, ==, 0xabcd0123);
+    g_assert_cmpuint(cqe.source, ==, p->aq.qpn);
+    g_assert_cmpuint(cqe.grh, ==, 1);
+    g_assert_cmpuint(cqe.l3, ==, 2);            /* IPv4 */
+    assert_same(p, 0, 40, 300);
+    /* An address vector of 16 bytes has no GID. */
+    mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
+    mlx5_av(&wr, 2, p->bq.qpn);
+    ernic_mlx5_put(wr.bytes + 16, &ernic_mlx5_wqe_av.extended, 0);
+    mlx5_data(&wr, p->a.mem, 300, p->a.key);
+    post(p, &wr);
+    assert_error(&p->a, &p->aq, REQ_ERR, 2, LOCAL_QP_OP);
+    g_assert_cmpuint(p->a.e->qp[p->aq.qpn].state, ==, ERNIC_QPS_SQE);
+}
+
+/* ---- rings ----------------------------------------------------------------------- */
+
+/* Requests of 1 to 7 blocks pass the end of the ring at every place in them. */
+MLX5_PAIR_TEST("/mlx5-queue/wrap", ERNIC_QPT_RC, test_wrap)
+{
+    uint32_t i, len, total = 0;
+    uint8_t bytes[400];
+    uint16_t counter;
+    Mlx5Wr wr;
+
+    for (i = 0; i < 200; i++) {
+        len = 1 + i * 37 % sizeof(bytes);
+        memset(bytes, i, len);
+        counter = p->aq.sq_pi;
+        mlx5_wr(&wr, ERNIC_MLX5_OP_WRITE, ALWAYS, 0);
+        mlx5_raddr(&wr, p->b.mem, p->b.key);
+        mlx5_inline(&wr, bytes, len);
+        post(p, &wr);
+        assert_done(&p->a, &p->aq, REQ, counter);
+        g_assert_cmpmem(mem(&p->b, 0, len), len, bytes, len);
+        total += DIV_ROUND_UP(wr.len, ERNIC_MLX5_BLOCK);
+    }
+    g_assert_cmpuint(total, >, 10 * MLX5_DEPTH);
+    g_assert_cmpuint(p->a.cq.ci, >, 3 * MLX5_CQ_DEPTH);
+}
+
+/* Counters of 16 bits pass their end. */
+MLX5_PAIR_TEST("/mlx5-queue/counter-wrap", ERNIC_QPT_RC, test_counter_wrap)
+{
+    Mlx5Wr wr;
+    uint32_t i;
+
+    for (i = 0; i < 65536 + 10; i++) {
+        mlx5_wr(&wr, ERNIC_MLX5_OP_NOP, i % 16 ? 0 : ALWAYS, 0);
+        mlx5_write(&p->a, &p->aq, &wr);
+        if (i % 16 == 0) {
+            mlx5_ring(&p->a, &p->aq);
+            assert_done(&p->a, &p->aq, REQ, i);
+        }
+    }
+    mlx5_ring(&p->a, &p->aq);
+}
+
+/* Receive requests are announced by the record alone. */
+MLX5_PAIR_TEST("/mlx5-queue/record", ERNIC_QPT_RC, test_record)
+{
+    Mlx5Cqe cqe;
+    Mlx5Wr wr;
+    uint32_t i;
+
+    for (i = 0; i < 3 * MLX5_RQ_DEPTH; i++) {
+        mlx5_post_recv(&p->b, &p->bq, p->b.mem + i * 8, 8);
+        mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
+        mlx5_inline(&wr, &i, 4);
+        post(p, &wr);
+        assert_done(&p->a, &p->aq, REQ, i);
+        assert_done(&p->b, &p->bq, RESP_SEND, i);
+        g_assert_cmpuint(ldl_le_p(mem(&p->b, i * 8, 4)), ==, i);
+    }
+    /* A record that claims more than the ring holds posts nothing. */
+    p->bq.rq_pi += MLX5_RQ_DEPTH;
+    mlx5_post_recv(&p->b, &p->bq, p->b.mem, 8);
+    mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
+    mlx5_inline(&wr, "x", 1);
+    post(p, &wr);
+    g_assert_false(mlx5_poll(&p->b, &cqe));
+}
+
+/* The slots of a shared receive queue are used in the order of their links. */
+TEST("/mlx5-queue/srq", test_srq)
+{
+    static const uint16_t order[] = { 0, 5, 2, 7, 1, 3 };
+    Mlx5List srq;
+    Mlx5Cqe cqe;
+    Mlx5Wr wr;
+    uint32_t i;
+    Mlx5Pair p;
+
+    mlx5_open_pair(&p, ERNIC_QPT_RC, &srq);
+    for (i = 0; i + 1 < ARRAY_SIZE(order); i++) {
+        mlx5_post_srq(&p.b, &srq, p.b.mem + i * 64, 64, order[i + 1]);
+    }
+    for (i = 0; i + 1 < ARRAY_SIZE(order); i++) {
+        mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
+        mlx5_inline(&wr, &i, 4);
+        post(&p, &wr);
+        assert_done(&p.a, &p.aq, REQ, i);
+        cqe = assert_done(&p.b, &p.bq, RESP_SEND, order[i]);
+        g_assert_cmpuint(ldl_le_p(mem(&p.b, i * 64, 4)), ==, i);
+    }
+    /* A queue pair without user index: software finds the SRQ by its number. */
+    ernic_mlx5_qp(p.b.e, p.bq.qpn)->user_index = ERNIC_MLX5_NO_INDEX;
+    mlx5_post_srq(&p.b, &srq, p.b.mem, 64, 4);
+    mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
+    mlx5_inline(&wr, "x", 1);
+    post(&p, &wr);
+    assert_done(&p.a, &p.aq, REQ, i);
+    g_assert_true(mlx5_poll(&p.b, &cqe));
+    g_assert_cmpuint(cqe.index, ==, srq.srq.srqn);
+    mlx5_close_pair(&p);
+}
+
+/* A link that names no slot ends the shared receive queue. */
+TEST("/mlx5-queue/srq-bad-link", test_srq_bad_link)
+{
+    Mlx5List srq;
+    Mlx5Wr wr;
+    Mlx5Pair p;
+
+    mlx5_open_pair(&p, ERNIC_QPT_RC, &srq);
+    mlx5_post_srq(&p.b, &srq, p.b.mem, 64, MLX5_SRQ_DEPTH);
+    mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
+    mlx5_inline(&wr, "x", 1);
+    post(&p, &wr);
+    g_assert_true(p.b.e->srq[srq.srq.srqn].error);
+    assert_error(&p.b, &p.bq, RESP_ERR, 0, LOCAL_QP_OP);
+    g_assert_cmpuint(assert_done(&p.a, &p.aq, REQ_ERR, 0).syndrome, ==, 0x14);
+    mlx5_close_pair(&p);
+}
+
+/* ---- completions ----------------------------------------------------------------- */
+
+/* ce says when a request completes with an entry. */
+MLX5_PAIR_TEST("/mlx5-queue/unsignaled", ERNIC_QPT_RC, test_unsignaled)
+{
+    Mlx5Wr wr;
+    uint8_t ce;
+
+    for (ce = 0; ce < 4; ce++) {
+        mlx5_wr(&wr, ERNIC_MLX5_OP_NOP, ce, 0);
+        post(p, &wr);
+        if (ce >= ALWAYS) {
+            assert_done(&p->a, &p->aq, REQ, ce);
+        }
+    }
+    /* An error, and after it flushed requests: those of ce 1 have no entry. */
+    mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ERNIC_MLX5_CE_ERROR, 0);
+    mlx5_data(&wr, p->a.mem, 8, 0x12345600);
+    mlx5_write(&p->a, &p->aq, &wr);
+    for (ce = 0; ce < 4; ce++) {
+        mlx5_wr(&wr, ERNIC_MLX5_OP_NOP, ce, 0);
+        mlx5_write(&p->a, &p->aq, &wr);
+    }
+    mlx5_ring(&p->a, &p->aq);
+    assert_error(&p->a, &p->aq, REQ_ERR, 4, LOCAL_PROT);
+    assert_error(&p->a, &p->aq, REQ_ERR, 5, FLUSHED);
+    assert_error(&p->a, &p->aq, REQ_ERR, 7, FLUSHED);
+    assert_error(&p->a, &p->aq, REQ_ERR, 8, FLUSHED);
+}
+
+static uint32_t notifications(const Mlx5End *end)
+{
+    return end->e->eq[end->eq.eqn].pi;
+}
+
+/* A late request to notify has the sequence number of an earlier one. */
+MLX5_PAIR_TEST("/mlx5-queue/arm", ERNIC_QPT_RC, test_arm)
+{
+    uint16_t n;
+    Mlx5Wr wr;
+
+    mlx5_wr(&wr, ERNIC_MLX5_OP_NOP, ALWAYS, 0);
+    post(p, &wr);
+    assert_done(&p->a, &p->aq, REQ, 0);
+    g_assert_cmpuint(notifications(&p->a), ==, 0);
+    mlx5_arm(&p->a, 0, false);
+    g_assert_cmpuint(notifications(&p->a), ==, 0);
+    post(p, &wr);
+    g_assert_cmpuint(notifications(&p->a), ==, 1);
+    /* The same number: it was made before software knew of the notification. */
+    mlx5_arm(&p->a, 0, false);
+    g_assert_cmpuint(notifications(&p->a), ==, 1);
+    assert_done(&p->a, &p->aq, REQ, 1);
+    mlx5_arm(&p->a, 1, false);
+    mlx5_arm(&p->a, 1, false);
+    g_assert_cmpuint(notifications(&p->a), ==, 1);
+    post(p, &wr);
+    g_assert_cmpuint(notifications(&p->a), ==, 2);
+    /* Armed with an entry that is not read, but has caused a notification. */
+    mlx5_arm(&p->a, 2, false);
+    g_assert_cmpuint(notifications(&p->a), ==, 2);
+    post(p, &wr);
+    g_assert_cmpuint(notifications(&p->a), ==, 3);
+    /* Armed after a newer entry: at once. */
+    post(p, &wr);
+    mlx5_arm(&p->a, 3, false);
+    g_assert_cmpuint(notifications(&p->a), ==, 4);
+    for (n = 2; n <= 4; n++) {
+        assert_done(&p->a, &p->aq, REQ, n);
+    }
+    /* Solicited: not by a request of our own. */
+    mlx5_arm(&p->a, 0, true);
+    post(p, &wr);
+    assert_done(&p->a, &p->aq, REQ, 5);
+    g_assert_cmpuint(notifications(&p->a), ==, 4);
+}
+
+MLX5_PAIR_TEST("/mlx5-queue/solicited", ERNIC_QPT_RC, test_solicited)
+{
+    Mlx5Cqe cqe;
+    Mlx5Wr wr;
+    uint32_t se;
+
+    mlx5_arm(&p->b, 0, true);
+    for (se = 0; se < 2; se++) {
+        mlx5_post_recv(&p->b, &p->bq, p->b.mem, 64);
+        mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
+        ernic_mlx5_put(wr.bytes, &ernic_mlx5_wqe_ctrl_seg.se, se);
+        mlx5_inline(&wr, "x", 1);
+        post(p, &wr);
+        assert_done(&p->a, &p->aq, REQ, se);
+        cqe = assert_done(&p->b, &p->bq, RESP_SEND, se);
+        g_assert_cmpuint(cqe.solicited, ==, se);
+        g_assert_cmpuint(notifications(&p->b), ==, se);
+    }
+}
+
+/* An entry reports that the others are in another ring. */
+MLX5_PAIR_TEST("/mlx5-queue/resize", ERNIC_QPT_RC, test_resize)
+{
+    Mlx5Cqe cqe;
+
+    g_assert_true(ernic_mlx5_cqe_resize(p->a.e, p->a.cq.cqn));
+    g_assert_true(mlx5_poll(&p->a, &cqe));
+    g_assert_cmpuint(cqe.opcode, ==, RESIZE);
+}
+
+/* ---- errors ---------------------------------------------------------------------- */
+
+/* The first error has its reason, and then both queues are flushed. */
+MLX5_PAIR_TEST("/mlx5-queue/remote-error", ERNIC_QPT_RC, test_remote_error)
+{
+    Mlx5Wr wr;
+
+    mlx5_post_recv(&p->a, &p->aq, p->a.mem, 64);
+    mlx5_wr(&wr, ERNIC_MLX5_OP_WRITE, 0, 0);
+    mlx5_raddr(&wr, p->b.mem, 0x55555500);
+    mlx5_data(&wr, p->a.mem, 100, p->a.key);
+    mlx5_write(&p->a, &p->aq, &wr);
+    mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
+    mlx5_inline(&wr, "x", 1);
+    post(p, &wr);
+    assert_error(&p->a, &p->aq, REQ_ERR, 0, REMOTE_ACCESS);
+    assert_error(&p->a, &p->aq, REQ_ERR, 1, FLUSHED);
+    assert_error(&p->a, &p->aq, RESP_ERR, 0, FLUSHED);
+    /* Requests that are posted later are found without a doorbell. */
+    mlx5_post_recv(&p->a, &p->aq, p->a.mem, 64);
+    fake_advance(p->a.e, 1000 * 1000);
+    assert_error(&p->a, &p->aq, RESP_ERR, 1, FLUSHED);
+}
+
+/* Let time pass until a request to receive is flushed; returns how much, ns. */
+static uint64_t wait_flushed(Mlx5Pair *p, uint16_t counter)
+{
+    uint64_t begin = p->a.env.now;
+    uint32_t pi = p->a.e->cq[p->a.cq.cqn].pi;
+
+    while (p->a.e->cq[p->a.cq.cqn].pi == pi && p->a.env.now < begin + 10 * NSEC) {
+        fake_advance(p->a.e, NSEC / 100000);
+    }
+    assert_error(&p->a, &p->aq, RESP_ERR, counter, FLUSHED);
+    return p->a.env.now - begin;
+}
+
+/*
+ * In Error there is no doorbell for requests to receive: the longer there are none, the
+ * more seldom the engine looks for them. A command makes it look soon.
+ */
+MLX5_PAIR_TEST("/mlx5-queue/error-idle", ERNIC_QPT_RC, test_error_idle)
+{
+    uint32_t wakes;
+    ErnicQp *qp;
+
+    qp = &p->a.e->qp[p->aq.qpn];
+    ernic_qp_set_state(p->a.e, qp, ERNIC_QPS_ERR);
+    fake_run(p->a.e);
+    mlx5_post_recv(&p->a, &p->aq, p->a.mem, 64);
+    g_assert_cmpuint(wait_flushed(p, 0), <=, NSEC / 1000);
+    /* Not more often than each 0.8 s, after about as long. */
+    for (wakes = 0; p->a.env.now < 60 * NSEC; wakes++) {
+        g_assert_cmpuint(p->a.env.wake, >, p->a.env.now);
+        fake_advance(p->a.e, p->a.env.wake - p->a.env.now);
+    }
+    g_assert_cmpuint(wakes, <=, 100);
+    mlx5_post_recv(&p->a, &p->aq, p->a.mem, 64);
+    g_assert_cmpuint(wait_flushed(p, 1), <=, NSEC);
+    fake_advance(p->a.e, 10 * NSEC);
+    ernic_qp_change(p->a.e, qp, ERNIC_QPS_ERR, 0, &qp->attr);
+    fake_run(p->a.e);
+    mlx5_post_recv(&p->a, &p->aq, p->a.mem, 64);
+    g_assert_cmpuint(wait_flushed(p, 2), <=, NSEC / 1000);
+    /* In another state there is nothing to look for. */
+    ernic_qp_change(p->a.e, qp, ERNIC_QPS_RESET, 0, &qp->attr);
+    fake_advance(p->a.e, 10 * NSEC);
+    g_assert_cmpuint(qp->timer_due, ==, ERNIC_NEVER);
+}
+
+/* Requests that are not valid; each ends an own queue pair. */
+typedef struct Bad {
+    const char *name;
+    uint8_t type, syndrome;
+    void (*spoil)(Mlx5Pair *p, Mlx5Wr *wr);
+} Bad;
+
+static void no_segments(Mlx5Pair *p, Mlx5Wr *wr)
+{
+    memset(wr->bytes + 4, 0, 4);
+    wr->len = 0;
+}
+
+static void more_than_posted(Mlx5Pair *p, Mlx5Wr *wr)
+{
+    ernic_mlx5_put(wr->bytes, &ernic_mlx5_wqe_ctrl_seg.ds, 5);
+}
+
+static void bad_opcode(Mlx5Pair *p, Mlx5Wr *wr)
+{
+    ernic_mlx5_put(wr->bytes, &ernic_mlx5_wqe_ctrl_seg.opcode, 0x0c);
+}
+
+static void high_opcode(Mlx5Pair *p, Mlx5Wr *wr)
+{
+    ernic_mlx5_put(wr->bytes, &ernic_mlx5_wqe_ctrl_seg.opcode, 0xff);
+}
+
+static void read_on_uc(Mlx5Pair *p, Mlx5Wr *wr)
+{
+    ernic_mlx5_put(wr->bytes, &ernic_mlx5_wqe_ctrl_seg.opcode, ERNIC_MLX5_OP_READ);
+}
+
+static void inline_beyond(Mlx5Pair *p, Mlx5Wr *wr)
+{
+    mlx5_wr(wr, ERNIC_MLX5_OP_SEND, 0, 0);
+    mlx5_inline(wr, "x", 1);
+    ernic_mlx5_put(wr->bytes + 16, &ernic_mlx5_wqe_inline_seg.inline_byte_count, 13);
+}
+
+static void inline_and_pointer(Mlx5Pair *p, Mlx5Wr *wr)
+{
+    mlx5_wr(wr, ERNIC_MLX5_OP_SEND, 0, 0);
+    mlx5_inline(wr, "x", 1);
+    mlx5_data(wr, p->a.mem, 8, p->a.key);
+}
+
+static void inline_read(Mlx5Pair *p, Mlx5Wr *wr)
+{
+    mlx5_wr(wr, ERNIC_MLX5_OP_READ, 0, 0);
+    mlx5_raddr(wr, p->b.mem, p->b.key);
+    mlx5_inline(wr, "x", 1);
+}
+
+/* One more than those of the longest request, and all are posted. */
+static void many_segments(Mlx5Pair *p, Mlx5Wr *wr)
+{
+    mlx5_segment(wr, ERNIC_MLX5_WQE_MAX);
+}
+
+static void too_long(Mlx5Pair *p, Mlx5Wr *wr)
+{
+    mlx5_wr(wr, ERNIC_MLX5_OP_SEND, 0, 0);
+    mlx5_data(wr, p->a.mem, 0, p->a.key);       /* 2^31 bytes */
+    mlx5_data(wr, p->a.mem, 1, p->a.key);
+}
+
+static void no_remote(Mlx5Pair *p, Mlx5Wr *wr)
+{
+    mlx5_wr(wr, ERNIC_MLX5_OP_WRITE, 0, 0);
+}
+
+static void no_operands(Mlx5Pair *p, Mlx5Wr *wr)
+{
+    mlx5_wr(wr, ERNIC_MLX5_OP_CMP_SWAP, 0, 0);
+    mlx5_raddr(wr, p->b.mem, p->b.key);
+}
+
+static void long_atomic(Mlx5Pair *p, Mlx5Wr *wr)
+{
+    mlx5_wr(wr, ERNIC_MLX5_OP_CMP_SWAP, 0, 0);
+    mlx5_raddr(wr, p->b.mem, p->b.key);
+    mlx5_atomic(wr, 1, 2);
+    mlx5_data(wr, p->a.mem, 16, p->a.key);
+}
+
+static void no_av(Mlx5Pair *p, Mlx5Wr *wr)
+{
+    mlx5_wr(wr, ERNIC_MLX5_OP_SEND, 0, 0);
+}
+
+static void over_mtu(Mlx5Pair *p, Mlx5Wr *wr)
+{
+    mlx5_wr(wr, ERNIC_MLX5_OP_SEND, 0, 0);
+    mlx5_av(wr, 2, p->bq.qpn);
+    mlx5_data(wr, p->a.mem, 4097, p->a.key);
+}
+
+static void bad_gid(Mlx5Pair *p, Mlx5Wr *wr)
+{
+    mlx5_wr(wr, ERNIC_MLX5_OP_SEND, 0, 0);
+    mlx5_av(wr, 2, p->bq.qpn);
+    ernic_mlx5_put(wr->bytes + 16, &ernic_mlx5_wqe_av.sgid_index, ERNIC_LIM_GID);
+}
+
+static void short_umr(Mlx5Pair *p, Mlx5Wr *wr)
+{
+    mlx5_wr(wr, ERNIC_MLX5_OP_UMR, 0, 0);
+    mlx5_segment(wr, 96);
+}
+
+static const Bad bad[] = {
+    { "no-segments", ERNIC_QPT_RC, LOCAL_QP_OP, no_segments },
+    { "more-than-posted", ERNIC_QPT_RC, LOCAL_QP_OP, more_than_posted },
+    { "opcode", ERNIC_QPT_RC, LOCAL_QP_OP, bad_opcode },
+    { "high-opcode", ERNIC_QPT_RC, LOCAL_QP_OP, high_opcode },
+    { "read-on-uc", ERNIC_QPT_UC, LOCAL_QP_OP, read_on_uc },
+    { "inline-beyond", ERNIC_QPT_RC, LOCAL_QP_OP, inline_beyond },
+    { "inline-and-pointer", ERNIC_QPT_RC, LOCAL_QP_OP, inline_and_pointer },
+    { "inline-read", ERNIC_QPT_RC, LOCAL_QP_OP, inline_read },
+    { "many-segments", ERNIC_QPT_RC, LOCAL_QP_OP, many_segments },
+    { "too-long", ERNIC_QPT_RC, LOCAL_LENGTH, too_long },
+    { "no-remote", ERNIC_QPT_RC, LOCAL_QP_OP, no_remote },
+    { "no-operands", ERNIC_QPT_RC, LOCAL_QP_OP, no_operands },
+    { "long-atomic", ERNIC_QPT_RC, LOCAL_LENGTH, long_atomic },
+    { "no-av", ERNIC_QPT_UD, LOCAL_QP_OP, no_av },
+    { "over-mtu", ERNIC_QPT_UD, LOCAL_LENGTH, over_mtu },
+    { "bad-gid", ERNIC_QPT_UD, LOCAL_QP_OP, bad_gid },
+    { "short-umr", ERNIC_QPT_RC, LOCAL_QP_OP, short_umr },
+};
+
+ROW_TEST("/mlx5-queue/bad", bad, test_bad)
+{
+    const Bad *b = data;
+    Mlx5Wr wr;
+    Mlx5Pair p;
+
+    mlx5_open_pair(&p, b->type, NULL);
+    mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, 0, 0);
+    b->spoil(&p, &wr);
+    mlx5_write(&p.a, &p.aq, &wr);
+    p.aq.sq_pi += !wr.len;
+    mlx5_ring(&p.a, &p.aq);
+    assert_error(&p.a, &p.aq, REQ_ERR, 0, b->syndrome);
+    g_assert_cmpuint(p.a.e->qp[p.aq.qpn].state, ==, b->type == ERNIC_QPT_RC ?
+                     ERNIC_QPS_ERR : ERNIC_QPS_SQE);
+    mlx5_close_pair(&p);
+}
+
+/* MLX5_CQE_SYNDROME_*, where no other test sees it in an entry. */
+TEST("/mlx5-queue/syndromes", test_syndromes)
+{
+    g_assert_cmphex(ernic_mlx5_syndrome(ERNIC_FAULT_BAD_RESPONSE), ==, 0x10);
+    g_assert_cmphex(ernic_mlx5_syndrome(ERNIC_FAULT_REM_ACCESS), ==, 0x11);
+    g_assert_cmphex(ernic_mlx5_syndrome(ERNIC_FAULT_OP_SEQ), ==, 0x12);
+    g_assert_cmphex(ernic_mlx5_syndrome(ERNIC_FAULT_RETRY_EXC), ==, 0x15);
+    g_assert_cmphex(ernic_mlx5_syndrome(ERNIC_FAULT_RNR_RETRY_EXC), ==, 0x16);
+}
+
+/* Every access to guest memory may fail; the engine stays consistent. */
+TEST("/mlx5-queue/dma", test_dma)
+{
+    uint64_t nth;
+    Mlx5Cqe cqe;
+    Mlx5Wr wr;
+    Mlx5Pair p;
+
+    for (nth = 1; ; nth++) {
+        bool refused;
+
+        mlx5_open_pair(&p, ERNIC_QPT_RC, NULL);
+        mlx5_post_recv(&p.b, &p.bq, p.b.mem, 4096);
+        mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
+        mlx5_inline(&wr, mem(&p.a, 0, 200), 200);
+        fake_fail_dma(&p.a.env, nth, false);
+        fake_fail_dma(&p.b.env, nth, false);
+        post(&p, &wr);
+        refused = p.a.env.refused || p.b.env.refused;
+        fake_fail_dma(&p.a.env, 0, false);
+        fake_fail_dma(&p.b.env, 0, false);
+        while (mlx5_poll(&p.a, &cqe) || mlx5_poll(&p.b, &cqe)) {
+        }
+        mlx5_close_pair(&p);
+        if (!refused) {
+            break;
+        }
+    }
+    g_assert_cmpuint(nth, >, 5);
+}
+
+/* Doorbells that name no queue, a foreign one, or an impossible counter. */
+MLX5_PAIR_TEST("/mlx5-queue/doorbells", ERNIC_QPT_RC, test_doorbells)
+{
+    Mlx5Wr wr;
+
+    mlx5_wr(&wr, ERNIC_MLX5_OP_NOP, ALWAYS, 0);
+    mlx5_write(&p->a, &p->aq, &wr);
+    ernic_mlx5_ring_sq(p->a.e, MLX5_UAR + 1, (uint64_t)p->aq.qpn << 8);
+    ernic_mlx5_ring_sq(p->a.e, MLX5_UAR, 0xffffffull << 8);
+    ernic_mlx5_ring_cq(p->a.e, MLX5_UAR + 1, p->a.cq.cqn);
+    ernic_mlx5_ring_cq(p->a.e, MLX5_UAR, 0xffffff);
+    g_assert_cmpuint(p->a.e->stats.bad_doorbells, ==, 4);
+    p->aq.sq_pi += MLX5_DEPTH;
+    mlx5_ring(&p->a, &p->aq);
+    g_assert_cmpuint(p->a.e->stats.bad_doorbells, ==, 5);
+    p->aq.sq_pi -= MLX5_DEPTH;
+    mlx5_ring(&p->a, &p->aq);
+    assert_done(&p->a, &p->aq, REQ, 0);
+}
+
+TESTS(add_tests)
+{
+    g_test_add_data_func("/mlx5-queue/messages/rc", GUINT_TO_POINTER(ERNIC_QPT_RC),
+                         test_messages);
+    g_test_add_data_func("/mlx5-queue/messages/uc", GUINT_TO_POINTER(ERNIC_QPT_UC),
+                         test_messages);
+}

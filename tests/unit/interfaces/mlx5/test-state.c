@@ -1,0 +1,380 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Saved state of the mlx5 interface: an engine is saved at a moment, and another one
+ * continues with its guest memory.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "base/work.h"
+#include "engine.h"
+#include "faces/mlx5/commands.h"
+#include "mlx5_decode.h"
+#include "mlx5_objects.h"
+#include "mlx5_queues.h"
+#include "mlx5_software.h"
+#include "objects/cq.h"
+#include "objects/eq.h"
+#include "objects/job.h"
+#include "steering/flow_tables.h"
+#include "test.h"
+#include "transport/qp.h"
+
+/* ---- objects ---------------------------------------------------------------- */
+
+/* All that a query returns is the same on the destination. */
+MLX5_TEST("/mlx5/state/objects", mlx5_start, test_objects)
+{
+    static const struct {
+        uint16_t opcode;
+        const char *text;
+    } queries[] = {
+        { 0x201, "mkey_index=2" }, { 0x201, "mkey_index=3" }, { 0x201, "mkey_index=4" },
+        { 0x402, "cqn=1" }, { 0x50b, "qpn=2" }, { 0x50b, "qpn=3" }, { 0x90f, "rmpn=1" },
+        { 0x707, "xrc_srqn=2" }, { 0x100, "op_mod=0" }, { 0x100, "op_mod=1" },
+        { 0x754, "" }, { 0x754, "allowed_list_type=1" }, { 0x10a, "" }, { 0x750, "" },
+        { 0x907, "sqn=0x8001" }, { 0x90b, "rqn=0x9001" }, { 0x90b, "rqn=0x9002" },
+        { 0x93b, "flow_counter_id=1" },
+    };
+    Mlx5Answer before[G_N_ELEMENTS(queries)], after;
+    uint32_t i;
+
+    mlx5_ethernet(f);
+    mlx5_accept(f->e, 0x502, INIT);
+    mlx5_accept(f->e, 0x503, RTR);
+    mlx5_accept(f->e, 0x504, RTS);
+    mlx5_accept(f->e, 0x755, "field_select.addresses_list=1\n"
+                "nic_vport_context.allowed_list_type=1\n"
+                "nic_vport_context.allowed_list_size=1\n"
+                "nic_vport_context.current_uc_mac_address[0]=0x1234567\n");
+    for (i = 0; i < G_N_ELEMENTS(queries); i++) {
+        mlx5_ask(f->e, queries[i].opcode, queries[i].text, &before[i]);
+    }
+    mlx5_take_over(&f->e, &f->env);
+    for (i = 0; i < G_N_ELEMENTS(queries); i++) {
+        mlx5_ask(f->e, queries[i].opcode, queries[i].text, &after);
+        g_test_message("%#x %s", queries[i].opcode, queries[i].text);
+        g_assert_cmpint(after.refusal, ==, ERNIC_MLX5_ACCEPTED);
+        g_assert_cmpmem(&after, sizeof(after), &before[i], sizeof(before[i]));
+    }
+    /* Numbers go on where they were: page 17, transport domain 2, a domain of XRC. */
+    g_assert_cmpuint(mlx5_accept(f->e, 0x802, ""), ==, 17);
+    g_assert_cmpuint(mlx5_accept(f->e, 0x816, ""), ==, 2);
+    mlx5_refuse(f->e, 0x801, "pd=2", ERNIC_MLX5_NO_OBJECT);
+    /* References exist: an RQ, an RQT, a TIR, a table, a counter. */
+    mlx5_refuse(f->e, 0x90a, "rqn=0x9002", ERNIC_MLX5_BUSY);
+    mlx5_refuse(f->e, 0x918, "rqtn=1", ERNIC_MLX5_BUSY);
+    mlx5_refuse(f->e, 0x902, "tirn=2", ERNIC_MLX5_BUSY);
+    mlx5_refuse(f->e, 0x931, "table_id=2", ERNIC_MLX5_BUSY);
+    mlx5_refuse(f->e, 0x93a, "flow_counter_id=1", ERNIC_MLX5_BUSY);
+}
+
+/* A frame has the same destinations, and is counted on. */
+MLX5_TEST("/mlx5/state/steering", mlx5_start, test_steering)
+{
+    uint8_t key[ERNIC_FLOW_KEY_BYTES] = { };
+    ErnicFlowResult before, after;
+    Mlx5Answer a;
+    const uint8_t *counted =
+        a.out + ernic_mlx5_query_flow_counter_out.self.bits / 8;
+
+    mlx5_ethernet(f);
+    ernic_mlx5_put(key, &ernic_mlx5_fte_match_set_lyr_2_4.dmac_47_16, 0x525400ab);
+    ernic_flow_tables_find(f->e, key, 60, &before);
+    g_assert_cmpuint(before.num, ==, 2);
+    mlx5_take_over(&f->e, &f->env);
+    ernic_flow_tables_find(f->e, key, 100, &after);
+    g_assert_cmpmem(&before, sizeof(before), &after, sizeof(after));
+    mlx5_ask(f->e, 0x93b, "flow_counter_id=1", &a);
+    g_assert_cmpuint(ernic_mlx5_get(counted, &ernic_mlx5_traffic_counter.packets), ==, 2);
+    g_assert_cmpuint(ernic_mlx5_get(counted, &ernic_mlx5_traffic_counter.octets), ==,
+                     60 + 100);
+}
+
+/* A capability that software has lowered stays so; the others are the profile's. */
+MLX5_TEST("/mlx5/state/capabilities", mlx5_boot, test_capabilities)
+{
+    uint8_t in[ERNIC_MLX5_MESSAGE_ROOM] = { };
+    uint8_t *data = in + ernic_mlx5_set_hca_cap_in.capability.offset / 8;
+    Mlx5Answer a;
+
+    mlx5_accept(f->e, 0x103, "");
+    f->e->mlx5->function.teardown = false;
+    ernic_mlx5_capabilities_get(&f->e->mlx5->function.capabilities, 0, false, data);
+    ernic_mlx5_put(in, &ernic_mlx5_set_hca_cap_in.opcode, 0x109);
+    ernic_mlx5_put(data, &ernic_mlx5_cmd_hca_cap.log_max_qp, 5);
+    mlx5_send_bytes(f->e, in, sizeof(in), &a);
+    g_assert_cmpint(a.refusal, ==, ERNIC_MLX5_ACCEPTED);
+    mlx5_take_over(&f->e, &f->env);
+    mlx5_expect(f->e, 0x100, "op_mod=1", "capability.log_max_qp=0x5\n"
+                "capability.log_max_eq=0x3\n");
+}
+
+/* ---- a command in progress --------------------------------------------------- */
+
+/* A message and an answer of several mailboxes, after @steps of its steps. */
+static bool run_command(uint32_t steps, bool move, GByteArray *result)
+{
+    static const uint8_t in[3000] = { 0x01, 0x00, [7] = 1 };   /* QUERY_HCA_CAP */
+    g_autofree uint8_t *answer = NULL;
+    bool busy = true;
+    Mlx5Fixture f;
+    Mlx5Posted p;
+    uint64_t page;
+    uint32_t i;
+
+    mlx5_boot(&f);
+    page = mlx5_open_queue(f.e, &f.env);
+    p = mlx5_post(&f.env, page, 3, in, sizeof(in), 4112);
+    ernic_bar_write(f.e, f.env.now, MLX5_DOORBELL, 4, 1u << 3);
+    ernic_slice(f.e);
+    for (i = 0; i < steps && busy; i++) {
+        busy = ernic_mlx5_command_queue_run(&f.e->mlx5->queue, 1);
+    }
+    mlx5_assert_valid(&f);
+    if (move) {
+        mlx5_take_over(&f.e, &f.env);
+        mlx5_assert_valid(&f);
+    }
+    fake_run(f.e);
+    g_assert_true(mlx5_is_done(&f.env, &p));
+    g_assert_cmpint(mlx5_status(&f.env, &p), ==, ERNIC_MLX5_DELIVERY_OK);
+    answer = mlx5_answer(&f.env, &p);
+    g_byte_array_append(result, answer, p.out_len);
+    mlx5_finish(&f);
+    return busy;
+}
+
+TEST("/mlx5/state/mid-command", test_mid_command)
+{
+    GByteArray *want = g_byte_array_new();
+    uint32_t steps = 0;
+    bool busy;
+
+    run_command(0, false, want);
+    do {
+        GByteArray *got = g_byte_array_new();
+
+        busy = run_command(steps++, true, got);
+        g_assert_cmpmem(got->data, got->len, want->data, want->len);
+        g_byte_array_unref(got);
+    } while (busy);
+    g_assert_cmpuint(steps, >, 12);
+    g_byte_array_unref(want);
+}
+
+/* An entry with lengths that no message has is refused, and leaves no trace. */
+MLX5_TEST("/mlx5/state/refused-entry", mlx5_boot, test_refused_entry)
+{
+    static const struct {
+        uint32_t in_len, out_len;
+        ErnicMlx5Delivery status;
+    } rows[] = {
+        { 0, 16, ERNIC_MLX5_DELIVERY_IN_LENGTH },
+        { UINT32_MAX, 16, ERNIC_MLX5_DELIVERY_IN_LENGTH },
+        { ERNIC_MLX5_MESSAGE_MAX + 1, 16, ERNIC_MLX5_DELIVERY_IN_LENGTH },
+        { 16, 0, ERNIC_MLX5_DELIVERY_OUT_LENGTH },
+        { 16, UINT32_MAX, ERNIC_MLX5_DELIVERY_OUT_LENGTH },
+    };
+    const uint8_t in[16] = { 0x01, 0x0a };              /* QUERY_ISSI */
+    uint64_t page;
+    uint32_t i;
+
+    page = mlx5_open_queue(f->e, &f->env);
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        Mlx5Posted p = mlx5_post(&f->env, page, i, in, 16, 16);
+
+        stl_be_p(mlx5_entry(&f->env, &p) + 4, rows[i].in_len);
+        stl_be_p(mlx5_entry(&f->env, &p) + 56, rows[i].out_len);
+        ernic_bar_write(f->e, f->env.now, MLX5_DOORBELL, 4, 1u << i);
+        fake_run(f->e);
+        g_assert_true(mlx5_is_done(&f->env, &p));
+        g_assert_cmpint(mlx5_status(&f->env, &p), ==, rows[i].status);
+        mlx5_assert_valid(f);
+        mlx5_take_over(&f->e, &f->env);
+    }
+}
+
+/* A command whose work has not ended begins again on the destination. */
+MLX5_TEST("/mlx5/state/mid-work", mlx5_start, test_mid_work)
+{
+    enum { PAGES = 1 << 18, LEN = 0x110 + PAGES * 8 };
+    const ErnicMlx5Command *c = ernic_mlx5_command_find(0x200);
+    g_autofree uint8_t *in = g_malloc0(LEN);
+    g_autofree uint8_t *answer = NULL;
+    bool filling = false;
+    uint64_t page;
+    Mlx5Posted p;
+    uint32_t i;
+
+    page = mlx5_open_queue(f->e, &f->env);
+    ernic_mlx5_put(in, &ernic_mlx5_query_hca_cap_in.opcode, 0x200);
+    g_assert_cmpuint(c->in->bits / 8, ==, 0x110);
+    g_assert_true(mlx5_encode(c->in, M "access_mode_1_0=1\n" M "qpn=0xffffff\n" M "pd=1\n"
+                              M "lw=1\n" M "lr=1\n" M "len=0x40000000\n"
+                              M "translations_octword_size=0x20000\n"
+                              M "log_page_size=12\n", in, in, LEN));
+    for (i = 0; i < PAGES; i++) {
+        stq_be_p(in + 0x110 + i * 8, FAKE_MEM_BASE + i % 16 * 4096);
+    }
+    p = mlx5_post(&f->env, page, 0, in, LEN, 16);
+    ernic_bar_write(f->e, f->env.now, MLX5_DOORBELL, 4, 1);
+    while (!filling) {
+        ernic_run(f->e, f->env.now);
+        g_assert_false(mlx5_is_done(&f->env, &p));
+        filling = f->e->job->filling;
+    }
+    g_assert_cmpuint(f->e->mem.kind[ERNIC_MEM_MESSAGES], ==,
+                     LEN + ERNIC_MLX5_MESSAGE_ROOM);
+    mlx5_assert_valid(f);
+    mlx5_take_over(&f->e, &f->env);
+    g_assert_false(f->e->job->filling);
+    fake_run(f->e);
+    g_assert_true(mlx5_is_done(&f->env, &p));
+    answer = mlx5_answer(&f->env, &p);
+    g_assert_cmphex(answer[0], ==, 0);
+    g_assert_cmpuint(f->e->num_pages, >, PAGES);
+    g_assert_cmpuint(f->e->mem.kind[ERNIC_MEM_MESSAGES], ==, 0);
+}
+
+/* ---- events ------------------------------------------------------------------ */
+
+/* A completed command that found no room in its event queue is reported later. */
+MLX5_TEST("/mlx5/state/waiting-events", mlx5_boot, test_waiting_events)
+{
+    enum { ARM = 16 * 4096 + 0x48 };
+    const uint8_t in[16] = { 0x01, 0x0a };              /* QUERY_ISSI */
+    const uint8_t *entry;
+    uint32_t eqn, i;
+    uint64_t page;
+    g_autofree char *text = NULL;
+
+    page = fake_alloc(&f->env, 4096, 4096);
+    text = g_strdup_printf("eq_context_entry.log_eq_size=1\n"
+                           "eq_context_entry.uar_page=16\nevent_bitmask[0]=0x400\n"
+                           "pas[0]=%#" PRIx64, page);
+    eqn = mlx5_accept(f->e, 0x301, text) & 0xff;
+    g_assert_cmpuint(f->e->mlx5->command_eq, ==, eqn);
+    entry = fake_ptr(&f->env, page, 128);
+    page = mlx5_open_queue(f->e, &f->env);
+    for (i = 0; i < 5; i++) {
+        mlx5_post(&f->env, page, i, in, sizeof(in), 112);
+        ernic_bar_write(f->e, f->env.now, MLX5_DOORBELL, 4, 1u << i);
+        fake_run(f->e);
+    }
+    g_assert_cmphex(f->e->mlx5->completed, ==, 0x1c);    /* the last three */
+    mlx5_take_over(&f->e, &f->env);
+    g_assert_cmphex(f->e->mlx5->completed, ==, 0x1c);
+    ernic_bar_write(f->e, f->env.now, ARM, 4, eqn << 24 | 1);
+    g_assert_cmphex(entry[1], ==, 0x0a);
+    g_assert_cmphex(ldl_be_p(entry + 32), ==, 0x1c);
+    g_assert_cmphex(f->e->mlx5->completed, ==, 0);
+}
+
+/* QUERY_EQ returns what software wrote, and the counters; also after a load. */
+MLX5_TEST("/mlx5/state/query-eq", mlx5_boot, test_query_eq)
+{
+    g_autofree char *create = NULL, *query = NULL, *counters = NULL;
+    uint64_t page;
+    uint32_t eqn, i;
+
+    page = fake_alloc(&f->env, 4096, 4096);
+    create = g_strdup_printf("eq_context_entry.log_eq_size=4\n"
+                             "eq_context_entry.uar_page=16\nevent_bitmask[0]=0x400\n"
+                             "pas[0]=%#" PRIx64, page);
+    eqn = mlx5_accept(f->e, 0x301, create) & 0xff;
+    query = g_strdup_printf("eq_number=%u", eqn);
+    mlx5_expect(f->e, 0x303, query,
+                "eq_context_entry.st=0xa\neq_context_entry.log_eq_size=0x4\n"
+                "eq_context_entry.uar_page=0x10\nevent_bitmask=0x400\n");
+    ernic_bar_write(f->e, f->env.now, 16 * ERNIC_MLX5_PAGE + 0x40, 4, eqn << 24);
+    counters = g_strdup_printf("eq_context_entry.st=%#x\n"
+                               "eq_context_entry.log_eq_size=0x4\n"
+                               "event_bitmask=0x400\n", f->e->eq[eqn].armed ? 9 : 10);
+    g_assert_true(f->e->eq[eqn].armed);
+    for (i = 0; i < 2; i++) {
+        mlx5_expect(f->e, 0x303, query, counters);
+        mlx5_take_over(&f->e, &f->env);
+    }
+    mlx5_refuse(f->e, 0x303, "eq_number=0", ERNIC_MLX5_NO_OBJECT);
+    mlx5_refuse(f->e, 0x303, "eq_number=255", ERNIC_MLX5_NO_OBJECT);
+}
+
+/* ---- a transfer -------------------------------------------------------------- */
+
+/* Deliver what @from has sent, in pieces, between which both engines are replaced. */
+static uint32_t deliver(Mlx5End *from, Mlx5End *to)
+{
+    uint32_t n = 0, off;
+    FakeTrain *train;
+
+    while ((train = fake_take_train(&from->env))) {
+        uint32_t piece = 7 * train->train.seg;
+
+        for (off = 0; off < train->train.len; off += piece, n++) {
+            ErnicTrain part = train->train;
+
+            part.data += off;
+            part.len = MIN(piece, part.len - off);
+            mlx5_take_over(&from->e, &from->env);
+            mlx5_take_over(&to->e, &to->env);
+            ernic_rx(to->e, to->env.now, &part);
+            mlx5_take_over(&to->e, &to->env);
+            fake_run(to->e);
+        }
+        fake_train_free(train);
+    }
+    return n;
+}
+
+static void test_mid_transfer(gconstpointer data)
+{
+    enum { LEN = 60000, RESP_SEND = 2 };
+    bool send = GPOINTER_TO_UINT(data);
+    Mlx5Queue aq, bq;
+    Mlx5End a, b;
+    uint32_t i, n, moves = 0;
+    Mlx5Cqe cqe;
+    Mlx5Wr wr;
+
+    mlx5_end_init(&a, 1);
+    mlx5_end_init(&b, 2);
+    mlx5_create_qp(&a, &aq, ERNIC_QPT_RC, NULL);
+    mlx5_create_qp(&b, &bq, ERNIC_QPT_RC, NULL);
+    mlx5_connect(&a, &aq, bq.qpn, 2);
+    mlx5_connect(&b, &bq, aq.qpn, 1);
+    for (i = 0; i < LEN; i++) {
+        *(uint8_t *)fake_ptr(&a.env, a.mem + i, 1) = i * 13 + (i >> 8);
+    }
+    if (send) {
+        mlx5_post_recv(&b, &bq, b.mem, LEN);
+    }
+    mlx5_wr(&wr, send ? ERNIC_MLX5_OP_SEND : ERNIC_MLX5_OP_WRITE,
+            ERNIC_MLX5_CE_ALWAYS, 0);
+    if (!send) {
+        mlx5_raddr(&wr, b.mem, b.key);
+    }
+    mlx5_data(&wr, a.mem, LEN, a.key);
+    mlx5_post_wr(&a, &aq, &wr);
+    while ((n = deliver(&a, &b) + deliver(&b, &a))) {
+        moves += n;
+        g_assert_cmpuint(moves, <, 100);
+    }
+    g_assert_cmpuint(moves, >, 8);
+    g_assert_cmpmem(fake_ptr(&a.env, a.mem, LEN), LEN, fake_ptr(&b.env, b.mem, LEN), LEN);
+    g_assert_true(mlx5_poll(&a, &cqe));
+    g_assert_cmpuint(cqe.opcode, ==, 0);
+    g_assert_cmpuint(cqe.index, ==, 0x700 + aq.qpn);
+    g_assert_cmpint(mlx5_poll(&b, &cqe), ==, send);
+    g_assert_true(!send || (cqe.opcode == RESP_SEND && cqe.bytes == LEN));
+    mlx5_end_done(&a);
+    mlx5_end_done(&b);
+}
+
+TESTS(add_tests)
+{
+    g_test_add_data_func("/mlx5/state/mid-transfer/write", GUINT_TO_POINTER(0),
+                         test_mid_transfer);
+    g_test_add_data_func("/mlx5/state/mid-transfer/send", GUINT_TO_POINTER(1),
+                         test_mid_transfer);
+}

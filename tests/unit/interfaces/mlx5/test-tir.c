@@ -1,0 +1,322 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * TIR, TIS, RQT, and the states of send and receive queues of the mlx5 interface.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "mlx5_eth_fixture.h"
+#include "test.h"
+
+enum { RST, RDY, ERR = 3 };
+
+static void setup(Eth *eth)
+{
+    eth_setup(eth);
+    ETH_OK(eth, 0x912, "ctx.prio=3\nctx.transport_domain=1");
+    g_assert_cmpuint(eth_number(eth), ==, 1);
+}
+
+/* ---- selection of queues ----------------------------------------------------------- */
+
+/* A TIR of a hash with a table of two queues; both keep what they refer to. */
+TEST("/mlx5/ethernet/objects", test_objects)
+{
+    uint32_t rq[3], rqt, tir, i;
+    Eth eth;
+
+    setup(&eth);
+    for (i = 0; i < ARRAY_SIZE(rq); i++) {
+        rq[i] = eth_queue(&eth, true, 3);
+        g_assert_cmpuint(rq[i], ==, ERNIC_MLX5_RQN + 1 + i);
+    }
+    ETH_OK(&eth, 0x916, "rqt_context.rqt_max_size=128\nrqt_context.rqt_actual_size=2\n"
+           "rqt_context.rq_num[0].rq_num=%u\nrqt_context.rq_num[1].rq_num=%u", rq[0],
+           rq[1]);
+    rqt = eth_number(&eth);
+    ETH_OK(&eth, 0x900, "ctx.disp_type=1\nctx.indirect_table=%u\nctx.rx_hash_fn=2\n"
+           "ctx.rx_hash_symmetric=1\nctx.transport_domain=1\n"
+           "ctx.rx_hash_field_selector_outer.selected_fields=15", rqt);
+    tir = eth_number(&eth);
+    g_assert_cmpint(eth_call(&eth, 0x90a, "rqn=%u", rq[1]), ==, ERNIC_MLX5_BUSY);
+    g_assert_cmpint(eth_call(&eth, 0x918, "rqtn=%u", rqt), ==, ERNIC_MLX5_BUSY);
+    ETH_OK(&eth, 0x917, "rqtn=%u\nbitmask.rqn_list=1\nctx.rqt_actual_size=1\n"
+           "ctx.rq_num[0].rq_num=%u", rqt, rq[2]);
+    ETH_OK(&eth, 0x90a, "rqn=%u", rq[1]);
+    g_assert_cmpint(eth_call(&eth, 0x90a, "rqn=%u", rq[2]), ==, ERNIC_MLX5_BUSY);
+    ETH_OK(&eth, 0x901, "tirn=%u\nbitmask.hash=1\nctx.rx_hash_fn=1", tir);
+    g_assert_cmpint(ernic_mlx5_tir_get(eth.f, tir)->hash, ==, ERNIC_MLX5_HASH_XOR8);
+    ETH_OK(&eth, 0x901, "tirn=%u\nbitmask.self_lb_en=1\nctx.self_lb_block=3", tir);
+    g_assert_cmpint(ernic_mlx5_tir_get(eth.f, tir)->self_lb_block, ==, 3);
+    g_assert_cmpint(ernic_mlx5_tir_get(eth.f, tir)->hash, ==, ERNIC_MLX5_HASH_XOR8);
+    ETH_OK(&eth, 0x902, "tirn=%u", tir);
+    ETH_OK(&eth, 0x918, "rqtn=%u", rqt);
+    ETH_OK(&eth, 0x90a, "rqn=%u", rq[2]);
+    ETH_OK(&eth, 0x90a, "rqn=%u", rq[0]);
+    g_assert_cmpuint(eth.e->cq[ETH_CQ].refs, ==, 0);
+    g_assert_cmpuint(eth.e->pd[ETH_PD].refs, ==, 0);
+    eth_done(&eth);
+}
+
+/* ---- states ------------------------------------------------------------------------ */
+
+static ErnicMlx5Refusal modify(Eth *eth, bool rq, uint32_t number, uint32_t from,
+                               uint32_t to)
+{
+    return eth_call(eth, rq ? 0x909 : 0x905, "%s_state=%u\n%sn=%#x\nctx.state=%u",
+                    rq ? "rq" : "sq", from, rq ? "rq" : "sq", number, to);
+}
+
+/* Every step from every state, and from the state that software believes. */
+TEST("/mlx5/ethernet/states", test_states)
+{
+    static const struct {
+        uint32_t from, to;
+    } allowed[] = {
+        { RST, RST }, { RST, RDY }, { RDY, RDY }, { RDY, ERR }, { RDY, RST },
+        { ERR, ERR }, { ERR, RST },
+    };
+    uint32_t number, from, to, i, kind;
+    Eth eth;
+
+    setup(&eth);
+    for (kind = 0; kind < 2; kind++) {
+        number = eth_queue(&eth, kind, 3);
+        for (from = 0; from < 16; from++) {
+            for (to = 0; to < 16; to++) {
+                ErnicMlx5EthQueue *q = kind ? ernic_mlx5_rq_get(eth.e, number) :
+                                              ernic_mlx5_sq_get(eth.e, number);
+
+                for (i = 0; i < ARRAY_SIZE(allowed) &&
+                            (allowed[i].from != from || allowed[i].to != to); i++) {
+                }
+                q->state = from == 2 || from > ERR ? RST : from;
+                g_assert_cmpint(modify(&eth, kind, number, from, to), ==,
+                                i < ARRAY_SIZE(allowed) ? ERNIC_MLX5_ACCEPTED :
+                                                          ERNIC_MLX5_BAD_STATE);
+            }
+        }
+        /* Software is wrong about the state. */
+        ETH_OK(&eth, kind ? 0x90a : 0x906, "%sn=%u", kind ? "rq" : "sq", number);
+        number = eth_queue(&eth, kind, 3);
+        g_assert_cmpint(modify(&eth, kind, number, RDY, ERR), ==, ERNIC_MLX5_BAD_STATE);
+    }
+    eth_done(&eth);
+}
+
+TEST("/mlx5/ethernet/query", test_query)
+{
+    const uint32_t at = ernic_mlx5_query_sq_out.sq_context.offset / 8;
+    uint32_t sqn, rqn;
+    Eth eth;
+
+    setup(&eth);
+    sqn = eth_queue(&eth, false, 4);
+    rqn = eth_queue(&eth, true, 4);
+    g_assert_cmpuint(sqn, ==, ERNIC_MLX5_SQN + 1);
+    g_assert_cmpint(modify(&eth, false, sqn, RST, RDY), ==, 0);
+    ETH_OK(&eth, 0x907, "sqn=%u", sqn);
+    g_assert_cmpuint(ernic_mlx5_get(eth.out + at, &ernic_mlx5_sqc.state), ==, RDY);
+    g_assert_cmpuint(ernic_mlx5_get(eth.out + at, &ernic_mlx5_sqc.cqn), ==, ETH_CQ);
+    g_assert_cmpint(modify(&eth, true, rqn, RST, RDY), ==, 0);
+    ETH_OK(&eth, 0x909, "rqn=%u\nrq_state=1\nctx.state=1\nmodify_bitmask=2\nctx.vsd=1",
+           rqn);
+    ETH_OK(&eth, 0x90b, "rqn=%u", rqn);
+    g_assert_cmpuint(ernic_mlx5_get(eth.out + at, &ernic_mlx5_rqc.vsd), ==, 1);
+    g_assert_cmpuint(ernic_mlx5_get(eth.out + at, &ernic_mlx5_rqc.user_index), ==, 0x77);
+    /* A TIS of a queue stays. */
+    g_assert_cmpint(eth_call(&eth, 0x914, "tisn=1"), ==, ERNIC_MLX5_BUSY);
+    ETH_OK(&eth, 0x906, "sqn=%u", sqn);
+    ETH_OK(&eth, 0x913, "tisn=1\nbitmask.prio=1\nctx.prio=5");
+    g_assert_cmpint(ernic_mlx5_tis_get(eth.f, 1)->prio, ==, 5);
+    ETH_OK(&eth, 0x914, "tisn=1");
+    eth_done(&eth);
+}
+
+/* As Linux makes them: queues without frames or memory, and a hash of IPsec's flows. */
+TEST("/mlx5/ethernet/driver", test_driver)
+{
+    uint32_t rqn;
+    Eth eth;
+
+    setup(&eth);
+    ETH_OK(&eth, 0x904, "ctx.cqn=%u\nctx.wq.wq_type=1\nctx.wq.pd=%u\nctx.wq.log_wq_sz=3\n"
+           "ctx.wq.log_wq_stride=6\nctx.wq.dbr_addr=0x1000\nctx.wq.pas[0].pa_l=2",
+           ETH_CQ, ETH_PD);
+    ETH_OK(&eth, 0x908, "ctx.cqn=%u\nctx.wq.wq_type=1\nctx.wq.log_wq_stride=4\n"
+           "ctx.wq.dbr_addr=0x1000\nctx.wq.pas[0].pa_l=3", ETH_CQ);
+    rqn = ERNIC_MLX5_RQN + 1;
+    g_assert_cmpuint(ernic_mlx5_rq_get(eth.e, rqn)->pd, ==, 0);
+    ETH_OK(&eth, 0x909, "rqn=%u\nrq_state=0\nctx.state=1", rqn);
+    ETH_OK(&eth, 0x900, "ctx.inline_rqn=%u\nctx.transport_domain=1\nctx.rx_hash_fn=2\n"
+           "ctx.rx_hash_field_selector_outer.selected_fields=0x13", rqn);
+    g_assert_cmpint(ernic_mlx5_tir_get(eth.f, 1)->selected, ==, 0x13);
+    ETH_OK(&eth, 0x902, "tirn=1");
+    ETH_OK(&eth, 0x90a, "rqn=%u", rqn);
+    eth_done(&eth);
+}
+
+/* ---- refusals ---------------------------------------------------------------------- */
+
+#define QUEUE(more) "ctx.cqn=5\nctx.wq.wq_type=1\nctx.wq.pd=3\nctx.wq.log_wq_sz=3\n" \
+    "ctx.wq.dbr_addr=0x1000\n" more
+#define SQ(more) QUEUE("ctx.tis_lst_sz=1\nctx.tis_num_0=1\nctx.wq.log_wq_stride=6\n" more)
+#define RQ(more) QUEUE("ctx.wq.log_wq_stride=4\n" more)
+#define RQT(more) "rqt_context.rqt_max_size=4\nrqt_context.rqt_actual_size=1\n" \
+    "rqt_context.rq_num[0].rq_num=0x9001\n" more
+
+/* SQ 0x8001 and RQ 0x9001 exist, TIS 1, TIR 1 with the RQ, and RQT 1. */
+static const struct {
+    uint16_t opcode;
+    const char *text;
+    ErnicMlx5Refusal refusal;
+} refusals[] = {
+    { 0x904, SQ("ctx.cqn=4"), ERNIC_MLX5_NO_OBJECT },
+    { 0x904, SQ("ctx.cqn=0xffffff"), ERNIC_MLX5_NO_OBJECT },
+    { 0x904, SQ("ctx.wq.pd=4"), ERNIC_MLX5_NO_OBJECT },
+    { 0x904, SQ("ctx.tis_num_0=2"), ERNIC_MLX5_NO_OBJECT },
+    { 0x904, SQ("ctx.tis_lst_sz=2"), ERNIC_MLX5_BAD_VALUE },
+    { 0x904, SQ("ctx.state=1"), ERNIC_MLX5_BAD_VALUE },
+    { 0x904, SQ("ctx.hairpin=1"), ERNIC_MLX5_BAD_VALUE },
+    { 0x904, SQ("ctx.allow_multi_pkt_send_wqe=1"), ERNIC_MLX5_BAD_VALUE },
+    { 0x904, SQ("ctx.allow_swp=1"), ERNIC_MLX5_BAD_VALUE },
+    { 0x904, SQ("ctx.reg_umr=1"), ERNIC_MLX5_BAD_VALUE },
+    { 0x904, SQ("ctx.packet_pacing_rate_limit_index=1"), ERNIC_MLX5_BAD_VALUE },
+    { 0x904, SQ("ctx.wq.wq_type=0"), ERNIC_MLX5_BAD_VALUE },
+    { 0x904, SQ("ctx.wq.log_wq_stride=5"), ERNIC_MLX5_BAD_VALUE },
+    { 0x904, SQ("ctx.wq.log_wq_sz=16"), ERNIC_MLX5_BAD_VALUE },
+    { 0x904, SQ("ctx.wq.log_wq_sz=15"), ERNIC_MLX5_SHORT_MESSAGE },
+    { 0x904, SQ("ctx.wq.log_wq_pg_sz=20"), ERNIC_MLX5_BAD_VALUE },
+    { 0x904, SQ("ctx.wq.dbr_addr=4"), ERNIC_MLX5_BAD_VALUE },
+    { 0x904, SQ("ctx.wq.dbr_umem_valid=1"), ERNIC_MLX5_BAD_VALUE },
+    { 0x904, SQ("ctx.wq.wq_umem_valid=1"), ERNIC_MLX5_BAD_VALUE },
+    { 0x908, RQ("ctx.cqn=4"), ERNIC_MLX5_NO_OBJECT },
+    { 0x908, RQ("ctx.wq.pd=4"), ERNIC_MLX5_NO_OBJECT },
+    { 0x908, RQ("ctx.state=1"), ERNIC_MLX5_BAD_VALUE },
+    { 0x908, RQ("ctx.mem_rq_type=1"), ERNIC_MLX5_BAD_VALUE },
+    { 0x908, RQ("ctx.scatter_fcs=1"), ERNIC_MLX5_BAD_VALUE },
+    { 0x908, RQ("ctx.hairpin=1"), ERNIC_MLX5_BAD_VALUE },
+    { 0x908, RQ("ctx.delay_drop_en=1"), ERNIC_MLX5_BAD_VALUE },
+    { 0x908, RQ("ctx.wq.wq_type=3"), ERNIC_MLX5_BAD_VALUE },
+    { 0x908, RQ("ctx.wq.log_wq_stride=3"), ERNIC_MLX5_BAD_VALUE },
+    { 0x908, RQ("ctx.wq.log_wq_stride=10"), ERNIC_MLX5_BAD_VALUE },
+    { 0x908, RQ("ctx.wq.wq_signature=1"), ERNIC_MLX5_BAD_VALUE },
+    { 0x908, RQ("ctx.wq.shampo_enable=1"), ERNIC_MLX5_BAD_VALUE },
+    { 0x905, "sqn=0x8000", ERNIC_MLX5_NO_OBJECT },
+    { 0x905, "sqn=0x9001", ERNIC_MLX5_NO_OBJECT },
+    { 0x905, "sqn=0x8001\nmodify_bitmask=2", ERNIC_MLX5_BAD_SELECT },
+    { 0x905, "sqn=0x8001\nctx.packet_pacing_rate_limit_index=1", ERNIC_MLX5_BAD_SELECT },
+    { 0x906, "sqn=0x8002", ERNIC_MLX5_NO_OBJECT },
+    { 0x906, "sqn=0xffffff", ERNIC_MLX5_NO_OBJECT },
+    { 0x907, "sqn=0", ERNIC_MLX5_NO_OBJECT },
+    { 0x909, "rqn=0x9000", ERNIC_MLX5_NO_OBJECT },
+    { 0x909, "rqn=0x9001\nmodify_bitmask=4", ERNIC_MLX5_BAD_SELECT },
+    { 0x90a, "rqn=0x9002", ERNIC_MLX5_NO_OBJECT },
+    { 0x90a, "rqn=0x9001", ERNIC_MLX5_BUSY },
+    { 0x90b, "rqn=0x8001", ERNIC_MLX5_NO_OBJECT },
+    { 0x900, "ctx.inline_rqn=0x8001", ERNIC_MLX5_NO_OBJECT },
+    { 0x900, "ctx.disp_type=1\nctx.indirect_table=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x900, "ctx.inline_rqn=0x9001", ERNIC_MLX5_NO_OBJECT },
+    { 0x900, "ctx.inline_rqn=0x9001\nctx.transport_domain=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x912, "", ERNIC_MLX5_NO_OBJECT },
+    { 0x912, "ctx.transport_domain=0xffffff", ERNIC_MLX5_NO_OBJECT },
+    { 0x817, "transport_domain=1", ERNIC_MLX5_BUSY },
+    { 0x900, "ctx.disp_type=2", ERNIC_MLX5_BAD_VALUE },
+    { 0x900, "ctx.inline_rqn=0x9001\nctx.transport_domain=1\nctx.rx_hash_fn=3",
+      ERNIC_MLX5_BAD_VALUE },
+    { 0x900, "ctx.inline_rqn=0x9001\nctx.packet_merge_mask=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x900, "ctx.inline_rqn=0x9001\nctx.tls_en=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x900, "ctx.inline_rqn=0x9001\nctx.tunneled_offload_en=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x900, "ctx.inline_rqn=0x9001\nctx.transport_domain=1\n"
+      "ctx.rx_hash_field_selector_outer.selected_fields=32", ERNIC_MLX5_BAD_VALUE },
+    { 0x901, "tirn=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x901, "tirn=1\nbitmask.hash=1\nctx.rx_hash_fn=3", ERNIC_MLX5_BAD_VALUE },
+    { 0x901, "tirn=1\nbitmask.packet_merge=1\nctx.packet_merge_mask=2",
+      ERNIC_MLX5_BAD_VALUE },
+    { 0x902, "tirn=0", ERNIC_MLX5_NO_OBJECT },
+    { 0x902, "tirn=0xffffff", ERNIC_MLX5_NO_OBJECT },
+    { 0x912, "ctx.tls_en=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x912, "ctx.underlay_qpn=2", ERNIC_MLX5_BAD_VALUE },
+    { 0x912, "ctx.lag_tx_port_affinity=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x913, "tisn=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x913, "tisn=1\nbitmask.lag_tx_port_affinity=1", ERNIC_MLX5_BAD_SELECT },
+    { 0x914, "tisn=1", ERNIC_MLX5_BUSY },
+    { 0x914, "tisn=0", ERNIC_MLX5_NO_OBJECT },
+    { 0x916, RQT("rqt_context.rqt_max_size=257"), ERNIC_MLX5_BAD_VALUE },
+    { 0x916, RQT("rqt_context.rqt_actual_size=0"), ERNIC_MLX5_BAD_VALUE },
+    { 0x916, RQT("rqt_context.rqt_actual_size=5"), ERNIC_MLX5_BAD_VALUE },
+    { 0x916, RQT("rqt_context.list_q_type=1"), ERNIC_MLX5_BAD_VALUE },
+    { 0x916, RQT("rqt_context.rq_vhca_id_format=1"), ERNIC_MLX5_BAD_VALUE },
+    { 0x916, RQT("rqt_context.rqt_actual_size=2"), ERNIC_MLX5_NO_OBJECT },
+    { 0x916, RQT("rqt_context.rqt_max_size=128\nrqt_context.rqt_actual_size=128"),
+      ERNIC_MLX5_SHORT_MESSAGE },
+    { 0x917, "rqtn=2", ERNIC_MLX5_NO_OBJECT },
+    { 0x917, "rqtn=1\nbitmask.rqn_list=1\nctx.rqt_actual_size=5", ERNIC_MLX5_BAD_VALUE },
+    { 0x917, "rqtn=1\nbitmask.rqn_list=1\nctx.rqt_actual_size=1", ERNIC_MLX5_NO_OBJECT },
+    { 0x918, "rqtn=0", ERNIC_MLX5_NO_OBJECT },
+};
+
+/* A refused command changes nothing, and holds no memory. */
+TEST("/mlx5/ethernet/refusals", test_refusals)
+{
+    uint64_t used;
+    uint32_t i;
+    Eth eth;
+
+    setup(&eth);
+    eth_queue(&eth, false, 3);
+    eth_tir(&eth, eth_queue(&eth, true, 3));
+    ETH_OK(&eth, 0x916, "%s", RQT(""));
+    used = eth.e->mem.used;
+    for (i = 0; i < ARRAY_SIZE(refusals); i++) {
+        g_autofree ErnicMlx5Eth *before = g_memdup2(eth.e->mlx5_eth,
+                                                    sizeof(*eth.e->mlx5_eth));
+
+        g_test_message("%x %s", refusals[i].opcode, refusals[i].text);
+        g_assert_cmpint(eth_call(&eth, refusals[i].opcode, "%s", refusals[i].text), ==,
+                        refusals[i].refusal);
+        g_assert_cmpmem(eth.e->mlx5_eth, sizeof(*before), before, sizeof(*before));
+        g_assert_cmpuint(eth.e->mem.used, ==, used);
+    }
+    eth_done(&eth);
+}
+
+/* The offset of a ring counts in 64ths of its pages; no domain of XRC is accepted. */
+TEST("/mlx5/ethernet/ring", test_ring)
+{
+    Eth eth;
+
+    setup(&eth);
+    ETH_OK(&eth, 0x904, "%s", SQ("ctx.wq.log_wq_pg_sz=1\nctx.wq.page_offset=3"));
+    g_assert_cmpuint(eth.e->mlx5_eth->sq[1].buf.page_shift, ==, 13);
+    g_assert_cmpuint(eth.e->mlx5_eth->sq[1].buf.offset, ==, 3 * 8192 / 64);
+    eth.e->mlx5->contexts.xrcd[ETH_PD] = true;
+    g_assert_cmpint(eth_call(&eth, 0x904, "%s", SQ("")), ==, ERNIC_MLX5_NO_OBJECT);
+    eth_done(&eth);
+}
+
+/* As many objects as there can be. */
+TEST("/mlx5/ethernet/limits", test_limits)
+{
+    uint32_t i, rqn = 0;
+    Eth eth;
+
+    setup(&eth);
+    for (i = 0; i < ERNIC_LIM_ETH_QUEUE; i++) {
+        eth_queue(&eth, false, 0);
+        rqn = eth_queue(&eth, true, 0);
+        eth_tir(&eth, rqn);
+        ETH_OK(&eth, 0x916, "%s", RQT(""));
+    }
+    g_assert_cmpint(eth_call(&eth, 0x904, "%s", SQ("")), ==, ERNIC_MLX5_NO_RESOURCE);
+    g_assert_cmpint(eth_call(&eth, 0x908, "%s", RQ("")), ==, ERNIC_MLX5_NO_RESOURCE);
+    g_assert_cmpint(eth_call(&eth, 0x900, "ctx.inline_rqn=%u\nctx.transport_domain=1",
+                             rqn), ==, ERNIC_MLX5_NO_RESOURCE);
+    g_assert_cmpint(eth_call(&eth, 0x916, "%s", RQT("")), ==, ERNIC_MLX5_NO_RESOURCE);
+    for (i = 1; i < ERNIC_LIM_TIS; i++) {
+        ETH_OK(&eth, 0x912, "ctx.transport_domain=1%s", "");
+    }
+    g_assert_cmpint(eth_call(&eth, 0x912, "ctx.transport_domain=1%s", ""), ==,
+                    ERNIC_MLX5_NO_RESOURCE);
+    eth_done(&eth);
+}

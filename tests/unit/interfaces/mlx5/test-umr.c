@@ -1,0 +1,422 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * UMR requests as Linux's mlx5_ib and the provider write them: fast registration, local
+ * invalidation, requests of the queue pair for UMR, and windows.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "mlx5_umr_fixture.h"
+#include "state/check.h"
+#include "test.h"
+
+/* @n pages of the fixture in reverse order, at @at, in a list that has room for @room. */
+static void list_pages(Fixture *f, uint8_t *at, uint32_t n, uint32_t room)
+{
+    uint32_t i;
+
+    for (i = 0; i < n; i++) {
+        stq_be_p(at + i * 8, (f->pages + (n - 1 - i) * 4096) | PRESENT);
+    }
+    /* Linux does not clear the rest. */
+    memset(at + n * 8, 0xa5, (room - n) * 8);
+}
+
+/* A fast registration of @n pages with key @key, inline or by a list in memory. */
+static void fast_register(Fixture *f, uint32_t key, uint32_t n, bool in)
+{
+    uint32_t octowords = ROUND_UP(n * 8, 64) / 16;
+
+    start(f, key, FLAG_WANT_FREE | (in ? FLAG_INLINE : 0), MASK_FAST, octowords);
+    rights(f, true);
+    CONTEXT(mkey_7_0, key);
+    CONTEXT(qpn, 0xffffff);
+    CONTEXT(en_rinval, 1);
+    CONTEXT(start_addr, IOVA + 0x123);
+    CONTEXT(len, n * 4096 - 0x123);
+    CONTEXT(log_page_size, 12);
+    if (in) {
+        list_pages(f, mlx5_segment(&f->wr, octowords * 16), n, octowords * 2);
+    } else {
+        list_pages(f, fake_ptr(&f->end.env, f->end.mem + 4096, octowords * 16), n,
+                   octowords * 2);
+        mlx5_data(&f->wr, f->end.mem + 4096, octowords * 16, f->end.key);
+    }
+}
+
+/* ---- fast registration ----------------------------------------------------------- */
+
+static void test_fast(Fixture *f, gconstpointer data)
+{
+    bool in = GPOINTER_TO_UINT(data);
+    uint32_t n = in ? 5 : PAGES - 3, key = (f->key & ~0xffu) | 0x42;
+
+    fast_register(f, key, n, in);
+    g_assert_cmphex(result(f), ==, 0);
+    g_assert_true(mr_of(f)->valid);
+    g_assert_cmpuint(mr_of(f)->kind, ==, ERNIC_MR_FAST);
+    g_assert_cmpuint(mr_of(f)->variant, ==, 0x42);
+    /* The first and the last byte; pages are in reverse order. */
+    g_assert_cmphex(write_to(f, key, IOVA + 0x123, "first"), ==, 0);
+    assert_text(f, f->pages + (n - 1) * 4096 + 0x123, "first");
+    g_assert_cmphex(write_to(f, key, IOVA + n * 4096 - 4, "last"), ==, 0);
+    assert_text(f, f->pages + 4096 - 4, "last");
+    /* Software has to invalidate it first; the key then opens nothing. */
+    start(f, key, FLAG_INLINE, MASK_FREE, 0);
+    CONTEXT(free, 1);
+    g_assert_cmphex(result(f), ==, 0);
+    g_assert_false(mr_of(f)->valid);
+    assert_closed(f, key, IOVA + 0x123);
+}
+
+/* A valid region is not registered again, and keeps what it is. */
+static void test_fast_twice(Fixture *f, gconstpointer data)
+{
+    fast_register(f, f->key, 5, true);
+    g_assert_cmphex(result(f), ==, 0);
+    fast_register(f, f->key + 1, 5, true);
+    g_assert_cmphex(result(f), ==, BIND_ERROR);
+    g_assert_true(mr_of(f)->valid);
+    g_assert_cmpuint(mr_of(f)->variant, ==, f->key & 0xff);
+}
+
+/* Only a queue pair of the kernel registers pages. */
+static void test_fast_user(Fixture *f, gconstpointer data)
+{
+    ernic_mlx5_qp(f->end.e, f->q.qpn)->fast_register = false;
+    fast_register(f, f->key, 5, true);
+    g_assert_cmphex(result(f), ==, BIND_ERROR);
+    g_assert_false(mr_of(f)->valid);
+}
+
+typedef struct Bad {
+    const char *name;
+    uint8_t syndrome;
+    void (*spoil)(Fixture *f);
+} Bad;
+
+static void bad_number(Fixture *f)
+{
+    fast_register(f, 0xffffff00, 5, true);
+}
+
+static void bad_page(Fixture *f)
+{
+    f->wr.bytes[16 + 48 + 64 + 6] = 0x08;
+}
+
+static void bad_list(Fixture *f)
+{
+    fast_register(f, f->key, 5, false);
+    ernic_mlx5_put(f->wr.bytes + 128, &ernic_mlx5_wqe_data_seg.lkey, 0x77777700);
+}
+
+static void short_list(Fixture *f)
+{
+    fast_register(f, f->key, 5, false);
+    ernic_mlx5_put(f->wr.bytes + 128, &ernic_mlx5_wqe_data_seg.byte_count, 40);
+}
+
+static void no_list(Fixture *f)
+{
+    f->wr.len -= 64;
+}
+
+static void long_inline(Fixture *f)
+{
+    fast_register(f, f->key, PAGES, true);
+}
+
+static void bad_offset(Fixture *f)
+{
+    f->control[0] |= FLAG_OFFSET;
+    ernic_mlx5_put(f->control, &ernic_mlx5_wqe_umr_ctrl_seg.xlt_offset_47_16,
+                   0xffffffff);
+}
+
+static void few_pages(Fixture *f)
+{
+    CONTEXT(len, PAGES * 4096);
+}
+
+static void wraps(Fixture *f)
+{
+    CONTEXT(start_addr, UINT64_MAX - 4095);
+    CONTEXT(len, 8192);
+}
+
+static void no_local_write(Fixture *f)
+{
+    CONTEXT(lw, 0);
+}
+
+static void bad_page_size(Fixture *f)
+{
+    CONTEXT(log_page_size, 63);
+}
+
+static void small_page_size(Fixture *f)
+{
+    CONTEXT(log_page_size, 3);
+}
+
+static void unknown_mask(Fixture *f)
+{
+    ernic_mlx5_put(f->control, &ernic_mlx5_wqe_umr_ctrl_seg.mkey_mask,
+                   MASK_FAST | 1ull << 12);
+}
+
+static void half_mask(Fixture *f)
+{
+    ernic_mlx5_put(f->control, &ernic_mlx5_wqe_umr_ctrl_seg.mkey_mask,
+                   MASK_FAST & ~MASK_LEN);
+}
+
+static void bad_domain(Fixture *f)
+{
+    ernic_mlx5_put(f->control, &ernic_mlx5_wqe_umr_ctrl_seg.mkey_mask,
+                   MASK_FAST | MASK_PD);
+    CONTEXT(pd, 0xffffff);
+}
+
+static void foreign_domain(Fixture *f)
+{
+    f->key = fake_alloc_mr(f->end.e, fake_create_pd(f->end.e), PAGES);
+    fast_register(f, f->key, 5, true);
+}
+
+static const Bad bad[] = {
+    { "number", BIND_ERROR, bad_number }, { "page", BIND_ERROR, bad_page },
+    { "list", PROT_ERROR, bad_list }, { "short-list", BIND_ERROR, short_list },
+    { "no-list", BIND_ERROR, no_list }, { "long-inline", BIND_ERROR, long_inline },
+    { "offset", BIND_ERROR, bad_offset }, { "few-pages", BIND_ERROR, few_pages },
+    { "wraps", BIND_ERROR, wraps }, { "local-write", BIND_ERROR, no_local_write },
+    { "page-size", BIND_ERROR, bad_page_size },
+    { "small-page-size", BIND_ERROR, small_page_size },
+    { "unknown-mask", BIND_ERROR, unknown_mask },
+    { "half-mask", BIND_ERROR, half_mask }, { "no-domain", BIND_ERROR, bad_domain },
+    { "foreign-domain", BIND_ERROR, foreign_domain },
+};
+
+static void test_bad(Fixture *f, gconstpointer data)
+{
+    const Bad *b = data;
+
+    fast_register(f, f->key, 5, true);
+    b->spoil(f);
+    g_assert_cmphex(result(f), ==, b->syndrome);
+    g_assert_false(mr_of(f)->valid);
+}
+
+/* ---- the queue pair for UMR ------------------------------------------------------ */
+
+/* The queue pair for UMR sends no messages. */
+static void test_send(Fixture *f, gconstpointer data)
+{
+    enum { OPERATION_ERROR = 0x02 };
+    Mlx5Cqe cqe;
+
+    mlx5_create_qp(&f->end, &f->q, ERNIC_QPT_UD, NULL);
+    mlx5_connect(&f->end, &f->q, f->q.qpn, 1);
+    mlx5_wr(&f->wr, ERNIC_MLX5_OP_SEND, ERNIC_MLX5_CE_ALWAYS, 0);
+    mlx5_av(&f->wr, 1, f->q.qpn);
+    mlx5_data(&f->wr, f->end.mem, 64, f->end.key);
+    mlx5_post_wr(&f->end, &f->q, &f->wr);
+    g_assert_true(mlx5_poll(&f->end, &cqe));
+    g_assert_cmphex(cqe.syndrome, ==, 0);
+    ernic_mlx5_qp(f->end.e, f->q.qpn)->umr = true;
+    mlx5_post_wr(&f->end, &f->q, &f->wr);
+    g_assert_true(mlx5_poll(&f->end, &cqe));
+    g_assert_cmphex(cqe.syndrome, ==, OPERATION_ERROR);
+}
+
+/* Load pages in two requests; the second one opens the region, in another domain. */
+static void test_load(Fixture *f, gconstpointer data)
+{
+    uint64_t first = MASK_FREE | MASK_KEY | MASK_LR | MASK_RIGHTS | MASK_PD | MASK_SHAPE;
+    uint32_t pd = fake_create_pd(f->end.e);
+    uint8_t *list = fake_ptr(&f->end.env, f->end.mem, PAGES * 8);
+
+    /* Linux creates it without a peer; here it is one of UD. */
+    mlx5_create_qp(&f->end, &f->q, ERNIC_QPT_UD, NULL);
+    mlx5_connect(&f->end, &f->q, f->q.qpn, 1);
+    ernic_mlx5_qp(f->end.e, f->q.qpn)->umr = true;
+    list_pages(f, list, PAGES, PAGES);
+    start(f, f->key, FLAG_WANT_FREE, 0, 4);
+    mlx5_data(&f->wr, f->end.mem, 64, f->end.key);
+    g_assert_cmphex(result(f), ==, 0);
+    g_assert_false(mr_of(f)->valid);
+    start(f, f->key, FLAG_WANT_FREE | FLAG_OFFSET, first, 4);
+    ernic_mlx5_put(f->control, &ernic_mlx5_wqe_umr_ctrl_seg.bsf_octowords, 4);
+    rights(f, true);
+    CONTEXT(mkey_7_0, 0x99);
+    CONTEXT(pd, pd);
+    CONTEXT(start_addr, IOVA);
+    CONTEXT(len, PAGES * 4096);
+    CONTEXT(log_page_size, 12);
+    mlx5_data(&f->wr, f->end.mem + 64, 64, f->end.key);
+    g_assert_cmphex(result(f), ==, 0);
+    g_assert_true(mr_of(f)->valid);
+    g_assert_cmpuint(mr_of(f)->kind, ==, ERNIC_MR_REGION);
+    g_assert_cmpuint(mr_of(f)->pd, ==, pd);
+    g_assert_cmphex(mr_of(f)->buf.page[0], ==, f->pages + (PAGES - 1) * 4096);
+    g_assert_cmphex(mr_of(f)->buf.page[PAGES - 1], ==, f->pages);
+    /* Other rights and another domain, while it is valid. */
+    start(f, f->key, FLAG_WANT_VALID | FLAG_INLINE, MASK_PD | MASK_LR | MASK_RIGHTS, 0);
+    rights(f, false);
+    CONTEXT(pd, f->end.pd);
+    g_assert_cmphex(result(f), ==, 0);
+    g_assert_cmpuint(mr_of(f)->pd, ==, f->end.pd);
+    g_assert_cmphex(mr_of(f)->access & ERNIC_ACCESS_REMOTE_WRITE, ==, 0);
+    /* No peer and no other queue pair can invalidate it. */
+    g_assert_false(ernic_mr_invalidate(f->end.e, f->end.pd, f->q.qpn,
+                                       (f->key & ~0xffu) | 0x99, true));
+    /* Revocation closes it for good. */
+    start(f, f->key, FLAG_INLINE, MASK_PD | MASK_FREE, 0);
+    CONTEXT(free, 1);
+    CONTEXT(pd, f->end.pd);
+    g_assert_cmphex(result(f), ==, 0);
+    g_assert_false(mr_of(f)->valid);
+}
+
+/* Pages of another size, from those of an earlier registration. */
+static void test_page_size(Fixture *f, gconstpointer data)
+{
+    uint64_t big = ROUND_UP(f->pages, 16384);
+
+    fast_register(f, f->key, PAGES, false);
+    g_assert_cmphex(result(f), ==, 0);
+    start(f, f->key, FLAG_INLINE, MASK_FREE, 0);
+    CONTEXT(free, 1);
+    g_assert_cmphex(result(f), ==, 0);
+    fast_register(f, f->key, 2, true);
+    CONTEXT(start_addr, IOVA);
+    CONTEXT(len, 32768);
+    CONTEXT(log_page_size, 14);
+    stq_be_p(f->wr.bytes + 128, big | PRESENT);
+    stq_be_p(f->wr.bytes + 136, (big + 16384) | PRESENT);
+    g_assert_cmphex(result(f), ==, 0);
+    g_assert_cmphex(write_to(f, f->key, IOVA + 16384, "second"), ==, 0);
+    assert_text(f, big + 16384, "second");
+}
+
+/* ---- windows --------------------------------------------------------------------- */
+
+static void bind(Fixture *f, uint32_t window, uint8_t variant, bool two)
+{
+    uint8_t *klm;
+
+    start(f, window, FLAG_OFFSET | FLAG_INLINE | (two ? FLAG_WANT_FREE : 0),
+          MASK_FREE | MASK_KEY | MASK_LEN | MASK_START | MASK_RIGHTS | MASK_A |
+          (two ? MASK_QPN : 0), 4);
+    CONTEXT(mkey_7_0, variant);
+    CONTEXT(qpn, two ? f->q.qpn : 0xffffff);
+    CONTEXT(rr, 1);
+    CONTEXT(rw, 1);
+    CONTEXT(start_addr, f->end.mem + 100);
+    CONTEXT(len, 200);
+    klm = mlx5_segment(&f->wr, 64);
+    ernic_mlx5_put(klm, &ernic_mlx5_klm.bcount, 200);
+    ernic_mlx5_put(klm, &ernic_mlx5_klm.key, f->end.key);
+    ernic_mlx5_put(klm, &ernic_mlx5_klm.va, f->end.mem + 100);
+}
+
+/* Bind, use and unbind a window; the queue pair is one of a user. */
+static void test_window(Fixture *f, gconstpointer data)
+{
+    bool two = GPOINTER_TO_UINT(data);
+    uint32_t window = fake_alloc_mw(f->end.e, f->end.pd, two ? 2 : 1);
+    uint32_t key = (window & ~0xffu) | ((window + 1) & 0xff);
+
+    ernic_mlx5_qp(f->end.e, f->q.qpn)->fast_register = false;
+    bind(f, window, key, two);
+    g_assert_cmphex(result(f), ==, 0);
+    g_assert_cmphex(write_to(f, key, f->end.mem + 100, "window"), ==, 0);
+    assert_text(f, f->end.mem + 100, "window");
+    /* The provider closes a window of type 2 with its key, one of type 1 by a bind. */
+    start(f, key, FLAG_OFFSET | FLAG_INLINE, MASK_FREE | MASK_KEY | (two ? MASK_QPN : 0),
+          0);
+    CONTEXT(free, 1);
+    CONTEXT(qpn, two ? f->q.qpn : 0xffffff);
+    CONTEXT(mkey_7_0, two ? 0 : key + 1);
+    g_assert_cmphex(result(f), ==, 0);
+    g_assert_false(f->end.e->mr[window >> 8].valid);
+    assert_closed(f, key, f->end.mem + 100);
+}
+
+static void test_window_bad(Fixture *f, gconstpointer data)
+{
+    uint32_t window = fake_alloc_mw(f->end.e, f->end.pd, 2);
+
+    bind(f, window, 1, true);
+    CONTEXT(start_addr, f->end.mem + 101);
+    g_assert_cmphex(result(f), ==, BIND_ERROR);
+}
+
+/* A saved request whose list has another length than its pages is refused. */
+static void test_state(Fixture *f, gconstpointer data)
+{
+    static const struct {
+        uint32_t num, len;
+        uint8_t want;
+        bool valid;
+    } rows[] = {
+        { 2, 16, ERNIC_MR_WANT_INVALID, true }, { 8, 0, ERNIC_MR_WANT_ANY, true },
+        { 2, 8, ERNIC_MR_WANT_ANY }, { 2, 24, ERNIC_MR_WANT_ANY },
+        { UINT32_MAX, 0xfffffff8, ERNIC_MR_WANT_ANY }, { 2, 16, ERNIC_MR_WANTS },
+    };
+    ErnicQp *qp = ernic_qp_get(f->end.e, 0, f->q.qpn);
+    ErnicSendQueue *sq = &qp->sq, was = *sq;
+    ErnicWqe *wqe = ernic_sq_slot(qp, sq->fetched);
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        g_autoptr(GString) why = g_string_new(NULL);
+
+        memset(wqe, 0, sizeof(*wqe));
+        wqe->opcode = ERNIC_WR_MR_UPDATE;
+        wqe->index = sq->fetched++;
+        wqe->unit = sq->taken++;
+        wqe->units = 1;
+        wqe->update = (ErnicMrUpdate) {
+            .want = rows[i].want, .num = rows[i].num, .list.len = rows[i].len,
+        };
+        sq->wq.pi++;
+        ernic_check(f->end.e, why);
+        g_assert_cmpint(!strstr(why->str, "sq-requests"), ==, rows[i].valid);
+        *sq = was;
+    }
+}
+
+/* No update makes a region that a saved state could not have. */
+static void test_length(Fixture *f, gconstpointer data)
+{
+    start(f, f->key, 0, MASK_LEN | MASK_START, 0);
+    CONTEXT(len, ERNIC_MAX_MR_SIZE + 1);
+    g_assert_cmphex(result(f), ==, BIND_ERROR);
+}
+
+TESTS(add_tests)
+{
+    uint32_t i;
+
+#define ADD(path, data, fn) \
+    g_test_add("/mlx5-umr/" path, Fixture, GUINT_TO_POINTER(data), setup, fn, teardown)
+    ADD("fast/list", false, test_fast);
+    ADD("fast/inline", true, test_fast);
+    ADD("fast/twice", 0, test_fast_twice);
+    ADD("fast/user", 0, test_fast_user);
+    ADD("send", 0, test_send);
+    ADD("load", 0, test_load);
+    ADD("page-size", 0, test_page_size);
+    ADD("length", 0, test_length);
+    ADD("state", 0, test_state);
+    ADD("window/1", false, test_window);
+    ADD("window/2", true, test_window);
+    ADD("window/bad", 0, test_window_bad);
+    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+        g_autofree char *name = g_strdup_printf("/mlx5-umr/bad/%s", bad[i].name);
+
+        g_test_add(name, Fixture, &bad[i], setup, test_bad, teardown);
+    }
+}

@@ -1,0 +1,102 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * When a card with the registers of PG332 acknowledges received packets.
+ */
+#include "qemu/osdep.h"
+#include "pg332_peer.h"
+#include "test.h"
+
+/*
+ * XRNICCONF[4:3]: which packet is answered at once, which at the time-out of
+ * coalescing, and which not at all.
+ */
+TEST("/pg332-ack/policy", test_policy)
+{
+    static const struct {
+        uint32_t policy;
+        bool asked, plain, at_once, later;
+    } cases[] = {
+        /* By AckReq of the packets: ACK at once; ACK at the time-out. */
+        { PG332_CONF_ACK_ANY, true, false, true, false },
+        { PG332_CONF_ACK_ANY, false, true, false, true },
+        { PG332_CONF_ACK_ANY, true, true, true, false },
+        { PG332_CONF_ACK_TIMEOUT, true, false, false, true },
+        { PG332_CONF_ACK_TIMEOUT, false, true, false, true },
+        { PG332_CONF_ACK_TIMEOUT, true, true, false, true },
+        { PG332_CONF_ACK_EXPLICIT, true, false, true, false },
+        { PG332_CONF_ACK_EXPLICIT, false, true, false, false },
+        { PG332_CONF_ACK_EXPLICIT, true, true, true, false },
+        { PG332_CONF_ACK, true, false, true, false },
+        { PG332_CONF_ACK, false, true, false, true },
+    };
+    unsigned version;
+    uint32_t i;
+
+    for (version = 0; version < PG332_VERSIONS; version++) {
+        for (i = 0; i < ARRAY_SIZE(cases); i++) {
+            uint32_t psn = PEER_PSN;
+            Card *c = &cards[0];
+            ErnicPkt pkt;
+
+            g_test_message("case %u", i);
+            card_open(c, 0, version);
+            put(c, PG332_XRNICCONF, (get(c, PG332_XRNICCONF) & ~PG332_CONF_ACK) |
+                cases[i].policy);
+            if (cases[i].plain) {
+                PEER(c, WRITE_ONLY, .psn = psn++, .payload_len = 64,
+                     .dma_len = 64, .va = VA, .rkey = KEY);
+            }
+            if (cases[i].asked) {
+                PEER(c, SEND_ONLY, .psn = psn++, .payload_len = 64,
+                     .ackreq = true);
+            }
+            g_assert(peer_hears(c, &pkt) == cases[i].at_once);
+            g_assert(!cases[i].at_once || pkt.psn == psn - 1);
+            fake_advance(c->e, ERNIC_PG332_ACK_NS - 1);
+            peer_hears_nothing(c);
+            fake_advance(c->e, 1);
+            g_assert(peer_hears(c, &pkt) == cases[i].later);
+            g_assert(!cases[i].later || pkt.psn == psn - 1);
+            fake_advance(c->e, 100 * ERNIC_PG332_ACK_NS);
+            peer_hears_nothing(c);
+            /* A duplicate is acknowledged at once. */
+            PEER(c, SEND_ONLY, .psn = psn - 1, .payload_len = 64);
+            peer_hears_ack(c, ERNIC_AETH_CREDIT_NONE);
+            card_close(c);
+        }
+    }
+}
+
+/*
+ * A card that only acknowledges late still completes all work, between two of its kind.
+ */
+TEST("/pg332-ack/late", test_late)
+{
+    Card *a = &cards[0], *b = &cards[1];
+    GByteArray *state = g_byte_array_new();
+    ErnicConfig cfg;
+
+    setup(PG332_V3_1);
+    put(b, PG332_XRNICCONF, get(b, PG332_XRNICCONF) | PG332_CONF_ACK_TIMEOUT);
+    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x6000, .rkey = KEY,
+         .raddr = VA);
+    POST(a, .opcode = SEND, .laddr = a->mem, .len = 64);
+    settle();
+    check_done(a, 0);
+    check_received(b, 1);
+    /* The time-out continues after a migration. */
+    ernic_save(b->e, state);
+    card_config(&cfg, PG332_V3_1);
+    ernic_free(b->e);
+    b->e = ernic_new(&cfg, &fake_env_ops, &b->env);
+    g_assert(ernic_load(b->e, b->env.now, state->data, state->len));
+    settle();
+    check_done(a, 0);
+    fake_advance(b->e, ERNIC_PG332_ACK_NS);
+    settle();
+    check_done(a, 2);
+    g_assert_cmphex(get(b, PG332_OUTAMPKTCNT), ==, 1);
+    g_byte_array_free(state, true);
+    teardown();
+}

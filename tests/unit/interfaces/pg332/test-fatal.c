@@ -1,0 +1,98 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The fatal codes of PG332: each row of the table by a dialogue that ends so, and the
+ * error that software then reads.
+ */
+#include "qemu/osdep.h"
+#include "faces/pg332/packet_checks.h"
+#include "pg332_ends.h"
+#include "pg332_peer.h"
+#include "test.h"
+#include "trace-mark.h"
+
+static void check_report(Card *c, uint8_t code)
+{
+    g_assert_cmpuint(get(c, PG332_IPKTERRQWPTR), ==, 1);
+    g_assert_cmphex(card_word(c, c->errq), ==, QPN << 16 | code);
+    g_assert_cmphex(card_word(c, c->errq + 4), ==, 0);
+    g_assert_cmphex(get(c, PG332_INTSTS) & PG332_INT_FATAL, !=, 0);
+    g_assert_cmphex(get_qp(c, PG332_STATQP) & (PG332_STATQP_FATAL |
+                    PG332_STATQP_SQ_EMPTY | PG332_STATQP_OSQ_EMPTY), ==,
+                    PG332_STATQP_FATAL | PG332_STATQP_SQ_EMPTY |
+                    PG332_STATQP_OSQ_EMPTY);
+    g_assert_cmpuint(get_qp(c, PG332_CQHEAD), ==, get_qp(c, PG332_SQPI));
+    if (c->posted) {
+        g_assert_cmphex(card_cqe(c, 0) & CQE_ERROR, !=, 0);
+    }
+}
+
+TEST("/pg332-fatal/codes", test_codes)
+{
+    uint32_t i;
+
+    g_assert_cmpuint(pg332_num_ends, ==, ernic_pg332_num_fatals);
+    for (i = 0; i < ernic_pg332_num_fatals; i++) {
+        Card *c = &cards[0];
+
+        g_test_message("%02x: %s", ernic_pg332_fatals[i].code,
+                       ernic_pg332_fatals[i].cause);
+        g_assert_cmphex(pg332_ends[i].code, ==, ernic_pg332_fatals[i].code);
+        card_open(&cards[0], 0, PG332_V3_1);
+        pg332_ends[i].provoke(c);
+        check_report(c, pg332_ends[i].code);
+        g_assert_cmpuint(ernic_trace_count("ernic_pg332_fatal"), ==, i + 1);
+        lose_all(c);
+        card_close(&cards[0]);
+    }
+}
+
+/* The ring of codes wraps, and overwrites unread codes. */
+TEST("/pg332-fatal/ring", test_ring)
+{
+    Card *c = &cards[0];
+    uint32_t i;
+
+    card_open(&cards[0], 0, PG332_V4_2);
+    put(c, PG332_IPKTERRQSZ, 2);
+    for (i = 0; i < 5; i++) {
+        PEER(c, SEND_LAST, .psn = PEER_PSN, .payload_len = 64);
+        g_assert_cmpuint(get(c, PG332_IPKTERRQWPTR), ==, i % 2 + 1);
+        put_qp(c, PG332_QPCONF, QPCONF & ~PG332_QPCONF_ENABLE);
+        put_qp(c, PG332_LSTRQREQ, 0x0a000000 | (PEER_PSN - 1));
+        put_qp(c, PG332_QPCONF, QPCONF);
+    }
+    lose_all(c);
+    card_close(&cards[0]);
+}
+
+/* The document contains the same codes. */
+TEST("/pg332-fatal/document", test_document)
+{
+    g_autofree char *text = NULL;
+    g_auto(GStrv) lines = NULL;
+    uint32_t listed = 0, known = 0, i;
+    char *at, *end;
+
+    g_assert(g_file_get_contents(ERNIC_DOCS "/ernic-face.md", &text, NULL, NULL));
+    at = strstr(text, "| Code | Cause |\n| --- | --- |\n");
+    g_assert_nonnull(at);
+    lines = g_strsplit(at, "\n", 0);
+    for (i = 2; lines[i][0] == '|'; i++) {
+        for (at = lines[i] + 1; *at != '|'; at = *end == ',' ? end + 1 : end) {
+            listed |= 1u << g_ascii_strtoull(at, &end, 16);
+            g_assert(end > at);
+            end += *end == ' ';
+        }
+    }
+    for (i = 0; i < ernic_pg332_num_fatals; i++) {
+        known |= 1u << ernic_pg332_fatals[i].code;
+    }
+    g_assert_cmphex(listed, ==, known);
+}
+
+int main(int argc, char **argv)
+{
+    ernic_trace_set_mode(ERNIC_TRACE_COUNT);
+    return unit_run(argc, argv);
+}

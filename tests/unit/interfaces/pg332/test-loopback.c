@@ -1,0 +1,219 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Two queue pairs of PG332 on one card, connected to each other, one of them the last
+ * of the card; and the bits of queue pairs in the banks.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "faces/pg332/pg332.h"
+#include "pg332_card.h"
+#include "test.h"
+
+#define NUM_QP  32              /* of card_config() */
+#define OWN_IP  0x0a000001
+#define OWN_MAC 0x35010200
+
+/* One end, with queues of its own. */
+typedef struct End {
+    Card *c;
+    uint32_t qpn, other, psn, other_psn, posted;
+    uint64_t sq, cq, rq, db;            /* db: CQ, then RQ */
+} End;
+
+static void end_put(const End *n, uint32_t reg, uint32_t value)
+{
+    ernic_reg_write(n->c->e, n->c->env.now,
+                    card_at(n->c, ERNIC_REG_QP, n->qpn - 1, reg), value);
+    card_check(n->c);
+}
+
+static uint32_t end_get(const End *n, uint32_t reg)
+{
+    return ernic_reg_read(n->c->e, n->c->env.now,
+                          card_at(n->c, ERNIC_REG_QP, n->qpn - 1, reg));
+}
+
+static void end_addr(const End *n, uint32_t low, uint32_t high, uint64_t addr)
+{
+    end_put(n, low, addr);
+    end_put(n, high, addr >> 32);
+}
+
+static void end_open(End *n)
+{
+    n->sq = fake_alloc(&n->c->env, DEPTH * 64, 256);
+    n->cq = fake_alloc(&n->c->env, DEPTH * 4, 256);
+    n->rq = fake_alloc(&n->c->env, DEPTH * SLOT_BYTES, 256);
+    n->db = fake_alloc(&n->c->env, 8, 8);
+    end_put(n, PG332_QPCONF, 0);
+    end_addr(n, PG332_SQBA, PG332_SQBAMSB, n->sq);
+    end_addr(n, PG332_CQBA, PG332_CQBAMSB, n->cq);
+    end_addr(n, PG332_RQBA, PG332_RQBAMSB, n->rq);
+    end_addr(n, PG332_CQDBADD, PG332_CQDBADDMSB, n->db);
+    end_addr(n, PG332_RQWPTRDBADD, PG332_RQWPTRDBADDMSB, n->db + 4);
+    end_put(n, PG332_QDEPTH, DEPTH << 16 | DEPTH);
+    end_put(n, PG332_IPDESADDR1, OWN_IP);
+    end_put(n, PG332_MACDESADDLSB, OWN_MAC);
+    end_put(n, PG332_MACDESADDMSB, 0x000a);
+    end_put(n, PG332_DESTQPCONF, n->other);
+    end_put(n, PG332_PD, PD);
+    end_put(n, PG332_SQPSN, n->psn);
+    end_put(n, PG332_LSTRQREQ, 0x0a000000 | (n->other_psn - 1));
+    end_put(n, PG332_QPCONF, QPCONF);
+}
+
+static void end_post(End *n, Wqe w)
+{
+    uint8_t *slot = fake_ptr(&n->c->env, n->sq + n->posted % DEPTH * 64, 64);
+
+    memset(slot, 0, 64);
+    stw_le_p(slot, n->posted++);
+    stq_le_p(slot + 4, w.laddr);
+    stl_le_p(slot + 12, w.len);
+    slot[16] = w.opcode;
+    stq_le_p(slot + 20, w.raddr);
+    stl_le_p(slot + 28, w.rkey);
+    end_put(n, PG332_SQPI, card_index(n->posted));
+}
+
+/* Banks that begin at @v3 or @v4: the bit of this end, and no other. */
+static void end_bit(const End *n, uint32_t v3, uint32_t v4, uint32_t bit)
+{
+    uint32_t bank = n->c->version == PG332_V3_1 ? v3 : v4;
+
+    g_assert_cmphex(get(n->c, bank + bit / 32 * 4), ==, 1u << bit % 32);
+    put(n->c, bank + bit / 32 * 4, 1u << bit % 32);
+    g_assert_cmphex(get(n->c, bank + bit / 32 * 4), ==, 0);
+}
+
+/* All four operations from @from to @to, of one packet and of several. */
+static void transfer(End *from, End *to)
+{
+    Card *c = from->c;
+    uint32_t before = end_get(to, PG332_STATRQPIDB);
+
+    card_fill(c, 0, 0x3000, from->qpn);
+    end_post(from, (Wqe) { .opcode = SEND, .laddr = c->mem, .len = 300 });
+    end_post(from, (Wqe) { .opcode = WRITE, .laddr = c->mem, .len = 0x3000,
+                           .rkey = KEY, .raddr = VA + 0x4000 });
+    end_post(from, (Wqe) { .opcode = READ, .laddr = c->mem + 0x8000,
+                           .len = 0x3000, .rkey = KEY, .raddr = VA + 0x4000 });
+    end_post(from, (Wqe) { .opcode = SEND_IMM, .laddr = c->mem, .len = 64 });
+    fake_run(c->e);
+    g_assert_cmpuint(end_get(from, PG332_CQHEAD), ==, card_index(from->posted));
+    g_assert_cmpuint(card_word(c, from->db), ==, card_index(from->posted));
+    g_assert_cmpuint(end_get(to, PG332_STATRQPIDB), ==, before + 2);
+    g_assert_cmpuint(card_word(c, to->db + 4), ==, before + 2);
+    g_assert_cmpmem(card_mem(c, 0x8000), 0x3000, card_mem(c, 0), 0x3000);
+    g_assert_cmpmem(fake_ptr(&c->env, to->rq + before * SLOT_BYTES, 300), 300,
+                    card_mem(c, 0), 300);
+}
+
+/* No packet appears on the link. */
+static void test_loopback(gconstpointer arg)
+{
+    unsigned version = GPOINTER_TO_UINT(arg);
+    uint32_t last = version == PG332_V3_1 ? NUM_QP : 0;
+    Card *c = &cards[0];
+    End a = { c, QPN, NUM_QP, 0x111, 0x222 };
+    End b = { c, NUM_QP, QPN, 0x222, 0x111 };
+
+    card_open(c, 0, version);
+    put(c, PG332_XRNICCONF, version == PG332_V3_1 ? 0x12b70021 | NUM_QP << 8 :
+                                                    0x0012b721);
+    if (version != PG332_V3_1) {
+        put(c, PG332_XRNIC_CONF_QP_EN, NUM_QP);
+    }
+    end_open(&a);
+    end_open(&b);
+    transfer(&a, &b);
+    end_bit(&a, PG332_V3_CQINTSTS, PG332_V4_CQINTSTS, QPN);
+    end_bit(&b, PG332_V3_RQINTSTS, PG332_V4_RQINTSTS, last);
+    transfer(&b, &a);
+    end_bit(&b, PG332_V3_CQINTSTS, PG332_V4_CQINTSTS, last);
+    end_bit(&a, PG332_V3_RQINTSTS, PG332_V4_RQINTSTS, QPN);
+    g_assert_null(fake_take_train(&c->env));
+    g_assert_cmphex(get(c, PG332_INTSTS), ==,
+                    PG332_INT_COMPLETION | PG332_INT_RECEIVE);
+    g_assert_cmphex(end_get(&a, PG332_STATQP) & PG332_STATQP_FATAL, ==, 0);
+    g_assert_cmphex(end_get(&b, PG332_STATQP) & PG332_STATQP_FATAL, ==, 0);
+    card_close(c);
+}
+
+/* One of the two ends; the other continues, and then detects it. */
+TEST("/pg332-loopback/one-ends", test_one_ends)
+{
+    Card *c = &cards[0];
+    End a = { c, QPN, NUM_QP, 0x111, 0x222 };
+    End b = { c, NUM_QP, QPN, 0x222, 0x111 };
+
+    card_open(c, 0, PG332_V3_1);
+    put(c, PG332_XRNICCONF, 0x12b70021 | NUM_QP << 8);
+    end_open(&a);
+    end_open(&b);
+    end_post(&a, (Wqe) { .opcode = WRITE, .laddr = c->mem, .len = 64,
+                         .rkey = KEY + 1, .raddr = VA });
+    end_post(&a, (Wqe) { .opcode = SEND, .laddr = c->mem, .len = 64 });
+    fake_run(c->e);
+    g_assert_cmpuint(get(c, PG332_IPKTERRQWPTR), ==, 2);
+    g_assert_cmphex(card_word(c, c->errq), ==, NUM_QP << 16 | 0x15);
+    g_assert_cmphex(card_word(c, c->errq + 8), ==, QPN << 16 | 0x0a);
+    g_assert_cmpuint(end_get(&a, PG332_CQHEAD), ==, 2);
+    g_assert_cmphex(card_word(c, a.cq + 4) & CQE_ERROR, !=, 0);
+    g_assert_cmpuint(end_get(&b, PG332_STATRQPIDB), ==, 0);
+    card_close(c);
+}
+
+/*
+ * Bit b of bank k is queue pair 32 k + b; in 4.x only as far as the numbers have bits,
+ * so that queue pair C_NUM_QP, a power of two, is bit 0 of bank 0.
+ */
+TEST("/pg332-loopback/banks", test_banks)
+{
+    static const struct {
+        uint8_t version;
+        uint16_t num, qpn, bit;
+    } cases[] = {
+        { PG332_V3_1, 8, 1, 1 }, { PG332_V3_1, 8, 8, 8 },
+        { PG332_V3_1, 32, 31, 31 }, { PG332_V3_1, 32, 32, 32 },
+        { PG332_V3_1, 255, 255, 255 },
+        { PG332_V4_0, 8, 7, 7 }, { PG332_V4_0, 8, 8, 0 },
+        { PG332_V4_0, 32, 31, 31 }, { PG332_V4_0, 32, 32, 0 },
+        { PG332_V4_2, 32, 32, 0 }, { PG332_V4_2, 33, 32, 32 },
+        { PG332_V4_2, 33, 33, 33 }, { PG332_V4_2, 64, 63, 63 },
+        { PG332_V4_2, 64, 64, 0 }, { PG332_V4_2, 2047, 1024, 1024 },
+        { PG332_V4_2, 2047, 2047, 2047 },
+    };
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+        uint32_t bank = cases[i].version == PG332_V3_1 ? PG332_V3_CQINTSTS :
+                                                         PG332_V4_CQINTSTS;
+        Card *c = &cards[0];
+        ErnicConfig cfg;
+
+        card_config(&cfg, cases[i].version);
+        cfg.max_qp = cases[i].num + 1;
+        fake_env_init(&c->env);
+        c->version = cases[i].version;
+        c->e = ernic_new(&cfg, &fake_env_ops, &c->env);
+        ernic_pg332_bank(c->e, bank, cases[i].qpn);
+        g_assert_cmphex(get(c, bank + cases[i].bit / 32 * 4), ==,
+                        1u << cases[i].bit % 32);
+        card_close(c);
+    }
+}
+
+TESTS(add_tests)
+{
+    static const char *const names[PG332_VERSIONS] = { "3.1", "4.0", "4.2" };
+    unsigned v;
+
+    for (v = 0; v < PG332_VERSIONS; v++) {
+        char *path = g_strdup_printf("/pg332-loopback/transfer/%s", names[v]);
+
+        g_test_add_data_func(path, GUINT_TO_POINTER(v), test_loopback);
+        g_free(path);
+    }
+}

@@ -1,0 +1,749 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The registers, queues and keys of PG332 on the engine, between two cards and
+ * between one card and a queue pair of verbs.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "pg332_card.h"
+#include "test.h"
+#include "transport/qp.h"
+#include "wire/psn.h"
+
+/* ---- tests: the data path ------------------------------------------------------ */
+
+/* SEND, WRITE and READ, of one packet and of several. */
+static void test_transfer(gconstpointer arg)
+{
+    unsigned version = GPOINTER_TO_UINT(arg);
+    Card *a = &cards[0], *b = &cards[1];
+    uint32_t cq_bank = version == PG332_V3_1 ? PG332_V3_CQINTSTS :
+                                               PG332_V4_CQINTSTS;
+
+    setup(version);
+    g_assert_cmphex(get_qp(a, PG332_STATQP) & 0xffff, ==, 0x600);
+    card_fill(a, 0, 0x6000, 3);
+    POST(a, .opcode = SEND, .laddr = a->mem, .len = 200);
+    g_assert_cmphex(get_qp(a, PG332_STATQP) & 0x600, ==, 0x400);
+    fake_run(a->e);
+    g_assert_cmphex(get_qp(a, PG332_STATQP) & 0x600, ==, 0x200);
+    settle();
+    check_done(a, 1);
+    check_received(b, 1);
+    g_assert_cmphex(card_cqe(a, 0), ==, SEND << 16 | 0x100);
+    g_assert_cmpmem(fake_ptr(&b->env, b->rq, 200), 200, card_mem(a, 0), 200);
+    g_assert_cmphex(get_qp(a, PG332_STATQP) & 0xffff, ==, 0x600);
+
+    /* Five packets there and back again. */
+    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x4100, .rkey = KEY,
+         .raddr = VA + 0x1000);
+    settle();
+    check_done(a, 2);
+    check_received(b, 1);
+    g_assert_cmpmem(card_mem(b, 0x1000), 0x4100, card_mem(a, 0), 0x4100);
+    POST(a, .opcode = READ, .laddr = a->mem + 0x8000, .len = 0x4100,
+         .rkey = KEY, .raddr = VA + 0x1000);
+    settle();
+    check_done(a, 3);
+    g_assert_cmphex(card_cqe(a, 2), ==, READ << 16 | 0x102);
+    g_assert_cmpmem(card_mem(a, 0x8000), 0x4100, card_mem(a, 0), 0x4100);
+
+    g_assert_cmphex(get_qp(a, PG332_SQPSN), ==, (PSN + 1 + 5 + 5) & 0xffffff);
+    g_assert_cmphex(get_qp(a, PG332_STATRESPSN), ==, get_qp(a, PG332_SQPSN));
+    g_assert_cmpuint(get_qp(a, PG332_STATSSN), ==, 4);
+    g_assert_cmpuint(get_qp(b, PG332_STATMSN), ==, 3);
+    g_assert_cmpuint(get_qp(a, PG332_STATCURSQPTR), ==, 4);
+    g_assert_cmphex(get_qp(b, PG332_LSTRQREQ), ==,
+                    0x0a000000 | ((PSN + 10) & 0xffffff));
+
+    /* Causes stay until 1 is written; each bank by itself. */
+    g_assert_cmphex(get(a, PG332_INTSTS), ==, PG332_INT_COMPLETION);
+    g_assert_cmphex(get(b, PG332_INTSTS), ==, PG332_INT_RECEIVE);
+    g_assert_cmphex(get(a, cq_bank), ==, 1u << QPN);
+    g_assert_cmphex(get(b, PG332_V3_RQINTSTS), ==, 1u << QPN);
+    g_assert(ernic_irq_level(a->e));
+    g_assert_cmpuint(a->env.irqs->len, ==, 1);
+    put(a, PG332_INTSTS, PG332_INT_RECEIVE);
+    g_assert_cmpuint(a->env.irqs->len, ==, 2);      /* it is still there */
+    put(a, PG332_INTSTS, get(a, PG332_INTSTS));
+    g_assert(!ernic_irq_level(a->e));
+    put(a, cq_bank, 1u << QPN);
+    g_assert_cmphex(get(a, cq_bank), ==, 0);
+    teardown();
+}
+
+/* Inline bytes, immediate data, and the opcodes that consume a receive buffer. */
+static void test_opcodes(gconstpointer arg)
+{
+    unsigned version = GPOINTER_TO_UINT(arg);
+    static const char sdata[16] = "inline payload!";
+    Card *a = &cards[0], *b = &cards[1];
+
+    setup(version);
+    card_fill(a, 0, 64, 9);
+    POST(a, .opcode = SEND, .laddr = a->mem, .len = 16, .sdata = sdata);
+    POST(a, .opcode = SEND_IMM, .laddr = a->mem, .len = 5, .imm = 7,
+         .sdata = sdata);
+    POST(a, .opcode = SEND_INV, .laddr = a->mem, .len = 17, .rkey = KEY);
+    POST(a, .opcode = WRITE_IMM, .laddr = a->mem, .len = 64, .rkey = KEY,
+         .raddr = VA, .imm = 8);
+    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 16, .rkey = KEY,
+         .raddr = VA + 256, .sdata = sdata);
+    /* PG332 has no SEND of 0 bytes; here it is a message like any other. */
+    POST(a, .opcode = SEND, .laddr = 0, .len = 0);
+    settle();
+    check_done(a, 6);
+    check_received(b, 4);
+    g_assert_cmpmem(fake_ptr(&b->env, b->rq, 16), 16, sdata, 16);
+    g_assert_cmpmem(fake_ptr(&b->env, b->rq + SLOT_BYTES, 5), 5, sdata, 5);
+    g_assert_cmpmem(fake_ptr(&b->env, b->rq + 2 * SLOT_BYTES, 17), 17,
+                    card_mem(a, 0), 17);
+    g_assert_cmpmem(card_mem(b, 0), 64, card_mem(a, 0), 64);
+    g_assert_cmpmem(card_mem(b, 256), 16,
+                    version == PG332_V4_0 ? (const void *)sdata : card_mem(a, 0), 16);
+    g_assert_cmphex(card_cqe(a, 2), ==, SEND_INV << 16 | 0x102);
+    g_assert_cmphex(card_cqe(a, 3), ==, WRITE_IMM << 16 | 0x103);
+    teardown();
+}
+
+/* Indices run from 1 to the depth; a write of the same index posts no work. */
+TEST("/pg332/indices", test_indices)
+{
+    Card *a = &cards[0], *b = &cards[1];
+    uint32_t i;
+
+    setup(PG332_V3_1);
+    for (i = 0; i < DEPTH; i++) {
+        card_wqe(a, (Wqe) { .opcode = SEND, .laddr = a->mem, .len = 32 });
+    }
+    card_ring(a);                            /* the first time: all of them */
+    g_assert_cmphex(get_qp(a, PG332_STATQP) & PG332_STATQP_SQ_FULL, !=, 0);
+    settle();
+    check_done(a, DEPTH);
+    check_received(b, DEPTH);
+    card_ring(a);                            /* the same index again */
+    settle();
+    check_done(a, DEPTH);
+    put_qp(b, PG332_RQCI, DEPTH);
+    for (i = DEPTH; i < 3 * DEPTH; i++) {
+        POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+        settle();
+        check_done(a, i + 1);
+        check_received(b, i + 1);
+        g_assert_cmphex(card_cqe(a, i), ==, SEND << 16 | (0x100 + i));
+        g_assert_cmphex(get_qp(b, PG332_STATRQBUFCA), ==,
+                        (uint32_t)(b->rq + (i + 1) % DEPTH * SLOT_BYTES));
+        put_qp(b, PG332_RQCI, card_index(i + 1));
+    }
+    /* RecoNIC never wraps its index: it counts modulo the depth. */
+    card_wqe(a, (Wqe) { .opcode = SEND, .laddr = a->mem, .len = 32 });
+    put_qp(a, PG332_SQPI, 8 * DEPTH + 1);
+    settle();
+    check_done(a, 3 * DEPTH + 1);
+    teardown();
+}
+
+/* Without their bits in QPCONF, neither entries nor doorbells are written. */
+TEST("/pg332/gates", test_gates)
+{
+    Card *a = &cards[0], *b = &cards[1];
+
+    setup(PG332_V4_2);
+    put_qp(a, PG332_QPCONF, QPCONF & ~(PG332_QPCONF_CQE | PG332_QPCONF_CQ_INT));
+    put_qp(b, PG332_QPCONF, QPCONF & ~(PG332_QPCONF_NO_HS |
+                                       PG332_QPCONF_RQ_INT));
+    POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+    settle();
+    check_done(a, 1);
+    g_assert_cmphex(card_cqe(a, 0), ==, 0);
+    g_assert_cmphex(get(a, PG332_INTSTS), ==, 0);
+    g_assert_cmpuint(get_qp(b, PG332_STATRQPIDB), ==, 1);
+    g_assert_cmpuint(card_word(b, b->rq_db), ==, 0);
+    g_assert_cmphex(get(b, PG332_INTSTS), ==, 0);
+    teardown();
+}
+
+/* The hardware reposts its buffers, as far as RQCI allows. */
+TEST("/pg332/receive-full", test_receive_full)
+{
+    Card *a = &cards[0], *b = &cards[1];
+    uint32_t i;
+
+    setup(PG332_V3_1);
+    put_qp(a, PG332_TIMEOUTCONF, 7 << 11);          /* RNR: for ever */
+    for (i = 0; i < DEPTH; i++) {
+        POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+        settle();
+    }
+    g_assert_cmphex(get_qp(b, PG332_STATQP) & PG332_STATQP_RQ_FULL, !=, 0);
+    g_assert_cmphex(get(b, PG332_INTSTS), ==, PG332_INT_RECEIVE);
+    card_fill(a, 0, 32, 99);
+    POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+    settle();
+    check_done(a, DEPTH);
+    check_received(b, DEPTH);
+    g_assert_cmphex(get(b, PG332_INTSTS), ==,
+                    PG332_INT_RECEIVE | PG332_INT_RNR | PG332_INT_VALIDATION);
+    put_qp(b, PG332_RQCI, 7 * DEPTH + 3);           /* no more than there are */
+    g_assert_cmpuint(get_qp(b, PG332_STATQP) & PG332_STATQP_RQ_FULL, ==, 0);
+    fake_advance(a->e, 1000000000);
+    settle();
+    check_done(a, DEPTH + 1);
+    check_received(b, DEPTH + 1);
+    g_assert_cmpmem(fake_ptr(&b->env, b->rq, 32), 32, card_mem(a, 0), 32);
+    teardown();
+}
+
+/* ---- tests: keys and errors ------------------------------------------------------ */
+
+/* Each check of the memory region table refuses; both ends get the reason. */
+TEST("/pg332/keys", test_keys)
+{
+    static const struct {
+        uint32_t reg, value;            /* instead of what opens */
+        uint32_t key, off, len;
+        uint8_t opcode;
+        bool ok;
+    } cases[] = {
+        { PG332_PDPDNUM, PD, KEY, 0, MEM, WRITE, true },
+        { PG332_PDPDNUM, PD, KEY, 0, MEM, READ, true },
+        { PG332_PDPDNUM, PD, KEY, MEM - 64, 64, WRITE, true },
+        { PG332_PDPDNUM, PD, KEY, MEM - 64, 65, WRITE, false },
+        { PG332_PDPDNUM, PD, KEY, -1u, 64, WRITE, false },
+        { PG332_PDPDNUM, PD + 1, KEY, 0, 64, WRITE, false },
+        { PG332_PDPDNUM, PD, KEY + 1, 0, 64, READ, false },
+        { PG332_PDPDNUM, PD, KEY + 0x100, 0, 64, WRITE, false },
+        { PG332_PDPDNUM, PD, 0xffffff5c, 0, 64, WRITE, false },
+        { PG332_BUFRKEY, 0, KEY, 0, 64, WRITE, false },
+        { PG332_ACCESSDESC, PG332_ACCESS_READ, KEY, 0, 64, READ, true },
+        { PG332_ACCESSDESC, PG332_ACCESS_READ, KEY, 0, 64, WRITE, false },
+        { PG332_ACCESSDESC, PG332_ACCESS_WRITE, KEY, 0, 64, WRITE, true },
+        { PG332_ACCESSDESC, PG332_ACCESS_WRITE, KEY, 0, 64, READ, false },
+        { PG332_ACCESSDESC, 0xf, KEY, 0, 64, READ, false },
+        { PG332_ACCESSDESC, 1 << 16 | 2, KEY, MEM, 64, WRITE, true },
+        { PG332_VIRTADDRLSB, (uint32_t)VA + 1, KEY, 0, 64, WRITE, false },
+    };
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+        Card *a = &cards[0], *b = &cards[1];
+
+        g_test_message("case %u", i);
+        setup(PG332_V3_1);
+        put_region(b, cases[i].reg, cases[i].value);
+        POST(a, .opcode = cases[i].opcode, .laddr = a->mem, .len = cases[i].len,
+             .rkey = cases[i].key, .raddr = VA + (int32_t)cases[i].off);
+        settle();
+        check_done(a, 1);
+        g_assert_cmphex(get_qp(b, PG332_STATQP) & PG332_STATQP_FATAL, ==,
+                        !cases[i].ok);
+        if (cases[i].ok) {
+            g_assert_cmphex(card_cqe(a, 0), ==, cases[i].opcode << 16 | 0x100);
+        } else {
+            g_assert_cmphex(card_cqe(a, 0), ==,
+                            CQE_ERROR | cases[i].opcode << 16 | 0x100);
+            g_assert_cmphex(card_word(a, a->errq), ==, QPN << 16 | 0x0a);
+            g_assert_cmphex(card_word(b, b->errq), ==, QPN << 16 | 0x15);
+            g_assert_cmpuint(get(b, PG332_IPKTERRQWPTR), ==, 1);
+            g_assert_cmphex(get(b, PG332_INTSTS), ==, PG332_INT_FATAL);
+        }
+        teardown();
+    }
+}
+
+/* An invalid opcode ends the queue pair; later requests are flushed. */
+TEST("/pg332/illegal", test_illegal)
+{
+    Card *a = &cards[0];
+    uint32_t op;
+
+    for (op = 0; op < 256; op++) {
+        if (op <= READ || op == SEND_INV) {
+            continue;
+        }
+        setup(PG332_V4_0);
+        card_wqe(a, (Wqe) { .opcode = op, .laddr = a->mem, .len = 32 });
+        card_wqe(a, (Wqe) { .opcode = SEND, .laddr = a->mem, .len = 32 });
+        card_ring(a);
+        settle();
+        check_done(a, 2);
+        g_assert_cmphex(card_cqe(a, 0), ==, CQE_ERROR | op << 16 | 0x100);
+        g_assert_cmphex(card_cqe(a, 1), ==, CQE_ERROR | SEND << 16 | 0x101);
+        g_assert_cmphex(get_qp(a, PG332_STATQP) & 0x601, ==, 0x601);
+        g_assert_cmphex(card_word(a, a->errq), ==, QPN << 16 | 0x05);
+        g_assert_cmphex(get(a, PG332_INTSTS), ==, PG332_INT_OPCODE |
+                        PG332_INT_COMPLETION | PG332_INT_FATAL);
+        check_received(&cards[1], 0);
+        teardown();
+    }
+}
+
+/* After a request that fails: checked once, and not again when it is flushed. */
+TEST("/pg332/illegal-behind", test_illegal_behind)
+{
+    Card *a = &cards[0];
+
+    setup(PG332_V3_1);
+    card_wqe(a, (Wqe) { .opcode = WRITE, .laddr = a->mem, .len = 64,
+                        .rkey = KEY + 1, .raddr = VA });
+    card_wqe(a, (Wqe) { .opcode = 0x55, .laddr = a->mem, .len = 64 });
+    card_ring(a);
+    fake_run(a->e);
+    g_assert_cmphex(get(a, PG332_INTSTS), ==, PG332_INT_OPCODE);
+    put(a, PG332_INTSTS, PG332_INT_OPCODE);
+    settle();
+    check_done(a, 2);
+    g_assert_cmphex(card_cqe(a, 1), ==, CQE_ERROR | 0x55 << 16 | 0x101);
+    g_assert_cmphex(get(a, PG332_INTSTS) & PG332_INT_OPCODE, ==, 0);
+    g_assert_cmphex(get(a, PG332_QPMSTS), ==, 2 << 16 | PG332_QPM_CACHE_EMPTY);
+    teardown();
+}
+
+/* Queues without memory: an error, and no other effect. */
+TEST("/pg332/no-memory", test_no_memory)
+{
+    Card *a = &cards[0], *b = &cards[1];
+
+    setup(PG332_V3_1);
+    put_qp(a, PG332_CQBAMSB, 0);
+    put_qp(a, PG332_CQDBADDMSB, 0);
+    put_qp(b, PG332_RQWPTRDBADDMSB, 0);
+    put(a, PG332_IPKTERRQBAMSB, 0);
+    POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+    settle();
+    g_assert_cmpuint(get_qp(a, PG332_CQHEAD), ==, 1);
+    g_assert_cmpuint(get_qp(b, PG332_STATRQPIDB), ==, 1);
+    put_qp(b, PG332_RQBAMSB, 0);
+    POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+    settle();
+    g_assert_cmpuint(get_qp(a, PG332_CQHEAD), ==, 2);
+    g_assert_cmpuint(get_qp(b, PG332_STATRQPIDB), ==, 1);
+    g_assert_cmphex(card_word(b, b->errq), ==, QPN << 16 | 0x15);
+    g_assert_cmphex(get_qp(a, PG332_STATQP) & PG332_STATQP_FATAL, !=, 0);
+
+    put_qp(b, PG332_QPCONF, QPCONF & ~PG332_QPCONF_ENABLE);
+    put_qp(b, PG332_SQBAMSB, 0);
+    put_qp(b, PG332_QPCONF, QPCONF);
+    put_qp(b, PG332_SQPI, 2);
+    settle();
+    check_done(b, 2);
+    g_assert_cmphex(card_word(b, b->errq + 8), ==, QPN << 16 | 0x05);
+    teardown();
+}
+
+/* ---- tests: recovery --------------------------------------------------------------- */
+
+static void zero_pointers(Card *c)
+{
+    static const uint8_t regs[] = {
+        PG332_STATRQPIDB, PG332_STATRQBUFCA, PG332_STATRQBUFCAMSB, PG332_RQCI,
+        PG332_STATCURSQPTR, PG332_SQPI, PG332_SQPSN, PG332_LSTRQREQ,
+        PG332_STATMSN, PG332_CQHEAD,
+    };
+    uint32_t i;
+
+    put(c, PG332_XRNICADCONF, get(c, PG332_XRNICADCONF) | 1);
+    for (i = 0; i < ARRAY_SIZE(regs); i++) {
+        put_qp(c, regs[i], 0);
+        g_assert_cmphex(get_qp(c, regs[i]), ==, 0);
+    }
+    c->posted = 0;
+}
+
+/* The steps of PG332 on both ends, after the peer has stopped responding. */
+TEST("/pg332/recovery", test_recovery)
+{
+    Card *a = &cards[0], *b = &cards[1];
+    int i, c;
+
+    setup(PG332_V3_1);
+    for (i = 0; i < 3; i++) {
+        POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+    }
+    fake_run(a->e);
+    lose_all(a);
+    g_assert_cmpuint(get_qp(a, PG332_CQHEAD), ==, 0);
+    for (c = 0; c < 2; c++) {
+        put_qp(&cards[c], PG332_QPCONF, QPCONF | PG332_QPCONF_RECOVERY);
+        fake_run(cards[c].e);
+        g_assert_cmphex(get_qp(&cards[c], PG332_STATQP) & 0x600, ==, 0x600);
+        g_assert_cmpuint(get_qp(&cards[c], PG332_CQHEAD), ==,
+                         get_qp(&cards[c], PG332_SQPI));
+        g_assert_cmphex(get(&cards[c], PG332_RESPHNDSTS) & 1 << 16, !=, 0);
+        put_qp(&cards[c], PG332_QPCONF,
+               (QPCONF & ~PG332_QPCONF_ENABLE) | PG332_QPCONF_RECOVERY);
+        zero_pointers(&cards[c]);
+        put_qp(&cards[c], PG332_SQPSN, 77 + c);
+        put_qp(&cards[c], PG332_LSTRQREQ, 76 + !c);
+        put_qp(&cards[c], PG332_STATQP, 0x77000000);
+        put_qp(&cards[c], PG332_QPCONF, QPCONF);
+        put(&cards[c], PG332_XRNICADCONF, get(&cards[c], PG332_XRNICADCONF) & ~1);
+    }
+    g_assert_cmphex(card_cqe(a, 2), ==, CQE_ERROR | SEND << 16 | 0x102);
+    POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+    settle();
+    check_done(a, 1);
+    check_received(b, 1);
+    g_assert_cmphex(get_qp(a, PG332_STATQP) & 0x601, ==, 0x600);
+    teardown();
+}
+
+/* As the xib driver does: enable and recovery change in one write. */
+TEST("/pg332/stop-under-recovery", test_stop_under_recovery)
+{
+    Card *a = &cards[0];
+
+    setup(PG332_V4_2);
+    POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+    POST(a, .opcode = READ, .laddr = a->mem, .len = 64, .rkey = KEY, .raddr = VA);
+    fake_run(a->e);
+    lose_all(a);
+    put_qp(a, PG332_QPCONF,
+           (QPCONF & ~PG332_QPCONF_ENABLE) | PG332_QPCONF_RECOVERY);
+    g_assert_cmphex(get_qp(a, PG332_STATQP) & 0x600, ==, 0x600);
+    g_assert_cmpuint(get_qp(a, PG332_CQHEAD), ==, 2);
+    g_assert_cmpuint(card_word(a, a->cq_db), ==, 0);
+    teardown();
+}
+
+/* Disabled, the registers keep all counters, and the queue pair continues from them. */
+TEST("/pg332/stop-and-go", test_stop_and_go)
+{
+    static const uint8_t kept[] = {
+        PG332_CQHEAD, PG332_SQPI, PG332_RQCI, PG332_SQPSN, PG332_LSTRQREQ,
+        PG332_STATMSN, PG332_STATCURSQPTR, PG332_STATRESPSN, PG332_STATRQPIDB,
+        PG332_STATRQBUFCA, PG332_STATRQBUFCAMSB,
+    };
+    Card *a = &cards[0], *b = &cards[1];
+    uint32_t n, i, c;
+
+    setup(PG332_V3_1);
+    for (n = 0; n < 20; n++) {
+        POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+        settle();
+        check_done(a, n + 1);
+        check_received(b, n + 1);
+        put_qp(b, PG332_RQCI, card_index(n));     /* one is always held */
+        for (c = 0; c < 2; c++) {
+            uint32_t before[ARRAY_SIZE(kept)];
+
+            for (i = 0; i < ARRAY_SIZE(kept); i++) {
+                before[i] = get_qp(&cards[c], kept[i]);
+            }
+            put_qp(&cards[c], PG332_QPCONF, QPCONF & ~PG332_QPCONF_ENABLE);
+            for (i = 0; i < ARRAY_SIZE(kept); i++) {
+                g_assert_cmphex(get_qp(&cards[c], kept[i]), ==, before[i]);
+            }
+            put_qp(&cards[c], PG332_QPCONF, QPCONF);
+            for (i = 0; i < ARRAY_SIZE(kept); i++) {
+                g_assert_cmphex(get_qp(&cards[c], kept[i]), ==, before[i]);
+            }
+        }
+    }
+    /* Posted while disabled: executed once enabled. */
+    put(a, PG332_XRNICCONF, get(a, PG332_XRNICCONF) & ~1);
+    POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+    settle();
+    g_assert_cmpuint(get_qp(a, PG332_CQHEAD), ==, card_index(20));
+    put(a, PG332_XRNICCONF, get(a, PG332_XRNICCONF) | 1);
+    settle();
+    check_done(a, 21);
+    teardown();
+}
+
+/* Exhausted retries end a queue pair, unless the card is configured otherwise. */
+TEST("/pg332/retries", test_retries)
+{
+    Card *a = &cards[0];
+    int i;
+
+    setup(PG332_V3_1);
+    put(a, PG332_XRNICADCONF, 0x000a0000);
+    put_qp(a, PG332_TIMEOUTCONF, 2 << 8 | 10);
+    POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+    fake_run(a->e);
+    for (i = 0; i < 2; i++) {
+        fake_advance(a->e, 50000000);
+        lose_all(a);
+    }
+    check_done(a, 1);
+    g_assert_cmphex(card_word(a, a->errq), ==, QPN << 16 | 0x06);
+    teardown();
+
+    setup(PG332_V3_1);
+    put_qp(a, PG332_TIMEOUTCONF, 2 << 8 | 10);
+    POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+    fake_run(a->e);
+    for (i = 0; i < 50; i++) {
+        lose_all(a);
+        fake_advance(a->e, 50000000);
+    }
+    g_assert_cmphex(get_qp(a, PG332_STATQP) & PG332_STATQP_RETRIED, !=, 0);
+    g_assert_cmpuint(get(a, PG332_RETRYCNTSTS), >=, 50);
+    settle();
+    check_done(a, 1);
+    teardown();
+}
+
+/* A time-out that is turned off while the link is busy does not expire later. */
+TEST("/pg332/timeout-gone", test_timeout_gone)
+{
+    Card *a = &cards[0];
+    int i;
+
+    setup(PG332_V3_1);
+    put_qp(a, PG332_TIMEOUTCONF, 2 << 8 | 10);
+    POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+    fake_run(a->e);
+    a->env.tx_keeps = true;
+    put_qp(a, PG332_TIMEOUTCONF, 0);
+    for (i = 0; i < 3 && a->env.wake != UINT64_MAX; i++) {
+        a->env.now = MAX(a->env.now, a->env.wake);
+        ernic_run(a->e, a->env.now);
+    }
+    g_assert_cmpuint(a->env.wake, ==, UINT64_MAX);
+    fake_tx_leave(&a->env);
+    settle();
+    check_done(a, 1);
+    teardown();
+}
+
+/* ---- tests: a peer that speaks verbs ---------------------------------------- */
+
+typedef struct Peer {
+    FakeEnv env;
+    Ernic *e;
+    FakeCq cq;
+    FakeQp qp;
+    uint64_t mem;
+    uint32_t key;
+} Peer;
+
+/* It replaces card 0 at 10.0.0.1. */
+static void peer_open(Peer *p)
+{
+    uint32_t pd;
+
+    fake_env_init(&p->env);
+    p->e = fake_ernic_new(&p->env);
+    pd = fake_create_pd(p->e);
+    fake_create_cq(p->e, &p->cq, 64, FAKE_NONE);
+    p->mem = fake_alloc(&p->env, MEM, 4096);
+    p->key = fake_reg_mr(p->e, pd, p->mem, MEM, ERNIC_ACCESS_LOCAL_WRITE |
+                         ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_READ);
+    fake_create_qp(p->e, &p->qp, ERNIC_QPT_RC, pd, p->cq.cqn, p->cq.cqn,
+                   FAKE_NONE);
+    fake_connect(p->e, &p->qp, QPN, 2);
+}
+
+static void peer_settle(Peer *p, Card *c)
+{
+    do {
+        fake_run(p->e);
+        fake_run(c->e);
+        card_check(c);
+    } while (fake_deliver(p->e, c->e) + fake_deliver(c->e, p->e));
+}
+
+static void peer_completes(Peer *p, uint8_t opcode, uint32_t len)
+{
+    struct ernic_cqe cqe;
+
+    g_assert(fake_poll_cq(p->e, &p->cq, &cqe));
+    g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+    g_assert_cmpuint(cqe.opcode, ==, opcode);
+    g_assert_cmpuint(cqe.byte_len, ==, len);
+}
+
+/* Both faces meet on the wire: each sends, writes and reads. */
+TEST("/pg332/verbs-peer", test_verbs_peer)
+{
+    Card *c = &cards[1];
+    Peer p;
+
+    peer_open(&p);
+    card_open(c, 1, PG332_V3_1);
+    put_qp(c, PG332_QPCONF, 0);
+    put_qp(c, PG332_DESTQPCONF, p.qp.qpn);
+    put_qp(c, PG332_QPADVCONF, 0xffff4000);
+    put_qp(c, PG332_SQPSN, 0);
+    put_qp(c, PG332_LSTRQREQ, 0x02ffffff);
+    put_qp(c, PG332_QPCONF, (QPCONF & ~PG332_QPCONF_PMTU) | 2 << 8);
+
+    card_fill(c, 0, 0x3000, 5);
+    fake_recv(p.e, &p.qp, p.mem, 0x2000, p.key);
+    POST(c, .opcode = SEND_IMM, .laddr = c->mem, .len = 0x1234, .imm = 0x11223344);
+    peer_settle(&p, c);
+    check_done(c, 1);
+    peer_completes(&p, ERNIC_WC_RECV, 0x1234);
+    g_assert_cmpmem(fake_ptr(&p.env, p.mem, 0x1234), 0x1234, card_mem(c, 0),
+                    0x1234);
+    POST(c, .opcode = WRITE, .laddr = c->mem, .len = 0x3000, .rkey = p.key,
+         .raddr = p.mem + 0x2000);
+    POST(c, .opcode = READ, .laddr = c->mem + 0x4000, .len = 0x3000,
+         .rkey = p.key, .raddr = p.mem + 0x2000);
+    peer_settle(&p, c);
+    check_done(c, 3);
+    g_assert_cmpmem(card_mem(c, 0x4000), 0x3000, card_mem(c, 0), 0x3000);
+
+    fake_send(p.e, &p.qp, ERNIC_WR_SEND, ERNIC_WR_SIGNALED, p.mem, 500, p.key);
+    fake_rdma(p.e, &p.qp, ERNIC_WR_WRITE, ERNIC_WR_SIGNALED, p.mem, 0x1200, p.key,
+              VA + 0x8000, KEY);
+    fake_rdma(p.e, &p.qp, ERNIC_WR_READ, ERNIC_WR_SIGNALED, p.mem + 0x8000, 0x1200,
+              p.key, VA + 0x8000, KEY);
+    peer_settle(&p, c);
+    peer_completes(&p, ERNIC_WC_SEND, 500);
+    peer_completes(&p, ERNIC_WC_WRITE, 0x1200);
+    peer_completes(&p, ERNIC_WC_READ, 0x1200);
+    check_received(c, 1);
+    g_assert_cmpmem(fake_ptr(&c->env, c->rq, 500), 500, card_mem(c, 0), 500);
+    g_assert_cmpmem(fake_ptr(&p.env, p.mem + 0x8000, 0x1200), 0x1200,
+                    card_mem(c, 0), 0x1200);
+    ernic_free(p.e);
+    fake_env_fini(&p.env);
+    card_close(c);
+}
+
+/* ---- tests: state, and random input ------------------------------------------ */
+
+/* Saved in mid-flight, loaded into another engine, and continued. */
+TEST("/pg332/save", test_save)
+{
+    Card *a = &cards[0], *b = &cards[1];
+    GByteArray *state = g_byte_array_new();
+    ErnicConfig cfg;
+
+    setup(PG332_V4_0);
+    card_fill(a, 0, 0x6000, 1);
+    POST(a, .opcode = SEND, .laddr = a->mem, .len = 100);
+    settle();
+    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x6000, .rkey = KEY,
+         .raddr = VA);
+    fake_run(a->e);
+    ernic_save(a->e, state);
+    card_config(&cfg, PG332_V4_0);
+    ernic_free(a->e);
+    a->e = ernic_new(&cfg, &fake_env_ops, &a->env);
+    g_assert(ernic_load(a->e, a->env.now, state->data, state->len));
+    card_check(a);
+    g_assert_cmpuint(a->e->udp_sport, ==, 0x12b7);
+    settle();
+    check_done(a, 2);
+    g_assert_cmpmem(card_mem(b, 0), 0x6000, card_mem(a, 0), 0x6000);
+
+    g_assert(!ernic_load(a->e, a->env.now, state->data, state->len - 1));
+    g_byte_array_free(state, true);
+    teardown();
+}
+
+/* 4.0 and 4.2 have as many registers, at other offsets. */
+TEST("/pg332/load-other-version", test_load_other_version)
+{
+    uint32_t from, to;
+    Card a, b;
+
+    for (from = 0; from < PG332_VERSIONS; from++) {
+        for (to = 0; to < PG332_VERSIONS; to++) {
+            GByteArray *state = g_byte_array_new();
+
+            card_open(&a, 0, from);
+            card_open(&b, 0, to);
+            ernic_save(a.e, state);
+            g_assert(ernic_load(b.e, b.env.now, state->data, state->len) ==
+                     (from == to));
+            g_byte_array_free(state, true);
+            card_close(&a);
+            card_close(&b);
+        }
+    }
+}
+
+/* Numbers of 24 bits stay in range, whatever register values a state holds. */
+TEST("/pg332/load-wide-numbers", test_load_wide_numbers)
+{
+    static const uint32_t wide[] = {
+        PG332_SQPSN, PG332_STATMSN, PG332_DESTQPCONF,
+    };
+    GByteArray *state = g_byte_array_new();
+    uint32_t conf, i;
+    ErnicQp *qp;
+    Card c;
+
+    card_open(&c, 0, PG332_V4_2);
+    conf = get_qp(&c, PG332_QPCONF);
+    put_qp(&c, PG332_QPCONF, 0);
+    for (i = 0; i < G_N_ELEMENTS(wide); i++) {
+        *ernic_regfile_at(c.e->regs, ERNIC_REG_QP, QPN - 1, wide[i]) =
+            UINT32_MAX;
+    }
+    ernic_save(c.e, state);
+    g_assert(ernic_load(c.e, c.env.now, state->data, state->len));
+    put_qp(&c, PG332_QPCONF, conf);
+    qp = &c.e->qp[QPN];
+    g_assert(qp->used);
+    g_assert_cmphex(qp->sq.next_psn, ==, ERNIC_PSN_MASK);
+    g_assert_cmphex(qp->rq.msn, ==, ERNIC_MSN_MASK);
+    g_assert_cmphex(qp->attr.dest_qpn, ==, ERNIC_QPN_MASK);
+    card_check(&c);
+    g_byte_array_free(state, true);
+    card_close(&c);
+}
+
+/* Random software: every register, any value, in any order. */
+TEST("/pg332/any-order", test_any_order)
+{
+    static const uint32_t some[] = {
+        0, 1, 2, DEPTH, QPCONF, 0x43d, 0xffffffff, 0x80000000, 0x00400040,
+        0x0a000ABC, KEY, 0x0821, 0x7fff0000,
+    };
+    unsigned version;
+    uint32_t i, n;
+
+    for (version = 0; version < PG332_VERSIONS; version++) {
+        setup(version);
+        for (i = 0; i < 20000; i++) {
+            Card *c = &cards[g_test_rand_int_range(0, 2)];
+            ErnicRegScope scope = g_test_rand_int_range(0, ERNIC_REG_SCOPES);
+            uint32_t element = scope == ERNIC_REG_GLOBAL ? 0 :
+                               g_test_rand_int_range(0, 10);
+            uint32_t size = ernic_reg_blocks[version][scope].size;
+            uint32_t reg = g_test_rand_int_range(0, MIN(size, 0x1a0) / 4) * 4;
+            uint32_t value = g_test_rand_int_range(0, 4) ?
+                some[g_test_rand_int_range(0, ARRAY_SIZE(some))] :
+                (uint32_t)g_test_rand_int();
+
+            ernic_reg_write(c->e, c->env.now, card_at(c, scope, element, reg), value);
+            card_check(c);
+            if (g_test_rand_int_range(0, 8) == 0) {
+                fake_run(c->e);
+                card_check(c);
+            }
+            ernic_reg_read(c->e, c->env.now, card_at(c, scope, element, reg));
+            if (i % 50 == 0) {
+                for (n = 0; n < 2; n++) {
+                    card_open_qp(&cards[n], n);
+                    cards[n].env.now += 1000000;
+                    lose_all(&cards[n]);
+                }
+            }
+        }
+        teardown();
+    }
+}
+
+TESTS(add_tests)
+{
+    static const char *const names[PG332_VERSIONS] = { "3.1", "4.0", "4.2" };
+    unsigned v;
+
+    for (v = 0; v < PG332_VERSIONS; v++) {
+        char *path = g_strdup_printf("/pg332/transfer/%s", names[v]);
+
+        g_test_add_data_func(path, GUINT_TO_POINTER(v), test_transfer);
+        g_free(path);
+        path = g_strdup_printf("/pg332/opcodes/%s", names[v]);
+        g_test_add_data_func(path, GUINT_TO_POINTER(v), test_opcodes);
+        g_free(path);
+    }
+}

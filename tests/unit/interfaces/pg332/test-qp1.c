@@ -1,0 +1,664 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Queue pair 1 of PG332: frames that software posts, datagrams in its buffers, refused
+ * frames, and a peer whose management queue pair is one of verbs. Then other uses of
+ * Ethernet headers and frames: MAC addresses, marks, CNPs.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "test.h"
+#include "wire/frame.h"
+#include "pg332_card.h"
+#include "transport/qp.h"
+
+#define QKEY_GSI    0x80010000
+#define MAD_LEN     256
+#define MAD_AT      68              /* in a receive buffer */
+#define FRAME_MAX   8192
+
+/* Queue pair 1 of a card. */
+typedef struct Qp1 {
+    Card *c;
+    uint64_t sq, cq, rq, db, frame;
+    uint32_t posted;
+} Qp1;
+
+static Qp1 qp1s[2];
+
+static void put1(Qp1 *q, uint32_t reg, uint32_t value)
+{
+    ernic_reg_write(q->c->e, q->c->env.now, card_at(q->c, ERNIC_REG_QP, 0, reg),
+                    value);
+    card_check(q->c);
+}
+
+static uint32_t get1(Qp1 *q, uint32_t reg)
+{
+    return ernic_reg_read(q->c->e, q->c->env.now,
+                          card_at(q->c, ERNIC_REG_QP, 0, reg));
+}
+
+/* As AMD's driver opens it: no interrupt of the receive queue. */
+static void open1(Qp1 *q, Card *c)
+{
+    FakeEnv *env = &c->env;
+
+    *q = (Qp1) {
+        .c = c, .sq = fake_alloc(env, DEPTH * 64, 256),
+        .cq = fake_alloc(env, DEPTH * 4, 256),
+        .rq = fake_alloc(env, DEPTH * SLOT_BYTES, 256),
+        .db = fake_alloc(env, 8, 8), .frame = fake_alloc(env, FRAME_MAX, 8),
+    };
+    put1(q, PG332_RQBA, q->rq);
+    put1(q, PG332_RQBAMSB, q->rq >> 32);
+    put1(q, PG332_SQBA, q->sq);
+    put1(q, PG332_SQBAMSB, q->sq >> 32);
+    put1(q, PG332_CQBA, q->cq);
+    put1(q, PG332_CQBAMSB, q->cq >> 32);
+    put1(q, PG332_CQDBADD, q->db);
+    put1(q, PG332_CQDBADDMSB, q->db >> 32);
+    put1(q, PG332_RQWPTRDBADD, q->db + 4);
+    put1(q, PG332_RQWPTRDBADDMSB, q->db >> 32);
+    put1(q, PG332_QDEPTH, DEPTH << 16 | DEPTH);
+    put1(q, PG332_TIMEOUTCONF, 0x00101f0d);
+    put1(q, PG332_QPCONF, 0x439 | (SLOT_BYTES / 256) << 16);
+}
+
+static void open_both(unsigned version)
+{
+    setup(version);
+    open1(&qp1s[0], &cards[0]);
+    open1(&qp1s[1], &cards[1]);
+}
+
+/* ---- frames -------------------------------------------------------------- */
+
+static void path_of(int i, bool v6, ErnicPath *path)
+{
+    *path = (ErnicPath) {
+        .smac = { 0, 0x0a, 0x35, 1, 2, i }, .dmac = { 0, 0x0a, 0x35, 1, 2, !i },
+        .vlan = ERNIC_NO_VLAN, .udp_sport = 0x8cd1, .hop_limit = 64,
+        .tclass = 0x20,
+    };
+    if (v6) {
+        path->sgid.raw[0] = path->dgid.raw[0] = 0xfd;
+        path->sgid.raw[15] = 1 + i;
+        path->dgid.raw[15] = 1 + !i;
+    } else {
+        fake_gid(path->sgid.raw, 1 + i);
+        fake_gid(path->dgid.raw, 1 + !i);
+    }
+}
+
+static uint8_t *frame_of(Qp1 *q)
+{
+    return fake_ptr(&q->c->env, q->frame, FRAME_MAX);
+}
+
+/* A datagram to queue pair 1 of the other card; returns its length. */
+static uint32_t make(Qp1 *q, bool v6, uint32_t len, uint8_t seed)
+{
+    uint8_t *f = frame_of(q), *p = f;
+    ErnicPath path;
+    uint32_t i;
+
+    path_of(q == &qp1s[1], v6, &path);
+    p += ernic_net_emit(&path, 20 + len + 4, f);
+    memset(p, 0, 20);
+    p[0] = 0x64;                            /* UD, SEND Only */
+    stw_be_p(p + 2, 0xffff);
+    p[7] = 1;                               /* to queue pair 1 */
+    stl_be_p(p + 8, 0x123456);              /* software's own PSN */
+    stl_be_p(p + 12, QKEY_GSI);
+    p[19] = 1;                              /* from queue pair 1 */
+    p += 20;
+    for (i = 0; i < len; i++) {
+        *p++ = seed + i;
+    }
+    return p - f;
+}
+
+static void post1(Qp1 *q, uint8_t opcode, uint32_t len)
+{
+    uint8_t *slot = fake_ptr(&q->c->env, q->sq + q->posted % DEPTH * 64, 64);
+
+    memset(slot, 0xee, 64);
+    stw_le_p(slot, 0x700 + q->posted);
+    stq_le_p(slot + 4, q->frame);
+    stl_le_p(slot + 12, len);
+    slot[16] = opcode;
+    q->posted++;
+    put1(q, PG332_SQPI, card_index(q->posted));
+}
+
+static const uint8_t *slot_of(Qp1 *q, uint32_t n)
+{
+    return fake_ptr(&q->c->env, q->rq + n % DEPTH * SLOT_BYTES, SLOT_BYTES);
+}
+
+/* ---- tests: exchange ----------------------------------------------------- */
+
+/* The driver finds the frame that the other card sent, where it looks for it. */
+static void check_slot(Qp1 *to, uint32_t n, Qp1 *from, uint32_t frame_len, bool v6)
+{
+    const uint8_t *slot = slot_of(to, n), *frame = frame_of(from);
+    uint32_t ip = v6 ? 40 : 20, i;
+
+    for (i = 0; i < 40 - ip; i++) {
+        g_assert_cmphex(slot[i], ==, 0);
+    }
+    /* From the IP header on, unchanged from the frame. */
+    g_assert_cmpmem(slot + 40 - ip, ip + 28, frame + 14, ip + 28);
+    g_assert_cmpmem(slot + MAD_AT, MAD_LEN, frame + 14 + ip + 28, MAD_LEN);
+    g_assert_cmpuint(frame_len, ==, 14 + ip + 28 + MAD_LEN);
+}
+
+static void test_exchange(gconstpointer arg)
+{
+    unsigned version = GPOINTER_TO_UINT(arg);
+    Qp1 *a = &qp1s[0], *b = &qp1s[1];
+    uint32_t len, i;
+
+    open_both(version);
+    for (i = 0; i < 3 * DEPTH; i++) {
+        Qp1 *from = i & 1 ? b : a, *to = i & 1 ? a : b;
+
+        len = make(from, false, MAD_LEN, i);
+        post1(from, SEND, len);
+        settle();
+        g_assert_cmpuint(get1(from, PG332_CQHEAD), ==, card_index(i / 2 + 1));
+        g_assert_cmphex(card_word(from->c, from->cq + i / 2 % DEPTH * 4), ==,
+                        SEND << 16 | (0x700 + i / 2));
+        g_assert_cmpuint(card_word(to->c, to->db + 4), ==, card_index(i / 2 + 1));
+        check_slot(to, i / 2, from, len, false);
+        g_assert_cmphex(get(to->c, PG332_INTSTS) & ~PG332_INT_COMPLETION, ==,
+                        PG332_INT_MAD);
+        put(to->c, PG332_INTSTS, PG332_INT_MAD);
+        put1(to, PG332_RQCI, card_index(i / 2 + 1));
+    }
+    g_assert_cmphex(get(a->c, PG332_OUTAMPKTCNT), ==, 3 * DEPTH / 2 << 16);
+    g_assert_cmphex(get(a->c, PG332_INAMPKTCNT), ==, 3 * DEPTH / 2 << 16);
+    g_assert_cmphex(get(a->c, PG332_OUTIOPKTCNT), ==, 0);
+    g_assert_cmphex(get(a->c, PG332_INSRRPKTCNT), ==, 0);
+    /* Features that the document denies to queue pair 1 are plain storage there. */
+    put1(a, PG332_SQPSN, 0x1234);
+    put1(a, PG332_LSTRQREQ, 0x02004321);
+    g_assert_cmphex(get1(a, PG332_SQPSN), ==, 0x1234);
+    g_assert_cmphex(get1(a, PG332_LSTRQREQ), ==, 0x02004321);
+    teardown();
+}
+
+/* IPv6; then interrupts and bank of the receive queue; then lengths without ICRC. */
+TEST("/pg332-qp1/variants", test_variants)
+{
+    Qp1 *a = &qp1s[0], *b = &qp1s[1];
+    uint32_t len, i;
+    uint8_t *f;
+
+    open_both(PG332_V4_2);
+    for (i = 0; i < 2; i++) {
+        put(&cards[i], PG332_IPv6XADD1, 1 + i);
+        put(&cards[i], PG332_IPv6XADD4, 0xfd000000);
+    }
+    len = make(a, true, MAD_LEN, 1);
+    post1(a, SEND, len);
+    settle();
+    check_slot(b, 0, a, len, true);
+
+    put1(b, PG332_QPCONF, get1(b, PG332_QPCONF) | PG332_QPCONF_RQ_INT);
+    len = make(a, false, MAD_LEN, 2);
+    f = frame_of(a);
+    post1(a, SEND, len);
+    settle();
+    check_slot(b, 1, a, len, false);
+    g_assert_cmphex(get(b->c, PG332_INTSTS), ==, PG332_INT_MAD | PG332_INT_RECEIVE);
+    g_assert_cmphex(get(b->c, PG332_V4_RQINTSTS), ==, 1 << 1);
+
+    /* The ICRC is not counted in these lengths; in those of received frames it is. */
+    stw_be_p(f + 16, lduw_be_p(f + 16) - 4);
+    stw_be_p(f + 38, lduw_be_p(f + 38) - 4);
+    stw_be_p(f + 24, 0);
+    stw_be_p(f + 24, ernic_net_checksum(f + 14, 20));
+    post1(a, SEND, len);
+    settle();
+    make(a, false, MAD_LEN, 2);
+    check_slot(b, 2, a, len, false);
+    teardown();
+}
+
+/* From queue pair 1 to queue pair 1 of the same card. */
+TEST("/pg332-qp1/loopback", test_loopback)
+{
+    Qp1 *a = &qp1s[0];
+    uint32_t len;
+    uint8_t *f;
+
+    open_both(PG332_V3_1);
+    len = make(a, false, MAD_LEN, 3);
+    f = frame_of(a);
+    stl_be_p(f + 30, 0x0a000001);
+    stw_be_p(f + 24, 0);
+    stw_be_p(f + 24, ernic_net_checksum(f + 14, 20));
+    post1(a, SEND, len);
+    settle();
+    check_slot(a, 0, a, len, false);
+    teardown();
+}
+
+/* ---- tests: refused ------------------------------------------------------ */
+
+/* A byte of the frame changed, or another LENGTH. */
+static const struct {
+    uint32_t at;
+    uint8_t flip;
+    int32_t more;                       /* bytes of LENGTH */
+} defects[] = {
+    { 37, 0x01 },                       /* UDP port */
+    { 12, 0x1a },                       /* EtherType */
+    { 24, 0x01 },                       /* IP checksum */
+    { 20, 0x20 },                       /* a fragment */
+    { 42, 0x60 },                       /* an opcode of RC */
+    { 42, 0x1b },                       /* no opcode */
+    { 43, 0x01 },                       /* transport version */
+    { .more = -8 }, { .more = 8 },
+    { .more = 1 - 14 - 48 - MAD_LEN }, { .more = 36 - 14 - 48 - MAD_LEN },
+    { .more = 44 - 14 - 48 - MAD_LEN }, { .more = -14 - 48 - MAD_LEN },
+    { .more = 1 << 20 },
+};
+
+/* A frame that cannot be sent is fatal, like any bad request. */
+TEST("/pg332-qp1/malformed", test_malformed)
+{
+    Qp1 *a = &qp1s[0], *b = &qp1s[1];
+    uint32_t i, len;
+
+    for (i = 0; i < ARRAY_SIZE(defects); i++) {
+        g_test_message("case %u", i);
+        open_both(PG332_V3_1);
+        len = make(a, false, MAD_LEN, i);
+        frame_of(a)[defects[i].at] ^= defects[i].flip;
+        post1(a, SEND, len + defects[i].more);
+        settle();
+        g_assert_cmpuint(get1(a, PG332_CQHEAD), ==, 1);
+        g_assert_cmphex(card_word(a->c, a->cq), ==, CQE_ERROR | SEND << 16 | 0x700);
+        g_assert_cmphex(get1(a, PG332_STATQP) & PG332_STATQP_FATAL, !=, 0);
+        g_assert_cmphex(card_word(a->c, a->c->errq), ==, 1 << 16 | 0x05);
+        g_assert_cmphex(get(a->c, PG332_INTSTS) & PG332_INT_FATAL, !=, 0);
+        g_assert_cmpuint(get1(b, PG332_STATRQPIDB), ==, 0);
+        g_assert_cmphex(get(a->c, PG332_OUTAMPKTCNT), ==, 0);
+        teardown();
+    }
+    /* Only SEND is supported. */
+    open_both(PG332_V3_1);
+    post1(a, WRITE, make(a, false, MAD_LEN, 0));
+    settle();
+    g_assert_cmphex(card_word(a->c, a->c->errq), ==, 1 << 16 | 0x05);
+    teardown();
+    /* Memory errors; the queue pair recovers. */
+    open_both(PG332_V3_1);
+    len = make(a, false, MAD_LEN, 0);
+    stq_le_p(fake_ptr(&a->c->env, a->sq + 4, 8), 0);
+    a->frame = 64;
+    post1(a, SEND, len);
+    settle();
+    g_assert_cmphex(card_word(a->c, a->c->errq), ==, 1 << 16 | 0x05);
+    put1(a, PG332_QPCONF, PG332_QPCONF_RECOVERY);
+    a->c->posted = 0;
+    put(a->c, PG332_XRNICADCONF, PG332_ADCONF_OVERRIDE);
+    put1(a, PG332_SQPI, 0);
+    put1(a, PG332_CQHEAD, 0);
+    put(a->c, PG332_XRNICADCONF, 0);
+    put1(a, PG332_QPCONF, 0x439 | (SLOT_BYTES / 256) << 16);
+    a->frame = fake_alloc(&a->c->env, FRAME_MAX, 8);
+    a->posted = 0;
+    post1(a, SEND, make(a, false, MAD_LEN, 9));
+    settle();
+    g_assert_cmpuint(get1(b, PG332_STATRQPIDB), ==, 1);
+    teardown();
+}
+
+/* Buffers that are full, or too short; a wrong key. */
+TEST("/pg332-qp1/dropped", test_dropped)
+{
+    Qp1 *a = &qp1s[0], *b = &qp1s[1];
+    uint32_t len, i;
+    uint64_t errbuf;
+
+    open_both(PG332_V3_1);
+    errbuf = fake_alloc(&b->c->env, 16 * 256, 256);
+    put(b->c, PG332_ERRBUFBA, errbuf);
+    put(b->c, PG332_ERRBUFBAMSB, errbuf >> 32);
+    put(b->c, PG332_ERRBUFSZ, 256 << 16 | 16);
+    for (i = 0; i < DEPTH + 2; i++) {
+        post1(a, SEND, make(a, false, MAD_LEN, i));
+        settle();
+        g_assert_cmpuint(get1(a, PG332_CQHEAD), ==, card_index(i + 1));
+    }
+    g_assert_cmpuint(get1(b, PG332_STATRQPIDB), ==, DEPTH);
+    g_assert_cmphex(get(b->c, PG332_INTSTS), ==,
+                    PG332_INT_MAD | PG332_INT_VALIDATION);
+    g_assert_cmpuint(get(b->c, PG332_ERRBUFWPTR), ==, 2);
+    g_assert_cmphex(card_word(b->c, errbuf), ==, 1 << 20);
+    g_assert_cmphex(get(b->c, PG332_OUTRNRPKTSTS), ==, 0);
+    put1(b, PG332_RQCI, 1);
+    len = make(a, false, MAD_LEN, 77);
+    post1(a, SEND, len);
+    settle();
+    check_slot(b, DEPTH, a, len, false);
+
+    put1(b, PG332_RQCI, 2);
+    make(a, false, MAD_LEN, 0);
+    stl_be_p(frame_of(a) + 54, 0x11111111);
+    post1(a, SEND, len);
+    settle();
+    g_assert_cmpuint(get1(b, PG332_STATRQPIDB), ==, 1);
+    len = make(a, false, SLOT_BYTES - MAD_AT + 4, 0);
+    post1(a, SEND, len);
+    settle();
+    g_assert_cmpuint(get1(b, PG332_STATRQPIDB), ==, 1);
+    g_assert_cmphex(get1(b, PG332_STATQP) & PG332_STATQP_FATAL, ==, 0);
+    len = make(a, false, SLOT_BYTES - MAD_AT, 0);
+    post1(a, SEND, len);
+    settle();
+    g_assert_cmpuint(get1(b, PG332_STATRQPIDB), ==, 2);
+    teardown();
+}
+
+/* ---- tests: a peer that speaks verbs ------------------------------------- */
+
+/* It replaces card 0 at 10.0.0.1. */
+TEST("/pg332-qp1/verbs-gsi", test_verbs_gsi)
+{
+    Qp1 *b = &qp1s[1];
+    Card *c = &cards[1];
+    struct ernic_qp_attr attr;
+    struct ernic_cqe cqe;
+    uint32_t pd, key, len;
+    const uint8_t *slot;
+    uint64_t mem;
+    FakeEnv env;
+    FakeCq cq;
+    FakeQp qp;
+    Ernic *e;
+
+    fake_env_init(&env);
+    e = fake_ernic_new(&env);
+    pd = fake_create_pd(e);
+    fake_create_cq(e, &cq, 64, FAKE_NONE);
+    mem = fake_alloc(&env, 4096, 4096);
+    key = fake_reg_mr(e, pd, mem, 4096, ERNIC_ACCESS_LOCAL_WRITE);
+    fake_create_qp(e, &qp, ERNIC_QPT_GSI, pd, cq.cqn, cq.cqn, FAKE_NONE);
+    fake_qp_attr(&attr, 0, 2);
+    fake_qp_to(e, &qp, ERNIC_QPS_RTS, &attr);
+    card_open(c, 1, PG332_V3_1);
+    open1(b, c);
+
+    fake_recv(e, &qp, mem, 40 + MAD_LEN, key);
+    len = make(b, false, MAD_LEN, 5);
+    post1(b, SEND, len);
+    fake_run(c->e);
+    g_assert_cmpuint(fake_deliver(c->e, e), ==, 1);
+    g_assert(fake_poll_cq(e, &cq, &cqe));
+    g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+    g_assert_cmpuint(cqe.opcode, ==, ERNIC_WC_RECV);
+    g_assert_cmpuint(cqe.byte_len, ==, 40 + MAD_LEN);
+    g_assert_cmpuint(cqe.src_qp, ==, 1);
+    g_assert_cmpmem(fake_ptr(&env, mem + 40, MAD_LEN), MAD_LEN,
+                    frame_of(b) + 14 + 48, MAD_LEN);
+
+    memset(fake_ptr(&env, mem, MAD_LEN), 0xa7, MAD_LEN);
+    fake_send_ud(e, &qp, 0, mem, MAD_LEN, key, 1, QKEY_GSI, 2);
+    fake_run(e);
+    g_assert_cmpuint(fake_deliver(e, c->e), ==, 1);
+    g_assert_cmpuint(get1(b, PG332_STATRQPIDB), ==, 1);
+    g_assert_cmphex(get(c, PG332_INTSTS) & PG332_INT_MAD, !=, 0);
+    slot = slot_of(b, 0);
+    g_assert_cmphex(slot[20], ==, 0x45);
+    g_assert_cmphex(ldl_be_p(slot + 32), ==, 0x0a000001);
+    g_assert_cmphex(ldl_be_p(slot + 36), ==, 0x0a000002);
+    g_assert_cmpuint(lduw_be_p(slot + 42), ==, 4791);
+    g_assert_cmphex(slot[48], ==, 0x64);
+    g_assert_cmphex((uint32_t)ldl_be_p(slot + 60), ==, QKEY_GSI);
+    g_assert_cmphex(ldl_be_p(slot + 64), ==, 1);
+    g_assert_cmpmem(slot + MAD_AT, MAD_LEN, fake_ptr(&env, mem, MAD_LEN), MAD_LEN);
+    card_close(c);
+    ernic_free(e);
+    fake_env_fini(&env);
+}
+
+/* ---- tests: MAC addresses ------------------------------------------------ */
+
+/* One packet of @from's, as a link with Ethernet headers delivers it to @to. */
+static void arrive(Card *from, Card *to, void (*change)(ErnicPath *path))
+{
+    FakeTrain *t = fake_take_train(&from->env);
+    uint8_t ip[48];
+
+    g_assert(t && t->train.len == t->train.seg);
+    ernic_net_emit_ip(&t->train.path, t->train.len, ip);
+    t->train.ip = ip;
+    change(&t->train.path);
+    ernic_rx(to->e, to->env.now, &t->train);
+    fake_run(to->e);
+    card_check(to);
+    fake_train_free(t);
+}
+
+static void as_it_is(ErnicPath *path)
+{
+}
+
+static void other_source(ErnicPath *path)
+{
+    path->smac[5] ^= 0x80;
+}
+
+static void other_dest(ErnicPath *path)
+{
+    path->dmac[0] ^= 0x80;
+}
+
+TEST("/pg332-qp1/mac", test_mac)
+{
+    static const struct {
+        void (*change)(ErnicPath *path);
+        uint32_t syndrome, syndrome1;       /* of a connection, of queue pair 1 */
+    } cases[] = {
+        { as_it_is },
+        { other_source, 1u << 28, 0 },
+        { other_dest, 1, 1 },
+    };
+    Qp1 *a = &qp1s[0], *b = &qp1s[1];
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+        uint64_t errbuf;
+        uint32_t n = 0;
+
+        open_both(PG332_V3_1);
+        errbuf = fake_alloc(&b->c->env, 16 * 256, 256);
+        put(b->c, PG332_ERRBUFBA, errbuf);
+        put(b->c, PG332_ERRBUFBAMSB, errbuf >> 32);
+        put(b->c, PG332_ERRBUFSZ, 256 << 16 | 16);
+        POST(a->c, .opcode = SEND, .laddr = a->c->mem, .len = 64);
+        fake_run(a->c->e);
+        arrive(a->c, b->c, cases[i].change);
+        g_assert_cmpuint(get_qp(b->c, PG332_STATRQPIDB), ==, !cases[i].syndrome);
+        if (cases[i].syndrome) {
+            g_assert_cmphex(card_word(b->c, errbuf + 256 * n++), ==,
+                            cases[i].syndrome);
+        }
+        post1(a, SEND, make(a, false, MAD_LEN, 0));
+        fake_run(a->c->e);
+        arrive(a->c, b->c, cases[i].change);
+        g_assert_cmpuint(get1(b, PG332_STATRQPIDB), ==, !cases[i].syndrome1);
+        if (cases[i].syndrome1) {
+            g_assert_cmphex(card_word(b->c, errbuf + 256 * n++), ==,
+                            cases[i].syndrome1);
+        }
+        g_assert_cmpuint(get(b->c, PG332_ERRBUFWPTR), ==, n);
+        teardown();
+    }
+}
+
+/* ---- tests: congestion --------------------------------------------------- */
+
+static void mark(ErnicPath *path)
+{
+    path->tclass |= 3;
+}
+
+/* The frame of AMD's driver: BTH 0x81 with BECN, and 16 bytes of 0. */
+static uint32_t make_cnp(Qp1 *q, uint32_t dest_qp)
+{
+    uint8_t *f = frame_of(q), *p = f;
+    ErnicPath path;
+
+    path_of(q == &qp1s[1], false, &path);
+    p += ernic_net_emit(&path, 12 + 16 + 4, f);
+    memset(p, 0, 28);
+    p[0] = 0x81;
+    stw_be_p(p + 2, 0xffff);
+    stl_be_p(p + 4, dest_qp);
+    g_assert(p + 4 == f + 0x2e);
+    f[0x2e] = 0x40;
+    return p + 28 - f;
+}
+
+/* Software answers a mark; the engine sends nothing. */
+static void test_marked(gconstpointer arg)
+{
+    unsigned version = GPOINTER_TO_UINT(arg);
+    uint32_t bank = version == PG332_V3_1 ? PG332_V3_CNPSCHDSTS :
+                                            PG332_V4_CNPSCHDSTS;
+    Qp1 *a = &qp1s[0], *b = &qp1s[1];
+
+    open_both(version);
+    put(b->c, PG332_INTEN, 0x1ff);
+    POST(a->c, .opcode = WRITE, .laddr = a->c->mem, .len = 64, .rkey = KEY,
+         .raddr = VA);
+    fake_run(a->c->e);
+    arrive(a->c, b->c, mark);
+    g_assert_cmphex(get(b->c, PG332_INTSTS), ==, PG332_INT_CNP);
+    g_assert_cmphex(get(b->c, bank), ==, 1u << QPN);
+    g_assert_cmpuint(b->c->env.irqs->len, ==, 1);
+    put(b->c, bank, 1u << QPN);
+    g_assert_cmphex(get(b->c, bank), ==, 0);
+    put(b->c, PG332_INTSTS, PG332_INT_CNP);
+    g_assert_cmphex(get(b->c, PG332_INTSTS), ==, 0);
+    settle();
+    check_done(a->c, 1);
+    g_assert_cmpuint(get(b->c, PG332_OUTCNPPKTCNT), ==, 0);
+    g_assert_cmpuint(get(a->c, PG332_INCNPPKTCNT), ==, 0);
+
+    post1(b, SEND, make_cnp(b, QPN));
+    settle();
+    g_assert_cmpuint(get1(b, PG332_CQHEAD), ==, 1);
+    g_assert_cmpuint(get(b->c, PG332_OUTCNPPKTCNT), ==, 1);
+    g_assert_cmpuint(get(a->c, PG332_INCNPPKTCNT), ==, 1);
+    /* To an unused queue pair, and to queue pair 1: dropped. */
+    post1(b, SEND, make_cnp(b, 1));
+    settle();
+    g_assert_cmpuint(get(a->c, PG332_INCNPPKTCNT), ==, 1);
+    teardown();
+}
+
+/* Requests on the wire: those of the ring that have started. */
+static uint32_t outstanding(Card *c)
+{
+    const ErnicSendQueue *sq = &c->e->qp[QPN].sq;
+
+    return sq->started - sq->wq.ci;
+}
+
+/* 16 requests may be outstanding; after a CNP 8, until 16 are complete. */
+TEST("/pg332-qp1/window", test_window)
+{
+    Card *a = &cards[0];
+    uint32_t i, round;
+
+    open_both(PG332_V3_1);
+    put_qp(a, PG332_QPCONF, 0);
+    a->sq = fake_alloc(&a->env, 64 * 64, 256);
+    put_qp(a, PG332_SQBA, a->sq);
+    put_qp(a, PG332_QDEPTH, DEPTH << 16 | 64);
+    put_qp(a, PG332_QPCONF, QPCONF & ~PG332_QPCONF_CQE);
+    for (i = 0; i < 64; i++) {
+        uint8_t *slot = fake_ptr(&a->env, a->sq + i * 64, 64);
+
+        stq_le_p(slot + 4, a->mem);
+        stl_le_p(slot + 12, 64);
+        slot[16] = WRITE;
+        stq_le_p(slot + 20, VA);
+        stl_le_p(slot + 28, KEY);
+    }
+    put_qp(a, PG332_SQPI, 20);
+    fake_run(a->e);
+    g_assert_cmpuint(outstanding(a), ==, 16);
+    settle();
+    g_assert_cmpuint(get_qp(a, PG332_CQHEAD), ==, 20);
+
+    post1(&qp1s[1], SEND, make_cnp(&qp1s[1], QPN));
+    settle();
+    put_qp(a, PG332_SQPI, 60);
+    fake_run(a->e);
+    for (round = 0; round < 2; round++) {
+        g_assert_cmpuint(outstanding(a), ==, 8);
+        fake_deliver(a->e, cards[1].e);
+        fake_deliver(cards[1].e, a->e);
+    }
+    g_assert_cmpuint(outstanding(a), ==, 16);
+    settle();
+    g_assert_cmpuint(get_qp(a, PG332_CQHEAD), ==, 60);
+    teardown();
+}
+
+/* ---- tests: state -------------------------------------------------------- */
+
+/* A frame that waits for the link, saved, loaded, and sent after that. */
+TEST("/pg332-qp1/save", test_save)
+{
+    Qp1 *a = &qp1s[0], *b = &qp1s[1];
+    GByteArray *bytes = g_byte_array_new();
+    ErnicConfig cfg;
+    uint32_t len;
+    Ernic *e;
+
+    open_both(PG332_V3_1);
+    a->c->env.tx_busy = true;
+    len = make(a, false, MAD_LEN, 4);
+    post1(a, SEND, len);
+    fake_run(a->c->e);
+    a->c->e->qp[QPN].sq.narrow = 5;
+    g_assert_cmpuint(get1(a, PG332_CQHEAD), ==, 0);
+    ernic_save(a->c->e, bytes);
+    card_config(&cfg, PG332_V3_1);
+    e = ernic_new(&cfg, &fake_env_ops, &a->c->env);
+    g_assert(ernic_load(e, a->c->env.now, bytes->data, bytes->len));
+    g_assert_cmpuint(e->qp[QPN].sq.narrow, ==, 5);
+    g_byte_array_free(bytes, true);
+    ernic_free(a->c->e);
+    a->c->e = e;
+    a->c->env.tx_busy = false;
+    ernic_tx_ready(e, a->c->env.now);
+    settle();
+    g_assert_cmpuint(get1(a, PG332_CQHEAD), ==, 1);
+    check_slot(b, 0, a, len, false);
+    teardown();
+}
+
+TESTS(add_tests)
+{
+    static const char *const names[PG332_VERSIONS] = { "3.1", "4.0", "4.2" };
+    unsigned v;
+
+    for (v = 0; v < PG332_VERSIONS; v++) {
+        g_autofree char *exchange = g_strdup_printf("/pg332-qp1/exchange/%s",
+                                                    names[v]);
+        g_autofree char *marked = g_strdup_printf("/pg332-qp1/marked/%s", names[v]);
+
+        g_test_add_data_func(exchange, GUINT_TO_POINTER(v), test_exchange);
+        g_test_add_data_func(marked, GUINT_TO_POINTER(v), test_marked);
+    }
+}

@@ -1,0 +1,442 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The side stream of PG332: immediate data and keys in memory, by descriptors as AMD's
+ * driver provides them; interrupts, errors, and lack of room.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "pg332_card.h"
+#include "faces/pg332/side_stream.h"
+#include "test.h"
+
+#define RING    8
+#define DESC    64
+#define IRQS    PG332_DMA_IRQS
+
+static uint64_t ring, bufs;
+
+static uint32_t at(const Card *c, uint32_t reg)
+{
+    return ernic_reg_window(c->version) + reg;
+}
+
+static void put_side(Card *c, uint32_t reg, uint32_t value)
+{
+    ernic_reg_write(c->e, c->env.now, at(c, reg), value);
+    card_check(c);
+}
+
+static uint32_t get_side(Card *c, uint32_t reg)
+{
+    return ernic_reg_read(c->e, c->env.now, at(c, reg));
+}
+
+static uint8_t *desc(Card *c, uint32_t n)
+{
+    return fake_ptr(&c->env, ring + n % RING * DESC, DESC);
+}
+
+/* Return descriptor @n to the channel. */
+static void clean(Card *c, uint32_t n)
+{
+    memset(desc(c, n), 0, DESC);
+    stq_le_p(desc(c, n), ring + (n + 1) % RING * DESC);
+    stq_le_p(desc(c, n) + 8, bufs + n % RING * 8);
+    stl_le_p(desc(c, n) + PG332_DESC_CONTROL, 8);
+}
+
+static void give(Card *c, uint32_t last)
+{
+    put_side(c, PG332_SIDE_TAILDESC, ring + last % RING * DESC);
+    put_side(c, PG332_SIDE_TAILDESC_MSB, ring >> 32);
+}
+
+/* As AMD's driver does it, with threshold 1 and all interrupts. */
+static void listen(Card *c)
+{
+    uint32_t n;
+
+    ring = fake_alloc(&c->env, RING * DESC, DESC);
+    bufs = fake_alloc(&c->env, RING * 8, 8);
+    for (n = 0; n < RING; n++) {
+        clean(c, n);
+    }
+    put_side(c, PG332_SIDE_DMACR, get_side(c, PG332_SIDE_DMACR) | IRQS);
+    put_side(c, PG332_SIDE_CURDESC, ring);
+    put_side(c, PG332_SIDE_CURDESC_MSB, ring >> 32);
+    put_side(c, PG332_SIDE_DMACR, get_side(c, PG332_SIDE_DMACR) |
+             PG332_DMACR_RUN);
+    g_assert_cmphex(get_side(c, PG332_SIDE_DMASR), ==, 0x0001000a);
+}
+
+static void write_imm(Card *c, uint32_t imm)
+{
+    POST(c, .opcode = WRITE_IMM, .laddr = c->mem, .len = 64, .rkey = KEY,
+         .raddr = VA, .imm = imm);
+    settle();
+}
+
+/* Entry @n is there, of @type with @value and index @pi. */
+static void check_entry(Card *c, uint32_t n, uint32_t type, uint32_t value,
+                        uint32_t pi)
+{
+    g_assert_cmphex(ldl_le_p(desc(c, n) + PG332_DESC_STATUS), ==,
+                    (int32_t)0x8c000008);
+    g_assert_cmphex(fake_get64(&c->env, bufs + n % RING * 8), ==,
+                    value | (uint64_t)(type | QPN << 8 | pi << 16) << 32);
+}
+
+/* ---- tests: entries ---------------------------------------------------------- */
+
+static void test_entries(gconstpointer arg)
+{
+    Card *a = &cards[0], *b = &cards[1];
+    static const uint16_t vector = 1;
+
+    setup(GPOINTER_TO_UINT(arg));
+    listen(b);
+    give(b, RING - 1);
+    g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00010008);
+    POST(a, .opcode = SEND_IMM, .laddr = a->mem, .len = 64, .imm = 0x11223344);
+    settle();
+    check_received(b, 1);
+    check_entry(b, 0, PG332_SIDE_SEND_IMM, 0x11223344, 1);
+    g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00011008);
+    g_assert_cmphex(get_side(b, PG332_SIDE_CURDESC), ==, (uint32_t)ring);
+    g_assert_cmphex(get_side(b, PG332_SIDE_CURDESC_MSB), ==, ring >> 32);
+    /* Its interrupt precedes the queue pair's, and has a line of its own. */
+    g_assert(ernic_irq_level(b->e));
+    g_assert_cmpuint(b->env.irqs->len, ==, 2);
+    g_assert_cmpuint(g_array_index(b->env.irqs, uint16_t, 0), ==, vector);
+    put(b, PG332_INTSTS, PG332_INT_ALL);
+    g_assert(ernic_irq_level(b->e));
+    put_side(b, PG332_SIDE_DMASR, IRQS);
+    g_assert(!ernic_irq_level(b->e));
+
+    POST(a, .opcode = SEND, .laddr = a->mem, .len = 64);
+    POST(a, .opcode = SEND_INV, .laddr = a->mem, .len = 64, .rkey = KEY);
+    settle();
+    check_received(b, 3);
+    check_entry(b, 1, PG332_SIDE_SEND_INV, KEY, 3);
+    write_imm(a, 0xfedcba98);
+    check_received(b, 3);
+    check_entry(b, 2, PG332_SIDE_WRITE_IMM, 0xfedcba98, 3);
+    g_assert_cmphex(ldl_le_p(desc(b, 3) + PG332_DESC_STATUS), ==, 0);
+    g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, 0);
+    g_assert_cmpuint(get_side(b, PG332_SIDE_LOST), ==, 0);
+    check_done(a, 4);
+    teardown();
+}
+
+/* Software that has not started the channel sees no effect. */
+TEST("/pg332-side/halted", test_halted)
+{
+    Card *a = &cards[0], *b = &cards[1];
+    uint32_t i;
+
+    setup(PG332_V3_1);
+    g_assert_cmphex(get_side(b, PG332_SIDE_DMACR), ==, 0x00010002);
+    g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00010009);
+    for (i = 0; i < 2 * ERNIC_SIDE_FIFO; i++) {
+        write_imm(a, i);
+        check_done(a, i + 1);
+    }
+    g_assert_cmpuint(get_side(b, PG332_SIDE_LOST), ==, 2 * ERNIC_SIDE_FIFO);
+    g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, 0);
+    g_assert_cmpuint(b->env.irqs->len, ==, 0);
+    /* Pending entries are lost as well when software stops the channel. */
+    listen(b);
+    write_imm(a, 1);
+    g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, 1);
+    put_side(b, PG332_SIDE_DMACR, 0);
+    g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, 0);
+    g_assert_cmpuint(get_side(b, PG332_SIDE_LOST), ==, 2 * ERNIC_SIDE_FIFO + 1);
+    put_side(b, PG332_SIDE_DMACR, PG332_DMACR_RESET);
+    g_assert_cmphex(get_side(b, PG332_SIDE_DMACR), ==, 0x00010002);
+    g_assert_cmphex(get_side(b, PG332_SIDE_LOST), ==, 0);
+    g_assert_cmphex(get_side(b, PG332_SIDE_CURDESC), ==, 0);
+    teardown();
+}
+
+/* Around the ring many times; the tail may be written with its old value. */
+TEST("/pg332-side/ring", test_ring)
+{
+    Card *a = &cards[0], *b = &cards[1];
+    uint32_t n, i;
+
+    setup(PG332_V3_1);
+    listen(b);
+    give(b, RING - 1);
+    for (n = 0; n < 5 * RING; n += RING) {
+        for (i = n; i < n + RING; i++) {
+            write_imm(a, i);
+            check_entry(b, i, PG332_SIDE_WRITE_IMM, i, 0);
+        }
+        g_assert_cmphex(get_side(b, PG332_SIDE_DMASR) & 3, ==,
+                        PG332_DMASR_IDLE);
+        write_imm(a, n + RING);              /* waits */
+        g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, 1);
+        for (i = 0; i < RING; i++) {
+            clean(b, i);
+        }
+        give(b, RING - 1);              /* the last one, as before */
+        check_entry(b, 0, PG332_SIDE_WRITE_IMM, n + RING, 0);
+        for (i = 1; i < RING; i++) {
+            write_imm(a, i);
+        }
+        g_assert_cmphex(get_side(b, PG332_SIDE_DMASR) & 3, ==,
+                        PG332_DMASR_IDLE);
+        for (i = 0; i < RING; i++) {
+            clean(b, i);
+        }
+        /* Only the low half, as in a ring within 4 GiB. */
+        put_side(b, PG332_SIDE_TAILDESC, ring + (RING - 1) * DESC);
+        g_assert_cmphex(get_side(b, PG332_SIDE_DMASR) & 3, ==, 0);
+    }
+    teardown();
+}
+
+/* More entries than can wait: the peer gets an RNR NAK, and none is lost. */
+TEST("/pg332-side/full", test_full)
+{
+    Card *a = &cards[0], *b = &cards[1];
+    uint32_t i;
+
+    setup(PG332_V3_1);
+    put_qp(a, PG332_TIMEOUTCONF, 7 << 11);          /* RNR: for ever */
+    listen(b);
+    for (i = 0; i < ERNIC_SIDE_FIFO; i++) {
+        write_imm(a, i);
+        check_done(a, i + 1);
+    }
+    g_assert_cmphex(get(b, PG332_INTSTS), ==, 0);
+    /* Three packets, of which the last has the immediate data. */
+    card_fill(a, 0, 0x2100, 8);
+    POST(a, .opcode = WRITE_IMM, .laddr = a->mem, .len = 0x2100, .rkey = KEY,
+         .raddr = VA + 0x4000, .imm = i);
+    settle();
+    check_done(a, ERNIC_SIDE_FIFO);
+    g_assert_cmphex(get(b, PG332_INTSTS) & PG332_INT_RNR, !=, 0);
+    POST(a, .opcode = SEND, .laddr = a->mem, .len = 64);
+    settle();
+    check_received(b, 0);
+    give(b, RING - 1);
+    for (i = 0; i < RING; i++) {
+        check_entry(b, i, PG332_SIDE_WRITE_IMM, i, 0);
+    }
+    fake_advance(a->e, 2000000000);
+    settle();
+    check_done(a, ERNIC_SIDE_FIFO + 2);
+    check_received(b, 1);
+    g_assert_cmpmem(card_mem(b, 0x4000), 0x2100, card_mem(a, 0), 0x2100);
+    g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==,
+                     ERNIC_SIDE_FIFO + 1 - RING);
+    g_assert_cmpuint(get_side(b, PG332_SIDE_LOST), ==, 0);
+    teardown();
+}
+
+/* ---- tests: interrupts ------------------------------------------------------- */
+
+static void set_coalescing(Card *c, uint32_t entries, uint32_t delay)
+{
+    put_side(c, PG332_SIDE_DMACR,
+             (get_side(c, PG332_SIDE_DMACR) & 0xffff) |
+             entries << PG332_DMACR_THRESHOLD_SHIFT | delay << 24);
+}
+
+TEST("/pg332-side/coalescing", test_coalescing)
+{
+    Card *a = &cards[0], *b = &cards[1];
+
+    setup(PG332_V3_1);
+    listen(b);
+    give(b, RING - 1);
+    set_coalescing(b, 3, 0);
+    g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00030008);
+    write_imm(a, 1);
+    write_imm(a, 2);
+    g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00010008);
+    g_assert_cmpuint(b->env.irqs->len, ==, 0);
+    write_imm(a, 3);
+    g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00031008);
+    g_assert_cmpuint(b->env.irqs->len, ==, 1);
+    put_side(b, PG332_SIDE_DMASR, PG332_DMA_ERROR_IRQ);
+    g_assert_cmpuint(b->env.irqs->len, ==, 2);      /* it is still there */
+    put_side(b, PG332_SIDE_DMASR, IRQS);
+    /* A threshold of 0 means none; with a delay the timer expires at once. */
+    set_coalescing(b, 0, 0x20);
+    g_assert_cmphex(get_side(b, PG332_SIDE_DMACR), ==, 0x20037003);
+    write_imm(a, 4);
+    g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x20032008);
+    g_assert_cmpuint(b->env.irqs->len, ==, 3);
+    /* Not enabled: it latches, and is raised when enabled. */
+    put_side(b, PG332_SIDE_DMASR, IRQS);
+    put_side(b, PG332_SIDE_DMACR, 0x20030001);
+    write_imm(a, 5);
+    g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x20032008);
+    g_assert_cmpuint(b->env.irqs->len, ==, 3);
+    put_side(b, PG332_SIDE_DMACR, 0x20032001);
+    g_assert_cmpuint(b->env.irqs->len, ==, 4);
+    teardown();
+}
+
+/* ---- tests: errors ------------------------------------------------------------- */
+
+TEST("/pg332-side/errors", test_errors)
+{
+    static const struct {
+        uint32_t at;                    /* of the descriptor; value there */
+        uint64_t value;
+        uint32_t cur;                   /* instead of the ring's; 0: not */
+        uint32_t error;
+    } cases[] = {
+        { PG332_DESC_CONTROL, 0, 0, PG332_DMASR_INTERNAL },
+        { PG332_DESC_CONTROL, 7, 0, PG332_DMASR_INTERNAL },
+        { 8, 0x40, 0, PG332_DMASR_DECODE },
+        { PG332_DESC_STATUS, PG332_DESC_COMPLETE, 0, PG332_DMASR_SG_INTERNAL },
+        { 0, 0, 0x1000, PG332_DMASR_SG_DECODE },
+    };
+    Card *a = &cards[0], *b = &cards[1];
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+        g_test_message("case %u", i);
+        setup(PG332_V4_0);
+        listen(b);
+        if (cases[i].cur) {
+            put_side(b, PG332_SIDE_DMACR, IRQS);
+            put_side(b, PG332_SIDE_CURDESC, cases[i].cur);
+            put_side(b, PG332_SIDE_CURDESC_MSB, 0);
+            put_side(b, PG332_SIDE_DMACR, IRQS | PG332_DMACR_RUN);
+        } else {
+            stq_le_p(desc(b, 0) + cases[i].at, cases[i].value);
+        }
+        give(b, RING - 1);
+        write_imm(a, 1);
+        check_done(a, 1);
+        g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==,
+                        0x00014009 | cases[i].error);
+        g_assert_cmphex(get_side(b, PG332_SIDE_DMACR) & 1, ==, 0);
+        g_assert_cmpuint(get_side(b, PG332_SIDE_LOST), ==, 1);
+        g_assert_cmpuint(b->env.irqs->len, ==, 1);
+        /* Only a reset helps. */
+        put_side(b, PG332_SIDE_DMASR, IRQS);
+        put_side(b, PG332_SIDE_DMACR, PG332_DMACR_RUN);
+        g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==,
+                        0x00010009 | cases[i].error);
+        put_side(b, PG332_SIDE_DMACR, PG332_DMACR_RESET);
+        listen(b);
+        give(b, RING - 1);
+        write_imm(a, 2);
+        check_entry(b, 0, PG332_SIDE_WRITE_IMM, 2, 0);
+        teardown();
+    }
+    /* A ring that is never cleaned, for software that wants that. */
+    setup(PG332_V4_0);
+    listen(b);
+    put_side(b, PG332_SIDE_DMACR, IRQS | PG332_DMACR_RUN | PG332_DMACR_CYCLIC);
+    stl_le_p(desc(b, 0) + PG332_DESC_STATUS, PG332_DESC_COMPLETE);
+    give(b, RING - 1);
+    write_imm(a, 3);
+    check_entry(b, 0, PG332_SIDE_WRITE_IMM, 3, 0);
+    teardown();
+}
+
+/* Each access to memory fails in turn. */
+TEST("/pg332-side/no-memory", test_no_memory)
+{
+    Card *a = &cards[0], *b = &cards[1];
+    uint32_t nth;
+
+    for (nth = 1; nth < 8; nth++) {
+        setup(PG332_V3_1);
+        listen(b);
+        give(b, RING - 1);
+        fake_fail_dma(&b->env, nth, false);
+        write_imm(a, 1);
+        check_done(a, 1);
+        if (nth <= 4) {
+            g_assert_cmpuint(b->env.refused, ==, 1);
+        }
+        fake_fail_dma(&b->env, 0, false);
+        teardown();
+    }
+}
+
+TEST("/pg332-side/registers", test_registers)
+{
+    Card *b = &cards[1];
+    uint32_t off;
+
+    setup(PG332_V3_1);
+    for (off = 0; off < 0x1000; off += 4) {
+        uint32_t want = off == PG332_SIDE_DMACR ? 0xffff7013 :
+                        off == PG332_SIDE_CURDESC ||
+                        off == PG332_SIDE_TAILDESC ? 0xffffffc0 :
+                        off == PG332_SIDE_CURDESC_MSB ||
+                        off == PG332_SIDE_TAILDESC_MSB ? 0xffffffff : 0;
+
+        put_side(b, off, 0xffffffff & ~PG332_DMACR_RESET);
+        if (off == PG332_SIDE_DMASR) {
+            continue;
+        }
+        if (off == PG332_SIDE_DMACR) {
+            put_side(b, off, get_side(b, off) & ~PG332_DMACR_RUN);
+            want &= ~PG332_DMACR_RUN;
+        } else if (want) {
+            put_side(b, off, 0xffffffff);
+        }
+        g_assert_cmphex(get_side(b, off), ==, want);
+    }
+    g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0xffff0009);
+    teardown();
+}
+
+/* ---- tests: state --------------------------------------------------------------- */
+
+/* Entries wait; another engine continues where this one stopped. */
+TEST("/pg332-side/save", test_save)
+{
+    Card *a = &cards[0], *b = &cards[1];
+    GByteArray *bytes = g_byte_array_new();
+    ErnicConfig cfg;
+    uint32_t i;
+    Ernic *e;
+
+    setup(PG332_V3_1);
+    listen(b);
+    give(b, 1);
+    for (i = 0; i < 5; i++) {
+        write_imm(a, 0x50 + i);
+    }
+    g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, 3);
+    ernic_save(b->e, bytes);
+    card_config(&cfg, PG332_V3_1);
+    e = ernic_new(&cfg, &fake_env_ops, &b->env);
+    g_assert(ernic_load(e, b->env.now, bytes->data, bytes->len));
+    g_byte_array_free(bytes, true);
+    ernic_free(b->e);
+    b->e = e;
+    g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x0001100a);
+    give(b, RING - 1);
+    for (i = 0; i < 5; i++) {
+        check_entry(b, i, PG332_SIDE_WRITE_IMM, 0x50 + i, 0);
+    }
+    /* A reset of the card resets the channel. */
+    ernic_reset(e);
+    g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00010009);
+    teardown();
+}
+
+TESTS(add_tests)
+{
+    static const char *const names[PG332_VERSIONS] = { "3.1", "4.0", "4.2" };
+    unsigned v;
+
+    for (v = 0; v < PG332_VERSIONS; v++) {
+        g_autofree char *path = g_strdup_printf("/pg332-side/entries/%s", names[v]);
+
+        g_test_add_data_func(path, GUINT_TO_POINTER(v), test_entries);
+    }
+}

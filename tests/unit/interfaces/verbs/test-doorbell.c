@@ -1,0 +1,280 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Doorbells: each kind with each reason to refuse it. A refused doorbell changes
+ * nothing, is counted, and raises an event.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "dialog.h"
+#include "test.h"
+
+typedef struct Kind {
+    const char *name;
+    uint8_t kind;
+    bool event;                 /* a refusal has an object that its event names */
+} Kind;
+
+static const Kind kinds[] = {
+    { "sq", ERNIC_DB_SQ, true },
+    { "rq", ERNIC_DB_RQ, true },
+    { "srq", ERNIC_DB_SRQ, true },
+    { "cq", ERNIC_DB_CQ, true },
+    { "cq-arm", ERNIC_DB_CQ_ARM, true },
+    { "cq-arm-solicited", ERNIC_DB_CQ_ARM_SOLICITED, true },
+    { "eq", ERNIC_DB_EQ, false },
+};
+QEMU_BUILD_BUG_ON(ARRAY_SIZE(kinds) != ERNIC_DB_KIND_COUNT);
+
+static uint32_t queue_of(const Dialog *d, uint8_t kind)
+{
+    switch (kind) {
+    case ERNIC_DB_SQ:
+    case ERNIC_DB_RQ:
+        return d->qp.qpn;
+    case ERNIC_DB_SRQ:
+        return d->srq.srqn;
+    case ERNIC_DB_EQ:
+        return d->eq.eqn;
+    default:
+        return d->scq.cqn;
+    }
+}
+
+/* The greatest valid index when no request has been processed yet. */
+static uint32_t limit_of(uint8_t kind)
+{
+    return kind <= ERNIC_DB_SRQ ? 64 : 0;
+}
+
+static uint8_t ring(Dialog *d, uint32_t uctx, uint64_t value)
+{
+    return ernic_doorbell(d->e, d->env.now, uctx, value);
+}
+
+static uint64_t counter(Dialog *d, size_t at)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QUERY_STATS };
+
+    cmd.query.addr = cpu_to_le64(d->env.base);
+    cmd.query.length = cpu_to_le32(4096);
+    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+    return fake_get64(&d->env, d->env.base + at);
+}
+
+static uint64_t bad_doorbells(Dialog *d)
+{
+    return counter(d, offsetof(ErnicStats, bad_doorbells));
+}
+
+static void reported(Dialog *d, uint8_t kind, uint32_t queue)
+{
+    struct ernic_eqe eqe = dlg_event_of(d, ERNIC_EV_BAD_DOORBELL, queue);
+
+    g_assert_cmpuint(eqe.detail, ==, kind);
+    dlg_no_event(d);
+}
+
+static void open_for(Dialog *d, const Kind *k)
+{
+    dlg_init(d, ERNIC_QPT_RC, k->kind == ERNIC_DB_SRQ);
+    dlg_to(d, ERNIC_QPS_RTS);
+}
+
+/* No such queue: there is no object that an event could name. */
+static void test_no_queue(gconstpointer opaque)
+{
+    static const uint32_t numbers[] = { 0, 63, 64, 65, 0xffff, 0xffffff };
+    const Kind *k = opaque;
+    uint32_t i;
+    Dialog d;
+
+    open_for(&d, k);
+    for (i = 0; i < ARRAY_SIZE(numbers); i++) {
+        g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, numbers[i], 0)), ==,
+                         ERNIC_ERR_HANDLE);
+    }
+    g_assert_cmpuint(bad_doorbells(&d), ==, ARRAY_SIZE(numbers));
+    dlg_close(&d);
+}
+
+/* A queue that belongs to another page. */
+static void test_other_page(gconstpointer opaque)
+{
+    const Kind *k = opaque;
+    uint32_t user, i;
+    Dialog d;
+
+    open_for(&d, k);
+    user = fake_create_uctx(d.e);
+    for (i = 0; i < 3; i++) {
+        g_assert_cmpuint(ring(&d, user + i,
+                              ERNIC_DB(k->kind, queue_of(&d, k->kind), 0)),
+                         ==, ERNIC_ERR_HANDLE);
+    }
+    g_assert_cmpuint(ring(&d, UINT32_MAX,
+                          ERNIC_DB(k->kind, queue_of(&d, k->kind), 0)), ==,
+                     ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(bad_doorbells(&d), ==, 4);
+    dlg_close(&d);
+}
+
+/* A counter beyond the queue's depth. */
+static void test_beyond(gconstpointer opaque)
+{
+    const Kind *k = opaque;
+    uint32_t queue, limit = limit_of(k->kind), i;
+    const uint32_t bad[] = { limit + 1, limit + 1000, 0x7fffffff, 0x80000000 };
+    Dialog d;
+
+    open_for(&d, k);
+    queue = queue_of(&d, k->kind);
+    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+        g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, queue, bad[i])), ==,
+                         ERNIC_ERR_FULL);
+        if (k->event) {
+            reported(&d, k->kind, queue);
+        }
+    }
+    QUIET(&d);
+    dlg_no_wc(&d);
+    g_assert_cmpuint(bad_doorbells(&d), ==, ARRAY_SIZE(bad));
+    g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, queue, 0)), ==, ERNIC_OK);
+    dlg_close(&d);
+}
+
+/* The queue full; a producer index that goes back is refused. */
+static void test_full(gconstpointer opaque)
+{
+    const Kind *k = opaque;
+    uint32_t queue;
+    Dialog d;
+
+    open_for(&d, k);
+    queue = queue_of(&d, k->kind);
+    /* In SQD no request starts, so the send queue does not change. */
+    dlg_state(&d, ERNIC_QPS_SQD);
+    g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, queue,
+                                          limit_of(k->kind))), ==, ERNIC_OK);
+    g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, queue,
+                                          limit_of(k->kind))), ==, ERNIC_OK);
+    if (k->kind <= ERNIC_DB_SRQ) {
+        g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, queue, 63)), ==,
+                         ERNIC_ERR_FULL);
+        reported(&d, k->kind, queue);
+    }
+    fake_run(d.e);
+    dlg_close(&d);
+}
+
+/* A flood of refusals fills the event queue once, and is one event from then on. */
+DIALOG_TEST("/doorbell/flood", ERNIC_QPT_RC, test_flood)
+{
+    uint32_t i, n = 0, last = 0;
+    struct ernic_eqe eqe;
+
+    for (i = 0; i < 10000; i++) {
+        ring(d, 0, ERNIC_DB(ERNIC_DB_SQ, d->qp.qpn, 65));
+        ring(d, 0, ERNIC_DB(ERNIC_DB_RQ, d->qp.qpn, 65));
+    }
+    ernic_set_link(d->e, d->env.now, false);
+    while (fake_poll_eq(d->e, &d->eq, &eqe)) {
+        fake_ring_eq(d->e, &d->eq);
+        last = eqe.type;
+        n++;
+    }
+    /* The last two were pending: the doorbells' event, and that of the port. */
+    g_assert_cmpuint(n, ==, d->eq.depth + 2);
+    g_assert_cmpuint(last, ==, ERNIC_EV_PORT_ERR);
+    g_assert_cmpuint(bad_doorbells(d), ==, 20000);
+}
+
+/* Reserved bits, and kinds that do not exist. */
+DIALOG_TEST("/doorbell/reserved", ERNIC_QPT_RC, test_reserved)
+{
+    uint32_t bit, kind;
+
+    for (bit = 60; bit < 64; bit++) {
+        g_assert_cmpuint(ring(d, 0, ERNIC_DB(ERNIC_DB_SQ, d->qp.qpn, 0) |
+                              1ull << bit), ==, ERNIC_ERR_RESERVED);
+    }
+    for (kind = ERNIC_DB_KIND_COUNT; kind < 16; kind++) {
+        g_assert_cmpuint(ring(d, 0, ERNIC_DB(kind, d->qp.qpn, 0)), ==,
+                         ERNIC_ERR_RESERVED);
+    }
+    g_assert_cmpuint(bad_doorbells(d), ==, 4 + 16 - ERNIC_DB_KIND_COUNT);
+}
+
+/* Doorbells that each state accepts (10.3.1). */
+TEST("/doorbell/states", test_states)
+{
+    static const struct {
+        uint8_t state;
+        bool sq, rq;
+    } rows[] = {
+        { ERNIC_QPS_RESET, false, false }, { ERNIC_QPS_INIT, false, true },
+        { ERNIC_QPS_RTR, false, true }, { ERNIC_QPS_RTS, true, true },
+        { ERNIC_QPS_SQD, true, true }, { ERNIC_QPS_SQE, true, true },
+        { ERNIC_QPS_ERR, true, true },
+    };
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        dlg_open_in(&d, ERNIC_QPT_UC, rows[i].state);
+        g_assert_cmpuint(ring(&d, 0, ERNIC_DB(ERNIC_DB_SQ, d.qp.qpn,
+                                              d.qp.sq_pi)), ==,
+                         rows[i].sq ? ERNIC_OK : ERNIC_ERR_STATE);
+        if (!rows[i].sq) {
+            reported(&d, ERNIC_DB_SQ, d.qp.qpn);
+        }
+        g_assert_cmpuint(ring(&d, 0, ERNIC_DB(ERNIC_DB_RQ, d.qp.qpn, 0)), ==,
+                         rows[i].rq ? ERNIC_OK : ERNIC_ERR_STATE);
+        if (!rows[i].rq) {
+            reported(&d, ERNIC_DB_RQ, d.qp.qpn);
+        }
+        dlg_close(&d);
+    }
+}
+
+/* With an SRQ the queue pair has no receive queue of its own. */
+DIALOG_TEST_BY("/doorbell/rq-of-srq", dlg_init(d, ERNIC_QPT_RC, true), test_rq_of_srq)
+{
+    dlg_to(d, ERNIC_QPS_RTS);
+    g_assert_cmpuint(ring(d, 0, ERNIC_DB(ERNIC_DB_RQ, d->qp.qpn, 0)), ==,
+                     ERNIC_ERR_STATE);
+    reported(d, ERNIC_DB_RQ, d->qp.qpn);
+}
+
+/* A doorbell only marks work: no packet is sent before the engine runs. */
+DIALOG_TEST("/doorbell/marks-only", ERNIC_QPT_RC, test_marks_only)
+{
+    d->env.reads = d->env.writes = 0;
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    g_assert_cmpuint(d->env.reads, ==, 0);
+    g_assert_cmpuint(d->env.trains->len, ==, 0);
+    g_assert_cmpuint(d->env.wake, <=, d->env.now);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, DLG_SQ_PSN, 0, 16);
+    PEER_ACK(d, DLG_SQ_PSN, 1);
+    SEND_WC(d, 0, SUCCESS);
+}
+
+static void add(const char *what, GTestDataFunc fn)
+{
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+        char *path = g_strdup_printf("/doorbell/%s/%s", kinds[i].name, what);
+
+        g_test_add_data_func(path, &kinds[i], fn);
+        g_free(path);
+    }
+}
+
+TESTS(add_tests)
+{
+    add("no-queue", test_no_queue);
+    add("other-page", test_other_page);
+    add("beyond", test_beyond);
+    add("full", test_full);
+}

@@ -1,0 +1,488 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Queue pairs by command: what create and modify refuse, and that a refused command has
+ * changed nothing.
+ */
+#include "qemu/osdep.h"
+#include "faces/verbs/qp_commands.h"
+#include "objects/cq.h"
+#include "objects/mr.h"
+#include "qp_fixture.h"
+#include "test.h"
+
+/* ---- create ------------------------------------------------------------------ */
+
+static void good_init(Fixture *f, struct ernic_qp_init *init)
+{
+    *init = (struct ernic_qp_init) {
+        .sq_buf.addr = cpu_to_le64(f->buf),
+        .rq_buf.addr = cpu_to_le64(f->buf + 32768),
+        .pd = cpu_to_le32(f->pd),
+        .send_cq = cpu_to_le32(f->cq.cqn),
+        .recv_cq = cpu_to_le32(f->cq.cqn),
+        .srq = cpu_to_le32(FAKE_NONE),
+        .sq_depth = cpu_to_le32(8),
+        .rq_depth = cpu_to_le32(4),
+        .type = ERNIC_QPT_RC,
+        .sq_stride = 3,
+        .rq_stride = 2,
+    };
+}
+
+static uint8_t qp_create(Fixture *f, const struct ernic_qp_init *init,
+                         uint32_t *qpn)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
+    uint64_t at = f->buf + 4096;
+    struct ernic_rsp rsp;
+    uint8_t status;
+
+    memcpy(fake_ptr(&f->env, at, sizeof(*init)), init, sizeof(*init));
+    cmd.qp.addr = cpu_to_le64(at);
+    cmd.qp.length = cpu_to_le32(sizeof(*init));
+    status = fake_cmd(f->e, &cmd, &rsp);
+    *qpn = le32_to_cpu(rsp.handle);
+    return status;
+}
+
+/* One field of a good request changed to a little-endian number. */
+#define F(field, v) offsetof(struct ernic_qp_init, field), \
+                    sizeof_field(struct ernic_qp_init, field), v
+
+static const struct {
+    uint32_t offset, size;
+    uint64_t value;
+    uint8_t status;
+} create_rows[] = {
+    { F(type, ERNIC_QPT_COUNT), ERNIC_ERR_PARAM },
+    { F(type, 255), ERNIC_ERR_PARAM },
+    { F(flags, 2), ERNIC_ERR_PARAM },
+    { F(flags, 0x81), ERNIC_ERR_PARAM },
+    { F(reserved[0], 1), ERNIC_ERR_RESERVED },
+    { F(reserved[3], 1), ERNIC_ERR_RESERVED },
+    { F(sq_depth, 0), ERNIC_ERR_PARAM },
+    { F(sq_depth, 3), ERNIC_ERR_PARAM },
+    { F(sq_depth, 1 << 16), ERNIC_ERR_PARAM },
+    { F(sq_depth, 0x80000000), ERNIC_ERR_PARAM },
+    { F(sq_stride, 0), ERNIC_ERR_PARAM },
+    { F(sq_stride, ERNIC_SQ_STRIDE_MAX + 1), ERNIC_ERR_PARAM },
+    { F(rq_depth, 0), ERNIC_ERR_PARAM },
+    { F(rq_depth, 5), ERNIC_ERR_PARAM },
+    { F(rq_depth, 1 << 16), ERNIC_ERR_PARAM },
+    { F(rq_stride, 0), ERNIC_ERR_PARAM },
+    { F(rq_stride, ERNIC_RQ_STRIDE_MAX + 1), ERNIC_ERR_PARAM },
+    { F(pd, 0), ERNIC_ERR_HANDLE },
+    { F(pd, 31), ERNIC_ERR_HANDLE },
+    { F(pd, 32), ERNIC_ERR_HANDLE },
+    { F(pd, 0xffffffff), ERNIC_ERR_HANDLE },
+    { F(send_cq, 0), ERNIC_ERR_HANDLE },
+    { F(send_cq, 63), ERNIC_ERR_HANDLE },
+    { F(send_cq, 0xffffffff), ERNIC_ERR_HANDLE },
+    { F(recv_cq, 64), ERNIC_ERR_HANDLE },
+    { F(srq, 0), ERNIC_ERR_HANDLE },
+    { F(srq, 9), ERNIC_ERR_HANDLE },
+    { F(srq, 0xfffffffe), ERNIC_ERR_HANDLE },
+    { F(sq_buf.reserved[0], 1), ERNIC_ERR_RESERVED },
+    { F(sq_buf.levels, 3), ERNIC_ERR_PARAM },
+    { F(sq_buf.npages, 1), ERNIC_ERR_PARAM },
+    { F(rq_buf.page_shift, 12), ERNIC_ERR_PARAM },
+    { F(rq_buf.addr, UINT64_MAX - 63), ERNIC_ERR_PARAM },
+    /* With an SRQ there is no receive queue to describe. */
+    { F(srq, 1), ERNIC_ERR_RESERVED },
+    /* These are valid. */
+    { F(type, ERNIC_QPT_UD), ERNIC_OK },
+    { F(flags, ERNIC_QPF_SQ_SIG_ALL), ERNIC_OK },
+    { F(sq_depth, 1), ERNIC_OK },
+    { F(sq_depth, 1 << 15), ERNIC_OK },
+    { F(rq_depth, 1 << 15), ERNIC_OK },
+    { F(sq_stride, ERNIC_SQ_STRIDE_MAX), ERNIC_OK },
+    { F(rq_stride, ERNIC_RQ_STRIDE_MAX), ERNIC_OK },
+};
+#undef F
+
+FIXTURE_TEST("/qp-cmd/create/rows", test_create_rows)
+{
+    struct ernic_qp_init init;
+    uint64_t le;
+    uint32_t i, qpn;
+
+    g_assert_cmpuint(f->srq.srqn, ==, 1);
+    for (i = 0; i < ARRAY_SIZE(create_rows); i++) {
+        GByteArray *before = state_of(f);
+
+        good_init(f, &init);
+        le = cpu_to_le64(create_rows[i].value);
+        memcpy((uint8_t *)&init + create_rows[i].offset, &le,
+               create_rows[i].size);
+        g_test_message("row %u", i);
+        g_assert_cmpint(qp_create(f, &init, &qpn), ==, create_rows[i].status);
+        if (create_rows[i].status == ERNIC_OK) {
+            g_assert_cmpuint(qpn, >=, 2);
+            g_byte_array_free(before, true);
+        } else {
+            assert_unchanged(f, before);
+        }
+    }
+}
+
+FIXTURE_TEST("/qp-cmd/create/good", test_create)
+{
+    struct ernic_qp_init init;
+    uint32_t qpn, cq_refs = f->e->cq[f->cq.cqn].refs;
+    uint32_t pd_refs = f->e->pd[f->pd].refs;
+    ErnicQp *qp;
+
+    good_init(f, &init);
+    init.sq_depth = cpu_to_le32(256);
+    g_assert_cmpint(qp_create(f, &init, &qpn), ==, ERNIC_OK);
+    qp = &f->e->qp[qpn];
+    g_assert_cmpuint(qp->state, ==, ERNIC_QPS_RESET);
+    g_assert_cmpuint(qp->transport, ==, ERNIC_RC);
+    g_assert_cmpuint(qp->sq.wq.depth, ==, 256);
+    g_assert_cmpuint(qp->sq.wq.stride, ==, 192);
+    g_assert_cmpuint(qp->sq.window_mask, ==, ERNIC_SQ_WINDOW - 1);
+    g_assert_cmpuint(qp->rq.wq.stride, ==, 128);
+    g_assert_cmpuint(f->e->cq[f->cq.cqn].refs, ==, cq_refs + 2);
+    g_assert_cmpuint(f->e->pd[f->pd].refs, ==, pd_refs + 1);
+    /* An object that the queue pair uses cannot be destroyed before it. */
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_CQ_DESTROY, f->cq.cqn), ==,
+                    ERNIC_ERR_BUSY);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn), ==,
+                    ERNIC_OK);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn), ==,
+                    ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(f->e->cq[f->cq.cqn].refs, ==, cq_refs);
+    g_assert_cmpuint(f->e->pd[f->pd].refs, ==, pd_refs);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_CQ_DESTROY, f->cq.cqn), ==,
+                    ERNIC_OK);
+}
+
+FIXTURE_TEST("/qp-cmd/create/srq", test_create_srq)
+{
+    struct ernic_qp_init init;
+    uint32_t qpn;
+
+    good_init(f, &init);
+    init.srq = cpu_to_le32(f->srq.srqn);
+    memset(&init.rq_buf, 0, sizeof(init.rq_buf));
+    g_assert_cmpint(qp_create(f, &init, &qpn), ==, ERNIC_ERR_PARAM);
+    init.rq_depth = 0;
+    g_assert_cmpint(qp_create(f, &init, &qpn), ==, ERNIC_ERR_PARAM);
+    init.rq_stride = 0;
+    g_assert_cmpint(qp_create(f, &init, &qpn), ==, ERNIC_OK);
+    g_assert_cmpuint(f->e->qp[qpn].srq, ==, f->srq.srqn);
+    g_assert_cmpuint(f->e->srq[f->srq.srqn].refs, ==, 1);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_SRQ_DESTROY, f->srq.srqn), ==,
+                    ERNIC_ERR_BUSY);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn), ==,
+                    ERNIC_OK);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_SRQ_DESTROY, f->srq.srqn), ==,
+                    ERNIC_OK);
+}
+
+/* QP1: only for the kernel, and only one. */
+FIXTURE_TEST("/qp-cmd/create/gsi", test_create_gsi)
+{
+    uint32_t uctx = fake_create_uctx(f->e), qpn, pd;
+    struct ernic_qp_init init;
+    FakeCq cq;
+
+    f->env.uctx = uctx;
+    pd = fake_create_pd(f->e);
+    fake_create_cq(f->e, &cq, 16, FAKE_NONE);
+    good_init(f, &init);
+    init.type = ERNIC_QPT_GSI;
+    /* The kernel's objects are not this context's. */
+    g_assert_cmpint(qp_create(f, &init, &qpn), ==, ERNIC_ERR_HANDLE);
+    init.pd = cpu_to_le32(pd);
+    init.send_cq = init.recv_cq = cpu_to_le32(cq.cqn);
+    g_assert_cmpint(qp_create(f, &init, &qpn), ==, ERNIC_ERR_PERM);
+    f->env.uctx = 0;
+    good_init(f, &init);
+    init.type = ERNIC_QPT_GSI;
+    g_assert_cmpint(qp_create(f, &init, &qpn), ==, ERNIC_OK);
+    g_assert_cmpuint(qpn, ==, 1);
+    g_assert_cmpint(qp_create(f, &init, &qpn), ==, ERNIC_ERR_NO_RESOURCE);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, 1), ==, ERNIC_OK);
+    g_assert_cmpint(qp_create(f, &init, &qpn), ==, ERNIC_OK);
+    g_assert_cmpuint(qpn, ==, 1);
+}
+
+/* Page lists of both rings: the n-th access to memory fails. */
+FIXTURE_TEST("/qp-cmd/create/dma", test_create_dma)
+{
+    uint64_t list = fake_alloc(&f->env, 64, 8);
+    struct ernic_qp_init init;
+    uint32_t qpn, n;
+    int i;
+
+    for (i = 0; i < 8; i++) {
+        fake_put64(&f->env, list + 8 * i, f->buf + 4096 * i);
+    }
+    good_init(f, &init);
+    init.sq_buf.addr = init.rq_buf.addr = cpu_to_le64(list);
+    init.sq_buf.npages = init.rq_buf.npages = cpu_to_le32(8);
+    init.sq_buf.page_shift = init.rq_buf.page_shift = 12;
+    init.sq_buf.levels = init.rq_buf.levels = 1;
+    for (n = 1; n < 100; n++) {
+        GByteArray *before = state_of(f);
+
+        f->env.refused = 0;
+        fake_fail_dma(&f->env, n, false);
+        if (qp_create(f, &init, &qpn) == ERNIC_OK) {
+            g_byte_array_free(before, true);
+            break;
+        }
+        g_assert_cmpuint(f->env.refused, ==, 1);
+        assert_unchanged(f, before);
+    }
+    fake_fail_dma(&f->env, 0, false);
+    g_assert_cmpuint(n, ==, 4);         /* init, and two lists */
+    g_assert_cmpuint(f->e->num_pages, ==, 16);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn), ==,
+                    ERNIC_OK);
+    g_assert_cmpuint(f->e->num_pages, ==, 0);
+}
+
+/* ---- modify: edges ------------------------------------------------------------ */
+
+/* Each pair of states: accepted exactly if the table has it, else no change. */
+FIXTURE_TEST("/qp-cmd/modify/edges", test_edges)
+{
+    struct ernic_qp_attr attr;
+    uint8_t type, from, to;
+    uint32_t required, optional, taken = 0;
+    FakeQp qp;
+
+    fake_qp_attr(&attr, 9, 2);
+    for (type = 0; type < ERNIC_QPT_COUNT; type++) {
+        for (from = 0; from < ERNIC_QPS_COUNT; from++) {
+            for (to = 0; to < ERNIC_QPS_COUNT + 1; to++) {
+                GByteArray *before;
+                uint8_t status;
+                bool edge;
+
+                if (from == ERNIC_QPS_SQE &&
+                    type != ERNIC_QPT_UD && type != ERNIC_QPT_GSI) {
+                    continue;   /* bring() takes this path for datagrams */
+                }
+                bring(f, &qp, type, from);
+                before = state_of(f);
+                edge = ernic_qp_edge(type, from, to, &required, &optional);
+                status = fake_modify_qp(f->e, qp.qpn, (edge ? required : 0) |
+                                        ERNIC_QPA_STATE, to, &attr);
+                g_assert_cmpint(status, ==, edge ? ERNIC_OK : ERNIC_ERR_STATE);
+                if (edge) {
+                    g_assert_cmpint(state(f, &qp), ==, to);
+                    g_byte_array_free(before, true);
+                    taken++;
+                } else {
+                    assert_unchanged(f, before);
+                }
+                fake_run(f->e);
+                assert_whole(f);
+                fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qp.qpn);
+            }
+        }
+    }
+    g_assert_cmpuint(taken, ==, 6 * 19 + 2 * 22);
+}
+
+/* A required attribute missing, and one too many: all or none apply. */
+FIXTURE_TEST("/qp-cmd/modify/masks", test_masks)
+{
+    struct ernic_qp_attr attr;
+    uint32_t required, optional, bit;
+    uint8_t type;
+    FakeQp qp;
+
+    fake_qp_attr(&attr, 9, 2);
+    for (type = 0; type < ERNIC_QPT_COUNT; type++) {
+        bring(f, &qp, type, ERNIC_QPS_RTR);
+        g_assert_true(ernic_qp_edge(type, ERNIC_QPS_RTR, ERNIC_QPS_RTS,
+                                    &required, &optional));
+        for (bit = 1; bit; bit <<= 1) {
+            uint32_t mask = required ^ bit;
+            GByteArray *before = state_of(f);
+
+            if (bit == ERNIC_QPA_STATE || (optional & bit)) {
+                g_byte_array_free(before, true);
+                continue;
+            }
+            g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, mask |
+                                           ERNIC_QPA_STATE, ERNIC_QPS_RTS,
+                                           &attr), ==, ERNIC_ERR_ATTR_MASK);
+            assert_unchanged(f, before);
+        }
+        /* Without STATE the state stays: RTR to RTR is no edge. */
+        g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, required, ERNIC_QPS_RTS,
+                                       &attr), ==, ERNIC_ERR_STATE);
+        fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qp.qpn);
+    }
+}
+
+/* ---- modify: values ----------------------------------------------------------- */
+
+#define F(field, v) offsetof(struct ernic_qp_attr, field), \
+                    sizeof_field(struct ernic_qp_attr, field), v
+
+/* One attribute of a good request changed, on the edge from @from to @to. */
+static const struct {
+    uint8_t from, to;
+    uint32_t offset, size;
+    uint64_t value;
+    uint8_t status;
+} value_rows[] = {
+#define RST ERNIC_QPS_RESET, ERNIC_QPS_INIT
+#define RTR ERNIC_QPS_INIT, ERNIC_QPS_RTR
+#define RTS ERNIC_QPS_RTR, ERNIC_QPS_RTS
+    { RST, F(pkey_index, 15), ERNIC_ERR_PARAM },        /* an invalid entry */
+    { RST, F(pkey_index, 3), ERNIC_OK },
+    { RST, F(pkey_index, 16), ERNIC_ERR_PARAM },
+    { RST, F(pkey_index, 0xffff), ERNIC_ERR_PARAM },
+    { RST, F(port, 0), ERNIC_ERR_PARAM },
+    { RST, F(port, 2), ERNIC_ERR_PARAM },
+    { RST, F(access, 0), ERNIC_OK },
+    { RST, F(access, ERNIC_ACCESS_LOCAL_WRITE), ERNIC_ERR_PARAM },
+    { RST, F(access, ERNIC_ACCESS_MW_BIND), ERNIC_ERR_PARAM },
+    { RST, F(access, 0x80000000), ERNIC_ERR_PARAM },
+    { RST, F(reserved[0], 1), ERNIC_ERR_RESERVED },
+    { RST, F(reserved[1], 1), ERNIC_ERR_RESERVED },
+    { RST, F(reserved1[15], 1), ERNIC_ERR_RESERVED },
+    { RST, F(sq_draining, 1), ERNIC_ERR_RESERVED },
+    { RTR, F(path_mtu, 0), ERNIC_ERR_PARAM },
+    { RTR, F(path_mtu, 1), ERNIC_OK },
+    { RTR, F(path_mtu, 5), ERNIC_OK },
+    { RTR, F(path_mtu, 6), ERNIC_ERR_PARAM },
+    { RTR, F(dest_qpn, 0xffffff), ERNIC_OK },
+    { RTR, F(dest_qpn, 0x1000000), ERNIC_ERR_PARAM },
+    { RTR, F(rq_psn, 0xffffff), ERNIC_OK },
+    { RTR, F(rq_psn, 0x1000000), ERNIC_ERR_PARAM },
+    { RTR, F(max_dest_rd_atomic, 16), ERNIC_OK },
+    { RTR, F(max_dest_rd_atomic, 17), ERNIC_ERR_PARAM },
+    { RTR, F(min_rnr_timer, 31), ERNIC_OK },
+    { RTR, F(min_rnr_timer, 32), ERNIC_ERR_PARAM },
+    { RTR, F(av.sgid_index, 1), ERNIC_ERR_PARAM },      /* an empty entry */
+    { RTR, F(av.sgid_index, 64), ERNIC_ERR_PARAM },
+    { RTR, F(av.sgid_index, 255), ERNIC_ERR_PARAM },
+    { RTR, F(av.flow_label, 0xfffff), ERNIC_OK },
+    { RTR, F(av.flow_label, 0x100000), ERNIC_ERR_PARAM },
+    { RTR, F(av.reserved[0], 1), ERNIC_ERR_RESERVED },
+    { RTR, F(av.reserved[2], 1), ERNIC_ERR_RESERVED },
+    { RTR, F(av.dgid[0], 1), ERNIC_ERR_PARAM },         /* not IPv4 like ours */
+    { RTR, F(av.dgid[12], 224), ERNIC_ERR_PARAM },      /* a group */
+    { RTS, F(timeout, 31), ERNIC_OK },
+    { RTS, F(timeout, 32), ERNIC_ERR_PARAM },
+    { RTS, F(retry_cnt, 7), ERNIC_OK },
+    { RTS, F(retry_cnt, 8), ERNIC_ERR_PARAM },
+    { RTS, F(rnr_retry, 7), ERNIC_OK },
+    { RTS, F(rnr_retry, 8), ERNIC_ERR_PARAM },
+    { RTS, F(sq_psn, 0xffffff), ERNIC_OK },
+    { RTS, F(sq_psn, 0x1000000), ERNIC_ERR_PARAM },
+    { RTS, F(max_rd_atomic, 16), ERNIC_OK },
+    { RTS, F(max_rd_atomic, 17), ERNIC_ERR_PARAM },
+#undef RST
+#undef RTR
+#undef RTS
+};
+#undef F
+
+FIXTURE_TEST("/qp-cmd/modify/values", test_values)
+{
+    struct ernic_cmd pkey = { .opcode = ERNIC_CMD_SET_PKEY };
+    uint32_t i;
+
+    pkey.set_pkey.index = cpu_to_le16(3);
+    pkey.set_pkey.pkey = cpu_to_le16(0x8123);
+    g_assert_cmpint(fake_cmd(f->e, &pkey, NULL), ==, ERNIC_OK);
+    for (i = 0; i < ARRAY_SIZE(value_rows); i++) {
+        uint64_t le = cpu_to_le64(value_rows[i].value);
+        struct ernic_qp_attr attr, got;
+        uint8_t *at = (uint8_t *)&attr + value_rows[i].offset;
+        uint32_t size = value_rows[i].size, qpn;
+        GByteArray *before;
+        FakeQp qp;
+
+        g_test_message("row %u", i);
+        bring(f, &qp, ERNIC_QPT_RC, value_rows[i].from);
+        qpn = qp.qpn;
+        fake_qp_attr(&attr, 9, 2);
+        memcpy(at, &le, size);
+        before = state_of(f);
+        g_assert_cmpint(fake_modify_qp(f->e, qpn, fake_qp_mask(qp.type,
+                                       value_rows[i].to), value_rows[i].to,
+                                       &attr), ==, value_rows[i].status);
+        if (value_rows[i].status) {
+            assert_unchanged(f, before);
+        } else {
+            /* Attributes that were set can be queried. */
+            g_byte_array_free(before, true);
+            g_assert_cmpint(ernic_qp_query(f->e, 0, qpn, &got), ==, ERNIC_OK);
+            g_assert_cmpmem((uint8_t *)&got + value_rows[i].offset, size,
+                            &le, size);
+            g_assert_cmpuint(got.state, ==, value_rows[i].to);
+        }
+        fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn);
+    }
+}
+
+/* The path MTU is limited by that of the port. */
+FIXTURE_TEST("/qp-cmd/modify/port-mtu", test_port_mtu)
+{
+    struct ernic_qp_attr attr;
+    FakeQp qp;
+
+    f->e->cfg.mtu = 3;
+    bring(f, &qp, ERNIC_QPT_UC, ERNIC_QPS_INIT);
+    fake_qp_attr(&attr, 9, 2);
+    attr.path_mtu = 4;
+    g_assert_cmpint(fake_modify_qp(f->e, qp.qpn,
+                                   fake_qp_mask(qp.type, ERNIC_QPS_RTR),
+                                   ERNIC_QPS_RTR, &attr), ==, ERNIC_ERR_PARAM);
+    attr.path_mtu = 3;
+    g_assert_cmpint(fake_modify_qp(f->e, qp.qpn,
+                                   fake_qp_mask(qp.type, ERNIC_QPS_RTR),
+                                   ERNIC_QPS_RTR, &attr), ==, ERNIC_OK);
+    /* Datagrams ignore the attribute: their path MTU is the port's. */
+    bring(f, &qp, ERNIC_QPT_UD, ERNIC_QPS_RTS);
+    g_assert_cmpuint(ernic_qp_mtu(&f->e->qp[qp.qpn]), ==, 1024);
+}
+
+FIXTURE_TEST("/qp-cmd/modify/current-state", test_current_state)
+{
+    struct ernic_qp_attr attr;
+    uint32_t mask = fake_qp_mask(ERNIC_QPT_RC, ERNIC_QPS_RTS) |
+                    ERNIC_QPA_CUR_STATE;
+    FakeQp qp;
+
+    bring(f, &qp, ERNIC_QPT_RC, ERNIC_QPS_RTR);
+    fake_qp_attr(&attr, 9, 2);
+    attr.cur_state = ERNIC_QPS_RTS;
+    g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, mask, ERNIC_QPS_RTS, &attr),
+                    ==, ERNIC_ERR_STATE);
+    attr.cur_state = ERNIC_QPS_RTR;
+    g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, mask, ERNIC_QPS_RTS, &attr),
+                    ==, ERNIC_OK);
+}
+
+FIXTURE_TEST("/qp-cmd/modify/strangers", test_strangers)
+{
+    struct ernic_qp_attr attr;
+    FakeQp qp;
+
+    bring(f, &qp, ERNIC_QPT_RC, ERNIC_QPS_RTS);
+    f->env.uctx = fake_create_uctx(f->e);
+    g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, ERNIC_QPA_STATE,
+                                   ERNIC_QPS_ERR, NULL), ==, ERNIC_ERR_HANDLE);
+    g_assert_cmpint(ernic_qp_query(f->e, f->env.uctx, qp.qpn, &attr), ==,
+                    ERNIC_ERR_HANDLE);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qp.qpn), ==,
+                    ERNIC_ERR_HANDLE);
+    f->env.uctx = 0;
+    g_assert_cmpint(fake_modify_qp(f->e, 0, ERNIC_QPA_STATE, ERNIC_QPS_ERR,
+                                   NULL), ==, ERNIC_ERR_HANDLE);
+    g_assert_cmpint(fake_modify_qp(f->e, 64, ERNIC_QPA_STATE, ERNIC_QPS_ERR,
+                                   NULL), ==, ERNIC_ERR_HANDLE);
+    g_assert_cmpint(state(f, &qp), ==, ERNIC_QPS_RTS);
+}

@@ -1,0 +1,190 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Dialogues: one engine with one queue pair, and the test as its peer. A test
+ * reads like a sequence diagram: what software posts, what the peer says, what
+ * has to be sent, completed and raised, each in order and nothing besides.
+ * Nothing is looked at but what crosses the seam; the engine's own check of its
+ * invariants is asked after every step.
+ */
+#ifndef DIALOG_H
+#define DIALOG_H
+
+#include "fake_verbs.h"
+#include "test.h"
+#include "wire/headers.h"
+
+#define DLG_PEER_QPN    0x775533u
+#define DLG_HOST        1           /* 10.0.0.1, and the peer's: 10.0.0.2 */
+#define DLG_PEER        2
+#define DLG_SQ_PSN      0x500u      /* of our requests */
+#define DLG_RQ_PSN      0x100u      /* of the peer's */
+#define DLG_QKEY        0x11111111u
+#define DLG_RADDR       0xabcd00000000ull   /* what our RDMA requests name */
+#define DLG_RKEY        0x5a5a5a01u
+#define DLG_IMM         0x8badf00du
+#define DLG_INV_RKEY    0xcafed00du
+#define DLG_XRC_SRQ     0x5a1u      /* what our XRC requests name */
+#define DLG_COMPARE     0x1111222233334444ull   /* and the summand */
+#define DLG_SWAP        0x9999aaaabbbbccccull
+/* Our region: bytes at random in front of DLG_SINK, 0 from there on. */
+#define DLG_MEM         (2u << 20)
+#define DLG_SINK        (1u << 20)
+#define DLG_ACK         (ERNIC_AETH_ACK | ERNIC_AETH_CREDIT_NONE)
+
+typedef struct Dialog {
+    FakeEnv env;
+    Ernic *e;
+    FakeEq eq;                  /* asynchronous events and completions */
+    FakeCq scq, rcq;
+    FakeSrq srq;                /* used if srqn is not 0 */
+    FakeQp qp;
+    uint32_t pd;
+    uint32_t xrcd;              /* XRC target: its domain, in which srq is */
+    ErnicTransport transport;
+    struct ernic_qp_attr attr;  /* what dlg_to() sets */
+    ErnicPath path;             /* on which the peer sends */
+    uint64_t mem;               /* DLG_MEM bytes that key opens for all */
+    uint8_t *at;                /* the same to the test */
+    uint32_t key;
+    uint8_t *peer;              /* DLG_SINK bytes at random: the peer's data */
+    bool hold;                  /* PEER() does not let the engine run */
+    const ErnicTrain *blind;    /* what a link without IP headers takes the path for,
+                                   and its alternatives; NULL: it knows */
+    ErnicPath sent_path;        /* of the last packet taken by SENT() */
+    GQueue sent;
+} Dialog;
+
+/*
+ * The queue pair is in RESET; @srq: its receive requests are shared. An XRC target
+ * always has d->srq, in its domain; the peer names it by default.
+ */
+void dlg_init(Dialog *d, uint8_t type, bool srq);
+/* On to @state with d->attr. */
+void dlg_to(Dialog *d, uint8_t state);
+/* Both, up to RTS. */
+void dlg_open(Dialog *d, uint8_t type);
+/* Up to any @state that exists for @type. */
+void dlg_open_in(Dialog *d, uint8_t type, uint8_t state);
+/* The test took all packets, completions and events. */
+void dlg_close(Dialog *d);
+
+/* The head of a test of a Dialog *d, which @open makes and dlg_close() ends. */
+#define DIALOG_TEST_BY(path, open, fn) \
+    WORLD_TEST(path, fn, Dialog, d, open, dlg_close(d))
+/* The same by dlg_open(). */
+#define DIALOG_TEST(path, type, fn) DIALOG_TEST_BY(path, dlg_open(d, type), fn)
+
+/* ---- the peer -------------------------------------------------------- */
+
+/*
+ * The peer sends @op with the fields of @pkt. Its op, transport and migreq are
+ * filled in, dest_qp and pkey if 0.
+ */
+void dlg_peer(Dialog *d, ErnicOp op, const ErnicPkt *pkt);
+#define PEER(d, OP, ...) \
+    dlg_peer(d, ERNIC_OP_##OP, &(ErnicPkt) { __VA_ARGS__ })
+#define PEER_ACK(d, PSN, MSN) \
+    PEER(d, ACK, .psn = (PSN), .msn = (MSN), .syndrome = DLG_ACK)
+#define PEER_NAK(d, SYNDROME, PSN, MSN) \
+    PEER(d, ACK, .psn = (PSN), .msn = (MSN), .syndrome = (SYNDROME))
+/* @pkt as it is, but for the ICRC, on @path. */
+void dlg_inject(Dialog *d, const ErnicPkt *pkt, const ErnicPath *path);
+/* @len bytes from BTH on as they are, or with a fresh ICRC appended. */
+void dlg_inject_raw(Dialog *d, const uint8_t *bytes, uint32_t len, bool icrc);
+/* A congestion notification packet. */
+void dlg_cnp(Dialog *d);
+
+/*
+ * The next packet that the engine sends is @op and has the fields of @want; unnamed
+ * ones are 0, and dest_qp and pkey have defaults. Its payload is @want->payload, unless
+ * that is NULL.
+ */
+void dlg_sent(Dialog *d, ErnicOp op, const ErnicPkt *want, const char *where);
+#define DLG_STR(x) #x
+#define DLG_WHERE(line) __FILE__ ":" DLG_STR(line)
+#define SENT_AT(d, OP, LINE, ...) \
+    dlg_sent(d, ERNIC_OP_##OP, &(ErnicPkt) { __VA_ARGS__ }, DLG_WHERE(LINE))
+#define SENT(d, OP, ...) SENT_AT(d, OP, __LINE__, __VA_ARGS__)
+#define SENT_ACK(d, PSN, MSN) \
+    SENT(d, ACK, .psn = (PSN), .msn = (MSN), .syndrome = DLG_ACK)
+#define SENT_NAK(d, SYNDROME, PSN, MSN) \
+    SENT(d, ACK, .psn = (PSN), .msn = (MSN), .syndrome = (SYNDROME))
+/* A congestion notification packet. */
+void dlg_sent_cnp(Dialog *d);
+/* Number of packets that were sent and not taken. */
+uint32_t dlg_pending(Dialog *d);
+/* Take one unchecked; returns a copy, whose payload must not be used. */
+ErnicPkt dlg_take(Dialog *d);
+#define QUIET(d) g_assert_cmpuint(dlg_pending(d), ==, 0)
+
+/* ---- software -------------------------------------------------------- */
+
+/* A request of this opcode, RDMA to DLG_RADDR with DLG_RKEY; wr_id: sq_pi. */
+struct ernic_wqe dlg_wqe(const Dialog *d, uint8_t opcode, uint8_t flags);
+/* A request that binds a new window of type 2 to 64 bytes at DLG_SINK, key *@rkey. */
+struct ernic_wqe dlg_bind_mw(Dialog *d, uint32_t *rkey);
+/*
+ * Post it with wr_id sq_pi and, unless @len is 0, one SGE of d->mem; ring.
+ */
+void dlg_post_wqe(Dialog *d, const struct ernic_wqe *wqe, uint64_t off,
+                  uint32_t len);
+/* Both; signalled. */
+void dlg_post(Dialog *d, uint8_t opcode, uint64_t off, uint32_t len);
+void dlg_post_flags(Dialog *d, uint8_t opcode, uint8_t flags, uint64_t off,
+                    uint32_t len);
+/* Post a receive request for d->mem + @off; wr_id: rq_pi or srq.pi. */
+void dlg_recv(Dialog *d, uint64_t off, uint32_t len);
+/* The next completion; returns it. */
+struct ernic_cqe dlg_send_wc(Dialog *d, uint64_t wr_id, uint8_t status);
+struct ernic_cqe dlg_recv_wc(Dialog *d, uint64_t wr_id, uint8_t status);
+#define SEND_WC(d, ID, STATUS) dlg_send_wc(d, ID, ERNIC_WC_##STATUS)
+#define RECV_WC(d, ID, STATUS) dlg_recv_wc(d, ID, ERNIC_WC_##STATUS)
+void dlg_no_wc(Dialog *d);
+/* The next event is @type of our queue pair, or of @element. */
+void dlg_event(Dialog *d, uint8_t type);
+struct ernic_eqe dlg_event_of(Dialog *d, uint8_t type, uint32_t element);
+void dlg_no_event(Dialog *d);
+
+/* QP_MODIFY with d->attr; returns the status. */
+uint8_t dlg_modify(Dialog *d, uint32_t mask, uint8_t state);
+/* QP_MODIFY to @state without attributes, which succeeds. */
+void dlg_state(Dialog *d, uint8_t state);
+void dlg_query(Dialog *d, struct ernic_qp_attr *attr);
+#define STATE_IS(d, STATE) dlg_state_is(d, ERNIC_QPS_##STATE)
+void dlg_state_is(Dialog *d, uint8_t state);
+/* Let @ns pass. */
+void dlg_wait(Dialog *d, uint64_t ns);
+
+/* d->mem + @off holds the @len bytes at @bytes; NULL: only 0. */
+void dlg_mem_is(Dialog *d, uint64_t off, const uint8_t *bytes, uint32_t len);
+
+/* Path MTU in bytes of d->attr. */
+uint32_t dlg_mtu(const Dialog *d);
+
+/* ---- whole messages -------------------------------------------------- */
+
+/*
+ * The next packets are the message of a SEND or WRITE request @opcode with the
+ * @len bytes at d->at + @off, RDMA to DLG_RADDR; the last one asks for an ACK
+ * (RC) and is solicited if @flags say so. Returns how many there were.
+ */
+uint32_t dlg_sent_message(Dialog *d, uint8_t opcode, uint8_t flags,
+                          uint32_t psn, uint64_t off, uint32_t len);
+/*
+ * The peer sends such a message of the @len bytes at d->peer, RDMA to d->mem +
+ * @to with d->key; the last packet asks for an ACK. Returns its packets.
+ */
+uint32_t dlg_peer_message(Dialog *d, uint8_t opcode, uint32_t psn,
+                          uint64_t to, uint32_t len);
+/*
+ * The peer answers a READ with the @len bytes at d->peer + @off from @psn on.
+ * Returns how many packets.
+ */
+uint32_t dlg_peer_read(Dialog *d, uint32_t psn, uint32_t msn, uint32_t off,
+                       uint32_t len);
+/* The answer to the peer's READ of @len bytes at d->at + @off. */
+uint32_t dlg_sent_read(Dialog *d, uint32_t psn, uint32_t msn, uint32_t off,
+                       uint32_t len);
+
+#endif /* DIALOG_H */

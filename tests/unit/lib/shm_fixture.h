@@ -1,0 +1,152 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Shared by the tests of the shared-memory link: a folder with ports of one process.
+ */
+#ifndef SHM_FIXTURE_H
+#define SHM_FIXTURE_H
+
+#include <glib/gstdio.h>
+#include <poll.h>
+#include <unistd.h>
+#include "gid_text.h"
+#include "links/shm_close.h"
+#include "links/shm_port.h"
+#include "test.h"
+
+#define PORTS 4
+
+typedef struct Lab {
+    char *folder;
+    ErnicShm *port[PORTS];
+    ErnicGid gid[PORTS];
+    uint32_t num;
+    uint32_t events[PORTS][ERNIC_SHM_EVENTS];
+} Lab;
+
+static inline void count_event(void *opaque, uint32_t peer, ErnicShmEvent event)
+{
+    uint32_t *events = opaque;
+
+    g_assert_cmpuint(peer, <=, ERNIC_SHM_PEERS);
+    events[event]++;
+}
+
+static inline void lab_serve(Lab *l)
+{
+    uint32_t i, n;
+
+    /* With more, a port would accept no connection for now. */
+    while (ernic_shm_closing() > 16) {
+        g_usleep(100);
+    }
+    for (n = 0; n < 2 * PORTS; n++) {
+        for (i = 0; i < PORTS; i++) {
+            if (l->port[i]) {
+                ernic_shm_serve(l->port[i]);
+            }
+        }
+    }
+}
+
+/* Port @i joins, with the address 10.0.0.i + 1. */
+static inline void lab_join(Lab *l, uint32_t i, bool icrc)
+{
+    ErnicShmConfig cfg = {
+        .folder = l->folder, .icrc = icrc, .event = count_event,
+        .opaque = l->events[i],
+    };
+    g_autofree char *text = g_strdup_printf("10.0.0.%u", i + 1);
+    char *err = NULL;
+
+    l->port[i] = ernic_shm_new(&cfg, &err);
+    g_assert_cmpstr(err, ==, NULL);
+    l->gid[i] = gid_of(text);
+    ernic_shm_announce(l->port[i], &l->gid[i], 1);
+    lab_serve(l);
+}
+
+static inline void lab_open(Lab *l, uint32_t num)
+{
+    uint32_t i;
+
+    memset(l, 0, sizeof(*l));
+    l->folder = g_dir_make_tmp("ernic-shm-XXXXXX", NULL);
+    g_assert_nonnull(l->folder);
+    for (i = 0; i < num; i++) {
+        lab_join(l, i, false);
+    }
+}
+
+static inline void lab_leave(Lab *l, uint32_t i)
+{
+    g_clear_pointer(&l->port[i], ernic_shm_free);
+    lab_serve(l);
+}
+
+/* Every port has removed its socket. */
+static inline void lab_close(Lab *l)
+{
+    uint32_t i;
+
+    for (i = 0; i < PORTS; i++) {
+        g_clear_pointer(&l->port[i], ernic_shm_free);
+    }
+    g_assert_cmpint(g_rmdir(l->folder), ==, 0);
+    g_free(l->folder);
+}
+
+static inline bool fd_ready(int fd)
+{
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+
+    return poll(&p, 1, 0) == 1;
+}
+
+static inline void fill(uint8_t *data, uint32_t len, uint32_t seed)
+{
+    uint32_t i;
+
+    for (i = 0; i < len; i++) {
+        data[i] = (i + seed) * 2654435761u >> 24;
+    }
+}
+
+static inline ErnicTrain lab_train(const Lab *l, uint32_t from, uint32_t to,
+                                   const uint8_t *data, uint32_t len, uint32_t seg)
+{
+    return (ErnicTrain) {
+        .path = {
+            .sgid = l->gid[from], .dgid = l->gid[to], .smac = { 2, 1 }, .dmac = { 2, 2 },
+            .vlan = 5, .udp_sport = 51000, .tclass = 0x6a, .hop_limit = 63,
+        },
+        .data = data, .len = len, .seg = seg, .serial = 7,
+    };
+}
+
+/* The next train that arrives is @sent. */
+static inline void expect(ErnicShm *shm, const ErnicTrain *sent)
+{
+    ErnicTrain got;
+
+    g_assert_true(ernic_shm_recv(shm, &got));
+    g_assert_cmpmem(got.data, got.len, sent->data, sent->len);
+    g_assert_cmpuint(got.seg, ==, sent->seg);
+    g_assert_cmpmem(&got.path, sizeof(got.path), &sent->path, sizeof(sent->path));
+    g_assert_true(got.path_final);
+    g_assert_null(got.ip);
+    g_assert_false(got.frame);
+}
+
+static inline void expect_none(ErnicShm *shm)
+{
+    ErnicTrain got;
+
+    g_assert_false(ernic_shm_recv(shm, &got));
+}
+
+/* The head of a test of a Lab *l with @ports ports. */
+#define LAB_TEST(path, ports, fn) \
+    WORLD_TEST(path, fn, Lab, l, lab_open(l, ports), lab_close(l))
+
+#endif /* SHM_FIXTURE_H */

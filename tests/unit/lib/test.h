@@ -1,0 +1,65 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A test stands under its path in GLib's tree of tests: no list names it again.
+ */
+#ifndef TEST_H
+#define TEST_H
+
+#include <glib.h>
+
+/* GLib calls @fn as the test @path; if that is NULL, @fn is called to add tests. */
+void unit_add(const char *path, void (*fn)(void));
+/* The test @path/@name of @fn(@data). */
+void unit_add_row(const char *path, const char *name, const void *data,
+                  void (*fn)(gconstpointer data));
+/* The rest of main(), for a program with a main() of its own. */
+int unit_run(int argc, char **argv);
+
+#define UNIT_ADD(path, fn)                                          \
+    static void fn(void);                                           \
+    static void __attribute__((constructor)) register_##fn(void)    \
+    {                                                               \
+        unit_add(path, fn);                                         \
+    }                                                               \
+    static void fn(void)
+
+/* The head of a function that is the test @path. */
+#define TEST(path, fn) UNIT_ADD(path, fn)
+/* The same with a @type *@name, which @open makes and @close ends. */
+#define WORLD_TEST(path, fn, type, name, open, close)               \
+    static void fn(type *name);                                     \
+    UNIT_ADD(path, run_##fn)                                        \
+    {                                                               \
+        type world;                                                 \
+        type *name = &world;                                        \
+                                                                    \
+        open;                                                       \
+        fn(name);                                                   \
+        close;                                                      \
+    }                                                               \
+    static void fn(type *name)
+/* The same with a Fixture *f that setup() has made and teardown() ends. */
+#define FIXTURE_TEST(path, fn)                                      \
+    static void fn(Fixture *f, gconstpointer data);                 \
+    UNIT_ADD(NULL, add_##fn)                                        \
+    {                                                               \
+        g_test_add(path, Fixture, NULL, setup, fn, teardown);       \
+    }                                                               \
+    static void fn(Fixture *f, gconstpointer data)
+/* A test for each element of the array @rows, @path/NAME; @data is the element. */
+#define ROW_TEST(path, rows, fn)                                    \
+    static void fn(gconstpointer data);                             \
+    UNIT_ADD(NULL, add_##fn)                                        \
+    {                                                               \
+        size_t i;                                                   \
+                                                                    \
+        for (i = 0; i < G_N_ELEMENTS(rows); i++) {                  \
+            unit_add_row(path, rows[i].name, &rows[i], fn);         \
+        }                                                           \
+    }                                                               \
+    static void fn(gconstpointer data)
+/* The head of a function that adds tests, such as one for each row of a table. */
+#define TESTS(fn) UNIT_ADD(NULL, fn)
+
+#endif /* TEST_H */

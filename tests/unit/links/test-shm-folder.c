@@ -1,0 +1,218 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The folder of the shared-memory link: whose it may be, what else may be in it, and
+ * sockets to which a port cannot connect, or not yet.
+ */
+#include "qemu/osdep.h"
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include "shm_fixture.h"
+#include "test.h"
+
+/* The only file in the folder. */
+static char *socket_of(const Lab *l)
+{
+    GDir *dir = g_dir_open(l->folder, 0, NULL);
+    char *path = g_build_filename(l->folder, g_dir_read_name(dir), NULL);
+
+    g_dir_close(dir);
+    return path;
+}
+
+/* A process that was killed leaves its socket, which the next port removes. */
+LAB_TEST("/shm-folder/remnant", 1, test_remnant)
+{
+    g_autofree char *kept = NULL, *path = NULL;
+
+    path = socket_of(l);
+    kept = g_strconcat(path, "-kept", NULL);
+    g_assert_cmpint(link(path, kept), ==, 0);
+    lab_leave(l, 0);
+    g_assert_true(g_file_test(kept, G_FILE_TEST_EXISTS));
+    lab_join(l, 1, false);
+    g_assert_false(g_file_test(kept, G_FILE_TEST_EXISTS));
+}
+
+/* Files of others stay. */
+LAB_TEST("/shm-folder/other-files", 0, test_other_files)
+{
+    g_autofree char *file = NULL;
+
+    file = g_build_filename(l->folder, "ernic-notes", NULL);
+    g_assert_true(g_file_set_contents(file, "x", 1, NULL));
+    lab_join(l, 0, false);
+    g_assert_true(g_file_test(file, G_FILE_TEST_EXISTS));
+    g_assert_cmpint(g_unlink(file), ==, 0);
+}
+
+TEST("/shm-folder/bad-folder", test_bad_folder)
+{
+    static const char *const bad[] = { "/dev/null", "/dev/null/x", "/nowhere/x" };
+    g_autofree char *deep = g_strnfill(120, 'x'), *path = NULL;
+    ErnicShmConfig cfg = { 0 };
+    ErnicShm *shm;
+    char *err = NULL;
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+        cfg.folder = bad[i];
+        g_assert_null(ernic_shm_new(&cfg, &err));
+        g_assert_true(g_str_has_prefix(err, bad[i]));
+        g_clear_pointer(&err, g_free);
+    }
+    /* Longer than the address of a socket may be: its name is not part of that. */
+    path = g_build_filename(g_get_tmp_dir(), deep, NULL);
+    cfg.folder = path;
+    shm = ernic_shm_new(&cfg, &err);
+    g_assert_cmpstr(err, ==, NULL);
+    ernic_shm_free(shm);
+    g_assert_cmpint(g_rmdir(path), ==, 0);
+}
+
+static const struct {
+    mode_t folder, socket;      /* 0: the folder is refused */
+} modes[] = {
+    { 0700, 0600 }, { 0755, 0600 }, { 0770, 0 }, { 0777, 0 }, { 01770, 0660 },
+    { 03770, 0660 }, { 01777, 0666 },
+};
+
+LAB_TEST("/shm-folder/modes", 0, test_modes)
+{
+    mode_t mask = umask(0077);
+    char *err = NULL;
+    struct stat st;
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(modes); i++) {
+        ErnicShmConfig cfg = { .folder = l->folder };
+        ErnicShm *shm;
+
+        g_assert_cmpint(chmod(l->folder, modes[i].folder), ==, 0);
+        shm = ernic_shm_new(&cfg, &err);
+        g_assert_cmpint(!shm, ==, !modes[i].socket);
+        if (shm) {
+            g_autofree char *path = socket_of(l);
+
+            g_assert_cmpint(stat(path, &st), ==, 0);
+            g_assert_cmphex(st.st_mode & 0777, ==, modes[i].socket);
+            ernic_shm_free(shm);
+        } else {
+            g_assert_nonnull(strstr(err, "not sticky"));
+            g_clear_pointer(&err, g_free);
+        }
+    }
+    umask(mask);
+}
+
+LAB_TEST("/shm-folder/symlink", 0, test_symlink)
+{
+    g_autofree char *path = NULL;
+    ErnicShmConfig cfg = { 0 };
+    char *err = NULL;
+
+    path = g_strconcat(l->folder, "-link", NULL);
+    g_assert_cmpint(symlink(l->folder, path), ==, 0);
+    cfg.folder = path;
+    g_assert_null(ernic_shm_new(&cfg, &err));
+    g_assert_true(g_str_has_prefix(err, path));
+    g_free(err);
+    g_assert_cmpint(g_unlink(path), ==, 0);
+}
+
+LAB_TEST("/shm-folder/relative", 0, test_relative)
+{
+    g_autofree char *cwd = g_get_current_dir();
+    char *folder;
+
+    folder = g_steal_pointer(&l->folder);
+    l->folder = g_path_get_basename(folder);
+    g_assert_cmpint(g_chdir(g_get_tmp_dir()), ==, 0);
+    lab_join(l, 0, false);
+    lab_join(l, 1, false);
+    g_assert_cmpint(g_chdir(cwd), ==, 0);
+    g_assert_cmpuint(ernic_shm_stats(l->port[0])->peers, ==, 1);
+    ernic_shm_hide(l->port[1]);
+    g_free(l->folder);
+    l->folder = folder;
+}
+
+static void note(void *opaque, const char *text)
+{
+    char **said = opaque;
+
+    g_assert_null(*said);
+    *said = g_strdup(text);
+}
+
+/* The folder has a socket of another user. This user must not connect to it. */
+LAB_TEST("/shm-folder/not-permitted", 0, test_not_permitted)
+{
+    g_autofree char *path = NULL, *said = NULL;
+    ErnicShmConfig cfg = { .warn = note, .opaque = &said };
+    bool root = geteuid() == 0;
+    char *err = NULL;
+    ErnicShm *shm;
+
+    g_assert_cmpint(chmod(l->folder, 01777), ==, 0);
+    lab_join(l, 0, false);
+    path = socket_of(l);
+    g_assert_cmpint(chmod(path, 0), ==, 0);
+    cfg.folder = l->folder;
+    if (root) {
+        g_assert_cmpint(seteuid(65534), ==, 0);
+    }
+    shm = ernic_shm_new(&cfg, &err);
+    g_assert_cmpstr(err, ==, NULL);
+    g_assert_true(g_str_has_prefix(said, path));
+    g_assert_nonnull(strstr(said, g_strerror(EACCES)));
+    g_assert_cmpuint(ernic_shm_stats(shm)->unreachable, ==, 1);
+    ernic_shm_free(shm);
+    if (root) {
+        /* Permitted, and of another user. */
+        g_assert_cmpint(seteuid(0), ==, 0);
+        g_assert_cmpint(chmod(path, 0666), ==, 0);
+        g_assert_cmpint(seteuid(65534), ==, 0);
+        lab_join(l, 1, false);
+        g_assert_cmpuint(ernic_shm_stats(l->port[0])->peers, ==, 1);
+        lab_leave(l, 1);
+        g_assert_cmpint(seteuid(0), ==, 0);
+        g_assert_cmpint(chown(l->folder, 65534, -1), ==, 0);
+        cfg.folder = l->folder;
+        g_assert_null(ernic_shm_new(&cfg, &err));
+        g_assert_nonnull(strstr(err, "another user"));
+        g_free(err);
+    }
+}
+
+/* A port that does not run for now, with more newcomers than its socket holds. */
+LAB_TEST("/shm-folder/backlog", 1, test_backlog)
+{
+    ErnicShmConfig cfg = { 0 };
+    struct sockaddr_un sa = { .sun_family = AF_UNIX };
+    int fd[200], num = 0, i;
+    g_autofree char *path = NULL;
+    char *err = NULL;
+    gint64 end;
+
+    path = socket_of(l);
+    g_strlcpy(sa.sun_path, path, sizeof(sa.sun_path));
+    do {
+        g_assert_cmpint(num, <, ARRAY_SIZE(fd));
+        fd[num] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
+    } while (connect(fd[num++], (void *)&sa, sizeof(sa)) == 0);
+    cfg.folder = l->folder;
+    l->port[1] = ernic_shm_new(&cfg, &err);
+    g_assert_cmpstr(err, ==, NULL);
+    for (i = 0; i < num; i++) {
+        close(fd[i]);
+    }
+    end = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;
+    while (!ernic_shm_stats(l->port[1])->peers) {
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+        lab_serve(l);
+        g_usleep(1000);
+    }
+    g_assert_cmpuint(ernic_shm_stats(l->port[1])->unreachable, ==, 0);
+}

@@ -1,0 +1,163 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The shared-memory link: ports that sleep until they are woken.
+ */
+#include "qemu/osdep.h"
+#include <sys/socket.h>
+#include "shm_fixture.h"
+#include "test.h"
+
+static uint8_t data[100];
+
+LAB_TEST("/shm-sleep/sleep", 3, test_sleep)
+{
+    ErnicTrain t;
+    int i;
+
+    t = lab_train(l, 0, 1, data, 100, 100);
+    /* A port that does not sleep is not woken. */
+    g_assert_true(ernic_shm_send(l->port[0], &t));
+    g_assert_false(fd_ready(ernic_shm_fd(l->port[1])));
+    g_assert_false(ernic_shm_sleep(l->port[1]));
+    expect(l->port[1], &t);
+    for (i = 0; i < 3; i++) {
+        g_assert_true(ernic_shm_sleep(l->port[1]));
+        g_assert_false(fd_ready(ernic_shm_fd(l->port[1])));
+        g_assert_true(ernic_shm_send(l->port[0], &t));
+        g_assert_true(ernic_shm_send(l->port[0], &t));
+        g_assert_true(fd_ready(ernic_shm_fd(l->port[1])));
+        g_assert_cmpuint(ernic_shm_stats(l->port[0])->bells, ==, i + 1);
+        ernic_shm_serve(l->port[1]);
+        g_assert_false(fd_ready(ernic_shm_fd(l->port[1])));
+        expect(l->port[1], &t);
+        expect(l->port[1], &t);
+        expect_none(l->port[1]);
+    }
+}
+
+/* A sleeping port hears of a peer that came meanwhile. */
+LAB_TEST("/shm-sleep/sleep-newcomer", 1, test_sleep_newcomer)
+{
+    ErnicTrain t;
+
+    g_assert_true(ernic_shm_sleep(l->port[0]));
+    lab_join(l, 1, false);
+    t = lab_train(l, 1, 0, data, 100, 100);
+    g_assert_true(ernic_shm_sleep(l->port[0]));
+    g_assert_true(ernic_shm_send(l->port[1], &t));
+    g_assert_true(fd_ready(ernic_shm_fd(l->port[0])));
+    ernic_shm_serve(l->port[0]);
+    expect(l->port[0], &t);
+}
+
+/* ---- no memory for a bell ------------------------------------------------------ */
+
+static int refuse_sends;        /* an errno */
+
+ssize_t __real_send(int fd, const void *buf, size_t len, int flags);
+ssize_t __wrap_send(int fd, const void *buf, size_t len, int flags);
+
+ssize_t __wrap_send(int fd, const void *buf, size_t len, int flags)
+{
+    if (refuse_sends) {
+        errno = refuse_sends;
+        return -1;
+    }
+    return __real_send(fd, buf, len, flags);
+}
+
+LAB_TEST("/shm-sleep/no-bell", 2, test_no_bell)
+{
+    static const int errors[] = { ENOMEM, ENOBUFS };
+    ErnicTrain t;
+    size_t i;
+
+    t = lab_train(l, 0, 1, data, 100, 100);
+    for (i = 0; i < ARRAY_SIZE(errors); i++) {
+        g_assert_true(ernic_shm_sleep(l->port[1]));
+        refuse_sends = errors[i];
+        g_assert_true(ernic_shm_send(l->port[0], &t));
+        g_assert_false(fd_ready(ernic_shm_fd(l->port[1])));
+        refuse_sends = 0;
+        while (!fd_ready(ernic_shm_fd(l->port[0]))) {
+            g_usleep(100);
+        }
+        ernic_shm_serve(l->port[0]);
+        g_assert_true(fd_ready(ernic_shm_fd(l->port[1])));
+        ernic_shm_serve(l->port[1]);
+        expect(l->port[1], &t);
+    }
+}
+
+/* ---- two threads ---------------------------------------------------------------- */
+
+#define TRAINS  100000
+
+typedef struct End {
+    ErnicShm *shm;
+    ErnicTrain train;
+    uint32_t slept;
+} End;
+
+static void wait_for_fd(ErnicShm *shm)
+{
+    struct pollfd p = { .fd = ernic_shm_fd(shm), .events = POLLIN };
+
+    /* Nothing but a lost wake-up lasts that long. */
+    g_assert_cmpint(poll(&p, 1, 30000), ==, 1);
+    ernic_shm_serve(shm);
+}
+
+static gpointer send_all(gpointer opaque)
+{
+    static uint8_t bytes[4000];
+    End *end = opaque;
+    uint32_t i;
+
+    for (i = 0; i < TRAINS; i++) {
+        memcpy(bytes, &i, sizeof(i));
+        end->train.data = bytes;
+        end->train.len = end->train.seg = 4 + i % (sizeof(bytes) - 4);
+        while (!ernic_shm_send(end->shm, &end->train)) {
+            wait_for_fd(end->shm);
+            end->slept++;
+        }
+        if (i % 512 == 0) {
+            g_usleep(i % 300);          /* so that the reader sleeps */
+        }
+    }
+    return NULL;
+}
+
+/* Both sides sleep again and again: no train and no wake-up is lost. */
+LAB_TEST("/shm-sleep/threads", 2, test_threads)
+{
+    uint32_t i, value, slept = 0;
+    GThread *thread;
+    ErnicTrain got;
+    End end;
+
+    end = (End) { .shm = l->port[0], .train = lab_train(l, 0, 1, data, 4, 4) };
+    thread = g_thread_new("send", send_all, &end);
+    for (i = 0; i < TRAINS; i++) {
+        while (!ernic_shm_recv(l->port[1], &got)) {
+            if (ernic_shm_sleep(l->port[1])) {
+                wait_for_fd(l->port[1]);
+                slept++;
+            }
+        }
+        memcpy(&value, got.data, sizeof(value));
+        g_assert_cmpuint(value, ==, i);
+        g_assert_cmpuint(got.len, ==, 4 + i % 3996);
+        if (i % 700 == 0) {
+            g_usleep(i % 500);          /* so that the writer has no room */
+        }
+    }
+    g_thread_join(thread);
+    g_assert_cmpuint(slept, >, 10);
+    g_test_message("the reader slept %u times, the writer %u times", slept, end.slept);
+    for (i = 0; i < ERNIC_SHM_DROP_COUNT; i++) {
+        g_assert_cmpuint(ernic_shm_stats(l->port[0])->drop[i], ==, 0);
+    }
+}

@@ -1,0 +1,185 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The work of the in-process wire: each call ends with a slice.
+ */
+#include "qemu/osdep.h"
+#include <unistd.h>
+#include "base/pages.h"
+#include "cpu_time.h"
+#include "network/carried.h"
+#include "network/switch.h"
+#include "test.h"
+
+#define PORTS   ERNIC_SWITCH_PORTS
+#define LEN     9000
+
+typedef struct Net {
+    ErnicSwitch *s;
+    uint64_t now, last;
+    uint32_t frames, ready;
+    bool full;                  /* no device accepts frames */
+} Net;
+
+static bool deliver(void *opaque, uint32_t port, uint64_t at, const uint8_t *frame,
+                    uint32_t len)
+{
+    Net *n = opaque;
+
+    g_assert_cmpuint(at, >=, n->last);
+    n->last = at;
+    n->frames++;
+    return !n->full;
+}
+
+static void ready(void *opaque, uint32_t port)
+{
+    ((Net *)opaque)->ready++;
+}
+
+/* Bytes of this process that the host has in memory. */
+static uint64_t resident(void)
+{
+    uint64_t total, pages;
+    FILE *f = fopen("/proc/self/statm", "r");
+
+    g_assert_nonnull(f);
+    g_assert_cmpint(fscanf(f, "%" SCNu64 " %" SCNu64, &total, &pages), ==, 2);
+    fclose(f);
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
+/* A call gave the host no more than this back, since there were @before bytes. */
+static void check_returned(uint64_t before, uint64_t most)
+{
+    /* The host counts pages of a thread in steps. */
+    g_assert_true(!ERNIC_OWN_PAGES || resident() + most + ERNIC_PIECE >= before);
+}
+
+static const ErnicSwitchOps ops = { .deliver = deliver, .ready = ready };
+
+/* Every port sends broadcasts until its cable is full. Returns how many were sent. */
+static uint32_t send_all(Net *n, uint32_t len)
+{
+    uint8_t frame[LEN] = { };
+    uint32_t sent = 0, i;
+
+    memset(frame, 0xff, 6);
+    for (i = 0; i < PORTS; i++) {
+        frame[11] = i + 1;
+        while (ernic_switch_send(n->s, i, n->now, frame, len)) {
+            sent++;
+        }
+    }
+    return sent;
+}
+
+/*
+ * Every port of the largest switch sends broadcasts, and then time passes: all of it is
+ * due in one call. The order is that of time.
+ */
+static void test_slices(const void *data)
+{
+    ErnicSwitchConfig cfg = {
+        .ports = PORTS, .rate = 100000000000, .flight = 500, .queue = 64 << 20,
+    };
+    uint32_t sent, calls = 0, most = 0, before, i;
+    Net n = { .now = 1000 };
+    uint64_t held;
+    int64_t start, ns = 0;
+    bool done;
+
+    n.s = ernic_switch_new(&cfg, &ops, &n);
+    for (i = 0; i < PORTS; i++) {
+        ernic_switch_plug(n.s, i, false);
+    }
+    sent = send_all(&n, GPOINTER_TO_UINT(data));
+    n.now += 1000000000;
+    do {
+        before = n.frames;
+        held = resident();
+        start = cpu_ns();
+        done = ernic_switch_run(n.s, n.now);
+        ns = MAX(ns, cpu_ns() - start);
+        check_returned(held, 0);
+        most = MAX(most, n.frames - before);
+        calls++;
+    } while (!done);
+    g_test_message("%u calls, at most %u frames and %.2f ms", calls, most, ns / 1e6);
+    g_assert_cmpuint(sent, ==, 2 * PORTS);
+    g_assert_cmpuint(n.ready, ==, PORTS);
+    g_assert_cmpuint(n.frames, ==, sent * (PORTS - 1));
+    g_assert_cmpuint(most, <, n.frames / 40);
+    do {
+        held = resident();
+        done = ernic_switch_reap(n.s);
+        check_returned(held, 4 * ERNIC_PIECE);
+    } while (!done);
+    g_assert_cmpuint(ernic_switch_store(n.s)->used, ==, 0);
+    ernic_switch_free(n.s);
+}
+
+static ErnicSwitchStats stats(const Net *n, uint32_t port)
+{
+    ErnicSwitchStats st;
+
+    ernic_switch_stats(n->s, port, n->now, &st);
+    return st;
+}
+
+/*
+ * The shortest frames fill the longest queue, of a device that accepts none, and their
+ * sender stops. The device goes: the call frees nothing, the sender goes on, and slices
+ * free the frames.
+ */
+TEST("/switch-slices/unplug", test_unplug)
+{
+    enum { QUEUE = 64 << 20 };
+    ErnicSwitchConfig cfg = {
+        .ports = 3, .rate = 100000000000, .queue = QUEUE, .xoff = QUEUE - 1000, .xon = 1,
+    };
+    uint8_t frame[ERNIC_SWITCH_FRAME_MIN] = { 0xff, [11] = 1 };
+    Net n = { .now = 1000, .full = true };
+    uint32_t waited, slices = 0;
+    uint64_t held;
+    int64_t ns;
+    bool done;
+
+    n.s = ernic_switch_new(&cfg, &ops, &n);
+    ernic_switch_plug(n.s, 0, false);
+    ernic_switch_plug(n.s, 1, false);
+    while (stats(&n, 0).pauses == 0) {
+        ernic_switch_send(n.s, 0, n.now, frame, sizeof(frame));
+        ernic_switch_run(n.s, n.now += 10);
+    }
+    ernic_switch_run(n.s, n.now += 1000);
+    g_assert_cmpuint(stats(&n, 1).depth, >, cfg.xoff);
+    g_assert_cmpuint(stats(&n, 1).depth, <=, QUEUE);
+    /* They count 60 bytes each. */
+    g_assert_cmpuint(ernic_switch_store(n.s)->used, <, QUEUE);
+    g_assert_false(ernic_switch_send(n.s, 0, n.now, frame, sizeof(frame)));
+    waited = stats(&n, 0).rx_frames - n.frames;
+    held = resident();
+    ns = cpu_ns();
+    ernic_switch_unplug(n.s, 1, n.now);
+    g_test_message("%u frames, %.3f ms", waited, (cpu_ns() - ns) / 1e6);
+    check_returned(held, 0);
+    g_assert_cmpuint(stats(&n, 1).unplugged, ==, waited);
+    g_assert_cmpuint(stats(&n, 1).depth, ==, 0);
+    g_assert_true(ernic_switch_run(n.s, n.now += 1000));
+    g_assert_true(ernic_switch_send(n.s, 0, n.now, frame, sizeof(frame)));
+    do {
+        held = resident();
+        done = ernic_switch_reap(n.s);
+        check_returned(held, 4 * ERNIC_PIECE);
+        slices++;
+    } while (!done);
+    g_assert_cmpuint(slices, >, 1000);
+    ernic_switch_free(n.s);
+}
+
+TESTS(add_tests)
+{
+    g_test_add_data_func("/switch-slices/short", GUINT_TO_POINTER(60), test_slices);
+    g_test_add_data_func("/switch-slices/long", GUINT_TO_POINTER(LEN), test_slices);
+}

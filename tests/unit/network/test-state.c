@@ -1,0 +1,338 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The wire saved and loaded: at every step of a run with losses, marks and pauses it
+ * continues as before, also at another time of day; invalid bytes leave no state.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "base/ib_spec.h"
+#include "network/archive.h"
+#include "network/switch.h"
+#include "test.h"
+#include "wire/frame.h"
+
+#define NEVER   UINT64_MAX
+#define PORTS   4
+#define FRAMES  40              /* of each sender */
+#define LEN     64
+#define START   5000
+
+/* Senders 1 to 3, all to port 0; a hash records all events. */
+typedef struct Net {
+    ErnicSwitch *s;
+    uint64_t now, origin, hash;
+    uint32_t left[PORTS], got;
+    bool full;                  /* port 0 accepts one frame, until it is called */
+} Net;
+
+static ErnicSwitchConfig config(void)
+{
+    return (ErnicSwitchConfig) {
+        .ports = PORTS, .rate = 100000000000, .flight = 100, .latency = 30,
+        .queue = 20000, .kmin = 2 * LEN, .kmax = 10 * LEN,
+        .pmax = ERNIC_SWITCH_ALWAYS / 2, .xoff = 8 * LEN, .xon = 3 * LEN,
+        .loss = ERNIC_SWITCH_ALWAYS / 20, .reorder = ERNIC_SWITCH_ALWAYS / 20,
+        .reorder_max = 300, .seed = 7,
+    };
+}
+
+static void note(Net *n, uint64_t value)
+{
+    n->hash = (n->hash ^ value) * 0x100000001b3ull;
+    n->hash ^= n->hash >> 29;
+}
+
+static void send_on(Net *n, uint32_t port)
+{
+    uint8_t frame[LEN] = { [5] = 1, [11] = port + 1, [14] = 0x45, ERNIC_ECN_ECT0 };
+
+    stw_be_p(frame + 12, ERNIC_ETHERTYPE_IP4);
+    stw_be_p(frame + 24, ernic_net_checksum(frame + 14, ERNIC_IP4_LEN));
+    while (n->left[port]) {
+        frame[LEN - 1] = n->left[port];
+        if (!ernic_switch_send(n->s, port, n->now, frame, LEN)) {
+            return;
+        }
+        n->left[port]--;
+    }
+}
+
+static bool deliver(void *opaque, uint32_t port, uint64_t at, const uint8_t *frame,
+                    uint32_t len)
+{
+    Net *n = opaque;
+
+    note(n, at - n->origin);
+    note(n, (uint64_t)port << 32 | frame[11] << 16 | frame[15] << 8 | frame[len - 1]);
+    n->full = port == 0 && ++n->got % 8 == 0;
+    return !n->full;
+}
+
+static void ready(void *opaque, uint32_t port)
+{
+    send_on(opaque, port);
+}
+
+static const ErnicSwitchOps ops = { .deliver = deliver, .ready = ready };
+
+static ErnicSwitch *new_switch(Net *n, const ErnicSwitchConfig *cfg)
+{
+    ErnicSwitch *s = ernic_switch_new(cfg, &ops, n);
+    uint32_t i;
+
+    for (i = 0; i < cfg->ports; i++) {
+        ernic_switch_plug(s, i, false);
+    }
+    return s;
+}
+
+static void begin(Net *n)
+{
+    ErnicSwitchConfig cfg = config();
+    uint8_t hello[LEN] = { [0] = 0xff, [11] = 1 };
+    uint32_t i;
+
+    *n = (Net) { .now = START, .origin = START };
+    n->s = new_switch(n, &cfg);
+    ernic_switch_send(n->s, 0, n->now, hello, LEN);
+    for (i = 1; i < PORTS; i++) {
+        n->left[i] = FRAMES;
+        send_on(n, i);
+    }
+}
+
+/* Advance to the next due event; false: there is none. */
+static bool step(Net *n)
+{
+    uint64_t next = ernic_switch_next(n->s);
+
+    if (next == NEVER && !n->full) {
+        return false;
+    }
+    if (n->full) {
+        n->full = false;
+        n->now += 500;
+        ernic_switch_run(n->s, n->now);
+        ernic_switch_resume(n->s, 0, n->now);
+    } else {
+        n->now = MAX(n->now, next);
+        ernic_switch_run(n->s, n->now);
+    }
+    return true;
+}
+
+static uint64_t end(Net *n)
+{
+    ErnicSwitchStats st;
+    uint32_t i;
+
+    while (step(n)) {
+    }
+    for (i = 0; i < PORTS; i++) {
+        ernic_switch_stats(n->s, i, n->now, &st);
+#define X(name) note(n, st.name);
+        ERNIC_SWITCH_STATS_LIST(X)
+#undef X
+    }
+    ernic_switch_free(n->s);
+    return n->hash;
+}
+
+static GByteArray *saved(const Net *n)
+{
+    ErnicArchive w = { .out = g_byte_array_new(), .now = n->now };
+
+    ernic_switch_walk(n->s, &w);
+    g_assert_false(w.bad);
+    return w.out;
+}
+
+static bool load(Net *n, const uint8_t *bytes, size_t len)
+{
+    ErnicArchive w = { .in = bytes, .left = len, .now = n->now };
+
+    ernic_switch_walk(n->s, &w);
+    return !w.bad && w.left == 0;
+}
+
+/* Saved after @steps, loaded into another wire @later. */
+static uint64_t interrupted(uint32_t steps, uint64_t later, bool *more)
+{
+    ErnicSwitchConfig cfg = config();
+    g_autoptr(GByteArray) bytes = NULL;
+    Net n;
+
+    begin(&n);
+    *more = true;
+    while (*more && steps--) {
+        *more = step(&n);
+    }
+    bytes = saved(&n);
+    ernic_switch_free(n.s);
+    n.now += later;
+    n.origin += later;
+    n.s = new_switch(&n, &cfg);
+    g_assert_true(load(&n, bytes->data, bytes->len));
+    return end(&n);
+}
+
+TEST("/switch-state/every-step", test_every_step)
+{
+    uint64_t hash;
+    uint32_t steps;
+    bool more = true;
+    Net n;
+
+    begin(&n);
+    hash = end(&n);
+    g_assert_cmpuint(n.got, >, FRAMES);
+    for (steps = 0; more; steps++) {
+        g_assert_cmphex(interrupted(steps, 0, &more), ==, hash);
+        g_assert_cmphex(interrupted(steps, 1ull << 40, &more), ==, hash);
+    }
+    g_assert_cmpuint(steps, >, 3 * FRAMES);
+}
+
+/* In the middle of the run. */
+static GByteArray *middle(Net *n)
+{
+    uint32_t i;
+
+    begin(n);
+    for (i = 0; i < 60; i++) {
+        g_assert_true(step(n));
+    }
+    return saved(n);
+}
+
+/* A refused state leaves no frame under way. */
+static void assert_empty(Net *n)
+{
+    memset(n->left, 0, sizeof(n->left));
+    ernic_switch_run(n->s, n->now);     /* calls devices that wait */
+    g_assert_cmpuint(ernic_switch_next(n->s), ==, NEVER);
+}
+
+TEST("/switch-state/truncated", test_truncated)
+{
+    g_autoptr(GByteArray) bytes = NULL;
+    size_t len;
+    Net n;
+
+    bytes = middle(&n);
+    for (len = 0; len < bytes->len; len++) {
+        g_assert_false(load(&n, bytes->data, len));
+        assert_empty(&n);
+    }
+    g_assert_true(load(&n, bytes->data, len));
+    ernic_switch_free(n.s);
+}
+
+/* Refused, or a state whose run ends. */
+TEST("/switch-state/mutated", test_mutated)
+{
+    g_autoptr(GByteArray) bytes = NULL;
+    uint32_t refused = 0;
+    size_t i;
+    Net n;
+
+    bytes = middle(&n);
+    for (i = 0; i < bytes->len; i++) {
+        Net before = n;
+
+        bytes->data[i] ^= 1u << i % 8;
+        if (load(&n, bytes->data, bytes->len)) {
+            while (step(&n)) {
+            }
+        } else {
+            refused++;
+            assert_empty(&n);
+        }
+        bytes->data[i] ^= 1u << i % 8;
+        n = before;
+    }
+    g_assert_cmpuint(refused, >, 0);
+    ernic_switch_free(n.s);
+}
+
+/* A wire with other parameters or devices refuses the state. */
+TEST("/switch-state/other", test_other)
+{
+    g_autoptr(GByteArray) bytes = NULL;
+    ErnicSwitchConfig cfg = config();
+    ErnicSwitch *s;
+    Net n;
+
+    bytes = middle(&n);
+    s = n.s;
+    cfg.seed++;
+    n.s = new_switch(&n, &cfg);
+    g_assert_false(load(&n, bytes->data, bytes->len));
+    ernic_switch_free(n.s);
+    cfg = config();
+    cfg.ports++;
+    n.s = new_switch(&n, &cfg);
+    g_assert_false(load(&n, bytes->data, bytes->len));
+    ernic_switch_free(n.s);
+    n.s = s;
+    ernic_switch_unplug(n.s, 2, n.now);
+    g_assert_false(load(&n, bytes->data, bytes->len));
+    ernic_switch_free(n.s);
+}
+
+/* ---- other releases --------------------------------------------------------- */
+
+/* A state whose sections of ports are @more bytes longer, or shorter. */
+static GByteArray *resized(const GByteArray *bytes, int more)
+{
+    GByteArray *out = g_byte_array_new();
+    size_t at = 0, len;
+    uint32_t i;
+
+    for (i = 0; i < 2 + PORTS; i++) {
+        bool port = i >= 2;             /* after configuration and random numbers */
+
+        len = 8 + ldq_le_p(bytes->data + at);
+        g_byte_array_append(out, bytes->data + at, len);
+        if (port) {
+            stq_le_p(out->data + out->len - len, len - 8 + more);
+            g_byte_array_set_size(out, out->len + more);
+            memset(out->data + out->len - MAX(more, 0), 0, MAX(more, 0));
+        }
+        at += len;
+    }
+    g_assert_cmpuint(at, ==, bytes->len);
+    return out;
+}
+
+/* An older release had a counter less, which begins with 0. */
+TEST("/switch-state/older", test_older)
+{
+    g_autoptr(GByteArray) bytes = NULL, older = NULL, again = NULL, same = NULL;
+    Net n;
+
+    bytes = middle(&n);
+    older = resized(bytes, -8);
+    g_assert_true(load(&n, older->data, older->len));
+    again = saved(&n);
+    g_assert_cmpuint(again->len, ==, bytes->len);
+    same = resized(again, -8);
+    g_assert_cmpmem(same->data, same->len, older->data, older->len);
+    while (step(&n)) {
+    }
+    ernic_switch_free(n.s);
+}
+
+/* A newer release has more, whose meaning is not known. */
+TEST("/switch-state/newer", test_newer)
+{
+    g_autoptr(GByteArray) bytes = NULL, newer = NULL;
+    Net n;
+
+    bytes = middle(&n);
+    newer = resized(bytes, 8);
+    g_assert_false(load(&n, newer->data, newer->len));
+    assert_empty(&n);
+    ernic_switch_free(n.s);
+}

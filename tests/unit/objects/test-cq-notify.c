@@ -1,0 +1,471 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Completion queues: when software is notified. Doorbells and their races, arming,
+ * moderation, and the order of entry, event and interrupt.
+ */
+#include "qemu/osdep.h"
+#include "cq_fixture.h"
+#include "test.h"
+
+/* ---- doorbells ----------------------------------------------------------- */
+
+static void test_doorbell_refused(Fixture *f, gconstpointer data)
+{
+    static const int32_t wrong[] = {
+        3, 4, 1000, INT32_MAX, INT32_MIN, -3, -4, -1000,
+    };
+    uint32_t base = 0xffffffff;
+    size_t i;
+
+    start_at(f, base);
+    post(f);
+    post(f);
+    for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+        g_assert_cmpuint(ernic_cq_consume(&f->e, f->cqn, base + wrong[i]), ==,
+                         ERNIC_ERR_FULL);
+        g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, base + wrong[i], i % 2),
+                         ==, ERNIC_ERR_FULL);
+        g_assert_cmpuint(cq(f)->ci, ==, base);
+        g_assert_cmpuint(cq(f)->arm, ==, ERNIC_CQ_DISARMED);
+    }
+    g_assert_cmpuint(ernic_trace_count("ernic_guest_cq_ci"), ==,
+                     2 * ARRAY_SIZE(wrong));
+    g_assert_cmpuint(events(f), ==, 0);
+}
+
+/* A late doorbell does not move the index back, and its arming counts. */
+static void test_doorbell_late(Fixture *f, gconstpointer data)
+{
+    post_solicited(f);
+    post(f);
+    g_assert_cmpuint(ernic_cq_consume(&f->e, f->cqn, 2), ==, ERNIC_OK);
+    g_assert_cmpuint(ernic_cq_consume(&f->e, f->cqn, 1), ==, ERNIC_OK);
+    g_assert_cmpuint(cq(f)->ci, ==, 2);
+    g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, 1, false), ==, ERNIC_OK);
+    g_assert_cmpuint(events(f), ==, 1);
+    g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, 0, true), ==, ERNIC_OK);
+    g_assert_cmpuint(events(f), ==, 1);
+    g_assert_cmpuint(cq(f)->ci, ==, 2);
+}
+
+/* ---- arming -------------------------------------------------------------- */
+
+static void test_arm_any(Fixture *f, gconstpointer data)
+{
+    post(f);
+    g_assert_cmpuint(events(f), ==, 0);     /* not armed */
+    expect(f, 0);
+    arm(f, false);
+    g_assert_cmpuint(events(f), ==, 0);
+    post(f);
+    g_assert_cmpuint(events(f), ==, 1);
+    post(f);
+    g_assert_cmpuint(events(f), ==, 0);     /* once per arming */
+}
+
+/* The entry was added between the last poll and the arming. */
+static void test_arm_race(Fixture *f, gconstpointer data)
+{
+    expect_none(f);
+    post(f);
+    arm(f, false);
+    g_assert_cmpuint(events(f), ==, 1);
+    post(f);
+    g_assert_cmpuint(events(f), ==, 0);
+    expect(f, 0);
+    expect(f, 1);
+    arm(f, false);
+    arm(f, false);
+    g_assert_cmpuint(events(f), ==, 0);
+    post(f);
+    g_assert_cmpuint(events(f), ==, 1);
+}
+
+/* 11.4.2.2: entries added before the arming raise no event, even if not consumed. */
+static void test_arm_seen(Fixture *f, gconstpointer data)
+{
+    uint32_t i;
+
+    recreate(f, 4, true);
+    post_solicited(f);
+    post(f);
+    for (i = 0; i < 2; i++) {
+        g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, 2, i), ==, ERNIC_OK);
+        g_assert_cmpuint(events(f), ==, 0);
+        g_assert_cmpuint(cq(f)->ci, ==, 0);
+    }
+    post_solicited(f);
+    g_assert_cmpuint(events(f), ==, 1);
+    /* One that was added while the doorbell was in flight. */
+    g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, 2, true), ==, ERNIC_OK);
+    g_assert_cmpuint(events(f), ==, 1);
+    g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, 4, false), ==, ERNIC_ERR_FULL);
+    g_assert_cmpuint(cq(f)->arm, ==, ERNIC_CQ_DISARMED);
+    /* No entry was overwritten: the ring is full with one more. */
+    post(f);
+    g_assert_false(post_wc(f, ERNIC_WC_SUCCESS, 0));
+    g_assert_true(cq(f)->overrun);
+    for (i = 0; i < 4; i++) {
+        expect(f, i);
+    }
+}
+
+/*
+ * The thread that arms was delayed, and others have consumed more than a ring since:
+ * its doorbell is late, and does not arm.
+ */
+static void test_arm_overtaken(Fixture *f, gconstpointer data)
+{
+    uint32_t i, late = 0xfffffffeu;
+
+    recreate(f, 4, true);
+    start_at(f, late);
+    for (i = 0; i < 9; i++) {
+        post(f);
+        expect(f, i);
+        put_ci(f, f->seen);
+    }
+    for (i = 0; i < 2; i++) {
+        g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, late, i), ==, ERNIC_OK);
+        g_assert_cmpuint(events(f), ==, 1);
+        g_assert_cmpuint(cq(f)->arm, ==, ERNIC_CQ_DISARMED);
+    }
+    /* An index past the last entry is refused. */
+    g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, f->seen + 1, false), ==,
+                     ERNIC_ERR_FULL);
+    g_assert_cmpuint(cq(f)->arm, ==, ERNIC_CQ_DISARMED);
+}
+
+static void test_arm_solicited(Fixture *f, gconstpointer data)
+{
+    arm(f, true);
+    post(f);
+    g_assert_cmpuint(events(f), ==, 0);
+    post_solicited(f);
+    g_assert_cmpuint(events(f), ==, 1);
+    expect(f, 0);
+    expect(f, 1);
+    arm(f, true);
+    g_assert_cmpuint(events(f), ==, 0);
+    post_error(f);                          /* errors are solicited */
+    g_assert_cmpuint(events(f), ==, 1);
+}
+
+static void test_arm_solicited_race(Fixture *f, gconstpointer data)
+{
+    /* Unseen, but not solicited. */
+    post(f);
+    arm(f, true);
+    g_assert_cmpuint(events(f), ==, 0);
+    /* Software has seen the solicited entry: it does not count again. */
+    post_solicited(f);
+    g_assert_cmpuint(events(f), ==, 1);
+    post(f);
+    f->seen = 2;
+    arm(f, true);
+    g_assert_cmpuint(events(f), ==, 0);
+    post_error(f);
+    g_assert_cmpuint(events(f), ==, 1);
+    /* Unseen and solicited, with a later one that is not. */
+    f->seen = 3;
+    consume(f);
+    post(f);
+    arm(f, true);
+    g_assert_cmpuint(events(f), ==, 1);
+}
+
+/* However old the last solicited entry is, it is not taken for a new one. */
+static void test_solicited_long_ago(Fixture *f, gconstpointer data)
+{
+    uint32_t round;
+
+    post_solicited(f);
+    expect(f, 0);
+    consume(f);
+    for (round = 0; round < 4; round++) {
+        start_at(f, round * 0x40000000u + 2);
+        cq(f)->sol_pi = f->seen;
+        post(f);
+        arm(f, true);
+        g_assert_cmpuint(events(f), ==, 0);
+        f->seen++;
+        consume(f);
+        g_assert_cmpuint(cq(f)->sol_pi, ==, f->seen);
+        cq(f)->arm = ERNIC_CQ_DISARMED;
+    }
+}
+
+/* Armed for any entry, then for solicited ones: it stays armed for any until it fires. */
+static void test_arm_stronger(Fixture *f, gconstpointer data)
+{
+    arm(f, false);
+    arm(f, true);
+    post(f);
+    g_assert_cmpuint(events(f), ==, 1);
+    expect(f, 0);
+    arm(f, true);
+    arm(f, false);
+    post(f);
+    g_assert_cmpuint(events(f), ==, 1);
+    expect(f, 1);
+    arm(f, true);
+    post(f);
+    g_assert_cmpuint(events(f), ==, 0);
+}
+
+/* The event queue is full: the completion event waits and is not lost. */
+static void test_eq_full(Fixture *f, gconstpointer data)
+{
+    ErnicEq *eq = &f->e.eq[f->eqn];
+
+    eq->ci = eq->pi - eq->depth;
+    arm(f, false);
+    post(f);
+    g_assert_cmpuint(f->env.irqs->len, ==, 0);
+    g_assert_cmpuint(eq->line_count, ==, 1);
+    g_assert_cmpuint(ernic_eq_consume(&f->e, f->eqn, eq->pi), ==, ERNIC_OK);
+    g_assert_cmpuint(f->env.irqs->len, ==, 1);
+    g_assert_cmpuint(events(f), ==, 1);
+
+    /* A destroyed queue leaves no pending event. */
+    eq->ci = eq->pi - eq->depth;
+    expect(f, 0);
+    arm(f, false);
+    post(f);
+    g_assert_cmpuint(eq->line_count, ==, 1);
+    g_assert_cmpuint(ernic_cq_destroy(&f->e, 0, f->cqn), ==, ERNIC_OK);
+    g_assert_cmpuint(eq->line_count, ==, 0);
+    f->cqn = 0;
+    eq->ci = eq->pi;
+}
+
+/* ---- moderation ---------------------------------------------------------- */
+
+static void moderate(Fixture *f, uint16_t count, uint16_t period_us)
+{
+    struct ernic_cmd_cq_moderate cmd = {
+        .handle = cpu_to_le32(f->cqn),
+        .count = cpu_to_le16(count),
+        .period_us = cpu_to_le16(period_us),
+    };
+
+    g_assert_cmpuint(ernic_cq_moderate(&f->e, 0, &cmd), ==, ERNIC_OK);
+}
+
+static void test_moderate_count(Fixture *f, gconstpointer data)
+{
+    uint32_t round, i;
+
+    recreate(f, 64, false);
+    moderate(f, 3, 50);
+    for (round = 0; round < 5; round++) {
+        arm(f, false);
+        for (i = 0; i < 3; i++) {
+            g_assert_cmpuint(events(f), ==, 0);
+            post(f);
+        }
+        g_assert_cmpuint(events(f), ==, 1);
+        g_assert_cmpuint(ernic_cq_moderation_run(&f->e, ERNIC_NEVER - 1), ==,
+                         ERNIC_NEVER);
+        g_assert_cmpuint(events(f), ==, 0);
+        f->seen += 3;
+    }
+}
+
+static void test_moderate_period(Fixture *f, gconstpointer data)
+{
+    uint64_t start = f->e.now;
+
+    moderate(f, 100, 50);
+    arm(f, false);
+    post(f);
+    f->e.now += 20 * US;
+    post(f);                    /* the first one's deadline stands */
+    g_assert_cmpuint(ernic_cq_moderation_run(&f->e, f->e.now), ==,
+                     start + 50 * US);
+    g_assert_cmpuint(events(f), ==, 0);
+    g_assert_cmpuint(ernic_cq_moderation_run(&f->e, start + 50 * US - 1), ==,
+                     start + 50 * US);
+    g_assert_cmpuint(events(f), ==, 0);
+    f->e.now = start + 50 * US;
+    g_assert_cmpuint(ernic_cq_moderation_run(&f->e, f->e.now), ==,
+                     ERNIC_NEVER);
+    g_assert_cmpuint(events(f), ==, 1);
+    g_assert_cmpuint(cq(f)->arm, ==, ERNIC_CQ_DISARMED);
+}
+
+/* A count without a period, or a count of 0 or 1, holds nothing back. */
+static void test_moderate_off(Fixture *f, gconstpointer data)
+{
+    static const uint16_t rows[][2] = {
+        { 0, 0 }, { 1, 0 }, { 100, 0 }, { 0, 100 }, { 1, 100 },
+    };
+    size_t i;
+
+    recreate(f, 8, false);
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        moderate(f, rows[i][0], rows[i][1]);
+        arm(f, false);
+        post(f);
+        g_assert_cmpuint(events(f), ==, 1);
+        f->seen++;
+    }
+}
+
+/* A change of the moderation applies to entries that it already holds back. */
+static void test_moderate_change(Fixture *f, gconstpointer data)
+{
+    recreate(f, 8, false);
+    moderate(f, 100, 1000);
+    arm(f, false);
+    post(f);
+    post(f);
+    moderate(f, 3, 100);
+    g_assert_cmpuint(ernic_timers_next(f->e.cq_timers), ==,
+                     f->e.now + 100 * US);
+    g_assert_cmpuint(events(f), ==, 0);
+    moderate(f, 2, 100);
+    g_assert_cmpuint(events(f), ==, 1);
+    g_assert_cmpuint(ernic_timers_next(f->e.cq_timers), ==, ERNIC_NEVER);
+
+    f->seen = 2;
+    moderate(f, 100, 1000);
+    arm(f, false);
+    post(f);
+    moderate(f, 0, 0);
+    g_assert_cmpuint(events(f), ==, 1);
+
+    /* Arming again with unseen entries raises the event at once. */
+    f->seen = 3;
+    moderate(f, 100, 1000);
+    arm(f, false);
+    post(f);
+    g_assert_cmpuint(events(f), ==, 0);
+    arm(f, false);
+    g_assert_cmpuint(events(f), ==, 1);
+    g_assert_cmpuint(ernic_timers_next(f->e.cq_timers), ==, ERNIC_NEVER);
+    moderate(f, 100, 1000);
+    f->seen = 4;
+    arm(f, false);
+    post(f);        /* teardown destroys it with a deadline set */
+}
+
+/* A device with more completion queues than one run notifies. */
+static void many_cqs(Ernic *e, uint32_t size)
+{
+    ernic_ids_fini(&e->cq_ids);
+    ernic_ids_init(&e->cq_ids, 1, size);
+    ernic_timers_free(e->cq_timers);
+    e->cq_timers = ernic_timers_new(size);
+    g_free(e->cq);
+    e->cq = g_new0(ErnicCq, size);
+    e->events_at[ERNIC_EVC_CQ].base = &e->cq->events;
+    e->cfg.max_cq = size;
+}
+
+/* All queues that are due raise their event, a bounded number at a time. */
+static void test_moderate_many(Fixture *f, gconstpointer data)
+{
+    struct ernic_cmd_cq_moderate mod = {
+        .count = cpu_to_le16(9), .period_us = cpu_to_le16(5),
+    };
+    uint32_t cqn, raised = 0, n = 3 * ERNIC_RUN_BUDGET;
+    struct ernic_cmd_cq_create cmd = command(f, 2);
+    ErnicWc wc = { .wr_id = 1 };
+
+    g_assert_cmpuint(ernic_cq_destroy(&f->e, 0, f->cqn), ==, ERNIC_OK);
+    f->cqn = 0;
+    many_cqs(&f->e, n + 1);
+    /* The backlog of the event queue holds one entry per object: create a new one. */
+    g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, f->eqn), ==, ERNIC_OK);
+    create_eq(f, 4 * ERNIC_RUN_BUDGET);
+    cmd.eq = cpu_to_le32(f->eqn);
+    while (ernic_cq_create(&f->e, 0, &cmd, &cqn) == ERNIC_OK) {
+        mod.handle = cpu_to_le32(cqn);
+        g_assert_cmpuint(ernic_cq_moderate(&f->e, 0, &mod), ==, ERNIC_OK);
+        g_assert_cmpuint(ernic_cq_arm(&f->e, cqn, 0, false), ==, ERNIC_OK);
+        g_assert_true(ernic_cq_post(&f->e, cqn, &wc));
+    }
+    f->e.now += 5 * US;
+    while (raised < n) {
+        g_assert_cmpuint(f->e.stats.events, ==, raised);
+        raised += ERNIC_RUN_BUDGET;
+        g_assert_cmpuint(ernic_cq_moderation_run(&f->e, f->e.now), ==,
+                         raised < n ? f->e.now : ERNIC_NEVER);
+    }
+    g_assert_cmpuint(f->e.stats.events, ==, n);
+    for (cqn = 1; cqn <= n; cqn++) {
+        g_assert_cmpuint(f->e.cq[cqn].arm, ==, ERNIC_CQ_DISARMED);
+        g_assert_cmpuint(ernic_cq_destroy(&f->e, 0, cqn), ==, ERNIC_OK);
+    }
+}
+
+/* ---- order --------------------------------------------------------------- */
+
+/* Writes by address; at the interrupt, event and completion are in memory. */
+typedef struct Order {
+    FakeEnv env;                /* first: the calls get its address */
+    uint64_t cq_ring, eq_ring;
+    uint64_t ends[8];
+    uint32_t writes, irqs;
+} Order;
+
+static bool order_write(void *opaque, uint64_t addr, const void *buf,
+                        uint64_t len)
+{
+    Order *o = opaque;
+
+    g_assert_cmpuint(o->writes, <, ARRAY_SIZE(o->ends));
+    o->ends[o->writes++] = addr + len;
+    return fake_env_ops.dma_write(opaque, addr, buf, len);
+}
+
+static void order_irq(void *opaque, uint16_t vector)
+{
+    Order *o = opaque;
+
+    g_assert_cmpuint(o->writes, ==, 4);
+    g_assert_cmpuint(o->ends[0], <, o->cq_ring + CQE_SIZE);
+    g_assert_cmpuint(o->ends[1], ==, o->cq_ring + CQE_SIZE);
+    g_assert_cmpuint(o->ends[3], ==,
+                     o->eq_ring + sizeof(struct ernic_eqe));
+    o->irqs++;
+}
+
+static void test_order(Fixture *f, gconstpointer data)
+{
+    ErnicEnvOps ops = fake_env_ops;
+    Order o = { .env = f->env, .cq_ring = f->ring, .eq_ring = f->eq_ring };
+
+    ops.dma_write = order_write;
+    ops.irq = order_irq;
+    arm(f, false);
+    f->e.ops = &ops;
+    f->e.env = &o;
+    post(f);
+    g_assert_cmpuint(o.irqs, ==, 1);
+    f->e.ops = &fake_env_ops;
+    f->e.env = &f->env;
+}
+
+TESTS(add_tests)
+{
+    CQ_TEST("/cq-notify/doorbell-refused", test_doorbell_refused);
+    CQ_TEST("/cq-notify/doorbell-late", test_doorbell_late);
+    CQ_TEST("/cq-notify/arm-any", test_arm_any);
+    CQ_TEST("/cq-notify/arm-race", test_arm_race);
+    CQ_TEST("/cq-notify/arm-seen", test_arm_seen);
+    CQ_TEST("/cq-notify/arm-overtaken", test_arm_overtaken);
+    CQ_TEST("/cq-notify/arm-solicited", test_arm_solicited);
+    CQ_TEST("/cq-notify/arm-solicited-race", test_arm_solicited_race);
+    CQ_TEST("/cq-notify/solicited-long-ago", test_solicited_long_ago);
+    CQ_TEST("/cq-notify/arm-stronger", test_arm_stronger);
+    CQ_TEST("/cq-notify/eq-full", test_eq_full);
+    CQ_TEST("/cq-notify/moderate-count", test_moderate_count);
+    CQ_TEST("/cq-notify/moderate-period", test_moderate_period);
+    CQ_TEST("/cq-notify/moderate-off", test_moderate_off);
+    CQ_TEST("/cq-notify/moderate-change", test_moderate_change);
+    CQ_TEST("/cq-notify/moderate-many", test_moderate_many);
+    CQ_TEST("/cq-notify/order", test_order);
+}

@@ -1,0 +1,502 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Event queues: each event written once and in order, none lost while the ring
+ * is full, the entry before the interrupt.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "base/work.h"
+#include "objects/cq.h"
+#include "objects/eq.h"
+#include "fake_env.h"
+#include "test.h"
+#include "transport/qp.h"
+#include "trace-mark.h"
+
+#define EQE_SIZE sizeof(struct ernic_eqe)
+
+typedef struct Fixture {
+    FakeEnv env;
+    Ernic e;
+    uint64_t ring;
+    uint32_t eqn, depth, seen;
+} Fixture;
+
+static void setup(Fixture *f, gconstpointer data)
+{
+    fake_env_init(&f->env);
+    fake_bare_init(&f->e, &f->env);
+    ernic_trace_set_mode(ERNIC_TRACE_RING);
+    ernic_trace_reset();
+    f->depth = 4;
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+    if (f->eqn) {
+        g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, f->eqn), ==, ERNIC_OK);
+    }
+    g_assert_cmpuint(f->e.num_pages, ==, 0);
+    g_assert_cmpuint(f->e.eq_ids.count, ==, f->e.eq_ids.size - 1);
+    fake_bare_fini(&f->e);
+    fake_env_fini(&f->env);
+}
+
+static struct ernic_cmd_eq_create command(Fixture *f)
+{
+    struct ernic_cmd_eq_create cmd = {
+        .depth = cpu_to_le32(f->depth),
+        .vector = cpu_to_le16(3),
+        .async = 1,
+    };
+
+    f->ring = fake_alloc(&f->env, f->depth * EQE_SIZE, 4096);
+    cmd.buf.addr = cpu_to_le64(f->ring);
+    return cmd;
+}
+
+static void create(Fixture *f)
+{
+    struct ernic_cmd_eq_create cmd = command(f);
+
+    g_assert_cmpuint(ernic_eq_create(&f->e, 0, &cmd, &f->eqn), ==, ERNIC_OK);
+    g_assert_cmpuint(f->e.async_eq, ==, f->eqn);
+}
+
+static void raise_qp(Fixture *f, uint32_t qpn, uint8_t type, uint32_t detail)
+{
+    ernic_event_raise(&f->e, f->eqn, ERNIC_EVC_QP, qpn, &f->e.qp[qpn].events,
+                      type, detail);
+}
+
+/* The next entry, if its phase marks it as new. */
+static bool poll(Fixture *f, struct ernic_eqe *eqe)
+{
+    uint32_t slot = f->seen & (f->depth - 1);
+
+    memcpy(eqe, fake_ptr(&f->env, f->ring + slot * EQE_SIZE, EQE_SIZE),
+           EQE_SIZE);
+    if (eqe->phase != ((f->seen / f->depth + 1) & 1)) {
+        return false;
+    }
+    eqe->element = le32_to_cpu(eqe->element);
+    eqe->detail = le32_to_cpu(eqe->detail);
+    eqe->timestamp = le64_to_cpu(eqe->timestamp);
+    f->seen++;
+    return true;
+}
+
+static void expect(Fixture *f, uint32_t element, uint8_t type)
+{
+    struct ernic_eqe eqe;
+
+    g_assert_true(poll(f, &eqe));
+    g_assert_cmpuint(eqe.element, ==, element);
+    g_assert_cmpuint(eqe.type, ==, type);
+}
+
+static void expect_none(Fixture *f)
+{
+    struct ernic_eqe eqe;
+
+    g_assert_false(poll(f, &eqe));
+}
+
+static void consume(Fixture *f)
+{
+    ernic_work_start(&f->e);
+    g_assert_cmpuint(ernic_eq_consume(&f->e, f->eqn, f->seen), ==, ERNIC_OK);
+}
+
+/* ---- create and destroy -------------------------------------------------- */
+
+FIXTURE_TEST("/eq/create-refused", test_create_refused)
+{
+    static const struct {
+        uint32_t depth;
+        uint16_t vector;
+        uint8_t async;
+        uint32_t uctx;
+        uint8_t status;
+    } rows[] = {
+        { 0, 0, 0, 0, ERNIC_ERR_PARAM },
+        { 1, 0, 0, 0, ERNIC_ERR_PARAM },
+        { 3, 0, 0, 0, ERNIC_ERR_PARAM },
+        { ERNIC_MAX_EQ_DEPTH * 2, 0, 0, 0, ERNIC_ERR_PARAM },
+        { 0x80000000u, 0, 0, 0, ERNIC_ERR_PARAM },
+        { 4, 8, 0, 0, ERNIC_ERR_PARAM },        /* vectors 0 to 7 */
+        { 4, 0, 2, 0, ERNIC_ERR_PARAM },
+        { 4, 0, 1, 5, ERNIC_ERR_PERM },
+    };
+    struct ernic_cmd_eq_create cmd;
+    uint32_t eqn = 77;
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        cmd = command(f);
+        cmd.depth = cpu_to_le32(rows[i].depth);
+        cmd.vector = cpu_to_le16(rows[i].vector);
+        cmd.async = rows[i].async;
+        g_assert_cmpuint(ernic_eq_create(&f->e, rows[i].uctx, &cmd, &eqn), ==,
+                         rows[i].status);
+    }
+    cmd = command(f);
+    cmd.buf.reserved[0] = 1;
+    g_assert_cmpuint(ernic_eq_create(&f->e, 0, &cmd, &eqn), ==,
+                     ERNIC_ERR_RESERVED);
+    g_assert_cmpuint(eqn, ==, 77);
+    g_assert_cmpuint(f->e.async_eq, ==, 0);
+
+    create(f);
+    cmd = command(f);
+    g_assert_cmpuint(ernic_eq_create(&f->e, 0, &cmd, &eqn), ==,
+                     ERNIC_ERR_STATE);
+    g_assert_cmpuint(f->e.async_eq, ==, f->eqn);
+}
+
+FIXTURE_TEST("/eq/create-all", test_create_all)
+{
+    struct ernic_cmd_eq_create cmd = command(f);
+    uint32_t eqn[16], last, i;
+
+    cmd.async = 0;
+    for (i = 0; i < f->e.eq_ids.size - 1; i++) {
+        g_assert_cmpuint(ernic_eq_create(&f->e, 0, &cmd, &eqn[i]), ==,
+                         ERNIC_OK);
+    }
+    g_assert_cmpuint(ernic_eq_create(&f->e, 0, &cmd, &last), ==,
+                     ERNIC_ERR_NO_RESOURCE);
+    while (i--) {
+        g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, eqn[i]), ==, ERNIC_OK);
+    }
+}
+
+FIXTURE_TEST("/eq/destroy-refused", test_destroy_refused)
+{
+    create(f);
+    g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, 0), ==, ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, f->eqn + 1), ==,
+                     ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, 0xffffffff), ==,
+                     ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(ernic_eq_destroy(&f->e, 1, f->eqn), ==, ERNIC_ERR_PERM);
+    f->e.eq[f->eqn].refs++;
+    g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, f->eqn), ==, ERNIC_ERR_BUSY);
+    f->e.eq[f->eqn].refs--;
+}
+
+/* ---- entries ------------------------------------------------------------- */
+
+FIXTURE_TEST("/eq/entry", test_entry)
+{
+    struct ernic_eqe eqe;
+
+    create(f);
+    f->e.now = 0x1122334455667788ull;
+    raise_qp(f, 7, ERNIC_EV_BAD_DOORBELL, ERNIC_DB_RQ);
+    g_assert_true(poll(f, &eqe));
+    g_assert_cmpuint(eqe.element, ==, 7);
+    g_assert_cmpuint(eqe.detail, ==, ERNIC_DB_RQ);
+    g_assert_cmpuint(eqe.timestamp, ==, 0x1122334455667788ull);
+    g_assert_cmpuint(eqe.type, ==, ERNIC_EV_BAD_DOORBELL);
+    g_assert_cmpuint(eqe.offset | eqe.length | eqe.flags | eqe.reserved, ==, 0);
+    /* The detail belongs to the event, not to the object. */
+    raise_qp(f, 7, ERNIC_EV_QP_FATAL, 0);
+    g_assert_true(poll(f, &eqe));
+    g_assert_cmpuint(eqe.detail, ==, 0);
+
+    ernic_event_raise(&f->e, f->eqn, ERNIC_EVC_PORT, 1, &f->e.port_events,
+                      ERNIC_EV_PORT_ERR, 0);
+    expect(f, 1, ERNIC_EV_PORT_ERR);
+    ernic_event_raise(&f->e, f->eqn, ERNIC_EVC_SRQ, 9, &f->e.srq[9].events,
+                      ERNIC_EV_SRQ_LIMIT, 0);
+    expect(f, 9, ERNIC_EV_SRQ_LIMIT);
+    g_assert_cmpuint(f->e.stats.events, ==, 4);
+    g_assert_cmpuint(f->e.stats.interrupts, ==, 4);
+    g_assert_cmpuint(f->env.irqs->len, ==, 4);
+    g_assert_cmpuint(g_array_index(f->env.irqs, uint16_t, 0), ==, 3);
+}
+
+/* Phase and slot over many rounds, and across the wrap of the counters. */
+FIXTURE_TEST("/eq/wrap", test_wrap)
+{
+    uint32_t i;
+
+    create(f);
+    f->e.eq[f->eqn].pi = f->e.eq[f->eqn].ci = f->seen = 0u - 3 * f->depth;
+    /* That is a round of phase 0: the previous one left 1. */
+    for (i = 0; i < f->depth; i++) {
+        *(uint8_t *)fake_ptr(&f->env, f->ring + i * EQE_SIZE + EQE_SIZE - 1,
+                             1) = 1;
+    }
+    for (i = 0; i < 8 * f->depth + 1; i++) {
+        expect_none(f);
+        raise_qp(f, 2 + i % 40, ERNIC_EV_COMM_EST, 0);
+        expect(f, 2 + i % 40, ERNIC_EV_COMM_EST);
+        consume(f);
+    }
+    g_assert_cmpuint(f->seen, <, 8 * f->depth);
+}
+
+FIXTURE_TEST("/eq/unheard", test_unheard)
+{
+    ernic_event_raise(&f->e, 0, ERNIC_EVC_QP, 5, &f->e.qp[5].events,
+                      ERNIC_EV_QP_FATAL, 0);
+    g_assert_cmpuint(f->e.qp[5].events.pending, ==, 0);
+    g_assert_cmpuint(f->env.irqs->len, ==, 0);
+    g_assert_cmpuint(f->env.writes, ==, 0);
+    g_assert_cmpuint(ernic_trace_count("ernic_event_unheard"), ==, 1);
+}
+
+/* ---- a full ring --------------------------------------------------------- */
+
+/*
+ * Events without room wait in the backlog, in order, and raise an interrupt when
+ * written.
+ */
+FIXTURE_TEST("/eq/full", test_full)
+{
+    uint32_t qpn, irqs;
+
+    create(f);
+    for (qpn = 10; qpn < 30; qpn++) {
+        raise_qp(f, qpn, ERNIC_EV_QP_REQ_ERR, 0);
+        /* Raised again before it is written: one event. */
+        if (qpn >= 14) {
+            raise_qp(f, qpn, ERNIC_EV_QP_REQ_ERR, 0);
+        }
+    }
+    g_assert_cmpuint(f->env.irqs->len, ==, 4);
+    for (qpn = 10; qpn < 30; qpn++) {
+        expect(f, qpn, ERNIC_EV_QP_REQ_ERR);
+        if (f->seen % f->depth == 0) {
+            expect_none(f);
+            irqs = f->env.irqs->len;
+            consume(f);
+            g_assert_cmpuint(f->env.irqs->len, ==, irqs + (qpn < 29));
+        }
+    }
+    expect_none(f);
+    g_assert_cmpuint(f->e.stats.events, ==, 20);
+    g_assert_cmpuint(f->e.eq[f->eqn].line_count, ==, 0);
+}
+
+/* Several events of one object: each type once, also across a full ring. */
+FIXTURE_TEST("/eq/many-types", test_many_types)
+{
+    static const uint8_t types[] = {
+        ERNIC_EV_QP_FATAL, ERNIC_EV_COMM_EST, ERNIC_EV_SQ_DRAINED,
+        ERNIC_EV_LAST_WQE, ERNIC_EV_BAD_DOORBELL,
+    };
+    uint32_t got = 0, i;
+    struct ernic_eqe eqe;
+
+    create(f);
+    for (i = 0; i < f->depth - 1; i++) {
+        raise_qp(f, 20 + i, ERNIC_EV_COMM_EST, 0);
+    }
+    for (i = 0; i < ARRAY_SIZE(types); i++) {
+        raise_qp(f, 40, types[i], i);
+    }
+    raise_qp(f, 41, ERNIC_EV_COMM_EST, 0);
+    for (i = 0; i < f->depth - 1; i++) {
+        expect(f, 20 + i, ERNIC_EV_COMM_EST);
+    }
+    for (i = 0; i < ARRAY_SIZE(types); i++) {
+        consume(f);
+        g_assert_true(poll(f, &eqe));
+        g_assert_cmpuint(eqe.element, ==, 40);
+        g_assert_false(got & (1u << eqe.type));
+        got |= 1u << eqe.type;
+    }
+    for (i = 0; i < ARRAY_SIZE(types); i++) {
+        g_assert_true(got & (1u << types[i]));
+    }
+    expect(f, 41, ERNIC_EV_COMM_EST);
+    expect_none(f);
+}
+
+/* All objects of the device can be in the backlog at once. */
+FIXTURE_TEST("/eq/line-of-all", test_line_of_all)
+{
+    Ernic *e = &f->e;
+    uint32_t i, waiting = 0;
+
+    create(f);
+    for (i = 1; i < e->cq_ids.size; i++, waiting++) {
+        ernic_event_raise(e, f->eqn, ERNIC_EVC_CQ, i, &e->cq[i].events,
+                          ERNIC_EV_COMPLETION, 0);
+    }
+    for (i = 2; i < e->qp_ids.size; i++, waiting++) {
+        raise_qp(f, i, ERNIC_EV_QP_FATAL, 0);
+    }
+    for (i = 1; i < e->srq_ids.size; i++, waiting++) {
+        ernic_event_raise(e, f->eqn, ERNIC_EVC_SRQ, i, &e->srq[i].events,
+                          ERNIC_EV_SRQ_ERR, 0);
+    }
+    ernic_event_raise(e, f->eqn, ERNIC_EVC_PORT, 1, &e->port_events,
+                      ERNIC_EV_PORT_ERR, 0);
+    for (waiting++; waiting; waiting--) {
+        struct ernic_eqe eqe;
+
+        g_assert_true(poll(f, &eqe));
+        consume(f);
+    }
+    expect_none(f);
+}
+
+/* ---- doorbell ------------------------------------------------------------ */
+
+FIXTURE_TEST("/eq/consume-refused", test_consume_refused)
+{
+    static const int32_t wrong[] = {
+        3, 4, 5, 1000, INT32_MAX, INT32_MIN, -1, -2, -1000,
+    };
+    uint32_t base = 0xfffffffe;         /* the counters wrap in between */
+    size_t i;
+
+    create(f);
+    f->e.eq[f->eqn].pi = f->e.eq[f->eqn].ci = f->seen = base;
+    raise_qp(f, 3, ERNIC_EV_COMM_EST, 0);
+    raise_qp(f, 4, ERNIC_EV_COMM_EST, 0);
+    for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+        g_assert_cmpuint(ernic_eq_consume(&f->e, f->eqn, base + wrong[i]), ==,
+                         ERNIC_ERR_FULL);
+        g_assert_cmpuint(f->e.eq[f->eqn].ci, ==, base);
+    }
+    g_assert_cmpuint(ernic_trace_count("ernic_guest_eq_ci"), ==,
+                     ARRAY_SIZE(wrong));
+    g_assert_cmpuint(ernic_eq_consume(&f->e, f->eqn, base), ==, ERNIC_OK);
+    g_assert_cmpuint(ernic_eq_consume(&f->e, f->eqn, base + 2), ==, ERNIC_OK);
+    g_assert_cmpuint(ernic_eq_consume(&f->e, f->eqn, base + 1), ==,
+                     ERNIC_ERR_FULL);
+}
+
+/* ---- objects and queues that go away ------------------------------------- */
+
+FIXTURE_TEST("/eq/forget", test_forget)
+{
+    uint32_t qpn;
+
+    create(f);
+    for (qpn = 10; qpn < 20; qpn++) {
+        raise_qp(f, qpn, ERNIC_EV_QP_FATAL, 0);
+    }
+    /* 14 to 19 are in the backlog: remove the first, one in the middle, the last. */
+    for (qpn = 14; qpn < 20; qpn += qpn == 14 ? 2 : 3) {
+        ernic_event_forget(&f->e, f->eqn, ERNIC_EVC_QP, qpn,
+                           &f->e.qp[qpn].events);
+        g_assert_false(f->e.qp[qpn].events.queued);
+    }
+    /* This one has no pending events. */
+    ernic_event_forget(&f->e, f->eqn, ERNIC_EVC_QP, 40, &f->e.qp[40].events);
+    ernic_event_forget(&f->e, 0, ERNIC_EVC_QP, 40, &f->e.qp[40].events);
+    for (qpn = 10; qpn < 20; qpn++) {
+        if (qpn != 14 && qpn != 16 && qpn != 19) {
+            expect(f, qpn, ERNIC_EV_QP_FATAL);
+            consume(f);
+        }
+    }
+    expect_none(f);
+}
+
+/* Objects in the backlog of a destroyed queue can raise events in another queue. */
+FIXTURE_TEST("/eq/destroy-with-line", test_destroy_with_line)
+{
+    uint32_t qpn;
+
+    create(f);
+    for (qpn = 10; qpn < 20; qpn++) {
+        raise_qp(f, qpn, ERNIC_EV_QP_FATAL, 0);
+    }
+    g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, f->eqn), ==, ERNIC_OK);
+    g_assert_cmpuint(f->e.async_eq, ==, 0);
+    f->seen = 0;
+    create(f);
+    expect_none(f);
+    raise_qp(f, 19, ERNIC_EV_COMM_EST, 0);
+    expect(f, 19, ERNIC_EV_COMM_EST);
+    expect_none(f);
+}
+
+/* ---- guest memory -------------------------------------------------------- */
+
+FIXTURE_TEST("/eq/broken", test_broken)
+{
+    uint32_t nth;
+
+    for (nth = 1; nth <= 2; nth++) {
+        f->seen = 0;
+        create(f);
+        raise_qp(f, 5, ERNIC_EV_QP_FATAL, 0);
+        fake_fail_dma(&f->env, nth, false);
+        raise_qp(f, 6, ERNIC_EV_QP_FATAL, 0);
+        g_assert_cmpuint(f->env.refused, ==, 1);
+        fake_fail_dma(&f->env, 0, false);
+        raise_qp(f, 7, ERNIC_EV_QP_FATAL, 0);
+        expect(f, 5, ERNIC_EV_QP_FATAL);
+        expect_none(f);
+        consume(f);
+        g_assert_true(f->e.eq[f->eqn].broken);
+        g_assert_cmpuint(f->e.stats.events, ==, nth);
+        g_assert_cmpuint(f->env.irqs->len, ==, nth);
+        g_assert_cmpuint(ernic_trace_count("ernic_guest_eq_broken"), ==, nth);
+        g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, f->eqn), ==, ERNIC_OK);
+    }
+    f->eqn = 0;
+}
+
+/* At the interrupt the entry is in memory; its phase was written last. */
+typedef struct Order {
+    FakeEnv env;                /* first: the calls get its address */
+    uint64_t ring;
+    uint32_t writes, irqs;
+    uint64_t last_end;
+} Order;
+
+static bool order_write(void *opaque, uint64_t addr, const void *buf,
+                        uint64_t len)
+{
+    Order *o = opaque;
+
+    o->writes++;
+    o->last_end = addr + len;
+    return fake_env_ops.dma_write(opaque, addr, buf, len);
+}
+
+static void order_irq(void *opaque, uint16_t vector)
+{
+    Order *o = opaque;
+    struct ernic_eqe *eqe = fake_ptr(&o->env, o->ring, EQE_SIZE);
+
+    g_assert_cmpuint(eqe->phase, ==, 1);
+    g_assert_cmpuint(le32_to_cpu(eqe->element), ==, 5);
+    g_assert_cmpuint(o->last_end, ==, o->ring + EQE_SIZE);
+    g_assert_cmpuint(o->writes, ==, 2);
+    o->irqs++;
+}
+
+TEST("/eq/order", test_order)
+{
+    ErnicEnvOps ops = fake_env_ops;
+    struct ernic_cmd_eq_create cmd = { .depth = cpu_to_le32(4), .async = 1 };
+    uint32_t eqn;
+    Order o = { .irqs = 0 };
+    Ernic e;
+
+    fake_env_init(&o.env);
+    fake_bare_init(&e, &o.env);
+    ops.dma_write = order_write;
+    ops.irq = order_irq;
+    e.ops = &ops;
+    o.ring = fake_alloc(&o.env, 4 * EQE_SIZE, 64);
+    cmd.buf.addr = cpu_to_le64(o.ring);
+    g_assert_cmpuint(ernic_eq_create(&e, 0, &cmd, &eqn), ==, ERNIC_OK);
+    ernic_event_raise(&e, eqn, ERNIC_EVC_QP, 5, &e.qp[5].events,
+                      ERNIC_EV_QP_FATAL, 0);
+    g_assert_cmpuint(o.irqs, ==, 1);
+    g_assert_cmpuint(ernic_eq_destroy(&e, 0, eqn), ==, ERNIC_OK);
+    fake_bare_fini(&e);
+    fake_env_fini(&o.env);
+}

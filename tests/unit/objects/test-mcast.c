@@ -1,0 +1,202 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Multicast groups: addresses, membership, limits, and each reason to refuse a command.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "fake_verbs.h"
+#include "objects/mcast.h"
+#include "test.h"
+
+typedef struct Fixture {
+    FakeEnv env;
+    Ernic *e;
+    uint32_t pd;
+    FakeCq cq;
+    FakeQp ud[3], rc, gsi;
+} Fixture;
+
+static void setup(Fixture *f, gconstpointer data)
+{
+    int i;
+
+    fake_env_init(&f->env);
+    f->e = fake_ernic_new(&f->env);
+    f->pd = fake_create_pd(f->e);
+    fake_create_cq(f->e, &f->cq, 64, FAKE_NONE);
+    for (i = 0; i < ARRAY_SIZE(f->ud); i++) {
+        fake_create_qp(f->e, &f->ud[i], ERNIC_QPT_UD, f->pd, f->cq.cqn,
+                       f->cq.cqn, FAKE_NONE);
+    }
+    fake_create_qp(f->e, &f->rc, ERNIC_QPT_RC, f->pd, f->cq.cqn, f->cq.cqn,
+                   FAKE_NONE);
+    fake_create_qp(f->e, &f->gsi, ERNIC_QPT_GSI, f->pd, f->cq.cqn, f->cq.cqn,
+                   FAKE_NONE);
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+    fake_ernic_done(&f->env, f->e);
+}
+
+static ErnicGid group(uint16_t n)
+{
+    ErnicGid gid = { { 0xff, 0x0e, [14] = n >> 8, [15] = n } };
+
+    return gid;
+}
+
+static uint8_t mcast(Fixture *f, uint8_t opcode, ErnicGid gid, uint32_t qpn)
+{
+    struct ernic_cmd cmd = { .opcode = opcode };
+
+    memcpy(cmd.mcast.gid, gid.raw, sizeof(gid.raw));
+    cmd.mcast.qpn = cpu_to_le32(qpn);
+    return fake_cmd(f->e, &cmd, NULL);
+}
+
+static uint8_t attach(Fixture *f, ErnicGid gid, uint32_t qpn)
+{
+    return mcast(f, ERNIC_CMD_MCAST_ATTACH, gid, qpn);
+}
+
+static uint8_t detach(Fixture *f, ErnicGid gid, uint32_t qpn)
+{
+    return mcast(f, ERNIC_CMD_MCAST_DETACH, gid, qpn);
+}
+
+/* The members of a group, in the order in which they receive packets. */
+static void assert_members(Fixture *f, ErnicGid gid, uint32_t n, ...)
+{
+    uint32_t pos = 0, i;
+    va_list ap;
+
+    va_start(ap, n);
+    for (i = 0; i < n; i++) {
+        g_assert_cmpuint(ernic_mcast_next(f->e, &gid, &pos), ==,
+                         va_arg(ap, uint32_t));
+    }
+    va_end(ap);
+    g_assert_cmpuint(ernic_mcast_next(f->e, &gid, &pos), ==, 0);
+    g_assert_cmpuint(ernic_mcast_next(f->e, &gid, &pos), ==, 0);
+}
+
+TEST("/mcast/addresses", test_addresses)
+{
+    static const struct {
+        ErnicGid gid;
+        bool mcast;
+    } rows[] = {
+        { { { 0xff, 0x02, [15] = 1 } }, true },
+        { { { 0xff, 0xff, 0xff } }, true },
+        { { { 0xfe, 0x80, [15] = 1 } }, false },
+        { { { 0 } }, false },
+        { { { [10] = 0xff, [11] = 0xff, 224, 0, 0, 1 } }, true },
+        { { { [10] = 0xff, [11] = 0xff, 239, 255, 255, 255 } }, true },
+        { { { [10] = 0xff, [11] = 0xff, 223, 255, 255, 255 } }, false },
+        { { { [10] = 0xff, [11] = 0xff, 240, 0, 0, 1 } }, false },
+        { { { [10] = 0xff, [11] = 0xff, 255, 255, 255, 255 } }, false },
+        /* 224.0.0.1 in the last bytes of an address that is not IPv4-mapped. */
+        { { { 0x20, [12] = 224, [15] = 1 } }, false },
+    };
+    int i;
+
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        g_assert_cmpint(ernic_gid_is_mcast(&rows[i].gid), ==, rows[i].mcast);
+    }
+}
+
+FIXTURE_TEST("/mcast/members", test_members)
+{
+    ErnicGid a = group(1), b = group(2);
+
+    assert_members(f, a, 0);
+    g_assert_cmpint(attach(f, a, f->ud[0].qpn), ==, ERNIC_OK);
+    g_assert_cmpint(attach(f, b, f->ud[0].qpn), ==, ERNIC_OK);
+    g_assert_cmpint(attach(f, a, f->ud[1].qpn), ==, ERNIC_OK);
+    assert_members(f, a, 2, f->ud[0].qpn, f->ud[1].qpn);
+    assert_members(f, b, 1, f->ud[0].qpn);
+    g_assert_cmpuint(f->e->num_groups, ==, 2);
+    g_assert_true(ernic_mcast_groups_ok(f->e));
+    /* A second attachment has no effect. */
+    g_assert_cmpint(attach(f, a, f->ud[0].qpn), ==, ERNIC_OK);
+    assert_members(f, a, 2, f->ud[0].qpn, f->ud[1].qpn);
+    g_assert_cmpint(detach(f, a, f->ud[0].qpn), ==, ERNIC_OK);
+    g_assert_cmpint(detach(f, a, f->ud[0].qpn), ==, ERNIC_ERR_HANDLE);
+    assert_members(f, a, 1, f->ud[1].qpn);
+    assert_members(f, b, 1, f->ud[0].qpn);
+    /* A destroyed queue pair leaves all groups. */
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->ud[0].qpn), ==,
+                    ERNIC_OK);
+    assert_members(f, b, 0);
+    assert_members(f, a, 1, f->ud[1].qpn);
+    g_assert_cmpuint(f->e->num_groups, ==, 1);
+    g_assert_true(ernic_mcast_groups_ok(f->e));
+}
+
+FIXTURE_TEST("/mcast/refused", test_refused)
+{
+    ErnicGid unicast = { { 0xfe, 0x80 } };
+    uint32_t uctx;
+
+    g_assert_cmpint(attach(f, unicast, f->ud[0].qpn), ==, ERNIC_ERR_PARAM);
+    g_assert_cmpint(attach(f, group(1), f->rc.qpn), ==, ERNIC_ERR_PARAM);
+    g_assert_cmpint(attach(f, group(1), f->gsi.qpn), ==, ERNIC_ERR_PARAM);
+    g_assert_cmpint(attach(f, group(1), 0), ==, ERNIC_ERR_HANDLE);
+    g_assert_cmpint(attach(f, group(1), 63), ==, ERNIC_ERR_HANDLE);
+    g_assert_cmpint(attach(f, group(1), 64), ==, ERNIC_ERR_HANDLE);
+    g_assert_cmpint(attach(f, group(1), UINT32_MAX), ==, ERNIC_ERR_HANDLE);
+    g_assert_cmpint(detach(f, group(1), f->ud[0].qpn), ==, ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(f->e->num_groups, ==, 0);
+    g_assert_true(ernic_mcast_groups_ok(f->e));
+    /* Another context's queue pair. */
+    g_assert_cmpint(attach(f, group(1), f->ud[0].qpn), ==, ERNIC_OK);
+    uctx = fake_create_uctx(f->e);
+    f->env.uctx = uctx;
+    g_assert_cmpint(attach(f, group(2), f->ud[0].qpn), ==, ERNIC_ERR_HANDLE);
+    g_assert_cmpint(detach(f, group(1), f->ud[0].qpn), ==, ERNIC_ERR_HANDLE);
+    f->env.uctx = 0;
+    assert_members(f, group(1), 1, f->ud[0].qpn);
+}
+
+FIXTURE_TEST("/mcast/limits", test_limits)
+{
+    uint32_t i, n = ERNIC_LIM_MCAST_GROUP;
+
+    for (i = 0; i < n; i++) {
+        g_assert_cmpint(attach(f, group(i), f->ud[0].qpn), ==, ERNIC_OK);
+    }
+    g_assert_cmpint(attach(f, group(i), f->ud[0].qpn), ==,
+                    ERNIC_ERR_NO_RESOURCE);
+    /* A group that exists takes more members. */
+    g_assert_cmpint(attach(f, group(0), f->ud[1].qpn), ==, ERNIC_OK);
+    g_assert_cmpint(attach(f, group(n - 1), f->ud[2].qpn), ==, ERNIC_OK);
+    g_assert_cmpuint(f->e->num_groups, ==, n);
+    g_assert_true(ernic_mcast_groups_ok(f->e));
+    /* Removing the last member removes the group. */
+    g_assert_cmpint(detach(f, group(7), f->ud[0].qpn), ==, ERNIC_OK);
+    g_assert_cmpint(attach(f, group(n), f->ud[0].qpn), ==, ERNIC_OK);
+    g_assert_cmpint(attach(f, group(7), f->ud[0].qpn), ==,
+                    ERNIC_ERR_NO_RESOURCE);
+}
+
+/* The maximum of attachments: four queue pairs in every group. */
+FIXTURE_TEST("/mcast/full", test_full)
+{
+    uint32_t each = ERNIC_LIM_MCAST_ATTACH / ERNIC_LIM_MCAST_GROUP, i, k;
+    FakeQp qp[8];
+
+    for (k = 0; k < each + 1; k++) {
+        fake_create_qp(f->e, &qp[k], ERNIC_QPT_UD, f->pd, f->cq.cqn,
+                       f->cq.cqn, FAKE_NONE);
+    }
+    for (i = 0; i < ERNIC_LIM_MCAST_GROUP; i++) {
+        for (k = 0; k < each; k++) {
+            g_assert_cmpint(attach(f, group(i), qp[k].qpn), ==, ERNIC_OK);
+        }
+    }
+    g_assert_cmpint(attach(f, group(0), qp[each].qpn), ==,
+                    ERNIC_ERR_NO_RESOURCE);
+    g_assert_cmpint(attach(f, group(0), qp[0].qpn), ==, ERNIC_OK);
+}

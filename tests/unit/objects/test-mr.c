@@ -1,0 +1,699 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Keys: every combination of defects of an access, every refusal of a command, and the
+ * state that each leaves unchanged.
+ */
+#include "qemu/osdep.h"
+#include "cpu_time.h"
+#include "qemu/bswap.h"
+#include "mr_fixture.h"
+#include "test.h"
+
+/* ---- access ------------------------------------------------------------- */
+
+/* Defects of an access; each has an event of its own. */
+enum {
+    BAD_NUMBER, BAD_VARIANT, NOT_VALID, WRONG_PD, NO_RIGHT, BELOW, ABOVE,
+    WRONG_QP, LOCAL_WINDOW, DEFECTS
+};
+
+/* In the order of the checks. */
+static const struct {
+    int defect;
+    const char *event;
+} reported[] = {
+    { LOCAL_WINDOW, "ernic_key_local_window" },
+    { NOT_VALID, "ernic_key_invalid" },
+    { WRONG_PD, "ernic_key_wrong_pd" },
+    { NO_RIGHT, "ernic_key_no_right" },
+    { BELOW, "ernic_key_out_of_range" },
+    { ABOVE, "ernic_key_out_of_range" },
+    { WRONG_QP, "ernic_key_wrong_qp" },
+};
+
+typedef struct Access {
+    bool local;
+    uint32_t key, wanted, variant_of;
+    uint64_t iova, length;
+} Access;
+
+static const char *event_of(uint32_t defects)
+{
+    size_t i;
+
+    if (defects & (1 << BAD_NUMBER | 1 << BAD_VARIANT)) {
+        return "ernic_key_invalid";
+    }
+    for (i = 0; i < ARRAY_SIZE(reported); i++) {
+        if (defects & 1 << reported[i].defect) {
+            return reported[i].event;
+        }
+    }
+    return NULL;
+}
+
+/* One access with exactly these defects. */
+static void try_access(Fixture *f, const Access *a, uint32_t defects)
+{
+    ErnicMr *opens = &f->e.mr[a->key >> 8];
+    uint32_t pd = defects & 1 << WRONG_PD ? f->other_pd : f->pd;
+    uint32_t qpn = defects & 1 << WRONG_QP ? QPN + 1 : QPN;
+    uint32_t held = opens->access, key = a->key;
+    uint64_t addr = a->iova, len = a->length, off;
+    const ErnicMr *mr;
+    bool ok;
+
+    if (defects & 1 << BAD_NUMBER) {
+        key = (key & 0xff) | (f->e.mr_ids.size - 1) << 8;
+    }
+    key ^= defects & 1 << BAD_VARIANT ? 0x80 : 0;
+    if (defects & 1 << BELOW) {
+        addr--;
+        len = defects & 1 << ABOVE ? len + 2 : len;
+    } else if (defects & 1 << ABOVE) {
+        len++;
+    }
+    opens->valid = !(defects & 1 << NOT_VALID);
+    opens->access = defects & 1 << NO_RIGHT ? held & ~a->wanted : held;
+    ernic_trace_reset();
+    ok = a->local ? ernic_mr_check_local(&f->e, pd, key, addr, len, a->wanted,
+                                         &mr, &off)
+                  : ernic_mr_check_remote(&f->e, pd, qpn, key, addr, len,
+                                          a->wanted, &mr, &off);
+    opens->valid = true;
+    opens->access = held;
+    g_assert_cmpint(ok, ==, !defects);
+    if (defects) {
+        g_assert_cmpuint(ernic_trace_lines(), ==, 1);
+        g_assert_cmpuint(ernic_trace_count(event_of(defects)), ==, 1);
+        g_assert_null(mr);
+    } else {
+        g_assert_cmpuint(ernic_trace_lines(), ==, 0);
+        g_assert_nonnull(mr);
+        g_assert_true(mr->kind == ERNIC_MR_REGION || mr->kind == ERNIC_MR_FAST);
+    }
+}
+
+/* Every subset of the defects possible for kind and direction. */
+static void walk_defects(Fixture *f, const Access *a)
+{
+    uint8_t kind = f->e.mr[a->key >> 8].kind;
+    bool window = kind == ERNIC_MR_WINDOW_1 || kind == ERNIC_MR_WINDOW_2;
+    uint32_t can = (1 << DEFECTS) - 1, set;
+
+    if (!a->wanted) {
+        can &= ~(1 << NO_RIGHT);
+    }
+    if (kind != ERNIC_MR_WINDOW_2 || a->local) {
+        can &= ~(1 << WRONG_QP);
+    }
+    can &= ~(1 << LOCAL_WINDOW);
+    for (set = 0; set < 1 << DEFECTS; set++) {
+        if (!(set & ~can)) {
+            try_access(f, a, set | (window && a->local) << LOCAL_WINDOW);
+        }
+    }
+}
+
+FIXTURE_TEST("/mr/access-defects", test_access_defects)
+{
+    static const uint32_t remote[] = { RR, RW, RA };
+    uint32_t region = reg(f, ALL), fast = alloc_fast(f), keys[4];
+    struct ernic_wqe_reg_mr wr = fast_wr(f, fast);
+    struct ernic_wqe_bind_mw bind;
+    size_t i, k;
+    Access a;
+
+    /* A list of pieces has no pages. */
+    f->e.mr[fast >> 8].buf.pieces = true;
+    g_assert_cmpint(ernic_mr_fast_reg(&f->e, f->pd, &wr), ==, ERNIC_FAULT_REG_MR);
+    f->e.mr[fast >> 8].buf.pieces = false;
+    g_assert_cmpint(ernic_mr_fast_reg(&f->e, f->pd, &wr), ==, ERNIC_FAULT_NONE);
+    keys[0] = region;
+    keys[1] = wr.key;
+    for (i = 0; i < 2; i++) {
+        bind = bind_wr(alloc_mw(f, i + 1), region, RR | RW | RA);
+        g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &bind), ==,
+                        ERNIC_FAULT_NONE);
+        keys[2 + i] = bind.rkey >> 8 << 8 | f->e.mr[bind.rkey >> 8].variant;
+    }
+    for (i = 0; i < ARRAY_SIZE(keys); i++) {
+        a = (Access) {
+            .key = keys[i],
+            .iova = f->e.mr[keys[i] >> 8].iova,
+            .length = f->e.mr[keys[i] >> 8].length,
+        };
+        for (k = 0; k < ARRAY_SIZE(remote); k++) {
+            a.wanted = remote[k];
+            walk_defects(f, &a);
+        }
+        a.local = true;
+        a.wanted = 0;
+        walk_defects(f, &a);
+        a.wanted = LW;
+        walk_defects(f, &a);
+    }
+}
+
+/* Granted against wanted rights: every pair. */
+FIXTURE_TEST("/mr/rights", test_rights)
+{
+    uint32_t held, wanted, key;
+    const ErnicMr *mr;
+    uint64_t off;
+    bool ok;
+
+    for (held = 0; held <= ALL; held++) {
+        if ((held & (RW | RA)) && !(held & LW)) {
+            continue;
+        }
+        key = reg(f, held);
+        for (wanted = 0; wanted <= ALL; wanted++) {
+            ok = ernic_mr_check_local(&f->e, f->pd, key, IOVA, LEN, wanted,
+                                      &mr, &off);
+            g_assert_cmpint(ok, ==, (held | wanted) == held);
+            g_assert_cmpint(may(f, key, IOVA, LEN, wanted), ==,
+                            (held | wanted) == held);
+        }
+        g_assert_cmpuint(ernic_mr_free(&f->e, 0, key, false), ==, ERNIC_OK);
+    }
+}
+
+static const struct {
+    uint64_t addr, len;
+    bool ok;
+} range[] = {
+    { IOVA, LEN, true }, { IOVA, 1, true }, { IOVA + LEN - 1, 1, true },
+    { IOVA + 1, LEN - 1, true },
+    { IOVA - 1, 1, false }, { IOVA - 1, 2, false },
+    { IOVA - 1, LEN + 2, false },
+    { IOVA, LEN + 1, false }, { IOVA + 1, LEN, false },
+    { IOVA + LEN, 1, false }, { IOVA + LEN - 1, 2, false },
+    { IOVA, UINT64_MAX, false }, { IOVA + 1, UINT64_MAX - IOVA, false },
+    { IOVA + 1, -IOVA, false }, { 0, 1, false }, { 0, UINT64_MAX, false },
+    { UINT64_MAX, 1, false }, { UINT64_MAX, 2, false },
+    { UINT64_MAX, UINT64_MAX, false },
+    /* 0 bytes need no rights and no range. */
+    { IOVA - 1, 0, true }, { UINT64_MAX, 0, true },
+};
+
+FIXTURE_TEST("/mr/range", test_range)
+{
+    uint32_t key = reg(f, ALL);
+    const ErnicMr *mr;
+    uint64_t off;
+    size_t i;
+    bool ok;
+
+    for (i = 0; i < ARRAY_SIZE(range); i++) {
+        ok = ernic_mr_check_local(&f->e, f->pd, key, range[i].addr,
+                                  range[i].len, LW, &mr, &off);
+        g_assert_cmpint(ok, ==, range[i].ok);
+        g_assert_cmpint(may(f, key, range[i].addr, range[i].len, RW), ==,
+                        range[i].ok);
+        if (ok && range[i].len) {
+            g_assert_true(mr == &f->e.mr[key >> 8]);
+            g_assert_cmpuint(off, ==, range[i].addr - IOVA);
+        } else {
+            g_assert_null(mr);
+        }
+    }
+    /* Even an invalid key is accepted. */
+    g_assert_true(may(f, 0, 0, 0, RW));
+    g_assert_true(may(f, UINT32_MAX, 0, 0, RA));
+    g_assert_false(may(f, 0, 0, 1, 0));
+    g_assert_false(may(f, f->e.mr_ids.size << 8, 0, 1, 0));
+    g_assert_false(may(f, UINT32_MAX, 0, 1, 0));
+    for (i = 0; i < 256; i++) {
+        g_assert_cmpint(may(f, (key & ~0xffu) | i, IOVA, 1, 0), ==,
+                        (key & 0xff) == i);
+    }
+}
+
+/* The last byte of the address space belongs to a region, and none after it. */
+FIXTURE_TEST("/mr/top-of-space", test_top_of_space)
+{
+    struct ernic_cmd_mr_reg cmd = reg_cmd(f, ALL);
+    uint32_t key = 0;
+
+    cmd.iova = cpu_to_le64(-LEN);
+    g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &key), ==, ERNIC_OK);
+    g_assert_true(may(f, key, -LEN, LEN, RR));
+    g_assert_true(may(f, key, UINT64_MAX, 1, RR));
+    g_assert_false(may(f, key, UINT64_MAX, 2, RR));
+    g_assert_false(may(f, key, 0, 1, RR));
+    g_assert_false(may(f, key, -LEN - 1, 2, RR));
+}
+
+/* ---- regions by command ------------------------------------------------- */
+
+typedef void Spoil(struct ernic_cmd_mr_reg *cmd);
+
+#define SPOIL(name, what) \
+    static void spoil_##name(struct ernic_cmd_mr_reg *c) { what; }
+
+SPOIL(pd_0, c->pd = 0)
+SPOIL(pd_none, c->pd = cpu_to_le32(20))
+SPOIL(pd_far, c->pd = cpu_to_le32(UINT32_MAX))
+SPOIL(pd_user, c->pd = cpu_to_le32(3))
+SPOIL(access, c->access = cpu_to_le32(0x80))
+SPOIL(access_top, c->access = cpu_to_le32(0x80000000))
+SPOIL(write, c->access = cpu_to_le32(RW))
+SPOIL(atomic, c->access = cpu_to_le32(RA | RR))
+SPOIL(zero_iova, c->access = cpu_to_le32(ZB))
+SPOIL(length, c->length = cpu_to_le64(ERNIC_MAX_MR_SIZE + 1))
+SPOIL(length_max, c->length = cpu_to_le64(UINT64_MAX))
+SPOIL(iova, c->iova = cpu_to_le64(1 - LEN))
+SPOIL(iova_max, c->iova = cpu_to_le64(UINT64_MAX))
+SPOIL(extent_wraps, c->buf.addr = cpu_to_le64(1 - LEN))
+SPOIL(extent_offset, c->offset = cpu_to_le32(1))
+SPOIL(reserved, c->buf.reserved[0] = 1)
+SPOIL(list_offset, c->buf.levels = 1; c->buf.page_shift = 12;
+      c->buf.npages = cpu_to_le32(9); c->offset = cpu_to_le32(4096))
+SPOIL(list_short, c->buf.levels = 1; c->buf.page_shift = 12;
+      c->buf.npages = cpu_to_le32(3); c->offset = cpu_to_le32(1))
+SPOIL(list_shift, c->buf.levels = 1; c->buf.page_shift = 200;
+      c->buf.npages = cpu_to_le32(3))
+SPOIL(list_dma, c->buf.levels = 1; c->buf.page_shift = 12;
+      c->buf.npages = cpu_to_le32(3); c->buf.addr = cpu_to_le64(64))
+
+static const struct {
+    Spoil *spoil;
+    uint8_t status;
+    const char *event;                  /* NULL: the command face reports it */
+} bad_reg[] = {
+    { spoil_pd_0, ERNIC_ERR_HANDLE, NULL },
+    { spoil_pd_none, ERNIC_ERR_HANDLE, NULL },
+    { spoil_pd_far, ERNIC_ERR_HANDLE, NULL },
+    { spoil_pd_user, ERNIC_ERR_HANDLE, NULL },
+    { spoil_access, ERNIC_ERR_PARAM, "ernic_mr_bad_access" },
+    { spoil_access_top, ERNIC_ERR_PARAM, "ernic_mr_bad_access" },
+    { spoil_write, ERNIC_ERR_PARAM, "ernic_mr_bad_access" },
+    { spoil_atomic, ERNIC_ERR_PARAM, "ernic_mr_bad_access" },
+    { spoil_zero_iova, ERNIC_ERR_PARAM, "ernic_mr_bad_range" },
+    { spoil_length, ERNIC_ERR_PARAM, "ernic_mr_bad_range" },
+    { spoil_length_max, ERNIC_ERR_PARAM, "ernic_mr_bad_range" },
+    { spoil_iova, ERNIC_ERR_PARAM, "ernic_mr_bad_range" },
+    { spoil_iova_max, ERNIC_ERR_PARAM, "ernic_mr_bad_range" },
+    { spoil_extent_wraps, ERNIC_ERR_PARAM, "ernic_buf_wraps" },
+    { spoil_extent_offset, ERNIC_ERR_PARAM, "ernic_mr_bad_offset" },
+    { spoil_reserved, ERNIC_ERR_RESERVED, "ernic_buf_bad_desc" },
+    { spoil_list_offset, ERNIC_ERR_PARAM, "ernic_mr_bad_offset" },
+    { spoil_list_short, ERNIC_ERR_PARAM, "ernic_buf_too_small" },
+    { spoil_list_shift, ERNIC_ERR_PARAM, "ernic_buf_bad_desc" },
+    { spoil_list_dma, ERNIC_ERR_DMA, "ernic_buf_dma_failed" },
+};
+
+FIXTURE_TEST("/mr/bad-reg", test_bad_reg)
+{
+    ErnicIds ids = f->e.mr_ids;
+    struct ernic_cmd_mr_reg cmd;
+    uint32_t key, i;
+
+    g_assert_cmpuint(f->user_pd, ==, 3);
+    for (i = 0; i < ARRAY_SIZE(bad_reg); i++) {
+        cmd = reg_cmd(f, ALL);
+        bad_reg[i].spoil(&cmd);
+        ernic_trace_reset();
+        key = 0;
+        g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &key), ==,
+                         bad_reg[i].status);
+        g_assert_cmpuint(key, ==, 0);
+        g_assert_cmpuint(ernic_trace_lines(), ==, bad_reg[i].event ? 1 : 0);
+        if (bad_reg[i].event) {
+            g_assert_cmpuint(ernic_trace_count(bad_reg[i].event), ==, 1);
+        }
+        /* Nothing has changed, not even the order of free numbers. */
+        g_assert_cmpmem(&f->e.mr_ids, sizeof(ids), &ids, sizeof(ids));
+        g_assert_cmpuint(f->e.pd[f->pd].refs, ==, 0);
+        g_assert_cmpuint(f->e.num_pages, ==, 0);
+    }
+}
+
+/* All access masks, and a few bits more. */
+FIXTURE_TEST("/mr/reg-access", test_reg_access)
+{
+    struct ernic_cmd_mr_reg cmd;
+    uint32_t access, key;
+    bool ok;
+
+    for (access = 0; access < 2048; access++) {
+        cmd = reg_cmd(f, access);
+        /* The kind between them is on demand, which has no such buffer. */
+        ok = !(access & ~0x13fu) &&
+             (!(access & (RW | RA)) || (access & LW));
+        g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &key), ==,
+                         ok ? ERNIC_OK : ERNIC_ERR_PARAM);
+        if (ok) {
+            g_assert_cmpuint(f->e.mr[key >> 8].access, ==, access);
+            g_assert_cmpuint(ernic_mr_free(&f->e, 0, key, false), ==, ERNIC_OK);
+        }
+    }
+}
+
+/* ---- regions that are changed in place ---------------------------------- */
+
+static struct ernic_cmd_mr_reg rereg_cmd(uint32_t key, uint32_t flags)
+{
+    return (struct ernic_cmd_mr_reg) {
+        .key = cpu_to_le32(key), .flags = cpu_to_le32(flags),
+    };
+}
+
+FIXTURE_TEST("/mr/rereg", test_rereg)
+{
+    uint32_t key = reg(f, LW);
+    struct ernic_cmd_mr_reg cmd = rereg_cmd(key, ERNIC_REREG_ACCESS);
+    uint64_t off, run;
+    const ErnicMr *mr;
+
+    g_assert_false(may(f, key, IOVA, LEN, RW));
+    cmd.access = cpu_to_le32(LW | RW);
+    g_assert_cmpuint(ernic_mr_rereg(&f->e, 0, &cmd), ==, ERNIC_OK);
+    g_assert_true(may(f, key, IOVA, LEN, RW));
+    g_assert_false(may(f, key, IOVA, LEN, RR));
+
+    cmd = rereg_cmd(key, ERNIC_REREG_TRANS);
+    cmd.buf = (struct ernic_buf_desc) {
+        .addr = cpu_to_le64(put_pages(f, 2, 12)), .npages = cpu_to_le32(2),
+        .page_shift = 12, .levels = 1,
+    };
+    cmd.iova = cpu_to_le64(0x50000);
+    cmd.length = cpu_to_le64(0x1100);
+    cmd.offset = cpu_to_le32(0x800);
+    g_assert_cmpuint(ernic_mr_rereg(&f->e, 0, &cmd), ==, ERNIC_OK);
+    g_assert_false(may(f, key, IOVA, 1, RW));
+    g_assert_true(ernic_mr_check_remote(&f->e, f->pd, QPN, key, 0x50000, 0x1100,
+                                        RW, &mr, &off));
+    g_assert_cmphex(ernic_buf_addr(&mr->buf, off, &run), ==, 0x2800);
+    g_assert_cmpuint(f->e.num_pages, ==, 2);
+    /* The pages of before are given back. */
+    g_assert_cmpuint(ernic_mr_rereg(&f->e, 0, &cmd), ==, ERNIC_OK);
+    g_assert_cmpuint(f->e.num_pages, ==, 2);
+
+    cmd = rereg_cmd(key, ERNIC_REREG_PD);
+    cmd.pd = cpu_to_le32(f->other_pd);
+    g_assert_cmpuint(ernic_mr_rereg(&f->e, 0, &cmd), ==, ERNIC_OK);
+    g_assert_false(may(f, key, 0x50000, 1, RW));
+    g_assert_cmpuint(f->e.pd[f->pd].refs, ==, 0);
+    g_assert_cmpuint(f->e.pd[f->other_pd].refs, ==, 1);
+    g_assert_true(ernic_mr_check_remote(&f->e, f->other_pd, QPN, key, 0x50000,
+                                        0x1100, RW, &mr, &off));
+    g_assert_cmphex(ernic_buf_addr(&mr->buf, off, &run), ==, 0x2800);
+    g_assert_cmpuint(ernic_trace_count("ernic_mr_rereg"), ==, 4);
+}
+
+static void rereg_refused(Fixture *f, uint32_t uctx,
+                          const struct ernic_cmd_mr_reg *cmd, uint8_t status)
+{
+    ErnicMr before = f->e.mr[1];
+
+    g_assert_cmpuint(ernic_mr_rereg(&f->e, uctx, cmd), ==, status);
+    g_assert_cmpmem(&f->e.mr[1], sizeof(before), &before, sizeof(before));
+    g_assert_cmpuint(f->e.num_pages, ==, 0);
+    g_assert_cmpuint(f->e.pd[f->pd].refs, ==, f->e.mr_ids.size - 1 -
+                     f->e.mr_ids.count);
+}
+
+/* Fields that no flag selects, one after the other. */
+FIXTURE_TEST("/mr/rereg-reserved", test_rereg_reserved)
+{
+    static const struct {
+        uint32_t but;                   /* the flag that selects it */
+        uint8_t off;
+    } fields[] = {
+        { ERNIC_REREG_TRANS, offsetof(struct ernic_cmd_mr_reg, buf.addr) },
+        { ERNIC_REREG_TRANS, offsetof(struct ernic_cmd_mr_reg, buf.reserved) },
+        { ERNIC_REREG_TRANS, offsetof(struct ernic_cmd_mr_reg, iova) },
+        { ERNIC_REREG_TRANS, offsetof(struct ernic_cmd_mr_reg, length) },
+        { ERNIC_REREG_TRANS, offsetof(struct ernic_cmd_mr_reg, offset) },
+        { ERNIC_REREG_PD, offsetof(struct ernic_cmd_mr_reg, pd) },
+        { ERNIC_REREG_ACCESS, offsetof(struct ernic_cmd_mr_reg, access) },
+    };
+    uint32_t key = reg(f, ALL);
+    struct ernic_cmd_mr_reg cmd;
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(fields); i++) {
+        cmd = rereg_cmd(key, 0);
+        *((uint8_t *)&cmd + fields[i].off) = 1;
+        rereg_refused(f, 0, &cmd, ERNIC_ERR_RESERVED);
+    }
+    cmd = rereg_cmd(key, ERNIC_REREG_FLAGS + 1);
+    rereg_refused(f, 0, &cmd, ERNIC_ERR_RESERVED);
+    g_assert_cmpuint(ernic_trace_count("ernic_mr_rereg_reserved"), ==,
+                     ARRAY_SIZE(fields) + 1);
+}
+
+FIXTURE_TEST("/mr/rereg-refused", test_rereg_refused)
+{
+    uint32_t key = reg(f, ALL), fast = alloc_fast(f), mw = alloc_mw(f, 1);
+    struct ernic_cmd_mr_reg cmd = rereg_cmd(key ^ 1, 0);
+    struct ernic_wqe_bind_mw wr = bind_wr(mw, key, RR);
+
+    ernic_mr_free(&f->e, 0, fast, false);
+    rereg_refused(f, 0, &cmd, ERNIC_ERR_HANDLE);
+    cmd = rereg_cmd(mw, 0);
+    rereg_refused(f, 0, &cmd, ERNIC_ERR_HANDLE);
+    cmd = rereg_cmd(key, 0);
+    rereg_refused(f, USER, &cmd, ERNIC_ERR_PERM);
+    cmd = rereg_cmd(key, ERNIC_REREG_PD);
+    cmd.pd = cpu_to_le32(f->user_pd);
+    rereg_refused(f, 0, &cmd, ERNIC_ERR_HANDLE);
+    cmd = rereg_cmd(key, ERNIC_REREG_ACCESS);
+    cmd.access = cpu_to_le32(RW);
+    rereg_refused(f, 0, &cmd, ERNIC_ERR_PARAM);
+    cmd.access = cpu_to_le32(ZB);               /* it begins at IOVA */
+    rereg_refused(f, 0, &cmd, ERNIC_ERR_PARAM);
+    cmd = reg_cmd(f, ALL);
+    cmd.key = cpu_to_le32(key);
+    cmd.flags = cpu_to_le32(ERNIC_REREG_FLAGS);
+    cmd.buf.levels = 1;
+    cmd.buf.page_shift = 12;
+    cmd.buf.npages = cpu_to_le32(3);
+    cmd.buf.addr = cpu_to_le64(64);
+    rereg_refused(f, 0, &cmd, ERNIC_ERR_DMA);
+    cmd.offset = cpu_to_le32(4096);
+    rereg_refused(f, 0, &cmd, ERNIC_ERR_PARAM);
+    g_assert_cmpuint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
+                     ERNIC_FAULT_NONE);
+    cmd = rereg_cmd(key, 0);
+    rereg_refused(f, 0, &cmd, ERNIC_ERR_BUSY);
+}
+
+FIXTURE_TEST("/mr/page-list", test_page_list)
+{
+    struct ernic_cmd_mr_reg cmd = reg_cmd(f, ALL);
+    uint64_t off, run;
+    const ErnicMr *mr;
+    uint32_t key = 0;
+
+    cmd.buf.addr = cpu_to_le64(put_pages(f, 4, 12));
+    cmd.buf.npages = cpu_to_le32(4);
+    cmd.buf.page_shift = 12;
+    cmd.buf.levels = 1;
+    cmd.offset = cpu_to_le32(0xfff);
+    cmd.iova = cpu_to_le64(0x123);      /* need not agree with the offset */
+    g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &key), ==, ERNIC_OK);
+    g_assert_cmpuint(f->e.num_pages, ==, 4);
+    g_assert_true(ernic_mr_check_local(&f->e, f->pd, key, 0x123, LEN, LW, &mr,
+                                       &off));
+    g_assert_cmphex(ernic_buf_addr(&mr->buf, off, &run), ==, 0x4fff);
+    g_assert_cmpuint(run, ==, 1);
+    g_assert_true(ernic_mr_check_local(&f->e, f->pd, key, 0x124, 1, LW, &mr,
+                                       &off));
+    g_assert_cmphex(ernic_buf_addr(&mr->buf, off, &run), ==, 0x3000);
+    g_assert_cmpuint(ernic_mr_free(&f->e, 0, key, false), ==, ERNIC_OK);
+    g_assert_cmpuint(f->e.num_pages, ==, 0);
+}
+
+FIXTURE_TEST("/mr/zero-based", test_zero_based)
+{
+    uint32_t key = reg(f, ALL | ZB);
+    const ErnicMr *mr;
+    uint64_t off;
+
+    g_assert_true(ernic_mr_check_remote(&f->e, f->pd, QPN, key, 0x10, 1, RR,
+                                        &mr, &off));
+    g_assert_cmpuint(off, ==, 0x10);
+    g_assert_true(may(f, key, 0, LEN, RW));
+    g_assert_false(may(f, key, 0, LEN + 1, RW));
+    g_assert_false(may(f, key, IOVA, 1, RW));
+}
+
+/* The kernel's region covers all of memory; a user's stops short of it. */
+FIXTURE_TEST("/mr/dma-region", test_dma_region)
+{
+    struct ernic_cmd_mr_reg cmd = reg_cmd(f, LW);
+    uint64_t off, run;
+    const ErnicMr *mr;
+    uint32_t key;
+
+    cmd.buf.addr = cmd.iova = 0;
+    cmd.length = cpu_to_le64(ERNIC_MAX_MR_SIZE);
+    g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &key), ==, ERNIC_OK);
+    g_assert_true(ernic_mr_check_local(&f->e, f->pd, key, FAKE_MEM_BASE, 4096,
+                                       LW, &mr, &off));
+    g_assert_cmphex(ernic_buf_addr(&mr->buf, off, &run), ==, FAKE_MEM_BASE);
+
+    cmd.pd = cpu_to_le32(f->user_pd);
+    g_assert_cmpuint(ernic_mr_reg(&f->e, USER, &cmd, &key), ==, ERNIC_ERR_PERM);
+    g_assert_cmpuint(ernic_trace_count("ernic_mr_dma_denied"), ==, 1);
+    cmd.length = cpu_to_le64(1 << 20);
+    g_assert_cmpuint(ernic_mr_reg(&f->e, USER, &cmd, &key), ==, ERNIC_OK);
+}
+
+FIXTURE_TEST("/mr/free", test_free)
+{
+    uint32_t region = reg(f, ALL), window = alloc_mw(f, 1);
+    struct ernic_wqe_bind_mw wr = bind_wr(window, region, RR);
+    uint32_t number = region >> 8, next, i;
+
+    /* Kinds and contexts are checked; the variant byte is ignored. */
+    g_assert_cmpuint(ernic_mr_free(&f->e, 0, region, true), ==,
+                     ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(ernic_mr_free(&f->e, 0, window, false), ==,
+                     ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(ernic_mr_free(&f->e, USER, region, false), ==,
+                     ERNIC_ERR_PERM);
+    g_assert_cmpuint(ernic_mr_free(&f->e, USER, window, true), ==,
+                     ERNIC_ERR_PERM);
+    g_assert_cmpuint(ernic_mr_free(&f->e, 0, 0, false), ==, ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(ernic_mr_free(&f->e, 0, UINT32_MAX, false), ==,
+                     ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(f->e.pd[f->pd].refs, ==, 2);
+
+    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
+                    ERNIC_FAULT_NONE);
+    g_assert_cmpuint(ernic_mr_free(&f->e, 0, region, false), ==,
+                     ERNIC_ERR_BUSY);
+    g_assert_cmpuint(ernic_trace_count("ernic_mr_has_windows"), ==, 1);
+    g_assert_cmpuint(ernic_mr_free(&f->e, 0, window ^ 0x55, true), ==,
+                     ERNIC_OK);
+    g_assert_cmpuint(ernic_mr_free(&f->e, 0, region ^ 0x55, false), ==,
+                     ERNIC_OK);
+    g_assert_cmpuint(f->e.pd[f->pd].refs, ==, 0);
+    g_assert_cmpuint(ernic_mr_free(&f->e, 0, region, false), ==,
+                     ERNIC_ERR_HANDLE);
+    g_assert_false(may(f, region, IOVA, 1, RR));
+
+    /* A reused number has another key, for either kind of object. */
+    for (i = 0; i < 300; i++) {
+        f->e.mr_ids.head = 0;           /* number is reused next */
+        f->e.mr_ids.fifo[0] = number;
+        next = i % 2 ? reg(f, ALL) : alloc_mw(f, 2);
+        g_assert_cmpuint(next >> 8, ==, number);
+        g_assert_cmpuint(next, !=, region);
+        g_assert_false(may(f, region, IOVA, 1, RR));
+        g_assert_cmpuint(ernic_mr_free(&f->e, 0, next, !(i % 2)), ==, ERNIC_OK);
+        region = next;
+    }
+}
+
+FIXTURE_TEST("/mr/exhaustion", test_exhaustion)
+{
+    struct ernic_cmd_mr_reg cmd = reg_cmd(f, ALL);
+    uint32_t i, key, n = f->e.mr_ids.count;
+
+    for (i = 0; i < n; i++) {
+        reg(f, ALL);
+    }
+    g_assert_cmpuint(f->e.pd[f->pd].refs, ==, n);
+    f->env.reads = 0;
+    cmd.buf.levels = 1;
+    cmd.buf.page_shift = 12;
+    cmd.buf.npages = cpu_to_le32(3);
+    g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &key), ==,
+                     ERNIC_ERR_NO_RESOURCE);
+    g_assert_cmpuint(f->env.reads, ==, 0);
+    g_assert_cmpuint(ernic_mr_alloc(&f->e, 0, f->pd, 4, &key), ==,
+                     ERNIC_ERR_NO_RESOURCE);
+    g_assert_cmpuint(ernic_mw_alloc(&f->e, 0, f->pd, 1, &key), ==,
+                     ERNIC_ERR_NO_RESOURCE);
+    g_assert_cmpuint(f->e.num_pages, ==, 0);
+    g_assert_cmpuint(f->e.pd[f->pd].refs, ==, n);
+}
+
+FIXTURE_TEST("/mr/alloc", test_alloc)
+{
+    uint32_t key;
+
+    g_assert_cmpuint(ernic_mr_alloc(&f->e, 0, f->user_pd, 4, &key), ==,
+                     ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(ernic_mr_alloc(&f->e, 0, f->pd, 0, &key), ==,
+                     ERNIC_ERR_PARAM);
+    g_assert_cmpuint(ernic_mr_alloc(&f->e, 0, f->pd, ERNIC_MAX_FRWR_PAGES + 1,
+                                    &key), ==, ERNIC_ERR_PARAM);
+    g_assert_cmpuint(ernic_trace_count("ernic_mr_too_many_pages"), ==, 1);
+    f->e.num_pages = ERNIC_MAX_PAGES - 3;
+    g_assert_cmpuint(ernic_mr_alloc(&f->e, 0, f->pd, 4, &key), ==,
+                     ERNIC_ERR_NO_RESOURCE);
+    f->e.num_pages = 0;
+    g_assert_cmpuint(ernic_mr_alloc(&f->e, 0, f->pd, ERNIC_MAX_FRWR_PAGES,
+                                    &key), ==, ERNIC_OK);
+    /* Until it is registered its key is invalid. */
+    g_assert_false(may(f, key, 0, 1, 0));
+
+    g_assert_cmpuint(ernic_mw_alloc(&f->e, USER, f->pd, 1, &key), ==,
+                     ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(ernic_mw_alloc(&f->e, 0, f->pd, 0, &key), ==,
+                     ERNIC_ERR_PARAM);
+    g_assert_cmpuint(ernic_mw_alloc(&f->e, 0, f->pd, 3, &key), ==,
+                     ERNIC_ERR_PARAM);
+    g_assert_cmpuint(ernic_trace_count("ernic_mw_bad_type"), ==, 2);
+    g_assert_false(may(f, alloc_mw(f, 1), 0, 1, 0));
+    g_assert_false(may(f, alloc_mw(f, 2), 0, 1, 0));
+}
+
+/*
+ * A registration reads and clears its list in one call. That of the longest one is short,
+ * and a longer one, which a saved state can have, is refused.
+ */
+FIXTURE_TEST("/mr/longest", test_longest)
+{
+    struct ernic_wqe_reg_mr wr;
+    ErnicMrInit init = { .kind = ERNIC_MR_FAST };
+    int64_t start;
+    uint32_t key, max;
+    ErnicBuf buf;
+
+    for (max = ERNIC_MAX_FRWR_PAGES; max <= ERNIC_MAX_FRWR_PAGES + 1; max++) {
+        g_assert_cmpuint(ernic_buf_alloc(&f->e, &buf, max), ==, ERNIC_OK);
+        g_assert_cmpuint(ernic_mr_add(&f->e, f->pd, &init, &buf, &key), ==, ERNIC_OK);
+        wr = fast_wr(f, key);
+        start = cpu_us();
+        g_assert_cmpint(ernic_mr_fast_reg(&f->e, f->pd, &wr), ==,
+                        max == ERNIC_MAX_FRWR_PAGES ? ERNIC_FAULT_NONE :
+                                                      ERNIC_FAULT_REG_MR);
+        g_test_message("%u pages: %" PRId64 " us", max, cpu_us() - start);
+    }
+}
+
+FIXTURE_TEST("/mr/pd", test_pd)
+{
+    uint32_t pd, i, n = f->e.pd_ids.count;
+
+    g_assert_true(ernic_pd_get(&f->e, 0, f->pd) == &f->e.pd[f->pd]);
+    g_assert_null(ernic_pd_get(&f->e, USER, f->pd));
+    g_assert_null(ernic_pd_get(&f->e, 0, f->user_pd));
+    g_assert_null(ernic_pd_get(&f->e, 0, 0));
+    g_assert_null(ernic_pd_get(&f->e, 0, f->e.pd_ids.size));
+    g_assert_null(ernic_pd_get(&f->e, 0, UINT32_MAX));
+    g_assert_cmpuint(ernic_pd_free(&f->e, 0, f->user_pd), ==, ERNIC_ERR_PERM);
+    g_assert_cmpuint(ernic_pd_free(&f->e, 0, 0), ==, ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(ernic_pd_free(&f->e, 0, UINT32_MAX), ==, ERNIC_ERR_HANDLE);
+    reg(f, ALL);
+    g_assert_cmpuint(ernic_pd_free(&f->e, 0, f->pd), ==, ERNIC_ERR_BUSY);
+
+    for (i = 0; i < n; i++) {
+        g_assert_cmpuint(ernic_pd_alloc(&f->e, 0, &pd), ==, ERNIC_OK);
+        g_assert_cmpuint(f->e.pd[pd].refs, ==, 0);
+    }
+    g_assert_cmpuint(ernic_pd_alloc(&f->e, 0, &i), ==, ERNIC_ERR_NO_RESOURCE);
+    g_assert_cmpuint(ernic_pd_free(&f->e, 0, pd), ==, ERNIC_OK);
+    g_assert_cmpuint(ernic_pd_free(&f->e, 0, pd), ==, ERNIC_ERR_HANDLE);
+    g_assert_null(ernic_pd_get(&f->e, 0, pd));
+    g_assert_cmpuint(ernic_pd_alloc(&f->e, 0, &i), ==, ERNIC_OK);
+    g_assert_cmpuint(i, ==, pd);
+}

@@ -1,0 +1,596 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Keys by work request: fast registration, binding of windows, invalidation. A refused
+ * request must leave every key unchanged.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "mr_fixture.h"
+#include "test.h"
+
+static ErnicMr *of(Fixture *f, uint32_t key)
+{
+    return &f->e.mr[key >> 8];
+}
+
+/* The current key of the object. */
+static uint32_t now(Fixture *f, uint32_t key)
+{
+    return (key & ~0xffu) | of(f, key)->variant;
+}
+
+/* ---- fast registration -------------------------------------------------- */
+
+typedef void SpoilReg(Fixture *f, struct ernic_wqe_reg_mr *wr);
+
+#define SPOIL(name, what) \
+    static void reg_##name(Fixture *f, struct ernic_wqe_reg_mr *wr) { what; }
+
+SPOIL(number_0, wr->key = 0x42)
+SPOIL(number_free, wr->key = 200 << 8)
+SPOIL(number_far, wr->key = UINT32_MAX)
+SPOIL(region, wr->key = reg(f, ALL))
+SPOIL(window, wr->key = alloc_mw(f, 2))
+SPOIL(pd, of(f, wr->key)->pd = f->other_pd)
+SPOIL(valid, of(f, wr->key)->valid = true)
+SPOIL(access, wr->access = 0x40)
+SPOIL(access_write, wr->access = RW | RR)
+SPOIL(access_zero, wr->access = ALL | ZB)
+SPOIL(length, wr->length = ERNIC_MAX_MR_SIZE + 1)
+SPOIL(iova_wraps, wr->iova = UINT64_MAX - 0xff)
+SPOIL(pages, wr->npages = 5)
+SPOIL(pages_far, wr->npages = UINT32_MAX)
+SPOIL(too_few, wr->length++)
+SPOIL(none, wr->npages = 0)
+SPOIL(shift_small, wr->page_shift = 11; wr->length = 1)
+SPOIL(shift_large, wr->page_shift = 32)
+SPOIL(shift_far, wr->page_shift = 255)
+SPOIL(list_align, wr->list_addr += 4)
+SPOIL(list_wraps, wr->list_addr = UINT64_MAX - 7)
+SPOIL(page_align, fake_put64(&f->env, wr->list_addr + 16, 0x1800))
+SPOIL(list_dma, wr->list_addr = 4096)
+
+static const struct {
+    SpoilReg *spoil;
+    const char *event;
+    ErnicFault fault;                   /* NONE means REG_MR */
+} bad_fast[] = {
+    { reg_number_0, "ernic_fast_reg_bad_key" },
+    { reg_number_free, "ernic_fast_reg_bad_key" },
+    { reg_number_far, "ernic_fast_reg_bad_key" },
+    { reg_region, "ernic_fast_reg_bad_key" },
+    { reg_window, "ernic_fast_reg_bad_key" },
+    { reg_pd, "ernic_fast_reg_bad_key" },
+    { reg_valid, "ernic_fast_reg_bad_key" },
+    { reg_access, "ernic_mr_bad_access" },
+    { reg_access_write, "ernic_mr_bad_access" },
+    { reg_access_zero, "ernic_mr_bad_range" },
+    { reg_length, "ernic_mr_bad_range" },
+    { reg_iova_wraps, "ernic_mr_bad_range" },
+    { reg_pages, "ernic_fast_reg_bad_list" },
+    { reg_pages_far, "ernic_fast_reg_bad_list" },
+    { reg_too_few, "ernic_fast_reg_bad_list" },
+    { reg_none, "ernic_fast_reg_bad_list" },
+    { reg_shift_small, "ernic_buf_bad_desc" },
+    { reg_shift_large, "ernic_fast_reg_bad_list" },
+    { reg_shift_far, "ernic_fast_reg_bad_list" },
+    { reg_list_align, "ernic_buf_bad_desc" },
+    { reg_list_wraps, "ernic_buf_bad_desc" },
+    { reg_page_align, "ernic_buf_page_unaligned" },
+    { reg_list_dma, "ernic_buf_dma_failed", ERNIC_FAULT_SEND_DMA },
+};
+
+FIXTURE_TEST("/mw/bad-fast-reg", test_bad_fast_reg)
+{
+    struct ernic_wqe_reg_mr wr;
+    ErnicFault expect, fault;
+    ErnicMr before;
+    uint32_t key;
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(bad_fast); i++) {
+        key = alloc_fast(f);
+        wr = fast_wr(f, key);
+        bad_fast[i].spoil(f, &wr);
+        before = *of(f, key);
+        ernic_trace_reset();
+        fault = ernic_mr_fast_reg(&f->e, f->pd, &wr);
+        expect = bad_fast[i].fault ? bad_fast[i].fault : ERNIC_FAULT_REG_MR;
+        g_assert_cmpint(fault, ==, expect);
+        g_assert_cmpuint(ernic_trace_lines(), ==, 1);
+        g_assert_cmpuint(ernic_trace_count(bad_fast[i].event), ==, 1);
+        g_assert_cmpint(of(f, key)->valid, ==, before.valid);
+        g_assert_cmpuint(of(f, key)->variant, ==, before.variant);
+        g_assert_cmpuint(of(f, key)->buf.npages, ==, before.buf.npages);
+        g_assert_true(before.valid ||
+                      !may(f, (key & ~0xffu) | 0x42, wr.iova, 1, 0));
+        of(f, key)->pd = f->pd;
+    }
+}
+
+FIXTURE_TEST("/mw/fast-reg", test_fast_reg)
+{
+    uint32_t key = alloc_fast(f);
+    struct ernic_wqe_reg_mr wr = fast_wr(f, key);
+    const ErnicMr *mr;
+    uint64_t off, run;
+
+    f->env.reads = 0;
+    g_assert_cmpint(ernic_mr_fast_reg(&f->e, f->pd, &wr), ==, ERNIC_FAULT_NONE);
+    g_assert_cmpuint(f->env.reads, ==, 1);
+    g_assert_cmpuint(now(f, key), ==, wr.key);
+    /* The device uses its own copy of the list now. */
+    memset(f->env.mem, 0xff, FAKE_MEM_SIZE);
+    g_assert_true(ernic_mr_check_remote(&f->e, f->pd, QPN, wr.key, wr.iova,
+                                        wr.length, RW | RR | RA, &mr, &off));
+    g_assert_cmphex(ernic_buf_addr(&mr->buf, off, &run), ==, 0x3010);
+    g_assert_cmpuint(run, ==, 0xff0);
+    g_assert_false(may(f, wr.key, wr.iova - 1, 1, RR));
+    g_assert_false(may(f, wr.key, wr.iova, wr.length + 1, RR));
+    g_assert_true(key == wr.key || !may(f, key, wr.iova, 1, RR));
+
+    /* Again only after it was invalidated, with another key and size. */
+    wr = fast_wr(f, key);
+    g_assert_cmpint(ernic_mr_fast_reg(&f->e, f->pd, &wr), ==,
+                    ERNIC_FAULT_REG_MR);
+    g_assert_true(ernic_mr_invalidate(&f->e, f->pd, QPN, wr.key, false));
+    g_assert_false(may(f, wr.key, wr.iova, 1, RR));
+    wr.key++;
+    wr.list_addr = put_pages(f, 4, 31);
+    wr.npages = 4;
+    wr.page_shift = 31;
+    wr.iova = 0;
+    wr.length = 4ull << 31;
+    wr.access = RR | ZB;
+    g_assert_cmpint(ernic_mr_fast_reg(&f->e, f->pd, &wr), ==, ERNIC_FAULT_NONE);
+    g_assert_true(may(f, wr.key, 0, 4ull << 31, RR));
+    g_assert_false(may(f, wr.key, 0, 1, RW));
+    g_assert_false(may(f, wr.key - 1, 0, 1, RR));
+}
+
+/* Each access to the list fails in turn; a later try may succeed. */
+FIXTURE_TEST("/mw/failing-fast-reg", test_failing_fast_reg)
+{
+    struct ernic_wqe_reg_mr wr;
+    ErnicFault fault;
+    uint32_t key = 0, nth;
+
+    g_assert_cmpuint(ernic_mr_alloc(&f->e, 0, f->pd, ERNIC_MAX_FRWR_PAGES,
+                                    &key), ==, ERNIC_OK);
+    wr = fast_wr(f, key);
+    wr.list_addr = put_pages(f, ERNIC_MAX_FRWR_PAGES, 12);
+    wr.npages = ERNIC_MAX_FRWR_PAGES;
+    wr.length = ((uint64_t)ERNIC_MAX_FRWR_PAGES << 12) - 0x10;
+    for (nth = 1; ; nth++) {
+        fake_fail_dma(&f->env, nth, false);
+        fault = ernic_mr_fast_reg(&f->e, f->pd, &wr);
+        if (!f->env.refused) {
+            break;
+        }
+        g_assert_cmpint(fault, ==, ERNIC_FAULT_SEND_DMA);
+        g_assert_false(may(f, wr.key, wr.iova, 1, RR));
+    }
+    g_assert_cmpuint(nth, ==, 1 + ERNIC_MAX_FRWR_PAGES / 512);
+    g_assert_cmpint(fault, ==, ERNIC_FAULT_NONE);
+    g_assert_true(may(f, wr.key, wr.iova, wr.length, RR));
+}
+
+/* ---- binding ------------------------------------------------------------ */
+
+typedef void SpoilBind(Fixture *f, struct ernic_wqe_bind_mw *wr);
+
+#undef SPOIL
+#define SPOIL(name, what) \
+    static void bind_##name(Fixture *f, struct ernic_wqe_bind_mw *wr) { what; }
+
+SPOIL(number, wr->rkey = 200 << 8)
+SPOIL(far, wr->rkey = UINT32_MAX)
+SPOIL(region, wr->rkey = reg(f, ALL))
+SPOIL(window_pd, of(f, wr->rkey)->pd = f->other_pd)
+SPOIL(access_local, wr->access |= LW)
+SPOIL(access_bind, wr->access |= MB)
+SPOIL(access_far, wr->access |= 0x80000000)
+SPOIL(lkey_variant, wr->lkey ^= 1)
+SPOIL(lkey_number, wr->lkey = 0)
+SPOIL(lkey_window, wr->lkey = alloc_mw(f, 1))
+SPOIL(region_pd, of(f, wr->lkey)->pd = f->other_pd)
+SPOIL(region_free, wr->lkey = alloc_fast(f))
+SPOIL(region_bind, of(f, wr->lkey)->access &= ~MB)
+SPOIL(region_write, of(f, wr->lkey)->access &= ~LW)
+SPOIL(region_zero, wr->lkey = reg(f, ALL | ZB); wr->addr = 0)
+SPOIL(below, wr->addr = IOVA - 1)
+SPOIL(above, wr->addr = IOVA + LEN - wr->length + 1)
+SPOIL(behind, wr->addr = IOVA + LEN; wr->length = 1)
+SPOIL(wraps, wr->length = -wr->addr + 1)
+SPOIL(huge, wr->length = UINT64_MAX)
+SPOIL(zero_based, wr->access |= ZB)
+SPOIL(length_0, wr->length = 0)
+
+static const struct {
+    SpoilBind *spoil;
+    const char *event;
+    uint8_t types;                      /* bit 0: type 1, bit 1: type 2 */
+} bad_bind[] = {
+    { bind_number, "ernic_bind_bad_window", 3 },
+    { bind_far, "ernic_bind_bad_window", 3 },
+    { bind_region, "ernic_bind_bad_window", 3 },
+    { bind_window_pd, "ernic_bind_wrong_pd", 3 },
+    { bind_access_local, "ernic_bind_bad_access", 3 },
+    { bind_access_bind, "ernic_bind_bad_access", 3 },
+    { bind_access_far, "ernic_bind_bad_access", 3 },
+    { bind_lkey_variant, "ernic_bind_bad_region", 3 },
+    { bind_lkey_number, "ernic_bind_bad_region", 3 },
+    { bind_lkey_window, "ernic_bind_bad_region", 3 },
+    { bind_region_pd, "ernic_bind_wrong_pd", 3 },
+    { bind_region_free, "ernic_bind_bad_region", 3 },
+    { bind_region_bind, "ernic_bind_no_right", 3 },
+    { bind_region_write, "ernic_bind_no_right", 3 },
+    { bind_region_zero, "ernic_bind_no_right", 3 },
+    { bind_below, "ernic_bind_out_of_range", 3 },
+    { bind_above, "ernic_bind_out_of_range", 3 },
+    { bind_behind, "ernic_bind_out_of_range", 3 },
+    { bind_wraps, "ernic_bind_out_of_range", 3 },
+    { bind_huge, "ernic_bind_out_of_range", 3 },
+    { bind_zero_based, "ernic_bind_bad_access", 1 },
+    { bind_length_0, "ernic_bind_bad_window", 2 },
+};
+
+static void try_bad_bind(Fixture *f, size_t i, uint8_t type)
+{
+    uint32_t region = reg(f, ALL), window = alloc_mw(f, type);
+    struct ernic_wqe_bind_mw wr = bind_wr(window, region, RW | RR);
+    ErnicMr mr, mw;
+
+    bad_bind[i].spoil(f, &wr);
+    mr = *of(f, region);
+    mw = *of(f, window);
+    ernic_trace_reset();
+    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
+                    ERNIC_FAULT_MW_BIND);
+    g_assert_cmpuint(ernic_trace_lines(), ==, 1);
+    g_assert_cmpuint(ernic_trace_count(bad_bind[i].event), ==, 1);
+    g_assert_cmpmem(of(f, region), sizeof(mr), &mr, sizeof(mr));
+    g_assert_cmpmem(of(f, window), sizeof(mw), &mw, sizeof(mw));
+    g_assert_cmpuint(f->e.num_bound, ==, 0);
+    of(f, region)->pd = of(f, window)->pd = f->pd;
+}
+
+FIXTURE_TEST("/mw/bad-bind", test_bad_bind)
+{
+    uint8_t type;
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(bad_bind); i++) {
+        for (type = 1; type <= 2; type++) {
+            if (bad_bind[i].types & type) {
+                try_bad_bind(f, i, type);
+            }
+        }
+    }
+}
+
+/* The rights of every region against those of every window. */
+FIXTURE_TEST("/mw/bind-rights", test_bind_rights)
+{
+    uint32_t held, wanted, region, window, type;
+    struct ernic_wqe_bind_mw wr;
+    bool ok;
+
+    for (held = 0; held <= ALL; held++) {
+        if ((held & (RW | RA)) && !(held & LW)) {
+            continue;
+        }
+        region = reg(f, held);
+        for (wanted = 0; wanted < 128; wanted++) {
+            for (type = 1; type <= 2; type++) {
+                window = alloc_mw(f, type);
+                wr = bind_wr(window, region, wanted);
+                ok = (held & MB) &&
+                     !(wanted & ~(RW | RR | RA | (type == 2 ? ZB : 0))) &&
+                     (!(wanted & (RW | RA)) || (held & LW));
+                g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
+                                ok ? ERNIC_FAULT_NONE : ERNIC_FAULT_MW_BIND);
+                g_assert_cmpuint(of(f, region)->refs, ==, ok);
+                g_assert_cmpuint(ernic_mr_free(&f->e, 0, window, true), ==,
+                                 ERNIC_OK);
+                g_assert_cmpuint(of(f, region)->refs, ==, 0);
+            }
+        }
+        g_assert_cmpuint(ernic_mr_free(&f->e, 0, region, false), ==, ERNIC_OK);
+    }
+}
+
+/* A window grants its own bytes with its own rights, not the region's. */
+FIXTURE_TEST("/mw/window-opens", test_window_opens)
+{
+    uint32_t region = reg(f, LW | MB), type, key;
+    struct ernic_wqe_bind_mw wr;
+    const ErnicMr *mr;
+    uint64_t off;
+
+    for (type = 1; type <= 2; type++) {
+        wr = bind_wr(alloc_mw(f, type), region, RW);
+        g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
+                        ERNIC_FAULT_NONE);
+        key = now(f, wr.rkey);
+        g_assert_cmpuint(key, ==, type == 2 ? wr.new_rkey
+                                            : (wr.rkey & ~0xffu) |
+                                              ((wr.rkey + 1) & 0xff));
+        g_assert_true(ernic_mr_check_remote(&f->e, f->pd, QPN, key, wr.addr + 8,
+                                            16, RW, &mr, &off));
+        g_assert_true(mr == of(f, region));
+        g_assert_cmpuint(off, ==, 0x808);
+        g_assert_true(may(f, key, wr.addr, wr.length, RW));
+        g_assert_false(may(f, key, wr.addr - 1, 1, RW));
+        g_assert_false(may(f, key, wr.addr, wr.length + 1, RW));
+        g_assert_false(may(f, key, wr.addr, 1, RR));
+        g_assert_false(may(f, wr.rkey, wr.addr, 1, RW));
+        g_assert_false(may(f, region, wr.addr, 1, RW));
+        /* Type 1 works with any queue pair of the PD, type 2 with one. */
+        g_assert_cmpint(ernic_mr_check_remote(&f->e, f->pd, QPN + 1, key,
+                                              wr.addr, 1, RW, &mr, &off),
+                        ==, type == 1);
+        g_assert_cmpuint(f->e.num_bound, ==, type - 1);
+    }
+}
+
+FIXTURE_TEST("/mw/zero-based-window", test_zero_based_window)
+{
+    uint32_t region = reg(f, ALL);
+    struct ernic_wqe_bind_mw wr = bind_wr(alloc_mw(f, 2), region, RR | ZB);
+    const ErnicMr *mr;
+    uint64_t off;
+
+    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
+                    ERNIC_FAULT_NONE);
+    g_assert_true(ernic_mr_check_remote(&f->e, f->pd, QPN, wr.new_rkey, 4, 8,
+                                        RR, &mr, &off));
+    g_assert_cmpuint(off, ==, 0x804);
+    g_assert_true(may(f, wr.new_rkey, 0, wr.length, RR));
+    g_assert_false(may(f, wr.new_rkey, 0, wr.length + 1, RR));
+    g_assert_false(may(f, wr.new_rkey, wr.addr, 1, RR));
+}
+
+/* Type 1: bound again at any time, unbound by 0 bytes; the key changes each time. */
+FIXTURE_TEST("/mw/rebind-type-1", test_rebind_type_1)
+{
+    uint32_t a = reg(f, ALL), b = reg(f, ALL), window = alloc_mw(f, 1), key, i;
+    struct ernic_wqe_bind_mw wr;
+
+    key = window;
+    for (i = 0; i < 600; i++) {
+        wr = bind_wr(key, i % 2 ? b : a, RR);
+        wr.new_rkey = 0;                /* ignored */
+        g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN + i, &wr), ==,
+                        ERNIC_FAULT_NONE);
+        g_assert_false(may(f, key, wr.addr, 1, RR));
+        key = (key & ~0xffu) | ((key + 1) & 0xff);
+        g_assert_true(may(f, key, wr.addr, 1, RR));
+        g_assert_cmpuint(of(f, a)->refs, ==, !(i % 2));
+        g_assert_cmpuint(of(f, b)->refs, ==, i % 2);
+    }
+    wr = bind_wr(key, 0, RR);
+    wr.length = 0;
+    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
+                    ERNIC_FAULT_NONE);
+    g_assert_cmpuint(of(f, b)->refs, ==, 0);
+    g_assert_false(may(f, key, IOVA + 0x800, 1, RR));
+    key = now(f, window);
+    g_assert_false(may(f, key, IOVA + 0x800, 1, RR));
+    /* Unbound once more, then bound: both are legal. */
+    wr.rkey = key;
+    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
+                    ERNIC_FAULT_NONE);
+    wr = bind_wr(now(f, window), a, RW);
+    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
+                    ERNIC_FAULT_NONE);
+    /* A refused bind leaves the old one in force. */
+    wr = bind_wr(now(f, window), b ^ 1, RW);
+    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
+                    ERNIC_FAULT_MW_BIND);
+    g_assert_true(may(f, now(f, window), wr.addr, 1, RW));
+    g_assert_cmpuint(of(f, a)->refs, ==, 1);
+    g_assert_cmpuint(f->e.num_bound, ==, 0);
+}
+
+FIXTURE_TEST("/mw/rebind-type-2", test_rebind_type_2)
+{
+    uint32_t region = reg(f, ALL), window = alloc_mw(f, 2);
+    struct ernic_wqe_bind_mw wr = bind_wr(window, region, RR);
+
+    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
+                    ERNIC_FAULT_NONE);
+    g_assert_cmpuint(f->e.num_bound, ==, 1);
+    wr = bind_wr(wr.new_rkey, region, RR);
+    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
+                    ERNIC_FAULT_MW_BIND);
+    wr.length = 0;
+    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
+                    ERNIC_FAULT_MW_BIND);
+    g_assert_true(may(f, wr.rkey, wr.addr, 1, RR));
+    g_assert_true(ernic_mr_invalidate(&f->e, f->pd, QPN, wr.rkey, false));
+    g_assert_cmpuint(f->e.num_bound, ==, 0);
+    g_assert_cmpuint(of(f, region)->refs, ==, 0);
+    g_assert_false(may(f, wr.rkey, wr.addr, 1, RR));
+    wr = bind_wr(wr.rkey, region, RR);
+    wr.new_rkey = wr.rkey;              /* the consumer's choice */
+    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
+                    ERNIC_FAULT_NONE);
+    g_assert_true(may(f, wr.rkey, wr.addr, 1, RR));
+}
+
+/*
+ * Earlier binds were flushed with their queue: software assumes another variant than
+ * the window has, and still gets the one it expects.
+ */
+FIXTURE_TEST("/mw/bind-after-flushed", test_bind_after_flushed)
+{
+    uint32_t region = reg(f, ALL), window, type;
+    struct ernic_wqe_bind_mw wr;
+
+    for (type = 1; type <= 2; type++) {
+        window = alloc_mw(f, type);
+        wr = bind_wr((window & ~0xffu) | ((window + 5) & 0xff), region, RR);
+        wr.new_rkey = (window & ~0xffu) | ((window + 6) & 0xff);
+        g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
+                        ERNIC_FAULT_NONE);
+        g_assert_cmpuint(now(f, window), ==, wr.new_rkey);
+        g_assert_true(may(f, wr.new_rkey, wr.addr, 1, RR));
+        g_assert_false(may(f, window, wr.addr, 1, RR));
+    }
+}
+
+/* Of the new key of a type 2 window the consumer only chooses the variant. */
+FIXTURE_TEST("/mw/bind-other-number", test_bind_other_number)
+{
+    uint32_t region = reg(f, ALL), window = alloc_mw(f, 2);
+    struct ernic_wqe_bind_mw wr = bind_wr(window, region, RR);
+    uint32_t key = wr.new_rkey;
+
+    wr.new_rkey = (alloc_mw(f, 2) & ~0xffu) | (key & 0xff);
+    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
+                    ERNIC_FAULT_NONE);
+    g_assert_cmpuint(now(f, window), ==, key);
+    g_assert_true(may(f, key, wr.addr, 1, RR));
+    g_assert_false(may(f, wr.new_rkey, wr.addr, 1, RR));
+}
+
+/* ---- invalidation ------------------------------------------------------- */
+
+/* Objects to invalidate. */
+enum { REGION, FAST_FREE, FAST, FAST_LOCAL, WINDOW_1, WINDOW_2_FREE, WINDOW_2 };
+
+static const struct {
+    uint8_t object;
+    bool wrong_pd, wrong_qp, wrong_key;
+    bool local, remote;                 /* allowed */
+} inval[] = {
+    { REGION, false, false, false, false, false },
+    { WINDOW_1, false, false, false, false, false },
+    { FAST, false, false, false, true, true },
+    { FAST, false, true, false, true, true },
+    { FAST, true, false, false, false, false },
+    { FAST, false, false, true, false, false },
+    { FAST_LOCAL, false, false, false, true, false },
+    { FAST_FREE, false, false, false, true, false },
+    { FAST_FREE, true, false, false, false, false },
+    { WINDOW_2, false, false, false, true, true },
+    { WINDOW_2, false, true, false, false, false },
+    { WINDOW_2_FREE, false, true, false, true, false },
+    { WINDOW_2, true, false, false, false, false },
+    { WINDOW_2, true, true, true, false, false },
+    { WINDOW_2, false, false, true, false, false },
+    { WINDOW_2_FREE, false, false, false, true, false },
+};
+
+static uint32_t make(Fixture *f, uint8_t object, uint32_t region)
+{
+    struct ernic_wqe_bind_mw bind;
+    struct ernic_wqe_reg_mr wr;
+
+    switch (object) {
+    case REGION:
+        return reg(f, ALL);
+    case FAST_FREE:
+        return alloc_fast(f);
+    case FAST:
+    case FAST_LOCAL:
+        wr = fast_wr(f, alloc_fast(f));
+        wr.access = object == FAST ? LW | RR : LW | MB;
+        g_assert_cmpint(ernic_mr_fast_reg(&f->e, f->pd, &wr), ==,
+                        ERNIC_FAULT_NONE);
+        return wr.key;
+    case WINDOW_2_FREE:
+        return alloc_mw(f, 2);
+    default:
+        bind = bind_wr(alloc_mw(f, object == WINDOW_1 ? 1 : 2), region, RR);
+        g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &bind), ==,
+                        ERNIC_FAULT_NONE);
+        return now(f, bind.rkey);
+    }
+}
+
+FIXTURE_TEST("/mw/invalidate", test_invalidate)
+{
+    uint32_t region = reg(f, ALL), key, remote;
+    bool ok, was;
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(inval); i++) {
+        for (remote = 0; remote < 2; remote++) {
+            key = make(f, inval[i].object, region);
+            was = of(f, key)->valid;
+            ernic_trace_reset();
+            ok = ernic_mr_invalidate(
+                &f->e, inval[i].wrong_pd ? f->other_pd : f->pd,
+                inval[i].wrong_qp ? QPN + 1 : QPN,
+                inval[i].wrong_key ? key ^ 1 : key, remote);
+            g_test_message("row %zu remote %u", i, remote);
+            g_assert_cmpint(ok, ==,
+                            remote ? inval[i].remote : inval[i].local);
+            g_assert_cmpint(of(f, key)->valid, ==, was && !ok);
+            g_assert_cmpuint(ernic_trace_count("ernic_invalidate"), ==, ok);
+            g_assert_cmpuint(
+                ernic_trace_count("ernic_invalidate_bad_key") +
+                ernic_trace_count("ernic_invalidate_wrong_qp") +
+                ernic_trace_count("ernic_invalidate_not_remote"), ==, !ok);
+            if (!was || ok) {
+                g_assert_false(may(f, key, IOVA + 0x800, 1, 0));
+            } else {
+                g_assert_true(may(f, key, IOVA + 0x800, 1, 0));
+            }
+        }
+    }
+    g_assert_false(ernic_mr_invalidate(&f->e, f->pd, QPN, 0, false));
+    g_assert_false(ernic_mr_invalidate(&f->e, f->pd, QPN, UINT32_MAX, true));
+}
+
+/* A region beneath a window stays until the window has gone. */
+FIXTURE_TEST("/mw/invalidate-bound", test_invalidate_bound)
+{
+    struct ernic_wqe_reg_mr wr = fast_wr(f, alloc_fast(f));
+    uint32_t window = alloc_mw(f, 2);
+    struct ernic_wqe_bind_mw bind;
+
+    g_assert_cmpint(ernic_mr_fast_reg(&f->e, f->pd, &wr), ==, ERNIC_FAULT_NONE);
+    bind = bind_wr(window, wr.key, RR);
+    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &bind), ==,
+                    ERNIC_FAULT_NONE);
+    ernic_trace_reset();
+    g_assert_false(ernic_mr_invalidate(&f->e, f->pd, QPN, wr.key, false));
+    g_assert_false(ernic_mr_invalidate(&f->e, f->pd, QPN, wr.key, true));
+    g_assert_cmpuint(ernic_trace_count("ernic_mr_has_windows"), ==, 2);
+    g_assert_true(may(f, bind.new_rkey, bind.addr, 1, RR));
+    g_assert_true(ernic_mr_invalidate(&f->e, f->pd, QPN, bind.new_rkey, true));
+    g_assert_true(ernic_mr_invalidate(&f->e, f->pd, QPN, wr.key, true));
+    g_assert_false(may(f, wr.key, wr.iova, 1, RR));
+}
+
+/* The queue pair is destroyed: its windows become invalid, the others do not. */
+FIXTURE_TEST("/mw/forget-qp", test_forget_qp)
+{
+    uint32_t region = reg(f, ALL), key[6], i;
+    struct ernic_wqe_bind_mw wr;
+
+    for (i = 0; i < 6; i++) {
+        wr = bind_wr(alloc_mw(f, 1 + i % 2), region, RR);
+        g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN + i / 2, &wr), ==,
+                        ERNIC_FAULT_NONE);
+        key[i] = now(f, wr.rkey);
+    }
+    g_assert_cmpuint(f->e.num_bound, ==, 3);
+    ernic_mw_forget_qp(&f->e, QPN + 1);
+    g_assert_cmpuint(f->e.num_bound, ==, 2);
+    g_assert_cmpuint(of(f, region)->refs, ==, 5);
+    for (i = 0; i < 6; i++) {
+        g_assert_cmpint(of(f, key[i])->valid, ==, i != 3);
+    }
+    ernic_mw_forget_qp(&f->e, QPN + 1);
+    ernic_mw_forget_qp(&f->e, 0);
+    g_assert_cmpuint(f->e.num_bound, ==, 2);
+    ernic_mw_forget_qp(&f->e, QPN);
+    ernic_mw_forget_qp(&f->e, QPN + 2);
+    g_assert_cmpuint(f->e.num_bound, ==, 0);
+    g_assert_cmpuint(of(f, region)->refs, ==, 3);
+}

@@ -1,0 +1,347 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Regions on demand: software's side of a fault, the commands, and the table of pages.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "objects/mr.h"
+#include "test.h"
+#include "transport/qp.h"
+#include "odp_fixture.h"
+
+#define SQ DLG_SQ_PSN
+#define RQ DLG_RQ_PSN
+
+/* ---- software's side -------------------------------------------------------- */
+
+/* After the command that removes a page, the device does not access it. */
+DIALOG_TEST_BY("/odp/removed", open_demand(d, ERNIC_QPT_RC), test_removed)
+{
+    set(d, 0, 512, W);
+    PEER(d, WRITE_ONLY, .psn = RQ, .va = d->mem + DLG_SINK, .rkey = d->key,
+         .dma_len = 16, .payload_len = 16, .payload = d->peer, .ackreq = true);
+    SENT_ACK(d, RQ, 1);
+    unset(d, 0, 512);
+    g_assert_cmpuint(d->e->mr[d->key >> 8].odp->num, ==, 0);
+    PEER(d, WRITE_ONLY, .psn = RQ + 1, .va = d->mem + DLG_SINK, .rkey = d->key,
+         .dma_len = 16, .payload_len = 16, .payload = d->peer + 64,
+         .ackreq = true);
+    SENT_NAK(d, RNR, RQ + 1, 1);
+    dlg_mem_is(d, DLG_SINK, d->peer, 16);
+    asked(d, DLG_SINK, 16, true);
+}
+
+/* Without a software handler an absent page is a bad key. */
+TEST("/odp/nobody", test_nobody)
+{
+    Dialog d;
+    int i;
+
+    for (i = 1; i < 3; i++) {           /* removed before the fault, and after */
+        open_demand(&d, ERNIC_QPT_RC);
+        if (i == 2) {
+            dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+            faulted(&d, 0, 16, false);
+        }
+        g_assert_cmpuint(fake_destroy(d.e, ERNIC_CMD_EQ_DESTROY, d.eq.eqn), ==,
+                         ERNIC_OK);
+        if (i == 1) {
+            dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+        }
+        SEND_WC(&d, 0, LOC_PROT_ERR);
+        dlg_close(&d);
+    }
+}
+
+/* A response to another fault is ignored. */
+DIALOG_TEST_BY("/odp/resume", open_demand(d, ERNIC_QPT_RC), test_resume)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_PAGE_RESUME };
+    struct ernic_eqe eqe, other;
+
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    eqe = faulted(d, 0, 16, false);
+    other = eqe;
+    other.detail ^= 1;
+    fake_page_resume(d->e, &other, true);
+    other = eqe;
+    other.offset++;
+    fake_page_resume(d->e, &other, true);
+    dlg_no_wc(d);
+    dlg_no_event(d);
+    cmd.page_resume.qpn = cpu_to_le32(d->qp.qpn);
+    cmd.page_resume.failed = 2;
+    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_ERR_PARAM);
+    cmd.page_resume.failed = 1;
+    cmd.page_resume.qpn = cpu_to_le32(d->qp.qpn + 1);
+    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_ERR_HANDLE);
+    cmd.page_resume.qpn = UINT32_MAX;
+    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_ERR_HANDLE);
+    /* Resumed without the page: another fault. */
+    fake_page_resume(d->e, &eqe, false);
+    asked(d, 0, 16, false);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
+    PEER_ACK(d, SQ, 1);
+    SEND_WC(d, 0, SUCCESS);
+    /* The same when no fault is outstanding. */
+    fake_page_resume(d->e, &eqe, true);
+    dlg_no_wc(d);
+}
+
+/* The wait is part of the saved state. */
+DIALOG_TEST_BY("/odp/saved", open_demand(d, ERNIC_QPT_RC), test_saved)
+{
+    GByteArray *state = g_byte_array_new();
+    struct ernic_eqe eqe;
+
+    set(d, 5, 3, R);
+    dlg_post(d, ERNIC_WR_SEND, 4 * PAGE, 2 * PAGE);
+    eqe = faulted(d, 4 * PAGE, 2 * PAGE, false);
+    ernic_save(d->e, state);
+    g_assert_true(ernic_load(d->e, d->env.now, state->data, state->len));
+    fake_run(d->e);
+    QUIET(d);
+    set(d, 4, 1, R);
+    fake_page_resume(d->e, &eqe, false);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 4 * PAGE, 2 * PAGE);
+    PEER_ACK(d, SQ + 7, 1);
+    SEND_WC(d, 0, SUCCESS);
+    g_byte_array_free(state, true);
+}
+
+/* A window over such a region covers its pages; faults name the region. */
+DIALOG_TEST_BY("/odp/window", open_demand(d, ERNIC_QPT_RC), test_window)
+{
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_BIND_MW,
+                             .flags = ERNIC_WR_SIGNALED };
+    uint32_t mw, rkey;
+    int i;
+
+    mw = fake_alloc_mw(d->e, d->pd, 1);
+    wqe.bind_mw.rkey = cpu_to_le32(mw);
+    wqe.bind_mw.lkey = cpu_to_le32(d->key);
+    wqe.bind_mw.access = cpu_to_le32(ERNIC_ACCESS_REMOTE_WRITE);
+    wqe.bind_mw.addr = cpu_to_le64(d->mem + DLG_SINK + 100);
+    wqe.bind_mw.length = cpu_to_le64(1000);
+    dlg_post_wqe(d, &wqe, 0, 0);
+    SEND_WC(d, 0, SUCCESS);
+    rkey = (mw & ~0xffu) | d->e->mr[mw >> 8].variant;
+    for (i = 0; i < 2; i++) {
+        PEER(d, WRITE_ONLY, .psn = RQ, .va = d->mem + DLG_SINK + 100,
+             .rkey = rkey, .dma_len = 16, .payload_len = 16,
+             .payload = d->peer, .ackreq = true);
+        if (i == 0) {
+            SENT_NAK(d, RNR, RQ, 0);
+            asked(d, DLG_SINK + 100, 16, true);
+        }
+    }
+    SENT_ACK(d, RQ, 1);
+    dlg_mem_is(d, DLG_SINK + 100, d->peer, 16);
+}
+
+/* ---- the commands ------------------------------------------------------------ */
+
+typedef struct Bad {
+    uint64_t first, n, list;    /* list: of the offset in memory; 0: none */
+    uint8_t status;
+    const char *event;
+} Bad;
+
+#define PAGES (DLG_MEM / PAGE)
+
+static const Bad bads[] = {
+    { PAGES, 1, 0, ERNIC_ERR_PARAM, "ernic_odp_bad_range" },
+    { 0, 0, 0, ERNIC_ERR_PARAM, "ernic_odp_bad_range" },
+    { 0, PAGES + 1, 0, ERNIC_ERR_PARAM, "ernic_odp_bad_range" },
+    { 1, PAGES, 0, ERNIC_ERR_PARAM, "ernic_odp_bad_range" },
+    { 1, UINT64_MAX, 0, ERNIC_ERR_PARAM, "ernic_odp_bad_range" },
+    { UINT64_MAX, 1, 0, ERNIC_ERR_PARAM, "ernic_odp_bad_range" },
+    { UINT64_MAX, UINT64_MAX, 0, ERNIC_ERR_PARAM, "ernic_odp_bad_range" },
+    { 0, 1, 4, ERNIC_ERR_PARAM, "ernic_odp_bad_range" },
+    { 0, 1, FAKE_MEM_SIZE, ERNIC_ERR_DMA, "ernic_buf_dma_failed" },
+    /* Entries: see test_bad_pages(). */
+    { 0, 1, 8, ERNIC_ERR_PARAM, "ernic_odp_bad_entry" },
+    { 0, 1, 16, ERNIC_ERR_PARAM, "ernic_odp_bad_entry" },
+    { 0, 1, 24, ERNIC_ERR_PARAM, "ernic_odp_bad_entry" },
+    { 0, 1, 32, ERNIC_ERR_PARAM, "ernic_odp_bad_entry" },
+    { 0, 2, 56, ERNIC_ERR_PARAM, "ernic_odp_bad_entry" },
+};
+
+DIALOG_TEST_BY("/odp/bad/pages", open_demand(d, ERNIC_QPT_RC), test_bad_pages)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_PAGES };
+    uint32_t other, n;
+    uint64_t list;
+    size_t i;
+
+    list = fake_alloc(&d->env, 72, 8);
+    fake_put64(&d->env, list + 8, d->mem);                    /* no right */
+    fake_put64(&d->env, list + 16, d->mem | ERNIC_PAGE_WRITE);
+    fake_put64(&d->env, list + 24, d->mem | W | 4);           /* no such flag */
+    fake_put64(&d->env, list + 32, (d->mem + 8) | W);
+    fake_put64(&d->env, list + 56, d->mem | W);
+    fake_put64(&d->env, list + 64, 1 << 11);
+    for (i = 0; i < G_N_ELEMENTS(bads); i++) {
+        const Bad *b = &bads[i];
+
+        cmd.mr_pages.key = cpu_to_le32(d->key);
+        cmd.mr_pages.first = cpu_to_le64(b->first);
+        cmd.mr_pages.npages = cpu_to_le64(b->n);
+        cmd.mr_pages.list = cpu_to_le64(b->list ? list + b->list : 0);
+        ernic_trace_reset();
+        g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, b->status);
+        g_assert_cmpuint(ernic_trace_count(b->event), ==, 1);
+        g_assert_cmpuint(d->e->mr[d->key >> 8].odp->num, ==, 0);
+    }
+    /* A list holds a page of entries at most; without a list there is no bound. */
+    other = fake_reg_demand(d->e, d->pd, 0, 1ull << 40, ALL);
+    n = ERNIC_PAGES_MAX + 1;
+    cmd.mr_pages.key = cpu_to_le32(other);
+    cmd.mr_pages.first = 0;
+    cmd.mr_pages.npages = cpu_to_le64(n);
+    cmd.mr_pages.list = cpu_to_le64(list);
+    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_ERR_PARAM);
+    cmd.mr_pages.list = 0;
+    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+    /* Keys: stale, of another kind, of another context. */
+    cmd.mr_pages.key = cpu_to_le32(other ^ 0x80);
+    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_ERR_HANDLE);
+    cmd.mr_pages.key = cpu_to_le32(fake_reg_mr(d->e, d->pd, d->mem, PAGE, ALL));
+    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_ERR_HANDLE);
+    cmd.mr_pages.key = cpu_to_le32(other);
+    d->env.uctx = fake_create_uctx(d->e);
+    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_ERR_PERM);
+    d->env.uctx = 0;
+}
+
+/* A region on demand has a size of pages, and no buffer. */
+DIALOG_TEST_BY("/odp/bad/region", open_demand(d, ERNIC_QPT_RC), test_bad_region)
+{
+    struct ernic_cmd right = { .opcode = ERNIC_CMD_MR_REG }, cmd;
+
+    right.mr_reg.pd = cpu_to_le32(d->pd);
+    right.mr_reg.length = cpu_to_le64(PAGE);
+    right.mr_reg.access = cpu_to_le32(ERNIC_ACCESS_ON_DEMAND);
+    right.mr_reg.buf.page_shift = 12;
+#define BAD(field, value) \
+    cmd = right; \
+    cmd.mr_reg.field = value; \
+    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_ERR_PARAM)
+    BAD(buf.addr, cpu_to_le64(d->mem));
+    BAD(buf.npages, cpu_to_le32(1));
+    BAD(buf.levels, 1);
+    BAD(buf.reserved[1], 1);
+    BAD(buf.page_shift, 11);
+    BAD(buf.page_shift, 32);
+    BAD(buf.page_shift, 255);
+    BAD(offset, cpu_to_le32(PAGE));
+    BAD(length, cpu_to_le64((1ull << 57) + 1));
+    BAD(iova, cpu_to_le64(UINT64_MAX));
+#undef BAD
+    cmd = right;
+    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+    /* It does not become another kind, nor the reverse. */
+    cmd = (struct ernic_cmd) { .opcode = ERNIC_CMD_MR_REREG };
+    cmd.mr_reg.key = cpu_to_le32(d->key);
+    cmd.mr_reg.flags = cpu_to_le32(ERNIC_REREG_ACCESS);
+    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_ERR_STATE);
+    cmd.mr_reg.access = cpu_to_le32(ERNIC_ACCESS_ON_DEMAND);
+    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+    cmd.mr_reg.key = cpu_to_le32(fake_reg_mr(d->e, d->pd, d->mem, PAGE, ALL));
+    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_ERR_STATE);
+}
+
+/* ---- the table ----------------------------------------------------------------- */
+
+#define MODEL_PAGES 4096
+
+/* Random updates, compared with an array; starting high in an address space. */
+DIALOG_TEST_BY("/odp/table", open_demand(d, ERNIC_QPT_RC), test_table)
+{
+    static uint64_t model[MODEL_PAGES];
+    const uint64_t base = 0x7f0000000;
+    GRand *rand = g_rand_new_with_seed(6);
+    uint32_t first, n, p, step, flags, pages;
+    uint64_t addr, run;
+    const ErnicOdp *odp;
+    bool there;
+
+    pages = d->e->num_pages;
+    d->key = fake_reg_demand(d->e, d->pd, 0, 1ull << 47, ALL);
+    odp = d->e->mr[d->key >> 8].odp;
+    for (step = 0; step < 300; step++) {
+        first = g_rand_int_range(rand, 0, MODEL_PAGES);
+        n = g_rand_int_range(rand, 1, MIN(MODEL_PAGES - first, 512) + 1);
+        flags = (const uint32_t[]) { 0, R, W }[g_rand_int_range(rand, 0, 3)];
+        addr = flags ? (uint64_t)g_rand_int(rand) << 12 | 1ull << 44 : 0;
+        d->env.next = FAKE_MEM_SIZE / 2;         /* lists are not kept */
+        g_assert_cmpuint(fake_set_pages(d->e, d->key, base + first, n, addr,
+                                        flags), ==, ERNIC_OK);
+        for (p = first; p < first + n; p++) {
+            model[p] = addr ? (addr + (p - first) * PAGE) | flags : 0;
+        }
+        for (p = 0; p < MODEL_PAGES; p++) {
+            there = ernic_odp_find(odp, (base + p) * PAGE + 5, false, &addr,
+                                   &run);
+            g_assert_cmpuint(there, ==, model[p] != 0);
+            g_assert_cmpuint(run, ==, PAGE - 5);
+            if (there) {
+                g_assert_cmphex(addr, ==, (model[p] & ~0xfffull) + 5);
+            }
+            g_assert_cmpuint(ernic_odp_find(odp, (base + p) * PAGE, true,
+                                            &addr, &run), ==,
+                             (model[p] & ERNIC_PAGE_WRITE) != 0);
+        }
+        g_assert_cmpuint(d->e->num_pages, ==, pages + odp->num * 512);
+        g_assert_true(ernic_check(d->e, NULL));
+    }
+    g_assert_cmpuint(fake_destroy(d->e, ERNIC_CMD_MR_FREE, d->key), ==,
+                     ERNIC_OK);
+    g_assert_cmpuint(d->e->num_pages, ==, pages);
+    g_rand_free(rand);
+}
+
+/* The host memory that a guest can use is bounded; an update past it changes nothing. */
+DIALOG_TEST_BY("/odp/bound", open_demand(d, ERNIC_QPT_RC), test_bound)
+{
+    uint32_t taken;
+
+    taken = d->e->num_pages;
+    set(d, 0, 1, W);
+    d->e->num_pages = ERNIC_MAX_PAGES - 511;
+    g_assert_cmpuint(fake_set_pages(d->e, d->key, 511, 1, d->mem, W), ==,
+                     ERNIC_OK);
+    g_assert_cmpuint(fake_set_pages(d->e, fake_reg_demand(d->e, d->pd, 0, 1 << 20,
+                                                         ALL),
+                                    0, 1, d->mem, W), ==,
+                     ERNIC_ERR_NO_RESOURCE);
+    d->e->num_pages = taken + 512;
+}
+
+/* A list that needs two chunks, with room for one, adds neither. */
+DIALOG_TEST_BY("/odp/bound/half", open_demand(d, ERNIC_QPT_RC), test_bound_half)
+{
+    const uint32_t room = ERNIC_MAX_PAGES - ERNIC_ODP_CHUNK;
+    const ErnicOdp *odp;
+    uint64_t addr, run;
+    uint32_t taken;
+
+    d->key = fake_reg_demand(d->e, d->pd, 0, 8 << 20, ALL);
+    odp = d->e->mr[d->key >> 8].odp;
+    set(d, 1, 1, W);
+    taken = d->e->num_pages;
+    d->e->num_pages = room;
+    g_assert_cmpuint(fake_set_pages(d->e, d->key, 1020, 8, d->mem, W), ==,
+                     ERNIC_ERR_NO_RESOURCE);
+    g_assert_cmpuint(odp->num, ==, 1);
+    g_assert_cmpuint(d->e->num_pages, ==, room);
+    /* The chunk that existed has not changed. */
+    d->e->num_pages = ERNIC_MAX_PAGES;
+    g_assert_cmpuint(fake_set_pages(d->e, d->key, 508, 8, d->mem, W), ==,
+                     ERNIC_ERR_NO_RESOURCE);
+    g_assert_true(ernic_odp_find(odp, PAGE, true, &addr, &run));
+    g_assert_false(ernic_odp_find(odp, 508 * PAGE, false, &addr, &run));
+    d->e->num_pages = taken;
+    g_assert_true(ernic_check(d->e, NULL));
+}

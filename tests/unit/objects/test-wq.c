@@ -1,0 +1,596 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Receive requests and shared receive queues: counters, malformed requests,
+ * the limit.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "fake_env.h"
+#include "base/fault.h"
+#include "objects/mr.h"
+#include "objects/wq.h"
+#include "test.h"
+#include "trace-mark.h"
+
+typedef struct Fixture {
+    FakeEnv env;
+    Ernic e;
+    uint32_t eqn, pd, srqn;
+    uint64_t eq_ring, ring;
+    uint32_t depth, stride;     /* bytes */
+    uint32_t posted;
+    uint32_t events;            /* entries of the event queue that were read */
+    ErnicRecv recv;
+} Fixture;
+
+static void setup(Fixture *f, gconstpointer data)
+{
+    struct ernic_cmd_eq_create cmd = { .depth = cpu_to_le32(64), .async = 1 };
+
+    fake_env_init(&f->env);
+    fake_bare_init(&f->e, &f->env);
+    ernic_trace_set_mode(ERNIC_TRACE_RING);
+    ernic_trace_reset();
+    f->eq_ring = fake_alloc(&f->env, 64 * sizeof(struct ernic_eqe), 4096);
+    cmd.buf.addr = cpu_to_le64(f->eq_ring);
+    g_assert_cmpuint(ernic_eq_create(&f->e, 0, &cmd, &f->eqn), ==, ERNIC_OK);
+    g_assert_cmpuint(ernic_pd_alloc(&f->e, 0, &f->pd), ==, ERNIC_OK);
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+    if (f->srqn) {
+        g_assert_cmpuint(ernic_srq_destroy(&f->e, 0, f->srqn), ==, ERNIC_OK);
+    }
+    g_assert_cmpuint(f->e.srq_ids.count, ==, f->e.srq_ids.size - 1);
+    g_assert_cmpuint(ernic_pd_free(&f->e, 0, f->pd), ==, ERNIC_OK);
+    g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, f->eqn), ==, ERNIC_OK);
+    g_assert_cmpuint(f->e.num_pages, ==, 0);
+    fake_bare_fini(&f->e);
+    fake_env_fini(&f->env);
+}
+
+static struct ernic_cmd_srq command(Fixture *f, uint32_t depth,
+                                    uint16_t units)
+{
+    struct ernic_cmd_srq cmd = {
+        .buf.addr = cpu_to_le64(fake_alloc(&f->env, depth * units * 64, 64)),
+        .pd = cpu_to_le32(f->pd),
+        .depth = cpu_to_le32(depth),
+        .stride = cpu_to_le16(units),
+    };
+
+    return cmd;
+}
+
+static void create(Fixture *f, uint32_t depth, uint16_t units, uint32_t limit)
+{
+    struct ernic_cmd_srq cmd = command(f, depth, units);
+
+    cmd.limit = cpu_to_le32(limit);
+    f->ring = le64_to_cpu(cmd.buf.addr);
+    f->depth = depth;
+    f->stride = units * 64;
+    g_assert_cmpuint(ernic_srq_create(&f->e, 0, &cmd, &f->srqn), ==, ERNIC_OK);
+}
+
+static ErnicSrq *srq(Fixture *f)
+{
+    return &f->e.srq[f->srqn];
+}
+
+static uint8_t *slot(Fixture *f, uint32_t index)
+{
+    return fake_ptr(&f->env,
+                    f->ring + (index & (f->depth - 1)) * f->stride, f->stride);
+}
+
+/* Post @n requests of no SGE, whose wr_id counts up. */
+static void post(Fixture *f, uint32_t n)
+{
+    uint32_t pi = srq(f)->wq.pi;
+
+    for (; n; n--, pi++) {
+        memset(slot(f, pi), 0, f->stride);
+        stq_le_p(slot(f, pi), f->posted++);
+    }
+    g_assert_cmpuint(ernic_wq_produce(&srq(f)->wq, srq(f)->wq.ci, pi), ==,
+                     ERNIC_OK);
+}
+
+static bool take(Fixture *f)
+{
+    memset(&f->recv, 0xa5, sizeof(f->recv));
+    return ernic_srq_take(&f->e, f->srqn, &f->recv);
+}
+
+/* Number of events since the last call; all are of @type. */
+static uint32_t events(Fixture *f, uint8_t type)
+{
+    uint32_t n = 0;
+
+    for (; f->events != f->e.eq[f->eqn].pi; f->events++, n++) {
+        struct ernic_eqe *eqe =
+            fake_ptr(&f->env, f->eq_ring + f->events % 64 * sizeof(*eqe),
+                     sizeof(*eqe));
+
+        g_assert_cmpuint(eqe->type, ==, type);
+        g_assert_cmpuint(le32_to_cpu(eqe->element), ==, f->srqn);
+    }
+    return n;
+}
+
+/* ---- counters ------------------------------------------------------------ */
+
+TEST("/rq/produce", test_produce)
+{
+    static const struct {
+        uint32_t old, done, pi;
+        bool ok;
+    } rows[] = {
+        { 0, 0, 0, true }, { 0, 0, 1, true }, { 0, 0, 8, true },
+        { 0, 0, 9, false }, { 0, 0, 0xffffffff, false },
+        { 0, 0, 0x80000000, false }, { 5, 0, 4, false }, { 5, 0, 8, true },
+        { 5, 0, 9, false }, { 5, 5, 13, true }, { 5, 5, 14, false },
+        { 5, 5, 5, true },
+        /* over the wrap of the counters */
+        { 0xfffffffe, 0xfffffffe, 0xfffffffe, true },
+        { 0xfffffffe, 0xfffffffe, 0, true },
+        { 0xfffffffe, 0xfffffffe, 6, true },
+        { 0xfffffffe, 0xfffffffe, 7, false },
+        { 0xfffffffe, 0xfffffffe, 0xfffffffd, false },
+        { 3, 0xfffffffc, 4, true }, { 3, 0xfffffffc, 5, false },
+        { 3, 0xfffffffc, 2, false }, { 4, 0xfffffffc, 5, false },
+    };
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        ErnicWq wq = { .depth = 8, .pi = rows[i].old };
+
+        g_assert_cmpuint(ernic_wq_produce(&wq, rows[i].done, rows[i].pi), ==,
+                         rows[i].ok ? ERNIC_OK : ERNIC_ERR_FULL);
+        g_assert_cmphex(wq.pi, ==, rows[i].ok ? rows[i].pi : rows[i].old);
+    }
+}
+
+/* A queue without a ring accepts no request. */
+TEST("/rq/produce-none", test_produce_none)
+{
+    ErnicWq wq = { 0 };
+
+    g_assert_cmpuint(ernic_wq_produce(&wq, 0, 0), ==, ERNIC_OK);
+    g_assert_cmpuint(ernic_wq_produce(&wq, 0, 1), ==, ERNIC_ERR_FULL);
+    g_assert_cmpuint(ernic_wq_produce(&wq, 0, 0xffffffff), ==, ERNIC_ERR_FULL);
+}
+
+/* ---- requests ------------------------------------------------------------ */
+
+FIXTURE_TEST("/rq/take", test_take)
+{
+    uint32_t round, i, n = 0;
+
+    create(f, 4, 1, 0);
+    srq(f)->wq.pi = srq(f)->wq.ci = 0xfffffff6;
+    for (round = 0; round < 25; round++) {
+        g_assert_false(take(f));
+        post(f, round % 5);
+        for (i = 0; i < round % 5; i++, n++) {
+            g_assert_true(take(f));
+            g_assert_cmpuint(f->recv.wr_id, ==, n);
+            g_assert_cmpuint(f->recv.index, ==, 0xfffffff6 + n);
+            g_assert_cmpuint(f->recv.num_sge, ==, 0);
+            g_assert_cmpuint(f->recv.len, ==, 0);
+            g_assert_cmpuint(f->recv.fault, ==, 0);
+        }
+    }
+    g_assert_false(take(f));
+    g_assert_cmpuint(srq(f)->wq.ci, <, 100);
+}
+
+FIXTURE_TEST("/rq/values", test_values)
+{
+    uint64_t reads;
+    int i;
+
+    create(f, 2, 5, 0);
+    post(f, 1);
+    stq_le_p(slot(f, 0), 0x0102030405060708ull);
+    stw_le_p(slot(f, 0) + 8, 16);
+    for (i = 0; i < 16; i++) {
+        uint8_t *sge = slot(f, 0) + 16 + 16 * i;
+
+        stq_le_p(sge, 0x1112131415161700ull + i);
+        stl_le_p(sge + 8, 0x00020304 + i);
+        stl_le_p(sge + 12, 0x31323300 + i);
+    }
+    reads = f->env.reads;
+    g_assert_true(take(f));
+    g_assert_cmpuint(f->env.reads, ==, reads + 1);
+    memset(slot(f, 0), 0xff, f->stride);    /* too late */
+    g_assert_cmphex(f->recv.wr_id, ==, 0x0102030405060708ull);
+    g_assert_cmpuint(f->recv.num_sge, ==, 16);
+    g_assert_cmpuint(f->recv.len, ==, 16 * 0x00020304 + 120);
+    for (i = 0; i < 16; i++) {
+        g_assert_cmphex(f->recv.sge[i].addr, ==, 0x1112131415161700ull + i);
+        g_assert_cmphex(f->recv.sge[i].len, ==, 0x00020304 + i);
+        g_assert_cmphex(f->recv.sge[i].lkey, ==, 0x31323300 + i);
+    }
+}
+
+/* More room than 32 bits can count is sufficient. */
+FIXTURE_TEST("/rq/huge", test_huge)
+{
+    create(f, 2, 5, 0);
+    post(f, 1);
+    stw_le_p(slot(f, 0) + 8, 3);
+    stl_le_p(slot(f, 0) + 16 + 8, 0xffffffff);
+    stl_le_p(slot(f, 0) + 32 + 8, 0xffffffff);
+    stl_le_p(slot(f, 0) + 48 + 8, 2);
+    g_assert_true(take(f));
+    g_assert_cmpuint(f->recv.fault, ==, 0);
+    g_assert_cmphex(f->recv.len, ==, 0xffffffff);
+}
+
+FIXTURE_TEST("/rq/malformed", test_malformed)
+{
+    static const struct {
+        const char *why;
+        uint16_t num_sge, units;
+        uint8_t at, to;
+    } rows[] = {
+        { "reserved field", 0, 1, 10, 1 },
+        { "reserved field", 0, 1, 15, 0x80 },
+        { "too many SGEs", 17, 5 },
+        { "too many SGEs", 0xffff, 5 },
+        { "too many SGEs", 0x1000, 1 },     /* * 16 is 0 in 16 bits */
+        { "SGEs beyond the slot", 4, 1 },
+        { "SGEs beyond the slot", 8, 2 },
+        { "SGEs beyond the slot", 16, 4 },
+        { NULL, 3, 1 }, { NULL, 7, 2 }, { NULL, 15, 4 }, { NULL, 16, 5 },
+    };
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        create(f, 2, rows[i].units, 0);
+        f->posted = 0;
+        post(f, 2);
+        stw_le_p(slot(f, 0) + 8, rows[i].num_sge);
+        if (rows[i].at) {
+            slot(f, 0)[rows[i].at] = rows[i].to;
+        }
+        stq_le_p(slot(f, 0), 0x99);
+        ernic_trace_reset();
+        g_assert_true(take(f));
+        g_assert_cmphex(f->recv.wr_id, ==, 0x99);
+        g_assert_cmpuint(ernic_trace_count("ernic_guest_rwqe"), ==,
+                         !!rows[i].why);
+        if (rows[i].why) {
+            g_assert_cmpuint(f->recv.fault, ==, ERNIC_FAULT_RECV_WQE);
+            g_assert_cmpuint(f->recv.num_sge, ==, 0);
+            g_assert_cmpuint(f->recv.len, ==, 0);
+            g_assert_nonnull(strstr(ernic_trace_line(0), rows[i].why));
+        } else {
+            g_assert_cmpuint(f->recv.fault, ==, 0);
+            g_assert_cmpuint(f->recv.num_sge, ==, rows[i].num_sge);
+        }
+        /* The bad request is gone, and the next one is valid. */
+        g_assert_true(take(f));
+        g_assert_cmpuint(f->recv.wr_id, ==, 1);
+        g_assert_cmpuint(f->recv.index, ==, 1);
+        g_assert_cmpuint(f->recv.fault, ==, 0);
+        g_assert_false(take(f));
+        g_assert_cmpuint(ernic_srq_destroy(&f->e, 0, f->srqn), ==, ERNIC_OK);
+    }
+    f->srqn = 0;
+}
+
+/* A queue pair's own ring: the request is lost, the next take succeeds. */
+FIXTURE_TEST("/rq/dma", test_dma)
+{
+    ErnicWq *wq;
+
+    create(f, 4, 1, 0);
+    post(f, 2);
+    wq = &srq(f)->wq;
+    fake_fail_dma(&f->env, 1, false);
+    g_assert_true(ernic_rq_take(&f->e, wq, &f->recv));
+    g_assert_cmpuint(f->recv.fault, ==, ERNIC_FAULT_RECV_DMA);
+    g_assert_cmpuint(f->recv.num_sge, ==, 0);
+    g_assert_cmpuint(f->recv.wr_id, ==, 0);
+    g_assert_cmpuint(f->recv.index, ==, 0);
+    g_assert_cmpuint(ernic_trace_count("ernic_guest_rwqe_dma"), ==, 1);
+    fake_fail_dma(&f->env, 0, false);
+    g_assert_true(ernic_rq_take(&f->e, wq, &f->recv));
+    g_assert_cmpuint(f->recv.wr_id, ==, 1);
+}
+
+/* ---- shared receive queues ----------------------------------------------- */
+
+FIXTURE_TEST("/rq/srq-dma", test_srq_dma)
+{
+    create(f, 4, 1, 0);
+    post(f, 2);
+    fake_fail_dma(&f->env, 1, false);
+    g_assert_true(take(f));
+    g_assert_cmpuint(f->recv.fault, ==, ERNIC_FAULT_RECV_DMA);
+    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_ERR), ==, 1);
+    fake_fail_dma(&f->env, 0, false);
+    g_assert_false(take(f));
+    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_ERR), ==, 0);
+}
+
+FIXTURE_TEST("/rq/srq-create-refused", test_create_refused)
+{
+    static const struct {
+        uint32_t depth, limit, handle;
+        uint16_t units;
+        uint8_t status;
+    } rows[] = {
+        { 0, 0, 0, 1, ERNIC_ERR_PARAM },
+        { 3, 0, 0, 1, ERNIC_ERR_PARAM },
+        { ERNIC_MAX_WQ_DEPTH * 2, 0, 0, 1, ERNIC_ERR_PARAM },
+        { 4, 0, 0, 0, ERNIC_ERR_PARAM },
+        { 4, 0, 0, ERNIC_RQ_STRIDE_MAX + 1, ERNIC_ERR_PARAM },
+        { 4, 0, 0, 0xffff, ERNIC_ERR_PARAM },
+        { 4, 5, 0, 1, ERNIC_ERR_PARAM },
+        { 4, 0xffffffff, 0, 1, ERNIC_ERR_PARAM },
+        { 4, 0, 1, 1, ERNIC_ERR_RESERVED },
+    };
+    struct ernic_cmd_srq cmd;
+    uint32_t srqn = 77;
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        cmd = command(f, 4, 1);
+        cmd.depth = cpu_to_le32(rows[i].depth);
+        cmd.limit = cpu_to_le32(rows[i].limit);
+        cmd.handle = cpu_to_le32(rows[i].handle);
+        cmd.stride = cpu_to_le16(rows[i].units);
+        g_assert_cmpuint(ernic_srq_create(&f->e, 0, &cmd, &srqn), ==,
+                         rows[i].status);
+    }
+    cmd = command(f, 4, 1);
+    cmd.pd = cpu_to_le32(f->pd + 1);
+    g_assert_cmpuint(ernic_srq_create(&f->e, 0, &cmd, &srqn), ==,
+                     ERNIC_ERR_HANDLE);
+    cmd = command(f, 4, 1);                 /* the PD is the kernel's */
+    g_assert_cmpuint(ernic_srq_create(&f->e, 1, &cmd, &srqn), ==,
+                     ERNIC_ERR_HANDLE);
+    cmd.buf.reserved[0] = 1;
+    g_assert_cmpuint(ernic_srq_create(&f->e, 0, &cmd, &srqn), ==,
+                     ERNIC_ERR_RESERVED);
+    g_assert_cmpuint(srqn, ==, 77);
+    g_assert_cmpuint(f->e.pd[f->pd].refs, ==, 0);
+}
+
+FIXTURE_TEST("/rq/srq-create-all", test_create_all)
+{
+    struct ernic_cmd_srq cmd = command(f, 1, 1);
+    uint32_t srqn[64], last, n = 0;
+
+    while (ernic_srq_create(&f->e, 0, &cmd, &srqn[n]) == ERNIC_OK) {
+        n++;
+    }
+    g_assert_cmpuint(n, ==, f->e.srq_ids.size - 1);
+    g_assert_cmpuint(ernic_srq_create(&f->e, 0, &cmd, &last), ==,
+                     ERNIC_ERR_NO_RESOURCE);
+    g_assert_cmpuint(f->e.pd[f->pd].refs, ==, n);
+    while (n--) {
+        g_assert_cmpuint(ernic_srq_destroy(&f->e, 0, srqn[n]), ==, ERNIC_OK);
+    }
+}
+
+FIXTURE_TEST("/rq/srq-handles", test_handles)
+{
+    static const uint32_t wrong[] = { 0, 9, 15, 16, 17, 0xffffffff };
+    struct ernic_cmd_srq cmd = { 0 };
+    size_t i;
+
+    create(f, 4, 1, 0);
+    g_assert_true(ernic_srq_get(&f->e, 0, f->srqn) == srq(f));
+    g_assert_null(ernic_srq_get(&f->e, 1, f->srqn));
+    for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+        cmd.handle = cpu_to_le32(wrong[i]);
+        g_assert_null(ernic_srq_get(&f->e, 0, wrong[i]));
+        g_assert_cmpuint(ernic_srq_modify(&f->e, 0, &cmd), ==,
+                         ERNIC_ERR_HANDLE);
+        g_assert_cmpuint(ernic_srq_destroy(&f->e, 0, wrong[i]), ==,
+                         ERNIC_ERR_HANDLE);
+    }
+    cmd.handle = cpu_to_le32(f->srqn);
+    g_assert_cmpuint(ernic_srq_modify(&f->e, 1, &cmd), ==, ERNIC_ERR_PERM);
+    g_assert_cmpuint(ernic_srq_destroy(&f->e, 1, f->srqn), ==,
+                     ERNIC_ERR_PERM);
+    srq(f)->refs = 1;
+    g_assert_cmpuint(ernic_srq_destroy(&f->e, 0, f->srqn), ==,
+                     ERNIC_ERR_BUSY);
+    srq(f)->refs = 0;
+}
+
+static uint8_t modify(Fixture *f, uint32_t limit)
+{
+    struct ernic_cmd_srq cmd = {
+        .handle = cpu_to_le32(f->srqn), .limit = cpu_to_le32(limit),
+    };
+
+    return ernic_srq_modify(&f->e, 0, &cmd);
+}
+
+FIXTURE_TEST("/rq/srq-modify-refused", test_modify_refused)
+{
+    struct ernic_cmd_srq cmd, good;
+    int i;
+
+    create(f, 4, 1, 0);
+    good = (struct ernic_cmd_srq) { .handle = cpu_to_le32(f->srqn) };
+    for (i = 0; i < 3; i++) {
+        cmd = good;
+        cmd.buf.addr = cpu_to_le64(i == 0);
+        cmd.pd = cpu_to_le32(i == 1);
+        cmd.stride = cpu_to_le16(i == 2);
+        cmd.limit = cpu_to_le32(1);
+        g_assert_cmpuint(ernic_srq_modify(&f->e, 0, &cmd), ==,
+                         ERNIC_ERR_RESERVED);
+    }
+    g_assert_cmpuint(modify(f, 5), ==, ERNIC_ERR_PARAM);
+    g_assert_cmpuint(modify(f, 0xffffffff), ==, ERNIC_ERR_PARAM);
+    g_assert_cmpuint(srq(f)->limit, ==, 0);
+    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 0);
+}
+
+/* Resize to a ring of @depth with the posted requests; if refused, nothing changes. */
+static uint8_t resize(Fixture *f, uint32_t depth)
+{
+    struct ernic_cmd_srq cmd = command(f, depth, f->stride / 64);
+    Fixture old = *f;
+    uint8_t status;
+    uint32_t i;
+
+    cmd.handle = cpu_to_le32(f->srqn);
+    cmd.pd = 0;
+    cmd.stride = 0;
+    f->ring = le64_to_cpu(cmd.buf.addr);
+    f->depth = depth;
+    for (i = srq(f)->wq.ci; i != srq(f)->wq.pi; i++) {
+        memcpy(slot(f, i), slot(&old, i), f->stride);
+    }
+    status = ernic_srq_modify(&f->e, 0, &cmd);
+    if (status != ERNIC_OK) {
+        f->ring = old.ring;
+        f->depth = old.depth;
+    }
+    return status;
+}
+
+/* Requests keep their order in every ring; then it is full. */
+FIXTURE_TEST("/rq/srq-resize", test_resize)
+{
+    static const uint32_t depths[] = { 8, 32, 4, 4, 16 };
+    uint64_t next = 0;
+    size_t i;
+
+    create(f, 4, 2, 0);
+    for (i = 0; i < ARRAY_SIZE(depths); i++) {
+        post(f, 4);
+        g_assert_true(take(f));
+        g_assert_cmpuint(f->recv.wr_id, ==, next++);
+        g_assert_cmpuint(resize(f, depths[i]), ==, ERNIC_OK);
+        g_assert_cmpuint(srq(f)->wq.depth, ==, depths[i]);
+        post(f, 1);
+        while (take(f)) {
+            g_assert_cmpuint(f->recv.fault, ==, ERNIC_FAULT_NONE);
+            g_assert_cmpuint(f->recv.wr_id, ==, next++);
+        }
+        g_assert_cmpuint(next, ==, f->posted);
+    }
+    g_assert_cmpuint(ernic_wq_produce(&srq(f)->wq, srq(f)->wq.ci,
+                                      srq(f)->wq.pi + 17), ==, ERNIC_ERR_FULL);
+    post(f, 16);
+    g_assert_cmpuint(ernic_trace_count("ernic_srq_resize"), ==,
+                     ARRAY_SIZE(depths));
+}
+
+FIXTURE_TEST("/rq/srq-resize-refused", test_resize_refused)
+{
+    struct ernic_cmd_srq cmd;
+
+    create(f, 8, 1, 0);
+    post(f, 5);
+    g_assert_cmpuint(modify(f, 3), ==, ERNIC_OK);
+    g_assert_cmpuint(resize(f, 4), ==, ERNIC_ERR_PARAM);        /* 5 posted */
+    g_assert_true(take(f));
+    g_assert_cmpuint(resize(f, 4), ==, ERNIC_OK);
+    g_assert_true(take(f));
+    g_assert_true(take(f));
+    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 1);
+    g_assert_cmpuint(modify(f, 2), ==, ERNIC_OK);
+    g_assert_cmpuint(resize(f, 1), ==, ERNIC_ERR_PARAM);        /* the limit */
+    g_assert_cmpuint(resize(f, 3), ==, ERNIC_ERR_PARAM);
+    g_assert_cmpuint(resize(f, 2 * ERNIC_MAX_WQ_DEPTH), ==, ERNIC_ERR_PARAM);
+
+    cmd = command(f, 8, 0);
+    cmd.handle = cpu_to_le32(f->srqn);
+    cmd.pd = 0;
+    cmd.limit = cpu_to_le32(1);
+    g_assert_cmpuint(ernic_srq_modify(&f->e, 0, &cmd), ==, ERNIC_ERR_RESERVED);
+    cmd.limit = 0;
+    cmd.buf.reserved[0] = 1;
+    g_assert_cmpuint(ernic_srq_modify(&f->e, 0, &cmd), ==, ERNIC_ERR_RESERVED);
+    fake_fail_dma(&f->env, 1, false);
+    g_assert_true(take(f));
+    fake_fail_dma(&f->env, 0, false);
+    g_assert_cmpuint(resize(f, 8), ==, ERNIC_ERR_STATE);        /* SRQ_ERR */
+    g_assert_cmpuint(srq(f)->wq.depth, ==, 4);
+}
+
+/* Once, when fewer than the limit are left; SRQ_MODIFY arms it again. */
+FIXTURE_TEST("/rq/srq-limit", test_limit)
+{
+    int i;
+
+    create(f, 8, 1, 0);
+    post(f, 8);
+    g_assert_cmpuint(modify(f, 6), ==, ERNIC_OK);
+    g_assert_true(take(f));
+    g_assert_true(take(f));
+    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 0);     /* 6 left */
+    g_assert_true(take(f));
+    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 1);
+    g_assert_cmpuint(srq(f)->limit, ==, 0);
+    while (take(f)) {
+        g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 0);
+    }
+    post(f, 8);
+    for (i = 0; i < 8; i++) {
+        g_assert_true(take(f));
+    }
+    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 0);
+
+    post(f, 3);
+    g_assert_cmpuint(modify(f, 3), ==, ERNIC_OK);
+    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 0);
+    g_assert_true(take(f));
+    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 1);
+}
+
+/* A limit above the number of requests fires at once; 0 disarms. */
+FIXTURE_TEST("/rq/srq-limit-at-once", test_limit_at_once)
+{
+    create(f, 8, 1, 0);
+    post(f, 3);
+    g_assert_cmpuint(modify(f, 4), ==, ERNIC_OK);
+    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 1);
+    g_assert_cmpuint(modify(f, 2), ==, ERNIC_OK);
+    g_assert_cmpuint(modify(f, 0), ==, ERNIC_OK);
+    while (take(f)) {
+    }
+    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 0);
+}
+
+/* A limit set at creation waits for the first requests. */
+FIXTURE_TEST("/rq/srq-limit-at-creation", test_limit_at_creation)
+{
+    create(f, 8, 1, 2);
+    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 0);
+    g_assert_false(take(f));
+    post(f, 3);
+    g_assert_true(take(f));
+    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 0);
+    g_assert_true(take(f));
+    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 1);
+}
+
+/* An event in the backlog is removed with its queue. */
+FIXTURE_TEST("/rq/srq-destroy-with-event", test_destroy_with_event)
+{
+    ErnicEq *eq = &f->e.eq[f->eqn];
+
+    create(f, 8, 1, 0);
+    eq->ci = eq->pi - eq->depth;
+    g_assert_cmpuint(modify(f, 8), ==, ERNIC_OK);
+    g_assert_cmpuint(eq->line_count, ==, 1);
+    g_assert_cmpuint(ernic_srq_destroy(&f->e, 0, f->srqn), ==, ERNIC_OK);
+    g_assert_cmpuint(eq->line_count, ==, 0);
+    f->srqn = 0;
+}

@@ -1,0 +1,765 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Send work requests: the table against the packet opcodes, every reason to
+ * refuse one, and hostile slots.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "fake_env.h"
+#include "base/ib_spec.h"
+#include "faces/verbs/wqe_decode.h"
+#include "objects/mr.h"
+#include "test.h"
+#include "trace-mark.h"
+#include "wire/opcode.h"
+
+#define SLOT_MAX (ERNIC_SQ_STRIDE_MAX * 64)
+#define MTU 1024
+
+typedef union Slot {
+    struct ernic_wqe head;
+    struct {
+        uint8_t head_bytes[sizeof(struct ernic_wqe)];
+        union {
+            struct ernic_sge sge[(SLOT_MAX - sizeof(struct ernic_wqe)) / 16];
+            uint8_t data[SLOT_MAX - sizeof(struct ernic_wqe)];
+        };
+    };
+    uint8_t bytes[SLOT_MAX];
+} Slot;
+
+typedef struct Fixture {
+    FakeEnv env;
+    Ernic e;
+    ErnicBuf ring;
+    uint64_t ring_addr;
+    uint32_t depth, stride;
+    Slot slot;                  /* what the guest writes */
+    ErnicWqe wqe;
+} Fixture;
+
+static void make_ring(Fixture *f, uint32_t depth, uint32_t units)
+{
+    struct ernic_buf_desc desc = { 0 };
+
+    ernic_buf_fini(&f->e, &f->ring);
+    f->depth = depth;
+    f->stride = units * 64;
+    f->ring_addr = fake_alloc(&f->env, depth * f->stride, 64);
+    desc.addr = cpu_to_le64(f->ring_addr);
+    g_assert_cmpuint(ernic_buf_init(&f->e, &f->ring, &desc,
+                                    depth * f->stride), ==, ERNIC_OK);
+}
+
+static void setup(Fixture *f, gconstpointer data)
+{
+    fake_env_init(&f->env);
+    fake_bare_init(&f->e, &f->env);
+    ernic_trace_set_mode(ERNIC_TRACE_RING);
+    ernic_trace_reset();
+    make_ring(f, 4, ERNIC_SQ_STRIDE_MAX);
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+    ernic_buf_fini(&f->e, &f->ring);
+    fake_bare_fini(&f->e);
+    fake_env_fini(&f->env);
+}
+
+static void store(Fixture *f, uint32_t index)
+{
+    memcpy(fake_ptr(&f->env, f->ring_addr +
+                    (index & (f->depth - 1)) * f->stride, f->stride),
+           f->slot.bytes, f->stride);
+}
+
+static void fetch(Fixture *f, uint32_t index, ErnicTransport transport,
+                  bool gsi, uint32_t uctx)
+{
+    uint64_t reads = f->env.reads;
+
+    memset(&f->wqe, 0xa5, sizeof(f->wqe));
+    ernic_wqe_fetch(&f->e, &f->ring, f->depth, f->stride, index, transport,
+                    gsi, uctx, MTU, &f->wqe);
+    g_assert_cmpuint(f->env.reads, ==, reads + 1);
+    g_assert_cmpuint(f->wqe.index, ==, index);
+}
+
+/* A valid request of @opcode, of 8 bytes if it has data. */
+static void make(Fixture *f, uint8_t opcode)
+{
+    bool local = ernic_wr(opcode) && !ernic_wr(opcode)->max_sge;
+
+    memset(&f->slot, 0, sizeof(f->slot));
+    f->slot.head.opcode = opcode;
+    f->slot.head.wr_id = cpu_to_le64(0xfeedface12345678ull);
+    f->slot.head.flags = ERNIC_WR_SIGNALED;
+    if (!local) {
+        f->slot.head.count = cpu_to_le16(1);
+        f->slot.sge[0].length = cpu_to_le32(8);
+    }
+    if (opcode == ERNIC_WR_FLUSH) {
+        f->slot.head.flush.type = ERNIC_FLUSH_GLOBAL;
+    }
+}
+
+static void check_decoded(Fixture *f, ErnicTransport transport, bool gsi,
+                          uint32_t uctx)
+{
+    store(f, 0);
+    fetch(f, 0, transport, gsi, uctx);
+}
+
+static ErnicTransport some_transport(uint8_t opcode)
+{
+    return ernic_wr(opcode)->transports & (1 << ERNIC_RC) ? ERNIC_RC :
+                                                            ERNIC_UC;
+}
+
+/* ---- the table ----------------------------------------------------------- */
+
+static const ErnicOpcode *packet(ErnicTransport transport, uint8_t op)
+{
+    return ernic_opcode(ernic_bth_opcode(transport, op));
+}
+
+static void check_packets(const ErnicWr *wr, ErnicTransport transport)
+{
+    const ErnicOpcode *only = packet(transport, wr->only);
+    const ErnicOpcode *first, *middle, *last;
+    bool multi = wr->first != wr->only;
+
+    g_assert_nonnull(only);
+    g_assert_cmpuint(only->seg, ==, ERNIC_SEG_ONLY);
+    g_assert_true(only->flags & ERNIC_OPF_REQ);
+    g_assert_true(!(only->hdrs & ERNIC_HDR_RETH) ==
+                  !(wr->flags & ERNIC_WRF_RETH));
+    g_assert_true(!(only->hdrs & ERNIC_HDR_FETH) ==
+                  (wr->wc_opcode != ERNIC_WC_FLUSH));
+    g_assert_true(!(only->hdrs & ERNIC_HDR_ATOMIC_ETH) ==
+                  !(wr->flags & ERNIC_WRF_ATOMIC));
+    g_assert_true(!(only->hdrs & ERNIC_HDR_IMM) ==
+                  !(wr->flags & ERNIC_WRF_IMM));
+    g_assert_true(!(only->hdrs & ERNIC_HDR_IETH) ==
+                  !(wr->flags & ERNIC_WRF_INV));
+    g_assert_true((multi || (wr->flags & ERNIC_WRF_WORD)) ==
+                  !!(only->hdrs & ERNIC_HDR_DATA));
+    if (!multi || transport == ERNIC_UD) {
+        return;
+    }
+    first = packet(transport, wr->first);
+    middle = packet(transport, wr->middle);
+    last = packet(transport, wr->last);
+    g_assert_true(first && middle && last);
+    g_assert_cmpuint(first->seg, ==, ERNIC_SEG_START);
+    g_assert_cmpuint(middle->seg, ==, ERNIC_SEG_MIDDLE);
+    g_assert_cmpuint(last->seg, ==, ERNIC_SEG_END);
+    g_assert_true(first->cls == only->cls && middle->cls == only->cls &&
+                  last->cls == only->cls);
+    g_assert_true(!(first->hdrs & ERNIC_HDR_RETH) ==
+                  !(wr->flags & ERNIC_WRF_RETH));
+    g_assert_cmphex(last->hdrs & (ERNIC_HDR_IMM | ERNIC_HDR_IETH), ==,
+                    only->hdrs & (ERNIC_HDR_IMM | ERNIC_HDR_IETH));
+}
+
+#define RC (1 << ERNIC_RC)
+#define UC (1 << ERNIC_UC)
+#define UD (1 << ERNIC_UD)
+#define XRC (1 << ERNIC_XRC)
+#define RAW (1 << ERNIC_RAW)
+#define CONN (RC | UC | XRC)
+
+TEST("/wqe/table", test_table)
+{
+    /* As in ibv_post_send(3), except SEND_INV, which no UC packet carries. */
+    static const uint8_t transports[ERNIC_WR_COUNT] = {
+        [ERNIC_WR_SEND] = CONN | UD | RAW,
+        [ERNIC_WR_SEND_IMM] = CONN | UD,
+        [ERNIC_WR_SEND_INV] = RC | XRC, [ERNIC_WR_WRITE] = CONN,
+        [ERNIC_WR_WRITE_IMM] = CONN, [ERNIC_WR_READ] = RC | XRC,
+        [ERNIC_WR_CMP_SWAP] = RC | XRC, [ERNIC_WR_FETCH_ADD] = RC | XRC,
+        [ERNIC_WR_LOCAL_INV] = CONN, [ERNIC_WR_REG_MR] = CONN,
+        [ERNIC_WR_BIND_MW] = CONN, [ERNIC_WR_ATOMIC_WRITE] = RC,
+        [ERNIC_WR_FLUSH] = RC,
+    };
+    int opcode, other, transport;
+
+    for (opcode = 0; opcode < ERNIC_WR_COUNT; opcode++) {
+        const ErnicWr *wr = ernic_wr(opcode);
+        bool local = wr->flags & ERNIC_WRF_LOCAL;
+
+        g_assert_nonnull(wr->name);
+        g_assert_true(wr->wc_opcode < ERNIC_WC_RECV ||
+                      wr->wc_opcode > ERNIC_WC_RECV_WRITE_IMM);
+        g_assert_cmpuint(wr->max_sge, <=, ERNIC_MAX_SGE);
+        g_assert_true((local || opcode == ERNIC_WR_FLUSH) == !wr->max_sge);
+        g_assert_cmphex(wr->allowed & ~ERNIC_WR_FLAGS, ==, 0);
+        g_assert_cmphex(wr->allowed & ERNIC_WR_SIGNALED, !=, 0);
+        g_assert_cmphex(wr->transports, ==, transports[opcode]);
+        /* Opcodes that use a credit have a response; inline has no room for its data. */
+        g_assert_true(!(wr->flags & ERNIC_WRF_CREDIT) ==
+                      !(wr->flags & ERNIC_WRF_RESPONSE));
+        g_assert_false((wr->allowed & ERNIC_WR_INLINE) &&
+                       !(wr->flags & ERNIC_WRF_WORD) &&
+                       (wr->flags & (ERNIC_WRF_RESPONSE | ERNIC_WRF_LOCAL)));
+        g_assert_true(!(wr->flags & ERNIC_WRF_WORD) ||
+                      (wr->flags & ERNIC_WRF_RESPONSE));
+        for (transport = ERNIC_RC; transport <= ERNIC_XRC; transport++) {
+            if (wr->transports & (1 << transport) && !local) {
+                check_packets(wr, transport);
+            } else if (!local) {
+                g_assert_null(packet(transport, wr->only));
+            }
+        }
+        for (other = 0; other < opcode; other++) {
+            g_assert_cmpstr(wr->name, !=, ernic_wr(other)->name);
+        }
+    }
+    /* Those that no request of the verbs face has. */
+    for (; opcode < ERNIC_WR_KINDS; opcode++) {
+        g_assert_cmphex(ernic_wr(opcode)->flags, ==, ERNIC_WRF_LOCAL);
+        g_assert_cmphex(ernic_wr(opcode)->allowed, ==,
+                        ERNIC_WR_SIGNALED | ERNIC_WR_FENCE);
+    }
+    for (; opcode < 256; opcode++) {
+        g_assert_null(ernic_wr(opcode));
+    }
+}
+
+/* ---- reasons to refuse --------------------------------------------------- */
+
+typedef struct Row {
+    const char *why;            /* as the trace reports it; NULL: accepted */
+    ErnicFault fault;
+    uint8_t opcode;
+    ErnicTransport transport;
+    uint8_t flags;
+    uint16_t count;
+    uint32_t uctx;
+    bool gsi;
+    uint16_t at;                /* byte of the slot to change, if not 0 */
+    uint8_t to;
+    uint32_t len0, len1;        /* of the first SGEs */
+} Row;
+
+#define UD_AT(field) (offsetof(struct ernic_wqe, ud) + \
+                      offsetof(struct ernic_wqe_ud, field))
+#define FLUSH_AT(field) (offsetof(struct ernic_wqe, flush) + \
+                         offsetof(struct ernic_wqe_flush, field))
+#define BAD ERNIC_FAULT_SEND_WQE
+#define TOO_LONG ERNIC_FAULT_SEND_LENGTH
+
+static const Row rows[] = {
+    { "no such opcode", BAD, ERNIC_WR_COUNT, ERNIC_RC },
+    { "no such opcode", BAD, 0xff, ERNIC_UD },
+
+    { "opcode of another service", BAD, ERNIC_WR_SEND_INV, ERNIC_UC },
+    { "opcode of another service", BAD, ERNIC_WR_SEND_INV, ERNIC_UD },
+    { "opcode of another service", BAD, ERNIC_WR_WRITE, ERNIC_UD },
+    { "opcode of another service", BAD, ERNIC_WR_WRITE_IMM, ERNIC_UD },
+    { "opcode of another service", BAD, ERNIC_WR_READ, ERNIC_UC },
+    { "opcode of another service", BAD, ERNIC_WR_READ, ERNIC_UD },
+    { "opcode of another service", BAD, ERNIC_WR_CMP_SWAP, ERNIC_UC },
+    { "opcode of another service", BAD, ERNIC_WR_FETCH_ADD, ERNIC_UD },
+    { "opcode of another service", BAD, ERNIC_WR_ATOMIC_WRITE, ERNIC_UC },
+    { "opcode of another service", BAD, ERNIC_WR_ATOMIC_WRITE, ERNIC_XRC },
+    { "opcode of another service", BAD, ERNIC_WR_FLUSH, ERNIC_UC },
+    { "opcode of another service", BAD, ERNIC_WR_FLUSH, ERNIC_XRC },
+    { "opcode of another service", BAD, ERNIC_WR_LOCAL_INV, ERNIC_UD },
+    { "opcode of another service", BAD, ERNIC_WR_REG_MR, ERNIC_UD },
+    { "opcode of another service", BAD, ERNIC_WR_BIND_MW, ERNIC_UD },
+
+    { "opcode of the kernel", BAD, ERNIC_WR_REG_MR, ERNIC_RC, .uctx = 1 },
+    { NULL, 0, ERNIC_WR_REG_MR, ERNIC_RC, .uctx = 0 },
+    { NULL, 0, ERNIC_WR_LOCAL_INV, ERNIC_RC, .uctx = 1 },
+    { NULL, 0, ERNIC_WR_BIND_MW, ERNIC_UC, .uctx = 1 },
+
+    { "flag", BAD, ERNIC_WR_SEND, ERNIC_RC, .flags = 0x10 },
+    { "flag", BAD, ERNIC_WR_SEND, ERNIC_RC, .flags = 0x80 },
+    { "flag", BAD, ERNIC_WR_READ, ERNIC_RC, .flags = ERNIC_WR_INLINE },
+    { "flag", BAD, ERNIC_WR_CMP_SWAP, ERNIC_RC, .flags = ERNIC_WR_INLINE },
+    { "flag", BAD, ERNIC_WR_LOCAL_INV, ERNIC_RC,
+      .flags = ERNIC_WR_SOLICITED },
+    { "flag", BAD, ERNIC_WR_BIND_MW, ERNIC_RC, .flags = ERNIC_WR_INLINE },
+    { NULL, 0, ERNIC_WR_SEND, ERNIC_RC, .flags = ERNIC_WR_FLAGS },
+    { NULL, 0, ERNIC_WR_WRITE, ERNIC_UC, .flags = ERNIC_WR_SOLICITED },
+
+    { "reserved field", BAD, ERNIC_WR_SEND, ERNIC_RC, .at = 16, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_SEND_IMM, ERNIC_UC, .at = 63, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_WRITE, ERNIC_RC, .at = 28, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_READ, ERNIC_RC, .at = 63, .to = 0x80 },
+    { "reserved field", BAD, ERNIC_WR_CMP_SWAP, ERNIC_RC, .at = 28, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_FETCH_ADD, ERNIC_RC, .at = 48, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC, .at = 28, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_FLUSH, ERNIC_RC, .at = 34, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_FLUSH, ERNIC_RC, .at = 63, .to = 1 },
+    { "placement type or level", BAD, ERNIC_WR_FLUSH, ERNIC_RC,
+      .at = FLUSH_AT(type), .to = 0 },
+    { "placement type or level", BAD, ERNIC_WR_FLUSH, ERNIC_RC,
+      .at = FLUSH_AT(type), .to = 4 },
+    { "placement type or level", BAD, ERNIC_WR_FLUSH, ERNIC_RC,
+      .at = FLUSH_AT(level), .to = 2 },
+    { NULL, 0, ERNIC_WR_FLUSH, ERNIC_RC, .at = FLUSH_AT(type), .to = 3 },
+    { NULL, 0, ERNIC_WR_FLUSH, ERNIC_RC, .at = FLUSH_AT(level), .to = 1 },
+    { NULL, 0, ERNIC_WR_FLUSH, ERNIC_RC, .at = FLUSH_AT(length) + 3,
+      .to = 0x80 },
+    { "over 2^31 bytes", TOO_LONG, ERNIC_WR_FLUSH, ERNIC_RC,
+      .at = FLUSH_AT(length) + 3, .to = 0x81 },
+    { "too many SGEs", BAD, ERNIC_WR_FLUSH, ERNIC_RC, .count = 1 },
+    { "flag", BAD, ERNIC_WR_FLUSH, ERNIC_RC, .flags = ERNIC_WR_INLINE },
+    { "reserved field", BAD, ERNIC_WR_REG_MR, ERNIC_RC, .at = 63, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_BIND_MW, ERNIC_RC, .at = 48, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_LOCAL_INV, ERNIC_RC, .at = 16, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_SEND, ERNIC_UD,
+      .at = UD_AT(reserved), .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_SEND, ERNIC_UD,
+      .at = UD_AT(av.reserved) + 2, .to = 1 },
+
+    { "reserved field", BAD, ERNIC_WR_SEND, ERNIC_RC, .at = 60, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_FETCH_ADD, ERNIC_RC, .at = 60, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_SEND, ERNIC_XRC, .at = 59, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_READ, ERNIC_XRC, .at = 59, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_CMP_SWAP, ERNIC_XRC, .at = 59, .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_LOCAL_INV, ERNIC_XRC, .at = 60, .to = 1 },
+    { "SRQ number over 24 bits", BAD, ERNIC_WR_WRITE, ERNIC_XRC,
+      .at = 63, .to = 1 },
+    { NULL, 0, ERNIC_WR_SEND_INV, ERNIC_XRC, .at = 62, .to = 0xff },
+    { NULL, 0, ERNIC_WR_READ, ERNIC_XRC, .at = 60, .to = 1 },
+    { NULL, 0, ERNIC_WR_FETCH_ADD, ERNIC_XRC, .at = 60, .to = 1 },
+
+    { NULL, 0, ERNIC_WR_SEND, ERNIC_UD,
+      .at = UD_AT(dest_qpn) + 3, .to = 1 },
+    { NULL, 0, ERNIC_WR_SEND, ERNIC_UD,
+      .at = UD_AT(dest_qpn) + 2, .to = 0xff },
+    { "flow label over 20 bits", BAD, ERNIC_WR_SEND, ERNIC_UD,
+      .at = UD_AT(av.flow_label) + 2, .to = 0x10 },
+    { NULL, 0, ERNIC_WR_SEND, ERNIC_UD,
+      .at = UD_AT(av.flow_label) + 2, .to = 0x0f },
+    { "P_Key index", BAD, ERNIC_WR_SEND, ERNIC_UD,
+      .at = UD_AT(pkey_index), .to = 1 },
+    { "P_Key index", BAD, ERNIC_WR_SEND, ERNIC_UD, .gsi = true,
+      .at = UD_AT(pkey_index), .to = ERNIC_LIM_PKEY },
+    { NULL, 0, ERNIC_WR_SEND_IMM, ERNIC_UD, .gsi = true,
+      .at = UD_AT(pkey_index), .to = ERNIC_LIM_PKEY - 1 },
+    { "SGID index", ERNIC_FAULT_SEND_AV, ERNIC_WR_SEND, ERNIC_UD,
+      .at = UD_AT(av.sgid_index), .to = ERNIC_LIM_GID },
+    { NULL, 0, ERNIC_WR_SEND, ERNIC_UD,
+      .at = UD_AT(av.sgid_index), .to = ERNIC_LIM_GID - 1 },
+
+    { "too many SGEs", BAD, ERNIC_WR_SEND, ERNIC_RC, .count = 17 },
+    { "too many SGEs", BAD, ERNIC_WR_WRITE, ERNIC_RC, .count = 0xffff },
+    { "too many SGEs", BAD, ERNIC_WR_CMP_SWAP, ERNIC_RC, .count = 2 },
+    { "too many SGEs", BAD, ERNIC_WR_LOCAL_INV, ERNIC_RC, .count = 1 },
+    { "too many SGEs", BAD, ERNIC_WR_REG_MR, ERNIC_RC, .count = 1 },
+    { "too many SGEs", BAD, ERNIC_WR_BIND_MW, ERNIC_RC, .count = 1 },
+    { NULL, 0, ERNIC_WR_READ, ERNIC_RC, .count = 16 },
+    { "too many inline bytes", BAD, ERNIC_WR_SEND, ERNIC_RC,
+      .flags = ERNIC_WR_INLINE, .count = 513 },
+    { NULL, 0, ERNIC_WR_SEND, ERNIC_RC,
+      .flags = ERNIC_WR_INLINE, .count = 512 },
+
+    { "atomic not 8 bytes", TOO_LONG, ERNIC_WR_CMP_SWAP, ERNIC_RC,
+      .len0 = 7 },
+    { "atomic not 8 bytes", TOO_LONG, ERNIC_WR_FETCH_ADD, ERNIC_RC,
+      .len0 = 9 },
+    { "atomic not 8 bytes", TOO_LONG, ERNIC_WR_FETCH_ADD, ERNIC_RC,
+      .len0 = 0x80000000u },
+    { "atomic not 8 bytes", TOO_LONG, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC,
+      .len0 = 4 },
+    { "atomic not 8 bytes", TOO_LONG, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC,
+      .flags = ERNIC_WR_INLINE, .count = 16 },
+    { NULL, 0, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC,
+      .flags = ERNIC_WR_INLINE, .count = 8 },
+    { NULL, 0, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC, .count = 2, .len0 = 3,
+      .len1 = 5 },
+    { NULL, 0, ERNIC_WR_SEND, ERNIC_RC, .len0 = 0x80000000u },
+    { NULL, 0, ERNIC_WR_READ, ERNIC_RC, .count = 2, .len0 = 0x7fffffff,
+      .len1 = 1 },
+    { "over 2^31 bytes", TOO_LONG, ERNIC_WR_SEND, ERNIC_RC,
+      .len0 = 0x80000001u },
+    { "over 2^31 bytes", TOO_LONG, ERNIC_WR_WRITE, ERNIC_UC, .count = 2,
+      .len0 = 0x80000000u, .len1 = 1 },
+    /* In 32 bits the sum would be 8 bytes. */
+    { "over 2^31 bytes", TOO_LONG, ERNIC_WR_READ, ERNIC_RC, .count = 2,
+      .len0 = 0xffffffffu, .len1 = 9 },
+    { "over 2^31 bytes", TOO_LONG, ERNIC_WR_SEND, ERNIC_UD,
+      .len0 = 0xffffffffu },
+    { NULL, 0, ERNIC_WR_SEND, ERNIC_UD, .len0 = MTU },
+    { "over the MTU", TOO_LONG, ERNIC_WR_SEND, ERNIC_UD, .len0 = MTU + 1 },
+    { "over the MTU", TOO_LONG, ERNIC_WR_SEND_IMM, ERNIC_UD, .count = 2,
+      .len0 = MTU, .len1 = 1 },
+};
+
+FIXTURE_TEST("/wqe/rows", test_rows)
+{
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        const Row *row = &rows[i];
+
+        make(f, row->opcode);
+        if (row->flags) {
+            f->slot.head.flags = row->flags;
+        }
+        if (row->count) {
+            f->slot.head.count = cpu_to_le16(row->count);
+        }
+        if (row->at) {
+            f->slot.bytes[row->at] = row->to;
+        }
+        if (row->len0) {
+            f->slot.sge[0].length = cpu_to_le32(row->len0);
+            f->slot.sge[1].length = cpu_to_le32(row->len1);
+        }
+        ernic_trace_reset();
+        check_decoded(f, row->transport, row->gsi, row->uctx);
+        g_assert_cmpuint(f->wqe.fault, ==, row->fault);
+        /* The fields for a completion are valid, refused or not. */
+        g_assert_cmphex(f->wqe.wr_id, ==, 0xfeedface12345678ull);
+        g_assert_cmphex(f->wqe.flags, ==,
+                        f->slot.head.flags & ERNIC_WR_FLAGS);
+        g_assert_nonnull(ernic_wr(f->wqe.opcode));
+        g_assert_cmpuint(ernic_trace_count("ernic_guest_wqe"), ==, !!row->why);
+        if (row->why) {
+            g_assert_nonnull(strstr(ernic_trace_line(0), row->why));
+        }
+    }
+}
+
+/* An atomic needs an SGE; a SEND does not. */
+FIXTURE_TEST("/wqe/no-sge", test_no_sge)
+{
+    int opcode;
+
+    for (opcode = 0; opcode < ERNIC_WR_COUNT; opcode++) {
+        bool atomic = ernic_wr(opcode)->flags & ERNIC_WRF_ATOMIC;
+
+        make(f, opcode);
+        f->slot.head.count = 0;
+        check_decoded(f, some_transport(opcode), false, 0);
+        g_assert_cmpuint(f->wqe.fault, ==, atomic ? ERNIC_FAULT_SEND_WQE :
+                         ernic_wr(opcode)->flags & ERNIC_WRF_WORD ?
+                         ERNIC_FAULT_SEND_LENGTH : ERNIC_FAULT_NONE);
+        if (!atomic) {
+            g_assert_cmpuint(f->wqe.len, ==, 0);
+            g_assert_cmpuint(f->wqe.num_sge, ==, 0);
+        }
+    }
+}
+
+/* Every byte of the operand is either used or must be 0. */
+FIXTURE_TEST("/wqe/every-byte", test_every_byte)
+{
+    /* The used ones of the 48 bytes, from the front; then a gap. */
+    static const struct {
+        uint8_t opcode;
+        ErnicTransport transport;
+        uint64_t used;          /* bit per byte */
+    } meant[] = {
+        { ERNIC_WR_SEND, ERNIC_RC, 0 },
+        { ERNIC_WR_SEND_IMM, ERNIC_UC, 0 },
+        { ERNIC_WR_SEND_INV, ERNIC_RC, 0 },
+        { ERNIC_WR_WRITE, ERNIC_RC, 0xfff },
+        { ERNIC_WR_WRITE_IMM, ERNIC_UC, 0xfff },
+        { ERNIC_WR_READ, ERNIC_RC, 0xfff },
+        { ERNIC_WR_CMP_SWAP, ERNIC_RC, 0xffff0fff },
+        { ERNIC_WR_FETCH_ADD, ERNIC_RC, 0xffff0fff },
+        /* The placement type with one more bit set; for the level that is valid. */
+        { ERNIC_WR_FLUSH, ERNIC_RC, 0x3ffff },
+        { ERNIC_WR_LOCAL_INV, ERNIC_RC, 0 },
+        { ERNIC_WR_REG_MR, ERNIC_RC, 0x1fffffffffull },
+        { ERNIC_WR_BIND_MW, ERNIC_RC, 0xffffffff },
+        { ERNIC_WR_SEND, ERNIC_UD,
+          0x3ffull | 0x1fffffffull << 16 },
+    };
+    size_t row;
+    int byte;
+
+    for (row = 0; row < ARRAY_SIZE(meant); row++) {
+        for (byte = 0; byte < 48; byte++) {
+            bool used = meant[row].used >> byte & 1;
+
+            make(f, meant[row].opcode);
+            f->slot.head.raw[byte] = 1;
+            /* The top bytes of P_Key index and flow label: out of range. */
+            if (meant[row].transport == ERNIC_UD && (byte == 9 || byte == 43)) {
+                used = false;
+            }
+            check_decoded(f, meant[row].transport, true, 0);
+            g_assert_cmpuint(f->wqe.fault, ==,
+                             used ? ERNIC_FAULT_NONE : ERNIC_FAULT_SEND_WQE);
+        }
+    }
+}
+
+/* ---- values -------------------------------------------------------------- */
+
+FIXTURE_TEST("/wqe/values", test_values)
+{
+    int i;
+
+    make(f, ERNIC_WR_WRITE_IMM);
+    f->slot.head.rdma.raddr = cpu_to_le64(0x1112131415161718ull);
+    f->slot.head.rdma.rkey = cpu_to_le32(0x21222324);
+    memcpy(f->slot.head.imm, "\x31\x32\x33\x34", 4);
+    f->slot.head.count = cpu_to_le16(16);
+    for (i = 0; i < 16; i++) {
+        f->slot.sge[i].addr = cpu_to_le64(0x4142434445464700ull + i);
+        f->slot.sge[i].length = cpu_to_le32(0x01020304 + i);
+        f->slot.sge[i].lkey = cpu_to_le32(0x51525300 + i);
+    }
+    check_decoded(f, ERNIC_RC, false, 3);
+    g_assert_cmpuint(f->wqe.fault, ==, 0);
+    g_assert_cmpuint(f->wqe.opcode, ==, ERNIC_WR_WRITE_IMM);
+    g_assert_cmphex(f->wqe.raddr, ==, 0x1112131415161718ull);
+    g_assert_cmphex(f->wqe.rkey, ==, 0x21222324);
+    g_assert_cmpmem(f->wqe.imm, 4, "\x31\x32\x33\x34", 4);
+    g_assert_cmpuint(f->wqe.num_sge, ==, 16);
+    g_assert_cmpuint(f->wqe.len, ==, 16 * 0x01020304 + 120);
+    for (i = 0; i < 16; i++) {
+        g_assert_cmphex(f->wqe.sge[i].addr, ==, 0x4142434445464700ull + i);
+        g_assert_cmphex(f->wqe.sge[i].len, ==, 0x01020304 + i);
+        g_assert_cmphex(f->wqe.sge[i].lkey, ==, 0x51525300 + i);
+    }
+    g_assert_cmpuint(f->wqe.npsn, ==, 0);
+    g_assert_false(f->wqe.done);
+}
+
+FIXTURE_TEST("/wqe/values-local", test_values_local)
+{
+    make(f, ERNIC_WR_CMP_SWAP);
+    f->slot.head.atomic.raddr = cpu_to_le64(0x1112131415161718ull);
+    f->slot.head.atomic.rkey = cpu_to_le32(0x21222324);
+    f->slot.head.atomic.compare_add = cpu_to_le64(0x3132333435363738ull);
+    f->slot.head.atomic.swap = cpu_to_le64(0x4142434445464748ull);
+    check_decoded(f, ERNIC_RC, false, 0);
+    g_assert_cmphex(f->wqe.raddr, ==, 0x1112131415161718ull);
+    g_assert_cmphex(f->wqe.rkey, ==, 0x21222324);
+    g_assert_cmphex(f->wqe.compare_add, ==, 0x3132333435363738ull);
+    g_assert_cmphex(f->wqe.swap, ==, 0x4142434445464748ull);
+    g_assert_cmpuint(f->wqe.len, ==, 8);
+
+    make(f, ERNIC_WR_LOCAL_INV);
+    stl_le_p(f->slot.head.imm, 0x01020304);
+    check_decoded(f, ERNIC_RC, false, 0);
+    g_assert_cmphex(f->wqe.inv_rkey, ==, 0x01020304);
+    make(f, ERNIC_WR_SEND_INV);
+    stl_le_p(f->slot.head.imm, 0x05060708);
+    check_decoded(f, ERNIC_RC, false, 0);
+    g_assert_cmphex(f->wqe.inv_rkey, ==, 0x05060708);
+
+    make(f, ERNIC_WR_REG_MR);
+    f->slot.head.reg_mr = (struct ernic_wqe_reg_mr) {
+        .key = cpu_to_le32(0x0102), .access = cpu_to_le32(0x0304),
+        .iova = cpu_to_le64(0x0506), .length = cpu_to_le64(0x0708),
+        .list_addr = cpu_to_le64(0x090a), .npages = cpu_to_le32(0x0b0c),
+        .page_shift = 13,
+    };
+    check_decoded(f, ERNIC_UC, false, 0);
+    g_assert_cmphex(f->wqe.reg_mr.key, ==, 0x0102);
+    g_assert_cmphex(f->wqe.reg_mr.access, ==, 0x0304);
+    g_assert_cmphex(f->wqe.reg_mr.iova, ==, 0x0506);
+    g_assert_cmphex(f->wqe.reg_mr.length, ==, 0x0708);
+    g_assert_cmphex(f->wqe.reg_mr.list_addr, ==, 0x090a);
+    g_assert_cmphex(f->wqe.reg_mr.npages, ==, 0x0b0c);
+    g_assert_cmpuint(f->wqe.reg_mr.page_shift, ==, 13);
+    g_assert_cmpuint(f->wqe.len, ==, 0);
+
+    make(f, ERNIC_WR_BIND_MW);
+    f->slot.head.bind_mw = (struct ernic_wqe_bind_mw) {
+        .rkey = cpu_to_le32(0x0102), .new_rkey = cpu_to_le32(0x0304),
+        .lkey = cpu_to_le32(0x0506), .access = cpu_to_le32(0x0708),
+        .addr = cpu_to_le64(0x090a), .length = cpu_to_le64(0x0b0c),
+    };
+    check_decoded(f, ERNIC_UC, false, 1);
+    g_assert_cmphex(f->wqe.bind_mw.rkey, ==, 0x0102);
+    g_assert_cmphex(f->wqe.bind_mw.new_rkey, ==, 0x0304);
+    g_assert_cmphex(f->wqe.bind_mw.lkey, ==, 0x0506);
+    g_assert_cmphex(f->wqe.bind_mw.access, ==, 0x0708);
+    g_assert_cmphex(f->wqe.bind_mw.addr, ==, 0x090a);
+    g_assert_cmphex(f->wqe.bind_mw.length, ==, 0x0b0c);
+}
+
+FIXTURE_TEST("/wqe/values-ud", test_values_ud)
+{
+    struct ernic_wqe_ud ud = {
+        .qkey = cpu_to_le32(0x80010203), .dest_qpn = cpu_to_le32(0x040506),
+        .pkey_index = cpu_to_le16(7),
+        .av = {
+            .dgid = { 0xfe, 0x80, [15] = 9 }, .dmac = { 2, 0, 0, 0, 0, 9 },
+            .sgid_index = 3, .hop_limit = 64, .tclass = 0x6a,
+            .flow_label = cpu_to_le32(0x70809),
+        },
+    };
+
+    make(f, ERNIC_WR_SEND);
+    f->slot.head.ud = ud;
+    check_decoded(f, ERNIC_UD, true, 0);
+    g_assert_cmpuint(f->wqe.fault, ==, 0);
+    g_assert_cmphex(f->wqe.ud.qkey, ==, 0x80010203);
+    g_assert_cmphex(f->wqe.ud.dest_qpn, ==, 0x040506);
+    g_assert_cmpuint(f->wqe.ud.pkey_index, ==, 7);
+    g_assert_cmphex(f->wqe.ud.av.flow_label, ==, 0x70809);
+    g_assert_cmpmem(f->wqe.ud.av.dgid, 16, ud.av.dgid, 16);
+    g_assert_cmpmem(f->wqe.ud.av.dmac, 6, ud.av.dmac, 6);
+    g_assert_cmpuint(f->wqe.ud.av.sgid_index, ==, 3);
+    g_assert_cmpuint(f->wqe.ud.av.hop_limit, ==, 64);
+    g_assert_cmphex(f->wqe.ud.av.tclass, ==, 0x6a);
+}
+
+/* ---- slots --------------------------------------------------------------- */
+
+/* With any count, no byte outside the slot is read. */
+FIXTURE_TEST("/wqe/every-count", test_every_count)
+{
+    uint32_t units, count, room;
+
+    for (units = 1; units <= ERNIC_SQ_STRIDE_MAX; units++) {
+        make_ring(f, 2, units);
+        room = f->stride - sizeof(struct ernic_wqe);
+        for (count = 0; count <= 0xffff; count += count < 1200 ? 1 : 611) {
+            make(f, ERNIC_WR_WRITE);
+            memset(f->slot.data, 0, sizeof(f->slot.data));
+            f->slot.head.count = cpu_to_le16(count);
+            check_decoded(f, ERNIC_RC, false, 0);
+            g_assert_cmpuint(f->wqe.fault, ==,
+                             count <= 16 && count * 16 <= room ?
+                             ERNIC_FAULT_NONE : ERNIC_FAULT_SEND_WQE);
+            f->slot.head.flags = ERNIC_WR_INLINE;
+            check_decoded(f, ERNIC_RC, false, 0);
+            g_assert_cmpuint(f->wqe.fault, ==,
+                             count <= ERNIC_MAX_INLINE && count <= room ?
+                             ERNIC_FAULT_NONE : ERNIC_FAULT_SEND_WQE);
+            g_assert_cmpuint(f->wqe.num_sge, ==, 0);
+        }
+    }
+}
+
+/* Slots are addressed by counters that wrap, and copied once. */
+FIXTURE_TEST("/wqe/ring", test_ring)
+{
+    uint32_t index = 0xfffffffa, i;
+
+    make_ring(f, 8, 2);
+    for (i = 0; i < 12; i++, index++) {
+        make(f, ERNIC_WR_SEND);
+        f->slot.head.wr_id = cpu_to_le64(i);
+        store(f, index);
+        fetch(f, index, ERNIC_RC, false, 0);
+        g_assert_cmpuint(f->wqe.fault, ==, 0);
+        g_assert_cmpuint(f->wqe.wr_id, ==, i);
+        memset(fake_ptr(&f->env, f->ring_addr, 8 * 128), 0xff, 8 * 128);
+        g_assert_cmpuint(f->wqe.wr_id, ==, i);
+        g_assert_cmpuint(f->wqe.sge[0].len, ==, 8);
+    }
+}
+
+FIXTURE_TEST("/wqe/dma", test_dma)
+{
+    make(f, ERNIC_WR_SEND);
+    store(f, 0);
+    fake_fail_dma(&f->env, 1, false);
+    fetch(f, 0, ERNIC_RC, false, 0);
+    g_assert_cmpuint(f->wqe.fault, ==, ERNIC_FAULT_SEND_FETCH);
+    g_assert_cmpuint(f->wqe.wr_id, ==, 0);
+    g_assert_cmpuint(f->wqe.num_sge, ==, 0);
+    g_assert_nonnull(ernic_wr(f->wqe.opcode));
+    g_assert_cmpuint(ernic_trace_count("ernic_guest_wqe_dma"), ==, 1);
+    fake_fail_dma(&f->env, 0, false);
+    fetch(f, 0, ERNIC_RC, false, 0);
+    g_assert_cmpuint(f->wqe.fault, ==, 0);
+}
+
+/* Random bytes: an accepted request is within its limits. */
+FIXTURE_TEST("/wqe/random", test_random)
+{
+    GRand *rand = g_rand_new_with_seed(4791);
+    uint32_t round, i, accepted = 0;
+
+    for (round = 0; round < 100000; round++) {
+        ErnicTransport transport = g_rand_int_range(rand, 0, 3);
+
+        make(f, g_rand_int_range(rand, 0, ERNIC_WR_COUNT + 1));
+        for (i = g_rand_int_range(rand, 0, 5); i; i--) {
+            f->slot.bytes[g_rand_int_range(rand, 0, SLOT_MAX)] =
+                g_rand_int(rand);
+        }
+        check_decoded(f, transport, g_rand_boolean(rand), g_rand_boolean(rand));
+        if (f->wqe.fault) {
+            g_assert_cmpuint(f->wqe.fault, >=, ERNIC_FAULT_SEND_WQE);
+            g_assert_cmpuint(f->wqe.fault, <=, ERNIC_FAULT_SEND_AV);
+            continue;
+        }
+        accepted++;
+        g_assert_cmpuint(f->wqe.opcode, ==, f->slot.head.opcode);
+        g_assert_true(ernic_wr(f->wqe.opcode)->transports & 1 << transport);
+        g_assert_cmpuint(f->wqe.num_sge, <=,
+                         ernic_wr(f->wqe.opcode)->max_sge);
+        g_assert_cmpuint(f->wqe.len, <=, ERNIC_MSG_MAX);
+        g_assert_true(transport != ERNIC_UD || f->wqe.len <= MTU);
+        g_assert_true(!(f->wqe.flags & ERNIC_WR_INLINE) ||
+                      f->wqe.len <= ERNIC_MAX_INLINE);
+    }
+    g_assert_cmpuint(accepted, >, 1000);
+    g_rand_free(rand);
+}
+
+/* ---- gathering ----------------------------------------------------------- */
+
+FIXTURE_TEST("/wqe/gather-inline", test_gather_inline)
+{
+    uint8_t out[64];
+    uint64_t reads;
+    uint32_t i;
+
+    make(f, ERNIC_WR_SEND);
+    f->slot.head.flags = ERNIC_WR_INLINE;
+    f->slot.head.count = cpu_to_le16(512);
+    for (i = 0; i < 512; i++) {
+        f->slot.data[i] = i * 7;
+    }
+    check_decoded(f, ERNIC_RC, false, 0);
+    g_assert_cmpuint(f->wqe.len, ==, 512);
+    reads = f->env.reads;
+    for (i = 0; i < 512; i += 64) {
+        g_assert_cmpuint(ernic_wqe_gather(&f->e, 1, &f->wqe, i, out, 64), ==,
+                         ERNIC_FAULT_NONE);
+        g_assert_cmpmem(out, 64, f->slot.data + i, 64);
+    }
+    g_assert_cmpuint(f->env.reads, ==, reads);
+}
+
+FIXTURE_TEST("/wqe/gather", test_gather)
+{
+    struct ernic_cmd_mr_reg cmd = { .length = cpu_to_le64(4096) };
+    uint64_t addr = fake_alloc(&f->env, 4096, 4096);
+    uint8_t out[8];
+    uint32_t pd, key;
+
+    cmd.buf.addr = cmd.iova = cpu_to_le64(addr);
+    g_assert_cmpuint(ernic_pd_alloc(&f->e, 0, &pd), ==, ERNIC_OK);
+    cmd.pd = cpu_to_le32(pd);
+    g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &key), ==, ERNIC_OK);
+    fake_put64(&f->env, addr + 16, 0x1122334455667788ull);
+
+    make(f, ERNIC_WR_SEND);
+    f->slot.sge[0].addr = cpu_to_le64(addr + 16);
+    f->slot.sge[0].lkey = cpu_to_le32(key);
+    check_decoded(f, ERNIC_RC, false, 0);
+    g_assert_cmpuint(ernic_wqe_gather(&f->e, pd, &f->wqe, 0, out, 8), ==,
+                     ERNIC_FAULT_NONE);
+    g_assert_cmphex(ldq_le_p(out), ==, 0x1122334455667788ull);
+    fake_fail_dma(&f->env, 1, false);
+    g_assert_cmpuint(ernic_wqe_gather(&f->e, pd, &f->wqe, 0, out, 8), ==,
+                     ERNIC_FAULT_SEND_DMA);
+    fake_fail_dma(&f->env, 0, false);
+    g_assert_cmpuint(ernic_wqe_gather(&f->e, pd + 1, &f->wqe, 0, out, 8), ==,
+                     ERNIC_FAULT_SEND_PROT);
+    f->wqe.sge[0].lkey ^= 1;
+    g_assert_cmpuint(ernic_wqe_gather(&f->e, pd, &f->wqe, 0, out, 8), ==,
+                     ERNIC_FAULT_SEND_PROT);
+    g_assert_cmpuint(ernic_mr_free(&f->e, 0, key, false), ==, ERNIC_OK);
+    g_assert_cmpuint(ernic_pd_free(&f->e, 0, pd), ==, ERNIC_OK);
+}

@@ -1,0 +1,345 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Stored states of all releases, one folder of tests/data/state each, load for ever; so
+ * do shorter ones. Longer ones are refused.
+ *
+ * usage: test-state-releases --write FOLDER
+ * stores the rows and the states of this release, when it is made.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "busy.h"
+#include "faces/mlx5/ethernet.h"
+#include "faces/mlx5/mlx5.h"
+#include "faces/pg332/side_stream.h"
+#include "faces/pg332/strict.h"
+#include "objects/cq.h"
+#include "objects/eq.h"
+#include "objects/mr.h"
+#include "state/description.h"
+#include "state/state.h"
+#include "pg332_card.h"
+#include "state_file.h"
+#include "stored_states.h"
+#include "test.h"
+#include "timing/timing.h"
+#include "transport/qp.h"
+#include "transport/tx.h"
+
+/* The states that each has stored are the first ones of stored_states[]. */
+static const struct {
+    const char *name;
+    uint32_t states;
+} releases[] = { { "0.1.0", 4 } };
+
+static void assert_whole(const Ernic *e)
+{
+    g_autoptr(GString) why = g_string_new(NULL);
+
+    ernic_check(e, why);
+    g_assert_cmpstr(why->str, ==, "");
+}
+
+/* ---- stored states ---------------------------------------------------------- */
+
+static uint32_t in_use(const Ernic *e, const char *name)
+{
+    uint32_t i, id, n = 0;
+
+    for (i = 0; i < ernic_state_num_tables; i++) {
+        const ErnicStateTable *t = &ernic_state_tables[i];
+
+        for (id = t->first; id < ernic_state_table_size(e, t); id++) {
+            n += strcmp(t->name, name) == 0 &&
+                 ernic_state_in_use(t, ernic_state_entry(e, t, id));
+        }
+    }
+    return n;
+}
+
+/* busy.h has the list. */
+static void check_verbs(const Ernic *e)
+{
+    static const struct {
+        const char *table;
+        uint32_t num;
+    } want[] = {
+        { "pd", 3 }, { "eq", 2 }, { "cq", 3 }, { "srq", 2 }, { "mr", 7 },
+        { "qp", 10 }, { "mcast", 1 }, { "flow", 1 }, { "rss", 1 }, { "counter", 2 },
+    };
+    uint32_t i, open = 0, reads = 0, requests = 0, moderated = 0, windows = 0;
+
+    for (i = 0; i < ARRAY_SIZE(want); i++) {
+        g_assert_cmpuint(in_use(e, want[i].table), ==, want[i].num);
+    }
+    for (i = 1; i < e->cfg.max_qp; i++) {
+        const ErnicQp *qp = &e->qp[i];
+
+        open += qp->used && qp->rq.open == ERNIC_CL_SEND && qp->rq.off == 1024;
+        reads += qp->used && qp->ack.rd_pending == 1;
+        requests += qp->used ? qp->sq.fetched - qp->sq.wq.ci : 0;
+    }
+    for (i = 1; i < e->cfg.max_cq; i++) {
+        moderated += e->cq[i].used && e->cq[i].mod_pending == 1;
+    }
+    for (i = 1; i < e->cfg.max_mr; i++) {
+        windows += e->mr[i].kind == ERNIC_MR_WINDOW_2 && e->mr[i].valid;
+    }
+    g_assert_cmpuint(open, ==, 2);
+    g_assert_cmpuint(reads, ==, 1);
+    g_assert_cmpuint(requests, >=, 6);
+    g_assert_cmpuint(moderated, ==, 1);
+    g_assert_cmpuint(windows, ==, 1);
+    g_assert_cmpuint(e->num_pages, ==, 12 + 2 * 512);
+    g_assert_cmpuint(e->tx->packets, >, 0);
+    g_assert_cmpuint(e->tx->loop_len, >, 0);
+    g_assert_cmpuint(e->stats.tx_packets, >, 5);
+}
+
+static void check_timing(const Ernic *e)
+{
+    const ErnicTiming *t = e->timing;
+
+    g_assert_cmpuint(t->doorbells.count, >, 0);
+    g_assert_cmpuint(t->tx.count, >, 0);
+    g_assert_cmpuint(t->server[ERNIC_STAGE_DOORBELL].items, >, 0);
+    g_assert_cmpuint(t->context.count, >, 0);
+    g_assert_cmpuint(t->requests.count, >, 0);
+}
+
+static void check_verbs_timing(const Ernic *e)
+{
+    check_timing(e);
+    g_assert_cmpuint(in_use(e, "qp"), ==, 2);
+    g_assert_cmpuint(e->timing->rx.count, >, 0);
+    g_assert_cmpuint(e->timing->cqes.count, >, 0);
+    g_assert_cmpuint(e->timing->key.count, >, 0);
+    g_assert_cmpuint(e->timing->retry.kept.count, >, 0);
+}
+
+static void check_pg332(const Ernic *e, uint32_t qpn)
+{
+    g_assert_true(e->qp[qpn].used);
+    g_assert_cmphex(*ernic_regfile_at(e->regs, ERNIC_REG_QP, qpn - 1, PG332_QPCONF) &
+                    PG332_QPCONF_ENABLE, !=, 0);
+    g_assert_cmphex(*ernic_regfile_at(e->regs, ERNIC_REG_GLOBAL, 0,
+                                      PG332_XRNICCONF) & PG332_CONF_ENABLE, !=, 0);
+    g_assert_nonnull(e->side);
+}
+
+static void check_pg332_timing(const Ernic *e)
+{
+    check_pg332(e, QPN);
+    check_timing(e);
+    g_assert_cmpuint(e->qp[QPN].sq.fetched - e->qp[QPN].sq.wq.ci, >, 0);
+}
+
+static void check_pg332_strict(const Ernic *e)
+{
+    uint32_t rule, num = 0;
+
+    check_pg332(e, 2);
+    for (rule = 0; rule < ernic_num_rules; rule++) {
+        num += e->strict->last[rule].count;
+    }
+    g_assert_cmpuint(num, >, 0);
+    g_assert_cmphex(e->strict->told[2], !=, 0);
+}
+
+static void check_mlx5(const Ernic *e)
+{
+    static const struct {
+        const char *table;
+        uint32_t num;
+    } want[] = {
+        { "pd", 2 }, { "eq", 2 }, { "cq", 1 }, { "srq", 2 }, { "mr", 3 }, { "qp", 3 },
+        { "sq", 1 }, { "rq", 3 }, { "tir", 2 }, { "tis", 1 }, { "rqt", 1 },
+        { "table", 2 }, { "group", 3 }, { "entry", 3 },
+    };
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(want); i++) {
+        g_assert_cmpuint(in_use(e, want[i].table), ==, want[i].num);
+    }
+    g_assert_cmpint(e->mlx5->queue.stage, ==, ERNIC_MLX5_QUEUE_READ);
+    g_assert_cmphex(e->mlx5->completed, ==, 0x1c);
+    /* Requests of two queue pairs, and the rest of a large packet. */
+    g_assert_cmpuint(e->qp[2].sq.fetched, ==, 1);
+    g_assert_cmpuint(e->qp[4].sq.fetched, ==, 1);
+    g_assert_cmpuint(e->mlx5_eth->sq[1].pi, ==, 2);
+    g_assert_cmpuint(e->mlx5_eth->sq[1].sent, >, 0);
+    g_assert_cmpuint(e->tx->packets, >, 0);
+}
+
+static void (*const checks[STORED_STATES])(const Ernic *e) = {
+    check_verbs, check_verbs_timing, check_pg332_timing, check_pg332_strict, check_mlx5,
+};
+
+/* Load @state into a new device, check its objects, and continue its work. */
+static void load_stored(uint32_t n, uint64_t now, const GByteArray *state)
+{
+    const StoredState *s = &stored_states[n];
+    g_autoptr(GString) why = g_string_new(NULL);
+    FakeEnv env;
+    Ernic *e;
+    int i;
+
+    fake_env_init(&env);
+    env.now = now;
+    e = ernic_new(&s->cfg, &fake_env_ops, &env);
+    ernic_load_why(e, now, state->data, state->len, why);
+    g_assert_cmpstr(why->str, ==, "");
+    assert_whole(e);
+    checks[n](e);
+    for (i = 0; i < 20; i++) {
+        fake_advance(e, 20000000);
+    }
+    assert_whole(e);
+    ernic_free(e);
+    fake_env_fini(&env);
+}
+
+TEST("/state-releases/stored", test_stored)
+{
+    uint32_t r, i;
+
+    for (r = 0; r < ARRAY_SIZE(releases); r++) {
+        for (i = 0; i < releases[r].states; i++) {
+            g_autofree char *path = g_strdup_printf("%s/state/%s/%s.txt", ERNIC_DATA,
+                                                    releases[r].name,
+                                                    stored_states[i].name);
+            uint64_t now;
+            GByteArray *state = state_file_read(path, &now);
+
+            g_test_message("%s", path);
+            load_stored(i, now, state);
+            g_byte_array_unref(state);
+        }
+    }
+}
+
+/* Those that the next release will store. */
+TEST("/state-releases/made", test_made)
+{
+    uint32_t i;
+
+    for (i = 0; i < STORED_STATES; i++) {
+        GByteArray *state = g_byte_array_new();
+        uint64_t now = stored_states[i].make(state);
+
+        g_test_message("%s", stored_states[i].name);
+        load_stored(i, now, state);
+        g_byte_array_unref(state);
+    }
+}
+
+/* ---- rows of releases ------------------------------------------------------- */
+
+static const char *const kinds[] = {
+    [ERNIC_SK_UINT] = "uint", [ERNIC_SK_BOOL] = "bool", [ERNIC_SK_BYTES] = "bytes",
+    [ERNIC_SK_STRUCT] = "struct", [ERNIC_SK_OWNED] = "owned",
+    [ERNIC_SK_RETIRED] = "bool",
+};
+
+/* The stored rows of @of, one per line; size of numbers, and elements, at the end. */
+static void print_rows(const ErnicStateStruct *of, GString *text)
+{
+    uint32_t i;
+
+    for (i = 0; i < of->num_fields; i++) {
+        const ErnicStateField *f = &of->field[i];
+
+        if (f->kind != ERNIC_SK_DERIVED) {
+            g_string_append_printf(text, "%s.%s %s %s %u %u\n", of->name, f->name,
+                                   kinds[f->kind], f->of ? f->of->name : "-",
+                                   f->kind == ERNIC_SK_UINT ? f->size : 0, f->num);
+        }
+    }
+}
+
+static bool same_row(char *const *was, char *const *is, uint32_t words)
+{
+    uint32_t i;
+
+    for (i = 0; i + 1 < words; i++) {
+        if (!was[i] || !is[i] || strcmp(was[i], is[i]) != 0) {
+            return false;
+        }
+    }
+    return atoi(was[i]) <= atoi(is[i]);
+}
+
+/* @was is the list of a release: today's rows of each structure begin with it. */
+static void assert_appended(const char *was)
+{
+    g_auto(GStrv) old = g_strsplit(was, "\n", -1);
+    uint32_t s, n = 0, k;
+
+    for (s = 0; s < ernic_state_num_structs && *old[n]; s++) {
+        g_autoptr(GString) text = g_string_new(NULL);
+        g_autofree char *prefix = g_strconcat(ernic_state_structs[s]->name, ".", NULL);
+        g_auto(GStrv) now = NULL;
+
+        print_rows(ernic_state_structs[s], text);
+        now = g_strsplit(text->str, "\n", -1);
+        for (k = 0; g_str_has_prefix(old[n], prefix); k++, n++) {
+            g_auto(GStrv) a = g_strsplit(old[n], " ", -1);
+            g_auto(GStrv) b = g_strsplit(now[k], " ", -1);
+
+            if (!same_row(a, b, 5)) {
+                g_error("\"%s\" of a release is \"%s\" now: rows are only appended",
+                        old[n], now[k]);
+            }
+        }
+    }
+    g_assert_cmpstr(old[n], ==, "");
+    g_assert_null(old[n + 1]);
+}
+
+TEST("/state-releases/rows", test_rows)
+{
+    uint32_t r;
+
+    for (r = 0; r < ARRAY_SIZE(releases); r++) {
+        g_autofree char *path = g_strdup_printf("%s/state/%s/rows.txt", ERNIC_DATA,
+                                                releases[r].name);
+        g_autofree char *text = NULL;
+        g_autoptr(GError) err = NULL;
+
+        g_file_get_contents(path, &text, NULL, &err);
+        g_assert_no_error(err);
+        assert_appended(text);
+    }
+}
+
+static int write_release(const char *folder)
+{
+    g_autofree char *rows = g_strconcat(folder, "/rows.txt", NULL);
+    g_autoptr(GString) text = g_string_new(NULL);
+    uint32_t i;
+
+    for (i = 0; i < ernic_state_num_structs; i++) {
+        print_rows(ernic_state_structs[i], text);
+    }
+    g_assert_true(g_file_set_contents(rows, text->str, text->len, NULL));
+    for (i = 0; i < STORED_STATES; i++) {
+        g_autofree char *path = g_strdup_printf("%s/%s.txt", folder,
+                                                stored_states[i].name);
+        GByteArray *state = g_byte_array_new();
+        uint64_t now = stored_states[i].make(state);
+
+        load_stored(i, now, state);
+        state_file_write(path, now, state);
+        g_byte_array_unref(state);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "--write") == 0) {
+        return write_release(argv[2]);
+    }
+    return unit_run(argc, argv);
+}

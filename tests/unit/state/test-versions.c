@@ -1,0 +1,490 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * States of a release with fewer rows, elements, structures, sections or registers
+ * load, and the missing part has its reset value; states with more are refused, with a
+ * reason that names the excess.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "busy.h"
+#include "objects/cq.h"
+#include "objects/mr.h"
+#include "pg332_card.h"
+#include "state/description.h"
+#include "state/state.h"
+#include "test.h"
+#include "transport/qp.h"
+#include "transport/tx.h"
+
+#define HEAD        12          /* magic and format */
+#define SECTIONS    29          /* the highest that this release knows */
+
+static void assert_whole(const Ernic *e)
+{
+    g_autoptr(GString) why = g_string_new(NULL);
+
+    ernic_check(e, why);
+    g_assert_cmpstr(why->str, ==, "");
+}
+
+/* @state has to load, or to be refused with a reason that contains @why. */
+static void load(Ernic *e, const GByteArray *state, const char *why)
+{
+    g_autoptr(GString) found = g_string_new(NULL);
+    bool ok = ernic_load_why(e, fake_env_of(e)->now, state->data, state->len, found);
+
+    g_test_message("%s", found->str);
+    if (why) {
+        g_assert_false(ok);
+        g_assert_nonnull(strstr(found->str, why));
+    } else {
+        g_assert_cmpstr(found->str, ==, "");
+        g_assert_true(ok);
+    }
+    assert_whole(e);
+}
+
+/* ---- a writer of another release --------------------------------------------- */
+
+/*
+ * It stores @elements of row @row of structure @of, and with 0 elements none of the
+ * later rows.
+ */
+typedef struct Other {
+    const char *of, *row;
+    uint32_t elements;
+    uint32_t structs, sections;         /* 0: all */
+} Other;
+
+static uint32_t row_number(const ErnicStateStruct *of, const char *row)
+{
+    uint32_t i;
+
+    for (i = 0; i < of->num_fields && strcmp(of->field[i].name, row) != 0; i++) {
+    }
+    g_assert_cmpuint(i, <, of->num_fields);
+    return i;
+}
+
+/*
+ * Structures that the writer does not know came into the rows of others later: it does
+ * not have these rows, and none of the later ones.
+ */
+static bool is_later(const Other *o, const ErnicStateStruct *of, uint32_t i)
+{
+    uint32_t k;
+
+    for (k = 0; k <= i; k++) {
+        if (o->structs && of->field[k].kind == ERNIC_SK_STRUCT &&
+            of->field[k].of->id >= MAX(o->structs, ERNIC_SS_LAST_ACK)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint32_t elements(const Other *o, const ErnicStateStruct *of, uint32_t i)
+{
+    uint32_t row;
+
+    if (is_later(o, of, i)) {
+        return 0;
+    }
+    if (!o->of || strcmp(o->of, of->name) != 0) {
+        return of->field[i].num;
+    }
+    row = row_number(of, o->row);
+    return i < row || (i > row && o->elements) ? of->field[i].num :
+           i == row ? o->elements : 0;
+}
+
+static void put_struct(const Other *o, const Ernic *e, const ErnicStateStruct *of,
+                       const void *obj, GByteArray *out)
+{
+    uint32_t i, k;
+
+    for (i = 0; i < of->num_fields; i++) {
+        const ErnicStateField *f = &of->field[i];
+        const uint8_t *p = (const uint8_t *)obj + f->offset;
+
+        for (k = 0; k < elements(o, of, i); k++) {
+            switch (f->kind) {
+            case ERNIC_SK_STRUCT:
+                put_struct(o, e, f->of, p + k * f->size, out);
+                break;
+            case ERNIC_SK_OWNED:
+                f->owned->save(f, e, obj, out);
+                break;
+            case ERNIC_SK_RETIRED:
+                ernic_state_put(out, 0, 1);
+                break;
+            case ERNIC_SK_DERIVED:
+                break;
+            default:
+                ernic_state_put(out, ernic_state_get(p + k * f->size, f->size),
+                                f->size);
+                break;
+            }
+        }
+    }
+}
+
+static void put_description(const Other *o, GByteArray *out)
+{
+    uint32_t structs = o->structs ? o->structs : ernic_state_num_structs, s, i;
+
+    ernic_state_put(out, o->sections ? o->sections : SECTIONS, 4);
+    ernic_state_put(out, structs, 4);
+    for (s = 0; s < structs; s++) {
+        const ErnicStateStruct *of = ernic_state_structs[s];
+        uint32_t rows = 0, n = 0;
+
+        for (i = 0; i < of->num_fields; i++) {
+            rows += of->field[i].kind != ERNIC_SK_DERIVED && elements(o, of, i) > 0;
+        }
+        ernic_state_put(out, rows, 2);
+        for (i = 0; i < of->num_fields && n < rows; i++) {
+            if (of->field[i].kind != ERNIC_SK_DERIVED) {
+                ernic_state_put(out, elements(o, of, i), 2);
+                n++;
+            }
+        }
+    }
+}
+
+static guint begin(GByteArray *out, const char *name)
+{
+    char tag[5] = "";
+
+    g_strlcpy(tag, name, sizeof(tag));
+    g_byte_array_append(out, (const guint8 *)tag, 4);
+    ernic_state_put(out, 0, 8);
+    return out->len;
+}
+
+static void put_section(const Other *o, const Ernic *e, const char *name,
+                        const ErnicStateStruct *of, const void *obj, GByteArray *out)
+{
+    guint start = begin(out, name);
+
+    put_struct(o, e, of, obj, out);
+    stq_le_p(out->data + start - 8, out->len - start);
+}
+
+static void put_table(const Other *o, const Ernic *e, const ErnicStateTable *t,
+                      GByteArray *out)
+{
+    guint start = begin(out, t->name);
+    uint32_t id;
+
+    for (id = t->first; id < ernic_state_table_size(e, t); id++) {
+        const void *obj = ernic_state_entry(e, t, id);
+
+        if (ernic_state_in_use(t, obj)) {
+            ernic_state_put(out, id, 4);
+            put_struct(o, e, t->of, obj, out);
+        }
+    }
+    stq_le_p(out->data + start - 8, out->len - start);
+}
+
+/* The state of @e, a device without PG332 and timing model, as @o writes it. */
+static GByteArray *write_as(const Other *o, const Ernic *e)
+{
+    uint32_t sections = o->sections ? o->sections : SECTIONS, i;
+    GByteArray *now = g_byte_array_new(), *out = g_byte_array_new();
+
+    ernic_save(e, now);
+    g_byte_array_append(out, now->data, HEAD);
+    put_description(o, out);
+    put_section(o, e, "config", &ernic_state_config, &e->cfg, out);
+    put_section(o, e, "device", &ernic_state_device, e, out);
+    for (i = 0; i < ernic_state_num_tables && i + 2 < sections &&
+                ernic_state_table_base(e, &ernic_state_tables[i]); i++) {
+        put_table(o, e, &ernic_state_tables[i], out);
+    }
+    if (i + 2 < sections) {
+        put_section(o, e, "tx", &ernic_state_tx, e->tx, out);
+    }
+    if (!o->of && !o->structs && !o->sections) {
+        /* With nothing left out this is an ordinary writer. */
+        g_assert_cmpmem(now->data, now->len, out->data, out->len);
+    }
+    g_byte_array_unref(now);
+    return out;
+}
+
+/* ---- shorter ---------------------------------------------------------------- */
+
+static uint64_t last_counter(Ernic *e, uint64_t value)
+{
+    const ErnicStateStruct *of = ernic_state_structs[ERNIC_SS_STATS];
+    uint8_t *p = (uint8_t *)&e->stats + of->field[of->num_fields - 1].offset;
+
+    if (value) {
+        ernic_state_set(p, 8, value);
+    }
+    return ernic_state_get(p, 8);
+}
+
+/* Rows at the end of a structure, and elements at the end of a row. */
+BUSY_TEST("/state-versions/shorter", test_shorter)
+{
+    const ErnicStateStruct *stats = ernic_state_structs[ERNIC_SS_STATS];
+    const Other others[] = {
+        { 0 },
+        { "ErnicStats", stats->field[stats->num_fields - 1].name },
+        { "ErnicStats", "drop", 3 },
+        { "ErnicAckState", "count" },
+        { "ErnicConfig", "pg332" },
+        { "ErnicTrain", "frame", 1 },
+        { "ErnicTx", "domain" },
+        { "ErnicCq", "overwrites" },
+        { "ErnicBuf", "pieces" },
+    };
+    uint32_t i;
+
+    last_counter(b->e, 77);
+    b->e->stats.drop[2] = 5;
+    b->e->stats.drop[3] = 6;
+    b->e->qp[b->in.qpn].ack.count = 9;
+    for (i = 0; i < ARRAY_SIZE(others); i++) {
+        const Other *o = &others[i];
+        GByteArray *state = write_as(o, b->e), *again;
+
+        g_test_message("%s", o->row ? o->row : "all");
+        load(b->peer, state, NULL);
+        g_assert_cmpuint(last_counter(b->peer, 0), ==, i == 1 ? 0 : 77);
+        g_assert_cmpuint(b->peer->stats.drop[2], ==, 5);
+        g_assert_cmpuint(b->peer->stats.drop[3], ==, i == 2 ? 0 : 6);
+        g_assert_cmpuint(b->peer->qp[b->in.qpn].ack.count, ==, i == 3 ? 0 : 9);
+        again = write_as(o, b->peer);
+        g_assert_cmpmem(state->data, state->len, again->data, again->len);
+        g_byte_array_unref(state);
+        g_byte_array_unref(again);
+    }
+}
+
+/* Sections and structures at the end of their lists. */
+TEST("/state-versions/fewer", test_fewer)
+{
+    static const Other others[] = {
+        { .structs = ERNIC_SS_WC },             /* without the timing model's */
+        { .sections = 13 },                     /* up to "tx" */
+        { .sections = 11 },                     /* without counters and "tx" */
+    };
+    FakeEnv env, other;
+    uint32_t i;
+    Ernic *e, *to;
+
+    fake_env_init(&env);
+    fake_env_init(&other);
+    e = fake_ernic_new(&env);
+    to = fake_ernic_new(&other);
+    fake_create_pd(e);
+    for (i = 0; i < ARRAY_SIZE(others); i++) {
+        GByteArray *state = write_as(&others[i], e);
+
+        fake_create_uctx(to);
+        load(to, state, NULL);
+        g_assert_true(to->pd[1].used);
+        g_byte_array_unref(state);
+    }
+    ernic_free(to);
+    ernic_free(e);
+    fake_env_fini(&other);
+    fake_env_fini(&env);
+}
+
+typedef struct Sample {
+    uint8_t kept;
+    uint32_t num;
+    bool flag;
+    uint16_t list[3];
+} Sample;
+
+#define S Sample
+static const ErnicStateField sample_fields[] = {
+    U(kept), U(num, .def = 1000), BOOL(flag, .def = 1),
+    ROWS(list, UINT, .max = UINT64_MAX, .def = 3),
+};
+#undef S
+static const ErnicStateStruct sample = DESCRIBE(sample_fields, Sample, CONFIG);
+
+/* A row may have another default than 0. */
+TEST("/state-versions/default", test_default)
+{
+    uint32_t rows[] = { 1, 0, 0, 1 }, *all[] = { rows };
+    ErnicStateStream stream = { .elements = all, .why = g_string_new(NULL) };
+    const uint8_t bytes[] = { 42, 0x34, 0x12 };
+    ErnicReader in = { .data = bytes, .left = sizeof(bytes), .stream = &stream };
+    Sample s = { 0 };
+
+    g_assert_true(ernic_state_load_struct(NULL, &sample, &s, &in));
+    g_assert_cmpuint(in.left, ==, 0);
+    g_assert_cmpuint(s.kept, ==, 42);
+    g_assert_cmpuint(s.num, ==, 1000);
+    g_assert_true(s.flag);
+    g_assert_cmphex(s.list[0], ==, 0x1234);
+    g_assert_cmpuint(s.list[1], ==, 3);
+    g_assert_cmpuint(s.list[2], ==, 3);
+    g_string_free(stream.why, true);
+}
+
+/* ---- longer, and wrong -------------------------------------------------------- */
+
+static guint description_len(void)
+{
+    GByteArray *out = g_byte_array_new();
+    guint len;
+
+    ernic_state_describe(out, SECTIONS);
+    len = out->len;
+    g_byte_array_unref(out);
+    return len;
+}
+
+/* The offset of the description of structure @id, which begins with its rows. */
+static guint rows_at(const GByteArray *state, uint32_t id)
+{
+    guint at = HEAD + 8;
+
+    while (id--) {
+        at += 2 + 2 * lduw_le_p(state->data + at);
+    }
+    return at;
+}
+
+/* One more row, of one element; or one more element in the first row. */
+TEST("/state-versions/longer", test_longer)
+{
+    GByteArray *state = g_byte_array_new();
+    FakeEnv env;
+    uint32_t s;
+    Ernic *e;
+
+    fake_env_init(&env);
+    e = fake_ernic_new(&env);
+    ernic_save(e, state);
+    for (s = 0; s < ernic_state_num_structs; s++) {
+        GByteArray *more = g_byte_array_new();
+        guint at = rows_at(state, s), rows = lduw_le_p(state->data + at);
+        guint after = at + 2 + 2 * rows;
+
+        g_byte_array_append(more, state->data, after);
+        g_byte_array_append(more, (const guint8 *)"\1", 2);
+        g_byte_array_append(more, state->data + after, state->len - after);
+        stw_le_p(more->data + at, rows + 1);
+        load(e, more, "newer release saved it");
+        g_byte_array_unref(more);
+
+        stw_le_p(state->data + at + 2, lduw_le_p(state->data + at + 2) + 1);
+        load(e, state, "newer release saved it");
+        stw_le_p(state->data + at + 2, lduw_le_p(state->data + at + 2) - 1);
+    }
+    stl_le_p(state->data + HEAD, SECTIONS + 1);
+    load(e, state, "newer release saved it");
+    stl_le_p(state->data + HEAD, UINT32_MAX);
+    load(e, state, "newer release saved it");
+    stl_le_p(state->data + HEAD, SECTIONS);
+    stl_le_p(state->data + HEAD + 4, UINT32_MAX);
+    load(e, state, "newer release saved it");
+    stl_le_p(state->data + HEAD + 4, ernic_state_num_structs);
+    load(e, state, NULL);
+    g_assert_cmpuint(rows_at(state, ernic_state_num_structs), ==,
+                     HEAD + description_len());
+    g_byte_array_unref(state);
+    ernic_free(e);
+    fake_env_fini(&env);
+}
+
+/* Memory that objects own is never left out, nor are the main structures of sections. */
+BUSY_TEST("/state-versions/missing", test_missing)
+{
+    static const struct {
+        Other other;
+        const char *why;
+    } cases[] = {
+        { { "ErnicQp", "rd" }, "ErnicQp.rd is missing" },
+        { { "ErnicSendQueue", "wqe" }, "ErnicSendQueue.wqe is missing" },
+        { { "Ernic", "mr" }, "Ernic.mr is missing" },
+        { { "ErnicQp", "sq" }, "ErnicQp.sq is missing" },
+        { { .structs = ERNIC_SS_QP }, "ErnicQp is not described" },
+        { { .structs = ERNIC_SS_PATH }, "ErnicTx is not described" },
+        { { "ErnicConfig", "max_qp" }, "another ErnicConfig than here" },
+        { { "ErnicPd", "used" }, "pd 0x1 is not in use" },
+    };
+    uint32_t i;
+
+    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+        GByteArray *state = write_as(&cases[i].other, b->e);
+
+        load(b->peer, state, cases[i].why);
+        g_byte_array_unref(state);
+    }
+}
+
+/* ---- registers of PG332 ------------------------------------------------------ */
+
+static uint32_t buf_rkey(const Card *c)
+{
+    return *ernic_regfile_at(c->e->regs, ERNIC_REG_REGION, REGION, PG332_BUFRKEY);
+}
+
+/*
+ * A release that did not know a register of a region: the register gets its reset
+ * value. A register that does not exist here is refused.
+ */
+TEST("/state-versions/registers", test_registers)
+{
+    GByteArray *state = g_byte_array_new(), *less = g_byte_array_new();
+    guint at = HEAD + description_len(), section, is_reg, num, words, i, k, gone;
+    const uint8_t *p;
+    Card c;
+
+    card_open(&c, 0, PG332_V4_2);
+    put_region(&c, PG332_BUFRKEY, 0x77);
+    ernic_save(c.e, state);
+    at += 12 + ldq_le_p(state->data + at + 4);          /* the configuration */
+    section = at;
+    g_assert_cmpmem(state->data + at, 4, "devi", 4);
+    num = ldl_le_p(state->data + at + 12);
+    words = ldl_le_p(state->data + at + 16);
+    is_reg = at + 20;
+    gone = is_reg + PG332_BUFRKEY / 4;
+    g_assert_cmpuint(state->data[gone], ==, 1);
+
+    g_byte_array_append(less, state->data, is_reg + words);
+    less->data[gone] = 0;
+    p = state->data + is_reg + words;
+    for (i = 0; i < num; i++) {
+        for (k = 0; k < words; k++) {
+            if (state->data[is_reg + k]) {
+                g_byte_array_append(less, p, is_reg + k == gone ? 0 : 4);
+                p += 4;
+            }
+        }
+    }
+    g_byte_array_append(less, p, state->data + state->len - p);
+    stq_le_p(less->data + section + 4, ldq_le_p(less->data + section + 4) - 4 * num);
+    load(c.e, less, NULL);
+    g_assert_cmphex(buf_rkey(&c), ==, 0);
+    load(c.e, state, NULL);
+    g_assert_cmphex(buf_rkey(&c), ==, 0x77);
+
+    /* The block of global registers, which comes next, has holes. */
+    is_reg = p + 8 - state->data;
+    words = ldl_le_p(p + 4);
+    for (k = 0; state->data[is_reg + k]; k++) {
+    }
+    g_assert_cmpuint(k, <, words);
+    state->data[is_reg + k] = 1;
+    load(c.e, state, "it has more registers");
+    state->data[is_reg + k] = 0;
+    stl_le_p(state->data + is_reg - 4, words + 1);
+    load(c.e, state, "it has more registers");
+    g_byte_array_unref(state);
+    g_byte_array_unref(less);
+    card_close(&c);
+}

@@ -1,0 +1,346 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Rules for frames: the fields of a key, every field of the table in value and mask,
+ * the order of rules, and each reason to refuse a command.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "fake_verbs.h"
+#include "base/ib_spec.h"
+#include "steering/flow.h"
+#include "steering/flow_key.h"
+#include "test.h"
+
+#define FRAME_MAX 128
+
+/* Offsets of the fields in a frame; 0: absent. */
+typedef struct Shape {
+    const char *name;
+    uint16_t layers;
+    uint32_t len;
+    uint8_t bytes[FRAME_MAX];
+} Shape;
+
+#define MACS 1, 2, 3, 4, 5, 6, 0x10, 0x20, 0x30, 0x40, 0x50, 0x60
+#define TAG 0x81, 0, 0xa1, 0x23
+#define IP4(proto, flags) 8, 0, 0x45, 0x7c, 0, 60, 0, 0, flags, 0, 63, proto, \
+    0, 0, 10, 1, 2, 3, 192, 168, 5, 6
+#define IP6(proto) 0x86, 0xdd, 0x67, 0xca, 0xbc, 0xde, 0, 20, proto, 62, \
+    0x20, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, \
+    0xfe, 0x80, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29
+#define PORTS 0x12, 0x34, 0xab, 0xcd
+
+static const Shape shapes[] = {
+    { "header", 0, 14, { MACS, 8, 6 } },
+    { "tagged", ERNIC_LAYER_VLAN, 18, { MACS, TAG, 8, 6 } },
+    { "udp4", ERNIC_LAYER_IPV4 | ERNIC_LAYER_UDP, 42,
+      { MACS, IP4(17, 0x40), PORTS } },
+    { "tcp4", ERNIC_LAYER_IPV4 | ERNIC_LAYER_TCP, 54,
+      { MACS, IP4(6, 0x20), PORTS } },
+    { "tagged udp4", ERNIC_LAYER_VLAN | ERNIC_LAYER_IPV4 | ERNIC_LAYER_UDP, 46,
+      { MACS, TAG, IP4(17, 0), PORTS } },
+    { "udp6", ERNIC_LAYER_IPV6 | ERNIC_LAYER_UDP, 62,
+      { MACS, IP6(17), PORTS } },
+    { "tcp6", ERNIC_LAYER_IPV6 | ERNIC_LAYER_TCP, 74,
+      { MACS, IP6(6), PORTS } },
+    { "icmp", ERNIC_LAYER_IPV4, 60, { MACS, IP4(1, 0), PORTS } },
+    /* Here a header contradicts the one before it, or is truncated. */
+    { "no version", 0, 42, { MACS, 8, 0, 0x55 } },
+    { "short IPv4", 0, 33, { MACS, IP4(17, 0) } },
+    { "long options", 0, 42, { MACS, 8, 0, 0x4f } },
+    { "short options", 0, 42, { MACS, 8, 0, 0x44 } },
+    { "short IPv6", 0, 53, { MACS, IP6(17) } },
+    { "short UDP", ERNIC_LAYER_IPV4, 41, { MACS, IP4(17, 0), PORTS } },
+    { "short TCP", ERNIC_LAYER_IPV6, 73, { MACS, IP6(6), PORTS } },
+    { "fragment", ERNIC_LAYER_IPV4, 54, { MACS, IP4(6, 0x01), PORTS } },
+    { "short tag", 0, 17, { MACS, TAG } },
+};
+
+TEST("/flow/layers", test_layers)
+{
+    struct ernic_flow_key key;
+    uint32_t i, len;
+
+    for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+        g_test_message("%s", shapes[i].name);
+        g_assert_cmphex(ernic_flow_key(&key, shapes[i].bytes, shapes[i].len),
+                        ==, shapes[i].layers);
+        /* The key of a truncated frame has the fields of its complete layers. */
+        for (len = 0; len <= shapes[i].len; len++) {
+            uint8_t *copy = g_memdup2(shapes[i].bytes, MAX(len, 1));
+            uint16_t layers = ernic_flow_key(&key, copy, len);
+
+            g_assert_cmpint(ernic_flow_check(layers, &key, &key), ==,
+                            ERNIC_OK);
+            g_free(copy);
+        }
+    }
+}
+
+TEST("/flow/key", test_key)
+{
+    static const struct ernic_flow_key udp4 = {
+        .dmac = { 1, 2, 3, 4, 5, 6 },
+        .smac = { 0x10, 0x20, 0x30, 0x40, 0x50, 0x60 },
+        .ethertype = { 8, 0 }, .vlan = { 0xa1, 0x23 },
+        .src_ip = { 10, 1, 2, 3 }, .dst_ip = { 192, 168, 5, 6 },
+        .ip_proto = 17, .tclass = 0x7c, .hop_limit = 63,
+        .src_port = { 0x12, 0x34 }, .dst_port = { 0xab, 0xcd },
+    };
+    static const struct ernic_flow_key tcp6 = {
+        .dmac = { 1, 2, 3, 4, 5, 6 },
+        .smac = { 0x10, 0x20, 0x30, 0x40, 0x50, 0x60 },
+        .ethertype = { 0x86, 0xdd },
+        .src_ip = { 0x20, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 },
+        .dst_ip = { 0xfe, 0x80, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27,
+                    28, 29 },
+        .flow_label = { 0, 0x0a, 0xbc, 0xde },
+        .ip_proto = 6, .tclass = 0x7c, .hop_limit = 62,
+        .src_port = { 0x12, 0x34 }, .dst_port = { 0xab, 0xcd },
+    };
+    struct ernic_flow_key key;
+
+    ernic_flow_key(&key, shapes[4].bytes, shapes[4].len);
+    g_assert_cmpmem(&key, sizeof(key), &udp4, sizeof(udp4));
+    ernic_flow_key(&key, shapes[6].bytes, shapes[6].len);
+    g_assert_cmpmem(&key, sizeof(key), &tcp6, sizeof(tcp6));
+    ernic_flow_key(&key, shapes[2].bytes, shapes[2].len);
+    g_assert_cmpuint(key.ip_flags, ==, 2);              /* DF */
+    ernic_flow_key(&key, shapes[3].bytes, shapes[3].len);
+    g_assert_cmpuint(key.ip_flags, ==, 1);              /* MF */
+}
+
+/* ---- the table ----------------------------------------------------------- */
+
+/* Every byte of the key is in one field. */
+TEST("/flow/fields", test_fields)
+{
+    uint8_t claimed[sizeof(struct ernic_flow_key)] = { };
+    uint32_t i, k;
+
+    for (i = 0; i < ernic_flow_num_fields; i++) {
+        for (k = 0; k < ernic_flow_fields[i].size; k++) {
+            g_assert_cmpuint(claimed[ernic_flow_fields[i].offset + k]++, ==, 0);
+        }
+    }
+    for (i = 0; i < sizeof(claimed); i++) {
+        g_assert_cmpuint(claimed[i], ==, 1);
+    }
+}
+
+/* One bit of one field: a value equal to the frame's, then its inverse. */
+static void check_field(const ErnicFlowField *f, const Shape *shape)
+{
+    ErnicFlow flow = { .layers = shape->layers };
+    struct ernic_flow_key key;
+    uint32_t bit, at;
+
+    ernic_flow_key(&key, shape->bytes, shape->len);
+    for (bit = 0; bit < f->size * 8u; bit++) {
+        uint8_t *mask = (uint8_t *)&flow.mask, *value = (uint8_t *)&flow.value;
+
+        memset(mask, 0, sizeof(flow.mask));
+        memset(value, 0, sizeof(flow.value));
+        at = f->offset + bit / 8;
+        mask[at] = 1 << bit % 8;
+        value[at] = ((uint8_t *)&key)[at] & mask[at];
+        g_assert_cmpint(ernic_flow_check(flow.layers, &flow.value, &flow.mask),
+                        ==, ERNIC_OK);
+        g_assert_true(ernic_flow_match(&flow, &key, shape->layers));
+        value[at] ^= mask[at];
+        g_assert_false(ernic_flow_match(&flow, &key, shape->layers));
+        /* A value bit outside the mask is refused. */
+        value[at] = ~mask[at];
+        g_assert_cmpint(ernic_flow_check(flow.layers, &flow.value, &flow.mask),
+                        ==, ERNIC_ERR_PARAM);
+    }
+}
+
+/* Each field, in each shape of frame that has it, and refused in all others. */
+TEST("/flow/walk", test_walk)
+{
+    uint32_t i, k, n = 0;
+
+    for (i = 0; i < ernic_flow_num_fields; i++) {
+        const ErnicFlowField *f = &ernic_flow_fields[i];
+
+        for (k = 0; k < ARRAY_SIZE(shapes); k++) {
+            struct ernic_flow_key value = { }, mask = { };
+
+            if (!f->layers || (f->layers & shapes[k].layers)) {
+                check_field(f, &shapes[k]);
+                n++;
+                continue;
+            }
+            ((uint8_t *)&mask)[f->offset + f->size - 1] = 1;
+            g_assert_cmpint(ernic_flow_check(shapes[k].layers, &value, &mask),
+                            ==, ERNIC_ERR_PARAM);
+        }
+    }
+    g_assert_cmpuint(n, >, 100);
+}
+
+/* A rule that only asks for layers matches the frames that have them. */
+TEST("/flow/layer-rules", test_layer_rules)
+{
+    static const struct {
+        uint16_t layers;
+        uint8_t status;
+    } rows[] = {
+        { 0, ERNIC_OK },
+        { ERNIC_LAYER_VLAN, ERNIC_OK },
+        { ERNIC_LAYER_IPV4, ERNIC_OK },
+        { ERNIC_LAYER_IPV6 | ERNIC_LAYER_VLAN, ERNIC_OK },
+        { ERNIC_LAYER_IPV4 | ERNIC_LAYER_TCP, ERNIC_OK },
+        { ERNIC_LAYER_IPV6 | ERNIC_LAYER_UDP, ERNIC_OK },
+        { ERNIC_LAYER_IPV4 | ERNIC_LAYER_IPV6, ERNIC_ERR_PARAM },
+        { ERNIC_LAYER_IPV4 | ERNIC_LAYER_TCP | ERNIC_LAYER_UDP,
+          ERNIC_ERR_PARAM },
+        { ERNIC_LAYER_UDP, ERNIC_ERR_PARAM },
+        { 0x20, ERNIC_ERR_RESERVED },
+        { 0x8000, ERNIC_ERR_RESERVED },
+    };
+    uint32_t i, k;
+
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        ErnicFlow flow = { .layers = rows[i].layers };
+
+        g_assert_cmpint(ernic_flow_check(flow.layers, &flow.value, &flow.mask),
+                        ==, rows[i].status);
+        for (k = 0; rows[i].status == ERNIC_OK && k < ARRAY_SIZE(shapes); k++) {
+            struct ernic_flow_key key;
+            uint16_t layers = ernic_flow_key(&key, shapes[k].bytes,
+                                             shapes[k].len);
+
+            g_assert_cmpint(ernic_flow_match(&flow, &key, layers), ==,
+                            (layers & flow.layers) == flow.layers);
+        }
+    }
+}
+
+/* ---- commands ------------------------------------------------------------ */
+
+typedef struct Fixture {
+    FakeEnv env;
+    Ernic *e;
+    uint32_t pd, uctx;
+    FakeCq cq;
+    FakeQp raw[2], ud;
+} Fixture;
+
+static void setup(Fixture *f, gconstpointer data)
+{
+    uint32_t i;
+
+    fake_env_init(&f->env);
+    f->e = fake_ernic_new(&f->env);
+    f->uctx = fake_create_uctx(f->e);
+    f->pd = fake_create_pd(f->e);
+    fake_create_cq(f->e, &f->cq, 64, FAKE_NONE);
+    for (i = 0; i < ARRAY_SIZE(f->raw); i++) {
+        fake_create_qp(f->e, &f->raw[i], ERNIC_QPT_RAW, f->pd, f->cq.cqn,
+                       f->cq.cqn, FAKE_NONE);
+    }
+    fake_create_qp(f->e, &f->ud, ERNIC_QPT_UD, f->pd, f->cq.cqn, f->cq.cqn,
+                   FAKE_NONE);
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+    fake_ernic_done(&f->env, f->e);
+}
+
+static uint8_t rule(Fixture *f, uint32_t qpn, uint16_t priority,
+                    uint32_t *handle)
+{
+    struct ernic_flow_rule r = {
+        .qpn = cpu_to_le32(qpn), .priority = cpu_to_le16(priority),
+    };
+
+    return fake_create_flow(f->e, &r, handle);
+}
+
+static uint32_t found(Fixture *f)
+{
+    return ernic_flow_find(f->e, shapes[2].bytes, shapes[2].len);
+}
+
+/* The lowest priority first, then the lowest handle; then the next. */
+FIXTURE_TEST("/flow/order", test_order)
+{
+    uint32_t a = f->raw[0].qpn, b = f->raw[1].qpn, h[4];
+
+    g_assert_cmpuint(found(f), ==, 0);
+    g_assert_cmpint(rule(f, a, 7, &h[0]), ==, ERNIC_OK);
+    g_assert_cmpuint(found(f), ==, a);
+    g_assert_cmpint(rule(f, b, 3, &h[1]), ==, ERNIC_OK);
+    g_assert_cmpuint(found(f), ==, b);
+    g_assert_cmpint(rule(f, a, 3, &h[2]), ==, ERNIC_OK);
+    g_assert_cmpuint(found(f), ==, b);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, h[1]), ==,
+                    ERNIC_OK);
+    g_assert_cmpuint(found(f), ==, a);
+    /* Its handle is free again, and the lowest. */
+    g_assert_cmpint(rule(f, b, 3, &h[3]), ==, ERNIC_OK);
+    g_assert_cmpuint(h[3], ==, h[1]);
+    g_assert_cmpuint(found(f), ==, b);
+}
+
+/* A destroyed queue pair's rules are removed with it. */
+FIXTURE_TEST("/flow/qp-goes", test_qp_goes)
+{
+    uint32_t a, b, c;
+
+    g_assert_cmpint(rule(f, f->raw[0].qpn, 0, &a), ==, ERNIC_OK);
+    g_assert_cmpint(rule(f, f->raw[1].qpn, 1, &b), ==, ERNIC_OK);
+    g_assert_cmpint(rule(f, f->raw[0].qpn, 2, &c), ==, ERNIC_OK);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->raw[0].qpn),
+                    ==, ERNIC_OK);
+    g_assert_cmpuint(f->e->num_flows, ==, 1);
+    g_assert_cmpuint(found(f), ==, f->raw[1].qpn);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, a), ==,
+                    ERNIC_ERR_HANDLE);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, b), ==,
+                    ERNIC_OK);
+    g_assert_cmpuint(found(f), ==, 0);
+}
+
+FIXTURE_TEST("/flow/refused", test_refused)
+{
+    uint32_t h, own;
+
+    g_assert_cmpint(rule(f, f->raw[0].qpn, 0, &own), ==, ERNIC_OK);
+    g_assert_cmpint(rule(f, f->ud.qpn, 0, &h), ==, ERNIC_ERR_PARAM);
+    g_assert_cmpint(rule(f, 0, 0, &h), ==, ERNIC_ERR_HANDLE);
+    g_assert_cmpint(rule(f, 63, 0, &h), ==, ERNIC_ERR_HANDLE);
+    g_assert_cmpint(rule(f, UINT32_MAX, 0, &h), ==, ERNIC_ERR_HANDLE);
+    /* Another context can use neither the queue pair nor the rule. */
+    f->env.uctx = f->uctx;
+    g_assert_cmpint(rule(f, f->raw[0].qpn, 0, &h), ==, ERNIC_ERR_HANDLE);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, own), ==,
+                    ERNIC_ERR_HANDLE);
+    f->env.uctx = 0;
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, 0), ==,
+                    ERNIC_ERR_HANDLE);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY,
+                                 ERNIC_LIM_FLOW + 1), ==, ERNIC_ERR_HANDLE);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, UINT32_MAX), ==,
+                    ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(f->e->num_flows, ==, 1);
+}
+
+FIXTURE_TEST("/flow/limit", test_limit)
+{
+    uint32_t i, h;
+
+    for (i = 0; i < ERNIC_LIM_FLOW; i++) {
+        g_assert_cmpint(rule(f, f->raw[0].qpn, 9, &h), ==, ERNIC_OK);
+    }
+    g_assert_cmpint(rule(f, f->raw[0].qpn, 9, &h), ==, ERNIC_ERR_NO_RESOURCE);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, 100), ==,
+                    ERNIC_OK);
+    g_assert_cmpint(rule(f, f->raw[1].qpn, 0, &h), ==, ERNIC_OK);
+    g_assert_cmpuint(h, ==, 100);
+    g_assert_cmpuint(found(f), ==, f->raw[1].qpn);
+}

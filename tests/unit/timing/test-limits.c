@@ -1,0 +1,246 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The timing model's limits of outstanding requests and of the retry buffer; ACKs that
+ * are coalesced; and the work of received packets that are due at one time.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "base/work.h"
+#include "cpu_time.h"
+#include "hand_profile.h"
+#include "test.h"
+#include "transport/qp.h"
+#include "timed_pair.h"
+#include "timing/timing.h"
+#include "wire/icrc.h"
+
+static uint32_t trains_out(Pair *p)
+{
+    FakeTrain *t;
+    uint32_t n = 0;
+
+    while ((t = fake_take_train(&p->env))) {
+        fake_train_free(t);
+        n++;
+    }
+    return n;
+}
+
+/* No more requests begin than may be outstanding. */
+TEST("/timing-limits/outstanding", test_outstanding)
+{
+    ErnicProfile few = hand;
+    uint32_t i;
+    Pair p;
+
+    few.outstanding = 3;
+    open_pair(&p, &few, ERNIC_QPT_RC);
+    for (i = 0; i < 10; i++) {
+        post(&p, 8);
+        fake_recv(p.peer, &p.peer_qp, p.peer_mem, 4096, p.peer_key);
+    }
+    until(&p, 20000);
+    g_assert_cmpuint(p.e->qp[p.qp.qpn].sq.blocked_on, ==,
+                     ERNIC_BLOCKED_WINDOW);
+    g_assert_cmpuint(fake_deliver(p.e, p.peer), ==, 3);
+    fake_run(p.peer);
+    g_assert_cmpuint(fake_deliver(p.peer, p.e), >, 0);
+    until(&p, 40000);
+    g_assert_cmpuint(trains_out(&p), ==, 3);
+    close_pair(&p);
+}
+
+/* WRITEs of two queue pairs share a retry buffer of three packets. */
+TEST("/timing-limits/retry-buffer", test_retry_buffer)
+{
+    ErnicProfile small = hand;
+    GByteArray *state = g_byte_array_new();
+    struct ernic_qp_attr attr;
+    FakeQp second;
+    uint32_t i;
+    Pair p;
+
+    small.retry_packets = 3;
+    open_pair(&p, &small, ERNIC_QPT_RC);
+    fake_create_qp(p.e, &second, ERNIC_QPT_RC, p.qp.pd, p.cq.cqn, p.cq.cqn,
+                   FAKE_NONE);
+    fake_qp_attr(&attr, 77, 2);
+    attr.timeout = 0;
+    fake_qp_to(p.e, &second, ERNIC_QPS_RTS, &attr);
+    for (i = 0; i < 5; i++) {
+        fake_rdma(p.e, &p.qp, ERNIC_WR_WRITE, 0, p.mem, 8, p.key, p.peer_mem,
+                  p.peer_key);
+    }
+    fake_rdma(p.e, &second, ERNIC_WR_WRITE, 0, p.mem, 8, p.key, p.peer_mem,
+              p.peer_key);
+    fake_send(p.e, &second, ERNIC_WR_SEND, 0, p.mem, 8, p.key);
+    until(&p, 20000);
+    g_assert_cmpuint(p.e->timing->retry.kept.count, ==, 3);
+    g_assert_cmpuint(p.e->qp[p.qp.qpn].sq.blocked_on, ==, ERNIC_BLOCKED_RETRY);
+    g_assert_cmpuint(p.e->qp[second.qpn].sq.blocked_on, ==,
+                     ERNIC_BLOCKED_RETRY);
+    /* On another engine they wait for the same room. */
+    ernic_save(p.e, state);
+    ernic_reset(p.e);
+    g_assert_true(ernic_load(p.e, p.env.now, state->data, state->len));
+    g_assert_cmpuint(p.e->timing->retry.kept.count, ==, 3);
+    g_assert_cmpuint(p.e->timing->retry.count, ==, 2);
+    g_assert_cmpuint(fake_deliver(p.e, p.peer), ==, 3);
+    fake_run(p.peer);
+    fake_deliver(p.peer, p.e);
+    until(&p, 40000);
+    /* Two more, one of the second; and its SEND, which needs no copy. */
+    g_assert_cmpuint(trains_out(&p), ==, 4);
+    g_assert_cmpuint(p.e->timing->retry.kept.count, ==, 3);
+    /* Packets that can no longer be acknowledged free their room. */
+    fake_modify_qp(p.e, second.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL);
+    g_assert_cmpuint(p.e->timing->retry.kept.count, ==, 2);
+    fake_modify_qp(p.e, p.qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL);
+    g_assert_cmpuint(p.e->timing->retry.kept.count, ==, 0);
+    g_byte_array_unref(state);
+    close_pair(&p);
+}
+
+/* The buffer is counted before the requests of a saved state are checked. */
+TEST("/timing-limits/retry-bad-state", test_retry_bad_state)
+{
+    g_autoptr(GString) why = g_string_new(NULL);
+    g_autoptr(GByteArray) state = g_byte_array_new();
+    ErnicProfile small = hand;
+    ErnicSendQueue *sq;
+    ErnicWqe *wqe;
+    Pair p;
+
+    small.retry_packets = 3;
+    open_pair(&p, &small, ERNIC_QPT_RC);
+    fake_rdma(p.e, &p.qp, ERNIC_WR_WRITE, 0, p.mem, 8, p.key, p.peer_mem, p.peer_key);
+    until(&p, 20000);
+    sq = &p.e->qp[p.qp.qpn].sq;
+    g_assert_cmpuint(sq->started - sq->wq.ci, ==, 1);
+    wqe = ernic_sq_slot(&p.e->qp[p.qp.qpn], sq->wq.ci);
+    g_assert_cmpuint(wqe->npsn, ==, 1);
+    wqe->opcode = ERNIC_WR_COUNT;       /* no such request */
+    ernic_save(p.e, state);
+    g_assert_false(ernic_load_why(p.e, p.env.now, state->data, state->len, why));
+    g_assert_nonnull(strstr(why->str, "sq-requests"));
+    close_pair(&p);
+}
+
+/* The peer sends @sends SENDs; @by ns later @num ACKs have been sent. */
+static void acks(Pair *p, uint32_t sends, uint64_t by, uint32_t num)
+{
+    uint32_t i;
+
+    for (i = 0; i < sends; i++) {
+        fake_recv(p->e, &p->qp, p->mem, 4096, p->key);
+        fake_send(p->peer, &p->peer_qp, ERNIC_WR_SEND, 0, p->peer_mem, 8,
+                  p->peer_key);
+    }
+    fake_run(p->peer);
+    fake_deliver(p->peer, p->e);
+    until(p, p->env.now - p->start + by);
+    g_assert_cmpuint(trains_out(p), ==, num);
+}
+
+/* One ACK for three requests; for fewer after the maximum delay. */
+TEST("/timing-limits/coalesce", test_coalesce)
+{
+    ErnicProfile lazy = hand;
+    Pair p;
+
+    lazy.rx_packets = 16;
+    lazy.ack_coalesce = 3;
+    lazy.ack_delay = NS(5000);
+    open_pair(&p, &lazy, ERNIC_QPT_RC);
+    acks(&p, 3, 2000, 1);
+    acks(&p, 2, 4000, 0);
+    acks(&p, 0, 4000, 1);
+    acks(&p, 4, 2000, 1);
+    acks(&p, 0, 10000, 1);
+    g_assert_cmpuint(p.e->stats.tx_acks, ==, 4);
+    close_pair(&p);
+}
+
+/* Packets of WRITEs arrive until the receive buffer is full. */
+static void fill_rx(Pair *p)
+{
+    const ErnicDelayFifo *rx = &p->e->timing->rx;
+    FakeTrain *t;
+
+    while (rx->count < rx->slots) {
+        fake_rdma(p->peer, &p->peer_qp, ERNIC_WR_WRITE, 0, p->peer_mem, 4096,
+                  p->peer_key, p->mem, p->key);
+        fake_run(p->peer);
+        while ((t = fake_take_train(&p->peer_env))) {
+            ernic_rx(p->e, p->env.now, &t->train);
+            fake_train_free(t);
+        }
+    }
+}
+
+/*
+ * The largest receive buffer becomes due at once. Each call ends with its slices, one
+ * for what arrives and one for what is sent; so a SEND leaves in the first of them.
+ */
+TEST("/timing-limits/slices", test_slices)
+{
+    enum { PACKETS = 4096, STEP = 64 };
+    uint64_t before, work = 0, most = 0;
+    ErnicProfile large = hand;
+    int64_t start, ns = 0;
+    uint32_t calls = 0;
+    Pair p;
+
+    large.rx_packets = PACKETS;
+    open_pair(&p, &large, ERNIC_QPT_UC);
+    fill_rx(&p);
+    post(&p, 1024);
+    p.env.now += 1000000000;
+    do {
+        p.env.wake = UINT64_MAX;
+        before = p.e->work_done;
+        start = cpu_ns();
+        ernic_run(p.e, p.env.now);
+        ns = MAX(ns, cpu_ns() - start);
+        most = MAX(most, p.e->work_done - before);
+        work += p.e->work_done - before;
+        if (++calls == 1) {
+            g_assert_cmpuint(p.e->timing->tx.count, ==, 1);
+        }
+    } while (p.env.wake <= p.env.now);
+    g_test_message("%u calls, at most %" PRIu64 " units, %.2f ms", calls, most, ns / 1e6);
+    g_assert_cmpuint(p.e->timing->rx.count, ==, 0);
+    g_assert_cmpuint(work, >=, PACKETS * (4096 / ERNIC_WORK_BYTES));
+    g_assert_cmpuint(most, <=, 2 * ERNIC_WORK_SLICE + STEP);
+    close_pair(&p);
+}
+
+/* A packet without ICRC in the FIFO of the model gets one where the link needs it. */
+TEST("/timing-limits/icrc-added", test_icrc_added)
+{
+    GByteArray *state = g_byte_array_new();
+    const ErnicTimedPacket *packet;
+    uint64_t due;
+    Pair p;
+
+    open_pair(&p, &hand, ERNIC_QPT_RC);
+    p.e->cfg.no_icrc = true;
+    post(&p, 100);
+    while (!p.e->timing->tx.count) {
+        fake_advance(p.e, 10);
+    }
+    packet = ernic_delay_fifo_at(&p.e->timing->tx, 0, &due);
+    g_assert_cmphex(ldl_le_p(packet->data + packet->len - 4), ==, 0);
+    ernic_save(p.e, state);
+    p.e->cfg.no_icrc = false;
+    g_assert_true(ernic_load(p.e, p.env.now, state->data, state->len));
+    packet = ernic_delay_fifo_at(&p.e->timing->tx, 0, &due);
+    g_assert_cmphex((uint32_t)ldl_le_p(packet->data + packet->len - 4), ==,
+                    ernic_icrc(&packet->path, packet->data, packet->len - 4));
+    until(&p, 20000);
+    g_assert_cmpuint(fake_deliver(p.e, p.peer), ==, 1);
+    g_assert_cmpuint(p.peer->stats.drop[ERNIC_DROP_BAD_ICRC], ==, 0);
+    g_byte_array_unref(state);
+    close_pair(&p);
+}

@@ -1,0 +1,535 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The timing model of an engine: when packets leave, completions appear and interrupts
+ * arrive, compared with times calculated by hand.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "hand_profile.h"
+#include "test.h"
+#include "timed_pair.h"
+#include "timing/timing.h"
+#include "transport/qp.h"
+
+/* The next packet left the timed engine @ns after the start. */
+static void left_at(Pair *p, uint64_t ns)
+{
+    FakeTrain *t = fake_take_train(&p->env);
+
+    g_assert_nonnull(t);
+    g_assert_cmpuint(t->now - p->start, ==, ns);
+    g_assert_cmpuint(t->train.len, ==, t->train.seg);
+    fake_train_free(t);
+}
+
+/*
+ * A SEND of 1024 bytes, a frame of 1082. The store is there at 102; from then:
+ *
+ *   wqe          fetched: 1000 + 10, 2 of work        1010 to 1012
+ *   tx-context   20, 1 of work                        1030 to 1032
+ *   dma-read     2 requests, each 17 cycles: 34, 300  1330 to 1398
+ *   build        40; 2 + 3 + 17 = 22, waits for DMA   1370 to 1438
+ *   mac          7, 1082 + 24 = 1106                  1377 to 2483
+ *   flight       50                                           2533
+ *
+ * The second finds its work request fetched, and waits for the wire alone.
+ */
+TEST("/timing/send", test_send)
+{
+    const ErnicStageState *s;
+    Pair p;
+
+    open_pair(&p, &hand, ERNIC_QPT_RC);
+    post(&p, 1024);
+    post(&p, 1024);
+    until(&p, 2634);
+    g_assert_null(fake_take_train(&p.env));
+    until(&p, 10000);
+    left_at(&p, 102 + 2533);
+    left_at(&p, 102 + 2533 + 1106);
+    s = p.e->timing->server;
+    g_assert_cmpuint(s[ERNIC_STAGE_WQE].items, ==, 2);
+    g_assert_cmpuint(s[ERNIC_STAGE_DMA_READ].items, ==, 4);
+    g_assert_cmpuint(s[ERNIC_STAGE_DMA_READ].busy, ==, NS(4 * 34));
+    g_assert_cmpuint(s[ERNIC_STAGE_BUILD].busy, ==, NS(44));
+    /* 1398 - 1352, and as much for the second. */
+    g_assert_cmpuint(s[ERNIC_STAGE_BUILD].stalled, ==, NS(46 + 46));
+    g_assert_cmpuint(s[ERNIC_STAGE_MAC].busy, ==, NS(2212));
+    close_pair(&p);
+}
+
+/*
+ * A SEND of 100 bytes arrives, a frame of 158:
+ *
+ *   receive      60; 4 + 9 + 5 = 18                     60 to 78
+ *   rx-context   15, 1 of work, waits for the tail      75 to 93
+ *   dma-write    80; 8 cycles: 16                      155 to 173
+ *   cqe          90; 5 cycles: 10                              273
+ *   interrupt    200; 1 cycle: 2                               475
+ *
+ * and its ACK, a frame of 62, is built at 173: tx-context 20, build 40, mac 7 and
+ * 86 of work, flight 50; the work before the mac's is done meanwhile.
+ */
+TEST("/timing/receive", test_receive)
+{
+    struct ernic_cqe cqe;
+    Pair p;
+
+    open_pair(&p, &hand, ERNIC_QPT_RC);
+    fake_recv(p.e, &p.qp, p.mem, 4096, p.key);
+    fake_arm_cq(p.e, &p.cq, false);
+    until(&p, 1000);
+    p.start += 1000;
+    fake_send(p.peer, &p.peer_qp, ERNIC_WR_SEND, 0, p.peer_mem, 100,
+              p.peer_key);
+    fake_run(p.peer);
+    g_assert_cmpuint(fake_deliver(p.peer, p.e), ==, 1);
+    until(&p, 272);
+    g_assert_false(fake_poll_cq(p.e, &p.cq, &cqe));
+    until(&p, 273);
+    g_assert_true(fake_poll_cq(p.e, &p.cq, &cqe));
+    g_assert_cmpuint(cqe.timestamp, ==, p.env.now);
+    g_assert_cmpuint(p.env.irqs->len, ==, 0);
+    until(&p, 474);
+    g_assert_cmpuint(p.env.irqs->len, ==, 0);
+    until(&p, 475);
+    g_assert_cmpuint(p.env.irqs->len, ==, 1);
+    g_assert_cmpuint(g_array_index(p.env.irqs, uint16_t, 0), ==, 3);
+    left_at(&p, 173 + 20 + 40 + 7 + 86 + 50);
+    close_pair(&p);
+}
+
+/*
+ * READs of 8 bytes: a response cannot begin before the data of the previous one has
+ * been read, so that they leave a memory latency apart, and not a frame. Each takes 300
+ * and 2 cycles of 2 in dma-read, after read-response's 5.
+ */
+TEST("/timing/read-gap", test_read_gap)
+{
+    ErnicProfile many = hand;
+    uint64_t first, gap[2];
+    FakeTrain *t;
+    uint32_t overlap, i;
+    Pair p;
+
+    for (overlap = 0; overlap < 2; overlap++) {
+        many.read_overlap = overlap ? 8 : 1;
+        open_pair(&p, &many, ERNIC_QPT_RC);
+        for (i = 0; i < 3; i++) {
+            fake_rdma(p.peer, &p.peer_qp, ERNIC_WR_READ, 0, p.peer_mem,
+                      8, p.peer_key, p.mem, p.key);
+        }
+        fake_run(p.peer);
+        fake_deliver(p.peer, p.e);
+        until(&p, 20000);
+        t = fake_take_train(&p.env);
+        first = t->now;
+        fake_train_free(t);
+        t = fake_take_train(&p.env);
+        gap[overlap] = t->now - first;
+        fake_train_free(t);
+        close_pair(&p);
+    }
+    g_assert_cmpuint(gap[0], ==, 5 + 300 + 4);
+    g_assert_cmpuint(gap[1], ==, 94);           /* a frame of 70, and 24 */
+}
+
+#define LONG 32768
+#define LONG_PACKETS (LONG / 4096)
+
+/* Another queue pair at either end, connected like the first. */
+static void open_second(Pair *p, FakeQp *qp, FakeQp *peer_qp)
+{
+    struct ernic_qp_attr attr;
+
+    fake_create_qp(p->e, qp, ERNIC_QPT_RC, p->qp.pd, p->cq.cqn, p->cq.cqn,
+                   FAKE_NONE);
+    fake_create_qp(p->peer, peer_qp, ERNIC_QPT_RC, p->peer_qp.pd,
+                   p->peer_cq.cqn, p->peer_cq.cqn, FAKE_NONE);
+    fake_qp_attr(&attr, peer_qp->qpn, 2);
+    attr.path_mtu = 5;
+    fake_qp_to(p->e, qp, ERNIC_QPS_RTS, &attr);
+    fake_qp_attr(&attr, qp->qpn, 1);
+    attr.path_mtu = 5;
+    fake_qp_to(p->peer, peer_qp, ERNIC_QPS_RTS, &attr);
+    fake_advance(p->e, 1000000);
+    p->start = p->peer_env.now = p->env.now;
+}
+
+/* Two READs of each of two queue pairs arrive at once. */
+static void open_long_reads(Pair *p, const ErnicProfile *profile, FakeQp *peer)
+{
+    FakeQp qp;
+    uint32_t i;
+
+    open_pair(p, profile, ERNIC_QPT_RC);
+    open_second(p, &qp, peer);
+    for (i = 0; i < 4; i++) {
+        fake_rdma(p->peer, i % 2 ? peer : &p->peer_qp, ERNIC_WR_READ, 0,
+                  p->peer_mem, LONG, p->peer_key, p->mem, p->key);
+        fake_run(p->peer);
+    }
+    fake_deliver(p->peer, p->e);
+}
+
+/* The peer's queue pair that it is for; BTH, bytes 5 to 7. */
+static uint32_t takes(Pair *p, uint64_t *at)
+{
+    FakeTrain *t = fake_take_train(&p->env);
+    uint32_t qpn;
+
+    g_assert_nonnull(t);
+    qpn = ldl_be_p(t->train.data + 4) & 0xffffff;
+    *at = t->now;
+    fake_train_free(t);
+    return qpn;
+}
+
+/*
+ * Responses longer than the part that may be built ahead: at an overlap of 1 they are
+ * sent one after the other, across queue pairs, each queue pair in its turn. At 2 their
+ * packets alternate.
+ */
+TEST("/timing/read-places", test_read_places)
+{
+    uint32_t overlap, i, qpn, last = 0, changes;
+    ErnicProfile many = hand;
+    uint64_t at;
+    FakeQp peer;
+    Pair p;
+
+    many.dma_requests = 1;
+    for (overlap = 1; overlap <= 2; overlap++) {
+        many.read_overlap = overlap;
+        open_long_reads(&p, &many, &peer);
+        until(&p, 2000);
+        g_assert_cmpuint(p.e->timing->places, ==, overlap);
+        until(&p, 400000);
+        changes = 0;
+        for (i = 0; i < 4 * LONG_PACKETS; i++) {
+            qpn = takes(&p, &at);
+            g_assert_true(qpn == p.peer_qp.qpn || qpn == peer.qpn);
+            changes += i && qpn != last;
+            last = qpn;
+        }
+        g_assert_null(fake_take_train(&p.env));
+        if (overlap == 1) {
+            g_assert_cmpuint(changes, ==, 3);
+        } else {
+            g_assert_cmpuint(changes, >, 8);
+        }
+        g_assert_cmpuint(p.e->timing->rsp.peak, ==, overlap);
+        g_assert_cmpuint(p.e->timing->rsp.held, ==, 0);
+        g_assert_cmpuint(p.e->timing->places, ==, 0);
+        close_pair(&p);
+    }
+}
+
+/*
+ * The queue pair with the slot goes away in mid-response: the other one gets it at
+ * once.
+ */
+TEST("/timing/read-place-left", test_read_place_left)
+{
+    uint32_t how, i, n;
+    uint64_t at;
+    FakeQp peer;
+    Pair p;
+
+    for (how = 0; how < 3; how++) {
+        open_long_reads(&p, &hand, &peer);
+        until(&p, 2000);
+        g_assert_cmpuint(p.e->places.head, !=, 0);
+        switch (how) {
+        case 0:
+            g_assert_cmpuint(fake_destroy(p.e, ERNIC_CMD_QP_DESTROY, p.qp.qpn),
+                             ==, ERNIC_OK);
+            break;
+        case 1:
+            g_assert_cmpuint(fake_modify_qp(p.e, p.qp.qpn, ERNIC_QPA_STATE,
+                                            ERNIC_QPS_ERR, NULL), ==,
+                             ERNIC_OK);
+            break;
+        default:
+            p.e->qp[p.qp.qpn].cc = (ErnicCc) {
+                .limited = true, .rate = 1250000, .target = 1250000,
+                .alpha = 1 << 16, .alpha_at = p.env.now, .rate_at = p.env.now,
+                .cut_at = p.env.now, .send_at = p.env.now + 10000000,
+            };
+            break;
+        }
+        until(&p, 400000);
+        for (i = n = 0; p.env.trains->len; i++) {
+            n += takes(&p, &at) == peer.qpn;
+        }
+        g_assert_cmpuint(n, ==, 2 * LONG_PACKETS);
+        g_assert_cmpuint(i - n, <, LONG_PACKETS);
+        close_pair(&p);
+    }
+}
+
+/*
+ * Three requests, a doorbell for each: each is fetched alone, one after the other. With
+ * one doorbell for all, they are fetched together.
+ */
+TEST("/timing/fetch", test_fetch)
+{
+    FakeTrain *t[3];
+    uint32_t i;
+    Pair p;
+
+    open_pair(&p, &hand, ERNIC_QPT_UC);
+    for (i = 0; i < 3; i++) {
+        post(&p, 8);
+    }
+    until(&p, 20000);
+    for (i = 0; i < 3; i++) {
+        t[i] = fake_take_train(&p.env);
+    }
+    /* The second's doorbell arrives 2 later, when its fetch waits. */
+    g_assert_cmpuint(t[1]->now - t[0]->now, ==, 1000 + 10 + 2);
+    g_assert_cmpuint(t[2]->now - t[1]->now, ==, 1000 + 10 + 2);
+    for (i = 0; i < 3; i++) {
+        fake_train_free(t[i]);
+    }
+    close_pair(&p);
+}
+
+/* WRITEs to two regions in turn: a cache of one misses always, one of two hits. */
+TEST("/timing/cache", test_cache)
+{
+    ErnicProfile small = hand;
+    uint32_t entries, i, key[2];
+    Pair p;
+
+    small.rx_packets = 16;
+    for (entries = 1; entries <= 2; entries++) {
+        small.context_entries = small.key_entries = entries;
+        open_pair(&p, &small, ERNIC_QPT_RC);
+        key[0] = p.key;
+        key[1] = fake_reg_mr(p.e, p.qp.pd, p.mem, 4096,
+                             ERNIC_ACCESS_LOCAL_WRITE |
+                             ERNIC_ACCESS_REMOTE_WRITE);
+        for (i = 0; i < 10; i++) {
+            fake_rdma(p.peer, &p.peer_qp, ERNIC_WR_WRITE, 0, p.peer_mem, 8,
+                      p.peer_key, p.mem, key[i % 2]);
+        }
+        fake_run(p.peer);
+        fake_deliver(p.peer, p.e);
+        until(&p, 20000);
+        g_assert_cmpuint(p.e->timing->key.misses, ==, entries == 1 ? 10 : 2);
+        g_assert_cmpuint(p.e->timing->key.hits, ==, entries == 1 ? 0 : 8);
+        /* One queue pair: its context misses once, and hits from then on. */
+        g_assert_cmpuint(p.e->timing->context.misses, ==, 1);
+        g_assert_cmpuint(p.e->timing->context.hits, >=, 10);
+        close_pair(&p);
+    }
+}
+
+/* A datagram completes when it has left, and not earlier. */
+TEST("/timing/datagram", test_datagram)
+{
+    struct ernic_cqe cqe;
+    FakeTrain *t;
+    uint64_t left;
+    Pair p;
+
+    open_pair(&p, &hand, ERNIC_QPT_UD);
+    fake_send_ud(p.e, &p.qp, ERNIC_WR_SIGNALED, p.mem, 64, p.key,
+                 p.peer_qp.qpn, 0x11111111, 2);
+    until(&p, 20000);
+    t = fake_take_train(&p.env);
+    left = t->now - 50;                 /* without the flight */
+    fake_train_free(t);
+    g_assert_true(fake_poll_cq(p.e, &p.cq, &cqe));
+    g_assert_cmpuint(cqe.timestamp, ==, left + 90 + 10);
+    close_pair(&p);
+}
+
+/* Full delay FIFOs push back, and only drop packets from the wire. */
+TEST("/timing/full", test_full)
+{
+    uint32_t i, n = 0;
+    FakeTrain *t;
+    Pair p;
+
+    open_pair(&p, &hand, ERNIC_QPT_RC);
+    for (i = 0; i < 20; i++) {
+        post(&p, 8);
+    }
+    p.env.tx_busy = true;
+    until(&p, 20000);
+    g_assert_cmpuint(p.e->timing->tx.count, ==, 4);
+    g_assert_true(p.e->timing->link_busy);
+    p.env.tx_busy = false;
+    ernic_tx_ready(p.e, p.env.now);
+    until(&p, 40000);
+    while ((t = fake_take_train(&p.env))) {
+        fake_train_free(t);
+        n++;
+    }
+    g_assert_cmpuint(n, ==, 20);
+    for (i = 0; i < 6; i++) {
+        fake_rdma(p.peer, &p.peer_qp, ERNIC_WR_WRITE, 0, p.peer_mem, 8,
+                  p.peer_key, p.mem, p.key);
+    }
+    fake_run(p.peer);
+    while ((t = fake_take_train(&p.peer_env))) {
+        ernic_rx(p.e, p.env.now, &t->train);
+        fake_train_free(t);
+    }
+    g_assert_cmpuint(p.e->timing->rx_overflows, ==, 2);
+    g_assert_cmpuint(ernic_rx_room(p.e), ==, 0);
+    until(&p, 50000);
+    g_assert_cmpuint(ernic_rx_room(p.e), ==, 4);
+    g_assert_cmpuint(ernic_rx_room(p.peer), ==, UINT32_MAX);
+    close_pair(&p);
+}
+
+/* Doorbells: more than the delay FIFO holds, and a command after them. */
+TEST("/timing/doorbells", test_doorbells)
+{
+    struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
+    Pair p;
+    uint32_t i;
+
+    open_pair(&p, &hand, ERNIC_QPT_RC);
+    for (i = 0; i < ERNIC_TIMING_DOORBELLS + 10; i++) {
+        fake_ring_cq(p.e, &p.cq);
+    }
+    g_assert_cmpuint(p.e->timing->doorbells.count, ==,
+                     ERNIC_TIMING_DOORBELLS);
+    post(&p, 8);
+    g_assert_cmpuint(p.e->qp[p.qp.qpn].sq.wq.pi, ==, 0);
+    g_assert_cmpuint(fake_cmd(p.e, &nop, NULL), ==, ERNIC_OK);
+    g_assert_cmpuint(p.e->timing->doorbells.count, ==, 0);
+    g_assert_cmpuint(p.e->qp[p.qp.qpn].sq.wq.pi, ==, 1);
+    close_pair(&p);
+}
+
+/* To itself: through both directions of the one device. */
+TEST("/timing/loopback", test_loopback)
+{
+    struct ernic_qp_attr attr;
+    struct ernic_cqe cqe;
+    uint32_t i, n = 0;
+    Pair p;
+
+    open_pair(&p, &hand, ERNIC_QPT_RC);
+    fake_modify_qp(p.e, p.qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL);
+    p.qp.sq_pi = p.qp.rq_pi = 0;
+    fake_qp_attr(&attr, p.qp.qpn, 1);
+    fake_qp_to(p.e, &p.qp, ERNIC_QPS_RTS, &attr);
+    p.start = p.env.now;
+    for (i = 0; i < 10; i++) {
+        fake_recv(p.e, &p.qp, p.mem + 4096, 4096, p.key);
+        post(&p, 3000);
+    }
+    until(&p, 100000);
+    while (fake_poll_cq(p.e, &p.cq, &cqe)) {
+        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+        n++;
+    }
+    g_assert_cmpuint(n, ==, 20);
+    g_assert_cmpuint(p.env.trains->len, ==, 0);
+    close_pair(&p);
+}
+
+/* Times depend neither on when the device was made nor on its age. */
+TEST("/timing/age", test_age)
+{
+    static const uint64_t ages[] = { 1, 1ull << 32, 1ull << 40, 1ull << 62 };
+    uint32_t i;
+    Pair p;
+
+    for (i = 0; i < ARRAY_SIZE(ages); i++) {
+        open_pair(&p, &hand, ERNIC_QPT_UC);
+        post(&p, 1024);
+        until(&p, 10000);
+        left_at(&p, 2635);
+        p.env.now += ages[i];
+        p.start = p.env.now;
+        post(&p, 1024);
+        until(&p, 10000);
+        left_at(&p, 2635);
+        close_pair(&p);
+    }
+}
+
+/* Saved in the middle, it continues on another engine at the same times. */
+TEST("/timing/state", test_state)
+{
+    uint64_t cut;
+
+    for (cut = 0; cut < 6000; cut += 97) {
+        GByteArray *one = g_byte_array_new(), *two = g_byte_array_new();
+        uint32_t i;
+        Pair p;
+
+        open_pair(&p, &hand, ERNIC_QPT_RC);
+        fake_recv(p.e, &p.qp, p.mem, 4096, p.key);
+        fake_arm_cq(p.e, &p.cq, false);
+        for (i = 0; i < 5; i++) {
+            post(&p, 1024);
+        }
+        fake_send(p.peer, &p.peer_qp, ERNIC_WR_SEND, 0, p.peer_mem, 3000,
+                  p.peer_key);
+        fake_run(p.peer);
+        fake_deliver(p.peer, p.e);
+        until(&p, cut);
+        ernic_save(p.e, one);
+        ernic_reset(p.e);
+        g_assert_true(ernic_load(p.e, p.env.now, one->data, one->len));
+        ernic_save(p.e, two);
+        g_assert_cmpmem(one->data, one->len, two->data, two->len);
+        until(&p, 20000);
+        for (i = 0; i < 5; i++) {
+            /* The ACK of the received request is sent first. */
+            FakeTrain *t = fake_take_train(&p.env);
+
+            if (t->train.len < 100) {
+                fake_train_free(t);
+                t = fake_take_train(&p.env);
+            }
+            g_assert_cmpuint(t->now - p.start, >=, 2635 + i * 1106);
+            g_assert_cmpuint(t->now - p.start, <=, 2635 + i * 1106 + 100);
+            fake_train_free(t);
+        }
+        g_byte_array_unref(one);
+        g_byte_array_unref(two);
+        close_pair(&p);
+    }
+}
+
+/* A state of another profile, or cut off anywhere, is refused. */
+TEST("/timing/bad-state", test_bad_state)
+{
+    ErnicProfile other = hand;
+    GByteArray *state = g_byte_array_new();
+    uint32_t len;
+    FakeEnv env;
+    Ernic *e;
+    Pair p;
+
+    other.stage[ERNIC_STAGE_CQE].packet++;
+    open_pair(&p, &hand, ERNIC_QPT_RC);
+    post(&p, 1024);
+    until(&p, 1500);
+    ernic_save(p.e, state);
+    fake_env_init(&env);
+    e = fake_ernic_timed(&env, &other);
+    g_assert_false(ernic_load(e, p.env.now, state->data, state->len));
+    ernic_free(e);
+    e = fake_ernic_new(&env);
+    g_assert_false(ernic_load(e, p.env.now, state->data, state->len));
+    ernic_free(e);
+    e = fake_ernic_timed(&env, &hand);
+    for (len = state->len - 1; len > state->len - 3000; len--) {
+        g_assert_false(ernic_load(e, p.env.now, state->data, len));
+    }
+    ernic_free(e);
+    fake_env_fini(&env);
+    g_byte_array_unref(state);
+    close_pair(&p);
+}

@@ -1,0 +1,254 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * ATOMIC WRITE (IBTA vol. 1, annex A19) writes 8 bytes to memory at once. It is posted
+ * like a WRITE; its response, credit and retry are those of a READ of 0 bytes.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "answer_fixture.h"
+#include "dialog_cases.h"
+#include "test.h"
+
+#define WORD 8
+
+#define SENT_WORD(d, PSN, BYTES)                                            \
+    SENT(d, ATOMIC_WRITE, .psn = (PSN), .va = DLG_RADDR, .rkey = DLG_RKEY,  \
+         .dma_len = WORD, .payload_len = WORD, .payload = (BYTES),          \
+         .ackreq = true)
+
+/* The peer writes the word at @off with the bytes at d->peer + @from. */
+#define PEER_WORD_OF(d, PSN, KEY, OFF, FROM)                                \
+    PEER(d, ATOMIC_WRITE, .psn = (PSN), .va = (d)->mem + (OFF),             \
+         .rkey = (KEY), .dma_len = WORD, .payload = (d)->peer + (FROM),     \
+         .payload_len = WORD, .ackreq = true)
+#define PEER_WORD(d, PSN, FROM) \
+    PEER_WORD_OF(d, PSN, (d)->key, DLG_SINK, FROM)
+
+/* ---- requester ------------------------------------------------------------ */
+
+DIALOG_TEST("/atomic-write/request", ERNIC_QPT_RC, test_request)
+{
+    struct ernic_cqe cqe;
+
+    dlg_post(d, ERNIC_WR_ATOMIC_WRITE, 16, WORD);
+    SENT_WORD(d, SQ, d->at + 16);
+    dlg_no_wc(d);
+    PEER_DONE(d, SQ, 1);
+    cqe = SEND_WC(d, 0, SUCCESS);
+    g_assert_cmpuint(cqe.opcode, ==, ERNIC_WC_ATOMIC_WRITE);
+    g_assert_cmpuint(cqe.byte_len, ==, WORD);
+}
+
+/* The data is inside the work request, as verbs programs post it. */
+DIALOG_TEST("/atomic-write/inline", ERNIC_QPT_RC, test_inline)
+{
+    static const uint8_t bytes[WORD] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+    struct ernic_wqe wqe;
+
+    wqe = dlg_wqe(d, ERNIC_WR_ATOMIC_WRITE, ERNIC_WR_SIGNALED | ERNIC_WR_INLINE);
+    wqe.count = cpu_to_le16(WORD);
+    fake_post_send(d->e, &d->qp, &wqe, bytes);
+    g_assert_cmpuint(fake_ring_sq(d->e, &d->qp), ==, ERNIC_OK);
+    SENT_WORD(d, SQ, bytes);
+    PEER_DONE(d, SQ, 1);
+    SEND_WC(d, 0, SUCCESS);
+}
+
+/* It uses one of the credits that limit outstanding READs. */
+TEST("/atomic-write/credit", test_credit)
+{
+    Dialog d;
+
+    open_asking(&d, 1);
+    dlg_post(&d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
+    dlg_post(&d, ERNIC_WR_ATOMIC_WRITE, 8, WORD);
+    SENT_WORD(&d, SQ, d.at);
+    QUIET(&d);
+    PEER_DONE(&d, SQ, 1);
+    SENT_WORD(&d, SQ + 1, d.at + 8);
+    PEER_DONE(&d, SQ + 1, 2);
+    SEND_WC(&d, 0, SUCCESS);
+    SEND_WC(&d, 1, SUCCESS);
+    dlg_close(&d);
+    open_asking(&d, 0);
+    dlg_post(&d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
+    SEND_WC(&d, 0, LOC_QP_OP_ERR);
+    dlg_close(&d);
+}
+
+/*
+ * An ACK of a later PSN does not complete it: its response was lost, and the request is
+ * sent again.
+ */
+DIALOG_TEST("/atomic-write/implied", ERNIC_QPT_RC, test_implied)
+{
+    dlg_post(d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    SENT_WORD(d, SQ, d->at);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 1, 0, 16);
+    PEER_ACK(d, SQ + 1, 2);
+    dlg_no_wc(d);
+    SENT_WORD(d, SQ, d->at);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 1, 0, 16);
+    PEER_DONE(d, SQ, 1);
+    PEER_ACK(d, SQ + 1, 2);
+    SEND_WC(d, 0, SUCCESS);
+    SEND_WC(d, 1, SUCCESS);
+}
+
+TEST("/atomic-write/response/bad", test_bad_response)
+{
+    static const struct {
+        uint8_t op;
+        uint32_t len;
+    } rows[] = {
+        { ERNIC_OP_READ_RSP_ONLY, WORD }, { ERNIC_OP_READ_RSP_FIRST, 1024 },
+        { ERNIC_OP_READ_RSP_LAST, 1 }, { ERNIC_OP_ATOMIC_ACK, 0 },
+    };
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        dlg_open(&d, ERNIC_QPT_RC);
+        dlg_post(&d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
+        SENT_WORD(&d, SQ, d.at);
+        dlg_peer(&d, rows[i].op, &(ErnicPkt) {
+            .psn = SQ, .syndrome = DLG_ACK, .msn = 1,
+            .payload_len = rows[i].len,
+        });
+        SEND_WC(&d, 0, BAD_RESP_ERR);
+        STATE_IS(&d, ERR);
+        dlg_close(&d);
+    }
+}
+
+DIALOG_TEST("/atomic-write/lkey", ERNIC_QPT_RC, test_lkey)
+{
+    uint32_t key;
+
+    key = d->key;
+    d->key ^= 0x41;
+    dlg_post(d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
+    d->key = key;
+    SEND_WC(d, 0, LOC_PROT_ERR);
+    QUIET(d);
+}
+
+/* ---- responder ------------------------------------------------------------ */
+
+/* The responder sends one response, and no ACK besides. */
+DIALOG_TEST("/atomic-write/served", ERNIC_QPT_RC, test_served)
+{
+    uint32_t key;
+
+    /* The remote write right is sufficient. */
+    key = fake_reg_mr(d->e, d->pd, d->mem, DLG_MEM, ERNIC_ACCESS_LOCAL_WRITE |
+                                                 ERNIC_ACCESS_REMOTE_WRITE);
+    PEER_WORD_OF(d, RQ, key, DLG_SINK, 0);
+    SENT_DONE(d, RQ, 1);
+    QUIET(d);
+    g_assert_cmpuint(d->env.atomics, ==, 1);
+    dlg_mem_is(d, DLG_SINK, d->peer, WORD);
+    dlg_mem_is(d, DLG_SINK + WORD, NULL, 64);
+    /* A later request finds the word written. */
+    PEER(d, READ_REQUEST, .psn = RQ + 1, .va = d->mem + DLG_SINK,
+         .rkey = d->key, .dma_len = WORD);
+    SENT(d, READ_RSP_ONLY, .psn = RQ + 1, .syndrome = DLG_ACK, .msn = 2,
+         .payload = d->peer, .payload_len = WORD);
+    dlg_no_wc(d);
+}
+
+/* A duplicate is answered again but not executed again, if every field matches. */
+DIALOG_TEST("/atomic-write/duplicate", ERNIC_QPT_RC, test_duplicate)
+{
+    PEER_WORD(d, RQ, 0);
+    SENT_DONE(d, RQ, 1);
+    PEER_WORD(d, RQ + 1, 8);
+    SENT_DONE(d, RQ + 1, 2);
+    PEER_WORD(d, RQ, 0);
+    SENT_DONE(d, RQ, 1);
+    dlg_mem_is(d, DLG_SINK, d->peer + 8, WORD);
+    g_assert_cmpuint(d->env.atomics, ==, 2);
+    PEER_WORD(d, RQ, 16);
+    PEER_WORD_OF(d, RQ, d->key, DLG_SINK + 8, 0);
+    PEER_WORD_OF(d, RQ, d->key ^ 1, DLG_SINK, 0);
+    PEER(d, ATOMIC_WRITE, .psn = RQ, .va = d->mem + DLG_SINK, .rkey = d->key,
+         .dma_len = WORD, .payload = d->peer, .payload_len = 4);
+    PEER(d, FETCH_ADD, .psn = RQ, .va = d->mem + DLG_SINK, .rkey = d->key,
+         .swap_add = ldq_le_p(d->peer));
+    PEER(d, READ_REQUEST, .psn = RQ, .va = d->mem + DLG_SINK, .rkey = d->key);
+    QUIET(d);
+    STATE_IS(d, RTS);
+}
+
+typedef struct Wrong {
+    const char *name;
+    uint32_t dma_len, len, off;
+    uint32_t access;            /* of the key */
+    uint32_t qp_access;
+    uint8_t nak, event;
+} Wrong;
+
+#define ALL (ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE | \
+             ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_ATOMIC)
+
+static const Wrong wrongs[] = {
+    { "aligned", WORD, WORD, 4, ALL, ALL, INV_REQ },
+    { "short", WORD, 4, 0, ALL, ALL, INV_REQ },
+    { "empty", 0, 0, 0, ALL, ALL, INV_REQ },
+    { "long", 16, 16, 0, ALL, ALL, INV_REQ },
+    { "says-less", 4, WORD, 0, ALL, ALL, INV_REQ },
+    { "says-more", 16, WORD, 0, ALL, ALL, INV_REQ },
+    { "not-enabled", WORD, WORD, 0, ALL, ALL & ~ERNIC_ACCESS_REMOTE_WRITE,
+      INV_REQ },
+    { "key", WORD, WORD, 0, ALL & ~ERNIC_ACCESS_REMOTE_WRITE, ALL, REM_ACC },
+    { "range", WORD, WORD, DLG_SINK, ALL, ALL, REM_ACC },
+};
+
+ROW_TEST("/atomic-write/wrong", wrongs, test_wrong)
+{
+    const Wrong *w = data;
+    uint32_t key;
+    Dialog d;
+
+    open_allowing(&d, w->qp_access & ~ERNIC_ACCESS_LOCAL_WRITE);
+    key = fake_reg_mr(d.e, d.pd, d.mem + DLG_SINK, 4096, w->access);
+    PEER(&d, ATOMIC_WRITE, .psn = RQ, .va = d.mem + DLG_SINK + w->off,
+         .rkey = key, .dma_len = w->dma_len, .payload = d.peer,
+         .payload_len = w->len, .ackreq = true);
+    SENT_NAK(&d, w->nak, RQ, 0);
+    dlg_event(&d, w->event);
+    STATE_IS(&d, ERR);
+    dlg_mem_is(&d, DLG_SINK, NULL, 64);
+    dlg_close(&d);
+}
+
+/* More requests than rd_atomic resources, as with READs. */
+DIALOG_TEST_BY("/atomic-write/overflow", open_keeping(d, 1), test_overflow)
+{
+    d->hold = true;
+    PEER_WORD(d, RQ, 0);
+    PEER_WORD(d, RQ + 1, 8);
+    SENT_DONE(d, RQ, 1);
+    SENT_NAK(d, ERNIC_NAK_INV_REQ, RQ + 1, 1);
+    dlg_event(d, ERNIC_EV_QP_REQ_ERR);
+    dlg_mem_is(d, DLG_SINK, d->peer, WORD);
+}
+
+/* Other transport services do not support the request. */
+TEST("/atomic-write/other-service", test_other_service)
+{
+    dlg_not_of_xrc(ERNIC_OP_ATOMIC_WRITE);
+}
+
+/* Memory fails: nothing is acknowledged, and the connection ends. */
+DIALOG_TEST("/atomic-write/memory", ERNIC_QPT_RC, test_memory)
+{
+    fake_fail_dma(&d->env, 1, false);
+    PEER_WORD(d, RQ, 0);
+    SENT_NAK(d, ERNIC_NAK_REM_OP, RQ, 0);
+    dlg_event(d, ERNIC_EV_QP_FATAL);
+    STATE_IS(d, ERR);
+    dlg_mem_is(d, DLG_SINK, NULL, WORD);
+}

@@ -1,0 +1,629 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The completer: effects of acknowledgements, responses and silence on the requests in
+ * flight (IBTA vol. 1, 9.7.5 and 9.7.6).
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "dialog.h"
+#include "test.h"
+#include "wire/ib_tables.h"
+
+#define PSN DLG_SQ_PSN
+#define RNR(CODE) (ERNIC_AETH_RNR_NAK | (CODE))
+#define SENT_READ(d, PSN_, OFF, LEN)                                        \
+    SENT(d, READ_REQUEST, .psn = (PSN_), .va = DLG_RADDR + (OFF),           \
+         .rkey = DLG_RKEY, .dma_len = (LEN), .ackreq = true)
+
+static void drain(Dialog *d)
+{
+    while (dlg_pending(d)) {
+        dlg_take(d);
+    }
+}
+
+/* @n SENDs of one packet each. */
+static void post_sends(Dialog *d, uint32_t n)
+{
+    uint32_t psn = PSN + d->qp.sq_pi;
+
+    while (n--) {
+        dlg_post(d, ERNIC_WR_SEND, 0, 16);
+        dlg_sent_message(d, ERNIC_WR_SEND, 0, psn++, 0, 16);
+    }
+}
+
+static void sent_sends(Dialog *d, uint32_t first, uint32_t last)
+{
+    while (first <= last) {
+        dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN + first++, 0, 16);
+    }
+}
+
+/* ---- acknowledgements ------------------------------------------------ */
+
+DIALOG_TEST("/comp/ack/coalesced", ERNIC_QPT_RC, test_coalesced)
+{
+    post_sends(d, 5);
+    PEER_ACK(d, PSN + 2, 3);
+    SEND_WC(d, 0, SUCCESS);
+    SEND_WC(d, 1, SUCCESS);
+    SEND_WC(d, 2, SUCCESS);
+    dlg_no_wc(d);
+    PEER_ACK(d, PSN + 4, 5);
+    SEND_WC(d, 3, SUCCESS);
+    SEND_WC(d, 4, SUCCESS);
+}
+
+/* An ACK inside a message completes no request, but still acknowledges packets. */
+DIALOG_TEST("/comp/ack/inside", ERNIC_QPT_RC, test_inside)
+{
+    dlg_post(d, ERNIC_WR_WRITE, 0, 3000);
+    drain(d);
+    PEER_ACK(d, PSN + 1, 0);
+    dlg_no_wc(d);
+    dlg_wait(d, 4 * ernic_ack_timeout_ns(14));
+    SENT(d, WRITE_LAST, .psn = PSN + 2, .payload = d->at + 2048,
+         .payload_len = 952, .ackreq = true);
+    drain(d);
+    PEER_ACK(d, PSN + 2, 1);
+    SEND_WC(d, 0, SUCCESS);
+}
+
+/* C9-137: a response to no outstanding request is dropped. */
+DIALOG_TEST("/comp/ack/ghosts", ERNIC_QPT_RC, test_ghosts)
+{
+    PEER_ACK(d, PSN - 1, 0);
+    PEER_ACK(d, PSN, 0);
+    PEER_NAK(d, ERNIC_NAK_INV_REQ, PSN, 0);
+    post_sends(d, 2);
+    PEER_ACK(d, PSN - 1, 0);
+    PEER_ACK(d, PSN + 2, 3);
+    PEER_ACK(d, PSN + 0x800000, 3);
+    PEER_NAK(d, ERNIC_NAK_REM_ACC, PSN - 1, 0);
+    PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN + 2, 0);
+    PEER_NAK(d, RNR(0), PSN - 1, 0);
+    dlg_peer_read(d, PSN + 7, 0, 0, 16);
+    PEER(d, ATOMIC_ACK, .psn = PSN - 1, .syndrome = DLG_ACK);
+    dlg_no_wc(d);
+    QUIET(d);
+    PEER_ACK(d, PSN, 1);
+    SEND_WC(d, 0, SUCCESS);
+    PEER_ACK(d, PSN, 1);
+    PEER_NAK(d, ERNIC_NAK_INV_REQ, PSN, 1);
+    dlg_no_wc(d);
+    PEER_ACK(d, PSN + 1, 2);
+    SEND_WC(d, 1, SUCCESS);
+    STATE_IS(d, RTS);
+}
+
+/* 9.7.5.2: reserved syndromes are ignored; the requester goes on waiting. */
+DIALOG_TEST("/comp/ack/reserved", ERNIC_QPT_RC, test_reserved)
+{
+    uint32_t syndrome;
+
+    post_sends(d, 1);
+    for (syndrome = 0x40; syndrome <= 0xff; syndrome++) {
+        if (syndrome < ERNIC_NAK_PSN_SEQ || syndrome > ERNIC_NAK_REM_OP) {
+            PEER_NAK(d, syndrome, PSN, 0);
+        }
+    }
+    QUIET(d);
+    dlg_no_wc(d);
+    PEER_ACK(d, PSN, 1);
+    SEND_WC(d, 0, SUCCESS);
+}
+
+/* Any credit code is an ACK: the peer may have end-to-end flow control. */
+TEST("/comp/ack/credits", test_credits)
+{
+    uint32_t code;
+    Dialog d;
+
+    for (code = 0; code < 32; code++) {
+        dlg_open(&d, ERNIC_QPT_RC);
+        post_sends(&d, 1);
+        PEER(&d, ACK, .psn = PSN, .msn = 1, .syndrome = code);
+        SEND_WC(&d, 0, SUCCESS);
+        dlg_close(&d);
+    }
+}
+
+/* ---- NAKs ------------------------------------------------------------ */
+
+/* Earlier requests are acknowledged, this one fails, later ones are flushed. */
+TEST("/comp/nak/fatal", test_fatal_naks)
+{
+    static const uint8_t naks[][2] = {
+        { ERNIC_NAK_INV_REQ, ERNIC_WC_REM_INV_REQ_ERR },
+        { ERNIC_NAK_REM_ACC, ERNIC_WC_REM_ACCESS_ERR },
+        { ERNIC_NAK_REM_OP, ERNIC_WC_REM_OP_ERR },
+    };
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(naks); i++) {
+        dlg_open(&d, ERNIC_QPT_RC);
+        dlg_recv(&d, DLG_SINK, 16);
+        post_sends(&d, 4);
+        PEER_NAK(&d, naks[i][0], PSN + 2, 2);
+        SEND_WC(&d, 0, SUCCESS);
+        SEND_WC(&d, 1, SUCCESS);
+        dlg_send_wc(&d, 2, naks[i][1]);
+        SEND_WC(&d, 3, WR_FLUSH_ERR);
+        RECV_WC(&d, 0, WR_FLUSH_ERR);
+        STATE_IS(&d, ERR);
+        /* Later packets do not change the result. */
+        PEER_ACK(&d, PSN + 3, 4);
+        dlg_close(&d);
+    }
+}
+
+/* A NAK of a READ: the READ fails, however much of its response has arrived. */
+DIALOG_TEST("/comp/nak/read", ERNIC_QPT_RC, test_nak_read)
+{
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 3000);
+    drain(d);
+    PEER(d, READ_RSP_FIRST, .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 2,
+         .payload_len = 1024);
+    SEND_WC(d, 0, SUCCESS);
+    PEER_NAK(d, ERNIC_NAK_REM_ACC, PSN + 2, 1);
+    SEND_WC(d, 1, REM_ACCESS_ERR);
+}
+
+/* One rewind per loss: NAKs of packets that were in flight meanwhile are stale. */
+DIALOG_TEST("/comp/nak/once", ERNIC_QPT_RC, test_nak_once)
+{
+    post_sends(d, 4);
+    PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN + 1, 1);
+    SEND_WC(d, 0, SUCCESS);
+    sent_sends(d, 1, 3);
+    PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN + 1, 1);
+    QUIET(d);
+    /* Progress, and then another loss. */
+    PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN + 2, 2);
+    SEND_WC(d, 1, SUCCESS);
+    sent_sends(d, 2, 3);
+    PEER_ACK(d, PSN + 3, 4);
+    SEND_WC(d, 2, SUCCESS);
+    SEND_WC(d, 3, SUCCESS);
+}
+
+/* ---- budgets and times ----------------------------------------------- */
+
+/* 9.7.5.2.8, table of the RNR NAK timer field, in 0.01 ms. */
+static const uint32_t rnr_timer[32] = {
+    65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384,
+    512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576,
+    32768, 49152,
+};
+
+DIALOG_TEST("/comp/rnr/timer", ERNIC_QPT_RC, test_rnr_timer)
+{
+    uint32_t code;
+
+    post_sends(d, 2);
+    for (code = 0; code < 32; code++) {
+        PEER_NAK(d, RNR(code), PSN, 0);
+        dlg_wait(d, rnr_timer[code] * 10000ull - 1);
+        QUIET(d);
+        dlg_wait(d, 1);
+        sent_sends(d, 0, 1);
+        QUIET(d);
+    }
+    PEER_ACK(d, PSN + 1, 2);
+    SEND_WC(d, 0, SUCCESS);
+    SEND_WC(d, 1, SUCCESS);
+}
+
+static void open_budgets(Dialog *d, uint8_t retry_cnt, uint8_t rnr_retry,
+                         uint8_t timeout)
+{
+    dlg_init(d, ERNIC_QPT_RC, false);
+    d->attr.retry_cnt = retry_cnt;
+    d->attr.rnr_retry = rnr_retry;
+    d->attr.timeout = timeout;
+    dlg_to(d, ERNIC_QPS_RTS);
+}
+
+/* At most n retries; 7 means no limit. */
+TEST("/comp/rnr/budget", test_rnr_budget)
+{
+    uint32_t n, i, tries;
+    Dialog d;
+
+    for (n = 0; n <= 7; n++) {
+        open_budgets(&d, 0, n, 14);
+        post_sends(&d, 2);
+        tries = n == 7 ? 100 : n;
+        for (i = 0; i < tries; i++) {
+            PEER_NAK(&d, RNR(1), PSN, 0);
+            dlg_no_wc(&d);
+            dlg_wait(&d, 10000);
+            sent_sends(&d, 0, 1);
+        }
+        if (n < 7) {
+            PEER_NAK(&d, RNR(1), PSN, 0);
+            SEND_WC(&d, 0, RNR_RETRY_EXC_ERR);
+            SEND_WC(&d, 1, WR_FLUSH_ERR);
+            STATE_IS(&d, ERR);
+        } else {
+            PEER_ACK(&d, PSN + 1, 2);
+            SEND_WC(&d, 0, SUCCESS);
+            SEND_WC(&d, 1, SUCCESS);
+        }
+        dlg_close(&d);
+    }
+}
+
+/* 9.7.6.1: an acknowledged packet restores the retry budget. */
+DIALOG_TEST_BY("/comp/rnr/refill", open_budgets(d, 7, 1, 14), test_rnr_refill)
+{
+    post_sends(d, 3);
+    PEER_NAK(d, RNR(1), PSN, 0);
+    dlg_wait(d, 10000);
+    sent_sends(d, 0, 2);
+    PEER_NAK(d, RNR(1), PSN + 1, 1);
+    SEND_WC(d, 0, SUCCESS);
+    dlg_wait(d, 10000);
+    sent_sends(d, 1, 2);
+    PEER_NAK(d, RNR(1), PSN + 1, 1);
+    SEND_WC(d, 1, RNR_RETRY_EXC_ERR);
+    SEND_WC(d, 2, WR_FLUSH_ERR);
+}
+
+/* A duplicated RNR NAK counts as one retry. */
+DIALOG_TEST_BY("/comp/rnr/doubled", open_budgets(d, 7, 1, 14), test_rnr_doubled)
+{
+    post_sends(d, 1);
+    PEER_NAK(d, RNR(2), PSN, 0);
+    dlg_wait(d, 15000);
+    PEER_NAK(d, RNR(2), PSN, 0);
+    QUIET(d);
+    dlg_wait(d, 5000);
+    sent_sends(d, 0, 0);
+    PEER_ACK(d, PSN, 1);
+    SEND_WC(d, 0, SUCCESS);
+}
+
+/* While the RNR timer runs, no packet is in flight, so no ACK can be due. */
+DIALOG_TEST_BY("/comp/rnr/no-timeout", open_budgets(d, 0, 7, 10), test_rnr_no_timeout)
+{
+    post_sends(d, 3);
+    PEER_NAK(d, RNR(0), PSN, 0);
+    PEER_ACK(d, PSN, 1);
+    SEND_WC(d, 0, SUCCESS);
+    dlg_wait(d, 600000000);
+    QUIET(d);
+    STATE_IS(d, RTS);
+    dlg_wait(d, 60000000);
+    /* The RNR wait ended, then the ACK timeout expired once without a response. */
+    sent_sends(d, 1, 2);
+    SEND_WC(d, 1, RETRY_EXC_ERR);
+    SEND_WC(d, 2, WR_FLUSH_ERR);
+}
+
+/* 9.7.6.1.3: between once and four times 4.096 us * 2^code; 0 means never. */
+TEST("/comp/timeout/table", test_timeout)
+{
+    uint64_t ns;
+    uint8_t code;
+    Dialog d;
+
+    for (code = 1; code < 32; code++) {
+        ns = 4096ull << code;
+        open_budgets(&d, 7, 7, code);
+        post_sends(&d, 2);
+        dlg_wait(&d, ns - 1);
+        QUIET(&d);
+        dlg_wait(&d, ns);
+        sent_sends(&d, 0, 1);
+        QUIET(&d);
+        PEER_ACK(&d, PSN + 1, 2);
+        SEND_WC(&d, 0, SUCCESS);
+        SEND_WC(&d, 1, SUCCESS);
+        dlg_wait(&d, 5 * ns);
+        dlg_close(&d);
+    }
+    open_budgets(&d, 7, 7, 0);
+    post_sends(&d, 1);
+    g_assert_cmphex(d.env.wake, ==, UINT64_MAX);
+    dlg_wait(&d, 1ull << 50);
+    QUIET(&d);
+    PEER_ACK(&d, PSN, 1);
+    SEND_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+/* At most n resends; an ACK in between restores the budget. */
+TEST("/comp/timeout/budget", test_retry_budget)
+{
+    const uint64_t ns = ernic_ack_timeout_ns(10);
+    uint32_t n, i;
+    Dialog d;
+
+    for (n = 0; n <= 7; n++) {
+        open_budgets(&d, n, 7, 10);
+        post_sends(&d, 2);
+        for (i = 0; i < n; i++) {
+            dlg_wait(&d, ns);
+            sent_sends(&d, 0, 1);
+        }
+        dlg_no_wc(&d);
+        PEER_ACK(&d, PSN, 1);
+        SEND_WC(&d, 0, SUCCESS);
+        for (i = 0; i < n; i++) {
+            dlg_wait(&d, ns);
+            sent_sends(&d, 1, 1);
+        }
+        dlg_no_wc(&d);
+        dlg_wait(&d, ns);
+        SEND_WC(&d, 1, RETRY_EXC_ERR);
+        STATE_IS(&d, ERR);
+        dlg_close(&d);
+    }
+}
+
+/* A NAK of a sequence error uses the same budget. */
+DIALOG_TEST_BY("/comp/timeout/nak-budget", open_budgets(d, 0, 7, 14), test_retry_nak)
+{
+    post_sends(d, 2);
+    PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN, 0);
+    SEND_WC(d, 0, RETRY_EXC_ERR);
+    SEND_WC(d, 1, WR_FLUSH_ERR);
+}
+
+/* A resent packet has the full timeout again. */
+DIALOG_TEST("/comp/timeout/restart", ERNIC_QPT_RC, test_timeout_restart)
+{
+    const uint64_t ns = ernic_ack_timeout_ns(14);
+
+    post_sends(d, 1);
+    dlg_wait(d, ns - 1000);
+    PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN, 0);
+    sent_sends(d, 0, 0);
+    dlg_wait(d, ns - 1);
+    QUIET(d);
+    dlg_wait(d, 1);
+    sent_sends(d, 0, 0);
+    PEER_ACK(d, PSN, 1);
+    SEND_WC(d, 0, SUCCESS);
+}
+
+/* ---- READ and atomic responses --------------------------------------- */
+
+/* 9.7.5.1.5: a response after a READ in sequence means that the READ's was lost. */
+DIALOG_TEST("/comp/implied/ack", ERNIC_QPT_RC, test_implied_by_ack)
+{
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 2000);
+    dlg_post(d, ERNIC_WR_SEND, 0, 17);
+    drain(d);
+    PEER_ACK(d, PSN + 3, 3);
+    SEND_WC(d, 0, SUCCESS);
+    dlg_no_wc(d);
+    SENT_READ(d, PSN + 1, 0, 2000);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN + 3, 0, 17);
+    /* Only once: the remaining responses to the first attempt arrive just as late. */
+    PEER_ACK(d, PSN + 3, 3);
+    QUIET(d);
+    dlg_peer_read(d, PSN + 1, 2, 0, 2000);
+    SEND_WC(d, 1, SUCCESS);
+    PEER_ACK(d, PSN + 3, 3);
+    SEND_WC(d, 2, SUCCESS);
+}
+
+DIALOG_TEST("/comp/implied/response", ERNIC_QPT_RC, test_implied_by_response)
+{
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 16);
+    dlg_post(d, ERNIC_WR_FETCH_ADD, DLG_SINK + 64, 8);
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK + 128, 16);
+    drain(d);
+    dlg_peer_read(d, PSN + 2, 3, 0, 16);
+    g_assert_cmpuint(dlg_pending(d), ==, 3);
+    SENT_READ(d, PSN, 0, 16);
+    drain(d);
+    dlg_mem_is(d, DLG_SINK + 128, NULL, 16);
+    dlg_peer_read(d, PSN, 1, 0, 16);
+    SEND_WC(d, 0, SUCCESS);
+    /* Now the atomic's response is lost. */
+    dlg_peer_read(d, PSN + 2, 3, 0, 16);
+    SENT(d, FETCH_ADD, .psn = PSN + 1, .va = DLG_RADDR, .rkey = DLG_RKEY,
+         .swap_add = DLG_COMPARE, .ackreq = true);
+    SENT_READ(d, PSN + 2, 0, 16);
+    PEER(d, ATOMIC_ACK, .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 2,
+         .atomic_orig = 5);
+    SEND_WC(d, 1, SUCCESS);
+    dlg_peer_read(d, PSN + 2, 3, 0, 16);
+    SEND_WC(d, 2, SUCCESS);
+}
+
+/* A NAK of a request after a READ implies the same. */
+DIALOG_TEST("/comp/implied/nak", ERNIC_QPT_RC, test_implied_by_nak)
+{
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 16);
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    drain(d);
+    PEER_NAK(d, ERNIC_NAK_REM_ACC, PSN + 1, 1);
+    dlg_no_wc(d);
+    SENT_READ(d, PSN, 0, 16);
+    sent_sends(d, 1, 1);
+    dlg_peer_read(d, PSN, 1, 0, 16);
+    SEND_WC(d, 0, SUCCESS);
+    PEER_NAK(d, ERNIC_NAK_REM_ACC, PSN + 1, 1);
+    SEND_WC(d, 1, REM_ACCESS_ERR);
+}
+
+/* A response acknowledges packets sent before its request. */
+DIALOG_TEST("/comp/response/acks", ERNIC_QPT_RC, test_response_acks)
+{
+    post_sends(d, 2);
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 2000);
+    SENT_READ(d, PSN + 2, 0, 2000);
+    PEER(d, READ_RSP_FIRST, .psn = PSN + 2, .syndrome = DLG_ACK, .msn = 3,
+         .payload = d->peer, .payload_len = 1024);
+    SEND_WC(d, 0, SUCCESS);
+    SEND_WC(d, 1, SUCCESS);
+    dlg_no_wc(d);
+    PEER(d, READ_RSP_LAST, .psn = PSN + 3, .syndrome = DLG_ACK, .msn = 3,
+         .payload = d->peer + 1024, .payload_len = 976);
+    SEND_WC(d, 2, SUCCESS);
+}
+
+typedef struct BadResponse {
+    uint8_t wr, op;             /* request; response with the second PSN */
+    uint32_t payload_len;
+} BadResponse;
+
+static const BadResponse bad_responses[] = {
+    { ERNIC_WR_READ, ERNIC_OP_READ_RSP_MIDDLE, 1023 },
+    { ERNIC_WR_READ, ERNIC_OP_READ_RSP_MIDDLE, 1025 },
+    { ERNIC_WR_READ, ERNIC_OP_READ_RSP_MIDDLE, 0 },
+    { ERNIC_WR_READ, ERNIC_OP_READ_RSP_FIRST, 1024 },
+    { ERNIC_WR_READ, ERNIC_OP_READ_RSP_LAST, 1024 },
+    { ERNIC_WR_READ, ERNIC_OP_READ_RSP_LAST, 10 },
+    { ERNIC_WR_READ, ERNIC_OP_READ_RSP_ONLY, 1024 },
+    { ERNIC_WR_READ, ERNIC_OP_ATOMIC_ACK, 0 },
+    { ERNIC_WR_SEND, ERNIC_OP_READ_RSP_MIDDLE, 1024 },
+    { ERNIC_WR_SEND, ERNIC_OP_ATOMIC_ACK, 0 },
+    { ERNIC_WR_FETCH_ADD, ERNIC_OP_READ_RSP_ONLY, 8 },
+};
+
+/* 9.9.2: a response that does not match the request ends the queue pair. */
+TEST("/comp/response/bad", test_bad_response)
+{
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(bad_responses); i++) {
+        const BadResponse *bad = &bad_responses[i];
+        ErnicPkt pkt = {
+            .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 1,
+            .payload_len = bad->payload_len,
+        };
+
+        dlg_open(&d, ERNIC_QPT_RC);
+        if (bad->wr == ERNIC_WR_FETCH_ADD) {
+            dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+        }
+        dlg_post(&d, bad->wr, DLG_SINK,
+                 bad->wr == ERNIC_WR_FETCH_ADD ? 8 : 3000);
+        drain(&d);
+        if (bad->wr == ERNIC_WR_READ) {
+            PEER(&d, READ_RSP_FIRST, .psn = PSN, .syndrome = DLG_ACK,
+                 .msn = 1, .payload_len = 1024);
+        } else if (bad->wr == ERNIC_WR_FETCH_ADD) {
+            PEER_ACK(&d, PSN, 1);
+            SEND_WC(&d, 0, SUCCESS);
+        }
+        dlg_peer(&d, bad->op, &pkt);
+        SEND_WC(&d, bad->wr == ERNIC_WR_FETCH_ADD, BAD_RESP_ERR);
+        STATE_IS(&d, ERR);
+        dlg_mem_is(&d, DLG_SINK + 1024, NULL, 1024);
+        dlg_close(&d);
+    }
+}
+
+/* The buffer's key was invalidated while the request was in flight. */
+DIALOG_TEST("/comp/response/lkey-lost", ERNIC_QPT_RC, test_lkey_lost)
+{
+    uint32_t key;
+
+    key = d->key;
+    d->key = fake_reg_mr(d->e, d->pd, d->mem + DLG_SINK, 4096,
+                        ERNIC_ACCESS_LOCAL_WRITE);
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 16);
+    SENT_READ(d, PSN, 0, 16);
+    g_assert_cmpuint(fake_destroy(d->e, ERNIC_CMD_MR_FREE, d->key), ==, 0);
+    d->key = key;
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    sent_sends(d, 1, 1);
+    dlg_peer_read(d, PSN, 1, 0, 16);
+    SEND_WC(d, 0, LOC_PROT_ERR);
+    SEND_WC(d, 1, WR_FLUSH_ERR);
+    dlg_mem_is(d, DLG_SINK, NULL, 16);
+}
+
+/* Nor may the response be written to read-only memory. */
+DIALOG_TEST("/comp/response/lkey-read-only", ERNIC_QPT_RC, test_lkey_read_only)
+{
+    d->key = fake_reg_mr(d->e, d->pd, d->mem + DLG_SINK, 4096, 0);
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 16);
+    drain(d);
+    STATE_IS(d, RTS);
+    dlg_peer_read(d, PSN, 1, 0, 16);
+    SEND_WC(d, 0, LOC_PROT_ERR);
+    dlg_mem_is(d, DLG_SINK, NULL, 16);
+}
+
+/* ---- late ones ------------------------------------------------------- */
+
+/* An ACK of the first attempt arrives while the second is being sent. */
+DIALOG_TEST("/comp/late/ack", ERNIC_QPT_RC, test_late_ack)
+{
+    uint32_t n;
+
+    dlg_post(d, ERNIC_WR_WRITE, 0, 200 * 1024);
+    g_assert_cmpuint(dlg_pending(d), ==, 200);
+    drain(d);
+    d->env.tx_busy = true;
+    PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN, 0);
+    PEER_ACK(d, PSN + 199, 1);
+    SEND_WC(d, 0, SUCCESS);
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    d->env.tx_busy = false;
+    ernic_tx_ready(d->e, d->env.now);
+    /* The train that was held back leaves, and then new packets. */
+    n = dlg_pending(d);
+    g_assert_cmpuint(n, <=, ERNIC_TRAIN_PACKETS + 1);
+    while (n-- > 1) {
+        g_assert_cmphex(dlg_take(d).psn, <, PSN + 200);
+    }
+    sent_sends(d, 200, 200);
+    PEER_ACK(d, PSN + 200, 2);
+    SEND_WC(d, 1, SUCCESS);
+}
+
+/* The same for the response to a READ that is about to be requested again. */
+DIALOG_TEST("/comp/late/response", ERNIC_QPT_RC, test_late_response)
+{
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 3000);
+    SENT_READ(d, PSN, 0, 3000);
+    dlg_wait(d, ernic_ack_timeout_ns(14));
+    SENT_READ(d, PSN, 0, 3000);
+    dlg_peer_read(d, PSN, 1, 0, 3000);
+    SEND_WC(d, 0, SUCCESS);
+    dlg_peer_read(d, PSN, 1, 1000, 3000);
+    dlg_no_wc(d);
+    dlg_mem_is(d, DLG_SINK, d->peer, 3000);
+    /* All credits are returned. */
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 16);
+    SENT_READ(d, PSN + 3, 0, 16);
+    dlg_peer_read(d, PSN + 3, 2, 0, 16);
+    SEND_WC(d, 1, SUCCESS);
+}
+
+/* Both responses mix: packets of either attempt are accepted. */
+DIALOG_TEST("/comp/late/mixed", ERNIC_QPT_RC, test_mixed_responses)
+{
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 4096);
+    SENT_READ(d, PSN, 0, 4096);
+    PEER(d, READ_RSP_FIRST, .psn = PSN, .syndrome = DLG_ACK,
+         .payload = d->peer, .payload_len = 1024);
+    dlg_wait(d, ernic_ack_timeout_ns(14));
+    SENT_READ(d, PSN + 1, 1024, 3072);
+    /* The rest of the first one arrives late ... */
+    PEER(d, READ_RSP_MIDDLE, .psn = PSN + 1, .payload = d->peer + 1024,
+         .payload_len = 1024);
+    /* ... and then all of the second one. */
+    PEER(d, READ_RSP_FIRST, .psn = PSN + 1, .syndrome = DLG_ACK,
+         .payload = d->peer + 1024, .payload_len = 1024);
+    PEER(d, READ_RSP_MIDDLE, .psn = PSN + 2, .payload = d->peer + 2048,
+         .payload_len = 1024);
+    PEER(d, READ_RSP_LAST, .psn = PSN + 3, .syndrome = DLG_ACK, .msn = 1,
+         .payload = d->peer + 3072, .payload_len = 1024);
+    SEND_WC(d, 0, SUCCESS);
+    dlg_mem_is(d, DLG_SINK, d->peer, 4096);
+}

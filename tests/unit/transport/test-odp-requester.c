@@ -1,0 +1,144 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Regions on demand: what the requester and the completer do while a page is absent,
+ * has come, or will not come.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "odp_fixture.h"
+#include "test.h"
+
+#define SQ DLG_SQ_PSN
+
+DIALOG_TEST_BY("/odp/send", open_demand(d, ERNIC_QPT_RC), test_send)
+{
+    dlg_post(d, ERNIC_WR_SEND, 100, 3 * PAGE);
+    QUIET(d);
+    asked(d, 100, 3 * PAGE, false);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 100, 3 * PAGE);
+    PEER_ACK(d, SQ + 11, 1);
+    SEND_WC(d, 0, SUCCESS);
+    g_assert_cmpuint(d->e->stats.page_faults, ==, 1);
+}
+
+/* Present pages are sent; the wait uses no retries. */
+DIALOG_TEST_BY("/odp/send/middle", open_demand(d, ERNIC_QPT_RC), test_send_middle)
+{
+    struct ernic_eqe eqe;
+    int i;
+
+    set(d, 0, 1, R);
+    dlg_post(d, ERNIC_WR_SEND, 0, 2 * PAGE);
+    eqe = faulted(d, PAGE, PAGE, false);
+    SENT(d, SEND_FIRST, .psn = SQ, .payload_len = 1024, .payload = d->at);
+    for (i = 1; i < 4; i++) {
+        SENT(d, SEND_MIDDLE, .psn = SQ + i, .payload_len = 1024,
+             .payload = d->at + i * 1024);
+    }
+    dlg_wait(d, 10ull * 1000 * 1000 * 1000);
+    QUIET(d);
+    set(d, 1, 1, R);
+    fake_page_resume(d->e, &eqe, false);
+    for (i = 4; i < 7; i++) {
+        SENT(d, SEND_MIDDLE, .psn = SQ + i, .payload_len = 1024,
+             .payload = d->at + i * 1024);
+    }
+    SENT(d, SEND_LAST, .psn = SQ + 7, .payload_len = 1024, .ackreq = true,
+         .payload = d->at + 7 * 1024);
+    PEER_ACK(d, SQ + 7, 1);
+    SEND_WC(d, 0, SUCCESS);
+    g_assert_cmpuint(d->e->stats.ack_timeouts, ==, 0);
+}
+
+TEST("/odp/send/failed", test_send_failed)
+{
+    static const uint8_t types[] = {
+        ERNIC_QPT_RC, ERNIC_QPT_UC, ERNIC_QPT_UD,
+    };
+    Dialog d;
+    size_t i;
+
+    for (i = 0; i < G_N_ELEMENTS(types); i++) {
+        open_demand(&d, types[i]);
+        dlg_post(&d, ERNIC_WR_SEND, 0, 100);
+        QUIET(&d);
+        refused(&d, 0, 100, false);
+        SEND_WC(&d, 0, LOC_PROT_ERR);
+        if (types[i] == ERNIC_QPT_RC) {
+            STATE_IS(&d, ERR);
+        } else {
+            STATE_IS(&d, SQE);
+        }
+        g_assert_cmpuint(ernic_trace_count("ernic_page_unresolved"), ==, 1);
+        dlg_close(&d);
+    }
+}
+
+DIALOG_TEST_BY("/odp/send/datagram", open_demand(d, ERNIC_QPT_UD), test_send_datagram)
+{
+    dlg_post(d, ERNIC_WR_SEND, 0, 100);
+    dlg_no_wc(d);
+    asked(d, 0, 100, false);
+    g_assert_cmpuint(dlg_pending(d), ==, 1);
+    dlg_take(d);
+    SEND_WC(d, 0, SUCCESS);
+}
+
+/* The data of a READ is dropped and requested again. */
+DIALOG_TEST_BY("/odp/read", open_demand(d, ERNIC_QPT_RC), test_read)
+{
+    struct ernic_eqe eqe;
+
+    set(d, DLG_SINK / PAGE, 1, W);
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 2 * PAGE);
+    SENT(d, READ_REQUEST, .psn = SQ, .va = DLG_RADDR, .rkey = DLG_RKEY,
+         .dma_len = 2 * PAGE, .ackreq = true);
+    dlg_peer_read(d, SQ, 1, 0, 2 * PAGE);
+    eqe = faulted(d, DLG_SINK + PAGE, PAGE, true);
+    /* The wait has no limit, and no other packet ends it. */
+    dlg_wait(d, 10ull * 1000 * 1000 * 1000);
+    PEER(d, READ_RSP_LAST, .psn = SQ + 7, .msn = 1, .syndrome = DLG_ACK,
+         .payload_len = 1024, .payload = d->peer);
+    QUIET(d);
+    dlg_no_wc(d);
+    set(d, DLG_SINK / PAGE + 1, 1, W);
+    fake_page_resume(d->e, &eqe, false);
+    SENT(d, READ_REQUEST, .psn = SQ + 4, .va = DLG_RADDR + PAGE,
+         .rkey = DLG_RKEY, .dma_len = PAGE, .ackreq = true);
+    dlg_peer_read(d, SQ + 4, 1, PAGE, PAGE);
+    SEND_WC(d, 0, SUCCESS);
+    dlg_mem_is(d, DLG_SINK, d->peer, 2 * PAGE);
+}
+
+DIALOG_TEST_BY("/odp/read/failed", open_demand(d, ERNIC_QPT_RC), test_read_failed)
+{
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 16);
+    dlg_take(d);
+    dlg_peer_read(d, SQ, 1, 0, 16);
+    refused(d, DLG_SINK, 16, true);
+    /* The READ is sent once more; the page for its response is unavailable. */
+    dlg_take(d);
+    dlg_peer_read(d, SQ, 1, 0, 16);
+    SEND_WC(d, 0, LOC_PROT_ERR);
+    STATE_IS(d, ERR);
+}
+
+DIALOG_TEST_BY("/odp/atomic", open_demand(d, ERNIC_QPT_RC), test_atomic)
+{
+    int i;
+
+    dlg_post(d, ERNIC_WR_FETCH_ADD, DLG_SINK, 8);
+    for (i = 0; i < 2; i++) {
+        SENT(d, FETCH_ADD, .psn = SQ, .va = DLG_RADDR, .rkey = DLG_RKEY,
+             .swap_add = DLG_COMPARE, .ackreq = true);
+        PEER(d, ATOMIC_ACK, .psn = SQ, .syndrome = DLG_ACK, .msn = 1,
+             .atomic_orig = 0x0102030405060708ull);
+        if (i == 0) {
+            dlg_no_wc(d);
+            asked(d, DLG_SINK, 8, true);
+        }
+    }
+    SEND_WC(d, 0, SUCCESS);
+    g_assert_cmphex(ldq_le_p(d->at + DLG_SINK), ==, 0x0102030405060708ull);
+}

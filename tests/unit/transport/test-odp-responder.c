@@ -1,0 +1,217 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Regions on demand: what the responder does while a page is absent, has come, or will
+ * not come.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "odp_fixture.h"
+#include "test.h"
+
+#define RQ DLG_RQ_PSN
+
+/* On an XRC target the receive requests, and their keys, are the SRQ's. */
+TEST("/odp/recv", test_recv)
+{
+    static const uint8_t types[] = { ERNIC_QPT_RC, ERNIC_QPT_XRC_TGT };
+    Dialog d;
+    size_t i;
+
+    for (i = 0; i < G_N_ELEMENTS(types); i++) {
+        open_demand(&d, types[i]);
+        dlg_recv(&d, DLG_SINK, 2 * PAGE);
+        PEER(&d, SEND_ONLY, .psn = RQ, .ackreq = true, .payload_len = 16);
+        SENT_NAK(&d, RNR, RQ, 0);
+        /* The fault covers the whole receive buffer. */
+        asked(&d, DLG_SINK, 2 * PAGE, true);
+        PEER(&d, SEND_ONLY, .psn = RQ, .ackreq = true, .payload_len = 16);
+        SENT_ACK(&d, RQ, 1);
+        RECV_WC(&d, 0, SUCCESS);
+        dlg_close(&d);
+    }
+}
+
+DIALOG_TEST_BY("/odp/recv/failed", open_demand(d, ERNIC_QPT_RC), test_recv_failed)
+{
+    dlg_recv(d, DLG_SINK, 64);
+    PEER(d, SEND_ONLY, .psn = RQ, .ackreq = true, .payload_len = 16);
+    SENT_NAK(d, RNR, RQ, 0);
+    refused(d, DLG_SINK, 64, true);
+    PEER(d, SEND_ONLY, .psn = RQ, .ackreq = true, .payload_len = 16);
+    SENT_NAK(d, ERNIC_NAK_REM_OP, RQ, 0);
+    RECV_WC(d, 0, LOC_PROT_ERR);
+    STATE_IS(d, ERR);
+}
+
+/* In the middle of a message, which continues at the same packet. */
+DIALOG_TEST_BY("/odp/write", open_demand(d, ERNIC_QPT_RC), test_write)
+{
+    struct ernic_eqe eqe;
+    int i;
+
+    set(d, DLG_SINK / PAGE, 1, W);
+    PEER(d, WRITE_FIRST, .psn = RQ, .va = d->mem + DLG_SINK + 3072,
+         .rkey = d->key, .dma_len = 3072, .payload_len = 1024,
+         .payload = d->peer);
+    for (i = 0; i < 2; i++) {
+        PEER(d, WRITE_MIDDLE, .psn = RQ + 1, .payload_len = 1024,
+             .payload = d->peer + 1024);
+        if (i == 0) {
+            SENT_NAK(d, RNR, RQ + 1, 0);
+            eqe = faulted(d, DLG_SINK + PAGE, 2048, true);
+            /* After the gap, later packets are dropped in silence. */
+            PEER(d, WRITE_LAST, .psn = RQ + 2, .ackreq = true,
+                 .payload_len = 1024, .payload = d->peer + 2048);
+            QUIET(d);
+            set(d, DLG_SINK / PAGE + 1, 1, W);
+            fake_page_resume(d->e, &eqe, false);
+        }
+    }
+    PEER(d, WRITE_LAST, .psn = RQ + 2, .ackreq = true, .payload_len = 1024,
+         .payload = d->peer + 2048);
+    SENT_ACK(d, RQ + 2, 1);
+    dlg_mem_is(d, DLG_SINK + 3072, d->peer, 3072);
+}
+
+/* A read-only page counts as absent for a write. */
+DIALOG_TEST_BY("/odp/write/failed", open_demand(d, ERNIC_QPT_RC), test_write_failed)
+{
+    int i;
+
+    set(d, DLG_SINK / PAGE, 1, R);
+    for (i = 0; i < 2; i++) {
+        PEER(d, WRITE_ONLY, .psn = RQ, .va = d->mem + DLG_SINK, .rkey = d->key,
+             .dma_len = 16, .payload_len = 16, .payload = d->peer,
+             .ackreq = true);
+        if (i == 0) {
+            SENT_NAK(d, RNR, RQ, 0);
+            refused(d, DLG_SINK, 16, true);
+        }
+    }
+    SENT_NAK(d, ERNIC_NAK_REM_ACC, RQ, 0);
+    dlg_event(d, ERNIC_EV_QP_ACCESS_ERR);
+    STATE_IS(d, ERR);
+    dlg_mem_is(d, DLG_SINK, NULL, 16);
+}
+
+#define PEER_WORD(d)                                                        \
+    PEER(d, ATOMIC_WRITE, .psn = RQ, .va = (d)->mem + DLG_SINK + 8,         \
+         .rkey = (d)->key, .dma_len = 8, .payload_len = 8, .payload = (d)->peer)
+
+DIALOG_TEST_BY("/odp/served/atomic", open_demand(d, ERNIC_QPT_RC), test_atomic_served)
+{
+    PEER_WORD(d);
+    SENT_NAK(d, RNR, RQ, 0);
+    asked(d, DLG_SINK + 8, 8, true);
+    PEER_WORD(d);
+    SENT(d, READ_RSP_ONLY, .psn = RQ, .msn = 1, .syndrome = DLG_ACK);
+    unset(d, 0, 512);
+    PEER(d, FETCH_ADD, .psn = RQ + 1, .va = d->mem + DLG_SINK + 8, .rkey = d->key,
+         .swap_add = 5, .ackreq = true);
+    SENT_NAK(d, RNR, RQ + 1, 1);
+    asked(d, DLG_SINK + 8, 8, true);
+    PEER(d, FETCH_ADD, .psn = RQ + 1, .va = d->mem + DLG_SINK + 8, .rkey = d->key,
+         .swap_add = 5, .ackreq = true);
+    SENT(d, ATOMIC_ACK, .psn = RQ + 1, .msn = 2, .syndrome = DLG_ACK,
+         .atomic_orig = ldq_le_p(d->peer));
+    g_assert_cmpuint(ldq_le_p(d->at + DLG_SINK + 8), ==, ldq_le_p(d->peer) + 5);
+}
+
+static void peer_reads(Dialog *d, uint32_t psn, uint64_t off, uint32_t len)
+{
+    PEER(d, READ_REQUEST, .psn = psn, .va = d->mem + off, .rkey = d->key,
+         .dma_len = len, .ackreq = true);
+}
+
+/*
+ * The first packet of the response has no page: RNR NAK, however often the peer asks,
+ * so that its transport retries stay for lost packets.
+ */
+DIALOG_TEST_BY("/odp/served/read", open_demand(d, ERNIC_QPT_RC), test_read_served)
+{
+    struct ernic_eqe eqe;
+    int i;
+
+    dlg_recv(d, DLG_SINK, 0);
+    for (i = 0; i < 9; i++) {
+        peer_reads(d, RQ, PAGE, 5000);
+        SENT_NAK(d, RNR, RQ, 0);
+    }
+    PEER(d, SEND_ONLY, .psn = RQ + 5, .ackreq = true);
+    dlg_no_wc(d);
+    eqe = faulted(d, PAGE, 5000, false);
+    set(d, 1, 2, R);
+    fake_page_resume(d->e, &eqe, false);
+    QUIET(d);
+    peer_reads(d, RQ, PAGE, 5000);
+    dlg_sent_read(d, RQ, 1, PAGE, 5000);
+    PEER(d, SEND_ONLY, .psn = RQ + 5, .ackreq = true);
+    RECV_WC(d, 0, SUCCESS);
+    SENT_ACK(d, RQ + 5, 2);
+    g_assert_cmpuint(d->e->stats.page_faults, ==, 1);
+}
+
+/* A response that has begun waits for its next page, and so do later requests. */
+DIALOG_TEST_BY("/odp/served/read-middle", open_demand(d, ERNIC_QPT_RC),
+               test_read_served_middle)
+{
+    int i;
+
+    set(d, 1, 1, R);
+    dlg_recv(d, DLG_SINK, 0);
+    peer_reads(d, RQ, PAGE, 5000);
+    SENT(d, READ_RSP_FIRST, .psn = RQ, .msn = 1, .syndrome = DLG_ACK,
+         .payload_len = 1024, .payload = d->at + PAGE);
+    for (i = 1; i < 4; i++) {
+        SENT(d, READ_RSP_MIDDLE, .psn = RQ + i, .payload_len = 1024,
+             .payload = d->at + PAGE + i * 1024);
+    }
+    PEER(d, SEND_ONLY, .psn = RQ + 5, .ackreq = true);
+    RECV_WC(d, 0, SUCCESS);
+    QUIET(d);
+    asked(d, 2 * PAGE, 5000 - PAGE, false);
+    SENT(d, READ_RSP_LAST, .psn = RQ + 4, .msn = 1, .syndrome = DLG_ACK,
+         .payload_len = 5000 - PAGE, .payload = d->at + 2 * PAGE);
+    SENT_ACK(d, RQ + 5, 2);
+}
+
+DIALOG_TEST_BY("/odp/served/read-failed", open_demand(d, ERNIC_QPT_RC),
+               test_read_served_failed)
+{
+    peer_reads(d, RQ, 0, 16);
+    SENT_NAK(d, RNR, RQ, 0);
+    refused(d, 0, 16, false);
+    peer_reads(d, RQ, 0, 16);
+    SENT_NAK(d, ERNIC_NAK_REM_ACC, RQ, 0);
+    dlg_event(d, ERNIC_EV_QP_ACCESS_ERR);
+    STATE_IS(d, ERR);
+}
+
+/*
+ * An unreliable service cannot ask for a resend: the message is lost, the receive
+ * request stays.
+ */
+TEST("/odp/recv/unreliable", test_recv_unreliable)
+{
+    static const uint8_t types[] = { ERNIC_QPT_UC, ERNIC_QPT_UD };
+    Dialog d;
+    size_t i;
+    int k;
+
+    for (i = 0; i < G_N_ELEMENTS(types); i++) {
+        open_demand(&d, types[i]);
+        dlg_recv(&d, DLG_SINK, 64);
+        for (k = 0; k < 2; k++) {
+            PEER(&d, SEND_ONLY, .psn = RQ + k, .payload_len = 16,
+                 .qkey = types[i] == ERNIC_QPT_UD ? DLG_QKEY : 0,
+                 .src_qp = types[i] == ERNIC_QPT_UD ? DLG_PEER_QPN : 0);
+            if (k == 0) {
+                dlg_no_wc(&d);
+                asked(&d, DLG_SINK, 64, true);
+            }
+        }
+        RECV_WC(&d, 0, SUCCESS);
+        dlg_close(&d);
+    }
+}

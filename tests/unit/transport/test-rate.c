@@ -1,0 +1,237 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The rate limit of a raw packet queue pair: when each frame leaves, to the ns.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "faces/verbs/qp_commands.h"
+#include "test.h"
+#include "transport/qp.h"
+#include "transport/rate.h"
+#include "raw_fixture.h"
+#include "state/state.h"
+
+#define LEN     1000
+#define KBPS    5000
+#define FRAME   1600000         /* ns that LEN bytes take at KBPS */
+#define COUNT   20
+
+typedef struct Fixture {
+    FakeEnv env;
+    Ernic *e;
+    uint32_t pd, key;
+    uint64_t buf;
+    FakeCq cq;
+    FakeQp qp, other;
+} Fixture;
+
+static void setup(Fixture *f, gconstpointer data)
+{
+    fake_env_init(&f->env);
+    f->e = fake_ernic_new(&f->env);
+    f->pd = fake_create_pd(f->e);
+    fake_create_cq(f->e, &f->cq, 256, FAKE_NONE);
+    raw_open(f->e, &f->qp, f->pd, f->cq.cqn);
+    raw_open(f->e, &f->other, f->pd, f->cq.cqn);
+    f->buf = fake_alloc(&f->env, 4096, 4096);
+    f->key = fake_reg_mr(f->e, f->pd, f->buf, 4096, ERNIC_ACCESS_LOCAL_WRITE);
+    fake_advance(f->e, 1000000000);
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+    fake_ernic_done(&f->env, f->e);
+}
+
+static uint8_t limit(Fixture *f, uint32_t kbps, uint32_t burst)
+{
+    struct ernic_qp_attr attr = {
+        .rate_limit = cpu_to_le32(kbps), .rate_burst = cpu_to_le32(burst),
+    };
+
+    return fake_modify_qp(f->e, f->qp.qpn, ERNIC_QPA_RATE_LIMIT, 0, &attr);
+}
+
+static void send(Fixture *f, FakeQp *qp, uint32_t count)
+{
+    while (count--) {
+        raw_send(f->e, qp, f->buf, LEN, f->key);
+    }
+    fake_run(f->e);
+    raw_whole(f->e);
+}
+
+/* Frames sent since the last call; they are complete. */
+static uint32_t sent(Fixture *f)
+{
+    uint32_t n = 0, done = 0;
+    struct ernic_cqe cqe;
+    FakeTrain *train;
+
+    while ((train = fake_take_train(&f->env))) {
+        g_assert_cmpuint(train->train.len, ==, LEN);
+        fake_train_free(train);
+        n++;
+    }
+    while (fake_poll_cq(f->e, &f->cq, &cqe)) {
+        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+        done++;
+    }
+    g_assert_cmpuint(done, ==, n);
+    return n;
+}
+
+/* @count frames are sent, the first in @wait ns, the others FRAME apart. */
+static void paced(Fixture *f, uint64_t wait, uint32_t count)
+{
+    for (; count; count--, wait = FRAME) {
+        fake_advance(f->e, wait - 1);
+        g_assert_cmpuint(sent(f), ==, 0);
+        fake_advance(f->e, 1);
+        g_assert_cmpuint(sent(f), ==, 1);
+        raw_whole(f->e);
+    }
+}
+
+/* The first at once; due to the slack, the second may leave that much early. */
+FIXTURE_TEST("/rate/pace", test_pace)
+{
+    g_assert_cmpint(limit(f, KBPS, 0), ==, ERNIC_OK);
+    send(f, &f->qp, COUNT);
+    g_assert_cmpuint(sent(f), ==, 1);
+    paced(f, FRAME - ERNIC_RATE_SLACK_NS, COUNT - 1);
+    fake_advance(f->e, 100 * FRAME);
+    g_assert_cmpuint(sent(f), ==, 0);
+    /* After a pause the same: unused time is not saved up. */
+    send(f, &f->qp, 3);
+    g_assert_cmpuint(sent(f), ==, 1);
+    paced(f, FRAME - ERNIC_RATE_SLACK_NS, 2);
+}
+
+/* A burst at once, and one frame after it; then the rate. */
+FIXTURE_TEST("/rate/burst", test_burst)
+{
+    int round;
+
+    g_assert_cmpint(limit(f, KBPS, 8 * LEN), ==, ERNIC_OK);
+    for (round = 0; round < 2; round++) {
+        send(f, &f->qp, COUNT);
+        g_assert_cmpuint(sent(f), ==, 9);
+        paced(f, FRAME, COUNT - 9);
+        fake_advance(f->e, 9 * FRAME);
+    }
+    /* Half of the pause restores half of the burst. */
+    send(f, &f->qp, COUNT);
+    g_assert_cmpuint(sent(f), ==, 9);
+    fake_advance(f->e, (COUNT - 9 + 5) * FRAME);
+    g_assert_cmpuint(sent(f), ==, COUNT - 9);
+    send(f, &f->qp, COUNT);
+    g_assert_cmpuint(sent(f), ==, 5);
+    fake_advance(f->e, 100 * FRAME);
+    g_assert_cmpuint(sent(f), ==, COUNT - 5);
+}
+
+/* Late wake-ups cost no rate as long as the slack covers them. */
+FIXTURE_TEST("/rate/late", test_late)
+{
+    uint32_t n = 0, i;
+
+    g_assert_cmpint(limit(f, KBPS, 0), ==, ERNIC_OK);
+    send(f, &f->qp, COUNT);
+    for (i = 0; i < COUNT; i++) {
+        n += sent(f);
+        f->env.now += FRAME + (i & 1 ? -900000 : 900000);
+        ernic_run(f->e, f->env.now);
+    }
+    g_assert_cmpuint(n + sent(f), ==, COUNT);
+}
+
+/* Waiting frames use the new rate at once, and another queue pair never waits. */
+FIXTURE_TEST("/rate/change", test_change)
+{
+    g_assert_cmpint(limit(f, 1, 0), ==, ERNIC_OK);      /* 8 s a frame */
+    send(f, &f->qp, 6);
+    g_assert_cmpuint(sent(f), ==, 1);
+    send(f, &f->other, 5);
+    g_assert_cmpuint(sent(f), ==, 5);
+    fake_advance(f->e, 1000000000);
+    g_assert_cmpuint(sent(f), ==, 0);
+    g_assert_cmpint(limit(f, KBPS, 0), ==, ERNIC_OK);
+    fake_run(f->e);
+    g_assert_cmpuint(sent(f), ==, 1);
+    paced(f, FRAME - ERNIC_RATE_SLACK_NS, 1);
+    g_assert_cmpint(limit(f, 0, 0), ==, ERNIC_OK);
+    fake_run(f->e);
+    g_assert_cmpuint(sent(f), ==, 3);
+    send(f, &f->qp, COUNT);
+    g_assert_cmpuint(sent(f), ==, COUNT);
+}
+
+/* A reset removes the limit and the waiting frames. */
+FIXTURE_TEST("/rate/reset", test_reset)
+{
+    g_assert_cmpint(limit(f, 1, 0), ==, ERNIC_OK);
+    send(f, &f->qp, 6);
+    g_assert_cmpuint(sent(f), ==, 1);
+    g_assert_cmpint(fake_modify_qp(f->e, f->qp.qpn, ERNIC_QPA_STATE,
+                                   ERNIC_QPS_RESET, NULL), ==, ERNIC_OK);
+    f->qp.sq_pi = f->qp.rq_pi = 0;
+    fake_connect(f->e, &f->qp, 0, 0);
+    send(f, &f->qp, COUNT);
+    g_assert_cmpuint(sent(f), ==, COUNT);
+}
+
+/* In Error waiting frames are flushed at once. */
+FIXTURE_TEST("/rate/error", test_error)
+{
+    struct ernic_cqe cqe;
+    uint32_t n = 0;
+
+    g_assert_cmpint(limit(f, 1, 0), ==, ERNIC_OK);
+    send(f, &f->qp, 6);
+    g_assert_cmpuint(sent(f), ==, 1);
+    g_assert_cmpint(fake_modify_qp(f->e, f->qp.qpn, ERNIC_QPA_STATE,
+                                   ERNIC_QPS_ERR, NULL), ==, ERNIC_OK);
+    fake_run(f->e);
+    while (fake_poll_cq(f->e, &f->cq, &cqe)) {
+        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_WR_FLUSH_ERR);
+        n++;
+    }
+    g_assert_cmpuint(n, ==, 5);
+}
+
+/* The pace survives a migration. */
+FIXTURE_TEST("/rate/saved", test_saved)
+{
+    GByteArray *state = g_byte_array_new();
+
+    g_assert_cmpint(limit(f, KBPS, 0), ==, ERNIC_OK);
+    send(f, &f->qp, COUNT);
+    g_assert_cmpuint(sent(f), ==, 1);
+    paced(f, FRAME - ERNIC_RATE_SLACK_NS, 3);
+    fake_advance(f->e, 1000);
+    ernic_save(f->e, state);
+    g_assert_true(ernic_load(f->e, f->env.now, state->data, state->len));
+    g_byte_array_free(state, true);
+    paced(f, FRAME - 1000, COUNT - 4);
+}
+
+/* A query reports the limit; the greatest values do no harm. */
+FIXTURE_TEST("/rate/values", test_values)
+{
+    struct ernic_qp_attr attr;
+
+    g_assert_cmpint(limit(f, KBPS, 9), ==, ERNIC_OK);
+    g_assert_cmpint(ernic_qp_query(f->e, f->env.uctx, f->qp.qpn, &attr), ==,
+                    ERNIC_OK);
+    g_assert_cmpuint(le32_to_cpu(attr.rate_limit), ==, KBPS);
+    g_assert_cmpuint(le32_to_cpu(attr.rate_burst), ==, 9);
+    g_assert_cmpint(limit(f, UINT32_MAX, UINT32_MAX), ==, ERNIC_OK);
+    send(f, &f->qp, COUNT);
+    g_assert_cmpuint(sent(f), ==, COUNT);
+    g_assert_cmpint(limit(f, 1, UINT32_MAX), ==, ERNIC_OK);
+    send(f, &f->qp, COUNT);
+    fake_advance(f->e, 1);
+    g_assert_cmpuint(sent(f), >, 0);
+}

@@ -1,0 +1,476 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The requester of a connection: the packets of a posted request, their order, and the
+ * limits that hold them back (IBTA vol. 1, 9.7.2 and 9.7.3).
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "dialog.h"
+#include "test.h"
+#include "wire/ib_tables.h"
+
+#define PSN DLG_SQ_PSN
+
+static const uint8_t data_wrs[] = {
+    ERNIC_WR_SEND, ERNIC_WR_SEND_IMM, ERNIC_WR_SEND_INV, ERNIC_WR_WRITE,
+    ERNIC_WR_WRITE_IMM,
+};
+
+/* ---- segmentation ---------------------------------------------------- */
+
+static void open_mtu(Dialog *d, uint8_t code)
+{
+    dlg_init(d, ERNIC_QPT_RC, false);
+    d->attr.path_mtu = code;
+    dlg_to(d, ERNIC_QPS_RTS);
+}
+
+static void one_message(Dialog *d, uint8_t wr, uint32_t len, uint32_t *psn,
+                        uint32_t *msn)
+{
+    uint32_t id = d->qp.sq_pi;
+    struct ernic_cqe cqe;
+
+    dlg_post(d, wr, 64, len);
+    *psn += dlg_sent_message(d, wr, 0, *psn, 64, len);
+    QUIET(d);
+    dlg_no_wc(d);
+    PEER_ACK(d, *psn - 1, ++*msn);
+    cqe = SEND_WC(d, id, SUCCESS);
+    g_assert_cmpuint(cqe.opcode, ==, wr >= ERNIC_WR_WRITE ? ERNIC_WC_WRITE :
+                                                            ERNIC_WC_SEND);
+    g_assert_cmpuint(cqe.index, ==, id);
+}
+
+/* Every path MTU, every request with data, lengths about its multiples. */
+TEST("/req/segments", test_segments)
+{
+    uint32_t psn, msn, mtu, i, j;
+    uint8_t code;
+    Dialog d;
+
+    for (code = ERNIC_MTU_256; code <= ERNIC_MTU_4096; code++) {
+        open_mtu(&d, code);
+        mtu = ernic_mtu_bytes(code);
+        psn = PSN;
+        msn = 0;
+        for (i = 0; i < ARRAY_SIZE(data_wrs); i++) {
+            const uint32_t lens[] = {
+                0, 1, 2, 3, 4, mtu - 1, mtu, mtu + 1, 2 * mtu - 1, 2 * mtu,
+                2 * mtu + 1, 3 * mtu, 5 * mtu + 3,
+            };
+
+            for (j = 0; j < ARRAY_SIZE(lens); j++) {
+                one_message(&d, data_wrs[i], lens[j], &psn, &msn);
+            }
+        }
+        dlg_close(&d);
+    }
+}
+
+/* A message gathered from 16 pieces of odd sizes, one of them empty. */
+DIALOG_TEST("/req/gather", ERNIC_QPT_RC, test_gather)
+{
+    struct ernic_sge sge[ERNIC_MAX_SGE];
+    struct ernic_wqe wqe;
+    uint8_t bytes[4096];
+    uint32_t i, len = 0, n;
+
+    wqe = dlg_wqe(d, ERNIC_WR_SEND, ERNIC_WR_SIGNALED);
+    for (i = 0; i < ERNIC_MAX_SGE; i++) {
+        n = i == 5 ? 0 : 101 + 7 * i;
+        sge[i] = fake_sge(d->mem + 5000 * i + 1, n, d->key);
+        memcpy(bytes + len, d->at + 5000 * i + 1, n);
+        len += n;
+    }
+    wqe.count = cpu_to_le16(ERNIC_MAX_SGE);
+    fake_post_send(d->e, &d->qp, &wqe, sge);
+    g_assert_cmpuint(fake_ring_sq(d->e, &d->qp), ==, ERNIC_OK);
+    SENT(d, SEND_FIRST, .psn = PSN, .payload = bytes, .payload_len = 1024);
+    SENT(d, SEND_MIDDLE, .psn = PSN + 1, .payload = bytes + 1024,
+         .payload_len = 1024);
+    SENT(d, SEND_LAST, .psn = PSN + 2, .payload = bytes + 2048,
+         .payload_len = len - 2048, .ackreq = true);
+    PEER_ACK(d, PSN + 2, 1);
+    SEND_WC(d, 0, SUCCESS);
+}
+
+DIALOG_TEST("/req/inline", ERNIC_QPT_RC, test_inline)
+{
+    dlg_post_flags(d, ERNIC_WR_SEND, ERNIC_WR_INLINE | ERNIC_WR_SIGNALED, 8,
+                   ERNIC_MAX_INLINE);
+    dlg_post_flags(d, ERNIC_WR_WRITE_IMM,
+                   ERNIC_WR_INLINE | ERNIC_WR_SIGNALED, 900, 1);
+    dlg_post_flags(d, ERNIC_WR_WRITE, ERNIC_WR_INLINE | ERNIC_WR_SIGNALED, 0,
+                   0);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN, 8, ERNIC_MAX_INLINE);
+    dlg_sent_message(d, ERNIC_WR_WRITE_IMM, 0, PSN + 1, 900, 1);
+    dlg_sent_message(d, ERNIC_WR_WRITE, 0, PSN + 2, 0, 0);
+    PEER_ACK(d, PSN + 2, 3);
+    SEND_WC(d, 0, SUCCESS);
+    SEND_WC(d, 1, SUCCESS);
+    SEND_WC(d, 2, SUCCESS);
+}
+
+/* C9-27: inline data was read at the doorbell; a later change is not sent. */
+DIALOG_TEST("/req/inline-resent", ERNIC_QPT_RC, test_inline_resent)
+{
+    uint8_t bytes[100];
+
+    memcpy(bytes, d->at, sizeof(bytes));
+    dlg_post_flags(d, ERNIC_WR_SEND, ERNIC_WR_INLINE | ERNIC_WR_SIGNALED, 0,
+                   sizeof(bytes));
+    dlg_take(d);
+    memset(fake_ptr(&d->env, fake_sq_slot(&d->qp, 0), 576), 0xee, 576);
+    PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN, 0);
+    SENT(d, SEND_ONLY, .psn = PSN, .payload = bytes,
+         .payload_len = sizeof(bytes), .ackreq = true);
+    PEER_ACK(d, PSN, 1);
+    SEND_WC(d, 0, SUCCESS);
+}
+
+/* Only the last packet has the solicited event bit. */
+DIALOG_TEST("/req/solicited", ERNIC_QPT_RC, test_solicited)
+{
+    const uint8_t flags = ERNIC_WR_SOLICITED | ERNIC_WR_SIGNALED;
+
+    dlg_post_flags(d, ERNIC_WR_SEND, flags, 0, 3000);
+    dlg_sent_message(d, ERNIC_WR_SEND, flags, PSN, 0, 3000);
+    dlg_post_flags(d, ERNIC_WR_WRITE_IMM, flags, 0, 10);
+    dlg_sent_message(d, ERNIC_WR_WRITE_IMM, flags, PSN + 3, 0, 10);
+    PEER_ACK(d, PSN + 3, 2);
+    SEND_WC(d, 0, SUCCESS);
+    SEND_WC(d, 1, SUCCESS);
+}
+
+/* 9.2: SE is valid for SEND and WRITE with immediate, not for WRITE or READ. */
+DIALOG_TEST("/req/solicited-elsewhere", ERNIC_QPT_RC, test_solicited_elsewhere)
+{
+    const uint8_t flags = ERNIC_WR_SOLICITED | ERNIC_WR_SIGNALED;
+
+    dlg_post_flags(d, ERNIC_WR_WRITE, flags, 0, 10);
+    dlg_sent_message(d, ERNIC_WR_WRITE, 0, PSN, 0, 10);
+    dlg_post_flags(d, ERNIC_WR_READ, flags, DLG_SINK, 10);
+    SENT(d, READ_REQUEST, .psn = PSN + 1, .va = DLG_RADDR, .rkey = DLG_RKEY,
+         .dma_len = 10, .ackreq = true);
+    dlg_peer_read(d, PSN + 1, 2, 0, 10);
+    SEND_WC(d, 0, SUCCESS);
+    SEND_WC(d, 1, SUCCESS);
+}
+
+DIALOG_TEST("/req/unsignalled", ERNIC_QPT_RC, test_unsignalled)
+{
+    dlg_post_flags(d, ERNIC_WR_SEND, 0, 0, 10);
+    dlg_post_flags(d, ERNIC_WR_WRITE, 0, 0, 10);
+    dlg_post(d, ERNIC_WR_SEND, 0, 10);
+    dlg_post_flags(d, ERNIC_WR_SEND, 0, 0, 10);
+    g_assert_cmpuint(dlg_pending(d), ==, 4);
+    PEER_ACK(d, PSN + 3, 4);
+    SEND_WC(d, 2, SUCCESS);
+    dlg_no_wc(d);
+    while (dlg_pending(d)) {
+        dlg_take(d);
+    }
+    /* A failed request completes all the same. */
+    dlg_post_flags(d, ERNIC_WR_SEND, 0, DLG_MEM, 10);
+    SEND_WC(d, 4, LOC_PROT_ERR);
+    STATE_IS(d, ERR);
+}
+
+/* ---- READ and atomics ------------------------------------------------ */
+
+#define SENT_READ(d, PSN_, OFF, LEN)                                        \
+    SENT(d, READ_REQUEST, .psn = (PSN_), .va = DLG_RADDR + (OFF),           \
+         .rkey = DLG_RKEY, .dma_len = (LEN), .ackreq = true)
+
+TEST("/req/read", test_read)
+{
+    uint32_t psn, len, i, n;
+    struct ernic_cqe cqe;
+    uint8_t code;
+    Dialog d;
+
+    for (code = ERNIC_MTU_256; code <= ERNIC_MTU_4096; code++) {
+        uint32_t mtu = ernic_mtu_bytes(code);
+        const uint32_t lens[] = { 0, 1, mtu - 1, mtu, mtu + 1, 3 * mtu };
+
+        open_mtu(&d, code);
+        psn = PSN;
+        for (i = 0; i < ARRAY_SIZE(lens); i++) {
+            len = lens[i];
+            memset(d.at + DLG_SINK, 0, 3 * mtu + 1);
+            dlg_post(&d, ERNIC_WR_READ, DLG_SINK, len);
+            SENT_READ(&d, psn, 0, len);
+            n = dlg_peer_read(&d, psn, i + 1, 0, len);
+            psn += n;
+            cqe = SEND_WC(&d, i, SUCCESS);
+            g_assert_cmpuint(cqe.opcode, ==, ERNIC_WC_READ);
+            g_assert_cmpuint(cqe.byte_len, ==, len);
+            dlg_mem_is(&d, DLG_SINK, d.peer, len);
+            dlg_mem_is(&d, DLG_SINK + len, NULL, 1);
+        }
+        dlg_close(&d);
+    }
+}
+
+/* A long READ is requested in pieces of 128 KiB, each with its own PSNs. */
+DIALOG_TEST("/req/read-pieces", ERNIC_QPT_RC, test_read_pieces)
+{
+    const uint32_t chunk = 128 * 1024, len = 2 * chunk + 5000;
+    uint32_t psn = PSN;
+
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK, len);
+    dlg_post(d, ERNIC_WR_SEND, 0, 10);
+    SENT_READ(d, psn, 0, chunk);
+    SENT_READ(d, psn + 128, chunk, chunk);
+    QUIET(d);
+    psn += dlg_peer_read(d, psn, 0, 0, chunk);
+    /* The window of 256 packets has room again. */
+    SENT_READ(d, psn + 128, 2 * chunk, 5000);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, psn + 128 + 5, 0, 10);
+    dlg_no_wc(d);
+    psn += dlg_peer_read(d, psn, 0, chunk, chunk);
+    psn += dlg_peer_read(d, psn, 1, 2 * chunk, 5000);
+    SEND_WC(d, 0, SUCCESS);
+    dlg_no_wc(d);
+    PEER_ACK(d, psn, 2);
+    SEND_WC(d, 1, SUCCESS);
+    dlg_mem_is(d, DLG_SINK, d->peer, len);
+}
+
+/* A response is scattered over the pieces of the gather list. */
+DIALOG_TEST("/req/read-scatter", ERNIC_QPT_RC, test_read_scatter)
+{
+    struct ernic_wqe wqe;
+    struct ernic_sge sge[3];
+
+    wqe = dlg_wqe(d, ERNIC_WR_READ, ERNIC_WR_SIGNALED);
+    sge[0] = fake_sge(d->mem + DLG_SINK, 700, d->key);
+    sge[1] = fake_sge(d->mem + DLG_SINK + 2000, 700, d->key);
+    sge[2] = fake_sge(d->mem + DLG_SINK + 1000, 100, d->key);
+    wqe.count = cpu_to_le16(3);
+    fake_post_send(d->e, &d->qp, &wqe, sge);
+    g_assert_cmpuint(fake_ring_sq(d->e, &d->qp), ==, ERNIC_OK);
+    SENT_READ(d, PSN, 0, 1500);
+    dlg_peer_read(d, PSN, 1, 0, 1500);
+    SEND_WC(d, 0, SUCCESS);
+    dlg_mem_is(d, DLG_SINK, d->peer, 700);
+    dlg_mem_is(d, DLG_SINK + 700, NULL, 300);
+    dlg_mem_is(d, DLG_SINK + 1000, d->peer + 1400, 100);
+    dlg_mem_is(d, DLG_SINK + 1100, NULL, 900);
+    dlg_mem_is(d, DLG_SINK + 2000, d->peer + 700, 700);
+    dlg_mem_is(d, DLG_SINK + 2700, NULL, 100);
+}
+
+DIALOG_TEST("/req/atomics", ERNIC_QPT_RC, test_atomics)
+{
+    struct ernic_cqe cqe;
+
+    dlg_post(d, ERNIC_WR_CMP_SWAP, DLG_SINK, 8);
+    dlg_post(d, ERNIC_WR_FETCH_ADD, DLG_SINK + 8, 8);
+    SENT(d, COMPARE_SWAP, .psn = PSN, .va = DLG_RADDR, .rkey = DLG_RKEY,
+         .swap_add = DLG_SWAP, .compare = DLG_COMPARE, .ackreq = true);
+    SENT(d, FETCH_ADD, .psn = PSN + 1, .va = DLG_RADDR, .rkey = DLG_RKEY,
+         .swap_add = DLG_COMPARE, .ackreq = true);
+    PEER(d, ATOMIC_ACK, .psn = PSN, .syndrome = DLG_ACK, .msn = 1,
+         .atomic_orig = 0x0102030405060708ull);
+    cqe = SEND_WC(d, 0, SUCCESS);
+    g_assert_cmpuint(cqe.opcode, ==, ERNIC_WC_CMP_SWAP);
+    g_assert_cmpuint(cqe.byte_len, ==, 8);
+    PEER(d, ATOMIC_ACK, .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 2,
+         .atomic_orig = 0x99);
+    cqe = SEND_WC(d, 1, SUCCESS);
+    g_assert_cmpuint(cqe.opcode, ==, ERNIC_WC_FETCH_ADD);
+    g_assert_cmphex(fake_get64(&d->env, d->mem + DLG_SINK), ==,
+                    0x0102030405060708ull);
+    g_assert_cmphex(fake_get64(&d->env, d->mem + DLG_SINK + 8), ==, 0x99);
+}
+
+/* ---- limits that hold a request back --------------------------------- */
+
+/* 11.2.5.2: at most as many outstanding READs and atomics as the peer accepts. */
+DIALOG_TEST_BY("/req/credits", dlg_init(d, ERNIC_QPT_RC, false), test_credits)
+{
+    d->attr.max_rd_atomic = 2;
+    dlg_to(d, ERNIC_QPS_RTS);
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 2048);
+    dlg_post(d, ERNIC_WR_FETCH_ADD, DLG_SINK, 8);
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 16);
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    SENT_READ(d, PSN, 0, 2048);
+    SENT(d, FETCH_ADD, .psn = PSN + 2, .va = DLG_RADDR, .rkey = DLG_RKEY,
+         .swap_add = DLG_COMPARE, .ackreq = true);
+    QUIET(d);
+    dlg_peer_read(d, PSN, 1, 0, 2048);
+    SEND_WC(d, 0, SUCCESS);
+    SENT_READ(d, PSN + 3, 0, 16);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN + 4, 0, 16);
+    PEER(d, ATOMIC_ACK, .psn = PSN + 2, .syndrome = DLG_ACK, .msn = 2);
+    dlg_peer_read(d, PSN + 3, 3, 0, 16);
+    PEER_ACK(d, PSN + 4, 4);
+    SEND_WC(d, 1, SUCCESS);
+    SEND_WC(d, 2, SUCCESS);
+    SEND_WC(d, 3, SUCCESS);
+}
+
+/* Without any credit, the request can never be sent. */
+DIALOG_TEST_BY("/req/no-credits", dlg_init(d, ERNIC_QPT_RC, false), test_no_credits)
+{
+    d->attr.max_rd_atomic = 0;
+    dlg_to(d, ERNIC_QPS_RTS);
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 16);
+    SEND_WC(d, 0, LOC_QP_OP_ERR);
+    STATE_IS(d, ERR);
+}
+
+/* C10-80: a fenced request waits for all earlier READs and atomics. */
+DIALOG_TEST("/req/fence", ERNIC_QPT_RC, test_fence)
+{
+    const uint8_t fenced = ERNIC_WR_FENCE | ERNIC_WR_SIGNALED;
+
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 16);
+    dlg_post(d, ERNIC_WR_CMP_SWAP, DLG_SINK, 8);
+    dlg_post(d, ERNIC_WR_SEND, 0, 17);
+    dlg_post_flags(d, ERNIC_WR_WRITE, fenced, 0, 18);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN, 0, 16);
+    SENT_READ(d, PSN + 1, 0, 16);
+    g_assert_cmpuint(dlg_take(d).psn, ==, PSN + 2);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN + 3, 0, 17);
+    QUIET(d);
+    dlg_peer_read(d, PSN + 1, 2, 0, 16);
+    SEND_WC(d, 0, SUCCESS);
+    SEND_WC(d, 1, SUCCESS);
+    QUIET(d);
+    PEER(d, ATOMIC_ACK, .psn = PSN + 2, .syndrome = DLG_ACK, .msn = 3);
+    SEND_WC(d, 2, SUCCESS);
+    /* An unacknowledged SEND does not trigger the fence. */
+    dlg_sent_message(d, ERNIC_WR_WRITE, 0, PSN + 4, 0, 18);
+    PEER_ACK(d, PSN + 4, 5);
+    SEND_WC(d, 3, SUCCESS);
+    SEND_WC(d, 4, SUCCESS);
+}
+
+/* The window closes after 256 KiB, and an ACK was requested before. */
+DIALOG_TEST("/req/window", ERNIC_QPT_RC, test_window)
+{
+    uint32_t psn = PSN, asked = 0, n;
+    ErnicPkt pkt = { };
+
+    dlg_post(d, ERNIC_WR_WRITE, 0, 600 * 1024);
+    n = dlg_pending(d);
+    g_assert_cmpuint(n, ==, 256);
+    while (n--) {
+        pkt = dlg_take(d);
+        g_assert_cmphex(pkt.psn, ==, psn);
+        asked += pkt.ackreq;
+        psn++;
+    }
+    g_assert_true(pkt.ackreq);
+    g_assert_cmpuint(asked, >=, 4);
+    QUIET(d);
+    PEER_ACK(d, PSN + 99, 0);
+    n = dlg_pending(d);
+    g_assert_cmpuint(n, >=, 100);
+    g_assert_cmpuint(n, <=, 102);
+    while (psn != PSN + 600) {
+        if (!dlg_pending(d)) {
+            PEER_ACK(d, psn - 1, 0);
+        }
+        pkt = dlg_take(d);
+        g_assert_cmphex(pkt.psn, ==, psn);
+        psn++;
+    }
+    g_assert_true(pkt.ackreq);
+    g_assert_cmpstr(pkt.op->name, ==,
+                    ernic_opcode(ERNIC_OP_WRITE_LAST)->name);
+    dlg_no_wc(d);
+    PEER_ACK(d, PSN + 599, 1);
+    SEND_WC(d, 0, SUCCESS);
+}
+
+/* ---- sequence numbers ------------------------------------------------ */
+
+DIALOG_TEST_BY("/req/psn-wrap", dlg_init(d, ERNIC_QPT_RC, false), test_psn_wrap)
+{
+    d->attr.sq_psn = cpu_to_le32(0xfffffe);
+    dlg_to(d, ERNIC_QPS_RTS);
+    dlg_post(d, ERNIC_WR_WRITE, 0, 4000);
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 2000);
+    dlg_post(d, ERNIC_WR_SEND, 0, 1);
+    dlg_sent_message(d, ERNIC_WR_WRITE, 0, 0xfffffe, 0, 4000);
+    SENT_READ(d, 2, 0, 2000);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, 4, 0, 1);
+    PEER_ACK(d, 0xffffff, 0);
+    PEER_NAK(d, ERNIC_NAK_PSN_SEQ, 0, 0);
+    SENT(d, WRITE_MIDDLE, .psn = 0, .payload = d->at + 2048,
+         .payload_len = 1024);
+    SENT(d, WRITE_LAST, .psn = 1, .payload = d->at + 3072,
+         .payload_len = 4000 - 3072, .ackreq = true);
+    SENT_READ(d, 2, 0, 2000);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, 4, 0, 1);
+    PEER_ACK(d, 1, 1);
+    SEND_WC(d, 0, SUCCESS);
+    dlg_peer_read(d, 2, 2, 0, 2000);
+    SEND_WC(d, 1, SUCCESS);
+    PEER_ACK(d, 4, 3);
+    SEND_WC(d, 2, SUCCESS);
+}
+
+/* Go-back-N: from the named packet on, with the original PSNs. */
+TEST("/req/rewind", test_rewind)
+{
+    uint32_t from;
+    Dialog d;
+
+    for (from = 0; from < 6; from++) {
+        dlg_open(&d, ERNIC_QPT_RC);
+        dlg_post(&d, ERNIC_WR_SEND_IMM, 0, 3000);
+        dlg_post(&d, ERNIC_WR_WRITE, 100, 3000);
+        dlg_sent_message(&d, ERNIC_WR_SEND_IMM, 0, PSN, 0, 3000);
+        dlg_sent_message(&d, ERNIC_WR_WRITE, 0, PSN + 3, 100, 3000);
+        PEER_NAK(&d, ERNIC_NAK_PSN_SEQ, PSN + from, from / 3);
+        if (from >= 3) {
+            SEND_WC(&d, 0, SUCCESS);
+        }
+        g_assert_cmpuint(dlg_pending(&d), ==, 6 - from);
+        if (from == 0) {
+            dlg_sent_message(&d, ERNIC_WR_SEND_IMM, 0, PSN, 0, 3000);
+        }
+        while (dlg_pending(&d) > 3) {
+            dlg_take(&d);
+        }
+        if (from <= 3) {
+            dlg_sent_message(&d, ERNIC_WR_WRITE, 0, PSN + 3, 100, 3000);
+        } else {
+            g_assert_cmphex(dlg_take(&d).psn, ==, PSN + from);
+        }
+        while (dlg_pending(&d)) {
+            dlg_take(&d);
+        }
+        PEER_ACK(&d, PSN + 5, 2);
+        if (from < 3) {
+            SEND_WC(&d, 0, SUCCESS);
+        }
+        SEND_WC(&d, 1, SUCCESS);
+        dlg_close(&d);
+    }
+}
+
+/* A READ is requested again from the missing packet on. */
+DIALOG_TEST("/req/rewind-read", ERNIC_QPT_RC, test_rewind_read)
+{
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 5000);
+    SENT_READ(d, PSN, 0, 5000);
+    PEER(d, READ_RSP_FIRST, .psn = PSN, .syndrome = DLG_ACK,
+         .payload = d->peer, .payload_len = 1024);
+    PEER(d, READ_RSP_MIDDLE, .psn = PSN + 1, .payload = d->peer + 1024,
+         .payload_len = 1024);
+    PEER(d, READ_RSP_MIDDLE, .psn = PSN + 3, .payload = d->peer + 3072,
+         .payload_len = 1024);
+    SENT_READ(d, PSN + 2, 2048, 5000 - 2048);
+    dlg_peer_read(d, PSN + 2, 1, 2048, 5000 - 2048);
+    SEND_WC(d, 0, SUCCESS);
+    dlg_mem_is(d, DLG_SINK, d->peer, 5000);
+}

@@ -1,0 +1,272 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The responder at its end: the last acknowledgement of a queue pair that software
+ * removes.
+ */
+#include "qemu/osdep.h"
+#include "dialog.h"
+#include "test.h"
+#include "transport/tx.h"
+
+#define PSN DLG_RQ_PSN
+
+/* Stop the queue pair's responses, right after it has received a packet. */
+static void cease(Dialog *d, int how)
+{
+    if (how == ERNIC_QPS_COUNT) {
+        g_assert_cmpint(fake_destroy(d->e, ERNIC_CMD_QP_DESTROY, d->qp.qpn),
+                        ==, ERNIC_OK);
+    } else {
+        dlg_state(d, how);
+    }
+    fake_run(d->e);
+}
+
+/* A SEND that is complete, and not acknowledged yet. */
+static void served(Dialog *d, bool ackreq)
+{
+    dlg_open(d, ERNIC_QPT_RC);
+    dlg_recv(d, DLG_SINK, 16);
+    d->hold = true;
+    PEER(d, SEND_ONLY, .psn = PSN, .payload = d->peer, .payload_len = 16,
+         .ackreq = ackreq);
+}
+
+/*
+ * Requests that software may have seen complete are acknowledged first: a peer that
+ * sends again would get no response.
+ */
+TEST("/resp/ack/last", test_ack_last)
+{
+    static const int ways[] = {
+        ERNIC_QPS_RESET, ERNIC_QPS_ERR, ERNIC_QPS_COUNT,
+    };
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(ways); i++) {
+        served(&d, true);
+        cease(&d, ways[i]);
+        SENT_ACK(&d, PSN, 1);
+        RECV_WC(&d, 0, SUCCESS);
+        dlg_close(&d);
+
+        /*
+         * A READ gets no response: requests before it are acknowledged, later ones are
+         * not.
+         */
+        served(&d, false);
+        PEER(&d, READ_REQUEST, .psn = PSN + 1, .va = d.mem, .rkey = d.key,
+             .dma_len = 3000, .ackreq = true);
+        PEER(&d, FETCH_ADD, .psn = PSN + 4, .va = d.mem, .rkey = d.key);
+        PEER(&d, WRITE_ONLY, .psn = PSN + 5, .ackreq = true);
+        cease(&d, ways[i]);
+        SENT_ACK(&d, PSN, 1);
+        RECV_WC(&d, 0, SUCCESS);
+        dlg_close(&d);
+
+        /* Not without AckReq. */
+        served(&d, false);
+        cease(&d, ways[i]);
+        QUIET(&d);
+        RECV_WC(&d, 0, SUCCESS);
+        dlg_close(&d);
+    }
+}
+
+/*
+ * The same while a train of another queue pair waits for the link: the last ACK
+ * leaves after it, whatever has become of its queue pair.
+ */
+TEST("/resp/ack/last-busy", test_ack_last_busy)
+{
+    static const int ways[] = {
+        ERNIC_QPS_RESET, ERNIC_QPS_ERR, ERNIC_QPS_COUNT, -1,
+    };
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(ways); i++) {
+        FakeQp other;
+
+        dlg_open(&d, ERNIC_QPT_RC);
+        dlg_recv(&d, DLG_SINK, 16);
+        dlg_post(&d, ERNIC_WR_WRITE, 0, 16);
+        dlg_sent_message(&d, ERNIC_WR_WRITE, 0, DLG_SQ_PSN, 0, 16);
+        fake_create_qp(d.e, &other, ERNIC_QPT_UC, d.pd, d.scq.cqn, d.rcq.cqn,
+                       FAKE_NONE);
+        fake_connect(d.e, &other, 0x123456, DLG_PEER);
+        d.env.tx_busy = true;
+        fake_rdma(d.e, &other, ERNIC_WR_WRITE, 0, d.mem, 16, d.key, DLG_RADDR,
+                  DLG_RKEY);
+        fake_run(d.e);
+        d.hold = true;
+        PEER(&d, SEND_ONLY, .psn = PSN, .payload = d.peer, .payload_len = 16,
+             .ackreq = true);
+        if (ways[i] < 0) {
+            PEER_NAK(&d, ERNIC_NAK_REM_ACC, DLG_SQ_PSN, 0);
+            fake_run(d.e);
+            SEND_WC(&d, 0, REM_ACCESS_ERR);
+        } else {
+            cease(&d, ways[i]);
+            if (ways[i] == ERNIC_QPS_ERR) {
+                SEND_WC(&d, 0, WR_FLUSH_ERR);
+            }
+        }
+        d.env.tx_busy = false;
+        ernic_tx_ready(d.e, d.env.now);
+        fake_run(d.e);
+        g_assert_cmphex(dlg_take(&d).dest_qp, ==, 0x123456);
+        SENT_ACK(&d, PSN, 1);
+        QUIET(&d);
+        RECV_WC(&d, 0, SUCCESS);
+        dlg_close(&d);
+    }
+}
+
+/* So many at once that the device cannot keep them all: some are lost. */
+DIALOG_TEST("/resp/ack/last-many", ERNIC_QPT_RC, test_ack_last_many)
+{
+    enum { NUM = ERNIC_LAST_ACKS + 3 };
+    uint32_t i, n = 0;
+    FakeQp qp[NUM];
+
+    for (i = 0; i < NUM; i++) {
+        fake_create_qp(d->e, &qp[i], ERNIC_QPT_RC, d->pd, d->scq.cqn, d->rcq.cqn,
+                       FAKE_NONE);
+        fake_connect(d->e, &qp[i], 0x1000 + i, DLG_PEER);
+    }
+    d->env.tx_busy = true;
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    fake_run(d->e);
+    d->hold = true;
+    for (i = 0; i < NUM; i++) {
+        PEER(d, WRITE_ONLY, .dest_qp = qp[i].qpn, .ackreq = true);
+        g_assert_cmpint(fake_destroy(d->e, ERNIC_CMD_QP_DESTROY, qp[i].qpn), ==,
+                        ERNIC_OK);
+    }
+    d->env.tx_busy = false;
+    ernic_tx_ready(d->e, d->env.now);
+    fake_run(d->e);
+    g_assert_cmphex(dlg_take(d).dest_qp, ==, DLG_PEER_QPN);
+    for (n = 0; dlg_pending(d); n++) {
+        ErnicPkt pkt = dlg_take(d);
+
+        g_assert_cmpint(pkt.op->cls, ==, ERNIC_CL_ACK);
+        g_assert_cmphex(pkt.dest_qp, ==, 0x1000 + n);
+    }
+    g_assert_cmpuint(n, ==, ERNIC_LAST_ACKS);
+    dlg_state(d, ERNIC_QPS_ERR);
+    fake_run(d->e);
+    SEND_WC(d, 0, WR_FLUSH_ERR);
+}
+
+/* A READ that has begun, or is a duplicate, gets no ACK: its response acknowledges. */
+TEST("/resp/ack/last-begun", test_ack_last_begun)
+{
+    uint32_t i, n;
+    Dialog d;
+
+    for (i = 0; i < 2; i++) {
+        dlg_open(&d, ERNIC_QPT_RC);
+        d.env.tx_busy = !i;
+        PEER(&d, READ_REQUEST, .psn = PSN, .va = d.mem, .rkey = d.key,
+             .dma_len = 200000, .ackreq = true);
+        if (i) {
+            dlg_sent_read(&d, PSN, 1, 0, 200000);
+        }
+        QUIET(&d);
+        d.env.tx_busy = false;
+        ernic_tx_ready(d.e, d.env.now);         /* one train of it leaves */
+        d.hold = true;
+        if (i) {
+            PEER(&d, READ_REQUEST, .psn = PSN, .va = d.mem, .rkey = d.key,
+                 .dma_len = 200000, .ackreq = true);
+        }
+        cease(&d, ERNIC_QPS_ERR);
+        for (n = 0; dlg_pending(&d); n++) {
+            g_assert_cmpint(dlg_take(&d).op->cls, ==, ERNIC_CL_READ_RSP);
+        }
+        g_assert_true(i ? !n : n && n < DIV_ROUND_UP(200000, 1024));
+        dlg_close(&d);
+    }
+}
+
+/* After an error of our own request, a received request is still acknowledged. */
+TEST("/resp/ack/own-error", test_ack_own_error)
+{
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < 2; i++) {
+        dlg_open(&d, ERNIC_QPT_RC);
+        dlg_recv(&d, DLG_SINK, 16);
+        dlg_post(&d, ERNIC_WR_WRITE, 0, 16);
+        dlg_sent_message(&d, ERNIC_WR_WRITE, 0, DLG_SQ_PSN, 0, 16);
+        d.hold = true;
+        PEER(&d, SEND_ONLY, .psn = PSN, .payload = d.peer, .payload_len = 16,
+             .ackreq = !i);
+        PEER_NAK(&d, ERNIC_NAK_REM_ACC, DLG_SQ_PSN, 0);
+        fake_run(d.e);
+        if (!i) {
+            SENT_ACK(&d, PSN, 1);
+        }
+        QUIET(&d);
+        RECV_WC(&d, 0, SUCCESS);
+        SEND_WC(&d, 0, REM_ACCESS_ERR);
+        STATE_IS(&d, ERR);
+        dlg_close(&d);
+    }
+}
+
+/* A SEND with AckReq; without a receive request it finds none. */
+static void peer_send(Dialog *d, uint32_t psn)
+{
+    PEER(d, SEND_ONLY, .psn = psn, .payload = d->peer, .payload_len = 16,
+         .ackreq = true);
+}
+
+/*
+ * The same holds for a NAK that is due, also if no ACK is; a NAK that would end the
+ * queue pair is not sent, but what it would have acknowledged is.
+ */
+TEST("/resp/nak/last", test_nak_last)
+{
+    static const int ways[] = {
+        ERNIC_QPS_RESET, ERNIC_QPS_ERR, ERNIC_QPS_COUNT,
+    };
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < 4 * ARRAY_SIZE(ways); i++) {
+        bool ends = i & 1;
+        uint32_t before = i >> 1 & 1;
+
+        dlg_init(&d, ERNIC_QPT_RC, false);
+        d.attr.min_rnr_timer = 5;
+        dlg_to(&d, ERNIC_QPS_RTS);
+        d.hold = true;
+        if (before) {
+            dlg_recv(&d, DLG_SINK, 16);
+            peer_send(&d, PSN);
+        }
+        if (ends) {
+            PEER(&d, READ_REQUEST, .psn = PSN + before, .va = d.mem,
+                 .rkey = d.key ^ 1, .dma_len = 16, .ackreq = true);
+        } else {
+            peer_send(&d, PSN + before);
+        }
+        cease(&d, ways[i / 4]);
+        if (ends) {
+            SENT_ACK(&d, PSN + before - 1, before);
+        } else {
+            SENT_NAK(&d, ERNIC_AETH_RNR_NAK | 5, PSN + before, before);
+        }
+        QUIET(&d);
+        if (before) {
+            RECV_WC(&d, 0, SUCCESS);
+        }
+        dlg_close(&d);
+    }
+}

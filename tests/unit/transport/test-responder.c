@@ -1,0 +1,679 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The responder of a connection: valid requests, duplicates, and requests ahead of
+ * sequence (IBTA vol. 1, 9.7.4 and 9.7.5). Bad requests are in test-responder-fault.c.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "dialog.h"
+#include "test.h"
+#include "wire/ib_tables.h"
+
+#define PSN DLG_RQ_PSN
+#define PEER_READ(d, PSN_, OFF, LEN)                                        \
+    PEER(d, READ_REQUEST, .psn = (PSN_), .va = (d)->mem + (OFF),            \
+         .rkey = (d)->key, .dma_len = (LEN), .ackreq = true)
+
+static void peer_send(Dialog *d, uint32_t psn)
+{
+    PEER(d, SEND_ONLY, .psn = psn, .payload = d->peer, .payload_len = 16,
+         .ackreq = true);
+}
+
+/* ---- messages ------------------------------------------------------- */
+
+static void one_message(Dialog *d, uint8_t wr, uint32_t len, uint32_t *psn,
+                        uint32_t *msn)
+{
+    bool takes = wr != ERNIC_WR_WRITE;
+    uint32_t id = d->qp.rq_pi;
+    struct ernic_cqe cqe;
+
+    memset(d->at + DLG_SINK, 0, len + 8);
+    if (takes) {
+        dlg_recv(d, DLG_SINK, len + 7);
+    }
+    *psn += dlg_peer_message(d, wr, *psn, DLG_SINK, len);
+    SENT_ACK(d, *psn - 1, ++*msn);
+    QUIET(d);
+    dlg_mem_is(d, DLG_SINK, d->peer, len);
+    dlg_mem_is(d, DLG_SINK + len, NULL, 8);
+    if (!takes) {
+        dlg_no_wc(d);
+        return;
+    }
+    cqe = RECV_WC(d, id, SUCCESS);
+    g_assert_cmpuint(cqe.byte_len, ==, len);
+    g_assert_cmpuint(cqe.index, ==, id);
+    g_assert_cmpuint(cqe.opcode, ==, wr == ERNIC_WR_WRITE_IMM ?
+                     ERNIC_WC_RECV_WRITE_IMM : ERNIC_WC_RECV);
+    g_assert_cmphex(cqe.flags & ~(ERNIC_CQE_PHASE | ERNIC_CQE_RQ), ==,
+                    wr == ERNIC_WR_SEND ? 0 : ERNIC_CQE_IMM);
+    g_assert_cmphex((uint32_t)ldl_be_p(cqe.imm), ==,
+                    wr == ERNIC_WR_SEND ? 0 : DLG_IMM);
+}
+
+TEST("/resp/messages", test_messages)
+{
+    static const uint8_t wrs[] = {
+        ERNIC_WR_SEND, ERNIC_WR_SEND_IMM, ERNIC_WR_WRITE, ERNIC_WR_WRITE_IMM,
+    };
+    uint32_t psn, msn, mtu, i, j;
+    uint8_t code;
+    Dialog d;
+
+    for (code = ERNIC_MTU_256; code <= ERNIC_MTU_4096; code++) {
+        dlg_init(&d, ERNIC_QPT_RC, false);
+        d.attr.path_mtu = code;
+        d.attr.rq_psn = cpu_to_le32(0xfffff0);
+        dlg_to(&d, ERNIC_QPS_RTS);
+        mtu = ernic_mtu_bytes(code);
+        psn = 0xfffff0;
+        msn = 0;
+        for (i = 0; i < ARRAY_SIZE(wrs); i++) {
+            const uint32_t lens[] = {
+                0, 1, 3, mtu - 1, mtu, mtu + 1, 2 * mtu, 5 * mtu + 2,
+            };
+
+            for (j = 0; j < ARRAY_SIZE(lens); j++) {
+                one_message(&d, wrs[i], lens[j], &psn, &msn);
+                psn &= 0xffffff;
+            }
+        }
+        dlg_close(&d);
+    }
+}
+
+/* A receive request whose pieces are smaller than packets. */
+DIALOG_TEST("/resp/scatter", ERNIC_QPT_RC, test_scatter)
+{
+    struct ernic_sge sge[3];
+
+    sge[0] = fake_sge(d->mem + DLG_SINK, 900, d->key);
+    sge[1] = fake_sge(d->mem + DLG_SINK + 2000, 1, d->key);
+    sge[2] = fake_sge(d->mem + DLG_SINK + 4000, 2000, d->key);
+    fake_post_recv(d->e, &d->qp, 0x77, sge, 3);
+    g_assert_cmpuint(fake_ring_rq(d->e, &d->qp), ==, ERNIC_OK);
+    dlg_peer_message(d, ERNIC_WR_SEND, PSN, 0, 2500);
+    SENT_ACK(d, PSN + 2, 1);
+    RECV_WC(d, 0x77, SUCCESS);
+    dlg_mem_is(d, DLG_SINK, d->peer, 900);
+    dlg_mem_is(d, DLG_SINK + 900, NULL, 1100);
+    dlg_mem_is(d, DLG_SINK + 2000, d->peer + 900, 1);
+    dlg_mem_is(d, DLG_SINK + 2001, NULL, 1999);
+    dlg_mem_is(d, DLG_SINK + 4000, d->peer + 901, 2500 - 901);
+}
+
+/* C9-88: 0 bytes touch no memory, so no key is checked. */
+DIALOG_TEST("/resp/zero-length", ERNIC_QPT_RC, test_zero_length)
+{
+    PEER(d, WRITE_ONLY, .psn = PSN, .va = 0x666, .rkey = 0x999,
+         .ackreq = true);
+    SENT_ACK(d, PSN, 1);
+    PEER(d, READ_REQUEST, .psn = PSN + 1, .va = 0x666, .rkey = 0x999);
+    SENT(d, READ_RSP_ONLY, .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 2);
+    fake_post_recv(d->e, &d->qp, 5, NULL, 0);
+    g_assert_cmpuint(fake_ring_rq(d->e, &d->qp), ==, ERNIC_OK);
+    PEER(d, SEND_ONLY, .psn = PSN + 2, .ackreq = true);
+    SENT_ACK(d, PSN + 2, 3);
+    RECV_WC(d, 5, SUCCESS);
+}
+
+/* The solicited event reaches the completion of a SEND and of WRITE_IMM. */
+DIALOG_TEST("/resp/solicited", ERNIC_QPT_RC, test_solicited)
+{
+    struct ernic_cqe cqe;
+
+    dlg_recv(d, DLG_SINK, 16);
+    dlg_recv(d, DLG_SINK, 16);
+    PEER(d, SEND_ONLY, .psn = PSN, .se = true);
+    cqe = RECV_WC(d, 0, SUCCESS);
+    g_assert_cmphex(cqe.flags & ERNIC_CQE_SOLICITED, !=, 0);
+    PEER(d, WRITE_ONLY_IMM, .psn = PSN + 1, .se = true);
+    cqe = RECV_WC(d, 1, SUCCESS);
+    g_assert_cmphex(cqe.flags & ERNIC_CQE_SOLICITED, !=, 0);
+}
+
+/* SEND with Invalidate: the message is delivered and the key is invalid. */
+DIALOG_TEST("/resp/send-inv", ERNIC_QPT_RC, test_send_inv)
+{
+    struct ernic_wqe wqe;
+    struct ernic_cqe cqe;
+    uint32_t key;
+
+    key = fake_alloc_mw(d->e, d->pd, 2) + 1;
+    wqe = dlg_wqe(d, ERNIC_WR_BIND_MW, 0);
+    wqe.bind_mw.rkey = cpu_to_le32(key - 1);
+    wqe.bind_mw.new_rkey = cpu_to_le32(key);
+    wqe.bind_mw.lkey = cpu_to_le32(d->key);
+    wqe.bind_mw.access = cpu_to_le32(ERNIC_ACCESS_REMOTE_READ);
+    wqe.bind_mw.addr = cpu_to_le64(d->mem);
+    wqe.bind_mw.length = cpu_to_le64(64);
+    dlg_post_wqe(d, &wqe, 0, 0);
+    dlg_no_wc(d);
+    dlg_recv(d, DLG_SINK, 16);
+    PEER(d, READ_REQUEST, .psn = PSN, .va = d->mem, .rkey = key,
+         .dma_len = 64);
+    dlg_sent_read(d, PSN, 1, 0, 64);
+    PEER(d, SEND_ONLY_INV, .psn = PSN + 1, .inv_rkey = key,
+         .payload = d->peer, .payload_len = 16, .ackreq = true);
+    SENT_ACK(d, PSN + 1, 2);
+    cqe = RECV_WC(d, 0, SUCCESS);
+    g_assert_cmphex(cqe.flags & (ERNIC_CQE_INV | ERNIC_CQE_IMM), ==,
+                    ERNIC_CQE_INV);
+    g_assert_cmphex((uint32_t)ldl_le_p(cqe.imm), ==, key);
+    PEER(d, READ_REQUEST, .psn = PSN + 2, .va = d->mem, .rkey = key,
+         .dma_len = 64);
+    SENT_NAK(d, ERNIC_NAK_REM_ACC, PSN + 2, 2);
+    dlg_event(d, ERNIC_EV_QP_ACCESS_ERR);
+}
+
+/* ---- READ and atomics ----------------------------------------------- */
+
+TEST("/resp/read", test_read)
+{
+    uint32_t psn = PSN, msn = 0, i;
+    uint8_t code;
+    Dialog d;
+
+    for (code = ERNIC_MTU_256; code <= ERNIC_MTU_4096; code++) {
+        uint32_t mtu = ernic_mtu_bytes(code);
+        const uint32_t lens[] = {
+            0, 1, mtu - 1, mtu, mtu + 1, 2 * mtu, 7 * mtu + 3, 100000,
+        };
+
+        dlg_init(&d, ERNIC_QPT_RC, false);
+        d.attr.path_mtu = code;
+        dlg_to(&d, ERNIC_QPS_RTR);
+        psn = PSN;
+        msn = 0;
+        for (i = 0; i < ARRAY_SIZE(lens); i++) {
+            PEER_READ(&d, psn, 33, lens[i]);
+            psn += dlg_sent_read(&d, psn, ++msn, 33, lens[i]);
+        }
+        dlg_event(&d, ERNIC_EV_COMM_EST);
+        dlg_close(&d);
+    }
+}
+
+DIALOG_TEST("/resp/atomics", ERNIC_QPT_RC, test_atomics)
+{
+    fake_put64(&d->env, d->mem, 10);
+    PEER(d, FETCH_ADD, .psn = PSN, .va = d->mem, .rkey = d->key,
+         .swap_add = 0xfffffffffffffffeull);
+    SENT(d, ATOMIC_ACK, .psn = PSN, .syndrome = DLG_ACK, .msn = 1,
+         .atomic_orig = 10);
+    g_assert_cmphex(fake_get64(&d->env, d->mem), ==, 8);
+    PEER(d, COMPARE_SWAP, .psn = PSN + 1, .va = d->mem, .rkey = d->key,
+         .swap_add = 99, .compare = 7);
+    SENT(d, ATOMIC_ACK, .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 2,
+         .atomic_orig = 8);
+    g_assert_cmphex(fake_get64(&d->env, d->mem), ==, 8);
+    PEER(d, COMPARE_SWAP, .psn = PSN + 2, .va = d->mem, .rkey = d->key,
+         .swap_add = 99, .compare = 8);
+    SENT(d, ATOMIC_ACK, .psn = PSN + 2, .syndrome = DLG_ACK, .msn = 3,
+         .atomic_orig = 8);
+    g_assert_cmphex(fake_get64(&d->env, d->mem), ==, 99);
+}
+
+/* ---- acknowledging -------------------------------------------------- */
+
+/* C9-115: one ACK may acknowledge all packets up to it. */
+DIALOG_TEST("/resp/ack/coalesced", ERNIC_QPT_RC, test_ack_coalesced)
+{
+    uint32_t i;
+
+    d->hold = true;
+    for (i = 0; i < 5; i++) {
+        dlg_recv(d, DLG_SINK, 16);
+        peer_send(d, PSN + i);
+    }
+    SENT_ACK(d, PSN + 4, 5);
+    QUIET(d);
+    for (i = 0; i < 5; i++) {
+        RECV_WC(d, i, SUCCESS);
+    }
+}
+
+/* A train of packets of one message is answered once. */
+DIALOG_TEST("/resp/ack/train", ERNIC_QPT_RC, test_ack_train)
+{
+    uint32_t n;
+
+    d->hold = true;
+    n = dlg_peer_message(d, ERNIC_WR_WRITE, PSN, DLG_SINK, 50000);
+    SENT_ACK(d, PSN + n - 1, 1);
+    dlg_mem_is(d, DLG_SINK, d->peer, 50000);
+}
+
+/* No AckReq, no ACK; a packet inside a message may request one. */
+DIALOG_TEST("/resp/ack/request", ERNIC_QPT_RC, test_ack_request)
+{
+    PEER(d, WRITE_FIRST, .psn = PSN, .va = d->mem + DLG_SINK, .rkey = d->key,
+         .dma_len = 2058, .payload_len = 1024);
+    QUIET(d);
+    PEER(d, WRITE_MIDDLE, .psn = PSN + 1, .payload_len = 1024,
+         .ackreq = true);
+    SENT_ACK(d, PSN + 1, 0);
+    PEER(d, WRITE_LAST, .psn = PSN + 2, .payload_len = 10);
+    QUIET(d);
+    dlg_recv(d, DLG_SINK, 16);
+    peer_send(d, PSN + 3);
+    SENT_ACK(d, PSN + 3, 2);
+    RECV_WC(d, 0, SUCCESS);
+}
+
+/* Responses leave in the order of PSNs: the READ's data before a later ACK. */
+DIALOG_TEST("/resp/ack/in-order", ERNIC_QPT_RC, test_answers_in_order)
+{
+    dlg_recv(d, DLG_SINK, 16);
+    dlg_recv(d, DLG_SINK, 16);
+    fake_put64(&d->env, d->mem, 7);
+    d->hold = true;
+    peer_send(d, PSN);
+    PEER_READ(d, PSN + 1, 0, 100 * 1024);
+    PEER(d, FETCH_ADD, .psn = PSN + 101, .va = d->mem + DLG_SINK + 64,
+         .rkey = d->key, .swap_add = 1);
+    peer_send(d, PSN + 102);
+    PEER_READ(d, PSN + 103, 8, 8);
+    dlg_sent_read(d, PSN + 1, 2, 0, 100 * 1024);
+    SENT(d, ATOMIC_ACK, .psn = PSN + 101, .syndrome = DLG_ACK, .msn = 3);
+    dlg_sent_read(d, PSN + 103, 5, 8, 8);
+    SENT_ACK(d, PSN + 103, 5);
+    RECV_WC(d, 0, SUCCESS);
+    RECV_WC(d, 1, SUCCESS);
+}
+
+/* ---- duplicates ----------------------------------------------------- */
+
+/* C9-105: a duplicate SEND or WRITE is acknowledged, not executed. */
+DIALOG_TEST("/resp/duplicate/data", ERNIC_QPT_RC, test_duplicate_data)
+{
+    dlg_recv(d, DLG_SINK, 3000);
+    dlg_recv(d, DLG_SINK + 4096, 16);
+    dlg_peer_message(d, ERNIC_WR_SEND, PSN, 0, 3000);
+    dlg_peer_message(d, ERNIC_WR_WRITE, PSN + 3, DLG_SINK + 8192, 16);
+    SENT_ACK(d, PSN + 2, 1);
+    SENT_ACK(d, PSN + 3, 2);
+    RECV_WC(d, 0, SUCCESS);
+    memset(d->at + DLG_SINK, 0, 16384);
+    PEER(d, SEND_FIRST, .psn = PSN, .payload_len = 1024);
+    SENT_ACK(d, PSN + 3, 2);
+    PEER(d, SEND_LAST, .psn = PSN + 2, .payload_len = 952, .ackreq = true);
+    SENT_ACK(d, PSN + 3, 2);
+    dlg_peer_message(d, ERNIC_WR_WRITE, PSN + 3, DLG_SINK + 8192, 16);
+    SENT_ACK(d, PSN + 3, 2);
+    dlg_mem_is(d, DLG_SINK, NULL, 16384);
+    dlg_no_wc(d);
+    /* Inside a message that is still open, it stays open. */
+    PEER(d, SEND_FIRST, .psn = PSN + 4, .payload = d->peer,
+         .payload_len = 1024);
+    SENT_NAK(d, ERNIC_NAK_INV_REQ, PSN + 4, 2);
+    RECV_WC(d, 1, LOC_LEN_ERR);
+}
+
+DIALOG_TEST("/resp/duplicate/inside", ERNIC_QPT_RC, test_duplicate_inside)
+{
+    dlg_recv(d, DLG_SINK, 3000);
+    PEER(d, SEND_FIRST, .psn = PSN, .payload = d->peer, .payload_len = 1024);
+    PEER(d, SEND_MIDDLE, .psn = PSN + 1, .payload = d->peer + 1024,
+         .payload_len = 1024);
+    PEER(d, SEND_FIRST, .psn = PSN, .payload_len = 1024);
+    SENT_ACK(d, PSN + 1, 0);
+    PEER(d, SEND_LAST, .psn = PSN + 2, .payload = d->peer + 2048,
+         .payload_len = 100, .ackreq = true);
+    SENT_ACK(d, PSN + 2, 1);
+    g_assert_cmpuint(RECV_WC(d, 0, SUCCESS).byte_len, ==, 2148);
+    dlg_mem_is(d, DLG_SINK, d->peer, 2148);
+}
+
+/* 9.7.5.1.4: a READ is answered again, from the memory's current contents. */
+DIALOG_TEST("/resp/duplicate/read", ERNIC_QPT_RC, test_duplicate_read)
+{
+    PEER_READ(d, PSN, 0, 5000);
+    dlg_sent_read(d, PSN, 1, 0, 5000);
+    PEER_READ(d, PSN + 5, 8000, 16);
+    dlg_sent_read(d, PSN + 5, 2, 8000, 16);
+    /* Whole, its tail, and a part from its middle. */
+    memcpy(d->at + 1024, d->peer, 1024);
+    PEER_READ(d, PSN, 0, 5000);
+    dlg_sent_read(d, PSN, 1, 0, 5000);
+    PEER_READ(d, PSN + 3, 3072, 5000 - 3072);
+    dlg_sent_read(d, PSN + 3, 1, 3072, 5000 - 3072);
+    PEER_READ(d, PSN + 1, 1024, 2048);
+    dlg_sent_read(d, PSN + 1, 1, 1024, 2048);
+    PEER_READ(d, PSN + 5, 8000, 16);
+    dlg_sent_read(d, PSN + 5, 2, 8000, 16);
+    /* A duplicate of a request that was never made gets no response. */
+    PEER_READ(d, PSN, 8, 4992);
+    PEER_READ(d, PSN + 3, 3072, 2000);
+    PEER_READ(d, PSN + 2, 3072, 16);
+    PEER(d, READ_REQUEST, .psn = PSN, .va = d->mem, .rkey = d->key ^ 1,
+         .dma_len = 5000);
+    PEER_READ(d, PSN - 1, 0, 5000);
+    PEER(d, FETCH_ADD, .psn = PSN + 5, .va = d->mem, .rkey = d->key,
+         .swap_add = 1);
+    QUIET(d);
+    STATE_IS(d, RTS);
+}
+
+/* 9.7.5.1.4: a duplicate atomic gets the original value of the first execution. */
+DIALOG_TEST("/resp/duplicate/atomic", ERNIC_QPT_RC, test_duplicate_atomic)
+{
+    fake_put64(&d->env, d->mem, 10);
+    PEER(d, FETCH_ADD, .psn = PSN, .va = d->mem, .rkey = d->key,
+         .swap_add = 1);
+    SENT(d, ATOMIC_ACK, .psn = PSN, .syndrome = DLG_ACK, .msn = 1,
+         .atomic_orig = 10);
+    PEER(d, FETCH_ADD, .psn = PSN + 1, .va = d->mem, .rkey = d->key,
+         .swap_add = 1);
+    SENT(d, ATOMIC_ACK, .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 2,
+         .atomic_orig = 11);
+    PEER(d, FETCH_ADD, .psn = PSN, .va = d->mem, .rkey = d->key,
+         .swap_add = 1);
+    SENT(d, ATOMIC_ACK, .psn = PSN, .syndrome = DLG_ACK, .msn = 1,
+         .atomic_orig = 10);
+    PEER(d, FETCH_ADD, .psn = PSN + 1, .va = d->mem, .rkey = d->key,
+         .swap_add = 1);
+    SENT(d, ATOMIC_ACK, .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 2,
+         .atomic_orig = 11);
+    g_assert_cmphex(fake_get64(&d->env, d->mem), ==, 12);
+    PEER_READ(d, PSN + 1, 0, 8);
+    QUIET(d);
+}
+
+/* 9.7.5.1.3: every field must match, or it is dropped in silence. */
+DIALOG_TEST("/resp/duplicate/atomic-other", ERNIC_QPT_RC, test_duplicate_atomic_other)
+{
+    uint32_t key;
+
+    key = fake_reg_mr(d->e, d->pd, d->mem, DLG_MEM,
+                      ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_ATOMIC);
+    fake_put64(&d->env, d->mem, 10);
+    PEER(d, COMPARE_SWAP, .psn = PSN, .va = d->mem, .rkey = d->key,
+         .compare = 10, .swap_add = 20);
+    SENT(d, ATOMIC_ACK, .psn = PSN, .syndrome = DLG_ACK, .msn = 1,
+         .atomic_orig = 10);
+    PEER(d, COMPARE_SWAP, .psn = PSN, .va = d->mem, .rkey = d->key,
+         .compare = 10, .swap_add = 21);
+    PEER(d, COMPARE_SWAP, .psn = PSN, .va = d->mem, .rkey = d->key,
+         .compare = 20, .swap_add = 20);
+    PEER(d, COMPARE_SWAP, .psn = PSN, .va = d->mem, .rkey = key,
+         .compare = 10, .swap_add = 20);
+    PEER(d, COMPARE_SWAP, .psn = PSN, .va = d->mem + 8, .rkey = d->key,
+         .compare = 10, .swap_add = 20);
+    PEER(d, FETCH_ADD, .psn = PSN, .va = d->mem, .rkey = d->key,
+         .compare = 10, .swap_add = 20);
+    PEER_READ(d, PSN, 0, 8);
+    QUIET(d);
+    PEER(d, COMPARE_SWAP, .psn = PSN, .va = d->mem, .rkey = d->key,
+         .compare = 10, .swap_add = 20);
+    SENT(d, ATOMIC_ACK, .psn = PSN, .syndrome = DLG_ACK, .msn = 1,
+         .atomic_orig = 10);
+    g_assert_cmphex(fake_get64(&d->env, d->mem), ==, 20);
+    STATE_IS(d, RTS);
+}
+
+/*
+ * A READ of @packets of 256 bytes whose response is lost with the address: PSNs advance
+ * fast.
+ */
+static void lost_read(Dialog *d, uint32_t psn, uint32_t packets, uint32_t key)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SET_GID };
+
+    d->env.tx_busy = true;
+    PEER(d, READ_REQUEST, .psn = psn, .va = d->mem, .rkey = key,
+         .dma_len = packets * 256);
+    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+    dlg_event_of(d, ERNIC_EV_GID_CHANGE, 1);
+    d->env.tx_busy = false;
+    ernic_tx_ready(d->e, d->env.now);
+    while (dlg_pending(d)) {
+        dlg_take(d);
+    }
+    fake_set_gid(d->e, 0, DLG_HOST);
+    dlg_event_of(d, ERNIC_EV_GID_CHANGE, 1);
+}
+
+/* A duplicate may request less than the rest: it gets exactly that. */
+DIALOG_TEST("/resp/duplicate/read-less", ERNIC_QPT_RC, test_duplicate_read_less)
+{
+    static const uint32_t lens[] = { 0, 1, 500, 1024, 1025, 1976 };
+    uint32_t i;
+
+    PEER_READ(d, PSN, 0, 3000);
+    dlg_sent_read(d, PSN, 1, 0, 3000);
+    for (i = 0; i < ARRAY_SIZE(lens); i++) {
+        PEER_READ(d, PSN + 1, 1024, lens[i]);
+        dlg_sent_read(d, PSN + 1, 1, 1024, lens[i]);
+    }
+    PEER_READ(d, PSN + 1, 1024, 1977);
+    QUIET(d);
+}
+
+#define HALF (1u << 23)
+
+/* Of two READs with one PSN, a full cycle apart, the later one is meant. */
+DIALOG_TEST_BY("/resp/duplicate/lap", dlg_init(d, ERNIC_QPT_RC, false),
+               test_duplicate_lap)
+{
+    uint32_t key;
+
+    d->attr.path_mtu = ERNIC_MTU_256;
+    dlg_to(d, ERNIC_QPS_RTS);
+    key = fake_reg_mr(d->e, d->pd, d->mem, 1ull << 31, ERNIC_ACCESS_REMOTE_READ);
+    PEER_READ(d, PSN, 0, 200);
+    dlg_sent_read(d, PSN, 1, 0, 200);
+    lost_read(d, PSN + 1, HALF, key);
+    lost_read(d, PSN + 1 + HALF, HALF - 1, key);
+    PEER_READ(d, PSN, 512, 100);
+    dlg_sent_read(d, PSN, 4, 512, 100);
+    PEER_READ(d, PSN, 512, 100);
+    dlg_sent_read(d, PSN, 4, 512, 100);
+    PEER_READ(d, PSN, 0, 200);
+    QUIET(d);
+    STATE_IS(d, RTS);
+}
+
+/* The end of a READ is requested again when its beginning is half a cycle old. */
+DIALOG_TEST_BY("/resp/duplicate/half-lap", dlg_init(d, ERNIC_QPT_RC, false),
+               test_duplicate_half_lap)
+{
+    uint32_t key;
+
+    d->attr.path_mtu = ERNIC_MTU_256;
+    dlg_to(d, ERNIC_QPS_RTS);
+    key = fake_reg_mr(d->e, d->pd, d->mem, 1ull << 31, ERNIC_ACCESS_REMOTE_READ);
+    dlg_recv(d, DLG_SINK, 16);
+    lost_read(d, PSN, HALF, key);
+    PEER(d, SEND_ONLY, .psn = PSN + HALF, .ackreq = true);
+    SENT_ACK(d, PSN + HALF, 2);
+    RECV_WC(d, 0, SUCCESS);
+    PEER(d, READ_REQUEST, .psn = PSN + 16, .va = d->mem + 16 * 256,
+         .rkey = key, .dma_len = 600);
+    dlg_sent_read(d, PSN + 16, 1, 16 * 256, 600);
+}
+
+/* The cache holds as many results as the attribute allows, the newest ones. */
+DIALOG_TEST_BY("/resp/duplicate/cache-depth", dlg_init(d, ERNIC_QPT_RC, false),
+               test_cache_depth)
+{
+    uint32_t i;
+
+    d->attr.max_dest_rd_atomic = 4;
+    dlg_to(d, ERNIC_QPS_RTS);
+    fake_put64(&d->env, d->mem, 0);
+    for (i = 0; i < 10; i++) {
+        PEER(d, FETCH_ADD, .psn = PSN + i, .va = d->mem, .rkey = d->key,
+             .swap_add = 1);
+        SENT(d, ATOMIC_ACK, .psn = PSN + i, .syndrome = DLG_ACK,
+             .msn = i + 1, .atomic_orig = i);
+    }
+    for (i = 0; i < 10; i++) {
+        PEER(d, FETCH_ADD, .psn = PSN + i, .va = d->mem, .rkey = d->key,
+             .swap_add = 1);
+        if (i >= 6) {
+            SENT(d, ATOMIC_ACK, .psn = PSN + i, .syndrome = DLG_ACK,
+                 .msn = i + 1, .atomic_orig = i);
+        }
+        QUIET(d);
+    }
+    g_assert_cmphex(fake_get64(&d->env, d->mem), ==, 10);
+}
+
+/* ---- ahead of sequence ---------------------------------------------- */
+
+/* C9-112: the gap gets one NAK; packets after it are dropped in silence. */
+DIALOG_TEST("/resp/early/gap", ERNIC_QPT_RC, test_gap)
+{
+    dlg_recv(d, DLG_SINK, 16);
+    dlg_recv(d, DLG_SINK, 16);
+    dlg_recv(d, DLG_SINK, 16);
+    peer_send(d, PSN);
+    SENT_ACK(d, PSN, 1);
+    RECV_WC(d, 0, SUCCESS);
+    peer_send(d, PSN + 2);
+    SENT_NAK(d, ERNIC_NAK_PSN_SEQ, PSN + 1, 1);
+    peer_send(d, PSN + 3);
+    PEER_READ(d, PSN + 4, 0, 16);
+    peer_send(d, PSN + 2);
+    QUIET(d);
+    dlg_no_wc(d);
+    peer_send(d, PSN + 1);
+    SENT_ACK(d, PSN + 1, 2);
+    RECV_WC(d, 1, SUCCESS);
+    /* The next gap is another one. */
+    peer_send(d, PSN + 0x7ffff0);
+    SENT_NAK(d, ERNIC_NAK_PSN_SEQ, PSN + 2, 2);
+    peer_send(d, PSN + 2);
+    SENT_ACK(d, PSN + 2, 3);
+    RECV_WC(d, 2, SUCCESS);
+    STATE_IS(d, RTS);
+}
+
+/* No receive request: RNR NAK with the timer that we choose. */
+TEST("/resp/early/rnr", test_rnr)
+{
+    uint32_t code;
+    Dialog d;
+
+    for (code = 0; code < 32; code++) {
+        dlg_init(&d, ERNIC_QPT_RC, false);
+        d.attr.min_rnr_timer = code;
+        dlg_to(&d, ERNIC_QPS_RTS);
+        peer_send(&d, PSN);
+        SENT_NAK(&d, ERNIC_AETH_RNR_NAK | code, PSN, 0);
+        peer_send(&d, PSN + 1);
+        QUIET(&d);
+        /* Each attempt gets an RNR NAK. */
+        peer_send(&d, PSN);
+        SENT_NAK(&d, ERNIC_AETH_RNR_NAK | code, PSN, 0);
+        dlg_recv(&d, DLG_SINK, 16);
+        dlg_recv(&d, DLG_SINK, 16);
+        peer_send(&d, PSN);
+        peer_send(&d, PSN + 1);
+        SENT_ACK(&d, PSN, 1);
+        SENT_ACK(&d, PSN + 1, 2);
+        RECV_WC(&d, 0, SUCCESS);
+        RECV_WC(&d, 1, SUCCESS);
+        dlg_close(&d);
+    }
+}
+
+/* WRITE with immediate needs a receive request at its end only, and writes once. */
+DIALOG_TEST("/resp/early/rnr-write-imm", ERNIC_QPT_RC, test_rnr_write_imm)
+{
+    dlg_peer_message(d, ERNIC_WR_WRITE_IMM, PSN, DLG_SINK, 2000);
+    SENT_NAK(d, ERNIC_AETH_RNR_NAK | 12, PSN + 1, 0);
+    dlg_mem_is(d, DLG_SINK, d->peer, 1024);
+    dlg_recv(d, DLG_SINK + 8192, 16);
+    PEER(d, WRITE_LAST_IMM, .psn = PSN + 1, .imm = DLG_IMM,
+         .payload = d->peer + 1024, .payload_len = 976, .ackreq = true);
+    SENT_ACK(d, PSN + 1, 1);
+    g_assert_cmpuint(RECV_WC(d, 0, SUCCESS).byte_len, ==, 2000);
+    dlg_mem_is(d, DLG_SINK, d->peer, 2000);
+    dlg_mem_is(d, DLG_SINK + 8192, NULL, 16);
+}
+
+/* ---- the queue pair ------------------------------------------------- */
+
+/* The first packet in RTR raises "communication established", once. */
+TEST("/resp/qp/comm-est", test_comm_est)
+{
+    Dialog d;
+
+    dlg_init(&d, ERNIC_QPT_RC, false);
+    dlg_to(&d, ERNIC_QPS_RTR);
+    dlg_recv(&d, DLG_SINK, 16);
+    dlg_recv(&d, DLG_SINK, 16);
+    dlg_no_event(&d);
+    peer_send(&d, PSN);
+    SENT_ACK(&d, PSN, 1);
+    RECV_WC(&d, 0, SUCCESS);
+    dlg_event(&d, ERNIC_EV_COMM_EST);
+    peer_send(&d, PSN + 1);
+    SENT_ACK(&d, PSN + 1, 2);
+    RECV_WC(&d, 1, SUCCESS);
+    dlg_close(&d);
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_recv(&d, DLG_SINK, 16);
+    peer_send(&d, PSN);
+    SENT_ACK(&d, PSN, 1);
+    RECV_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+/* Shared receive requests: taken in order, RNR when there is none. */
+DIALOG_TEST_BY("/resp/qp/srq", dlg_init(d, ERNIC_QPT_RC, true), test_srq)
+{
+    dlg_to(d, ERNIC_QPS_RTS);
+    peer_send(d, PSN);
+    SENT_NAK(d, ERNIC_AETH_RNR_NAK | 12, PSN, 0);
+    dlg_recv(d, DLG_SINK, 16);
+    dlg_recv(d, DLG_SINK + 64, 3000);
+    dlg_recv(d, DLG_SINK + 64, 3000);
+    peer_send(d, PSN);
+    SENT_ACK(d, PSN, 1);
+    RECV_WC(d, 0, SUCCESS);
+    /* In Error only the request of the open message is flushed (C11-39). */
+    PEER(d, SEND_FIRST, .psn = PSN + 1, .payload_len = 1024);
+    dlg_no_event(d);
+    dlg_state(d, ERNIC_QPS_ERR);
+    RECV_WC(d, 1, WR_FLUSH_ERR);
+    dlg_event(d, ERNIC_EV_LAST_WQE);
+}
+
+/* Packets not meant for this queue pair are dropped in silence (9.6.1). */
+DIALOG_TEST("/resp/qp/foreign", ERNIC_QPT_RC, test_foreign)
+{
+    ErnicPkt pkt = {
+        .transport = ERNIC_RC, .op = ernic_opcode(ERNIC_OP_SEND_ONLY),
+        .pkey = 0xffff, .psn = PSN, .migreq = true, .ackreq = true,
+    };
+    ErnicPath path;
+
+    dlg_recv(d, DLG_SINK, 16);
+    PEER(d, SEND_ONLY, .psn = PSN, .ackreq = true, .pkey = 0x7ffe);
+    PEER(d, SEND_ONLY, .psn = PSN, .ackreq = true, .dest_qp = 63);
+    PEER(d, SEND_ONLY, .psn = PSN, .ackreq = true, .dest_qp = 0xffffff);
+    PEER(d, SEND_ONLY, .psn = PSN, .ackreq = true, .dest_qp = 0xfffffe);
+    pkt.dest_qp = d->qp.qpn;
+    path = d->path;
+    path.sgid.raw[15] ^= 1;
+    dlg_inject(d, &pkt, &path);
+    path = d->path;
+    path.dgid.raw[15] ^= 2;
+    dlg_inject(d, &pkt, &path);
+    pkt.transport = ERNIC_UC;
+    pkt.op = ernic_opcode(ERNIC_BTH_UC | ERNIC_OP_SEND_ONLY);
+    dlg_inject(d, &pkt, &d->path);
+    QUIET(d);
+    dlg_no_wc(d);
+    /* A limited member of our partition is accepted, since we are a full one. */
+    PEER(d, SEND_ONLY, .psn = PSN, .ackreq = true, .pkey = 0x7fff);
+    SENT_ACK(d, PSN, 1);
+    RECV_WC(d, 0, SUCCESS);
+}

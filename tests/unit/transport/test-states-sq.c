@@ -1,0 +1,448 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Queue pair states, second part: SQD, SQE, Error, and destruction. The table of
+ * sentences is in test-states.c.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "dialog_cases.h"
+#include "test.h"
+#include "wire/ib_tables.h"
+
+#define SQ DLG_SQ_PSN
+#define RQ DLG_RQ_PSN
+
+static void peer_send(Dialog *d, uint32_t psn)
+{
+    PEER(d, SEND_ONLY, .psn = psn, .payload = d->peer, .payload_len = 16,
+         .qkey = DLG_QKEY, .ackreq = d->transport == ERNIC_RC);
+}
+
+/* ---- SQD ------------------------------------------------------------ */
+
+static uint8_t to_sqd(Dialog *d, bool notify)
+{
+    d->attr.sqd_notify = notify;
+    return dlg_modify(d, ERNIC_QPA_STATE | ERNIC_QPA_SQD_NOTIFY,
+                      ERNIC_QPS_SQD);
+}
+
+static bool draining(Dialog *d)
+{
+    struct ernic_qp_attr attr;
+
+    fake_run(d->e);
+    dlg_query(d, &attr);
+    return attr.sq_draining;
+}
+
+/* A long message has begun, a second one has not. */
+DIALOG_TEST("/states/sqd/drains", ERNIC_QPT_RC, test_sqd_drains)
+{
+    uint32_t psn = SQ;
+
+    dlg_post(d, ERNIC_WR_WRITE, 0, 400 * 1024);
+    fake_run(d->e);
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    g_assert_cmpuint(to_sqd(d, true), ==, ERNIC_OK);
+    dlg_post(d, ERNIC_WR_SEND, 0, 17);
+    while (psn != SQ + 400) {
+        if (!dlg_pending(d)) {
+            g_assert_true(draining(d));
+            dlg_no_event(d);
+            PEER_ACK(d, psn - 1, 0);
+        }
+        g_assert_cmphex(dlg_take(d).psn, ==, psn++);
+    }
+    QUIET(d);
+    dlg_no_wc(d);
+    PEER_ACK(d, psn - 1, 1);
+    SEND_WC(d, 0, SUCCESS);
+    dlg_event(d, ERNIC_EV_SQ_DRAINED);
+    g_assert_false(draining(d));
+    STATE_IS(d, SQD);
+    QUIET(d);
+    dlg_state(d, ERNIC_QPS_RTS);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, psn, 0, 16);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, psn + 1, 0, 17);
+    PEER_ACK(d, psn + 1, 3);
+    SEND_WC(d, 1, SUCCESS);
+    SEND_WC(d, 2, SUCCESS);
+}
+
+/* An event for each request; and at once, when there is nothing to drain. */
+TEST("/states/sqd/silent", test_sqd_silent)
+{
+    uint8_t type;
+    Dialog d;
+
+    for (type = 0; type < ERNIC_QPT_GSI; type++) {
+        dlg_open(&d, type);
+        g_assert_cmpuint(to_sqd(&d, true), ==, ERNIC_OK);
+        dlg_event(&d, ERNIC_EV_SQ_DRAINED);
+        dlg_state(&d, ERNIC_QPS_RTS);
+        dlg_state(&d, ERNIC_QPS_SQD);
+        dlg_no_event(&d);
+        g_assert_false(draining(&d));
+        dlg_close(&d);
+    }
+}
+
+/* Only once it has drained; they apply to packets sent afterwards. */
+DIALOG_TEST("/states/sqd/attributes", ERNIC_QPT_RC, test_sqd_attributes)
+{
+    const uint32_t mask = ERNIC_QPA_STATE | ERNIC_QPA_TIMEOUT |
+                          ERNIC_QPA_RETRY_CNT;
+
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
+    dlg_state(d, ERNIC_QPS_SQD);
+    d->attr.timeout = 10;
+    d->attr.retry_cnt = 0;
+    g_assert_cmpuint(dlg_modify(d, mask, ERNIC_QPS_SQD), ==,
+                     ERNIC_ERR_STATE);
+    /* An outstanding request keeps the old ones. */
+    dlg_wait(d, ernic_ack_timeout_ns(14));
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
+    PEER_ACK(d, SQ, 1);
+    SEND_WC(d, 0, SUCCESS);
+    g_assert_cmpuint(dlg_modify(d, mask, ERNIC_QPS_SQD), ==, ERNIC_OK);
+    dlg_state(d, ERNIC_QPS_RTS);
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 1, 0, 16);
+    dlg_wait(d, ernic_ack_timeout_ns(10));
+    SEND_WC(d, 1, RETRY_EXC_ERR);
+}
+
+DIALOG_TEST("/states/sqd/inbound", ERNIC_QPT_RC, test_sqd_inbound)
+{
+    dlg_state(d, ERNIC_QPS_SQD);
+    dlg_recv(d, DLG_SINK, 16);
+    peer_send(d, RQ);
+    SENT_ACK(d, RQ, 1);
+    RECV_WC(d, 0, SUCCESS);
+}
+
+/* A request that will fail has not begun: it waits like all others. */
+DIALOG_TEST("/states/sqd/faulty-waits", ERNIC_QPT_RC, test_sqd_faulty_waits)
+{
+    struct ernic_wqe wqe;
+
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    wqe = dlg_wqe(d, ERNIC_WR_COUNT, 0);
+    dlg_post_wqe(d, &wqe, 0, 16);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
+    g_assert_cmpuint(to_sqd(d, true), ==, ERNIC_OK);
+    PEER_ACK(d, SQ, 1);
+    SEND_WC(d, 0, SUCCESS);
+    dlg_event(d, ERNIC_EV_SQ_DRAINED);
+    STATE_IS(d, SQD);
+    dlg_no_wc(d);
+    dlg_state(d, ERNIC_QPS_RTS);
+    SEND_WC(d, 1, LOC_QP_OP_ERR);
+    STATE_IS(d, ERR);
+}
+
+/* Unsent responses need their resources: the attribute does not change. */
+DIALOG_TEST("/states/sqd/rd-atomic", ERNIC_QPT_RC, test_sqd_rd_atomic)
+{
+    const uint32_t mask = ERNIC_QPA_STATE | ERNIC_QPA_MIN_RNR_TIMER |
+                          ERNIC_QPA_MAX_DEST_RD_ATOMIC;
+    struct ernic_qp_attr before, after;
+    uint32_t i;
+
+    dlg_state(d, ERNIC_QPS_SQD);
+    d->env.tx_busy = true;
+    for (i = 0; i < 3; i++) {
+        PEER(d, READ_REQUEST, .psn = RQ + 100 * i, .va = d->mem,
+             .rkey = d->key, .dma_len = 100 * 1024);
+    }
+    dlg_query(d, &before);
+    d->attr.min_rnr_timer = 3;
+    for (i = 0; i < 3; i++) {
+        d->attr.max_dest_rd_atomic = i;
+        g_assert_cmpuint(dlg_modify(d, mask, ERNIC_QPS_SQD), ==,
+                         ERNIC_ERR_BUSY);
+        dlg_query(d, &after);
+        g_assert_cmpmem(&after, sizeof(after), &before, sizeof(before));
+    }
+    d->attr.max_dest_rd_atomic = 3;
+    g_assert_cmpuint(dlg_modify(d, mask, ERNIC_QPS_SQD), ==, ERNIC_OK);
+    d->env.tx_busy = false;
+    ernic_tx_ready(d->e, d->env.now);
+    for (i = 0; i < 3; i++) {
+        dlg_sent_read(d, RQ + 100 * i, i + 1, 0, 100 * 1024);
+    }
+    d->attr.max_dest_rd_atomic = 0;
+    g_assert_cmpuint(dlg_modify(d, mask, ERNIC_QPS_SQD), ==, ERNIC_OK);
+}
+
+/* ---- SQE ------------------------------------------------------------ */
+
+TEST("/states/sqe/automatic", test_sqe_automatic)
+{
+    uint8_t type;
+    Dialog d;
+
+    for (type = ERNIC_QPT_UC; type <= ERNIC_QPT_UD; type++) {
+        dlg_open(&d, type);
+        dlg_post(&d, ERNIC_WR_READ, 0, 8);
+        dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+        SEND_WC(&d, 0, LOC_QP_OP_ERR);
+        SEND_WC(&d, 1, WR_FLUSH_ERR);
+        STATE_IS(&d, SQE);
+        dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+        SEND_WC(&d, 2, WR_FLUSH_ERR);
+        QUIET(&d);
+        dlg_recv(&d, DLG_SINK, 64);
+        peer_send(&d, RQ);
+        RECV_WC(&d, 0, SUCCESS);
+        dlg_state(&d, ERNIC_QPS_RTS);
+        dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+        g_assert_cmphex(dlg_take(&d).psn, ==, SQ);
+        SEND_WC(&d, 3, SUCCESS);
+        dlg_close(&d);
+    }
+}
+
+/* In SQE without a turn of the engine since; then 200 more requests are posted. */
+static void open_deep_sqe(Dialog *d)
+{
+    uint32_t i;
+
+    dlg_init(d, ERNIC_QPT_UC, false);
+    fake_create_deep_qp(d->e, &d->qp, ERNIC_QPT_UC, d->pd, d->scq.cqn,
+                        d->rcq.cqn, 256);
+    dlg_to(d, ERNIC_QPS_RTS);
+    dlg_post(d, ERNIC_WR_READ, 0, 8);
+    SEND_WC(d, 0, LOC_QP_OP_ERR);
+    STATE_IS(d, SQE);
+    for (i = 0; i < 200; i++) {
+        dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    }
+}
+
+static void assert_flushed(Dialog *d, uint32_t from, uint32_t to)
+{
+    for (; from < to; from++) {
+        SEND_WC(d, from, WR_FLUSH_ERR);
+    }
+}
+
+/*
+ * 10.3.1.6: requests posted in SQE are flushed, even if software recovers before all of
+ * them were; only requests posted later are executed.
+ */
+DIALOG_TEST_BY("/states/sqe/recovery", open_deep_sqe(d), test_sqe_recovery)
+{
+    g_assert_cmpuint(dlg_modify(d, ERNIC_QPA_STATE, ERNIC_QPS_RTS), ==,
+                     ERNIC_OK);
+    dlg_post(d, ERNIC_WR_SEND, 0, 17);
+    dlg_post(d, ERNIC_WR_SEND, 0, 18);
+    assert_flushed(d, 1, 201);
+    SEND_WC(d, 201, SUCCESS);
+    SEND_WC(d, 202, SUCCESS);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 17);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 1, 0, 18);
+}
+
+/* The recovery does not stop the flush: the next turn finds the rest. */
+TEST("/states/sqe/recovery-again", test_sqe_recovery_again)
+{
+    static const uint8_t next[] = {
+        ERNIC_QPS_SQD, ERNIC_QPS_ERR, ERNIC_QPS_RESET,
+    };
+    uint32_t i, turns;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(next); i++) {
+        for (turns = 0; turns < 2; turns++) {
+            open_deep_sqe(&d);
+            g_assert_cmpuint(dlg_modify(&d, ERNIC_QPA_STATE, ERNIC_QPS_RTS),
+                             ==, ERNIC_OK);
+            dlg_post(&d, ERNIC_WR_SEND, 0, 17);
+            if (turns) {
+                assert_flushed(&d, 1, 201);
+                SEND_WC(&d, 201, SUCCESS);
+                g_assert_cmphex(dlg_take(&d).psn, ==, SQ);
+            }
+            dlg_state(&d, next[i]);
+            if (next[i] != ERNIC_QPS_RESET && !turns) {
+                assert_flushed(&d, 1, 201);
+            }
+            if (next[i] == ERNIC_QPS_ERR && !turns) {
+                SEND_WC(&d, 201, WR_FLUSH_ERR);
+            }
+            dlg_close(&d);
+        }
+    }
+}
+
+TEST("/states/sqe/not-by-software", test_sqe_not_by_software)
+{
+    uint8_t type, state;
+    Dialog d;
+
+    for (type = 0; type < ERNIC_QPT_GSI; type++) {
+        for (state = 0; state < ERNIC_QPS_COUNT; state++) {
+            if (state == ERNIC_QPS_SQE) {
+                continue;
+            }
+            dlg_open_in(&d, type, state);
+            g_assert_cmpuint(dlg_modify(&d, ERNIC_QPA_STATE, ERNIC_QPS_SQE),
+                             ==, ERNIC_ERR_STATE);
+            dlg_state_is(&d, state);
+            dlg_close(&d);
+        }
+    }
+}
+
+DIALOG_TEST("/states/sqe/not-rc", ERNIC_QPT_RC, test_sqe_not_rc)
+{
+    dlg_post(d, ERNIC_WR_COUNT, 0, 8);
+    SEND_WC(d, 0, LOC_QP_OP_ERR);
+    STATE_IS(d, ERR);
+}
+
+/* ---- Error ---------------------------------------------------------- */
+
+TEST("/states/err/from-any", test_err_from_any)
+{
+    dlg_from_any(ERNIC_QPS_ERR);
+}
+
+/* By a failed send, and by a failed receive. */
+TEST("/states/err/automatic", test_err_automatic)
+{
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_recv(&d, DLG_SINK, 64);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    dlg_post_flags(&d, ERNIC_WR_SEND, 0, 0, 16);
+    dlg_take(&d);
+    dlg_take(&d);
+    PEER_NAK(&d, ERNIC_NAK_REM_OP, SQ, 0);
+    SEND_WC(&d, 0, REM_OP_ERR);
+    SEND_WC(&d, 1, WR_FLUSH_ERR);
+    RECV_WC(&d, 0, WR_FLUSH_ERR);
+    STATE_IS(&d, ERR);
+    dlg_close(&d);
+
+    dlg_open(&d, ERNIC_QPT_RC);
+    dlg_recv(&d, DLG_SINK, 8);
+    dlg_recv(&d, DLG_SINK, 64);
+    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+    dlg_take(&d);
+    peer_send(&d, RQ);
+    SENT_NAK(&d, ERNIC_NAK_INV_REQ, RQ, 0);
+    RECV_WC(&d, 0, LOC_LEN_ERR);
+    RECV_WC(&d, 1, WR_FLUSH_ERR);
+    SEND_WC(&d, 0, WR_FLUSH_ERR);
+    STATE_IS(&d, ERR);
+    dlg_close(&d);
+}
+
+/* All of them, in order, more than one turn flushes. */
+DIALOG_TEST("/states/err/reclaim", ERNIC_QPT_RC, test_err_reclaim)
+{
+    uint32_t i;
+
+    for (i = 0; i < 64; i++) {
+        dlg_recv(d, DLG_SINK, 64);
+        dlg_post_flags(d, i % 3 ? ERNIC_WR_SEND : ERNIC_WR_READ, 0, DLG_SINK,
+                       16);
+    }
+    while (dlg_pending(d)) {
+        dlg_take(d);
+    }
+    dlg_state(d, ERNIC_QPS_ERR);
+    for (i = 0; i < 64; i++) {
+        SEND_WC(d, i, WR_FLUSH_ERR);
+        RECV_WC(d, i, WR_FLUSH_ERR);
+    }
+}
+
+DIALOG_TEST("/states/err/silent", ERNIC_QPT_RC, test_err_silent)
+{
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    dlg_take(d);
+    dlg_state(d, ERNIC_QPS_ERR);
+    SEND_WC(d, 0, WR_FLUSH_ERR);
+    peer_send(d, RQ);
+    PEER_ACK(d, SQ, 1);
+    dlg_cnp(d);
+    dlg_wait(d, 1000000000);
+}
+
+TEST("/states/err/post", test_err_post)
+{
+    uint8_t type;
+    Dialog d;
+
+    for (type = 0; type < ERNIC_QPT_GSI; type++) {
+        dlg_open(&d, type);
+        dlg_state(&d, ERNIC_QPS_ERR);
+        dlg_no_wc(&d);
+        dlg_post_flags(&d, ERNIC_WR_SEND, 0, 0, 16);
+        SEND_WC(&d, 0, WR_FLUSH_ERR);
+        dlg_recv(&d, DLG_SINK, 64);
+        RECV_WC(&d, 0, WR_FLUSH_ERR);
+        dlg_close(&d);
+    }
+}
+
+/* ---- the rest ------------------------------------------------------- */
+
+TEST("/states/destroy", test_destroy)
+{
+    uint8_t state;
+    Dialog d;
+
+    for (state = 0; state < ERNIC_QPS_COUNT; state++) {
+        uint8_t type = state == ERNIC_QPS_SQE ? ERNIC_QPT_UC : ERNIC_QPT_RC;
+
+        dlg_open_in(&d, type, state);
+        if (state == ERNIC_QPS_RTS) {
+            dlg_recv(&d, DLG_SINK, 64);
+            dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+            dlg_take(&d);
+        }
+        g_assert_cmpuint(fake_destroy(d.e, ERNIC_CMD_QP_DESTROY, d.qp.qpn),
+                         ==, ERNIC_OK);
+        PEER(&d, SEND_ONLY, .psn = RQ, .ackreq = true);
+        dlg_wait(&d, 1000000000);
+        g_assert_cmphex(d.env.wake, ==, UINT64_MAX);
+        dlg_close(&d);
+    }
+}
+
+/* A packet with a wrong invariant CRC never reaches its queue pair. */
+DIALOG_TEST("/states/bad-icrc", ERNIC_QPT_UC, test_bad_icrc)
+{
+    uint8_t bytes[16] = { ERNIC_BTH_UC | ERNIC_OP_SEND_ONLY, 0x40, 0xff, 0xff };
+    uint32_t bit;
+
+    dlg_recv(d, DLG_SINK, 16);
+    stl_be_p(bytes + 4, d->qp.qpn);
+    stl_be_p(bytes + 8, RQ);
+    for (bit = 0; bit < 32; bit++) {
+        stl_le_p(bytes + 12, ernic_icrc(&d->path, bytes, 12) ^ 1u << bit);
+        dlg_inject_raw(d, bytes, 16, false);
+        dlg_no_wc(d);
+    }
+    dlg_inject_raw(d, bytes, 12, true);
+    RECV_WC(d, 0, SUCCESS);
+}
+
+DIALOG_TEST("/states/uc-operations", ERNIC_QPT_UC, test_uc_operations)
+{
+    struct ernic_wqe wqe;
+
+    wqe = dlg_bind_mw(d, &d->key);
+    dlg_post_wqe(d, &wqe, 0, 0);
+    SEND_WC(d, 0, SUCCESS);
+    dlg_peer_message(d, ERNIC_WR_WRITE, RQ, DLG_SINK, 64);
+    dlg_mem_is(d, DLG_SINK, d->peer, 64);
+}

@@ -1,0 +1,369 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The unreliable connection: no request is acknowledged, a request is complete when its
+ * last packet has left, and a message with a gap is dropped in silence (IBTA vol. 1,
+ * 9.8.2).
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "dialog_cases.h"
+#include "test.h"
+#include "wire/ib_tables.h"
+
+#define SQ DLG_SQ_PSN
+#define PSN DLG_RQ_PSN
+
+static const uint8_t wrs[] = {
+    ERNIC_WR_SEND, ERNIC_WR_SEND_IMM, ERNIC_WR_WRITE, ERNIC_WR_WRITE_IMM,
+};
+
+/* ---- requester ------------------------------------------------------ */
+
+TEST("/uc/req/segments", test_segments)
+{
+    uint32_t psn, mtu, i, j;
+    uint8_t code;
+    Dialog d;
+
+    for (code = ERNIC_MTU_256; code <= ERNIC_MTU_4096; code++) {
+        dlg_init(&d, ERNIC_QPT_UC, false);
+        d.attr.path_mtu = code;
+        d.attr.sq_psn = cpu_to_le32(0xfffff0);
+        dlg_to(&d, ERNIC_QPS_RTS);
+        mtu = ernic_mtu_bytes(code);
+        psn = 0xfffff0;
+        for (i = 0; i < ARRAY_SIZE(wrs); i++) {
+            const uint32_t lens[] = {
+                0, 1, mtu - 1, mtu, mtu + 1, 2 * mtu, 100000,
+            };
+
+            for (j = 0; j < ARRAY_SIZE(lens); j++) {
+                uint32_t id = d.qp.sq_pi;
+
+                dlg_post(&d, wrs[i], 64, lens[j]);
+                psn += dlg_sent_message(&d, wrs[i], 0, psn, 64, lens[j]);
+                psn &= 0xffffff;
+                SEND_WC(&d, id, SUCCESS);
+            }
+        }
+        dlg_close(&d);
+    }
+}
+
+/* It has not left until the link accepts it. */
+DIALOG_TEST("/uc/req/complete-when-left", ERNIC_QPT_UC, test_complete_when_left)
+{
+    uint32_t i;
+
+    d->env.tx_busy = true;
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    dlg_post(d, ERNIC_WR_WRITE, 0, 200 * 1024);
+    dlg_post(d, ERNIC_WR_SEND, 0, 17);
+    QUIET(d);
+    dlg_no_wc(d);
+    dlg_wait(d, 1000000000);
+    dlg_no_wc(d);
+    d->env.tx_busy = false;
+    ernic_tx_ready(d->e, d->env.now);
+    SEND_WC(d, 0, SUCCESS);
+    SEND_WC(d, 1, SUCCESS);
+    SEND_WC(d, 2, SUCCESS);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
+    for (i = 0; i < 200; i++) {
+        g_assert_cmphex(dlg_take(d).psn, ==, SQ + 1 + i);
+    }
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 201, 0, 17);
+}
+
+/* More requests than the engine processes in one turn, unsignalled but the last. */
+DIALOG_TEST("/uc/req/many", ERNIC_QPT_UC, test_many)
+{
+    uint32_t i, rest;
+
+    for (i = 0; i < 300; i++) {
+        dlg_post_flags(d, ERNIC_WR_SEND, i == 299 ? ERNIC_WR_SIGNALED : 0, 0,
+                       1 + i % 50);
+        if (i % 50 == 49) {
+            fake_run(d->e);
+        }
+    }
+    SEND_WC(d, 299, SUCCESS);
+    for (i = 0, rest = dlg_pending(d); i < rest; i++) {
+        dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + i, 0, 1 + i % 50);
+    }
+    g_assert_cmpuint(rest, ==, 300);
+}
+
+/* READ and atomics are not part of this service; SQE, and the receiver continues. */
+TEST("/uc/req/not-supported", test_not_supported)
+{
+    static const uint8_t bad[] = {
+        ERNIC_WR_READ, ERNIC_WR_CMP_SWAP, ERNIC_WR_FETCH_ADD,
+        ERNIC_WR_SEND_INV, ERNIC_WR_ATOMIC_WRITE, ERNIC_WR_FLUSH,
+    };
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+        dlg_open(&d, ERNIC_QPT_UC);
+        dlg_post(&d, bad[i], 0, 8);
+        SEND_WC(&d, 0, LOC_QP_OP_ERR);
+        STATE_IS(&d, SQE);
+        dlg_recv(&d, DLG_SINK, 16);
+        dlg_peer_message(&d, ERNIC_WR_SEND, PSN, 0, 16);
+        RECV_WC(&d, 0, SUCCESS);
+        dlg_close(&d);
+    }
+}
+
+/* There are no requests that a fence could wait for. */
+DIALOG_TEST("/uc/req/fence", ERNIC_QPT_UC, test_fence)
+{
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    dlg_post_flags(d, ERNIC_WR_SEND, ERNIC_WR_SIGNALED | ERNIC_WR_FENCE, 0,
+                   17);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 1, 0, 17);
+    SEND_WC(d, 0, SUCCESS);
+    SEND_WC(d, 1, SUCCESS);
+}
+
+/* ---- responder ------------------------------------------------------ */
+
+TEST("/uc/resp/messages", test_messages)
+{
+    uint32_t psn, mtu, id, i, j;
+    uint8_t code;
+    Dialog d;
+
+    for (code = ERNIC_MTU_256; code <= ERNIC_MTU_4096; code++) {
+        dlg_init(&d, ERNIC_QPT_UC, false);
+        d.attr.path_mtu = code;
+        dlg_to(&d, ERNIC_QPS_RTS);
+        mtu = ernic_mtu_bytes(code);
+        psn = PSN;
+        for (i = 0; i < ARRAY_SIZE(wrs); i++) {
+            const uint32_t lens[] = { 0, 1, mtu, mtu + 1, 5 * mtu + 2 };
+
+            for (j = 0; j < ARRAY_SIZE(lens); j++) {
+                memset(d.at + DLG_SINK, 0, lens[j] + 4);
+                id = d.qp.rq_pi;
+                if (wrs[i] != ERNIC_WR_WRITE) {
+                    dlg_recv(&d, DLG_SINK, lens[j]);
+                }
+                psn += dlg_peer_message(&d, wrs[i], psn, DLG_SINK, lens[j]);
+                dlg_mem_is(&d, DLG_SINK, d.peer, lens[j]);
+                dlg_mem_is(&d, DLG_SINK + lens[j], NULL, 4);
+                if (wrs[i] != ERNIC_WR_WRITE) {
+                    g_assert_cmpuint(RECV_WC(&d, id, SUCCESS).byte_len, ==,
+                                     lens[j]);
+                }
+            }
+        }
+        dlg_close(&d);
+    }
+}
+
+static void peer_only(Dialog *d, uint32_t psn, uint32_t len)
+{
+    PEER(d, SEND_ONLY, .psn = psn, .payload = d->peer, .payload_len = len);
+}
+
+/* A lost packet loses its message; the next message uses its receive request. */
+DIALOG_TEST("/uc/resp/gap", ERNIC_QPT_UC, test_gap)
+{
+    dlg_recv(d, DLG_SINK, 4096);
+    dlg_recv(d, DLG_SINK + 4096, 4096);
+    PEER(d, SEND_FIRST, .psn = PSN, .payload_len = 1024);
+    PEER(d, SEND_MIDDLE, .psn = PSN + 2, .payload_len = 1024);
+    PEER(d, SEND_MIDDLE, .psn = PSN + 3, .payload_len = 1024);
+    PEER(d, SEND_LAST, .psn = PSN + 4, .payload_len = 10);
+    dlg_no_wc(d);
+    peer_only(d, PSN + 5, 30);
+    g_assert_cmpuint(RECV_WC(d, 0, SUCCESS).byte_len, ==, 30);
+    dlg_mem_is(d, DLG_SINK, d->peer, 30);
+    /* A First starts a message just as an Only does. */
+    PEER(d, SEND_LAST, .psn = PSN + 9, .payload_len = 10);
+    dlg_peer_message(d, ERNIC_WR_SEND, PSN + 10, 0, 3000);
+    g_assert_cmpuint(RECV_WC(d, 1, SUCCESS).byte_len, ==, 3000);
+    dlg_mem_is(d, DLG_SINK + 4096, d->peer, 3000);
+    STATE_IS(d, RTS);
+}
+
+/* The gap is before a First or Only: that message is received, the open one is lost. */
+DIALOG_TEST("/uc/resp/resync", ERNIC_QPT_UC, test_resync)
+{
+    dlg_recv(d, DLG_SINK, 4096);
+    dlg_recv(d, DLG_SINK, 4096);
+    PEER(d, SEND_FIRST, .psn = PSN, .payload_len = 1024);
+    peer_only(d, PSN + 7, 31);
+    g_assert_cmpuint(RECV_WC(d, 0, SUCCESS).byte_len, ==, 31);
+    /* In sequence, but the previous message has no end. */
+    PEER(d, SEND_FIRST, .psn = PSN + 8, .payload_len = 1024);
+    dlg_peer_message(d, ERNIC_WR_SEND, PSN + 9, 0, 2000);
+    g_assert_cmpuint(RECV_WC(d, 1, SUCCESS).byte_len, ==, 2000);
+}
+
+/* A packet with an old PSN is not delivered again; one from far back counts as new. */
+DIALOG_TEST_BY("/uc/resp/duplicates", dlg_init(d, ERNIC_QPT_UC, false), test_duplicates)
+{
+    d->attr.rq_psn = cpu_to_le32(1);
+    dlg_to(d, ERNIC_QPS_RTS);
+    dlg_recv(d, DLG_SINK, 4096);
+    dlg_recv(d, DLG_SINK, 4096);
+    dlg_recv(d, DLG_SINK, 4096);
+    peer_only(d, 1, 10);
+    RECV_WC(d, 0, SUCCESS);
+    peer_only(d, 1, 10);
+    peer_only(d, 0, 10);
+    peer_only(d, 0xffffff, 10);
+    dlg_no_wc(d);
+    /* Nor does it disturb an open message. */
+    PEER(d, SEND_FIRST, .psn = 2, .payload = d->peer, .payload_len = 1024);
+    PEER(d, SEND_FIRST, .psn = 2, .payload = d->peer, .payload_len = 1024);
+    peer_only(d, 1, 10);
+    PEER(d, SEND_LAST, .psn = 3, .payload = d->peer + 1024,
+         .payload_len = 10);
+    g_assert_cmpuint(RECV_WC(d, 1, SUCCESS).byte_len, ==, 1034);
+    dlg_mem_is(d, DLG_SINK, d->peer, 1034);
+    peer_only(d, 0xe00000, 10);
+    RECV_WC(d, 2, SUCCESS);
+}
+
+/* A WRITE with a gap: no completion, and no receive request used. */
+DIALOG_TEST("/uc/resp/write-gap", ERNIC_QPT_UC, test_write_gap)
+{
+    dlg_recv(d, DLG_SINK + 8192, 16);
+    PEER(d, WRITE_FIRST, .psn = PSN, .va = d->mem + DLG_SINK, .rkey = d->key,
+         .dma_len = 3000, .payload = d->peer, .payload_len = 1024);
+    PEER(d, WRITE_LAST_IMM, .psn = PSN + 2, .payload_len = 952);
+    dlg_mem_is(d, DLG_SINK + 1024, NULL, 2048);
+    dlg_no_wc(d);
+    dlg_peer_message(d, ERNIC_WR_WRITE_IMM, PSN + 3, DLG_SINK, 16);
+    RECV_WC(d, 0, SUCCESS);
+}
+
+/* ---- bad packets ---------------------------------------------------- */
+
+typedef struct Wrong {
+    const char *name;
+    ErnicOp op;
+    ErnicPkt pkt;               /* va relative to d->mem, rkey 0: d->key */
+} Wrong;
+
+static const Wrong wrongs[] = {
+    { "first-short", ERNIC_OP_SEND_FIRST, { .payload_len = 1020 } },
+    { "only-long", ERNIC_OP_SEND_ONLY, { .payload_len = 1025 } },
+    { "middle", ERNIC_OP_SEND_MIDDLE, { .payload_len = 1024 } },
+    { "write-last", ERNIC_OP_WRITE_LAST, { .payload_len = 4 } },
+    { "write-key", ERNIC_OP_WRITE_ONLY,
+      { .rkey = 0xbad, .dma_len = 8, .payload_len = 8 } },
+    { "write-range", ERNIC_OP_WRITE_FIRST,
+      { .va = DLG_MEM - 2000, .dma_len = 2001, .payload_len = 1024 } },
+    { "write-length", ERNIC_OP_WRITE_ONLY,
+      { .dma_len = 9, .payload_len = 8 } },
+    { "write-over-2g", ERNIC_OP_WRITE_FIRST,
+      { .dma_len = 0x80000001u, .payload_len = 1024 } },
+};
+
+/* 9.9.3 class D: dropped in silence with the rest of its message. */
+ROW_TEST("/uc/wrong", wrongs, test_wrong)
+{
+    const Wrong *w = data;
+    ErnicPkt pkt = w->pkt;
+    Dialog d;
+
+    dlg_open(&d, ERNIC_QPT_UC);
+    dlg_recv(&d, DLG_SINK, 4096);
+    pkt.psn = PSN;
+    pkt.va += d.mem;
+    pkt.rkey = pkt.rkey ? pkt.rkey : d.key;
+    pkt.payload = d.peer;
+    dlg_peer(&d, w->op, &pkt);
+    PEER(&d, SEND_LAST, .psn = PSN + 1, .payload_len = 10);
+    PEER(&d, WRITE_LAST_IMM, .psn = PSN + 2, .payload_len = 10);
+    dlg_mem_is(&d, DLG_SINK, NULL, 4096);
+    dlg_no_wc(&d);
+    STATE_IS(&d, RTS);
+    peer_only(&d, PSN + 3, 10);
+    RECV_WC(&d, 0, SUCCESS);
+    dlg_close(&d);
+}
+
+/* WRITE is not allowed on this queue pair. */
+DIALOG_TEST_BY("/uc/wrong/disabled", dlg_init(d, ERNIC_QPT_UC, false), test_disabled)
+{
+    d->attr.access = 0;
+    dlg_to(d, ERNIC_QPS_RTS);
+    dlg_peer_message(d, ERNIC_WR_WRITE, PSN, DLG_SINK, 3000);
+    dlg_mem_is(d, DLG_SINK, NULL, 3000);
+    STATE_IS(d, RTS);
+}
+
+/* READ and atomic packets do not exist on this service. */
+DIALOG_TEST("/uc/wrong/opcode", ERNIC_QPT_UC, test_no_such_opcode)
+{
+    static const uint8_t ops[] = {
+        ERNIC_OP_READ_REQUEST, ERNIC_OP_COMPARE_SWAP, ERNIC_OP_FETCH_ADD,
+        ERNIC_OP_ACK, ERNIC_OP_READ_RSP_ONLY, ERNIC_OP_SEND_ONLY_INV,
+    };
+    uint8_t bytes[64] = { 0 };
+    uint32_t i;
+
+    dlg_recv(d, DLG_SINK, 16);
+    for (i = 0; i < ARRAY_SIZE(ops); i++) {
+        bytes[0] = ERNIC_BTH_UC | ops[i];
+        stw_be_p(bytes + 2, 0xffff);
+        stl_be_p(bytes + 4, d->qp.qpn);
+        stl_be_p(bytes + 8, PSN);
+        dlg_inject_raw(d, bytes, 40, true);
+    }
+    STATE_IS(d, RTS);
+    peer_only(d, PSN + 1, 10);   /* they used PSNs */
+    RECV_WC(d, 0, SUCCESS);
+}
+
+/* No receive request: the message is lost without notice. */
+DIALOG_TEST("/uc/wrong/no-recv", ERNIC_QPT_UC, test_no_recv)
+{
+    PEER(d, SEND_FIRST, .psn = PSN, .payload_len = 1024);
+    dlg_recv(d, DLG_SINK, 16);
+    PEER(d, SEND_LAST, .psn = PSN + 1, .payload_len = 8);
+    dlg_no_wc(d);
+    peer_only(d, PSN + 2, 10);
+    RECV_WC(d, 0, SUCCESS);
+}
+
+/* 9.9.3 class D: the message is lost, the next one uses the receive request. */
+DIALOG_TEST("/uc/wrong/recv-length", ERNIC_QPT_UC, test_recv_length)
+{
+    dlg_recv(d, DLG_SINK, 1100);
+    dlg_recv(d, DLG_SINK, 1100);
+    dlg_peer_message(d, ERNIC_WR_SEND, PSN, 0, 3000);
+    dlg_no_wc(d);
+    STATE_IS(d, RTS);
+    peer_only(d, PSN + 3, 10);
+    RECV_WC(d, 0, SUCCESS);
+    peer_only(d, PSN + 4, 10);
+    RECV_WC(d, 1, SUCCESS);
+}
+
+/* 9.9.3 class A: the receive request's own key. */
+TEST("/uc/wrong/recv-prot", test_recv_prot)
+{
+    Dialog d;
+
+    dlg_open_bad_recv(&d, ERNIC_QPT_UC, 1100);
+    peer_only(&d, PSN, 10);
+    dlg_close_bad_recv(&d);
+}
+
+DIALOG_TEST_BY("/uc/resp/comm-est", dlg_init(d, ERNIC_QPT_UC, false), test_comm_est)
+{
+    dlg_to(d, ERNIC_QPS_RTR);
+    dlg_recv(d, DLG_SINK, 16);
+    peer_only(d, PSN, 10);
+    RECV_WC(d, 0, SUCCESS);
+    dlg_event(d, ERNIC_EV_COMM_EST);
+}

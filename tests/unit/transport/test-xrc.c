@@ -1,0 +1,571 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * XRC: requests that name the SRQ they are for, and targets that receive into the named
+ * SRQ of their domain (IBTA vol. 1, annex A14). On the wire it is RC except for the
+ * XRCETH: the common part is tested there.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "dialog.h"
+#include "objects/mr.h"
+#include "objects/wq.h"
+#include "test.h"
+#include "transport/qp.h"
+#include "trace-mark.h"
+
+#define PSN DLG_RQ_PSN
+#define SQ DLG_SQ_PSN
+#define INI ERNIC_QPT_XRC_INI
+#define TGT ERNIC_QPT_XRC_TGT
+#define ALL (ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE | \
+             ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_ATOMIC)
+
+/* ---- initiator ------------------------------------------------------ */
+
+/* Every packet of every request has the XRCETH; dlg_sent() looks at it. */
+DIALOG_TEST("/xrc/ini/requests", INI, test_requests)
+{
+    static const uint8_t opcodes[] = {
+        ERNIC_WR_SEND, ERNIC_WR_SEND_IMM, ERNIC_WR_SEND_INV, ERNIC_WR_WRITE,
+        ERNIC_WR_WRITE_IMM,
+    };
+    static const uint32_t lens[] = { 0, 1, 1024, 1025, 3000 };
+    uint32_t i, k, psn = SQ, msn = 0;
+
+    for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+        for (k = 0; k < ARRAY_SIZE(lens); k++) {
+            dlg_post(d, opcodes[i], 0, lens[k]);
+            psn += dlg_sent_message(d, opcodes[i], 0, psn, 0, lens[k]);
+            dlg_no_wc(d);
+            PEER_ACK(d, psn - 1, msn + 1);
+            SEND_WC(d, msn++, SUCCESS);
+        }
+    }
+}
+
+/* Responses have none; they are handled like those of RC. */
+DIALOG_TEST("/xrc/ini/responses", INI, test_responses)
+{
+    struct ernic_cqe cqe;
+    uint32_t n;
+
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 3000);
+    SENT(d, READ_REQUEST, .psn = SQ, .va = DLG_RADDR, .rkey = DLG_RKEY,
+         .dma_len = 3000, .ackreq = true);
+    n = dlg_peer_read(d, SQ, 1, 0, 3000);
+    cqe = SEND_WC(d, 0, SUCCESS);
+    g_assert_cmpuint(cqe.opcode, ==, ERNIC_WC_READ);
+    dlg_mem_is(d, DLG_SINK, d->peer, 3000);
+    dlg_post(d, ERNIC_WR_FETCH_ADD, DLG_SINK, 8);
+    SENT(d, FETCH_ADD, .psn = SQ + n, .va = DLG_RADDR, .rkey = DLG_RKEY,
+         .swap_add = DLG_COMPARE, .ackreq = true);
+    PEER(d, ATOMIC_ACK, .psn = SQ + n, .syndrome = DLG_ACK, .msn = 2,
+         .atomic_orig = 0x0123456789abcdefull);
+    SEND_WC(d, 1, SUCCESS);
+    g_assert_cmphex(ldq_le_p(d->at + DLG_SINK), ==, 0x0123456789abcdefull);
+}
+
+/* A gap, a receiver that is not ready, silence; in the end retries are exhausted. */
+DIALOG_TEST("/xrc/ini/retry", INI, test_retry)
+{
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
+    PEER_NAK(d, ERNIC_NAK_PSN_SEQ, SQ, 0);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
+    PEER_NAK(d, ERNIC_AETH_RNR_NAK | 1, SQ, 0);
+    QUIET(d);
+    dlg_wait(d, 1000000);
+    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
+    PEER_ACK(d, SQ, 1);
+    SEND_WC(d, 0, SUCCESS);
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    dlg_wait(d, 100ull * 1000000000);
+    while (dlg_pending(d)) {
+        g_assert_cmphex(dlg_take(d).psn, ==, SQ + 1);
+    }
+    SEND_WC(d, 1, RETRY_EXC_ERR);
+    STATE_IS(d, ERR);
+}
+
+TEST("/xrc/ini/nak", test_nak)
+{
+    static const struct {
+        uint8_t syndrome, status;
+    } rows[] = {
+        { ERNIC_NAK_INV_REQ, ERNIC_WC_REM_INV_REQ_ERR },
+        { ERNIC_NAK_REM_ACC, ERNIC_WC_REM_ACCESS_ERR },
+        { ERNIC_NAK_REM_OP, ERNIC_WC_REM_OP_ERR },
+    };
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        dlg_open(&d, INI);
+        dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+        dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+        dlg_take(&d);
+        dlg_take(&d);
+        PEER_NAK(&d, rows[i].syndrome, SQ, 0);
+        dlg_send_wc(&d, 0, rows[i].status);
+        SEND_WC(&d, 1, WR_FLUSH_ERR);
+        STATE_IS(&d, ERR);
+        dlg_close(&d);
+    }
+}
+
+/* Each end has half of the service: packets for the other half are dropped. */
+TEST("/xrc/wrong-end", test_wrong_end)
+{
+    uint32_t i;
+    Dialog d;
+
+    dlg_open(&d, INI);
+    PEER(&d, SEND_ONLY, .psn = PSN, .xrcsrq = 1, .ackreq = true);
+    PEER(&d, READ_REQUEST, .psn = PSN, .xrcsrq = 1, .dma_len = 8);
+    QUIET(&d);
+    g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_TRANSPORT], ==, 2);
+    STATE_IS(&d, RTS);
+    dlg_close(&d);
+
+    dlg_open(&d, TGT);
+    PEER_ACK(&d, SQ, 1);
+    PEER_NAK(&d, ERNIC_NAK_INV_REQ, SQ, 1);
+    g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_TRANSPORT], ==, 2);
+    STATE_IS(&d, RTS);
+    /* It has no receive queue. */
+    for (i = 0; i < 2; i++) {
+        uint8_t kind = i ? ERNIC_DB_RQ : ERNIC_DB_SQ;
+
+        g_assert_cmpuint(ernic_doorbell(d.e, d.env.now, 0,
+                         ERNIC_DB(kind, d.qp.qpn, 1)), ==, ERNIC_ERR_FULL);
+        dlg_event(&d, ERNIC_EV_BAD_DOORBELL);
+    }
+    dlg_close(&d);
+}
+
+/* ---- target --------------------------------------------------------- */
+
+/* Into the SRQ that the peer names; the completion names it too. */
+DIALOG_TEST("/xrc/tgt/messages", TGT, test_messages)
+{
+    static const uint8_t opcodes[] = {
+        ERNIC_WR_SEND, ERNIC_WR_SEND_IMM, ERNIC_WR_WRITE_IMM,
+    };
+    static const uint32_t lens[] = { 0, 1, 1024, 1025, 3000 };
+    uint32_t i, k, psn = PSN, msn = 0;
+
+    for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+        for (k = 0; k < ARRAY_SIZE(lens); k++) {
+            struct ernic_cqe cqe;
+
+            dlg_recv(d, DLG_SINK, 4096);
+            psn += dlg_peer_message(d, opcodes[i], psn, DLG_SINK, lens[k]);
+            SENT_ACK(d, psn - 1, msn + 1);
+            cqe = RECV_WC(d, msn++, SUCCESS);
+            g_assert_true(cqe.flags & ERNIC_CQE_XRC);
+            g_assert_cmpuint(cqe.src_qp, ==, d->srq.srqn);
+            g_assert_cmpuint(cqe.byte_len, ==, lens[k]);
+            dlg_mem_is(d, DLG_SINK, d->peer, lens[k]);
+        }
+    }
+}
+
+/* WRITE, READ and atomics use no receive request, but still name an SRQ. */
+DIALOG_TEST("/xrc/tgt/remote", TGT, test_remote)
+{
+    uint32_t psn = PSN, n;
+
+    psn += dlg_peer_message(d, ERNIC_WR_WRITE, psn, DLG_SINK, 3000);
+    SENT_ACK(d, psn - 1, 1);
+    dlg_mem_is(d, DLG_SINK, d->peer, 3000);
+    PEER(d, READ_REQUEST, .psn = psn, .va = d->mem, .rkey = d->key,
+         .dma_len = 3000);
+    n = dlg_sent_read(d, psn, 2, 0, 3000);
+    /* A duplicate is answered if it makes the same request of the same SRQ. */
+    PEER(d, READ_REQUEST, .psn = psn, .va = d->mem, .rkey = d->key,
+         .dma_len = 3000, .xrcsrq = d->srq.srqn + 1);
+    QUIET(d);
+    PEER(d, READ_REQUEST, .psn = psn, .va = d->mem, .rkey = d->key,
+         .dma_len = 3000);
+    dlg_sent_read(d, psn, 2, 0, 3000);
+    psn += n;
+    memset(d->at + DLG_SINK, 0, 8);
+    PEER(d, FETCH_ADD, .psn = psn, .va = d->mem + DLG_SINK, .rkey = d->key,
+         .swap_add = 5);
+    SENT(d, ATOMIC_ACK, .psn = psn, .syndrome = DLG_ACK, .msn = 3);
+    g_assert_cmpuint(ldq_le_p(d->at + DLG_SINK), ==, 5);
+}
+
+/* A second SRQ of the domain, of a process, with domain and queue of its own. */
+typedef struct Other {
+    uint32_t pd, key;
+    FakeCq cq;
+    FakeSrq srq;
+} Other;
+
+static void other_init(Dialog *d, Other *o, uint32_t xrcd)
+{
+    d->env.uctx = fake_create_uctx(d->e);
+    o->pd = fake_create_pd(d->e);
+    fake_create_cq(d->e, &o->cq, 16, FAKE_NONE);
+    fake_create_xrc_srq(d->e, &o->srq, o->pd, 8, xrcd, o->cq.cqn);
+    o->key = fake_reg_mr(d->e, o->pd, d->mem, DLG_MEM, ALL);
+}
+
+static void other_recv(Dialog *d, Other *o, uint32_t len)
+{
+    struct ernic_sge sge = fake_sge(d->mem + DLG_SINK, len, o->key);
+
+    fake_post_srq(d->e, &o->srq, 0x77, &sge, 1);
+    g_assert_cmpuint(fake_ring_srq(d->e, &o->srq), ==, ERNIC_OK);
+}
+
+/* One connection serves both alternately, each from its own ring. */
+DIALOG_TEST("/xrc/tgt/two-srqs", TGT, test_two_srqs)
+{
+    struct ernic_cqe cqe;
+    Other o;
+
+    dlg_recv(d, 0, 64);
+    other_init(d, &o, d->xrcd);
+    other_recv(d, &o, 64);
+    d->env.uctx = 0;
+    PEER(d, SEND_ONLY, .psn = PSN, .xrcsrq = o.srq.srqn, .ackreq = true,
+         .payload = d->peer, .payload_len = 10);
+    SENT_ACK(d, PSN, 1);
+    dlg_no_wc(d);
+    g_assert_true(fake_poll_cq(d->e, &o.cq, &cqe));
+    g_assert_cmphex(cqe.wr_id, ==, 0x77);
+    g_assert_cmpuint(cqe.src_qp, ==, o.srq.srqn);
+    g_assert_cmpuint(cqe.qpn, ==, d->qp.qpn);
+    dlg_mem_is(d, DLG_SINK, d->peer, 10);
+    PEER(d, SEND_ONLY, .psn = PSN + 1, .ackreq = true);
+    SENT_ACK(d, PSN + 1, 2);
+    RECV_WC(d, 0, SUCCESS);
+}
+
+/* Memory is that of the SRQ's protection domain: another's key does not work. */
+TEST("/xrc/tgt/key-of-other", test_key_of_other)
+{
+    uint32_t i;
+    Dialog d;
+    Other o;
+
+    for (i = 0; i < 2; i++) {
+        dlg_open(&d, TGT);
+        other_init(&d, &o, d.xrcd);
+        d.env.uctx = 0;
+        PEER(&d, WRITE_ONLY, .psn = PSN, .va = d.mem, .dma_len = 8,
+             .payload_len = 8, .xrcsrq = i ? o.srq.srqn : d.srq.srqn,
+             .rkey = i ? d.key : o.key);
+        SENT_NAK(&d, ERNIC_NAK_REM_ACC, PSN, 0);
+        dlg_event(&d, ERNIC_EV_QP_ACCESS_ERR);
+        dlg_event(&d, ERNIC_EV_LAST_WQE);
+        dlg_close(&d);
+    }
+}
+
+/* No request in this SRQ: the peer has to send the message again. */
+DIALOG_TEST("/xrc/tgt/rnr", TGT, test_rnr)
+{
+    Other o;
+
+    dlg_recv(d, DLG_SINK, 64);
+    other_init(d, &o, d->xrcd);
+    PEER(d, SEND_ONLY, .psn = PSN, .xrcsrq = o.srq.srqn, .ackreq = true);
+    SENT_NAK(d, ERNIC_AETH_RNR_NAK | 12, PSN, 0);
+    other_recv(d, &o, 64);
+    d->env.uctx = 0;
+    PEER(d, SEND_ONLY, .psn = PSN, .xrcsrq = o.srq.srqn, .ackreq = true);
+    SENT_ACK(d, PSN, 1);
+}
+
+/* ---- SRQs that are not there ---------------------------------------- */
+
+/* The last one is in another domain. */
+enum { SRQ_NONE, SRQ_RANGE, SRQ_FREE, SRQ_BASIC, SRQ_DOMAIN, SRQ_KINDS };
+
+static uint32_t bad_srq(Dialog *d, uint32_t kind)
+{
+    FakeSrq basic;
+    Other o;
+
+    switch (kind) {
+    case SRQ_NONE:
+        return 0;
+    case SRQ_RANGE:
+        return 0xffffff;
+    case SRQ_FREE:
+        return d->srq.srqn + 1;
+    case SRQ_BASIC:
+        fake_create_srq(d->e, &basic, d->pd, 8, 0);
+        return basic.srqn;
+    default:
+        other_init(d, &o, fake_create_pd(d->e));
+        d->env.uctx = 0;
+        return o.srq.srqn;
+    }
+}
+
+TEST("/xrc/srq/bad", test_bad_srq)
+{
+    static const ErnicOp ops[] = {
+        ERNIC_OP_SEND_ONLY, ERNIC_OP_SEND_FIRST, ERNIC_OP_WRITE_ONLY,
+        ERNIC_OP_WRITE_ONLY_IMM, ERNIC_OP_READ_REQUEST, ERNIC_OP_FETCH_ADD,
+    };
+    uint32_t kind, i;
+    Dialog d;
+
+    for (kind = 0; kind < SRQ_KINDS; kind++) {
+        for (i = 0; i < ARRAY_SIZE(ops); i++) {
+            ErnicPkt pkt = { .psn = PSN, .va = 0, .ackreq = true };
+            uint32_t srqn;
+
+            dlg_open(&d, TGT);
+            dlg_recv(&d, DLG_SINK, 4096);
+            srqn = bad_srq(&d, kind);
+            d.srq.srqn = srqn;
+            pkt.va = d.mem;
+            pkt.rkey = d.key;
+            pkt.payload_len = ops[i] == ERNIC_OP_SEND_FIRST ? 1024 : 0;
+            ernic_trace_reset();
+            dlg_peer(&d, ops[i], &pkt);
+            g_assert_cmpuint(ernic_trace_count("ernic_xrc_srq"), ==, 1);
+            SENT_NAK(&d, ERNIC_NAK_INV_REQ, PSN, 0);
+            dlg_event(&d, ERNIC_EV_QP_REQ_ERR);
+            dlg_event(&d, ERNIC_EV_LAST_WQE);
+            g_assert_cmpuint(d.e->stats.fault[ERNIC_FAULT_XRC_SRQ], ==, 1);
+            STATE_IS(&d, ERR);
+            dlg_close(&d);
+        }
+    }
+}
+
+/* A message is for one SRQ from its first packet to its last. */
+DIALOG_TEST("/xrc/srq/changes", TGT, test_srq_changes)
+{
+    Other o;
+
+    dlg_recv(d, DLG_SINK, 4096);
+    other_init(d, &o, d->xrcd);
+    other_recv(d, &o, 4096);
+    d->env.uctx = 0;
+    PEER(d, SEND_FIRST, .psn = PSN, .payload_len = 1024);
+    PEER(d, SEND_LAST, .psn = PSN + 1, .xrcsrq = o.srq.srqn,
+         .payload_len = 8);
+    SENT_NAK(d, ERNIC_NAK_INV_REQ, PSN + 1, 0);
+    RECV_WC(d, 0, REM_INV_REQ_ERR);
+    dlg_event(d, ERNIC_EV_LAST_WQE);
+    STATE_IS(d, ERR);
+}
+
+/*
+ * A message took its request before it met an absent page: the request belongs to that
+ * SRQ, even when a peer sends the message again for another one.
+ */
+DIALOG_TEST("/xrc/srq/changes-page", TGT, test_srq_changes_page)
+{
+    struct ernic_sge sge;
+    struct ernic_cqe cqe;
+    Other o;
+
+    other_init(d, &o, d->xrcd);
+    other_recv(d, &o, 64);
+    d->env.uctx = 0;
+    sge = fake_sge(d->mem, 64, fake_reg_demand(d->e, d->pd, d->mem, DLG_MEM, ALL));
+    fake_post_srq(d->e, &d->srq, 0, &sge, 1);
+    g_assert_cmpuint(fake_ring_srq(d->e, &d->srq), ==, ERNIC_OK);
+    PEER(d, SEND_ONLY, .psn = PSN, .payload_len = 8);
+    SENT_NAK(d, ERNIC_AETH_RNR_NAK | 12, PSN, 0);
+    dlg_event(d, ERNIC_EV_PAGE_FAULT);
+    PEER(d, SEND_ONLY, .psn = PSN, .payload_len = 8, .xrcsrq = o.srq.srqn);
+    SENT_NAK(d, ERNIC_NAK_INV_REQ, PSN, 0);
+    g_assert_false(fake_poll_cq(d->e, &o.cq, &cqe));
+    RECV_WC(d, 0, REM_INV_REQ_ERR);
+    dlg_event(d, ERNIC_EV_LAST_WQE);
+    STATE_IS(d, ERR);
+}
+
+static void destroy_srq(Dialog *d)
+{
+    g_assert_cmpuint(fake_destroy(d->e, ERNIC_CMD_SRQ_DESTROY, d->srq.srqn),
+                     ==, ERNIC_OK);
+}
+
+/* Half a message has arrived: its receive request is destroyed with the SRQ. */
+TEST("/xrc/srq/goes", test_srq_goes)
+{
+    static const ErnicOp first[] = { ERNIC_OP_SEND_FIRST, ERNIC_OP_WRITE_FIRST };
+    static const ErnicOp last[] = { ERNIC_OP_SEND_LAST, ERNIC_OP_WRITE_LAST };
+    uint32_t i;
+    Dialog d;
+
+    for (i = 0; i < ARRAY_SIZE(first); i++) {
+        dlg_open(&d, TGT);
+        dlg_recv(&d, DLG_SINK, 4096);
+        dlg_peer(&d, first[i], &(ErnicPkt) {
+            .psn = PSN, .va = d.mem, .rkey = d.key, .dma_len = 1032,
+            .payload_len = 1024 });
+        destroy_srq(&d);
+        dlg_peer(&d, last[i], &(ErnicPkt) { .psn = PSN + 1, .payload_len = 8 });
+        SENT_NAK(&d, ERNIC_NAK_INV_REQ, PSN + 1, 0);
+        dlg_event(&d, ERNIC_EV_QP_REQ_ERR);
+        dlg_event(&d, ERNIC_EV_LAST_WQE);
+        dlg_close(&d);
+    }
+}
+
+/* A READ with an unsent response for the destroyed SRQ gets a NAK. */
+DIALOG_TEST("/xrc/srq/goes-read", TGT, test_srq_goes_read)
+{
+    d->hold = true;
+    PEER(d, READ_REQUEST, .psn = PSN, .va = d->mem, .rkey = d->key,
+         .dma_len = 64);
+    destroy_srq(d);
+    SENT_NAK(d, ERNIC_NAK_REM_ACC, PSN, 1);
+    dlg_event(d, ERNIC_EV_QP_ACCESS_ERR);
+    dlg_event(d, ERNIC_EV_LAST_WQE);
+}
+
+/* In Error, the request of an open message is flushed, and the SRQ keeps the rest. */
+DIALOG_TEST("/xrc/tgt/flush", TGT, test_flush)
+{
+    dlg_recv(d, DLG_SINK, 4096);
+    dlg_recv(d, DLG_SINK, 4096);
+    PEER(d, SEND_FIRST, .psn = PSN, .payload_len = 1024);
+    dlg_state(d, ERNIC_QPS_ERR);
+    RECV_WC(d, 0, WR_FLUSH_ERR);
+    dlg_event(d, ERNIC_EV_LAST_WQE);
+    g_assert_cmpuint(d->e->srq[d->srq.srqn].wq.ci, ==, 1);
+}
+
+/* ---- commands ------------------------------------------------------- */
+
+static uint8_t srq_status(Dialog *d, struct ernic_cmd cmd)
+{
+    cmd.opcode = ERNIC_CMD_SRQ_CREATE;
+    cmd.srq.buf.addr = cpu_to_le64(d->mem);
+    cmd.srq.depth = cpu_to_le32(4);
+    cmd.srq.stride = cpu_to_le16(1);
+    return fake_cmd(d->e, &cmd, NULL);
+}
+
+#define SRQ_STATUS(d, PD, XRCD, CQ)                                         \
+    srq_status(d, (struct ernic_cmd) { .srq.pd = cpu_to_le32(PD),           \
+        .srq.xrcd = cpu_to_le32(XRCD), .srq.cq = cpu_to_le32(CQ) })
+
+DIALOG_TEST_BY("/xrc/srq/create", dlg_init(d, TGT, false), test_srq_create)
+{
+    struct ernic_cmd cmd = { .srq.reserved = { 1 } };
+    uint32_t user_pd;
+    Other o;
+
+    cmd.srq.pd = cpu_to_le32(d->pd);
+    g_assert_cmpuint(srq_status(d, cmd), ==, ERNIC_ERR_RESERVED);
+    g_assert_cmpuint(SRQ_STATUS(d, d->pd, 0, d->rcq.cqn), ==,
+                     ERNIC_ERR_RESERVED);
+    g_assert_cmpuint(SRQ_STATUS(d, d->pd, d->xrcd, 0), ==, ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(SRQ_STATUS(d, d->pd, d->xrcd, 60), ==, ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(SRQ_STATUS(d, d->pd, 60, d->rcq.cqn), ==,
+                     ERNIC_ERR_HANDLE);
+    other_init(d, &o, d->xrcd);
+    user_pd = o.pd;
+    /* The domain is context 0's, all other objects are its own. */
+    g_assert_cmpuint(SRQ_STATUS(d, o.pd, user_pd, o.cq.cqn), ==,
+                     ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(SRQ_STATUS(d, o.pd, d->xrcd, d->rcq.cqn), ==,
+                     ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(SRQ_STATUS(d, d->pd, d->xrcd, o.cq.cqn), ==,
+                     ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(SRQ_STATUS(d, o.pd, d->xrcd, o.cq.cqn), ==, ERNIC_OK);
+}
+
+/* Referenced objects cannot be destroyed. */
+DIALOG_TEST_BY("/xrc/srq/busy", dlg_init(d, TGT, false), test_busy)
+{
+    g_assert_cmpuint(fake_destroy(d->e, ERNIC_CMD_CQ_DESTROY, d->rcq.cqn), ==,
+                     ERNIC_ERR_BUSY);
+    g_assert_cmpuint(fake_destroy(d->e, ERNIC_CMD_PD_FREE, d->xrcd), ==,
+                     ERNIC_ERR_BUSY);
+    destroy_srq(d);
+    g_assert_cmpuint(fake_destroy(d->e, ERNIC_CMD_PD_FREE, d->xrcd), ==,
+                     ERNIC_ERR_BUSY);
+    g_assert_cmpuint(fake_destroy(d->e, ERNIC_CMD_QP_DESTROY, d->qp.qpn), ==,
+                     ERNIC_OK);
+    g_assert_cmpuint(fake_destroy(d->e, ERNIC_CMD_PD_FREE, d->xrcd), ==,
+                     ERNIC_OK);
+    g_assert_cmpuint(fake_destroy(d->e, ERNIC_CMD_CQ_DESTROY, d->rcq.cqn), ==,
+                     ERNIC_OK);
+    fake_create_cq(d->e, &d->rcq, 16, FAKE_NONE);
+}
+
+static uint8_t qp_status(Dialog *d, const struct ernic_qp_init *init)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
+
+    memcpy(fake_ptr(&d->env, d->env.base, sizeof(*init)), init, sizeof(*init));
+    cmd.qp.addr = cpu_to_le64(d->env.base);
+    cmd.qp.length = cpu_to_le32(sizeof(*init));
+    return fake_cmd(d->e, &cmd, NULL);
+}
+
+#define QP_STATUS(d, GOOD, FIELD, VALUE)                                    \
+    ({ struct ernic_qp_init i_ = GOOD; i_.FIELD = (VALUE); qp_status(d, &i_); })
+
+DIALOG_TEST_BY("/xrc/tgt/create", dlg_init(d, TGT, false), test_tgt_create)
+{
+    struct ernic_qp_init good = {
+        .srq = cpu_to_le32(FAKE_NONE), .type = TGT,
+    };
+
+    good.pd = cpu_to_le32(d->xrcd);
+    g_assert_cmpuint(qp_status(d, &good), ==, ERNIC_OK);
+    g_assert_cmpuint(QP_STATUS(d, good, pd, 60), ==, ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(QP_STATUS(d, good, send_cq, d->scq.cqn), ==,
+                     ERNIC_ERR_RESERVED);
+    g_assert_cmpuint(QP_STATUS(d, good, srq, d->srq.srqn), ==,
+                     ERNIC_ERR_RESERVED);
+    g_assert_cmpuint(QP_STATUS(d, good, srq, 0), ==, ERNIC_ERR_RESERVED);
+    g_assert_cmpuint(QP_STATUS(d, good, sq_depth, 1), ==, ERNIC_ERR_RESERVED);
+    g_assert_cmpuint(QP_STATUS(d, good, flags, 1), ==, ERNIC_ERR_RESERVED);
+    g_assert_cmpuint(QP_STATUS(d, good, sq_buf.addr, 1), ==,
+                     ERNIC_ERR_RESERVED);
+    d->env.uctx = fake_create_uctx(d->e);
+    g_assert_cmpuint(qp_status(d, &good), ==, ERNIC_ERR_PERM);
+    d->env.uctx = 0;
+}
+
+DIALOG_TEST_BY("/xrc/ini/create", dlg_init(d, TGT, false), test_ini_create)
+{
+    struct ernic_qp_init good = {
+        .srq = cpu_to_le32(FAKE_NONE), .type = INI,
+        .sq_depth = cpu_to_le32(4), .sq_stride = 2,
+    };
+
+    good.pd = cpu_to_le32(d->pd);
+    good.send_cq = cpu_to_le32(d->scq.cqn);
+    good.sq_buf.addr = cpu_to_le64(d->mem);
+    g_assert_cmpuint(qp_status(d, &good), ==, ERNIC_OK);
+    g_assert_cmpuint(QP_STATUS(d, good, recv_cq, d->rcq.cqn), ==,
+                     ERNIC_ERR_RESERVED);
+    g_assert_cmpuint(QP_STATUS(d, good, srq, d->srq.srqn), ==,
+                     ERNIC_ERR_RESERVED);
+    g_assert_cmpuint(QP_STATUS(d, good, rq_buf.addr, 4096), ==,
+                     ERNIC_ERR_RESERVED);
+    g_assert_cmpuint(QP_STATUS(d, good, rq_depth, 4), ==, ERNIC_ERR_PARAM);
+    g_assert_cmpuint(QP_STATUS(d, good, sq_depth, 0), ==, ERNIC_ERR_PARAM);
+    g_assert_cmpuint(QP_STATUS(d, good, send_cq, 60), ==, ERNIC_ERR_HANDLE);
+    g_assert_cmpuint(QP_STATUS(d, good, pd, 60), ==, ERNIC_ERR_HANDLE);
+    /* Nor can other services use an XRC SRQ. */
+    good.type = ERNIC_QPT_RC;
+    good.recv_cq = good.send_cq;
+    good.srq = cpu_to_le32(d->srq.srqn);
+    g_assert_cmpuint(qp_status(d, &good), ==, ERNIC_ERR_PARAM);
+}
+
+int main(int argc, char **argv)
+{
+    ernic_trace_set_mode(ERNIC_TRACE_RING);
+    return unit_run(argc, argv);
+}

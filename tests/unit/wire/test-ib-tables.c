@@ -1,0 +1,79 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The encodings of time and size, tested by the laws that the tables follow: a typing
+ * error breaks a law.
+ */
+#include "qemu/osdep.h"
+#include "test.h"
+#include "wire/ib_tables.h"
+
+#define MS  1000000u
+
+TEST("/ib-tables/rnr-timer", test_rnr_timer)
+{
+    uint32_t i;
+
+    g_assert_cmpuint(ernic_rnr_timer_ns(0), ==, 655360000);
+    g_assert_cmpuint(ernic_rnr_timer_ns(1), ==, MS / 100);
+    g_assert_cmpuint(ernic_rnr_timer_ns(2), ==, 2 * MS / 100);
+    g_assert_cmpuint(ernic_rnr_timer_ns(3), ==, 3 * MS / 100);
+    g_assert_cmpuint(ernic_rnr_timer_ns(31), ==, 491520000);
+    for (i = 4; i < 32; i++) {
+        g_assert_cmpuint(ernic_rnr_timer_ns(i), ==,
+                         2 * ernic_rnr_timer_ns(i - 2));
+    }
+    g_assert_cmpuint(ernic_rnr_timer_ns(0), ==, 2 * ernic_rnr_timer_ns(30));
+    for (i = 32; i < 256; i++) {
+        g_assert_cmpuint(ernic_rnr_timer_ns(i), ==, ernic_rnr_timer_ns(i % 32));
+    }
+}
+
+TEST("/ib-tables/ack-timeout", test_ack_timeout)
+{
+    uint32_t i;
+
+    g_assert_cmpuint(ernic_ack_timeout_ns(0), ==, 0);
+    g_assert_cmpuint(ernic_ack_timeout_ns(1), ==, 8192);
+    g_assert_cmpuint(ernic_ack_timeout_ns(14), ==, 67108864);
+    for (i = 2; i < 32; i++) {
+        g_assert_cmpuint(ernic_ack_timeout_ns(i), ==,
+                         2 * ernic_ack_timeout_ns(i - 1));
+    }
+    for (i = 32; i < 256; i++) {
+        g_assert_cmpuint(ernic_ack_timeout_ns(i), ==,
+                         ernic_ack_timeout_ns(i % 32));
+    }
+}
+
+TEST("/ib-tables/mtu", test_mtu)
+{
+    static const uint32_t bytes[] = { 0, 256, 512, 1024, 2048, 4096 };
+    uint32_t i;
+
+    for (i = 0; i < 256; i++) {
+        g_assert_cmpuint(ernic_mtu_bytes(i), ==,
+                         i < G_N_ELEMENTS(bytes) ? bytes[i] : 0);
+    }
+}
+
+/* Each of the 256 syndromes is of one kind and comes back from its parts. */
+TEST("/ib-tables/syndrome", test_syndrome)
+{
+    uint32_t kinds[256] = { 0 };
+    uint32_t i;
+
+    for (i = 0; i < 256; i++) {
+        uint32_t kind = i & ERNIC_AETH_KIND_MASK;
+
+        g_assert_cmphex(kind | (i & ERNIC_AETH_VALUE_MASK), ==, i);
+        kinds[kind]++;
+    }
+    g_assert_cmpuint(kinds[ERNIC_AETH_ACK], ==, 32);
+    g_assert_cmpuint(kinds[ERNIC_AETH_RNR_NAK], ==, 32);
+    g_assert_cmpuint(kinds[ERNIC_AETH_NAK], ==, 32);
+    g_assert_cmphex(ERNIC_NAK_PSN_SEQ & ERNIC_AETH_KIND_MASK, ==,
+                    ERNIC_AETH_NAK);
+    g_assert_cmphex(ERNIC_NAK_INV_RD & ERNIC_AETH_KIND_MASK, ==,
+                    ERNIC_AETH_NAK);
+}
