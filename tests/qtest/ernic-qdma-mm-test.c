@@ -285,11 +285,12 @@ static void test_reset(const void *data)
     QdmaQueue k;
     uint64_t mem, bytes;
     Qdma x;
-    int i;
+    int i, tries = 0;
 
     qdma_open(&x, "");
     mem = guest_alloc(&x.m.alloc, 4096);
-    for (i = 0; i < 3; i++) {
+    for (i = 0; i < 3;) {
+        g_assert_cmpint(tries++, <, 50);
         qdma_start(&x);
         qdma_queue_open(&x, &k, 2, QDMA_C2H, 64);
         qdma_post(&k, 64 * MiB, 0, 32 * MiB);
@@ -302,8 +303,11 @@ static void test_reset(const void *data)
             qdma_flr(&x);
         }
         qtest_clock_step(x.m.qts, 1000000);
-        g_assert_cmphex(qdma_status(&k), ==, 0);
         g_assert_cmpuint(qernic_stat(&x.q, "qdma.c2h_bytes"), ==, 0);
+        if (qdma_status(&k)) {
+            continue;                   /* the copy ended before the reset came */
+        }
+        i++;
         qdma_start(&x);
         qdma_queue_context(&k, 0, 0);
         qdma_post(&k, mem, 0, 4096);
