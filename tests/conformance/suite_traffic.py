@@ -127,12 +127,11 @@ SUITES = [*(Suite(f'perftest-{kind}', 2, functools.partial(perftest, kind),
                   about=('perftest',), devices=STACKS) for kind in KINDS),
           Suite('perftest-udp', 2, over_udp, about=('perftest',),
                 devices=('mlx5',), short=(), link='udp'),
-          # On the verbs face, interop-6.1 has WRITE with immediate data; perftest-* have
-          # the requests of qperf by rdma_cm.
+          # On the verbs face, interop-6.1 has WRITE with immediate data.
           Suite('perftest-immediate', 2, functools.partial(cross, IMMEDIATE),
                 about=('perftest',), devices=STACKS, short=('mlx5',), release='trixie',
                 kernel='6.12'),
           Suite('qperf', 2, qperf, ('qperf',), about=('qperf',), devices=STACKS,
-                short=('mlx5',)),
+                short=('ernic', 'mlx5')),
           Suite('qperf-udp', 2, qperf, about=('qperf',), devices=('mlx5',), short=(),
                 link='udp')]

@@ -129,8 +129,8 @@ def rcopy(guests):
     return case('rcopy', client.status == 0 and sums[0] == sums[1], client.output)
 
 
-# Of the mlx5 interface, mlx5-verbs-6.12-cloud of tests/guest runs the same ping-pongs.
-SUITES = [Suite('ibverbs-utils', 2, with_cable, about=('ibverbs-utils',), devices=STACKS),
+SUITES = [Suite('ibverbs-utils', 2, with_cable, about=('ibverbs-utils',), devices=STACKS,
+                short=('ernic', 'mlx5')),
           Suite('ibverbs-utils-udp', 2, ibverbs, about=('ibverbs-utils',),
                 devices=('mlx5',), short=(), link='udp'),
           # The verbs face has the same in rdmacm-utils-udp.
