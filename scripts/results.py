@@ -1,19 +1,15 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The results of a run of meson test: counts by suite, seconds by test, failures.
 
-usage: scripts/results.py TESTLOG.json [--times]
-
 A program that dies, breaks its own plan or says nothing has failed, whatever its single
-lines say. --times prints the seconds of every test instead, the longest first.
+lines say.
 """
 import json
 import re
-import sys
 from typing import NamedTuple
 
 RESULT = re.compile(r'^(not )?ok\b *(\d*)(?: *-)? *([^#]*)(?:# *(\w+))?')
-PLAN = re.compile(r'^1\.\.(\d+)')
+PLAN = re.compile(r'^1\.\.(\d+)(?: *# *(SKIP))?', re.I)
 # Said after the line of a result; a reason follows where a test may take long.
 SECONDS = re.compile(r'^# (\d+\.\d+) s(?:: (.*))?$')
 GLIB_SECONDS = re.compile(r'^# slow test (\S+) executed in ([\d.]+) secs')
@@ -30,14 +26,14 @@ class Time(NamedTuple):
 class Test:
     """One program of meson's log: what its TAP says, or its exit status."""
 
-    def __init__(self, entry):
+    def __init__(self, entry, tap):
         *suite, self.name = re.split(r'[:/] ?', entry['name'].replace(' ', ''))
         self.suite = suite[-1].split('+')[0] if suite else self.name
         self.start, self.seconds = entry['starttime'], entry['duration']
         self.passed = self.skipped = 0
         self.failures, self.times = [], []
         result, text = entry['result'], entry.get('stdout') or ''
-        if any(map(PLAN.match, text.splitlines())):
+        if tap:
             self.tap(text, entry['returncode'])
         elif result in ('OK', 'SKIP'):
             self.passed += result == 'OK'
@@ -50,10 +46,10 @@ class Test:
             self.times.append(Time(self.seconds, '', reason))
 
     def tap(self, text, status):
-        plan, last, seen = None, '', 0
+        plan, last, seen, skipped = None, '', 0, False
         for line in text.splitlines():
             if found := PLAN.match(line):
-                plan = int(found[1])
+                plan, skipped = int(found[1]), bool(found[2])
             elif found := SECONDS.match(line):
                 self.times.append(Time(float(found[1]), last, found[2] or ''))
             elif found := GLIB_SECONDS.match(line):
@@ -64,8 +60,11 @@ class Test:
                 seen += 1
                 last = found[3].strip() or found[2]
                 self.count(found, last)
-        if plan == 0 and status == 0:
-            self.skipped += 1
+        if plan is None:
+            self.failures.append('no plan')
+        elif plan == seen == 0:
+            self.skipped += skipped
+            self.failures += [] if skipped else ['no test ran']
         elif plan != seen:
             self.failures.append(f'{seen} results, {plan} planned')
         if status and not self.failures:
@@ -80,9 +79,12 @@ class Test:
             self.passed += 1
 
 
-def read(path):
+def read(path, tap):
+    """The tests of a log; tap: the names of those that print TAP."""
     with open(path, encoding='utf-8', errors='replace') as file:
-        return [Test(json.loads(line)) for line in file]
+        entries = list(map(json.loads, file))
+    return [Test(entry, entry['name'].rpartition('/')[2].strip() in tap)
+            for entry in entries]
 
 
 def times(tests):
@@ -99,8 +101,8 @@ def row(name, tests):
             f'{sum(test.skipped for test in tests):8}')
 
 
-def table(tests):
-    """The lines of the summary; the last one has the totals."""
+def table(tests, missing=()):
+    """The lines of the summary; the last has the totals. missing: that did not run."""
     yield f'{"suite":<11} {"seconds":>8} {"passed":>8} {"failed":>8} {"skipped":>8}'
     for suite in sorted({test.suite for test in tests}):
         yield row(suite, [test for test in tests if test.suite == suite])
@@ -114,6 +116,7 @@ def table(tests):
         yield f'\nOver {LONG} s without a reason: ' + ', '.join(without)
     failures = [f'  {test.suite}/{test.name}: {failure}'
                 for test in tests for failure in test.failures]
+    failures += [f'  {name}: did not run' for name in missing]
     if failures:
         yield '\nFailed:'
         yield from failures
@@ -121,20 +124,6 @@ def table(tests):
            f'{sum(test.skipped for test in tests)} skipped')
 
 
-def good(tests):
-    return any(test.passed for test in tests) and not any(
+def good(tests, missing=()):
+    return not missing and any(test.passed for test in tests) and not any(
         test.failures for test in tests)
-
-
-def main():
-    tests = read(sys.argv[1])
-    if '--times' in sys.argv[2:]:
-        for time in times(tests):
-            print(f'{time.seconds:8.1f} s  {time.name}')
-        return 0
-    print(*table(tests), sep='\n')
-    return 0 if good(tests) else 1
-
-
-if __name__ == '__main__':
-    sys.exit(main())

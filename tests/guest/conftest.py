@@ -5,7 +5,7 @@
     pytest tests/guest --suite net-6.1          # one suite
     pytest tests/guest -k 'net-6.1 and ping'    # some of its tests
     pytest tests/guest --long -k mlx5-pair      # what only the long form runs
-    meson test -C build --suite guest           # all suites of the short form, at a time
+    scripts/test guest                          # all suites of the short form, at a time
     meson test -C build driver-6.1
 
 A suite is a set of machines and its tests, in order. meson.build has the list of them.

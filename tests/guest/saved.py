@@ -10,13 +10,15 @@ import fcntl
 import hashlib
 import os
 import shutil
+import sys
 import tempfile
 import time
 from pathlib import Path
 
-from monitor import CACHE
+from monitor import CACHE, GuestError
 
 PLACE = CACHE / 'saved'
+AGENT = Path(__file__).resolve().parents[2] / 'guest/image/agent'
 KEPT = 2 * 24 * 3600            # seconds
 PORTS = 6
 # Each slot has room for the BARs of any device here. By the identifier of the machine
@@ -79,11 +81,15 @@ class Options:
 
 
 def key(kind, qemu, image, memory, smp):
-    """Names a state by all that goes into it."""
-    words = [kind.__name__, memory, smp, SLOTS]
-    for file in (Path(qemu), image / 'kernel', image / 'initrd', Path(__file__)):
+    """Names a state by all that goes into it: the modules of the class say how it boots,
+    and the agent of a stock guest is in no image."""
+    words = [kind.__name__, memory, smp, SLOTS, os.environ.get('GUEST_ACCEL')]
+    for file in (Path(qemu), image / 'kernel', image / 'initrd'):
         found = file.stat()
         words.append((str(file), found.st_size, found.st_mtime_ns))
+    for file in (Path(__file__), AGENT, *(Path(sys.modules[one.__module__].__file__)
+                                          for one in kind.__mro__[:-1])):
+        words.append(file.read_bytes())
     return hashlib.sha256(repr(words).encode()).hexdigest()[:16]
 
 
@@ -136,7 +142,11 @@ def load(one, path):
     monitor = one.monitor()
     monitor.execute('migrate-set-capabilities', capabilities=MAPPED)
     monitor.execute('migrate-incoming', uri=f'file:{path}')
-    monitor.migrated()
+    try:
+        monitor.migrated()
+    except GuestError:
+        path.unlink(missing_ok=True)            # the next one makes it anew
+        raise
     # Later migrations of the machine are of the usual kind.
     monitor.execute('migrate-set-capabilities',
                     capabilities=[{**MAPPED[0], 'state': False}])

@@ -43,7 +43,7 @@ def every_name(known, name):
 
 
 def main():
-    known = front.known_tests()
+    known = front.known_tests(front.introspect())
     table = list(front.rows())
     used = {row[0] for row in map(front.row_of, files()) if row}
     names = dict.fromkeys(name for _, names in table for name in names)

@@ -27,6 +27,9 @@ TAP = [
     ('failure and status 0', '1..1\nnot ok 1 - a\n', 0, 0, 0, ['a']),
     ('skip', '1..1\nok 1 - a # SKIP why\n', 0, 0, 1, []),
     ('all skipped', '1..0 # SKIP why\n', 0, 0, 1, []),
+    ('no tests', '1..0\n', 0, 0, 0, ['no test ran']),
+    ('no plan', 'ok 1 - a\n', 0, 1, 0, ['no plan']),
+    ('silence', '', 0, 0, 0, ['no plan']),
     ('todo', '1..1\nnot ok 1 - a # TODO\n', 0, 0, 1, []),
     ('good lines, bad status', '1..1\nok 1 - a\n', 139, 1, 0, ['exit status 139']),
     ('died early', '1..3\nok 1 - a\n', 134, 1, 0, ['1 results, 3 planned']),
@@ -40,11 +43,12 @@ LOGS = [
     ('exit code, failed', [entry('p:style / a', 'FAIL', 1, 'x')], 0, 0, ['fail']),
     ('timeout', [entry('a', 'TIMEOUT', -9)], 0, 0, ['timeout']),
     ('skip', [entry('a', 'SKIP', 77)], 0, 1, []),
-    ('TAP without a plan', [entry('a', 'ERROR', 0, 'ok 1 - a\n')], 0, 0, ['error']),
-    ('TAP in the time limit', [entry('a', 'TIMEOUT', 0, '1..1\nok 1 /x\n')], 1, 0,
-     ['timeout']),
+    ('TAP that takes too long', [entry('p:unit / tap', 'TIMEOUT', 0, '1..1\nok 1 /x\n')],
+     1, 0, ['timeout']),
     ('two tests', [entry('a', 'OK', 0), entry('b', 'ERROR', 1)], 1, 0, ['error']),
 ]
+# These print TAP.
+TAP_NAMES = {'tap', 'slow'}
 TIMED = ('1..3\nok 1 - a\n# 70.5 s: a disk\nok 2 - b\n# 80.0 s\n'
          '# slow test /c executed in 1.25 secs\nok 3 - /c\n')
 
@@ -53,7 +57,7 @@ def log(entries):
     with tempfile.NamedTemporaryFile('w', suffix='.json') as file:
         file.writelines(json.dumps(one) + '\n' for one in entries)
         file.flush()
-        return results.read(file.name)
+        return results.read(file.name, TAP_NAMES)
 
 
 def counted(entries, passed, skipped, failures):
@@ -73,12 +77,15 @@ def timed():
     text = '\n'.join(results.table(tests))
     assert 'Over 60 s without a reason: guest/slow b\n' in text, text
     assert text.endswith('\n4 passed, 0 failed, 0 skipped'), text
+    text = '\n'.join(results.table(tests, ['lost']))
+    assert 'lost: did not run' in text and '4 passed, 1 failed' in text, text
+    assert results.good(tests) and not results.good(tests, ['lost'])
 
 
 def main():
     return cases.run(
         [(f'TAP: {what}', counted,
-          [entry('p:unit / a', 'OK' if status == 0 and not failures else 'FAIL', status,
+          [entry('p:unit / tap', 'FAIL' if status or failures else 'OK', status,
                  text)], passed, skipped, failures)
          for what, text, status, passed, skipped, failures in TAP]
         + [(f'log: {what}', counted, *row) for what, *row in LOGS]

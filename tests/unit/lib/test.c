@@ -36,6 +36,7 @@ int unit_run(int argc, char **argv)
     char *slow[] = { argv[0], (char *)"-m=slow", NULL };
     uint32_t i;
 
+    g_assert_cmpuint(count, >, 0);
     /* The long form has the long tests too; meson adds no arguments. */
     if (argc == 1 && g_getenv("ERNIC_LONG")) {
         argc = 2;
