@@ -110,7 +110,7 @@ def qperf(guests, short):
     server = guests[1].start('qperf -lp 19765', 600)
     programs.wait_until(guests[1], 'netstat -ltn | grep -q ":19765 "')
     for test in QPERF[::3] if short else QPERF:
-        # Its server tells its port before it calls rdma_listen: a request that comes
+        # Its server says its port before it calls rdma_listen: a request that comes
         # between is rejected (invalid service ID).
         for _ in range(5):
             result = guests[0].run(f'qperf -lp 19765 -cm1 -t 1 -m 1024 {links.ipv4(1)} '

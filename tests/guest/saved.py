@@ -2,8 +2,8 @@
 """Machines that were booted once, and saved before they had the device.
 
 A restored machine gets its devices by hot-plug; what is on the host's side of them
-(netdevs, objects) is on its command line. The states are in the cache; those that were
-not used for KEPT are removed when another one is saved.
+(netdevs, objects) is on its command line. The states are in the cache; the oldest are
+removed when another one is saved.
 """
 import contextlib
 import fcntl
@@ -19,7 +19,7 @@ from monitor import CACHE, GuestError
 
 PLACE = CACHE / 'saved'
 AGENT = Path(__file__).resolve().parents[2] / 'guest/image/agent'
-KEPT = 2 * 24 * 3600            # seconds
+LIMIT = 12 << 30                # bytes on the disk
 PORTS = 6
 # Each slot has room for the BARs of any device here. By the identifier of the machine
 # the kernel knows that it was restored, and seeds its random numbers anew.
@@ -109,10 +109,17 @@ def state(kind, qemu, image, memory, smp):
 
 
 def remove_old():
+    """The states that were used last stay, up to LIMIT. Locks stay: another process may
+    wait for one."""
+    found, total = [], 0
     for file in PLACE.iterdir():
         with contextlib.suppress(FileNotFoundError):
-            if time.time() - file.stat().st_mtime > KEPT:
-                file.unlink()
+            if file.suffix != '.lock':
+                found.append((file.stat(), file))
+    for status, file in sorted(found, key=lambda one: -one[0].st_mtime):
+        total += status.st_blocks * 512
+        if total > LIMIT:
+            file.unlink(missing_ok=True)
 
 
 def save(kind, qemu, image, memory, smp, path):
