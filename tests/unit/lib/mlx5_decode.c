@@ -58,8 +58,7 @@ static uint32_t num_elements(const ErnicMlx5Field *field, uint32_t bits, uint32_
         *size = bits - field->offset;
         return 1;
     }
-    return MIN(field->count ? field->count : UINT32_MAX,
-               (bits - field->offset) / *size);
+    return MIN(field->count ? field->count : UINT32_MAX, (bits - field->offset) / *size);
 }
 
 static void decode(Decoder *d, const ErnicMlx5Layout *layout, const uint8_t *bytes,
@@ -175,8 +174,7 @@ static bool encode(const ErnicMlx5Layout *layout, const char *path, uint64_t val
         ernic_mlx5_put_at(bytes, field, i, value);
         return *path == '\0' && ernic_mlx5_get_at(bytes, field, i) == value;
     }
-    return *path == '.' &&
-           encode(part, path + 1, value, request,
+    return *path == '.' && encode(part, path + 1, value, request,
                   bytes + (field->offset + i * size) / 8, size);
 }
 

@@ -34,9 +34,8 @@ static const ErnicMlx5Config eth_config = {
 };
 
 /* Send @text with @opcode, and @tail bytes after the layout; returns the syndrome. */
-static inline ErnicMlx5Refusal eth_call_sized(Eth *eth, uint16_t opcode,
-                                              const char *text, uint32_t tail,
-                                              uint32_t out_len)
+static inline ErnicMlx5Refusal eth_call_sized(Eth *eth, uint16_t opcode, const char *text,
+                                              uint32_t tail, uint32_t out_len)
 {
     const ErnicMlx5Command *command = ernic_mlx5_command_find(opcode);
     uint8_t in[2 * ERNIC_MLX5_MESSAGE_ROOM] = { };

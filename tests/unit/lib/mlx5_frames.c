@@ -125,8 +125,7 @@ bool frames_poll(Frames *f, uint8_t cqe[64])
     uint32_t slot = f->cq_ci % FRAMES_CQ_DEPTH;
 
     memcpy(cqe, fake_ptr(&f->eth.env, f->cq_ring + slot * 64, 64), 64);
-    if (CQE(cqe, opcode) == 15 ||
-        CQE(cqe, owner) != (f->cq_ci / FRAMES_CQ_DEPTH & 1)) {
+    if (CQE(cqe, opcode) == 15 || CQE(cqe, owner) != (f->cq_ci / FRAMES_CQ_DEPTH & 1)) {
         return false;
     }
     ernic_mlx5_put(fake_ptr(&f->eth.env, f->cq_record, 8),

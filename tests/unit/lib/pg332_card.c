@@ -15,8 +15,7 @@ const ErnicTimingTrace *card_trace[2];
 
 /* ---- registers -------------------------------------------------------------- */
 
-uint32_t card_at(const Card *c, ErnicRegScope scope, uint32_t element,
-                   uint32_t reg)
+uint32_t card_at(const Card *c, ErnicRegScope scope, uint32_t element, uint32_t reg)
 {
     return ernic_reg_blocks[c->version][scope].base + element * PG332_SLOT + reg;
 }
@@ -55,8 +54,7 @@ uint32_t get_qp(Card *c, uint32_t reg)
 
 void put_region(Card *c, uint32_t reg, uint32_t value)
 {
-    ernic_reg_write(c->e, c->env.now, card_at(c, ERNIC_REG_REGION, REGION, reg),
-                    value);
+    ernic_reg_write(c->e, c->env.now, card_at(c, ERNIC_REG_REGION, REGION, reg), value);
     card_check(c);
 }
 
@@ -264,8 +262,7 @@ void settle(void)
         fake_run(cards[1].e);
         card_check(&cards[0]);
         card_check(&cards[1]);
-        n = fake_deliver(cards[0].e, cards[1].e) +
-            fake_deliver(cards[1].e, cards[0].e);
+        n = fake_deliver(cards[0].e, cards[1].e) + fake_deliver(cards[1].e, cards[0].e);
     } while (n || next_time());
 }
 

@@ -44,8 +44,7 @@ typedef struct Wqe {
 } Wqe;
 
 /* Registers: global ones, those of QPN's slot and of REGION's entry. */
-uint32_t card_at(const Card *c, ErnicRegScope scope, uint32_t element,
-                 uint32_t reg);
+uint32_t card_at(const Card *c, ErnicRegScope scope, uint32_t element, uint32_t reg);
 void put(Card *c, uint32_t reg, uint32_t value);
 uint32_t get(Card *c, uint32_t reg);
 void put_qp(Card *c, uint32_t reg, uint32_t value);
@@ -53,9 +52,8 @@ uint32_t get_qp(Card *c, uint32_t reg);
 void put_region(Card *c, uint32_t reg, uint32_t value);
 
 /*
- * Card @i, 0 or 1, at 10.0.0.(1 + i), with a queue pair QPN to the other one and a
- * region REGION of MEM bytes at @c->mem. The other functions repeat single parts of the
- * set-up.
+ * Card @i, 0 or 1, at 10.0.0.(1 + i), with a queue pair QPN to the other one and a region
+ * REGION of MEM bytes at @c->mem. The other functions repeat single parts of the set-up.
  */
 void card_open(Card *c, int i, unsigned version);
 void card_open_qp(Card *c, int i);

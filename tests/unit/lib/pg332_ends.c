@@ -76,8 +76,7 @@ static void seventeen_reads(Card *c)
     /* No request is answered while the link is busy with an earlier response. */
     c->env.tx_busy = true;
     for (i = 0; i < 16 + ERNIC_TRAIN_PACKETS + 17; i++) {
-        PEER(c, READ_REQUEST, .psn = PEER_PSN + i, .va = VA, .rkey = KEY,
-             .dma_len = 64);
+        PEER(c, READ_REQUEST, .psn = PEER_PSN + i, .va = VA, .rkey = KEY, .dma_len = 64);
     }
     c->env.tx_busy = false;
     ernic_tx_ready(c->e, c->env.now);
@@ -107,8 +106,7 @@ static void no_memory_of_buffer(Card *c)
 
 static void post(Card *c, uint8_t opcode, uint32_t len)
 {
-    POST(c, .opcode = opcode, .laddr = c->mem, .len = len, .rkey = KEY,
-         .raddr = VA);
+    POST(c, .opcode = opcode, .laddr = c->mem, .len = len, .rkey = KEY, .raddr = VA);
     fake_run(c->e);
     lose_all(c);
 }

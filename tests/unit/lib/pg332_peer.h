@@ -24,8 +24,7 @@ void peer_says(Card *c, ErnicOp op, const ErnicPkt *pkt);
     peer_says(c, ERNIC_OP_##OP, &(ErnicPkt) { __VA_ARGS__ })
 
 /*
- * The next packet that @c has sent; false: there is none. Its payload is no longer
- * valid.
+ * The next packet that @c has sent; false: there is none. Its payload is no longer valid.
  */
 bool peer_hears(Card *c, ErnicPkt *pkt);
 /* The packet is an acknowledgement with this syndrome, and the last one. */

@@ -151,14 +151,12 @@ const uint32_t pg332_num_sequences = ARRAY_SIZE(pg332_sequences);
 
 static uint32_t element(const Pg332Step *s)
 {
-    return s->scope == ERNIC_REG_QP ? QPN - 1 :
-           s->scope == ERNIC_REG_REGION ? REGION : 0;
+    return s->scope == ERNIC_REG_QP ? QPN - 1 : s->scope == ERNIC_REG_REGION ? REGION : 0;
 }
 
 static uint32_t value(Card *c, const Pg332Step *s, uint16_t reg)
 {
-    return ernic_reg_read(c->e, c->env.now,
-                          card_at(c, s->scope, element(s), reg));
+    return ernic_reg_read(c->e, c->env.now, card_at(c, s->scope, element(s), reg));
 }
 
 static void store(Card *c, const Pg332Step *s, uint16_t reg, uint32_t v)

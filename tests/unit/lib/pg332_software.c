@@ -18,8 +18,7 @@ void pg332_play(Card *c, const Pg332Write *w, uint32_t num)
 
 uint32_t pg332_offset(const Card *c, const Pg332Write *w)
 {
-    return card_at(c, w->scope, w->scope == ERNIC_REG_QP ? w->qpn - 1 : 0,
-                   w->reg);
+    return card_at(c, w->scope, w->scope == ERNIC_REG_QP ? w->qpn - 1 : 0, w->reg);
 }
 
 /* An address of a queue or buffer, in two registers. */

@@ -48,13 +48,11 @@ void open_card(unsigned version, ErnicStrictMode mode)
 
 static void set_card(void)
 {
-    PLAY(W_G(ERRBUFBA, 0x10000), W_G(ERRBUFSZ, 0x01000040),
-         W_G(IPKTERRQBA, card.errq), W_G(IPKTERRQBAMSB, card.errq >> 32),
-         W_G(IPKTERRQSZ, 64), W_G(RESPERRPKTBA, 0x20000),
-         W_G(RESPERRSZ, 0x01000040), W_G(DATBUFBA, 0x30000),
-         W_G(DATBUFSZ, 0x10000400), W_G(INTEN, 0xfb),
-         W_G(MACXADDLSB, 0x35010201), W_G(MACXADDMSB, 0x000a),
-         W_G(IPv4XADD, 0x0a000001), W_G(XRNICADCONF, ADCONF));
+    PLAY(W_G(ERRBUFBA, 0x10000), W_G(ERRBUFSZ, 0x01000040), W_G(IPKTERRQBA, card.errq),
+         W_G(IPKTERRQBAMSB, card.errq >> 32), W_G(IPKTERRQSZ, 64),
+         W_G(RESPERRPKTBA, 0x20000), W_G(RESPERRSZ, 0x01000040), W_G(DATBUFBA, 0x30000),
+         W_G(DATBUFSZ, 0x10000400), W_G(INTEN, 0xfb), W_G(MACXADDLSB, 0x35010201),
+         W_G(MACXADDMSB, 0x000a), W_G(IPv4XADD, 0x0a000001), W_G(XRNICADCONF, ADCONF));
     if (card.version != PG332_V3_1) {
         PLAY(W_G(XRNIC_CONF_QP_EN, 8));
     }
@@ -62,9 +60,8 @@ static void set_card(void)
 
 static void set_qp(uint32_t n)
 {
-    PLAY(W_Q(n, RQBA, card.rq), W_Q(n, RQBAMSB, card.rq >> 32),
-         W_Q(n, SQBA, card.sq), W_Q(n, SQBAMSB, card.sq >> 32),
-         W_Q(n, CQBA, 0x40000), W_Q(n, CQDBADD, 0x50000),
+    PLAY(W_Q(n, RQBA, card.rq), W_Q(n, RQBAMSB, card.rq >> 32), W_Q(n, SQBA, card.sq),
+         W_Q(n, SQBAMSB, card.sq >> 32), W_Q(n, CQBA, 0x40000), W_Q(n, CQDBADD, 0x50000),
          W_Q(n, RQWPTRDBADD, 0x60000), W_Q(n, QDEPTH, RINGS));
 }
 
@@ -78,10 +75,9 @@ static void set_peer(void)
 
 static void set_region(void)
 {
-    PLAY(W_R(PDPDNUM, PD), W_R(VIRTADDRLSB, (uint32_t)VA),
-         W_R(VIRTADDRMSB, VA >> 32), W_R(BUFBASEADDRLSB, card.mem),
-         W_R(BUFBASEADDRMSB, card.mem >> 32), W_R(BUFRKEY, 0x5c),
-         W_R(WRRDBUFLEN, MEM), W_R(ACCESSDESC, 2));
+    PLAY(W_R(PDPDNUM, PD), W_R(VIRTADDRLSB, (uint32_t)VA), W_R(VIRTADDRMSB, VA >> 32),
+         W_R(BUFBASEADDRLSB, card.mem), W_R(BUFBASEADDRMSB, card.mem >> 32),
+         W_R(BUFRKEY, 0x5c), W_R(WRRDBUFLEN, MEM), W_R(ACCESSDESC, 2));
 }
 
 void bring_to(Stage stage)
@@ -104,8 +100,7 @@ void bring_to(Stage stage)
 
 /* ---- a peer's requests ---------------------------------------------------- */
 
-void inject(uint8_t opcode, uint64_t va, uint32_t key, uint32_t dma_len,
-                   uint32_t payload)
+void inject(uint8_t opcode, uint64_t va, uint32_t key, uint32_t dma_len, uint32_t payload)
 {
     ErnicPath path = {
         .sgid.raw = { [10] = 0xff, 0xff, 10, 0, 0, 2 },
@@ -163,8 +158,7 @@ void expect_silence(const char *when)
 
     while (ernic_next_rule(card.e, &pos, &r)) {
         if (r.count) {
-            g_error("%s: %s was broken, by %s = %" PRIx64, when, r.rule, r.reg,
-                    r.value);
+            g_error("%s: %s was broken, by %s = %" PRIx64, when, r.rule, r.reg, r.value);
         }
     }
     g_assert_cmpuint(num_reports, ==, 0);

@@ -17,8 +17,6 @@
 #define STEP        64
 #define MASK(field) "match_criteria.outer_headers." field "\n"
 
-/* ---- regions --------------------------------------------------------------------- */
-
 /* Pages of a region, a list as long as there is one, get another size at once. */
 TEST("/mlx5/bounds/page-size", test_page_size)
 {
@@ -100,17 +98,14 @@ FRAMES_TEST("/mlx5/bounds/query", test_query)
     f->eth.f->vport.num[ERNIC_MLX5_LIST_VLAN] = 0;
 }
 
-/* ---- frames ---------------------------------------------------------------------- */
-
 enum { VISITS = 16, GROUPS = ERNIC_FLOW_TABLE_GROUPS, ENTRIES = 4000, STEPS = 12 };
 
 static void entry(Ernic *e, uint32_t table, uint32_t group, uint32_t num,
                   ErnicFlowDest dest)
 {
     ErnicFlowEntry init = { .table = table, .group = group, .num_dest = num };
-    uint32_t i;
 
-    for (i = 0; i < num; i++) {
+    for (uint32_t i = 0; i < num; i++) {
         init.dest[i] = dest;
     }
     g_assert_cmpint(ernic_flow_entry_create(e, &init), ==, ERNIC_OK);
@@ -162,12 +157,11 @@ FRAMES_TEST("/mlx5/bounds/receivers", test_receivers)
     FramesPiece piece;
     FramesQueue rq;
     uint64_t before;
-    uint32_t i;
 
     piece = (FramesPiece) { f->mem, LEN, f->key };
     frames_queue(f, &rq, true, 6, 4, "");
     maze(f, eth_tir(&f->eth, rq.number));
-    for (i = 0; i < VISITS; i++) {
+    for (uint32_t i = 0; i < VISITS; i++) {
         frames_post(f, &rq, &piece, 1);
     }
     g_assert_cmpuint(frames_make(&head, frame), ==, LEN);
@@ -175,7 +169,7 @@ FRAMES_TEST("/mlx5/bounds/receivers", test_receivers)
     frames_receive(f, frame, LEN);
     g_assert_cmpuint(f->eth.e->work_done - before, >=, least(LEN, true));
     g_assert_cmpuint(f->eth.e->work_done - before, <, ERNIC_WORK_SLICE);
-    for (i = 0; i < VISITS; i++) {
+    for (uint32_t i = 0; i < VISITS; i++) {
         g_assert_true(frames_poll(f, cqe));
         g_assert_cmpuint(CQE(cqe, opcode), ==, 2);
     }
@@ -211,8 +205,7 @@ TEST("/mlx5/bounds/loopback", test_loopback)
         before = f.eth.e->work_done;
         f.eth.env.wake = UINT64_MAX;
         ernic_run(f.eth.e, f.eth.env.now);
-        g_assert_cmpuint(f.eth.e->work_done - before, <=,
-                         ERNIC_WORK_SLICE + 2 * frame);
+        g_assert_cmpuint(f.eth.e->work_done - before, <=, ERNIC_WORK_SLICE + 2 * frame);
         slices++;
     } while (f.eth.env.wake <= f.eth.env.now);
     g_assert_cmpuint(*drops, ==, FRAMES * VISITS);
@@ -228,14 +221,13 @@ TEST("/mlx5/bounds/pieces", test_pieces)
     FakeTrain *train;
     uint64_t before;
     FramesQueue sq;
-    uint32_t i;
     SendWr wr;
     Frames f;
 
     send_setup(&f, &sq, 6);
     send_begin(&wr, 0x0a, 2);
     send_eth(&wr, 0, 0, head, 18);
-    for (i = 0; i < PIECES; i++) {
+    for (uint32_t i = 0; i < PIECES; i++) {
         send_data(&wr, f.mem + 100 * i, 1, f.key);
     }
     before = f.eth.e->work_done;

@@ -115,7 +115,7 @@ MLX5_TEST("/mlx5/calls/free-key", mlx5_start, test_free_key)
     g_autofree char *text = NULL, *gone = NULL;
     uint64_t before;
     int64_t start;
-    uint32_t n, i;
+    uint32_t n;
     ErnicBuf *buf;
 
     text = g_strdup_printf(FREE M "translations_octword_size=%u",
@@ -128,7 +128,7 @@ MLX5_TEST("/mlx5/calls/free-key", mlx5_start, test_free_key)
     g_assert_cmpuint(buf->npages, >=, ERNIC_MAX_PAGES - 64);
     g_assert_cmpuint(resident(buf), <=, 2 * HUGE_PAGE);
     g_assert_cmpuint(f->e->work_done - before, >=, buf->npages / ERNIC_BUF_LIST);
-    for (i = 0; i < buf->npages; i += 4099) {
+    for (uint32_t i = 0; i < buf->npages; i += 4099) {
         g_assert_cmphex(buf->page[i], ==, 0);
     }
     gone = g_strdup_printf("mkey_index=%u", n);
@@ -141,7 +141,7 @@ TEST("/mlx5/calls/umr", test_umr)
     enum { OCTOWORDS = 0xffff, PAGES = 2 * OCTOWORDS, BYTES = 16 * OCTOWORDS, NUM = 4 };
     ErnicMrInit init = { .kind = ERNIC_MR_FAST };
     Calls c = { 0 };
-    uint32_t key, list_key, i;
+    uint32_t key, list_key;
     Mlx5Cqe cqe = { 0 };
     uint64_t list;
     ErnicBuf buf;
@@ -156,10 +156,10 @@ TEST("/mlx5/calls/umr", test_umr)
     g_assert_cmpint(ernic_mr_add(end.e, end.pd, &init, &buf, &key), ==, ERNIC_OK);
     list = fake_alloc(&end.env, BYTES, 4096);
     list_key = fake_reg_mr(end.e, end.pd, list, BYTES, 0);
-    for (i = 0; i < PAGES; i++) {
+    for (uint32_t i = 0; i < PAGES; i++) {
         stq_be_p(fake_ptr(&end.env, list + i * 8, 8), (uint64_t)i << 12 | 3);
     }
-    for (i = 0; i < NUM; i++) {
+    for (uint32_t i = 0; i < NUM; i++) {
         mlx5_wr(&wr, ERNIC_MLX5_OP_UMR, ERNIC_MLX5_CE_ALWAYS, key);
         ernic_mlx5_put(mlx5_segment(&wr, 48), &ernic_mlx5_wqe_umr_ctrl_seg.xlt_octowords,
                        OCTOWORDS);
@@ -173,11 +173,11 @@ TEST("/mlx5/calls/umr", test_umr)
         mlx5_take_over(&end.e, &end.env);
     }
     ended(&c, NUM * (BYTES / 512));
-    for (i = 0; i < NUM; i++) {
+    for (uint32_t i = 0; i < NUM; i++) {
         g_assert_true(mlx5_poll(&end, &cqe));
         g_assert_cmphex(cqe.syndrome, ==, 0);
     }
-    for (i = 0; i < PAGES; i++) {
+    for (uint32_t i = 0; i < PAGES; i++) {
         g_assert_cmphex(end.e->mr[key >> 8].buf.page[i], ==, (uint64_t)i << 12);
     }
     mlx5_end_done(&end);
@@ -189,7 +189,7 @@ TEST("/mlx5/calls/large-packet", test_large_packet)
     enum { LEN = 1 << 19, MSS = 8, HEAD = 54, PIECES = 56, PIECE = LEN / PIECES };
     const FramesHead head = { .version = 4, .proto = 6 };
     uint8_t bytes[HEAD + 10], cqe[64];
-    uint32_t frames = 0, i;
+    uint32_t frames = 0;
     Calls c = { 0 };
     FramesQueue sq;
     FakeTrain *t;
@@ -201,7 +201,7 @@ TEST("/mlx5/calls/large-packet", test_large_packet)
     frames_make(&head, bytes);
     send_begin(&wr, ERNIC_MLX5_OP_LSO, ERNIC_MLX5_CE_ALWAYS);
     send_eth(&wr, ERNIC_MLX5_SUM_L3 | ERNIC_MLX5_SUM_L4, MSS, bytes, HEAD);
-    for (i = 0; i < PIECES; i++) {
+    for (uint32_t i = 0; i < PIECES; i++) {
         send_data(&wr, f.mem, i ? PIECE : LEN - (PIECES - 1) * PIECE, f.key);
     }
     send_write(&f, &sq, &wr);

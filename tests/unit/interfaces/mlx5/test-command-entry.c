@@ -33,8 +33,6 @@ static void make_entry(uint8_t bytes[ERNIC_MLX5_ENTRY_SIZE], uint32_t in_len,
     bytes[63] = 1;
 }
 
-/* ---- entries ---------------------------------------------------------------------- */
-
 TEST("/mlx5/entry/decode", test_decode)
 {
     uint8_t bytes[ERNIC_MLX5_ENTRY_SIZE];
@@ -42,8 +40,7 @@ TEST("/mlx5/entry/decode", test_decode)
 
     make_entry(bytes, 1000, 16);
     g_assert_true(ernic_mlx5_entry_posted(bytes));
-    g_assert_cmpint(ernic_mlx5_entry_decode(bytes, &entry), ==,
-                    ERNIC_MLX5_DELIVERY_OK);
+    g_assert_cmpint(ernic_mlx5_entry_decode(bytes, &entry), ==, ERNIC_MLX5_DELIVERY_OK);
     g_assert_cmpuint(entry.in_len, ==, 1000);
     g_assert_cmpuint(entry.out_len, ==, 16);
     g_assert_cmpmem(entry.in, sizeof(entry.in), bytes + 16, 16);
@@ -87,9 +84,7 @@ static const struct {
 
 TEST("/mlx5/entry/hostile", test_hostile_entries)
 {
-    uint32_t i;
-
-    for (i = 0; i < ARRAY_SIZE(entries); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(entries); i++) {
         uint8_t bytes[ERNIC_MLX5_ENTRY_SIZE];
         ErnicMlx5Entry entry;
 
@@ -111,9 +106,8 @@ TEST("/mlx5/entry/no-address", test_no_address)
         { 17, 16, ERNIC_MLX5_DELIVERY_IN_LENGTH },
         { 16, 17, ERNIC_MLX5_DELIVERY_OUT_LENGTH },
     };
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
         uint8_t bytes[ERNIC_MLX5_ENTRY_SIZE];
         ErnicMlx5Entry entry;
 
@@ -127,14 +121,12 @@ TEST("/mlx5/entry/no-address", test_no_address)
 /* Random bytes: a valid result stays within the limits. */
 TEST("/mlx5/entry/random", test_random_entries)
 {
-    uint32_t i, k;
-
-    for (i = 0; i < 20000; i++) {
+    for (uint32_t i = 0; i < 20000; i++) {
         uint8_t bytes[ERNIC_MLX5_ENTRY_SIZE];
         ErnicMlx5Entry entry;
 
         make_entry(bytes, g_test_rand_int_range(0, 4096), 16);
-        for (k = 0; k < 3; k++) {
+        for (uint32_t k = 0; k < 3; k++) {
             bytes[g_test_rand_int_range(0, sizeof(bytes))] = g_test_rand_int();
         }
         if (ernic_mlx5_entry_decode(bytes, &entry) == ERNIC_MLX5_DELIVERY_OK) {
@@ -164,8 +156,6 @@ TEST("/mlx5/entry/complete", test_complete)
     bytes[63] |= 1;
     g_assert_cmphex(ernic_mlx5_xor(bytes, sizeof(bytes)), ==, 0xff);
 }
-
-/* ---- chains ----------------------------------------------------------------------- */
 
 #define BOX(n) (0x10000ull + (n) * 1024)
 #define MAX_BOXES 4
@@ -208,13 +198,13 @@ TEST("/mlx5/chain/valid", test_chain)
 {
     static const uint32_t lengths[] = { 1, 511, 512, 513, 1024, 1025, 2047, 2048 };
     uint8_t boxes[MAX_BOXES][ERNIC_MLX5_BOX_SIZE];
-    uint32_t i, k, steps, sum;
+    uint32_t steps, sum;
 
-    for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(lengths); i++) {
         uint32_t need = DIV_ROUND_UP(lengths[i], ERNIC_MLX5_BOX_DATA);
 
         /* Software's chain may be longer than the message. */
-        for (k = 0; k < MAX_BOXES; k++) {
+        for (uint32_t k = 0; k < MAX_BOXES; k++) {
             make_box(boxes[k], k, k + 1 < MAX_BOXES ? BOX(k + 1) : 0);
         }
         g_assert_cmpint(walk(boxes, lengths[i], false, &steps, &sum), ==,
@@ -264,11 +254,11 @@ static const struct {
 TEST("/mlx5/chain/hostile", test_hostile_chains)
 {
     uint8_t boxes[MAX_BOXES][ERNIC_MLX5_BOX_SIZE];
-    uint32_t i, k, steps, sum, len = MAX_BOXES * ERNIC_MLX5_BOX_DATA;
+    uint32_t steps, sum, len = MAX_BOXES * ERNIC_MLX5_BOX_DATA;
 
-    for (i = 0; i < ARRAY_SIZE(chains); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(chains); i++) {
         g_test_message("%s", chains[i].name);
-        for (k = 0; k < MAX_BOXES; k++) {
+        for (uint32_t k = 0; k < MAX_BOXES; k++) {
             make_box(boxes[k], k, k + 1 < MAX_BOXES ? BOX(k + 1) : 0);
         }
         put(boxes[chains[i].box], chains[i].field, chains[i].value);

@@ -25,7 +25,6 @@ static bool execute(void *opaque, const uint8_t *in, uint32_t in_len, uint8_t *o
                     uint32_t out_len)
 {
     Bench *b = opaque;
-    uint32_t i;
 
     if (b->again) {
         b->again--;
@@ -34,10 +33,10 @@ static bool execute(void *opaque, const uint8_t *in, uint32_t in_len, uint8_t *o
     b->executed++;
     g_byte_array_set_size(b->last, 0);
     g_byte_array_append(b->last, in, in_len);
-    for (i = in_len; i < ERNIC_MLX5_MESSAGE_ROOM; i++) {
+    for (uint32_t i = in_len; i < ERNIC_MLX5_MESSAGE_ROOM; i++) {
         g_assert_cmphex(in[i], ==, 0);
     }
-    for (i = 0; i < MAX(out_len, ERNIC_MLX5_MESSAGE_ROOM); i++) {
+    for (uint32_t i = 0; i < MAX(out_len, ERNIC_MLX5_MESSAGE_ROOM); i++) {
         g_assert_cmphex(out[i], ==, 0);
         out[i] = ~in[i % in_len];
     }
@@ -64,9 +63,8 @@ static void bench_fini(Bench *b)
 static uint8_t *make_message(uint32_t len)
 {
     uint8_t *in = g_malloc(len);
-    uint32_t i;
 
-    for (i = 0; i < len; i++) {
+    for (uint32_t i = 0; i < len; i++) {
         in[i] = i * 7 + (i >> 8) + 1;
     }
     return in;
@@ -96,15 +94,12 @@ static void check_answer(Bench *b, const Mlx5Posted *p)
     }
 }
 
-/* ---- good software ------------------------------------------------------------ */
-
 TEST("/mlx5/queue/lengths", test_lengths)
 {
     static const uint32_t lengths[] = { 8, 12, 16, 17, 528, 529, 1040, 4112, 9000 };
-    uint32_t i, k;
 
-    for (i = 0; i < ARRAY_SIZE(lengths); i++) {
-        for (k = 0; k < ARRAY_SIZE(lengths); k++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(lengths); i++) {
+        for (uint32_t k = 0; k < ARRAY_SIZE(lengths); k++) {
             g_autofree uint8_t *in = make_message(lengths[i]);
             Mlx5Posted p;
             Bench b;
@@ -204,18 +199,17 @@ TEST("/mlx5/queue/all-entries", test_all_entries)
 {
     enum { NUM = 1 << ERNIC_MLX5_QUEUE_LOG_SIZE };
     Mlx5Posted p[NUM];
-    uint32_t i;
     Bench b;
 
     bench_init(&b);
-    for (i = 0; i < NUM; i++) {
+    for (uint32_t i = 0; i < NUM; i++) {
         p[i] = post(&b, i, 16 + i, 32 + i);
     }
     ernic_mlx5_command_queue_ring(&b.q, 0xffff0000);
     ernic_mlx5_command_queue_ring(&b.q, 0x0000ffff);
     g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
     g_assert_cmpuint(b.executed, ==, NUM);
-    for (i = 0; i < NUM; i++) {
+    for (uint32_t i = 0; i < NUM; i++) {
         check_answer(&b, &p[i]);
     }
     bench_fini(&b);
@@ -238,8 +232,6 @@ TEST("/mlx5/queue/not-posted", test_not_posted)
     g_assert_cmpuint(b.executed, ==, 1);
     bench_fini(&b);
 }
-
-/* ---- other software ----------------------------------------------------------- */
 
 static void break_type(Bench *b, const Mlx5Posted *p)
 {
@@ -300,9 +292,7 @@ static const struct {
 /* The status names the reason, and the next command works. */
 TEST("/mlx5/queue/hostile", test_hostile)
 {
-    uint32_t i, k;
-
-    for (i = 0; i < ARRAY_SIZE(hostile); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(hostile); i++) {
         Mlx5Posted p;
         Bench b;
 
@@ -315,7 +305,7 @@ TEST("/mlx5/queue/hostile", test_hostile)
         g_assert_true(mlx5_is_done(&b.env, &p));
         g_assert_cmpint(mlx5_status(&b.env, &p), ==, hostile[i].status);
         g_assert_cmpuint(b.executed, ==, hostile[i].executed);
-        for (k = 0; k < ERNIC_MLX5_INLINE_SIZE; k++) {
+        for (uint32_t k = 0; k < ERNIC_MLX5_INLINE_SIZE; k++) {
             g_assert_cmphex(mlx5_entry(&b.env, &p)[32 + k], ==, 0);
         }
         p = post(&b, 0, 100, 100);

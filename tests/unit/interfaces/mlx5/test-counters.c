@@ -16,8 +16,7 @@
 #define PRIO(n, field)  0x10, n, GROUP(eth_per_prio_grp_data_layout, field)
 
 /* Read @group into the answer's register; returns the syndrome. */
-static ErnicMlx5Refusal read_group(Eth *eth, uint32_t group, uint32_t prio,
-                                   uint8_t **set)
+static ErnicMlx5Refusal read_group(Eth *eth, uint32_t group, uint32_t prio, uint8_t **set)
 {
     const uint32_t at = ernic_mlx5_access_register_out.register_data.offset / 8;
     const uint32_t len = ernic_mlx5_ppcnt_reg.self.bits / 8;
@@ -61,7 +60,6 @@ ETH_TEST("/mlx5/counters/port", test_port)
         { PRIO(0, rx_octets), 0x11000 }, { PRIO(0, tx_frames), 0x300000003 },
         { PRIO(1, rx_octets), 0 }, { PRIO(7, tx_frames), 0 },
     };
-    uint32_t i;
 
     eth->e->stats.tx_packets = 0x100000001;
     eth->e->stats.tx_frames = 0x200000002;
@@ -77,7 +75,7 @@ ETH_TEST("/mlx5/counters/port", test_port)
     eth->e->mlx5->sent = (ErnicMlx5Traffic) {
         .packets = { 0x900000009, 0x10000000a, 0x10000000b },
     };
-    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
         uint8_t *set;
 
         g_test_message("%s", cases[i].field[0]->name);
@@ -91,10 +89,9 @@ ETH_TEST("/mlx5/counters/port", test_port)
 /* The groups that the driver reads exist; all others do not. */
 ETH_TEST("/mlx5/counters/groups", test_groups)
 {
-    uint32_t group;
     uint8_t *set;
 
-    for (group = 0; group < 64; group++) {
+    for (uint32_t group = 0; group < 64; group++) {
         g_assert_cmpint(read_group(eth, group, 0, &set), ==,
                         ernic_mlx5_variant(&ernic_mlx5_counter_groups, group) ?
                         ERNIC_MLX5_ACCEPTED : ERNIC_MLX5_BAD_VALUE);
@@ -119,9 +116,8 @@ ETH_TEST("/mlx5/counters/refusals", test_refusals)
         { 0x76f, "other_vport=1", ERNIC_MLX5_OTHER_FUNCTION },
         { 0x76f, "vport_number=1", ERNIC_MLX5_OTHER_FUNCTION },
     };
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(refusals); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(refusals); i++) {
         g_assert_cmpint(eth_call_sized(eth, refusals[i].opcode, refusals[i].text, 256,
                                        0), ==, refusals[i].refusal);
     }

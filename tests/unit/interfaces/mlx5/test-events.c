@@ -47,10 +47,10 @@ MLX5_TEST("/mlx5-events/objects", mlx5_start, test_objects)
 {
     const uint32_t data = ernic_mlx5_eqe.event_data.offset / 8;
     const uint8_t *entry;
-    uint32_t i, n;
+    uint32_t n;
 
     n = f->e->eq[f->eq.eqn].pi;
-    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
         ernic_event_raise(f->e, f->e->async_eq, cases[i].cls, cases[i].id,
                           events_of(f->e, cases[i].cls, cases[i].id), cases[i].event, 0);
         fake_run(f->e);
@@ -71,20 +71,19 @@ MLX5_TEST("/mlx5-events/port", mlx5_start, test_port)
 {
     static const uint8_t sub_types[] = { 1, 4 };        /* down, active */
     const uint32_t data = ernic_mlx5_eqe.event_data.offset / 8;
-    uint32_t i, n;
+    uint32_t n;
 
     ernic_set_link(f->e, f->env.now, true);
     fake_run(f->e);
     n = f->e->eq[f->eq.eqn].pi;
-    for (i = 0; i < ARRAY_SIZE(sub_types); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(sub_types); i++) {
         ernic_set_link(f->e, f->env.now, i);
         fake_run(f->e);
         g_assert_cmpuint(f->e->eq[f->eq.eqn].pi, ==, n + i + 1);
         g_assert_cmphex(ernic_mlx5_get(entry_of(f, n + i), &ernic_mlx5_eqe.event_type),
                         ==, 0x09);
         g_assert_cmphex(ernic_mlx5_get(entry_of(f, n + i),
-                                       &ernic_mlx5_eqe.event_sub_type), ==,
-                        sub_types[i]);
+                                       &ernic_mlx5_eqe.event_sub_type), ==, sub_types[i]);
         g_assert_cmphex(ernic_mlx5_get(entry_of(f, n + i) + data,
                                        &ernic_mlx5_eqe_port_state.port), ==, 1 << 4);
     }

@@ -69,19 +69,18 @@ static void run(Fixture *f)
  * Execute the command with the fields of @text, and @n page addresses after them, as
  * entry 7. Returns the syndrome; @result, if not NULL, gets @field of the answer.
  */
-static uint32_t command_with(Fixture *f, uint16_t opcode, const char *text,
-                             uint64_t page, uint32_t n, const ErnicMlx5Field *field,
-                             uint32_t *result)
+static uint32_t command_with(Fixture *f, uint16_t opcode, const char *text, uint64_t page,
+                             uint32_t n, const ErnicMlx5Field *field, uint32_t *result)
 {
     const ErnicMlx5Command *c = ernic_mlx5_command_find(opcode);
-    uint32_t at = c->in->bits / 8, len = at + n * 8, i;
+    uint32_t at = c->in->bits / 8, len = at + n * 8;
     g_autofree uint8_t *in = g_malloc0(len);
     g_autofree uint8_t *out = NULL;
     Mlx5Posted p;
 
     ernic_mlx5_put(in, &ernic_mlx5_query_hca_cap_in.opcode, opcode);
     g_assert_true(mlx5_encode(c->in, text, in, in, at));
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         stq_be_p(in + at + i * 8, page + i * 4096);
     }
     p = mlx5_post(&f->env, f->page, 7, in, len, c->out->bits / 8);
@@ -151,10 +150,10 @@ FIXTURE_TEST("/mlx5/face/slices", test_slices)
     enum { LEN = 200 * 512 };
     g_autofree uint8_t *in = g_malloc0(LEN);
     Mlx5Posted p[8];
-    uint32_t i, slices = 0;
+    uint32_t slices = 0;
 
     in[0] = 0xff;
-    for (i = 0; i < ARRAY_SIZE(p); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(p); i++) {
         p[i] = mlx5_post(&f->env, f->page, i, in, LEN, LEN);
     }
     put(f, DOORBELL, (1u << ARRAY_SIZE(p)) - 1);
@@ -164,7 +163,7 @@ FIXTURE_TEST("/mlx5/face/slices", test_slices)
         slices++;
     } while (f->env.wake == f->env.now);
     g_assert_cmpuint(slices, >, 3);
-    for (i = 0; i < ARRAY_SIZE(p); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(p); i++) {
         g_assert_true(mlx5_is_done(&f->env, &p[i]));
     }
 }
@@ -178,9 +177,8 @@ FIXTURE_TEST("/mlx5/face/bad-writes", test_bad_writes)
         ERNIC_MLX5_BAR_SIZE, 0xfffffff8,
     };
     g_autofree ErnicMlx5 *before = g_memdup2(f->e->mlx5, sizeof(*before));
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(offsets); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(offsets); i++) {
         put(f, offsets[i], 0xffffffff);
         if (offsets[i] % 8 == 0) {
             ernic_bar_write(f->e, f->env.now, offsets[i], 8, UINT64_MAX);
@@ -189,8 +187,6 @@ FIXTURE_TEST("/mlx5/face/bad-writes", test_bad_writes)
     g_assert_cmpmem(f->e->mlx5, sizeof(*before), before, sizeof(*before));
     g_assert_cmpuint(f->env.reads + f->env.writes, ==, 0);
 }
-
-/* ---- event queues ----------------------------------------------------------------- */
 
 enum { UAR = 16, EQ_ARM = UAR * 4096 + 0x40, EQ_SET = UAR * 4096 + 0x48 };
 
@@ -257,7 +253,6 @@ static void ring(Fixture *f, const Queue *q, bool arm)
 /* Commands by event: an entry for each, an interrupt only for one that was armed. */
 FIXTURE_TEST("/mlx5/face/command-events", test_command_events)
 {
-    uint32_t i;
     Queue q;
 
     start(f);
@@ -266,7 +261,7 @@ FIXTURE_TEST("/mlx5/face/command-events", test_command_events)
     g_assert_cmpuint(f->env.irqs->len, ==, 0);
     ring(f, &q, true);
     g_assert_cmpuint(f->env.irqs->len, ==, 0);
-    for (i = 0; i < 20; i++) {
+    for (uint32_t i = 0; i < 20; i++) {
         g_array_set_size(f->env.irqs, 0);
         g_assert_cmpint(command(f, 0x10a), ==, ERNIC_MLX5_ACCEPTED);
         g_assert_cmpuint(f->env.irqs->len, ==, 1);
@@ -301,12 +296,11 @@ FIXTURE_TEST("/mlx5/face/pages", test_pages)
 /* A full queue takes no more; completions that follow share one entry later. */
 FIXTURE_TEST("/mlx5/face/full", test_full)
 {
-    uint32_t i;
     Queue q;
 
     start(f);
     make_eq(f, &q, 1, 1 << 0x0a, 0);
-    for (i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < 5; i++) {
         g_assert_cmpint(command(f, 0x10a), ==, ERNIC_MLX5_ACCEPTED);
     }
     g_assert_cmpuint(f->e->eq[q.eqn].pi, ==, 2);
@@ -391,17 +385,17 @@ static const struct {
 FIXTURE_TEST("/mlx5/face/bad-queues", test_bad_queues)
 {
     Queue q, bad = { .buf = FAKE_MEM_BASE };
-    uint32_t i, left;
+    uint32_t left;
 
     start(f);
     make_eq(f, &q, 4, 1 << 0x0a | 1 << 0x09, 0);
     left = f->e->eq_ids.count;
-    for (i = 0; i < ARRAY_SIZE(bad_queues); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(bad_queues); i++) {
         g_test_message("%s", bad_queues[i].fields);
         g_assert_cmpint(create_eq(f, &bad, bad_queues[i].fields, bad_queues[i].pages),
                         ==, bad_queues[i].refusal);
     }
-    for (i = 0; i < left; i++) {
+    for (uint32_t i = 0; i < left; i++) {
         make_eq(f, &bad, 1, 0, 0);
     }
     g_assert_cmpint(create_eq(f, &bad, "eq_context_entry.log_eq_size=4\n"
@@ -416,12 +410,12 @@ FIXTURE_TEST("/mlx5/face/bad-queues", test_bad_queues)
 /* TEARDOWN_HCA destroys every object; the driver can initialize the function again. */
 FIXTURE_TEST("/mlx5/face/teardown", test_teardown)
 {
-    uint32_t free_eqs = f->e->eq_ids.count, round;
+    uint32_t free_eqs = f->e->eq_ids.count;
     Queue q;
 
     ernic_set_link(f->e, f->env.now, true);
     g_assert_cmpint(command(f, 0x104), ==, ERNIC_MLX5_ACCEPTED);
-    for (round = 0; round < 3; round++) {
+    for (uint32_t round = 0; round < 3; round++) {
         g_assert_cmpint(command(f, 0x102), ==, ERNIC_MLX5_ACCEPTED);
         g_assert_cmpint(command(f, 0x802), ==, ERNIC_MLX5_ACCEPTED);
         make_eq(f, &q, 4, 1 << 0x0a | 1 << 0x09, 0);
@@ -473,11 +467,9 @@ FIXTURE_TEST("/mlx5/face/reset", test_reset)
 /* Every status of the engine is a reason to refuse a command. */
 TEST("/mlx5/face/status", test_status)
 {
-    uint8_t status;
-
     g_assert_cmpint(ernic_mlx5_refusal(ERNIC_OK), ==, ERNIC_MLX5_ACCEPTED);
     g_assert_cmpint(ernic_mlx5_refusal(ERNIC_AGAIN), ==, ERNIC_MLX5_AGAIN);
-    for (status = 1; status <= ERNIC_ERR_FULL; status++) {
+    for (uint8_t status = 1; status <= ERNIC_ERR_FULL; status++) {
         g_assert_cmpint(ernic_mlx5_refusal(status), >, ERNIC_MLX5_ACCEPTED);
         g_assert_cmpint(ernic_mlx5_refusal(status), <, ERNIC_MLX5_REFUSALS);
     }

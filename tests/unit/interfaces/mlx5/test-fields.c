@@ -17,26 +17,22 @@ static uint32_t extent(const ErnicMlx5Field *field)
 
 static void for_each_layout(void (*check)(const ErnicMlx5Layout *layout))
 {
-    uint32_t i;
-
     g_assert_cmpuint(ernic_mlx5_num_layouts, >, 200);
-    for (i = 0; i < ernic_mlx5_num_layouts; i++) {
+    for (uint32_t i = 0; i < ernic_mlx5_num_layouts; i++) {
         g_test_message("%s", ernic_mlx5_layouts[i]->name);
         check(ernic_mlx5_layouts[i]);
     }
 }
 
-/* ---- the tables ----------------------------------------------------------------- */
-
 static void check_layout(const ErnicMlx5Layout *layout)
 {
-    uint32_t i, end = 0;
+    uint32_t end = 0;
 
     g_assert_cmpuint(layout->num_fields, >, 0);
     g_assert_cmpuint(layout->bits, >, 0);
     g_assert_cmpuint(layout->bits % 8, ==, 0);
     g_assert_cmpuint(strlen(layout->source), >, 0);
-    for (i = 0; i < layout->num_fields; i++) {
+    for (uint32_t i = 0; i < layout->num_fields; i++) {
         const ErnicMlx5Field *field = &layout->fields[i];
 
         g_test_message("  %s", field->name);
@@ -68,9 +64,8 @@ TEST("/mlx5/fields/layouts", test_layouts)
 static void check_names(const ErnicMlx5Layout *layout)
 {
     g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
-    uint32_t i;
 
-    for (i = 0; i < layout->num_fields; i++) {
+    for (uint32_t i = 0; i < layout->num_fields; i++) {
         g_assert_true(g_hash_table_add(names, (char *)layout->fields[i].name));
     }
 }
@@ -78,10 +73,9 @@ static void check_names(const ErnicMlx5Layout *layout)
 TEST("/mlx5/fields/names", test_names)
 {
     g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
-    uint32_t i;
 
     for_each_layout(check_names);
-    for (i = 0; i < ernic_mlx5_num_layouts; i++) {
+    for (uint32_t i = 0; i < ernic_mlx5_num_layouts; i++) {
         g_assert_true(g_hash_table_add(names, (char *)ernic_mlx5_layouts[i]->name));
     }
 }
@@ -96,9 +90,7 @@ static bool is_open(const ErnicMlx5Layout *layout)
 
 static void check_open(const ErnicMlx5Layout *layout)
 {
-    uint32_t i;
-
-    for (i = 0; i < layout->num_fields; i++) {
+    for (uint32_t i = 0; i < layout->num_fields; i++) {
         const ErnicMlx5Field *field = &layout->fields[i];
 
         if (field->layout && is_open(field->layout)) {
@@ -119,12 +111,11 @@ TEST("/mlx5/fields/open", test_open)
 TEST("/mlx5/fields/parts", test_parts)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
-    uint32_t i, f;
 
-    for (i = 0; i < ernic_mlx5_num_layouts; i++) {
+    for (uint32_t i = 0; i < ernic_mlx5_num_layouts; i++) {
         const ErnicMlx5Layout *layout = ernic_mlx5_layouts[i];
 
-        for (f = 0; f < layout->num_fields; f++) {
+        for (uint32_t f = 0; f < layout->num_fields; f++) {
             const ErnicMlx5Layout *part = layout->fields[f].layout;
 
             g_assert_true(!part || g_hash_table_contains(seen, part));
@@ -133,16 +124,14 @@ TEST("/mlx5/fields/parts", test_parts)
     }
 }
 
-/* ---- access --------------------------------------------------------------------- */
-
 /* Each bit of the field is where the offset says, and no other bit changes. */
 static void check_element(const ErnicMlx5Field *field, uint32_t i, uint8_t *bytes,
                           uint32_t len)
 {
-    uint32_t first = field->offset + i * field->width, b;
+    uint32_t first = field->offset + i * field->width;
     uint64_t ones = field->width == 64 ? UINT64_MAX : (1ull << field->width) - 1;
 
-    for (b = 0; b < field->width; b++) {
+    for (uint32_t b = 0; b < field->width; b++) {
         uint64_t value = 1ull << (field->width - 1 - b);
         uint32_t bit = first + b;
 
@@ -156,11 +145,11 @@ static void check_element(const ErnicMlx5Field *field, uint32_t i, uint8_t *byte
     }
     memset(bytes, 0xff, len);
     ernic_mlx5_put_at(bytes, field, i, 0);
-    for (b = first / 8 * 8; b < first + field->width; b++) {
+    for (uint32_t b = first / 8 * 8; b < first + field->width; b++) {
         g_assert_cmpint(!(bytes[b / 8] & 0x80 >> b % 8), ==, b >= first);
     }
     ernic_mlx5_put_at(bytes, field, i, UINT64_MAX);
-    for (b = 0; b < len; b++) {
+    for (uint32_t b = 0; b < len; b++) {
         g_assert_cmphex(bytes[b], ==, 0xff);
     }
     memset(bytes, 0, len);
@@ -168,16 +157,16 @@ static void check_element(const ErnicMlx5Field *field, uint32_t i, uint8_t *byte
 
 static void check_access(const ErnicMlx5Layout *layout)
 {
-    uint32_t len = layout->bits / 8 + 16, f, i;
+    uint32_t len = layout->bits / 8 + 16;
     g_autofree uint8_t *bytes = g_malloc0(len);
 
-    for (f = 0; f < layout->num_fields; f++) {
+    for (uint32_t f = 0; f < layout->num_fields; f++) {
         const ErnicMlx5Field *field = &layout->fields[f];
         /* First, second and last element. */
         uint32_t last = MAX(field->count, 1) - 1;
         uint32_t elements[] = { 0, MIN(1, last), last };
 
-        for (i = 0; i < ARRAY_SIZE(elements) && !field->layout; i++) {
+        for (uint32_t i = 0; i < ARRAY_SIZE(elements) && !field->layout; i++) {
             check_element(field, elements[i], bytes, len);
         }
     }
@@ -187,8 +176,6 @@ TEST("/mlx5/fields/access", test_access)
 {
     for_each_layout(check_access);
 }
-
-/* ---- commands and variants -------------------------------------------------------- */
 
 static void check_number(const ErnicMlx5Field *field, const char *name, uint32_t offset,
                          uint32_t width)
@@ -200,9 +187,7 @@ static void check_number(const ErnicMlx5Field *field, const char *name, uint32_t
 
 static const ErnicMlx5Field *find_field(const ErnicMlx5Layout *layout, const char *name)
 {
-    uint32_t i;
-
-    for (i = 0; i < layout->num_fields; i++) {
+    for (uint32_t i = 0; i < layout->num_fields; i++) {
         if (!strcmp(layout->fields[i].name, name)) {
             return &layout->fields[i];
         }
@@ -214,10 +199,10 @@ static const ErnicMlx5Field *find_field(const ErnicMlx5Layout *layout, const cha
 TEST("/mlx5/fields/commands", test_commands)
 {
     g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
-    uint32_t i, last = 0, opcode, found = 0;
+    uint32_t last = 0, found = 0;
 
     g_assert_cmpuint(ernic_mlx5_num_commands, ==, 93);
-    for (i = 0; i < ernic_mlx5_num_commands; i++) {
+    for (uint32_t i = 0; i < ernic_mlx5_num_commands; i++) {
         const ErnicMlx5Command *command = &ernic_mlx5_commands[i];
 
         g_test_message("%s", command->name);
@@ -231,7 +216,7 @@ TEST("/mlx5/fields/commands", test_commands)
         check_number(&command->out->fields[0], "status", 0, 8);
         check_number(find_field(command->out, "syndrome"), "syndrome", 0x20, 32);
     }
-    for (opcode = 0; opcode <= UINT16_MAX; opcode++) {
+    for (uint32_t opcode = 0; opcode <= UINT16_MAX; opcode++) {
         const ErnicMlx5Command *command = ernic_mlx5_command_find(opcode);
 
         g_assert_true(!command || command->opcode == opcode);
@@ -246,10 +231,10 @@ static uint32_t commands_in(const char *file)
     g_autofree char *path = g_strconcat(ERNIC_DOCS "/../hw/rdma-ernic/core/faces/mlx5/",
                                         file, NULL);
     g_autofree char *text = NULL;
-    uint32_t i, found = 0;
+    uint32_t found = 0;
 
     g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
-    for (i = 0; i < ernic_mlx5_num_commands; i++) {
+    for (uint32_t i = 0; i < ernic_mlx5_num_commands; i++) {
         g_autofree char *layout = g_strdup_printf("\nLAYOUT(%s, ",
                                                   ernic_mlx5_commands[i].in->name);
 
@@ -269,10 +254,10 @@ TEST("/mlx5/fields/numbers", test_numbers)
         { "Ethernet objects", "fields_commands_ethernet.h.inc" },
     };
     g_autofree char *text = NULL;
-    uint32_t i, all = 0;
+    uint32_t all = 0;
 
     g_assert_true(g_file_get_contents(ERNIC_DOCS "/mlx5-face.md", &text, NULL, NULL));
-    for (i = 0; i < ARRAY_SIZE(parts); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(parts); i++) {
         uint32_t number = commands_in(parts[i].file);
         g_autofree char *part = g_strdup_printf("\n\\| %s \\|.* %u commands \\|\n",
                                                 parts[i].part, number);
@@ -287,8 +272,7 @@ TEST("/mlx5/fields/numbers", test_numbers)
     g_assert_cmpuint(all, ==, ernic_mlx5_num_commands);
 }
 
-static void check_variants(const ErnicMlx5Variants *variants,
-                           const ErnicMlx5Field *where)
+static void check_variants(const ErnicMlx5Variants *variants, const ErnicMlx5Field *where)
 {
     uint32_t i;
 
@@ -311,14 +295,10 @@ TEST("/mlx5/fields/variants", test_variants)
     check_variants(&ernic_mlx5_events, &ernic_mlx5_eqe.event_data);
 }
 
-/* ---- the rows as text ------------------------------------------------------------- */
-
 static void print_layout(const ErnicMlx5Layout *layout)
 {
-    uint32_t i;
-
     printf("layout %s %s %u\n", layout->name, layout->source, layout->bits);
-    for (i = 0; i < layout->num_fields; i++) {
+    for (uint32_t i = 0; i < layout->num_fields; i++) {
         const ErnicMlx5Field *field = &layout->fields[i];
 
         printf("field %s %u %u %u %s\n", field->name, field->offset,
@@ -329,12 +309,10 @@ static void print_layout(const ErnicMlx5Layout *layout)
 
 static void print_tables(void)
 {
-    uint32_t i;
-
-    for (i = 0; i < ernic_mlx5_num_layouts; i++) {
+    for (uint32_t i = 0; i < ernic_mlx5_num_layouts; i++) {
         print_layout(ernic_mlx5_layouts[i]);
     }
-    for (i = 0; i < ernic_mlx5_num_commands; i++) {
+    for (uint32_t i = 0; i < ernic_mlx5_num_commands; i++) {
         printf("command %s %u %s %s\n", ernic_mlx5_commands[i].name,
                ernic_mlx5_commands[i].opcode, ernic_mlx5_commands[i].in->name,
                ernic_mlx5_commands[i].out->name);

@@ -14,8 +14,6 @@
 #define OUTER(field)    "match_criteria.outer_headers." field "\n"
 #define VALUE(field)    "flow_context.match_value.outer_headers." field "\n"
 
-/* ---- the tables of Linux --------------------------------------------------------- */
-
 enum { TCP4, TCP6, UDP4, UDP6, IPV4, IPV6, ANY, KINDS };
 
 /* Tables VLAN -> L2 -> TTC, and a TIR for each kind of frames. */
@@ -42,14 +40,13 @@ static const struct {
 static void make_ttc(Linux *l)
 {
     Eth *eth = &l->eth;
-    uint32_t k;
 
     l->ttc = eth_table(eth, 53, 7, l->anchor);
     l->ttc_group[0] = eth_group(eth, l->ttc, 0, 7,
                                 OUTER("ip_protocol=0xff") OUTER("ethertype=0xffff"));
     l->ttc_group[1] = eth_group(eth, l->ttc, 8, 11, OUTER("ethertype=0xffff"));
     l->ttc_group[2] = eth_group(eth, l->ttc, 12, 12, "");
-    for (k = 0; k < KINDS; k++) {
+    for (uint32_t k = 0; k < KINDS; k++) {
         l->tir[k] = eth_tir(eth, eth_queue(eth, true, 3));
         g_assert_cmpint(eth_entry(eth, l->ttc, l->ttc_group[kinds[k].group],
                                   kinds[k].index, kinds[k].text, false, l->tir[k]), ==,
@@ -84,12 +81,11 @@ static void make_vlan(Linux *l)
     };
     static const uint32_t sizes[] = { 4096, 4096, 2, 1, 1 };
     Eth *eth = &l->eth;
-    uint32_t i, first = 0;
+    uint32_t first = 0;
 
     l->vlan = eth_table(eth, 51, 16, l->anchor);
-    for (i = 0; i < ARRAY_SIZE(masks); first += sizes[i++]) {
-        l->vlan_group[i] = eth_group(eth, l->vlan, first, first + sizes[i] - 1,
-                                     masks[i]);
+    for (uint32_t i = 0; i < ARRAY_SIZE(masks); first += sizes[i++]) {
+        l->vlan_group[i] = eth_group(eth, l->vlan, first, first + sizes[i] - 1, masks[i]);
     }
     /* Frames without a tag, and VLAN 0. */
     g_assert_cmpint(eth_entry(eth, l->vlan, l->vlan_group[2], 8192, "", true, l->l2), ==,
@@ -108,8 +104,6 @@ static void linux_setup(Linux *l)
     make_vlan(l);
     ETH_OK(&l->eth, 0x92f, "table_id=%u", l->vlan);
 }
-
-/* ---- frames ----------------------------------------------------------------------- */
 
 /* The headers of a frame; all others are 0. */
 typedef struct Frame {
@@ -188,11 +182,10 @@ TEST("/mlx5/flow/linux", test_linux)
         { { { 0x01, 0x00, 0x5e, 1, 2, 3 }, .ethertype = 0x800 }, NOWHERE },
         { { { 0x52, 0x54, 0, 0x12, 0x34, 0x57 }, .ethertype = 0x800 }, NOWHERE },
     };
-    uint32_t i;
     Linux l;
 
     linux_setup(&l);
-    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
         g_test_message("frame %u", i);
         goes_to(&l, &cases[i].frame, cases[i].kind);
     }
@@ -218,9 +211,8 @@ TEST("/mlx5/flow/vlans", test_vlans)
                               VALUE("svlan_tag=1") VALUE("first_vid=7"), true, l.l2), ==,
                     ERNIC_MLX5_ACCEPTED);
     goes_to(&l, &s, TCP4);
-    g_assert_cmpint(eth_entry(&l.eth, l.vlan, l.vlan_group[2], 8193,
-                              VALUE("cvlan_tag=1"), true, l.l2), ==,
-                    ERNIC_MLX5_ACCEPTED);
+    g_assert_cmpint(eth_entry(&l.eth, l.vlan, l.vlan_group[2], 8193, VALUE("cvlan_tag=1"),
+                              true, l.l2), ==, ERNIC_MLX5_ACCEPTED);
     goes_to(&l, &c, TCP4);
     eth_done(&l.eth);
 }
@@ -273,14 +265,13 @@ TEST("/mlx5/flow/key", test_key)
     ernic_mlx5_match_key(frame, sizeof(frame), key, &headers);
     mlx5_decode(&ernic_mlx5_fte_match_set_lyr_2_4.self, key, sizeof(key), NULL, text,
                 known);
-    g_assert_cmpstr(text->str, ==,
-                    "smac_47_16=0x11121314\nsmac_15_0=0x1516\nethertype=0x800\n"
-                    "dmac_47_16=0x1020304\ndmac_15_0=0x506\nfirst_prio=0x5\n"
-                    "first_cfi=0x1\nfirst_vid=0x123\nip_protocol=0x6\nip_dscp=0x2e\n"
-                    "ip_ecn=0x1\ncvlan_tag=0x1\nip_version=0x4\n"
-                    "tcp_flags=0x112\ntcp_sport=0x1234\n"
-                    "tcp_dport=0x5678\nttl_hoplimit=0x3f\n"
-                    "src_ipv4_src_ipv6[3]=0xa000001\ndst_ipv4_dst_ipv6[3]=0xa000002\n");
+    g_assert_cmpstr(text->str, ==, "smac_47_16=0x11121314\nsmac_15_0=0x1516\n"
+                    "ethertype=0x800\ndmac_47_16=0x1020304\ndmac_15_0=0x506\n"
+                    "first_prio=0x5\nfirst_cfi=0x1\nfirst_vid=0x123\nip_protocol=0x6\n"
+                    "ip_dscp=0x2e\nip_ecn=0x1\ncvlan_tag=0x1\nip_version=0x4\n"
+                    "tcp_flags=0x112\ntcp_sport=0x1234\ntcp_dport=0x5678\n"
+                    "ttl_hoplimit=0x3f\nsrc_ipv4_src_ipv6[3]=0xa000001\n"
+                    "dst_ipv4_dst_ipv6[3]=0xa000002\n");
 }
 
 /* The field `frag` is that of each fragment; only the first one has TCP's flags. */
@@ -294,9 +285,8 @@ TEST("/mlx5/flow/fragments", test_fragments)
     const Frame f = { .ethertype = 0x800, .proto = 6 };
     uint8_t frame[128], key[ERNIC_FLOW_KEY_BYTES];
     ErnicMlx5Headers headers;
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         make_frame(&f, frame);
         stw_be_p(frame + 20, rows[i].word);
         frame[47] = 2;
@@ -309,8 +299,6 @@ TEST("/mlx5/flow/fragments", test_fragments)
         g_assert_cmpuint(KEY(key, tcp_flags), ==, 0);
     }
 }
-
-/* ---- entries ---------------------------------------------------------------------- */
 
 /* Of the entries that match, in groups of any order, the lowest index counts. */
 ETH_TEST("/mlx5/flow/order", test_order)
@@ -390,8 +378,6 @@ ETH_TEST("/mlx5/flow/actions", test_actions)
     ETH_OK(eth, 0x93a, "flow_counter_id=1");
 }
 
-/* ---- refusals --------------------------------------------------------------------- */
-
 /* Table 1 has group 1 for entries 0 to 7 with entry 0, and level 5; table 2 level 4. */
 static const struct {
     uint16_t opcode;
@@ -420,12 +406,10 @@ static const struct {
     { 0x931, "table_id=2\ntable_type=4", ERNIC_MLX5_BAD_VALUE },
     { 0x93c, "table_id=1", ERNIC_MLX5_BAD_SELECT },
     { 0x93c, "table_id=9\nmodify_field_select=1", ERNIC_MLX5_NO_OBJECT },
-    { 0x93c, "table_id=1\nmodify_field_select=1\n"
-      "flow_table_context.table_miss_action=1\nflow_table_context.table_miss_id=1",
-      ERNIC_MLX5_BAD_VALUE },
-    { 0x93c, "table_id=1\nmodify_field_select=1\n"
-      "flow_table_context.table_miss_action=1\nflow_table_context.table_miss_id=2",
-      ERNIC_MLX5_BAD_VALUE },
+    { 0x93c, "table_id=1\nmodify_field_select=1\nflow_table_context.table_miss_action=1\n"
+      "flow_table_context.table_miss_id=1", ERNIC_MLX5_BAD_VALUE },
+    { 0x93c, "table_id=1\nmodify_field_select=1\nflow_table_context.table_miss_action=1\n"
+      "flow_table_context.table_miss_id=2", ERNIC_MLX5_BAD_VALUE },
     { 0x92f, "table_id=0", ERNIC_MLX5_NO_OBJECT },
     { 0x92f, "table_id=3", ERNIC_MLX5_NO_OBJECT },
     { 0x92f, "table_id=1\nop_mod=2", ERNIC_MLX5_BAD_MODIFIER },
@@ -511,8 +495,7 @@ static void small_setup(Eth *eth)
 }
 
 /* A refused command changes nothing. */
-static void refuses(Eth *eth, uint16_t opcode, const char *text,
-                    ErnicMlx5Refusal refusal)
+static void refuses(Eth *eth, uint16_t opcode, const char *text, ErnicMlx5Refusal refusal)
 {
     g_autofree ErnicFlowTables *before = g_memdup2(eth->e->flow_tables,
                                                    sizeof(*eth->e->flow_tables));
@@ -524,14 +507,13 @@ static void refuses(Eth *eth, uint16_t opcode, const char *text,
 
 TEST("/mlx5/flow/refusals", test_refusals)
 {
-    uint32_t i;
     Eth eth;
 
     small_setup(&eth);
-    for (i = 0; i < ARRAY_SIZE(refusals); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(refusals); i++) {
         refuses(&eth, refusals[i].opcode, refusals[i].text, refusals[i].refusal);
     }
-    for (i = 0; i < ARRAY_SIZE(bad_entries); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(bad_entries); i++) {
         g_autofree char *text = g_strconcat(ENTRY, bad_entries[i].text, NULL);
 
         refuses(&eth, 0x936, text, bad_entries[i].refusal);
@@ -564,17 +546,15 @@ TEST("/mlx5/flow/places", test_places)
 #undef SAME
 }
 
-/* ---- limits ------------------------------------------------------------------------ */
-
 ETH_TEST("/mlx5/flow/limits", test_limits)
 {
-    uint32_t i, table;
+    uint32_t table;
 
-    for (i = 1; i <= ERNIC_LIM_FLOW_TABLE; i++) {
+    for (uint32_t i = 1; i <= ERNIC_LIM_FLOW_TABLE; i++) {
         g_assert_cmpuint(eth_table(eth, i, 16, 0), ==, i);
     }
     g_assert_cmpint(eth_call(eth, 0x930, "%s", ""), ==, ERNIC_MLX5_NO_RESOURCE);
-    for (i = 0; i < ERNIC_LIM_FLOW_GROUP; i++) {
+    for (uint32_t i = 0; i < ERNIC_LIM_FLOW_GROUP; i++) {
         table = 1 + i / ERNIC_FLOW_TABLE_GROUPS;
         eth_group(eth, table, i, i, "");
         if (i % ERNIC_FLOW_TABLE_GROUPS == ERNIC_FLOW_TABLE_GROUPS - 1) {
@@ -584,7 +564,7 @@ ETH_TEST("/mlx5/flow/limits", test_limits)
         }
     }
     g_assert_cmpint(eth_call(eth, 0x933, "table_id=60"), ==, ERNIC_MLX5_NO_RESOURCE);
-    for (i = 1; i <= ERNIC_LIM_FLOW_COUNTER; i++) {
+    for (uint32_t i = 1; i <= ERNIC_LIM_FLOW_COUNTER; i++) {
         ETH_OK(eth, 0x939, "%s", "");
     }
     g_assert_cmpint(eth_call(eth, 0x939, "%s", ""), ==, ERNIC_MLX5_NO_RESOURCE);
@@ -593,7 +573,7 @@ ETH_TEST("/mlx5/flow/limits", test_limits)
 /* As many entries as there can be: each is found, and the next one is refused. */
 ETH_TEST("/mlx5/flow/entries", test_entries)
 {
-    uint32_t table, group, tir, i;
+    uint32_t table, group, tir;
     uint8_t key[ERNIC_FLOW_KEY_BYTES] = { };
     ErnicFlowResult result;
 
@@ -601,7 +581,7 @@ ETH_TEST("/mlx5/flow/entries", test_entries)
     group = eth_group(eth, table, 0, 65535, OUTER("dmac_15_0=0xffff"));
     tir = eth_tir(eth, eth_queue(eth, true, 3));
     ETH_OK(eth, 0x92f, "table_id=%u", table);
-    for (i = 0; i < ERNIC_LIM_FLOW_ENTRY; i++) {
+    for (uint32_t i = 0; i < ERNIC_LIM_FLOW_ENTRY; i++) {
         /* In no particular order. */
         uint16_t value = i * 40503;
         ErnicFlowEntry entry = { .table = table, .group = group, .index = i, .tag = i,
@@ -612,7 +592,7 @@ ETH_TEST("/mlx5/flow/entries", test_entries)
     }
     g_assert_cmpint(eth_entry(eth, table, group, 65535, "", false, tir), ==,
                     ERNIC_MLX5_NO_RESOURCE);
-    for (i = 0; i < ERNIC_LIM_FLOW_ENTRY; i++) {
+    for (uint32_t i = 0; i < ERNIC_LIM_FLOW_ENTRY; i++) {
         ernic_mlx5_put(key, &ernic_mlx5_fte_match_set_lyr_2_4.dmac_15_0,
                        (uint16_t)(i * 40503));
         ernic_flow_tables_find(eth->e, key, 60, &result);
@@ -627,13 +607,13 @@ ETH_TEST("/mlx5/flow/entries", test_entries)
  */
 ETH_TEST("/mlx5/flow/fan-out", test_fan_out)
 {
-    uint32_t table[20], i;
+    uint32_t table[20];
     uint8_t key[ERNIC_FLOW_KEY_BYTES] = { };
     ErnicFlowResult result;
     uint64_t done;
 
     table[0] = eth_table(eth, 20, 0, 0);
-    for (i = 1; i < ARRAY_SIZE(table); i++) {
+    for (uint32_t i = 1; i < ARRAY_SIZE(table); i++) {
         ErnicFlowDest dest = { true, table[i - 1] };
         ErnicFlowEntry entry = { .num_dest = 2, .dest = { dest, dest } };
 

@@ -85,16 +85,13 @@ static void to_state(ErnicMlx5Function *f, ErnicMlx5State state)
     g_assert_cmpint(f->state, ==, state);
 }
 
-/* ---- life cycle ----------------------------------------------------------------- */
-
 /* The commands of a driver from probe to removal, twice. */
 TEST("/mlx5/function/life-cycle", test_life_cycle)
 {
     ErnicMlx5Function f;
-    int round;
 
     ernic_mlx5_function_init(&f, NULL, &config);
-    for (round = 0; round < 2; round++) {
+    for (int round = 0; round < 2; round++) {
         accepts(&f, 0x104, "", "");
         accepts(&f, 0x10a, "", "supported_issi_dw0=0x2\n");
         accepts(&f, 0x10b, "current_issi=1", "");
@@ -136,12 +133,12 @@ static const struct {
 /* Is there a command? Each is known by name, exists once, and is allowed somewhere. */
 static bool exists(uint16_t opcode)
 {
-    uint32_t t, i, found = 0;
+    uint32_t found = 0;
 
-    for (t = 0; t < ernic_mlx5_num_command_tables; t++) {
+    for (uint32_t t = 0; t < ernic_mlx5_num_command_tables; t++) {
         const ErnicMlx5CommandTable *table = ernic_mlx5_command_tables[t];
 
-        for (i = 0; i < table->num; i++) {
+        for (uint32_t i = 0; i < table->num; i++) {
             g_assert_nonnull(ernic_mlx5_command_find(table->rows[i].opcode));
             g_assert_cmpuint(table->rows[i].states, !=, 0);
             g_assert_cmpuint(table->rows[i].states, <, 1u << (ERNIC_MLX5_RUNNING + 1));
@@ -154,9 +151,9 @@ static bool exists(uint16_t opcode)
 
 TEST("/mlx5/function/states", test_states)
 {
-    uint32_t c, i, state;
+    uint32_t i;
 
-    for (c = 0; c < ernic_mlx5_num_commands; c++) {
+    for (uint32_t c = 0; c < ernic_mlx5_num_commands; c++) {
         uint16_t opcode = ernic_mlx5_commands[c].opcode;
 
         for (i = 0; i < ARRAY_SIZE(states) && states[i].opcode != opcode; i++) {
@@ -164,7 +161,7 @@ TEST("/mlx5/function/states", test_states)
         if (exists(opcode) && i == ARRAY_SIZE(states)) {
             continue;                   /* its test has an engine */
         }
-        for (state = 0; state <= ERNIC_MLX5_RUNNING; state++) {
+        for (uint32_t state = 0; state <= ERNIC_MLX5_RUNNING; state++) {
             g_autoptr(Call) answer = NULL;
             ErnicMlx5Function f;
             bool allowed;
@@ -176,14 +173,11 @@ TEST("/mlx5/function/states", test_states)
                 continue;
             }
             allowed = state == ERNIC_MLX5_DISABLED ? states[i].disabled :
-                      state == ERNIC_MLX5_ENABLED ? states[i].enabled :
-                                                    states[i].running;
+                      state == ERNIC_MLX5_ENABLED ? states[i].enabled : states[i].running;
             g_assert_cmpint(answer->refusal != ERNIC_MLX5_NOT_NOW, ==, allowed);
         }
     }
 }
-
-/* ---- refusals ------------------------------------------------------------------- */
 
 static const struct {
     ErnicMlx5State state;
@@ -194,8 +188,7 @@ static const struct {
     { ERNIC_MLX5_DISABLED, 0x100, "", ERNIC_MLX5_NOT_NOW },
     { ERNIC_MLX5_ENABLED, 0x104, "", ERNIC_MLX5_NOT_NOW },
     { ERNIC_MLX5_DISABLED, 0x104, "function_id=1", ERNIC_MLX5_OTHER_FUNCTION },
-    { ERNIC_MLX5_DISABLED, 0x104, "embedded_cpu_function=1",
-      ERNIC_MLX5_OTHER_FUNCTION },
+    { ERNIC_MLX5_DISABLED, 0x104, "embedded_cpu_function=1", ERNIC_MLX5_OTHER_FUNCTION },
     { ERNIC_MLX5_ENABLED, 0x105, "function_id=1", ERNIC_MLX5_OTHER_FUNCTION },
     { ERNIC_MLX5_ENABLED, 0x107, "op_mod=0", ERNIC_MLX5_BAD_MODIFIER },
     { ERNIC_MLX5_ENABLED, 0x107, "op_mod=4", ERNIC_MLX5_BAD_MODIFIER },
@@ -238,16 +231,15 @@ static const struct {
       ERNIC_MLX5_BAD_MODIFIER },
     { ERNIC_MLX5_RUNNING, 0x805, "op_mod=1\nregister_id=0x5003",
       ERNIC_MLX5_SHORT_MESSAGE },
-    { ERNIC_MLX5_RUNNING, 0x805, "op_mod=1\nregister_id=0x7004",
-      ERNIC_MLX5_NO_REGISTER },
+    { ERNIC_MLX5_RUNNING, 0x805, "op_mod=1\nregister_id=0x7004", ERNIC_MLX5_NO_REGISTER },
 };
 
 /* A refused command changes nothing. */
 TEST("/mlx5/function/refusals", test_refusals)
 {
-    uint32_t seen = 1u << ERNIC_MLX5_ACCEPTED, i;
+    uint32_t seen = 1u << ERNIC_MLX5_ACCEPTED;
 
-    for (i = 0; i < ARRAY_SIZE(refusals); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(refusals); i++) {
         g_autofree ErnicMlx5Function *f = g_new0(ErnicMlx5Function, 1);
         g_autofree ErnicMlx5Function *before = NULL;
         g_autoptr(Call) c = NULL;
@@ -264,7 +256,7 @@ TEST("/mlx5/function/refusals", test_refusals)
     seen |= 1u << ERNIC_MLX5_NO_UAR | 1u << ERNIC_MLX5_UNKNOWN_COMMAND;
     /* The others have causes in the engine. */
     g_assert_cmphex(seen, ==, (2u << ERNIC_MLX5_SHORT_MESSAGE) - 1);
-    for (i = 0; i < ERNIC_MLX5_REFUSALS; i++) {
+    for (uint32_t i = 0; i < ERNIC_MLX5_REFUSALS; i++) {
         g_assert_nonnull(ernic_mlx5_statuses[i].reason);
         g_assert_cmpint(ernic_mlx5_statuses[i].status == 0, ==, i == 0);
     }
@@ -286,10 +278,9 @@ TEST("/mlx5/function/unknown", test_unknown)
 TEST("/mlx5/function/document", test_document)
 {
     g_autofree char *text = NULL;
-    uint32_t i;
 
     g_assert_true(g_file_get_contents(ERNIC_DOCS "/mlx5-face.md", &text, NULL, NULL));
-    for (i = 1; i < ERNIC_MLX5_REFUSALS; i++) {
+    for (uint32_t i = 1; i < ERNIC_MLX5_REFUSALS; i++) {
         const ErnicMlx5Status *status = &ernic_mlx5_statuses[i];
         g_autofree char *row = g_strdup_printf("\n| 0x%02x | 0x%02x | %s |\n", i,
                                                status->status, status->reason);
@@ -303,10 +294,9 @@ TEST("/mlx5/function/uars", test_uars)
 {
     g_autoptr(Call) last = NULL;
     ErnicMlx5Function f;
-    uint32_t i;
 
     to_state(&f, ERNIC_MLX5_RUNNING);
-    for (i = ERNIC_MLX5_UAR_FIRST; i < ERNIC_MLX5_UAR_END; i++) {
+    for (uint32_t i = ERNIC_MLX5_UAR_FIRST; i < ERNIC_MLX5_UAR_END; i++) {
         g_autofree char *answer = g_strdup_printf("uar=%#x\n", i);
 
         accepts(&f, 0x802, "", answer);
@@ -317,8 +307,6 @@ TEST("/mlx5/function/uars", test_uars)
     accepts(&f, 0x802, "", "uar=0x3ff\n");
 }
 
-/* ---- the profile ---------------------------------------------------------------- */
-
 static bool has_field(const ErnicMlx5Layout *layout, const ErnicMlx5Field *field)
 {
     return field >= layout->fields && field < layout->fields + layout->num_fields;
@@ -327,10 +315,8 @@ static bool has_field(const ErnicMlx5Layout *layout, const ErnicMlx5Field *field
 /* Every row names a field of its group, once, with values that fit. */
 TEST("/mlx5/function/profile", test_profile)
 {
-    uint32_t i, k;
-
     g_assert_cmpuint(ernic_mlx5_num_capabilities, <=, ERNIC_MLX5_MAX_CAPABILITIES);
-    for (i = 0; i < ernic_mlx5_num_capabilities; i++) {
+    for (uint32_t i = 0; i < ernic_mlx5_num_capabilities; i++) {
         const ErnicMlx5Capability *cap = &ernic_mlx5_profile[i];
         const ErnicMlx5Layout *layout = ernic_mlx5_variant(&ernic_mlx5_capabilities,
                                                            cap->group);
@@ -345,7 +331,7 @@ TEST("/mlx5/function/profile", test_profile)
         g_assert_cmpuint(MAX(cap->value, cap->max), <, 1ull << cap->field->width);
         g_assert_true(!cap->max || cap->value <= cap->max);
         g_assert_cmpuint(cap->value, !=, 0);
-        for (k = 0; k < i; k++) {
+        for (uint32_t k = 0; k < i; k++) {
             g_assert_true(ernic_mlx5_profile[k].field != cap->field ||
                           ernic_mlx5_profile[k].part != cap->part);
         }
@@ -373,15 +359,13 @@ TEST("/mlx5/function/required", test_required)
           &ernic_mlx5_flow_table_prop_layout.max_ft_level },
     };
     ErnicMlx5Capabilities caps = { };
-    uint32_t i;
 
     ernic_mlx5_capabilities_reset(&caps);
-    for (i = 0; i < ARRAY_SIZE(required); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(required); i++) {
         uint8_t data[4096] = { }, *part = data;
 
         g_test_message("%s", required[i].field->name);
-        g_assert_true(ernic_mlx5_capabilities_get(&caps, required[i].group, false,
-                                                  data));
+        g_assert_true(ernic_mlx5_capabilities_get(&caps, required[i].group, false, data));
         if (required[i].part) {
             part += required[i].part->offset / 8;
         }
@@ -412,12 +396,11 @@ TEST("/mlx5/function/limits", test_limits)
     };
     ErnicMlx5Capabilities caps = { .limits = &cfg };
     uint8_t data[256] = { }, most[256] = { };
-    uint32_t i;
 
     ernic_mlx5_capabilities_reset(&caps);
     ernic_mlx5_capabilities_get(&caps, 0, false, data);
     ernic_mlx5_capabilities_get(&caps, 0, true, most);
-    for (i = 0; i < ARRAY_SIZE(want); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(want); i++) {
         g_test_message("%s", want[i].field->name);
         g_assert_cmpuint(ernic_mlx5_get(data, want[i].field), ==, want[i].value);
         g_assert_cmpuint(ernic_mlx5_get(most, want[i].field), ==, want[i].value);
@@ -431,9 +414,7 @@ TEST("/mlx5/function/limits", test_limits)
 /* Software may set what the table allows, and nothing else, bit by bit. */
 TEST("/mlx5/function/set", test_set)
 {
-    uint32_t bit;
-
-    for (bit = 0; bit < ernic_mlx5_cmd_hca_cap.self.bits; bit++) {
+    for (uint32_t bit = 0; bit < ernic_mlx5_cmd_hca_cap.self.bits; bit++) {
         ErnicMlx5Capabilities caps = { }, before;
         uint8_t data[256] = { }, after[256] = { };
         const ErnicMlx5Field *wrong;
@@ -506,8 +487,6 @@ TEST("/mlx5/function/set-names", test_set_names)
     g_assert_cmpuint(ernic_mlx5_get(data, &ernic_mlx5_cmd_hca_cap.log_max_qp), ==, 12);
 }
 
-/* ---- the virtual port ------------------------------------------------------------- */
-
 #define CONTEXT "nic_vport_context."
 #define ADDRESS CONTEXT "permanent_address.mac_addr_47_32=0x5254\n" \
                 CONTEXT "permanent_address.mac_addr_31_0=0x123456\n"
@@ -526,8 +505,7 @@ TEST("/mlx5/function/vport", test_vport)
             CONTEXT "promisc_all=1\n" CONTEXT "promisc_mc=1\n" CONTEXT "roce_en=1\n"
             CONTEXT "mtu=1522\n" CONTEXT "arm_change_event=1\n"
             CONTEXT "event_on_mtu=1", "");
-    accepts(&f, 0x754, "",
-            CONTEXT "roce_en=0x1\n" CONTEXT "arm_change_event=0x1\n"
+    accepts(&f, 0x754, "", CONTEXT "roce_en=0x1\n" CONTEXT "arm_change_event=0x1\n"
             CONTEXT "event_on_mtu=0x1\n" CONTEXT "mtu=0x5f2\n" GUIDS
             CONTEXT "promisc_mc=0x1\n" CONTEXT "promisc_all=0x1\n" ADDRESS);
     accepts(&f, 0x755, "field_select.disable_uc_local_lb=1\n"
@@ -536,8 +514,7 @@ TEST("/mlx5/function/vport", test_vport)
     accepts(&f, 0x755, "field_select.promisc=1\n" CONTEXT "mtu=64", "");
     accepts(&f, 0x755, "field_select.permanent_address=1\n"
             CONTEXT "permanent_address.mac_addr_31_0=0x1\n" CONTEXT "mtu=64", "");
-    accepts(&f, 0x754, "",
-            CONTEXT "disable_uc_local_lb=0x1\n"
+    accepts(&f, 0x754, "", CONTEXT "disable_uc_local_lb=0x1\n"
             CONTEXT "roce_en=0x1\n" CONTEXT "arm_change_event=0x1\n"
             CONTEXT "event_on_mtu=0x1\n" CONTEXT "mtu=0x5f2\n" GUIDS
             CONTEXT "permanent_address.mac_addr_31_0=0x1\n");
@@ -594,8 +571,6 @@ TEST("/mlx5/function/vport-state", test_vport_state)
     accepts(&f, 0x750, "", "admin_state=0x2\n");
 }
 
-/* ---- registers -------------------------------------------------------------------- */
-
 /* Access register @id, of @bytes; the answer's register. */
 static Call *access_reg(ErnicMlx5Function *f, uint32_t id, uint32_t bytes,
                         const char *text)
@@ -621,12 +596,10 @@ static const struct {
     { 0x5003, 16, "op_mod=1\nregister_data.local_port=1",
       "register_data.local_port=0x1\nregister_data.max_mtu=0x233e\n"
       "register_data.admin_mtu=0x5f2\nregister_data.oper_mtu=0x5f2\n" },
-    { 0x5004, 64, "op_mod=1\nregister_data.local_port=1\n"
-      "register_data.proto_mask=4",
+    { 0x5004, 64, "op_mod=1\nregister_data.local_port=1\nregister_data.proto_mask=4",
       "register_data.local_port=0x1\nregister_data.proto_mask=0x4\n"
       "register_data.eth_proto_capability=0x100000\n"
-      "register_data.eth_proto_admin=0x100000\n"
-      "register_data.eth_proto_oper=0x100000\n" },
+      "register_data.eth_proto_admin=0x100000\nregister_data.eth_proto_oper=0x100000\n" },
     { 0x5004, 64, "op_mod=1\nregister_data.local_port=1\n"
       "register_data.proto_mask=1", NULL },
     { 0x5004, 64, "register_data.local_port=1\nregister_data.proto_mask=4\n"
@@ -638,13 +611,11 @@ static const struct {
       "register_data.desc[1]=0x2d65726e\nregister_data.desc[2]=0x69630000\n" },
     { 0x6001, 64, "register_data.desc[15]=1", "register_data.desc[15]=0x1\n" },
     { 0x6001, 64, "op_mod=1", "register_data.desc[15]=0x1\n" },
-    { 0x5006, 16, "op_mod=1\nregister_data.local_port=1",
-      "register_data.local_port=0x1\nregister_data.admin_status=0x1\n"
-      "register_data.oper_status=0x1\n" },
+    { 0x5006, 16, "op_mod=1\nregister_data.local_port=1", "register_data.local_port=0x1\n"
+      "register_data.admin_status=0x1\nregister_data.oper_status=0x1\n" },
     { 0x5006, 16, "register_data.local_port=1\nregister_data.admin_status=2\n"
-      "register_data.ase=1",
-      "register_data.local_port=0x1\nregister_data.admin_status=0x2\n"
-      "register_data.oper_status=0x1\n" },
+      "register_data.ase=1", "register_data.local_port=0x1\n"
+      "register_data.admin_status=0x2\nregister_data.oper_status=0x1\n" },
     { 0x5006, 16, "register_data.local_port=1\nregister_data.admin_status=1",
       "register_data.local_port=0x1\nregister_data.admin_status=0x2\n"
       "register_data.oper_status=0x1\n" },
@@ -664,10 +635,9 @@ static const struct {
 TEST("/mlx5/function/registers", test_registers)
 {
     ErnicMlx5Function f;
-    uint32_t i;
 
     to_state(&f, ERNIC_MLX5_RUNNING);
-    for (i = 0; i < ARRAY_SIZE(registers); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(registers); i++) {
         g_autoptr(Call) c = access_reg(&f, registers[i].id, registers[i].bytes,
                                        registers[i].text);
 
@@ -693,12 +663,10 @@ TEST("/mlx5/function/speeds", test_speeds)
         { 100000, 0x100000 }, { 1600000, 0x100000 },
     };
     ErnicMlx5Function f;
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(speeds); i++) {
-        g_autofree char *want = g_strdup_printf(
-            "register_data.local_port=0x1\nregister_data.proto_mask=0x4\n"
-            "register_data.eth_proto_capability=%#x\n"
+    for (uint32_t i = 0; i < ARRAY_SIZE(speeds); i++) {
+        g_autofree char *want = g_strdup_printf("register_data.local_port=0x1\n"
+            "register_data.proto_mask=0x4\nregister_data.eth_proto_capability=%#x\n"
             "register_data.eth_proto_admin=%#x\nregister_data.eth_proto_oper=%#x\n",
             speeds[i].mode, speeds[i].mode, speeds[i].mode);
         g_autoptr(Call) c = NULL;
@@ -729,9 +697,7 @@ TEST("/mlx5/function/adapter", test_adapter)
 /* Random messages: an answer in any state, and no access outside the buffers. */
 TEST("/mlx5/function/random", test_random)
 {
-    uint32_t i, k;
-
-    for (i = 0; i < 20000; i++) {
+    for (uint32_t i = 0; i < 20000; i++) {
         const uint32_t in_len = g_test_rand_int_range(8, 600);
         const uint32_t out_len = g_test_rand_int_range(8, 600);
         g_autofree uint8_t *in = g_malloc0(ERNIC_MLX5_MESSAGE_ROOM);
@@ -739,7 +705,7 @@ TEST("/mlx5/function/random", test_random)
         ErnicMlx5Function f;
 
         to_state(&f, g_test_rand_int_range(0, 3));
-        for (k = 0; k < in_len; k++) {
+        for (uint32_t k = 0; k < in_len; k++) {
             in[k] = g_test_rand_int() & g_test_rand_int();
         }
         ernic_mlx5_put(in, &ernic_mlx5_query_hca_cap_in.opcode,

@@ -35,7 +35,6 @@ static void put_piece(uint8_t *at, uint32_t len, uint32_t key, uint64_t va)
 static void register_gaps(Fixture *f, bool in)
 {
     uint8_t *list;
-    uint32_t i;
 
     start(f, f->key, FLAG_WANT_FREE | (in ? FLAG_INLINE : 0), MASK_FAST, 4);
     rights(f, true);
@@ -52,7 +51,7 @@ static void register_gaps(Fixture *f, bool in)
         list = fake_ptr(&f->end.env, f->end.mem + 4096, 64);
     }
     memset(list, 0xa5, 64);
-    for (i = 0; i < ARRAY_SIZE(gaps); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(gaps); i++) {
         put_piece(list + i * 16, gaps[i].len, f->end.key, f->end.mem + gaps[i].at);
     }
 }
@@ -76,10 +75,9 @@ static uint8_t copy_gaps(Fixture *f, uint32_t off, uint32_t len)
 static void test_gaps(Fixture *f, gconstpointer data)
 {
     bool in = GPOINTER_TO_UINT(data);
-    uint32_t round;
 
     make_gaps(f);
-    for (round = 0; round < 2; round++) {
+    for (uint32_t round = 0; round < 2; round++) {
         register_gaps(f, in);
         g_assert_cmphex(result(f), ==, 0);
         g_assert_cmpuint(mr_of(f)->kind, ==, ERNIC_MR_FAST);
@@ -102,10 +100,9 @@ static void test_gaps(Fixture *f, gconstpointer data)
 static void test_gaps_queued(Fixture *f, gconstpointer data)
 {
     Mlx5Cqe cqe;
-    uint32_t i;
 
     make_gaps(f);
-    for (i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 4; i++) {
         if (i % 2 == 0) {
             register_gaps(f, true);
         } else {
@@ -115,7 +112,7 @@ static void test_gaps_queued(Fixture *f, gconstpointer data)
         mlx5_write(&f->end, &f->q, &f->wr);
     }
     mlx5_ring(&f->end, &f->q);
-    for (i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 4; i++) {
         g_assert_true(mlx5_poll(&f->end, &cqe));
         g_assert_cmphex(cqe.syndrome, ==, 0);
     }
@@ -150,7 +147,6 @@ enum { PIECES = 300, FROM = 9216, MOVED = 100, COPIED = 40 };
 static void list_of_many(Fixture *f, uint32_t small)
 {
     uint8_t *list = fake_ptr(&f->end.env, f->end.mem + 4096, PIECES * 16);
-    uint32_t i;
 
     make_gaps(f);
     ernic_buf_fini(f->end.e, &f->end.e->mr[f->key >> 8].buf);
@@ -159,7 +155,7 @@ static void list_of_many(Fixture *f, uint32_t small)
     ernic_mlx5_put(f->control, &ernic_mlx5_wqe_umr_ctrl_seg.xlt_octowords, PIECES);
     ernic_mlx5_put(f->wr.bytes + 128, &ernic_mlx5_wqe_data_seg.byte_count, PIECES * 16);
     CONTEXT(len, PIECES * 512 - small);
-    for (i = 0; i < PIECES; i++) {
+    for (uint32_t i = 0; i < PIECES; i++) {
         put_piece(list + i * 16, 512 - (i < small), f->end.key,
                   f->end.mem + FROM + 2 * i);
     }
@@ -170,9 +166,8 @@ static void test_gaps_work(Fixture *f, gconstpointer data)
 {
     uint8_t *from = fake_ptr(&f->end.env, f->end.mem + FROM, 2 * PIECES + 512);
     uint64_t before;
-    uint32_t i;
 
-    for (i = 0; i < 2 * PIECES + 512; i++) {
+    for (uint32_t i = 0; i < 2 * PIECES + 512; i++) {
         from[i] = i * 7 + (i >> 8);
     }
     list_of_many(f, 0);
@@ -180,7 +175,7 @@ static void test_gaps_work(Fixture *f, gconstpointer data)
     before = f->end.e->work_done;
     g_assert_cmphex(copy_gaps(f, MOVED * 512, COPIED * 512), ==, 0);
     g_assert_cmpuint(f->end.e->work_done - before, >=, 2 * COPIED);
-    for (i = 0; i < COPIED; i++) {
+    for (uint32_t i = 0; i < COPIED; i++) {
         g_assert_cmpmem(fake_ptr(&f->end.env, f->end.mem + 40000 + i * 512, 512), 512,
                         from + 2 * (MOVED + i), 512);
     }
@@ -274,9 +269,7 @@ static uint8_t *piece(Fixture *f, uint32_t i)
 /* All pieces are of @key. */
 static void pieces_of(Fixture *f, uint32_t key)
 {
-    uint32_t i;
-
-    for (i = 0; i < ARRAY_SIZE(gaps); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(gaps); i++) {
         put_piece(piece(f, i), gaps[i].len, key, f->end.mem + gaps[i].at);
     }
 }
@@ -294,8 +287,7 @@ static void gaps_key(Fixture *f)
 
 static void gaps_keys(Fixture *f)
 {
-    put_piece(piece(f, 1), 1, key_of(f, f->end.pd, ERNIC_ACCESS_LOCAL_WRITE),
-              f->end.mem);
+    put_piece(piece(f, 1), 1, key_of(f, f->end.pd, ERNIC_ACCESS_LOCAL_WRITE), f->end.mem);
 }
 
 static void gaps_window(Fixture *f)
@@ -392,8 +384,6 @@ static void test_bad_gaps(Fixture *f, gconstpointer data)
     g_assert_cmpuint(f->end.e->mr[f->end.key >> 8].refs, ==, 0);
 }
 
-/* ---- the key of the pieces ------------------------------------------------------- */
-
 static void close_by_umr(Fixture *f)
 {
     start(f, f->key, FLAG_INLINE, MASK_FREE | MASK_PD, 0);
@@ -429,10 +419,10 @@ static void test_held(Fixture *f, gconstpointer data)
         close_by_umr, close_by_local, close_by_peer, close_by_destroy,
     };
     Ernic *e = f->end.e;
-    uint32_t i, key;
+    uint32_t key;
 
     make_gaps(f);
-    for (i = 0; i < ARRAY_SIZE(closes); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(closes); i++) {
         key = key_of(f, f->end.pd, ERNIC_ACCESS_LOCAL_WRITE);
         register_gaps(f, true);
         pieces_of(f, key);
@@ -494,8 +484,6 @@ static void test_held_by_part(Fixture *f, gconstpointer data)
 
 TESTS(add_tests)
 {
-    uint32_t i;
-
 #define ADD(path, data, fn) \
     g_test_add("/mlx5-gaps/" path, Fixture, GUINT_TO_POINTER(data), setup, fn, teardown)
     ADD("list", false, test_gaps);
@@ -510,7 +498,7 @@ TESTS(add_tests)
     ADD("held-by-part/destroy", false, test_held_by_part);
     ADD("state", false, test_gaps_state);
     ADD("state-open", true, test_gaps_state);
-    for (i = 0; i < ARRAY_SIZE(bad_gaps); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(bad_gaps); i++) {
         g_autofree char *name = g_strdup_printf("/mlx5-gaps/bad/%s", bad_gaps[i].name);
 
         g_test_add(name, Fixture, &bad_gaps[i], setup, test_bad_gaps, teardown);

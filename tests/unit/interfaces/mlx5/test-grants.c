@@ -56,8 +56,6 @@ static uint32_t capability(const ErnicMlx5Field *field)
     return ernic_mlx5_get(data, field);
 }
 
-/* ---- two ends ---------------------------------------------------------------------- */
-
 static uint8_t *mem(Mlx5End *end, uint32_t off, uint32_t len)
 {
     return fake_ptr(&end->env, end->mem + off, len);
@@ -65,16 +63,12 @@ static uint8_t *mem(Mlx5End *end, uint32_t off, uint32_t len)
 
 static void open_filled(Mlx5Pair *p, uint8_t type, Mlx5List *srq)
 {
-    uint32_t i;
-
     mlx5_open_pair(p, type, srq);
-    for (i = 0; i < 4096; i++) {
+    for (uint32_t i = 0; i < 4096; i++) {
         *mem(&p->a, i, 1) = i * 7;
         *mem(&p->b, i, 1) = i * 11;
     }
 }
-
-/* ---- send requests ----------------------------------------------------------------- */
 
 static void begin(Mlx5Pair *p, Mlx5Wr *wr, const Grant *g)
 {
@@ -172,14 +166,10 @@ TEST("/mlx5-grants/longest", test_longest)
     mlx5_close_pair(&p);
 }
 
-/* ---- receive requests -------------------------------------------------------------- */
-
 /* @n pointers, which fill the slot at @at. */
 static void write_pointers(Mlx5End *end, uint64_t at, uint32_t n)
 {
-    uint32_t i;
-
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         uint8_t *seg = fake_ptr(&end->env, at + i * POINTER, POINTER);
 
         ernic_mlx5_put(seg, &ernic_mlx5_wqe_data_seg.byte_count, PIECE);
@@ -191,7 +181,7 @@ static void write_pointers(Mlx5End *end, uint64_t at, uint32_t n)
 /* A message of as many bytes as @n pieces have arrives in them. */
 static void receive(Mlx5Pair *p, uint32_t n)
 {
-    uint32_t i, len = n * PIECE;
+    uint32_t len = n * PIECE;
     Mlx5Cqe cqe;
     Mlx5Wr wr;
 
@@ -203,7 +193,7 @@ static void receive(Mlx5Pair *p, uint32_t n)
     g_assert_cmpuint(cqe.opcode, ==, 0);
     g_assert_true(mlx5_poll(&p->b, &cqe));
     g_assert_cmpuint(cqe.bytes, ==, len);
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         g_assert_cmpmem(mem(&p->a, i * PIECE, PIECE), PIECE,
                         mem(&p->b, i * STEP, PIECE), PIECE);
     }
@@ -293,9 +283,7 @@ TEST("/mlx5-grants/receive-frame", test_receive_frame)
 
 TESTS(add_tests)
 {
-    uint32_t i;
-
-    for (i = 0; i < ARRAY_SIZE(grants); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(grants); i++) {
         g_autofree char *pointers = g_strdup_printf("/mlx5-grants/pointers/%s",
                                                     grants[i].name);
         g_autofree char *inlined = g_strdup_printf("/mlx5-grants/inline/%s",

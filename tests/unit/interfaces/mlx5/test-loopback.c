@@ -20,8 +20,6 @@ static const FramesHead udp4 = {
 static const uint8_t group[6] = { 0x01, 0, 0x5e, 0, 0, 1 };
 static const uint8_t others[6] = { 0x02, 0, 0, 0, 0, 0x55 };
 
-/* ---- which frames ------------------------------------------------------------------ */
-
 enum { OWN_DOMAIN = 1, OTHER_DOMAIN = 2 };
 enum { TO_PORT, TO_GROUP, TO_OTHERS, KINDS };
 
@@ -33,8 +31,7 @@ static bool loops(uint32_t domain, uint32_t bits, uint32_t off, uint32_t kind)
 {
     uint32_t cast = kind == TO_GROUP ? 2 : 1;
 
-    return !(off & cast) &&
-           (domain != OWN_DOMAIN || (bits & cast && kind != TO_OTHERS));
+    return !(off & cast) && (domain != OWN_DOMAIN || (bits & cast && kind != TO_OTHERS));
 }
 
 /* A queue of whose requests one is posted, as often as the last one was used. */
@@ -72,7 +69,7 @@ TEST("/mlx5/loopback/which", test_which)
 {
     const ErnicTrain own = { .domain = OWN_DOMAIN };
     FramesHead head[KINDS] = { udp4, udp4, udp4 };
-    uint32_t tir, domain, n, used = 0, len;
+    uint32_t tir, used = 0, len;
     uint8_t frame[BUFFER], cqe[64];
     FramesQueue rq;
     Frames f;
@@ -82,9 +79,9 @@ TEST("/mlx5/loopback/which", test_which)
     frames_setup(&f);
     frames_queue(&f, &rq, true, 3, 6, "");
     ETH_OK(&f.eth, 0x816, "%s", "");
-    for (domain = OWN_DOMAIN; domain <= OTHER_DOMAIN; domain++) {
+    for (uint32_t domain = OWN_DOMAIN; domain <= OTHER_DOMAIN; domain++) {
         tir = make_tir(&f, &rq, domain);
-        for (n = 0; n < 4 * 4 * KINDS; n++) {
+        for (uint32_t n = 0; n < 4 * 4 * KINDS; n++) {
             uint32_t bits = n % 4, off = n / 4 % 4, kind = n / 16;
             bool want = loops(domain, bits, off, kind);
             Ernic *e = f.eth.e;
@@ -116,8 +113,6 @@ FRAMES_TEST("/mlx5/loopback/unmatched", test_unmatched)
     f->eth.e->face->take_frame(f->eth.e, frame, len, NULL);
     g_assert_cmpuint(f->eth.e->stats.drop[ERNIC_DROP_NO_RULE], ==, 1);
 }
-
-/* ---- the way ----------------------------------------------------------------------- */
 
 /*
  * A function with a sender in domain 1, a frame to @dmac in f->mem, and one request in a
@@ -195,11 +190,11 @@ TEST("/mlx5/loopback/bit", test_bit)
 TEST("/mlx5/loopback/domains", test_domains)
 {
     FramesQueue sq, rq;
-    uint32_t len, domain;
+    uint32_t len;
     uint8_t cqe[64];
     Frames f;
 
-    for (domain = OWN_DOMAIN; domain <= OTHER_DOMAIN; domain++) {
+    for (uint32_t domain = OWN_DOMAIN; domain <= OTHER_DOMAIN; domain++) {
         len = setup(&f, &sq, &rq, others);
         make_tir(&f, &rq, OTHER_DOMAIN);
         make_tir(&f, &rq, domain);

@@ -42,16 +42,16 @@ static uint8_t data_byte(uint32_t i)
 static void post(Frames *f, FramesQueue *sq, uint32_t i, uint32_t mss, uint32_t len)
 {
     uint8_t head[128], *data = fake_ptr(&f->eth.env, f->mem, len);
-    uint32_t k, n;
+    uint32_t n;
     SendWr wr;
 
-    for (k = 0; k < len; k++) {
+    for (uint32_t k = 0; k < len; k++) {
         data[k] = data_byte(k);
     }
     headers(i, head);
     send_begin(&wr, 0x0e, 2);
     send_eth(&wr, 0xc0, mss, head, packets[i].end);
-    for (k = 0; k < len; k += n) {
+    for (uint32_t k = 0; k < len; k += n) {
         n = MIN(len - k, MAX(len / 8, 1) + 3);
         send_data(&wr, f->mem + k, n, f->key);
     }
@@ -104,9 +104,9 @@ static uint32_t take_all(Frames *f, uint32_t i, uint32_t mss, uint32_t len)
 
     while (from < len) {
         FakeTrain *t = send_take(f);
-        uint32_t at, frames = 0;
+        uint32_t frames = 0;
 
-        for (at = 0; at < t->train.len; at += t->train.seg) {
+        for (uint32_t at = 0; at < t->train.len; at += t->train.seg) {
             uint32_t data = MIN(mss, len - from);
 
             check(i, t->train.data + at, MIN(t->train.seg, t->train.len - at), index++,
@@ -131,10 +131,9 @@ TEST("/mlx5/lso/packets", test_packets)
         { 1448, 10000 }, { 1448, 1448 * 3 }, { 1448, 1 }, { 1448, 1448 }, { 1448, 1449 },
         { 8900, 65483 }, { 1448, 65483 }, { 3, 10 }, { 1, 200 }, { 536, 262144 },
     };
-    uint32_t i, k;
 
-    for (i = 0; i < ARRAY_SIZE(packets); i++) {
-        for (k = 0; k < ARRAY_SIZE(sizes); k++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(packets); i++) {
+        for (uint32_t k = 0; k < ARRAY_SIZE(sizes); k++) {
             uint32_t frames = DIV_ROUND_UP(sizes[k].len, sizes[k].mss);
             FramesQueue sq;
             uint8_t cqe[64];
@@ -195,13 +194,12 @@ TEST("/mlx5/lso/move", test_move)
     const uint32_t mss = 1448, len = 200000;
     FramesQueue sq;
     uint8_t cqe[64];
-    uint32_t i;
     Frames f;
 
     send_setup(&f, &sq, 6);
     f.eth.env.tx_busy = true;
     post(&f, &sq, 0, mss, len);
-    for (i = 0; i < 6; i++) {
+    for (uint32_t i = 0; i < 6; i++) {
         frames_move(&f);
         f.eth.env.tx_busy = false;
         ernic_tx_ready(f.eth.e, f.eth.env.now);
@@ -218,7 +216,7 @@ TEST("/mlx5/lso/move", test_move)
 TEST("/mlx5/lso/slices", test_slices)
 {
     const uint32_t len = 60000;
-    uint32_t slices = 0, trains = 0, frame_len, i;
+    uint32_t slices = 0, trains = 0, frame_len;
     FramesQueue sq, other;
     uint8_t cqe[64];
     bool sent = false;
@@ -236,7 +234,7 @@ TEST("/mlx5/lso/slices", test_slices)
     send_data(&wr, f.mem + len, frame_len, f.key);
     send_write(&f, &other, &wr);
     send_ring(&f, &other);
-    for (i = 0; f.eth.env.wake != UINT64_MAX; i++) {
+    for (uint32_t i = 0; f.eth.env.wake != UINT64_MAX; i++) {
         uint64_t done = f.eth.e->work_done;
 
         ernic_run(f.eth.e, f.eth.env.now);
@@ -264,9 +262,7 @@ TEST("/mlx5/lso/slices", test_slices)
 /* Software changes a packet of which a part has left: to a shorter one, or to a NOP. */
 TEST("/mlx5/lso/changed", test_changed)
 {
-    uint32_t kind;
-
-    for (kind = 0; kind < 3; kind++) {
+    for (uint32_t kind = 0; kind < 3; kind++) {
         FramesQueue sq;
         uint8_t cqe[64], *ring;
         Frames f;
@@ -299,7 +295,6 @@ TEST("/mlx5/lso/loopback", test_loopback)
 {
     uint8_t head[128], cqe[64];
     FramesQueue sq, rq;
-    uint32_t i;
     Frames f;
     SendWr wr;
 
@@ -308,7 +303,7 @@ TEST("/mlx5/lso/loopback", test_loopback)
     ETH_OK(&f.eth, 0x900, "ctx.inline_rqn=%#x\nctx.self_lb_block=1\n"
            "ctx.transport_domain=1", rq.number);
     frames_root(&f, eth_number(&f.eth), 0);
-    for (i = 0; i < 7; i++) {
+    for (uint32_t i = 0; i < 7; i++) {
         frames_post(&f, &rq, &(FramesPiece) { f.mem + 65536 + i * 2048, 2048, f.key }, 1);
     }
     headers(0, head);
@@ -317,7 +312,7 @@ TEST("/mlx5/lso/loopback", test_loopback)
     send_data(&wr, f.mem, 6500, f.key);
     send_post(&f, &sq, &wr);
     ernic_run(f.eth.e, f.eth.env.now);
-    for (i = 0; i < 7; i++) {
+    for (uint32_t i = 0; i < 7; i++) {
         g_assert_true(frames_poll(&f, cqe));
         g_assert_cmpuint(CQE(cqe, opcode), ==, 2);
         g_assert_cmpuint(CQE(cqe, byte_cnt), ==, 54 + (i < 6 ? 1000 : 500));

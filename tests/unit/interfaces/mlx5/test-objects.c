@@ -17,19 +17,17 @@
 #include "test.h"
 #include "transport/qp.h"
 
-/* ---- tables ------------------------------------------------------------------------ */
-
 /* Each field of a context has one rule, in order. */
 TEST("/mlx5-objects/rules", test_rules)
 {
-    uint32_t t, i;
+    uint32_t t;
 
     for (t = 0; ernic_mlx5_rules[t]; t++) {
         const ErnicMlx5Rules *rules = ernic_mlx5_rules[t];
 
         g_test_message("%s", rules->layout->name);
         g_assert_cmpuint(rules->num, ==, rules->layout->num_fields);
-        for (i = 0; i < rules->num; i++) {
+        for (uint32_t i = 0; i < rules->num; i++) {
             g_assert_true(rules->rows[i].field == &rules->layout->fields[i]);
             g_assert_cmpint(rules->rows[i].use, <=, ERNIC_MLX5_ANSWERED);
             /* A feature without a capability is one number. */
@@ -49,10 +47,10 @@ static const ErnicMlx5CommandTable *const tables[] = {
 /* All of these commands need a function that runs. */
 MLX5_TEST("/mlx5-objects/states", mlx5_boot, test_states)
 {
-    uint32_t t, i, n = 0;
+    uint32_t n = 0;
 
-    for (t = 0; t < ARRAY_SIZE(tables); t++) {
-        for (i = 0; i < tables[t]->num; i++, n++) {
+    for (uint32_t t = 0; t < ARRAY_SIZE(tables); t++) {
+        for (uint32_t i = 0; i < tables[t]->num; i++, n++) {
             f->e->mlx5->function.state = ERNIC_MLX5_DISABLED;
             mlx5_refuse(f->e, tables[t]->rows[i].opcode, "", ERNIC_MLX5_NOT_NOW);
             f->e->mlx5->function.state = ERNIC_MLX5_ENABLED;
@@ -61,8 +59,6 @@ MLX5_TEST("/mlx5-objects/states", mlx5_boot, test_states)
     }
     g_assert_cmpuint(n, ==, 42);
 }
-
-/* ---- queries ----------------------------------------------------------------------- */
 
 MLX5_TEST("/mlx5-objects/queries", mlx5_start, test_queries)
 {
@@ -73,10 +69,9 @@ MLX5_TEST("/mlx5-objects/queries", mlx5_start, test_queries)
     mlx5_expect(f->e, 0x201, "mkey_index=3", M "length64=0x1\n" M "mkey_7_0=0x11\n");
     mlx5_expect(f->e, 0x201, "mkey_index=4", M "free=0x1\n" M "umr_en=0x1\n");
     mlx5_expect(f->e, 0x203, "", "terminate_scatter_list_mkey=0x100\n");
-    mlx5_expect(f->e, 0x402, "cqn=1",
-           "cq_context.log_cq_size=0x4\ncq_context.uar_page=0x10\n"
-           "cq_context.cq_period=0x3\ncq_context.cq_max_count=0x2\n"
-           "cq_context.dbr_addr=0x123400002000\n");
+    mlx5_expect(f->e, 0x402, "cqn=1", "cq_context.log_cq_size=0x4\n"
+           "cq_context.uar_page=0x10\ncq_context.cq_period=0x3\n"
+           "cq_context.cq_max_count=0x2\ncq_context.dbr_addr=0x123400002000\n");
     mlx5_expect(f->e, 0x50b, "qpn=2", "qpc.user_index=0x702\nqpc.log_sq_size=0x5\n"
            "qpc.pd=0x1\nqpc.pm_state=0x3\nqpc.cqn_snd=0x1\n");
     mlx5_expect(f->e, 0x50b, "qpn=3", "qpc.st=0x2\n");
@@ -107,8 +102,6 @@ MLX5_TEST("/mlx5-objects/pkeys", mlx5_boot, test_pkeys)
     g_assert_cmphex(lduw_be_p(a.out + at + 8), ==, 0x8002);
     g_assert_true(ernic_all_zero(a.out + end, sizeof(a.out) - end));
 }
-
-/* ---- transitions ------------------------------------------------------------------ */
 
 MLX5_TEST("/mlx5-objects/transitions", mlx5_start, test_transitions)
 {
@@ -192,9 +185,9 @@ static const struct {
 
 MLX5_TEST("/mlx5-objects/kinds", mlx5_start, test_kinds)
 {
-    uint32_t i, qpn;
+    uint32_t qpn;
 
-    for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         g_autofree char *gone = NULL;
         const ErnicQp *qp;
 
@@ -217,9 +210,9 @@ MLX5_TEST("/mlx5-objects/kinds", mlx5_start, test_kinds)
 /* Keys of mode KLM are windows of both types; the first may become a region. */
 MLX5_TEST("/mlx5-objects/windows", mlx5_start, test_windows)
 {
-    uint32_t type, n, pages;
+    uint32_t n, pages;
 
-    for (type = 1; type <= 2; type++) {
+    for (uint32_t type = 1; type <= 2; type++) {
         g_autofree char *gone = NULL, *text = NULL;
         const ErnicMr *mr;
 
@@ -238,8 +231,6 @@ MLX5_TEST("/mlx5-objects/windows", mlx5_start, test_windows)
         mlx5_refuse(f->e, 0x202, gone, ERNIC_MLX5_NO_OBJECT);
     }
 }
-
-/* ---- refusals ---------------------------------------------------------------------- */
 
 static const struct {
     uint16_t opcode;
@@ -307,8 +298,7 @@ static const struct {
     { 0x402, "cqn=0xffffff", ERNIC_MLX5_NO_OBJECT },
     { 0x403, "cqn=2", ERNIC_MLX5_NO_OBJECT },
     { 0x403, "cqn=1\nop_mod=2", ERNIC_MLX5_BAD_MODIFIER },
-    { 0x403, "cqn=1\nmodify_field_select_resize_field_select=4",
-      ERNIC_MLX5_BAD_SELECT },
+    { 0x403, "cqn=1\nmodify_field_select_resize_field_select=4", ERNIC_MLX5_BAD_SELECT },
     { 0x403, "cqn=1\nop_mod=1\nmodify_field_select_resize_field_select=1",
       ERNIC_MLX5_BAD_SELECT },
     { 0x403, "cqn=1\nop_mod=1\nmodify_field_select_resize_field_select=7\n"
@@ -393,9 +383,7 @@ static const struct {
 /* A refused command changes nothing in the engine. */
 MLX5_TEST("/mlx5-objects/refusals", mlx5_start, test_refusals)
 {
-    uint32_t i;
-
-    for (i = 0; i < ARRAY_SIZE(refusals); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(refusals); i++) {
         g_autoptr(GByteArray) before = g_byte_array_new(), after = g_byte_array_new();
         uint64_t used = f->e->mem.used;
 
@@ -407,8 +395,6 @@ MLX5_TEST("/mlx5-objects/refusals", mlx5_start, test_refusals)
         g_assert_cmpmem(before->data, before->len, after->data, after->len);
     }
 }
-
-/* ---- other commands --------------------------------------------------------------- */
 
 /* Everything can be destroyed in the reverse order, and no memory is left. */
 TEST("/mlx5-objects/destroy", test_destroy)
@@ -423,17 +409,16 @@ TEST("/mlx5-objects/destroy", test_destroy)
         { 0x801, "pd=1" }, { 0x817, "transport_domain=1" },
         { 0x772, "counter_set_id=1" },
     };
-    uint32_t i, round;
     uint64_t used;
     Mlx5Fixture f;
 
     mlx5_boot(&f);
     used = f.e->mem.used;
     mlx5_finish(&f);
-    for (round = 0; round < 2; round++) {
+    for (uint32_t round = 0; round < 2; round++) {
         mlx5_start(&f);
         g_assert_cmpuint(f.e->mem.used, >, used);
-        for (i = 0; i < ARRAY_SIZE(all); i++) {
+        for (uint32_t i = 0; i < ARRAY_SIZE(all); i++) {
             g_test_message("%x", all[i].opcode);
             mlx5_accept(f.e, all[i].opcode, all[i].text);
             mlx5_refuse(f.e, all[i].opcode, all[i].text, ERNIC_MLX5_NO_OBJECT);
@@ -447,9 +432,7 @@ TEST("/mlx5-objects/destroy", test_destroy)
 /* A number of a domain of XRC that is free may become a protection domain. */
 MLX5_TEST("/mlx5-objects/domains", mlx5_boot, test_domains)
 {
-    uint32_t n, k;
-
-    for (n = 1; n < f->e->cfg.max_pd; n++) {
+    for (uint32_t n = 1; n < f->e->cfg.max_pd; n++) {
         g_assert_cmpuint(mlx5_accept(f->e, 0x80e, ""), ==, n);
     }
     mlx5_refuse(f->e, 0x800, "", ERNIC_MLX5_NO_RESOURCE);
@@ -457,7 +440,7 @@ MLX5_TEST("/mlx5-objects/domains", mlx5_boot, test_domains)
     g_assert_cmpuint(mlx5_accept(f->e, 0x800, ""), ==, 3);
     mlx5_refuse(f->e, 0x80f, "xrcd=3", ERNIC_MLX5_NO_OBJECT);
     mlx5_accept(f->e, 0x801, "pd=3");
-    for (n = 1; n < f->e->cfg.max_pd; n++) {
+    for (uint32_t n = 1; n < f->e->cfg.max_pd; n++) {
         g_assert_cmpuint(mlx5_accept(f->e, 0x816, ""), ==, n);
     }
     mlx5_refuse(f->e, 0x816, "", ERNIC_MLX5_NO_RESOURCE);
@@ -465,7 +448,7 @@ MLX5_TEST("/mlx5-objects/domains", mlx5_boot, test_domains)
     mlx5_accept(f->e, 0x103, "");
     mlx5_accept(f->e, 0x102, "");
     g_assert_cmpuint(mlx5_accept(f->e, 0x816, ""), ==, 1);
-    for (k = 1; k <= 255; k++) {
+    for (uint32_t k = 1; k <= 255; k++) {
         g_assert_cmpuint(mlx5_accept(f->e, 0x771, "") & 0xff, ==, k);
     }
     mlx5_refuse(f->e, 0x771, "", ERNIC_MLX5_NO_RESOURCE);
@@ -544,17 +527,16 @@ MLX5_TEST("/mlx5-objects/keys", mlx5_start, test_keys)
 MLX5_TEST("/mlx5-objects/random", mlx5_start, test_random)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(5);
-    uint32_t i, k;
     Mlx5Answer a;
 
-    for (i = 0; i < 20000; i++) {
+    for (uint32_t i = 0; i < 20000; i++) {
         const ErnicMlx5CommandTable *table =
             tables[g_rand_int_range(rand, 0, ARRAY_SIZE(tables))];
         uint16_t opcode = table->rows[g_rand_int_range(rand, 0, table->num)].opcode;
         uint8_t in[ERNIC_MLX5_MESSAGE_ROOM] = { };
         uint32_t len = g_rand_int_range(rand, 16, sizeof(in));
 
-        for (k = g_rand_int_range(rand, 0, 40); k; k--) {
+        for (uint32_t k = g_rand_int_range(rand, 0, 40); k; k--) {
             in[g_rand_int_range(rand, 0, MIN(len, 300u))] = g_rand_boolean(rand) ?
                 g_rand_int_range(rand, 0, 17) : g_rand_int(rand);
         }
@@ -567,26 +549,22 @@ MLX5_TEST("/mlx5-objects/random", mlx5_start, test_random)
     }
 }
 
-/* ---- data -------------------------------------------------------------------------- */
-
 #define ALWAYS  ERNIC_MLX5_CE_ALWAYS
 
 static void set_gid(Ernic *e, uint8_t host)
 {
     g_autoptr(GString) text = g_string_new("");
     uint8_t gid[16];
-    uint32_t i;
 
     fake_gid(gid, host);
-    for (i = 0; i < sizeof(gid); i++) {
+    for (uint32_t i = 0; i < sizeof(gid); i++) {
         g_string_append_printf(text, "roce_address.source_l3_address[%u]=%u\n", i,
                                gid[i]);
     }
     g_string_append_printf(text, "roce_address.source_mac_47_32=0x200\n"
                            "roce_address.source_mac_31_0=%u\n"
-                           "roce_address.roce_version=2\n"
-                           "roce_address.roce_l3_type=%u\n", host,
-                           !ernic_gid_is_v4((const ErnicGid *)gid));
+                           "roce_address.roce_version=2\nroce_address.roce_l3_type=%u\n",
+                           host, !ernic_gid_is_v4((const ErnicGid *)gid));
     mlx5_accept(e, 0x761, text->str);
 }
 
@@ -595,14 +573,13 @@ static void open_end(Mlx5End *end, Mlx5Queue *q, uint8_t host)
 {
     g_autofree char *cq = NULL, *key = NULL, *qp = NULL;
     Mlx5Fixture f;
-    uint32_t i;
 
     mlx5_boot(&f);
     *end = (Mlx5End) { .e = f.e, .eq = f.eq, .env = f.env };
     end->e->env = &end->env;
     ernic_set_link(end->e, end->env.now, true);
     set_gid(end->e, host);
-    for (i = 17; i <= MLX5_UAR; i++) {
+    for (uint32_t i = 17; i <= MLX5_UAR; i++) {
         mlx5_accept(end->e, 0x802, "");
     }
     end->pd = mlx5_accept(end->e, 0x800, "");
@@ -632,10 +609,9 @@ static void connect_to(Mlx5End *end, uint32_t qpn, uint32_t dest, uint8_t host)
 {
     g_autoptr(GString) rtr = g_string_new(RTR "qpc.next_rcv_psn=0x321\n");
     uint8_t gid[16];
-    uint32_t i;
 
     fake_gid(gid, host);
-    for (i = 0; i < sizeof(gid); i++) {
+    for (uint32_t i = 0; i < sizeof(gid); i++) {
         g_string_append_printf(rtr, PATH "rgid_rip[%u]=%u\n", i, gid[i]);
     }
     g_string_append_printf(rtr, PATH "rmac_47_32=0x200\n" PATH "rmac_31_0=%u\n"
@@ -654,13 +630,12 @@ TEST("/mlx5-objects/data", test_data)
     g_autofree char *resize = NULL;
     Mlx5Cqe cqe;
     Mlx5Wr wr;
-    uint32_t i;
 
     open_end(&a, &aq, 1);
     open_end(&b, &bq, 2);
     connect_to(&a, aq.qpn, bq.qpn, 2);
     connect_to(&b, bq.qpn, aq.qpn, 1);
-    for (i = 0; i < 3000; i++) {
+    for (uint32_t i = 0; i < 3000; i++) {
         ((uint8_t *)fake_ptr(&a.env, a.mem, 3000))[i] = i * 7;
     }
     mlx5_post_recv(&b, &bq, b.mem + 8192, 4096);
@@ -709,11 +684,10 @@ TEST("/mlx5-objects/smaller-ring", test_smaller_ring)
     static Mlx5End a;
     Mlx5Queue q = { };
     const ErnicCq *cq;
-    uint32_t i;
 
     open_end(&a, &q, 1);
     cq = &a.e->cq[a.cq.cqn];
-    for (i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++) {
         g_assert_true(ernic_mlx5_cqe_resize(a.e, a.cq.cqn));
     }
     ring_of(&a, 1, ERNIC_MLX5_BAD_STATE);

@@ -106,9 +106,7 @@ MLX5_TEST("/mlx5-path/query", mlx5_start, test_query)
 
 TESTS(add_tests)
 {
-    uint32_t i;
-
-    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
         g_autofree char *connection = g_strdup_printf("/mlx5-path/connection/%s",
                                                       cases[i].name);
         g_autofree char *datagram = g_strdup_printf("/mlx5-path/datagram/%s",

@@ -39,9 +39,7 @@ static uint8_t *mem(Mlx5End *end, uint32_t off, uint32_t len)
 
 static void fill(Mlx5End *end, uint32_t off, uint32_t len, uint8_t first)
 {
-    uint32_t i;
-
-    for (i = 0; i < len; i++) {
+    for (uint32_t i = 0; i < len; i++) {
         mem(end, off, len)[i] = first + i;
     }
 }
@@ -74,8 +72,6 @@ static void assert_error(Mlx5End *end, const Mlx5Queue *q, uint8_t opcode,
     g_assert_cmpuint(cqe.vendor, !=, 0);
 }
 
-/* ---- requests of connections ----------------------------------------------------- */
-
 static const struct {
     const char *name;
     uint8_t opcode, recv;       /* recv: opcode of the receiver's entry */
@@ -94,11 +90,11 @@ static void test_messages(gconstpointer data)
     Mlx5Pair p;
     Mlx5Wr wr;
     Mlx5Cqe cqe;
-    uint32_t i, in, len;
+    uint32_t in, len;
 
     mlx5_open_pair(&p, type, NULL);
     fill(&p.a, 0, 3000, 7);
-    for (i = 0; i < 2 * ARRAY_SIZE(messages); i++) {
+    for (uint32_t i = 0; i < 2 * ARRAY_SIZE(messages); i++) {
         uint8_t opcode = messages[i / 2].opcode;
         uint16_t counter = p.aq.sq_pi;
 
@@ -172,8 +168,6 @@ MLX5_PAIR_TEST("/mlx5-queue/atomics", ERNIC_QPT_RC, test_atomics)
     g_assert_cmpuint(*word, ==, 77);
 }
 
-/* ---- datagrams ------------------------------------------------------------------- */
-
 MLX5_PAIR_TEST("/mlx5-queue/datagram", ERNIC_QPT_UD, test_datagram)
 {
     Mlx5Wr wr;
@@ -203,17 +197,15 @@ MLX5_PAIR_TEST("/mlx5-queue/datagram", ERNIC_QPT_UD, test_datagram)
     g_assert_cmpuint(p->a.e->qp[p->aq.qpn].state, ==, ERNIC_QPS_SQE);
 }
 
-/* ---- rings ----------------------------------------------------------------------- */
-
 /* Requests of 1 to 7 blocks pass the end of the ring at every place in them. */
 MLX5_PAIR_TEST("/mlx5-queue/wrap", ERNIC_QPT_RC, test_wrap)
 {
-    uint32_t i, len, total = 0;
+    uint32_t len, total = 0;
     uint8_t bytes[400];
     uint16_t counter;
     Mlx5Wr wr;
 
-    for (i = 0; i < 200; i++) {
+    for (uint32_t i = 0; i < 200; i++) {
         len = 1 + i * 37 % sizeof(bytes);
         memset(bytes, i, len);
         counter = p->aq.sq_pi;
@@ -233,9 +225,8 @@ MLX5_PAIR_TEST("/mlx5-queue/wrap", ERNIC_QPT_RC, test_wrap)
 MLX5_PAIR_TEST("/mlx5-queue/counter-wrap", ERNIC_QPT_RC, test_counter_wrap)
 {
     Mlx5Wr wr;
-    uint32_t i;
 
-    for (i = 0; i < 65536 + 10; i++) {
+    for (uint32_t i = 0; i < 65536 + 10; i++) {
         mlx5_wr(&wr, ERNIC_MLX5_OP_NOP, i % 16 ? 0 : ALWAYS, 0);
         mlx5_write(&p->a, &p->aq, &wr);
         if (i % 16 == 0) {
@@ -251,9 +242,8 @@ MLX5_PAIR_TEST("/mlx5-queue/record", ERNIC_QPT_RC, test_record)
 {
     Mlx5Cqe cqe;
     Mlx5Wr wr;
-    uint32_t i;
 
-    for (i = 0; i < 3 * MLX5_RQ_DEPTH; i++) {
+    for (uint32_t i = 0; i < 3 * MLX5_RQ_DEPTH; i++) {
         mlx5_post_recv(&p->b, &p->bq, p->b.mem + i * 8, 8);
         mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
         mlx5_inline(&wr, &i, 4);
@@ -323,15 +313,12 @@ TEST("/mlx5-queue/srq-bad-link", test_srq_bad_link)
     mlx5_close_pair(&p);
 }
 
-/* ---- completions ----------------------------------------------------------------- */
-
 /* ce says when a request completes with an entry. */
 MLX5_PAIR_TEST("/mlx5-queue/unsignaled", ERNIC_QPT_RC, test_unsignaled)
 {
     Mlx5Wr wr;
-    uint8_t ce;
 
-    for (ce = 0; ce < 4; ce++) {
+    for (uint8_t ce = 0; ce < 4; ce++) {
         mlx5_wr(&wr, ERNIC_MLX5_OP_NOP, ce, 0);
         post(p, &wr);
         if (ce >= ALWAYS) {
@@ -342,7 +329,7 @@ MLX5_PAIR_TEST("/mlx5-queue/unsignaled", ERNIC_QPT_RC, test_unsignaled)
     mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ERNIC_MLX5_CE_ERROR, 0);
     mlx5_data(&wr, p->a.mem, 8, 0x12345600);
     mlx5_write(&p->a, &p->aq, &wr);
-    for (ce = 0; ce < 4; ce++) {
+    for (uint8_t ce = 0; ce < 4; ce++) {
         mlx5_wr(&wr, ERNIC_MLX5_OP_NOP, ce, 0);
         mlx5_write(&p->a, &p->aq, &wr);
     }
@@ -361,7 +348,6 @@ static uint32_t notifications(const Mlx5End *end)
 /* A late request to notify has the sequence number of an earlier one. */
 MLX5_PAIR_TEST("/mlx5-queue/arm", ERNIC_QPT_RC, test_arm)
 {
-    uint16_t n;
     Mlx5Wr wr;
 
     mlx5_wr(&wr, ERNIC_MLX5_OP_NOP, ALWAYS, 0);
@@ -390,7 +376,7 @@ MLX5_PAIR_TEST("/mlx5-queue/arm", ERNIC_QPT_RC, test_arm)
     post(p, &wr);
     mlx5_arm(&p->a, 3, false);
     g_assert_cmpuint(notifications(&p->a), ==, 4);
-    for (n = 2; n <= 4; n++) {
+    for (uint16_t n = 2; n <= 4; n++) {
         assert_done(&p->a, &p->aq, REQ, n);
     }
     /* Solicited: not by a request of our own. */
@@ -404,10 +390,9 @@ MLX5_PAIR_TEST("/mlx5-queue/solicited", ERNIC_QPT_RC, test_solicited)
 {
     Mlx5Cqe cqe;
     Mlx5Wr wr;
-    uint32_t se;
 
     mlx5_arm(&p->b, 0, true);
-    for (se = 0; se < 2; se++) {
+    for (uint32_t se = 0; se < 2; se++) {
         mlx5_post_recv(&p->b, &p->bq, p->b.mem, 64);
         mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
         ernic_mlx5_put(wr.bytes, &ernic_mlx5_wqe_ctrl_seg.se, se);
@@ -429,8 +414,6 @@ MLX5_PAIR_TEST("/mlx5-queue/resize", ERNIC_QPT_RC, test_resize)
     g_assert_true(mlx5_poll(&p->a, &cqe));
     g_assert_cmpuint(cqe.opcode, ==, RESIZE);
 }
-
-/* ---- errors ---------------------------------------------------------------------- */
 
 /* The first error has its reason, and then both queues are flushed. */
 MLX5_PAIR_TEST("/mlx5-queue/remote-error", ERNIC_QPT_RC, test_remote_error)

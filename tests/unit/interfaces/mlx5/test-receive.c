@@ -45,8 +45,6 @@ static void no_entry(Frames *f)
     g_assert_false(frames_poll(f, cqe));
 }
 
-/* ---- entries ----------------------------------------------------------------------- */
-
 /* Types of TCP and UDP headers. */
 enum { TCP = 1, UDP, ACK, ACK_DATA };
 
@@ -115,10 +113,9 @@ TEST("/mlx5/receive/entries", test_entries)
     uint8_t frame[BUFFER];
     FramesQueue rq;
     Frames f;
-    uint32_t i;
 
     setup(&f, &rq, "");
-    for (i = 0; i < ARRAY_SIZE(frames); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(frames); i++) {
         uint64_t addr = post(&f, &rq);
         uint32_t len = frames_make(&frames[i].head, frame);
 
@@ -151,10 +148,10 @@ TEST("/mlx5/receive/malformed", test_malformed)
     uint8_t frame[BUFFER], cqe[64];
     FramesQueue rq;
     Frames f;
-    uint32_t i, len;
+    uint32_t len;
 
     setup(&f, &rq, "");
-    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
         post(&f, &rq);
         len = frames_make(&tcp4, frame);
         stw_be_p(frame + cases[i].at, cases[i].bits);
@@ -197,11 +194,11 @@ TEST("/mlx5/receive/extensions", test_extensions)
     uint8_t frame[BUFFER], cqe[64];
     FramesQueue rq;
     Frames f;
-    uint32_t i, len;
+    uint32_t len;
 
     head.version = 6;
     setup(&f, &rq, "");
-    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
         post(&f, &rq);
         len = frames_make(&head, frame);
         memmove(frame + 62, frame + 54, len - 54);
@@ -238,8 +235,6 @@ TEST("/mlx5/receive/udp-zero", test_udp_zero)
     g_assert_cmpuint(CQE(cqe, l4_hdr_type), ==, UDP);
     frames_done(&f);
 }
-
-/* ---- tags ------------------------------------------------------------------------ */
 
 TEST("/mlx5/receive/vlan", test_vlan)
 {
@@ -278,8 +273,6 @@ TEST("/mlx5/receive/vlan", test_vlan)
     frames_done(&f);
 }
 
-/* ---- requests -------------------------------------------------------------------- */
-
 /* Pieces of odd sizes, with and without a tag between them; and the ring's end. */
 TEST("/mlx5/receive/scatter", test_scatter)
 {
@@ -288,11 +281,11 @@ TEST("/mlx5/receive/scatter", test_scatter)
     uint8_t frame[BUFFER], cqe[64], got[BUFFER];
     FramesPiece piece[4];
     FramesQueue rq;
-    uint32_t round, len, at, i;
+    uint32_t len, at, i;
     Frames f;
 
     setup(&f, &rq, "");
-    for (round = 0; round < 20; round++) {
+    for (uint32_t round = 0; round < 20; round++) {
         head.tag = round % 2 ? 0x55 : 0;
         head.payload = 100 + round;
         len = frames_make(&head, frame);
@@ -385,8 +378,6 @@ TEST("/mlx5/receive/nowhere", test_nowhere)
     frames_done(&f);
 }
 
-/* ---- errors ------------------------------------------------------------------------ */
-
 /* A key that does not exist, first or last: an entry with an error, then none. */
 TEST("/mlx5/receive/bad-request", test_bad_request)
 {
@@ -477,8 +468,6 @@ TEST("/mlx5/receive/overrun", test_overrun)
     frames_done(&f);
 }
 
-/* ---- hash -------------------------------------------------------------------------- */
-
 static const char key[] =
     "6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa";
 
@@ -493,8 +482,7 @@ static const struct {
     { "24.19.198.95", "12.22.207.184", 12898, 38024, 0xd2d0a5de, 0x5c2b394a },
     { "38.27.205.30", "209.142.163.6", 48228, 2217, 0x82989176, 0xafc7327f },
     { "153.39.163.191", "202.188.127.2", 44251, 1303, 0x5d1809c5, 0x10e828a2 },
-    { "3ffe:2501:200:1fff::7", "3ffe:2501:200:3::1", 2794, 1766, 0x2cc18cd5,
-      0x40207d3d },
+    { "3ffe:2501:200:1fff::7", "3ffe:2501:200:3::1", 2794, 1766, 0x2cc18cd5, 0x40207d3d },
     { "3ffe:501:8::260:97ff:fe40:efab", "ff02::1", 14230, 4739, 0x0f0c461c, 0xdde51bbf },
     { "3ffe:1900:4545:3:200:f8ff:fe21:67cf", "fe80::200:f8ff:fe21:67cf", 44251, 38024,
       0x4b61e985, 0x02d1feef },
@@ -507,17 +495,15 @@ static uint32_t make_rss(Frames *f, FramesQueue rq[QUEUES])
 {
     g_autoptr(GString) text = g_string_new("rqt_context.rqt_max_size=128\n"
                                            "rqt_context.rqt_actual_size=8\n");
-    uint32_t i;
 
-    for (i = 0; i < QUEUES; i++) {
+    for (uint32_t i = 0; i < QUEUES; i++) {
         frames_queue(f, &rq[i], true, 5, 4, "");
         g_string_append_printf(text, "rqt_context.rq_num[%u].rq_num=%u\n", i,
                                rq[i].number);
     }
     ETH_OK(&f->eth, 0x916, "%s", text->str);
     ETH_OK(&f->eth, 0x900, "ctx.disp_type=1\nctx.indirect_table=%u\nctx.rx_hash_fn=2\n"
-           "ctx.transport_domain=1",
-           eth_number(&f->eth));
+           "ctx.transport_domain=1", eth_number(&f->eth));
     return eth_number(&f->eth);
 }
 
@@ -526,15 +512,13 @@ static void set_hash(Frames *f, uint32_t tir, bool v6, bool udp, uint32_t select
                      bool symmetric)
 {
     g_autoptr(GString) text = g_string_new("");
-    uint32_t i;
 
-    for (i = 0; i < 10; i++) {
+    for (uint32_t i = 0; i < 10; i++) {
         g_string_append_printf(text, "ctx.rx_hash_toeplitz_key[%u]=0x%.8s\n", i,
                                key + i * 8);
     }
     ETH_OK(&f->eth, 0x901, "tirn=%u\nbitmask.hash=1\nctx.rx_hash_fn=2\n"
-           "ctx.rx_hash_symmetric=%d\n"
-           "ctx.rx_hash_field_selector_outer.l3_prot_type=%d\n"
+           "ctx.rx_hash_symmetric=%d\nctx.rx_hash_field_selector_outer.l3_prot_type=%d\n"
            "ctx.rx_hash_field_selector_outer.l4_prot_type=%d\n"
            "ctx.rx_hash_field_selector_outer.selected_fields=%u\n%s", tir, symmetric, v6,
            udp, selected, text->str);
@@ -559,11 +543,11 @@ static void check_hash(Frames *f, FramesQueue rq[QUEUES], const FramesHead *h,
 FRAMES_TEST("/mlx5/receive/hash", test_hash)
 {
     FramesQueue rq[QUEUES];
-    uint32_t tir, i;
+    uint32_t tir;
 
     tir = make_rss(f, rq);
     frames_root(f, tir, 0);
-    for (i = 0; i < ARRAY_SIZE(vectors); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(vectors); i++) {
         bool v6 = strchr(vectors[i].src, ':');
         uint32_t ip = v6 ? 0x0a : 0x05;
         FramesHead h = tcp4;
@@ -594,12 +578,12 @@ FRAMES_TEST("/mlx5/receive/spi", test_spi)
 {
     FramesQueue rq[QUEUES];
     uint8_t frame[BUFFER], cqe[64];
-    uint32_t tir, hash, i;
+    uint32_t tir, hash;
     FramesHead h = tcp4;
 
     tir = make_rss(f, rq);
     frames_root(f, tir, 0);
-    for (i = 0; i < QUEUES; i++) {
+    for (uint32_t i = 0; i < QUEUES; i++) {
         post(f, &rq[i]);
     }
     h.sport = h.dport = 0x5a5a;         /* the bytes of the payload below */
@@ -608,7 +592,7 @@ FRAMES_TEST("/mlx5/receive/spi", test_spi)
     g_assert_true(frames_poll(f, cqe));
     hash = CQE(cqe, rss_hash_result);
     set_hash(f, tir, false, false, 0x13, false);
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         h.proto = i ? 51 : 50;
         h.payload = i ? 8 : 4;
         check_hash(f, rq, &h, hash, 0xc5);
@@ -625,7 +609,7 @@ TEST("/mlx5/receive/symmetric", test_symmetric)
     FramesHead h = tcp4, back = tcp4;
     uint8_t frame[BUFFER], cqe[64];
     FramesQueue rq[QUEUES];
-    uint32_t tir, hash, i;
+    uint32_t tir, hash;
     Frames f;
 
     memcpy(back.src, h.dst, 16);
@@ -636,7 +620,7 @@ TEST("/mlx5/receive/symmetric", test_symmetric)
     tir = make_rss(&f, rq);
     frames_root(&f, tir, 0);
     set_hash(&f, tir, false, false, 15, true);
-    for (i = 0; i < QUEUES; i++) {
+    for (uint32_t i = 0; i < QUEUES; i++) {
         post(&f, &rq[i]);
     }
     frames_receive(&f, frame, frames_make(&h, frame));
@@ -646,8 +630,6 @@ TEST("/mlx5/receive/symmetric", test_symmetric)
     check_hash(&f, rq, &back, hash, 0x55);
     frames_done(&f);
 }
-
-/* ---- receivers ------------------------------------------------------------------- */
 
 /* One entry with two TIRs: both get the frame, the tag, and an entry of their own. */
 FRAMES_TEST("/mlx5/receive/several", test_several)
@@ -697,12 +679,12 @@ TEST("/mlx5/receive/counters", test_counters)
     };
     uint8_t frame[BUFFER];
     FramesQueue rq;
-    uint32_t i, k, len;
+    uint32_t len;
     Frames f;
 
     setup(&f, &rq, "");
-    for (i = 0; i < ARRAY_SIZE(cases); i++) {
-        for (k = 0; k <= i; k++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        for (uint32_t k = 0; k <= i; k++) {
             FramesHead head = tcp4;
 
             memcpy(head.dmac, cases[i].dmac, 6);
@@ -711,7 +693,7 @@ TEST("/mlx5/receive/counters", test_counters)
         }
     }
     ETH_OK(&f.eth, 0x770, "%s", "");
-    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const uint8_t *at = f.eth.out + cases[i].field->offset / 8;
 
         g_assert_cmpuint(ernic_mlx5_get(at, &ernic_mlx5_traffic_counter.packets), ==,

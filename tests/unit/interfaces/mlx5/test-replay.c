@@ -162,15 +162,12 @@ static bool path_matches(const char *path, const char *row)
 {
     char last = row[strlen(row) - 1];
 
-    return last == '.' || last == '[' ? g_str_has_prefix(path, row) :
-                                        !strcmp(path, row);
+    return last == '.' || last == '[' ? g_str_has_prefix(path, row) : !strcmp(path, row);
 }
 
 static bool explained(const Mlx5Vector *v, uint16_t group, const char *path)
 {
-    uint32_t i;
-
-    for (i = 0; i < ARRAY_SIZE(differences); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(differences); i++) {
         if (differences[i].opcode == v->opcode && differences[i].group == group &&
             path_matches(path, differences[i].path)) {
             differences[i].used++;
@@ -184,9 +181,8 @@ static GHashTable *to_table(const char *text)
 {
     GHashTable *table = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     g_auto(GStrv) lines = g_strsplit(text, "\n", 0);
-    uint32_t i;
 
-    for (i = 0; lines[i] && lines[i][0]; i++) {
+    for (uint32_t i = 0; lines[i] && lines[i][0]; i++) {
         char *value = strchr(lines[i], '=');
 
         *value++ = '\0';
@@ -200,9 +196,8 @@ static void compare(const Mlx5Vector *v, uint16_t group, const char *ours,
 {
     g_autoptr(GHashTable) a = to_table(ours), b = to_table(theirs);
     GHashTable *both[] = { a, b };
-    uint32_t i;
 
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         GHashTableIter iter;
         gpointer path, value;
 
@@ -268,7 +263,6 @@ TEST("/mlx5/replay", test_replay)
     ErnicMlx5Function f;
     ErnicConfig cfg;
     FakeEnv env;
-    uint32_t i;
     Ernic *e;
 
     fake_env_init(&env);
@@ -282,10 +276,10 @@ TEST("/mlx5/replay", test_replay)
     ernic_mlx5_command_queue_init(&q, &fake_env_ops, &env, &e->mem,
                                   ernic_mlx5_function_execute, &f);
     q.base = mlx5_queue_page(&env);
-    for (i = 0; i < vectors->len; i++) {
+    for (uint32_t i = 0; i < vectors->len; i++) {
         replay(&env, &q, vectors->pdata[i]);
     }
-    for (i = 0; i < ARRAY_SIZE(differences); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(differences); i++) {
         g_test_message("%s: %s", differences[i].path, differences[i].reason);
         g_assert_cmpuint(differences[i].used, >, 0);
     }

@@ -32,13 +32,11 @@ static uint32_t put_frame(Frames *f, const FramesHead *h)
     return frames_make(h, fake_ptr(&f->eth.env, f->mem, 16384));
 }
 
-/* ---- one frame -------------------------------------------------------------------- */
-
 /* Every division between header and pieces, with and without a completion. */
 TEST("/mlx5/send/frame", test_frame)
 {
     static const uint32_t heads[] = { 0, 1, 2, 3, 14, 18, 19, 42, 100 };
-    uint32_t len, i, ce;
+    uint32_t len;
     uint16_t counter = 0;
     FramesQueue sq;
     uint8_t cqe[64];
@@ -46,8 +44,8 @@ TEST("/mlx5/send/frame", test_frame)
 
     send_setup(&f, &sq, 6);
     len = put_frame(&f, &udp4);
-    for (i = 0; i < ARRAY_SIZE(heads); i++) {
-        for (ce = 0; ce < 4; ce++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(heads); i++) {
+        for (uint32_t ce = 0; ce < 4; ce++) {
             uint16_t before = sq.pi;
             FakeTrain *t;
 
@@ -78,7 +76,7 @@ TEST("/mlx5/send/frame", test_frame)
 /* Pieces of memory and inline bytes in one request. */
 TEST("/mlx5/send/pieces", test_pieces)
 {
-    uint32_t len, at = 14, n;
+    uint32_t len, at = 14;
     FramesQueue sq;
     FakeTrain *t;
     uint8_t *bytes;
@@ -90,7 +88,7 @@ TEST("/mlx5/send/pieces", test_pieces)
     bytes = fake_ptr(&f.eth.env, f.mem, len);
     send_begin(&wr, 0x0a, 2);
     send_eth(&wr, 0, 0, bytes, at);
-    for (n = 1; at < len; at += n, n = n % 7 + 13) {
+    for (uint32_t n = 1; at < len; at += n, n = n % 7 + 13) {
         n = MIN(n, len - at);
         if (n % 2) {
             send_data(&wr, f.mem + at, n, f.key);
@@ -108,7 +106,7 @@ TEST("/mlx5/send/pieces", test_pieces)
 /* Requests of several blocks pass the end of the ring, with NOPs between them. */
 TEST("/mlx5/send/ring", test_ring)
 {
-    uint32_t len, round, i;
+    uint32_t len;
     FramesQueue sq;
     uint8_t cqe[64];
     Frames f;
@@ -116,7 +114,7 @@ TEST("/mlx5/send/ring", test_ring)
 
     send_setup(&f, &sq, 4);
     len = put_frame(&f, &udp4);
-    for (round = 0; round < 40; round++) {
+    for (uint32_t round = 0; round < 40; round++) {
         uint16_t before;
         FakeTrain *t;
 
@@ -130,7 +128,7 @@ TEST("/mlx5/send/ring", test_ring)
         before = sq.pi;
         send_begin(&wr, 0x0a, 2);
         send_eth(&wr, 0, 0, fake_ptr(&f.eth.env, f.mem, len), 18);
-        for (i = 0; i < 10; i++) {
+        for (uint32_t i = 0; i < 10; i++) {
             send_data(&wr, f.mem + 18 + i * 30, 30, f.key);
         }
         send_data(&wr, f.mem + 318, len - 318, f.key);
@@ -150,7 +148,7 @@ TEST("/mlx5/send/ring", test_ring)
 TEST("/mlx5/send/turns", test_turns)
 {
     FramesQueue sq[2];
-    uint32_t len, i;
+    uint32_t len;
     uint8_t cqe[64];
     Frames f;
     SendWr wr;
@@ -158,7 +156,7 @@ TEST("/mlx5/send/turns", test_turns)
     send_setup(&f, &sq[0], 5);
     send_queue(&f, &sq[1], 5, "");
     len = put_frame(&f, &udp4);
-    for (i = 0; i < 20; i++) {
+    for (uint32_t i = 0; i < 20; i++) {
         send_begin(&wr, 0x0a, 2);
         send_eth(&wr, 0, 0, NULL, 0);
         send_data(&wr, f.mem, len, f.key);
@@ -167,7 +165,7 @@ TEST("/mlx5/send/turns", test_turns)
     send_ring(&f, &sq[0]);
     send_ring(&f, &sq[1]);
     ernic_run(f.eth.e, f.eth.env.now);
-    for (i = 0; i < 20; i++) {
+    for (uint32_t i = 0; i < 20; i++) {
         g_assert_true(frames_poll(&f, cqe));
         g_assert_cmphex(CQE(cqe, qpn), ==, sq[i % 2].number);
         g_assert_cmpuint(CQE(cqe, wqe_counter), ==, i / 2);
@@ -180,14 +178,14 @@ TEST("/mlx5/send/turns", test_turns)
 TEST("/mlx5/send/busy", test_busy)
 {
     FramesQueue sq;
-    uint32_t len, i;
+    uint32_t len;
     uint8_t cqe[64];
     Frames f;
 
     send_setup(&f, &sq, 5);
     len = put_frame(&f, &udp4);
     f.eth.env.tx_busy = true;
-    for (i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < 5; i++) {
         send_frame(&f, &sq, len, 14, 2);
     }
     g_assert_true(frames_poll(&f, cqe));
@@ -197,7 +195,7 @@ TEST("/mlx5/send/busy", test_busy)
     ernic_tx_ready(f.eth.e, f.eth.env.now);
     g_assert_cmpuint(f.eth.env.wake, !=, UINT64_MAX);
     ernic_run(f.eth.e, f.eth.env.now);
-    for (i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < 5; i++) {
         g_assert_cmpint(frames_poll(&f, cqe), ==, i < 4);
         fake_train_free(send_take(&f));
     }
@@ -209,8 +207,6 @@ TEST("/mlx5/send/busy", test_busy)
     g_assert_cmpuint(f.eth.e->stats.tx_drops, ==, 1);
     frames_done(&f);
 }
-
-/* ---- checksums and tags ------------------------------------------------------------ */
 
 enum { L3 = 0x40, L4 = 0x80 };
 
@@ -234,13 +230,13 @@ TEST("/mlx5/send/sums", test_sums)
     static const uint8_t flags[] = { 0, L3, L4, L3 | L4 };
     uint8_t want[2048];
     FramesQueue sq;
-    uint32_t i, k, len;
+    uint32_t len;
     Frames f;
     SendWr wr;
 
     send_setup(&f, &sq, 5);
-    for (i = 0; i < ARRAY_SIZE(sums); i++) {
-        for (k = 0; k < ARRAY_SIZE(flags); k++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(sums); i++) {
+        for (uint32_t k = 0; k < ARRAY_SIZE(flags); k++) {
             uint8_t *bytes = fake_ptr(&f.eth.env, f.mem, 2048);
             FakeTrain *t;
 
@@ -276,7 +272,7 @@ TEST("/mlx5/send/sum-cases", test_sum_cases)
 {
     FramesHead head = udp4;
     FramesQueue sq;
-    uint32_t len, i;
+    uint32_t len;
     FakeTrain *t;
     uint8_t *bytes;
     Frames f;
@@ -284,7 +280,7 @@ TEST("/mlx5/send/sum-cases", test_sum_cases)
 
     head.payload = 2;
     send_setup(&f, &sq, 5);
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         len = put_frame(&f, &head);
         bytes = fake_ptr(&f.eth.env, f.mem, 2048);
         if (i) {
@@ -315,7 +311,7 @@ TEST("/mlx5/send/vlan", test_vlan)
 {
     static const uint16_t types[] = { 0x8000, 0x8001 };
     FramesQueue sq;
-    uint32_t len, i;
+    uint32_t len;
     uint8_t *bytes;
     Frames f;
     SendWr wr;
@@ -323,7 +319,7 @@ TEST("/mlx5/send/vlan", test_vlan)
     send_setup(&f, &sq, 5);
     len = put_frame(&f, &udp4);
     bytes = fake_ptr(&f.eth.env, f.mem, len);
-    for (i = 0; i < ARRAY_SIZE(types); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(types); i++) {
         FakeTrain *t;
 
         send_begin(&wr, 0x0a, 0);
@@ -342,8 +338,6 @@ TEST("/mlx5/send/vlan", test_vlan)
     }
     frames_done(&f);
 }
-
-/* ---- errors ------------------------------------------------------------------------ */
 
 enum { KEY = 0x100, NO_ETH = 0x200, LSO = 0x400, INLINE = 0x800, TAG = 0x1000 };
 
@@ -396,11 +390,9 @@ static void write_refused(Frames *f, FramesQueue *sq, uint32_t i)
         ernic_mlx5_put(wr.bytes + 16, &ernic_mlx5_wqe_eth_insert_seg.type, 0x8000);
     }
     if (refused[i].flags & INLINE) {
-        send_data(&wr, f->mem, refused[i].len ? 0x80000000u | refused[i].len : 0,
-                  f->key);
+        send_data(&wr, f->mem, refused[i].len ? 0x80000000u | refused[i].len : 0, f->key);
     } else if (refused[i].len) {
-        send_data(&wr, f->mem, refused[i].len,
-                  f->key + !!(refused[i].flags & KEY));
+        send_data(&wr, f->mem, refused[i].len, f->key + !!(refused[i].flags & KEY));
     }
     send_write(f, sq, &wr);
     if (refused[i].segments) {
@@ -413,10 +405,10 @@ static void write_refused(Frames *f, FramesQueue *sq, uint32_t i)
 /* The request ends with an error, later ones are flushed, and reset helps. */
 TEST("/mlx5/send/refused", test_refused)
 {
-    uint32_t i, ce, len;
+    uint32_t len;
     uint8_t cqe[64];
 
-    for (i = 0; i < ARRAY_SIZE(refused); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(refused); i++) {
         bool all = refused[i].segments == 63;   /* takes what is posted */
         FramesQueue sq;
         Frames f;
@@ -425,7 +417,7 @@ TEST("/mlx5/send/refused", test_refused)
         g_test_message("%s", refused[i].name);
         send_setup(&f, &sq, 6);
         write_refused(&f, &sq, i);
-        for (ce = 0; ce < 4 && !all; ce++) {
+        for (uint32_t ce = 0; ce < 4 && !all; ce++) {
             send_begin(&wr, 0x00, ce);
             send_write(&f, &sq, &wr);
         }
@@ -439,7 +431,7 @@ TEST("/mlx5/send/refused", test_refused)
         g_assert_cmphex(ERR_CQE(cqe, srqn), ==, 0x77);
         g_assert_cmpuint(ERR_CQE(cqe, wqe_counter), ==, 0);
         /* Not those that want no entry when they are flushed. */
-        for (ce = 0; ce < 3 && !all; ce++) {
+        for (uint32_t ce = 0; ce < 3 && !all; ce++) {
             g_assert_true(frames_poll(&f, cqe));
             g_assert_cmphex(ERR_CQE(cqe, syndrome), ==, 0x05);
         }
@@ -499,12 +491,11 @@ TEST("/mlx5/send/doorbells", test_doorbells)
         { 0, 0, 0, FRAMES_RST },
     };
     FramesQueue sq;
-    uint32_t i;
     Frames f;
 
     send_setup(&f, &sq, 4);
     ETH_OK(&f.eth, 0x802, "%s", "");
-    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
         ernic_mlx5_sq_get(f.eth.e, sq.number)->state = cases[i].state;
         stl_be_p(fake_ptr(&f.eth.env, sq.record + 4, 4), sq.pi + cases[i].posted);
         send_doorbell(&f, SEND_UAR + cases[i].page, sq.number + cases[i].number);
@@ -514,15 +505,12 @@ TEST("/mlx5/send/doorbells", test_doorbells)
     frames_done(&f);
 }
 
-/* ---- states ------------------------------------------------------------------------ */
-
 /* Software moves queues to the error state: they flush if their context says so. */
 TEST("/mlx5/send/flush", test_flush)
 {
-    uint32_t enabled, i;
     uint8_t cqe[64];
 
-    for (enabled = 0; enabled < 2; enabled++) {
+    for (uint32_t enabled = 0; enabled < 2; enabled++) {
         const char *more = enabled ? "ctx.flush_in_error_en=1\n" : "";
         FramesQueue sq, rq;
         Frames f;
@@ -531,12 +519,12 @@ TEST("/mlx5/send/flush", test_flush)
         send_setup(&f, &sq, 6);
         send_queue(&f, &sq, 6, more);
         frames_queue(&f, &rq, true, 6, 4, more);
-        for (i = 0; i < 20; i++) {
+        for (uint32_t i = 0; i < 20; i++) {
             frames_post(&f, &rq, &(FramesPiece) { f.mem, 2048, f.key }, 1);
         }
         ETH_OK(&f.eth, 0x909, "rqn=%u\nrq_state=1\nctx.state=3", rq.number);
         ernic_run(f.eth.e, f.eth.env.now);
-        for (i = 0; i < 20 * enabled; i++) {
+        for (uint32_t i = 0; i < 20 * enabled; i++) {
             g_assert_true(frames_poll(&f, cqe));
             g_assert_cmpuint(ERR_CQE(cqe, opcode), ==, 14);
             g_assert_cmphex(ERR_CQE(cqe, syndrome), ==, 0x05);
@@ -582,9 +570,9 @@ TEST("/mlx5/send/end", test_end)
         "sqn=%u\nsq_state=1\nctx.state=0", "sqn=%u", "%.0s",
     };
     static const uint16_t opcodes[] = { 0x905, 0x906, 0x103 };
-    uint32_t i, len;
+    uint32_t len;
 
-    for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(opcodes); i++) {
         g_autofree char *text = NULL;
         FramesQueue sq;
         Frames f;

@@ -265,9 +265,9 @@ TEST("/mlx5/state-check/mutated", test_mutated)
 
 static void assert_broken(const ErnicInvariants *list)
 {
-    uint32_t i, k;
+    uint32_t k;
 
-    for (i = 0; i < list->count; i++) {
+    for (uint32_t i = 0; i < list->count; i++) {
         for (k = 0; k < G_N_ELEMENTS(bad) && !strstr(bad[k].why, list->list[i].name);
              k++) {
         }
@@ -280,16 +280,15 @@ static void assert_broken(const ErnicInvariants *list)
 /* Every invariant has a row above, and each list belongs to its table. */
 TEST("/mlx5/state-check/all-named", test_all_named)
 {
-    uint32_t first = ernic_state_num_tables - ernic_num_invariants_ethernet, i;
+    uint32_t first = ernic_state_num_tables - ernic_num_invariants_ethernet;
 
     assert_broken(&ernic_invariants_mlx5);
     assert_broken(&ernic_invariants_steering);
-    for (i = 0; i < ernic_num_invariants_ethernet; i++) {
+    for (uint32_t i = 0; i < ernic_num_invariants_ethernet; i++) {
         const ErnicInvariants *list = ernic_check_invariants(first + i);
 
         g_assert_true(list == &ernic_invariants_ethernet[i]);
-        g_assert_true(!list->count ||
-                      g_str_has_prefix(list->list[0].name,
+        g_assert_true(!list->count || g_str_has_prefix(list->list[0].name,
                                        ernic_state_tables[first + i].name));
         assert_broken(list);
     }
@@ -297,9 +296,7 @@ TEST("/mlx5/state-check/all-named", test_all_named)
 
 TESTS(add_tests)
 {
-    size_t i;
-
-    for (i = 0; i < G_N_ELEMENTS(bad); i++) {
+    for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
         g_autofree char *name = g_strdup_printf("/mlx5/state-check/%s", bad[i].name);
 
         g_test_add_data_func(name, GSIZE_TO_POINTER(i), test_refused);

@@ -20,8 +20,6 @@
 #include "test.h"
 #include "transport/qp.h"
 
-/* ---- objects ---------------------------------------------------------------- */
-
 /* All that a query returns is the same on the destination. */
 MLX5_TEST("/mlx5/state/objects", mlx5_start, test_objects)
 {
@@ -37,7 +35,6 @@ MLX5_TEST("/mlx5/state/objects", mlx5_start, test_objects)
         { 0x93b, "flow_counter_id=1" },
     };
     Mlx5Answer before[G_N_ELEMENTS(queries)], after;
-    uint32_t i;
 
     mlx5_ethernet(f);
     mlx5_accept(f->e, 0x502, INIT);
@@ -47,11 +44,11 @@ MLX5_TEST("/mlx5/state/objects", mlx5_start, test_objects)
                 "nic_vport_context.allowed_list_type=1\n"
                 "nic_vport_context.allowed_list_size=1\n"
                 "nic_vport_context.current_uc_mac_address[0]=0x1234567\n");
-    for (i = 0; i < G_N_ELEMENTS(queries); i++) {
+    for (uint32_t i = 0; i < G_N_ELEMENTS(queries); i++) {
         mlx5_ask(f->e, queries[i].opcode, queries[i].text, &before[i]);
     }
     mlx5_take_over(&f->e, &f->env);
-    for (i = 0; i < G_N_ELEMENTS(queries); i++) {
+    for (uint32_t i = 0; i < G_N_ELEMENTS(queries); i++) {
         mlx5_ask(f->e, queries[i].opcode, queries[i].text, &after);
         g_test_message("%#x %s", queries[i].opcode, queries[i].text);
         g_assert_cmpint(after.refusal, ==, ERNIC_MLX5_ACCEPTED);
@@ -75,8 +72,7 @@ MLX5_TEST("/mlx5/state/steering", mlx5_start, test_steering)
     uint8_t key[ERNIC_FLOW_KEY_BYTES] = { };
     ErnicFlowResult before, after;
     Mlx5Answer a;
-    const uint8_t *counted =
-        a.out + ernic_mlx5_query_flow_counter_out.self.bits / 8;
+    const uint8_t *counted = a.out + ernic_mlx5_query_flow_counter_out.self.bits / 8;
 
     mlx5_ethernet(f);
     ernic_mlx5_put(key, &ernic_mlx5_fte_match_set_lyr_2_4.dmac_47_16, 0x525400ab);
@@ -110,8 +106,6 @@ MLX5_TEST("/mlx5/state/capabilities", mlx5_boot, test_capabilities)
                 "capability.log_max_eq=0x3\n");
 }
 
-/* ---- a command in progress --------------------------------------------------- */
-
 /* A message and an answer of several mailboxes, after @steps of its steps. */
 static bool run_command(uint32_t steps, bool move, GByteArray *result)
 {
@@ -121,14 +115,13 @@ static bool run_command(uint32_t steps, bool move, GByteArray *result)
     Mlx5Fixture f;
     Mlx5Posted p;
     uint64_t page;
-    uint32_t i;
 
     mlx5_boot(&f);
     page = mlx5_open_queue(f.e, &f.env);
     p = mlx5_post(&f.env, page, 3, in, sizeof(in), 4112);
     ernic_bar_write(f.e, f.env.now, MLX5_DOORBELL, 4, 1u << 3);
     ernic_slice(f.e);
-    for (i = 0; i < steps && busy; i++) {
+    for (uint32_t i = 0; i < steps && busy; i++) {
         busy = ernic_mlx5_command_queue_run(&f.e->mlx5->queue, 1);
     }
     mlx5_assert_valid(&f);
@@ -178,10 +171,9 @@ MLX5_TEST("/mlx5/state/refused-entry", mlx5_boot, test_refused_entry)
     };
     const uint8_t in[16] = { 0x01, 0x0a };              /* QUERY_ISSI */
     uint64_t page;
-    uint32_t i;
 
     page = mlx5_open_queue(f->e, &f->env);
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         Mlx5Posted p = mlx5_post(&f->env, page, i, in, 16, 16);
 
         stl_be_p(mlx5_entry(&f->env, &p) + 4, rows[i].in_len);
@@ -205,7 +197,6 @@ MLX5_TEST("/mlx5/state/mid-work", mlx5_start, test_mid_work)
     bool filling = false;
     uint64_t page;
     Mlx5Posted p;
-    uint32_t i;
 
     page = mlx5_open_queue(f->e, &f->env);
     ernic_mlx5_put(in, &ernic_mlx5_query_hca_cap_in.opcode, 0x200);
@@ -214,7 +205,7 @@ MLX5_TEST("/mlx5/state/mid-work", mlx5_start, test_mid_work)
                               M "lw=1\n" M "lr=1\n" M "len=0x40000000\n"
                               M "translations_octword_size=0x20000\n"
                               M "log_page_size=12\n", in, in, LEN));
-    for (i = 0; i < PAGES; i++) {
+    for (uint32_t i = 0; i < PAGES; i++) {
         stq_be_p(in + 0x110 + i * 8, FAKE_MEM_BASE + i % 16 * 4096);
     }
     p = mlx5_post(&f->env, page, 0, in, LEN, 16);
@@ -237,15 +228,13 @@ MLX5_TEST("/mlx5/state/mid-work", mlx5_start, test_mid_work)
     g_assert_cmpuint(f->e->mem.kind[ERNIC_MEM_MESSAGES], ==, 0);
 }
 
-/* ---- events ------------------------------------------------------------------ */
-
 /* A completed command that found no room in its event queue is reported later. */
 MLX5_TEST("/mlx5/state/waiting-events", mlx5_boot, test_waiting_events)
 {
     enum { ARM = 16 * 4096 + 0x48 };
     const uint8_t in[16] = { 0x01, 0x0a };              /* QUERY_ISSI */
     const uint8_t *entry;
-    uint32_t eqn, i;
+    uint32_t eqn;
     uint64_t page;
     g_autofree char *text = NULL;
 
@@ -257,7 +246,7 @@ MLX5_TEST("/mlx5/state/waiting-events", mlx5_boot, test_waiting_events)
     g_assert_cmpuint(f->e->mlx5->command_eq, ==, eqn);
     entry = fake_ptr(&f->env, page, 128);
     page = mlx5_open_queue(f->e, &f->env);
-    for (i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < 5; i++) {
         mlx5_post(&f->env, page, i, in, sizeof(in), 112);
         ernic_bar_write(f->e, f->env.now, MLX5_DOORBELL, 4, 1u << i);
         fake_run(f->e);
@@ -276,7 +265,7 @@ MLX5_TEST("/mlx5/state/query-eq", mlx5_boot, test_query_eq)
 {
     g_autofree char *create = NULL, *query = NULL, *counters = NULL;
     uint64_t page;
-    uint32_t eqn, i;
+    uint32_t eqn;
 
     page = fake_alloc(&f->env, 4096, 4096);
     create = g_strdup_printf("eq_context_entry.log_eq_size=4\n"
@@ -292,7 +281,7 @@ MLX5_TEST("/mlx5/state/query-eq", mlx5_boot, test_query_eq)
                                "eq_context_entry.log_eq_size=0x4\n"
                                "event_bitmask=0x400\n", f->e->eq[eqn].armed ? 9 : 10);
     g_assert_true(f->e->eq[eqn].armed);
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         mlx5_expect(f->e, 0x303, query, counters);
         mlx5_take_over(&f->e, &f->env);
     }
@@ -300,18 +289,16 @@ MLX5_TEST("/mlx5/state/query-eq", mlx5_boot, test_query_eq)
     mlx5_refuse(f->e, 0x303, "eq_number=255", ERNIC_MLX5_NO_OBJECT);
 }
 
-/* ---- a transfer -------------------------------------------------------------- */
-
 /* Deliver what @from has sent, in pieces, between which both engines are replaced. */
 static uint32_t deliver(Mlx5End *from, Mlx5End *to)
 {
-    uint32_t n = 0, off;
+    uint32_t n = 0;
     FakeTrain *train;
 
     while ((train = fake_take_train(&from->env))) {
         uint32_t piece = 7 * train->train.seg;
 
-        for (off = 0; off < train->train.len; off += piece, n++) {
+        for (uint32_t off = 0; off < train->train.len; off += piece, n++) {
             ErnicTrain part = train->train;
 
             part.data += off;
@@ -333,7 +320,7 @@ static void test_mid_transfer(gconstpointer data)
     bool send = GPOINTER_TO_UINT(data);
     Mlx5Queue aq, bq;
     Mlx5End a, b;
-    uint32_t i, n, moves = 0;
+    uint32_t n, moves = 0;
     Mlx5Cqe cqe;
     Mlx5Wr wr;
 
@@ -343,7 +330,7 @@ static void test_mid_transfer(gconstpointer data)
     mlx5_create_qp(&b, &bq, ERNIC_QPT_RC, NULL);
     mlx5_connect(&a, &aq, bq.qpn, 2);
     mlx5_connect(&b, &bq, aq.qpn, 1);
-    for (i = 0; i < LEN; i++) {
+    for (uint32_t i = 0; i < LEN; i++) {
         *(uint8_t *)fake_ptr(&a.env, a.mem + i, 1) = i * 13 + (i >> 8);
     }
     if (send) {

@@ -17,16 +17,14 @@ static void setup(Eth *eth)
     g_assert_cmpuint(eth_number(eth), ==, 1);
 }
 
-/* ---- selection of queues ----------------------------------------------------------- */
-
 /* A TIR of a hash with a table of two queues; both keep what they refer to. */
 TEST("/mlx5/ethernet/objects", test_objects)
 {
-    uint32_t rq[3], rqt, tir, i;
+    uint32_t rq[3], rqt, tir;
     Eth eth;
 
     setup(&eth);
-    for (i = 0; i < ARRAY_SIZE(rq); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(rq); i++) {
         rq[i] = eth_queue(&eth, true, 3);
         g_assert_cmpuint(rq[i], ==, ERNIC_MLX5_RQN + 1 + i);
     }
@@ -58,8 +56,6 @@ TEST("/mlx5/ethernet/objects", test_objects)
     eth_done(&eth);
 }
 
-/* ---- states ------------------------------------------------------------------------ */
-
 static ErnicMlx5Refusal modify(Eth *eth, bool rq, uint32_t number, uint32_t from,
                                uint32_t to)
 {
@@ -76,11 +72,11 @@ TEST("/mlx5/ethernet/states", test_states)
         { RST, RST }, { RST, RDY }, { RDY, RDY }, { RDY, ERR }, { RDY, RST },
         { ERR, ERR }, { ERR, RST },
     };
-    uint32_t number, from, to, i, kind;
+    uint32_t number, from, to, i;
     Eth eth;
 
     setup(&eth);
-    for (kind = 0; kind < 2; kind++) {
+    for (uint32_t kind = 0; kind < 2; kind++) {
         number = eth_queue(&eth, kind, 3);
         for (from = 0; from < 16; from++) {
             for (to = 0; to < 16; to++) {
@@ -155,8 +151,6 @@ TEST("/mlx5/ethernet/driver", test_driver)
     ETH_OK(&eth, 0x90a, "rqn=%u", rqn);
     eth_done(&eth);
 }
-
-/* ---- refusals ---------------------------------------------------------------------- */
 
 #define QUEUE(more) "ctx.cqn=5\nctx.wq.wq_type=1\nctx.wq.pd=3\nctx.wq.log_wq_sz=3\n" \
     "ctx.wq.dbr_addr=0x1000\n" more
@@ -260,7 +254,6 @@ static const struct {
 TEST("/mlx5/ethernet/refusals", test_refusals)
 {
     uint64_t used;
-    uint32_t i;
     Eth eth;
 
     setup(&eth);
@@ -268,7 +261,7 @@ TEST("/mlx5/ethernet/refusals", test_refusals)
     eth_tir(&eth, eth_queue(&eth, true, 3));
     ETH_OK(&eth, 0x916, "%s", RQT(""));
     used = eth.e->mem.used;
-    for (i = 0; i < ARRAY_SIZE(refusals); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(refusals); i++) {
         g_autofree ErnicMlx5Eth *before = g_memdup2(eth.e->mlx5_eth,
                                                     sizeof(*eth.e->mlx5_eth));
 
@@ -298,11 +291,11 @@ TEST("/mlx5/ethernet/ring", test_ring)
 /* As many objects as there can be. */
 TEST("/mlx5/ethernet/limits", test_limits)
 {
-    uint32_t i, rqn = 0;
+    uint32_t rqn = 0;
     Eth eth;
 
     setup(&eth);
-    for (i = 0; i < ERNIC_LIM_ETH_QUEUE; i++) {
+    for (uint32_t i = 0; i < ERNIC_LIM_ETH_QUEUE; i++) {
         eth_queue(&eth, false, 0);
         rqn = eth_queue(&eth, true, 0);
         eth_tir(&eth, rqn);
@@ -313,7 +306,7 @@ TEST("/mlx5/ethernet/limits", test_limits)
     g_assert_cmpint(eth_call(&eth, 0x900, "ctx.inline_rqn=%u\nctx.transport_domain=1",
                              rqn), ==, ERNIC_MLX5_NO_RESOURCE);
     g_assert_cmpint(eth_call(&eth, 0x916, "%s", RQT("")), ==, ERNIC_MLX5_NO_RESOURCE);
-    for (i = 1; i < ERNIC_LIM_TIS; i++) {
+    for (uint32_t i = 1; i < ERNIC_LIM_TIS; i++) {
         ETH_OK(&eth, 0x912, "ctx.transport_domain=1%s", "");
     }
     g_assert_cmpint(eth_call(&eth, 0x912, "ctx.transport_domain=1%s", ""), ==,

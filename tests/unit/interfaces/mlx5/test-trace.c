@@ -79,15 +79,13 @@ static void message_free(Message *m)
 static void for_each_message(void (*check)(Message *m))
 {
     g_autoptr(GPtrArray) vectors = mlx5_vectors_load(VECTORS);
-    uint32_t i;
-    int out;
 
     g_assert_cmpuint(vectors->len, ==, NUM_COMMANDS);
-    for (i = 0; i < vectors->len; i++) {
+    for (uint32_t i = 0; i < vectors->len; i++) {
         const Mlx5Vector *v = vectors->pdata[i];
 
         g_test_message("command %u, opcode %x", v->number, v->opcode);
-        for (out = 0; out < 2; out++) {
+        for (int out = 0; out < 2; out++) {
             Message m = message_new(v, out);
 
             check(&m);
@@ -95,8 +93,6 @@ static void for_each_message(void (*check)(Message *m))
         }
     }
 }
-
-/* ---- the format ----------------------------------------------------------------- */
 
 static bool length_fits(const ErnicMlx5Layout *layout, uint32_t len)
 {
@@ -111,9 +107,7 @@ static bool length_fits(const ErnicMlx5Layout *layout, uint32_t len)
 
 static void check_length(Message *m)
 {
-    uint32_t i;
-
-    for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(lengths); i++) {
         if (lengths[i].opcode == m->v->opcode && lengths[i].out == m->out) {
             g_assert_false(length_fits(m->layout, m->len));
             g_assert_cmpuint(m->len, ==, lengths[i].len);
@@ -126,10 +120,8 @@ static void check_length(Message *m)
 
 TEST("/mlx5/trace/lengths", test_lengths)
 {
-    uint32_t i;
-
     for_each_message(check_length);
-    for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(lengths); i++) {
         g_assert_cmpuint(lengths[i].used, ==, 1);
     }
 }
@@ -139,8 +131,7 @@ static bool is_reserved(const Message *m, uint32_t bit)
 {
     uint32_t group = ernic_mlx5_get(m->request->data,
                                     &ernic_mlx5_query_hca_cap_in.op_mod) >> 1, i;
-    const ErnicMlx5Field *capability = m->out ?
-        &ernic_mlx5_query_hca_cap_out.capability :
+    const ErnicMlx5Field *capability = m->out ? &ernic_mlx5_query_hca_cap_out.capability :
         &ernic_mlx5_set_hca_cap_in.capability;
 
     if (m->layout != &ernic_mlx5_query_hca_cap_out.self &&
@@ -148,8 +139,7 @@ static bool is_reserved(const Message *m, uint32_t bit)
         return false;
     }
     for (i = 0; i < ARRAY_SIZE(reserved); i++) {
-        if (reserved[i].group == group &&
-            reserved[i].bit + capability->offset == bit) {
+        if (reserved[i].group == group && reserved[i].bit + capability->offset == bit) {
             reserved[i].used++;
             return true;
         }
@@ -159,9 +149,7 @@ static bool is_reserved(const Message *m, uint32_t bit)
 
 static void check_bits(Message *m)
 {
-    uint32_t bit;
-
-    for (bit = 0; bit < m->bytes->len * 8; bit++) {
+    for (uint32_t bit = 0; bit < m->bytes->len * 8; bit++) {
         uint8_t mask = 0x80 >> bit % 8;
 
         if (m->bytes->data[bit / 8] & ~m->known[bit / 8] & mask) {
@@ -175,10 +163,8 @@ static void check_bits(Message *m)
 /* Every bit that is set belongs to a field. */
 TEST("/mlx5/trace/decode", test_decode)
 {
-    uint32_t i;
-
     for_each_message(check_bits);
-    for (i = 0; i < ARRAY_SIZE(reserved); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(reserved); i++) {
         g_assert_cmpuint(reserved[i].used, >, 0);
     }
 }
@@ -186,11 +172,10 @@ TEST("/mlx5/trace/decode", test_decode)
 static void check_encode(Message *m)
 {
     g_autofree uint8_t *bytes = g_malloc0(m->bytes->len);
-    uint32_t i;
 
     g_assert_true(mlx5_encode(m->layout, m->text->str, m->request->data, bytes,
                               m->bytes->len));
-    for (i = 0; i < m->bytes->len; i++) {
+    for (uint32_t i = 0; i < m->bytes->len; i++) {
         g_assert_cmphex(bytes[i], ==, m->bytes->data[i] & m->known[i]);
     }
 }
@@ -200,14 +185,10 @@ TEST("/mlx5/trace/encode", test_encode)
     for_each_message(check_encode);
 }
 
-/* ---- the content ---------------------------------------------------------------- */
-
 static Message find_message(GPtrArray *vectors, uint16_t opcode, uint32_t op_mod,
                             bool out)
 {
-    uint32_t i;
-
-    for (i = 0; i < vectors->len; i++) {
+    for (uint32_t i = 0; i < vectors->len; i++) {
         const Mlx5Vector *v = vectors->pdata[i];
         g_autoptr(GByteArray) in = mlx5_vector_input(v);
 
@@ -226,15 +207,14 @@ static void check_content(GPtrArray *vectors, uint16_t opcode, uint32_t op_mod,
     Message m = find_message(vectors, opcode, op_mod, out);
     g_auto(GStrv) lines = g_strsplit(m.text->str, "\n", 0);
     g_auto(GStrv) want = g_strsplit(text, " ", 0);
-    uint32_t i, k;
 
-    for (i = 0; want[i]; i++) {
+    for (uint32_t i = 0; want[i]; i++) {
         if (want[i][0] != '-') {
             g_test_message("%s", want[i]);
             g_assert_true(g_strv_contains((const char *const *)lines, want[i]));
             continue;
         }
-        for (k = 0; lines[k]; k++) {
+        for (uint32_t k = 0; lines[k]; k++) {
             g_assert_false(g_str_has_prefix(lines[k], want[i] + 1) &&
                            lines[k][strlen(want[i] + 1)] == '=');
         }
@@ -261,8 +241,7 @@ TEST("/mlx5/trace/content", test_content)
     check_content(vectors, 0x107, 2, true, "num_pages=0x3244");
     check_content(vectors, 0x108, 1, false, "opcode=0x108 input_num_entries=0x6");
     check_content(vectors, 0x10b, 0, false, "current_issi=0x1");
-    check_content(vectors, 0x101, 0, true,
-                  "query_adapter_struct.ieee_vendor_id=0x2c9");
+    check_content(vectors, 0x101, 0, true, "query_adapter_struct.ieee_vendor_id=0x2c9");
     check_content(vectors, 0x802, 0, true, "uar=0x10");
     check_content(vectors, 0x301, 0, true, "eq_number=0x10");
     check_content(vectors, 0x301, 0, false,
@@ -293,8 +272,6 @@ TEST("/mlx5/trace/rest", test_rest)
     g_assert_false(mlx5_encode(layout, "flow_context.nothing=1", bytes, bytes, LEN));
 }
 
-/* ---- the transport -------------------------------------------------------------- */
-
 /* Follow a recorded chain; the mailboxes are the entry's and those linked from there. */
 static void walk_chain(ErnicMlx5Chain *chain, const GByteArray *boxes)
 {
@@ -314,9 +291,9 @@ static void walk_chain(ErnicMlx5Chain *chain, const GByteArray *boxes)
 TEST("/mlx5/trace/transport", test_transport)
 {
     g_autoptr(GPtrArray) vectors = mlx5_vectors_load(VECTORS);
-    uint32_t i, incomplete = 0, signatures = 0;
+    uint32_t incomplete = 0, signatures = 0;
 
-    for (i = 0; i < vectors->len; i++) {
+    for (uint32_t i = 0; i < vectors->len; i++) {
         const Mlx5Vector *v = vectors->pdata[i];
         g_autoptr(GByteArray) in = mlx5_vector_input(v), out = mlx5_vector_output(v);
         uint8_t entry_bytes[ERNIC_MLX5_ENTRY_SIZE];

@@ -43,11 +43,10 @@ static uint64_t address(const Parts *p, uint32_t n, uint32_t i)
 static void make_list(Parts *p, uint32_t n)
 {
     uint8_t *at;
-    uint32_t i;
 
     p->list[n] = fake_alloc(&p->f.end.env, NUM * 8, 4096);
     at = fake_ptr(&p->f.end.env, p->list[n], NUM * 8);
-    for (i = 0; i < NUM; i++) {
+    for (uint32_t i = 0; i < NUM; i++) {
         uint64_t head = 512ull << 32 | p->f.end.key;
 
         stq_be_p(at + i * 8, p->pieces && i % 2 == 0 ? head : address(p, n, i));
@@ -91,10 +90,9 @@ static ErnicFault part(Parts *p, uint32_t n, bool more)
 static void assert_list(Parts *p, uint32_t n)
 {
     const ErnicMr *mr = mr_of(&p->f);
-    uint32_t i;
 
     g_assert_true(mr->valid);
-    for (i = p->pieces; i < NUM; i += 1 + p->pieces) {
+    for (uint32_t i = p->pieces; i < NUM; i += 1 + p->pieces) {
         g_assert_cmphex(mr->buf.page[i], ==, address(p, n, i));
     }
 }
@@ -169,8 +167,6 @@ static void test_destroyed(Parts *p, gconstpointer data)
     g_assert_false(mr_of(&p->f)->valid);
 }
 
-/* ---- two queue pairs ------------------------------------------------------------- */
-
 enum { OCTOWORDS = 0x9000, PAGES_LONG = 2 * OCTOWORDS };
 
 /* Write a request that opens @key with the pages from @first on. */
@@ -199,7 +195,7 @@ static void post_long(Mlx5End *end, Mlx5Queue *q, uint32_t key, uint64_t first)
 TEST("/mlx5-umr-parts/two-queue-pairs", test_two_queue_pairs)
 {
     ErnicMrInit init = { .kind = ERNIC_MR_FAST };
-    uint32_t key, failed = 0, i, slices = 0;
+    uint32_t key, failed = 0, slices = 0;
     Mlx5Cqe cqe = { 0 };
     Mlx5Queue q[2];
     ErnicBuf buf;
@@ -210,7 +206,7 @@ TEST("/mlx5-umr-parts/two-queue-pairs", test_two_queue_pairs)
     mlx5_end_init(&end, 1);
     g_assert_cmpint(ernic_buf_alloc(end.e, &buf, PAGES_LONG), ==, ERNIC_OK);
     g_assert_cmpint(ernic_mr_add(end.e, end.pd, &init, &buf, &key), ==, ERNIC_OK);
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         mlx5_create_qp(&end, &q[i], ERNIC_QPT_RC, NULL);
         mlx5_connect(&end, &q[i], q[i].qpn, 1);
         post_long(&end, &q[i], key, (i + 1) << 20);
@@ -225,14 +221,14 @@ TEST("/mlx5-umr-parts/two-queue-pairs", test_two_queue_pairs)
         slices++;
     } while (more);
     g_assert_cmpuint(slices, >, 1);
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         g_assert_true(mlx5_poll(&end, &cqe));
         failed += cqe.syndrome == BIND_ERROR;
     }
     g_assert_cmpuint(failed, ==, 1);
     g_assert_true(end.e->mr[key >> 8].valid);
     first = end.e->mr[key >> 8].buf.page[0];
-    for (i = 0; i < PAGES_LONG; i++) {
+    for (uint32_t i = 0; i < PAGES_LONG; i++) {
         g_assert_cmphex(end.e->mr[key >> 8].buf.page[i], ==, first + i * 4096ull);
     }
     mlx5_end_done(&end);
@@ -248,10 +244,9 @@ TESTS(add_tests)
         { "failed", test_failed }, { "again", test_again },
         { "destroyed", test_destroyed },
     };
-    uint32_t i, pieces;
 
-    for (pieces = 0; pieces < 2; pieces++) {
-        for (i = 0; i < ARRAY_SIZE(tests); i++) {
+    for (uint32_t pieces = 0; pieces < 2; pieces++) {
+        for (uint32_t i = 0; i < ARRAY_SIZE(tests); i++) {
             g_autofree char *name = g_strdup_printf("/mlx5-umr-parts/%s/%s",
                                                     pieces ? "pieces" : "pages",
                                                     tests[i].name);

@@ -13,9 +13,7 @@
 /* @n pages of the fixture in reverse order, at @at, in a list that has room for @room. */
 static void list_pages(Fixture *f, uint8_t *at, uint32_t n, uint32_t room)
 {
-    uint32_t i;
-
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         stq_be_p(at + i * 8, (f->pages + (n - 1 - i) * 4096) | PRESENT);
     }
     /* Linux does not clear the rest. */
@@ -43,8 +41,6 @@ static void fast_register(Fixture *f, uint32_t key, uint32_t n, bool in)
         mlx5_data(&f->wr, f->end.mem + 4096, octowords * 16, f->end.key);
     }
 }
-
-/* ---- fast registration ----------------------------------------------------------- */
 
 static void test_fast(Fixture *f, gconstpointer data)
 {
@@ -130,8 +126,7 @@ static void long_inline(Fixture *f)
 static void bad_offset(Fixture *f)
 {
     f->control[0] |= FLAG_OFFSET;
-    ernic_mlx5_put(f->control, &ernic_mlx5_wqe_umr_ctrl_seg.xlt_offset_47_16,
-                   0xffffffff);
+    ernic_mlx5_put(f->control, &ernic_mlx5_wqe_umr_ctrl_seg.xlt_offset_47_16, 0xffffffff);
 }
 
 static void few_pages(Fixture *f)
@@ -207,8 +202,6 @@ static void test_bad(Fixture *f, gconstpointer data)
     g_assert_cmphex(result(f), ==, b->syndrome);
     g_assert_false(mr_of(f)->valid);
 }
-
-/* ---- the queue pair for UMR ------------------------------------------------------ */
 
 /* The queue pair for UMR sends no messages. */
 static void test_send(Fixture *f, gconstpointer data)
@@ -300,8 +293,6 @@ static void test_page_size(Fixture *f, gconstpointer data)
     assert_text(f, big + 16384, "second");
 }
 
-/* ---- windows --------------------------------------------------------------------- */
-
 static void bind(Fixture *f, uint32_t window, uint8_t variant, bool two)
 {
     uint8_t *klm;
@@ -368,9 +359,8 @@ static void test_state(Fixture *f, gconstpointer data)
     ErnicQp *qp = ernic_qp_get(f->end.e, 0, f->q.qpn);
     ErnicSendQueue *sq = &qp->sq, was = *sq;
     ErnicWqe *wqe = ernic_sq_slot(qp, sq->fetched);
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         g_autoptr(GString) why = g_string_new(NULL);
 
         memset(wqe, 0, sizeof(*wqe));
@@ -398,8 +388,6 @@ static void test_length(Fixture *f, gconstpointer data)
 
 TESTS(add_tests)
 {
-    uint32_t i;
-
 #define ADD(path, data, fn) \
     g_test_add("/mlx5-umr/" path, Fixture, GUINT_TO_POINTER(data), setup, fn, teardown)
     ADD("fast/list", false, test_fast);
@@ -414,7 +402,7 @@ TESTS(add_tests)
     ADD("window/1", false, test_window);
     ADD("window/2", true, test_window);
     ADD("window/bad", 0, test_window_bad);
-    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(bad); i++) {
         g_autofree char *name = g_strdup_printf("/mlx5-umr/bad/%s", bad[i].name);
 
         g_test_add(name, Fixture, &bad[i], setup, test_bad, teardown);

@@ -30,11 +30,9 @@ TEST("/pg332-ack/policy", test_policy)
         { PG332_CONF_ACK, true, false, true, false },
         { PG332_CONF_ACK, false, true, false, true },
     };
-    unsigned version;
-    uint32_t i;
 
-    for (version = 0; version < PG332_VERSIONS; version++) {
-        for (i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (unsigned version = 0; version < PG332_VERSIONS; version++) {
+        for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
             uint32_t psn = PEER_PSN;
             Card *c = &cards[0];
             ErnicPkt pkt;
@@ -48,8 +46,7 @@ TEST("/pg332-ack/policy", test_policy)
                      .dma_len = 64, .va = VA, .rkey = KEY);
             }
             if (cases[i].asked) {
-                PEER(c, SEND_ONLY, .psn = psn++, .payload_len = 64,
-                     .ackreq = true);
+                PEER(c, SEND_ONLY, .psn = psn++, .payload_len = 64, .ackreq = true);
             }
             g_assert(peer_hears(c, &pkt) == cases[i].at_once);
             g_assert(!cases[i].at_once || pkt.psn == psn - 1);
@@ -79,8 +76,7 @@ TEST("/pg332-ack/late", test_late)
 
     setup(PG332_V3_1);
     put(b, PG332_XRNICCONF, get(b, PG332_XRNICCONF) | PG332_CONF_ACK_TIMEOUT);
-    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x6000, .rkey = KEY,
-         .raddr = VA);
+    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x6000, .rkey = KEY, .raddr = VA);
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 64);
     settle();
     check_done(a, 0);

@@ -26,8 +26,6 @@ typedef struct Shot {
     int ip_length, udp_length;      /* added to the right length */
 } Shot;
 
-/* ---- defects ------------------------------------------------------------------- */
-
 static void bad_icrc(Card *c, Shot *s)
 {
     s->bad_icrc = true;
@@ -187,8 +185,6 @@ static const struct {
     { "NAK of an operation" },
 };
 
-/* ---- shooting ------------------------------------------------------------------ */
-
 static void shot_init(Shot *s)
 {
     *s = (Shot) {
@@ -216,8 +212,7 @@ static void spoil_ip4(const Shot *s, uint8_t *ip)
     stw_be_p(ip + 2, lduw_be_p(ip + 2) + s->options * OPTIONS + s->ip_length);
     ip[6] = s->flags << 5;
     stw_be_p(ip + 10, 0);
-    stw_be_p(ip + 10, ernic_net_checksum(ip, (ip[0] & 0xf) * 4) ^
-                      s->bad_checksum);
+    stw_be_p(ip + 10, ernic_net_checksum(ip, (ip[0] & 0xf) * 4) ^ s->bad_checksum);
 }
 
 static void shoot(Card *c, Shot *s)
@@ -270,8 +265,6 @@ static uint64_t entries(Card *c)
     return ring;
 }
 
-/* ---- tests --------------------------------------------------------------------- */
-
 /* Each packet has the fate that its row describes. */
 static void check_effect(Card *c, const Pg332Check *row)
 {
@@ -297,8 +290,7 @@ static void check_effect(Card *c, const Pg332Check *row)
                     (fatal ? PG332_INT_FATAL : 0) |
                     (row->effect == PG332_RNR ? PG332_INT_RNR : 0));
     g_assert_cmpuint(get_qp(c, PG332_STATRQPIDB), ==, 0);
-    g_assert_cmphex(get(c, PG332_INALLDRPPKTCNT), ==,
-                    1 | (row->drop ? 1 << 16 : 0));
+    g_assert_cmphex(get(c, PG332_INALLDRPPKTCNT), ==, 1 | (row->drop ? 1 << 16 : 0));
 }
 
 /* The defects of rows @i and @j in one packet: the card reports the first of them. */
@@ -329,10 +321,8 @@ static void check_rows(uint32_t i, uint32_t j)
 
 TEST("/pg332-check/rows", test_rows)
 {
-    uint32_t i, j;
-
     g_assert_cmpuint(ARRAY_SIZE(defects), ==, ernic_pg332_num_checks);
-    for (i = 0; i < ernic_pg332_num_checks; i++) {
+    for (uint32_t i = 0; i < ernic_pg332_num_checks; i++) {
         const Pg332Check *row = &ernic_pg332_checks[i];
 
         g_assert_cmpstr(defects[i].name, ==, row->name);
@@ -342,7 +332,7 @@ TEST("/pg332-check/rows", test_rows)
             continue;
         }
         check_rows(i, i);
-        for (j = i + 1; j < ernic_pg332_num_checks; j++) {
+        for (uint32_t j = i + 1; j < ernic_pg332_num_checks; j++) {
             g_auto(GStrv) hides = g_strsplit(defects[i].hides ?: "", ",", -1);
 
             if (defects[j].spoil &&
@@ -358,13 +348,11 @@ TEST("/pg332-check/document", test_document)
 {
     g_autofree char *text = NULL;
     const char *at;
-    uint32_t i;
 
     g_assert(g_file_get_contents(ERNIC_DOCS "/ernic-face.md", &text, NULL, NULL));
     at = strstr(text, "| Bit | Check |");
-    for (i = 0; i < ernic_pg332_num_checks; i++) {
-        g_autofree char *row = g_strdup_printf("\n| %u | ",
-                                               ernic_pg332_checks[i].bit);
+    for (uint32_t i = 0; i < ernic_pg332_num_checks; i++) {
+        g_autofree char *row = g_strdup_printf("\n| %u | ", ernic_pg332_checks[i].bit);
 
         if (i && ernic_pg332_checks[i].bit == ernic_pg332_checks[i - 1].bit) {
             continue;
@@ -476,9 +464,8 @@ TEST("/pg332-check/responses", test_responses)
     };
     Card *c = &cards[0];
     uint64_t ring;
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
         card_open(&cards[0], 0, PG332_V4_0);
         ring = entries(c);
         POST(c, .opcode = SEND, .laddr = c->mem, .len = 64);
@@ -492,10 +479,8 @@ TEST("/pg332-check/responses", test_responses)
         peer_says(c, cases[i].op, &(ErnicPkt) {
             .psn = PSN, .syndrome = cases[i].syndrome,
         });
-        g_assert_cmphex(card_word(c, ring), ==,
-                        cases[i].bit ? 1u << cases[i].bit : 0);
-        g_assert_cmphex(get_qp(c, PG332_STATQP) & PG332_STATQP_FATAL, ==,
-                        cases[i].fatal);
+        g_assert_cmphex(card_word(c, ring), ==, cases[i].bit ? 1u << cases[i].bit : 0);
+        g_assert_cmphex(get_qp(c, PG332_STATQP) & PG332_STATQP_FATAL, ==, cases[i].fatal);
         lose_all(c);
         card_close(&cards[0]);
     }

@@ -54,11 +54,9 @@ TEST("/pg332-count/counters", test_counters)
     setup(PG332_V3_1);
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 300);
     settle();
-    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x2100, .rkey = KEY,
-         .raddr = VA);
+    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x2100, .rkey = KEY, .raddr = VA);
     settle();
-    POST(a, .opcode = READ, .laddr = a->mem, .len = 0x2100, .rkey = KEY,
-         .raddr = VA);
+    POST(a, .opcode = READ, .laddr = a->mem, .len = 0x2100, .rkey = KEY, .raddr = VA);
     settle();
     g_assert_cmphex(get(a, PG332_OUTIOPKTCNT), ==, 4 << 16 | 1);
     g_assert_cmphex(get(a, PG332_INAMPKTCNT), ==, 2);
@@ -77,11 +75,9 @@ TEST("/pg332-count/counters", test_counters)
 /* Status of the pipeline, now and sticky. */
 TEST("/pg332-count/pipeline", test_pipeline)
 {
-    static const Wqe write = { .opcode = WRITE, .len = 0x2000, .rkey = KEY,
-                               .raddr = VA };
+    static const Wqe write = { .opcode = WRITE, .len = 0x2000, .rkey = KEY, .raddr = VA };
     Card *a = &cards[0];
     Wqe w = write;
-    uint32_t i;
 
     setup(PG332_V4_2);
     put(a, PG332_XRNICCONF, 0);
@@ -93,7 +89,7 @@ TEST("/pg332-count/pipeline", test_pipeline)
     /* A link that accepts no packet: one train is held, the rest waits. */
     a->env.tx_busy = true;
     w.laddr = a->mem;
-    for (i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++) {
         card_wqe(a, w);
     }
     card_ring(a);
@@ -127,12 +123,11 @@ TEST("/pg332-count/window", test_window)
     enum { MANY = 64 };
     Card *a = &cards[0];
     uint64_t sq;
-    uint32_t i;
 
     card_open(a, 0, PG332_V3_1);
     put_qp(a, PG332_QPCONF, 0);
     sq = fake_alloc(&a->env, MANY * 64, 256);
-    for (i = 0; i < MANY; i++) {
+    for (uint32_t i = 0; i < MANY; i++) {
         uint8_t *slot = fake_ptr(&a->env, sq + i * 64, 64);
 
         stq_le_p(slot + 4, a->mem);
@@ -185,8 +180,7 @@ TEST("/pg332-count/error-buffer", test_error_buffer)
     g_assert_cmphex(get(b, PG332_ININVDUPCNT), ==, 1);
     g_assert_cmphex(get(b, PG332_INALLDRPPKTCNT), ==, 1 << 16 | 1);
     /* Ethernet, IPv4, UDP; then the packet. */
-    g_assert_cmpmem(fake_ptr(&b->env, ring + 4 + 42, 64), 64, train->train.data,
-                    64);
+    g_assert_cmpmem(fake_ptr(&b->env, ring + 4 + 42, 64), 64, train->train.data, 64);
 
     ((uint8_t *)train->train.data)[20] ^= 1;
     put_qp(b, PG332_LSTRQREQ, 0x0a000000 | ((PSN - 2) & 0xffffff));

@@ -19,8 +19,7 @@ static void check_report(Card *c, uint8_t code)
     g_assert_cmphex(get(c, PG332_INTSTS) & PG332_INT_FATAL, !=, 0);
     g_assert_cmphex(get_qp(c, PG332_STATQP) & (PG332_STATQP_FATAL |
                     PG332_STATQP_SQ_EMPTY | PG332_STATQP_OSQ_EMPTY), ==,
-                    PG332_STATQP_FATAL | PG332_STATQP_SQ_EMPTY |
-                    PG332_STATQP_OSQ_EMPTY);
+                    PG332_STATQP_FATAL | PG332_STATQP_SQ_EMPTY | PG332_STATQP_OSQ_EMPTY);
     g_assert_cmpuint(get_qp(c, PG332_CQHEAD), ==, get_qp(c, PG332_SQPI));
     if (c->posted) {
         g_assert_cmphex(card_cqe(c, 0) & CQE_ERROR, !=, 0);
@@ -29,10 +28,8 @@ static void check_report(Card *c, uint8_t code)
 
 TEST("/pg332-fatal/codes", test_codes)
 {
-    uint32_t i;
-
     g_assert_cmpuint(pg332_num_ends, ==, ernic_pg332_num_fatals);
-    for (i = 0; i < ernic_pg332_num_fatals; i++) {
+    for (uint32_t i = 0; i < ernic_pg332_num_fatals; i++) {
         Card *c = &cards[0];
 
         g_test_message("%02x: %s", ernic_pg332_fatals[i].code,
@@ -51,11 +48,10 @@ TEST("/pg332-fatal/codes", test_codes)
 TEST("/pg332-fatal/ring", test_ring)
 {
     Card *c = &cards[0];
-    uint32_t i;
 
     card_open(&cards[0], 0, PG332_V4_2);
     put(c, PG332_IPKTERRQSZ, 2);
-    for (i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < 5; i++) {
         PEER(c, SEND_LAST, .psn = PEER_PSN, .payload_len = 64);
         g_assert_cmpuint(get(c, PG332_IPKTERRQWPTR), ==, i % 2 + 1);
         put_qp(c, PG332_QPCONF, QPCONF & ~PG332_QPCONF_ENABLE);
@@ -71,21 +67,21 @@ TEST("/pg332-fatal/document", test_document)
 {
     g_autofree char *text = NULL;
     g_auto(GStrv) lines = NULL;
-    uint32_t listed = 0, known = 0, i;
+    uint32_t listed = 0, known = 0;
     char *at, *end;
 
     g_assert(g_file_get_contents(ERNIC_DOCS "/ernic-face.md", &text, NULL, NULL));
     at = strstr(text, "| Code | Cause |\n| --- | --- |\n");
     g_assert_nonnull(at);
     lines = g_strsplit(at, "\n", 0);
-    for (i = 2; lines[i][0] == '|'; i++) {
+    for (uint32_t i = 2; lines[i][0] == '|'; i++) {
         for (at = lines[i] + 1; *at != '|'; at = *end == ',' ? end + 1 : end) {
             listed |= 1u << g_ascii_strtoull(at, &end, 16);
             g_assert(end > at);
             end += *end == ' ';
         }
     }
-    for (i = 0; i < ernic_pg332_num_fatals; i++) {
+    for (uint32_t i = 0; i < ernic_pg332_num_fatals; i++) {
         known |= 1u << ernic_pg332_fatals[i].code;
     }
     g_assert_cmphex(listed, ==, known);

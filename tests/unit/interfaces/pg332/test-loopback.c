@@ -134,8 +134,7 @@ static void test_loopback(gconstpointer arg)
     end_bit(&b, PG332_V3_CQINTSTS, PG332_V4_CQINTSTS, last);
     end_bit(&a, PG332_V3_RQINTSTS, PG332_V4_RQINTSTS, QPN);
     g_assert_null(fake_take_train(&c->env));
-    g_assert_cmphex(get(c, PG332_INTSTS), ==,
-                    PG332_INT_COMPLETION | PG332_INT_RECEIVE);
+    g_assert_cmphex(get(c, PG332_INTSTS), ==, PG332_INT_COMPLETION | PG332_INT_RECEIVE);
     g_assert_cmphex(end_get(&a, PG332_STATQP) & PG332_STATQP_FATAL, ==, 0);
     g_assert_cmphex(end_get(&b, PG332_STATQP) & PG332_STATQP_FATAL, ==, 0);
     card_close(c);
@@ -185,9 +184,8 @@ TEST("/pg332-loopback/banks", test_banks)
         { PG332_V4_2, 64, 64, 0 }, { PG332_V4_2, 2047, 1024, 1024 },
         { PG332_V4_2, 2047, 2047, 2047 },
     };
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
         uint32_t bank = cases[i].version == PG332_V3_1 ? PG332_V3_CQINTSTS :
                                                          PG332_V4_CQINTSTS;
         Card *c = &cards[0];
@@ -208,9 +206,8 @@ TEST("/pg332-loopback/banks", test_banks)
 TESTS(add_tests)
 {
     static const char *const names[PG332_VERSIONS] = { "3.1", "4.0", "4.2" };
-    unsigned v;
 
-    for (v = 0; v < PG332_VERSIONS; v++) {
+    for (unsigned v = 0; v < PG332_VERSIONS; v++) {
         char *path = g_strdup_printf("/pg332-loopback/transfer/%s", names[v]);
 
         g_test_add_data_func(path, GUINT_TO_POINTER(v), test_loopback);

@@ -11,15 +11,12 @@
 #include "transport/qp.h"
 #include "wire/psn.h"
 
-/* ---- tests: the data path ------------------------------------------------------ */
-
 /* SEND, WRITE and READ, of one packet and of several. */
 static void test_transfer(gconstpointer arg)
 {
     unsigned version = GPOINTER_TO_UINT(arg);
     Card *a = &cards[0], *b = &cards[1];
-    uint32_t cq_bank = version == PG332_V3_1 ? PG332_V3_CQINTSTS :
-                                               PG332_V4_CQINTSTS;
+    uint32_t cq_bank = version == PG332_V3_1 ? PG332_V3_CQINTSTS : PG332_V4_CQINTSTS;
 
     setup(version);
     g_assert_cmphex(get_qp(a, PG332_STATQP) & 0xffff, ==, 0x600);
@@ -54,8 +51,7 @@ static void test_transfer(gconstpointer arg)
     g_assert_cmpuint(get_qp(a, PG332_STATSSN), ==, 4);
     g_assert_cmpuint(get_qp(b, PG332_STATMSN), ==, 3);
     g_assert_cmpuint(get_qp(a, PG332_STATCURSQPTR), ==, 4);
-    g_assert_cmphex(get_qp(b, PG332_LSTRQREQ), ==,
-                    0x0a000000 | ((PSN + 10) & 0xffffff));
+    g_assert_cmphex(get_qp(b, PG332_LSTRQREQ), ==, 0x0a000000 | ((PSN + 10) & 0xffffff));
 
     /* Causes stay until 1 is written; each bank by itself. */
     g_assert_cmphex(get(a, PG332_INTSTS), ==, PG332_INT_COMPLETION);
@@ -83,8 +79,7 @@ static void test_opcodes(gconstpointer arg)
     setup(version);
     card_fill(a, 0, 64, 9);
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 16, .sdata = sdata);
-    POST(a, .opcode = SEND_IMM, .laddr = a->mem, .len = 5, .imm = 7,
-         .sdata = sdata);
+    POST(a, .opcode = SEND_IMM, .laddr = a->mem, .len = 5, .imm = 7, .sdata = sdata);
     POST(a, .opcode = SEND_INV, .laddr = a->mem, .len = 17, .rkey = KEY);
     POST(a, .opcode = WRITE_IMM, .laddr = a->mem, .len = 64, .rkey = KEY,
          .raddr = VA, .imm = 8);
@@ -111,10 +106,9 @@ static void test_opcodes(gconstpointer arg)
 TEST("/pg332/indices", test_indices)
 {
     Card *a = &cards[0], *b = &cards[1];
-    uint32_t i;
 
     setup(PG332_V3_1);
-    for (i = 0; i < DEPTH; i++) {
+    for (uint32_t i = 0; i < DEPTH; i++) {
         card_wqe(a, (Wqe) { .opcode = SEND, .laddr = a->mem, .len = 32 });
     }
     card_ring(a);                            /* the first time: all of them */
@@ -126,7 +120,7 @@ TEST("/pg332/indices", test_indices)
     settle();
     check_done(a, DEPTH);
     put_qp(b, PG332_RQCI, DEPTH);
-    for (i = DEPTH; i < 3 * DEPTH; i++) {
+    for (uint32_t i = DEPTH; i < 3 * DEPTH; i++) {
         POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
         settle();
         check_done(a, i + 1);
@@ -151,8 +145,7 @@ TEST("/pg332/gates", test_gates)
 
     setup(PG332_V4_2);
     put_qp(a, PG332_QPCONF, QPCONF & ~(PG332_QPCONF_CQE | PG332_QPCONF_CQ_INT));
-    put_qp(b, PG332_QPCONF, QPCONF & ~(PG332_QPCONF_NO_HS |
-                                       PG332_QPCONF_RQ_INT));
+    put_qp(b, PG332_QPCONF, QPCONF & ~(PG332_QPCONF_NO_HS | PG332_QPCONF_RQ_INT));
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
     settle();
     check_done(a, 1);
@@ -168,11 +161,10 @@ TEST("/pg332/gates", test_gates)
 TEST("/pg332/receive-full", test_receive_full)
 {
     Card *a = &cards[0], *b = &cards[1];
-    uint32_t i;
 
     setup(PG332_V3_1);
     put_qp(a, PG332_TIMEOUTCONF, 7 << 11);          /* RNR: for ever */
-    for (i = 0; i < DEPTH; i++) {
+    for (uint32_t i = 0; i < DEPTH; i++) {
         POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
         settle();
     }
@@ -194,8 +186,6 @@ TEST("/pg332/receive-full", test_receive_full)
     g_assert_cmpmem(fake_ptr(&b->env, b->rq, 32), 32, card_mem(a, 0), 32);
     teardown();
 }
-
-/* ---- tests: keys and errors ------------------------------------------------------ */
 
 /* Each check of the memory region table refuses; both ends get the reason. */
 TEST("/pg332/keys", test_keys)
@@ -224,9 +214,8 @@ TEST("/pg332/keys", test_keys)
         { PG332_ACCESSDESC, 1 << 16 | 2, KEY, MEM, 64, WRITE, true },
         { PG332_VIRTADDRLSB, (uint32_t)VA + 1, KEY, 0, 64, WRITE, false },
     };
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
         Card *a = &cards[0], *b = &cards[1];
 
         g_test_message("case %u", i);
@@ -236,8 +225,7 @@ TEST("/pg332/keys", test_keys)
              .rkey = cases[i].key, .raddr = VA + (int32_t)cases[i].off);
         settle();
         check_done(a, 1);
-        g_assert_cmphex(get_qp(b, PG332_STATQP) & PG332_STATQP_FATAL, ==,
-                        !cases[i].ok);
+        g_assert_cmphex(get_qp(b, PG332_STATQP) & PG332_STATQP_FATAL, ==, !cases[i].ok);
         if (cases[i].ok) {
             g_assert_cmphex(card_cqe(a, 0), ==, cases[i].opcode << 16 | 0x100);
         } else {
@@ -256,9 +244,8 @@ TEST("/pg332/keys", test_keys)
 TEST("/pg332/illegal", test_illegal)
 {
     Card *a = &cards[0];
-    uint32_t op;
 
-    for (op = 0; op < 256; op++) {
+    for (uint32_t op = 0; op < 256; op++) {
         if (op <= READ || op == SEND_INV) {
             continue;
         }
@@ -332,8 +319,6 @@ TEST("/pg332/no-memory", test_no_memory)
     teardown();
 }
 
-/* ---- tests: recovery --------------------------------------------------------------- */
-
 static void zero_pointers(Card *c)
 {
     static const uint8_t regs[] = {
@@ -341,10 +326,9 @@ static void zero_pointers(Card *c)
         PG332_STATCURSQPTR, PG332_SQPI, PG332_SQPSN, PG332_LSTRQREQ,
         PG332_STATMSN, PG332_CQHEAD,
     };
-    uint32_t i;
 
     put(c, PG332_XRNICADCONF, get(c, PG332_XRNICADCONF) | 1);
-    for (i = 0; i < ARRAY_SIZE(regs); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(regs); i++) {
         put_qp(c, regs[i], 0);
         g_assert_cmphex(get_qp(c, regs[i]), ==, 0);
     }
@@ -355,16 +339,15 @@ static void zero_pointers(Card *c)
 TEST("/pg332/recovery", test_recovery)
 {
     Card *a = &cards[0], *b = &cards[1];
-    int i, c;
 
     setup(PG332_V3_1);
-    for (i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++) {
         POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
     }
     fake_run(a->e);
     lose_all(a);
     g_assert_cmpuint(get_qp(a, PG332_CQHEAD), ==, 0);
-    for (c = 0; c < 2; c++) {
+    for (int c = 0; c < 2; c++) {
         put_qp(&cards[c], PG332_QPCONF, QPCONF | PG332_QPCONF_RECOVERY);
         fake_run(cards[c].e);
         g_assert_cmphex(get_qp(&cards[c], PG332_STATQP) & 0x600, ==, 0x600);
@@ -399,8 +382,7 @@ TEST("/pg332/stop-under-recovery", test_stop_under_recovery)
     POST(a, .opcode = READ, .laddr = a->mem, .len = 64, .rkey = KEY, .raddr = VA);
     fake_run(a->e);
     lose_all(a);
-    put_qp(a, PG332_QPCONF,
-           (QPCONF & ~PG332_QPCONF_ENABLE) | PG332_QPCONF_RECOVERY);
+    put_qp(a, PG332_QPCONF, (QPCONF & ~PG332_QPCONF_ENABLE) | PG332_QPCONF_RECOVERY);
     g_assert_cmphex(get_qp(a, PG332_STATQP) & 0x600, ==, 0x600);
     g_assert_cmpuint(get_qp(a, PG332_CQHEAD), ==, 2);
     g_assert_cmpuint(card_word(a, a->cq_db), ==, 0);
@@ -416,27 +398,26 @@ TEST("/pg332/stop-and-go", test_stop_and_go)
         PG332_STATRQBUFCA, PG332_STATRQBUFCAMSB,
     };
     Card *a = &cards[0], *b = &cards[1];
-    uint32_t n, i, c;
 
     setup(PG332_V3_1);
-    for (n = 0; n < 20; n++) {
+    for (uint32_t n = 0; n < 20; n++) {
         POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
         settle();
         check_done(a, n + 1);
         check_received(b, n + 1);
         put_qp(b, PG332_RQCI, card_index(n));     /* one is always held */
-        for (c = 0; c < 2; c++) {
+        for (uint32_t c = 0; c < 2; c++) {
             uint32_t before[ARRAY_SIZE(kept)];
 
-            for (i = 0; i < ARRAY_SIZE(kept); i++) {
+            for (uint32_t i = 0; i < ARRAY_SIZE(kept); i++) {
                 before[i] = get_qp(&cards[c], kept[i]);
             }
             put_qp(&cards[c], PG332_QPCONF, QPCONF & ~PG332_QPCONF_ENABLE);
-            for (i = 0; i < ARRAY_SIZE(kept); i++) {
+            for (uint32_t i = 0; i < ARRAY_SIZE(kept); i++) {
                 g_assert_cmphex(get_qp(&cards[c], kept[i]), ==, before[i]);
             }
             put_qp(&cards[c], PG332_QPCONF, QPCONF);
-            for (i = 0; i < ARRAY_SIZE(kept); i++) {
+            for (uint32_t i = 0; i < ARRAY_SIZE(kept); i++) {
                 g_assert_cmphex(get_qp(&cards[c], kept[i]), ==, before[i]);
             }
         }
@@ -456,14 +437,13 @@ TEST("/pg332/stop-and-go", test_stop_and_go)
 TEST("/pg332/retries", test_retries)
 {
     Card *a = &cards[0];
-    int i;
 
     setup(PG332_V3_1);
     put(a, PG332_XRNICADCONF, 0x000a0000);
     put_qp(a, PG332_TIMEOUTCONF, 2 << 8 | 10);
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
     fake_run(a->e);
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         fake_advance(a->e, 50000000);
         lose_all(a);
     }
@@ -475,7 +455,7 @@ TEST("/pg332/retries", test_retries)
     put_qp(a, PG332_TIMEOUTCONF, 2 << 8 | 10);
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
     fake_run(a->e);
-    for (i = 0; i < 50; i++) {
+    for (int i = 0; i < 50; i++) {
         lose_all(a);
         fake_advance(a->e, 50000000);
     }
@@ -490,7 +470,6 @@ TEST("/pg332/retries", test_retries)
 TEST("/pg332/timeout-gone", test_timeout_gone)
 {
     Card *a = &cards[0];
-    int i;
 
     setup(PG332_V3_1);
     put_qp(a, PG332_TIMEOUTCONF, 2 << 8 | 10);
@@ -498,7 +477,7 @@ TEST("/pg332/timeout-gone", test_timeout_gone)
     fake_run(a->e);
     a->env.tx_keeps = true;
     put_qp(a, PG332_TIMEOUTCONF, 0);
-    for (i = 0; i < 3 && a->env.wake != UINT64_MAX; i++) {
+    for (int i = 0; i < 3 && a->env.wake != UINT64_MAX; i++) {
         a->env.now = MAX(a->env.now, a->env.wake);
         ernic_run(a->e, a->env.now);
     }
@@ -508,8 +487,6 @@ TEST("/pg332/timeout-gone", test_timeout_gone)
     check_done(a, 1);
     teardown();
 }
-
-/* ---- tests: a peer that speaks verbs ---------------------------------------- */
 
 typedef struct Peer {
     FakeEnv env;
@@ -532,8 +509,7 @@ static void peer_open(Peer *p)
     p->mem = fake_alloc(&p->env, MEM, 4096);
     p->key = fake_reg_mr(p->e, pd, p->mem, MEM, ERNIC_ACCESS_LOCAL_WRITE |
                          ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_READ);
-    fake_create_qp(p->e, &p->qp, ERNIC_QPT_RC, pd, p->cq.cqn, p->cq.cqn,
-                   FAKE_NONE);
+    fake_create_qp(p->e, &p->qp, ERNIC_QPT_RC, pd, p->cq.cqn, p->cq.cqn, FAKE_NONE);
     fake_connect(p->e, &p->qp, QPN, 2);
 }
 
@@ -577,8 +553,7 @@ TEST("/pg332/verbs-peer", test_verbs_peer)
     peer_settle(&p, c);
     check_done(c, 1);
     peer_completes(&p, ERNIC_WC_RECV, 0x1234);
-    g_assert_cmpmem(fake_ptr(&p.env, p.mem, 0x1234), 0x1234, card_mem(c, 0),
-                    0x1234);
+    g_assert_cmpmem(fake_ptr(&p.env, p.mem, 0x1234), 0x1234, card_mem(c, 0), 0x1234);
     POST(c, .opcode = WRITE, .laddr = c->mem, .len = 0x3000, .rkey = p.key,
          .raddr = p.mem + 0x2000);
     POST(c, .opcode = READ, .laddr = c->mem + 0x4000, .len = 0x3000,
@@ -605,8 +580,6 @@ TEST("/pg332/verbs-peer", test_verbs_peer)
     card_close(c);
 }
 
-/* ---- tests: state, and random input ------------------------------------------ */
-
 /* Saved in mid-flight, loaded into another engine, and continued. */
 TEST("/pg332/save", test_save)
 {
@@ -618,8 +591,7 @@ TEST("/pg332/save", test_save)
     card_fill(a, 0, 0x6000, 1);
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 100);
     settle();
-    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x6000, .rkey = KEY,
-         .raddr = VA);
+    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x6000, .rkey = KEY, .raddr = VA);
     fake_run(a->e);
     ernic_save(a->e, state);
     card_config(&cfg, PG332_V4_0);
@@ -640,18 +612,16 @@ TEST("/pg332/save", test_save)
 /* 4.0 and 4.2 have as many registers, at other offsets. */
 TEST("/pg332/load-other-version", test_load_other_version)
 {
-    uint32_t from, to;
     Card a, b;
 
-    for (from = 0; from < PG332_VERSIONS; from++) {
-        for (to = 0; to < PG332_VERSIONS; to++) {
+    for (uint32_t from = 0; from < PG332_VERSIONS; from++) {
+        for (uint32_t to = 0; to < PG332_VERSIONS; to++) {
             GByteArray *state = g_byte_array_new();
 
             card_open(&a, 0, from);
             card_open(&b, 0, to);
             ernic_save(a.e, state);
-            g_assert(ernic_load(b.e, b.env.now, state->data, state->len) ==
-                     (from == to));
+            g_assert(ernic_load(b.e, b.env.now, state->data, state->len) == (from == to));
             g_byte_array_free(state, true);
             card_close(&a);
             card_close(&b);
@@ -666,14 +636,14 @@ TEST("/pg332/load-wide-numbers", test_load_wide_numbers)
         PG332_SQPSN, PG332_STATMSN, PG332_DESTQPCONF,
     };
     GByteArray *state = g_byte_array_new();
-    uint32_t conf, i;
+    uint32_t conf;
     ErnicQp *qp;
     Card c;
 
     card_open(&c, 0, PG332_V4_2);
     conf = get_qp(&c, PG332_QPCONF);
     put_qp(&c, PG332_QPCONF, 0);
-    for (i = 0; i < G_N_ELEMENTS(wide); i++) {
+    for (uint32_t i = 0; i < G_N_ELEMENTS(wide); i++) {
         *ernic_regfile_at(c.e->regs, ERNIC_REG_QP, QPN - 1, wide[i]) =
             UINT32_MAX;
     }
@@ -697,12 +667,10 @@ TEST("/pg332/any-order", test_any_order)
         0, 1, 2, DEPTH, QPCONF, 0x43d, 0xffffffff, 0x80000000, 0x00400040,
         0x0a000ABC, KEY, 0x0821, 0x7fff0000,
     };
-    unsigned version;
-    uint32_t i, n;
 
-    for (version = 0; version < PG332_VERSIONS; version++) {
+    for (unsigned version = 0; version < PG332_VERSIONS; version++) {
         setup(version);
-        for (i = 0; i < 20000; i++) {
+        for (uint32_t i = 0; i < 20000; i++) {
             Card *c = &cards[g_test_rand_int_range(0, 2)];
             ErnicRegScope scope = g_test_rand_int_range(0, ERNIC_REG_SCOPES);
             uint32_t element = scope == ERNIC_REG_GLOBAL ? 0 :
@@ -721,7 +689,7 @@ TEST("/pg332/any-order", test_any_order)
             }
             ernic_reg_read(c->e, c->env.now, card_at(c, scope, element, reg));
             if (i % 50 == 0) {
-                for (n = 0; n < 2; n++) {
+                for (uint32_t n = 0; n < 2; n++) {
                     card_open_qp(&cards[n], n);
                     cards[n].env.now += 1000000;
                     lose_all(&cards[n]);
@@ -735,9 +703,8 @@ TEST("/pg332/any-order", test_any_order)
 TESTS(add_tests)
 {
     static const char *const names[PG332_VERSIONS] = { "3.1", "4.0", "4.2" };
-    unsigned v;
 
-    for (v = 0; v < PG332_VERSIONS; v++) {
+    for (unsigned v = 0; v < PG332_VERSIONS; v++) {
         char *path = g_strdup_printf("/pg332/transfer/%s", names[v]);
 
         g_test_add_data_func(path, GUINT_TO_POINTER(v), test_transfer);

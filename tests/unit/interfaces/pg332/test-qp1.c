@@ -28,15 +28,13 @@ static Qp1 qp1s[2];
 
 static void put1(Qp1 *q, uint32_t reg, uint32_t value)
 {
-    ernic_reg_write(q->c->e, q->c->env.now, card_at(q->c, ERNIC_REG_QP, 0, reg),
-                    value);
+    ernic_reg_write(q->c->e, q->c->env.now, card_at(q->c, ERNIC_REG_QP, 0, reg), value);
     card_check(q->c);
 }
 
 static uint32_t get1(Qp1 *q, uint32_t reg)
 {
-    return ernic_reg_read(q->c->e, q->c->env.now,
-                          card_at(q->c, ERNIC_REG_QP, 0, reg));
+    return ernic_reg_read(q->c->e, q->c->env.now, card_at(q->c, ERNIC_REG_QP, 0, reg));
 }
 
 /* As AMD's driver opens it: no interrupt of the receive queue. */
@@ -72,8 +70,6 @@ static void open_both(unsigned version)
     open1(&qp1s[1], &cards[1]);
 }
 
-/* ---- frames -------------------------------------------------------------- */
-
 static void path_of(int i, bool v6, ErnicPath *path)
 {
     *path = (ErnicPath) {
@@ -101,7 +97,6 @@ static uint32_t make(Qp1 *q, bool v6, uint32_t len, uint8_t seed)
 {
     uint8_t *f = frame_of(q), *p = f;
     ErnicPath path;
-    uint32_t i;
 
     path_of(q == &qp1s[1], v6, &path);
     p += ernic_net_emit(&path, 20 + len + 4, f);
@@ -113,7 +108,7 @@ static uint32_t make(Qp1 *q, bool v6, uint32_t len, uint8_t seed)
     stl_be_p(p + 12, QKEY_GSI);
     p[19] = 1;                              /* from queue pair 1 */
     p += 20;
-    for (i = 0; i < len; i++) {
+    for (uint32_t i = 0; i < len; i++) {
         *p++ = seed + i;
     }
     return p - f;
@@ -137,15 +132,13 @@ static const uint8_t *slot_of(Qp1 *q, uint32_t n)
     return fake_ptr(&q->c->env, q->rq + n % DEPTH * SLOT_BYTES, SLOT_BYTES);
 }
 
-/* ---- tests: exchange ----------------------------------------------------- */
-
 /* The driver finds the frame that the other card sent, where it looks for it. */
 static void check_slot(Qp1 *to, uint32_t n, Qp1 *from, uint32_t frame_len, bool v6)
 {
     const uint8_t *slot = slot_of(to, n), *frame = frame_of(from);
-    uint32_t ip = v6 ? 40 : 20, i;
+    uint32_t ip = v6 ? 40 : 20;
 
-    for (i = 0; i < 40 - ip; i++) {
+    for (uint32_t i = 0; i < 40 - ip; i++) {
         g_assert_cmphex(slot[i], ==, 0);
     }
     /* From the IP header on, unchanged from the frame. */
@@ -158,10 +151,10 @@ static void test_exchange(gconstpointer arg)
 {
     unsigned version = GPOINTER_TO_UINT(arg);
     Qp1 *a = &qp1s[0], *b = &qp1s[1];
-    uint32_t len, i;
+    uint32_t len;
 
     open_both(version);
-    for (i = 0; i < 3 * DEPTH; i++) {
+    for (uint32_t i = 0; i < 3 * DEPTH; i++) {
         Qp1 *from = i & 1 ? b : a, *to = i & 1 ? a : b;
 
         len = make(from, false, MAD_LEN, i);
@@ -193,11 +186,11 @@ static void test_exchange(gconstpointer arg)
 TEST("/pg332-qp1/variants", test_variants)
 {
     Qp1 *a = &qp1s[0], *b = &qp1s[1];
-    uint32_t len, i;
+    uint32_t len;
     uint8_t *f;
 
     open_both(PG332_V4_2);
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         put(&cards[i], PG332_IPv6XADD1, 1 + i);
         put(&cards[i], PG332_IPv6XADD4, 0xfd000000);
     }
@@ -246,8 +239,6 @@ TEST("/pg332-qp1/loopback", test_loopback)
     teardown();
 }
 
-/* ---- tests: refused ------------------------------------------------------ */
-
 /* A byte of the frame changed, or another LENGTH. */
 static const struct {
     uint32_t at;
@@ -271,9 +262,9 @@ static const struct {
 TEST("/pg332-qp1/malformed", test_malformed)
 {
     Qp1 *a = &qp1s[0], *b = &qp1s[1];
-    uint32_t i, len;
+    uint32_t len;
 
-    for (i = 0; i < ARRAY_SIZE(defects); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(defects); i++) {
         g_test_message("case %u", i);
         open_both(PG332_V3_1);
         len = make(a, false, MAD_LEN, i);
@@ -322,7 +313,7 @@ TEST("/pg332-qp1/malformed", test_malformed)
 TEST("/pg332-qp1/dropped", test_dropped)
 {
     Qp1 *a = &qp1s[0], *b = &qp1s[1];
-    uint32_t len, i;
+    uint32_t len;
     uint64_t errbuf;
 
     open_both(PG332_V3_1);
@@ -330,14 +321,13 @@ TEST("/pg332-qp1/dropped", test_dropped)
     put(b->c, PG332_ERRBUFBA, errbuf);
     put(b->c, PG332_ERRBUFBAMSB, errbuf >> 32);
     put(b->c, PG332_ERRBUFSZ, 256 << 16 | 16);
-    for (i = 0; i < DEPTH + 2; i++) {
+    for (uint32_t i = 0; i < DEPTH + 2; i++) {
         post1(a, SEND, make(a, false, MAD_LEN, i));
         settle();
         g_assert_cmpuint(get1(a, PG332_CQHEAD), ==, card_index(i + 1));
     }
     g_assert_cmpuint(get1(b, PG332_STATRQPIDB), ==, DEPTH);
-    g_assert_cmphex(get(b->c, PG332_INTSTS), ==,
-                    PG332_INT_MAD | PG332_INT_VALIDATION);
+    g_assert_cmphex(get(b->c, PG332_INTSTS), ==, PG332_INT_MAD | PG332_INT_VALIDATION);
     g_assert_cmpuint(get(b->c, PG332_ERRBUFWPTR), ==, 2);
     g_assert_cmphex(card_word(b->c, errbuf), ==, 1 << 20);
     g_assert_cmphex(get(b->c, PG332_OUTRNRPKTSTS), ==, 0);
@@ -364,8 +354,6 @@ TEST("/pg332-qp1/dropped", test_dropped)
     g_assert_cmpuint(get1(b, PG332_STATRQPIDB), ==, 2);
     teardown();
 }
-
-/* ---- tests: a peer that speaks verbs ------------------------------------- */
 
 /* It replaces card 0 at 10.0.0.1. */
 TEST("/pg332-qp1/verbs-gsi", test_verbs_gsi)
@@ -427,8 +415,6 @@ TEST("/pg332-qp1/verbs-gsi", test_verbs_gsi)
     fake_env_fini(&env);
 }
 
-/* ---- tests: MAC addresses ------------------------------------------------ */
-
 /* One packet of @from's, as a link with Ethernet headers delivers it to @to. */
 static void arrive(Card *from, Card *to, void (*change)(ErnicPath *path))
 {
@@ -470,9 +456,8 @@ TEST("/pg332-qp1/mac", test_mac)
         { other_dest, 1, 1 },
     };
     Qp1 *a = &qp1s[0], *b = &qp1s[1];
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
         uint64_t errbuf;
         uint32_t n = 0;
 
@@ -486,23 +471,19 @@ TEST("/pg332-qp1/mac", test_mac)
         arrive(a->c, b->c, cases[i].change);
         g_assert_cmpuint(get_qp(b->c, PG332_STATRQPIDB), ==, !cases[i].syndrome);
         if (cases[i].syndrome) {
-            g_assert_cmphex(card_word(b->c, errbuf + 256 * n++), ==,
-                            cases[i].syndrome);
+            g_assert_cmphex(card_word(b->c, errbuf + 256 * n++), ==, cases[i].syndrome);
         }
         post1(a, SEND, make(a, false, MAD_LEN, 0));
         fake_run(a->c->e);
         arrive(a->c, b->c, cases[i].change);
         g_assert_cmpuint(get1(b, PG332_STATRQPIDB), ==, !cases[i].syndrome1);
         if (cases[i].syndrome1) {
-            g_assert_cmphex(card_word(b->c, errbuf + 256 * n++), ==,
-                            cases[i].syndrome1);
+            g_assert_cmphex(card_word(b->c, errbuf + 256 * n++), ==, cases[i].syndrome1);
         }
         g_assert_cmpuint(get(b->c, PG332_ERRBUFWPTR), ==, n);
         teardown();
     }
 }
-
-/* ---- tests: congestion --------------------------------------------------- */
 
 static void mark(ErnicPath *path)
 {
@@ -530,14 +511,12 @@ static uint32_t make_cnp(Qp1 *q, uint32_t dest_qp)
 static void test_marked(gconstpointer arg)
 {
     unsigned version = GPOINTER_TO_UINT(arg);
-    uint32_t bank = version == PG332_V3_1 ? PG332_V3_CNPSCHDSTS :
-                                            PG332_V4_CNPSCHDSTS;
+    uint32_t bank = version == PG332_V3_1 ? PG332_V3_CNPSCHDSTS : PG332_V4_CNPSCHDSTS;
     Qp1 *a = &qp1s[0], *b = &qp1s[1];
 
     open_both(version);
     put(b->c, PG332_INTEN, 0x1ff);
-    POST(a->c, .opcode = WRITE, .laddr = a->c->mem, .len = 64, .rkey = KEY,
-         .raddr = VA);
+    POST(a->c, .opcode = WRITE, .laddr = a->c->mem, .len = 64, .rkey = KEY, .raddr = VA);
     fake_run(a->c->e);
     arrive(a->c, b->c, mark);
     g_assert_cmphex(get(b->c, PG332_INTSTS), ==, PG332_INT_CNP);
@@ -576,7 +555,6 @@ static uint32_t outstanding(Card *c)
 TEST("/pg332-qp1/window", test_window)
 {
     Card *a = &cards[0];
-    uint32_t i, round;
 
     open_both(PG332_V3_1);
     put_qp(a, PG332_QPCONF, 0);
@@ -584,7 +562,7 @@ TEST("/pg332-qp1/window", test_window)
     put_qp(a, PG332_SQBA, a->sq);
     put_qp(a, PG332_QDEPTH, DEPTH << 16 | 64);
     put_qp(a, PG332_QPCONF, QPCONF & ~PG332_QPCONF_CQE);
-    for (i = 0; i < 64; i++) {
+    for (uint32_t i = 0; i < 64; i++) {
         uint8_t *slot = fake_ptr(&a->env, a->sq + i * 64, 64);
 
         stq_le_p(slot + 4, a->mem);
@@ -603,7 +581,7 @@ TEST("/pg332-qp1/window", test_window)
     settle();
     put_qp(a, PG332_SQPI, 60);
     fake_run(a->e);
-    for (round = 0; round < 2; round++) {
+    for (uint32_t round = 0; round < 2; round++) {
         g_assert_cmpuint(outstanding(a), ==, 8);
         fake_deliver(a->e, cards[1].e);
         fake_deliver(cards[1].e, a->e);
@@ -613,8 +591,6 @@ TEST("/pg332-qp1/window", test_window)
     g_assert_cmpuint(get_qp(a, PG332_CQHEAD), ==, 60);
     teardown();
 }
-
-/* ---- tests: state -------------------------------------------------------- */
 
 /* A frame that waits for the link, saved, loaded, and sent after that. */
 TEST("/pg332-qp1/save", test_save)
@@ -651,11 +627,9 @@ TEST("/pg332-qp1/save", test_save)
 TESTS(add_tests)
 {
     static const char *const names[PG332_VERSIONS] = { "3.1", "4.0", "4.2" };
-    unsigned v;
 
-    for (v = 0; v < PG332_VERSIONS; v++) {
-        g_autofree char *exchange = g_strdup_printf("/pg332-qp1/exchange/%s",
-                                                    names[v]);
+    for (unsigned v = 0; v < PG332_VERSIONS; v++) {
+        g_autofree char *exchange = g_strdup_printf("/pg332-qp1/exchange/%s", names[v]);
         g_autofree char *marked = g_strdup_printf("/pg332-qp1/marked/%s", names[v]);
 
         g_test_add_data_func(exchange, GUINT_TO_POINTER(v), test_exchange);

@@ -15,8 +15,6 @@
 
 #define EMPTY (PG332_STATQP_SQ_EMPTY | PG332_STATQP_OSQ_EMPTY)
 
-/* ---- initial situations ---------------------------------------------------- */
-
 static void nothing(Card *c)
 {
 }
@@ -24,19 +22,15 @@ static void nothing(Card *c)
 static void unanswered(Card *c)
 {
     POST(c, .opcode = SEND, .laddr = c->mem, .len = 64);
-    POST(c, .opcode = WRITE, .laddr = c->mem, .len = 9000, .rkey = KEY,
-         .raddr = VA);
-    POST(c, .opcode = READ, .laddr = c->mem, .len = 64, .rkey = KEY,
-         .raddr = VA);
+    POST(c, .opcode = WRITE, .laddr = c->mem, .len = 9000, .rkey = KEY, .raddr = VA);
+    POST(c, .opcode = READ, .laddr = c->mem, .len = 64, .rkey = KEY, .raddr = VA);
     fake_run(c->e);
 }
 
 static void link_busy(Card *c)
 {
-    uint32_t i;
-
     c->env.tx_busy = true;
-    for (i = 0; i < DEPTH; i++) {
+    for (uint32_t i = 0; i < DEPTH; i++) {
         POST(c, .opcode = WRITE, .laddr = c->mem, .len = 0x8000, .rkey = KEY,
              .raddr = VA);
     }
@@ -59,13 +53,10 @@ static void half_a_message(Card *c)
 
 static void answers_owed(Card *c)
 {
-    uint32_t i;
-
     PEER(c, SEND_ONLY, .psn = PEER_PSN, .payload_len = 64, .ackreq = true);
     c->env.tx_busy = true;
-    for (i = 1; i < 12; i++) {
-        PEER(c, READ_REQUEST, .psn = PEER_PSN + i, .va = VA, .rkey = KEY,
-             .dma_len = 64);
+    for (uint32_t i = 1; i < 12; i++) {
+        PEER(c, READ_REQUEST, .psn = PEER_PSN + i, .va = VA, .rkey = KEY, .dma_len = 64);
     }
 }
 
@@ -73,8 +64,7 @@ static void nak_owed(Card *c)
 {
     c->env.tx_busy = true;
     PEER(c, READ_REQUEST, .psn = PEER_PSN, .va = VA, .rkey = KEY, .dma_len = 64);
-    PEER(c, READ_REQUEST, .psn = PEER_PSN + 1, .va = VA, .rkey = KEY,
-         .dma_len = 64);
+    PEER(c, READ_REQUEST, .psn = PEER_PSN + 1, .va = VA, .rkey = KEY, .dma_len = 64);
     PEER(c, SEND_LAST, .psn = PEER_PSN + 2, .payload_len = 64);
 }
 
@@ -96,8 +86,6 @@ static const struct {
     { "a fatal NAK that is owed", nak_owed },
     { "a gap in the requests of the peer", gap },
 };
-
-/* ---- the sequences, played ---------------------------------------------------- */
 
 /* Repair registers that some dialogues break; the sequence sets up the rest. */
 static void mend(Card *c)
@@ -178,11 +166,8 @@ static void test_sequence(gconstpointer arg)
 TEST("/pg332-recovery/drain", test_drain)
 {
     Card *a = &cards[0];
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(midst); i++) {
-        uint32_t n;
-
+    for (uint32_t i = 0; i < ARRAY_SIZE(midst); i++) {
         g_test_message("from: %s", midst[i].name);
         card_open(a, 0, PG332_V3_1);
         midst[i].provoke(a);
@@ -193,15 +178,13 @@ TEST("/pg332-recovery/drain", test_drain)
                         EMPTY);
         g_assert_cmphex(get(a, PG332_INTSTS) & PG332_INT_FATAL, ==, 0);
         g_assert_cmpuint(get(a, PG332_IPKTERRQWPTR), ==, 0);
-        for (n = 0; n < a->posted; n++) {
-            g_assert_cmphex(card_cqe(a, n) & ~0xff0000, ==,
-                            CQE_ERROR | (0x100 + n));
+        for (uint32_t n = 0; n < a->posted; n++) {
+            g_assert_cmphex(card_cqe(a, n) & ~0xff0000, ==, CQE_ERROR | (0x100 + n));
         }
         lose_all(a);
         card_close(a);
     }
-    g_assert_cmpuint(ernic_trace_count("ernic_pg332_recover"), ==,
-                     ARRAY_SIZE(midst));
+    g_assert_cmpuint(ernic_trace_count("ernic_pg332_recover"), ==, ARRAY_SIZE(midst));
 }
 
 /* Software may write the pointers under override only. */
@@ -216,13 +199,11 @@ TEST("/pg332-recovery/override", test_override)
         { PG332_STATRQPIDB, 0xffff }, { PG332_STATRQBUFCAMSB, 0xffffffff },
     };
     Card *a = &cards[0];
-    unsigned version;
-    uint32_t i;
 
-    for (version = 0; version < PG332_VERSIONS; version++) {
+    for (unsigned version = 0; version < PG332_VERSIONS; version++) {
         card_open(a, 0, version);
         put_qp(a, PG332_QPCONF, QPCONF & ~PG332_QPCONF_ENABLE);
-        for (i = 0; i < ARRAY_SIZE(gated); i++) {
+        for (uint32_t i = 0; i < ARRAY_SIZE(gated); i++) {
             uint32_t before = get_qp(a, gated[i].reg);
 
             put_qp(a, gated[i].reg, ~before);
@@ -239,10 +220,9 @@ TEST("/pg332-recovery/override", test_override)
 int main(int argc, char **argv)
 {
     static const char *const versions[PG332_VERSIONS] = { "3.1", "4.0", "4.2" };
-    uint32_t n;
 
     ernic_trace_set_mode(ERNIC_TRACE_COUNT);
-    for (n = 0; n < pg332_num_sequences * PG332_VERSIONS; n++) {
+    for (uint32_t n = 0; n < pg332_num_sequences * PG332_VERSIONS; n++) {
         char *path = g_strdup_printf("/pg332-recovery/%s/%s",
                                      versions[n % PG332_VERSIONS],
                                      pg332_sequences[n / PG332_VERSIONS].name);

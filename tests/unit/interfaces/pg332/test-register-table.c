@@ -20,8 +20,6 @@ static bool in_version(const ErnicRegDef *def, unsigned version)
     return def->versions & (1u << version);
 }
 
-/* ---- the document ----------------------------------------------------------- */
-
 static void print_mask(GString *doc, uint32_t mask)
 {
     if (mask) {
@@ -34,7 +32,6 @@ static void print_mask(GString *doc, uint32_t mask)
 static void print_def(GString *doc, const ErnicRegDef *def)
 {
     char name[ERNIC_REG_NAME_MAX], last[ERNIC_REG_NAME_MAX];
-    unsigned v;
 
     ernic_reg_name(def, 0, name);
     g_string_append_printf(doc, "| %s", name);
@@ -43,7 +40,7 @@ static void print_def(GString *doc, const ErnicRegDef *def)
         g_string_append_printf(doc, " to %s", last);
     }
     g_string_append(doc, " |");
-    for (v = 0; v < PG332_VERSIONS; v++) {
+    for (unsigned v = 0; v < PG332_VERSIONS; v++) {
         if (in_version(def, v)) {
             g_string_append_printf(doc, " %06x |", def->offset +
                                    ernic_reg_blocks[v][def->scope].base);
@@ -64,8 +61,7 @@ static GString *print_doc(void)
         "Memory region table, entry 0", "Global registers",
         "Slot of queue pair 1",
     };
-    GString *doc = g_string_new(
-        "# Registers of PG332\n"
+    GString *doc = g_string_new("# Registers of PG332\n"
         "\n"
         "`test-register-table --print` prints this page from the table in\n"
         "`hw/rdma-ernic/core/faces/pg332/register_table.c`; a unit test compares the\n"
@@ -86,20 +82,19 @@ static GString *print_doc(void)
         "\n"
         "| Version | Window | Memory regions | Queue pairs, maximum |\n"
         "| --- | --- | --- | --- |\n");
-    unsigned v, s, i;
 
-    for (v = 0; v < PG332_VERSIONS; v++) {
+    for (unsigned v = 0; v < PG332_VERSIONS; v++) {
         g_string_append_printf(doc, "| %s | %x | %x | %x |\n", version_names[v],
                                ernic_reg_window(v),
                                ernic_reg_blocks[v][ERNIC_REG_REGION].num,
                                ernic_reg_blocks[v][ERNIC_REG_QP].num);
     }
-    for (s = 0; s < ERNIC_REG_SCOPES; s++) {
+    for (unsigned s = 0; s < ERNIC_REG_SCOPES; s++) {
         g_string_append_printf(doc, "\n## %s\n\n| Register | 3.1 | 4.0 | 4.2 | "
                                "Reset | Writable | Override | 1 clears |\n"
                                "| --- | --- | --- | --- | --- | --- | --- | --- "
                                "|\n", titles[s]);
-        for (i = 0; i < ernic_num_reg_defs; i++) {
+        for (unsigned i = 0; i < ernic_num_reg_defs; i++) {
             if (ernic_reg_defs[i].scope == s) {
                 print_def(doc, &ernic_reg_defs[i]);
             }
@@ -112,8 +107,6 @@ TEST("/regs/doc", test_doc)
 {
     check_page("registers.md", print_doc);
 }
-
-/* ---- the facts --------------------------------------------------------------- */
 
 enum { F_OFFSET, F_NAME, F_SCOPE, F_ACCESS, F_RESET, F_VERSIONS, F_STRIDE,
        F_FIELDS, F_COUNT };
@@ -129,9 +122,8 @@ static uint32_t fact_versions(const char *text)
         { "1.0-3.1", ERNIC_REG_V3 }, { "2.0/3.x", ERNIC_REG_V3 },
         { "3.x", ERNIC_REG_V3 }, { "4.x", ERNIC_REG_V4 },
     };
-    int i;
 
-    for (i = 0; i < ARRAY_SIZE(known); i++) {
+    for (int i = 0; i < ARRAY_SIZE(known); i++) {
         if (!strcmp(text, known[i].text)) {
             return known[i].versions;
         }
@@ -157,9 +149,8 @@ static Access fact_access(const char *text)
         { "RO (written by SW under override)", OVERRIDE },
         { "RO (written in recovery)", OVERRIDE },
     };
-    int i;
 
-    for (i = 0; i < ARRAY_SIZE(known); i++) {
+    for (int i = 0; i < ARRAY_SIZE(known); i++) {
         if (!strcmp(text, known[i].text)) {
             return known[i].access;
         }
@@ -184,8 +175,7 @@ static struct {
 } choices[] = {
     { "LSTINPKT", "0 (0x2 seen)", PG332_VERSIONS, 0 },
     { "WQEPROCSTS", "? (0x1012040 seen)", PG332_VERSIONS, 0 },
-    { "RESPHNDSTS", "? (0x30202 seen)", PG332_VERSIONS,
-      PG332_RESPHND_PTR_DONE },
+    { "RESPHNDSTS", "? (0x30202 seen)", PG332_VERSIONS, PG332_RESPHND_PTR_DONE },
     { "STATSSN", "1 observed", PG332_VERSIONS, 0 },
     { "XRNIC_VERSION", "?", PG332_V4_0, 0x40000 },
     { "XRNIC_VERSION", "?", PG332_V4_2, 0x40002 },
@@ -203,8 +193,7 @@ static uint32_t fact_reset(char **f, unsigned version)
     int i;
 
     for (i = 0; i < ARRAY_SIZE(choices); i++) {
-        if (!strcmp(choices[i].name, f[F_NAME]) &&
-            (choices[i].version == version ||
+        if (!strcmp(choices[i].name, f[F_NAME]) && (choices[i].version == version ||
              choices[i].version == PG332_VERSIONS)) {
             g_assert_cmpstr(f[F_RESET], ==, choices[i].fact);
             choices[i].used++;
@@ -251,9 +240,8 @@ static uint32_t extra_bits(const char *name)
         { "MACXADDLSB", 0xffffffff }, { "MACXADDMSB", 0x0000ffff },
         { "IPv4XADD", 0xffffffff },
     };
-    int i;
 
-    for (i = 0; i < ARRAY_SIZE(extra); i++) {
+    for (int i = 0; i < ARRAY_SIZE(extra); i++) {
         if (!strcmp(extra[i].name, name)) {
             return extra[i].bits;
         }
@@ -261,8 +249,7 @@ static uint32_t extra_bits(const char *name)
     return 0;
 }
 
-static void check_fact(char **f, unsigned version, ErnicRegFile *rf,
-                       uint8_t *seen)
+static void check_fact(char **f, unsigned version, ErnicRegFile *rf, uint8_t *seen)
 {
     uint32_t offset = strtoul(f[F_OFFSET], NULL, 16), bits;
     bool qp = !strcmp(f[F_SCOPE], "qp");
@@ -274,8 +261,7 @@ static void check_fact(char **f, unsigned version, ErnicRegFile *rf,
         offset += PG332_SLOT;
     }
     if (!ernic_regfile_find(rf, offset, &ref)) {
-        g_error("%s: nothing at %x in %s", f[F_NAME], offset,
-                version_names[version]);
+        g_error("%s: nothing at %x in %s", f[F_NAME], offset, version_names[version]);
     }
     ernic_reg_name(ref.def, ref.k, name);
     g_assert_cmpstr(name, ==, f[F_NAME]);
@@ -305,11 +291,11 @@ TEST("/regs/facts", test_facts)
     ErnicRegFile *rf[PG332_VERSIONS];
     uint8_t *seen[PG332_VERSIONS];
     char *text, **lines, **f;
-    uint32_t i, v, offset, rows = 0, left_out = 0;
+    uint32_t rows = 0, left_out = 0;
     GError *err = NULL;
     ErnicRegRef ref;
 
-    for (v = 0; v < PG332_VERSIONS; v++) {
+    for (uint32_t v = 0; v < PG332_VERSIONS; v++) {
         rf[v] = ernic_regfile_new(v, 1);
         seen[v] = g_new0(uint8_t, ernic_reg_window(v) / 4);
     }
@@ -318,7 +304,7 @@ TEST("/regs/facts", test_facts)
     lines = g_strsplit(text, "\n", 0);
     g_assert_cmpstr(lines[0], ==,
                     "offset,name,scope,access,reset,versions,stride,fields");
-    for (i = 1; lines[i][0]; i++, rows++) {
+    for (uint32_t i = 1; lines[i][0]; i++, rows++) {
         uint32_t versions;
 
         f = g_strsplit(lines[i], ",", F_COUNT);
@@ -328,7 +314,7 @@ TEST("/regs/facts", test_facts)
             g_assert(g_strv_contains(only_1_0, f[F_NAME]));
             left_out++;
         }
-        for (v = 0; v < PG332_VERSIONS; v++) {
+        for (uint32_t v = 0; v < PG332_VERSIONS; v++) {
             if (versions & (1u << v)) {
                 check_fact(f, v, rf[v], seen[v]);
             }
@@ -337,12 +323,12 @@ TEST("/regs/facts", test_facts)
     }
     g_assert_cmpint(rows, ==, 424);
     g_assert_cmpint(left_out, ==, g_strv_length((char **)only_1_0));
-    for (i = 0; i < ARRAY_SIZE(choices); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(choices); i++) {
         g_assert_cmpint(choices[i].used, >, 0);
     }
     /* Once each: the first element of every block represents the others. */
-    for (v = 0; v < PG332_VERSIONS; v++) {
-        for (offset = 0; offset < ernic_reg_window(v); offset += 4) {
+    for (uint32_t v = 0; v < PG332_VERSIONS; v++) {
+        for (uint32_t offset = 0; offset < ernic_reg_window(v); offset += 4) {
             bool is = ernic_regfile_find(rf[v], offset, &ref) && !ref.element;
 
             g_assert_cmpint(seen[v][offset / 4], ==, is);
@@ -354,15 +340,12 @@ TEST("/regs/facts", test_facts)
     g_free(text);
 }
 
-/* ---- the manual --------------------------------------------------------------- */
-
 /* The second column of @reg's row in the manual's table; NULL: there is none. */
 static char *manual_bits(const char *manual, const char *reg)
 {
     g_auto(GStrv) lines = g_strsplit(strstr(manual, "## Fields\n"), "\n", 0);
-    uint32_t i;
 
-    for (i = 1; lines[i] && !g_str_has_prefix(lines[i], "## "); i++) {
+    for (uint32_t i = 1; lines[i] && !g_str_has_prefix(lines[i], "## "); i++) {
         g_auto(GStrv) cells = g_strsplit(lines[i], " | ", 2);
         g_auto(GStrv) names = NULL;
 
@@ -381,10 +364,9 @@ static char *manual_bits(const char *manual, const char *reg)
 TEST("/regs/manual", test_manual)
 {
     g_autofree char *text = NULL;
-    uint32_t i;
 
     g_assert(g_file_get_contents(ERNIC_DOCS "/ernic-face.md", &text, NULL, NULL));
-    for (i = 0; i < ernic_num_reg_defs; i++) {
+    for (uint32_t i = 0; i < ernic_num_reg_defs; i++) {
         const ErnicRegDef *def = &ernic_reg_defs[i];
         g_autofree char *listed = manual_bits(text, def->name);
         uint32_t bits;
@@ -395,8 +377,6 @@ TEST("/regs/manual", test_manual)
         g_assert_cmphex(bits ? (def->write | def->over | def->w1c) & ~bits : 0, ==, 0);
     }
 }
-
-/* ---- the walk ---------------------------------------------------------------- */
 
 static void set_override(ErnicRegFile *rf, bool on)
 {
@@ -430,8 +410,7 @@ static void walk_register(ErnicRegFile *rf, uint32_t offset,
 
 static bool is_override(const ErnicRegRef *ref)
 {
-    return ref->def->scope == ERNIC_REG_GLOBAL &&
-           ref->def->offset == PG332_XRNICADCONF;
+    return ref->def->scope == ERNIC_REG_GLOBAL && ref->def->offset == PG332_XRNICADCONF;
 }
 
 /* Every word of the window, with the maximum number of queue pairs. */
@@ -440,11 +419,11 @@ static void test_walk(gconstpointer arg)
     unsigned version = GPOINTER_TO_UINT(arg);
     uint32_t num_qp = ernic_reg_blocks[version][ERNIC_REG_QP].num;
     ErnicRegFile *rf = ernic_regfile_new(version, num_qp);
-    uint32_t offset, num = 0, want = 0, i;
+    uint32_t num = 0, want = 0;
     ErnicRegRef ref;
 
-    for (offset = 0; offset < ernic_reg_window(version); offset += 4) {
-        for (i = 1; i < 4; i++) {
+    for (uint32_t offset = 0; offset < ernic_reg_window(version); offset += 4) {
+        for (uint32_t i = 1; i < 4; i++) {
             g_assert(!ernic_regfile_find(rf, offset + i, &ref));
         }
         if (!ernic_regfile_find(rf, offset, &ref)) {
@@ -454,10 +433,8 @@ static void test_walk(gconstpointer arg)
         }
         num++;
         g_assert(in_version(ref.def, version));
-        g_assert_cmphex(offset, ==,
-                        ernic_reg_blocks[version][ref.def->scope].base +
-                        ref.element * PG332_SLOT + ref.def->offset +
-                        4 * ref.k);
+        g_assert_cmphex(offset, ==, ernic_reg_blocks[version][ref.def->scope].base +
+                        ref.element * PG332_SLOT + ref.def->offset + 4 * ref.k);
         g_assert_cmphex(ernic_regfile_read(rf, offset), ==, ref.def->reset);
         if (is_override(&ref)) {
             g_assert(ernic_regfile_write(rf, offset, 0xffffffff, &ref));
@@ -470,7 +447,7 @@ static void test_walk(gconstpointer arg)
         walk_register(rf, offset, &ref, true);
         set_override(rf, false);
     }
-    for (i = 0; i < ernic_num_reg_defs; i++) {
+    for (uint32_t i = 0; i < ernic_num_reg_defs; i++) {
         const ErnicRegDef *def = &ernic_reg_defs[i];
 
         want += in_version(def, version) ? MAX(def->count, 1) *
@@ -504,12 +481,12 @@ TEST("/regs/reset", test_reset)
 {
     ErnicRegFile *rf = ernic_regfile_new(PG332_V3_1, 2);
     ErnicRegFile *fresh = ernic_regfile_new(PG332_V3_1, 2);
-    uint32_t s, i, k, words, regs = 0;
+    uint32_t words, regs = 0;
 
-    for (s = 0; s < ERNIC_REG_SCOPES; s++) {
+    for (uint32_t s = 0; s < ERNIC_REG_SCOPES; s++) {
         uint32_t num = ernic_regfile_elements(rf, s, &words);
 
-        for (i = 0; i < num * words; i++) {
+        for (uint32_t i = 0; i < num * words; i++) {
             uint32_t *value = ernic_regfile_word(rf, s, i / words, i % words);
 
             if (value) {
@@ -520,15 +497,14 @@ TEST("/regs/reset", test_reset)
     }
     g_assert_cmpuint(regs, >, 100);
     ernic_regfile_reset(rf);
-    for (s = 0; s < ERNIC_REG_SCOPES; s++) {
+    for (uint32_t s = 0; s < ERNIC_REG_SCOPES; s++) {
         uint32_t num = ernic_regfile_elements(fresh, s, &words);
 
-        for (i = 0; i < num; i++) {
-            for (k = 0; k < words; k++) {
+        for (uint32_t i = 0; i < num; i++) {
+            for (uint32_t k = 0; k < words; k++) {
                 uint32_t *value = ernic_regfile_word(rf, s, i, k);
 
-                g_assert_true(!value ||
-                              *value == *ernic_regfile_word(fresh, s, i, k));
+                g_assert_true(!value || *value == *ernic_regfile_word(fresh, s, i, k));
             }
         }
     }
@@ -539,12 +515,10 @@ TEST("/regs/reset", test_reset)
 
 int main(int argc, char **argv)
 {
-    unsigned v;
-
     if (page_printed(argc, argv, print_doc)) {
         return 0;
     }
-    for (v = 0; v < PG332_VERSIONS; v++) {
+    for (unsigned v = 0; v < PG332_VERSIONS; v++) {
         char *path = g_strdup_printf("/regs/walk/%s", version_names[v]);
 
         g_test_add_data_func(path, GUINT_TO_POINTER(v), test_walk);

@@ -30,8 +30,7 @@ static uint64_t open_buffers(uint32_t num, uint32_t bytes)
 /* The copy of the packet with @psn of QPN. */
 static void *copy_of(uint64_t base, uint32_t psn)
 {
-    return fake_ptr(&cards[0].env,
-                    base + ((QPN - 1) * 16 + psn % 16) * MTU, MTU);
+    return fake_ptr(&cards[0].env, base + ((QPN - 1) * 16 + psn % 16) * MTU, MTU);
 }
 
 /*
@@ -42,13 +41,11 @@ static void lose_and_change(uint8_t opcode, uint32_t len, uint32_t anew)
 {
     Card *a = &cards[0], *b = &cards[1];
     g_autofree uint8_t *want = g_malloc(len);
-    uint8_t *got = opcode == SEND ? fake_ptr(&b->env, b->rq, len) :
-                                    card_mem(b, 0);
+    uint8_t *got = opcode == SEND ? fake_ptr(&b->env, b->rq, len) : card_mem(b, 0);
 
     card_fill(a, 0, len, 1);
     memcpy(want, card_mem(a, 0), len);
-    POST(a, .opcode = opcode, .laddr = a->mem, .len = len, .rkey = KEY,
-         .raddr = VA);
+    POST(a, .opcode = opcode, .laddr = a->mem, .len = len, .rkey = KEY, .raddr = VA);
     fake_run(a->e);
     lose_all(a);
     card_fill(a, 0, len, 77);
@@ -60,22 +57,19 @@ static void lose_and_change(uint8_t opcode, uint32_t len, uint32_t anew)
 }
 
 /*
- * Three packets, each in its buffer, around the wrap of PSNs; no other memory is
- * written.
+ * Three packets, each in its buffer, around the wrap of PSNs; no other memory is written.
  */
 TEST("/pg332-retry/copies", test_copies)
 {
     uint64_t base = open_buffers(BUFFERS, MTU);
     Card *a = &cards[0];
-    uint32_t i;
 
     card_fill(a, 0, 0x3000, 9);
     memset(fake_ptr(&a->env, base, BUFFERS * MTU), 0xa5, BUFFERS * MTU);
-    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x2800, .rkey = KEY,
-         .raddr = VA);
+    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x2800, .rkey = KEY, .raddr = VA);
     settle();
     check_done(a, 1);
-    for (i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++) {
         uint32_t len = i < 2 ? MTU : 0x800;
 
         g_assert_cmpmem(copy_of(base, PSN + i), len, card_mem(a, i * MTU), len);
@@ -107,9 +101,8 @@ TEST("/pg332-retry/retry", test_retry)
         { WRITE, 0xf000, BUFFERS, MTU, 0 },     /* 15 packets */
         { WRITE, 0x10000, BUFFERS, MTU, 0 },
     };
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
         uint64_t before = ernic_trace_count("ernic_pg332_retry");
 
         g_test_message("case %u", i);
@@ -129,10 +122,8 @@ TEST("/pg332-retry/overtaken", test_overtaken)
 
     open_buffers(BUFFERS, MTU);
     card_fill(a, 0, MTU, 1);
-    POST(a, .opcode = WRITE, .laddr = a->mem, .len = MTU, .rkey = KEY,
-         .raddr = VA);
-    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x10000, .rkey = KEY,
-         .raddr = VA);
+    POST(a, .opcode = WRITE, .laddr = a->mem, .len = MTU, .rkey = KEY, .raddr = VA);
+    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x10000, .rkey = KEY, .raddr = VA);
     fake_run(a->e);
     lose_all(a);
     card_fill(a, 0, MTU, 77);

@@ -14,8 +14,6 @@
 #include "strict_card.h"
 #include "test.h"
 
-/* ---- steps that lead to the cases -------------------------------------- */
-
 enum { BTH_SEND_ONLY = 0x04, BTH_WRITE_ONLY = 0x0a, BTH_READ = 0x0c,
        BTH_SWAP = 0x13, BTH_ADD = 0x14 };
 
@@ -38,9 +36,7 @@ static void a_key_is_wrong(void)
 
 static const ErnicRule *rule_of(const char *name)
 {
-    uint32_t i;
-
-    for (i = 0; i < ernic_num_rules; i++) {
+    for (uint32_t i = 0; i < ernic_num_rules; i++) {
         if (!strcmp(ernic_rules[i].name, name)) {
             return &ernic_rules[i];
         }
@@ -52,8 +48,6 @@ static bool is_enforced(const ErnicRule *rule)
 {
     return rule->enforced & rule->versions & (1u << card.version);
 }
-
-/* ---- the cases: registers ------------------------------------------------- */
 
 #define G(r, v)     { ERNIC_REG_GLOBAL, 0, PG332_##r, v }
 #define R(r, v)     { ERNIC_REG_REGION, 0, PG332_##r, v }
@@ -83,14 +77,12 @@ typedef struct WriteCase {
 
 static const WriteCase write_cases[] = {
     { "no-register", V3, BARE, .bad = HOLE, .good = { G(INTEN, 1) } },
-    { "reserved-bits", V3, BARE, .bad = G(INTEN, 0xff),
-      .good = { G(INTEN, 0xfb) } },
+    { "reserved-bits", V3, BARE, .bad = G(INTEN, 0xff), .good = { G(INTEN, 0xfb) } },
     { "reserved-bits", V42, BARE, .bad = G(XRNICCONF, 0x01000000),
       .good = { G(XRNICCONF, 0x00100000), G(CON_IO_CONF, 0x80000000) } },
     { "reserved-bits", V3, READY, .bad = Q(QPCONF, 2),
       .good = { Q(STATQP, 0x77000600) } },
-    { "read-only", V3, BARE, .bad = G(ERRBUFWPTR, 0),
-      .good = { G(INTSTS, 1) } },
+    { "read-only", V3, BARE, .bad = G(ERRBUFWPTR, 0), .good = { G(INTSTS, 1) } },
     { "override-needed", V3, READY, .bad = Q(CQHEAD, 1),
       .good = { G(XRNICADCONF, ADCONF | 1), Q(CQHEAD, 1) } },
     { "override-enabled", V3, RUNNING, { G(XRNICADCONF, ADCONF | 1) },
@@ -107,21 +99,18 @@ static const WriteCase write_cases[] = {
       .good = { Q(RQWPTRDBADD, 0x10008) } },
     { "depth-power-of-two", V3, READY, .bad = Q(QDEPTH, 0x00180010),
       .good = { Q(QDEPTH, 0x00200010) } },
-    { "ack-policy", V3, SET, .bad = G(XRNICCONF, 0x18),
-      .good = { G(XRNICCONF, 0x10) } },
+    { "ack-policy", V3, SET, .bad = G(XRNICCONF, 0x18), .good = { G(XRNICCONF, 0x10) } },
     { "pause-threshold", V3, BARE, .bad = G(XRNIC_BUF_THRESHOLD_ROCE, 513),
       .good = { G(XRNIC_BUF_THRESHOLD_ROCE, 512 << 16 | 512) } },
-    { "access-value", V3, BARE, .bad = R(ACCESSDESC, 0xf),
-      .good = { R(ACCESSDESC, 2) } },
+    { "access-value", V3, BARE, .bad = R(ACCESSDESC, 0xf), .good = { R(ACCESSDESC, 2) } },
     { "address-enabled", V3, READY, .bad = G(IPv4XADD, 0x0a000009),
       .good = { G(IPv4XADD, 0x0a000001) } },
     { "queue-enabled", V3, RUNNING, .bad = Q(QDEPTH, 0x00200020),
       .good = { Q(QDEPTH, RINGS) } },
     { "sqpsn-busy", V3, RUNNING, { Q(SQPI, 1) }, .bad = Q(SQPSN, 5),
       .good = { Q(SQPSN, 5) }, .fresh = true },
-    { "lstrqreq-busy", V3, RUNNING, .hook = a_read_waits,
-      .bad = Q(LSTRQREQ, 0x0a000005), .good = { Q(LSTRQREQ, 0x0a000005) },
-      .fresh = true },
+    { "lstrqreq-busy", V3, RUNNING, .hook = a_read_waits, .bad = Q(LSTRQREQ, 0x0a000005),
+      .good = { Q(LSTRQREQ, 0x0a000005) }, .fresh = true },
     { "lstrqreq-opcode", V3, READY, .bad = Q(LSTRQREQ, 5),
       .good = { Q(LSTRQREQ, 0x04000005), Q(LSTRQREQ, 0x0c000005),
                 G(XRNICADCONF, ADCONF | 1), Q(LSTRQREQ, 0) } },
@@ -147,36 +136,29 @@ static const WriteCase write_cases[] = {
       .good = { Q(IPDESADDR4, 2), Q(SQPI, 1) } },
 
     { "mac-unset", V3, SET, { G(MACXADDLSB, 0), G(MACXADDMSB, 0) },
-      .bad = G(XRNICCONF, CONF_3),
-      .good = { G(MACXADDLSB, 1), G(XRNICCONF, CONF_3) } },
+      .bad = G(XRNICCONF, CONF_3), .good = { G(MACXADDLSB, 1), G(XRNICCONF, CONF_3) } },
     { "ip-unset", V3, SET, { G(IPv4XADD, 0) }, .bad = G(XRNICCONF, CONF_3),
       .good = { G(IPv6XADD1, 1), G(XRNICCONF, CONF_3) } },
     { "errbuf-unset", V42, SET, { G(ERRBUFSZ, 0) }, .bad = G(XRNICCONF, CONF_4),
       .good = { G(ERRBUFSZ, 0x01000040), G(XRNICCONF, CONF_4) } },
     { "errbuf-unset", V3, SET, { G(ERRBUFBA, 0) }, .bad = G(XRNICCONF, CONF_3),
       .good = { G(ERRBUFBAMSB, 1), G(XRNICCONF, CONF_3) } },
-    { "ipkterrq-unset", V42, SET, { G(IPKTERRQSZ, 0) },
-      .bad = G(XRNICCONF, CONF_4),
+    { "ipkterrq-unset", V42, SET, { G(IPKTERRQSZ, 0) }, .bad = G(XRNICCONF, CONF_4),
       .good = { G(IPKTERRQSZ, 64), G(XRNICCONF, CONF_4) } },
     { "ipkterrq-unset", PG332_V4_0, SET, { G(IPKTERRQSZ, 0) },
-      .bad = G(XRNICCONF, CONF_4),
-      .good = { G(IPKTERRQSZ, 64), G(XRNICCONF, CONF_4) } },
-    { "resperr-unset", V42, SET, { G(RESPERRSZ, 0) },
-      .bad = G(XRNICCONF, CONF_4),
+      .bad = G(XRNICCONF, CONF_4), .good = { G(IPKTERRQSZ, 64), G(XRNICCONF, CONF_4) } },
+    { "resperr-unset", V42, SET, { G(RESPERRSZ, 0) }, .bad = G(XRNICCONF, CONF_4),
       .good = { G(RESPERRSZ, 0x10000), G(XRNICCONF, CONF_4) } },
     { "datbuf-unset", V42, SET, { G(DATBUFBA, 0) }, .bad = G(XRNICCONF, CONF_4),
       .good = { G(DATBUFBA, 64), G(XRNICCONF, CONF_4) } },
 
-    { "card-first", V3, READY, { G(XRNICCONF, CONF_3 & ~1) },
-      .bad = Q(QPCONF, CONF),
+    { "card-first", V3, READY, { G(XRNICCONF, CONF_3 & ~1) }, .bad = Q(QPCONF, CONF),
       .good = { G(XRNICCONF, CONF_3), Q(QPCONF, CONF) } },
     { "qp1-first", V3, READY, { Q1(QPCONF, 0) }, .bad = Q(QPCONF, CONF),
       .good = { Q1(QPCONF, CONF), Q(QPCONF, CONF) } },
-    { "qp-number", V3, READY, { G(XRNICCONF, CONF_3 & ~0xff00) },
-      .bad = Q(QPCONF, CONF),
+    { "qp-number", V3, READY, { G(XRNICCONF, CONF_3 & ~0xff00) }, .bad = Q(QPCONF, CONF),
       .good = { G(XRNICCONF, CONF_3), Q(QPCONF, CONF) } },
-    { "qp-number", V42, READY, { G(XRNIC_CONF_QP_EN, 0) },
-      .bad = Q(QPCONF, CONF),
+    { "qp-number", V42, READY, { G(XRNIC_CONF_QP_EN, 0) }, .bad = Q(QPCONF, CONF),
       .good = { G(XRNIC_CONF_QP_EN, 1), Q(QPCONF, CONF) } },
     { "queue-unset", V3, READY, { Q(SQBA, 0), Q(SQBAMSB, 0) },
       .bad = Q(QPCONF, CONF), .good = { Q(SQBA, 64), Q(QPCONF, CONF) } },
@@ -186,8 +168,7 @@ static const WriteCase write_cases[] = {
       .good = { Q(QPCONF, CONF & ~0x10) } },
     { "depth-unset", V3, READY, { Q(QDEPTH, 0x10) }, .bad = Q(QPCONF, CONF),
       .good = { Q(QDEPTH, RINGS), Q(QPCONF, CONF) } },
-    { "depth-minimum", V42, READY, { Q(QDEPTH, 0x00100008) },
-      .bad = Q(QPCONF, CONF),
+    { "depth-minimum", V42, READY, { Q(QDEPTH, 0x00100008) }, .bad = Q(QPCONF, CONF),
       .good = { Q(QDEPTH, RINGS), Q(QPCONF, CONF) } },
     { "buffer-size", V3, READY, .bad = Q(QPCONF, 0x0003043d),
       .good = { Q(QPCONF, 0x0004043d) } },
@@ -198,8 +179,7 @@ static const WriteCase write_cases[] = {
     { "retry-counts", V3, READY, { Q(STATQP, 0) }, .bad = Q(QPCONF, CONF),
       .good = { Q(STATQP, 0x77000000), Q(QPCONF, CONF) } },
     { "stale-pointers", V3, READY,
-      { Q(QPCONF, (CONF & ~1) | 0x40), G(XRNICADCONF, ADCONF | 1),
-        Q(STATRQPIDB, 1) },
+      { Q(QPCONF, (CONF & ~1) | 0x40), G(XRNICADCONF, ADCONF | 1), Q(STATRQPIDB, 1) },
       .bad = Q(QPCONF, CONF), .good = { Q(STATRQPIDB, 0), Q(QPCONF, CONF) } },
     { "not-drained", V3, RUNNING, { Q(SQPI, 1) }, .bad = Q(QPCONF, CONF & ~1),
       .good = { Q(QPCONF, CONF & ~1) }, .fresh = true },
@@ -232,8 +212,7 @@ static uint32_t bad_value(const WriteCase *t)
 }
 
 /* The value of the register after the bad write. */
-static uint32_t after_bad(const WriteCase *t, ErnicStrictMode mode,
-                          uint32_t *before)
+static uint32_t after_bad(const WriteCase *t, ErnicStrictMode mode, uint32_t *before)
 {
     uint32_t value;
 
@@ -269,9 +248,8 @@ TEST("/pg332-rules/writes", test_writes)
 {
     char reg[ERNIC_REG_NAME_MAX] = "none";
     ErnicRegRef ref;
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(write_cases); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(write_cases); i++) {
         const WriteCase *t = &write_cases[i];
 
         g_test_message("%s, %s", t->rule, version_names[t->version]);
@@ -302,8 +280,6 @@ TEST("/pg332-rules/writes", test_writes)
     }
 }
 
-/* ---- the cases: requests -------------------------------------------------- */
-
 typedef struct RequestCase {
     const char *rule;
     uint8_t version, opcode;
@@ -317,12 +293,10 @@ typedef struct RequestCase {
 static const RequestCase request_cases[] = {
     { "wqe-opcode", PG332_V3_1, 5, 64, SEND, 64, .ever = true },
     { "wqe-opcode", PG332_V4_0, 0xff, 64, SEND_INV, 64, .ever = true },
-    { "wqe-qp1-opcode", PG332_V3_1, WRITE, 64, SEND, 64, .qp1 = true,
-      .ever = true },
+    { "wqe-qp1-opcode", PG332_V3_1, WRITE, 64, SEND, 64, .qp1 = true, .ever = true },
     { "wqe-empty-send", PG332_V3_1, SEND, 0, SEND, 1 },
     { "wqe-empty-send", PG332_V4_2, SEND_IMM, 0, WRITE_IMM, 0 },
-    { "wqe-too-long", PG332_V3_1, WRITE, (8 << 20) + 1, WRITE, 8 << 20,
-      .ever = true },
+    { "wqe-too-long", PG332_V3_1, WRITE, (8 << 20) + 1, WRITE, 8 << 20, .ever = true },
     { "wqe-write-64k", PG332_V4_2, WRITE, 65537, WRITE, 65536 },
     { "wqe-read-length", PG332_V3_1, READ, 65, READ, 64 },
     { "wqe-read-length", PG332_V4_2, READ, 0, READ, 128 },
@@ -351,9 +325,7 @@ static bool fatal(uint32_t qpn)
 
 TEST("/pg332-rules/requests", test_requests)
 {
-    uint32_t i;
-
-    for (i = 0; i < ARRAY_SIZE(request_cases); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(request_cases); i++) {
         const RequestCase *t = &request_cases[i];
         const ErnicRule *rule = rule_of(t->rule);
         bool length = rule->at == 12;
@@ -365,8 +337,7 @@ TEST("/pg332-rules/requests", test_requests)
                       length ? 12 : 16, length ? t->len : t->opcode);
         g_assert_cmpint(fatal(qpn), ==, t->ever);
         card_close(&card);
-        request(t->version, ERNIC_STRICT_REPORT, qpn, t->good_opcode,
-                t->good_len);
+        request(t->version, ERNIC_STRICT_REPORT, qpn, t->good_opcode, t->good_len);
         expect_silence(t->rule);
         card_close(&card);
         request(t->version, ERNIC_STRICT_ENFORCE, qpn, t->opcode, t->len);
@@ -377,8 +348,6 @@ TEST("/pg332-rules/requests", test_requests)
         card_close(&card);
     }
 }
-
-/* ---- the cases: packets --------------------------------------------------- */
 
 typedef struct PacketCase {
     const char *rule;
@@ -398,8 +367,7 @@ static const PacketCase packet_cases[] = {
     { "peer-write-length", BTH_WRITE_ONLY, 0, 100, BTH_WRITE_ONLY, 0, 128, 100 },
 };
 
-static void packet(ErnicStrictMode mode, uint8_t opcode, uint32_t off,
-                   uint32_t len)
+static void packet(ErnicStrictMode mode, uint8_t opcode, uint32_t off, uint32_t len)
 {
     open_card(PG332_V4_0, mode);
     bring_to(RUNNING);
@@ -421,9 +389,7 @@ static bool refuses(void)
 
 TEST("/pg332-rules/packets", test_packets)
 {
-    uint32_t i;
-
-    for (i = 0; i < ARRAY_SIZE(packet_cases); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(packet_cases); i++) {
         const PacketCase *t = &packet_cases[i];
         const ErnicRule *rule = rule_of(t->rule);
 
@@ -444,15 +410,10 @@ TEST("/pg332-rules/packets", test_packets)
     }
 }
 
-/* ---- the table as a whole ------------------------------------------------- */
-
 /* Is @rule in a table of cases? Each case begins with the name of its rule. */
-static bool covers(const void *cases, uint32_t num, size_t size,
-                   const char *rule)
+static bool covers(const void *cases, uint32_t num, size_t size, const char *rule)
 {
-    uint32_t i;
-
-    for (i = 0; i < num; i++) {
+    for (uint32_t i = 0; i < num; i++) {
         const char *name = *(const char *const *)((const char *)cases + i * size);
 
         if (!strcmp(name, rule)) {
@@ -467,23 +428,20 @@ static bool covers(const void *cases, uint32_t num, size_t size,
 /* A rule without a case is an error. */
 TEST("/pg332-rules/all-have-cases", test_all_have_cases)
 {
-    uint32_t i, k;
-
-    for (i = 0; i < ernic_num_rules; i++) {
+    for (uint32_t i = 0; i < ernic_num_rules; i++) {
         const ErnicRule *rule = &ernic_rules[i];
 
-        if (!COVERS(write_cases, rule->name) &&
-            !COVERS(request_cases, rule->name) &&
+        if (!COVERS(write_cases, rule->name) && !COVERS(request_cases, rule->name) &&
             !COVERS(packet_cases, rule->name)) {
             g_error("rule %s has no case", rule->name);
         }
         g_assert_cmpint(rule->effect, <, ERNIC_RULE_EFFECTS);
         g_assert_cmpint(!!rule->field, ==, rule->when >= ERNIC_RULE_REQUEST);
-        for (k = 0; rule->name[k]; k++) {
+        for (uint32_t k = 0; rule->name[k]; k++) {
             g_assert(g_ascii_islower(rule->name[k]) || rule->name[k] == '-' ||
                      g_ascii_isdigit(rule->name[k]));
         }
-        for (k = 0; k < i; k++) {
+        for (uint32_t k = 0; k < i; k++) {
             g_assert_cmpstr(rule->name, !=, ernic_rules[k].name);
         }
     }
@@ -492,10 +450,8 @@ TEST("/pg332-rules/all-have-cases", test_all_have_cases)
 /* A correct set-up and traffic break no rule, in any version and mode. */
 TEST("/pg332-rules/clean", test_clean)
 {
-    unsigned version, mode;
-
-    for (version = 0; version < PG332_VERSIONS; version++) {
-        for (mode = ERNIC_STRICT_REPORT; mode < ERNIC_STRICT_MODES; mode++) {
+    for (unsigned version = 0; version < PG332_VERSIONS; version++) {
+        for (unsigned mode = ERNIC_STRICT_REPORT; mode < ERNIC_STRICT_MODES; mode++) {
             open_card(version, mode);
             bring_to(RUNNING);
             a_message_comes();
@@ -548,11 +504,10 @@ TEST("/pg332-rules/off", test_off)
 /* Only rules of the card's version. */
 TEST("/pg332-rules/versions", test_versions)
 {
-    unsigned version;
     uint32_t i, pos;
     ErnicReport r;
 
-    for (version = 0; version < PG332_VERSIONS; version++) {
+    for (unsigned version = 0; version < PG332_VERSIONS; version++) {
         open_card(version, ERNIC_STRICT_REPORT);
         for (i = 0, pos = 0; i < ernic_num_rules; i++) {
             if (ernic_rules[i].versions & (1u << version)) {
@@ -570,7 +525,6 @@ TEST("/pg332-rules/versions", test_versions)
 TEST("/pg332-rules/save", test_save)
 {
     GByteArray *state = g_byte_array_new();
-    unsigned mode;
     ErnicReport r;
 
     open_card(PG332_V4_2, ERNIC_STRICT_REPORT);
@@ -578,7 +532,7 @@ TEST("/pg332-rules/save", test_save)
     r = report_of("depth-power-of-two");
     ernic_save(card.e, state);
     card_close(&card);
-    for (mode = 0; mode < ERNIC_STRICT_MODES; mode++) {
+    for (unsigned mode = 0; mode < ERNIC_STRICT_MODES; mode++) {
         open_card(PG332_V4_2, mode);
         g_assert(ernic_load(card.e, card.env.now, state->data, state->len) ==
                  (mode == ERNIC_STRICT_REPORT));
@@ -597,8 +551,6 @@ TEST("/pg332-rules/save", test_save)
     g_byte_array_free(state, true);
 }
 
-/* ---- software ------------------------------------------------------------- */
-
 /* The rules that the sequence breaks, joined; the caller frees it. */
 static char *broken_by(const Pg332Software *s)
 {
@@ -610,8 +562,7 @@ static char *broken_by(const Pg332Software *s)
     pg332_play(&card, s->write, s->num);
     while (ernic_next_rule(card.e, &pos, &r)) {
         if (r.count) {
-            g_string_append_printf(list, "%s`%s`", list->len ? ", " : "",
-                                   r.rule);
+            g_string_append_printf(list, "%s`%s`", list->len ? ", " : "", r.rule);
         }
     }
     card_close(&card);
@@ -620,14 +571,12 @@ static char *broken_by(const Pg332Software *s)
 
 TEST("/pg332-rules/software", test_software)
 {
-    uint32_t i, k;
-
-    for (i = 0; i < pg332_num_software; i++) {
+    for (uint32_t i = 0; i < pg332_num_software; i++) {
         const Pg332Software *s = &pg332_software[i];
         GString *want = g_string_new(NULL);
         char *have = broken_by(s);
 
-        for (k = 0; s->breaks[k]; k++) {
+        for (uint32_t k = 0; s->breaks[k]; k++) {
             g_string_append_printf(want, "%s`%s`", k ? ", " : "", s->breaks[k]);
         }
         g_test_message("%s, %s", s->name, version_names[s->version]);
@@ -637,14 +586,11 @@ TEST("/pg332-rules/software", test_software)
     }
 }
 
-/* ---- the document --------------------------------------------------------- */
-
 static void print_versions(GString *doc, uint32_t versions)
 {
     const char *between = "";
-    unsigned v;
 
-    for (v = 0; v < PG332_VERSIONS; v++) {
+    for (unsigned v = 0; v < PG332_VERSIONS; v++) {
         if (versions & (1u << v)) {
             g_string_append_printf(doc, "%s%s", between, version_names[v]);
             between = ", ";
@@ -657,17 +603,15 @@ static void print_regs(GString *doc, const ErnicRule *rule)
     char name[ERNIC_REG_NAME_MAX];
     ErnicRegRef ref;
     unsigned v;
-    uint32_t i;
 
     if (rule->field) {
         g_string_append(doc, rule->field);
     } else if (!rule->num_regs) {
-        g_string_append(doc, rule->when == ERNIC_RULE_QP_ENABLE ? "QPCONF" :
-                             "any");
+        g_string_append(doc, rule->when == ERNIC_RULE_QP_ENABLE ? "QPCONF" : "any");
     }
     for (v = 0; !(rule->versions & (1u << v)); v++) {
     }
-    for (i = 0; i < rule->num_regs; i++) {
+    for (uint32_t i = 0; i < rule->num_regs; i++) {
         ErnicRegFile *rf = ernic_regfile_new(v, 1);
 
         g_assert(ernic_regfile_find(rf, ernic_reg_blocks[v][rule->scope].base +
@@ -699,8 +643,7 @@ static void print_rule(GString *doc, const ErnicRule *rule)
 
 static GString *print_doc(void)
 {
-    GString *doc = g_string_new(
-        "# Rules of PG332\n"
+    GString *doc = g_string_new("# Rules of PG332\n"
         "\n"
         "`test-pg332-rules --print` prints this page from the table in\n"
         "`hw/rdma-ernic/core/faces/pg332/rules.c`; a unit test compares the two.\n"
@@ -719,20 +662,18 @@ static GString *print_doc(void)
         "\n"
         "| Rule | Not allowed | Where | Source | Versions | Enforced |\n"
         "| --- | --- | --- | --- | --- | --- |\n");
-    uint32_t i;
 
-    for (i = 0; i < ernic_num_rules; i++) {
+    for (uint32_t i = 0; i < ernic_num_rules; i++) {
         print_rule(doc, &ernic_rules[i]);
     }
-    g_string_append(doc,
-        "\n## Rules that known software breaks\n"
+    g_string_append(doc, "\n## Rules that known software breaks\n"
         "\n"
         "A unit test replays the register accesses of public software on a card\n"
         "with `ernic-strict=report` (`tests/unit/lib/pg332_software.c`):\n"
         "\n"
         "| Software | Version | Breaks |\n"
         "| --- | --- | --- |\n");
-    for (i = 0; i < pg332_num_software; i++) {
+    for (uint32_t i = 0; i < pg332_num_software; i++) {
         char *list = broken_by(&pg332_software[i]);
 
         g_string_append_printf(doc, "| %s | %s | %s |\n", pg332_software[i].name,

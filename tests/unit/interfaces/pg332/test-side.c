@@ -55,18 +55,15 @@ static void give(Card *c, uint32_t last)
 /* As AMD's driver does it, with threshold 1 and all interrupts. */
 static void listen(Card *c)
 {
-    uint32_t n;
-
     ring = fake_alloc(&c->env, RING * DESC, DESC);
     bufs = fake_alloc(&c->env, RING * 8, 8);
-    for (n = 0; n < RING; n++) {
+    for (uint32_t n = 0; n < RING; n++) {
         clean(c, n);
     }
     put_side(c, PG332_SIDE_DMACR, get_side(c, PG332_SIDE_DMACR) | IRQS);
     put_side(c, PG332_SIDE_CURDESC, ring);
     put_side(c, PG332_SIDE_CURDESC_MSB, ring >> 32);
-    put_side(c, PG332_SIDE_DMACR, get_side(c, PG332_SIDE_DMACR) |
-             PG332_DMACR_RUN);
+    put_side(c, PG332_SIDE_DMACR, get_side(c, PG332_SIDE_DMACR) | PG332_DMACR_RUN);
     g_assert_cmphex(get_side(c, PG332_SIDE_DMASR), ==, 0x0001000a);
 }
 
@@ -78,16 +75,12 @@ static void write_imm(Card *c, uint32_t imm)
 }
 
 /* Entry @n is there, of @type with @value and index @pi. */
-static void check_entry(Card *c, uint32_t n, uint32_t type, uint32_t value,
-                        uint32_t pi)
+static void check_entry(Card *c, uint32_t n, uint32_t type, uint32_t value, uint32_t pi)
 {
-    g_assert_cmphex(ldl_le_p(desc(c, n) + PG332_DESC_STATUS), ==,
-                    (int32_t)0x8c000008);
+    g_assert_cmphex(ldl_le_p(desc(c, n) + PG332_DESC_STATUS), ==, (int32_t)0x8c000008);
     g_assert_cmphex(fake_get64(&c->env, bufs + n % RING * 8), ==,
                     value | (uint64_t)(type | QPN << 8 | pi << 16) << 32);
 }
-
-/* ---- tests: entries ---------------------------------------------------------- */
 
 static void test_entries(gconstpointer arg)
 {
@@ -133,12 +126,11 @@ static void test_entries(gconstpointer arg)
 TEST("/pg332-side/halted", test_halted)
 {
     Card *a = &cards[0], *b = &cards[1];
-    uint32_t i;
 
     setup(PG332_V3_1);
     g_assert_cmphex(get_side(b, PG332_SIDE_DMACR), ==, 0x00010002);
     g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00010009);
-    for (i = 0; i < 2 * ERNIC_SIDE_FIFO; i++) {
+    for (uint32_t i = 0; i < 2 * ERNIC_SIDE_FIFO; i++) {
         write_imm(a, i);
         check_done(a, i + 1);
     }
@@ -163,31 +155,28 @@ TEST("/pg332-side/halted", test_halted)
 TEST("/pg332-side/ring", test_ring)
 {
     Card *a = &cards[0], *b = &cards[1];
-    uint32_t n, i;
 
     setup(PG332_V3_1);
     listen(b);
     give(b, RING - 1);
-    for (n = 0; n < 5 * RING; n += RING) {
-        for (i = n; i < n + RING; i++) {
+    for (uint32_t n = 0; n < 5 * RING; n += RING) {
+        for (uint32_t i = n; i < n + RING; i++) {
             write_imm(a, i);
             check_entry(b, i, PG332_SIDE_WRITE_IMM, i, 0);
         }
-        g_assert_cmphex(get_side(b, PG332_SIDE_DMASR) & 3, ==,
-                        PG332_DMASR_IDLE);
+        g_assert_cmphex(get_side(b, PG332_SIDE_DMASR) & 3, ==, PG332_DMASR_IDLE);
         write_imm(a, n + RING);              /* waits */
         g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, 1);
-        for (i = 0; i < RING; i++) {
+        for (uint32_t i = 0; i < RING; i++) {
             clean(b, i);
         }
         give(b, RING - 1);              /* the last one, as before */
         check_entry(b, 0, PG332_SIDE_WRITE_IMM, n + RING, 0);
-        for (i = 1; i < RING; i++) {
+        for (uint32_t i = 1; i < RING; i++) {
             write_imm(a, i);
         }
-        g_assert_cmphex(get_side(b, PG332_SIDE_DMASR) & 3, ==,
-                        PG332_DMASR_IDLE);
-        for (i = 0; i < RING; i++) {
+        g_assert_cmphex(get_side(b, PG332_SIDE_DMASR) & 3, ==, PG332_DMASR_IDLE);
+        for (uint32_t i = 0; i < RING; i++) {
             clean(b, i);
         }
         /* Only the low half, as in a ring within 4 GiB. */
@@ -230,18 +219,14 @@ TEST("/pg332-side/full", test_full)
     check_done(a, ERNIC_SIDE_FIFO + 2);
     check_received(b, 1);
     g_assert_cmpmem(card_mem(b, 0x4000), 0x2100, card_mem(a, 0), 0x2100);
-    g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==,
-                     ERNIC_SIDE_FIFO + 1 - RING);
+    g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, ERNIC_SIDE_FIFO + 1 - RING);
     g_assert_cmpuint(get_side(b, PG332_SIDE_LOST), ==, 0);
     teardown();
 }
 
-/* ---- tests: interrupts ------------------------------------------------------- */
-
 static void set_coalescing(Card *c, uint32_t entries, uint32_t delay)
 {
-    put_side(c, PG332_SIDE_DMACR,
-             (get_side(c, PG332_SIDE_DMACR) & 0xffff) |
+    put_side(c, PG332_SIDE_DMACR, (get_side(c, PG332_SIDE_DMACR) & 0xffff) |
              entries << PG332_DMACR_THRESHOLD_SHIFT | delay << 24);
 }
 
@@ -281,8 +266,6 @@ TEST("/pg332-side/coalescing", test_coalescing)
     teardown();
 }
 
-/* ---- tests: errors ------------------------------------------------------------- */
-
 TEST("/pg332-side/errors", test_errors)
 {
     static const struct {
@@ -298,9 +281,8 @@ TEST("/pg332-side/errors", test_errors)
         { 0, 0, 0x1000, PG332_DMASR_SG_DECODE },
     };
     Card *a = &cards[0], *b = &cards[1];
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
         g_test_message("case %u", i);
         setup(PG332_V4_0);
         listen(b);
@@ -315,16 +297,14 @@ TEST("/pg332-side/errors", test_errors)
         give(b, RING - 1);
         write_imm(a, 1);
         check_done(a, 1);
-        g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==,
-                        0x00014009 | cases[i].error);
+        g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00014009 | cases[i].error);
         g_assert_cmphex(get_side(b, PG332_SIDE_DMACR) & 1, ==, 0);
         g_assert_cmpuint(get_side(b, PG332_SIDE_LOST), ==, 1);
         g_assert_cmpuint(b->env.irqs->len, ==, 1);
         /* Only a reset helps. */
         put_side(b, PG332_SIDE_DMASR, IRQS);
         put_side(b, PG332_SIDE_DMACR, PG332_DMACR_RUN);
-        g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==,
-                        0x00010009 | cases[i].error);
+        g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00010009 | cases[i].error);
         put_side(b, PG332_SIDE_DMACR, PG332_DMACR_RESET);
         listen(b);
         give(b, RING - 1);
@@ -347,9 +327,8 @@ TEST("/pg332-side/errors", test_errors)
 TEST("/pg332-side/no-memory", test_no_memory)
 {
     Card *a = &cards[0], *b = &cards[1];
-    uint32_t nth;
 
-    for (nth = 1; nth < 8; nth++) {
+    for (uint32_t nth = 1; nth < 8; nth++) {
         setup(PG332_V3_1);
         listen(b);
         give(b, RING - 1);
@@ -367,10 +346,9 @@ TEST("/pg332-side/no-memory", test_no_memory)
 TEST("/pg332-side/registers", test_registers)
 {
     Card *b = &cards[1];
-    uint32_t off;
 
     setup(PG332_V3_1);
-    for (off = 0; off < 0x1000; off += 4) {
+    for (uint32_t off = 0; off < 0x1000; off += 4) {
         uint32_t want = off == PG332_SIDE_DMACR ? 0xffff7013 :
                         off == PG332_SIDE_CURDESC ||
                         off == PG332_SIDE_TAILDESC ? 0xffffffc0 :
@@ -393,21 +371,18 @@ TEST("/pg332-side/registers", test_registers)
     teardown();
 }
 
-/* ---- tests: state --------------------------------------------------------------- */
-
 /* Entries wait; another engine continues where this one stopped. */
 TEST("/pg332-side/save", test_save)
 {
     Card *a = &cards[0], *b = &cards[1];
     GByteArray *bytes = g_byte_array_new();
     ErnicConfig cfg;
-    uint32_t i;
     Ernic *e;
 
     setup(PG332_V3_1);
     listen(b);
     give(b, 1);
-    for (i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < 5; i++) {
         write_imm(a, 0x50 + i);
     }
     g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, 3);
@@ -420,7 +395,7 @@ TEST("/pg332-side/save", test_save)
     b->e = e;
     g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x0001100a);
     give(b, RING - 1);
-    for (i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < 5; i++) {
         check_entry(b, i, PG332_SIDE_WRITE_IMM, 0x50 + i, 0);
     }
     /* A reset of the card resets the channel. */
@@ -432,9 +407,8 @@ TEST("/pg332-side/save", test_save)
 TESTS(add_tests)
 {
     static const char *const names[PG332_VERSIONS] = { "3.1", "4.0", "4.2" };
-    unsigned v;
 
-    for (v = 0; v < PG332_VERSIONS; v++) {
+    for (unsigned v = 0; v < PG332_VERSIONS; v++) {
         g_autofree char *path = g_strdup_printf("/pg332-side/entries/%s", names[v]);
 
         g_test_add_data_func(path, GUINT_TO_POINTER(v), test_entries);

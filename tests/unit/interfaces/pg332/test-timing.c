@@ -21,8 +21,7 @@ static void until(uint64_t ns)
     do {
         fake_run(cards[0].e);
         fake_run(cards[1].e);
-        if (fake_deliver(cards[0].e, cards[1].e) +
-            fake_deliver(cards[1].e, cards[0].e)) {
+        if (fake_deliver(cards[0].e, cards[1].e) + fake_deliver(cards[1].e, cards[0].e)) {
             continue;
         }
         next = MIN(cards[0].env.wake, cards[1].env.wake);
@@ -78,9 +77,7 @@ static void close_cards(void)
 
 TEST("/pg332-timing/send", test_send)
 {
-    unsigned version;
-
-    for (version = 0; version < PG332_VERSIONS; version++) {
+    for (unsigned version = 0; version < PG332_VERSIONS; version++) {
         open_cards(version);
         card_fill(&cards[0], 0, 64, 3);
         POST(&cards[0], SEND, 64, .laddr = cards[0].mem);
@@ -130,16 +127,14 @@ TEST("/pg332-timing/opcodes", test_opcodes)
         { SEND_INV, .message = true, .key = true },
     };
     const ErnicStageState *a, *b;
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         open_cards(PG332_V4_2);
         POST(&cards[0], rows[i].opcode, 64, .laddr = cards[0].mem,
              .raddr = VA, .rkey = KEY);
         settle();
         check_done(&cards[0], 1);
-        g_assert_cmphex(card_cqe(&cards[0], 0), ==,
-                        rows[i].opcode << 16 | 0x100);
+        g_assert_cmphex(card_cqe(&cards[0], 0), ==, rows[i].opcode << 16 | 0x100);
         a = cards[0].e->timing->server;
         b = cards[1].e->timing->server;
         g_assert_cmpuint(a[ERNIC_STAGE_WQE].items, ==, 1);
@@ -186,15 +181,12 @@ TEST("/pg332-timing/set-up", test_set_up)
 /* More stores than the delay FIFO holds: the oldest arrive early, and none is lost. */
 TEST("/pg332-timing/many", test_many)
 {
-    uint32_t i;
-
     open_cards(PG332_V3_1);
-    for (i = 0; i < ERNIC_TIMING_DOORBELLS + 10; i++) {
+    for (uint32_t i = 0; i < ERNIC_TIMING_DOORBELLS + 10; i++) {
         put_qp(&cards[0], PG332_RQCI, 0);
     }
     POST(&cards[0], SEND, 64, .laddr = cards[0].mem);
-    g_assert_cmpuint(cards[0].e->timing->doorbells.count, ==,
-                     ERNIC_TIMING_DOORBELLS);
+    g_assert_cmpuint(cards[0].e->timing->doorbells.count, ==, ERNIC_TIMING_DOORBELLS);
     settle();
     check_done(&cards[0], 1);
     check_received(&cards[1], 1);
@@ -204,14 +196,11 @@ TEST("/pg332-timing/many", test_many)
 /* Saved at any time, it continues on another card at the same times. */
 TEST("/pg332-timing/state", test_state)
 {
-    uint64_t cut;
-    int i;
-
-    for (cut = 0; cut < COMPLETED + 300; cut += 53) {
+    for (uint64_t cut = 0; cut < COMPLETED + 300; cut += 53) {
         open_cards(PG332_V4_2);
         POST(&cards[0], SEND, 64, .laddr = cards[0].mem);
         until(cut);
-        for (i = 0; i < 2; i++) {
+        for (int i = 0; i < 2; i++) {
             GByteArray *one = g_byte_array_new(), *two = g_byte_array_new();
             Card *c = &cards[i];
 

@@ -31,13 +31,10 @@ static uint32_t get_at(Card *c, uint32_t i, uint32_t reg)
     return ernic_reg_read(c->e, c->env.now, card_at(c, ERNIC_REG_QP, i, reg));
 }
 
-/* ---- all queue pairs of a card ------------------------------------------- */
-
 /* Each is set up, and none is enabled. The last one has a request, of no known opcode. */
 static void open_wide(Card *c)
 {
     ErnicConfig cfg;
-    uint32_t i;
 
     *c = (Card) { .version = PG332_V4_0 };
     fake_env_init(&c->env);
@@ -47,7 +44,7 @@ static void open_wide(Card *c)
     ernic_set_link(c->e, c->env.now, true);
     c->sq = fake_alloc(&c->env, DEPTH * 64, 256);
     put(c, PG332_XRNIC_CONF_QP_EN, NUM);
-    for (i = 0; i < NUM - 1; i++) {
+    for (uint32_t i = 0; i < NUM - 1; i++) {
         put_at(c, i, PG332_SQBA, c->sq);
         put_at(c, i, PG332_SQBAMSB, c->sq >> 32);
         put_at(c, i, PG332_QDEPTH, DEPTH << 16 | DEPTH);
@@ -98,9 +95,9 @@ static uint32_t run_all(Card *c)
 
 static uint32_t num_running(const Card *c)
 {
-    uint32_t i, n = 0;
+    uint32_t n = 0;
 
-    for (i = 1; i < NUM; i++) {
+    for (uint32_t i = 1; i < NUM; i++) {
         n += c->e->qp[i].used;
     }
     return n;
@@ -278,8 +275,6 @@ TEST("/pg332-work/timer", test_timer)
     g_assert_cmpuint(c->e->stats.ack_timeouts, ==, 0);
     teardown();
 }
-
-/* ---- requests ------------------------------------------------------------ */
 
 /*
  * A request that fails costs the read of its slot, a completion and an entry of the error

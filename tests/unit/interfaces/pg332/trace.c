@@ -21,13 +21,12 @@ int main(int argc, char **argv)
     static const uint8_t opcodes[ROUNDS] = { SEND, WRITE, READ, SEND };
     ErnicTimingFile *file[2];
     char *err = NULL;
-    uint32_t i;
 
     if (argc != 2) {
         fprintf(stderr, "usage: pg332-trace FILE\n");
         return 2;
     }
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         file[i] = ernic_timing_file_open(argv[1], names[i], LIMIT, NULL, &err);
         if (!file[i]) {
             fprintf(stderr, "pg332-trace: %s\n", err);
@@ -38,10 +37,9 @@ int main(int argc, char **argv)
     card_timing = &hand;
     setup(PG332_V4_2);
     settle();
-    for (i = 0; i < ROUNDS; i++) {
+    for (uint32_t i = 0; i < ROUNDS; i++) {
         put(&cards[0], PG332_INTSTS, 0xffffffff);
-        POST(&cards[0], opcodes[i], 64, .laddr = cards[0].mem, .raddr = VA,
-             .rkey = KEY);
+        POST(&cards[0], opcodes[i], 64, .laddr = cards[0].mem, .raddr = VA, .rkey = KEY);
         put(&cards[0], PG332_INTSTS, 0xffffffff);
         put(&cards[0], PG332_INTSTS, 0xffffffff);
         settle();

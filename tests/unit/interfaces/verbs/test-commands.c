@@ -72,16 +72,13 @@ static uint8_t exec(Fixture *f, uint32_t uctx, struct ernic_cmd *cmd,
     return rsp->status;
 }
 
-static uint8_t exec_handle(Fixture *f, uint32_t uctx, uint8_t opcode,
-                           uint32_t handle)
+static uint8_t exec_handle(Fixture *f, uint32_t uctx, uint8_t opcode, uint32_t handle)
 {
     struct ernic_cmd cmd = { .opcode = opcode };
 
     cmd.handle.handle = cpu_to_le32(handle);
     return exec(f, uctx, &cmd, NULL);
 }
-
-/* ---- the table --------------------------------------------------------------- */
 
 TEST("/cmd/table", test_table)
 {
@@ -109,10 +106,10 @@ TEST("/cmd/table", test_table)
 
 TEST("/cmd/status-names", test_status_names)
 {
-    uint32_t i, k;
+    uint32_t i;
 
     for (i = 0; i < ERNIC_STATUS_COUNT; i++) {
-        for (k = 0; k < i; k++) {
+        for (uint32_t k = 0; k < i; k++) {
             g_assert_cmpstr(ernic_status_name(i), !=, ernic_status_name(k));
         }
         g_assert_cmpstr(ernic_status_name(i), !=, "invalid");
@@ -122,9 +119,7 @@ TEST("/cmd/status-names", test_status_names)
 
 FIXTURE_TEST("/cmd/unknown", test_unknown)
 {
-    uint32_t op;
-
-    for (op = ERNIC_CMD_COUNT; op < 256; op++) {
+    for (uint32_t op = ERNIC_CMD_COUNT; op < 256; op++) {
         struct ernic_cmd cmd = { .opcode = op };
 
         g_assert_cmpint(exec(f, 0, &cmd, NULL), ==, ERNIC_ERR_OPCODE);
@@ -136,14 +131,14 @@ FIXTURE_TEST("/cmd/unknown", test_unknown)
 /* Every byte after the payload of every command, and the reserved one in the header. */
 FIXTURE_TEST("/cmd/reserved", test_reserved)
 {
-    uint32_t op, i, n = 0;
+    uint32_t n = 0;
 
-    for (op = 0; op < ERNIC_CMD_COUNT; op++) {
+    for (uint32_t op = 0; op < ERNIC_CMD_COUNT; op++) {
         struct ernic_cmd cmd = { .opcode = op, .reserved = 1 };
 
         g_assert_cmpint(exec(f, 0, &cmd, NULL), ==, ERNIC_ERR_RESERVED);
         cmd.reserved = 0;
-        for (i = ernic_cmd_info(op)->len; i < sizeof(cmd.raw); i++) {
+        for (uint32_t i = ernic_cmd_info(op)->len; i < sizeof(cmd.raw); i++) {
             cmd.raw[i] = 1 << (i % 8);
             g_assert_cmpint(exec(f, 0, &cmd, NULL), ==, ERNIC_ERR_RESERVED);
             cmd.raw[i] = 0;
@@ -160,14 +155,13 @@ FIXTURE_TEST("/cmd/contexts", test_contexts)
     static const uint32_t unknown[] = {
         7, 8, ERNIC_LIM_UCTX, ERNIC_LIM_UCTX + 1, UINT32_MAX,
     };
-    uint32_t op, i, kernel = 0;
+    uint32_t kernel = 0;
 
-    for (op = 0; op < ERNIC_CMD_COUNT; op++) {
+    for (uint32_t op = 0; op < ERNIC_CMD_COUNT; op++) {
         struct ernic_cmd cmd = { .opcode = op };
 
-        for (i = 0; i < ARRAY_SIZE(unknown); i++) {
-            g_assert_cmpint(exec(f, unknown[i], &cmd, NULL), ==,
-                            ERNIC_ERR_HANDLE);
+        for (uint32_t i = 0; i < ARRAY_SIZE(unknown); i++) {
+            g_assert_cmpint(exec(f, unknown[i], &cmd, NULL), ==, ERNIC_ERR_HANDLE);
         }
         if (ernic_cmd_info(op)->flags & ERNIC_CMDF_KERNEL) {
             g_assert_cmpint(exec(f, f->uctx, &cmd, NULL), ==, ERNIC_ERR_PERM);
@@ -196,26 +190,18 @@ FIXTURE_TEST("/cmd/context-life", test_context_life)
     f->env.uctx = 0;
     /* No other context's object, the kernel's included. */
     g_assert_cmpint(exec_handle(f, 0, ERNIC_CMD_PD_FREE, pd), !=, ERNIC_OK);
-    g_assert_cmpint(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, f->uctx), ==,
-                    ERNIC_ERR_BUSY);
-    g_assert_cmpint(exec_handle(f, f->uctx, ERNIC_CMD_PD_FREE, pd), ==,
-                    ERNIC_OK);
-    g_assert_cmpint(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, f->uctx), ==,
-                    ERNIC_ERR_BUSY);
-    g_assert_cmpint(exec_handle(f, f->uctx, ERNIC_CMD_CQ_DESTROY, cq.cqn), ==,
-                    ERNIC_OK);
-    g_assert_cmpint(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, f->uctx), ==,
-                    ERNIC_OK);
+    g_assert_cmpint(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, f->uctx), ==, ERNIC_ERR_BUSY);
+    g_assert_cmpint(exec_handle(f, f->uctx, ERNIC_CMD_PD_FREE, pd), ==, ERNIC_OK);
+    g_assert_cmpint(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, f->uctx), ==, ERNIC_ERR_BUSY);
+    g_assert_cmpint(exec_handle(f, f->uctx, ERNIC_CMD_CQ_DESTROY, cq.cqn), ==, ERNIC_OK);
+    g_assert_cmpint(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, f->uctx), ==, ERNIC_OK);
     g_assert_cmpint(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, f->uctx), ==,
                     ERNIC_ERR_HANDLE);
-    g_assert_cmpint(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, 0), ==,
-                    ERNIC_ERR_HANDLE);
+    g_assert_cmpint(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, 0), ==, ERNIC_ERR_HANDLE);
     g_assert_cmpint(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, UINT32_MAX), ==,
                     ERNIC_ERR_HANDLE);
     g_assert_cmpint(exec(f, f->uctx, &cmd, NULL), ==, ERNIC_ERR_HANDLE);
 }
-
-/* ---- queries ----------------------------------------------------------------- */
 
 static uint8_t query(Fixture *f, uint8_t opcode, uint64_t addr, uint32_t len,
                      uint32_t *whole)
@@ -245,20 +231,18 @@ FIXTURE_TEST("/cmd/cut", test_cut)
         { ERNIC_CMD_COUNTER_QUERY, 8 * 13 },        /* of counter 0 */
     };
     uint8_t *mem = fake_ptr(&f->env, f->mem, 4096);
-    uint32_t i, len, k, whole;
+    uint32_t len, whole;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         for (len = 0; len < rows[i].len + 9; len++) {
             memset(mem, 0xa5, 4096);
-            g_assert_cmpint(query(f, rows[i].opcode, f->mem, len, &whole), ==,
-                            ERNIC_OK);
+            g_assert_cmpint(query(f, rows[i].opcode, f->mem, len, &whole), ==, ERNIC_OK);
             g_assert_cmpuint(whole, ==, rows[i].len);
-            for (k = MIN(len, rows[i].len); k < 4096; k++) {
+            for (uint32_t k = MIN(len, rows[i].len); k < 4096; k++) {
                 g_assert_cmphex(mem[k], ==, 0xa5);
             }
         }
-        g_assert_cmpint(query(f, rows[i].opcode, 1, 1, &whole), ==,
-                        ERNIC_ERR_DMA);
+        g_assert_cmpint(query(f, rows[i].opcode, 1, 1, &whole), ==, ERNIC_ERR_DMA);
         g_assert_cmpint(query(f, rows[i].opcode, 1, 0, &whole), ==, ERNIC_OK);
     }
 }
@@ -344,18 +328,17 @@ FIXTURE_TEST("/cmd/counter-order", test_counter_order)
         ERNIC_STATS_LIST(X)
 #undef X
     };
-    uint32_t i;
 
     g_assert_cmpuint(ARRAY_SIZE(now), ==, ARRAY_SIZE(stats));
-    for (i = 0; i < ARRAY_SIZE(stats); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(stats); i++) {
         g_assert_cmpstr(now[i], ==, stats[i]);
     }
     g_assert_cmpuint(ERNIC_DROP_COUNT, ==, ARRAY_SIZE(drops));
-    for (i = 0; i < ARRAY_SIZE(drops); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(drops); i++) {
         g_assert_cmpstr(ernic_drop_name(i), ==, drops[i]);
     }
     g_assert_cmpuint(ERNIC_FAULT_COUNT, ==, ARRAY_SIZE(faults));
-    for (i = 0; i < ARRAY_SIZE(faults); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(faults); i++) {
         g_assert_cmpstr(ernic_fault_info(i)->name, ==, faults[i]);
     }
 }
@@ -365,28 +348,25 @@ FIXTURE_TEST("/cmd/query-stats", test_query_stats)
 {
     ErnicStats *stats = &f->e->stats;
     uint64_t want[ERNIC_STATS_WORDS] = { };
-    uint32_t whole, n = 0, i;
+    uint32_t whole, n = 0;
 
 #define X(name) want[n] = stats->name = 1000 + n; n++;
     ERNIC_STATS_LIST(X)
 #undef X
-    for (i = 0; i < ERNIC_DROP_COUNT; i++) {
+    for (uint32_t i = 0; i < ERNIC_DROP_COUNT; i++) {
         want[64 + i] = stats->drop[i] = 2000 + i;
     }
-    for (i = 0; i < ERNIC_FAULT_COUNT; i++) {
+    for (uint32_t i = 0; i < ERNIC_FAULT_COUNT; i++) {
         want[128 + i] = stats->fault[i] = 3000 + i;
     }
     /* The command counts itself before it responds. */
     stats->commands--;
-    g_assert_cmpint(query(f, ERNIC_CMD_QUERY_STATS, f->mem, 4096, &whole), ==,
-                    ERNIC_OK);
+    g_assert_cmpint(query(f, ERNIC_CMD_QUERY_STATS, f->mem, 4096, &whole), ==, ERNIC_OK);
     g_assert_cmpuint(whole, ==, sizeof(want));
     for (n = 0; n < ERNIC_STATS_WORDS; n++) {
         g_assert_cmpuint(fake_get64(&f->env, f->mem + 8 * n), ==, want[n]);
     }
 }
-
-/* ---- port tables ------------------------------------------------------------- */
 
 FIXTURE_TEST("/cmd/set-gid", test_set_gid)
 {
@@ -399,8 +379,7 @@ FIXTURE_TEST("/cmd/set-gid", test_set_gid)
         { { 0xfe, 0x80, [15] = 1 }, { 2, 1 }, 0xffff, 1, ERNIC_OK },
         { { 0xfe, 0x80, [15] = 1 }, { 2, 1 }, 0, 2, ERNIC_OK },
         { { 0xfe, 0x80, [15] = 1 }, { 2, 1 }, 4094, 63, ERNIC_OK },
-        { { [10] = 0xff, [11] = 0xff, 127, 0, 0, 2 }, { 2, 1 }, 0xffff, 5,
-          ERNIC_OK },
+        { { [10] = 0xff, [11] = 0xff, 127, 0, 0, 2 }, { 2, 1 }, 0xffff, 5, ERNIC_OK },
         { { 0 }, { 0 }, 0, 5, ERNIC_OK },
         { { 0xfe, 0x80 }, { 2, 1 }, 0xffff, 64, ERNIC_ERR_PARAM },
         { { 0xfe, 0x80 }, { 2, 1 }, 0xffff, 255, ERNIC_ERR_PARAM },
@@ -412,9 +391,8 @@ FIXTURE_TEST("/cmd/set-gid", test_set_gid)
         { { 0xfe, 0x80 }, { 2, 1 }, 4095, 1, ERNIC_ERR_PARAM },
         { { 0xfe, 0x80 }, { 2, 1 }, 0x8001, 1, ERNIC_ERR_PARAM },
     };
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SET_GID };
         struct ernic_eqe eqe;
         bool ok = rows[i].status == ERNIC_OK;
@@ -429,8 +407,7 @@ FIXTURE_TEST("/cmd/set-gid", test_set_gid)
         if (ok) {
             g_assert_cmpuint(eqe.type, ==, ERNIC_EV_GID_CHANGE);
             g_assert_cmpuint(eqe.element, ==, 1);
-            g_assert_cmpmem(f->e->gid[rows[i].index].gid.raw, 16,
-                            rows[i].gid, 16);
+            g_assert_cmpmem(f->e->gid[rows[i].index].gid.raw, 16, rows[i].gid, 16);
             g_assert_cmpint(exec(f, 0, &cmd, NULL), ==, ERNIC_OK);
             g_assert_false(fake_poll_eq(f->e, &f->eq, &eqe));
         }
@@ -443,10 +420,9 @@ FIXTURE_TEST("/cmd/gid-lookup", test_gid_lookup)
     static const uint8_t at[] = { 63, 3, 0, 40 };
     ErnicGid gid = { .raw = { 0xfe, 0x80 } };
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SET_GID };
-    uint32_t i;
 
     g_assert_false(ernic_gid_is_local(f->e, &(ErnicGid) { }));
-    for (i = 0; i < 2 * ARRAY_SIZE(at); i++) {
+    for (uint32_t i = 0; i < 2 * ARRAY_SIZE(at); i++) {
         bool add = i < ARRAY_SIZE(at);
 
         cmd.set_gid.index = at[i % ARRAY_SIZE(at)];
@@ -471,9 +447,8 @@ FIXTURE_TEST("/cmd/set-pkey", test_set_pkey)
         { 16, 0xffff, ERNIC_ERR_PARAM }, { 0xffff, 1, ERNIC_ERR_PARAM },
         { 1, 0x8000, ERNIC_ERR_PARAM },
     };
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SET_PKEY };
 
         cmd.set_pkey.index = cpu_to_le16(rows[i].index);
@@ -485,14 +460,11 @@ FIXTURE_TEST("/cmd/set-pkey", test_set_pkey)
     }
 }
 
-/* ---- limits, failures, noise -------------------------------------------------- */
-
 static uint32_t device_limit(Fixture *f, size_t offset)
 {
     uint32_t whole;
 
-    g_assert_cmpint(query(f, ERNIC_CMD_QUERY_DEVICE, f->mem, 4096, &whole), ==,
-                    ERNIC_OK);
+    g_assert_cmpint(query(f, ERNIC_CMD_QUERY_DEVICE, f->mem, 4096, &whole), ==, ERNIC_OK);
     return ldl_le_p(fake_ptr(&f->env, f->mem + offset, 4));
 }
 
@@ -579,17 +551,16 @@ FIXTURE_TEST("/cmd/noise", test_noise)
     };
     uint8_t *mem = fake_ptr(&f->env, f->mem, 4096);
     uint64_t seen = 0;
-    uint32_t n, i;
+    uint32_t i;
 
-    for (n = 0; n < (g_test_slow() ? 100000 : 3000); n++) {
+    for (uint32_t n = 0; n < (g_test_slow() ? 100000 : 3000); n++) {
         struct ernic_cmd cmd = { };
         uint32_t op = g_test_rand_int_range(0, ERNIC_CMD_COUNT + 1);
         uint32_t len = op < ERNIC_CMD_COUNT ? ernic_cmd_info(op)->len : 56;
 
         cmd.opcode = op;
         for (i = 0; i + 4 <= len; i += 4) {
-            stl_le_p(cmd.raw + i,
-                     words[g_test_rand_int_range(0, ARRAY_SIZE(words))]);
+            stl_le_p(cmd.raw + i, words[g_test_rand_int_range(0, ARRAY_SIZE(words))]);
         }
         for (; i < len; i++) {
             cmd.raw[i] = g_test_rand_int_range(0, 4);
@@ -598,8 +569,7 @@ FIXTURE_TEST("/cmd/noise", test_noise)
             cmd.query.addr = cpu_to_le64(f->mem + 64);
         }
         for (i = 0; i < 256; i += 4) {
-            stl_le_p(mem + 64 + i,
-                     words[g_test_rand_int_range(0, ARRAY_SIZE(words))]);
+            stl_le_p(mem + 64 + i, words[g_test_rand_int_range(0, ARRAY_SIZE(words))]);
         }
         if (exec(f, g_test_rand_bit() ? f->uctx : 0, &cmd, NULL) == ERNIC_OK) {
             seen |= 1ull << op;

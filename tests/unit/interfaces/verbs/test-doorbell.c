@@ -86,11 +86,10 @@ static void test_no_queue(gconstpointer opaque)
 {
     static const uint32_t numbers[] = { 0, 63, 64, 65, 0xffff, 0xffffff };
     const Kind *k = opaque;
-    uint32_t i;
     Dialog d;
 
     open_for(&d, k);
-    for (i = 0; i < ARRAY_SIZE(numbers); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(numbers); i++) {
         g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, numbers[i], 0)), ==,
                          ERNIC_ERR_HANDLE);
     }
@@ -102,14 +101,13 @@ static void test_no_queue(gconstpointer opaque)
 static void test_other_page(gconstpointer opaque)
 {
     const Kind *k = opaque;
-    uint32_t user, i;
+    uint32_t user;
     Dialog d;
 
     open_for(&d, k);
     user = fake_create_uctx(d.e);
-    for (i = 0; i < 3; i++) {
-        g_assert_cmpuint(ring(&d, user + i,
-                              ERNIC_DB(k->kind, queue_of(&d, k->kind), 0)),
+    for (uint32_t i = 0; i < 3; i++) {
+        g_assert_cmpuint(ring(&d, user + i, ERNIC_DB(k->kind, queue_of(&d, k->kind), 0)),
                          ==, ERNIC_ERR_HANDLE);
     }
     g_assert_cmpuint(ring(&d, UINT32_MAX,
@@ -159,8 +157,7 @@ static void test_full(gconstpointer opaque)
     g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, queue,
                                           limit_of(k->kind))), ==, ERNIC_OK);
     if (k->kind <= ERNIC_DB_SRQ) {
-        g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, queue, 63)), ==,
-                         ERNIC_ERR_FULL);
+        g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, queue, 63)), ==, ERNIC_ERR_FULL);
         reported(&d, k->kind, queue);
     }
     fake_run(d.e);
@@ -170,10 +167,10 @@ static void test_full(gconstpointer opaque)
 /* A flood of refusals fills the event queue once, and is one event from then on. */
 DIALOG_TEST("/doorbell/flood", ERNIC_QPT_RC, test_flood)
 {
-    uint32_t i, n = 0, last = 0;
+    uint32_t n = 0, last = 0;
     struct ernic_eqe eqe;
 
-    for (i = 0; i < 10000; i++) {
+    for (uint32_t i = 0; i < 10000; i++) {
         ring(d, 0, ERNIC_DB(ERNIC_DB_SQ, d->qp.qpn, 65));
         ring(d, 0, ERNIC_DB(ERNIC_DB_RQ, d->qp.qpn, 65));
     }
@@ -192,13 +189,11 @@ DIALOG_TEST("/doorbell/flood", ERNIC_QPT_RC, test_flood)
 /* Reserved bits, and kinds that do not exist. */
 DIALOG_TEST("/doorbell/reserved", ERNIC_QPT_RC, test_reserved)
 {
-    uint32_t bit, kind;
-
-    for (bit = 60; bit < 64; bit++) {
+    for (uint32_t bit = 60; bit < 64; bit++) {
         g_assert_cmpuint(ring(d, 0, ERNIC_DB(ERNIC_DB_SQ, d->qp.qpn, 0) |
                               1ull << bit), ==, ERNIC_ERR_RESERVED);
     }
-    for (kind = ERNIC_DB_KIND_COUNT; kind < 16; kind++) {
+    for (uint32_t kind = ERNIC_DB_KIND_COUNT; kind < 16; kind++) {
         g_assert_cmpuint(ring(d, 0, ERNIC_DB(kind, d->qp.qpn, 0)), ==,
                          ERNIC_ERR_RESERVED);
     }
@@ -217,13 +212,11 @@ TEST("/doorbell/states", test_states)
         { ERNIC_QPS_SQD, true, true }, { ERNIC_QPS_SQE, true, true },
         { ERNIC_QPS_ERR, true, true },
     };
-    uint32_t i;
     Dialog d;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         dlg_open_in(&d, ERNIC_QPT_UC, rows[i].state);
-        g_assert_cmpuint(ring(&d, 0, ERNIC_DB(ERNIC_DB_SQ, d.qp.qpn,
-                                              d.qp.sq_pi)), ==,
+        g_assert_cmpuint(ring(&d, 0, ERNIC_DB(ERNIC_DB_SQ, d.qp.qpn, d.qp.sq_pi)), ==,
                          rows[i].sq ? ERNIC_OK : ERNIC_ERR_STATE);
         if (!rows[i].sq) {
             reported(&d, ERNIC_DB_SQ, d.qp.qpn);
@@ -261,9 +254,7 @@ DIALOG_TEST("/doorbell/marks-only", ERNIC_QPT_RC, test_marks_only)
 
 static void add(const char *what, GTestDataFunc fn)
 {
-    size_t i;
-
-    for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         char *path = g_strdup_printf("/doorbell/%s/%s", kinds[i].name, what);
 
         g_test_add_data_func(path, &kinds[i], fn);

@@ -11,8 +11,6 @@
 #include "qp_fixture.h"
 #include "test.h"
 
-/* ---- create ------------------------------------------------------------------ */
-
 static void good_init(Fixture *f, struct ernic_qp_init *init)
 {
     *init = (struct ernic_qp_init) {
@@ -30,8 +28,7 @@ static void good_init(Fixture *f, struct ernic_qp_init *init)
     };
 }
 
-static uint8_t qp_create(Fixture *f, const struct ernic_qp_init *init,
-                         uint32_t *qpn)
+static uint8_t qp_create(Fixture *f, const struct ernic_qp_init *init, uint32_t *qpn)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
     uint64_t at = f->buf + 4096;
@@ -105,16 +102,15 @@ FIXTURE_TEST("/qp-cmd/create/rows", test_create_rows)
 {
     struct ernic_qp_init init;
     uint64_t le;
-    uint32_t i, qpn;
+    uint32_t qpn;
 
     g_assert_cmpuint(f->srq.srqn, ==, 1);
-    for (i = 0; i < ARRAY_SIZE(create_rows); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(create_rows); i++) {
         GByteArray *before = state_of(f);
 
         good_init(f, &init);
         le = cpu_to_le64(create_rows[i].value);
-        memcpy((uint8_t *)&init + create_rows[i].offset, &le,
-               create_rows[i].size);
+        memcpy((uint8_t *)&init + create_rows[i].offset, &le, create_rows[i].size);
         g_test_message("row %u", i);
         g_assert_cmpint(qp_create(f, &init, &qpn), ==, create_rows[i].status);
         if (create_rows[i].status == ERNIC_OK) {
@@ -148,14 +144,11 @@ FIXTURE_TEST("/qp-cmd/create/good", test_create)
     /* An object that the queue pair uses cannot be destroyed before it. */
     g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_CQ_DESTROY, f->cq.cqn), ==,
                     ERNIC_ERR_BUSY);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn), ==,
-                    ERNIC_OK);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn), ==,
-                    ERNIC_ERR_HANDLE);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn), ==, ERNIC_OK);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn), ==, ERNIC_ERR_HANDLE);
     g_assert_cmpuint(f->e->cq[f->cq.cqn].refs, ==, cq_refs);
     g_assert_cmpuint(f->e->pd[f->pd].refs, ==, pd_refs);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_CQ_DESTROY, f->cq.cqn), ==,
-                    ERNIC_OK);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_CQ_DESTROY, f->cq.cqn), ==, ERNIC_OK);
 }
 
 FIXTURE_TEST("/qp-cmd/create/srq", test_create_srq)
@@ -175,10 +168,8 @@ FIXTURE_TEST("/qp-cmd/create/srq", test_create_srq)
     g_assert_cmpuint(f->e->srq[f->srq.srqn].refs, ==, 1);
     g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_SRQ_DESTROY, f->srq.srqn), ==,
                     ERNIC_ERR_BUSY);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn), ==,
-                    ERNIC_OK);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_SRQ_DESTROY, f->srq.srqn), ==,
-                    ERNIC_OK);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn), ==, ERNIC_OK);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_SRQ_DESTROY, f->srq.srqn), ==, ERNIC_OK);
 }
 
 /* QP1: only for the kernel, and only one. */
@@ -215,9 +206,8 @@ FIXTURE_TEST("/qp-cmd/create/dma", test_create_dma)
     uint64_t list = fake_alloc(&f->env, 64, 8);
     struct ernic_qp_init init;
     uint32_t qpn, n;
-    int i;
 
-    for (i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++) {
         fake_put64(&f->env, list + 8 * i, f->buf + 4096 * i);
     }
     good_init(f, &init);
@@ -240,25 +230,21 @@ FIXTURE_TEST("/qp-cmd/create/dma", test_create_dma)
     fake_fail_dma(&f->env, 0, false);
     g_assert_cmpuint(n, ==, 4);         /* init, and two lists */
     g_assert_cmpuint(f->e->num_pages, ==, 16);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn), ==,
-                    ERNIC_OK);
+    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn), ==, ERNIC_OK);
     g_assert_cmpuint(f->e->num_pages, ==, 0);
 }
-
-/* ---- modify: edges ------------------------------------------------------------ */
 
 /* Each pair of states: accepted exactly if the table has it, else no change. */
 FIXTURE_TEST("/qp-cmd/modify/edges", test_edges)
 {
     struct ernic_qp_attr attr;
-    uint8_t type, from, to;
     uint32_t required, optional, taken = 0;
     FakeQp qp;
 
     fake_qp_attr(&attr, 9, 2);
-    for (type = 0; type < ERNIC_QPT_COUNT; type++) {
-        for (from = 0; from < ERNIC_QPS_COUNT; from++) {
-            for (to = 0; to < ERNIC_QPS_COUNT + 1; to++) {
+    for (uint8_t type = 0; type < ERNIC_QPT_COUNT; type++) {
+        for (uint8_t from = 0; from < ERNIC_QPS_COUNT; from++) {
+            for (uint8_t to = 0; to < ERNIC_QPS_COUNT + 1; to++) {
                 GByteArray *before;
                 uint8_t status;
                 bool edge;
@@ -293,16 +279,15 @@ FIXTURE_TEST("/qp-cmd/modify/edges", test_edges)
 FIXTURE_TEST("/qp-cmd/modify/masks", test_masks)
 {
     struct ernic_qp_attr attr;
-    uint32_t required, optional, bit;
-    uint8_t type;
+    uint32_t required, optional;
     FakeQp qp;
 
     fake_qp_attr(&attr, 9, 2);
-    for (type = 0; type < ERNIC_QPT_COUNT; type++) {
+    for (uint8_t type = 0; type < ERNIC_QPT_COUNT; type++) {
         bring(f, &qp, type, ERNIC_QPS_RTR);
         g_assert_true(ernic_qp_edge(type, ERNIC_QPS_RTR, ERNIC_QPS_RTS,
                                     &required, &optional));
-        for (bit = 1; bit; bit <<= 1) {
+        for (uint32_t bit = 1; bit; bit <<= 1) {
             uint32_t mask = required ^ bit;
             GByteArray *before = state_of(f);
 
@@ -321,8 +306,6 @@ FIXTURE_TEST("/qp-cmd/modify/masks", test_masks)
         fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qp.qpn);
     }
 }
-
-/* ---- modify: values ----------------------------------------------------------- */
 
 #define F(field, v) offsetof(struct ernic_qp_attr, field), \
                     sizeof_field(struct ernic_qp_attr, field), v
@@ -391,12 +374,11 @@ static const struct {
 FIXTURE_TEST("/qp-cmd/modify/values", test_values)
 {
     struct ernic_cmd pkey = { .opcode = ERNIC_CMD_SET_PKEY };
-    uint32_t i;
 
     pkey.set_pkey.index = cpu_to_le16(3);
     pkey.set_pkey.pkey = cpu_to_le16(0x8123);
     g_assert_cmpint(fake_cmd(f->e, &pkey, NULL), ==, ERNIC_OK);
-    for (i = 0; i < ARRAY_SIZE(value_rows); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(value_rows); i++) {
         uint64_t le = cpu_to_le64(value_rows[i].value);
         struct ernic_qp_attr attr, got;
         uint8_t *at = (uint8_t *)&attr + value_rows[i].offset;
@@ -419,8 +401,7 @@ FIXTURE_TEST("/qp-cmd/modify/values", test_values)
             /* Attributes that were set can be queried. */
             g_byte_array_free(before, true);
             g_assert_cmpint(ernic_qp_query(f->e, 0, qpn, &got), ==, ERNIC_OK);
-            g_assert_cmpmem((uint8_t *)&got + value_rows[i].offset, size,
-                            &le, size);
+            g_assert_cmpmem((uint8_t *)&got + value_rows[i].offset, size, &le, size);
             g_assert_cmpuint(got.state, ==, value_rows[i].to);
         }
         fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn);
@@ -437,12 +418,10 @@ FIXTURE_TEST("/qp-cmd/modify/port-mtu", test_port_mtu)
     bring(f, &qp, ERNIC_QPT_UC, ERNIC_QPS_INIT);
     fake_qp_attr(&attr, 9, 2);
     attr.path_mtu = 4;
-    g_assert_cmpint(fake_modify_qp(f->e, qp.qpn,
-                                   fake_qp_mask(qp.type, ERNIC_QPS_RTR),
+    g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, fake_qp_mask(qp.type, ERNIC_QPS_RTR),
                                    ERNIC_QPS_RTR, &attr), ==, ERNIC_ERR_PARAM);
     attr.path_mtu = 3;
-    g_assert_cmpint(fake_modify_qp(f->e, qp.qpn,
-                                   fake_qp_mask(qp.type, ERNIC_QPS_RTR),
+    g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, fake_qp_mask(qp.type, ERNIC_QPS_RTR),
                                    ERNIC_QPS_RTR, &attr), ==, ERNIC_OK);
     /* Datagrams ignore the attribute: their path MTU is the port's. */
     bring(f, &qp, ERNIC_QPT_UD, ERNIC_QPS_RTS);
@@ -452,8 +431,7 @@ FIXTURE_TEST("/qp-cmd/modify/port-mtu", test_port_mtu)
 FIXTURE_TEST("/qp-cmd/modify/current-state", test_current_state)
 {
     struct ernic_qp_attr attr;
-    uint32_t mask = fake_qp_mask(ERNIC_QPT_RC, ERNIC_QPS_RTS) |
-                    ERNIC_QPA_CUR_STATE;
+    uint32_t mask = fake_qp_mask(ERNIC_QPT_RC, ERNIC_QPS_RTS) | ERNIC_QPA_CUR_STATE;
     FakeQp qp;
 
     bring(f, &qp, ERNIC_QPT_RC, ERNIC_QPS_RTR);
