@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Walk scripts/changes, the table of scripts/test --changed. Prints TAP.
+"""Walk scripts/changes, the table of scripts/test --changed, and the files of tests.
+Prints TAP.
 
 usage: test_changes.py BUILD
 
-Each row is the first one that fits some file, and each name chooses a test of BUILD."""
+Each row is the first one that fits some file, and each name chooses a test of BUILD.
+Each file of tests belongs to a test of BUILD."""
+import json
 import os
+import re
 import subprocess
 import sys
 from importlib.machinery import SourceFileLoader
@@ -19,6 +23,8 @@ sys.path.insert(0, str(ROOT / 'scripts'))
 front = SourceFileLoader('front', str(ROOT / 'scripts/test')).load_module()
 # These change what is built, for which no part is enough.
 EVERYTHING = ('meson.build', 'meson_options.txt', '.ci/run')
+# tests/guest/declared.py has those of the guests.
+TESTS = re.compile(r'(?!tests/guest/).*/(test_.*\.py|(test|fuzz)-.*\.c)')
 
 
 def files():
@@ -42,13 +48,29 @@ def every_name(known, name):
     assert list(front.choose(known, [name], True)), f'no test has {name}'
 
 
+def every_test():
+    """Meson starts it, or a program with it."""
+    said = json.loads(subprocess.run(
+        ['meson', 'introspect', '--tests', '--targets', sys.argv[1]], check=True,
+        stdout=subprocess.PIPE).stdout)
+    known = {os.path.realpath(Path(sys.argv[1], word))
+             for test in said['tests'] for word in test['cmd']}
+    known |= {source for target in said['targets']
+              if known & set(target['filename']) or target['type'] == 'custom'
+              for group in target['target_sources']
+              for source in group.get('sources', ())}
+    lost = [path for path in files()
+            if TESTS.fullmatch(path) and str(ROOT / path) not in known]
+    assert not lost, f'no test of meson: {lost}'
+
+
 def main():
     known = front.known_tests(front.introspect())
     table = list(front.rows())
     used = {row[0] for row in map(front.row_of, files()) if row}
     names = dict.fromkeys(name for _, names in table for name in names)
     return cases.run(
-        [('every file', every_file)]
+        [('every file', every_file), ('every test', every_test)]
         + [(f'row {pattern}', every_row, used, pattern) for pattern, _ in table]
         + [(f'name {name}', every_name, known, name) for name in names])
 

@@ -84,10 +84,8 @@ class World:
                        'tests/qtest/meson.build': ''})
         if patch:
             write(folder, {'scripts/qemu-10.0/x.patch': PATCH.format(patch)})
-        for script in ('qemu-tree', 'patch-tree'):
-            if (ROOT / 'scripts' / script).exists():
-                (folder / 'scripts').mkdir(exist_ok=True)
-                shutil.copy(ROOT / 'scripts' / script, folder / 'scripts')
+        (folder / 'scripts').mkdir(exist_ok=True)
+        shutil.copy(ROOT / 'scripts/qemu-tree', folder / 'scripts')
         return folder
 
     def build(self, checkout, source=None, options=()):
