@@ -39,7 +39,7 @@ def read_pins(folder):
 def read_lines(path):
     """{'SUITE/CASE': reason} of a file of such lines; "#" begins a comment.
 
-    On the mlx5 interface names begin with mlx5/. In CASE a "*" stands for any text.
+    On the mlx5 interface names begin with mlx5/. A "*" stands for any text.
     """
     pins = {}
     for line in Path(path).read_text(encoding='utf-8').splitlines():
@@ -81,7 +81,7 @@ class Report:
         self.suite = suite
         self.label = suite.name if stack == 'ernic' else f'{stack}/{suite.name}'
         self.pins = {result: {line: why for line, why in lines.items()
-                              if line.startswith(self.label + '/')}
+                              if fits(self.label, self.suite_of(line))}
                      for result, lines in pins.items()}
         self.short = short
         self.number = self.failed = 0
@@ -89,6 +89,10 @@ class Report:
         self.about = ('', '')           # the kernel and packages that ran
         self.ran = {}                   # {'LABEL/CASE': result}
         self.since = time.monotonic()
+
+    def suite_of(self, line):
+        """The part of a line that may be the label of the suite."""
+        return '/'.join(line.split('/')[:self.label.count('/') + 1])
 
     def seconds(self):
         """Since the last call."""

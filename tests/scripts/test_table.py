@@ -189,6 +189,8 @@ def test_failures():
 
 def test_patterns():
     """A "*" stands for any text; each case that it stands for has to have the result."""
+    assert report_lines([('one', 'skip')], ('mlx5/a*/one', 'a*/one', 'mlx5/b*/one')) == [
+        (True, 'mlx5/a/one', ' # SKIP ours')]
     failures = ('mlx5/a/*/x-*', 'mlx5/a/[y]*')
     found = [(name, 'fail') for name in ('one/x-1', 'two/x-', 'two/y-1', '[y]')]
     wanted = [(False, 'mlx5/a/one/x-1', ' # TODO theirs'),
