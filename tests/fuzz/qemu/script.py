@@ -44,12 +44,6 @@ class Script:
     def step(self, ns=0):
         self.add(STEP, 'I', ns)
 
-    def frame(self, device, data):
-        self.add(FRAME, 'B', device, data=data)
-
-    def datagram(self, device, data):
-        self.add(DATAGRAM, 'B', device, data=data)
-
     def link(self, device, down):
         self.add(LINK, 'BB', device, down)
 
@@ -67,10 +61,8 @@ class Script:
     def reset(self, device):
         self.add(RESET, 'B', device)
 
-    def migrate(self, device, changes=()):
-        """changes: pairs of an offset in the stream and a byte."""
-        self.add(MIGRATE, 'B', device,
-                 data=b''.join(struct.pack('<iB', *change) for change in changes))
+    def migrate(self, device):
+        self.add(MIGRATE, 'B', device)
 
     def pack(self, limit=16 * 1024):
         """The input: as many whole operations as fit."""
