@@ -89,8 +89,6 @@ static volatile uintptr_t task_at;
 static volatile uint8_t task_devfn;
 static volatile bool idle;
 
-/* ---- the second processor -------------------------------------------------- */
-
 static void access(uint32_t row, uintptr_t at)
 {
     if (accesses[row].bar == CONFIG) {
@@ -143,8 +141,6 @@ static void wait_for(uint32_t n)
     }
 }
 
-/* ---- a function ------------------------------------------------------------- */
-
 static uint8_t capability(uint8_t devfn, uint8_t id)
 {
     uint8_t cap = pci_read(devfn, 0x34);
@@ -160,9 +156,9 @@ static void enable_mlx5(uintptr_t bar)
 {
     static const uint16_t opcodes[] = { 0x104, 0x107, 0x102, 0x802 };
     uint8_t *entry = rings[0];
-    uint32_t i, opcode;
+    uint32_t opcode;
 
-    for (i = 0; i < 32; i++, entry += 64) {
+    for (uint32_t i = 0; i < 32; i++, entry += 64) {
         opcode = i < 4 ? opcodes[i] : 0x100 + i;
         entry[0] = 7;
         entry[7] = entry[59] = 16;      /* lengths of message and answer */
@@ -208,12 +204,12 @@ static void disturb(uint8_t devfn)
 {
     uint8_t pm = capability(devfn, 0x01), pcie = capability(devfn, 0x10), at;
     uint32_t bars[6];
-    int i, j;
+    int j;
 
-    for (i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++) {
         bars[i] = pci_read(devfn, 0x10 + 4 * i);
     }
-    for (i = 0; i < DISTURBANCES; i++) {
+    for (int i = 0; i < DISTURBANCES; i++) {
         pci_write(devfn, pm + 4, 3);
         wait_for(3);
         pci_write(devfn, pm + 4, 0);
@@ -267,11 +263,10 @@ static void attack(uint8_t slot, uint32_t row)
 int main(void)
 {
     uint32_t row = 0;
-    uint8_t slot;
 
     start_ap();
     out32(SELECT, 0);
-    for (slot = FIRST_SLOT; slot < SLOTS && row < ACCESSES; slot++) {
+    for (uint8_t slot = FIRST_SLOT; slot < SLOTS && row < ACCESSES; slot++) {
         if (pci_read(slot << 3, 0) != 0xffffffff && pci_read(slot << 3, 8) >> 24 != 6) {
             attack(slot, row++);
         }

@@ -61,9 +61,7 @@ static void renew(Attack *a)
 /* Lets time pass for all requests in progress and all of their retries. */
 static void pass(Attack *a)
 {
-    int i;
-
-    for (i = 0; i < 60; i++) {
+    for (int i = 0; i < 60; i++) {
         qtest_clock_step(a->m.qts, 10000);
     }
 }
@@ -89,9 +87,6 @@ static void works(Attack *a)
     card_transfers(&a->c, &a->c);
 }
 
-/* ---- bases that are the device ---------------------------------------------- */
-
-
 /* Registers that take an address, and whether failed DMA ends the queue pair. */
 static const struct {
     const char *name;
@@ -104,8 +99,7 @@ static const struct {
     { "CQBA", ERNIC_REG_QP, PG332_CQBA, PG332_CQBAMSB },
     { "CQDBADD", ERNIC_REG_QP, PG332_CQDBADD, PG332_CQDBADDMSB },
     { "RQWPTRDBADD", ERNIC_REG_QP, PG332_RQWPTRDBADD, PG332_RQWPTRDBADDMSB },
-    { "BUFBASEADDR", ERNIC_REG_REGION, PG332_BUFBASEADDRLSB,
-      PG332_BUFBASEADDRMSB, true },
+    { "BUFBASEADDR", ERNIC_REG_REGION, PG332_BUFBASEADDRLSB, PG332_BUFBASEADDRMSB, true },
     { "IPKTERRQBA", ERNIC_REG_GLOBAL, PG332_IPKTERRQBA, PG332_IPKTERRQBAMSB },
     { "ERRBUFBA", ERNIC_REG_GLOBAL, PG332_ERRBUFBA, PG332_ERRBUFBAMSB },
 };
@@ -148,12 +142,11 @@ static void test_self(const void *more)
     uint64_t target[3];
     uint8_t junk[CARD_LENGTH];
     Attack a;
-    size_t i, t;
 
     begin(&a, more);
     memset(junk, 0, sizeof(junk));
-    for (i = 0; i < ARRAY_SIZE(aims); i++) {
-        for (t = 0; t < ARRAY_SIZE(target); t++) {
+    for (size_t i = 0; i < ARRAY_SIZE(aims); i++) {
+        for (size_t t = 0; t < ARRAY_SIZE(target); t++) {
             renew(&a);
             target[0] = a.c.bar.addr + PG332_V3_GLOBAL;
             target[1] = a.q.bar.addr;
@@ -176,8 +169,6 @@ static void test_self(const void *more)
     works(&a);
     end(&a);
 }
-
-/* ---- the side stream and interrupts, at the device ---------------------------- */
 
 static void put_side(Card *c, uint32_t reg, uint32_t value)
 {
@@ -217,8 +208,7 @@ static void test_side(const void *more)
     /* The descriptor is in memory, its entry is the channel's run register. */
     ring = card_zeroed(&a.c, 4096);
     stq_le_p(desc, ring);
-    stq_le_p(desc + 8, a.c.bar.addr + ernic_reg_window(a.c.version) +
-             PG332_SIDE_DMACR);
+    stq_le_p(desc + 8, a.c.bar.addr + ernic_reg_window(a.c.version) + PG332_SIDE_DMACR);
     qtest_memwrite(a.m.qts, ring, desc, sizeof(desc));
     listen_at(&a.c, ring);
     card_post(&a.c, CARD_WRITE_IMM, 0, 64, CARD_VA + 0x8000, CARD_KEY);
@@ -245,8 +235,7 @@ static void vector_to(Attack *a, uint16_t vector, uint64_t addr, uint32_t data)
     uint64_t at = dev->msix_table_off + MSIX_ENTRY(vector);
 
     qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_LOWER_ADDR, addr);
-    qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_UPPER_ADDR,
-                   addr >> 32);
+    qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_UPPER_ADDR, addr >> 32);
     qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_DATA, data);
     qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
 }
@@ -259,16 +248,14 @@ static void test_message(const void *more)
     };
     uint32_t words[2][64];
     Attack a;
-    size_t i;
 
     begin(&a, more);
-    for (i = 0; i <= ARRAY_SIZE(global); i++) {
+    for (size_t i = 0; i <= ARRAY_SIZE(global); i++) {
         renew(&a);
         qpci_msix_enable(&a.q.dev);
-        vector_to(&a, CARD_VECTOR, i < ARRAY_SIZE(global) ?
-                  a.c.bar.addr + card_at(&a.c, ERNIC_REG_GLOBAL, 0, global[i]) :
-                  a.c.bar.addr + card_at(&a.c, ERNIC_REG_QP, CARD_QPN - 1,
-                                         PG332_SQPI), 0);
+        vector_to(&a, CARD_VECTOR, i < ARRAY_SIZE(global) ? a.c.bar.addr +
+                  card_at(&a.c, ERNIC_REG_GLOBAL, 0, global[i]) : a.c.bar.addr +
+                  card_at(&a.c, ERNIC_REG_QP, CARD_QPN - 1, PG332_SQPI), 0);
         snapshot(&a.c, words[0]);
         card_post(&a.c, CARD_WRITE, 0, 64, CARD_VA + 0x8000, CARD_KEY);
         card_done(&a.c, CARD_WRITE);
@@ -287,13 +274,12 @@ static void test_storm(const void *more)
 {
     uint64_t at;
     Attack a;
-    int i;
 
     begin(&a, more);
     renew(&a);
     card_post(&a.c, CARD_WRITE, 0, 64, CARD_VA + 0x8000, CARD_KEY);
     card_done(&a.c, CARD_WRITE);
-    for (i = 0; i < 2000; i++) {
+    for (int i = 0; i < 2000; i++) {
         card_put(&a.c, PG332_INTEN, i & 1 ? 0xff : 0);
         g_assert(!(qpci_config_readw(&a.q.dev, PCI_STATUS) & PCI_STATUS_INTERRUPT)
                  == !(i & 1));
@@ -301,7 +287,7 @@ static void test_storm(const void *more)
     at = card_zeroed(&a.c, 4096);
     qpci_msix_enable(&a.q.dev);
     vector_to(&a, CARD_VECTOR, at, 0x1234);
-    for (i = 0; i < 2000; i++) {
+    for (int i = 0; i < 2000; i++) {
         card_put(&a.c, PG332_INTEN, i & 1 ? 0xff : 0);
         card_put(&a.c, PG332_INTSTS, PG332_INT_RECEIVE);        /* interrupts again */
     }
@@ -311,8 +297,6 @@ static void test_storm(const void *more)
     works(&a);
     end(&a);
 }
-
-/* ---- edges --------------------------------------------------------------------- */
 
 /* Values of set-up registers; no value or combination may harm the device. */
 static const struct {
@@ -345,10 +329,9 @@ static void test_edges(const void *more)
     };
     uint64_t deadline;
     Attack a;
-    size_t i, n;
 
     begin(&a, more);
-    for (i = 0; i < ARRAY_SIZE(edges); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(edges); i++) {
         g_test_message("%s", edges[i].name);
         renew(&a);
         card_put_qp(&a.c, PG332_QPCONF, 0);
@@ -356,7 +339,7 @@ static void test_edges(const void *more)
         if (edges[i].reg != PG332_QPCONF) {
             card_put_qp(&a.c, PG332_QPCONF, CARD_QPCONF);
         }
-        for (n = 0; n < ARRAY_SIZE(indices); n++) {
+        for (size_t n = 0; n < ARRAY_SIZE(indices); n++) {
             card_put_qp(&a.c, PG332_SQPI, indices[n]);
             card_put_qp(&a.c, PG332_RQCI, indices[n]);
             qtest_clock_step(a.m.qts, 100000);
@@ -377,36 +360,31 @@ static void test_edges(const void *more)
 /* Rings all doorbells before any set-up; even the address is missing. */
 static void test_early(const void *more)
 {
-    uint32_t qpn, reg;
     Attack a;
 
     begin(&a, more);
     a.c = (Card) { .q = &a.q, .version = PG332_V3_1 };
     a.c.bar = qpci_iomap(&a.q.dev, ERNIC_BAR_PG332, NULL);
-    for (qpn = 1; qpn <= 33; qpn++) {
-        for (reg = 0; reg < PG332_SLOT; reg += 4) {
+    for (uint32_t qpn = 1; qpn <= 33; qpn++) {
+        for (uint32_t reg = 0; reg < PG332_SLOT; reg += 4) {
             card_put_at(&a.c, card_at(&a.c, ERNIC_REG_QP, qpn - 1, reg),
                         reg == PG332_QPCONF ? 0 : 0xffff);
         }
     }
     card_put(&a.c, PG332_XRNICCONF, 0xffffffff);
     pass(&a);
-    for (qpn = 1; qpn <= 32; qpn++) {           /* enable all queue pairs */
-        card_put_at(&a.c, card_at(&a.c, ERNIC_REG_QP, qpn - 1, PG332_QPCONF),
-                    0xffffffbf);
+    for (uint32_t qpn = 1; qpn <= 32; qpn++) {  /* enable all queue pairs */
+        card_put_at(&a.c, card_at(&a.c, ERNIC_REG_QP, qpn - 1, PG332_QPCONF), 0xffffffbf);
     }
     pass(&a);
     works(&a);
     end(&a);
 }
 
-/* ---- resets ---------------------------------------------------------------------- */
-
 static void no_master(Attack *a)
 {
     qpci_config_writew(&a->q.dev, PCI_COMMAND,
-                       qpci_config_readw(&a->q.dev, PCI_COMMAND) &
-                       ~PCI_COMMAND_MASTER);
+                       qpci_config_readw(&a->q.dev, PCI_COMMAND) & ~PCI_COMMAND_MASTER);
 }
 
 static void no_face(Attack *a)
@@ -455,13 +433,11 @@ static void test_resets(const void *more)
         move_bar,
     };
     Attack a;
-    size_t i;
-    int n;
 
     begin(&a, more);
-    for (i = 0; i < ARRAY_SIZE(stops) * 4; i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(stops) * 4; i++) {
         renew(&a);
-        for (n = 0; n < 50; n++) {
+        for (int n = 0; n < 50; n++) {
             card_post(&a.c, n & 1 ? CARD_READ : CARD_WRITE, 0, CARD_MEM / 2,
                       CARD_VA + CARD_MEM / 2, CARD_KEY);
         }
@@ -492,9 +468,8 @@ static void register_tests(void)
         { "storm", test_storm }, { "edges", test_edges }, { "early", test_early },
         { "resets", test_resets },
     };
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(tests); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
         add(tests[i].name, "", "", tests[i].fn);
         add(tests[i].name, "-iothread", ",iothread=io0", tests[i].fn);
         add(tests[i].name, "-timing", ",timing=on", tests[i].fn);

@@ -10,8 +10,6 @@
 #include "tests/qtest/libqos/pci-pc.h"
 #include "ernic-card.h"
 
-/* ---- machines -------------------------------------------------------------- */
-
 void card_machine_open(CardMachine *m, const char *args)
 {
     m->qts = qtest_initf("-M pc %s", args);
@@ -26,10 +24,7 @@ void card_machine_close(CardMachine *m)
     qtest_quit(m->qts);
 }
 
-/* ---- registers ------------------------------------------------------------- */
-
-uint32_t card_at(const Card *c, ErnicRegScope scope, uint32_t element,
-                   uint32_t reg)
+uint32_t card_at(const Card *c, ErnicRegScope scope, uint32_t element, uint32_t reg)
 {
     return ernic_reg_blocks[c->version][scope].base + element * PG332_SLOT + reg;
 }
@@ -68,8 +63,6 @@ void card_put_region(Card *c, uint32_t reg, uint32_t value)
 {
     card_put_at(c, card_at(c, ERNIC_REG_REGION, CARD_REGION, reg), value);
 }
-
-/* ---- set-up, in RecoNIC's order ------------------------------------------- */
 
 uint64_t card_zeroed(Card *c, size_t bytes)
 {
@@ -155,8 +148,6 @@ void card_open_bar(Card *c, QErnic *q, unsigned version, uint8_t host, QPCIBar b
     open_region(c);
 }
 
-/* ---- work ----------------------------------------------------------------- */
-
 void card_post(Card *c, uint8_t opcode, uint64_t at, uint32_t len,
                  uint64_t raddr, uint32_t rkey)
 {
@@ -191,9 +182,8 @@ void card_done(Card *c, uint8_t opcode)
 void card_pattern(QTestState *qts, uint64_t addr, uint32_t len, uint8_t seed)
 {
     g_autofree uint8_t *bytes = g_malloc(len);
-    uint32_t i;
 
-    for (i = 0; i < len; i++) {
+    for (uint32_t i = 0; i < len; i++) {
         bytes[i] = seed + i * 7 + (i >> 8);
     }
     qtest_memwrite(qts, addr, bytes, len);
@@ -232,9 +222,8 @@ void card_transfers(Card *a, Card *b)
 void card_close_qp(Card *c)
 {
     static const uint8_t zero[] = {
-        PG332_RQWPTRDBADD, PG332_SQPI, PG332_CQHEAD, PG332_RQCI,
-        PG332_STATRQPIDB, PG332_STATCURSQPTR, PG332_SQPSN, PG332_LSTRQREQ,
-        PG332_STATMSN,
+        PG332_RQWPTRDBADD, PG332_SQPI, PG332_CQHEAD, PG332_RQCI, PG332_STATRQPIDB,
+        PG332_STATCURSQPTR, PG332_SQPSN, PG332_LSTRQREQ, PG332_STATMSN,
     };
     uint32_t conf = card_get_qp(c, PG332_QPCONF), i;
 
@@ -247,8 +236,7 @@ void card_close_qp(Card *c)
         card_put_qp(c, zero[i], 0);
         g_assert_cmphex(card_get_qp(c, zero[i]), ==, 0);
     }
-    card_put_qp(c, PG332_QPCONF, (conf & ~PG332_QPCONF_ENABLE) |
-           PG332_QPCONF_RECOVERY);
+    card_put_qp(c, PG332_QPCONF, (conf & ~PG332_QPCONF_ENABLE) | PG332_QPCONF_RECOVERY);
     card_put(c, PG332_XRNICADCONF,
              card_get(c, PG332_XRNICADCONF) & ~PG332_ADCONF_OVERRIDE);
     c->posted = c->received = 0;
@@ -261,9 +249,8 @@ void card_locate(QErnic *q, uint8_t host, unsigned device)
                            " 'path': %s, 'property': 'roce-port' } }", ids[device]);
     g_autofree char *text = g_strdup_printf("10.0.0.%u=127.0.0.1:%s", host,
                                             qdict_get_str(rsp, "return"));
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(ids); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
         qtest_qmp_assert_success(
             q->qts, "{ 'execute': 'qom-set', 'arguments': {"
             " 'path': %s, 'property': 'add-peer', 'value': %s } }", ids[i], text);

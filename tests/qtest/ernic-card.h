@@ -35,8 +35,7 @@ typedef struct Card {
 } Card;
 
 /* Registers: at any place, global, of queue pair CARD_QPN, of region CARD_REGION. */
-uint32_t card_at(const Card *c, ErnicRegScope scope, uint32_t element,
-                 uint32_t reg);
+uint32_t card_at(const Card *c, ErnicRegScope scope, uint32_t element, uint32_t reg);
 void card_put_at(Card *c, uint32_t off, uint32_t value);
 uint32_t card_get_at(Card *c, uint32_t off);
 void card_put(Card *c, uint32_t reg, uint32_t value);

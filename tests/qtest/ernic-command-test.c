@@ -56,15 +56,12 @@ static uint32_t fresh(World *w, uint8_t opcode)
     return le32_to_cpu(rsp.handle);
 }
 
-static void in_scratch(World *w, struct ernic_cmd *cmd, const void *data,
-                       uint32_t len)
+static void in_scratch(World *w, struct ernic_cmd *cmd, const void *data, uint32_t len)
 {
     qtest_memwrite(w->q->qts, w->q->scratch, data, len);
     cmd->qp.addr = cpu_to_le64(w->q->scratch);
     cmd->qp.length = cpu_to_le32(len);
 }
-
-/* ---- commands that succeed ------------------------------------------------ */
 
 static void query(World *w, struct ernic_cmd *cmd)
 {
@@ -227,11 +224,9 @@ static void mw_free(World *w, struct ernic_cmd *cmd)
 static void qp_create(World *w, struct ernic_cmd *cmd)
 {
     struct ernic_qp_init init = {
-        .sq_buf.addr = cpu_to_le64(w->mem),
-        .rq_buf.addr = cpu_to_le64(w->mem),
-        .pd = cpu_to_le32(w->q->pd),
-        .send_cq = cpu_to_le32(w->cq), .recv_cq = cpu_to_le32(w->cq),
-        .srq = cpu_to_le32(NONE),
+        .sq_buf.addr = cpu_to_le64(w->mem), .rq_buf.addr = cpu_to_le64(w->mem),
+        .pd = cpu_to_le32(w->q->pd), .send_cq = cpu_to_le32(w->cq),
+        .recv_cq = cpu_to_le32(w->cq), .srq = cpu_to_le32(NONE),
         .sq_depth = cpu_to_le32(DEPTH), .rq_depth = cpu_to_le32(DEPTH),
         .type = ERNIC_QPT_UD, .sq_stride = 1, .rq_stride = 1,
     };
@@ -324,8 +319,7 @@ static void counter_free(World *w, struct ernic_cmd *cmd)
 static void counter_bind(World *w, struct ernic_cmd *cmd)
 {
     cmd->counter_bind.qpn = cpu_to_le32(w->qp);
-    cmd->counter_bind.counter =
-        cpu_to_le32(fresh(w, ERNIC_CMD_COUNTER_ALLOC));
+    cmd->counter_bind.counter = cpu_to_le32(fresh(w, ERNIC_CMD_COUNTER_ALLOC));
 }
 
 static void counter_query(World *w, struct ernic_cmd *cmd)
@@ -340,8 +334,6 @@ static void flow_destroy(World *w, struct ernic_cmd *cmd)
 {
     cmd->handle.handle = cpu_to_le32(fresh(w, ERNIC_CMD_FLOW_CREATE));
 }
-
-/* ---- the rows ------------------------------------------------------------- */
 
 #define OFF(member)     (offsetof(struct ernic_cmd, member) - \
                          offsetof(struct ernic_cmd, raw))
@@ -358,53 +350,37 @@ static const Row rows[ERNIC_CMD_COUNT] = {
     ROW(SET_GID, UPTO(set_gid.index), true, ERR_PERM, -1, set_gid),
     ROW(SET_PKEY, UPTO(set_pkey.pkey), true, ERR_PERM, -1, set_pkey),
     ROW(UCTX_ALLOC, 0, true, ERR_PERM, -1, NULL),
-    ROW(UCTX_FREE, UPTO(handle.handle), true, ERR_PERM, OFF(handle.handle),
-        uctx_free),
+    ROW(UCTX_FREE, UPTO(handle.handle), true, ERR_PERM, OFF(handle.handle), uctx_free),
     ROW(PD_ALLOC, 0, false, OK, -1, NULL),
-    ROW(PD_FREE, UPTO(handle.handle), false, ERR_PERM, OFF(handle.handle),
-        pd_free),
+    ROW(PD_FREE, UPTO(handle.handle), false, ERR_PERM, OFF(handle.handle), pd_free),
     ROW(EQ_CREATE, UPTO(eq_create.async), true, ERR_PERM, -1, eq_create),
-    ROW(EQ_DESTROY, UPTO(handle.handle), true, ERR_PERM, OFF(handle.handle),
-        eq_destroy),
+    ROW(EQ_DESTROY, UPTO(handle.handle), true, ERR_PERM, OFF(handle.handle), eq_destroy),
     ROW(CQ_CREATE, UPTO(cq_create.eq), false, OK, -1, cq_create),
     ROW(CQ_RESIZE, UPTO(cq_create.handle), false, ERR_PERM,
         OFF(cq_create.handle), cq_resize),
     ROW(CQ_MODERATE, UPTO(cq_moderate.period_us), false, ERR_PERM,
         OFF(cq_moderate.handle), cq_moderate),
-    ROW(CQ_DESTROY, UPTO(handle.handle), false, ERR_PERM, OFF(handle.handle),
-        cq_destroy),
-    ROW(SRQ_CREATE, UPTO(srq.cq), false, ERR_HANDLE, OFF(srq.pd),
-        srq_create),
-    ROW(SRQ_MODIFY, UPTO(srq.limit), false, ERR_PERM, OFF(srq.handle),
-        srq_modify),
-    ROW(SRQ_QUERY, UPTO(query.handle), false, ERR_HANDLE, OFF(query.handle),
-        query_srq),
+    ROW(CQ_DESTROY, UPTO(handle.handle), false, ERR_PERM, OFF(handle.handle), cq_destroy),
+    ROW(SRQ_CREATE, UPTO(srq.cq), false, ERR_HANDLE, OFF(srq.pd), srq_create),
+    ROW(SRQ_MODIFY, UPTO(srq.limit), false, ERR_PERM, OFF(srq.handle), srq_modify),
+    ROW(SRQ_QUERY, UPTO(query.handle), false, ERR_HANDLE, OFF(query.handle), query_srq),
     ROW(SRQ_DESTROY, UPTO(handle.handle), false, ERR_PERM, OFF(handle.handle),
         srq_destroy),
     ROW(MR_REG, UPTO(mr_reg.offset), false, ERR_HANDLE, OFF(mr_reg.pd), mr_reg),
     ROW(MR_ALLOC, UPTO(mr_alloc.max_pages), false, ERR_HANDLE,
         OFF(mr_alloc.pd), mr_alloc),
-    ROW(MR_FREE, UPTO(handle.handle), false, ERR_PERM, OFF(handle.handle),
-        mr_free),
-    ROW(MW_ALLOC, UPTO(mw_alloc.type), false, ERR_HANDLE, OFF(mw_alloc.pd),
-        mw_alloc),
-    ROW(MW_FREE, UPTO(handle.handle), false, ERR_PERM, OFF(handle.handle),
-        mw_free),
+    ROW(MR_FREE, UPTO(handle.handle), false, ERR_PERM, OFF(handle.handle), mr_free),
+    ROW(MW_ALLOC, UPTO(mw_alloc.type), false, ERR_HANDLE, OFF(mw_alloc.pd), mw_alloc),
+    ROW(MW_FREE, UPTO(handle.handle), false, ERR_PERM, OFF(handle.handle), mw_free),
     ROW(QP_CREATE, UPTO(qp.length), false, ERR_HANDLE, -1, qp_create),
-    ROW(QP_MODIFY, UPTO(qp.handle), false, ERR_HANDLE, OFF(qp.handle),
-        qp_modify),
-    ROW(QP_QUERY, UPTO(query.handle), false, ERR_HANDLE, OFF(query.handle),
-        query_qp),
+    ROW(QP_MODIFY, UPTO(qp.handle), false, ERR_HANDLE, OFF(qp.handle), qp_modify),
+    ROW(QP_QUERY, UPTO(query.handle), false, ERR_HANDLE, OFF(query.handle), query_qp),
     ROW(QP_DESTROY, UPTO(handle.handle), false, ERR_HANDLE, OFF(handle.handle),
         qp_destroy),
-    ROW(MCAST_ATTACH, UPTO(mcast.qpn), false, ERR_HANDLE, OFF(mcast.qpn),
-        mcast_attach),
-    ROW(MCAST_DETACH, UPTO(mcast.qpn), false, ERR_HANDLE, OFF(mcast.qpn),
-        mcast_detach),
-    ROW(MR_REREG, UPTO(mr_reg.flags), false, ERR_PERM, OFF(mr_reg.key),
-        mr_rereg),
-    ROW(MR_PAGES, UPTO(mr_pages.key), false, ERR_PERM, OFF(mr_pages.key),
-        mr_pages),
+    ROW(MCAST_ATTACH, UPTO(mcast.qpn), false, ERR_HANDLE, OFF(mcast.qpn), mcast_attach),
+    ROW(MCAST_DETACH, UPTO(mcast.qpn), false, ERR_HANDLE, OFF(mcast.qpn), mcast_detach),
+    ROW(MR_REREG, UPTO(mr_reg.flags), false, ERR_PERM, OFF(mr_reg.key), mr_rereg),
+    ROW(MR_PAGES, UPTO(mr_pages.key), false, ERR_PERM, OFF(mr_pages.key), mr_pages),
     ROW(PAGE_RESUME, UPTO(page_resume.failed), true, ERR_PERM,
         OFF(page_resume.qpn), page_resume),
     ROW(FLOW_CREATE, UPTO(qp.length), false, ERR_HANDLE, -1, flow_create),
@@ -420,8 +396,6 @@ static const Row rows[ERNIC_CMD_COUNT] = {
         OFF(counter_bind.qpn), counter_bind),
     ROW(COUNTER_QUERY, UPTO(query.handle), true, ERR_PERM, -1, counter_query),
 };
-
-/* ---- errors of single commands -------------------------------------------- */
 
 /* One wrong field in a right command or in its structure in memory. */
 typedef struct Wrong {
@@ -583,8 +557,6 @@ static void put(uint8_t *at, uint8_t size, uint64_t value)
     }
 }
 
-/* ---- the walk ------------------------------------------------------------- */
-
 static void world(World *w, QErnic *q)
 {
     struct ernic_rsp rsp;
@@ -616,12 +588,11 @@ static void walk(World *w, uint8_t opcode)
     static const uint32_t handles[] = { 0, 0xffff, 0xffffff, NONE };
     const Row *row = &rows[opcode];
     struct ernic_cmd cmd;
-    size_t i;
 
     g_test_message("%s", row->name);
     cmd = right(w, opcode);
     g_assert_cmpuint(qernic_cmd(w->q, &cmd, NULL), ==, ERNIC_OK);
-    for (i = row->len; i < sizeof(cmd.raw); i++) {
+    for (size_t i = row->len; i < sizeof(cmd.raw); i++) {
         cmd = right(w, opcode);
         cmd.raw[i] = 1;
         refused(w, &cmd, ERNIC_ERR_RESERVED);
@@ -636,7 +607,7 @@ static void walk(World *w, uint8_t opcode)
     refused(w, &cmd, ERNIC_ERR_HANDLE);
     cmd.uctx = cpu_to_le32(w->uctx);
     refused(w, &cmd, row->kernel ? ERNIC_ERR_PERM : row->foreign);
-    for (i = 0; row->object >= 0 && i < ARRAY_SIZE(handles); i++) {
+    for (size_t i = 0; row->object >= 0 && i < ARRAY_SIZE(handles); i++) {
         cmd = right(w, opcode);
         stl_le_p(cmd.raw + row->object, handles[i]);
         refused(w, &cmd, ERNIC_ERR_HANDLE);
@@ -645,10 +616,9 @@ static void walk(World *w, uint8_t opcode)
 
 static void test_rows(void *obj, void *data, QGuestAllocator *alloc)
 {
-    int opcode;
     World w;
 
-    for (opcode = 0; opcode < ERNIC_CMD_COUNT; opcode++) {
+    for (int opcode = 0; opcode < ERNIC_CMD_COUNT; opcode++) {
         g_assert_nonnull(rows[opcode].name);
         world(&w, obj);
         walk(&w, opcode);
@@ -661,21 +631,18 @@ static void test_wrong(void *obj, void *data, QGuestAllocator *alloc)
 {
     struct ernic_cmd cmd;
     uint8_t bytes[8];
-    size_t i;
     World w;
 
     world(&w, obj);
-    for (i = 0; i < ARRAY_SIZE(wrongs); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(wrongs); i++) {
         const Wrong *wrong = &wrongs[i];
 
         g_test_message("%s %s %u = 0x%" PRIx64, rows[wrong->opcode].name,
-                       wrong->in_memory ? "memory" : "payload", wrong->off,
-                       wrong->value);
+                       wrong->in_memory ? "memory" : "payload", wrong->off, wrong->value);
         cmd = right(&w, wrong->opcode);
         put(bytes, wrong->size, wrong->value);
         if (wrong->in_memory) {
-            qtest_memwrite(w.q->qts, w.q->scratch + wrong->off, bytes,
-                           wrong->size);
+            qtest_memwrite(w.q->qts, w.q->scratch + wrong->off, bytes, wrong->size);
         } else {
             memcpy(cmd.raw + wrong->off, bytes, wrong->size);
         }
@@ -692,22 +659,17 @@ static void test_busy(void *obj, void *data, QGuestAllocator *alloc)
     World w;
 
     world(&w, q);
-    g_assert_cmpuint(qernic_cmd_handle(q, ERNIC_CMD_PD_FREE, q->pd), ==,
-                     ERNIC_ERR_BUSY);
+    g_assert_cmpuint(qernic_cmd_handle(q, ERNIC_CMD_PD_FREE, q->pd), ==, ERNIC_ERR_BUSY);
     g_assert_cmpuint(qernic_cmd_handle(q, ERNIC_CMD_CQ_DESTROY, w.cq), ==,
                      ERNIC_ERR_BUSY);
     cmd.uctx = cpu_to_le32(w.uctx);
     g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_OK);
     g_assert_cmpuint(qernic_cmd_handle(q, ERNIC_CMD_UCTX_FREE, w.uctx), ==,
                      ERNIC_ERR_BUSY);
-    g_assert_cmpuint(qernic_cmd_handle(q, ERNIC_CMD_QP_DESTROY, w.qp), ==,
-                     ERNIC_OK);
-    g_assert_cmpuint(qernic_cmd_handle(q, ERNIC_CMD_CQ_DESTROY, w.cq), ==,
-                     ERNIC_OK);
+    g_assert_cmpuint(qernic_cmd_handle(q, ERNIC_CMD_QP_DESTROY, w.qp), ==, ERNIC_OK);
+    g_assert_cmpuint(qernic_cmd_handle(q, ERNIC_CMD_CQ_DESTROY, w.cq), ==, ERNIC_OK);
     guest_free(alloc, w.mem);
 }
-
-/* ---- doorbells ------------------------------------------------------------ */
 
 /* The number of bad doorbells; a NOP waits for the doorbells rung before. */
 static uint64_t bad_doorbells(QErnic *q)

@@ -99,11 +99,9 @@ static uint64_t reported(QErnic *q, const char *face, const char *table,
 static void agree(QErnic *q, const char *face,
                   const struct ernic_timing_info *info, bool still)
 {
-    size_t i;
-
     g_assert_cmpuint(le16_to_cpu(info->num_stages), ==, ARRAY_SIZE(stages));
     g_assert_cmpuint(le16_to_cpu(info->num_queues), ==, ARRAY_SIZE(queues));
-    for (i = 0; i < ARRAY_SIZE(stages); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(stages); i++) {
         const struct ernic_timing_stage *s = &info->stage[i];
         uint64_t sum = le64_to_cpu(s->busy) + le64_to_cpu(s->stalled) +
                        le64_to_cpu(s->idle);
@@ -124,7 +122,7 @@ static void agree(QErnic *q, const char *face,
         g_assert_true(!still || reported(q, face, "stages", stages[i], "idle") ==
                       le64_to_cpu(s->idle));
     }
-    for (i = 0; i < ARRAY_SIZE(queues); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(queues); i++) {
         const struct ernic_timing_queue *s = &info->queue[i];
 
         g_assert_cmpuint(reported(q, face, "queues", queues[i], "size"), ==,
@@ -139,9 +137,9 @@ static void agree(QErnic *q, const char *face,
 
 static void read_words(Card *c, struct ernic_timing_info *info)
 {
-    uint32_t off, word;
+    uint32_t word;
 
-    for (off = 0; off < sizeof(*info); off += 4) {
+    for (uint32_t off = 0; off < sizeof(*info); off += 4) {
         word = cpu_to_le32(card_get_at(c, WORDS + off));
         memcpy((uint8_t *)info + off, &word, 4);
     }

@@ -50,16 +50,12 @@ void qeth_start(Eth *e, QErnic *any, int *fds, QGuestAllocator *alloc, uint32_t 
 
 void qeth_fill(uint8_t *frame, uint32_t len, const uint8_t *to)
 {
-    uint32_t i;
-
-    for (i = 0; i < len; i++) {
+    for (uint32_t i = 0; i < len; i++) {
         frame[i] = i * 3 + (i >> 8);
     }
     memcpy(frame, to, 6);
     memcpy(frame + 6, "\x52\x54\x00\x99\x99\x99\x88\xb5", 8);
 }
-
-/* ---- rings ---------------------------------------------------------------- */
 
 void qeth_post(Eth *e, const struct ernic_eth_txd *desc)
 {
@@ -83,9 +79,9 @@ void qeth_transmit(Eth *e, const uint8_t *frame, uint32_t len, uint32_t piece,
                    const struct ernic_eth_txd *last)
 {
     struct ernic_eth_txd desc;
-    uint32_t pos, n;
+    uint32_t n;
 
-    for (pos = 0; pos < len; pos += n) {
+    for (uint32_t pos = 0; pos < len; pos += n) {
         n = MIN(piece, len - pos);
         qtest_memwrite(e->q.qts, qeth_tx_buffer(e, e->tx_pi), frame + pos, n);
         desc = (struct ernic_eth_txd) { };
@@ -116,15 +112,12 @@ void qeth_to_wire(Eth *e, const uint8_t *frame, uint32_t len)
     uint32_t be = cpu_to_be32(len);
     struct iovec iov[] = { { &be, sizeof(be) }, { (void *)frame, len } };
 
-    g_assert_cmpint(iov_send(e->fd, iov, 2, 0, len + sizeof(be)), ==,
-                    len + sizeof(be));
+    g_assert_cmpint(iov_send(e->fd, iov, 2, 0, len + sizeof(be)), ==, len + sizeof(be));
 }
 
 void qeth_post_rx_at(Eth *e, uint64_t addr, uint16_t size)
 {
-    struct ernic_eth_rxd desc = {
-        .addr = cpu_to_le64(addr), .size = cpu_to_le16(size),
-    };
+    struct ernic_eth_rxd desc = { .addr = cpu_to_le64(addr), .size = cpu_to_le16(size) };
 
     qtest_memwrite(e->q.qts, e->rx + e->rx_pi % ENTRIES * sizeof(desc), &desc,
                    sizeof(desc));

@@ -18,8 +18,6 @@
 #include "ernic-card.h"
 #include "ernic-eth.h"
 
-/* ---- which face receives a frame? -------------------------------------------- */
-
 #define ROCE_LEN    (14 + 20 + 8 + 12 + 4)
 
 /* Frames to 10.0.0.1: RoCEv2 or other, well-formed or malformed. */
@@ -133,14 +131,13 @@ static void test_whose(void)
 {
     Own own;
     Eth e;
-    int i;
 
     own_open(&own, &e, ",ernic-version=3.1", ERNIC_ETH_RX);
-    for (i = GOOD; i <= OTHER_PORT; i++) {
+    for (int i = GOOD; i <= OTHER_PORT; i++) {
         comes(&e, i, TO_ETH);
     }
     registers_say(&e, false);                   /* an address, but not enabled */
-    for (i = GOOD; i <= OTHER_PORT; i++) {
+    for (int i = GOOD; i <= OTHER_PORT; i++) {
         comes(&e, i, TO_ETH);
     }
     registers_say(&e, true);
@@ -161,8 +158,6 @@ static void test_whose(void)
     comes(&e, OTHER_PORT, TO_ETH);
     own_close(&own, &e);
 }
-
-/* ---- frames of many descriptors ------------------------------------------- */
 
 #define LONG_SHIFT  9
 #define LONG        (1u << LONG_SHIFT)
@@ -185,10 +180,8 @@ static void start_long(Eth *e, QGuestAllocator *alloc, uint32_t ctrl)
 /* @n descriptors with a byte each: one frame. */
 static void send_bytes(Eth *e, const uint8_t *frame, uint32_t n)
 {
-    uint32_t i;
-
     qtest_memwrite(e->q.qts, e->buf, frame, n);
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         struct ernic_eth_txd desc = {
             .addr = cpu_to_le64(e->buf + i), .len = cpu_to_le16(1),
             .flags = i + 1 == n ? ERNIC_ETH_EOP : 0,
@@ -203,9 +196,7 @@ static void send_bytes(Eth *e, const uint8_t *frame, uint32_t n)
 /* @n buffers of @size bytes. */
 static void post_small(Eth *e, uint32_t n, uint16_t size)
 {
-    uint32_t i;
-
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         struct ernic_eth_rxd desc = {
             .addr = cpu_to_le64(e->buf), .size = cpu_to_le16(size),
         };
@@ -248,8 +239,6 @@ static void test_pieces(void)
     g_assert_cmpuint(qeth_get(&e, OFF(rx_packets)), ==, 1);
     own_close(&own, &e);
 }
-
-/* ---- bursts --------------------------------------------------------------- */
 
 #define FRAMES  900
 
@@ -299,8 +288,6 @@ static void test_burst(const void *data)
     own_close(&own, &e);
     g_assert_cmpuint(qernic_logged(path, "ernic_pci_frames_wait"), >=, 1);
 }
-
-/* ---- a bus reset in D3hot --------------------------------------------------- */
 
 #define PORT        QPCI_DEVFN(3, 0)
 #define FUNCTION    (1 << 8)            /* device 0 of the bus behind the port */
@@ -368,8 +355,6 @@ static void test_bus_reset(void)
     /* QEMU asks once for each frame that it queues. */
     g_assert_cmpuint(qernic_logged(path, "ernic_pci_frames_wait"), <=, 2 * FRAMES);
 }
-
-/* ---- a frame in guest memory ------------------------------------------------- */
 
 #define HALF        64
 #define VIRTIO_HEAD sizeof(struct virtio_net_hdr_mrg_rxbuf)
@@ -441,9 +426,7 @@ static void register_tests(void)
     static const Burst ethernet = {
         "eth.rx_no_buffer", GOOD, .more = ",engine-thread=off",
     };
-    static const Burst thread = {
-        "eth.rx_no_buffer", GOOD, .more = ",engine-thread=on",
-    };
+    static const Burst thread = { "eth.rx_no_buffer", GOOD, .more = ",engine-thread=on" };
     static const Burst malformed = {
         "drops.bad_length", SHORT_UDP, .verbs = true, .more = ",engine-thread=off",
     };

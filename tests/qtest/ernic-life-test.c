@@ -31,8 +31,6 @@ static void set_power(QPCIDevice *dev, uint16_t state)
                        state);
 }
 
-/* ---- the table: a machine with one function ----------------------------------- */
-
 typedef struct Life {
     Mlx5 x;                     /* the machine, and the driver of the mlx5 interface */
     Mlx5Rdma r;
@@ -107,14 +105,10 @@ static QDict *get(Life *l, const char *property)
 
 static void time_passes(Life *l)
 {
-    int i;
-
-    for (i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++) {
         qtest_clock_step(l->x.m.qts, 1000000);
     }
 }
-
-/* ---- states ------------------------------------------------------------------ */
 
 static void enable(Life *l)
 {
@@ -225,22 +219,16 @@ static const struct {
     { "gone", state_gone, true },
 };
 
-/* ---- entries ----------------------------------------------------------------- */
-
 static void reads(Life *l)
 {
-    uint32_t at;
-
-    for (at = 0; at < 0x200; at += 4) {
+    for (uint32_t at = 0; at < 0x200; at += 4) {
         qernic_read(&l->q, at);
     }
 }
 
 static void writes(Life *l)
 {
-    uint32_t at;
-
-    for (at = 0; at < 0x200; at += 4) {
+    for (uint32_t at = 0; at < 0x200; at += 4) {
         qernic_write(&l->q, at, 0);
     }
 }
@@ -263,9 +251,7 @@ static void mlx5_doorbell(Life *l, uint32_t i)
 
 static void doorbells(Life *l)
 {
-    uint32_t i;
-
-    for (i = 0; i < 1100; i++) {            /* more than the queue takes */
+    for (uint32_t i = 0; i < 1100; i++) {   /* more than the queue takes */
         if (l->mlx5) {
             mlx5_doorbell(l, i);
         } else {
@@ -279,9 +265,8 @@ static void commands(Life *l)
 {
     uint8_t in[16] = { MLX5_QUERY_PAGES >> 8, MLX5_QUERY_PAGES & 0xff, [7] = 1 };
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_PD_ALLOC };
-    uint32_t i;
 
-    for (i = 0; i < 32; i++) {
+    for (uint32_t i = 0; i < 32; i++) {
         if (l->mlx5) {
             mlx5_post(&l->x, i, in, sizeof(in), sizeof(in));
         } else {
@@ -313,10 +298,9 @@ static uint64_t bar_at(Life *l, uint8_t reg)
 static void bar_0(Life *l)
 {
     QPCIBar bar = { .addr = bar_at(l, PCI_BASE_ADDRESS_0) };
-    uint32_t at;
 
     if (bar.addr) {
-        for (at = PG332_V3_GLOBAL; at < PG332_V3_QP + PG332_SLOT; at += 4) {
+        for (uint32_t at = PG332_V3_GLOBAL; at < PG332_V3_QP + PG332_SLOT; at += 4) {
             qpci_io_writel(&l->q.dev, bar, at, qpci_io_readl(&l->q.dev, bar, at) | 1);
         }
     }
@@ -405,8 +389,7 @@ static void save(Life *l)
     qtest_qmp_assert_success(l->x.m.qts, "{ 'execute': 'migrate', 'arguments': {"
                              " 'uri': 'exec:cat >/dev/null' } }");
     while (!done) {
-        rsp = qtest_qmp_assert_success_ref(l->x.m.qts,
-                                           "{ 'execute': 'query-migrate' }");
+        rsp = qtest_qmp_assert_success_ref(l->x.m.qts, "{ 'execute': 'query-migrate' }");
         done = g_str_equal(qdict_get_str(rsp, "status"), "completed");
         g_assert_cmpstr(qdict_get_str(rsp, "status"), !=, "failed");
         qobject_unref(rsp);
@@ -458,8 +441,6 @@ static const struct {
     { "power", power }, { "unplug", unplug },
 };
 
-/* ---- the walk ---------------------------------------------------------------- */
-
 static void check_alive(Life *l, bool unmapped)
 {
     qtest_qmp_assert_success(l->x.m.qts, "{ 'execute': 'query-status' }");
@@ -496,7 +477,6 @@ static void begin(Life *l, const char *more)
 static void check_works(Life *l)
 {
     uint8_t cqe[64];
-    int i;
 
     renew(l);
     if (l->verbs) {
@@ -505,7 +485,7 @@ static void check_works(Life *l)
     } else if (l->mlx5) {
         mlx5_traffic(l);
         mlx5_post_recv(&l->x, &l->r, mlx5_zeroed(&l->x, LEN), LEN);
-        for (i = 0; i < 2; i++) {
+        for (int i = 0; i < 2; i++) {
             mlx5_completion(&l->x, &l->r, cqe);
             g_assert_cmphex(cqe[63] >> 4, ==, i ? 0 : 2);   /* receiver, sender */
         }
@@ -514,12 +494,11 @@ static void check_works(Life *l)
 
 static void test_table(const void *more)
 {
-    size_t s, e;
     Life l;
 
     begin(&l, more);
-    for (s = 0; s < ARRAY_SIZE(states); s++) {
-        for (e = 0; e < ARRAY_SIZE(entries); e++) {
+    for (size_t s = 0; s < ARRAY_SIZE(states); s++) {
+        for (size_t e = 0; e < ARRAY_SIZE(entries); e++) {
             g_test_message("%s: %s", states[s].name, entries[e].name);
             renew(&l);
             if (states[s].reach) {
@@ -539,7 +518,6 @@ static void test_table(const void *more)
 static void test_unrealize(const void *more)
 {
     QDict *rsp;
-    size_t e;
     Life l;
 
     begin(&l, more);
@@ -552,7 +530,7 @@ static void test_unrealize(const void *more)
                     " 'path': 'ernic0', 'property': 'realized', 'value': true } }");
     g_assert_true(qdict_haskey(rsp, "error"));
     qobject_unref(rsp);
-    for (e = 0; e < ARRAY_SIZE(entries); e++) {
+    for (size_t e = 0; e < ARRAY_SIZE(entries); e++) {
         entries[e].enter(&l);
         check_alive(&l, true);
         l.gone = true;
@@ -560,8 +538,6 @@ static void test_unrealize(const void *more)
     close(l.fd);
     card_machine_close(&l.x.m);
 }
-
-/* ---- tests --------------------------------------------------------------------- */
 
 static void add(const char *name, const char *kind, const char *more,
                 void (*fn)(const void *more))
@@ -589,9 +565,8 @@ static void register_tests(void)
         { "mlx5-main-loop", ",personality=mlx5,netdev=n0,engine-thread=off" },
         { "mlx5-iothread", ",personality=mlx5,iothread=io0,roce-udp=127.0.0.1:0" },
     };
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         add("table", kinds[i].name, kinds[i].more, test_table);
         add("unrealize", kinds[i].name, kinds[i].more, test_unrealize);
     }

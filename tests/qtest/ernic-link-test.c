@@ -32,12 +32,10 @@ static void link_of(QPCIBus *bus, QGuestAllocator *alloc)
     qtest_qmp_assert_success(a.qts, "{ 'execute': 'set_link', 'arguments': {"
                              " 'name': 'h0', 'up': false } }");
     g_assert_cmphex(qernic_reg(&a, status), ==, ERNIC_STATUS_ENABLED);
-    g_assert_cmphex(qernic_reg(&b, status), ==,
-                    ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
+    g_assert_cmphex(qernic_reg(&b, status), ==, ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
     qtest_qmp_assert_success(a.qts, "{ 'execute': 'set_link', 'arguments': {"
                              " 'name': 'h0', 'up': true } }");
-    g_assert_cmphex(qernic_reg(&a, status), ==,
-                    ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
+    g_assert_cmphex(qernic_reg(&a, status), ==, ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
     qernic_transfers(&b, &a);
     qernic_crowd(&a, &b);
     qernic_fini(&a);
@@ -103,7 +101,6 @@ static void test_vlan(void *obj, void *data, QGuestAllocator *alloc)
     QErnicQp x, y;
     struct ernic_cqe cqe;
     uint64_t deadline = 0;
-    size_t i;
 
     qernic_init(&a, "net0", any->dev.bus, QPCI_DEVFN(6, 0), alloc);
     qernic_init(&b, "net1", any->dev.bus, QPCI_DEVFN(7, 0), alloc);
@@ -113,7 +110,7 @@ static void test_vlan(void *obj, void *data, QGuestAllocator *alloc)
     qernic_qp_create(&b, &y, ERNIC_QPT_UD);
     qernic_qp_connect(&x, &y);
     qernic_qp_connect(&y, &x);
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         g_test_message("%04x to %04x", rows[i].from, rows[i].to);
         send_in_vlan(&x, &y, rows[i].from, rows[i].to, rows[i].comes);
     }
@@ -157,8 +154,7 @@ static uint8_t first_event(QErnic *q)
 }
 
 /* The device does not write to the memory of a stopped machine. */
-static void test_link_while_stopped(void *obj, void *data,
-                                    QGuestAllocator *alloc)
+static void test_link_while_stopped(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *any = obj, q;
     uint64_t deadline = 0;
@@ -191,12 +187,11 @@ static void aim(QPCIDevice *dev, QErnic *q, uint64_t to)
 {
     uint64_t ring = guest_alloc(q->alloc, 4096);
     QPCIBar bar;
-    int i;
 
     qpci_device_enable(dev);
     bar = qpci_iomap(dev, 0, NULL);
     qtest_memset(q->qts, ring, 0, 4096);
-    for (i = 0; i < 64; i++) {
+    for (int i = 0; i < 64; i++) {
         qtest_writeq(q->qts, ring + i * 16, to);
     }
     qpci_io_writel(dev, bar, 0x2800, ring);             /* RDBAL */
@@ -216,7 +211,6 @@ static void test_other_card(void *obj, void *data, QGuestAllocator *alloc)
     QErnic *any = obj, q, peer = { .gid = { [10] = 0xff, 0xff, 10, 0, 0, 2 } };
     QPCIDevice *card = qpci_device_find(any->dev.bus, QPCI_DEVFN(7, 0));
     QErnicQp qp, far = { .q = &peer, .qpn = 7, .type = ERNIC_QPT_RC };
-    int i;
 
     g_assert_nonnull(card);
     qernic_init(&q, "net0", any->dev.bus, QPCI_DEVFN(6, 0), alloc);
@@ -225,14 +219,13 @@ static void test_other_card(void *obj, void *data, QGuestAllocator *alloc)
     qernic_qp_connect(&qp, &far);
     /* The last four bytes, the ICRC, go to the control register; most reset it. */
     aim(card, &q, q.bar.addr + offsetof(struct ernic_regs, control) + 4 - frame);
-    for (i = 0; i < 10; i++) {
+    for (int i = 0; i < 10; i++) {
         struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
 
         qernic_post_send(&qp, &wqe, 0, payload);
         qtest_clock_step(q.qts, 1000);
     }
-    g_assert_cmphex(qernic_reg(&q, status), ==,
-                    ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
+    g_assert_cmphex(qernic_reg(&q, status), ==, ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
     g_assert_cmpuint(qernic_cmd(&q, &nop, NULL), ==, ERNIC_OK);
     g_free(card);
     qernic_fini(&q);
@@ -245,8 +238,7 @@ static void register_tests(void)
 
     qos_add_test("netdev-link", "ernic", test_netdev_link, &hub);
     qos_add_test("netdev-vlan", "ernic", test_vlan, &hub);
-    qos_add_test("netdev-link-stopped", "ernic", test_link_while_stopped,
-                 &hub);
+    qos_add_test("netdev-link-stopped", "ernic", test_link_while_stopped, &hub);
     qtest_add_data_func("/ernic-link/main-loop", ",engine-thread=off",
                         test_netdev_thread);
     qtest_add_data_func("/ernic-link/iothread", ",iothread=io0", test_netdev_thread);

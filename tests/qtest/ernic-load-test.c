@@ -69,8 +69,6 @@ static char *new_folder(void)
     return folder;
 }
 
-/* ---- functions of another kind -------------------------------------------------- */
-
 static const struct {
     const char *from, *to;
     bool loads;
@@ -88,9 +86,8 @@ static void test_kinds(void)
 {
     g_autofree char *folder = new_folder();
     g_autofree char *path = g_build_filename(folder, "state", NULL);
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         g_test_message("%s to %s", kinds[i].from, kinds[i].to);
         save(kinds[i].from, path);
         g_assert_cmpint(load(kinds[i].to, path), ==, kinds[i].loads);
@@ -98,8 +95,6 @@ static void test_kinds(void)
     unlink(path);
     rmdir(folder);
 }
-
-/* ---- a netdev that nobody has joined --------------------------------------------- */
 
 /*
  * QEMU announces the address of a card when the state is loaded, and the socket of the
@@ -123,8 +118,6 @@ static void test_stream_server(void)
     unlink(wire);
     rmdir(folder);
 }
-
-/* ---- descriptors in progress ------------------------------------------------------ */
 
 #define RECONIC     "shell=reconic,card-memory=1M"
 
@@ -151,14 +144,13 @@ static void test_qdma(void)
     g_autofree char *path = g_build_filename(folder, "state", NULL);
     gsize len;
     char *at;
-    size_t i;
 
     save(RECONIC, path);
     g_assert_true(g_file_get_contents(path, &bytes, &len, NULL));
     at = memmem(bytes, len, section, strlen(section));
     g_assert_nonnull(at);
     at += strlen(section) + 4;                  /* the version */
-    for (i = 0; i < ARRAY_SIZE(jobs); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
         g_test_message("%s", jobs[i].name);
         at[0] = jobs[i].busy;
         stl_be_p(at + 1, jobs[i].queue);

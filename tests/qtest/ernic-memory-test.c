@@ -76,8 +76,6 @@ static uint64_t memory(Machine *t, const char *counter)
     return qernic_stat(&t->q, name);
 }
 
-/* ---- the verbs face --------------------------------------------------------- */
-
 static uint8_t add_region(Machine *t)
 {
     QErnic *q = &t->q;
@@ -109,9 +107,8 @@ static uint8_t add_qp(Machine *t)
     struct ernic_qp_init init = {
         .sq_buf.addr = cpu_to_le64(q->buf), .pd = cpu_to_le32(q->pd),
         .rq_buf.addr = cpu_to_le64(q->buf), .srq = cpu_to_le32(UINT32_MAX),
-        .send_cq = cpu_to_le32(1), .recv_cq = cpu_to_le32(1),
-        .sq_depth = cpu_to_le32(64), .rq_depth = cpu_to_le32(64),
-        .sq_stride = 1, .rq_stride = 1, .type = ERNIC_QPT_RC,
+        .send_cq = cpu_to_le32(1), .recv_cq = cpu_to_le32(1), .sq_depth = cpu_to_le32(64),
+        .rq_depth = cpu_to_le32(64), .sq_stride = 1, .rq_stride = 1, .type = ERNIC_QPT_RC,
     };
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
 
@@ -153,8 +150,6 @@ static const Face verbs = {
     ERNIC_ERR_NO_RESOURCE, reset_verbs,
 };
 
-/* ---- the mlx5 interface ------------------------------------------------------ */
-
 /* CREATE_MKEY: the list begins after the first 16 bytes, which are in the entry. */
 #define LIST_AT     272
 #define MESSAGE     (LIST_AT + PAGES * 8)
@@ -167,14 +162,13 @@ static uint64_t make_chain(Machine *t, uint32_t pd)
 {
     uint64_t at = mlx5_zeroed(&t->x, BOXES * BOX);
     uint8_t mkc[64] = { [2] = 0x09, [59] = 12 };        /* lw; a list of such pages */
-    uint32_t i;
 
     stl_be_p(mkc + 4, 0xffffff << 8);
     stl_be_p(mkc + 12, pd);
     stq_be_p(mkc + 24, (uint64_t)PAGES << 12);
     stl_be_p(mkc + 52, PAGES / 2);
     qtest_memwrite(t->x.m.qts, at, mkc, sizeof(mkc));
-    for (i = 0; i < BOXES; i++) {
+    for (uint32_t i = 0; i < BOXES; i++) {
         uint8_t end[16] = { [13] = 1 };
 
         stq_be_p(end, at + (i + 1) * BOX);
@@ -245,8 +239,6 @@ static const Face mlx5 = {
     "mlx5", ",personality=mlx5", open_mlx5, transfer_mlx5,
     { add_mkey, add_mlx5_qp, add_mlx5_eq }, NONE_LEFT, reset_mlx5,
 };
-
-/* ---- both --------------------------------------------------------------------- */
 
 static uint32_t fill(Machine *t, uint8_t (*add)(Machine *t))
 {
@@ -321,9 +313,8 @@ static void test_bound(const void *face)
 static void register_tests(void)
 {
     static const Face *const faces[] = { &verbs, &mlx5 };
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(faces); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(faces); i++) {
         const char *name = faces[i]->name;
         g_autofree char *all = g_strconcat("/ernic-memory/default/", name, NULL);
         g_autofree char *few = g_strconcat("/ernic-memory/bound/", name, NULL);

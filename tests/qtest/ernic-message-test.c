@@ -24,8 +24,6 @@ static void flr(QPCIDevice *dev)
     qpci_config_writew(dev, at, qpci_config_readw(dev, at) | PCI_EXP_DEVCTL_BCR_FLR);
 }
 
-/* ---- messages to configuration space ------------------------------------------ */
-
 #define PORT        QPCI_DEVFN(3, 0)
 #define FUNCTION    (1 << 8)            /* device 0 of the bus behind the port */
 
@@ -145,10 +143,9 @@ static void aim(Behind *b, uint64_t addr, uint32_t value)
 {
     QPCIDevice *dev = &b->q.dev;
     uint64_t at;
-    int i;
 
     qpci_msix_enable(dev);
-    for (i = 0; i < 17; i++) {
+    for (int i = 0; i < 17; i++) {
         at = dev->msix_table_off + i * PCI_MSIX_ENTRY_SIZE;
         qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_LOWER_ADDR, addr);
         qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_UPPER_ADDR,
@@ -164,8 +161,7 @@ static void raise_vectors(Behind *b)
     struct ernic_cmd change = {
         .opcode = ERNIC_CMD_SET_GID,
         .set_gid = { .gid = { 0xfe, 0x80, [15] = 7 }, .index = 1,
-                     .mac = { 0x52, 0x54, 0, 0, 0, 1 },
-                     .vlan = cpu_to_le16(0xffff) },
+                     .mac = { 0x52, 0x54, 0, 0, 0, 1 }, .vlan = cpu_to_le16(0xffff) },
     };
 
     qernic_cmd_post(&b->q, &change);
@@ -203,15 +199,13 @@ static void send_messages(Behind *b, const Message *m, Way *way)
 }
 
 /* Sends each of the @num messages at @row by both @ways, and then ejects the function. */
-static void send_all(const char *more, Way *const ways[2], const Message *row,
-                     size_t num)
+static void send_all(const char *more, Way *const ways[2], const Message *row, size_t num)
 {
-    size_t i, w;
     Behind b;
 
-    for (w = 0; w < 2; w++) {
+    for (size_t w = 0; w < 2; w++) {
         behind_open(&b, more);
-        for (i = 0; i < num; i++) {
+        for (size_t i = 0; i < num; i++) {
             g_test_message("way %zu: %s", w, row[i].name);
             behind_renew(&b);
             send_messages(&b, &row[i], ways[w]);
@@ -232,8 +226,6 @@ static void test_message(const void *more)
 
     send_all(more, ways, messages, ARRAY_SIZE(messages));
 }
-
-/* ---- a message that ejects another function -------------------------------------- */
 
 #define OTHER_PORT  QPCI_DEVFN(5, 0)
 #define OTHER       ",netdev=h0 -netdev hubport,id=h0,hubid=0" \
@@ -280,8 +272,6 @@ static void test_other(const void *more)
     g_free(port);
     behind_close(&b);
 }
-
-/* ---- a function that leaves while the machine migrates ---------------------------- */
 
 static bool migration_is(QTestState *qts, const char *status)
 {
@@ -355,8 +345,6 @@ static void test_migrating(const void *more)
     unlink(path);
 }
 
-/* ---- frames to configuration space --------------------------------------------- */
-
 /* A card of another kind at the same hub: its DMA reaches any address. */
 #define NIC_DEVFN   QPCI_DEVFN(4, 0)
 #define NIC         " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0" \
@@ -380,13 +368,12 @@ static void receive_at_both(Behind *b, uint64_t first, uint64_t then)
     uint64_t ring = guest_alloc(&b->alloc, 4096);
     QPCIDevice *nic = qpci_device_find(b->bus, NIC_DEVFN);
     QPCIBar bar;
-    int i;
 
     qpci_device_enable(nic);
     b->bus->mmio_alloc_ptr = NIC_BAR;
     bar = qpci_iomap(nic, 0, NULL);
     qtest_memset(b->qts, ring, 0, 4096);
-    for (i = 0; i < NIC_DESCS; i++) {
+    for (int i = 0; i < NIC_DESCS; i++) {
         qtest_writeq(b->qts, ring + 16 * i, (i ? then : first) - IN_FRAME);
     }
     qpci_io_writel(nic, bar, NIC_RCTL, 0);
@@ -456,8 +443,6 @@ static void test_frame(const void *more)
 
     send_all(more, ways, frames_to, ARRAY_SIZE(frames_to));
 }
-
-/* ---- a poll of the main loop, from inside a transmission -------------------------- */
 
 /*
  * Our frame reaches NIC 1, whose descriptors point at the registers of NIC 2: it sends a
@@ -538,8 +523,6 @@ static void test_nested(const void *more)
     behind_close(&b);
 }
 
-/* ---- tests --------------------------------------------------------------------- */
-
 static const struct {
     const char *name, *more;    /* properties, and devices */
     void (*fn)(const void *more);
@@ -563,9 +546,7 @@ static const struct {
 
 static void register_tests(void)
 {
-    size_t i;
-
-    for (i = 0; i < ARRAY_SIZE(tests); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
         g_autofree char *path = g_strdup_printf("/ernic-message/%s", tests[i].name);
 
         qtest_add_data_func(path, tests[i].more, tests[i].fn);

@@ -33,8 +33,6 @@ typedef struct Cable {
     uint16_t sent, posted;
 } Cable;
 
-/* ---- objects -------------------------------------------------------------------- */
-
 /* Execute @in, a command of @opcode; returns the number in its answer. */
 static uint32_t execute(Cable *c, uint16_t opcode, uint8_t *in, uint32_t len)
 {
@@ -166,13 +164,9 @@ static void cable_close(Cable *c)
     close(c->fd[1]);
 }
 
-/* ---- frames ----------------------------------------------------------------------- */
-
 static uint16_t sum(const uint8_t *bytes, uint32_t len, uint32_t sum)
 {
-    uint32_t i;
-
-    for (i = 0; i < len; i++) {
+    for (uint32_t i = 0; i < len; i++) {
         sum += i % 2 ? bytes[i] : bytes[i] << 8;
     }
     while (sum >> 16) {
@@ -262,22 +256,19 @@ static void check_frame(const uint8_t *frame, uint32_t frame_len, const uint8_t 
     g_assert_cmpmem(frame + HEAD, len, data, len);
 }
 
-/* ---- tests ------------------------------------------------------------------------ */
-
 /* A large packet, in frames of MSS bytes of data; the ring passes its end. */
 static void test_send(const void *more)
 {
     uint8_t head[HEAD], data[3500], frame[2048], cqe[64];
-    uint32_t round, at, i;
     Cable c;
 
     cable_open(&c, more);
     headers(head);
-    for (i = 0; i < sizeof(data); i++) {
+    for (uint32_t i = 0; i < sizeof(data); i++) {
         data[i] = i * 13 + (i >> 8);
     }
     qtest_memwrite(c.x.m.qts, c.buf, data, sizeof(data));
-    for (round = 0; round < 20; round++) {
+    for (uint32_t round = 0; round < 20; round++) {
         uint16_t before = c.sent;
 
         send_request(&c, 0x0e, MSS, head, sizeof(data));
@@ -285,7 +276,7 @@ static void test_send(const void *more)
         g_assert_cmphex(cqe[63] >> 4, ==, 0);
         g_assert_cmpuint(lduw_be_p(cqe + 60), ==, before);
         g_assert_cmphex(ldl_be_p(cqe + 56), ==, 0x0e000000 | c.sqn);
-        for (at = 0; at < sizeof(data); at += MSS) {
+        for (uint32_t at = 0; at < sizeof(data); at += MSS) {
             uint32_t len = from_wire(&c, frame, sizeof(frame));
 
             g_assert_cmpuint(ldl_be_p(frame + 38), ==, 1 + at);
@@ -303,15 +294,14 @@ static void test_send(const void *more)
 static void test_receive(const void *more)
 {
     uint8_t frame[300], got[300], cqe[64];
-    uint32_t round, i;
     Cable c;
 
     cable_open(&c, more);
-    for (round = 0; round < 40; round++) {
+    for (uint32_t round = 0; round < 40; round++) {
         headers(frame);
         stw_be_p(frame + 16, sizeof(frame) - 14);
         stw_be_p(frame + 24, ~sum(frame + 14, 20, 0));
-        for (i = HEAD; i < sizeof(frame); i++) {
+        for (uint32_t i = HEAD; i < sizeof(frame); i++) {
             frame[i] = round + i;
         }
         stw_be_p(frame + 50, ~sum(frame + 34, sizeof(frame) - 34,
@@ -323,8 +313,7 @@ static void test_receive(const void *more)
         g_assert_cmpuint(ldl_be_p(cqe + 44), ==, sizeof(frame));
         g_assert_cmpuint(lduw_be_p(cqe + 60), ==, round);
         g_assert_cmphex(cqe[28], ==, 7);        /* all checksums are right */
-        g_assert_cmphex(lduw_be_p(cqe + 20), ==,
-                        sum(frame + 14, sizeof(frame) - 14, 0));
+        g_assert_cmphex(lduw_be_p(cqe + 20), ==, sum(frame + 14, sizeof(frame) - 14, 0));
         qtest_memread(c.x.m.qts, c.buf, got, sizeof(got));
         g_assert_cmpmem(got, sizeof(got), frame, sizeof(frame));
     }
@@ -335,16 +324,14 @@ static void test_receive(const void *more)
 static void test_answer(const void *more)
 {
     static const uint8_t request[HEAD] = {
-        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x52, 0x54, 0, 0, 0, 1, 8, 6,
-        0, 1, 8, 0, 6, 4, 0, 1, 0x52, 0x54, 0, 0, 0, 1, 10, 0, 2, 15,
-        0, 0, 0, 0, 0, 0, 10, 0, 2, 2,
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x52, 0x54, 0, 0, 0, 1, 8, 6, 0, 1, 8, 0, 6,
+        4, 0, 1, 0x52, 0x54, 0, 0, 0, 1, 10, 0, 2, 15, 0, 0, 0, 0, 0, 0, 10, 0, 2, 2,
     };
     uint8_t frame[128], cqe[64];
     Cable c = { };
-    uint32_t round;
 
     cable_begin(&c, more);
-    for (round = 0; round < 3; round++) {
+    for (uint32_t round = 0; round < 3; round++) {
         post_receive(&c, sizeof(frame));
         send_request(&c, 0x0a, 0, request, 60 - HEAD);
         do {
@@ -375,12 +362,11 @@ static void test_burst(const void *more)
     static uint8_t burst[FRAMES][4 + LEN];
     g_autofree char *path = NULL;
     uint64_t deadline = 0;
-    uint32_t i;
     Cable c;
 
     cable_open(&c, more);
     path = qernic_log(c.x.m.qts, "ernic_pci_frames_wait");
-    for (i = 0; i < FRAMES; i++) {
+    for (uint32_t i = 0; i < FRAMES; i++) {
         stl_be_p(burst[i], LEN);
         headers(burst[i] + 4);
     }
@@ -411,9 +397,8 @@ static void register_tests(void)
         { "answer-main-loop", ",engine-thread=off,netdev=user0 -netdev user,id=user0",
           test_answer },
     };
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(tests); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
         g_autofree char *path = g_strdup_printf("/ernic-mlx5-frames/%s", tests[i].name);
 
         qtest_add_data_func(path, tests[i].more, tests[i].fn);

@@ -16,16 +16,15 @@
 static void test_probe(const void *more)
 {
     uint64_t deadline;
-    int round, i;
     Mlx5 x;
 
     mlx5_begin(&x, more);
     g_assert_cmphex(qpci_config_readw(&x.dev, PCI_VENDOR_ID), ==, 0x15b3);
     g_assert_cmphex(qpci_config_readw(&x.dev, PCI_DEVICE_ID), ==, 0x1018);
     qpci_msix_enable(&x.dev);
-    for (round = 0; round < 2; round++) {
+    for (int round = 0; round < 2; round++) {
         mlx5_probe(&x);
-        for (i = 0; i < 40; i++) {
+        for (int i = 0; i < 40; i++) {
             mlx5_accepts(&x, MLX5_QUERY_PAGES, 3, 0);
             deadline = 0;
             while (!qpci_msix_pending(&x.dev, MLX5_VECTOR)) {
@@ -55,10 +54,9 @@ static void test_reset(const void *more)
 {
     uint8_t in[MLX5_MESSAGE] = { 0xff };
     Mlx5 x;
-    int i;
 
     mlx5_begin(&x, more);
-    for (i = 0; i < 10; i++) {
+    for (int i = 0; i < 10; i++) {
         uint8_t out[16];
 
         mlx5_probe(&x);
@@ -82,7 +80,6 @@ static void test_power(const void *more)
     uint8_t out[16], pm;
     uint64_t deadline = 0;
     Mlx5 x;
-    int i;
 
     mlx5_begin(&x, more);
     mlx5_probe(&x);
@@ -93,7 +90,7 @@ static void test_power(const void *more)
     pm = qpci_find_capability(&x.dev, PCI_CAP_ID_PM, 0);
     qpci_config_writew(&x.dev, pm + PCI_PM_CTRL, 3);
     qtest_qmp_assert_success(x.m.qts, "{ 'execute': 'cont' }");
-    for (i = 0; i < 100; i++) {
+    for (int i = 0; i < 100; i++) {
         mlx5_await(&x, &deadline);
     }
     g_assert_false(mlx5_is_done(&x, 2));
@@ -107,11 +104,10 @@ static void test_hostile(const void *more)
 {
     uint64_t deadline = 0;
     Mlx5 x;
-    int i;
 
     mlx5_begin(&x, more);
     mlx5_probe(&x);
-    for (i = 0; i < 3000; i++) {
+    for (int i = 0; i < 3000; i++) {
         uint32_t page = g_test_rand_int_range(0, 4) ? x.uar :
                         g_test_rand_int_range(16, 1024);
         uint32_t off = page * 4096 + g_test_rand_int_range(0, 512) * 8;
@@ -131,8 +127,6 @@ static void test_hostile(const void *more)
     mlx5_end(&x);
 }
 
-/* ---- migration -------------------------------------------------------------- */
-
 enum { LEN = 64 * 1024 };
 
 /*
@@ -146,7 +140,6 @@ static void test_migrate(const void *more)
     uint64_t from, to, deadline = 0;
     Mlx5Rdma r;
     Mlx5 x;
-    int i;
 
     mlx5_begin(&x, more);
     mlx5_probe(&x);
@@ -156,14 +149,14 @@ static void test_migrate(const void *more)
     card_pattern(x.m.qts, from, LEN, 7);
     mlx5_post_send(&x, &r, from, LEN);
     mlx5_ring_sq(&x, &r);
-    for (i = 0; i < 100; i++) {
+    for (int i = 0; i < 100; i++) {
         mlx5_await(&x, &deadline);
     }
     g_assert_false(mlx5_poll(&x, &r, cqe));
     mlx5_migrate(&x, more);
     g_assert_false(mlx5_poll(&x, &r, cqe));
     mlx5_post_recv(&x, &r, to, LEN);
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         mlx5_completion(&x, &r, cqe);
         g_assert_cmphex(cqe[63] >> 4, ==, i ? 0 : 2);   /* of the receiver, the sender */
         g_assert_cmphex(ldl_be_p(cqe + 44), ==, LEN);
@@ -240,13 +233,11 @@ static const struct {
 
 static void test_properties(const void *more)
 {
-    size_t i;
     Mlx5 x;
 
     mlx5_begin(&x, "");
-    for (i = 0; i < ARRAY_SIZE(bad); i++) {
-        g_autofree char *args = g_strdup_printf("{ 'driver': 'ernic', %s }",
-                                                bad[i].args);
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        g_autofree char *args = g_strdup_printf("{ 'driver': 'ernic', %s }", bad[i].args);
         QDict *rsp = qtest_qmp(x.m.qts, "{ 'execute': 'device_add', 'arguments': %p }",
                                qobject_from_json(args, &error_abort));
 
@@ -275,9 +266,8 @@ static void register_tests(void)
         { "probe", test_probe }, { "reset", test_reset }, { "power", test_power },
         { "hostile", test_hostile }, { "migrate", test_migrate },
     };
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(tests); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
         add(tests[i].name, "", "", tests[i].fn);
         add(tests[i].name, "-iothread", ",iothread=io0,roce-udp=127.0.0.1:0",
             tests[i].fn);

@@ -28,8 +28,6 @@ enum {
     ALLOC_UAR = 0x802, DEALLOC_UAR = 0x803,
 };
 
-/* ---- registers -------------------------------------------------------------- */
-
 uint32_t mlx5_get(Mlx5 *x, uint32_t off)
 {
     return bswap32(qpci_io_readl(&x->dev, x->bar, off));
@@ -92,8 +90,6 @@ void mlx5_end(Mlx5 *x)
     card_machine_close(&x->m);
 }
 
-/* ---- migration -------------------------------------------------------------- */
-
 static void migration_ends(QTestState *qts)
 {
     int64_t end = g_get_monotonic_time() + 60 * G_TIME_SPAN_SECOND;
@@ -133,8 +129,6 @@ void mlx5_migrate(Mlx5 *x, const char *more)
     find(x, DEVFN);
     unlink(path);
 }
-
-/* ---- commands --------------------------------------------------------------- */
 
 static void boxes(Mlx5 *x, uint64_t first, const uint8_t *message, uint32_t len)
 {
@@ -185,14 +179,13 @@ void mlx5_await(Mlx5 *x, uint64_t *deadline)
 uint8_t mlx5_answer(Mlx5 *x, uint32_t number, uint8_t *out, uint32_t out_len)
 {
     uint64_t entry = x->page + number * ENTRY, deadline = 0;
-    uint32_t at;
 
     while (!mlx5_is_done(x, number)) {
         mlx5_await(x, &deadline);
     }
     g_assert_cmphex(qtest_readb(x->m.qts, entry + 63), ==, 0);
     qtest_memread(x->m.qts, entry + 32, out, 16);
-    for (at = 16; at < out_len; at += 512) {
+    for (uint32_t at = 16; at < out_len; at += 512) {
         qtest_memread(x->m.qts, x->out + (at - 16) / 512 * BOX, out + at,
                       MIN(out_len - at, 512));
     }
@@ -200,8 +193,7 @@ uint8_t mlx5_answer(Mlx5 *x, uint32_t number, uint8_t *out, uint32_t out_len)
 }
 
 /* Execute a command of 16 bytes with the word @b, and an answer of 16. */
-uint8_t mlx5_command(Mlx5 *x, uint16_t opcode, uint16_t op_mod, uint32_t b,
-                       uint8_t *out)
+uint8_t mlx5_command(Mlx5 *x, uint16_t opcode, uint16_t op_mod, uint32_t b, uint8_t *out)
 {
     uint8_t in[16] = { };
 
@@ -218,8 +210,6 @@ void mlx5_accepts(Mlx5 *x, uint16_t opcode, uint16_t op_mod, uint32_t b)
 
     g_assert_cmphex(mlx5_command(x, opcode, op_mod, b, out), ==, 0);
 }
-
-/* ---- the probe sequence ----------------------------------------------------- */
 
 static void attach(Mlx5 *x)
 {
@@ -267,9 +257,7 @@ uint8_t mlx5_add_eq(Mlx5 *x, uint64_t events, uint32_t *eqn)
 /* All events that mlx5_core asks for, of commands and asynchronous ones. */
 static void create_eq(Mlx5 *x)
 {
-    int i;
-
-    for (i = 0; i < 1 << EQ_LOG; i++) {
+    for (int i = 0; i < 1 << EQ_LOG; i++) {
         qtest_writeb(x->m.qts, x->eq + i * 64 + 63, 1);
     }
     g_assert_cmphex(mlx5_add_eq(x, 1 << 0x0a | 1 << 0x09 | 1 << 0x04, &x->eqn), ==, 0);
@@ -323,8 +311,6 @@ void mlx5_remove_driver(Mlx5 *x)
     mlx5_accepts(x, DISABLE_HCA, 0, 0);
 }
 
-/* ---- RDMA -------------------------------------------------------------------- */
-
 /* Contexts in messages: of keys, completion queues and addresses; of queue pairs. */
 #define CONTEXT     16
 #define QPC         24
@@ -341,9 +327,7 @@ void mlx5_remove_driver(Mlx5 *x)
 /* A field of @width bits at @bit of @p. */
 static void field(uint8_t *p, uint32_t bit, uint32_t width, uint64_t value)
 {
-    uint32_t i;
-
-    for (i = 0; i < width; i++) {
+    for (uint32_t i = 0; i < width; i++) {
         uint32_t at = bit + width - 1 - i;
 
         if (value >> i & 1) {
@@ -374,7 +358,6 @@ static void put_gid(uint8_t *p, uint8_t host)
 static void create_memory(Mlx5 *x, Mlx5Rdma *r)
 {
     uint8_t pd[16] = { }, mkey[LIST] = { }, cq[LIST + 8] = { }, gid[48] = { };
-    uint32_t i;
 
     r->pd = create(x, ALLOC_PD, pd, sizeof(pd));
     field(mkey + CONTEXT, 18, 4, 0xf);          /* local and remote rights */
@@ -382,7 +365,7 @@ static void create_memory(Mlx5 *x, Mlx5Rdma *r)
     field(mkey + CONTEXT, 96, 1, 1);            /* the whole bus */
     field(mkey + CONTEXT, 104, 24, r->pd);
     r->key = create(x, CREATE_MKEY, mkey, sizeof(mkey)) << 8;
-    for (i = 0; i < 1 << LOG_CQ; i++) {
+    for (uint32_t i = 0; i < 1 << LOG_CQ; i++) {
         qtest_writeb(x->m.qts, r->cq + i * 64 + 63, 0xf1);
     }
     field(cq + CONTEXT, 99, 5, LOG_CQ);

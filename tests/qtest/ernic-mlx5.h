@@ -69,8 +69,7 @@ bool mlx5_is_done(Mlx5 *x, uint32_t number);
 /* Wait for the answer of entry @number; returns its status. */
 uint8_t mlx5_answer(Mlx5 *x, uint32_t number, uint8_t *out, uint32_t out_len);
 /* Execute a command of 16 bytes with the word @b, and an answer of 16. */
-uint8_t mlx5_command(Mlx5 *x, uint16_t opcode, uint16_t op_mod, uint32_t b,
-                     uint8_t *out);
+uint8_t mlx5_command(Mlx5 *x, uint16_t opcode, uint16_t op_mod, uint32_t b, uint8_t *out);
 void mlx5_accepts(Mlx5 *x, uint16_t opcode, uint16_t op_mod, uint32_t b);
 
 /* A further event queue in the memory of the first one; the status, and its number. */

@@ -9,8 +9,6 @@
 #include "hw/pci/pci_regs.h"
 #include "ernic-eth.h"
 
-/* ---- setting up ----------------------------------------------------------- */
-
 static void *with_socket(GString *cmd_line, void *arg)
 {
     int *fds = g_new(int, 2);
@@ -32,31 +30,28 @@ static void finish(Eth *e, int *fds)
     qos_invalidate_command_line();
 }
 
-/* ---- tests ---------------------------------------------------------------- */
-
 static void test_tx(void *obj, void *data, QGuestAllocator *alloc)
 {
     struct ernic_eth_txd plain = { };
     uint8_t frame[FRAME], got[BUFFER];
-    uint32_t piece, i;
     Eth e;
 
     qeth_start(&e, obj, data, alloc, ERNIC_ETH_TX);
     qeth_fill(frame, FRAME, own_mac);
-    for (piece = FRAME; piece > FRAME / ENTRIES; piece /= 2) {
+    for (uint32_t piece = FRAME; piece > FRAME / ENTRIES; piece /= 2) {
         qeth_transmit(&e, frame, FRAME, piece, &plain);
         memset(got, 0xa5, sizeof(got));
         g_assert_cmpuint(qeth_from_wire(&e, got, sizeof(got)), ==, FRAME);
         g_assert_cmpmem(got, FRAME, frame, FRAME);
     }
     /* A frame without an end is not sent, nor is one that is too long. */
-    for (i = 0; i < ENTRIES; i++) {
+    for (uint32_t i = 0; i < ENTRIES; i++) {
         plain.addr = cpu_to_le64(e.buf);
         plain.len = cpu_to_le16(10);
         qeth_post(&e, &plain);
     }
     qeth_wait_tx(&e);
-    for (i = 0; i < ENTRIES; i++) {
+    for (uint32_t i = 0; i < ENTRIES; i++) {
         plain.len = cpu_to_le16(2048);
         plain.flags = i + 1 == ENTRIES ? ERNIC_ETH_EOP : 0;
         qeth_post(&e, &plain);
@@ -74,12 +69,11 @@ static void test_rx(void *obj, void *data, QGuestAllocator *alloc)
 {
     uint8_t frame[FRAME], got[BUFFER], flags;
     uint64_t deadline = 0;
-    int i;
     Eth e;
 
     qeth_start(&e, obj, data, alloc, ERNIC_ETH_RX);
     qeth_fill(frame, FRAME, own_mac);
-    for (i = 0; i < 3 * ENTRIES; i++) {
+    for (int i = 0; i < 3 * ENTRIES; i++) {
         qeth_post_rx(&e, BUFFER);
         qeth_to_wire(&e, frame, FRAME);
         g_assert_cmpuint(qeth_receive(&e, got, &flags), ==, FRAME);
@@ -87,7 +81,7 @@ static void test_rx(void *obj, void *data, QGuestAllocator *alloc)
         g_assert_cmphex(flags, ==, ERNIC_ETH_EOP);
     }
     /* Frames that need several buffers, and short frames that are padded. */
-    for (i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++) {
         qeth_post_rx(&e, 256);
     }
     qeth_to_wire(&e, frame, FRAME);
@@ -106,8 +100,6 @@ static void test_rx(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmpuint(qeth_receive(&e, got, &flags), ==, 100);
     finish(&e, data);
 }
-
-/* ---- filter --------------------------------------------------------------- */
 
 /*
  * Whether a frame to address @to is received. The broadcast frame sent after it is
@@ -178,12 +170,11 @@ static void udp_frame(uint8_t *frame, uint32_t payload)
         10, 0, 0, 1, 10, 0, 0, 2, 0x30, 0x39, 0x04, 0xd2,
     };
     uint32_t sum = 0;
-    int i;
 
     qeth_fill(frame, 42 + payload, own_mac);
     memcpy(frame + 12, head, sizeof(head));
     stw_be_p(frame + 16, 28 + payload);
-    for (i = 14; i < 34; i += 2) {
+    for (int i = 14; i < 34; i += 2) {
         sum += lduw_be_p(frame + i);
     }
     stw_be_p(frame + 24, ~(sum + (sum >> 16)));
@@ -319,9 +310,7 @@ static const struct {
 
 static bool is_register(uint32_t off)
 {
-    size_t i;
-
-    for (i = 0; i < ARRAY_SIZE(regs); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(regs); i++) {
         if (regs[i].off == off) {
             return true;
         }
@@ -332,12 +321,11 @@ static bool is_register(uint32_t off)
 static void test_registers(void *obj, void *data, QGuestAllocator *alloc)
 {
     uint32_t off, holes = 0;
-    size_t i;
     Eth e;
 
     qeth_start(&e, obj, data, alloc, 0);
     qernic_set_reg(&e.q, control, ERNIC_CONTROL_RESET);
-    for (i = 0; i < ARRAY_SIZE(regs); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(regs); i++) {
         off = ERNIC_ETH_OFFSET + regs[i].off;
         g_test_message("%s", regs[i].name);
         g_assert_cmphex(qeth_get(&e, off), ==, regs[i].reset);
@@ -373,14 +361,13 @@ static void test_power(void *obj, void *data, QGuestAllocator *alloc)
 {
     uint8_t frame[FRAME], got[BUFFER], flags;
     Eth e;
-    int i;
 
     qeth_start(&e, obj, data, alloc, ERNIC_ETH_RX | ERNIC_ETH_TX);
     qeth_fill(frame, FRAME, own_mac);
     qeth_post_rx(&e, BUFFER);
     set_power(&e.q, 3);
     qeth_to_wire(&e, frame, FRAME);
-    for (i = 0; i < 100; i++) {
+    for (int i = 0; i < 100; i++) {
         qtest_clock_step(e.q.qts, 1000);
     }
     g_assert_cmpuint(qernic_stat(&e.q, "eth.rx_packets"), ==, 0);
@@ -396,11 +383,8 @@ static void test_power(void *obj, void *data, QGuestAllocator *alloc)
 static void test_unplug(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *any = obj;
-    struct ernic_eth_txd desc = {
-        .flags = ERNIC_ETH_EOP, .len = cpu_to_le16(BUFFER),
-    };
+    struct ernic_eth_txd desc = { .flags = ERNIC_ETH_EOP, .len = cpu_to_le16(BUFFER) };
     uint8_t junk[BUFFER];
-    int i, quiet;
     Eth e;
 
     if (any->dev.bus->not_hotpluggable) {
@@ -410,7 +394,7 @@ static void test_unplug(void *obj, void *data, QGuestAllocator *alloc)
     qeth_start(&e, obj, data, alloc, ERNIC_ETH_TX);
     desc.addr = cpu_to_le64(e.buf);
     /* The peer does not read, so the device has to wait in the end. */
-    for (quiet = 0; quiet < 20; quiet++) {
+    for (int quiet = 0; quiet < 20; quiet++) {
         while (e.tx_pi - qeth_get(&e, OFF(tx_ci)) < ENTRIES) {
             qeth_post(&e, &desc);
             qeth_set(&e, OFF(tx_pi), e.tx_pi);
@@ -420,7 +404,7 @@ static void test_unplug(void *obj, void *data, QGuestAllocator *alloc)
     }
     g_assert_cmpuint(e.tx_pi, >, 2 * ENTRIES);
     qpci_unplug_acpi_device_test(e.q.qts, "eth0", 0x06);
-    for (i = 0; i < 1000; i++) {
+    for (int i = 0; i < 1000; i++) {
         if (recv(e.fd, junk, sizeof(junk), MSG_DONTWAIT) < 0) {
             qtest_clock_step(e.q.qts, 1000);
         }

@@ -14,8 +14,6 @@
 
 #define MS      1000000
 
-/* ---- capabilities --------------------------------------------------------- */
-
 #define Q35_PCIEXBAR    0x60
 #define ECAM            0xb0000000ull
 
@@ -35,8 +33,6 @@ static void test_aer(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmpuint(PCI_EXT_CAP_VER(head), ==, 2);
     qtest_quit(qts);
 }
-
-/* ---- power ---------------------------------------------------------------- */
 
 static uint8_t pm_ctrl(QErnic *q)
 {
@@ -70,9 +66,8 @@ static void sends(QErnic *q)
 static void sends_nothing(QErnic *q)
 {
     uint64_t before = qernic_stat(q, "tx_packets");
-    int i;
 
-    for (i = 0; i < 10; i++) {
+    for (int i = 0; i < 10; i++) {
         qtest_clock_step(q->qts, MS);
     }
     g_assert_cmpuint(qernic_stat(q, "tx_packets"), ==, before);
@@ -101,8 +96,7 @@ static void check_power(QErnic *q)
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'cont' }");
     sends_nothing(q);
     set_power(q, 0);
-    g_assert_cmphex(qernic_reg(q, status), ==,
-                    ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
+    g_assert_cmphex(qernic_reg(q, status), ==, ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
     g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
     sends(q);
     qernic_end(&x, &y);
@@ -149,15 +143,13 @@ static void test_power_irq(void)
     struct ernic_cmd change = {
         .opcode = ERNIC_CMD_SET_GID,
         .set_gid = { .gid = { 0xfe, 0x80, [15] = 7 }, .index = 1,
-                     .mac = { 0x52, 0x54, 0, 0, 0, 1 },
-                     .vlan = cpu_to_le16(0xffff) },
+                     .mac = { 0x52, 0x54, 0, 0, 0, 1 }, .vlan = cpu_to_le16(0xffff) },
     };
     uint64_t deadline = 0;
     QGuestAllocator alloc;
     QTestState *qts;
     QPCIBus *bus;
     QErnic q;
-    int i;
 
     /* A thread could send an interrupt of qernic_setup() later. */
     qts = qtest_init("-M q35 -nodefaults"
@@ -169,11 +161,11 @@ static void test_power_irq(void)
     qernic_init(&q, "ernic0", bus, QPCI_DEVFN(4, 0), &alloc);
     qernic_setup(&q, 1);
     qpci_msix_enable(&q.dev);
-    for (i = 0; i < 17; i++) {              /* those that are pending already */
+    for (int i = 0; i < 17; i++) {          /* those that are pending already */
         aim(&q, i, q.scratch, 0);
     }
     aim(&q, 0, ECAM + (QPCI_DEVFN(4, 0) << 12) + pm_ctrl(&q), 3);
-    for (i = 1; i < 17; i++) {
+    for (int i = 1; i < 17; i++) {
         aim(&q, i, q.scratch, 7);
     }
     qtest_writel(qts, q.scratch, 0);
@@ -198,12 +190,11 @@ static void test_power_order(void *obj, void *data, QGuestAllocator *alloc)
     QErnic *q = obj;
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
     QErnicQp qp;
-    int i;
 
     qernic_setup(q, 1);
     qernic_qp_create(q, &qp, ERNIC_QPT_UD);
     qernic_qp_connect(&qp, &qp);
-    for (i = 0; i < 5; i++) {
+    for (int i = 0; i < 5; i++) {
         qernic_cmd_post(q, &nop);
         qernic_post_recv(&qp, 0, 64);
     }
@@ -240,8 +231,7 @@ static void flr(QErnic *q)
     uint8_t pcie = qpci_find_capability(&q->dev, PCI_CAP_ID_EXP, 0);
     uint16_t ctl = qpci_config_readw(&q->dev, pcie + PCI_EXP_DEVCTL);
 
-    qpci_config_writew(&q->dev, pcie + PCI_EXP_DEVCTL,
-                       ctl | PCI_EXP_DEVCTL_BCR_FLR);
+    qpci_config_writew(&q->dev, pcie + PCI_EXP_DEVCTL, ctl | PCI_EXP_DEVCTL_BCR_FLR);
 }
 
 static void machine_reset(QErnic *q)
@@ -256,9 +246,8 @@ static void test_power_reset(void *obj, void *data, QGuestAllocator *alloc)
     static void (*const resets[])(QErnic *) = { flr, machine_reset };
     QErnic *q = obj;
     QErnicQp x, y;
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(resets); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(resets); i++) {
         qernic_setup(q, 1);
         qernic_begin(q, &x, &y);
         set_power(q, 3);
@@ -274,8 +263,6 @@ static void test_power_reset(void *obj, void *data, QGuestAllocator *alloc)
     qos_invalidate_command_line();
 }
 
-/* ---- interrupts ----------------------------------------------------------- */
-
 #define VECTORS     17
 #define MASKED      PCI_MSIX_ENTRY_CTRL_MASKBIT
 
@@ -287,8 +274,7 @@ static void vector_write(QErnic *q, uint16_t vector, uint32_t off, uint32_t v)
 
 static void mask_function(QErnic *q, bool on)
 {
-    uint8_t at = qpci_find_capability(&q->dev, PCI_CAP_ID_MSIX, 0) +
-                 PCI_MSIX_FLAGS;
+    uint8_t at = qpci_find_capability(&q->dev, PCI_CAP_ID_MSIX, 0) + PCI_MSIX_FLAGS;
     uint16_t flags = qpci_config_readw(&q->dev, at) & ~PCI_MSIX_FLAGS_MASKALL;
 
     qpci_config_writew(&q->dev, at, flags | (on ? PCI_MSIX_FLAGS_MASKALL : 0));
@@ -307,8 +293,7 @@ static void test_vectors(void *obj, void *data, QGuestAllocator *alloc)
     struct ernic_cmd change = {
         .opcode = ERNIC_CMD_SET_GID,
         .set_gid = { .gid = { 0xfe, 0x80, [15] = 1 }, .index = 1,
-                     .mac = { 0x52, 0x54, 0, 0, 0, 1 },
-                     .vlan = cpu_to_le16(0xffff) },
+                     .mac = { 0x52, 0x54, 0, 0, 0, 1 }, .vlan = cpu_to_le16(0xffff) },
     };
     struct ernic_cmd eq = {
         .opcode = ERNIC_CMD_EQ_CREATE,
@@ -350,8 +335,6 @@ static void test_vectors(void *obj, void *data, QGuestAllocator *alloc)
     qpci_msix_disable(&q->dev);
 }
 
-/* ---- random writes -------------------------------------------------------- */
-
 static uint64_t random_bits(void)
 {
     return (uint64_t)g_test_rand_int() << 32 | (uint32_t)g_test_rand_int();
@@ -366,8 +349,7 @@ static uint64_t random_value(uint64_t ram)
     case 1:
         return ram + g_test_rand_int_range(0, 4096) / 64 * 64;
     case 2:
-        return ERNIC_DB(g_test_rand_int_range(0, 8),
-                        g_test_rand_int_range(0, 4),
+        return ERNIC_DB(g_test_rand_int_range(0, 8), g_test_rand_int_range(0, 4),
                         g_test_rand_int_range(0, 20));
     case 3:
         return 1ull << g_test_rand_int_range(0, 64);
@@ -399,11 +381,10 @@ static void test_random(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
     uint64_t ram = guest_alloc(alloc, 65536), off, value;
-    int i;
 
     qpci_msix_enable(&q->dev);
     qernic_setup(q, 1);
-    for (i = 0; i < 20000; i++) {
+    for (int i = 0; i < 20000; i++) {
         off = random_offset();
         value = random_value(ram);
         switch (g_test_rand_int_range(0, 6)) {
@@ -421,8 +402,7 @@ static void test_random(void *obj, void *data, QGuestAllocator *alloc)
             value = g_test_rand_int_range(0, 2) ? ram : q->bar.addr;
             vector_write(q, off / 4 % VECTORS, PCI_MSIX_ENTRY_LOWER_ADDR,
                          value + off % 256 / 4 * 4);
-            vector_write(q, off / 4 % VECTORS, PCI_MSIX_ENTRY_VECTOR_CTRL,
-                         off & 1);
+            vector_write(q, off / 4 % VECTORS, PCI_MSIX_ENTRY_VECTOR_CTRL, off & 1);
             break;
         default:
             qpci_io_writel(&q->dev, q->bar, off, value);
@@ -444,8 +424,6 @@ static void test_random(void *obj, void *data, QGuestAllocator *alloc)
     qernic_transfers(q, q);
     qos_invalidate_command_line();
 }
-
-/* ---- idle ----------------------------------------------------------------- */
 
 /* Processor time that QEMU has used, in clock ticks of the host. */
 static unsigned long ticks_used(QTestState *qts)
@@ -470,11 +448,8 @@ static void test_idle(void *obj, void *data, QGuestAllocator *alloc)
     qernic_enable(q);
     before = ticks_used(q->qts);
     g_usleep(G_USEC_PER_SEC);
-    g_assert_cmpuint(ticks_used(q->qts) - before, <=,
-                     sysconf(_SC_CLK_TCK) / 20);
+    g_assert_cmpuint(ticks_used(q->qts) - before, <=, sysconf(_SC_CLK_TCK) / 20);
 }
-
-/* ---- unplug --------------------------------------------------------------- */
 
 /* Unplugs the device while commands and a transfer are in progress. */
 static void unplug_busy(QErnic *any, QGuestAllocator *alloc)
@@ -482,12 +457,11 @@ static void unplug_busy(QErnic *any, QGuestAllocator *alloc)
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
     QErnicQp x, y;
     QErnic q;
-    int i;
 
     qernic_init(&q, "plugged", any->dev.bus, QPCI_DEVFN(6, 0), alloc);
     qernic_setup(&q, 1);
     qernic_begin(&q, &x, &y);
-    for (i = 0; i < QERNIC_DEPTH; i++) {
+    for (int i = 0; i < QERNIC_DEPTH; i++) {
         qernic_cmd_post(&q, &nop);
     }
     qpci_unplug_acpi_device_test(any->qts, "plugged", 0x06);

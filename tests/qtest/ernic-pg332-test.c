@@ -1,17 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The ERNIC face in BAR 0: the registers of every version, and a driver that sets up
- * two devices in the order of RecoNIC's library, moves data, and takes the queue
- * pairs down.
+ * The ERNIC face in BAR 0: the registers of every version, and a driver that sets up two
+ * devices in the order of RecoNIC's library, moves data, and takes the queue pairs down.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qemu/module.h"
 #include "hw/pci/pci_regs.h"
 #include "ernic-card.h"
-
-/* ---- links ---------------------------------------------------------------- */
 
 static void *one_card(GString *cmd_line, void *arg)
 {
@@ -45,18 +42,15 @@ static void *two_on_wire(GString *cmd_line, void *arg)
     return arg;
 }
 
-/* ---- tests ---------------------------------------------------------------- */
-
 /* Selects the words to test, because each access over the test's socket is slow. */
 static bool sampled(const Card *c, const ErnicRegFile *rf, uint32_t off)
 {
     uint32_t global = ernic_reg_blocks[c->version][ERNIC_REG_GLOBAL].base;
     ErnicRegRef ref;
 
-    return off < 3 * PG332_SLOT || (off >= global && off < global + 0x800) ||
-           off % 0xffc == 0 ||
-           (ernic_regfile_find(rf, off, &ref) &&
-            (ref.element < 2 || ref.element == 31));
+    return off < 3 * PG332_SLOT ||
+           (off >= global && off < global + 0x800) || off % 0xffc == 0 ||
+           (ernic_regfile_find(rf, off, &ref) && (ref.element < 2 || ref.element == 31));
 }
 
 /* Writes @value to device and model, which then have to agree; true: a register. */
@@ -81,8 +75,7 @@ static void test_registers(void *obj, void *data, QGuestAllocator *alloc)
 
     c.bar = qpci_iomap(&c.q->dev, ERNIC_BAR_PG332, NULL);
     g_assert_cmphex(qpci_config_readl(&c.q->dev, PCI_BASE_ADDRESS_0) &
-                    PCI_BASE_ADDRESS_MEM_TYPE_MASK, ==,
-                    PCI_BASE_ADDRESS_MEM_TYPE_64);
+                    PCI_BASE_ADDRESS_MEM_TYPE_MASK, ==, PCI_BASE_ADDRESS_MEM_TYPE_64);
     for (off = 0; off < ernic_reg_window(version); off += 4) {
         if (sampled(&c, rf, off)) {
             g_assert_cmphex(card_get_at(&c, off), ==, ernic_regfile_read(rf, off));
@@ -113,11 +106,10 @@ static void test_registers(void *obj, void *data, QGuestAllocator *alloc)
 static void transfer(QErnic *q, QErnic *other, unsigned version)
 {
     Card a, b;
-    int i;
 
     card_open(&a, q, version, 1);
     card_open(&b, other, version, 2);
-    for (i = 0; i < 2; i++) {           /* set up twice, to test taking down */
+    for (int i = 0; i < 2; i++) {       /* set up twice, to test taking down */
         card_open_qp(&a, 2, CARD_QPN);
         card_open_qp(&b, 1, CARD_QPN);
         card_transfers(&a, &b);
@@ -274,7 +266,6 @@ static void test_faces(void *obj, void *data, QGuestAllocator *alloc)
     struct ernic_wqe wqe = { .opcode = ERNIC_WR_WRITE };
     QErnicQp v, peer = { .q = &self, .qpn = CARD_QPN };
     struct ernic_cqe cqe;
-    uint32_t i;
     Card c;
 
     qernic_setup(q, 1);
@@ -286,7 +277,7 @@ static void test_faces(void *obj, void *data, QGuestAllocator *alloc)
     open_qp_to(&c, 1, &v);
     wqe.rdma.raddr = cpu_to_le64(CARD_VA + 0x10000);
     wqe.rdma.rkey = cpu_to_le32(CARD_KEY);
-    for (i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 4; i++) {
         card_pattern(q->qts, c.mem, CARD_LENGTH, 50 + i);
         card_post(&c, CARD_WRITE, 0, CARD_LENGTH, q->buf, q->key);
         qernic_post_send(&v, &wqe, 0x8000, 0x4000);
@@ -352,7 +343,6 @@ static void test_one_socket(void *obj, void *data, QGuestAllocator *alloc)
     struct ernic_wqe to_card = { .opcode = ERNIC_WR_WRITE };
     QErnicQp near, far, far_to_card, peer = { .q = &card, .qpn = CARD_QPN };
     struct ernic_cqe cqe;
-    uint32_t i;
     Card c;
 
     qernic_init(&other, "ernic1", q->dev.bus, QPCI_DEVFN(5, 0), alloc);
@@ -375,7 +365,7 @@ static void test_one_socket(void *obj, void *data, QGuestAllocator *alloc)
     to_verbs.rdma.rkey = cpu_to_le32(q->key);
     to_card.rdma.raddr = cpu_to_le64(CARD_VA + 0x10000);
     to_card.rdma.rkey = cpu_to_le32(CARD_KEY);
-    for (i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 4; i++) {
         card_pattern(q->qts, other.buf, 0x8000, 90 + i);
         qernic_post_send(&far, &to_verbs, 0, 0x4000);
         qernic_post_send(&far_to_card, &to_card, 0x4000, 0x4000);
@@ -438,21 +428,20 @@ static void fill(Card *c)
 /* Migrates while a message waits for a buffer; it arrives after the migration. */
 static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
 {
-    g_autofree char *more = g_strdup_printf(",ernic-version=%s",
-                                            (const char *)data);
+    g_autofree char *more = g_strdup_printf(",ernic-version=%s", (const char *)data);
     QErnic *q = obj;
-    uint32_t regs[64], off;
+    uint32_t regs[64];
     QTestState *from;
     Card c;
 
     card_open(&c, q, card_version(data), 1);
     card_open_qp(&c, 1, CARD_QPN);
     fill(&c);
-    for (off = 0; off < sizeof(regs); off += 4) {
+    for (uint32_t off = 0; off < sizeof(regs); off += 4) {
         regs[off / 4] = card_get_qp(&c, off);
     }
     from = qernic_migrate_to(q, more);
-    for (off = 0; off < sizeof(regs); off += 4) {
+    for (uint32_t off = 0; off < sizeof(regs); off += 4) {
         g_assert_cmphex(card_get_qp(&c, off), ==, regs[off / 4]);
     }
     card_put_qp(&c, PG332_RQCI, CARD_DEPTH);
@@ -466,12 +455,11 @@ static void test_garbage(void *obj, void *data, QGuestAllocator *alloc)
 {
     uint32_t window = ernic_reg_window(card_version(data));
     QErnic *q = obj;
-    uint32_t i;
     Card c;
 
     card_open(&c, q, card_version(data), 1);
     card_open_qp(&c, 1, CARD_QPN);
-    for (i = 0; i < 20000; i++) {
+    for (uint32_t i = 0; i < 20000; i++) {
         uint32_t off = g_test_rand_int_range(0, 0x400) * 4;
         uint32_t block = g_test_rand_int_range(0, ERNIC_REG_SCOPES);
 
@@ -514,10 +502,9 @@ static void register_tests(void)
         { "migrate", test_migrate, one_card, V3_1 | V4_0 },
         { "garbage", test_garbage, one_card, ANY },
     };
-    size_t i, v;
 
-    for (i = 0; i < ARRAY_SIZE(tests); i++) {
-        for (v = 0; v < ARRAY_SIZE(names); v++) {
+    for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
+        for (size_t v = 0; v < ARRAY_SIZE(names); v++) {
             QOSGraphTestOptions opts = {
                 .before = tests[i].before, .arg = (void *)names[v],
             };

@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The device as the user sees it: valid and refused properties, counters, and
- * messages.
+ * The device as the user sees it: valid and refused properties, counters, and messages.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -15,8 +14,6 @@
 #include "qobject/qjson.h"
 #include "qobject/qstring.h"
 #include "ernic.h"
-
-/* ---- refused -------------------------------------------------------------- */
 
 /* A value in JSON, and the beginning of the error message. */
 typedef struct Bad {
@@ -37,10 +34,8 @@ static const Bad bad[] = {
     { "vectors", "0", "vectors is 0, not 1 to 64" },
     { "vectors", "65", "vectors is 65, not 1 to 64" },
     { "vectors", "65536", "Parameter 'vectors' expects uint16_t" },
-    { "roce-mtu", "1500",
-      "roce-mtu is 1500, not 256, 512, 1024, 2048 or 4096" },
-    { "roce-mtu", "8192",
-      "roce-mtu is 8192, not 256, 512, 1024, 2048 or 4096" },
+    { "roce-mtu", "1500", "roce-mtu is 1500, not 256, 512, 1024, 2048 or 4096" },
+    { "roce-mtu", "8192", "roce-mtu is 8192, not 256, 512, 1024, 2048 or 4096" },
     { "link-speed", "0", "link-speed is 0, not 1 to 1600000" },
     { "link-speed", "1600001", "link-speed is 1600001, not 1 to 1600000" },
     { "device-memory", "4095",
@@ -61,11 +56,9 @@ static const Bad bad[] = {
     { "timing", "'perhaps'", "Invalid parameter type for 'timing'" },
     { "timing-profile", "'generic-100g'", "timing-profile= needs timing=on" },
     { "timing-trace", "'trace.json'", "timing-trace= needs timing=on" },
-    { "timing-trace-limit", "'much'",
-      "Parameter 'timing-trace-limit' expects uint64" },
+    { "timing-trace-limit", "'much'", "Parameter 'timing-trace-limit' expects uint64" },
     { "shell", "'onic'", "shell is onic, not none or reconic" },
-    { "card-memory", "1048576",
-      "card-memory= needs ernic-version= or shell=" },
+    { "card-memory", "1048576", "card-memory= needs ernic-version= or shell=" },
     { "ernic-strict", "'report'", "ernic-strict= needs ernic-version=" },
     { "ernic-violations", "1", "Property 'ernic.ernic-violations' is not writable" },
     { "iothread", "'none'", "Device 'none' not found" },
@@ -73,10 +66,8 @@ static const Bad bad[] = {
     { "mac", "'52:54'", "Property 'ernic.mac' doesn't take value '52:54'" },
     { "netdev", "'none'", "Property 'ernic.netdev' can't find value 'none'" },
     { "bootindex", "'first'", "Invalid parameter type" },
-    { "add-peer", "'10.0.0.1=127.0.0.1'",
-      "add-peer: the device has no roce-udp link" },
-    { "remove-peer", "'10.0.0.1'",
-      "remove-peer: the device has no roce-udp link" },
+    { "add-peer", "'10.0.0.1=127.0.0.1'", "add-peer: the device has no roce-udp link" },
+    { "remove-peer", "'10.0.0.1'", "remove-peer: the device has no roce-udp link" },
     { "roce-port", "'1'", "Property 'ernic.roce-port' is not writable" },
     { "statistics", "1", "Property 'ernic.statistics' is not writable" },
     { "personality", "'efa'", "personality is efa, not verbs or mlx5" },
@@ -94,8 +85,7 @@ static void refused(QErnic *q, const char *name, QObject *value, QDict *args,
     qdict_put_str(args, "driver", "ernic");
     qdict_put_str(args, "id", "bad");
     qdict_put_obj(args, name, value);
-    rsp = qtest_qmp(q->qts, "{ 'execute': 'device_add', 'arguments': %p }",
-                    args);
+    rsp = qtest_qmp(q->qts, "{ 'execute': 'device_add', 'arguments': %p }", args);
     g_assert_true(qdict_haskey(rsp, "error"));
     desc = qdict_get_str(qdict_get_qdict(rsp, "error"), "desc");
     g_test_message("%s: %s", name, desc);
@@ -114,9 +104,8 @@ static void test_iommu(void)
                                    " -device intel-iommu"
                                    " -device pcie-root-port,id=port0,chassis=1") };
     QDict *args;
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(iommu); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(iommu); i++) {
         args = qdict_new();
         qdict_put_str(args, "bus", "port0");
         refused(&q, iommu[i].name, qobject_from_json(iommu[i].value, &error_abort), args,
@@ -129,9 +118,7 @@ static void test_iommu(void)
 
 static bool in_table(const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         if (g_str_equal(bad[i].name, name)) {
             return true;
         }
@@ -155,9 +142,8 @@ static bool has(const QList *list, const char *name)
     const QListEntry *entry;
 
     QLIST_FOREACH_ENTRY(list, entry) {
-        if (g_str_equal(qdict_get_str(qobject_to(QDict,
-                                                 qlist_entry_obj(entry)),
-                                      "name"), name)) {
+        if (g_str_equal(qdict_get_str(qobject_to(QDict, qlist_entry_obj(entry)), "name"),
+                        name)) {
             return true;
         }
     }
@@ -174,8 +160,7 @@ static void test_all_known(void *obj, void *data, QGuestAllocator *alloc)
     int n = 0;
 
     QLIST_FOREACH_ENTRY(own, entry) {
-        name = qdict_get_str(qobject_to(QDict, qlist_entry_obj(entry)),
-                             "name");
+        name = qdict_get_str(qobject_to(QDict, qlist_entry_obj(entry)), "name");
         if (!has(pci, name)) {
             g_test_message("%s", name);
             g_assert_true(in_table(name));
@@ -190,9 +175,8 @@ static void test_all_known(void *obj, void *data, QGuestAllocator *alloc)
 static void test_bad(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         refused(q, bad[i].name, qobject_from_json(bad[i].value, &error_abort),
                 qdict_new(), bad[i].says);
     }
@@ -217,19 +201,15 @@ static void test_bad_together(void *obj, void *data, QGuestAllocator *alloc)
     static const uint64_t card[] = { 1, 512 * KiB, 3 * MiB, 8 * GiB };
     QDict *args = qdict_new();
     char *says;
-    size_t i;
 
-    refused(q, "roce-udp", QOBJECT(qstring_from_str(taken)), args,
-            "roce-udp: ");
+    refused(q, "roce-udp", QOBJECT(qstring_from_str(taken)), args, "roce-udp: ");
     args = qdict_new();
     qdict_put_str(args, "roce-udp", "127.0.0.1:0");
-    refused(q, "roce-peers", QOBJECT(qstring_from_str("10.0.0.1")), args,
-            "roce-peers: ");
+    refused(q, "roce-peers", QOBJECT(qstring_from_str("10.0.0.1")), args, "roce-peers: ");
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'object-add', 'arguments': {"
                              " 'qom-type': 'iothread', 'id': 'io2' } }");
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'netdev_add', 'arguments': {"
-                             " 'type': 'hubport', 'id': 'hub2',"
-                             " 'hubid': 2 } }");
+                             " 'type': 'hubport', 'id': 'hub2', 'hubid': 2 } }");
     args = qdict_new();
     qdict_put_str(args, "netdev", "hub2");
     qdict_put_str(args, "engine-thread", "off");
@@ -243,7 +223,7 @@ static void test_bad_together(void *obj, void *data, QGuestAllocator *alloc)
     qdict_put_str(args, "roce-udp", "127.0.0.1:0");
     refused(q, "roce-shm", QOBJECT(qstring_from_str("/tmp")), args,
             "roce-shm= and roce-udp= exclude each other");
-    for (i = 0; i < ARRAY_SIZE(card); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(card); i++) {
         args = qdict_new();
         qdict_put_str(args, "shell", "reconic");
         says = g_strdup_printf("card-memory is %" PRIu64 ", not a power of two from"
@@ -266,8 +246,6 @@ static void test_bad_together(void *obj, void *data, QGuestAllocator *alloc)
                              " 'id': 'io2' } }");
 }
 
-/* ---- in effect ------------------------------------------------------------ */
-
 static void *with_others(GString *cmd_line, void *arg)
 {
     g_string_append(cmd_line, " -netdev hubport,id=h0,hubid=0"
@@ -281,8 +259,7 @@ static void query(QErnic *q, uint8_t opcode, void *data, uint32_t len)
 {
     struct ernic_cmd cmd = {
         .opcode = opcode,
-        .query = { .addr = cpu_to_le64(q->scratch),
-                   .length = cpu_to_le32(len) },
+        .query = { .addr = cpu_to_le64(q->scratch), .length = cpu_to_le32(len) },
     };
     struct ernic_rsp rsp;
 
@@ -298,9 +275,8 @@ static void test_in_effect(void *obj, void *data, QGuestAllocator *alloc)
     struct ernic_port_attr port;
 
     g_assert_cmphex(qernic_reg(any, features), ==,
-                    ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC |
-                    ERNIC_FEATURE_ATOMIC_WRITE | ERNIC_FEATURE_SRQ_RESIZE |
-                    ERNIC_FEATURE_FLUSH);
+                    ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC | ERNIC_FEATURE_ATOMIC_WRITE |
+                    ERNIC_FEATURE_SRQ_RESIZE | ERNIC_FEATURE_FLUSH);
     qernic_init(&q, "net0", any->dev.bus, QPCI_DEVFN(6, 0), alloc);
     qernic_enable(&q);
     g_assert_cmphex(qernic_reg(&q, features), ==,
@@ -321,8 +297,6 @@ static void test_in_effect(void *obj, void *data, QGuestAllocator *alloc)
     qernic_fini(&q);
 }
 
-/* ---- counters ------------------------------------------------------------- */
-
 /* The property has the values of QUERY_STATS and the counters of the faces. */
 static void test_statistics(void *obj, void *data, QGuestAllocator *alloc)
 {
@@ -339,7 +313,6 @@ static void test_statistics(void *obj, void *data, QGuestAllocator *alloc)
     QErnic *q = obj;
     g_autofree char *hmp = NULL;
     uint64_t stats[ARRAY_SIZE(first)];
-    size_t i;
 
     qernic_setup(q, 1);
     qernic_transfers(q, q);
@@ -347,12 +320,12 @@ static void test_statistics(void *obj, void *data, QGuestAllocator *alloc)
     cmd.query.length = cpu_to_le32(sizeof(stats));
     g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_OK);
     qtest_memread(q->qts, q->scratch, stats, sizeof(stats));
-    for (i = 0; i < ARRAY_SIZE(first); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(first); i++) {
         g_test_message("%s", first[i]);
         g_assert_cmpuint(le64_to_cpu(stats[i]), >, 0);
         g_assert_cmpuint(qernic_stat(q, first[i]), ==, le64_to_cpu(stats[i]));
     }
-    for (i = 0; i < ARRAY_SIZE(others); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
         g_test_message("%s", others[i]);
         g_assert_cmpuint(qernic_stat(q, others[i]), ==, 0);
     }
@@ -362,8 +335,6 @@ static void test_statistics(void *obj, void *data, QGuestAllocator *alloc)
     qernic_set_reg(q, control, ERNIC_CONTROL_RESET);
     g_assert_cmpuint(qernic_stat(q, "tx_packets"), ==, 0);
 }
-
-/* ---- QEMU's log ----------------------------------------------------------- */
 
 static void *with_log(GString *cmd_line, void *arg)
 {
@@ -391,7 +362,6 @@ static void test_log(void *obj, void *data, QGuestAllocator *alloc)
     g_autofree char *path = data, *text = NULL;
     GString *all = g_string_new(NULL);
     QErnic *q = obj;
-    size_t i;
 
     qpci_io_readw(&q->dev, q->bar, 0);
     qernic_set_reg(q, status, 1);
@@ -405,7 +375,7 @@ static void test_log(void *obj, void *data, QGuestAllocator *alloc)
     qernic_set_reg(q, cmd_pi, 4096);
     qernic_write(q, ERNIC_ETH_OFFSET, 0x10);
     g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
-    for (i = 0; i < ARRAY_SIZE(says); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(says); i++) {
         g_string_append(all, says[i]);
     }
     g_assert_cmpstr(text, ==, all->str);

@@ -32,8 +32,6 @@ static void arm(Qdma *x)
     qdma_put(x, 0xb04, ARM | ERROR_VECTOR << 12);
 }
 
-/* ---- ways to be wrong ------------------------------------------------------------ */
-
 static void bad_bus(Fault *f)
 {
     qdma_post(&f->k, NOWHERE, 0, 64);
@@ -217,8 +215,6 @@ static const struct {
     { "rewrite", bad_rewrite, 1 << 22, 0, 1 << 2, 0 },
 };
 
-/* ---- tests ------------------------------------------------------------------------ */
-
 static void wait_for_error(Fault *f, uint32_t global)
 {
     uint64_t deadline = 0;
@@ -264,7 +260,6 @@ static void recover(Fault *f)
 static void test_faults(const void *data)
 {
     uint64_t errors;
-    uint32_t i;
     Fault f;
 
     qdma_open(&f.x, data);
@@ -272,7 +267,7 @@ static void test_faults(const void *data)
     f.mem = guest_alloc(&f.x.m.alloc, 4096);
     qdma_queue_open(&f.x, &f.k, QUEUE, QDMA_H2C, ENTRIES);
     arm(&f.x);
-    for (i = 0; i < ARRAY_SIZE(faults); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(faults); i++) {
         g_test_message("%s", faults[i].name);
         errors = qernic_stat(&f.x.q, "qdma.errors");
         faults[i].wrong(&f);
@@ -324,7 +319,6 @@ static void test_beside(const void *data)
 {
     QdmaQueue k[4];
     uint64_t mem;
-    uint32_t i, j;
     Qdma x;
 
     qdma_open(&x, "");
@@ -332,9 +326,9 @@ static void test_beside(const void *data)
     mem = guest_alloc(&x.m.alloc, 64 * KiB);
     qdma_put(&x, 0x120c, 1);
     qdma_put(&x, 0x100c, 1);
-    for (i = 0; i < ARRAY_SIZE(k); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(k); i++) {
         qdma_queue_open(&x, &k[i], i, i & 1 ? QDMA_C2H : QDMA_H2C, ENTRIES);
-        for (j = 0; j < ENTRIES - 1; j++) {
+        for (uint32_t j = 0; j < ENTRIES - 1; j++) {
             qdma_post(&k[i], i < 2 && j == 3 ? NOWHERE : mem, 0, 64 * KiB);
         }
         qdma_ring(&k[i], true);
@@ -343,7 +337,7 @@ static void test_beside(const void *data)
     qdma_put(&x, 0x1008, 1);
     qdma_wait(&k[2]);
     qdma_wait(&k[3]);
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         g_assert_cmphex(qdma_status(&k[i]), ==, 7ull << 32 | 3 << 16 | 2);
     }
     qdma_close(&x);
@@ -352,7 +346,7 @@ static void test_beside(const void *data)
 /* Any value in any register, context, doorbell, and ring. */
 static void test_attack(const void *data)
 {
-    uint32_t words[8], i, j;
+    uint32_t words[8];
     uint64_t mem;
     QdmaQueue k;
     Qdma x;
@@ -360,14 +354,14 @@ static void test_attack(const void *data)
     qdma_open(&x, data);
     qdma_start(&x);
     mem = guest_alloc(&x.m.alloc, MiB);
-    for (i = 0; i < 3000; i++) {
+    for (uint32_t i = 0; i < 3000; i++) {
         if (i % 500 == 0) {
             qdma_start(&x);
-            for (j = 0; j < MiB; j += 4096) {
+            for (uint32_t j = 0; j < MiB; j += 4096) {
                 qtest_memset(x.m.qts, mem + j, g_test_rand_int(), 4096);
             }
         }
-        for (j = 0; j < 8; j++) {
+        for (uint32_t j = 0; j < 8; j++) {
             words[j] = g_test_rand_int();
         }
         words[0] &= ~0x1ffe0000;                /* function 0, */
@@ -395,14 +389,12 @@ static void test_attack(const void *data)
 
 static void register_tests(void)
 {
-    qtest_add_data_func("/ernic-qdma-error/faults", ",engine-thread=off",
-                        test_faults);
+    qtest_add_data_func("/ernic-qdma-error/faults", ",engine-thread=off", test_faults);
     qtest_add_data_func("/ernic-qdma-error/faults-thread", ",engine-thread=on",
                         test_faults);
     qtest_add_data_func("/ernic-qdma-error/masks", NULL, test_masks);
     qtest_add_data_func("/ernic-qdma-error/beside", NULL, test_beside);
-    qtest_add_data_func("/ernic-qdma-error/attack", ",engine-thread=off",
-                        test_attack);
+    qtest_add_data_func("/ernic-qdma-error/attack", ",engine-thread=off", test_attack);
     qtest_add_data_func("/ernic-qdma-error/attack-thread", ",engine-thread=on",
                         test_attack);
 }

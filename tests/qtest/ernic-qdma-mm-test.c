@@ -25,9 +25,8 @@ static const char *const threads[] = {
 static void fill(Qdma *x, uint64_t at, uint32_t len, uint32_t seed)
 {
     g_autofree uint32_t *words = g_malloc(len);
-    uint32_t i;
 
-    for (i = 0; i < len / 4; i++) {
+    for (uint32_t i = 0; i < len / 4; i++) {
         words[i] = (i + seed) * 0x9e3779b9u;
     }
     qtest_bufwrite(x->m.qts, at, words, len);
@@ -47,27 +46,26 @@ static void test_bulk(const void *data)
 {
     g_autofree char *more = g_strdup_printf("%s -m 512", (const char *)data);
     QdmaQueue out, in;
-    uint64_t at;
     Qdma x;
 
     qdma_open(&x, more);
     qdma_start(&x);
     qdma_queue_open(&x, &out, 64, QDMA_H2C, 257);
     qdma_queue_open(&x, &in, 64, QDMA_C2H, 257);
-    for (at = 0; at < BULK; at += BLOCK) {
+    for (uint64_t at = 0; at < BULK; at += BLOCK) {
         fill(&x, BULK_FROM + at, BLOCK, at);
         qdma_post(&out, BULK_FROM + at, at, BLOCK);
     }
     qdma_ring(&out, true);
     qdma_wait(&out);
     g_assert_true(qdma_interrupted(&x, 0));
-    for (at = 0; at < BULK; at += BLOCK) {
+    for (uint64_t at = 0; at < BULK; at += BLOCK) {
         qdma_post(&in, BULK_TO + at, at, BLOCK);
     }
     qdma_ring(&in, true);
     qdma_wait(&in);
     g_assert_true(qdma_interrupted(&x, 0));
-    for (at = 0; at < BULK; at += MiB) {
+    for (uint64_t at = 0; at < BULK; at += MiB) {
         same(&x, BULK_FROM + at, BULK_TO + at, MiB);
     }
     g_assert_cmpuint(qernic_stat(&x.q, "qdma.h2c_bytes"), ==, BULK);
@@ -190,7 +188,6 @@ static void test_queues(const void *data)
 {
     QdmaQueue k[16];
     uint64_t mem;
-    uint32_t i, j;
     Qdma x;
 
     qdma_open(&x, data);
@@ -198,18 +195,18 @@ static void test_queues(const void *data)
     mem = guest_alloc(&x.m.alloc, 64 * KiB);
     fill(&x, mem, 64 * KiB, 1);
     qdma_put(&x, 0x120c, 1);
-    for (i = 0; i < ARRAY_SIZE(k); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(k); i++) {
         qdma_queue_open(&x, &k[i], 4 * i + i % 4, QDMA_H2C, 16);
-        for (j = 0; j < 15; j++) {
+        for (uint32_t j = 0; j < 15; j++) {
             qdma_post(&k[i], mem, (i * 15 + j) * 64 * KiB, 4096 + i * 15 + j);
         }
         qdma_ring(&k[i], true);
     }
     qdma_put(&x, 0x1208, 1);
-    for (i = 0; i < ARRAY_SIZE(k); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(k); i++) {
         qdma_wait(&k[i]);
     }
-    for (i = 0; i < 16 * 15; i++) {
+    for (uint32_t i = 0; i < 16 * 15; i++) {
         same(&x, mem, x.card.addr + i * 64 * KiB, 4096 + i);
         g_assert_cmphex(qtest_readl(x.m.qts, x.card.addr + i * 64 * KiB + 8192), ==, 0);
     }
@@ -243,8 +240,6 @@ static void test_overlap(const void *data)
     g_assert_cmpuint(qernic_stat(&x.q, "qdma.errors"), ==, 0);
     qdma_close(&x);
 }
-
-/* ---- life -------------------------------------------------------------------------- */
 
 static void set_power(Qdma *x, uint16_t state)
 {
@@ -324,12 +319,11 @@ static void test_migrate(const void *data)
 {
     static const char more[] = " -m 512";
     QdmaQueue out, in;
-    uint64_t at;
     Qdma x;
 
     qdma_open(&x, more);
     qdma_start(&x);
-    for (at = 0; at < 32 * MiB; at += BLOCK) {
+    for (uint64_t at = 0; at < 32 * MiB; at += BLOCK) {
         fill(&x, BULK_FROM + at, BLOCK, at);
     }
     qdma_queue_open(&x, &out, 5, QDMA_H2C, 8);
@@ -343,7 +337,7 @@ static void test_migrate(const void *data)
     qdma_post(&in, BULK_TO, 32 * MiB, 32 * MiB);
     qdma_ring(&in, true);
     qdma_wait(&in);
-    for (at = 0; at < 32 * MiB; at += MiB) {
+    for (uint64_t at = 0; at < 32 * MiB; at += MiB) {
         same(&x, BULK_FROM + at, BULK_TO + at, MiB);
     }
     g_assert_cmpuint(qernic_stat(&x.q, "qdma.h2c_bytes"), ==, BULK);

@@ -21,28 +21,24 @@ typedef struct Word {
 #define ALL 0xffffffff
 
 static const Word words[] = {
-    { 0x000, 1, 0x1fd30000 }, { 0x004, 55, 0 },
-    { 0x0e0, 1, 0, ALL }, { 0x0e4, 1, 0 }, { 0x0e8, 1, 0, ALL }, { 0x0ec, 1, 0 },
-    { 0x0f0, 1, 0, ALL }, { 0x0f4, 1, 0 }, { 0x0f8, 1, 0, ALL }, { 0x0fc, 1, 0 },
-    { 0x104, 1, 0x1 }, { 0x10c, 1, 0x4 }, { 0x118, 1, 0x101 }, { 0x120, 1, 0x200 },
-    { 0x12c, 1, 0 }, { 0x134, 1, 0x01100000 }, { 0x138, 51, 0 },
-    { 0x204, 16, 0, 0xffff }, { 0x244, 1, 0 }, { 0x248, 1, 0 }, { 0x24c, 1, 0, ALL },
-    { 0x250, 1, 0, ALL }, { 0x254, 1, 0 }, { 0x258, 1, 0, ALL }, { 0x25c, 3, 0 },
-    { 0x268, 1, 0, ALL }, { 0x26c, 5, 0 }, { 0x280, 16, 0 }, { 0x2c4, 1, 0, ALL },
-    { 0x804, 8, 0, ALL }, { 0x824, 8, 0, ALL }, { 0x844, 1, 0, 0xffffe },
-    { 0xa00, 16, 0, 0xffff }, { 0xa40, 16, 0, 0xffff }, { 0xa80, 2, 0, ALL },
-    { 0xab0, 16, 0, ALL }, { 0xaf0, 1, 0 }, { 0xaf4, 1, 0, ALL }, { 0xaf8, 1, 0 },
-    { 0xafc, 4, 0, ALL }, { 0xb0c, 1, 0, ALL }, { 0xb50, 1, 0, ALL },
-    { 0xbe0, 1, 0x40 }, { 0xbe4, 1, 0x20 },
-    { 0xe00, 1, 0 }, { 0xe04, 1, 0, ALL }, { 0xe24, 1, 0, ALL },
-    { 0x1004, 1, 0, 1 }, { 0x1204, 1, 0, 1 },
+    { 0x000, 1, 0x1fd30000 }, { 0x004, 55, 0 }, { 0x0e0, 1, 0, ALL }, { 0x0e4, 1, 0 },
+    { 0x0e8, 1, 0, ALL }, { 0x0ec, 1, 0 }, { 0x0f0, 1, 0, ALL }, { 0x0f4, 1, 0 },
+    { 0x0f8, 1, 0, ALL }, { 0x0fc, 1, 0 }, { 0x104, 1, 0x1 }, { 0x10c, 1, 0x4 },
+    { 0x118, 1, 0x101 }, { 0x120, 1, 0x200 }, { 0x12c, 1, 0 }, { 0x134, 1, 0x01100000 },
+    { 0x138, 51, 0 }, { 0x204, 16, 0, 0xffff }, { 0x244, 1, 0 }, { 0x248, 1, 0 },
+    { 0x24c, 1, 0, ALL }, { 0x250, 1, 0, ALL }, { 0x254, 1, 0 }, { 0x258, 1, 0, ALL },
+    { 0x25c, 3, 0 }, { 0x268, 1, 0, ALL }, { 0x26c, 5, 0 }, { 0x280, 16, 0 },
+    { 0x2c4, 1, 0, ALL }, { 0x804, 8, 0, ALL }, { 0x824, 8, 0, ALL },
+    { 0x844, 1, 0, 0xffffe }, { 0xa00, 16, 0, 0xffff }, { 0xa40, 16, 0, 0xffff },
+    { 0xa80, 2, 0, ALL }, { 0xab0, 16, 0, ALL }, { 0xaf0, 1, 0 }, { 0xaf4, 1, 0, ALL },
+    { 0xaf8, 1, 0 }, { 0xafc, 4, 0, ALL }, { 0xb0c, 1, 0, ALL }, { 0xb50, 1, 0, ALL },
+    { 0xbe0, 1, 0x40 }, { 0xbe4, 1, 0x20 }, { 0xe00, 1, 0 }, { 0xe04, 1, 0, ALL },
+    { 0xe24, 1, 0, ALL }, { 0x1004, 1, 0, 1 }, { 0x1204, 1, 0, 1 },
 };
 
 static const Word *word_at(uint32_t off)
 {
-    size_t i;
-
-    for (i = 0; i < ARRAY_SIZE(words); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
         if (off >= words[i].at && off < words[i].at + words[i].words * 4) {
             return &words[i];
         }
@@ -59,9 +55,8 @@ static uint32_t next_offset(uint32_t off)
 static void check_reset(Qdma *x)
 {
     const Word *w;
-    uint32_t off;
 
-    for (off = 0; off < QDMA_DOORBELLS; off = next_offset(off)) {
+    for (uint32_t off = 0; off < QDMA_DOORBELLS; off = next_offset(off)) {
         w = word_at(off);
         g_assert_cmphex(qdma_get(x, off), ==, w ? w->value : 0);
     }
@@ -76,9 +71,7 @@ static uint32_t pattern(uint32_t off)
 /* Writes every word; those that run something last, because they change others. */
 static void fill(Qdma *x)
 {
-    uint32_t off;
-
-    for (off = 0; off < QDMA_DOORBELLS; off = next_offset(off)) {
+    for (uint32_t off = 0; off < QDMA_DOORBELLS; off = next_offset(off)) {
         if (off != 0x844 && off != 0x1008 && off != 0x1208 && off != 0x100c &&
             off != 0x120c) {
             qdma_put(x, off, pattern(off));
@@ -89,14 +82,13 @@ static void fill(Qdma *x)
 
 static void check_filled(Qdma *x)
 {
-    uint32_t off, wrote;
+    uint32_t wrote;
     const Word *w;
 
-    for (off = 0; off < QDMA_DOORBELLS; off = next_offset(off)) {
+    for (uint32_t off = 0; off < QDMA_DOORBELLS; off = next_offset(off)) {
         w = word_at(off);
         wrote = off == 0x844 ? COMMAND : pattern(off);
-        g_assert_cmphex(qdma_get(x, off), ==,
-                        w ? w->value | (wrote & w->writable) : 0);
+        g_assert_cmphex(qdma_get(x, off), ==, w ? w->value | (wrote & w->writable) : 0);
     }
 }
 
@@ -133,9 +125,7 @@ static const struct {
 
 static void context_words(uint32_t row, uint32_t number, uint32_t out[8])
 {
-    uint32_t i;
-
-    for (i = 0; i < 8; i++) {
+    for (uint32_t i = 0; i < 8; i++) {
         out[i] = pattern((row << 16 | number << 4) + i);
     }
 }
@@ -147,10 +137,10 @@ static uint32_t next_number(uint32_t number)
 
 static void fill_contexts(Qdma *x)
 {
-    uint32_t row, n, w[8];
+    uint32_t w[8];
 
-    for (row = 0; row < ARRAY_SIZE(contexts); row++) {
-        for (n = 0; n < contexts[row].numbers; n = next_number(n)) {
+    for (uint32_t row = 0; row < ARRAY_SIZE(contexts); row++) {
+        for (uint32_t n = 0; n < contexts[row].numbers; n = next_number(n)) {
             context_words(row, n, w);
             qdma_write_context(x, contexts[row].selector, n, w);
         }
@@ -159,10 +149,10 @@ static void fill_contexts(Qdma *x)
 
 static void check_contexts(Qdma *x)
 {
-    uint32_t row, n, want[8], is[8];
+    uint32_t want[8], is[8];
 
-    for (row = 0; row < ARRAY_SIZE(contexts); row++) {
-        for (n = 0; n < contexts[row].numbers; n = next_number(n)) {
+    for (uint32_t row = 0; row < ARRAY_SIZE(contexts); row++) {
+        for (uint32_t n = 0; n < contexts[row].numbers; n = next_number(n)) {
             context_words(row, n, want);
             memset(want + contexts[row].words, 0, 4 * (8 - contexts[row].words));
             qdma_read_context(x, contexts[row].selector, n, is);
@@ -183,10 +173,8 @@ static void check_clear(Qdma *x, uint32_t selector, uint32_t number)
 /* Commands for contexts that do not exist leave the data as it is. */
 static void no_context(Qdma *x, uint32_t selector, uint32_t number)
 {
-    uint32_t op;
-
     qdma_put(x, DATA, 0x5a5a5a5a);
-    for (op = QDMA_CLEAR; op <= QDMA_INVALIDATE; op++) {
+    for (uint32_t op = QDMA_CLEAR; op <= QDMA_INVALIDATE; op++) {
         qdma_command(x, selector, number, op);
         g_assert_cmphex(qdma_get(x, DATA), ==, 0x5a5a5a5a);
     }
@@ -195,16 +183,16 @@ static void no_context(Qdma *x, uint32_t selector, uint32_t number)
 static void test_contexts(const void *data)
 {
     static const uint32_t none[] = { 8, 9, 10, 11, 13, 14, 15 };
-    uint32_t row, i, w[8];
+    uint32_t w[8];
     Qdma x;
 
     qdma_open(&x, "");
     fill_contexts(&x);
     check_contexts(&x);
-    for (i = 0; i < ARRAY_SIZE(none); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(none); i++) {
         no_context(&x, none[i], 0);
     }
-    for (row = 0; row < ARRAY_SIZE(contexts); row++) {
+    for (uint32_t row = 0; row < ARRAY_SIZE(contexts); row++) {
         no_context(&x, contexts[row].selector, contexts[row].numbers);
         no_context(&x, contexts[row].selector, 0x1fff);
     }
@@ -219,7 +207,7 @@ static void test_contexts(const void *data)
     g_assert_cmphex(qdma_get(&x, DATA), ==, w[0] | 0x00ff0000);
     g_assert_cmphex(qdma_get(&x, DATA + 4), ==, w[1]);
     /* Clear and invalidate end one context. */
-    for (row = 0; row < ARRAY_SIZE(contexts); row++) {
+    for (uint32_t row = 0; row < ARRAY_SIZE(contexts); row++) {
         qdma_command(&x, contexts[row].selector, 2, row & 1 ? QDMA_CLEAR :
                      QDMA_INVALIDATE);
         check_clear(&x, contexts[row].selector, 2);
@@ -232,11 +220,9 @@ static void test_contexts(const void *data)
 
 static void check_all_reset(Qdma *x)
 {
-    uint32_t row, n;
-
     check_reset(x);
-    for (row = 0; row < ARRAY_SIZE(contexts); row++) {
-        for (n = 0; n < contexts[row].numbers; n = next_number(n)) {
+    for (uint32_t row = 0; row < ARRAY_SIZE(contexts); row++) {
+        for (uint32_t n = 0; n < contexts[row].numbers; n = next_number(n)) {
             check_clear(x, contexts[row].selector, n);
         }
     }
@@ -245,11 +231,10 @@ static void check_all_reset(Qdma *x)
 /* The shell's reset of the QDMA, of the system, and a function level reset. */
 static void test_reset(const void *data)
 {
-    uint32_t i;
     Qdma x;
 
     qdma_open(&x, "");
-    for (i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++) {
         fill_contexts(&x);
         fill(&x);
         qpci_io_writel(&x.q.dev, x.user, 0xc, 2);       /* the ERNIC alone */

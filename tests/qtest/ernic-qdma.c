@@ -13,8 +13,6 @@
 #define MASK    0x824
 #define COMMAND 0x844
 
-/* ---- machines -------------------------------------------------------------- */
-
 void qdma_map(Qdma *x)
 {
     x->bar = qpci_iomap(&x->q.dev, 0, NULL);
@@ -57,8 +55,6 @@ void qdma_flr(Qdma *x)
     qdma_map(x);
 }
 
-/* ---- registers, contexts ------------------------------------------------------ */
-
 uint32_t qdma_get(Qdma *x, uint32_t off)
 {
     return qpci_io_readl(&x->q.dev, x->bar, off);
@@ -78,12 +74,10 @@ void qdma_command(Qdma *x, uint32_t selector, uint32_t number, uint32_t op)
 void qdma_write_context(Qdma *x, uint32_t selector, uint32_t number,
                         const uint32_t words[8])
 {
-    int i;
-
-    for (i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++) {
         qdma_put(x, DATA + i * 4, words[i]);
     }
-    for (i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++) {
         qdma_put(x, MASK + i * 4, 0xffffffff);
     }
     qdma_command(x, selector, number, QDMA_WRITE);
@@ -91,15 +85,11 @@ void qdma_write_context(Qdma *x, uint32_t selector, uint32_t number,
 
 void qdma_read_context(Qdma *x, uint32_t selector, uint32_t number, uint32_t words[8])
 {
-    int i;
-
     qdma_command(x, selector, number, QDMA_READ);
-    for (i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++) {
         words[i] = qdma_get(x, DATA + i * 4);
     }
 }
-
-/* ---- queues --------------------------------------------------------------------- */
 
 #define VECTORS     17
 #define RING_SIZES  0x204
@@ -109,7 +99,6 @@ void qdma_start(Qdma *x)
     static const uint32_t functions[8] = { 0, 68 };
     QPCIBar table;
     uint64_t at;
-    uint32_t i;
 
     if (!x->messages) {
         x->messages = guest_alloc(&x->m.alloc, 4096);
@@ -122,7 +111,7 @@ void qdma_start(Qdma *x)
     qtest_memset(x->m.qts, x->messages, 0, 4096);
     table = x->q.dev.msix_table_bar;
     at = x->q.dev.msix_table_off;
-    for (i = 0; i < VECTORS; i++) {
+    for (uint32_t i = 0; i < VECTORS; i++) {
         uint64_t entry = at + i * PCI_MSIX_ENTRY_SIZE;
 
         qpci_io_writel(&x->q.dev, table, entry + PCI_MSIX_ENTRY_LOWER_ADDR,

@@ -28,8 +28,7 @@ static void setup(World *w, const char *more)
 
     *w = (World) { };
     g_assert_cmpint(socketpair(PF_UNIX, SOCK_STREAM, 0, w->fd), ==, 0);
-    args = g_strdup_printf("-netdev socket,fd=%d,id=sock0"
-                           " -object iothread,id=io0"
+    args = g_strdup_printf("-netdev socket,fd=%d,id=sock0 -object iothread,id=io0"
                            " -device ernic,id=raw0,addr=06.0,netdev=sock0,"
                            "mac=52:54:00:00:00:42%s", w->fd[0], more);
     card_machine_open(&w->m, args);
@@ -56,8 +55,7 @@ static uint32_t rule(World *w, const struct ernic_flow_rule *like)
     struct ernic_flow_rule rule = *like;
     struct ernic_cmd cmd = {
         .opcode = ERNIC_CMD_FLOW_CREATE,
-        .qp = { .addr = cpu_to_le64(w->q.scratch),
-                .length = cpu_to_le32(sizeof(rule)) },
+        .qp = { .addr = cpu_to_le64(w->q.scratch), .length = cpu_to_le32(sizeof(rule)) },
     };
     struct ernic_rsp rsp;
 
@@ -69,9 +67,7 @@ static uint32_t rule(World *w, const struct ernic_flow_rule *like)
 
 static void fill(uint8_t *frame, uint32_t len, const char *type)
 {
-    uint32_t i;
-
-    for (i = 0; i < len; i++) {
+    for (uint32_t i = 0; i < len; i++) {
         frame[i] = i * 5 + 1;
     }
     memcpy(frame, "\x02\x00\x00\x00\x00\x77\x52\x54\x00\x99\x99\x99", 12);
@@ -156,17 +152,17 @@ static void frames(World *w)
         .value.ethertype = { 0x88, 0xb5 }, .mask.ethertype = { 0xff, 0xff },
     };
     uint8_t frame[FRAME], other[FRAME];
-    uint32_t handle, i;
+    uint32_t handle;
 
     fill(frame, FRAME, "\x88\xb5");
     fill(other, FRAME, "\x88\xb6");
-    for (i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++) {
         send_frame(w, frame, FRAME - i);
         from_wire(w, frame, FRAME - i);
         completes(w, ERNIC_WC_SEND, FRAME - i);
     }
     handle = rule(w, &type);
-    for (i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++) {
         qernic_post_recv(&w->qp, TO, FRAME);
         to_wire(w, other, FRAME);
         to_wire(w, frame, FRAME - i);
@@ -292,14 +288,12 @@ static void register_tests(void)
 {
     /* These have their own machines, because libqos's graph is full. */
     qtest_add_data_func("/ernic-raw/frames", "", test_frames);
-    qtest_add_data_func("/ernic-raw/frames-udp", ",roce-udp=127.0.0.1:0",
-                        test_frames);
+    qtest_add_data_func("/ernic-raw/frames-udp", ",roce-udp=127.0.0.1:0", test_frames);
     qtest_add_func("/ernic-raw/full-udp", test_full);
     qtest_add_func("/ernic-raw/whose", test_whose);
     qtest_add_data_func("/ernic-raw/held", "", test_held);
     qtest_add_data_func("/ernic-raw/held-main-loop", ",engine-thread=off", test_held);
-    qtest_add_data_func("/ernic-raw/frames-main-loop", ",engine-thread=off",
-                        test_frames);
+    qtest_add_data_func("/ernic-raw/frames-main-loop", ",engine-thread=off", test_frames);
     qtest_add_data_func("/ernic-raw/frames-iothread",
                         ",roce-udp=127.0.0.1:0,iothread=io0", test_frames);
 }

@@ -57,8 +57,6 @@ typedef struct Card {
     uint32_t posted, received;
 } Card;
 
-/* ---- registers and memory -------------------------------------------------- */
-
 static uint32_t get_at(Card *c, uint32_t off)
 {
     return qpci_io_readl(&c->q->dev, c->bar, off);
@@ -126,8 +124,6 @@ static uint32_t mem_word(Card *c, uint64_t addr)
     return le32_to_cpu(word);
 }
 
-/* ---- set-up ----------------------------------------------------------------- */
-
 static void map(Card *c, QErnic *q, const Kind *kind)
 {
     *c = (Card) { .q = q, .kind = kind };
@@ -139,9 +135,7 @@ static void map(Card *c, QErnic *q, const Kind *kind)
 /* Opens 128 GiB windows without translation, as RecoNIC's library does. */
 static void open_windows(Card *c)
 {
-    int i;
-
-    for (i = 0; c->kind->shell && i < 8; i++) {
+    for (int i = 0; c->kind->shell && i < 8; i++) {
         put_at(c, WINDOW(i), 0);
         put_at(c, WINDOW(i) + 4, 0x20 * i);
         put_at(c, WINDOW(i) + 8, 0);
@@ -225,8 +219,6 @@ static void open_all(Card *c, QErnic *q, const Kind *kind, bool queues, bool dat
     open_qp(c);
 }
 
-/* ---- work -------------------------------------------------------------------- */
-
 static void post(Card *c, uint8_t opcode, uint64_t laddr, uint64_t raddr)
 {
     uint8_t wqe[64] = { [16] = opcode };
@@ -259,9 +251,8 @@ static void done(Card *c, uint8_t opcode)
 static void pattern(Card *c, uint64_t addr, uint8_t seed)
 {
     uint8_t bytes[LENGTH];
-    int i;
 
-    for (i = 0; i < LENGTH; i++) {
+    for (int i = 0; i < LENGTH; i++) {
         bytes[i] = seed + i * 7 + (i >> 8);
     }
     mem_write(c, addr, bytes, LENGTH);
@@ -305,20 +296,16 @@ static void fails(Card *c)
 static void clear_qp(Card *c)
 {
     static const uint8_t zero[] = {
-        PG332_SQPI, PG332_CQHEAD, PG332_RQCI, PG332_STATRQPIDB,
-        PG332_STATCURSQPTR,
+        PG332_SQPI, PG332_CQHEAD, PG332_RQCI, PG332_STATRQPIDB, PG332_STATCURSQPTR,
     };
-    size_t i;
 
     put_qp(c, PG332_QPCONF, 0);
     put(c, PG332_XRNICADCONF, 0x000a0005);
-    for (i = 0; i < ARRAY_SIZE(zero); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(zero); i++) {
         put_qp(c, zero[i], 0);
     }
     put(c, PG332_XRNICADCONF, 0x000a0004);
 }
-
-/* ---- tests -------------------------------------------------------------------- */
 
 static uint64_t bar_size(QErnic *q, int bar, uint32_t *type)
 {
@@ -346,17 +333,14 @@ static void test_identity(void *obj, void *data, QGuestAllocator *alloc)
     if (k->shell) {
         g_assert_cmphex(qpci_config_readl(&q->dev, PCI_SUBSYSTEM_VENDOR_ID), ==,
                         0x903f10ee);
-        g_assert_cmphex(qpci_config_readl(&q->dev, msix + PCI_MSIX_TABLE), ==,
-                        0x30000);
-        g_assert_cmphex(qpci_config_readl(&q->dev, msix + PCI_MSIX_PBA), ==,
-                        0x34000);
+        g_assert_cmphex(qpci_config_readl(&q->dev, msix + PCI_MSIX_TABLE), ==, 0x30000);
+        g_assert_cmphex(qpci_config_readl(&q->dev, msix + PCI_MSIX_PBA), ==, 0x34000);
         g_assert_cmphex(bar_size(q, 0, &type), ==, 0x40000);
         g_assert_cmphex(type, ==, PCI_BASE_ADDRESS_MEM_TYPE_64);
     }
     g_assert_cmphex(bar_size(q, k->bar, &type), ==, k->size);
     g_assert_cmphex(type, ==, PCI_BASE_ADDRESS_MEM_TYPE_64);
-    g_assert_cmphex(bar_size(q, ERNIC_BAR_CARD, &type), ==,
-                    k->shell ? CARD : 2 * CARD);
+    g_assert_cmphex(bar_size(q, ERNIC_BAR_CARD, &type), ==, k->shell ? CARD : 2 * CARD);
     g_assert_cmphex(type, ==, k->shell ? PCI_BASE_ADDRESS_MEM_TYPE_64 |
                     PCI_BASE_ADDRESS_MEM_PREFETCH : PCI_BASE_ADDRESS_MEM_TYPE_64);
 }
@@ -370,53 +354,50 @@ static const struct {
     { 0x10, 1, 0x3333 }, { 0x14, 1, 0 }, { 0x18, 1, 0xffffffff }, { 0x1c, 8, 0 },
     { 0x1000, 1, 0, true }, { 0x1004, 255, 0 }, { 0x1400, 128, 0, true },
     { 0x1600, 10, 0, true }, { 0x1628, 4, 0 }, { 0x2000, 1, 0, true },
-    { 0x4628 - 4, 1, 0, true }, { 0x5000, 64, 0 },
-    { 0x8008, 1, 0 }, { 0x800c, 1, 0, true }, { 0x8010, 1, 0 },
-    { 0x8014, 1, 0, true }, { 0x8030, 11, 0, true }, { 0x805c, 10, 0 },
-    { 0x8084, 2, 0, true }, { 0x8204, 1, 3 }, { 0x9000, 1, 0, true },
-    { 0x907c, 1, 0, true }, { 0xc00c, 1, 0, true }, { 0xc204, 1, 3 },
-    { 0xd07c, 1, 0, true }, { 0xa000, 64, 0 }, { 0x10000, 64, 0 },
-    { 0x14000, 64, 0 }, { 0x1641c, 1, 0 }, { 0x16420, 6, 0, true },
-    { 0x16438, 2, 0 }, { 0x16440, 6, 0, true }, { 0x16500, 6, 0, true },
-    { 0x16518, 16, 0 }, { 0x102000, 64, 0 }, { 0x3ffffc, 1, 0 },
+    { 0x4628 - 4, 1, 0, true }, { 0x5000, 64, 0 }, { 0x8008, 1, 0 },
+    { 0x800c, 1, 0, true }, { 0x8010, 1, 0 }, { 0x8014, 1, 0, true },
+    { 0x8030, 11, 0, true }, { 0x805c, 10, 0 }, { 0x8084, 2, 0, true }, { 0x8204, 1, 3 },
+    { 0x9000, 1, 0, true }, { 0x907c, 1, 0, true }, { 0xc00c, 1, 0, true },
+    { 0xc204, 1, 3 }, { 0xd07c, 1, 0, true }, { 0xa000, 64, 0 }, { 0x10000, 64, 0 },
+    { 0x14000, 64, 0 }, { 0x1641c, 1, 0 }, { 0x16420, 6, 0, true }, { 0x16438, 2, 0 },
+    { 0x16440, 6, 0, true }, { 0x16500, 6, 0, true }, { 0x16518, 16, 0 },
+    { 0x102000, 64, 0 }, { 0x3ffffc, 1, 0 },
 };
 
 static void test_map(void *obj, void *data, QGuestAllocator *alloc)
 {
-    uint32_t i, off;
+    uint32_t off;
     Card c;
 
     map(&c, obj, data);
-    for (i = 0; i < ARRAY_SIZE(words); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(words); i++) {
         for (off = words[i].at; off < words[i].at + words[i].words * 4; off += 4) {
             g_assert_cmphex(get_at(&c, off), ==, words[i].value);
             put_at(&c, off, 0x80000000 + off * 4);
         }
     }
     /* Stored words have the value written, the others are unchanged. */
-    for (i = 0; i < ARRAY_SIZE(words); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(words); i++) {
         for (off = words[i].at; off < words[i].at + words[i].words * 4; off += 4) {
             g_assert_cmphex(get_at(&c, off), ==, words[i].stored ?
                             0x80000000 + off * 4 : words[i].value);
         }
     }
     put_at(&c, 0x4, 1);
-    for (i = 0; i < ARRAY_SIZE(words); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(words); i++) {
         g_assert_cmphex(get_at(&c, words[i].at), ==, words[i].value);
     }
     /* The ERNIC is at its place in the BAR, and ends with its last word. */
     g_assert_cmphex(get_qp(&c, PG332_STATQP), ==, 0x600);
-    g_assert_cmphex(get_at(&c, c.kind->base +
-                           ernic_reg_window(c.kind->version)), ==, 0);
+    g_assert_cmphex(get_at(&c, c.kind->base + ernic_reg_window(c.kind->version)), ==, 0);
 }
 
 /* Queues and data in card or guest memory, for both ends of a loopback transfer. */
 static void test_transfer(void *obj, void *data, QGuestAllocator *alloc)
 {
     Card c;
-    int i;
 
-    for (i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++) {
         open_all(&c, obj, data, i & 1, i & 2);
         transfers(&c, 10 * i);
         clear_qp(&c);
@@ -430,7 +411,6 @@ static void test_card_end(void *obj, void *data, QGuestAllocator *alloc)
         CARD - LENGTH + 1, CARD, CARD - 1, 1ull << 51, (1ull << 52) - 1,
         (1ull << 52) - LENGTH,
     };
-    uint32_t i;
     Card c;
 
     open_all(&c, obj, data, true, true);
@@ -438,7 +418,7 @@ static void test_card_end(void *obj, void *data, QGuestAllocator *alloc)
     post(&c, WRITE, card_addr(CARD - LENGTH), VA + 0x8000);
     done(&c, WRITE);
     same(&c, card_addr(CARD - LENGTH), c.mem + 0x8000, LENGTH);
-    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(bad); i++) {
         open_all(&c, obj, data, true, true);
         clear_qp(&c);
         open_qp(&c);
@@ -450,9 +430,7 @@ static void test_card_end(void *obj, void *data, QGuestAllocator *alloc)
 /* The face reaches guest memory only through the windows. */
 static void test_windows(void *obj, void *data, QGuestAllocator *alloc)
 {
-    static const uint32_t closed[] = { 0, READ_ONLY, 0x40000000 | 0x2000000,
-                                       0xc0000000 };
-    uint32_t i;
+    static const uint32_t closed[] = { 0, READ_ONLY, 0x40000000 | 0x2000000, 0xc0000000 };
     Card c;
 
     open_all(&c, obj, data, false, false);
@@ -469,7 +447,7 @@ static void test_windows(void *obj, void *data, QGuestAllocator *alloc)
     post(&c, WRITE, (3ull << 37) + c.mem - 0x10000, VA + 0x8000);
     done(&c, WRITE);
     same(&c, c.mem, c.mem + 0x8000, LENGTH);
-    for (i = 0; i < ARRAY_SIZE(closed); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(closed); i++) {
         clear_qp(&c);
         put_at(&c, WINDOW(0) + 16, BOTH);
         open_all(&c, obj, data, true, false);
@@ -504,8 +482,7 @@ static void test_reset(void *obj, void *data, QGuestAllocator *alloc)
     map(&c, q, data);
     qpci_device_enable(&q->dev);
     g_assert_cmphex(get_at(&c, WINDOW(1) + 4), ==, 0);
-    g_assert_cmphex(get_at(&c, at(&c, ERNIC_REG_GLOBAL, 0, PG332_IPv4XADD)), ==,
-                    0);
+    g_assert_cmphex(get_at(&c, at(&c, ERNIC_REG_GLOBAL, 0, PG332_IPv4XADD)), ==, 0);
     g_assert_cmphex(mem_word(&c, card_addr(0x100)), ==, word);
     open_all(&c, q, data, true, true);
     transfers(&c, 11);
@@ -541,12 +518,11 @@ static void test_attack(const void *data)
     QPCIBus *bus;
     QErnic q;
     Card c;
-    int i;
 
     pc_alloc_init(&alloc, qts, 0);
     bus = qpci_new_pc(qts, &alloc);
     qernic_init(&q, "ernic0", bus, QPCI_DEVFN(4, 0), &alloc);
-    for (i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++) {
         open_all(&c, &q, kind, false, false);
         clear_qp(&c);
         open_qp(&c);
@@ -554,8 +530,7 @@ static void test_attack(const void *data)
         put_at(&c, WINDOW(1) + 4, c.bar.addr >> 32);
         c.mem = (1ull << 37) + at(&c, ERNIC_REG_GLOBAL, 0, PG332_XRNICCONF);
         if (i == 1) {                           /* and a completion too */
-            put_pair(&c, PG332_CQDBADD, PG332_CQDBADDMSB,
-                     (1ull << 37) + WINDOW(0) + 16);
+            put_pair(&c, PG332_CQDBADD, PG332_CQDBADDMSB, (1ull << 37) + WINDOW(0) + 16);
         } else if (i == 2) {                    /* and requests too */
             sq = (1ull << 37) + at(&c, ERNIC_REG_QP, QPN - 1, 0);
             put_pair(&c, PG332_SQBA, PG332_SQBAMSB, sq);
@@ -563,7 +538,7 @@ static void test_attack(const void *data)
         fails(&c);
         g_assert_cmphex(get_at(&c, WINDOW(0) + 16), ==, BOTH);
     }
-    for (i = 0; i < 5000; i++) {
+    for (int i = 0; i < 5000; i++) {
         put_at(&c, blocks[g_test_rand_int_range(0, ARRAY_SIZE(blocks))] +
                g_test_rand_int_range(0, 0x200) * 4, g_test_rand_int());
         if (i % 100 == 0) {
@@ -595,8 +570,7 @@ static void *options(GString *cmd_line, void *arg)
 static void *with_iothread(GString *cmd_line, void *arg)
 {
     options(cmd_line, arg);
-    g_string_append(cmd_line, " -object iothread,id=io0 -global"
-                    " ernic.iothread=io0 ");
+    g_string_append(cmd_line, " -object iothread,id=io0 -global ernic.iothread=io0 ");
     return arg;
 }
 
@@ -617,10 +591,9 @@ static void register_tests(void)
         { "reset", test_reset, true, options },
         { "migrate", test_migrate, false, options },
     };
-    size_t i, k;
 
-    for (i = 0; i < ARRAY_SIZE(tests); i++) {
-        for (k = 0; k < ARRAY_SIZE(kinds); k++) {
+    for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
+        for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
             QOSGraphTestOptions opts = {
                 .before = tests[i].before, .arg = (void *)&kinds[k],
             };
@@ -632,9 +605,8 @@ static void register_tests(void)
             }
         }
     }
-    for (k = 0; kinds[k].shell; k++) {
-        g_autofree char *path = g_strdup_printf("/ernic-attack/shell-%s",
-                                                kinds[k].name);
+    for (size_t k = 0; kinds[k].shell; k++) {
+        g_autofree char *path = g_strdup_printf("/ernic-attack/shell-%s", kinds[k].name);
 
         qtest_add_data_func(path, &kinds[k], test_attack);
     }

@@ -36,8 +36,7 @@ static uint64_t unknown(QErnic *q)
 {
     QDict *rsp = statistics(q->qts, q->id);
     QDict *shm = qdict_get_qdict(qdict_get_qdict(rsp, "return"), "shm");
-    uint64_t value = qdict_get_int(qdict_get_qdict(shm, "drops"),
-                                   "unknown_destination");
+    uint64_t value = qdict_get_int(qdict_get_qdict(shm, "drops"), "unknown_destination");
 
     qobject_unref(rsp);
     return value;
@@ -67,11 +66,9 @@ typedef struct Pair {
 
 static void open_pair(Pair *p)
 {
-    int i;
-
     p->folder = g_dir_make_tmp("ernic-shm-XXXXXX", NULL);
     p->args = g_strdup_printf(" -device ernic,id=shm0,addr=04.0,roce-shm=%s", p->folder);
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         card_machine_open(&p->m[i], p->args);
         qernic_init(&p->q[i], "shm0", p->m[i].bus, QPCI_DEVFN(4, 0), &p->m[i].alloc);
         qernic_setup(&p->q[i], i + 1);
@@ -82,9 +79,7 @@ static void open_pair(Pair *p)
 
 static void close_pair(Pair *p)
 {
-    int i;
-
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         qernic_fini(&p->q[i]);
         card_machine_close(&p->m[i]);
     }
@@ -158,11 +153,10 @@ static void test_machines(void)
         " -device ernic,id=shm0,addr=04.0,roce-shm=%s", folder);
     CardMachine m[2];
     QErnic a, b;
-    int i;
 
     card_machine_open(&m[0], args);
     qernic_init(&a, "shm0", m[0].bus, QPCI_DEVFN(4, 0), &m[0].alloc);
-    for (i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++) {
         card_machine_open(&m[1], args);
         qernic_init(&b, "shm0", m[1].bus, QPCI_DEVFN(4, 0), &m[1].alloc);
         await_peers(&a, 1);
@@ -250,7 +244,6 @@ static void test_power(void)
     QErnicQp from, to;
     QErnic *a, *b;
     Pair p;
-    int i;
 
     open_pair(&p);
     a = &p.q[0];
@@ -260,7 +253,7 @@ static void test_power(void)
     qernic_qp_connect(&from, &to);
     qernic_qp_connect(&to, &from);
     set_power(b, 3);
-    for (i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++) {
         qernic_datagram(&from, &to);
     }
     g_assert_cmpuint(unknown(a), ==, 3);
@@ -286,9 +279,8 @@ static void test_mlx5(const void *more)
     uint64_t at[2];
     Mlx5Rdma r[2];
     Mlx5 x[2];
-    int i;
 
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         mlx5_begin(&x[i], args);
         x[i].host = i + 1;
         x[i].peer = 2 - i;
@@ -297,13 +289,13 @@ static void test_mlx5(const void *more)
         at[i] = mlx5_zeroed(&x[i], LEN);
     }
     g_assert_cmphex(r[0].qpn, ==, r[1].qpn);
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         await_peers_of(x[i].m.qts, "ernic0", 1);
     }
-    for (i = 0; i < LEN; i++) {
+    for (int i = 0; i < LEN; i++) {
         out[i] = i * 7;
     }
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         qtest_memwrite(x[i].m.qts, at[i], out, LEN);
         qtest_memset(x[!i].m.qts, at[!i], 0, LEN);
         mlx5_post_recv(&x[!i], &r[!i], at[!i], LEN);
@@ -315,7 +307,7 @@ static void test_mlx5(const void *more)
         g_assert_cmpmem(in, LEN, out, LEN);
         g_assert_cmpuint(counter_of(x[i].m.qts, "ernic0", "tx_packets"), >, 0);
     }
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         mlx5_end(&x[i]);
     }
     g_assert_cmpint(g_rmdir(folder), ==, 0);

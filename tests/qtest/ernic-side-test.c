@@ -18,8 +18,6 @@
 #define SIDE_VECTOR (CARD_VECTOR - 1)
 #define RING        8               /* descriptors */
 
-/* ---- machines ---------------------------------------------------------------- */
-
 typedef struct Pair {
     CardMachine m;
     QErnic q[2];
@@ -44,17 +42,16 @@ static void open_pair(Pair *p, const struct Link *link, const char *version)
 {
     g_autofree char *args = g_strdup_printf(" -global ernic.ernic-version=%s %s",
                                             version, link->args);
-    int i;
 
     card_machine_open(&p->m, args);
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         qernic_init(&p->q[i], i ? "ernic1" : "ernic0", p->m.bus,
                     QPCI_DEVFN(6 + i, 0), &p->m.alloc);
     }
     if (g_str_equal(link->name, "udp")) {
         card_introduce(&p->q[0]);
     }
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         card_open(&p->c[i], &p->q[i], card_version(version), 1 + i);
         card_open_qp(&p->c[i], 2 - i, CARD_QPN);
     }
@@ -66,8 +63,6 @@ static void close_pair(Pair *p)
     qernic_fini(&p->q[1]);
     card_machine_close(&p->m);
 }
-
-/* ---- queue pair 1 -------------------------------------------------------------- */
 
 typedef struct Gsi {
     Card *c;
@@ -104,12 +99,11 @@ static void open1(Gsi *g, Card *c)
 static void make(uint8_t f[FRAME], uint8_t from, uint8_t to, uint8_t seed)
 {
     const uint8_t head[] = {
-        0, 0x0a, 0x35, 1, 2, to, 0, 0x0a, 0x35, 1, 2, from, 8, 0,
-        0x45, 0, (FRAME - 10) >> 8, (FRAME - 10) & 0xff, 0, 0, 0x40, 0, 64, 17, 0, 0,
-        10, 0, 0, from, 10, 0, 0, to,
-        0x8c, 0xd1, 0x12, 0xb7, (FRAME - 30) >> 8, (FRAME - 30) & 0xff, 0, 0,
-        0x64, 0, 0xff, 0xff, 0, 0, 0, 1, 0, 0, 0, seed,
-        0x80, 1, 0, 0, 0, 0, 0, 1,
+        0, 0x0a, 0x35, 1, 2, to, 0, 0x0a, 0x35, 1, 2, from, 8, 0, 0x45, 0,
+        (FRAME - 10) >> 8, (FRAME - 10) & 0xff, 0, 0, 0x40, 0, 64, 17, 0, 0, 10, 0, 0,
+        from, 10, 0, 0, to, 0x8c, 0xd1, 0x12, 0xb7, (FRAME - 30) >> 8,
+        (FRAME - 30) & 0xff, 0, 0, 0x64, 0, 0xff, 0xff, 0, 0, 0, 1, 0, 0, 0, seed, 0x80,
+        1, 0, 0, 0, 0, 0, 1,
     };
     uint32_t sum = 0, i;
 
@@ -166,13 +160,12 @@ static void test_gsi(const void *data)
     const struct Link *link = data;
     Gsi g[2];
     Pair p;
-    int i;
 
     open_pair(&p, link, versions[link - links]);
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         open1(&g[i], &p.c[i]);
     }
-    for (i = 0; i < 12; i++) {
+    for (int i = 0; i < 12; i++) {
         post1(&g[i & 1], 2 - (i & 1), i);
         came(&g[!(i & 1)], i / 2 + 1, 1 + (i & 1), i);
         wait1(&g[i & 1], PG332_CQHEAD, i / 2 + 1);
@@ -182,7 +175,7 @@ static void test_gsi(const void *data)
     }
     /* Connections still work. */
     card_transfers(&p.c[0], &p.c[1]);
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         g_assert_cmphex(card_get(&p.c[i], PG332_INAMPKTCNT) >> 16, ==, 6);
         g_assert_cmphex(card_get(&p.c[i], PG332_OUTAMPKTCNT) >> 16, ==, 6);
     }
@@ -191,8 +184,6 @@ static void test_gsi(const void *data)
     wait1(&g[0], PG332_CQHEAD, 7);
     close_pair(&p);
 }
-
-/* ---- the side stream ------------------------------------------------------------ */
 
 typedef struct Side {
     Card *c;
@@ -214,12 +205,11 @@ static uint32_t get_side(Card *c, uint32_t reg)
 static void listen_to(Side *s, Card *c, uint32_t threshold)
 {
     uint8_t desc[64] = { [PG332_DESC_CONTROL] = 8 };
-    int i;
 
     *s = (Side) { .c = c };
     s->ring = card_zeroed(c, RING * 64);
     s->entries = card_zeroed(c, RING * 8);
-    for (i = 0; i < RING; i++) {
+    for (int i = 0; i < RING; i++) {
         stq_le_p(desc, s->ring + (i + 1) % RING * 64);
         stq_le_p(desc + 8, s->entries + i * 8);
         qtest_memwrite(c->q->qts, s->ring + i * 64, desc, sizeof(desc));
@@ -315,8 +305,6 @@ static void test_stream(const void *data)
     close_pair(&p);
 }
 
-/* ---- migration -------------------------------------------------------------------- */
-
 typedef struct Flow {
     CardMachine m;
     QErnic q;
@@ -345,15 +333,13 @@ static void open_flow(Flow *f, const char *version)
  */
 static void begin_flow(Flow *f)
 {
-    uint32_t i;
-
-    for (i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++) {
         post_imm(&f->c, CARD_WRITE_IMM, 0x100 + i);
     }
     card_wait(&f->c, PG332_CQHEAD, 3);
     g_assert_cmpuint(get_side(&f->c, PG332_SIDE_WAITING), ==, 3);
     card_pattern(f->q.qts, f->c.mem, CARD_LENGTH, 7);
-    for (i = 0; i < 40; i++) {
+    for (uint32_t i = 0; i < 40; i++) {
         card_post(&f->c, CARD_WRITE, 0, CARD_LENGTH, CARD_VA + 0x10000, CARD_KEY);
     }
     post1(&f->g, 1, 77);
@@ -361,11 +347,9 @@ static void begin_flow(Flow *f)
 
 static void end_flow(Flow *f)
 {
-    uint32_t i;
-
     g_assert_cmpuint(get_side(&f->c, PG332_SIDE_WAITING), ==, 3);
     give(&f->s, RING);
-    for (i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++) {
         entry(&f->s, i, 0x100 + i, PG332_SIDE_WRITE_IMM, 0);
     }
     card_wait(&f->c, PG332_CQHEAD, f->c.posted);
@@ -378,8 +362,7 @@ static void end_flow(Flow *f)
 
 static void test_migrate(const void *version)
 {
-    g_autofree char *more = g_strdup_printf(",ernic-version=%s",
-                                            (const char *)version);
+    g_autofree char *more = g_strdup_printf(",ernic-version=%s", (const char *)version);
     QTestState *from;
     Flow f;
 
@@ -401,11 +384,10 @@ static void test_migrate(const void *version)
 /* Pending bits of masked vectors migrate; unmasking sends the messages. */
 static void test_migrate_msix(const void *version)
 {
-    g_autofree char *more = g_strdup_printf(",ernic-version=%s",
-                                            (const char *)version);
+    g_autofree char *more = g_strdup_printf(",ernic-version=%s", (const char *)version);
     QPCIDevice *dev;
     QTestState *from;
-    uint64_t message, at;
+    uint64_t message;
     Flow f;
 
     open_flow(&f, version);
@@ -418,7 +400,7 @@ static void test_migrate_msix(const void *version)
     pending(&f.c, SIDE_VECTOR, true);
     from = qernic_migrate_to(&f.q, more);
     g_assert(!intx(&f.c));
-    for (at = SIDE_VECTOR; at <= CARD_VECTOR; at++) {
+    for (uint64_t at = SIDE_VECTOR; at <= CARD_VECTOR; at++) {
         uint64_t off = dev->msix_table_off + at * PCI_MSIX_ENTRY_SIZE;
 
         pending(&f.c, at, true);
@@ -440,17 +422,15 @@ static void test_migrate_msix(const void *version)
 static void register_tests(void)
 {
     static const char *const versions[] = { "3.1", "4.0", "4.2" };
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(links); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
         g_autofree char *gsi = g_strdup_printf("/ernic-side/gsi-%s", links[i].name);
-        g_autofree char *stream = g_strdup_printf("/ernic-side/stream-%s",
-                                                  links[i].name);
+        g_autofree char *stream = g_strdup_printf("/ernic-side/stream-%s", links[i].name);
 
         qtest_add_data_func(gsi, &links[i], test_gsi);
         qtest_add_data_func(stream, &links[i], test_stream);
     }
-    for (i = 0; i < ARRAY_SIZE(versions); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
         g_autofree char *intx_ = g_strdup_printf("/ernic-side/migrate-%s", versions[i]);
         g_autofree char *msix = g_strdup_printf("/ernic-side/migrate-msix-%s",
                                                 versions[i]);

@@ -79,22 +79,19 @@ static void connect_and_send(QErnic *a, QErnic *b)
 {
     struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
     QErnicQp x, y;
-    int i;
 
     qernic_qp_create(a, &x, ERNIC_QPT_RC);
     qernic_qp_create(b, &y, ERNIC_QPT_RC);
     qernic_qp_connect(&x, &y);
     qernic_qp_connect(&y, &x);
-    for (i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++) {
         qernic_post_recv(&y, 0, MESSAGE);
     }
-    for (i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++) {
         qernic_post_send(&x, &wqe, 0, MESSAGE);
     }
     qtest_clock_step(a->qts, 150000);
 }
-
-/* ---- on-demand regions, raw queue pairs, RSS, XRC ------------------------------ */
 
 static uint32_t must(QErnic *q, struct ernic_cmd *cmd)
 {
@@ -121,9 +118,8 @@ static void demand(QErnic *q)
 {
     struct ernic_cmd reg = {
         .opcode = ERNIC_CMD_MR_REG,
-        .mr_reg = { .buf.page_shift = 12, .length = cpu_to_le64(1ull << 40),
-                    .pd = cpu_to_le32(q->pd),
-                    .access = cpu_to_le32(ERNIC_ACCESS_ON_DEMAND) },
+        .mr_reg = { .buf.page_shift = 12, .length = cpu_to_le64(1ull << 40), .pd =
+                    cpu_to_le32(q->pd), .access = cpu_to_le32(ERNIC_ACCESS_ON_DEMAND) },
     };
     struct ernic_cmd pages = {
         .opcode = ERNIC_CMD_MR_PAGES,
@@ -160,7 +156,6 @@ static void raw(QErnic *q)
     struct ernic_flow_rule rule = { };
     struct ernic_qp_init init = { .type = ERNIC_QPT_RWQ, .rq_stride = 1 };
     QErnicQp x;
-    int i;
 
     qernic_qp_create(q, &x, ERNIC_QPT_RAW);
     qernic_qp_connect(&x, &x);
@@ -177,7 +172,7 @@ static void raw(QErnic *q)
     rule.priority = 0;
     must_with(q, ERNIC_CMD_FLOW_CREATE, &rule, sizeof(rule));
     qernic_post_recv(&x, 0, 2048);
-    for (i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++) {
         wqe.flags = 0;
         qernic_post_send(&x, &wqe, 0, 300);
     }
@@ -216,10 +211,9 @@ static void xrc(QErnic *q)
 static void ring_stopped(QErnic *q)
 {
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
-    int i;
 
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'stop' }");
-    for (i = 0; i < DOORBELLS; i++) {
+    for (int i = 0; i < DOORBELLS; i++) {
         if (i == DOORBELLS / 2) {
             qernic_cmd_post(q, &nop);
         }
@@ -233,7 +227,6 @@ static void mlx5_traffic(CardMachine *m, bool stopped)
     static const uint8_t in[MLX5_MESSAGE] = { 0xff };
     Mlx5 x = { .m = *m, .log_qp = 4 };
     Mlx5Rdma r;
-    int i;
 
     mlx5_take(&x, QPCI_DEVFN(6, 0));
     mlx5_probe(&x);
@@ -243,7 +236,7 @@ static void mlx5_traffic(CardMachine *m, bool stopped)
     qtest_clock_step(m->qts, 150000);
     if (stopped) {
         qtest_qmp_assert_success(m->qts, "{ 'execute': 'stop' }");
-        for (i = 0; i < DOORBELLS; i++) {
+        for (int i = 0; i < DOORBELLS; i++) {
             mlx5_ring_sq(&x, &r);
         }
     }
@@ -256,13 +249,12 @@ static void mlx5_traffic(CardMachine *m, bool stopped)
 static void open_card(Card *c, QErnic *q, bool shell)
 {
     QPCIBar bar = q->bar;
-    int i;
 
     if (!shell) {
         card_open(c, q, PG332_V4_2, 1);
         return;
     }
-    for (i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++) {
         qpci_io_writel(&q->dev, bar, SHELL_WINDOW + 4 * i, i == 4 ? SHELL_BOTH : 0);
     }
     bar.addr += SHELL_PG332;
@@ -405,8 +397,7 @@ static gsize change(const Stream *s, char *out, GRand *rng)
 /* A destination decides; if it has loaded the stream, it runs. Returns whether. */
 static bool load(size_t row, int64_t now, const char *uri)
 {
-    QTestState *to = qtest_initf("-M pc" LIMITS "%s -incoming defer",
-                                 machines[row].args);
+    QTestState *to = qtest_initf("-M pc" LIMITS "%s -incoming defer", machines[row].args);
     int64_t end = g_get_monotonic_time() + PATIENCE;
     bool done, failed = false;
 
@@ -467,9 +458,7 @@ static void test_streams(gconstpointer data)
 
 static void register_tests(void)
 {
-    size_t i;
-
-    for (i = 0; i < ARRAY_SIZE(machines); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
         g_autofree char *path = g_strconcat("/ernic-stream/", machines[i].name, NULL);
 
         qtest_add_data_func(path, GSIZE_TO_POINTER(i), test_streams);

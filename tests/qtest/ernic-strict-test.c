@@ -29,8 +29,6 @@ static QPCIBar face(QErnic *q)
     return qpci_iomap(&q->dev, ERNIC_BAR_PG332, NULL);
 }
 
-/* ---- the monitor ------------------------------------------------------------ */
-
 static QDict *violations(QErnic *q)
 {
     return qtest_qmp(q->qts, "{ 'execute': 'qom-get', 'arguments': {"
@@ -70,8 +68,6 @@ static uint64_t tick(QErnic *q)
 {
     return qtest_clock_step(q->qts, 1000);
 }
-
-/* ---- tests ------------------------------------------------------------------- */
 
 static void *with_log(GString *cmd_line, void *arg)
 {
@@ -116,8 +112,7 @@ static void test_report(void *obj, void *data, QGuestAllocator *alloc)
     qpci_io_writel(&q->dev, bar, qp_at(2, PG332_QDEPTH), 0x30010);
     qpci_io_writel(&q->dev, bar, qp_at(2, PG332_QDEPTH), 0x30020);
     qpci_io_writel(&q->dev, bar, qp_at(3, PG332_QDEPTH), 0x50010);
-    g_assert_cmphex(qpci_io_readl(&q->dev, bar, qp_at(3, PG332_QDEPTH)), ==,
-                    0x50010);
+    g_assert_cmphex(qpci_io_readl(&q->dev, bar, qp_at(3, PG332_QDEPTH)), ==, 0x50010);
     g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
     lines = g_strsplit(text, "\n", 0);
     for (i = 0; i < ARRAY_SIZE(says); i++) {
@@ -141,8 +136,7 @@ static void test_violations(void *obj, void *data, QGuestAllocator *alloc)
     uint64_t now;
     char *hmp;
 
-    g_assert_false(qdict_haskey(qdict_get_qdict(rsp, "return"),
-                                "depth-minimum"));
+    g_assert_false(qdict_haskey(qdict_get_qdict(rsp, "return"), "depth-minimum"));
     g_assert_cmpuint(qdict_size(qdict_get_qdict(rsp, "return")), >, 40);
     qobject_unref(rsp);
     expect(q, "no-register", 0, NULL, 0, 0, 0, 0);
@@ -190,8 +184,7 @@ static void test_enforce(void *obj, void *data, QGuestAllocator *alloc)
     expect(q, "mac-unset", 1, "XRNICCONF", 0, conf, 0x12b70821, now);
     expect(q, "ip-unset", 1, "XRNICCONF", 0, conf, 0x12b70821, now);
     qpci_io_writel(&q->dev, bar, at(ERNIC_REG_GLOBAL, 0, PG332_MACXADDLSB), 1);
-    qpci_io_writel(&q->dev, bar, at(ERNIC_REG_GLOBAL, 0, PG332_IPv4XADD),
-                   0x0a000001);
+    qpci_io_writel(&q->dev, bar, at(ERNIC_REG_GLOBAL, 0, PG332_IPv4XADD), 0x0a000001);
     qpci_io_writel(&q->dev, bar, conf, 0x12b70821);
     g_assert_cmphex(qpci_io_readl(&q->dev, bar, conf), ==, 0x12b70821);
     expect(q, "mac-unset", 1, "XRNICCONF", 0, conf, 0x12b70821, now);
@@ -219,12 +212,8 @@ static void register_tests(void)
 {
     QOSGraphTestOptions log = { .before = with_log };
     QOSGraphTestOptions off = { .before = with_mode, .arg = (void *)"off" };
-    QOSGraphTestOptions report = {
-        .before = with_mode, .arg = (void *)"report",
-    };
-    QOSGraphTestOptions enforce = {
-        .before = with_mode, .arg = (void *)"enforce",
-    };
+    QOSGraphTestOptions report = { .before = with_mode, .arg = (void *)"report" };
+    QOSGraphTestOptions enforce = { .before = with_mode, .arg = (void *)"enforce" };
 
     qos_add_test("strict-report", "ernic", test_report, &log);
     qos_add_test("strict-violations", "ernic", test_violations, &report);

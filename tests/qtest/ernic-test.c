@@ -12,8 +12,6 @@
 
 #define VECTORS     17
 
-/* ---- configuration space -------------------------------------------------- */
-
 static void test_config(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
@@ -32,11 +30,8 @@ static void test_config(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmphex(qpci_config_readl(&q->dev, msix + PCI_MSIX_TABLE) &
                     PCI_MSIX_TABLE_BIR, ==, ERNIC_BAR_MSIX);
     g_assert_cmphex(qpci_config_readl(&q->dev, PCI_BASE_ADDRESS_2) &
-                    PCI_BASE_ADDRESS_MEM_TYPE_MASK, ==,
-                    PCI_BASE_ADDRESS_MEM_TYPE_64);
+                    PCI_BASE_ADDRESS_MEM_TYPE_MASK, ==, PCI_BASE_ADDRESS_MEM_TYPE_64);
 }
-
-/* ---- registers ------------------------------------------------------------ */
 
 /* Reset value, and the bits that can be written while the device is disabled. */
 static const struct {
@@ -49,9 +44,8 @@ static const struct {
 #define HIGH(field) { #field, offsetof(struct ernic_regs, field) + 4, 0, ~0u }
     AT(magic, ERNIC_MAGIC, 0),
     AT(abi_version, ERNIC_ABI_VERSION, 0),
-    AT(features, ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC |
-       ERNIC_FEATURE_ATOMIC_WRITE | ERNIC_FEATURE_SRQ_RESIZE |
-       ERNIC_FEATURE_FLUSH, 0),
+    AT(features, ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC | ERNIC_FEATURE_ATOMIC_WRITE |
+       ERNIC_FEATURE_SRQ_RESIZE | ERNIC_FEATURE_FLUSH, 0),
     AT(status, ERNIC_STATUS_LINK, 0),
     AT(error, 0, 0),
     AT(num_vectors, VECTORS, 0),
@@ -76,24 +70,20 @@ static const struct {
 static void test_registers(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(regs); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(regs); i++) {
         g_test_message("%s", regs[i].name);
         if (!regs[i].any) {
             g_assert_cmphex(qernic_read(q, regs[i].off), ==, regs[i].reset);
             qernic_write(q, regs[i].off, ~0u);
-            g_assert_cmphex(qernic_read(q, regs[i].off), ==,
-                            regs[i].reset | regs[i].rw);
+            g_assert_cmphex(qernic_read(q, regs[i].off), ==, regs[i].reset | regs[i].rw);
             qernic_write(q, regs[i].off, 0);
-            g_assert_cmphex(qernic_read(q, regs[i].off), ==,
-                            regs[i].reset & ~regs[i].rw);
+            g_assert_cmphex(qernic_read(q, regs[i].off), ==, regs[i].reset & ~regs[i].rw);
         }
     }
     /* 64-bit registers accept 64-bit and 32-bit writes, and no others. */
     qernic_write64(q, 0x30, 0x123456789abcdef0);
-    g_assert_cmphex(qpci_io_readq(&q->dev, q->bar, 0x30), ==,
-                    0x123456789abcdef0);
+    g_assert_cmphex(qpci_io_readq(&q->dev, q->bar, 0x30), ==, 0x123456789abcdef0);
     g_assert_cmphex(qernic_read(q, 0x34), ==, 0x12345678);
     qpci_io_writew(&q->dev, q->bar, 0x30, 0xffff);
     qpci_io_writeq(&q->dev, q->bar, 0x34, ~0ull);
@@ -110,9 +100,8 @@ static void test_registers(void *obj, void *data, QGuestAllocator *alloc)
 static void test_holes(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
-    uint64_t off;
 
-    for (off = sizeof(struct ernic_regs); off < 0x1000; off += 4) {
+    for (uint64_t off = sizeof(struct ernic_regs); off < 0x1000; off += 4) {
         if (off == ERNIC_ETH_OFFSET) {
             off += sizeof(struct ernic_eth_regs);
         }
@@ -129,9 +118,8 @@ static void test_page_clock(void *obj, void *data, QGuestAllocator *alloc)
     uint32_t last = qernic_reg(q, num_uctx) - 1;
     const uint64_t pages[] = { 0x1000, 0x2000, 0x1000 + last * 0x1000ull };
     uint64_t before, time, after;
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(pages); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(pages); i++) {
         uint64_t at = pages[i] + ERNIC_DB_TIME;
 
         before = qpci_io_readq(&q->dev, q->bar, 0x28);
@@ -155,12 +143,10 @@ static void test_garbage(void *obj, void *data, QGuestAllocator *alloc)
     static const uint64_t values[] = { 0, 1, 2, 3, ~0ull, 0x8000000000000000,
                                        ERNIC_DB(ERNIC_DB_SQ, 1, 1) };
     QErnic *q = obj;
-    int enabled, i;
-    uint64_t off;
 
-    for (enabled = 0; enabled < 2; enabled++) {
-        for (off = 0x14; off < 0x2010; off += off < 0x1a0 ? 1 : 0xf9) {
-            for (i = 0; i < ARRAY_SIZE(values); i++) {
+    for (int enabled = 0; enabled < 2; enabled++) {
+        for (uint64_t off = 0x14; off < 0x2010; off += off < 0x1a0 ? 1 : 0xf9) {
+            for (int i = 0; i < ARRAY_SIZE(values); i++) {
                 qpci_io_writeb(&q->dev, q->bar, off, values[i]);
                 qpci_io_writew(&q->dev, q->bar, off, values[i]);
                 qpci_io_writel(&q->dev, q->bar, off, values[i]);
@@ -174,8 +160,6 @@ static void test_garbage(void *obj, void *data, QGuestAllocator *alloc)
     qernic_setup(q, 1);
 }
 
-/* ---- the handshake -------------------------------------------------------- */
-
 static void test_enable(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
@@ -188,9 +172,8 @@ static void test_enable(void *obj, void *data, QGuestAllocator *alloc)
         { 0x100000, 0x200001, 4 }, { 0x100000, 0x200000, 11 },
         { 0x100000, 0x200000, ~0u }, { -64ull, 0x100000, 1 },
     };
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         qernic_write64(q, offsetof(struct ernic_regs, cmd_addr), bad[i].cmd);
         qernic_write64(q, offsetof(struct ernic_regs, rsp_addr), bad[i].rsp);
         qernic_set_reg(q, ring_shift, bad[i].shift);
@@ -202,8 +185,7 @@ static void test_enable(void *obj, void *data, QGuestAllocator *alloc)
     qernic_set_reg(q, control, ERNIC_CONTROL_RESET);
     g_assert_cmpuint(qernic_reg(q, error), ==, ERNIC_DEVERR_NONE);
     qernic_enable(q);
-    g_assert_cmphex(qernic_reg(q, status), ==,
-                    ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
+    g_assert_cmphex(qernic_reg(q, status), ==, ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
     g_assert_cmphex(qernic_reg(q, control), ==, ERNIC_CONTROL_ENABLE);
     qernic_set_reg(q, ring_shift, 1);
     g_assert_cmpuint(qernic_reg(q, ring_shift), ==, QERNIC_RING_SHIFT);
@@ -239,49 +221,41 @@ static void test_fatal(void *obj, void *data, QGuestAllocator *alloc)
     qernic_setup(q, 1);
 }
 
-/* ---- commands ------------------------------------------------------------- */
-
 static void test_commands(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_NOP };
     struct ernic_device_attr attr;
     struct ernic_rsp rsp;
-    int i;
 
     qernic_enable(q);
     /* Three rounds of the ring: the phase changes with each. */
-    for (i = 0; i < 3 << QERNIC_RING_SHIFT; i++) {
+    for (int i = 0; i < 3 << QERNIC_RING_SHIFT; i++) {
         g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_OK);
     }
     g_assert_cmpuint(qernic_reg(q, cmd_ci), ==, 3 << QERNIC_RING_SHIFT);
-    for (i = ERNIC_CMD_COUNT; i < 256; i++) {
+    for (int i = ERNIC_CMD_COUNT; i < 256; i++) {
         cmd.opcode = i;
         g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_ERR_OPCODE);
     }
     cmd.opcode = ERNIC_CMD_NOP;
     cmd.raw[55] = 1;
     g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_ERR_RESERVED);
-    cmd = (struct ernic_cmd) { .opcode = ERNIC_CMD_PD_ALLOC,
-                               .uctx = cpu_to_le32(5) };
+    cmd = (struct ernic_cmd) { .opcode = ERNIC_CMD_PD_ALLOC, .uctx = cpu_to_le32(5) };
     g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_ERR_HANDLE);
     cmd = (struct ernic_cmd) {
         .opcode = ERNIC_CMD_QUERY_DEVICE,
-        .query = { .addr = cpu_to_le64(q->scratch),
-                   .length = cpu_to_le32(sizeof(attr)) },
+        .query = { .addr = cpu_to_le64(q->scratch), .length = cpu_to_le32(sizeof(attr)) },
     };
     g_assert_cmpuint(qernic_cmd(q, &cmd, &rsp), ==, ERNIC_OK);
     g_assert_cmpuint(le32_to_cpu(rsp.length), ==, sizeof(attr));
     qtest_memread(q->qts, q->scratch, &attr, sizeof(attr));
     g_assert_cmpuint(le32_to_cpu(attr.abi_version), ==, ERNIC_ABI_VERSION);
-    g_assert_cmpuint(le32_to_cpu(attr.max_uctx) + 1, ==,
-                     qernic_reg(q, num_uctx));
+    g_assert_cmpuint(le32_to_cpu(attr.max_uctx) + 1, ==, qernic_reg(q, num_uctx));
     /* A command cannot write its result to a device's registers. */
     cmd.query.addr = cpu_to_le64(q->bar.addr + 0x30);
     g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_ERR_DMA);
 }
-
-/* ---- doorbell pages ------------------------------------------------------- */
 
 /* The number of bad doorbells; a NOP waits for the doorbells rung before. */
 static uint64_t bad_doorbells(QErnic *q)
@@ -297,14 +271,13 @@ static void test_foreign_page(void *obj, void *data, QGuestAllocator *alloc)
     QErnic *q = obj;
     uint64_t deadline = 0;
     QErnicQp qp;
-    uint32_t i;
 
     qernic_setup(q, 1);
     qernic_qp_create(q, &qp, ERNIC_QPT_UD);
     qernic_qp_connect(&qp, &qp);
     g_assert_cmpuint(bad_doorbells(q), ==, 0);
     /* Only a 64-bit write at the beginning of context 0's page is a doorbell. */
-    for (i = 1; i < 256; i++) {
+    for (uint32_t i = 1; i < 256; i++) {
         qernic_doorbell(q, i, ERNIC_DB(ERNIC_DB_RQ, qp.qpn, 1));
     }
     while (bad_doorbells(q) != 255) {
@@ -315,7 +288,7 @@ static void test_foreign_page(void *obj, void *data, QGuestAllocator *alloc)
     qernic_write(q, 0x1004, 1);
     qernic_write64(q, 0x1000 + (256 << 12), ERNIC_DB(ERNIC_DB_RQ, qp.qpn, 1));
     /* None of these writes posted a receive: all 16 entries are still free. */
-    for (i = 0; i < QERNIC_DEPTH; i++) {
+    for (uint32_t i = 0; i < QERNIC_DEPTH; i++) {
         qernic_post_recv(&qp, 0, 64);
     }
     g_assert_cmpuint(bad_doorbells(q), ==, 255);
@@ -330,10 +303,9 @@ static void test_order(void *obj, void *data, QGuestAllocator *alloc)
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
     struct ernic_cmd destroy = { .opcode = ERNIC_CMD_QP_DESTROY };
     QErnicQp qp[2];
-    int i, round;
 
     qernic_setup(q, 1);
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         qernic_qp_create(q, &qp[i], ERNIC_QPT_UD);
         qernic_qp_connect(&qp[i], &qp[i]);
     }
@@ -345,7 +317,7 @@ static void test_order(void *obj, void *data, QGuestAllocator *alloc)
     qernic_doorbell(q, 0, ERNIC_DB(ERNIC_DB_RQ, qp[1].qpn, 1));
     destroy.handle.handle = cpu_to_le32(qp[1].qpn);
     qernic_cmd_post(q, &destroy);
-    for (i = 0; i < 12; i++) {
+    for (int i = 0; i < 12; i++) {
         qernic_cmd_post(q, &nop);
     }
     qernic_doorbell(q, 0, ERNIC_DB(ERNIC_DB_RQ, qp[1].qpn, 2));
@@ -353,9 +325,9 @@ static void test_order(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmpuint(bad_doorbells(q), ==, 2);
     /* As many doorbells as a stopped device keeps, commands before and between them. */
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'stop' }");
-    for (round = 0; round < 3; round++) {
+    for (int round = 0; round < 3; round++) {
         qernic_cmd_post(q, &nop);
-        for (i = 0; i < 682; i++) {
+        for (int i = 0; i < 682; i++) {
             qernic_doorbell(q, 0, ERNIC_DB(ERNIC_DB_RQ, qp[1].qpn, 2));
         }
     }
@@ -367,20 +339,15 @@ static void test_order(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmpuint(qernic_reg(q, cmd_pi), ==, q->cmd_pi);
 }
 
-/* ---- interrupts ----------------------------------------------------------- */
-
 static void unmask(QErnic *q, uint16_t vector, uint64_t addr, uint32_t word)
 {
     uint64_t at = q->dev.msix_table_off + vector * PCI_MSIX_ENTRY_SIZE;
 
-    qpci_io_writel(&q->dev, q->dev.msix_table_bar,
-                   at + PCI_MSIX_ENTRY_LOWER_ADDR, addr);
+    qpci_io_writel(&q->dev, q->dev.msix_table_bar, at + PCI_MSIX_ENTRY_LOWER_ADDR, addr);
     qpci_io_writel(&q->dev, q->dev.msix_table_bar,
                    at + PCI_MSIX_ENTRY_UPPER_ADDR, addr >> 32);
-    qpci_io_writel(&q->dev, q->dev.msix_table_bar, at + PCI_MSIX_ENTRY_DATA,
-                   word);
-    qpci_io_writel(&q->dev, q->dev.msix_table_bar,
-                   at + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
+    qpci_io_writel(&q->dev, q->dev.msix_table_bar, at + PCI_MSIX_ENTRY_DATA, word);
+    qpci_io_writel(&q->dev, q->dev.msix_table_bar, at + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
 }
 
 /* MSI-X messages go to guest memory, where the test can see them. */
@@ -418,30 +385,25 @@ static void test_msix_to_itself(void *obj, void *data, QGuestAllocator *alloc)
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
     struct ernic_cmd change = {
         .opcode = ERNIC_CMD_SET_GID,
-        .set_gid = { .gid = { 0xfe, 0x80, [15] = 1 },
-                     .mac = { 0x52, 0x54, 0, 0, 0, 1 }, .index = 1,
-                     .vlan = cpu_to_le16(0xffff) },
+        .set_gid = { .gid = { 0xfe, 0x80, [15] = 1 }, .mac = { 0x52, 0x54, 0, 0, 0, 1 },
+                     .index = 1, .vlan = cpu_to_le16(0xffff) },
     };
-    int i;
 
     qpci_msix_enable(&q->dev);
     qernic_enable(q);
-    unmask(q, 0, q->bar.addr + offsetof(struct ernic_regs, control),
-           ERNIC_CONTROL_RESET);
-    for (i = 0; i < 3; i++) {
+    unmask(q, 0, q->bar.addr + offsetof(struct ernic_regs, control), ERNIC_CONTROL_RESET);
+    for (int i = 0; i < 3; i++) {
         g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
     }
     /* Nor is the message of an event, which the engine raises during its work. */
     qernic_set_reg(q, control, ERNIC_CONTROL_RESET);
-    unmask(q, 1, q->bar.addr + offsetof(struct ernic_regs, control),
-           ERNIC_CONTROL_RESET);
+    unmask(q, 1, q->bar.addr + offsetof(struct ernic_regs, control), ERNIC_CONTROL_RESET);
     qernic_setup(q, 1);
     g_assert_cmpuint(qernic_cmd(q, &change, NULL), ==, ERNIC_OK);
     g_assert_cmpuint(qtest_readb(q->qts, q->eq_ring +
                                  offsetof(struct ernic_eqe, phase)), ==, 1);
     g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
-    g_assert_cmphex(qernic_reg(q, status), ==,
-                    ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
+    g_assert_cmphex(qernic_reg(q, status), ==, ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
     qpci_msix_disable(&q->dev);
 }
 

@@ -14,8 +14,6 @@
 #define SECOND  (64 * 1024)
 #define LENGTH  (32 * 1024)
 
-/* ---- profiles that are refused -------------------------------------------- */
-
 /* The text of a profile, and the error message after the file's name. */
 static const struct {
     const char *text, *says;
@@ -60,11 +58,10 @@ static void refused(QErnic *q, const char *profile, const char *says)
 static void test_refused(void *obj, void *data, QGuestAllocator *alloc)
 {
     QErnic *q = obj;
-    size_t i;
 
     refused(q, "no-such", "timing-profile: \"no-such\" is neither a profile"
             " nor a file");
-    for (i = 0; i < ARRAY_SIZE(bad_profiles); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(bad_profiles); i++) {
         g_autofree char *path = temporary(bad_profiles[i].text);
         g_autofree char *says = g_strdup_printf("timing-profile: %s%s", path,
                                                 bad_profiles[i].says);
@@ -73,8 +70,6 @@ static void test_refused(void *obj, void *data, QGuestAllocator *alloc)
         unlink(path);
     }
 }
-
-/* ---- times ---------------------------------------------------------------- */
 
 static uint64_t time_of(QErnic *q)
 {
@@ -143,18 +138,15 @@ static void *with_profiles(GString *cmd_line, void *arg)
     return arg;
 }
 
-static const char *const card_and_nic[] = {
-    "ernic-200mhz-100g", "generic-100g"
-};
+static const char *const card_and_nic[] = { "ernic-200mhz-100g", "generic-100g" };
 
 /* Time from the store that posts @num commands to the last response, in ns. */
 static uint64_t commands_time(QErnic *q, uint32_t num)
 {
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
     uint64_t start = time_of(q);
-    uint32_t i;
 
-    for (i = 0; i < num; i++) {
+    for (uint32_t i = 0; i < num; i++) {
         qernic_cmd_post(q, &nop);
     }
     while (qernic_reg(q, cmd_ci) != q->cmd_pi) {
@@ -196,13 +188,12 @@ static void test_times(void *obj, void *data, QGuestAllocator *alloc)
         uint32_t len, ns;
     } rows[] = { { 8, 2170 }, { 256, 2198 } };
     uint64_t first;
-    size_t i;
     Pair p;
 
     open_pair(&p, obj);
     check_commands(&p);
     first = write_time(&p.x, &p.y, 8);
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         uint64_t alone = rows[i].ns - WORK_NS;
         uint64_t ns = write_time(&p.x, &p.y, rows[i].len);
 
@@ -220,13 +211,10 @@ static void test_times(void *obj, void *data, QGuestAllocator *alloc)
     close_pair(&p);
 }
 
-/* ---- back-pressure -------------------------------------------------------- */
-
 /* A fast sender, and a slow receiver with room for one packet. */
 static void *with_slow(GString *cmd_line, void *arg)
 {
-    char *path = temporary("base = generic-100g\n"
-                           "receive.buffer = 1 packets # test\n"
+    char *path = temporary("base = generic-100g\nreceive.buffer = 1 packets # test\n"
                            "receive.width = 1 B/cycle # test\n");
 
     g_string_append_printf(
@@ -256,8 +244,6 @@ static void test_pause(void *obj, void *data, QGuestAllocator *alloc)
     unlink(path);
     qos_invalidate_command_line();
 }
-
-/* ---- links ---------------------------------------------------------------- */
 
 static void *with_hub(GString *cmd_line, void *arg)
 {
@@ -308,8 +294,7 @@ static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
 
 static void register_tests(void)
 {
-    QOSGraphTestOptions times = { .before = with_profiles,
-                                  .arg = (void *)card_and_nic };
+    QOSGraphTestOptions times = { .before = with_profiles, .arg = (void *)card_and_nic };
     QOSGraphTestOptions slow = { .before = with_slow };
     QOSGraphTestOptions hub = { .before = with_hub };
     QOSGraphTestOptions on = { .before = with_timing };

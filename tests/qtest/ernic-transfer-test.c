@@ -18,9 +18,8 @@
 static void pattern(QErnic *q, uint64_t at, uint32_t len, uint8_t seed)
 {
     g_autofree uint8_t *bytes = g_malloc(len);
-    uint32_t i;
 
-    for (i = 0; i < len; i++) {
+    for (uint32_t i = 0; i < len; i++) {
         bytes[i] = seed + i * 7 + (i >> 8);
     }
     qtest_memwrite(q->qts, q->buf + at, bytes, len);
@@ -50,8 +49,7 @@ static void expect(QErnicQp *qp, uint8_t opcode, uint32_t len)
     }
 }
 
-static void connect_pair(QErnic *a, QErnic *b, QErnicQp *x, QErnicQp *y,
-                         uint8_t type)
+static void connect_pair(QErnic *a, QErnic *b, QErnicQp *x, QErnicQp *y, uint8_t type)
 {
     qernic_qp_create(a, x, type);
     qernic_qp_create(b, y, type);
@@ -100,8 +98,7 @@ static void fetch_add(QErnicQp *from, QErnicQp *to)
     struct ernic_wqe wqe = {
         .opcode = ERNIC_WR_FETCH_ADD,
         .atomic = { .raddr = cpu_to_le64(to->q->buf + IN),
-                    .rkey = cpu_to_le32(to->q->key),
-                    .compare_add = cpu_to_le64(5) },
+                    .rkey = cpu_to_le32(to->q->key), .compare_add = cpu_to_le64(5) },
     };
 
     qtest_writeq(to->q->qts, to->q->buf + IN, 0x1111111111111111);
@@ -109,8 +106,7 @@ static void fetch_add(QErnicQp *from, QErnicQp *to)
     expect(from, ERNIC_WC_FETCH_ADD, 0);
     g_assert_cmphex(qtest_readq(from->q->qts, from->q->buf + OUT), ==,
                     0x1111111111111111);
-    g_assert_cmphex(qtest_readq(to->q->qts, to->q->buf + IN), ==,
-                    0x1111111111111116);
+    g_assert_cmphex(qtest_readq(to->q->qts, to->q->buf + IN), ==, 0x1111111111111116);
 }
 
 static void compare_swap(QErnicQp *from, QErnicQp *to, uint64_t compare)
@@ -118,8 +114,7 @@ static void compare_swap(QErnicQp *from, QErnicQp *to, uint64_t compare)
     struct ernic_wqe wqe = {
         .opcode = ERNIC_WR_CMP_SWAP,
         .atomic = { .raddr = cpu_to_le64(to->q->buf + IN),
-                    .rkey = cpu_to_le32(to->q->key),
-                    .compare_add = cpu_to_le64(compare),
+                    .rkey = cpu_to_le32(to->q->key), .compare_add = cpu_to_le64(compare),
                     .swap = cpu_to_le64(99) },
     };
 
@@ -190,11 +185,10 @@ static void datagram(QErnicQp *from, QErnicQp *to)
 static void rc_all(QErnic *a, QErnic *b)
 {
     QErnicQp x, y;
-    int i;
 
     connect_pair(a, b, &x, &y, ERNIC_QPT_RC);
     /* Enough transfers for every ring to wrap. */
-    for (i = 0; i < QERNIC_DEPTH; i++) {
+    for (int i = 0; i < QERNIC_DEPTH; i++) {
         message(&x, &y);
         message(&y, &x);
         rdma(&x, &y, ERNIC_WR_WRITE);
@@ -238,11 +232,9 @@ static void gsi_all(QErnic *a, QErnic *b)
         qernic_qp_connect(&y, &y);
         datagram(&x, &y);
         datagram(&y, &x);
-        g_assert_cmpuint(qernic_cmd_handle(b, ERNIC_CMD_QP_DESTROY, 1), ==,
-                         ERNIC_OK);
+        g_assert_cmpuint(qernic_cmd_handle(b, ERNIC_CMD_QP_DESTROY, 1), ==, ERNIC_OK);
     }
-    g_assert_cmpuint(qernic_cmd_handle(a, ERNIC_CMD_QP_DESTROY, 1), ==,
-                     ERNIC_OK);
+    g_assert_cmpuint(qernic_cmd_handle(a, ERNIC_CMD_QP_DESTROY, 1), ==, ERNIC_OK);
 }
 
 void qernic_transfers(QErnic *a, QErnic *b)
@@ -273,12 +265,11 @@ static void to_group(QErnicQp *from)
 void qernic_multicast(QErnic *a, QErnic *b)
 {
     QErnicQp from, to[3];
-    int i;
 
     qernic_qp_create(a, &from, ERNIC_QPT_UD);
     qernic_qp_connect(&from, &from);
     qtest_memset(b->qts, b->buf + IN, 0, 1024);
-    for (i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++) {
         qernic_qp_create(b, &to[i], ERNIC_QPT_UD);
         qernic_qp_connect(&to[i], &to[i]);
         qernic_post_recv(&to[i], IN, 1024);
@@ -308,14 +299,13 @@ void qernic_crowd(QErnic *a, QErnic *b)
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MCAST_ATTACH };
     const uint8_t mac[6] = { 0x52, 0x54, 0, 0, 0, b->gid[15] };
     QErnicQp from, to, member;
-    int i;
 
     qernic_qp_create(a, &from, ERNIC_QPT_UD);
     qernic_qp_create(b, &to, ERNIC_QPT_UD);
     qernic_qp_connect(&from, &to);
     qernic_qp_connect(&to, &from);
     memcpy(cmd.mcast.gid, group_gid, sizeof(group_gid));
-    for (i = 0; i < 900; i++) {
+    for (int i = 0; i < 900; i++) {
         qernic_qp_create(b, &member, ERNIC_QPT_UD);
         cmd.mcast.qpn = cpu_to_le32(member.qpn);
         g_assert_cmpuint(qernic_cmd(b, &cmd, NULL), ==, ERNIC_OK);
@@ -381,8 +371,6 @@ static void test_events(void *obj, void *data, QGuestAllocator *alloc)
     qpci_msix_disable(&q->dev);
 }
 
-/* ---- two devices ---------------------------------------------------------- */
-
 static void *two_devices(GString *cmd_line, void *arg)
 {
     g_string_append_printf(cmd_line, " -device ernic,id=ernic1,addr=05.0,"
@@ -417,14 +405,12 @@ static char *port_of(QErnic *q, const char *id)
 static void introduce(QErnic *q)
 {
     static const char *const ids[] = { "ernic0", "ernic1" };
-    int i, j;
 
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         g_autofree char *port = port_of(q, ids[i]);
-        g_autofree char *text = g_strdup_printf("10.0.0.%d=127.0.0.1:%s",
-                                                i + 1, port);
+        g_autofree char *text = g_strdup_printf("10.0.0.%d=127.0.0.1:%s", i + 1, port);
 
-        for (j = 0; j < 2; j++) {
+        for (int j = 0; j < 2; j++) {
             add_peer(q, ids[j], text);
         }
     }
@@ -433,16 +419,14 @@ static void introduce(QErnic *q)
 static void forget(QErnic *q)
 {
     static const char *const ids[] = { "ernic0", "ernic1" };
-    int i, j;
 
-    for (i = 0; i < 2; i++) {
-        for (j = 0; j < 2; j++) {
+    for (int i = 0; i < 2; i++) {
+        for (int j = 0; j < 2; j++) {
             g_autofree char *guest = g_strdup_printf("10.0.0.%d", j + 1);
 
-            qtest_qmp_assert_success(
-                q->qts, "{ 'execute': 'qom-set', 'arguments': {"
-                " 'path': %s, 'property': 'remove-peer',"
-                " 'value': %s } }", ids[i], guest);
+            qtest_qmp_assert_success(q->qts, "{ 'execute': 'qom-set', 'arguments': {"
+                                     " 'path': %s, 'property': 'remove-peer',"
+                                     " 'value': %s } }", ids[i], guest);
         }
     }
 }
@@ -469,7 +453,6 @@ static void test_not_ram(void *obj, void *data, QGuestAllocator *alloc)
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QUERY_DEVICE };
     QPCIDevice bridge = { .bus = any->dev.bus };
     uint64_t at[4];
-    int i;
 
     qernic_init(&q, "ernic1", any->dev.bus, QPCI_DEVFN(5, 0), alloc);
     qernic_enable(&q);
@@ -478,7 +461,7 @@ static void test_not_ram(void *obj, void *data, QGuestAllocator *alloc)
     at[2] = 1ull << 40;
     at[3] = (128ull << 20) - 8;         /* extends beyond the end of RAM */
     cmd.query.length = cpu_to_le32(sizeof(struct ernic_device_attr));
-    for (i = 0; i < ARRAY_SIZE(at); i++) {
+    for (int i = 0; i < ARRAY_SIZE(at); i++) {
         cmd.query.addr = cpu_to_le64(at[i]);
         g_assert_cmpuint(qernic_cmd(&q, &cmd, NULL), ==, ERNIC_ERR_DMA);
     }
@@ -486,7 +469,7 @@ static void test_not_ram(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmpuint(qernic_cmd(&q, &cmd, NULL), ==, ERNIC_OK);
     /* The chipset makes the same address RAM, ROM and RAM again. */
     cmd.query.addr = cpu_to_le64(0xf0000);
-    for (i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++) {
         qpci_config_writeb(&bridge, I440FX_PAM0, i % 2 ? 0 : 0x30);
         g_assert_cmpuint(qernic_cmd(&q, &cmd, NULL), ==,
                          i % 2 ? ERNIC_ERR_DMA : ERNIC_OK);
@@ -494,17 +477,14 @@ static void test_not_ram(void *obj, void *data, QGuestAllocator *alloc)
     qernic_fini(&q);
 }
 
-/* ---- reset and migration -------------------------------------------------- */
-
 void qernic_begin(QErnic *q, QErnicQp *x, QErnicQp *y)
 {
     struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
-    int i;
 
     connect_pair(q, q, x, y, ERNIC_QPT_RC);
     pattern(q, OUT, LENGTH, 3);
     qernic_post_send(x, &wqe, OUT, LENGTH);
-    for (i = 0; i < 20; i++) {
+    for (int i = 0; i < 20; i++) {
         qtest_clock_step(q->qts, 1000);
     }
     g_assert_false(qernic_has_cqe(x));
@@ -528,8 +508,7 @@ static void test_flr(void *obj, void *data, QGuestAllocator *alloc)
 
     qernic_setup(q, 1);
     qernic_begin(q, &x, &y);
-    qpci_config_writew(&q->dev, pcie + PCI_EXP_DEVCTL,
-                       ctl | PCI_EXP_DEVCTL_BCR_FLR);
+    qpci_config_writew(&q->dev, pcie + PCI_EXP_DEVCTL, ctl | PCI_EXP_DEVCTL_BCR_FLR);
     /* The function has its power-on state, including the BARs. */
     g_assert_cmphex(qpci_config_readl(&q->dev, PCI_BASE_ADDRESS_2) &
                     PCI_BASE_ADDRESS_MEM_MASK, ==, 0);
@@ -545,8 +524,7 @@ static void test_flr(void *obj, void *data, QGuestAllocator *alloc)
 
 static bool migrated(QTestState *qts)
 {
-    QDict *rsp = qtest_qmp_assert_success_ref(
-        qts, "{ 'execute': 'query-migrate' }");
+    QDict *rsp = qtest_qmp_assert_success_ref(qts, "{ 'execute': 'query-migrate' }");
     const char *status = qdict_get_try_str(rsp, "status");
     bool done = g_str_equal(status, "completed");
 
@@ -613,18 +591,18 @@ static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
     QTestState *from;
     struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
-    uint32_t regs[64], off;
+    uint32_t regs[64];
     QErnicQp x, y;
 
     qernic_setup(q, 1);
     qernic_write64(q, ERNIC_ETH_OFFSET + 0x18, 0x123456789abcdef0);
     qernic_write(q, ERNIC_ETH_OFFSET + 0x0c, 0x7788);
     qernic_begin(q, &x, &y);
-    for (off = 0; off < sizeof(regs); off += 4) {
+    for (uint32_t off = 0; off < sizeof(regs); off += 4) {
         regs[off / 4] = eth_or_ring(q, off);
     }
     from = qernic_migrate(q);
-    for (off = 0; off < sizeof(regs); off += 4) {
+    for (uint32_t off = 0; off < sizeof(regs); off += 4) {
         g_assert_cmphex(regs[off / 4], ==, eth_or_ring(q, off));
     }
     g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
@@ -649,8 +627,7 @@ static QTestState *refuses(const char *uri)
                              " 'arguments': { 'uri': %s,"
                              " 'exit-on-error': false } }", uri);
     while (!failed) {
-        QDict *rsp = qtest_qmp_assert_success_ref(
-            to, "{ 'execute': 'query-migrate' }");
+        QDict *rsp = qtest_qmp_assert_success_ref(to, "{ 'execute': 'query-migrate' }");
         const char *status = qdict_get_try_str(rsp, "status");
 
         g_assert_cmpstr(status, !=, "completed");
@@ -669,7 +646,6 @@ static void test_refused(void *obj, void *data, QGuestAllocator *alloc)
     static const uint32_t lengths[] = { 0x80000000, UINT32_MAX, (1u << 30) + 1, 5 };
     QErnic *q = obj;
     QTestState *from = q->qts, *to;
-    uint32_t i;
     char *at;
     gsize len;
     int fd;
@@ -688,7 +664,7 @@ static void test_refused(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_true(g_file_get_contents(path, &state, &len, NULL));
     at = memmem(state, len, magic, strlen(magic));
     g_assert_nonnull(at);
-    for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(lengths); i++) {
         uint32_t was = ldl_be_p(at - 4);
 
         stl_be_p(at - 4, lengths[i]);
@@ -711,16 +687,13 @@ static void test_refused(void *obj, void *data, QGuestAllocator *alloc)
     qos_invalidate_command_line();
 }
 
-/* ---- device memory -------------------------------------------------------- */
-
 /* Registers 8192 bytes at @off of device memory, zero-based; returns the key. */
 static uint32_t memory_key(QErnic *q, uint64_t off)
 {
     struct ernic_cmd cmd = {
         .opcode = ERNIC_CMD_MR_REG,
         .mr_reg = { .buf.addr = cpu_to_le64(ERNIC_ADDR_MEMORY + off),
-                    .length = cpu_to_le64(8192),
-                    .pd = cpu_to_le32(q->pd),
+                    .length = cpu_to_le64(8192), .pd = cpu_to_le32(q->pd),
                     .access = cpu_to_le32(ERNIC_ACCESS_FLAGS) },
     };
     struct ernic_rsp rsp;
@@ -774,8 +747,7 @@ static void test_memory(void *obj, void *data, QGuestAllocator *alloc)
     /* Access the last byte of device memory, and the byte after it. */
     key = memory_key(q, size - 4096);
     memory_request(&x, ERNIC_WR_WRITE, key, 4095, 1, ERNIC_WC_SUCCESS);
-    g_assert_cmphex(qpci_io_readb(&q->dev, q->bar, base + size - 1), ==,
-                    sent[0]);
+    g_assert_cmphex(qpci_io_readb(&q->dev, q->bar, base + size - 1), ==, sent[0]);
     memory_request(&x, ERNIC_WR_WRITE, key, 4095, 2, ERNIC_WC_REM_OP_ERR);
 }
 

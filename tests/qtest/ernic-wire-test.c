@@ -35,8 +35,6 @@ static uint64_t on_cable(uint32_t frames, uint32_t len)
     return DIV_ROUND_UP(frames * (uint64_t)(len + 24) * 80, 1000);
 }
 
-/* ---- machines -------------------------------------------------------------- */
-
 /* A machine outside libqos's graph. */
 typedef struct Machine {
     QTestState *qts;
@@ -122,8 +120,6 @@ static uint64_t completed(QErnicQp *qp)
     return le64_to_cpu(cqe.timestamp);
 }
 
-/* ---- captures -------------------------------------------------------------- */
-
 typedef struct Frame {
     uint64_t ns;
     uint32_t port, len, flags;
@@ -185,8 +181,6 @@ static void is_frame(GArray *frames, uint32_t i, uint32_t port, bool sent,
     g_assert_cmpuint(f->len, ==, len);
 }
 
-/* ---- times ----------------------------------------------------------------- */
-
 /* A message and its ACK take the time of their bytes and the flight, to the ns. */
 static void test_times(void)
 {
@@ -223,8 +217,7 @@ static void test_times(void)
     g_assert_cmpuint(completed(&y), ==, come);
     g_assert_cmpuint(completed(&x), ==, come + on_cable(1, ACK) + FLIGHT);
     g_assert_cmpuint(wire_stat(m.qts, 0, "rx_frames"), ==, 33);
-    g_assert_cmpuint(wire_stat(m.qts, 1, "tx_bytes"), ==,
-                     33 * (HEADERS + PACKET));
+    g_assert_cmpuint(wire_stat(m.qts, 1, "tx_bytes"), ==, 33 * (HEADERS + PACKET));
     close_machine(&m);
     unlink(path);
 }
@@ -234,8 +227,7 @@ static void test_dump_limit(void)
 {
     enum { LIMIT = 40000, BLOCK = 44 + 4 + HEADERS + PACKET };
     g_autofree char *path = temporary();
-    g_autofree char *args = g_strdup_printf(CABLE(",dump=%s,dump-limit=%u"), path,
-                                            LIMIT);
+    g_autofree char *args = g_strdup_printf(CABLE(",dump=%s,dump-limit=%u"), path, LIMIT);
     g_autofree char *bytes = NULL;
     struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
     GArray *frames;
@@ -260,8 +252,6 @@ static void test_dump_limit(void)
     unlink(path);
 }
 
-/* ---- repeatability --------------------------------------------------------- */
-
 #define TIMED ",timing=on,timing-profile=generic-100g"
 
 /* Returns the capture of messages over a wire that loses and reorders frames. */
@@ -278,19 +268,18 @@ static char *lossy_run(const char *seed, const char *timing, gsize *len)
     char *bytes = NULL;
     QErnicQp x, y;
     Machine m;
-    int i;
 
     open_machine(&m, args, 2);
     connect_rc(&m.q[0], &x, &m.q[1], &y);
-    for (i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++) {
         qernic_post_recv(&y, 0, MESSAGE);
     }
     /* Start at the same time, independent of the duration of set-up. */
     qtest_clock_set(m.qts, 10000000000);
-    for (i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++) {
         qernic_post_send(&x, &wqe, 0, MESSAGE);
     }
-    for (i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++) {
         completed(&x);
         completed(&y);
     }
@@ -306,9 +295,8 @@ static char *lossy_run(const char *seed, const char *timing, gsize *len)
 static void test_repeats(void)
 {
     static const char *const timing[] = { "", TIMED };
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(timing); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(timing); i++) {
         gsize a_len, b_len, c_len;
         g_autofree char *a = lossy_run("1", timing[i], &a_len);
         g_autofree char *b = lossy_run("1", timing[i], &b_len);
@@ -347,10 +335,8 @@ static void test_timed(void)
         if (f->port == 0 && f->flags == 2) {
             /* Frame n ends n frame times after the first. */
             first = first ?: f;
-            g_assert_cmpuint(f->ns - first->ns, <=,
-                             on_cable(n, HEADERS + PACKET) + 1);
-            g_assert_cmpuint(f->ns - first->ns + 1, >=,
-                             on_cable(n, HEADERS + PACKET));
+            g_assert_cmpuint(f->ns - first->ns, <=, on_cable(n, HEADERS + PACKET) + 1);
+            g_assert_cmpuint(f->ns - first->ns + 1, >=, on_cable(n, HEADERS + PACKET));
             n++;
         }
     }
@@ -362,8 +348,6 @@ static void test_timed(void)
     close_machine(&m);
     unlink(path);
 }
-
-/* ---- a switch -------------------------------------------------------------- */
 
 #define BURSTS  2
 #define BURST   8
@@ -377,37 +361,33 @@ static void incast(Machine *m, const char *args)
 {
     struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
     Flow flow[2];
-    int i, j, k;
 
     open_machine(m, args, 3);
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         connect_rc(&m->q[1 + i], &flow[i].x, &m->q[0], &flow[i].y);
     }
-    for (k = 0; k < BURSTS; k++) {
-        for (i = 0; i < 2; i++) {
-            for (j = 0; j < BURST; j++) {
+    for (int k = 0; k < BURSTS; k++) {
+        for (int i = 0; i < 2; i++) {
+            for (int j = 0; j < BURST; j++) {
                 qernic_post_recv(&flow[i].y, 0, MESSAGE);
             }
         }
-        for (i = 0; i < 2; i++) {
-            for (j = 0; j < BURST; j++) {
+        for (int i = 0; i < 2; i++) {
+            for (int j = 0; j < BURST; j++) {
                 qernic_post_send(&flow[i].x, &wqe, 0, MESSAGE);
             }
         }
-        for (i = 0; i < 2; i++) {
-            for (j = 0; j < BURST; j++) {
+        for (int i = 0; i < 2; i++) {
+            for (int j = 0; j < BURST; j++) {
                 completed(&flow[i].x);
                 completed(&flow[i].y);
             }
         }
     }
-    g_test_message("drops %" PRIu64 " marks %" PRIu64 " pauses %" PRIu64
-                   " deepest %" PRIu64,
-                   wire_stat(m->qts, 0, "tail_drops"),
-                   wire_stat(m->qts, 0, "marks"),
-                   wire_stat(m->qts, 1, "pauses") +
-                   wire_stat(m->qts, 2, "pauses"),
-                   wire_stat(m->qts, 0, "max_depth"));
+    g_test_message("drops %" PRIu64 " marks %" PRIu64 " pauses %"
+                   PRIu64 " deepest %" PRIu64, wire_stat(m->qts, 0, "tail_drops"),
+                   wire_stat(m->qts, 0, "marks"), wire_stat(m->qts, 1, "pauses") +
+                   wire_stat(m->qts, 2, "pauses"), wire_stat(m->qts, 0, "max_depth"));
     g_assert_cmpuint(wire_stat(m->qts, 0, "depth"), ==, 0);
     g_assert_cmpuint(wire_stat(m->qts, 0, "depth_area"), >, 0);
     g_assert_cmpuint(wire_stat(m->qts, 0, "depth_area"), <,
@@ -482,8 +462,6 @@ static void test_forwarding(void)
     close_machine(&m);
 }
 
-/* ---- the Ethernet face ----------------------------------------------------- */
-
 #define ETH(name) (ERNIC_ETH_OFFSET + offsetof(struct ernic_eth_regs, name))
 
 /* Sets up rings of one entry for both directions; returns the address of their page. */
@@ -502,8 +480,7 @@ static uint64_t open_eth(QErnic *q, uint32_t ctrl)
 /* A frame goes from one function's Ethernet face to the other's. */
 static void test_ethernet(void)
 {
-    struct ernic_eth_txd tx = { .len = cpu_to_le16(500),
-                                .flags = ERNIC_ETH_EOP };
+    struct ernic_eth_txd tx = { .len = cpu_to_le16(500), .flags = ERNIC_ETH_EOP };
     struct ernic_eth_rxd rx = { .size = cpu_to_le16(1024) };
     uint8_t frame[500], got[500];
     uint64_t a, b, start;
@@ -533,8 +510,6 @@ static void test_ethernet(void)
     close_machine(&m);
 }
 
-/* ---- hot-plug, reset, refused options -------------------------------------- */
-
 static void set_link(Machine *m, const char *name, bool up)
 {
     qtest_qmp_assert_success(m->qts, "{ 'execute': 'set_link', 'arguments': {"
@@ -547,11 +522,10 @@ static void test_link(void)
     struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
     QErnicQp x, y;
     Machine m;
-    size_t i;
 
     open_machine(&m, CABLE(""), 2);
     connect_rc(&m.q[0], &x, &m.q[1], &y);
-    for (i = 0; i < ARRAY_SIZE(names); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         set_link(&m, names[i], false);
         g_assert_cmphex(qernic_reg(&m.q[0], status), ==, ERNIC_STATUS_ENABLED);
         g_assert_cmphex(qernic_reg(&m.q[1], status), ==,
@@ -574,14 +548,13 @@ static void test_hotplug(void)
     QErnicQp x, y;
     Machine m;
     QDict *rsp;
-    int i, j;
 
     open_machine(&m, CABLE(""), 2);
-    for (i = 0; i < 5; i++) {
+    for (int i = 0; i < 5; i++) {
         connect_rc(&m.q[0], &x, &m.q[1], &y);
         qernic_post_recv(&y, 0, MESSAGE);
         qernic_post_send(&x, &wqe, 0, MESSAGE);
-        for (j = 0; j < i * 3; j++) {
+        for (int j = 0; j < i * 3; j++) {
             step(&m.q[0]);
         }
         /* The wire cannot be removed while it is in use. */
@@ -592,8 +565,7 @@ static void test_hotplug(void)
         qernic_fini(&m.q[1]);
         qpci_unplug_acpi_device_test(m.qts, "net1", 0x07);
         step(&m.q[0]);
-        qtest_qmp_device_add(m.qts, "ernic", "net1",
-                             "{'addr': '07.0', 'wire': 'w0'}");
+        qtest_qmp_device_add(m.qts, "ernic", "net1", "{'addr': '07.0', 'wire': 'w0'}");
         /* The wire has no third port. */
         rsp = qtest_qmp(m.qts, "{ 'execute': 'device_add', 'arguments': {"
                         " 'driver': 'ernic', 'wire': 'w0', 'id': 'net2' } }");
@@ -616,19 +588,18 @@ static void test_reset(void)
     struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
     QErnicQp x, y;
     Machine m;
-    int i, j;
 
     open_machine(&m, CABLE(""), 2);
-    for (i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++) {
         connect_rc(&m.q[0], &x, &m.q[1], &y);
         qernic_post_recv(&y, 0, MESSAGE);
         qernic_post_send(&x, &wqe, 0, MESSAGE);
-        for (j = 0; j < i * 3; j++) {
+        for (int j = 0; j < i * 3; j++) {
             step(&m.q[0]);
         }
         qtest_system_reset(m.qts);
         g_assert_cmpuint(wire_stat(m.qts, 0, "rx_frames"), ==, 0);
-        for (j = 0; j < 2; j++) {
+        for (int j = 0; j < 2; j++) {
             qernic_fini(&m.q[j]);
         }
         find_functions(&m, 2);
@@ -644,19 +615,15 @@ static void test_refused(void)
         const char *args, *says;
     } rows[] = {
 #define WIRE(more) "-device ernic-wire,id=w0," more
-        { "-device ernic-wire",
-          "ernic-wire needs an id=, for wire= to name it" },
+        { "-device ernic-wire", "ernic-wire needs an id=, for wire= to name it" },
         { WIRE("ports=1"), "ports is not 2 to 64" },
-        { WIRE("rate=fast"),
-          "rate is \"fast\", not bits per second, as 100G" },
+        { WIRE("rate=fast"), "rate is \"fast\", not bits per second, as 100G" },
         { WIRE("rate=1"), "rate is not 1M to 1600G" },
         { WIRE("flight=3m"), "flight is \"3m\", not a time, as 500ns or 2us" },
         { WIRE("flight=-1"), "flight is \"-1\", not a time, as 500ns or 2us" },
         { WIRE("flight=2s"), "a time is longer than 1s" },
-        { WIRE("ports=3,latency=x"),
-          "latency is \"x\", not a time, as 500ns or 2us" },
-        { WIRE("reorder-max=x"),
-          "reorder-max is \"x\", not a time, as 500ns or 2us" },
+        { WIRE("ports=3,latency=x"), "latency is \"x\", not a time, as 500ns or 2us" },
+        { WIRE("reorder-max=x"), "reorder-max is \"x\", not a time, as 500ns or 2us" },
         { WIRE("loss=2"), "loss is \"2\", not a probability, 0 to 1" },
         { WIRE("loss=nan"), "loss is \"nan\", not a probability, 0 to 1" },
         { WIRE("reorder=-1"), "reorder is \"-1\", not a probability, 0 to 1" },
@@ -670,30 +637,25 @@ static void test_refused(void)
         { WIRE("dump=/no/such/folder/x"), "Could not open" },
         { WIRE("dump-limit=16383"), "dump-limit is 16383, not 16384 or more" },
         { WIRE("ports=2") " -netdev hubport,id=h0,hubid=0"
-          " -device ernic,netdev=h0,wire=w0",
-          "netdev= and wire= exclude each other" },
-        { WIRE("ports=2") " -object iothread,id=io"
-          " -device ernic,wire=w0,iothread=io",
+          " -device ernic,netdev=h0,wire=w0", "netdev= and wire= exclude each other" },
+        { WIRE("ports=2") " -object iothread,id=io -device ernic,wire=w0,iothread=io",
           "wire= and iothread= exclude each other" },
         { WIRE("ports=2") " -device ernic,wire=w0,engine-thread=on",
           "engine-thread=on and wire= exclude each other" },
         { WIRE("ports=2") " -device ernic,wire=w1", "Device 'w1' not found" },
         { WIRE("ports=2") " -device ernic,wire=w0 -device ernic,wire=w0"
-          " -device ernic,wire=w0",
-          "wire=w0 has 2 ports, and all are in use" },
+          " -device ernic,wire=w0", "wire=w0 has 2 ports, and all are in use" },
 #undef WIRE
     };
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         g_autofree char *command = g_strdup_printf(
             "%s -M pc -display none -nodefaults %s",
             getenv("QTEST_QEMU_BINARY"), rows[i].args);
         g_autofree char *err = NULL;
         int status = 0;
 
-        g_assert_true(g_spawn_command_line_sync(command, NULL, &err, &status,
-                                                NULL));
+        g_assert_true(g_spawn_command_line_sync(command, NULL, &err, &status, NULL));
         g_test_message("%s: %s", rows[i].args, err);
         g_assert_true(WIFEXITED(status));
         g_assert_cmpint(WEXITSTATUS(status), ==, 1);
@@ -709,7 +671,6 @@ static void test_raw_thread(void)
     uint64_t deadline = 0;
     Machine m;
     QErnicQp x;
-    int i;
 
     open_machine(&m, " -object iothread,id=io0 -device ernic-wire,id=w0,rate=1G"
                  " -device ernic,id=net0,addr=06.0,wire=w0,roce-udp=127.0.0.1:0,"
@@ -717,7 +678,7 @@ static void test_raw_thread(void)
     qernic_qp_create(&m.q[0], &x, ERNIC_QPT_RAW);
     qernic_qp_connect(&x, &x);
     qtest_memset(m.qts, m.q[0].buf, 0xff, 12);
-    for (i = 0; i < 64; i++) {
+    for (int i = 0; i < 64; i++) {
         qernic_post_send(&x, &wqe, 0, 1000);
         qernic_poll(&x, &cqe);
         g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);

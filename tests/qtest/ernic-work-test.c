@@ -46,8 +46,6 @@ static void end(Work *w)
     card_machine_close(&w->m);
 }
 
-/* ---- the monitor ------------------------------------------------------------ */
-
 static int64_t ask(Work *w, const char *what)
 {
     int64_t start = g_get_monotonic_time();
@@ -65,9 +63,7 @@ static int compare(const void *a, const void *b)
 
 static void answers(Work *w, const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < ANSWERS; i++) {
+    for (size_t i = 0; i < ANSWERS; i++) {
         w->took[i] = ask(w, "query-status");
         g_assert_cmpint(w->took[i], <, WORST_US);
     }
@@ -75,8 +71,6 @@ static void answers(Work *w, const char *name)
     g_test_message("%s: median %.1f ms, worst %.1f ms", name,
                    w->took[ANSWERS / 2] / 1000.0, w->took[ANSWERS - 1] / 1000.0);
 }
-
-/* ---- a ring of long commands --------------------------------------------------- */
 
 static void put(Work *w, uint32_t slot, struct ernic_cmd *cmd)
 {
@@ -90,12 +84,11 @@ static uint64_t list(Work *w)
     uint64_t wrong = guest_alloc(w->q.alloc, 4096);
     uint64_t dir = guest_alloc(w->q.alloc, PAGES / LEAF * 8);
     g_autofree uint64_t *entry = g_new(uint64_t, PAGES / LEAF);
-    uint32_t i;
 
     qtest_memset(w->m.qts, leaf, 0, 4096);
     qtest_memset(w->m.qts, wrong, 0, 4096);
     qtest_writeq(w->m.qts, wrong + 4096 - 8, 1);
-    for (i = 0; i < PAGES / LEAF; i++) {
+    for (uint32_t i = 0; i < PAGES / LEAF; i++) {
         entry[i] = cpu_to_le64(i == PAGES / LEAF - 1 ? wrong : leaf);
     }
     qtest_memwrite(w->m.qts, dir, entry, PAGES / LEAF * 8);
@@ -107,7 +100,6 @@ static void post_regs(Work *w)
 {
     size_t bytes = sizeof(struct ernic_cmd) << RING_SHIFT;
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_PD_ALLOC };
-    uint32_t i;
 
     w->q.cmd_ring = guest_alloc(w->q.alloc, bytes);
     w->q.rsp_ring = guest_alloc(w->q.alloc, bytes);
@@ -119,13 +111,11 @@ static void post_regs(Work *w)
     put(w, 0, &cmd);
     cmd = (struct ernic_cmd) {
         .opcode = ERNIC_CMD_MR_REG,
-        .mr_reg = { .buf = { .addr = cpu_to_le64(list(w)),
-                             .npages = cpu_to_le32(PAGES), .page_shift = 12,
-                             .levels = 2 },
-                    .length = cpu_to_le64((uint64_t)PAGES << 12),
-                    .pd = cpu_to_le32(1) },
+        .mr_reg = { .buf = { .addr = cpu_to_le64(list(w)), .npages = cpu_to_le32(PAGES),
+                             .page_shift = 12, .levels = 2 },
+                    .length = cpu_to_le64((uint64_t)PAGES << 12), .pd = cpu_to_le32(1) },
     };
-    for (i = 1; i < COMMANDS; i++) {
+    for (uint32_t i = 1; i < COMMANDS; i++) {
         put(w, i, &cmd);
     }
     qernic_set_reg(&w->q, cmd_pi, COMMANDS);
@@ -214,12 +204,11 @@ static void test_doorbells(const void *more)
 {
     uint64_t bad;
     Work w;
-    int i;
 
     begin(&w, more);
     post_regs(&w);
     bad = qernic_stat(&w.q, "bad_doorbells");
-    for (i = 0; i < 3000; i++) {
+    for (int i = 0; i < 3000; i++) {
         qernic_doorbell(&w.q, 0, (uint64_t)ERNIC_DB_SQ << 56 | 5ull << 32);
     }
     answers(&w, "doorbells");
@@ -235,14 +224,13 @@ static void test_full_queue(const void *more)
     g_autofree char *path = NULL;
     uint64_t deadline = 0, bad;
     Work w;
-    int i;
 
     begin(&w, more);
     qernic_setup(&w.q, 1);
     path = qernic_log(w.m.qts, "ernic_pci_doorbells_wait");
     bad = qernic_stat(&w.q, "bad_doorbells");
     ask(&w, "stop");
-    for (i = 0; i < DOORBELLS; i++) {
+    for (int i = 0; i < DOORBELLS; i++) {
         qernic_doorbell(&w.q, 0, (uint64_t)ERNIC_DB_SQ << 56 | 5ull << 32);
     }
     ask(&w, "cont");
@@ -253,8 +241,6 @@ static void test_full_queue(const void *more)
     g_assert_cmpuint(qernic_logged(path, "ernic_pci_doorbells_wait"), >=, 1);
 }
 
-/* ---- queues and groups at their limits ----------------------------------------- */
-
 /* A completion queue moves to rings of 2^20 entries again and again. */
 static void test_resize(const void *more)
 {
@@ -262,7 +248,6 @@ static void test_resize(const void *more)
     uint64_t big;
     QErnicQp x;
     Work w;
-    int i;
 
     begin(&w, more);
     qernic_setup(&w.q, 1);
@@ -270,7 +255,7 @@ static void test_resize(const void *more)
     big = guest_alloc(&w.m.alloc, CQ_DEPTH * CQE);
     cmd.cq_create.buf.addr = cpu_to_le64(big);
     cmd.cq_create.handle = cpu_to_le32(x.cq.cqn);
-    for (i = 0; i < QERNIC_DEPTH - 2; i++) {
+    for (int i = 0; i < QERNIC_DEPTH - 2; i++) {
         cmd.cq_create.depth = cpu_to_le32(CQ_DEPTH >> (i & 1));
         qernic_cmd_post(&w.q, &cmd);
     }
@@ -290,10 +275,9 @@ static void join(Work *w, QErnicQp *from, const uint8_t gid[16])
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MCAST_ATTACH };
     QErnicQp member;
-    int i;
 
     memcpy(cmd.mcast.gid, gid, sizeof(cmd.mcast.gid));
-    for (i = 0; i < MEMBERS; i++) {
+    for (int i = 0; i < MEMBERS; i++) {
         qernic_qp_create(&w->q, i ? &member : from, ERNIC_QPT_UD);
         cmd.mcast.qpn = cpu_to_le32(i ? member.qpn : from->qpn);
         g_assert_cmpuint(qernic_cmd(&w->q, &cmd, NULL), ==, ERNIC_OK);
@@ -309,10 +293,9 @@ static void flood(QErnicQp *from, const uint8_t gid[16])
         .ud = { .qkey = cpu_to_le32(QERNIC_QKEY), .dest_qpn = cpu_to_le32(0xffffff),
                 .av = { .hop_limit = 64, .dmac = { 1, 0, 0x5e, 0, 0, 5 } } },
     };
-    int i;
 
     memcpy(wqe.ud.av.dgid, gid, 16);
-    for (i = 0; i < QERNIC_DEPTH; i++) {
+    for (int i = 0; i < QERNIC_DEPTH; i++) {
         qernic_post_send(from, &wqe, 0, 256);
     }
 }
@@ -323,9 +306,8 @@ static const uint8_t group[16] = { [10] = 0xff, 0xff, 224, 0, 0, 5 };
 static void flooded(QErnicQp *from)
 {
     struct ernic_cqe cqe;
-    int i;
 
-    for (i = 0; i < QERNIC_DEPTH; i++) {
+    for (int i = 0; i < QERNIC_DEPTH; i++) {
         qernic_poll(from, &cqe);
         g_assert_cmpuint(cqe.status, ==, 0);
     }
@@ -384,9 +366,8 @@ static void register_tests(void)
         { "full-queue", test_full_queue }, { "resize", test_resize },
         { "group", test_group }, { "waiter", test_waiter },
     };
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(tests); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
         add(tests[i].name, "", "", tests[i].fn);
         add(tests[i].name, "-iothread", ",iothread=io0,roce-udp=127.0.0.1:0",
             tests[i].fn);

@@ -13,8 +13,6 @@
 #define SGE_OFFSET      sizeof(struct ernic_wqe)
 #define SQ_STRIDE       2       /* units of 64 bytes: head and 4 SGEs */
 
-/* ---- registers ------------------------------------------------------------ */
-
 uint32_t qernic_read(QErnic *q, uint64_t off)
 {
     return qpci_io_readl(&q->dev, q->bar, off);
@@ -94,8 +92,6 @@ uint32_t qernic_logged(const char *path, const char *event)
     return n;
 }
 
-/* ---- commands ------------------------------------------------------------- */
-
 void qernic_wait(QErnic *q, uint64_t *deadline)
 {
     uint64_t now = g_get_monotonic_time();
@@ -112,8 +108,7 @@ void qernic_cmd_post(QErnic *q, struct ernic_cmd *cmd)
     uint32_t slot = q->cmd_pi & ((1u << QERNIC_RING_SHIFT) - 1);
 
     cmd->tag = cpu_to_le16(q->cmd_pi * 7);
-    qtest_memwrite(q->qts, q->cmd_ring + slot * sizeof(*cmd), cmd,
-                   sizeof(*cmd));
+    qtest_memwrite(q->qts, q->cmd_ring + slot * sizeof(*cmd), cmd, sizeof(*cmd));
     qernic_set_reg(q, cmd_pi, ++q->cmd_pi);
 }
 
@@ -125,8 +120,7 @@ uint8_t qernic_cmd(QErnic *q, struct ernic_cmd *cmd, struct ernic_rsp *rsp)
     struct ernic_rsp answer;
 
     qernic_cmd_post(q, cmd);
-    while (qtest_readb(q->qts, at + offsetof(struct ernic_rsp, phase)) !=
-           phase) {
+    while (qtest_readb(q->qts, at + offsetof(struct ernic_rsp, phase)) != phase) {
         qernic_wait(q, &deadline);
     }
     qtest_memread(q->qts, at, &answer, sizeof(answer));
@@ -139,10 +133,7 @@ uint8_t qernic_cmd(QErnic *q, struct ernic_cmd *cmd, struct ernic_rsp *rsp)
 
 uint8_t qernic_cmd_handle(QErnic *q, uint8_t opcode, uint32_t handle)
 {
-    struct ernic_cmd cmd = {
-        .opcode = opcode,
-        .handle.handle = cpu_to_le32(handle),
-    };
+    struct ernic_cmd cmd = { .opcode = opcode, .handle.handle = cpu_to_le32(handle) };
 
     return qernic_cmd(q, &cmd, NULL);
 }
@@ -163,8 +154,6 @@ static uint64_t zeroed(QErnic *q, size_t bytes)
     qtest_memset(q->qts, addr, 0, bytes);
     return addr;
 }
-
-/* ---- objects -------------------------------------------------------------- */
 
 void qernic_set_gid(QErnic *q, uint8_t index, uint16_t vlan)
 {
@@ -201,9 +190,8 @@ void qernic_setup(QErnic *q, uint8_t host)
     mr.mr_reg.iova = cpu_to_le64(q->buf);
     mr.mr_reg.length = cpu_to_le64(QERNIC_BUF);
     mr.mr_reg.pd = cpu_to_le32(q->pd);
-    mr.mr_reg.access = cpu_to_le32(
-        ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE |
-        ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_ATOMIC);
+    mr.mr_reg.access = cpu_to_le32(ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE |
+                                   ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_ATOMIC);
     q->key = make(q, &mr);
 }
 
@@ -211,8 +199,7 @@ void qernic_qp_create(QErnic *q, QErnicQp *qp, uint8_t type)
 {
     struct ernic_cmd cq = {
         .opcode = ERNIC_CMD_CQ_CREATE,
-        .cq_create = { .depth = cpu_to_le32(QERNIC_DEPTH * 2),
-                       .eq = cpu_to_le32(q->eq) },
+        .cq_create = { .depth = cpu_to_le32(QERNIC_DEPTH * 2), .eq = cpu_to_le32(q->eq) },
     };
     struct ernic_cmd create = {
         .opcode = ERNIC_CMD_QP_CREATE,
@@ -220,13 +207,9 @@ void qernic_qp_create(QErnic *q, QErnicQp *qp, uint8_t type)
                 .length = cpu_to_le32(sizeof(struct ernic_qp_init)) },
     };
     struct ernic_qp_init init = {
-        .pd = cpu_to_le32(q->pd),
-        .srq = cpu_to_le32(0xffffffff),
-        .sq_depth = cpu_to_le32(QERNIC_DEPTH),
-        .rq_depth = cpu_to_le32(QERNIC_DEPTH),
-        .type = type,
-        .sq_stride = SQ_STRIDE,
-        .rq_stride = 1,
+        .pd = cpu_to_le32(q->pd), .srq = cpu_to_le32(0xffffffff),
+        .sq_depth = cpu_to_le32(QERNIC_DEPTH), .rq_depth = cpu_to_le32(QERNIC_DEPTH),
+        .type = type, .sq_stride = SQ_STRIDE, .rq_stride = 1,
     };
 
     *qp = (QErnicQp) { .q = q, .type = type };
@@ -247,8 +230,7 @@ uint8_t qernic_qp_modify(QErnicQp *qp, struct ernic_qp_attr *attr)
     QErnic *q = qp->q;
     struct ernic_cmd cmd = {
         .opcode = ERNIC_CMD_QP_MODIFY,
-        .qp = { .addr = cpu_to_le64(q->scratch),
-                .length = cpu_to_le32(sizeof(*attr)),
+        .qp = { .addr = cpu_to_le64(q->scratch), .length = cpu_to_le32(sizeof(*attr)),
                 .handle = cpu_to_le32(qp->qpn) },
     };
 
@@ -270,36 +252,28 @@ static uint32_t required(uint8_t type, uint8_t to)
         return ERNIC_QPA_PKEY_INDEX | (gsi ? 0 : ERNIC_QPA_PORT) |
                (ud ? ERNIC_QPA_QKEY : ERNIC_QPA_ACCESS);
     case ERNIC_QPS_RTR:
-        return ud ? 0 : ERNIC_QPA_AV | ERNIC_QPA_PATH_MTU |
-               ERNIC_QPA_DEST_QPN | ERNIC_QPA_RQ_PSN |
-               (rc ? ERNIC_QPA_MAX_DEST_RD_ATOMIC | ERNIC_QPA_MIN_RNR_TIMER
-                   : 0);
+        return ud ? 0 : ERNIC_QPA_AV |
+               ERNIC_QPA_PATH_MTU | ERNIC_QPA_DEST_QPN | ERNIC_QPA_RQ_PSN |
+               (rc ? ERNIC_QPA_MAX_DEST_RD_ATOMIC | ERNIC_QPA_MIN_RNR_TIMER : 0);
     default:
-        return ERNIC_QPA_SQ_PSN |
-               (rc ? ERNIC_QPA_TIMEOUT | ERNIC_QPA_RETRY_CNT |
-                ERNIC_QPA_RNR_RETRY | ERNIC_QPA_MAX_RD_ATOMIC : 0);
+        return ERNIC_QPA_SQ_PSN | (rc ? ERNIC_QPA_TIMEOUT | ERNIC_QPA_RETRY_CNT |
+                                   ERNIC_QPA_RNR_RETRY | ERNIC_QPA_MAX_RD_ATOMIC : 0);
     }
 }
 
 void qernic_qp_connect(QErnicQp *qp, const QErnicQp *peer)
 {
-    static const uint8_t path[] = {
-        ERNIC_QPS_INIT, ERNIC_QPS_RTR, ERNIC_QPS_RTS
-    };
+    static const uint8_t path[] = { ERNIC_QPS_INIT, ERNIC_QPS_RTR, ERNIC_QPS_RTS };
     struct ernic_qp_attr attr = {
-        .path_mtu = 3,
-        .qkey = cpu_to_le32(QERNIC_QKEY),
+        .path_mtu = 3, .qkey = cpu_to_le32(QERNIC_QKEY),
         .rq_psn = cpu_to_le32(0x1000 + peer->qpn),
-        .sq_psn = cpu_to_le32(0x1000 + qp->qpn),
-        .dest_qpn = cpu_to_le32(peer->qpn),
-        .port = 1, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7,
-        .min_rnr_timer = 1, .max_rd_atomic = 4, .max_dest_rd_atomic = 4,
-        .access = cpu_to_le32(ERNIC_ACCESS_REMOTE_WRITE |
-                              ERNIC_ACCESS_REMOTE_READ |
+        .sq_psn = cpu_to_le32(0x1000 + qp->qpn), .dest_qpn = cpu_to_le32(peer->qpn),
+        .port = 1, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .min_rnr_timer = 1,
+        .max_rd_atomic = 4, .max_dest_rd_atomic = 4,
+        .access = cpu_to_le32(ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_READ |
                               ERNIC_ACCESS_REMOTE_ATOMIC),
         .av.hop_limit = 64,
     };
-    size_t i;
 
     /* UC has neither READ nor atomics. */
     if (qp->type == ERNIC_QPT_UC) {
@@ -309,14 +283,12 @@ void qernic_qp_connect(QErnicQp *qp, const QErnicQp *peer)
     attr.av.dmac[0] = 0x52;
     attr.av.dmac[1] = 0x54;
     attr.av.dmac[5] = peer->q->gid[15];
-    for (i = 0; i < ARRAY_SIZE(path); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(path); i++) {
         attr.mask = cpu_to_le32(ERNIC_QPA_STATE | required(qp->type, path[i]));
         attr.state = path[i];
         g_assert_cmpuint(qernic_qp_modify(qp, &attr), ==, ERNIC_OK);
     }
 }
-
-/* ---- work ----------------------------------------------------------------- */
 
 static void ring(QErnicQp *qp, unsigned kind, uint32_t queue, uint32_t index)
 {
@@ -334,18 +306,15 @@ void qernic_post_recv(QErnicQp *qp, uint64_t at, uint32_t len)
                  .length = cpu_to_le32(len), .lkey = cpu_to_le32(qp->q->key) },
     };
 
-    qtest_memwrite(qp->q->qts, qp->rq + qp->rq_pi % QERNIC_DEPTH * 64, &wqe,
-                   sizeof(wqe));
+    qtest_memwrite(qp->q->qts, qp->rq + qp->rq_pi % QERNIC_DEPTH * 64, &wqe, sizeof(wqe));
     ring(qp, ERNIC_DB_RQ, qp->qpn, ++qp->rq_pi);
 }
 
-void qernic_post_send(QErnicQp *qp, struct ernic_wqe *wqe, uint64_t at,
-                      uint32_t len)
+void qernic_post_send(QErnicQp *qp, struct ernic_wqe *wqe, uint64_t at, uint32_t len)
 {
     uint64_t slot = qp->sq + qp->sq_pi % QERNIC_DEPTH * SQ_STRIDE * 64;
     struct ernic_sge sge = {
-        .addr = cpu_to_le64(qp->q->buf + at),
-        .length = cpu_to_le32(len),
+        .addr = cpu_to_le64(qp->q->buf + at), .length = cpu_to_le32(len),
         .lkey = cpu_to_le32(qp->q->key),
     };
 
@@ -361,8 +330,7 @@ static void next_cqe(QErnicQp *qp, struct ernic_cqe *cqe)
 {
     uint32_t slot = qp->cq.ci % (QERNIC_DEPTH * 2);
 
-    qtest_memread(qp->q->qts, qp->cq.ring + slot * sizeof(*cqe), cqe,
-                  sizeof(*cqe));
+    qtest_memread(qp->q->qts, qp->cq.ring + slot * sizeof(*cqe), cqe, sizeof(*cqe));
 }
 
 static bool is_new(const QErnicQp *qp, const struct ernic_cqe *cqe)
@@ -394,8 +362,6 @@ void qernic_arm(QErnicQp *qp)
 {
     ring(qp, ERNIC_DB_CQ_ARM, qp->cq.cqn, qp->cq.ci);
 }
-
-/* ---- the node ------------------------------------------------------------- */
 
 static void alloc_rings(QErnic *q)
 {

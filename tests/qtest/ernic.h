@@ -94,8 +94,7 @@ void qernic_post_recv(QErnicQp *qp, uint64_t at, uint32_t len);
  * Posts a request with one SGE of @len bytes at offset @at, and rings the doorbell.
  * The caller fills in the fields of @wqe that depend on the opcode.
  */
-void qernic_post_send(QErnicQp *qp, struct ernic_wqe *wqe, uint64_t at,
-                      uint32_t len);
+void qernic_post_send(QErnicQp *qp, struct ernic_wqe *wqe, uint64_t at, uint32_t len);
 /* Waits for the next completion of @qp. */
 void qernic_poll(QErnicQp *qp, struct ernic_cqe *cqe);
 /* Whether a completion is available now. */

@@ -38,8 +38,6 @@ uint8_t *buf_of(uint8_t host)
     return memory[host - 1].buf;
 }
 
-/* ---- commands -------------------------------------------------------------- */
-
 /* Executes a command, which must succeed; returns its response. */
 static struct ernic_rsp command(Function *f, struct ernic_cmd *cmd)
 {
@@ -69,8 +67,7 @@ uint32_t register_list(Function *f, uint64_t list, uint32_t npages, uint64_t len
     struct ernic_cmd cmd = {
         .opcode = ERNIC_CMD_MR_REG,
         .mr_reg = { .buf = { .addr = list, .npages = npages, .page_shift = 12,
-                             .levels = 2 },
-                    .length = length, .pd = f->pd,
+                             .levels = 2 }, .length = length, .pd = f->pd,
                     .access = ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE },
     };
 
@@ -99,10 +96,8 @@ static void open_objects(Function *f)
     struct ernic_cmd mr = {
         .opcode = ERNIC_CMD_MR_REG,
         .mr_reg = { .buf.addr = (uintptr_t)f->buf, .iova = (uintptr_t)f->buf,
-                    .length = BUF,
-                    .access = ERNIC_ACCESS_LOCAL_WRITE |
-                              ERNIC_ACCESS_REMOTE_WRITE |
-                              ERNIC_ACCESS_REMOTE_READ },
+                    .length = BUF, .access = ERNIC_ACCESS_LOCAL_WRITE |
+                    ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_READ },
     };
 
     f->pd = command(f, &pd).handle;
@@ -137,10 +132,9 @@ void function_open(Function *f, uint8_t devfn, uint8_t host)
 
 int functions_open(Function *f)
 {
-    uint32_t devfn;
     int n = 0;
 
-    for (devfn = 0; devfn < 256 && n < FUNCTIONS; devfn += 8) {
+    for (uint32_t devfn = 0; devfn < 256 && n < FUNCTIONS; devfn += 8) {
         if (pci_read(devfn, 0) == (ERNIC_PCI_VENDOR | ERNIC_PCI_DEVICE << 16)) {
             function_open(&f[n], devfn, n + 1);
             n++;
@@ -161,8 +155,6 @@ uint32_t function_counters(Function *f, uint64_t *to)
     return bytes / sizeof(*to);
 }
 
-/* ---- queue pairs ----------------------------------------------------------- */
-
 void qp_create(Qp *qp, Function *f)
 {
     uint32_t n = f->queue_pairs++;
@@ -173,19 +165,16 @@ void qp_create(Qp *qp, Function *f)
     };
     struct ernic_cmd create = {
         .opcode = ERNIC_CMD_QP_CREATE,
-        .qp = { .addr = (uintptr_t)page(f),
-                .length = sizeof(struct ernic_qp_init) },
+        .qp = { .addr = (uintptr_t)page(f), .length = sizeof(struct ernic_qp_init) },
     };
     struct ernic_qp_init init = {
         .sq_buf.addr = (uintptr_t)queues[f->host - 1][n].sq,
-        .rq_buf.addr = (uintptr_t)queues[f->host - 1][n].rq,
-        .pd = f->pd, .srq = NONE, .sq_depth = DEPTH, .rq_depth = DEPTH,
-        .type = ERNIC_QPT_RC, .sq_stride = SQ_SLOT / 64,
-        .rq_stride = RQ_SLOT / 64,
+        .rq_buf.addr = (uintptr_t)queues[f->host - 1][n].rq, .pd = f->pd, .srq = NONE,
+        .sq_depth = DEPTH, .rq_depth = DEPTH, .type = ERNIC_QPT_RC,
+        .sq_stride = SQ_SLOT / 64, .rq_stride = RQ_SLOT / 64,
     };
 
-    *qp = (Qp) { .f = f, .sq = queues[f->host - 1][n].sq,
-                 .rq = queues[f->host - 1][n].rq,
+    *qp = (Qp) { .f = f, .sq = queues[f->host - 1][n].sq, .rq = queues[f->host - 1][n].rq,
                  .cq = queues[f->host - 1][n].cq };
     init.send_cq = init.recv_cq = qp->cqn = command(f, &cq).handle;
     memcpy(page(f), &init, sizeof(init));
@@ -195,15 +184,13 @@ void qp_create(Qp *qp, Function *f)
 static void to_state(Qp *qp, const Qp *peer, uint8_t state, uint32_t mask)
 {
     struct ernic_qp_attr attr = {
-        .mask = ERNIC_QPA_STATE | mask, .state = state,
-        .path_mtu = 3, .rq_psn = qp->psn, .sq_psn = qp->psn,
-        .dest_qpn = peer->qpn, .port = 1, .timeout = qp->timeout, .retry_cnt = 7,
-        .rnr_retry = 7, .min_rnr_timer = 1, .max_rd_atomic = 4,
+        .mask = ERNIC_QPA_STATE | mask, .state = state, .path_mtu = 3, .rq_psn = qp->psn,
+        .sq_psn = qp->psn, .dest_qpn = peer->qpn, .port = 1, .timeout = qp->timeout,
+        .retry_cnt = 7, .rnr_retry = 7, .min_rnr_timer = 1, .max_rd_atomic = 4,
         .max_dest_rd_atomic = 4,
         .access = ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_READ,
         .av = { .dgid = { [10] = 0xff, 0xff, 10, 0, 0, peer->f->host },
-                .dmac = { 0x52, 0x54, 0, 0, 0, peer->f->host },
-                .hop_limit = 64 },
+                .dmac = { 0x52, 0x54, 0, 0, 0, peer->f->host }, .hop_limit = 64 },
     };
     struct ernic_cmd cmd = {
         .opcode = ERNIC_CMD_QP_MODIFY,
@@ -226,8 +213,7 @@ void qp_to_rts(Qp *qp, const Qp *peer, uint32_t psn, uint8_t timeout)
              ERNIC_QPA_DEST_QPN | ERNIC_QPA_RQ_PSN |
              ERNIC_QPA_MAX_DEST_RD_ATOMIC | ERNIC_QPA_MIN_RNR_TIMER);
     to_state(qp, peer, ERNIC_QPS_RTS, ERNIC_QPA_SQ_PSN | ERNIC_QPA_TIMEOUT |
-             ERNIC_QPA_RETRY_CNT | ERNIC_QPA_RNR_RETRY |
-             ERNIC_QPA_MAX_RD_ATOMIC);
+             ERNIC_QPA_RETRY_CNT | ERNIC_QPA_RNR_RETRY | ERNIC_QPA_MAX_RD_ATOMIC);
 }
 
 void qp_to(Qp *qp, uint8_t state)
@@ -243,10 +229,7 @@ void qp_connect(Qp *x, Function *f, Qp *y, Function *g)
     qp_to_rts(y, x, 0x1000, 6);
 }
 
-/* ---- work ------------------------------------------------------------------ */
-
-static void doorbell(const Function *f, uint8_t kind, uint32_t queue,
-                     uint32_t index)
+static void doorbell(const Function *f, uint8_t kind, uint32_t queue, uint32_t index)
 {
     store64(f->db, ERNIC_DB(kind, queue, index));
 }
@@ -272,8 +255,7 @@ void post_send(Qp *qp, uint8_t opcode, uint32_t at, uint32_t len,
         struct ernic_wqe head;
         struct ernic_sge sge;
     } wqe = {
-        { .opcode = opcode, .flags = ERNIC_WR_SIGNALED, .count = 1,
-          .wr_id = qp->sq_pi },
+        { .opcode = opcode, .flags = ERNIC_WR_SIGNALED, .count = 1, .wr_id = qp->sq_pi },
         { (uintptr_t)qp->f->buf + at, len, qp->f->key },
     };
 

@@ -31,8 +31,6 @@ static const struct {
 
 static Face face[FUNCTIONS];
 
-/* ---- a round --------------------------------------------------------------- */
-
 static void check_completion(const Face *f, uint32_t entry, uint8_t opcode)
 {
     if (entry != (uint32_t)(opcode << 16 | (uint16_t)f->completed)) {
@@ -83,11 +81,10 @@ static void see_causes(const Face *f)
 static void wait_for(uint32_t n, uint8_t opcode, bool sleeps)
 {
     uint32_t came;
-    int i;
 
     while (n) {
         came = 0;
-        for (i = 0; i < FUNCTIONS; i++) {
+        for (int i = 0; i < FUNCTIONS; i++) {
             if (sleeps) {
                 see_causes(&face[i]);
             }
@@ -128,8 +125,7 @@ static void run_round(uint32_t number)
 
     for (i = 0; i < FUNCTIONS; i++) {
         m = face[i].memory;
-        fill(opcode == PG332_OP_READ ? m->in : m->out, len,
-             number * FUNCTIONS + i);
+        fill(opcode == PG332_OP_READ ? m->in : m->out, len, number * FUNCTIONS + i);
         global_put(&face[i], PG332_INTEN, sleeps ? CAUSES : 0);
     }
     see(rounds[number].name)[0] = len;
@@ -141,32 +137,27 @@ static void run_round(uint32_t number)
             }
         }
     }
-    wait_for(FUNCTIONS * MESSAGES * (1 + (opcode == PG332_OP_SEND)), opcode,
-             sleeps);
+    wait_for(FUNCTIONS * MESSAGES * (1 + (opcode == PG332_OP_SEND)), opcode, sleeps);
     see("done")[0] = *face[0].time;
     print_seen();
     check(&face[0], &face[1], opcode, len);
     check(&face[1], &face[0], opcode, len);
 }
 
-/* ---- the program ----------------------------------------------------------- */
-
 static void print_registers(const Face *f)
 {
-    uint32_t at;
-
     put("globals");
-    for (at = 0; at < PG332_V3_QP - PG332_V3_GLOBAL; at += 4) {
+    for (uint32_t at = 0; at < PG332_V3_QP - PG332_V3_GLOBAL; at += 4) {
         put_num(global_get(f, at));
     }
     put_end();
     put("queue-pair");
-    for (at = 0; at < PG332_SLOT; at += 4) {
+    for (uint32_t at = 0; at < PG332_SLOT; at += 4) {
         put_num(qp_get(f, at));
     }
     put_end();
     put("timing");
-    for (at = 0; at < sizeof(struct ernic_timing_info); at += 4) {
+    for (uint32_t at = 0; at < sizeof(struct ernic_timing_info); at += 4) {
         put_num(side_get(f, PG332_SIDE_TIMING + at));
     }
     put_end();
@@ -174,7 +165,6 @@ static void print_registers(const Face *f)
 
 int main(void)
 {
-    uint32_t i;
     int n;
 
     irq_open();
@@ -186,11 +176,11 @@ int main(void)
         power_off("the program is for two");
     }
     faces_connect(face);
-    for (i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++) {
+    for (uint32_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++) {
         run_round(i);
     }
     rest();
-    for (i = 0; i < FUNCTIONS; i++) {
+    for (uint32_t i = 0; i < FUNCTIONS; i++) {
         print_registers(&face[i]);
     }
     rest();

@@ -15,8 +15,6 @@ void *memset(void *to, int byte, size_t len);
 
 static Memory memory[FUNCTIONS] __attribute__((aligned(4096)));
 
-/* ---- registers ------------------------------------------------------------- */
-
 static volatile uint32_t *word(const Face *f, uint32_t at)
 {
     return (volatile uint32_t *)(f->regs + at);
@@ -53,8 +51,6 @@ uint32_t side_get(const Face *f, uint32_t at)
     return *word(f, PG332_V3_SIZE + at);
 }
 
-/* ---- set-up ---------------------------------------------------------------- */
-
 static void open_region(const Face *f)
 {
     *word(f, PG332_PDPDNUM) = 0;
@@ -79,8 +75,7 @@ static void open_globals(const Face *f)
     global_put(f, PG332_MACXADDLSB, f->host);
     global_put(f, PG332_MACXADDMSB, 0x5254);
     global_put(f, PG332_IPv4XADD, 10 << 24 | f->host);
-    global_put(f, PG332_XRNICCONF, UDP_PORT << 16 | 8 << 8 |
-               PG332_CONF_ENABLE);
+    global_put(f, PG332_XRNICCONF, UDP_PORT << 16 | 8 << 8 | PG332_CONF_ENABLE);
 }
 
 void face_open(Face *f, uint8_t devfn, uint8_t host)
@@ -101,10 +96,9 @@ void face_open(Face *f, uint8_t devfn, uint8_t host)
 
 int faces_open(Face *f)
 {
-    uint32_t devfn;
     int n = 0;
 
-    for (devfn = 0; devfn < 256 && n < FUNCTIONS; devfn += 8) {
+    for (uint32_t devfn = 0; devfn < 256 && n < FUNCTIONS; devfn += 8) {
         if (pci_read(devfn, 0) == (ERNIC_PCI_VENDOR | ERNIC_PCI_DEVICE << 16)) {
             face_open(&f[n], devfn, n + 1);
             n++;
@@ -132,9 +126,8 @@ void face_connect(const Face *f, uint8_t peer, uint32_t psn, uint8_t timeout)
     qp_put(f, PG332_LSTRQREQ, psn - 1);
     qp_put(f, PG332_SQPSN, psn);
     qp_put(f, PG332_QPCONF, BUF / 256 << PG332_QPCONF_RQ_BUF_SHIFT |
-           2 << PG332_QPCONF_PMTU_SHIFT | PG332_QPCONF_CQE |
-           PG332_QPCONF_NO_HS | PG332_QPCONF_CQ_INT | PG332_QPCONF_RQ_INT |
-           PG332_QPCONF_ENABLE);
+           2 << PG332_QPCONF_PMTU_SHIFT | PG332_QPCONF_CQE | PG332_QPCONF_NO_HS |
+           PG332_QPCONF_CQ_INT | PG332_QPCONF_RQ_INT | PG332_QPCONF_ENABLE);
 }
 
 void faces_connect(Face *f)
@@ -157,9 +150,8 @@ static void zero_indices(Face *f)
         PG332_STATCURSQPTR, PG332_SQPI, PG332_SQPSN, PG332_LSTRQREQ,
         PG332_STATMSN, PG332_CQHEAD,
     };
-    uint32_t i;
 
-    for (i = 0; i < sizeof(regs) / sizeof(regs[0]); i++) {
+    for (uint32_t i = 0; i < sizeof(regs) / sizeof(regs[0]); i++) {
         qp_put(f, regs[i], 0);
     }
     while (qp_get(f, PG332_CQHEAD)) {
@@ -189,8 +181,6 @@ void face_take_down(Face *f)
     global_put(f, PG332_XRNICADCONF, config);
     qp_put(f, PG332_QPCONF, 0);
 }
-
-/* ---- work ------------------------------------------------------------------ */
 
 void post_request(Face *f, enum pg332_opcode opcode, uint32_t at, uint32_t len,
                   uint32_t peer_at)
@@ -236,8 +226,7 @@ uint32_t completions(const Face *f, bool word)
 
 uint32_t messages(const Face *f, bool word)
 {
-    return moved(f, PG332_STATRQPIDB, word ? &f->memory->rq_pi : NULL,
-                 f->received);
+    return moved(f, PG332_STATRQPIDB, word ? &f->memory->rq_pi : NULL, f->received);
 }
 
 void give_back(Face *f, uint32_t keep)

@@ -23,12 +23,10 @@ static Qp qp[QUEUE_PAIRS];
 
 static uint32_t open_region(Function *f)
 {
-    uint32_t i;
-
-    for (i = 0; i < LEAVES; i++) {
+    for (uint32_t i = 0; i < LEAVES; i++) {
         directory[i] = (uintptr_t)leaf;
     }
-    for (i = 0; i < LEAF; i++) {
+    for (uint32_t i = 0; i < LEAF; i++) {
         leaf[i] = (uintptr_t)memory;
     }
     return register_list(f, (uintptr_t)directory, LENGTH >> PAGE_SHIFT, LENGTH);
@@ -37,16 +35,14 @@ static uint32_t open_region(Function *f)
 /* Every queue pair writes as much to itself as it can. */
 static void post(Function *f)
 {
-    uint32_t i, j;
-
     f->key = open_region(f);
     f->buf = 0;                         /* the region begins at address 0 */
-    for (i = 0; i < QUEUE_PAIRS; i++) {
+    for (uint32_t i = 0; i < QUEUE_PAIRS; i++) {
         qp_create(&qp[i], f);
         qp_to_rts(&qp[i], &qp[i], 0x1000, 0);
     }
-    for (i = 0; i < QUEUE_PAIRS; i++) {
-        for (j = 0; j < DEPTH; j++) {
+    for (uint32_t i = 0; i < QUEUE_PAIRS; i++) {
+        for (uint32_t j = 0; j < DEPTH; j++) {
             post_send(&qp[i], ERNIC_WR_WRITE, 0, LENGTH, f, 0);
         }
     }

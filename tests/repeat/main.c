@@ -32,8 +32,6 @@ static Qp out[FUNCTIONS], in[FUNCTIONS];        /* of functions 1 and up */
 static int functions;
 static bool sleeps;
 
-/* ---- a round --------------------------------------------------------------- */
-
 /* Handles new completions; returns their number. */
 static uint32_t poll(Qp *qp)
 {
@@ -63,9 +61,8 @@ static void poll_events(void)
 {
     struct ernic_eqe eqe;
     uint64_t *v;
-    int i;
 
-    for (i = 0; i < functions; i++) {
+    for (int i = 0; i < functions; i++) {
         while (poll_eq(&function[i], &eqe)) {
             v = see("event");
             v[0] = function[i].host;
@@ -79,11 +76,10 @@ static void poll_events(void)
 static void wait_for(uint32_t completions)
 {
     uint32_t n = 0, came;
-    int i;
 
     while (n < completions) {
         came = 0;
-        for (i = 1; i < functions; i++) {
+        for (int i = 1; i < functions; i++) {
             came += poll(&out[i]) + poll(&in[i]);
         }
         n += came;
@@ -96,9 +92,7 @@ static void wait_for(uint32_t completions)
 
 static void arm(void)
 {
-    int i;
-
-    for (i = 1; i < functions; i++) {
+    for (int i = 1; i < functions; i++) {
         arm_cq(&out[i]);
         arm_cq(&in[i]);
     }
@@ -107,9 +101,7 @@ static void arm(void)
 /* Part i of the first function's buffer is for the messages of function i. */
 static void check(uint32_t len)
 {
-    int i;
-
-    for (i = 1; i < functions; i++) {
+    for (int i = 1; i < functions; i++) {
         if (sum(function[i].buf, len) != sum(function[0].buf + i * PART, len)) {
             power_off("what came is not what was sent");
         }
@@ -121,10 +113,9 @@ static void run_round(uint32_t number)
     uint8_t opcode = rounds[number].opcode;
     uint32_t len = rounds[number].len, j;
     bool send = opcode == ERNIC_WR_SEND, read = opcode == ERNIC_WR_READ;
-    int i;
 
     sleeps = rounds[number].sleeps;
-    for (i = 1; i < functions; i++) {
+    for (int i = 1; i < functions; i++) {
         fill(read ? function[0].buf + i * PART : function[i].buf, len,
              number * FUNCTIONS + i);
         for (j = 0; send && j < MESSAGES; j++) {
@@ -135,7 +126,7 @@ static void run_round(uint32_t number)
         arm();
     }
     see(rounds[number].name)[0] = len;
-    for (i = 1; i < functions; i++) {
+    for (int i = 1; i < functions; i++) {
         for (j = 0; j < MESSAGES; j++) {
             post_send(&out[i], opcode, 0, len, &function[0], i * PART);
         }
@@ -146,18 +137,15 @@ static void run_round(uint32_t number)
     check(len);
 }
 
-/* ---- the program ----------------------------------------------------------- */
-
 static void print_counters(void)
 {
     static uint64_t counters[512];
-    uint32_t n, j;
-    int i;
+    uint32_t n;
 
-    for (i = 0; i < functions; i++) {
+    for (int i = 0; i < functions; i++) {
         n = function_counters(&function[i], counters);
         put("counters");
-        for (j = 0; j < n; j++) {
+        for (uint32_t j = 0; j < n; j++) {
             put_num(counters[j]);
         }
         put_end();
@@ -166,17 +154,15 @@ static void print_counters(void)
 
 int main(void)
 {
-    uint32_t i;
-
     irq_open();
     functions = functions_open(function);
     put("functions");
     put_num(functions);
     put_end();
-    for (i = 1; i < (uint32_t)functions; i++) {
+    for (uint32_t i = 1; i < (uint32_t)functions; i++) {
         qp_connect(&out[i], &function[i], &in[i], &function[0]);
     }
-    for (i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++) {
+    for (uint32_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++) {
         run_round(i);
     }
     rest();

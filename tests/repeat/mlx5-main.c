@@ -32,8 +32,6 @@ static const struct {
 
 static Mlx5 function[FUNCTIONS];
 
-/* ---- a round --------------------------------------------------------------- */
-
 /* Handles new completions; returns their number. */
 static uint32_t poll(Mlx5 *x)
 {
@@ -58,9 +56,7 @@ static uint32_t poll(Mlx5 *x)
 
 static void arm(void)
 {
-    int i;
-
-    for (i = 0; i < FUNCTIONS; i++) {
+    for (int i = 0; i < FUNCTIONS; i++) {
         mlx5_arm(&function[i]);
     }
 }
@@ -68,11 +64,10 @@ static void arm(void)
 static void wait_for(uint32_t completions, bool sleeps)
 {
     uint32_t came;
-    int i;
 
     while (completions) {
         came = 0;
-        for (i = 0; i < FUNCTIONS; i++) {
+        for (int i = 0; i < FUNCTIONS; i++) {
             came += poll(&function[i]);
         }
         completions -= came;
@@ -120,14 +115,11 @@ static void run_round(uint32_t number)
     check(&function[1], &function[0], read, len);
 }
 
-/* ---- the program ----------------------------------------------------------- */
-
 static int functions_open(void)
 {
-    uint32_t devfn;
     int n = 0;
 
-    for (devfn = 0; devfn < 256 && n < FUNCTIONS; devfn += 8) {
+    for (uint32_t devfn = 0; devfn < 256 && n < FUNCTIONS; devfn += 8) {
         if (pci_read(devfn, 0) == MLX5_PCI_ID) {
             mlx5_open(&function[n], devfn, n + 1);
             n++;
@@ -138,7 +130,6 @@ static int functions_open(void)
 
 int main(void)
 {
-    uint32_t i;
     int n;
 
     irq_open();
@@ -149,10 +140,10 @@ int main(void)
     if (n != FUNCTIONS) {
         power_off("the program is for two");
     }
-    for (i = 0; i < FUNCTIONS; i++) {
+    for (uint32_t i = 0; i < FUNCTIONS; i++) {
         mlx5_connect(&function[i], FUNCTIONS - i, 0x1000, 6);
     }
-    for (i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++) {
+    for (uint32_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++) {
         run_round(i);
     }
     rest();

@@ -107,8 +107,6 @@ struct Mlx5Memory {
 
 static Mlx5Memory memories[MLX5_FUNCTIONS];
 
-/* ---- big-endian words --------------------------------------------------------- */
-
 static uint32_t be32(uint32_t value)
 {
     return __builtin_bswap32(value);
@@ -165,8 +163,6 @@ static void reg_put(const Mlx5 *x, uint32_t at, uint32_t value)
     *(volatile uint32_t *)(x->bar + at) = be32(value);
 }
 
-/* ---- commands ----------------------------------------------------------------- */
-
 /* Executes @in, which must succeed; returns the second half of its answer. */
 static uint32_t execute(Mlx5 *x, uint16_t opcode, uint8_t *in, uint32_t len)
 {
@@ -212,8 +208,6 @@ static uint32_t command(Mlx5 *x, uint16_t opcode, uint16_t op_mod, uint32_t b)
     return execute(x, opcode, in, sizeof(in));
 }
 
-/* ---- objects ------------------------------------------------------------------ */
-
 static void attach(Mlx5 *x)
 {
     while (reg_get(x, INITIALIZING) >> 31) {
@@ -233,9 +227,8 @@ static void attach(Mlx5 *x)
 static void create_eq(Mlx5 *x)
 {
     uint8_t in[MESSAGE] = { };
-    uint32_t i;
 
-    for (i = 0; i < 1 << LOG_EQ; i++) {
+    for (uint32_t i = 0; i < 1 << LOG_EQ; i++) {
         x->memory->eq[i][SLOT - 1] = 1;
     }
     field(in + IN_CONTEXT, LOG_EQ_SIZE, LOG_EQ);
@@ -248,9 +241,8 @@ static void create_eq(Mlx5 *x)
 static void create_cq(Mlx5 *x)
 {
     uint8_t in[MESSAGE] = { };
-    uint32_t i;
 
-    for (i = 0; i < 1 << LOG_CQ; i++) {
+    for (uint32_t i = 0; i < 1 << LOG_CQ; i++) {
         x->memory->cq[i][SLOT - 1] = NO_ENTRY;
     }
     field(in + IN_CONTEXT, LOG_CQ_SIZE, LOG_CQ);
@@ -327,8 +319,6 @@ uint64_t mlx5_time(const Mlx5 *x)
     return (uint64_t)high << 32 | low;
 }
 
-/* ---- the states of the queue pair --------------------------------------------- */
-
 void mlx5_connect(Mlx5 *x, uint8_t host, uint32_t psn, uint8_t timeout)
 {
     uint8_t init[IN_LIST] = { }, rtr[IN_LIST] = { }, rts[IN_LIST] = { };
@@ -368,8 +358,6 @@ void mlx5_to_reset(Mlx5 *x)
     x->sent = x->received = 0;
     x->memory->record.received = x->memory->record.sent = 0;
 }
-
-/* ---- work --------------------------------------------------------------------- */
 
 static void put_data(uint8_t *segment, const uint8_t *addr, uint32_t len, uint32_t key)
 {

@@ -1,6 +1,4 @@
-/*
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "seen.h"
 
 #define SEEN        512             /* records */
@@ -24,12 +22,10 @@ uint64_t *see(const char *what)
 
 void print_seen(void)
 {
-    uint32_t i, j;
-
-    for (i = 0; i < seen_num; i++) {
+    for (uint32_t i = 0; i < seen_num; i++) {
         put(seen[i].what);
         put_num(seen[i].tsc);
-        for (j = 0; j < SEEN_VALUES; j++) {
+        for (uint32_t j = 0; j < SEEN_VALUES; j++) {
             put_num(seen[i].value[j]);
         }
         put_end();

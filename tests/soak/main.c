@@ -67,8 +67,6 @@ static void expect(uint32_t where, uint32_t got, uint32_t wanted)
     }
 }
 
-/* ---- the content of messages ------------------------------------------------ */
-
 /* WRITEs are KINDS messages apart: the peer has looked before a slot is used again. */
 static uint32_t slot_of_write(uint32_t n)
 {
@@ -107,8 +105,6 @@ static void check(uint32_t where, const uint8_t *at, uint32_t len, uint32_t valu
         wrong(where, words[i], value + i * 0x01000193u);
     }
 }
-
-/* ---- messages --------------------------------------------------------------- */
 
 static bool commit(uint8_t which)
 {
@@ -218,13 +214,9 @@ static void drain(void)
     soak.last_received = soak.received;
 }
 
-/* ---- the device and its connection ------------------------------------------ */
-
 static bool find_device(void)
 {
-    uint32_t at;
-
-    for (at = 0; at < 256; at += 8) {
+    for (uint32_t at = 0; at < 256; at += 8) {
         if (pci_read(at, 0) == port_id) {
             devfn = at;
             slot_bit = 1u << (at >> 3);
@@ -237,13 +229,11 @@ static bool find_device(void)
 /* A device that is plugged in gets the addresses that firmware gave the first one. */
 static void open_device(void)
 {
-    uint32_t i;
-
     if (!find_device()) {
         wrong(__LINE__, 0, 0);
         return;
     }
-    for (i = 0; i < BARS; i++) {
+    for (uint32_t i = 0; i < BARS; i++) {
         if (bars_known) {
             pci_write(devfn, 0x10 + 4 * i, bars[i]);
         }
@@ -287,8 +277,6 @@ static void execute(const struct command *command)
         defect = command->epoch;
     }
 }
-
-/* ---- the machine ------------------------------------------------------------ */
 
 static void poll_serial(void)
 {
@@ -337,11 +325,9 @@ static void timer_open(void)
 
 int main(void)
 {
-    uint32_t turn;
-
     irq_open();
     timer_open();
-    for (turn = 0; ; turn++) {
+    for (uint32_t turn = 0; ; turn++) {
         if (opened && soak.state != WRONG) {
             handle_events();
             while (soak.state == RUNNING && soak.posted - soak.completed < WINDOW) {

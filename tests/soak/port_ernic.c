@@ -71,8 +71,7 @@ void port_post(enum port_op op, uint32_t slot, uint32_t len, uint32_t peer_slot)
  */
 static bool any_message(void)
 {
-    return messages(&face, true) ||
-           (!face.received && face.memory->rq_pi == DEPTH);
+    return messages(&face, true) || (!face.received && face.memory->rq_pi == DEPTH);
 }
 
 enum port_event port_poll(const uint8_t **message)

@@ -77,8 +77,7 @@ void port_post(enum port_op op, uint32_t slot, uint32_t len, uint32_t peer_slot)
         [PORT_READ] = ERNIC_WR_READ,
     };
 
-    post_send(&qp, opcodes[op], slot * SLOT, len, &peer_function,
-              IN + peer_slot * SLOT);
+    post_send(&qp, opcodes[op], slot * SLOT, len, &peer_function, IN + peer_slot * SLOT);
 }
 
 enum port_event port_poll(const uint8_t **message)
