@@ -1,36 +1,24 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Runs one seed or many: workers, TAP, replay with a log, and the proof that
- * the checkers find defects.
+ * Runs one seed or many: TAP, replay with a log, and the proof that the
+ * checkers find defects.
  */
 #include "qemu/osdep.h"
-#include <sys/wait.h>
+#include <signal.h>
 #include <unistd.h>
 #include "sim.h"
 
 #define BLOCK       100         /* seeds per line of output */
 #define TRIES       40          /* seeds per sabotage */
-#define MAX_SHOWN   20
 
-typedef struct Options {
+static struct {
     uint64_t first, count;
-    uint64_t seed;
-    bool one, verbose, self_test, stats;
-    const char *pcap;
-    uint32_t jobs;
-    uint8_t sabotage;
-} Options;
+    char *seeds, *fresh, *seed, *pcap, *sabotage;
+    gboolean verbose, self_test;
+} o;
 
 static const char *program;
-
-static void usage(void)
-{
-    printf("usage: ernic-sim --seeds FIRST:COUNT [--jobs N]\n"
-           "       ernic-sim --fresh OFFSET:COUNT [--jobs N]\n"
-           "       ernic-sim --seed N [--verbose] [--pcap FILE] [--break NAME]\n"
-           "       ernic-sim --self-test\n");
-}
 
 static uint64_t number(const char *text)
 {
@@ -57,78 +45,67 @@ static uint8_t find_sabotage(const char *name)
     exit(2);
 }
 
-static const char *argument(int argc, char **argv, int *i)
+static void parse(int argc, char **argv)
 {
-    if (++*i >= argc) {
-        usage();
+    static const GOptionEntry entries[] = {
+        { "seeds", 0, 0, G_OPTION_ARG_STRING, &o.seeds, "Run these", "FIRST:COUNT" },
+        { "fresh", 0, 0, G_OPTION_ARG_STRING, &o.fresh, "New ones", "OFFSET:COUNT" },
+        { "seed", 0, 0, G_OPTION_ARG_STRING, &o.seed, "Replay one", "N" },
+        { "verbose", 0, 0, G_OPTION_ARG_NONE, &o.verbose, "with a log", NULL },
+        { "pcap", 0, 0, G_OPTION_ARG_STRING, &o.pcap, "with a capture", "FILE" },
+        { "break", 0, 0, G_OPTION_ARG_STRING, &o.sabotage, "with a defect", "NAME" },
+        { "self-test", 0, 0, G_OPTION_ARG_NONE, &o.self_test, "Try each defect", NULL },
+        { }
+    };
+    GOptionContext *context = g_option_context_new(NULL);
+    const char *range;
+    GError *err = NULL;
+
+    g_option_context_add_main_entries(context, entries, NULL);
+    if (!g_option_context_parse(context, &argc, &argv, &err)) {
+        g_printerr("%s\n", err->message);
         exit(2);
     }
-    return argv[*i];
-}
-
-static void parse(int argc, char **argv, Options *o)
-{
-    const char *text;
-    bool fresh;
-    int i;
-
-    for (i = 1; i < argc; i++) {
-        fresh = !strcmp(argv[i], "--fresh");
-        if (fresh || !strcmp(argv[i], "--seeds")) {
-            text = argument(argc, argv, &i);
-            o->first = number(text);
-            /* Each second has 1000 seeds: those of two offsets are never the same. */
-            o->first += fresh ? g_get_real_time() / 1000000 * 1000 : 0;
-            text = strchr(text, ':');
-            o->count = text ? number(text + 1) : 1;
-        } else if (!strcmp(argv[i], "--seed")) {
-            o->seed = number(argument(argc, argv, &i));
-            o->one = true;
-        } else if (!strcmp(argv[i], "--jobs")) {
-            o->jobs = MAX(1, number(argument(argc, argv, &i)));
-        } else if (!strcmp(argv[i], "--pcap")) {
-            o->pcap = argument(argc, argv, &i);
-        } else if (!strcmp(argv[i], "--break")) {
-            o->sabotage = find_sabotage(argument(argc, argv, &i));
-        } else if (!strcmp(argv[i], "--verbose")) {
-            o->verbose = true;
-        } else if (!strcmp(argv[i], "--self-test")) {
-            o->self_test = true;
-        } else {
-            usage();
-            exit(strcmp(argv[i], "--help") ? 2 : 0);
-        }
+    g_option_context_free(context);
+    range = o.seed ?: o.fresh ?: o.seeds ?: "1:100";
+    o.first = number(range);
+    if (range == o.fresh) {
+        /* Each second has 1000 seeds: those of two offsets are never the same. */
+        o.first += g_get_real_time() / 1000000 * 1000;
     }
+    range = strchr(range, ':');
+    o.count = range ? number(range + 1) : 1;
 }
 
-/* ---- one seed ------------------------------------------------------------ */
+/* ---- seeds --------------------------------------------------------------- */
 
-static int run_one(const Options *o)
+static uint64_t running;        /* the seed */
+
+static void replay_line(void)
 {
-    Sim *s = sim_new(o->seed);
-    bool ok;
-
-    s->verbose = o->verbose;
-    s->sabotage = o->sabotage;
-    if (o->pcap) {
-        sim_pcap_open(s, o->pcap);
-    }
-    ok = sim_run(s);
-    printf("# %" PRIu64 " events, %" PRIu64 " packets, %" PRIu64 " bytes, %"
-           PRIu64 " lost, %" PRIu64 " requests, %" PRIu64 " deliveries, %"
-           PRIu64 " failures, %" PRIu64 " reconnects, %" PRIu64 " saves, %.3f ms"
-           " of virtual time\n", s->events, s->stats.packets, s->stats.bytes,
-           s->stats.dropped, s->stats.messages, s->stats.delivered,
-           s->stats.failures, s->stats.reconnects, s->stats.saves,
-           s->now / 1e6);
-    printf("# history %016" PRIx64 "\n", s->hash);
-    printf("%sok 1 - seed %" PRIu64 "%s%s\n1..1\n", ok ? "" : "not ", o->seed,
-           ok ? "" : ": ", s->why->str);
-    sim_free(s);
-    return !ok;
+    dprintf(STDOUT_FILENO, "# replay: %s --seed %" PRIu64 " --verbose\n", program,
+            running);
 }
 
-/* ---- many seeds ---------------------------------------------------------- */
+/* The engine has crashed: its seed must be known. */
+static void crashed(int signal)
+{
+    dprintf(STDOUT_FILENO, "not ok - seed %" PRIu64 ": signal %d\n", running, signal);
+    replay_line();
+    _exit(1);
+}
+
+static void print_stats(const SimStats *s)
+{
+    printf("# %" PRIu64 " packets of %" PRIu64 " bytes, %" PRIu64 " lost; %"
+           PRIu64 " requests (%" PRIu64 " wrong), %" PRIu64 " messages "
+           "delivered, %" PRIu64 " completions, %" PRIu64 " events\n",
+           s->packets, s->bytes, s->dropped, s->messages, s->wrong,
+           s->delivered, s->completions, s->events);
+    printf("# %" PRIu64 " queue pairs failed, %" PRIu64 " reconnects, %" PRIu64
+           " saves, %" PRIu64 " UC flows without any excuse\n", s->failures,
+           s->reconnects, s->saves, s->whole);
+}
 
 /* Add up what the seeds did, to show that they did something. */
 static void add_stats(SimStats *sum, const SimStats *s)
@@ -142,164 +119,54 @@ static void add_stats(SimStats *sum, const SimStats *s)
     }
 }
 
-/*
- * A worker reports each block, line by line: "s SEED" before a seed, "f SEED
- * WHY" after one that failed, "t NUMBERS" with the statistics, "p FIRST LAST"
- * at the end.
- */
-static void worker(const Options *o, uint32_t id, int out)
+static int run_one(void)
 {
-    FILE *f = fdopen(out, "w");
-    uint64_t first, i;
-    SimStats sum;
+    Sim *s = sim_new(running = o.first);
+    bool ok;
 
-    for (first = id * BLOCK; first < o->count; first += o->jobs * BLOCK) {
-        uint64_t end = MIN(first + BLOCK, o->count), *n = (uint64_t *)&sum;
-        size_t k;
+    s->verbose = o.verbose;
+    s->sabotage = o.sabotage ? find_sabotage(o.sabotage) : SIM_SAB_NONE;
+    if (o.pcap) {
+        sim_pcap_open(s, o.pcap);
+    }
+    ok = sim_run(s);
+    print_stats(&s->stats);
+    printf("# history %016" PRIx64 " of %" PRIu64 " events, %.3f ms\n", s->hash,
+           s->events, s->now / 1e6);
+    printf("%sok 1 - seed %" PRIu64 "%s%s\n1..1\n", ok ? "" : "not ", s->seed,
+           ok ? "" : ": ", s->why->str);
+    sim_free(s);
+    return !ok;
+}
 
-        memset(&sum, 0, sizeof(sum));
-        for (i = first; i < end; i++) {
-            Sim *s = sim_new(o->first + i);
+static int run_many(void)
+{
+    uint32_t tests = 0, failed = 0, failed_before;
+    uint64_t first, end = o.first + o.count;
+    SimStats sum = { 0 };
 
-            s->sabotage = o->sabotage;
-            /* If the engine aborts, the parent knows the seed. */
-            fprintf(f, "s %" PRIu64 "\n", s->seed);
-            fflush(f);
+    for (first = o.first; first < end; first += BLOCK) {
+        failed_before = failed;
+        for (running = first; running < MIN(first + BLOCK, end); running++) {
+            Sim *s = sim_new(running);
+
             if (!sim_run(s)) {
-                fprintf(f, "f %" PRIu64 " %s\n", s->seed, s->why->str);
+                printf("not ok %u - seed %" PRIu64 ": %s\n", ++tests, s->seed,
+                       s->why->str);
+                replay_line();
+                failed++;
             }
             add_stats(&sum, &s->stats);
             sim_free(s);
         }
-        fprintf(f, "t");
-        for (k = 0; k < sizeof(sum) / sizeof(*n); k++) {
-            fprintf(f, " %" PRIu64, n[k]);
-        }
-        fprintf(f, "\np %" PRIu64 " %" PRIu64 "\n", o->first + first,
-                o->first + end - 1);
-        fflush(f);
-    }
-    fclose(f);
-}
-
-typedef struct Tally {
-    uint32_t tests, failed;
-    SimStats sum;
-} Tally;
-
-static void failure(Tally *t, uint64_t seed, const char *why)
-{
-    printf("not ok %u - seed %" PRIu64 ": %s\n", ++t->tests, seed, why);
-    printf("# replay: %s --seed %" PRIu64 " --verbose\n", program, seed);
-    t->failed++;
-}
-
-/* Read a line of a worker; false: the worker has ended. */
-static bool hear(FILE *f, Tally *t, uint64_t *last_seed, uint32_t *block_failed)
-{
-    char *line = NULL;
-    size_t size = 0;
-    uint64_t a, b;
-    ssize_t n = getline(&line, &size, f);
-
-    if (n <= 0) {
-        free(line);
-        return false;
-    }
-    line[n - 1] = 0;
-    if (line[0] == 's') {
-        *last_seed = number(line + 2);
-    } else if (line[0] == 'f') {
-        a = g_ascii_strtoull(line + 2, NULL, 10);
-        failure(t, a, strchr(line + 2, ' ') + 1);
-        ++*block_failed;
-    } else if (line[0] == 't') {
-        SimStats got = { 0 };
-        uint64_t *to = (uint64_t *)&got;
-        char *next = line + 1;
-        size_t i;
-
-        for (i = 0; i < sizeof(got) / sizeof(*to); i++) {
-            to[i] = g_ascii_strtoull(next, &next, 10);
-        }
-        add_stats(&t->sum, &got);
-    } else if (sscanf(line, "p %" SCNu64 " %" SCNu64, &a, &b) == 2) {
-        if (!*block_failed) {
-            printf("ok %u - seeds %" PRIu64 "..%" PRIu64 "\n", ++t->tests, a, b);
-        }
-        *block_failed = 0;
-        *last_seed = UINT64_MAX;
-    }
-    fflush(stdout);
-    free(line);
-    return true;
-}
-
-static void print_sum(const SimStats *s)
-{
-    printf("# %" PRIu64 " packets of %" PRIu64 " bytes, %" PRIu64 " lost; %"
-           PRIu64 " requests (%" PRIu64 " wrong), %" PRIu64 " messages "
-           "delivered, %" PRIu64 " completions, %" PRIu64 " events\n",
-           s->packets, s->bytes, s->dropped, s->messages, s->wrong,
-           s->delivered, s->completions, s->events);
-    printf("# %" PRIu64 " queue pairs failed, %" PRIu64 " reconnects, %" PRIu64
-           " saves, %" PRIu64 " UC flows without any excuse\n", s->failures,
-           s->reconnects, s->saves, s->whole);
-}
-
-static int run_many(const Options *o)
-{
-    Tally tally = { 0 };
-    uint32_t n = o->jobs, i, alive = n;
-    FILE **in = g_new0(FILE *, n);
-    pid_t *pid = g_new0(pid_t, n);
-    uint64_t *last = g_new0(uint64_t, n);
-    uint32_t *bad = g_new0(uint32_t, n);
-
-    for (i = 0; i < n; i++) {
-        int fd[2];
-
-        last[i] = UINT64_MAX;
-        if (pipe(fd) || (pid[i] = fork()) < 0) {
-            g_printerr("fork: %s\n", g_strerror(errno));
-            return 2;
-        }
-        if (!pid[i]) {
-            close(fd[0]);
-            worker(o, i, fd[1]);
-            _exit(0);
-        }
-        close(fd[1]);
-        in[i] = fdopen(fd[0], "r");
-    }
-    while (alive) {
-        for (i = 0; i < n; i++) {
-            int status;
-
-            /* Read block by block in turn, so that the output has one order. */
-            while (in[i] && hear(in[i], &tally, &last[i], &bad[i])) {
-                if (last[i] == UINT64_MAX) {
-                    break;
-                }
-            }
-            if (in[i] && (feof(in[i]) || ferror(in[i]))) {
-                fclose(in[i]);
-                in[i] = NULL;
-                alive--;
-                waitpid(pid[i], &status, 0);
-                if (status) {
-                    failure(&tally, last[i], "the process ended");
-                }
-            }
+        if (failed == failed_before) {
+            printf("ok %u - seeds %" PRIu64 "..%" PRIu64 "\n", ++tests, first,
+                   running - 1);
         }
     }
-    print_sum(&tally.sum);
-    printf("1..%u\n", tally.tests);
-    g_free(in);
-    g_free(pid);
-    g_free(last);
-    g_free(bad);
-    return tally.failed != 0;
+    print_stats(&sum);
+    printf("1..%u\n", tests);
+    return failed != 0;
 }
 
 /* ---- the checkers themselves --------------------------------------------- */
@@ -328,7 +195,7 @@ static bool noticed(uint8_t what, GString *how)
     bool found = false;
 
     for (seed = 1; seed <= TRIES && !found; seed++) {
-        Sim *s = sim_new(seed);
+        Sim *s = sim_new(running = seed);
 
         /* A quiet world, in which nothing else happens. */
         memset(s->plan.weight, 0, sizeof(s->plan.weight));
@@ -374,12 +241,17 @@ static int self_test(void)
 
 int main(int argc, char **argv)
 {
-    Options o = { .first = 1, .count = 100, .jobs = 2 };
+    static const int signals[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+    size_t i;
 
     program = argv[0];
-    parse(argc, argv, &o);
+    parse(argc, argv);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (i = 0; i < ARRAY_SIZE(signals); i++) {
+        signal(signals[i], crashed);
+    }
     if (o.self_test) {
         return self_test();
     }
-    return o.one ? run_one(&o) : run_many(&o);
+    return o.seed ? run_one() : run_many();
 }
