@@ -12,32 +12,26 @@
 /* The status of a request that is wrong on purpose. */
 static uint8_t status_of_wrong(uint8_t wrong)
 {
-    switch (wrong) {
-    case SIM_WRONG_LKEY:
-    case SIM_WRONG_LKEY_RANGE:
-    case SIM_WRONG_LKEY_PD:
-    case SIM_WRONG_RECV_LKEY:
-        return ERNIC_WC_LOC_PROT_ERR;
-    case SIM_WRONG_OPCODE:
-    case SIM_WRONG_COUNT:
-    case SIM_WRONG_FLAGS:
-    case SIM_WRONG_UD_AV:
-    case SIM_WRONG_UC_READ:
-    case SIM_WRONG_RECV_COUNT:
-        return ERNIC_WC_LOC_QP_OP_ERR;
-    case SIM_WRONG_LONG:
-    case SIM_WRONG_UD_LONG:
-    case SIM_WRONG_RECV_SHORT:
-        return ERNIC_WC_LOC_LEN_ERR;
-    case SIM_WRONG_RKEY:
-    case SIM_WRONG_RKEY_RANGE:
-    case SIM_WRONG_RKEY_RIGHT:
-        return ERNIC_WC_REM_ACCESS_ERR;
-    case SIM_WRONG_ALIGN:
-        return ERNIC_WC_REM_INV_REQ_ERR;
-    default:
-        return ERNIC_WC_SUCCESS;
-    }
+    static const uint8_t status[SIM_WRONG_COUNT_OF] = {
+        [SIM_WRONG_LKEY] = ERNIC_WC_LOC_PROT_ERR,
+        [SIM_WRONG_LKEY_RANGE] = ERNIC_WC_LOC_PROT_ERR,
+        [SIM_WRONG_LKEY_PD] = ERNIC_WC_LOC_PROT_ERR,
+        [SIM_WRONG_RECV_LKEY] = ERNIC_WC_LOC_PROT_ERR,
+        [SIM_WRONG_OPCODE] = ERNIC_WC_LOC_QP_OP_ERR,
+        [SIM_WRONG_COUNT] = ERNIC_WC_LOC_QP_OP_ERR,
+        [SIM_WRONG_FLAGS] = ERNIC_WC_LOC_QP_OP_ERR,
+        [SIM_WRONG_UD_AV] = ERNIC_WC_LOC_QP_OP_ERR,
+        [SIM_WRONG_UC_READ] = ERNIC_WC_LOC_QP_OP_ERR,
+        [SIM_WRONG_RECV_COUNT] = ERNIC_WC_LOC_QP_OP_ERR,
+        [SIM_WRONG_LONG] = ERNIC_WC_LOC_LEN_ERR,
+        [SIM_WRONG_RECV_SHORT] = ERNIC_WC_LOC_LEN_ERR,
+        [SIM_WRONG_RKEY] = ERNIC_WC_REM_ACCESS_ERR,
+        [SIM_WRONG_RKEY_RANGE] = ERNIC_WC_REM_ACCESS_ERR,
+        [SIM_WRONG_RKEY_RIGHT] = ERNIC_WC_REM_ACCESS_ERR,
+        [SIM_WRONG_ALIGN] = ERNIC_WC_REM_INV_REQ_ERR,
+    };
+
+    return status[wrong];
 }
 
 static bool lost_any(const SimQp *qp)
@@ -102,8 +96,8 @@ static bool skip_quiet(SimQp *qp, uint32_t index)
 
         if (((m->flags & ERNIC_WR_SIGNALED) || qp->sig_all ||
              qp->sq_error) && !s->plan.bad_memory && !qp->excused) {
-            sim_fail(s, "completion", "host %u: QP %u: request %u has none, but "
-                     "%u has", qp->host->id, qp->qpn, qp->sq_done, index);
+            sim_qp_fail(qp, "completion", "request %u has none, but %u has",
+                        qp->sq_done, index);
             return false;
         }
         qp->sq_done++;
@@ -119,9 +113,9 @@ static void send_failed(SimQp *qp, SimMsg *m, uint8_t status)
     sim_log(s, "host %u: QP %u request %u ends with status %u", qp->host->id,
             qp->qpn, m->index, status);
     if (!send_error_allowed(qp, m, status)) {
-        sim_fail(s, "status", "host %u: QP %u: request %u (op %u, wrong %u) ends "
-                 "with status %u, which nothing explains", qp->host->id, qp->qpn,
-                 m->index, m->op, m->wrong, status);
+        sim_qp_fail(qp, "status", "request %u (op %u, wrong %u) ends with "
+                    "status %u, which nothing explains", m->index, m->op,
+                    m->wrong, status);
         return;
     }
     qp->sq_error = true;
@@ -146,9 +140,8 @@ static void check_send(SimQp *qp, SimCq *cq, const struct ernic_cqe *cqe)
     SimMsg *m;
 
     if (cq != qp->scq || index - qp->sq_done >= qp->sq_pi - qp->sq_done) {
-        sim_fail(s, "completion", "host %u: QP %u: completion of request %u; "
-                 "outstanding are %u to %u", qp->host->id, qp->qpn, index,
-                 qp->sq_done, qp->sq_pi);
+        sim_qp_fail(qp, "completion", "completion of request %u; outstanding "
+                    "are %u to %u", index, qp->sq_done, qp->sq_pi);
         return;
     }
     if (!skip_quiet(qp, index)) {
@@ -157,25 +150,23 @@ static void check_send(SimQp *qp, SimCq *cq, const struct ernic_cqe *cqe)
     m = qp->sq_slot[index % qp->sq_depth];
     qp->sq_done++;
     if (le64_to_cpu(cqe->wr_id) != m->wr_id && !s->plan.bad_memory) {
-        sim_fail(s, "completion", "host %u: QP %u: request %u completes with "
-                 "another's wr_id", qp->host->id, qp->qpn, index);
+        sim_qp_fail(qp, "completion", "request %u completes with another's "
+                    "wr_id", index);
     } else if (cqe->status != ERNIC_WC_SUCCESS) {
         send_failed(qp, m, cqe->status);
     } else if (!opcode_fits(m->op, cqe->opcode) ||
                status_of_wrong(m->wrong) == ERNIC_WC_LOC_PROT_ERR ||
                (status_of_wrong(m->wrong) && qp->type == ERNIC_QPT_RC)) {
-        sim_fail(s, "status", "host %u: QP %u: request %u (op %u, wrong %u) "
-                 "succeeds as opcode %u", qp->host->id, qp->qpn, index, m->op,
-                 m->wrong, cqe->opcode);
+        sim_qp_fail(qp, "status", "request %u (op %u, wrong %u) succeeds as "
+                    "opcode %u", index, m->op, m->wrong, cqe->opcode);
     } else if (!(m->flags & ERNIC_WR_SIGNALED) && !qp->sig_all) {
-        sim_fail(s, "completion", "host %u: QP %u: request %u was not to be "
-                 "signalled", qp->host->id, qp->qpn, index);
+        sim_qp_fail(qp, "completion", "request %u was not to be signalled",
+                    index);
     } else if ((m->op == ERNIC_WR_READ || m->op == ERNIC_WR_FETCH_ADD ||
                 m->op == ERNIC_WR_CMP_SWAP) &&
                le32_to_cpu(cqe->byte_len) != m->len) {
-        sim_fail(s, "content", "host %u: QP %u: request %u of %u bytes says %u",
-                 qp->host->id, qp->qpn, index, m->len,
-                 le32_to_cpu(cqe->byte_len));
+        sim_qp_fail(qp, "content", "request %u of %u bytes says %u", index,
+                    m->len, le32_to_cpu(cqe->byte_len));
     }
     sim_msg_done(m, cqe->status);
 }
@@ -184,11 +175,7 @@ static void check_send(SimQp *qp, SimCq *cq, const struct ernic_cqe *cqe)
 
 static SimRecv *find_srq_recv(SimSrq *srq, uint32_t index)
 {
-    uint32_t i;
-
-    for (i = 0; i < srq->out->len; i++) {
-        SimRecv *r = g_ptr_array_index(srq->out, i);
-
+    SIM_EACH(SimRecv, r, srq->out) {
         if (r->index == index) {
             if ((int32_t)(index + 1 - srq->taken) > 0) {
                 srq->taken = index + 1;
@@ -238,9 +225,8 @@ static bool recv_error_allowed(const SimQp *qp, const SimRecv *r, uint8_t status
 static void recv_failed(SimQp *qp, SimRecv *r, uint8_t status)
 {
     if (!recv_error_allowed(qp, r, status)) {
-        sim_fail(qp->host->sim, "status", "host %u: QP %u: receive %u ends with "
-                 "status %u, which nothing explains", qp->host->id, qp->qpn,
-                 r->index, status);
+        sim_qp_fail(qp, "status", "receive %u ends with status %u, which "
+                    "nothing explains", r->index, status);
     }
     if (qp->life == SIM_QP_LIVE) {
         sim_qp_failed(qp, "receive error");
@@ -254,14 +240,13 @@ static void check_recv(SimQp *qp, SimCq *cq, const struct ernic_cqe *cqe)
     SimRecv *r = cq == qp->rcq ? find_recv(qp, index) : NULL;
 
     if (!r) {
-        sim_fail(s, "completion", "host %u: QP %u: completion of receive %u; "
-                 "the next is %u of %u", qp->host->id, qp->qpn, index,
-                 qp->rq_done, qp->rq_pi);
+        sim_qp_fail(qp, "completion", "completion of receive %u; the next is "
+                    "%u of %u", index, qp->rq_done, qp->rq_pi);
         return;
     }
     if (le64_to_cpu(cqe->wr_id) != r->wr_id && !s->plan.bad_memory) {
-        sim_fail(s, "completion", "host %u: QP %u: receive %u completes with "
-                 "another's wr_id", qp->host->id, qp->qpn, index);
+        sim_qp_fail(qp, "completion", "receive %u completes with another's "
+                    "wr_id", index);
     } else if (cqe->status != ERNIC_WC_SUCCESS) {
         recv_failed(qp, r, cqe->status);
     } else {
@@ -283,31 +268,16 @@ static void check_recv(SimQp *qp, SimCq *cq, const struct ernic_cqe *cqe)
     }
 }
 
-static SimQp *qp_of(SimHost *h, uint32_t qpn)
-{
-    uint32_t i;
-
-    for (i = 0; i < h->qps->len; i++) {
-        SimQp *qp = g_ptr_array_index(h->qps, i);
-
-        if (qp->qpn == qpn && (qp->life == SIM_QP_LIVE ||
-                               qp->life == SIM_QP_FLUSHING)) {
-            return qp;
-        }
-    }
-    return NULL;
-}
-
 void sim_check_cqe(SimCq *cq, const struct ernic_cqe *cqe)
 {
     Sim *s = cq->host->sim;
-    SimQp *qp = qp_of(cq->host, le32_to_cpu(cqe->qpn));
+    SimQp *qp = sim_find_qp(cq->host, le32_to_cpu(cqe->qpn));
 
     sim_log(s, "host %u: CQ %u: QP %u %s %u opcode %u status %u", cq->host->id,
             cq->cqn, le32_to_cpu(cqe->qpn),
             cqe->flags & ERNIC_CQE_RQ ? "receive" : "request",
             le32_to_cpu(cqe->index), cqe->opcode, cqe->status);
-    if (!qp || cqe->opcode >= ERNIC_WC_OPCODE_COUNT ||
+    if (!qp || qp->life == SIM_QP_RESET || cqe->opcode >= ERNIC_WC_OPCODE_COUNT ||
         cqe->status >= ERNIC_WC_STATUS_COUNT ||
         le64_to_cpu(cqe->timestamp) > s->now) {
         sim_fail(s, "completion", "host %u: completion of QP %u, opcode %u, "
@@ -330,9 +300,8 @@ void sim_check_epoch(SimQp *qp)
     if (qp->type == ERNIC_QPT_RC && !qp->excused && !qp->peer->excused &&
         !qp->host->reset && !qp->peer->host->reset && !s->plan.bad_memory &&
         qp->peer->rx_count < qp->sent_recvs) {
-        sim_fail(s, "lost", "host %u: QP %u: %u messages succeeded, %u were "
-                 "delivered", qp->host->id, qp->qpn, qp->sent_recvs,
-                 qp->peer->rx_count);
+        sim_qp_fail(qp, "lost", "%u messages succeeded, %u were delivered",
+                    qp->sent_recvs, qp->peer->rx_count);
     }
 }
 
@@ -355,11 +324,10 @@ void sim_check_agreement(SimQp *qp)
         (((a->sq.ssn ^ b->rq.msn) & 0xffffff) &&
          qp->max_send <= ERNIC_READ_CHUNK) ||
         qp->sent_recvs != qp->peer->rx_count) {
-        sim_fail(qp->host->sim, "agreement", "host %u: QP %u: PSN %u, "
-                 "acknowledged %u, peer expects %u; %u messages sent, %u counted"
-                 "; %u completed, %u delivered", qp->host->id, qp->qpn,
-                 a->sq.next_psn, a->sq.una_psn, b->rq.epsn, a->sq.ssn,
-                 b->rq.msn, qp->sent_recvs, qp->peer->rx_count);
+        sim_qp_fail(qp, "agreement", "PSN %u, acknowledged %u, peer expects "
+                    "%u; %u messages sent, %u counted; %u completed, %u "
+                    "delivered", a->sq.next_psn, a->sq.una_psn, b->rq.epsn,
+                    a->sq.ssn, b->rq.msn, qp->sent_recvs, qp->peer->rx_count);
     }
 }
 
@@ -392,9 +360,8 @@ void sim_check_unreliable(SimQp *qp)
     }
     s->stats.whole++;
     if (sent != qp->peer->rx_count) {
-        sim_fail(s, "lost", "host %u: QP %u: %u messages were sent, nothing was "
-                 "dropped, but %u were delivered", qp->host->id, qp->qpn, sent,
-                 qp->peer->rx_count);
+        sim_qp_fail(qp, "lost", "%u messages were sent, nothing was dropped, "
+                    "but %u were delivered", sent, qp->peer->rx_count);
     }
 }
 
@@ -407,9 +374,9 @@ static void check_qp_end(SimQp *qp)
         return;
     }
     if (!sim_qp_flushed(qp)) {
-        sim_fail(s, "completion", "host %u: QP %u: at the end %u of %u sends, %u "
-                 "of %u receives have completed", qp->host->id, qp->qpn,
-                 qp->sq_done, qp->sq_pi, qp->rq_done, qp->rq_pi);
+        sim_qp_fail(qp, "completion", "at the end %u of %u sends, %u of %u "
+                    "receives have completed", qp->sq_done, qp->sq_pi,
+                    qp->rq_done, qp->rq_pi);
     }
 }
 

@@ -213,18 +213,16 @@ static bool deliver_rc(SimQp *qp, SimRecv *r, const struct ernic_cqe *cqe)
     int64_t bad;
 
     if (qp->rx_count >= from->recv_of->len) {
-        sim_fail(s, "order", "host %u: QP %u: message %u was never sent",
-                 qp->host->id, qp->qpn, qp->rx_count);
+        sim_qp_fail(qp, "order", "message %u was never sent", qp->rx_count);
         return false;
     }
     m = sim_msg_at(from, g_array_index(from->recv_of, uint32_t, qp->rx_count));
     qp->rx_count++;
     if (!m->posted || !head_fits(m, cqe, 0)) {
-        sim_fail(s, "order", "host %u: QP %u: message %u (op %u, %u bytes%s) "
-                 "comes as opcode %u, %u bytes, flags 0x%x", qp->host->id,
-                 qp->qpn, qp->rx_count - 1, m->op, m->len,
-                 m->posted ? "" : ", not sent", cqe->opcode,
-                 le32_to_cpu(cqe->byte_len), cqe->flags);
+        sim_qp_fail(qp, "order", "message %u (op %u, %u bytes%s) comes as "
+                    "opcode %u, %u bytes, flags 0x%x", qp->rx_count - 1, m->op,
+                    m->len, m->posted ? "" : ", not sent", cqe->opcode,
+                    le32_to_cpu(cqe->byte_len), cqe->flags);
         return false;
     }
     bad = content_differs(m, r, 0);
@@ -281,9 +279,8 @@ static bool deliver_uc(SimQp *qp, SimRecv *r, const struct ernic_cqe *cqe)
     SimMsg *m = find_sent(qp->peer, qp, r, cqe, 0, shuffled ? 0 : qp->uc_next);
 
     if (!m || (m->delivered && !shuffled)) {
-        sim_fail(s, "content", "host %u: QP %u: a message of %u bytes that was "
-                 "not sent, or not in this order", qp->host->id, qp->qpn,
-                 le32_to_cpu(cqe->byte_len));
+        sim_qp_fail(qp, "content", "a message of %u bytes that was not sent, "
+                    "or not in this order", le32_to_cpu(cqe->byte_len));
         return false;
     }
     m->delivered++;
@@ -333,10 +330,9 @@ static bool deliver_ud(SimQp *qp, SimRecv *r, const struct ernic_cqe *cqe)
         return true;
     }
     if (!m || (m->delivered && m->dest && !s->plan.shuffles)) {
-        sim_fail(s, "content", "host %u: QP %u: a datagram of %u bytes from QP "
-                 "%u of %s that was not sent, or only once", qp->host->id,
-                 qp->qpn, le32_to_cpu(cqe->byte_len), src,
-                 h ? "a host" : "nobody");
+        sim_qp_fail(qp, "content", "a datagram of %u bytes from QP %u of %s "
+                    "that was not sent, or only once",
+                    le32_to_cpu(cqe->byte_len), src, h ? "a host" : "nobody");
         return false;
     }
     m->delivered++;

@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "faces/verbs/commands.h"
 #include "wire/ib_tables.h"
 #include "sim.h"
 
@@ -19,6 +20,18 @@ struct ernic_cmd sim_cmd_new(SimHost *h, uint8_t opcode)
     struct ernic_cmd cmd = { .opcode = opcode };
 
     cmd.uctx = cpu_to_le32(h->uctx);
+    return cmd;
+}
+
+struct ernic_cmd sim_cmd_data(SimHost *h, uint8_t opcode, uint32_t qpn,
+                              const void *data, uint32_t len)
+{
+    struct ernic_cmd cmd = sim_cmd_new(h, opcode);
+
+    memcpy(sim_mem(h, h->cmd_buf), data, len);
+    cmd.qp.addr = cpu_to_le64(h->cmd_buf);
+    cmd.qp.length = cpu_to_le32(len);
+    cmd.qp.handle = cpu_to_le32(qpn);
     return cmd;
 }
 
@@ -47,14 +60,14 @@ uint8_t sim_cmd(SimHost *h, struct ernic_cmd *cmd, struct ernic_rsp *rsp)
 }
 
 /* Returns the handle of what was made. */
-uint32_t sim_cmd_ok(SimHost *h, struct ernic_cmd *cmd, const char *what)
+uint32_t sim_cmd_ok(SimHost *h, struct ernic_cmd *cmd)
 {
     struct ernic_rsp rsp;
     uint8_t status = sim_cmd(h, cmd, &rsp);
 
     if (status != ERNIC_OK) {
         sim_fail(h->sim, "command", "host %u: %s fails with status %u", h->id,
-                 what, status);
+                 ernic_cmd_info(cmd->opcode)->name, status);
     }
     return le32_to_cpu(rsp.handle);
 }
@@ -115,7 +128,7 @@ void sim_mr_register(SimMr *mr, uint32_t pd, uint32_t uctx, bool zero_based)
     cmd.mr_reg.pd = cpu_to_le32(pd);
     cmd.mr_reg.access = cpu_to_le32(mr->access | (zero_based ?
                                     ERNIC_ACCESS_ZERO_BASED : 0));
-    mr->key = sim_cmd_ok(h, &cmd, "MR_REG");
+    mr->key = sim_cmd_ok(h, &cmd);
     if (mr->page) {
         /* The device must not read the list again. */
         len = DIV_ROUND_UP(mr->npages, 512) * SIM_PAGE + 2 * SIM_PAGE;
@@ -169,7 +182,7 @@ static void make_eq(SimHost *h, uint32_t depth, uint16_t vector, bool async)
     cmd.eq_create.depth = cpu_to_le32(depth);
     cmd.eq_create.vector = cpu_to_le16(vector);
     cmd.eq_create.async = async;
-    eq->eqn = sim_cmd_ok(h, &cmd, "EQ_CREATE");
+    eq->eqn = sim_cmd_ok(h, &cmd);
 }
 
 static uint32_t power_of_two(uint32_t n)
@@ -214,7 +227,7 @@ SimCq *sim_cq_new(SimHost *h, uint32_t need, bool tiny)
     cmd.cq_create.eq = cpu_to_le32(cq->evented || sim_percent(&h->rng, 50) ?
                                    cq->eq->eqn : NONE);
     g_ptr_array_add(h->cqs, cq);
-    cq->cqn = sim_cmd_ok(h, &cmd, "CQ_CREATE");
+    cq->cqn = sim_cmd_ok(h, &cmd);
     if (cq->evented) {
         sim_cq_arm(cq);
     }
@@ -229,7 +242,7 @@ void sim_srq_arm(SimSrq *srq)
     cmd.srq.handle = cpu_to_le32(srq->srqn);
     cmd.srq.limit = cpu_to_le32(srq->depth / 4);
     srq->limit_armed = true;
-    sim_cmd_ok(h, &cmd, "SRQ_MODIFY");
+    sim_cmd_ok(h, &cmd);
 }
 
 SimSrq *sim_srq_new(SimHost *h, SimRng *r, uint32_t depth, uint32_t cap)
@@ -249,7 +262,7 @@ SimSrq *sim_srq_new(SimHost *h, SimRng *r, uint32_t depth, uint32_t cap)
     cmd.srq.depth = cpu_to_le32(depth);
     cmd.srq.stride = cpu_to_le16(srq->stride);
     g_ptr_array_add(h->srqs, srq);
-    srq->srqn = sim_cmd_ok(h, &cmd, "SRQ_CREATE");
+    srq->srqn = sim_cmd_ok(h, &cmd);
     return srq;
 }
 
@@ -278,8 +291,8 @@ SimQp *sim_qp_new(SimHost *h, uint8_t type)
                                SIM_SH_READ | SIM_SH_RING);
     qp->sq_slot = g_new0(SimMsg *, qp->sq_depth);
     qp->rq_slot = g_new0(SimRecv, qp->rq_depth);
-    qp->msgs = g_ptr_array_new_with_free_func(sim_msg_free);
-    qp->extra = g_ptr_array_new_with_free_func(sim_msg_free);
+    qp->msgs = g_ptr_array_new_with_free_func(g_free);
+    qp->extra = g_ptr_array_new_with_free_func(g_free);
     qp->recv_of = g_array_new(FALSE, FALSE, sizeof(uint32_t));
     qp->doom = SIM_NO_INDEX;
     g_ptr_array_add(h->qps, qp);
@@ -290,7 +303,7 @@ SimQp *sim_qp_new(SimHost *h, uint8_t type)
 void sim_qp_create(SimQp *qp)
 {
     SimHost *h = qp->host;
-    struct ernic_cmd cmd = sim_cmd_new(h, ERNIC_CMD_QP_CREATE);
+    struct ernic_cmd cmd;
     struct ernic_qp_init init = {
         .sq_buf = extent(qp->sq_ring),
         .pd = cpu_to_le32(h->pd),
@@ -308,33 +321,30 @@ void sim_qp_create(SimQp *qp)
         init.rq_depth = cpu_to_le32(qp->rq_depth);
         init.rq_stride = qp->rq_stride;
     }
-    memcpy(sim_mem(h, h->cmd_buf), &init, sizeof(init));
-    cmd.qp.addr = cpu_to_le64(h->cmd_buf);
-    cmd.qp.length = cpu_to_le32(sizeof(init));
-    qp->qpn = sim_cmd_ok(h, &cmd, "QP_CREATE");
+    cmd = sim_cmd_data(h, ERNIC_CMD_QP_CREATE, 0, &init, sizeof(init));
+    qp->qpn = sim_cmd_ok(h, &cmd);
     qp->life = SIM_QP_RESET;
     if (qp->type == ERNIC_QPT_UD && h->sim->plan.mcast) {
         cmd = sim_cmd_new(h, ERNIC_CMD_MCAST_ATTACH);
         memcpy(cmd.mcast.gid, h->sim->group.raw, 16);
         cmd.mcast.qpn = cpu_to_le32(qp->qpn);
-        sim_cmd_ok(h, &cmd, "MCAST_ATTACH");
+        sim_cmd_ok(h, &cmd);
     }
     sim_log(h->sim, "host %u: QP %u created, type %u", h->id, qp->qpn, qp->type);
 }
 
-static void handle_command(SimHost *h, uint8_t opcode, uint32_t handle,
-                           const char *what)
+static void handle_command(SimHost *h, uint8_t opcode, uint32_t handle)
 {
     struct ernic_cmd cmd = sim_cmd_new(h, opcode);
 
     cmd.handle.handle = cpu_to_le32(handle);
-    sim_cmd_ok(h, &cmd, what);
+    sim_cmd_ok(h, &cmd);
 }
 
 void sim_qp_destroy(SimQp *qp)
 {
     if (qp->life != SIM_QP_NONE) {
-        handle_command(qp->host, ERNIC_CMD_QP_DESTROY, qp->qpn, "QP_DESTROY");
+        handle_command(qp->host, ERNIC_CMD_QP_DESTROY, qp->qpn);
         qp->life = SIM_QP_NONE;
     }
 }
@@ -342,14 +352,10 @@ void sim_qp_destroy(SimQp *qp)
 uint8_t sim_qp_modify(SimQp *qp, const struct ernic_qp_attr *attr)
 {
     SimHost *h = qp->host;
-    struct ernic_cmd cmd = sim_cmd_new(h, ERNIC_CMD_QP_MODIFY);
-    uint8_t status;
+    struct ernic_cmd cmd = sim_cmd_data(h, ERNIC_CMD_QP_MODIFY, qp->qpn, attr,
+                                        sizeof(*attr));
+    uint8_t status = sim_cmd(h, &cmd, NULL);
 
-    memcpy(sim_mem(h, h->cmd_buf), attr, sizeof(*attr));
-    cmd.qp.addr = cpu_to_le64(h->cmd_buf);
-    cmd.qp.length = cpu_to_le32(sizeof(*attr));
-    cmd.qp.handle = cpu_to_le32(qp->qpn);
-    status = sim_cmd(h, &cmd, NULL);
     sim_log(h->sim, "host %u: QP %u modified, mask 0x%x, state %u: status %u",
             h->id, qp->qpn, le32_to_cpu(attr->mask), attr->state, status);
     return status;
@@ -382,7 +388,7 @@ void sim_gids_set(SimHost *h)
         memcpy(cmd.set_gid.mac, h->mac, 6);
         cmd.set_gid.vlan = cpu_to_le16(ERNIC_NO_VLAN);
         cmd.set_gid.index = i;
-        sim_cmd_ok(h, &cmd, "SET_GID");
+        sim_cmd_ok(h, &cmd);
     }
 }
 
@@ -392,21 +398,16 @@ void sim_guest_init(SimHost *h)
 
     h->cmd_buf = sim_mem_take(h, CMD_BUF, 64, 7);
     sim_gids_set(h);
-    h->other_uctx = sim_cmd_ok(h, &cmd, "UCTX_ALLOC");
+    h->other_uctx = sim_cmd_ok(h, &cmd);
     if (sim_percent(&h->rng, 30)) {
-        h->uctx = sim_cmd_ok(h, &cmd, "UCTX_ALLOC");
+        h->uctx = sim_cmd_ok(h, &cmd);
     }
     make_eq(h, 2 << sim_below(&h->rng, 6), 0, true);
     make_eq(h, 2 << sim_below(&h->rng, 6), 1, false);
     cmd = sim_cmd_new(h, ERNIC_CMD_PD_ALLOC);
-    h->pd = sim_cmd_ok(h, &cmd, "PD_ALLOC");
-    h->foreign_pd = sim_cmd_ok(h, &cmd, "PD_ALLOC");
+    h->pd = sim_cmd_ok(h, &cmd);
+    h->foreign_pd = sim_cmd_ok(h, &cmd);
     make_regions(h);
-}
-
-static void free_mr(SimMr *mr)
-{
-    handle_command(mr->host, ERNIC_CMD_MR_FREE, mr->key, "MR_FREE");
 }
 
 /* Destroy all objects, those that refer to others first. */
@@ -414,36 +415,27 @@ void sim_guest_destroy_all(SimHost *h)
 {
     uint32_t i, uctx = h->uctx;
 
-    for (i = 0; i < h->qps->len; i++) {
-        SimQp *qp = g_ptr_array_index(h->qps, i);
-
+    SIM_EACH(SimQp, qp, h->qps) {
         sim_win_drop(qp);
         sim_qp_destroy(qp);
     }
-    for (i = 0; i < h->srqs->len; i++) {
-        SimSrq *srq = g_ptr_array_index(h->srqs, i);
-
-        handle_command(h, ERNIC_CMD_SRQ_DESTROY, srq->srqn, "SRQ_DESTROY");
+    SIM_EACH(SimSrq, srq, h->srqs) {
+        handle_command(h, ERNIC_CMD_SRQ_DESTROY, srq->srqn);
     }
-    for (i = 0; i < h->cqs->len; i++) {
-        SimCq *cq = g_ptr_array_index(h->cqs, i);
-
-        handle_command(h, ERNIC_CMD_CQ_DESTROY, cq->cqn, "CQ_DESTROY");
+    SIM_EACH(SimCq, cq, h->cqs) {
+        handle_command(h, ERNIC_CMD_CQ_DESTROY, cq->cqn);
     }
-    free_mr(h->local[0]);
-    free_mr(h->local[1]);
-    free_mr(h->remote);
-    free_mr(h->source);
-    free_mr(h->readonly);
-    free_mr(h->foreign);
-    handle_command(h, ERNIC_CMD_PD_FREE, h->pd, "PD_FREE");
-    handle_command(h, ERNIC_CMD_PD_FREE, h->foreign_pd, "PD_FREE");
+    SIM_EACH(SimMr, mr, h->mrs) {
+        handle_command(h, ERNIC_CMD_MR_FREE, mr->key);
+    }
+    handle_command(h, ERNIC_CMD_PD_FREE, h->pd);
+    handle_command(h, ERNIC_CMD_PD_FREE, h->foreign_pd);
     h->uctx = 0;
     if (uctx) {
-        handle_command(h, ERNIC_CMD_UCTX_FREE, uctx, "UCTX_FREE");
+        handle_command(h, ERNIC_CMD_UCTX_FREE, uctx);
     }
-    handle_command(h, ERNIC_CMD_UCTX_FREE, h->other_uctx, "UCTX_FREE");
+    handle_command(h, ERNIC_CMD_UCTX_FREE, h->other_uctx);
     for (i = 0; i < h->eqs; i++) {
-        handle_command(h, ERNIC_CMD_EQ_DESTROY, h->eq[i].eqn, "EQ_DESTROY");
+        handle_command(h, ERNIC_CMD_EQ_DESTROY, h->eq[i].eqn);
     }
 }

@@ -37,7 +37,7 @@ static uint8_t find_sabotage(const char *name)
     int i;
 
     for (i = 0; i < SIM_SAB_COUNT; i++) {
-        if (!strcmp(sim_sabotage_name(i), name)) {
+        if (!strcmp(sim_sabotages[i].name, name)) {
             return i;
         }
     }
@@ -174,18 +174,10 @@ static int run_many(void)
 /* Is the rule in "[rule] ..." one of @rules? */
 static bool rule_is(const char *why, const char *rules)
 {
-    char **list = g_strsplit(rules, " ", -1);
-    bool found = false;
-    int i;
+    g_auto(GStrv) list = g_strsplit(rules, " ", -1);
+    g_autofree char *rule = g_strndup(why + 1, strcspn(why, "]") - 1);
 
-    for (i = 0; list[i]; i++) {
-        char *want = g_strdup_printf("[%s]", list[i]);
-
-        found |= g_str_has_prefix(why, want);
-        g_free(want);
-    }
-    g_strfreev(list);
-    return found;
+    return g_strv_contains((const char *const *)list, rule);
 }
 
 /* Cheat until a rule finds it; a finding of another rule does not count. */
@@ -211,7 +203,7 @@ static bool noticed(uint8_t what, GString *how)
         s->sabotage = what;
         if (!sim_run(s) && s->sabotaged) {
             g_string_assign(how, s->why->str);
-            found = rule_is(how->str, sim_sabotage_rule(what));
+            found = rule_is(how->str, sim_sabotages[what].rules);
         }
         sim_free(s);
     }
@@ -229,7 +221,7 @@ static int self_test(void)
         g_string_assign(how, "nobody");
         ok = noticed(what, how);
         printf("%sok %d - %s is noticed by %s\n", ok ? "" : "not ", what,
-               sim_sabotage_name(what), sim_sabotage_rule(what));
+               sim_sabotages[what].name, sim_sabotages[what].rules);
         printf("# %s\n", g_strdelimit(how->str, "\n", ' '));
         fflush(stdout);
         failed += !ok;

@@ -18,6 +18,7 @@ void sim_mem_init(SimHost *h)
     SimMem *m = &h->mem;
     uint32_t i, n = (SIM_MEM_SIZE - PAGES_FROM) / SIM_PAGE;
 
+    h->mrs = g_ptr_array_new();
     m->base = BASE(h->id);
     m->bytes = g_malloc0(SIM_MEM_SIZE);
     m->shadow = g_malloc0(SIM_MEM_SIZE);
@@ -34,6 +35,12 @@ void sim_mem_init(SimHost *h)
 
 void sim_mem_free(SimHost *h)
 {
+    SIM_EACH(SimMr, mr, h->mrs) {
+        g_free(mr->page);
+        g_array_unref(mr->free);
+        g_free(mr);
+    }
+    g_ptr_array_unref(h->mrs);
     g_free(h->mem.bytes);
     g_free(h->mem.shadow);
     g_free(h->mem.page);
@@ -93,15 +100,8 @@ SimMr *sim_mr_new(SimHost *h, uint32_t length, uint32_t access)
     }
     mr->free = g_array_new(FALSE, FALSE, sizeof(SimExtent));
     g_array_append_val(mr->free, all);
+    g_ptr_array_add(h->mrs, mr);
     return mr;
-}
-
-void sim_mr_release(SimMr *mr)
-{
-    g_free(mr->page);
-    if (mr->free) {
-        g_array_unref(mr->free);
-    }
 }
 
 uint64_t sim_mr_addr(const SimMr *mr, uint64_t off, uint64_t *run)
@@ -412,11 +412,7 @@ static bool env_dma_read(void *env, uint64_t addr, void *buf, uint64_t len)
 /* A write into a completion ring wakes the guest that polls it. */
 static void notice_ring(SimHost *h, uint64_t addr)
 {
-    uint32_t i;
-
-    for (i = 0; i < h->cqs->len; i++) {
-        SimCq *cq = g_ptr_array_index(h->cqs, i);
-
+    SIM_EACH(SimCq, cq, h->cqs) {
         if (addr - cq->ring < (uint64_t)cq->depth * sizeof(struct ernic_cqe) &&
             !cq->evented) {
             sim_poll_soon(cq);
@@ -466,16 +462,6 @@ static bool env_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
     return true;
 }
 
-static bool env_tx(void *env, const ErnicTrain *train)
-{
-    return sim_wire_tx(env, train);
-}
-
-static uint64_t env_tx_departed(void *env)
-{
-    return sim_wire_departed(env);
-}
-
 static void env_irq(void *env, uint16_t vector)
 {
     SimHost *h = env;
@@ -508,8 +494,8 @@ const ErnicEnvOps sim_env_ops = {
     .dma_read = env_dma_read,
     .dma_write = env_dma_write,
     .dma_atomic64 = env_dma_atomic64,
-    .tx = env_tx,
-    .tx_departed = env_tx_departed,
+    .tx = sim_wire_tx,
+    .tx_departed = sim_wire_departed,
     .irq = env_irq,
     .wake_at = env_wake_at,
 };

@@ -8,13 +8,9 @@
 #include "qemu/bswap.h"
 #include "sim.h"
 
-static SimQp *find_qp(SimHost *h, uint32_t qpn)
+SimQp *sim_find_qp(SimHost *h, uint32_t qpn)
 {
-    uint32_t i;
-
-    for (i = 0; i < h->qps->len; i++) {
-        SimQp *qp = g_ptr_array_index(h->qps, i);
-
+    SIM_EACH(SimQp, qp, h->qps) {
         if (qp->qpn == qpn && qp->life != SIM_QP_NONE) {
             return qp;
         }
@@ -24,11 +20,7 @@ static SimQp *find_qp(SimHost *h, uint32_t qpn)
 
 static SimCq *find_cq(SimHost *h, uint32_t cqn)
 {
-    uint32_t i;
-
-    for (i = 0; i < h->cqs->len; i++) {
-        SimCq *cq = g_ptr_array_index(h->cqs, i);
-
+    SIM_EACH(SimCq, cq, h->cqs) {
         if (cq->cqn == cqn) {
             return cq;
         }
@@ -38,11 +30,7 @@ static SimCq *find_cq(SimHost *h, uint32_t cqn)
 
 static SimSrq *find_srq(SimHost *h, uint32_t srqn)
 {
-    uint32_t i;
-
-    for (i = 0; i < h->srqs->len; i++) {
-        SimSrq *srq = g_ptr_array_index(h->srqs, i);
-
+    SIM_EACH(SimSrq, srq, h->srqs) {
         if (srq->srqn == srqn) {
             return srq;
         }
@@ -143,7 +131,6 @@ static void unexpected(SimHost *h, const struct ernic_eqe *e)
 static void cq_event(SimHost *h, const struct ernic_eqe *e)
 {
     SimCq *cq = find_cq(h, le32_to_cpu(e->element));
-    uint32_t i;
 
     if (!cq) {
         unexpected(h, e);
@@ -158,9 +145,7 @@ static void cq_event(SimHost *h, const struct ernic_eqe *e)
         unexpected(h, e);
     } else {
         cq->overrun = true;
-        for (i = 0; i < h->qps->len; i++) {
-            SimQp *qp = g_ptr_array_index(h->qps, i);
-
+        SIM_EACH(SimQp, qp, h->qps) {
             if ((qp->scq == cq || qp->rcq == cq) && qp->life != SIM_QP_NONE) {
                 qp->excused = true;
                 if (qp->peer) {
@@ -176,7 +161,7 @@ static void cq_event(SimHost *h, const struct ernic_eqe *e)
 
 static void qp_event(SimHost *h, const struct ernic_eqe *e)
 {
-    SimQp *qp = find_qp(h, le32_to_cpu(e->element));
+    SimQp *qp = sim_find_qp(h, le32_to_cpu(e->element));
 
     if (!qp) {
         return;                     /* destroyed while its event was queued */
@@ -263,7 +248,6 @@ static void handle_event(SimHost *h, const struct ernic_eqe *e)
 void sim_poll_eq(SimHost *h, SimEq *eq)
 {
     struct ernic_eqe e;
-    uint8_t status;
 
     while (!h->sim->failed && !h->reset) {
         uint64_t at = eq->ring + (uint64_t)(eq->ci % eq->depth) * sizeof(e);
@@ -278,11 +262,7 @@ void sim_poll_eq(SimHost *h, SimEq *eq)
         }
         handle_event(h, &e);
         sim_note(h->sim, e.type ^ (uint64_t)e.element << 8);
-        status = sim_doorbell(h, 0, ERNIC_DB_EQ, eq->eqn, eq->ci);
-        if (status != ERNIC_OK) {
-            sim_fail(h->sim, "doorbell", "host %u: EQ %u: doorbell %u: status "
-                     "%u", h->id, eq->eqn, eq->ci, status);
-        }
+        sim_ring(h, 0, ERNIC_DB_EQ, eq->eqn, eq->ci);
     }
 }
 

@@ -53,11 +53,6 @@ SimMsg *sim_msg_new(SimQp *qp, uint8_t op, uint32_t len, bool extra)
     return m;
 }
 
-void sim_msg_free(void *msg)
-{
-    g_free(msg);
-}
-
 static SimQp *datagram_dest(SimQp *qp)
 {
     Sim *s = qp->host->sim;
@@ -373,18 +368,10 @@ bool sim_sq_room(const SimQp *qp)
 
 void sim_ring_sq(SimQp *qp)
 {
-    uint8_t status;
-
-    if (qp->sq_rung == qp->sq_pi) {
-        return;
+    if (qp->sq_rung != qp->sq_pi) {
+        sim_ring(qp->host, qp->host->uctx, ERNIC_DB_SQ, qp->qpn, qp->sq_pi);
+        qp->sq_rung = qp->sq_pi;
     }
-    status = sim_doorbell(qp->host, qp->host->uctx, ERNIC_DB_SQ, qp->qpn,
-                          qp->sq_pi);
-    if (status != ERNIC_OK) {
-        sim_fail(qp->host->sim, "doorbell", "host %u: QP %u: send doorbell %u: "
-                 "status %u", qp->host->id, qp->qpn, qp->sq_pi, status);
-    }
-    qp->sq_rung = qp->sq_pi;
 }
 
 /* A request needs no completion if a later one has one. */

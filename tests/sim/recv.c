@@ -106,18 +106,10 @@ static bool post_one(SimQp *qp, uint8_t wrong)
 
 static void ring(SimQp *qp)
 {
-    uint8_t status;
-
-    if (qp->rq_rung == qp->rq_pi) {
-        return;
+    if (qp->rq_rung != qp->rq_pi) {
+        sim_ring(qp->host, qp->host->uctx, ERNIC_DB_RQ, qp->qpn, qp->rq_pi);
+        qp->rq_rung = qp->rq_pi;
     }
-    status = sim_doorbell(qp->host, qp->host->uctx, ERNIC_DB_RQ, qp->qpn,
-                          qp->rq_pi);
-    if (status != ERNIC_OK) {
-        sim_fail(qp->host->sim, "doorbell", "host %u: QP %u: receive doorbell "
-                 "%u: status %u", qp->host->id, qp->qpn, qp->rq_pi, status);
-    }
-    qp->rq_rung = qp->rq_pi;
 }
 
 bool sim_post_recvs(SimQp *qp)
@@ -135,9 +127,7 @@ bool sim_post_recvs(SimQp *qp)
     while (burst-- && post_one(qp, SIM_RIGHT)) {
         did = true;
     }
-    if (did) {
-        ring(qp);
-    }
+    ring(qp);
     if (late) {
         qp->recv_at = s->now + sim_range(&qp->rng, 10 * SIM_US, 2 * SIM_MS);
     }
@@ -173,7 +163,6 @@ bool sim_post_srq(SimSrq *srq)
     SimHost *h = srq->host;
     Sim *s = h->sim;
     uint32_t n = 0;
-    uint8_t status;
 
     if (h->reset || s->ending ||
         (s->plan.late && !s->fair && sim_percent(&h->rng, 70))) {
@@ -195,11 +184,7 @@ bool sim_post_srq(SimSrq *srq)
     if (!n) {
         return false;
     }
-    status = sim_doorbell(h, h->uctx, ERNIC_DB_SRQ, srq->srqn, srq->pi);
-    if (status != ERNIC_OK) {
-        sim_fail(s, "doorbell", "host %u: SRQ %u: doorbell %u: status %u",
-                 h->id, srq->srqn, srq->pi, status);
-    }
+    sim_ring(h, h->uctx, ERNIC_DB_SRQ, srq->srqn, srq->pi);
     if (!srq->limit_armed && sim_percent(&h->rng, 50)) {
         sim_srq_arm(srq);
     }

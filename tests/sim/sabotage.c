@@ -10,12 +10,7 @@
 #include "wire/opcode.h"
 #include "sim.h"
 
-typedef struct SimSabotageRow {
-    const char *name;
-    const char *rules;          /* any of them, separated by spaces */
-} SimSabotageRow;
-
-static const SimSabotageRow rows[] = {
+const SimSabotageRow sim_sabotages[SIM_SAB_COUNT] = {
     [SIM_SAB_NONE] = { "none", "" },
     [SIM_SAB_PAYLOAD] = { "payload", "content order" },
     [SIM_SAB_TWICE_CQE] = { "twice-cqe", "completion" },
@@ -34,17 +29,6 @@ static const SimSabotageRow rows[] = {
     [SIM_SAB_EVENT] = { "twice-event", "event" },
     [SIM_SAB_POSTPONE] = { "postpone-timer", "silent" },
 };
-QEMU_BUILD_BUG_ON(ARRAY_SIZE(rows) != SIM_SAB_COUNT);
-
-const char *sim_sabotage_name(SimSabotage what)
-{
-    return rows[what].name;
-}
-
-const char *sim_sabotage_rule(SimSabotage what)
-{
-    return rows[what].rules;
-}
 
 /* Is @what to be done now? At each opportunity, until it was enough. */
 bool sim_sabotage(Sim *s, SimSabotage what)

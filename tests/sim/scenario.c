@@ -9,6 +9,8 @@
 #include "wire/ib_tables.h"
 #include "sim.h"
 
+/* Of all hosts, as sim_plan() draws them. */
+#define MAX_QPS     16
 #define UC_MAX      (16 * 1024)
 #define QKEY        0x11223344
 /* Most bytes that one queue pair has in flight, rounded up. */
@@ -308,41 +310,33 @@ static uint32_t recv_need(const SimQp *qp)
 static void make_cqs(SimHost *h, bool tiny)
 {
     uint32_t need[3] = { 0 }, n = 1 + sim_below(&h->rng, 3), i;
-    uint8_t *send = g_malloc0(h->qps->len + 1), *recv = g_malloc0(h->qps->len + 1);
+    uint8_t send[MAX_QPS], recv[MAX_QPS];       /* by id */
 
-    for (i = 0; i < h->qps->len; i++) {
-        SimQp *qp = g_ptr_array_index(h->qps, i);
-
-        send[i] = sim_below(&h->rng, n);
-        recv[i] = qp->srq ? 0 : sim_below(&h->rng, n);
-        need[send[i]] += qp->sq_depth;
-        need[recv[i]] += recv_need(qp);
+    SIM_EACH(SimQp, qp, h->qps) {
+        send[qp->id] = sim_below(&h->rng, n);
+        recv[qp->id] = qp->srq ? 0 : sim_below(&h->rng, n);
+        need[send[qp->id]] += qp->sq_depth;
+        need[recv[qp->id]] += recv_need(qp);
     }
     for (i = 0; i < n; i++) {
         sim_cq_new(h, need[i], tiny);
     }
-    for (i = 0; i < h->qps->len; i++) {
-        SimQp *qp = g_ptr_array_index(h->qps, i);
-
-        qp->scq = g_ptr_array_index(h->cqs, send[i]);
-        qp->rcq = g_ptr_array_index(h->cqs, recv[i]);
+    SIM_EACH(SimQp, qp, h->qps) {
+        qp->scq = g_ptr_array_index(h->cqs, send[qp->id]);
+        qp->rcq = g_ptr_array_index(h->cqs, recv[qp->id]);
     }
-    g_free(send);
-    g_free(recv);
 }
 
 static void make_srq(SimHost *h)
 {
-    uint32_t cap = MAX(UC_MAX, 64 + ernic_mtu_bytes(h->cfg.mtu)), i;
+    uint32_t cap = MAX(UC_MAX, 64 + ernic_mtu_bytes(h->cfg.mtu));
     SimSrq *srq;
 
     if (!sim_percent(&h->rng, 30)) {
         return;
     }
     srq = sim_srq_new(h, &h->rng, 8 << sim_below(&h->rng, 3), cap);
-    for (i = 0; i < h->qps->len; i++) {
-        SimQp *qp = g_ptr_array_index(h->qps, i);
-
+    SIM_EACH(SimQp, qp, h->qps) {
         if (sim_percent(&h->rng, 60)) {
             qp->srq = srq;
         }
@@ -415,18 +409,13 @@ void sim_setup(Sim *s)
 
 /* ---- the end ------------------------------------------------------------- */
 
-static void free_region(SimMr *mr)
-{
-    sim_mr_release(mr);
-    g_free(mr);
-}
-
 static void free_qp(SimQp *qp)
 {
     uint32_t i;
 
     for (i = 0; i < SIM_WINS; i++) {
-        sim_mr_release(&qp->win[i].mr);
+        g_free(qp->win[i].mr.page);
+        g_clear_pointer(&qp->win[i].mr.free, g_array_unref);
     }
     g_free(qp->sq_slot);
     g_free(qp->rq_slot);
@@ -438,16 +427,12 @@ static void free_qp(SimQp *qp)
 
 static void host_free(SimHost *h)
 {
-    uint32_t i;
-
     if (!h->e) {
         return;
     }
     sim_wire_forget(h);
     ernic_free(h->e);
-    for (i = 0; i < h->srqs->len; i++) {
-        SimSrq *srq = g_ptr_array_index(h->srqs, i);
-
+    SIM_EACH(SimSrq, srq, h->srqs) {
         g_ptr_array_unref(srq->out);
     }
     g_ptr_array_set_free_func(h->srqs, g_free);
@@ -455,13 +440,7 @@ static void host_free(SimHost *h)
     g_ptr_array_unref(h->srqs);
     g_ptr_array_unref(h->cqs);
     g_ptr_array_unref(h->qps);
-    g_queue_clear_full(&h->rxq, sim_wire_packet_free);
-    free_region(h->local[0]);
-    free_region(h->local[1]);
-    free_region(h->remote);
-    free_region(h->source);
-    free_region(h->readonly);
-    free_region(h->foreign);
+    g_queue_clear_full(&h->rxq, g_free);
     sim_mem_free(h);
 }
 

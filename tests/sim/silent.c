@@ -26,12 +26,12 @@ static uint32_t make_cq(SimHost *h, uint64_t ring)
     cmd.cq_create.buf.addr = cpu_to_le64(ring);
     cmd.cq_create.depth = cpu_to_le32(CQ_DEPTH);
     cmd.cq_create.eq = cpu_to_le32(UINT32_MAX);
-    return sim_cmd_ok(h, &cmd, "CQ_CREATE");
+    return sim_cmd_ok(h, &cmd);
 }
 
 static uint32_t make_qp(SimHost *h, uint8_t type, uint32_t cqn, uint64_t ring)
 {
-    struct ernic_cmd cmd = sim_cmd_new(h, ERNIC_CMD_QP_CREATE);
+    struct ernic_cmd cmd;
     struct ernic_qp_init init = {
         .sq_buf = { .addr = cpu_to_le64(ring) },
         .pd = cpu_to_le32(h->pd),
@@ -47,24 +47,19 @@ static uint32_t make_qp(SimHost *h, uint8_t type, uint32_t cqn, uint64_t ring)
         .rq_stride = STRIDE,
     };
 
-    memcpy(sim_mem(h, h->cmd_buf), &init, sizeof(init));
-    cmd.qp.addr = cpu_to_le64(h->cmd_buf);
-    cmd.qp.length = cpu_to_le32(sizeof(init));
-    return sim_cmd_ok(h, &cmd, "QP_CREATE");
+    cmd = sim_cmd_data(h, ERNIC_CMD_QP_CREATE, 0, &init, sizeof(init));
+    return sim_cmd_ok(h, &cmd);
 }
 
 static void modify(SimHost *h, uint32_t qpn, struct ernic_qp_attr *attr,
                    uint8_t state, uint32_t mask)
 {
-    struct ernic_cmd cmd = sim_cmd_new(h, ERNIC_CMD_QP_MODIFY);
+    struct ernic_cmd cmd;
 
     attr->mask = cpu_to_le32(mask | ERNIC_QPA_STATE);
     attr->state = state;
-    memcpy(sim_mem(h, h->cmd_buf), attr, sizeof(*attr));
-    cmd.qp.addr = cpu_to_le64(h->cmd_buf);
-    cmd.qp.length = cpu_to_le32(sizeof(*attr));
-    cmd.qp.handle = cpu_to_le32(qpn);
-    sim_cmd_ok(h, &cmd, "QP_MODIFY");
+    cmd = sim_cmd_data(h, ERNIC_CMD_QP_MODIFY, qpn, attr, sizeof(*attr));
+    sim_cmd_ok(h, &cmd);
 }
 
 static void flood_up(SimHost *h, uint32_t qpn)
@@ -114,7 +109,7 @@ void sim_silent_setup(Sim *s)
     h->cmd_buf = sim_mem_take(h, 512, 64, 7);
     sim_gids_set(h);
     cmd = sim_cmd_new(h, ERNIC_CMD_PD_ALLOC);
-    h->pd = sim_cmd_ok(h, &cmd, "PD_ALLOC");
+    h->pd = sim_cmd_ok(h, &cmd);
     x->mr = sim_mr_new(h, REGION, ERNIC_ACCESS_LOCAL_WRITE);
     sim_mr_register(x->mr, h->pd, h->uctx, true);
     all.mr = x->mr;
@@ -231,8 +226,6 @@ void sim_silent_free(Sim *s)
     }
     sim_wire_forget(h);
     ernic_free(h->e);
-    sim_mr_release(s->silent.mr);
-    g_free(s->silent.mr);
     g_ptr_array_unref(h->srqs);
     g_ptr_array_unref(h->cqs);
     g_ptr_array_unref(h->qps);

@@ -37,6 +37,12 @@ typedef struct SimHost SimHost;
 typedef struct SimQp SimQp;
 typedef struct SimMsg SimMsg;
 
+/* Each pointer @p of a GPtrArray, which stays as it is meanwhile. */
+#define SIM_EACH(type, p, array)                                        \
+    for (type **at_ = (type **)(array)->pdata,                          \
+              **end_ = at_ + (array)->len, *p;                          \
+         at_ < end_ && (p = *at_, true); at_++)
+
 /* ---- what a seed draws (scenario.c) -------------------------------------- */
 
 /* The faults of the wire; probabilities are in parts per million. */
@@ -353,7 +359,7 @@ struct SimHost {
     SimMr *local[2], *remote, *source, *foreign, *readonly;
     SimEq eq[2];
     uint32_t eqs;
-    GPtrArray *cqs, *srqs, *qps;
+    GPtrArray *mrs, *cqs, *srqs, *qps;
     uint64_t cmd_buf;
     /* engine and link */
     uint32_t wake_gen;
@@ -472,6 +478,10 @@ void sim_at(Sim *s, uint64_t at, SimEvent kind, SimHost *h, void *ptr,
             uint32_t gen);
 void sim_fail(Sim *s, const char *rule, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same, of a queue pair. */
+#define sim_qp_fail(qp, rule, fmt, ...)                                 \
+    sim_fail((qp)->host->sim, rule, "host %u: QP %u: " fmt,             \
+             (qp)->host->id, (qp)->qpn, __VA_ARGS__)
 void sim_log(Sim *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void sim_note(Sim *s, uint64_t what);       /* into the history's hash */
@@ -480,6 +490,11 @@ void sim_engine_new(SimHost *h);
 void sim_checked(SimHost *h);
 uint8_t sim_doorbell(SimHost *h, uint32_t uctx, uint8_t kind, uint32_t queue,
                      uint32_t index);
+/* One that must be obeyed. */
+void sim_ring(SimHost *h, uint32_t uctx, uint8_t kind, uint32_t queue,
+              uint32_t index);
+/* A defect of @rule unless both states, which are freed, are the same. */
+void sim_same(SimHost *h, const char *rule, GByteArray *a, GByteArray *b);
 void sim_save_restore(SimHost *h);
 void sim_think_soon(SimHost *h);
 
@@ -497,7 +512,6 @@ uint64_t sim_mem_take(SimHost *h, uint32_t len, uint32_t align, uint8_t shadow);
 uint8_t *sim_mem(SimHost *h, uint64_t addr);
 void sim_shadow(SimHost *h, uint64_t addr, uint32_t len, uint8_t bits);
 SimMr *sim_mr_new(SimHost *h, uint32_t length, uint32_t access);
-void sim_mr_release(SimMr *mr);
 /* The guest address of byte @off and how many bytes follow on from it. */
 uint64_t sim_mr_addr(const SimMr *mr, uint64_t off, uint64_t *run);
 bool sim_piece_take(SimMr *mr, SimRng *r, uint32_t len, uint32_t align,
@@ -518,15 +532,15 @@ void sim_pattern(uint64_t pattern, uint64_t off, uint8_t *buf, uint32_t len);
 extern const ErnicEnvOps sim_env_ops;
 
 /* wire.c */
-bool sim_wire_tx(SimHost *h, const ErnicTrain *train);
-uint64_t sim_wire_departed(SimHost *h);
+/* Of sim_env_ops: a train is offered; those up to which have left? */
+bool sim_wire_tx(void *host, const ErnicTrain *train);
+uint64_t sim_wire_departed(void *host);
 void sim_wire_left(SimHost *h);
 /* Drop the trains that the link holds: the link or the engine is a new one. */
 void sim_wire_forget(SimHost *h);
 void sim_wire_arrive(SimHost *h, SimPacket *packet);
 void sim_wire_rx(SimHost *h);
-void sim_wire_stray(Sim *s, SimHost *h);
-void sim_wire_packet_free(void *packet);
+void sim_wire_stray(SimHost *h);
 /* The longest time that a packet is in flight. */
 uint64_t sim_wire_lifetime(const Sim *s);
 void sim_pcap_open(Sim *s, const char *name);
@@ -534,8 +548,11 @@ void sim_pcap_packet(Sim *s, const SimPacket *packet);
 
 /* guest.c */
 uint8_t sim_cmd(SimHost *h, struct ernic_cmd *cmd, struct ernic_rsp *rsp);
-uint32_t sim_cmd_ok(SimHost *h, struct ernic_cmd *cmd, const char *what);
+uint32_t sim_cmd_ok(SimHost *h, struct ernic_cmd *cmd);
 struct ernic_cmd sim_cmd_new(SimHost *h, uint8_t opcode);
+/* One about queue pair @qpn that passes @data in memory. */
+struct ernic_cmd sim_cmd_data(SimHost *h, uint8_t opcode, uint32_t qpn,
+                              const void *data, uint32_t len);
 void sim_guest_init(SimHost *h);
 void sim_gids_set(SimHost *h);
 void sim_mr_register(SimMr *mr, uint32_t pd, uint32_t uctx, bool zero_based);
@@ -569,7 +586,6 @@ bool sim_takes_credit(uint8_t op);
 /* post.c */
 SimMsg *sim_msg_at(SimQp *qp, uint32_t number);
 SimMsg *sim_msg_new(SimQp *qp, uint8_t op, uint32_t len, bool extra);
-void sim_msg_free(void *msg);
 bool sim_post_sends(SimQp *qp, uint32_t most);
 bool sim_post_msg(SimQp *qp, SimMsg *m);
 void sim_ring_sq(SimQp *qp);
@@ -598,6 +614,8 @@ void sim_win_closed(SimWin *win);
 void sim_poll_cq(SimCq *cq);
 void sim_poll_eq(SimHost *h, SimEq *eq);
 void sim_poll_all(SimHost *h);
+/* NULL: there is none; or the one that had the number is destroyed. */
+SimQp *sim_find_qp(SimHost *h, uint32_t qpn);
 void sim_poll_soon(SimCq *cq);
 
 /* check.c and deliver.c */
@@ -622,8 +640,12 @@ void sim_step(Sim *s);
 void sim_end_all(Sim *s);
 
 /* sabotage.c */
-const char *sim_sabotage_name(SimSabotage what);
-const char *sim_sabotage_rule(SimSabotage what);
+typedef struct SimSabotageRow {
+    const char *name;
+    const char *rules;              /* any of them, separated by spaces */
+} SimSabotageRow;
+
+extern const SimSabotageRow sim_sabotages[SIM_SAB_COUNT];
 bool sim_sabotage(Sim *s, SimSabotage what);
 void sim_sabotage_packet(SimHost *h, SimPacket *packet);
 

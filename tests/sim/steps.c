@@ -8,29 +8,14 @@
 #include "qemu/bswap.h"
 #include "sim.h"
 
-static SimHost *some_host(Sim *s)
-{
-    return &s->host[sim_below(&s->rng, s->hosts)];
-}
-
-static SimQp *some_qp(Sim *s)
-{
-    return g_ptr_array_index(s->qps, sim_below(&s->rng, s->qps->len));
-}
-
 /* ---- the engine ---------------------------------------------------------- */
 
-static void step_save(Sim *s)
-{
-    sim_save_restore(some_host(s));
-}
-
 /* A reset engine equals a new one, to the last byte; its guest is gone. */
-static void step_engine_reset(Sim *s)
+static void step_engine_reset(SimHost *h)
 {
-    SimHost *h = some_host(s);
+    Sim *s = h->sim;
     GByteArray *reset = g_byte_array_new(), *fresh = g_byte_array_new();
-    uint32_t gen, i;
+    uint32_t gen;
     Ernic *e;
 
     sim_wire_forget(h);
@@ -42,18 +27,10 @@ static void step_engine_reset(Sim *s)
     ernic_save(e, fresh);
     ernic_free(e);
     h->wake_gen = gen;
-    if (reset->len != fresh->len ||
-        memcmp(reset->data, fresh->data, fresh->len)) {
-        sim_fail(s, "reset", "host %u: a reset engine is not as a new one",
-                 h->id);
-    }
-    g_byte_array_unref(reset);
-    g_byte_array_unref(fresh);
+    sim_same(h, "reset", reset, fresh);
     h->reset = true;
     s->stats.resets++;
-    for (i = 0; i < h->qps->len; i++) {
-        SimQp *qp = g_ptr_array_index(h->qps, i);
-
+    SIM_EACH(SimQp, qp, h->qps) {
         qp->life = SIM_QP_NONE;
         qp->rts = false;
         if (qp->peer) {
@@ -63,9 +40,9 @@ static void step_engine_reset(Sim *s)
     sim_log(s, "host %u: engine reset", h->id);
 }
 
-static void step_link(Sim *s)
+static void step_link(SimHost *h)
 {
-    SimHost *h = some_host(s);
+    Sim *s = h->sim;
 
     if (!h->link_up) {
         return;
@@ -79,23 +56,18 @@ static void step_link(Sim *s)
            SIM_EV_LINK_UP, h, NULL, 0);
 }
 
-static void step_jump(Sim *s)
+static void jump(Sim *s)
 {
     s->now += sim_range(&s->rng, SIM_MS, 3 * SIM_SEC);
     sim_log(s, "time has jumped");
     sim_progress(s);
 }
 
-static void step_stray(Sim *s)
-{
-    sim_wire_stray(s, some_host(s));
-}
-
 /* ---- queue pairs --------------------------------------------------------- */
 
-static void step_sqd(Sim *s)
+static void step_sqd(SimQp *qp)
 {
-    SimQp *qp = some_qp(s);
+    Sim *s = qp->host->sim;
     struct ernic_qp_attr attr = { .state = ERNIC_QPS_SQD };
     uint32_t mask = ERNIC_QPA_STATE;
     uint8_t status;
@@ -122,37 +94,12 @@ static void step_sqd(Sim *s)
     sim_think_soon(qp->host);
 }
 
-static void step_error(Sim *s)
-{
-    sim_qp_teardown(some_qp(s), SIM_STEP_ERROR);
-}
-
-static void step_reset(Sim *s)
-{
-    sim_qp_teardown(some_qp(s), SIM_STEP_RESET);
-}
-
-static void step_destroy(Sim *s)
-{
-    sim_qp_teardown(some_qp(s), SIM_STEP_DESTROY);
-}
-
-static void step_bad_send(Sim *s)
-{
-    sim_post_wrong(some_qp(s));
-}
-
-static void step_bad_recv(Sim *s)
-{
-    sim_post_wrong_recv(some_qp(s));
-}
-
 /* ---- doorbells and commands that are refused ----------------------------- */
 
-static void step_bad_doorbell(Sim *s)
+static void step_bad_doorbell(SimQp *qp)
 {
-    SimQp *qp = some_qp(s);
     SimHost *h = qp->host;
+    Sim *s = h->sim;
     SimCq *cq = g_ptr_array_index(h->cqs, 0);
     uint32_t far = 0x10000 + sim_below(&s->rng, 0x70000000);
     uint8_t status;
@@ -241,18 +188,18 @@ static void bad_command(SimHost *h, struct ernic_cmd *cmd)
 }
 
 /* A failed command changes nothing but counters. */
-static void step_bad_command(Sim *s)
+static void step_bad_command(SimHost *h)
 {
-    SimHost *h = some_host(s);
-    GByteArray *before = g_byte_array_new(), *after = g_byte_array_new();
+    Sim *s = h->sim;
+    GByteArray *before, *after;
     struct ernic_cmd cmd = sim_cmd_new(h, ERNIC_CMD_NOP);
     ErnicStats stats;
 
     if (h->reset || !h->qps->len) {
-        g_byte_array_unref(before);
-        g_byte_array_unref(after);
         return;
     }
+    before = g_byte_array_new();
+    after = g_byte_array_new();
     /* Before any command the timing model delivers everything that it holds. */
     if (s->plan.timed) {
         sim_cmd(h, &cmd, NULL);
@@ -267,24 +214,10 @@ static void step_bad_command(Sim *s)
     }
     h->e->stats = stats;
     ernic_save(h->e, after);
-    if (before->len != after->len ||
-        memcmp(before->data, after->data, after->len)) {
-        sim_fail(s, "command", "host %u: refused command %u has changed the "
-                 "engine", h->id, cmd.opcode);
-    }
-    g_byte_array_unref(before);
-    g_byte_array_unref(after);
+    sim_same(h, "command", before, after);
 }
 
 /* ---- completion queues --------------------------------------------------- */
-
-static SimCq *some_cq(Sim *s)
-{
-    SimHost *h = some_host(s);
-
-    return h->reset || !h->cqs->len ? NULL :
-           g_ptr_array_index(h->cqs, sim_below(&s->rng, h->cqs->len));
-}
 
 /* Slots of the new ring must not look as if they had been written. */
 static void prepare_ring(SimCq *cq)
@@ -303,24 +236,20 @@ static void prepare_ring(SimCq *cq)
     }
 }
 
-static void step_cq_resize(Sim *s)
+static void step_cq_resize(SimCq *cq)
 {
-    SimCq *cq = some_cq(s);
-    struct ernic_cmd cmd;
-    uint64_t old_ring;
-    uint32_t old_depth;
+    struct ernic_cmd cmd = sim_cmd_new(cq->host, ERNIC_CMD_CQ_RESIZE);
+    uint64_t old_ring = cq->ring;
+    uint32_t old_depth = cq->depth;
 
-    if (!cq || cq->tiny || cq->overrun) {
+    if (cq->tiny || cq->overrun) {
         return;
     }
     prepare_ring(cq);
-    cmd = sim_cmd_new(cq->host, ERNIC_CMD_CQ_RESIZE);
     cmd.cq_create.buf.addr = cpu_to_le64(cq->spare);
     cmd.cq_create.depth = cpu_to_le32(cq->spare_depth);
     cmd.cq_create.handle = cpu_to_le32(cq->cqn);
-    sim_cmd_ok(cq->host, &cmd, "CQ_RESIZE");
-    old_ring = cq->ring;
-    old_depth = cq->depth;
+    sim_cmd_ok(cq->host, &cmd);
     cq->ring = cq->spare;
     cq->depth = cq->spare_depth;
     cq->spare = old_ring;
@@ -331,40 +260,68 @@ static void step_cq_resize(Sim *s)
     }
 }
 
-static void step_cq_moderate(Sim *s)
+static void step_cq_moderate(SimCq *cq)
 {
-    SimCq *cq = some_cq(s);
-    struct ernic_cmd cmd;
+    struct ernic_cmd cmd = sim_cmd_new(cq->host, ERNIC_CMD_CQ_MODERATE);
+    SimRng *r = &cq->host->sim->rng;
 
-    if (!cq) {
-        return;
-    }
-    cmd = sim_cmd_new(cq->host, ERNIC_CMD_CQ_MODERATE);
     cmd.cq_moderate.handle = cpu_to_le32(cq->cqn);
-    cmd.cq_moderate.count = cpu_to_le16(sim_below(&s->rng, 8));
-    cmd.cq_moderate.period_us = cpu_to_le16(sim_below(&s->rng, 50));
-    sim_cmd_ok(cq->host, &cmd, "CQ_MODERATE");
+    cmd.cq_moderate.count = cpu_to_le16(sim_below(r, 8));
+    cmd.cq_moderate.period_us = cpu_to_le16(sim_below(r, 50));
+    sim_cmd_ok(cq->host, &cmd);
 }
 
 /* ---- choice -------------------------------------------------------------- */
 
-static void (*const steps[SIM_STEP_COUNT])(Sim *s) = {
-    [SIM_STEP_SAVE] = step_save,
-    [SIM_STEP_SQD] = step_sqd,
-    [SIM_STEP_ERROR] = step_error,
-    [SIM_STEP_RESET] = step_reset,
-    [SIM_STEP_DESTROY] = step_destroy,
-    [SIM_STEP_LINK] = step_link,
-    [SIM_STEP_JUMP] = step_jump,
-    [SIM_STEP_BAD_SEND] = step_bad_send,
-    [SIM_STEP_BAD_RECV] = step_bad_recv,
-    [SIM_STEP_BAD_DOORBELL] = step_bad_doorbell,
-    [SIM_STEP_BAD_COMMAND] = step_bad_command,
-    [SIM_STEP_CQ_RESIZE] = step_cq_resize,
-    [SIM_STEP_CQ_MODERATE] = step_cq_moderate,
-    [SIM_STEP_STRAY] = step_stray,
-    [SIM_STEP_ENGINE_RESET] = step_engine_reset,
+static SimHost *some_host(Sim *s)
+{
+    return &s->host[sim_below(&s->rng, s->hosts)];
+}
+
+static SimQp *some_qp(Sim *s)
+{
+    return g_ptr_array_index(s->qps, sim_below(&s->rng, s->qps->len));
+}
+
+/* What is done to a host, a queue pair or a completion queue that is drawn. */
+static const struct {
+    void (*host)(SimHost *h);
+    void (*qp)(SimQp *qp);
+    void (*cq)(SimCq *cq);
+} steps[SIM_STEP_COUNT] = {
+    [SIM_STEP_SAVE] = { .host = sim_save_restore },
+    [SIM_STEP_SQD] = { .qp = step_sqd },
+    [SIM_STEP_LINK] = { .host = step_link },
+    [SIM_STEP_BAD_SEND] = { .qp = sim_post_wrong },
+    [SIM_STEP_BAD_RECV] = { .qp = sim_post_wrong_recv },
+    [SIM_STEP_BAD_DOORBELL] = { .qp = step_bad_doorbell },
+    [SIM_STEP_BAD_COMMAND] = { .host = step_bad_command },
+    [SIM_STEP_CQ_RESIZE] = { .cq = step_cq_resize },
+    [SIM_STEP_CQ_MODERATE] = { .cq = step_cq_moderate },
+    [SIM_STEP_STRAY] = { .host = sim_wire_stray },
+    [SIM_STEP_ENGINE_RESET] = { .host = step_engine_reset },
 };
+
+static void do_step(Sim *s, SimStep step)
+{
+    SimHost *h;
+
+    if (step == SIM_STEP_JUMP) {
+        jump(s);
+    } else if (steps[step].host) {
+        steps[step].host(some_host(s));
+    } else if (steps[step].qp) {
+        steps[step].qp(some_qp(s));
+    } else if (steps[step].cq) {
+        h = some_host(s);
+        if (!h->reset && h->cqs->len) {
+            steps[step].cq(g_ptr_array_index(h->cqs, sim_below(&s->rng,
+                                                               h->cqs->len)));
+        }
+    } else {
+        sim_qp_teardown(some_qp(s), step);
+    }
+}
 
 void sim_step(Sim *s)
 {
@@ -381,7 +338,7 @@ void sim_step(Sim *s)
         pick -= s->plan.weight[i];
     }
     if (!s->host[0].reset || i != SIM_STEP_ENGINE_RESET) {
-        steps[i](s);
+        do_step(s, i);
     }
     sim_at(s, s->now + sim_range(&s->rng, s->plan.step_ns / 4,
                                  2 * s->plan.step_ns), SIM_EV_STEP, NULL, NULL, 0);

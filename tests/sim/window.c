@@ -15,18 +15,18 @@
 static uint32_t alloc_key(SimQp *qp, SimWin *win)
 {
     SimHost *h = qp->host;
-    struct ernic_cmd cmd;
+    bool fast = win->kind == ERNIC_MR_FAST;
+    struct ernic_cmd cmd = sim_cmd_new(h, fast ? ERNIC_CMD_MR_ALLOC :
+                                                 ERNIC_CMD_MW_ALLOC);
 
-    if (win->kind == ERNIC_MR_FAST) {
-        cmd = sim_cmd_new(h, ERNIC_CMD_MR_ALLOC);
+    if (fast) {
         cmd.mr_alloc.pd = cpu_to_le32(h->pd);
         cmd.mr_alloc.max_pages = cpu_to_le32(FAST_PAGES);
-        return sim_cmd_ok(h, &cmd, "MR_ALLOC");
+    } else {
+        cmd.mw_alloc.pd = cpu_to_le32(h->pd);
+        cmd.mw_alloc.type = win->kind == ERNIC_MR_WINDOW_1 ? 1 : 2;
     }
-    cmd = sim_cmd_new(h, ERNIC_CMD_MW_ALLOC);
-    cmd.mw_alloc.pd = cpu_to_le32(h->pd);
-    cmd.mw_alloc.type = win->kind == ERNIC_MR_WINDOW_1 ? 1 : 2;
-    return sim_cmd_ok(h, &cmd, "MW_ALLOC");
+    return sim_cmd_ok(h, &cmd);
 }
 
 /* The window keeps its pages and its list for all lives of its queue pair. */
@@ -97,7 +97,7 @@ void sim_win_drop(SimQp *qp)
                                                    : ERNIC_CMD_MW_FREE);
 
         cmd.handle.handle = cpu_to_le32(win->mr.key);
-        sim_cmd_ok(h, &cmd, fast ? "MR_FREE" : "MW_FREE");
+        sim_cmd_ok(h, &cmd);
         release_under(win);
         if (fast) {
             SimPiece all = { .mr = &win->mr, .len = win->mr.length };

@@ -19,11 +19,6 @@
 #define SLOW_BACKLOG    (32 * 1024)
 #define SLOW_MBPS       2000
 
-void sim_wire_packet_free(void *packet)
-{
-    g_free(packet);
-}
-
 uint64_t sim_wire_lifetime(const Sim *s)
 {
     const SimFaults *f = &s->plan.faults;
@@ -208,8 +203,9 @@ static void keep(SimHost *h, const ErnicTrain *t)
     }
 }
 
-uint64_t sim_wire_departed(SimHost *h)
+uint64_t sim_wire_departed(void *host)
 {
+    SimHost *h = host;
     SimKept *kept;
 
     while ((kept = g_queue_peek_head(&h->kept)) && kept->at <= h->sim->now) {
@@ -238,8 +234,9 @@ void sim_wire_forget(SimHost *h)
     g_queue_clear_full(&h->kept, g_free);
 }
 
-bool sim_wire_tx(SimHost *h, const ErnicTrain *t)
+bool sim_wire_tx(void *host, const ErnicTrain *t)
 {
+    SimHost *h = host;
     Sim *s = h->sim;
     SimFaults *f = &s->plan.faults;
     uint64_t backlog = h->link_free > s->now ? h->link_free - s->now : 0;
@@ -282,7 +279,7 @@ void sim_wire_arrive(SimHost *h, SimPacket *p)
 
     if (!h->link_up || h->rx_bytes + p->len > s->plan.faults.rx_bytes) {
         lose(h, h->link_up ? "no room" : "link down", p);
-        sim_wire_packet_free(p);
+        g_free(p);
         return;
     }
     h->rx_bytes += p->len;
@@ -315,7 +312,7 @@ static uint8_t *coalesce(SimHost *h, ErnicTrain *t)
     t->path = p->path;
     t->len = t->seg = p->len;
     memcpy(buf, p->data, p->len);
-    sim_wire_packet_free(p);
+    g_free(p);
     while (n < ERNIC_TRAIN_PACKETS && last == t->seg &&
            !sim_chance(&s->wire_rng, s->plan.faults.no_gro)) {
         p = g_queue_peek_head(&h->rxq);
@@ -329,7 +326,7 @@ static uint8_t *coalesce(SimHost *h, ErnicTrain *t)
         last = p->len;
         t->len += last;
         n++;
-        sim_wire_packet_free(p);
+        g_free(p);
     }
     h->rx_bytes -= t->len;
     t->data = buf;
@@ -371,8 +368,9 @@ void sim_wire_rx(SimHost *h)
 }
 
 /* Inject a packet that no engine has sent, to a queue pair that may exist. */
-void sim_wire_stray(Sim *s, SimHost *h)
+void sim_wire_stray(SimHost *h)
 {
+    Sim *s = h->sim;
     SimRng *r = &s->wire_rng;
     SimHost *from = &s->host[(h->id + 1) % s->hosts];
     uint32_t len = 16 + sim_below(r, 120) * 4, i, v6 = sim_below(r, 2);

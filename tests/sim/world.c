@@ -136,6 +136,27 @@ uint8_t sim_doorbell(SimHost *h, uint32_t uctx, uint8_t kind, uint32_t queue,
     return status;
 }
 
+void sim_ring(SimHost *h, uint32_t uctx, uint8_t kind, uint32_t queue,
+              uint32_t index)
+{
+    uint8_t status = sim_doorbell(h, uctx, kind, queue, index);
+
+    if (status != ERNIC_OK) {
+        sim_fail(h->sim, "doorbell", "host %u: doorbell %u of kind %u of queue "
+                 "%u: status %u", h->id, index, kind, queue, status);
+    }
+}
+
+void sim_same(SimHost *h, const char *rule, GByteArray *a, GByteArray *b)
+{
+    if (a->len != b->len || memcmp(a->data, b->data, a->len)) {
+        sim_fail(h->sim, rule, "host %u: the engine's state is another one (%u "
+                 "and %u bytes)", h->id, a->len, b->len);
+    }
+    g_byte_array_unref(a);
+    g_byte_array_unref(b);
+}
+
 /* Replace the engine by one that loads its saved state, as in a migration. */
 void sim_save_restore(SimHost *h)
 {
@@ -156,15 +177,10 @@ void sim_save_restore(SimHost *h)
     if (sim_sabotage(s, SIM_SAB_SAVE)) {
         two->data[two->len / 2] ^= 1;
     }
-    if (one->len != two->len || memcmp(one->data, two->data, one->len)) {
-        sim_fail(s, "save", "host %u: saving again gives another state (%u and "
-                 "%u bytes)", h->id, one->len, two->len);
-    }
     sim_log(s, "host %u: saved and restored, %u bytes", h->id, one->len);
     s->stats.saves++;
     sim_note(s, one->len);
-    g_byte_array_unref(one);
-    g_byte_array_unref(two);
+    sim_same(h, "save", one, two);
 }
 
 /* ---- events -------------------------------------------------------------- */
@@ -344,11 +360,7 @@ static bool all_finished(Sim *s)
 /* Describe the queue pairs that did not finish. */
 static void explain_stall(Sim *s, GString *out)
 {
-    uint32_t i;
-
-    for (i = 0; i < s->qps->len; i++) {
-        SimQp *qp = g_ptr_array_index(s->qps, i);
-
+    SIM_EACH(SimQp, qp, s->qps) {
         if (!sim_qp_finished(qp)) {
             g_string_append_printf(out, "; host %u QP %u (type %u, life %u%s%s):"
                                    " posted %u of %u, SQ %u of %u done, RQ %u "
