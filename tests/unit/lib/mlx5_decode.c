@@ -194,3 +194,24 @@ bool mlx5_encode(const ErnicMlx5Layout *layout, const char *text,
     }
     return true;
 }
+
+void mlx5_each_refused(const Mlx5Refused *rows, size_t num,
+                       void (*fn)(void *opaque, uint16_t opcode, const char *text,
+                                  ErnicMlx5Refusal why), void *opaque)
+{
+    for (const Mlx5Refused *row = rows; row < rows + num; row++) {
+        g_auto(GStrv) words = g_strsplit(row->more, " ", 0);
+
+        for (char **word = words; *word; word++) {
+            g_auto(GStrv) lines = g_strsplit(*word, ",", 0);
+            g_autoptr(GString) text = g_string_new(row->base);
+
+            for (char **line = lines; *line; line++) {
+                g_string_append_printf(text, "%s%s\n", **line == '.' ? row->part : "",
+                                       *line);
+            }
+            g_test_message("%x %s", row->opcode, text->str);
+            fn(opaque, row->opcode, text->str, row->why);
+        }
+    }
+}

@@ -7,6 +7,7 @@
 #define TESTS_UNIT_MLX5_DECODE_H
 
 #include "faces/mlx5/fields.h"
+#include "faces/mlx5/function.h"
 
 /*
  * The fields of a structure of @len bytes. @request: the command that it belongs to,
@@ -20,5 +21,22 @@ bool mlx5_decode(const ErnicMlx5Layout *layout, const uint8_t *bytes, uint32_t l
 /* The reverse, into @len bytes that are 0; false: a line names no field. */
 bool mlx5_encode(const ErnicMlx5Layout *layout, const char *text,
                  const uint8_t *request, uint8_t *bytes, uint32_t len);
+
+/*
+ * Commands that are refused: those with the lines of @base and of one word of @more, in
+ * which commas separate lines. A line that begins with a dot belongs to @part.
+ */
+typedef struct Mlx5Refused {
+    uint16_t opcode;
+    ErnicMlx5Refusal why;
+    const char *base, *more, *part;
+} Mlx5Refused;
+
+#define R(opcode, why, base, ...)   { opcode, ERNIC_MLX5_##why, base, __VA_ARGS__ }
+
+/* Call @fn for each of the commands. */
+void mlx5_each_refused(const Mlx5Refused *rows, size_t num,
+                       void (*fn)(void *opaque, uint16_t opcode, const char *text,
+                                  ErnicMlx5Refusal why), void *opaque);
 
 #endif /* TESTS_UNIT_MLX5_DECODE_H */

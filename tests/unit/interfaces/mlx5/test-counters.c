@@ -99,28 +99,22 @@ ETH_TEST("/mlx5/counters/groups", test_groups)
     g_assert_cmpint(read_group(eth, 0x10, 8, &set), ==, ERNIC_MLX5_BAD_VALUE);
 }
 
+static const Mlx5Refused refusals[] = {
+    R(0x805, BAD_VALUE, "", "op_mod=0,register_id=0x5008,.local_port=1 "
+      "op_mod=1,register_id=0x5008,.local_port=2 "
+      "op_mod=1,register_id=0x5008,.local_port=1,.clr=1", "register_data"),
+    R(0x76f, BAD_MODIFIER, "", "op_mod=1"),
+    R(0x76f, OTHER_FUNCTION, "", "other_vport=1 vport_number=1"),
+};
+
+static void refused(void *opaque, uint16_t opcode, const char *text, ErnicMlx5Refusal why)
+{
+    g_assert_cmpint(eth_call_sized(opaque, opcode, text, 256, 0), ==, why);
+}
+
 ETH_TEST("/mlx5/counters/refusals", test_refusals)
 {
-    static const struct {
-        uint16_t opcode;
-        const char *text;
-        ErnicMlx5Refusal refusal;
-    } refusals[] = {
-        { 0x805, "op_mod=0\nregister_id=0x5008\nregister_data.local_port=1",
-          ERNIC_MLX5_BAD_VALUE },
-        { 0x805, "op_mod=1\nregister_id=0x5008\nregister_data.local_port=2",
-          ERNIC_MLX5_BAD_VALUE },
-        { 0x805, "op_mod=1\nregister_id=0x5008\nregister_data.local_port=1\n"
-          "register_data.clr=1", ERNIC_MLX5_BAD_VALUE },
-        { 0x76f, "op_mod=1", ERNIC_MLX5_BAD_MODIFIER },
-        { 0x76f, "other_vport=1", ERNIC_MLX5_OTHER_FUNCTION },
-        { 0x76f, "vport_number=1", ERNIC_MLX5_OTHER_FUNCTION },
-    };
-
-    for (uint32_t i = 0; i < ARRAY_SIZE(refusals); i++) {
-        g_assert_cmpint(eth_call_sized(eth, refusals[i].opcode, refusals[i].text, 256,
-                                       0), ==, refusals[i].refusal);
-    }
+    mlx5_each_refused(refusals, ARRAY_SIZE(refusals), refused, eth);
 }
 
 ETH_TEST("/mlx5/counters/interface", test_interface)

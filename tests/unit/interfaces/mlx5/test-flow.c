@@ -378,111 +378,68 @@ ETH_TEST("/mlx5/flow/actions", test_actions)
     ETH_OK(eth, 0x93a, "flow_counter_id=1");
 }
 
-/* Table 1 has group 1 for entries 0 to 7 with entry 0, and level 5; table 2 level 4. */
-static const struct {
-    uint16_t opcode;
-    const char *text;
-    ErnicMlx5Refusal refusal;
-} refusals[] = {
-    { 0x930, "other_vport=1", ERNIC_MLX5_OTHER_FUNCTION },
-    { 0x930, "vport_number=1", ERNIC_MLX5_OTHER_FUNCTION },
-    { 0x930, "table_type=1", ERNIC_MLX5_BAD_VALUE },
-    { 0x930, "op_mod=1", ERNIC_MLX5_BAD_MODIFIER },
-    { 0x930, "flow_table_context.level=129", ERNIC_MLX5_BAD_VALUE },
-    { 0x930, "flow_table_context.log_size=17", ERNIC_MLX5_BAD_VALUE },
-    { 0x930, "flow_table_context.decap_en=1", ERNIC_MLX5_BAD_VALUE },
-    { 0x930, "flow_table_context.reformat_en=1", ERNIC_MLX5_BAD_VALUE },
-    { 0x930, "flow_table_context.sw_owner=1", ERNIC_MLX5_BAD_VALUE },
-    { 0x930, "flow_table_context.termination_table=1", ERNIC_MLX5_BAD_VALUE },
-    { 0x930, "flow_table_context.table_miss_action=2", ERNIC_MLX5_BAD_VALUE },
-    { 0x930, "flow_table_context.table_miss_action=1", ERNIC_MLX5_NO_OBJECT },
-    { 0x930, "flow_table_context.table_miss_action=1\n"
-      "flow_table_context.table_miss_id=3", ERNIC_MLX5_NO_OBJECT },
-    { 0x930, "flow_table_context.table_miss_action=1\nflow_table_context.level=5\n"
-      "flow_table_context.table_miss_id=1", ERNIC_MLX5_BAD_VALUE },
-    { 0x931, "table_id=0", ERNIC_MLX5_NO_OBJECT },
-    { 0x931, "table_id=0xffffff", ERNIC_MLX5_NO_OBJECT },
-    { 0x931, "table_id=1", ERNIC_MLX5_BUSY },
-    { 0x931, "table_id=2\ntable_type=4", ERNIC_MLX5_BAD_VALUE },
-    { 0x93c, "table_id=1", ERNIC_MLX5_BAD_SELECT },
-    { 0x93c, "table_id=9\nmodify_field_select=1", ERNIC_MLX5_NO_OBJECT },
-    { 0x93c, "table_id=1\nmodify_field_select=1\nflow_table_context.table_miss_action=1\n"
-      "flow_table_context.table_miss_id=1", ERNIC_MLX5_BAD_VALUE },
-    { 0x93c, "table_id=1\nmodify_field_select=1\nflow_table_context.table_miss_action=1\n"
-      "flow_table_context.table_miss_id=2", ERNIC_MLX5_BAD_VALUE },
-    { 0x92f, "table_id=0", ERNIC_MLX5_NO_OBJECT },
-    { 0x92f, "table_id=3", ERNIC_MLX5_NO_OBJECT },
-    { 0x92f, "table_id=1\nop_mod=2", ERNIC_MLX5_BAD_MODIFIER },
-    { 0x92f, "table_id=1\nunderlay_qpn=2", ERNIC_MLX5_BAD_VALUE },
-    { 0x92f, "table_id=1\ntable_of_other_vport=1", ERNIC_MLX5_OTHER_FUNCTION },
-    { 0x933, "table_id=3", ERNIC_MLX5_NO_OBJECT },
-    { 0x933, "table_id=1\nstart_flow_index=9\nend_flow_index=8", ERNIC_MLX5_BAD_VALUE },
-    { 0x933, "table_id=1\nstart_flow_index=8\nend_flow_index=16", ERNIC_MLX5_BAD_VALUE },
-    { 0x933, "table_id=1\nend_flow_index=0xffffffff", ERNIC_MLX5_BAD_VALUE },
-    { 0x933, "table_id=1\nstart_flow_index=7\nend_flow_index=8", ERNIC_MLX5_BAD_VALUE },
-    { 0x933, "table_id=1\nstart_flow_index=8\nend_flow_index=8\ngroup_type=1",
-      ERNIC_MLX5_BAD_VALUE },
-    { 0x933, "table_id=1\nstart_flow_index=8\nend_flow_index=8\n"
-      "match_criteria_enable=2", ERNIC_MLX5_BAD_VALUE },
-    { 0x933, "table_id=1\nstart_flow_index=8\nend_flow_index=8\n"
-      "match_criteria_enable=1\n" OUTER("l4_type=1"), ERNIC_MLX5_BAD_VALUE },
-    { 0x933, "table_id=1\nstart_flow_index=8\nend_flow_index=8\n"
-      "match_criteria_enable=1\n" OUTER("ipv4_ihl=1"), ERNIC_MLX5_BAD_VALUE },
-    { 0x934, "table_id=1\ngroup_id=1", ERNIC_MLX5_BUSY },
-    { 0x934, "table_id=2\ngroup_id=1", ERNIC_MLX5_NO_OBJECT },
-    { 0x934, "table_id=1\ngroup_id=0xffffffff", ERNIC_MLX5_NO_OBJECT },
-    { 0x938, "table_id=1\nflow_index=1", ERNIC_MLX5_BAD_STATE },
-    { 0x938, "table_id=3\nflow_index=1", ERNIC_MLX5_NO_OBJECT },
-    { 0x939, "flow_counter_bulk=1", ERNIC_MLX5_BAD_VALUE },
-    { 0x93a, "flow_counter_id=1", ERNIC_MLX5_NO_OBJECT },
-    { 0x93b, "flow_counter_id=1", ERNIC_MLX5_NO_OBJECT },
-    { 0x93b, "flow_counter_id=0xffffffff\nnum_of_counters=1", ERNIC_MLX5_NO_OBJECT },
-    { 0x93b, "flow_counter_id=256\nnum_of_counters=5", ERNIC_MLX5_BAD_VALUE },
-    { 0x93b, "flow_counter_id=0", ERNIC_MLX5_NO_OBJECT },
-    { 0x93b, "flow_counter_id=1\nnum_of_counters=1", ERNIC_MLX5_SHORT_MESSAGE },
-    { 0x93b, "flow_counter_id=1\nop_mod=1", ERNIC_MLX5_BAD_MODIFIER },
-};
-
-/* Of an entry at index 1 of table 1, each with one more line. */
-static const struct {
-    const char *text;
-    ErnicMlx5Refusal refusal;
-} bad_entries[] = {
-    { "other_vport=1", ERNIC_MLX5_OTHER_FUNCTION },
-    { "op_mod=2", ERNIC_MLX5_BAD_MODIFIER },
-    { "op_mod=1", ERNIC_MLX5_BAD_STATE },
-    { "ignore_flow_level=1", ERNIC_MLX5_BAD_VALUE },
-    { "flow_index=0", ERNIC_MLX5_BAD_STATE },
-    { "flow_index=8", ERNIC_MLX5_BAD_VALUE },
-    { "flow_index=0\nop_mod=1\nmodify_enable_mask=16", ERNIC_MLX5_BAD_VALUE },
-    { "table_id=2", ERNIC_MLX5_NO_OBJECT },
-    { "flow_context.group_id=2", ERNIC_MLX5_NO_OBJECT },
-    { "flow_context.action=0", ERNIC_MLX5_BAD_VALUE },
-    { "flow_context.action=1", ERNIC_MLX5_BAD_VALUE },
-    { "flow_context.action=6", ERNIC_MLX5_BAD_VALUE },
-    { "flow_context.action=0x44", ERNIC_MLX5_BAD_VALUE },
-    { "flow_context.action=12", ERNIC_MLX5_BAD_VALUE },
-    { "flow_context.flow_counter_list_size=1", ERNIC_MLX5_BAD_VALUE },
-    { "flow_context.action=12\nflow_context.flow_counter_list_size=1",
-      ERNIC_MLX5_NO_OBJECT },
-    { "flow_context.destination_list_size=0", ERNIC_MLX5_BAD_VALUE },
-    { "flow_context.destination_list_size=5", ERNIC_MLX5_BAD_VALUE },
-    { "flow_context.destination_list_size=0xffffff", ERNIC_MLX5_BAD_VALUE },
-    { "flow_context.extended_destination=1", ERNIC_MLX5_BAD_VALUE },
-    { "flow_context.destination[0].destination_type=0", ERNIC_MLX5_BAD_VALUE },
-    { "flow_context.destination[0].destination_id=2", ERNIC_MLX5_NO_OBJECT },
-    { "flow_context.destination[0].packet_reformat=1", ERNIC_MLX5_BAD_VALUE },
-    { "flow_context.destination[0].destination_type=1", ERNIC_MLX5_BAD_VALUE },
-    { "flow_context.destination[0].destination_type=1\n"
-      "flow_context.destination[0].destination_id=2", ERNIC_MLX5_BAD_VALUE },
-    { "flow_context.destination[0].destination_type=1\n"
-      "flow_context.destination[0].destination_id=3", ERNIC_MLX5_NO_OBJECT },
-};
-
 #define ENTRY "table_id=1\nflow_index=1\nflow_context.group_id=1\n" \
     "flow_context.action=4\nflow_context.destination_list_size=1\n" \
     "flow_context.destination[0].destination_type=2\n" \
     "flow_context.destination[0].destination_id=1\n"
+
+/* Table 1 has group 1 for entries 0 to 7 with entry 0, and level 5; table 2 level 4. */
+static const Mlx5Refused refusals[] = {
+    R(0x930, OTHER_FUNCTION, "", "other_vport=1 vport_number=1"),
+    R(0x930, BAD_VALUE, "", "table_type=1 .level=129 .log_size=17 .decap_en=1 "
+      ".reformat_en=1 .sw_owner=1 .termination_table=1 .table_miss_action=2 "
+      ".table_miss_action=1,.level=5,.table_miss_id=1", "flow_table_context"),
+    R(0x930, BAD_MODIFIER, "", "op_mod=1"),
+    R(0x930, NO_OBJECT, "", ".table_miss_action=1 "
+      ".table_miss_action=1,.table_miss_id=3", "flow_table_context"),
+    R(0x931, NO_OBJECT, "", "table_id=0 table_id=0xffffff"),
+    R(0x931, BUSY, "", "table_id=1"), R(0x931, BAD_VALUE, "", "table_id=2,table_type=4"),
+    R(0x93c, BAD_SELECT, "", "table_id=1"),
+    R(0x93c, NO_OBJECT, "", "table_id=9,modify_field_select=1"),
+    R(0x93c, BAD_VALUE, "",
+      "table_id=1,modify_field_select=1,.table_miss_action=1,.table_miss_id=1 "
+      "table_id=1,modify_field_select=1,.table_miss_action=1,.table_miss_id=2",
+      "flow_table_context"),
+    R(0x92f, NO_OBJECT, "", "table_id=0 table_id=3"),
+    R(0x92f, BAD_MODIFIER, "", "table_id=1,op_mod=2"),
+    R(0x92f, BAD_VALUE, "", "table_id=1,underlay_qpn=2"),
+    R(0x92f, OTHER_FUNCTION, "", "table_id=1,table_of_other_vport=1"),
+    R(0x933, NO_OBJECT, "", "table_id=3"),
+    R(0x933, BAD_VALUE, "", "table_id=1,start_flow_index=9,end_flow_index=8 "
+      "table_id=1,start_flow_index=8,end_flow_index=16 "
+      "table_id=1,end_flow_index=0xffffffff "
+      "table_id=1,start_flow_index=7,end_flow_index=8"),
+    R(0x933, BAD_VALUE, "table_id=1\nstart_flow_index=8\nend_flow_index=8\n",
+      "group_type=1 match_criteria_enable=2 match_criteria_enable=1,.l4_type=1 "
+      "match_criteria_enable=1,.ipv4_ihl=1", "match_criteria.outer_headers"),
+    R(0x934, BUSY, "", "table_id=1,group_id=1"),
+    R(0x934, NO_OBJECT, "", "table_id=2,group_id=1 table_id=1,group_id=0xffffffff"),
+    R(0x938, BAD_STATE, "", "table_id=1,flow_index=1"),
+    R(0x938, NO_OBJECT, "", "table_id=3,flow_index=1"),
+    R(0x939, BAD_VALUE, "", "flow_counter_bulk=1"),
+    R(0x93a, NO_OBJECT, "", "flow_counter_id=1"),
+    R(0x93b, NO_OBJECT, "", "flow_counter_id=1 "
+      "flow_counter_id=0xffffffff,num_of_counters=1 flow_counter_id=0"),
+    R(0x93b, BAD_VALUE, "", "flow_counter_id=256,num_of_counters=5"),
+    R(0x93b, SHORT_MESSAGE, "", "flow_counter_id=1,num_of_counters=1"),
+    R(0x93b, BAD_MODIFIER, "", "flow_counter_id=1,op_mod=1"),
+    /* Entries at index 1 of table 1. */
+    R(0x936, OTHER_FUNCTION, ENTRY, "other_vport=1"),
+    R(0x936, BAD_MODIFIER, ENTRY, "op_mod=2"),
+    R(0x936, BAD_STATE, ENTRY, "op_mod=1 flow_index=0"),
+    R(0x936, BAD_VALUE, ENTRY, "ignore_flow_level=1 flow_index=8 "
+      "flow_index=0,op_mod=1,modify_enable_mask=16 .action=0 .action=1 .action=6 "
+      ".action=0x44 .action=12 .flow_counter_list_size=1 .destination_list_size=0 "
+      ".destination_list_size=5 .destination_list_size=0xffffff .extended_destination=1 "
+      ".destination[0].destination_type=0 .destination[0].packet_reformat=1 "
+      ".destination[0].destination_type=1 "
+      ".destination[0].destination_type=1,.destination[0].destination_id=2",
+      "flow_context"),
+    R(0x936, NO_OBJECT, ENTRY, "table_id=2 .group_id=2 "
+      ".action=12,.flow_counter_list_size=1 .destination[0].destination_id=2 "
+      ".destination[0].destination_type=1,.destination[0].destination_id=3",
+      "flow_context"),
+};
 
 static void small_setup(Eth *eth)
 {
@@ -495,13 +452,12 @@ static void small_setup(Eth *eth)
 }
 
 /* A refused command changes nothing. */
-static void refuses(Eth *eth, uint16_t opcode, const char *text, ErnicMlx5Refusal refusal)
+static void refused(void *opaque, uint16_t opcode, const char *text, ErnicMlx5Refusal why)
 {
-    g_autofree ErnicFlowTables *before = g_memdup2(eth->e->flow_tables,
-                                                   sizeof(*eth->e->flow_tables));
+    Eth *eth = opaque;
+    g_autofree ErnicFlowTables *before = g_memdup2(eth->e->flow_tables, sizeof(*before));
 
-    g_test_message("%x %s", opcode, text);
-    g_assert_cmpint(eth_call(eth, opcode, "%s", text), ==, refusal);
+    g_assert_cmpint(eth_call(eth, opcode, "%s", text), ==, why);
     g_assert_cmpmem(eth->e->flow_tables, sizeof(*before), before, sizeof(*before));
 }
 
@@ -510,14 +466,7 @@ TEST("/mlx5/flow/refusals", test_refusals)
     Eth eth;
 
     small_setup(&eth);
-    for (uint32_t i = 0; i < ARRAY_SIZE(refusals); i++) {
-        refuses(&eth, refusals[i].opcode, refusals[i].text, refusals[i].refusal);
-    }
-    for (uint32_t i = 0; i < ARRAY_SIZE(bad_entries); i++) {
-        g_autofree char *text = g_strconcat(ENTRY, bad_entries[i].text, NULL);
-
-        refuses(&eth, 0x936, text, bad_entries[i].refusal);
-    }
+    mlx5_each_refused(refusals, ARRAY_SIZE(refusals), refused, &eth);
     /* A list that is longer than the message. */
     g_assert_cmpint(eth_call_sized(&eth, 0x936, "table_id=1\nflow_index=1\n"
                                    "flow_context.group_id=1\nflow_context.action=4\n"

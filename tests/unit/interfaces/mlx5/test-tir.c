@@ -152,125 +152,79 @@ TEST("/mlx5/ethernet/driver", test_driver)
     eth_done(&eth);
 }
 
-#define QUEUE(more) "ctx.cqn=5\nctx.wq.wq_type=1\nctx.wq.pd=3\nctx.wq.log_wq_sz=3\n" \
-    "ctx.wq.dbr_addr=0x1000\n" more
-#define SQ(more) QUEUE("ctx.tis_lst_sz=1\nctx.tis_num_0=1\nctx.wq.log_wq_stride=6\n" more)
-#define RQ(more) QUEUE("ctx.wq.log_wq_stride=4\n" more)
-#define RQT(more) "rqt_context.rqt_max_size=4\nrqt_context.rqt_actual_size=1\n" \
-    "rqt_context.rq_num[0].rq_num=0x9001\n" more
+#define QUEUE   "ctx.cqn=5\nctx.wq.wq_type=1\nctx.wq.pd=3\nctx.wq.log_wq_sz=3\n" \
+                "ctx.wq.dbr_addr=0x1000\n"
+#define SQ      QUEUE "ctx.tis_lst_sz=1\nctx.tis_num_0=1\nctx.wq.log_wq_stride=6\n"
+#define RQ      QUEUE "ctx.wq.log_wq_stride=4\n"
+#define RQT     "rqt_context.rqt_max_size=4\nrqt_context.rqt_actual_size=1\n" \
+                "rqt_context.rq_num[0].rq_num=0x9001\n"
 
 /* SQ 0x8001 and RQ 0x9001 exist, TIS 1, TIR 1 with the RQ, and RQT 1. */
-static const struct {
-    uint16_t opcode;
-    const char *text;
-    ErnicMlx5Refusal refusal;
-} refusals[] = {
-    { 0x904, SQ("ctx.cqn=4"), ERNIC_MLX5_NO_OBJECT },
-    { 0x904, SQ("ctx.cqn=0xffffff"), ERNIC_MLX5_NO_OBJECT },
-    { 0x904, SQ("ctx.wq.pd=4"), ERNIC_MLX5_NO_OBJECT },
-    { 0x904, SQ("ctx.tis_num_0=2"), ERNIC_MLX5_NO_OBJECT },
-    { 0x904, SQ("ctx.tis_lst_sz=2"), ERNIC_MLX5_BAD_VALUE },
-    { 0x904, SQ("ctx.state=1"), ERNIC_MLX5_BAD_VALUE },
-    { 0x904, SQ("ctx.hairpin=1"), ERNIC_MLX5_BAD_VALUE },
-    { 0x904, SQ("ctx.allow_multi_pkt_send_wqe=1"), ERNIC_MLX5_BAD_VALUE },
-    { 0x904, SQ("ctx.allow_swp=1"), ERNIC_MLX5_BAD_VALUE },
-    { 0x904, SQ("ctx.reg_umr=1"), ERNIC_MLX5_BAD_VALUE },
-    { 0x904, SQ("ctx.packet_pacing_rate_limit_index=1"), ERNIC_MLX5_BAD_VALUE },
-    { 0x904, SQ("ctx.wq.wq_type=0"), ERNIC_MLX5_BAD_VALUE },
-    { 0x904, SQ("ctx.wq.log_wq_stride=5"), ERNIC_MLX5_BAD_VALUE },
-    { 0x904, SQ("ctx.wq.log_wq_sz=16"), ERNIC_MLX5_BAD_VALUE },
-    { 0x904, SQ("ctx.wq.log_wq_sz=15"), ERNIC_MLX5_SHORT_MESSAGE },
-    { 0x904, SQ("ctx.wq.log_wq_pg_sz=20"), ERNIC_MLX5_BAD_VALUE },
-    { 0x904, SQ("ctx.wq.dbr_addr=4"), ERNIC_MLX5_BAD_VALUE },
-    { 0x904, SQ("ctx.wq.dbr_umem_valid=1"), ERNIC_MLX5_BAD_VALUE },
-    { 0x904, SQ("ctx.wq.wq_umem_valid=1"), ERNIC_MLX5_BAD_VALUE },
-    { 0x908, RQ("ctx.cqn=4"), ERNIC_MLX5_NO_OBJECT },
-    { 0x908, RQ("ctx.wq.pd=4"), ERNIC_MLX5_NO_OBJECT },
-    { 0x908, RQ("ctx.state=1"), ERNIC_MLX5_BAD_VALUE },
-    { 0x908, RQ("ctx.mem_rq_type=1"), ERNIC_MLX5_BAD_VALUE },
-    { 0x908, RQ("ctx.scatter_fcs=1"), ERNIC_MLX5_BAD_VALUE },
-    { 0x908, RQ("ctx.hairpin=1"), ERNIC_MLX5_BAD_VALUE },
-    { 0x908, RQ("ctx.delay_drop_en=1"), ERNIC_MLX5_BAD_VALUE },
-    { 0x908, RQ("ctx.wq.wq_type=3"), ERNIC_MLX5_BAD_VALUE },
-    { 0x908, RQ("ctx.wq.log_wq_stride=3"), ERNIC_MLX5_BAD_VALUE },
-    { 0x908, RQ("ctx.wq.log_wq_stride=10"), ERNIC_MLX5_BAD_VALUE },
-    { 0x908, RQ("ctx.wq.wq_signature=1"), ERNIC_MLX5_BAD_VALUE },
-    { 0x908, RQ("ctx.wq.shampo_enable=1"), ERNIC_MLX5_BAD_VALUE },
-    { 0x905, "sqn=0x8000", ERNIC_MLX5_NO_OBJECT },
-    { 0x905, "sqn=0x9001", ERNIC_MLX5_NO_OBJECT },
-    { 0x905, "sqn=0x8001\nmodify_bitmask=2", ERNIC_MLX5_BAD_SELECT },
-    { 0x905, "sqn=0x8001\nctx.packet_pacing_rate_limit_index=1", ERNIC_MLX5_BAD_SELECT },
-    { 0x906, "sqn=0x8002", ERNIC_MLX5_NO_OBJECT },
-    { 0x906, "sqn=0xffffff", ERNIC_MLX5_NO_OBJECT },
-    { 0x907, "sqn=0", ERNIC_MLX5_NO_OBJECT },
-    { 0x909, "rqn=0x9000", ERNIC_MLX5_NO_OBJECT },
-    { 0x909, "rqn=0x9001\nmodify_bitmask=4", ERNIC_MLX5_BAD_SELECT },
-    { 0x90a, "rqn=0x9002", ERNIC_MLX5_NO_OBJECT },
-    { 0x90a, "rqn=0x9001", ERNIC_MLX5_BUSY },
-    { 0x90b, "rqn=0x8001", ERNIC_MLX5_NO_OBJECT },
-    { 0x900, "ctx.inline_rqn=0x8001", ERNIC_MLX5_NO_OBJECT },
-    { 0x900, "ctx.disp_type=1\nctx.indirect_table=2", ERNIC_MLX5_NO_OBJECT },
-    { 0x900, "ctx.inline_rqn=0x9001", ERNIC_MLX5_NO_OBJECT },
-    { 0x900, "ctx.inline_rqn=0x9001\nctx.transport_domain=2", ERNIC_MLX5_NO_OBJECT },
-    { 0x912, "", ERNIC_MLX5_NO_OBJECT },
-    { 0x912, "ctx.transport_domain=0xffffff", ERNIC_MLX5_NO_OBJECT },
-    { 0x817, "transport_domain=1", ERNIC_MLX5_BUSY },
-    { 0x900, "ctx.disp_type=2", ERNIC_MLX5_BAD_VALUE },
-    { 0x900, "ctx.inline_rqn=0x9001\nctx.transport_domain=1\nctx.rx_hash_fn=3",
-      ERNIC_MLX5_BAD_VALUE },
-    { 0x900, "ctx.inline_rqn=0x9001\nctx.packet_merge_mask=1", ERNIC_MLX5_BAD_VALUE },
-    { 0x900, "ctx.inline_rqn=0x9001\nctx.tls_en=1", ERNIC_MLX5_BAD_VALUE },
-    { 0x900, "ctx.inline_rqn=0x9001\nctx.tunneled_offload_en=1", ERNIC_MLX5_BAD_VALUE },
-    { 0x900, "ctx.inline_rqn=0x9001\nctx.transport_domain=1\n"
-      "ctx.rx_hash_field_selector_outer.selected_fields=32", ERNIC_MLX5_BAD_VALUE },
-    { 0x901, "tirn=2", ERNIC_MLX5_NO_OBJECT },
-    { 0x901, "tirn=1\nbitmask.hash=1\nctx.rx_hash_fn=3", ERNIC_MLX5_BAD_VALUE },
-    { 0x901, "tirn=1\nbitmask.packet_merge=1\nctx.packet_merge_mask=2",
-      ERNIC_MLX5_BAD_VALUE },
-    { 0x902, "tirn=0", ERNIC_MLX5_NO_OBJECT },
-    { 0x902, "tirn=0xffffff", ERNIC_MLX5_NO_OBJECT },
-    { 0x912, "ctx.tls_en=1", ERNIC_MLX5_BAD_VALUE },
-    { 0x912, "ctx.underlay_qpn=2", ERNIC_MLX5_BAD_VALUE },
-    { 0x912, "ctx.lag_tx_port_affinity=1", ERNIC_MLX5_BAD_VALUE },
-    { 0x913, "tisn=2", ERNIC_MLX5_NO_OBJECT },
-    { 0x913, "tisn=1\nbitmask.lag_tx_port_affinity=1", ERNIC_MLX5_BAD_SELECT },
-    { 0x914, "tisn=1", ERNIC_MLX5_BUSY },
-    { 0x914, "tisn=0", ERNIC_MLX5_NO_OBJECT },
-    { 0x916, RQT("rqt_context.rqt_max_size=257"), ERNIC_MLX5_BAD_VALUE },
-    { 0x916, RQT("rqt_context.rqt_actual_size=0"), ERNIC_MLX5_BAD_VALUE },
-    { 0x916, RQT("rqt_context.rqt_actual_size=5"), ERNIC_MLX5_BAD_VALUE },
-    { 0x916, RQT("rqt_context.list_q_type=1"), ERNIC_MLX5_BAD_VALUE },
-    { 0x916, RQT("rqt_context.rq_vhca_id_format=1"), ERNIC_MLX5_BAD_VALUE },
-    { 0x916, RQT("rqt_context.rqt_actual_size=2"), ERNIC_MLX5_NO_OBJECT },
-    { 0x916, RQT("rqt_context.rqt_max_size=128\nrqt_context.rqt_actual_size=128"),
-      ERNIC_MLX5_SHORT_MESSAGE },
-    { 0x917, "rqtn=2", ERNIC_MLX5_NO_OBJECT },
-    { 0x917, "rqtn=1\nbitmask.rqn_list=1\nctx.rqt_actual_size=5", ERNIC_MLX5_BAD_VALUE },
-    { 0x917, "rqtn=1\nbitmask.rqn_list=1\nctx.rqt_actual_size=1", ERNIC_MLX5_NO_OBJECT },
-    { 0x918, "rqtn=0", ERNIC_MLX5_NO_OBJECT },
+static const Mlx5Refused refusals[] = {
+    R(0x904, NO_OBJECT, SQ, ".cqn=4 .cqn=0xffffff .wq.pd=4 .tis_num_0=2", "ctx"),
+    R(0x904, BAD_VALUE, SQ, ".tis_lst_sz=2 .state=1 .hairpin=1 "
+      ".allow_multi_pkt_send_wqe=1 .allow_swp=1 .reg_umr=1 "
+      ".packet_pacing_rate_limit_index=1 .wq.wq_type=0 .wq.log_wq_stride=5 "
+      ".wq.log_wq_sz=16 .wq.log_wq_pg_sz=20 .wq.dbr_addr=4 .wq.dbr_umem_valid=1 "
+      ".wq.wq_umem_valid=1", "ctx"),
+    R(0x904, SHORT_MESSAGE, SQ, "ctx.wq.log_wq_sz=15"),
+    R(0x908, NO_OBJECT, RQ, ".cqn=4 .wq.pd=4", "ctx"),
+    R(0x908, BAD_VALUE, RQ, ".state=1 .mem_rq_type=1 .scatter_fcs=1 .hairpin=1 "
+      ".delay_drop_en=1 .wq.wq_type=3 .wq.log_wq_stride=3 .wq.log_wq_stride=10 "
+      ".wq.wq_signature=1 .wq.shampo_enable=1", "ctx"),
+    R(0x905, NO_OBJECT, "", "sqn=0x8000 sqn=0x9001"),
+    R(0x905, BAD_SELECT, "", "sqn=0x8001,modify_bitmask=2 "
+      "sqn=0x8001,ctx.packet_pacing_rate_limit_index=1"),
+    R(0x906, NO_OBJECT, "", "sqn=0x8002 sqn=0xffffff"), R(0x907, NO_OBJECT, "", "sqn=0"),
+    R(0x909, NO_OBJECT, "", "rqn=0x9000"),
+    R(0x909, BAD_SELECT, "", "rqn=0x9001,modify_bitmask=4"),
+    R(0x90a, NO_OBJECT, "", "rqn=0x9002"), R(0x90a, BUSY, "", "rqn=0x9001"),
+    R(0x90b, NO_OBJECT, "", "rqn=0x8001"),
+    R(0x900, NO_OBJECT, "", ".inline_rqn=0x8001 .disp_type=1,.indirect_table=2 "
+      ".inline_rqn=0x9001 .inline_rqn=0x9001,.transport_domain=2", "ctx"),
+    R(0x900, BAD_VALUE, "", ".disp_type=2 .inline_rqn=0x9001,.packet_merge_mask=1 "
+      ".inline_rqn=0x9001,.tls_en=1 .inline_rqn=0x9001,.tunneled_offload_en=1", "ctx"),
+    R(0x900, BAD_VALUE, "ctx.inline_rqn=0x9001\nctx.transport_domain=1\n",
+      ".rx_hash_fn=3 .rx_hash_field_selector_outer.selected_fields=32", "ctx"),
+    R(0x912, NO_OBJECT, "", ".transport_domain=0 .transport_domain=0xffffff", "ctx"),
+    R(0x912, BAD_VALUE, "", ".tls_en=1 .underlay_qpn=2 .lag_tx_port_affinity=1", "ctx"),
+    R(0x817, BUSY, "", "transport_domain=1"), R(0x901, NO_OBJECT, "", "tirn=2"),
+    R(0x901, BAD_VALUE, "", "tirn=1,bitmask.hash=1,.rx_hash_fn=3 "
+      "tirn=1,bitmask.packet_merge=1,.packet_merge_mask=2", "ctx"),
+    R(0x902, NO_OBJECT, "", "tirn=0 tirn=0xffffff"), R(0x913, NO_OBJECT, "", "tisn=2"),
+    R(0x913, BAD_SELECT, "", "tisn=1,bitmask.lag_tx_port_affinity=1"),
+    R(0x914, BUSY, "", "tisn=1"), R(0x914, NO_OBJECT, "", "tisn=0"),
+    R(0x916, BAD_VALUE, RQT, ".rqt_max_size=257 .rqt_actual_size=0 .rqt_actual_size=5 "
+      ".list_q_type=1 .rq_vhca_id_format=1", "rqt_context"),
+    R(0x916, NO_OBJECT, RQT, "rqt_context.rqt_actual_size=2"),
+    R(0x916, SHORT_MESSAGE, RQT, ".rqt_max_size=128,.rqt_actual_size=128", "rqt_context"),
+    R(0x917, NO_OBJECT, "", "rqtn=2"),
+    R(0x917, BAD_VALUE, "rqtn=1\nbitmask.rqn_list=1\n", "ctx.rqt_actual_size=5"),
+    R(0x917, NO_OBJECT, "rqtn=1\nbitmask.rqn_list=1\n", "ctx.rqt_actual_size=1"),
+    R(0x918, NO_OBJECT, "", "rqtn=0"),
 };
 
 /* A refused command changes nothing, and holds no memory. */
+static void refused(void *opaque, uint16_t opcode, const char *text, ErnicMlx5Refusal why)
+{
+    Eth *eth = opaque;
+    g_autofree ErnicMlx5Eth *before = g_memdup2(eth->e->mlx5_eth, sizeof(*before));
+    uint64_t used = eth->e->mem.used;
+
+    g_assert_cmpint(eth_call(eth, opcode, "%s", text), ==, why);
+    g_assert_cmpmem(eth->e->mlx5_eth, sizeof(*before), before, sizeof(*before));
+    g_assert_cmpuint(eth->e->mem.used, ==, used);
+}
+
 TEST("/mlx5/ethernet/refusals", test_refusals)
 {
-    uint64_t used;
     Eth eth;
 
     setup(&eth);
     eth_queue(&eth, false, 3);
     eth_tir(&eth, eth_queue(&eth, true, 3));
-    ETH_OK(&eth, 0x916, "%s", RQT(""));
-    used = eth.e->mem.used;
-    for (uint32_t i = 0; i < ARRAY_SIZE(refusals); i++) {
-        g_autofree ErnicMlx5Eth *before = g_memdup2(eth.e->mlx5_eth,
-                                                    sizeof(*eth.e->mlx5_eth));
-
-        g_test_message("%x %s", refusals[i].opcode, refusals[i].text);
-        g_assert_cmpint(eth_call(&eth, refusals[i].opcode, "%s", refusals[i].text), ==,
-                        refusals[i].refusal);
-        g_assert_cmpmem(eth.e->mlx5_eth, sizeof(*before), before, sizeof(*before));
-        g_assert_cmpuint(eth.e->mem.used, ==, used);
-    }
+    ETH_OK(&eth, 0x916, "%s", RQT);
+    mlx5_each_refused(refusals, ARRAY_SIZE(refusals), refused, &eth);
     eth_done(&eth);
 }
 
@@ -280,11 +234,11 @@ TEST("/mlx5/ethernet/ring", test_ring)
     Eth eth;
 
     setup(&eth);
-    ETH_OK(&eth, 0x904, "%s", SQ("ctx.wq.log_wq_pg_sz=1\nctx.wq.page_offset=3"));
+    ETH_OK(&eth, 0x904, "%s", SQ "ctx.wq.log_wq_pg_sz=1\nctx.wq.page_offset=3");
     g_assert_cmpuint(eth.e->mlx5_eth->sq[1].buf.page_shift, ==, 13);
     g_assert_cmpuint(eth.e->mlx5_eth->sq[1].buf.offset, ==, 3 * 8192 / 64);
     eth.e->mlx5->contexts.xrcd[ETH_PD] = true;
-    g_assert_cmpint(eth_call(&eth, 0x904, "%s", SQ("")), ==, ERNIC_MLX5_NO_OBJECT);
+    g_assert_cmpint(eth_call(&eth, 0x904, "%s", SQ), ==, ERNIC_MLX5_NO_OBJECT);
     eth_done(&eth);
 }
 
@@ -299,13 +253,13 @@ TEST("/mlx5/ethernet/limits", test_limits)
         eth_queue(&eth, false, 0);
         rqn = eth_queue(&eth, true, 0);
         eth_tir(&eth, rqn);
-        ETH_OK(&eth, 0x916, "%s", RQT(""));
+        ETH_OK(&eth, 0x916, "%s", RQT);
     }
-    g_assert_cmpint(eth_call(&eth, 0x904, "%s", SQ("")), ==, ERNIC_MLX5_NO_RESOURCE);
-    g_assert_cmpint(eth_call(&eth, 0x908, "%s", RQ("")), ==, ERNIC_MLX5_NO_RESOURCE);
+    g_assert_cmpint(eth_call(&eth, 0x904, "%s", SQ), ==, ERNIC_MLX5_NO_RESOURCE);
+    g_assert_cmpint(eth_call(&eth, 0x908, "%s", RQ), ==, ERNIC_MLX5_NO_RESOURCE);
     g_assert_cmpint(eth_call(&eth, 0x900, "ctx.inline_rqn=%u\nctx.transport_domain=1",
                              rqn), ==, ERNIC_MLX5_NO_RESOURCE);
-    g_assert_cmpint(eth_call(&eth, 0x916, "%s", RQT("")), ==, ERNIC_MLX5_NO_RESOURCE);
+    g_assert_cmpint(eth_call(&eth, 0x916, "%s", RQT), ==, ERNIC_MLX5_NO_RESOURCE);
     for (uint32_t i = 1; i < ERNIC_LIM_TIS; i++) {
         ETH_OK(&eth, 0x912, "ctx.transport_domain=1%s", "");
     }
