@@ -10,6 +10,7 @@
 Card cards[2];
 const ErnicProfile *card_timing;
 const ErnicTimingTrace *card_trace[2];
+const char *const version_names[PG332_VERSIONS] = { "3.1", "4.0", "4.2" };
 
 #define SOON    50000           /* ns; less than any time-out */
 
@@ -58,6 +59,31 @@ void put_region(Card *c, uint32_t reg, uint32_t value)
     card_check(c);
 }
 
+uint32_t pg332_offset(const Card *c, const Pg332Write *w)
+{
+    return card_at(c, w->scope, w->number - (w->scope == ERNIC_REG_QP), w->reg);
+}
+
+void pg332_play(Card *c, const Pg332Write *w, uint32_t num)
+{
+    for (; num; num--, w++) {
+        ernic_reg_write(c->e, c->env.now, pg332_offset(c, w), w->value);
+        card_check(c);
+    }
+}
+
+void pg332_expect(Card *c, const Pg332Write *w, uint32_t num, int line)
+{
+    for (; num; num--, w++) {
+        uint32_t value = ernic_reg_read(c->e, c->env.now, pg332_offset(c, w));
+
+        if (value != w->value) {
+            g_error("line %d: register %x reads %x, not %x", line, w->reg, value,
+                    w->value);
+        }
+    }
+}
+
 uint32_t card_word(Card *c, uint64_t addr)
 {
     return ldl_le_p(fake_ptr(&c->env, addr, 4));
@@ -71,15 +97,10 @@ static void open_card(Card *c, int i)
                                                0x12b7u << 8 | 0x21;
 
     c->errq = fake_alloc(&c->env, 64 * 8, 8);
-    put(c, PG332_IPKTERRQBA, c->errq);
-    put(c, PG332_IPKTERRQBAMSB, c->errq >> 32);
-    put(c, PG332_IPKTERRQSZ, 64);
-    put(c, PG332_INTEN, 0xff);
-    put(c, PG332_MACXADDLSB, 0x35010200 + i);
-    put(c, PG332_MACXADDMSB, 0x000a);
-    put(c, PG332_IPv4XADD, 0x0a000001 + i);
-    put(c, PG332_XRNICCONF, conf);
-    put(c, PG332_XRNICADCONF, 0x000a0004);
+    WRITES(c, REG_ADDR(IPKTERRQBA, c->errq), REG(IPKTERRQSZ, 64), REG(INTEN, 0xff),
+              REG(MACXADDLSB, 0x35010200 + i), REG(MACXADDMSB, 0x000a),
+              REG(IPv4XADD, 0x0a000001 + i), REG(XRNICCONF, conf),
+              REG(XRNICADCONF, 0x000a0004));
     if (c->version != PG332_V3_1) {
         put(c, PG332_XRNIC_CONF_QP_EN, 8);
     }
@@ -88,39 +109,22 @@ static void open_card(Card *c, int i)
 static void open_region(Card *c)
 {
     c->mem = fake_alloc(&c->env, MEM, 4096);
-    put_region(c, PG332_PDPDNUM, PD);
-    put_region(c, PG332_VIRTADDRLSB, (uint32_t)VA);
-    put_region(c, PG332_VIRTADDRMSB, VA >> 32);
-    put_region(c, PG332_BUFBASEADDRLSB, c->mem);
-    put_region(c, PG332_BUFBASEADDRMSB, c->mem >> 32);
-    put_region(c, PG332_BUFRKEY, KEY & 0xff);
-    put_region(c, PG332_WRRDBUFLEN, MEM);
-    put_region(c, PG332_ACCESSDESC, PG332_ACCESS_READ_WRITE);
-}
-
-static void put_pair(Card *c, uint32_t low, uint32_t high, uint64_t addr)
-{
-    put_qp(c, low, addr);
-    put_qp(c, high, addr >> 32);
+    WRITES(c, ENTRY(PDPDNUM, PD), ENTRY(VIRTADDRLSB, (uint32_t)VA),
+              ENTRY(VIRTADDRMSB, VA >> 32), ENTRY(BUFBASEADDRLSB, c->mem),
+              ENTRY(BUFBASEADDRMSB, c->mem >> 32), ENTRY(BUFRKEY, KEY & 0xff),
+              ENTRY(WRRDBUFLEN, MEM), ENTRY(ACCESSDESC, PG332_ACCESS_READ_WRITE));
 }
 
 void card_open_qp(Card *c, int i)
 {
-    put_qp(c, PG332_IPDESADDR1, 0x0a000001 + !i);
-    put_qp(c, PG332_MACDESADDLSB, 0x35010200 + !i);
-    put_qp(c, PG332_MACDESADDMSB, 0x000a);
-    put_pair(c, PG332_SQBA, PG332_SQBAMSB, c->sq);
-    put_pair(c, PG332_CQBA, PG332_CQBAMSB, c->cq);
-    put_pair(c, PG332_RQBA, PG332_RQBAMSB, c->rq);
-    put_pair(c, PG332_CQDBADD, PG332_CQDBADDMSB, c->cq_db);
-    put_pair(c, PG332_RQWPTRDBADD, PG332_RQWPTRDBADDMSB, c->rq_db);
-    put_qp(c, PG332_DESTQPCONF, QPN);
-    put_qp(c, PG332_QDEPTH, DEPTH << 16 | DEPTH);
-    put_qp(c, PG332_QPCONF, QPCONF);
-    put_qp(c, PG332_QPADVCONF, 0x12344000);
-    put_qp(c, PG332_PD, PD);
-    put_qp(c, PG332_LSTRQREQ, 0x0a000000 | ((PSN_OF(!i) - 1) & 0xffffff));
-    put_qp(c, PG332_SQPSN, PSN_OF(i));
+    WRITES(c, SLOT(IPDESADDR1, 0x0a000001 + !i), SLOT(MACDESADDLSB, 0x35010200 + !i),
+              SLOT(MACDESADDMSB, 0x000a), SLOT_ADDR(SQBA, c->sq), SLOT_ADDR(CQBA, c->cq),
+              SLOT_ADDR(RQBA, c->rq), SLOT_ADDR(CQDBADD, c->cq_db),
+              SLOT_ADDR(RQWPTRDBADD, c->rq_db), SLOT(DESTQPCONF, QPN),
+              SLOT(QDEPTH, DEPTH << 16 | DEPTH), SLOT(QPCONF, QPCONF),
+              SLOT(QPADVCONF, 0x12344000), SLOT(PD, PD),
+              SLOT(LSTRQREQ, 0x0a000000 | ((PSN_OF(!i) - 1) & 0xffffff)),
+              SLOT(SQPSN, PSN_OF(i)));
 }
 
 void card_config(ErnicConfig *cfg, unsigned version)
@@ -160,15 +164,50 @@ void card_close(Card *c)
     fake_env_fini(&c->env);
 }
 
+void card_move(Card *c)
+{
+    GByteArray *state = g_byte_array_new();
+    ErnicConfig cfg;
+    Ernic *e;
+
+    ernic_save(c->e, state);
+    card_config(&cfg, c->version);
+    e = ernic_new(&cfg, &fake_env_ops, &c->env);
+    g_assert_false(ernic_load(e, c->env.now, state->data, state->len - 1));
+    g_assert_true(ernic_load(e, c->env.now, state->data, state->len));
+    g_byte_array_free(state, true);
+    ernic_free(c->e);
+    c->e = e;
+    card_check(c);
+}
+
+uint64_t card_errors(Card *c, uint32_t num, uint32_t size)
+{
+    uint64_t ring = fake_alloc(&c->env, num * size, 256);
+
+    WRITES(c, REG_ADDR(ERRBUFBA, ring), REG(ERRBUFSZ, size << 16 | num));
+    return ring;
+}
+
+void card_fill_sq(Card *c, uint32_t num, Wqe w)
+{
+    put_qp(c, PG332_QPCONF, 0);
+    c->sq = fake_alloc(&c->env, num * 64, 256);
+    for (uint32_t i = 0; i < num; i++) {
+        card_wqe_at(c, c->sq + i * 64, i, w);
+    }
+    WRITES(c, SLOT_ADDR(SQBA, c->sq), SLOT(QDEPTH, DEPTH << 16 | num),
+              SLOT(QPCONF, QPCONF & ~PG332_QPCONF_CQE));
+}
+
 /* ---- work ---------------------------------------------------------------------- */
 
-/* Request number n, from 0 on, has WRID 0x100 + n. */
-void card_wqe(Card *c, Wqe w)
+void card_wqe_at(Card *c, uint64_t at, uint16_t wrid, Wqe w)
 {
-    uint8_t *slot = fake_ptr(&c->env, c->sq + c->posted % DEPTH * 64, 64);
+    uint8_t *slot = fake_ptr(&c->env, at, 64);
 
     memset(slot, 0xee, 64);             /* reserved bytes: not looked at */
-    stw_le_p(slot, 0x100 + c->posted);
+    stw_le_p(slot, wrid);
     stq_le_p(slot + 4, w.laddr);
     stl_le_p(slot + 12, w.len);
     slot[16] = w.opcode;
@@ -178,6 +217,11 @@ void card_wqe(Card *c, Wqe w)
         memcpy(slot + 32, w.sdata, 16);
     }
     stl_le_p(slot + 48, w.imm);
+}
+
+void card_wqe(Card *c, Wqe w)
+{
+    card_wqe_at(c, c->sq + c->posted % DEPTH * 64, 0x100 + c->posted, w);
     c->posted++;
 }
 

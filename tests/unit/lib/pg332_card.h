@@ -10,6 +10,7 @@
 
 #include "fake_verbs.h"
 #include "faces/pg332/register_file.h"
+#include "test.h"
 
 #define QPN         2
 #define DEPTH       8
@@ -51,6 +52,38 @@ void put_qp(Card *c, uint32_t reg, uint32_t value);
 uint32_t get_qp(Card *c, uint32_t reg);
 void put_region(Card *c, uint32_t reg, uint32_t value);
 
+/* A write to a global register, an entry of the regions or a slot; or what it reads. */
+typedef struct Pg332Write {
+    uint8_t scope;              /* ErnicRegScope */
+    uint16_t number;            /* of the entry, from 0 on, or of the queue pair */
+    uint16_t reg;
+    uint32_t value;
+} Pg332Write;
+
+#define W_G(r, v)       { ERNIC_REG_GLOBAL, 0, PG332_##r, v }
+#define W_R(r, v)       { ERNIC_REG_REGION, 0, PG332_##r, v }
+#define W_Q(n, r, v)    { ERNIC_REG_QP, n, PG332_##r, v }
+/* Of the card, of REGION and of QPN. */
+#define REG(r, v)       { ERNIC_REG_GLOBAL, 0, PG332_##r, v }
+#define ENTRY(r, v)     { ERNIC_REG_REGION, REGION, PG332_##r, v }
+#define SLOT(r, v)      { ERNIC_REG_QP, QPN, PG332_##r, v }
+/* An address in two registers. */
+#define REG_ADDR(r, v)      REG(r, v), REG(r##MSB, (v) >> 32)
+#define SLOT_ADDR(r, v)     SLOT(r, v), SLOT(r##MSB, (v) >> 32)
+#define W_Q_ADDR(n, r, v)   W_Q(n, r, v), W_Q(n, r##MSB, (v) >> 32)
+
+uint32_t pg332_offset(const Card *c, const Pg332Write *w);
+void pg332_play(Card *c, const Pg332Write *w, uint32_t num);
+void pg332_expect(Card *c, const Pg332Write *w, uint32_t num, int line);
+#define WRITES(c, ...) do { \
+    const Pg332Write writes_[] = { __VA_ARGS__ }; \
+    pg332_play(c, writes_, ARRAY_SIZE(writes_)); \
+} while (0)
+#define READS(c, ...) do { \
+    const Pg332Write reads_[] = { __VA_ARGS__ }; \
+    pg332_expect(c, reads_, ARRAY_SIZE(reads_), __LINE__); \
+} while (0)
+
 /*
  * Card @i, 0 or 1, at 10.0.0.(1 + i), with a queue pair QPN to the other one and a region
  * REGION of MEM bytes at @c->mem. The other functions repeat single parts of the set-up.
@@ -59,6 +92,12 @@ void card_open(Card *c, int i, unsigned version);
 void card_open_qp(Card *c, int i);
 void card_config(ErnicConfig *cfg, unsigned version);
 void card_close(Card *c);
+/* Another engine takes over the state; it refuses one that lacks a byte. */
+void card_move(Card *c);
+/* An error buffer of @num entries of @size bytes; returns its address. */
+uint64_t card_errors(Card *c, uint32_t num, uint32_t size);
+/* A send queue with @num requests like @w, none of them posted, that has no entries. */
+void card_fill_sq(Card *c, uint32_t num, Wqe w);
 /* Do the engine's invariants hold? */
 void card_check(Card *c);
 
@@ -70,6 +109,7 @@ uint32_t card_cqe(Card *c, uint32_t n);
 
 /* Request number n, from 0 on, has WRID 0x100 + n. */
 void card_wqe(Card *c, Wqe w);
+void card_wqe_at(Card *c, uint64_t slot, uint16_t wrid, Wqe w);
 void card_ring(Card *c);
 /* The index after @n requests or messages. */
 uint32_t card_index(uint32_t n);
@@ -98,5 +138,41 @@ void teardown(void);
 void settle(void);
 /* Drop all that @c has sent. */
 void lose_all(Card *c);
+
+extern const char *const version_names[PG332_VERSIONS];
+/* The heads of tests of two cards, setup(@version), of any version, and of one card. */
+#define CARDS_TEST(path, version, fn)                               \
+    static void fn(Card *a, Card *b);                               \
+    UNIT_ADD(path, run_##fn)                                        \
+    {                                                               \
+        setup(version);                                             \
+        fn(&cards[0], &cards[1]);                                   \
+        teardown();                                                 \
+    }                                                               \
+    static void fn(Card *a, Card *b)
+#define VERSIONS_TEST(path, fn)                                     \
+    static void fn(Card *a, Card *b);                               \
+    static void run_##fn(gconstpointer version)                     \
+    {                                                               \
+        setup(GPOINTER_TO_UINT(version));                           \
+        fn(&cards[0], &cards[1]);                                   \
+        teardown();                                                 \
+    }                                                               \
+    TESTS(add_##fn)                                                 \
+    {                                                               \
+        for (unsigned v = 0; v < PG332_VERSIONS; v++) {             \
+            unit_add_row(path, version_names[v], GUINT_TO_POINTER(v), run_##fn); \
+        }                                                           \
+    }                                                               \
+    static void fn(Card *a, Card *b)
+#define CARD_TEST(path, version, fn)                                \
+    static void fn(Card *c);                                        \
+    UNIT_ADD(path, run_##fn)                                        \
+    {                                                               \
+        card_open(&cards[0], 0, version);                           \
+        fn(&cards[0]);                                              \
+        card_close(&cards[0]);                                      \
+    }                                                               \
+    static void fn(Card *c)
 
 #endif /* PG332_CARD_H */

@@ -141,8 +141,7 @@ static void no_address(Card *c)
 
 static void silence(Card *c)
 {
-    put(c, PG332_XRNICADCONF, 0);
-    put_qp(c, PG332_TIMEOUTCONF, 1 << 8 | 1);
+    WRITES(c, REG(XRNICADCONF, 0), SLOT(TIMEOUTCONF, 1 << 8 | 1));
     post(c, SEND, 64);
     fake_advance(c->e, 1000000000);
     lose_all(c);
@@ -151,8 +150,7 @@ static void silence(Card *c)
 
 static void rnr_counted(Card *c)
 {
-    put(c, PG332_XRNICADCONF, 0);
-    put_qp(c, PG332_TIMEOUTCONF, 1 << 11);
+    WRITES(c, REG(XRNICADCONF, 0), SLOT(TIMEOUTCONF, 1 << 11));
     post(c, SEND, 64);
     PEER(c, ACK, .psn = PSN, .syndrome = 0x21);
     fake_advance(c->e, 1000000000);

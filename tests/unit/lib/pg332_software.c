@@ -8,19 +8,6 @@
 #include "qemu/osdep.h"
 #include "pg332_software.h"
 
-void pg332_play(Card *c, const Pg332Write *w, uint32_t num)
-{
-    for (; num; num--, w++) {
-        ernic_reg_write(c->e, c->env.now, pg332_offset(c, w), w->value);
-        card_check(c);
-    }
-}
-
-uint32_t pg332_offset(const Card *c, const Pg332Write *w)
-{
-    return card_at(c, w->scope, w->scope == ERNIC_REG_QP ? w->qpn - 1 : 0, w->reg);
-}
-
 /* An address of a queue or buffer, in two registers. */
 #define G_ADDR(low, high, v)    W_G(low, v), W_G(high, 0x12)
 #define Q_ADDR(n, low, high, v) W_Q(n, low, v), W_Q(n, high, 0x12)

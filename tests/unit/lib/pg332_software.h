@@ -9,18 +9,6 @@
 
 #include "pg332_card.h"
 
-/* One write: to a global register, an entry of the region table, or a slot. */
-typedef struct Pg332Write {
-    uint8_t scope;              /* ErnicRegScope */
-    uint8_t qpn;                /* of a slot */
-    uint16_t reg;
-    uint32_t value;
-} Pg332Write;
-
-#define W_G(r, v)       { ERNIC_REG_GLOBAL, 0, PG332_##r, v }
-#define W_R(r, v)       { ERNIC_REG_REGION, 0, PG332_##r, v }
-#define W_Q(n, r, v)    { ERNIC_REG_QP, n, PG332_##r, v }
-
 typedef struct Pg332Software {
     const char *name;
     unsigned version;
@@ -32,8 +20,5 @@ typedef struct Pg332Software {
 
 extern const Pg332Software pg332_software[];
 extern const uint32_t pg332_num_software;
-
-void pg332_play(Card *c, const Pg332Write *w, uint32_t num);
-uint32_t pg332_offset(const Card *c, const Pg332Write *w);
 
 #endif /* PG332_SOFTWARE_H */

@@ -11,8 +11,6 @@
 
 #define NEXT    100             /* the PSN that the peer uses first */
 
-const char *const version_names[PG332_VERSIONS] = { "3.1", "4.0", "4.2" };
-
 Card card;
 ErnicReport last_report;
 uint32_t num_reports;
@@ -60,8 +58,7 @@ static void set_card(void)
 
 static void set_qp(uint32_t n)
 {
-    PLAY(W_Q(n, RQBA, card.rq), W_Q(n, RQBAMSB, card.rq >> 32), W_Q(n, SQBA, card.sq),
-         W_Q(n, SQBAMSB, card.sq >> 32), W_Q(n, CQBA, 0x40000), W_Q(n, CQDBADD, 0x50000),
+    PLAY(W_Q_ADDR(n, RQBA, card.rq), W_Q_ADDR(n, SQBA, card.sq), W_Q(n, CQBA, 0x40000), W_Q(n, CQDBADD, 0x50000),
          W_Q(n, RQWPTRDBADD, 0x60000), W_Q(n, QDEPTH, RINGS));
 }
 

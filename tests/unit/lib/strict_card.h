@@ -15,8 +15,6 @@
 #define ADCONF  0x000a0004
 #define RINGS   0x00100010      /* QDEPTH: 16 and 16 */
 
-extern const char *const version_names[PG332_VERSIONS];
-
 extern Card card;
 extern ErnicReport last_report;        /* the last one */
 extern uint32_t num_reports;       /* since open_card() */
@@ -26,10 +24,7 @@ typedef enum Stage { BARE, SET, READY, RUNNING } Stage;
 
 void open_card(unsigned version, ErnicStrictMode mode);
 void bring_to(Stage stage);
-#define PLAY(...) do { \
-    const Pg332Write writes[] = { __VA_ARGS__ }; \
-    pg332_play(&card, writes, ARRAY_SIZE(writes)); \
-} while (0)
+#define PLAY(...)   WRITES(&card, __VA_ARGS__)
 
 /*
  * A request from 10.0.0.2 to queue pair 2, next in sequence, with a payload of @payload

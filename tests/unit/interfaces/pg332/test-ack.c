@@ -68,13 +68,8 @@ TEST("/pg332-ack/policy", test_policy)
 /*
  * A card that only acknowledges late still completes all work, between two of its kind.
  */
-TEST("/pg332-ack/late", test_late)
+CARDS_TEST("/pg332-ack/late", PG332_V3_1, test_late)
 {
-    Card *a = &cards[0], *b = &cards[1];
-    GByteArray *state = g_byte_array_new();
-    ErnicConfig cfg;
-
-    setup(PG332_V3_1);
     put(b, PG332_XRNICCONF, get(b, PG332_XRNICCONF) | PG332_CONF_ACK_TIMEOUT);
     POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x6000, .rkey = KEY, .raddr = VA);
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 64);
@@ -82,17 +77,11 @@ TEST("/pg332-ack/late", test_late)
     check_done(a, 0);
     check_received(b, 1);
     /* The time-out continues after a migration. */
-    ernic_save(b->e, state);
-    card_config(&cfg, PG332_V3_1);
-    ernic_free(b->e);
-    b->e = ernic_new(&cfg, &fake_env_ops, &b->env);
-    g_assert(ernic_load(b->e, b->env.now, state->data, state->len));
+    card_move(b);
     settle();
     check_done(a, 0);
     fake_advance(b->e, ERNIC_PG332_ACK_NS);
     settle();
     check_done(a, 2);
     g_assert_cmphex(get(b, PG332_OUTAMPKTCNT), ==, 1);
-    g_byte_array_free(state, true);
-    teardown();
 }

@@ -255,16 +255,6 @@ static void shoot(Card *c, Shot *s)
     }
 }
 
-static uint64_t entries(Card *c)
-{
-    uint64_t ring = fake_alloc(&c->env, 4 * 256, 256);
-
-    put(c, PG332_ERRBUFBA, ring);
-    put(c, PG332_ERRBUFBAMSB, ring >> 32);
-    put(c, PG332_ERRBUFSZ, 256 << 16 | 4);
-    return ring;
-}
-
 /* Each packet has the fate that its row describes. */
 static void check_effect(Card *c, const Pg332Check *row)
 {
@@ -289,8 +279,7 @@ static void check_effect(Card *c, const Pg332Check *row)
     g_assert_cmphex(get(c, PG332_INTSTS), ==, PG332_INT_VALIDATION |
                     (fatal ? PG332_INT_FATAL : 0) |
                     (row->effect == PG332_RNR ? PG332_INT_RNR : 0));
-    g_assert_cmpuint(get_qp(c, PG332_STATRQPIDB), ==, 0);
-    g_assert_cmphex(get(c, PG332_INALLDRPPKTCNT), ==, 1 | (row->drop ? 1 << 16 : 0));
+    READS(c, SLOT(STATRQPIDB, 0), REG(INALLDRPPKTCNT, 1 | (row->drop ? 1 << 16 : 0)));
 }
 
 /* The defects of rows @i and @j in one packet: the card reports the first of them. */
@@ -303,9 +292,8 @@ static void check_rows(uint32_t i, uint32_t j)
 
     g_test_message("%s and %s", row->name, defects[j].name);
     card_open(&cards[0], 0, PG332_V3_1);
-    put(c, PG332_IPv6XADD1, 1);
-    put(c, PG332_IPv6XADD4, 0xfe800000);
-    ring = entries(c);
+    WRITES(c, REG(IPv6XADD1, 1), REG(IPv6XADD4, 0xfe800000));
+    ring = card_errors(c, 4, 256);
     shot_init(&s);
     defects[i].spoil(c, &s);
     if (j != i) {
@@ -364,25 +352,20 @@ TEST("/pg332-check/document", test_document)
 }
 
 /* Without a defect nothing is refused, on either kind of link. */
-TEST("/pg332-check/good", test_good)
+CARD_TEST("/pg332-check/good", PG332_V4_2, test_good)
 {
-    Card *c = &cards[0];
     Shot s;
 
-    card_open(&cards[0], 0, PG332_V4_2);
     shot_init(&s);
     shoot(c, &s);
     fake_run(c->e);
     peer_hears_ack(c, ERNIC_AETH_ACK | ERNIC_AETH_CREDIT_NONE);
     PEER(c, SEND_ONLY, .psn = (PEER_PSN + 1) & ERNIC_PSN_MASK, .payload_len = 64);
-    g_assert_cmpuint(get_qp(c, PG332_STATRQPIDB), ==, 2);
-    g_assert_cmphex(get(c, PG332_INTSTS), ==, PG332_INT_RECEIVE);
+    READS(c, SLOT(STATRQPIDB, 2), REG(INTSTS, PG332_INT_RECEIVE));
     /* A duplicate: counted, acknowledged, and not received again. */
     PEER(c, SEND_ONLY, .psn = (PEER_PSN + 1) & ERNIC_PSN_MASK, .payload_len = 64);
     peer_hears_ack(c, ERNIC_AETH_ACK | ERNIC_AETH_CREDIT_NONE);
-    g_assert_cmpuint(get_qp(c, PG332_STATRQPIDB), ==, 2);
-    g_assert_cmphex(get(c, PG332_ININVDUPCNT), ==, 1 << 16);
-    card_close(&cards[0]);
+    READS(c, SLOT(STATRQPIDB, 2), REG(ININVDUPCNT, 1 << 16));
 }
 
 static uint32_t bit_of(const char *name)
@@ -408,7 +391,7 @@ static void test_unsettled(gconstpointer data)
     Shot s;
 
     card_open(&cards[0], 0, PG332_V4_0);
-    ring = entries(c);
+    ring = card_errors(c, 4, 256);
     fake_run(c->e);
     conf = get(c, PG332_XRNICCONF);
     if (starts) {
@@ -429,18 +412,15 @@ static void test_unsettled(gconstpointer data)
     card_close(&cards[0]);
 }
 
-TEST("/pg332-check/receive-buffer", test_receive_buffer)
+CARD_TEST("/pg332-check/receive-buffer", PG332_V3_1, test_receive_buffer)
 {
-    Card *c = &cards[0];
     uint64_t ring;
 
-    card_open(&cards[0], 0, PG332_V3_1);
-    ring = entries(c);
+    ring = card_errors(c, 4, 256);
     PEER(c, SEND_ONLY, .psn = PEER_PSN, .payload_len = SLOT_BYTES + 4);
     g_assert_cmphex(card_word(c, ring), ==, 1u << 19);
     peer_hears_ack(c, ERNIC_NAK_INV_REQ);
     g_assert_cmphex(get_qp(c, PG332_STATQP) & PG332_STATQP_FATAL, !=, 0);
-    card_close(&cards[0]);
 }
 
 /* Responses: the bit, or none. */
@@ -467,7 +447,7 @@ TEST("/pg332-check/responses", test_responses)
 
     for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
         card_open(&cards[0], 0, PG332_V4_0);
-        ring = entries(c);
+        ring = card_errors(c, 4, 256);
         POST(c, .opcode = SEND, .laddr = c->mem, .len = 64);
         fake_run(c->e);
         lose_all(c);

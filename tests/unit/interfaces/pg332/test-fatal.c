@@ -45,21 +45,16 @@ TEST("/pg332-fatal/codes", test_codes)
 }
 
 /* The ring of codes wraps, and overwrites unread codes. */
-TEST("/pg332-fatal/ring", test_ring)
+CARD_TEST("/pg332-fatal/ring", PG332_V4_2, test_ring)
 {
-    Card *c = &cards[0];
-
-    card_open(&cards[0], 0, PG332_V4_2);
     put(c, PG332_IPKTERRQSZ, 2);
     for (uint32_t i = 0; i < 5; i++) {
         PEER(c, SEND_LAST, .psn = PEER_PSN, .payload_len = 64);
         g_assert_cmpuint(get(c, PG332_IPKTERRQWPTR), ==, i % 2 + 1);
-        put_qp(c, PG332_QPCONF, QPCONF & ~PG332_QPCONF_ENABLE);
-        put_qp(c, PG332_LSTRQREQ, 0x0a000000 | (PEER_PSN - 1));
-        put_qp(c, PG332_QPCONF, QPCONF);
+        WRITES(c, SLOT(QPCONF, QPCONF & ~PG332_QPCONF_ENABLE),
+                  SLOT(LSTRQREQ, 0x0a000000 | (PEER_PSN - 1)), SLOT(QPCONF, QPCONF));
     }
     lose_all(c);
-    card_close(&cards[0]);
 }
 
 /* The document contains the same codes. */

@@ -48,27 +48,29 @@ static void open1(Qp1 *q, Card *c)
         .rq = fake_alloc(env, DEPTH * SLOT_BYTES, 256),
         .db = fake_alloc(env, 8, 8), .frame = fake_alloc(env, FRAME_MAX, 8),
     };
-    put1(q, PG332_RQBA, q->rq);
-    put1(q, PG332_RQBAMSB, q->rq >> 32);
-    put1(q, PG332_SQBA, q->sq);
-    put1(q, PG332_SQBAMSB, q->sq >> 32);
-    put1(q, PG332_CQBA, q->cq);
-    put1(q, PG332_CQBAMSB, q->cq >> 32);
-    put1(q, PG332_CQDBADD, q->db);
-    put1(q, PG332_CQDBADDMSB, q->db >> 32);
-    put1(q, PG332_RQWPTRDBADD, q->db + 4);
-    put1(q, PG332_RQWPTRDBADDMSB, q->db >> 32);
-    put1(q, PG332_QDEPTH, DEPTH << 16 | DEPTH);
-    put1(q, PG332_TIMEOUTCONF, 0x00101f0d);
-    put1(q, PG332_QPCONF, 0x439 | (SLOT_BYTES / 256) << 16);
+    WRITES(c, W_Q_ADDR(1, RQBA, q->rq), W_Q_ADDR(1, SQBA, q->sq), W_Q_ADDR(1, CQBA, q->cq),
+              W_Q_ADDR(1, CQDBADD, q->db), W_Q_ADDR(1, RQWPTRDBADD, q->db + 4),
+              W_Q(1, QDEPTH, DEPTH << 16 | DEPTH), W_Q(1, TIMEOUTCONF, 0x00101f0d),
+              W_Q(1, QPCONF, 0x439 | (SLOT_BYTES / 256) << 16));
 }
 
-static void open_both(unsigned version)
+static void open_both(void)
 {
-    setup(version);
     open1(&qp1s[0], &cards[0]);
     open1(&qp1s[1], &cards[1]);
 }
+
+/* The head of a test of two cards with open queue pairs 1. */
+#define QP1_TEST(path, version, fn)                                 \
+    static void fn(Qp1 *a, Qp1 *b);                                 \
+    UNIT_ADD(path, run_##fn)                                        \
+    {                                                               \
+        setup(version);                                             \
+        open_both();                                                \
+        fn(&qp1s[0], &qp1s[1]);                                     \
+        teardown();                                                 \
+    }                                                               \
+    static void fn(Qp1 *a, Qp1 *b)
 
 static void path_of(int i, bool v6, ErnicPath *path)
 {
@@ -116,13 +118,8 @@ static uint32_t make(Qp1 *q, bool v6, uint32_t len, uint8_t seed)
 
 static void post1(Qp1 *q, uint8_t opcode, uint32_t len)
 {
-    uint8_t *slot = fake_ptr(&q->c->env, q->sq + q->posted % DEPTH * 64, 64);
-
-    memset(slot, 0xee, 64);
-    stw_le_p(slot, 0x700 + q->posted);
-    stq_le_p(slot + 4, q->frame);
-    stl_le_p(slot + 12, len);
-    slot[16] = opcode;
+    card_wqe_at(q->c, q->sq + q->posted % DEPTH * 64, 0x700 + q->posted,
+                (Wqe) { .opcode = opcode, .laddr = q->frame, .len = len });
     q->posted++;
     put1(q, PG332_SQPI, card_index(q->posted));
 }
@@ -147,15 +144,13 @@ static void check_slot(Qp1 *to, uint32_t n, Qp1 *from, uint32_t frame_len, bool 
     g_assert_cmpuint(frame_len, ==, 14 + ip + 28 + MAD_LEN);
 }
 
-static void test_exchange(gconstpointer arg)
+VERSIONS_TEST("/pg332-qp1/exchange", test_exchange)
 {
-    unsigned version = GPOINTER_TO_UINT(arg);
-    Qp1 *a = &qp1s[0], *b = &qp1s[1];
     uint32_t len;
 
-    open_both(version);
+    open_both();
     for (uint32_t i = 0; i < 3 * DEPTH; i++) {
-        Qp1 *from = i & 1 ? b : a, *to = i & 1 ? a : b;
+        Qp1 *from = &qp1s[i % 2], *to = &qp1s[!(i % 2)];
 
         len = make(from, false, MAD_LEN, i);
         post1(from, SEND, len);
@@ -167,32 +162,23 @@ static void test_exchange(gconstpointer arg)
         check_slot(to, i / 2, from, len, false);
         g_assert_cmphex(get(to->c, PG332_INTSTS) & ~PG332_INT_COMPLETION, ==,
                         PG332_INT_MAD);
-        put(to->c, PG332_INTSTS, PG332_INT_MAD);
-        put1(to, PG332_RQCI, card_index(i / 2 + 1));
+        WRITES(to->c, REG(INTSTS, PG332_INT_MAD), W_Q(1, RQCI, card_index(i / 2 + 1)));
     }
-    g_assert_cmphex(get(a->c, PG332_OUTAMPKTCNT), ==, 3 * DEPTH / 2 << 16);
-    g_assert_cmphex(get(a->c, PG332_INAMPKTCNT), ==, 3 * DEPTH / 2 << 16);
-    g_assert_cmphex(get(a->c, PG332_OUTIOPKTCNT), ==, 0);
-    g_assert_cmphex(get(a->c, PG332_INSRRPKTCNT), ==, 0);
+    READS(a, REG(OUTAMPKTCNT, 3 * DEPTH / 2 << 16), REG(INAMPKTCNT, 3 * DEPTH / 2 << 16),
+             REG(OUTIOPKTCNT, 0), REG(INSRRPKTCNT, 0));
     /* Features that the document denies to queue pair 1 are plain storage there. */
-    put1(a, PG332_SQPSN, 0x1234);
-    put1(a, PG332_LSTRQREQ, 0x02004321);
-    g_assert_cmphex(get1(a, PG332_SQPSN), ==, 0x1234);
-    g_assert_cmphex(get1(a, PG332_LSTRQREQ), ==, 0x02004321);
-    teardown();
+    WRITES(a, W_Q(1, SQPSN, 0x1234), W_Q(1, LSTRQREQ, 0x02004321));
+    READS(a, W_Q(1, SQPSN, 0x1234), W_Q(1, LSTRQREQ, 0x02004321));
 }
 
 /* IPv6; then interrupts and bank of the receive queue; then lengths without ICRC. */
-TEST("/pg332-qp1/variants", test_variants)
+QP1_TEST("/pg332-qp1/variants", PG332_V4_2, test_variants)
 {
-    Qp1 *a = &qp1s[0], *b = &qp1s[1];
     uint32_t len;
     uint8_t *f;
 
-    open_both(PG332_V4_2);
     for (uint32_t i = 0; i < 2; i++) {
-        put(&cards[i], PG332_IPv6XADD1, 1 + i);
-        put(&cards[i], PG332_IPv6XADD4, 0xfd000000);
+        WRITES(&cards[i], REG(IPv6XADD1, 1 + i), REG(IPv6XADD4, 0xfd000000));
     }
     len = make(a, true, MAD_LEN, 1);
     post1(a, SEND, len);
@@ -205,8 +191,7 @@ TEST("/pg332-qp1/variants", test_variants)
     post1(a, SEND, len);
     settle();
     check_slot(b, 1, a, len, false);
-    g_assert_cmphex(get(b->c, PG332_INTSTS), ==, PG332_INT_MAD | PG332_INT_RECEIVE);
-    g_assert_cmphex(get(b->c, PG332_V4_RQINTSTS), ==, 1 << 1);
+    READS(b->c, REG(INTSTS, PG332_INT_MAD | PG332_INT_RECEIVE), REG(V4_RQINTSTS, 1 << 1));
 
     /* The ICRC is not counted in these lengths; in those of received frames it is. */
     stw_be_p(f + 16, lduw_be_p(f + 16) - 4);
@@ -217,17 +202,14 @@ TEST("/pg332-qp1/variants", test_variants)
     settle();
     make(a, false, MAD_LEN, 2);
     check_slot(b, 2, a, len, false);
-    teardown();
 }
 
 /* From queue pair 1 to queue pair 1 of the same card. */
-TEST("/pg332-qp1/loopback", test_loopback)
+QP1_TEST("/pg332-qp1/loopback", PG332_V3_1, test_loopback)
 {
-    Qp1 *a = &qp1s[0];
     uint32_t len;
     uint8_t *f;
 
-    open_both(PG332_V3_1);
     len = make(a, false, MAD_LEN, 3);
     f = frame_of(a);
     stl_be_p(f + 30, 0x0a000001);
@@ -236,7 +218,6 @@ TEST("/pg332-qp1/loopback", test_loopback)
     post1(a, SEND, len);
     settle();
     check_slot(a, 0, a, len, false);
-    teardown();
 }
 
 /* A byte of the frame changed, or another LENGTH. */
@@ -266,7 +247,8 @@ TEST("/pg332-qp1/malformed", test_malformed)
 
     for (uint32_t i = 0; i < ARRAY_SIZE(defects); i++) {
         g_test_message("case %u", i);
-        open_both(PG332_V3_1);
+        setup(PG332_V3_1);
+        open_both();
         len = make(a, false, MAD_LEN, i);
         frame_of(a)[defects[i].at] ^= defects[i].flip;
         post1(a, SEND, len + defects[i].more);
@@ -280,55 +262,50 @@ TEST("/pg332-qp1/malformed", test_malformed)
         g_assert_cmphex(get(a->c, PG332_OUTAMPKTCNT), ==, 0);
         teardown();
     }
-    /* Only SEND is supported. */
-    open_both(PG332_V3_1);
+}
+
+/* Only SEND is supported. */
+QP1_TEST("/pg332-qp1/only-send", PG332_V3_1, test_only_send)
+{
     post1(a, WRITE, make(a, false, MAD_LEN, 0));
     settle();
     g_assert_cmphex(card_word(a->c, a->c->errq), ==, 1 << 16 | 0x05);
-    teardown();
-    /* Memory errors; the queue pair recovers. */
-    open_both(PG332_V3_1);
-    len = make(a, false, MAD_LEN, 0);
-    stq_le_p(fake_ptr(&a->c->env, a->sq + 4, 8), 0);
+}
+
+/* Memory errors; the queue pair recovers. */
+QP1_TEST("/pg332-qp1/recovers", PG332_V3_1, test_recovers)
+{
+    uint32_t len = make(a, false, MAD_LEN, 0);
+
     a->frame = 64;
     post1(a, SEND, len);
     settle();
     g_assert_cmphex(card_word(a->c, a->c->errq), ==, 1 << 16 | 0x05);
     put1(a, PG332_QPCONF, PG332_QPCONF_RECOVERY);
     a->c->posted = 0;
-    put(a->c, PG332_XRNICADCONF, PG332_ADCONF_OVERRIDE);
-    put1(a, PG332_SQPI, 0);
-    put1(a, PG332_CQHEAD, 0);
-    put(a->c, PG332_XRNICADCONF, 0);
-    put1(a, PG332_QPCONF, 0x439 | (SLOT_BYTES / 256) << 16);
+    WRITES(a->c, REG(XRNICADCONF, PG332_ADCONF_OVERRIDE), W_Q(1, SQPI, 0),
+                 W_Q(1, CQHEAD, 0), REG(XRNICADCONF, 0),
+                 W_Q(1, QPCONF, 0x439 | (SLOT_BYTES / 256) << 16));
     a->frame = fake_alloc(&a->c->env, FRAME_MAX, 8);
     a->posted = 0;
     post1(a, SEND, make(a, false, MAD_LEN, 9));
     settle();
     g_assert_cmpuint(get1(b, PG332_STATRQPIDB), ==, 1);
-    teardown();
 }
 
 /* Buffers that are full, or too short; a wrong key. */
-TEST("/pg332-qp1/dropped", test_dropped)
+QP1_TEST("/pg332-qp1/dropped", PG332_V3_1, test_dropped)
 {
-    Qp1 *a = &qp1s[0], *b = &qp1s[1];
     uint32_t len;
-    uint64_t errbuf;
+    uint64_t errbuf = card_errors(b->c, 16, 256);
 
-    open_both(PG332_V3_1);
-    errbuf = fake_alloc(&b->c->env, 16 * 256, 256);
-    put(b->c, PG332_ERRBUFBA, errbuf);
-    put(b->c, PG332_ERRBUFBAMSB, errbuf >> 32);
-    put(b->c, PG332_ERRBUFSZ, 256 << 16 | 16);
     for (uint32_t i = 0; i < DEPTH + 2; i++) {
         post1(a, SEND, make(a, false, MAD_LEN, i));
         settle();
         g_assert_cmpuint(get1(a, PG332_CQHEAD), ==, card_index(i + 1));
     }
-    g_assert_cmpuint(get1(b, PG332_STATRQPIDB), ==, DEPTH);
-    g_assert_cmphex(get(b->c, PG332_INTSTS), ==, PG332_INT_MAD | PG332_INT_VALIDATION);
-    g_assert_cmpuint(get(b->c, PG332_ERRBUFWPTR), ==, 2);
+    READS(b->c, W_Q(1, STATRQPIDB, DEPTH),
+                REG(INTSTS, PG332_INT_MAD | PG332_INT_VALIDATION), REG(ERRBUFWPTR, 2));
     g_assert_cmphex(card_word(b->c, errbuf), ==, 1 << 20);
     g_assert_cmphex(get(b->c, PG332_OUTRNRPKTSTS), ==, 0);
     put1(b, PG332_RQCI, 1);
@@ -352,7 +329,6 @@ TEST("/pg332-qp1/dropped", test_dropped)
     post1(a, SEND, len);
     settle();
     g_assert_cmpuint(get1(b, PG332_STATRQPIDB), ==, 2);
-    teardown();
 }
 
 /* It replaces card 0 at 10.0.0.1. */
@@ -461,11 +437,9 @@ TEST("/pg332-qp1/mac", test_mac)
         uint64_t errbuf;
         uint32_t n = 0;
 
-        open_both(PG332_V3_1);
-        errbuf = fake_alloc(&b->c->env, 16 * 256, 256);
-        put(b->c, PG332_ERRBUFBA, errbuf);
-        put(b->c, PG332_ERRBUFBAMSB, errbuf >> 32);
-        put(b->c, PG332_ERRBUFSZ, 256 << 16 | 16);
+        setup(PG332_V3_1);
+        open_both();
+        errbuf = card_errors(b->c, 16, 256);
         POST(a->c, .opcode = SEND, .laddr = a->c->mem, .len = 64);
         fake_run(a->c->e);
         arrive(a->c, b->c, cases[i].change);
@@ -508,39 +482,36 @@ static uint32_t make_cnp(Qp1 *q, uint32_t dest_qp)
 }
 
 /* Software answers a mark; the engine sends nothing. */
-static void test_marked(gconstpointer arg)
+VERSIONS_TEST("/pg332-qp1/marked", test_marked)
 {
-    unsigned version = GPOINTER_TO_UINT(arg);
-    uint32_t bank = version == PG332_V3_1 ? PG332_V3_CNPSCHDSTS : PG332_V4_CNPSCHDSTS;
-    Qp1 *a = &qp1s[0], *b = &qp1s[1];
+    uint32_t bank = a->version == PG332_V3_1 ? PG332_V3_CNPSCHDSTS : PG332_V4_CNPSCHDSTS;
+    Qp1 *q = &qp1s[1];
 
-    open_both(version);
-    put(b->c, PG332_INTEN, 0x1ff);
-    POST(a->c, .opcode = WRITE, .laddr = a->c->mem, .len = 64, .rkey = KEY, .raddr = VA);
-    fake_run(a->c->e);
-    arrive(a->c, b->c, mark);
-    g_assert_cmphex(get(b->c, PG332_INTSTS), ==, PG332_INT_CNP);
-    g_assert_cmphex(get(b->c, bank), ==, 1u << QPN);
-    g_assert_cmpuint(b->c->env.irqs->len, ==, 1);
-    put(b->c, bank, 1u << QPN);
-    g_assert_cmphex(get(b->c, bank), ==, 0);
-    put(b->c, PG332_INTSTS, PG332_INT_CNP);
-    g_assert_cmphex(get(b->c, PG332_INTSTS), ==, 0);
+    open_both();
+    put(b, PG332_INTEN, 0x1ff);
+    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 64, .rkey = KEY, .raddr = VA);
+    fake_run(a->e);
+    arrive(a, b, mark);
+    g_assert_cmphex(get(b, PG332_INTSTS), ==, PG332_INT_CNP);
+    g_assert_cmphex(get(b, bank), ==, 1u << QPN);
+    g_assert_cmpuint(b->env.irqs->len, ==, 1);
+    put(b, bank, 1u << QPN);
+    g_assert_cmphex(get(b, bank), ==, 0);
+    put(b, PG332_INTSTS, PG332_INT_CNP);
+    g_assert_cmphex(get(b, PG332_INTSTS), ==, 0);
     settle();
-    check_done(a->c, 1);
-    g_assert_cmpuint(get(b->c, PG332_OUTCNPPKTCNT), ==, 0);
-    g_assert_cmpuint(get(a->c, PG332_INCNPPKTCNT), ==, 0);
+    check_done(a, 1);
+    g_assert_cmpuint(get(b, PG332_OUTCNPPKTCNT), ==, 0);
+    g_assert_cmpuint(get(a, PG332_INCNPPKTCNT), ==, 0);
 
-    post1(b, SEND, make_cnp(b, QPN));
+    post1(q, SEND, make_cnp(q, QPN));
     settle();
-    g_assert_cmpuint(get1(b, PG332_CQHEAD), ==, 1);
-    g_assert_cmpuint(get(b->c, PG332_OUTCNPPKTCNT), ==, 1);
-    g_assert_cmpuint(get(a->c, PG332_INCNPPKTCNT), ==, 1);
+    READS(b, W_Q(1, CQHEAD, 1), REG(OUTCNPPKTCNT, 1));
+    g_assert_cmpuint(get(a, PG332_INCNPPKTCNT), ==, 1);
     /* To an unused queue pair, and to queue pair 1: dropped. */
-    post1(b, SEND, make_cnp(b, 1));
+    post1(q, SEND, make_cnp(q, 1));
     settle();
-    g_assert_cmpuint(get(a->c, PG332_INCNPPKTCNT), ==, 1);
-    teardown();
+    g_assert_cmpuint(get(a, PG332_INCNPPKTCNT), ==, 1);
 }
 
 /* Requests on the wire: those of the ring that have started. */
@@ -552,25 +523,11 @@ static uint32_t outstanding(Card *c)
 }
 
 /* 16 requests may be outstanding; after a CNP 8, until 16 are complete. */
-TEST("/pg332-qp1/window", test_window)
+CARDS_TEST("/pg332-qp1/window", PG332_V3_1, test_window)
 {
-    Card *a = &cards[0];
-
-    open_both(PG332_V3_1);
-    put_qp(a, PG332_QPCONF, 0);
-    a->sq = fake_alloc(&a->env, 64 * 64, 256);
-    put_qp(a, PG332_SQBA, a->sq);
-    put_qp(a, PG332_QDEPTH, DEPTH << 16 | 64);
-    put_qp(a, PG332_QPCONF, QPCONF & ~PG332_QPCONF_CQE);
-    for (uint32_t i = 0; i < 64; i++) {
-        uint8_t *slot = fake_ptr(&a->env, a->sq + i * 64, 64);
-
-        stq_le_p(slot + 4, a->mem);
-        stl_le_p(slot + 12, 64);
-        slot[16] = WRITE;
-        stq_le_p(slot + 20, VA);
-        stl_le_p(slot + 28, KEY);
-    }
+    open_both();
+    card_fill_sq(a, 64, (Wqe) { .opcode = WRITE, .laddr = a->mem, .len = 64, .raddr = VA,
+                                .rkey = KEY });
     put_qp(a, PG332_SQPI, 20);
     fake_run(a->e);
     g_assert_cmpuint(outstanding(a), ==, 16);
@@ -583,56 +540,29 @@ TEST("/pg332-qp1/window", test_window)
     fake_run(a->e);
     for (uint32_t round = 0; round < 2; round++) {
         g_assert_cmpuint(outstanding(a), ==, 8);
-        fake_deliver(a->e, cards[1].e);
-        fake_deliver(cards[1].e, a->e);
+        fake_deliver(a->e, b->e);
+        fake_deliver(b->e, a->e);
     }
     g_assert_cmpuint(outstanding(a), ==, 16);
     settle();
     g_assert_cmpuint(get_qp(a, PG332_CQHEAD), ==, 60);
-    teardown();
 }
 
 /* A frame that waits for the link, saved, loaded, and sent after that. */
-TEST("/pg332-qp1/save", test_save)
+QP1_TEST("/pg332-qp1/save", PG332_V3_1, test_save)
 {
-    Qp1 *a = &qp1s[0], *b = &qp1s[1];
-    GByteArray *bytes = g_byte_array_new();
-    ErnicConfig cfg;
-    uint32_t len;
-    Ernic *e;
+    uint32_t len = make(a, false, MAD_LEN, 4);
 
-    open_both(PG332_V3_1);
     a->c->env.tx_busy = true;
-    len = make(a, false, MAD_LEN, 4);
     post1(a, SEND, len);
     fake_run(a->c->e);
     a->c->e->qp[QPN].sq.narrow = 5;
     g_assert_cmpuint(get1(a, PG332_CQHEAD), ==, 0);
-    ernic_save(a->c->e, bytes);
-    card_config(&cfg, PG332_V3_1);
-    e = ernic_new(&cfg, &fake_env_ops, &a->c->env);
-    g_assert(ernic_load(e, a->c->env.now, bytes->data, bytes->len));
-    g_assert_cmpuint(e->qp[QPN].sq.narrow, ==, 5);
-    g_byte_array_free(bytes, true);
-    ernic_free(a->c->e);
-    a->c->e = e;
+    card_move(a->c);
+    g_assert_cmpuint(a->c->e->qp[QPN].sq.narrow, ==, 5);
     a->c->env.tx_busy = false;
-    ernic_tx_ready(e, a->c->env.now);
+    ernic_tx_ready(a->c->e, a->c->env.now);
     settle();
     g_assert_cmpuint(get1(a, PG332_CQHEAD), ==, 1);
     check_slot(b, 0, a, len, false);
-    teardown();
-}
-
-TESTS(add_tests)
-{
-    static const char *const names[PG332_VERSIONS] = { "3.1", "4.0", "4.2" };
-
-    for (unsigned v = 0; v < PG332_VERSIONS; v++) {
-        g_autofree char *exchange = g_strdup_printf("/pg332-qp1/exchange/%s", names[v]);
-        g_autofree char *marked = g_strdup_printf("/pg332-qp1/marked/%s", names[v]);
-
-        g_test_add_data_func(exchange, GUINT_TO_POINTER(v), test_exchange);
-        g_test_add_data_func(marked, GUINT_TO_POINTER(v), test_marked);
-    }
 }

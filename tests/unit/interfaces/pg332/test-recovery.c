@@ -90,10 +90,8 @@ static const struct {
 /* Repair registers that some dialogues break; the sequence sets up the rest. */
 static void mend(Card *c)
 {
-    put(c, PG332_IPv4XADD, 0x0a000001);
-    put_region(c, PG332_BUFBASEADDRMSB, c->mem >> 32);
-    put_qp(c, PG332_RQBAMSB, c->rq >> 32);
-    put_qp(c, PG332_SQBAMSB, c->sq >> 32);
+    WRITES(c, REG(IPv4XADD, 0x0a000001), ENTRY(BUFBASEADDRMSB, c->mem >> 32),
+              SLOT(RQBAMSB, c->rq >> 32), SLOT(SQBAMSB, c->sq >> 32));
 }
 
 /* Both ways, each operation; @b never had an error. */
@@ -219,16 +217,13 @@ TEST("/pg332-recovery/override", test_override)
 
 int main(int argc, char **argv)
 {
-    static const char *const versions[PG332_VERSIONS] = { "3.1", "4.0", "4.2" };
-
     ernic_trace_set_mode(ERNIC_TRACE_COUNT);
     for (uint32_t n = 0; n < pg332_num_sequences * PG332_VERSIONS; n++) {
-        char *path = g_strdup_printf("/pg332-recovery/%s/%s",
-                                     versions[n % PG332_VERSIONS],
-                                     pg332_sequences[n / PG332_VERSIONS].name);
+        g_autofree char *path = g_strdup_printf("/pg332-recovery/%s",
+                                                version_names[n % PG332_VERSIONS]);
 
-        g_test_add_data_func(path, GUINT_TO_POINTER(n), test_sequence);
-        g_free(path);
+        unit_add_row(path, pg332_sequences[n / PG332_VERSIONS].name, GUINT_TO_POINTER(n),
+                     test_sequence);
     }
     return unit_run(argc, argv);
 }

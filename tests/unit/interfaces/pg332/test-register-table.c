@@ -519,10 +519,7 @@ int main(int argc, char **argv)
         return 0;
     }
     for (unsigned v = 0; v < PG332_VERSIONS; v++) {
-        char *path = g_strdup_printf("/regs/walk/%s", version_names[v]);
-
-        g_test_add_data_func(path, GUINT_TO_POINTER(v), test_walk);
-        g_free(path);
+        unit_add_row("/regs/walk", version_names[v], GUINT_TO_POINTER(v), test_walk);
     }
     return unit_run(argc, argv);
 }

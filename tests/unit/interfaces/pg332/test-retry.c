@@ -20,10 +20,8 @@ static uint64_t open_buffers(uint32_t num, uint32_t bytes)
 
     setup(PG332_V3_1);
     base = fake_alloc(&a->env, BUFFERS * MTU, 4096);
-    put(a, PG332_DATBUFBA, base);
-    put(a, PG332_DATBUFBAMSB, base >> 32);
-    put(a, PG332_DATBUFSZ, bytes << 16 | num);
-    put_qp(a, PG332_TIMEOUTCONF, 7 << 8 | 10);
+    WRITES(a, REG_ADDR(DATBUFBA, base),
+              REG(DATBUFSZ, bytes << 16 | num), SLOT(TIMEOUTCONF, 7 << 8 | 10));
     return base;
 }
 

@@ -259,7 +259,7 @@ TEST("/pg332-rules/writes", test_writes)
         if (ernic_regfile_find(card.e->regs, pg332_offset(&card, &t->bad), &ref)) {
             ernic_reg_name(ref.def, ref.k, reg);
         }
-        expect_broken(t->rule, reg, t->bad.qpn, pg332_offset(&card, &t->bad),
+        expect_broken(t->rule, reg, t->bad.number, pg332_offset(&card, &t->bad),
                       t->bad.value);
         card_close(&card);
 

@@ -82,12 +82,10 @@ static void check_entry(Card *c, uint32_t n, uint32_t type, uint32_t value, uint
                     value | (uint64_t)(type | QPN << 8 | pi << 16) << 32);
 }
 
-static void test_entries(gconstpointer arg)
+VERSIONS_TEST("/pg332-side/entries", test_entries)
 {
-    Card *a = &cards[0], *b = &cards[1];
     static const uint16_t vector = 1;
 
-    setup(GPOINTER_TO_UINT(arg));
     listen(b);
     give(b, RING - 1);
     g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00010008);
@@ -119,15 +117,11 @@ static void test_entries(gconstpointer arg)
     g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, 0);
     g_assert_cmpuint(get_side(b, PG332_SIDE_LOST), ==, 0);
     check_done(a, 4);
-    teardown();
 }
 
 /* Software that has not started the channel sees no effect. */
-TEST("/pg332-side/halted", test_halted)
+CARDS_TEST("/pg332-side/halted", PG332_V3_1, test_halted)
 {
-    Card *a = &cards[0], *b = &cards[1];
-
-    setup(PG332_V3_1);
     g_assert_cmphex(get_side(b, PG332_SIDE_DMACR), ==, 0x00010002);
     g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00010009);
     for (uint32_t i = 0; i < 2 * ERNIC_SIDE_FIFO; i++) {
@@ -148,15 +142,11 @@ TEST("/pg332-side/halted", test_halted)
     g_assert_cmphex(get_side(b, PG332_SIDE_DMACR), ==, 0x00010002);
     g_assert_cmphex(get_side(b, PG332_SIDE_LOST), ==, 0);
     g_assert_cmphex(get_side(b, PG332_SIDE_CURDESC), ==, 0);
-    teardown();
 }
 
 /* Around the ring many times; the tail may be written with its old value. */
-TEST("/pg332-side/ring", test_ring)
+CARDS_TEST("/pg332-side/ring", PG332_V3_1, test_ring)
 {
-    Card *a = &cards[0], *b = &cards[1];
-
-    setup(PG332_V3_1);
     listen(b);
     give(b, RING - 1);
     for (uint32_t n = 0; n < 5 * RING; n += RING) {
@@ -183,16 +173,13 @@ TEST("/pg332-side/ring", test_ring)
         put_side(b, PG332_SIDE_TAILDESC, ring + (RING - 1) * DESC);
         g_assert_cmphex(get_side(b, PG332_SIDE_DMASR) & 3, ==, 0);
     }
-    teardown();
 }
 
 /* More entries than can wait: the peer gets an RNR NAK, and none is lost. */
-TEST("/pg332-side/full", test_full)
+CARDS_TEST("/pg332-side/full", PG332_V3_1, test_full)
 {
-    Card *a = &cards[0], *b = &cards[1];
     uint32_t i;
 
-    setup(PG332_V3_1);
     put_qp(a, PG332_TIMEOUTCONF, 7 << 11);          /* RNR: for ever */
     listen(b);
     for (i = 0; i < ERNIC_SIDE_FIFO; i++) {
@@ -221,7 +208,6 @@ TEST("/pg332-side/full", test_full)
     g_assert_cmpmem(card_mem(b, 0x4000), 0x2100, card_mem(a, 0), 0x2100);
     g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, ERNIC_SIDE_FIFO + 1 - RING);
     g_assert_cmpuint(get_side(b, PG332_SIDE_LOST), ==, 0);
-    teardown();
 }
 
 static void set_coalescing(Card *c, uint32_t entries, uint32_t delay)
@@ -230,11 +216,8 @@ static void set_coalescing(Card *c, uint32_t entries, uint32_t delay)
              entries << PG332_DMACR_THRESHOLD_SHIFT | delay << 24);
 }
 
-TEST("/pg332-side/coalescing", test_coalescing)
+CARDS_TEST("/pg332-side/coalescing", PG332_V3_1, test_coalescing)
 {
-    Card *a = &cards[0], *b = &cards[1];
-
-    setup(PG332_V3_1);
     listen(b);
     give(b, RING - 1);
     set_coalescing(b, 3, 0);
@@ -263,7 +246,6 @@ TEST("/pg332-side/coalescing", test_coalescing)
     g_assert_cmpuint(b->env.irqs->len, ==, 3);
     put_side(b, PG332_SIDE_DMACR, 0x20032001);
     g_assert_cmpuint(b->env.irqs->len, ==, 4);
-    teardown();
 }
 
 TEST("/pg332-side/errors", test_errors)
@@ -343,11 +325,8 @@ TEST("/pg332-side/no-memory", test_no_memory)
     }
 }
 
-TEST("/pg332-side/registers", test_registers)
+CARDS_TEST("/pg332-side/registers", PG332_V3_1, test_registers)
 {
-    Card *b = &cards[1];
-
-    setup(PG332_V3_1);
     for (uint32_t off = 0; off < 0x1000; off += 4) {
         uint32_t want = off == PG332_SIDE_DMACR ? 0xffff7013 :
                         off == PG332_SIDE_CURDESC ||
@@ -368,49 +347,24 @@ TEST("/pg332-side/registers", test_registers)
         g_assert_cmphex(get_side(b, off), ==, want);
     }
     g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0xffff0009);
-    teardown();
 }
 
 /* Entries wait; another engine continues where this one stopped. */
-TEST("/pg332-side/save", test_save)
+CARDS_TEST("/pg332-side/save", PG332_V3_1, test_save)
 {
-    Card *a = &cards[0], *b = &cards[1];
-    GByteArray *bytes = g_byte_array_new();
-    ErnicConfig cfg;
-    Ernic *e;
-
-    setup(PG332_V3_1);
     listen(b);
     give(b, 1);
     for (uint32_t i = 0; i < 5; i++) {
         write_imm(a, 0x50 + i);
     }
     g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, 3);
-    ernic_save(b->e, bytes);
-    card_config(&cfg, PG332_V3_1);
-    e = ernic_new(&cfg, &fake_env_ops, &b->env);
-    g_assert(ernic_load(e, b->env.now, bytes->data, bytes->len));
-    g_byte_array_free(bytes, true);
-    ernic_free(b->e);
-    b->e = e;
+    card_move(b);
     g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x0001100a);
     give(b, RING - 1);
     for (uint32_t i = 0; i < 5; i++) {
         check_entry(b, i, PG332_SIDE_WRITE_IMM, 0x50 + i, 0);
     }
     /* A reset of the card resets the channel. */
-    ernic_reset(e);
+    ernic_reset(b->e);
     g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00010009);
-    teardown();
-}
-
-TESTS(add_tests)
-{
-    static const char *const names[PG332_VERSIONS] = { "3.1", "4.0", "4.2" };
-
-    for (unsigned v = 0; v < PG332_VERSIONS; v++) {
-        g_autofree char *path = g_strdup_printf("/pg332-side/entries/%s", names[v]);
-
-        g_test_add_data_func(path, GUINT_TO_POINTER(v), test_entries);
-    }
 }

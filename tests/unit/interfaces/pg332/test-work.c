@@ -103,127 +103,108 @@ static uint32_t num_running(const Card *c)
     return n;
 }
 
-/* All start, and stop, by one write: in slices. */
-TEST("/pg332-work/enable", test_enable)
-{
-    Card c;
+#define WIDE_TEST(path, fn) WORLD_TEST(path, fn, Card, c, open_wide(c), card_close(c))
 
-    open_wide(&c);
-    configure(&c, true);
-    g_assert_cmpuint(num_running(&c), ==, 0);
-    g_assert_cmpuint(run_all(&c), >, 8);
-    g_assert_cmpuint(num_running(&c), ==, NUM - 1);
-    configure(&c, true);
-    g_assert_cmpuint(run_all(&c), ==, 1);
-    configure(&c, false);
-    g_assert_cmpuint(run_all(&c), >, 4);
-    g_assert_cmpuint(num_running(&c), ==, 0);
-    card_close(&c);
+/* All start, and stop, by one write: in slices. */
+WIDE_TEST("/pg332-work/enable", test_enable)
+{
+    configure(c, true);
+    g_assert_cmpuint(num_running(c), ==, 0);
+    g_assert_cmpuint(run_all(c), >, 8);
+    g_assert_cmpuint(num_running(c), ==, NUM - 1);
+    configure(c, true);
+    g_assert_cmpuint(run_all(c), ==, 1);
+    configure(c, false);
+    g_assert_cmpuint(run_all(c), >, 4);
+    g_assert_cmpuint(num_running(c), ==, 0);
 }
 
 /* A queue pair's register reads as if the write had started, or stopped, it at once. */
-TEST("/pg332-work/seen", test_seen)
+WIDE_TEST("/pg332-work/seen", test_seen)
 {
-    Card c;
-
-    open_wide(&c);
-    configure(&c, true);
-    g_assert_cmphex(get_at(&c, LAST, PG332_STATQP) & PG332_STATQP_SQ_EMPTY, !=, 0);
-    g_assert_cmpuint(num_running(&c), ==, 1);
-    put_at(&c, LAST, PG332_SQPI, 1);
-    g_assert_cmphex(get_at(&c, LAST, PG332_STATQP) & PG332_STATQP_SQ_EMPTY, ==, 0);
-    run_all(&c);
-    configure(&c, false);
-    put_at(&c, LAST, PG332_SQPSN, PSN);
-    g_assert_cmpuint(num_running(&c), ==, NUM - 2);
-    run_all(&c);
-    g_assert_cmpuint(get_at(&c, LAST, PG332_SQPSN), ==, PSN);
-    card_close(&c);
+    configure(c, true);
+    g_assert_cmphex(get_at(c, LAST, PG332_STATQP) & PG332_STATQP_SQ_EMPTY, !=, 0);
+    g_assert_cmpuint(num_running(c), ==, 1);
+    put_at(c, LAST, PG332_SQPI, 1);
+    g_assert_cmphex(get_at(c, LAST, PG332_STATQP) & PG332_STATQP_SQ_EMPTY, ==, 0);
+    run_all(c);
+    configure(c, false);
+    put_at(c, LAST, PG332_SQPSN, PSN);
+    g_assert_cmpuint(num_running(c), ==, NUM - 2);
+    run_all(c);
+    g_assert_cmpuint(get_at(c, LAST, PG332_SQPSN), ==, PSN);
 }
 
 /* After the write, a queue pair that it stops reads no request. */
-TEST("/pg332-work/still", test_still)
+WIDE_TEST("/pg332-work/still", test_still)
 {
     uint64_t reads;
-    Card c;
 
-    open_wide(&c);
-    configure(&c, true);
-    run_all(&c);
-    put_at(&c, LAST, PG332_SQPI, 1);
-    configure(&c, false);
-    reads = c.env.reads;
-    run_all(&c);
-    fake_run(c.e);
-    g_assert_cmpuint(c.env.reads, ==, reads);
-    configure(&c, true);
-    run_all(&c);
-    fake_run(c.e);
-    g_assert_cmpuint(c.env.reads, >, reads);
-    card_close(&c);
+    configure(c, true);
+    run_all(c);
+    put_at(c, LAST, PG332_SQPI, 1);
+    configure(c, false);
+    reads = c->env.reads;
+    run_all(c);
+    fake_run(c->e);
+    g_assert_cmpuint(c->env.reads, ==, reads);
+    configure(c, true);
+    run_all(c);
+    fake_run(c->e);
+    g_assert_cmpuint(c->env.reads, >, reads);
 }
 
 /* Off and on at once: each queue pair stops and starts, also one in Error. */
-TEST("/pg332-work/again", test_again)
+WIDE_TEST("/pg332-work/again", test_again)
 {
-    Card c;
-
-    open_wide(&c);
-    configure(&c, true);
-    run_all(&c);
-    put_at(&c, LAST, PG332_QPCONF, QPCONF | PG332_QPCONF_RECOVERY);
-    put_at(&c, LAST, PG332_QPCONF, QPCONF);
-    g_assert_cmpuint(c.e->qp[NUM - 1].state, ==, ERNIC_QPS_ERR);
-    configure(&c, false);
-    configure(&c, true);
-    g_assert_cmpuint(run_all(&c), >, 8);
-    g_assert_cmpuint(c.e->qp[NUM - 1].state, ==, ERNIC_QPS_RTS);
-    g_assert_cmpuint(num_running(&c), ==, NUM - 1);
-    card_close(&c);
+    configure(c, true);
+    run_all(c);
+    put_at(c, LAST, PG332_QPCONF, QPCONF | PG332_QPCONF_RECOVERY);
+    put_at(c, LAST, PG332_QPCONF, QPCONF);
+    g_assert_cmpuint(c->e->qp[NUM - 1].state, ==, ERNIC_QPS_ERR);
+    configure(c, false);
+    configure(c, true);
+    g_assert_cmpuint(run_all(c), >, 8);
+    g_assert_cmpuint(c->e->qp[NUM - 1].state, ==, ERNIC_QPS_RTS);
+    g_assert_cmpuint(num_running(c), ==, NUM - 1);
 }
 
 /* A state of the middle has the same end. */
-TEST("/pg332-work/save", test_save)
+WIDE_TEST("/pg332-work/save", test_save)
 {
     GByteArray *middle = g_byte_array_new(), *end = g_byte_array_new();
     GByteArray *again = g_byte_array_new();
-    Card c;
 
-    open_wide(&c);
-    configure(&c, true);
-    run_all(&c);
-    configure(&c, false);
-    run_slice(&c);
-    configure(&c, true);
-    run_slice(&c);
-    g_assert_true(c.e->qp[NUM - 1].stopping);   /* and most of the others */
-    ernic_save(c.e, middle);
-    run_all(&c);
-    ernic_save(c.e, end);
-    g_assert_true(ernic_load(c.e, c.env.now, middle->data, middle->len));
-    g_assert_true(run_slice(&c));
-    run_all(&c);
-    ernic_save(c.e, again);
+    configure(c, true);
+    run_all(c);
+    configure(c, false);
+    run_slice(c);
+    configure(c, true);
+    run_slice(c);
+    g_assert_true(c->e->qp[NUM - 1].stopping);   /* and most of the others */
+    ernic_save(c->e, middle);
+    run_all(c);
+    ernic_save(c->e, end);
+    g_assert_true(ernic_load(c->e, c->env.now, middle->data, middle->len));
+    g_assert_true(run_slice(c));
+    run_all(c);
+    ernic_save(c->e, again);
     g_assert_cmpmem(again->data, again->len, end->data, end->len);
     g_byte_array_unref(middle);
     g_byte_array_unref(end);
     g_byte_array_unref(again);
-    card_close(&c);
 }
 
 /* A packet that arrives after the write finds its queue pair started, or stopped. */
-TEST("/pg332-work/packet", test_packet)
+CARDS_TEST("/pg332-work/packet", PG332_V4_0, test_packet)
 {
-    Card *a = &cards[0], *b = &cards[1];
     uint32_t conf;
 
-    setup(PG332_V4_0);
     conf = get(b, PG332_XRNICCONF);
     settle();
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 64);
     fake_run(a->e);
-    put(b, PG332_XRNICCONF, conf & ~PG332_CONF_ENABLE);
-    put(b, PG332_XRNICCONF, conf);
+    WRITES(b, REG(XRNICCONF, conf & ~PG332_CONF_ENABLE), REG(XRNICCONF, conf));
     g_assert_cmpuint(b->e->unsettled, ==, 1);
     settle();
     check_received(b, 1);
@@ -234,7 +215,6 @@ TEST("/pg332-work/packet", test_packet)
     put(b, PG332_XRNICCONF, conf & ~PG332_CONF_ENABLE);
     g_assert_cmpuint(fake_deliver(a->e, b->e), ==, 1);
     g_assert_cmpuint(card_word(b, b->rq_db), ==, card_index(1));
-    teardown();
 }
 
 /* A queue pair that starts because a link asks has the time of the question. */
